@@ -1,0 +1,112 @@
+#!/usr/bin/python3
+# layers.py - each #include against test/lint/layers; no rings.
+# SPDX-License-Identifier: ISC
+import fnmatch
+import os
+import re
+
+import lint
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
+OWN = re.compile(r"^(?:src|include)/(\w+)/")
+TEST = re.compile(r"^test/\w+/(?:test|fuzz)_(\w+)\.c$")
+TEST_HEADERS = {"cmocka.h", "setjmp.h"}
+
+
+def allowed():
+    ranks, headers = {}, []
+    for _, words, _ in lint.table("test/lint/layers"):
+        if words[0] == "rank":
+            ranks[words[1]] = set(words[1:])
+        else:
+            headers.append((words[1], set(words[2:])))
+    return ranks, headers
+
+
+def modules():
+    """Rank of each module, by the name of its .c or .h file."""
+    found = {}
+    for path in lint.files("include", "src"):
+        match = OWN.match(path)
+        if match:
+            name = os.path.splitext(os.path.basename(path))[0]
+            found.setdefault(name, match.group(1))
+    return found
+
+
+def rank_of(path, known):
+    """The rank a file belongs to; a test that of the module it tests."""
+    match = OWN.match(path)
+    if match:
+        return match.group(1)
+    match = TEST.match(path)
+    name = match.group(1) if match else ""
+    while name and name not in known:
+        name = name.rpartition("_")[0]
+    return known.get(name)
+
+
+def check_file(path, rank, rules):
+    ranks, headers = rules
+    if rank not in ranks:
+        return [f"{path}: no module of that name, so no rank"]
+    findings = []
+    # strings stay: a quoted name is what we look for
+    text = lint.blank(lint.read(path), strings=False)
+    for match in INCLUDE.finditer(text):
+        kind, name = match.groups()
+        line = text.count("\n", 0, match.start()) + 1
+        where = f"{path}:{line}"
+        if kind == '"':
+            lower, slash, _ = name.partition("/")
+            if slash and lower not in ranks[rank]:
+                findings.append(f"{where}: {rank} may not know {name}")
+            elif not slash and not path.startswith("test/"):
+                findings.append(f'{where}: write "rank/{name}"')
+        elif not (path.startswith("test/") and name in TEST_HEADERS):
+            rows = [who for pattern, who in headers
+                    if fnmatch.fnmatchcase(name, pattern)]
+            if not rows:
+                findings.append(f"{where}: <{name}> is in no row of layers")
+            # a test may look at the world; libraries stay with their rank
+            elif rank not in rows[0] and not path.startswith("test/"):
+                findings.append(f"{where}: {rank} may not use <{name}>")
+    return findings
+
+
+def rings(paths):
+    graph = {}
+    for path in paths:
+        text = lint.blank(lint.read(path), strings=False)
+        graph[path] = ["include/" + n for k, n in INCLUDE.findall(text)
+                       if k == '"']
+    findings, done = [], set()
+
+    def visit(path, trail):
+        if path in trail:
+            ring = trail[trail.index(path):] + [path]
+            findings.append(f"{path}: ring: {' -> '.join(ring)}")
+        elif path not in done:
+            for other in graph.get(path, []):
+                visit(other, trail + [path])
+            done.add(path)
+    for path in paths:
+        visit(path, [])
+    return findings
+
+
+def main():
+    rules, known = allowed(), modules()
+    results = {}
+    for path in lint.files("include", "src"):
+        rank = rank_of(path, known)
+        results.setdefault(f"includes of {rank}", []).extend(
+            check_file(path, rank, rules))
+    results["includes of tests"] = [
+        f for path in lint.files("test/unit", "test/fuzz", ends=".c")
+        for f in check_file(path, rank_of(path, known), rules)]
+    results["no rings"] = rings(lint.files("include"))
+    lint.finish(results)
+
+
+main()
