@@ -1,0 +1,65 @@
+/* log.h - one event, one line; to stderr, a file and syslog.
+ * SPDX-License-Identifier: ISC */
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+
+struct text;
+
+/* The words and priorities of spec/logging.md section 2. */
+enum log_level {
+	LEVEL_FATAL,   /* the process ends; see log_fatal() */
+	LEVEL_ERROR,   /* the operator acts */
+	LEVEL_WARNING, /* have a look */
+	LEVEL_INFO,    /* "LOG": life cycle and statistics */
+	LEVEL_DEBUG,   /* verbose >= 1 */
+	LEVEL_NOISE,   /* verbose >= 2 */
+};
+
+/*
+ * Whom a line is about. Embedded in client and server; prefix writes
+ * "C-0x55d0c8f0a300: shop/ann@10.0.0.7:51034 " (section 3).
+ */
+struct log_who {
+	void (*prefix)(const struct log_who *who, struct text *out);
+};
+
+struct log_opts {
+	int verbose;	  /* 0, 1, 2 */
+	bool quiet;	  /* nothing on stderr */
+	const char *file; /* NULL or "" = none; copied */
+	bool syslog;
+	const char *syslog_ident;    /* copied */
+	const char *syslog_facility; /* name; an unknown one means daemon */
+};
+
+/* May be called again: closes file and syslog, they reopen at the next line. */
+void log_setup(const struct log_opts *opts);
+
+/* Would a line of this level be written? For costly arguments. */
+bool log_wants(enum log_level level);
+
+/*
+ * Write one line; who may be NULL. Never fails, except that a log file that
+ * can't be opened ends the process with status 1 (section 1).
+ */
+void log_at(enum log_level level, const struct log_who *who, const char *fmt,
+    ...) __attribute__((format(printf, 3, 4)));
+void log_vat(enum log_level level, const struct log_who *who, const char *fmt,
+    va_list ap) __attribute__((format(printf, 3, 0)));
+
+/* Log at FATAL and exit(1). For start-up problems. */
+_Noreturn void log_fatal(const char *fmt, ...)
+    __attribute__((format(printf, 1, 2)));
+
+#define log_error(...) log_at(LEVEL_ERROR, NULL, __VA_ARGS__)
+#define log_warning(...) log_at(LEVEL_WARNING, NULL, __VA_ARGS__)
+#define log_info(...) log_at(LEVEL_INFO, NULL, __VA_ARGS__)
+#define log_debug(...) log_at(LEVEL_DEBUG, NULL, __VA_ARGS__)
+
+/* Unit tests: lines go to fn (without time and pid) instead; NULL ends it. */
+void log_set_sink(void (*fn)(enum log_level level, const char *line));
+
+#endif

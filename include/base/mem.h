@@ -1,0 +1,55 @@
+/* mem.h - allocation that tests can make fail; everything may return NULL.
+ * SPDX-License-Identifier: ISC */
+#ifndef BASE_MEM_H
+#define BASE_MEM_H
+
+#include <stddef.h>
+
+/* As malloc, calloc(1, n), realloc, strdup, strndup, memdup and free. */
+void *mem_alloc(size_t n);
+void *mem_zalloc(size_t n);
+void *mem_resize(void *p, size_t n);
+char *mem_strdup(const char *s);
+char *mem_strndup(const char *s, size_t n);
+void *mem_dup(const void *p, size_t n);
+void mem_free(void *p);
+
+/*
+ * Tests only: let the nth allocation from now fail (1 = the next), 0 = never.
+ * Returns how many were made since the last call.
+ */
+unsigned long mem_fail_at(unsigned long nth);
+
+/* Live object counters for SHOW MEM, one per kind. */
+enum mem_kind {
+	MEM_CLIENT,
+	MEM_SERVER,
+	MEM_POOL,
+	MEM_DATABASE,
+	MEM_USER,
+	MEM_PEER,
+	MEM_CREDENTIALS,
+	MEM_TRACK,
+	MEM_PARAMS,
+	MEM_STATEMENT,
+	MEM_STATEMENT_USE,
+	MEM_OVERFLOW,
+	MEM_CARRY,
+	MEM_KINDS
+};
+
+struct mem_stat {
+	const char *name; /* as SHOW MEM prints it */
+	size_t size;	  /* bytes of one; 0 when they differ */
+	size_t used;	  /* objects alive */
+	size_t bytes;	  /* bytes alive */
+};
+
+/* Counted allocation: as mem_zalloc/mem_free, noted under kind. */
+void *mem_new(enum mem_kind kind, size_t n);
+void mem_delete(enum mem_kind kind, void *p, size_t n);
+/* Note a change of n bytes that was allocated otherwise (n may be negative). */
+void mem_note(enum mem_kind kind, int objects, long n);
+const struct mem_stat *mem_stat(enum mem_kind kind);
+
+#endif

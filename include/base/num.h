@@ -1,0 +1,35 @@
+/* num.h - strict number parsing: the whole string or an error.
+ * SPDX-License-Identifier: ISC */
+#ifndef BASE_NUM_H
+#define BASE_NUM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/time.h"
+
+/*
+ * Each returns 0 and sets *out, or -1 and leaves it. The whole of s must be
+ * used, leading blanks are allowed, trailing text and an empty string are not.
+ */
+
+/* C syntax: decimal, 0x hex, leading 0 octal, optional sign. */
+int num_parse_i64(const char *s, int64_t *out);
+
+/* The same, held to lo..hi. */
+int num_parse_int(const char *s, int lo, int hi, int *out);
+
+/* Decimal digits only, no sign, no blanks; for ids and ports. */
+int num_parse_u32(const char *s, uint32_t *out);
+
+/*
+ * Seconds with a decimal point and exponent ("0.5", "1e3", always '.'), as
+ * microseconds; or a number with a unit us, ms, s, min, h, d. Negative, inf
+ * and nan are errors. (spec/settings.md section 1; units are our addition)
+ */
+int num_parse_usec(const char *s, usec_t *out);
+
+/* An integer (non-zero is true) or on/off, yes/no, true/false. */
+int num_parse_bool(const char *s, bool *out);
+
+#endif

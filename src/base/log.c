@@ -1,0 +1,290 @@
+/* log.c - one event, one line; to stderr, a file and syslog.
+ * SPDX-License-Identifier: ISC */
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+#define MESSAGE_SIZE 2048	     /* prefix and message are cut at 2047 */
+#define LINE_SIZE (2 * MESSAGE_SIZE) /* if each byte were a newline */
+
+static const struct {
+	const char *word;
+	int priority; /* syslog's */
+} levels[] = {
+	[LEVEL_FATAL] = { "FATAL", LOG_CRIT },
+	[LEVEL_ERROR] = { "ERROR", LOG_ERR },
+	[LEVEL_WARNING] = { "WARNING", LOG_WARNING },
+	[LEVEL_INFO] = { "LOG", LOG_INFO },
+	[LEVEL_DEBUG] = { "DEBUG", LOG_DEBUG },
+	[LEVEL_NOISE] = { "NOISE", LOG_DEBUG },
+};
+
+static const struct {
+	const char *name;
+	int code;
+} facilities[] = {
+	{ "auth", LOG_AUTH },
+	{ "authpriv", LOG_AUTHPRIV },
+	{ "daemon", LOG_DAEMON },
+	{ "user", LOG_USER },
+	{ "local0", LOG_LOCAL0 },
+	{ "local1", LOG_LOCAL1 },
+	{ "local2", LOG_LOCAL2 },
+	{ "local3", LOG_LOCAL3 },
+	{ "local4", LOG_LOCAL4 },
+	{ "local5", LOG_LOCAL5 },
+	{ "local6", LOG_LOCAL6 },
+	{ "local7", LOG_LOCAL7 },
+};
+
+/* The one sink of the process; used by the loop's thread only. */
+static struct {
+	int verbose;
+	bool quiet;
+	bool journal; /* stderr leads to the systemd journal */
+	bool use_syslog;
+	bool syslog_open;
+	int fd; /* of the file; -1 = not open */
+	int facility;
+	char ident[128];
+	/* One byte past the longest path, so that a cut one can't be opened. */
+	char file[PATH_MAX + 1];
+	void (*test_sink)(enum log_level level, const char *line);
+} sink = { .fd = -1, .facility = LOG_DAEMON };
+
+/* systemd.exec(5), JOURNAL_STREAM: "<device>:<inode>" of stderr */
+static bool stderr_is_journal(void)
+{
+	const char *const stream = getenv("JOURNAL_STREAM");
+	char mine[64];
+	struct stat st;
+
+	if (stream == NULL || fstat(STDERR_FILENO, &st) != 0)
+		return false;
+	snprintf(mine, sizeof mine, "%ju:%ju", (uintmax_t)st.st_dev,
+	    (uintmax_t)st.st_ino);
+	return strcmp(mine, stream) == 0;
+}
+
+static int facility_code(const char *name)
+{
+	for (size_t i = 0; name != NULL && i < COUNT(facilities); i++) {
+		if (strcmp(name, facilities[i].name) == 0)
+			return facilities[i].code;
+	}
+	return LOG_DAEMON;
+}
+
+void log_setup(const struct log_opts *opts)
+{
+	if (sink.fd >= 0)
+		close(sink.fd);
+	if (sink.syslog_open)
+		closelog();
+	sink.fd = -1;
+	sink.syslog_open = false;
+
+	sink.verbose = opts->verbose;
+	sink.quiet = opts->quiet;
+	sink.journal = stderr_is_journal();
+	sink.use_syslog = opts->syslog;
+	sink.facility = facility_code(opts->syslog_facility);
+	text_copy(sink.ident, sizeof sink.ident,
+	    opts->syslog_ident != NULL ? opts->syslog_ident : "");
+	text_copy(sink.file, sizeof sink.file,
+	    opts->file != NULL ? opts->file : "");
+}
+
+bool log_wants(enum log_level level)
+{
+	return level <= LEVEL_INFO ||
+	    sink.verbose >= (int)level - (int)LEVEL_INFO;
+}
+
+/* There is nobody left to tell when this fails. */
+static void write_all(int fd, const char *p, size_t n)
+{
+	while (n > 0) {
+		const ssize_t done = write(fd, p, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return;
+		p += done;
+		n -= (size_t)done;
+	}
+}
+
+/* "2026-01-31 09:05:00.123 UTC" */
+static void add_timestamp(struct text *out)
+{
+	struct timespec now;
+	struct tm tm;
+	char day[32] = "", zone[32] = "";
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (localtime_r(&now.tv_sec, &tm) != NULL) {
+		strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", &tm);
+		strftime(zone, sizeof zone, "%Z", &tm);
+	}
+	text_addf(out, "%s.%03ld %s", day, now.tv_nsec / 1000000, zone);
+}
+
+static _Noreturn void file_failed(int cause)
+{
+	char buf[PATH_MAX + 256];
+	struct text line;
+
+	text_init(&line, buf, sizeof buf);
+	add_timestamp(&line);
+	text_addf(&line, " %ld FATAL Cannot open logfile: '%s': %s\n",
+	    (long)getpid(), sink.file, strerror(cause));
+	write_all(STDERR_FILENO, line.at, line.len);
+	exit(1);
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Section 2, "multi-line messages"; no other control byte gets through. */
+static void add_message(struct text *out, const struct text *message)
+{
+	bool multi = false;
+
+	for (size_t i = 0; i < message->len; i++) {
+		const char c = message->at[i];
+
+		if (c == '\n') {
+			multi = true;
+			text_add(out, "\n\t");
+		} else if (((unsigned char)c < ' ' && !is_blank(c)) ||
+		    c == '\177') {
+			text_add(out, "?");
+		} else {
+			text_add_bytes(out, &c, 1);
+		}
+	}
+	while (multi && out->len > 0 && is_blank(out->at[out->len - 1]))
+		out->at[--out->len] = '\0';
+}
+
+static void to_syslog(enum log_level level, const char *message)
+{
+	if (!sink.syslog_open) {
+		openlog(sink.ident, LOG_PID, sink.facility);
+		sink.syslog_open = true;
+	}
+	syslog(levels[level].priority, "%s", message);
+}
+
+/* sd-daemon(3): a line starts with its priority; time and pid are known. */
+static void to_journal(enum log_level level, const char *message)
+{
+	char buf[3 * LINE_SIZE];
+	struct text out;
+	size_t n;
+
+	text_init(&out, buf, sizeof buf);
+	for (const char *at = message; *at != '\0'; at += n + (at[n] != 0)) {
+		n = strcspn(at, "\n");
+		text_addf(&out, "<%d>%.*s\n", levels[level].priority, (int)n,
+		    at);
+	}
+	write_all(STDERR_FILENO, out.at, out.len);
+}
+
+static void to_file(const char *line, size_t len)
+{
+	if (sink.fd < 0)
+		sink.fd = open(sink.file,
+		    O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+	if (sink.fd < 0)
+		file_failed(errno);
+	write_all(sink.fd, line, len);
+}
+
+static void deliver(enum log_level level, const char *message)
+{
+	char buf[LINE_SIZE + 128];
+	struct text line;
+
+	text_init(&line, buf, sizeof buf);
+	add_timestamp(&line);
+	text_addf(&line, " [%ld] %s %s\n", (long)getpid(), levels[level].word,
+	    message);
+
+	if (!sink.quiet && sink.journal)
+		to_journal(level, message);
+	else if (!sink.quiet)
+		write_all(STDERR_FILENO, line.at, line.len);
+	if (sink.use_syslog && level <= LEVEL_INFO)
+		to_syslog(level, message);
+	if (sink.file[0] != '\0')
+		to_file(line.at, line.len);
+}
+
+void log_vat(enum log_level level, const struct log_who *who, const char *fmt,
+    va_list ap)
+{
+	char raw[MESSAGE_SIZE], cooked[LINE_SIZE];
+	struct text message, out;
+	const int saved = errno;
+
+	if (!log_wants(level))
+		return;
+
+	text_init(&message, raw, sizeof raw);
+	if (who != NULL)
+		who->prefix(who, &message);
+	text_vaddf(&message, fmt, ap);
+	text_init(&out, cooked, sizeof cooked);
+	add_message(&out, &message);
+
+	if (sink.test_sink != NULL)
+		sink.test_sink(level, out.at);
+	else
+		deliver(level, out.at);
+	errno = saved;
+}
+
+void log_at(enum log_level level, const struct log_who *who, const char *fmt,
+    ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_vat(level, who, fmt, ap);
+	va_end(ap);
+}
+
+void log_fatal(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_vat(LEVEL_FATAL, NULL, fmt, ap);
+	va_end(ap);
+	exit(1);
+}
+
+void log_set_sink(void (*fn)(enum log_level level, const char *line))
+{
+	sink.test_sink = fn;
+}

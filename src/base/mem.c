@@ -1,0 +1,128 @@
+/* mem.c - allocation that tests can make fail; everything may return NULL.
+ * SPDX-License-Identifier: ISC */
+#include "base/mem.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Atomic because the helper thread allocates, too. */
+static atomic_ulong made;    /* allocations since the last mem_fail_at() */
+static atomic_ulong fail_at; /* which of them fails; 0 = none */
+
+/* Counted by the loop's thread only. */
+static struct mem_stat stats[MEM_KINDS] = {
+	[MEM_CLIENT] = { .name = "client_cache" },
+	[MEM_SERVER] = { .name = "server_cache" },
+	[MEM_POOL] = { .name = "pool_cache" },
+	[MEM_DATABASE] = { .name = "db_cache" },
+	[MEM_USER] = { .name = "user_cache" },
+	[MEM_PEER] = { .name = "peer_cache" },
+	[MEM_CREDENTIALS] = { .name = "credentials_cache" },
+	[MEM_TRACK] = { .name = "outstanding_request_cache" },
+	[MEM_PARAMS] = { .name = "var_list_cache" },
+	[MEM_STATEMENT] = { .name = "prepared_statement_cache" },
+	[MEM_STATEMENT_USE] = { .name = "server_prepared_statement_cache" },
+	[MEM_OVERFLOW] = { .name = "iobuf_cache" },
+	[MEM_CARRY] = { .name = "carry_cache" },
+};
+
+static bool must_fail(void)
+{
+	const unsigned long nth =
+	    atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
+
+	return nth == atomic_load_explicit(&fail_at, memory_order_relaxed);
+}
+
+unsigned long mem_fail_at(unsigned long nth)
+{
+	atomic_store(&fail_at, nth);
+	return atomic_exchange(&made, 0);
+}
+
+void *mem_alloc(size_t n)
+{
+	return must_fail() ? NULL : malloc(n > 0 ? n : 1);
+}
+
+void *mem_zalloc(size_t n)
+{
+	return must_fail() ? NULL : calloc(1, n > 0 ? n : 1);
+}
+
+void *mem_resize(void *p, size_t n)
+{
+	return must_fail() ? NULL : realloc(p, n > 0 ? n : 1);
+}
+
+void *mem_dup(const void *p, size_t n)
+{
+	void *copy = mem_alloc(n);
+
+	if (copy != NULL && n > 0)
+		memcpy(copy, p, n);
+	return copy;
+}
+
+char *mem_strdup(const char *s)
+{
+	return mem_dup(s, strlen(s) + 1);
+}
+
+char *mem_strndup(const char *s, size_t n)
+{
+	const size_t len = strnlen(s, n);
+	char *copy = mem_alloc(len + 1);
+
+	if (copy == NULL)
+		return NULL;
+	memcpy(copy, s, len);
+	copy[len] = '\0';
+	return copy;
+}
+
+void mem_free(void *p)
+{
+	free(p);
+}
+
+void *mem_new(enum mem_kind kind, size_t n)
+{
+	struct mem_stat *const s = &stats[kind];
+	void *p = mem_zalloc(n);
+
+	if (p == NULL)
+		return NULL;
+	if (s->used == 0)
+		s->size = n;
+	else if (s->size != n)
+		s->size = 0;
+	mem_note(kind, 1, (long)n);
+	return p;
+}
+
+void mem_delete(enum mem_kind kind, void *p, size_t n)
+{
+	if (p == NULL)
+		return;
+	mem_note(kind, -1, -(long)n);
+	mem_free(p);
+}
+
+void mem_note(enum mem_kind kind, int objects, long n)
+{
+	struct mem_stat *const s = &stats[kind];
+
+	/* Unsigned arithmetic wraps, so a negative value subtracts. */
+	s->used += (size_t)objects;
+	s->bytes += (size_t)n;
+	assert((long)s->used >= 0 && (long)s->bytes >= 0);
+}
+
+const struct mem_stat *mem_stat(enum mem_kind kind)
+{
+	return &stats[kind];
+}

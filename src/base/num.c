@@ -1,0 +1,149 @@
+/* num.c - strict number parsing: the whole string or an error.
+ * SPDX-License-Identifier: ISC */
+#include "base/num.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static const char blanks[] = " \t\r\n\v\f";
+
+int num_parse_i64(const char *s, int64_t *out)
+{
+	const char *digits = s + strspn(s, blanks);
+
+	if (*digits == '+' || *digits == '-')
+		digits++;
+	/* Newer C libraries also read 0b101 as binary. */
+	if (*digits == '0' && (digits[1] == 'b' || digits[1] == 'B'))
+		return -1;
+
+	char *end;
+
+	errno = 0;
+	const long long v = strtoll(s, &end, 0);
+	if (end == s || *end != '\0' || errno != 0)
+		return -1;
+	*out = v;
+	return 0;
+}
+
+int num_parse_int(const char *s, int lo, int hi, int *out)
+{
+	int64_t v;
+
+	if (num_parse_i64(s, &v) != 0 || v < lo || v > hi)
+		return -1;
+	*out = (int)v;
+	return 0;
+}
+
+int num_parse_u32(const char *s, uint32_t *out)
+{
+	uint64_t v = 0;
+
+	if (*s == '\0')
+		return -1;
+	for (; *s >= '0' && *s <= '9'; s++) {
+		v = v * 10 + (uint64_t)(*s - '0');
+		if (v > UINT32_MAX)
+			return -1;
+	}
+	if (*s != '\0')
+		return -1;
+	*out = (uint32_t)v;
+	return 0;
+}
+
+/* Microseconds of one unit; 0 when it is none. No unit means seconds. */
+static double usec_of_unit(const char *name)
+{
+	static const struct {
+		const char *name;
+		double usec;
+	} units[] = {
+		{ "", 1e6 },
+		{ "us", 1 },
+		{ "ms", 1e3 },
+		{ "s", 1e6 },
+		{ "min", 60e6 },
+		{ "h", 3600e6 },
+		{ "d", 86400e6 },
+	};
+
+	for (size_t i = 0; i < COUNT(units); i++) {
+		if (strcmp(name, units[i].name) == 0)
+			return units[i].usec;
+	}
+	return 0;
+}
+
+/* strtod(3) with '.' in every locale. Sets *end to s when that fails. */
+static double parse_double(const char *s, char **end)
+{
+	const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+
+	if (c == (locale_t)0) {
+		*end = (char *)s;
+		return 0;
+	}
+	const double v = strtod_l(s, end, c);
+	freelocale(c);
+	return v;
+}
+
+int num_parse_usec(const char *s, usec_t *out)
+{
+	const char *digits = s + strspn(s, blanks);
+
+	if (*digits == '+' || *digits == '-')
+		digits++;
+	/* Keeps out inf, nan, and hexadecimal, which strtod(3) would take. */
+	if (strchr("0123456789.", *digits) == NULL || *digits == '\0' ||
+	    digits[1] == 'x' || digits[1] == 'X')
+		return -1;
+
+	char *end;
+	const double v = parse_double(s, &end);
+	if (end == s)
+		return -1;
+
+	const double usec = v * usec_of_unit(end) + 0.5;
+	if (usec_of_unit(end) == 0 || v < 0 || !(usec < (double)INT64_MAX))
+		return -1;
+	*out = (usec_t)usec;
+	return 0;
+}
+
+int num_parse_bool(const char *s, bool *out)
+{
+	static const struct {
+		const char *word;
+		bool value;
+	} words[] = {
+		{ "on", true },
+		{ "off", false },
+		{ "yes", true },
+		{ "no", false },
+		{ "true", true },
+		{ "false", false },
+	};
+	int64_t v;
+
+	for (size_t i = 0; i < COUNT(words); i++) {
+		if (text_casecmp(s, words[i].word) == 0) {
+			*out = words[i].value;
+			return 0;
+		}
+	}
+	if (num_parse_i64(s, &v) != 0)
+		return -1;
+	*out = v != 0;
+	return 0;
+}

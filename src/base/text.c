@@ -1,0 +1,101 @@
+/* text.c - a string builder over a fixed buffer; what does not fit is cut.
+ * SPDX-License-Identifier: ISC */
+#include "base/text.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+void text_init(struct text *t, char *buf, size_t size)
+{
+	assert(size > 0);
+
+	*t = (struct text){ .at = buf, .size = size };
+	buf[0] = '\0';
+}
+
+void text_add_bytes(struct text *t, const void *p, size_t n)
+{
+	const size_t room = t->size - 1 - t->len;
+
+	if (n > room) {
+		n = room;
+		t->cut = true;
+	}
+	if (n > 0)
+		memcpy(t->at + t->len, p, n);
+	t->len += n;
+	t->at[t->len] = '\0';
+}
+
+void text_add(struct text *t, const char *s)
+{
+	text_add_bytes(t, s, strlen(s));
+}
+
+void text_vaddf(struct text *t, const char *fmt, va_list ap)
+{
+	const size_t room = t->size - t->len;
+	const int n = vsnprintf(t->at + t->len, room, fmt, ap);
+
+	if (n < 0) { /* nothing usable was written */
+		t->at[t->len] = '\0';
+		t->cut = true;
+	} else if ((size_t)n >= room) {
+		t->len = t->size - 1;
+		t->cut = true;
+	} else {
+		t->len += (size_t)n;
+	}
+}
+
+void text_addf(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	text_vaddf(t, fmt, ap);
+	va_end(ap);
+}
+
+bool text_copy(char *dst, size_t size, const char *s)
+{
+	struct text t;
+
+	text_init(&t, dst, size);
+	text_add(&t, s);
+	return !t.cut;
+}
+
+static int lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : (unsigned char)c;
+}
+
+int text_casecmp(const char *a, const char *b)
+{
+	while (*a != '\0' && lower(*a) == lower(*b)) {
+		a++;
+		b++;
+	}
+	return lower(*a) - lower(*b);
+}
+
+bool text_list_has(const char *list, const char *word)
+{
+	static const char separators[] = ", \t\r\n\v\f";
+	const size_t len = strlen(word);
+
+	if (list == NULL || len == 0)
+		return false;
+
+	for (const char *at = list; *at != '\0';) {
+		at += strspn(at, separators);
+		const size_t n = strcspn(at, separators);
+
+		if (n == len && memcmp(at, word, n) == 0)
+			return true;
+		at += n;
+	}
+	return false;
+}

@@ -1,0 +1,61 @@
+/* time.c - microseconds and the one clock of the loop.
+ * SPDX-License-Identifier: ISC */
+#include "base/time.h"
+
+#include <time.h>
+
+static usec_t turn;	 /* what time_update() read; 0 before the first */
+static usec_t fake = -1; /* shown instead of the clock when >= 0 */
+
+static usec_t read_clock(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (usec_t)ts.tv_sec * USEC + ts.tv_nsec / 1000;
+}
+
+usec_t time_precise(void)
+{
+	return fake >= 0 ? fake : read_clock(CLOCK_MONOTONIC);
+}
+
+void time_update(void)
+{
+	if (fake < 0)
+		turn = read_clock(CLOCK_MONOTONIC);
+}
+
+usec_t time_now(void)
+{
+	if (fake >= 0)
+		return fake;
+	if (turn == 0)
+		time_update();
+	return turn;
+}
+
+void time_set_fake(usec_t t)
+{
+	fake = t;
+	turn = 0;
+}
+
+usec_t time_wall(usec_t t)
+{
+	if (fake >= 0)
+		return t;
+	return read_clock(CLOCK_REALTIME) - (read_clock(CLOCK_MONOTONIC) - t);
+}
+
+char *time_format(usec_t t, char *buf, size_t size)
+{
+	const usec_t wall = time_wall(t);
+	const time_t sec = (time_t)(wall / USEC - (wall % USEC < 0));
+	struct tm tm;
+
+	if (localtime_r(&sec, &tm) == NULL ||
+	    strftime(buf, size, "%Y-%m-%d %H:%M:%S %Z", &tm) == 0)
+		buf[0] = '\0';
+	return buf;
+}

@@ -1,0 +1,49 @@
+/* timeouts.c - time-outs without timers: FIFO lists in order of start.
+ * SPDX-License-Identifier: ISC */
+#include "base/timeouts.h"
+
+#include <stddef.h>
+#include <utlist.h>
+
+void timeout_list_init(struct timeout_list *l,
+    void (*expired)(struct timeout *, void *), void *arg)
+{
+	*l = (struct timeout_list){ .expired = expired, .arg = arg };
+}
+
+void timeout_stop(struct timeout *t)
+{
+	struct timeout_list *const l = t->list;
+
+	if (l == NULL)
+		return;
+	DL_DELETE(l->head, t);
+	l->count--;
+	t->prev = t->next = NULL;
+	t->list = NULL;
+}
+
+void timeout_start(struct timeout_list *l, struct timeout *t, usec_t now)
+{
+	timeout_stop(t);
+	t->since = now;
+	t->list = l;
+	DL_APPEND(l->head, t);
+	l->count++;
+}
+
+void timeout_list_run(struct timeout_list *l, usec_t limit, usec_t now)
+{
+	if (limit <= 0)
+		return;
+
+	/* What callbacks start anew is for the next run: no endless loop. */
+	for (unsigned n = l->count; n > 0; n--) {
+		struct timeout *const t = l->head;
+
+		if (t == NULL || now - t->since <= limit)
+			return;
+		timeout_stop(t);
+		l->expired(t, l->arg);
+	}
+}
