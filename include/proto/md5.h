@@ -1,0 +1,25 @@
+/* md5.h - PostgreSQL's md5 password method.
+ * SPDX-License-Identifier: ISC */
+#ifndef PROTO_MD5_H
+#define PROTO_MD5_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MD5_SECRET_LEN 35 /* "md5" and 32 hex digits */
+
+/* Is it a stored form: "md5" and 32 lower-case hex digits, nothing else? */
+bool md5_is_secret(const char *secret);
+
+/* "md5" + hex(md5(password user)): the stored form. 0 or -1. */
+int md5_secret(const char *password, const char *user,
+    char out[MD5_SECRET_LEN + 1]);
+
+/*
+ * The answer to a challenge, from a stored form. 0, or -1 with out empty:
+ * not a stored form, or no MD5 (FIPS).
+ */
+int md5_response(const char *secret, const uint8_t salt[4],
+    char out[MD5_SECRET_LEN + 1]);
+
+#endif

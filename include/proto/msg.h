@@ -1,0 +1,62 @@
+/* msg.h - message types and the 5-byte header: type, length.
+ * SPDX-License-Identifier: ISC */
+#ifndef PROTO_MSG_H
+#define PROTO_MSG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum msg_frontend {
+#define MSG_FE(byte, name) FE_##name = byte,
+#define MSG_BE(byte, name)
+#include "proto/msg.def"
+#undef MSG_FE
+#undef MSG_BE
+};
+
+enum msg_backend {
+#define MSG_FE(byte, name)
+#define MSG_BE(byte, name) BE_##name = byte,
+#include "proto/msg.def"
+#undef MSG_FE
+#undef MSG_BE
+};
+
+#define MSG_HEADER 5		/* type byte and length word */
+
+/* Authentication request codes (type 'R'). */
+enum msg_auth {
+	MSG_AUTH_OK = 0,
+	MSG_AUTH_CLEARTEXT = 3,
+	MSG_AUTH_MD5 = 5,
+	MSG_AUTH_SASL = 10,
+	MSG_AUTH_SASL_CONTINUE = 11,
+	MSG_AUTH_SASL_FINAL = 12,
+};
+
+static inline uint32_t msg_u32(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
+	    (uint32_t)p[2] << 8 | p[3];
+}
+
+static inline void msg_put_u32(uint8_t *p, uint32_t v)
+{
+	p[0] = (uint8_t)(v >> 24);
+	p[1] = (uint8_t)(v >> 16);
+	p[2] = (uint8_t)(v >> 8);
+	p[3] = (uint8_t)v;
+}
+
+/*
+ * The size of the whole message (type byte included) whose header stands at
+ * p; 0 when its length word is impossible (below 4 or past max).
+ */
+static inline size_t msg_size(const uint8_t *p, uint32_t max)
+{
+	const uint32_t len = msg_u32(p + 1);
+
+	return len < 4 || len > max ? 0 : (size_t)len + 1;
+}
+
+#endif

@@ -1,0 +1,50 @@
+/* params.h - tracked parameters as immutable sets, shared by who has the same.
+ * SPDX-License-Identifier: ISC */
+#ifndef PROTO_PARAMS_H
+#define PROTO_PARAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct params;		/* one set: a value or NULL for each tracked name */
+struct params_table;	/* the names, and every set and value alive */
+struct writer;
+
+#define PARAMS_MAX 64	/* tracked names */
+
+/*
+ * DateStyle, client_encoding, TimeZone, standard_conforming_strings,
+ * application_name, then the names of extra (a comma list, may be NULL).
+ * NULL: no memory. It must outlive its sets.
+ */
+struct params_table *params_table_new(const char *extra);
+void params_table_free(struct params_table **t);
+
+int params_count(const struct params_table *t);
+const char *params_name(const struct params_table *t, int i);
+/* Case-insensitive; -1: not tracked. */
+int params_find(const struct params_table *t, const char *name);
+
+/* The set without any value; a new reference. NULL: no memory. */
+struct params *params_empty(struct params_table *t);
+struct params *params_ref(struct params *p);
+void params_unref(struct params **p);
+
+const char *params_get(const struct params *p, int i);	/* NULL: none */
+
+/* Replace *p by the set that differs in value i. 0, or -1: *p is kept. */
+int params_set(struct params **p, int i, const char *value);
+/* Replace *p by the set whose missing values are taken from defaults. */
+int params_fill(struct params **p, const struct params *defaults);
+/* Take over every value that have has, where want has one too. */
+int params_adopt(struct params **want, const struct params *have);
+
+/*
+ * Add "SET name=value;" for each value that both have and that differs, case
+ * aside, to an open Query message. Returns how many; equal sets cost one
+ * comparison. (pooling.md section 21)
+ */
+int params_write_sets(const struct params *want, const struct params *have,
+    struct writer *w);
+
+#endif

@@ -1,0 +1,88 @@
+/* prepared.h - prepared statements: one table of texts, names per client, a
+ * list of the most recently used per server.
+ * SPDX-License-Identifier: ISC */
+#ifndef PROTO_PREPARED_H
+#define PROTO_PREPARED_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <uthash.h>
+
+#define PREPARED_NAME_MAX 32	/* "PGBOUNCER_<n>", NUL included */
+
+struct prepared_table;
+
+/* A statement text with its parameter types; counted. */
+struct prepared {
+	UT_hash_handle hh;
+	struct prepared_table *table;	/* borrowed */
+	unsigned refs;
+	uint8_t name_len;		/* NUL included */
+	char name[PREPARED_NAME_MAX];	/* on the servers */
+	uint32_t len;
+	uint8_t body[];		/* of Parse, behind the name: query, types */
+};
+
+struct prepared_table *prepared_table_new(void);
+void prepared_table_free(struct prepared_table **t);
+size_t prepared_table_count(const struct prepared_table *t);
+size_t prepared_table_bytes(const struct prepared_table *t);
+
+/* Find or add; a new reference. NULL: no memory. */
+struct prepared *prepared_get(struct prepared_table *t, const void *body,
+    size_t len);
+struct prepared *prepared_ref(struct prepared *p);
+void prepared_unref(struct prepared *p);	/* NULL is fine */
+
+/* --- a client's names --- */
+struct prepared_name {
+	UT_hash_handle hh;
+	struct prepared *stmt;		/* counted */
+	char name[];
+};
+/* The map is a NULL pointer to begin with. */
+struct prepared_name *prepared_name_find(struct prepared_name *map,
+    const char *name);
+int prepared_name_add(struct prepared_name **map, const char *name,
+    struct prepared *stmt);			/* takes a reference of its own */
+void prepared_name_remove(struct prepared_name **map, const char *name);
+void prepared_name_clear(struct prepared_name **map);
+
+/* --- what a server has prepared, least recently used first --- */
+struct prepared_use {
+	UT_hash_handle hh;
+	struct prepared_use *prev, *next;
+	struct prepared *stmt;		/* counted */
+};
+struct prepared_uses {
+	struct prepared_use *by_stmt;	/* uthash */
+	struct prepared_use *lru;	/* DL list; tail = newest */
+	unsigned count;
+};
+/* Is it there? Then it is the most recently used now. */
+struct prepared_use *prepared_uses_touch(struct prepared_uses *u,
+    struct prepared *stmt);
+int prepared_uses_add(struct prepared_uses *u, struct prepared *stmt);
+void prepared_uses_remove(struct prepared_uses *u, struct prepared *stmt);
+void prepared_uses_clear(struct prepared_uses *u);
+
+/* --- what a request in flight will have changed; see track_ops --- */
+enum prepared_change {
+	PREPARED_NAMED = 1,	/* the client's map got name -> stmt */
+	PREPARED_UNNAMED = 2,	/* the client's map lost it */
+	PREPARED_USED = 4,	/* the server's list got stmt */
+	PREPARED_UNUSED = 8,	/* the server's list lost it */
+};
+struct prepared_op {
+	unsigned changes;		/* of enum prepared_change */
+	struct prepared *stmt;		/* counted; NULL: nothing to undo */
+	char name[];			/* the client's */
+};
+struct prepared_op *prepared_op_new(unsigned changes, struct prepared *stmt,
+    const char *name);
+void prepared_op_free(struct prepared_op *op);
+/* Undo op in the map (NULL: the client is gone) and the list. */
+void prepared_op_undo(struct prepared_op *op, struct prepared_name **map,
+    struct prepared_uses *uses);
+
+#endif

@@ -1,0 +1,62 @@
+/* startup.h - what a connection may begin with, and the StartupMessage.
+ * SPDX-License-Identifier: ISC */
+#ifndef PROTO_STARTUP_H
+#define PROTO_STARTUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct writer;
+
+enum startup_kind {
+	STARTUP_SHORT,		/* need more bytes */
+	STARTUP_BAD,		/* no valid first message */
+	STARTUP_TYPED,		/* an ordinary message; not for here */
+	STARTUP_SSL,		/* SSLRequest */
+	STARTUP_GSS,		/* GSSENCRequest */
+	STARTUP_CANCEL,		/* CancelRequest; body = the key */
+	STARTUP_V2,		/* protocol 2.0 */
+	STARTUP_MESSAGE,	/* StartupMessage 3.x; body = parameters */
+};
+
+struct startup {
+	enum startup_kind kind;
+	uint32_t code;		/* protocol version or request code, if known */
+	size_t size;		/* of the whole message; 0 not known yet */
+	const uint8_t *body;	/* after the code; borrowed */
+	size_t body_len;
+};
+
+#define STARTUP_MAX 65535	/* bytes of an untyped message */
+
+/* Look at the first bytes; nothing is consumed. (pooling.md section 19) */
+enum startup_kind startup_peek(const void *p, size_t n, struct startup *out);
+
+/*
+ * Walk the parameters of a StartupMessage in order: fn gets each pair and
+ * returns 0 to go on, or -1 with e set to stop.
+ * Returns 0, or -1 with e set: by fn, or "invalid startup packet layout: ...".
+ */
+int startup_each(const struct startup *s,
+    int (*fn)(const char *name, const char *value, void *arg, struct err *e),
+    void *arg, struct err *e);
+
+/*
+ * Walk an "options" value: -c name=value, -cname=value, --name=value with
+ * backslash escapes (pooling.md section 20). As startup_each.
+ */
+int startup_options(const char *options,
+    int (*fn)(const char *name, const char *value, void *arg, struct err *e),
+    void *arg, struct err *e);
+
+enum replication { REPLICATION_NONE, REPLICATION_LOGICAL,
+	REPLICATION_PHYSICAL };
+enum replication startup_replication(const char *value);
+
+/* NegotiateProtocolVersion: minor, and the names we don't know. */
+void startup_write_negotiate(struct writer *w, uint32_t version,
+    const char *const *unknown, unsigned count);
+
+#endif

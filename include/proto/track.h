@@ -1,0 +1,99 @@
+/* track.h - what a server still owes: outstanding requests in order.
+ * SPDX-License-Identifier: ISC */
+#ifndef PROTO_TRACK_H
+#define PROTO_TRACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum track_how {
+	TRACK_FORWARD,	/* sent; the reply goes to the client */
+	TRACK_SKIP,	/* ours; the reply is swallowed */
+	TRACK_FAKE,	/* not sent; we reply when its turn comes */
+};
+
+/*
+ * One outstanding request. op is what the prepared-statement maps must learn
+ * of its end; see track_ops.
+ */
+struct track_req {
+	char type;	/* frontend message type */
+	uint8_t how;	/* enum track_how */
+	void *op;	/* owned by the request until ops takes it; or NULL */
+};
+
+struct track_ops {
+	void (*commit)(void *op, void *arg);	/* it has happened */
+	void (*rollback)(void *op, void *arg);	/* it has not */
+};
+
+#define TRACK_CAP 65536		/* requests; past it the client must wait */
+
+/* Embedded in server; private to track.c but for what has a comment. */
+struct track {
+	struct track_req *ring;		/* owned; size is a power of two */
+	unsigned head, count, size;
+	const struct track_ops *ops;
+	void *arg;
+	char status;	/* of the last ReadyForQuery: I, T, E; 0 before it */
+	bool ready;	/* nothing came since that ReadyForQuery */
+	bool copy_in;	/* the server reads CopyData */
+	bool aborted;	/* an error: the server discards up to Sync */
+	bool doubt;	/* replies can't be counted for sure: close when done,
+			 * and till then nothing is TRACK_CONFUSED */
+};
+
+void track_init(struct track *t, const struct track_ops *ops, void *arg);
+/* Roll back what is outstanding, newest first, and forget it. */
+void track_fini(struct track *t);
+
+static inline bool track_is_empty(const struct track *t)
+{
+	return t->count == 0;
+}
+static inline bool track_is_full(const struct track *t)
+{
+	return t->count >= TRACK_CAP;
+}
+/* The ring's bytes; for SHOW MEM. */
+static inline size_t track_bytes(const struct track *t)
+{
+	return t->size * sizeof *t->ring;
+}
+
+/*
+ * A request was, or will now be, sent (FORWARD, SKIP), or is to be faked. It
+ * is rolled back at once where the server is known to discard it. CopyDone and
+ * CopyFail are requests, CopyData, Flush and Terminate are not.
+ * Returns 0, or -1: no memory.
+ */
+int track_add(struct track *t, char type, enum track_how how, void *op);
+
+enum track_verdict {
+	TRACK_PASS,	/* the reply is the client's */
+	TRACK_SWALLOW,	/* it answers a request of ours */
+	TRACK_FAILED,	/* an error that answers a whole query of ours */
+	TRACK_CONFUSED,	/* not a reply that can come now: close */
+};
+
+/* A message came; its request leaves the queue. RFQ's status in status. */
+enum track_verdict track_reply(struct track *t, char type, char status);
+
+/*
+ * If the next in turn is a fake, take it off and return its type (the caller
+ * sends the reply), else 0. Call until 0 after each track_reply(), and after
+ * a fake was added to an empty track.
+ */
+char track_fake(struct track *t);
+
+/* Will a ReadyForQuery end all that is owed? Then the client awaits it. */
+bool track_awaits_ready(const struct track *t);
+
+/* Nothing owed and the last word was ReadyForQuery I. */
+static inline bool track_is_done(const struct track *t)
+{
+	return t->count == 0 && t->ready && t->status == 'I';
+}
+
+#endif

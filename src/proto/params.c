@@ -1,0 +1,300 @@
+/* params.c - tracked parameters as immutable sets, shared by who has the same.
+ * SPDX-License-Identifier: ISC */
+#include "proto/params.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "base/intern.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "proto/writer.h"
+
+struct params {
+	UT_hash_handle hh;
+	struct params_table *table;	/* borrowed */
+	unsigned refs;
+	const char *value[];		/* interned; NULL = none */
+};
+
+struct params_table {
+	struct intern *strings;		/* owned: names and values */
+	struct params *sets;		/* uthash by the value pointers */
+	int count;
+	const char *name[PARAMS_MAX];	/* interned */
+};
+
+static const char *const always[] = { "DateStyle", "client_encoding",
+	"TimeZone", "standard_conforming_strings", "application_name" };
+
+static int add_name(struct params_table *t, const char *name)
+{
+	if (params_find(t, name) >= 0)
+		return 0;
+	if (t->count == PARAMS_MAX)
+		return 0;
+	t->name[t->count] = intern_get(t->strings, name);
+	return t->name[t->count] == NULL ? -1 : (t->count++, 0);
+}
+
+/* Items of a comma list, trimmed; empty ones are skipped. */
+static int add_list(struct params_table *t, const char *list)
+{
+	static const char blank[] = " \t\r\n";
+
+	while (*list != '\0') {
+		const size_t item = strcspn(list, ",");
+		size_t from = strspn(list, blank), to = item;
+
+		while (to > from && strchr(blank, list[to - 1]) != NULL)
+			to--;
+		if (to > from) {
+			char *name = mem_strndup(list + from, to - from);
+			const int rc = name == NULL ? -1 : add_name(t, name);
+
+			mem_free(name);
+			if (rc < 0)
+				return -1;
+		}
+		list += item + (list[item] == ',');
+	}
+	return 0;
+}
+
+struct params_table *params_table_new(const char *extra)
+{
+	struct params_table *t = mem_zalloc(sizeof *t);
+
+	if (t == NULL)
+		return NULL;
+	t->strings = intern_new();
+	int rc = t->strings == NULL ? -1 : 0;
+	for (size_t i = 0; rc == 0 && i < sizeof always / sizeof *always; i++)
+		rc = add_name(t, always[i]);
+	if (rc == 0 && extra != NULL)
+		rc = add_list(t, extra);
+	if (rc < 0)
+		params_table_free(&t);
+	return t;
+}
+
+void params_table_free(struct params_table **tp)
+{
+	struct params_table *t = *tp;
+
+	*tp = NULL;
+	if (t == NULL)
+		return;
+	for (int i = 0; i < t->count; i++)
+		intern_put(t->strings, t->name[i]);
+	intern_free(&t->strings);
+	mem_free(t);
+}
+
+int params_count(const struct params_table *t)
+{
+	return t->count;
+}
+
+const char *params_name(const struct params_table *t, int i)
+{
+	return t->name[i];
+}
+
+int params_find(const struct params_table *t, const char *name)
+{
+	for (int i = 0; i < t->count; i++)
+		if (text_casecmp(t->name[i], name) == 0)
+			return i;
+	return -1;
+}
+
+static size_t set_size(const struct params_table *t)
+{
+	return sizeof(struct params) + (size_t)t->count * sizeof(char *);
+}
+
+/*
+ * The set with these values. The references to the strings are taken over,
+ * also on failure (NULL).
+ */
+static struct params *intern_set(struct params_table *t, const char **value)
+{
+	const size_t bytes = (size_t)t->count * sizeof *value;
+	struct params *p = NULL;
+
+	HASH_FIND(hh, t->sets, value, bytes, p);
+	if (p == NULL) {
+		p = mem_new(MEM_PARAMS, set_size(t));
+		if (p != NULL) {
+			p->table = t;
+			p->refs = 1;
+			memcpy(p->value, value, bytes);
+			HASH_ADD_KEYPTR(hh, t->sets, p->value, bytes, p);
+			return p;
+		}
+	} else {
+		p->refs++;
+	}
+	for (int i = 0; i < t->count; i++)
+		intern_put(t->strings, value[i]);
+	return p;
+}
+
+struct params *params_empty(struct params_table *t)
+{
+	const char *value[PARAMS_MAX] = { NULL };
+
+	return intern_set(t, value);
+}
+
+struct params *params_ref(struct params *p)
+{
+	p->refs++;
+	return p;
+}
+
+void params_unref(struct params **pp)
+{
+	struct params *p = *pp;
+
+	*pp = NULL;
+	if (p == NULL || --p->refs > 0)
+		return;
+	struct params_table *t = p->table;
+
+	HASH_DELETE(hh, t->sets, p);
+	for (int i = 0; i < t->count; i++)
+		intern_put(t->strings, p->value[i]);
+	mem_delete(MEM_PARAMS, p, set_size(t));
+}
+
+const char *params_get(const struct params *p, int i)
+{
+	return p->value[i];
+}
+
+/* Replace *pp by the set of these values, whose references are taken over. */
+static int replace(struct params **pp, const char **value)
+{
+	struct params *p = intern_set((*pp)->table, value);
+
+	if (p == NULL)
+		return -1;
+	params_unref(pp);
+	*pp = p;
+	return 0;
+}
+
+static const char *ref(const char *s)
+{
+	return s == NULL ? NULL : intern_ref(s);
+}
+
+int params_set(struct params **pp, int i, const char *value)
+{
+	const struct params *p = *pp;
+	const char *v[PARAMS_MAX] = { NULL };
+	const char *mine = intern_get(p->table->strings, value);
+
+	if (mine == NULL)
+		return -1;
+	for (int k = 0; k < p->table->count; k++)
+		v[k] = k == i ? mine : ref(p->value[k]);
+	return replace(pp, v);
+}
+
+int params_fill(struct params **pp, const struct params *defaults)
+{
+	const struct params *p = *pp;
+	const char *v[PARAMS_MAX] = { NULL };
+
+	for (int i = 0; i < p->table->count; i++)
+		v[i] = ref(p->value[i] != NULL ? p->value[i] :
+		    defaults->value[i]);
+	return replace(pp, v);
+}
+
+int params_adopt(struct params **want, const struct params *have)
+{
+	const struct params *p = *want;
+	const char *v[PARAMS_MAX] = { NULL };
+
+	if (p == have)
+		return 0;
+	for (int i = 0; i < p->table->count; i++)
+		v[i] = ref(p->value[i] != NULL && have->value[i] != NULL ?
+		    have->value[i] : p->value[i]);
+	return replace(want, v);
+}
+
+/* A literal that means value whatever standard_conforming_strings says. */
+static void write_literal(struct writer *w, const char *value)
+{
+	const bool escape = strchr(value, '\\') != NULL;
+
+	if (escape)
+		writer_u8(w, 'E');
+	writer_u8(w, '\'');
+	for (const char *s = value; *s != '\0'; s++) {
+		if (*s == '\'' || *s == '\\')
+			writer_u8(w, (uint8_t)*s);
+		writer_u8(w, (uint8_t)*s);
+	}
+	writer_u8(w, '\'');
+}
+
+/*
+ * Is value a list of identifiers as the server reports search_path? A client's
+ * own text may be anything, and must not become SQL.
+ */
+static bool is_identifier_list(const char *value)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$, ";
+	bool quoted = false;
+
+	for (const char *s = value; *s != '\0'; s++) {
+		if (*s == '"')
+			quoted = !quoted;
+		else if (!quoted && strchr(plain, *s) == NULL &&
+		    (uint8_t)*s < 0x80)
+			return false;
+	}
+	return !quoted && *value != '\0' && strcmp(value, "\"\"") != 0;
+}
+
+static void write_set(struct writer *w, const char *name, const char *value)
+{
+	writer_bytes(w, "SET ", 4);
+	writer_bytes(w, name, strlen(name));
+	writer_u8(w, '=');
+	if (text_casecmp(name, "search_path") != 0)
+		write_literal(w, value);
+	else if (is_identifier_list(value))
+		writer_bytes(w, value, strlen(value));
+	else	/* "" stands for the empty path */
+		write_literal(w, strcmp(value, "\"\"") == 0 ? "" : value);
+	writer_u8(w, ';');
+}
+
+int params_write_sets(const struct params *want, const struct params *have,
+    struct writer *w)
+{
+	int n = 0;
+
+	if (want == have)
+		return 0;
+	for (int i = 0; i < want->table->count; i++) {
+		const char *a = want->value[i], *b = have->value[i];
+
+		if (a == b || a == NULL || b == NULL ||
+		    text_casecmp(a, b) == 0)
+			continue;
+		write_set(w, want->table->name[i], a);
+		n++;
+	}
+	return n;
+}

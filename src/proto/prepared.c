@@ -1,0 +1,217 @@
+/* prepared.c - prepared statements: texts, clients' names, servers' lists.
+ * SPDX-License-Identifier: ISC */
+#include "proto/prepared.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/mem.h"
+
+struct prepared_table {
+	struct prepared *by_body;	/* uthash; not counted */
+	uint64_t last;			/* number of the newest name */
+	size_t bytes;
+};
+
+struct prepared_table *prepared_table_new(void)
+{
+	return mem_zalloc(sizeof(struct prepared_table));
+}
+
+void prepared_table_free(struct prepared_table **tp)
+{
+	mem_free(*tp);
+	*tp = NULL;
+}
+
+size_t prepared_table_count(const struct prepared_table *t)
+{
+	return HASH_COUNT(t->by_body);
+}
+
+size_t prepared_table_bytes(const struct prepared_table *t)
+{
+	return t->bytes;
+}
+
+struct prepared *prepared_get(struct prepared_table *t, const void *body,
+    size_t len)
+{
+	struct prepared *p = NULL;
+
+	HASH_FIND(hh, t->by_body, body, (unsigned)len, p);
+	if (p != NULL)
+		return prepared_ref(p);
+	p = mem_new(MEM_STATEMENT, sizeof *p + len);
+	if (p == NULL)
+		return NULL;
+	p->table = t;
+	p->refs = 1;
+	p->len = (uint32_t)len;
+	memcpy(p->body, body, len);
+	p->name_len = (uint8_t)(snprintf(p->name, sizeof p->name,
+	    "PGBOUNCER_%" PRIu64, ++t->last) + 1);
+	HASH_ADD_KEYPTR(hh, t->by_body, p->body, (unsigned)len, p);
+	t->bytes += sizeof *p + len;
+	return p;
+}
+
+struct prepared *prepared_ref(struct prepared *p)
+{
+	p->refs++;
+	return p;
+}
+
+void prepared_unref(struct prepared *p)
+{
+	if (p == NULL || --p->refs > 0)
+		return;
+	HASH_DELETE(hh, p->table->by_body, p);
+	p->table->bytes -= sizeof *p + p->len;
+	mem_delete(MEM_STATEMENT, p, sizeof *p + p->len);
+}
+
+struct prepared_name *prepared_name_find(struct prepared_name *map,
+    const char *name)
+{
+	struct prepared_name *n = NULL;
+
+	HASH_FIND_STR(map, name, n);
+	return n;
+}
+
+static size_t name_size(const char *name)
+{
+	return sizeof(struct prepared_name) + strlen(name) + 1;
+}
+
+int prepared_name_add(struct prepared_name **map, const char *name,
+    struct prepared *stmt)
+{
+	const size_t size = name_size(name);
+	struct prepared_name *n = mem_new(MEM_STATEMENT_USE, size);
+
+	if (n == NULL)
+		return -1;
+	memcpy(n->name, name, strlen(name) + 1);
+	n->stmt = prepared_ref(stmt);
+	HASH_ADD_STR(*map, name, n);
+	return 0;
+}
+
+static void name_free(struct prepared_name *n)
+{
+	prepared_unref(n->stmt);
+	mem_delete(MEM_STATEMENT_USE, n, name_size(n->name));
+}
+
+void prepared_name_remove(struct prepared_name **map, const char *name)
+{
+	struct prepared_name *n = prepared_name_find(*map, name);
+
+	if (n == NULL)
+		return;
+	HASH_DEL(*map, n);
+	name_free(n);
+}
+
+void prepared_name_clear(struct prepared_name **map)
+{
+	struct prepared_name *n, *next;
+
+	HASH_ITER(hh, *map, n, next) {
+		HASH_DEL(*map, n);
+		name_free(n);
+	}
+}
+
+struct prepared_use *prepared_uses_touch(struct prepared_uses *u,
+    struct prepared *stmt)
+{
+	struct prepared_use *use = NULL;
+
+	HASH_FIND_PTR(u->by_stmt, &stmt, use);
+	if (use == NULL || use->next == NULL)	/* newest already */
+		return use;
+	DL_DELETE(u->lru, use);
+	DL_APPEND(u->lru, use);
+	return use;
+}
+
+int prepared_uses_add(struct prepared_uses *u, struct prepared *stmt)
+{
+	struct prepared_use *use = mem_new(MEM_STATEMENT_USE, sizeof *use);
+
+	if (use == NULL)
+		return -1;
+	use->stmt = prepared_ref(stmt);
+	HASH_ADD_PTR(u->by_stmt, stmt, use);
+	DL_APPEND(u->lru, use);
+	u->count++;
+	return 0;
+}
+
+static void use_free(struct prepared_uses *u, struct prepared_use *use)
+{
+	HASH_DEL(u->by_stmt, use);
+	DL_DELETE(u->lru, use);
+	u->count--;
+	prepared_unref(use->stmt);
+	mem_delete(MEM_STATEMENT_USE, use, sizeof *use);
+}
+
+void prepared_uses_remove(struct prepared_uses *u, struct prepared *stmt)
+{
+	struct prepared_use *use = NULL;
+
+	HASH_FIND_PTR(u->by_stmt, &stmt, use);
+	if (use != NULL)
+		use_free(u, use);
+}
+
+void prepared_uses_clear(struct prepared_uses *u)
+{
+	while (u->lru != NULL)
+		use_free(u, u->lru);
+}
+
+struct prepared_op *prepared_op_new(unsigned changes, struct prepared *stmt,
+    const char *name)
+{
+	const size_t len = strlen(name) + 1;
+	struct prepared_op *op = mem_alloc(sizeof *op + len);
+
+	if (op == NULL)
+		return NULL;
+	op->changes = changes;
+	op->stmt = stmt == NULL ? NULL : prepared_ref(stmt);
+	memcpy(op->name, name, len);
+	return op;
+}
+
+void prepared_op_free(struct prepared_op *op)
+{
+	if (op == NULL)
+		return;
+	prepared_unref(op->stmt);
+	mem_free(op);
+}
+
+void prepared_op_undo(struct prepared_op *op, struct prepared_name **map,
+    struct prepared_uses *uses)
+{
+	if (op->stmt == NULL)
+		return;
+	if ((op->changes & PREPARED_NAMED) && map != NULL)
+		prepared_name_remove(map, op->name);
+	if ((op->changes & PREPARED_UNNAMED) && map != NULL)
+		(void)prepared_name_add(map, op->name, op->stmt);
+	if (op->changes & PREPARED_USED)
+		prepared_uses_remove(uses, op->stmt);
+	/* without memory the server merely holds a statement we forgot */
+	if ((op->changes & PREPARED_UNUSED) &&
+	    prepared_uses_touch(uses, op->stmt) == NULL)
+		(void)prepared_uses_add(uses, op->stmt);
+}

@@ -1,0 +1,75 @@
+/* report.c - ErrorResponse and NoticeResponse, made and read.
+ * SPDX-License-Identifier: ISC */
+#include "proto/report.h"
+
+#include "proto/msg.h"
+#include "proto/reader.h"
+#include "proto/writer.h"
+
+/* PostgreSQL docs, Error and Notice Message Fields */
+enum field {
+	FIELD_END = 0,
+	FIELD_SEVERITY = 'S', /* may be translated */
+	FIELD_SEVERITY_PLAIN = 'V',
+	FIELD_CODE = 'C',
+	FIELD_MESSAGE = 'M',
+	FIELD_DETAIL = 'D',
+	FIELD_HINT = 'H',
+};
+
+int report_parse(struct report *r, const void *body, size_t len)
+{
+	const char *translated = "", *plain = NULL;
+	struct reader in;
+	uint8_t field;
+
+	*r = (struct report){ "", "", "", "", "" };
+	reader_init(&in, body, len);
+	while ((field = reader_u8(&in)) != FIELD_END) {
+		const char *const value = reader_str(&in);
+
+		if (value == NULL)
+			break;
+		switch (field) {
+		case FIELD_SEVERITY: translated = value; break;
+		case FIELD_SEVERITY_PLAIN: plain = value; break;
+		case FIELD_CODE: r->code = value; break;
+		case FIELD_MESSAGE: r->message = value; break;
+		case FIELD_DETAIL: r->detail = value; break;
+		case FIELD_HINT: r->hint = value; break;
+		default: /* "frontends should silently ignore" it */ break;
+		}
+	}
+	r->severity = plain != NULL ? plain : translated;
+	return in.failed || reader_left(&in) > 0 ? -1 : 0;
+}
+
+static void write_field(struct writer *w, enum field field, const char *value)
+{
+	writer_u8(w, (uint8_t)field);
+	writer_str(w, value);
+}
+
+void report_write_error(struct writer *w, const char *severity,
+    const char *code, const char *message)
+{
+	writer_begin(w, BE_ERROR_RESPONSE);
+	write_field(w, FIELD_SEVERITY, severity);
+	write_field(w, FIELD_CODE, code);
+	write_field(w, FIELD_MESSAGE, message);
+	writer_u8(w, FIELD_END);
+	writer_end(w);
+}
+
+void report_write_notice(struct writer *w, const char *message,
+    const char *detail)
+{
+	writer_begin(w, BE_NOTICE_RESPONSE);
+	write_field(w, FIELD_SEVERITY, "NOTICE");
+	write_field(w, FIELD_CODE, "00000");
+	write_field(w, FIELD_MESSAGE, message);
+	if (detail != NULL)
+		write_field(w, FIELD_DETAIL, detail);
+	writer_u8(w, FIELD_END);
+	writer_end(w);
+}

@@ -1,0 +1,161 @@
+/* scram_verifier.c - keys from passwords, and stored verifiers.
+ * SPDX-License-Identifier: ISC */
+#include <string.h>
+
+#include "base/mem.h"
+#include "proto/saslprep.h"
+#include "proto/scram.h"
+#include "proto/scram_text.h"
+
+#define SECRET_PREFIX SCRAM_MECHANISM "$"
+
+/* Everything up to stop, or up to the end for stop '\0'. */
+static bool take_until(const char **at, char stop, struct scram_span *field)
+{
+	const char *end = strchr(*at, stop);
+	if (end == NULL)
+		return false;
+	field->at = *at;
+	field->len = (size_t)(end - *at);
+	*at = stop == '\0' ? end : end + 1;
+	return true;
+}
+
+static bool parse_fields(struct scram_verifier *v, const char *at)
+{
+	struct scram_span iterations, salt, stored, server;
+
+	return take_until(&at, ':', &iterations) &&
+	    take_until(&at, '$', &salt) && take_until(&at, ':', &stored) &&
+	    take_until(&at, '\0', &server) &&
+	    scram_text_iterations(iterations, &v->iterations) &&
+	    scram_text_salt(salt, v->salt, &v->salt_len) &&
+	    scram_text_key(stored, v->stored_key) &&
+	    scram_text_key(server, v->server_key);
+}
+
+/* PostgreSQL docs, pg_authid: the form of rolpassword. */
+int scram_verifier_parse(struct scram_verifier *v, const char *secret)
+{
+	memset(v, 0, sizeof *v);
+	if (strncmp(secret, SECRET_PREFIX, strlen(SECRET_PREFIX)) == 0 &&
+	    parse_fields(v, secret + strlen(SECRET_PREFIX)))
+		return 0;
+	secret_wipe(v, sizeof *v);
+	return -1;
+}
+
+static bool limits_are_kept(size_t salt_len, int iterations)
+{
+	return salt_len >= 1 && salt_len <= SCRAM_SALT_MAX && iterations >= 1 &&
+	    iterations <= SCRAM_ITERATIONS_MAX;
+}
+
+/* RFC 5802 §3: SaltedPassword, ClientKey, ServerKey. */
+static int derive_from_salted(struct scram_keys *k,
+    const uint8_t salted[SHA256_BYTES])
+{
+	if (crypto_hmac_sha256(salted, SHA256_BYTES, "Client Key",
+		strlen("Client Key"), k->client_key) != 0)
+		return -1;
+	return crypto_hmac_sha256(salted, SHA256_BYTES, "Server Key",
+	    strlen("Server Key"), k->server_key);
+}
+
+int scram_keys_derive(struct scram_keys *k, const char *password,
+    const void *salt, size_t salt_len, int iterations)
+{
+	uint8_t salted[SHA256_BYTES];
+
+	memset(k, 0, sizeof *k);
+	if (!limits_are_kept(salt_len, iterations))
+		return -1;
+	char *prepared = saslprep(password);
+	if (prepared == NULL)
+		return -1;
+
+	int rc =
+	    crypto_pbkdf2_sha256(prepared, salt, salt_len, iterations, salted);
+	secret_free(prepared);
+	if (rc == 0)
+		rc = derive_from_salted(k, salted);
+	secret_wipe(salted, sizeof salted);
+	if (rc != 0)
+		secret_wipe(k, sizeof *k);
+	return rc;
+}
+
+/* The salt may be v's own. */
+static int fill_verifier(struct scram_verifier *v, const struct scram_keys *k,
+    const void *salt, size_t salt_len)
+{
+	v->salt_len = salt_len;
+	memmove(v->salt, salt, salt_len);
+	memset(v->salt + salt_len, 0, sizeof v->salt - salt_len);
+	memcpy(v->server_key, k->server_key, sizeof k->server_key);
+	return crypto_sha256(k->client_key, sizeof k->client_key,
+	    v->stored_key);
+}
+
+int scram_verifier_derive(struct scram_verifier *v, const char *password,
+    const void *salt, size_t salt_len, int iterations)
+{
+	struct scram_keys k;
+	int rc = -1;
+
+	if (password[0] != '\0')
+		rc =
+		    scram_keys_derive(&k, password, salt, salt_len, iterations);
+	if (rc == 0) {
+		rc = fill_verifier(v, &k, salt, salt_len);
+		v->iterations = iterations;
+		secret_wipe(&k, sizeof k);
+	}
+	if (rc != 0)
+		secret_wipe(v, sizeof *v);
+	return rc;
+}
+
+int scram_verifier_mock(struct scram_verifier *v, const char *user,
+    const uint8_t seed[SHA256_BYTES], int iterations)
+{
+	uint8_t digest[SHA256_BYTES];
+	const size_t user_len = strlen(user);
+
+	memset(v, 0, sizeof *v);
+	if (!limits_are_kept(SCRAM_SALT_BYTES, iterations))
+		return -1;
+	uint8_t *text = mem_alloc(user_len + SHA256_BYTES);
+	if (text == NULL)
+		return -1;
+	memcpy(text, user, user_len);
+	memcpy(text + user_len, seed, SHA256_BYTES);
+	const int rc = crypto_sha256(text, user_len + SHA256_BYTES, digest);
+	secret_wipe(text, user_len + SHA256_BYTES);
+	mem_free(text);
+	if (rc != 0)
+		return -1;
+
+	v->iterations = iterations;
+	v->salt_len = SCRAM_SALT_BYTES;
+	memcpy(v->salt, digest, SCRAM_SALT_BYTES);
+	crypto_random(v->stored_key, sizeof v->stored_key);
+	crypto_random(v->server_key, sizeof v->server_key);
+	return 0;
+}
+
+bool scram_verifier_matches(const struct scram_verifier *v,
+    const char *password)
+{
+	struct scram_keys k;
+
+	if (password[0] == '\0')
+		return false;
+	if (scram_keys_derive(&k, password, v->salt, v->salt_len,
+		v->iterations) != 0)
+		return false;
+	const bool same =
+	    crypto_equal(k.server_key, v->server_key, sizeof k.server_key);
+	secret_wipe(&k, sizeof k);
+	return same;
+}

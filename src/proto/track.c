@@ -1,0 +1,309 @@
+/* track.c - what a server still owes: outstanding requests in order.
+ * SPDX-License-Identifier: ISC */
+#include "proto/track.h"
+
+#include "base/mem.h"
+#include "proto/msg.h"
+
+void track_init(struct track *t, const struct track_ops *ops, void *arg)
+{
+	*t = (struct track){ .ops = ops, .arg = arg };
+}
+
+static struct track_req *at(const struct track *t, unsigned i)
+{
+	return &t->ring[(t->head + i) & (t->size - 1)];
+}
+
+/* Remove request i; those before it move up, so i is small or the head. */
+static void drop(struct track *t, unsigned i)
+{
+	for (; i > 0; i--)
+		*at(t, i) = *at(t, i - 1);
+	t->head = (t->head + 1) & (t->size - 1);
+	t->count--;
+}
+
+static void commit(struct track *t, unsigned i)
+{
+	struct track_req *r = at(t, i);
+
+	if (r->op != NULL)
+		t->ops->commit(r->op, t->arg);
+	drop(t, i);
+}
+
+/* The requests from..to-1 have not happened; newest first. */
+static void rollback(struct track *t, unsigned from, unsigned to)
+{
+	for (unsigned i = to; i-- > from;) {
+		struct track_req *r = at(t, i);
+
+		if (r->op != NULL)
+			t->ops->rollback(r->op, t->arg);
+		r->op = NULL;
+	}
+	for (unsigned i = from; i < to; i++)
+		drop(t, from);
+}
+
+void track_fini(struct track *t)
+{
+	if (t->count > 0)
+		rollback(t, 0, t->count);
+	mem_note(MEM_TRACK, 0, -(long)track_bytes(t));
+	mem_free(t->ring);
+	t->ring = NULL;
+	t->size = 0;
+}
+
+static int grow(struct track *t)
+{
+	const unsigned size = t->size == 0 ? 16 : t->size * 2;
+	struct track_req *ring = mem_alloc(size * sizeof *ring);
+
+	if (ring == NULL)
+		return -1;
+	for (unsigned i = 0; i < t->count; i++)
+		ring[i] = *at(t, i);
+	mem_note(MEM_TRACK, 0, (long)((size - t->size) * sizeof *ring));
+	mem_free(t->ring);
+	t->ring = ring;
+	t->head = 0;
+	t->size = size;
+	return 0;
+}
+
+static bool is_copy_end(char type)
+{
+	return type == FE_COPY_DONE || type == FE_COPY_FAIL;
+}
+
+static void refuse(struct track *t, void *op)
+{
+	if (op != NULL)
+		t->ops->rollback(op, t->arg);
+}
+
+int track_add(struct track *t, char type, enum track_how how, void *op)
+{
+	/* Message Flow, COPY Operations: outside of COPY it is ignored */
+	if (t->count == 0 && is_copy_end(type))
+		return 0;
+	if (how != TRACK_FAKE)	/* the server hears nothing of those */
+		t->ready = false;
+	if (t->aborted && type != FE_SYNC) {
+		/* Message Flow, Extended Query: discarded up to Sync */
+		refuse(t, op);
+		return 0;
+	}
+	if (t->count == t->size && grow(t) < 0) {
+		refuse(t, op);
+		return -1;
+	}
+	t->aborted = false;
+	*at(t, t->count++) = (struct track_req){ type, (uint8_t)how, op };
+	return 0;
+}
+
+static bool ends_in_ready(char type)
+{
+	return type == FE_QUERY || type == FE_SYNC || type == FE_FUNCTION_CALL;
+}
+
+bool track_awaits_ready(const struct track *t)
+{
+	unsigned i = t->count;
+
+	while (i > 0 && is_copy_end(at(t, i - 1)->type))
+		i--;
+	return i > 0 && ends_in_ready(at(t, i - 1)->type);
+}
+
+static bool is_extended(char type)
+{
+	return type == FE_PARSE || type == FE_BIND || type == FE_DESCRIBE ||
+	    type == FE_EXECUTE || type == FE_CLOSE;
+}
+
+/*
+ * COPY-in succeeded: the server has read up to CopyDone, and ignored what
+ * stands before it, Sync too (Message Flow, COPY Operations).
+ */
+static void finish_copy(struct track *t)
+{
+	unsigned end = 1;
+
+	t->copy_in = false;
+	while (end < t->count && !is_copy_end(at(t, end)->type))
+		end++;
+	if (end < t->count)
+		rollback(t, 1, end + 1);
+}
+
+/*
+ * COPY-in failed. Whether a Sync sent before the end of the data was read as
+ * part of it, and ignored, or stops the skipping, nobody can tell; mostly it
+ * was sent along with Execute, so was read. What else follows ends the data:
+ * the Syncs before that are then still to be answered.
+ */
+static void break_copy(struct track *t)
+{
+	unsigned end = 1;
+
+	t->copy_in = false;
+	while (end < t->count && at(t, end)->type == FE_SYNC)
+		end++;
+	const bool other = end < t->count && !is_copy_end(at(t, end)->type);
+
+	if (end > 1 || other)
+		t->doubt = true;
+	if (!other)
+		rollback(t, 1, end < t->count ? end + 1 : end);
+}
+
+static void on_error(struct track *t)
+{
+	if (t->count == 0)
+		return;
+	if (t->copy_in)
+		break_copy(t);
+	if (!is_extended(at(t, 0)->type))
+		return;
+	/* the head failed, and all behind it up to Sync is discarded */
+	unsigned sync = 0;
+
+	while (sync < t->count && at(t, sync)->type != FE_SYNC)
+		sync++;
+	t->aborted = sync == t->count;
+	rollback(t, 0, sync);
+}
+
+/* Requests that are answered by nothing leave when their turn comes. */
+static void drop_silent(struct track *t)
+{
+	while (t->count > 0 && is_copy_end(at(t, 0)->type))
+		drop(t, 0);
+}
+
+/* The request types that a reply ends; 0 = it ends none. */
+static const char ends[256] = {
+	[BE_PARSE_COMPLETE] = FE_PARSE,
+	[BE_BIND_COMPLETE] = FE_BIND,
+	[BE_CLOSE_COMPLETE] = FE_CLOSE,
+	[BE_ROW_DESCRIPTION] = FE_DESCRIBE,
+	[BE_NO_DATA] = FE_DESCRIBE,
+	[BE_COMMAND_COMPLETE] = FE_EXECUTE,
+	[BE_EMPTY_QUERY_RESPONSE] = FE_EXECUTE,
+	[BE_PORTAL_SUSPENDED] = FE_EXECUTE,
+};
+
+/* After a miscount: what ReadyForQuery can't have left behind has not been. */
+static void resync(struct track *t)
+{
+	unsigned i = 0;
+
+	while (i < t->count && !ends_in_ready(at(t, i)->type))
+		i++;
+	rollback(t, 0, i);
+}
+
+static enum track_verdict on_ready(struct track *t, char status)
+{
+	t->status = status;
+	t->ready = true;
+	t->copy_in = false;
+	t->aborted = false;
+	if (t->doubt)
+		resync(t);
+	if (t->count == 0)
+		return t->doubt ? TRACK_PASS : TRACK_CONFUSED;
+	const struct track_req *r = at(t, 0);
+	const enum track_verdict v = r->how == TRACK_SKIP ? TRACK_SWALLOW :
+	    TRACK_PASS;
+
+	if (!ends_in_ready(r->type))
+		return TRACK_CONFUSED;
+	commit(t, 0);
+	return v;
+}
+
+/* May it come when nobody asked? (Message Flow, Asynchronous Operations) */
+static bool is_asynchronous(char type)
+{
+	return type == BE_NOTICE_RESPONSE || type == BE_PARAMETER_STATUS;
+}
+
+/* Does it answer one type of request and nothing else? */
+static bool is_exact(char type)
+{
+	return type == BE_PARSE_COMPLETE || type == BE_BIND_COMPLETE ||
+	    type == BE_CLOSE_COMPLETE || type == BE_NO_DATA ||
+	    type == BE_PORTAL_SUSPENDED;
+}
+
+/* Who is told, when the request is ours? */
+static enum track_verdict ours(char type, const struct track_req *r)
+{
+	/* a change that did not come from our query concerns the client */
+	if (type == BE_PARAMETER_STATUS && r->type != FE_QUERY)
+		return TRACK_PASS;
+	return TRACK_SWALLOW;
+}
+
+/* Everything but ReadyForQuery and errors. */
+static enum track_verdict on_other(struct track *t, char type)
+{
+	if (t->count == 0)
+		return is_asynchronous(type) || t->doubt ? TRACK_PASS :
+		    TRACK_CONFUSED;
+	const struct track_req head = *at(t, 0);
+	const char ended = ends[(uint8_t)type];
+
+	if (ended != head.type && is_exact(type) && !t->doubt)
+		return TRACK_CONFUSED;
+	if (type == BE_COPY_IN_RESPONSE || type == BE_COPY_BOTH_RESPONSE)
+		t->copy_in = true;
+	if (type == BE_COMMAND_COMPLETE && t->copy_in)
+		finish_copy(t);
+	if (ended != 0 && ended == head.type)
+		commit(t, 0);
+	return head.how == TRACK_SKIP ? ours(type, &head) : TRACK_PASS;
+}
+
+/* Ahead of the client's own message it stands for the failure of that one. */
+static enum track_verdict error_verdict(const struct track *t)
+{
+	return t->count > 0 && at(t, 0)->how == TRACK_SKIP &&
+	    at(t, 0)->type == FE_QUERY ? TRACK_FAILED : TRACK_PASS;
+}
+
+enum track_verdict track_reply(struct track *t, char type, char status)
+{
+	enum track_verdict v;
+
+	if (type == BE_NOTIFICATION_RESPONSE)
+		return TRACK_PASS;
+	t->ready = false;
+	if (type == BE_READY_FOR_QUERY) {
+		v = on_ready(t, status);
+	} else if (type == BE_ERROR_RESPONSE) {
+		v = error_verdict(t);
+		on_error(t);
+	} else {
+		v = on_other(t, type);
+	}
+	drop_silent(t);
+	return v;
+}
+
+char track_fake(struct track *t)
+{
+	if (t->count == 0 || at(t, 0)->how != TRACK_FAKE)
+		return 0;
+	const char type = at(t, 0)->type;
+
+	commit(t, 0);
+	drop_silent(t);
+	return type;
+}
