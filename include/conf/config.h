@@ -1,0 +1,123 @@
+/* config.h - one whole, immutable configuration: load, validate, look up.
+ * SPDX-License-Identifier: ISC */
+#ifndef CONF_CONFIG_H
+#define CONF_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "conf/options.h"
+
+struct err;
+struct userlist;
+
+#define CONFIG_NAME_MAX 64	/* database name, NUL included */
+#define CONFIG_USER_MAX 128	/* user name, NUL included */
+#define CONFIG_UNSET (-1)	/* an int or time that was not given */
+
+/* One line of [databases]; defaults not applied: CONFIG_UNSET or NULL. */
+struct config_db {
+	char *name;
+	char *host;		/* NULL = Unix socket; may be a comma list */
+	int port;		/* 5432 when not given */
+	char *dbname;		/* on the server; never NULL */
+	char *user;		/* forced user, NULL = the client's */
+	char *password;		/* of the forced user; secret; NULL */
+	char *auth_user, *auth_query, *auth_dbname, *connect_query;
+	char *client_encoding, *datestyle, *timezone, *application_name;
+	int pool_size, min_pool_size, reserve_pool_size;
+	int pool_mode;		/* enum pool_mode or CONFIG_UNSET */
+	int max_db_connections, max_db_client_connections;
+	usec_t server_lifetime, query_wait_timeout;
+	int load_balance_hosts;	/* enum load_balance; round-robin default */
+	struct config_db *next;	/* in file order */
+};
+
+/* One line of [users]. */
+struct config_user {
+	char *name;
+	int pool_size, reserve_pool_size, pool_mode;
+	int max_user_connections, max_user_client_connections;
+	usec_t query_timeout, idle_transaction_timeout, transaction_timeout,
+	    client_idle_timeout, query_wait_timeout;
+	struct config_user *next;
+};
+
+/* One line of [peers]. */
+struct config_peer {
+	int id;
+	char *host;
+	int port;		/* 6432 when not given */
+	int pool_size;		/* CONFIG_UNSET = default_pool_size */
+	struct config_peer *next;
+};
+
+struct config {
+	unsigned refs;
+	bool is_seed;		/* from config_seed(), not from a file */
+	char *path;		/* the main file; NULL in a seed */
+	struct settings set;
+	struct config_db *dbs;
+	struct config_user *users;
+	struct config_peer *peers;
+	char *auto_db;		/* text of the "*" entry; NULL = none */
+	struct userlist *userlist;	/* a reference; NULL when not loaded */
+	void *index;		/* private: owns the four above, shared */
+};
+
+/*
+ * What is in force before the first file is read: defaults and the verbosity
+ * of the command line. To be given to the first config_load() as prev; its
+ * settings that take effect at start only are not taken over.
+ * Returns: one reference, or NULL out of memory.
+ */
+struct config *config_seed(int verbose);
+
+/*
+ * Called with each line for the log; text names file and line. A load may
+ * succeed in spite of lines: an unreadable auth file, a faulty "*" entry.
+ */
+typedef void config_report_fn(void *arg, const char *text);
+
+/*
+ * Read path with its includes and the auth file, validate all of it, report
+ * every problem. prev (may be NULL) is the configuration in force: settings
+ * that take effect at start only, and those without a default that the new
+ * file no longer names, are taken over from it (spec/settings.md section 2).
+ * Returns: a configuration with one reference, or NULL with the first problem
+ *          in e. Nothing in force changes either way.
+ */
+struct config *config_load(const char *path, const struct config *prev,
+    config_report_fn *report, void *arg, struct err *e);
+
+struct config *config_ref(struct config *c);
+/* Drops the reference and sets *c to NULL; secrets are wiped. */
+void config_unref(struct config **c);
+
+/* Exact, case-sensitive; NULL when there is none. Owned by c. */
+const struct config_db *config_find_db(const struct config *c,
+    const char *name);
+const struct config_user *config_find_user(const struct config *c,
+    const char *name);
+const struct config_peer *config_find_peer(const struct config *c, int id);
+
+/*
+ * Make the entry for an unknown database from the "*" line.
+ * Returns: an entry owned by the caller (config_db_free), or NULL with e set
+ *          (no "*" line: e->text is empty).
+ */
+struct config_db *config_auto_db(const struct config *c, const char *name,
+    struct err *e);
+void config_db_free(struct config_db *db);
+
+/*
+ * A copy of c with one [pgbouncer] setting changed, for the console's SET.
+ * Returns NULL with e set when the key is unknown or the value bad.
+ */
+struct config *config_with(const struct config *c, const char *key,
+    const char *value, struct err *e);
+
+/* Would b need other server connections than a? (config-files.md section 3) */
+bool config_db_recycles(const struct config_db *a, const struct config_db *b);
+
+#endif

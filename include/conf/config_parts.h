@@ -1,0 +1,60 @@
+/* config_parts.h - the entries of a configuration; private to config*.c.
+ * SPDX-License-Identifier: ISC */
+#ifndef CONF_CONFIG_PARTS_H
+#define CONF_CONFIG_PARTS_H
+
+#include <stddef.h>
+
+struct config_db;
+struct config_peer;
+struct config_user;
+struct err;
+
+#define CONFIG_RESERVED_DB "pgbouncer"	/* the console */
+
+/* An entry from its line, owned by the caller; NULL with e set. */
+struct config_db *config_db_parse(const char *name, const char *text,
+    struct err *e);
+struct config_user *config_user_parse(const char *name, const char *text,
+    struct err *e);
+struct config_peer *config_peer_parse(const char *id, const char *text,
+    struct err *e);
+void config_user_free(struct config_user *u);
+void config_peer_free(struct config_peer *p);
+
+/* Rules of a setting beyond its type and range; 0, or -1 with e. */
+int config_check_setting(const char *key, const char *value, struct err *e);
+
+struct config_node;
+
+/*
+ * All entries, by name and in file order. Written while loading only; then
+ * shared by the configurations that SET made from the loaded one.
+ */
+struct config_index {
+	unsigned refs;
+	struct config_node *dbs, *users, *peers;	/* owned maps */
+	char *auto_db;		/* owned: text of the "*" entry; secret */
+};
+
+struct config_index *config_index_new(void);
+struct config_index *config_index_ref(struct config_index *ix);
+void config_index_unref(struct config_index **ix);
+
+/*
+ * Add an entry, in the place of one with that name. Takes it in any case;
+ * 0, or -1 out of memory.
+ */
+int config_index_put_db(struct config_index *ix, struct config_db *db);
+int config_index_put_user(struct config_index *ix, struct config_user *u);
+int config_index_put_peer(struct config_index *ix, struct config_peer *p);
+
+/* The item of a map; NULL: none. */
+void *config_node_find(struct config_node *map, const void *key, size_t len);
+
+/* Chain the entries by next, in file order; the heads. */
+struct config_db *config_index_link_dbs(struct config_index *ix);
+struct config_user *config_index_link_users(struct config_index *ix);
+struct config_peer *config_index_link_peers(struct config_index *ix);
+
+#endif

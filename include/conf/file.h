@@ -1,0 +1,26 @@
+/* file.h - a whole file in memory, for the parsers of this rank.
+ * SPDX-License-Identifier: ISC */
+#ifndef CONF_FILE_H
+#define CONF_FILE_H
+
+#include <stddef.h>
+#include <sys/stat.h>
+
+struct file_text {
+	char *at;		/* owned; a NUL follows the last byte */
+	size_t len;
+	struct stat st;		/* when it was read */
+};
+
+#define FILE_TEXT_MAX ((size_t)256 << 20)	/* bytes; longer is an error */
+
+/*
+ * Read path into an all-zero f.
+ * Returns: 0, or -1 with errno set and f empty.
+ */
+int file_read(const char *path, struct file_text *f);
+
+/* Wipes and frees: the text may hold secrets. */
+void file_text_fini(struct file_text *f);
+
+#endif

@@ -1,0 +1,85 @@
+/* options.h - every [pgbouncer] setting: one row each in options.def.
+ * SPDX-License-Identifier: ISC */
+#ifndef CONF_OPTIONS_H
+#define CONF_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/time.h"
+
+struct err;
+
+enum pool_mode { POOL_SESSION, POOL_TRANSACTION, POOL_STATEMENT };
+enum auth_type {
+	AUTH_ANY, AUTH_TRUST, AUTH_PLAIN, AUTH_MD5, AUTH_SCRAM_SHA_256,
+	AUTH_CERT, AUTH_HBA, AUTH_LDAP, AUTH_PAM, AUTH_PEER, AUTH_REJECT
+};
+enum ssl_mode {
+	SSLMODE_DISABLE, SSLMODE_ALLOW, SSLMODE_PREFER, SSLMODE_REQUIRE,
+	SSLMODE_VERIFY_CA, SSLMODE_VERIFY_FULL
+};
+enum load_balance { LB_ROUND_ROBIN, LB_DISABLE };
+
+/* When a changed value counts (spec/settings.md section 2). */
+enum option_effect { OPT_LIVE, OPT_NEW, OPT_START };
+
+/* C types of the fields by option type. */
+typedef int opt_int_t;
+typedef int opt_bool_t;		/* the number given; non-zero is true */
+typedef uint32_t opt_uint_t;
+typedef usec_t opt_time_t;
+typedef int opt_enum_t;
+typedef char *opt_str_t;	/* owned; NULL = never set */
+
+/* One field per setting, named as the setting: s->default_pool_size. */
+struct settings {
+#define OPTION(type, name, ...) opt_##type##_t name;
+#include "conf/options.def"
+#undef OPTION
+};
+
+enum option_type { OPT_T_INT, OPT_T_BOOL, OPT_T_UINT, OPT_T_TIME, OPT_T_ENUM,
+	OPT_T_STR };
+
+struct option_row {
+	const char *name;
+	enum option_type type;
+	enum option_effect effect;
+	const char *def;	/* text of the default; NULL = unset */
+	const char *const *words;	/* enum: NULL terminated; else NULL */
+	int64_t min, max;	/* inclusive; min > max: any value goes */
+	const char *help;	/* one sentence or more, for man page and sample */
+	size_t offset;		/* of the field in struct settings */
+};
+
+/* All rows in the order of SHOW CONFIG; *count says how many. */
+const struct option_row *option_rows(size_t *count);
+
+const struct option_row *option_find(const char *name);	/* NULL: unknown */
+
+/* The name that was probably meant, for "did you mean"; NULL: none is near. */
+const char *option_nearest(const char *name);
+
+/* Parse value into s; frees the old string. 0, or -1 with e worded. */
+int option_set(const struct option_row *o, struct settings *s,
+    const char *value, struct err *e);
+
+/* Copy one setting; frees the old string. 0, or -1 out of memory. */
+int option_copy(const struct option_row *o, struct settings *dst,
+    const struct settings *src);
+
+/* The text SHOW CONFIG prints, in buf or borrowed from s; NULL = SQL NULL. */
+const char *option_show(const struct option_row *o, const struct settings *s,
+    char *buf, size_t size);
+
+/* All defaults into an all-zero s; 0, or -1 out of memory. */
+int settings_init(struct settings *s);
+/* Every setting that has a default back to it; 0, or -1 out of memory. */
+int settings_reset(struct settings *s);
+/* dst all zero before; 0, or -1 out of memory: fini dst all the same. */
+int settings_copy(struct settings *dst, const struct settings *src);
+void settings_fini(struct settings *s);
+
+#endif

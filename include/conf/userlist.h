@@ -1,0 +1,49 @@
+/* userlist.h - the auth file: names and secrets.
+ * SPDX-License-Identifier: ISC */
+#ifndef CONF_USERLIST_H
+#define CONF_USERLIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+
+/* Told apart by content alone (spec/config-files.md section 7). */
+enum secret_kind {
+	SECRET_NONE,	/* empty: no password method may succeed */
+	SECRET_PLAIN,
+	SECRET_MD5,	/* "md5" + 32 lower-case hex digits */
+	SECRET_SCRAM,	/* SCRAM-SHA-256$<iterations>:<salt>$<stored>:<server> */
+};
+
+enum secret_kind secret_kind(const char *secret);
+
+struct userlist;		/* immutable, reference-counted */
+
+typedef void userlist_report_fn(void *arg, const char *text);
+
+/*
+ * Parse the text of an auth file. Problems are reported with path and line
+ * and end the parsing, as the reference does; what was read stays. report
+ * may be NULL.
+ * Returns one reference, or NULL when out of memory.
+ */
+struct userlist *userlist_parse(const char *text, size_t len,
+    const char *path, userlist_report_fn *report, void *arg);
+/* Read the file first; NULL with errno set when that fails: reported. */
+struct userlist *userlist_load(const char *path,
+    userlist_report_fn *report, void *arg);
+/* Is u what userlist_load(path) would read again, judged by stat(2)? */
+bool userlist_is_current(const struct userlist *u, const char *path);
+
+struct userlist *userlist_ref(struct userlist *u);
+/* Drops the reference and sets *u to NULL; secrets are wiped. */
+void userlist_unref(struct userlist **u);
+
+/* The secret of name ("" = present without one); NULL: no such name. */
+const char *userlist_find(const struct userlist *u, const char *name);
+size_t userlist_count(const struct userlist *u);
+/* In file order; fn returns non-zero to stop. */
+int userlist_each(const struct userlist *u,
+    int (*fn)(const char *name, const char *secret, void *arg), void *arg);
+
+#endif

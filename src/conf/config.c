@@ -1,0 +1,159 @@
+/* config.c - one whole configuration: share, look up, derive.
+ * SPDX-License-Identifier: ISC */
+#include "conf/config.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "conf/config_parts.h"
+#include "conf/userlist.h"
+
+struct config *config_seed(int verbose)
+{
+	struct config *c = mem_zalloc(sizeof(*c));
+
+	if (c == NULL)
+		return NULL;
+	c->refs = 1;
+	c->is_seed = true;
+	c->index = config_index_new();
+	if (c->index == NULL || settings_init(&c->set) != 0)
+		config_unref(&c);
+	else
+		c->set.verbose = verbose;
+	return c;
+}
+
+struct config *config_ref(struct config *c)
+{
+	c->refs++;
+	return c;
+}
+
+void config_unref(struct config **cp)
+{
+	struct config *const c = *cp;
+
+	*cp = NULL;
+	if (c == NULL || --c->refs > 0)
+		return;
+
+	struct config_index *ix = c->index;
+	config_index_unref(&ix);
+	userlist_unref(&c->userlist);
+	settings_fini(&c->set);
+	mem_free(c->path);
+	mem_free(c);
+}
+
+const struct config_db *config_find_db(const struct config *c,
+    const char *name)
+{
+	const struct config_index *const ix = c->index;
+
+	return config_node_find(ix->dbs, name, strlen(name));
+}
+
+const struct config_user *config_find_user(const struct config *c,
+    const char *name)
+{
+	const struct config_index *const ix = c->index;
+
+	return config_node_find(ix->users, name, strlen(name));
+}
+
+const struct config_peer *config_find_peer(const struct config *c, int id)
+{
+	const struct config_index *const ix = c->index;
+
+	return config_node_find(ix->peers, &id, sizeof(id));
+}
+
+struct config_db *config_auto_db(const struct config *c, const char *name,
+    struct err *e)
+{
+	if (c->auto_db != NULL)
+		return config_db_parse(name, c->auto_db, e);
+	err_set(e, "3D000", "%s", "");
+	return NULL;
+}
+
+static struct config *copy_all(const struct config *c)
+{
+	struct config *copy = mem_zalloc(sizeof(*copy));
+
+	if (copy == NULL)
+		return NULL;
+	copy->refs = 1;
+	copy->is_seed = c->is_seed;
+	copy->index = config_index_ref(c->index);
+	copy->dbs = c->dbs;
+	copy->users = c->users;
+	copy->peers = c->peers;
+	copy->auto_db = c->auto_db;
+	if (c->userlist != NULL)
+		copy->userlist = userlist_ref(c->userlist);
+	if (c->path != NULL)
+		copy->path = mem_strdup(c->path);
+	if ((c->path != NULL && copy->path == NULL) ||
+	    settings_copy(&copy->set, &c->set) != 0)
+		config_unref(&copy);
+	return copy;
+}
+
+int config_check_setting(const char *key, const char *value, struct err *e)
+{
+	if (strcmp(key, "auth_dbname") != 0 ||
+	    strcmp(value, CONFIG_RESERVED_DB) != 0)
+		return 0;
+	return err_set(e, "22023",
+	    "%s can't be the reserved database \"%s\"", key, value);
+}
+
+struct config *config_with(const struct config *c, const char *key,
+    const char *value, struct err *e)
+{
+	const struct option_row *const o = option_find(key);
+	int rc;
+
+	if (o == NULL) {
+		err_set(e, "22023", "unknown parameter: pgbouncer/%s", key);
+		return NULL;
+	}
+
+	struct config *copy = copy_all(c);
+	if (copy == NULL) {
+		err_set(e, "53200", "out of memory");
+		return NULL;
+	}
+	rc = config_check_setting(key, value, e);
+	if (rc == 0)
+		rc = option_set(o, &copy->set, value, e);
+	/* A value for the next start is checked, and then of no effect. */
+	if (rc == 0 && o->effect == OPT_START &&
+	    option_copy(o, &copy->set, &c->set) != 0)
+		rc = err_set(e, "53200", "out of memory");
+	if (rc != 0)
+		config_unref(&copy);
+	return copy;
+}
+
+static bool str_equal(const char *a, const char *b)
+{
+	if (a == NULL || b == NULL)
+		return a == b;
+	return strcmp(a, b) == 0;
+}
+
+bool config_db_recycles(const struct config_db *a, const struct config_db *b)
+{
+	return a->port != b->port ||
+	    a->load_balance_hosts != b->load_balance_hosts ||
+	    !str_equal(a->host, b->host) ||
+	    !str_equal(a->dbname, b->dbname) ||
+	    !str_equal(a->user, b->user) ||
+	    !str_equal(a->auth_query, b->auth_query) ||
+	    !str_equal(a->auth_dbname, b->auth_dbname) ||
+	    !str_equal(a->connect_query, b->connect_query);
+}

@@ -1,0 +1,447 @@
+/* config_entry.c - one line of [databases], [users] or [peers].
+ * SPDX-License-Identifier: ISC */
+#include <stdint.h>
+#include <string.h>
+
+#include "base/crypto.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "conf/config.h"
+#include "conf/config_parts.h"
+#include "conf/connstr.h"
+#include "conf/words.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+#define PORT_SERVER 5432
+#define PORT_PEER 6432
+#define PEER_ID_MAX 65535
+
+struct entry_key {
+	const char *name;
+	int (*set)(const struct entry_key *k, void *at, const char *value,
+	    struct err *e);
+	size_t offset;		/* of the field in the entry */
+};
+
+/* What keys one kind of entry has. */
+struct entry_keys {
+	const struct entry_key *keys;
+	size_t count;
+	const char *unknown;	/* the message, without the key */
+};
+
+static int set_str(const struct entry_key *k, void *at, const char *value,
+    struct err *e)
+{
+	char *const copy = mem_strdup(value);
+
+	(void)k;
+	if (copy == NULL)
+		return err_set(e, "53200", "out of memory");
+	secret_free(*(char **)at);
+	*(char **)at = copy;
+	return 0;
+}
+
+/* A name or a comma list; the reference leaves empty items undefined. */
+static int set_host(const struct entry_key *k, void *at, const char *value,
+    struct err *e)
+{
+	const size_t len = strlen(value);
+
+	if (value[0] == ',' || value[len - 1] == ',' ||
+	    strstr(value, ",,") != NULL)
+		return err_set(e, "22023", "empty entry in host list: %s",
+		    value);
+	return set_str(k, at, value, e);
+}
+
+static int set_auth_dbname(const struct entry_key *k, void *at,
+    const char *value, struct err *e)
+{
+	if (config_check_setting(k->name, value, e) != 0)
+		return -1;
+	return set_str(k, at, value, e);
+}
+
+static int set_user(const struct entry_key *k, void *at, const char *value,
+    struct err *e)
+{
+	if (strlen(value) >= CONFIG_USER_MAX)
+		return err_set(e, "22023", "too long user name: %s", value);
+	return set_str(k, at, value, e);
+}
+
+/* Decimal only, also with leading zeros; too large becomes the largest. */
+static int parse_decimal(const char *s, int *out)
+{
+	const bool negative = *s == '-';
+	int64_t v = 0;
+
+	if (*s == '-' || *s == '+')
+		s++;
+	if (*s == '\0')
+		return -1;
+	for (; *s >= '0' && *s <= '9'; s++) {
+		v = v * 10 + (*s - '0');
+		if (v > INT32_MAX)
+			v = INT32_MAX;
+	}
+	if (*s != '\0')
+		return -1;
+	*out = (int)(negative ? -v : v);
+	return 0;
+}
+
+static int set_port(const struct entry_key *k, void *at, const char *value,
+    struct err *e)
+{
+	int port;
+
+	(void)k;
+	if (parse_decimal(value, &port) != 0 || port < 1 || port > UINT16_MAX)
+		return err_set(e, "22023", "invalid port: %s", value);
+	*(int *)at = port;
+	return 0;
+}
+
+/* Negative: not set. */
+static int set_int(const struct entry_key *k, void *at, const char *value,
+    struct err *e)
+{
+	int v;
+
+	if (parse_decimal(value, &v) != 0)
+		return err_set(e, "22023", "invalid number for %s: %s",
+		    k->name, value);
+	*(int *)at = v >= 0 ? v : CONFIG_UNSET;
+	return 0;
+}
+
+/* 0 does not override either. */
+static int set_positive(const struct entry_key *k, void *at,
+    const char *value, struct err *e)
+{
+	if (set_int(k, at, value, e) != 0)
+		return -1;
+	if (*(int *)at == 0)
+		*(int *)at = CONFIG_UNSET;
+	return 0;
+}
+
+static int set_time(const struct entry_key *k, void *at, const char *value,
+    struct err *e)
+{
+	usec_t v;
+	int seconds;
+
+	if (parse_decimal(value, &seconds) == 0)
+		v = seconds >= 0 ? seconds * USEC : CONFIG_UNSET;
+	else if (num_parse_usec(value, &v) != 0)
+		return err_set(e, "22023", "invalid time for %s: %s", k->name,
+		    value);
+	*(usec_t *)at = v;
+	return 0;
+}
+
+static int set_positive_time(const struct entry_key *k, void *at,
+    const char *value, struct err *e)
+{
+	if (set_time(k, at, value, e) != 0)
+		return -1;
+	if (*(usec_t *)at == 0)
+		*(usec_t *)at = CONFIG_UNSET;
+	return 0;
+}
+
+static int set_mode(const struct entry_key *k, void *at, const char *value,
+    struct err *e)
+{
+	const int mode = words_find(option_find("pool_mode")->words, value);
+
+	(void)k;
+	if (mode < 0)
+		return err_set(e, "22023", "invalid pool mode: %s", value);
+	*(int *)at = mode;
+	return 0;
+}
+
+static int set_load_balance(const struct entry_key *k, void *at,
+    const char *value, struct err *e)
+{
+	static const char *const words[] = {
+		[LB_ROUND_ROBIN] = "round-robin",
+		[LB_DISABLE] = "disable",
+		NULL
+	};
+	const int i = words_find(words, value);
+
+	(void)k;
+	if (i < 0)
+		return err_set(e, "22023", "invalid load_balance_hosts: %s",
+		    value);
+	*(int *)at = i;
+	return 0;
+}
+
+#define DB(field) offsetof(struct config_db, field)
+#define USER(field) offsetof(struct config_user, field)
+#define PEER(field) offsetof(struct config_peer, field)
+
+static const struct entry_key db_key_rows[] = {
+	{ "host", set_host, DB(host) },
+	{ "port", set_port, DB(port) },
+	{ "dbname", set_str, DB(dbname) },
+	{ "user", set_user, DB(user) },
+	{ "password", set_str, DB(password) },
+	{ "auth_user", set_str, DB(auth_user) },
+	{ "auth_query", set_str, DB(auth_query) },
+	{ "auth_dbname", set_auth_dbname, DB(auth_dbname) },
+	{ "connect_query", set_str, DB(connect_query) },
+	{ "client_encoding", set_str, DB(client_encoding) },
+	{ "datestyle", set_str, DB(datestyle) },
+	{ "timezone", set_str, DB(timezone) },
+	{ "application_name", set_str, DB(application_name) },
+	{ "pool_size", set_int, DB(pool_size) },
+	{ "min_pool_size", set_int, DB(min_pool_size) },
+	{ "reserve_pool_size", set_int, DB(reserve_pool_size) },
+	{ "reserve_pool", set_int, DB(reserve_pool_size) },
+	{ "pool_mode", set_mode, DB(pool_mode) },
+	{ "max_db_connections", set_positive, DB(max_db_connections) },
+	{ "max_db_client_connections", set_positive,
+	    DB(max_db_client_connections) },
+	{ "server_lifetime", set_positive_time, DB(server_lifetime) },
+	{ "query_wait_timeout", set_time, DB(query_wait_timeout) },
+	{ "load_balance_hosts", set_load_balance, DB(load_balance_hosts) },
+};
+
+static const struct entry_key user_key_rows[] = {
+	{ "pool_size", set_int, USER(pool_size) },
+	{ "reserve_pool_size", set_int, USER(reserve_pool_size) },
+	{ "pool_mode", set_mode, USER(pool_mode) },
+	{ "max_user_connections", set_positive, USER(max_user_connections) },
+	{ "max_user_client_connections", set_positive,
+	    USER(max_user_client_connections) },
+	{ "query_timeout", set_positive_time, USER(query_timeout) },
+	{ "idle_transaction_timeout", set_positive_time,
+	    USER(idle_transaction_timeout) },
+	{ "transaction_timeout", set_positive_time,
+	    USER(transaction_timeout) },
+	{ "client_idle_timeout", set_positive_time,
+	    USER(client_idle_timeout) },
+	{ "query_wait_timeout", set_time, USER(query_wait_timeout) },
+};
+
+static const struct entry_key peer_key_rows[] = {
+	{ "host", set_host, PEER(host) },
+	{ "port", set_port, PEER(port) },
+	{ "pool_size", set_int, PEER(pool_size) },
+};
+
+static const struct entry_keys db_keys = {
+	db_key_rows, COUNT(db_key_rows), "unrecognized connection parameter"
+};
+static const struct entry_keys user_keys = {
+	user_key_rows, COUNT(user_key_rows), "unrecognized user parameter"
+};
+static const struct entry_keys peer_keys = {
+	peer_key_rows, COUNT(peer_key_rows),
+	"unrecognized connection parameter"
+};
+
+static int unknown_key(const struct entry_keys *known, const char *key,
+    struct err *e)
+{
+	struct nearest n;
+
+	nearest_init(&n, key);
+	for (size_t i = 0; i < known->count; i++)
+		nearest_offer(&n, known->keys[i].name);
+	if (n.best == NULL)
+		return err_set(e, "22023", "%s: %s", known->unknown, key);
+	return err_set(e, "22023", "%s: %s (did you mean \"%s\"?)",
+	    known->unknown, key, n.best);
+}
+
+static int set_pair(const struct entry_keys *known, void *entry,
+    const struct connstr_pair *p, struct err *e)
+{
+	for (size_t i = 0; i < known->count; i++) {
+		const struct entry_key *const k = &known->keys[i];
+
+		if (strcmp(k->name, p->key) == 0)
+			return k->set(k, (char *)entry + k->offset, p->value,
+			    e);
+	}
+	return unknown_key(known, p->key, e);
+}
+
+static int set_all(const struct entry_keys *known, void *entry,
+    const char *text, struct err *e)
+{
+	/* Wiped whole: the parser writes NULs into it. */
+	const size_t size = strlen(text) + 1;
+	char *const copy = mem_dup(text, size);
+	struct connstr c;
+	struct connstr_pair p;
+	enum connstr_step step;
+	int rc = 0;
+
+	if (copy == NULL)
+		return err_set(e, "53200", "out of memory");
+	connstr_init(&c, copy);
+	while (rc == 0 && (step = connstr_next(&c, &p, e)) != CONNSTR_END)
+		rc = step == CONNSTR_PAIR ? set_pair(known, entry, &p, e) : -1;
+	secret_wipe(copy, size);
+	mem_free(copy);
+	return rc;
+}
+
+static int fill_db(struct config_db *db, const char *name, const char *text,
+    struct err *e)
+{
+	db->name = mem_strdup(name);
+	if (db->name == NULL)
+		return err_set(e, "53200", "out of memory");
+	if (set_all(&db_keys, db, text, e) != 0)
+		return -1;
+	if (db->dbname == NULL)
+		db->dbname = mem_strdup(name);
+	if (db->dbname == NULL)
+		return err_set(e, "53200", "out of memory");
+	return 0;
+}
+
+struct config_db *config_db_parse(const char *name, const char *text,
+    struct err *e)
+{
+	if (strcmp(name, CONFIG_RESERVED_DB) == 0) {
+		err_set(e, "22023", "database name \"%s\" is reserved", name);
+		return NULL;
+	}
+	if (strlen(name) >= CONFIG_NAME_MAX) {
+		err_set(e, "22023", "too long db name: %s", name);
+		return NULL;
+	}
+
+	struct config_db *const db = mem_alloc(sizeof(*db));
+	if (db == NULL) {
+		err_set(e, "53200", "out of memory");
+		return NULL;
+	}
+	*db = (struct config_db){
+		.port = PORT_SERVER,
+		.pool_size = CONFIG_UNSET,
+		.min_pool_size = CONFIG_UNSET,
+		.reserve_pool_size = CONFIG_UNSET,
+		.pool_mode = CONFIG_UNSET,
+		.max_db_connections = CONFIG_UNSET,
+		.max_db_client_connections = CONFIG_UNSET,
+		.server_lifetime = CONFIG_UNSET,
+		.query_wait_timeout = CONFIG_UNSET,
+		.load_balance_hosts = LB_ROUND_ROBIN,
+	};
+	if (fill_db(db, name, text, e) == 0)
+		return db;
+	config_db_free(db);
+	return NULL;
+}
+
+void config_db_free(struct config_db *db)
+{
+	if (db == NULL)
+		return;
+	for (size_t i = 0; i < COUNT(db_key_rows); i++) {
+		const struct entry_key *const k = &db_key_rows[i];
+
+		if (k->set == set_str || k->set == set_host ||
+		    k->set == set_user || k->set == set_auth_dbname)
+			secret_free(*(char **)((char *)db + k->offset));
+	}
+	mem_free(db->name);
+	mem_free(db);
+}
+
+struct config_user *config_user_parse(const char *name, const char *text,
+    struct err *e)
+{
+	if (strlen(name) >= CONFIG_USER_MAX) {
+		err_set(e, "22023", "too long user name: %s", name);
+		return NULL;
+	}
+
+	struct config_user *const u = mem_alloc(sizeof(*u));
+	if (u == NULL) {
+		err_set(e, "53200", "out of memory");
+		return NULL;
+	}
+	*u = (struct config_user){
+		.name = mem_strdup(name),
+		.pool_size = CONFIG_UNSET,
+		.reserve_pool_size = CONFIG_UNSET,
+		.pool_mode = CONFIG_UNSET,
+		.max_user_connections = CONFIG_UNSET,
+		.max_user_client_connections = CONFIG_UNSET,
+		.query_timeout = CONFIG_UNSET,
+		.idle_transaction_timeout = CONFIG_UNSET,
+		.transaction_timeout = CONFIG_UNSET,
+		.client_idle_timeout = CONFIG_UNSET,
+		.query_wait_timeout = CONFIG_UNSET,
+	};
+	if (u->name == NULL)
+		err_set(e, "53200", "out of memory");
+	else if (set_all(&user_keys, u, text, e) == 0)
+		return u;
+	config_user_free(u);
+	return NULL;
+}
+
+void config_user_free(struct config_user *u)
+{
+	if (u == NULL)
+		return;
+	mem_free(u->name);
+	mem_free(u);
+}
+
+struct config_peer *config_peer_parse(const char *id, const char *text,
+    struct err *e)
+{
+	int number;
+
+	if (parse_decimal(id, &number) != 0 || number < 1 ||
+	    number > PEER_ID_MAX) {
+		err_set(e, "22023", "ids of peers must be a number larger "
+		    "than 0 and at most 65536");
+		return NULL;
+	}
+
+	struct config_peer *const p = mem_alloc(sizeof(*p));
+	if (p == NULL) {
+		err_set(e, "53200", "out of memory");
+		return NULL;
+	}
+	*p = (struct config_peer){
+		.id = number,
+		.port = PORT_PEER,
+		.pool_size = CONFIG_UNSET,
+	};
+	if (set_all(&peer_keys, p, text, e) == 0) {
+		if (p->host != NULL)
+			return p;
+		err_set(e, "22023", "host was not provided for peer %d",
+		    p->id);
+	}
+	config_peer_free(p);
+	return NULL;
+}
+
+void config_peer_free(struct config_peer *p)
+{
+	if (p == NULL)
+		return;
+	mem_free(p->host);
+	mem_free(p);
+}

@@ -1,0 +1,389 @@
+/* config_load.c - from files to a configuration; every problem is reported.
+ * SPDX-License-Identifier: ISC */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/crypto.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "conf/config.h"
+#include "conf/config_parts.h"
+#include "conf/file.h"
+#include "conf/ini.h"
+#include "conf/userlist.h"
+
+#define LINE_MAX_BYTES 2048	/* as much as a log line takes */
+
+struct section {
+	const char *name;
+	/* Put one entry into the configuration; 0, or -1 with e. */
+	int (*entry)(struct config *c, const char *key, const char *value,
+	    struct err *e);
+};
+
+struct loader {
+	struct config *c;	/* owned */
+	const struct config *prev;
+	config_report_fn *report;
+	void *arg;
+	struct err *e;
+	unsigned problems;	/* which make the load fail */
+	bool main_read;		/* the main file could be */
+	bool main_seen;		/* a [pgbouncer] header */
+	bool in_unknown;	/* section: its entries are no new problems */
+	const struct section *section;	/* NULL before the first header */
+};
+
+static void say(const struct loader *l, const char *text)
+{
+	if (l->report != NULL)
+		l->report(l->arg, text);
+}
+
+/* The load fails; why (may be empty) goes to e together with the text. */
+static void fail(struct loader *l, const char *why, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void fail(struct loader *l, const char *why, const char *fmt, ...)
+{
+	char line[LINE_MAX_BYTES];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	if (why[0] != '\0')
+		say(l, why);
+	say(l, line);
+	if (l->problems++ == 0)
+		err_set(l->e, "F0000", "%s%s%s", line,
+		    why[0] != '\0' ? ": " : "", why);
+}
+
+static int entry_main(struct config *c, const char *key, const char *value,
+    struct err *e)
+{
+	const struct option_row *const o = option_find(key);
+
+	if (o != NULL) {
+		if (config_check_setting(key, value, e) != 0)
+			return -1;
+		return option_set(o, &c->set, value, e);
+	}
+
+	const char *const near = option_nearest(key);
+	if (near == NULL)
+		return err_set(e, "22023", "unknown parameter: pgbouncer/%s",
+		    key);
+	return err_set(e, "22023",
+	    "unknown parameter: pgbouncer/%s (did you mean \"%s\"?)", key,
+	    near);
+}
+
+static int entry_database(struct config *c, const char *key,
+    const char *value, struct err *e)
+{
+	struct config_index *const ix = c->index;
+
+	if (strcmp(key, "*") == 0) {
+		char *const copy = mem_strdup(value);
+
+		if (copy == NULL)
+			return err_set(e, "53200", "out of memory");
+		secret_free(ix->auto_db);
+		ix->auto_db = copy;
+		return 0;
+	}
+
+	struct config_db *const db = config_db_parse(key, value, e);
+	if (db == NULL)
+		return -1;
+	if (config_index_put_db(ix, db) != 0)
+		return err_set(e, "53200", "out of memory");
+	return 0;
+}
+
+static int entry_user(struct config *c, const char *key, const char *value,
+    struct err *e)
+{
+	struct config_user *const u = config_user_parse(key, value, e);
+
+	if (u == NULL)
+		return -1;
+	if (config_index_put_user(c->index, u) != 0)
+		return err_set(e, "53200", "out of memory");
+	return 0;
+}
+
+static int entry_peer(struct config *c, const char *key, const char *value,
+    struct err *e)
+{
+	struct config_peer *const p = config_peer_parse(key, value, e);
+
+	if (p == NULL)
+		return -1;
+	if (config_index_put_peer(c->index, p) != 0)
+		return err_set(e, "53200", "out of memory");
+	return 0;
+}
+
+static const struct section sections[] = {
+	{ .name = "pgbouncer", .entry = entry_main },
+	{ .name = "databases", .entry = entry_database },
+	{ .name = "users", .entry = entry_user },
+	{ .name = "peers", .entry = entry_peer },
+	{ .name = NULL },
+};
+
+static enum ini_step on_section(void *arg, const char *name,
+    const struct ini_place *at)
+{
+	struct loader *const l = arg;
+	const struct section *s = sections;
+
+	while (s->name != NULL && strcmp(s->name, name) != 0)
+		s++;
+	l->section = s;
+	l->in_unknown = s->name == NULL;
+	if (l->in_unknown) {
+		fail(l, "fill_defaults fail",
+		    "invalid section \"%s\" in configuration (%s:%u)", name,
+		    at->file, at->line);
+		return INI_BAD;
+	}
+	if (s->entry != entry_main)
+		return INI_GO;
+	l->main_seen = true;
+	if (settings_reset(&l->c->set) == 0)
+		return INI_GO;
+	fail(l, "", "out of memory");
+	return INI_STOP;
+}
+
+/* How much of a rejected value may be shown: not what follows "pass", "pw". */
+static size_t public_len(const char *value)
+{
+	static const char *const words[] = { "pass", "pw" };
+
+	for (size_t i = 0; value[i] != '\0'; i++) {
+		for (size_t w = 0; w < sizeof(words) / sizeof(*words); w++) {
+			const size_t n = strlen(words[w]);
+
+			if (strncasecmp(value + i, words[w], n) == 0)
+				return i;
+		}
+	}
+	return strlen(value);
+}
+
+struct entry {
+	const char *key, *value;
+};
+
+static void fail_entry(struct loader *l, const struct entry *entry,
+    const struct err *why, const struct ini_place *at)
+{
+	const char *const key = entry->key, *const value = entry->value;
+	const size_t shown = public_len(key) < strlen(key) ?
+	    0 : public_len(value);
+
+	fail(l, why->text,
+	    "invalid value \"%.*s%s\" for parameter %s in configuration "
+	    "(%s:%u)", (int)shown, value, value[shown] != '\0' ? "..." : "",
+	    key, at->file, at->line);
+}
+
+static enum ini_step on_entry(void *arg, const char *key, const char *value,
+    const struct ini_place *at)
+{
+	struct loader *const l = arg;
+	struct err why = { 0 };
+
+	if (l->in_unknown)
+		return INI_GO;
+	if (l->section == NULL)
+		err_set(&why, "22023",
+		    "load_init_file: value without section: %s", key);
+	else if (l->section->entry(l->c, key, value, &why) == 0)
+		return INI_GO;
+	fail_entry(l, &(struct entry){ key, value }, &why, at);
+	return strcmp(why.code, "53200") == 0 ? INI_STOP : INI_BAD;
+}
+
+/* Recursive, by on_include(). */
+static enum ini_step load_file(struct loader *l, const char *path,
+    unsigned depth);
+
+static enum ini_step on_include(void *arg, const char *path,
+    const struct ini_place *at)
+{
+	return load_file(arg, path, at->depth + 1);
+}
+
+static void on_problem(void *arg, const char *text)
+{
+	fail(arg, "", "%s", text);
+}
+
+static enum ini_step load_file(struct loader *l, const char *path,
+    unsigned depth)
+{
+	static const struct ini_ops ops = {
+		.section = on_section,
+		.entry = on_entry,
+		.include = on_include,
+		.problem = on_problem,
+	};
+	struct file_text f = { 0 };
+
+	if (file_read(path, &f) != 0) {
+		fail(l, "", "could not load file \"%s\": %s", path,
+		    strerror(errno));
+		return INI_BAD;
+	}
+	l->main_read = true;
+
+	const struct ini_source src = {
+		.text = f.at, .len = f.len, .file = path, .depth = depth,
+	};
+	const enum ini_step step = ini_parse(&src, &ops, l);
+	file_text_fini(&f);
+	return step;
+}
+
+/* Copy the settings of prev whose row is wanted; 0, or -1 out of memory. */
+static int take_over(struct config *c, const struct config *prev,
+    bool (*wanted)(const struct option_row *o))
+{
+	size_t count;
+	const struct option_row *const rows = option_rows(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (!wanted(&rows[i]))
+			continue;
+		if (option_copy(&rows[i], &c->set, &prev->set) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static bool has_no_default(const struct option_row *o)
+{
+	return o->def == NULL;
+}
+
+static bool counts_at_start(const struct option_row *o)
+{
+	return o->effect == OPT_START;
+}
+
+/* Everything as it is before the first line of the file. */
+static struct config *begin(const char *path, const struct config *prev)
+{
+	struct config *c = config_seed(0);
+
+	if (c == NULL)
+		return NULL;
+	c->is_seed = false;
+	c->path = mem_strdup(path);
+	if (c->path == NULL ||
+	    (prev != NULL && take_over(c, prev, has_no_default) != 0))
+		goto fail;
+	if (c->set.conffile == NULL) {
+		c->set.conffile = mem_strdup(path);
+		if (c->set.conffile == NULL)
+			goto fail;
+	}
+	return c;
+fail:
+	config_unref(&c);
+	return NULL;
+}
+
+/*
+ * The auth file: unreadable, the users in force stay; unchanged, so does the
+ * list, and with it what was derived from its secrets.
+ */
+static void load_userlist(struct loader *l)
+{
+	const char *const path = l->c->set.auth_file;
+	const int type = l->c->set.auth_type;
+	struct userlist *const old = l->prev != NULL ? l->prev->userlist : NULL;
+
+	if (type == AUTH_ANY || type == AUTH_PAM || path == NULL ||
+	    path[0] == '\0')
+		return;
+	errno = 0;
+	if (old == NULL || !userlist_is_current(old, path))
+		l->c->userlist = userlist_load(path, l->report, l->arg);
+	if (l->c->userlist == NULL && errno == ENOMEM)
+		fail(l, "", "out of memory");
+	if (l->c->userlist == NULL && old != NULL)
+		l->c->userlist = userlist_ref(old);
+}
+
+/* The "*" text is used when clients ask; a mistake is told now already. */
+static void check_auto_db(const struct loader *l)
+{
+	struct err why;
+	char line[LINE_MAX_BYTES];
+
+	if (l->c->auto_db == NULL)
+		return;
+
+	struct config_db *const db = config_auto_db(l->c, "any", &why);
+	config_db_free(db);
+	if (db != NULL)
+		return;
+	snprintf(line, sizeof(line), "the \"*\" entry can't be used: %s",
+	    why.text);
+	say(l, line);
+}
+
+static int finish(struct loader *l)
+{
+	struct config *const c = l->c;
+	struct config_index *const ix = c->index;
+
+	if (l->main_read && !l->main_seen)
+		fail(l, "", "load_init_file: main section missing from "
+		    "config file");
+	if (l->problems > 0)
+		return -1;
+	if (l->prev != NULL && !l->prev->is_seed &&
+	    take_over(c, l->prev, counts_at_start) != 0) {
+		fail(l, "", "out of memory");
+		return -1;
+	}
+	c->dbs = config_index_link_dbs(ix);
+	c->users = config_index_link_users(ix);
+	c->peers = config_index_link_peers(ix);
+	c->auto_db = ix->auto_db;
+	check_auto_db(l);
+	load_userlist(l);
+	return l->problems > 0 ? -1 : 0;
+}
+
+struct config *config_load(const char *path, const struct config *prev,
+    config_report_fn *report, void *arg, struct err *e)
+{
+	struct loader l = {
+		.c = begin(path, prev),
+		.prev = prev,
+		.report = report,
+		.arg = arg,
+		.e = e,
+	};
+
+	if (l.c == NULL) {
+		fail(&l, "", "out of memory");
+		return NULL;
+	}
+	load_file(&l, path, 0);
+	if (finish(&l) != 0)
+		config_unref(&l.c);
+	return l.c;
+}

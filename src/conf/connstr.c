@@ -1,0 +1,89 @@
+/* connstr.c - key=value pairs, the values of databases, users and peers.
+ * SPDX-License-Identifier: ISC */
+#include "conf/connstr.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/err.h"
+
+/* Only the space is a blank here: spec/config-files.md section 2. */
+static char *skip_blanks(char *s)
+{
+	return s + strspn(s, " ");
+}
+
+void connstr_init(struct connstr *c, char *text)
+{
+	c->at = text;
+}
+
+static enum connstr_step bad(struct connstr *c, struct err *e,
+    const char *why)
+{
+	c->at += strlen(c->at);
+	err_set(e, "22023", "syntax error in connection string: %s", why);
+	return CONNSTR_BAD;
+}
+
+/*
+ * Cut the quoted text at s, whose quote is already skipped. Returns what
+ * follows the closing quote, or NULL when there is none.
+ */
+static char *cut_quoted(char *s)
+{
+	char *to = s;
+
+	for (;; s++) {
+		if (*s == '\0')
+			return NULL;
+		if (*s == '\'' && *++s != '\'')
+			break;
+		*to++ = *s;
+	}
+	/* What follows a closing quote is swallowed, whatever it is. */
+	char *const rest = *s != '\0' ? s + 1 : s;
+	*to = '\0';
+	return rest;
+}
+
+static char *cut_plain(char *s)
+{
+	s += strcspn(s, " ");
+	if (*s != '\0')
+		*s++ = '\0';
+	return s;
+}
+
+enum connstr_step connstr_next(struct connstr *c, struct connstr_pair *out,
+    struct err *e)
+{
+	char *const key = skip_blanks(c->at);
+
+	if (*key == '\0') {
+		c->at = key;
+		return CONNSTR_END;
+	}
+
+	char *const key_end = key + strcspn(key, " =");
+	char *s = skip_blanks(key_end);
+	if (*s != '=')
+		return bad(c, e, "\"=\" expected after a key");
+	if (key_end == key)
+		return bad(c, e, "key expected before \"=\"");
+	s = skip_blanks(s + 1);
+	*key_end = '\0';
+
+	const bool quoted = *s == '\'';
+	char *const value = quoted ? s + 1 : s;
+	char *const rest = quoted ? cut_quoted(value) : cut_plain(value);
+	if (rest == NULL)
+		return bad(c, e, "closing quote missing");
+	if (*value == '\0')
+		return bad(c, e, "empty value");
+	c->at = rest;
+	out->key = key;
+	out->value = value;
+	return CONNSTR_PAIR;
+}
