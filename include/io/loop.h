@@ -1,0 +1,70 @@
+/* loop.h - the event loop: turns, tasks, ticks and signals over libevent.
+ * SPDX-License-Identifier: ISC */
+#ifndef IO_LOOP_H
+#define IO_LOOP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/time.h"
+
+struct event_base;
+struct loop;
+
+/* The shared read buffer: nothing in it outlives the callback that filled it. */
+#define LOOP_BUFFER 65536
+
+/*
+ * A call to be made later, embedded in its object. It is either scheduled for
+ * the next turn (loop_again), or for the end of this one (loop_defer), or idle.
+ */
+struct loop_task {
+	struct loop_task *prev, *next;	/* prev NULL: not scheduled */
+	void (*run)(struct loop_task *t);
+};
+
+/* One per process; NULL when libevent can't start. */
+struct loop *loop_new(void);
+void loop_free(struct loop **l);
+
+/* Run turns until loop_stop(). after_turn (may be NULL) is called in each. */
+void loop_run(struct loop *l, void (*after_turn)(void *arg), void *arg);
+void loop_stop(struct loop *l);
+
+struct event_base *loop_base(struct loop *l);
+uint8_t *loop_buffer(struct loop *l);
+
+/* Run t once in the next turn, which then does not sleep. Again: no effect. */
+void loop_again(struct loop *l, struct loop_task *t);
+/* Run t when all events of this turn are handled; t leaves loop_again. */
+void loop_defer(struct loop *l, struct loop_task *t);
+void loop_cancel(struct loop *l, struct loop_task *t);
+
+/* Call fn(arg) every interval. Returns 0 or -1. Lives as long as the loop. */
+int loop_every(struct loop *l, usec_t interval, void (*fn)(void *), void *arg);
+/* Call fn(signo, arg), from the loop, when the signal comes. 0 or -1. */
+int loop_on_signal(struct loop *l, int signo, void (*fn)(int, void *),
+    void *arg);
+
+/*
+ * Call fn(arg) while fd can be read, level-triggered: for listening sockets.
+ * NULL: no memory. loop_unwatch() does not close fd.
+ */
+struct loop_watch;
+struct loop_watch *loop_watch(struct loop *l, int fd, void (*fn)(void *),
+    void *arg);
+void loop_watch_pause(struct loop_watch *w);
+void loop_watch_resume(struct loop_watch *w);
+void loop_unwatch(struct loop_watch **w);
+
+/* After loop_run(): what was deferred since its last turn is run. */
+void loop_finish(struct loop *l);
+
+/* What libevent found to wait with: "epoll". */
+const char *loop_method(const struct loop *l);
+
+/* Every callback from libevent starts with this: one clock read a turn. */
+void loop_woke(struct loop *l);
+
+#endif

@@ -1,0 +1,69 @@
+/* socket.h - make, tune and ask sockets: listen, connect, peer credentials.
+ * SPDX-License-Identifier: ISC */
+#ifndef IO_SOCKET_H
+#define IO_SOCKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/net.h"
+
+struct err;
+
+/* spec/settings.md section 10. */
+struct socket_opts {
+	int buffer_bytes;	/* SO_SNDBUF and SO_RCVBUF; 0 = system */
+	bool keepalive;
+	int keepcnt, keepidle, keepintvl;	/* 0 = system; seconds */
+	int user_timeout;	/* milliseconds; 0 = system */
+};
+
+struct socket_listen {
+	int backlog;
+	bool reuseport;
+	bool defer_accept;
+	int mode;		/* Unix: permission bits */
+	const char *group;	/* Unix: name or gid; NULL or "" = unchanged */
+};
+
+/* All fds are non-blocking and close-on-exec. Each returns an fd, or -1 with
+ * e set: "cannot listen on <addr>: <call>(): <errno text>". */
+int socket_listen_tcp(const struct net_addr *a, const struct socket_listen *o,
+    struct err *e);
+int socket_listen_unix(const char *path, const struct socket_listen *o,
+    struct err *e);
+
+/* One connection, or -1 and errno. peer is filled. */
+int socket_accept(int fd, struct net_addr *peer);
+
+/* Start to connect: an fd (perhaps still connecting), or -1 with e. */
+int socket_connect_tcp(const struct net_addr *a, const struct socket_opts *o,
+    struct err *e);
+/* path may begin with '@' (Linux abstract namespace). */
+int socket_connect_unix(const char *path, struct err *e);
+
+/* 0, or the errno of a connect that has ended. */
+int socket_error(int fd);
+
+/* TCP_NODELAY and the options; 0, or -1 with e. Nothing on Unix sockets. */
+int socket_tune(int fd, const struct socket_opts *o, struct err *e);
+
+/*
+ * The same for a socket that was tuned before: options that are 0 or off now
+ * get the system's value back (but for the buffers: Linux can't).
+ */
+int socket_retune(int fd, const struct socket_opts *o, struct err *e);
+
+/* Listening TCP sockets: accept when data has come. 0, or -1 with e. */
+int socket_defer_accept(int fd, bool on, struct err *e);
+
+int socket_local_addr(int fd, struct net_addr *out);
+
+/* Unix: who is at the other end. 0 or -1. */
+int socket_peer_cred(int fd, uid_t *uid, pid_t *pid);
+
+/* Does somebody accept connections at this Unix path? */
+bool socket_unix_alive(const char *path);
+
+#endif

@@ -1,0 +1,99 @@
+/* stream.h - a duplex fd with back-pressure, registered once, edge-triggered.
+ * SPDX-License-Identifier: ISC */
+#ifndef IO_STREAM_H
+#define IO_STREAM_H
+
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "io/loop.h"
+
+struct overflow;
+struct stream;
+struct transport;
+
+struct stream_ops {
+	/* Bytes, end of file or an error wait to be read. May close s. */
+	void (*readable)(struct stream *s);
+	/* What stream_write() had queued is gone. May close s. */
+	void (*drained)(struct stream *s);
+	/* The peer hung up while s was paused. May close s. */
+	void (*hangup)(struct stream *s);
+};
+
+/* Embedded in client and server; private to stream.c but for what is said. */
+struct stream {
+	struct event ev;
+	struct loop *loop;		/* borrowed */
+	const struct stream_ops *ops;	/* the owner may change it */
+	const struct transport *transport;
+	void *tls;			/* owned by the transport */
+	struct overflow *over;		/* owned; NULL: nothing waits */
+	struct loop_task task;		/* next reading, or the owner's free */
+	int fd;				/* -1 once closed */
+	bool ready;	/* an edge was seen and not read away yet */
+	bool hup;	/* the peer closed: read on until the end */
+	bool paused;	/* by stream_pause() */
+	bool broken;	/* a write failed */
+};
+
+/* What stream_read() returns instead of a number of bytes. */
+#define STREAM_NONE 0		/* nothing to read now */
+#define STREAM_EOF (-1)
+#define STREAM_ERROR (-2)	/* errno tells */
+
+enum stream_write { STREAM_SENT, STREAM_QUEUED, STREAM_BROKEN };
+
+/*
+ * Take over fd (non-blocking) and register it. Returns 0, or -1 (no memory,
+ * no epoll space): fd is then closed.
+ */
+int stream_open(struct stream *s, struct loop *l, int fd,
+    const struct stream_ops *ops);
+/* A connect is under way: ops->drained tells of its end. 0 or -1. */
+int stream_await_connect(struct stream *s);
+/* Close now; what is queued is tried once more. Safe to call twice. */
+void stream_close(struct stream *s);
+
+/*
+ * One recv. A short read means that nothing is left, so the next recv waits
+ * for the next edge; call stream_reread() where that must not be trusted.
+ */
+ssize_t stream_read(struct stream *s, void *buf, size_t size);
+void stream_reread(struct stream *s);
+
+/* Is there (perhaps) more to read, now? */
+static inline bool stream_is_ready(const struct stream *s)
+{
+	return s->ready;
+}
+
+/*
+ * One sendmsg; what the socket does not take is copied to the overflow queue,
+ * and ops->drained follows. The caller stops reading the source meanwhile.
+ */
+enum stream_write stream_write(struct stream *s, struct iovec *iov, int count);
+enum stream_write stream_write_bytes(struct stream *s, const void *p,
+    size_t n);
+
+static inline bool stream_is_blocked(const struct stream *s)
+{
+	return s->over != 0;
+}
+
+/* Bytes queued. */
+size_t stream_queued(const struct stream *s);
+
+/* Stop calling readable; on resume it is called once if an edge was seen. */
+void stream_pause(struct stream *s);
+void stream_resume(struct stream *s);
+
+/* Call readable next turn: the owner has had its share of this one. */
+void stream_yield(struct stream *s);
+
+#endif

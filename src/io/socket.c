@@ -1,0 +1,299 @@
+/* socket.c - make, tune and ask sockets: listen, connect, peer credentials.
+ * SPDX-License-Identifier: ISC */
+#include "io/socket.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/num.h"
+
+#define SOCKET_TYPE (SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC)
+
+static int set_int(int fd, int level, int name, int value)
+{
+	return setsockopt(fd, level, name, &value, sizeof value);
+}
+
+/* Close fd and say which call failed. Always -1. */
+static int listen_failed(int fd, const char *addr, const char *call,
+    struct err *e)
+{
+	const int saved = errno;
+
+	if (fd >= 0)
+		close(fd);
+	return err_set(e, "58000", "cannot listen on %s: %s(): %s", addr, call,
+	    strerror(saved));
+}
+
+int socket_listen_tcp(const struct net_addr *a, const struct socket_listen *o,
+    struct err *e)
+{
+	struct sockaddr_storage ss;
+	const socklen_t len = net_to_sockaddr(a, &ss);
+	char name[NET_TEXT_MAX];
+
+	net_format(a, name, sizeof name);
+	const int fd = socket(ss.ss_family, SOCKET_TYPE, 0);
+	if (fd < 0)
+		return listen_failed(fd, name, "socket", e);
+	if (set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1) < 0)
+		return listen_failed(fd, name, "setsockopt", e);
+	if (o->reuseport && set_int(fd, SOL_SOCKET, SO_REUSEPORT, 1) < 0)
+		return listen_failed(fd, name, "setsockopt", e);
+	if (a->family == NET_IPV6 &&
+	    set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) < 0)
+		return listen_failed(fd, name, "setsockopt", e);
+	if (bind(fd, (struct sockaddr *)&ss, len) < 0)
+		return listen_failed(fd, name, "bind", e);
+	if (o->defer_accept &&
+	    set_int(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, 1) < 0)
+		return listen_failed(fd, name, "setsockopt", e);
+	if (listen(fd, o->backlog) < 0)
+		return listen_failed(fd, name, "listen", e);
+	return fd;
+}
+
+/* Fill un from path; '@' means the abstract namespace. 0 when too long. */
+static socklen_t unix_addr(const char *path, struct sockaddr_un *un)
+{
+	const size_t len = strlen(path);
+
+	memset(un, 0, sizeof *un);
+	un->sun_family = AF_UNIX;
+	if (len == 0 || len >= sizeof un->sun_path) {
+		errno = ENAMETOOLONG;
+		return 0;
+	}
+	memcpy(un->sun_path, path, len);
+	if (path[0] != '@')
+		return (socklen_t)sizeof *un;
+	un->sun_path[0] = '\0';
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
+}
+
+static int unix_group(const char *path, const char *group)
+{
+	uint32_t gid;
+
+	if (num_parse_u32(group, &gid) < 0) {
+		errno = 0;
+		const struct group *g = getgrnam(group);
+		if (g == NULL) {
+			if (errno == 0)
+				errno = ENOENT;
+			return -1;
+		}
+		gid = g->gr_gid;
+	}
+	return chown(path, (uid_t)-1, gid);
+}
+
+int socket_listen_unix(const char *path, const struct socket_listen *o,
+    struct err *e)
+{
+	struct sockaddr_un un;
+	char name[sizeof un.sun_path + 8];
+	const socklen_t len = unix_addr(path, &un);
+
+	snprintf(name, sizeof name, "unix:%s", path);
+	if (len == 0)
+		return listen_failed(-1, name, "bind", e);
+	const int fd = socket(AF_UNIX, SOCKET_TYPE, 0);
+	if (fd < 0)
+		return listen_failed(fd, name, "socket", e);
+	const bool file = path[0] != '@';
+	if (file && unlink(path) < 0 && errno != ENOENT)
+		return listen_failed(fd, name, "unlink", e);
+	if (bind(fd, (struct sockaddr *)&un, len) < 0)
+		return listen_failed(fd, name, "bind", e);
+	if (file && chmod(path, (mode_t)o->mode) < 0)
+		return listen_failed(fd, name, "chmod", e);
+	if (file && o->group != NULL && o->group[0] != '\0' &&
+	    unix_group(path, o->group) < 0)
+		return listen_failed(fd, name, "chown", e);
+	if (listen(fd, o->backlog) < 0)
+		return listen_failed(fd, name, "listen", e);
+	return fd;
+}
+
+int socket_accept(int fd, struct net_addr *peer)
+{
+	struct sockaddr_storage ss = { 0 };
+	socklen_t len = sizeof ss;
+	const int c = accept4(fd, (struct sockaddr *)&ss, &len,
+	    SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (c < 0)
+		return -1;
+	net_from_sockaddr(peer, (struct sockaddr *)&ss);
+	return c;
+}
+
+int socket_connect_tcp(const struct net_addr *a, const struct socket_opts *o,
+    struct err *e)
+{
+	struct sockaddr_storage ss;
+	const socklen_t len = net_to_sockaddr(a, &ss);
+	const int fd = socket(ss.ss_family, SOCKET_TYPE, 0);
+
+	if (fd < 0)
+		return err_set(e, "08001", "%s", strerror(errno));
+	if (socket_tune(fd, o, e) < 0) {
+		close(fd);
+		return -1;
+	}
+	if (connect(fd, (struct sockaddr *)&ss, len) == 0 ||
+	    errno == EINPROGRESS)
+		return fd;
+	err_set(e, "08001", "%s", strerror(errno));
+	close(fd);
+	return -1;
+}
+
+int socket_connect_unix(const char *path, struct err *e)
+{
+	struct sockaddr_un un;
+	const socklen_t len = unix_addr(path, &un);
+	const int fd = len == 0 ? -1 : socket(AF_UNIX, SOCKET_TYPE, 0);
+
+	if (fd >= 0 && (connect(fd, (struct sockaddr *)&un, len) == 0 ||
+	    errno == EINPROGRESS))
+		return fd;
+	err_set(e, "08001", "%s", strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+int socket_error(int fd)
+{
+	int value = 0;
+	socklen_t len = sizeof value;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &value, &len) < 0)
+		return errno;
+	return value;
+}
+
+struct tuning {
+	int level, name;
+	int value;		/* 0 = leave what the system has */
+	const char *what;
+};
+
+int socket_tune(int fd, const struct socket_opts *o, struct err *e)
+{
+	const int keep = o->keepalive;
+	const struct tuning rows[] = {
+		{ SOL_SOCKET, SO_SNDBUF, o->buffer_bytes, "SO_SNDBUF" },
+		{ SOL_SOCKET, SO_RCVBUF, o->buffer_bytes, "SO_RCVBUF" },
+		{ IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY" },
+		{ SOL_SOCKET, SO_KEEPALIVE, keep, "SO_KEEPALIVE" },
+		{ IPPROTO_TCP, TCP_KEEPCNT, keep ? o->keepcnt : 0,
+		    "TCP_KEEPCNT" },
+		{ IPPROTO_TCP, TCP_KEEPIDLE, keep ? o->keepidle : 0,
+		    "TCP_KEEPIDLE" },
+		{ IPPROTO_TCP, TCP_KEEPINTVL, keep ? o->keepintvl : 0,
+		    "TCP_KEEPINTVL" },
+		{ IPPROTO_TCP, TCP_USER_TIMEOUT, o->user_timeout,
+		    "TCP_USER_TIMEOUT" },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct tuning *t = &rows[i];
+
+		if (t->value != 0 &&
+		    set_int(fd, t->level, t->name, t->value) < 0)
+			return err_set(e, "58000", "setsockopt(%s): %s",
+			    t->what, strerror(errno));
+	}
+	return 0;
+}
+
+/* Options whose 0 can be set, or which a fresh socket tells. */
+static const struct {
+	int level, name;
+	bool ask;	/* a fresh socket */
+} untuned[] = {
+	{ SOL_SOCKET, SO_KEEPALIVE, false },
+	{ IPPROTO_TCP, TCP_USER_TIMEOUT, false },
+	{ IPPROTO_TCP, TCP_KEEPCNT, true },
+	{ IPPROTO_TCP, TCP_KEEPIDLE, true },
+	{ IPPROTO_TCP, TCP_KEEPINTVL, true },
+};
+
+int socket_retune(int fd, const struct socket_opts *o, struct err *e)
+{
+	const int fresh = socket(AF_INET, SOCKET_TYPE, 0);
+
+	if (fresh < 0)
+		return err_set(e, "58000", "socket(): %s", strerror(errno));
+	for (size_t i = 0; i < sizeof untuned / sizeof untuned[0]; i++) {
+		int value = 0;
+		socklen_t len = sizeof value;
+
+		if (untuned[i].ask && getsockopt(fresh, untuned[i].level,
+		    untuned[i].name, &value, &len) < 0)
+			continue;
+		/* what fails here is set, and told, again below */
+		(void)set_int(fd, untuned[i].level, untuned[i].name, value);
+	}
+	close(fresh);
+	return socket_tune(fd, o, e);
+}
+
+int socket_defer_accept(int fd, bool on, struct err *e)
+{
+	if (set_int(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, on) == 0)
+		return 0;
+	return err_set(e, "58000", "setsockopt(TCP_DEFER_ACCEPT): %s",
+	    strerror(errno));
+}
+
+int socket_local_addr(int fd, struct net_addr *out)
+{
+	struct sockaddr_storage ss = { 0 };
+	socklen_t len = sizeof ss;
+
+	if (getsockname(fd, (struct sockaddr *)&ss, &len) < 0)
+		return -1;
+	net_from_sockaddr(out, (struct sockaddr *)&ss);
+	return 0;
+}
+
+int socket_peer_cred(int fd, uid_t *uid, pid_t *pid)
+{
+	struct ucred c;
+	socklen_t len = sizeof c;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &len) < 0)
+		return -1;
+	*uid = c.uid;
+	*pid = c.pid;
+	return 0;
+}
+
+bool socket_unix_alive(const char *path)
+{
+	struct sockaddr_un un;
+	const socklen_t len = unix_addr(path, &un);
+	const int fd = len == 0 ? -1 : socket(AF_UNIX, SOCKET_TYPE, 0);
+
+	if (fd < 0)
+		return false;
+	const bool alive = connect(fd, (struct sockaddr *)&un, len) == 0 ||
+	    errno == EAGAIN || errno == EINPROGRESS;
+	close(fd);
+	return alive;
+}

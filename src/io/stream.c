@@ -1,0 +1,265 @@
+/* stream.c - a duplex fd with back-pressure, registered once, edge-triggered.
+ * SPDX-License-Identifier: ISC */
+#include "io/stream.h"
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <limits.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "io/transport.h"
+
+#define OVERFLOW_RUNS 16	/* pieces of the queue tried in one send */
+
+/* What the socket did not take; exists only while there is something. */
+struct overflow {
+	struct evbuffer *queue;		/* owned */
+	struct event ev;		/* write interest */
+	size_t noted;			/* bytes told to mem_note() */
+};
+
+static void on_event(evutil_socket_t fd, short what, void *arg)
+{
+	struct stream *s = arg;
+
+	(void)fd;
+	loop_woke(s->loop);
+	s->ready = true;
+	if (what & EV_CLOSED)
+		s->hup = true;
+	if (!s->paused)
+		s->ops->readable(s);
+	else if (s->hup)
+		s->ops->hangup(s);
+}
+
+static void run_task(struct loop_task *t)
+{
+	struct stream *s = (struct stream *)((char *)t -
+	    offsetof(struct stream, task));
+
+	if (s->fd >= 0 && !s->paused && s->ready)
+		s->ops->readable(s);
+}
+
+int stream_open(struct stream *s, struct loop *l, int fd,
+    const struct stream_ops *ops)
+{
+	s->loop = l;
+	s->ops = ops;
+	s->transport = transport_plain();
+	s->fd = fd;
+	s->task.run = run_task;
+	event_assign(&s->ev, loop_base(l), fd,
+	    EV_READ | EV_CLOSED | EV_ET | EV_PERSIST, on_event, s);
+	if (event_add(&s->ev, NULL) == 0)
+		return 0;
+	close(fd);
+	s->fd = -1;
+	return -1;
+}
+
+static void overflow_free(struct stream *s)
+{
+	struct overflow *o = s->over;
+
+	if (o == NULL)
+		return;
+	event_del(&o->ev);
+	mem_note(MEM_OVERFLOW, -1, -(long)o->noted);
+	evbuffer_free(o->queue);
+	mem_free(o);
+	s->over = NULL;
+}
+
+/*
+ * Send what is queued. Returns 0, or -1 when the socket takes no more: errno
+ * tells whether for now (EAGAIN) or for ever.
+ */
+static int overflow_flush(struct stream *s)
+{
+	struct overflow *o = s->over;
+
+	while (evbuffer_get_length(o->queue) > 0) {
+		struct evbuffer_iovec v[OVERFLOW_RUNS];
+		int n = evbuffer_peek(o->queue, -1, NULL, v, OVERFLOW_RUNS);
+
+		if (n > OVERFLOW_RUNS)
+			n = OVERFLOW_RUNS;
+		const ssize_t sent = s->transport->send(s,
+		    (const struct iovec *)v, n);
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent < 0)
+			return -1;
+		evbuffer_drain(o->queue, (size_t)sent);
+	}
+	return 0;
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *arg)
+{
+	struct stream *s = arg;
+
+	(void)fd;
+	(void)what;
+	loop_woke(s->loop);
+	if (overflow_flush(s) < 0) {
+		if (errno == EAGAIN || errno == EWOULDBLOCK)
+			return;
+		s->broken = true;
+	}
+	overflow_free(s);
+	s->ops->drained(s);
+}
+
+static int overflow_new(struct stream *s)
+{
+	struct overflow *o = mem_zalloc(sizeof *o);
+
+	if (o == NULL)
+		return -1;
+	o->queue = evbuffer_new();
+	/* libevent wants the same trigger for all events of one fd */
+	event_assign(&o->ev, loop_base(s->loop), s->fd,
+	    EV_WRITE | EV_ET | EV_PERSIST, on_writable, s);
+	if (o->queue != NULL && event_add(&o->ev, NULL) == 0) {
+		mem_note(MEM_OVERFLOW, 1, 0);
+		s->over = o;
+		return 0;
+	}
+	if (o->queue != NULL)
+		evbuffer_free(o->queue);
+	mem_free(o);
+	return -1;
+}
+
+int stream_await_connect(struct stream *s)
+{
+	return overflow_new(s);
+}
+
+/* Queue the bytes of iov but for the first skip of them. */
+static enum stream_write overflow_add(struct stream *s, const struct iovec *iov,
+    int count, size_t skip)
+{
+	if (s->over == NULL && overflow_new(s) < 0)
+		goto broken;
+	for (int i = 0; i < count; i++) {
+		const size_t n = iov[i].iov_len;
+
+		if (skip >= n) {
+			skip -= n;
+			continue;
+		}
+		if (evbuffer_add(s->over->queue,
+		    (const char *)iov[i].iov_base + skip, n - skip) < 0)
+			goto broken;
+		s->over->noted += n - skip;
+		mem_note(MEM_OVERFLOW, 0, (long)(n - skip));
+		skip = 0;
+	}
+	return STREAM_QUEUED;
+broken:
+	s->broken = true;
+	return STREAM_BROKEN;
+}
+
+void stream_close(struct stream *s)
+{
+	if (s->fd < 0)
+		return;
+	if (s->over != NULL && !s->broken)
+		(void)overflow_flush(s);
+	overflow_free(s);
+	event_del(&s->ev);
+	loop_cancel(s->loop, &s->task);
+	if (s->transport->close != NULL)
+		s->transport->close(s);
+	close(s->fd);
+	s->fd = -1;
+}
+
+ssize_t stream_read(struct stream *s, void *buf, size_t size)
+{
+	for (;;) {
+		const ssize_t n = s->transport->recv(s, buf, size);
+
+		if (n > 0) {
+			if ((size_t)n < size && !s->hup)
+				s->ready = false;
+			return n;
+		}
+		if (n == 0)
+			return STREAM_EOF;
+		if (errno == EINTR)
+			continue;
+		if (errno != EAGAIN && errno != EWOULDBLOCK)
+			return STREAM_ERROR;
+		s->ready = false;
+		return STREAM_NONE;
+	}
+}
+
+void stream_reread(struct stream *s)
+{
+	s->ready = true;
+}
+
+enum stream_write stream_write(struct stream *s, struct iovec *iov, int count)
+{
+	if (s->broken)
+		return STREAM_BROKEN;
+	if (s->over != NULL)
+		return overflow_add(s, iov, count, 0);
+	size_t total = 0;
+	for (int i = 0; i < count; i++)
+		total += iov[i].iov_len;
+	if (total == 0)
+		return STREAM_SENT;
+	ssize_t n;
+	do
+		n = s->transport->send(s, iov, count);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
+		s->broken = true;
+		return STREAM_BROKEN;
+	}
+	if (n == (ssize_t)total)
+		return STREAM_SENT;
+	return overflow_add(s, iov, count, n < 0 ? 0 : (size_t)n);
+}
+
+enum stream_write stream_write_bytes(struct stream *s, const void *p, size_t n)
+{
+	struct iovec v = { .iov_base = (void *)p, .iov_len = n };
+
+	return stream_write(s, &v, 1);
+}
+
+size_t stream_queued(const struct stream *s)
+{
+	return s->over == NULL ? 0 : evbuffer_get_length(s->over->queue);
+}
+
+void stream_pause(struct stream *s)
+{
+	s->paused = true;
+}
+
+void stream_resume(struct stream *s)
+{
+	if (!s->paused)
+		return;
+	s->paused = false;
+	if (s->ready)
+		loop_again(s->loop, &s->task);
+}
+
+void stream_yield(struct stream *s)
+{
+	if (s->fd >= 0)
+		loop_again(s->loop, &s->task);
+}
