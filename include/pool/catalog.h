@@ -1,0 +1,106 @@
+/* catalog.h - the databases, users and pools there are.
+ * SPDX-License-Identifier: ISC */
+#ifndef POOL_CATALOG_H
+#define POOL_CATALOG_H
+
+#include <stdbool.h>
+#include <uthash.h>
+
+#include "conf/config.h"
+#include "pool/pool.h"
+
+struct credentials;
+
+struct database {
+	UT_hash_handle hh;
+	char *name;			/* owned */
+	const struct config_db *conf;	/* borrowed from the config, or own */
+	struct config_db *own;		/* automatic: owned; else NULL */
+	struct credentials *password;	/* of the forced user; NULL = none */
+	struct pool *pools;		/* LL by db_next */
+	unsigned clients;		/* from the startup packet on */
+	unsigned servers;		/* connections of any state */
+	usec_t unused_since;		/* automatic: 0 = in use */
+	bool paused, disabled;
+	bool console;			/* the admin database */
+};
+
+struct user {
+	UT_hash_handle hh;
+	char *name;			/* owned */
+	const struct config_user *conf;	/* borrowed; NULL = no [users] line */
+	struct credentials *credentials;	/* auth file; NULL = not there */
+	struct pool *pools;		/* LL by user_next */
+	unsigned clients;		/* logins of this name */
+	unsigned servers;		/* of pools of this user */
+};
+
+struct catalog {
+	const struct config *config;	/* in force; counted */
+	struct database *databases;	/* uthash */
+	struct user *users;		/* uthash */
+	struct pool *pools;		/* uthash by key */
+	struct database *console;	/* the admin database */
+	unsigned clients;		/* sockets of clients, all */
+	struct pool *dirty;		/* DL: to be looked at this turn */
+	bool paused;			/* PAUSE without a database */
+};
+
+struct catalog_ops {
+	/* A database is going: close its clients and servers, then forget. */
+	void (*database_removed)(struct database *db, void *arg);
+	/* Its servers no longer fit the configuration (as RECONNECT). */
+	void (*database_changed)(struct database *db, void *arg);
+};
+
+/* NULL: no memory. Takes a reference of config. */
+struct catalog *catalog_new(struct config *config);
+void catalog_free(struct catalog **c);
+
+/*
+ * Put a new configuration in force: add, change, remove; ops (may be NULL) is
+ * told. 0, or -1: no memory, nothing changed.
+ */
+int catalog_apply(struct catalog *c, struct config *config,
+    const struct catalog_ops *ops, void *arg);
+
+/* Exact; with create also from the "*" entry (then *made is set). */
+struct database *catalog_find_database(struct catalog *c, const char *name);
+struct database *catalog_auto_database(struct catalog *c, const char *name,
+    struct err *e);
+/* All its pools must be gone. */
+void catalog_drop_database(struct catalog *c, struct database *db);
+
+struct user *catalog_find_user(struct catalog *c, const char *name);
+struct user *catalog_get_user(struct catalog *c, const char *name);
+
+/* Find or make; NULL: no memory. */
+struct pool *catalog_get_pool(struct catalog *c, struct database *db,
+    struct user *user);
+/* No clients and no servers may be left. */
+void catalog_drop_pool(struct catalog *c, struct pool *p);
+
+/* The user whose servers clients of u in db get: the forced one, or u. */
+struct user *catalog_pool_user(struct catalog *c, struct database *db,
+    struct user *u);
+/* The secret for logging in to servers; NULL: none. */
+struct credentials *catalog_pool_credentials(const struct pool *p);
+
+/* Recompute p->limits from the configuration in force. */
+void pool_configure(struct pool *p, const struct config *config);
+
+/* Databases (name), users (name), pools (database, user) in byte order. */
+void catalog_sort(struct catalog *c);
+
+/* Have the broker look at p before the turn ends, and which is first. */
+void catalog_touch_pool(struct catalog *c, struct pool *p);
+struct pool *catalog_take_touched(struct catalog *c);	/* NULL: none left */
+
+/* Paused, by PAUSE or by PAUSE db? */
+static inline bool pool_is_paused(const struct pool *p,
+    const struct catalog *c)
+{
+	return (c->paused || p->key.db->paused) && !p->key.db->console;
+}
+
+#endif

@@ -1,0 +1,150 @@
+/* pool.h - who gets which server connection: states, the queue, limits.
+ * SPDX-License-Identifier: ISC */
+#ifndef POOL_POOL_H
+#define POOL_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uthash.h>
+
+#include "base/err.h"
+#include "base/time.h"
+#include "conf/options.h"
+#include "pool/counters.h"
+
+struct database;
+struct params;
+struct pool;
+struct user;
+
+/* (pooling.md section 4) */
+enum server_state {
+	SERVER_LOGIN,		/* connecting, TLS, authentication, connect_query */
+	SERVER_IDLE,		/* ready for use */
+	SERVER_ACTIVE,		/* linked to a client */
+	SERVER_USED,		/* idle for long: to be checked first */
+	SERVER_TESTED,		/* runs the reset or the check query */
+	SERVER_BEING_CANCELED,	/* released, a cancel aimed at it in flight */
+	SERVER_ACTIVE_CANCEL,	/* a bare connection with a CancelRequest */
+	SERVER_GONE,		/* in no list */
+	SERVER_STATES
+};
+
+/* (pooling.md section 3); those still logging in are in no pool's list */
+enum client_state {
+	CLIENT_LOGIN,		/* in no list */
+	CLIENT_ACTIVE,		/* logged in: idle, or linked */
+	CLIENT_WAITING,		/* queued for a server */
+	CLIENT_WELCOME,		/* authenticated; welcome data is missing */
+	CLIENT_CANCEL_WAITING,	/* brought a CancelRequest, not sent on yet */
+	CLIENT_CANCEL_SENT,	/* sent on; waits for the server to close */
+	CLIENT_STATES
+};
+
+struct pool_client;
+
+/* Embedded in struct server. */
+struct pool_server {
+	struct pool_server *prev, *next;
+	struct pool *pool;
+	struct pool_client *client;	/* linked, or NULL */
+	usec_t born;			/* when launched */
+	usec_t used;			/* last traffic */
+	unsigned cancels;		/* cancel requests sent, not finished */
+	uint8_t state;			/* enum server_state */
+	bool close_needed;		/* obsolete: close when released */
+};
+
+/* Embedded in struct client. */
+struct pool_client {
+	struct pool_client *prev, *next;
+	struct pool *pool;		/* NULL until the login knows */
+	struct pool_server *server;	/* linked, or NULL */
+	usec_t wait_since;		/* waiting: since when */
+	uint8_t state;			/* enum client_state */
+};
+
+/* What the first server of a pool said at login. (section 3, "Welcome") */
+struct welcome {
+	struct params *params;		/* tracked ones; counted */
+	size_t len;
+	uint8_t bytes[];		/* ParameterStatus of the others */
+};
+
+/* Effective settings; pool_configure() fills them (section 1). */
+struct pool_limits {
+	int size;			/* 0 = no limit */
+	int reserve, min;
+	enum pool_mode mode;
+	usec_t reserve_timeout, login_retry, lifetime, idle_timeout,
+	    check_delay;
+	int login_concurrency;
+	int max_db, max_user;		/* server connections; 0 = no limit */
+	bool round_robin, check, reset;	/* check query set; reset at release */
+};
+
+struct pool {
+	UT_hash_handle hh;		/* in the catalog, by key */
+	struct { struct database *db; struct user *user; } key;
+	struct pool *db_next, *user_next;	/* other pools of the same */
+	struct pool *dirty_prev, *dirty_next;	/* in catalog.dirty; prev NULL: not */
+	struct pool_limits limits;
+	struct pool_server *servers[SERVER_STATES];	/* DL lists */
+	unsigned server_count[SERVER_STATES];
+	struct pool_client *clients[CLIENT_STATES];	/* DL lists, FIFO */
+	unsigned client_count[CLIENT_STATES];
+	struct welcome *welcome;	/* owned; NULL = none, or obsolete */
+	struct counted counted;
+	usec_t last_launch;		/* start of the latest attempt */
+	usec_t last_lifetime_close;
+	usec_t unused_since;		/* 0 = in use */
+	bool failing;			/* the latest login failed */
+	struct err failure;		/* why; code and text */
+	unsigned host_turn;		/* which of a host list is next */
+	unsigned address_turn;		/* which address of a name is next */
+	bool serving;			/* private to the broker */
+};
+
+/* The setters: move between lists, keep the counts of db and user. */
+void pool_server_set(struct pool_server *ps, enum server_state state);
+void pool_client_set(struct pool_client *pc, enum client_state state);
+void pool_link(struct pool_client *pc, struct pool_server *ps);
+void pool_unlink(struct pool_client *pc);
+
+/* connected: active + being canceled + idle + tested + used. */
+unsigned pool_connected(const struct pool *p);
+/* total: connected + login + carrying cancels. */
+unsigned pool_total(const struct pool *p);
+
+/* The idle server to use next, or NULL. */
+struct pool_server *pool_pick_server(const struct pool *p);
+/* The client to serve next, or NULL. */
+struct pool_client *pool_pick_client(const struct pool *p);
+
+/* What becomes of a server that its client gives up. (section 9) */
+enum pool_release {
+	POOL_TO_IDLE,
+	POOL_TO_USED,		/* to be checked before its next use */
+	POOL_TO_TESTED,		/* run the reset query */
+	POOL_TO_BEING_CANCELED,	/* wait for the cancels in flight */
+	POOL_TO_CLOSE,		/* *why says so */
+};
+enum pool_release pool_release_verdict(struct pool_server *ps, usec_t now,
+    const char **why);
+
+/* Is the server past its lifetime, spread over the pool? (section 11) */
+bool pool_lifetime_over(const struct pool_server *ps, usec_t now);
+
+/*
+ * How many connections to open now for those who wait; limits of database and
+ * user are not looked at. *reserve: the last of them is a reserve one.
+ */
+unsigned pool_wanted(const struct pool *p, usec_t now, bool *reserve);
+/* The same for min_pool_size; 0 or 1. */
+unsigned pool_wanted_minimum(const struct pool *p, usec_t now);
+
+/* Would waiting be in vain? (section 10, "fast fail") */
+bool pool_is_down(const struct pool *p);
+
+#endif

@@ -1,0 +1,443 @@
+/* catalog.c - the databases, users and pools there are.
+ * SPDX-License-Identifier: ISC */
+#include "pool/catalog.h"
+
+#include <string.h>
+#include <utlist.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "conf/userlist.h"
+#include "pool/credentials.h"
+#include "proto/params.h"
+
+#define CONSOLE "pgbouncer"
+
+static struct database *database_new(struct catalog *c, const char *name)
+{
+	struct database *db = mem_new(MEM_DATABASE, sizeof *db);
+
+	if (db == NULL)
+		return NULL;
+	db->name = mem_strdup(name);
+	if (db->name == NULL) {
+		mem_delete(MEM_DATABASE, db, sizeof *db);
+		return NULL;
+	}
+	HASH_ADD_KEYPTR(hh, c->databases, db->name, strlen(name), db);
+	return db;
+}
+
+void catalog_drop_database(struct catalog *c, struct database *db)
+{
+	for (struct pool *p = db->pools, *next; p != NULL; p = next) {
+		next = p->db_next;
+		catalog_drop_pool(c, p);
+	}
+	HASH_DEL(c->databases, db);
+	credentials_unref(&db->password);
+	config_db_free(db->own);
+	mem_free(db->name);
+	mem_delete(MEM_DATABASE, db, sizeof *db);
+}
+
+struct database *catalog_find_database(struct catalog *c, const char *name)
+{
+	struct database *db = NULL;
+
+	HASH_FIND_STR(c->databases, name, db);
+	return db;
+}
+
+struct user *catalog_find_user(struct catalog *c, const char *name)
+{
+	struct user *u = NULL;
+
+	HASH_FIND_STR(c->users, name, u);
+	return u;
+}
+
+struct user *catalog_get_user(struct catalog *c, const char *name)
+{
+	struct user *u = catalog_find_user(c, name);
+
+	if (u != NULL)
+		return u;
+	u = mem_new(MEM_USER, sizeof *u);
+	if (u == NULL)
+		return NULL;
+	u->name = mem_strdup(name);
+	if (u->name == NULL) {
+		mem_delete(MEM_USER, u, sizeof *u);
+		return NULL;
+	}
+	u->conf = config_find_user(c->config, name);
+	HASH_ADD_KEYPTR(hh, c->users, u->name, strlen(name), u);
+	return u;
+}
+
+static void user_free(struct catalog *c, struct user *u)
+{
+	HASH_DEL(c->users, u);
+	credentials_unref(&u->credentials);
+	mem_free(u->name);
+	mem_delete(MEM_USER, u, sizeof *u);
+}
+
+/* --- pools --- */
+
+static bool reset_applies(const struct settings *s, enum pool_mode mode)
+{
+	return s->server_reset_query != NULL &&
+	    s->server_reset_query[0] != '\0' &&
+	    (s->server_reset_query_always || mode == POOL_SESSION);
+}
+
+/* The first that was given, of user, database and the whole process. */
+static int first_given(int user, int db, int global)
+{
+	return user >= 0 ? user : db >= 0 ? db : global;
+}
+
+static int positive(int own, int global)
+{
+	return own > 0 ? own : global > 0 ? global : 0;
+}
+
+/* (pooling.md section 1) */
+void pool_configure(struct pool *p, const struct config *config)
+{
+	const struct settings *s = &config->set;
+	const struct config_db *db = p->key.db->conf;
+	const struct config_user *u = p->key.user->conf;
+	struct pool_limits *l = &p->limits;
+
+	const int size = first_given(u ? u->pool_size : -1, db->pool_size,
+	    s->default_pool_size);
+	l->size = size > 0 ? size : 0;
+	l->reserve = first_given(u ? u->reserve_pool_size : -1,
+	    db->reserve_pool_size, s->reserve_pool_size);
+	l->min = db->min_pool_size >= 0 ? db->min_pool_size : s->min_pool_size;
+	l->mode = (enum pool_mode)first_given(u ? u->pool_mode : -1,
+	    db->pool_mode, s->pool_mode);
+	l->lifetime = db->server_lifetime > 0 ? db->server_lifetime :
+	    s->server_lifetime;
+	l->reserve_timeout = s->reserve_pool_timeout;
+	l->login_retry = s->server_login_retry;
+	l->idle_timeout = s->server_idle_timeout;
+	l->check_delay = s->server_check_delay;
+	l->login_concurrency = s->server_login_concurrency;
+	l->max_db = positive(db->max_db_connections, s->max_db_connections);
+	l->max_user = positive(u ? u->max_user_connections : 0,
+	    s->max_user_connections);
+	l->round_robin = s->server_round_robin != 0;
+	l->check = s->server_check_query != NULL &&
+	    s->server_check_query[0] != '\0';
+	l->reset = reset_applies(s, l->mode);
+}
+
+struct pool *catalog_get_pool(struct catalog *c, struct database *db,
+    struct user *user)
+{
+	struct pool *p = NULL, key = { .key = { db, user } };
+
+	HASH_FIND(hh, c->pools, &key.key, sizeof key.key, p);
+	if (p != NULL)
+		return p;
+	p = mem_new(MEM_POOL, sizeof *p);
+	if (p == NULL)
+		return NULL;
+	p->key.db = db;
+	p->key.user = user;
+	HASH_ADD(hh, c->pools, key, sizeof p->key, p);
+	LL_PREPEND2(db->pools, p, db_next);
+	LL_PREPEND2(user->pools, p, user_next);
+	pool_configure(p, c->config);
+	return p;
+}
+
+void catalog_touch_pool(struct catalog *c, struct pool *p)
+{
+	if (p->dirty_prev == NULL)
+		DL_APPEND2(c->dirty, p, dirty_prev, dirty_next);
+}
+
+static void untouch(struct catalog *c, struct pool *p)
+{
+	if (p->dirty_prev == NULL)
+		return;
+	DL_DELETE2(c->dirty, p, dirty_prev, dirty_next);
+	p->dirty_prev = p->dirty_next = NULL;
+}
+
+struct pool *catalog_take_touched(struct catalog *c)
+{
+	struct pool *p = c->dirty;
+
+	if (p != NULL)
+		untouch(c, p);
+	return p;
+}
+
+void catalog_drop_pool(struct catalog *c, struct pool *p)
+{
+	untouch(c, p);
+	HASH_DEL(c->pools, p);
+	LL_DELETE2(p->key.db->pools, p, db_next);
+	LL_DELETE2(p->key.user->pools, p, user_next);
+	if (p->welcome != NULL) {
+		params_unref(&p->welcome->params);
+		mem_free(p->welcome);
+	}
+	mem_delete(MEM_POOL, p, sizeof *p);
+}
+
+struct user *catalog_pool_user(struct catalog *c, struct database *db,
+    struct user *u)
+{
+	return db->conf->user == NULL ? u :
+	    catalog_get_user(c, db->conf->user);
+}
+
+struct credentials *catalog_pool_credentials(const struct pool *p)
+{
+	if (p->key.db->conf->user != NULL && p->key.db->password != NULL)
+		return p->key.db->password;
+	return p->key.user->credentials;
+}
+
+/* --- applying a configuration --- */
+
+/* Keep what was derived from a secret as long as the secret stays. */
+static int renew_credentials(struct credentials **slot, const char *secret)
+{
+	if (secret == NULL) {
+		credentials_unref(slot);
+		return 0;
+	}
+	if (*slot != NULL && strcmp((*slot)->secret, secret) == 0)
+		return 0;
+	struct credentials *fresh = credentials_new(secret);
+
+	if (fresh == NULL)
+		return -1;
+	credentials_unref(slot);
+	*slot = fresh;
+	return 0;
+}
+
+static int make_user(const char *name, const char *secret, void *arg)
+{
+	(void)secret;
+	return catalog_get_user(arg, name) == NULL ? -1 : 0;
+}
+
+static int apply_users(struct catalog *c)
+{
+	const struct userlist *list = c->config->userlist;
+
+	for (const struct config_user *u = c->config->users; u != NULL;
+	    u = u->next)
+		if (catalog_get_user(c, u->name) == NULL)
+			return -1;
+	if (list != NULL && userlist_each(list, make_user, c) != 0)
+		return -1;
+	struct user *u, *next;
+
+	HASH_ITER(hh, c->users, u, next) {
+		u->conf = config_find_user(c->config, u->name);
+		const char *secret = list == NULL ? NULL :
+		    userlist_find(list, u->name);
+		if (renew_credentials(&u->credentials, secret) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int apply_database(struct catalog *c, struct database *db,
+    const struct config_db *conf, bool *changed)
+{
+	*changed = db->conf != NULL && config_db_recycles(db->conf, conf);
+	db->conf = conf;
+	if (renew_credentials(&db->password, conf->password) < 0)
+		return -1;
+	return conf->user == NULL || catalog_get_user(c, conf->user) != NULL ?
+	    0 : -1;
+}
+
+/* An automatic database gets a fresh entry from the "*" line, or stays. */
+static int apply_auto(struct catalog *c, struct database *db, bool *changed)
+{
+	struct err e = { .text = "" };
+	struct config_db *own = config_auto_db(c->config, db->name, &e);
+
+	*changed = false;
+	if (own == NULL)
+		return 0;
+	const int rc = apply_database(c, db, own, changed);
+
+	config_db_free(db->own);
+	db->own = own;
+	return rc;
+}
+
+static int apply_databases(struct catalog *c, const struct catalog_ops *ops,
+    void *arg)
+{
+	for (const struct config_db *conf = c->config->dbs; conf != NULL;
+	    conf = conf->next)
+		if (catalog_find_database(c, conf->name) == NULL &&
+		    database_new(c, conf->name) == NULL)
+			return -1;
+	struct database *db, *next;
+
+	HASH_ITER(hh, c->databases, db, next) {
+		const struct config_db *conf = config_find_db(c->config,
+		    db->name);
+		bool changed = false;
+		int rc = 0;
+
+		if (db->console)
+			continue;
+		if (conf != NULL) {
+			rc = apply_database(c, db, conf, &changed);
+			config_db_free(db->own);
+			db->own = NULL;
+		} else if (db->own != NULL) {
+			rc = apply_auto(c, db, &changed);
+		} else {
+			if (ops != NULL)
+				ops->database_removed(db, arg);
+			catalog_drop_database(c, db);
+			continue;
+		}
+		if (rc < 0)
+			return -1;
+		if (changed && ops != NULL)
+			ops->database_changed(db, arg);
+	}
+	return 0;
+}
+
+int catalog_apply(struct catalog *c, struct config *config,
+    const struct catalog_ops *ops, void *arg)
+{
+	struct config *old = (struct config *)c->config;
+
+	/* old entries are compared with, and borrowed, until all is applied */
+	c->config = config_ref(config);
+	const int rc = apply_users(c) < 0 ? -1 : apply_databases(c, ops, arg);
+	struct pool *p, *next;
+
+	HASH_ITER(hh, c->pools, p, next)
+		pool_configure(p, c->config);
+	config_unref(&old);
+	return rc;
+}
+
+/* The admin database looks like any other, but has no servers. */
+static int make_console(struct catalog *c)
+{
+	struct config_db *own = mem_zalloc(sizeof *own);
+
+	if (own == NULL)
+		return -1;
+	own->pool_size = 2;
+	own->min_pool_size = own->reserve_pool_size = CONFIG_UNSET;
+	own->server_lifetime = own->query_wait_timeout = CONFIG_UNSET;
+	own->pool_mode = POOL_STATEMENT;
+	own->port = c->config->set.listen_port;
+	own->name = mem_strdup(CONSOLE);
+	own->dbname = mem_strdup(CONSOLE);
+	own->user = mem_strdup(CONSOLE);
+	struct database *db = own->name != NULL && own->dbname != NULL &&
+	    own->user != NULL ? database_new(c, CONSOLE) : NULL;
+
+	if (db == NULL) {
+		config_db_free(own);
+		return -1;
+	}
+	db->console = true;
+	db->conf = db->own = own;
+	c->console = db;
+	struct user *u = catalog_get_user(c, CONSOLE);
+
+	return u == NULL || catalog_get_pool(c, db, u) == NULL ? -1 : 0;
+}
+
+struct catalog *catalog_new(struct config *config)
+{
+	struct catalog *c = mem_zalloc(sizeof *c);
+
+	if (c == NULL)
+		return NULL;
+	c->config = config_ref(config);
+	if (make_console(c) < 0 || catalog_apply(c, config, NULL, NULL) < 0)
+		catalog_free(&c);
+	return c;
+}
+
+void catalog_free(struct catalog **cp)
+{
+	struct catalog *c = *cp;
+	struct database *db, *next_db;
+	struct user *u, *next_user;
+
+	*cp = NULL;
+	if (c == NULL)
+		return;
+	HASH_ITER(hh, c->databases, db, next_db)
+		catalog_drop_database(c, db);
+	HASH_ITER(hh, c->users, u, next_user)
+		user_free(c, u);
+	struct config *config = (struct config *)c->config;
+
+	config_unref(&config);
+	mem_free(c);
+}
+
+struct database *catalog_auto_database(struct catalog *c, const char *name,
+    struct err *e)
+{
+	struct config_db *own = config_auto_db(c->config, name, e);
+	struct database *db = own == NULL ? NULL : database_new(c, name);
+	bool changed;
+
+	if (db == NULL) {
+		config_db_free(own);
+		return NULL;
+	}
+	db->own = own;
+	if (apply_database(c, db, own, &changed) < 0) {
+		err_set(e, "53200", "out of memory");
+		catalog_drop_database(c, db);
+		return NULL;
+	}
+	return db;
+}
+
+/* --- order --- */
+
+static int by_db_name(const struct database *a, const struct database *b)
+{
+	return strcmp(a->name, b->name);
+}
+
+static int by_user_name(const struct user *a, const struct user *b)
+{
+	return strcmp(a->name, b->name);
+}
+
+static int by_pool_key(const struct pool *a, const struct pool *b)
+{
+	const int d = strcmp(a->key.db->name, b->key.db->name);
+
+	return d != 0 ? d : strcmp(a->key.user->name, b->key.user->name);
+}
+
+void catalog_sort(struct catalog *c)
+{
+	HASH_SORT(c->databases, by_db_name);
+	HASH_SORT(c->users, by_user_name);
+	HASH_SORT(c->pools, by_pool_key);
+}

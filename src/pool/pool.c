@@ -1,0 +1,208 @@
+/* pool.c - who gets which server connection: states, the queue, limits.
+ * SPDX-License-Identifier: ISC */
+#include "pool/pool.h"
+
+#include <utlist.h>
+
+#include "pool/catalog.h"
+
+/*
+ * Where a server enters the list of its state. Idle servers are a stack, so
+ * that the rest can grow old, unless round robin is asked for.
+ */
+static bool enters_in_front(const struct pool_server *ps,
+    enum server_state state)
+{
+	if (state == SERVER_IDLE)
+		return !ps->pool->limits.round_robin && !ps->close_needed;
+	return state == SERVER_USED;
+}
+
+void pool_server_set(struct pool_server *ps, enum server_state state)
+{
+	struct pool *p = ps->pool;
+
+	if (ps->state != SERVER_GONE) {
+		DL_DELETE(p->servers[ps->state], ps);
+		p->server_count[ps->state]--;
+	} else if (state != SERVER_GONE) {
+		p->key.db->servers++;
+		p->key.user->servers++;
+	}
+	if (state == SERVER_GONE) {
+		if (ps->state != SERVER_GONE) {
+			p->key.db->servers--;
+			p->key.user->servers--;
+		}
+	} else {
+		if (enters_in_front(ps, state))
+			DL_PREPEND(p->servers[state], ps);
+		else
+			DL_APPEND(p->servers[state], ps);
+		p->server_count[state]++;
+	}
+	ps->state = (uint8_t)state;
+}
+
+void pool_client_set(struct pool_client *pc, enum client_state state)
+{
+	struct pool *p = pc->pool;
+
+	if (pc->state != CLIENT_LOGIN) {
+		DL_DELETE(p->clients[pc->state], pc);
+		p->client_count[pc->state]--;
+	}
+	if (state != CLIENT_LOGIN) {
+		DL_APPEND(p->clients[state], pc);
+		p->client_count[state]++;
+	}
+	pc->state = (uint8_t)state;
+}
+
+void pool_link(struct pool_client *pc, struct pool_server *ps)
+{
+	pc->server = ps;
+	ps->client = pc;
+	pool_server_set(ps, SERVER_ACTIVE);
+	ps->pool->counted.now.server_assignment_count++;
+}
+
+void pool_unlink(struct pool_client *pc)
+{
+	pc->server->client = NULL;
+	pc->server = NULL;
+}
+
+unsigned pool_connected(const struct pool *p)
+{
+	return p->server_count[SERVER_ACTIVE] + p->server_count[SERVER_IDLE] +
+	    p->server_count[SERVER_USED] + p->server_count[SERVER_TESTED] +
+	    p->server_count[SERVER_BEING_CANCELED];
+}
+
+unsigned pool_total(const struct pool *p)
+{
+	return pool_connected(p) + p->server_count[SERVER_LOGIN] +
+	    p->server_count[SERVER_ACTIVE_CANCEL];
+}
+
+struct pool_server *pool_pick_server(const struct pool *p)
+{
+	struct pool_server *ps = p->servers[SERVER_IDLE];
+
+	return ps == NULL || ps->close_needed ? NULL : ps;
+}
+
+struct pool_client *pool_pick_client(const struct pool *p)
+{
+	return p->clients[CLIENT_WAITING];
+}
+
+bool pool_lifetime_over(const struct pool_server *ps, usec_t now)
+{
+	const struct pool *p = ps->pool;
+	const usec_t life = p->limits.lifetime;
+
+	if (now - ps->born < life)
+		return false;
+	return p->limits.size <= 0 ||
+	    now - p->last_lifetime_close >= life / p->limits.size;
+}
+
+enum pool_release pool_release_verdict(struct pool_server *ps, usec_t now,
+    const char **why)
+{
+	const struct pool *p = ps->pool;
+	const bool fresh = ps->state == SERVER_LOGIN;
+	const bool was_linked = ps->state == SERVER_ACTIVE ||
+	    ps->state == SERVER_BEING_CANCELED;
+
+	if (!fresh && pool_lifetime_over(ps, now)) {
+		*why = "server lifetime over";
+		return POOL_TO_CLOSE;
+	}
+	if (ps->close_needed) {
+		*why = "close_needed";
+		return POOL_TO_CLOSE;
+	}
+	if (ps->cancels > 0)
+		return POOL_TO_BEING_CANCELED;
+	if (was_linked && p->limits.reset)
+		return POOL_TO_TESTED;
+	if (was_linked && p->limits.check && p->limits.check_delay == 0)
+		return POOL_TO_USED;
+	return POOL_TO_IDLE;
+}
+
+/* Has the oldest waiter waited long enough for a reserve connection? */
+static bool reserve_is_due(const struct pool *p, usec_t now)
+{
+	const struct pool_limits *l = &p->limits;
+	const struct pool_client *head = p->clients[CLIENT_WAITING];
+
+	return l->reserve_timeout > 0 && l->reserve > 0 && head != NULL &&
+	    now - head->wait_since >= l->reserve_timeout &&
+	    pool_total(p) < (unsigned)(l->size + l->reserve);
+}
+
+static bool may_retry(const struct pool *p, usec_t now)
+{
+	return !p->failing || now - p->last_launch >= p->limits.login_retry;
+}
+
+/* Those who wait and for whom no server is on its way yet. */
+static unsigned uncovered(const struct pool *p)
+{
+	unsigned waiting = p->client_count[CLIENT_WAITING];
+	const unsigned coming = p->server_count[SERVER_LOGIN] +
+	    p->server_count[SERVER_TESTED] + p->server_count[SERVER_IDLE];
+
+	/* one server's greeting serves all who wait for it */
+	if (waiting == 0 && p->client_count[CLIENT_WELCOME] > 0 &&
+	    p->welcome == NULL)
+		waiting = 1;
+	return waiting > coming ? waiting - coming : 0;
+}
+
+unsigned pool_wanted(const struct pool *p, usec_t now, bool *reserve)
+{
+	const struct pool_limits *l = &p->limits;
+	const unsigned logins = p->server_count[SERVER_LOGIN];
+	const unsigned at_once = p->failing ? 1 :
+	    (unsigned)l->login_concurrency;
+	unsigned n = uncovered(p);
+
+	*reserve = false;
+	if (n == 0 || logins >= at_once || !may_retry(p, now))
+		return 0;
+	if (n > at_once - logins)
+		n = at_once - logins;
+	if (l->size <= 0)
+		return n;
+	const unsigned total = pool_total(p);
+
+	if (total < (unsigned)l->size) {
+		const unsigned room = (unsigned)l->size - total;
+		return n < room ? n : room;
+	}
+	*reserve = reserve_is_due(p, now);
+	return *reserve ? 1 : 0;
+}
+
+unsigned pool_wanted_minimum(const struct pool *p, usec_t now)
+{
+	const struct pool_limits *l = &p->limits;
+	const unsigned connected = pool_connected(p);
+	const bool in_use = p->client_count[CLIENT_ACTIVE] > 0 ||
+	    p->client_count[CLIENT_WAITING] > 0 ||
+	    p->key.db->conf->user != NULL;
+
+	return in_use && l->min > 0 && connected < (unsigned)l->min &&
+	    (l->size <= 0 || pool_total(p) < (unsigned)l->size) &&
+	    p->server_count[SERVER_LOGIN] == 0 && may_retry(p, now);
+}
+
+bool pool_is_down(const struct pool *p)
+{
+	return p->failing && pool_connected(p) == 0;
+}
