@@ -17,6 +17,8 @@ struct database {
 	const struct config_db *conf;	/* borrowed from the config, or own */
 	struct config_db *own;		/* automatic: owned; else NULL */
 	struct credentials *password;	/* of the forced user; NULL = none */
+	struct config_db *next_own;	/* these two only while applying */
+	struct credentials *next_password;
 	struct pool *pools;		/* LL by db_next */
 	unsigned clients;		/* from the startup packet on */
 	unsigned servers;		/* connections of any state */
@@ -30,6 +32,7 @@ struct user {
 	char *name;			/* owned */
 	const struct config_user *conf;	/* borrowed; NULL = no [users] line */
 	struct credentials *credentials;	/* auth file; NULL = not there */
+	struct credentials *next_credentials;	/* only while applying */
 	struct pool *pools;		/* LL by user_next */
 	unsigned clients;		/* logins of this name */
 	unsigned servers;		/* of pools of this user */

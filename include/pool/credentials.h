@@ -29,17 +29,22 @@ void credentials_unref(struct credentials **c);
 
 /*
  * What to check a SCRAM login against: parsed from a SCRAM secret, or derived
- * from a plain one, then kept. NULL: no such thing (md5, empty, no memory).
+ * from a plain one (costly), then kept while iterations stay the same.
+ * Borrowed until the next call. NULL: no such thing (md5, empty, no memory).
  */
 const struct scram_verifier *credentials_verifier(struct credentials *c,
     int iterations);
 
-/* A client proved to know the secret: these keys log in to servers too. */
+/*
+ * A client proved to know a SCRAM secret: these keys log in to servers too.
+ * Nothing happens with other secrets, or a key that is not theirs.
+ */
 void credentials_learn(struct credentials *c, const uint8_t *client_key);
 
 /*
- * Keys for a server that asks for this salt and count. NULL: not possible
- * with this kind of secret, or nothing learned yet.
+ * Keys for a server that asks for this salt and count (costly with a plain
+ * secret when they are new). Borrowed until the next call. NULL: not possible
+ * with this kind of secret, nothing learned yet, or no memory.
  */
 const struct scram_keys *credentials_keys(struct credentials *c,
     const void *salt, size_t salt_len, int iterations);

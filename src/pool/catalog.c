@@ -1,12 +1,17 @@
 /* catalog.c - the databases, users and pools there are.
  * SPDX-License-Identifier: ISC */
+#include "base/mem.h"
+
+/* the maps can fail as any allocation; before the header that includes it */
+#define HASH_NONFATAL_OOM 1
+#define uthash_malloc(n) mem_alloc(n)
+#define uthash_free(p, n) mem_free(p)
 #include "pool/catalog.h"
 
 #include <string.h>
 #include <utlist.h>
 
 #include "base/err.h"
-#include "base/mem.h"
 #include "conf/userlist.h"
 #include "pool/credentials.h"
 #include "proto/params.h"
@@ -25,6 +30,11 @@ static struct database *database_new(struct catalog *c, const char *name)
 		return NULL;
 	}
 	HASH_ADD_KEYPTR(hh, c->databases, db->name, strlen(name), db);
+	if (db->hh.tbl == NULL) {
+		mem_free(db->name);
+		mem_delete(MEM_DATABASE, db, sizeof *db);
+		return NULL;
+	}
 	return db;
 }
 
@@ -36,6 +46,7 @@ void catalog_drop_database(struct catalog *c, struct database *db)
 	}
 	HASH_DEL(c->databases, db);
 	credentials_unref(&db->password);
+	credentials_unref(&db->next_password);
 	config_db_free(db->own);
 	mem_free(db->name);
 	mem_delete(MEM_DATABASE, db, sizeof *db);
@@ -73,6 +84,11 @@ struct user *catalog_get_user(struct catalog *c, const char *name)
 	}
 	u->conf = config_find_user(c->config, name);
 	HASH_ADD_KEYPTR(hh, c->users, u->name, strlen(name), u);
+	if (u->hh.tbl == NULL) {
+		mem_free(u->name);
+		mem_delete(MEM_USER, u, sizeof *u);
+		return NULL;
+	}
 	return u;
 }
 
@@ -150,6 +166,10 @@ struct pool *catalog_get_pool(struct catalog *c, struct database *db,
 	p->key.db = db;
 	p->key.user = user;
 	HASH_ADD(hh, c->pools, key, sizeof p->key, p);
+	if (p->hh.tbl == NULL) {
+		mem_delete(MEM_POOL, p, sizeof *p);
+		return NULL;
+	}
 	LL_PREPEND2(db->pools, p, db_next);
 	LL_PREPEND2(user->pools, p, user_next);
 	pool_configure(p, c->config);
@@ -206,24 +226,56 @@ struct credentials *catalog_pool_credentials(const struct pool *p)
 	return p->key.user->credentials;
 }
 
-/* --- applying a configuration --- */
+/* --- applying a configuration: first all that can fail, then the rest --- */
 
 /* Keep what was derived from a secret as long as the secret stays. */
-static int renew_credentials(struct credentials **slot, const char *secret)
+static int prepare_credentials(struct credentials *now, const char *secret,
+    struct credentials **next)
 {
-	if (secret == NULL) {
-		credentials_unref(slot);
+	if (secret == NULL)
 		return 0;
-	}
-	if (*slot != NULL && strcmp((*slot)->secret, secret) == 0)
-		return 0;
-	struct credentials *fresh = credentials_new(secret);
+	*next = now != NULL && strcmp(now->secret, secret) == 0 ?
+	    credentials_ref(now) : credentials_new(secret);
+	return *next == NULL ? -1 : 0;
+}
 
-	if (fresh == NULL)
-		return -1;
+static void put_credentials(struct credentials **slot,
+    struct credentials **next)
+{
 	credentials_unref(slot);
-	*slot = fresh;
-	return 0;
+	*slot = *next;
+	*next = NULL;
+}
+
+/* What db will need of its entry conf; an empty password is none. */
+static int prepare_entry(struct catalog *c, struct database *db,
+    const struct config_db *conf)
+{
+	const char *password = conf->password != NULL &&
+	    conf->password[0] != '\0' ? conf->password : NULL;
+
+	if (prepare_credentials(db->password, password,
+	    &db->next_password) < 0)
+		return -1;
+	return conf->user == NULL || catalog_get_user(c, conf->user) != NULL ?
+	    0 : -1;
+}
+
+static int prepare_database(struct catalog *c, struct database *db,
+    const struct config *config)
+{
+	const struct config_db *conf = config_find_db(config, db->name);
+	struct err e = { .text = "" };
+
+	if (db->console)
+		return 0;
+	if (conf == NULL && db->own != NULL) {
+		/* a fresh entry from the "*" line, else the old one stays */
+		conf = db->next_own = config_auto_db(config, db->name, &e);
+		if (conf == NULL && strcmp(e.code, "53200") == 0)
+			return -1;
+	}
+	return conf == NULL ? 0 : prepare_entry(c, db, conf);
 }
 
 static int make_user(const char *name, const char *secret, void *arg)
@@ -232,107 +284,125 @@ static int make_user(const char *name, const char *secret, void *arg)
 	return catalog_get_user(arg, name) == NULL ? -1 : 0;
 }
 
-static int apply_users(struct catalog *c)
+static const char *find_secret(const struct config *config, const char *name)
 {
-	const struct userlist *list = c->config->userlist;
-
-	for (const struct config_user *u = c->config->users; u != NULL;
-	    u = u->next)
-		if (catalog_get_user(c, u->name) == NULL)
-			return -1;
-	if (list != NULL && userlist_each(list, make_user, c) != 0)
-		return -1;
-	struct user *u, *next;
-
-	HASH_ITER(hh, c->users, u, next) {
-		u->conf = config_find_user(c->config, u->name);
-		const char *secret = list == NULL ? NULL :
-		    userlist_find(list, u->name);
-		if (renew_credentials(&u->credentials, secret) < 0)
-			return -1;
-	}
-	return 0;
+	return config->userlist == NULL ? NULL :
+	    userlist_find(config->userlist, name);
 }
 
-static int apply_database(struct catalog *c, struct database *db,
-    const struct config_db *conf, bool *changed)
+static int prepare(struct catalog *c, const struct config *config)
 {
-	*changed = db->conf != NULL && config_db_recycles(db->conf, conf);
-	db->conf = conf;
-	if (renew_credentials(&db->password, conf->password) < 0)
-		return -1;
-	return conf->user == NULL || catalog_get_user(c, conf->user) != NULL ?
-	    0 : -1;
-}
+	struct database *db, *next_db;
+	struct user *u, *next_user;
 
-/* An automatic database gets a fresh entry from the "*" line, or stays. */
-static int apply_auto(struct catalog *c, struct database *db, bool *changed)
-{
-	struct err e = { .text = "" };
-	struct config_db *own = config_auto_db(c->config, db->name, &e);
-
-	*changed = false;
-	if (own == NULL)
-		return 0;
-	const int rc = apply_database(c, db, own, changed);
-
-	config_db_free(db->own);
-	db->own = own;
-	return rc;
-}
-
-static int apply_databases(struct catalog *c, const struct catalog_ops *ops,
-    void *arg)
-{
-	for (const struct config_db *conf = c->config->dbs; conf != NULL;
+	for (const struct config_db *conf = config->dbs; conf != NULL;
 	    conf = conf->next)
 		if (catalog_find_database(c, conf->name) == NULL &&
 		    database_new(c, conf->name) == NULL)
 			return -1;
+	HASH_ITER(hh, c->databases, db, next_db)
+		if (prepare_database(c, db, config) < 0)
+			return -1;
+	for (const struct config_user *cu = config->users; cu != NULL;
+	    cu = cu->next)
+		if (catalog_get_user(c, cu->name) == NULL)
+			return -1;
+	if (config->userlist != NULL &&
+	    userlist_each(config->userlist, make_user, c) != 0)
+		return -1;
+	HASH_ITER(hh, c->users, u, next_user)
+		if (prepare_credentials(u->credentials,
+		    find_secret(config, u->name), &u->next_credentials) < 0)
+			return -1;
+	return 0;
+}
+
+/* No memory: forget what was prepared. New names of users do no harm. */
+static void abandon(struct catalog *c)
+{
+	struct database *db, *next_db;
+	struct user *u, *next_user;
+
+	HASH_ITER(hh, c->databases, db, next_db) {
+		credentials_unref(&db->next_password);
+		config_db_free(db->next_own);
+		db->next_own = NULL;
+		if (db->conf == NULL)
+			catalog_drop_database(c, db);
+	}
+	HASH_ITER(hh, c->users, u, next_user)
+		credentials_unref(&u->next_credentials);
+}
+
+static void put_entry(struct database *db, const struct config_db *conf)
+{
+	db->conf = conf;
+	put_credentials(&db->password, &db->next_password);
+	config_db_free(db->own);
+	db->own = db->next_own;
+	db->next_own = NULL;
+}
+
+/* Must servers of db go? A changed "*" line recycles all that it made. */
+static bool recycles(const struct database *db, const struct config_db *conf,
+    const struct config *old, const struct config *config)
+{
+	if (db->conf == NULL)
+		return false;
+	if (db->next_own != NULL && (old->auto_db == NULL ||
+	    strcmp(old->auto_db, config->auto_db) != 0))
+		return true;
+	return config_db_recycles(db->conf, conf);
+}
+
+static void put_databases(struct catalog *c, const struct config *old,
+    const struct catalog_ops *ops, void *arg)
+{
 	struct database *db, *next;
 
 	HASH_ITER(hh, c->databases, db, next) {
-		const struct config_db *conf = config_find_db(c->config,
-		    db->name);
-		bool changed = false;
-		int rc = 0;
+		const struct config_db *conf = db->next_own != NULL ?
+		    db->next_own : config_find_db(c->config, db->name);
 
 		if (db->console)
 			continue;
 		if (conf != NULL) {
-			rc = apply_database(c, db, conf, &changed);
-			config_db_free(db->own);
-			db->own = NULL;
-		} else if (db->own != NULL) {
-			rc = apply_auto(c, db, &changed);
-		} else {
+			const bool changed = recycles(db, conf, old,
+			    c->config);
+
+			put_entry(db, conf);
+			if (changed && ops != NULL)
+				ops->database_changed(db, arg);
+		} else if (db->own == NULL) {
 			if (ops != NULL)
 				ops->database_removed(db, arg);
 			catalog_drop_database(c, db);
-			continue;
 		}
-		if (rc < 0)
-			return -1;
-		if (changed && ops != NULL)
-			ops->database_changed(db, arg);
 	}
-	return 0;
 }
 
 int catalog_apply(struct catalog *c, struct config *config,
     const struct catalog_ops *ops, void *arg)
 {
 	struct config *old = (struct config *)c->config;
-
-	/* old entries are compared with, and borrowed, until all is applied */
-	c->config = config_ref(config);
-	const int rc = apply_users(c) < 0 ? -1 : apply_databases(c, ops, arg);
+	struct user *u, *next_user;
 	struct pool *p, *next;
 
+	if (prepare(c, config) < 0) {
+		abandon(c);
+		return -1;
+	}
+	/* old entries are compared with, and borrowed, until all is applied */
+	c->config = config_ref(config);
+	HASH_ITER(hh, c->users, u, next_user) {
+		u->conf = config_find_user(config, u->name);
+		put_credentials(&u->credentials, &u->next_credentials);
+	}
+	put_databases(c, old, ops, arg);
 	HASH_ITER(hh, c->pools, p, next)
 		pool_configure(p, c->config);
 	config_unref(&old);
-	return rc;
+	return 0;
 }
 
 /* The admin database looks like any other, but has no servers. */
@@ -400,19 +470,20 @@ struct database *catalog_auto_database(struct catalog *c, const char *name,
     struct err *e)
 {
 	struct config_db *own = config_auto_db(c->config, name, e);
-	struct database *db = own == NULL ? NULL : database_new(c, name);
-	bool changed;
 
-	if (db == NULL) {
+	if (own == NULL)
+		return NULL;
+	struct database *db = database_new(c, name);
+
+	if (db == NULL || prepare_entry(c, db, own) < 0) {
+		err_set(e, "53200", "out of memory");
+		if (db != NULL)
+			catalog_drop_database(c, db);
 		config_db_free(own);
 		return NULL;
 	}
-	db->own = own;
-	if (apply_database(c, db, own, &changed) < 0) {
-		err_set(e, "53200", "out of memory");
-		catalog_drop_database(c, db);
-		return NULL;
-	}
+	db->next_own = own;
+	put_entry(db, own);
 	return db;
 }
 

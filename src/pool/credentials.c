@@ -27,6 +27,14 @@ struct credentials *credentials_ref(struct credentials *c)
 	return c;
 }
 
+static void free_verifier(struct credentials *c)
+{
+	if (c->verifier != NULL)
+		secret_wipe(c->verifier, sizeof *c->verifier);
+	mem_free(c->verifier);
+	c->verifier = NULL;
+}
+
 static void free_keys(struct credentials *c)
 {
 	if (c->keys != NULL)
@@ -47,9 +55,7 @@ void credentials_unref(struct credentials **cp)
 	if (c == NULL || --c->refs > 0)
 		return;
 	secret_free(c->secret);
-	if (c->verifier != NULL)
-		secret_wipe(c->verifier, sizeof *c->verifier);
-	mem_free(c->verifier);
+	free_verifier(c);
 	free_keys(c);
 	mem_delete(MEM_CREDENTIALS, c, sizeof *c);
 }
@@ -68,11 +74,19 @@ static int make_verifier(const struct credentials *c, int iterations,
 	    iterations);
 }
 
+/* One made here is remade when the setting changed: all users show the same. */
+static bool verifier_is_current(const struct credentials *c, int iterations)
+{
+	return c->verifier != NULL && (c->kind == SECRET_SCRAM ||
+	    c->verifier->iterations == iterations);
+}
+
 const struct scram_verifier *credentials_verifier(struct credentials *c,
     int iterations)
 {
-	if (c->verifier != NULL)
+	if (verifier_is_current(c, iterations))
 		return c->verifier;
+	free_verifier(c);
 	struct scram_verifier *v = mem_zalloc(sizeof *v);
 
 	if (v != NULL && make_verifier(c, iterations, v) == 0)
@@ -81,9 +95,21 @@ const struct scram_verifier *credentials_verifier(struct credentials *c,
 	return NULL;
 }
 
+/* RFC 5802 section 3: StoredKey is the hash of ClientKey. */
+static bool is_client_key(const struct scram_verifier *v, const uint8_t *key)
+{
+	uint8_t hash[SHA256_BYTES];
+	const bool same = crypto_sha256(key, SHA256_BYTES, hash) == 0 &&
+	    crypto_equal(hash, v->stored_key, sizeof hash);
+
+	secret_wipe(hash, sizeof hash);
+	return same;
+}
+
 void credentials_learn(struct credentials *c, const uint8_t *client_key)
 {
-	if (c->kind != SECRET_SCRAM || c->verifier == NULL || c->keys != NULL)
+	if (c->kind != SECRET_SCRAM || c->verifier == NULL ||
+	    c->keys != NULL || !is_client_key(c->verifier, client_key))
 		return;
 	c->keys = mem_zalloc(sizeof *c->keys);
 	if (c->keys == NULL)

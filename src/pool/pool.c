@@ -90,7 +90,10 @@ struct pool_server *pool_pick_server(const struct pool *p)
 {
 	struct pool_server *ps = p->servers[SERVER_IDLE];
 
-	return ps == NULL || ps->close_needed ? NULL : ps;
+	/* obsolete ones wait for the upkeep; new ones may stand behind them */
+	while (ps != NULL && ps->close_needed)
+		ps = ps->next;
+	return ps;
 }
 
 struct pool_client *pool_pick_client(const struct pool *p)
@@ -142,7 +145,7 @@ static bool reserve_is_due(const struct pool *p, usec_t now)
 
 	return l->reserve_timeout > 0 && l->reserve > 0 && head != NULL &&
 	    now - head->wait_since >= l->reserve_timeout &&
-	    pool_total(p) < (unsigned)(l->size + l->reserve);
+	    pool_total(p) < (unsigned)l->size + (unsigned)l->reserve;
 }
 
 static bool may_retry(const struct pool *p, usec_t now)
@@ -150,18 +153,39 @@ static bool may_retry(const struct pool *p, usec_t now)
 	return !p->failing || now - p->last_launch >= p->limits.login_retry;
 }
 
+/* Servers in this state that may still be handed to somebody. */
+static unsigned usable(const struct pool *p, enum server_state state)
+{
+	unsigned n = 0;
+
+	for (const struct pool_server *ps = p->servers[state]; ps != NULL;
+	    ps = ps->next)
+		n += !ps->close_needed;
+	return n;
+}
+
 /* Those who wait and for whom no server is on its way yet. */
 static unsigned uncovered(const struct pool *p)
 {
-	unsigned waiting = p->client_count[CLIENT_WAITING];
-	const unsigned coming = p->server_count[SERVER_LOGIN] +
-	    p->server_count[SERVER_TESTED] + p->server_count[SERVER_IDLE];
+	const unsigned waiting = p->client_count[CLIENT_WAITING];
+	const unsigned logins = p->server_count[SERVER_LOGIN];
 
 	/* one server's greeting serves all who wait for it */
-	if (waiting == 0 && p->client_count[CLIENT_WELCOME] > 0 &&
-	    p->welcome == NULL)
-		waiting = 1;
-	return waiting > coming ? waiting - coming : 0;
+	const unsigned greeting = p->client_count[CLIENT_WELCOME] > 0 &&
+	    p->welcome == NULL && logins == 0;
+
+	if (waiting == 0)
+		return greeting;
+	const unsigned coming = logins + usable(p, SERVER_TESTED) +
+	    usable(p, SERVER_IDLE);
+
+	return waiting > coming ? waiting - coming : greeting;
+}
+
+/* Without a greeting the pool opens one connection past its size. */
+static bool exceeds_for_greeting(const struct pool *p)
+{
+	return p->welcome == NULL && p->server_count[SERVER_LOGIN] == 0;
 }
 
 unsigned pool_wanted(const struct pool *p, usec_t now, bool *reserve)
@@ -185,6 +209,8 @@ unsigned pool_wanted(const struct pool *p, usec_t now, bool *reserve)
 		const unsigned room = (unsigned)l->size - total;
 		return n < room ? n : room;
 	}
+	if (exceeds_for_greeting(p))
+		return 1;
 	*reserve = reserve_is_due(p, now);
 	return *reserve ? 1 : 0;
 }
@@ -204,5 +230,6 @@ unsigned pool_wanted_minimum(const struct pool *p, usec_t now)
 
 bool pool_is_down(const struct pool *p)
 {
-	return p->failing && pool_connected(p) == 0;
+	return p->failing &&
+	    pool_total(p) == p->server_count[SERVER_LOGIN];
 }

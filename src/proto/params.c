@@ -5,12 +5,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "proto/writer.h"
+
+#define HASH_NONFATAL_OOM 1
+#define uthash_malloc(n) mem_alloc(n)
+#define uthash_free(p, n) mem_free(p)
+#include <uthash.h>
 
 struct params {
 	UT_hash_handle hh;
@@ -133,7 +137,10 @@ static struct params *intern_set(struct params_table *t, const char **value)
 			p->refs = 1;
 			memcpy(p->value, value, bytes);
 			HASH_ADD_KEYPTR(hh, t->sets, p->value, bytes, p);
-			return p;
+			if (p->hh.tbl != NULL)
+				return p;
+			mem_delete(MEM_PARAMS, p, set_size(t));
+			p = NULL;
 		}
 	} else {
 		p->refs++;
@@ -230,40 +237,78 @@ int params_adopt(struct params **want, const struct params *have)
 	return replace(want, v);
 }
 
-/* A literal that means value whatever standard_conforming_strings says. */
+/*
+ * A literal that means value whatever standard_conforming_strings says. A
+ * backslash behind a byte that is not ASCII may be the second half of a
+ * character (SJIS, BIG5, GBK): doubled, one of the two would stand alone and
+ * escape what follows. Written as \x5c it can't.
+ */
 static void write_literal(struct writer *w, const char *value)
 {
-	const bool escape = strchr(value, '\\') != NULL;
+	uint8_t last = 0;
 
-	if (escape)
+	if (strchr(value, '\\') != NULL)
 		writer_u8(w, 'E');
 	writer_u8(w, '\'');
 	for (const char *s = value; *s != '\0'; s++) {
-		if (*s == '\'' || *s == '\\')
+		if (*s == '\\' && last >= 0x80) {
+			writer_bytes(w, "\\x5c", 4);
+		} else {
+			if (*s == '\'' || *s == '\\')
+				writer_u8(w, (uint8_t)*s);
 			writer_u8(w, (uint8_t)*s);
-		writer_u8(w, (uint8_t)*s);
+		}
+		last = (uint8_t)*s;
 	}
 	writer_u8(w, '\'');
 }
 
+static bool starts_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+	    (uint8_t)c >= 0x80;
+}
+
+static bool continues_word(char c)
+{
+	return starts_word(c) || (c >= '0' && c <= '9') || c == '$';
+}
+
+/* The end of the identifier at s; NULL: it is none. */
+static const char *skip_identifier(const char *s)
+{
+	if (starts_word(*s)) {
+		while (continues_word(*s))
+			s++;
+		return s;
+	}
+	if (*s++ != '"')
+		return NULL;
+	for (; *s != '\0'; s++)
+		if (*s == '"' && *++s != '"')
+			return s;
+	return NULL;
+}
+
 /*
  * Is value a list of identifiers as the server reports search_path? A client's
- * own text may be anything, and must not become SQL.
+ * own text may be anything, and must not become SQL: a dollar sign in front
+ * of a word, for one, would begin a string.
  */
 static bool is_identifier_list(const char *value)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$, ";
-	bool quoted = false;
-
-	for (const char *s = value; *s != '\0'; s++) {
-		if (*s == '"')
-			quoted = !quoted;
-		else if (!quoted && strchr(plain, *s) == NULL &&
-		    (uint8_t)*s < 0x80)
+	if (strcmp(value, "\"\"") == 0)
+		return false;
+	for (;;) {
+		value = skip_identifier(value + strspn(value, " "));
+		if (value == NULL)
+			return false;
+		value += strspn(value, " ");
+		if (*value == '\0')
+			return true;
+		if (*value++ != ',')
 			return false;
 	}
-	return !quoted && *value != '\0' && strcmp(value, "\"\"") != 0;
 }
 
 static void write_set(struct writer *w, const char *name, const char *value)

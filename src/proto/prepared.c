@@ -1,13 +1,17 @@
 /* prepared.c - prepared statements: texts, clients' names, servers' lists.
  * SPDX-License-Identifier: ISC */
+#include "base/mem.h"
+
+/* the maps can fail as any allocation; before the header that includes it */
+#define HASH_NONFATAL_OOM 1
+#define uthash_malloc(n) mem_alloc(n)
+#define uthash_free(p, n) mem_free(p)
 #include "proto/prepared.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <utlist.h>
-
-#include "base/mem.h"
 
 struct prepared_table {
 	struct prepared *by_body;	/* uthash; not counted */
@@ -54,6 +58,10 @@ struct prepared *prepared_get(struct prepared_table *t, const void *body,
 	p->name_len = (uint8_t)(snprintf(p->name, sizeof p->name,
 	    "PGBOUNCER_%" PRIu64, ++t->last) + 1);
 	HASH_ADD_KEYPTR(hh, t->by_body, p->body, (unsigned)len, p);
+	if (p->hh.tbl == NULL) {
+		mem_delete(MEM_STATEMENT, p, sizeof *p + len);
+		return NULL;
+	}
 	t->bytes += sizeof *p + len;
 	return p;
 }
@@ -87,6 +95,12 @@ static size_t name_size(const char *name)
 	return sizeof(struct prepared_name) + strlen(name) + 1;
 }
 
+static void name_free(struct prepared_name *n)
+{
+	prepared_unref(n->stmt);
+	mem_delete(MEM_STATEMENT_USE, n, name_size(n->name));
+}
+
 int prepared_name_add(struct prepared_name **map, const char *name,
     struct prepared *stmt)
 {
@@ -98,13 +112,10 @@ int prepared_name_add(struct prepared_name **map, const char *name,
 	memcpy(n->name, name, strlen(name) + 1);
 	n->stmt = prepared_ref(stmt);
 	HASH_ADD_STR(*map, name, n);
-	return 0;
-}
-
-static void name_free(struct prepared_name *n)
-{
-	prepared_unref(n->stmt);
-	mem_delete(MEM_STATEMENT_USE, n, name_size(n->name));
+	if (n->hh.tbl != NULL)
+		return 0;
+	name_free(n);
+	return -1;
 }
 
 void prepared_name_remove(struct prepared_name **map, const char *name)
@@ -148,6 +159,11 @@ int prepared_uses_add(struct prepared_uses *u, struct prepared *stmt)
 		return -1;
 	use->stmt = prepared_ref(stmt);
 	HASH_ADD_PTR(u->by_stmt, stmt, use);
+	if (use->hh.tbl == NULL) {
+		prepared_unref(use->stmt);
+		mem_delete(MEM_STATEMENT_USE, use, sizeof *use);
+		return -1;
+	}
 	DL_APPEND(u->lru, use);
 	u->count++;
 	return 0;
@@ -206,7 +222,8 @@ void prepared_op_undo(struct prepared_op *op, struct prepared_name **map,
 		return;
 	if ((op->changes & PREPARED_NAMED) && map != NULL)
 		prepared_name_remove(map, op->name);
-	if ((op->changes & PREPARED_UNNAMED) && map != NULL)
+	if ((op->changes & PREPARED_UNNAMED) && map != NULL &&
+	    prepared_name_find(*map, op->name) == NULL)
 		(void)prepared_name_add(map, op->name, op->stmt);
 	if (op->changes & PREPARED_USED)
 		prepared_uses_remove(uses, op->stmt);

@@ -1,0 +1,68 @@
+/* app.h - the process as one value: everything hangs off struct app.
+ * SPDX-License-Identifier: ISC */
+#ifndef APP_APP_H
+#define APP_APP_H
+
+#include <stdbool.h>
+
+#include "session/sessions.h"
+
+struct console;
+struct err;
+struct idle;
+struct listener;
+
+/* What the command line said. */
+struct app_args {
+	const char *path;	/* configuration file */
+	const char *user;	/* -u; NULL */
+	int verbose;		/* -v, repeated */
+	bool daemon, quiet, reboot;
+};
+
+struct app {
+	struct app_args args;
+	struct loop *loop;		/* owned */
+	struct config *config;		/* in force; counted */
+	struct config *loaded;		/* as read last, without SET; counted */
+	struct catalog *catalog;	/* owned */
+	struct sessions ss;		/* shared with every session */
+	struct listener *listeners;	/* owned; LL list */
+	struct idle *idle;		/* owned; see idle.h */
+	struct console *consoles;	/* DL list of logged-in consoles */
+	usec_t stats_since, stats_before;	/* ends of the last two periods */
+	usec_t accept_pause;		/* accepting again from then on; 0 */
+	int exit_code;
+	bool suspended;			/* SUSPEND */
+	bool pidfile_written;		/* by us: to be removed */
+};
+
+/* Needs app->config. Everything that holds no fd; 0 or -1 (no memory). */
+int app_init(struct app *app);
+/* The loop, and what runs in it; after daemon_detach(). 0 or -1. */
+int app_start(struct app *app, struct err *e);
+/* Run until app_exit(). */
+void app_run(struct app *app);
+/* Drop everybody without a message and free all. Safe after a failed init. */
+void app_fini(struct app *app);
+
+/* Leave the loop with this exit code, now. */
+void app_exit(struct app *app, int code);
+/*
+ * Begin to shut down; a later call may change the mode. TCP listeners are
+ * closed. The janitor ends the process when nobody is left.
+ */
+void app_shutdown(struct app *app, enum shutdown_mode mode);
+/* PAUSE and RESUME of everything; the broker is told, consoles ask. */
+void app_pause(struct app *app);
+void app_resume(struct app *app);
+
+/* (reload.c) Read the files again, apply. 0, or -1 with e for the console. */
+int app_reload(struct app *app, struct err *e);
+/* (reload.c) Put one changed setting in force: the console's SET. 0 or -1. */
+int app_set(struct app *app, const char *key, const char *value,
+    struct err *e);
+/* (reload.c) Log as the configuration says; reopens file and syslog. */
+void app_log_setup(const struct app *app);
+
+#endif

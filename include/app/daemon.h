@@ -1,0 +1,27 @@
+/* daemon.h - the process and its surroundings: user, pid file, background.
+ * SPDX-License-Identifier: ISC */
+#ifndef APP_DAEMON_H
+#define APP_DAEMON_H
+
+struct app;
+struct err;
+
+/* As many descriptors as we may have. */
+void daemon_raise_fd_limit(void);
+/* The line of logging.md section 7, "kernel file descriptor limit". */
+void daemon_log_fd_limit(const struct app *app);
+
+/* Become the OS user name, with its primary group only. 0 or -1. */
+int daemon_switch_user(const char *name, struct err *e);
+
+/* (config-files.md section 16) Is the place free? A stale file is removed. */
+int daemon_check_pidfile(const char *path, struct err *e);
+int daemon_write_pidfile(const char *path, struct err *e);
+
+/*
+ * Go to the background: returns in the grandchild; the caller's process ends
+ * with status 0. -1 when that fails.
+ */
+int daemon_detach(struct err *e);
+
+#endif

@@ -1,0 +1,24 @@
+/* idle.h - client_idle_timeout, when users have limits of their own.
+ * SPDX-License-Identifier: ISC */
+#ifndef APP_IDLE_H
+#define APP_IDLE_H
+
+#include "base/time.h"
+
+struct app;
+struct idle;
+
+/*
+ * Everybody starts in ss->idle_list, which runs with the shortest limit that
+ * anybody has. Who has a longer one goes on from there to the list of that
+ * limit, so that each list stays in order and only heads are looked at.
+ * Returns NULL without memory.
+ */
+struct idle *idle_new(struct app *app);
+void idle_free(struct idle **i);
+
+void idle_run(struct idle *i, usec_t now);
+/* The limits have changed: everybody starts anew, with the time passed. */
+void idle_reset(struct idle *i);
+
+#endif

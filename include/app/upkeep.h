@@ -1,0 +1,21 @@
+/* upkeep.h - what a pool and a database need from time to time.
+ * SPDX-License-Identifier: ISC */
+#ifndef APP_UPKEEP_H
+#define APP_UPKEEP_H
+
+#include "base/time.h"
+
+struct app;
+struct database;
+struct pool;
+
+/*
+ * Time-outs of those who wait and work in p, its spare servers, its size
+ * (pooling.md sections 7, 11, 12). May drop p, but no other pool.
+ */
+void upkeep_pool(struct app *app, struct pool *p, usec_t now);
+
+/* The pool of a forced user; the end of an automatic one. May drop db. */
+void upkeep_database(struct app *app, struct database *db, usec_t now);
+
+#endif

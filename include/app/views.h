@@ -1,0 +1,44 @@
+/* views.h - what SHOW can show, a group of views a file.
+ * SPDX-License-Identifier: ISC */
+#ifndef APP_VIEWS_H
+#define APP_VIEWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "app/table.h"
+
+struct config_db;
+
+struct view_group {
+	const struct view *views;
+	size_t count;
+};
+
+struct view_group view_group_catalog(void);	/* view_catalog.c */
+struct view_group view_group_pools(void);	/* view_pools.c */
+struct view_group view_group_process(void);	/* view_process.c */
+struct view_group view_group_sockets(void);	/* view_sockets.c */
+struct view_group view_group_stats(void);	/* view_stats.c */
+
+/* Rows of a column table. */
+#define COLUMN_T(column) { .name = column, .type = COL_TEXT }
+#define COLUMN_I4(column) { .name = column, .type = COL_INT4 }
+#define COLUMN_N(column) { .name = column, .type = COL_NUMERIC }
+#define COLUMN_TS(column) { .name = column, .type = COL_TIME }
+
+#define VIEW_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* The columns of a view, and how many: initialisers of struct view. */
+#define VIEW_COLUMNS(array) .columns = (array), .column_count = VIEW_COUNT(array)
+
+/* Its load_balance_hosts, as SHOW says it; NULL where it does not count. */
+const char *view_load_balance(const struct config_db *conf);
+
+/* The id of a client or server as its int4 column shows it. */
+static inline int64_t view_id(uint64_t id)
+{
+	return (int64_t)(id & INT32_MAX);
+}
+
+#endif

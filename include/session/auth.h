@@ -1,0 +1,74 @@
+/* auth.h - how a client proves who it is: one exchange, bytes in, bytes out.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_AUTH_H
+#define SESSION_AUTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "conf/options.h"
+
+struct auth_method;
+struct credentials;
+struct writer;
+
+enum auth_result {
+	AUTH_MORE,	/* send what was written, wait for the client's answer */
+	AUTH_OK,	/* send what was written (SASLFinal); he is who he says */
+	AUTH_DENY,	/* auth->error: text for the client; detail for the log */
+	AUTH_WAIT,	/* an answer will come later, from the helper thread */
+};
+
+/* Who wants in, and what we know of him. */
+struct auth_request {
+	enum auth_type type;		/* never AUTH_HBA: that is resolved */
+	const char *user;		/* borrowed for the exchange */
+	struct credentials *credentials;	/* NULL: mock authentication */
+	int scram_iterations;
+	const uint8_t *mock_salt;	/* 32 random bytes of the process */
+};
+
+struct auth {
+	const struct auth_method *method;	/* NULL: no exchange is open */
+	struct auth_request request;	/* credentials counted */
+	void *state;			/* owned by the method */
+	struct err error;		/* DENY: code and text for the client */
+	char detail[256];		/* DENY: for the log, or "" */
+};
+
+/*
+ * Open the exchange. Appends whole messages (AuthenticationXxx) to out. After
+ * OK and DENY the exchange is over: a further step is denied.
+ */
+enum auth_result auth_begin(struct auth *a, const struct auth_request *rq,
+    struct writer *out);
+/* The body of a PasswordMessage / SASL message ('p'), len bytes. */
+enum auth_result auth_step(struct auth *a, const uint8_t *body, size_t len,
+    struct writer *out);
+/* Wipe and free; safe on an auth that was never begun (all zero). */
+void auth_end(struct auth *a);
+
+/*
+ * One row a method. begin may be NULL: then the first step is all; step may be
+ * NULL where begin decides; end may be NULL where there is no state.
+ */
+struct auth_method {
+	enum auth_result (*begin)(struct auth *a, struct writer *out);
+	enum auth_result (*step)(struct auth *a, const uint8_t *body,
+	    size_t len, struct writer *out);
+	void (*end)(struct auth *a);
+};
+
+/* The method for a type with these credentials; NULL: not in this build. */
+const struct auth_method *auth_method_find(const struct auth_request *rq);
+const struct auth_method *auth_basic(enum auth_type type);
+const struct auth_method *auth_scram(void);
+
+/* For methods: word a refusal (08P01), or no memory (53200). AUTH_DENY. */
+enum auth_result auth_deny(struct auth *a, const char *text,
+    const char *detail);
+enum auth_result auth_deny_memory(struct auth *a);
+
+#endif

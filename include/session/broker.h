@@ -1,0 +1,52 @@
+/* broker.h - joins and parts clients and servers, as the pools decide.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_BROKER_H
+#define SESSION_BROKER_H
+
+#include <stdbool.h>
+
+struct client;
+struct database;
+struct pool;
+struct server;
+struct sessions;
+
+/*
+ * c has work for a server.
+ * Returns true when it is linked to a clean one, ready to be written to; false
+ * when it waits (broker_serve resumes it) or was closed.
+ */
+bool broker_acquire(struct client *c);
+
+/* The linked server of s->ps is free again (pooling.md section 9). */
+void broker_release(struct server *s);
+/* A chore (reset, check) of an unlinked server is done. */
+void broker_chore_done(struct server *s);
+/* c leaves (section 13): its server is released or closed. */
+void broker_client_gone(struct client *c);
+/* Login of s is done, or has failed. */
+void broker_server_ready(struct server *s);
+void broker_server_failed(struct server *s);
+void broker_server_gone(struct server *s, const char *reason);
+
+/* c is authenticated: send the welcome, or wait for a server to tell it. */
+void broker_welcome(struct client *c);
+
+/* Look at p again before the turn ends. */
+void broker_touch(struct sessions *ss, struct pool *p);
+/* End of the turn: serve, launch, pause, for the pools touched. */
+void broker_turn(struct sessions *ss);
+
+/* Mark as obsolete, as RECONNECT does (admin-console.md 4.6). */
+void broker_reconnect_pool(struct sessions *ss, struct pool *p);
+void broker_reconnect(struct sessions *ss, struct database *db);
+/* Close all clients (reason "database removed") and servers; drop the pool. */
+void broker_kill_pool(struct sessions *ss, struct pool *p);
+/* All its pools, and the clients that log in to it. */
+void broker_kill_database(struct sessions *ss, struct database *db);
+/* PAUSE began or RESUME came: close idle servers, or serve the queues. */
+void broker_pause_changed(struct sessions *ss);
+/* Is no server of the pool(s) busy any more? db NULL = all. */
+bool broker_is_quiet(const struct sessions *ss, const struct database *db);
+
+#endif

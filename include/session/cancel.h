@@ -1,0 +1,27 @@
+/* cancel.h - query cancellation that hits nobody else's query.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_CANCEL_H
+#define SESSION_CANCEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct client;
+struct pool;
+struct server;
+struct sessions;
+
+/* c brought a CancelRequest; it is closed without a reply in any case. */
+void cancel_request(struct client *c, const uint8_t *key, size_t len);
+/* Open carriers for the requests that wait in p, as far as there is room. */
+void cancel_launch(struct sessions *ss, struct pool *p);
+/* The carrier's connection is there: send, if the target still runs it. */
+void cancel_connected(struct server *carrier);
+/* target is being released or closed: what was not sent is dropped. */
+void cancel_detach(struct server *target);
+/* c, which brought a request, is closed. */
+void cancel_client_gone(struct client *c);
+/* s, if it is a carrier, is closed: its target is free for others. */
+void cancel_carrier_gone(struct server *s);
+
+#endif

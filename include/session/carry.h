@@ -1,0 +1,42 @@
+/* carry.h - bytes of a burst that must wait: cut messages, queued requests.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_CARRY_H
+#define SESSION_CARRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* All zero when empty: an idle connection owns no buffer. */
+struct carry {
+	uint8_t *at;		/* owned */
+	uint32_t len, size;
+};
+
+/* Keep n bytes of p (which may lie inside at). 0, or -1: no memory. */
+int carry_keep(struct carry *c, const void *p, size_t n);
+void carry_fini(struct carry *c);
+
+struct stream;
+
+/* A burst: what was carried and what one read has added. */
+struct burst {
+	uint8_t *at;
+	size_t len;
+};
+
+/*
+ * Read once behind what is carried, into the shared buffer of the loop, or,
+ * when that gets too small, into the carry itself (which grows by doubling
+ * until it holds max bytes). The burst never exceeds max bytes.
+ * Returns: as stream_read(), or STREAM_ERROR with errno ENOMEM/EMSGSIZE.
+ */
+ssize_t carry_read(struct carry *c, struct stream *s, struct burst *out,
+    size_t max);
+/* Only what is carried, without reading; false when nothing is. */
+bool carry_again(struct carry *c, struct burst *out);
+/* The first used bytes of the burst are done with; keep the rest. 0 or -1. */
+int carry_rest(struct carry *c, const struct burst *b, size_t used);
+
+#endif

@@ -1,0 +1,110 @@
+/* client.h - a client connection: accept, start-up, authentication, ready.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_CLIENT_H
+#define SESSION_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uthash.h>
+
+#include "base/log.h"
+#include "base/net.h"
+#include "base/timeouts.h"
+#include "io/stream.h"
+#include "pool/catalog.h"
+#include "proto/startup.h"
+#include "session/carry.h"
+
+struct client;
+struct console;
+struct err;
+struct login;
+struct prepared_name;
+struct server;
+struct sessions;
+
+#define CLIENT_KEY_BYTES 8
+
+/* Calls upward. Each may close the client; the caller looks no further. */
+struct client_ops {
+	/* Authenticated, allowed in, pool known: welcome it. */
+	void (*ready)(struct client *c);
+	/* Logged in to the admin database. */
+	void (*console)(struct client *c);
+	/* Bytes can be read and the client is logged in. */
+	void (*input)(struct client *c);
+	/* Its overflow queue is empty again. */
+	void (*drained)(struct client *c);
+	/* It brought a CancelRequest with this key. */
+	void (*cancel)(struct client *c, const uint8_t *key, size_t len);
+	/* It is closed: leave its server, queue, console. */
+	void (*closed)(struct client *c);
+};
+
+struct client {
+	struct stream stream;
+	struct pool_client pc;
+	struct log_who who;
+	struct timeout timer;		/* of the list its state belongs to */
+	UT_hash_handle hh;		/* ss->by_key */
+	struct sessions *ss;		/* borrowed */
+	struct database *db;		/* NULL until the start-up names it */
+	struct user *user;		/* login user; NULL until known */
+	struct login *login;		/* owned; only while logging in */
+	struct console *console;	/* owned by the console; NULL */
+	struct server *cancel;		/* target of the request it brought */
+	struct params *params;		/* counted */
+	struct prepared_name *statements;	/* protocol-level names */
+	struct carry carry;		/* read, but not consumed yet */
+	struct net_addr addr;		/* of the peer */
+	uint64_t id;
+	usec_t born;			/* accepted */
+	usec_t request_time;		/* last bytes read */
+	usec_t query_start;		/* precise; 0 = no query runs or waits */
+	usec_t xact_start;		/* precise; 0 = no transaction */
+	uint32_t skip;			/* bytes of the open message to pass */
+	bool skip_drop;			/* ... and they are dropped instead */
+	bool carried;			/* its cancel request has a carrier */
+	bool notified;			/* query_wait_notify was sent */
+	bool welcomed;			/* has its ReadyForQuery */
+	bool torn;			/* a message to it was cut: say no more */
+	bool admin, own_user;		/* console rights */
+	uint8_t replication;		/* enum replication */
+	uint8_t key[CLIENT_KEY_BYTES];	/* cancel key we gave it */
+};
+
+/*
+ * Take over an accepted fd. own_uid: a Unix peer of our own uid.
+ * Returns NULL (fd closed) when memory is short.
+ */
+struct client *client_accept(struct sessions *ss, int fd,
+    const struct net_addr *peer);
+
+/*
+ * Close now, free after the turn. reason goes to the log; client_fail() also
+ * sends it to the client as FATAL with code ("08P01" if NULL) before.
+ */
+void client_close(struct client *c, const char *reason);
+void client_fail(struct client *c, const char *code, const char *reason);
+
+/* Draw a cancel key that no other client has, and be found by it. */
+void client_new_key(struct client *c);
+struct client *client_find(struct sessions *ss, const uint8_t *key);
+
+/* AuthenticationOk, parameters, key, ReadyForQuery (pooling.md section 3). */
+void client_send_welcome(struct client *c);
+
+/* NoticeResponse 00000. */
+void client_send_notice(struct client *c, const char *text);
+
+static inline struct client *client_of(struct pool_client *pc)
+{
+	return (struct client *)((char *)pc - offsetof(struct client, pc));
+}
+
+static inline bool client_is_open(const struct client *c)
+{
+	return c->stream.fd >= 0;
+}
+
+#endif

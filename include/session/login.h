@@ -1,0 +1,16 @@
+/* login.h - how a client gets in: start-up, limits, authentication.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_LOGIN_H
+#define SESSION_LOGIN_H
+
+struct client;
+struct login;
+
+/* What only a client that logs in needs; freed when it is in. */
+struct login *login_new(void);
+void login_free(struct login **l);
+
+/* Bytes wait to be read. May close c. */
+void login_input(struct client *c);
+
+#endif

@@ -1,0 +1,26 @@
+/* relay.h - the hot path: messages between a linked client and server.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_RELAY_H
+#define SESSION_RELAY_H
+
+struct client;
+struct server;
+
+/* ops->input of a logged-in client, and of a server after its login. */
+void relay_client_input(struct client *c);
+void relay_server_input(struct server *s);
+
+/* Their overflow queues are empty: the other side may be read again. */
+void relay_client_drained(struct client *c);
+void relay_server_drained(struct server *s);
+
+/* c got its server, or the SETs are done: go on with what it sent. */
+void relay_resume(struct client *c);
+
+/*
+ * An edge may have told of data and of an error at once, and libevent can't
+ * tell that from data alone: read a linked server that is silent once more.
+ */
+void relay_second_look(struct server *s);
+
+#endif

@@ -1,0 +1,62 @@
+/* relay_parts.h - what the files of the relay share; for relay*.c only.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_RELAY_PARTS_H
+#define SESSION_RELAY_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "session/client.h"
+#include "session/outbox.h"
+#include "session/server.h"
+
+/* What follows after a message was looked at. */
+enum relay_step {
+	RELAY_NEXT,	/* go on with the next one */
+	RELAY_SHORT,	/* the rest of it must be here first */
+	RELAY_STOP,	/* the connection waits, or was closed */
+};
+
+/* One burst from a client, on its way to its server. */
+struct relay_up {
+	struct client *c;
+	struct server *s;	/* NULL: none is linked yet */
+	struct outbox out;	/* to s */
+	const uint8_t *m;	/* the message at hand, header first */
+	size_t size;		/* of the whole message */
+	size_t have;		/* bytes of it (and behind it) in the burst */
+	size_t used;		/* set by the handler: bytes done with */
+};
+
+/* Forward what is here of the message; the rest follows as it comes. */
+void relay_pass(struct relay_up *up);
+/* The same, and remember that a reply is owed. */
+enum relay_step relay_request(struct relay_up *up, void *op);
+/* A reply of our own to the client; in order with the server's. */
+enum relay_step relay_fake(struct relay_up *up, char type, void *op);
+/* The reply to a Parse or Close that the server never saw. */
+void relay_send_fake(struct outbox *to_client, char type);
+/* Close the client with an error; send first what came before. */
+enum relay_step relay_fail(struct relay_up *up, const char *text);
+
+/*
+ * Interest follows from state, here and nowhere else: read c, or pause it.
+ */
+void relay_update(struct client *c);
+/* By the pool's mode, and as nothing is owed: may c give s back? */
+bool relay_may_part(const struct client *c, const struct server *s);
+
+/* Are named statements of c kept apart? (pooling.md section 16) */
+bool relay_translates(const struct client *c);
+
+/* Parse, Bind, Describe, Close of a client whose names are translated. */
+enum relay_step relay_parse(struct relay_up *up);
+enum relay_step relay_bind(struct relay_up *up);
+enum relay_step relay_describe(struct relay_up *up);
+enum relay_step relay_close(struct relay_up *up);
+
+/* Does this message need no server? Close of a tracked statement. */
+bool relay_is_local_close(const struct relay_up *up);
+
+#endif

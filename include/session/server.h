@@ -1,0 +1,121 @@
+/* server.h - a server connection: connect, start-up, authentication, idle.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_SERVER_H
+#define SESSION_SERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/net.h"
+#include "base/timeouts.h"
+#include "io/stream.h"
+#include "pool/catalog.h"
+#include "pool/hosts.h"
+#include "proto/prepared.h"
+#include "proto/track.h"
+#include "proto/writer.h"
+#include "session/carry.h"
+#include "session/server_auth.h"
+
+struct client;
+struct dns_query;
+struct server;
+struct sessions;
+
+/* Calls upward. Each may close the server; the caller looks no further. */
+struct server_ops {
+	/* Login done: its state is still SERVER_LOGIN. */
+	void (*ready)(struct server *s);
+	/* The TCP connection of a cancel carrier is there. */
+	void (*connected)(struct server *s);
+	/* Bytes can be read and login is over. */
+	void (*input)(struct server *s);
+	void (*drained)(struct server *s);
+	/* Login failed; s->failure says why. It will be closed next. */
+	void (*failed)(struct server *s);
+	/* It is closed (reason as logged): leave the client, the pool. */
+	void (*closed)(struct server *s, const char *reason);
+};
+
+enum server_phase {
+	SERVER_PHASE_RESOLVE,	/* the host name is looked up */
+	SERVER_PHASE_CONNECT,	/* connect(2) is on its way */
+	SERVER_PHASE_AUTH,	/* StartupMessage sent */
+	SERVER_PHASE_SYNC,	/* authenticated; parameters and key come */
+	SERVER_PHASE_QUERY,	/* connect_query runs */
+	SERVER_PHASE_POOLED,	/* login is over: ps.state tells the rest */
+	SERVER_PHASE_CANCEL,	/* carries a CancelRequest */
+};
+
+/* What an unlinked or paused pair's server is doing for us. */
+enum server_chore {
+	CHORE_NONE,
+	CHORE_RESET,		/* server_reset_query */
+	CHORE_CHECK,		/* server_check_query */
+	CHORE_PARAMS,		/* SETs for the client that waits */
+};
+
+struct server {
+	struct stream stream;
+	struct pool_server ps;
+	struct log_who who;
+	struct timeout timer;		/* ss->connect_list */
+	struct sessions *ss;		/* borrowed */
+	enum server_phase phase;
+	enum server_chore chore;
+	struct track track;
+	struct prepared_uses prepared;
+	struct params *params;		/* counted; what the server reported */
+	struct carry carry;
+	uint32_t skip;			/* bytes of the open message to pass */
+	bool skip_drop;			/* ... and they are dropped instead */
+	bool looked_again;		/* see relay_second_look() */
+	bool sent;			/* carrier: the request is on its way */
+	bool refused;			/* login: waiting for a retry is in vain */
+	struct server_auth auth;
+	struct err failure;		/* of a login */
+	struct host host;		/* where it is connected to */
+	struct net_addr addr;		/* TCP or Unix peer */
+	uint64_t id;
+	uint8_t key[8];			/* BackendKeyData as it came */
+	uint8_t key_len;		/* 0 = the server gave none */
+	struct dns_query *lookup;	/* owned; phase RESOLVE */
+	struct writer welcome;		/* login: ParameterStatus not tracked */
+	struct server *target;		/* of a carrier; NULL = gone */
+	struct client *cancel;		/* of a carrier: who asked; NULL = gone */
+};
+
+/*
+ * Open a connection for p in state SERVER_LOGIN. What goes wrong is told by
+ * ops->failed and ops->closed, perhaps before this returns.
+ */
+void server_launch(struct sessions *ss, struct pool *p);
+/*
+ * Open one in state SERVER_ACTIVE_CANCEL to the address of target, that will
+ * carry the cancel request of c. NULL: it could not be started.
+ */
+struct server *server_launch_carrier(struct server *target, struct client *c);
+
+/*
+ * Close now, free after the turn; Terminate is sent first when the connection
+ * is sound. reason goes to the log and to ops->closed.
+ */
+void server_close(struct server *s, const char *reason);
+
+/* Send one of our own queries; its replies are swallowed. 0 or -1 (closed). */
+int server_send_query(struct server *s, const char *sql,
+    enum server_chore chore);
+
+static inline struct server *server_of(struct pool_server *ps)
+{
+	return (struct server *)((char *)ps - offsetof(struct server, ps));
+}
+
+static inline bool server_is_open(const struct server *s)
+{
+	return s->stream.fd >= 0;
+}
+
+#endif

@@ -1,0 +1,39 @@
+/* server_auth.h - how we prove to a server who we are.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_SERVER_AUTH_H
+#define SESSION_SERVER_AUTH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct credentials;
+struct scram_client;
+struct writer;
+
+enum server_auth_result {
+	SERVER_AUTH_MORE,	/* send what was written (perhaps nothing) */
+	SERVER_AUTH_OK,		/* AuthenticationOk, and it was due */
+	SERVER_AUTH_FAILED,	/* error: for the waiting clients; see detail */
+};
+
+/* All zero to begin with. */
+struct server_auth {
+	struct scram_client *scram;	/* owned; NULL: no exchange is open */
+	uint8_t step;			/* how far it got */
+	struct err error;	/* "server login failed: wrong password type" */
+	char detail[256];	/* for the log (logging.md section 9), or "" */
+};
+
+/*
+ * An Authentication message ('R') came: body of len bytes, code first. user is
+ * the pool's user, credentials may be NULL (no secret known).
+ * (authentication.md section 5)
+ */
+enum server_auth_result server_auth_step(struct server_auth *a,
+    const char *user, struct credentials *credentials, const uint8_t *body,
+    size_t len, struct writer *out);
+void server_auth_end(struct server_auth *a);
+
+#endif

@@ -1,0 +1,16 @@
+/* server_login.h - how we get in: StartupMessage, authentication, parameters.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_SERVER_LOGIN_H
+#define SESSION_SERVER_LOGIN_H
+
+struct server;
+
+/* The connection is there: send the StartupMessage. May close s. */
+void server_login_begin(struct server *s);
+/* Bytes of a login wait to be read. May close s. */
+void server_login_input(struct server *s);
+
+/* Login went wrong: tell ops->failed, close. code and reason for clients. */
+void server_fail(struct server *s, const char *code, const char *reason);
+
+#endif

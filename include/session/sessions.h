@@ -1,0 +1,59 @@
+/* sessions.h - what all clients and servers of the process share.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_SESSIONS_H
+#define SESSION_SESSIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/timeouts.h"
+#include "conf/config.h"
+#include "pool/catalog.h"
+
+struct client;
+struct client_ops;
+struct dns;
+struct loop;
+struct params_table;
+struct prepared_table;
+struct server;
+struct server_ops;
+
+enum shutdown_mode {
+	SHUTDOWN_NONE,
+	SHUTDOWN_WAIT_FOR_SERVERS,
+	SHUTDOWN_WAIT_FOR_CLIENTS,
+};
+
+struct sessions {
+	struct loop *loop;
+	struct catalog *catalog;	/* owned by the app */
+	struct dns *dns;		/* owned by the app */
+	struct params_table *params;	/* owned by the app */
+	struct prepared_table *prepared;	/* owned by the app */
+	const struct client_ops *client_ops;
+	const struct server_ops *server_ops;
+	void *app;			/* for the console's ops */
+
+	struct client *by_key;		/* uthash: clients by cancel key */
+	uint64_t last_id;		/* of clients and servers */
+	unsigned logins;		/* clients that are logging in */
+	unsigned servers;		/* server connections of any state */
+	enum shutdown_mode shutdown;
+	uint8_t mock_salt[32];		/* random; for unknown users (SCRAM) */
+
+	/* time-outs whose members all have the same duration */
+	struct timeout_list login_list;		/* clients since connect */
+	struct timeout_list idle_list;		/* clients without server */
+	bool watch_idle;			/* ... if anybody has a limit */
+	struct timeout_list connect_list;	/* servers since launch */
+	struct timeout_list cancel_list;	/* cancels not sent on */
+};
+
+static inline const struct settings *sessions_settings(
+    const struct sessions *ss)
+{
+	return &ss->catalog->config->set;
+}
+
+#endif

@@ -1,0 +1,274 @@
+/* app.c - the process as one value: composed here, and taken apart.
+ * SPDX-License-Identifier: ISC */
+#include "app/app.h"
+
+#include <string.h>
+#include <sys/socket.h>
+#include <utlist.h>
+
+#include "app/admin.h"
+#include "app/idle.h"
+#include "app/janitor.h"
+#include "app/listener.h"
+#include "app/timers.h"
+#include "base/crypto.h"
+#include "base/log.h"
+#include "io/dns.h"
+#include "io/loop.h"
+#include "proto/params.h"
+#include "proto/prepared.h"
+#include "session/broker.h"
+#include "session/cancel.h"
+#include "session/relay.h"
+
+/* --- who hears of what: sessions call upward, and meet here --- */
+
+static void on_client_input(struct client *c)
+{
+	if (c->console != NULL)
+		admin_input(c);
+	else
+		relay_client_input(c);
+}
+
+static void on_client_drained(struct client *c)
+{
+	if (c->console != NULL)
+		admin_drained(c);
+	else
+		relay_client_drained(c);
+}
+
+/* The console whose cancel key this is, or NULL. (pooling.md section 18) */
+static struct client *find_console(struct sessions *ss, const uint8_t *key,
+    size_t len)
+{
+	uint8_t whole[CLIENT_KEY_BYTES];
+
+	if (len != sizeof whole)
+		return NULL;
+	memcpy(whole, key, sizeof whole);
+	if (sessions_settings(ss)->peer_id > 0)
+		whole[7] |= 3;	/* peers count these bits down */
+	struct client *const target = client_find(ss, whole);
+
+	return target != NULL && target->console != NULL ? target : NULL;
+}
+
+static void on_client_cancel(struct client *c, const uint8_t *key, size_t len)
+{
+	struct client *const target = find_console(c->ss, key, len);
+
+	if (target == NULL) {
+		cancel_request(c, key, len);
+		return;
+	}
+	admin_cancel(target);
+	client_close(c, "cancel request for console client");
+}
+
+static void on_client_closed(struct client *c)
+{
+	if (c->pc.state == CLIENT_CANCEL_WAITING ||
+	    c->pc.state == CLIENT_CANCEL_SENT)
+		cancel_client_gone(c);
+	if (c->console != NULL)
+		admin_closed(c);
+	else
+		broker_client_gone(c);
+}
+
+static const struct client_ops client_ops = {
+	.ready = broker_welcome,
+	.console = admin_open,
+	.input = on_client_input,
+	.drained = on_client_drained,
+	.cancel = on_client_cancel,
+	.closed = on_client_closed,
+};
+
+static const struct server_ops server_ops = {
+	.ready = broker_server_ready,
+	.connected = cancel_connected,
+	.input = relay_server_input,
+	.drained = relay_server_drained,
+	.failed = broker_server_failed,
+	.closed = broker_server_gone,
+};
+
+/* --- life --- */
+
+int app_init(struct app *app)
+{
+	struct sessions *const ss = &app->ss;
+
+	ss->app = app;
+	ss->client_ops = &client_ops;
+	ss->server_ops = &server_ops;
+	crypto_random(ss->mock_salt, sizeof ss->mock_salt);
+	ss->params = params_table_new(app->config->set.track_extra_parameters);
+	ss->prepared = prepared_table_new();
+	app->catalog = ss->catalog = catalog_new(app->config);
+	return ss->params == NULL || ss->prepared == NULL ||
+	    app->catalog == NULL ? -1 : 0;
+}
+
+int app_start(struct app *app, struct err *e)
+{
+	const struct settings *const set = &app->config->set;
+
+	app->loop = app->ss.loop = loop_new();
+	if (app->loop == NULL || janitor_start(app) < 0)
+		return err_set(e, "58000", "cannot start the event loop");
+	app->ss.dns = dns_new(app->loop, set->resolv_conf, e);
+	if (app->ss.dns == NULL)
+		return err_prepend(e, "cannot start the resolver: ");
+	dns_set_ttl(app->ss.dns, set->dns_max_ttl, set->dns_nxdomain_ttl);
+	return 0;
+}
+
+static void after_turn(void *arg)
+{
+	struct app *const app = arg;
+
+	broker_turn(&app->ss);
+	admin_turn(app);
+}
+
+void app_run(struct app *app)
+{
+	loop_run(app->loop, after_turn, app);
+}
+
+void app_exit(struct app *app, int code)
+{
+	app->exit_code = code;
+	loop_stop(app->loop);
+}
+
+/* --- taking it apart --- */
+
+/*
+ * Nobody is told anything (config-files.md section 19, "immediate"): with the
+ * write side shut, what the sessions would send on closing is lost.
+ */
+static void mute(int fd)
+{
+	if (fd >= 0)
+		(void)shutdown(fd, SHUT_WR);
+}
+
+static void close_pool_servers(struct pool *p)
+{
+	struct pool_server *ps;
+
+	for (int i = 0; i < SERVER_GONE; i++) {
+		DL_FOREACH(p->servers[i], ps)
+			mute(server_of(ps)->stream.fd);
+		while ((ps = p->servers[i]) != NULL) {
+			server_close(server_of(ps), "shutdown");
+			if (p->servers[i] == ps)
+				break;
+		}
+	}
+}
+
+static void mute_pool_clients(struct pool *p)
+{
+	struct pool_client *pc;
+
+	for (int i = 0; i < CLIENT_STATES; i++) {
+		DL_FOREACH(p->clients[i], pc)
+			mute(client_of(pc)->stream.fd);
+	}
+}
+
+static void close_pool_clients(struct pool *p)
+{
+	struct pool_client *pc;
+
+	for (int i = 0; i < CLIENT_STATES; i++) {
+		while ((pc = p->clients[i]) != NULL) {
+			client_close(client_of(pc), "shutdown");
+			if (p->clients[i] == pc)
+				break;
+		}
+	}
+}
+
+/* Clients that are in no pool yet are in a list of time-outs. */
+static void close_listed_clients(struct timeout_list *l)
+{
+	struct timeout *t;
+
+	while ((t = l->head) != NULL) {
+		struct client *const c = client_of_timer(t);
+
+		mute(c->stream.fd);
+		client_close(c, "shutdown");
+		timeout_stop(t);
+	}
+}
+
+static void close_sessions(struct app *app)
+{
+	struct pool *p, *next;
+
+	HASH_ITER(hh, app->catalog->pools, p, next)
+		mute_pool_clients(p);
+	HASH_ITER(hh, app->catalog->pools, p, next)
+		close_pool_servers(p);
+	HASH_ITER(hh, app->catalog->pools, p, next)
+		close_pool_clients(p);
+	close_listed_clients(&app->ss.login_list);
+	close_listed_clients(&app->ss.cancel_list);
+}
+
+void app_fini(struct app *app)
+{
+	/* one line for each of ten thousand clients would tell nobody more */
+	log_setup(&(struct log_opts){ .quiet = true });
+	listener_close_all(app, false);
+	if (app->loop != NULL) {
+		close_sessions(app);
+		loop_finish(app->loop);
+	}
+	dns_free(&app->ss.dns);
+	idle_free(&app->idle);
+	catalog_free(&app->catalog);
+	prepared_table_free(&app->ss.prepared);
+	params_table_free(&app->ss.params);
+	loop_free(&app->loop);
+	config_unref(&app->config);
+	config_unref(&app->loaded);
+}
+
+/* --- modes of the whole --- */
+
+void app_pause(struct app *app)
+{
+	app->catalog->paused = true;
+	broker_pause_changed(&app->ss);
+}
+
+void app_resume(struct app *app)
+{
+	app->catalog->paused = false;
+	if (app->suspended)
+		listener_resume_all(app);
+	app->suspended = false;
+	broker_pause_changed(&app->ss);
+}
+
+void app_shutdown(struct app *app, enum shutdown_mode mode)
+{
+	const enum shutdown_mode before = app->ss.shutdown;
+
+	app->ss.shutdown = mode;
+	listener_close_all(app, true);
+	if (mode == SHUTDOWN_WAIT_FOR_SERVERS) {
+		app_pause(app);	/* the broker drops those who wait */
+	} else if (before == SHUTDOWN_WAIT_FOR_SERVERS) {
+		app_resume(app);	/* clients are waited for: serve them */
+	}
+}

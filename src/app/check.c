@@ -1,0 +1,53 @@
+/* check.c - --check: is a configuration file free of problems?
+ * SPDX-License-Identifier: ISC */
+#include "app/check.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "conf/config.h"
+
+/* Does text only tell where the problem of the line before it is? */
+static bool is_place(const char *text)
+{
+	static const char *const starts[] = {
+		"invalid value \"", "invalid section \"",
+	};
+
+	for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
+		if (strncmp(text, starts[i], strlen(starts[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void on_problem(void *arg, const char *text)
+{
+	unsigned *const problems = arg;
+
+	if (*problems == 0 || !is_place(text))
+		(*problems)++;
+	printf("%s\n", text);
+}
+
+int check_run(const char *path)
+{
+	unsigned problems = 0;
+	struct err e;
+	struct config *seed = config_seed(0);
+	struct config *c = seed == NULL ? NULL :
+	    config_load(path, seed, on_problem, &problems, &e);
+
+	if (c == NULL && problems == 0)
+		on_problem(&problems, "out of memory");
+	config_unref(&c);
+	config_unref(&seed);
+	if (problems == 0)
+		printf("%s: no problems found\n", path);
+	else
+		printf("%s: %u problem%s\n", path, problems,
+		    problems == 1 ? "" : "s");
+	return problems == 0 ? 0 : 1;
+}

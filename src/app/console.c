@@ -1,0 +1,101 @@
+/* console.c - what a console is told, and how it gets there.
+ * SPDX-License-Identifier: ISC */
+#include "app/console.h"
+
+#include "app/app.h"
+#include "app/table.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "proto/msg.h"
+#include "proto/report.h"
+#include "session/client.h"
+
+#define CHUNK 65536		/* rows leave in pieces of about this size */
+#define QUEUE_MAX (256 << 20)	/* bytes of a result nobody has read yet */
+
+void console_complete(struct console *k, const char *tag)
+{
+	writer_begin(&k->out, BE_COMMAND_COMPLETE);
+	writer_str(&k->out, tag);
+	writer_end(&k->out);
+	writer_ready(&k->out, 'I');
+}
+
+void console_notice(struct console *k, const char *text, const char *detail)
+{
+	report_write_notice(&k->out, text, detail);
+}
+
+void console_refuse(struct console *k, const struct err *e)
+{
+	const struct client *const c = k->client;
+
+	report_write_error(&k->out, "ERROR", e->code, e->text);
+	writer_ready(&k->out, 'I');
+	if (sessions_settings(c->ss)->log_pooler_errors)
+		log_at(LEVEL_WARNING, &c->who, "pooler error: %s", e->text);
+}
+
+void console_error(struct console *k, const struct err *e)
+{
+	log_error("%s", e->text);
+	console_refuse(k, e);
+}
+
+/* Hand over what is collected; the buffer is kept. 0, or -1: broken. */
+static int push(struct console *k)
+{
+	const enum stream_write rc = stream_write_bytes(&k->client->stream,
+	    k->out.at, k->out.len);
+
+	k->out.len = 0;
+	return rc == STREAM_BROKEN ? -1 : 0;
+}
+
+struct console_sink {
+	struct row_sink sink;
+	struct console *console;
+	const struct view *view;
+	bool failed;
+};
+
+static int on_row(struct row_sink *sink, const struct cell *cells)
+{
+	struct console_sink *const to = (struct console_sink *)sink;
+	struct console *const k = to->console;
+
+	table_write_row(&k->out, to->view, cells);
+	to->failed = k->out.failed;
+	if (!to->failed && k->out.len >= CHUNK)
+		to->failed = push(k) < 0 ||
+		    stream_queued(&k->client->stream) > QUEUE_MAX;
+	return to->failed ? -1 : 0;
+}
+
+int console_show(struct console *k, const struct view *v, struct err *e)
+{
+	struct console_sink to = { { on_row }, k, v, false };
+
+	table_write_description(&k->out, v);
+	v->rows(k->app, v, &to.sink);
+	if (!to.failed)
+		return 0;
+	/* a message that was cut short must not leave */
+	writer_fini(&k->out);
+	return err_set(e, "08P01", "result prepare failed");
+}
+
+void console_send(struct console *k)
+{
+	struct client *const c = k->client;
+
+	if (k->out.failed) {
+		client_fail(c, "53200", "no mem");
+		return;
+	}
+	const int rc = push(k);
+
+	writer_fini(&k->out);
+	if (rc < 0)
+		client_close(c, "client unexpected eof");
+}

@@ -1,0 +1,122 @@
+/* janitor.c - time-outs and upkeep, a few times a second.
+ * SPDX-License-Identifier: ISC */
+#include "app/janitor.h"
+
+#include "app/app.h"
+#include "app/idle.h"
+#include "app/listener.h"
+#include "app/period.h"
+#include "app/timers.h"
+#include "app/upkeep.h"
+#include "base/log.h"
+#include "io/loop.h"
+#include "session/server_login.h"
+
+/* --- lists in which all have the same time --- */
+
+static void on_login_timeout(struct timeout *t, void *arg)
+{
+	struct client *const c = client_of_timer(t);
+
+	(void)arg;
+	client_fail(c, NULL, c->pc.state == CLIENT_WELCOME ?
+	    "client_login_timeout (server down)" : "client_login_timeout");
+}
+
+static void on_connect_timeout(struct timeout *t, void *arg)
+{
+	(void)arg;
+	server_fail(server_of_timer(t), "08006", "connect timeout");
+}
+
+static void on_cancel_timeout(struct timeout *t, void *arg)
+{
+	(void)arg;
+	client_close(client_of_timer(t), "cancel_wait_timeout");
+}
+
+static void run_lists(struct app *app, usec_t now)
+{
+	struct sessions *const ss = &app->ss;
+	const struct settings *const set = &app->config->set;
+
+	timeout_list_run(&ss->login_list, set->client_login_timeout, now);
+	timeout_list_run(&ss->connect_list, set->server_connect_timeout, now);
+	timeout_list_run(&ss->cancel_list, set->cancel_wait_timeout, now);
+	idle_run(app->idle, now);
+}
+
+/* --- the rest --- */
+
+static void go_on_accepting(struct app *app, usec_t now)
+{
+	if (app->accept_pause == 0 || now < app->accept_pause)
+		return;
+	app->accept_pause = 0;
+	if (!app->suspended)
+		listener_resume_all(app);
+}
+
+static void maintain(struct app *app, usec_t now)
+{
+	struct database *db, *next_db;
+	struct pool *p, *next;
+
+	/* databases first: they make the pools that want a minimum */
+	HASH_ITER(hh, app->catalog->databases, db, next_db)
+		upkeep_database(app, db, now);
+	HASH_ITER(hh, app->catalog->pools, p, next)
+		upkeep_pool(app, p, now);
+}
+
+/* (config-files.md section 19) */
+static void finish_shutdown(struct app *app)
+{
+	const struct {
+		unsigned left;
+		const char *text;
+	} modes[] = {
+		[SHUTDOWN_NONE] = { 1, NULL },
+		[SHUTDOWN_WAIT_FOR_SERVERS] = { app->ss.servers,
+		    "server connections dropped, exiting" },
+		[SHUTDOWN_WAIT_FOR_CLIENTS] = { app->catalog->clients,
+		    "client connections dropped, exiting" },
+	};
+
+	if (modes[app->ss.shutdown].left > 0)
+		return;
+	log_info("%s", modes[app->ss.shutdown].text);
+	app_exit(app, 0);
+}
+
+void janitor_tick(struct app *app)
+{
+	const usec_t now = time_now();
+
+	period_tick(app, now);
+	go_on_accepting(app, now);
+	if (app->suspended)
+		return;
+	run_lists(app, now);
+	maintain(app, now);
+	finish_shutdown(app);
+}
+
+static void on_tick(void *arg)
+{
+	janitor_tick(arg);
+}
+
+int janitor_start(struct app *app)
+{
+	struct sessions *const ss = &app->ss;
+
+	timeout_list_init(&ss->login_list, on_login_timeout, app);
+	timeout_list_init(&ss->connect_list, on_connect_timeout, app);
+	timeout_list_init(&ss->cancel_list, on_cancel_timeout, app);
+	app->idle = idle_new(app);
+	if (app->idle == NULL)
+		return -1;
+	period_start(app, time_now());
+	return loop_every(app->loop, JANITOR_INTERVAL, on_tick, app);
+}

@@ -1,0 +1,175 @@
+/* main.c - from the command line to the loop, and out again.
+ * SPDX-License-Identifier: ISC */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "app/app.h"
+#include "app/args.h"
+#include "app/check.h"
+#include "app/daemon.h"
+#include "app/listener.h"
+#include "app/signals.h"
+#include "app/version.h"
+#include "base/log.h"
+#include "io/library.h"
+#include "io/loop.h"
+#include "io/socket.h"
+
+#define PATH_BYTES 128
+
+static void on_problem(void *arg, const char *text)
+{
+	(void)arg;
+	log_error("%s", text);
+}
+
+static void load_config(struct app *app)
+{
+	struct err e;
+	struct config *seed = config_seed(app->args.verbose);
+
+	if (seed != NULL)
+		app->config = config_load(app->args.path, seed, on_problem,
+		    NULL, &e);
+	config_unref(&seed);
+	if (app->config == NULL)
+		log_fatal("cannot load config file");
+	app->loaded = config_ref(app->config);
+	app_log_setup(app);
+}
+
+static void become_user(const struct app *app)
+{
+	const char *const set = app->config->set.user;
+	const char *const name = app->args.user != NULL ? app->args.user : set;
+	struct err e;
+
+	if (name != NULL && name[0] != '\0' &&
+	    daemon_switch_user(name, &e) < 0)
+		log_fatal("%s", e.text);
+	if (geteuid() == 0)
+		log_fatal("PgBouncer should not run as root");
+}
+
+/* (config-files.md section 21) There must be a socket file to meet at. */
+static void check_reboot(const char *path)
+{
+	log_warning("Online restart is deprecated, use so_reuseport instead");
+	if (path == NULL)
+		log_fatal("online restart needs unix_socket_dir");
+	if (path[0] == '@')
+		log_fatal("online restart can't be done with an abstract "
+		    "Unix socket");
+}
+
+/* Is the place free that we want to take? */
+static void check_others(const struct app *app)
+{
+	const struct settings *const set = &app->config->set;
+	char buf[PATH_BYTES];
+	const char *const path = listener_unix_path(set, buf, sizeof buf);
+	struct err e;
+
+	if (app->args.reboot)
+		check_reboot(path);
+	const bool alive = path != NULL && socket_unix_alive(path);
+	if (alive && app->args.reboot)
+		log_fatal("a process answers on unix:%s, but can't be taken "
+		    "over; stop it first, or use so_reuseport", path);
+	if (alive)
+		log_fatal("unix socket is in use, cannot continue");
+	if (app->args.reboot)
+		log_info("old process not found, try to continue normally");
+	if (set->pidfile[0] != '\0' &&
+	    daemon_check_pidfile(set->pidfile, &e) < 0)
+		log_fatal("%s", e.text);
+}
+
+static void go_to_background(struct app *app)
+{
+	struct err e;
+
+	if (app->config->set.pidfile[0] == '\0')
+		log_fatal("daemon needs pidfile configured");
+	if (daemon_detach(&e) < 0)
+		log_fatal("%s", e.text);
+	app->args.quiet = true;
+	app_log_setup(app);
+}
+
+/* Every exit, also one by log_fatal(), leaves no files behind. */
+static void remove_files(int code, void *arg)
+{
+	struct app *const app = arg;
+
+	(void)code;
+	listener_unlink_all(app);
+	if (app->pidfile_written)
+		(void)unlink(app->config->set.pidfile);
+}
+
+static void write_pidfile(struct app *app)
+{
+	const char *const path = app->config->set.pidfile;
+	struct err e;
+
+	if (path[0] == '\0')
+		return;
+	if (daemon_write_pidfile(path, &e) < 0)
+		log_fatal("%s", e.text);
+	app->pidfile_written = true;
+}
+
+/* (config-files.md section 15) */
+static void start(struct app *app)
+{
+	struct err e;
+
+	load_config(app);
+	become_user(app);
+	if (app_init(app) < 0)
+		log_fatal("out of memory");
+	check_others(app);
+	if (app->args.daemon)
+		go_to_background(app);
+	daemon_log_fd_limit(app);
+	if (app_start(app, &e) < 0)
+		log_fatal("%s", e.text);
+	if (signals_start(app) < 0 || on_exit(remove_files, app) != 0)
+		log_fatal("out of memory");
+	if (listener_open_all(app, &e) < 0)
+		log_fatal("%s", e.text);
+	write_pidfile(app);
+	log_info("process up: %s, libevent %s (%s), adns: %s, tls: %s",
+	    VERSION_TEXT, library_libevent(), loop_method(app->loop),
+	    library_dns(), library_tls());
+}
+
+static int run(struct app *app)
+{
+	log_setup(&(struct log_opts){
+		.verbose = app->args.verbose,
+		.quiet = app->args.quiet,
+	});
+	daemon_raise_fd_limit();
+	start(app);
+	app_run(app);
+	remove_files(0, app);
+	app->pidfile_written = false;
+	app_fini(app);
+	return app->exit_code;
+}
+
+int main(int argc, char **argv)
+{
+	struct app app = { .listeners = NULL };
+
+	switch (args_parse(argc, argv, &app.args)) {
+	case ARGS_DONE: return 0;
+	case ARGS_WRONG: return 1;
+	case ARGS_CHECK: return check_run(app.args.path);
+	case ARGS_RUN: break;
+	}
+	/* not by return: what on_exit() calls needs app */
+	exit(run(&app));
+}

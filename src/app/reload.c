@@ -1,0 +1,114 @@
+/* reload.c - a new configuration: read, applied and swapped, or not at all.
+ * SPDX-License-Identifier: ISC */
+#include "app/app.h"
+
+#include "app/idle.h"
+#include "app/listener.h"
+#include "base/log.h"
+#include "io/dns.h"
+#include "session/broker.h"
+
+void app_log_setup(const struct app *app)
+{
+	const struct settings *const now = &app->config->set;
+	/* a SET of these waits for the next reload (settings.md section 5) */
+	const struct settings *const then = &app->loaded->set;
+
+	log_setup(&(struct log_opts){
+		.verbose = now->verbose,
+		.quiet = app->args.quiet,
+		.file = then->logfile,
+		.syslog = now->syslog != 0,
+		.syslog_ident = then->syslog_ident,
+		.syslog_facility = then->syslog_facility,
+	});
+}
+
+static void on_problem(void *arg, const char *text)
+{
+	(void)arg;
+	log_error("%s", text);
+}
+
+static void on_database_removed(struct database *db, void *arg)
+{
+	struct app *const app = arg;
+
+	log_warning("dropping database '%s' as it does not exist anymore or "
+	    "inactive auto-database", db->name);
+	broker_kill_database(&app->ss, db);
+}
+
+static void on_database_changed(struct database *db, void *arg)
+{
+	struct app *const app = arg;
+
+	broker_reconnect(&app->ss, db);
+}
+
+/* Takes fresh. 0, or -1 without memory. */
+static int put_in_force(struct app *app, struct config *fresh, struct err *e)
+{
+	static const struct catalog_ops ops = {
+		.database_removed = on_database_removed,
+		.database_changed = on_database_changed,
+	};
+
+	if (catalog_apply(app->catalog, fresh, &ops, app) < 0) {
+		config_unref(&fresh);
+		return err_set(e, "53200", "out of memory");
+	}
+	config_unref(&app->config);
+	app->config = fresh;
+	dns_set_ttl(app->ss.dns, fresh->set.dns_max_ttl,
+	    fresh->set.dns_nxdomain_ttl);
+	idle_reset(app->idle);
+	listener_retune_all(app);
+	/* larger limits: look at all pools again */
+	struct pool *p, *next;
+	HASH_ITER(hh, app->catalog->pools, p, next)
+		broker_touch(&app->ss, p);
+	return 0;
+}
+
+/* The file of the next reload is itself a setting. */
+static const char *file_to_read(const struct app *app)
+{
+	const char *const set = app->config->set.conffile;
+
+	return set != NULL && set[0] != '\0' ? set : app->args.path;
+}
+
+int app_reload(struct app *app, struct err *e)
+{
+	struct err why = { .text = "" };
+	struct config *const fresh = config_load(file_to_read(app),
+	    app->config, on_problem, NULL, &why);
+
+	if (fresh == NULL || put_in_force(app, fresh, &why) < 0) {
+		log_warning("config file loading failed");
+		/* a rotated log file is let go all the same */
+		app_log_setup(app);
+		return err_set(e, "F0000", "RELOAD failed, see logs for "
+		    "additional details");
+	}
+	config_unref(&app->loaded);
+	app->loaded = config_ref(fresh);
+	app_log_setup(app);
+	return 0;
+}
+
+int app_set(struct app *app, const char *key, const char *value,
+    struct err *e)
+{
+	const struct settings *set = &app->config->set;
+	const int verbose = set->verbose, syslog = set->syslog;
+	struct config *const fresh = config_with(app->config, key, value, e);
+
+	if (fresh == NULL || put_in_force(app, fresh, e) < 0)
+		return -1;
+	set = &app->config->set;
+	if (set->verbose != verbose || set->syslog != syslog)
+		app_log_setup(app);
+	return 0;
+}

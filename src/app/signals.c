@@ -1,0 +1,122 @@
+/* signals.c - what the process does when it is sent a signal.
+ * SPDX-License-Identifier: ISC */
+#include "app/signals.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+#include "app/app.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "io/loop.h"
+
+/* SIGTERM and SIGINT end in the same way, but wait for others. */
+struct ending {
+	const char *name, *first;
+	enum shutdown_mode mode;
+};
+
+static void end(struct app *app, const struct ending *how)
+{
+	if (app->suspended) {
+		log_at(LEVEL_FATAL, NULL,
+		    "suspend was in progress, going down immediately");
+		app_exit(app, 1);
+	} else if (app->ss.shutdown != SHUTDOWN_NONE) {
+		log_info("got %s while shutting down, fast exit", how->name);
+		app_exit(app, 0);
+	} else {
+		log_info("got %s, shutting down, %s", how->name, how->first);
+		app_shutdown(app, how->mode);
+	}
+}
+
+static void on_term(struct app *app)
+{
+	end(app, &(struct ending){
+		.name = "SIGTERM",
+		.first = "waiting for all clients disconnect",
+		.mode = SHUTDOWN_WAIT_FOR_CLIENTS,
+	});
+}
+
+static void on_int(struct app *app)
+{
+	end(app, &(struct ending){
+		.name = "SIGINT",
+		.first = "waiting for all servers connections to be released",
+		.mode = SHUTDOWN_WAIT_FOR_SERVERS,
+	});
+}
+
+static void on_quit(struct app *app)
+{
+	log_info("got SIGQUIT, fast exit");
+	app_exit(app, 0);
+}
+
+static void on_hup(struct app *app)
+{
+	struct err told_already;
+
+	log_info("got SIGHUP, re-reading config");
+	(void)app_reload(app, &told_already);
+}
+
+static void on_usr1(struct app *app)
+{
+	if (app->suspended || app->catalog->paused) {
+		log_info("got SIGUSR1, but already paused/suspended");
+		return;
+	}
+	log_info("got SIGUSR1, pausing all activity");
+	app_pause(app);
+}
+
+static void on_usr2(struct app *app)
+{
+	if (app->ss.shutdown != SHUTDOWN_NONE) {
+		log_info("got SIGUSR2 while shutting down, ignoring");
+		return;
+	}
+	if (!app->suspended && !app->catalog->paused) {
+		log_info("got SIGUSR2, but not paused/suspended");
+		return;
+	}
+	log_info("got SIGUSR2, continuing from %s",
+	    app->suspended ? "SUSPEND" : "PAUSE");
+	app_resume(app);
+}
+
+/* (config-files.md section 19) */
+static const struct {
+	int signo;
+	void (*run)(struct app *app);
+} actions[] = {
+	{ SIGHUP, on_hup },
+	{ SIGTERM, on_term },
+	{ SIGINT, on_int },
+	{ SIGQUIT, on_quit },
+	{ SIGUSR1, on_usr1 },
+	{ SIGUSR2, on_usr2 },
+};
+
+static void on_signal(int signo, void *arg)
+{
+	for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
+		if (actions[i].signo == signo)
+			actions[i].run(arg);
+	}
+}
+
+int signals_start(struct app *app)
+{
+	/* writes to closed sockets report EPIPE instead */
+	(void)signal(SIGPIPE, SIG_IGN);
+	for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
+		if (loop_on_signal(app->loop, actions[i].signo, on_signal,
+		    app) < 0)
+			return -1;
+	}
+	return 0;
+}

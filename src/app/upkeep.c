@@ -1,0 +1,346 @@
+/* upkeep.c - what a pool and a database need from time to time.
+ * SPDX-License-Identifier: ISC */
+#include "app/upkeep.h"
+
+#include <utlist.h>
+
+#include "app/app.h"
+#include "app/effective.h"
+#include "app/timers.h"
+#include "base/log.h"
+#include "pool/limit.h"
+#include "session/broker.h"
+#include "session/relay.h"
+
+#define QUEUED_NOTICE "No server connection available in postgres backend, " \
+	"client being queued"
+#define SILENCE (USEC / 2)	/* then a busy server is looked at again */
+
+/* A pool, the moment, and what counts now: read once for all its members. */
+struct round {
+	struct app *app;
+	struct pool *pool;
+	const struct settings *set;
+	usec_t now;
+	bool paused;
+};
+
+static bool is_over(usec_t limit, usec_t age)
+{
+	return limit > 0 && age > limit;
+}
+
+/* --- those who wait --- */
+
+/* Why c may not wait any longer; NULL: it may. (section 12) */
+static const char *wait_over(const struct round *r, const struct client *c)
+{
+	const usec_t age = r->now - (c->query_start != 0 ? c->query_start :
+	    c->request_time);
+
+	if (c->pc.state == CLIENT_WELCOME &&
+	    is_over(r->set->client_login_timeout, r->now - c->born))
+		return "client_login_timeout (server down)";
+	if (is_over(r->set->query_timeout, age))
+		return "query_timeout";
+	if (is_over(effective_query_wait(r->set, c->user, c->db), age))
+		return "query_wait_timeout";
+	return NULL;
+}
+
+static bool wants_notice(const struct round *r, const struct client *c)
+{
+	const int limit = r->set->query_wait_notify;
+
+	return limit > 0 && c->welcomed && !c->notified && !r->paused &&
+	    (r->now - c->pc.wait_since) / USEC > limit;
+}
+
+/* Returns false when c waits for so short a time that nothing was due. */
+static bool check_waiter(const struct round *r, struct client *c)
+{
+	const char *const why = wait_over(r, c);
+
+	if (why != NULL) {
+		client_fail(c, NULL, why);
+		return true;
+	}
+	if (!wants_notice(r, c))
+		return c->notified;
+	c->notified = true;
+	client_send_notice(c, QUEUED_NOTICE);
+	return true;
+}
+
+/*
+ * The queue is in order of waiting, so the first for whom nothing is due ends
+ * the walk; unless login users with limits of their own share it, or those
+ * who wait for the welcome, whose time counts from the connect.
+ */
+static void check_queue(const struct round *r, enum client_state state)
+{
+	const bool mixed = state == CLIENT_WELCOME ||
+	    (r->pool->key.db->conf->user != NULL &&
+	    r->app->config->users != NULL);
+	struct pool_client *pc, *next;
+
+	DL_FOREACH_SAFE(r->pool->clients[state], pc, next) {
+		if (!check_waiter(r, client_of(pc)) && !mixed)
+			return;
+		if (next != NULL && next->state != state)
+			return;
+	}
+}
+
+/* --- servers at work --- */
+
+static bool is_in_transaction(const struct server *s)
+{
+	return s->track.ready && track_is_empty(&s->track) &&
+	    s->track.status != 'I';
+}
+
+/* Why s must be taken from its client c; NULL: go on. (sections 11, 12) */
+static const char *work_over(const struct round *r, const struct server *s,
+    const struct client *c, const struct effective_work *limits)
+{
+	const bool done = track_is_done(&s->track);
+
+	if (s->ps.close_needed && (c->replication != 0 ||
+	    (r->set->server_fast_close && done)))
+		return "database configuration changed";
+	if (c->query_start != 0 &&
+	    is_over(limits->query, r->now - c->query_start))
+		return "query timeout";
+	if (is_in_transaction(s) &&
+	    is_over(limits->idle_transaction, r->now - s->ps.used))
+		return "idle transaction timeout";
+	if (c->xact_start != 0 && !done &&
+	    is_over(limits->transaction, r->now - c->xact_start))
+		return "transaction timeout";
+	return NULL;
+}
+
+static void check_work(const struct round *r)
+{
+	const struct effective_work limits = effective_work(r->set,
+	    r->pool->key.user);
+	struct pool_server *ps, *next;
+
+	DL_FOREACH_SAFE(r->pool->servers[SERVER_ACTIVE], ps, next) {
+		struct server *const s = server_of(ps);
+		const char *const why = ps->client == NULL ? NULL :
+		    work_over(r, s, client_of(ps->client), &limits);
+
+		/* the client is told by the broker, with the same reason */
+		if (why != NULL)
+			server_close(s, why);
+		else if (!s->looked_again && r->now - ps->used > SILENCE)
+			relay_second_look(s);
+		if (next != NULL && next->state != SERVER_ACTIVE)
+			return;
+	}
+}
+
+/* --- spare servers --- */
+
+static bool is_above_minimum(const struct pool *p)
+{
+	return p->limits.min <= 0 ||
+	    pool_connected(p) > (unsigned)p->limits.min;
+}
+
+/* Why s must go; NULL: it may stay. (section 11, first match) */
+static const char *spare_over(const struct round *r, const struct server *s)
+{
+	static const char *const dirty[SERVER_STATES] = {
+		[SERVER_IDLE] = "SV_IDLE server got dirty",
+		[SERVER_USED] = "SV_USED server got dirty",
+	};
+	struct pool *const p = r->pool;
+
+	if (s->ps.close_needed)
+		return "database configuration changed";
+	if (dirty[s->ps.state] != NULL && !track_is_done(&s->track))
+		return dirty[s->ps.state];
+	if (is_over(p->limits.idle_timeout, r->now - s->ps.used) &&
+	    is_above_minimum(p))
+		return "server idle timeout";
+	if (pool_lifetime_over(&s->ps, r->now)) {
+		p->last_lifetime_close = r->now;
+		return "server lifetime over";
+	}
+	return r->paused ? "pause mode" : NULL;
+}
+
+static void check_spare(const struct round *r, struct pool_server *ps)
+{
+	const struct pool_limits *const l = &r->pool->limits;
+	const char *const why = spare_over(r, server_of(ps));
+
+	if (why != NULL)
+		server_close(server_of(ps), why);
+	else if (ps->state == SERVER_IDLE && l->check &&
+	    r->now - ps->used > l->check_delay)
+		pool_server_set(ps, SERVER_USED);
+}
+
+/* From the tail, where those are that were not used for longest. */
+static void check_spares(const struct round *r, enum server_state state)
+{
+	struct pool_server *ps = r->pool->servers[state];
+
+	if (ps != NULL)
+		ps = ps->prev;
+	while (ps != NULL && ps->state == state) {
+		struct pool_server *const before =
+		    ps == r->pool->servers[state] ? NULL : ps->prev;
+
+		check_spare(r, ps);
+		ps = before;
+	}
+}
+
+/* The server to do without first, or NULL. */
+static struct pool_server *surplus(const struct pool *p)
+{
+	const struct pool_limits *const l = &p->limits;
+	const int reserve = l->reserve > 0 ? l->reserve : 0;
+	const struct pool_server *head = p->servers[SERVER_USED];
+
+	if (l->size <= 0 || pool_connected(p) <= (unsigned)(l->size + reserve))
+		return NULL;
+	if (head == NULL)
+		head = p->servers[SERVER_IDLE];
+	return head != NULL ? head->prev : NULL;
+}
+
+static void check_size(const struct round *r)
+{
+	struct pool *const p = r->pool;
+	struct pool_server *ps;
+
+	while ((ps = surplus(p)) != NULL) {
+		server_close(server_of(ps), "too many servers in the pool");
+		if (ps->state != SERVER_GONE)
+			return;
+	}
+	if (r->paused || !pool_wanted_minimum(p, r->now))
+		return;
+	/* nobody is evicted for it (section 6) */
+	if (limit_check(p, &ps) == LIMIT_FREE)
+		server_launch(&r->app->ss, p);
+}
+
+/* --- pools and databases nobody needs --- */
+
+/* Whoever logs in may have found its pool already and is not in it yet. */
+static bool login_needs(const struct app *app, const struct pool *p)
+{
+	struct timeout *t;
+
+	DL_FOREACH(app->ss.login_list.head, t) {
+		if (client_of_timer(t)->pc.pool == p)
+			return true;
+	}
+	return false;
+}
+
+static bool pool_is_used(const struct pool *p)
+{
+	for (int i = 0; i < CLIENT_STATES; i++) {
+		if (p->client_count[i] > 0)
+			return true;
+	}
+	return pool_total(p) > 0;
+}
+
+/* Note since when it has been unused in *since; is it for too long? */
+static bool unused_for(usec_t *since, bool used, usec_t limit, usec_t now)
+{
+	if (used)
+		*since = 0;
+	else if (*since == 0)
+		*since = now;
+	return *since != 0 && is_over(limit, now - *since);
+}
+
+static void check_unused(const struct round *r)
+{
+	struct pool *const p = r->pool;
+	const bool kept = p->key.db->conf->user != NULL && p->limits.min > 0;
+
+	if (!unused_for(&p->unused_since, pool_is_used(p),
+	    r->set->pool_idle_timeout, r->now))
+		return;
+	if (kept || login_needs(r->app, p))
+		return;
+	log_info("cleaning up idle pool for user %s on db %s because: "
+	    "pool idle timeout (age= %llds)", p->key.user->name,
+	    p->key.db->name, (long long)((r->now - p->unused_since) / USEC));
+	broker_kill_pool(&r->app->ss, p);
+}
+
+/* For some, time alone changes what may be done: retry, the reserve pool. */
+static bool has_waiters(const struct pool *p)
+{
+	return p->client_count[CLIENT_WAITING] > 0 ||
+	    p->client_count[CLIENT_WELCOME] > 0 ||
+	    p->client_count[CLIENT_CANCEL_WAITING] > 0;
+}
+
+void upkeep_pool(struct app *app, struct pool *p, usec_t now)
+{
+	const struct round r = {
+		.app = app,
+		.pool = p,
+		.set = &app->config->set,
+		.now = now,
+		.paused = pool_is_paused(p, app->catalog),
+	};
+
+	if (p->key.db->console)
+		return;
+	check_queue(&r, CLIENT_WAITING);
+	check_queue(&r, CLIENT_WELCOME);
+	check_work(&r);
+	check_spares(&r, SERVER_USED);
+	check_spares(&r, SERVER_TESTED);
+	check_spares(&r, SERVER_IDLE);
+	check_size(&r);
+	if (has_waiters(p))
+		broker_touch(&app->ss, p);
+	check_unused(&r);
+}
+
+/* A forced user's servers can be there before the first client. */
+static void make_minimum_pool(struct app *app, struct database *db)
+{
+	const struct config_db *const conf = db->conf;
+	const int min = conf->min_pool_size >= 0 ? conf->min_pool_size :
+	    app->config->set.min_pool_size;
+
+	if (conf->user == NULL || min <= 0 || db->paused ||
+	    app->catalog->paused)
+		return;
+	struct user *const u = catalog_get_user(app->catalog, conf->user);
+
+	if (u == NULL || catalog_get_pool(app->catalog, db, u) == NULL)
+		log_warning("out of memory: no pool for database '%s'",
+		    db->name);
+}
+
+void upkeep_database(struct app *app, struct database *db, usec_t now)
+{
+	if (db->console)
+		return;
+	make_minimum_pool(app, db);
+	if (db->own == NULL || !unused_for(&db->unused_since,
+	    db->clients > 0 || db->servers > 0,
+	    app->config->set.autodb_idle_timeout, now) || db->paused)
+		return;
+	log_warning("dropping database '%s' as it does not exist anymore or "
+	    "inactive auto-database", db->name);
+	broker_kill_database(&app->ss, db);
+	catalog_drop_database(app->catalog, db);
+}

@@ -1,0 +1,225 @@
+/* view_process.c - SHOW VERSION, CONFIG, STATE, LISTS, MEM and the settings
+ * that drivers ask for.
+ * SPDX-License-Identifier: ISC */
+#include <string.h>
+
+#include "app/app.h"
+#include "app/version.h"
+#include "app/views.h"
+#include "base/mem.h"
+#include "pool/catalog.h"
+
+static const struct column version_columns[] = { COLUMN_T("version") };
+
+static const struct column config_columns[] = {
+	COLUMN_T("key"),
+	COLUMN_T("value"),
+	COLUMN_T("default"),
+	COLUMN_T("changeable"),
+};
+
+static const struct column state_columns[] = {
+	COLUMN_T("key"),
+	COLUMN_T("value"),
+};
+
+static const struct column lists_columns[] = {
+	COLUMN_T("list"),
+	COLUMN_I4("items"),
+};
+
+static const struct column mem_columns[] = {
+	COLUMN_T("name"),
+	COLUMN_I4("size"),
+	COLUMN_I4("used"),
+	COLUMN_I4("free"),
+	COLUMN_I4("memtotal"),
+};
+
+static void version_rows(struct app *app, const struct view *v,
+    struct row_sink *sink)
+{
+	(void)app;
+	(void)v;
+	sink->row(sink, (const struct cell[]){
+		cell_text(VERSION_TEXT),
+	});
+}
+
+static void config_rows(struct app *app, const struct view *v,
+    struct row_sink *sink)
+{
+	size_t count;
+	const struct option_row *const rows = option_rows(&count);
+
+	(void)v;
+	for (size_t i = 0; i < count; i++) {
+		char buf[64];
+		const int rc = sink->row(sink, (const struct cell[]){
+			cell_text(rows[i].name),
+			cell_text(option_show(&rows[i], &app->config->set, buf,
+			    sizeof buf)),
+			cell_text(rows[i].def),
+			cell_text(rows[i].effect == OPT_START ? "no" : "yes"),
+		});
+
+		if (rc != 0)
+			return;
+	}
+}
+
+static void state_rows(struct app *app, const struct view *v,
+    struct row_sink *sink)
+{
+	const bool suspended = app->suspended;
+	const bool paused = app->catalog->paused && !suspended;
+	const struct {
+		const char *key;
+		bool value;
+	} rows[] = {
+		{ "active", !paused && !suspended },
+		{ "paused", paused },
+		{ "suspended", suspended },
+	};
+
+	(void)v;
+	for (size_t i = 0; i < VIEW_COUNT(rows); i++) {
+		const int rc = sink->row(sink, (const struct cell[]){
+			cell_text(rows[i].key),
+			cell_text(rows[i].value ? "yes" : "no"),
+		});
+
+		if (rc != 0)
+			return;
+	}
+}
+
+static int64_t count_peers(const struct config *config)
+{
+	int64_t n = 0;
+
+	for (const struct config_peer *p = config->peers; p != NULL;
+	    p = p->next)
+		n++;
+	return n;
+}
+
+static void lists_rows(struct app *app, const struct view *v,
+    struct row_sink *sink)
+{
+	const struct catalog *const c = app->catalog;
+	/* Nothing is kept for later use, and names are not cached. */
+	const struct {
+		const char *list;
+		int64_t items;
+	} rows[] = {
+		{ "databases", HASH_COUNT(c->databases) },
+		{ "users", HASH_COUNT(c->users) },
+		{ "peers", count_peers(app->config) },
+		{ "pools", HASH_COUNT(c->pools) },
+		{ "peer_pools", 0 },
+		{ "free_clients", 0 },
+		{ "used_clients", c->clients },
+		{ "login_clients", app->ss.logins },
+		{ "free_servers", 0 },
+		{ "used_servers", app->ss.servers },
+		{ "dns_names", 0 },
+		{ "dns_zones", 0 },
+		{ "dns_queries", 0 },
+		{ "dns_pending", 0 },
+	};
+
+	(void)v;
+	for (size_t i = 0; i < VIEW_COUNT(rows); i++) {
+		const int rc = sink->row(sink, (const struct cell[]){
+			cell_text(rows[i].list),
+			cell_number(rows[i].items),
+		});
+
+		if (rc != 0)
+			return;
+	}
+}
+
+/* Bytes of one object; the average where they differ. */
+static size_t mem_object_size(const struct mem_stat *st)
+{
+	if (st->size > 0)
+		return st->size;
+	return st->used > 0 ? st->bytes / st->used : 0;
+}
+
+static void mem_rows(struct app *app, const struct view *v,
+    struct row_sink *sink)
+{
+	(void)app;
+	(void)v;
+	for (int kind = 0; kind < MEM_KINDS; kind++) {
+		const struct mem_stat *const st = mem_stat(kind);
+		const int rc = sink->row(sink, (const struct cell[]){
+			cell_text(st->name),
+			cell_number((int64_t)mem_object_size(st)),
+			cell_number((int64_t)st->used),
+			cell_number(0),
+			cell_number((int64_t)st->bytes),
+		});
+
+		if (rc != 0)
+			return;
+	}
+}
+
+/* (admin-console.md 5.1) */
+enum setting { SETTING_ENCODING, SETTING_ISOLATION, SETTING_STRINGS,
+	SETTING_DATESTYLE, SETTING_TIMEZONE };
+
+static void setting_rows(struct app *app, const struct view *v,
+    struct row_sink *sink)
+{
+	static const char *const values[] = {
+		[SETTING_ENCODING] = "UTF-8",
+		[SETTING_ISOLATION] = "read committed",
+		[SETTING_STRINGS] = "on",
+		[SETTING_DATESTYLE] = "ISO",
+		[SETTING_TIMEZONE] = "GMT",
+	};
+
+	(void)app;
+	sink->row(sink, (const struct cell[]){ cell_text(values[v->variant]) });
+}
+
+static const struct column setting_columns[] = {
+	[SETTING_ENCODING] = COLUMN_T("client_encoding"),
+	[SETTING_ISOLATION] = COLUMN_T("default_transaction_isolation"),
+	[SETTING_STRINGS] = COLUMN_T("standard_conforming_strings"),
+	[SETTING_DATESTYLE] = COLUMN_T("datestyle"),
+	[SETTING_TIMEZONE] = COLUMN_T("timezone"),
+};
+
+#define SETTING_VIEW(name, which) { .topic = name, \
+	.columns = &setting_columns[which], .column_count = 1, \
+	.rows = setting_rows, .variant = which, .setting = true }
+
+struct view_group view_group_process(void)
+{
+	static const struct view views[] = {
+		{ .topic = "CONFIG", VIEW_COLUMNS(config_columns),
+		    .rows = config_rows },
+		{ .topic = "VERSION", VIEW_COLUMNS(version_columns),
+		    .rows = version_rows },
+		{ .topic = "STATE", VIEW_COLUMNS(state_columns),
+		    .rows = state_rows },
+		{ .topic = "LISTS", VIEW_COLUMNS(lists_columns),
+		    .rows = lists_rows },
+		{ .topic = "MEM", VIEW_COLUMNS(mem_columns),
+		    .rows = mem_rows },
+		SETTING_VIEW("client_encoding", SETTING_ENCODING),
+		SETTING_VIEW("default_transaction_isolation",
+		    SETTING_ISOLATION),
+		SETTING_VIEW("standard_conforming_strings", SETTING_STRINGS),
+		SETTING_VIEW("datestyle", SETTING_DATESTYLE),
+		SETTING_VIEW("timezone", SETTING_TIMEZONE),
+	};
+
+	return (struct view_group){ views, VIEW_COUNT(views) };
+}

@@ -1,0 +1,95 @@
+/* auth.c - how a client proves who it is: finds the method and runs it.
+ * SPDX-License-Identifier: ISC */
+#include "session/auth.h"
+
+#include "base/text.h"
+#include "pool/credentials.h"
+#include "proto/scram.h"
+
+/* spec/authentication.md section 3: what these say where they aren't built. */
+static const char *absent_text(enum auth_type type)
+{
+	switch (type) {
+	case AUTH_LDAP: return "ldap is not supported by this build";
+	case AUTH_PAM: return "PAM authentication failed";
+	default: return "no authentication method is found";
+	}
+}
+
+static bool has_scram_secret(const struct auth_request *rq)
+{
+	return rq->credentials != NULL &&
+	    rq->credentials->kind == SECRET_SCRAM;
+}
+
+const struct auth_method *auth_method_find(const struct auth_request *rq)
+{
+	/* spec/authentication.md section 3: md5 asks for what is stored */
+	if (rq->type == AUTH_SCRAM_SHA_256 ||
+	    (rq->type == AUTH_MD5 && has_scram_secret(rq)))
+		return auth_scram();
+	return auth_basic(rq->type);
+}
+
+enum auth_result auth_deny(struct auth *a, const char *text,
+    const char *detail)
+{
+	err_set(&a->error, "08P01", "%s", text);
+	text_copy(a->detail, sizeof a->detail, detail);
+	return AUTH_DENY;
+}
+
+enum auth_result auth_deny_memory(struct auth *a)
+{
+	err_set(&a->error, "53200", "out of memory");
+	a->detail[0] = '\0';
+	return AUTH_DENY;
+}
+
+void auth_end(struct auth *a)
+{
+	if (a->method != NULL && a->method->end != NULL)
+		a->method->end(a);
+	a->method = NULL;
+	credentials_unref(&a->request.credentials);
+	a->request = (struct auth_request){ 0 };
+}
+
+/* A result that is final ends the exchange: each is good for one attempt. */
+static enum auth_result settle(struct auth *a, enum auth_result r)
+{
+	if (r == AUTH_OK || r == AUTH_DENY)
+		auth_end(a);
+	return r;
+}
+
+/* A setting may ask for more than any peer puts up with. */
+static int sane_iterations(int n)
+{
+	if (n < 1)
+		return 1;
+	return n < SCRAM_ITERATIONS_MAX ? n : SCRAM_ITERATIONS_MAX;
+}
+
+enum auth_result auth_begin(struct auth *a, const struct auth_request *rq,
+    struct writer *out)
+{
+	*a = (struct auth){ .method = auth_method_find(rq), .request = *rq };
+	a->request.scram_iterations = sane_iterations(rq->scram_iterations);
+	if (rq->credentials != NULL)
+		credentials_ref(rq->credentials);
+	if (a->method == NULL)
+		return settle(a, auth_deny(a, absent_text(rq->type), ""));
+	if (a->method->begin == NULL)
+		return AUTH_MORE;
+	return settle(a, a->method->begin(a, out));
+}
+
+enum auth_result auth_step(struct auth *a, const uint8_t *body, size_t len,
+    struct writer *out)
+{
+	if (a->method == NULL || a->method->step == NULL)
+		return settle(a, auth_deny(a,
+		    "client password pkt before startup packet", ""));
+	return settle(a, a->method->step(a, body, len, out));
+}

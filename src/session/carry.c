@@ -1,0 +1,106 @@
+/* carry.c - bytes of a burst that must wait: cut messages, queued requests.
+ * SPDX-License-Identifier: ISC */
+#include "session/carry.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/crypto.h"
+#include "base/mem.h"
+#include "io/loop.h"
+#include "io/stream.h"
+
+void carry_fini(struct carry *c)
+{
+	if (c->at == NULL)
+		return;
+	mem_note(MEM_CARRY, -1, -(long)c->size);
+	secret_wipe(c->at, c->size);	/* may be a PasswordMessage */
+	mem_free(c->at);
+	*c = (struct carry){ 0 };
+}
+
+/* Make room for size bytes, keeping what is there. */
+static int reserve(struct carry *c, size_t size)
+{
+	if (size <= c->size)
+		return 0;
+	if (size > UINT32_MAX) {
+		errno = EMSGSIZE;
+		return -1;
+	}
+	uint8_t *at = mem_resize(c->at, size);
+
+	if (at == NULL) {
+		errno = ENOMEM;
+		return -1;
+	}
+	mem_note(MEM_CARRY, c->at == NULL, (long)(size - c->size));
+	c->at = at;
+	c->size = (uint32_t)size;
+	return 0;
+}
+
+int carry_keep(struct carry *c, const void *p, size_t n)
+{
+	if (n == 0) {
+		carry_fini(c);
+		return 0;
+	}
+	const uint8_t *from = p;
+	const bool inside = c->at != NULL && from >= c->at &&
+	    from < c->at + c->size;
+
+	if (!inside && reserve(c, n) < 0)
+		return -1;
+	memmove(c->at, p, n);
+	c->len = (uint32_t)n;
+	return 0;
+}
+
+ssize_t carry_read(struct carry *c, struct stream *s, struct burst *out,
+    size_t max)
+{
+	uint8_t *buf = loop_buffer(s->loop);
+	size_t size = LOOP_BUFFER;
+	const size_t had = c->len;
+
+	if (had >= max) {
+		errno = EMSGSIZE;
+		return STREAM_ERROR;
+	}
+	if (had > LOOP_BUFFER / 2) {
+		/* a long message that must be whole: it grows in place */
+		if (had == c->size &&
+		    reserve(c, had < max / 2 ? had * 2 : max) < 0)
+			return STREAM_ERROR;
+		buf = c->at;
+		size = c->size;
+	} else if (had > 0) {
+		memcpy(buf, c->at, had);
+	}
+	if (size > max)
+		size = max;
+	const ssize_t n = stream_read(s, buf + had, size - had);
+
+	if (n <= 0)
+		return n;
+	out->at = buf;
+	out->len = had + (size_t)n;
+	if (buf == c->at)
+		c->len = (uint32_t)out->len;
+	return n;
+}
+
+bool carry_again(struct carry *c, struct burst *out)
+{
+	out->at = c->at;
+	out->len = c->len;
+	return c->len > 0;
+}
+
+int carry_rest(struct carry *c, const struct burst *b, size_t used)
+{
+	return carry_keep(c, b->at + used, b->len - used);
+}

@@ -1,0 +1,263 @@
+/* client.c - a client connection: accept, welcome, close.
+ * SPDX-License-Identifier: ISC */
+#include "session/client.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/crypto.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "io/socket.h"
+#include "pool/credentials.h"
+#include "proto/msg.h"
+#include "proto/params.h"
+#include "proto/prepared.h"
+#include "proto/report.h"
+#include "proto/writer.h"
+#include "session/login.h"
+#include "session/sessions.h"
+
+#define OUT_CAP (1 << 20)	/* of one message we make for a client */
+
+/* (logging.md section 3) */
+static void log_prefix(const struct log_who *who, struct text *out)
+{
+	const struct client *c = (const struct client *)((const char *)who -
+	    offsetof(struct client, who));
+	char addr[NET_TEXT_MAX];
+	const char *db = c->pc.pool != NULL ? c->pc.pool->key.db->name :
+	    c->db != NULL ? c->db->name : "(nodb)";
+
+	text_addf(out, "C-%p: %s/%s@%s ", (const void *)c, db,
+	    c->user != NULL ? c->user->name : "(nouser)",
+	    net_format(&c->addr, addr, sizeof addr));
+}
+
+static void on_readable(struct stream *st)
+{
+	struct client *c = (struct client *)st;
+
+	if (c->login != NULL)
+		login_input(c);
+	else
+		c->ss->client_ops->input(c);
+}
+
+static void on_drained(struct stream *st)
+{
+	struct client *c = (struct client *)st;
+
+	if (c->login == NULL)
+		c->ss->client_ops->drained(c);
+}
+
+/* It is not read because it waits; who hangs up does not want an answer. */
+static void on_hangup(struct stream *st)
+{
+	struct client *c = (struct client *)st;
+
+	if (c->login != NULL || c->pc.state != CLIENT_ACTIVE)
+		client_close(c, "client unexpected eof");
+}
+
+static const struct stream_ops stream_ops = {
+	.readable = on_readable,
+	.drained = on_drained,
+	.hangup = on_hangup,
+};
+
+_Static_assert(offsetof(struct client, stream) == 0,
+    "a client is found from its stream");
+
+static void free_task(struct loop_task *t)
+{
+	struct client *c = (struct client *)((char *)t -
+	    offsetof(struct stream, task));
+
+	mem_delete(MEM_CLIENT, c, sizeof *c);
+}
+
+struct client *client_accept(struct sessions *ss, int fd,
+    const struct net_addr *peer)
+{
+	struct client *c = mem_new(MEM_CLIENT, sizeof *c);
+	uid_t uid;
+	pid_t pid;
+
+	if (c == NULL || stream_open(&c->stream, ss->loop, fd,
+	    &stream_ops) < 0)
+		goto fail;
+	c->ss = ss;
+	c->who.prefix = log_prefix;
+	c->addr = *peer;
+	c->id = ++ss->last_id;
+	c->born = c->request_time = time_now();
+	if (peer->family == NET_UNIX && socket_peer_cred(fd, &uid, &pid) == 0)
+		c->addr.pid = pid;
+	c->params = params_empty(ss->params);
+	c->login = login_new();
+	if (c->params == NULL || c->login == NULL) {
+		params_unref(&c->params);
+		login_free(&c->login);
+		stream_close(&c->stream);
+		goto fail;
+	}
+	ss->catalog->clients++;
+	ss->logins++;
+	timeout_start(&ss->login_list, &c->timer, c->born);
+	return c;
+fail:
+	if (c != NULL)
+		mem_delete(MEM_CLIENT, c, sizeof *c);
+	return NULL;
+}
+
+/* Give back everything but the struct. */
+static void release(struct client *c)
+{
+	struct sessions *ss = c->ss;
+
+	if (c->login != NULL)
+		ss->logins--;
+	login_free(&c->login);
+	timeout_stop(&c->timer);
+	if (c->pc.pool != NULL)
+		pool_client_set(&c->pc, CLIENT_LOGIN);
+	c->pc.pool = NULL;
+	if (c->hh.tbl != NULL)
+		HASH_DEL(ss->by_key, c);
+	prepared_name_clear(&c->statements);
+	params_unref(&c->params);
+	carry_fini(&c->carry);
+	secret_wipe(c->key, sizeof c->key);
+	if (c->db != NULL)
+		c->db->clients--;
+	if (c->user != NULL)
+		c->user->clients--;
+	c->db = NULL;
+	c->user = NULL;
+	ss->catalog->clients--;
+}
+
+/*
+ * error: reason goes to the client too. What it was told is logged after the
+ * closing line (logging.md section 5), while its name is still known.
+ */
+static void close_it(struct client *c, const char *reason, const char *code,
+    bool error)
+{
+	const struct settings *set = sessions_settings(c->ss);
+	/* a connection that never said anything logs nothing */
+	const bool silent = !error && c->request_time == c->born &&
+	    c->login != NULL;
+
+	if (!client_is_open(c))
+		return;
+	if (error && !c->torn) {
+		struct writer w;
+
+		writer_init(&w, OUT_CAP);
+		report_write_error(&w, "FATAL", code, reason);
+		if (!w.failed)
+			stream_write_bytes(&c->stream, w.at, w.len);
+		writer_fini(&w);
+	}
+	if (set->log_disconnections && !silent)
+		log_at(LEVEL_INFO, &c->who, "closing because: %s (age=%llds)",
+		    reason, (long long)((time_now() - c->born) / USEC));
+	if (error && set->log_pooler_errors)
+		log_at(LEVEL_WARNING, &c->who, "pooler error: %s", reason);
+	stream_close(&c->stream);
+	c->ss->client_ops->closed(c);
+	release(c);
+	c->stream.task.run = free_task;
+	loop_defer(c->ss->loop, &c->stream.task);
+}
+
+void client_close(struct client *c, const char *reason)
+{
+	close_it(c, reason, NULL, false);
+}
+
+void client_fail(struct client *c, const char *code, const char *reason)
+{
+	close_it(c, reason, code == NULL ? "08P01" : code, true);
+}
+
+/* (pooling.md section 18, "Client key") */
+void client_new_key(struct client *c)
+{
+	const int peer = sessions_settings(c->ss)->peer_id;
+
+	if (c->hh.tbl != NULL)
+		HASH_DEL(c->ss->by_key, c);
+	do {
+		crypto_random(c->key, sizeof c->key);
+		c->key[0] &= 0x7f;
+		if (peer > 0) {
+			c->key[1] = (uint8_t)peer;
+			c->key[2] = (uint8_t)(peer >> 8);
+			c->key[7] |= 3;
+		}
+	} while (client_find(c->ss, c->key) != NULL);
+	HASH_ADD(hh, c->ss->by_key, key, sizeof c->key, c);
+}
+
+struct client *client_find(struct sessions *ss, const uint8_t *key)
+{
+	struct client *c = NULL;
+
+	HASH_FIND(hh, ss->by_key, key, CLIENT_KEY_BYTES, c);
+	return c;
+}
+
+static void write_key(struct writer *w, const struct client *c)
+{
+	writer_begin(w, BE_BACKEND_KEY_DATA);
+	writer_bytes(w, c->key, sizeof c->key);
+	writer_end(w);
+}
+
+void client_send_welcome(struct client *c)
+{
+	const struct welcome *welcome = c->pc.pool->welcome;
+	const char *notice = sessions_settings(c->ss)->login_notify_message;
+	struct writer w;
+
+	writer_init(&w, OUT_CAP);
+	writer_begin(&w, BE_AUTHENTICATION);
+	writer_u32(&w, MSG_AUTH_OK);
+	writer_end(&w);
+	writer_bytes(&w, welcome->bytes, welcome->len);
+	if (params_fill(&c->params, welcome->params) < 0)
+		w.failed = true;
+	for (int i = 0; i < params_count(c->ss->params); i++)
+		if (params_get(c->params, i) != NULL)
+			writer_parameter_status(&w, params_name(c->ss->params,
+			    i), params_get(c->params, i));
+	client_new_key(c);
+	write_key(&w, c);
+	if (notice != NULL && notice[0] != '\0')
+		report_write_notice(&w, notice, NULL);
+	writer_ready(&w, 'I');
+	c->welcomed = true;
+	if (w.failed) {
+		client_fail(c, "53200", "failed to prepare welcome message");
+	} else if (stream_write_bytes(&c->stream, w.at, w.len) ==
+	    STREAM_BROKEN) {
+		client_close(c, "client unexpected eof");
+	}
+	writer_fini(&w);
+}
+
+void client_send_notice(struct client *c, const char *text)
+{
+	struct writer w;
+
+	writer_init(&w, OUT_CAP);
+	report_write_notice(&w, text, NULL);
+	if (!w.failed)
+		stream_write_bytes(&c->stream, w.at, w.len);
+	writer_fini(&w);
+}

@@ -1,0 +1,474 @@
+/* login.c - how a client gets in: start-up, limits, authentication.
+ * SPDX-License-Identifier: ISC */
+#include "session/login.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "io/socket.h"
+#include "pool/credentials.h"
+#include "proto/msg.h"
+#include "proto/writer.h"
+#include "session/client.h"
+#include "session/login_parts.h"
+#include "session/sessions.h"
+
+#define CONSOLE "pgbouncer"
+#define LOGIN_MAX (64 * 1024)	/* bytes of one message before login */
+
+struct login *login_new(void)
+{
+	return mem_zalloc(sizeof(struct login));
+}
+
+void login_free(struct login **lp)
+{
+	struct login *l = *lp;
+
+	*lp = NULL;
+	if (l == NULL)
+		return;
+	auth_end(&l->auth);
+	mem_free(l->db_name);
+	mem_free(l->options);
+	mem_free(l->application_name);
+	for (unsigned i = 0; i < l->extension_count; i++)
+		mem_free(l->extensions[i]);
+	mem_free(l);
+}
+
+/* --- who it is and whether there is room --- */
+
+static bool is_console(const struct client *c)
+{
+	return strcmp(c->login->db_name, CONSOLE) == 0;
+}
+
+static int check_room(const struct client *c, struct err *e)
+{
+	const int max = sessions_settings(c->ss)->max_client_conn;
+
+	if (is_console(c) || c->ss->catalog->clients <= (unsigned)max)
+		return 0;
+	return err_set(e, "08P01",
+	    "no more connections allowed (max_client_conn)");
+}
+
+/* An unknown name with a "*" line becomes a database; else NULL. */
+static struct database *find_database(struct client *c)
+{
+	struct catalog *cat = c->ss->catalog;
+	const char *name = c->login->db_name;
+	struct database *db = catalog_find_database(cat, name);
+	struct err e = { .text = "" };
+
+	if (db != NULL || strlen(name) >= CONFIG_NAME_MAX)
+		return db;
+	db = catalog_auto_database(cat, name, &e);
+	if (db != NULL)
+		log_at(LEVEL_INFO, &c->who,
+		    "registered new auto-database: %s", name);
+	else if (e.text[0] != '\0')
+		log_at(LEVEL_WARNING, &c->who, "%s", e.text);
+	return db;
+}
+
+static int limit(int own, int global)
+{
+	return own > 0 ? own : global;
+}
+
+/* The user may be unknown: then the exchange is a mock one. */
+static int assign_user(struct client *c, struct user *u, struct err *e)
+{
+	const struct settings *set = sessions_settings(c->ss);
+	const int max = limit(u->conf != NULL ?
+	    u->conf->max_user_client_connections : 0,
+	    set->max_user_client_connections);
+
+	c->user = u;
+	u->clients++;
+	if (max <= 0 || u->clients <= (unsigned)max || c->admin)
+		return 0;
+	return err_set(e, "08P01",
+	    "client connections exceeded (max_user_client_connections)");
+}
+
+static int check_database_room(const struct client *c, struct err *e)
+{
+	const int max = limit(c->db->conf->max_db_client_connections,
+	    sessions_settings(c->ss)->max_db_client_connections);
+
+	if (max <= 0 || c->db->clients <= (unsigned)max || c->admin)
+		return 0;
+	return err_set(e, "08P01",
+	    "client connections exceeded (max_db_client_connections)");
+}
+
+/* Console rights by name (admin-console.md section 1). */
+static void find_rights(struct client *c, bool *stats)
+{
+	const struct settings *set = sessions_settings(c->ss);
+
+	c->admin = text_list_has(set->admin_users, c->login->user);
+	*stats = text_list_has(set->stats_users, c->login->user) ||
+	    set->auth_type == AUTH_ANY;
+}
+
+/* User "pgbouncer" over our own Unix socket with our own uid. */
+static bool is_own_user(const struct client *c)
+{
+	uid_t uid;
+	pid_t pid;
+
+	return c->addr.family == NET_UNIX &&
+	    strcmp(c->login->user, CONSOLE) == 0 &&
+	    socket_peer_cred(c->stream.fd, &uid, &pid) == 0 &&
+	    uid == getuid();
+}
+
+static enum auth_type find_method(const struct client *c)
+{
+	if (c->own_user)
+		return AUTH_ANY;
+	return (enum auth_type)sessions_settings(c->ss)->auth_type;
+}
+
+/*
+ * Who logs in: the name asked for; with "any" the forced user of the database
+ * (or, on the console, whoever it says). *user NULL: not known.
+ */
+static int find_user(struct client *c, struct user **user, struct err *e)
+{
+	struct catalog *cat = c->ss->catalog;
+	const enum auth_type type = find_method(c);
+
+	*user = NULL;
+	if (type == AUTH_ANY && (c->db == NULL || c->db->conf->user == NULL))
+		return err_set(e, "08P01", "bouncer config error");
+	if (type == AUTH_ANY && !c->db->console) {
+		*user = catalog_get_user(cat, c->db->conf->user);
+		return *user == NULL ? err_set(e, "53200", "bouncer resources exhaustion") : 0;
+	}
+	if (type == AUTH_ANY) {
+		*user = catalog_get_user(cat, c->login->user);
+		return *user == NULL ? err_set(e, "53200", "bouncer resources exhaustion") : 0;
+	}
+	*user = catalog_find_user(cat, c->login->user);
+	if (*user != NULL && (*user)->credentials == NULL)
+		*user = NULL;
+	return 0;
+}
+
+static int identify(struct client *c, struct err *e)
+{
+	struct user *u;
+	bool stats = false;
+
+	c->db = find_database(c);
+	if (c->db != NULL)
+		c->db->clients++;
+	if (c->db != NULL && c->db->console) {
+		c->own_user = is_own_user(c);
+		find_rights(c, &stats);
+	}
+	if (c->db != NULL && check_database_room(c, e) < 0)
+		return -1;
+	if (c->own_user)
+		c->admin = true;
+	if (find_user(c, &u, e) < 0)
+		return -1;
+	if (u == NULL) {
+		log_at(LEVEL_INFO, &c->who, "no such user: %s",
+		    c->login->user);
+		return 0;
+	}
+	if (c->db != NULL && c->db->console && !c->admin && !stats)
+		return err_set(e, "08P01", "not allowed");
+	return assign_user(c, u, e);
+}
+
+/* --- authentication --- */
+
+static int check_admission(struct client *c, struct err *e)
+{
+	const struct settings *set = sessions_settings(c->ss);
+	const char *name = c->login->db_name;
+
+	if (c->db == NULL) {
+		if (set->log_connections)
+			log_at(LEVEL_INFO, &c->who,
+			    "login failed: db=%s user=%s", name,
+			    c->login->user);
+		return err_set(e, "08P01", "no such database: %s", name);
+	}
+	if (c->db->disabled)
+		return err_set(e, "08P01", "database \"%s\" is disabled", name);
+	if (c->ss->shutdown != SHUTDOWN_NONE && !c->db->console)
+		return err_set(e, "08P01", "pooler is shutting down");
+	struct user *pu = catalog_pool_user(c->ss->catalog, c->db, c->user);
+
+	c->pc.pool = pu == NULL ? NULL :
+	    catalog_get_pool(c->ss->catalog, c->db, pu);
+	return c->pc.pool == NULL ?
+	    err_set(e, "53200", "no memory for pool") : 0;
+}
+
+static void admit(struct client *c)
+{
+	struct err e;
+
+	if (check_admission(c, &e) < 0) {
+		client_fail(c, e.code, e.text);
+		return;
+	}
+	if (c->own_user && sessions_settings(c->ss)->log_connections)
+		log_at(LEVEL_INFO, &c->who,
+		    "pgbouncer access from unix socket");
+	timeout_stop(&c->timer);
+	login_free(&c->login);
+	c->ss->logins--;
+	c->pc.pool->counted.now.client_login_count++;
+	pool_client_set(&c->pc, CLIENT_ACTIVE);
+	if (c->db->console)
+		c->ss->client_ops->console(c);
+	else
+		c->ss->client_ops->ready(c);
+}
+
+/* Send what the exchange has to say. Returns -1 when c was closed. */
+static int send_out(struct client *c, struct writer *w)
+{
+	if (w->failed) {
+		client_fail(c, "53200", "no memory for authentication pool");
+		return -1;
+	}
+	if (w->len == 0 || stream_write_bytes(&c->stream, w->at, w->len) ==
+	    STREAM_SENT)
+		return 0;
+	/* nobody may make us queue before he has logged in */
+	client_close(c, "client unexpected eof");
+	return -1;
+}
+
+static void act_on(struct client *c, enum auth_result r, struct writer *w)
+{
+	const struct auth *a = &c->login->auth;
+
+	if (r == AUTH_DENY) {
+		if (a->detail[0] != '\0')
+			log_at(LEVEL_ERROR, &c->who, "%s", a->detail);
+		client_fail(c, a->error.code, a->error.text);
+		return;
+	}
+	if (send_out(c, w) < 0)
+		return;
+	if (r == AUTH_WAIT)
+		stream_pause(&c->stream);
+	if (r == AUTH_OK)
+		admit(c);
+}
+
+static void write_negotiate(const struct client *c, const struct startup *m,
+    struct writer *w)
+{
+	const struct login *l = c->login;
+
+	if (m->code != 196608 || l->extension_count > 0)
+		startup_write_negotiate(w, 196608,
+		    (const char *const *)l->extensions, l->extension_count);
+}
+
+static void begin_auth(struct client *c, const struct startup *m)
+{
+	const struct settings *set = sessions_settings(c->ss);
+	const struct auth_request rq = {
+		.type = find_method(c),
+		.user = c->login->user,
+		.credentials = c->user != NULL ? c->user->credentials : NULL,
+		.scram_iterations = set->scram_iterations,
+		.mock_salt = c->ss->mock_salt,
+	};
+	struct writer w;
+
+	if (set->log_connections)
+		log_at(LEVEL_INFO, &c->who,
+		    "login attempt: db=%s user=%s tls=no replication=no",
+		    c->login->db_name, c->login->user);
+	writer_init(&w, LOGIN_MAX);
+	write_negotiate(c, m, &w);
+	act_on(c, auth_begin(&c->login->auth, &rq, &w), &w);
+	writer_fini(&w);
+}
+
+static void on_startup(struct client *c, const struct startup *m)
+{
+	struct err e;
+
+	c->login->startup = *m;
+	if (c->addr.family != NET_UNIX &&
+	    sessions_settings(c->ss)->client_tls_sslmode >= SSLMODE_REQUIRE) {
+		client_fail(c, NULL, "SSL required");
+		return;
+	}
+	if (login_read_params(c, m, &e) < 0 || check_room(c, &e) < 0 ||
+	    identify(c, &e) < 0) {
+		client_fail(c, e.code, e.text);
+		return;
+	}
+	begin_auth(c, m);
+}
+
+/* --- the messages of a login --- */
+
+static void bad_header(struct client *c, const uint8_t *p, size_t len)
+{
+	char text[64];
+	struct text t;
+
+	text_init(&t, text, sizeof text);
+	text_add(&t, "bad packet header: '");
+	for (size_t i = 0; i < len && i < 8; i++)
+		text_addf(&t, "%02x", p[i]);
+	text_add(&t, "'");
+	client_fail(c, NULL, text);
+}
+
+/* SSLRequest and GSSENCRequest: not here, says one byte. */
+static size_t refuse_encryption(struct client *c, const struct startup *m,
+    size_t have)
+{
+	if (have > m->size) {
+		client_fail(c, NULL, m->kind == STARTUP_SSL ?
+		    "received unencrypted data after SSL request" :
+		    "received unencrypted data after GSSAPI encryption request");
+		return 0;
+	}
+	if (stream_write_bytes(&c->stream, "N", 1) != STREAM_SENT) {
+		client_close(c, "client unexpected eof");
+		return 0;
+	}
+	return m->size;
+}
+
+static size_t first_message(struct client *c, const uint8_t *p, size_t len)
+{
+	struct startup m;
+
+	switch (startup_peek(p, len, &m)) {
+	case STARTUP_SHORT:
+		return 0;
+	case STARTUP_SSL:
+	case STARTUP_GSS:
+		return refuse_encryption(c, &m, len);
+	case STARTUP_CANCEL:
+		c->ss->client_ops->cancel(c, m.body, m.body_len);
+		return 0;
+	case STARTUP_V2:
+		client_fail(c, NULL, "old V2 protocol not supported");
+		return 0;
+	case STARTUP_MESSAGE:
+		on_startup(c, &m);
+		return m.size;
+	case STARTUP_TYPED:
+		if (p[0] == FE_PASSWORD)
+			client_fail(c, NULL,
+			    "client password pkt before startup packet");
+		else
+			client_close(c, "bad packet");
+		return 0;
+	case STARTUP_BAD:
+		break;
+	}
+	bad_header(c, p, len);
+	return 0;
+}
+
+static size_t auth_message(struct client *c, const uint8_t *p, size_t len)
+{
+	struct startup m;
+	struct writer w;
+
+	if (p[0] == 0) {
+		if (startup_peek(p, len, &m) == STARTUP_SHORT)
+			return 0;
+		client_fail(c, NULL, "client re-sent startup pkt");
+		return 0;
+	}
+	if (p[0] != FE_PASSWORD) {
+		client_close(c, "bad packet");
+		return 0;
+	}
+	if (len < MSG_HEADER)
+		return 0;
+	const size_t size = msg_size(p, LOGIN_MAX - 1);
+	if (size == 0) {
+		bad_header(c, p, len);
+		return 0;
+	}
+	if (len < size)
+		return 0;
+	writer_init(&w, LOGIN_MAX);
+	act_on(c, auth_step(&c->login->auth, p + MSG_HEADER,
+	    size - MSG_HEADER, &w), &w);
+	writer_fini(&w);
+	return size;
+}
+
+/* Take the next message of the burst; 0: it is short, or c was closed. */
+static size_t next_message(struct client *c, const uint8_t *p, size_t len)
+{
+	return c->login->startup.kind == STARTUP_MESSAGE ?
+	    auth_message(c, p, len) : first_message(c, p, len);
+}
+
+/* Work off a burst, as far as this is a login. Returns -1 when c is closed. */
+static int on_burst(struct client *c, const struct burst *b)
+{
+	size_t used = 0;
+
+	while (used < b->len && c->login != NULL) {
+		const size_t n = next_message(c, b->at + used, b->len - used);
+
+		if (!client_is_open(c))
+			return -1;
+		if (n == 0)
+			break;
+		used += n;
+		if (c->stream.paused)
+			break;
+	}
+	/* what a hasty client sent behind its login waits for the relay */
+	if (carry_rest(&c->carry, b, used) == 0)
+		return 0;
+	client_fail(c, "53200", "bouncer resources exhaustion");
+	return -1;
+}
+
+void login_input(struct client *c)
+{
+	struct burst b;
+
+	while (client_is_open(c) && c->login != NULL && !c->stream.paused &&
+	    stream_is_ready(&c->stream)) {
+		const ssize_t n = carry_read(&c->carry, &c->stream, &b,
+		    LOGIN_MAX + MSG_HEADER);
+
+		if (n == STREAM_NONE)
+			return;
+		if (n < 0) {
+			client_close(c, "client unexpected eof");
+			return;
+		}
+		c->request_time = time_now();
+		if (on_burst(c, &b) < 0)
+			return;
+		/* nothing was asked of us that would show a dead peer */
+		stream_reread(&c->stream);
+	}
+	if (client_is_open(c) && c->login == NULL && !c->stream.paused)
+		c->ss->client_ops->input(c);
+}

@@ -1,0 +1,164 @@
+/* login_params.c - the parameters of a StartupMessage.
+ * SPDX-License-Identifier: ISC */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "proto/params.h"
+#include "session/client.h"
+#include "session/login_parts.h"
+#include "session/sessions.h"
+
+static int no_memory(struct err *e)
+{
+	return err_set(e, "53200", "bouncer resources exhaustion");
+}
+
+static int set_copy(char **slot, const char *value, struct err *e)
+{
+	mem_free(*slot);
+	*slot = mem_strdup(value);
+	return *slot == NULL ? no_memory(e) : 0;
+}
+
+static int take_user(struct client *c, const char *value, struct err *e)
+{
+	(void)e;
+	c->login->user_too_long = !text_copy(c->login->user,
+	    sizeof c->login->user, value);
+	return 0;
+}
+
+static int take_database(struct client *c, const char *value, struct err *e)
+{
+	return set_copy(&c->login->db_name, value, e);
+}
+
+static int take_options(struct client *c, const char *value, struct err *e)
+{
+	return set_copy(&c->login->options, value, e);
+}
+
+static int take_application_name(struct client *c, const char *value,
+    struct err *e)
+{
+	return set_copy(&c->login->application_name, value, e);
+}
+
+static const struct {
+	const char *name;
+	int (*take)(struct client *c, const char *value, struct err *e);
+} startup_params[] = {
+	{ "user", take_user },
+	{ "database", take_database },
+	{ "options", take_options },
+	{ "application_name", take_application_name },
+};
+
+static int take_extension(struct login *l, const char *name, struct err *e)
+{
+	if (l->extension_count == LOGIN_EXTENSIONS_MAX)
+		return 0;
+	char *copy = mem_strdup(name);
+
+	if (copy == NULL)
+		return no_memory(e);
+	l->extensions[l->extension_count++] = copy;
+	return 0;
+}
+
+/* Store a tracked parameter, or see whether it may be ignored. */
+static int take_tracked(struct client *c, const char *name, const char *value,
+    bool *unknown)
+{
+	const int i = params_find(c->ss->params, name);
+
+	*unknown = i < 0 && !text_list_has(
+	    sessions_settings(c->ss)->ignore_startup_parameters, name);
+	return i < 0 ? 0 : params_set(&c->params, i, value);
+}
+
+static int on_param(const char *name, const char *value, void *arg,
+    struct err *e)
+{
+	struct client *c = arg;
+	bool unknown;
+
+	for (size_t i = 0; i < sizeof startup_params / sizeof *startup_params;
+	    i++)
+		if (strcmp(name, startup_params[i].name) == 0)
+			return startup_params[i].take(c, value, e);
+	if (strncmp(name, "_pq_.", 5) == 0)
+		return take_extension(c->login, name, e);
+	if (take_tracked(c, name, value, &unknown) < 0)
+		return no_memory(e);
+	if (!unknown)
+		return 0;
+	log_at(LEVEL_WARNING, &c->who, "unsupported startup parameter: %s=%s",
+	    name, value);
+	return err_set(e, "08P01", "unsupported startup parameter: %s", name);
+}
+
+static int on_option(const char *name, const char *value, void *arg,
+    struct err *e)
+{
+	struct client *c = arg;
+	bool unknown;
+
+	if (take_tracked(c, name, value, &unknown) < 0)
+		return no_memory(e);
+	if (!unknown || text_list_has(
+	    sessions_settings(c->ss)->ignore_startup_parameters, "options"))
+		return 0;
+	log_at(LEVEL_WARNING, &c->who,
+	    "unsupported startup parameter in options: %s=%s", name, value);
+	return err_set(e, "08P01",
+	    "unsupported startup parameter in options: %s", name);
+}
+
+/* application_name as the client is to have it (application_name_add_host) */
+static int settle_application_name(struct client *c, struct err *e)
+{
+	const char *name = c->login->application_name;
+	char addr[NET_TEXT_MAX], host[HOST_NAME_MAX + 1] = "", full[512];
+	const int i = params_find(c->ss->params, "application_name");
+
+	if (sessions_settings(c->ss)->application_name_add_host) {
+		net_format(&c->addr, addr, sizeof addr);
+		if (c->addr.family == NET_UNIX && c->addr.pid != 0) {
+			(void)gethostname(host, sizeof host - 1);
+			snprintf(addr, sizeof addr, "unix(%d@%.32s):%d",
+			    c->addr.pid, host, c->addr.port);
+		}
+		snprintf(full, sizeof full, "%.400s - %s",
+		    name != NULL ? name : "app", addr);
+		name = full;
+	}
+	if (name == NULL)
+		return 0;
+	return params_set(&c->params, i, name) < 0 ? no_memory(e) : 0;
+}
+
+int login_read_params(struct client *c, const struct startup *m,
+    struct err *e)
+{
+	struct login *l = c->login;
+
+	if (startup_each(m, on_param, c, e) < 0)
+		return -1;
+	if (l->user[0] == '\0')
+		return err_set(e, "08P01", "no username supplied");
+	if (l->user_too_long)
+		return err_set(e, "08P01", "username too long");
+	if (l->options != NULL && startup_options(l->options, on_option, c,
+	    e) < 0)
+		return -1;
+	if (l->db_name == NULL || l->db_name[0] == '\0')
+		if (set_copy(&l->db_name, l->user, e) < 0)
+			return -1;
+	return settle_application_name(c, e);
+}

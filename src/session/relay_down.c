@@ -1,0 +1,358 @@
+/* relay_down.c - the hot path, from server to client.
+ * SPDX-License-Identifier: ISC */
+#include <string.h>
+
+#include "pool/counters.h"
+#include "proto/msg.h"
+#include "proto/params.h"
+#include "proto/reader.h"
+#include "session/broker.h"
+#include "session/relay.h"
+#include "session/relay_parts.h"
+#include "session/sessions.h"
+
+/* One burst from a server, on its way to its client. */
+struct down {
+	struct server *s;
+	struct client *c;	/* NULL: none is linked */
+	struct outbox out;	/* to c */
+	const uint8_t *m;
+	size_t size, have, used;
+};
+
+/* Forward (or, without a client, drop) what is here of the message. */
+static void pass(struct down *d, bool forward)
+{
+	const size_t n = d->have < d->size ? d->have : d->size;
+
+	forward = forward && d->c != NULL;
+	if (forward)
+		outbox_pass(&d->out, d->m, n);
+	d->s->skip = (uint32_t)(d->size - n);
+	d->s->skip_drop = !forward;
+	d->used = n;
+}
+
+static enum relay_step fail(struct down *d, const char *why)
+{
+	/* what came before belongs to the client */
+	if (d->c != NULL)
+		outbox_flush(&d->out);
+	server_close(d->s, why);
+	return RELAY_STOP;
+}
+
+/* Replies that we owe in place of the server. */
+static void send_fakes(struct down *d)
+{
+	char type;
+
+	while ((type = track_fake(&d->s->track)) != 0)
+		if (d->c != NULL)
+			relay_send_fake(&d->out, type);
+}
+
+/* --- one handler a kind of message --- */
+
+/* DataRow, CopyData and others that end no request. */
+static enum relay_step on_data(struct down *d)
+{
+	if (track_is_empty(&d->s->track) &&
+	    d->m[0] != BE_NOTIFICATION_RESPONSE)
+		return fail(d, "unknown pkt");
+	pass(d, d->s->chore == CHORE_NONE);
+	return RELAY_NEXT;
+}
+
+static enum relay_step on_reply(struct down *d)
+{
+	switch (track_reply(&d->s->track, (char)d->m[0], 0)) {
+	case TRACK_PASS:
+		pass(d, true);
+		break;
+	case TRACK_SWALLOW:
+	case TRACK_FAILED:
+		pass(d, false);
+		break;
+	case TRACK_CONFUSED:
+		return fail(d, "unknown pkt");
+	}
+	send_fakes(d);
+	return RELAY_NEXT;
+}
+
+/* A notice is for whoever is there; ours nobody needs. */
+static enum relay_step on_notice(struct down *d)
+{
+	pass(d, d->s->chore == CHORE_NONE);
+	return RELAY_NEXT;
+}
+
+static enum relay_step on_error(struct down *d)
+{
+	if (d->s->chore == CHORE_PARAMS)
+		return fail(d, "invalid server parameter");
+	return on_reply(d);
+}
+
+/* SQL that drops what the server had prepared (and the client's names). */
+static enum relay_step on_complete(struct down *d)
+{
+	static const char *const tags[] = { "DEALLOCATE ALL", "DISCARD ALL" };
+
+	if (d->have < d->size)
+		return RELAY_SHORT;
+	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
+		const size_t n = strlen(tags[i]) + 1;
+
+		if (d->size != MSG_HEADER + n ||
+		    memcmp(d->m + MSG_HEADER, tags[i], n) != 0)
+			continue;
+		prepared_uses_clear(&d->s->prepared);
+		if (d->c != NULL)
+			prepared_name_clear(&d->c->statements);
+	}
+	return on_reply(d);
+}
+
+static enum relay_step on_parameter(struct down *d)
+{
+	struct reader r;
+
+	if (d->have < d->size)
+		return RELAY_SHORT;
+	reader_init(&r, d->m + MSG_HEADER, d->size - MSG_HEADER);
+	const char *name = reader_str(&r), *value = reader_str(&r);
+
+	if (r.failed)
+		return fail(d, "broken ParameterStatus packet");
+	const int i = params_find(d->s->ss->params, name);
+
+	if (i >= 0 && (params_set(&d->s->params, i, value) < 0 ||
+	    (d->c != NULL && d->s->chore == CHORE_NONE &&
+	    params_set(&d->c->params, i, value) < 0)))
+		return fail(d, "out of memory");
+	return on_notice(d);
+}
+
+/* A query of the client is answered in full. */
+static void note_end(struct client *c, char status)
+{
+	struct counters *n = &c->pc.pool->counted.now;
+	const usec_t now = time_precise();
+
+	if (c->query_start != 0)
+		n->query_time += (uint64_t)(now - c->query_start);
+	c->query_start = 0;
+	if (status != 'I' || c->xact_start == 0)
+		return;
+	n->xact_time += (uint64_t)(now - c->xact_start);
+	c->xact_start = 0;
+}
+
+static enum relay_step on_ready(struct down *d)
+{
+	struct server *s = d->s;
+
+	if (d->have < d->size)
+		return RELAY_SHORT;
+	const char status = (char)d->m[MSG_HEADER];
+
+	if (d->size != MSG_HEADER + 1)
+		return fail(d, "bad pkt header");
+	const enum track_verdict v = track_reply(&s->track,
+	    BE_READY_FOR_QUERY, status);
+
+	if (v == TRACK_CONFUSED)
+		return fail(d, "unknown pkt");
+	const bool answered = track_is_empty(&s->track);
+
+	if (d->c != NULL && s->chore == CHORE_NONE && answered &&
+	    status != 'I' && d->c->pc.pool->limits.mode == POOL_STATEMENT)
+		return fail(d, "transaction blocks not allowed in statement "
+		    "pooling mode");
+	pass(d, v == TRACK_PASS);
+	send_fakes(d);
+	if (d->c != NULL && s->chore == CHORE_NONE && answered)
+		note_end(d->c, status);
+	return RELAY_NEXT;
+}
+
+/* What a backend message does once login is over; the rest is unknown. */
+static enum relay_step (*const rows[256])(struct down *d) = {
+	[BE_DATA_ROW] = on_data,
+	[BE_COPY_DATA] = on_data,
+	[BE_NOTIFICATION_RESPONSE] = on_data,
+	[BE_PARAMETER_DESCRIPTION] = on_reply,
+	[BE_FUNCTION_CALL_RESPONSE] = on_reply,
+	[BE_COPY_DONE] = on_reply,
+	[BE_COPY_OUT_RESPONSE] = on_reply,
+	[BE_COPY_IN_RESPONSE] = on_reply,
+	[BE_COPY_BOTH_RESPONSE] = on_reply,
+	[BE_PARSE_COMPLETE] = on_reply,
+	[BE_BIND_COMPLETE] = on_reply,
+	[BE_CLOSE_COMPLETE] = on_reply,
+	[BE_ROW_DESCRIPTION] = on_reply,
+	[BE_NO_DATA] = on_reply,
+	[BE_EMPTY_QUERY_RESPONSE] = on_reply,
+	[BE_PORTAL_SUSPENDED] = on_reply,
+	[BE_COMMAND_COMPLETE] = on_complete,
+	[BE_PARAMETER_STATUS] = on_parameter,
+	[BE_NOTICE_RESPONSE] = on_notice,
+	[BE_ERROR_RESPONSE] = on_error,
+	[BE_READY_FOR_QUERY] = on_ready,
+};
+
+/* --- the walk over a burst --- */
+
+static void pass_rest(struct down *d)
+{
+	struct server *s = d->s;
+	const size_t n = d->have < s->skip ? d->have : s->skip;
+
+	if (!s->skip_drop)
+		outbox_pass(&d->out, d->m, n);
+	s->skip -= (uint32_t)n;
+	d->used = n;
+}
+
+static enum relay_step next_message(struct down *d)
+{
+	if (d->s->skip > 0) {
+		pass_rest(d);
+		return RELAY_NEXT;
+	}
+	if (d->have < MSG_HEADER)
+		return RELAY_SHORT;
+	d->size = msg_size(d->m, sessions_settings(d->s->ss)->max_packet_size);
+	if (d->size == 0)
+		return fail(d, "bad pkt header");
+	enum relay_step (*fn)(struct down *) = rows[d->m[0]];
+
+	if (fn == NULL)
+		return fail(d, "unknown pkt");
+	if (d->c == NULL && d->s->chore == CHORE_NONE &&
+	    d->m[0] != BE_NOTIFICATION_RESPONSE)
+		return fail(d, "idle server got dirty");
+	return fn(d);
+}
+
+/* Everything of b is passed on. Returns false when s was closed. */
+static bool work_off(struct down *d, const struct burst *b)
+{
+	struct server *s = d->s;
+	enum relay_step step = RELAY_NEXT;
+	size_t used = 0;
+
+	while (used < b->len && step == RELAY_NEXT) {
+		d->m = b->at + used;
+		d->have = b->len - used;
+		step = next_message(d);
+		if (!server_is_open(s))
+			return false;
+		if (step == RELAY_NEXT)
+			used += d->used;
+	}
+	s->ps.pool->counted.now.sent += used;
+	if (d->c != NULL)
+		outbox_flush(&d->out);
+	if (carry_rest(&s->carry, b, used) == 0)
+		return true;
+	server_close(s, "out of memory");
+	return false;
+}
+
+/* The server finished what we had asked it ourselves. */
+static void chore_done(struct server *s)
+{
+	struct client *c = s->ps.client == NULL ? NULL :
+	    client_of(s->ps.client);
+
+	if (c == NULL) {
+		broker_chore_done(s);
+		return;
+	}
+	s->chore = CHORE_NONE;
+	/* the server's spelling, so that the next comparison is equal */
+	if (params_adopt(&c->params, s->params) < 0)
+		client_fail(c, "53200", "out of memory");
+	else
+		relay_resume(c);
+}
+
+/* After a burst: hand back, resume, stop. Returns false: read no more. */
+static bool follow_up(struct down *d)
+{
+	struct server *s = d->s;
+
+	if (s->chore != CHORE_NONE) {
+		if (!track_is_done(&s->track) || s->carry.len > 0)
+			return true;
+		chore_done(s);
+		return false;
+	}
+	if (d->c == NULL)
+		return true;
+	if (d->out.result == STREAM_BROKEN) {
+		client_close(d->c, "client unexpected eof");
+		return false;
+	}
+	if (relay_may_part(d->c, s)) {
+		broker_release(s);
+		return false;
+	}
+	/* it may have waited for the queue of requests to get shorter */
+	if (d->c->stream.paused && !stream_is_blocked(&s->stream) &&
+	    !track_is_full(&s->track))
+		relay_resume(d->c);
+	if (stream_is_blocked(&d->c->stream))
+		stream_pause(&s->stream);
+	return true;
+}
+
+static void lost(struct server *s)
+{
+	s->stream.broken = true;
+	server_close(s, "server conn crashed?");
+}
+
+void relay_server_input(struct server *s)
+{
+	const int rounds = sessions_settings(s->ss)->sbuf_loopcnt;
+	const size_t max = (size_t)sessions_settings(s->ss)->max_packet_size +
+	    MSG_HEADER;
+	struct burst b;
+
+	for (int i = 0; server_is_open(s) && !s->stream.paused &&
+	    stream_is_ready(&s->stream); i++) {
+		if (rounds > 0 && i == rounds) {
+			stream_yield(&s->stream);
+			return;
+		}
+		const ssize_t n = carry_read(&s->carry, &s->stream, &b, max);
+
+		if (n == STREAM_NONE)
+			return;
+		if (n < 0) {
+			lost(s);
+			return;
+		}
+		struct down d = { .s = s, .c = s->ps.client == NULL ? NULL :
+		    client_of(s->ps.client) };
+
+		outbox_init(&d.out, d.c == NULL ? NULL : &d.c->stream);
+		s->ps.used = time_now();
+		s->looked_again = false;
+		if (!work_off(&d, &b) || !follow_up(&d))
+			return;
+	}
+}
+
+void relay_second_look(struct server *s)
+{
+	if (s->looked_again || s->stream.paused)
+		return;
+	s->looked_again = true;
+	stream_reread(&s->stream);
+	relay_server_input(s);
+}

@@ -1,0 +1,408 @@
+/* relay_up.c - the hot path, from client to server.
+ * SPDX-License-Identifier: ISC */
+#include <string.h>
+
+#include "base/text.h"
+#include "pool/counters.h"
+#include "proto/msg.h"
+#include "proto/prepared.h"
+#include "session/broker.h"
+#include "session/relay.h"
+#include "session/relay_parts.h"
+#include "session/sessions.h"
+
+/* --- pieces that the handlers use --- */
+
+void relay_pass(struct relay_up *up)
+{
+	const size_t n = up->have < up->size ? up->have : up->size;
+
+	outbox_pass(&up->out, up->m, n);
+	up->c->skip = (uint32_t)(up->size - n);
+	up->used = n;
+}
+
+enum relay_step relay_fail(struct relay_up *up, const char *text)
+{
+	if (up->s != NULL)
+		outbox_flush(&up->out);
+	client_fail(up->c, NULL, text);
+	return RELAY_STOP;
+}
+
+static enum relay_step no_memory(struct relay_up *up)
+{
+	client_fail(up->c, "53200", "out of memory");
+	return RELAY_STOP;
+}
+
+enum relay_step relay_request(struct relay_up *up, void *op)
+{
+	if (track_add(&up->s->track, (char)up->m[0], TRACK_FORWARD, op) < 0)
+		return no_memory(up);
+	relay_pass(up);
+	return RELAY_NEXT;
+}
+
+void relay_send_fake(struct outbox *to_client, char type)
+{
+	static const uint8_t parsed[] = { BE_PARSE_COMPLETE, 0, 0, 0, 4 };
+	static const uint8_t closed[] = { BE_CLOSE_COMPLETE, 0, 0, 0, 4 };
+
+	outbox_pass(to_client, type == FE_PARSE ? parsed : closed,
+	    sizeof parsed);
+}
+
+/* The message is not forwarded; its reply stands in line with the others. */
+enum relay_step relay_fake(struct relay_up *up, char type, void *op)
+{
+	struct track *t = up->s == NULL ? NULL : &up->s->track;
+	struct outbox o;
+
+	up->used = up->size;
+	if (t != NULL && (!track_is_empty(t) || t->aborted))
+		return track_add(t, type, TRACK_FAKE, op) < 0 ?
+		    no_memory(up) : RELAY_NEXT;
+	prepared_op_free(op);
+	outbox_init(&o, &up->c->stream);
+	relay_send_fake(&o, type);
+	outbox_flush(&o);
+	return RELAY_NEXT;
+}
+
+bool relay_translates(const struct client *c)
+{
+	return c->pc.pool->limits.mode != POOL_SESSION &&
+	    sessions_settings(c->ss)->max_prepared_statements > 0;
+}
+
+/* --- one handler a kind of message --- */
+
+static enum relay_step on_query(struct relay_up *up)
+{
+	if (!sessions_settings(up->c->ss)->disable_pqexec)
+		return relay_request(up, NULL);
+	log_at(LEVEL_ERROR, &up->c->who,
+	    "client used \"Query\" packet type");
+	return relay_fail(up, "PQexec disallowed");
+}
+
+static enum relay_step on_request(struct relay_up *up)
+{
+	return relay_request(up, NULL);
+}
+
+static enum relay_step on_pass(struct relay_up *up)
+{
+	relay_pass(up);
+	return RELAY_NEXT;
+}
+
+static enum relay_step on_terminate(struct relay_up *up)
+{
+	if (up->s != NULL)
+		outbox_flush(&up->out);
+	client_close(up->c, "client close request");
+	return RELAY_STOP;
+}
+
+static enum relay_step on_unknown(struct relay_up *up)
+{
+	return relay_fail(up, "unknown pkt");
+}
+
+enum need {
+	NEED_NONE,	/* handled with or without a server */
+	NEED_SERVER,	/* work: without a server the client asks for one */
+	NEED_LINK,	/* means nothing without one: Flush, late COPY data */
+};
+
+struct row {
+	enum relay_step (*plain)(struct relay_up *up);
+	enum relay_step (*named)(struct relay_up *up);	/* when translating */
+	enum need need;
+};
+
+/* What a frontend message does; the rest is unknown. */
+static const struct row rows[256] = {
+	[FE_QUERY] = { on_query, on_query, NEED_SERVER },
+	[FE_FUNCTION_CALL] = { on_request, on_request, NEED_SERVER },
+	[FE_SYNC] = { on_request, on_request, NEED_SERVER },
+	[FE_EXECUTE] = { on_request, on_request, NEED_SERVER },
+	[FE_PARSE] = { on_request, relay_parse, NEED_SERVER },
+	[FE_BIND] = { on_request, relay_bind, NEED_SERVER },
+	[FE_DESCRIBE] = { on_request, relay_describe, NEED_SERVER },
+	[FE_CLOSE] = { on_request, relay_close, NEED_SERVER },
+	[FE_FLUSH] = { on_pass, on_pass, NEED_LINK },
+	[FE_COPY_DATA] = { on_pass, on_pass, NEED_LINK },
+	[FE_COPY_DONE] = { on_request, on_request, NEED_LINK },
+	[FE_COPY_FAIL] = { on_request, on_request, NEED_LINK },
+	[FE_TERMINATE] = { on_terminate, on_terminate, NEED_NONE },
+};
+
+/* --- the walk over a burst --- */
+
+static void bad_header(struct relay_up *up)
+{
+	char buf[64];
+	struct text t;
+
+	text_init(&t, buf, sizeof buf);
+	text_add(&t, "bad packet header: '");
+	for (size_t i = 0; i < up->have && i < 8; i++)
+		text_addf(&t, "%02x", up->m[i]);
+	text_add(&t, "'");
+	relay_fail(up, buf);
+}
+
+/* A query begins with the first message after the last one was answered. */
+static void note_start(struct client *c)
+{
+	struct counters *n = &c->pc.pool->counted.now;
+
+	if (c->query_start != 0)
+		return;
+	c->query_start = time_precise();
+	n->query_count++;
+	if (c->xact_start != 0)
+		return;
+	c->xact_start = c->query_start;
+	n->xact_count++;
+}
+
+/* There is work: is, or becomes, a server linked? */
+static bool get_server(struct relay_up *up)
+{
+	struct client *c = up->c;
+
+	if (!broker_acquire(c))
+		return false;
+	up->s = server_of(c->pc.server);
+	outbox_init(&up->out, &up->s->stream);
+	return true;
+}
+
+/* The rest of a message whose head has passed, or was dropped, before. */
+static void pass_rest(struct relay_up *up)
+{
+	struct client *c = up->c;
+	const size_t n = up->have < c->skip ? up->have : c->skip;
+
+	if (!c->skip_drop)
+		outbox_pass(&up->out, up->m, n);
+	c->skip -= (uint32_t)n;
+	if (c->skip == 0)
+		c->skip_drop = false;
+	up->used = n;
+}
+
+/* Nothing runs that it could be about. */
+static enum relay_step drop_message(struct relay_up *up)
+{
+	const size_t n = up->have < up->size ? up->have : up->size;
+
+	up->c->skip = (uint32_t)(up->size - n);
+	up->c->skip_drop = up->c->skip > 0;
+	up->used = n;
+	return RELAY_NEXT;
+}
+
+static enum relay_step next_message(struct relay_up *up)
+{
+	struct client *c = up->c;
+
+	if (c->skip > 0) {
+		pass_rest(up);
+		return RELAY_NEXT;
+	}
+	if (up->have < MSG_HEADER)
+		return RELAY_SHORT;
+	up->size = msg_size(up->m, sessions_settings(c->ss)->max_packet_size);
+	if (up->size == 0) {
+		bad_header(up);
+		return RELAY_STOP;
+	}
+	const struct row *r = &rows[up->m[0]];
+
+	if (r->plain == NULL)
+		return on_unknown(up);
+	if (r->need == NEED_LINK && up->s == NULL)
+		return drop_message(up);
+	const bool named = relay_translates(c);
+
+	if (r->need == NEED_SERVER) {
+		if (up->s == NULL && named && up->m[0] == FE_CLOSE) {
+			if (up->have < up->size)
+				return RELAY_SHORT;
+			if (relay_is_local_close(up))
+				return relay_close(up);
+		}
+		note_start(c);
+		if (up->s == NULL && !get_server(up))
+			return RELAY_STOP;
+		if (track_is_full(&up->s->track))
+			return RELAY_SHORT;
+	}
+	return named ? r->named(up) : r->plain(up);
+}
+
+/*
+ * Interest follows from state, here and nowhere else. A client is read unless
+ * its server takes no more, or what it has not fetched yet could only grow.
+ */
+void relay_update(struct client *c)
+{
+	struct server *s = c->pc.server == NULL ? NULL :
+	    server_of(c->pc.server);
+	const bool stuck = stream_is_blocked(&c->stream) &&
+	    (s == NULL || track_is_empty(&s->track));
+	const bool full = s != NULL && (stream_is_blocked(&s->stream) ||
+	    track_is_full(&s->track) || s->chore != CHORE_NONE);
+
+	if (stuck || full || c->pc.state != CLIENT_ACTIVE)
+		stream_pause(&c->stream);
+	else
+		stream_resume(&c->stream);
+}
+
+bool relay_may_part(const struct client *c, const struct server *s)
+{
+	return track_is_done(&s->track) && s->chore == CHORE_NONE &&
+	    s->skip == 0 && s->carry.len == 0 &&
+	    (c->skip == 0 || c->skip_drop) &&
+	    c->pc.pool->limits.mode != POOL_SESSION;
+}
+
+/* The server is gone; what it has said before is still to be had. */
+static void write_failed(struct server *s)
+{
+	s->stream.paused = false;
+	stream_reread(&s->stream);
+	relay_server_input(s);
+	server_close(s, "server connection closed");
+}
+
+/* Everything of b that can go goes. Returns false when c was closed. */
+static bool work_off(struct client *c, const struct burst *b)
+{
+	struct relay_up up = { .c = c };
+	enum relay_step step = RELAY_NEXT;
+	size_t used = 0;
+
+	outbox_init(&up.out, NULL);
+	if (c->pc.server != NULL) {
+		up.s = server_of(c->pc.server);
+		up.out.to = &up.s->stream;
+	}
+	while (used < b->len && step == RELAY_NEXT) {
+		up.m = b->at + used;
+		up.have = b->len - used;
+		step = next_message(&up);
+		if (!client_is_open(c))
+			return false;
+		if (step == RELAY_NEXT)
+			used += up.used;
+	}
+	c->pc.pool->counted.now.received += used;
+	if (up.s != NULL)
+		outbox_flush(&up.out);
+	if (carry_rest(&c->carry, b, used) < 0) {
+		client_fail(c, "53200", "out of memory");
+		return false;
+	}
+	if (up.out.result == STREAM_BROKEN) {
+		write_failed(up.s);
+		return false;
+	}
+	relay_update(c);
+	/* nothing was asked, or the message that the server is late for ended */
+	if (up.s != NULL && relay_may_part(c, up.s))
+		broker_release(up.s);
+	return client_is_open(c);
+}
+
+/*
+ * A short read means that the socket is empty, but an error may have come
+ * with the bytes unseen. When a reply is due, sending it will show it.
+ */
+static bool must_read_again(const struct client *c)
+{
+	return c->skip > 0 || c->carry.len > 0 || c->pc.server == NULL ||
+	    !track_awaits_ready(&server_of(c->pc.server)->track);
+}
+
+static void read_client(struct client *c)
+{
+	const int rounds = sessions_settings(c->ss)->sbuf_loopcnt;
+	const size_t max = (size_t)sessions_settings(c->ss)->max_packet_size +
+	    MSG_HEADER;
+	struct burst b;
+
+	for (int i = 0; !c->stream.paused && stream_is_ready(&c->stream);
+	    i++) {
+		if (rounds > 0 && i == rounds) {
+			stream_yield(&c->stream);
+			return;
+		}
+		const ssize_t n = carry_read(&c->carry, &c->stream, &b, max);
+
+		if (n == STREAM_NONE)
+			return;
+		if (n < 0) {
+			client_close(c, "client unexpected eof");
+			return;
+		}
+		c->request_time = time_now();
+		if (timeout_running(&c->timer))
+			timeout_start(c->timer.list, &c->timer,
+			    c->request_time);
+		if (!work_off(c, &b))
+			return;
+		if (!c->stream.paused && must_read_again(c))
+			stream_reread(&c->stream);
+	}
+}
+
+void relay_client_input(struct client *c)
+{
+	struct burst b;
+
+	if (carry_again(&c->carry, &b) && !work_off(c, &b))
+		return;
+	read_client(c);
+}
+
+void relay_resume(struct client *c)
+{
+	struct burst b;
+
+	if (carry_again(&c->carry, &b)) {
+		if (!work_off(c, &b))
+			return;
+	} else {
+		relay_update(c);
+	}
+	/* more may have come while it waited: next turn, others are due too */
+	if (!c->stream.paused && c->stream.ready)
+		stream_yield(&c->stream);
+}
+
+/* Everything it was sent is fetched: its server may be read again. */
+void relay_client_drained(struct client *c)
+{
+	if (c->stream.broken) {
+		client_close(c, "client unexpected eof");
+		return;
+	}
+	if (c->pc.server != NULL)
+		stream_resume(&server_of(c->pc.server)->stream);
+	relay_update(c);
+}
+
+void relay_server_drained(struct server *s)
+{
+	if (s->stream.broken)
+		write_failed(s);
+	else if (s->ps.client != NULL)
+		relay_update(client_of(s->ps.client));
+}

@@ -1,0 +1,371 @@
+/* server.c - a server connection: connect, queries of our own, close.
+ * SPDX-License-Identifier: ISC */
+#include "session/server.h"
+
+#include <string.h>
+
+#include "base/crypto.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "io/dns.h"
+#include "io/socket.h"
+#include "proto/msg.h"
+#include "proto/params.h"
+#include "session/client.h"
+#include "session/server_login.h"
+#include "session/sessions.h"
+
+static void log_prefix(const struct log_who *who, struct text *out)
+{
+	const struct server *s = (const struct server *)((const char *)who -
+	    offsetof(struct server, who));
+	const struct pool *p = s->ps.pool;
+	char addr[NET_TEXT_MAX];
+
+	text_addf(out, "S-%p: %s/%s@%s ", (const void *)s, p->key.db->name,
+	    p->key.user->name, net_format(&s->addr, addr, sizeof addr));
+}
+
+static void on_connected(struct server *s);
+
+static void on_readable(struct stream *st)
+{
+	struct server *s = (struct server *)st;
+
+	switch (s->phase) {
+	case SERVER_PHASE_RESOLVE:
+	case SERVER_PHASE_CONNECT:
+		on_connected(s);
+		return;
+	case SERVER_PHASE_AUTH:
+	case SERVER_PHASE_SYNC:
+	case SERVER_PHASE_QUERY:
+		server_login_input(s);
+		return;
+	case SERVER_PHASE_POOLED:
+		s->ss->server_ops->input(s);
+		return;
+	case SERVER_PHASE_CANCEL:
+		/* no answer comes: it is closed when the signal was sent */
+		server_close(s, "successfully sent cancel request");
+		return;
+	}
+}
+
+static void on_drained(struct stream *st)
+{
+	struct server *s = (struct server *)st;
+
+	if (s->phase == SERVER_PHASE_CONNECT)
+		on_connected(s);
+	else if (s->phase == SERVER_PHASE_POOLED)
+		s->ss->server_ops->drained(s);
+}
+
+/* A paused server is read when its client can take more. */
+static void on_hangup(struct stream *st)
+{
+	(void)st;
+}
+
+static const struct stream_ops stream_ops = {
+	.readable = on_readable,
+	.drained = on_drained,
+	.hangup = on_hangup,
+};
+
+_Static_assert(offsetof(struct server, stream) == 0,
+    "a server is found from its stream");
+
+/* --- what the end of a request means for the prepared statements --- */
+
+static void on_commit(void *op, void *arg)
+{
+	(void)arg;
+	prepared_op_free(op);
+}
+
+static void on_rollback(void *op, void *arg)
+{
+	struct server *s = arg;
+	struct prepared_name **map = s->ps.client == NULL ? NULL :
+	    &client_of(s->ps.client)->statements;
+
+	prepared_op_undo(op, map, &s->prepared);
+	prepared_op_free(op);
+}
+
+static const struct track_ops track_ops = {
+	.commit = on_commit,
+	.rollback = on_rollback,
+};
+
+/* --- launch --- */
+
+static void free_task(struct loop_task *t)
+{
+	struct server *s = (struct server *)((char *)t -
+	    offsetof(struct stream, task));
+
+	mem_delete(MEM_SERVER, s, sizeof *s);
+}
+
+static struct server *server_new(struct sessions *ss, struct pool *p,
+    enum server_state state)
+{
+	struct server *s = mem_new(MEM_SERVER, sizeof *s);
+
+	if (s == NULL)
+		return NULL;
+	s->params = params_empty(ss->params);
+	if (s->params == NULL) {
+		mem_delete(MEM_SERVER, s, sizeof *s);
+		return NULL;
+	}
+	s->ss = ss;
+	s->stream.fd = -1;
+	s->stream.loop = ss->loop;
+	s->who.prefix = log_prefix;
+	s->id = ++ss->last_id;
+	s->ps.pool = p;
+	s->ps.state = SERVER_GONE;
+	s->ps.born = s->ps.used = time_now();
+	track_init(&s->track, &track_ops, s);
+	writer_init(&s->welcome, 1 << 20);
+	pool_server_set(&s->ps, state);
+	ss->servers++;
+	return s;
+}
+
+void server_fail(struct server *s, const char *code, const char *reason)
+{
+	err_set(&s->failure, code, "%s", reason);
+	s->ss->server_ops->failed(s);
+	server_close(s, reason);
+}
+
+static void socket_options(const struct settings *set, struct socket_opts *o)
+{
+	*o = (struct socket_opts){
+		.buffer_bytes = set->tcp_socket_buffer,
+		.keepalive = set->tcp_keepalive != 0,
+		.keepcnt = set->tcp_keepcnt,
+		.keepidle = set->tcp_keepidle,
+		.keepintvl = set->tcp_keepintvl,
+		.user_timeout = set->tcp_user_timeout,
+	};
+}
+
+/* The connection is under way; what it waits for is being writable. */
+static int watch(struct server *s, int fd)
+{
+	const int saved = fd;
+
+	if (stream_open(&s->stream, s->ss->loop, saved, &stream_ops) < 0 ||
+	    stream_await_connect(&s->stream) < 0)
+		return -1;
+	return 0;
+}
+
+static void connect_to(struct server *s)
+{
+	struct socket_opts o;
+	struct err e;
+
+	socket_options(sessions_settings(s->ss), &o);
+	s->addr = s->host.addr;
+	s->phase = SERVER_PHASE_CONNECT;
+	const int fd = s->host.kind == HOST_UNIX ?
+	    socket_connect_unix(s->host.text, &e) :
+	    socket_connect_tcp(&s->addr, &o, &e);
+	if (fd < 0) {
+		log_at(LEVEL_WARNING, NULL,
+		    "sbuf_connect failed to connect to %s: %s", s->host.text,
+		    e.text);
+		server_fail(s, "08001", "connect failed");
+		return;
+	}
+	if (watch(s, fd) < 0)
+		server_fail(s, "53200", "connect failed");
+}
+
+static void on_lookup(void *arg, const struct net_addr *addrs, unsigned count,
+    const char *error)
+{
+	struct server *s = arg;
+	const uint16_t port = s->host.addr.port;
+
+	s->lookup = NULL;
+	if (count == 0) {
+		log_at(LEVEL_WARNING, NULL, "DNS lookup failed: %s: result=%s",
+		    s->host.text, error);
+		server_fail(s, "08001", "server DNS lookup failed");
+		return;
+	}
+	/* the addresses of one name are used in rotation */
+	s->host.addr = addrs[s->ps.pool->address_turn++ % count];
+	s->host.addr.port = port;
+	connect_to(s);
+}
+
+void server_launch(struct sessions *ss, struct pool *p)
+{
+	struct server *s = server_new(ss, p, SERVER_LOGIN);
+
+	p->last_launch = time_now();
+	if (s == NULL)
+		return;
+	timeout_start(&ss->connect_list, &s->timer, s->ps.born);
+	if (hosts_next(p, sessions_settings(ss)->unix_socket_dir,
+	    &s->host) < 0) {
+		server_fail(s, "08001", "unix socket dir not configured");
+		return;
+	}
+	s->addr = s->host.addr;
+	if (s->host.kind != HOST_NAME) {
+		connect_to(s);
+		return;
+	}
+	s->phase = SERVER_PHASE_RESOLVE;
+	s->lookup = dns_lookup(ss->dns, s->host.text, on_lookup, s);
+	if (s->lookup == NULL)
+		server_fail(s, "53200", "server DNS lookup failed");
+}
+
+struct server *server_launch_carrier(struct server *target, struct client *c)
+{
+	struct server *s = server_new(target->ss, target->ps.pool,
+	    SERVER_ACTIVE_CANCEL);
+	struct socket_opts o;
+	struct err e;
+
+	if (s == NULL)
+		return NULL;
+	s->host = target->host;
+	s->addr = target->addr;
+	s->phase = SERVER_PHASE_CONNECT;
+	s->cancel = c;
+	s->target = target;
+	socket_options(sessions_settings(s->ss), &o);
+	const int fd = s->host.kind == HOST_UNIX ?
+	    socket_connect_unix(s->host.text, &e) :
+	    socket_connect_tcp(&s->addr, &o, &e);
+	if (fd >= 0 && watch(s, fd) == 0) {
+		timeout_start(&s->ss->connect_list, &s->timer, s->ps.born);
+		return s;
+	}
+	s->cancel = NULL;
+	s->target = NULL;
+	server_close(s, "connect failed");
+	return NULL;
+}
+
+static void log_connected(struct server *s)
+{
+	struct net_addr local;
+	char text[NET_TEXT_MAX];
+
+	if (!sessions_settings(s->ss)->log_connections ||
+	    s->ps.state == SERVER_ACTIVE_CANCEL)
+		return;
+	if (s->host.kind == HOST_UNIX ||
+	    socket_local_addr(s->stream.fd, &local) < 0) {
+		log_at(LEVEL_INFO, &s->who, "new connection to server");
+		return;
+	}
+	log_at(LEVEL_INFO, &s->who, "new connection to server (from %s)",
+	    net_format(&local, text, sizeof text));
+}
+
+static void on_connected(struct server *s)
+{
+	const int error = socket_error(s->stream.fd);
+	uid_t uid;
+	pid_t pid;
+
+	if (error != 0) {
+		log_at(LEVEL_WARNING, &s->who, "connect failed: %s",
+		    strerror(error));
+		server_fail(s, "08001", "connect failed");
+		return;
+	}
+	if (s->host.kind == HOST_UNIX &&
+	    socket_peer_cred(s->stream.fd, &uid, &pid) == 0)
+		s->addr.pid = pid;
+	log_connected(s);
+	if (s->ps.state == SERVER_ACTIVE_CANCEL) {
+		s->phase = SERVER_PHASE_CANCEL;
+		s->ss->server_ops->connected(s);
+		return;
+	}
+	s->phase = SERVER_PHASE_AUTH;
+	server_login_begin(s);
+}
+
+/* --- queries of our own --- */
+
+int server_send_query(struct server *s, const char *sql,
+    enum server_chore chore)
+{
+	struct writer w;
+	int rc = -1;
+
+	writer_init(&w, 1 << 24);
+	writer_query(&w, sql);
+	s->chore = chore;
+	if (!w.failed && track_add(&s->track, FE_QUERY, TRACK_SKIP, NULL) == 0)
+		rc = stream_write_bytes(&s->stream, w.at, w.len) ==
+		    STREAM_BROKEN ? -1 : 0;
+	writer_fini(&w);
+	if (rc < 0)
+		server_close(s, "server connection closed");
+	return rc;
+}
+
+/* --- close --- */
+
+/* Would the server read Terminate as a message of its own? */
+static bool can_say_goodbye(const struct server *s)
+{
+	const struct client *c = s->ps.client == NULL ? NULL :
+	    client_of(s->ps.client);
+
+	return s->phase == SERVER_PHASE_POOLED && !s->stream.broken &&
+	    !stream_is_blocked(&s->stream) && (c == NULL || c->skip == 0 ||
+	    c->skip_drop);
+}
+
+void server_close(struct server *s, const char *reason)
+{
+	struct sessions *ss = s->ss;
+
+	if (s->ps.state == SERVER_GONE)
+		return;
+	if (sessions_settings(ss)->log_disconnections)
+		log_at(LEVEL_INFO, &s->who, "closing because: %s (age=%llds)",
+		    reason, (long long)((time_now() - s->ps.born) / USEC));
+	if (s->lookup != NULL)
+		dns_cancel(s->lookup);
+	s->lookup = NULL;
+	timeout_stop(&s->timer);
+	if (s->stream.fd >= 0) {
+		if (can_say_goodbye(s)) {
+			static const uint8_t terminate[] = { 'X', 0, 0, 0, 4 };
+			stream_write_bytes(&s->stream, terminate,
+			    sizeof terminate);
+		}
+		stream_close(&s->stream);
+	}
+	pool_server_set(&s->ps, SERVER_GONE);
+	ss->servers--;
+	ss->server_ops->closed(s, reason);
+	track_fini(&s->track);
+	prepared_uses_clear(&s->prepared);
+	params_unref(&s->params);
+	carry_fini(&s->carry);
+	server_auth_end(&s->auth);
+	writer_fini(&s->welcome);
+	secret_wipe(s->key, sizeof s->key);
+	s->stream.task.run = free_task;
+	loop_defer(ss->loop, &s->stream.task);
+}

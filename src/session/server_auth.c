@@ -1,0 +1,348 @@
+/* server_auth.c - how we prove to a server who we are.
+ * SPDX-License-Identifier: ISC */
+#include "session/server_auth.h"
+
+#include <string.h>
+
+#include "base/crypto.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "pool/credentials.h"
+#include "proto/md5.h"
+#include "proto/msg.h"
+#include "proto/reader.h"
+#include "proto/scram.h"
+#include "proto/writer.h"
+
+#define PREFIX "server login failed: "
+
+/* How far the exchange is; the value of server_auth.step. */
+enum step {
+	STEP_START,		/* all zero: nothing was asked yet */
+	STEP_ANSWERED,		/* a password was sent */
+	STEP_SASL_FIRST,	/* client-first was sent */
+	STEP_SASL_FINAL,	/* client-final was sent */
+	STEP_SASL_VERIFIED,	/* the server proved itself */
+	STEP_OVER,		/* AuthenticationOk came, or it failed */
+};
+
+/* What a message needs to be answered. */
+struct request {
+	struct server_auth *a;
+	const char *user;
+	struct credentials *credentials;	/* NULL: no secret known */
+	struct reader body;			/* after the code */
+	struct writer *out;
+};
+
+static enum server_auth_result fail(struct server_auth *a, const char *text,
+    const char *detail)
+{
+	a->step = STEP_OVER;
+	err_set(&a->error, "08P01", PREFIX "%s", text);
+	text_copy(a->detail, sizeof a->detail, detail);
+	return SERVER_AUTH_FAILED;
+}
+
+static enum server_auth_result fail_memory(struct server_auth *a)
+{
+	fail(a, "out of memory", "");
+	err_set(&a->error, "53200", "%s", a->error.text);
+	return SERVER_AUTH_FAILED;
+}
+
+static enum server_auth_result fail_kind(struct server_auth *a,
+    const char *detail)
+{
+	return fail(a, "wrong password type", detail);
+}
+
+static enum server_auth_result fail_malformed(struct server_auth *a)
+{
+	return fail(a, "malformed authentication message",
+	    "malformed authentication message");
+}
+
+static enum secret_kind kind_of(const struct request *q)
+{
+	return q->credentials != NULL ? q->credentials->kind : SECRET_NONE;
+}
+
+static const char *secret_of(const struct request *q)
+{
+	return q->credentials != NULL ? q->credentials->secret : "";
+}
+
+static enum server_auth_result sent(const struct request *q, enum step step)
+{
+	if (q->out->failed)
+		return fail_memory(q->a);
+	q->a->step = (uint8_t)step;
+	return SERVER_AUTH_MORE;
+}
+
+/* --- one function a message; spec/authentication.md section 5 --- */
+
+static enum server_auth_result on_ok(struct request *q)
+{
+	if (reader_left(&q->body) > 0)
+		return fail_malformed(q->a);
+	q->a->step = STEP_OVER;
+	return SERVER_AUTH_OK;
+}
+
+static enum server_auth_result answer(const struct request *q,
+    const char *password)
+{
+	writer_begin(q->out, FE_PASSWORD);
+	writer_str(q->out, password);
+	writer_end(q->out);
+	return sent(q, STEP_ANSWERED);
+}
+
+static enum server_auth_result on_cleartext(struct request *q)
+{
+	if (reader_left(&q->body) > 0)
+		return fail_malformed(q->a);
+	return answer(q, secret_of(q));
+}
+
+static enum server_auth_result on_md5(struct request *q)
+{
+	const uint8_t *salt = reader_bytes(&q->body, 4);
+	char secret[MD5_SECRET_LEN + 1], response[MD5_SECRET_LEN + 1];
+	enum server_auth_result r;
+	int rc = 0;
+
+	if (salt == NULL || reader_left(&q->body) > 0)
+		return fail_malformed(q->a);
+	if (kind_of(q) == SECRET_SCRAM)
+		return fail_kind(q->a,
+		    "cannot do MD5 authentication: wrong password type");
+	if (kind_of(q) == SECRET_MD5)
+		text_copy(secret, sizeof secret, secret_of(q));
+	else
+		rc = md5_secret(secret_of(q), q->user, secret);
+	if (rc == 0 && md5_response(secret, salt, response) == 0)
+		r = answer(q, response);
+	else
+		r = fail(q->a, "MD5 is not available",
+		    "cannot do MD5 authentication: MD5 is not available");
+	secret_wipe(secret, sizeof secret);
+	return r;
+}
+
+/* 1: SCRAM-SHA-256 is offered; 0: it is not; -1: that is no list. */
+static int offers_scram(struct reader *r)
+{
+	int found = 0;
+
+	for (;;) {
+		const char *name = reader_str(r);
+
+		if (name == NULL)
+			return -1;
+		if (name[0] == '\0')
+			return reader_left(r) > 0 ? -1 : found;
+		if (strcmp(name, SCRAM_MECHANISM) == 0)
+			found = 1;
+	}
+}
+
+/* Why this secret can't do SCRAM; NULL when it can. */
+static const char *scram_obstacle(const struct request *q)
+{
+	if (kind_of(q) == SECRET_MD5)
+		return "cannot do SCRAM authentication: wrong password type";
+	if (kind_of(q) == SECRET_SCRAM && q->credentials->keys == NULL)
+		return "cannot do SCRAM authentication: password is SCRAM "
+		    "secret but client authentication did not provide SCRAM "
+		    "keys";
+	return NULL;
+}
+
+/* PostgreSQL docs, Message Formats, SASLInitialResponse. */
+static enum server_auth_result send_first(const struct request *q)
+{
+	struct scram_client *scram = mem_zalloc(sizeof *scram);
+
+	q->a->scram = scram;
+	if (scram == NULL)
+		return fail_memory(q->a);
+	char *first = scram_client_first(scram);
+
+	if (first == NULL)
+		return fail_memory(q->a);
+	writer_begin(q->out, FE_PASSWORD);
+	writer_str(q->out, SCRAM_MECHANISM);
+	writer_u32(q->out, (uint32_t)strlen(first));
+	writer_bytes(q->out, first, strlen(first));
+	writer_end(q->out);
+	mem_free(first);
+	return sent(q, STEP_SASL_FIRST);
+}
+
+static enum server_auth_result on_sasl(struct request *q)
+{
+	static const char no_mechanism[] =
+	    "none of the server's SASL authentication mechanisms are supported";
+	const int offered = offers_scram(&q->body);
+	const char *obstacle = scram_obstacle(q);
+
+	if (offered < 0)
+		return fail_malformed(q->a);
+	if (offered == 0)
+		return fail(q->a, no_mechanism, no_mechanism);
+	if (obstacle != NULL)
+		return fail_kind(q->a, obstacle);
+	return send_first(q);
+}
+
+/* For the salt of the challenge. 0, or -1: no memory. */
+static int find_keys(const struct request *q, struct scram_keys *k)
+{
+	const struct scram_client *c = q->a->scram;
+	const struct scram_keys *known;
+
+	if (kind_of(q) == SECRET_NONE)
+		return scram_keys_derive(k, "", c->salt, c->salt_len,
+		    c->iterations);
+	known = credentials_keys(q->credentials, c->salt, c->salt_len,
+	    c->iterations);
+	if (known == NULL)
+		return -1;
+	*k = *known;
+	return 0;
+}
+
+static enum server_auth_result send_final(const struct request *q)
+{
+	struct scram_keys k;
+
+	if (find_keys(q, &k) < 0)
+		return fail_memory(q->a);
+	char *final = scram_client_final(q->a->scram, &k);
+
+	secret_wipe(&k, sizeof k);
+	if (final == NULL)
+		return fail_memory(q->a);
+	writer_begin(q->out, FE_PASSWORD);
+	writer_bytes(q->out, final, strlen(final));
+	writer_end(q->out);
+	mem_free(final);
+	return sent(q, STEP_SASL_FINAL);
+}
+
+static enum server_auth_result on_continue(struct request *q)
+{
+	const size_t len = reader_left(&q->body);
+	const char *data = (const char *)reader_bytes(&q->body, len);
+	/* a reload may have changed the secret since client-first */
+	const char *obstacle = scram_obstacle(q);
+	struct err e;
+
+	if (obstacle != NULL)
+		return fail_kind(q->a, obstacle);
+	if (scram_client_challenge(q->a->scram, data, len, &e) == 0)
+		return send_final(q);
+	if (strcmp(e.code, "53200") == 0)
+		return fail_memory(q->a);
+	return fail(q->a, e.text, e.text);
+}
+
+static enum server_auth_result on_final(struct request *q)
+{
+	const size_t len = reader_left(&q->body);
+	const char *data = (const char *)reader_bytes(&q->body, len);
+	struct err e;
+
+	if (scram_client_verify(q->a->scram, data, len, &e) == 0)
+		return sent(q, STEP_SASL_VERIFIED);
+	if (strcmp(e.code, "53200") == 0)
+		return fail_memory(q->a);
+	return fail(q->a, strcmp(e.code, "28P01") == 0 ?
+	    "invalid server signature" : "failed to verify server signature",
+	    e.text);
+}
+
+/* --- the table --- */
+
+#define AT(step) (1u << (step))
+
+struct row {
+	uint32_t code;
+	unsigned steps;		/* AT() of those in which it may come */
+	enum server_auth_result (*on)(struct request *q);
+};
+
+static const struct row *find_row(uint32_t code)
+{
+	static const struct row rows[] = {
+		{ MSG_AUTH_OK, AT(STEP_START) | AT(STEP_ANSWERED) |
+		    AT(STEP_SASL_VERIFIED), on_ok },
+		{ MSG_AUTH_CLEARTEXT, AT(STEP_START), on_cleartext },
+		{ MSG_AUTH_MD5, AT(STEP_START), on_md5 },
+		{ MSG_AUTH_SASL, AT(STEP_START), on_sasl },
+		{ MSG_AUTH_SASL_CONTINUE, AT(STEP_SASL_FIRST), on_continue },
+		{ MSG_AUTH_SASL_FINAL, AT(STEP_SASL_FINAL), on_final },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		if (rows[i].code == code)
+			return &rows[i];
+	}
+	return NULL;
+}
+
+static enum server_auth_result fail_unknown(struct server_auth *a,
+    uint32_t code)
+{
+	fail_kind(a, "");
+	struct text t;
+
+	text_init(&t, a->detail, sizeof a->detail);
+	text_addf(&t, "unknown/unsupported auth method: %u", (unsigned)code);
+	return SERVER_AUTH_FAILED;
+}
+
+static enum server_auth_result fail_order(struct server_auth *a,
+    uint32_t code)
+{
+	/* whoever doesn't know the secret can say Ok, too */
+	if (code == MSG_AUTH_OK && a->scram != NULL && a->step != STEP_OVER)
+		return fail(a, "failed to verify server signature",
+		    "AuthenticationOk before the server proved itself");
+	return fail(a, "authentication message out of order",
+	    "authentication message out of order");
+}
+
+enum server_auth_result server_auth_step(struct server_auth *a,
+    const char *user, struct credentials *credentials, const uint8_t *body,
+    size_t len, struct writer *out)
+{
+	struct request q = {
+		.a = a, .user = user, .credentials = credentials, .out = out,
+	};
+
+	reader_init(&q.body, body, len);
+	const uint32_t code = reader_u32(&q.body);
+
+	if (q.body.failed)
+		return fail_malformed(a);
+	const struct row *row = find_row(code);
+
+	if (row == NULL)
+		return fail_unknown(a, code);
+	if ((row->steps & AT(a->step)) == 0)
+		return fail_order(a, code);
+	return row->on(&q);
+}
+
+void server_auth_end(struct server_auth *a)
+{
+	if (a->scram != NULL)
+		scram_client_fini(a->scram);
+	mem_free(a->scram);
+	a->scram = NULL;
+	a->step = STEP_OVER;
+}

@@ -1,0 +1,291 @@
+/* server_login.c - how we get in: StartupMessage, authentication, parameters.
+ * SPDX-License-Identifier: ISC */
+#include "session/server_login.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "proto/msg.h"
+#include "proto/params.h"
+#include "proto/reader.h"
+#include "proto/report.h"
+#include "session/server.h"
+#include "session/sessions.h"
+
+#define LOGIN_MAX (1 << 20)	/* bytes of one message while logging in */
+#define PROTOCOL_3_0 196608
+
+static void write_option(struct writer *w, const char *name,
+    const char *value)
+{
+	if (value == NULL)
+		return;
+	writer_str(w, name);
+	writer_str(w, value);
+}
+
+/* Send w and forget it. Returns -1 when s was closed. */
+static int send_out(struct server *s, struct writer *w)
+{
+	const bool bad = w->failed || (w->len > 0 &&
+	    stream_write_bytes(&s->stream, w->at, w->len) == STREAM_BROKEN);
+
+	writer_fini(w);
+	if (!bad)
+		return 0;
+	server_fail(s, "08006", "startup pkt failed");
+	return -1;
+}
+
+void server_login_begin(struct server *s)
+{
+	const struct config_db *db = s->ps.pool->key.db->conf;
+	struct writer w;
+
+	/* no TLS here: what insists on it must not go in clear */
+	if (s->host.kind != HOST_UNIX &&
+	    sessions_settings(s->ss)->server_tls_sslmode >= SSLMODE_REQUIRE) {
+		server_fail(s, "08001", "server refused SSL");
+		return;
+	}
+	writer_init(&w, LOGIN_MAX);
+	writer_begin(&w, 0);
+	writer_u32(&w, PROTOCOL_3_0);
+	write_option(&w, "database", db->dbname);
+	write_option(&w, "client_encoding", db->client_encoding);
+	write_option(&w, "datestyle", db->datestyle);
+	write_option(&w, "timezone", db->timezone);
+	write_option(&w, "application_name", db->application_name);
+	write_option(&w, "user", s->ps.pool->key.user->name);
+	writer_u8(&w, 0);
+	writer_end(&w);
+	send_out(s, &w);
+}
+
+/* --- the messages of a login; each returns -1 when s was closed --- */
+
+struct message {
+	char type;
+	const uint8_t *body;
+	size_t len;
+};
+
+static int on_authentication(struct server *s, const struct message *m)
+{
+	struct writer w;
+
+	if (s->phase != SERVER_PHASE_AUTH) {
+		server_fail(s, "08P01", "unknown pkt from server");
+		return -1;
+	}
+	writer_init(&w, LOGIN_MAX);
+	switch (server_auth_step(&s->auth, s->ps.pool->key.user->name,
+	    catalog_pool_credentials(s->ps.pool), m->body, m->len, &w)) {
+	case SERVER_AUTH_MORE:
+		return send_out(s, &w);
+	case SERVER_AUTH_OK:
+		writer_fini(&w);
+		s->phase = SERVER_PHASE_SYNC;
+		return 0;
+	case SERVER_AUTH_FAILED:
+		break;
+	}
+	writer_fini(&w);
+	if (s->auth.detail[0] != '\0')
+		log_at(LEVEL_ERROR, &s->who, "%s", s->auth.detail);
+	s->refused = true;
+	s->failure = s->auth.error;
+	s->ss->server_ops->failed(s);
+	server_close(s, "failed to answer authreq");
+	return -1;
+}
+
+static int on_parameter(struct server *s, const struct message *m)
+{
+	struct reader r;
+
+	reader_init(&r, m->body, m->len);
+	const char *name = reader_str(&r), *value = reader_str(&r);
+
+	if (r.failed) {
+		server_fail(s, "08P01", "broken ParameterStatus packet");
+		return -1;
+	}
+	const int i = params_find(s->ss->params, name);
+
+	if (i >= 0)
+		params_set(&s->params, i, value);
+	else
+		writer_parameter_status(&s->welcome, name, value);
+	return 0;
+}
+
+static int on_key(struct server *s, const struct message *m)
+{
+	if (m->len != sizeof s->key) {
+		server_fail(s, "08P01", "bad cancel key");
+		return -1;
+	}
+	memcpy(s->key, m->body, m->len);
+	s->key_len = (uint8_t)m->len;
+	return 0;
+}
+
+static int on_notice(struct server *s, const struct message *m)
+{
+	(void)s;
+	(void)m;
+	return 0;
+}
+
+static int on_query_error(struct server *s, const struct message *m)
+{
+	struct report r;
+
+	(void)s;
+	if (report_parse(&r, m->body, m->len) == 0)
+		log_error("S: error while executing exec_on_query: %s: %s",
+		    r.severity, r.message);
+	return 0;
+}
+
+static int on_error(struct server *s, const struct message *m)
+{
+	struct report r;
+
+	if (s->phase == SERVER_PHASE_QUERY)
+		return on_query_error(s, m);
+	if (report_parse(&r, m->body, m->len) < 0) {
+		server_fail(s, "08P01", "unknown pkt from server");
+		return -1;
+	}
+	log_warning("server login failed: %s %s", r.severity, r.message);
+	/* cannot_connect_now passes; any other refusal does not */
+	s->refused = strcmp(r.code, "57P03") != 0;
+	server_fail(s, r.code[0] != '\0' ? r.code : "08P01", r.message);
+	return -1;
+}
+
+/* What a pool's first server has said is the welcome for its clients. */
+static void keep_welcome(struct server *s)
+{
+	struct pool *p = s->ps.pool;
+	struct writer *w = &s->welcome;
+
+	if (p->welcome == NULL && !w->failed && !s->ps.close_needed) {
+		p->welcome = mem_alloc(sizeof *p->welcome + w->len);
+		if (p->welcome != NULL) {
+			p->welcome->params = params_ref(s->params);
+			p->welcome->len = w->len;
+			if (w->len > 0)
+				memcpy(p->welcome->bytes, w->at, w->len);
+		}
+	}
+	writer_fini(w);
+	writer_init(w, LOGIN_MAX);
+}
+
+static int on_ready(struct server *s, const struct message *m)
+{
+	const char *query = s->ps.pool->key.db->conf->connect_query;
+	struct writer w;
+
+	if (m->len != 1 || s->phase == SERVER_PHASE_AUTH) {
+		server_fail(s, "08P01", "unknown pkt from server");
+		return -1;
+	}
+	if (s->phase == SERVER_PHASE_SYNC && query != NULL) {
+		s->phase = SERVER_PHASE_QUERY;
+		writer_init(&w, 1 << 24);
+		writer_query(&w, query);
+		return send_out(s, &w);
+	}
+	timeout_stop(&s->timer);
+	keep_welcome(s);
+	s->track.status = (char)m->body[0];
+	s->track.ready = true;
+	s->phase = SERVER_PHASE_POOLED;
+	s->ps.used = time_now();
+	return -1;	/* what follows is not a login's */
+}
+
+/* By message type; the results of connect_query are ignored. */
+static int (*const handlers[256])(struct server *, const struct message *) = {
+	[BE_AUTHENTICATION] = on_authentication,
+	[BE_PARAMETER_STATUS] = on_parameter,
+	[BE_BACKEND_KEY_DATA] = on_key,
+	[BE_NOTICE_RESPONSE] = on_notice,
+	[BE_ERROR_RESPONSE] = on_error,
+	[BE_READY_FOR_QUERY] = on_ready,
+};
+
+static int on_message(struct server *s, const struct message *m)
+{
+	int (*fn)(struct server *, const struct message *) =
+	    handlers[(uint8_t)m->type];
+
+	if (fn != NULL)
+		return fn(s, m);
+	if (s->phase == SERVER_PHASE_QUERY)
+		return 0;
+	server_fail(s, "08P01", "unknown pkt from server");
+	return -1;
+}
+
+static int on_burst(struct server *s, const struct burst *b)
+{
+	size_t used = 0;
+
+	while (b->len - used >= MSG_HEADER) {
+		const uint8_t *p = b->at + used;
+		const size_t size = msg_size(p, LOGIN_MAX - 1);
+
+		if (size == 0) {
+			server_fail(s, "08P01", "bad pkt header");
+			return -1;
+		}
+		if (size > b->len - used)
+			break;
+		used += size;
+		const struct message m = { (char)p[0], p + MSG_HEADER,
+		    size - MSG_HEADER };
+		if (on_message(s, &m) < 0)
+			break;
+	}
+	if (!server_is_open(s))
+		return -1;
+	if (s->phase == SERVER_PHASE_POOLED) {
+		carry_fini(&s->carry);
+		/* who talks on without being asked is not fit for use */
+		if (used < b->len)
+			server_fail(s, "08P01", "idle server got dirty");
+		else
+			s->ss->server_ops->ready(s);
+		return -1;
+	}
+	if (carry_rest(&s->carry, b, used) == 0)
+		return 0;
+	server_fail(s, "53200", "login failed");
+	return -1;
+}
+
+void server_login_input(struct server *s)
+{
+	struct burst b;
+
+	while (server_is_open(s) && stream_is_ready(&s->stream)) {
+		const ssize_t n = carry_read(&s->carry, &s->stream, &b,
+		    LOGIN_MAX + MSG_HEADER);
+
+		if (n == STREAM_NONE)
+			return;
+		if (n < 0) {
+			server_fail(s, "08006", "server conn crashed?");
+			return;
+		}
+		s->ps.used = time_now();
+		if (on_burst(s, &b) < 0)
+			return;
+		stream_reread(&s->stream);
+	}
+}

@@ -1,0 +1,223 @@
+"""The test stand: a scratch PostgreSQL, the floor relay and poolers.
+
+Everything listens on loopback, lives in one temporary directory and is ended
+by pid.  As root, PostgreSQL and the poolers run as an unprivileged user.
+SPDX-License-Identifier: ISC
+"""
+import glob
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+import idle
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+POOL_SIZE = 20
+START_LIMIT = 60  # seconds for a process to accept logins
+STOP_LIMIT = 20   # seconds to end after SIGTERM, before SIGKILL
+
+PG_CONF = """
+listen_addresses = '127.0.0.1'
+port = {port}
+unix_socket_directories = '{dir}'
+max_connections = 300
+shared_buffers = 128MB
+fsync = off
+synchronous_commit = off
+full_page_writes = off
+autovacuum = off
+jit = off
+"""
+
+POOLER_INI = """
+[databases]
+bench = host=127.0.0.1 port={pg_port} dbname=bench
+
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {port}
+unix_socket_dir =
+auth_type = trust
+auth_file = {dir}/userlist.txt
+admin_users = bench
+pool_mode = transaction
+default_pool_size = {pool_size}
+max_client_conn = 5000
+ignore_startup_parameters = extra_float_digits
+log_connections = 0
+log_disconnections = 0
+log_stats = 0
+"""
+
+SCHEMA = """
+create table bench_table as
+    select n as id, repeat(md5(n::text), 3) as filler
+    from generate_series(1, 100000) as n;
+vacuum analyze bench_table;
+"""
+
+
+class StandError(Exception):
+    """Something needed for the benchmark is missing or does not start."""
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def find_pg_bin():
+    """The directory of initdb and postgres: $PGBIN, 15, else the newest."""
+    dirs = glob.glob("/usr/lib/postgresql/*/bin")
+    dirs.sort(key=lambda d: (d.split("/")[-2] == "15", d), reverse=True)
+    on_path = shutil.which("initdb")
+    for d in [os.environ.get("PGBIN", ""), *dirs,
+              os.path.dirname(on_path or "")]:
+        if d and os.access(os.path.join(d, "initdb"), os.X_OK):
+            return d
+    raise StandError("no PostgreSQL server found; set PGBIN to its bin/")
+
+
+def unprivileged():
+    """Popen arguments to leave root; none when we are not."""
+    if os.getuid() != 0:
+        return {}
+    for name in ("postgres", "nobody"):
+        try:
+            u = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return {"user": u.pw_uid, "group": u.pw_gid, "extra_groups": []}
+    raise StandError("running as root, and there is no user to change to")
+
+
+class Stand:
+    def __init__(self):
+        self.pg_bin = find_pg_bin()
+        self.as_user = unprivileged()
+        self.procs = []     # (name, Popen), in order of start
+        self.pg_port = 0
+        self.dir = tempfile.mkdtemp(prefix="pgsluice-bench-")
+        os.chmod(self.dir, 0o755)
+        if self.as_user:
+            os.chown(self.dir, self.as_user["user"], self.as_user["group"])
+        # For pgbench and psql, here and in bench.py.
+        for name in list(os.environ):
+            if name.startswith("PG") and name != "PGBIN":
+                del os.environ[name]
+        os.environ.update(PGUSER="bench", PGDATABASE="bench",
+                          PATH=self.pg_bin + os.pathsep + os.environ["PATH"])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w") as f:
+            f.write(text)
+        return self.path(name)
+
+    def tail(self, name):
+        with open(self.path(name + ".log"), errors="replace") as f:
+            return "".join(f.readlines()[-15:])
+
+    def call(self, cmd, name):
+        """Runs a command that has to succeed, as the unprivileged user."""
+        with open(self.path(name + ".log"), "w") as log:
+            r = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=log,
+                               stderr=log, cwd=self.dir, **self.as_user)
+        if r.returncode != 0:
+            raise StandError(f"{name} failed:\n{self.tail(name)}")
+
+    def spawn(self, name, cmd):
+        # A session of its own: Ctrl-C reaches us only, and we stop the rest.
+        with open(self.path(name + ".log"), "w") as log:
+            p = subprocess.Popen(cmd, stdin=subprocess.DEVNULL, stdout=log,
+                                 stderr=log, cwd=self.dir,
+                                 start_new_session=True, **self.as_user)
+        self.procs.append((name, p))
+        return p
+
+    def wait_ready(self, name, port, database="bench"):
+        proc = dict(self.procs)[name]
+        deadline = time.monotonic() + START_LIMIT
+        while proc.poll() is None:
+            try:
+                idle.connect(port, database, timeout=5).close()
+                return
+            except OSError as e:
+                if time.monotonic() > deadline:
+                    raise StandError(f"{name} does not get ready: {e}\n"
+                                     + self.tail(name))
+            time.sleep(0.02)
+        raise StandError(f"{name} ended at once, status {proc.returncode}:\n"
+                         + self.tail(name))
+
+    def start_postgres(self, port=0):
+        self.pg_port = port or free_port()
+        data = self.path("data")
+        self.call([os.path.join(self.pg_bin, "initdb"), "-D", data, "-U",
+                   "bench", "-A", "trust", "-E", "UTF8", "--locale=C",
+                   "--no-sync"], "initdb")
+        with open(os.path.join(data, "postgresql.conf"), "a") as f:
+            f.write(PG_CONF.format(port=self.pg_port, dir=self.dir))
+        self.spawn("postgres",
+                   [os.path.join(self.pg_bin, "postgres"), "-D", data])
+        self.wait_ready("postgres", self.pg_port, "postgres")
+        at = ["-h", "127.0.0.1", "-p", str(self.pg_port)]
+        self.call(["createdb", *at, "bench"], "createdb")
+        self.call(["pgbench", *at, "-i", "-q", "-s", "2", "bench"], "pgbench")
+        self.call(["psql", "-X", *at, "-v", "ON_ERROR_STOP=1", "-f",
+                   self.write("schema.sql", SCHEMA), "bench"], "schema")
+
+    def start_floor(self):
+        binary, port = self.path("floor_relay"), free_port()
+        cc = os.environ.get("CC", "cc").split()
+        self.call([*cc, "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-o", binary,
+                   os.path.join(HERE, "floor_relay.c")], "cc")
+        p = self.spawn("floor", [binary, str(port), str(self.pg_port)])
+        self.wait_ready("floor", port)
+        return "floor", port, p.pid
+
+    def start_pooler(self, name, binary, wrapper=()):
+        """Any program that reads a pgbouncer.ini: (name, port, pid).
+
+        It runs from a copy: the unprivileged user may not be able to reach
+        the build directory, and a rebuild cannot disturb the run.
+        """
+        port, home = free_port(), self.path(name)
+        os.mkdir(home)
+        copy = os.path.join(home, os.path.basename(binary))
+        shutil.copy(binary, copy)
+        os.chmod(copy, 0o755)
+        self.write("userlist.txt", '"bench" ""\n')
+        ini = self.write(name + ".ini", POOLER_INI.format(
+            pg_port=self.pg_port, port=port, dir=self.dir,
+            pool_size=POOL_SIZE))
+        p = self.spawn(name, [*wrapper, copy, ini])
+        self.wait_ready(name, port)
+        return name, port, p.pid
+
+    def stop(self):
+        for name, p in reversed(self.procs):
+            # SIGINT: PostgreSQL's fast shutdown; poolers may linger on it.
+            p.send_signal(signal.SIGINT if name == "postgres"
+                          else signal.SIGTERM)
+            try:
+                p.wait(STOP_LIMIT)
+            except subprocess.TimeoutExpired:
+                p.kill()
+                p.wait()
+        self.procs.clear()
+        shutil.rmtree(self.dir, ignore_errors=True)

@@ -1,0 +1,624 @@
+# test_server.py - scripted servers: logins, oddities, races, faults.
+# SPDX-License-Identifier: ISC
+import struct
+import threading
+
+import pytest
+
+import pq
+from fakepg import Gone, complete, error, notice, param, ready
+from harness import REFERENCE, TIMEOUT, wait_until
+
+newer = pytest.mark.skipif(REFERENCE, reason="newer than that")
+
+
+# --- logins ---------------------------------------------------------------
+
+@pytest.mark.parametrize("auth", ["trust", "password", "md5", "scram"])
+def test_server_login(pooler, fakepg, auth):
+    """authentication.md 5"""
+    f = fakepg(auth=auth, password="apppw")
+    p = pooler({"p0": f.conn})
+    assert p.raw().value("select 1") == "select 1"
+
+
+@pytest.mark.parametrize("auth", ["password", "md5", "scram"])
+def test_wrong_password(pooler, fakepg, auth):
+    """client-errors.md 4"""
+    f = fakepg(auth=auth, password="other")
+    p = pooler({"p0": f.conn})
+    with pytest.raises(pq.PgError) as e:
+        p.raw()
+    assert e.value.message == \
+        'password authentication failed for user "app"'
+    assert REFERENCE or e.value.code == "28P01"
+
+
+def test_startup_message_to_the_server(pooler, fakepg):
+    """pooling.md 6: server login"""
+    f = fakepg()
+    p = pooler({"p0": f.conn + " dbname=real client_encoding=LATIN1 "
+                "datestyle=German timezone=Asia/Tokyo "
+                "application_name=pool user=u1"})
+    p.raw()
+    s = f.sessions[0]
+    want = {"database": "real", "client_encoding": "LATIN1",
+            "datestyle": "German", "timezone": "Asia/Tokyo",
+            "application_name": "pool", "user": "u1"}
+    assert {k.lower(): v for k, v in s.startup.items()} == want
+    assert REFERENCE or [k.lower() for k in s.startup] == list(want)
+
+
+@newer
+def test_cold_pool_grows_in_parallel(pooler, fakepg):
+    """server_login_concurrency, default 4"""
+    gate, lock, now = threading.Event(), threading.Lock(), [0, 0]
+
+    def on_login(sess):
+        with lock:
+            now[0] += 1
+            now[1] = max(now)
+        gate.wait(TIMEOUT)
+        with lock:
+            now[0] -= 1
+    f = fakepg(on_login=on_login)
+    p = pooler({"p0": f.conn}, default_pool_size=10)
+    clients = [p.open().login("app", database="p0", wait=False)
+               for _ in range(12)]
+    wait_until(lambda: now[0] == 4)
+    wait_until(lambda: p.pool().get("sv_login") == 4)
+    gate.set()
+    for c in clients:
+        c.finish_login("app")
+        c.send(pq.query("begin"))
+    p.wait_pool(sv_active=10, cl_waiting=2)
+    assert now[1] == 4
+    assert len(f.sessions) == 10
+
+
+@newer
+def test_one_waiting_client_opens_one_server(pooler, fakepg):
+    """as many as there are clients not yet covered"""
+    gate = threading.Event()
+    f = fakepg(on_login=lambda s: gate.wait(TIMEOUT) and None)
+    p = pooler({"p0": f.conn}, default_pool_size=10)
+    a = p.open().login("app", database="p0", wait=False)
+    wait_until(lambda: len(f.sessions) == 1)
+    b = p.open().login("app", database="p0", wait=False)
+    wait_until(lambda: len(f.sessions) == 2)
+    for _ in range(5):
+        p.admin("show pools")
+    assert len(f.sessions) == 2
+    gate.set()
+    a.finish_login("app")
+    b.finish_login("app")
+
+
+@newer
+def test_login_concurrency_can_be_set(pooler, fakepg):
+    """server_login_concurrency = 1: as the reference does"""
+    gate = threading.Event()
+    f = fakepg(on_login=lambda s: gate.wait(TIMEOUT) and None)
+    p = pooler({"p0": f.conn}, default_pool_size=10,
+               server_login_concurrency=1)
+    clients = [p.open().login("app", database="p0", wait=False)
+               for _ in range(5)]
+    wait_until(lambda: p.pool().get("cl_waiting") == 5)
+    for _ in range(5):
+        p.admin("show pools")
+    assert len(f.sessions) == 1
+    gate.set()
+    for c in clients:
+        c.finish_login("app")
+
+
+@newer
+def test_one_at_a_time_while_logins_fail(pooler, fakepg):
+    """one at a time while the last login failed"""
+    gate, fail = threading.Event(), [True]
+
+    def on_login(sess):
+        if fail[0]:
+            fail[0] = False
+            sess.send(error("starting up", "57P03", "FATAL"))
+            raise Gone
+        gate.wait(TIMEOUT)
+    f = fakepg(on_login=on_login)
+    p = pooler({"p0": f.conn}, default_pool_size=10, server_login_retry=0.5)
+    first = p.open().login("app", database="p0", wait=False)
+    wait_until(lambda: not fail[0])
+    p.wait_log("server login failed: FATAL starting up")
+    rest = [p.open().login("app", database="p0", wait=False)
+            for _ in range(6)]
+    wait_until(lambda: len(f.sessions) == 2)
+    for _ in range(10):
+        p.admin("show pools")
+    assert len(f.sessions) == 2
+    gate.set()
+    for c in [first] + rest:
+        c.finish_login("app")
+
+
+@newer
+def test_temporary_refusal_keeps_clients_queued(pooler, fakepg):
+    """pooling.md 10 (#946): 57P03"""
+    count = []
+
+    def on_login(sess):
+        count.append(1)
+        if len(count) < 3:
+            sess.send(error("the database system is starting up", "57P03",
+                            "FATAL"))
+            raise Gone
+    f = fakepg(on_login=on_login)
+    p = pooler({"p0": f.conn}, server_login_retry=0.2)
+    assert p.raw().value("select 1") == "select 1"
+    assert len(count) == 3
+
+
+@newer
+@pytest.mark.parametrize("code,text", [
+    (None, "no code at all"), ("28000", "x" * 3000), ("XX000", "")])
+def test_odd_login_errors_reach_the_client(pooler, fakepg, code, text):
+    """client-errors.md 4 (CVE-2026-6666)"""
+    def on_login(sess):
+        sess.send(error(text, code, "FATAL"))
+        raise Gone
+    f = fakepg(on_login=on_login)
+    p = pooler({"p0": f.conn})
+    with pytest.raises(pq.PgError) as e:
+        p.raw()
+    assert e.value.code == (code or "08P01")
+    assert (e.value.message or "").startswith(text[:400])
+    assert p.admin("show version")
+
+
+def raw_reply(data):
+    def on_login(sess):
+        sess.send(data)
+        sess.read(1)
+        return True
+    return on_login
+
+
+@pytest.mark.parametrize("data", [
+    pq.msg("R", b"\0\0\0\7"), pq.msg("R", b"\0\0"), pq.msg("R"),
+    pq.msg("R", b"\0\0\0\5ab"), pq.msg("R", b"\0\0\0\nGSS\0\0"),
+    pq.msg("R", b"\0\0\0\x0bx"), pq.msg("R", b"\0\0\0\x0cv=x"),
+    pq.msg("D", b"\0\0"), pq.msg("T", b"\xff\xff"), pq.msg("E"),
+    pq.msg("E", b"Sno end"), b"Z\0\0\0\3", b"R\xff\xff\xff\xff",
+    b"R\x7f\xff\xff\xff", b"HTTP/1.1 400 Bad Request\r\n\r\n",
+    pq.msg("S", b"only-a-name\0"), pq.msg("S", b"no end")])
+def test_hostile_login_answer_only_fails_the_login(pooler, fakepg, data):
+    """family 1: hostile server"""
+    f = fakepg(on_login=raw_reply(data))
+    p = pooler({"p0": f.conn, "p1": ""}, server_login_retry=0.1,
+               server_connect_timeout=1, client_login_timeout=2)
+    with pytest.raises((pq.PgError, pq.Closed)):
+        p.raw()
+    assert p.raw(database="p1").value("select 1") == "1"
+
+
+def scram_first(make):
+    """A SASL server whose first message is made by make(client nonce)."""
+    def on_login(sess):
+        sess.send(pq.msg("R", struct.pack("!i", 10) + b"SCRAM-SHA-256\0\0"))
+        body = sess.read_msg()[1]
+        nonce = body.rsplit(b"r=", 1)[1]
+        sess.send(make(nonce))
+        sess.read(1)
+        return True
+    return on_login
+
+
+def sasl(text):
+    return pq.msg("R", struct.pack("!i", 11) + text)
+
+
+@newer
+@pytest.mark.parametrize("make", [
+    lambda n: sasl(b"r=" + n + b"z" * 9000 + b",s=c2FsdA==,i=1"),
+    lambda n: sasl(b"r=other,s=c2FsdA==,i=4096"),
+    lambda n: sasl(b"r=" + n + b",s=!!!,i=4096"),
+    lambda n: sasl(b"r=" + n + b"x,s=c2FsdA==,i=0"),
+    lambda n: sasl(b"r=" + n + b"x,s=c2FsdA==,i=-1"),
+    lambda n: sasl(b"r=" + n + b"x,s=c2FsdA==,i=2147483647"),
+    lambda n: sasl(b"r=" + n + b"x,s=c2FsdA==,i=99999999999999999999"),
+    lambda n: sasl(b"r=" + n + b"x,s=c2FsdA==,i=4096,junk"),
+    lambda n: sasl(b"r=" + n + b"x,s=c2FsdA=="),
+    lambda n: sasl(b""), lambda n: sasl(b"e=other-error"),
+    lambda n: pq.msg("R", struct.pack("!i", 0)),
+    lambda n: pq.msg("R", struct.pack("!i", 12) + b"v=AAAA"),
+])
+def test_hostile_scram_server_is_refused(pooler, fakepg, make):
+    """authentication.md 5 (CVE-2026-6665); iterations are bounded"""
+    f = fakepg(on_login=scram_first(make))
+    p = pooler({"p0": f.conn, "p1": ""}, server_login_retry=0.1,
+               server_connect_timeout=1, client_login_timeout=2)
+    with pytest.raises((pq.PgError, pq.Closed)):
+        p.raw(timeout=TIMEOUT)
+    assert p.raw(database="p1").value("select 1") == "1"
+
+
+@newer
+def test_ok_before_the_scram_signature_is_refused(pooler, fakepg):
+    """authentication.md 5: AuthenticationOk before verification"""
+    def on_login(sess):
+        sess.send(pq.msg("R", struct.pack("!i", 10) + b"SCRAM-SHA-256\0\0"))
+        srv = pq.ScramServer(pq.scram_secret("apppw"))
+        body = sess.read_msg()[1]
+        sess.send(sasl(srv.challenge(body[body.index(b"\0") + 5:])))
+        sess.read_msg()
+        sess.welcome()
+        return True
+    f = fakepg(on_login=on_login)
+    p = pooler({"p0": f.conn}, client_login_timeout=2)
+    with pytest.raises(pq.PgError):
+        p.raw()
+
+
+@pytest.mark.parametrize("answer", [b"N"])
+def test_ssl_refusal_is_accepted(pooler, fakepg, answer):
+    """authentication.md 9.2: prefer continues in clear"""
+    f = fakepg(ssl_answer=answer)
+    p = pooler({"p0": f.conn}, server_tls_sslmode="disable")
+    assert p.raw().value("select 1") == "select 1"
+
+
+def test_notices_and_parameters_during_login(pooler, fakepg):
+    """family 2: NoticeResponse broke login"""
+    f = fakepg(extra_welcome=notice("hello") + param("one", "1")
+               + notice("x" * (100 if REFERENCE else 10000))
+               + param("two", "2"))
+    p = pooler({"p0": f.conn})
+    c = p.raw()
+    assert (c.params["one"], c.params["two"]) == ("1", "2")
+    assert c.value("select 1") == "select 1"
+
+
+@newer
+def test_server_without_key_data(pooler, fakepg):
+    """PgDog #918: no BackendKeyData; cancel is harmless"""
+    f = fakepg(send_key=False)
+    p = pooler({"p0": f.conn})
+    c = p.raw()
+    c.query("begin")
+    pq.send_cancel(p.port, c.key)
+    assert c.value("select 1") == "select 1"
+    assert len(c.key) == 8
+
+
+def test_silent_server_times_out(pooler, fakepg):
+    """pooling.md 12: server_connect_timeout"""
+    f = fakepg(on_login=lambda s: s.read(1) and True)
+    p = pooler({"p0": f.conn}, server_connect_timeout=1,
+               server_login_retry=0.1)
+    c = p.open().login("app", database="p0", wait=False)
+    p.wait_log("closing because: connect timeout")
+    f.on_login = None
+    assert c.finish_login("app").value("select 1") == "select 1"
+
+
+# --- what the server is sent ----------------------------------------------
+
+def test_parameters_are_set_in_one_query(pooler, fakepg):
+    """pooling.md 21: one simple Query ahead of the client's"""
+    f = fakepg()
+    p = pooler({"p0": f.conn}, default_pool_size=1)
+    p.raw().query("select 0")
+    c = p.raw(application_name="it's", TimeZone="Asia/Tokyo",
+              DateStyle="German, DMY")
+    c.send(pq.query("select 1"), pq.query("select 2"))
+    c.recv_until()
+    c.recv_until()
+    qs = f.sessions[0].queries()
+    assert qs[0] == "select 0" and qs[2:] == ["select 1", "select 2"]
+    sets = [s.strip() for s in qs[1].split(";") if s.strip()]
+    assert all(s.upper().startswith("SET ") for s in sets)
+    names = [s.split()[1].split("=")[0].lower() for s in sets]
+    assert sorted(names) == ["application_name", "datestyle", "timezone"]
+    assert "'it''s'" in qs[1]
+    if not REFERENCE:
+        assert names == ["datestyle", "timezone", "application_name"]
+        assert qs[1].startswith("SET DateStyle='German, DMY';")
+    p.raw(DateStyle="German, DMY", TimeZone="Asia/Tokyo",
+          application_name="it's").query("select 3")
+    assert f.sessions[0].queries()[4:] == ["select 3"]
+
+
+@newer
+def test_accepted_spelling_is_not_set_again(pooler, fakepg):
+    """pooling.md 21 (#879): SET DateStyle='ISO' reports no change"""
+    def handler(sess, kind, body):
+        if kind == "Q" and body.upper().startswith(b"SET"):
+            sess.send(complete("SET"), ready())
+            return True
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn}, default_pool_size=1)
+    c = p.raw(DateStyle="ISO")
+    for i in range(5):
+        c.query("select %d" % i)
+    sets = [q for q in f.sessions[0].queries() if q.startswith("SET")]
+    assert len(sets) <= 1
+
+
+def test_failed_set_ends_client_and_server(pooler, fakepg):
+    """pooling.md 21: invalid server parameter"""
+    def handler(sess, kind, body):
+        if kind == "Q" and body.upper().startswith(b"SET"):
+            sess.send(error("no"), ready())
+            return True
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn}, default_pool_size=1)
+    p.raw().query("select 1")
+    c = p.raw(TimeZone="Asia/Tokyo")
+    c.send(pq.query("select 2"))
+    assert c.recv_all().errors[-1].message == "invalid server parameter"
+    wait_until(lambda: f.sessions[0].ended)
+    assert "select 2" not in f.sessions[0].queries()
+    assert p.raw().value("select 3") == "select 3"
+
+
+def test_reset_query_and_terminate(pooler, fakepg):
+    """pooling.md 9; a deliberate close sends Terminate"""
+    f = fakepg()
+    p = pooler({"p0": f.conn}, pool_mode="session", server_idle_timeout=1)
+    c = p.raw()
+    c.query("select 1")
+    c.close()
+    wait_until(lambda: f.sessions[0].queries() == ["select 1",
+                                                   "DISCARD ALL"])
+    wait_until(lambda: f.sessions[0].ended)
+    assert f.sessions[0].received[-1][0] == "X"
+
+
+def test_server_is_tested_before_reuse(pooler, fakepg):
+    """pooling.md 9: the next client waits for the reset"""
+    gate = threading.Event()
+
+    def handler(sess, kind, body):
+        if body == b"DISCARD ALL\0":
+            gate.wait(TIMEOUT)
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn}, pool_mode="session", default_pool_size=1)
+    a, b = p.raw(), p.raw()
+    a.query("select 1")
+    b.send(pq.query("select 2"))
+    a.close()
+    p.wait_pool(sv_tested=1, cl_waiting=1)
+    assert not b.readable()
+    gate.set()
+    assert b.recv_until().rows == [["select 2"]]
+
+
+def test_empty_check_query(pooler, fakepg):
+    """pooling.md 9: <empty> sends a Query with empty text"""
+    f = fakepg()
+    p = pooler({"p0": f.conn}, server_check_delay=0,
+               server_check_query="<empty>" if not REFERENCE else "select 1")
+    c = p.raw()
+    c.query("select 1")
+    c.query("select 2")
+    text = "" if not REFERENCE else "select 1"
+    assert text in f.sessions[0].queries()[1:]
+
+
+# --- idle servers ---------------------------------------------------------
+
+@pytest.mark.parametrize("data", [
+    param("TimeZone", "x"), error("oops"), notice("psst"),
+    error("terminating", "57P01", "FATAL"), complete("SELECT 1")])
+def test_idle_server_that_talks_is_not_used(pooler, fakepg, data):
+    """pooling.md 4: idle server got dirty"""
+    f = fakepg()
+    p = pooler({"p0": f.conn}, default_pool_size=1)
+    c = p.raw()
+    c.query("select 1")
+    f.sessions[0].send(data)
+    p.wait_log("server got dirty|got packet")
+    assert c.value("select 2") == "select 2"
+    wait_until(lambda: f.sessions[0].ended)
+    assert f.sessions[0].queries() == ["select 1"]
+
+
+def test_idle_server_with_a_notification_is_kept(pooler, fakepg):
+    """pooling.md 4: NotificationResponse leaves it ready"""
+    f = fakepg()
+    p = pooler({"p0": f.conn}, default_pool_size=1)
+    c = p.raw()
+    c.query("select 1")
+    f.sessions[0].send(pq.msg("A", b"\0\0\0\1ch\0x\0"))
+    for _ in range(3):
+        p.admin("show servers")
+    assert c.value("select 2") == "select 2"
+    assert len(f.sessions) == 1
+
+
+def test_closed_idle_server_is_not_used(pooler, fakepg):
+    """pooling.md 4"""
+    f = fakepg()
+    p = pooler({"p0": f.conn}, default_pool_size=1)
+    c = p.raw()
+    c.query("select 1")
+    f.sessions[0].sock.shutdown(2)
+    p.wait_pool(sv_idle=0)
+    assert c.value("select 2") == "select 2"
+
+
+# --- busy servers ---------------------------------------------------------
+
+@pytest.mark.parametrize("data,text", [
+    (pq.msg("y", b"??"), "unknown pkt"), (b"D\0\0\0\1", "bad pkt header"),
+    (b"\0\0\0\0\0\0\0\0", "bad pkt header"),
+    (pq.msg("S", b"noend"), "broken ParameterStatus packet")])
+def test_garbage_from_a_linked_server(pooler, fakepg, data, text):
+    """client-errors.md 5"""
+    def handler(sess, kind, body):
+        if body == b"go\0":
+            sess.send(data)
+            return True
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn}, default_pool_size=1)
+    c = p.raw()
+    c.send(pq.query("go"))
+    errors = c.recv_all().errors
+    assert errors[-1].severity == "FATAL"
+    assert REFERENCE or errors[-1].message == text
+    assert p.raw().value("select 1") == "select 1"
+
+
+@pytest.mark.parametrize("sent", [0, 3, 20])
+def test_server_that_closes_in_the_middle(pooler, fakepg, sent):
+    """pooling.md 13: server conn crashed?"""
+    data = notice("x" * 10) + complete("SELECT 1")
+
+    def handler(sess, kind, body):
+        if body == b"go\0":
+            sess.send(data[:sent])
+            sess.hang_up()
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn}, default_pool_size=1)
+    c, other = p.raw(), p.raw()
+    c.send(pq.query("go"))
+    res = c.recv_all()
+    if sent == 0:
+        assert res.errors[-1].message == "server conn crashed?"
+    assert other.value("select 1") == "select 1"
+
+
+def test_error_then_close_reaches_the_client_first(pooler, fakepg):
+    """pooling.md 13, 22"""
+    def handler(sess, kind, body):
+        if body == b"go\0":
+            sess.send(error("going down", "57P01", "FATAL"))
+            sess.hang_up()
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn})
+    c = p.raw()
+    c.send(pq.query("go"))
+    assert [e.message for e in c.recv_all().errors] == [
+        "going down", "server conn crashed?"]
+
+
+def test_surplus_ready_for_query_is_no_release_of_work(pooler, fakepg):
+    """family 2: a ReadyForQuery nobody asked for"""
+    def handler(sess, kind, body):
+        if body == b"go\0":
+            sess.send(complete("A"), ready(), ready())
+            return True
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn}, default_pool_size=1)
+    a, b = p.raw(), p.raw()
+    a.send(pq.query("go"))
+    assert a.recv_until().tags == ["A"]
+    for _ in range(5):
+        assert b.value("select 1") == "select 1"
+
+
+def test_half_sent_reply_keeps_the_link(pooler, fakepg):
+    """pooling.md 8: not before ReadyForQuery"""
+    gate = threading.Event()
+
+    def handler(sess, kind, body):
+        if body == b"go\0":
+            sess.send(complete("A"))
+            gate.wait(TIMEOUT)
+            sess.send(ready())
+            return True
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn}, default_pool_size=1)
+    a, b = p.raw(), p.raw()
+    a.send(pq.query("go"))
+    assert a.recv()[0] == "C"
+    b.send(pq.query("select 1"))
+    p.wait_pool(cl_waiting=1, sv_active=1)
+    gate.set()
+    assert a.recv_until().kinds == "Z"
+    assert b.recv_until().rows == [["select 1"]]
+
+
+# --- cancel ---------------------------------------------------------------
+
+def cancel_setup(pooler, fakepg, gate, hold):
+    def handler(sess, kind, body):
+        if body == b"go\0":
+            gate.wait(TIMEOUT)
+            sess.send(complete("GO"), ready())
+            return True
+
+    def on_cancel(sess, key):
+        hold.wait(TIMEOUT)
+    f = fakepg(handler=handler, on_cancel=on_cancel)
+    p = pooler({"p0": f.conn}, default_pool_size=1)
+    return f, p
+
+
+def test_cancel_carries_the_servers_key(pooler, fakepg):
+    """pooling.md 18: in clear, with the server's key"""
+    gate, hold = threading.Event(), threading.Event()
+    hold.set()
+    f, p = cancel_setup(pooler, fakepg, gate, hold)
+    c = p.raw()
+    c.send(pq.query("go"))
+    wait_until(lambda: f.sessions[0].queries() == ["go"])
+    pq.send_cancel(p.port, c.key)
+    wait_until(lambda: f.cancels() == [f.sessions[0].key])
+    gate.set()
+    c.recv_until()
+
+
+def test_server_waits_for_its_cancel_to_finish(pooler, fakepg):
+    """pooling.md 18 (#717): being_canceled"""
+    gate, hold = threading.Event(), threading.Event()
+    f, p = cancel_setup(pooler, fakepg, gate, hold)
+    a, b = p.raw(), p.raw()
+    a.send(pq.query("go"))
+    wait_until(lambda: f.sessions[0].queries() == ["go"])
+    cc = p.open()
+    cc.send(pq.untyped(pq.CANCEL_REQUEST, a.key))
+    wait_until(lambda: len(f.cancels()) == 1)
+    b.send(pq.query("select 'b'"))
+    p.wait_pool(cl_waiting=1)
+    gate.set()
+    assert a.recv_until().tags == ["GO"]
+    if not REFERENCE:
+        p.wait_pool(sv_being_canceled=1, sv_active_cancel=1)
+        assert not b.readable()
+        assert f.sessions[0].queries() == ["go"]
+    hold.set()
+    assert b.recv_until().check().kinds == "TDCZ"
+    assert cc.at_eof()
+
+
+def test_cancel_for_a_finished_query_is_not_sent(pooler, fakepg):
+    """pooling.md 18: dropped if the client is idle"""
+    gate, hold = threading.Event(), threading.Event()
+    gate.set()
+    hold.set()
+    f, p = cancel_setup(pooler, fakepg, gate, hold)
+    a, b = p.raw(), p.raw()
+    a.query("go")
+    b.query("begin")
+    pq.send_cancel(p.port, a.key)
+    b.query("commit")
+    assert f.cancels() == []
+
+
+@newer
+def test_cancel_while_parameters_are_set_is_ignored(pooler, fakepg):
+    """pooling.md 18 (#298): SET phase"""
+    gate = threading.Event()
+
+    def handler(sess, kind, body):
+        if kind == "Q" and body.startswith(b"SET"):
+            gate.wait(TIMEOUT)
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn}, default_pool_size=1)
+    p.raw().query("select 0")
+    c = p.raw(TimeZone="Asia/Tokyo")
+    c.send(pq.query("select 1"))
+    wait_until(lambda: len(f.sessions[0].queries()) == 2)
+    pq.send_cancel(p.port, c.key)
+    gate.set()
+    assert c.recv_until().rows == [["select 1"]]
+    assert f.cancels() == []

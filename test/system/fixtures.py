@@ -1,0 +1,98 @@
+# fixtures.py - fixtures shared by test/system and test/sim.
+# SPDX-License-Identifier: ISC
+import signal
+
+import pytest
+
+import harness
+
+LIMIT = 240 if not harness.BIG else 1200
+
+
+# What release 1.18 of the reference lacks or does wrong: these tests are
+# skipped there, so that the harness can be checked against it.
+OLD = """
+test_overlong_words_are_refused test_pause_under_load
+test_empty_stored_secret_never_authenticates[scram
+test_scram_lying_length_is_refused test_options_
+test_fallback_database_is_made_on_demand
+test_missing_server_database_reaches_the_client
+test_startup_parameter_follows_its_client[application_name
+test_parameter_follows_its_client[application_name
+test_slow_login_does_not_hold_up_others
+test_wrong_server_password_text_reaches_the_client
+test_pool_size_is_taken_from_database_or_user
+test_min_pool_size_is_filled_without_clients
+test_query_behind_a_failed_batch_is_discarded
+test_function_call_behind_a_failed_batch test_copy_in_all_in_one_write
+test_scram_first_segment_split_is_put_together
+test_bad_startup_is_refused_with_its_text
+test_large_startup_packet_is_accepted
+test_newer_protocols_are_negotiated_down test_failing_logins_fail_fast
+""".split()
+
+
+def pytest_collection_modifyitems(items):
+    if not harness.REFERENCE:
+        return
+    for item in items:
+        if any(item.name.startswith(n) for n in OLD):
+            item.add_marker(pytest.mark.skip(reason="newer than that"))
+
+
+@pytest.fixture(autouse=True)
+def deadline(request):
+    """No test may hang: an alarm breaks whatever it waits for."""
+    def ring(*_):
+        raise AssertionError("test exceeded %d s" % LIMIT)
+    old = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(LIMIT)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, old)
+
+
+@pytest.fixture
+def pg():
+    """The scratch PostgreSQL of this test process."""
+    return harness.cluster()
+
+
+@pytest.fixture
+def pooler(pg):
+    """Starts poolers; each must have ended well when the test is over."""
+    made = []
+
+    def make(*args, **kw):
+        start = kw.pop("start", True)
+        p = harness.Pooler(*args, start=False, **kw)
+        made.append(p)
+        if start:
+            p.start()
+        return p
+    yield make
+    errors = []
+    for p in made:
+        try:
+            p.stop()
+        except AssertionError as e:
+            errors.append(str(e))
+    assert not errors, "\n".join(errors)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A failing test shows the end of its poolers' logs."""
+    rep = (yield).get_result()
+    if rep.when != "call" or not rep.failed:
+        return
+    fn = item.funcargs.get("pooler")
+    for cell in getattr(fn, "__closure__", None) or ():
+        if isinstance(cell.cell_contents, list):
+            for p in cell.cell_contents:
+                if isinstance(p, harness.Pooler):
+                    rep.sections.append(("pooler log", p.log[-5000:]))
+
+
+def pytest_unconfigure(config):
+    harness.shutdown()

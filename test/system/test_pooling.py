@@ -1,0 +1,613 @@
+# test_pooling.py - who gets which server, when, in what order.
+# SPDX-License-Identifier: ISC
+import time
+
+import pytest
+
+import pq
+from harness import REFERENCE, wait_until
+
+PID = "select pg_backend_pid()"
+
+
+def fatal(conn):
+    """The FATAL a connection ends with."""
+    res = conn.recv_all()
+    assert res.errors, res.messages
+    assert res.errors[-1].severity == "FATAL"
+    return res.errors[-1].message
+
+
+def hold(p, n, **kw):
+    """n clients, each inside a transaction."""
+    out = []
+    for _ in range(n):
+        c = p.raw(**kw)
+        c.query("begin")
+        out.append(c)
+    return out
+
+
+# --- modes ----------------------------------------------------------------
+
+def test_session_mode_keeps_the_server_until_disconnect(pooler):
+    """pooling.md 8: session"""
+    p = pooler(pool_mode="session", default_pool_size=1)
+    a, b = p.raw(), p.raw()
+    pid = a.value(PID)
+    b.send(pq.query(PID))
+    p.wait_pool(cl_waiting=1)
+    assert a.value(PID) == pid
+    assert not b.readable()
+    a.close()
+    assert b.recv_until().rows == [[pid]]
+
+
+def test_session_mode_resets_the_server(pooler):
+    """pooling.md 8, 9: server_reset_query"""
+    p = pooler(pool_mode="session", default_pool_size=1)
+    a = p.raw()
+    a.query("create temp table tt (a int); set work_mem = '7MB'; "
+            "prepare pst as select 1; listen chan; "
+            "select pg_advisory_lock(5)")
+    pid = a.value(PID)
+    a.close()
+    b = p.raw()
+    assert b.value(PID) == pid
+    assert b.value("select to_regclass('tt')") is None
+    assert b.value("show work_mem") != "7MB"
+    assert b.query("select 1 from pg_prepared_statements").rows == []
+    assert b.query("select pg_listening_channels()").rows == []
+    assert b.value("select count(*) from pg_locks where locktype='advisory' "
+                   "and pid=pg_backend_pid()") == "0"
+
+
+@pytest.mark.parametrize("always", [0, 1])
+def test_transaction_mode_resets_only_if_told(pooler, always):
+    """pooling.md 9: server_reset_query_always"""
+    p = pooler(default_pool_size=1, server_reset_query_always=always)
+    p.raw().query("set work_mem = '7MB'")
+    b = p.raw()
+    assert (b.value("show work_mem") == "7MB") == (not always)
+
+
+def test_failing_reset_query_is_ignored(pooler):
+    """pooling.md 9: any result is ignored, errors included"""
+    p = pooler(pool_mode="session", server_reset_query="nonsense here",
+               default_pool_size=1)
+    a = p.raw()
+    pid = a.value(PID)
+    a.close()
+    assert p.raw().value(PID) == pid
+
+
+def test_transaction_mode_shares_the_server(pooler):
+    """pooling.md 8: transaction"""
+    p = pooler(default_pool_size=1)
+    a, b = p.raw(), p.raw()
+    assert a.value(PID) == b.value(PID)
+    a.query("begin")
+    b.send(pq.query("select 7"))
+    p.wait_pool(cl_waiting=1)
+    a.try_query("select 1/0")
+    assert not b.readable()
+    a.query("rollback")
+    assert b.recv_until().rows == [["7"]]
+
+
+def test_statement_mode_forbids_transactions(pooler):
+    """pooling.md 8: statement"""
+    p = pooler(pool_mode="statement")
+    a, b = p.raw(), p.raw()
+    pid = a.value(PID)
+    assert b.value(PID) == pid
+    a.send(pq.query("begin"))
+    assert fatal(a) == ("transaction blocks not allowed in statement "
+                        "pooling mode")
+    assert b.value(PID) != pid
+    assert b.value("begin; select 1; commit") == "1"
+
+
+def test_mode_is_chosen_per_user_then_database(pooler):
+    """pooling.md 1: effective settings"""
+    p = pooler({"p0": "pool_mode=session", "p1": ""},
+               users={"app2": "pool_mode=statement"})
+    for user, db in (("app", "p0"), ("app2", "p0"), ("app", "p1")):
+        p.raw(user, db).query("select 1")
+    modes = {(r["database"], r["user"]): r["pool_mode"]
+             for r in p.admin("show pools")}
+    assert modes[("p0", "app")] == "session"
+    assert modes[("p0", "app2")] == "statement"
+    assert modes[("p1", "app")] == "transaction"
+
+
+# --- limits and the queue -------------------------------------------------
+
+def test_pool_size_is_never_exceeded(pooler, pg):
+    """pooling.md 6 rule 5"""
+    p = pooler(default_pool_size=3)
+    hold(p, 1)[0].query("commit")       # the pool has its welcome data
+    clients = [p.raw() for _ in range(12)]
+    for c in clients:
+        c.send(pq.query("begin; select pg_backend_pid()"))
+    p.wait_pool(sv_active=3, cl_waiting=9)
+    assert len(pg.backends(where="usename='app'")) == 3
+    done, seen = set(), set()
+    while len(done) < 12:
+        assert len(pg.backends(where="usename='app'")) <= 3
+        ready = wait_until(lambda: [c for c in clients if c not in done
+                                    and c.readable()])
+        for c in ready:
+            seen.add(c.recv_until().rows[0][0])
+            c.query("commit")
+            done.add(c)
+    assert len(seen) <= 3
+
+
+def test_pool_size_is_taken_from_database_or_user(pooler):
+    """pooling.md 1: effective settings"""
+    p = pooler({"p0": "pool_size=2", "p1": "pool_size=2"},
+               users={"app2": "pool_size=1"})
+    p.raw().query("select 1")
+    p.raw("app2").query("select 1")
+    for user, size in (("app", 2), ("app2", 1)):
+        clients = [p.raw(user) for _ in range(4)]
+        for c in clients:
+            c.send(pq.query("begin"))
+        p.wait_pool(user=user, sv_active=size, cl_waiting=4 - size)
+
+
+def test_queue_is_served_in_order_of_arrival(pooler, pg):
+    """pooling.md 5: the queue is FIFO"""
+    pg.sql("truncate seq_log", db="p0")
+    p = pooler(default_pool_size=1)
+    holder, = hold(p, 1)
+    clients = [p.raw() for _ in range(15)]
+    for i, c in enumerate(clients):
+        c.send(pq.query("insert into seq_log(who) values ('%02d')" % i))
+        p.wait_pool(cl_waiting=i + 1)
+    holder.query("commit")
+    for c in clients:
+        c.recv_until().check()
+    order = [r[0] for r in pg.sql("select who from seq_log order by n",
+                                  db="p0")]
+    assert order == ["%02d" % i for i in range(15)]
+
+
+def test_client_that_leaves_the_queue_is_forgotten(pooler):
+    """pooling.md 13"""
+    p = pooler(default_pool_size=1)
+    holder, = hold(p, 1)
+    a, b = p.raw(), p.raw()
+    a.send(pq.query("select 1"))
+    p.wait_pool(cl_waiting=1)
+    b.send(pq.query("select 2"))
+    p.wait_pool(cl_waiting=2)
+    a.abort()
+    holder.query("commit")
+    assert b.recv_until().rows == [["2"]]
+    wait_until(lambda: p.pool()["cl_active"] == 2)
+
+
+def test_reserve_pool_opens_after_its_timeout(pooler):
+    """pooling.md 6: reserve"""
+    p = pooler(default_pool_size=1, reserve_pool_size=1,
+               reserve_pool_timeout=1)
+    hold(p, 1)
+    a, b = p.raw(), p.raw()
+    start = time.monotonic()
+    a.query("begin")
+    assert time.monotonic() - start >= 0.9
+    assert "taking connection from reserve_pool" in p.log
+    b.send(pq.query("select 1"))
+    p.wait_pool(cl_waiting=1, sv_active=2)
+    a.query("commit")
+    assert b.recv_until().rows == [["1"]]
+
+
+@pytest.mark.parametrize("rr", [0, 1])
+def test_idle_servers_are_taken_lifo_or_round_robin(pooler, rr):
+    """pooling.md 5: order"""
+    p = pooler(default_pool_size=3, server_round_robin=rr)
+    clients = hold(p, 3)
+    pids = [c.value(PID) for c in clients]
+    assert len(set(pids)) == 3
+    for c in clients:
+        c.query("commit")
+    c = clients[0]
+    got = [c.value(PID) for _ in range(6)]
+    assert got == (pids * 2 if rr else [pids[2]] * 6)
+
+
+def test_max_db_connections_evicts_idle_servers(pooler):
+    """pooling.md 7"""
+    p = pooler({"p0": "max_db_connections=2"})
+    a, b = hold(p, 2)
+    c = p.open().login("app2", database="p0", wait=False)
+    wait_until(lambda: p.pool("p0", "app2").get("cl_waiting") == 1)
+    a.query("commit")
+    c.finish_login("app2")
+    assert c.value("select current_user") == "app2"
+    assert "closing because: evicted" in p.log
+    assert int(p.show("databases", name="p0")[0]["current_connections"]) <= 2
+
+
+def test_max_user_connections_counts_over_databases(pooler):
+    """pooling.md 6 rule 7"""
+    p = pooler(max_user_connections=1)
+    a, = hold(p, 1)
+    b = p.open().login("app", database="p1", wait=False)
+    wait_until(lambda: p.pool("p1").get("cl_waiting") == 1)
+    a.query("commit")
+    b.finish_login("app")
+    assert b.value("select current_database()") == "p1"
+    assert p.pool("p0")["sv_idle"] == 0
+
+
+def test_min_pool_size_is_filled_without_clients(pooler):
+    """pooling.md 7; forced user"""
+    p = pooler({"p0": "user=app min_pool_size=3"})
+    p.wait_pool(sv_idle=3)
+
+
+def test_min_pool_size_survives_idle_timeout(pooler):
+    """pooling.md 11"""
+    p = pooler({"p0": "user=app"}, min_pool_size=1, server_idle_timeout=1)
+    clients = hold(p, 3)
+    for c in clients:
+        c.query("commit")
+    p.wait_pool(sv_idle=1)
+    assert p.log.count("closing because: server idle timeout") == 2
+
+
+def test_shrunk_pool_closes_surplus_servers(pooler):
+    """pooling.md 7: too many servers in the pool"""
+    p = pooler(default_pool_size=4)
+    for c in hold(p, 4):
+        c.query("commit")
+    p.wait_pool(sv_idle=4)
+    p.settings["default_pool_size"] = 1
+    p.reload()
+    p.wait_pool(sv_idle=1)
+    if not REFERENCE:
+        assert p.log.count("too many servers in the pool") == 3
+
+
+def test_connect_query_runs_on_each_new_server(pooler):
+    """pooling.md 6: connect_query; its errors are ignored"""
+    p = pooler({"p0": "connect_query='set work_mem = ''9MB'''",
+                "p1": "connect_query='nonsense'"})
+    assert p.raw().value("show work_mem") == "9MB"
+    assert p.raw(database="p1").value("select 1") == "1"
+    if not REFERENCE:
+        assert "S: error while executing exec_on_query: " in p.log
+
+
+def test_used_servers_are_checked(pooler):
+    """pooling.md 9: server_check_delay = 0"""
+    p = pooler(server_check_delay=0, server_check_query="select 1",
+               default_pool_size=1)
+    c = p.raw()
+    pid = c.value(PID)
+    p.wait_pool(sv_used=1)
+    assert c.value(PID) == pid
+
+
+# --- time-outs ------------------------------------------------------------
+
+def test_query_wait_timeout(pooler):
+    """pooling.md 12"""
+    p = pooler(default_pool_size=1, query_wait_timeout=1)
+    h, = hold(p, 1)
+    c = p.raw()
+    c.send(pq.query("select 1"))
+    assert fatal(c) == "query_wait_timeout"
+    assert h.value("select 1") == "1"
+
+
+def test_query_timeout_closes_client_and_server(pooler, pg):
+    """pooling.md 12: query timeout"""
+    p = pooler(query_timeout=1)
+    idle, c = p.raw(), p.raw()
+    pid = c.value(PID)
+    c.send(pq.query("select pg_sleep(60)"))
+    assert fatal(c) == "query timeout"
+    assert p.pool()["sv_active"] == 0
+    assert idle.value(PID) != pid
+    pg.terminate(int(pid))
+
+
+def test_query_timeout_in_the_queue(pooler):
+    """client-errors.md 4: query_timeout, with underscore"""
+    p = pooler(default_pool_size=1, query_timeout=1, query_wait_timeout=0)
+    h, = hold(p, 1)
+    c = p.raw()
+    c.send(pq.query("select 1"))
+    assert fatal(c) == "query_timeout"
+    assert REFERENCE or h.value("select 1") == "1"
+
+
+@pytest.mark.skipif(REFERENCE, reason="fixed later (#1395)")
+def test_query_timeout_spares_idle_clients_in_transaction(pooler):
+    """pooling.md 12: counts only while a query runs"""
+    p = pooler(query_timeout=1, idle_transaction_timeout=3)
+    c = hold(p, 1)[0]
+    assert fatal(c) == "idle transaction timeout"
+
+
+def test_idle_transaction_timeout(pooler):
+    """pooling.md 12"""
+    p = pooler(idle_transaction_timeout=1, default_pool_size=1)
+    c, = hold(p, 1)
+    other = p.raw()
+    other.send(pq.query("select 1"))
+    assert fatal(c) == "idle transaction timeout"
+    assert other.recv_until().rows == [["1"]]
+
+
+@pytest.mark.skipif(REFERENCE, reason="newer than that")
+def test_transaction_timeout(pooler, pg):
+    """pooling.md 12"""
+    p = pooler(transaction_timeout=1)
+    c, = hold(p, 1)
+    pid = c.value(PID)
+    c.send(pq.query("select pg_sleep(60)"))
+    assert fatal(c) == "transaction timeout"
+    pg.terminate(int(pid))
+
+
+def test_client_idle_timeout(pooler):
+    """pooling.md 12; a client in a transaction is not idle"""
+    p = pooler(client_idle_timeout=1)
+    busy, = hold(p, 1)
+    c = p.raw()
+    c.query("select 1")
+    assert fatal(c) == "client_idle_timeout"
+    assert busy.value("select 1") == "1"
+
+
+@pytest.mark.skipif(REFERENCE, reason="newer than that")
+def test_user_timeouts_win(pooler):
+    """config-files.md 4, 6; 0 means off for all others"""
+    p = pooler(users={"app": "client_idle_timeout=1",
+                      "app2": "idle_transaction_timeout=1"})
+    other = p.raw("u0")
+    other.query("select 1")
+    c, d = p.raw(), p.raw("app2")
+    d.query("begin")
+    assert fatal(c) == "client_idle_timeout"
+    assert fatal(d) == "idle transaction timeout"
+    assert other.value("select 1") == "1"
+
+
+def test_server_lifetime(pooler):
+    """pooling.md 11"""
+    p = pooler(server_lifetime=1, default_pool_size=1)
+    c = p.raw()
+    pid = c.value(PID)
+    p.wait_pool(sv_idle=0)
+    assert "closing because: server lifetime over" in p.log
+    assert c.value(PID) != pid
+
+
+def test_server_lifetime_zero_uses_each_server_once(pooler):
+    """pooling.md 11"""
+    p = pooler(server_lifetime=0)
+    c = p.raw()
+    assert len({c.value(PID) for _ in range(3)}) == 3
+
+
+def test_server_idle_timeout(pooler):
+    """pooling.md 11"""
+    p = pooler(server_idle_timeout=1)
+    c = p.raw()
+    c.query("select 1")
+    p.wait_pool(sv_idle=0)
+    assert "closing because: server idle timeout" in p.log
+    assert c.value("select 2") == "2"
+
+
+def test_failing_logins_fail_fast(pooler, pg):
+    """pooling.md 10: fast fail, server_login_retry"""
+    p = pooler({"p2": ""}, server_login_retry=2)
+    a, b, c = [p.raw(database="p2") for _ in range(3)]
+    a.query("select 1")
+    try:
+        pg.sql("alter database p2 allow_connections false")
+        for pid in pg.backends("p2"):
+            pg.terminate(pid)
+        p.wait_pool("p2", sv_idle=0)
+        text = 'database "p2" is not currently accepting connections'
+        a.send(pq.query("select 1"))
+        err = a.recv_all().errors[-1]
+        assert err.message == text
+        assert REFERENCE or err.code == "55000"
+        b.send(pq.query("select 1"))
+        assert fatal(b).startswith(
+            "server login has been failing, cached error: " + text[:30])
+    finally:
+        pg.sql("alter database p2 allow_connections true")
+
+    def works():
+        with p.open() as d:
+            try:
+                return d.login("app", database="p2").value("select 1")
+            except (pq.PgError, pq.Closed):
+                return None
+    assert wait_until(works) == "1"
+    assert c.value("select 3") == "3"
+
+
+def test_connect_failure_keeps_clients_queued(pooler, pg):
+    """pooling.md 10: TCP failure"""
+    p = pooler({"p0": "host=127.0.0.1 port=1"}, server_login_retry=0.3)
+    c = p.open().login("app", database="p0", wait=False)
+    p.wait_log("closing because: connect failed", count=2)
+    p.dbs["p0"] = ""
+    p.reload()
+    assert c.finish_login("app").value("select 1") == "1"
+
+
+# --- tracked parameters ---------------------------------------------------
+
+TRACKED = [("client_encoding", "LATIN1", "UTF8"),
+           ("DateStyle", "German, DMY", "ISO, YMD"),
+           ("TimeZone", "Asia/Tokyo", "America/New_York"),
+           ("application_name", "one \"x\" 'y' \\z", ""),
+           ("IntervalStyle", "iso_8601", "sql_standard"),
+           ("standard_conforming_strings", "off", "on")]
+
+
+@pytest.mark.parametrize("name,one,two", TRACKED)
+def test_parameter_follows_its_client(pooler, name, one, two):
+    """pooling.md 21: a SET is remembered per client and does not leak"""
+    if REFERENCE and name == "IntervalStyle":
+        pytest.skip("newer than that")
+    p = pooler(default_pool_size=1)
+    a, b, c = p.raw(), p.raw(), p.raw()
+    start = c.value("show " + name)
+    a.query("set %s to E'%s'" % (name, one.replace("\\", "\\\\")
+                                 .replace("'", "\\'")))
+    b.query("set %s to '%s'" % (name, two))
+    for _ in range(3):
+        assert a.value("show " + name) == one
+        assert b.value("show " + name) == two
+        assert c.value("show " + name) == start
+    assert len(p.servers()) == 1
+
+
+@pytest.mark.parametrize("name,one,two", TRACKED[:4])
+def test_startup_parameter_follows_its_client(pooler, name, one, two):
+    """pooling.md 20, 21: values from the StartupMessage"""
+    p = pooler(default_pool_size=1)
+    a = p.raw(**{name: one})
+    b = p.raw(**{name: two})
+    for _ in range(2):
+        assert a.value("show " + name) == one
+        assert b.value("show " + name) == two
+
+
+def test_rolled_back_set_is_forgotten(pooler):
+    """pooling.md 21: ParameterStatus updates the client's value"""
+    p = pooler(default_pool_size=1)
+    a, b = p.raw(), p.raw()
+    a.query("begin; set timezone to 'Asia/Tokyo'; rollback")
+    b.query("set timezone to 'America/New_York'")
+    assert a.value("show timezone") == "UTC"
+
+
+def test_bad_startup_value_is_refused_at_first_use(pooler):
+    """client-errors.md 4: invalid server parameter"""
+    p = pooler(default_pool_size=1)
+    p.raw().query("select 1")
+    c = p.raw(TimeZone="No/Where")
+    c.send(pq.query("select 1"))
+    assert fatal(c) == "invalid server parameter"
+    assert p.raw().value("show timezone") == "UTC"
+
+
+def test_quoted_value_cannot_break_out(pooler):
+    """pooling.md 21: quoting (injection through SET)"""
+    p = pooler(default_pool_size=1)
+    evil = "x'; select pg_sleep(0); drop table tab; --"
+    c = p.raw(application_name=evil)
+    assert c.value("show application_name") == evil[:63]
+    assert c.value("select count(*) from tab") == "1000"
+
+
+def test_long_parameter_value_is_applied(pooler):
+    """pooling.md 21: any length"""
+    if REFERENCE:
+        pytest.skip("value too long for the reference")
+    p = pooler(track_extra_parameters="IntervalStyle")
+    zone = "A" * 60 + "1"
+    a = p.raw(TimeZone="<%s>-3" % zone)
+    p.raw().query("select 1")
+    assert zone in a.value("show timezone")
+
+
+# --- time of life of a server ---------------------------------------------
+
+def test_terminated_idle_server_is_not_handed_out(pooler, pg):
+    """pooling.md 4: idle server got dirty"""
+    p = pooler(default_pool_size=1)
+    c = p.raw()
+    pid = int(c.value(PID))
+    pg.terminate(pid)
+    p.wait_pool(sv_idle=0)
+    assert int(c.value(PID)) != pid
+
+
+def test_terminated_busy_server_tells_its_client(pooler, pg):
+    """pooling.md 13: the server's ErrorResponse, then the pooler's"""
+    p = pooler()
+    c = p.raw()
+    c.query("begin")
+    pid = int(c.value(PID))
+    c.send(pq.query("select pg_sleep(60)"))
+    wait_until(lambda: pid in pg.backends(where="state='active' and "
+                                          "strpos(query, 'pg_sleep') > 0"))
+    pg.terminate(pid)
+    res = c.recv_all()
+    assert [e.code for e in res.errors] == ["57P01", "08P01"]
+    assert res.errors[1].message == "server conn crashed?"
+    assert p.raw().value("select 1") == "1"
+
+
+def test_unix_socket_to_the_server(pooler, pg):
+    """pooling.md 6: host starts with /"""
+    p = pooler({"p0": "host=%s port=%d" % (pg.dir, pg.port)})
+    assert p.raw().value("select inet_client_addr()") is None
+
+
+def test_host_list_is_used_in_turn(pooler, pg):
+    """config-files.md 12: round-robin"""
+    p = pooler({"p0": "host=127.0.0.1,%s port=%d" % (pg.dir, pg.port)})
+    seen = {c.value("select inet_client_addr() is null")
+            for c in hold(p, 4)}
+    assert seen == {"t", "f"}
+
+
+def test_wait_notice_is_sent_once(pooler):
+    """pooling.md 5: query_wait_notify"""
+    if REFERENCE:
+        pytest.skip("newer than that")
+    p = pooler(default_pool_size=1, query_wait_notify=1)
+    h, = hold(p, 1)
+    c = p.raw()
+    c.send(pq.query("select 1"))
+    kind, body = c.recv()
+    assert kind == "N"
+    assert pq.fields(body) == {
+        "S": "NOTICE", "C": "00000", "M": "No server connection available "
+        "in postgres backend, client being queued"}
+    h.query("commit")
+    assert c.recv_until().notices == []
+
+
+def test_client_without_reading_still_releases(pooler):
+    """pooling.md 8: small replies are delivered to the socket at once"""
+    p = pooler(default_pool_size=1)
+    a, b = p.raw(), p.raw()
+    a.send(pq.query("select 1"))
+    assert b.value("select 2") == "2"
+    assert a.recv_until().rows == [["1"]]
+
+
+def test_pool_serves_many_users_apart(pooler):
+    """pooling.md 1: one pool per (database, user)"""
+    p = pooler()
+    for u in ("app", "app2", "u0", "u1"):
+        assert p.raw(u).value("select current_user") == u
+    assert {r["user"] for r in p.show("pools", database="p0")} == {
+        "app", "app2", "u0", "u1"}
+
+
+@pytest.mark.parametrize("size", [5000, 1 << 20])
+def test_large_queries_and_rows_pass(pooler, size):
+    """pooling.md 19: messages larger than any buffer"""
+    p = pooler()
+    text = "x" * size
+    c = p.raw()
+    assert c.value("select '%s'" % text) == text
+    assert c.extended("select $1::text", (text,)).rows == [[text]]

@@ -1,0 +1,421 @@
+# test_prepared.py - protocol-level prepared statements across servers.
+# SPDX-License-Identifier: ISC
+import psycopg
+import pytest
+
+import pq
+from harness import REFERENCE, wait_until
+
+pytestmark = pytest.mark.skipif(
+    REFERENCE, reason="statement tracking is newer than that")
+NAMES = "select name from pg_prepared_statements order by name"
+
+
+@pytest.fixture
+def two(pooler):
+    """A pooler with two servers and one client holding the first."""
+    def make(**kw):
+        kw.setdefault("default_pool_size", 2)
+        return pooler(**kw)
+    return make
+
+
+def run(c, name, *params):
+    """Bind, Execute and Sync a named statement."""
+    c.send(pq.bind(name, params), pq.execute(), pq.sync())
+    return c.recv_until()
+
+
+def prepare(c, name, sql, types=()):
+    c.send(pq.parse(sql, name, types), pq.sync())
+    return c.recv_until()
+
+
+def on_other_server(p, c, fn):
+    """Run fn while the server that c used last is kept busy."""
+    pid = c.value("select pg_backend_pid()")
+    blockers = []
+    while True:
+        b = p.raw()
+        b.query("begin")
+        blockers.append(b)
+        if b.value("select pg_backend_pid()") == pid:
+            break
+    out = fn()
+    for b in blockers:
+        b.query("commit")
+        b.close()
+    return out
+
+
+def test_psycopg_prepares_transparently(two):
+    """pooling.md 16"""
+    p = two()
+    conns = [p.connect() for _ in range(4)]
+    for i in range(20):
+        for c in conns:
+            cur = c.execute("select %s::int + 1", (i,), prepare=True)
+            assert cur.fetchone() == (i + 1,)
+    assert p.stats()["total_bind_count"] >= 76
+
+
+def test_statement_is_prepared_again_on_another_server(two):
+    """pooling.md 16: Bind injects a Parse whose reply is swallowed"""
+    p = two()
+    c = p.raw()
+    assert prepare(c, "st", "select $1::int * 2").kinds == "1Z"
+    assert run(c, "st", 4).kinds == "2DCZ"
+    res = on_other_server(p, c, lambda: run(c, "st", 5))
+    assert res.kinds == "2DCZ" and res.rows == [["10"]]
+
+
+def test_describe_prepares_on_another_server(two):
+    """pooling.md 16"""
+    p = two()
+    c = p.raw()
+    prepare(c, "st", "select $1::int as num")
+
+    def describe():
+        c.send(pq.describe("S", "st"), pq.sync())
+        return c.recv_until()
+    res = on_other_server(p, c, describe)
+    assert res.kinds == "tTZ" and res.columns == ["num"]
+
+
+def test_two_clients_same_name_different_text(two):
+    """pooling.md 16: names are per client"""
+    p = two(default_pool_size=1)
+    a, b = p.raw(), p.raw()
+    prepare(a, "st", "select 'from a'")
+    prepare(b, "st", "select 'from b'")
+    for _ in range(3):
+        assert run(a, "st").rows == [["from a"]]
+        assert run(b, "st").rows == [["from b"]]
+
+
+def test_same_text_is_prepared_once_per_server(two):
+    """pooling.md 16: fake ParseComplete"""
+    p = two(default_pool_size=1)
+    clients = [p.raw() for _ in range(3)]
+    for i, c in enumerate(clients):
+        assert prepare(c, "n%d" % i, "select 99").kinds == "1Z"
+        assert run(c, "n%d" % i).rows == [["99"]]
+    names = clients[0].query(NAMES).rows
+    assert len(names) == 1 and names[0][0].startswith("PGBOUNCER_")
+    st = p.stats()
+    assert st["total_client_parse_count"] == 3
+    assert st["total_server_parse_count"] == 1
+    assert st["total_bind_count"] == 3
+
+
+def test_types_belong_to_the_statement(two):
+    """pooling.md 16: key = text + parameter types"""
+    p = two(default_pool_size=1)
+    c = p.raw()
+    sql = "select pg_typeof($1)::text"
+    prepare(c, "i", sql, (23,))
+    prepare(c, "t", sql, (25,))
+    assert run(c, "i", "1").rows == [["integer"]]
+    assert run(c, "t", "1").rows == [["text"]]
+
+
+def test_eviction_with_a_small_cache(two):
+    """pooling.md 16: LRU of max_prepared_statements"""
+    p = two(default_pool_size=1, max_prepared_statements=2)
+    c = p.raw()
+    for i in range(5):
+        assert prepare(c, "s%d" % i, "select %d" % i).kinds == "1Z"
+        assert len(c.query(NAMES).rows) <= 2
+    for rounds in range(3):
+        for i in range(5):
+            assert run(c, "s%d" % i).rows == [[str(i)]]
+    assert len(c.query(NAMES).rows) == 2
+    assert p.show("servers", database="p0")[0]["prepared_statements"] == "2"
+    me = [r for r in p.show("clients", database="p0")]
+    assert me[0]["prepared_statements"] == "5"
+
+
+def test_eviction_inside_one_batch(two):
+    """pooling.md 16: injected Close after the Parse, replies in order"""
+    p = two(default_pool_size=1, max_prepared_statements=2)
+    c = p.raw()
+    c.send(*[pq.parse("select %d" % i, "s%d" % i) + pq.bind("s%d" % i)
+             + pq.execute() for i in range(6)], pq.sync())
+    res = c.recv_until()
+    assert res.kinds == "12DC" * 6 + "Z"
+    c.send(*[pq.bind("s%d" % i) + pq.execute() for i in range(6)],
+           pq.sync())
+    res = c.recv_until()
+    assert res.kinds == "2DC" * 6 + "Z"
+    assert [r[0] for r in res.rows] == list("012345")
+
+
+def test_whole_cycle_in_one_write_many_times(two):
+    """pooling.md 16: P/B/D/E/C/S with a name, pipelined"""
+    p = two()
+    c = p.raw()
+    n = 50
+    c.send(*[pq.parse("select $1::int", "x") + pq.bind("x", (i,))
+             + pq.describe("P") + pq.execute() + pq.close("S", "x")
+             + pq.sync() for i in range(n)])
+    for i in range(n):
+        res = c.recv_until()
+        assert res.kinds == "12TDC3Z" and res.rows == [[str(i)]]
+
+
+def test_close_is_answered_and_frees_the_name(two):
+    """pooling.md 16: Close is never sent"""
+    p = two(default_pool_size=1)
+    c = p.raw()
+    prepare(c, "st", "select 1")
+    c.send(pq.close("S", "st"), pq.sync())
+    assert c.recv_until().kinds == "3Z"
+    assert prepare(c, "st", "select 2").kinds == "1Z"
+    assert run(c, "st").rows == [["2"]]
+
+
+def test_close_needs_no_server(two):
+    """pooling.md 16: answered at once without a server"""
+    p = two(default_pool_size=1)
+    h, c = p.raw(), p.raw()
+    prepare(c, "st", "select 1")
+    h.query("begin")
+    c.send(pq.close("S", "st"))
+    assert c.recv() == ("3", b"")
+    assert p.pool()["cl_waiting"] == 0
+    h.query("commit")
+    assert c.value("select 1") == "1"
+
+
+def test_close_portal_is_no_statement_close(two):
+    """pooling.md 16 (PgDog #1338): portal of the same name"""
+    p = two(default_pool_size=1)
+    c = p.raw()
+    prepare(c, "same", "select 3")
+    c.send(pq.close("P", "same"), pq.sync())
+    assert c.recv_until().kinds == "3Z"
+    assert run(c, "same").rows == [["3"]]
+
+
+@pytest.mark.parametrize("cmd", ["deallocate all", "discard all"])
+def test_deallocate_all_clears_the_maps(two, cmd):
+    """pooling.md 16"""
+    p = two(default_pool_size=1)
+    c, d = p.raw(), p.raw()
+    prepare(c, "st", "select 1")
+    prepare(d, "st", "select 'd'")
+    c.query(cmd)
+    assert prepare(c, "st", "select 2").kinds == "1Z"
+    assert run(c, "st").rows == [["2"]]
+    assert run(d, "st").rows == [["d"]]
+
+
+@pytest.mark.parametrize("cmd", ["deallocate all", "discard all"])
+def test_deallocate_all_in_a_pipeline(two, cmd):
+    """pooling.md 16 (#1535): names parsed after it stay known"""
+    p = two(default_pool_size=1)
+    c = p.raw()
+    prepare(c, "old", "select 0")
+    c.send(pq.query(cmd), pq.parse("select 1", "new"), pq.bind("new"),
+           pq.execute(), pq.sync())
+    assert c.recv_until().kinds == "CZ"
+    assert c.recv_until().kinds == "12DCZ"
+    assert run(c, "new").rows == [["1"]]
+
+
+def test_failed_parse_frees_the_name(two):
+    """pooling.md 16: as PostgreSQL does"""
+    p = two(default_pool_size=1)
+    c = p.raw()
+    res = prepare(c, "st", "selec bad")
+    assert res.kinds == "EZ" and res.errors[0].code == "42601"
+    assert prepare(c, "st", "select 6").kinds == "1Z"
+    assert run(c, "st").rows == [["6"]]
+
+
+def test_parse_skipped_after_an_error_is_not_prepared(two):
+    """pooling.md 16: entries dropped by an ErrorResponse"""
+    p = two(default_pool_size=1)
+    c = p.raw()
+    c.send(pq.parse("selec bad"), pq.parse("select 8", "st"), pq.sync())
+    assert c.recv_until().kinds == "EZ"
+    assert prepare(c, "st", "select 8").kinds == "1Z"
+    assert run(c, "st").rows == [["8"]]
+
+
+def test_failed_parse_of_one_client_does_not_hurt_another(two):
+    """pooling.md 16"""
+    p = two(default_pool_size=1)
+    a, b = p.raw(), p.raw()
+    sql = "select * from made_later"
+    assert prepare(a, "st", sql).kinds == "EZ"
+    b.query("create table if not exists made_later (a int)")
+    try:
+        assert prepare(b, "st", sql).kinds == "1Z"
+        assert run(b, "st").kinds == "2CZ"
+        assert prepare(a, "st", sql).kinds == "1Z"
+        assert run(a, "st").kinds == "2CZ"
+    finally:
+        b.query("drop table made_later")
+
+
+def test_injected_parse_that_fails_is_told(two):
+    """pooling.md 14: the error stands for the client's own message"""
+    p = two(default_pool_size=2)
+    c = p.raw()
+    c.query("create table if not exists gone_soon (a int)")
+    prepare(c, "st", "select * from gone_soon")
+
+    def bind_it():
+        c.send(pq.bind("st"), pq.execute(), pq.sync())
+        return c.recv_until()
+
+    def drop_and_bind():
+        with p.raw() as d:
+            d.query("drop table gone_soon")
+        return bind_it()
+    res = on_other_server(p, c, drop_and_bind)
+    assert res.kinds == "EZ" and res.errors[0].code == "42P01"
+    assert c.value("select 1") == "1"
+
+
+@pytest.mark.parametrize("message", [pq.bind("ghost"),
+                                     pq.describe("S", "ghost")])
+def test_unknown_name_is_fatal(two, message):
+    """client-errors.md 5"""
+    p = two()
+    c = p.raw()
+    c.send(message, pq.sync())
+    err = c.recv_all().errors[-1]
+    assert err.severity == "FATAL" and err.code == "08P01"
+    assert err.message == "prepared statement did not exist"
+    assert p.raw().value("select 1") == "1"
+
+
+def test_taken_name_is_fatal(two):
+    """client-errors.md 5"""
+    p = two()
+    c = p.raw()
+    prepare(c, "st", "select 1")
+    c.send(pq.parse("select 2", "st"), pq.sync())
+    assert c.recv_all().errors[-1].message == \
+        "prepared statement name is already in use"
+
+
+@pytest.mark.parametrize("data", [
+    pq.msg("P", b"name-without-end"), pq.msg("P", b"st\0select 1\0"),
+    pq.msg("P", b"st\0select 1\0\0\7\0\0"), pq.msg("B", b"portal\0noend"),
+    pq.msg("D", b"S"), pq.msg("D", b""), pq.msg("C", b"Sx"),
+    pq.msg("C", b"")])
+def test_malformed_message_is_refused(two, data):
+    """client-errors.md 5: failed to parse packet, broken ... packet"""
+    p = two(default_pool_size=1)
+    c = p.raw()
+    c.send(data, pq.sync())
+    res = c.recv_all()
+    assert res.errors[-1].severity == "FATAL"
+    kind = {"P": "Parse", "B": "Bind", "D": "Describe", "C": "Close"}
+    assert res.errors[-1].message in (
+        "failed to parse packet",
+        "broken %s packet" % kind[chr(data[0])])
+    assert p.raw().value("select 1") == "1"
+
+
+def test_session_mode_leaves_names_alone(two):
+    """pooling.md 16: not in session mode"""
+    p = two(pool_mode="session")
+    c = p.raw()
+    prepare(c, "my name", "select 1")
+    assert c.query(NAMES).rows == [["my name"]]
+    res = run(c, "ghost")
+    assert res.errors[0].code == "26000"
+    assert prepare(c, "my name", "select 2").errors[0].code == "42P05"
+
+
+def test_zero_switches_tracking_off(two):
+    """settings.md 3: max_prepared_statements = 0"""
+    p = two(default_pool_size=1, max_prepared_statements=0)
+    c = p.raw()
+    prepare(c, "plain", "select 1")
+    assert c.query(NAMES).rows == [["plain"]]
+
+
+def test_large_statement_is_tracked(two):
+    """pooling.md 16: Parse must be seen whole"""
+    p = two()
+    c = p.raw()
+    text = "x" * 300000
+    prepare(c, "big", "select length('%s')" % text)
+    res = on_other_server(p, c, lambda: run(c, "big"))
+    assert res.rows == [["300000"]]
+
+
+def test_bind_with_large_parameter_passes(two):
+    """pooling.md 16: rest of the message unchanged"""
+    p = two(default_pool_size=1)
+    c = p.raw()
+    prepare(c, "n" * 60, "select md5($1)")
+    import hashlib
+    val = "y" * 3000000
+    assert run(c, "n" * 60, val).rows == [
+        [hashlib.md5(val.encode()).hexdigest()]]
+
+
+def test_names_die_with_their_client(two):
+    """pooling.md 16: entry lives while somebody refers to it"""
+    p = two(default_pool_size=1)
+    for i in range(30):
+        c = p.raw()
+        prepare(c, "st", "select %d" % (i % 3))
+        c.close()
+    d = p.raw()
+    c.close()
+    assert len(d.query(NAMES).rows) == 3
+    with pytest.raises(pq.Closed):
+        d.send(pq.bind("st"), pq.sync())
+        while True:
+            d.recv()
+
+
+def test_schema_change_is_reported_once(two):
+    """bugs: cached plan must not change result type"""
+    p = two(default_pool_size=1)
+    c = p.raw()
+    c.query("drop table if exists shape; create table shape (a int)")
+    prepare(c, "st", "select * from shape")
+    run(c, "st")
+    c.query("alter table shape add b int")
+    assert run(c, "st").errors[0].code == "0A000"
+    c.send(pq.close("S", "st"), pq.sync())
+    c.recv_until()
+    c.query("deallocate all")
+    assert prepare(c, "st2", "select * from shape").kinds == "1Z"
+    assert run(c, "st2").kinds == "2CZ"
+    c.query("drop table shape")
+
+
+def test_psycopg_error_then_prepared(two):
+    """pooling.md 16: error in a batch keeps the maps right"""
+    p = two(default_pool_size=1)
+    c, d = p.connect(), p.connect()
+    for _ in range(3):
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            c.execute("select 1/%s::int", (0,), prepare=True)
+        assert c.execute("select 1/%s::int", (1,),
+                         prepare=True).fetchone() == (1,)
+        assert d.execute("select 1/%s::int", (1,),
+                         prepare=True).fetchone() == (1,)
+
+
+def test_client_leaving_mid_batch_keeps_servers_right(two):
+    """pooling.md 13, 16"""
+    p = two(default_pool_size=1)
+    for _ in range(5):
+        c = p.raw()
+        c.send(pq.parse("select pg_sleep(0.05)", "st"), pq.bind("st"),
+               pq.execute())
+        c.abort()
+    d = p.raw()
+    wait_until(lambda: p.pool()["cl_active"] == 1)
+    prepare(d, "st", "select 'mine'")
+    assert run(d, "st").rows == [["mine"]]

@@ -1,0 +1,815 @@
+/* test_admin.c - a console over a socket pair, with the rest of the app faked.
+ * SPDX-License-Identifier: ISC */
+#include "app/admin.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include <cmocka.h>
+
+#include "app/app.h"
+#include "app/console.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "io/loop.h"
+#include "pool/catalog.h"
+#include "proto/msg.h"
+#include "proto/params.h"
+#include "session/broker.h"
+#include "session/client.h"
+
+/* One console, and what the app behind it was told. */
+struct stage {
+	struct app app;
+	struct client client, other;
+	int peer;			/* the other end of client's socket */
+	char out[1 << 17];		/* read() as text */
+	struct text told, logged;
+	char told_buf[1024], logged_buf[4096];
+	bool quiet;			/* what broker_is_quiet() says */
+	int reload;			/* what app_reload() says */
+};
+
+static struct stage st;
+
+/* --- what is faked --- */
+
+int app_reload(struct app *app, struct err *e)
+{
+	(void)app;
+	text_add(&st.told, "reload;");
+	return st.reload == 0 ? 0 : err_set(e, "F0000", "RELOAD failed, "
+	    "see logs for additional details");
+}
+
+int app_set(struct app *app, const char *key, const char *value,
+    struct err *e)
+{
+	(void)app;
+	text_addf(&st.told, "set %s=%s;", key, value);
+	return strcmp(value, "bad") == 0 ? err_set(e, "22023", "bad") : 0;
+}
+
+void app_exit(struct app *app, int code)
+{
+	(void)app;
+	text_addf(&st.told, "exit %d;", code);
+}
+
+void app_shutdown(struct app *app, enum shutdown_mode mode)
+{
+	app->ss.shutdown = mode;
+	text_addf(&st.told, "shutdown %d;", mode);
+}
+
+void app_pause(struct app *app)
+{
+	app->catalog->paused = true;
+	text_add(&st.told, "pause;");
+}
+
+void app_resume(struct app *app)
+{
+	app->catalog->paused = false;
+	text_add(&st.told, "resume;");
+}
+
+void broker_pause_changed(struct sessions *ss)
+{
+	(void)ss;
+	text_add(&st.told, "pause changed;");
+}
+
+void broker_reconnect(struct sessions *ss, struct database *db)
+{
+	(void)ss;
+	text_addf(&st.told, "reconnect %s;", db->name);
+}
+
+void broker_kill_pool(struct sessions *ss, struct pool *p)
+{
+	text_addf(&st.told, "kill %s/%s;", p->key.db->name, p->key.user->name);
+	catalog_drop_pool(ss->catalog, p);
+}
+
+bool broker_is_quiet(const struct sessions *ss, const struct database *db)
+{
+	(void)ss;
+	(void)db;
+	return st.quiet;
+}
+
+void client_new_key(struct client *c)
+{
+	memcpy(c->key, "\1\2\3\4\5\6\7\10", CLIENT_KEY_BYTES);
+}
+
+void client_close(struct client *c, const char *reason)
+{
+	if (!client_is_open(c))
+		return;
+	text_addf(&st.told, "close: %s;", reason);
+	stream_close(&c->stream);
+	if (c->console != NULL)
+		admin_closed(c);
+	carry_fini(&c->carry);
+	if (c->pc.pool != NULL)
+		pool_client_set(&c->pc, CLIENT_LOGIN);
+}
+
+void client_fail(struct client *c, const char *code, const char *reason)
+{
+	if (!client_is_open(c))
+		return;
+	text_addf(&st.told, "fail %s: %s;", code != NULL ? code : "08P01",
+	    reason);
+	client_close(c, "failed");
+}
+
+/* --- the stage --- */
+
+static void on_readable(struct stream *s)
+{
+	admin_input((struct client *)s);
+}
+
+static void on_drained(struct stream *s)
+{
+	admin_drained((struct client *)s);
+}
+
+static const struct stream_ops ops = { .readable = on_readable,
+	.drained = on_drained };
+
+static void sink(enum log_level level, const char *line)
+{
+	if (level <= LEVEL_INFO)
+		text_addf(&st.logged, "%d %s\n", level, line);
+}
+
+static void no_prefix(const struct log_who *who, struct text *out)
+{
+	(void)who;
+	(void)out;
+}
+
+/* A logged-in client of the console's pool. */
+static void enter(struct client *c, int fd)
+{
+	c->ss = &st.app.ss;
+	c->who.prefix = no_prefix;
+	c->params = params_empty(st.app.ss.params);
+	c->addr.family = NET_UNIX;
+	c->id = ++st.app.ss.last_id;
+	c->born = c->request_time = time_now();
+	c->db = st.app.catalog->console;
+	c->user = catalog_find_user(st.app.catalog, "pgbouncer");
+	assert_int_equal(stream_open(&c->stream, st.app.loop, fd, &ops), 0);
+	c->pc.pool = st.app.catalog->pools;
+	pool_client_set(&c->pc, CLIENT_ACTIVE);
+}
+
+static int set_up(void **state)
+{
+	int fds[2];
+
+	(void)state;
+	memset(&st, 0, sizeof st);
+	text_init(&st.told, st.told_buf, sizeof st.told_buf);
+	text_init(&st.logged, st.logged_buf, sizeof st.logged_buf);
+	log_set_sink(sink);
+	st.app.loop = loop_new();
+	st.app.config = config_seed(0);
+	assert_non_null(st.app.config);
+	st.app.catalog = catalog_new(st.app.config);
+	assert_non_null(st.app.catalog);
+	st.app.ss = (struct sessions){ .loop = st.app.loop,
+		.catalog = st.app.catalog, .app = &st.app,
+		.params = params_table_new(NULL) };
+	st.other.stream.fd = -1;
+	assert_int_equal(socketpair(AF_UNIX,
+	    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
+	st.peer = fds[1];
+	enter(&st.client, fds[0]);
+	st.client.admin = true;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	client_close(&st.client, "over");
+	client_close(&st.other, "over");
+	params_unref(&st.client.params);
+	params_unref(&st.other.params);
+	close(st.peer);
+	params_table_free(&st.app.ss.params);
+	catalog_free(&st.app.catalog);
+	config_unref(&st.app.config);
+	loop_free(&st.app.loop);
+	log_set_sink(NULL);
+	return 0;
+}
+
+/* As the loop would: until nothing is left to do. */
+static void turn_once(void *arg)
+{
+	(void)arg;
+	admin_turn(&st.app);
+	loop_stop(st.app.loop);
+}
+
+/* A task that makes the turn come at once, whatever else waits. */
+static void nothing(struct loop_task *t)
+{
+	(void)t;
+}
+
+static void turns(int n)
+{
+	struct loop_task nudge = { .run = nothing };
+
+	while (n-- > 0) {
+		loop_again(st.app.loop, &nudge);
+		loop_run(st.app.loop, turn_once, NULL);
+	}
+}
+
+static void send_bytes(const void *p, size_t n)
+{
+	assert_int_equal(write(st.peer, p, n), (ssize_t)n);
+}
+
+static void send_query(const char *sql)
+{
+	uint8_t header[MSG_HEADER] = { FE_QUERY };
+
+	msg_put_u32(header + 1, (uint32_t)strlen(sql) + 5);
+	send_bytes(header, sizeof header);
+	send_bytes(sql, strlen(sql) + 1);
+}
+
+/* "Type:body " of each message; what can't be printed is '.'. */
+static const char *receive(void)
+{
+	static uint8_t in[1 << 16];
+	struct text t;
+	ssize_t n;
+
+	turns(3);
+	n = read(st.peer, in, sizeof in);
+	text_init(&t, st.out, sizeof st.out);
+	for (ssize_t at = 0; at + MSG_HEADER <= n;) {
+		const ssize_t end = at + (ssize_t)msg_size(in + at, 1 << 20);
+
+		assert_true(end <= n);
+		text_addf(&t, "%c:", in[at]);
+		for (at += MSG_HEADER; at < end; at++)
+			text_addf(&t, "%c", in[at] < ' ' || in[at] > '~' ?
+			    '.' : in[at]);
+		text_add(&t, " ");
+	}
+	return st.out;
+}
+
+static const char *ask(const char *sql)
+{
+	send_query(sql);
+	return receive();
+}
+
+#define ERROR_OF(text) "E:SERROR.C08P01.M" text ".. Z:I "
+
+static void open_console(void)
+{
+	admin_open(&st.client);
+	receive();
+}
+
+/* --- tests --- */
+
+static void test_welcome_tells_parameters_and_key(void **state)
+{
+	const int i = params_find(st.app.ss.params, "application_name");
+
+	(void)state;
+	assert_int_equal(params_set(&st.client.params, i, "psql"), 0);
+	admin_open(&st.client);
+	assert_string_equal(receive(), "R:.... "
+	    "S:server_version.1.25.2/bouncer. S:client_encoding.UTF8. "
+	    "S:server_encoding.UTF8. S:DateStyle.ISO. S:TimeZone.GMT. "
+	    "S:standard_conforming_strings.on. S:is_superuser.on. "
+	    "S:application_name.psql. K:........ Z:I ");
+	assert_ptr_equal(st.app.consoles, st.client.console);
+}
+
+static void test_query_sent_behind_the_password_is_answered(void **state)
+{
+	static const uint8_t query[] = "Q\0\0\0\17SHOW STATE";
+
+	(void)state;
+	assert_int_equal(carry_keep(&st.client.carry, query, sizeof query), 0);
+	admin_open(&st.client);
+	assert_non_null(strstr(receive(), "Z:I T:..key"));
+}
+
+static void test_show_gives_rows(void **state)
+{
+	(void)state;
+	open_console();
+	assert_string_equal(ask("show STATE;"),
+	    "T:..key...................value................... "
+	    "D:......active....yes D:......paused....no "
+	    "D:......suspended....no C:SHOW. Z:I ");
+	assert_non_null(strstr(ask("SELECT version"), "PgBouncer 1.25.2"));
+	assert_non_null(strstr(st.out, "C:SHOW. Z:I "));
+	assert_non_null(strstr(ask("SHOW CLIENTS"), "pgbouncer....none"));
+	assert_non_null(strstr(st.out, "....idle....unix"));
+}
+
+static void test_help_lists_topics_and_commands(void **state)
+{
+	(void)state;
+	open_console();
+	assert_string_equal(ask("SHOW HELP"),
+	    "N:SNOTICE.C00000.MConsole usage.D."
+	    ".SHOW HELP|DATABASES|USERS|PEERS|POOLS|CLIENTS"
+	    "..SHOW SERVERS|SOCKETS|ACTIVE_SOCKETS|CONFIG|VERSION|STATE"
+	    "..SHOW LISTS|MEM|STATS|STATS_TOTALS|STATS_AVERAGES|TOTALS"
+	    "..SET key = arg..RELOAD..PAUSE [<db>]..RESUME [<db>]"
+	    "..DISABLE <db>..ENABLE <db>..RECONNECT [<db>]..KILL [<db>]"
+	    "..KILL_CLIENT <client_id>..SHUTDOWN"
+	    "..SHUTDOWN WAIT_FOR_SERVERS|WAIT_FOR_CLIENTS"
+	    "..WAIT_CLOSE [<db>].. C:SHOW. Z:I ");
+}
+
+static void test_errors_leave_the_session_open(void **state)
+{
+	static const struct {
+		const char *sql, *answer;
+	} samples[] = {
+		{ "foo", ERROR_OF("invalid command 'foo', use SHOW HELP;") },
+		{ "", ERROR_OF("invalid command '', use SHOW HELP;") },
+		{ "SHOW", ERROR_OF("invalid command 'SHOW', use SHOW HELP;") },
+		{ "SHOW FDS",
+		    ERROR_OF("invalid command 'SHOW FDS', use SHOW HELP;") },
+		{ "RELOAD x",
+		    ERROR_OF("invalid command 'RELOAD x', use SHOW HELP;") },
+		{ "SHUTDOWN now", ERROR_OF(
+		    "invalid command 'SHUTDOWN now', use SHOW HELP;") },
+		{ "SET \"\" = 1", ERROR_OF("bad arguments") },
+		{ "PAUSE x", ERROR_OF("no such database: x") },
+		{ "PAUSE pgbouncer",
+		    ERROR_OF("cannot pause admin db: pgbouncer") },
+		{ "KILL pgbouncer",
+		    ERROR_OF("cannot kill admin db: pgbouncer") },
+		{ "RECONNECT pgbouncer",
+		    ERROR_OF("cannot reconnect admin db: pgbouncer") },
+		{ "WAIT_CLOSE pgbouncer",
+		    ERROR_OF("cannot wait in admin db: pgbouncer") },
+		{ "DISABLE pgbouncer",
+		    ERROR_OF("cannot disable admin db: pgbouncer") },
+		{ "ENABLE pgbouncer",
+		    ERROR_OF("cannot enable admin db: pgbouncer") },
+		{ "DISABLE", ERROR_OF("a database is required") },
+		{ "ENABLE", ERROR_OF("a database is required") },
+		{ "RESUME", ERROR_OF("pooler is not paused/suspended") },
+		{ "RESUME x", ERROR_OF("no such database: x") },
+		{ "RESUME pgbouncer",
+		    ERROR_OF("database pgbouncer is not paused") },
+		{ "KILL_CLIENT",
+		    ERROR_OF("invalid client pointer supplied") },
+		{ "KILL_CLIENT x1",
+		    ERROR_OF("invalid client pointer supplied") },
+		{ "KILL_CLIENT 99", ERROR_OF("client not found") },
+		{ "SET x = bad", ERROR_OF("SET failed") },
+	};
+
+	(void)state;
+	open_console();
+	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+		assert_string_equal(ask(samples[i].sql), samples[i].answer);
+	assert_string_equal(st.told.at, "set x=bad;");
+}
+
+static void test_long_query_is_shown_cut_between_characters(void **state)
+{
+	char sql[2001];
+
+	(void)state;
+	open_console();
+	for (size_t i = 1; i < sizeof sql - 1; i += 2)
+		memcpy(sql + i, "\303\251", 2);	/* U+00E9 */
+	sql[0] = 'x';
+	sql[sizeof sql - 2] = 'x';
+	sql[sizeof sql - 1] = '\0';
+	send_query(sql);
+	turns(3);
+	ssize_t n = read(st.peer, st.out, sizeof st.out);
+	const char *const quote = memchr(st.out, '\'', (size_t)n);
+
+	assert_non_null(quote);
+	assert_int_equal(strspn(quote + 2, "\303\251"), 898);
+	assert_int_equal(quote[1 + 1 + 898], '\'');
+}
+
+static void test_stats_users_only_read(void **state)
+{
+	static const char *const denied[] = { "RELOAD", "PAUSE", "RESUME",
+		"DISABLE x", "ENABLE x", "KILL", "KILL_CLIENT 1", "RECONNECT",
+		"WAIT_CLOSE", "SHUTDOWN", "SHUTDOWN WAIT_FOR_SERVERS",
+		"SET verbose = 1" };
+
+	(void)state;
+	st.client.admin = false;
+	open_console();
+	for (size_t i = 0; i < sizeof denied / sizeof *denied; i++)
+		assert_string_equal(ask(denied[i]),
+		    ERROR_OF("admin access needed"));
+	assert_string_equal(st.told.at, "");
+	assert_non_null(strstr(ask("SHOW STATE"), "C:SHOW."));
+	assert_string_equal(ask("SET DateStyle = x"),
+	    "N:SNOTICE.C00000.MSET ignored.. C:SET. Z:I ");
+	assert_string_equal(ask("RELOAD x"),
+	    ERROR_OF("invalid command 'RELOAD x', use SHOW HELP;"));
+}
+
+static void test_set_tells_what_was_set(void **state)
+{
+	(void)state;
+	open_console();
+	assert_string_equal(ask("SET log_stats = '0'"),
+	    "C:SET log_stats=0. Z:I ");
+	assert_string_equal(st.told.at, "set log_stats=0;");
+}
+
+static void test_reload_that_fails_says_so(void **state)
+{
+	(void)state;
+	open_console();
+	assert_string_equal(ask("RELOAD"), "C:RELOAD. Z:I ");
+	assert_string_equal(st.logged.at, "3 RELOAD command issued\n");
+	st.logged.at[st.logged.len = 0] = '\0';
+	st.reload = -1;
+	assert_string_equal(ask("RELOAD"), "E:SERROR.CF0000.MRELOAD failed, "
+	    "see logs for additional details.. Z:I ");
+	assert_string_equal(st.logged.at, "3 RELOAD command issued\n"
+	    "1 RELOAD Failed, see logs for more details\n"
+	    "2 pooler error: RELOAD failed, see logs for additional "
+	    "details\n");
+}
+
+static void test_errors_are_logged_twice(void **state)
+{
+	(void)state;
+	open_console();
+	ask("RESUME db");
+	assert_string_equal(st.logged.at, "3 RESUME 'db' command issued\n"
+	    "1 no such database: db\n"
+	    "2 pooler error: no such database: db\n");
+}
+
+static void test_pause_replies_when_all_is_quiet(void **state)
+{
+	(void)state;
+	open_console();
+	assert_string_equal(ask("PAUSE"), "");
+	assert_string_equal(st.told.at, "pause;");
+	/* what comes meanwhile waits for the reply */
+	assert_string_equal(ask("SHOW timezone"), "");
+	st.quiet = true;
+	assert_string_equal(receive(), "C:PAUSE. Z:I "
+	    "T:..timezone................... D:......GMT C:SHOW. Z:I ");
+	assert_string_equal(ask("PAUSE"),
+	    ERROR_OF("already suspended/paused"));
+	assert_string_equal(ask("KILL"), ERROR_OF("already suspended/paused"));
+	assert_string_equal(ask("RESUME"), "C:RESUME. Z:I ");
+}
+
+static void test_cancel_lifts_the_pause_it_waits_for(void **state)
+{
+	(void)state;
+	open_console();
+	admin_cancel(&st.client);	/* nothing is blocked: nothing happens */
+	assert_string_equal(ask("PAUSE"), "");
+	admin_cancel(&st.client);
+	assert_string_equal(receive(), "E:SERROR.C57014.M"
+	    "canceling statement due to user request.. Z:I ");
+	assert_string_equal(st.told.at, "pause;resume;");
+}
+
+static void test_pause_that_is_resumed_does_not_succeed(void **state)
+{
+	(void)state;
+	open_console();
+	assert_string_equal(ask("PAUSE"), "");
+	app_resume(&st.app);
+	st.quiet = true;
+	assert_string_equal(receive(),
+	    ERROR_OF("pooler is not paused/suspended"));
+}
+
+static void test_console_that_hangs_up_while_blocked_is_closed(void **state)
+{
+	(void)state;
+	open_console();
+	assert_string_equal(ask("PAUSE"), "");
+	shutdown(st.peer, SHUT_WR);
+	turns(3);
+	assert_null(st.client.console);
+	assert_null(st.app.consoles);
+}
+
+static void test_console_that_hung_up_before_it_blocks_is_closed(void **state)
+{
+	(void)state;
+	open_console();
+	send_query("PAUSE");
+	shutdown(st.peer, SHUT_WR);
+	turns(3);
+	assert_null(st.client.console);
+}
+
+/* A database with a pool and one server of this state. */
+static struct database *make_database(struct pool_server *ps,
+    enum server_state server_state)
+{
+	struct database *const db = catalog_find_database(st.app.catalog,
+	    "pgbouncer");
+	struct pool *const p = catalog_get_pool(st.app.catalog, db,
+	    catalog_get_user(st.app.catalog, "amy"));
+
+	*ps = (struct pool_server){ .pool = p, .state = SERVER_GONE };
+	pool_server_set(ps, server_state);
+	st.app.ss.servers++;
+	return db;
+}
+
+static void test_wait_close_waits_for_obsolete_servers(void **state)
+{
+	struct pool_server ps;
+
+	(void)state;
+	open_console();
+	assert_string_equal(ask("WAIT_CLOSE"), "C:WAIT_CLOSE. Z:I ");
+	make_database(&ps, SERVER_ACTIVE);
+	ps.close_needed = true;
+	assert_string_equal(ask("WAIT_CLOSE"), "");
+	/* a pause that completes is not its business */
+	st.quiet = true;
+	assert_string_equal(receive(), "");
+	ps.close_needed = false;
+	assert_string_equal(receive(), "C:WAIT_CLOSE. Z:I ");
+	pool_server_set(&ps, SERVER_GONE);
+}
+
+static void test_kill_client_ends_the_one_with_the_id(void **state)
+{
+	int fds[2];
+
+	(void)state;
+	open_console();
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
+	    fds), 0);
+	enter(&st.other, fds[0]);
+	assert_string_equal(ask("KILL_CLIENT 2x"), "C:KILL_CLIENT. Z:I ");
+	assert_string_equal(st.told.at,
+	    "fail 08P01: admin forced disconnect;close: failed;");
+	assert_int_equal(st.other.stream.fd, -1);
+	close(fds[1]);
+	/* and itself */
+	send_query("KILL_CLIENT 1");
+	turns(3);
+	assert_null(st.client.console);
+}
+
+static void test_kill_pauses_databases_and_drops_their_pools(void **state)
+{
+	static char auto_db[] = "host=/tmp";
+	struct err e;
+
+	(void)state;
+	open_console();
+	((struct config *)st.app.catalog->config)->auto_db = auto_db;
+	assert_non_null(catalog_auto_database(st.app.catalog, "shop", &e));
+	struct database *const db = catalog_find_database(st.app.catalog,
+	    "shop");
+
+	catalog_get_pool(st.app.catalog, db,
+	    catalog_get_user(st.app.catalog, "amy"));
+	catalog_get_pool(st.app.catalog, db,
+	    catalog_get_user(st.app.catalog, "bob"));
+	assert_string_equal(ask("KILL"), "C:KILL. Z:I ");
+	assert_true(db->paused);
+	assert_null(db->pools);
+	assert_false(st.app.catalog->console->paused);
+	assert_non_null(st.client.console);
+	assert_string_equal(ask("RESUME shop"), "C:RESUME. Z:I ");
+	assert_string_equal(ask("RESUME shop"),
+	    ERROR_OF("database shop is not paused"));
+	assert_string_equal(ask("PAUSE \"shop\""), "C:PAUSE. Z:I ");
+	assert_true(db->paused);
+	assert_string_equal(ask("DISABLE shop"), "C:DISABLE. Z:I ");
+	assert_true(db->disabled);
+	assert_string_equal(ask("ENABLE shop"), "C:ENABLE. Z:I ");
+	assert_false(db->disabled);
+	assert_string_equal(ask("ENABLE depot"),
+	    ERROR_OF("no such database: depot"));
+	assert_string_equal(ask("RECONNECT depot"), "C:RECONNECT. Z:I ");
+	assert_string_equal(ask("RECONNECT"), "C:RECONNECT. Z:I ");
+	assert_non_null(strstr(st.told.at, "reconnect depot;"));
+	assert_non_null(strstr(st.told.at, "reconnect shop;"));
+	assert_null(strstr(st.told.at, "reconnect pgbouncer;"));
+}
+
+static void test_shutdown_now_says_nothing(void **state)
+{
+	(void)state;
+	open_console();
+	assert_string_equal(ask("SHUTDOWN"), "");
+	assert_string_equal(st.told.at, "exit 0;");
+}
+
+static void test_shutdown_with_a_mode_replies_at_once(void **state)
+{
+	(void)state;
+	open_console();
+	assert_string_equal(ask("shutdown wait_for_clients"),
+	    "C:SHUTDOWN. Z:I ");
+	assert_int_equal(st.app.ss.shutdown, SHUTDOWN_WAIT_FOR_CLIENTS);
+	assert_string_equal(st.logged.at,
+	    "3 SHUTDOWN WAIT_FOR_CLIENTS command issued\n");
+	assert_string_equal(ask("RESUME"), ERROR_OF("pooler is shutting down"));
+}
+
+static void test_query_may_come_byte_by_byte(void **state)
+{
+	static const char query[] = "Q\0\0\0\22SHOW timezone";
+
+	(void)state;
+	open_console();
+	for (size_t i = 0; i < sizeof query - 1; i++) {
+		send_bytes(query + i, 1);
+		turns(1);
+	}
+	assert_string_equal(receive(), "");
+	send_bytes("", 1);
+	assert_non_null(strstr(receive(), "GMT C:SHOW. Z:I "));
+}
+
+static void test_many_queries_in_one_segment_are_all_answered(void **state)
+{
+	static const char query[] = "Q\0\0\0\12RESUM";
+	char all[100 * sizeof query];
+
+	(void)state;
+	open_console();
+	for (size_t i = 0; i < 100; i++)
+		memcpy(all + i * sizeof query, query, sizeof query);
+	send_bytes(all, sizeof all);
+	turns(8);
+	receive();
+	int answers = 0;
+
+	for (const char *at = st.out; (at = strstr(at, "Z:I ")) != NULL; at++)
+		answers++;
+	assert_int_equal(answers, 100);
+}
+
+struct bytes {
+	const char *p;
+	size_t n;
+	const char *answer, *told;
+};
+
+/* One session a sample. */
+static void check_bytes(const struct bytes *b)
+{
+	set_up(NULL);
+	open_console();
+	send_bytes(b->p, b->n);
+	assert_string_equal(receive(), b->answer);
+	assert_string_equal(st.told.at, b->told);
+	tear_down(NULL);
+}
+
+#define BYTES(literal) literal, sizeof literal - 1
+#define EXTENDED ERROR_OF("extended query protocol not supported by admin " \
+	"console")
+#define UNSUPPORTED(n) ERROR_OF("unsupported packet type for admin console: " n)
+#define BAD "fail 08P01: bad packet;close: failed;"
+
+static void test_other_messages_are_treated_as_specified(void **state)
+{
+	static const struct bytes samples[] = {
+		{ BYTES("X\0\0\0\4"), "", "close: close req;" },
+		{ BYTES("P\0\0\0\10\0x\0\0"), EXTENDED, BAD },
+		{ BYTES("B\0\0\0\14"), EXTENDED, BAD },
+		{ BYTES("E\0\0\0\11"), EXTENDED, BAD },
+		{ BYTES("S\0\0\0\4"), UNSUPPORTED("83"), BAD },
+		{ BYTES("D\0\0\0\6S\0"), UNSUPPORTED("68"), BAD },
+		{ BYTES("H\0\0\0\4"), UNSUPPORTED("72"), BAD },
+		{ BYTES("F\0\0\0\4"), UNSUPPORTED("70"), BAD },
+		{ BYTES("C\0\0\0\7Sa\0"), "3: ", "" },
+		{ BYTES("C\0\0\0\6S\0"), UNSUPPORTED("67"), BAD },
+		{ BYTES("C\0\0\0\6Pa"), UNSUPPORTED("67"), BAD },
+		{ BYTES("d\0\0\0\7abcc\0\0\0\4f\0\0\0\5\0"), "", "" },
+		{ BYTES("p\0\0\0\5\0"), "",
+		    "fail 08P01: unknown pkt;close: failed;" },
+		{ BYTES("Q\0\0\0\3\0\0\0\0"), "", "fail 08P01: bad packet "
+		    "header: '5100000003000000';close: failed;" },
+		{ BYTES("Q\0\0\0\6ab"), "", BAD },
+		{ BYTES("Q\0\0\0\10a\0b\0"), "", BAD },
+		{ BYTES("Q\0\20\0\0a"), "", "fail 08P01: query too long for "
+		    "admin console;close: failed;" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+		check_bytes(&samples[i]);
+}
+
+static void test_pqexec_can_be_disallowed(void **state)
+{
+	(void)state;
+	((struct config *)st.app.catalog->config)->set.disable_pqexec = 1;
+	open_console();
+	ask("SHOW STATE");
+	assert_string_equal(st.told.at,
+	    "fail 08P01: PQexec disallowed;close: failed;");
+}
+
+static void test_result_nobody_reads_stops_the_input(void **state)
+{
+	size_t total = 0, queries = 0;
+	ssize_t n;
+
+	(void)state;
+	open_console();
+	while (!stream_is_blocked(&st.client.stream) && queries < 10000) {
+		send_query("SHOW CONFIG");
+		turns(1);
+		queries++;
+	}
+	assert_true(stream_is_blocked(&st.client.stream));
+	const size_t queued = stream_queued(&st.client.stream);
+
+	for (int i = 0; i < 5; i++) {
+		send_query("SHOW CONFIG");
+		queries++;
+	}
+	turns(10);
+	assert_int_equal(stream_queued(&st.client.stream), queued);
+	/* it goes on, and nothing is lost */
+	do {
+		turns(2);
+		n = read(st.peer, st.out, sizeof st.out);
+		total += n > 0 ? (size_t)n : 0;
+	} while (n > 0);
+	assert_false(stream_is_blocked(&st.client.stream));
+	assert_int_equal(total % queries, 0);
+	assert_true(total / queries > 4000);
+}
+
+#define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STAGED(test_welcome_tells_parameters_and_key),
+		STAGED(test_query_sent_behind_the_password_is_answered),
+		STAGED(test_show_gives_rows),
+		STAGED(test_help_lists_topics_and_commands),
+		STAGED(test_errors_leave_the_session_open),
+		STAGED(test_long_query_is_shown_cut_between_characters),
+		STAGED(test_stats_users_only_read),
+		STAGED(test_set_tells_what_was_set),
+		STAGED(test_reload_that_fails_says_so),
+		STAGED(test_errors_are_logged_twice),
+		STAGED(test_pause_replies_when_all_is_quiet),
+		STAGED(test_cancel_lifts_the_pause_it_waits_for),
+		STAGED(test_pause_that_is_resumed_does_not_succeed),
+		STAGED(test_console_that_hangs_up_while_blocked_is_closed),
+		STAGED(test_console_that_hung_up_before_it_blocks_is_closed),
+		STAGED(test_wait_close_waits_for_obsolete_servers),
+		STAGED(test_kill_client_ends_the_one_with_the_id),
+		STAGED(test_kill_pauses_databases_and_drops_their_pools),
+		STAGED(test_shutdown_now_says_nothing),
+		STAGED(test_shutdown_with_a_mode_replies_at_once),
+		STAGED(test_query_may_come_byte_by_byte),
+		STAGED(test_many_queries_in_one_segment_are_all_answered),
+		cmocka_unit_test(test_other_messages_are_treated_as_specified),
+		STAGED(test_pqexec_can_be_disallowed),
+		STAGED(test_result_nobody_reads_stops_the_input),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

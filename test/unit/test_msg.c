@@ -1,0 +1,67 @@
+/* test_msg.c - the 5-byte header.
+ * SPDX-License-Identifier: ISC */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "proto/msg.h"
+
+static void test_numbers_survive_the_header(void **state)
+{
+	(void)state;
+
+	uint8_t p[4];
+
+	msg_put_u32(p, 0xfedcba98);
+	assert_int_equal(p[0], 0xfe);
+	assert_int_equal(p[3], 0x98);
+	assert_int_equal(msg_u32(p), 0xfedcba98);
+}
+
+static void test_size_counts_the_type(void **state)
+{
+	(void)state;
+
+	assert_int_equal(msg_size((const uint8_t *)"S\0\0\0\4", 100), 5);
+	assert_int_equal(msg_size((const uint8_t *)"S\0\0\0\144", 100), 101);
+}
+
+static void test_impossible_lengths_have_size_zero(void **state)
+{
+	(void)state;
+
+	assert_int_equal(msg_size((const uint8_t *)"S\0\0\0\0", 100), 0);
+	assert_int_equal(msg_size((const uint8_t *)"S\0\0\0\3", 100), 0);
+	assert_int_equal(msg_size((const uint8_t *)"S\0\0\0\145", 100), 0);
+	assert_int_equal(msg_size((const uint8_t *)"S\xff\xff\xff\xff", 100),
+	    0);
+	assert_int_equal(msg_size((const uint8_t *)"S\200\0\0\0", INT32_MAX),
+	    0);
+}
+
+static void test_types_are_the_bytes_of_the_protocol(void **state)
+{
+	(void)state;
+
+	assert_int_equal(FE_QUERY, 'Q');
+	assert_int_equal(FE_SYNC, 'S');
+	assert_int_equal(BE_PARAMETER_STATUS, 'S');
+	assert_int_equal(BE_READY_FOR_QUERY, 'Z');
+	assert_int_equal(BE_ERROR_RESPONSE, 'E');
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers_survive_the_header),
+		cmocka_unit_test(test_size_counts_the_type),
+		cmocka_unit_test(test_impossible_lengths_have_size_zero),
+		cmocka_unit_test(test_types_are_the_bytes_of_the_protocol),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+/* test_time.c - the clock of the loop and its fake.
+ * SPDX-License-Identifier: ISC */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/time.h"
+
+static void test_now_stands_still_within_a_turn(void **state)
+{
+	(void)state;
+
+	time_update();
+	const usec_t turn = time_now();
+
+	while (time_precise() <= turn + 10)
+		;
+	assert_int_equal(time_now(), turn);
+	time_update();
+	assert_true(time_now() > turn);
+}
+
+static void test_fake_clock_stands_still(void **state)
+{
+	(void)state;
+
+	time_set_fake(5 * USEC);
+	time_update();
+	assert_int_equal(time_now(), 5 * USEC);
+	assert_int_equal(time_precise(), 5 * USEC);
+	time_set_fake(0);
+	assert_int_equal(time_now(), 0);
+	time_set_fake(-1);
+}
+
+static void test_end_of_fake_brings_the_clock_back(void **state)
+{
+	(void)state;
+
+	const usec_t before = time_precise();
+
+	time_set_fake(1);
+	time_set_fake(-1);
+	assert_true(time_now() >= before);
+	assert_true(time_precise() >= before);
+}
+
+static void test_wall_is_the_time_of_day(void **state)
+{
+	(void)state;
+
+	const usec_t wall = time_wall(time_precise()) / USEC;
+	const usec_t now = (usec_t)time(NULL);
+
+	assert_in_range(wall, now - 2, now + 2);
+	/* An hour ago by one clock is an hour ago by the other. */
+	assert_in_range(time_wall(time_precise() - 3600 * USEC) / USEC,
+	    now - 3602, now - 3598);
+}
+
+static void test_format_has_date_time_and_zone(void **state)
+{
+	(void)state;
+
+	char buf[40];
+
+	time_set_fake(1769850300 * USEC + 999999);
+	setenv("TZ", "UTC", 1);
+	tzset();
+	assert_string_equal(time_format(time_now(), buf, sizeof buf),
+	    "2026-01-31 09:05:00 UTC");
+	setenv("TZ", "XYZ-2", 1);
+	tzset();
+	assert_string_equal(time_format(time_now(), buf, sizeof buf),
+	    "2026-01-31 11:05:00 XYZ");
+	time_set_fake(-1);
+}
+
+static void test_format_without_room_is_empty(void **state)
+{
+	(void)state;
+
+	char buf[8] = "garbage";
+
+	assert_string_equal(time_format(time_now(), buf, sizeof buf), "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_now_stands_still_within_a_turn),
+		cmocka_unit_test(test_fake_clock_stands_still),
+		cmocka_unit_test(test_end_of_fake_brings_the_clock_back),
+		cmocka_unit_test(test_wall_is_the_time_of_day),
+		cmocka_unit_test(test_format_has_date_time_and_zone),
+		cmocka_unit_test(test_format_without_room_is_empty),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

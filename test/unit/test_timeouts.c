@@ -1,0 +1,179 @@
+/* test_timeouts.c - FIFO time-out lists.
+ * SPDX-License-Identifier: ISC */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/timeouts.h"
+
+struct item {
+	struct timeout t; /* first, so that a cast finds the item */
+	int id;
+};
+
+/* What the callbacks saw and shall do. */
+struct record {
+	int ids[8];
+	int count;
+	struct timeout_list *list;
+	struct timeout *stop, *restart;
+	usec_t now;
+};
+
+static void on_expired(struct timeout *t, void *arg)
+{
+	struct record *const r = arg;
+
+	assert_false(timeout_running(t));
+	r->ids[r->count++] = ((struct item *)t)->id;
+	if (r->stop != NULL)
+		timeout_stop(r->stop);
+	if (r->restart != NULL)
+		timeout_start(r->list, r->restart, r->now);
+}
+
+static void test_the_oldest_expire_in_order(void **state)
+{
+	(void)state;
+
+	struct record r = { .count = 0 };
+	struct item a = { .id = 1 }, b = { .id = 2 }, c = { .id = 3 };
+	struct timeout_list l;
+
+	timeout_list_init(&l, on_expired, &r);
+	timeout_start(&l, &a.t, 10);
+	timeout_start(&l, &b.t, 20);
+	timeout_start(&l, &c.t, 30);
+	assert_int_equal(l.count, 3);
+
+	timeout_list_run(&l, 10, 31);
+	assert_int_equal(r.count, 2);
+	assert_int_equal(r.ids[0], 1);
+	assert_int_equal(r.ids[1], 2);
+	assert_int_equal(l.count, 1);
+	assert_true(timeout_running(&c.t));
+}
+
+static void test_limit_itself_does_not_expire(void **state)
+{
+	(void)state;
+
+	struct record r = { .count = 0 };
+	struct item a = { .id = 1 };
+	struct timeout_list l;
+
+	timeout_list_init(&l, on_expired, &r);
+	timeout_start(&l, &a.t, 10);
+	timeout_list_run(&l, 10, 20);
+	assert_int_equal(r.count, 0);
+	timeout_list_run(&l, 10, 21);
+	assert_int_equal(r.count, 1);
+}
+
+static void test_limit_zero_is_off(void **state)
+{
+	(void)state;
+
+	struct record r = { .count = 0 };
+	struct item a = { .id = 1 };
+	struct timeout_list l;
+
+	timeout_list_init(&l, on_expired, &r);
+	timeout_start(&l, &a.t, 0);
+	timeout_list_run(&l, 0, 1000 * USEC);
+	timeout_list_run(&l, -1, 1000 * USEC);
+	assert_int_equal(r.count, 0);
+}
+
+static void test_restart_moves_to_the_tail(void **state)
+{
+	(void)state;
+
+	struct record r = { .count = 0 };
+	struct item a = { .id = 1 }, b = { .id = 2 };
+	struct timeout_list l;
+
+	timeout_list_init(&l, on_expired, &r);
+	timeout_start(&l, &a.t, 10);
+	timeout_start(&l, &b.t, 20);
+	timeout_start(&l, &a.t, 30);
+	assert_int_equal(l.count, 2);
+	timeout_list_run(&l, 5, 28);
+	assert_int_equal(r.count, 1);
+	assert_int_equal(r.ids[0], 2);
+}
+
+static void test_start_leaves_the_other_list(void **state)
+{
+	(void)state;
+
+	struct record r = { .count = 0 };
+	struct item a = { .id = 1 };
+	struct timeout_list l, m;
+
+	timeout_list_init(&l, on_expired, &r);
+	timeout_list_init(&m, on_expired, &r);
+	timeout_start(&l, &a.t, 1);
+	timeout_start(&m, &a.t, 2);
+	assert_int_equal(l.count, 0);
+	assert_int_equal(m.count, 1);
+	timeout_list_run(&l, 1, 100);
+	assert_int_equal(r.count, 0);
+	timeout_stop(&a.t);
+	timeout_stop(&a.t);
+	assert_int_equal(m.count, 0);
+	assert_false(timeout_running(&a.t));
+}
+
+static void test_callback_may_stop_the_next(void **state)
+{
+	(void)state;
+
+	struct item a = { .id = 1 }, b = { .id = 2 }, c = { .id = 3 };
+	struct record r = { .stop = &b.t };
+	struct timeout_list l;
+
+	timeout_list_init(&l, on_expired, &r);
+	timeout_start(&l, &a.t, 1);
+	timeout_start(&l, &b.t, 1);
+	timeout_start(&l, &c.t, 1);
+	timeout_list_run(&l, 1, 100);
+	assert_int_equal(r.count, 2);
+	assert_int_equal(r.ids[1], 3);
+}
+
+static void test_restart_in_callback_ends_the_run(void **state)
+{
+	(void)state;
+
+	struct item a = { .id = 1 };
+	struct record r = { .restart = &a.t, .now = 0 };
+	struct timeout_list l;
+
+	timeout_list_init(&l, on_expired, &r);
+	r.list = &l;
+	timeout_start(&l, &a.t, 0);
+	timeout_list_run(&l, 1, 100);
+	assert_int_equal(r.count, 1);
+	assert_true(timeout_running(&a.t));
+	assert_int_equal(l.count, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_oldest_expire_in_order),
+		cmocka_unit_test(test_limit_itself_does_not_expire),
+		cmocka_unit_test(test_limit_zero_is_off),
+		cmocka_unit_test(test_restart_moves_to_the_tail),
+		cmocka_unit_test(test_start_leaves_the_other_list),
+		cmocka_unit_test(test_callback_may_stop_the_next),
+		cmocka_unit_test(test_restart_in_callback_ends_the_run),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,287 @@
+/* test_userlist.c - the auth file: spec/config-files.md section 7.
+ * SPDX-License-Identifier: ISC */
+#include "conf/userlist.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+
+struct got {
+	char buf[1024];
+	struct text text;
+};
+
+static void on_report(void *arg, const char *line)
+{
+	struct got *const g = arg;
+
+	text_addf(&g->text, "!%s", line);
+}
+
+static int on_user(const char *name, const char *secret, void *arg)
+{
+	struct got *const g = arg;
+
+	text_addf(&g->text, "<%s><%s>", name, secret);
+	return 0;
+}
+
+static struct userlist *parse(struct got *g, const char *text, size_t len)
+{
+	char *const copy = test_malloc(len > 0 ? len : 1);
+
+	memcpy(copy, text, len);
+	text_init(&g->text, g->buf, sizeof(g->buf));
+	struct userlist *const u = userlist_parse(copy, len, "f", on_report, g);
+	test_free(copy);
+	return u;
+}
+
+/* The report if any, then all users in their order. */
+static const char *users_of(struct got *g, const char *text, size_t len)
+{
+	struct userlist *u = parse(g, text, len);
+
+	assert_non_null(u);
+	assert_int_equal(userlist_each(u, on_user, g), 0);
+	userlist_unref(&u);
+	assert_null(u);
+	return g->buf;
+}
+
+static const struct {
+	const char *text, *want;
+} rows[] = {
+	{ "", "" },
+	{ "\n \r\n\t", "" },
+	{ "\"a\" \"b\"\n", "<a><b>" },
+	{ "\"a\" \"b\"", "<a><b>" },
+	{ "  \"a\" \"b\" \"old\" third\n\"c\":\"d\"x", "<a><b><c><d>" },
+	{ "\"a\" \"b\"\r\n\"c\" \"d\"\r\n", "<a><b><c><d>" },
+	{ "\"a\"\n is = \n\"b\"\n\"c\" \"d\"", "<a><b><c><d>" },
+	{ "\"a\"\"b\" \"\"\"c\"\"\"", "<a\"b><\"c\">" },
+	{ "\"a\\\" \"b\\\"", "<a\\><b\\>" },
+	{ "; \"x\" \"y\"\n  ; z\n\"a\" \"b\"\n;", "<a><b>" },
+	{ "\"a\" \"\"\n", "<a><>" },
+	{ "\"\" \"b\"\n", "<><b>" },
+	{ "\"a\" \"1\"\n\"b\" \"2\"\n\"a\" \"3\"\n", "<a><3><b><2>" },
+	{ "\"a\" \"b\"\n# c\n\"d\" \"e\"", "!broken auth file (f:2)<a><b>" },
+	{ "a b", "!broken auth file (f:1)" },
+	{ "\n\n\"a", "!broken auth file (f:3)" },
+	{ "\"a\"", "!broken auth file (f:1)" },
+	{ "\"a\" \n\"b", "!broken auth file (f:2)" },
+	{ "\"a\" b\n", "!broken auth file (f:1)" },
+};
+
+static void test_each_row_of_the_table(void **state)
+{
+	struct got g;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		assert_string_equal(users_of(&g, rows[i].text,
+		    strlen(rows[i].text)), rows[i].want);
+}
+
+static void test_nul_ends_the_file(void **state)
+{
+	static const char text[] = "\"a\" \"b\"\n\0\"c\" \"d\"\n";
+	struct got g;
+
+	(void)state;
+	assert_string_equal(users_of(&g, text, sizeof(text) - 1), "<a><b>");
+}
+
+/* A file of one line: a name and a secret of these lengths. */
+static size_t line_of(char *buf, size_t name, size_t secret)
+{
+	char *p = buf;
+
+	*p++ = '"';
+	memset(p, 'n', name);
+	p += name;
+	memcpy(p, "\" \"", 3);
+	p += 3;
+	memset(p, 's', secret);
+	p += secret;
+	*p++ = '"';
+	return (size_t)(p - buf);
+}
+
+static void test_lengths_are_limited(void **state)
+{
+	static const struct {
+		size_t name, secret;
+		const char *want;
+	} lengths[] = {
+		{ 127, 65530, "" },
+		{ 128, 1, "!username too long in auth file (f:1)" },
+		{ 1, 65531, "!password too long in auth file (f:1)" },
+	};
+	char *const buf = test_malloc(70000);
+	struct got g;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		const size_t len =
+		    line_of(buf, lengths[i].name, lengths[i].secret);
+		struct userlist *u = parse(&g, buf, len);
+
+		assert_string_equal(g.buf, lengths[i].want);
+		assert_int_equal(userlist_count(u), g.buf[0] == '\0');
+		userlist_unref(&u);
+	}
+	/* 64 doubled quotes count as 128 bytes. */
+	size_t len = line_of(buf, 128, 1);
+	memset(buf + 1, '"', 128);
+	assert_string_equal(users_of(&g, buf, len),
+	    "!username too long in auth file (f:1)");
+	len = line_of(buf, 126, 1);
+	memset(buf + 1, '"', 126);
+	struct userlist *u = parse(&g, buf, len);
+	assert_int_equal(userlist_count(u), 1);
+	userlist_unref(&u);
+	test_free(buf);
+}
+
+#define KEY "6puQBZCkLDcWGnUHsVdDmjHcYYCAhWdHM7HQsVL7QS8="
+
+static void test_content_tells_the_kind(void **state)
+{
+	static const struct {
+		const char *secret;
+		enum secret_kind kind;
+	} kinds[] = {
+		{ "", SECRET_NONE },
+		{ "x", SECRET_PLAIN },
+		{ "md50123456789abcdef0123456789abcdef", SECRET_MD5 },
+		{ "md50123456789ABCDEF0123456789abcdef", SECRET_PLAIN },
+		{ "md50123456789abcdef0123456789abcde", SECRET_PLAIN },
+		{ "md50123456789abcdef0123456789abcdef0", SECRET_PLAIN },
+		{ "SCRAM-SHA-256$4096:c2FsdA==$" KEY ":" KEY, SECRET_SCRAM },
+		{ "SCRAM-SHA-256$4096:c2FsdA==$" KEY ":c2FsdA==",
+		    SECRET_PLAIN },
+		{ "SCRAM-SHA-256$4096:c2FsdA==$" KEY, SECRET_PLAIN },
+		{ "scram-sha-256$4096:c2FsdA==$" KEY ":" KEY, SECRET_PLAIN },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		assert_int_equal(secret_kind(kinds[i].secret), kinds[i].kind);
+}
+
+static void test_find_is_exact(void **state)
+{
+	static const char text[] = "\"a\" \"b\"\n\"e\" \"\"\n";
+	struct got g;
+	struct userlist *u = parse(&g, text, strlen(text));
+
+	(void)state;
+	assert_string_equal(userlist_find(u, "a"), "b");
+	assert_string_equal(userlist_find(u, "e"), "");
+	assert_null(userlist_find(u, "A"));
+	assert_null(userlist_find(u, ""));
+	userlist_unref(&u);
+}
+
+static void test_missing_file_is_reported(void **state)
+{
+	struct got g;
+
+	(void)state;
+	text_init(&g.text, g.buf, sizeof(g.buf));
+	assert_null(userlist_load("/nonexistent/u", on_report, &g));
+	assert_string_equal(g.buf, "!could not open auth_file "
+	    "/nonexistent/u: No such file or directory");
+}
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *const f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void test_changed_file_is_not_current(void **state)
+{
+	char path[] = "/tmp/test_userlist.XXXXXX";
+	const int fd = mkstemp(path);
+	struct got g;
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	write_file(path, "\"a\" \"b\"\n");
+	text_init(&g.text, g.buf, sizeof(g.buf));
+	struct userlist *u = userlist_load(path, on_report, &g);
+	assert_non_null(u);
+	assert_string_equal(g.buf, "");
+	assert_true(userlist_is_current(u, path));
+	write_file(path, "\"a\" \"b2\"\n");
+	assert_false(userlist_is_current(u, path));
+	unlink(path);
+	assert_false(userlist_is_current(u, path));
+	userlist_unref(&u);
+}
+
+static void test_last_reference_frees(void **state)
+{
+	struct got g;
+	struct userlist *a = parse(&g, "\"a\" \"b\"", 7);
+	struct userlist *b = userlist_ref(a);
+
+	(void)state;
+	userlist_unref(&a);
+	assert_null(a);
+	assert_string_equal(userlist_find(b, "a"), "b");
+	userlist_unref(&b);
+	userlist_unref(&b);
+}
+
+static void test_each_failed_allocation_gives_null(void **state)
+{
+	static const char text[] = "\"a\" \"b\"\n\"c\" \"d\"\n\"a\" \"e\"\n";
+	struct got g;
+	struct userlist *u;
+	unsigned long n = 0;
+
+	(void)state;
+	do {
+		mem_fail_at(++n);
+		u = parse(&g, text, strlen(text));
+		mem_fail_at(0);
+	} while (u == NULL);
+	/* list, 3 secrets, 2 users, table and buckets of the hash */
+	assert_int_equal(n, 9);
+	assert_int_equal(userlist_count(u), 2);
+	userlist_unref(&u);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_row_of_the_table),
+		cmocka_unit_test(test_nul_ends_the_file),
+		cmocka_unit_test(test_lengths_are_limited),
+		cmocka_unit_test(test_content_tells_the_kind),
+		cmocka_unit_test(test_find_is_exact),
+		cmocka_unit_test(test_missing_file_is_reported),
+		cmocka_unit_test(test_changed_file_is_not_current),
+		cmocka_unit_test(test_last_reference_frees),
+		cmocka_unit_test(test_each_failed_allocation_gives_null),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
