@@ -81,6 +81,9 @@ struct prepared_op {
 struct prepared_op *prepared_op_new(unsigned changes, struct prepared *stmt,
     const char *name);
 void prepared_op_free(struct prepared_op *op);
+/* Do it (again), as after DISCARD ALL took everything. 0 or -1. */
+int prepared_op_redo(const struct prepared_op *op, struct prepared_name **map,
+    struct prepared_uses *uses);
 /* Undo op in the map (NULL: the client is gone) and the list. */
 void prepared_op_undo(struct prepared_op *op, struct prepared_name **map,
     struct prepared_uses *uses);

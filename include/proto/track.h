@@ -87,6 +87,12 @@ enum track_verdict track_reply(struct track *t, char type, char status);
  */
 char track_fake(struct track *t);
 
+/* The op (or NULL) of the ith outstanding request, oldest first. */
+static inline void *track_op(const struct track *t, unsigned i)
+{
+	return t->ring[(t->head + i) & (t->size - 1)].op;
+}
+
 /* Will a ReadyForQuery end all that is owed? Then the client awaits it. */
 bool track_awaits_ready(const struct track *t);
 

@@ -19,6 +19,8 @@ void cancel_launch(struct sessions *ss, struct pool *p);
 void cancel_connected(struct server *carrier);
 /* target is being released or closed: what was not sent is dropped. */
 void cancel_detach(struct server *target);
+/* target is closed: its carriers must not look for it. */
+void cancel_target_gone(struct server *target);
 /* c, which brought a request, is closed. */
 void cancel_client_gone(struct client *c);
 /* s, if it is a carrier, is closed: its target is free for others. */

@@ -64,6 +64,8 @@ struct client {
 	usec_t xact_start;		/* precise; 0 = no transaction */
 	uint32_t skip;			/* bytes of the open message to pass */
 	bool skip_drop;			/* ... and they are dropped instead */
+	bool hold;			/* what follows waits for the replies */
+	bool looked_again;		/* see relay_second_look() */
 	bool carried;			/* its cancel request has a carrier */
 	bool notified;			/* query_wait_notify was sent */
 	bool welcomed;			/* has its ReadyForQuery */

@@ -3,6 +3,8 @@
 #ifndef SESSION_RELAY_H
 #define SESSION_RELAY_H
 
+#include "base/time.h"
+
 struct client;
 struct server;
 
@@ -19,8 +21,8 @@ void relay_resume(struct client *c);
 
 /*
  * An edge may have told of data and of an error at once, and libevent can't
- * tell that from data alone: read a linked server that is silent once more.
+ * tell that from data alone. So who is silent while linked is read once more.
  */
-void relay_second_look(struct server *s);
+void relay_second_look(struct server *s, usec_t silence);
 
 #endif

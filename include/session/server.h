@@ -78,6 +78,8 @@ struct server {
 	struct err failure;		/* of a login */
 	struct host host;		/* where it is connected to */
 	struct net_addr addr;		/* TCP or Unix peer */
+	struct net_addr *others;	/* owned; more addresses of the name */
+	unsigned other_count;
 	uint64_t id;
 	uint8_t key[8];			/* BackendKeyData as it came */
 	uint8_t key_len;		/* 0 = the server gave none */

@@ -135,8 +135,8 @@ static void check_work(const struct round *r)
 		/* the client is told by the broker, with the same reason */
 		if (why != NULL)
 			server_close(s, why);
-		else if (!s->looked_again && r->now - ps->used > SILENCE)
-			relay_second_look(s);
+		else if (ps->client != NULL)
+			relay_second_look(s, SILENCE);
 		if (next != NULL && next->state != SERVER_ACTIVE)
 			return;
 	}

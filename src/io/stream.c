@@ -40,7 +40,11 @@ static void run_task(struct loop_task *t)
 	struct stream *s = (struct stream *)((char *)t -
 	    offsetof(struct stream, task));
 
-	if (s->fd >= 0 && !s->paused && s->ready)
+	if (s->fd < 0)
+		return;
+	if (s->paused && s->hup)
+		s->ops->hangup(s);
+	else if (!s->paused && s->ready)
 		s->ops->readable(s);
 }
 
@@ -50,6 +54,7 @@ int stream_open(struct stream *s, struct loop *l, int fd,
 	s->loop = l;
 	s->ops = ops;
 	s->transport = transport_plain();
+	s->ready = s->hup = s->paused = s->broken = false;
 	s->fd = fd;
 	s->task.run = run_task;
 	event_assign(&s->ev, loop_base(l), fd,
@@ -246,6 +251,8 @@ size_t stream_queued(const struct stream *s)
 
 void stream_pause(struct stream *s)
 {
+	if (!s->paused && s->hup)	/* its edge has passed already */
+		loop_again(s->loop, &s->task);
 	s->paused = true;
 }
 

@@ -164,20 +164,20 @@ static unsigned usable(const struct pool *p, enum server_state state)
 	return n;
 }
 
-/* Those who wait and for whom no server is on its way yet. */
+/*
+ * Those who wait and for whom no server is on its way yet. Who waits for the
+ * welcome will want a server next: a cold pool grows for all at once.
+ */
 static unsigned uncovered(const struct pool *p)
 {
-	const unsigned waiting = p->client_count[CLIENT_WAITING];
 	const unsigned logins = p->server_count[SERVER_LOGIN];
-
-	/* one server's greeting serves all who wait for it */
-	const unsigned greeting = p->client_count[CLIENT_WELCOME] > 0 &&
-	    p->welcome == NULL && logins == 0;
-
-	if (waiting == 0)
-		return greeting;
+	const unsigned waiting = p->client_count[CLIENT_WAITING] +
+	    p->client_count[CLIENT_WELCOME];
 	const unsigned coming = logins + usable(p, SERVER_TESTED) +
 	    usable(p, SERVER_IDLE);
+	/* the welcome comes from a new server, whatever others there are */
+	const unsigned greeting = p->client_count[CLIENT_WELCOME] > 0 &&
+	    p->welcome == NULL && logins == 0;
 
 	return waiting > coming ? waiting - coming : greeting;
 }

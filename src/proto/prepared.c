@@ -215,6 +215,25 @@ void prepared_op_free(struct prepared_op *op)
 	mem_free(op);
 }
 
+int prepared_op_redo(const struct prepared_op *op, struct prepared_name **map,
+    struct prepared_uses *uses)
+{
+	if (op->stmt == NULL)
+		return 0;
+	if ((op->changes & PREPARED_UNNAMED) && map != NULL)
+		prepared_name_remove(map, op->name);
+	if (op->changes & PREPARED_UNUSED)
+		prepared_uses_remove(uses, op->stmt);
+	if ((op->changes & PREPARED_NAMED) && map != NULL &&
+	    prepared_name_find(*map, op->name) == NULL &&
+	    prepared_name_add(map, op->name, op->stmt) < 0)
+		return -1;
+	if ((op->changes & PREPARED_USED) &&
+	    prepared_uses_touch(uses, op->stmt) == NULL)
+		return prepared_uses_add(uses, op->stmt);
+	return 0;
+}
+
 void prepared_op_undo(struct prepared_op *op, struct prepared_name **map,
     struct prepared_uses *uses)
 {

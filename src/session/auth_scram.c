@@ -54,7 +54,7 @@ static bool is_usable(const struct credentials *c)
 }
 
 /* Challenge by the verifier, or by one nobody can answer. 0 or -1 with e. */
-static int challenge(struct auth *a, const char *in, size_t len, char **out,
+static int challenge(struct auth *a, const struct reader *in, char **out,
     struct err *e)
 {
 	struct exchange *x = a->state;
@@ -76,7 +76,8 @@ static int challenge(struct auth *a, const char *in, size_t len, char **out,
 	if (v == NULL)
 		err_set(e, "53200", "out of memory");
 	else
-		rc = scram_server_first(&x->scram, v, in, len, out, e);
+		rc = scram_server_first(&x->scram, v, (const char *)in->at,
+		    reader_left(in), out, e);
 	if (mock != NULL)
 		secret_wipe(mock, sizeof *mock);
 	mem_free(mock);
@@ -86,41 +87,36 @@ static int challenge(struct auth *a, const char *in, size_t len, char **out,
 /*
  * PostgreSQL docs, Message Formats, SASLInitialResponse. The length comes from
  * the client: it must be what is left of the body, to the byte.
+ * Returns 0, r at the data then; or -1, a denied.
  */
-static const char *read_initial(struct auth *a, const uint8_t *body,
-    size_t len, size_t *data_len)
+static int read_initial(struct auth *a, struct reader *r)
 {
-	struct reader r;
-
-	reader_init(&r, body, len);
-	const char *mechanism = reader_str(&r);
+	const char *mechanism = reader_str(r);
 
 	if (mechanism != NULL && strcmp(mechanism, SCRAM_MECHANISM) != 0) {
 		auth_deny(a, "client selected an invalid SASL authentication "
 		    "mechanism", "");
-		return NULL;
+		return -1;
 	}
-	const uint32_t said = reader_u32(&r);
+	const uint32_t said = reader_u32(r);
 
-	if (r.failed || said != reader_left(&r)) {
-		auth_deny(a, failed, "malformed SASLInitialResponse");
-		return NULL;
-	}
-	*data_len = said;
-	return (const char *)reader_bytes(&r, said);
+	if (!r->failed && said == reader_left(r))
+		return 0;
+	auth_deny(a, failed, "malformed SASLInitialResponse");
+	return -1;
 }
 
 static enum auth_result step_first(struct auth *a, const uint8_t *body,
     size_t len, struct writer *out)
 {
-	size_t data_len;
-	const char *data = read_initial(a, body, len, &data_len);
 	char *answer = NULL;
+	struct reader r;
 	struct err e;
 
-	if (data == NULL)
+	reader_init(&r, body, len);
+	if (read_initial(a, &r) < 0)
 		return AUTH_DENY;
-	if (challenge(a, data, data_len, &answer, &e) < 0)
+	if (challenge(a, &r, &answer, &e) < 0)
 		return deny(a, &e);
 	write_sasl(out, MSG_AUTH_SASL_CONTINUE, answer);
 	mem_free(answer);

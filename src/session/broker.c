@@ -66,7 +66,8 @@ static bool join(struct client *c, struct server *s)
 		pool_client_set(&c->pc, CLIENT_ACTIVE);
 	}
 	pool_link(&c->pc, &s->ps);
-	s->looked_again = false;
+	s->looked_again = c->looked_again = false;
+	log_at(LEVEL_NOISE, &c->who, "linked to S-%p", (void *)s);
 	return same_params(c, s);
 }
 
@@ -102,6 +103,8 @@ static void queue(struct client *c, enum client_state state)
 	timeout_stop(&c->timer);
 	pool_client_set(&c->pc, state);
 	stream_pause(&c->stream);
+	log_at(LEVEL_DEBUG, &c->who, "active -> %s",
+	    state == CLIENT_WELCOME ? "welcome" : "waiting");
 	broker_touch(c->ss, c->pc.pool);
 }
 
@@ -183,6 +186,7 @@ void broker_release(struct server *s)
 {
 	struct client *c = client_of(s->ps.client);
 
+	log_at(LEVEL_NOISE, &c->who, "parted from S-%p", (void *)s);
 	cancel_detach(s);
 	pool_unlink(&c->pc);
 	idle_begins(c);
@@ -309,7 +313,7 @@ void broker_server_gone(struct server *s, const char *reason)
 	struct pool_client *pc = s->ps.client;
 
 	cancel_carrier_gone(s);
-	cancel_detach(s);
+	cancel_target_gone(s);
 	if (pc != NULL) {
 		struct client *c = client_of(pc);
 

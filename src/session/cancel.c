@@ -142,6 +142,17 @@ void cancel_detach(struct server *target)
 		detach_list(p->clients[CLIENT_CANCEL_WAITING], target);
 }
 
+void cancel_target_gone(struct server *target)
+{
+	struct pool_server *ps =
+	    target->ps.pool->servers[SERVER_ACTIVE_CANCEL];
+
+	cancel_detach(target);
+	for (; ps != NULL; ps = ps->next)
+		if (server_of(ps)->target == target)
+			server_of(ps)->target = NULL;
+}
+
 /* The carrier of a request, if there is one. */
 static struct server *find_carrier(const struct client *c)
 {

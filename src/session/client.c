@@ -27,7 +27,7 @@ static void log_prefix(const struct log_who *who, struct text *out)
 	    offsetof(struct client, who));
 	char addr[NET_TEXT_MAX];
 	const char *db = c->pc.pool != NULL ? c->pc.pool->key.db->name :
-	    c->db != NULL ? c->db->name : "(nodb)";
+	    c->db != NULL && c->user != NULL ? c->db->name : "(nodb)";
 
 	text_addf(out, "C-%p: %s/%s@%s ", (const void *)c, db,
 	    c->user != NULL ? c->user->name : "(nouser)",

@@ -95,7 +95,27 @@ static enum relay_step on_error(struct down *d)
 	return on_reply(d);
 }
 
-/* SQL that drops what the server had prepared (and the client's names). */
+/*
+ * All statements are gone, but for those of requests that were sent behind
+ * the one that did it. 0, or -1: no memory.
+ */
+static int forget_statements(struct down *d)
+{
+	struct server *s = d->s;
+	struct prepared_name **map = d->c == NULL ? NULL : &d->c->statements;
+
+	prepared_uses_clear(&s->prepared);
+	if (map != NULL)
+		prepared_name_clear(map);
+	for (unsigned i = 0; i < s->track.count; i++) {
+		const struct prepared_op *op = track_op(&s->track, i);
+
+		if (op != NULL && prepared_op_redo(op, map, &s->prepared) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static enum relay_step on_complete(struct down *d)
 {
 	static const char *const tags[] = { "DEALLOCATE ALL", "DISCARD ALL" };
@@ -105,12 +125,10 @@ static enum relay_step on_complete(struct down *d)
 	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
 		const size_t n = strlen(tags[i]) + 1;
 
-		if (d->size != MSG_HEADER + n ||
-		    memcmp(d->m + MSG_HEADER, tags[i], n) != 0)
-			continue;
-		prepared_uses_clear(&d->s->prepared);
-		if (d->c != NULL)
-			prepared_name_clear(&d->c->statements);
+		if (d->size == MSG_HEADER + n &&
+		    memcmp(d->m + MSG_HEADER, tags[i], n) == 0 &&
+		    forget_statements(d) < 0)
+			return fail(d, "out of memory");
 	}
 	return on_reply(d);
 }
@@ -297,11 +315,14 @@ static bool follow_up(struct down *d)
 		client_close(d->c, "client unexpected eof");
 		return false;
 	}
+	/* it may have waited for replies, or for the queue to get shorter */
 	if (relay_may_part(d->c, s)) {
 		broker_release(s);
+		if (d->c->stream.paused && client_is_open(d->c) &&
+		    !stream_is_blocked(&d->c->stream))
+			relay_resume(d->c);
 		return false;
 	}
-	/* it may have waited for the queue of requests to get shorter */
 	if (d->c->stream.paused && !stream_is_blocked(&s->stream) &&
 	    !track_is_full(&s->track))
 		relay_resume(d->c);
@@ -348,11 +369,20 @@ void relay_server_input(struct server *s)
 	}
 }
 
-void relay_second_look(struct server *s)
+void relay_second_look(struct server *s, usec_t silence)
 {
-	if (s->looked_again || s->stream.paused)
-		return;
-	s->looked_again = true;
-	stream_reread(&s->stream);
-	relay_server_input(s);
+	const usec_t now = time_now();
+	struct client *c = client_of(s->ps.client);
+
+	if (!s->looked_again && now - s->ps.used > silence) {
+		s->looked_again = true;
+		stream_reread(&s->stream);
+		relay_server_input(s);
+	}
+	if (client_is_open(c) && !c->looked_again &&
+	    now - c->request_time > silence) {
+		c->looked_again = true;
+		stream_reread(&c->stream);
+		relay_client_input(c);
+	}
 }

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "proto/msg.h"
+#include "proto/reader.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"
 
@@ -80,6 +81,19 @@ static int send_parse(struct relay_up *up, struct prepared *stmt,
 	return evict(up);
 }
 
+/* A query and its parameter types, to the byte. */
+static bool is_parse_body(const uint8_t *p, size_t n)
+{
+	struct reader r;
+
+	reader_init(&r, p, n);
+	(void)reader_str(&r);
+	const uint16_t types = reader_u16(&r);
+
+	(void)reader_bytes(&r, types * sizeof(uint32_t));
+	return !r.failed && reader_left(&r) == 0;
+}
+
 enum relay_step relay_parse(struct relay_up *up)
 {
 	struct client *c = up->c;
@@ -97,7 +111,7 @@ enum relay_step relay_parse(struct relay_up *up)
 		return relay_fail(up, "failed to parse packet");
 	const size_t name_len = strlen(name) + 1;
 
-	if (string_at(body + name_len, len - name_len) == NULL)
+	if (!is_parse_body(body + name_len, len - name_len))
 		return relay_fail(up, "broken Parse packet");
 	if (prepared_name_find(c->statements, name) != NULL) {
 		log_at(LEVEL_ERROR, &c->who,

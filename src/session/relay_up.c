@@ -6,6 +6,7 @@
 #include "pool/counters.h"
 #include "proto/msg.h"
 #include "proto/prepared.h"
+#include "proto/sql.h"
 #include "session/broker.h"
 #include "session/relay.h"
 #include "session/relay_parts.h"
@@ -78,10 +79,24 @@ bool relay_translates(const struct client *c)
 
 /* --- one handler a kind of message --- */
 
+/*
+ * What comes behind a DISCARD ALL depends on its success: is a statement still
+ * prepared? It is not sent before that is known.
+ */
+static bool is_watershed(const struct relay_up *up)
+{
+	const char *sql = (const char *)up->m + MSG_HEADER;
+
+	return up->have >= up->size && relay_translates(up->c) &&
+	    sql_forgets_all(sql, up->size - MSG_HEADER);
+}
+
 static enum relay_step on_query(struct relay_up *up)
 {
-	if (!sessions_settings(up->c->ss)->disable_pqexec)
+	if (!sessions_settings(up->c->ss)->disable_pqexec) {
+		up->c->hold = is_watershed(up);
 		return relay_request(up, NULL);
+	}
 	log_at(LEVEL_ERROR, &up->c->who,
 	    "client used \"Query\" packet type");
 	return relay_fail(up, "PQexec disallowed");
@@ -224,6 +239,9 @@ static enum relay_step next_message(struct relay_up *up)
 	}
 	const struct row *r = &rows[up->m[0]];
 
+	if (c->hold && up->s != NULL && !track_is_empty(&up->s->track))
+		return RELAY_SHORT;
+	c->hold = false;
 	if (r->plain == NULL)
 		return on_unknown(up);
 	if (r->need == NEED_LINK && up->s == NULL)
@@ -257,7 +275,8 @@ void relay_update(struct client *c)
 	const bool stuck = stream_is_blocked(&c->stream) &&
 	    (s == NULL || track_is_empty(&s->track));
 	const bool full = s != NULL && (stream_is_blocked(&s->stream) ||
-	    track_is_full(&s->track) || s->chore != CHORE_NONE);
+	    track_is_full(&s->track) || s->chore != CHORE_NONE ||
+	    (c->hold && !track_is_empty(&s->track)));
 
 	if (stuck || full || c->pc.state != CLIENT_ACTIVE)
 		stream_pause(&c->stream);
@@ -321,16 +340,6 @@ static bool work_off(struct client *c, const struct burst *b)
 	return client_is_open(c);
 }
 
-/*
- * A short read means that the socket is empty, but an error may have come
- * with the bytes unseen. When a reply is due, sending it will show it.
- */
-static bool must_read_again(const struct client *c)
-{
-	return c->skip > 0 || c->carry.len > 0 || c->pc.server == NULL ||
-	    !track_awaits_ready(&server_of(c->pc.server)->track);
-}
-
 static void read_client(struct client *c)
 {
 	const int rounds = sessions_settings(c->ss)->sbuf_loopcnt;
@@ -353,12 +362,18 @@ static void read_client(struct client *c)
 			return;
 		}
 		c->request_time = time_now();
+		c->looked_again = false;
 		if (timeout_running(&c->timer))
 			timeout_start(c->timer.list, &c->timer,
 			    c->request_time);
 		if (!work_off(c, &b))
 			return;
-		if (!c->stream.paused && must_read_again(c))
+		/*
+		 * A short read means that the socket is empty, but an error
+		 * may have come with the bytes unseen. A linked client is
+		 * looked at again later.
+		 */
+		if (c->pc.server == NULL && !c->stream.paused)
 			stream_reread(&c->stream);
 	}
 }
@@ -396,7 +411,7 @@ void relay_client_drained(struct client *c)
 	}
 	if (c->pc.server != NULL)
 		stream_resume(&server_of(c->pc.server)->stream);
-	relay_update(c);
+	relay_resume(c);
 }
 
 void relay_server_drained(struct server *s)
@@ -404,5 +419,5 @@ void relay_server_drained(struct server *s)
 	if (s->stream.broken)
 		write_failed(s);
 	else if (s->ps.client != NULL)
-		relay_update(client_of(s->ps.client));
+		relay_resume(client_of(s->ps.client));
 }

@@ -167,6 +167,18 @@ static int watch(struct server *s, int fd)
 	return 0;
 }
 
+/* The connect failed: is there another address of the same name? */
+static bool take_other(struct server *s)
+{
+	if (s->other_count == 0)
+		return false;
+	s->host.addr = s->others[--s->other_count];
+	stream_close(&s->stream);
+	return true;
+}
+
+static void connect_failed(struct server *s);
+
 static void connect_to(struct server *s)
 {
 	struct socket_opts o;
@@ -182,19 +194,42 @@ static void connect_to(struct server *s)
 		log_at(LEVEL_WARNING, NULL,
 		    "sbuf_connect failed to connect to %s: %s", s->host.text,
 		    e.text);
-		server_fail(s, "08001", "connect failed");
+		connect_failed(s);
 		return;
 	}
 	if (watch(s, fd) < 0)
 		server_fail(s, "53200", "connect failed");
 }
 
+static void connect_failed(struct server *s)
+{
+	if (take_other(s))
+		connect_to(s);
+	else
+		server_fail(s, "08001", "connect failed");
+}
+
+/* Keep the addresses but the nth, to be tried from the one behind it on. */
+static int keep_others(struct server *s, const struct net_addr *addrs,
+    unsigned count, unsigned n)
+{
+	s->others = mem_alloc(count * sizeof *addrs);
+	if (s->others == NULL)
+		return -1;
+	for (unsigned i = 1; i < count; i++) {
+		struct net_addr *a = &s->others[count - 1 - i];
+
+		*a = addrs[(n + i) % count];
+		a->port = s->host.addr.port;
+	}
+	s->other_count = count - 1;
+	return 0;
+}
+
 static void on_lookup(void *arg, const struct net_addr *addrs, unsigned count,
     const char *error)
 {
 	struct server *s = arg;
-	const uint16_t port = s->host.addr.port;
-
 	s->lookup = NULL;
 	if (count == 0) {
 		log_at(LEVEL_WARNING, NULL, "DNS lookup failed: %s: result=%s",
@@ -203,7 +238,14 @@ static void on_lookup(void *arg, const struct net_addr *addrs, unsigned count,
 		return;
 	}
 	/* the addresses of one name are used in rotation */
-	s->host.addr = addrs[s->ps.pool->address_turn++ % count];
+	const unsigned n = s->ps.pool->address_turn++ % count;
+	const uint16_t port = s->host.addr.port;
+
+	if (keep_others(s, addrs, count, n) < 0) {
+		server_fail(s, "53200", "connect failed");
+		return;
+	}
+	s->host.addr = addrs[n];
 	s->host.addr.port = port;
 	connect_to(s);
 }
@@ -286,7 +328,7 @@ static void on_connected(struct server *s)
 	if (error != 0) {
 		log_at(LEVEL_WARNING, &s->who, "connect failed: %s",
 		    strerror(error));
-		server_fail(s, "08001", "connect failed");
+		connect_failed(s);
 		return;
 	}
 	if (s->host.kind == HOST_UNIX &&
@@ -365,6 +407,7 @@ void server_close(struct server *s, const char *reason)
 	carry_fini(&s->carry);
 	server_auth_end(&s->auth);
 	writer_fini(&s->welcome);
+	mem_free(s->others);
 	secret_wipe(s->key, sizeof s->key);
 	s->stream.task.run = free_task;
 	loop_defer(ss->loop, &s->stream.task);

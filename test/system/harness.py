@@ -436,6 +436,8 @@ class Pooler:
 
     @property
     def log(self):
+        if not os.path.exists(self.logname):
+            return ""
         with open(self.logname, errors="replace") as f:
             return f.read()
 

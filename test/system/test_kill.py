@@ -5,13 +5,16 @@ import random
 import pytest
 
 import pq
-from harness import ASAN, BIG, REFERENCE, wait_until
+from harness import ASAN, BIG, REFERENCE, cluster, wait_until
 
 PID = "select pg_backend_pid()"
 
 
 def mid_query(c):
-    c.send(pq.query("create temp table dirt (a int); select pg_sleep(0.3)"))
+    c.send(pq.query("create temp table dirt (a int); select pg_sleep(0.5)"))
+    wait_until(lambda: cluster().backends(
+        where="state='active' and usename='app' and "
+              "strpos(query, 'table dirt') > 0"))
 
 
 def mid_result(c):

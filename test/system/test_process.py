@@ -48,7 +48,7 @@ def test_check_prints_every_problem(pooler):
                 "\n"                                    # 7
                 "no_such_setting = 1\n"                 # 8
                 "pool_mode = sometimes\n"               # 9
-                "query_timeout = 5s\n"                  # 10
+                "query_timeout = 5 parsecs\n"                  # 10
                 "auth_file = %s\n" % p.auth)            # 11
     out = check(p)
     assert out.returncode == 1
@@ -354,7 +354,8 @@ def test_log_lines_have_their_form(pooler):
     d.close()
     with pytest.raises(pq.PgError):
         p.raw("ghost")
-    p.wait_log("closing because: client close request", count=2)
+    p.wait_log("closing because: client close request")
+    p.wait_log("pooler error: \"trust\" authentication failed")
     for line in p.log.splitlines():
         m = LINE.fullmatch(line)
         assert m, line

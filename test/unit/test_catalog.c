@@ -1,0 +1,353 @@
+/* test_catalog.c - databases, users, pools; configurations put in force.
+ * SPDX-License-Identifier: ISC */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "pool/catalog.h"
+#include "pool/credentials.h"
+
+struct fixture {
+	char ini[64], list[64];
+	char log[256];		/* what ops were told */
+};
+
+static int setup(void **state)
+{
+	static struct fixture f;
+
+	f.log[0] = '\0';
+	snprintf(f.ini, sizeof f.ini, "/tmp/catalog_ini_XXXXXX");
+	snprintf(f.list, sizeof f.list, "/tmp/catalog_list_XXXXXX");
+	const int a = mkstemp(f.ini), b = mkstemp(f.list);
+
+	*state = &f;
+	return a < 0 || b < 0 || close(a) < 0 || close(b) < 0 ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	unlink(f->ini);
+	unlink(f->list);
+	assert_int_equal(mem_stat(MEM_POOL)->used, 0);
+	assert_int_equal(mem_stat(MEM_DATABASE)->used, 0);
+	assert_int_equal(mem_stat(MEM_USER)->used, 0);
+	assert_int_equal(mem_stat(MEM_CREDENTIALS)->used, 0);
+	return 0;
+}
+
+static void put(const char *path, const char *text)
+{
+	FILE *out = fopen(path, "w");
+
+	assert_non_null(out);
+	assert_true(fputs(text, out) >= 0);
+	assert_int_equal(fclose(out), 0);
+}
+
+static void report(void *arg, const char *text)
+{
+	(void)arg;
+	print_message("# %s\n", text);
+}
+
+/* dbs and users are the text of those sections, list that of the auth file */
+static struct config *load(struct fixture *f, const char *dbs,
+    const char *users, const char *list)
+{
+	char text[1024];
+	struct err e = { .text = "" };
+
+	snprintf(text, sizeof text, "[databases]\n%s\n[users]\n%s\n"
+	    "[pgbouncer]\nlisten_port = 6432\nauth_type = md5\n"
+	    "auth_file = %s\n", dbs, users, f->list);
+	unlink(f->list);	/* so that its age never hides a change */
+	put(f->list, list);
+	put(f->ini, text);
+	struct config *c = config_load(f->ini, NULL, report, NULL, &e);
+
+	assert_non_null(c);
+	return c;
+}
+
+static void note(struct fixture *f, const char *what, const struct database *db)
+{
+	const size_t n = strlen(f->log);
+
+	snprintf(f->log + n, sizeof f->log - n, "%s%s ", what, db->name);
+}
+
+static void on_removed(struct database *db, void *arg)
+{
+	note(arg, "-", db);
+}
+
+static void on_changed(struct database *db, void *arg)
+{
+	note(arg, "~", db);
+}
+
+static const struct catalog_ops ops = { on_removed, on_changed };
+
+static struct catalog *start(struct fixture *f, const char *dbs,
+    const char *users, const char *list)
+{
+	struct config *config = load(f, dbs, users, list);
+	struct catalog *c = catalog_new(config);
+
+	assert_non_null(c);
+	config_unref(&config);
+	return c;
+}
+
+static void apply(struct catalog *c, struct fixture *f, struct config *config,
+    const char *log)
+{
+	f->log[0] = '\0';
+	assert_int_equal(catalog_apply(c, config, &ops, f), 0);
+	config_unref(&config);
+	assert_string_equal(f->log, log);
+}
+
+static void test_databases_come_change_and_go(void **state)
+{
+	struct fixture *f = *state;
+	struct catalog *c = start(f, "a = host=h\nb =\n", "", "\"u\" \"p\"\n");
+	struct database *a = catalog_find_database(c, "a");
+	struct database *b = catalog_find_database(c, "b");
+	struct user *u = catalog_find_user(c, "u");
+	struct pool *p = catalog_get_pool(c, a, u);
+
+	assert_true(catalog_find_database(c, "pgbouncer")->console);
+	catalog_touch_pool(c, catalog_get_pool(c, b, u));
+	catalog_touch_pool(c, p);
+	a->paused = true;
+	apply(c, f, load(f, "a = host=h pool_size=7\nc =\n", "",
+	    "\"u\" \"p\"\n"), "-b ");
+	assert_null(catalog_find_database(c, "b"));
+	assert_non_null(catalog_find_database(c, "c"));
+	assert_ptr_equal(catalog_find_database(c, "a"), a);
+	assert_true(a->paused);
+	assert_int_equal(p->limits.size, 7);
+	/* the pool of b left the touched ones, and the user */
+	assert_ptr_equal(catalog_take_touched(c), p);
+	assert_null(catalog_take_touched(c));
+	assert_ptr_equal(u->pools, p);
+	assert_null(p->user_next);
+	apply(c, f, load(f, "a = host=other\nc =\n", "", ""), "~a ");
+	apply(c, f, load(f, "a = host=other\nc =\n", "", ""), "");
+	catalog_free(&c);
+	assert_null(c);
+}
+
+static void test_secrets_keep_or_lose_what_was_derived(void **state)
+{
+	struct fixture *f = *state;
+	struct catalog *c = start(f, "a = user=x password=one\n", "",
+	    "\"u\" \"p\"\n\"v\" \"p\"\n\"w\" \"p\"\n");
+	struct credentials *u = catalog_find_user(c, "u")->credentials;
+	struct credentials *v = credentials_ref(
+	    catalog_find_user(c, "v")->credentials);
+	struct database *a = catalog_find_database(c, "a");
+	struct credentials *one = a->password;
+
+	assert_non_null(credentials_verifier(u, 4096));
+	apply(c, f, load(f, "a = user=x password=one\n", "",
+	    "\"u\" \"p\"\n\"v\" \"q\"\n\"n\" \"\"\n"), "");
+	assert_ptr_equal(catalog_find_user(c, "u")->credentials, u);
+	assert_non_null(u->verifier);
+	assert_ptr_equal(a->password, one);
+	assert_string_equal(catalog_find_user(c, "v")->credentials->secret,
+	    "q");
+	assert_string_equal(v->secret, "p");	/* a login still holds it */
+	assert_null(catalog_find_user(c, "w")->credentials);
+	assert_int_equal(catalog_find_user(c, "n")->credentials->kind,
+	    SECRET_NONE);
+	credentials_unref(&v);
+	apply(c, f, load(f, "a = user=x\n", "", "\"x\" \"s\"\n"),
+	    "");
+	/* without a password of its own: that of the auth file */
+	struct pool *p = catalog_get_pool(c, a, catalog_find_user(c, "x"));
+
+	assert_null(a->password);
+	assert_string_equal(catalog_pool_credentials(p)->secret, "s");
+	catalog_free(&c);
+}
+
+static void test_effective_settings(void **state)
+{
+	struct fixture *f = *state;
+	struct catalog *c = start(f, "a = pool_size=3 pool_mode=statement "
+	    "min_pool_size=1 max_db_connections=9\nb = user=x\nd =\n",
+	    "u = pool_size=0 pool_mode=transaction max_user_connections=4\n",
+	    "");
+	struct user *u = catalog_find_user(c, "u");
+	struct database *a = catalog_find_database(c, "a");
+	struct database *b = catalog_find_database(c, "b");
+	struct pool *p = catalog_get_pool(c, a, u);
+	struct pool *q = catalog_get_pool(c, a, catalog_get_user(c, "z"));
+
+	assert_int_equal(p->limits.size, 0);
+	assert_int_equal(p->limits.mode, POOL_TRANSACTION);
+	assert_false(p->limits.reset);
+	assert_int_equal(p->limits.min, 1);
+	assert_int_equal(p->limits.max_db, 9);
+	assert_int_equal(p->limits.max_user, 4);
+	assert_int_equal(q->limits.size, 3);
+	assert_int_equal(q->limits.mode, POOL_STATEMENT);
+	assert_int_equal(q->limits.max_user, 0);
+	assert_ptr_equal(catalog_get_pool(c, a, u), p);
+	assert_ptr_equal(catalog_pool_user(c, a, u), u);
+	assert_string_equal(catalog_pool_user(c, b, u)->name, "x");
+	q = catalog_get_pool(c, catalog_find_database(c, "d"),
+	    catalog_find_user(c, "z"));
+	assert_int_equal(q->limits.size, 20);
+	assert_true(q->limits.reset);	/* session mode, DISCARD ALL */
+	apply(c, f, load(f, "a =\nb = user=x\nd =\n", "", ""), "");
+	assert_null(u->conf);
+	assert_int_equal(p->limits.size, 20);
+	catalog_sort(c);
+	assert_string_equal(c->databases->name, "a");
+	assert_string_equal(c->pools->key.db->name, "a");
+	assert_string_equal(c->pools->key.user->name, "u");
+	assert_string_equal(c->users->name, "pgbouncer");
+	c->paused = true;
+	assert_true(pool_is_paused(p, c));
+	assert_false(pool_is_paused(c->console->pools, c));
+	catalog_free(&c);
+}
+
+static void test_automatic_databases(void **state)
+{
+	struct fixture *f = *state;
+	struct catalog *c = start(f, "* = host=h\n", "", "");
+	struct err e = { .text = "" };
+	struct database *x = catalog_auto_database(c, "x", &e);
+	struct database *y = catalog_auto_database(c, "y", &e);
+
+	assert_string_equal(x->conf->dbname, "x");
+	assert_ptr_equal(x->conf, x->own);
+	apply(c, f, load(f, "* = host=h\n", "", ""), "");
+	/* an entry of its own under the name; the line changed for the rest */
+	apply(c, f, load(f, "* = host=h pool_size=2\nx = host=h\n", "", ""),
+	    "~y ");
+	assert_null(x->own);
+	assert_int_equal(y->conf->pool_size, 2);
+	/* without the line those made from it stay */
+	apply(c, f, load(f, "z =\nx = host=h\n", "", ""), "");
+	assert_ptr_equal(catalog_find_database(c, "y"), y);
+	assert_int_equal(y->conf->pool_size, 2);
+	assert_null(catalog_auto_database(c, "w", &e));
+	assert_string_equal(e.text, "");
+	catalog_drop_database(c, y);
+	assert_null(catalog_find_database(c, "y"));
+	catalog_free(&c);
+}
+
+static void test_apply_without_memory_changes_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct catalog *c = start(f, "a = user=x password=p\n* = host=h\n",
+	    "", "\"u\" \"p\"\n");
+	struct err e = { .text = "" };
+	struct database *a = catalog_find_database(c, "a");
+	struct database *y = catalog_auto_database(c, "y", &e);
+	struct config *next = load(f, "n = user=m password=r\na = user=k "
+	    "password=q\n* = host=i\n", "g =\n",
+	    "\"u\" \"r\"\n\"t\" \"s\"\n");
+	const struct config *before = c->config;
+	const struct config_db *conf = y->conf;
+	unsigned long n = 1;
+
+	for (;; n++) {
+		f->log[0] = '\0';
+		mem_fail_at(n);
+		const int rc = catalog_apply(c, next, &ops, f);
+
+		if (mem_fail_at(0) < n) {
+			assert_int_equal(rc, 0);
+			break;
+		}
+		if (rc == 0)
+			fail_msg("allocation %lu was not missed", n);
+		assert_string_equal(f->log, "");
+		assert_ptr_equal(c->config, before);
+		assert_null(catalog_find_database(c, "n"));
+		assert_string_equal(a->password->secret, "p");
+		assert_string_equal(a->conf->user, "x");
+		assert_ptr_equal(y->conf, conf);
+		assert_string_equal(
+		    catalog_find_user(c, "u")->credentials->secret, "p");
+	}
+	assert_true(n > 10);
+	assert_non_null(strstr(f->log, "~a "));
+	assert_non_null(strstr(f->log, "~y "));
+	config_unref(&next);
+	catalog_free(&c);
+}
+
+static void test_new_without_memory(void **state)
+{
+	struct fixture *f = *state;
+	struct config *config = load(f, "a = user=x password=p\n", "",
+	    "\"u\" \"p\"\n");
+	struct catalog *c;
+	unsigned long n = 1;
+
+	for (;; n++) {
+		mem_fail_at(n);
+		c = catalog_new(config);
+		if (mem_fail_at(0) < n)
+			break;
+		assert_null(c);
+		assert_int_equal(config->refs, 1);
+	}
+	assert_non_null(c);
+	assert_true(n > 10);
+	struct err e = { .text = "" };
+
+	catalog_free(&c);
+	config_unref(&config);
+	c = start(f, "* = host=h\n", "", "");
+	for (n = 1;; n++) {
+		mem_fail_at(n);
+		struct database *db = catalog_auto_database(c, "x", &e);
+
+		if (mem_fail_at(0) < n)
+			break;
+		assert_null(db);
+		assert_string_equal(e.code, "53200");
+		assert_null(catalog_find_database(c, "x"));
+	}
+	assert_non_null(catalog_find_database(c, "x"));
+	catalog_free(&c);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(test_databases_come_change_and_go),
+		CASE(test_secrets_keep_or_lose_what_was_derived),
+		CASE(test_effective_settings),
+		CASE(test_automatic_databases),
+		CASE(test_apply_without_memory_changes_nothing),
+		CASE(test_new_without_memory),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

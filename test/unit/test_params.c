@@ -1,0 +1,226 @@
+/* test_params.c - sets of tracked parameters: sharing, quoting, no memory.
+ * SPDX-License-Identifier: ISC */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "proto/params.h"
+#include "proto/writer.h"
+
+static struct params *with(struct params_table *t, const char *name,
+    const char *value)
+{
+	struct params *p = params_empty(t);
+
+	assert_non_null(p);
+	assert_int_equal(params_set(&p, params_find(t, name), value), 0);
+	return p;
+}
+
+static void test_names(void **state)
+{
+	struct params_table *t = params_table_new(
+	    " search_path ,, IntervalStyle,datestyle , ,x");
+
+	(void)state;
+	assert_int_equal(params_count(t), 8);
+	assert_string_equal(params_name(t, 0), "DateStyle");
+	assert_string_equal(params_name(t, 5), "search_path");
+	assert_int_equal(params_find(t, "INTERVALSTYLE"), 6);
+	assert_int_equal(params_find(t, "x"), 7);
+	assert_int_equal(params_find(t, ""), -1);
+	params_table_free(&t);
+	assert_null(t);
+}
+
+static void test_equal_sets_are_one(void **state)
+{
+	struct params_table *t = params_table_new(NULL);
+	struct params *a = with(t, "TimeZone", "UTC");
+	struct params *b = with(t, "TimeZone", "CET");
+	struct params *e = params_empty(t), *r = params_ref(a);
+
+	(void)state;
+	assert_ptr_not_equal(a, b);
+	assert_int_equal(params_set(&b, 2, "UTC"), 0);
+	assert_ptr_equal(a, b);
+	assert_null(params_get(e, 2));
+	assert_int_equal(params_fill(&e, a), 0);
+	assert_ptr_equal(e, a);
+	assert_int_equal(mem_stat(MEM_PARAMS)->used, 1);
+	params_unref(&a);
+	params_unref(&b);
+	params_unref(&e);
+	assert_string_equal(params_get(r, 2), "UTC");
+	params_unref(&r);
+	assert_int_equal(mem_stat(MEM_PARAMS)->used, 0);
+	params_table_free(&t);
+}
+
+static void test_fill_and_adopt(void **state)
+{
+	struct params_table *t = params_table_new(NULL);
+	struct params *client = with(t, "TimeZone", "utc");
+	struct params *server = with(t, "TimeZone", "UTC");
+
+	(void)state;
+	assert_int_equal(params_set(&server, 0, "ISO"), 0);
+	/* what the client lacks is not adopted, but filled */
+	assert_int_equal(params_adopt(&client, server), 0);
+	assert_null(params_get(client, 0));
+	assert_string_equal(params_get(client, 2), "UTC");
+	assert_int_equal(params_fill(&client, server), 0);
+	assert_ptr_equal(client, server);
+	assert_int_equal(params_adopt(&client, server), 0);
+	params_unref(&client);
+	params_unref(&server);
+	params_table_free(&t);
+}
+
+static void assert_sets(const char *name, const char *value, const char *sql)
+{
+	struct params_table *t = params_table_new("search_path");
+	struct params *want = with(t, name, value), *have = with(t, name, "?");
+	struct writer w;
+
+	writer_init(&w, 1 << 16);
+	assert_int_equal(params_write_sets(want, have, &w), 1);
+	assert_false(w.failed);
+	writer_u8(&w, 0);
+	assert_string_equal((const char *)w.at, sql);
+	writer_fini(&w);
+	params_unref(&want);
+	params_unref(&have);
+	params_table_free(&t);
+}
+
+static void test_values_are_quoted(void **state)
+{
+	(void)state;
+	assert_sets("timezone", "UTC", "SET TimeZone='UTC';");
+	assert_sets("timezone", "", "SET TimeZone='';");
+	assert_sets("timezone", "'; DROP TABLE t; --",
+	    "SET TimeZone='''; DROP TABLE t; --';");
+	assert_sets("application_name", "a\\", "SET application_name=E'a\\\\';");
+	assert_sets("application_name", "\\'", "SET application_name=E'\\\\''';");
+	/* SJIS: the backslash is the second byte of a character */
+	assert_sets("application_name", "\x83\\", "SET application_name="
+	    "E'\x83\\x5c';");
+	assert_sets("application_name", "\xc3\xa9\\'", "SET application_name="
+	    "E'\xc3\xa9\\x5c''';");
+}
+
+static void test_search_path_is_a_list_or_a_literal(void **state)
+{
+	static const char *const plain[] = { "public", "\"$user\", public",
+		"a,b , c", "\"a;b\"", "\"a\"\"; x\"", "_1$x", "\xc3\xa9, b" };
+	static const char *const other[] = { "a;b", "a b", "a,", ",a", "\"a",
+		"a\"", "1", "$a", "a-b", "$$\"$$; DROP TABLE t; --\"",
+		"1$$\"$$; DROP TABLE t; --\"", "$x$\"$x$; DROP TABLE t; --\"",
+		"a/*", "a--", "a\"b\"", "\"a\"b", " ", "a\n" };
+	char sql[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+		snprintf(sql, sizeof sql, "SET search_path=%s;", plain[i]);
+		assert_sets("search_path", plain[i], sql);
+	}
+	for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+		snprintf(sql, sizeof sql, "SET search_path='%s';", other[i]);
+		assert_sets("search_path", other[i], sql);
+	}
+	assert_sets("search_path", "\"\"", "SET search_path='';");
+	assert_sets("search_path", "", "SET search_path='';");
+	assert_sets("search_path", "'x", "SET search_path='''x';");
+}
+
+static void test_only_differences_of_both_are_set(void **state)
+{
+	struct params_table *t = params_table_new(NULL);
+	struct params *want = with(t, "TimeZone", "utc");
+	struct params *have = with(t, "TimeZone", "UTC");
+	struct writer w;
+
+	(void)state;
+	writer_init(&w, 1 << 16);
+	assert_int_equal(params_set(&want, 4, "app"), 0);
+	assert_int_equal(params_set(&have, 0, "ISO"), 0);
+	assert_int_equal(params_write_sets(want, have, &w), 0);
+	assert_int_equal(params_write_sets(want, want, &w), 0);
+	assert_int_equal(w.len, 0);
+	assert_int_equal(params_set(&have, 4, ""), 0);
+	assert_int_equal(params_set(&want, 0, "German"), 0);
+	assert_int_equal(params_write_sets(want, have, &w), 2);
+	writer_u8(&w, 0);
+	assert_string_equal((const char *)w.at,
+	    "SET DateStyle='German';SET application_name='app';");
+	writer_fini(&w);
+	params_unref(&want);
+	params_unref(&have);
+	params_table_free(&t);
+}
+
+static bool whole_life(void)
+{
+	struct params_table *t = params_table_new("search_path,a");
+	struct params *p = t == NULL ? NULL : params_empty(t);
+	struct params *q = p == NULL ? NULL : params_ref(p);
+	const struct params *before = p;
+	bool ok = p != NULL;
+
+	if (ok && params_set(&p, 2, "UTC") < 0) {
+		assert_ptr_equal(p, before);
+		ok = false;
+	}
+	ok = ok && params_set(&q, 0, "ISO") == 0 && params_fill(&q, p) == 0 &&
+	    params_set(&p, 2, "CET") == 0 && params_adopt(&q, p) == 0;
+	if (ok)
+		assert_string_equal(params_get(q, 2), "CET");
+	params_unref(&p);
+	params_unref(&q);
+	params_table_free(&t);
+	assert_int_equal(mem_stat(MEM_PARAMS)->used, 0);
+	assert_int_equal(mem_stat(MEM_PARAMS)->bytes, 0);
+	return ok;
+}
+
+static void test_each_allocation_may_fail(void **state)
+{
+	unsigned long n = 1;
+
+	(void)state;
+	for (;; n++) {
+		mem_fail_at(n);
+		const bool ok = whole_life();
+
+		if (mem_fail_at(0) < n) {
+			assert_true(ok);
+			break;
+		}
+		assert_false(ok);
+	}
+	assert_true(n > 15);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_equal_sets_are_one),
+		cmocka_unit_test(test_fill_and_adopt),
+		cmocka_unit_test(test_values_are_quoted),
+		cmocka_unit_test(test_search_path_is_a_list_or_a_literal),
+		cmocka_unit_test(test_only_differences_of_both_are_set),
+		cmocka_unit_test(test_each_allocation_may_fail),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,218 @@
+/* test_prepared.c - statements, names, recent use and how changes are undone.
+ * SPDX-License-Identifier: ISC */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "proto/prepared.h"
+
+struct fixture {
+	struct prepared_table *t;
+	struct prepared_name *map;
+	struct prepared_uses uses;
+	struct prepared *a, *b, *c;
+};
+
+static int setup(void **state)
+{
+	static struct fixture f;
+
+	f = (struct fixture){ .t = prepared_table_new() };
+	f.a = prepared_get(f.t, "a\0\0", 4);
+	f.b = prepared_get(f.t, "b\0\0", 4);
+	f.c = prepared_get(f.t, "c\0\0", 4);
+	*state = &f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	prepared_unref(f->a);
+	prepared_unref(f->b);
+	prepared_unref(f->c);
+	prepared_name_clear(&f->map);
+	prepared_uses_clear(&f->uses);
+	assert_null(f->map);
+	assert_int_equal(f->uses.count, 0);
+	assert_int_equal(prepared_table_count(f->t), 0);
+	assert_int_equal(prepared_table_bytes(f->t), 0);
+	assert_int_equal(mem_stat(MEM_STATEMENT)->used, 0);
+	assert_int_equal(mem_stat(MEM_STATEMENT_USE)->used, 0);
+	assert_int_equal(mem_stat(MEM_STATEMENT_USE)->bytes, 0);
+	prepared_table_free(&f->t);
+	return 0;
+}
+
+static void test_same_body_is_one_statement(void **state)
+{
+	struct fixture *f = *state;
+	struct prepared *again = prepared_get(f->t, "a\0\0", 4);
+	struct prepared *types = prepared_get(f->t, "a\0\1", 4);
+
+	assert_ptr_equal(again, f->a);
+	assert_ptr_not_equal(types, f->a);
+	assert_string_equal(f->a->name, "PGBOUNCER_1");
+	assert_int_equal(f->a->name_len, sizeof "PGBOUNCER_1");
+	assert_string_equal(types->name, "PGBOUNCER_4");
+	assert_int_equal(prepared_table_count(f->t), 4);
+	prepared_unref(again);
+	prepared_unref(types);
+	assert_int_equal(prepared_table_count(f->t), 3);
+	/* numbers are not used again */
+	types = prepared_get(f->t, "a\0\1", 4);
+	assert_string_equal(types->name, "PGBOUNCER_5");
+	prepared_unref(types);
+	prepared_unref(NULL);
+}
+
+static void test_names_hold_statements(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(prepared_name_add(&f->map, "x", f->a), 0);
+	assert_int_equal(prepared_name_add(&f->map, "y", f->a), 0);
+	assert_int_equal(f->a->refs, 3);
+	assert_ptr_equal(prepared_name_find(f->map, "y")->stmt, f->a);
+	assert_null(prepared_name_find(f->map, "X"));
+	prepared_name_remove(&f->map, "x");
+	prepared_name_remove(&f->map, "x");
+	assert_int_equal(f->a->refs, 2);
+	assert_null(prepared_name_find(f->map, "x"));
+}
+
+static void test_least_recently_used_is_first(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_null(prepared_uses_touch(&f->uses, f->a));
+	prepared_uses_add(&f->uses, f->a);
+	prepared_uses_add(&f->uses, f->b);
+	prepared_uses_add(&f->uses, f->c);
+	assert_ptr_equal(f->uses.lru->stmt, f->a);
+	assert_ptr_equal(prepared_uses_touch(&f->uses, f->a)->stmt, f->a);
+	assert_ptr_equal(f->uses.lru->stmt, f->b);
+	prepared_uses_touch(&f->uses, f->c);
+	prepared_uses_touch(&f->uses, f->c);
+	assert_ptr_equal(f->uses.lru->next->stmt, f->a);
+	assert_ptr_equal(f->uses.lru->prev->stmt, f->c);
+	prepared_uses_remove(&f->uses, f->b);
+	prepared_uses_remove(&f->uses, f->b);
+	assert_int_equal(f->uses.count, 2);
+	assert_ptr_equal(f->uses.lru->stmt, f->a);
+}
+
+static void undo(struct fixture *f, unsigned changes, const char *name)
+{
+	struct prepared_op *op = prepared_op_new(changes, f->a, name);
+
+	prepared_op_undo(op, &f->map, &f->uses);
+	prepared_op_free(op);
+}
+
+static void test_undo_reverses_each_change(void **state)
+{
+	struct fixture *f = *state;
+
+	prepared_name_add(&f->map, "x", f->a);
+	prepared_uses_add(&f->uses, f->a);
+	undo(f, PREPARED_NAMED | PREPARED_USED, "x");
+	assert_null(f->map);
+	assert_int_equal(f->uses.count, 0);
+	undo(f, PREPARED_UNNAMED | PREPARED_UNUSED, "x");
+	assert_ptr_equal(prepared_name_find(f->map, "x")->stmt, f->a);
+	assert_int_equal(f->uses.count, 1);
+	/* once more changes nothing */
+	undo(f, PREPARED_UNNAMED | PREPARED_UNUSED, "x");
+	assert_int_equal(HASH_COUNT(f->map), 1);
+	assert_int_equal(f->uses.count, 1);
+	assert_int_equal(f->a->refs, 3);
+}
+
+static void test_undo_without_client_or_statement(void **state)
+{
+	struct fixture *f = *state;
+	struct prepared_op *op = prepared_op_new(PREPARED_UNNAMED |
+	    PREPARED_UNUSED, f->b, "x");
+	struct prepared_op *none = prepared_op_new(PREPARED_NAMED, NULL, "x");
+
+	prepared_op_undo(op, NULL, &f->uses);
+	assert_int_equal(f->uses.count, 1);
+	prepared_name_add(&f->map, "x", f->a);
+	prepared_op_undo(none, &f->map, &f->uses);
+	assert_non_null(prepared_name_find(f->map, "x"));
+	prepared_op_free(op);
+	prepared_op_free(none);
+	prepared_op_free(NULL);
+}
+
+static bool whole_life(void)
+{
+	struct prepared_table *t = prepared_table_new();
+	struct prepared_name *map = NULL;
+	struct prepared_uses uses = { .count = 0 };
+	struct prepared_op *op = NULL;
+	char body[] = "A";
+	bool ok = t != NULL;
+
+	for (; ok && body[0] < 'A' + 40; body[0]++) {
+		struct prepared *p = prepared_get(t, body, sizeof body);
+
+		ok = p != NULL && prepared_name_add(&map, body, p) == 0 &&
+		    prepared_uses_add(&uses, p) == 0;
+		if (ok && op == NULL)
+			ok = (op = prepared_op_new(1, p, body)) != NULL;
+		prepared_unref(p);
+	}
+	prepared_op_free(op);
+	prepared_name_clear(&map);
+	prepared_uses_clear(&uses);
+	if (t != NULL)
+		assert_int_equal(prepared_table_count(t), 0);
+	prepared_table_free(&t);
+	assert_int_equal(mem_stat(MEM_STATEMENT)->bytes, 0);
+	assert_int_equal(mem_stat(MEM_STATEMENT_USE)->bytes, 0);
+	return ok;
+}
+
+static void test_each_allocation_may_fail(void **state)
+{
+	unsigned long n = 1;
+
+	(void)state;
+	for (;; n++) {
+		mem_fail_at(n);
+		const bool ok = whole_life();
+
+		if (mem_fail_at(0) < n) {
+			assert_true(ok);
+			break;
+		}
+		assert_false(ok);
+	}
+	assert_true(n > 120);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(test_same_body_is_one_statement),
+		CASE(test_names_hold_statements),
+		CASE(test_least_recently_used_is_first),
+		CASE(test_undo_reverses_each_change),
+		CASE(test_undo_without_client_or_statement),
+		cmocka_unit_test(test_each_allocation_may_fail),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

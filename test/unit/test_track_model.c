@@ -1,0 +1,515 @@
+/* test_track_model.c - random programs against a model of a server.
+ * SPDX-License-Identifier: ISC */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "proto/msg.h"
+#include "proto/track.h"
+
+#define MESSAGES 600
+#define PROGRAMS 4000
+
+enum fate { PENDING, HAPPENED, DISCARDED };
+
+struct msg {
+	char type;
+	enum track_how how;
+	bool copies;		/* Query, Execute: it is COPY FROM STDIN */
+	bool has_op;
+	enum fate expected;
+	unsigned committed, rolled_back;
+};
+
+struct event {
+	char type;		/* backend message, or what is faked */
+	char status;
+	bool fake;
+	const struct msg *of;	/* the request; NULL: asynchronous */
+	bool breaks_copy;	/* an error in the middle of the data */
+};
+
+struct world {
+	struct track t;
+	uint64_t seed;
+	struct msg msgs[MESSAGES];
+	size_t sent, read;	/* by the client; by the server */
+	struct event out[MESSAGES * 8];
+	size_t said, delivered;
+	bool skipping;		/* the server discards up to Sync */
+	struct msg *copying;	/* the server reads data of this one */
+	bool quiet;		/* the last word was ReadyForQuery I */
+	bool ambiguous;		/* the replies can't be counted any more */
+	unsigned fakes;
+};
+
+static unsigned roll(struct world *w, unsigned sides)
+{
+	w->seed = w->seed * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)(w->seed >> 33) % sides;
+}
+
+static void on_commit(void *op, void *arg)
+{
+	(void)arg;
+	((struct msg *)op)->committed++;
+}
+
+static void on_rollback(void *op, void *arg)
+{
+	(void)arg;
+	((struct msg *)op)->rolled_back++;
+}
+
+static const struct track_ops ops = {
+	.commit = on_commit, .rollback = on_rollback,
+};
+
+/* --- the server --- */
+
+static struct event *say(struct world *w, struct msg *m, char type)
+{
+	struct event *e = &w->out[w->said++];
+
+	assert_true(w->said < sizeof w->out / sizeof *w->out);
+	*e = (struct event){ .type = type, .of = m };
+	return e;
+}
+
+static void say_ready(struct world *w, struct msg *m)
+{
+	static const char status[] = "IIITE";
+
+	say(w, m, BE_READY_FOR_QUERY)->status = status[roll(w, 5)];
+}
+
+static void say_async(struct world *w)
+{
+	static const char type[] = { BE_NOTICE_RESPONSE, BE_PARAMETER_STATUS,
+		BE_NOTIFICATION_RESPONSE };
+
+	say(w, NULL, type[roll(w, 3)]);
+}
+
+static void server_error(struct world *w, struct msg *m)
+{
+	say(w, m, BE_ERROR_RESPONSE);
+	m->expected = DISCARDED;
+	if (m->type == FE_QUERY || m->type == FE_SYNC ||
+	    m->type == FE_FUNCTION_CALL)
+		say_ready(w, m);
+	else
+		w->skipping = true;
+}
+
+static void server_enter_copy(struct world *w, struct msg *m)
+{
+	say(w, m, BE_COPY_IN_RESPONSE);
+	w->copying = m;
+	/* as COPY to a view does: an error before anything is read */
+	if (roll(w, 8) == 0) {
+		w->copying = NULL;
+		server_error(w, m);
+		w->out[w->said - 1 - (m->type == FE_QUERY)].breaks_copy = true;
+	}
+}
+
+static void server_copy_read(struct world *w, const struct msg *m)
+{
+	struct msg *c = w->copying;
+
+	/* ignored there: CopyGetData() of the server */
+	if (m->type == FE_SYNC || m->type == FE_FLUSH)
+		return;
+	if (m->type == FE_COPY_DATA && roll(w, 8) != 0)
+		return;
+	w->copying = NULL;
+	if (m->type == FE_COPY_DONE && roll(w, 4) != 0) {
+		say(w, c, BE_COMMAND_COMPLETE);
+		c->expected = HAPPENED;
+		if (c->type == FE_QUERY)
+			say_ready(w, c);
+		return;
+	}
+	assert_true(m->type == FE_COPY_DATA || m->type == FE_COPY_DONE ||
+	    m->type == FE_COPY_FAIL);
+	server_error(w, c);
+	w->out[w->said - 1 - (c->type == FE_QUERY)].breaks_copy = true;
+}
+
+static void server_rows(struct world *w, struct msg *m)
+{
+	const bool out = roll(w, 6) == 0;
+
+	if (out)
+		say(w, m, BE_COPY_OUT_RESPONSE);
+	else if (m->type == FE_QUERY)
+		say(w, m, BE_ROW_DESCRIPTION);
+	for (unsigned n = roll(w, 3); n > 0; n--)
+		say(w, m, out ? BE_COPY_DATA : BE_DATA_ROW);
+	if (out)
+		say(w, m, BE_COPY_DONE);
+}
+
+static void server_query(struct world *w, struct msg *m)
+{
+	for (unsigned n = roll(w, 3); n > 0; n--) {
+		server_rows(w, m);
+		if (roll(w, 5) == 0) {
+			server_error(w, m);
+			return;
+		}
+		say(w, m, BE_COMMAND_COMPLETE);
+	}
+	if (m->copies && roll(w, 6) != 0) {
+		server_enter_copy(w, m);
+		return;
+	}
+	if (roll(w, 5) == 0) {
+		server_error(w, m);
+		return;
+	}
+	say(w, m, roll(w, 4) == 0 ? BE_EMPTY_QUERY_RESPONSE :
+	    BE_COMMAND_COMPLETE);
+	m->expected = HAPPENED;
+	say_ready(w, m);
+}
+
+static void server_execute(struct world *w, struct msg *m)
+{
+	static const char last[] = { BE_COMMAND_COMPLETE, BE_COMMAND_COMPLETE,
+		BE_EMPTY_QUERY_RESPONSE, BE_PORTAL_SUSPENDED };
+
+	if (m->copies && roll(w, 6) != 0) {
+		server_enter_copy(w, m);
+		return;
+	}
+	server_rows(w, m);
+	if (roll(w, 10) == 0) {
+		server_error(w, m);
+		return;
+	}
+	say(w, m, last[roll(w, 4)]);
+	m->expected = HAPPENED;
+}
+
+static void server_describe(struct world *w, struct msg *m)
+{
+	if (roll(w, 2) == 0)
+		say(w, m, BE_PARAMETER_DESCRIPTION);
+	say(w, m, roll(w, 2) == 0 ? BE_NO_DATA : BE_ROW_DESCRIPTION);
+	m->expected = HAPPENED;
+}
+
+static void server_reply(struct world *w, struct msg *m, char type)
+{
+	say(w, m, type);
+	m->expected = HAPPENED;
+}
+
+static void server_function(struct world *w, struct msg *m)
+{
+	if (roll(w, 4) == 0) {
+		server_error(w, m);
+		return;
+	}
+	server_reply(w, m, BE_FUNCTION_CALL_RESPONSE);
+	say_ready(w, m);
+}
+
+static void server_sync(struct world *w, struct msg *m)
+{
+	w->skipping = false;
+	m->expected = HAPPENED;
+	if (roll(w, 12) == 0)	/* a deferred constraint */
+		say(w, m, BE_ERROR_RESPONSE);
+	say_ready(w, m);
+}
+
+/* Outside of COPY the server answers it by nothing. */
+static bool is_silent(char type)
+{
+	return strchr("dcfH", type) != NULL;
+}
+
+static bool is_extended(char type)
+{
+	return strchr("PBDEC", type) != NULL;
+}
+
+static void server_run(struct world *w, struct msg *m)
+{
+	if (is_extended(m->type) && roll(w, 12) == 0) {
+		server_error(w, m);
+		return;
+	}
+	switch (m->type) {
+	case FE_PARSE: server_reply(w, m, BE_PARSE_COMPLETE); break;
+	case FE_BIND: server_reply(w, m, BE_BIND_COMPLETE); break;
+	case FE_CLOSE: server_reply(w, m, BE_CLOSE_COMPLETE); break;
+	case FE_DESCRIBE: server_describe(w, m); break;
+	case FE_EXECUTE: server_execute(w, m); break;
+	case FE_QUERY: server_query(w, m); break;
+	case FE_FUNCTION_CALL: server_function(w, m); break;
+	case FE_SYNC: server_sync(w, m); break;
+	default: break;		/* data outside of COPY, Flush */
+	}
+}
+
+/* Read one message. */
+static void server_step(struct world *w)
+{
+	struct msg *m = &w->msgs[w->read++];
+
+	if (m->how == TRACK_FAKE) {
+		m->expected = w->skipping ? DISCARDED : HAPPENED;
+		if (!w->skipping)
+			say(w, m, m->type)->fake = true;
+	} else if (w->copying != NULL) {
+		server_copy_read(w, m);
+	} else if (w->skipping && m->type != FE_SYNC) {
+		m->expected = DISCARDED;
+	} else {
+		if (!is_silent(m->type) && roll(w, 15) == 0)
+			say_async(w);
+		server_run(w, m);
+	}
+}
+
+/* The next thing said; reads on until there is one. NULL: it waits. */
+static const struct event *server_next(struct world *w)
+{
+	while (w->delivered == w->said) {
+		if (w->read == w->sent)
+			return NULL;
+		server_step(w);
+	}
+	return &w->out[w->delivered];
+}
+
+/* --- the pooler between them --- */
+
+static bool owes_nothing(const struct world *w)
+{
+	if (w->delivered != w->said || w->skipping || w->copying != NULL)
+		return false;
+	for (size_t i = w->read; i < w->sent; i++)
+		if (!is_silent(w->msgs[i].type))
+			return false;
+	return true;
+}
+
+static void check_done(struct world *w)
+{
+	if (!w->ambiguous)
+		assert_int_equal(track_is_done(&w->t),
+		    w->quiet && owes_nothing(w));
+}
+
+static void take_fakes(struct world *w)
+{
+	char type;
+
+	while ((type = track_fake(&w->t)) != 0) {
+		w->fakes++;
+		if (w->ambiguous)
+			continue;
+		const struct event *e = server_next(w);
+
+		assert_non_null(e);
+		assert_true(e->fake);
+		assert_int_equal(e->type, type);
+		w->delivered++;
+	}
+}
+
+/* Was a Sync sent behind m and before the end of its data? */
+static bool sync_before_end(const struct world *w, const struct msg *m)
+{
+	for (const struct msg *n = m + 1; n < w->msgs + w->sent; n++) {
+		if (n->type == FE_SYNC)
+			return true;
+		if (n->type == FE_COPY_DONE || n->type == FE_COPY_FAIL)
+			return false;
+	}
+	return false;
+}
+
+static void check_verdict(const struct world *w, const struct event *e,
+    enum track_verdict v)
+{
+	assert_int_not_equal(v, TRACK_CONFUSED);
+	if (w->ambiguous || e->of == NULL)
+		return;
+	const bool ours = e->of->how == TRACK_SKIP;
+
+	if (e->type == BE_ERROR_RESPONSE)
+		assert_int_equal(v, ours && e->of->type == FE_QUERY ?
+		    TRACK_FAILED : TRACK_PASS);
+	else
+		assert_int_equal(v, ours ? TRACK_SWALLOW : TRACK_PASS);
+}
+
+static bool deliver(struct world *w)
+{
+	const struct event *e = server_next(w);
+
+	if (e == NULL)
+		return false;
+	w->delivered++;
+	if (e->fake) {
+		assert_true(w->ambiguous);
+		return true;
+	}
+	if (e->breaks_copy && sync_before_end(w, e->of))
+		w->ambiguous = true;
+	if (e->type != BE_NOTIFICATION_RESPONSE)
+		w->quiet = e->type == BE_READY_FOR_QUERY && e->status == 'I';
+	check_verdict(w, e, track_reply(&w->t, e->type, e->status));
+	assert_int_equal(w->t.doubt, w->ambiguous);
+	take_fakes(w);
+	check_done(w);
+	return true;
+}
+
+static struct msg *send_how(struct world *w, char type, enum track_how how)
+{
+	struct msg *m = &w->msgs[w->sent++];
+	const bool tracked = strchr("dH", type) == NULL;
+
+	assert_true(w->sent < MESSAGES);
+	*m = (struct msg){ .type = type, .how = how };
+	m->has_op = (type == FE_PARSE || type == FE_CLOSE) && roll(w, 2) == 0;
+	if (!is_silent(type) && how != TRACK_FAKE)
+		w->quiet = false;
+	if (tracked)
+		assert_int_equal(track_add(&w->t, type, how,
+		    m->has_op ? m : NULL), 0);
+	take_fakes(w);
+	check_done(w);
+	return m;
+}
+
+/* --- the client --- */
+
+static void send_data(struct world *w)
+{
+	for (unsigned n = roll(w, 4); n > 0; n--) {
+		send_how(w, roll(w, 5) == 0 ? FE_FLUSH : FE_COPY_DATA,
+		    TRACK_FORWARD);
+		while (roll(w, 3) == 0 && deliver(w))
+			;
+	}
+	send_how(w, roll(w, 5) == 0 ? FE_COPY_FAIL : FE_COPY_DONE,
+	    TRACK_FORWARD);
+}
+
+static void send_copy(struct world *w, char type)
+{
+	send_how(w, type, TRACK_FORWARD)->copies = true;
+	/* clients that don't know yet that it is a COPY */
+	if (type == FE_EXECUTE && roll(w, 3) == 0)
+		send_how(w, FE_SYNC, TRACK_FORWARD);
+	send_data(w);
+	if (type == FE_EXECUTE && roll(w, 4) != 0)
+		send_how(w, FE_SYNC, TRACK_FORWARD);
+}
+
+static void send_any(struct world *w)
+{
+	static const char types[] = "PPBBDEECSSSQFHcd";
+	const char type = types[roll(w, sizeof types - 1)];
+	enum track_how how = TRACK_FORWARD;
+
+	if ((type == FE_QUERY || type == FE_EXECUTE) && roll(w, 3) == 0) {
+		send_copy(w, type);
+		return;
+	}
+	if (type == FE_PARSE || type == FE_CLOSE)
+		how = (enum track_how)roll(w, 3);
+	else if (type == FE_QUERY && roll(w, 3) == 0)
+		how = TRACK_SKIP;
+	send_how(w, type, how);
+}
+
+static void check_ops(const struct world *w)
+{
+	for (size_t i = 0; i < w->sent; i++) {
+		const struct msg *m = &w->msgs[i];
+
+		if (!m->has_op)
+			continue;
+		assert_int_equal(m->committed + m->rolled_back, 1);
+		if (!w->ambiguous)
+			assert_int_equal(m->committed == 1,
+			    m->expected == HAPPENED);
+	}
+}
+
+static void play(struct world *w, uint64_t seed)
+{
+	*w = (struct world){ .seed = seed * 0x9e3779b97f4a7c15u };
+	track_init(&w->t, &ops, w);
+	/* what the login left behind */
+	assert_int_equal(track_add(&w->t, FE_QUERY, TRACK_SKIP, NULL), 0);
+	assert_int_equal(track_reply(&w->t, 'Z', 'I'), TRACK_SWALLOW);
+	w->quiet = true;
+	check_done(w);
+	const unsigned lag = 1 + roll(w, 8);
+
+	for (unsigned i = 0; i < 40; i++) {
+		for (unsigned n = roll(w, lag); n > 0; n--)
+			send_any(w);
+		for (unsigned n = roll(w, 6 * lag); n > 0 && deliver(w); n--)
+			;
+	}
+	const bool cut = roll(w, 4) == 0;	/* it goes amid its work */
+
+	if (!cut) {
+		send_how(w, FE_SYNC, TRACK_FORWARD);
+		while (deliver(w))
+			;
+		if (!w->ambiguous)
+			assert_true(track_is_empty(&w->t));
+	}
+	track_fini(&w->t);
+	if (!cut)
+		check_ops(w);
+}
+
+static void test_track_agrees_with_a_server(void **state)
+{
+	struct world *w = malloc(sizeof *w);
+	unsigned fakes = 0, doubts = 0, done = 0;
+
+	(void)state;
+	assert_non_null(w);
+	for (uint64_t seed = 1; seed <= PROGRAMS; seed++) {
+		play(w, seed);
+		fakes += w->fakes;
+		doubts += w->ambiguous;
+		done += w->quiet;
+	}
+	free(w);
+	/* the programs were worth it */
+	assert_true(fakes > PROGRAMS && done > PROGRAMS / 8);
+	assert_in_range(doubts, PROGRAMS / 20, PROGRAMS * 9 / 10);
+	assert_int_equal(mem_stat(MEM_TRACK)->bytes, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_track_agrees_with_a_server),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
