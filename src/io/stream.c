@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "io/socket.h"
 #include "io/transport.h"
 
 #define OVERFLOW_RUNS 16	/* pieces of the queue tried in one send */
@@ -27,7 +28,8 @@ static void on_event(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	loop_woke(s->loop);
 	s->ready = true;
-	if (what & EV_CLOSED)
+	/* libevent tells of an error as if bytes had come */
+	if ((what & EV_CLOSED) || (s->paused && socket_error(s->fd) != 0))
 		s->hup = true;
 	if (!s->paused)
 		s->ops->readable(s);

@@ -335,8 +335,10 @@ static bool work_off(struct client *c, const struct burst *b)
 	}
 	relay_update(c);
 	/* nothing was asked, or the message that the server is late for ended */
-	if (up.s != NULL && relay_may_part(c, up.s))
+	if (up.s != NULL && relay_may_part(c, up.s)) {
 		broker_release(up.s);
+		stream_reread(&c->stream);
+	}
 	return client_is_open(c);
 }
 
