@@ -171,13 +171,13 @@ static unsigned usable(const struct pool *p, enum server_state state)
 static unsigned uncovered(const struct pool *p)
 {
 	const unsigned logins = p->server_count[SERVER_LOGIN];
-	const unsigned waiting = p->client_count[CLIENT_WAITING] +
-	    p->client_count[CLIENT_WELCOME];
+	const unsigned strangers = p->welcome == NULL ?
+	    p->client_count[CLIENT_WELCOME] : 0;
+	const unsigned waiting = p->client_count[CLIENT_WAITING] + strangers;
 	const unsigned coming = logins + usable(p, SERVER_TESTED) +
 	    usable(p, SERVER_IDLE);
 	/* the welcome comes from a new server, whatever others there are */
-	const unsigned greeting = p->client_count[CLIENT_WELCOME] > 0 &&
-	    p->welcome == NULL && logins == 0;
+	const unsigned greeting = strangers > 0 && logins == 0;
 
 	return waiting > coming ? waiting - coming : greeting;
 }

@@ -210,7 +210,7 @@ def test_nothing_leaks_over_many_killed_clients(pooler, pg):
         settle()
     round_of(400)
     mem, rss = p.mem(), p.rss()
-    round_of(10000 if BIG else 1600)
+    round_of(10000 if BIG else 600)
     after = p.mem()
     for name, used in after.items():
         assert used <= mem.get(name, 0) + 10, (name, mem, after)

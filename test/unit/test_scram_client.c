@@ -141,7 +141,7 @@ static void test_smallest_and_largest_challenge_are_accepted(void **state)
 	assert_int_equal(c.salt_len, 1);
 	assert_int_equal(c.iterations, 1);
 	scram_client_fini(&c);
-	assert_int_equal(challenge(&c, "r=@x,s=AAAA,i=10000000"), 0);
+	assert_int_equal(challenge(&c, "r=@x,s=AAAA,i=1000000"), 0);
 	assert_int_equal(c.iterations, SCRAM_ITERATIONS_MAX);
 	scram_client_fini(&c);
 }
