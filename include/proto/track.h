@@ -86,6 +86,10 @@ enum track_verdict track_reply(struct track *t, char type, char status);
  * a fake was added to an empty track.
  */
 char track_fake(struct track *t);
+static inline bool track_has_fake(const struct track *t)
+{
+	return t->count > 0 && t->ring[t->head].how == TRACK_FAKE;
+}
 
 /* The op (or NULL) of the ith outstanding request, oldest first. */
 static inline void *track_op(const struct track *t, unsigned i)

@@ -22,6 +22,8 @@ enum relay_step {
 struct relay_up {
 	struct client *c;
 	struct server *s;	/* NULL: none is linked yet */
+	uint32_t max;		/* max_packet_size */
+	bool named;		/* relay_translates(c) */
 	struct outbox out;	/* to s */
 	const uint8_t *m;	/* the message at hand, header first */
 	size_t size;		/* of the whole message */

@@ -18,6 +18,7 @@ struct down {
 	struct outbox out;	/* to c */
 	const uint8_t *m;
 	size_t size, have, used;
+	uint32_t max;		/* max_packet_size */
 };
 
 /* Forward (or, without a client, drop) what is here of the message. */
@@ -47,19 +48,37 @@ static void send_fakes(struct down *d)
 {
 	char type;
 
-	while ((type = track_fake(&d->s->track)) != 0)
+	while (track_has_fake(&d->s->track) &&
+	    (type = track_fake(&d->s->track)) != 0)
 		if (d->c != NULL)
 			relay_send_fake(&d->out, type);
 }
 
 /* --- one handler a kind of message --- */
 
-/* DataRow, CopyData and others that end no request. */
+/* Bytes of the messages like the one at hand, as far as they are whole. */
+static size_t run_of(const struct down *d)
+{
+	size_t n = d->size;
+
+	while (d->have - n >= MSG_HEADER && d->m[n] == d->m[0]) {
+		const size_t size = msg_size(d->m + n, d->max);
+
+		if (size == 0 || size > d->have - n)
+			break;
+		n += size;
+	}
+	return n;
+}
+
+/* DataRow, CopyData and others that end no request: the bulk of results. */
 static enum relay_step on_data(struct down *d)
 {
 	if (track_is_empty(&d->s->track) &&
 	    d->m[0] != BE_NOTIFICATION_RESPONSE)
 		return fail(d, "unknown pkt");
+	if (d->size <= d->have)
+		d->size = run_of(d);
 	pass(d, d->s->chore == CHORE_NONE);
 	return RELAY_NEXT;
 }
@@ -242,7 +261,7 @@ static enum relay_step next_message(struct down *d)
 	}
 	if (d->have < MSG_HEADER)
 		return RELAY_SHORT;
-	d->size = msg_size(d->m, sessions_settings(d->s->ss)->max_packet_size);
+	d->size = msg_size(d->m, d->max);
 	if (d->size == 0)
 		return fail(d, "bad pkt header");
 	enum relay_step (*fn)(struct down *) = rows[d->m[0]];
@@ -358,9 +377,11 @@ void relay_server_input(struct server *s)
 			lost(s);
 			return;
 		}
-		struct down d = { .s = s, .c = s->ps.client == NULL ? NULL :
-		    client_of(s->ps.client) };
+		struct down d;	/* its buffers are not worth zeroing */
 
+		d.s = s;
+		d.c = s->ps.client == NULL ? NULL : client_of(s->ps.client);
+		d.max = (uint32_t)(max - MSG_HEADER);
 		outbox_init(&d.out, d.c == NULL ? NULL : &d.c->stream);
 		s->ps.used = time_now();
 		s->looked_again = false;

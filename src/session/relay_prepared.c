@@ -171,6 +171,11 @@ enum relay_step relay_bind(struct relay_up *up)
 {
 	struct client *c = up->c;
 	const uint8_t *portal = up->m + MSG_HEADER;
+
+	/* hot: unnamed portal, unnamed statement */
+	if (up->have > MSG_HEADER + 2 && up->size > MSG_HEADER + 2 &&
+	    portal[0] == '\0' && portal[1] == '\0')
+		return relay_request(up, NULL);
 	const size_t here = up->have < up->size ? up->have : up->size;
 	const uint8_t *end = up->m + here;
 	const char *p = string_at(portal, (size_t)(end - portal));

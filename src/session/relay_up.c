@@ -87,8 +87,7 @@ static bool is_watershed(const struct relay_up *up)
 {
 	const char *sql = (const char *)up->m + MSG_HEADER;
 
-	return up->have >= up->size && relay_translates(up->c) &&
-	    sql_forgets_all(sql, up->size - MSG_HEADER);
+	return up->have >= up->size && up->named && sql_forgets_all(sql, up->size - MSG_HEADER);
 }
 
 static enum relay_step on_query(struct relay_up *up)
@@ -232,7 +231,7 @@ static enum relay_step next_message(struct relay_up *up)
 	}
 	if (up->have < MSG_HEADER)
 		return RELAY_SHORT;
-	up->size = msg_size(up->m, sessions_settings(c->ss)->max_packet_size);
+	up->size = msg_size(up->m, up->max);
 	if (up->size == 0) {
 		bad_header(up);
 		return RELAY_STOP;
@@ -246,10 +245,8 @@ static enum relay_step next_message(struct relay_up *up)
 		return on_unknown(up);
 	if (r->need == NEED_LINK && up->s == NULL)
 		return drop_message(up);
-	const bool named = relay_translates(c);
-
 	if (r->need == NEED_SERVER) {
-		if (up->s == NULL && named && up->m[0] == FE_CLOSE) {
+		if (up->s == NULL && up->named && up->m[0] == FE_CLOSE) {
 			if (up->have < up->size)
 				return RELAY_SHORT;
 			if (relay_is_local_close(up))
@@ -261,7 +258,7 @@ static enum relay_step next_message(struct relay_up *up)
 		if (track_is_full(&up->s->track))
 			return RELAY_SHORT;
 	}
-	return named ? r->named(up) : r->plain(up);
+	return up->named ? r->named(up) : r->plain(up);
 }
 
 /*
@@ -304,15 +301,15 @@ static void write_failed(struct server *s)
 /* Everything of b that can go goes. Returns false when c was closed. */
 static bool work_off(struct client *c, const struct burst *b)
 {
-	struct relay_up up = { .c = c };
 	enum relay_step step = RELAY_NEXT;
+	struct relay_up up;	/* its buffers are not worth zeroing */
 	size_t used = 0;
 
-	outbox_init(&up.out, NULL);
-	if (c->pc.server != NULL) {
-		up.s = server_of(c->pc.server);
-		up.out.to = &up.s->stream;
-	}
+	up.c = c;
+	up.s = c->pc.server == NULL ? NULL : server_of(c->pc.server);
+	up.max = sessions_settings(c->ss)->max_packet_size;
+	up.named = relay_translates(c);
+	outbox_init(&up.out, up.s == NULL ? NULL : &up.s->stream);
 	while (used < b->len && step == RELAY_NEXT) {
 		up.m = b->at + used;
 		up.have = b->len - used;
