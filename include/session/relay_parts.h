@@ -34,7 +34,7 @@ struct relay_up {
 /* Forward what is here of the message; the rest follows as it comes. */
 void relay_pass(struct relay_up *up);
 /* The same, and remember that a reply is owed. */
-enum relay_step relay_request(struct relay_up *up, void *op);
+enum relay_step relay_request(struct relay_up *up);
 /* A reply of our own to the client; in order with the server's. */
 enum relay_step relay_fake(struct relay_up *up, char type, void *op);
 /* The reply to a Parse or Close that the server never saw. */

@@ -278,26 +278,10 @@ static enum track_verdict error_verdict(const struct track *t)
 	    at(t, 0)->type == FE_QUERY ? TRACK_FAILED : TRACK_PASS;
 }
 
-static bool is_plain_end(const struct track *t, char type)
-{
-	const struct track_req *r = &t->ring[t->head];
-
-	return ends[(uint8_t)type] == r->type && r->how == TRACK_FORWARD &&
-	    r->op == NULL && !t->copy_in;
-}
-
 enum track_verdict track_reply(struct track *t, char type, char status)
 {
 	enum track_verdict v;
 
-	/* hot: the end of the oldest request, which changes nothing else */
-	if (t->count > 0 && is_plain_end(t, type)) {
-		t->ready = false;
-		t->head = (t->head + 1) & (t->size - 1);
-		t->count--;
-		drop_silent(t);
-		return TRACK_PASS;
-	}
 	if (type == BE_NOTIFICATION_RESPONSE)
 		return TRACK_PASS;
 	t->ready = false;

@@ -102,7 +102,7 @@ enum relay_step relay_parse(struct relay_up *up)
 
 	/* an unnamed one passes as it comes, however long */
 	if (up->have > MSG_HEADER && len > 0 && body[0] == '\0')
-		return relay_request(up, NULL);
+		return relay_request(up);
 	if (up->have < up->size)
 		return RELAY_SHORT;
 	const char *name = string_at(body, len);
@@ -175,7 +175,7 @@ enum relay_step relay_bind(struct relay_up *up)
 	/* hot: unnamed portal, unnamed statement */
 	if (up->have > MSG_HEADER + 2 && up->size > MSG_HEADER + 2 &&
 	    portal[0] == '\0' && portal[1] == '\0')
-		return relay_request(up, NULL);
+		return relay_request(up);
 	const size_t here = up->have < up->size ? up->have : up->size;
 	const uint8_t *end = up->m + here;
 	const char *p = string_at(portal, (size_t)(end - portal));
@@ -186,7 +186,7 @@ enum relay_step relay_bind(struct relay_up *up)
 		return here < up->size ? RELAY_SHORT :
 		    relay_fail(up, "broken Bind packet");
 	if (name[0] == '\0')
-		return relay_request(up, NULL);
+		return relay_request(up);
 	const struct prepared *stmt = find_statement(up, name);
 
 	if (stmt == NULL)
@@ -244,7 +244,7 @@ enum relay_step relay_describe(struct relay_up *up)
 	const char *name = statement_name(up);
 
 	if (name == NULL)
-		return relay_request(up, NULL);
+		return relay_request(up);
 	const struct prepared *stmt = find_statement(up, name);
 
 	if (stmt == NULL)
@@ -266,7 +266,7 @@ enum relay_step relay_close(struct relay_up *up)
 	const char *name = statement_name(up);
 
 	if (name == NULL)
-		return relay_request(up, NULL);
+		return relay_request(up);
 	struct prepared_name *n = prepared_name_find(c->statements, name);
 	struct prepared_op *op = prepared_op_new(PREPARED_UNNAMED,
 	    n == NULL ? NULL : n->stmt, name);

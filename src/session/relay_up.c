@@ -37,9 +37,13 @@ static enum relay_step no_memory(struct relay_up *up)
 	return RELAY_STOP;
 }
 
-enum relay_step relay_request(struct relay_up *up, void *op)
+enum relay_step relay_request(struct relay_up *up)
 {
-	if (track_add(&up->s->track, (char)up->m[0], TRACK_FORWARD, op) < 0)
+	struct track *t = &up->s->track;
+	const char type = (char)up->m[0];
+
+	if (!track_add_plain(t, type) &&
+	    track_add(t, type, TRACK_FORWARD, NULL) < 0)
 		return no_memory(up);
 	relay_pass(up);
 	return RELAY_NEXT;
@@ -94,16 +98,19 @@ static enum relay_step on_query(struct relay_up *up)
 {
 	if (!sessions_settings(up->c->ss)->disable_pqexec) {
 		up->c->hold = is_watershed(up);
-		return relay_request(up, NULL);
+		return relay_request(up);
 	}
 	log_at(LEVEL_ERROR, &up->c->who,
 	    "client used \"Query\" packet type");
 	return relay_fail(up, "PQexec disallowed");
 }
 
-static enum relay_step on_request(struct relay_up *up)
+static enum relay_step on_copy_end(struct relay_up *up)
 {
-	return relay_request(up, NULL);
+	if (track_add(&up->s->track, (char)up->m[0], TRACK_FORWARD, NULL) < 0)
+		return no_memory(up);
+	relay_pass(up);
+	return RELAY_NEXT;
 }
 
 static enum relay_step on_pass(struct relay_up *up)
@@ -140,17 +147,17 @@ struct row {
 /* What a frontend message does; the rest is unknown. */
 static const struct row rows[256] = {
 	[FE_QUERY] = { on_query, on_query, NEED_SERVER },
-	[FE_FUNCTION_CALL] = { on_request, on_request, NEED_SERVER },
-	[FE_SYNC] = { on_request, on_request, NEED_SERVER },
-	[FE_EXECUTE] = { on_request, on_request, NEED_SERVER },
-	[FE_PARSE] = { on_request, relay_parse, NEED_SERVER },
-	[FE_BIND] = { on_request, relay_bind, NEED_SERVER },
-	[FE_DESCRIBE] = { on_request, relay_describe, NEED_SERVER },
-	[FE_CLOSE] = { on_request, relay_close, NEED_SERVER },
+	[FE_FUNCTION_CALL] = { relay_request, relay_request, NEED_SERVER },
+	[FE_SYNC] = { relay_request, relay_request, NEED_SERVER },
+	[FE_EXECUTE] = { relay_request, relay_request, NEED_SERVER },
+	[FE_PARSE] = { relay_request, relay_parse, NEED_SERVER },
+	[FE_BIND] = { relay_request, relay_bind, NEED_SERVER },
+	[FE_DESCRIBE] = { relay_request, relay_describe, NEED_SERVER },
+	[FE_CLOSE] = { relay_request, relay_close, NEED_SERVER },
 	[FE_FLUSH] = { on_pass, on_pass, NEED_LINK },
 	[FE_COPY_DATA] = { on_pass, on_pass, NEED_LINK },
-	[FE_COPY_DONE] = { on_request, on_request, NEED_LINK },
-	[FE_COPY_FAIL] = { on_request, on_request, NEED_LINK },
+	[FE_COPY_DONE] = { on_copy_end, on_copy_end, NEED_LINK },
+	[FE_COPY_FAIL] = { on_copy_end, on_copy_end, NEED_LINK },
 	[FE_TERMINATE] = { on_terminate, on_terminate, NEED_NONE },
 };
 
