@@ -22,9 +22,9 @@ struct userlist;		/* immutable, reference-counted */
 typedef void userlist_report_fn(void *arg, const char *text);
 
 /*
- * Parse the text of an auth file. Problems are reported with path and line
- * and end the parsing, as the reference does; what was read stays. report
- * may be NULL.
+ * Parse the text of an auth file. Every problem is reported with path and
+ * line. What was read before the first one stays, what follows it is looked
+ * through for further ones only. report may be NULL.
  * Returns one reference, or NULL when out of memory.
  */
 struct userlist *userlist_parse(const char *text, size_t len,

@@ -13,7 +13,8 @@
 static bool is_place(const char *text)
 {
 	static const char *const starts[] = {
-		"invalid value \"", "invalid section \"",
+		"error processing include file", "invalid section \"",
+		"invalid value \"",
 	};
 
 	for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
@@ -32,6 +33,13 @@ static void on_problem(void *arg, const char *text)
 	printf("%s\n", text);
 }
 
+/* What is no mistake of one line, but keeps the start from working. */
+static void check_whole(const struct config *c, unsigned *problems)
+{
+	if (c->set.listen_addr[0] == '\0' && c->set.unix_socket_dir[0] == '\0')
+		on_problem(problems, "nowhere to listen on");
+}
+
 int check_run(const char *path)
 {
 	unsigned problems = 0;
@@ -40,7 +48,9 @@ int check_run(const char *path)
 	struct config *c = seed == NULL ? NULL :
 	    config_load(path, seed, on_problem, &problems, &e);
 
-	if (c == NULL && problems == 0)
+	if (c != NULL)
+		check_whole(c, &problems);
+	else if (problems == 0)
 		on_problem(&problems, "out of memory");
 	config_unref(&c);
 	config_unref(&seed);

@@ -120,7 +120,15 @@ static void write_pidfile(struct app *app)
 	app->pidfile_written = true;
 }
 
-/* (config-files.md section 15) */
+/* With Type=notify the start would seem to hang. */
+static void warn_of_notify(void)
+{
+	if (getenv("NOTIFY_SOCKET") != NULL)
+		log_warning("NOTIFY_SOCKET is set, but the service manager "
+		    "will not be notified");
+}
+
+/* (config-files.md sections 15, 18) */
 static void start(struct app *app)
 {
 	struct err e;
@@ -140,6 +148,7 @@ static void start(struct app *app)
 	if (listener_open_all(app, &e) < 0)
 		log_fatal("%s", e.text);
 	write_pidfile(app);
+	warn_of_notify();
 	log_info("process up: %s, libevent %s (%s), adns: %s, tls: %s",
 	    VERSION_TEXT, library_libevent(), loop_method(app->loop),
 	    library_dns(), library_tls());

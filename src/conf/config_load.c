@@ -351,6 +351,9 @@ static int finish(struct loader *l)
 	if (l->main_read && !l->main_seen)
 		fail(l, "", "load_init_file: main section missing from "
 		    "config file");
+	c->auto_db = ix->auto_db;
+	check_auto_db(l);
+	load_userlist(l);
 	if (l->problems > 0)
 		return -1;
 	if (l->prev != NULL && !l->prev->is_seed &&
@@ -361,10 +364,7 @@ static int finish(struct loader *l)
 	c->dbs = config_index_link_dbs(ix);
 	c->users = config_index_link_users(ix);
 	c->peers = config_index_link_peers(ix);
-	c->auto_db = ix->auto_db;
-	check_auto_db(l);
-	load_userlist(l);
-	return l->problems > 0 ? -1 : 0;
+	return 0;
 }
 
 struct config *config_load(const char *path, const struct config *prev,

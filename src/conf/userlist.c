@@ -33,6 +33,7 @@ struct parser {
 	const char *at, *end;
 	const char *path;
 	unsigned line;
+	bool broken;		/* a record was: look for mistakes only */
 	userlist_report_fn *report;
 	void *arg;
 };
@@ -189,6 +190,11 @@ static enum record take_record(struct parser *p, struct userlist *u)
 	if (secret.len >= SECRET_MAX_BYTES)
 		return bad(p, "password too long in auth file");
 
+	if (p->broken) {
+		skip_line(p);
+		return RECORD_OK;
+	}
+
 	char name_text[NAME_MAX_BYTES];
 	unquote(&name, name_text);
 	char *const secret_text = mem_alloc(secret.len + 1);
@@ -213,20 +219,26 @@ struct userlist *userlist_parse(const char *text, size_t len,
 		.arg = arg,
 	};
 	struct userlist *u = mem_zalloc(sizeof(*u));
-	enum record r = RECORD_OK;
 
 	if (u == NULL)
 		return NULL;
 	u->refs = 1;
-	while (r == RECORD_OK) {
+	for (;;) {
 		skip_to_record(&p);
 		if (p.at == p.end)
+			return u;
+		switch (take_record(&p, u)) {
+		case RECORD_OK:
 			break;
-		r = take_record(&p, u);
+		case RECORD_BAD:
+			p.broken = true;
+			skip_line(&p);
+			break;
+		case RECORD_NO_MEMORY:
+			userlist_unref(&u);
+			return NULL;
+		}
 	}
-	if (r == RECORD_NO_MEMORY)
-		userlist_unref(&u);
-	return u;
 }
 
 struct userlist *userlist_load(const char *path,

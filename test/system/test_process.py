@@ -73,6 +73,33 @@ def test_check_looks_into_includes(pooler):
 
 
 @newer
+def test_check_counts_causes_not_lines(pooler):
+    """--check: auth file beside other mistakes; an include's are its own"""
+    p = pooler(start=False)
+    p.write()
+    users = p.put("users.txt", 'x\n"a" "b"\ny\n')
+    inc = p.put("more.ini", "[pgbouncer]\nauth_file = %s\nbad_key = 1\n"
+                % users)
+    with open(p.ini, "w") as f:
+        f.write("%%include %s\n" % inc)
+    out = check(p)
+    assert out.returncode == 1
+    for place in ("users.txt:1", "users.txt:3", "more.ini:3", "pooler.ini:1"):
+        assert place in out.stdout, (place, out.stdout)
+    assert out.stdout.endswith("pooler.ini: 3 problems\n"), out.stdout
+
+
+@newer
+def test_check_misses_a_place_to_listen(pooler):
+    """--check: what the start would refuse"""
+    p = pooler(start=False, listen_addr="", unix_socket_dir="")
+    p.write()
+    out = check(p)
+    assert out.returncode == 1
+    assert "nowhere to listen on\n" in out.stdout
+
+
+@newer
 @pytest.mark.parametrize("text", [
     "", "[pgbouncer\n", "key = 1\n", "[nonsense]\n", "[databases]\np0\n",
     "[databases]\np0 = host='x\n", "%include /does/not/exist\n",
@@ -271,6 +298,15 @@ def test_pid_file_of_a_live_process_is_respected(pooler):
     assert open(p.settings["pidfile"]).read() == "%d\n" % p.proc.pid
     p.stop()
     assert not os.path.exists(p.settings["pidfile"])
+
+
+@newer
+def test_notify_socket_is_warned_of(pooler, monkeypatch):
+    """config-files.md 18: built without, and NOTIFY_SOCKET set"""
+    monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
+    assert "NOTIFY_SOCKET" not in pooler().log
+    monkeypatch.setenv("NOTIFY_SOCKET", "/does/not/exist")
+    assert " WARNING NOTIFY_SOCKET is set" in pooler().log
 
 
 # --- sockets --------------------------------------------------------------

@@ -537,6 +537,18 @@ static void test_broken_auth_file_is_told(void **state)
 	config_unref(&c);
 }
 
+static void test_auth_file_is_checked_in_a_bad_configuration(void **state)
+{
+	struct box *const box = *state;
+
+	write_file("users.txt", "x\n\"a\" \"s\"\ny\n");
+	assert_null(load(box, "[pgbouncer]\nauth_file = users.txt\nz = 1\n",
+	    NULL));
+	assert_non_null(strstr(box->buf, "unknown parameter: pgbouncer/z"));
+	assert_non_null(strstr(box->buf, "broken auth file (users.txt:1)\n"
+	    "broken auth file (users.txt:3)\n"));
+}
+
 static void test_star_makes_databases(void **state)
 {
 	struct box *const box = *state;
@@ -722,6 +734,7 @@ int main(void)
 		BOXED(test_unreadable_auth_file_is_told_and_users_stay),
 		BOXED(test_unchanged_auth_file_is_shared),
 		BOXED(test_broken_auth_file_is_told),
+		BOXED(test_auth_file_is_checked_in_a_bad_configuration),
 		BOXED(test_star_makes_databases),
 		BOXED(test_faulty_star_is_told_but_loads),
 		BOXED(test_with_changes_one_setting_of_a_copy),

@@ -76,6 +76,10 @@ static const struct {
 	{ "\"\" \"b\"\n", "<><b>" },
 	{ "\"a\" \"1\"\n\"b\" \"2\"\n\"a\" \"3\"\n", "<a><3><b><2>" },
 	{ "\"a\" \"b\"\n# c\n\"d\" \"e\"", "!broken auth file (f:2)<a><b>" },
+	/* each problem is told, what follows the first does not count */
+	{ "\"a\" \"b\"\n# c\n\"d\" \"e\"\nx\n\"f\" \"g\"\ny",
+	    "!broken auth file (f:2)!broken auth file (f:4)"
+	    "!broken auth file (f:6)<a><b>" },
 	{ "a b", "!broken auth file (f:1)" },
 	{ "\n\n\"a", "!broken auth file (f:3)" },
 	{ "\"a\"", "!broken auth file (f:1)" },
