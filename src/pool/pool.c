@@ -150,7 +150,9 @@ static bool reserve_is_due(const struct pool *p, usec_t now)
 
 static bool may_retry(const struct pool *p, usec_t now)
 {
-	return !p->failing || now - p->last_launch >= p->limits.login_retry;
+	/* even if there is no pause to make: once a turn */
+	return !p->failing || (now > p->last_launch &&
+	    now - p->last_launch >= p->limits.login_retry);
 }
 
 /* Servers in this state that may still be handed to somebody. */

@@ -67,7 +67,8 @@ static bool join(struct client *c, struct server *s)
 	}
 	pool_link(&c->pc, &s->ps);
 	s->looked_again = c->looked_again = false;
-	log_at(LEVEL_NOISE, &c->who, "linked to S-%p", (void *)s);
+	if (log_wants(LEVEL_NOISE))
+		log_at(LEVEL_NOISE, &c->who, "linked to S-%p", (void *)s);
 	return same_params(c, s);
 }
 
@@ -87,8 +88,10 @@ static bool may_queue(struct client *c)
 	snprintf(text, sizeof text, "server login has been failing, "
 	    "cached error: %s (server_login_retry)", p->failure.text);
 	struct sessions *ss = c->ss;
+	struct pool_server *victim;
 	const bool retry = time_now() - p->last_launch >=
-	    p->limits.login_retry && p->server_count[SERVER_LOGIN] == 0;
+	    p->limits.login_retry && p->server_count[SERVER_LOGIN] == 0 &&
+	    limit_check(p, &victim) == LIMIT_FREE;
 
 	client_fail(c, NULL, text);
 	if (retry)
@@ -140,6 +143,32 @@ static void serve(struct sessions *ss, struct pool *p)
 
 /* --- parting --- */
 
+static void touch_waiting(struct sessions *ss, struct pool *p)
+{
+	if (p->client_count[CLIENT_WAITING] > 0 ||
+	    p->client_count[CLIENT_WELCOME] > 0)
+		broker_touch(ss, p);
+}
+
+/*
+ * A server of p is spare now, or gone: where a limit was reached, those who
+ * share it may be waiting for a victim, or a slot.
+ */
+static void touch_neighbours(struct sessions *ss, struct pool *p)
+{
+	const struct database *db = p->key.db;
+	const struct user *u = p->key.user;
+
+	if (p->limits.max_db > 0 &&
+	    db->servers + 1 >= (unsigned)p->limits.max_db)
+		for (struct pool *q = db->pools; q != NULL; q = q->db_next)
+			touch_waiting(ss, q);
+	if (p->limits.max_user > 0 &&
+	    u->servers + 1 >= (unsigned)p->limits.max_user)
+		for (struct pool *q = u->pools; q != NULL; q = q->user_next)
+			touch_waiting(ss, q);
+}
+
 /* s has no client: where does it go? */
 static void settle(struct server *s)
 {
@@ -147,6 +176,11 @@ static void settle(struct server *s)
 	struct pool *p = s->ps.pool;
 	const char *why = "";
 
+	/* it left right behind its last word: nobody else must get it */
+	if (s->stream.hup || s->stream.broken) {
+		server_close(s, "server conn crashed?");
+		return;
+	}
 	if (is_paused(ss, p)) {
 		server_close(s, "pause mode");
 		return;
@@ -172,6 +206,8 @@ static void settle(struct server *s)
 	case POOL_TO_IDLE:
 		pool_server_set(&s->ps, SERVER_IDLE);
 		serve(ss, p);
+		if (s->ps.state == SERVER_IDLE)
+			touch_neighbours(ss, p);
 		return;
 	}
 }
@@ -186,7 +222,8 @@ void broker_release(struct server *s)
 {
 	struct client *c = client_of(s->ps.client);
 
-	log_at(LEVEL_NOISE, &c->who, "parted from S-%p", (void *)s);
+	if (log_wants(LEVEL_NOISE))
+		log_at(LEVEL_NOISE, &c->who, "parted from S-%p", (void *)s);
 	cancel_detach(s);
 	pool_unlink(&c->pc);
 	idle_begins(c);
@@ -229,8 +266,7 @@ void broker_client_gone(struct client *c)
 		broker_release(s);
 		return;
 	}
-	cancel_detach(s);
-	pool_unlink(&c->pc);
+	/* still linked, so that no Terminate ends a message cut in half */
 	server_close(s, why);
 }
 
@@ -296,18 +332,6 @@ void broker_server_failed(struct server *s)
 	fail_all(p, CLIENT_WELCOME, s->failure.code, s->failure.text);
 }
 
-/* A slot came free: those who share the limits of p may be waiting for it. */
-static void touch_neighbours(struct sessions *ss, struct pool *p)
-{
-	broker_touch(ss, p);
-	if (p->limits.max_db > 0)
-		for (struct pool *q = p->key.db->pools; q; q = q->db_next)
-			broker_touch(ss, q);
-	if (p->limits.max_user > 0)
-		for (struct pool *q = p->key.user->pools; q; q = q->user_next)
-			broker_touch(ss, q);
-}
-
 void broker_server_gone(struct server *s, const char *reason)
 {
 	struct pool_client *pc = s->ps.client;
@@ -321,6 +345,7 @@ void broker_server_gone(struct server *s, const char *reason)
 		c->torn = s->skip > 0 && !s->skip_drop;
 		client_fail(c, NULL, reason);
 	}
+	broker_touch(s->ss, s->ps.pool);
 	touch_neighbours(s->ss, s->ps.pool);
 }
 
@@ -462,8 +487,12 @@ void broker_kill_pool(struct sessions *ss, struct pool *p)
 {
 	static const char why[] = "database removed";
 
-	for (int i = CLIENT_ACTIVE; i < CLIENT_STATES; i++)
+	for (int i = CLIENT_ACTIVE; i < CLIENT_CANCEL_WAITING; i++)
 		fail_all(p, (enum client_state)i, NULL, why);
+	/* who brought a cancel request is told nothing, ever */
+	for (int i = CLIENT_CANCEL_WAITING; i < CLIENT_STATES; i++)
+		while (p->clients[i] != NULL)
+			client_close(client_of(p->clients[i]), why);
 	for (int i = 0; i < SERVER_GONE; i++)
 		close_list(p, (enum server_state)i, why);
 	catalog_drop_pool(ss->catalog, p);

@@ -52,12 +52,16 @@ static void on_drained(struct stream *st)
 		c->ss->client_ops->drained(c);
 }
 
-/* It is not read because it waits; who hangs up does not want an answer. */
+/*
+ * It is not read because it waits; who hangs up does not want an answer. But
+ * who brought a cancel request gets none anyway, and need not stay for it.
+ */
 static void on_hangup(struct stream *st)
 {
 	struct client *c = (struct client *)st;
 
-	if (c->login != NULL || c->pc.state != CLIENT_ACTIVE)
+	if (c->login != NULL || c->pc.state == CLIENT_WAITING ||
+	    c->pc.state == CLIENT_WELCOME)
 		client_close(c, "client unexpected eof");
 }
 

@@ -48,7 +48,7 @@ static void send_fakes(struct down *d)
 {
 	char type;
 
-	while (track_has_fake(&d->s->track) &&
+	while (d->s->skip == 0 && track_has_fake(&d->s->track) &&
 	    (type = track_fake(&d->s->track)) != 0)
 		if (d->c != NULL)
 			relay_send_fake(&d->out, type);
@@ -263,6 +263,7 @@ static void pass_rest(struct down *d)
 		outbox_pass(&d->out, d->m, n);
 	s->skip -= (uint32_t)n;
 	d->used = n;
+	send_fakes(d);
 }
 
 static enum relay_step next_message(struct down *d)
@@ -363,7 +364,7 @@ static bool follow_up(struct down *d)
 	if (d->c->stream.paused && !stream_is_blocked(&s->stream) &&
 	    !track_is_full(&s->track))
 		relay_resume(d->c);
-	if (stream_is_blocked(&d->c->stream))
+	if (s->ps.client == &d->c->pc && stream_is_blocked(&d->c->stream))
 		stream_pause(&s->stream);
 	return true;
 }

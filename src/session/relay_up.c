@@ -65,7 +65,7 @@ enum relay_step relay_fake(struct relay_up *up, char type, void *op)
 	struct outbox o;
 
 	up->used = up->size;
-	if (t != NULL && (!track_is_empty(t) || t->aborted))
+	if (t != NULL && (!track_is_empty(t) || up->s->skip > 0))
 		return track_add(t, type, TRACK_FAKE, op) < 0 ?
 		    no_memory(up) : RELAY_NEXT;
 	prepared_op_free(op);
@@ -265,6 +265,9 @@ static enum relay_step next_message(struct relay_up *up)
 		if (track_is_full(&up->s->track))
 			return RELAY_SHORT;
 	}
+	/* Message Flow, Extended Query: discarded up to Sync, also by us */
+	if (up->named && r->named != r->plain && up->s->track.aborted)
+		return drop_message(up);
 	return up->named ? r->named(up) : r->plain(up);
 }
 
@@ -314,6 +317,9 @@ static bool work_off(struct client *c, const struct burst *b)
 
 	up.c = c;
 	up.s = c->pc.server == NULL ? NULL : server_of(c->pc.server);
+	/* its SETs come first: nothing was read meanwhile, b is the carry */
+	if (up.s != NULL && up.s->chore != CHORE_NONE)
+		return true;
 	up.max = sessions_settings(c->ss)->max_packet_size;
 	up.named = relay_translates(c);
 	outbox_init(&up.out, up.s == NULL ? NULL : &up.s->stream);
@@ -417,7 +423,8 @@ void relay_client_drained(struct client *c)
 	}
 	if (c->pc.server != NULL)
 		stream_resume(&server_of(c->pc.server)->stream);
-	relay_resume(c);
+	if (c->pc.state == CLIENT_ACTIVE)
+		relay_resume(c);
 }
 
 void relay_server_drained(struct server *s)

@@ -255,8 +255,11 @@ void server_launch(struct sessions *ss, struct pool *p)
 	struct server *s = server_new(ss, p, SERVER_LOGIN);
 
 	p->last_launch = time_now();
-	if (s == NULL)
+	if (s == NULL) {
+		p->failing = true;
+		err_set(&p->failure, "53200", "out of memory");
 		return;
+	}
 	timeout_start(&ss->connect_list, &s->timer, s->ps.born);
 	if (hosts_next(p, sessions_settings(ss)->unix_socket_dir,
 	    &s->host) < 0) {

@@ -166,23 +166,29 @@ static int on_error(struct server *s, const struct message *m)
 	return -1;
 }
 
-/* What a pool's first server has said is the welcome for its clients. */
-static void keep_welcome(struct server *s)
+/*
+ * What a pool's first server has said is the welcome for its clients. 0, or
+ * -1: it is too much.
+ */
+static int keep_welcome(struct server *s)
 {
 	struct pool *p = s->ps.pool;
 	struct writer *w = &s->welcome;
 
-	if (p->welcome == NULL && !w->failed && !s->ps.close_needed) {
+	if (p->welcome == NULL && !s->ps.close_needed) {
+		if (w->failed)
+			return -1;
 		p->welcome = mem_alloc(sizeof *p->welcome + w->len);
-		if (p->welcome != NULL) {
-			p->welcome->params = params_ref(s->params);
-			p->welcome->len = w->len;
-			if (w->len > 0)
-				memcpy(p->welcome->bytes, w->at, w->len);
-		}
+		if (p->welcome == NULL)
+			return -1;
+		p->welcome->params = params_ref(s->params);
+		p->welcome->len = w->len;
+		if (w->len > 0)
+			memcpy(p->welcome->bytes, w->at, w->len);
 	}
 	writer_fini(w);
 	writer_init(w, LOGIN_MAX);
+	return 0;
 }
 
 static int on_ready(struct server *s, const struct message *m)
@@ -200,8 +206,11 @@ static int on_ready(struct server *s, const struct message *m)
 		writer_query(&w, query);
 		return send_out(s, &w);
 	}
+	if (keep_welcome(s) < 0) {
+		server_fail(s, "53200", "no memory for what the server said");
+		return -1;
+	}
 	timeout_stop(&s->timer);
-	keep_welcome(s);
 	s->track.status = (char)m->body[0];
 	s->track.ready = true;
 	s->phase = SERVER_PHASE_POOLED;

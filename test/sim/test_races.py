@@ -1,0 +1,293 @@
+# test_races.py - closings, splits and stalls at the worst moment.
+# SPDX-License-Identifier: ISC
+import signal
+import socket
+import threading
+import time
+
+import pytest
+
+import pq
+from fakepg import (Gone, complete, data_row, error, notice, param, ready,
+                    row_desc)
+from harness import REFERENCE, TIMEOUT, wait_until
+
+pytestmark = pytest.mark.skipif(REFERENCE, reason="newer than that")
+
+
+# --- replies of our own between the pieces of the server's ----------------
+
+def test_fake_reply_waits_for_the_rest_of_a_row_description(pooler, fakepg):
+    """family 1: ParseComplete must not stand inside of another message"""
+    gate = threading.Event()
+    desc = row_desc("a" * 100)
+
+    def handler(sess, kind, body):
+        if kind == "D":
+            sess.send(desc[:20])
+            gate.wait(TIMEOUT)
+            sess.send(desc[20:])
+            return True
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn})
+    c = p.raw()
+    c.send(pq.parse("select 1", "a"), pq.sync())
+    assert c.recv_until().kinds == "1Z"
+    c.send(pq.describe("S", "a"), pq.parse("select 1", "b"), pq.sync())
+    c._fill(20)
+    gate.set()
+    assert c.recv_until().kinds == "T1Z"
+
+
+def test_fake_reply_waits_for_the_rest_of_a_notice(pooler, fakepg):
+    """family 1: CloseComplete must not stand inside of another message"""
+    gate = threading.Event()
+    late = notice("x" * 100)
+
+    def handler(sess, kind, body):
+        if body == b"go\0":
+            sess.send(complete("GO"), ready("T"), late[:20])
+            gate.wait(TIMEOUT)
+            sess.send(late[20:])
+            return True
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn})
+    c = p.raw()
+    assert c.query("go").kinds == "CZ"
+    c._fill(20)
+    c.send(pq.close("S", "none"), pq.query("commit"))
+    wait_until(lambda: f.sessions[0].received)
+    gate.set()
+    assert c.recv_until("Z").kinds == "N3CZ"
+
+
+# --- somebody leaves --------------------------------------------------------
+
+@pytest.mark.parametrize("missing", [1, 2, 4])
+def test_half_a_query_is_not_completed_by_terminate(pooler, fakepg,
+                                                    missing):
+    """PgDog #805: the client is gone before its message was whole"""
+    f = fakepg()
+    p = pooler({"p0": f.conn})
+    c = p.raw()
+    data = pq.query("select 12345")
+    c.send(data[:-missing])
+    sess = f.sessions[0]
+    wait_until(lambda: len(sess.buf) == len(data) - missing - 5)
+    c.abort()
+    wait_until(lambda: sess.ended)
+    assert bytes(sess.buf) == data[5:-missing]
+    assert sess.received == []
+
+
+@pytest.mark.parametrize("how", ["close", "shutdown"])
+def test_cancel_of_who_does_not_wait_is_sent_on(pooler, fakepg, how):
+    """family 3: some drivers close right behind the CancelRequest"""
+    gate = threading.Event()
+
+    def handler(sess, kind, body):
+        if body == b"go\0":
+            gate.wait(TIMEOUT)
+            sess.send(complete("GO"), ready())
+            return True
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn}, default_pool_size=1)
+    c = p.raw()
+    c.send(pq.query("go"))
+    wait_until(lambda: f.sessions[0].queries() == ["go"])
+    cc = p.open()
+    cc.send(pq.untyped(pq.CANCEL_REQUEST, c.key))
+    if how == "close":
+        cc.close(polite=False)
+    else:
+        cc.sock.shutdown(socket.SHUT_WR)
+    try:
+        wait_until(lambda: f.cancels() == [f.sessions[0].key], timeout=10)
+    finally:
+        gate.set()
+    c.recv_until()
+
+
+def test_server_that_answers_and_leaves_at_once_is_not_lent(pooler, fakepg):
+    """PgDog #1318: the end of file comes along with ReadyForQuery"""
+    gate = threading.Event()
+
+    def handler(sess, kind, body):
+        if body == b"bye\0":
+            gate.wait(TIMEOUT)
+            sess.send(complete("BYE"), ready())
+            sess.sock.shutdown(socket.SHUT_RDWR)
+            raise Gone
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn}, default_pool_size=1)
+    a, b = p.raw(), p.raw()
+    a.send(pq.query("bye"))
+    wait_until(lambda: f.sessions[0].queries() == ["bye"])
+    b.send(pq.query("select 'b'"))
+    p.wait_pool(cl_waiting=1)
+    p.signal(signal.SIGSTOP)
+    gate.set()
+    wait_until(lambda: f.sessions[0].ended)
+    p.signal(signal.SIGCONT)
+    assert a.recv_until().tags == ["BYE"]
+    assert b.recv_until().rows == [["select 'b'"]]
+    assert a.value("select 'a'") == "select 'a'"
+
+
+def test_kill_says_nothing_to_who_cancels(pooler, fakepg):
+    """client-errors.md 6: every CancelRequest connection"""
+    gate, hold = threading.Event(), threading.Event()
+
+    def handler(sess, kind, body):
+        if body == b"go\0":
+            gate.wait(TIMEOUT)
+            raise Gone
+    f = fakepg(handler=handler, on_cancel=lambda s, k: hold.wait(TIMEOUT))
+    p = pooler({"p0": f.conn}, default_pool_size=1)
+    c = p.raw()
+    c.send(pq.query("go"))
+    wait_until(lambda: f.sessions[0].queries() == ["go"])
+    cc = p.open()
+    cc.send(pq.untyped(pq.CANCEL_REQUEST, c.key))
+    wait_until(lambda: len(f.cancels()) == 1)
+    p.admin("kill p0")
+    assert cc.at_eof()
+    gate.set()
+    hold.set()
+
+
+# --- somebody is slow -------------------------------------------------------
+
+def test_query_waits_for_slow_parameters(pooler, fakepg):
+    """pooling.md 21: nothing is sent behind the SETs, no row is lost"""
+    slow = threading.Event()
+
+    def handler(sess, kind, body):
+        if body.startswith(b"SET"):
+            slow.wait(1.5)      # the server takes its time
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn}, default_pool_size=1)
+    p.raw().query("select 0")
+    c = p.raw(TimeZone="Asia/Tokyo")
+    c.send(pq.query("select 1"))
+    assert c.recv_until().rows == [["select 1"]]
+
+
+# --- the end of trying ------------------------------------------------------
+
+def test_no_server_and_no_pause_between_attempts(pooler):
+    """server_login_retry = 0: one attempt a turn, not all in one"""
+    p = pooler({"p0": "host=/nowhere/at/all"}, server_login_retry=0)
+    p.open().login("app", database="p0", wait=False)
+    p.wait_log("sbuf_connect failed")
+    with p.raw("admin", "pgbouncer", timeout=10) as con:
+        assert con.query("show version").rows
+
+
+def test_oversized_greeting_does_not_open_servers_for_ever(pooler, fakepg):
+    """family 1: the welcome data of a hostile server"""
+    f = fakepg(extra_welcome=param("big", "x" * 600000)
+               + param("big2", "x" * 600000))
+    p = pooler({"p0": f.conn}, default_pool_size=2)
+    p.open().login("app", database="p0", wait=False)
+    f.wait_logins(1)
+    for _ in range(30):
+        p.admin("show pools")
+    assert len(f.sessions) <= 3
+
+
+def test_who_shares_a_limit_is_served_without_delay(pooler, fakepg):
+    """pooling.md 7: an idle server of the neighbour is evicted at once"""
+    f = fakepg()
+    p = pooler({"p0": f.conn}, max_db_connections=1)
+    a, b = p.raw("app"), p.raw("app2")
+    spent = 0
+    for _ in range(10):
+        a.query("begin")
+        b.send(pq.query("select 2"))
+        p.wait_pool(user="app2", cl_waiting=1)
+        began = time.monotonic()
+        a.query("commit")
+        assert b.recv_until().rows
+        spent += time.monotonic() - began
+    assert spent < 0.4
+
+
+def test_failing_fast_keeps_the_limit_of_the_database(pooler, fakepg):
+    """pooling.md 10: the attempt that is made then is no exception"""
+    bad = []
+
+    def on_login(sess):
+        if bad and sess.startup["user"] == "app":
+            bad.append(1)
+            sess.send(error("no", "28000", "FATAL"))
+            raise Gone
+
+    def handler(sess, kind, body):
+        if body == b"bye\0":
+            sess.send(complete("BYE"), ready())
+            raise Gone
+    f = fakepg(on_login=on_login, handler=handler)
+    p = pooler({"p0": f.conn}, max_db_connections=1, server_login_retry=0.1)
+    a = p.raw("app")
+    a.query("bye")
+    wait_until(lambda: f.sessions[0].ended)
+    p.wait_pool(sv_idle=0, sv_used=0)
+    bad.append(1)
+    with pytest.raises((pq.PgError, pq.Closed)):
+        a.query("select 1")
+    b = p.raw("app2")
+    b.query("begin")
+    tried = len(bad)
+    old = time.monotonic()
+    wait_until(lambda: time.monotonic() - old > 0.2)
+    with pytest.raises((pq.PgError, pq.Closed)):
+        p.raw("app").query("select 1")
+    for _ in range(5):
+        p.admin("show pools")
+    assert len(bad) == tried
+
+
+# --- behind an error the server discards up to Sync ------------------------
+
+def fail_and_flush(c):
+    c.send(pq.parse("selec bad"), pq.msg("H"))
+    assert c.recv()[0] == "E"
+
+
+@pytest.mark.parametrize("data", [
+    pq.parse("select 42 /* %s */" % ("x" * 3000), "new"), pq.bind("none"),
+    pq.describe("S", "none"), pq.parse("select 0", "taken"),
+    pq.close("S", "taken"), b"".join(
+        [pq.parse("select 43", "new"), pq.bind("new"), pq.execute()])],
+    ids=["parse", "bind", "describe", "taken", "close", "batch"])
+def test_prepared_messages_behind_an_error_are_discarded(pooler, data):
+    """family 5: as PostgreSQL, which reads on only at Sync"""
+    p = pooler(default_pool_size=1)
+    c = p.raw()
+    c.send(pq.parse("select 0", "taken"), pq.sync())
+    assert c.recv_until().kinds == "1Z"
+    fail_and_flush(c)
+    c.send(data)
+    c.send(pq.sync())
+    assert c.recv_until().kinds == "Z"
+    c.send(pq.bind("taken"), pq.execute(), pq.sync())
+    assert c.recv_until().kinds == "2DCZ"
+    c.send(pq.parse("select 44", "new"), pq.bind("new"), pq.execute(),
+           pq.sync())
+    assert c.recv_until().rows == [["44"]]
+
+
+def test_eviction_behind_an_error_ends(pooler):
+    """family 5: the limit was lowered, and nothing can be closed now"""
+    p = pooler(default_pool_size=1)
+    c = p.raw(timeout=20)
+    for i in range(4):
+        c.send(pq.parse("select %d" % i, "s%d" % i), pq.sync())
+        assert c.recv_until().kinds == "1Z"
+    p.admin("set max_prepared_statements = 1")
+    fail_and_flush(c)
+    c.send(pq.parse("select 9", "new"), pq.sync())
+    assert c.recv_until().kinds == "Z"
+    c.send(pq.bind("s3"), pq.execute(), pq.sync())
+    assert c.recv_until().rows == [["3"]]
