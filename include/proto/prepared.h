@@ -4,6 +4,7 @@
 #ifndef PROTO_PREPARED_H
 #define PROTO_PREPARED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <uthash.h>
@@ -53,6 +54,7 @@ struct prepared_use {
 	UT_hash_handle hh;
 	struct prepared_use *prev, *next;
 	struct prepared *stmt;		/* counted */
+	bool pending;			/* its Parse is not answered yet */
 };
 struct prepared_uses {
 	struct prepared_use *by_stmt;	/* uthash */
@@ -81,6 +83,9 @@ struct prepared_op {
 struct prepared_op *prepared_op_new(unsigned changes, struct prepared *stmt,
     const char *name);
 void prepared_op_free(struct prepared_op *op);
+/* It has happened: a statement it prepared is not pending any more. */
+void prepared_op_settle(const struct prepared_op *op,
+    struct prepared_uses *uses);
 /* Do it (again), as after DISCARD ALL took everything. 0 or -1. */
 int prepared_op_redo(const struct prepared_op *op, struct prepared_name **map,
     struct prepared_uses *uses);

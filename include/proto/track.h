@@ -126,10 +126,15 @@ static inline bool track_end_plain(struct track *t, char type)
 	return true;
 }
 
-/* The op (or NULL) of the ith outstanding request, oldest first. */
+/* The ith outstanding request, oldest first; and its op (or NULL). */
+static inline const struct track_req *track_req(const struct track *t,
+    unsigned i)
+{
+	return &t->ring[(t->head + i) & (t->size - 1)];
+}
 static inline void *track_op(const struct track *t, unsigned i)
 {
-	return t->ring[(t->head + i) & (t->size - 1)].op;
+	return track_req(t, i)->op;
 }
 
 /* Will a ReadyForQuery end all that is owed? Then the client awaits it. */

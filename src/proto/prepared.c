@@ -158,6 +158,7 @@ int prepared_uses_add(struct prepared_uses *u, struct prepared *stmt)
 	if (use == NULL)
 		return -1;
 	use->stmt = prepared_ref(stmt);
+	use->pending = true;
 	HASH_ADD_PTR(u->by_stmt, stmt, use);
 	if (use->hh.tbl == NULL) {
 		prepared_unref(use->stmt);
@@ -215,6 +216,18 @@ void prepared_op_free(struct prepared_op *op)
 	mem_free(op);
 }
 
+void prepared_op_settle(const struct prepared_op *op,
+    struct prepared_uses *uses)
+{
+	struct prepared_use *use = NULL;
+
+	if (!(op->changes & PREPARED_USED))
+		return;
+	HASH_FIND_PTR(uses->by_stmt, &op->stmt, use);
+	if (use != NULL)
+		use->pending = false;
+}
+
 int prepared_op_redo(const struct prepared_op *op, struct prepared_name **map,
     struct prepared_uses *uses)
 {
@@ -248,6 +261,7 @@ void prepared_op_undo(struct prepared_op *op, struct prepared_name **map,
 		prepared_uses_remove(uses, op->stmt);
 	/* without memory the server merely holds a statement we forgot */
 	if ((op->changes & PREPARED_UNUSED) &&
-	    prepared_uses_touch(uses, op->stmt) == NULL)
-		(void)prepared_uses_add(uses, op->stmt);
+	    prepared_uses_touch(uses, op->stmt) == NULL &&
+	    prepared_uses_add(uses, op->stmt) == 0)
+		uses->lru->prev->pending = false;
 }

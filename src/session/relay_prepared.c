@@ -94,6 +94,52 @@ static bool is_parse_body(const uint8_t *p, size_t n)
 	return !r.failed && reader_left(&r) == 0;
 }
 
+/*
+ * Did a batch before this one bring stmt? If that fails it did not, but what
+ * comes behind its Sync counts. (Message Flow, Extended Query)
+ */
+static bool is_uncertain(const struct track *t, const struct prepared *stmt)
+{
+	const unsigned brings = PREPARED_USED | PREPARED_NAMED;
+	bool synced = false;
+
+	for (unsigned i = t->count; i-- > 0;) {
+		const struct track_req *r = track_req(t, i);
+		const struct prepared_op *op = r->op;
+
+		if (r->type == FE_SYNC)
+			synced = true;
+		else if (op != NULL && (op->changes & brings) &&
+		    op->stmt == stmt)
+			return synced;
+	}
+	return false;
+}
+
+/*
+ * Then the client waits until all that was sent is answered; for that the
+ * server must say what it has to say so far.
+ */
+static bool must_wait_for(struct relay_up *up, const struct prepared *stmt)
+{
+	static const uint8_t flush[] = { FE_FLUSH, 0, 0, 0, 4 };
+
+	if (!is_uncertain(&up->s->track, stmt))
+		return false;
+	outbox_pass(&up->out, flush, sizeof flush);
+	up->c->hold = true;
+	return true;
+}
+
+/* Was it sent to the server, which has not confirmed it? */
+static bool is_pending(struct relay_up *up, struct prepared *stmt)
+{
+	const struct prepared_use *use =
+	    prepared_uses_touch(&up->s->prepared, stmt);
+
+	return use != NULL && use->pending;
+}
+
 enum relay_step relay_parse(struct relay_up *up)
 {
 	struct client *c = up->c;
@@ -113,7 +159,11 @@ enum relay_step relay_parse(struct relay_up *up)
 
 	if (!is_parse_body(body + name_len, len - name_len))
 		return relay_fail(up, "broken Parse packet");
-	if (prepared_name_find(c->statements, name) != NULL) {
+	const struct prepared_name *n = prepared_name_find(c->statements, name);
+
+	if (n != NULL && must_wait_for(up, n->stmt))
+		return RELAY_SHORT;
+	if (n != NULL) {
 		log_at(LEVEL_ERROR, &c->who,
 		    "prepared statement '%s' was already prepared", name);
 		return relay_fail(up,
@@ -122,6 +172,10 @@ enum relay_step relay_parse(struct relay_up *up)
 	struct prepared *stmt = prepared_get(c->ss->prepared, body + name_len,
 	    len - name_len);
 
+	if (stmt != NULL && is_pending(up, stmt) && must_wait_for(up, stmt)) {
+		prepared_unref(stmt);
+		return RELAY_SHORT;
+	}
 	if (stmt == NULL || prepared_name_add(&c->statements, name, stmt) < 0) {
 		prepared_unref(stmt);
 		return no_memory(up);
@@ -146,7 +200,7 @@ enum relay_step relay_parse(struct relay_up *up)
 
 /*
  * The statement a name stands for, prepared on the linked server by now.
- * NULL: c was closed.
+ * NULL: the client must wait (c->hold), or was closed.
  */
 static struct prepared *find_statement(struct relay_up *up, const char *name)
 {
@@ -158,6 +212,8 @@ static struct prepared *find_statement(struct relay_up *up, const char *name)
 		relay_fail(up, "prepared statement did not exist");
 		return NULL;
 	}
+	if (is_pending(up, n->stmt) && must_wait_for(up, n->stmt))
+		return NULL;
 	if (prepared_uses_touch(&up->s->prepared, n->stmt) == NULL &&
 	    send_parse(up, n->stmt, TRACK_SKIP, prepared_op_new(
 	    PREPARED_USED, n->stmt, "")) < 0) {
@@ -190,7 +246,7 @@ enum relay_step relay_bind(struct relay_up *up)
 	const struct prepared *stmt = find_statement(up, name);
 
 	if (stmt == NULL)
-		return RELAY_STOP;
+		return up->c->hold ? RELAY_SHORT : RELAY_STOP;
 	if (track_add(&up->s->track, FE_BIND, TRACK_FORWARD, NULL) < 0)
 		return no_memory(up);
 	c->pc.pool->counted.now.bind_count++;
@@ -248,7 +304,7 @@ enum relay_step relay_describe(struct relay_up *up)
 	const struct prepared *stmt = find_statement(up, name);
 
 	if (stmt == NULL)
-		return RELAY_STOP;
+		return up->c->hold ? RELAY_SHORT : RELAY_STOP;
 	if (track_add(&up->s->track, FE_DESCRIBE, TRACK_FORWARD, NULL) < 0)
 		return no_memory(up);
 	send_named(up, FE_DESCRIBE, "S", stmt);

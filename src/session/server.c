@@ -81,7 +81,9 @@ _Static_assert(offsetof(struct server, stream) == 0,
 
 static void on_commit(void *op, void *arg)
 {
-	(void)arg;
+	struct server *s = arg;
+
+	prepared_op_settle(op, &s->prepared);
 	prepared_op_free(op);
 }
 

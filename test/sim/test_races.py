@@ -291,3 +291,46 @@ def test_eviction_behind_an_error_ends(pooler):
     assert c.recv_until().kinds == "Z"
     c.send(pq.bind("s3"), pq.execute(), pq.sync())
     assert c.recv_until().rows == [["3"]]
+
+
+def test_failed_batch_does_not_unprepare_the_next_one(pooler):
+    """family 5: a Parse of ours is discarded, the next Bind needs it"""
+    p = pooler(default_pool_size=2)
+    c, other = p.raw(), p.raw()
+    c.send(pq.parse("select 7", "st"), pq.sync())
+    assert c.recv_until().kinds == "1Z"
+    pid = c.value("select pg_backend_pid()")
+    other.query("begin")
+    if other.value("select pg_backend_pid()") != pid:
+        other.query("commit")
+        third = p.raw()
+        third.query("begin")
+        other.query("begin")
+    c.send(pq.parse("selec bad"), pq.bind("st"), pq.execute(), pq.sync(),
+           pq.bind("st"), pq.execute(), pq.sync())
+    assert c.recv_until().kinds == "EZ"
+    res = c.recv_until()
+    assert res.kinds == "2DCZ", res.errors
+    other.query("commit")
+
+
+@pytest.mark.parametrize("how", ["parse", "same name", "good"])
+def test_statement_of_the_batch_before_is_waited_for(pooler, how):
+    """family 5: and the unfinished batch in between does not hold it up"""
+    p = pooler(default_pool_size=1)
+    c = p.raw()
+    first = [pq.parse("select 8" if how == "good" else "selec bad"),
+             pq.parse("select 7", "st"), pq.sync()]
+    if how == "parse":
+        c.send(*first, pq.parse("select 7", "st2"), pq.bind("st2"),
+               pq.execute(), pq.sync())
+    elif how == "good":
+        c.send(*first, pq.parse("select 5"), pq.bind(), pq.execute(),
+               pq.bind("st"), pq.execute(), pq.sync())
+    else:
+        c.send(*first, pq.parse("select 7", "st"), pq.bind("st"),
+               pq.execute(), pq.sync())
+    assert c.recv_until().kinds == ("11Z" if how == "good" else "EZ")
+    res = c.recv_until()
+    assert res.kinds == ("12DC2DCZ" if how == "good" else "12DCZ")
+    assert res.rows[-1] == ["7"]
