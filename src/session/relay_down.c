@@ -11,6 +11,8 @@
 #include "session/relay_parts.h"
 #include "session/sessions.h"
 
+#define SMALL_MAX (1 << 20)	/* bytes of what must be whole to be read */
+
 /* One burst from a server, on its way to its client. */
 struct down {
 	struct server *s;
@@ -74,7 +76,7 @@ static size_t run_of(const struct down *d)
 /* DataRow, CopyData and others that end no request: the bulk of results. */
 static enum relay_step on_data(struct down *d)
 {
-	if (track_is_empty(&d->s->track) &&
+	if (track_is_empty(&d->s->track) && !d->s->track.doubt &&
 	    d->m[0] != BE_NOTIFICATION_RESPONSE)
 		return fail(d, "unknown pkt");
 	if (d->size <= d->have)
@@ -139,6 +141,8 @@ static enum relay_step on_complete(struct down *d)
 {
 	static const char *const tags[] = { "DEALLOCATE ALL", "DISCARD ALL" };
 
+	if (d->size > SMALL_MAX)
+		return fail(d, "bad pkt header");
 	if (d->have < d->size)
 		return RELAY_SHORT;
 	if (d->size > MSG_HEADER && d->m[MSG_HEADER] != 'D') {
@@ -163,6 +167,8 @@ static enum relay_step on_parameter(struct down *d)
 {
 	struct reader r;
 
+	if (d->size > SMALL_MAX)
+		return fail(d, "broken ParameterStatus packet");
 	if (d->have < d->size)
 		return RELAY_SHORT;
 	reader_init(&r, d->m + MSG_HEADER, d->size - MSG_HEADER);
@@ -198,12 +204,12 @@ static enum relay_step on_ready(struct down *d)
 {
 	struct server *s = d->s;
 
+	if (d->size != MSG_HEADER + 1)
+		return fail(d, "bad pkt header");
 	if (d->have < d->size)
 		return RELAY_SHORT;
 	const char status = (char)d->m[MSG_HEADER];
 
-	if (d->size != MSG_HEADER + 1)
-		return fail(d, "bad pkt header");
 	const enum track_verdict v = track_reply(&s->track,
 	    BE_READY_FOR_QUERY, status);
 
@@ -336,14 +342,26 @@ static void chore_done(struct server *s)
 		relay_resume(c);
 }
 
+/* It ended in a transaction: nobody can use the server like that. */
+static const char *const chore_failed[] = {
+	[CHORE_RESET] = "reset query failed",
+	[CHORE_CHECK] = "test query failed",
+	[CHORE_PARAMS] = "invalid server parameter",
+};
+
 /* After a burst: hand back, resume, stop. Returns false: read no more. */
 static bool follow_up(struct down *d)
 {
 	struct server *s = d->s;
 
 	if (s->chore != CHORE_NONE) {
-		if (!track_is_done(&s->track) || s->carry.len > 0)
+		if (!s->track.ready || !track_is_empty(&s->track) ||
+		    s->carry.len > 0)
 			return true;
+		if (s->track.status != 'I') {
+			server_close(s, chore_failed[s->chore]);
+			return false;
+		}
 		chore_done(s);
 		return false;
 	}

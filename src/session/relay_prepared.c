@@ -11,6 +11,8 @@
 #include "session/relay_parts.h"
 #include "session/sessions.h"
 
+#define NAMES_MAX 65536	/* bytes in which a message must tell its names */
+
 /* The string at p, at most n bytes; NULL: no NUL among them. */
 static const char *string_at(const uint8_t *p, size_t n)
 {
@@ -239,7 +241,7 @@ enum relay_step relay_bind(struct relay_up *up)
 	const char *name = string_at(at, (size_t)(end - at));
 
 	if (name == NULL)
-		return here < up->size ? RELAY_SHORT :
+		return here < up->size && here < NAMES_MAX ? RELAY_SHORT :
 		    relay_fail(up, "broken Bind packet");
 	if (name[0] == '\0')
 		return relay_request(up);
@@ -284,9 +286,9 @@ static enum relay_step check_target(struct relay_up *up, const char *broken)
 {
 	const size_t len = up->size - MSG_HEADER;
 
-	if (up->have < up->size)
+	if (up->have < up->size && up->size <= NAMES_MAX)
 		return RELAY_SHORT;
-	if (len < 2 || string_at(up->m + MSG_HEADER + 1, len - 1) == NULL)
+	if (len < 2 || up->size > NAMES_MAX || string_at(up->m + MSG_HEADER + 1, len - 1) == NULL)
 		return relay_fail(up, broken);
 	return RELAY_NEXT;
 }

@@ -107,6 +107,8 @@ static enum relay_step on_query(struct relay_up *up)
 
 static enum relay_step on_copy_end(struct relay_up *up)
 {
+	if (track_is_full(&up->s->track))
+		return RELAY_SHORT;
 	if (track_add(&up->s->track, (char)up->m[0], TRACK_FORWARD, NULL) < 0)
 		return no_memory(up);
 	relay_pass(up);
