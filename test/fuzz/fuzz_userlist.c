@@ -11,8 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void on_report(void *arg, const char *text)
 {
+	(void)arg;
 	assert(text[0] != '\0');
-	++*(unsigned *)arg;
 }
 
 static int on_user(const char *name, const char *secret, void *arg)
@@ -25,13 +25,11 @@ static int on_user(const char *name, const char *secret, void *arg)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	unsigned reports = 0;
 	struct userlist *u = userlist_parse((const char *)data, size, "f",
-	    on_report, &reports);
+	    on_report, NULL);
 
 	if (u == NULL)
 		return 0;
-	assert(reports <= 1);
 	assert(userlist_each(u, on_user, u) == 0);
 	userlist_unref(&u);
 	return 0;
