@@ -12,6 +12,7 @@
 #include "base/timeouts.h"
 #include "io/stream.h"
 #include "pool/catalog.h"
+#include "proto/cancel_key.h"
 #include "proto/startup.h"
 #include "session/carry.h"
 
@@ -23,7 +24,7 @@ struct prepared_name;
 struct server;
 struct sessions;
 
-#define CLIENT_KEY_BYTES 8
+#define CLIENT_KEY_BYTES CANCEL_KEY_BYTES
 
 /* Calls upward. Each may close the client; the caller looks no further. */
 struct client_ops {

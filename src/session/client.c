@@ -200,12 +200,7 @@ void client_new_key(struct client *c)
 		HASH_DEL(c->ss->by_key, c);
 	do {
 		crypto_random(c->key, sizeof c->key);
-		c->key[0] &= 0x7f;
-		if (peer > 0) {
-			c->key[1] = (uint8_t)peer;
-			c->key[2] = (uint8_t)(peer >> 8);
-			c->key[7] |= 3;
-		}
+		cancel_key_stamp(c->key, peer);
 	} while (client_find(c->ss, c->key) != NULL);
 	HASH_ADD(hh, c->ss->by_key, key, sizeof c->key, c);
 }
