@@ -18,6 +18,8 @@ struct sessions;
  */
 bool broker_acquire(struct client *c);
 
+/* c, which is waiting, wants no server any more. */
+void broker_leave_queue(struct client *c);
 /* The linked server of s->ps is free again (pooling.md section 9). */
 void broker_release(struct server *s);
 /* A chore (reset, check) of an unlinked server is done. */

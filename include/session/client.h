@@ -66,6 +66,7 @@ struct client {
 	uint32_t skip;			/* bytes of the open message to pass */
 	bool skip_drop;			/* ... and they are dropped instead */
 	bool hold;			/* what follows waits for the replies */
+	bool discard;			/* no server; see relay_discard() */
 	bool looked_again;		/* see relay_second_look() */
 	bool carried;			/* its cancel request has a carrier */
 	bool notified;			/* query_wait_notify was sent */

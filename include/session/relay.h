@@ -16,6 +16,12 @@ void relay_server_input(struct server *s);
 void relay_client_drained(struct client *c);
 void relay_server_drained(struct server *s);
 
+/*
+ * c, which waits for a server, is asked to give up. The query it waits with
+ * has failed then (57014); the batch, up to its Sync. May close c.
+ */
+void relay_cancel_wait(struct client *c);
+
 /* c got its server, or the SETs are done: go on with what it sent. */
 void relay_resume(struct client *c);
 

@@ -31,6 +31,13 @@ struct relay_up {
 	size_t used;		/* set by the handler: bytes done with */
 };
 
+/* Nothing runs that it could be about: drop it. */
+enum relay_step relay_drop(struct relay_up *up);
+/*
+ * A message of a batch that was given up before it had a server. Like the
+ * server, drop all up to the Sync, and answer that.
+ */
+enum relay_step relay_discard(struct relay_up *up);
 /* Forward what is here of the message; the rest follows as it comes. */
 void relay_pass(struct relay_up *up);
 /* The same, and remember that a reply is owed. */

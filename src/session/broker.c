@@ -218,6 +218,14 @@ static void idle_begins(struct client *c)
 		timeout_start(&c->ss->idle_list, &c->timer, time_now());
 }
 
+void broker_leave_queue(struct client *c)
+{
+	c->pc.pool->counted.now.wait_time +=
+	    (uint64_t)(time_now() - c->pc.wait_since);
+	pool_client_set(&c->pc, CLIENT_ACTIVE);
+	idle_begins(c);
+}
+
 void broker_release(struct server *s)
 {
 	struct client *c = client_of(s->ps.client);

@@ -13,18 +13,16 @@
 #include "session/broker.h"
 #include "session/client.h"
 #include "session/login.h"
+#include "session/relay.h"
 #include "session/server.h"
 #include "session/sessions.h"
 
 #define CANCEL_REQUEST 80877102
 
-/* Whose query is it? NULL and *why: nobody's that could be cancelled. */
-static struct server *find_target(struct client *c, const uint8_t *key,
-    size_t len, const char **why)
+/* Which server runs the query? NULL and *why: none that could be asked. */
+static struct server *find_target(const struct client *owner,
+    const char **why)
 {
-	struct client *owner = len == CLIENT_KEY_BYTES ?
-	    client_find(c->ss, key) : NULL;
-
 	*why = "bad cancel request";
 	if (owner == NULL)
 		return NULL;
@@ -52,7 +50,15 @@ void cancel_request(struct client *c, const uint8_t *key, size_t len)
 			mine[7] |= 3;
 		key = mine;
 	}
-	struct server *target = find_target(c, key, len, &why);
+	struct client *owner = len == CLIENT_KEY_BYTES ?
+	    client_find(c->ss, key) : NULL;
+
+	if (owner != NULL && owner->pc.state == CLIENT_WAITING) {
+		relay_cancel_wait(owner);
+		client_close(c, "cancel request for waiting client");
+		return;
+	}
+	struct server *target = find_target(owner, &why);
 
 	if (target == NULL) {
 		client_close(c, why);

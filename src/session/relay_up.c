@@ -193,11 +193,29 @@ static void note_start(struct client *c)
 	n->xact_count++;
 }
 
-/* There is work: is, or becomes, a server linked? */
-static bool get_server(struct relay_up *up)
+/*
+ * There is work, and no server. Returns true when one is linked now; else
+ * *step says what follows.
+ */
+static bool get_server(struct relay_up *up, enum relay_step *step)
 {
 	struct client *c = up->c;
 
+	if (c->discard) {
+		*step = relay_discard(up);
+		return false;
+	}
+	if (up->named && up->m[0] == FE_CLOSE) {
+		*step = RELAY_SHORT;
+		if (up->have < up->size)
+			return false;
+		if (relay_is_local_close(up)) {
+			*step = relay_close(up);
+			return false;
+		}
+	}
+	note_start(c);
+	*step = RELAY_STOP;
 	if (!broker_acquire(c))
 		return false;
 	up->s = server_of(c->pc.server);
@@ -219,8 +237,7 @@ static void pass_rest(struct relay_up *up)
 	up->used = n;
 }
 
-/* Nothing runs that it could be about. */
-static enum relay_step drop_message(struct relay_up *up)
+enum relay_step relay_drop(struct relay_up *up)
 {
 	const size_t n = up->have < up->size ? up->have : up->size;
 
@@ -233,6 +250,7 @@ static enum relay_step drop_message(struct relay_up *up)
 static enum relay_step next_message(struct relay_up *up)
 {
 	struct client *c = up->c;
+	enum relay_step step;
 
 	if (c->skip > 0) {
 		pass_rest(up);
@@ -253,23 +271,17 @@ static enum relay_step next_message(struct relay_up *up)
 	if (r->plain == NULL)
 		return on_unknown(up);
 	if (r->need == NEED_LINK && up->s == NULL)
-		return drop_message(up);
+		return relay_drop(up);
 	if (r->need == NEED_SERVER) {
-		if (up->s == NULL && up->named && up->m[0] == FE_CLOSE) {
-			if (up->have < up->size)
-				return RELAY_SHORT;
-			if (relay_is_local_close(up))
-				return relay_close(up);
-		}
+		if (up->s == NULL && !get_server(up, &step))
+			return step;
 		note_start(c);
-		if (up->s == NULL && !get_server(up))
-			return RELAY_STOP;
 		if (track_is_full(&up->s->track))
 			return RELAY_SHORT;
 	}
 	/* Message Flow, Extended Query: discarded up to Sync, also by us */
 	if (up->named && r->named != r->plain && up->s->track.aborted)
-		return drop_message(up);
+		return relay_drop(up);
 	return up->named ? r->named(up) : r->plain(up);
 }
 

@@ -68,7 +68,7 @@ def test_cancel_of_an_idle_client_is_harmless(pooler, mode):
 
 
 def test_cancel_of_a_queued_client_hits_nobody(pooler, pg):
-    """pooling.md 18 step 5 (#1222)"""
+    """pooling.md 18 step 5 (#1222): who runs a query is not touched"""
     p = pooler(default_pool_size=1)
     busy, queued = p.raw(), p.raw()
     busy.send(pq.query("select pg_sleep(0.7), 'done', 'pg_sleep(6'"))
@@ -76,8 +76,9 @@ def test_cancel_of_a_queued_client_hits_nobody(pooler, pg):
     queued.send(pq.query("select 'q'"))
     p.wait_pool(cl_waiting=1)
     pq.send_cancel(p.port, queued.key)
+    assert queued.recv_until().errors[0].code == "57014"
     assert busy.recv_until().check().rows[0][1] == "done"
-    assert queued.recv_until().rows == [["q"]]
+    assert queued.value("select 'q'") == "q"
 
 
 @pytest.mark.parametrize("key", [
@@ -182,3 +183,236 @@ def test_many_cancels_do_not_starve_the_pool(pooler, pg):
         assert k.at_eof()
     assert p.raw().value("select 1") == "1"
     assert c.value("select 2") == "2"
+
+
+# --- a client that waits in the queue ---
+
+class Busy:
+    """A pool of one whose only server is held in a transaction."""
+
+    def __init__(self, pooler, **settings):
+        self.p = pooler(default_pool_size=1, **settings)
+        self.holder = self.p.raw()
+        self.holder.query("begin")
+
+    def waiter(self, *parts):
+        c = self.p.raw()
+        c.send(*parts)
+        self.p.wait_pool(cl_waiting=1)
+        return c
+
+    def cancel(self, c):
+        pq.send_cancel(self.p.port, c.key)
+
+    def free(self):
+        self.holder.query("commit")
+
+    def usable(self, c):
+        """Both clients still work, and none gets the other's replies."""
+        self.free()
+        assert c.value("select 'w'") == "w"
+        assert self.holder.value("select 'h'") == "h"
+        self.p.wait_pool(cl_waiting=0, sv_active=0,
+                         cl_waiting_cancel_req=0, cl_active_cancel_req=0)
+
+
+def is_canceled(m):
+    kind, body = m
+    f = pq.fields(body)
+    return kind == "E" and (f["S"], f["C"], f["M"]) == (
+        "ERROR", "57014", "canceling statement due to user request")
+
+
+def status(m):
+    return m[0] + m[1].decode()
+
+
+def nothing_more(c):
+    return not c.readable(0.2)
+
+
+@pytest.mark.parametrize("mode", ["session", "transaction", "statement"])
+def test_waiting_query_is_cancelled(pooler, mode):
+    """the wait ends with the standard error"""
+    p = pooler(default_pool_size=1, pool_mode=mode)
+    holder = p.raw()
+    holder.send(pq.query("select pg_sleep(1.5), 'held'"))
+    p.wait_pool(sv_active=1)
+    c = p.raw()
+    c.send(pq.query("select 'never'"))
+    p.wait_pool(cl_waiting=1)
+    pq.send_cancel(p.port, c.key)
+    assert is_canceled(c.recv())
+    assert status(c.recv()) == "ZI"
+    assert p.pool()["cl_waiting"] == 0
+    assert holder.recv_until().check().rows[0][1] == "held"
+    if mode == "session":
+        holder.close()
+    assert c.value("select 'w'") == "w"
+
+
+def test_query_behind_a_cancelled_wait_is_processed(pooler):
+    """bytes behind the query are kept; the cancel meant the first only"""
+    b = Busy(pooler)
+    c = b.waiter(pq.query("select 'one'"), pq.query("select 'two'"))
+    b.cancel(c)
+    assert is_canceled(c.recv())
+    assert status(c.recv()) == "ZI"
+    b.p.wait_pool(cl_waiting=1)
+    b.cancel(c)
+    assert is_canceled(c.recv())
+    assert status(c.recv()) == "ZI"
+    b.p.wait_pool(cl_waiting=0)
+    c.send(pq.query("select 'three'"))
+    b.p.wait_pool(cl_waiting=1)
+    b.free()
+    assert c.recv_until().check().rows == [["three"]]
+    assert c.value("select 'w'") == "w"
+
+
+FLIGHT = pq.parse("select 'x'") + pq.bind() + pq.execute() + pq.sync()
+
+
+@pytest.mark.parametrize("prepared", [0, 100])
+def test_waiting_flight_is_cancelled_up_to_its_sync(pooler, prepared):
+    """one error, one ReadyForQuery; what follows is a flight of its own"""
+    b = Busy(pooler, max_prepared_statements=prepared)
+    c = b.waiter(pq.parse("select 'a'", "s1") + pq.bind("s1")
+                 + pq.execute() + pq.parse("select 'b'", "s2") + pq.sync()
+                 + FLIGHT)
+    b.cancel(c)
+    assert is_canceled(c.recv())
+    assert status(c.recv()) == "ZI"
+    assert nothing_more(c)
+    b.p.wait_pool(cl_waiting=1)
+    b.free()
+    assert c.recv_until().check().rows == [["x"]]
+    # the Parse of a failed flight has not happened
+    c.send(pq.bind("s1") + pq.execute() + pq.sync())
+    kind, body = c.recv()
+    assert kind == "E" and pq.fields(body)["C"] in ("26000", "08P01")
+
+
+def test_flight_without_sync_is_discarded_till_it_comes(pooler):
+    """as the server does: also simple queries before the Sync"""
+    b = Busy(pooler)
+    c = b.waiter(pq.parse("select 'a'") + pq.bind() + pq.flush())
+    b.cancel(c)
+    assert is_canceled(c.recv())
+    assert nothing_more(c)
+    c.send(pq.execute() + pq.flush(), pq.query("select 'ignored'"))
+    assert nothing_more(c)
+    # a message in pieces is discarded as a whole
+    big = pq.query("select '%s'" % ("S\0\0\0\4" * 30000))
+    c.send(big[:3])
+    c.send(big[3:70000])
+    c.send(big[70000:] + pq.sync()[:2])
+    assert nothing_more(c)
+    assert b.p.pool()["cl_waiting"] == 0
+    c.send(pq.sync()[2:])
+    assert status(c.recv()) == "ZI"
+    assert nothing_more(c)
+    b.usable(c)
+
+
+def test_second_cancel_while_discarding_changes_nothing(pooler):
+    """the client is idle as far as the server would know"""
+    b = Busy(pooler)
+    c = b.waiter(pq.parse("select 'a'") + pq.flush())
+    for _ in range(3):
+        b.cancel(c)
+    assert is_canceled(c.recv())
+    assert nothing_more(c)
+    c.send(pq.sync())
+    assert status(c.recv()) == "ZI"
+    b.usable(c)
+
+
+def test_query_that_is_still_being_sent_is_cancelled(pooler):
+    """the rest of it is dropped as it comes"""
+    b = Busy(pooler)
+    text = pq.query("select '%s'" % ("Q\0\0\0\4" * 50000))
+    c = b.waiter(text[:20])
+    b.cancel(c)
+    assert is_canceled(c.recv())
+    assert status(c.recv()) == "ZI"
+    c.send(text[20:90000])
+    c.send(text[90000:])
+    assert nothing_more(c)
+    b.usable(c)
+
+
+def test_waiting_function_call_is_cancelled(pooler):
+    """FunctionCall is answered with its own ReadyForQuery"""
+    b = Busy(pooler)
+    c = b.waiter(pq.function_call(1598, []))
+    b.cancel(c)
+    assert is_canceled(c.recv())
+    assert status(c.recv()) == "ZI"
+    b.usable(c)
+
+
+def test_waiting_sync_alone_is_cancelled(pooler):
+    """error first, then the ReadyForQuery that it asked for"""
+    b = Busy(pooler)
+    c = b.waiter(pq.sync())
+    b.cancel(c)
+    assert is_canceled(c.recv())
+    assert status(c.recv()) == "ZI"
+    b.usable(c)
+
+
+def test_terminate_behind_a_cancelled_flight(pooler):
+    """Terminate is not discarded"""
+    b = Busy(pooler)
+    c = b.waiter(pq.parse("select 'a'") + pq.terminate())
+    b.cancel(c)
+    assert is_canceled(c.recv())
+    assert c.at_eof()
+    b.free()
+
+
+def test_wait_in_a_paused_pool_is_cancelled(pooler):
+    """whatever it waits for"""
+    p = pooler()
+    c = p.raw()
+    c.query("select 1")
+    p.admin("pause")
+    c.send(pq.query("select 'p'"))
+    p.wait_pool(cl_waiting=1)
+    pq.send_cancel(p.port, c.key)
+    assert is_canceled(c.recv())
+    assert status(c.recv()) == "ZI"
+    p.admin("resume")
+    assert c.value("select 2") == "2"
+
+
+def test_cancelled_wait_is_counted_and_idle(pooler):
+    """the client is idle afterwards: client_idle_timeout applies"""
+    b = Busy(pooler, client_idle_timeout=2)
+    c = b.waiter(pq.query("select 1"))
+    b.cancel(c)
+    assert is_canceled(c.recv())
+    assert status(c.recv()) == "ZI"
+    res = c.recv_all()
+    assert res.errors[0].message == "client_idle_timeout"
+
+
+def test_others_keep_their_place_in_the_queue(pooler):
+    """a cancelled waiter leaves; those behind it are served"""
+    b = Busy(pooler)
+    waiters = []
+    for i in range(5):
+        c = b.p.raw()
+        c.send(pq.query("select 'w%d'" % i))
+        waiters.append(c)
+        b.p.wait_pool(cl_waiting=i + 1)
+    for i in (0, 2, 4):
+        b.cancel(waiters[i])
+    b.free()
+    for i, c in enumerate(waiters):
+        if i % 2:
+            assert c.recv_until().check().rows == [["w%d" % i]]
+        else:
+            assert is_canceled(c.recv())
+            assert status(c.recv()) == "ZI"
