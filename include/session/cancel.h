@@ -11,15 +11,26 @@ struct pool;
 struct server;
 struct sessions;
 
+/* Our client (or console) with this key; NULL: none. */
+struct client *cancel_find_owner(struct sessions *ss, const uint8_t *key,
+    size_t len);
 /* c brought a CancelRequest; it is closed without a reply in any case. */
 void cancel_request(struct client *c, const uint8_t *key, size_t len);
+/* c, which brought a request, waits in its pool till that is sent on. */
+void cancel_enqueue(struct client *c, struct pool *p);
 /* Open carriers for the requests that wait in p, as far as there is room. */
 void cancel_launch(struct sessions *ss, struct pool *p);
-/* The carrier's connection is there: send, if the target still runs it. */
+/* The carrier's connection is there: send, if anybody still wants it. */
 void cancel_connected(struct server *carrier);
+/* Write the request with a key of len bytes. 0, or -1: carrier is closed. */
+int cancel_send(struct server *carrier, const uint8_t *key, size_t len);
+/* c goes away together with the carrier that has its request now. */
+void cancel_sent(struct client *c, struct server *carrier);
+/* The carrier failed: nobody knows whether its signal is still to come. */
+void cancel_failed(struct server *carrier);
 /* target is being released or closed: what was not sent is dropped. */
 void cancel_detach(struct server *target);
-/* target is closed: its carriers must not look for it. */
+/* target is closed: its carrier must not look for it. */
 void cancel_target_gone(struct server *target);
 /* c, which brought a request, is closed. */
 void cancel_client_gone(struct client *c);

@@ -53,7 +53,8 @@ struct client {
 	struct user *user;		/* login user; NULL until known */
 	struct login *login;		/* owned; only while logging in */
 	struct console *console;	/* owned by the console; NULL */
-	struct server *cancel;		/* target of the request it brought */
+	struct server *cancel;		/* target of the request it brought;
+					 * once sent on, the carrier */
 	struct params *params;		/* counted */
 	struct prepared_name *statements;	/* protocol-level names */
 	struct carry carry;		/* read, but not consumed yet */
@@ -68,7 +69,6 @@ struct client {
 	bool hold;			/* what follows waits for the replies */
 	bool discard;			/* no server; see relay_discard() */
 	bool looked_again;		/* see relay_second_look() */
-	bool carried;			/* its cancel request has a carrier */
 	bool notified;			/* query_wait_notify was sent */
 	bool welcomed;			/* has its ReadyForQuery */
 	bool torn;			/* a message to it was cut: say no more */

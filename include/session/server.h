@@ -28,7 +28,7 @@ struct sessions;
 struct server_ops {
 	/* Login done: its state is still SERVER_LOGIN. */
 	void (*ready)(struct server *s);
-	/* The TCP connection of a cancel carrier is there. */
+	/* The connection of a cancel carrier is there. */
 	void (*connected)(struct server *s);
 	/* Bytes can be read and login is over. */
 	void (*input)(struct server *s);
@@ -86,7 +86,7 @@ struct server {
 	struct dns_query *lookup;	/* owned; phase RESOLVE */
 	struct writer welcome;		/* login: ParameterStatus not tracked */
 	struct server *target;		/* of a carrier; NULL = gone */
-	struct client *cancel;		/* of a carrier: who asked; NULL = gone */
+	struct server *carrier;		/* of a target: brings it a cancel */
 };
 
 /*
@@ -96,9 +96,9 @@ struct server {
 void server_launch(struct sessions *ss, struct pool *p);
 /*
  * Open one in state SERVER_ACTIVE_CANCEL to the address of target, that will
- * carry the cancel request of c. NULL: it could not be started.
+ * carry the cancel requests for it. NULL: it could not be started.
  */
-struct server *server_launch_carrier(struct server *target, struct client *c);
+struct server *server_launch_carrier(struct server *target);
 
 /*
  * Close now, free after the turn; Terminate is sent first when the connection

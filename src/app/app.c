@@ -43,14 +43,7 @@ static void on_client_drained(struct client *c)
 static struct client *find_console(struct sessions *ss, const uint8_t *key,
     size_t len)
 {
-	uint8_t whole[CLIENT_KEY_BYTES];
-
-	if (len != sizeof whole)
-		return NULL;
-	memcpy(whole, key, sizeof whole);
-	if (sessions_settings(ss)->peer_id > 0)
-		whole[7] |= 3;	/* peers count these bits down */
-	struct client *const target = client_find(ss, whole);
+	struct client *const target = cancel_find_owner(ss, key, len);
 
 	return target != NULL && target->console != NULL ? target : NULL;
 }

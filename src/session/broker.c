@@ -328,8 +328,10 @@ void broker_server_failed(struct server *s)
 {
 	struct pool *p = s->ps.pool;
 
-	if (s->ps.state == SERVER_ACTIVE_CANCEL)
+	if (s->ps.state == SERVER_ACTIVE_CANCEL) {
+		cancel_failed(s);
 		return;
+	}
 	p->failing = true;
 	p->failure = s->failure;
 	hosts_failed(p);

@@ -4,11 +4,16 @@
  * cut when that server is released, so a late request is never sent; and a
  * server at which one is aimed is lent to nobody else before the carrier's
  * connection is closed by PostgreSQL, which it does after the signal.
+ *
+ * A target has one carrier at a time, whatever the number of requests: it
+ * serves all that have come when it is connected, and those that come later
+ * may mean a later query, so they wait for the next one.
  * SPDX-License-Identifier: ISC */
 #include "session/cancel.h"
 
 #include <string.h>
 
+#include "proto/cancel_key.h"
 #include "proto/msg.h"
 #include "session/broker.h"
 #include "session/client.h"
@@ -18,6 +23,27 @@
 #include "session/sessions.h"
 
 #define CANCEL_REQUEST 80877102
+#define GAVE_UP "client gave up on cancel request, so we also give up " \
+	"forwarding to server"
+
+/* --- requests --- */
+
+struct client *cancel_find_owner(struct sessions *ss, const uint8_t *key,
+    size_t len)
+{
+	uint8_t whole[CLIENT_KEY_BYTES];
+
+	if (len != sizeof whole)
+		return NULL;
+	struct client *const c = client_find(ss, key);
+
+	if (c != NULL || sessions_settings(ss)->peer_id <= 0)
+		return c;
+	/* the forwarding budget is not part of the key */
+	memcpy(whole, key, sizeof whole);
+	cancel_key_restore(whole);
+	return client_find(ss, whole);
+}
 
 /* Which server runs the query? NULL and *why: none that could be asked. */
 static struct server *find_target(const struct client *owner,
@@ -38,48 +64,70 @@ static struct server *find_target(const struct client *owner,
 	return s->key_len == 0 ? NULL : s;
 }
 
+void cancel_enqueue(struct client *c, struct pool *p)
+{
+	login_free(&c->login);
+	c->ss->logins--;
+	c->pc.pool = p;
+	pool_client_set(&c->pc, CLIENT_CANCEL_WAITING);
+	timeout_start(&c->ss->cancel_list, &c->timer, time_now());
+	stream_pause(&c->stream);
+	/* a burst of requests is looked at once */
+	broker_touch(c->ss, p);
+}
+
 void cancel_request(struct client *c, const uint8_t *key, size_t len)
 {
-	uint8_t mine[CLIENT_KEY_BYTES];
+	struct client *const owner = cancel_find_owner(c->ss, key, len);
 	const char *why;
-
-	if (len == sizeof mine) {
-		memcpy(mine, key, len);
-		/* the forwarding budget is not part of the key */
-		if (sessions_settings(c->ss)->peer_id > 0)
-			mine[7] |= 3;
-		key = mine;
-	}
-	struct client *owner = len == CLIENT_KEY_BYTES ?
-	    client_find(c->ss, key) : NULL;
 
 	if (owner != NULL && owner->pc.state == CLIENT_WAITING) {
 		relay_cancel_wait(owner);
 		client_close(c, "cancel request for waiting client");
 		return;
 	}
-	struct server *target = find_target(owner, &why);
+	struct server *const target = find_target(owner, &why);
 
 	if (target == NULL) {
 		client_close(c, why);
 		return;
 	}
-	login_free(&c->login);
-	c->ss->logins--;
 	c->cancel = target;
-	c->pc.pool = target->ps.pool;
-	pool_client_set(&c->pc, CLIENT_CANCEL_WAITING);
-	timeout_start(&c->ss->cancel_list, &c->timer, time_now());
-	stream_pause(&c->stream);
-	cancel_launch(c->ss, c->pc.pool);
+	cancel_enqueue(c, target->ps.pool);
 }
 
-/* The first request of p that has no carrier yet. */
+/* Close the requests of a list that are bound to s. */
+static void close_bound(struct pool_client *pc, const struct server *s,
+    const char *why)
+{
+	while (pc != NULL) {
+		struct client *const c = client_of(pc);
+
+		pc = pc->next;
+		if (c->cancel == s)
+			client_close(c, why);
+	}
+}
+
+static bool is_wanted(const struct server *target)
+{
+	const struct pool_client *pc =
+	    target->ps.pool->clients[CLIENT_CANCEL_WAITING];
+
+	while (pc != NULL && client_of((struct pool_client *)pc)->cancel !=
+	    target)
+		pc = pc->next;
+	return pc != NULL;
+}
+
+/* --- carriers --- */
+
+/* The first request of p whose target has no carrier. */
 static struct client *next_request(const struct pool *p)
 {
 	struct pool_client *pc = p->clients[CLIENT_CANCEL_WAITING];
 
-	while (pc != NULL && client_of(pc)->carried)
+	while (pc != NULL && client_of(pc)->cancel->carrier != NULL)
 		pc = pc->next;
 	return pc == NULL ? NULL : client_of(pc);
 }
@@ -97,108 +145,130 @@ void cancel_launch(struct sessions *ss, struct pool *p)
 
 	(void)ss;
 	while (has_room(p) && (c = next_request(p)) != NULL) {
-		c->carried = true;
-		if (server_launch_carrier(c->cancel, c) == NULL)
-			client_close(c, "failed cancel request");
+		struct server *const target = c->cancel;
+
+		target->carrier = server_launch_carrier(target);
+		if (target->carrier == NULL)
+			close_bound(p->clients[CLIENT_CANCEL_WAITING], target,
+			    "failed cancel request");
 	}
+}
+
+int cancel_send(struct server *carrier, const uint8_t *key, size_t len)
+{
+	uint8_t head[8];
+	struct iovec iov[] = { { head, sizeof head }, { (void *)key, len } };
+
+	msg_put_u32(head, (uint32_t)(sizeof head + len));
+	msg_put_u32(head + 4, CANCEL_REQUEST);
+	if (stream_write(&carrier->stream, iov, 2) != STREAM_SENT) {
+		server_close(carrier, "failed cancel request");
+		return -1;
+	}
+	carrier->sent = true;
+	return 0;
+}
+
+void cancel_sent(struct client *c, struct server *carrier)
+{
+	timeout_stop(&c->timer);
+	c->cancel = carrier;
+	pool_client_set(&c->pc, CLIENT_CANCEL_SENT);
 }
 
 void cancel_connected(struct server *carrier)
 {
-	struct server *target = carrier->target;
-	uint8_t m[16];
+	struct server *const target = carrier->target;
+	struct pool_client *pc, *next;
 
-	if (target == NULL || carrier->cancel == NULL) {
-		server_close(carrier, "client gave up on cancel request, "
-		    "so we also give up forwarding to server");
+	if (target == NULL) {
+		server_close(carrier, GAVE_UP);
 		return;
 	}
-	msg_put_u32(m, sizeof m);
-	msg_put_u32(m + 4, CANCEL_REQUEST);
-	memcpy(m + 8, target->key, sizeof target->key);
-	if (stream_write_bytes(&carrier->stream, m, sizeof m) !=
-	    STREAM_SENT) {
-		server_close(carrier, "failed cancel request");
+	if (cancel_send(carrier, target->key, target->key_len) < 0)
 		return;
-	}
-	carrier->sent = true;
 	target->ps.cancels++;
-	timeout_stop(&carrier->cancel->timer);
-	pool_client_set(&carrier->cancel->pc, CLIENT_CANCEL_SENT);
-}
-
-/* Let go of the requests in a list that are bound to target. */
-static void detach_list(struct pool_client *pc, const struct server *target)
-{
-	while (pc != NULL) {
-		struct client *c = client_of(pc);
-
-		pc = pc->next;
-		if (c->cancel == target)
-			client_close(c, "not sending cancel request for "
-			    "client that is now idle");
+	pc = target->ps.pool->clients[CLIENT_CANCEL_WAITING];
+	for (; pc != NULL; pc = next) {
+		next = pc->next;
+		if (client_of(pc)->cancel == target)
+			cancel_sent(client_of(pc), carrier);
 	}
 }
+
+void cancel_failed(struct server *carrier)
+{
+	/* a signal may still come: nobody else may get that server */
+	if (carrier->sent && carrier->target != NULL)
+		carrier->target->ps.close_needed = true;
+}
+
+/* Part a target from its carrier, which is closed if it has sent nothing. */
+static void drop_carrier(struct server *target)
+{
+	struct server *const carrier = target->carrier;
+
+	target->carrier = NULL;
+	carrier->target = NULL;
+	if (!carrier->sent)
+		server_close(carrier, GAVE_UP);
+}
+
+/* --- ends --- */
 
 void cancel_detach(struct server *target)
 {
 	struct pool *p = target->ps.pool;
 
 	if (p->clients[CLIENT_CANCEL_WAITING] != NULL)
-		detach_list(p->clients[CLIENT_CANCEL_WAITING], target);
+		close_bound(p->clients[CLIENT_CANCEL_WAITING], target,
+		    "not sending cancel request for client that is now idle");
 }
 
 void cancel_target_gone(struct server *target)
 {
-	struct pool_server *ps =
-	    target->ps.pool->servers[SERVER_ACTIVE_CANCEL];
-
 	cancel_detach(target);
-	for (; ps != NULL; ps = ps->next)
-		if (server_of(ps)->target == target)
-			server_of(ps)->target = NULL;
-}
-
-/* The carrier of a request, if there is one. */
-static struct server *find_carrier(const struct client *c)
-{
-	struct pool_server *ps = c->pc.pool == NULL ? NULL :
-	    c->pc.pool->servers[SERVER_ACTIVE_CANCEL];
-
-	while (ps != NULL && server_of(ps)->cancel != c)
-		ps = ps->next;
-	return ps == NULL ? NULL : server_of(ps);
+	if (target->carrier != NULL)
+		drop_carrier(target);
 }
 
 void cancel_client_gone(struct client *c)
 {
-	struct server *carrier = find_carrier(c);
+	struct server *const target = c->cancel;
 
 	c->cancel = NULL;
-	if (carrier == NULL)
+	if (target == NULL || c->pc.state != CLIENT_CANCEL_WAITING)
 		return;
-	carrier->cancel = NULL;
 	/* once sent, its end must be awaited: the target depends on it */
-	if (carrier->sent)
-		return;
-	carrier->target = NULL;
-	server_close(carrier, "client gave up on cancel request, "
-	    "so we also give up forwarding to server");
+	if (target->carrier != NULL && !target->carrier->sent &&
+	    !is_wanted(target))
+		drop_carrier(target);
+}
+
+/* Nothing was sent; those who waited for it wait in vain. */
+static void give_up(struct server *s, struct server *target)
+{
+	struct pool_client *waiting =
+	    s->ps.pool->clients[CLIENT_CANCEL_WAITING];
+
+	if (target != NULL)
+		close_bound(waiting, target, "failed cancel request");
 }
 
 void cancel_carrier_gone(struct server *s)
 {
-	struct client *c = s->cancel;
-	struct server *target = s->target;
+	struct server *const target = s->target;
 
-	s->cancel = NULL;
 	s->target = NULL;
-	if (c != NULL)
-		client_close(c, s->sent ? "successfully sent cancel request" :
-		    "failed cancel request");
-	if (!s->sent || target == NULL)
+	if (target != NULL)
+		target->carrier = NULL;
+	if (!s->sent) {
+		give_up(s, target);
 		return;
-	if (--target->ps.cancels == 0 &&
+	}
+	close_bound(s->ps.pool->clients[CLIENT_CANCEL_SENT], s,
+	    "successfully sent cancel request");
+	if (target != NULL && --target->ps.cancels == 0 &&
 	    target->ps.state == SERVER_BEING_CANCELED)
 		broker_chore_done(target);
 }

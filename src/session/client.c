@@ -54,6 +54,12 @@ static void on_drained(struct stream *st)
 		c->ss->client_ops->drained(c);
 }
 
+static bool is_cancel(const struct client *c)
+{
+	return c->pc.state == CLIENT_CANCEL_WAITING ||
+	    c->pc.state == CLIENT_CANCEL_SENT;
+}
+
 /*
  * It is not read because it waits; who hangs up does not want an answer. But
  * who brought a cancel request gets none anyway, and need not stay for it.
@@ -188,7 +194,8 @@ void client_close(struct client *c, const char *reason)
 
 void client_fail(struct client *c, const char *code, const char *reason)
 {
-	close_it(c, reason, code == NULL ? "08P01" : code, true);
+	/* who brings a cancel request is never told anything */
+	close_it(c, reason, code == NULL ? "08P01" : code, !is_cancel(c));
 }
 
 /* (pooling.md section 18, "Client key") */

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "io/dns.h"
+#include "io/loop.h"
 #include "io/socket.h"
 #include "proto/msg.h"
 #include "proto/params.h"
@@ -28,6 +29,19 @@ static void log_prefix(const struct log_who *who, struct text *out)
 
 static void on_connected(struct server *s);
 
+/* No answer comes to a cancel: its end says that the signal was sent. */
+static void await_end(struct server *s)
+{
+	ssize_t n;
+
+	do
+		n = stream_read(&s->stream, loop_buffer(s->ss->loop),
+		    LOOP_BUFFER);
+	while (n > 0);
+	if (n != STREAM_NONE)
+		server_close(s, "successfully sent cancel request");
+}
+
 static void on_readable(struct stream *st)
 {
 	struct server *s = (struct server *)st;
@@ -46,8 +60,7 @@ static void on_readable(struct stream *st)
 		s->ss->server_ops->input(s);
 		return;
 	case SERVER_PHASE_CANCEL:
-		/* no answer comes: it is closed when the signal was sent */
-		server_close(s, "successfully sent cancel request");
+		await_end(s);
 		return;
 	}
 }
@@ -279,7 +292,7 @@ void server_launch(struct sessions *ss, struct pool *p)
 		server_fail(s, "53200", "server DNS lookup failed");
 }
 
-struct server *server_launch_carrier(struct server *target, struct client *c)
+struct server *server_launch_carrier(struct server *target)
 {
 	struct server *s = server_new(target->ss, target->ps.pool,
 	    SERVER_ACTIVE_CANCEL);
@@ -291,7 +304,6 @@ struct server *server_launch_carrier(struct server *target, struct client *c)
 	s->host = target->host;
 	s->addr = target->addr;
 	s->phase = SERVER_PHASE_CONNECT;
-	s->cancel = c;
 	s->target = target;
 	socket_options(sessions_settings(s->ss), &o);
 	const int fd = s->host.kind == HOST_UNIX ?
@@ -301,10 +313,14 @@ struct server *server_launch_carrier(struct server *target, struct client *c)
 		timeout_start(&s->ss->connect_list, &s->timer, s->ps.born);
 		return s;
 	}
-	s->cancel = NULL;
 	s->target = NULL;
 	server_close(s, "connect failed");
 	return NULL;
+}
+
+static bool is_carrier(const struct server *s)
+{
+	return s->ps.state == SERVER_ACTIVE_CANCEL;
 }
 
 static void log_connected(struct server *s)
@@ -312,8 +328,7 @@ static void log_connected(struct server *s)
 	struct net_addr local;
 	char text[NET_TEXT_MAX];
 
-	if (!sessions_settings(s->ss)->log_connections ||
-	    s->ps.state == SERVER_ACTIVE_CANCEL)
+	if (!sessions_settings(s->ss)->log_connections || is_carrier(s))
 		return;
 	if (s->host.kind == HOST_UNIX ||
 	    socket_local_addr(s->stream.fd, &local) < 0) {
@@ -340,7 +355,7 @@ static void on_connected(struct server *s)
 	    socket_peer_cred(s->stream.fd, &uid, &pid) == 0)
 		s->addr.pid = pid;
 	log_connected(s);
-	if (s->ps.state == SERVER_ACTIVE_CANCEL) {
+	if (is_carrier(s)) {
 		s->phase = SERVER_PHASE_CANCEL;
 		s->ss->server_ops->connected(s);
 		return;

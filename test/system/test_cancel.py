@@ -1,7 +1,10 @@
 # test_cancel.py - cancel requests hit the right query or nothing.
 # SPDX-License-Identifier: ISC
+import re
+import signal
 import struct
 import threading
+import time
 
 import pytest
 
@@ -416,3 +419,115 @@ def test_others_keep_their_place_in_the_queue(pooler):
         else:
             assert is_canceled(c.recv())
             assert status(c.recv()) == "ZI"
+
+
+# --- requests ---
+
+def test_sender_that_does_not_wait_is_heeded(pooler, pg):
+    """PostgreSQL would heed it too"""
+    p = pooler()
+    c = p.raw()
+    for _ in range(5):
+        c.send(pq.query("select pg_sleep(60)"))
+        is_sleeping(pg)
+        cc = p.open()
+        cc.send(pq.untyped(pq.CANCEL_REQUEST, c.key))
+        cc.close(polite=False)
+        assert c.recv_until().errors[0].code == "57014"
+
+
+def test_cancel_during_login_is_harmless(pooler):
+    """its key is not known to anybody yet"""
+    p = pooler(auth_type="scram-sha-256")
+    c = p.open()
+    c.send(pq.startup({"user": "app", "database": "p0"}))
+    c.recv()
+    for key in (b"\0" * 8, b"\x01" * 8):
+        pq.send_cancel(p.port, key)
+    assert p.raw().value("select 1") == "1"
+
+
+def test_cancel_over_the_unix_socket(pooler, pg):
+    """pooling.md 18"""
+    p = pooler()
+    c = p.raw(unix=True)
+    c.send(pq.query("select pg_sleep(60)"))
+    is_sleeping(pg)
+    cc = p.open(unix=True)
+    cc.send(pq.untyped(pq.CANCEL_REQUEST, c.key))
+    assert cc.at_eof()
+    assert c.recv_until().errors[0].code == "57014"
+
+
+def test_removed_database_closes_requests_silently(pooler, pg):
+    """client-errors.md 6: every CancelRequest connection"""
+    p = pooler(cancel_wait_timeout=0)
+    c = p.raw()
+    c.send(pq.query("select pg_sleep(60)"))
+    is_sleeping(pg)
+    # PostgreSQL takes connections, but answers none of them
+    pg.proc.send_signal(signal.SIGSTOP)
+    try:
+        cc = p.open()
+        cc.send(pq.untyped(pq.CANCEL_REQUEST, c.key))
+        p.wait_pool(cl_active_cancel_req=1)
+        del p.dbs["p0"]
+        p.write()
+        p.admin("reload")
+        assert cc.at_eof()
+    finally:
+        pg.proc.send_signal(signal.SIGCONT)
+
+
+def test_burst_of_requests_opens_few_connections(pooler, pg):
+    """1,000 cancels of one query; other clients don't notice"""
+    p = pooler(default_pool_size=2, log_connections=1, log_disconnections=1)
+    c, other = p.raw(), p.raw()
+    c.send(pq.query("select pg_sleep(60)"))
+    is_sleeping(pg)
+    socks = [p.open() for _ in range(1000)]
+    slowest = 0
+    for i, s in enumerate(socks):
+        s.send(pq.untyped(pq.CANCEL_REQUEST, c.key))
+        if i % 50 == 0:
+            start = time.monotonic()
+            assert other.value("select %d" % i) == str(i)
+            slowest = max(slowest, time.monotonic() - start)
+    assert c.recv_until().errors[0].code == "57014"
+    for s in socks:
+        assert s.at_eof()
+    assert slowest < 2
+    carriers = len(re.findall("S-0x[0-9a-f]+: p0/app@.*closing because: "
+                              "(successfully sent|client gave up)", p.log))
+    assert 1 <= carriers <= 100, carriers
+    assert c.value("select 'c'") == "c"
+    p.wait_pool(cl_active_cancel_req=0, cl_waiting_cancel_req=0,
+                sv_being_canceled=0, sv_active_cancel=0)
+
+
+def test_all_servers_of_a_pool_can_be_cancelled_at_once(pooler, pg):
+    """one carrier for each, up to twice the pool size"""
+    p = pooler(default_pool_size=4, max_db_connections=4)
+    clients = [p.raw() for _ in range(4)]
+    for c in clients:
+        c.send(pq.query("select pg_sleep(60)"))
+    is_sleeping(pg, 4)
+    pg.proc.send_signal(signal.SIGSTOP)
+    try:
+        requests = []
+        for c in clients * 3:
+            cc = p.open()
+            cc.send(pq.untyped(pq.CANCEL_REQUEST, c.key))
+            requests.append(cc)
+        p.wait_pool(sv_active_cancel=4)
+        row = p.pool()
+        assert row["cl_active_cancel_req"] + \
+            row["cl_waiting_cancel_req"] == 12
+    finally:
+        pg.proc.send_signal(signal.SIGCONT)
+    for c in clients:
+        assert c.recv_until().errors[0].code == "57014"
+    for cc in requests:
+        assert cc.at_eof()
+    for c in clients:
+        assert c.value("select 1") == "1"
