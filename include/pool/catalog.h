@@ -98,6 +98,7 @@ void catalog_sort(struct catalog *c);
 /* Have the broker look at p before the turn ends, and which is first. */
 void catalog_touch_pool(struct catalog *c, struct pool *p);
 struct pool *catalog_take_touched(struct catalog *c);	/* NULL: none left */
+void catalog_untouch_pool(struct catalog *c, struct pool *p);
 
 /* Paused, by PAUSE or by PAUSE db? */
 static inline bool pool_is_paused(const struct pool *p,

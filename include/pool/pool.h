@@ -101,9 +101,9 @@ struct pool {
 	usec_t unused_since;		/* 0 = in use */
 	bool failing;			/* the latest login failed */
 	struct err failure;		/* why; code and text */
-	unsigned host_turn;		/* which of a host list is next */
-	unsigned address_turn;		/* which address of a name is next */
+	unsigned host_turn, address_turn;	/* of a list, of a name: the next */
 	bool serving;			/* private to the broker */
+	int peer_id;			/* of a peer's pool; 0 = of a database */
 };
 
 /* The setters: move between lists, keep the counts of db and user. */

@@ -74,7 +74,8 @@ struct client {
 	bool torn;			/* a message to it was cut: say no more */
 	bool admin, own_user;		/* console rights */
 	uint8_t replication;		/* enum replication */
-	uint8_t key[CLIENT_KEY_BYTES];	/* cancel key we gave it */
+	uint8_t key[CLIENT_KEY_BYTES];	/* cancel key we gave it; or that of
+					 * the request it brought for a peer */
 };
 
 /*

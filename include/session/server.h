@@ -28,7 +28,7 @@ struct sessions;
 struct server_ops {
 	/* Login done: its state is still SERVER_LOGIN. */
 	void (*ready)(struct server *s);
-	/* The connection of a cancel carrier is there. */
+	/* The connection of a cancel carrier, or to a peer, is there. */
 	void (*connected)(struct server *s);
 	/* Bytes can be read and login is over. */
 	void (*input)(struct server *s);
@@ -85,7 +85,7 @@ struct server {
 	uint8_t key_len;		/* 0 = the server gave none */
 	struct dns_query *lookup;	/* owned; phase RESOLVE */
 	struct writer welcome;		/* login: ParameterStatus not tracked */
-	struct server *target;		/* of a carrier; NULL = gone */
+	struct server *target;		/* of a carrier; NULL = gone, a peer */
 	struct server *carrier;		/* of a target: brings it a cancel */
 };
 

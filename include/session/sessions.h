@@ -15,6 +15,7 @@ struct client_ops;
 struct dns;
 struct loop;
 struct params_table;
+struct peer;
 struct prepared_table;
 struct server;
 struct server_ops;
@@ -36,6 +37,7 @@ struct sessions {
 	void *app;			/* for the console's ops */
 
 	struct client *by_key;		/* uthash: clients by cancel key */
+	struct peer *peers;		/* uthash: those we have asked already */
 	uint64_t last_id;		/* of clients and servers */
 	unsigned logins;		/* clients that are logging in */
 	unsigned servers;		/* server connections of any state */
@@ -48,6 +50,7 @@ struct sessions {
 	bool watch_idle;			/* ... if anybody has a limit */
 	struct timeout_list connect_list;	/* servers since launch */
 	struct timeout_list cancel_list;	/* cancels not sent on */
+	struct timeout_list peer_list;		/* connections to peers */
 };
 
 static inline const struct settings *sessions_settings(

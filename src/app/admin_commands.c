@@ -15,6 +15,7 @@
 #include "pool/catalog.h"
 #include "session/broker.h"
 #include "session/client.h"
+#include "session/peer.h"
 
 enum arg_rule {
 	ARG_NONE,	/* must be absent */
@@ -240,13 +241,16 @@ static struct client *find_in_pool(const struct pool *p, uint32_t id)
 }
 
 /* Among those that SHOW CLIENTS lists. */
-static struct client *find_client(const struct catalog *c, uint32_t id)
+static struct client *find_client(const struct sessions *ss, uint32_t id)
 {
 	struct client *found = NULL;
 
-	for (const struct pool *p = c->pools; p != NULL && found == NULL;
-	    p = p->hh.next)
+	for (const struct pool *p = ss->catalog->pools;
+	    p != NULL && found == NULL; p = p->hh.next)
 		found = find_in_pool(p, id);
+	for (const struct peer *p = ss->peers; p != NULL && found == NULL;
+	    p = p->hh.next)
+		found = find_in_pool(&p->pool, id);
 	return found;
 }
 
@@ -263,7 +267,7 @@ static enum command_result cmd_kill_client(struct console *k,
 		return failed(err_set(e, "08P01",
 		    "invalid client pointer supplied"));
 	struct client *const victim = num_parse_u32(digits, &id) == 0 ?
-	    find_client(k->app->catalog, id) : NULL;
+	    find_client(&k->app->ss, id) : NULL;
 
 	if (victim == NULL)
 		return failed(err_set(e, "08P01", "client not found"));

@@ -19,6 +19,7 @@
 #include "proto/prepared.h"
 #include "session/broker.h"
 #include "session/cancel.h"
+#include "session/peer.h"
 #include "session/relay.h"
 
 /* --- who hears of what: sessions call upward, and meet here --- */
@@ -213,6 +214,7 @@ static void close_sessions(struct app *app)
 		close_pool_servers(p);
 	HASH_ITER(hh, app->catalog->pools, p, next)
 		close_pool_clients(p);
+	peer_drop_all(&app->ss, "shutdown");
 	close_listed_clients(&app->ss.login_list);
 	close_listed_clients(&app->ss.cancel_list);
 }

@@ -35,6 +35,12 @@ static void on_cancel_timeout(struct timeout *t, void *arg)
 	client_close(client_of_timer(t), "cancel_wait_timeout");
 }
 
+static void on_peer_timeout(struct timeout *t, void *arg)
+{
+	(void)arg;
+	server_close(server_of_timer(t), "cancel_wait_timeout");
+}
+
 static void run_lists(struct app *app, usec_t now)
 {
 	struct sessions *const ss = &app->ss;
@@ -43,6 +49,7 @@ static void run_lists(struct app *app, usec_t now)
 	timeout_list_run(&ss->login_list, set->client_login_timeout, now);
 	timeout_list_run(&ss->connect_list, set->server_connect_timeout, now);
 	timeout_list_run(&ss->cancel_list, set->cancel_wait_timeout, now);
+	timeout_list_run(&ss->peer_list, set->cancel_wait_timeout, now);
 	idle_run(app->idle, now);
 }
 
@@ -114,6 +121,7 @@ int janitor_start(struct app *app)
 	timeout_list_init(&ss->login_list, on_login_timeout, app);
 	timeout_list_init(&ss->connect_list, on_connect_timeout, app);
 	timeout_list_init(&ss->cancel_list, on_cancel_timeout, app);
+	timeout_list_init(&ss->peer_list, on_peer_timeout, app);
 	app->idle = idle_new(app);
 	if (app->idle == NULL)
 		return -1;

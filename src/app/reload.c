@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "io/dns.h"
 #include "session/broker.h"
+#include "session/peer.h"
 
 void app_log_setup(const struct app *app)
 {
@@ -60,6 +61,7 @@ static int put_in_force(struct app *app, struct config *fresh, struct err *e)
 	}
 	config_unref(&app->config);
 	app->config = fresh;
+	peer_apply(&app->ss);
 	dns_set_ttl(app->ss.dns, fresh->set.dns_max_ttl,
 	    fresh->set.dns_nxdomain_ttl);
 	idle_reset(app->idle);

@@ -1,10 +1,11 @@
-/* view_pools.c - SHOW POOLS.
+/* view_pools.c - SHOW POOLS, PEER_POOLS.
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
 #include "app/app.h"
 #include "app/views.h"
 #include "pool/catalog.h"
+#include "session/peer.h"
 
 static const struct column pools_columns[] = {
 	COLUMN_T("database"),
@@ -24,6 +25,14 @@ static const struct column pools_columns[] = {
 	COLUMN_I4("maxwait_us"),
 	COLUMN_T("pool_mode"),
 	COLUMN_T("load_balance_hosts"),
+};
+
+static const struct column peer_pools_columns[] = {
+	COLUMN_I4("peer_id"),
+	COLUMN_I4("cl_active_cancel_req"),
+	COLUMN_I4("cl_waiting_cancel_req"),
+	COLUMN_I4("sv_active_cancel"),
+	COLUMN_I4("sv_login"),
 };
 
 /* How long the first of the queue has waited; those in login wait as well. */
@@ -83,11 +92,34 @@ static void pools_rows(struct app *app, const struct view *v,
 	}
 }
 
+static void peer_pools_rows(struct app *app, const struct view *v,
+    struct row_sink *sink)
+{
+	(void)v;
+	peer_sort(&app->ss);
+	for (const struct peer *p = app->ss.peers; p != NULL;
+	    p = p->hh.next) {
+		const unsigned *const cl = p->pool.client_count;
+		const unsigned *const sv = p->pool.server_count;
+
+		if (sink->row(sink, (const struct cell[]){
+			cell_number(p->id),
+			cell_number(cl[CLIENT_CANCEL_SENT]),
+			cell_number(cl[CLIENT_CANCEL_WAITING]),
+			cell_number(sv[SERVER_ACTIVE_CANCEL]),
+			cell_number(sv[SERVER_LOGIN]),
+		    }) != 0)
+			return;
+	}
+}
+
 struct view_group view_group_pools(void)
 {
 	static const struct view views[] = {
 		{ .topic = "POOLS", VIEW_COLUMNS(pools_columns),
 		    .rows = pools_rows },
+		{ .topic = "PEER_POOLS", VIEW_COLUMNS(peer_pools_columns),
+		    .rows = peer_pools_rows },
 	};
 
 	return (struct view_group){ views, VIEW_COUNT(views) };

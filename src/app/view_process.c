@@ -8,6 +8,7 @@
 #include "app/views.h"
 #include "base/mem.h"
 #include "pool/catalog.h"
+#include "session/peer.h"
 
 static const struct column version_columns[] = { COLUMN_T("version") };
 
@@ -117,7 +118,7 @@ static void lists_rows(struct app *app, const struct view *v,
 		{ "users", HASH_COUNT(c->users) },
 		{ "peers", count_peers(app->config) },
 		{ "pools", HASH_COUNT(c->pools) },
-		{ "peer_pools", 0 },
+		{ "peer_pools", HASH_COUNT(app->ss.peers) },
 		{ "free_clients", 0 },
 		{ "used_clients", c->clients },
 		{ "login_clients", app->ss.logins },

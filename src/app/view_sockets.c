@@ -13,6 +13,7 @@
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "session/client.h"
+#include "session/peer.h"
 #include "session/server.h"
 
 /* SOCKETS has the last seven on top of what CLIENTS and SERVERS have. */
@@ -337,6 +338,12 @@ static void sockets_rows(struct app *app, const struct view *v,
 	for (const struct pool *p = app->catalog->pools; p != NULL;
 	    p = p->hh.next) {
 		if (walk_pool(&w, p) != 0)
+			return;
+	}
+	peer_sort(&app->ss);
+	for (const struct peer *p = app->ss.peers; p != NULL;
+	    p = p->hh.next) {
+		if (walk_pool(&w, &p->pool) != 0)
 			return;
 	}
 	if (v->variant == VARIANT_SOCKETS || v->variant == VARIANT_ACTIVE)

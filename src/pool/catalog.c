@@ -182,7 +182,7 @@ void catalog_touch_pool(struct catalog *c, struct pool *p)
 		DL_APPEND2(c->dirty, p, dirty_prev, dirty_next);
 }
 
-static void untouch(struct catalog *c, struct pool *p)
+void catalog_untouch_pool(struct catalog *c, struct pool *p)
 {
 	if (p->dirty_prev == NULL)
 		return;
@@ -195,13 +195,13 @@ struct pool *catalog_take_touched(struct catalog *c)
 	struct pool *p = c->dirty;
 
 	if (p != NULL)
-		untouch(c, p);
+		catalog_untouch_pool(c, p);
 	return p;
 }
 
 void catalog_drop_pool(struct catalog *c, struct pool *p)
 {
-	untouch(c, p);
+	catalog_untouch_pool(c, p);
 	HASH_DEL(c->pools, p);
 	LL_DELETE2(p->key.db->pools, p, db_next);
 	LL_DELETE2(p->key.user->pools, p, user_next);

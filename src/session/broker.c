@@ -12,6 +12,7 @@
 #include "proto/writer.h"
 #include "session/cancel.h"
 #include "session/client.h"
+#include "session/peer.h"
 #include "session/relay.h"
 #include "session/server.h"
 #include "session/sessions.h"
@@ -328,7 +329,7 @@ void broker_server_failed(struct server *s)
 {
 	struct pool *p = s->ps.pool;
 
-	if (s->ps.state == SERVER_ACTIVE_CANCEL) {
+	if (s->ps.state == SERVER_ACTIVE_CANCEL || p->peer_id != 0) {
 		cancel_failed(s);
 		return;
 	}
@@ -435,6 +436,10 @@ static void look_at(struct sessions *ss, struct pool *p)
 {
 	if (p->key.db->console)
 		return;
+	if (p->peer_id != 0) {
+		peer_launch(ss, p);
+		return;
+	}
 	cancel_launch(ss, p);
 	if (ss->shutdown == SHUTDOWN_WAIT_FOR_SERVERS) {
 		fail_all(p, CLIENT_WAITING, NULL, "server shutting down");

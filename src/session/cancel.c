@@ -18,6 +18,7 @@
 #include "session/broker.h"
 #include "session/client.h"
 #include "session/login.h"
+#include "session/peer.h"
 #include "session/relay.h"
 #include "session/server.h"
 #include "session/sessions.h"
@@ -76,11 +77,24 @@ void cancel_enqueue(struct client *c, struct pool *p)
 	broker_touch(c->ss, p);
 }
 
+static bool is_of_peer(const struct sessions *ss, const uint8_t *key,
+    size_t len)
+{
+	const int own = sessions_settings(ss)->peer_id;
+
+	return own > 0 && len == CLIENT_KEY_BYTES &&
+	    cancel_key_peer(key) != own;
+}
+
 void cancel_request(struct client *c, const uint8_t *key, size_t len)
 {
 	struct client *const owner = cancel_find_owner(c->ss, key, len);
 	const char *why;
 
+	if (owner == NULL && is_of_peer(c->ss, key, len)) {
+		peer_forward(c, key);
+		return;
+	}
 	if (owner != NULL && owner->pc.state == CLIENT_WAITING) {
 		relay_cancel_wait(owner);
 		client_close(c, "cancel request for waiting client");
@@ -181,6 +195,10 @@ void cancel_connected(struct server *carrier)
 	struct server *const target = carrier->target;
 	struct pool_client *pc, *next;
 
+	if (carrier->ps.pool->peer_id != 0) {
+		peer_connected(carrier);
+		return;
+	}
 	if (target == NULL) {
 		server_close(carrier, GAVE_UP);
 		return;
@@ -251,7 +269,8 @@ static void give_up(struct server *s, struct server *target)
 	struct pool_client *waiting =
 	    s->ps.pool->clients[CLIENT_CANCEL_WAITING];
 
-	if (target != NULL)
+	/* a peer's carrier was there for all that wait, not bound to any */
+	if (target != NULL || s->ps.pool->peer_id != 0)
 		close_bound(waiting, target, "failed cancel request");
 }
 

@@ -28,6 +28,13 @@ static void log_prefix(const struct log_who *who, struct text *out)
 	const struct client *c = (const struct client *)((const char *)who -
 	    offsetof(struct client, who));
 	char addr[NET_TEXT_MAX];
+
+	if (c->pc.pool != NULL && c->pc.pool->peer_id != 0) {
+		text_addf(out, "C-%p: peer-%d@%s ", (const void *)c,
+		    c->pc.pool->peer_id, net_format(&c->addr, addr,
+		    sizeof addr));
+		return;
+	}
 	const char *db = c->pc.pool != NULL ? c->pc.pool->key.db->name :
 	    c->db != NULL && c->user != NULL ? c->db->name : "(nodb)";
 

@@ -23,8 +23,13 @@ static void log_prefix(const struct log_who *who, struct text *out)
 	const struct pool *p = s->ps.pool;
 	char addr[NET_TEXT_MAX];
 
-	text_addf(out, "S-%p: %s/%s@%s ", (const void *)s, p->key.db->name,
-	    p->key.user->name, net_format(&s->addr, addr, sizeof addr));
+	net_format(&s->addr, addr, sizeof addr);
+	if (p->peer_id != 0)
+		text_addf(out, "S-%p: peer-%d@%s ", (const void *)s,
+		    p->peer_id, addr);
+	else
+		text_addf(out, "S-%p: %s/%s@%s ", (const void *)s,
+		    p->key.db->name, p->key.user->name, addr);
 }
 
 static void on_connected(struct server *s);
@@ -275,7 +280,8 @@ void server_launch(struct sessions *ss, struct pool *p)
 		err_set(&p->failure, "53200", "out of memory");
 		return;
 	}
-	timeout_start(&ss->connect_list, &s->timer, s->ps.born);
+	timeout_start(p->peer_id != 0 ? &ss->peer_list : &ss->connect_list,
+	    &s->timer, s->ps.born);
 	if (hosts_next(p, sessions_settings(ss)->unix_socket_dir,
 	    &s->host) < 0) {
 		server_fail(s, "08001", "unix socket dir not configured");
@@ -320,7 +326,8 @@ struct server *server_launch_carrier(struct server *target)
 
 static bool is_carrier(const struct server *s)
 {
-	return s->ps.state == SERVER_ACTIVE_CANCEL;
+	return s->ps.state == SERVER_ACTIVE_CANCEL ||
+	    s->ps.pool->peer_id != 0;
 }
 
 static void log_connected(struct server *s)

@@ -25,6 +25,7 @@
 #include "proto/params.h"
 #include "session/broker.h"
 #include "session/client.h"
+#include "session/peer.h"
 
 /* One console, and what the app behind it was told. */
 struct stage {
@@ -105,6 +106,11 @@ bool broker_is_quiet(const struct sessions *ss, const struct database *db)
 	(void)ss;
 	(void)db;
 	return st.quiet;
+}
+
+void peer_sort(struct sessions *ss)
+{
+	assert_null(ss->peers);
 }
 
 void client_new_key(struct client *c)
@@ -341,9 +347,10 @@ static void test_help_lists_topics_and_commands(void **state)
 	open_console();
 	assert_string_equal(ask("SHOW HELP"),
 	    "N:SNOTICE.C00000.MConsole usage.D."
-	    ".SHOW HELP|DATABASES|USERS|PEERS|POOLS|CLIENTS"
-	    "..SHOW SERVERS|SOCKETS|ACTIVE_SOCKETS|CONFIG|VERSION|STATE"
-	    "..SHOW LISTS|MEM|STATS|STATS_TOTALS|STATS_AVERAGES|TOTALS"
+	    ".SHOW HELP|DATABASES|USERS|PEERS|POOLS|PEER_POOLS"
+	    "..SHOW CLIENTS|SERVERS|SOCKETS|ACTIVE_SOCKETS|CONFIG|VERSION"
+	    "..SHOW STATE|LISTS|MEM|STATS|STATS_TOTALS|STATS_AVERAGES"
+	    "..SHOW TOTALS"
 	    "..SET key = arg..RELOAD..PAUSE [<db>]..RESUME [<db>]"
 	    "..DISABLE <db>..ENABLE <db>..RECONNECT [<db>]..KILL [<db>]"
 	    "..KILL_CLIENT <client_id>..SHUTDOWN"

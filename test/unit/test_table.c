@@ -140,6 +140,8 @@ static const struct {
 	    "sv_active i4, sv_active_cancel i4, sv_being_canceled i4, "
 	    "sv_idle i4, sv_used i4, sv_tested i4, sv_login i4, maxwait i4, "
 	    "maxwait_us i4, pool_mode t, load_balance_hosts t" },
+	{ "PEER_POOLS", "peer_id i4, cl_active_cancel_req i4, "
+	    "cl_waiting_cancel_req i4, sv_active_cancel i4, sv_login i4" },
 #define SESSION "type t, user t, database t, replication t, state t, " \
 	"addr t, port i4, local_addr t, local_port i4, connect_time ts, " \
 	"request_time ts, wait i4, wait_us i4, close_needed i4, ptr t, " \

@@ -1,0 +1,208 @@
+/* peer.c - other processes of our group: their clients' cancels are passed on.
+ * SPDX-License-Identifier: ISC */
+#include "base/mem.h"
+
+/* the map can fail as any allocation; before the header that includes it */
+#define HASH_NONFATAL_OOM 1
+#define uthash_malloc(n) mem_alloc(n)
+#define uthash_free(p, n) mem_free(p)
+#include "session/peer.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "proto/cancel_key.h"
+#include "session/cancel.h"
+#include "session/client.h"
+#include "session/server.h"
+#include "session/sessions.h"
+
+/* --- which there are --- */
+
+static const struct config_peer *find_config(const struct sessions *ss, int id)
+{
+	return config_find_peer(ss->catalog->config, id);
+}
+
+static struct peer *find(const struct sessions *ss, int id)
+{
+	struct peer *p = NULL;
+
+	HASH_FIND_INT(ss->peers, &id, p);
+	return p;
+}
+
+static struct peer *add(struct sessions *ss, int id)
+{
+	struct peer *p = mem_new(MEM_PEER, sizeof *p);
+
+	if (p == NULL)
+		return NULL;
+	p->id = p->pool.peer_id = id;
+	text_copy(p->db_name, sizeof p->db_name, "(nodb)");
+	text_copy(p->user_name, sizeof p->user_name, "(nouser)");
+	p->db.name = p->db_name;
+	p->db.conf = &p->conf;
+	p->user.name = p->user_name;
+	p->pool.key.db = &p->db;
+	p->pool.key.user = &p->user;
+	HASH_ADD_INT(ss->peers, id, p);
+	if (p->hh.tbl == NULL) {
+		mem_delete(MEM_PEER, p, sizeof *p);
+		return NULL;
+	}
+	return p;
+}
+
+static struct peer *peer_of(struct pool *p)
+{
+	return (struct peer *)((char *)p - offsetof(struct peer, pool));
+}
+
+static void drop(struct sessions *ss, struct peer *p, const char *reason)
+{
+	/* the clients first: a closed server would tell them something else */
+	for (int i = 0; i < CLIENT_STATES; i++)
+		while (p->pool.clients[i] != NULL)
+			client_close(client_of(p->pool.clients[i]), reason);
+	for (int i = 0; i < SERVER_GONE; i++)
+		while (p->pool.servers[i] != NULL)
+			server_close(server_of(p->pool.servers[i]), reason);
+	catalog_untouch_pool(ss->catalog, &p->pool);
+	HASH_DEL(ss->peers, p);
+	mem_delete(MEM_PEER, p, sizeof *p);
+}
+
+void peer_apply(struct sessions *ss)
+{
+	struct peer *p, *next;
+
+	HASH_ITER(hh, ss->peers, p, next) {
+		if (find_config(ss, p->id) != NULL)
+			continue;
+		log_warning("dropping peer %d as it does not exist anymore",
+		    p->id);
+		drop(ss, p, "peer removed");
+	}
+}
+
+void peer_drop_all(struct sessions *ss, const char *reason)
+{
+	struct peer *p, *next;
+
+	HASH_ITER(hh, ss->peers, p, next)
+		drop(ss, p, reason);
+}
+
+static int by_id(const struct peer *a, const struct peer *b)
+{
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+void peer_sort(struct sessions *ss)
+{
+	HASH_SORT(ss->peers, by_id);
+}
+
+/* --- passing on --- */
+
+/* (pooling.md section 18, step 1) */
+void peer_forward(struct client *c, const uint8_t *key)
+{
+	struct sessions *ss = c->ss;
+	const int id = cancel_key_peer(key);
+
+	memcpy(c->key, key, sizeof c->key);
+	if (!cancel_key_spend(c->key)) {
+		client_close(c, "failed to forward cancel request because its "
+		    "TTL was exhausted");
+		return;
+	}
+	struct peer *p = find(ss, id);
+
+	if (find_config(ss, id) == NULL || (p == NULL &&
+	    (p = add(ss, id)) == NULL)) {
+		client_close(c, "could not find peer to forward request to");
+		return;
+	}
+	cancel_enqueue(c, &p->pool);
+}
+
+/* Is a request with this key on its way already? */
+static bool is_carried(const struct pool *p, const uint8_t *key)
+{
+	const struct pool_server *ps = p->servers[SERVER_ACTIVE_CANCEL];
+
+	while (ps != NULL && memcmp(server_of((struct pool_server *)ps)->key,
+	    key, CANCEL_KEY_BYTES) != 0)
+		ps = ps->next;
+	return ps != NULL;
+}
+
+/* The first request that need not wait for the end of one like it. */
+static struct client *next_request(const struct pool *p)
+{
+	struct pool_client *pc = p->clients[CLIENT_CANCEL_WAITING];
+
+	while (pc != NULL && is_carried(p, client_of(pc)->key))
+		pc = pc->next;
+	return pc == NULL ? NULL : client_of(pc);
+}
+
+/* Where the configuration in force says that the peer is. */
+static int configure(const struct sessions *ss, struct peer *p)
+{
+	const struct config_peer *conf = find_config(ss, p->id);
+
+	if (conf == NULL)
+		return -1;
+	p->conf = (struct config_db){
+		.host = conf->host,
+		.port = conf->port,
+		.load_balance_hosts = LB_ROUND_ROBIN,
+	};
+	p->pool.limits.size = conf->pool_size != CONFIG_UNSET ?
+	    conf->pool_size : sessions_settings(ss)->default_pool_size;
+	return 0;
+}
+
+void peer_launch(struct sessions *ss, struct pool *p)
+{
+	const int *const size = &p->limits.size;
+
+	/* one attempt at a time; it serves whoever is first by then */
+	if (p->server_count[SERVER_LOGIN] > 0 || next_request(p) == NULL ||
+	    configure(ss, peer_of(p)) < 0)
+		return;
+	if (*size <= 0 || pool_total(p) < (unsigned)*size)
+		server_launch(ss, p);
+}
+
+void peer_connected(struct server *carrier)
+{
+	struct pool *p = carrier->ps.pool;
+	struct client *first = next_request(p);
+	struct pool_client *pc, *next;
+
+	if (first == NULL) {
+		/* nobody else may be told that it failed */
+		pool_server_set(&carrier->ps, SERVER_ACTIVE_CANCEL);
+		carrier->sent = true;
+		server_close(carrier, "client gave up on cancel request, so "
+		    "we also give up forwarding to server");
+		return;
+	}
+	memcpy(carrier->key, first->key, sizeof carrier->key);
+	if (cancel_send(carrier, carrier->key, sizeof carrier->key) < 0)
+		return;
+	pool_server_set(&carrier->ps, SERVER_ACTIVE_CANCEL);
+	timeout_start(&carrier->ss->peer_list, &carrier->timer, time_now());
+	for (pc = p->clients[CLIENT_CANCEL_WAITING]; pc != NULL; pc = next) {
+		next = pc->next;
+		if (memcmp(client_of(pc)->key, carrier->key,
+		    sizeof carrier->key) == 0)
+			cancel_sent(client_of(pc), carrier);
+	}
+	catalog_touch_pool(carrier->ss->catalog, p);
+}
