@@ -12,35 +12,12 @@
 #include "base/time.h"
 #include "conf/options.h"
 #include "pool/counters.h"
+#include "pool/states.h"
 
 struct database;
 struct params;
 struct pool;
 struct user;
-
-/* (pooling.md section 4) */
-enum server_state {
-	SERVER_LOGIN,		/* connecting, TLS, authentication, connect_query */
-	SERVER_IDLE,		/* ready for use */
-	SERVER_ACTIVE,		/* linked to a client */
-	SERVER_USED,		/* idle for long: to be checked first */
-	SERVER_TESTED,		/* runs the reset or the check query */
-	SERVER_BEING_CANCELED,	/* released, a cancel aimed at it in flight */
-	SERVER_ACTIVE_CANCEL,	/* a bare connection with a CancelRequest */
-	SERVER_GONE,		/* in no list */
-	SERVER_STATES
-};
-
-/* (pooling.md section 3); those still logging in are in no pool's list */
-enum client_state {
-	CLIENT_LOGIN,		/* in no list */
-	CLIENT_ACTIVE,		/* logged in: idle, or linked */
-	CLIENT_WAITING,		/* queued for a server */
-	CLIENT_WELCOME,		/* authenticated; welcome data is missing */
-	CLIENT_CANCEL_WAITING,	/* brought a CancelRequest, not sent on yet */
-	CLIENT_CANCEL_SENT,	/* sent on; waits for the server to close */
-	CLIENT_STATES
-};
 
 struct pool_client;
 
@@ -100,6 +77,7 @@ struct pool {
 	usec_t last_lifetime_close;
 	usec_t unused_since;		/* 0 = in use */
 	bool failing;			/* the latest login failed */
+	bool old_protocol;		/* its servers refuse what is not 3.0 */
 	struct err failure;		/* why; code and text */
 	unsigned host_turn, address_turn;	/* of a list, of a name: the next */
 	bool serving;			/* private to the broker */

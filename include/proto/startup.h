@@ -51,11 +51,23 @@ int startup_options(const char *options,
     int (*fn)(const char *name, const char *value, void *arg, struct err *e),
     void *arg, struct err *e);
 
+#define PROTOCOL_3_0 196608
+#define PROTOCOL_3_2 196610	/* keys of up to 256 bytes */
+
+/*
+ * What we speak with a client that asks for version: 3.2 or, if it is older
+ * than that, 3.0.
+ */
+static inline uint32_t startup_protocol(uint32_t version)
+{
+	return version >= PROTOCOL_3_2 ? PROTOCOL_3_2 : PROTOCOL_3_0;
+}
+
 enum replication { REPLICATION_NONE, REPLICATION_LOGICAL,
 	REPLICATION_PHYSICAL };
 enum replication startup_replication(const char *value);
 
-/* NegotiateProtocolVersion: minor, and the names we don't know. */
+/* NegotiateProtocolVersion: what we speak, and the names we don't know. */
 void startup_write_negotiate(struct writer *w, uint32_t version,
     const char *const *unknown, unsigned count);
 

@@ -11,9 +11,6 @@ struct pool;
 struct server;
 struct sessions;
 
-/* Our client (or console) with this key; NULL: none. */
-struct client *cancel_find_owner(struct sessions *ss, const uint8_t *key,
-    size_t len);
 /* c brought a CancelRequest; it is closed without a reply in any case. */
 void cancel_request(struct client *c, const uint8_t *key, size_t len);
 /* c, which brought a request, waits in its pool till that is sent on. */

@@ -24,7 +24,8 @@ struct prepared_name;
 struct server;
 struct sessions;
 
-#define CLIENT_KEY_BYTES CANCEL_KEY_BYTES
+#define CLIENT_KEY_BYTES CANCEL_KEY_BYTES	/* by which it is found */
+#define CLIENT_KEY_MAX 32	/* protocol 3.2: more to guess */
 
 /* Calls upward. Each may close the client; the caller looks no further. */
 struct client_ops {
@@ -74,7 +75,8 @@ struct client {
 	bool torn;			/* a message to it was cut: say no more */
 	bool admin, own_user;		/* console rights */
 	uint8_t replication;		/* enum replication */
-	uint8_t key[CLIENT_KEY_BYTES];	/* cancel key we gave it; or that of
+	uint8_t key_len;		/* 0 until protocol and key are known */
+	uint8_t key[CLIENT_KEY_MAX];	/* cancel key we gave it; or that of
 					 * the request it brought for a peer */
 };
 
@@ -92,9 +94,13 @@ struct client *client_accept(struct sessions *ss, int fd,
 void client_close(struct client *c, const char *reason);
 void client_fail(struct client *c, const char *code, const char *reason);
 
-/* Draw a cancel key that no other client has, and be found by it. */
+/*
+ * Draw a cancel key that no other client has, and be found by it: by all of
+ * it, but for the bits that peers count down.
+ */
 void client_new_key(struct client *c);
-struct client *client_find(struct sessions *ss, const uint8_t *key);
+struct client *client_find(struct sessions *ss, const uint8_t *key,
+    size_t len);
 
 /* AuthenticationOk, parameters, key, ReadyForQuery (pooling.md section 3). */
 void client_send_welcome(struct client *c);

@@ -19,6 +19,8 @@
 #include "session/carry.h"
 #include "session/server_auth.h"
 
+#define SERVER_KEY_MAX 260	/* process id, and a secret of 256 bytes */
+
 struct client;
 struct dns_query;
 struct server;
@@ -74,6 +76,8 @@ struct server {
 	bool looked_again;		/* see relay_second_look() */
 	bool sent;			/* carrier: the request is on its way */
 	bool refused;			/* login: waiting for a retry is in vain */
+	bool answered;			/* the StartupMessage was */
+	bool plain;			/* it does not know newer protocols */
 	struct server_auth auth;
 	struct err failure;		/* of a login */
 	struct host host;		/* where it is connected to */
@@ -81,8 +85,8 @@ struct server {
 	struct net_addr *others;	/* owned; more addresses of the name */
 	unsigned other_count;
 	uint64_t id;
-	uint8_t key[8];			/* BackendKeyData as it came */
-	uint8_t key_len;		/* 0 = the server gave none */
+	uint8_t key[SERVER_KEY_MAX];	/* BackendKeyData as it came */
+	uint16_t key_len;		/* 0 = the server gave none */
 	struct dns_query *lookup;	/* owned; phase RESOLVE */
 	struct writer welcome;		/* login: ParameterStatus not tracked */
 	struct server *target;		/* of a carrier; NULL = gone, a peer */
@@ -94,6 +98,8 @@ struct server {
  * ops->failed and ops->closed, perhaps before this returns.
  */
 void server_launch(struct sessions *ss, struct pool *p);
+/* Connect anew to the same address; may close s. */
+void server_reconnect(struct server *s);
 /*
  * Open one in state SERVER_ACTIVE_CANCEL to the address of target, that will
  * carry the cancel requests for it. NULL: it could not be started.

@@ -63,7 +63,7 @@ static void write_welcome(struct console *k)
 	writer_end(w);
 	write_parameters(w, c);
 	writer_begin(w, BE_BACKEND_KEY_DATA);
-	writer_bytes(w, c->key, sizeof c->key);
+	writer_bytes(w, c->key, c->key_len);
 	writer_end(w);
 	if (notice != NULL && notice[0] != '\0')
 		console_notice(k, notice, NULL);

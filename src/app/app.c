@@ -44,7 +44,7 @@ static void on_client_drained(struct client *c)
 static struct client *find_console(struct sessions *ss, const uint8_t *key,
     size_t len)
 {
-	struct client *const target = cancel_find_owner(ss, key, len);
+	struct client *const target = client_find(ss, key, len);
 
 	return target != NULL && target->console != NULL ? target : NULL;
 }

@@ -483,6 +483,7 @@ static void mark(struct pool *p, enum server_state state)
 void broker_reconnect_pool(struct sessions *ss, struct pool *p)
 {
 	drop_welcome(p);
+	p->old_protocol = false;
 	close_list(p, SERVER_LOGIN, "connect string changed");
 	close_list(p, SERVER_IDLE, "database configuration changed");
 	close_list(p, SERVER_USED, "database configuration changed");

@@ -29,23 +29,6 @@
 
 /* --- requests --- */
 
-struct client *cancel_find_owner(struct sessions *ss, const uint8_t *key,
-    size_t len)
-{
-	uint8_t whole[CLIENT_KEY_BYTES];
-
-	if (len != sizeof whole)
-		return NULL;
-	struct client *const c = client_find(ss, key);
-
-	if (c != NULL || sessions_settings(ss)->peer_id <= 0)
-		return c;
-	/* the forwarding budget is not part of the key */
-	memcpy(whole, key, sizeof whole);
-	cancel_key_restore(whole);
-	return client_find(ss, whole);
-}
-
 /* Which server runs the query? NULL and *why: none that could be asked. */
 static struct server *find_target(const struct client *owner,
     const char **why)
@@ -82,17 +65,18 @@ static bool is_of_peer(const struct sessions *ss, const uint8_t *key,
 {
 	const int own = sessions_settings(ss)->peer_id;
 
-	return own > 0 && len == CLIENT_KEY_BYTES &&
+	return own > 0 && len >= CLIENT_KEY_BYTES &&
+	    len <= CLIENT_KEY_MAX &&
 	    cancel_key_peer(key) != own;
 }
 
 void cancel_request(struct client *c, const uint8_t *key, size_t len)
 {
-	struct client *const owner = cancel_find_owner(c->ss, key, len);
+	struct client *const owner = client_find(c->ss, key, len);
 	const char *why;
 
 	if (owner == NULL && is_of_peer(c->ss, key, len)) {
-		peer_forward(c, key);
+		peer_forward(c, key, len);
 		return;
 	}
 	if (owner != NULL && owner->pc.state == CLIENT_WAITING) {

@@ -205,21 +205,7 @@ void client_fail(struct client *c, const char *code, const char *reason)
 	close_it(c, reason, code == NULL ? "08P01" : code, !is_cancel(c));
 }
 
-/* (pooling.md section 18, "Client key") */
-void client_new_key(struct client *c)
-{
-	const int peer = sessions_settings(c->ss)->peer_id;
-
-	if (c->hh.tbl != NULL)
-		HASH_DEL(c->ss->by_key, c);
-	do {
-		crypto_random(c->key, sizeof c->key);
-		cancel_key_stamp(c->key, peer);
-	} while (client_find(c->ss, c->key) != NULL);
-	HASH_ADD(hh, c->ss->by_key, key, sizeof c->key, c);
-}
-
-struct client *client_find(struct sessions *ss, const uint8_t *key)
+static struct client *find_id(struct sessions *ss, const uint8_t *key)
 {
 	struct client *c = NULL;
 
@@ -227,10 +213,45 @@ struct client *client_find(struct sessions *ss, const uint8_t *key)
 	return c;
 }
 
+/* (pooling.md section 18, "Client key"; a longer one begins like that) */
+void client_new_key(struct client *c)
+{
+	const int peer = sessions_settings(c->ss)->peer_id;
+
+	if (c->hh.tbl != NULL)
+		HASH_DEL(c->ss->by_key, c);
+	if (c->key_len == 0)
+		c->key_len = CLIENT_KEY_BYTES;
+	do {
+		crypto_random(c->key, c->key_len);
+		cancel_key_stamp(c->key, peer);
+	} while (find_id(c->ss, c->key) != NULL);
+	HASH_ADD(hh, c->ss->by_key, key, CLIENT_KEY_BYTES, c);
+}
+
+struct client *client_find(struct sessions *ss, const uint8_t *key,
+    size_t len)
+{
+	uint8_t whole[CLIENT_KEY_MAX];
+
+	if (len < CLIENT_KEY_BYTES || len > sizeof whole)
+		return NULL;
+	memcpy(whole, key, len);
+	struct client *c = find_id(ss, whole);
+
+	if (c == NULL && sessions_settings(ss)->peer_id > 0) {
+		/* the forwarding budget is not part of the key */
+		cancel_key_restore(whole);
+		c = find_id(ss, whole);
+	}
+	return c != NULL && c->key_len == len &&
+	    crypto_equal(c->key, whole, len) ? c : NULL;
+}
+
 static void write_key(struct writer *w, const struct client *c)
 {
 	writer_begin(w, BE_BACKEND_KEY_DATA);
-	writer_bytes(w, c->key, sizeof c->key);
+	writer_bytes(w, c->key, c->key_len);
 	writer_end(w);
 }
 

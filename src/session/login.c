@@ -276,9 +276,10 @@ static void write_negotiate(const struct client *c, const struct startup *m,
     struct writer *w)
 {
 	const struct login *l = c->login;
+	const uint32_t version = startup_protocol(m->code);
 
-	if (m->code != 196608 || l->extension_count > 0)
-		startup_write_negotiate(w, 196608,
+	if (m->code != version || l->extension_count > 0)
+		startup_write_negotiate(w, version,
 		    (const char *const *)l->extensions, l->extension_count);
 }
 
@@ -309,6 +310,8 @@ static void on_startup(struct client *c, const struct startup *m)
 	struct err e;
 
 	c->login->startup = *m;
+	c->key_len = startup_protocol(m->code) >= PROTOCOL_3_2 ?
+	    CLIENT_KEY_MAX : CLIENT_KEY_BYTES;
 	if (c->addr.family != NET_UNIX &&
 	    sessions_settings(c->ss)->client_tls_sslmode >= SSLMODE_REQUIRE) {
 		client_fail(c, NULL, "SSL required");

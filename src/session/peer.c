@@ -108,12 +108,13 @@ void peer_sort(struct sessions *ss)
 /* --- passing on --- */
 
 /* (pooling.md section 18, step 1) */
-void peer_forward(struct client *c, const uint8_t *key)
+void peer_forward(struct client *c, const uint8_t *key, size_t len)
 {
 	struct sessions *ss = c->ss;
 	const int id = cancel_key_peer(key);
 
-	memcpy(c->key, key, sizeof c->key);
+	memcpy(c->key, key, len);
+	c->key_len = (uint8_t)len;
 	if (!cancel_key_spend(c->key)) {
 		client_close(c, "failed to forward cancel request because its "
 		    "TTL was exhausted");
@@ -129,13 +130,18 @@ void peer_forward(struct client *c, const uint8_t *key)
 	cancel_enqueue(c, &p->pool);
 }
 
-/* Is a request with this key on its way already? */
-static bool is_carried(const struct pool *p, const uint8_t *key)
+static bool same_key(const struct client *c, const struct server *carrier)
 {
-	const struct pool_server *ps = p->servers[SERVER_ACTIVE_CANCEL];
+	return c->key_len == carrier->key_len &&
+	    memcmp(c->key, carrier->key, c->key_len) == 0;
+}
 
-	while (ps != NULL && memcmp(server_of((struct pool_server *)ps)->key,
-	    key, CANCEL_KEY_BYTES) != 0)
+/* Is a request with the key of c on its way already? */
+static bool is_carried(const struct pool *p, const struct client *c)
+{
+	struct pool_server *ps = p->servers[SERVER_ACTIVE_CANCEL];
+
+	while (ps != NULL && !same_key(c, server_of(ps)))
 		ps = ps->next;
 	return ps != NULL;
 }
@@ -145,7 +151,7 @@ static struct client *next_request(const struct pool *p)
 {
 	struct pool_client *pc = p->clients[CLIENT_CANCEL_WAITING];
 
-	while (pc != NULL && is_carried(p, client_of(pc)->key))
+	while (pc != NULL && is_carried(p, client_of(pc)))
 		pc = pc->next;
 	return pc == NULL ? NULL : client_of(pc);
 }
@@ -193,15 +199,15 @@ void peer_connected(struct server *carrier)
 		    "we also give up forwarding to server");
 		return;
 	}
-	memcpy(carrier->key, first->key, sizeof carrier->key);
-	if (cancel_send(carrier, carrier->key, sizeof carrier->key) < 0)
+	memcpy(carrier->key, first->key, first->key_len);
+	carrier->key_len = first->key_len;
+	if (cancel_send(carrier, carrier->key, carrier->key_len) < 0)
 		return;
 	pool_server_set(&carrier->ps, SERVER_ACTIVE_CANCEL);
 	timeout_start(&carrier->ss->peer_list, &carrier->timer, time_now());
 	for (pc = p->clients[CLIENT_CANCEL_WAITING]; pc != NULL; pc = next) {
 		next = pc->next;
-		if (memcmp(client_of(pc)->key, carrier->key,
-		    sizeof carrier->key) == 0)
+		if (same_key(client_of(pc), carrier))
 			cancel_sent(client_of(pc), carrier);
 	}
 	catalog_touch_pool(carrier->ss->catalog, p);

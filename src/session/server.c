@@ -270,6 +270,12 @@ static void on_lookup(void *arg, const struct net_addr *addrs, unsigned count,
 	connect_to(s);
 }
 
+void server_reconnect(struct server *s)
+{
+	stream_close(&s->stream);
+	connect_to(s);
+}
+
 void server_launch(struct sessions *ss, struct pool *p)
 {
 	struct server *s = server_new(ss, p, SERVER_LOGIN);

@@ -9,11 +9,11 @@
 #include "proto/params.h"
 #include "proto/reader.h"
 #include "proto/report.h"
+#include "proto/startup.h"
 #include "session/server.h"
 #include "session/sessions.h"
 
 #define LOGIN_MAX (1 << 20)	/* bytes of one message while logging in */
-#define PROTOCOL_3_0 196608
 
 static void write_option(struct writer *w, const char *name,
     const char *value)
@@ -48,9 +48,10 @@ void server_login_begin(struct server *s)
 		server_fail(s, "08001", "server refused SSL");
 		return;
 	}
+	s->plain = s->plain || s->ps.pool->old_protocol;
 	writer_init(&w, LOGIN_MAX);
 	writer_begin(&w, 0);
-	writer_u32(&w, PROTOCOL_3_0);
+	writer_u32(&w, s->plain ? PROTOCOL_3_0 : PROTOCOL_3_2);
 	write_option(&w, "database", db->dbname);
 	write_option(&w, "client_encoding", db->client_encoding);
 	write_option(&w, "datestyle", db->datestyle);
@@ -78,6 +79,9 @@ static int on_authentication(struct server *s, const struct message *m)
 		server_fail(s, "08P01", "unknown pkt from server");
 		return -1;
 	}
+	if (s->plain)
+		s->ps.pool->old_protocol = true;
+	s->answered = true;
 	writer_init(&w, LOGIN_MAX);
 	switch (server_auth_step(&s->auth, s->ps.pool->key.user->name,
 	    catalog_pool_credentials(s->ps.pool), m->body, m->len, &w)) {
@@ -122,12 +126,12 @@ static int on_parameter(struct server *s, const struct message *m)
 
 static int on_key(struct server *s, const struct message *m)
 {
-	if (m->len != sizeof s->key) {
+	if (m->len < 8 || m->len > sizeof s->key) {
 		server_fail(s, "08P01", "bad cancel key");
 		return -1;
 	}
 	memcpy(s->key, m->body, m->len);
-	s->key_len = (uint8_t)m->len;
+	s->key_len = (uint16_t)m->len;
 	return 0;
 }
 
@@ -149,6 +153,52 @@ static int on_query_error(struct server *s, const struct message *m)
 	return 0;
 }
 
+/* It asks for an older protocol than we did. */
+static int on_negotiate(struct server *s, const struct message *m)
+{
+	const uint32_t version = m->len < 8 ? UINT32_MAX : msg_u32(m->body);
+
+	if (s->phase != SERVER_PHASE_AUTH || s->answered || s->plain ||
+	    version < PROTOCOL_3_0 || version > PROTOCOL_3_2) {
+		server_fail(s, "08P01", "unknown pkt from server");
+		return -1;
+	}
+	s->answered = true;
+	return 0;
+}
+
+/*
+ * Servers of before 2017, and some proxies, don't negotiate: they refuse. The
+ * second attempt is one that everybody knows.
+ */
+static bool refuses_protocol(const struct server *s, const struct report *r)
+{
+	return !s->answered && !s->plain && (strcmp(r->code, "0A000") == 0 ||
+	    strcmp(r->code, "08P01") == 0);
+}
+
+static void try_old_protocol(struct server *s, const struct report *r)
+{
+	log_at(LEVEL_DEBUG, &s->who, "trying protocol 3.0 because of: %s",
+	    r->message);
+	s->plain = true;
+	carry_fini(&s->carry);
+	server_reconnect(s);
+}
+
+static int on_login_error(struct server *s, const struct report *r)
+{
+	if (refuses_protocol(s, r)) {
+		try_old_protocol(s, r);
+		return -1;
+	}
+	/* cannot_connect_now passes; any other refusal does not */
+	s->refused = strcmp(r->code, "57P03") != 0;
+	log_warning("server login failed: %s %s", r->severity, r->message);
+	server_fail(s, r->code[0] != '\0' ? r->code : "08P01", r->message);
+	return -1;
+}
+
 static int on_error(struct server *s, const struct message *m)
 {
 	struct report r;
@@ -159,11 +209,7 @@ static int on_error(struct server *s, const struct message *m)
 		server_fail(s, "08P01", "unknown pkt from server");
 		return -1;
 	}
-	log_warning("server login failed: %s %s", r.severity, r.message);
-	/* cannot_connect_now passes; any other refusal does not */
-	s->refused = strcmp(r.code, "57P03") != 0;
-	server_fail(s, r.code[0] != '\0' ? r.code : "08P01", r.message);
-	return -1;
+	return on_login_error(s, &r);
 }
 
 /*
@@ -223,6 +269,7 @@ static int (*const handlers[256])(struct server *, const struct message *) = {
 	[BE_AUTHENTICATION] = on_authentication,
 	[BE_PARAMETER_STATUS] = on_parameter,
 	[BE_BACKEND_KEY_DATA] = on_key,
+	[BE_NEGOTIATE_PROTOCOL_VERSION] = on_negotiate,
 	[BE_NOTICE_RESPONSE] = on_notice,
 	[BE_ERROR_RESPONSE] = on_error,
 	[BE_READY_FOR_QUERY] = on_ready,
@@ -261,7 +308,8 @@ static int on_burst(struct server *s, const struct burst *b)
 		if (on_message(s, &m) < 0)
 			break;
 	}
-	if (!server_is_open(s))
+	/* closed, or what is left is of a connection that is no more */
+	if (!server_is_open(s) || s->phase == SERVER_PHASE_CONNECT)
 		return -1;
 	if (s->phase == SERVER_PHASE_POOLED) {
 		carry_fini(&s->carry);

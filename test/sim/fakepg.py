@@ -89,10 +89,12 @@ class Session(threading.Thread):
         self.sock.settimeout(TIMEOUT)
         self.buf = bytearray()
         self.received, self.startup, self.cancel = [], None, None
+        self.version = None
         self.params = dict(server.params)
         self.status, self.ended, self.bytes_in = "I", False, 0
         self.logged_in = False
-        self.key = struct.pack("!ii", 1000 + len(server.sessions), 77)
+        self.key = struct.pack("!i", 1000 + len(server.sessions)) \
+            + server.secret_key
 
     # --- bytes ---
 
@@ -168,6 +170,7 @@ class Session(threading.Thread):
                 raise Gone
             else:
                 break
+        self.version = code
         parts = body.split(b"\0")
         self.startup = {parts[i].decode(): parts[i + 1].decode()
                         for i in range(0, len(parts) - 1, 2) if parts[i]}
@@ -177,8 +180,15 @@ class Session(threading.Thread):
             for name in self.params:
                 if name.lower() == k.lower():
                     self.params[name] = v
+        self.negotiate()
         self.authenticate()
         self.welcome()
+
+    def negotiate(self):
+        """What PostgreSQL does when asked for more than it knows."""
+        if self.version > self.server.protocol:
+            self.send(pq.msg("v", struct.pack(
+                "!ii", self.server.protocol, 0)))
 
     def authenticate(self):
         s = self.server
@@ -274,13 +284,15 @@ class FakePg:
     def __init__(self, handler=None, auth="trust", password="", secret=None,
                  params=None, split=None, ssl_answer=b"N", send_key=True,
                  extra_welcome=b"", on_login=None, on_cancel=None,
-                 rcvbuf=None):
+                 rcvbuf=None, protocol=pq.V3_0,
+                 secret_key=struct.pack("!i", 77)):
         self.handler, self.auth = handler, auth
         self.password, self.secret = password, secret
         self.params = dict(PARAMS if params is None else params)
         self.split, self.ssl_answer = split, ssl_answer
         self.send_key, self.extra_welcome = send_key, extra_welcome
         self.on_login, self.on_cancel = on_login, on_cancel
+        self.protocol, self.secret_key = protocol, secret_key
         self.sessions = []
         self.port = free_port()
         self.sock = socket.socket()

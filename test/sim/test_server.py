@@ -622,3 +622,115 @@ def test_cancel_while_parameters_are_set_is_ignored(pooler, fakepg):
     gate.set()
     assert c.recv_until().rows == [["select 1"]]
     assert f.cancels() == []
+
+
+# --- protocol 3.2 ---------------------------------------------------------
+
+def long_key(fakepg, pooler, **kw):
+    """A query that runs at a scripted server, for somebody to cancel."""
+    gate = threading.Event()
+
+    def handler(sess, kind, body):
+        if body == b"go\0":
+            gate.wait(TIMEOUT)
+            sess.send(complete("GO"), ready())
+            return True
+    f = fakepg(handler=handler, **kw)
+    return f, pooler({"p0": f.conn}), gate
+
+
+@newer
+@pytest.mark.parametrize("spoken", [pq.V3_0, pq.V3_2])
+@pytest.mark.parametrize("size", [4, 32, 256])
+def test_cancel_carries_a_key_of_any_length(pooler, fakepg, spoken, size):
+    """PostgreSQL docs, Message Formats: CancelRequest"""
+    f, p, gate = long_key(fakepg, pooler, protocol=pq.V3_2,
+                          secret_key=bytes(range(256))[-size:])
+    c = p.open().login("app", "apppw", "p0", version=spoken)
+    c.send(pq.query("go"))
+    wait_until(lambda: f.sessions and f.sessions[0].queries() == ["go"])
+    assert f.sessions[0].version == pq.V3_2
+    pq.send_cancel(p.port, c.key)
+    wait_until(lambda: f.cancels() == [f.sessions[0].key])
+    assert len(f.cancels()[0]) == 4 + size
+    gate.set()
+    c.recv_until()
+
+
+@newer
+@pytest.mark.parametrize("spoil", [
+    lambda k: k[:8], lambda k: k[:-1], lambda k: k + b"\0",
+    lambda k: k[:-1] + bytes([k[-1] ^ 1]), lambda k: b""])
+def test_part_of_a_long_key_cancels_nothing(pooler, fakepg, spoil):
+    """pooling.md 18: the whole key counts"""
+    f, p, gate = long_key(fakepg, pooler)
+    c = p.open().login("app", "apppw", "p0", version=pq.V3_2)
+    c.send(pq.query("go"))
+    wait_until(lambda: f.sessions and f.sessions[0].queries() == ["go"])
+    pq.send_cancel(p.port, spoil(c.key))
+    p.wait_log("closing because: bad cancel request")
+    assert f.cancels() == []
+    gate.set()
+    c.recv_until()
+
+
+@newer
+@pytest.mark.parametrize("size", [3, 257])
+def test_server_key_of_impossible_length_ends_the_login(pooler, fakepg, size):
+    """PostgreSQL docs, Message Formats: BackendKeyData"""
+    f = fakepg(protocol=pq.V3_2, secret_key=b"k" * size)
+    p = pooler({"p0": f.conn})
+    p.open().login("app", database="p0", wait=False)
+    p.wait_log("S-.*closing because: bad cancel key")
+
+
+@newer
+@pytest.mark.parametrize("code", ["0A000", "08P01"])
+def test_server_that_refuses_protocol_3_2_is_asked_for_3_0(pooler, fakepg,
+                                                           code):
+    """and the next ones are not bothered"""
+    def on_login(sess):
+        if sess.version != pq.V3_0:
+            sess.send(error("unsupported frontend protocol 3.2", code,
+                            "FATAL"))
+            raise Gone
+    f = fakepg(on_login=on_login)
+    p = pooler({"p0": f.conn})
+    a, b = p.raw(), p.raw()
+    a.query("begin")
+    assert b.value("select 1") == "select 1"
+    assert [s.version for s in f.sessions] == [pq.V3_2, pq.V3_0, pq.V3_0]
+    assert p.log.count("server login failed") == 0
+
+
+@newer
+def test_refusal_of_both_protocols_reaches_the_client(pooler, fakepg):
+    """client-errors.md 4"""
+    def on_login(sess):
+        sess.send(error("go away", "08P01", "FATAL"))
+        raise Gone
+    f = fakepg(on_login=on_login)
+    p = pooler({"p0": f.conn})
+    with pytest.raises(pq.PgError) as e:
+        p.raw()
+    assert (e.value.message, e.value.code) == ("go away", "08P01")
+    assert [s.version for s in f.sessions] == [pq.V3_2, pq.V3_0]
+
+
+@newer
+@pytest.mark.parametrize("answer", [
+    struct.pack("!i", pq.V3_0), struct.pack("!ii", 131072, 0),
+    struct.pack("!ii", pq.V3_2 + 1, 0), "twice", "late"])
+def test_wrong_negotiation_ends_the_login(pooler, fakepg, answer):
+    """PostgreSQL docs, Message Flow, Start-up"""
+    good = pq.msg("v", struct.pack("!ii", pq.V3_0, 0))
+
+    def on_login(sess):
+        sess.send({"twice": good + good,
+                   "late": pq.msg("R", struct.pack("!i", 0)) + good}.get(
+                       answer) or pq.msg("v", answer))
+        return True
+    f = fakepg(on_login=on_login)
+    p = pooler({"p0": f.conn})
+    p.open().login("app", database="p0", wait=False)
+    p.wait_log("S-.*closing because: unknown pkt from server")

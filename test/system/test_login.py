@@ -309,20 +309,33 @@ def test_large_startup_packet_is_accepted(pooler):
     assert c.value("select 1") == "1"
 
 
-@pytest.mark.parametrize("version,extra", [
-    (pq.V3_0 + 1, {}), (pq.V3_2, {}), (pq.V3_0 + 99, {}),
-    (pq.V3_0, {"_pq_.one": "1"}), (pq.V3_2, {"_pq_.one": "1",
-                                             "_pq_.two": "2"})])
-def test_newer_protocols_are_negotiated_down(pooler, version, extra):
+@pytest.mark.parametrize("version,extra,spoken", [
+    (pq.V3_0 + 1, {}, pq.V3_0), (pq.V3_0 + 99, {}, pq.V3_2),
+    (pq.V3_0, {"_pq_.one": "1"}, pq.V3_0),
+    (pq.V3_2, {"_pq_.one": "1", "_pq_.two": "2"}, pq.V3_2)])
+def test_newer_protocols_are_negotiated_down(pooler, version, extra, spoken):
     """pooling.md 20: NegotiateProtocolVersion, once, before the rest"""
     c = pooler().open().login("app", database="p0", version=version, **extra)
     kinds = "".join(k for k, _ in c.login_messages)
     assert kinds[0] == "v" and kinds.count("v") == 1
     body = c.login_messages[0][1]
-    assert body == struct.pack("!ii", pq.V3_0, len(extra)) + b"".join(
+    assert body == struct.pack("!ii", spoken, len(extra)) + b"".join(
         pq.cstr(k) for k in extra)
-    assert len(c.key) == 8
+    assert len(c.key) == (32 if spoken == pq.V3_2 else 8)
     assert c.value("select 1") == "1"
+
+
+@pytest.mark.skipif(REFERENCE, reason="newer than that")
+@pytest.mark.parametrize("database,user", [("p0", "app"),
+                                           ("pgbouncer", "admin")])
+def test_protocol_3_2_is_spoken_without_a_word(pooler, database, user):
+    """PostgreSQL docs, Message Formats: BackendKeyData"""
+    p = pooler()
+    new = p.open().login(user, p.userlist[user], database, version=pq.V3_2)
+    old = p.raw(user, database)
+    assert "v" not in [k for k, _ in new.login_messages]
+    assert len(new.key) == 32 and len(old.key) == 8
+    assert not new.key[0] & 0x80
 
 
 @pytest.mark.parametrize("options", [

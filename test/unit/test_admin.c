@@ -116,6 +116,7 @@ void peer_sort(struct sessions *ss)
 void client_new_key(struct client *c)
 {
 	memcpy(c->key, "\1\2\3\4\5\6\7\10", CLIENT_KEY_BYTES);
+	c->key_len = CLIENT_KEY_BYTES;
 }
 
 void client_close(struct client *c, const char *reason)

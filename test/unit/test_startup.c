@@ -365,6 +365,17 @@ static void test_negotiation_lists_what_is_unknown(void **state)
 	writer_fini(&w);
 }
 
+static void test_protocol_is_3_2_for_whoever_knows_it(void **state)
+{
+	(void)state;
+
+	assert_int_equal(startup_protocol(196608), PROTOCOL_3_0);
+	assert_int_equal(startup_protocol(196609), PROTOCOL_3_0);
+	assert_int_equal(startup_protocol(196610), PROTOCOL_3_2);
+	assert_int_equal(startup_protocol(196611), PROTOCOL_3_2);
+	assert_int_equal(startup_protocol(262143), PROTOCOL_3_2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -386,6 +397,7 @@ int main(void)
 		cmocka_unit_test(
 		    test_replication_values_are_read_as_postgres_does),
 		cmocka_unit_test(test_negotiation_lists_what_is_unknown),
+		cmocka_unit_test(test_protocol_is_3_2_for_whoever_knows_it),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
