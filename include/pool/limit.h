@@ -5,7 +5,10 @@
 
 #include <stdbool.h>
 
+#include "base/time.h"
+
 struct pool;
+struct pool_client;
 struct pool_server;
 
 enum limit_verdict {
@@ -20,5 +23,12 @@ enum limit_verdict {
  */
 enum limit_verdict limit_check(const struct pool *p,
     struct pool_server **victim);
+
+/*
+ * The same for a server of its own for pc, which the size of the pool limits
+ * too: a spare server of the pool makes room. *reserve: past its size.
+ */
+enum limit_verdict limit_check_own(const struct pool_client *pc, usec_t now,
+    struct pool_server **victim, bool *reserve);
 
 #endif

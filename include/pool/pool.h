@@ -25,19 +25,20 @@ struct pool_client;
 struct pool_server {
 	struct pool_server *prev, *next;
 	struct pool *pool;
-	struct pool_client *client;	/* linked, or NULL */
+	struct pool_client *client;	/* linked, or whose own it is, or NULL */
 	usec_t born;			/* when launched */
 	usec_t used;			/* last traffic */
 	unsigned cancels;		/* cancel requests sent, not finished */
 	uint8_t state;			/* enum server_state */
 	bool close_needed;		/* obsolete: close when released */
+	bool own;			/* of one client, never lent to another */
 };
 
 /* Embedded in struct client. */
 struct pool_client {
 	struct pool_client *prev, *next;
 	struct pool *pool;		/* NULL until the login knows */
-	struct pool_server *server;	/* linked, or NULL */
+	struct pool_server *server;	/* linked, or its own in login, or NULL */
 	usec_t wait_since;		/* waiting: since when */
 	uint8_t state;			/* enum client_state */
 };
@@ -110,6 +111,16 @@ enum pool_release {
 };
 enum pool_release pool_release_verdict(struct pool_server *ps, usec_t now,
     const char **why);
+
+/*
+ * Who is next to get a server of its own, if one may be opened now; or NULL.
+ * Room for it is another question: limit_check_own(). (section 17)
+ */
+struct pool_client *pool_pick_own(const struct pool *p, usec_t now);
+
+/* Has pc waited long enough for a reserve connection, and is one left? */
+bool pool_reserve_is_due(const struct pool *p, const struct pool_client *pc,
+    usec_t now);
 
 /* Is the server past its lifetime, spread over the pool? (section 11) */
 bool pool_lifetime_over(const struct pool_server *ps, usec_t now);

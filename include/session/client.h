@@ -20,6 +20,7 @@ struct client;
 struct console;
 struct err;
 struct login;
+struct params;
 struct prepared_name;
 struct server;
 struct sessions;
@@ -78,6 +79,7 @@ struct client {
 	uint8_t key_len;		/* 0 until protocol and key are known */
 	uint8_t key[CLIENT_KEY_MAX];	/* cancel key we gave it; or that of
 					 * the request it brought for a peer */
+	char *options;			/* owned; replication: for its server */
 };
 
 /*
@@ -102,8 +104,13 @@ void client_new_key(struct client *c);
 struct client *client_find(struct sessions *ss, const uint8_t *key,
     size_t len);
 
-/* AuthenticationOk, parameters, key, ReadyForQuery (pooling.md section 3). */
-void client_send_welcome(struct client *c);
+/*
+ * AuthenticationOk, parameters, key, ReadyForQuery (pooling.md section 3):
+ * what the tracked parameters are where c has no wish, and the messages that
+ * tell the others.
+ */
+void client_send_welcome(struct client *c, const struct params *tracked,
+    const void *others, size_t len);
 
 /* NoticeResponse 00000. */
 void client_send_notice(struct client *c, const char *text);

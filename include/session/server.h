@@ -28,7 +28,7 @@ struct sessions;
 
 /* Calls upward. Each may close the server; the caller looks no further. */
 struct server_ops {
-	/* Login done: its state is still SERVER_LOGIN. */
+	/* Login done: its state is still that of a login. */
 	void (*ready)(struct server *s);
 	/* The connection of a cancel carrier, or to a peer, is there. */
 	void (*connected)(struct server *s);
@@ -76,7 +76,8 @@ struct server {
 	bool looked_again;		/* see relay_second_look() */
 	bool sent;			/* carrier: the request is on its way */
 	bool refused;			/* login: waiting for a retry is in vain */
-	bool answered;			/* the StartupMessage was */
+	bool introduced;		/* the StartupMessage is sent */
+	bool answered;			/* ... and something came back */
 	bool plain;			/* it does not know newer protocols */
 	struct server_auth auth;
 	struct err failure;		/* of a login */
@@ -98,6 +99,8 @@ struct server {
  * ops->failed and ops->closed, perhaps before this returns.
  */
 void server_launch(struct sessions *ss, struct pool *p);
+/* The same in state SERVER_OWN_LOGIN, for c alone: replication. */
+void server_launch_own(struct client *c);
 /* Connect anew to the same address; may close s. */
 void server_reconnect(struct server *s);
 /*

@@ -38,7 +38,7 @@ static const char *wait_over(const struct round *r, const struct client *c)
 	const usec_t age = r->now - (c->query_start != 0 ? c->query_start :
 	    c->request_time);
 
-	if (c->pc.state == CLIENT_WELCOME &&
+	if (!c->welcomed &&
 	    is_over(r->set->client_login_timeout, r->now - c->born))
 		return "client_login_timeout (server down)";
 	if (is_over(r->set->query_timeout, age))
@@ -79,7 +79,7 @@ static bool check_waiter(const struct round *r, struct client *c)
  */
 static void check_queue(const struct round *r, enum client_state state)
 {
-	const bool mixed = state == CLIENT_WELCOME ||
+	const bool mixed = state != CLIENT_WAITING ||
 	    (r->pool->key.db->conf->user != NULL &&
 	    r->app->config->users != NULL);
 	struct pool_client *pc, *next;
@@ -286,6 +286,7 @@ static bool has_waiters(const struct pool *p)
 {
 	return p->client_count[CLIENT_WAITING] > 0 ||
 	    p->client_count[CLIENT_WELCOME] > 0 ||
+	    p->client_count[CLIENT_OWN_WAITING] > 0 ||
 	    p->client_count[CLIENT_CANCEL_WAITING] > 0;
 }
 
@@ -303,6 +304,7 @@ void upkeep_pool(struct app *app, struct pool *p, usec_t now)
 		return;
 	check_queue(&r, CLIENT_WAITING);
 	check_queue(&r, CLIENT_WELCOME);
+	check_queue(&r, CLIENT_OWN_WAITING);
 	check_work(&r);
 	check_spares(&r, SERVER_USED);
 	check_spares(&r, SERVER_TESTED);

@@ -39,7 +39,7 @@ static const struct column peer_pools_columns[] = {
 static usec_t longest_wait(const struct pool *p)
 {
 	static const enum client_state waiting[] = { CLIENT_WAITING,
-		CLIENT_WELCOME };
+		CLIENT_WELCOME, CLIENT_OWN_WAITING };
 	usec_t longest = 0;
 
 	for (size_t i = 0; i < VIEW_COUNT(waiting); i++) {
@@ -63,7 +63,8 @@ static int pool_row(const struct pool *p, struct row_sink *sink)
 		cell_text(p->key.db->name),
 		cell_text(p->key.user->name),
 		cell_number(cl[CLIENT_ACTIVE]),
-		cell_number(cl[CLIENT_WAITING] + cl[CLIENT_WELCOME]),
+		cell_number(cl[CLIENT_WAITING] + cl[CLIENT_WELCOME] +
+		    cl[CLIENT_OWN_WAITING]),
 		cell_number(cl[CLIENT_CANCEL_SENT]),
 		cell_number(cl[CLIENT_CANCEL_WAITING]),
 		cell_number(sv[SERVER_ACTIVE]),
@@ -72,7 +73,7 @@ static int pool_row(const struct pool *p, struct row_sink *sink)
 		cell_number(sv[SERVER_IDLE]),
 		cell_number(sv[SERVER_USED]),
 		cell_number(sv[SERVER_TESTED]),
-		cell_number(sv[SERVER_LOGIN]),
+		cell_number(sv[SERVER_LOGIN] + sv[SERVER_OWN_LOGIN]),
 		cell_number(wait / USEC),
 		cell_number(wait % USEC),
 		cell_text(option_find("pool_mode")->words[p->limits.mode]),

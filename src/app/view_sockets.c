@@ -62,6 +62,7 @@ static const struct part clients_parts[] = {
 	{ .state = CLIENT_ACTIVE, .name = "active", .unlinked = "idle" },
 	{ .state = CLIENT_WAITING, .name = "waiting" },
 	{ .state = CLIENT_WELCOME, .name = "waiting" },
+	{ .state = CLIENT_OWN_WAITING, .name = "waiting" },
 	{ .state = CLIENT_CANCEL_SENT, .name = "active_cancel_req" },
 	{ .state = CLIENT_CANCEL_WAITING, .name = "waiting_cancel_req" },
 };
@@ -72,6 +73,7 @@ static const struct part servers_parts[] = {
 	{ true, SERVER_USED, "used", NULL },
 	{ true, SERVER_TESTED, "tested", NULL },
 	{ true, SERVER_LOGIN, "new", NULL },
+	{ true, SERVER_OWN_LOGIN, "new", NULL },
 	{ true, SERVER_ACTIVE_CANCEL, "active_cancel", NULL },
 	{ true, SERVER_BEING_CANCELED, "being_canceled", NULL },
 };
@@ -80,11 +82,13 @@ static const struct part sockets_parts[] = {
 	{ false, CLIENT_ACTIVE, "cl_active", NULL },
 	{ false, CLIENT_WAITING, "cl_waiting", NULL },
 	{ false, CLIENT_WELCOME, "cl_waiting", NULL },
+	{ false, CLIENT_OWN_WAITING, "cl_waiting", NULL },
 	{ true, SERVER_ACTIVE, "sv_active", NULL },
 	{ true, SERVER_IDLE, "sv_idle", NULL },
 	{ true, SERVER_USED, "sv_used", NULL },
 	{ true, SERVER_TESTED, "sv_tested", NULL },
 	{ true, SERVER_LOGIN, "sv_login", NULL },
+	{ true, SERVER_OWN_LOGIN, "sv_login", NULL },
 };
 
 /* By struct view's variant. */
@@ -128,7 +132,8 @@ struct walk {
 
 static usec_t client_wait(const struct client *c)
 {
-	if (c->pc.state == CLIENT_WAITING || c->pc.state == CLIENT_WELCOME)
+	if (c->pc.state == CLIENT_WAITING || c->pc.state == CLIENT_WELCOME ||
+	    c->pc.state == CLIENT_OWN_WAITING)
 		return time_now() - c->pc.wait_since;
 	if (c->query_start == 0)
 		return 0;

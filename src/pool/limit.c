@@ -50,3 +50,20 @@ enum limit_verdict limit_check(const struct pool *p,
 	}
 	return *victim != NULL ? LIMIT_EVICT : LIMIT_FULL;
 }
+
+enum limit_verdict limit_check_own(const struct pool_client *pc, usec_t now,
+    struct pool_server **victim, bool *reserve)
+{
+	const struct pool *p = pc->pool;
+	const int size = p->limits.size;
+
+	*reserve = false;
+	if (size <= 0 || pool_total(p) < (unsigned)size)
+		return limit_check(p, victim);
+	*victim = older(p, SERVER_IDLE, NULL);
+	*victim = older(p, SERVER_USED, *victim);
+	if (*victim != NULL)
+		return LIMIT_EVICT;
+	*reserve = pool_reserve_is_due(p, pc, now);
+	return *reserve ? limit_check(p, victim) : LIMIT_FULL;
+}

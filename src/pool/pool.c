@@ -83,6 +83,7 @@ unsigned pool_connected(const struct pool *p)
 unsigned pool_total(const struct pool *p)
 {
 	return pool_connected(p) + p->server_count[SERVER_LOGIN] +
+	    p->server_count[SERVER_OWN_LOGIN] +
 	    p->server_count[SERVER_ACTIVE_CANCEL];
 }
 
@@ -130,6 +131,10 @@ enum pool_release pool_release_verdict(struct pool_server *ps, usec_t now,
 	}
 	if (ps->cancels > 0)
 		return POOL_TO_BEING_CANCELED;
+	if (ps->own) {
+		*why = "replication client was closed";
+		return POOL_TO_CLOSE;
+	}
 	if (was_linked && p->limits.reset)
 		return POOL_TO_TESTED;
 	if (was_linked && p->limits.check && p->limits.check_delay == 0)
@@ -137,14 +142,13 @@ enum pool_release pool_release_verdict(struct pool_server *ps, usec_t now,
 	return POOL_TO_IDLE;
 }
 
-/* Has the oldest waiter waited long enough for a reserve connection? */
-static bool reserve_is_due(const struct pool *p, usec_t now)
+bool pool_reserve_is_due(const struct pool *p, const struct pool_client *pc,
+    usec_t now)
 {
 	const struct pool_limits *l = &p->limits;
-	const struct pool_client *head = p->clients[CLIENT_WAITING];
 
-	return l->reserve_timeout > 0 && l->reserve > 0 && head != NULL &&
-	    now - head->wait_since >= l->reserve_timeout &&
+	return l->reserve_timeout > 0 && l->reserve > 0 && pc != NULL &&
+	    now - pc->wait_since >= l->reserve_timeout &&
 	    pool_total(p) < (unsigned)l->size + (unsigned)l->reserve;
 }
 
@@ -213,8 +217,21 @@ unsigned pool_wanted(const struct pool *p, usec_t now, bool *reserve)
 	}
 	if (exceeds_for_greeting(p))
 		return 1;
-	*reserve = reserve_is_due(p, now);
+	*reserve = pool_reserve_is_due(p, p->clients[CLIENT_WAITING], now);
 	return *reserve ? 1 : 0;
+}
+
+struct pool_client *pool_pick_own(const struct pool *p, usec_t now)
+{
+	const unsigned at_once = p->failing ? 1 :
+	    (unsigned)p->limits.login_concurrency;
+	struct pool_client *pc = p->clients[CLIENT_OWN_WAITING];
+
+	if (p->server_count[SERVER_OWN_LOGIN] >= at_once || !may_retry(p, now))
+		return NULL;
+	while (pc != NULL && pc->server != NULL)
+		pc = pc->next;
+	return pc;
 }
 
 unsigned pool_wanted_minimum(const struct pool *p, usec_t now)
@@ -233,5 +250,6 @@ unsigned pool_wanted_minimum(const struct pool *p, usec_t now)
 bool pool_is_down(const struct pool *p)
 {
 	return p->failing &&
-	    pool_total(p) == p->server_count[SERVER_LOGIN];
+	    pool_total(p) == p->server_count[SERVER_LOGIN] +
+	    p->server_count[SERVER_OWN_LOGIN];
 }

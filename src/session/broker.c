@@ -14,6 +14,7 @@
 #include "session/client.h"
 #include "session/peer.h"
 #include "session/relay.h"
+#include "session/replication.h"
 #include "session/server.h"
 #include "session/sessions.h"
 
@@ -84,7 +85,8 @@ static bool may_queue(struct client *c)
 		return false;
 	}
 	if (!pool_is_down(p) || is_paused(c->ss, p) ||
-	    c->pc.state == CLIENT_WELCOME)
+	    c->pc.state == CLIENT_WELCOME ||
+	    c->replication != REPLICATION_NONE)
 		return true;
 	snprintf(text, sizeof text, "server login has been failing, "
 	    "cached error: %s (server_login_retry)", p->failure.text);
@@ -114,13 +116,14 @@ static void queue(struct client *c, enum client_state state)
 
 bool broker_acquire(struct client *c)
 {
-	struct pool_server *ps = is_paused(c->ss, c->pc.pool) ? NULL :
+	const bool own = c->replication != REPLICATION_NONE;
+	struct pool_server *ps = own || is_paused(c->ss, c->pc.pool) ? NULL :
 	    pool_pick_server(c->pc.pool);
 
 	if (ps != NULL)
 		return join(c, server_of(ps));
 	if (may_queue(c))
-		queue(c, CLIENT_WAITING);
+		queue(c, own ? CLIENT_OWN_WAITING : CLIENT_WAITING);
 	return false;
 }
 
@@ -147,7 +150,8 @@ static void serve(struct sessions *ss, struct pool *p)
 static void touch_waiting(struct sessions *ss, struct pool *p)
 {
 	if (p->client_count[CLIENT_WAITING] > 0 ||
-	    p->client_count[CLIENT_WELCOME] > 0)
+	    p->client_count[CLIENT_WELCOME] > 0 ||
+	    p->client_count[CLIENT_OWN_WAITING] > 0)
 		broker_touch(ss, p);
 }
 
@@ -268,7 +272,8 @@ void broker_client_gone(struct client *c)
 	if (c->pc.server == NULL)
 		return;
 	struct server *s = server_of(c->pc.server);
-	const char *why = spoiled(c, s);
+	const char *why = s->ps.state == SERVER_OWN_LOGIN ?
+	    "replication client disconnected" : spoiled(c, s);
 
 	stream_resume(&s->stream);
 	if (why == NULL) {
@@ -281,14 +286,22 @@ void broker_client_gone(struct client *c)
 
 /* --- logins --- */
 
+static void send_welcome(struct client *c)
+{
+	const struct welcome *w = c->pc.pool->welcome;
+
+	client_send_welcome(c, w->params, w->bytes, w->len);
+}
+
 void broker_welcome(struct client *c)
 {
 	if (c->pc.pool->welcome != NULL)
-		client_send_welcome(c);
+		send_welcome(c);
 	else if (c->ss->shutdown == SHUTDOWN_WAIT_FOR_SERVERS)
 		client_fail(c, NULL, "server shutting down");
 	else
-		queue(c, CLIENT_WELCOME);
+		queue(c, c->replication != REPLICATION_NONE ?
+		    CLIENT_OWN_WAITING : CLIENT_WELCOME);
 	if (client_is_open(c) && c->welcomed)
 		idle_begins(c);
 }
@@ -300,7 +313,7 @@ static void welcome_all(struct pool *p)
 		struct client *c = client_of(p->clients[CLIENT_WELCOME]);
 
 		pool_client_set(&c->pc, CLIENT_ACTIVE);
-		client_send_welcome(c);
+		send_welcome(c);
 		if (!client_is_open(c))
 			continue;
 		idle_begins(c);
@@ -313,8 +326,12 @@ void broker_server_ready(struct server *s)
 	struct pool *p = s->ps.pool;
 
 	p->failing = false;
-	welcome_all(p);
 	broker_touch(s->ss, p);
+	if (s->ps.own) {
+		replication_ready(s);
+		return;
+	}
+	welcome_all(p);
 	settle(s);
 }
 
@@ -331,6 +348,10 @@ void broker_server_failed(struct server *s)
 
 	if (s->ps.state == SERVER_ACTIVE_CANCEL || p->peer_id != 0) {
 		cancel_failed(s);
+		return;
+	}
+	if (s->ps.own) {
+		replication_failed(s);
 		return;
 	}
 	p->failing = true;
@@ -430,6 +451,7 @@ static void hold(struct pool *p)
 	close_list(p, SERVER_IDLE, "pause mode");
 	close_list(p, SERVER_USED, "pause mode");
 	close_list(p, SERVER_LOGIN, "pause mode");
+	replication_drop_logins(p, "pause mode");
 }
 
 static void look_at(struct sessions *ss, struct pool *p)
@@ -444,6 +466,7 @@ static void look_at(struct sessions *ss, struct pool *p)
 	if (ss->shutdown == SHUTDOWN_WAIT_FOR_SERVERS) {
 		fail_all(p, CLIENT_WAITING, NULL, "server shutting down");
 		fail_all(p, CLIENT_WELCOME, NULL, "server shutting down");
+		fail_all(p, CLIENT_OWN_WAITING, NULL, "server shutting down");
 	}
 	if (is_paused(ss, p)) {
 		hold(p);
@@ -452,6 +475,7 @@ static void look_at(struct sessions *ss, struct pool *p)
 	welcome_all(p);
 	serve(ss, p);
 	check_used(ss, p);
+	replication_launch(p);
 	launch(ss, p);
 }
 
@@ -485,6 +509,7 @@ void broker_reconnect_pool(struct sessions *ss, struct pool *p)
 	drop_welcome(p);
 	p->old_protocol = false;
 	close_list(p, SERVER_LOGIN, "connect string changed");
+	replication_drop_logins(p, "connect string changed");
 	close_list(p, SERVER_IDLE, "database configuration changed");
 	close_list(p, SERVER_USED, "database configuration changed");
 	mark(p, SERVER_ACTIVE);

@@ -76,7 +76,8 @@ static void on_hangup(struct stream *st)
 	struct client *c = (struct client *)st;
 
 	if (c->login != NULL || c->pc.state == CLIENT_WAITING ||
-	    c->pc.state == CLIENT_WELCOME)
+	    c->pc.state == CLIENT_WELCOME ||
+	    c->pc.state == CLIENT_OWN_WAITING)
 		client_close(c, "client unexpected eof");
 }
 
@@ -150,6 +151,8 @@ static void release(struct client *c)
 	params_unref(&c->params);
 	carry_fini(&c->carry);
 	secret_wipe(c->key, sizeof c->key);
+	mem_free(c->options);
+	c->options = NULL;
 	if (c->db != NULL)
 		c->db->clients--;
 	if (c->user != NULL)
@@ -255,9 +258,9 @@ static void write_key(struct writer *w, const struct client *c)
 	writer_end(w);
 }
 
-void client_send_welcome(struct client *c)
+void client_send_welcome(struct client *c, const struct params *tracked,
+    const void *others, size_t len)
 {
-	const struct welcome *welcome = c->pc.pool->welcome;
 	const char *notice = sessions_settings(c->ss)->login_notify_message;
 	struct writer w;
 
@@ -265,8 +268,8 @@ void client_send_welcome(struct client *c)
 	writer_begin(&w, BE_AUTHENTICATION);
 	writer_u32(&w, MSG_AUTH_OK);
 	writer_end(&w);
-	writer_bytes(&w, welcome->bytes, welcome->len);
-	if (params_fill(&c->params, welcome->params) < 0)
+	writer_bytes(&w, others, len);
+	if (params_fill(&c->params, tracked) < 0)
 		w.failed = true;
 	for (int i = 0; i < params_count(c->ss->params); i++)
 		if (params_get(c->params, i) != NULL)

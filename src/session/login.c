@@ -285,6 +285,11 @@ static void write_negotiate(const struct client *c, const struct startup *m,
 
 static void begin_auth(struct client *c, const struct startup *m)
 {
+	static const char *const replications[] = {
+		[REPLICATION_NONE] = "no",
+		[REPLICATION_LOGICAL] = "database",
+		[REPLICATION_PHYSICAL] = "yes",
+	};
 	const struct settings *set = sessions_settings(c->ss);
 	const struct auth_request rq = {
 		.type = find_method(c),
@@ -297,8 +302,9 @@ static void begin_auth(struct client *c, const struct startup *m)
 
 	if (set->log_connections)
 		log_at(LEVEL_INFO, &c->who,
-		    "login attempt: db=%s user=%s tls=no replication=no",
-		    c->login->db_name, c->login->user);
+		    "login attempt: db=%s user=%s tls=no replication=%s",
+		    c->login->db_name, c->login->user,
+		    replications[c->replication]);
 	writer_init(&w, LOGIN_MAX);
 	write_negotiate(c, m, &w);
 	act_on(c, auth_begin(&c->login->auth, &rq, &w), &w);

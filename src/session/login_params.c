@@ -49,6 +49,27 @@ static int take_application_name(struct client *c, const char *value,
 	return set_copy(&c->login->application_name, value, e);
 }
 
+/* It is looked for before all others are read. */
+static int take_replication(struct client *c, const char *value,
+    struct err *e)
+{
+	(void)c;
+	(void)value;
+	(void)e;
+	return 0;
+}
+
+static int find_replication(const char *name, const char *value, void *arg,
+    struct err *e)
+{
+	struct client *c = arg;
+
+	(void)e;
+	if (strcmp(name, "replication") == 0)
+		c->replication = (uint8_t)startup_replication(value);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*take)(struct client *c, const char *value, struct err *e);
@@ -57,6 +78,7 @@ static const struct {
 	{ "database", take_database },
 	{ "options", take_options },
 	{ "application_name", take_application_name },
+	{ "replication", take_replication },
 };
 
 static int take_extension(struct login *l, const char *name, struct err *e)
@@ -148,12 +170,17 @@ int login_read_params(struct client *c, const struct startup *m,
 {
 	struct login *l = c->login;
 
+	(void)startup_each(m, find_replication, c, e);
 	if (startup_each(m, on_param, c, e) < 0)
 		return -1;
 	if (l->user[0] == '\0')
 		return err_set(e, "08P01", "no username supplied");
 	if (l->user_too_long)
 		return err_set(e, "08P01", "username too long");
+	if (c->replication != REPLICATION_NONE) {
+		c->options = l->options;
+		l->options = NULL;
+	}
 	if (l->options != NULL && startup_options(l->options, on_option, c,
 	    e) < 0)
 		return -1;

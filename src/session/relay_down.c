@@ -218,7 +218,8 @@ static enum relay_step on_ready(struct down *d)
 	const bool answered = track_is_empty(&s->track);
 
 	if (d->c != NULL && s->chore == CHORE_NONE && answered &&
-	    status != 'I' && d->c->pc.pool->limits.mode == POOL_STATEMENT)
+	    status != 'I' && d->c->pc.pool->limits.mode == POOL_STATEMENT &&
+	    d->c->replication == REPLICATION_NONE)
 		return fail(d, "transaction blocks not allowed in statement "
 		    "pooling mode");
 	pass(d, v == TRACK_PASS);

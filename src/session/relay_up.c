@@ -78,6 +78,7 @@ enum relay_step relay_fake(struct relay_up *up, char type, void *op)
 bool relay_translates(const struct client *c)
 {
 	return c->pc.pool->limits.mode != POOL_SESSION &&
+	    c->replication == REPLICATION_NONE &&
 	    sessions_settings(c->ss)->max_prepared_statements > 0;
 }
 
@@ -310,7 +311,8 @@ bool relay_may_part(const struct client *c, const struct server *s)
 	return track_is_done(&s->track) && s->chore == CHORE_NONE &&
 	    s->skip == 0 && s->carry.len == 0 &&
 	    (c->skip == 0 || c->skip_drop) &&
-	    c->pc.pool->limits.mode != POOL_SESSION;
+	    c->pc.pool->limits.mode != POOL_SESSION &&
+	    c->replication == REPLICATION_NONE;
 }
 
 /* The server is gone; what it has said before is still to be had. */

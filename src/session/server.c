@@ -152,6 +152,7 @@ static struct server *server_new(struct sessions *ss, struct pool *p,
 	s->ps.born = s->ps.used = time_now();
 	track_init(&s->track, &track_ops, s);
 	writer_init(&s->welcome, 1 << 20);
+	s->ps.own = state == SERVER_OWN_LOGIN;
 	pool_server_set(&s->ps, state);
 	ss->servers++;
 	return s;
@@ -276,16 +277,11 @@ void server_reconnect(struct server *s)
 	connect_to(s);
 }
 
-void server_launch(struct sessions *ss, struct pool *p)
+static void launch(struct server *s)
 {
-	struct server *s = server_new(ss, p, SERVER_LOGIN);
+	struct sessions *ss = s->ss;
+	struct pool *p = s->ps.pool;
 
-	p->last_launch = time_now();
-	if (s == NULL) {
-		p->failing = true;
-		err_set(&p->failure, "53200", "out of memory");
-		return;
-	}
 	timeout_start(p->peer_id != 0 ? &ss->peer_list : &ss->connect_list,
 	    &s->timer, s->ps.born);
 	if (hosts_next(p, sessions_settings(ss)->unix_socket_dir,
@@ -302,6 +298,39 @@ void server_launch(struct sessions *ss, struct pool *p)
 	s->lookup = dns_lookup(ss->dns, s->host.text, on_lookup, s);
 	if (s->lookup == NULL)
 		server_fail(s, "53200", "server DNS lookup failed");
+}
+
+/* One more attempt; NULL: no memory, which is a failure like others. */
+static struct server *attempt(struct sessions *ss, struct pool *p,
+    enum server_state state)
+{
+	struct server *s = server_new(ss, p, state);
+
+	p->last_launch = time_now();
+	if (s == NULL) {
+		p->failing = true;
+		err_set(&p->failure, "53200", "out of memory");
+	}
+	return s;
+}
+
+void server_launch(struct sessions *ss, struct pool *p)
+{
+	struct server *s = attempt(ss, p, SERVER_LOGIN);
+
+	if (s != NULL)
+		launch(s);
+}
+
+void server_launch_own(struct client *c)
+{
+	struct server *s = attempt(c->ss, c->pc.pool, SERVER_OWN_LOGIN);
+
+	if (s == NULL)
+		return;
+	s->ps.client = &c->pc;
+	c->pc.server = &s->ps;
+	launch(s);
 }
 
 struct server *server_launch_carrier(struct server *target)

@@ -10,6 +10,8 @@
 #include "proto/reader.h"
 #include "proto/report.h"
 #include "proto/startup.h"
+#include "session/client.h"
+#include "session/replication.h"
 #include "session/server.h"
 #include "session/sessions.h"
 
@@ -48,6 +50,7 @@ void server_login_begin(struct server *s)
 		server_fail(s, "08001", "server refused SSL");
 		return;
 	}
+	s->introduced = true;
 	s->plain = s->plain || s->ps.pool->old_protocol;
 	writer_init(&w, LOGIN_MAX);
 	writer_begin(&w, 0);
@@ -57,6 +60,8 @@ void server_login_begin(struct server *s)
 	write_option(&w, "datestyle", db->datestyle);
 	write_option(&w, "timezone", db->timezone);
 	write_option(&w, "application_name", db->application_name);
+	if (s->ps.own)
+		replication_write_startup(s, &w);
 	write_option(&w, "user", s->ps.pool->key.user->name);
 	writer_u8(&w, 0);
 	writer_end(&w);
@@ -100,7 +105,8 @@ static int on_authentication(struct server *s, const struct message *m)
 	s->refused = true;
 	s->failure = s->auth.error;
 	s->ss->server_ops->failed(s);
-	server_close(s, "failed to answer authreq");
+	server_close(s, s->ps.own ? "login failed" :
+	    "failed to answer authreq");
 	return -1;
 }
 
@@ -182,6 +188,7 @@ static void try_old_protocol(struct server *s, const struct report *r)
 	log_at(LEVEL_DEBUG, &s->who, "trying protocol 3.0 because of: %s",
 	    r->message);
 	s->plain = true;
+	s->introduced = false;
 	carry_fini(&s->carry);
 	server_reconnect(s);
 }
@@ -194,8 +201,13 @@ static int on_login_error(struct server *s, const struct report *r)
 	}
 	/* cannot_connect_now passes; any other refusal does not */
 	s->refused = strcmp(r->code, "57P03") != 0;
-	log_warning("server login failed: %s %s", r->severity, r->message);
-	server_fail(s, r->code[0] != '\0' ? r->code : "08P01", r->message);
+	if (s->ps.own)
+		log_error("S: login failed: %s: %s", r->severity, r->message);
+	else
+		log_warning("server login failed: %s %s", r->severity,
+		    r->message);
+	server_fail(s, r->code[0] != '\0' ? r->code : "08P01",
+	    s->ps.own ? "login failed" : r->message);
 	return -1;
 }
 
@@ -221,6 +233,9 @@ static int keep_welcome(struct server *s)
 	struct pool *p = s->ps.pool;
 	struct writer *w = &s->welcome;
 
+	/* it is another one with the wishes of one client, or no database */
+	if (s->ps.own)
+		return 0;
 	if (p->welcome == NULL && !s->ps.close_needed) {
 		if (w->failed)
 			return -1;
@@ -237,9 +252,17 @@ static int keep_welcome(struct server *s)
 	return 0;
 }
 
+/* connect_query; a physical replication connection knows no SQL. */
+static const char *first_query(const struct server *s)
+{
+	return s->ps.own && client_of(s->ps.client)->replication ==
+	    REPLICATION_PHYSICAL ? NULL :
+	    s->ps.pool->key.db->conf->connect_query;
+}
+
 static int on_ready(struct server *s, const struct message *m)
 {
-	const char *query = s->ps.pool->key.db->conf->connect_query;
+	const char *query = first_query(s);
 	struct writer w;
 
 	if (m->len != 1 || s->phase == SERVER_PHASE_AUTH) {

@@ -1,12 +1,14 @@
 # test_server.py - scripted servers: logins, oddities, races, faults.
 # SPDX-License-Identifier: ISC
+import socket
 import struct
 import threading
 
 import pytest
 
 import pq
-from fakepg import Gone, complete, error, notice, param, ready
+from fakepg import (Gone, complete, data_row, error, notice, param, ready,
+                    row_desc)
 from harness import REFERENCE, TIMEOUT, wait_until
 
 newer = pytest.mark.skipif(REFERENCE, reason="newer than that")
@@ -734,3 +736,264 @@ def test_wrong_negotiation_ends_the_login(pooler, fakepg, answer):
     p = pooler({"p0": f.conn})
     p.open().login("app", database="p0", wait=False)
     p.wait_log("S-.*closing because: unknown pkt from server")
+
+
+# --- replication ----------------------------------------------------------
+
+@newer
+@pytest.mark.parametrize("value,sent,shown,logged", [
+    ("database", "database", "logical", "database"),
+    ("true", "yes", "physical", "yes"), ("ON", "yes", "physical", "yes"),
+    ("0", None, "none", "no")])
+def test_replication_startup_is_passed_on(pooler, fakepg, value, sent, shown,
+                                          logged):
+    """pooling.md 17: options verbatim, parameters, a server of its own"""
+    f = fakepg()
+    p = pooler({"p0": f.conn + " datestyle=German"})
+    options = "-c work_mem=1MB --any\\ thing" if sent else "-c datestyle=ISO"
+    c = p.raw(options=options, TimeZone="Asia/Tokyo", replication=value)
+    assert c.value("select 1") == "select 1"
+    p.wait_log("login attempt: db=p0 user=app tls=no replication=%s"
+               % logged)
+    assert [r["replication"] for r in p.show("clients", database="p0")] \
+        == [shown]
+    assert [r["replication"] for r in p.servers()] == [shown]
+    s = f.sessions[0]
+    assert s.startup.get("replication") == sent
+    if not sent:
+        return
+    assert s.startup["options"] == options
+    assert s.startup["TimeZone"] == "Asia/Tokyo"
+    assert list(s.startup)[-1] == "user"
+    assert s.queries() == ["select 1"]
+    c.close()
+    p.wait_log("S-.*closing because: replication client was closed")
+    wait_until(lambda: s.ended)
+    assert s.queries() == ["select 1"]
+    assert p.servers() == []
+
+
+@newer
+def test_replication_server_welcomes_its_own_client_only(pooler, fakepg):
+    """pooling.md 17: what it reports is that client's"""
+    f = fakepg()
+    p = pooler({"p0": f.conn})
+    r = p.raw(replication="true", application_name="standby")
+    assert r.params["application_name"] == "standby"
+    assert r.params["server_version"] == "15.0"
+    c = p.raw()
+    assert c.params["application_name"] == ""
+    assert len(f.sessions) == 2
+    # the pool can welcome now: no server before there is work
+    r2 = p.raw(replication="database")
+    assert len(f.sessions) == 2
+    r2.query("select 2")
+    assert len(f.sessions) == 3
+    assert c.value("select 1") == "select 1"
+    assert "replication" not in f.sessions[1].startup
+
+
+@newer
+def test_refused_replication_concerns_its_client_only(pooler, fakepg):
+    """pooling.md 10, client-errors.md 4: login failed"""
+    def on_login(sess):
+        if "replication" in sess.startup:
+            sess.send(error("must be superuser", "42501", "FATAL"))
+            raise Gone
+    f = fakepg(on_login=on_login)
+    p = pooler({"p0": f.conn}, default_pool_size=2, server_login_retry=60)
+    with pytest.raises(pq.PgError) as e:
+        p.raw(replication="true")
+    assert (e.value.message, e.value.code) == ("login failed", "08P01")
+    p.wait_log("S: login failed: FATAL: must be superuser")
+    p.wait_log("S-.*closing because: login failed")
+    a, b = p.raw(), p.raw()
+    a.query("begin")
+    b.query("begin")
+    c = p.raw()
+    c.send(pq.query("select 1"))
+    p.wait_pool(cl_waiting=1)
+    a.query("commit")
+    assert c.recv_until().rows == [["select 1"]]
+    r = p.raw(replication="true")
+    r.send(pq.query("IDENTIFY_SYSTEM"))
+    wait_until(lambda: not p.show("clients", replication="physical"))
+    assert [x.message for x in r.recv_all().errors] == ["login failed"]
+
+
+@newer
+def test_replication_makes_room_and_counts(pooler, fakepg):
+    """pooling.md 6 step 5: idle servers make room, busy ones don't"""
+    f = fakepg()
+    p = pooler({"p0": f.conn}, default_pool_size=2)
+    a, b = p.raw(), p.raw()
+    a.query("begin")
+    b.query("select 1")
+    r1, r2 = p.raw(replication="true"), p.raw(replication="true")
+    assert r1.value("select r1") == "select r1"
+    p.wait_log("S-.*closing because: evicted")
+    r2.send(pq.query("select r2"))
+    p.wait_pool(cl_waiting=1, sv_active=2)
+    a.query("commit")
+    assert r2.recv_until().rows == [["select r2"]]
+    p.wait_pool(sv_active=2, sv_idle=0)
+    b.send(pq.query("select 2"))
+    p.wait_pool(cl_waiting=1)
+    r1.close()
+    assert b.recv_until().rows == [["select 2"]]
+
+
+@newer
+def test_replication_waits_out_what_is_down(pooler, fakepg):
+    """pooling.md 10: nothing was said yet, so it stays queued"""
+    f = fakepg()
+    p = pooler({"p0": f.conn}, server_login_retry=0.2,
+               server_idle_timeout=0)
+    p.raw().query("select 0")
+    r = p.raw(replication="true")
+    f.sock.shutdown(socket.SHUT_RDWR)
+    f.thread.join()
+    f.sock.close()
+    r.send(pq.query("IDENTIFY_SYSTEM"))
+    p.wait_log("closing because: connect failed", count=2)
+    assert not r.readable()
+    p.wait_pool(cl_waiting=1, sv_login=0)
+    assert f.sessions[0].queries() == ["select 0"]
+
+
+@newer
+def test_replication_client_that_leaves_takes_its_login_along(pooler, fakepg):
+    """pooling.md 13"""
+    gate = threading.Event()
+
+    def on_login(sess):
+        gate.wait(TIMEOUT)
+    f = fakepg(on_login=on_login)
+    p = pooler({"p0": f.conn})
+    r = p.open().login("app", database="p0", wait=False, replication="true")
+    p.wait_pool(cl_waiting=1, sv_login=1)
+    r.close(polite=False)
+    p.wait_log("S-.*closing because: replication client disconnected")
+    p.wait_pool(cl_waiting=0, sv_login=0)
+    gate.set()
+
+
+@newer
+@pytest.mark.parametrize("mode", ["transaction", "statement"])
+def test_replication_is_session_pooling(pooler, fakepg, mode):
+    """pooling.md 17: statements untouched, linked to the end"""
+    f = fakepg()
+    p = pooler({"p0": f.conn}, pool_mode=mode, server_reset_query_always=1)
+    r = p.raw(replication="database")
+    r.extended("select 1", name="mine")
+    r.query("begin")
+    r.query("commit")
+    assert [b.split(b"\0")[0] for k, b in f.sessions[0].received
+            if k == "P"] == [b"mine"]
+    p.wait_pool(sv_active=1, sv_idle=0, cl_active=1)
+
+
+def copy_both(ends, sess):
+    sess.send(pq.msg("W", struct.pack("!bh", 0, 0)))
+    if ends == "server":
+        sess.send(pq.msg("d", b"w1"), pq.msg("c"))
+    while sess.read_msg() != ("c", b""):
+        sess.send(pq.msg("d", b"w1"))
+    if ends == "client":
+        sess.send(pq.msg("c"))
+    sess.send(row_desc("next"), data_row("2"), complete("SELECT 1"),
+              complete("START_STREAMING"), ready())
+    return True
+
+
+@newer
+@pytest.mark.parametrize("split", [None, 1])
+@pytest.mark.parametrize("ends", ["client", "server"])
+def test_copy_both_ends_from_either_side(pooler, fakepg, ends, split):
+    """PostgreSQL docs, Message Flow, COPY Operations: copy-both mode"""
+    def handler(sess, kind, body):
+        return body.startswith(b"START") and copy_both(ends, sess)
+    f = fakepg(handler=handler, split=split)
+    p = pooler({"p0": f.conn})
+    r = p.raw(replication="true")
+    for _ in range(2):
+        r.send(pq.query("START_REPLICATION 0/0"))
+        assert r.recv()[0] == "W"
+        r.send(pq.copy_data(b"status"))
+        kinds = r.recv_until("d").kinds
+        r.send(pq.copy_done())
+        kinds += r.recv_until().kinds
+        assert set(kinds[:kinds.index("T")]) == {"c", "d"}
+        assert kinds.endswith("TDCCZ")
+    assert r.value("select 1") == "select 1"
+
+
+@newer
+@pytest.mark.parametrize("late", [b"", pq.copy_data(b"x") + pq.copy_done()])
+def test_error_in_a_stream_leaves_the_connection_usable(pooler, fakepg, late):
+    """what the client still sends of the stream means nothing"""
+    def handler(sess, kind, body):
+        if body.startswith(b"START"):
+            sess.send(pq.msg("W", struct.pack("!bh", 0, 0)),
+                      pq.msg("d", b"wal"), error("no such segment"), ready())
+            return True
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn})
+    r = p.raw(replication="true")
+    for _ in range(2):
+        r.send(pq.query("START_REPLICATION 0/0"))
+        assert r.recv_until().kinds == "WdEZ"
+        r.send(late, pq.query("select 1"))
+        assert r.recv_until().kinds == "TDCZ"
+
+
+@newer
+def test_client_that_leaves_a_stream_ends_it(pooler, fakepg):
+    """pooling.md 13"""
+    def handler(sess, kind, body):
+        if body.startswith(b"START"):
+            sess.send(pq.msg("W", struct.pack("!bh", 0, 0)),
+                      pq.msg("d", b"wal"))
+            return True
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn})
+    r = p.raw(replication="true")
+    r.send(pq.query("START_REPLICATION 0/0"))
+    assert r.recv_until("d").kinds == "Wd"
+    r.close(polite=False)
+    p.wait_log("S-.*closing because: client disconnected with query in "
+               "progress")
+    wait_until(lambda: f.sessions[0].ended)
+
+
+@newer
+def test_reconnect_ends_replication(pooler, fakepg):
+    """pooling.md 11: replication server with close_needed"""
+    f = fakepg()
+    p = pooler({"p0": f.conn})
+    r = p.raw(replication="true")
+    r.query("select 1")
+    p.admin("reconnect p0")
+    assert r.recv_all().errors[0].message == "database configuration changed"
+
+
+@newer
+def test_pause_and_reconnect_relaunch_a_waiting_replication(pooler, fakepg):
+    """its client keeps its place"""
+    gate = threading.Event()
+
+    def on_login(sess):
+        gate.wait(TIMEOUT)
+    f = fakepg(on_login=on_login)
+    p = pooler({"p0": f.conn})
+    r = p.open().login("app", database="p0", wait=False, replication="true")
+    p.wait_pool(cl_waiting=1, sv_login=1)
+    p.admin("pause p0")
+    p.wait_pool(cl_waiting=1, sv_login=0)
+    p.admin("resume p0")
+    p.wait_pool(cl_waiting=1, sv_login=1)
+    p.admin("reconnect p0")
+    p.wait_log("S-.*closing because: connect string changed")
+    gate.set()
+    r.finish_login("app", None)
+    assert r.value("select 1") == "select 1"

@@ -151,6 +151,7 @@ host all u_pw 127.0.0.1/32 password
 host all u_md5 127.0.0.1/32 md5
 host all u_scram 127.0.0.1/32 scram-sha-256
 host all all 127.0.0.1/32 trust
+host replication all 127.0.0.1/32 trust
 """
 
 SETUP = """
@@ -168,7 +169,7 @@ create role u_md5 login password 'pw-two';
 class Postgres:
     """One scratch cluster: trust for most users, see HBA."""
 
-    def __init__(self):
+    def __init__(self, initdb=(), **settings):
         self.dir = make_tmp()
         self.port = free_port()
         self.data = os.path.join(self.dir, "data")
@@ -177,7 +178,8 @@ class Postgres:
         run = dict(stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT,
                    cwd="/tmp", **as_user())
         subprocess.run([pg_bin("initdb"), "-D", self.data, "-U", "postgres",
-                        "-A", "trust", "-E", "UTF8", "--locale=C", "-N"],
+                        "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]
+                       + list(initdb),
                        check=True, **run)
         conf = {
             "listen_addresses": "'127.0.0.1'", "port": self.port,
@@ -188,6 +190,7 @@ class Postgres:
             "max_wal_size": "'4GB'", "timezone": "'UTC'",
             "log_timezone": "'UTC'", "autovacuum": "off",
         }
+        conf.update(settings)
         with open(os.path.join(self.data, "postgresql.conf"), "a") as f:
             for k, v in conf.items():
                 f.write("%s = %s\n" % (k, v))

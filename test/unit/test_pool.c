@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "pool/catalog.h"
+#include "pool/limit.h"
 
 #define NOW (1000 * USEC)
 
@@ -196,8 +197,11 @@ static void test_release_verdicts_come_in_order(void **state)
 	verdict(s, old, POOL_TO_CLOSE, "server lifetime over");
 	verdict(s, old - 1, POOL_TO_CLOSE, "close_needed");
 	s->close_needed = false;
+	s->own = true;
 	verdict(s, NOW, POOL_TO_BEING_CANCELED, NULL);
 	s->cancels = 0;
+	verdict(s, NOW, POOL_TO_CLOSE, "replication client was closed");
+	s->own = false;
 	verdict(s, NOW, POOL_TO_TESTED, NULL);
 	pool_server_set(s, SERVER_BEING_CANCELED);
 	verdict(s, NOW, POOL_TO_TESTED, NULL);
@@ -365,6 +369,89 @@ static void test_down_means_failing_and_empty(void **state)
 	assert_false(pool_is_down(&f->pool));
 }
 
+static void test_own_servers_are_for_those_who_wait_for_one(void **state)
+{
+	struct fixture *f = *state;
+	struct pool *p = &f->pool;
+
+	assert_null(pool_pick_own(p, NOW));
+	struct pool_client *a = client(f, CLIENT_OWN_WAITING);
+	struct pool_client *b = client(f, CLIENT_OWN_WAITING);
+
+	/* nobody else is served, or served less, because of them */
+	assert_null(pool_pick_client(p));
+	assert_int_equal(wanted(f), 0);
+	assert_ptr_equal(pool_pick_own(p, NOW), a);
+	a->server = server(f, SERVER_OWN_LOGIN);
+	assert_ptr_equal(pool_pick_own(p, NOW), b);
+	client(f, CLIENT_WAITING);
+	assert_int_equal(wanted(f), 1);
+	p->limits.login_concurrency = 1;
+	assert_null(pool_pick_own(p, NOW));
+	p->limits.login_concurrency = 4;
+	p->failing = true;
+	p->last_launch = NOW;
+	assert_null(pool_pick_own(p, NOW));
+	assert_null(pool_pick_own(p, NOW + 15 * USEC));
+	pool_server_set(a->server, SERVER_ACTIVE);
+	assert_null(pool_pick_own(p, NOW + 15 * USEC - 1));
+	assert_ptr_equal(pool_pick_own(p, NOW + 15 * USEC), b);
+}
+
+static void test_own_logins_count_but_are_no_greeting(void **state)
+{
+	struct fixture *f = *state;
+
+	f->pool.welcome = NULL;
+	server(f, SERVER_OWN_LOGIN);
+	assert_int_equal(pool_total(&f->pool), 1);
+	assert_int_equal(pool_connected(&f->pool), 0);
+	client(f, CLIENT_WELCOME);
+	assert_int_equal(wanted(f), 1);
+	f->pool.limits.size = 1;
+	assert_int_equal(wanted(f), 1);
+	f->pool.failing = true;
+	assert_true(pool_is_down(&f->pool));
+}
+
+static void test_spare_servers_make_room_for_an_own_one(void **state)
+{
+	struct fixture *f = *state;
+	struct pool_limits *l = &f->pool.limits;
+	struct pool_client *c = client(f, CLIENT_OWN_WAITING);
+	struct pool_server *idle, *victim;
+	bool reserve;
+
+	l->size = 2;
+	server(f, SERVER_ACTIVE);
+	assert_int_equal(limit_check_own(c, NOW, &victim, &reserve),
+	    LIMIT_FREE);
+	idle = server(f, SERVER_IDLE);
+	idle->used = NOW - 1;
+	server(f, SERVER_IDLE)->used = NOW;
+	assert_int_equal(limit_check_own(c, NOW, &victim, &reserve),
+	    LIMIT_EVICT);
+	assert_ptr_equal(victim, idle);
+	pool_server_set(f->pool.servers[SERVER_IDLE], SERVER_ACTIVE);
+	pool_server_set(idle, SERVER_TESTED);
+	assert_int_equal(limit_check_own(c, NOW, &victim, &reserve),
+	    LIMIT_FULL);
+	l->reserve = 2;
+	l->reserve_timeout = USEC;
+	assert_int_equal(limit_check_own(c, NOW, &victim, &reserve),
+	    LIMIT_FULL);
+	assert_int_equal(limit_check_own(c, NOW + USEC, &victim, &reserve),
+	    LIMIT_FREE);
+	assert_true(reserve);
+	l->max_db = 3;
+	assert_int_equal(limit_check_own(c, NOW + USEC, &victim, &reserve),
+	    LIMIT_FULL);
+	l->size = l->max_db = 0;
+	assert_int_equal(limit_check_own(c, NOW, &victim, &reserve),
+	    LIMIT_FREE);
+	assert_false(reserve);
+}
+
 #define CASE(f) cmocka_unit_test_setup(f, setup)
 
 int main(void)
@@ -384,6 +471,9 @@ int main(void)
 		CASE(test_welcome_waiters_want_servers_and_a_login_in_any_case),
 		CASE(test_minimum),
 		CASE(test_down_means_failing_and_empty),
+		CASE(test_own_servers_are_for_those_who_wait_for_one),
+		CASE(test_own_logins_count_but_are_no_greeting),
+		CASE(test_spare_servers_make_room_for_an_own_one),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

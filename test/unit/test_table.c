@@ -458,7 +458,8 @@ static void test_states_have_names_and_an_order(void **state)
 		text_add_bytes(&t, name, strcspn(name, "|"));
 		text_add(&t, " ");
 	}
-	assert_string_equal(order, "idle waiting waiting active_cancel_req "
+	assert_string_equal(order, "idle waiting waiting waiting "
+	    "active_cancel_req "
 	    "waiting_cancel_req ");
 }
 

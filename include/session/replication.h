@@ -1,0 +1,27 @@
+/* replication.h - clients that have a server of their own, never pooled.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_REPLICATION_H
+#define SESSION_REPLICATION_H
+
+#include <stdbool.h>
+
+struct client;
+struct pool;
+struct server;
+struct writer;
+
+/* Open servers for those who wait in p, as far as there is room. */
+void replication_launch(struct pool *p);
+/* What the StartupMessage of s carries for its client. */
+void replication_write_startup(const struct server *s, struct writer *w);
+/* Login of s is done: from now on it is linked. May close the client. */
+void replication_ready(struct server *s);
+/*
+ * Login of s has failed, it is closed next. Who asked for it waits on when no
+ * word was said yet; else he goes with it, and nobody else does.
+ */
+void replication_failed(struct server *s);
+/* Close those that log in; their clients wait for others. */
+void replication_drop_logins(struct pool *p, const char *why);
+
+#endif

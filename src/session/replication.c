@@ -1,0 +1,118 @@
+/* replication.c - clients that have a server of their own, never pooled.
+ *
+ * Such a server belongs to its client from the launch on, and both end
+ * together. (pooling.md section 17)
+ * SPDX-License-Identifier: ISC */
+#include "session/replication.h"
+
+#include "pool/limit.h"
+#include "proto/params.h"
+#include "proto/writer.h"
+#include "session/client.h"
+#include "session/relay.h"
+#include "session/server.h"
+#include "session/sessions.h"
+
+static bool make_room(struct pool_client *pc, bool *reserve)
+{
+	struct pool_server *victim;
+
+	for (;;) {
+		switch (limit_check_own(pc, time_now(), &victim, reserve)) {
+		case LIMIT_FREE:
+			return true;
+		case LIMIT_FULL:
+			return false;
+		case LIMIT_EVICT:
+			server_close(server_of(victim), "evicted");
+		}
+	}
+}
+
+void replication_launch(struct pool *p)
+{
+	struct pool_client *pc;
+	bool reserve;
+
+	while ((pc = pool_pick_own(p, time_now())) != NULL &&
+	    make_room(pc, &reserve)) {
+		if (reserve)
+			log_at(LEVEL_WARNING, &client_of(pc)->who,
+			    "taking connection from reserve_pool");
+		server_launch_own(client_of(pc));
+		/* it failed at once: the upkeep tries again */
+		if (pc->server == NULL)
+			break;
+	}
+}
+
+static void write_option(struct writer *w, const char *name,
+    const char *value)
+{
+	if (value == NULL)
+		return;
+	writer_str(w, name);
+	writer_str(w, value);
+}
+
+void replication_write_startup(const struct server *s, struct writer *w)
+{
+	const struct client *c = client_of(s->ps.client);
+	const struct params_table *t = s->ss->params;
+
+	write_option(w, "replication",
+	    c->replication == REPLICATION_LOGICAL ? "database" : "yes");
+	write_option(w, "options", c->options);
+	for (int i = 0; i < params_count(t); i++)
+		write_option(w, params_name(t, i), params_get(c->params, i));
+}
+
+/* Tell c what its server said. Returns false when c was closed. */
+static bool greet(struct client *c, struct server *s)
+{
+	struct writer *w = &s->welcome;
+
+	if (!c->welcomed && w->failed)
+		client_fail(c, "53200", "failed to prepare welcome message");
+	else if (!c->welcomed)
+		client_send_welcome(c, s->params, w->at, w->len);
+	else if (params_adopt(&c->params, s->params) < 0)
+		client_fail(c, "53200", "out of memory");
+	return client_is_open(c);
+}
+
+void replication_ready(struct server *s)
+{
+	struct client *c = client_of(s->ps.client);
+
+	s->ps.pool->counted.now.wait_time +=
+	    (uint64_t)(time_now() - c->pc.wait_since);
+	pool_client_set(&c->pc, CLIENT_ACTIVE);
+	pool_link(&c->pc, &s->ps);
+	if (!greet(c, s))
+		return;
+	writer_fini(&s->welcome);
+	relay_resume(c);
+}
+
+void replication_failed(struct server *s)
+{
+	struct pool *p = s->ps.pool;
+
+	if (s->introduced)
+		return;
+	p->failing = true;
+	p->failure = s->failure;
+	hosts_failed(p);
+	pool_unlink(s->ps.client);
+}
+
+void replication_drop_logins(struct pool *p, const char *why)
+{
+	while (p->servers[SERVER_OWN_LOGIN] != NULL) {
+		struct pool_server *ps = p->servers[SERVER_OWN_LOGIN];
+
+		pool_unlink(ps->client);
+		server_close(server_of(ps), why);
+	}
+}
