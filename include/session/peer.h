@@ -28,7 +28,10 @@ struct peer {
 	char db_name[8], user_name[9];
 };
 
-/* c brought the key of another process, at most CLIENT_KEY_MAX bytes; c is closed without a reply. */
+/*
+ * c brought the key of another process, at most CLIENT_KEY_MAX bytes; it is
+ * closed without a reply.
+ */
 void peer_forward(struct client *c, const uint8_t *key, size_t len);
 /* Look at the queue of a peer's pool; ends the turn. */
 void peer_launch(struct sessions *ss, struct pool *p);
