@@ -4,7 +4,6 @@
 #ifndef PROTO_PREPARED_H
 #define PROTO_PREPARED_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <uthash.h>
@@ -46,6 +45,9 @@ struct prepared_name *prepared_name_find(struct prepared_name *map,
     const char *name);
 int prepared_name_add(struct prepared_name **map, const char *name,
     struct prepared *stmt);			/* takes a reference of its own */
+/* A name that stands for the statement called so on the servers, or NULL. */
+const char *prepared_name_of(const struct prepared_name *map,
+    const char *server_name, size_t len);
 void prepared_name_remove(struct prepared_name **map, const char *name);
 void prepared_name_clear(struct prepared_name **map);
 
@@ -54,7 +56,6 @@ struct prepared_use {
 	UT_hash_handle hh;
 	struct prepared_use *prev, *next;
 	struct prepared *stmt;		/* counted */
-	bool pending;			/* its Parse is not answered yet */
 };
 struct prepared_uses {
 	struct prepared_use *by_stmt;	/* uthash */
@@ -83,9 +84,6 @@ struct prepared_op {
 struct prepared_op *prepared_op_new(unsigned changes, struct prepared *stmt,
     const char *name);
 void prepared_op_free(struct prepared_op *op);
-/* It has happened: a statement it prepared is not pending any more. */
-void prepared_op_settle(const struct prepared_op *op,
-    struct prepared_uses *uses);
 /* Do it (again), as after DISCARD ALL took everything. 0 or -1. */
 int prepared_op_redo(const struct prepared_op *op, struct prepared_name **map,
     struct prepared_uses *uses);

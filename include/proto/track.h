@@ -30,10 +30,11 @@ struct track_ops {
 
 #define TRACK_CAP 65536		/* requests; past it the client must wait */
 
-/* Embedded in server; private to track.c but for what has a comment. */
+/* Embedded in server; private to track*.c but for what has a comment. */
 struct track {
 	struct track_req *ring;		/* owned; size is a power of two */
 	unsigned head, count, size;
+	unsigned op_count;		/* requests that have an op */
 	const struct track_ops *ops;
 	void *arg;
 	char status;	/* of the last ReadyForQuery: I, T, E; 0 before it */

@@ -69,6 +69,8 @@ struct client {
 	uint32_t skip;			/* bytes of the open message to pass */
 	bool skip_drop;			/* ... and they are dropped instead */
 	bool hold;			/* what follows waits for the replies */
+	bool tried;			/* the Parse at hand, on the server */
+	bool forgets;			/* Execute may run DISCARD ALL or so */
 	bool discard;			/* no server; see relay_discard() */
 	bool looked_again;		/* see relay_second_look() */
 	bool notified;			/* query_wait_notify was sent */

@@ -46,6 +46,11 @@ enum relay_step relay_request(struct relay_up *up);
 enum relay_step relay_fake(struct relay_up *up, char type, void *op);
 /* The reply to a Parse or Close that the server never saw. */
 void relay_send_fake(struct outbox *to_client, char type);
+/*
+ * What comes next, or the message at hand if the step is returned, is looked
+ * at when all that is owed has been answered.
+ */
+enum relay_step relay_wait(struct relay_up *up);
 /* Close the client with an error; send first what came before. */
 enum relay_step relay_fail(struct relay_up *up, const char *text);
 
@@ -58,6 +63,9 @@ bool relay_may_part(const struct client *c, const struct server *s);
 
 /* Are named statements of c kept apart? (pooling.md section 16) */
 bool relay_translates(const struct client *c);
+
+/* Is text so short that it may be a DISCARD ALL, and not whole yet? */
+bool relay_is_cut(const struct relay_up *up);
 
 /* Parse, Bind, Describe, Close of a client whose names are translated. */
 enum relay_step relay_parse(struct relay_up *up);

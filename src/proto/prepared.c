@@ -118,6 +118,16 @@ int prepared_name_add(struct prepared_name **map, const char *name,
 	return -1;
 }
 
+const char *prepared_name_of(const struct prepared_name *map,
+    const char *server_name, size_t len)
+{
+	for (const struct prepared_name *n = map; n != NULL; n = n->hh.next)
+		if (n->stmt->name_len == len + 1 &&
+		    memcmp(n->stmt->name, server_name, len) == 0)
+			return n->name;
+	return NULL;
+}
+
 void prepared_name_remove(struct prepared_name **map, const char *name)
 {
 	struct prepared_name *n = prepared_name_find(*map, name);
@@ -158,7 +168,6 @@ int prepared_uses_add(struct prepared_uses *u, struct prepared *stmt)
 	if (use == NULL)
 		return -1;
 	use->stmt = prepared_ref(stmt);
-	use->pending = true;
 	HASH_ADD_PTR(u->by_stmt, stmt, use);
 	if (use->hh.tbl == NULL) {
 		prepared_unref(use->stmt);
@@ -216,18 +225,6 @@ void prepared_op_free(struct prepared_op *op)
 	mem_free(op);
 }
 
-void prepared_op_settle(const struct prepared_op *op,
-    struct prepared_uses *uses)
-{
-	struct prepared_use *use = NULL;
-
-	if (!(op->changes & PREPARED_USED))
-		return;
-	HASH_FIND_PTR(uses->by_stmt, &op->stmt, use);
-	if (use != NULL)
-		use->pending = false;
-}
-
 int prepared_op_redo(const struct prepared_op *op, struct prepared_name **map,
     struct prepared_uses *uses)
 {
@@ -261,7 +258,6 @@ void prepared_op_undo(struct prepared_op *op, struct prepared_name **map,
 		prepared_uses_remove(uses, op->stmt);
 	/* without memory the server merely holds a statement we forgot */
 	if ((op->changes & PREPARED_UNUSED) &&
-	    prepared_uses_touch(uses, op->stmt) == NULL &&
-	    prepared_uses_add(uses, op->stmt) == 0)
-		uses->lru->prev->pending = false;
+	    prepared_uses_touch(uses, op->stmt) == NULL)
+		(void)prepared_uses_add(uses, op->stmt);
 }

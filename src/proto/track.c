@@ -28,8 +28,10 @@ static void commit(struct track *t, unsigned i)
 {
 	struct track_req *r = at(t, i);
 
-	if (r->op != NULL)
+	if (r->op != NULL) {
+		t->op_count--;
 		t->ops->commit(r->op, t->arg);
+	}
 	drop(t, i);
 }
 
@@ -39,8 +41,10 @@ static void rollback(struct track *t, unsigned from, unsigned to)
 	for (unsigned i = to; i-- > from;) {
 		struct track_req *r = at(t, i);
 
-		if (r->op != NULL)
+		if (r->op != NULL) {
+			t->op_count--;
 			t->ops->rollback(r->op, t->arg);
+		}
 		r->op = NULL;
 	}
 	for (unsigned i = from; i < to; i++)
@@ -102,6 +106,7 @@ int track_add(struct track *t, char type, enum track_how how, void *op)
 		return -1;
 	}
 	t->aborted = false;
+	t->op_count += op != NULL;
 	*at(t, t->count++) = (struct track_req){ type, (uint8_t)how, op };
 	return 0;
 }

@@ -109,11 +109,91 @@ static enum relay_step on_notice(struct down *d)
 	return RELAY_NEXT;
 }
 
+/* Does the error's SQLSTATE allow that it names a prepared statement? */
+static bool is_about_statement(const struct down *d)
+{
+	static const char *const codes[] = { "C08P01", "C26000", "C42P05" };
+
+	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+		if (memmem(d->m, d->size, codes[i], strlen(codes[i]) + 1))
+			return true;
+	return false;
+}
+
+/* Copied, as the reply may be what ends the life of p. */
+static void copy(struct down *d, const void *p, size_t n)
+{
+	const uint8_t *from = p;
+
+	while (n > 0) {
+		const size_t part = n < OUTBOX_BYTES ? n : OUTBOX_BYTES;
+
+		outbox_copy(&d->out, from, part);
+		from += part;
+		n -= part;
+	}
+}
+
+/* The client's name for the statement that the server calls so, or NULL. */
+static const char *client_name(const struct down *d, const char *name,
+    size_t len)
+{
+	/* the oldest that it closed behind the request that failed now */
+	for (unsigned i = 0; i < d->s->track.count; i++) {
+		const struct prepared_op *op = track_op(&d->s->track, i);
+
+		if (op != NULL && (op->changes & PREPARED_UNNAMED) != 0 &&
+		    op->stmt != NULL && op->stmt->name_len == len + 1 &&
+		    memcmp(op->stmt->name, name, len) == 0)
+			return op->name;
+	}
+	return prepared_name_of(d->c->statements, name, len);
+}
+
+/*
+ * The server complains of a statement by our name for it: the client is told
+ * its own. Returns false if that is not so, and the message unchanged.
+ */
+static bool rename_error(struct down *d)
+{
+	static const char ours[] = "\"PGBOUNCER_";
+	const uint8_t *end = d->m + d->size;
+	const uint8_t *at = memmem(d->m, d->size, ours, sizeof ours - 1);
+	const uint8_t *quote = at == NULL ? NULL :
+	    memchr(at + 1, '"', (size_t)(end - at - 1));
+	const char *name = quote == NULL ? NULL : client_name(d,
+	    (const char *)at + 1, (size_t)(quote - at - 1));
+	uint8_t head[MSG_HEADER];
+
+	if (name == NULL)
+		return false;
+	const size_t size = d->size - (size_t)(quote - at - 1) + strlen(name);
+
+	head[0] = d->m[0];
+	msg_put_u32(head + 1, (uint32_t)(size - 1));
+	copy(d, head, sizeof head);
+	outbox_pass(&d->out, d->m + MSG_HEADER,
+	    (size_t)(at + 1 - d->m) - MSG_HEADER);
+	copy(d, name, strlen(name));
+	outbox_pass(&d->out, quote, (size_t)(end - quote));
+	return true;
+}
+
 static enum relay_step on_error(struct down *d)
 {
 	if (d->s->chore == CHORE_PARAMS)
 		return fail(d, "invalid server parameter");
-	return on_reply(d);
+	if (d->s->chore != CHORE_NONE || d->c == NULL ||
+	    !relay_translates(d->c))
+		return on_reply(d);
+	if (d->have < d->size)
+		return RELAY_SHORT;
+	if (!is_about_statement(d) || !rename_error(d))
+		return on_reply(d);
+	(void)track_reply(&d->s->track, BE_ERROR_RESPONSE, 0);
+	d->used = d->size;
+	send_fakes(d);
+	return RELAY_NEXT;
 }
 
 /*

@@ -8,6 +8,8 @@
 #include "base/mem.h"
 #include "proto/msg.h"
 #include "proto/reader.h"
+#include "proto/sql.h"
+#include "proto/track_look.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"
 
@@ -43,15 +45,54 @@ static void send_named(struct relay_up *up, char type, const char *kind,
 	outbox_pass(&up->out, stmt->body, stmt->len);
 }
 
+/*
+ * Is it open what has become of the name (NULL: no matter) or of stmt (NULL:
+ * likewise)? An earlier pipeline may still fail, and what it changed is then
+ * undone, but not what this one does.
+ */
+static bool is_open(const struct server *s, const char *name,
+    const struct prepared *stmt)
+{
+	const struct track *t = &s->track;
+	unsigned n;
+
+	if (t->op_count == 0)
+		return false;
+	if (track_apart(t, &n) < 0)
+		return true;
+	for (unsigned i = 0; i < n; i++) {
+		const struct prepared_op *op = track_op(t, i);
+
+		if (op == NULL)
+			continue;
+		if (name != NULL && strcmp(op->name, name) == 0)
+			return true;
+		if (stmt != NULL && op->stmt == stmt &&
+		    (op->changes & (PREPARED_USED | PREPARED_UNUSED)) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* The least recently used one that may go; not the newest. NULL: none. */
+static struct prepared *find_victim(const struct server *s)
+{
+	const struct prepared_use *use = s->prepared.lru;
+
+	while (use->next != NULL && is_open(s, NULL, use->stmt))
+		use = use->next;
+	return use->next == NULL ? NULL : use->stmt;
+}
+
 /* The least recently used statements make room. 0 or -1: no memory. */
 static int evict(struct relay_up *up)
 {
 	struct prepared_uses *uses = &up->s->prepared;
 	const unsigned max = (unsigned)sessions_settings(up->c->ss)->
 	    max_prepared_statements;
+	struct prepared *old;
 
-	while (uses->count > max) {
-		struct prepared *old = uses->lru->stmt;
+	while (uses->count > max && (old = find_victim(up->s)) != NULL) {
 		struct prepared_op *op = prepared_op_new(PREPARED_UNUSED, old,
 		    "");
 
@@ -83,6 +124,33 @@ static int send_parse(struct relay_up *up, struct prepared *stmt,
 	return evict(up);
 }
 
+/*
+ * The server has stmt, but what it says to Parse is not known beforehand, as
+ * the transaction may have failed: it is asked under a name that is not kept.
+ * op is what its consent means. 0 or -1.
+ */
+static int try_parse(struct relay_up *up, const struct prepared *stmt,
+    enum track_how how, struct prepared_op *op)
+{
+	static const char name[] = "PGBOUNCER_0";	/* the first is 1 */
+	static const uint8_t closing[] = { FE_CLOSE, 0, 0, 0,
+		4 + 1 + sizeof name, 'S' };
+	struct track *t = &up->s->track;
+	uint8_t head[MSG_HEADER];
+
+	head[0] = FE_PARSE;
+	msg_put_u32(head + 1, (uint32_t)(4 + sizeof name + stmt->len));
+	outbox_copy(&up->out, head, sizeof head);
+	outbox_pass(&up->out, name, sizeof name);
+	outbox_pass(&up->out, stmt->body, stmt->len);
+	outbox_pass(&up->out, closing, sizeof closing);
+	outbox_pass(&up->out, name, sizeof name);
+	up->c->pc.pool->counted.now.server_parse_count++;
+	if (track_add(t, FE_PARSE, how, op) < 0)
+		return -1;
+	return track_add(t, FE_CLOSE, TRACK_SKIP, NULL);
+}
+
 /* A query and its parameter types, to the byte. */
 static bool is_parse_body(const uint8_t *p, size_t n)
 {
@@ -97,49 +165,71 @@ static bool is_parse_body(const uint8_t *p, size_t n)
 }
 
 /*
- * Did a batch before this one bring stmt? If that fails it did not, but what
- * comes behind its Sync counts. (Message Flow, Extended Query)
+ * The name is taken. PostgreSQL looks at the text and at the transaction
+ * before it looks at the name, so it is asked about those first.
  */
-static bool is_uncertain(const struct track *t, const struct prepared *stmt)
+static enum relay_step refuse_name(struct relay_up *up, const char *name,
+    struct prepared *stmt)
 {
-	const unsigned brings = PREPARED_USED | PREPARED_NAMED;
-	bool synced = false;
+	struct client *c = up->c;
 
-	for (unsigned i = t->count; i-- > 0;) {
-		const struct track_req *r = track_req(t, i);
-		const struct prepared_op *op = r->op;
-
-		if (r->type == FE_SYNC)
-			synced = true;
-		else if (op != NULL && (op->changes & brings) &&
-		    op->stmt == stmt)
-			return synced;
+	if (!track_is_empty(&up->s->track))
+		return relay_wait(up);
+	if (c->tried) {
+		log_at(LEVEL_ERROR, &c->who,
+		    "prepared statement '%s' was already prepared", name);
+		return relay_fail(up,
+		    "prepared statement name is already in use");
 	}
-	return false;
+	struct prepared_op *op = prepared_op_new(0, stmt, "");
+
+	if (op == NULL || try_parse(up, stmt, TRACK_SKIP, op) < 0)
+		return no_memory(up);
+	c->tried = true;
+	return relay_wait(up);
 }
 
-/*
- * Then the client waits until all that was sent is answered; for that the
- * server must say what it has to say so far.
- */
-static bool must_wait_for(struct relay_up *up, const struct prepared *stmt)
+/* A sound Parse of stmt: under which name, or not at all, is it sent? */
+static enum relay_step parse_as(struct relay_up *up, const char *name,
+    struct prepared *stmt)
 {
-	static const uint8_t flush[] = { FE_FLUSH, 0, 0, 0, 4 };
+	struct client *c = up->c;
+	struct server *s = up->s;
 
-	if (!is_uncertain(&up->s->track, stmt))
-		return false;
-	outbox_pass(&up->out, flush, sizeof flush);
-	up->c->hold = true;
-	return true;
+	if (track_wants_data(&s->track))
+		return relay_request(up);	/* that ends the COPY */
+	if (is_open(s, name, stmt))
+		return relay_wait(up);
+	if (prepared_name_find(c->statements, name) != NULL)
+		return refuse_name(up, name, stmt);
+	const bool known = prepared_uses_touch(&s->prepared, stmt) != NULL;
+	struct prepared_op *op = prepared_op_new(known ? PREPARED_NAMED :
+	    PREPARED_NAMED | PREPARED_USED, stmt, name);
+
+	if (op == NULL || prepared_name_add(&c->statements, name, stmt) < 0) {
+		prepared_op_free(op);
+		return no_memory(up);
+	}
+	c->pc.pool->counted.now.client_parse_count++;
+	up->used = up->size;
+	if (known && !track_may_be_failed(&s->track))
+		return relay_fake(up, FE_PARSE, op);
+	if ((known ? try_parse(up, stmt, TRACK_FORWARD, op) :
+	    send_parse(up, stmt, TRACK_FORWARD, op)) < 0)
+		return no_memory(up);
+	return RELAY_NEXT;
 }
 
-/* Was it sent to the server, which has not confirmed it? */
-static bool is_pending(struct relay_up *up, struct prepared *stmt)
+/* An unnamed one passes as it comes, however long. */
+static enum relay_step parse_unnamed(struct relay_up *up)
 {
-	const struct prepared_use *use =
-	    prepared_uses_touch(&up->s->prepared, stmt);
+	const size_t here = up->have < up->size ? up->have : up->size;
 
-	return use != NULL && use->pending;
+	if (relay_is_cut(up))
+		return RELAY_SHORT;
+	up->c->forgets = here > MSG_HEADER + 1 && sql_forgets_all(
+	    (const char *)up->m + MSG_HEADER + 1, here - MSG_HEADER - 1);
+	return relay_request(up);
 }
 
 enum relay_step relay_parse(struct relay_up *up)
@@ -148,9 +238,8 @@ enum relay_step relay_parse(struct relay_up *up)
 	const uint8_t *body = up->m + MSG_HEADER;
 	const size_t len = up->size - MSG_HEADER;
 
-	/* an unnamed one passes as it comes, however long */
 	if (up->have > MSG_HEADER && len > 0 && body[0] == '\0')
-		return relay_request(up);
+		return parse_unnamed(up);
 	if (up->have < up->size)
 		return RELAY_SHORT;
 	const char *name = string_at(body, len);
@@ -161,68 +250,52 @@ enum relay_step relay_parse(struct relay_up *up)
 
 	if (!is_parse_body(body + name_len, len - name_len))
 		return relay_fail(up, "broken Parse packet");
-	const struct prepared_name *n = prepared_name_find(c->statements, name);
-
-	if (n != NULL && must_wait_for(up, n->stmt))
-		return RELAY_SHORT;
-	if (n != NULL) {
-		log_at(LEVEL_ERROR, &c->who,
-		    "prepared statement '%s' was already prepared", name);
-		return relay_fail(up,
-		    "prepared statement name is already in use");
-	}
 	struct prepared *stmt = prepared_get(c->ss->prepared, body + name_len,
 	    len - name_len);
 
-	if (stmt != NULL && is_pending(up, stmt) && must_wait_for(up, stmt)) {
-		prepared_unref(stmt);
-		return RELAY_SHORT;
-	}
-	if (stmt == NULL || prepared_name_add(&c->statements, name, stmt) < 0) {
-		prepared_unref(stmt);
+	if (stmt == NULL)
 		return no_memory(up);
-	}
-	c->pc.pool->counted.now.client_parse_count++;
-	enum relay_step step = RELAY_NEXT;
+	const enum relay_step step = parse_as(up, name, stmt);
 
-	up->used = up->size;
-	if (prepared_uses_touch(&up->s->prepared, stmt) != NULL) {
-		struct prepared_op *op = prepared_op_new(PREPARED_NAMED, stmt,
-		    name);
-
-		step = op == NULL ? no_memory(up) :
-		    relay_fake(up, FE_PARSE, op);
-	} else if (send_parse(up, stmt, TRACK_FORWARD, prepared_op_new(
-	    PREPARED_NAMED | PREPARED_USED, stmt, name)) < 0) {
-		step = no_memory(up);
-	}
 	prepared_unref(stmt);
 	return step;
 }
 
 /*
- * The statement a name stands for, prepared on the linked server by now.
- * NULL: the client must wait (c->hold), or was closed.
+ * The statement a name stands for, prepared on the linked server by now, if
+ * the step is RELAY_NEXT. No matter what the server has said so far, it will
+ * be right when the message gets there.
  */
-static struct prepared *find_statement(struct relay_up *up, const char *name)
+static enum relay_step find_statement(struct relay_up *up, const char *name,
+    struct prepared **out)
 {
 	struct prepared_name *n = prepared_name_find(up->c->statements, name);
+	struct prepared *stmt = n == NULL ? NULL : n->stmt;
 
+	if (is_open(up->s, name, stmt) ||
+	    (n == NULL && !track_is_empty(&up->s->track)))
+		return relay_wait(up);
 	if (n == NULL) {
 		log_at(LEVEL_ERROR, &up->c->who,
 		    "prepared statement '%s' not found", name);
-		relay_fail(up, "prepared statement did not exist");
-		return NULL;
+		return relay_fail(up, "prepared statement did not exist");
 	}
-	if (is_pending(up, n->stmt) && must_wait_for(up, n->stmt))
-		return NULL;
-	if (prepared_uses_touch(&up->s->prepared, n->stmt) == NULL &&
-	    send_parse(up, n->stmt, TRACK_SKIP, prepared_op_new(
-	    PREPARED_USED, n->stmt, "")) < 0) {
-		no_memory(up);
-		return NULL;
-	}
-	return n->stmt;
+	*out = stmt;
+	if (prepared_uses_touch(&up->s->prepared, stmt) == NULL &&
+	    send_parse(up, stmt, TRACK_SKIP, prepared_op_new(PREPARED_USED,
+	    stmt, "")) < 0)
+		return no_memory(up);
+	return RELAY_NEXT;
+}
+
+/* The same; or *out is NULL and the message is done with. */
+static enum relay_step check_pass(struct relay_up *up, const char *name,
+    struct prepared **out)
+{
+	*out = NULL;
+	if (track_wants_data(&up->s->track))
+		return relay_request(up);	/* that ends the COPY */
+	return find_statement(up, name, out);
 }
 
 enum relay_step relay_bind(struct relay_up *up)
@@ -245,10 +318,13 @@ enum relay_step relay_bind(struct relay_up *up)
 		    relay_fail(up, "broken Bind packet");
 	if (name[0] == '\0')
 		return relay_request(up);
-	const struct prepared *stmt = find_statement(up, name);
+	struct prepared *stmt;
+	const enum relay_step step = check_pass(up, name, &stmt);
 
-	if (stmt == NULL)
-		return up->c->hold ? RELAY_SHORT : RELAY_STOP;
+	if (step != RELAY_NEXT || stmt == NULL)
+		return step;
+	if (sql_forgets_all((const char *)stmt->body, stmt->len))
+		c->forgets = true;
 	if (track_add(&up->s->track, FE_BIND, TRACK_FORWARD, NULL) < 0)
 		return no_memory(up);
 	c->pc.pool->counted.now.bind_count++;
@@ -288,7 +364,8 @@ static enum relay_step check_target(struct relay_up *up, const char *broken)
 
 	if (up->have < up->size && up->size <= NAMES_MAX)
 		return RELAY_SHORT;
-	if (len < 2 || up->size > NAMES_MAX || string_at(up->m + MSG_HEADER + 1, len - 1) == NULL)
+	if (len < 2 || up->size > NAMES_MAX ||
+	    string_at(up->m + MSG_HEADER + 1, len - 1) == NULL)
 		return relay_fail(up, broken);
 	return RELAY_NEXT;
 }
@@ -303,10 +380,11 @@ enum relay_step relay_describe(struct relay_up *up)
 
 	if (name == NULL)
 		return relay_request(up);
-	const struct prepared *stmt = find_statement(up, name);
+	struct prepared *stmt;
+	const enum relay_step found = check_pass(up, name, &stmt);
 
-	if (stmt == NULL)
-		return up->c->hold ? RELAY_SHORT : RELAY_STOP;
+	if (found != RELAY_NEXT || stmt == NULL)
+		return found;
 	if (track_add(&up->s->track, FE_DESCRIBE, TRACK_FORWARD, NULL) < 0)
 		return no_memory(up);
 	send_named(up, FE_DESCRIBE, "S", stmt);
@@ -325,6 +403,10 @@ enum relay_step relay_close(struct relay_up *up)
 
 	if (name == NULL)
 		return relay_request(up);
+	if (up->s != NULL && track_wants_data(&up->s->track))
+		return relay_request(up);	/* that ends the COPY */
+	if (up->s != NULL && is_open(up->s, name, NULL))
+		return relay_wait(up);
 	struct prepared_name *n = prepared_name_find(c->statements, name);
 	struct prepared_op *op = prepared_op_new(PREPARED_UNNAMED,
 	    n == NULL ? NULL : n->stmt, name);

@@ -7,6 +7,7 @@
 #include "proto/msg.h"
 #include "proto/prepared.h"
 #include "proto/sql.h"
+#include "proto/track_look.h"
 #include "session/broker.h"
 #include "session/relay.h"
 #include "session/relay_parts.h"
@@ -75,6 +76,17 @@ enum relay_step relay_fake(struct relay_up *up, char type, void *op)
 	return RELAY_NEXT;
 }
 
+enum relay_step relay_wait(struct relay_up *up)
+{
+	static const uint8_t flush[] = { FE_FLUSH, 0, 0, 0, 4 };
+
+	up->c->hold = true;
+	/* the client may never ask for what we must know */
+	if (!track_awaits_ready(&up->s->track))
+		outbox_pass(&up->out, flush, sizeof flush);
+	return RELAY_SHORT;
+}
+
 bool relay_translates(const struct client *c)
 {
 	return c->pc.pool->limits.mode != POOL_SESSION &&
@@ -95,8 +107,15 @@ static bool is_watershed(const struct relay_up *up)
 	return up->have >= up->size && up->named && sql_forgets_all(sql, up->size - MSG_HEADER);
 }
 
+bool relay_is_cut(const struct relay_up *up)
+{
+	return up->have < up->size && up->size <= 64;
+}
+
 static enum relay_step on_query(struct relay_up *up)
 {
+	if (up->named && relay_is_cut(up))
+		return RELAY_SHORT;
 	if (!sessions_settings(up->c->ss)->disable_pqexec) {
 		up->c->hold = is_watershed(up);
 		return relay_request(up);
@@ -104,6 +123,18 @@ static enum relay_step on_query(struct relay_up *up)
 	log_at(LEVEL_ERROR, &up->c->who,
 	    "client used \"Query\" packet type");
 	return relay_fail(up, "PQexec disallowed");
+}
+
+/* As with a DISCARD ALL that is a simple query. */
+static enum relay_step on_execute(struct relay_up *up)
+{
+	if (up->c->forgets && up->have < up->size)
+		return RELAY_SHORT;
+	const enum relay_step step = relay_request(up);
+
+	if (up->c->forgets && step == RELAY_NEXT)
+		(void)relay_wait(up);
+	return step;
 }
 
 static enum relay_step on_copy_end(struct relay_up *up)
@@ -152,7 +183,7 @@ static const struct row rows[256] = {
 	[FE_QUERY] = { on_query, on_query, NEED_SERVER },
 	[FE_FUNCTION_CALL] = { relay_request, relay_request, NEED_SERVER },
 	[FE_SYNC] = { relay_request, relay_request, NEED_SERVER },
-	[FE_EXECUTE] = { relay_request, relay_request, NEED_SERVER },
+	[FE_EXECUTE] = { relay_request, on_execute, NEED_SERVER },
 	[FE_PARSE] = { relay_request, relay_parse, NEED_SERVER },
 	[FE_BIND] = { relay_request, relay_bind, NEED_SERVER },
 	[FE_DESCRIBE] = { relay_request, relay_describe, NEED_SERVER },
@@ -248,6 +279,13 @@ enum relay_step relay_drop(struct relay_up *up)
 	return RELAY_NEXT;
 }
 
+/* Not while it is the client that the server waits for. */
+static bool must_hold(const struct client *c, const struct server *s)
+{
+	return c->hold && !track_is_empty(&s->track) &&
+	    !track_wants_data(&s->track);
+}
+
 static enum relay_step next_message(struct relay_up *up)
 {
 	struct client *c = up->c;
@@ -266,7 +304,7 @@ static enum relay_step next_message(struct relay_up *up)
 	}
 	const struct row *r = &rows[up->m[0]];
 
-	if (c->hold && up->s != NULL && !track_is_empty(&up->s->track))
+	if (up->s != NULL && must_hold(c, up->s))
 		return RELAY_SHORT;
 	c->hold = false;
 	if (r->plain == NULL)
@@ -281,8 +319,10 @@ static enum relay_step next_message(struct relay_up *up)
 			return RELAY_SHORT;
 	}
 	/* Message Flow, Extended Query: discarded up to Sync, also by us */
-	if (up->named && r->named != r->plain && up->s->track.aborted)
+	if (up->named && r->named != r->plain && up->s->track.aborted) {
+		c->tried = false;
 		return relay_drop(up);
+	}
 	return up->named ? r->named(up) : r->plain(up);
 }
 
@@ -298,7 +338,7 @@ void relay_update(struct client *c)
 	    (s == NULL || track_is_empty(&s->track));
 	const bool full = s != NULL && (stream_is_blocked(&s->stream) ||
 	    track_is_full(&s->track) || s->chore != CHORE_NONE ||
-	    (c->hold && !track_is_empty(&s->track)));
+	    must_hold(c, s));
 
 	if (stuck || full || c->pc.state != CLIENT_ACTIVE)
 		stream_pause(&c->stream);

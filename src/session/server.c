@@ -99,9 +99,7 @@ _Static_assert(offsetof(struct server, stream) == 0,
 
 static void on_commit(void *op, void *arg)
 {
-	struct server *s = arg;
-
-	prepared_op_settle(op, &s->prepared);
+	(void)arg;
 	prepared_op_free(op);
 }
 

@@ -200,6 +200,19 @@ static void test_each_allocation_may_fail(void **state)
 	assert_true(n > 120);
 }
 
+static void test_names_are_found_by_the_servers_name(void **state)
+{
+	struct fixture *f = *state;
+	const size_t len = f->a->name_len - 1u;
+
+	assert_null(prepared_name_of(f->map, f->a->name, len));
+	assert_int_equal(prepared_name_add(&f->map, "x", f->b), 0);
+	assert_int_equal(prepared_name_add(&f->map, "y", f->a), 0);
+	assert_string_equal(prepared_name_of(f->map, f->a->name, len), "y");
+	assert_null(prepared_name_of(f->map, f->a->name, len - 1));
+	assert_null(prepared_name_of(f->map, f->c->name, len));
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -207,6 +220,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(test_same_body_is_one_statement),
 		CASE(test_names_hold_statements),
+		CASE(test_names_are_found_by_the_servers_name),
 		CASE(test_least_recently_used_is_first),
 		CASE(test_undo_reverses_each_change),
 		CASE(test_undo_without_client_or_statement),

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "proto/msg.h"
 #include "proto/track.h"
+#include "proto/track_look.h"
 
 struct ended {
 	unsigned committed, rolled_back;
@@ -400,6 +401,54 @@ static void test_fini_rolls_back_newest_first(void **state)
 	assert_int_equal(n, ROLLED);
 }
 
+static void test_what_stands_apart(void **state)
+{
+	struct one *o = *state;
+	unsigned n = 9;
+
+	assert_int_equal(track_apart(&o->t, &n), 0);
+	assert_int_equal(n, 0);
+	assert_false(track_may_be_failed(&o->t));
+	track_add(&o->t, FE_PARSE, TRACK_FORWARD, &o->op[0]);
+	assert_int_equal(track_apart(&o->t, &n), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(o->t.op_count, 1);
+	assert_false(track_may_be_failed(&o->t));
+	track_add(&o->t, FE_SYNC, TRACK_FORWARD, NULL);
+	track_add(&o->t, FE_PARSE, TRACK_FORWARD, &o->op[1]);
+	assert_int_equal(track_apart(&o->t, &n), 0);
+	assert_int_equal(n, 2);
+	assert_true(track_may_be_failed(&o->t));
+	track_reply(&o->t, BE_PARSE_COMPLETE, 0);
+	track_reply(&o->t, BE_READY_FOR_QUERY, 'E');
+	assert_int_equal(o->t.op_count, 1);
+	assert_int_equal(track_apart(&o->t, &n), 0);
+	assert_int_equal(n, 0);
+	assert_true(track_may_be_failed(&o->t));
+	track_reply(&o->t, BE_ERROR_RESPONSE, 0);
+	assert_int_equal(o->t.op_count, 0);
+	assert_true(o->t.aborted);
+	track_add(&o->t, FE_SYNC, TRACK_FORWARD, NULL);
+	track_reply(&o->t, BE_READY_FOR_QUERY, 'I');
+	assert_false(track_may_be_failed(&o->t));
+	for (unsigned i = 0; i <= TRACK_LOOK; i++)
+		track_add(&o->t, FE_EXECUTE, TRACK_FORWARD, NULL);
+	assert_int_equal(track_apart(&o->t, &n), -1);
+	assert_true(track_may_be_failed(&o->t));
+}
+
+static void test_copy_wants_data_up_to_its_end(void **state)
+{
+	struct one *o = *state;
+
+	track_add(&o->t, FE_QUERY, TRACK_FORWARD, NULL);
+	assert_false(track_wants_data(&o->t));
+	track_reply(&o->t, BE_COPY_IN_RESPONSE, 0);
+	assert_true(track_wants_data(&o->t));
+	track_add(&o->t, FE_COPY_DONE, TRACK_FORWARD, NULL);
+	assert_false(track_wants_data(&o->t));
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -421,6 +470,8 @@ int main(void)
 		CASE(test_error_of_ours),
 		CASE(test_impossible_replies_confuse),
 		cmocka_unit_test(test_awaits_ready),
+		CASE(test_what_stands_apart),
+		CASE(test_copy_wants_data_up_to_its_end),
 		CASE(test_ring_grows_around_its_end),
 		CASE(test_full_at_the_cap),
 		CASE(test_no_memory_rolls_back),

@@ -1,0 +1,30 @@
+/* track_look.h - what may become of a request that is added now.
+ * SPDX-License-Identifier: ISC */
+#ifndef PROTO_TRACK_LOOK_H
+#define PROTO_TRACK_LOOK_H
+
+#include <stdbool.h>
+
+#include "proto/track.h"
+
+/* How many requests are looked through; past that nothing is known. */
+#define TRACK_LOOK 1024
+
+/*
+ * Requests, oldest first, whose fate does not decide over one that is added
+ * now: a Sync stands between them. When one of those fails, what is behind
+ * that Sync happens all the same. Returns 0,
+ * or -1: too many to look through.
+ */
+int track_apart(const struct track *t, unsigned *n);
+
+/*
+ * May the transaction have failed when what is added now gets its turn? (If
+ * something fails in the same pipeline, it gets none.)
+ */
+bool track_may_be_failed(const struct track *t);
+
+/* Does the server read COPY data whose end was not sent yet? */
+bool track_wants_data(const struct track *t);
+
+#endif

@@ -1,0 +1,44 @@
+/* track_look.c - what may become of a request that is added now.
+ * SPDX-License-Identifier: ISC */
+#include "proto/track_look.h"
+
+#include "proto/msg.h"
+
+static char type_at(const struct track *t, unsigned i)
+{
+	return t->ring[(t->head + i) & (t->size - 1)].type;
+}
+
+int track_apart(const struct track *t, unsigned *n)
+{
+	unsigned i = t->count;
+
+	if (i > TRACK_LOOK)
+		return -1;
+	while (i > 0 && type_at(t, i - 1) != FE_SYNC)
+		i--;
+	*n = i;
+	return 0;
+}
+
+bool track_may_be_failed(const struct track *t)
+{
+	if (t->status == 'E' || t->count > TRACK_LOOK)
+		return true;
+	for (unsigned i = 0; i < t->count; i++)
+		if (type_at(t, i) == FE_SYNC || type_at(t, i) == FE_QUERY ||
+		    type_at(t, i) == FE_FUNCTION_CALL)
+			return true;
+	return false;
+}
+
+bool track_wants_data(const struct track *t)
+{
+	if (!t->copy_in)
+		return false;
+	for (unsigned i = 0; i < t->count; i++)
+		if (type_at(t, i) == FE_COPY_DONE ||
+		    type_at(t, i) == FE_COPY_FAIL)
+			return false;
+	return true;
+}

@@ -1,0 +1,270 @@
+# compare.py - run a program on PostgreSQL and through the pooler.
+# SPDX-License-Identifier: ISC
+"""What the client sees must be the same to the byte.
+
+Only these may differ: file, line and routine of 25P02 (a statement that has
+to be prepared first fails a step earlier), and by which of its names a
+statement is called in an error, and where the server reports an unknown or
+taken name the pooler says so itself and closes.
+"""
+import re
+import select
+import time
+
+import pq
+from programs import Flight
+
+PATIENCE = 10
+ENDS = {"1": "P", "2": "B", "3": "C", "T": "D", "n": "D", "C": "E",
+        "I": "E", "s": "E"}
+FATAL = {"26000": "prepared statement did not exist",
+         "42P05": "prepared statement name is already in use"}
+
+
+class Owed:
+    """Which requests the server has not answered: Message Flow."""
+
+    def __init__(self):
+        self.queue, self.copy_in, self.aborted = [], False, False
+
+    def sent(self, kind):
+        if kind in "dHX" or (self.aborted and kind != "S"):
+            return
+        if kind in "cf" and not self.queue:
+            return
+        self.aborted = False
+        self.queue.append(kind)
+
+    def end_copy(self):
+        self.copy_in = False
+        for i, k in enumerate(self.queue):
+            if k in "cf":
+                del self.queue[1:i + 1]
+                return
+
+    def error(self):
+        if self.copy_in:
+            self.end_copy()
+        if not self.queue or self.queue[0] in "QFS":
+            return
+        while self.queue and self.queue[0] != "S":
+            self.queue.pop(0)
+        self.aborted = not self.queue
+
+    def came(self, kind):
+        if kind == "G":
+            self.copy_in = True
+        elif kind == "E":
+            self.error()
+        elif kind == "Z":
+            assert self.queue.pop(0) in "QSF"
+        elif kind in ENDS:
+            if kind == "C" and self.copy_in:
+                self.end_copy()
+            if self.queue and self.queue[0] == ENDS[kind]:
+                self.queue.pop(0)
+        while self.queue and self.queue[0] in "cf":
+            self.queue.pop(0)
+
+    def done(self):
+        return not self.queue
+
+
+class Stuck(Exception):
+    pass
+
+
+class Peer:
+    """A connection that never blocks in a write while replies wait."""
+
+    def __init__(self, port, user, db):
+        self.conn = pq.Conn(port=port, timeout=PATIENCE)
+        self.conn.login(user, database=db)
+        self.buf, self.got, self.closed = bytes(self.conn.buf), [], False
+
+    def fill(self, end):
+        left = end - time.monotonic()
+        if left <= 0 or not select.select([self.conn.sock], [], [], left)[0]:
+            raise Stuck
+        try:
+            data = self.conn.sock.recv(1 << 18)
+        except ConnectionResetError:
+            data = b""
+        self.closed = not data
+        more, self.buf = pq.split_messages(self.buf + data)
+        self.got += more
+        return more
+
+    def send(self, flight):
+        data = b"".join(flight.messages)
+        step = flight.cut or len(data) or 1
+        for i in range(0, len(data), step):
+            try:
+                self.conn.sock.sendall(data[i:i + step])
+            except OSError:
+                return		# reading tells
+
+    def finish(self):
+        """Nothing may come behind the last reply."""
+        end = time.monotonic() + PATIENCE
+        try:
+            self.conn.sock.sendall(pq.terminate())
+        except OSError:
+            pass
+        while not self.closed:
+            self.fill(end)
+        self.conn.sock.close()
+
+
+def waits(flight):
+    kinds = [chr(m[0]) for m in flight.messages]
+    return flight.wait and kinds and kinds[-1] in "QSFHcf"
+
+
+def run_direct(prog, port, user, db):
+    """(messages, how many of them had come at the end of each flight)"""
+    p, owed, counts = Peer(port, user, db), Owed(), []
+    end = time.monotonic() + PATIENCE
+    try:
+        for f in prog:
+            p.send(f)
+            for m in f.messages:
+                owed.sent(chr(m[0]))
+            while waits(f) and not owed.done() and not p.closed:
+                for kind, _ in p.fill(end):
+                    owed.came(kind)
+            counts.append(len(p.got))
+        p.finish()
+    except Stuck:
+        raise AssertionError("the program itself got stuck at %s after %s"
+                             % (owed.queue, p.got[-5:]))
+    finally:
+        p.conn.sock.close()
+    return p.got, counts
+
+
+def run_pooled(prog, counts, port, user, db):
+    """(messages, how it ended)"""
+    p = Peer(port, user, db)
+    try:
+        for f, n in zip(prog, counts):
+            p.send(f)
+            end = time.monotonic() + PATIENCE
+            while waits(f) and len(p.got) < n and not p.closed:
+                p.fill(end)
+        p.finish()
+    except Stuck:
+        return p.got, "stuck"
+    finally:
+        p.conn.sock.close()
+    return p.got, "closed"
+
+
+def normal(message):
+    kind, body = message
+    if kind != "E":
+        return message
+    f = pq.fields(body)
+    if f.get("C") == "25P02":
+        for name in "FLR":
+            f.pop(name, None)
+    if f.get("C") == "08P01":
+        # two names of a client may stand for one text
+        f["M"] = re.sub(r'statement "s[0-9]"', 'statement "s"', f["M"])
+    return kind, sorted(f.items())
+
+
+def is_exception(want, got):
+    """The pooler may say itself that a name is unknown, or taken. And a
+    server that lacks a statement can't describe it in a failed transaction.
+    """
+    if want[0] == "t" and got[0] == "E":
+        f = pq.fields(got[1])
+        return f.get("C") == "25P02" and f.get("R") == "exec_parse_message"
+    if want[0] != "E" or got[0] != "E":
+        return False
+    w, g = pq.fields(want[1]), pq.fields(got[1])
+    return g.get("S") == "FATAL" and g.get("C") == "08P01" and \
+        g.get("M") == FATAL.get(w.get("C"))
+
+
+def difference(want, got, how, exceptions):
+    """None, or what differs first."""
+    for i, (a, b) in enumerate(zip(want, got)):
+        if normal(a) == normal(b):
+            continue
+        if exceptions and is_exception(a, b) and (
+                a[0] == "t" or len(got) == i + 1):
+            return None
+        return "message %d is\n    %r, not\n    %r" % (i, b, a)
+    if len(got) < len(want):
+        return "%s after %d of %d messages, next should be\n    %r" % (
+            how, len(got), len(want), want[len(got)])
+    if len(got) > len(want):
+        return "surplus: %r" % (got[len(want):][:3],)
+    return None if how == "closed" else how
+
+
+class Runner:
+    """Runs programs both ways; port 0 is PostgreSQL's, 1 the pooler's."""
+
+    def __init__(self, ports, user, db, exceptions):
+        self.ports, self.user, self.db = ports, user, db
+        self.exceptions = exceptions
+
+    def __call__(self, prog):
+        want, counts = run_direct(prog, self.ports[0], self.user, self.db)
+        got, how = run_pooled(prog, counts, self.ports[1], self.user,
+                              self.db)
+        return difference(want, got, how, self.exceptions)
+
+    def differs(self, prog, times=3):
+        try:
+            for _ in range(times):
+                d = self(prog)
+                if d:
+                    return d
+        except AssertionError:
+            pass		# not a program any more
+        return None
+
+    def minimise(self, prog, seconds=60):
+        """The first and the last flight stay."""
+        end = time.monotonic() + seconds
+        why = self.differs(prog, 5)
+        if not why:
+            return prog, None
+        changed = True
+        while changed and time.monotonic() < end:
+            changed = False
+            for smaller in shrunk(prog):
+                if time.monotonic() > end:
+                    break
+                d = self.differs(smaller)
+                if d:
+                    prog, why, changed = smaller, d, True
+                    break
+        return prog, why
+
+
+def shrunk(prog):
+    """Programs with one thing less."""
+    for i in range(len(prog) - 2, 0, -1):
+        yield prog[:i] + prog[i + 1:]
+    for i in range(1, len(prog) - 1):
+        f = prog[i]
+        for j in range(len(f.units)):
+            g = Flight(f.units[:j] + f.units[j + 1:], f.wait, f.cut)
+            yield prog[:i] + [g] + prog[i + 1:]
+        if f.cut:
+            yield prog[:i] + [Flight(f.units, f.wait, 0)] + prog[i + 1:]
+        if not f.wait:
+            yield prog[:i] + [Flight(f.units, True, f.cut)] + prog[i + 1:]
+        for j, u in enumerate(f.units):
+            for k in range(len(u) - 1, -1, -1):
+                if u[k][:1] in b"PQ" or len(u) == 1:
+                    continue
+                less = u[:k] + u[k + 1:]
+                g = Flight(f.units[:j] + [less] + f.units[j + 1:], f.wait,
+                           f.cut)
+                yield prog[:i] + [g] + prog[i + 1:]

@@ -1,0 +1,97 @@
+# test_programs.py - random programs, on PostgreSQL and through the pooler.
+# SPDX-License-Identifier: ISC
+"""SIM_PROGRAMS is how many a mode runs, SIM_SEED the first one's seed,
+SIM_CLIENTS how many run at once.
+"""
+import os
+import threading
+
+import pytest
+
+import programs
+from compare import Runner
+from harness import REFERENCE, cluster
+
+COUNT = int(os.environ.get("SIM_PROGRAMS", "150"))
+SEED = int(os.environ.get("SIM_SEED", "1"))
+CLIENTS = int(os.environ.get("SIM_CLIENTS", "3"))
+
+MODES = {
+    "session": dict(pool_mode="session", default_pool_size=CLIENTS,
+                    server_reset_query="discard all"),
+    "transaction": dict(default_pool_size=1),
+    "transaction-two": dict(default_pool_size=2),
+    "transaction-evict": dict(default_pool_size=1,
+                              max_prepared_statements=2),
+    "transaction-evict-two": dict(default_pool_size=2,
+                                  max_prepared_statements=1),
+    "statement": dict(pool_mode="statement", default_pool_size=1),
+    "statement-evict": dict(pool_mode="statement", default_pool_size=2,
+                            max_prepared_statements=2),
+}
+
+pytestmark = pytest.mark.skipif(REFERENCE, reason="differs in two of five")
+
+
+def make_tables(n):
+    pg = cluster()
+    for i in range(n):
+        pg.sql("create table if not exists prog%d (id int primary key, "
+               "val text)" % i, "grant all on prog%d to public" % i,
+               "alter table prog%d owner to app" % i, db="p0")
+
+
+class Crew:
+    """Clients that take seeds in turn until one finds a difference."""
+
+    def __init__(self, runner, opening, first, count):
+        self.runner, self.opening = runner, opening
+        self.left = iter(range(first, first + count))
+        self.lock, self.found, self.error = threading.Lock(), None, None
+        self.ran = 0
+
+    def next(self):
+        with self.lock:
+            if self.found or self.error:
+                return None
+            return next(self.left, None)
+
+    def work(self, slot):
+        try:
+            while (seed := self.next()) is not None:
+                prog = programs.program(seed, "prog%d" % slot, self.opening)
+                why = self.runner(prog)
+                with self.lock:
+                    self.ran += 1
+                    if why and not self.found:
+                        self.found = seed, prog, why
+        except BaseException as e:  # told to the test
+            with self.lock:
+                self.error = "seed %s: %r" % (seed, e)
+
+    def run(self):
+        threads = [threading.Thread(target=self.work, args=(i,))
+                   for i in range(CLIENTS)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_programs(pooler, mode):
+    """spec pooling.md 14 to 16: as PostgreSQL, to the byte"""
+    make_tables(CLIENTS)
+    p = pooler({"p0": ""}, query_wait_notify=0, **MODES[mode])
+    runner = Runner((cluster().port, p.port), "app", "p0",
+                    mode != "session")
+    crew = Crew(runner, not mode.startswith("statement"), SEED, COUNT)
+    crew.run()
+    assert not crew.error, crew.error
+    if crew.found:
+        seed, prog, why = crew.found
+        small, again = runner.minimise(prog)
+        pytest.fail("seed %d, %s: %s\n%s\nalone: %s\n%s" % (
+            seed, mode, why, programs.show(prog), again,
+            programs.show(small) if again else "no difference"))
+    assert crew.ran == COUNT
