@@ -104,6 +104,10 @@ class Peer:
             except OSError:
                 return		# reading tells
 
+    def fatal(self):
+        return any(k == "E" and pq.fields(b).get("S") == "FATAL"
+                   for k, b in self.got)
+
     def finish(self):
         """Nothing may come behind the last reply."""
         end = time.monotonic() + PATIENCE
@@ -143,15 +147,20 @@ def run_direct(prog, port, user, db):
     return p.got, counts
 
 
-def run_pooled(prog, counts, port, user, db):
-    """(messages, how it ended)"""
-    p = Peer(port, user, db)
+def run_pooled(prog, want, counts, server):
+    """(messages, how it ended); stops at the first difference, so that
+    nobody waits for what can't come, and others for the server meanwhile.
+    """
+    p = Peer(*server)
     try:
         for f, n in zip(prog, counts):
             p.send(f)
             end = time.monotonic() + PATIENCE
             while waits(f) and len(p.got) < n and not p.closed:
+                seen = len(p.got)
                 p.fill(end)
+                if differ(want[seen:], p.got[seen:]) and not p.fatal():
+                    return p.got, "stopped"
         p.finish()
     except Stuck:
         return p.got, "stuck"
@@ -172,6 +181,10 @@ def normal(message):
         # two names of a client may stand for one text
         f["M"] = re.sub(r'statement "s[0-9]"', 'statement "s"', f["M"])
     return kind, sorted(f.items())
+
+
+def differ(want, got):
+    return any(normal(a) != normal(b) for a, b in zip(want, got))
 
 
 def is_exception(want, got):
@@ -214,8 +227,8 @@ class Runner:
 
     def __call__(self, prog):
         want, counts = run_direct(prog, self.ports[0], self.user, self.db)
-        got, how = run_pooled(prog, counts, self.ports[1], self.user,
-                              self.db)
+        got, how = run_pooled(prog, want, counts,
+                              (self.ports[1], self.user, self.db))
         return difference(want, got, how, self.exceptions)
 
     def differs(self, prog, times=3):
