@@ -104,7 +104,8 @@ static bool is_watershed(const struct relay_up *up)
 {
 	const char *sql = (const char *)up->m + MSG_HEADER;
 
-	return up->have >= up->size && up->named && sql_forgets_all(sql, up->size - MSG_HEADER);
+	return up->have >= up->size && up->named &&
+	    sql_forgets_all(sql, up->size - MSG_HEADER);
 }
 
 bool relay_is_cut(const struct relay_up *up)
