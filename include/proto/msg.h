@@ -59,4 +59,13 @@ static inline size_t msg_size(const uint8_t *p, uint32_t max)
 	return len < 4 || len > max ? 0 : (size_t)len + 1;
 }
 
+#define MSG_BAD_TEXT 40		/* room for what msg_bad_header() says */
+
+/*
+ * What a client is told of n received bytes that are no message: "bad packet
+ * header: '<hex of up to 8 bytes>'" (client-errors.md section 2). Returns buf.
+ */
+const char *msg_bad_header(const uint8_t *p, size_t n,
+    char buf[MSG_BAD_TEXT]);
+
 #endif

@@ -9,7 +9,6 @@
 #include "app/app.h"
 #include "app/console.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "pool/catalog.h"
 #include "proto/msg.h"
 #include "proto/params.h"
@@ -237,15 +236,9 @@ static size_t whole_message(struct client *c, const uint8_t *at, size_t left,
 
 static void bad_header(struct request *rq, const uint8_t *at, size_t left)
 {
-	char buf[64];
-	struct text t;
+	char text[MSG_BAD_TEXT];
 
-	text_init(&t, buf, sizeof buf);
-	text_add(&t, "bad packet header: '");
-	for (size_t i = 0; i < left && i < 8; i++)
-		text_addf(&t, "%02x", at[i]);
-	text_add(&t, "'");
-	request_fail(rq, buf);
+	request_fail(rq, msg_bad_header(at, left, text));
 }
 
 static size_t pass_over(struct client *c, size_t left)

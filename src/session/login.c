@@ -335,15 +335,9 @@ static void on_startup(struct client *c, const struct startup *m)
 
 static void bad_header(struct client *c, const uint8_t *p, size_t len)
 {
-	char text[64];
-	struct text t;
+	char text[MSG_BAD_TEXT];
 
-	text_init(&t, text, sizeof text);
-	text_add(&t, "bad packet header: '");
-	for (size_t i = 0; i < len && i < 8; i++)
-		text_addf(&t, "%02x", p[i]);
-	text_add(&t, "'");
-	client_fail(c, NULL, text);
+	client_fail(c, NULL, msg_bad_header(p, len, text));
 }
 
 /* SSLRequest and GSSENCRequest: not here, says one byte. */

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
-#include "base/text.h"
 #include "pool/counters.h"
 #include "proto/msg.h"
 #include "proto/prepared.h"
@@ -200,15 +199,9 @@ static const struct row rows[256] = {
 
 static void bad_header(struct relay_up *up)
 {
-	char buf[64];
-	struct text t;
+	char text[MSG_BAD_TEXT];
 
-	text_init(&t, buf, sizeof buf);
-	text_add(&t, "bad packet header: '");
-	for (size_t i = 0; i < up->have && i < 8; i++)
-		text_addf(&t, "%02x", up->m[i]);
-	text_add(&t, "'");
-	relay_fail(up, buf);
+	relay_fail(up, msg_bad_header(up->m, up->have, text));
 }
 
 /* A query begins with the first message after the last one was answered. */

@@ -157,7 +157,7 @@ def test_idle_crowd_and_busy_few(pooler):
     idle = open_many(p, n)
     p.wait_pool(cl_active=n + 1, cl_waiting=0)
     if not (ASAN or REFERENCE):
-        assert (p.rss() - rss) / n < 2344
+        assert (p.rss() - rss) / n < 1000
     busy = open_many(p, 50)
     for r in range(20 if not BIG else 200):
         for i, c in enumerate(busy):

@@ -53,9 +53,24 @@ static void test_types_are_the_bytes_of_the_protocol(void **state)
 	assert_int_equal(BE_ERROR_RESPONSE, 'E');
 }
 
+static void test_bad_header_shows_eight_bytes_at_most(void **state)
+{
+	const uint8_t p[] = { 1, 2, 0xfe, 4, 5, 6, 7, 8, 9 };
+	char text[MSG_BAD_TEXT];
+
+	(void)state;
+	assert_string_equal(msg_bad_header(p, sizeof p, text),
+	    "bad packet header: '0102fe0405060708'");
+	assert_string_equal(msg_bad_header(p, 2, text),
+	    "bad packet header: '0102'");
+	assert_string_equal(msg_bad_header(p, 0, text),
+	    "bad packet header: ''");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bad_header_shows_eight_bytes_at_most),
 		cmocka_unit_test(test_numbers_survive_the_header),
 		cmocka_unit_test(test_size_counts_the_type),
 		cmocka_unit_test(test_impossible_lengths_have_size_zero),
