@@ -13,6 +13,19 @@
 /* Cryptographic random; ends the process when the generator fails. */
 void crypto_random(void *out, size_t n);
 
+/*
+ * Random bytes drawn ahead, for many small needs: a call of the generator
+ * costs as much as thousands of instructions, whatever it is asked for. A
+ * byte is wiped when it is given out. Starts zeroed.
+ */
+#define RANDOM_POOL_BYTES 512
+struct random_pool {
+	size_t left;	/* at the end of bytes */
+	uint8_t bytes[RANDOM_POOL_BYTES];
+};
+/* n is at most RANDOM_POOL_BYTES. Errors: as crypto_random(). */
+void random_pool_take(struct random_pool *p, void *out, size_t n);
+
 /* 0, or -1 when the library refuses (MD5 under FIPS, no memory). */
 int crypto_sha256(const void *p, size_t n, uint8_t out[SHA256_BYTES]);
 int crypto_hmac_sha256(const void *key, size_t key_len, const void *p, size_t n,

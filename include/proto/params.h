@@ -25,12 +25,15 @@ const char *params_name(const struct params_table *t, int i);
 /* Case-insensitive; -1: not tracked. */
 int params_find(const struct params_table *t, const char *name);
 
-/* The set without any value; a new reference. NULL: no memory. */
+/* The set without any value; a new reference. Never NULL. */
 struct params *params_empty(struct params_table *t);
 struct params *params_ref(struct params *p);
 void params_unref(struct params **p);
 
 const char *params_get(const struct params *p, int i);	/* NULL: none */
+
+/* Add a ParameterStatus for each value. */
+void params_write_status(struct params *p, struct writer *w);
 
 /* Replace *p by the set that differs in value i. 0, or -1: *p is kept. */
 int params_set(struct params **p, int i, const char *value);

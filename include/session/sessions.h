@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/crypto.h"
 #include "base/timeouts.h"
 #include "conf/config.h"
 #include "pool/catalog.h"
@@ -42,6 +43,7 @@ struct sessions {
 	unsigned logins;		/* clients that are logging in */
 	unsigned servers;		/* server connections of any state */
 	enum shutdown_mode shutdown;
+	struct random_pool random;	/* for cancel keys */
 	uint8_t mock_salt[32];		/* random; for unknown users (SCRAM) */
 
 	/* time-outs whose members all have the same duration */

@@ -19,6 +19,20 @@ void crypto_random(void *out, size_t n)
 		log_fatal("no random numbers from the TLS library");
 }
 
+void random_pool_take(struct random_pool *p, void *out, size_t n)
+{
+	assert(n <= sizeof p->bytes);
+	if (n > p->left) {
+		crypto_random(p->bytes, sizeof p->bytes);
+		p->left = sizeof p->bytes;
+	}
+	uint8_t *const at = p->bytes + sizeof p->bytes - p->left;
+
+	memcpy(out, at, n);
+	secret_wipe(at, n);
+	p->left -= n;
+}
+
 int crypto_sha256(const void *p, size_t n, uint8_t out[SHA256_BYTES])
 {
 	return EVP_Digest(p, n, out, NULL, EVP_sha256(), NULL) == 1 ? 0 : -1;

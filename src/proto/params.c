@@ -14,18 +14,33 @@
 #define HASH_NONFATAL_OOM 1
 #define uthash_malloc(n) mem_alloc(n)
 #define uthash_free(p, n) mem_free(p)
+/* the keys are rows of pointers to heap blocks: their low bits are all alike */
+#define HASH_FUNCTION(key, len, out) ((out) = hash_pointers(key, len))
 #include <uthash.h>
+
+static unsigned hash_pointers(const void *key, size_t bytes)
+{
+	const uintptr_t *p = key;
+	uint64_t h = 0;
+
+	for (size_t i = 0; i < bytes / sizeof *p; i++)
+		h = (h ^ p[i]) * 0x9e3779b97f4a7c15;
+	return (unsigned)(h >> 32);
+}
 
 struct params {
 	UT_hash_handle hh;
 	struct params_table *table;	/* borrowed */
 	unsigned refs;
+	uint8_t *status;	/* owned; its ParameterStatus messages, or NULL */
+	size_t status_len;
 	const char *value[];		/* interned; NULL = none */
 };
 
 struct params_table {
 	struct intern *strings;		/* owned: names and values */
 	struct params *sets;		/* uthash by the value pointers */
+	struct params *empty;		/* owned: every client begins with it */
 	int count;
 	const char *name[PARAMS_MAX];	/* interned */
 };
@@ -67,8 +82,11 @@ static int add_list(struct params_table *t, const char *list)
 	return 0;
 }
 
+static struct params *intern_set(struct params_table *t, const char **value);
+
 struct params_table *params_table_new(const char *extra)
 {
+	const char *none[PARAMS_MAX] = { NULL };
 	struct params_table *t = mem_zalloc(sizeof *t);
 
 	if (t == NULL)
@@ -79,7 +97,9 @@ struct params_table *params_table_new(const char *extra)
 		rc = add_name(t, always[i]);
 	if (rc == 0 && extra != NULL)
 		rc = add_list(t, extra);
-	if (rc < 0)
+	if (rc == 0)
+		t->empty = intern_set(t, none);
+	if (t->empty == NULL)
 		params_table_free(&t);
 	return t;
 }
@@ -91,6 +111,7 @@ void params_table_free(struct params_table **tp)
 	*tp = NULL;
 	if (t == NULL)
 		return;
+	params_unref(&t->empty);
 	for (int i = 0; i < t->count; i++)
 		intern_put(t->strings, t->name[i]);
 	intern_free(&t->strings);
@@ -135,6 +156,7 @@ static struct params *intern_set(struct params_table *t, const char **value)
 		if (p != NULL) {
 			p->table = t;
 			p->refs = 1;
+			p->status = NULL;
 			memcpy(p->value, value, bytes);
 			HASH_ADD_KEYPTR(hh, t->sets, p->value, bytes, p);
 			if (p->hh.tbl != NULL)
@@ -152,9 +174,7 @@ static struct params *intern_set(struct params_table *t, const char **value)
 
 struct params *params_empty(struct params_table *t)
 {
-	const char *value[PARAMS_MAX] = { NULL };
-
-	return intern_set(t, value);
+	return params_ref(t->empty);
 }
 
 struct params *params_ref(struct params *p)
@@ -173,6 +193,7 @@ void params_unref(struct params **pp)
 	struct params_table *t = p->table;
 
 	HASH_DELETE(hh, t->sets, p);
+	mem_free(p->status);
 	for (int i = 0; i < t->count; i++)
 		intern_put(t->strings, p->value[i]);
 	mem_delete(MEM_PARAMS, p, set_size(t));
@@ -181,6 +202,32 @@ void params_unref(struct params **pp)
 const char *params_get(const struct params *p, int i)
 {
 	return p->value[i];
+}
+
+/* Many have the same set: what is told of it is written once. */
+static void keep_status(struct params *p, const uint8_t *at, size_t len)
+{
+	p->status = mem_alloc(len);
+	if (p->status == NULL)
+		return;
+	memcpy(p->status, at, len);
+	p->status_len = len;
+}
+
+void params_write_status(struct params *p, struct writer *w)
+{
+	const size_t from = w->len;
+
+	if (p->status != NULL) {
+		writer_bytes(w, p->status, p->status_len);
+		return;
+	}
+	for (int i = 0; i < p->table->count; i++)
+		if (p->value[i] != NULL)
+			writer_parameter_status(w, p->table->name[i],
+			    p->value[i]);
+	if (p->refs > 1 && !w->failed && w->len > from)
+		keep_status(p, w->at + from, w->len - from);
 }
 
 /* Replace *pp by the set of these values, whose references are taken over. */

@@ -226,7 +226,7 @@ void client_new_key(struct client *c)
 	if (c->key_len == 0)
 		c->key_len = CLIENT_KEY_BYTES;
 	do {
-		crypto_random(c->key, c->key_len);
+		random_pool_take(&c->ss->random, c->key, c->key_len);
 		cancel_key_stamp(c->key, peer);
 	} while (find_id(c->ss, c->key) != NULL);
 	HASH_ADD(hh, c->ss->by_key, key, CLIENT_KEY_BYTES, c);
@@ -271,10 +271,8 @@ void client_send_welcome(struct client *c, const struct params *tracked,
 	writer_bytes(&w, others, len);
 	if (params_fill(&c->params, tracked) < 0)
 		w.failed = true;
-	for (int i = 0; i < params_count(c->ss->params); i++)
-		if (params_get(c->params, i) != NULL)
-			writer_parameter_status(&w, params_name(c->ss->params,
-			    i), params_get(c->params, i));
+	else
+		params_write_status(c->params, &w);
 	client_new_key(c);
 	write_key(&w, c);
 	if (notice != NULL && notice[0] != '\0')

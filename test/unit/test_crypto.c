@@ -125,6 +125,21 @@ static const struct {
 	{ "\xfb\xff\xbf", "+/+/" },
 };
 
+static void test_pool_gives_each_byte_once(void **state)
+{
+	struct random_pool pool = { 0 };
+	uint8_t out[64][96];
+
+	(void)state;
+	for (size_t i = 0; i < 64; i++) {
+		random_pool_take(&pool, out[i], i + 32);
+		for (size_t k = 0; k < i; k++)
+			assert_memory_not_equal(out[i], out[k], 32);
+		for (size_t k = 0; k < sizeof pool.bytes - pool.left; k++)
+			assert_int_equal(pool.bytes[k], 0);
+	}
+}
+
 static void test_base64_is_written_as_published(void **state)
 {
 	(void)state;
@@ -241,6 +256,7 @@ int main(void)
 		cmocka_unit_test(test_pbkdf2_is_as_published),
 		cmocka_unit_test(test_md5_is_as_published),
 		cmocka_unit_test(test_random_differs_each_time),
+		cmocka_unit_test(test_pool_gives_each_byte_once),
 		cmocka_unit_test(test_base64_is_written_as_published),
 		cmocka_unit_test(test_base64_is_read_as_published),
 		cmocka_unit_test(test_bad_base64_is_refused),

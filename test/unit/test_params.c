@@ -40,6 +40,42 @@ static void test_names(void **state)
 	assert_null(t);
 }
 
+static void expect_status(struct params *p, const void *bytes, size_t len)
+{
+	struct writer w;
+
+	writer_init(&w, 1 << 16);
+	writer_u8(&w, '!');
+	params_write_status(p, &w);
+	assert_false(w.failed);
+	assert_int_equal(w.len, len + 1);
+	assert_memory_equal(w.at + 1, bytes, len);
+	writer_fini(&w);
+}
+
+static void test_status_is_the_same_each_time(void **state)
+{
+	static const char all[] = "S\0\0\0\x11TimeZone\0UTC\0"
+	    "S\0\0\0\x16" "application_name\0";
+	struct params_table *t = params_table_new(NULL);
+	struct params *a = with(t, "TimeZone", "UTC"), *b, *none;
+
+	(void)state;
+	none = params_empty(t);
+	expect_status(none, "", 0);
+	assert_int_equal(params_set(&a, 4, ""), 0);
+	expect_status(a, all, sizeof all);
+	b = params_ref(a);
+	for (int i = 0; i < 3; i++)	/* made, kept, kept */
+		expect_status(b, all, sizeof all);
+	assert_int_equal(params_set(&b, 4, "x"), 0);
+	expect_status(a, all, sizeof all);
+	params_unref(&a);
+	params_unref(&b);
+	params_unref(&none);
+	params_table_free(&t);
+}
+
 static void test_equal_sets_are_one(void **state)
 {
 	struct params_table *t = params_table_new(NULL);
@@ -54,14 +90,15 @@ static void test_equal_sets_are_one(void **state)
 	assert_null(params_get(e, 2));
 	assert_int_equal(params_fill(&e, a), 0);
 	assert_ptr_equal(e, a);
-	assert_int_equal(mem_stat(MEM_PARAMS)->used, 1);
+	assert_int_equal(mem_stat(MEM_PARAMS)->used, 2);	/* one is empty */
 	params_unref(&a);
 	params_unref(&b);
 	params_unref(&e);
 	assert_string_equal(params_get(r, 2), "UTC");
 	params_unref(&r);
-	assert_int_equal(mem_stat(MEM_PARAMS)->used, 0);
+	assert_int_equal(mem_stat(MEM_PARAMS)->used, 1);
 	params_table_free(&t);
+	assert_int_equal(mem_stat(MEM_PARAMS)->used, 0);
 }
 
 static void test_fill_and_adopt(void **state)
@@ -213,6 +250,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_status_is_the_same_each_time),
 		cmocka_unit_test(test_equal_sets_are_one),
 		cmocka_unit_test(test_fill_and_adopt),
 		cmocka_unit_test(test_values_are_quoted),
