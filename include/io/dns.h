@@ -37,11 +37,11 @@ void dns_set_ttl(struct dns *d, usec_t max_ttl, usec_t negative_ttl);
 
 /*
  * The addresses of the name, ports 0, valid during the call. count 0: none,
- * error says why (else it is NULL). Addresses this machine has no route to are
+ * error is the status of c-ares (else 0). Addresses this machine has no route to are
  * left out when there are others. The query is over.
  */
 typedef void dns_fn(void *arg, const struct net_addr *addrs, unsigned count,
-    const char *error);
+    int error);
 
 /*
  * Look up name, from the cache, /etc/hosts or a server. fn is called once,

@@ -26,9 +26,9 @@ void broker_release(struct server *s);
 void broker_chore_done(struct server *s);
 /* c leaves (section 13): its server is released or closed. */
 void broker_client_gone(struct client *c);
-/* Login of s is done, or has failed. */
+/* Login of s is done. */
 void broker_server_ready(struct server *s);
-void broker_server_failed(struct server *s);
+/* s is closed; if its login failed, those who waited for it are told. */
 void broker_server_gone(struct server *s, const char *reason);
 
 /* c is authenticated: send the welcome, or wait for a server to tell it. */

@@ -17,7 +17,7 @@ void replication_write_startup(const struct server *s, struct writer *w);
 /* Login of s is done: from now on it is linked. May close the client. */
 void replication_ready(struct server *s);
 /*
- * Login of s has failed, it is closed next. Who asked for it waits on when no
+ * Login of s has failed, it is closed. Who asked for it waits on when no
  * word was said yet; else he goes with it, and nobody else does.
  */
 void replication_failed(struct server *s);

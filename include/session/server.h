@@ -35,9 +35,10 @@ struct server_ops {
 	/* Bytes can be read and login is over. */
 	void (*input)(struct server *s);
 	void (*drained)(struct server *s);
-	/* Login failed; s->failure says why. It will be closed next. */
-	void (*failed)(struct server *s);
-	/* It is closed (reason as logged): leave the client, the pool. */
+	/*
+	 * It is closed (reason as logged): leave the client, the pool. If its
+	 * login failed, s->failure says why.
+	 */
 	void (*closed)(struct server *s, const char *reason);
 };
 
@@ -80,7 +81,7 @@ struct server {
 	bool answered;			/* ... and something came back */
 	bool plain;			/* it does not know newer protocols */
 	struct server_auth auth;
-	struct err failure;		/* of a login */
+	struct err failure;		/* of a login; no code: none */
 	struct host host;		/* where it is connected to */
 	struct net_addr addr;		/* TCP or Unix peer */
 	struct net_addr *others;	/* owned; more addresses of the name */
@@ -96,7 +97,7 @@ struct server {
 
 /*
  * Open a connection for p in state SERVER_LOGIN. What goes wrong is told by
- * ops->failed and ops->closed, perhaps before this returns.
+ * ops->closed, perhaps before this returns.
  */
 void server_launch(struct sessions *ss, struct pool *p);
 /* The same in state SERVER_OWN_LOGIN, for c alone: replication. */

@@ -10,7 +10,7 @@ void server_login_begin(struct server *s);
 /* Bytes of a login wait to be read. May close s. */
 void server_login_input(struct server *s);
 
-/* Login went wrong: tell ops->failed, close. code and reason for clients. */
+/* Login went wrong: close; code and reason are for clients, too. */
 void server_fail(struct server *s, const char *code, const char *reason);
 
 #endif

@@ -86,7 +86,6 @@ static const struct server_ops server_ops = {
 	.connected = cancel_connected,
 	.input = relay_server_input,
 	.drained = relay_server_drained,
-	.failed = broker_server_failed,
 	.closed = broker_server_gone,
 };
 

@@ -106,9 +106,12 @@ static const char *work_over(const struct round *r, const struct server *s,
 {
 	const bool done = track_is_done(&s->track);
 
-	if (s->ps.close_needed && (c->replication != 0 ||
+	if (s->ps.close_needed && (c->replication != REPLICATION_NONE ||
 	    (r->set->server_fast_close && done)))
 		return "database configuration changed";
+	/* a stream is one command that never ends, nor do its snapshots */
+	if (c->replication != REPLICATION_NONE)
+		return NULL;
 	if (c->query_start != 0 &&
 	    is_over(limits->query, r->now - c->query_start))
 		return "query timeout";

@@ -35,7 +35,7 @@ struct name {
 	unsigned users;			/* queries for it, in any list */
 	unsigned count;
 	struct net_addr *addrs;		/* owned */
-	const char *error;		/* count 0; static */
+	int error;			/* count 0: status of c-ares */
 	usec_t expires;
 	struct dns_query *waiting;	/* DL list, owned: no answer yet */
 	UT_hash_handle hh;		/* in order of the first question */
@@ -144,7 +144,7 @@ static void deliver(struct dns_query *q)
 	/* copies: fn may have the name asked for again, or forgotten */
 	struct net_addr addrs[DNS_ADDRS_MAX];
 	const unsigned count = q->name->count;
-	const char *error = q->name->error;
+	const int error = q->name->error;
 	dns_fn *fn = q->fn;
 	void *arg = q->arg;
 
@@ -240,7 +240,7 @@ static unsigned keep_reachable(struct net_addr *addrs, unsigned count)
 
 static void set_failed(struct name *n, int status, usec_t ttl)
 {
-	n->error = ares_strerror(status);
+	n->error = status;
 	n->expires = time_now() + ttl;
 }
 
@@ -261,7 +261,7 @@ static void clear_answer(struct name *n)
 	mem_free(n->addrs);
 	n->addrs = NULL;
 	n->count = 0;
-	n->error = NULL;
+	n->error = ARES_SUCCESS;
 }
 
 static void set_answer(struct name *n, int status,
@@ -510,7 +510,7 @@ void dns_set_ttl(struct dns *d, usec_t max_ttl, usec_t negative_ttl)
 /* Can a new query use what is known? */
 static bool is_known(const struct name *n)
 {
-	const bool answered = n->count > 0 || n->error != NULL;
+	const bool answered = n->count > 0 || n->error != ARES_SUCCESS;
 
 	return answered && !n->asking && n->expires > time_now();
 }

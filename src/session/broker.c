@@ -342,11 +342,16 @@ static void fail_all(struct pool *p, enum client_state state,
 		client_fail(client_of(p->clients[state]), code, reason);
 }
 
-void broker_server_failed(struct server *s)
+/*
+ * The login, or what else a new connection is for, was in vain. A carrier is
+ * one that has its target still, or has got as far as to send something.
+ */
+static void on_failure(struct server *s)
 {
 	struct pool *p = s->ps.pool;
 
-	if (s->ps.state == SERVER_ACTIVE_CANCEL || p->peer_id != 0) {
+	if (s->phase == SERVER_PHASE_CANCEL || s->target != NULL ||
+	    p->peer_id != 0) {
 		cancel_failed(s);
 		return;
 	}
@@ -366,6 +371,8 @@ void broker_server_failed(struct server *s)
 
 void broker_server_gone(struct server *s, const char *reason)
 {
+	if (s->failure.code[0] != '\0')
+		on_failure(s);
 	struct pool_client *pc = s->ps.client;
 
 	cancel_carrier_gone(s);

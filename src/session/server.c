@@ -159,7 +159,6 @@ static struct server *server_new(struct sessions *ss, struct pool *p,
 void server_fail(struct server *s, const char *code, const char *reason)
 {
 	err_set(&s->failure, code, "%s", reason);
-	s->ss->server_ops->failed(s);
 	server_close(s, reason);
 }
 
@@ -246,12 +245,13 @@ static int keep_others(struct server *s, const struct net_addr *addrs,
 }
 
 static void on_lookup(void *arg, const struct net_addr *addrs, unsigned count,
-    const char *error)
+    int error)
 {
 	struct server *s = arg;
+
 	s->lookup = NULL;
 	if (count == 0) {
-		log_at(LEVEL_WARNING, NULL, "DNS lookup failed: %s: result=%s",
+		log_at(LEVEL_WARNING, NULL, "DNS lookup failed: %s: result=%d",
 		    s->host.text, error);
 		server_fail(s, "08001", "server DNS lookup failed");
 		return;

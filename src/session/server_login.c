@@ -104,7 +104,6 @@ static int on_authentication(struct server *s, const struct message *m)
 		log_at(LEVEL_ERROR, &s->who, "%s", s->auth.detail);
 	s->refused = true;
 	s->failure = s->auth.error;
-	s->ss->server_ops->failed(s);
 	server_close(s, s->ps.own ? "login failed" :
 	    "failed to answer authreq");
 	return -1;

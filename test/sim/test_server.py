@@ -52,6 +52,34 @@ def test_startup_message_to_the_server(pooler, fakepg):
 
 
 @newer
+def test_closing_line_of_a_refused_server_comes_first(pooler, fakepg):
+    """logging.md 5: S closing line, C closing line, C pooler error"""
+    f = fakepg(auth="password", password="other")
+    p = pooler({"p0": f.conn})
+    c = p.open().login("app", database="p0", wait=False)
+    assert c.recv_all().errors
+    text = 'password authentication failed for user "app"'
+    p.wait_log("pooler error: ")
+    at = [p.log.index(x + text) for x in (
+        "WARNING server login failed: FATAL ", "closing because: ",
+        "pooler error: ")]
+    assert at == sorted(at)
+    lines = [x for x in p.log.splitlines() if "closing because: " + text in x]
+    assert ["S-" in lines[0], "C-" in lines[1]] == [True, True]
+
+
+@newer
+def test_failed_lookup_is_logged_with_its_number(pooler):
+    """logging.md 9: result=<n>"""
+    p = pooler({"p0": "host=nosuch.invalid"}, client_login_timeout=1)
+    c = p.open().login("app", database="p0", wait=False)
+    p.wait_log(r"WARNING DNS lookup failed: nosuch.invalid: result=[0-9]+\n")
+    p.wait_log("S-.*closing because: server DNS lookup failed")
+    assert [e.message for e in c.recv_all().errors] == [
+        "client_login_timeout (server down)"]
+
+
+@newer
 def test_cold_pool_grows_in_parallel(pooler, fakepg):
     """server_login_concurrency, default 4"""
     gate, lock, now = threading.Event(), threading.Lock(), [0, 0]

@@ -397,6 +397,42 @@ def test_server_lifetime_zero_uses_each_server_once(pooler):
     assert len({c.value(PID) for _ in range(3)}) == 3
 
 
+@pytest.mark.parametrize("fast", [0, 1])
+def test_fast_close_does_not_wait_for_the_session_to_end(pooler, fast):
+    """pooling.md 11: server_fast_close, between transactions only"""
+    p = pooler(pool_mode="session", server_fast_close=fast)
+    a, b = p.raw(), p.raw()
+    pid = a.value(PID)
+    b.query("begin")
+    p.admin("reconnect p0")
+    if fast:
+        assert fatal(a) == "database configuration changed"
+    else:
+        assert a.value(PID) == pid
+    assert b.value("select 1") == "1"
+    b.send(pq.query("commit"))
+    assert b.recv_until().tags == ["COMMIT"]
+    if fast:
+        assert fatal(b) == "database configuration changed"
+    else:
+        assert b.value("select 2") == "2"
+        a.close()
+        p.wait_log("closing because: close_needed")
+
+
+def test_fast_close_is_of_no_concern_to_transactions(pooler):
+    """pooling.md 11: elsewhere the release does it"""
+    p = pooler(server_fast_close=1)
+    c = p.raw()
+    c.query("begin")
+    pid = c.value(PID)
+    p.admin("reconnect p0")
+    p.admin("show version")
+    assert c.value(PID) == pid
+    c.query("commit")
+    assert c.value(PID) != pid
+
+
 def test_server_idle_timeout(pooler):
     """pooling.md 11"""
     p = pooler(server_idle_timeout=1)

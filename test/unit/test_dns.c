@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <ares.h>
 #include <cmocka.h>
 #include <event2/event.h>
 
@@ -230,7 +231,7 @@ static int tear_down(void **state)
 /* --- queries --- */
 
 static void on_told(void *arg, const struct net_addr *addrs, unsigned count,
-    const char *error)
+    int error)
 {
 	struct told *t = arg;
 
@@ -239,8 +240,9 @@ static void on_told(void *arg, const struct net_addr *addrs, unsigned count,
 	assert_true(count <= DNS_ADDRS_MAX);
 	if (count > 0)
 		memcpy(t->addrs, addrs, count * sizeof *addrs);
-	assert_true((count == 0) == (error != NULL));
-	snprintf(t->error, sizeof t->error, "%s", error != NULL ? error : "");
+	assert_true((count == 0) == (error != ARES_SUCCESS));
+	snprintf(t->error, sizeof t->error, "%s", error != ARES_SUCCESS ?
+	    ares_strerror(error) : "");
 	if (t->again != NULL) {
 		t->next->w = t->w;
 		assert_non_null(dns_lookup(t->w->dns, t->again, on_told,
