@@ -124,6 +124,7 @@ def test_one_waiting_client_opens_one_server(pooler, fakepg):
     b.finish_login("app")
 
 
+@pytest.mark.setting("server_login_concurrency")
 @newer
 def test_login_concurrency_can_be_set(pooler, fakepg):
     """server_login_concurrency = 1: as the reference does"""
@@ -318,6 +319,7 @@ def test_server_without_key_data(pooler, fakepg):
     assert len(c.key) == 8
 
 
+@pytest.mark.setting("server_connect_timeout")
 def test_silent_server_times_out(pooler, fakepg):
     """pooling.md 12: server_connect_timeout"""
     f = fakepg(on_login=lambda s: s.read(1) and True)
@@ -402,6 +404,7 @@ def test_reset_query_and_terminate(pooler, fakepg):
     assert f.sessions[0].received[-1][0] == "X"
 
 
+@pytest.mark.setting("server_check_query")
 def test_server_is_tested_before_reuse(pooler, fakepg):
     """pooling.md 9: the next client waits for the reset"""
     gate = threading.Event()

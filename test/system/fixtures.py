@@ -40,6 +40,13 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason="newer than that"))
 
 
+def pytest_configure(config):
+    """What a test shows the effect of; see test/lint/covered.py."""
+    for kind in ("setting", "database", "user", "peer", "option"):
+        config.addinivalue_line("markers", kind + "(*names): what the test "
+                                "shows the effect of")
+
+
 @pytest.fixture(autouse=True)
 def deadline(request):
     """No test may hang: an alarm breaks whatever it waits for."""

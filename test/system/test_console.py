@@ -303,6 +303,7 @@ def test_console_welcome(pooler):
 
 # --- rights ---------------------------------------------------------------
 
+@pytest.mark.setting("admin_users")
 def test_others_are_not_allowed(pooler):
     """admin-console.md 1: before the password exchange"""
     p = pooler(auth_type="md5")
@@ -320,6 +321,7 @@ def test_admin_needs_its_password(pooler):
     assert p.admin("show version")
 
 
+@pytest.mark.setting("stats_users")
 @pytest.mark.parametrize("cmd", [
     "reload", "pause", "pause p0", "resume", "resume p0", "shutdown",
     "shutdown wait_for_clients", "shutdown wait_for_servers"])

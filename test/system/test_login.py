@@ -66,6 +66,7 @@ def secret(kind, user="app", pw="s3cret 'é"):
             "scram": pq.scram_secret(pw)}[kind]
 
 
+@pytest.mark.setting("auth_type", "auth_file")
 @pytest.mark.parametrize("method,kind", SECRETS)
 def test_right_password_is_accepted(pooler, method, kind):
     """authentication.md 3.1, 3.2"""
@@ -348,6 +349,7 @@ def test_options_set_tracked_parameters(pooler, options):
     assert c.value("show datestyle").startswith("German")
 
 
+@pytest.mark.setting("ignore_startup_parameters")
 def test_options_and_parameters_can_be_ignored(pooler):
     """pooling.md 20: ignore_startup_parameters"""
     p = pooler(ignore_startup_parameters="extra_float_digits, geqo")
@@ -368,6 +370,7 @@ def test_startup_parameter_names_ignore_case(pooler):
     assert c.value("show client_encoding") == "LATIN1"
 
 
+@pytest.mark.setting("application_name_add_host")
 @pytest.mark.parametrize("unix", [False, True])
 def test_application_name_gets_the_host(pooler, unix):
     """pooling.md 20: application_name_add_host"""
@@ -411,6 +414,7 @@ def test_welcome_has_parameters_key_and_ready(pooler):
             second.param_order.index("server_version")
 
 
+@pytest.mark.setting("login_notify_message")
 @pytest.mark.skipif(REFERENCE, reason="newer than that")
 def test_login_notice_is_sent_before_ready(pooler):
     """pooling.md 3: login_notify_message"""
@@ -468,6 +472,7 @@ def test_missing_server_database_reaches_the_client(pooler):
 
 # --- limits ---------------------------------------------------------------
 
+@pytest.mark.setting("max_client_conn")
 def test_max_client_conn_is_kept(pooler):
     """pooling.md 3: client-count limits"""
     p = pooler(max_client_conn=3)
@@ -487,6 +492,8 @@ def test_max_client_conn_is_kept(pooler):
     assert wait_until(room) == "1"
 
 
+@pytest.mark.setting("max_db_client_connections",
+                     "max_user_client_connections")
 @pytest.mark.skipif(REFERENCE, reason="newer than that")
 def test_client_limits_per_database_and_user(pooler):
     """pooling.md 3: max_db_client_connections, max_user_client_..."""
@@ -504,6 +511,7 @@ def test_client_limits_per_database_and_user(pooler):
     assert p.raw("u1", "p0").value("select 1") == "1"
 
 
+@pytest.mark.setting("client_login_timeout")
 @pytest.mark.parametrize("data", [
     b"", b"\0\0", pq.startup({"user": "app", "database": "p0"})])
 def test_unfinished_login_times_out(pooler, data):
@@ -544,6 +552,7 @@ def test_plain_secret_answers_every_server_method(pooler, user):
         assert c.execute("select 1").fetchone() == (1,)
 
 
+@pytest.mark.database("password")
 def test_forced_user_logs_in_with_its_own_password(pooler):
     """authentication.md 5: password= of the entry, else auth_file"""
     p = pooler({"p0": "user=u_scram password=pw_three",

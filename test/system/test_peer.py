@@ -140,6 +140,7 @@ HEAD = b"\0\0\0\x10\x04\xd2\x16\x2e"
 
 # --- the key ---
 
+@pytest.mark.setting("peer_id")
 @pytest.mark.parametrize("id_", [1, 255, 256, 0x1234, 16383, 65535])
 def test_key_carries_the_id_and_a_full_budget(pooler, id_):
     """pooling.md 18, "Client key" """
@@ -152,6 +153,7 @@ def test_key_carries_the_id_and_a_full_budget(pooler, id_):
 
 # --- the way ---
 
+@pytest.mark.peer("host", "port")
 @pytest.mark.parametrize("where", [tcp, unix])
 def test_cancel_at_the_wrong_process_reaches_the_right_one(group, pg,
                                                            where):
@@ -347,6 +349,7 @@ def test_peer_that_is_down_costs_nothing_but_the_request(pooler, where):
     assert p.raw().value("select 1") == "1"
 
 
+@pytest.mark.setting("cancel_wait_timeout")
 def test_silent_peer_is_given_up(pooler, fake_peer):
     """cancel_wait_timeout also bounds connections to peers"""
     f = fake_peer()
@@ -362,6 +365,7 @@ def test_silent_peer_is_given_up(pooler, fake_peer):
     wait_peer_pool(p, 2, **QUIET)
 
 
+@pytest.mark.peer("pool_size")
 def test_pool_size_bounds_the_connections(pooler, fake_peer):
     """config-files.md 5"""
     f = fake_peer()

@@ -30,6 +30,7 @@ def hold(p, n, **kw):
 
 # --- modes ----------------------------------------------------------------
 
+@pytest.mark.setting("pool_mode")
 def test_session_mode_keeps_the_server_until_disconnect(pooler):
     """pooling.md 8: session"""
     p = pooler(pool_mode="session", default_pool_size=1)
@@ -43,6 +44,7 @@ def test_session_mode_keeps_the_server_until_disconnect(pooler):
     assert b.recv_until().rows == [[pid]]
 
 
+@pytest.mark.setting("server_reset_query")
 def test_session_mode_resets_the_server(pooler):
     """pooling.md 8, 9: server_reset_query"""
     p = pooler(pool_mode="session", default_pool_size=1)
@@ -62,6 +64,7 @@ def test_session_mode_resets_the_server(pooler):
                    "and pid=pg_backend_pid()") == "0"
 
 
+@pytest.mark.setting("server_reset_query_always")
 @pytest.mark.parametrize("always", [0, 1])
 def test_transaction_mode_resets_only_if_told(pooler, always):
     """pooling.md 9: server_reset_query_always"""
@@ -108,6 +111,8 @@ def test_statement_mode_forbids_transactions(pooler):
     assert b.value("begin; select 1; commit") == "1"
 
 
+@pytest.mark.database("pool_mode")
+@pytest.mark.user("pool_mode")
 def test_mode_is_chosen_per_user_then_database(pooler):
     """pooling.md 1: effective settings"""
     p = pooler({"p0": "pool_mode=session", "p1": ""},
@@ -123,6 +128,7 @@ def test_mode_is_chosen_per_user_then_database(pooler):
 
 # --- limits and the queue -------------------------------------------------
 
+@pytest.mark.setting("default_pool_size")
 def test_pool_size_is_never_exceeded(pooler, pg):
     """pooling.md 6 rule 5"""
     p = pooler(default_pool_size=3)
@@ -144,6 +150,8 @@ def test_pool_size_is_never_exceeded(pooler, pg):
     assert len(seen) <= 3
 
 
+@pytest.mark.database("pool_size")
+@pytest.mark.user("pool_size")
 def test_pool_size_is_taken_from_database_or_user(pooler):
     """pooling.md 1: effective settings"""
     p = pooler({"p0": "pool_size=2", "p1": "pool_size=2"},
@@ -189,6 +197,7 @@ def test_client_that_leaves_the_queue_is_forgotten(pooler):
     wait_until(lambda: p.pool()["cl_active"] == 2)
 
 
+@pytest.mark.setting("reserve_pool_size", "reserve_pool_timeout")
 def test_reserve_pool_opens_after_its_timeout(pooler):
     """pooling.md 6: reserve"""
     p = pooler(default_pool_size=1, reserve_pool_size=1,
@@ -205,6 +214,7 @@ def test_reserve_pool_opens_after_its_timeout(pooler):
     assert b.recv_until().rows == [["1"]]
 
 
+@pytest.mark.setting("server_round_robin")
 @pytest.mark.parametrize("rr", [0, 1])
 def test_idle_servers_are_taken_lifo_or_round_robin(pooler, rr):
     """pooling.md 5: order"""
@@ -219,6 +229,7 @@ def test_idle_servers_are_taken_lifo_or_round_robin(pooler, rr):
     assert got == (pids * 2 if rr else [pids[2]] * 6)
 
 
+@pytest.mark.database("max_db_connections")
 def test_max_db_connections_evicts_idle_servers(pooler):
     """pooling.md 7"""
     p = pooler({"p0": "max_db_connections=2"})
@@ -232,6 +243,7 @@ def test_max_db_connections_evicts_idle_servers(pooler):
     assert int(p.show("databases", name="p0")[0]["current_connections"]) <= 2
 
 
+@pytest.mark.setting("max_user_connections")
 def test_max_user_connections_counts_over_databases(pooler):
     """pooling.md 6 rule 7"""
     p = pooler(max_user_connections=1)
@@ -244,12 +256,14 @@ def test_max_user_connections_counts_over_databases(pooler):
     assert p.pool("p0")["sv_idle"] == 0
 
 
+@pytest.mark.database("min_pool_size", "user")
 def test_min_pool_size_is_filled_without_clients(pooler):
     """pooling.md 7; forced user"""
     p = pooler({"p0": "user=app min_pool_size=3"})
     p.wait_pool(sv_idle=3)
 
 
+@pytest.mark.setting("min_pool_size")
 def test_min_pool_size_survives_idle_timeout(pooler):
     """pooling.md 11"""
     p = pooler({"p0": "user=app"}, min_pool_size=1, server_idle_timeout=1)
@@ -273,6 +287,7 @@ def test_shrunk_pool_closes_surplus_servers(pooler):
         assert p.log.count("too many servers in the pool") == 3
 
 
+@pytest.mark.database("connect_query")
 def test_connect_query_runs_on_each_new_server(pooler):
     """pooling.md 6: connect_query; its errors are ignored"""
     p = pooler({"p0": "connect_query='set work_mem = ''9MB'''",
@@ -283,6 +298,7 @@ def test_connect_query_runs_on_each_new_server(pooler):
         assert "S: error while executing exec_on_query: " in p.log
 
 
+@pytest.mark.setting("server_check_delay")
 def test_used_servers_are_checked(pooler):
     """pooling.md 9: server_check_delay = 0"""
     p = pooler(server_check_delay=0, server_check_query="select 1",
@@ -295,6 +311,7 @@ def test_used_servers_are_checked(pooler):
 
 # --- time-outs ------------------------------------------------------------
 
+@pytest.mark.setting("query_wait_timeout")
 def test_query_wait_timeout(pooler):
     """pooling.md 12"""
     p = pooler(default_pool_size=1, query_wait_timeout=1)
@@ -305,6 +322,7 @@ def test_query_wait_timeout(pooler):
     assert h.value("select 1") == "1"
 
 
+@pytest.mark.setting("query_timeout")
 def test_query_timeout_closes_client_and_server(pooler, pg):
     """pooling.md 12: query timeout"""
     p = pooler(query_timeout=1)
@@ -335,6 +353,7 @@ def test_query_timeout_spares_idle_clients_in_transaction(pooler):
     assert fatal(c) == "idle transaction timeout"
 
 
+@pytest.mark.setting("idle_transaction_timeout")
 def test_idle_transaction_timeout(pooler):
     """pooling.md 12"""
     p = pooler(idle_transaction_timeout=1, default_pool_size=1)
@@ -345,6 +364,7 @@ def test_idle_transaction_timeout(pooler):
     assert other.recv_until().rows == [["1"]]
 
 
+@pytest.mark.setting("transaction_timeout")
 @pytest.mark.skipif(REFERENCE, reason="newer than that")
 def test_transaction_timeout(pooler, pg):
     """pooling.md 12"""
@@ -356,6 +376,7 @@ def test_transaction_timeout(pooler, pg):
     pg.terminate(int(pid))
 
 
+@pytest.mark.setting("client_idle_timeout")
 def test_client_idle_timeout(pooler):
     """pooling.md 12; a client in a transaction is not idle"""
     p = pooler(client_idle_timeout=1)
@@ -366,6 +387,7 @@ def test_client_idle_timeout(pooler):
     assert busy.value("select 1") == "1"
 
 
+@pytest.mark.user("client_idle_timeout", "idle_transaction_timeout")
 @pytest.mark.skipif(REFERENCE, reason="newer than that")
 def test_user_timeouts_win(pooler):
     """config-files.md 4, 6; 0 means off for all others"""
@@ -380,6 +402,7 @@ def test_user_timeouts_win(pooler):
     assert other.value("select 1") == "1"
 
 
+@pytest.mark.setting("server_lifetime")
 def test_server_lifetime(pooler):
     """pooling.md 11"""
     p = pooler(server_lifetime=1, default_pool_size=1)
@@ -433,6 +456,7 @@ def test_fast_close_is_of_no_concern_to_transactions(pooler):
     assert c.value(PID) != pid
 
 
+@pytest.mark.setting("server_idle_timeout")
 def test_server_idle_timeout(pooler):
     """pooling.md 11"""
     p = pooler(server_idle_timeout=1)
@@ -443,6 +467,7 @@ def test_server_idle_timeout(pooler):
     assert c.value("select 2") == "2"
 
 
+@pytest.mark.setting("server_login_retry")
 def test_failing_logins_fail_fast(pooler, pg):
     """pooling.md 10: fast fail, server_login_retry"""
     p = pooler({"p2": ""}, server_login_retry=2)
@@ -474,6 +499,7 @@ def test_failing_logins_fail_fast(pooler, pg):
     assert c.value("select 3") == "3"
 
 
+@pytest.mark.database("port")
 def test_connect_failure_keeps_clients_queued(pooler, pg):
     """pooling.md 10: TCP failure"""
     p = pooler({"p0": "host=127.0.0.1 port=1"}, server_login_retry=0.3)
@@ -590,6 +616,7 @@ def test_terminated_busy_server_tells_its_client(pooler, pg):
     assert p.raw().value("select 1") == "1"
 
 
+@pytest.mark.database("host")
 def test_unix_socket_to_the_server(pooler, pg):
     """pooling.md 6: host starts with /"""
     p = pooler({"p0": "host=%s port=%d" % (pg.dir, pg.port)})
@@ -604,6 +631,7 @@ def test_host_list_is_used_in_turn(pooler, pg):
     assert seen == {"t", "f"}
 
 
+@pytest.mark.setting("query_wait_notify")
 def test_wait_notice_is_sent_once(pooler):
     """pooling.md 5: query_wait_notify"""
     if REFERENCE:

@@ -332,6 +332,7 @@ def test_session_mode_leaves_names_alone(two):
     assert prepare(c, "my name", "select 2").errors[0].code == "42P05"
 
 
+@pytest.mark.setting("max_prepared_statements")
 def test_zero_switches_tracking_off(two):
     """settings.md 3: max_prepared_statements = 0"""
     p = two(default_pool_size=1, max_prepared_statements=0)

@@ -33,6 +33,7 @@ def test_check_accepts_a_good_file(pooler):
     assert out.returncode == 0, out.stderr + out.stdout
 
 
+@pytest.mark.option("--check")
 @newer
 def test_check_prints_every_problem(pooler):
     """--check: all problems with file and line, exit 1"""
@@ -124,6 +125,7 @@ def test_check_of_a_missing_file(tmp_path):
     assert "/does/not/exist.ini" in out.stdout + out.stderr
 
 
+@pytest.mark.option("--version")
 def test_version():
     """config-files.md 14: -V"""
     for opt in ("-V", "--version"):
@@ -136,6 +138,7 @@ def test_version():
         assert lines[3].startswith("tls: ")
 
 
+@pytest.mark.option("--help")
 def test_help():
     """config-files.md 14: -h"""
     for opt in ("-h", "--help"):
@@ -185,6 +188,8 @@ def test_root_is_refused(pooler):
     assert "PgBouncer should not run as root" in out.stderr
 
 
+@pytest.mark.option("--user")
+@pytest.mark.setting("user")
 @pytest.mark.parametrize("how", ["-u", "setting"])
 def test_user_is_switched(pooler, how):
     """config-files.md 14, 16: -u, user; from root, or already that user"""
@@ -204,6 +209,8 @@ def test_user_is_switched(pooler, how):
     assert p.raw().value("select 1") == "1"
 
 
+@pytest.mark.option("--quiet")
+@pytest.mark.setting("logfile")
 def test_quiet_writes_to_the_log_file_only(pooler):
     """logging.md 1: -q, logfile"""
     p = pooler(start=False, args=["-q"])
@@ -230,6 +237,7 @@ def test_log_file_is_reopened(pooler):
     wait_until(lambda: os.path.exists(path) and os.path.getsize(path))
 
 
+@pytest.mark.option("--verbose")
 def test_verbose_adds_debug_lines(pooler):
     """logging.md 2: -v"""
     p = pooler(args=["-v", "-v"])
@@ -240,6 +248,7 @@ def test_verbose_adds_debug_lines(pooler):
     assert " DEBUG " not in q.log and " NOISE " not in q.log
 
 
+@pytest.mark.option("--daemon")
 def test_daemon_with_pid_file(pooler):
     """config-files.md 16: -d"""
     p = pooler(start=False)
@@ -282,6 +291,7 @@ def test_daemon_needs_a_pid_file(pooler):
     assert "daemon needs pidfile configured" in out.stderr
 
 
+@pytest.mark.setting("pidfile")
 def test_pid_file_of_a_live_process_is_respected(pooler):
     """config-files.md 16: existing file; stale pidfile"""
     p = pooler(start=False)
@@ -323,6 +333,7 @@ def test_second_instance_is_refused(pooler):
     assert p.raw().value("select 1") == "1"
 
 
+@pytest.mark.setting("unix_socket_mode")
 def test_stale_socket_file_is_replaced(pooler):
     """config-files.md 17: unlinked first, mode set, unlinked at exit"""
     p = pooler(start=False, unix_socket_mode="0700")
@@ -340,6 +351,7 @@ def test_stale_socket_file_is_replaced(pooler):
     assert not os.path.exists(path)
 
 
+@pytest.mark.setting("unix_socket_dir")
 def test_no_unix_socket(pooler, pg):
     """settings.md 3: unix_socket_dir empty"""
     p = pooler(unix_socket_dir="")
@@ -418,6 +430,8 @@ def test_log_lines_have_their_form(pooler):
                          r"adns: .*, tls: ", p.log)
 
 
+@pytest.mark.setting("log_connections", "log_disconnections",
+                     "log_pooler_errors")
 def test_log_switches(pooler):
     """logging.md 4"""
     p = pooler(log_connections=0, log_disconnections=0,

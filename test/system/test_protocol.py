@@ -408,6 +408,7 @@ def test_bad_message_ends_only_its_client(pooler, bad):
     assert b.value("select pg_current_xact_id_if_assigned()") is None
 
 
+@pytest.mark.setting("disable_pqexec")
 def test_pqexec_can_be_disallowed(pooler):
     """pooling.md 14: disable_pqexec"""
     p = pooler(disable_pqexec=1)

@@ -1,0 +1,92 @@
+#!/usr/bin/python3
+# covered.py - each setting, key and command-line option has a test.
+# SPDX-License-Identifier: ISC
+"""A test of test/system or test/sim says what it shows the effect of:
+
+    @pytest.mark.setting("pool_size", "reserve_pool_size")
+    @pytest.mark.database("host")       a key of [databases]
+    @pytest.mark.user("pool_mode")      of [users]
+    @pytest.mark.peer("port")           of [peers]
+    @pytest.mark.option("--daemon")     of the command line
+
+or `pytestmark = [...]` for a whole file. `covered.py --table` prints who
+covers what."""
+import ast
+import re
+import sys
+
+import lint
+
+MISSING_IS_BAD = False
+KINDS = {
+    "setting": ("include/conf/options.def", r"^OPTION\(\s*\w+\s*,\s*(\w+)"),
+    "database": ("src/conf/config_entry.c", "db_key_rows"),
+    "user": ("src/conf/config_entry.c", "user_key_rows"),
+    "peer": ("src/conf/config_entry.c", "peer_key_rows"),
+    "option": ("src/app/args.c", r'^\t\{ "(\w+)", \w+, NULL'),
+}
+
+
+def known(kind):
+    """The names there are, as the program has them."""
+    path, how = KINDS[kind]
+    text = lint.read(path)
+    if how.endswith("_rows"):
+        body = re.search(rf"{how}\[\] = \{{(.*?)^\}};", text, re.M | re.S)
+        return re.findall(r'^\t\{ "(\w+)"', body.group(1), re.M)
+    names = re.findall(how, lint.blank(text, strings=kind != "option"), re.M)
+    return ["--" + n for n in names] if kind == "option" else names
+
+
+def marks(node):
+    """(kind, name, line) of the marks in an expression."""
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call) and \
+                isinstance(call.func, ast.Attribute) and \
+                call.func.attr in KINDS and \
+                ast.unparse(call.func).startswith("pytest.mark."):
+            for arg in call.args:
+                yield call.func.attr, ast.literal_eval(arg), call.lineno
+
+
+def marked(path):
+    """(kind, name, line, test) of each mark in a test file."""
+    for node in ast.parse(lint.read(path)).body:
+        if isinstance(node, ast.FunctionDef):
+            for mark in node.decorator_list:
+                for found in marks(mark):
+                    yield *found, node.name
+        elif isinstance(node, ast.Assign) and \
+                ast.unparse(node.targets[0]) == "pytestmark":
+            for found in marks(node.value):
+                yield *found, "all"
+
+
+def collect():
+    """{(kind, name): [tests]}, in the order of the program; findings."""
+    table = {(k, n): [] for k in KINDS for n in known(k)}
+    bad = []
+    for path in lint.files("test/system", "test/sim", ends=(".py",)):
+        for kind, name, line, test in marked(path):
+            if (kind, name) in table:
+                table[kind, name].append(f"{path}:{test}")
+            else:
+                bad.append(f"{path}:{line}: there is no {kind} {name}")
+    return table, bad
+
+
+def main():
+    table, bad = collect()
+    if "--table" in sys.argv[1:]:
+        for (kind, name), tests in table.items():
+            print(f"{kind:8} {name:28} {' '.join(tests) or '-'}")
+        return
+    missing = [f"{KINDS[k][0]}: no test is marked {k}({n!r})"
+               for (k, n), tests in table.items() if not tests]
+    lint.finish({
+        "marks name what there is": bad,
+        "everything has a test": missing if MISSING_IS_BAD else [],
+    })
+
+
+main()
