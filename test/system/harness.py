@@ -141,6 +141,13 @@ def pg_bin(name):
     return found
 
 
+def server_major():
+    """The release of PostgreSQL that the tests run, as 15."""
+    out = subprocess.run([pg_bin("postgres"), "-V"], check=True,
+                         stdout=subprocess.PIPE, text=True).stdout
+    return int(re.search(r"\) (\d+)", out).group(1))
+
+
 # --- PostgreSQL -----------------------------------------------------------
 
 PASSWORDS = {"u_pw": "pw one", "u_md5": "pw-two", "u_scram": "pw_three"}
@@ -169,18 +176,33 @@ create role u_md5 login password 'pw-two';
 class Postgres:
     """One scratch cluster: trust for most users, see HBA."""
 
-    def __init__(self, initdb=(), **settings):
+    def __init__(self, initdb=(), copy=None, **settings):
+        """copy(folder) makes the data folder, where it is not a new one"""
         self.dir = make_tmp()
         self.port = free_port()
         self.data = os.path.join(self.dir, "data")
         self._bench = False
         self.proc = None
-        run = dict(stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT,
-                   cwd="/tmp", **as_user())
+        if copy:
+            copy(self.data)
+        else:
+            self._initdb(initdb)
+        self._configure(settings)
+        self.log = open(os.path.join(self.dir, "pg.log"), "wb")
+        self.proc = subprocess.Popen(
+            [pg_bin("postgres"), "-D", self.data], stdout=self.log,
+            stderr=self.log, cwd="/tmp", **as_user())
+        wait_until(self._up, what="PostgreSQL to start")
+        if not copy:
+            self._fill()
+
+    def _initdb(self, args):
         subprocess.run([pg_bin("initdb"), "-D", self.data, "-U", "postgres",
                         "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]
-                       + list(initdb),
-                       check=True, **run)
+                       + list(args), check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.STDOUT, cwd="/tmp", **as_user())
+
+    def _configure(self, settings):
         conf = {
             "listen_addresses": "'127.0.0.1'", "port": self.port,
             "unix_socket_directories": "'%s'" % self.dir, "fsync": "off",
@@ -196,11 +218,8 @@ class Postgres:
                 f.write("%s = %s\n" % (k, v))
         with open(os.path.join(self.data, "pg_hba.conf"), "w") as f:
             f.write(HBA)
-        self.log = open(os.path.join(self.dir, "pg.log"), "wb")
-        self.proc = subprocess.Popen(
-            [pg_bin("postgres"), "-D", self.data], stdout=self.log,
-            stderr=self.log, cwd="/tmp", **as_user())
-        wait_until(self._up, what="PostgreSQL to start")
+
+    def _fill(self):
         for stmt in SETUP.strip().splitlines():
             self.sql_session(stmt)
         self.sql(*["create role u%d login" % i for i in range(4)])

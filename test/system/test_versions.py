@@ -1,0 +1,219 @@
+# test_versions.py - what differs between the releases of PostgreSQL.
+# SPDX-License-Identifier: ISC
+"""Runs with every release that PGBIN may name, as the rest of the core set."""
+import os
+import shutil
+import struct
+import subprocess
+import sys
+
+import pytest
+
+import pq
+from harness import (Postgres, REFERENCE, as_user, give, pg_bin, process_env,
+                     server_major, wait_until)
+
+pytestmark = pytest.mark.skipif(REFERENCE, reason="newer than that")
+since_18 = pytest.mark.skipif(server_major() < 18, reason="PostgreSQL 18")
+
+SLEEP = "select pg_sleep(600)"
+
+
+def spoken():
+    return pq.V3_2 if server_major() >= 18 else pq.V3_0
+
+
+def direct(pg, **kw):
+    """A raw connection to the server itself."""
+    return pq.Conn(port=pg.port).login("app", database="p0", **kw)
+
+
+def test_the_server_is_the_one_asked_for(pooler):
+    """the matrix itself: else it would prove nothing"""
+    want = os.path.basename(os.path.dirname(os.environ.get("PGBIN", "")))
+    shown = pooler().raw().value("show server_version")
+    assert shown.split(".")[0] == str(server_major())
+    assert not want.isdigit() or shown.startswith(want + ".")
+
+
+@pytest.mark.parametrize("mode", ["session", "transaction", "statement"])
+def test_every_parameter_that_the_server_reports_is_told(pooler, pg, mode):
+    """pooling.md 3: welcome; 14, 16 and 18 report more than those before"""
+    want = direct(pg).params
+    p = pooler(pool_mode=mode)
+    for _ in range(2):		# the server is new, then it is known
+        assert p.raw().params == want
+    assert ("search_path" in want) == (server_major() >= 18)
+
+
+@since_18
+def test_search_path_follows_its_client(pooler):
+    """track_extra_parameters: 18 reports it, so it can be tracked"""
+    p = pooler(default_pool_size=1,
+               track_extra_parameters="IntervalStyle, search_path")
+    a, b = p.raw(), p.raw()
+    a.query("set search_path = pg_catalog, \"odd \"\"name\", public")
+    b.query("set search_path to ''")
+    plain = p.raw()
+    for _ in range(2):
+        assert a.value("show search_path") == \
+            'pg_catalog, "odd ""name", public'
+        assert b.value("show search_path") == '""'
+        assert plain.value("show search_path") == '"$user", public'
+    c = p.raw(search_path="p1, public")
+    assert c.value("show search_path") == "p1, public"
+
+
+@since_18
+def test_search_path_is_reported_but_not_kept_if_not_tracked(pooler):
+    """pooling.md 21: who sets it hears of it; the server keeps it"""
+    p = pooler(default_pool_size=1)
+    a = p.raw()
+    a.send(pq.query("set search_path = public"))
+    kinds = a.recv_until().messages
+    assert ("S", b"search_path\0public\0") in kinds
+
+
+@pytest.mark.parametrize("version", [pq.V3_0, pq.V3_2])
+def test_cancel_between_any_two_protocols(pooler, pg, version):
+    """a 3.0 client on a 3.2 server and the reverse: each has its own key"""
+    assert len(direct(pg, version=pq.V3_2).key) == (
+        4 + 32 if spoken() == pq.V3_2 else 8)
+    p = pooler(default_pool_size=1)
+    c = p.open().login("app", "apppw", "p0", version=version)
+    assert len(c.key) == (32 if version == pq.V3_2 else 8)
+    for _ in range(2):
+        c.send(pq.query(SLEEP))
+        wait_until(lambda: pg.backends(where="query = '%s'" % SLEEP
+                                       + " and state = 'active'"))
+        pq.send_cancel(p.port, c.key)
+        assert c.recv_until().errors[0].code == "57014"
+    assert c.value("select 1") == "1"
+
+
+def test_servers_are_asked_for_3_2_and_logged_in_once(pooler, pg):
+    """PostgreSQL docs, Message Flow, Start-up: those before 18 negotiate"""
+    p = pooler(default_pool_size=3)
+    clients = [p.raw() for _ in range(3)]
+    for c in clients:
+        c.query("begin")
+    assert len(pg.backends(where="usename = 'app'")) == 3
+    assert "server login failed" not in p.log
+
+
+@pytest.mark.parametrize("minor", [1, 2, 3, 9999])
+def test_negotiation_is_as_the_newest_servers(pooler, pg, minor):
+    """3.9999 and unknown _pq_ options: as PostgreSQL 18 answers them"""
+    p = pooler()
+    extra = {"_pq_.grease": "1", "_pq_.other": ""}
+
+    def told(c):
+        c.login("app", "apppw", "p0", version=pq.V3_0 + minor, **extra)
+        assert c.query("select 7").rows == [["7"]]
+        return [b for k, b in c.login_messages if k == "v"]
+    mine, = told(p.open())
+    # 3.1 was never spoken; we lead it down, 18 pretends
+    if server_major() >= 18 and minor != 1:
+        assert [mine] == told(pq.Conn(port=pg.port))
+    assert mine[4:] == struct.pack("!i", 2) + b"_pq_.grease\0_pq_.other\0"
+
+
+LIBPQ = """
+import psycopg, threading
+assert psycopg.pq.version() // 10000 == %(major)d, psycopg.pq.version()
+for version in %(versions)r:
+    with psycopg.connect(
+            "host=127.0.0.1 port=%(port)d user=app dbname=p0 "
+            "password=apppw" + version, autocommit=True) as c:
+        for i in range(20):
+            assert c.execute("select %%s::int", (i,),
+                             prepare=True).fetchone() == (i,)
+        with c.pipeline():
+            curs = [c.execute("select %%s::text", (str(i),))
+                    for i in range(10)]
+        assert [x.fetchone()[0] for x in curs] == list("0123456789")
+        with c.cursor().copy("copy (select generate_series(1, 9)) "
+                             "to stdout") as copy:
+            assert [r for r in copy.rows()] == [
+                (str(i),) for i in range(1, 10)]
+        stop = threading.Event()
+
+        def cancel():
+            while not stop.wait(0.05):
+                c.cancel()
+        t = threading.Thread(target=cancel)
+        t.start()
+        try:
+            c.execute("select pg_sleep(600)")
+            raise SystemExit("not cancelled")
+        except psycopg.errors.QueryCanceled:
+            pass
+        finally:
+            stop.set()
+            t.join()
+print("well")
+"""
+
+
+def test_libpq_of_this_release(pooler):
+    """its libpq under psycopg: statements, pipelines, COPY, cancel"""
+    lib = os.path.join(os.path.dirname(os.path.dirname(pg_bin("postgres"))),
+                       "lib")
+    if not os.path.exists(os.path.join(lib, "libpq.so.5")):
+        pytest.skip("no libpq beside this server")
+    p = pooler(auth_type="scram-sha-256", default_pool_size=2)
+    major = server_major()
+    versions = [""] if major < 18 else [
+        "", " min_protocol_version=3.2 max_protocol_version=latest",
+        " max_protocol_version=3.0"]
+    code = LIBPQ % {"major": major, "port": p.port, "versions": versions}
+    out = subprocess.run(
+        [sys.executable, "-c", code], timeout=60, cwd="/tmp", text=True,
+        env=dict(process_env(), LD_LIBRARY_PATH=lib), stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, **as_user())
+    assert out.stdout == "well\n"
+
+
+@pytest.fixture
+def primary():
+    pg = Postgres(wal_level="replica", max_wal_senders=5,
+                  full_page_writes="on")
+    pg.sql("alter role app replication")
+    yield pg
+    pg.stop()
+
+
+def base_copy(primary, to):
+    """What pg_basebackup makes, without it: it must be of the release."""
+    with primary.connect() as c:
+        c.execute("select pg_backup_start('copy', true)")
+        shutil.copytree(primary.data, to, ignore=shutil.ignore_patterns(
+            "postmaster.*"))
+        label = c.execute("select labelfile from pg_backup_stop(false)"
+                          ).fetchone()[0]
+    for name, text in (("backup_label", label), ("standby.signal", "")):
+        with open(os.path.join(to, name), "w") as f:
+            f.write(text)
+    for top, _, files in os.walk(to):
+        give(top)
+        for name in files:
+            give(os.path.join(top, name))
+    os.chmod(to, 0o700)
+
+
+def test_standby_streams_through_the_pooler(pooler, primary):
+    """pooling.md 17: the server's own walreceiver, physical"""
+    p = pooler({"*": "host=127.0.0.1 port=%d" % primary.port})
+    standby = Postgres(
+        copy=lambda to: base_copy(primary, to), primary_conninfo="'host="
+        "127.0.0.1 port=%d user=app password=apppw'" % p.port)
+    try:
+        primary.sql("insert into sink select g, 'x' from "
+                    "generate_series(1, 5000) g", db="p0")
+        wait_until(lambda: standby.sql("select count(*) from sink", db="p0")
+                   == [(5000,)], what="the standby")
+        assert [r["state"] for r in p.show("servers",
+                                           replication="physical")] \
+            == ["active"]
+    finally:
+        standby.stop()
