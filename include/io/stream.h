@@ -81,6 +81,9 @@ enum stream_write stream_write(struct stream *s, struct iovec *iov, int count);
 enum stream_write stream_write_bytes(struct stream *s, const void *p,
     size_t n);
 
+/* Queue bytes without trying to send them: the socket is known to be full. */
+enum stream_write stream_queue(struct stream *s, const void *p, size_t n);
+
 static inline bool stream_is_blocked(const struct stream *s)
 {
 	return s->over != 0;

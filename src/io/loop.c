@@ -4,9 +4,13 @@
 
 #include <event2/event.h>
 #include <event2/event_struct.h>
+#include <fcntl.h>
+#include <unistd.h>
 #include <utlist.h>
 
 #include "base/mem.h"
+
+#define PIPE_BYTES (1 << 20)	/* what anybody may ask for */
 
 struct source {
 	struct event *ev;	/* owned */
@@ -23,10 +27,20 @@ struct loop {
 	struct loop_task mark;		/* where this turn's part of again ends */
 	struct loop_task *dead;		/* DL list: end of this turn */
 	struct source *sources;		/* LL list, owned */
+	int pipe[2];			/* for splice.c; or -1, -1 */
 	bool stop;
 	bool woken;	/* the clock was read in this turn */
 	uint8_t buffer[LOOP_BUFFER];
 };
+
+/* Not to have one only costs time. */
+static void open_pipe(int pipe[2])
+{
+	if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK) < 0)
+		pipe[0] = pipe[1] = -1;
+	else
+		(void)fcntl(pipe[0], F_SETPIPE_SZ, PIPE_BYTES);
+}
 
 struct loop *loop_new(void)
 {
@@ -39,6 +53,8 @@ struct loop *loop_new(void)
 		l->base = event_base_new_with_config(cfg);
 	if (cfg != NULL)
 		event_config_free(cfg);
+	if (l != NULL)
+		open_pipe(l->pipe);
 	if (l != NULL && l->base == NULL)
 		loop_free(&l);
 	time_update();
@@ -59,12 +75,21 @@ void loop_free(struct loop **lp)
 	}
 	if (l->base != NULL)
 		event_base_free(l->base);
+	if (l->pipe[0] >= 0) {
+		close(l->pipe[0]);
+		close(l->pipe[1]);
+	}
 	mem_free(l);
 }
 
 struct event_base *loop_base(struct loop *l)
 {
 	return l->base;
+}
+
+const int *loop_pipe(const struct loop *l)
+{
+	return l->pipe[0] < 0 ? NULL : l->pipe;
 }
 
 uint8_t *loop_buffer(struct loop *l)

@@ -246,6 +246,13 @@ enum stream_write stream_write_bytes(struct stream *s, const void *p, size_t n)
 	return stream_write(s, &v, 1);
 }
 
+enum stream_write stream_queue(struct stream *s, const void *p, size_t n)
+{
+	const struct iovec v = { .iov_base = (void *)p, .iov_len = n };
+
+	return s->broken ? STREAM_BROKEN : overflow_add(s, &v, 1, 0);
+}
+
 size_t stream_queued(const struct stream *s)
 {
 	return s->over == NULL ? 0 : evbuffer_get_length(s->over->queue);

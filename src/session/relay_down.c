@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
+#include "io/splice.h"
 #include "pool/counters.h"
 #include "proto/msg.h"
 #include "proto/params.h"
@@ -474,6 +475,32 @@ static void lost(struct server *s)
 	server_close(s, "server conn crashed?");
 }
 
+/*
+ * The body of a long message goes from socket to socket unseen, but for its
+ * end, which is read as all else. Returns false when there is no such body.
+ */
+static bool move_body(struct server *s, ssize_t *n)
+{
+	struct client *c = s->ps.client == NULL ? NULL :
+	    client_of(s->ps.client);
+
+	if (s->skip < SPLICE_MIN || s->skip_drop || c == NULL ||
+	    s->carry.len > 0 || !splice_can(&s->stream, &c->stream))
+		return false;
+	*n = splice_move(&s->stream, &c->stream, s->skip - 1);
+	if (*n <= 0)
+		return true;
+	s->skip -= (uint32_t)*n;
+	s->ps.pool->counted.now.sent += (uint64_t)*n;
+	s->ps.used = time_now();
+	s->looked_again = false;
+	if (c->stream.broken)
+		client_close(c, "client unexpected eof");
+	else if (stream_is_blocked(&c->stream))
+		stream_pause(&s->stream);
+	return true;
+}
+
 void relay_server_input(struct server *s)
 {
 	const int rounds = sessions_settings(s->ss)->sbuf_loopcnt;
@@ -487,14 +514,19 @@ void relay_server_input(struct server *s)
 			stream_yield(&s->stream);
 			return;
 		}
-		const ssize_t n = carry_read(&s->carry, &s->stream, &b, max);
+		ssize_t n;
+		const bool moved = move_body(s, &n);
 
+		if (!moved)
+			n = carry_read(&s->carry, &s->stream, &b, max);
 		if (n == STREAM_NONE)
 			return;
 		if (n < 0) {
 			lost(s);
 			return;
 		}
+		if (moved)
+			continue;
 		struct down d;	/* its buffers are not worth zeroing */
 
 		d.s = s;

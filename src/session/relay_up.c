@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
+#include "io/splice.h"
 #include "pool/counters.h"
 #include "proto/msg.h"
 #include "proto/prepared.h"
@@ -402,6 +403,36 @@ static bool work_off(struct client *c, const struct burst *b)
 	return client_is_open(c);
 }
 
+/* As on the way down: the body of a long message, but for its end. */
+static bool move_body(struct client *c, ssize_t *n)
+{
+	struct server *s = c->pc.server == NULL ? NULL :
+	    server_of(c->pc.server);
+
+	if (c->skip < SPLICE_MIN || c->skip_drop || s == NULL ||
+	    c->carry.len > 0 || !splice_can(&c->stream, &s->stream))
+		return false;
+	*n = splice_move(&c->stream, &s->stream, c->skip - 1);
+	if (*n <= 0)
+		return true;
+	c->skip -= (uint32_t)*n;
+	c->pc.pool->counted.now.received += (uint64_t)*n;
+	if (s->stream.broken)
+		write_failed(s);
+	else
+		relay_update(c);
+	return true;
+}
+
+/* Bytes came. */
+static void note_arrival(struct client *c)
+{
+	c->request_time = time_now();
+	c->looked_again = false;
+	if (timeout_running(&c->timer))
+		timeout_start(c->timer.list, &c->timer, c->request_time);
+}
+
 static void read_client(struct client *c)
 {
 	const int rounds = sessions_settings(c->ss)->sbuf_loopcnt;
@@ -409,25 +440,28 @@ static void read_client(struct client *c)
 	    MSG_HEADER;
 	struct burst b;
 
-	for (int i = 0; !c->stream.paused && stream_is_ready(&c->stream);
-	    i++) {
+	for (int i = 0; client_is_open(c) && !c->stream.paused &&
+	    stream_is_ready(&c->stream); i++) {
+		ssize_t n;
 		if (rounds > 0 && i == rounds) {
 			stream_yield(&c->stream);
 			return;
 		}
-		const ssize_t n = carry_read(&c->carry, &c->stream, &b, max);
+		const bool moved = move_body(c, &n);
 
+		if (!moved)
+			n = carry_read(&c->carry, &c->stream, &b, max);
 		if (n == STREAM_NONE)
 			return;
 		if (n < 0) {
 			client_close(c, "client unexpected eof");
 			return;
 		}
-		c->request_time = time_now();
-		c->looked_again = false;
-		if (timeout_running(&c->timer))
-			timeout_start(c->timer.list, &c->timer,
-			    c->request_time);
+		if (!client_is_open(c))
+			return;
+		note_arrival(c);
+		if (moved)
+			continue;
 		if (!work_off(c, &b))
 			return;
 		/*
