@@ -6,9 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/log.h"
 #include "conf/options.h"
 
 struct err;
+struct hba;
 struct userlist;
 
 #define CONFIG_NAME_MAX 64	/* database name, NUL included */
@@ -62,6 +64,8 @@ struct config {
 	struct config_peer *peers;
 	char *auto_db;		/* text of the "*" entry; NULL = none */
 	struct userlist *userlist;	/* a reference; NULL when not loaded */
+	struct hba *hba;	/* a reference; NULL: not auth_type=hba, or
+				 * no file when the process started */
 	void *index;		/* private: owns the four above, shared */
 };
 
@@ -77,10 +81,11 @@ struct config *config_seed(int verbose);
  * Called with each line for the log; text names file and line. A load may
  * succeed in spite of lines: an unreadable auth file, a faulty "*" entry.
  */
-typedef void config_report_fn(void *arg, const char *text);
+typedef void config_report_fn(void *arg, enum log_level level,
+    const char *text);
 
 /*
- * Read path with its includes and the auth file, validate all of it, report
+ * Read path with its includes, the auth file and the HBA file, validate all of it, report
  * every problem. prev (may be NULL) is the configuration in force: settings
  * that take effect at start only, and those without a default that the new
  * file no longer names, are taken over from it (spec/settings.md section 2).
@@ -111,7 +116,8 @@ struct config_db *config_auto_db(const struct config *c, const char *name,
 void config_db_free(struct config_db *db);
 
 /*
- * A copy of c with one [pgbouncer] setting changed, for the console's SET.
+ * A copy of c with one [pgbouncer] setting changed, for the console's SET;
+ * the HBA file is read when it is one of its settings.
  * Returns NULL with e set when the key is unknown or the value bad.
  */
 struct config *config_with(const struct config *c, const char *key,

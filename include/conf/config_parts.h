@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+struct config;
 struct config_db;
 struct config_peer;
 struct config_user;
@@ -24,6 +25,13 @@ void config_peer_free(struct config_peer *p);
 
 /* Rules of a setting beyond its type and range; 0, or -1 with e. */
 int config_check_setting(const char *key, const char *value, struct err *e);
+
+/*
+ * Read the HBA file and its maps where auth_type asks for them; what was there
+ * goes. 0, or -1 with e.
+ */
+int config_load_hba(struct config *c, void (*report)(void *arg,
+    const char *text), void *arg, struct err *e);
 
 struct config_node;
 

@@ -62,6 +62,8 @@ int socket_local_addr(int fd, struct net_addr *out);
 
 /* Unix: who is at the other end. 0 or -1. */
 int socket_peer_cred(int fd, uid_t *uid, pid_t *pid);
+/* ... and what its user is called. 0 or -1: not known, or too long. */
+int socket_peer_name(int fd, char *name, size_t size);
 
 /* Does somebody accept connections at this Unix path? */
 bool socket_unix_alive(const char *path);

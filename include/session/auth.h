@@ -12,6 +12,7 @@
 
 struct auth_method;
 struct credentials;
+struct ident_map;
 struct writer;
 
 enum auth_result {
@@ -26,6 +27,10 @@ struct auth_request {
 	enum auth_type type;		/* never AUTH_HBA: that is resolved */
 	const char *user;		/* borrowed for the exchange */
 	struct credentials *credentials;	/* NULL: mock authentication */
+	const struct ident_map *map;	/* cert, peer: of the rule, or NULL */
+	const char *os_user;		/* peer: by the kernel; NULL: not known */
+	const char *cert_name;	/* cert: verified; NULL: no certificate */
+	bool tls;
 	int scram_iterations;
 	const uint8_t *mock_salt;	/* 32 random bytes of the process */
 };
@@ -64,6 +69,7 @@ struct auth_method {
 /* The method for a type with these credentials; NULL: not in this build. */
 const struct auth_method *auth_method_find(const struct auth_request *rq);
 const struct auth_method *auth_basic(enum auth_type type);
+const struct auth_method *auth_outside(enum auth_type type);
 const struct auth_method *auth_scram(void);
 
 /* For methods: word a refusal (08P01), or no memory (53200). AUTH_DENY. */

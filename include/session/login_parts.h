@@ -11,12 +11,17 @@
 
 struct client;
 struct err;
+struct hba;
+struct hba_rule;
 
 #define LOGIN_EXTENSIONS_MAX 16	/* unknown _pq_ names we tell the client */
 
 struct login {
 	struct startup startup;		/* kind STARTUP_MESSAGE once it came */
 	struct auth auth;
+	enum auth_type method;		/* chosen for this login */
+	struct hba *hba;		/* counted: of the rule */
+	const struct hba_rule *rule;	/* that chose it; NULL = none did */
 	char user[CONFIG_USER_MAX];	/* as asked for */
 	char *db_name;			/* owned; as asked for */
 	char *options;			/* owned; NULL = none */
@@ -32,5 +37,13 @@ struct login {
  */
 int login_read_params(struct client *c, const struct startup *m,
     struct err *e);
+
+/* --- login_user.c; int functions: 0, or -1 with e for the client --- */
+
+int login_check_room(const struct client *c, struct err *e);
+/* Find database and user, as far as they exist, and their limits. */
+int login_identify(struct client *c, struct err *e);
+/* Set method and rule; AUTH_HBA means that no rule fits. */
+void login_choose_method(struct client *c);
 
 #endif

@@ -13,6 +13,7 @@
 static bool is_place(const char *text)
 {
 	static const char *const starts[] = {
+		"could not parse hba config line",
 		"error processing include file", "invalid section \"",
 		"invalid value \"",
 	};
@@ -24,10 +25,11 @@ static bool is_place(const char *text)
 	return false;
 }
 
-static void on_problem(void *arg, const char *text)
+static void on_problem(void *arg, enum log_level level, const char *text)
 {
 	unsigned *const problems = arg;
 
+	(void)level;
 	if (*problems == 0 || !is_place(text))
 		(*problems)++;
 	printf("%s\n", text);
@@ -37,7 +39,7 @@ static void on_problem(void *arg, const char *text)
 static void check_whole(const struct config *c, unsigned *problems)
 {
 	if (c->set.listen_addr[0] == '\0' && c->set.unix_socket_dir[0] == '\0')
-		on_problem(problems, "nowhere to listen on");
+		on_problem(problems, LEVEL_ERROR, "nowhere to listen on");
 }
 
 int check_run(const char *path)
@@ -51,7 +53,7 @@ int check_run(const char *path)
 	if (c != NULL)
 		check_whole(c, &problems);
 	else if (problems == 0)
-		on_problem(&problems, "out of memory");
+		on_problem(&problems, LEVEL_ERROR, "out of memory");
 	config_unref(&c);
 	config_unref(&seed);
 	if (problems == 0)

@@ -17,10 +17,10 @@
 
 #define PATH_BYTES 128
 
-static void on_problem(void *arg, const char *text)
+static void on_problem(void *arg, enum log_level level, const char *text)
 {
 	(void)arg;
-	log_error("%s", text);
+	log_at(level, NULL, "%s", text);
 }
 
 static void load_config(struct app *app)

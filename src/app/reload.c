@@ -25,10 +25,10 @@ void app_log_setup(const struct app *app)
 	});
 }
 
-static void on_problem(void *arg, const char *text)
+static void on_problem(void *arg, enum log_level level, const char *text)
 {
 	(void)arg;
-	log_error("%s", text);
+	log_at(level, NULL, "%s", text);
 }
 
 static void on_database_removed(struct database *db, void *arg)

@@ -7,6 +7,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "conf/config_parts.h"
+#include "conf/file.h"
+#include "conf/hba.h"
 #include "conf/userlist.h"
 
 struct config *config_seed(int verbose)
@@ -42,6 +44,7 @@ void config_unref(struct config **cp)
 	struct config_index *ix = c->index;
 	config_index_unref(&ix);
 	userlist_unref(&c->userlist);
+	hba_unref(&c->hba);
 	settings_fini(&c->set);
 	mem_free(c->path);
 	mem_free(c);
@@ -94,6 +97,8 @@ static struct config *copy_all(const struct config *c)
 	copy->auto_db = c->auto_db;
 	if (c->userlist != NULL)
 		copy->userlist = userlist_ref(c->userlist);
+	if (c->hba != NULL)
+		copy->hba = hba_ref(c->hba);
 	if (c->path != NULL)
 		copy->path = mem_strdup(c->path);
 	if ((c->path != NULL && copy->path == NULL) ||
@@ -109,6 +114,40 @@ int config_check_setting(const char *key, const char *value, struct err *e)
 		return 0;
 	return err_set(e, "22023",
 	    "%s can't be the reserved database \"%s\"", key, value);
+}
+
+int config_load_hba(struct config *c, void (*report)(void *arg,
+    const char *text), void *arg, struct err *e)
+{
+	const struct hba_source how = {
+		.read = file_read, .report = report, .arg = arg,
+	};
+
+	hba_unref(&c->hba);
+	if (c->set.auth_type != AUTH_HBA)
+		return 0;
+	c->hba = hba_load(c->set.auth_hba_file, c->set.auth_ident_file, &how,
+	    e);
+	return c->hba != NULL ? 0 : -1;
+}
+
+static void on_hba_line(void *arg, const char *text)
+{
+	(void)arg;
+	log_warning("%s", text);
+}
+
+static bool is_about_hba(const char *key)
+{
+	static const char *const keys[] = {
+		"auth_type", "auth_hba_file", "auth_ident_file",
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		if (strcmp(keys[i], key) == 0)
+			return true;
+	}
+	return false;
 }
 
 struct config *config_with(const struct config *c, const char *key,
@@ -134,6 +173,8 @@ struct config *config_with(const struct config *c, const char *key,
 	if (rc == 0 && o->effect == OPT_START &&
 	    option_copy(o, &copy->set, &c->set) != 0)
 		rc = err_set(e, "53200", "out of memory");
+	if (rc == 0 && is_about_hba(key))
+		rc = config_load_hba(copy, on_hba_line, NULL, e);
 	if (rc != 0)
 		config_unref(&copy);
 	return copy;

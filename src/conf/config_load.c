@@ -40,7 +40,21 @@ struct loader {
 static void say(const struct loader *l, const char *text)
 {
 	if (l->report != NULL)
-		l->report(l->arg, text);
+		l->report(l->arg, LEVEL_ERROR, text);
+}
+
+static void on_auth_line(void *arg, const char *text)
+{
+	say(arg, text);
+}
+
+/* A rule that is skipped: the others count. */
+static void on_hba_line(void *arg, const char *text)
+{
+	const struct loader *const l = arg;
+
+	if (l->report != NULL)
+		l->report(l->arg, LEVEL_WARNING, text);
 }
 
 /* The load fails; why (may be empty) goes to e together with the text. */
@@ -318,11 +332,27 @@ static void load_userlist(struct loader *l)
 		return;
 	errno = 0;
 	if (old == NULL || !userlist_is_current(old, path))
-		l->c->userlist = userlist_load(path, l->report, l->arg);
+		l->c->userlist = userlist_load(path, on_auth_line, l);
 	if (l->c->userlist == NULL && errno == ENOMEM)
 		fail(l, "", "out of memory");
 	if (l->c->userlist == NULL && old != NULL)
 		l->c->userlist = userlist_ref(old);
+}
+
+/*
+ * Without its rules a reload fails, and those in force stay; a start goes on,
+ * and nobody is let in. (spec/authentication.md section 4)
+ */
+static void load_hba(struct loader *l)
+{
+	struct err why;
+
+	if (config_load_hba(l->c, on_hba_line, l, &why) == 0)
+		return;
+	if (l->prev != NULL && !l->prev->is_seed)
+		fail(l, "", "%s", why.text);
+	else
+		say(l, why.text);
 }
 
 /* The "*" text is used when clients ask; a mistake is told now already. */
@@ -354,6 +384,7 @@ static int finish(struct loader *l)
 	c->auto_db = ix->auto_db;
 	check_auto_db(l);
 	load_userlist(l);
+	load_hba(l);
 	if (l->problems > 0)
 		return -1;
 	if (l->prev != NULL && !l->prev->is_seed &&

@@ -6,6 +6,7 @@
 #include <grp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pwd.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 #include "base/err.h"
 #include "base/num.h"
+#include "base/text.h"
 
 #define SOCKET_TYPE (SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC)
 
@@ -282,6 +284,20 @@ int socket_peer_cred(int fd, uid_t *uid, pid_t *pid)
 	*uid = c.uid;
 	*pid = c.pid;
 	return 0;
+}
+
+int socket_peer_name(int fd, char *name, size_t size)
+{
+	char buf[4096];
+	struct passwd pw, *found = NULL;
+	uid_t uid;
+	pid_t pid;
+
+	if (socket_peer_cred(fd, &uid, &pid) < 0 ||
+	    getpwuid_r(uid, &pw, buf, sizeof buf, &found) != 0 ||
+	    found == NULL)
+		return -1;
+	return text_copy(name, size, pw.pw_name) ? 0 : -1;
 }
 
 bool socket_unix_alive(const char *path)

@@ -28,7 +28,9 @@ const struct auth_method *auth_method_find(const struct auth_request *rq)
 	if (rq->type == AUTH_SCRAM_SHA_256 ||
 	    (rq->type == AUTH_MD5 && has_scram_secret(rq)))
 		return auth_scram();
-	return auth_basic(rq->type);
+	const struct auth_method *m = auth_outside(rq->type);
+
+	return m != NULL ? m : auth_basic(rq->type);
 }
 
 enum auth_result auth_deny(struct auth *a, const char *text,

@@ -31,13 +31,11 @@ static enum auth_result begin_trust(struct auth *a, struct writer *out)
 	return auth_deny(a, "\"trust\" authentication failed", "");
 }
 
-/* What only TLS, a Unix peer or a rule could allow. */
+/* What a rule says, or that there is none. */
 static enum auth_result refuse(struct auth *a, struct writer *out)
 {
 	static const char *const texts[] = {
-		[AUTH_CERT] = "certificate authentication failed",
 		[AUTH_HBA] = "no authentication method is found",
-		[AUTH_PEER] = "unix socket login rejected",
 		[AUTH_REJECT] = "login rejected",
 	};
 
@@ -226,9 +224,7 @@ const struct auth_method *auth_basic(enum auth_type type)
 		[AUTH_PLAIN] = { .begin = begin_plain, .step = step_plain },
 		[AUTH_MD5] = { .begin = begin_md5, .step = step_md5,
 		    .end = end_md5 },
-		[AUTH_CERT] = { .begin = refuse },
 		[AUTH_HBA] = { .begin = refuse },
-		[AUTH_PEER] = { .begin = refuse },
 		[AUTH_REJECT] = { .begin = refuse },
 	};
 	const size_t i = (size_t)type;

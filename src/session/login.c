@@ -3,11 +3,10 @@
 #include "session/login.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/text.h"
+#include "conf/hba.h"
 #include "io/socket.h"
 #include "pool/credentials.h"
 #include "proto/msg.h"
@@ -16,7 +15,6 @@
 #include "session/login_parts.h"
 #include "session/sessions.h"
 
-#define CONSOLE "pgbouncer"
 #define LOGIN_MAX (64 * 1024)	/* bytes of one message before login */
 
 struct login *login_new(void)
@@ -32,163 +30,13 @@ void login_free(struct login **lp)
 	if (l == NULL)
 		return;
 	auth_end(&l->auth);
+	hba_unref(&l->hba);
 	mem_free(l->db_name);
 	mem_free(l->options);
 	mem_free(l->application_name);
 	for (unsigned i = 0; i < l->extension_count; i++)
 		mem_free(l->extensions[i]);
 	mem_free(l);
-}
-
-/* --- who it is and whether there is room --- */
-
-static bool is_console(const struct client *c)
-{
-	return strcmp(c->login->db_name, CONSOLE) == 0;
-}
-
-static int check_room(const struct client *c, struct err *e)
-{
-	const int max = sessions_settings(c->ss)->max_client_conn;
-
-	if (is_console(c) || c->ss->catalog->clients <= (unsigned)max)
-		return 0;
-	return err_set(e, "08P01",
-	    "no more connections allowed (max_client_conn)");
-}
-
-/* An unknown name with a "*" line becomes a database; else NULL. */
-static struct database *find_database(struct client *c)
-{
-	struct catalog *cat = c->ss->catalog;
-	const char *name = c->login->db_name;
-	struct database *db = catalog_find_database(cat, name);
-	struct err e = { .text = "" };
-
-	if (db != NULL || strlen(name) >= CONFIG_NAME_MAX)
-		return db;
-	db = catalog_auto_database(cat, name, &e);
-	if (db != NULL)
-		log_at(LEVEL_INFO, &c->who,
-		    "registered new auto-database: %s", name);
-	else if (e.text[0] != '\0')
-		log_at(LEVEL_WARNING, &c->who, "%s", e.text);
-	return db;
-}
-
-static int limit(int own, int global)
-{
-	return own > 0 ? own : global;
-}
-
-/* The user may be unknown: then the exchange is a mock one. */
-static int assign_user(struct client *c, struct user *u, struct err *e)
-{
-	const struct settings *set = sessions_settings(c->ss);
-	const int max = limit(u->conf != NULL ?
-	    u->conf->max_user_client_connections : 0,
-	    set->max_user_client_connections);
-
-	c->user = u;
-	u->clients++;
-	if (max <= 0 || u->clients <= (unsigned)max || c->admin)
-		return 0;
-	return err_set(e, "08P01",
-	    "client connections exceeded (max_user_client_connections)");
-}
-
-static int check_database_room(const struct client *c, struct err *e)
-{
-	const int max = limit(c->db->conf->max_db_client_connections,
-	    sessions_settings(c->ss)->max_db_client_connections);
-
-	if (max <= 0 || c->db->clients <= (unsigned)max || c->admin)
-		return 0;
-	return err_set(e, "08P01",
-	    "client connections exceeded (max_db_client_connections)");
-}
-
-/* Console rights by name (admin-console.md section 1). */
-static void find_rights(struct client *c, bool *stats)
-{
-	const struct settings *set = sessions_settings(c->ss);
-
-	c->admin = text_list_has(set->admin_users, c->login->user);
-	*stats = text_list_has(set->stats_users, c->login->user) ||
-	    set->auth_type == AUTH_ANY;
-}
-
-/* User "pgbouncer" over our own Unix socket with our own uid. */
-static bool is_own_user(const struct client *c)
-{
-	uid_t uid;
-	pid_t pid;
-
-	return c->addr.family == NET_UNIX &&
-	    strcmp(c->login->user, CONSOLE) == 0 &&
-	    socket_peer_cred(c->stream.fd, &uid, &pid) == 0 &&
-	    uid == getuid();
-}
-
-static enum auth_type find_method(const struct client *c)
-{
-	if (c->own_user)
-		return AUTH_ANY;
-	return (enum auth_type)sessions_settings(c->ss)->auth_type;
-}
-
-/*
- * Who logs in: the name asked for; with "any" the forced user of the database
- * (or, on the console, whoever it says). *user NULL: not known.
- */
-static int find_user(struct client *c, struct user **user, struct err *e)
-{
-	struct catalog *cat = c->ss->catalog;
-	const enum auth_type type = find_method(c);
-
-	*user = NULL;
-	if (type == AUTH_ANY && (c->db == NULL || c->db->conf->user == NULL))
-		return err_set(e, "08P01", "bouncer config error");
-	if (type == AUTH_ANY && !c->db->console) {
-		*user = catalog_get_user(cat, c->db->conf->user);
-		return *user == NULL ? err_set(e, "53200", "bouncer resources exhaustion") : 0;
-	}
-	if (type == AUTH_ANY) {
-		*user = catalog_get_user(cat, c->login->user);
-		return *user == NULL ? err_set(e, "53200", "bouncer resources exhaustion") : 0;
-	}
-	*user = catalog_find_user(cat, c->login->user);
-	if (*user != NULL && (*user)->credentials == NULL)
-		*user = NULL;
-	return 0;
-}
-
-static int identify(struct client *c, struct err *e)
-{
-	struct user *u;
-	bool stats = false;
-
-	c->db = find_database(c);
-	if (c->db != NULL)
-		c->db->clients++;
-	if (c->db != NULL && c->db->console) {
-		c->own_user = is_own_user(c);
-		find_rights(c, &stats);
-	}
-	if (c->db != NULL && check_database_room(c, e) < 0)
-		return -1;
-	if (c->own_user)
-		c->admin = true;
-	if (find_user(c, &u, e) < 0)
-		return -1;
-	if (u == NULL) {
-		log_at(LEVEL_INFO, &c->who, "no such user: %s",
-		    c->login->user);
-		return 0;
-	}
-	if (c->db != NULL && c->db->console && !c->admin && !stats)
-		return err_set(e, "08P01", "not allowed");
-	return assign_user(c, u, e);
 }
 
 /* --- authentication --- */
@@ -283,6 +131,13 @@ static void write_negotiate(const struct client *c, const struct startup *m,
 		    (const char *const *)l->extensions, l->extension_count);
 }
 
+/* Who the kernel says is at the other end; NULL: it does not. */
+static const char *peer_name(const struct client *c, char *buf, size_t size)
+{
+	return c->addr.family == NET_UNIX &&
+	    socket_peer_name(c->stream.fd, buf, size) == 0 ? buf : NULL;
+}
+
 static void begin_auth(struct client *c, const struct startup *m)
 {
 	static const char *const replications[] = {
@@ -291,23 +146,30 @@ static void begin_auth(struct client *c, const struct startup *m)
 		[REPLICATION_PHYSICAL] = "yes",
 	};
 	const struct settings *set = sessions_settings(c->ss);
+	struct login *l = c->login;
+	char os_user[CONFIG_USER_MAX];
+	struct writer w;
+
+	login_choose_method(c);
 	const struct auth_request rq = {
-		.type = find_method(c),
-		.user = c->login->user,
+		.type = l->method,
+		.user = l->user,
 		.credentials = c->user != NULL ? c->user->credentials : NULL,
+		.map = l->rule != NULL ? l->rule->map : NULL,
+		.os_user = l->method == AUTH_PEER ?
+		    peer_name(c, os_user, sizeof os_user) : NULL,
+		.tls = c->stream.tls != NULL,
 		.scram_iterations = set->scram_iterations,
 		.mock_salt = c->ss->mock_salt,
 	};
-	struct writer w;
 
 	if (set->log_connections)
 		log_at(LEVEL_INFO, &c->who,
 		    "login attempt: db=%s user=%s tls=no replication=%s",
-		    c->login->db_name, c->login->user,
-		    replications[c->replication]);
+		    l->db_name, l->user, replications[c->replication]);
 	writer_init(&w, LOGIN_MAX);
 	write_negotiate(c, m, &w);
-	act_on(c, auth_begin(&c->login->auth, &rq, &w), &w);
+	act_on(c, auth_begin(&l->auth, &rq, &w), &w);
 	writer_fini(&w);
 }
 
@@ -323,8 +185,8 @@ static void on_startup(struct client *c, const struct startup *m)
 		client_fail(c, NULL, "SSL required");
 		return;
 	}
-	if (login_read_params(c, m, &e) < 0 || check_room(c, &e) < 0 ||
-	    identify(c, &e) < 0) {
+	if (login_read_params(c, m, &e) < 0 || login_check_room(c, &e) < 0 ||
+	    login_identify(c, &e) < 0) {
 		client_fail(c, e.code, e.text);
 		return;
 	}

@@ -12,6 +12,7 @@
 
 #include "base/crypto.h"
 #include "base/mem.h"
+#include "conf/ident.h"
 #include "pool/credentials.h"
 #include "proto/md5.h"
 #include "proto/msg.h"
@@ -150,6 +151,73 @@ static void test_methods_that_decide_at_once(void **state)
 		    "client password pkt before startup packet");
 		finish(&p);
 	}
+}
+
+/* The kernel or a certificate names somebody; a map may let him be another. */
+static void test_methods_where_another_vouches(void **state)
+{
+	static const char cert[] = "certificate authentication failed";
+	static const char peer[] = "unix socket login rejected";
+	static const char maps[] = "m ann user\nm bob all\nm carl other\n";
+	static const struct {
+		enum auth_type type;
+		bool tls, known, mapped;
+		const char *name, *text, *detail;
+	} rows[] = {
+		{ AUTH_CERT, true, true, false, "user", NULL, NULL },
+		{ AUTH_CERT, true, false, false, "user", cert, "" },
+		{ AUTH_CERT, true, true, false, "USER", cert,
+		    "TLS certificate name mismatch" },
+		{ AUTH_CERT, true, true, false, NULL, cert,
+		    "TLS client certificate required" },
+		{ AUTH_CERT, false, true, false, "user", cert,
+		    "TLS connection required" },
+		{ AUTH_CERT, true, true, true, "ann", NULL, NULL },
+		{ AUTH_CERT, true, true, true, "bob", NULL, NULL },
+		{ AUTH_CERT, true, true, true, "carl", cert,
+		    "ident map: m does not have a match" },
+		{ AUTH_CERT, true, true, true, "user", cert,
+		    "ident map: m does not have a match" },
+		{ AUTH_PEER, false, true, false, "user", NULL, NULL },
+		{ AUTH_PEER, false, false, false, "user", peer, "" },
+		{ AUTH_PEER, false, true, false, "users", peer, "" },
+		{ AUTH_PEER, false, true, false, NULL, peer, "" },
+		{ AUTH_PEER, false, true, true, "ann", NULL, NULL },
+		{ AUTH_PEER, false, true, true, "carl", peer,
+		    "ident map m cannot be matched" },
+	};
+	struct ident *i = ident_parse(maps, strlen(maps), NULL, NULL);
+
+	(void)state;
+	for (size_t n = 0; n < COUNT(rows); n++) {
+		struct credentials *c = rows[n].known ?
+		    credentials_new("") : NULL;
+		const struct auth_request rq = {
+			.type = rows[n].type, .user = "user",
+			.credentials = c, .tls = rows[n].tls,
+			.map = rows[n].mapped ? ident_find(i, "m") : NULL,
+			.os_user = rows[n].type == AUTH_PEER ?
+			    rows[n].name : NULL,
+			.cert_name = rows[n].type == AUTH_CERT ?
+			    rows[n].name : NULL,
+		};
+		struct auth a = { 0 };
+		struct writer w;
+
+		writer_init(&w, 100);
+		const enum auth_result r = auth_begin(&a, &rq, &w);
+		assert_int_equal(w.len, 0);
+		if (rows[n].text == NULL) {
+			assert_int_equal(r, AUTH_OK);
+		} else {
+			assert_int_equal(r, AUTH_DENY);
+			assert_string_equal(a.error.text, rows[n].text);
+			assert_string_equal(a.detail, rows[n].detail);
+		}
+		auth_end(&a);
+		credentials_unref(&c);
+	}
+	ident_free(&i);
 }
 
 static void test_end_without_begin_does_nothing(void **state)
@@ -832,6 +900,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_methods_that_decide_at_once),
+		cmocka_unit_test(test_methods_where_another_vouches),
 		cmocka_unit_test(test_end_without_begin_does_nothing),
 		cmocka_unit_test(test_plain_takes_each_kind_of_secret),
 		cmocka_unit_test(test_plain_teaches_no_keys),

@@ -57,8 +57,9 @@ static void put(const char *path, const char *text)
 	assert_int_equal(fclose(out), 0);
 }
 
-static void report(void *arg, const char *text)
+static void report(void *arg, enum log_level level, const char *text)
 {
+	(void)level;
 	(void)arg;
 	print_message("# %s\n", text);
 }

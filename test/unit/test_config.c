@@ -59,8 +59,9 @@ static void write_file(const char *path, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-static void on_report(void *arg, const char *line)
+static void on_report(void *arg, enum log_level level, const char *line)
 {
+	(void)level;
 	struct box *const box = arg;
 
 	text_addf(&box->said, "%s\n", line);

@@ -1,0 +1,191 @@
+/* login_user.c - who logs in, whether there is room, and by which method.
+ * SPDX-License-Identifier: ISC */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "conf/hba.h"
+#include "io/socket.h"
+#include "session/client.h"
+#include "session/login_parts.h"
+#include "session/sessions.h"
+
+#define CONSOLE "pgbouncer"
+
+static bool is_console(const struct client *c)
+{
+	return strcmp(c->login->db_name, CONSOLE) == 0;
+}
+
+int login_check_room(const struct client *c, struct err *e)
+{
+	const int max = sessions_settings(c->ss)->max_client_conn;
+
+	if (is_console(c) || c->ss->catalog->clients <= (unsigned)max)
+		return 0;
+	return err_set(e, "08P01",
+	    "no more connections allowed (max_client_conn)");
+}
+
+/* An unknown name with a "*" line becomes a database; else NULL. */
+static struct database *find_database(struct client *c)
+{
+	struct catalog *cat = c->ss->catalog;
+	const char *name = c->login->db_name;
+	struct database *db = catalog_find_database(cat, name);
+	struct err e = { .text = "" };
+
+	if (db != NULL || strlen(name) >= CONFIG_NAME_MAX)
+		return db;
+	db = catalog_auto_database(cat, name, &e);
+	if (db != NULL)
+		log_at(LEVEL_INFO, &c->who,
+		    "registered new auto-database: %s", name);
+	else if (e.text[0] != '\0')
+		log_at(LEVEL_WARNING, &c->who, "%s", e.text);
+	return db;
+}
+
+static int limit(int own, int global)
+{
+	return own > 0 ? own : global;
+}
+
+/* The user may be unknown: then the exchange is a mock one. */
+static int assign_user(struct client *c, struct user *u, struct err *e)
+{
+	const struct settings *set = sessions_settings(c->ss);
+	const int max = limit(u->conf != NULL ?
+	    u->conf->max_user_client_connections : 0,
+	    set->max_user_client_connections);
+
+	c->user = u;
+	u->clients++;
+	if (max <= 0 || u->clients <= (unsigned)max || c->admin)
+		return 0;
+	return err_set(e, "08P01",
+	    "client connections exceeded (max_user_client_connections)");
+}
+
+static int check_database_room(const struct client *c, struct err *e)
+{
+	const int max = limit(c->db->conf->max_db_client_connections,
+	    sessions_settings(c->ss)->max_db_client_connections);
+
+	if (max <= 0 || c->db->clients <= (unsigned)max || c->admin)
+		return 0;
+	return err_set(e, "08P01",
+	    "client connections exceeded (max_db_client_connections)");
+}
+
+/* Console rights by name (admin-console.md section 1). */
+static void find_rights(struct client *c, bool *stats)
+{
+	const struct settings *set = sessions_settings(c->ss);
+
+	c->admin = text_list_has(set->admin_users, c->login->user);
+	*stats = text_list_has(set->stats_users, c->login->user) ||
+	    set->auth_type == AUTH_ANY;
+}
+
+/* User "pgbouncer" over our own Unix socket with our own uid. */
+static bool is_own_user(const struct client *c)
+{
+	uid_t uid;
+	pid_t pid;
+
+	return c->addr.family == NET_UNIX &&
+	    strcmp(c->login->user, CONSOLE) == 0 &&
+	    socket_peer_cred(c->stream.fd, &uid, &pid) == 0 &&
+	    uid == getuid();
+}
+
+/* Before any rule is asked. */
+static enum auth_type global_method(const struct client *c)
+{
+	if (c->own_user)
+		return AUTH_ANY;
+	return (enum auth_type)sessions_settings(c->ss)->auth_type;
+}
+
+/*
+ * Who logs in: the name asked for; with "any" the forced user of the database
+ * (or, on the console, whoever it says). *user NULL: not known.
+ */
+static int find_user(struct client *c, struct user **user, struct err *e)
+{
+	struct catalog *cat = c->ss->catalog;
+	const enum auth_type type = global_method(c);
+
+	*user = NULL;
+	if (type == AUTH_ANY && (c->db == NULL || c->db->conf->user == NULL))
+		return err_set(e, "08P01", "bouncer config error");
+	if (type == AUTH_ANY && !c->db->console) {
+		*user = catalog_get_user(cat, c->db->conf->user);
+		return *user == NULL ? err_set(e, "53200", "bouncer resources exhaustion") : 0;
+	}
+	if (type == AUTH_ANY) {
+		*user = catalog_get_user(cat, c->login->user);
+		return *user == NULL ? err_set(e, "53200", "bouncer resources exhaustion") : 0;
+	}
+	*user = catalog_find_user(cat, c->login->user);
+	if (*user != NULL && (*user)->credentials == NULL)
+		*user = NULL;
+	return 0;
+}
+
+int login_identify(struct client *c, struct err *e)
+{
+	struct user *u;
+	bool stats = false;
+
+	c->db = find_database(c);
+	if (c->db != NULL)
+		c->db->clients++;
+	if (c->db != NULL && c->db->console) {
+		c->own_user = is_own_user(c);
+		find_rights(c, &stats);
+	}
+	if (c->db != NULL && check_database_room(c, e) < 0)
+		return -1;
+	if (c->own_user)
+		c->admin = true;
+	if (find_user(c, &u, e) < 0)
+		return -1;
+	if (u == NULL) {
+		log_at(LEVEL_INFO, &c->who, "no such user: %s",
+		    c->login->user);
+		return 0;
+	}
+	if (c->db != NULL && c->db->console && !c->admin && !stats)
+		return err_set(e, "08P01", "not allowed");
+	return assign_user(c, u, e);
+}
+
+/* --- the method --- */
+
+/* (spec/authentication.md section 4) */
+void login_choose_method(struct client *c)
+{
+	struct login *l = c->login;
+	struct hba *hba = c->ss->catalog->config->hba;
+	const struct hba_login who = {
+		.addr = &c->addr,
+		.tls = c->stream.tls != NULL,
+		.physical = c->replication == REPLICATION_PHYSICAL,
+		.database = l->db_name,
+		.user = l->user,
+	};
+
+	l->method = global_method(c);
+	if (l->method != AUTH_HBA)
+		return;
+	hba_unref(&l->hba);
+	l->rule = hba_find(hba, &who);
+	if (l->rule == NULL)
+		return;
+	/* a reload must not take the rule away from under the exchange */
+	l->hba = hba_ref(hba);
+	l->method = l->rule->method;
+}

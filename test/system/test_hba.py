@@ -1,0 +1,287 @@
+# test_hba.py - auth_type=hba: rules, maps, what reload does with them.
+# SPDX-License-Identifier: ISC
+import os
+import pwd
+
+import pytest
+
+import pq
+from harness import REFERENCE, USER, run, wait_until
+from test_login import refused, secret
+
+NONE = "no authentication method is found"
+OS_USER = (USER.pw_name if USER else pwd.getpwuid(os.getuid()).pw_name)
+
+
+def hba(pooler, rules, ident=None, **kw):
+    """A pooler that goes by these rules."""
+    p = pooler(start=False, auth_type="hba", **kw)
+    p.settings["auth_hba_file"] = p.put("hba.conf", rules)
+    if ident is not None:
+        p.settings["auth_ident_file"] = p.put("ident.conf", ident)
+    return p.start()
+
+
+def own_user(p, command):
+    """psql on the console as the user that the pooler runs as."""
+    return run(["psql", "-XAtc", command, "-h", p.dir, "-p", str(p.port),
+                "-U", "pgbouncer", "pgbouncer"])
+
+
+ADMIN = "local pgbouncer admin trust\nhost pgbouncer admin all trust\n"
+
+
+# --- rules ----------------------------------------------------------------
+
+def test_first_rule_that_fits_decides(pooler):
+    """authentication.md 4"""
+    p = hba(pooler, """
+# comment
+host p0   app   127.0.0.1/32  trust
+host p0   app2  127.0.0.0 255.0.0.0  password
+host all  u0    all  reject
+host p1   all   10.0.0.0/8  trust   # somebody else
+host sameuser all 127.0.0.1/32 md5
+""", dbs={"p0": "", "p1": "", "app2": "dbname=p0"},
+            userlist={"app": "x", "app2": "two", "u0": "x"})
+    assert p.raw("app").value("select 1") == "1"
+    assert p.raw("app2", password="two").value("select 2") == "2"
+    assert refused(p.open(), user="app2", password_="bad",
+                   database="p0") == "password authentication failed"
+    assert refused(p.open(), user="u0", database="p0") == "login rejected"
+    assert refused(p.open(), user="app", database="p1") == NONE
+    assert p.raw("app2", "app2").value("select 3") == "3"
+
+
+@pytest.mark.parametrize("word,kind,code", [
+    ("password", "plain", 3), ("md5", "plain", 5), ("md5", "md5", 5),
+    ("md5", "scram", 10), ("scram-sha-256", "plain", 10),
+    ("scram-sha-256", "scram", 10)])
+def test_each_password_method_is_asked_for(pooler, word, kind, code):
+    """authentication.md 3, 4: md5 rules use SCRAM for SCRAM secrets"""
+    p = hba(pooler, "host all all all " + word, dbs={"p0": "user=app"},
+            userlist={"app": secret(kind)})
+    c = p.open().login("app", database="p0", wait=False)
+    assert c.recv()[1][:4] == bytes([0, 0, 0, code])
+    assert p.raw("app", password="s3cret 'é").value("select 1") == "1"
+    assert "authentication failed" in refused(
+        p.open(), user="app", password_="wrong", database="p0")
+
+
+def test_unix_and_tcp_rules_are_kept_apart(pooler):
+    """authentication.md 4: local, host"""
+    p = hba(pooler, "local all app trust\nhost all app2 all trust\n")
+    assert p.raw("app", unix=True).value("select 1") == "1"
+    assert p.raw("app2").value("select 1") == "1"
+    assert refused(p.open(), user="app", database="p0") == NONE
+    assert refused(p.open(unix=True), user="app2", database="p0") == NONE
+
+
+def test_plain_tcp_is_no_hostssl(pooler):
+    """authentication.md 4: hostssl, hostnossl"""
+    p = hba(pooler, "hostssl all app all trust\n"
+            "hostnossl all app2 all trust\n")
+    assert refused(p.open(), user="app", database="p0") == NONE
+    assert p.raw("app2").value("select 1") == "1"
+
+
+@pytest.mark.skipif(REFERENCE, reason="newer than that")
+def test_replication_needs_its_own_rule(pooler):
+    """authentication.md 4: only physical replication, and only there"""
+    p = hba(pooler, "host p0 postgres all trust\n"
+            "host replication app all reject\n")
+    assert refused(p.open(), user="postgres", database="p0",
+                   replication="yes") == NONE
+    assert p.raw("postgres", replication="database").value(
+        "select 1") == "1"
+    assert refused(p.open(), user="app", database="p0",
+                   replication="yes") == "login rejected"
+    assert refused(p.open(), user="app", database="p0") == NONE
+
+
+def test_unknown_user_and_database_meet_the_rules_first(pooler):
+    """authentication.md 4: against the requested name, even if missing"""
+    p = hba(pooler, "host nodb app all trust\nhost p0 ghost all md5\n"
+            "host p0 spook all trust\nhost p0 elf all scram-sha-256\n")
+    assert refused(p.open(), user="app", database="nodb") == \
+        "no such database: nodb"
+    assert refused(p.open(), user="app", database="nodb2") == NONE
+    assert refused(p.open(), user="ghost", password_="x",
+                   database="p0") == "password authentication failed"
+    assert refused(p.open(), user="spook", database="p0") == \
+        '"trust" authentication failed'
+    assert refused(p.open(), user="elf", password_="x",
+                   database="p0") == "SASL authentication failed"
+
+
+def test_console_is_a_database_to_the_rules(pooler):
+    """config-files.md 9: console"""
+    p = hba(pooler, "host pgbouncer admin all md5\n"
+            "local pgbouncer all reject\n", userlist={"admin": "pw"})
+    assert p.raw("admin", "pgbouncer", "pw").query("show version").rows
+    assert refused(p.open(), user="admin", password_="bad",
+                   database="pgbouncer") == "password authentication failed"
+    # the process's own user needs no rule
+    assert own_user(p, "show version").returncode == 0
+
+
+def test_names_come_from_files_too(pooler):
+    """config-files.md 9: @file, nested, tolerant of blank lines"""
+    p = pooler(start=False, auth_type="hba")
+    os.mkdir(os.path.join(p.dir, "lists"), 0o755)
+    p.put("lists/who", "# the crew\n\napp,\n@more ignored\n")
+    p.put("lists/more", '"app2"')
+    p.settings["auth_hba_file"] = p.put(
+        "hba.conf", "host all @lists/who all trust\n")
+    p.start()
+    assert p.raw("app").value("select 1") == "1"
+    assert p.raw("app2").value("select 1") == "1"
+    assert refused(p.open(), user="u0", database="p0") == NONE
+
+
+def test_ldap_rule_without_ldap_is_said_so(pooler):
+    """client-errors.md 3"""
+    p = hba(pooler, "host all app all ldap ldapserver=127.0.0.1\n")
+    if "ldap:" in run([p.proc.args[0], "-V"]).stdout:
+        pytest.skip("built with LDAP")
+    assert refused(p.open(), user="app", database="p0") == \
+        "ldap is not supported by this build"
+
+
+# --- mistakes -------------------------------------------------------------
+
+def test_faulty_lines_are_skipped_with_a_warning(pooler):
+    """config-files.md 9; logging.md 9"""
+    p = hba(pooler, "host all all samehost trust\n"
+            "host all all all pam\n"
+            "host all +group all trust\n"
+            "local all all peer map=none\n"
+            "host all app 10.0.0.1/8 reject\n"
+            "host all app all trust\n")
+    assert p.raw("app").value("select 1") == "1"
+    for line in (1, 2, 3, 4):
+        assert "WARNING hba line %d: " % line in p.log
+        assert "WARNING could not parse hba config line %d" % line in p.log
+    assert "WARNING address does not match mask in %s line #5: " \
+        "10.0.0.1 / 8" % p.settings["auth_hba_file"] in p.log
+    assert "hba line 6" not in p.log
+
+
+def test_missing_file_at_start_lets_nobody_in(pooler):
+    """authentication.md 4: no usable file"""
+    p = pooler(start=False, auth_type="hba")
+    p.settings["auth_hba_file"] = os.path.join(p.dir, "none.conf")
+    p.start()
+    assert "ERROR could not open hba config file %s: No such file" % \
+        p.settings["auth_hba_file"] in p.log
+    assert refused(p.open(), user="app", database="p0") == NONE
+    assert own_user(p, "show version").returncode == 0
+
+
+@pytest.mark.skipif(REFERENCE, reason="newer than that")
+def test_unreadable_file_keeps_the_rules_in_force(pooler):
+    """authentication.md 4: reload"""
+    p = hba(pooler, ADMIN + "host all app all trust\n")
+    path = p.settings["auth_hba_file"]
+    p.put("hba.conf", ADMIN + "host all app2 all trust\n")
+    assert p.console().query("reload").tags == ["RELOAD"]
+    assert p.raw("app2").value("select 1") == "1"
+    assert refused(p.open(), user="app", database="p0") == NONE
+    os.unlink(path)
+    res = p.console().try_query("reload")
+    assert (res.errors[0].code, res.errors[0].message) == (
+        "F0000", "RELOAD failed, see logs for additional details")
+    assert "could not open hba config file" in p.log
+    assert p.raw("app2").value("select 1") == "1"
+    assert refused(p.open(), user="app", database="p0") == NONE
+    p.put("hba.conf", ADMIN + "host all app all trust\n")
+    assert p.console().query("reload").tags == ["RELOAD"]
+    assert p.raw("app").value("select 1") == "1"
+
+
+def test_rules_of_a_login_under_way_outlive_a_reload(pooler):
+    """config-files.md 13: new rules for new logins only"""
+    p = hba(pooler, ADMIN + "host all app all md5\n")
+    c = p.open().login("app", database="p0", wait=False)
+    kind, body = c.recv()
+    assert kind == "R"
+    p.put("hba.conf", ADMIN + "host all all all reject\n")
+    p.console().query("reload")
+    c.send(pq.password(pq.md5_password("app", "apppw", body[4:])))
+    c.finish_login("app")
+    assert c.value("select 1") == "1"
+    assert refused(p.open(), user="app", database="p0") == "login rejected"
+
+
+@pytest.mark.skipif(REFERENCE, reason="newer than that")
+def test_console_set_reads_the_rules(pooler):
+    """settings.md 5: SET auth_type, auth_hba_file"""
+    p = pooler()
+    con = p.console()
+    assert con.try_query("set auth_type = 'hba'").errors
+    assert p.raw("app").value("select 1") == "1"
+    path = p.put("hba.conf", "host all app2 all trust\n")
+    con.query("set auth_hba_file = '%s'" % path)
+    con.query("set auth_type = 'hba'")
+    assert refused(p.open(), user="app", database="p0") == NONE
+    assert p.raw("app2").value("select 1") == "1"
+    con.query("set auth_type = 'trust'")
+    assert p.raw("app").value("select 1") == "1"
+
+
+@pytest.mark.skipif(REFERENCE, reason="newer than that")
+def test_check_tells_of_faulty_rules(pooler):
+    """--check: a skipped line is a problem, once"""
+    p = hba(pooler, "host all all all trust\nhost all all all pam\n")
+    out = run([p.proc.args[0], "--check", p.ini])
+    assert out.returncode == 1
+    assert "hba line 2: unknown method \"pam\"\n" in out.stdout
+    assert out.stdout.endswith(": 1 problem\n")
+
+
+# --- peer -----------------------------------------------------------------
+
+def test_peer_lets_the_os_user_in(pooler):
+    """authentication.md 3.5"""
+    p = hba(pooler, "local all all peer\nhost all all all peer\n",
+            dbs={"p0": "user=app"}, userlist={OS_USER: "", "app": ""})
+    run_as = ["psql", "-XAtc", "select 1", "-h", p.dir, "-p", str(p.port),
+              "p0"]
+    ok = run(run_as + ["-U", OS_USER])
+    assert (ok.returncode, ok.stdout) == (0, "1\n"), ok.stderr
+    bad = run(run_as + ["-U", "app"])
+    assert "unix socket login rejected" in bad.stderr
+    assert refused(p.open(), user=OS_USER, database="p0") == \
+        "unix socket login rejected"
+
+
+def test_peer_needs_a_known_user(pooler):
+    """authentication.md 3.5, 7"""
+    p = hba(pooler, "local all all peer\n", dbs={"p0": "user=app"},
+            userlist={"app": ""})
+    out = run(["psql", "-XAtc", "select 1", "-h", p.dir, "-p", str(p.port),
+               "-U", OS_USER, "p0"])
+    assert "unix socket login rejected" in out.stderr
+
+
+def test_peer_map_says_who_may_be_whom(pooler):
+    """authentication.md 3.5; config-files.md 10"""
+    p = hba(pooler, "local all all peer map=m\n",
+            "# maps\nm  %s  app\nm  somebody all\nother %s all\nbad line\n"
+            % (OS_USER, OS_USER))
+    cmd = ["psql", "-XAtc", "select 1", "-h", p.dir, "-p", str(p.port)]
+    ok = run(cmd + ["-U", "app", "p0"])
+    assert (ok.returncode, ok.stdout) == (0, "1\n"), ok.stderr
+    bad = run(cmd + ["-U", "app2", "p0"])
+    assert "unix socket login rejected" in bad.stderr
+    assert "ident map m cannot be matched" in p.log
+    assert "WARNING could not parse ident config line 5" in p.log
+
+
+def test_cert_without_tls_is_refused(pooler):
+    """authentication.md 3.4"""
+    p = hba(pooler, "host all all all cert\nlocal all all cert\n")
+    for unix in (False, True):
+        assert refused(p.open(unix), user="app", database="p0") == \
+            "certificate authentication failed"
+    wait_until(lambda: p.log.count("TLS connection required") == 2)
