@@ -20,6 +20,7 @@ struct database {
 	struct config_db *next_own;	/* these two only while applying */
 	struct credentials *next_password;
 	struct pool *pools;		/* LL by db_next */
+	struct line line;		/* for max_db_connections */
 	unsigned clients;		/* from the startup packet on */
 	unsigned servers;		/* connections of any state */
 	usec_t unused_since;		/* automatic: 0 = in use */
@@ -34,6 +35,7 @@ struct user {
 	struct credentials *credentials;	/* auth file; NULL = not there */
 	struct credentials *next_credentials;	/* only while applying */
 	struct pool *pools;		/* LL by user_next */
+	struct line line;		/* for max_user_connections */
 	unsigned clients;		/* logins of this name */
 	unsigned servers;		/* of pools of this user */
 };

@@ -1,4 +1,11 @@
 /* limit.h - server connections per database and per user, over all pools.
+ *
+ * Pools that share a limit take turns: a slot goes to the one whose clients
+ * have waited longest. Two rules keep connections from being closed all the
+ * time (server_handover_delay): a server that its own pool needs is given up
+ * only for who has waited that long, and longer than those it has itself; and
+ * a server that was just used is not evicted sooner for a pool that has others
+ * at work.
  * SPDX-License-Identifier: ISC */
 #ifndef POOL_LIMIT_H
 #define POOL_LIMIT_H
@@ -6,7 +13,9 @@
 #include <stdbool.h>
 
 #include "base/time.h"
+#include "pool/line.h"
 
+struct catalog;
 struct pool;
 struct pool_client;
 struct pool_server;
@@ -21,7 +30,7 @@ enum limit_verdict {
  * May p open one more server? max_db_connections and max_user_connections,
  * with the eviction of pooling.md section 7.
  */
-enum limit_verdict limit_check(const struct pool *p,
+enum limit_verdict limit_check(const struct pool *p, usec_t now,
     struct pool_server **victim);
 
 /*
@@ -30,5 +39,26 @@ enum limit_verdict limit_check(const struct pool *p,
  */
 enum limit_verdict limit_check_own(const struct pool_client *pc, usec_t now,
     struct pool_server **victim, bool *reserve);
+
+/* Is this limit of p reached, or will the next connection reach it? */
+bool limit_is_near(const struct pool *p, enum line_kind kind);
+
+/* Clients of p wait: from now on its turn may come. */
+void limit_join(struct pool *p);
+/*
+ * Whose turn is it at this limit of p? It could open a connection if there
+ * were room. NULL: nobody waits who could.
+ */
+struct pool *limit_next(const struct pool *p, enum line_kind kind,
+    const struct catalog *c, usec_t now);
+/* The same, if its client has waited longer than all of p; else NULL. */
+struct pool *limit_heir(const struct pool *p, const struct catalog *c,
+    usec_t now);
+/*
+ * A server of p is free. Must it be closed, so that another pool has a slot,
+ * although clients of p wait?
+ */
+bool limit_takes_away(const struct pool *p, const struct catalog *c,
+    usec_t now);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "conf/options.h"
 #include "pool/counters.h"
+#include "pool/line.h"
 #include "pool/states.h"
 
 struct database;
@@ -59,6 +60,7 @@ struct pool_limits {
 	    check_delay;
 	int login_concurrency;
 	int max_db, max_user;		/* server connections; 0 = no limit */
+	usec_t handover;		/* see limit_heir(); 0 = never */
 	bool round_robin, check, reset;	/* check query set; reset at release */
 };
 
@@ -82,6 +84,7 @@ struct pool {
 	struct err failure;		/* why; code and text */
 	unsigned host_turn, address_turn;	/* of a list, of a name: the next */
 	bool serving;			/* private to the broker */
+	struct line_place place[LINES];
 	int peer_id;			/* of a peer's pool; 0 = of a database */
 };
 
@@ -100,6 +103,10 @@ unsigned pool_total(const struct pool *p);
 struct pool_server *pool_pick_server(const struct pool *p);
 /* The client to serve next, or NULL. */
 struct pool_client *pool_pick_client(const struct pool *p);
+/* Since when has anybody waited here? 0: nobody does. */
+usec_t pool_waiting_since(const struct pool *p);
+/* The same of those for whom no server is coming yet; somebody wants one. */
+usec_t pool_uncovered_since(const struct pool *p);
 
 /* What becomes of a server that its client gives up. (section 9) */
 enum pool_release {

@@ -231,7 +231,7 @@ static void check_size(const struct round *r)
 	if (r->paused || !pool_wanted_minimum(p, r->now))
 		return;
 	/* nobody is evicted for it (section 6) */
-	if (limit_check(p, &ps) == LIMIT_FREE)
+	if (limit_check(p, r->now, &ps) == LIMIT_FREE)
 		server_launch(&r->app->ss, p);
 }
 

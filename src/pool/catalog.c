@@ -29,6 +29,7 @@ static struct database *database_new(struct catalog *c, const char *name)
 		mem_delete(MEM_DATABASE, db, sizeof *db);
 		return NULL;
 	}
+	db->line.kind = LINE_DB;
 	HASH_ADD_KEYPTR(hh, c->databases, db->name, strlen(name), db);
 	if (db->hh.tbl == NULL) {
 		mem_free(db->name);
@@ -48,6 +49,7 @@ void catalog_drop_database(struct catalog *c, struct database *db)
 	credentials_unref(&db->password);
 	credentials_unref(&db->next_password);
 	config_db_free(db->own);
+	line_fini(&db->line);
 	mem_free(db->name);
 	mem_delete(MEM_DATABASE, db, sizeof *db);
 }
@@ -83,6 +85,7 @@ struct user *catalog_get_user(struct catalog *c, const char *name)
 		return NULL;
 	}
 	u->conf = config_find_user(c->config, name);
+	u->line.kind = LINE_USER;
 	HASH_ADD_KEYPTR(hh, c->users, u->name, strlen(name), u);
 	if (u->hh.tbl == NULL) {
 		mem_free(u->name);
@@ -96,6 +99,7 @@ static void user_free(struct catalog *c, struct user *u)
 {
 	HASH_DEL(c->users, u);
 	credentials_unref(&u->credentials);
+	line_fini(&u->line);
 	mem_free(u->name);
 	mem_delete(MEM_USER, u, sizeof *u);
 }
@@ -146,6 +150,7 @@ void pool_configure(struct pool *p, const struct config *config)
 	l->max_db = positive(db->max_db_connections, s->max_db_connections);
 	l->max_user = positive(u ? u->max_user_connections : 0,
 	    s->max_user_connections);
+	l->handover = s->server_handover_delay;
 	l->round_robin = s->server_round_robin != 0;
 	l->check = s->server_check_query != NULL &&
 	    s->server_check_query[0] != '\0';
@@ -165,15 +170,24 @@ struct pool *catalog_get_pool(struct catalog *c, struct database *db,
 		return NULL;
 	p->key.db = db;
 	p->key.user = user;
+	if (line_enroll(&db->line) < 0)
+		goto fail;
+	if (line_enroll(&user->line) < 0)
+		goto fail_user;
 	HASH_ADD(hh, c->pools, key, sizeof p->key, p);
-	if (p->hh.tbl == NULL) {
-		mem_delete(MEM_POOL, p, sizeof *p);
-		return NULL;
-	}
+	if (p->hh.tbl == NULL)
+		goto fail_hash;
 	LL_PREPEND2(db->pools, p, db_next);
 	LL_PREPEND2(user->pools, p, user_next);
 	pool_configure(p, c->config);
 	return p;
+fail_hash:
+	line_dismiss(&user->line, p);
+fail_user:
+	line_dismiss(&db->line, p);
+fail:
+	mem_delete(MEM_POOL, p, sizeof *p);
+	return NULL;
 }
 
 void catalog_touch_pool(struct catalog *c, struct pool *p)
@@ -202,6 +216,8 @@ struct pool *catalog_take_touched(struct catalog *c)
 void catalog_drop_pool(struct catalog *c, struct pool *p)
 {
 	catalog_untouch_pool(c, p);
+	line_dismiss(&p->key.db->line, p);
+	line_dismiss(&p->key.user->line, p);
 	HASH_DEL(c->pools, p);
 	LL_DELETE2(p->key.db->pools, p, db_next);
 	LL_DELETE2(p->key.user->pools, p, user_next);

@@ -28,27 +28,68 @@ static struct pool_server *candidate(const struct pool *p,
 	return older(p, SERVER_TESTED, best);
 }
 
-enum limit_verdict limit_check(const struct pool *p,
+/* The servers that count against a limit of p, and how many may be. */
+static unsigned taken(const struct pool *p, enum line_kind kind)
+{
+	return kind == LINE_DB ? p->key.db->servers : p->key.user->servers;
+}
+
+static unsigned maximum(const struct pool *p, enum line_kind kind)
+{
+	return (unsigned)(kind == LINE_DB ? p->limits.max_db :
+	    p->limits.max_user);
+}
+
+static bool is_full(const struct pool *p, enum line_kind kind)
+{
+	const unsigned max = maximum(p, kind);
+
+	return max > 0 && taken(p, kind) >= max;
+}
+
+bool limit_is_near(const struct pool *p, enum line_kind kind)
+{
+	const unsigned max = maximum(p, kind);
+
+	return max > 0 && taken(p, kind) + 1 >= max;
+}
+
+/* Who could go in favour of p; NULL: none. */
+static struct pool_server *find_victim(const struct pool *p,
+    enum line_kind kind)
+{
+	struct pool_server *best = NULL;
+	const struct pool *q = kind == LINE_DB ? p->key.db->pools :
+	    p->key.user->pools;
+
+	for (; q != NULL; q = kind == LINE_DB ? q->db_next : q->user_next)
+		best = candidate(q, best);
+	return best;
+}
+
+/* It was just used and may be soon again, and p has others to wait for. */
+static bool is_too_fresh(const struct pool_server *victim,
+    const struct pool *p, usec_t now)
+{
+	const usec_t delay = p->limits.handover;
+
+	return victim->pool != p && now - victim->used < delay &&
+	    p->server_count[SERVER_ACTIVE] > 0 &&
+	    now - pool_uncovered_since(p) < delay;
+}
+
+enum limit_verdict limit_check(const struct pool *p, usec_t now,
     struct pool_server **victim)
 {
-	const struct database *db = p->key.db;
-	const struct user *u = p->key.user;
-	const bool db_full = p->limits.max_db > 0 &&
-	    db->servers >= (unsigned)p->limits.max_db;
-	const bool user_full = p->limits.max_user > 0 &&
-	    u->servers >= (unsigned)p->limits.max_user;
-
 	*victim = NULL;
-	if (db_full) {
-		for (struct pool *q = db->pools; q != NULL; q = q->db_next)
-			*victim = candidate(q, *victim);
-	} else if (user_full) {
-		for (struct pool *q = u->pools; q != NULL; q = q->user_next)
-			*victim = candidate(q, *victim);
-	} else {
+	if (is_full(p, LINE_DB))
+		*victim = find_victim(p, LINE_DB);
+	else if (is_full(p, LINE_USER))
+		*victim = find_victim(p, LINE_USER);
+	else
 		return LIMIT_FREE;
-	}
-	return *victim != NULL ? LIMIT_EVICT : LIMIT_FULL;
+	return *victim == NULL || is_too_fresh(*victim, p, now) ?
+	    LIMIT_FULL : LIMIT_EVICT;
 }
 
 enum limit_verdict limit_check_own(const struct pool_client *pc, usec_t now,
@@ -59,11 +100,96 @@ enum limit_verdict limit_check_own(const struct pool_client *pc, usec_t now,
 
 	*reserve = false;
 	if (size <= 0 || pool_total(p) < (unsigned)size)
-		return limit_check(p, victim);
+		return limit_check(p, now, victim);
 	*victim = older(p, SERVER_IDLE, NULL);
 	*victim = older(p, SERVER_USED, *victim);
 	if (*victim != NULL)
 		return LIMIT_EVICT;
 	*reserve = pool_reserve_is_due(p, pc, now);
-	return *reserve ? limit_check(p, victim) : LIMIT_FULL;
+	return *reserve ? limit_check(p, now, victim) : LIMIT_FULL;
+}
+
+/* --- turns --- */
+
+static struct line *line_of(const struct pool *p, enum line_kind kind)
+{
+	return kind == LINE_DB ? &p->key.db->line : &p->key.user->line;
+}
+
+void limit_join(struct pool *p)
+{
+	if (p->limits.max_db > 0)
+		line_add(&p->key.db->line, p);
+	if (p->limits.max_user > 0)
+		line_add(&p->key.user->line, p);
+}
+
+/* Could p do something with room under this limit? */
+static bool can_take(const struct pool *p, enum line_kind kind,
+    const struct catalog *c, usec_t now)
+{
+	const enum line_kind other = kind == LINE_DB ? LINE_USER : LINE_DB;
+	const int size = p->limits.size;
+	bool reserve;
+
+	if (pool_is_paused(p, c))
+		return false;
+	/* for servers of their own, a pool at its size has room or has not */
+	if (pool_wanted(p, now, &reserve) == 0 &&
+	    ((size > 0 && pool_total(p) >= (unsigned)size) ||
+	    pool_pick_own(p, now) == NULL))
+		return false;
+	return !is_full(p, other) || find_victim(p, other) != NULL;
+}
+
+struct pool *limit_next(const struct pool *p, enum line_kind kind,
+    const struct catalog *c, usec_t now)
+{
+	struct line *const l = line_of(p, kind);
+	struct pool *next;
+
+	/* who can't go on gets in line again when its pool is looked at */
+	while ((next = line_first(l)) != NULL && !can_take(next, kind, c, now))
+		line_remove(l, next);
+	return next;
+}
+
+/* Has somebody in q waited longer than all in p? */
+static bool waits_longer(const struct pool *q, const struct pool *p)
+{
+	const usec_t since = pool_waiting_since(p);
+
+	return q != NULL && q != p &&
+	    (since == 0 || pool_uncovered_since(q) < since);
+}
+
+struct pool *limit_heir(const struct pool *p, const struct catalog *c,
+    usec_t now)
+{
+	for (int kind = 0; kind < LINES; kind++) {
+		struct pool *const q = limit_is_near(p, (enum line_kind)kind) ?
+		    limit_next(p, (enum line_kind)kind, c, now) : NULL;
+
+		if (waits_longer(q, p))
+			return q;
+	}
+	return NULL;
+}
+
+bool limit_takes_away(const struct pool *p, const struct catalog *c,
+    usec_t now)
+{
+	const usec_t delay = p->limits.handover;
+
+	if (delay <= 0)
+		return false;
+	for (int kind = 0; kind < LINES; kind++) {
+		const struct pool *const q = is_full(p, (enum line_kind)kind) ?
+		    limit_next(p, (enum line_kind)kind, c, now) : NULL;
+
+		if (waits_longer(q, p) &&
+		    now - pool_uncovered_since(q) >= delay)
+			return true;
+	}
+	return false;
 }

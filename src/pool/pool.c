@@ -102,6 +102,30 @@ struct pool_client *pool_pick_client(const struct pool *p)
 	return p->clients[CLIENT_WAITING];
 }
 
+/* The first who has no server of its own on its way. */
+static struct pool_client *first_own(const struct pool *p)
+{
+	struct pool_client *pc = p->clients[CLIENT_OWN_WAITING];
+
+	while (pc != NULL && pc->server != NULL)
+		pc = pc->next;
+	return pc;
+}
+
+static usec_t earlier(usec_t since, const struct pool_client *pc)
+{
+	return pc != NULL && (since == 0 || pc->wait_since < since) ?
+	    pc->wait_since : since;
+}
+
+usec_t pool_waiting_since(const struct pool *p)
+{
+	usec_t since = earlier(0, p->clients[CLIENT_WAITING]);
+
+	since = earlier(since, p->clients[CLIENT_WELCOME]);
+	return earlier(since, p->clients[CLIENT_OWN_WAITING]);
+}
+
 bool pool_lifetime_over(const struct pool_server *ps, usec_t now)
 {
 	const struct pool *p = ps->pool;
@@ -170,6 +194,26 @@ static unsigned usable(const struct pool *p, enum server_state state)
 	return n;
 }
 
+/* Servers that are, or will be, for whoever waits. */
+static unsigned coming(const struct pool *p)
+{
+	return p->server_count[SERVER_LOGIN] + usable(p, SERVER_TESTED) +
+	    usable(p, SERVER_IDLE);
+}
+
+usec_t pool_uncovered_since(const struct pool *p)
+{
+	const struct pool_client *pc = p->clients[CLIENT_WAITING];
+
+	for (unsigned n = coming(p); n > 0 && pc != NULL; n--)
+		pc = pc->next;
+	usec_t since = earlier(0, pc);
+
+	if (p->welcome == NULL)
+		since = earlier(since, p->clients[CLIENT_WELCOME]);
+	return earlier(since, first_own(p));
+}
+
 /*
  * Those who wait and for whom no server is on its way yet. Who waits for the
  * welcome will want a server next: a cold pool grows for all at once.
@@ -180,12 +224,11 @@ static unsigned uncovered(const struct pool *p)
 	const unsigned strangers = p->welcome == NULL ?
 	    p->client_count[CLIENT_WELCOME] : 0;
 	const unsigned waiting = p->client_count[CLIENT_WAITING] + strangers;
-	const unsigned coming = logins + usable(p, SERVER_TESTED) +
-	    usable(p, SERVER_IDLE);
+	const unsigned served = coming(p);
 	/* the welcome comes from a new server, whatever others there are */
 	const unsigned greeting = strangers > 0 && logins == 0;
 
-	return waiting > coming ? waiting - coming : greeting;
+	return waiting > served ? waiting - served : greeting;
 }
 
 /* Without a greeting the pool opens one connection past its size. */
@@ -225,13 +268,10 @@ struct pool_client *pool_pick_own(const struct pool *p, usec_t now)
 {
 	const unsigned at_once = p->failing ? 1 :
 	    (unsigned)p->limits.login_concurrency;
-	struct pool_client *pc = p->clients[CLIENT_OWN_WAITING];
 
 	if (p->server_count[SERVER_OWN_LOGIN] >= at_once || !may_retry(p, now))
 		return NULL;
-	while (pc != NULL && pc->server != NULL)
-		pc = pc->next;
-	return pc;
+	return first_own(p);
 }
 
 unsigned pool_wanted_minimum(const struct pool *p, usec_t now)

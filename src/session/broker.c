@@ -5,23 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "pool/limit.h"
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/writer.h"
+#include "session/broker_parts.h"
 #include "session/cancel.h"
 #include "session/client.h"
-#include "session/peer.h"
 #include "session/relay.h"
 #include "session/replication.h"
 #include "session/server.h"
 #include "session/sessions.h"
-
-static bool is_paused(const struct sessions *ss, const struct pool *p)
-{
-	return pool_is_paused(p, ss->catalog);
-}
 
 void broker_touch(struct sessions *ss, struct pool *p)
 {
@@ -84,7 +78,7 @@ static bool may_queue(struct client *c)
 		client_fail(c, NULL, "server shutting down");
 		return false;
 	}
-	if (!pool_is_down(p) || is_paused(c->ss, p) ||
+	if (!pool_is_down(p) || pool_is_paused(p, c->ss->catalog) ||
 	    c->pc.state == CLIENT_WELCOME ||
 	    c->replication != REPLICATION_NONE)
 		return true;
@@ -92,9 +86,10 @@ static bool may_queue(struct client *c)
 	    "cached error: %s (server_login_retry)", p->failure.text);
 	struct sessions *ss = c->ss;
 	struct pool_server *victim;
-	const bool retry = time_now() - p->last_launch >=
-	    p->limits.login_retry && p->server_count[SERVER_LOGIN] == 0 &&
-	    limit_check(p, &victim) == LIMIT_FREE;
+	const usec_t now = time_now();
+	const bool retry = now - p->last_launch >= p->limits.login_retry &&
+	    p->server_count[SERVER_LOGIN] == 0 &&
+	    limit_check(p, now, &victim) == LIMIT_FREE;
 
 	client_fail(c, NULL, text);
 	if (retry)
@@ -117,8 +112,8 @@ static void queue(struct client *c, enum client_state state)
 bool broker_acquire(struct client *c)
 {
 	const bool own = c->replication != REPLICATION_NONE;
-	struct pool_server *ps = own || is_paused(c->ss, c->pc.pool) ? NULL :
-	    pool_pick_server(c->pc.pool);
+	struct pool_server *ps = own || pool_is_paused(c->pc.pool,
+	    c->ss->catalog) ? NULL : pool_pick_server(c->pc.pool);
 
 	if (ps != NULL)
 		return join(c, server_of(ps));
@@ -127,13 +122,12 @@ bool broker_acquire(struct client *c)
 	return false;
 }
 
-/* As long as there are both, the oldest waiter gets the next server. */
-static void serve(struct sessions *ss, struct pool *p)
+void broker_serve(struct sessions *ss, struct pool *p)
 {
 	if (p->serving)
 		return;
 	p->serving = true;
-	while (!is_paused(ss, p)) {
+	while (!pool_is_paused(p, ss->catalog)) {
 		struct pool_client *pc = pool_pick_client(p);
 		struct pool_server *ps = pool_pick_server(p);
 
@@ -147,31 +141,26 @@ static void serve(struct sessions *ss, struct pool *p)
 
 /* --- parting --- */
 
-static void touch_waiting(struct sessions *ss, struct pool *p)
+void broker_touch_next(struct sessions *ss, const struct pool *p)
 {
-	if (p->client_count[CLIENT_WAITING] > 0 ||
-	    p->client_count[CLIENT_WELCOME] > 0 ||
-	    p->client_count[CLIENT_OWN_WAITING] > 0)
-		broker_touch(ss, p);
+	for (int kind = 0; kind < LINES; kind++) {
+		struct pool *q = limit_is_near(p, (enum line_kind)kind) ?
+		    limit_next(p, (enum line_kind)kind, ss->catalog,
+		    time_now()) : NULL;
+
+		if (q != NULL)
+			broker_touch(ss, q);
+	}
 }
 
-/*
- * A server of p is spare now, or gone: where a limit was reached, those who
- * share it may be waiting for a victim, or a slot.
- */
-static void touch_neighbours(struct sessions *ss, struct pool *p)
+/* It has served here; is it another pool's turn now? */
+static bool must_hand_over(const struct server *s)
 {
-	const struct database *db = p->key.db;
-	const struct user *u = p->key.user;
+	const struct pool *p = s->ps.pool;
 
-	if (p->limits.max_db > 0 &&
-	    db->servers + 1 >= (unsigned)p->limits.max_db)
-		for (struct pool *q = db->pools; q != NULL; q = q->db_next)
-			touch_waiting(ss, q);
-	if (p->limits.max_user > 0 &&
-	    u->servers + 1 >= (unsigned)p->limits.max_user)
-		for (struct pool *q = u->pools; q != NULL; q = q->user_next)
-			touch_waiting(ss, q);
+	return (p->limits.max_db > 0 || p->limits.max_user > 0) &&
+	    s->ps.state != SERVER_LOGIN && pool_pick_client(p) != NULL &&
+	    limit_takes_away(p, s->ss->catalog, time_now());
 }
 
 /* s has no client: where does it go? */
@@ -186,8 +175,12 @@ static void settle(struct server *s)
 		server_close(s, "server conn crashed?");
 		return;
 	}
-	if (is_paused(ss, p)) {
+	if (pool_is_paused(p, ss->catalog)) {
 		server_close(s, "pause mode");
+		return;
+	}
+	if (must_hand_over(s)) {
+		server_close(s, "evicted");
 		return;
 	}
 	switch (pool_release_verdict(&s->ps, time_now(), &why)) {
@@ -210,9 +203,9 @@ static void settle(struct server *s)
 		return;
 	case POOL_TO_IDLE:
 		pool_server_set(&s->ps, SERVER_IDLE);
-		serve(ss, p);
+		broker_serve(ss, p);
 		if (s->ps.state == SERVER_IDLE)
-			touch_neighbours(ss, p);
+			broker_touch_next(ss, p);
 		return;
 	}
 }
@@ -306,8 +299,7 @@ void broker_welcome(struct client *c)
 		idle_begins(c);
 }
 
-/* The first server told what the clients have waited for. */
-static void welcome_all(struct pool *p)
+void broker_welcome_all(struct pool *p)
 {
 	while (p->welcome != NULL && p->clients[CLIENT_WELCOME] != NULL) {
 		struct client *c = client_of(p->clients[CLIENT_WELCOME]);
@@ -331,11 +323,11 @@ void broker_server_ready(struct server *s)
 		replication_ready(s);
 		return;
 	}
-	welcome_all(p);
+	broker_welcome_all(p);
 	settle(s);
 }
 
-static void fail_all(struct pool *p, enum client_state state,
+void broker_fail_all(struct pool *p, enum client_state state,
     const char *code, const char *reason)
 {
 	while (p->clients[state] != NULL)
@@ -365,8 +357,8 @@ static void on_failure(struct server *s)
 	/* a refusal that concerns everybody: nobody need wait for the next */
 	if (!s->refused || (pool_connected(p) > 0 && p->welcome != NULL))
 		return;
-	fail_all(p, CLIENT_WAITING, s->failure.code, s->failure.text);
-	fail_all(p, CLIENT_WELCOME, s->failure.code, s->failure.text);
+	broker_fail_all(p, CLIENT_WAITING, s->failure.code, s->failure.text);
+	broker_fail_all(p, CLIENT_WELCOME, s->failure.code, s->failure.text);
 }
 
 void broker_server_gone(struct server *s, const char *reason)
@@ -385,197 +377,5 @@ void broker_server_gone(struct server *s, const char *reason)
 		client_fail(c, NULL, reason);
 	}
 	broker_touch(s->ss, s->ps.pool);
-	touch_neighbours(s->ss, s->ps.pool);
-}
-
-/* --- the end of a turn --- */
-
-/* Is there a server that was idle for long, and somebody waiting for it? */
-static void check_used(struct sessions *ss, struct pool *p)
-{
-	const char *query = sessions_settings(ss)->server_check_query;
-	unsigned waiting = p->client_count[CLIENT_WAITING];
-
-	if (strcmp(query == NULL ? "" : query, "<empty>") == 0)
-		query = "";
-	while (p->servers[SERVER_USED] != NULL &&
-	    waiting > p->server_count[SERVER_TESTED] +
-	    p->server_count[SERVER_IDLE]) {
-		struct server *s = server_of(p->servers[SERVER_USED]);
-		const bool fresh = p->limits.check_delay > 0 &&
-		    time_now() - s->ps.used < p->limits.check_delay;
-
-		if (fresh || !p->limits.check) {
-			pool_server_set(&s->ps, SERVER_IDLE);
-			serve(ss, p);
-			waiting = p->client_count[CLIENT_WAITING];
-			continue;
-		}
-		pool_server_set(&s->ps, SERVER_TESTED);
-		(void)server_send_query(s, query, CHORE_CHECK);
-	}
-}
-
-/* Make room under the limits of database and user. */
-static bool make_room(struct pool *p)
-{
-	struct pool_server *victim;
-
-	for (;;) {
-		switch (limit_check(p, &victim)) {
-		case LIMIT_FREE:
-			return true;
-		case LIMIT_FULL:
-			return false;
-		case LIMIT_EVICT:
-			server_close(server_of(victim), "evicted");
-		}
-	}
-}
-
-static void launch(struct sessions *ss, struct pool *p)
-{
-	bool reserve;
-
-	while (pool_wanted(p, time_now(), &reserve) > 0 && make_room(p)) {
-		if (reserve)
-			log_at(LEVEL_WARNING, &client_of(
-			    p->clients[CLIENT_WAITING])->who,
-			    "taking connection from reserve_pool");
-		server_launch(ss, p);
-	}
-}
-
-static void close_list(struct pool *p, enum server_state state,
-    const char *why)
-{
-	while (p->servers[state] != NULL)
-		server_close(server_of(p->servers[state]), why);
-}
-
-static void hold(struct pool *p)
-{
-	close_list(p, SERVER_IDLE, "pause mode");
-	close_list(p, SERVER_USED, "pause mode");
-	close_list(p, SERVER_LOGIN, "pause mode");
-	replication_drop_logins(p, "pause mode");
-}
-
-static void look_at(struct sessions *ss, struct pool *p)
-{
-	if (p->key.db->console)
-		return;
-	if (p->peer_id != 0) {
-		peer_launch(ss, p);
-		return;
-	}
-	cancel_launch(ss, p);
-	if (ss->shutdown == SHUTDOWN_WAIT_FOR_SERVERS) {
-		fail_all(p, CLIENT_WAITING, NULL, "server shutting down");
-		fail_all(p, CLIENT_WELCOME, NULL, "server shutting down");
-		fail_all(p, CLIENT_OWN_WAITING, NULL, "server shutting down");
-	}
-	if (is_paused(ss, p)) {
-		hold(p);
-		return;
-	}
-	welcome_all(p);
-	serve(ss, p);
-	check_used(ss, p);
-	replication_launch(p);
-	launch(ss, p);
-}
-
-void broker_turn(struct sessions *ss)
-{
-	struct pool *p;
-
-	while ((p = catalog_take_touched(ss->catalog)) != NULL)
-		look_at(ss, p);
-}
-
-/* --- what the console and the configuration ask for --- */
-
-static void drop_welcome(struct pool *p)
-{
-	if (p->welcome == NULL)
-		return;
-	params_unref(&p->welcome->params);
-	mem_free(p->welcome);
-	p->welcome = NULL;
-}
-
-static void mark(struct pool *p, enum server_state state)
-{
-	for (struct pool_server *ps = p->servers[state]; ps; ps = ps->next)
-		ps->close_needed = true;
-}
-
-void broker_reconnect_pool(struct sessions *ss, struct pool *p)
-{
-	drop_welcome(p);
-	p->old_protocol = false;
-	close_list(p, SERVER_LOGIN, "connect string changed");
-	replication_drop_logins(p, "connect string changed");
-	close_list(p, SERVER_IDLE, "database configuration changed");
-	close_list(p, SERVER_USED, "database configuration changed");
-	mark(p, SERVER_ACTIVE);
-	mark(p, SERVER_TESTED);
-	mark(p, SERVER_BEING_CANCELED);
-	broker_touch(ss, p);
-}
-
-void broker_reconnect(struct sessions *ss, struct database *db)
-{
-	for (struct pool *p = db->pools; p != NULL; p = p->db_next)
-		broker_reconnect_pool(ss, p);
-}
-
-void broker_kill_pool(struct sessions *ss, struct pool *p)
-{
-	static const char why[] = "database removed";
-
-	for (int i = CLIENT_ACTIVE; i < CLIENT_CANCEL_WAITING; i++)
-		fail_all(p, (enum client_state)i, NULL, why);
-	/* who brought a cancel request is told nothing, ever */
-	for (int i = CLIENT_CANCEL_WAITING; i < CLIENT_STATES; i++)
-		while (p->clients[i] != NULL)
-			client_close(client_of(p->clients[i]), why);
-	for (int i = 0; i < SERVER_GONE; i++)
-		close_list(p, (enum server_state)i, why);
-	catalog_drop_pool(ss->catalog, p);
-}
-
-void broker_kill_database(struct sessions *ss, struct database *db)
-{
-	struct timeout *t = ss->login_list.head, *next;
-
-	for (; t != NULL; t = next) {
-		struct client *c = (struct client *)((char *)t -
-		    offsetof(struct client, timer));
-
-		next = t->next;
-		if (c->db == db)
-			client_fail(c, NULL, "database removed");
-	}
-	while (db->pools != NULL)
-		broker_kill_pool(ss, db->pools);
-}
-
-void broker_pause_changed(struct sessions *ss)
-{
-	for (struct pool *p = ss->catalog->pools; p; p = p->hh.next)
-		broker_touch(ss, p);
-}
-
-bool broker_is_quiet(const struct sessions *ss, const struct database *db)
-{
-	for (const struct pool *p = ss->catalog->pools; p; p = p->hh.next) {
-		if (p->key.db->console || (db != NULL && p->key.db != db))
-			continue;
-		if (p->server_count[SERVER_ACTIVE] > 0 ||
-		    p->server_count[SERVER_TESTED] > 0)
-			return false;
-	}
-	return true;
+	broker_touch_next(s->ss, s->ps.pool);
 }

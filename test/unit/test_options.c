@@ -126,6 +126,7 @@ static const struct {
 	{ "verbose", NULL, true },
 	/* ours */
 	{ "server_login_concurrency", "4", true },
+	{ "server_handover_delay", "0.25", true },
 };
 
 static void test_rows_are_those_of_show_config(void **state)

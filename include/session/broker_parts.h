@@ -1,0 +1,24 @@
+/* broker_parts.h - what the files of the broker share; for broker*.c only.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_BROKER_PARTS_H
+#define SESSION_BROKER_PARTS_H
+
+#include "pool/states.h"
+
+struct pool;
+struct sessions;
+
+/* As long as there are both, the oldest waiter gets the next server. */
+void broker_serve(struct sessions *ss, struct pool *p);
+/* The first server told what the clients have waited for. */
+void broker_welcome_all(struct pool *p);
+/* Close all clients of a state with this error. */
+void broker_fail_all(struct pool *p, enum client_state state,
+    const char *code, const char *reason);
+/*
+ * A server of p is spare now, or gone: where a limit was reached, the pool
+ * whose turn it is may be waiting for a victim, or a slot.
+ */
+void broker_touch_next(struct sessions *ss, const struct pool *p);
+
+#endif

@@ -1,0 +1,222 @@
+/* broker_turn.c - the end of a turn: who is served, what is opened or closed.
+ * SPDX-License-Identifier: ISC */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "pool/limit.h"
+#include "proto/params.h"
+#include "session/broker.h"
+#include "session/broker_parts.h"
+#include "session/cancel.h"
+#include "session/client.h"
+#include "session/peer.h"
+#include "session/replication.h"
+#include "session/server.h"
+#include "session/sessions.h"
+
+/* Is there a server that was idle for long, and somebody waiting for it? */
+static void check_used(struct sessions *ss, struct pool *p)
+{
+	const char *query = sessions_settings(ss)->server_check_query;
+	unsigned waiting = p->client_count[CLIENT_WAITING];
+
+	if (strcmp(query == NULL ? "" : query, "<empty>") == 0)
+		query = "";
+	while (p->servers[SERVER_USED] != NULL &&
+	    waiting > p->server_count[SERVER_TESTED] +
+	    p->server_count[SERVER_IDLE]) {
+		struct server *s = server_of(p->servers[SERVER_USED]);
+		const bool fresh = p->limits.check_delay > 0 &&
+		    time_now() - s->ps.used < p->limits.check_delay;
+
+		if (fresh || !p->limits.check) {
+			pool_server_set(&s->ps, SERVER_IDLE);
+			broker_serve(ss, p);
+			waiting = p->client_count[CLIENT_WAITING];
+			continue;
+		}
+		pool_server_set(&s->ps, SERVER_TESTED);
+		(void)server_send_query(s, query, CHORE_CHECK);
+	}
+}
+
+/* Under a limit that is reached, the next slot may be another pool's. */
+static bool has_turn(struct sessions *ss, struct pool *p)
+{
+	struct pool *heir = limit_heir(p, ss->catalog, time_now());
+
+	if (heir != NULL)
+		broker_touch(ss, heir);
+	return heir == NULL;
+}
+
+/* Make room under the limits of database and user. */
+static bool make_room(struct pool *p)
+{
+	struct pool_server *victim;
+
+	for (;;) {
+		switch (limit_check(p, time_now(), &victim)) {
+		case LIMIT_FREE:
+			return true;
+		case LIMIT_FULL:
+			return false;
+		case LIMIT_EVICT:
+			server_close(server_of(victim), "evicted");
+		}
+	}
+}
+
+static void launch(struct sessions *ss, struct pool *p)
+{
+	bool reserve, done = false;
+
+	while (pool_wanted(p, time_now(), &reserve) > 0 && has_turn(ss, p) &&
+	    make_room(p)) {
+		if (reserve)
+			log_at(LEVEL_WARNING, &client_of(
+			    p->clients[CLIENT_WAITING])->who,
+			    "taking connection from reserve_pool");
+		server_launch(ss, p);
+		done = true;
+	}
+	if (done)
+		broker_touch_next(ss, p);
+}
+
+static void close_list(struct pool *p, enum server_state state,
+    const char *why)
+{
+	while (p->servers[state] != NULL)
+		server_close(server_of(p->servers[state]), why);
+}
+
+static void hold(struct pool *p)
+{
+	close_list(p, SERVER_IDLE, "pause mode");
+	close_list(p, SERVER_USED, "pause mode");
+	close_list(p, SERVER_LOGIN, "pause mode");
+	replication_drop_logins(p, "pause mode");
+}
+
+static void look_at(struct sessions *ss, struct pool *p)
+{
+	if (p->key.db->console)
+		return;
+	if (p->peer_id != 0) {
+		peer_launch(ss, p);
+		return;
+	}
+	cancel_launch(ss, p);
+	if (ss->shutdown == SHUTDOWN_WAIT_FOR_SERVERS) {
+		broker_fail_all(p, CLIENT_WAITING, NULL, "server shutting down");
+		broker_fail_all(p, CLIENT_WELCOME, NULL, "server shutting down");
+		broker_fail_all(p, CLIENT_OWN_WAITING, NULL, "server shutting down");
+	}
+	if (pool_is_paused(p, ss->catalog)) {
+		hold(p);
+		return;
+	}
+	broker_welcome_all(p);
+	broker_serve(ss, p);
+	check_used(ss, p);
+	limit_join(p);
+	if (p->clients[CLIENT_OWN_WAITING] != NULL && has_turn(ss, p))
+		replication_launch(p);
+	launch(ss, p);
+}
+
+void broker_turn(struct sessions *ss)
+{
+	struct pool *p;
+
+	while ((p = catalog_take_touched(ss->catalog)) != NULL)
+		look_at(ss, p);
+}
+
+/* --- what the console and the configuration ask for --- */
+
+static void drop_welcome(struct pool *p)
+{
+	if (p->welcome == NULL)
+		return;
+	params_unref(&p->welcome->params);
+	mem_free(p->welcome);
+	p->welcome = NULL;
+}
+
+static void mark(struct pool *p, enum server_state state)
+{
+	for (struct pool_server *ps = p->servers[state]; ps; ps = ps->next)
+		ps->close_needed = true;
+}
+
+void broker_reconnect_pool(struct sessions *ss, struct pool *p)
+{
+	drop_welcome(p);
+	p->old_protocol = false;
+	close_list(p, SERVER_LOGIN, "connect string changed");
+	replication_drop_logins(p, "connect string changed");
+	close_list(p, SERVER_IDLE, "database configuration changed");
+	close_list(p, SERVER_USED, "database configuration changed");
+	mark(p, SERVER_ACTIVE);
+	mark(p, SERVER_TESTED);
+	mark(p, SERVER_BEING_CANCELED);
+	broker_touch(ss, p);
+}
+
+void broker_reconnect(struct sessions *ss, struct database *db)
+{
+	for (struct pool *p = db->pools; p != NULL; p = p->db_next)
+		broker_reconnect_pool(ss, p);
+}
+
+void broker_kill_pool(struct sessions *ss, struct pool *p)
+{
+	static const char why[] = "database removed";
+
+	for (int i = CLIENT_ACTIVE; i < CLIENT_CANCEL_WAITING; i++)
+		broker_fail_all(p, (enum client_state)i, NULL, why);
+	/* who brought a cancel request is told nothing, ever */
+	for (int i = CLIENT_CANCEL_WAITING; i < CLIENT_STATES; i++)
+		while (p->clients[i] != NULL)
+			client_close(client_of(p->clients[i]), why);
+	for (int i = 0; i < SERVER_GONE; i++)
+		close_list(p, (enum server_state)i, why);
+	catalog_drop_pool(ss->catalog, p);
+}
+
+void broker_kill_database(struct sessions *ss, struct database *db)
+{
+	struct timeout *t = ss->login_list.head, *next;
+
+	for (; t != NULL; t = next) {
+		struct client *c = (struct client *)((char *)t -
+		    offsetof(struct client, timer));
+
+		next = t->next;
+		if (c->db == db)
+			client_fail(c, NULL, "database removed");
+	}
+	while (db->pools != NULL)
+		broker_kill_pool(ss, db->pools);
+}
+
+void broker_pause_changed(struct sessions *ss)
+{
+	for (struct pool *p = ss->catalog->pools; p; p = p->hh.next)
+		broker_touch(ss, p);
+}
+
+bool broker_is_quiet(const struct sessions *ss, const struct database *db)
+{
+	for (const struct pool *p = ss->catalog->pools; p; p = p->hh.next) {
+		if (p->key.db->console || (db != NULL && p->key.db != db))
+			continue;
+		if (p->server_count[SERVER_ACTIVE] > 0 ||
+		    p->server_count[SERVER_TESTED] > 0)
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,159 @@
+# test_fairness.py - pools that share a limit take turns.
+# SPDX-License-Identifier: ISC
+"""pooling.md 7: without turns, a released server goes to who waits in the same
+pool, and one busy user keeps all others out for good.
+"""
+import re
+import threading
+import time
+
+import pytest
+
+import pq
+from harness import REFERENCE, TIMEOUT, wait_until
+
+pytestmark = pytest.mark.skipif(REFERENCE, reason="starves them")
+
+WORK = "select pg_sleep(0.01)"
+FAIR = 3.0		# seconds; without turns it is for ever
+
+
+class Crowd:
+    """Clients of one user that ask again as soon as they are answered."""
+
+    def __init__(self, p, count, user="app", database="p0"):
+        self.conns = [p.raw(user, database) for _ in range(count)]
+        self.done, self.stopping, self.errors = 0, False, []
+        self.threads = [threading.Thread(target=self.work, args=(c,))
+                        for c in self.conns]
+        for t in self.threads:
+            t.start()
+
+    def work(self, conn):
+        try:
+            while not self.stopping:
+                conn.query(WORK)
+                self.done += 1
+        except Exception as e:  # told to the test
+            self.errors.append(e)
+
+    def stop(self):
+        self.stopping = True
+        for t in self.threads:
+            t.join(TIMEOUT)
+        assert not self.errors, self.errors
+
+
+def asked(p, times, user, database):
+    """The longest time one client waits for an answer."""
+    c = p.open()
+    start = time.monotonic()
+    c.login(user, p.userlist[user], database)
+    worst = time.monotonic() - start
+    for _ in range(times):
+        start = time.monotonic()
+        c.query("select 1")
+        worst = max(worst, time.monotonic() - start)
+    c.close()
+    return worst
+
+
+@pytest.mark.parametrize("limit,user,database", [
+    (dict(max_db_connections=1), "app2", "p0"),
+    (dict(max_db_connections=3), "app2", "p0"),
+    (dict(max_user_connections=2), "app", "p1")])
+def test_busy_user_does_not_starve_another(pooler, limit, user, database):
+    """latency of one client beside fifty busy ones is bounded"""
+    p = pooler(query_wait_timeout=TIMEOUT, **limit)
+    crowd = Crowd(p, 50)
+    try:
+        wait_until(lambda: crowd.done > 50)
+        before = crowd.done
+        assert asked(p, 5, user, database) < FAIR
+        wait_until(lambda: crowd.done > before + 50)
+    finally:
+        crowd.stop()
+
+
+def test_connections_are_not_closed_for_each_transaction(pooler, pg):
+    """turns last: server_handover_delay"""
+    p = pooler(max_db_connections=1, server_handover_delay=0.5)
+    crowds = [Crowd(p, 5), Crowd(p, 5, "app2")]
+    start, evicted = time.monotonic(), p.log.count("because: evicted")
+    wait_until(lambda: p.log.count("because: evicted") >= evicted + 3)
+    took = time.monotonic() - start
+    for c in crowds:
+        c.stop()
+        assert c.done > 10
+    # the first hand-over may be due already
+    assert took > 0.5
+    assert all(c.done for c in crowds)
+
+
+def test_zero_means_never(pooler):
+    """server_handover_delay = 0: as the reference"""
+    p = pooler(max_db_connections=1, server_handover_delay=0)
+    crowd = Crowd(p, 4)
+    c = p.open().login("app2", database="p0", wait=False)
+    try:
+        done = crowd.done
+        wait_until(lambda: crowd.done > done + 100)
+        assert not c.readable()
+        assert "because: evicted" not in p.log
+    finally:
+        crowd.stop()
+    # nobody waits in the other pool any more
+    c.finish_login("app2")
+    assert c.value("select 1") == "1"
+
+
+def test_freed_slot_goes_to_the_longest_wait(pooler):
+    """the order of arrival counts over all pools"""
+    p = pooler(max_db_connections=1, server_handover_delay=0)
+    users = ["app2", "u0", "u1", "u2"]
+    h = p.raw()
+    h.query("begin")
+    waiting = []
+    for u in users:
+        c = p.open().login(u, database="p0", wait=False)
+        wait_until(lambda: p.pool("p0", u).get("cl_waiting") == 1)
+        waiting.append(c)
+    h.send(pq.terminate())
+    for u, c in zip(users, waiting):
+        c.finish_login(u)
+    got = re.findall(r"p0/(\w+)@.*new connection to server", p.log)
+    assert got[1:] == users
+
+
+def test_a_used_server_is_kept_beside_a_busy_pool(pooler):
+    """no eviction between two transactions of a steady client"""
+    p = pooler(max_db_connections=3, server_handover_delay=1)
+    crowd = Crowd(p, 10)
+    try:
+        wait_until(lambda: crowd.done > 50)
+        c = p.raw("app2")
+        c.query("select 1")
+        pids = {c.value("select pg_backend_pid()") for _ in range(50)}
+        assert len(pids) <= 2
+    finally:
+        crowd.stop()
+
+
+def test_other_limits_do_not_block_the_line(pooler):
+    """who can't use the slot is passed over"""
+    p = pooler({"p0": "max_db_connections=1", "p1": ""},
+               users={"app2": "max_user_connections=1"})
+    a = p.raw("app2", "p1")
+    a.query("begin")
+    h = p.raw()
+    h.query("begin")
+    stuck = p.open().login("app2", database="p0", wait=False)
+    wait_until(lambda: p.pool("p0", "app2").get("cl_waiting") == 1)
+    c = p.open().login("u0", database="p0", wait=False)
+    wait_until(lambda: p.pool("p0", "u0").get("cl_waiting") == 1)
+    h.close()
+    c.finish_login("u0")
+    assert c.value("select 1") == "1"
+    a.query("commit")
+    stuck.finish_login("app2")
+    assert stuck.value("select 1") == "1"

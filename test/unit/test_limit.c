@@ -1,0 +1,330 @@
+/* test_limit.c - pools under one limit: victims, and whose turn it is.
+ * SPDX-License-Identifier: ISC */
+#include "pool/limit.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pool/catalog.h"
+
+#define NOW (1000 * USEC)
+#define DELAY (USEC / 4)
+#define POOLS 3
+
+/* Three users' pools of one database, and of another one that u0 uses too. */
+struct fixture {
+	struct catalog catalog;
+	struct config_db conf;
+	struct database db[2];
+	struct user user[POOLS];
+	struct pool pool[POOLS + 1];
+	struct pool_server s[32];
+	struct pool_client c[64];
+	unsigned servers, clients;
+	struct welcome welcome;		/* at the end: its size varies */
+};
+
+static void enter(struct fixture *f, struct pool *p, struct database *db,
+    struct user *u)
+{
+	p->key.db = db;
+	p->key.user = u;
+	p->welcome = &f->welcome;
+	p->limits = (struct pool_limits){ .size = 10, .lifetime = 1000 * USEC,
+		.login_retry = 15 * USEC, .login_concurrency = 4,
+		.max_db = 2, .handover = DELAY };
+	p->db_next = db->pools;
+	db->pools = p;
+	p->user_next = u->pools;
+	u->pools = p;
+	assert_int_equal(line_enroll(&db->line), 0);
+	assert_int_equal(line_enroll(&u->line), 0);
+}
+
+static int setup(void **state)
+{
+	static struct fixture f;
+
+	memset(&f, 0, sizeof f);
+	for (int i = 0; i < 2; i++)
+		f.db[i].conf = &f.conf;
+	for (int i = 0; i < POOLS; i++) {
+		f.user[i].line.kind = LINE_USER;
+		enter(&f, &f.pool[i], &f.db[0], &f.user[i]);
+	}
+	enter(&f, &f.pool[POOLS], &f.db[1], &f.user[0]);
+	*state = &f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 2; i++)
+		line_fini(&f->db[i].line);
+	for (int i = 0; i < POOLS; i++)
+		line_fini(&f->user[i].line);
+	return 0;
+}
+
+static struct pool_server *server(struct fixture *f, unsigned pool,
+    enum server_state state)
+{
+	struct pool_server *ps = &f->s[f->servers++];
+
+	*ps = (struct pool_server){ .pool = &f->pool[pool],
+		.state = SERVER_GONE, .born = NOW, .used = NOW };
+	pool_server_set(ps, state);
+	return ps;
+}
+
+static struct pool_client *waiter(struct fixture *f, unsigned pool,
+    usec_t since)
+{
+	struct pool_client *pc = &f->c[f->clients++];
+
+	*pc = (struct pool_client){ .pool = &f->pool[pool],
+		.wait_since = since };
+	pool_client_set(pc, CLIENT_WAITING);
+	limit_join(pc->pool);
+	return pc;
+}
+
+static const struct pool *heir(struct fixture *f, unsigned pool, usec_t now)
+{
+	return limit_heir(&f->pool[pool], &f->catalog, now);
+}
+
+static bool takes_away(struct fixture *f, unsigned pool, usec_t now)
+{
+	return limit_takes_away(&f->pool[pool], &f->catalog, now);
+}
+
+static void test_slot_is_for_who_waits_longest(void **state)
+{
+	struct fixture *f = *state;
+
+	server(f, 0, SERVER_ACTIVE);
+	server(f, 0, SERVER_ACTIVE);
+	waiter(f, 0, NOW - 3);
+	assert_null(heir(f, 0, NOW));
+	waiter(f, 1, NOW - 4);
+	struct pool_client *oldest = waiter(f, 2, NOW - 5);
+
+	waiter(f, 2, NOW - 2);
+	assert_ptr_equal(heir(f, 0, NOW), &f->pool[2]);
+	assert_ptr_equal(heir(f, 1, NOW), &f->pool[2]);
+	assert_null(heir(f, 2, NOW));
+	/* it is gone, the others of its pool are younger */
+	pool_client_set(oldest, CLIENT_ACTIVE);
+	assert_ptr_equal(heir(f, 0, NOW), &f->pool[1]);
+	assert_null(heir(f, 1, NOW));
+	assert_ptr_equal(heir(f, 2, NOW), &f->pool[1]);
+}
+
+static void test_below_the_limit_nobody_looks_at_others(void **state)
+{
+	struct fixture *f = *state;
+
+	f->pool[0].limits.max_db = f->pool[1].limits.max_db = 4;
+	server(f, 0, SERVER_ACTIVE);
+	server(f, 0, SERVER_ACTIVE);
+	waiter(f, 1, NOW - 9 * USEC);
+	waiter(f, 0, NOW - 1);
+	assert_null(heir(f, 0, NOW));
+	/* the last slot is for the first in line */
+	server(f, 0, SERVER_ACTIVE);
+	assert_ptr_equal(heir(f, 0, NOW), &f->pool[1]);
+	assert_false(takes_away(f, 0, NOW));
+	server(f, 0, SERVER_ACTIVE);
+	assert_true(takes_away(f, 0, NOW));
+}
+
+static void test_server_is_taken_away_for_a_long_wait_only(void **state)
+{
+	struct fixture *f = *state;
+
+	server(f, 0, SERVER_ACTIVE);
+	server(f, 0, SERVER_ACTIVE);
+	waiter(f, 0, NOW - 1);
+	waiter(f, 1, NOW - 2);
+	assert_false(takes_away(f, 0, NOW));
+	assert_false(takes_away(f, 0, NOW - 2 + DELAY - 1));
+	assert_true(takes_away(f, 0, NOW - 2 + DELAY));
+	f->pool[0].limits.handover = 0;
+	assert_false(takes_away(f, 0, NOW + 100 * USEC));
+}
+
+static void test_own_client_that_waits_longer_keeps_the_server(void **state)
+{
+	struct fixture *f = *state;
+
+	server(f, 0, SERVER_ACTIVE);
+	server(f, 0, SERVER_ACTIVE);
+	waiter(f, 0, NOW - 3);
+	waiter(f, 1, NOW - 2);
+	assert_false(takes_away(f, 0, NOW + USEC));
+}
+
+static void test_a_server_on_its_way_is_enough(void **state)
+{
+	struct fixture *f = *state;
+	struct pool_client *own;
+
+	server(f, 0, SERVER_ACTIVE);
+	waiter(f, 1, NOW - 2 * USEC);
+	own = waiter(f, 0, NOW - USEC);
+	server(f, 1, SERVER_LOGIN);
+	assert_false(takes_away(f, 0, NOW));
+	limit_join(&f->pool[1]);
+	/* of its two waiters the one that is left came later */
+	waiter(f, 1, NOW - USEC / 2);
+	assert_false(takes_away(f, 0, NOW));
+	pool_client_set(own, CLIENT_ACTIVE);
+	waiter(f, 0, NOW - 1);
+	limit_join(&f->pool[1]);
+	assert_true(takes_away(f, 0, NOW));
+}
+
+static void test_who_cannot_open_one_does_not_count(void **state)
+{
+	struct fixture *f = *state;
+	struct pool *p = &f->pool[1];
+
+	server(f, 0, SERVER_ACTIVE);
+	server(f, 0, SERVER_ACTIVE);
+	waiter(f, 0, NOW - 1);
+	waiter(f, 1, NOW - USEC);
+	assert_true(takes_away(f, 0, NOW));
+	p->failing = true;
+	p->last_launch = NOW;
+	assert_false(takes_away(f, 0, NOW));
+	assert_int_equal(p->place[LINE_DB].at, 0);
+	p->failing = false;
+	limit_join(p);
+	assert_true(takes_away(f, 0, NOW));
+	f->catalog.paused = true;
+	assert_false(takes_away(f, 0, NOW));
+	f->catalog.paused = false;
+	limit_join(p);
+	p->limits.size = 1;
+	server(f, 1, SERVER_ACTIVE);
+	assert_false(takes_away(f, 0, NOW));
+}
+
+static void test_another_limit_that_is_full_passes_the_turn(void **state)
+{
+	struct fixture *f = *state;
+
+	f->pool[3].limits.max_db = 1;
+	f->pool[0].limits.max_user = f->pool[3].limits.max_user = 1;
+	f->pool[0].limits.max_db = f->pool[1].limits.max_db = 1;
+	f->pool[2].limits.max_db = 1;
+	server(f, 1, SERVER_ACTIVE);
+	struct pool_server *busy = server(f, 3, SERVER_ACTIVE);
+
+	waiter(f, 0, NOW - 3 * USEC);
+	waiter(f, 2, NOW - 2 * USEC);
+	waiter(f, 1, NOW - USEC);
+	assert_ptr_equal(heir(f, 1, NOW), &f->pool[2]);
+	/* there it could evict one */
+	pool_server_set(busy, SERVER_IDLE);
+	limit_join(&f->pool[0]);
+	assert_ptr_equal(heir(f, 1, NOW), &f->pool[0]);
+}
+
+static void test_recently_used_servers_are_left_for_a_while(void **state)
+{
+	struct fixture *f = *state;
+	struct pool_server *victim, *idle = server(f, 1, SERVER_IDLE);
+	struct pool *p = &f->pool[0];
+
+	struct pool_server *busy = server(f, 0, SERVER_ACTIVE);
+
+	waiter(f, 0, NOW);
+	/* a server of its own pool may be free any moment */
+	assert_int_equal(limit_check(p, NOW, &victim), LIMIT_FULL);
+	assert_int_equal(limit_check(p, NOW + DELAY - 1, &victim), LIMIT_FULL);
+	assert_int_equal(limit_check(p, NOW + DELAY, &victim), LIMIT_EVICT);
+	assert_ptr_equal(victim, idle);
+	idle->used = NOW - DELAY;
+	assert_int_equal(limit_check(p, NOW, &victim), LIMIT_EVICT);
+	idle->used = NOW;
+	pool_server_set(busy, SERVER_GONE);
+	server(f, 1, SERVER_ACTIVE);
+	assert_int_equal(limit_check(p, NOW, &victim), LIMIT_EVICT);
+}
+
+/* Many pools in random order, against a plain search. */
+static void test_line_is_in_order(void **state)
+{
+	static struct pool pools[40];
+	static struct pool_client clients[40];
+	struct line line = { .kind = LINE_DB };
+
+	(void)state;
+	srand(7);
+	memset(pools, 0, sizeof pools);
+	for (int i = 0; i < 40; i++) {
+		assert_int_equal(line_enroll(&line), 0);
+		clients[i] = (struct pool_client){ .pool = &pools[i],
+			.wait_since = 1 + rand() % 1000 };
+		pool_client_set(&clients[i], CLIENT_WAITING);
+	}
+	for (int turn = 0; turn < 3000; turn++) {
+		const struct pool *best = NULL;
+		const int i = rand() % 40;
+
+		if (rand() % 3 == 0)
+			line_remove(&line, &pools[i]);
+		else
+			line_add(&line, &pools[i]);
+		clients[rand() % 40].wait_since += rand() % 50;
+		for (int k = 0; k < 40; k++)
+			if (pools[k].place[LINE_DB].at != 0 && (best == NULL ||
+			    clients[k].wait_since <
+			    pool_waiting_since(best)))
+				best = &pools[k];
+		const struct pool *first = line_first(&line);
+
+		assert_int_equal(best == NULL, first == NULL);
+		if (best != NULL)
+			assert_int_equal(pool_waiting_since(first),
+			    pool_waiting_since(best));
+	}
+	for (int i = 0; i < 40; i++)
+		pool_client_set(&clients[i], CLIENT_ACTIVE);
+	assert_null(line_first(&line));
+	assert_int_equal(line.count, 0);
+	for (int i = 0; i < 40; i++)
+		line_dismiss(&line, &pools[i]);
+	line_fini(&line);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(test_slot_is_for_who_waits_longest),
+		CASE(test_below_the_limit_nobody_looks_at_others),
+		CASE(test_server_is_taken_away_for_a_long_wait_only),
+		CASE(test_own_client_that_waits_longer_keeps_the_server),
+		CASE(test_a_server_on_its_way_is_enough),
+		CASE(test_who_cannot_open_one_does_not_count),
+		CASE(test_another_limit_that_is_full_passes_the_turn),
+		CASE(test_recently_used_servers_are_left_for_a_while),
+		cmocka_unit_test(test_line_is_in_order),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
