@@ -34,6 +34,7 @@ struct app {
 	usec_t accept_pause;		/* accepting again from then on; 0 */
 	int exit_code;
 	bool suspended;			/* SUSPEND */
+	bool stuck;			/* a thread never ended: leave by _exit() */
 	bool pidfile_written;		/* by us: to be removed */
 };
 
@@ -62,6 +63,8 @@ int app_reload(struct app *app, struct err *e);
 /* (reload.c) Put one changed setting in force: the console's SET. 0 or -1. */
 int app_set(struct app *app, const char *key, const char *value,
     struct err *e);
+/* (reload.c) How much may be under way at once outside the loop. */
+void app_limit_threads(const struct app *app);
 /* (reload.c) Log as the configuration says; reopens file and syslog. */
 void app_log_setup(const struct app *app);
 

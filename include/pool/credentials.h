@@ -10,16 +10,29 @@
 #include "conf/userlist.h"
 #include "proto/scram.h"
 
+struct derivation;
+
+/* Salts that keys are remembered for: as many servers share one password. */
+#define CREDENTIALS_SALTS 8
+
+/* Keys, and the salt they are for. */
+struct known_keys {
+	struct known_keys *next;	/* used longer ago */
+	struct scram_keys keys;
+	int iterations;
+	size_t salt_len;
+	uint8_t salt[];
+};
+
 /* Counted, because a login in flight may outlive a reload. */
 struct credentials {
 	unsigned refs;
-	char *secret;			/* owned, wiped; never NULL */
+	char *secret;			/* owned, wiped; never NULL, nor changed */
 	enum secret_kind kind;
 	struct scram_verifier *verifier;	/* owned; NULL: not made yet */
-	struct scram_keys *keys;	/* owned; NULL: not known */
-	uint8_t *keys_salt;		/* owned; keys are for this salt ... */
-	size_t keys_salt_len;
-	int keys_iterations;		/* ... and count; 0 = any (learned) */
+	struct scram_keys *learned;	/* owned; NULL: SCRAM, nobody came yet */
+	struct known_keys *known;	/* owned; LL list: plain */
+	struct derivation *deriving;	/* LL list of session/derive.c */
 };
 
 /* NULL: no memory. */
@@ -28,12 +41,15 @@ struct credentials *credentials_ref(struct credentials *c);
 void credentials_unref(struct credentials **c);
 
 /*
- * What to check a SCRAM login against: parsed from a SCRAM secret, or derived
- * from a plain one (costly), then kept while iterations stay the same.
- * Borrowed until the next call. NULL: no such thing (md5, empty, no memory).
+ * What to check a SCRAM login against: parsed from a SCRAM secret, or what
+ * credentials_put_verifier() was given for this count; it is kept while that
+ * stays the same. Borrowed until the next put. NULL: there is none (yet).
  */
 const struct scram_verifier *credentials_verifier(struct credentials *c,
     int iterations);
+/* These keys belong to a plain secret and this salt. 0, or -1: no memory. */
+int credentials_put_verifier(struct credentials *c, const struct scram_keys *k,
+    const struct scram_salt *salt);
 
 /*
  * A client proved to know a SCRAM secret: these keys log in to servers too.
@@ -42,11 +58,14 @@ const struct scram_verifier *credentials_verifier(struct credentials *c,
 void credentials_learn(struct credentials *c, const uint8_t *client_key);
 
 /*
- * Keys for a server that asks for this salt and count (costly with a plain
- * secret when they are new). Borrowed until the next call. NULL: not possible
- * with this kind of secret, nothing learned yet, or no memory.
+ * Keys for a server that asks for this: those learned, or those that
+ * credentials_put_keys() was given for a plain secret. Borrowed until the next
+ * put. NULL: there are none (yet).
  */
 const struct scram_keys *credentials_keys(struct credentials *c,
-    const void *salt, size_t salt_len, int iterations);
+    const struct scram_salt *salt);
+/* Without memory they are not remembered. */
+void credentials_put_keys(struct credentials *c, const struct scram_keys *k,
+    const struct scram_salt *salt);
 
 #endif

@@ -26,6 +26,13 @@ struct scram_verifier {
 	uint8_t server_key[SHA256_BYTES];
 };
 
+/* What keys are derived with, besides the password. */
+struct scram_salt {
+	const uint8_t *at; /* borrowed */
+	size_t len;
+	int iterations;
+};
+
 /* Keys by which a client can log in without knowing the password. */
 struct scram_keys {
 	uint8_t client_key[SHA256_BYTES];
@@ -44,6 +51,12 @@ int scram_verifier_parse(struct scram_verifier *v, const char *secret);
  */
 int scram_verifier_derive(struct scram_verifier *v, const char *password,
     const void *salt, size_t salt_len, int iterations);
+/*
+ * The verifier that belongs to keys derived with a salt, which may be v's own;
+ * v->iterations is left alone. 0 or -1 (no memory).
+ */
+int scram_verifier_fill(struct scram_verifier *v, const struct scram_keys *k,
+    const void *salt, size_t salt_len);
 /*
  * For users that don't exist: a salt that stays the same per user and seed
  * (the process's random bytes), keys no password has. Costs as much as a parse.

@@ -9,17 +9,20 @@
 
 #include "base/err.h"
 #include "conf/options.h"
+#include "session/derive.h"
 
+struct auth;
 struct auth_method;
 struct credentials;
 struct ident_map;
+struct offload;
 struct writer;
 
 enum auth_result {
 	AUTH_MORE,	/* send what was written, wait for the client's answer */
 	AUTH_OK,	/* send what was written (SASLFinal); he is who he says */
 	AUTH_DENY,	/* auth->error: text for the client; detail for the log */
-	AUTH_WAIT,	/* an answer will come later, from the helper thread */
+	AUTH_WAIT,	/* read nothing; rq->wake tells when to call auth_resume() */
 };
 
 /* Who wants in, and what we know of him. */
@@ -33,12 +36,15 @@ struct auth_request {
 	bool tls;
 	int scram_iterations;
 	const uint8_t *mock_salt;	/* 32 random bytes of the process */
+	struct offload *offload;	/* borrowed; NULL: there are no threads */
+	void (*wake)(struct auth *a);	/* once after AUTH_WAIT, from the loop */
 };
 
 struct auth {
 	const struct auth_method *method;	/* NULL: no exchange is open */
 	struct auth_request request;	/* credentials counted */
 	void *state;			/* owned by the method */
+	struct derive_wait derive;	/* keys that it waits for */
 	struct err error;		/* DENY: code and text for the client */
 	char detail[256];		/* DENY: for the log, or "" */
 };
@@ -52,17 +58,21 @@ enum auth_result auth_begin(struct auth *a, const struct auth_request *rq,
 /* The body of a PasswordMessage / SASL message ('p'), len bytes. */
 enum auth_result auth_step(struct auth *a, const uint8_t *body, size_t len,
     struct writer *out);
-/* Wipe and free; safe on an auth that was never begun (all zero). */
+/* After AUTH_WAIT and wake: go on where it stopped. */
+enum auth_result auth_resume(struct auth *a, struct writer *out);
+/* Wipe and free, forget what it waits for; safe on an auth that was never begun (all zero). */
 void auth_end(struct auth *a);
 
 /*
  * One row a method. begin may be NULL: then the first step is all; step may be
- * NULL where begin decides; end may be NULL where there is no state.
+ * NULL where begin decides, resume where nothing answers AUTH_WAIT, end where
+ * there is no state.
  */
 struct auth_method {
 	enum auth_result (*begin)(struct auth *a, struct writer *out);
 	enum auth_result (*step)(struct auth *a, const uint8_t *body,
 	    size_t len, struct writer *out);
+	enum auth_result (*resume)(struct auth *a, struct writer *out);
 	void (*end)(struct auth *a);
 };
 
@@ -76,5 +86,7 @@ const struct auth_method *auth_scram(void);
 enum auth_result auth_deny(struct auth *a, const char *text,
     const char *detail);
 enum auth_result auth_deny_memory(struct auth *a);
+/* Too many logins wait for a thread already (53300). */
+enum auth_result auth_deny_busy(struct auth *a, const char *detail);
 
 #endif

@@ -7,7 +7,7 @@ struct client;
 struct login;
 
 /* What only a client that logs in needs; freed when it is in. */
-struct login *login_new(void);
+struct login *login_new(struct client *c);
 void login_free(struct login **l);
 
 /* Bytes wait to be read. May close c. */

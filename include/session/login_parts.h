@@ -17,6 +17,7 @@ struct hba_rule;
 #define LOGIN_EXTENSIONS_MAX 16	/* unknown _pq_ names we tell the client */
 
 struct login {
+	struct client *client;		/* whose it is */
 	struct startup startup;		/* kind STARTUP_MESSAGE once it came */
 	struct auth auth;
 	enum auth_type method;		/* chosen for this login */

@@ -9,18 +9,23 @@
 #include "base/err.h"
 
 struct credentials;
-struct scram_client;
+struct offload;
+struct server_auth;
+struct server_scram;
 struct writer;
 
 enum server_auth_result {
 	SERVER_AUTH_MORE,	/* send what was written (perhaps nothing) */
+	SERVER_AUTH_WAIT,	/* read nothing; wake tells when to go on */
 	SERVER_AUTH_OK,		/* AuthenticationOk, and it was due */
 	SERVER_AUTH_FAILED,	/* error: for the waiting clients; see detail */
 };
 
-/* All zero to begin with. */
+/* All zero to begin with, but for what the owner sets. */
 struct server_auth {
-	struct scram_client *scram;	/* owned; NULL: no exchange is open */
+	struct offload *offload;	/* borrowed; NULL: there are no threads */
+	void (*wake)(struct server_auth *a);	/* once after WAIT, from the loop */
+	struct server_scram *scram;	/* owned; NULL: no exchange is open */
 	uint8_t step;			/* how far it got */
 	struct err error;	/* "server login failed: wrong password type" */
 	char detail[256];	/* for the log (logging.md section 9), or "" */
@@ -34,6 +39,9 @@ struct server_auth {
 enum server_auth_result server_auth_step(struct server_auth *a,
     const char *user, struct credentials *credentials, const uint8_t *body,
     size_t len, struct writer *out);
+/* After SERVER_AUTH_WAIT and wake: go on where it stopped. */
+enum server_auth_result server_auth_resume(struct server_auth *a,
+    struct writer *out);
 void server_auth_end(struct server_auth *a);
 
 #endif

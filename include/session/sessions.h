@@ -15,6 +15,7 @@ struct client;
 struct client_ops;
 struct dns;
 struct loop;
+struct offload;
 struct params_table;
 struct peer;
 struct prepared_table;
@@ -31,6 +32,7 @@ struct sessions {
 	struct loop *loop;
 	struct catalog *catalog;	/* owned by the app */
 	struct dns *dns;		/* owned by the app */
+	struct offload *offload;	/* owned by the app */
 	struct params_table *params;	/* owned by the app */
 	struct prepared_table *prepared;	/* owned by the app */
 	const struct client_ops *client_ops;

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "io/dns.h"
 #include "io/loop.h"
+#include "io/offload.h"
 #include "proto/params.h"
 #include "proto/prepared.h"
 #include "session/broker.h"
@@ -117,6 +118,10 @@ int app_start(struct app *app, struct err *e)
 	if (app->ss.dns == NULL)
 		return err_prepend(e, "cannot start the resolver: ");
 	dns_set_ttl(app->ss.dns, set->dns_max_ttl, set->dns_nxdomain_ttl);
+	app->ss.offload = offload_new(app->loop);
+	if (app->ss.offload == NULL)
+		return err_set(e, "58000", "cannot prepare helper threads");
+	app_limit_threads(app);
 	return 0;
 }
 
@@ -227,6 +232,8 @@ void app_fini(struct app *app)
 		close_sessions(app);
 		loop_finish(app->loop);
 	}
+	/* jobs know credentials, but no sessions any more */
+	app->stuck = !offload_free(&app->ss.offload);
 	dns_free(&app->ss.dns);
 	idle_free(&app->idle);
 	catalog_free(&app->catalog);

@@ -166,6 +166,9 @@ static int run(struct app *app)
 	remove_files(0, app);
 	app->pidfile_written = false;
 	app_fini(app);
+	/* what a stuck thread uses must not be taken down under it */
+	if (app->stuck)
+		_exit(app->exit_code);
 	return app->exit_code;
 }
 

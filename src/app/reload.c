@@ -6,6 +6,7 @@
 #include "app/listener.h"
 #include "base/log.h"
 #include "io/dns.h"
+#include "io/offload.h"
 #include "session/broker.h"
 #include "session/peer.h"
 
@@ -23,6 +24,19 @@ void app_log_setup(const struct app *app)
 		.syslog_ident = then->syslog_ident,
 		.syslog_facility = then->syslog_facility,
 	});
+}
+
+#define DERIVE_THREADS 2	/* one that takes long is not alone */
+#define DERIVE_QUEUE 1000
+
+void app_limit_threads(const struct app *app)
+{
+	const struct settings *const set = &app->config->set;
+	struct offload *const o = app->ss.offload;
+
+	offload_limit(o, OFFLOAD_DERIVE, DERIVE_THREADS, DERIVE_QUEUE);
+	offload_limit(o, OFFLOAD_PAM, set->auth_threads, set->auth_queue);
+	offload_limit(o, OFFLOAD_LDAP, set->auth_threads, set->auth_queue);
 }
 
 static void on_problem(void *arg, enum log_level level, const char *text)
@@ -64,6 +78,7 @@ static int put_in_force(struct app *app, struct config *fresh, struct err *e)
 	peer_apply(&app->ss);
 	dns_set_ttl(app->ss.dns, fresh->set.dns_max_ttl,
 	    fresh->set.dns_nxdomain_ttl);
+	app_limit_threads(app);
 	idle_reset(app->idle);
 	listener_retune_all(app);
 	/* larger limits: look at all pools again */

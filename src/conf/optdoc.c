@@ -34,7 +34,7 @@ static const struct group groups[] = {
 	{ "Authentication",
 	    { "auth_type", "auth_file", "auth_hba_file", "auth_ident_file",
 	    "auth_user", "auth_query", "auth_dbname", "auth_ldap_options",
-	    "scram_iterations" } },
+	    "scram_iterations", "auth_threads", "auth_queue" } },
 	{ "Console",
 	    { "admin_users", "stats_users", "stats_period" } },
 	{ "Clients",

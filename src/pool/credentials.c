@@ -3,6 +3,7 @@
 #include "pool/credentials.h"
 
 #include <string.h>
+#include <utlist.h>
 
 #include "base/crypto.h"
 #include "base/mem.h"
@@ -35,16 +36,24 @@ static void free_verifier(struct credentials *c)
 	c->verifier = NULL;
 }
 
+static void free_known(struct known_keys *k)
+{
+	secret_wipe(&k->keys, sizeof k->keys);
+	mem_free(k);
+}
+
 static void free_keys(struct credentials *c)
 {
-	if (c->keys != NULL)
-		secret_wipe(c->keys, sizeof *c->keys);
-	mem_free(c->keys);
-	mem_free(c->keys_salt);
-	c->keys = NULL;
-	c->keys_salt = NULL;
-	c->keys_salt_len = 0;
-	c->keys_iterations = 0;
+	struct known_keys *k;
+
+	if (c->learned != NULL)
+		secret_wipe(c->learned, sizeof *c->learned);
+	mem_free(c->learned);
+	c->learned = NULL;
+	while ((k = c->known) != NULL) {
+		c->known = k->next;
+		free_known(k);
+	}
 }
 
 void credentials_unref(struct credentials **cp)
@@ -60,39 +69,43 @@ void credentials_unref(struct credentials **cp)
 	mem_delete(MEM_CREDENTIALS, c, sizeof *c);
 }
 
-static int make_verifier(const struct credentials *c, int iterations,
-    struct scram_verifier *v)
+static struct scram_verifier *parse_verifier(const char *secret)
 {
-	if (c->kind == SECRET_SCRAM)
-		return scram_verifier_parse(v, c->secret);
-	if (c->kind != SECRET_PLAIN)
-		return -1;
-	uint8_t salt[SCRAM_SALT_BYTES];
+	struct scram_verifier *v = mem_zalloc(sizeof *v);
 
-	crypto_random(salt, sizeof salt);
-	return scram_verifier_derive(v, c->secret, salt, sizeof salt,
-	    iterations);
-}
-
-/* One made here is remade when the setting changed: all users show the same. */
-static bool verifier_is_current(const struct credentials *c, int iterations)
-{
-	return c->verifier != NULL && (c->kind == SECRET_SCRAM ||
-	    c->verifier->iterations == iterations);
+	if (v != NULL && scram_verifier_parse(v, secret) == 0)
+		return v;
+	mem_free(v);
+	return NULL;
 }
 
 const struct scram_verifier *credentials_verifier(struct credentials *c,
     int iterations)
 {
-	if (verifier_is_current(c, iterations))
+	if (c->kind == SECRET_SCRAM) {
+		if (c->verifier == NULL)
+			c->verifier = parse_verifier(c->secret);
 		return c->verifier;
-	free_verifier(c);
+	}
+	/* remade when the setting changed: all users show the same count */
+	return c->verifier != NULL && c->verifier->iterations == iterations ?
+	    c->verifier : NULL;
+}
+
+int credentials_put_verifier(struct credentials *c, const struct scram_keys *k,
+    const struct scram_salt *salt)
+{
 	struct scram_verifier *v = mem_zalloc(sizeof *v);
 
-	if (v != NULL && make_verifier(c, iterations, v) == 0)
-		return c->verifier = v;
-	mem_free(v);
-	return NULL;
+	if (v == NULL || c->kind != SECRET_PLAIN ||
+	    scram_verifier_fill(v, k, salt->at, salt->len) < 0) {
+		mem_free(v);
+		return -1;
+	}
+	v->iterations = salt->iterations;
+	free_verifier(c);
+	c->verifier = v;
+	return 0;
 }
 
 /* RFC 5802 section 3: StoredKey is the hash of ClientKey. */
@@ -109,44 +122,67 @@ static bool is_client_key(const struct scram_verifier *v, const uint8_t *key)
 void credentials_learn(struct credentials *c, const uint8_t *client_key)
 {
 	if (c->kind != SECRET_SCRAM || c->verifier == NULL ||
-	    c->keys != NULL || !is_client_key(c->verifier, client_key))
+	    c->learned != NULL || !is_client_key(c->verifier, client_key))
 		return;
-	c->keys = mem_zalloc(sizeof *c->keys);
-	if (c->keys == NULL)
+	c->learned = mem_zalloc(sizeof *c->learned);
+	if (c->learned == NULL)
 		return;
-	memcpy(c->keys->client_key, client_key, SHA256_BYTES);
-	memcpy(c->keys->server_key, c->verifier->server_key, SHA256_BYTES);
+	memcpy(c->learned->client_key, client_key, SHA256_BYTES);
+	memcpy(c->learned->server_key, c->verifier->server_key, SHA256_BYTES);
 }
 
-/* Are the keys those for this salt and count? */
-static bool keys_fit(const struct credentials *c, const void *salt,
-    size_t salt_len, int iterations)
+static bool fits(const struct known_keys *k, const struct scram_salt *salt)
 {
-	return c->keys != NULL && c->keys_iterations == iterations &&
-	    c->keys_salt_len == salt_len &&
-	    memcmp(c->keys_salt, salt, salt_len) == 0;
+	return k->iterations == salt->iterations &&
+	    k->salt_len == salt->len &&
+	    memcmp(k->salt, salt->at, salt->len) == 0;
 }
 
 const struct scram_keys *credentials_keys(struct credentials *c,
-    const void *salt, size_t salt_len, int iterations)
+    const struct scram_salt *salt)
 {
+	struct known_keys *k;
+
 	/* learned keys are those of the stored salt; the server decides */
 	if (c->kind == SECRET_SCRAM)
-		return c->keys;
-	if (keys_fit(c, salt, salt_len, iterations))
-		return c->keys;
-	if (c->kind != SECRET_PLAIN)
-		return NULL;
-	free_keys(c);
-	c->keys = mem_zalloc(sizeof *c->keys);
-	c->keys_salt = mem_dup(salt, salt_len);
-	if (c->keys == NULL || c->keys_salt == NULL ||
-	    scram_keys_derive(c->keys, c->secret, salt, salt_len,
-	    iterations) < 0) {
-		free_keys(c);
-		return NULL;
+		return c->learned;
+	LL_FOREACH(c->known, k) {
+		if (!fits(k, salt))
+			continue;
+		LL_DELETE(c->known, k);
+		LL_PREPEND(c->known, k);
+		return &k->keys;
 	}
-	c->keys_salt_len = salt_len;
-	c->keys_iterations = iterations;
-	return c->keys;
+	return NULL;
+}
+
+/* The one used longest ago makes room. */
+static void forget_keys(struct credentials *c)
+{
+	struct known_keys **at = &c->known;
+
+	for (int i = 0; *at != NULL && i < CREDENTIALS_SALTS - 1; i++)
+		at = &(*at)->next;
+	if (*at == NULL)
+		return;
+	free_known(*at);
+	*at = NULL;
+}
+
+void credentials_put_keys(struct credentials *c, const struct scram_keys *k,
+    const struct scram_salt *salt)
+{
+	struct known_keys *known;
+
+	if (c->kind != SECRET_PLAIN || credentials_keys(c, salt) != NULL)
+		return;
+	known = mem_zalloc(sizeof *known + salt->len);
+	if (known == NULL)
+		return;
+	forget_keys(c);
+	known->keys = *k;
+	known->iterations = salt->iterations;
+	known->salt_len = salt->len;
+	memcpy(known->salt, salt->at, salt->len);
+	LL_PREPEND(c->known, known);
 }

@@ -85,8 +85,7 @@ int scram_keys_derive(struct scram_keys *k, const char *password,
 	return rc;
 }
 
-/* The salt may be v's own. */
-static int fill_verifier(struct scram_verifier *v, const struct scram_keys *k,
+int scram_verifier_fill(struct scram_verifier *v, const struct scram_keys *k,
     const void *salt, size_t salt_len)
 {
 	v->salt_len = salt_len;
@@ -107,7 +106,7 @@ int scram_verifier_derive(struct scram_verifier *v, const char *password,
 		rc =
 		    scram_keys_derive(&k, password, salt, salt_len, iterations);
 	if (rc == 0) {
-		rc = fill_verifier(v, &k, salt, salt_len);
+		rc = scram_verifier_fill(v, &k, salt, salt_len);
 		v->iterations = iterations;
 		secret_wipe(&k, sizeof k);
 	}

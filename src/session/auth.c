@@ -48,8 +48,16 @@ enum auth_result auth_deny_memory(struct auth *a)
 	return AUTH_DENY;
 }
 
+enum auth_result auth_deny_busy(struct auth *a, const char *detail)
+{
+	err_set(&a->error, "53300", "too many logins wait to be checked");
+	text_copy(a->detail, sizeof a->detail, detail);
+	return AUTH_DENY;
+}
+
 void auth_end(struct auth *a)
 {
+	derive_leave(&a->derive);
 	if (a->method != NULL && a->method->end != NULL)
 		a->method->end(a);
 	a->method = NULL;
@@ -73,10 +81,19 @@ static int sane_iterations(int n)
 	return n < SCRAM_ITERATIONS_MAX ? n : SCRAM_ITERATIONS_MAX;
 }
 
+static void on_derived(struct derive_wait *w)
+{
+	struct auth *a = (struct auth *)((char *)w -
+	    offsetof(struct auth, derive));
+
+	a->request.wake(a);
+}
+
 enum auth_result auth_begin(struct auth *a, const struct auth_request *rq,
     struct writer *out)
 {
-	*a = (struct auth){ .method = auth_method_find(rq), .request = *rq };
+	*a = (struct auth){ .method = auth_method_find(rq), .request = *rq,
+	    .derive = { .ready = on_derived } };
 	a->request.scram_iterations = sane_iterations(rq->scram_iterations);
 	if (rq->credentials != NULL)
 		credentials_ref(rq->credentials);
@@ -94,4 +111,9 @@ enum auth_result auth_step(struct auth *a, const uint8_t *body, size_t len,
 		return settle(a, auth_deny(a,
 		    "client password pkt before startup packet", ""));
 	return settle(a, a->method->step(a, body, len, out));
+}
+
+enum auth_result auth_resume(struct auth *a, struct writer *out)
+{
+	return settle(a, a->method->resume(a, out));
 }

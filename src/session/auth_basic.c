@@ -1,5 +1,7 @@
 /* auth_basic.c - methods without an exchange, and those with a password.
  * SPDX-License-Identifier: ISC */
+#include <string.h>
+
 #include "base/crypto.h"
 #include "base/mem.h"
 #include "pool/credentials.h"
@@ -94,29 +96,76 @@ static bool matches_md5(const struct auth_request *rq, const char *password)
 	return same;
 }
 
-static bool matches_scram(const struct auth_request *rq, const char *password)
-{
-	const struct scram_verifier *v = credentials_verifier(rq->credentials,
-	    rq->scram_iterations);
+/* Whether it matches is known when the keys of the password are. */
+struct typed {
+	uint8_t server_key[SHA256_BYTES];	/* what it must have */
+	bool real;		/* false: it is compared to take its time */
+};
 
-	return v != NULL && scram_verifier_matches(v, password);
+static enum auth_result compare(struct auth *a, struct writer *out)
+{
+	const struct typed *t = a->state;
+
+	(void)out;
+	if (!a->derive.ok)
+		return auth_deny_memory(a);
+	if (crypto_equal(a->derive.keys.server_key, t->server_key,
+	    sizeof t->server_key) && t->real)
+		return AUTH_OK;
+	return auth_deny(a, wrong_password, "");
+}
+
+static enum auth_result compare_keys(struct auth *a, const char *password,
+    const struct scram_verifier *v)
+{
+	const struct scram_salt salt = { v->salt, v->salt_len,
+	    v->iterations };
+	struct typed *t = mem_zalloc(sizeof *t);
+
+	a->state = t;
+	if (t == NULL)
+		return auth_deny_memory(a);
+	memcpy(t->server_key, v->server_key, sizeof t->server_key);
+	t->real = kind_of(&a->request) == SECRET_SCRAM;
+	switch (derive_typed(a->request.offload, password, &salt,
+	    &a->derive)) {
+	case DERIVE_READY:
+		return compare(a, NULL);
+	case DERIVE_FULL:
+		return auth_deny_busy(a, "too many passwords wait to be "
+		    "derived");
+	case DERIVE_WAIT:
+		break;
+	}
+	return AUTH_WAIT;
+}
+
+static enum auth_result compare_scram(struct auth *a, const char *password)
+{
+	const struct scram_verifier *v = credentials_verifier(
+	    a->request.credentials, a->request.scram_iterations);
+
+	return v == NULL ? auth_deny_memory(a) :
+	    compare_keys(a, password, v);
 }
 
 /*
  * A refusal costs one derivation, whatever is stored: its time does not tell
  * users who exist from those who don't.
  */
-static void waste_time(const struct auth_request *rq, const char *password)
+static enum auth_result refuse_slowly(struct auth *a, const char *password)
 {
+	const struct auth_request *rq = &a->request;
 	struct scram_verifier *v = mem_alloc(sizeof *v);
+	enum auth_result r;
 
-	if (v == NULL)
-		return;
-	if (scram_verifier_mock(v, rq->user, rq->mock_salt,
+	if (v != NULL && scram_verifier_mock(v, rq->user, rq->mock_salt,
 	    rq->scram_iterations) == 0)
-		(void)scram_verifier_matches(v, password);
-	secret_wipe(v, sizeof *v);
+		r = compare_keys(a, password, v);
+	else
+		r = auth_deny_memory(a);
 	mem_free(v);
+	return r;
 }
 
 /* spec/authentication.md section 3.1 */
@@ -128,7 +177,6 @@ static bool matches(const struct auth_request *rq, const char *password)
 	case SECRET_MD5:
 		return matches_md5(rq, password);
 	case SECRET_SCRAM:
-		return matches_scram(rq, password);
 	case SECRET_NONE:
 		break;
 	}
@@ -143,11 +191,18 @@ static enum auth_result step_plain(struct auth *a, const uint8_t *body,
 	(void)out;
 	if (password == NULL)
 		return AUTH_DENY;
-	if (matches(&a->request, password))
-		return AUTH_OK;
-	if (kind_of(&a->request) != SECRET_SCRAM)
-		waste_time(&a->request, password);
-	return auth_deny(a, wrong_password, "");
+	if (kind_of(&a->request) == SECRET_SCRAM)
+		return compare_scram(a, password);
+	return matches(&a->request, password) ? AUTH_OK :
+	    refuse_slowly(a, password);
+}
+
+static void end_plain(struct auth *a)
+{
+	if (a->state != NULL)
+		secret_wipe(a->state, sizeof(struct typed));
+	mem_free(a->state);
+	a->state = NULL;
 }
 
 /* --- md5 --- */
@@ -221,7 +276,8 @@ const struct auth_method *auth_basic(enum auth_type type)
 	static const struct auth_method methods[] = {
 		[AUTH_ANY] = { .begin = accept },
 		[AUTH_TRUST] = { .begin = begin_trust },
-		[AUTH_PLAIN] = { .begin = begin_plain, .step = step_plain },
+		[AUTH_PLAIN] = { .begin = begin_plain, .step = step_plain,
+		    .resume = compare, .end = end_plain },
 		[AUTH_MD5] = { .begin = begin_md5, .step = step_md5,
 		    .end = end_md5 },
 		[AUTH_HBA] = { .begin = refuse },

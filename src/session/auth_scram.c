@@ -16,6 +16,8 @@ static const char failed[] = "SASL authentication failed";
 struct exchange {
 	struct scram_server scram;
 	bool real;	/* false: whatever the proof, the answer is no */
+	char *first;	/* owned: client-first, which waits for a verifier */
+	size_t first_len;
 };
 
 static enum auth_result begin(struct auth *a, struct writer *out)
@@ -53,35 +55,45 @@ static bool is_usable(const struct credentials *c)
 	    (c->kind == SECRET_PLAIN || c->kind == SECRET_SCRAM);
 }
 
-/* Challenge by the verifier, or by one nobody can answer. 0 or -1 with e. */
-static int challenge(struct auth *a, const struct reader *in, char **out,
-    struct err *e)
+static enum auth_result challenge(struct auth *a,
+    const struct scram_verifier *v, struct writer *out)
 {
 	struct exchange *x = a->state;
-	const struct auth_request *rq = &a->request;
-	const struct scram_verifier *v = NULL;
-	struct scram_verifier *mock = NULL;
-	int rc = -1;
+	char *answer;
+	struct err e;
 
-	x->real = is_usable(rq->credentials);
-	if (x->real) {
-		v = credentials_verifier(rq->credentials,
-		    rq->scram_iterations);
-	} else {
-		mock = mem_zalloc(sizeof *mock);
-		if (mock != NULL && scram_verifier_mock(mock, rq->user,
-		    rq->mock_salt, rq->scram_iterations) == 0)
-			v = mock;
-	}
-	if (v == NULL)
-		err_set(e, "53200", "out of memory");
+	if (scram_server_first(&x->scram, v, x->first, x->first_len, &answer,
+	    &e) < 0)
+		return deny(a, &e);
+	write_sasl(out, MSG_AUTH_SASL_CONTINUE, answer);
+	mem_free(answer);
+	return AUTH_MORE;
+}
+
+/* By the verifier that is there by now. */
+static enum auth_result challenge_real(struct auth *a, struct writer *out)
+{
+	const struct auth_request *rq = &a->request;
+	const struct scram_verifier *v = !a->derive.ok ? NULL :
+	    credentials_verifier(rq->credentials, rq->scram_iterations);
+
+	return v == NULL ? auth_deny_memory(a) : challenge(a, v, out);
+}
+
+/* By one that no proof can match. */
+static enum auth_result challenge_mock(struct auth *a, struct writer *out)
+{
+	const struct auth_request *rq = &a->request;
+	struct scram_verifier *v = mem_zalloc(sizeof *v);
+	enum auth_result r;
+
+	if (v != NULL && scram_verifier_mock(v, rq->user, rq->mock_salt,
+	    rq->scram_iterations) == 0)
+		r = challenge(a, v, out);
 	else
-		rc = scram_server_first(&x->scram, v, (const char *)in->at,
-		    reader_left(in), out, e);
-	if (mock != NULL)
-		secret_wipe(mock, sizeof *mock);
-	mem_free(mock);
-	return rc;
+		r = auth_deny_memory(a);
+	mem_free(v);
+	return r;
 }
 
 /*
@@ -106,21 +118,37 @@ static int read_initial(struct auth *a, struct reader *r)
 	return -1;
 }
 
+/* Wait until the verifier is derived from a plain secret, if it must be. */
+static enum auth_result find_verifier(struct auth *a, struct writer *out)
+{
+	switch (derive_verifier(a->request.offload, a->request.credentials,
+	    a->request.scram_iterations, &a->derive)) {
+	case DERIVE_READY:
+		return challenge_real(a, out);
+	case DERIVE_FULL:
+		return auth_deny_busy(a, "too many passwords wait to be "
+		    "derived");
+	case DERIVE_WAIT:
+		break;
+	}
+	return AUTH_WAIT;
+}
+
 static enum auth_result step_first(struct auth *a, const uint8_t *body,
     size_t len, struct writer *out)
 {
-	char *answer = NULL;
+	struct exchange *x = a->state;
 	struct reader r;
-	struct err e;
 
 	reader_init(&r, body, len);
 	if (read_initial(a, &r) < 0)
 		return AUTH_DENY;
-	if (challenge(a, &r, &answer, &e) < 0)
-		return deny(a, &e);
-	write_sasl(out, MSG_AUTH_SASL_CONTINUE, answer);
-	mem_free(answer);
-	return AUTH_MORE;
+	x->first_len = reader_left(&r);
+	x->first = mem_dup(r.at, x->first_len);
+	if (x->first == NULL)
+		return auth_deny_memory(a);
+	x->real = is_usable(a->request.credentials);
+	return x->real ? find_verifier(a, out) : challenge_mock(a, out);
 }
 
 static enum auth_result step_final(struct auth *a, const uint8_t *body,
@@ -166,6 +194,7 @@ static void end(struct auth *a)
 	if (x == NULL)
 		return;
 	scram_server_fini(&x->scram);
+	mem_free(x->first);
 	mem_free(x);
 	a->state = NULL;
 }
@@ -173,7 +202,8 @@ static void end(struct auth *a)
 const struct auth_method *auth_scram(void)
 {
 	static const struct auth_method method = {
-		.begin = begin, .step = step, .end = end,
+		.begin = begin, .step = step, .resume = challenge_real,
+		.end = end,
 	};
 
 	return &method;

@@ -116,7 +116,7 @@ struct client *client_accept(struct sessions *ss, int fd,
 	if (peer->family == NET_UNIX && socket_peer_cred(fd, &uid, &pid) == 0)
 		c->addr.pid = pid;
 	c->params = params_empty(ss->params);
-	c->login = login_new();
+	c->login = login_new(c);
 	if (c->params == NULL || c->login == NULL) {
 		params_unref(&c->params);
 		login_free(&c->login);

@@ -17,9 +17,13 @@
 
 #define LOGIN_MAX (64 * 1024)	/* bytes of one message before login */
 
-struct login *login_new(void)
+struct login *login_new(struct client *c)
 {
-	return mem_zalloc(sizeof(struct login));
+	struct login *l = mem_zalloc(sizeof *l);
+
+	if (l != NULL)
+		l->client = c;
+	return l;
 }
 
 void login_free(struct login **lp)
@@ -138,6 +142,25 @@ static const char *peer_name(const struct client *c, char *buf, size_t size)
 	    socket_peer_name(c->stream.fd, buf, size) == 0 ? buf : NULL;
 }
 
+/* What the exchange waited for is there. */
+static void on_woken(struct auth *a)
+{
+	struct login *l = (struct login *)((char *)a -
+	    offsetof(struct login, auth));
+	struct client *c = l->client;
+	struct writer w;
+
+	writer_init(&w, LOGIN_MAX);
+	stream_resume(&c->stream);
+	act_on(c, auth_resume(a, &w), &w);
+	writer_fini(&w);
+	/* what a hasty client has sent meanwhile is read, behind the carry */
+	if (client_is_open(c) && !c->stream.paused) {
+		stream_reread(&c->stream);
+		stream_yield(&c->stream);
+	}
+}
+
 static void begin_auth(struct client *c, const struct startup *m)
 {
 	static const char *const replications[] = {
@@ -161,6 +184,8 @@ static void begin_auth(struct client *c, const struct startup *m)
 		.tls = c->stream.tls != NULL,
 		.scram_iterations = set->scram_iterations,
 		.mock_salt = c->ss->mock_salt,
+		.offload = c->ss->offload,
+		.wake = on_woken,
 	};
 
 	if (set->log_connections)

@@ -13,6 +13,7 @@
 #include "proto/reader.h"
 #include "proto/scram.h"
 #include "proto/writer.h"
+#include "session/derive.h"
 
 #define PREFIX "server login failed: "
 
@@ -21,9 +22,16 @@ enum step {
 	STEP_START,		/* all zero: nothing was asked yet */
 	STEP_ANSWERED,		/* a password was sent */
 	STEP_SASL_FIRST,	/* client-first was sent */
+	STEP_DERIVING,		/* the keys for client-final are made */
 	STEP_SASL_FINAL,	/* client-final was sent */
 	STEP_SASL_VERIFIED,	/* the server proved itself */
 	STEP_OVER,		/* AuthenticationOk came, or it failed */
+};
+
+struct server_scram {
+	struct scram_client client;
+	struct derive_wait derive;	/* keys for the salt of the server */
+	struct server_auth *auth;	/* whose it is */
 };
 
 /* What a message needs to be answered. */
@@ -73,11 +81,12 @@ static const char *secret_of(const struct request *q)
 	return q->credentials != NULL ? q->credentials->secret : "";
 }
 
-static enum server_auth_result sent(const struct request *q, enum step step)
+static enum server_auth_result sent(struct server_auth *a,
+    const struct writer *out, enum step step)
 {
-	if (q->out->failed)
-		return fail_memory(q->a);
-	q->a->step = (uint8_t)step;
+	if (out->failed)
+		return fail_memory(a);
+	a->step = (uint8_t)step;
 	return SERVER_AUTH_MORE;
 }
 
@@ -97,7 +106,7 @@ static enum server_auth_result answer(const struct request *q,
 	writer_begin(q->out, FE_PASSWORD);
 	writer_str(q->out, password);
 	writer_end(q->out);
-	return sent(q, STEP_ANSWERED);
+	return sent(q->a, q->out, STEP_ANSWERED);
 }
 
 static enum server_auth_result on_cleartext(struct request *q)
@@ -154,22 +163,32 @@ static const char *scram_obstacle(const struct request *q)
 {
 	if (kind_of(q) == SECRET_MD5)
 		return "cannot do SCRAM authentication: wrong password type";
-	if (kind_of(q) == SECRET_SCRAM && q->credentials->keys == NULL)
+	if (kind_of(q) == SECRET_SCRAM && q->credentials->learned == NULL)
 		return "cannot do SCRAM authentication: password is SCRAM "
 		    "secret but client authentication did not provide SCRAM "
 		    "keys";
 	return NULL;
 }
 
+static void on_derived(struct derive_wait *w)
+{
+	struct server_scram *x = (struct server_scram *)((char *)w -
+	    offsetof(struct server_scram, derive));
+
+	x->auth->wake(x->auth);
+}
+
 /* PostgreSQL docs, Message Formats, SASLInitialResponse. */
 static enum server_auth_result send_first(const struct request *q)
 {
-	struct scram_client *scram = mem_zalloc(sizeof *scram);
+	struct server_scram *x = mem_zalloc(sizeof *x);
 
-	q->a->scram = scram;
-	if (scram == NULL)
+	q->a->scram = x;
+	if (x == NULL)
 		return fail_memory(q->a);
-	char *first = scram_client_first(scram);
+	x->auth = q->a;
+	x->derive.ready = on_derived;
+	char *first = scram_client_first(&x->client);
 
 	if (first == NULL)
 		return fail_memory(q->a);
@@ -179,7 +198,7 @@ static enum server_auth_result send_first(const struct request *q)
 	writer_bytes(q->out, first, strlen(first));
 	writer_end(q->out);
 	mem_free(first);
-	return sent(q, STEP_SASL_FIRST);
+	return sent(q->a, q->out, STEP_SASL_FIRST);
 }
 
 static enum server_auth_result on_sasl(struct request *q)
@@ -198,39 +217,42 @@ static enum server_auth_result on_sasl(struct request *q)
 	return send_first(q);
 }
 
-/* For the salt of the challenge. 0, or -1: no memory. */
-static int find_keys(const struct request *q, struct scram_keys *k)
+enum server_auth_result server_auth_resume(struct server_auth *a,
+    struct writer *out)
 {
-	const struct scram_client *c = q->a->scram;
-	const struct scram_keys *known;
+	struct server_scram *x = a->scram;
+	char *final = x->derive.ok ?
+	    scram_client_final(&x->client, &x->derive.keys) : NULL;
 
-	if (kind_of(q) == SECRET_NONE)
-		return scram_keys_derive(k, "", c->salt, c->salt_len,
-		    c->iterations);
-	known = credentials_keys(q->credentials, c->salt, c->salt_len,
-	    c->iterations);
-	if (known == NULL)
-		return -1;
-	*k = *known;
-	return 0;
+	derive_leave(&x->derive);
+	if (final == NULL)
+		return fail_memory(a);
+	writer_begin(out, FE_PASSWORD);
+	writer_bytes(out, final, strlen(final));
+	writer_end(out);
+	mem_free(final);
+	return sent(a, out, STEP_SASL_FINAL);
 }
 
-static enum server_auth_result send_final(const struct request *q)
+/* Keys for the salt of the challenge must be known first. */
+static enum server_auth_result find_keys(const struct request *q)
 {
-	struct scram_keys k;
+	struct server_scram *x = q->a->scram;
+	const struct scram_salt salt = { x->client.salt, x->client.salt_len,
+	    x->client.iterations };
 
-	if (find_keys(q, &k) < 0)
-		return fail_memory(q->a);
-	char *final = scram_client_final(q->a->scram, &k);
-
-	secret_wipe(&k, sizeof k);
-	if (final == NULL)
-		return fail_memory(q->a);
-	writer_begin(q->out, FE_PASSWORD);
-	writer_bytes(q->out, final, strlen(final));
-	writer_end(q->out);
-	mem_free(final);
-	return sent(q, STEP_SASL_FINAL);
+	switch (derive_keys(q->a->offload, q->credentials, &salt,
+	    &x->derive)) {
+	case DERIVE_READY:
+		return server_auth_resume(q->a, q->out);
+	case DERIVE_FULL:
+		return fail(q->a, "too many passwords wait to be derived",
+		    "too many passwords wait to be derived");
+	case DERIVE_WAIT:
+		break;
+	}
+	q->a->step = STEP_DERIVING;
+	return SERVER_AUTH_WAIT;
 }
 
 static enum server_auth_result on_continue(struct request *q)
@@ -243,8 +265,8 @@ static enum server_auth_result on_continue(struct request *q)
 
 	if (obstacle != NULL)
 		return fail_kind(q->a, obstacle);
-	if (scram_client_challenge(q->a->scram, data, len, &e) == 0)
-		return send_final(q);
+	if (scram_client_challenge(&q->a->scram->client, data, len, &e) == 0)
+		return find_keys(q);
 	if (strcmp(e.code, "53200") == 0)
 		return fail_memory(q->a);
 	return fail(q->a, e.text, e.text);
@@ -256,8 +278,8 @@ static enum server_auth_result on_final(struct request *q)
 	const char *data = (const char *)reader_bytes(&q->body, len);
 	struct err e;
 
-	if (scram_client_verify(q->a->scram, data, len, &e) == 0)
-		return sent(q, STEP_SASL_VERIFIED);
+	if (scram_client_verify(&q->a->scram->client, data, len, &e) == 0)
+		return sent(q->a, q->out, STEP_SASL_VERIFIED);
 	if (strcmp(e.code, "53200") == 0)
 		return fail_memory(q->a);
 	return fail(q->a, strcmp(e.code, "28P01") == 0 ?
@@ -340,8 +362,10 @@ enum server_auth_result server_auth_step(struct server_auth *a,
 
 void server_auth_end(struct server_auth *a)
 {
-	if (a->scram != NULL)
-		scram_client_fini(a->scram);
+	if (a->scram != NULL) {
+		derive_leave(&a->scram->derive);
+		scram_client_fini(&a->scram->client);
+	}
 	mem_free(a->scram);
 	a->scram = NULL;
 	a->step = STEP_OVER;

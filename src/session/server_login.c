@@ -76,6 +76,45 @@ struct message {
 	size_t len;
 };
 
+/* Returns -1 when s was closed. */
+static int act_on(struct server *s, enum server_auth_result r,
+    struct writer *w)
+{
+	switch (r) {
+	case SERVER_AUTH_WAIT:
+		stream_pause(&s->stream);
+		return send_out(s, w);
+	case SERVER_AUTH_MORE:
+		return send_out(s, w);
+	case SERVER_AUTH_OK:
+		writer_fini(w);
+		s->phase = SERVER_PHASE_SYNC;
+		return 0;
+	case SERVER_AUTH_FAILED:
+		break;
+	}
+	writer_fini(w);
+	if (s->auth.detail[0] != '\0')
+		log_at(LEVEL_ERROR, &s->who, "%s", s->auth.detail);
+	s->refused = true;
+	s->failure = s->auth.error;
+	server_close(s, s->ps.own ? "login failed" :
+	    "failed to answer authreq");
+	return -1;
+}
+
+/* Its keys are derived: go on. */
+static void on_woken(struct server_auth *a)
+{
+	struct server *s = (struct server *)((char *)a -
+	    offsetof(struct server, auth));
+	struct writer w;
+
+	writer_init(&w, LOGIN_MAX);
+	if (act_on(s, server_auth_resume(a, &w), &w) == 0)
+		stream_resume(&s->stream);
+}
+
 static int on_authentication(struct server *s, const struct message *m)
 {
 	struct writer w;
@@ -87,26 +126,11 @@ static int on_authentication(struct server *s, const struct message *m)
 	if (s->plain)
 		s->ps.pool->old_protocol = true;
 	s->answered = true;
+	s->auth.offload = s->ss->offload;
+	s->auth.wake = on_woken;
 	writer_init(&w, LOGIN_MAX);
-	switch (server_auth_step(&s->auth, s->ps.pool->key.user->name,
-	    catalog_pool_credentials(s->ps.pool), m->body, m->len, &w)) {
-	case SERVER_AUTH_MORE:
-		return send_out(s, &w);
-	case SERVER_AUTH_OK:
-		writer_fini(&w);
-		s->phase = SERVER_PHASE_SYNC;
-		return 0;
-	case SERVER_AUTH_FAILED:
-		break;
-	}
-	writer_fini(&w);
-	if (s->auth.detail[0] != '\0')
-		log_at(LEVEL_ERROR, &s->who, "%s", s->auth.detail);
-	s->refused = true;
-	s->failure = s->auth.error;
-	server_close(s, s->ps.own ? "login failed" :
-	    "failed to answer authreq");
-	return -1;
+	return act_on(s, server_auth_step(&s->auth, s->ps.pool->key.user->name,
+	    catalog_pool_credentials(s->ps.pool), m->body, m->len, &w), &w);
 }
 
 static int on_parameter(struct server *s, const struct message *m)
@@ -327,7 +351,7 @@ static int on_burst(struct server *s, const struct burst *b)
 		used += size;
 		const struct message m = { (char)p[0], p + MSG_HEADER,
 		    size - MSG_HEADER };
-		if (on_message(s, &m) < 0)
+		if (on_message(s, &m) < 0 || s->stream.paused)
 			break;
 	}
 	/* closed, or what is left is of a connection that is no more */
@@ -352,7 +376,8 @@ void server_login_input(struct server *s)
 {
 	struct burst b;
 
-	while (server_is_open(s) && stream_is_ready(&s->stream)) {
+	while (server_is_open(s) && !s->stream.paused &&
+	    stream_is_ready(&s->stream)) {
 		const ssize_t n = carry_read(&s->carry, &s->stream, &b,
 		    LOGIN_MAX + MSG_HEADER);
 

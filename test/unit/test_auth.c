@@ -285,7 +285,7 @@ static void test_plain_teaches_no_keys(void **state)
 	(void)state;
 	start(&p, AUTH_PLAIN, SCRAM_SECRET);
 	assert_int_equal(say(&p, "pencil"), AUTH_OK);
-	assert_null(p.credentials->keys);
+	assert_null(p.credentials->learned);
 	finish(&p);
 }
 
@@ -543,10 +543,10 @@ static void test_scram_learns_keys_of_scram_secrets_only(void **state)
 		start(&p, AUTH_SCRAM_SHA_256, rows[i].secret);
 		challenge(&p, &c);
 		prove(&p, &c, rows[i].password);
-		assert_int_equal(p.credentials->keys != NULL,
+		assert_int_equal(p.credentials->learned != NULL,
 		    rows[i].learned);
 		if (rows[i].learned)
-			assert_memory_equal(p.credentials->keys, &c.keys,
+			assert_memory_equal(p.credentials->learned, &c.keys,
 			    sizeof c.keys);
 		scram_client_fini(&c);
 		finish(&p);

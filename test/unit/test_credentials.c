@@ -75,23 +75,56 @@ static void test_verifier_of_a_scram_secret_is_the_stored_one(void **state)
 	credentials_unref(&c);
 }
 
+static struct scram_salt salt16(int iterations)
+{
+	return (struct scram_salt){ salt, sizeof salt, iterations };
+}
+
+/* Keys of "pencil" for s. */
+static struct scram_keys derived(struct scram_salt s)
+{
+	struct scram_keys k;
+
+	assert_int_equal(scram_keys_derive(&k, "pencil", s.at, s.len,
+	    s.iterations), 0);
+	return k;
+}
+
+static int put_verifier(struct credentials *c, int iterations)
+{
+	const struct scram_salt s = salt16(iterations);
+	const struct scram_keys k = derived(s);
+
+	return credentials_put_verifier(c, &k, &s);
+}
+
+static void put_keys(struct credentials *c, struct scram_salt s)
+{
+	const struct scram_keys k = derived(s);
+
+	credentials_put_keys(c, &k, &s);
+}
+
 static void test_verifier_of_a_plain_secret_is_kept(void **state)
 {
 	struct credentials *c = credentials_new("pencil");
-	const struct scram_verifier *v = credentials_verifier(c, 4);
-	uint8_t first[SCRAM_SALT_BYTES];
 
 	(void)state;
-	assert_non_null(v);
-	assert_int_equal(v->salt_len, SCRAM_SALT_BYTES);
-	assert_true(scram_verifier_matches(v, "pencil"));
-	memcpy(first, v->salt, sizeof first);
-	v = credentials_verifier(c, 4);
-	assert_memory_equal(v->salt, first, sizeof first);
+	assert_null(credentials_verifier(c, 4));
+	assert_int_equal(put_verifier(c, 4), 0);
+	const struct scram_verifier *v = credentials_verifier(c, 4);
 
-	v = credentials_verifier(c, 5);
-	assert_int_equal(v->iterations, 5);
+	assert_non_null(v);
+	assert_int_equal(v->salt_len, sizeof salt);
+	assert_memory_equal(v->salt, salt, sizeof salt);
 	assert_true(scram_verifier_matches(v, "pencil"));
+	assert_ptr_equal(credentials_verifier(c, 4), v);
+
+	/* all users show the same count */
+	assert_null(credentials_verifier(c, 5));
+	assert_int_equal(put_verifier(c, 5), 0);
+	assert_int_equal(credentials_verifier(c, 5)->iterations, 5);
+	assert_null(credentials_verifier(c, 4));
 	credentials_unref(&c);
 }
 
@@ -103,6 +136,7 @@ static void test_no_verifier_without_a_password(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		struct credentials *c = credentials_new(secrets[i]);
 
+		assert_int_equal(put_verifier(c, 4), -1);
 		assert_null(credentials_verifier(c, 4));
 		credentials_unref(&c);
 	}
@@ -111,27 +145,48 @@ static void test_no_verifier_without_a_password(void **state)
 static void test_keys_of_a_plain_secret_follow_the_salt(void **state)
 {
 	struct credentials *c = credentials_new("pencil");
-	struct scram_keys want;
 
 	(void)state;
 	for (int iterations = 4; iterations < 6; iterations++) {
 		for (size_t len = 8; len <= 16; len += 8) {
-			const struct scram_keys *k = credentials_keys(c, salt,
-			    len, iterations);
+			const struct scram_salt s = { salt, len, iterations };
+			const struct scram_keys want = derived(s);
+
+			assert_null(credentials_keys(c, &s));
+			put_keys(c, s);
+			const struct scram_keys *k = credentials_keys(c, &s);
 
 			assert_non_null(k);
-			assert_int_equal(scram_keys_derive(&want, "pencil",
-			    salt, len, iterations), 0);
 			assert_memory_equal(k, &want, sizeof want);
-			assert_ptr_equal(credentials_keys(c, salt, len,
-			    iterations), k);
 		}
 	}
 	/* a salt of the same length that differs */
-	assert_non_null(credentials_keys(c, "0123456789abcdeX", 16, 5));
-	assert_memory_not_equal(c->keys, &want, sizeof want);
-	assert_null(credentials_keys(c, salt, 16, 0));
-	assert_null(c->keys);
+	const struct scram_salt other = { (const uint8_t *)"0123456789abcdeX",
+	    16, 5 };
+	assert_null(credentials_keys(c, &other));
+	credentials_unref(&c);
+}
+
+/* Several servers, each with a salt of its own, share one password. */
+static void test_keys_for_many_salts_are_remembered(void **state)
+{
+	struct credentials *c = credentials_new("pencil");
+	struct scram_salt s;
+
+	(void)state;
+	for (int i = 1; i <= CREDENTIALS_SALTS; i++)
+		put_keys(c, salt16(i));
+	s = salt16(1);
+	assert_non_null(credentials_keys(c, &s));
+	/* that of 2 is the one not used for longest */
+	put_keys(c, salt16(CREDENTIALS_SALTS + 1));
+	for (int i = 1; i <= CREDENTIALS_SALTS + 1; i++) {
+		s = salt16(i);
+		if (i == 2)
+			assert_null(credentials_keys(c, &s));
+		else
+			assert_non_null(credentials_keys(c, &s));
+	}
 	credentials_unref(&c);
 }
 
@@ -143,7 +198,10 @@ static void test_no_keys_without_a_password(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		struct credentials *c = credentials_new(secrets[i]);
 
-		assert_null(credentials_keys(c, salt, 16, 4));
+		const struct scram_salt any = salt16(4);
+
+		put_keys(c, any);
+		assert_null(credentials_keys(c, &any));
 		credentials_unref(&c);
 	}
 }
@@ -167,8 +225,11 @@ static void test_learned_keys_stay(void **state)
 	pencil_keys(c, &want);
 	credentials_learn(c, want.client_key);
 	for (int i = 0; i < 2; i++) {
-		assert_non_null(credentials_keys(c, salt, 16, 4));
-		assert_memory_equal(c->keys, &want, sizeof want);
+		const struct scram_salt any = salt16(4);
+		const struct scram_keys *k = credentials_keys(c, &any);
+
+		assert_non_null(k);
+		assert_memory_equal(k, &want, sizeof want);
 		credentials_learn(c, want.client_key);
 	}
 	credentials_unref(&c);
@@ -183,14 +244,15 @@ static void test_keys_of_others_are_not_learned(void **state)
 
 	(void)state;
 	credentials_learn(scram, wrong);	/* no verifier yet */
-	assert_null(scram->keys);
+	assert_null(scram->learned);
 	assert_non_null(credentials_verifier(scram, 4));
 	credentials_learn(scram, wrong);
-	assert_null(scram->keys);
+	assert_null(scram->learned);
 
-	pencil_keys(plain, &k);
+	assert_int_equal(put_verifier(plain, 4), 0);
+	k = derived(salt16(4));
 	credentials_learn(plain, k.client_key);
-	assert_null(plain->keys);
+	assert_null(plain->learned);
 	credentials_unref(&scram);
 	credentials_unref(&plain);
 }
@@ -208,24 +270,17 @@ static void test_each_failed_allocation_is_survived(void **state)
 		mem_fail_at(0);
 	} while (c == NULL);
 	assert_true(n > 2);
-	for (n = 1;; n++) {
-		mem_fail_at(n);
-		const bool ok = credentials_verifier(c, 4) != NULL;
-		mem_fail_at(0);
-		if (ok)
-			break;
-	}
-	assert_true(n > 1);
-	for (n = 1;; n++) {
-		mem_fail_at(n);
-		const bool ok = credentials_keys(c, salt, 16, 4) != NULL;
-		mem_fail_at(0);
-		if (ok)
-			break;
-		assert_null(c->keys);
-		assert_null(c->keys_salt);
-	}
-	assert_true(n > 2);
+	const struct scram_salt s = salt16(4);
+	const struct scram_keys kept = derived(s);
+
+	mem_fail_at(1);
+	assert_int_equal(credentials_put_verifier(c, &kept, &s), -1);
+	mem_fail_at(0);
+	assert_null(credentials_verifier(c, 4));
+	mem_fail_at(1);
+	credentials_put_keys(c, &kept, &s);
+	mem_fail_at(0);
+	assert_null(credentials_keys(c, &s));
 	credentials_unref(&c);
 
 	c = credentials_new(SCRAM_SECRET);
@@ -233,7 +288,7 @@ static void test_each_failed_allocation_is_survived(void **state)
 	mem_fail_at(1);
 	credentials_learn(c, k.client_key);
 	mem_fail_at(0);
-	assert_null(c->keys);
+	assert_null(c->learned);
 	credentials_unref(&c);
 }
 
@@ -247,6 +302,7 @@ int main(void)
 		cmocka_unit_test(test_verifier_of_a_plain_secret_is_kept),
 		cmocka_unit_test(test_no_verifier_without_a_password),
 		cmocka_unit_test(test_keys_of_a_plain_secret_follow_the_salt),
+		cmocka_unit_test(test_keys_for_many_salts_are_remembered),
 		cmocka_unit_test(test_no_keys_without_a_password),
 		cmocka_unit_test(test_learned_keys_stay),
 		cmocka_unit_test(test_keys_of_others_are_not_learned),

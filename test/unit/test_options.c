@@ -127,6 +127,8 @@ static const struct {
 	/* ours */
 	{ "server_login_concurrency", "4", true },
 	{ "server_handover_delay", "0.25", true },
+	{ "auth_threads", "16", true },
+	{ "auth_queue", "1000", true },
 };
 
 static void test_rows_are_those_of_show_config(void **state)
@@ -213,6 +215,9 @@ static const struct {
 	{ "server_login_concurrency", "0", NULL },
 	{ "server_login_concurrency", "1000", "1000" },
 	{ "server_login_concurrency", "1001", NULL },
+	{ "auth_threads", "0", NULL },
+	{ "auth_threads", "65", NULL },
+	{ "auth_queue", "0", "0" },
 	{ "verbose", "3", "3" },
 	{ "so_reuseport", "0", "0" },
 	{ "so_reuseport", "7", "7" },

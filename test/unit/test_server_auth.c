@@ -331,7 +331,7 @@ static void learn(struct login *l)
 	assert_int_equal(scram_keys_derive(&k, "pencil", v->salt, v->salt_len,
 	    v->iterations), 0);
 	credentials_learn(l->credentials, k.client_key);
-	assert_non_null(l->credentials->keys);
+	assert_non_null(l->credentials->learned);
 }
 
 /* What we sent as SASLInitialResponse. */
@@ -655,16 +655,21 @@ static void test_no_memory_for_the_proof_fails(void **state)
 	unsigned long n = 0;
 
 	(void)state;
-	while (r != SERVER_AUTH_MORE) {
+	for (;;) {
 		start(&l, "pencil");
 		char *challenge = make_challenge(&l, "pencil");
 
 		r = hear_failing(&l, MSG_AUTH_SASL_CONTINUE, challenge,
 		    strlen(challenge), ++n);
+		/* keys that can't be remembered do for this login */
+		const bool forgotten = l.credentials->known == NULL;
+
 		if (r != SERVER_AUTH_MORE)
 			assert_no_memory(&l, r);
 		mem_free(challenge);
 		finish(&l);
+		if (r == SERVER_AUTH_MORE && !forgotten)
+			break;
 	}
 	assert_true(n > 5);
 }
