@@ -73,6 +73,11 @@ enum relay_step relay_bind(struct relay_up *up);
 enum relay_step relay_describe(struct relay_up *up);
 enum relay_step relay_close(struct relay_up *up);
 
+/*
+ * Would its handler ask for more of the message before it does anything? Who
+ * gets a server for that only gives it back.
+ */
+bool relay_is_half(const struct relay_up *up);
 /* Does this message need no server? Close of a tracked statement. */
 bool relay_is_local_close(const struct relay_up *up);
 

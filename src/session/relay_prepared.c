@@ -417,6 +417,28 @@ enum relay_step relay_close(struct relay_up *up)
 	return relay_fake(up, FE_CLOSE, op);
 }
 
+bool relay_is_half(const struct relay_up *up)
+{
+	if (!up->named || up->have >= up->size)
+		return false;
+	switch (up->m[0]) {
+	case FE_QUERY:
+		return relay_is_cut(up);
+	case FE_PARSE:
+		return up->have == MSG_HEADER || up->m[MSG_HEADER] != '\0' ||
+		    relay_is_cut(up);
+	case FE_BIND:
+		return up->have < NAMES_MAX;
+	case FE_DESCRIBE:
+	case FE_CLOSE:
+		return up->size <= NAMES_MAX;
+	case FE_EXECUTE:
+		return up->c->forgets;
+	default:
+		return false;
+	}
+}
+
 bool relay_is_local_close(const struct relay_up *up)
 {
 	return up->have >= up->size && statement_name(up) != NULL;

@@ -232,14 +232,12 @@ static bool get_server(struct relay_up *up, enum relay_step *step)
 		*step = relay_discard(up);
 		return false;
 	}
-	if (up->named && up->m[0] == FE_CLOSE) {
-		*step = RELAY_SHORT;
-		if (up->have < up->size)
-			return false;
-		if (relay_is_local_close(up)) {
-			*step = relay_close(up);
-			return false;
-		}
+	*step = RELAY_SHORT;
+	if (relay_is_half(up))
+		return false;
+	if (up->named && up->m[0] == FE_CLOSE && relay_is_local_close(up)) {
+		*step = relay_close(up);
+		return false;
 	}
 	note_start(c);
 	*step = RELAY_STOP;

@@ -81,6 +81,40 @@ def test_half_a_query_is_not_completed_by_terminate(pooler, fakepg,
     assert sess.received == []
 
 
+HALVES = [pq.parse("select 1", "name"), pq.parse("select 1"),
+          pq.bind("name", ("x" * 40,)), pq.bind("name", ("x" * 90000,),
+                                                "portal" * 99),
+          pq.describe("S", "name"), pq.close("P", "name"),
+          pq.query("discard all"),
+          pq.parse("select /* %s */ 1" % ("x" * 90000), "name")]
+
+
+@pytest.mark.parametrize("data", HALVES, ids=lambda d: chr(d[0])
+                         + str(len(d)))
+@pytest.mark.parametrize("here", [5, 6, 9])
+def test_half_a_message_takes_no_server(pooler, fakepg, data, here):
+    """Three of them kept handing the only server around: nobody was read,
+    and the loop never slept.
+    """
+    f = fakepg()
+    p = pooler({"p0": f.conn}, default_pool_size=1, verbose=2)
+    clients = [p.raw() for _ in range(3)]
+    owner = p.raw()
+    owner.query("begin")
+    parted = p.log.count("parted from")
+    for c in clients:
+        c.send(data[:here])
+    p.admin("show version")
+    assert p.pool()["cl_waiting"] == 0
+    owner.query("commit")
+    if data[:1] in b"PB":
+        data += pq.sync()
+    for c in clients[:1] if data[:1] in b"BDC" else clients:
+        c.send(data[here:])
+        assert c.recv()[0] in "E13C"
+    assert p.log.count("parted from") - parted < 30
+
+
 @pytest.mark.parametrize("how", ["close", "shutdown"])
 def test_cancel_of_who_does_not_wait_is_sent_on(pooler, fakepg, how):
     """family 3: some drivers close right behind the CancelRequest"""
