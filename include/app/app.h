@@ -7,6 +7,7 @@
 
 #include "session/sessions.h"
 
+struct client;
 struct console;
 struct err;
 struct idle;
@@ -35,6 +36,9 @@ struct app {
 	int exit_code;
 	bool suspended;			/* SUSPEND */
 	bool stuck;			/* a thread never ended: leave by _exit() */
+	int spare_fd;			/* held back for the console; 0 = lent */
+	struct client *spare_user;	/* to whom; NULL = nobody */
+	int passed;			/* sockets of the service manager */
 	bool pidfile_written;		/* by us: to be removed */
 };
 

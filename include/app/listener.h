@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/net.h"
+#include "base/time.h"
 
 struct app;
 struct err;
@@ -20,24 +21,61 @@ struct listener {
 	int fd;
 	struct net_addr addr;
 	char *path;		/* Unix; owned; NULL for TCP */
+	usec_t closing;		/* is closed from then on; 0 = stays */
+	bool paused;
+	bool passed;		/* by the service manager: its file stays */
+	bool adopted;		/* opened by others; not found in settings yet */
 };
 
-/* Open all that the settings name (config-files.md section 17). 0 or -1. */
+/*
+ * Take over fd, which somebody else has opened, for listener_open_all() to
+ * find. 0, or -1 with e: fd is closed then.
+ */
+int listener_adopt(struct app *app, int fd, struct err *e);
+/* Adopt the sockets of the service manager. 0 or -1. */
+int listener_adopt_passed(struct app *app, int count, struct err *e);
+
+/*
+ * Open all that the settings name (config-files.md section 17) and that was
+ * not adopted; what was adopted but is not named is closed. 0 or -1.
+ */
 int listener_open_all(struct app *app, struct err *e);
-/* tcp_only: SHUTDOWN WAIT_FOR_*; Unix sockets stay open. */
-void listener_close_all(struct app *app, bool tcp_only);
+/* (listener.c, for listener_open.c) Accept from fd. 0 or -1: it is closed. */
+int listener_add(struct app *app, int fd, const struct net_addr *addr,
+    const char *path);
+/* Close l and forget it; its file stays. */
+void listener_drop(struct listener *l);
+void listener_close_all(struct app *app);
+
+/*
+ * Let TCP go (SHUTDOWN WAIT_FOR_*), and nobody be lost who is connected by
+ * now. Where others listen at the same address too (so_reuseport), that takes
+ * a moment; else it is closed at once.
+ */
+void listener_drain(struct app *app);
+/* From time to time: is the moment over, or an error? Go on. */
+void listener_tick(struct app *app, usec_t now);
+/* Does one of them still drain? */
+bool listener_is_draining(const struct app *app);
+/* A client is gone that had the descriptor which is held back. */
+void listener_return_spare(struct app *app);
+
 /* Remove the socket files; for an exit that comes without warning. */
 void listener_unlink_all(const struct app *app);
-/* Stop and go on accepting (SUSPEND, running out of descriptors). */
+/* Stop and go on accepting (SUSPEND). */
 void listener_pause_all(struct app *app);
 void listener_resume_all(struct app *app);
 /* After a reload: socket options that accepted connections inherit. */
 void listener_retune_all(struct app *app);
+/* (listener_open.c) The options for l, which may have had others. */
+int listener_retune(const struct listener *l, struct err *e);
 
 /*
  * "<unix_socket_dir>/.s.PGSQL.<listen_port>" in buf; may begin with '@'.
  * Returns buf, or NULL when there is none, or no room for it.
  */
 char *listener_unix_path(const struct settings *set, char *buf, size_t size);
+/* "unix:<path>" or "<ip>:<port>" in buf, as in the log. Returns buf. */
+char *listener_name(const struct listener *l, char *buf, size_t size);
 
 #endif

@@ -33,6 +33,9 @@ struct log_opts {
 	bool syslog;
 	const char *syslog_ident;    /* copied */
 	const char *syslog_facility; /* name; an unknown one means daemon */
+	/* Writes one entry of the journal, if stderr leads there; or NULL:
+	 * lines with their priority in front are written then. */
+	void (*journal)(int priority, const char *message);
 };
 
 /* May be called again: closes file and syslog, they reopen at the next line. */

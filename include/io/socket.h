@@ -58,6 +58,22 @@ int socket_retune(int fd, const struct socket_opts *o, struct err *e);
 /* Listening TCP sockets: accept when data has come. 0, or -1 with e. */
 int socket_defer_accept(int fd, bool on, struct err *e);
 
+/*
+ * Listening TCP sockets: from now on SYNs are not answered, so that whoever
+ * connects tries again, while handshakes that have begun go on. Accepted
+ * sockets inherit it until socket_hear_new(). 0 or -1.
+ */
+int socket_ignore_new(int fd);
+void socket_hear_new(int fd);
+
+/*
+ * fd was opened by somebody else: is it a listening stream socket? Its address
+ * goes to addr, and to path (SOCKET_PATH_MAX bytes) that of a Unix socket, ""
+ * for others. It becomes non-blocking and close-on-exec. 0, or -1 with e.
+ */
+#define SOCKET_PATH_MAX 128	/* more than a sockaddr_un takes */
+int socket_adopt(int fd, struct net_addr *addr, char *path, struct err *e);
+
 int socket_local_addr(int fd, struct net_addr *out);
 
 /* Unix: who is at the other end. 0 or -1. */

@@ -76,6 +76,7 @@ struct client {
 	bool notified;			/* query_wait_notify was sent */
 	bool welcomed;			/* has its ReadyForQuery */
 	bool torn;			/* a message to it was cut: say no more */
+	bool spare;			/* has the last descriptor */
 	bool admin, own_user;		/* console rights */
 	uint8_t replication;		/* enum replication */
 	uint8_t key_len;		/* 0 until protocol and key are known */

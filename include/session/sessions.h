@@ -46,6 +46,8 @@ struct sessions {
 	unsigned servers;		/* server connections of any state */
 	enum shutdown_mode shutdown;
 	struct random_pool random;	/* for cancel keys */
+	usec_t shutdown_since;		/* when that began */
+	bool suspended;			/* SUSPEND: nothing moves */
 	uint8_t mock_salt[32];		/* random; for unknown users (SCRAM) */
 
 	/* time-outs whose members all have the same duration */

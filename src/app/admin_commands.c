@@ -78,7 +78,7 @@ static struct database *get_database(struct console *k, const char *name,
 
 static bool is_halted(const struct console *k)
 {
-	return k->app->catalog->paused || k->app->suspended;
+	return k->app->catalog->paused || k->app->ss.suspended;
 }
 
 static enum command_result wait_for(struct console *k, enum console_wait what,

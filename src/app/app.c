@@ -71,6 +71,8 @@ static void on_client_closed(struct client *c)
 		admin_closed(c);
 	else
 		broker_client_gone(c);
+	if (c->spare)
+		listener_return_spare(c->ss->app);
 }
 
 static const struct client_ops client_ops = {
@@ -227,7 +229,7 @@ void app_fini(struct app *app)
 {
 	/* one line for each of ten thousand clients would tell nobody more */
 	log_setup(&(struct log_opts){ .quiet = true });
-	listener_close_all(app, false);
+	listener_close_all(app);
 	if (app->loop != NULL) {
 		close_sessions(app);
 		loop_finish(app->loop);
@@ -255,9 +257,9 @@ void app_pause(struct app *app)
 void app_resume(struct app *app)
 {
 	app->catalog->paused = false;
-	if (app->suspended)
+	if (app->ss.suspended)
 		listener_resume_all(app);
-	app->suspended = false;
+	app->ss.suspended = false;
 	broker_pause_changed(&app->ss);
 }
 
@@ -265,8 +267,10 @@ void app_shutdown(struct app *app, enum shutdown_mode mode)
 {
 	const enum shutdown_mode before = app->ss.shutdown;
 
+	if (before == SHUTDOWN_NONE)
+		app->ss.shutdown_since = time_now();
 	app->ss.shutdown = mode;
-	listener_close_all(app, true);
+	listener_drain(app);
 	if (mode == SHUTDOWN_WAIT_FOR_SERVERS) {
 		app_pause(app);	/* the broker drops those who wait */
 	} else if (before == SHUTDOWN_WAIT_FOR_SERVERS) {

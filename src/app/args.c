@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "app/app.h"
+#include "app/notify.h"
 #include "app/version.h"
 #include "io/library.h"
 
@@ -43,6 +44,8 @@ static void version(void)
 {
 	printf("%s\nlibevent %s\nadns: %s\ntls: %s\n", VERSION_TEXT,
 	    library_libevent(), library_dns(), library_tls());
+	if (notify_is_built())
+		printf("systemd: yes\n");
 }
 
 static enum args_verdict wrong(const char *argv0, const char *why)

@@ -62,6 +62,12 @@ void daemon_log_fd_limit(const struct app *app)
 	    "max_client_conn: %d, max expected fd use: %lld",
 	    (long long)l.rlim_cur, (long long)l.rlim_max,
 	    app->config->set.max_client_conn, expected_fds(app));
+	if (l.rlim_cur != RLIM_INFINITY &&
+	    expected_fds(app) > (long long)l.rlim_cur)
+		log_warning("max_client_conn and the pools may need %lld file "
+		    "descriptors, the limit is %lld: raise LimitNOFILE= of "
+		    "the service or ulimit -Hn, or lower max_client_conn",
+		    expected_fds(app), (long long)l.rlim_cur);
 }
 
 /* --- user --- */

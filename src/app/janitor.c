@@ -55,15 +55,6 @@ static void run_lists(struct app *app, usec_t now)
 
 /* --- the rest --- */
 
-static void go_on_accepting(struct app *app, usec_t now)
-{
-	if (app->accept_pause == 0 || now < app->accept_pause)
-		return;
-	app->accept_pause = 0;
-	if (!app->suspended)
-		listener_resume_all(app);
-}
-
 static void maintain(struct app *app, usec_t now)
 {
 	struct database *db, *next_db;
@@ -90,7 +81,7 @@ static void finish_shutdown(struct app *app)
 		    "client connections dropped, exiting" },
 	};
 
-	if (modes[app->ss.shutdown].left > 0)
+	if (modes[app->ss.shutdown].left > 0 || listener_is_draining(app))
 		return;
 	log_info("%s", modes[app->ss.shutdown].text);
 	app_exit(app, 0);
@@ -101,8 +92,8 @@ void janitor_tick(struct app *app)
 	const usec_t now = time_now();
 
 	period_tick(app, now);
-	go_on_accepting(app, now);
-	if (app->suspended)
+	listener_tick(app, now);
+	if (app->ss.suspended)
 		return;
 	run_lists(app, now);
 	maintain(app, now);

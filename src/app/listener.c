@@ -1,9 +1,11 @@
-/* listener.c - listening sockets, TCP and Unix, and what they accept.
+/* listener.c - what listening sockets accept, and when they rest or end.
  * SPDX-License-Identifier: ISC */
 #include "app/listener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -12,15 +14,133 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "io/loop.h"
-#include "io/resolve.h"
 #include "io/socket.h"
 #include "session/client.h"
 
 #define ACCEPT_BURST 64		/* then others get their turn */
 #define ACCEPT_PAUSE (5 * USEC)
-#define PATH_BYTES 128		/* more than a sockaddr_un takes */
-#define NAME_BYTES 256
-#define NAME_ADDRS 64		/* addresses of one name */
+#define SPARE_TIME (2 * USEC)	/* to log in with the spare descriptor */
+/* Longer than a handshake takes, shorter than an unanswered SYN waits (1 s). */
+#define DRAIN_TIME (USEC / 2)
+
+char *listener_name(const struct listener *l, char *buf, size_t size)
+{
+	struct text t;
+
+	if (l->path == NULL)
+		return net_format(&l->addr, buf, size);
+	text_init(&t, buf, size);
+	text_addf(&t, "unix:%s", l->path);
+	return buf;
+}
+
+/* --- resting --- */
+
+static void pause_one(struct listener *l)
+{
+	if (!l->paused)
+		loop_watch_pause(l->watch);
+	l->paused = true;
+}
+
+static void resume_one(struct listener *l)
+{
+	if (l->paused)
+		loop_watch_resume(l->watch);
+	l->paused = false;
+}
+
+void listener_pause_all(struct app *app)
+{
+	struct listener *l;
+
+	LL_FOREACH(app->listeners, l)
+		pause_one(l);
+}
+
+void listener_resume_all(struct app *app)
+{
+	struct listener *l;
+
+	LL_FOREACH(app->listeners, l)
+		resume_one(l);
+}
+
+/* --- out of descriptors --- */
+
+static bool is_exhausted(int cause)
+{
+	return cause == EMFILE || cause == ENFILE;
+}
+
+static bool may_lend(const struct listener *l)
+{
+	const struct listener *other;
+
+	if (l->app->spare_fd <= 0)
+		return false;
+	if (l->path != NULL)
+		return true;
+	LL_FOREACH(l->app->listeners, other) {
+		if (other->path != NULL)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * One descriptor is held back for the console: when there are no others, it is
+ * lent to whoever connects next to a Unix socket (if there is one), and who
+ * turns out not to want the console has to leave.
+ */
+static void take_spare(struct app *app)
+{
+	struct listener *l;
+
+	if (app->spare_fd <= 0)
+		app->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (app->spare_fd <= 0 || app->ss.suspended)
+		return;
+	LL_FOREACH(app->listeners, l) {
+		if (may_lend(l))
+			resume_one(l);
+	}
+}
+
+void listener_return_spare(struct app *app)
+{
+	app->spare_user = NULL;
+	take_spare(app);
+}
+
+/* Say what to raise, not over and over. */
+static void note_failure(struct app *app, int cause)
+{
+	struct rlimit limit;
+
+	if (app->accept_pause != 0)
+		return;
+	app->accept_pause = time_now() + ACCEPT_PAUSE;
+	log_error("accept() failed: %s", strerror(cause));
+	if (cause == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		log_warning("all %lld file descriptors are in use: raise the "
+		    "hard limit (LimitNOFILE= of the service, ulimit -Hn), or "
+		    "lower max_client_conn", (long long)limit.rlim_cur);
+	if (cause == ENFILE)
+		log_warning("the system is out of file descriptors: raise "
+		    "fs.file-max (sysctl)");
+}
+
+/* Those that can't go on till there are descriptors again. */
+static void rest(struct app *app, int cause)
+{
+	struct listener *l;
+
+	LL_FOREACH(app->listeners, l) {
+		if (!is_exhausted(cause) || !may_lend(l))
+			pause_one(l);
+	}
+}
 
 /* --- accepting --- */
 
@@ -36,53 +156,72 @@ static bool is_harmless(int cause)
 	return false;
 }
 
+/* As accept(2); *spare: with the descriptor that is held back. */
+static int accept_one(struct listener *l, struct net_addr *peer, bool *spare)
+{
+	struct app *const app = l->app;
+	int fd = socket_accept(l->fd, peer);
+
+	*spare = false;
+	if (fd >= 0 || !is_exhausted(errno) || !may_lend(l))
+		return fd;
+	note_failure(app, errno);
+	rest(app, errno);
+	close(app->spare_fd);
+	app->spare_fd = 0;
+	fd = socket_accept(l->fd, peer);
+	*spare = fd >= 0;
+	if (fd >= 0)
+		return fd;
+	const int cause = errno;
+
+	take_spare(app);
+	errno = cause;
+	return -1;
+}
+
+/* Returns false when there is nothing more to accept now. */
+static bool accept_next(struct listener *l)
+{
+	struct net_addr peer;
+	bool spare;
+	const int fd = accept_one(l, &peer, &spare);
+
+	if (fd < 0) {
+		if (is_harmless(errno))
+			return false;
+		const int cause = errno;
+
+		note_failure(l->app, cause);
+		rest(l->app, cause);
+		return false;
+	}
+	if (l->closing != 0)
+		socket_hear_new(fd);
+	if (l->path != NULL)
+		peer = l->addr;
+	struct client *const c = client_accept(&l->app->ss, fd, &peer);
+
+	if (c != NULL && spare) {
+		c->spare = true;
+		l->app->spare_user = c;
+	} else if (spare) {
+		take_spare(l->app);
+	}
+	return true;
+}
+
 static void on_acceptable(void *arg)
 {
 	struct listener *const l = arg;
-	struct app *const app = l->app;
 
-	for (int i = 0; i < ACCEPT_BURST; i++) {
-		struct net_addr peer;
-		const int fd = socket_accept(l->fd, &peer);
-
-		if (fd < 0 && is_harmless(errno))
+	for (int i = 0; i < ACCEPT_BURST && !l->paused; i++) {
+		if (!accept_next(l))
 			return;
-		if (fd < 0) {
-			log_error("accept() failed: %s", strerror(errno));
-			app->accept_pause = time_now() + ACCEPT_PAUSE;
-			listener_pause_all(app);
-			return;
-		}
-		if (l->path != NULL)
-			peer = l->addr;
-		(void)client_accept(&app->ss, fd, &peer);
 	}
 }
 
-/* --- opening --- */
-
-static struct socket_opts tcp_opts(const struct settings *set)
-{
-	return (struct socket_opts){
-		.buffer_bytes = set->tcp_socket_buffer,
-		.keepalive = set->tcp_keepalive != 0,
-		.keepcnt = set->tcp_keepcnt,
-		.keepidle = set->tcp_keepidle,
-		.keepintvl = set->tcp_keepintvl,
-		.user_timeout = set->tcp_user_timeout,
-	};
-}
-
-static struct socket_listen listen_opts(const struct settings *set)
-{
-	return (struct socket_listen){
-		.backlog = set->listen_backlog,
-		.reuseport = set->so_reuseport != 0,
-		.defer_accept = set->tcp_defer_accept != 0,
-		.mode = set->unix_socket_mode,
-		.group = set->unix_socket_group,
-	};
-}
+/* --- one of them --- */
 
 static void listener_free(struct listener *l)
 {
@@ -93,8 +232,7 @@ static void listener_free(struct listener *l)
 	mem_free(l);
 }
 
-/* Take over fd, which listens. 0, or -1 without memory: fd is closed. */
-static int add(struct app *app, int fd, const struct net_addr *addr,
+int listener_add(struct app *app, int fd, const struct net_addr *addr,
     const char *path)
 {
 	struct listener *l = mem_zalloc(sizeof *l);
@@ -113,166 +251,21 @@ static int add(struct app *app, int fd, const struct net_addr *addr,
 		return -1;
 	}
 	LL_APPEND(app->listeners, l);
+	take_spare(app);
 	return 0;
 }
 
-/*
- * The options of accepted connections are set here: on Linux they inherit
- * them, which saves half a dozen system calls a login.
- */
-static int listen_tcp(const struct settings *set, const struct net_addr *a,
-    struct err *e)
+void listener_drop(struct listener *l)
 {
-	const struct socket_listen how = listen_opts(set);
-	const struct socket_opts opts = tcp_opts(set);
-	char name[NET_TEXT_MAX];
-	const int fd = socket_listen_tcp(a, &how, e);
-
-	if (fd < 0 || socket_tune(fd, &opts, e) == 0)
-		return fd;
-	close(fd);
-	return err_prepend(e, "cannot listen on %s: ",
-	    net_format(a, name, sizeof name));
+	LL_DELETE(l->app->listeners, l);
+	listener_free(l);
 }
 
-/* An address that can't be had is told, and the others count. 0 or -1. */
-static int open_tcp(struct app *app, const struct net_addr *addr,
-    struct err *e)
-{
-	char name[NET_TEXT_MAX];
-	struct err why;
-	const int fd = listen_tcp(&app->config->set, addr, &why);
-
-	if (fd < 0) {
-		log_warning("%s", why.text);
-		return 0;
-	}
-	if (add(app, fd, addr, NULL) < 0)
-		return err_set(e, "53200", "out of memory");
-	log_info("listening on %s", net_format(addr, name, sizeof name));
-	return 0;
-}
-
-/* word is one item of listen_addr. */
-static int open_word(struct app *app, const char *word, struct err *e)
-{
-	static const struct net_addr any[] = {
-		{ .family = NET_IPV4 },
-		{ .family = NET_IPV6 },
-	};
-	struct net_addr addrs[NAME_ADDRS];
-	int n = (int)(sizeof any / sizeof any[0]);
-
-	if (strcmp(word, "*") == 0)
-		memcpy(addrs, any, sizeof any);
-	else
-		n = resolve_name(word, addrs, NAME_ADDRS, e);
-	if (n < 0)
-		return err_prepend(e, "cannot resolve listen_addr ");
-	for (int i = 0; i < n; i++) {
-		addrs[i].port = (uint16_t)app->config->set.listen_port;
-		if (open_tcp(app, &addrs[i], e) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int open_tcp_all(struct app *app, struct err *e)
-{
-	const char *const list = app->config->set.listen_addr;
-	bool any = false;
-
-	for (const char *at = list; *at != '\0';) {
-		char word[NAME_BYTES];
-
-		at += strspn(at, ", \t");
-		const size_t item = strcspn(at, ",");
-		size_t len = item;
-
-		while (len > 0 && strchr(" \t", at[len - 1]) != NULL)
-			len--;
-		if (len >= sizeof word)
-			return err_set(e, "22023", "listen_addr: an item is "
-			    "too long");
-		memcpy(word, at, len);
-		word[len] = '\0';
-		at += item;
-		if (len == 0)
-			continue;
-		any = true;
-		if (open_word(app, word, e) < 0)
-			return -1;
-	}
-	if (any && app->listeners == NULL)
-		return err_set(e, "58000", "failed to listen on any address "
-		    "in listen_addr list: %s", list);
-	return 0;
-}
-
-char *listener_unix_path(const struct settings *set, char *buf, size_t size)
-{
-	struct text t;
-
-	if (set->unix_socket_dir == NULL || set->unix_socket_dir[0] == '\0')
-		return NULL;
-	text_init(&t, buf, size);
-	text_addf(&t, "%s/.s.PGSQL.%d", set->unix_socket_dir,
-	    set->listen_port);
-	return t.cut ? NULL : buf;
-}
-
-static bool is_locked(const char *path)
-{
-	char lock[PATH_BYTES + sizeof ".lock"];
-	struct text t;
-
-	if (path[0] == '@')
-		return false;
-	text_init(&t, lock, sizeof lock);
-	text_addf(&t, "%s.lock", path);
-	return access(lock, F_OK) == 0;
-}
-
-static int open_unix(struct app *app, struct err *e)
-{
-	const struct settings *const set = &app->config->set;
-	const struct socket_listen how = listen_opts(set);
-	const struct net_addr addr = {
-		.family = NET_UNIX,
-		.port = (uint16_t)set->listen_port,
-	};
-	char path[PATH_BYTES];
-
-	if (set->unix_socket_dir == NULL || set->unix_socket_dir[0] == '\0')
-		return 0;
-	if (listener_unix_path(set, path, sizeof path) == NULL)
-		return err_set(e, "22023", "unix_socket_dir is too long");
-	if (is_locked(path))
-		return err_set(e, "55006", "unix port %d is in use",
-		    set->listen_port);
-	const int fd = socket_listen_unix(path, &how, e);
-	if (fd < 0)
-		return -1;
-	if (add(app, fd, &addr, path) < 0)
-		return err_set(e, "53200", "out of memory");
-	log_info("listening on unix:%s", path);
-	return 0;
-}
-
-int listener_open_all(struct app *app, struct err *e)
-{
-	if (open_tcp_all(app, e) < 0 || open_unix(app, e) < 0)
-		return -1;
-	if (app->listeners == NULL)
-		return err_set(e, "22023", "nowhere to listen on");
-	return 0;
-}
-
-/* --- all of them --- */
+/* --- the end --- */
 
 static void unlink_file(const struct listener *l)
 {
-	if (l->path != NULL && l->path[0] != '@')
+	if (l->path != NULL && l->path[0] != '@' && !l->passed)
 		(void)unlink(l->path);
 }
 
@@ -281,56 +274,103 @@ void listener_unlink_all(const struct app *app)
 	const struct listener *l;
 
 	/* suspended, the files belong to a successor already */
-	if (app->suspended)
+	if (app->ss.suspended)
 		return;
 	LL_FOREACH(app->listeners, l)
 		unlink_file(l);
 }
 
-void listener_close_all(struct app *app, bool tcp_only)
+void listener_close_all(struct app *app)
 {
 	struct listener *l, *next;
 
-	if (!tcp_only)
-		listener_unlink_all(app);
+	listener_unlink_all(app);
+	LL_FOREACH_SAFE(app->listeners, l, next)
+		listener_drop(l);
+	if (app->spare_fd > 0)
+		close(app->spare_fd);
+	app->spare_fd = 0;
+}
+
+static void accept_rest(struct listener *l)
+{
+	resume_one(l);
+	while (!l->paused && accept_next(l))
+		;
+}
+
+/*
+ * The kernel gives a new connection to one of the sockets at an address, and
+ * resets what waits at one that is closed. So this one is first kept from
+ * getting more: who connects is not answered, and has another one next time.
+ */
+static void begin_to_drain(struct listener *l, usec_t now)
+{
+	struct err e;
+
+	(void)socket_defer_accept(l->fd, false, &e);
+	if (socket_ignore_new(l->fd) < 0)
+		log_warning("setsockopt(SO_ATTACH_FILTER): %s",
+		    strerror(errno));
+	l->closing = now + DRAIN_TIME;
+}
+
+void listener_drain(struct app *app)
+{
+	const bool shared = app->config->set.so_reuseport != 0;
+	struct listener *l, *next;
+
 	LL_FOREACH_SAFE(app->listeners, l, next) {
-		if (tcp_only && l->path != NULL)
+		if (l->path != NULL || l->closing != 0)
 			continue;
-		LL_DELETE(app->listeners, l);
-		listener_free(l);
+		if (shared && !l->passed)
+			begin_to_drain(l, time_now());
+		accept_rest(l);
+		if (l->closing == 0)
+			listener_drop(l);
 	}
 }
 
-void listener_pause_all(struct app *app)
+bool listener_is_draining(const struct app *app)
 {
-	struct listener *l;
+	const struct listener *l;
 
-	LL_FOREACH(app->listeners, l)
-		loop_watch_pause(l->watch);
+	LL_FOREACH(app->listeners, l) {
+		if (l->closing != 0)
+			return true;
+	}
+	return false;
 }
 
-void listener_resume_all(struct app *app)
+void listener_tick(struct app *app, usec_t now)
 {
-	struct listener *l;
+	struct listener *l, *next;
 
-	LL_FOREACH(app->listeners, l)
-		loop_watch_resume(l->watch);
+	LL_FOREACH_SAFE(app->listeners, l, next) {
+		if (l->closing == 0 || now < l->closing)
+			continue;
+		accept_rest(l);
+		listener_drop(l);
+	}
+	/* who has the spare descriptor must be quick: others wait for it */
+	if (app->spare_user != NULL && app->spare_user->login != NULL &&
+	    now - app->spare_user->born > SPARE_TIME)
+		client_fail(app->spare_user, NULL, "client_login_timeout");
+	if (app->accept_pause == 0 || now < app->accept_pause)
+		return;
+	app->accept_pause = 0;
+	take_spare(app);
+	if (!app->ss.suspended)
+		listener_resume_all(app);
 }
 
 void listener_retune_all(struct app *app)
 {
-	const struct settings *const set = &app->config->set;
-	const struct socket_opts opts = tcp_opts(set);
-	struct listener *l;
+	const struct listener *l;
+	struct err e;
 
 	LL_FOREACH(app->listeners, l) {
-		struct err e;
-
-		if (l->path != NULL)
-			continue;
-		if (socket_retune(l->fd, &opts, &e) < 0 ||
-		    socket_defer_accept(l->fd, set->tcp_defer_accept != 0,
-		    &e) < 0)
+		if (listener_retune(l, &e) < 0)
 			log_warning("%s", e.text);
 	}
 }

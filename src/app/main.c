@@ -1,6 +1,8 @@
 /* main.c - from the command line to the loop, and out again.
  * SPDX-License-Identifier: ISC */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "app/app.h"
@@ -8,6 +10,7 @@
 #include "app/check.h"
 #include "app/daemon.h"
 #include "app/listener.h"
+#include "app/notify.h"
 #include "app/signals.h"
 #include "app/version.h"
 #include "base/log.h"
@@ -52,8 +55,10 @@ static void become_user(const struct app *app)
 }
 
 /* (config-files.md section 21) There must be a socket file to meet at. */
-static void check_reboot(const char *path)
+static void check_reboot(const struct app *app, const char *path)
 {
+	if (app->passed > 0)
+		log_fatal("cannot reboot under service manager");
 	log_warning("Online restart is deprecated, use so_reuseport instead");
 	if (path == NULL)
 		log_fatal("online restart needs unix_socket_dir");
@@ -67,11 +72,13 @@ static void check_others(const struct app *app)
 {
 	const struct settings *const set = &app->config->set;
 	char buf[PATH_BYTES];
-	const char *const path = listener_unix_path(set, buf, sizeof buf);
+	const char *path = listener_unix_path(set, buf, sizeof buf);
 	struct err e;
 
 	if (app->args.reboot)
-		check_reboot(path);
+		check_reboot(app, path);
+	if (app->passed > 0)
+		path = NULL;
 	const bool alive = path != NULL && socket_unix_alive(path);
 	if (alive && app->args.reboot)
 		log_fatal("a process answers on unix:%s, but can't be taken "
@@ -123,9 +130,34 @@ static void write_pidfile(struct app *app)
 /* With Type=notify the start would seem to hang. */
 static void warn_of_notify(void)
 {
-	if (getenv("NOTIFY_SOCKET") != NULL)
+	if (getenv("NOTIFY_SOCKET") != NULL && !notify_is_built())
 		log_warning("NOTIFY_SOCKET is set, but the service manager "
 		    "will not be notified");
+}
+
+/* Before any fork: they are passed to this process alone. */
+static void take_sockets(struct app *app)
+{
+	app->passed = notify_take_sockets();
+	if (app->passed < 0)
+		log_fatal("cannot take the sockets of the service manager: "
+		    "%s", strerror(errno));
+}
+
+static void on_watchdog(void *arg)
+{
+	(void)arg;
+	notify_alive();
+}
+
+/* The loop answers for itself as long as it turns. */
+static void start_watchdog(struct app *app)
+{
+	const usec_t interval = notify_watchdog();
+
+	if (interval > 0 && loop_every(app->loop, interval / 2, on_watchdog,
+	    NULL) < 0)
+		log_fatal("out of memory");
 }
 
 /* (config-files.md sections 15, 18) */
@@ -137,21 +169,25 @@ static void start(struct app *app)
 	become_user(app);
 	if (app_init(app) < 0)
 		log_fatal("out of memory");
+	take_sockets(app);
 	check_others(app);
 	if (app->args.daemon)
 		go_to_background(app);
 	daemon_log_fd_limit(app);
 	if (app_start(app, &e) < 0)
 		log_fatal("%s", e.text);
+	start_watchdog(app);
 	if (signals_start(app) < 0 || on_exit(remove_files, app) != 0)
 		log_fatal("out of memory");
-	if (listener_open_all(app, &e) < 0)
+	if (listener_adopt_passed(app, app->passed, &e) < 0 ||
+	    listener_open_all(app, &e) < 0)
 		log_fatal("%s", e.text);
 	write_pidfile(app);
 	warn_of_notify();
 	log_info("process up: %s, libevent %s (%s), adns: %s, tls: %s",
 	    VERSION_TEXT, library_libevent(), loop_method(app->loop),
 	    library_dns(), library_tls());
+	notify_ready();
 }
 
 static int run(struct app *app)

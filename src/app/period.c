@@ -5,25 +5,43 @@
 #include <inttypes.h>
 
 #include "app/app.h"
+#include "app/notify.h"
 #include "base/log.h"
+#include "base/text.h"
 
 void period_start(struct app *app, usec_t now)
 {
 	app->stats_since = app->stats_before = now;
 }
 
-/* (logging.md section 10) */
-static void log_stats(const struct counters *avg)
+/* (logging.md section 10) us: how a microsecond is written. */
+static void write_stats(struct text *out, const struct counters *avg,
+    const char *us)
 {
-	log_info("stats: %" PRIu64 " xacts/s, %" PRIu64 " queries/s, "
+	text_addf(out, "stats: %" PRIu64 " xacts/s, %" PRIu64 " queries/s, "
 	    "%" PRIu64 " client parses/s, %" PRIu64 " server parses/s, "
 	    "%" PRIu64 " binds/s, %" PRIu64 " client logins/s, "
-	    "in %" PRIu64 " B/s, out %" PRIu64 " B/s, xact %" PRIu64 " us, "
-	    "query %" PRIu64 " us, wait %" PRIu64 " us",
+	    "in %" PRIu64 " B/s, out %" PRIu64 " B/s, xact %" PRIu64 " %s, "
+	    "query %" PRIu64 " %s, wait %" PRIu64 " %s",
 	    avg->xact_count, avg->query_count, avg->client_parse_count,
 	    avg->server_parse_count, avg->bind_count,
 	    avg->client_login_count, avg->received, avg->sent,
-	    avg->xact_time, avg->query_time, avg->wait_time);
+	    avg->xact_time, us, avg->query_time, us, avg->wait_time, us);
+}
+
+static void report(const struct app *app, const struct counters *avg)
+{
+	char buf[512];
+	struct text t;
+
+	text_init(&t, buf, sizeof buf);
+	write_stats(&t, avg, "\316\274s");	/* micro sign */
+	notify_status(buf);
+	if (!app->config->set.log_stats)
+		return;
+	text_init(&t, buf, sizeof buf);
+	write_stats(&t, avg, "us");
+	log_info("%s", buf);
 }
 
 void period_tick(struct app *app, usec_t now)
@@ -40,9 +58,7 @@ void period_tick(struct app *app, usec_t now)
 		counters_add(&last, &p->counted.last);
 		counters_add(&before, &p->counted.before);
 	}
-	if (!app->config->set.log_stats)
-		return;
 	counters_average(&avg, &last, &before,
 	    app->stats_since - app->stats_before);
-	log_stats(&avg);
+	report(app, &avg);
 }

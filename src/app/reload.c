@@ -4,6 +4,7 @@
 
 #include "app/idle.h"
 #include "app/listener.h"
+#include "app/notify.h"
 #include "base/log.h"
 #include "io/dns.h"
 #include "io/offload.h"
@@ -23,6 +24,7 @@ void app_log_setup(const struct app *app)
 		.syslog = now->syslog != 0,
 		.syslog_ident = then->syslog_ident,
 		.syslog_facility = then->syslog_facility,
+		.journal = notify_journal(),
 	});
 }
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "app/app.h"
+#include "app/notify.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "io/loop.h"
@@ -18,7 +19,7 @@ struct ending {
 
 static void end(struct app *app, const struct ending *how)
 {
-	if (app->suspended) {
+	if (app->ss.suspended) {
 		log_at(LEVEL_FATAL, NULL,
 		    "suspend was in progress, going down immediately");
 		app_exit(app, 1);
@@ -27,6 +28,7 @@ static void end(struct app *app, const struct ending *how)
 		app_exit(app, 0);
 	} else {
 		log_info("got %s, shutting down, %s", how->name, how->first);
+		notify_stopping();
 		app_shutdown(app, how->mode);
 	}
 }
@@ -60,12 +62,14 @@ static void on_hup(struct app *app)
 	struct err told_already;
 
 	log_info("got SIGHUP, re-reading config");
+	notify_reloading();
 	(void)app_reload(app, &told_already);
+	notify_ready();
 }
 
 static void on_usr1(struct app *app)
 {
-	if (app->suspended || app->catalog->paused) {
+	if (app->ss.suspended || app->catalog->paused) {
 		log_info("got SIGUSR1, but already paused/suspended");
 		return;
 	}
@@ -79,12 +83,12 @@ static void on_usr2(struct app *app)
 		log_info("got SIGUSR2 while shutting down, ignoring");
 		return;
 	}
-	if (!app->suspended && !app->catalog->paused) {
+	if (!app->ss.suspended && !app->catalog->paused) {
 		log_info("got SIGUSR2, but not paused/suspended");
 		return;
 	}
 	log_info("got SIGUSR2, continuing from %s",
-	    app->suspended ? "SUSPEND" : "PAUSE");
+	    app->ss.suspended ? "SUSPEND" : "PAUSE");
 	app_resume(app);
 }
 

@@ -72,7 +72,7 @@ static void config_rows(struct app *app, const struct view *v,
 static void state_rows(struct app *app, const struct view *v,
     struct row_sink *sink)
 {
-	const bool suspended = app->suspended;
+	const bool suspended = app->ss.suspended;
 	const bool paused = app->catalog->paused && !suspended;
 	const struct {
 		const char *key;

@@ -56,6 +56,7 @@ static struct {
 	int verbose;
 	bool quiet;
 	bool journal; /* stderr leads to the systemd journal */
+	void (*to_journal)(int priority, const char *message); /* or NULL */
 	bool use_syslog;
 	bool syslog_open;
 	int fd; /* of the file; -1 = not open */
@@ -101,6 +102,7 @@ void log_setup(const struct log_opts *opts)
 	sink.verbose = opts->verbose;
 	sink.quiet = opts->quiet;
 	sink.journal = stderr_is_journal();
+	sink.to_journal = opts->journal;
 	sink.use_syslog = opts->syslog;
 	sink.facility = facility_code(opts->syslog_facility);
 	text_copy(sink.ident, sizeof sink.ident,
@@ -201,6 +203,10 @@ static void to_journal(enum log_level level, const char *message)
 	struct text out;
 	size_t n;
 
+	if (sink.to_journal != NULL) {
+		sink.to_journal(levels[level].priority, message);
+		return;
+	}
 	text_init(&out, buf, sizeof buf);
 	for (const char *at = message; *at != '\0'; at += n + (at[n] != 0)) {
 		n = strcspn(at, "\n");

@@ -3,7 +3,9 @@
 #include "io/socket.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
+#include <linux/filter.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pwd.h>
@@ -261,6 +263,74 @@ int socket_defer_accept(int fd, bool on, struct err *e)
 		return 0;
 	return err_set(e, "58000", "setsockopt(TCP_DEFER_ACCEPT): %s",
 	    strerror(errno));
+}
+
+int socket_ignore_new(int fd)
+{
+	/* of a TCP socket, a filter sees the segment: byte 13 has the flags */
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x02 /* SYN */, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+	};
+	const struct sock_fprog program = {
+		.len = sizeof code / sizeof code[0],
+		.filter = code,
+	};
+
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+	    sizeof program);
+}
+
+void socket_hear_new(int fd)
+{
+	(void)set_int(fd, SOL_SOCKET, SO_DETACH_FILTER, 0);
+}
+
+/* The path of a Unix address of len bytes; '@' stands for the first NUL. */
+static void unix_path(const struct sockaddr_un *un, socklen_t len, char *path)
+{
+	const size_t head = offsetof(struct sockaddr_un, sun_path);
+	const size_t n = len > head ? len - head : 0;
+
+	memcpy(path, un->sun_path, n);
+	path[n] = '\0';
+	if (n > 0 && path[0] == '\0')
+		path[0] = '@';
+}
+
+static int get_int(int fd, int name)
+{
+	int value = -1;
+	socklen_t len = sizeof value;
+
+	return getsockopt(fd, SOL_SOCKET, name, &value, &len) < 0 ? -1 : value;
+}
+
+int socket_adopt(int fd, struct net_addr *addr, char *path, struct err *e)
+{
+	union {
+		struct sockaddr_storage ss;
+		struct sockaddr_un un;
+	} name;
+	socklen_t len = sizeof name;
+
+	memset(&name, 0, sizeof name);
+	path[0] = '\0';
+	if (get_int(fd, SO_TYPE) != SOCK_STREAM ||
+	    get_int(fd, SO_ACCEPTCONN) != 1)
+		return err_set(e, "58000", "descriptor %d is no listening "
+		    "stream socket", fd);
+	if (getsockname(fd, (struct sockaddr *)&name.ss, &len) < 0 ||
+	    fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ||
+	    fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+		return err_set(e, "58000", "descriptor %d: %s", fd,
+		    strerror(errno));
+	net_from_sockaddr(addr, (struct sockaddr *)&name.ss);
+	if (name.ss.ss_family == AF_UNIX)
+		unix_path(&name.un, len, path);
+	return 0;
 }
 
 int socket_local_addr(int fd, struct net_addr *out)

@@ -45,6 +45,20 @@ void login_free(struct login **lp)
 
 /* --- authentication --- */
 
+/*
+ * Who connected before the shutdown began is a client to wait for; later ones
+ * come by Unix sockets, for the console.
+ */
+static bool is_too_late(const struct client *c)
+{
+	const struct sessions *ss = c->ss;
+
+	if (ss->shutdown == SHUTDOWN_NONE || c->db->console)
+		return false;
+	return ss->shutdown != SHUTDOWN_WAIT_FOR_CLIENTS ||
+	    (c->addr.family == NET_UNIX && c->born >= ss->shutdown_since);
+}
+
 static int check_admission(struct client *c, struct err *e)
 {
 	const struct settings *set = sessions_settings(c->ss);
@@ -59,7 +73,7 @@ static int check_admission(struct client *c, struct err *e)
 	}
 	if (c->db->disabled)
 		return err_set(e, "08P01", "database \"%s\" is disabled", name);
-	if (c->ss->shutdown != SHUTDOWN_NONE && !c->db->console)
+	if (is_too_late(c))
 		return err_set(e, "08P01", "pooler is shutting down");
 	struct user *pu = catalog_pool_user(c->ss->catalog, c->db, c->user);
 

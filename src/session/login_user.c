@@ -22,7 +22,8 @@ int login_check_room(const struct client *c, struct err *e)
 {
 	const int max = sessions_settings(c->ss)->max_client_conn;
 
-	if (is_console(c) || c->ss->catalog->clients <= (unsigned)max)
+	if (is_console(c) || (!c->spare &&
+	    c->ss->catalog->clients <= (unsigned)max))
 		return 0;
 	return err_set(e, "08P01",
 	    "no more connections allowed (max_client_conn)");

@@ -443,12 +443,15 @@ class Pooler:
         wait_until(lambda: self._is_up(), what="the pooler's 'process up'")
         return self
 
-    def launch(self):
+    def launch(self, prefix=(), **popen):
+        """prefix: a command that runs the pooler, such as prlimit."""
         self.logfile = open(self.logname, "ab")
+        how = dict(stdout=self.logfile, stderr=self.logfile,
+                   stdin=subprocess.DEVNULL, cwd=self.dir,
+                   env=process_env(), **as_user())
+        how.update(popen)
         self.proc = subprocess.Popen(
-            [binary()] + self.args + [self.ini], stdout=self.logfile,
-            stderr=self.logfile, stdin=subprocess.DEVNULL, cwd=self.dir,
-            env=process_env(), **as_user())
+            list(prefix) + [binary()] + self.args + [self.ini], **how)
 
     def _is_up(self):
         if self.proc.poll() is not None:

@@ -310,15 +310,6 @@ def test_pid_file_of_a_live_process_is_respected(pooler):
     assert not os.path.exists(p.settings["pidfile"])
 
 
-@newer
-def test_notify_socket_is_warned_of(pooler, monkeypatch):
-    """config-files.md 18: built without, and NOTIFY_SOCKET set"""
-    monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
-    assert "NOTIFY_SOCKET" not in pooler().log
-    monkeypatch.setenv("NOTIFY_SOCKET", "/does/not/exist")
-    assert " WARNING NOTIFY_SOCKET is set" in pooler().log
-
-
 # --- sockets --------------------------------------------------------------
 
 def test_second_instance_is_refused(pooler):

@@ -1,0 +1,122 @@
+# test_rolling.py - two processes on one port, restarted in turn under load.
+# SPDX-License-Identifier: ISC
+import signal
+import threading
+
+import pytest
+
+import harness
+from harness import BIG, REFERENCE, pgbench, wait_until
+
+pytestmark = pytest.mark.skipif(REFERENCE, reason="newer than that")
+RESTARTS = 10 if BIG else 4
+
+
+def pair(pooler, pg):
+    """Two processes with one port, peers of each other."""
+    pg.make_bench()
+    a, b = pooler(start=False), pooler(start=False)
+    b.port = a.port
+    for n, p in enumerate((a, b), 1):
+        p.dbs = {"bench": "", "p0": ""}
+        p.settings.update(listen_port=a.port, so_reuseport=1, peer_id=n,
+                          default_pool_size=4)
+        p.extra = "[peers]\n1 = host=%s port=%d\n2 = host=%s port=%d" % (
+            a.dir, a.port, b.dir, a.port)
+        p.start()
+    return a, b
+
+
+def restart(p):
+    """SIGTERM: it waits for its clients, and leaves; then anew."""
+    p.signal(signal.SIGTERM)
+    assert p.wait_exit() == 0
+    assert "client connections dropped, exiting" in p.log
+    with open(p.logname, "w"):
+        pass
+    p.start()
+
+
+class Load(threading.Thread):
+    """pgbench in the background."""
+
+    def __init__(self, p, *args, **kw):
+        super().__init__()
+        self.args, self.kw, self.p = args, kw, p
+        self.count, self.failure = 0, None
+
+    def run(self):
+        try:
+            self.count, _ = pgbench(self.p, *self.args, **self.kw)
+        except BaseException as e:
+            self.failure = e
+
+    def check(self):
+        self.join()
+        if self.failure:
+            raise self.failure
+        assert self.count > 0
+
+
+def clients(p):
+    """Those of this very process."""
+    with p.raw("admin", "pgbouncer", unix=True) as k:
+        return [r for r in k.query("show clients").dicts
+                if r["user"] == "app"]
+
+
+@pytest.mark.parametrize("mode", ["simple", "prepared"])
+def test_no_transaction_fails_while_processes_restart(pooler, pg, mode):
+    """so_reuseport: new connections all the time (pgbench -C)"""
+    a, b = pair(pooler, pg)
+    load = Load(a, "-C", "-S", "-M", mode, clients=6, seconds=1 + RESTARTS)
+    load.start()
+    done = 0
+    while load.is_alive() and done < RESTARTS:
+        restart((a, b)[done % 2])
+        done += 1
+    load.check()
+    assert done >= RESTARTS / 2
+
+
+def test_long_connections_are_waited_for(pooler, pg):
+    """SHUTDOWN WAIT_FOR_CLIENTS: a client stays as long as it likes"""
+    a, b = pair(pooler, pg)
+    load = Load(a, "-S", clients=4, seconds=3)
+    load.start()
+    wait_until(lambda: len(clients(a) + clients(b)) == 4)
+    a.signal(signal.SIGTERM)
+    a.wait_log("got SIGTERM, shutting down")
+    load.check()
+    assert a.wait_exit() == 0
+    assert b.raw().value("select 1") == "1"
+
+
+def test_cancel_finds_its_way_while_one_shuts_down(pooler, pg):
+    """peering: the key of a process that takes no new clients any more"""
+    a, b = pair(pooler, pg)
+    conns = []
+    # until there is one in each process
+    while not (clients(a) and clients(b)):
+        conns.append(a.raw())
+    a.signal(signal.SIGTERM)
+    a.wait_log("got SIGTERM, shutting down")
+    for c in conns:
+        c.query("set statement_timeout = '60s'")
+        c.send(harness.pq.query("select pg_sleep(60)"))
+        wait_until(lambda: pg.sql("select 1 from pg_stat_activity where "
+                                  "query = 'select pg_sleep(60)'"))
+        cancel(a, c)
+        assert c.recv_until().errors[0].code == "57014"
+        c.close()
+
+
+def cancel(p, c):
+    """Until it works: the first may come before the query has begun."""
+    def go():
+        k = p.open()
+        k.send(harness.pq.untyped(harness.pq.CANCEL_REQUEST, c.key))
+        k.recv_all()
+        k.close(polite=False)
+        return c.readable(0.5)
+    wait_until(go)

@@ -1,0 +1,184 @@
+# test_sockets.py - listening sockets: full, out of descriptors, closing.
+# SPDX-License-Identifier: ISC
+import os
+import signal
+import socket
+
+import pytest
+
+import harness
+import pq
+from harness import REFERENCE, wait_until
+
+pytestmark = pytest.mark.skipif(REFERENCE, reason="newer than that")
+LIMIT = 64
+
+
+def launch_limited(p, n=LIMIT):
+    p.write()
+    p.launch(["prlimit", "--nofile=%d:%d" % (n, n)])
+    wait_until(p._is_up)
+    return p
+
+
+def fill(p):
+    """Use up its descriptors by connections that never log in."""
+    conns = []
+    while "accept() failed" not in p.log:
+        c = p.open()
+        c.send(b"\0")           # deferred until it says something
+        conns.append(c)
+        assert len(conns) < 2 * LIMIT
+    for _ in range(2):          # these wait in the queue
+        conns.append(p.open())
+        conns[-1].send(b"\0")
+    return conns
+
+
+# --- descriptors ----------------------------------------------------------
+
+def test_start_warns_when_the_limit_is_too_small(pooler):
+    """max_client_conn and the pools don't fit"""
+    p = launch_limited(pooler(start=False))
+    assert "LOG kernel file descriptor limit: %d (hard: %d); " \
+        "max_client_conn: 2000, max expected fd use: " % (
+            LIMIT, LIMIT) in p.log
+    assert "WARNING max_client_conn and the pools may need" in p.log
+    q = launch_limited(pooler(start=False, max_client_conn=10,
+                              default_pool_size=1), 1000)
+    assert "may need" not in q.log
+
+
+def test_limit_is_raised_to_the_hard_one(pooler):
+    """RLIMIT_NOFILE: as many as we may"""
+    p = pooler(start=False)
+    p.write()
+    p.launch(["prlimit", "--nofile=64:3000"])
+    wait_until(p._is_up)
+    assert "descriptor limit: 3000 (hard: 3000)" in p.log
+
+
+def test_out_of_descriptors(pooler):
+    """logging.md 7: accept() failed; no busy loop, the console gets in"""
+    p = launch_limited(pooler(start=False))
+    conns = fill(p)
+    assert " ERROR accept() failed: Too many open files\n" in p.log
+    assert (" WARNING all %d file descriptors are in use: raise the hard "
+            "limit (LimitNOFILE= of the service, ulimit -Hn), or lower "
+            "max_client_conn\n" % LIMIT) in p.log
+    cpu = p.cpu()
+    # who does not want the console has to leave it to others
+    with pytest.raises(pq.PgError) as e:
+        p.raw(unix=True)
+    assert e.value.message == "no more connections allowed (max_client_conn)"
+    for _ in range(3):
+        c = p.raw("admin", "pgbouncer", unix=True)
+        assert c.query("show lists").rows
+        with pytest.raises(socket.timeout):
+            p.raw(unix=True, timeout=0.2)
+        c.close()
+    # five seconds later TCP is looked at again
+    wait_until(lambda: p.log.count("accept() failed") >= 2)
+    assert p.cpu() - cpu < 2
+    for c in conns:
+        c.close(polite=False)
+    assert p.raw().value("select 1") == "1"
+
+
+def test_console_gets_in_by_tcp_where_there_is_nothing_else(pooler):
+    """unix_socket_dir empty: the spare descriptor serves TCP"""
+    p = launch_limited(pooler(start=False, unix_socket_dir=""))
+    fill(p)
+
+    def console():
+        try:
+            c = p.raw("admin", "pgbouncer")
+            return c
+        except (OSError, pq.PgError, pq.Closed):
+            return None
+    # others stand in line before it: they are told, one after another
+    assert wait_until(console).query("show version").rows
+
+
+# --- the end of a listener ------------------------------------------------
+
+@pytest.mark.parametrize("shared", [0, 1])
+def test_who_is_connected_when_the_end_comes_is_served(pooler, shared):
+    """config-files.md 19: SIGTERM finds connections nobody accepted yet"""
+    p = pooler(so_reuseport=shared)
+    p.raw().value("select 1")
+    p.signal(signal.SIGSTOP)
+    late = []
+    for _ in range(5):
+        c = p.open()
+        c.send(pq.startup({"user": "app", "database": "p0"}))
+        late.append(c)
+    p.signal(signal.SIGTERM)
+    p.signal(signal.SIGCONT)
+    p.wait_log("got SIGTERM, shutting down")
+    for c in late:
+        c.recv_until()
+        assert c.value("select 1") == "1"
+    for c in late:
+        c.close()
+    for c in p.conns:
+        c.close()
+    assert p.wait_exit() == 0
+
+
+def test_login_under_way_when_the_end_comes_is_served(pooler):
+    """config-files.md 19: it is a client to wait for"""
+    p = pooler(auth_type="scram-sha-256")
+    c = p.open(unix=True)
+    c.send(pq.startup({"user": "app", "database": "p0"}))
+    c.recv()
+    p.signal(signal.SIGTERM)
+    p.wait_log("got SIGTERM, shutting down")
+    # too late: those who come by the Unix socket now
+    with pytest.raises(pq.PgError) as e:
+        p.raw(unix=True)
+    assert e.value.message == "pooler is shutting down"
+    with p.raw("admin", "pgbouncer", unix=True) as k:
+        assert k.query("show version").rows
+    c.close(polite=False)
+    assert p.wait_exit() == 0
+
+
+def test_shared_port_is_left_to_the_other(pooler):
+    """so_reuseport: after one has ended all connections reach the other"""
+    p = pooler(so_reuseport=1)
+    q = pooler(start=False, so_reuseport=1)
+    q.settings["listen_port"] = q.port = p.port
+    q.start()
+    p.signal(signal.SIGTERM)
+    assert p.wait_exit() == 0
+    for _ in range(10):
+        c = q.raw()
+        assert c.value("select 1") == "1"
+        c.close()
+
+
+def test_socket_option_of_passed_group(pooler):
+    """settings.md 3: unix_socket_group by name and number; unknown: fatal"""
+    import grp
+    gid = harness.USER.pw_gid if harness.USER else os.getgid()
+    name = grp.getgrgid(gid).gr_name
+    for group in (name, str(gid)):
+        p = pooler(unix_socket_group=group, unix_socket_mode="0770")
+        st = os.stat(os.path.join(p.dir, ".s.PGSQL.%d" % p.port))
+        assert st.st_gid == gid and st.st_mode & 0o777 == 0o770
+        p.stop()
+    p = pooler(start=False, unix_socket_group="no-such-group")
+    p.write()
+    out = harness.run([harness.binary(), p.ini], cwd=p.dir)
+    assert out.returncode == 1 and "chown()" in out.stderr
+
+
+def test_lock_file_is_respected(pooler):
+    """config-files.md 17: <path>.lock"""
+    p = pooler(start=False)
+    p.put(".s.PGSQL.%d.lock" % p.port, "1\n")
+    p.write()
+    out = harness.run([harness.binary(), p.ini], cwd=p.dir)
+    assert out.returncode == 1
+    assert "FATAL unix port %d is in use" % p.port in out.stderr
