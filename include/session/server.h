@@ -58,13 +58,14 @@ enum server_chore {
 	CHORE_RESET,		/* server_reset_query */
 	CHORE_CHECK,		/* server_check_query */
 	CHORE_PARAMS,		/* SETs for the client that waits */
+	CHORE_ROLLBACK,		/* its client left inside a transaction */
 };
 
 struct server {
 	struct stream stream;
 	struct pool_server ps;
 	struct log_who who;
-	struct timeout timer;		/* ss->connect_list */
+	struct timeout timer;		/* ss->connect_list, or another */
 	struct sessions *ss;		/* borrowed */
 	enum server_phase phase;
 	enum server_chore chore;

@@ -12,6 +12,8 @@
 #include "io/loop.h"
 #include "session/server_login.h"
 
+#define ROLLBACK_LIMIT (3 * USEC)	/* it is quick, or not to be had */
+
 /* --- lists in which all have the same time --- */
 
 static void on_login_timeout(struct timeout *t, void *arg)
@@ -41,6 +43,12 @@ static void on_peer_timeout(struct timeout *t, void *arg)
 	server_close(server_of_timer(t), "cancel_wait_timeout");
 }
 
+static void on_rollback_timeout(struct timeout *t, void *arg)
+{
+	(void)arg;
+	server_close(server_of_timer(t), "rollback timeout");
+}
+
 static void run_lists(struct app *app, usec_t now)
 {
 	struct sessions *const ss = &app->ss;
@@ -50,6 +58,7 @@ static void run_lists(struct app *app, usec_t now)
 	timeout_list_run(&ss->connect_list, set->server_connect_timeout, now);
 	timeout_list_run(&ss->cancel_list, set->cancel_wait_timeout, now);
 	timeout_list_run(&ss->peer_list, set->cancel_wait_timeout, now);
+	timeout_list_run(&ss->rollback_list, ROLLBACK_LIMIT, now);
 	idle_run(app->idle, now);
 }
 
@@ -113,6 +122,7 @@ int janitor_start(struct app *app)
 	timeout_list_init(&ss->connect_list, on_connect_timeout, app);
 	timeout_list_init(&ss->cancel_list, on_cancel_timeout, app);
 	timeout_list_init(&ss->peer_list, on_peer_timeout, app);
+	timeout_list_init(&ss->rollback_list, on_rollback_timeout, app);
 	app->idle = idle_new(app);
 	if (app->idle == NULL)
 		return -1;

@@ -48,6 +48,7 @@ static const struct group groups[] = {
 	{ "Health of servers",
 	    { "server_reset_query", "server_reset_query_always",
 	    "server_check_query", "server_check_delay", "server_fast_close",
+	    "server_rollback_on_disconnect",
 	    "server_lifetime", "server_idle_timeout",
 	    "server_connect_timeout", "server_login_retry" } },
 	{ "Time limits",

@@ -241,6 +241,11 @@ void broker_release(struct server *s)
 
 void broker_chore_done(struct server *s)
 {
+	/* as if the client had given it back without a transaction */
+	if (s->chore == CHORE_ROLLBACK) {
+		timeout_stop(&s->timer);
+		pool_server_set(&s->ps, SERVER_ACTIVE);
+	}
 	s->chore = CHORE_NONE;
 	settle(s);
 }
@@ -260,6 +265,33 @@ static const char *spoiled(const struct client *c, const struct server *s)
 	return NULL;
 }
 
+/*
+ * Is an open transaction all that stands between s and the next client? Then
+ * the server owes nothing, has said nothing that was not read, and nothing is
+ * on its way to it: a ROLLBACK is the next thing that it will see.
+ */
+static bool can_roll_back(const struct client *c, const struct server *s)
+{
+	const struct track *t = &s->track;
+
+	return sessions_settings(s->ss)->server_rollback_on_disconnect &&
+	    t->ready && t->status != 'I' && !t->doubt && track_is_empty(t) &&
+	    s->chore == CHORE_NONE && s->skip == 0 && s->carry.len == 0 &&
+	    (c->skip == 0 || c->skip_drop) &&
+	    !stream_is_blocked(&s->stream) && !s->stream.hup &&
+	    !s->stream.broken && !s->ps.own && !s->ps.close_needed &&
+	    s->ps.cancels == 0 && !pool_is_paused(s->ps.pool, s->ss->catalog);
+}
+
+static void roll_back(struct client *c, struct server *s)
+{
+	cancel_detach(s);
+	pool_unlink(&c->pc);
+	pool_server_set(&s->ps, SERVER_TESTED);
+	timeout_start(&s->ss->rollback_list, &s->timer, time_now());
+	(void)server_send_query(s, "ROLLBACK", CHORE_ROLLBACK);
+}
+
 void broker_client_gone(struct client *c)
 {
 	if (c->pc.server == NULL)
@@ -271,6 +303,10 @@ void broker_client_gone(struct client *c)
 	stream_resume(&s->stream);
 	if (why == NULL) {
 		broker_release(s);
+		return;
+	}
+	if (can_roll_back(c, s)) {
+		roll_back(c, s);
 		return;
 	}
 	/* still linked, so that no Terminate ends a message cut in half */

@@ -180,10 +180,18 @@ static bool rename_error(struct down *d)
 	return true;
 }
 
+/* Why a server goes whose chore failed, or ended in a transaction. */
+static const char *const chore_failed[] = {
+	[CHORE_RESET] = "reset query failed",
+	[CHORE_CHECK] = "test query failed",
+	[CHORE_PARAMS] = "invalid server parameter",
+	[CHORE_ROLLBACK] = "rollback failed",
+};
+
 static enum relay_step on_error(struct down *d)
 {
-	if (d->s->chore == CHORE_PARAMS)
-		return fail(d, "invalid server parameter");
+	if (d->s->chore == CHORE_PARAMS || d->s->chore == CHORE_ROLLBACK)
+		return fail(d, chore_failed[d->s->chore]);
 	if (d->s->chore != CHORE_NONE || d->c == NULL ||
 	    !relay_translates(d->c))
 		return on_reply(d);
@@ -423,13 +431,6 @@ static void chore_done(struct server *s)
 	else
 		relay_resume(c);
 }
-
-/* It ended in a transaction: nobody can use the server like that. */
-static const char *const chore_failed[] = {
-	[CHORE_RESET] = "reset query failed",
-	[CHORE_CHECK] = "test query failed",
-	[CHORE_PARAMS] = "invalid server parameter",
-};
 
 /* After a burst: hand back, resume, stop. Returns false: read no more. */
 static bool follow_up(struct down *d)

@@ -129,6 +129,7 @@ static const struct {
 	{ "server_handover_delay", "0.25", true },
 	{ "auth_threads", "16", true },
 	{ "auth_queue", "1000", true },
+	{ "server_rollback_on_disconnect", "0", true },
 };
 
 static void test_rows_are_those_of_show_config(void **state)
