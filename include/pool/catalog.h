@@ -79,6 +79,8 @@ void catalog_drop_database(struct catalog *c, struct database *db);
 struct user *catalog_find_user(struct catalog *c, const char *name);
 struct user *catalog_get_user(struct catalog *c, const char *name);
 
+struct pool *catalog_find_pool(struct catalog *c, struct database *db,
+    struct user *user);
 /* Find or make; NULL: no memory. */
 struct pool *catalog_get_pool(struct catalog *c, struct database *db,
     struct user *user);
@@ -88,6 +90,11 @@ void catalog_drop_pool(struct catalog *c, struct pool *p);
 /* The user whose servers clients of u in db get: the forced one, or u. */
 struct user *catalog_pool_user(struct catalog *c, struct database *db,
     struct user *u);
+/*
+ * Take a counted c as the secret of the pool's user, who is in no auth file:
+ * for logging in to servers of this database. Not where a user is forced.
+ */
+void catalog_learn_credentials(struct pool *p, struct credentials *c);
 /* The secret for logging in to servers; NULL: none. */
 struct credentials *catalog_pool_credentials(const struct pool *p);
 

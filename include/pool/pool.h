@@ -15,6 +15,7 @@
 #include "pool/line.h"
 #include "pool/states.h"
 
+struct credentials;
 struct database;
 struct params;
 struct pool;
@@ -74,6 +75,8 @@ struct pool {
 	unsigned server_count[SERVER_STATES];
 	struct pool_client *clients[CLIENT_STATES];	/* DL lists, FIFO */
 	unsigned client_count[CLIENT_STATES];
+	struct credentials *credentials;	/* counted: of its user, learned
+					 * by auth_query; NULL = none */
 	struct welcome *welcome;	/* owned; NULL = none, or obsolete */
 	struct counted counted;
 	usec_t last_launch;		/* start of the latest attempt */

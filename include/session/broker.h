@@ -18,6 +18,12 @@ struct sessions;
  */
 bool broker_acquire(struct client *c);
 
+/*
+ * c, which logs in, wants a server of c->pc.pool for its auth_query: one is
+ * linked and auth_query_send() called, or it waits. May close c.
+ */
+void broker_look_up(struct client *c);
+
 /* c, which is waiting, wants no server any more. */
 void broker_leave_queue(struct client *c);
 /* The linked server of s->ps is free again (pooling.md section 9). */

@@ -10,6 +10,9 @@ struct login;
 struct login *login_new(struct client *c);
 void login_free(struct login **l);
 
+/* The answer to its auth_query is there: go on. May close c. */
+void login_answered(struct client *c);
+
 /* Bytes wait to be read. May close c. */
 void login_input(struct client *c);
 

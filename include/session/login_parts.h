@@ -10,6 +10,8 @@
 #include "session/auth.h"
 
 struct client;
+struct credentials;
+struct database;
 struct err;
 struct hba;
 struct hba_rule;
@@ -24,12 +26,15 @@ struct login {
 	struct hba *hba;		/* counted: of the rule */
 	const struct hba_rule *rule;	/* that chose it; NULL = none did */
 	char user[CONFIG_USER_MAX];	/* as asked for */
+	char found_name[CONFIG_USER_MAX];	/* by auth_query */
+	struct credentials *found;	/* counted: its secret; NULL = no row */
 	char *db_name;			/* owned; as asked for */
 	char *options;			/* owned; NULL = none */
 	char *application_name;		/* owned; NULL = none */
 	char *extensions[LOGIN_EXTENSIONS_MAX];	/* owned */
 	unsigned extension_count;
 	bool user_too_long;
+	bool unread;		/* the carry holds messages that came whole */
 };
 
 /*
@@ -42,8 +47,20 @@ int login_read_params(struct client *c, const struct startup *m,
 /* --- login_user.c; int functions: 0, or -1 with e for the client --- */
 
 int login_check_room(const struct client *c, struct err *e);
+/* Unknown names with a "*" line become a database; else NULL. */
+struct database *login_find_database(struct client *c, const char *name);
+
+enum login_who {
+	LOGIN_KNOWN,	/* or unknown for good: the exchange is a mock one */
+	LOGIN_ASK,	/* auth_query may know */
+	LOGIN_REFUSED,	/* e: for the client */
+};
 /* Find database and user, as far as they exist, and their limits. */
-int login_identify(struct client *c, struct err *e);
+enum login_who login_identify(struct client *c, struct err *e);
+/* ... who is the one that auth_query has found. */
+int login_adopt(struct client *c, struct err *e);
+/* What is known of the user's secret; NULL: nobody has that name. */
+struct credentials *login_credentials(const struct client *c);
 /* Set method and rule; AUTH_HBA means that no rule fits. */
 void login_choose_method(struct client *c);
 

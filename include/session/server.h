@@ -49,6 +49,7 @@ enum server_phase {
 	SERVER_PHASE_SYNC,	/* authenticated; parameters and key come */
 	SERVER_PHASE_QUERY,	/* connect_query runs */
 	SERVER_PHASE_POOLED,	/* login is over: ps.state tells the rest */
+	SERVER_PHASE_LOOKUP,	/* runs auth_query for a client's login */
 	SERVER_PHASE_CANCEL,	/* carries a CancelRequest */
 };
 

@@ -38,7 +38,7 @@ static const char *wait_over(const struct round *r, const struct client *c)
 	const usec_t age = r->now - (c->query_start != 0 ? c->query_start :
 	    c->request_time);
 
-	if (!c->welcomed &&
+	if (!c->welcomed && c->login == NULL &&
 	    is_over(r->set->client_login_timeout, r->now - c->born))
 		return "client_login_timeout (server down)";
 	if (is_over(r->set->query_timeout, age))

@@ -157,12 +157,20 @@ void pool_configure(struct pool *p, const struct config *config)
 	l->reset = reset_applies(s, l->mode);
 }
 
-struct pool *catalog_get_pool(struct catalog *c, struct database *db,
+struct pool *catalog_find_pool(struct catalog *c, struct database *db,
     struct user *user)
 {
 	struct pool *p = NULL, key = { .key = { db, user } };
 
 	HASH_FIND(hh, c->pools, &key.key, sizeof key.key, p);
+	return p;
+}
+
+struct pool *catalog_get_pool(struct catalog *c, struct database *db,
+    struct user *user)
+{
+	struct pool *p = catalog_find_pool(c, db, user);
+
 	if (p != NULL)
 		return p;
 	p = mem_new(MEM_POOL, sizeof *p);
@@ -221,6 +229,7 @@ void catalog_drop_pool(struct catalog *c, struct pool *p)
 	HASH_DEL(c->pools, p);
 	LL_DELETE2(p->key.db->pools, p, db_next);
 	LL_DELETE2(p->key.user->pools, p, user_next);
+	credentials_unref(&p->credentials);
 	if (p->welcome != NULL) {
 		params_unref(&p->welcome->params);
 		mem_free(p->welcome);
@@ -235,11 +244,28 @@ struct user *catalog_pool_user(struct catalog *c, struct database *db,
 	    catalog_get_user(c, db->conf->user);
 }
 
+/* Not so in a pool that runs auth_query beside those of the forced user. */
+static bool is_forced(const struct pool *p)
+{
+	return p->key.db->conf->user != NULL &&
+	    strcmp(p->key.db->conf->user, p->key.user->name) == 0;
+}
+
+void catalog_learn_credentials(struct pool *p, struct credentials *c)
+{
+	if (is_forced(p) || p->credentials == c)
+		return;
+	credentials_unref(&p->credentials);
+	p->credentials = credentials_ref(c);
+}
+
+/* (spec/authentication.md section 5) */
 struct credentials *catalog_pool_credentials(const struct pool *p)
 {
-	if (p->key.db->conf->user != NULL && p->key.db->password != NULL)
+	if (is_forced(p) && p->key.db->password != NULL)
 		return p->key.db->password;
-	return p->key.user->credentials;
+	return p->key.user->credentials != NULL ? p->key.user->credentials :
+	    p->credentials;
 }
 
 /* --- applying a configuration: first all that can fail, then the rest --- */
@@ -263,6 +289,14 @@ static void put_credentials(struct credentials **slot,
 	*next = NULL;
 }
 
+/* name NULL or "": nobody is meant. */
+static int make_user(const char *name, const char *secret, void *arg)
+{
+	(void)secret;
+	return name == NULL || name[0] == '\0' ||
+	    catalog_get_user(arg, name) != NULL ? 0 : -1;
+}
+
 /* What db will need of its entry conf; an empty password is none. */
 static int prepare_entry(struct catalog *c, struct database *db,
     const struct config_db *conf)
@@ -273,8 +307,8 @@ static int prepare_entry(struct catalog *c, struct database *db,
 	if (prepare_credentials(db->password, password,
 	    &db->next_password) < 0)
 		return -1;
-	return conf->user == NULL || catalog_get_user(c, conf->user) != NULL ?
-	    0 : -1;
+	return make_user(conf->user, NULL, c) < 0 ? -1 :
+	    make_user(conf->auth_user, NULL, c);
 }
 
 static int prepare_database(struct catalog *c, struct database *db,
@@ -292,12 +326,6 @@ static int prepare_database(struct catalog *c, struct database *db,
 			return -1;
 	}
 	return conf == NULL ? 0 : prepare_entry(c, db, conf);
-}
-
-static int make_user(const char *name, const char *secret, void *arg)
-{
-	(void)secret;
-	return catalog_get_user(arg, name) == NULL ? -1 : 0;
 }
 
 static const char *find_secret(const struct config *config, const char *name)
@@ -323,6 +351,8 @@ static int prepare(struct catalog *c, const struct config *config)
 	    cu = cu->next)
 		if (catalog_get_user(c, cu->name) == NULL)
 			return -1;
+	if (make_user(config->set.auth_user, NULL, c) < 0)
+		return -1;
 	if (config->userlist != NULL &&
 	    userlist_each(config->userlist, make_user, c) != 0)
 		return -1;

@@ -9,6 +9,7 @@
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/writer.h"
+#include "session/auth_query.h"
 #include "session/broker_parts.h"
 #include "session/cancel.h"
 #include "session/client.h"
@@ -56,16 +57,21 @@ static bool join(struct client *c, struct server *s)
 {
 	struct counters *n = &c->pc.pool->counted.now;
 
-	timeout_stop(&c->timer);
+	if (c->login == NULL)
+		timeout_stop(&c->timer);
 	if (c->pc.state == CLIENT_WAITING) {
 		n->wait_time += (uint64_t)(time_now() - c->pc.wait_since);
-		pool_client_set(&c->pc, CLIENT_ACTIVE);
+		pool_client_set(&c->pc, c->login == NULL ? CLIENT_ACTIVE :
+		    CLIENT_LOGIN);
 	}
 	pool_link(&c->pc, &s->ps);
 	s->looked_again = c->looked_again = false;
 	if (log_wants(LEVEL_NOISE))
 		log_at(LEVEL_NOISE, &c->who, "linked to S-%p", (void *)s);
-	return same_params(c, s);
+	if (c->login == NULL)
+		return same_params(c, s);
+	auth_query_send(c);
+	return false;
 }
 
 /* Nobody may queue who can't be served. Returns false when c was closed. */
@@ -80,7 +86,7 @@ static bool may_queue(struct client *c)
 	}
 	if (!pool_is_down(p) || pool_is_paused(p, c->ss->catalog) ||
 	    c->pc.state == CLIENT_WELCOME ||
-	    c->replication != REPLICATION_NONE)
+	    (c->replication != REPLICATION_NONE && c->login == NULL))
 		return true;
 	snprintf(text, sizeof text, "server login has been failing, "
 	    "cached error: %s (server_login_retry)", p->failure.text);
@@ -101,10 +107,12 @@ static void queue(struct client *c, enum client_state state)
 {
 	c->pc.wait_since = time_now();
 	c->notified = false;
-	timeout_stop(&c->timer);
+	if (c->login == NULL)
+		timeout_stop(&c->timer);
 	pool_client_set(&c->pc, state);
 	stream_pause(&c->stream);
-	log_at(LEVEL_DEBUG, &c->who, "active -> %s",
+	log_at(LEVEL_DEBUG, &c->who, "%s -> %s",
+	    c->login == NULL ? "active" : "login",
 	    state == CLIENT_WELCOME ? "welcome" : "waiting");
 	broker_touch(c->ss, c->pc.pool);
 }
@@ -120,6 +128,18 @@ bool broker_acquire(struct client *c)
 	if (may_queue(c))
 		queue(c, own ? CLIENT_OWN_WAITING : CLIENT_WAITING);
 	return false;
+}
+
+void broker_look_up(struct client *c)
+{
+	struct pool *p = c->pc.pool;
+	struct pool_server *ps = pool_is_paused(p, c->ss->catalog) ? NULL :
+	    pool_pick_server(p);
+
+	if (ps != NULL)
+		(void)join(c, server_of(ps));
+	else if (may_queue(c))
+		queue(c, CLIENT_WAITING);
 }
 
 void broker_serve(struct sessions *ss, struct pool *p)
@@ -212,7 +232,7 @@ static void settle(struct server *s)
 
 static void idle_begins(struct client *c)
 {
-	if (c->ss->watch_idle && client_is_open(c))
+	if (c->ss->watch_idle && client_is_open(c) && c->login == NULL)
 		timeout_start(&c->ss->idle_list, &c->timer, time_now());
 }
 
@@ -256,7 +276,7 @@ static const char *spoiled(const struct client *c, const struct server *s)
 	if ((c->skip > 0 && !c->skip_drop) || stream_is_blocked(&s->stream))
 		return "client disconnect before everything was sent to the "
 		    "server";
-	if (s->chore != CHORE_NONE)
+	if (s->chore != CHORE_NONE || s->phase == SERVER_PHASE_LOOKUP)
 		return "client disconnect while server was not ready";
 	if (!track_is_empty(&s->track))
 		return "client disconnected with query in progress";
@@ -410,7 +430,9 @@ void broker_server_gone(struct server *s, const char *reason)
 
 		pool_unlink(pc);
 		c->torn = s->skip > 0 && !s->skip_drop;
-		client_fail(c, NULL, reason);
+		/* what its auth_query met with concerns the operator only */
+		client_fail(c, NULL, c->login == NULL ? reason :
+		    "bouncer config error");
 	}
 	broker_touch(s->ss, s->ps.pool);
 	broker_touch_next(s->ss, s->ps.pool);

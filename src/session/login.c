@@ -11,6 +11,7 @@
 #include "pool/credentials.h"
 #include "proto/msg.h"
 #include "proto/writer.h"
+#include "session/auth_query.h"
 #include "session/client.h"
 #include "session/login_parts.h"
 #include "session/sessions.h"
@@ -35,6 +36,7 @@ void login_free(struct login **lp)
 		return;
 	auth_end(&l->auth);
 	hba_unref(&l->hba);
+	credentials_unref(&l->found);
 	mem_free(l->db_name);
 	mem_free(l->options);
 	mem_free(l->application_name);
@@ -79,8 +81,12 @@ static int check_admission(struct client *c, struct err *e)
 
 	c->pc.pool = pu == NULL ? NULL :
 	    catalog_get_pool(c->ss->catalog, c->db, pu);
-	return c->pc.pool == NULL ?
-	    err_set(e, "53200", "no memory for pool") : 0;
+	if (c->pc.pool == NULL)
+		return err_set(e, "53200", "no memory for pool");
+	/* (authentication.md section 6: of this database, and this only) */
+	if (c->login->found != NULL && pu == c->user)
+		catalog_learn_credentials(c->pc.pool, c->login->found);
+	return 0;
 }
 
 static void admit(struct client *c)
@@ -138,13 +144,12 @@ static void act_on(struct client *c, enum auth_result r, struct writer *w)
 		admit(c);
 }
 
-static void write_negotiate(const struct client *c, const struct startup *m,
-    struct writer *w)
+static void write_negotiate(const struct client *c, struct writer *w)
 {
 	const struct login *l = c->login;
-	const uint32_t version = startup_protocol(m->code);
+	const uint32_t version = startup_protocol(l->startup.code);
 
-	if (m->code != version || l->extension_count > 0)
+	if (l->startup.code != version || l->extension_count > 0)
 		startup_write_negotiate(w, version,
 		    (const char *const *)l->extensions, l->extension_count);
 }
@@ -154,6 +159,15 @@ static const char *peer_name(const struct client *c, char *buf, size_t size)
 {
 	return c->addr.family == NET_UNIX &&
 	    socket_peer_name(c->stream.fd, buf, size) == 0 ? buf : NULL;
+}
+
+/* What a hasty client has sent meanwhile is read, behind the carry. */
+static void read_on(struct client *c)
+{
+	if (!client_is_open(c) || c->stream.paused)
+		return;
+	stream_reread(&c->stream);
+	stream_yield(&c->stream);
 }
 
 /* What the exchange waited for is there. */
@@ -168,14 +182,10 @@ static void on_woken(struct auth *a)
 	stream_resume(&c->stream);
 	act_on(c, auth_resume(a, &w), &w);
 	writer_fini(&w);
-	/* what a hasty client has sent meanwhile is read, behind the carry */
-	if (client_is_open(c) && !c->stream.paused) {
-		stream_reread(&c->stream);
-		stream_yield(&c->stream);
-	}
+	read_on(c);
 }
 
-static void begin_auth(struct client *c, const struct startup *m)
+static void begin_auth(struct client *c)
 {
 	static const char *const replications[] = {
 		[REPLICATION_NONE] = "no",
@@ -191,7 +201,7 @@ static void begin_auth(struct client *c, const struct startup *m)
 	const struct auth_request rq = {
 		.type = l->method,
 		.user = l->user,
-		.credentials = c->user != NULL ? c->user->credentials : NULL,
+		.credentials = login_credentials(c),
 		.map = l->rule != NULL ? l->rule->map : NULL,
 		.os_user = l->method == AUTH_PEER ?
 		    peer_name(c, os_user, sizeof os_user) : NULL,
@@ -207,7 +217,7 @@ static void begin_auth(struct client *c, const struct startup *m)
 		    "login attempt: db=%s user=%s tls=no replication=%s",
 		    l->db_name, l->user, replications[c->replication]);
 	writer_init(&w, LOGIN_MAX);
-	write_negotiate(c, m, &w);
+	write_negotiate(c, &w);
 	act_on(c, auth_begin(&l->auth, &rq, &w), &w);
 	writer_fini(&w);
 }
@@ -224,12 +234,46 @@ static void on_startup(struct client *c, const struct startup *m)
 		client_fail(c, NULL, "SSL required");
 		return;
 	}
-	if (login_read_params(c, m, &e) < 0 || login_check_room(c, &e) < 0 ||
-	    login_identify(c, &e) < 0) {
+	if (login_read_params(c, m, &e) < 0 || login_check_room(c, &e) < 0) {
 		client_fail(c, e.code, e.text);
 		return;
 	}
-	begin_auth(c, m);
+	switch (login_identify(c, &e)) {
+	case LOGIN_KNOWN:
+		begin_auth(c);
+		return;
+	case LOGIN_ASK:
+		if (auth_query_start(c, &e) == 0)
+			return;
+		break;
+	case LOGIN_REFUSED:
+		break;
+	}
+	client_fail(c, e.code, e.text);
+}
+
+/* auth_query found somebody, or did not. */
+static void go_on(struct client *c)
+{
+	struct err e;
+
+	if (c->login->found == NULL) {
+		if (sessions_settings(c->ss)->log_connections)
+			log_at(LEVEL_INFO, &c->who, "login failed: db=%s",
+			    c->login->db_name);
+		client_fail(c, NULL, "no such user");
+	} else if (login_adopt(c, &e) < 0) {
+		client_fail(c, e.code, e.text);
+	} else {
+		begin_auth(c);
+	}
+}
+
+void login_answered(struct client *c)
+{
+	stream_resume(&c->stream);
+	go_on(c);
+	read_on(c);
 }
 
 /* --- the messages of a login --- */
@@ -345,6 +389,8 @@ static int on_burst(struct client *c, const struct burst *b)
 		if (c->stream.paused)
 			break;
 	}
+	if (c->login != NULL)
+		c->login->unread = c->stream.paused && used < b->len;
 	/* what a hasty client sent behind its login waits for the relay */
 	if (carry_rest(&c->carry, b, used) == 0)
 		return 0;
@@ -352,10 +398,22 @@ static int on_burst(struct client *c, const struct burst *b)
 	return -1;
 }
 
+/* Messages behind one that could not be answered at once. */
+static int take_unread(struct client *c)
+{
+	struct burst b;
+
+	if (c->login == NULL || !c->login->unread || c->stream.paused)
+		return 0;
+	return carry_again(&c->carry, &b) ? on_burst(c, &b) : 0;
+}
+
 void login_input(struct client *c)
 {
 	struct burst b;
 
+	if (take_unread(c) < 0)
+		return;
 	while (client_is_open(c) && c->login != NULL && !c->stream.paused &&
 	    stream_is_ready(&c->stream)) {
 		const ssize_t n = carry_read(&c->carry, &c->stream, &b,

@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "conf/hba.h"
 #include "io/socket.h"
+#include "pool/credentials.h"
+#include "session/auth_query.h"
 #include "session/client.h"
 #include "session/login_parts.h"
 #include "session/sessions.h"
@@ -29,11 +31,9 @@ int login_check_room(const struct client *c, struct err *e)
 	    "no more connections allowed (max_client_conn)");
 }
 
-/* An unknown name with a "*" line becomes a database; else NULL. */
-static struct database *find_database(struct client *c)
+struct database *login_find_database(struct client *c, const char *name)
 {
 	struct catalog *cat = c->ss->catalog;
-	const char *name = c->login->db_name;
 	struct database *db = catalog_find_database(cat, name);
 	struct err e = { .text = "" };
 
@@ -110,58 +110,112 @@ static enum auth_type global_method(const struct client *c)
 	return (enum auth_type)sessions_settings(c->ss)->auth_type;
 }
 
-/*
- * Who logs in: the name asked for; with "any" the forced user of the database
- * (or, on the console, whoever it says). *user NULL: not known.
- */
-static int find_user(struct client *c, struct user **user, struct err *e)
+/* With "any": the forced user; on the console, whoever it says. */
+static int find_anybody(struct client *c, struct user **user, struct err *e)
 {
-	struct catalog *cat = c->ss->catalog;
-	const enum auth_type type = global_method(c);
-
-	*user = NULL;
-	if (type == AUTH_ANY && (c->db == NULL || c->db->conf->user == NULL))
+	if (c->db == NULL || c->db->conf->user == NULL)
 		return err_set(e, "08P01", "bouncer config error");
-	if (type == AUTH_ANY && !c->db->console) {
-		*user = catalog_get_user(cat, c->db->conf->user);
-		return *user == NULL ? err_set(e, "53200", "bouncer resources exhaustion") : 0;
-	}
-	if (type == AUTH_ANY) {
-		*user = catalog_get_user(cat, c->login->user);
-		return *user == NULL ? err_set(e, "53200", "bouncer resources exhaustion") : 0;
-	}
-	*user = catalog_find_user(cat, c->login->user);
-	if (*user != NULL && (*user)->credentials == NULL)
-		*user = NULL;
-	return 0;
+	*user = catalog_get_user(c->ss->catalog, c->db->console ?
+	    c->login->user : c->db->conf->user);
+	return *user != NULL ? 0 :
+	    err_set(e, "53200", "bouncer resources exhaustion");
 }
 
-int login_identify(struct client *c, struct err *e)
+/* Who has an entry in the auth file; NULL: not known, so far. */
+static struct user *find_listed(const struct client *c)
 {
-	struct user *u;
+	struct user *u = catalog_find_user(c->ss->catalog, c->login->user);
+
+	return u != NULL && u->credentials != NULL ? u : NULL;
+}
+
+/* The user is known: console rights and limits. 0, or -1 with e. */
+static int enter(struct client *c, struct user *u, struct err *e)
+{
 	bool stats = false;
 
-	c->db = find_database(c);
-	if (c->db != NULL)
-		c->db->clients++;
-	if (c->db != NULL && c->db->console) {
-		c->own_user = is_own_user(c);
+	if (c->db != NULL && c->db->console && !c->own_user) {
 		find_rights(c, &stats);
+		if (!c->admin && !stats)
+			return err_set(e, "08P01", "not allowed");
 	}
-	if (c->db != NULL && check_database_room(c, e) < 0)
-		return -1;
-	if (c->own_user)
-		c->admin = true;
-	if (find_user(c, &u, e) < 0)
-		return -1;
+	return assign_user(c, u, e);
+}
+
+static enum login_who find_user(struct client *c, struct err *e)
+{
+	struct user *u = NULL;
+
+	if (global_method(c) == AUTH_ANY) {
+		if (find_anybody(c, &u, e) < 0)
+			return LOGIN_REFUSED;
+	} else {
+		u = find_listed(c);
+	}
+	if (u == NULL && auth_query_is_possible(c))
+		return LOGIN_ASK;
 	if (u == NULL) {
 		log_at(LEVEL_INFO, &c->who, "no such user: %s",
 		    c->login->user);
-		return 0;
+		return LOGIN_KNOWN;
 	}
-	if (c->db != NULL && c->db->console && !c->admin && !stats)
-		return err_set(e, "08P01", "not allowed");
-	return assign_user(c, u, e);
+	return enter(c, u, e) < 0 ? LOGIN_REFUSED : LOGIN_KNOWN;
+}
+
+enum login_who login_identify(struct client *c, struct err *e)
+{
+	bool stats;
+
+	c->db = login_find_database(c, c->login->db_name);
+	if (c->db != NULL) {
+		c->db->clients++;
+		if (c->db->console) {
+			c->own_user = is_own_user(c);
+			find_rights(c, &stats);
+		}
+		if (check_database_room(c, e) < 0)
+			return LOGIN_REFUSED;
+	}
+	if (c->own_user)
+		c->admin = true;
+	return find_user(c, e);
+}
+
+/* A secret that is known already brings what was derived from it. */
+static void keep_known_secret(struct client *c)
+{
+	struct login *l = c->login;
+	struct pool *p = c->db->conf->user != NULL ? NULL :
+	    catalog_find_pool(c->ss->catalog, c->db, c->user);
+
+	if (p == NULL || p->credentials == NULL ||
+	    strcmp(p->credentials->secret, l->found->secret) != 0)
+		return;
+	credentials_unref(&l->found);
+	l->found = credentials_ref(p->credentials);
+}
+
+int login_adopt(struct client *c, struct err *e)
+{
+	struct login *l = c->login;
+
+	/* from here on it is that name that counts, for rights and rules too */
+	text_copy(l->user, sizeof l->user, l->found_name);
+	struct user *u = catalog_get_user(c->ss->catalog, l->user);
+
+	if (u == NULL)
+		return err_set(e, "53200", "bouncer resources exhaustion");
+	if (enter(c, u, e) < 0)
+		return -1;
+	keep_known_secret(c);
+	return 0;
+}
+
+struct credentials *login_credentials(const struct client *c)
+{
+	if (c->login->found != NULL)
+		return c->login->found;
+	return c->user != NULL ? c->user->credentials : NULL;
 }
 
 /* --- the method --- */

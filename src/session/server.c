@@ -12,6 +12,7 @@
 #include "io/socket.h"
 #include "proto/msg.h"
 #include "proto/params.h"
+#include "session/auth_query.h"
 #include "session/client.h"
 #include "session/server_login.h"
 #include "session/sessions.h"
@@ -63,6 +64,9 @@ static void on_readable(struct stream *st)
 		return;
 	case SERVER_PHASE_POOLED:
 		s->ss->server_ops->input(s);
+		return;
+	case SERVER_PHASE_LOOKUP:
+		auth_query_input(s);
 		return;
 	case SERVER_PHASE_CANCEL:
 		await_end(s);
@@ -432,7 +436,8 @@ static bool can_say_goodbye(const struct server *s)
 	const struct client *c = s->ps.client == NULL ? NULL :
 	    client_of(s->ps.client);
 
-	return s->phase == SERVER_PHASE_POOLED && !s->stream.broken &&
+	return (s->phase == SERVER_PHASE_POOLED ||
+	    s->phase == SERVER_PHASE_LOOKUP) && !s->stream.broken &&
 	    !stream_is_blocked(&s->stream) && (c == NULL || c->skip == 0 ||
 	    c->skip_drop);
 }

@@ -188,6 +188,44 @@ static void test_secrets_keep_or_lose_what_was_derived(void **state)
 	catalog_free(&c);
 }
 
+static void test_learned_secret_is_of_one_pool(void **state)
+{
+	struct fixture *f = *state;
+	struct catalog *c = start(f, "a = host=h\nb = host=h\n"
+	    "forced = host=h user=u password=p auth_user=asker\n", "",
+	    "\"listed\" \"l\"\n");
+	struct user *u = catalog_get_user(c, "u");
+	struct user *asker = catalog_find_user(c, "asker");
+	struct database *forced = catalog_find_database(c, "forced");
+	struct credentials *learned = credentials_new("learned");
+	struct pool *a = catalog_get_pool(c,
+	    catalog_find_database(c, "a"), u);
+	struct pool *b = catalog_get_pool(c,
+	    catalog_find_database(c, "b"), u);
+	struct pool *own = catalog_get_pool(c, forced, u);
+
+	catalog_learn_credentials(a, learned);
+	catalog_learn_credentials(a, learned);
+	catalog_learn_credentials(own, learned);
+	assert_int_equal(learned->refs, 2);
+	assert_ptr_equal(catalog_pool_credentials(a), learned);
+	assert_null(catalog_pool_credentials(b));
+	assert_string_equal(catalog_pool_credentials(own)->secret, "p");
+	/* who runs auth_query there is not the forced user */
+	assert_non_null(asker);
+	assert_null(catalog_pool_credentials(catalog_get_pool(c, forced,
+	    asker)));
+	/* the auth file comes first */
+	struct pool *l = catalog_get_pool(c, catalog_find_database(c, "a"),
+	    catalog_find_user(c, "listed"));
+
+	catalog_learn_credentials(l, learned);
+	assert_string_equal(catalog_pool_credentials(l)->secret, "l");
+	catalog_free(&c);
+	assert_int_equal(learned->refs, 1);
+	credentials_unref(&learned);
+}
+
 static void test_effective_settings(void **state)
 {
 	struct fixture *f = *state;
@@ -344,6 +382,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(test_databases_come_change_and_go),
 		CASE(test_secrets_keep_or_lose_what_was_derived),
+		CASE(test_learned_secret_is_of_one_pool),
 		CASE(test_effective_settings),
 		CASE(test_automatic_databases),
 		CASE(test_apply_without_memory_changes_nothing),

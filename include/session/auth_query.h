@@ -1,0 +1,29 @@
+/* auth_query.h - asks a server for the secret of a user who wants in.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_AUTH_QUERY_H
+#define SESSION_AUTH_QUERY_H
+
+#include <stdbool.h>
+
+struct client;
+struct err;
+struct server;
+
+/* Is there an auth_user for the database of c? */
+bool auth_query_is_possible(const struct client *c);
+
+/*
+ * c, which logs in as an unknown user, waits in the auth pool from here on and
+ * is not read. Its login gets the answer, and login_answered() is called.
+ * Returns: 0 (c may be closed already), or -1 with e for the client.
+ * Source:  spec/authentication.md section 6.
+ */
+int auth_query_start(struct client *c, struct err *e);
+
+/* c is linked: send the query. May close both. */
+void auth_query_send(struct client *c);
+
+/* Bytes of the answer wait to be read, in SERVER_PHASE_LOOKUP. */
+void auth_query_input(struct server *s);
+
+#endif

@@ -1,0 +1,642 @@
+# test_auth_query.py - users that only the server knows.
+# SPDX-License-Identifier: ISC
+import os
+
+import pytest
+
+import pq
+from harness import PASSWORDS, REFERENCE, wait_until
+from test_login import refused, secret
+
+LIST = {"postgres": "", "admin": "adminpw", "stats": ""}
+CONFIG = "bouncer config error"
+
+pytestmark = [
+    pytest.mark.skipif(REFERENCE, reason="newer than that"),
+    pytest.mark.setting("auth_user", "auth_query"),
+    pytest.mark.database("auth_user", "auth_query"),
+]
+
+
+def asking(pooler, query=None, dbs=None, **kw):
+    """A pooler that asks the server for those it does not know."""
+    kw.setdefault("userlist", LIST)
+    kw.setdefault("auth_type", "scram-sha-256")
+    return pooler(dbs, auth_user="postgres", auth_query=query, **kw)
+
+
+def fixed(name, value):
+    """A query that says this of everybody."""
+    return "select %s::text, %s::text where $1::text is not null" % (name, value)
+
+
+# --- secrets --------------------------------------------------------------
+
+@pytest.mark.parametrize("user,method", [
+    ("u_scram", "scram-sha-256"), ("u_scram", "md5"), ("u_scram", "plain"),
+    ("u_md5", "md5"), ("u_md5", "plain")])
+def test_users_of_the_server_log_in(pooler, user, method):
+    """authentication.md 6: the default query"""
+    p = asking(pooler, auth_type=method, dbs={"p0": "user=app"})
+    c = p.raw(user, password=PASSWORDS[user])
+    assert c.value("select current_user") == "app"
+    with p.connect(user=user, password=PASSWORDS[user]) as c:
+        assert c.execute("select 1").fetchone() == (1,)
+    assert "authentication failed" in refused(
+        p.open(), user=user, password_="wrong", database="p0")
+
+
+@pytest.mark.parametrize("kind", ["plain", "md5", "scram"])
+@pytest.mark.parametrize("method", ["plain", "md5", "scram-sha-256"])
+def test_each_kind_of_secret_is_taken(pooler, method, kind):
+    """authentication.md 1, 6"""
+    if (method, kind) == ("scram-sha-256", "md5"):
+        pytest.skip("cannot prove anything")
+    text = secret(kind).replace("'", "''")
+    p = asking(pooler, fixed("$1", "'%s'" % text), auth_type=method,
+               dbs={"p0": "user=app"})
+    assert p.raw("app", password="s3cret 'é").value("select 1") == "1"
+    assert "authentication failed" in refused(
+        p.open(), user="app", password_="wrong", database="p0")
+
+
+@pytest.mark.parametrize("user", ["u_scram", "u_md5"])
+def test_secret_serves_for_server_logins_too(pooler, user):
+    """authentication.md 5, 6: kept for the database; SCRAM keys pass on"""
+    p = asking(pooler, auth_type="md5")
+    for _ in range(2):
+        c = p.raw(user, password=PASSWORDS[user])
+        assert c.value("select current_user") == user
+    c.query("begin")
+    # a further connection needs the keys again
+    d = p.raw(user, password=PASSWORDS[user])
+    assert d.value("select current_user") == user
+
+
+def test_learned_keys_stay_while_the_secret_does(pooler, pg):
+    """authentication.md 3.3: keys stay valid across reconnects"""
+    p = asking(pooler)
+    c = p.raw("u_scram", password="pw_three")
+    pg.terminate(int(c.value("select pg_backend_pid()")))
+    wait_until(lambda: not p.servers() or len(p.servers()) == 1)
+    for _ in range(2):
+        c = p.raw("u_scram", password="pw_three")
+        assert c.value("select current_user") == "u_scram"
+
+
+def test_secrets_are_kept_for_each_database_apart(pooler):
+    """authentication.md 6: (requested database, name)"""
+    p = asking(pooler, dbs={
+        "p0": "auth_query='%s'" % fixed("$1", "''pw one''"),
+        "p1": "auth_query='%s'" % fixed("$1", "''other''")},
+        auth_type="plain")
+    assert p.raw("u_pw", "p0", "pw one").value("select 1") == "1"
+    assert refused(p.open(), user="u_pw", password_="pw one",
+                   database="p1") == "password authentication failed"
+    # its secret is not that of the server, and p0's is not lent to it
+    with pytest.raises(pq.PgError) as e:
+        p.raw("u_pw", "p1", "other")
+    assert e.value.code == "28P01"
+    assert p.raw("u_pw", "p0", "pw one").value("select 1") == "1"
+
+
+@pytest.mark.parametrize("method", ["plain", "md5", "scram-sha-256"])
+@pytest.mark.parametrize("value", ["null", "''"])
+def test_null_and_empty_secrets_match_nothing(pooler, method, value):
+    """authentication.md 6: not even the three letters md5"""
+    p = asking(pooler, fixed("$1", value), auth_type=method)
+    for password in ("md5", "x", " "):
+        assert "authentication failed" in refused(
+            p.open(), user="app", password_=password, database="p0")
+    c = p.open()
+    with pytest.raises(pq.PgError) as e:
+        c.login("app", "", "p0")
+    assert e.value.severity == "FATAL"
+
+
+def test_null_secret_is_enough_to_be_trusted(pooler):
+    """authentication.md 3: trust wants a known user"""
+    p = asking(pooler, auth_type="trust")
+    assert p.raw("app").value("select current_user") == "app"
+    assert refused(p.open(), user="ghost", database="p0") == "no such user"
+
+
+def test_expired_password_is_none(pooler, pg):
+    """CVE-2025-2291: VALID UNTIL counts"""
+    pg.sql("create role u_late login password 'late' "
+           "valid until '2001-01-01'")
+    try:
+        p = asking(pooler, auth_type="plain", dbs={"p0": "user=app"})
+        assert refused(p.open(), user="u_late", password_="late",
+                       database="p0") == "password authentication failed"
+        pg.sql("alter role u_late valid until 'infinity'")
+        assert p.raw("u_late", password="late").value("select 1") == "1"
+    finally:
+        pg.sql("drop role u_late")
+
+
+# --- who it is ------------------------------------------------------------
+
+def test_no_row_is_no_such_user(pooler):
+    """authentication.md 6; CVE-2015-6817: not let in as auth_user"""
+    p = asking(pooler)
+    for user in ("ghost", "", "x' or '1'='1"):
+        if not user:
+            continue
+        assert refused(p.open(), user=user, password_="",
+                       database="p0") == "no such user"
+    assert "login failed: db=p0\n" in p.log
+    # the connection is good for the next
+    assert p.raw("u_scram", "p0", "pw_three").value("select 1") == "1"
+    assert p.log.count("p0/postgres@") and p.log.count(
+        "new connection to server") == 2
+
+
+def test_users_of_the_file_are_not_asked_for(pooler):
+    """authentication.md 2"""
+    p = asking(pooler, "select nothing", userlist=dict(LIST, app="x"))
+    assert p.raw("app", password="x").value("select 1") == "1"
+    assert "error in auth_query" not in p.log
+
+
+def test_known_without_a_secret_is_asked_for(pooler):
+    """authentication.md 2: known only from [users] or user="""
+    p = asking(pooler, dbs={"p0": "user=app", "p1": "user=u_scram"},
+               users={"u_scram": "pool_size=3"})
+    assert p.raw("u_scram", "p0", "pw_three").value("select 1") == "1"
+
+
+def test_user_with_an_empty_entry_is_not_asked_for(pooler):
+    """config-files.md 7: an empty secret suppresses auth_query"""
+    p = asking(pooler, userlist=dict(LIST, u_scram=""))
+    assert refused(p.open(), user="u_scram", password_="pw_three",
+                   database="p0") == "SASL authentication failed"
+
+
+def test_last_of_several_rows_counts(pooler):
+    """authentication.md 6"""
+    p = asking(pooler, "select u, p from (values ('app', 'one'), "
+               "('app2', 'two')) v (u, p) where $1 <> ''",
+               auth_type="plain")
+    assert p.raw("whoever", password="two").value(
+        "select current_user") == "app2"
+    assert refused(p.open(), user="whoever", password_="one",
+                   database="p0") == "password authentication failed"
+
+
+def test_returned_name_is_who_logs_in(pooler):
+    """authentication.md 6: may differ from the requested one"""
+    p = asking(pooler, fixed("'app'", "'x'"), auth_type="plain",
+               users={"app": "max_user_client_connections=1"})
+    c = p.raw("someone", password="x")
+    assert c.value("select current_user") == "app"
+    assert [r["user"] for r in p.show("clients", database="p0")] == ["app"]
+    assert refused(p.open(), user="other", password_="x", database="p0") == \
+        "client connections exceeded (max_user_client_connections)"
+
+
+def test_long_returned_name_is_cut(pooler):
+    """authentication.md 6: to 127 bytes"""
+    p = asking(pooler, fixed("repeat('n', 300)", "'x'"), auth_type="plain",
+               dbs={"p0": "user=app"})
+    p.raw("someone", password="x").value("select 1")
+    assert [r["user"] for r in p.show("clients", database="p0")] == \
+        ["n" * 127]
+
+
+def test_rules_see_the_returned_name(pooler):
+    """authentication.md 4"""
+    p = pooler(start=False, auth_type="hba", userlist=LIST,
+               auth_user="postgres", auth_query=fixed("'app'", "'x'"))
+    p.settings["auth_hba_file"] = p.put(
+        "hba.conf", "host pgbouncer admin all trust\n"
+        "host p0 someone all trust\nhost p0 app all password\n")
+    p.start()
+    assert refused(p.open(), user="someone", password_="y",
+                   database="p0") == "password authentication failed"
+    assert p.raw("someone", password="x").value("select 1") == "1"
+
+
+# --- mistakes -------------------------------------------------------------
+
+@pytest.mark.parametrize("query,reason", [
+    ("select $1::text", "expected 2 columns from auth_query, not 1"),
+    ("select $1::text, 'x', 1", "expected 2 columns from auth_query, not 3"),
+    ("select $1::text, 'x', 1 where false",
+     "expected 2 columns from auth_query, not 3"),
+    ("set datestyle = 'ISO'", "error response from auth_query"),
+    ("do 'begin end'", "error response from auth_query"),
+    ("select null::text, $1::text",
+     "auth_query response contained null user name"),
+    ("select 1/0 from pg_class where $1 = ''||$1",
+     "error response from auth_query"),
+    ("select nonsense", "error response from auth_query"),
+    ("select '', $1::text", "unexpected response from auth_query"),
+])
+def test_bad_query_is_the_operators_business(pooler, query, reason):
+    """authentication.md 6: result handling; logging.md 6"""
+    p = asking(pooler, query)
+    assert refused(p.open(), user="app", database="p0") == CONFIG
+    assert "closing because: %s (age=" % reason in p.log
+    if reason.startswith("error"):
+        assert "ERROR S: error in auth_query: ERROR: " in p.log
+    wait_until(lambda: not p.servers())
+
+
+def test_other_chatter_of_the_server_is_ignored(pooler):
+    """authentication.md 6: notices, ParameterStatus"""
+    p = asking(pooler, "select $1::text, auth_chat()", auth_type="plain",
+               dbs={"p0": "user=app"})
+    pg = __import__("harness").cluster()
+    pg.sql("create function auth_chat() returns text language plpgsql as "
+           "$$ begin raise notice 'hello'; "
+           "perform set_config('application_name', 'chat', false); "
+           "return 'x'; end $$", db="p0")
+    try:
+        assert p.raw("u1", password="x").value("select 1") == "1"
+    finally:
+        pg.sql("drop function auth_chat()", db="p0")
+
+
+# --- where it runs --------------------------------------------------------
+
+@pytest.mark.setting("auth_dbname")
+@pytest.mark.database("auth_dbname")
+def test_query_runs_in_the_auth_database(pooler):
+    """authentication.md 6: own auth_dbname, global, requested"""
+    query = fixed("$1", "current_database()")
+    p = asking(pooler, query, dbs={
+        "p0": "user=app", "p1": "user=app auth_dbname=p2",
+        "p2": "user=app"}, auth_dbname="p0", auth_type="plain")
+    assert p.raw("x", "p0", "p0").value("select 1") == "1"
+    assert p.raw("x", "p1", "p2").value("select 1") == "1"
+    assert p.raw("x", "p2", "p0").value("select 1") == "1"
+    del p.settings["auth_dbname"]
+    p.stop()
+    q = asking(pooler, query, dbs=p.dbs, auth_type="plain")
+    assert q.raw("x", "p2", "p2").value("select 1") == "1"
+
+
+def test_fallback_entry_serves_as_auth_database(pooler):
+    """config-files.md 3: * entry"""
+    p = asking(pooler, fixed("$1", "current_database()"), dbs={
+        "one": "dbname=p0 user=app", "*": ""}, auth_dbname="p1",
+        auth_type="plain")
+    assert p.raw("x", "one", "p1").value("select 1") == "1"
+    assert "registered new auto-database: p1" in p.log
+
+
+def test_database_keys_win(pooler):
+    """config-files.md 3: auth_user, auth_query of an entry"""
+    p = pooler({"p0": "user=app auth_user=postgres auth_query='%s'"
+                % fixed("$1", "current_user"), "p1": ""},
+               userlist=LIST, auth_type="plain")
+    assert p.raw("x", "p0", "postgres").value("select 1") == "1"
+    # no auth_user here: nobody to ask
+    assert refused(p.open(), user="x", password_="postgres",
+                   database="p1") == "password authentication failed"
+    assert [r["name"] for r in p.show("users", name="postgres")]
+
+
+def test_auth_user_logs_in_with_its_own_secret(pooler):
+    """authentication.md 5: auth pools, also where a user is forced"""
+    p = pooler({"p0": "user=app password=forced auth_user=u_scram "
+                "auth_query='%s'" % fixed("$1", "current_user")},
+               userlist=dict(LIST, u_scram="pw_three"), auth_type="plain")
+    assert p.raw("x", "p0", "u_scram").value("select current_user") == "app"
+
+
+def test_missing_auth_database_is_a_config_error(pooler):
+    """authentication.md 6: auth database errors"""
+    p = asking(pooler, auth_dbname="nowhere")
+    assert refused(p.open(), user="app", database="p0") == CONFIG
+    assert 'authentication database "nowhere" is not configured.' in p.log
+
+
+def test_disabled_auth_database_is_named(pooler):
+    """client-errors.md 3; with no auth_dbname it is the requested one"""
+    p = asking(pooler, dbs={"p0": "auth_dbname=p1", "p1": ""})
+    p.admin("disable p1")
+    for db in ("p0", "p1"):
+        assert refused(p.open(), user="app", database=db) == \
+            'authentication database "p1" is disabled'
+
+
+def test_console_cannot_be_the_auth_database(pooler):
+    """PB#817; admin-console.md 1"""
+    p = pooler(start=False, auth_user="postgres", auth_dbname="pgbouncer")
+    p.write()
+    p.launch()
+    assert p.wait_exit() == 1
+    p.checked = True
+    q = asking(pooler, admin_users="admin, u_scram")
+    assert refused(q.open(), user="u_scram", database="pgbouncer") == CONFIG
+
+
+def test_console_users_may_be_known_to_the_server_only(pooler):
+    """admin-console.md 1: rights by the returned name"""
+    p = asking(pooler, "select case $1 when 'boss' then 'bob' when 'hans' "
+               "then 'chief' else $1 end, 'x'", auth_dbname="p0",
+               auth_type="plain", admin_users="chief, boss, admin",
+               stats_users="look")
+    assert refused(p.open(), user="bob", password_="x",
+                   database="pgbouncer") == "not allowed"
+    # to ask for an admin's name is not enough
+    assert refused(p.open(), user="boss", password_="x",
+                   database="pgbouncer") == "not allowed"
+    assert refused(p.open(), user="chief", password_="y",
+                   database="pgbouncer") == "password authentication failed"
+    for user, rights in (("chief", True), ("hans", True), ("look", False)):
+        c = p.raw(user, "pgbouncer", "x")
+        assert c.query("show version").rows
+        res = c.try_query("reload")
+        assert (not res.errors) == rights
+        # CVE-2026-6667
+        assert "admin access needed" in str(
+            c.try_query("kill_client 1").errors[0].message) or rights
+
+
+def test_replication_clients_are_asked_for_as_well(pooler, pg):
+    """PB#1166; pooling.md 17"""
+    pg.sql("create role u_rep login replication password 'rep'")
+    try:
+        p = asking(pooler, auth_type="plain")
+        for kind in ("database", "yes"):
+            c = p.raw("u_rep", "p0", "rep", replication=kind)
+            assert c.query("IDENTIFY_SYSTEM").rows
+            c.close()
+        assert refused(p.open(), user="ghost", database="p0",
+                       replication="yes") == "no such user"
+    finally:
+        wait_until(lambda: not pg.backends(where="usename='u_rep'"))
+        pg.sql("drop role u_rep")
+
+
+# --- what the client sends has no influence -------------------------------
+
+def test_parameters_of_the_client_are_not_applied(pooler):
+    """CVE-2025-12819: not search_path, nor any other"""
+    p = asking(pooler, fixed("$1", "current_setting('DateStyle')||'/'||"
+                             "current_setting('application_name')"),
+               dbs={"p0": "user=app"}, auth_type="plain",
+               track_extra_parameters="search_path, IntervalStyle",
+               ignore_startup_parameters="search_path")
+    for _ in range(2):
+        c = p.raw("x", "p0", "ISO, MDY/", DateStyle="German",
+                  application_name="mine", search_path="evil",
+                  client_encoding="LATIN1")
+        assert c.value("show datestyle").startswith("German")
+        assert c.value("show application_name") == "mine"
+    assert refused(p.open(), user="x", password_="German, DMY/mine",
+                   database="p0", DateStyle="German",
+                   application_name="mine") == \
+        "password authentication failed"
+
+
+def test_name_is_data(pooler):
+    """PgDog #698: nothing a client sends becomes SQL"""
+    p = asking(pooler, fixed("$1", "'x'"), auth_type="plain",
+               dbs={"p0": "user=app"})
+    name = "a'b\"c;\\drop"
+    p.raw(name, "p0", "x").value("select 1")
+    assert [r["user"] for r in p.show("clients", database="p0")] == [name]
+
+
+def test_hasty_client_is_understood(pooler):
+    """pooling.md 14: start-up and password in one segment"""
+    p = asking(pooler, fixed("$1", "'x'"), auth_type="plain",
+               dbs={"p0": "user=app"})
+    c = p.open()
+    c.send(pq.startup({"user": "u1", "database": "p0"}), pq.password("x"),
+           pq.query("select 5"))
+    kinds = c.recv_until().kinds
+    assert kinds.startswith("RR") and kinds.endswith("KZ")
+    assert c.recv_until().rows == [["5"]]
+
+
+def test_negotiation_is_told_once(pooler):
+    """PB#1460: not again for who has to wait"""
+    p = asking(pooler, fixed("$1", "'x'"), auth_type="plain",
+               dbs={"p0": "user=app"})
+    c = p.open().login("u1", "x", "p0", version=pq.V3_0 + 99)
+    kinds = "".join(k for k, _ in c.login_messages)
+    assert kinds.count("v") == 1 and kinds[0] == "v"
+
+
+# --- an ordinary pool -----------------------------------------------------
+
+SLOW = "select $1::text, 'x' from pg_sleep(%s)"
+
+
+def running(p, database="p0"):
+    """The query runs for a login: wait for it."""
+    def linked():
+        return [s for s in p.servers(database) if s["link"]]
+    return wait_until(linked, what="auth_query to run")
+
+
+def start(p, user="x", db="p0", **kw):
+    return p.open().login(user, database=db, wait=False, **kw)
+
+
+def finish(c, password="x"):
+    return c.finish_login("x", password)
+
+
+def test_query_waits_its_turn(pooler):
+    """authentication.md 6: limits and queue"""
+    p = asking(pooler, fixed("$1", "'x'"), auth_type="plain",
+               dbs={"p0": "auth_dbname=auth", "auth": "dbname=p0 pool_size=1"},
+               userlist=dict(LIST, postgres="pg"))
+    busy = p.raw("postgres", "auth")
+    busy.query("begin")
+    c = start(p)
+    p.wait_pool("auth", "postgres", cl_waiting=1, sv_active=1)
+    row = p.show("clients", database="auth", state="waiting")[0]
+    assert row["user"] == "(nouser)"
+    busy.query("commit")
+    assert c.recv() == ("R", b"\0\0\0\3")
+    c.close()
+    assert [r["sv_idle"] for r in p.show("pools", database="auth")] == ["1"]
+
+
+
+
+def test_paused_database_makes_logins_wait(pooler):
+    """authentication.md 6: pause"""
+    p = asking(pooler, fixed("$1", "'x'"), auth_type="plain",
+               dbs={"p0": "user=app"})
+    p.admin("pause p0")
+    c = start(p)
+    p.wait_pool("p0", "postgres", cl_waiting=1)
+    p.admin("resume p0")
+    assert finish(c).value("select 1") == "1"
+
+
+@pytest.mark.setting("query_wait_timeout")
+def test_wait_for_the_query_has_its_limits(pooler):
+    """pooling.md 12: query_wait_timeout, client_login_timeout"""
+    p = asking(pooler, fixed("$1", "'x'"), auth_type="plain",
+               query_wait_timeout=1)
+    p.admin("pause p0")
+    c = start(p)
+    assert c.recv_all().errors[0].message == "query_wait_timeout"
+    p.settings.update(query_wait_timeout=0, client_login_timeout=1)
+    p.reload()
+    c = start(p)
+    assert c.recv_all().errors[0].message == "client_login_timeout"
+
+
+def test_slow_query_meets_the_login_timeout(pooler):
+    """pooling.md 12: the server is closed with its client"""
+    p = asking(pooler, SLOW % 60, auth_type="plain", client_login_timeout=1)
+    c = start(p)
+    assert c.recv_all().errors[0].message == "client_login_timeout"
+    wait_until(lambda: "client disconnect while server was not ready"
+               in p.log)
+    wait_until(lambda: not p.servers())
+
+
+def test_auth_server_that_is_down_fails_fast(pooler):
+    """pooling.md 10: also a login about to run auth_query"""
+    p = asking(pooler, dbs={"p0": "auth_dbname=down",
+                            "down": "host=127.0.0.1 port=1"},
+               client_login_timeout=1)
+    first = start(p)
+    assert first.recv_all().errors[0].message == "client_login_timeout"
+    assert refused(p.open(), user="x", database="p0") == \
+        "server login has been failing, cached error: connect failed " \
+        "(server_login_retry)"
+
+
+@pytest.mark.parametrize("when", ["waiting", "running"])
+def test_client_that_leaves_takes_its_query_along(pooler, when):
+    """authentication.md 6: the server is closed; PB#1101"""
+    p = asking(pooler, SLOW % 60, auth_type="plain")
+    if when == "waiting":
+        p.admin("pause p0")
+    c = start(p)
+    if when == "waiting":
+        p.wait_pool("p0", "postgres", cl_waiting=1)
+    else:
+        running(p)
+    c.close()
+    wait_until(lambda: "client unexpected eof" in p.log)
+    wait_until(lambda: not p.servers())
+    p.wait_pool("p0", "postgres", cl_waiting=0)
+    if when == "waiting":
+        p.admin("resume p0")
+    p.settings["auth_query"] = fixed("$1", "'x'")
+    p.reload()
+    assert refused(p.open(), user="app", password_="y", database="p0") == \
+        "password authentication failed"
+    mem = p.mem()
+    assert mem["client_cache"] == 1
+
+
+def test_server_that_dies_meanwhile_is_a_config_error(pooler, pg):
+    """pooling.md 13: client still in login"""
+    p = asking(pooler, SLOW % 60, auth_type="plain")
+    c = start(p)
+    pg.terminate(int(running(p)[0]["remote_pid"]))
+    res = c.recv_all()
+    assert [e.message for e in res.errors] == [CONFIG]
+    assert res.errors[0].code == "08P01"
+    wait_until(lambda: not p.servers())
+
+
+@pytest.mark.parametrize("what", ["kill p0", "reconnect p0", "reload"])
+def test_commands_meet_running_queries(pooler, what):
+    """bugs of others, family 8: KILL, RECONNECT, RELOAD with auth_user"""
+    p = asking(pooler, SLOW % 4, auth_type="plain", dbs={"p0": "user=app"})
+    c = start(p)
+    running(p)
+    p.admin(what)
+    if what.startswith("kill"):
+        assert [e.message for e in c.recv_all().errors][0] in (
+            CONFIG, "database removed")
+        p.admin("resume p0")
+        return
+    assert finish(c).value("select 1") == "1"
+
+
+def test_database_that_is_removed_takes_its_logins_along(pooler):
+    """config-files.md 13: database removed"""
+    p = asking(pooler, SLOW % 60, auth_type="plain",
+               dbs={"p0": "auth_dbname=auth", "auth": "dbname=p0", "p1": ""})
+    c = start(p)
+    running(p, "auth")
+    del p.dbs["p0"]
+    p.reload()
+    assert c.recv_all().errors[0].message == "database removed"
+    d = start(p, db="p1", **{})
+    d.close()
+
+
+def test_auth_server_is_reset_by_the_rule_of_its_pool(pooler, pg):
+    """authentication.md 6: reset query by the pool's rule"""
+    p = asking(pooler, fixed("$1", "'x'"), auth_type="plain",
+               pool_mode="session", dbs={"p0": "user=app"},
+               server_reset_query="select 'reset here'")
+    p.raw("u1", "p0", "x").value("select 1")
+    wait_until(lambda: pg.sql(
+        "select 1 from pg_stat_activity where usename='postgres' and "
+        "datname='p0' and query like '%%reset here%%' and state='idle'"))
+
+
+def test_many_logins_share_the_auth_pool(pooler):
+    """authentication.md 6: an ordinary pool; SHOW POOLS"""
+    p = asking(pooler, fixed("$1", "'x'"), auth_type="plain",
+               dbs={"p0": "user=app auth_dbname=auth",
+                    "auth": "dbname=p0 pool_size=2"})
+    conns = [start(p, "u%d" % (i % 4)) for i in range(40)]
+    for c in conns:
+        assert c.finish_login("x", "x").value("select 1") == "1"
+    pool = p.pool("auth", "postgres")
+    assert pool["sv_idle"] + pool["sv_used"] <= 2
+    assert pool["cl_waiting"] == pool["cl_active"] == 0
+
+
+def test_same_user_in_every_role(pooler):
+    """PB#1105, PB#1120, PB#1103, PB#968: auth_user, listed and forced"""
+    p = pooler({"p0": "user=u_scram password=pw_three auth_user=u_scram",
+                "p1": "auth_user=u_scram"},
+               userlist=dict(LIST, u_scram="pw_three", app="x"),
+               users={"u_scram": "pool_size=5"}, auth_user="u_scram",
+               auth_query="select rolname, 'x' from pg_roles where "
+               "rolname=$1", auth_type="md5")
+    for _ in range(3):
+        for user, password in (("u_scram", "pw_three"), ("app", "x"),
+                               ("app2", "x")):
+            c = p.raw(user, "p0", password)
+            assert c.value("select current_user") == "u_scram"
+            c.close()
+        p.userlist["u%d" % _] = "later"
+        p.reload()
+        os.utime(p.auth)
+        p.admin("reload")
+    assert p.show("users", name="u_scram")
+    assert len(p.show("users", name="u_scram")) == 1
+
+
+def test_unknown_database_is_not_asked(pooler):
+    """authentication.md 7: auth_query is not run for unknown databases"""
+    p = asking(pooler, auth_type="plain", auth_dbname="p0")
+    assert refused(p.open(), user="u_md5", password_="pw-two",
+                   database="nodb") == "password authentication failed"
+    assert not p.servers()
+
+
+def test_reload_finds_new_users_of_the_file(pooler):
+    """authentication.md 2: an entry ends the asking"""
+    p = asking(pooler, fixed("$1", "'x'"), auth_type="plain",
+               dbs={"p0": "user=app"})
+    p.raw("u1", "p0", "x").close()
+    p.userlist["u1"] = "listed"
+    p.reload()
+    assert refused(p.open(), user="u1", password_="x", database="p0") == \
+        "password authentication failed"
+    p.raw("u1", "p0", "listed").close()
+    del p.userlist["u1"]
+    p.reload()
+    p.raw("u1", "p0", "x").close()
