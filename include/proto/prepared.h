@@ -4,6 +4,7 @@
 #ifndef PROTO_PREPARED_H
 #define PROTO_PREPARED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <uthash.h>
@@ -17,6 +18,8 @@ struct prepared {
 	UT_hash_handle hh;
 	struct prepared_table *table;	/* borrowed */
 	unsigned refs;
+	uint32_t number;		/* of the name, its low bits */
+	bool retired;			/* nobody gets it any more */
 	uint8_t name_len;		/* NUL included */
 	char name[PREPARED_NAME_MAX];	/* on the servers */
 	uint32_t len;
@@ -32,6 +35,11 @@ size_t prepared_table_bytes(const struct prepared_table *t);
 struct prepared *prepared_get(struct prepared_table *t, const void *body,
     size_t len);
 struct prepared *prepared_ref(struct prepared *p);
+/*
+ * What p returns has changed: who has it keeps it, to be told so, and who asks
+ * for its text from now on gets another one.
+ */
+void prepared_retire(struct prepared *p);
 void prepared_unref(struct prepared *p);	/* NULL is fine */
 
 /* --- a client's names --- */
@@ -66,6 +74,9 @@ struct prepared_uses {
 struct prepared_use *prepared_uses_touch(struct prepared_uses *u,
     struct prepared *stmt);
 int prepared_uses_add(struct prepared_uses *u, struct prepared *stmt);
+/* The one of that number, or NULL. */
+struct prepared *prepared_uses_find(const struct prepared_uses *u,
+    uint32_t number);
 void prepared_uses_remove(struct prepared_uses *u, struct prepared *stmt);
 void prepared_uses_clear(struct prepared_uses *u);
 

@@ -7,8 +7,9 @@
 #include <stddef.h>
 
 /*
- * Is the text of a simple query, n bytes, nothing but DISCARD ALL or
- * DEALLOCATE [PREPARE] ALL? Then all prepared statements will be gone.
+ * May one of the statements of the text, n bytes, be DISCARD ALL or DEALLOCATE
+ * [PREPARE] ALL? Then all prepared statements will be gone. One that looks so
+ * inside of a string is taken for it, too.
  */
 bool sql_forgets_all(const char *sql, size_t n);
 

@@ -13,13 +13,11 @@ enum track_how {
 	TRACK_FAKE,	/* not sent; we reply when its turn comes */
 };
 
-/*
- * One outstanding request. op is what the prepared-statement maps must learn
- * of its end; see track_ops.
- */
+/* One outstanding request; op is what its end means for prepared statements. */
 struct track_req {
 	char type;	/* frontend message type */
 	uint8_t how;	/* enum track_how */
+	uint32_t tag;	/* what it is about, by track_tag(); else 0 */
 	void *op;	/* owned by the request until ops takes it; or NULL */
 };
 

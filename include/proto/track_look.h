@@ -27,4 +27,16 @@ bool track_may_be_failed(const struct track *t);
 /* Does the server read COPY data whose end was not sent yet? */
 bool track_wants_data(const struct track *t);
 
+/* The request that was added just now is about this. */
+static inline void track_tag(struct track *t, uint32_t tag)
+{
+	if (t->count > 0 && !t->aborted)
+		t->ring[(t->head + t->count - 1) & (t->size - 1)].tag = tag;
+}
+/* What the oldest request is about; 0: not told. */
+static inline uint32_t track_head_tag(const struct track *t)
+{
+	return t->count == 0 ? 0 : track_req(t, 0)->tag;
+}
+
 #endif

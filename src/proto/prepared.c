@@ -53,10 +53,12 @@ struct prepared *prepared_get(struct prepared_table *t, const void *body,
 		return NULL;
 	p->table = t;
 	p->refs = 1;
+	p->retired = false;
 	p->len = (uint32_t)len;
 	memcpy(p->body, body, len);
 	p->name_len = (uint8_t)(snprintf(p->name, sizeof p->name,
 	    "PGBOUNCER_%" PRIu64, ++t->last) + 1);
+	p->number = (uint32_t)t->last;
 	HASH_ADD_KEYPTR(hh, t->by_body, p->body, (unsigned)len, p);
 	if (p->hh.tbl == NULL) {
 		mem_delete(MEM_STATEMENT, p, sizeof *p + len);
@@ -76,9 +78,18 @@ void prepared_unref(struct prepared *p)
 {
 	if (p == NULL || --p->refs > 0)
 		return;
-	HASH_DELETE(hh, p->table->by_body, p);
+	if (!p->retired)
+		HASH_DELETE(hh, p->table->by_body, p);
 	p->table->bytes -= sizeof *p + p->len;
 	mem_delete(MEM_STATEMENT, p, sizeof *p + p->len);
+}
+
+void prepared_retire(struct prepared *p)
+{
+	if (p->retired)
+		return;
+	HASH_DELETE(hh, p->table->by_body, p);
+	p->retired = true;
 }
 
 struct prepared_name *prepared_name_find(struct prepared_name *map,
@@ -195,6 +206,15 @@ void prepared_uses_remove(struct prepared_uses *u, struct prepared *stmt)
 	HASH_FIND_PTR(u->by_stmt, &stmt, use);
 	if (use != NULL)
 		use_free(u, use);
+}
+
+struct prepared *prepared_uses_find(const struct prepared_uses *u,
+    uint32_t number)
+{
+	for (struct prepared_use *use = u->lru; use != NULL; use = use->next)
+		if (use->stmt->number == number)
+			return use->stmt;
+	return NULL;
 }
 
 void prepared_uses_clear(struct prepared_uses *u)

@@ -10,11 +10,43 @@ struct cursor {
 	const char *at, *end;
 };
 
+static bool take_sign(struct cursor *c, const char *sign)
+{
+	if (c->end - c->at < 2 || memcmp(c->at, sign, 2) != 0)
+		return false;
+	c->at += 2;
+	return true;
+}
+
+/* PostgreSQL docs, Lexical Structure: one that opens inside counts too. */
+static void skip_comment(struct cursor *c)
+{
+	unsigned depth = 1;
+
+	while (depth > 0 && c->at < c->end) {
+		if (take_sign(c, "/*"))
+			depth++;
+		else if (take_sign(c, "*/"))
+			depth--;
+		else
+			c->at++;
+	}
+}
+
+/* Blanks, and comments, which count as such. */
 static void skip_blanks(struct cursor *c)
 {
-	while (c->at < c->end && strchr(" \t\r\n\f", *c->at) != NULL &&
-	    *c->at != '\0')
-		c->at++;
+	while (c->at < c->end) {
+		if (*c->at != '\0' && strchr(" \t\r\n\f\v", *c->at) != NULL)
+			c->at++;
+		else if (take_sign(c, "/*"))
+			skip_comment(c);
+		else if (take_sign(c, "--"))
+			while (c->at < c->end && *c->at != '\n')
+				c->at++;
+		else
+			return;
+	}
 }
 
 static bool is_letter(char ch)
@@ -35,24 +67,26 @@ static bool take_word(struct cursor *c, const char *word)
 	return true;
 }
 
-/* Only blanks and semicolons are left, and the NUL of the message. */
-static bool is_end(struct cursor *c)
+static bool forgets_all(struct cursor *c)
 {
-	skip_blanks(c);
-	while (c->at < c->end && *c->at == ';') {
-		c->at++;
-		skip_blanks(c);
-	}
-	return c->at == c->end || *c->at == '\0';
+	if (take_word(c, "deallocate"))
+		(void)take_word(c, "prepare");
+	else if (!take_word(c, "discard"))
+		return false;
+	return take_word(c, "all");
 }
 
 bool sql_forgets_all(const char *sql, size_t n)
 {
 	struct cursor c = { sql, sql + n };
+	const char *next;
 
-	if (take_word(&c, "deallocate"))
-		(void)take_word(&c, "prepare");
-	else if (!take_word(&c, "discard"))
-		return false;
-	return take_word(&c, "all") && is_end(&c);
+	while (!forgets_all(&c)) {
+		next = c.at == c.end ? NULL : memchr(c.at, ';',
+		    (size_t)(c.end - c.at));
+		if (next == NULL)
+			return false;
+		c.at = next + 1;
+	}
+	return true;
 }

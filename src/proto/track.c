@@ -107,7 +107,8 @@ int track_add(struct track *t, char type, enum track_how how, void *op)
 	}
 	t->aborted = false;
 	t->op_count += op != NULL;
-	*at(t, t->count++) = (struct track_req){ type, (uint8_t)how, op };
+	*at(t, t->count++) = (struct track_req){
+	    .type = type, .how = (uint8_t)how, .op = op };
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/reader.h"
+#include "proto/track_look.h"
 #include "session/broker.h"
 #include "session/relay.h"
 #include "session/relay_parts.h"
@@ -110,15 +111,43 @@ static enum relay_step on_notice(struct down *d)
 	return RELAY_NEXT;
 }
 
+/* Is this field, NUL included, in the error at hand? */
+static bool has_field(const struct down *d, const char *field)
+{
+	return memmem(d->m, d->size, field, strlen(field) + 1) != NULL;
+}
+
+/*
+ * The server has a statement that we don't count with, or lacks one, as after
+ * a DEALLOCATE ALL inside of a function. Nobody else shall have it. (Clients
+ * that use our names bring that upon themselves only.)
+ */
+static void distrust(struct down *d, const char *client_name)
+{
+	if (!has_field(d, "C26000") && !has_field(d, "C42P05"))
+		return;
+	d->s->ps.close_needed = true;
+	if (has_field(d, "C26000"))
+		prepared_name_remove(&d->c->statements, client_name);
+}
+
+/* PostgreSQL will say so till it is prepared again. (schema changes) */
+static void note_stale(struct down *d)
+{
+	const uint32_t number = track_head_tag(&d->s->track);
+	struct prepared *stmt = number == 0 ? NULL :
+	    prepared_uses_find(&d->s->prepared, number);
+
+	if (stmt != NULL && has_field(d, "C0A000") &&
+	    has_field(d, "RRevalidateCachedQuery"))
+		prepared_retire(stmt);
+}
+
 /* Does the error's SQLSTATE allow that it names a prepared statement? */
 static bool is_about_statement(const struct down *d)
 {
-	static const char *const codes[] = { "C08P01", "C26000", "C42P05" };
-
-	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-		if (memmem(d->m, d->size, codes[i], strlen(codes[i]) + 1))
-			return true;
-	return false;
+	return has_field(d, "C08P01") || has_field(d, "C26000") ||
+	    has_field(d, "C42P05");
 }
 
 /* Copied, as the reply may be what ends the life of p. */
@@ -153,9 +182,9 @@ static const char *client_name(const struct down *d, const char *name,
 
 /*
  * The server complains of a statement by our name for it: the client is told
- * its own. Returns false if that is not so, and the message unchanged.
+ * its own. NULL if that is not so, and the message unchanged.
  */
-static bool rename_error(struct down *d)
+static const char *rename_error(struct down *d)
 {
 	static const char ours[] = "\"PGBOUNCER_";
 	const uint8_t *end = d->m + d->size;
@@ -167,7 +196,7 @@ static bool rename_error(struct down *d)
 	uint8_t head[MSG_HEADER];
 
 	if (name == NULL)
-		return false;
+		return NULL;
 	const size_t size = d->size - (size_t)(quote - at - 1) + strlen(name);
 
 	head[0] = d->m[0];
@@ -177,7 +206,7 @@ static bool rename_error(struct down *d)
 	    (size_t)(at + 1 - d->m) - MSG_HEADER);
 	copy(d, name, strlen(name));
 	outbox_pass(&d->out, quote, (size_t)(end - quote));
-	return true;
+	return name;
 }
 
 /* Why a server goes whose chore failed, or ended in a transaction. */
@@ -197,8 +226,12 @@ static enum relay_step on_error(struct down *d)
 		return on_reply(d);
 	if (d->have < d->size)
 		return RELAY_SHORT;
-	if (!is_about_statement(d) || !rename_error(d))
+	note_stale(d);
+	const char *name = is_about_statement(d) ? rename_error(d) : NULL;
+
+	if (name == NULL)
 		return on_reply(d);
+	distrust(d, name);
 	(void)track_reply(&d->s->track, BE_ERROR_RESPONSE, 0);
 	d->used = d->size;
 	send_fakes(d);

@@ -327,6 +327,7 @@ enum relay_step relay_bind(struct relay_up *up)
 		c->forgets = true;
 	if (track_add(&up->s->track, FE_BIND, TRACK_FORWARD, NULL) < 0)
 		return no_memory(up);
+	track_tag(&up->s->track, stmt->number);
 	c->pc.pool->counted.now.bind_count++;
 	const uint8_t *rest = at + strlen(name) + 1;
 	uint8_t head[MSG_HEADER];
@@ -387,6 +388,7 @@ enum relay_step relay_describe(struct relay_up *up)
 		return found;
 	if (track_add(&up->s->track, FE_DESCRIBE, TRACK_FORWARD, NULL) < 0)
 		return no_memory(up);
+	track_tag(&up->s->track, stmt->number);
 	send_named(up, FE_DESCRIBE, "S", stmt);
 	up->used = up->size;
 	return RELAY_NEXT;

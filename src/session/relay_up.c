@@ -98,14 +98,15 @@ bool relay_translates(const struct client *c)
 
 /*
  * What comes behind a DISCARD ALL depends on its success: is a statement still
- * prepared? It is not sent before that is known.
+ * prepared? It is not sent before that is known. A long query may have one
+ * where we don't see it.
  */
 static bool is_watershed(const struct relay_up *up)
 {
 	const char *sql = (const char *)up->m + MSG_HEADER;
 
-	return up->have >= up->size && up->named &&
-	    sql_forgets_all(sql, up->size - MSG_HEADER);
+	return up->named && (up->have < up->size ||
+	    sql_forgets_all(sql, up->size - MSG_HEADER));
 }
 
 bool relay_is_cut(const struct relay_up *up)
@@ -275,7 +276,7 @@ enum relay_step relay_drop(struct relay_up *up)
 /* Not while it is the client that the server waits for. */
 static bool must_hold(const struct client *c, const struct server *s)
 {
-	return c->hold && !track_is_empty(&s->track) &&
+	return c->hold && c->skip == 0 && !track_is_empty(&s->track) &&
 	    !track_wants_data(&s->track);
 }
 

@@ -420,3 +420,89 @@ def test_client_leaving_mid_batch_keeps_servers_right(two):
     wait_until(lambda: p.pool()["cl_active"] == 1)
     prepare(d, "st", "select 'mine'")
     assert run(d, "st").rows == [["mine"]]
+
+
+# --- what the server thinks of it changes -----------------------------------
+
+@pytest.fixture
+def changing(pg):
+    """A table whose column changes its type."""
+    pg.sql("drop table if exists changing",
+           "create table changing (id int, val text)",
+           "insert into changing values (1, 'one')",
+           "alter table changing owner to app", db="p0")
+    return "select * from changing"
+
+
+def change(pg, to):
+    pg.sql("alter table changing alter val type " + to, db="p0")
+
+
+@pytest.mark.parametrize("how", ["bind", "describe"])
+def test_changed_result_type_is_cured_by_preparing_again(pooler, pg,
+                                                         changing, how):
+    """family 5 (schema change): not "cached plan must not change result
+    type" for ever, for nobody
+    """
+    p = pooler(default_pool_size=1)
+    a, b = p.raw(), p.raw()
+    for c in (a, b):
+        assert prepare(c, "st", changing).kinds == "1Z"
+        assert run(c, "st").rows == [["1", "one"]]
+    change(pg, "varchar(9)")
+    for _ in range(2):		# as PostgreSQL, till it is prepared again
+        if how == "bind":
+            res = run(a, "st")
+        else:
+            a.send(pq.describe("S", "st"), pq.sync())
+            res = a.recv_until()
+        assert res.errors[0].code == "0A000"
+    a.send(pq.close("S", "st"), pq.sync())
+    assert a.recv_until().kinds == "3Z"
+    assert prepare(a, "st", changing).kinds == "1Z"
+    assert run(a, "st").rows == [["1", "one"]]
+    assert run(b, "st").errors[0].code == "0A000"
+    b.send(pq.close("S", "st"), pq.parse(changing, "st"), pq.bind("st"),
+           pq.execute(), pq.sync())
+    assert b.recv_until().rows == [["1", "one"]]
+    change(pg, "text")
+    assert run(a, "st").errors[0].code == "0A000"
+    c = p.raw()
+    assert prepare(c, "other", changing).kinds == "1Z"
+    assert run(c, "other").rows == [["1", "one"]]
+
+
+def test_changed_result_type_is_cured_on_every_server(pooler, pg, changing):
+    """after one client was told, none that prepares is told on any server"""
+    p = pooler(default_pool_size=3)
+    clients = [p.raw() for _ in range(3)]
+    for c in clients:
+        c.query("begin")
+    for c in clients:
+        assert prepare(c, "st", changing).kinds == "1Z"
+        c.query("commit")
+    change(pg, "varchar(9)")
+    assert run(clients[0], "st").errors[0].code == "0A000"
+    others = [p.raw() for _ in range(3)]
+    for c in others:
+        c.query("begin")
+    for c in others:
+        assert prepare(c, "st", changing).kinds == "1Z"
+        assert run(c, "st").rows == [["1", "one"]]
+        c.query("commit")
+
+
+def test_statements_lost_behind_our_back_are_not_relied_on(pooler):
+    """the server says 26000 for what we know it had: it is not lent again"""
+    p = pooler(default_pool_size=1)
+    a, b = p.raw(), p.raw()
+    for c in (a, b):
+        assert prepare(c, "st", "select 5").kinds == "1Z"
+    a.query("do $$ begin execute 'deallocate all'; end $$")
+    err = run(a, "st").errors[0]
+    assert (err.code, err.message) == (
+        "26000", 'prepared statement "st" does not exist')
+    assert run(b, "st").rows == [["5"]]
+    assert prepare(a, "st", "select 5").kinds == "1Z"
+    assert run(a, "st").rows == [["5"]]
+    p.wait_log("S-.*closing because: close_needed")

@@ -22,14 +22,20 @@ static void test_statements_that_drop_all_are_seen(void **state)
 	assert_true(forgets("deallocate all"));
 	assert_true(forgets("  Deallocate\n\tprepare  ALL ; "));
 	assert_true(forgets("discard all;;"));
+	assert_true(forgets("select 1; deallocate all"));
+	assert_true(forgets("discard all; select 1"));
+	assert_true(forgets(";;discard all"));
+	assert_true(forgets("/* a /* nested ; */ one */ discard/**/all"));
+	assert_true(forgets("select 1; -- so; much\n deallocate--\nall"));
 }
 
 static void test_others_are_not(void **state)
 {
 	static const char *const no[] = { "", " ", "discard", "discard plans",
 	    "discard allx", "discardall", "deallocate name",
-	    "deallocate prepare", "discard all; select 1", "select 1",
-	    "deallocate \"all\"", "d", "discard all select" };
+	    "deallocate prepare", "select 1", "select discard all",
+	    "deallocate \"all\"", "d", "select 1; discard", ";", "/*",
+	    "/* discard all", "-- discard all", "-", "/", "/* */ */" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
