@@ -6,24 +6,34 @@ belong together: without one of them the program would not be valid, as the
 unnamed statement outlives no ReadyForQuery behind a pooler.
 """
 import random
+import re
 
 import pq
 
 NAMES = ["s1", "s2", "s3"]
-PORTALS = ["", "", "", "p1", "p2"]
+PORTALS = ["", "", "", "p1", "p2", "s1"]	# one is a statement's name, too
 INT_ABS = 1251
+LO_CREATE, LO_OPEN, LO_SEEK, LO_READ, LO_WRITE, LO_UNLINK = \
+    715, 952, 956, 954, 955, 964
+BIG = 70000		# more than any buffer
 
+# not folded into a plan, whether that is for one execution or for all
+DIVIDE = "select 10 / ($1::int + pg_backend_pid() * 0)"
 # text, parameters; {t} is the client's own table, the others are shared
 TEXTS = [
     ("select 1", 0), ("select 2 as two", 0), ("select $1::int", 1),
-    ("select $1::text, 3", 1), ("select 10 / $1::int", 1),
+    ("select $1::text, 3", 1), (DIVIDE, 1),
     ("select val from tab where id = $1::int", 1),
     ("insert into {t} values ($1::int, 'p')", 1),
     ("select id, val from {t} order by id, val", 0),
     ("select generate_series(1, 5)", 0), ("selec", 0),
     ("select nosuch from tab", 0), ("", 0), ("select 1; select 2", 0),
     ("rollback", 0), ("commit", 0), ("deallocate all", 0),
-    ("discard all", 0),
+    ("discard all", 0), ("copy (select generate_series(1, 3)) to stdout", 0),
+    ("set timezone to 'Asia/Tokyo'", 0), ("show timezone", 0),
+    ("set datestyle to 'German'", 0), ("reset all", 0),
+    ("select '2020-02-01'::date, '1 day 2 hours'::interval", 0),
+    ("select '%s', $1::int" % ("y" * BIG), 1),
 ]
 OPENING = [("begin", 0), ("savepoint a", 0), ("rollback to a", 0)]
 
@@ -40,10 +50,47 @@ SIMPLE = [
     "rollback", "deallocate all", "discard all", "DEALLOCATE PREPARE ALL;",
     "deallocate nosuch", "do $$ begin raise notice 'hi'; end $$",
     "select pg_notify('nobody', 'x')", "select 1;;select 2;",
+    "select 1; deallocate all", "deallocate all; select 2",
+    "/* all */ DEALLOCATE /* of them */ ALL; select 1/0",
+    "deallocate all; select 1/0; select 2",
+    "prepare q_{t} (int) as select $1 + 1; execute q_{t}(4); "
+    "deallocate q_{t}",
 ]
+SETTINGS = [
+    "set datestyle to 'German'", "set datestyle = 'ISO, DMY'",
+    "set timezone to 'Asia/Tokyo'", "set timezone to default",
+    "set application_name = 'it''s {t}'", "set intervalstyle = sql_standard",
+    "set standard_conforming_strings = off", "set client_encoding = LATIN1",
+    "reset all", "reset timezone", "set timezone to 'nowhere'",
+    "set datestyle to 'SQL'; select 1/0", "show timezone", "show datestyle",
+    "select current_setting('application_name'), "
+    "current_setting('client_encoding'), '2020-02-01'::date, "
+    "'1 day 2 hours'::interval",
+    "begin; set timezone = 'Asia/Tokyo'; rollback",
+    "begin; set timezone = 'Asia/Tokyo'; set intervalstyle = iso_8601; "
+    "commit", "set datestyle to 'ISO, MDY'; set timezone to 'UTC'",
+]
+LOCAL = ["set local timezone = 'PST8PDT'", "set local datestyle = 'SQL'",
+         "declare c cursor for select generate_series(1, 9)",
+         "fetch 2 from c", "move 1 in c", "close c", "fetch all from c",
+         "begin; listen n_{t}; commit; begin; notify n_{t}, 'x'; commit; "
+         "unlisten n_{t}"]
+# where the server is the client's own till it leaves
+OWN = ["listen n_{t}", "notify n_{t}, 'hi'", "unlisten *",
+       "create temp table if not exists tt (a int); insert into tt values "
+       "(1); select count(*) from tt", "prepare q as select 42", "execute q",
+       "deallocate q", "declare w cursor with hold for select "
+       "generate_series(1, 5)", "fetch 2 from w", "close w",
+       "set work_mem = '5MB'", "show work_mem", "deallocate s1",
+       "prepare s1 as select 7", "execute s2"]
+# what a statement returns must not change while a client has it
+DDL = ["alter table {t} alter val type varchar(90)",
+       "alter table {t} alter val type text",
+       "begin; alter table {t} alter val type char(9); rollback"]
 BEGINNINGS = ["begin", "begin", "begin", "begin; select 1", "savepoint a",
               "rollback to a", "release a", "commit; begin",
-              "begin; select 1/0; commit", "begin; select 1/0", "begin; savepoint a", "commit and chain"]
+              "begin; select 1/0; commit", "begin; select 1/0",
+              "begin; savepoint a", "commit and chain"]
 DATA = [b"7\tseven\n", b"8\t\\N\n", b"9\tni", b"ne\n", b"x\ty\n", b"1\tdup\n"]
 
 
@@ -57,28 +104,46 @@ class Flight:
 
 
 class Generator:
-    """Makes one program; table is the client's own."""
+    """Makes one program; table is the client's own. Kinds may contain
+    "blocks": transactions are allowed; "own": the server is the client's
+    own; "ddl": every statement stays on one server.
+    """
 
-    def __init__(self, seed, table, opening):
+    def __init__(self, seed, table, kinds):
         self.rng = random.Random(seed)
-        self.table, self.opening = table, opening
+        self.table, self.kinds = table, kinds
         self.named = {}		# what is prepared if all goes well
-        self.texts = TEXTS + (OPENING if opening else [])
-        self.simple = SIMPLE + (BEGINNINGS * 2 if opening else [])
+        self.texts = TEXTS + (OPENING if "blocks" in kinds else [])
+        self.simple = SIMPLE + SETTINGS
+        if "blocks" in kinds:
+            self.simple = self.simple + BEGINNINGS * 3 + LOCAL
+        if "own" in kinds:
+            self.simple = self.simple + OWN
+        if "ddl" in kinds:
+            self.simple = self.simple + DDL
 
     def chance(self, p):
         return self.rng.random() < p
 
     def text(self):
-        sql, n = self.rng.choice(self.texts)
-        return sql.format(t=self.table), n
+        while True:
+            sql, n = self.rng.choice(self.texts)
+            if len(sql) < BIG or self.chance(0.1):
+                return sql.replace("{t}", self.table), n
 
     def params(self, n):
         if self.chance(0.03):
             n += 1		# an error: wrong number of parameters
-        return [self.rng.choice(["0", "1", "2", "5", "7", "x", None])
-                if self.chance(0.4) else self.rng.choice(["3", "4", "6"])
-                for _ in range(n)]
+        out = [self.rng.choice(["0", "1", "2", "5", "7", "x", None])
+               if self.chance(0.4) else self.rng.choice(["3", "4", "6"])
+               for _ in range(n)]
+        if out and self.chance(0.01):
+            out[0] = "z" * BIG
+        return out
+
+    def bind(self, name, n, portal):
+        formats = [1] if self.chance(0.1) else []
+        return pq.bind(name, self.params(n), portal, formats)
 
     # --- units ---
 
@@ -111,7 +176,7 @@ class Generator:
         if self.chance(0.3):
             out.append(pq.describe("S"))
         for _ in range(self.rng.choice([1, 1, 2])):
-            out.append(pq.bind("", self.params(n), portal))
+            out.append(self.bind("", n, portal))
             self.run_portal(out, portal)
         if self.chance(0.1):
             out.append(pq.close("S"))
@@ -120,11 +185,12 @@ class Generator:
     def parse_named(self, name):
         sql, n = self.text()
         self.named[name] = n
-        return [[pq.parse(sql, name)]]
+        types = [23] if n == 1 and self.chance(0.1) else []
+        return [[pq.parse(sql, name, types)]]
 
     def use_named(self, name):
         portal = self.rng.choice(PORTALS)
-        out = [pq.bind(name, self.params(self.named[name]), portal)]
+        out = [self.bind(name, self.named[name], portal)]
         self.run_portal(out, portal)
         return [[m] for m in self.end(out)]
 
@@ -158,7 +224,7 @@ class Generator:
         return out
 
     def query(self):
-        sql = self.rng.choice(self.simple).format(t=self.table)
+        sql = self.rng.choice(self.simple).replace("{t}", self.table)
         if "all" in sql.lower():
             self.named.clear()
         return [[pq.query(sql)]]
@@ -167,6 +233,8 @@ class Generator:
         out = [pq.copy_data(self.rng.choice(DATA[:4] if self.chance(0.7)
                                             else DATA))
                for _ in range(self.rng.choice([0, 1, 2, 3]))]
+        if self.chance(0.1):
+            out.insert(self.rng.randint(0, len(out)), pq.flush())
         if self.chance(0.2):
             return out + [pq.copy_fail("enough")]
         return out + [pq.copy_done()]
@@ -188,35 +256,79 @@ class Generator:
         arg = "x" if self.chance(0.1) else "-5"
         return [[pq.function_call(oid, [arg])]]
 
+    def large_object(self):
+        """made, used and removed by function calls"""
+        oid = 990000 + int(re.sub(r"\D", "", self.table))
+        out = [pq.query("begin"), pq.function_call(LO_CREATE, [oid]),
+               pq.function_call(LO_OPEN, [oid, 0x60000])]
+        if self.chance(0.1):
+            out.append(pq.query("select 1/0"))
+        out += [pq.function_call(LO_WRITE, [0, "some bytes"]),
+                pq.function_call(LO_SEEK, [0, 2, 0]),
+                pq.function_call(LO_READ, [0, 5]),
+                pq.function_call(LO_UNLINK, [oid]), pq.query("commit")]
+        return [out]
+
     def odd(self):
+        portal = self.rng.choice(PORTALS + ["nosuch", "c"])
         return [[self.rng.choice([
-            pq.execute("nosuch"), pq.describe("P", "nosuch"),
-            pq.close("P", "nosuch"), pq.close("S", "nosuch"), pq.sync(),
-            pq.flush(), pq.sync()])]]
+            pq.execute(portal), pq.execute(portal, 1),
+            pq.describe("P", portal), pq.close("P", portal),
+            pq.close("S", "nosuch"), pq.sync(), pq.flush(), pq.sync()])]]
+
+    def portal_flights(self):
+        """a portal that is fetched from in several flights"""
+        name = self.rng.choice(PORTALS)
+        sql = self.rng.choice(["select generate_series(1, 7)",
+                               "select id, val from %s" % self.table,
+                               "select 10 / (3 - generate_series(1, 5))"])
+        stop = self.rng.choice([pq.flush, pq.flush, pq.sync])
+        start = [pq.query("begin")] if self.chance(0.7) else []
+        start += [pq.parse(sql), pq.bind("", (), name)]
+        if self.chance(0.5):
+            start.append(pq.describe("P", name))
+        flights = [[start + [pq.execute(name, 2), stop()]]]
+        for _ in range(self.rng.choice([1, 2, 3])):
+            units = [[pq.execute(name, self.rng.choice([1, 2, 3, 0])),
+                      stop()]]
+            if self.chance(0.2):
+                units.insert(0, [pq.flush()])
+            flights.append(units)
+        end = [pq.close("P", name)] if self.chance(0.5) else []
+        flights.append([end + [pq.sync()], [pq.query("commit")]])
+        return [Flight(u, self.chance(0.8), 0) for u in flights]
 
     # --- the whole ---
 
     def unit(self):
-        kind = self.rng.choices(
-            [self.unnamed, self.named_units, self.query, self.copy,
-             self.call, self.odd], [20, 40, 25, 6, 4, 5])[0]
-        return kind()
+        units = [self.unnamed, self.named_units, self.query, self.copy,
+                 self.call, self.odd, self.large_object]
+        often = [20, 40, 28, 6, 4, 6, "blocks" in self.kinds]
+        return self.rng.choices(units, often)[0]()
 
     def flight(self):
         units = []
         for _ in range(self.rng.choice([1, 1, 2, 3, 5])):
             units += self.unit()
         cut = self.rng.choice([0, 0, 0, 1, 3, 7, 20, 50])
+        if sum(len(m) for u in units for m in u) > BIG:
+            cut *= 1000
         return Flight(units, self.chance(0.5), cut)
 
     def program(self):
-        flights = [self.flight()
-                   for _ in range(self.rng.choice([1, 2, 4, 8]))]
-        return [opening(self.table)] + flights + [closing()]
+        flights = []
+        for _ in range(self.rng.choice([1, 2, 4, 8])):
+            if "blocks" in self.kinds and self.chance(0.05):
+                flights += self.portal_flights()
+            else:
+                flights.append(self.flight())
+        return [self.opening()] + flights + [closing()]
 
-
-def opening(table):
-    return Flight([[pq.query("truncate %s" % table)]], True, 0)
+    def opening(self):
+        sql = "truncate %s" % self.table
+        if "ddl" in self.kinds:
+            sql += "; alter table %s alter val type text" % self.table
+        return Flight([[pq.query(sql)]], True, 0)
 
 
 def closing():
@@ -224,8 +336,8 @@ def closing():
                     pq.query("select 'end'")]], True, 0)
 
 
-def program(seed, table, opening_allowed):
-    return Generator(seed, table, opening_allowed).program()
+def program(seed, table, kinds):
+    return Generator(seed, table, kinds).program()
 
 
 # --- printing -------------------------------------------------------------
