@@ -64,7 +64,10 @@ void app_resume(struct app *app);
 
 /* (reload.c) Read the files again, apply. 0, or -1 with e for the console. */
 int app_reload(struct app *app, struct err *e);
-/* (reload.c) Put one changed setting in force: the console's SET. 0 or -1. */
+/*
+ * (reload.c) Put one changed setting in force: the console's SET. 0, or -1.
+ * With 0 e holds a notice for the console, or an empty text.
+ */
 int app_set(struct app *app, const char *key, const char *value,
     struct err *e);
 /* (reload.c) How much may be under way at once outside the loop. */

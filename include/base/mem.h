@@ -35,6 +35,7 @@ enum mem_kind {
 	MEM_STATEMENT_USE,
 	MEM_OVERFLOW,
 	MEM_CARRY,
+	MEM_TLS,
 	MEM_KINDS
 };
 

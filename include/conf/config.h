@@ -17,6 +17,13 @@ struct userlist;
 #define CONFIG_USER_MAX 128	/* user name, NUL included */
 #define CONFIG_UNSET (-1)	/* an int or time that was not given */
 
+/* How TLS with the servers of a database differs from the settings. */
+struct config_tls {
+	int sslmode, negotiation;	/* CONFIG_UNSET: as the setting */
+	char *ca_file, *key_file, *cert_file, *protocols, *ciphers,
+	    *tls13_ciphers;		/* NULL: as the setting */
+};
+
 /* One line of [databases]; defaults not applied: CONFIG_UNSET or NULL. */
 struct config_db {
 	char *name;
@@ -32,6 +39,7 @@ struct config_db {
 	int max_db_connections, max_db_client_connections;
 	usec_t server_lifetime, query_wait_timeout;
 	int load_balance_hosts;	/* enum load_balance; round-robin default */
+	struct config_tls tls;
 	struct config_db *next;	/* in file order */
 };
 
@@ -122,6 +130,14 @@ void config_db_free(struct config_db *db);
  */
 struct config *config_with(const struct config *c, const char *key,
     const char *value, struct err *e);
+
+/* The server_tls_* settings, with what tls (may be NULL) says instead. */
+struct config_tls config_tls_merge(const struct settings *s,
+    const struct config_tls *tls);
+/* All but tls13_ciphers, which the reference does not look at. */
+bool config_tls_recycles(const struct config_tls *a,
+    const struct config_tls *b);
+bool config_tls_equal(const struct config_tls *a, const struct config_tls *b);
 
 /* Would b need other server connections than a? (config-files.md section 3) */
 bool config_db_recycles(const struct config_db *a, const struct config_db *b);

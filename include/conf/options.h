@@ -20,6 +20,10 @@ enum ssl_mode {
 	SSLMODE_DISABLE, SSLMODE_ALLOW, SSLMODE_PREFER, SSLMODE_REQUIRE,
 	SSLMODE_VERIFY_CA, SSLMODE_VERIFY_FULL
 };
+/* How TLS with a server begins: asked for by SSLRequest, or at once. */
+enum tls_negotiation { TLS_POSTGRES, TLS_DIRECT };
+/* Whether SCRAM-SHA-256-PLUS is offered or used. */
+enum channel_binding { BINDING_DISABLE, BINDING_PREFER, BINDING_REQUIRE };
 enum load_balance { LB_ROUND_ROBIN, LB_DISABLE };
 
 /* When a changed value counts (spec/settings.md section 2). */

@@ -15,6 +15,7 @@
 
 struct overflow;
 struct stream;
+struct tls;
 struct transport;
 
 struct stream_ops {
@@ -32,7 +33,7 @@ struct stream {
 	struct loop *loop;		/* borrowed */
 	const struct stream_ops *ops;	/* the owner may change it */
 	const struct transport *transport;
-	void *tls;			/* owned by the transport */
+	struct tls *tls;		/* owned by the transport; NULL = plain */
 	struct overflow *over;		/* owned; NULL: nothing waits */
 	struct loop_task task;		/* next reading, or the owner's free */
 	int fd;				/* -1 once closed */

@@ -1,4 +1,4 @@
-/* transport.h - how a stream's bytes get to the socket: plain today, or TLS.
+/* transport.h - how a stream's bytes get to the socket: as they are, or TLS.
  * SPDX-License-Identifier: ISC */
 #ifndef IO_TRANSPORT_H
 #define IO_TRANSPORT_H
@@ -7,15 +7,25 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-struct stream;
+#include "io/stream.h"
 
-/* Both return as recv(2) and sendmsg(2) do: -1 and errno, EAGAIN included. */
 struct transport {
-	ssize_t (*recv)(struct stream *s, void *buf, size_t size);
-	ssize_t (*send)(struct stream *s, const struct iovec *iov, int count);
-	void (*close)(struct stream *s);	/* before the fd is closed; or NULL */
+	/*
+	 * As recv(2) does: -1 and errno, EAGAIN included. Clears s->ready when
+	 * it is sure that the next bytes will come with an edge of their own.
+	 */
+	ssize_t (*read)(struct stream *s, void *buf, size_t size);
+	/* As stream_write() does; what goes out leaves by stream_push(). */
+	enum stream_write (*write)(struct stream *s, struct iovec *iov,
+	    int count);
+	/* Before the fd is closed: say goodbye, free s->tls. Or NULL. */
+	void (*close)(struct stream *s);
 };
 
+/* The socket itself. */
 const struct transport *transport_plain(void);
+
+/* Send bytes of the wire, queue what the socket does not take. */
+enum stream_write stream_push(struct stream *s, struct iovec *iov, int count);
 
 #endif

@@ -8,68 +8,20 @@
 #include <stdint.h>
 
 #include "base/crypto.h"
+#include "proto/scram_verifier.h"
 
 struct err;
 
 #define SCRAM_MECHANISM "SCRAM-SHA-256"
-#define SCRAM_SALT_BYTES 16
-#define SCRAM_SALT_MAX 1024	      /* what we accept from others */
-#define SCRAM_ITERATIONS_MAX 1000000 /* a peer may not burn our CPU */
+#define SCRAM_MECHANISM_PLUS "SCRAM-SHA-256-PLUS"
+#define SCRAM_BINDING_MAX 64
 #define SCRAM_MESSAGE_MAX 8192	      /* one SASL message, either way */
 
-/* What proves a password without being it. */
-struct scram_verifier {
-	int iterations;
-	size_t salt_len;
-	uint8_t salt[SCRAM_SALT_MAX];
-	uint8_t stored_key[SHA256_BYTES];
-	uint8_t server_key[SHA256_BYTES];
+/* What ties an exchange to its TLS connection: tls-server-end-point. */
+struct scram_binding {
+	size_t len;		/* 0: there is none */
+	uint8_t bytes[SCRAM_BINDING_MAX];
 };
-
-/* What keys are derived with, besides the password. */
-struct scram_salt {
-	const uint8_t *at; /* borrowed */
-	size_t len;
-	int iterations;
-};
-
-/* Keys by which a client can log in without knowing the password. */
-struct scram_keys {
-	uint8_t client_key[SHA256_BYTES];
-	uint8_t server_key[SHA256_BYTES];
-};
-
-/*
- * SCRAM-SHA-256$<i>:<salt>$<stored>:<server>; 0, or -1 with v all zero. Salt
- * and iterations beyond our limits are refused too.
- */
-int scram_verifier_parse(struct scram_verifier *v, const char *secret);
-/*
- * Derive from a password (SASLprep applied; costly: PBKDF2). 0, or -1 with v
- * all zero: empty password (it may never log anybody in), no salt, a limit,
- * no memory.
- */
-int scram_verifier_derive(struct scram_verifier *v, const char *password,
-    const void *salt, size_t salt_len, int iterations);
-/*
- * The verifier that belongs to keys derived with a salt, which may be v's own;
- * v->iterations is left alone. 0 or -1 (no memory).
- */
-int scram_verifier_fill(struct scram_verifier *v, const struct scram_keys *k,
-    const void *salt, size_t salt_len);
-/*
- * For users that don't exist: a salt that stays the same per user and seed
- * (the process's random bytes), keys no password has. Costs as much as a parse.
- * Source: spec/authentication.md section 7.
- */
-int scram_verifier_mock(struct scram_verifier *v, const char *user,
-    const uint8_t seed[SHA256_BYTES], int iterations);
-/* Does the clear password belong to v? An empty one never does. (costly) */
-bool scram_verifier_matches(const struct scram_verifier *v,
-    const char *password);
-/* Keys of a client that knows the password, which may be empty. 0 or -1. */
-int scram_keys_derive(struct scram_keys *k, const char *password,
-    const void *salt, size_t salt_len, int iterations);
 
 /* How far one exchange is; each call is good for exactly one step. */
 enum scram_step {
@@ -89,7 +41,11 @@ enum scram_step {
 /* --- the server's side of one exchange; all zero to begin --- */
 struct scram_server {
 	enum scram_step step;
-	char gs2;		 /* 'n' or 'y' */
+	/* Set by the caller before the first message: */
+	struct scram_binding binding; /* what we have offered; or none */
+	bool plus;		 /* the client has taken the offer */
+
+	char gs2;		 /* 'n', 'y' or 'p' */
 	char *nonce;		 /* owned: client's followed by ours */
 	char *auth_message;	 /* owned: client-first-bare , server-first */
 	struct scram_verifier v; /* owned copy */
@@ -110,6 +66,10 @@ void scram_server_fini(struct scram_server *s); /* wipes; all zero again */
 /* --- the client's side; all zero to begin --- */
 struct scram_client {
 	enum scram_step step;
+	/* Set by the caller before the first message: */
+	struct scram_binding binding; /* to be used; or none */
+	bool unbound;	/* we could bind, but the server does not offer it */
+
 	char nonce[32]; /* ours, text */
 	char *client_first_bare, *server_first, *client_final_bare; /* owned */
 	struct scram_keys keys; /* copy of what scram_client_final() got */
@@ -121,7 +81,7 @@ struct scram_client {
 };
 
 /*
- * client-first-message ("n,,n=,r=..."), heap, owned by the caller. NULL: no
+ * client-first-message ("n,,n=,r=..."; "y,," if unbound), heap, owned by the caller. NULL: no
  * memory, or not the beginning.
  */
 char *scram_client_first(struct scram_client *c);

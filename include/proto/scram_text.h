@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/crypto.h"
+#include "proto/scram.h"
 
 struct err;
 
@@ -45,6 +46,15 @@ bool scram_text_iterations(struct scram_span s, int *out);
 bool scram_text_salt(struct scram_span s, uint8_t *salt, size_t *salt_len);
 /* Base64 of exactly SHA256_BYTES. */
 bool scram_text_key(struct scram_span s, uint8_t key[SHA256_BYTES]);
+
+/* Of scram_text_binding(), the NUL included. */
+#define SCRAM_BINDING_TEXT CRYPTO_BASE64_SIZE(SCRAM_BINDING_MAX + 24)
+
+/* The GS2 header for the flag 'n', 'y' or 'p'. */
+const char *scram_text_gs2(char flag);
+/* The value of "c=" in client-final: that header, and what is bound to. */
+void scram_text_binding(char flag, const struct scram_binding *b,
+    char out[SCRAM_BINDING_TEXT]);
 
 /* The strings up to a NULL, joined; heap. NULL: no memory. */
 char *scram_text_join(const char *first, ...) __attribute__((sentinel));

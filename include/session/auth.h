@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "conf/options.h"
 #include "session/derive.h"
+#include "proto/scram.h"
 
 struct auth;
 struct auth_method;
@@ -38,6 +39,8 @@ struct auth_request {
 	const uint8_t *mock_salt;	/* 32 random bytes of the process */
 	struct offload *offload;	/* borrowed; NULL: there are no threads */
 	void (*wake)(struct auth *a);	/* once after AUTH_WAIT, from the loop */
+	struct scram_binding binding;	/* may be offered; none without TLS */
+	bool must_bind;
 };
 
 struct auth {

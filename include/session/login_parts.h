@@ -35,6 +35,7 @@ struct login {
 	unsigned extension_count;
 	bool user_too_long;
 	bool unread;		/* the carry holds messages that came whole */
+	bool asked;			/* for TLS or GSS: it has begun */
 };
 
 /*

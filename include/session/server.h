@@ -25,6 +25,7 @@ struct client;
 struct dns_query;
 struct server;
 struct sessions;
+struct tls_context;
 
 /* Calls upward. Each may close the server; the caller looks no further. */
 struct server_ops {
@@ -45,6 +46,7 @@ struct server_ops {
 enum server_phase {
 	SERVER_PHASE_RESOLVE,	/* the host name is looked up */
 	SERVER_PHASE_CONNECT,	/* connect(2) is on its way */
+	SERVER_PHASE_TLS,	/* asked for, or the handshake */
 	SERVER_PHASE_AUTH,	/* StartupMessage sent */
 	SERVER_PHASE_SYNC,	/* authenticated; parameters and key come */
 	SERVER_PHASE_QUERY,	/* connect_query runs */
@@ -60,6 +62,12 @@ enum server_chore {
 	CHORE_CHECK,		/* server_check_query */
 	CHORE_PARAMS,		/* SETs for the client that waits */
 	CHORE_ROLLBACK,		/* its client left inside a transaction */
+};
+
+/* See server_tls.h. */
+struct server_tls {
+	struct tls_context *context;	/* counted; until the handshake */
+	bool required, direct;
 };
 
 struct server {
@@ -82,6 +90,7 @@ struct server {
 	bool introduced;		/* the StartupMessage is sent */
 	bool answered;			/* ... and something came back */
 	bool plain;			/* it does not know newer protocols */
+	struct server_tls tls;
 	struct server_auth auth;
 	struct err failure;		/* of a login; no code: none */
 	struct host host;		/* where it is connected to */
@@ -111,6 +120,9 @@ void server_reconnect(struct server *s);
  * carry the cancel requests for it. NULL: it could not be started.
  */
 struct server *server_launch_carrier(struct server *target);
+
+/* What there is to be done about TLS is done: log in, or do the errand. */
+void server_established(struct server *s);
 
 /*
  * Close now, free after the turn; Terminate is sent first when the connection

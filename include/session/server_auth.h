@@ -7,6 +7,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "conf/options.h"
+#include "proto/scram.h"
 
 struct credentials;
 struct offload;
@@ -23,6 +25,8 @@ enum server_auth_result {
 
 /* All zero to begin with, but for what the owner sets. */
 struct server_auth {
+	enum channel_binding mode;	/* what is wanted */
+	struct scram_binding binding;	/* what there is: over TLS */
 	struct offload *offload;	/* borrowed; NULL: there are no threads */
 	void (*wake)(struct server_auth *a);	/* once after WAIT, from the loop */
 	struct server_scram *scram;	/* owned; NULL: no exchange is open */

@@ -21,6 +21,7 @@ struct peer;
 struct prepared_table;
 struct server;
 struct server_ops;
+struct tls_setup;
 
 enum shutdown_mode {
 	SHUTDOWN_NONE,
@@ -35,6 +36,7 @@ struct sessions {
 	struct offload *offload;	/* owned by the app */
 	struct params_table *params;	/* owned by the app */
 	struct prepared_table *prepared;	/* owned by the app */
+	struct tls_setup *tls;		/* in force; owned by the app */
 	const struct client_ops *client_ops;
 	const struct server_ops *server_ops;
 	void *app;			/* for the console's ops */

@@ -297,6 +297,8 @@ static enum command_result cmd_set(struct console *k,
 		    why.text);
 		return failed(err_set(e, "08P01", "SET failed"));
 	}
+	if (why.text[0] != '\0')
+		console_notice(k, why.text, NULL);
 	snprintf(tag, sizeof tag, "SET %s=%s", cmd->arg, cmd->value);
 	console_complete(k, tag);
 	return COMMAND_REPLIED;

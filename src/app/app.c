@@ -22,6 +22,7 @@
 #include "session/cancel.h"
 #include "session/peer.h"
 #include "session/relay.h"
+#include "session/tls_setup.h"
 
 /* --- who hears of what: sessions call upward, and meet here --- */
 
@@ -239,6 +240,7 @@ void app_fini(struct app *app)
 	dns_free(&app->ss.dns);
 	idle_free(&app->idle);
 	catalog_free(&app->catalog);
+	tls_setup_free(&app->ss.tls);
 	prepared_table_free(&app->ss.prepared);
 	params_table_free(&app->ss.params);
 	loop_free(&app->loop);

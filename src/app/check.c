@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "conf/config.h"
+#include "session/tls_setup.h"
 
 /* Does text only tell where the problem of the line before it is? */
 static bool is_place(const char *text)
@@ -36,8 +37,14 @@ static void on_problem(void *arg, enum log_level level, const char *text)
 }
 
 /* What is no mistake of one line, but keeps the start from working. */
-static void check_whole(const struct config *c, unsigned *problems)
+static void check_whole(struct config *c, unsigned *problems)
 {
+	struct err e;
+	struct tls_setup *tls = tls_setup_new(c, &e);
+
+	if (tls == NULL)
+		on_problem(problems, LEVEL_ERROR, e.text);
+	tls_setup_free(&tls);
 	if (c->set.listen_addr[0] == '\0' && c->set.unix_socket_dir[0] == '\0')
 		on_problem(problems, LEVEL_ERROR, "nowhere to listen on");
 }

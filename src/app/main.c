@@ -17,6 +17,7 @@
 #include "io/library.h"
 #include "io/loop.h"
 #include "io/socket.h"
+#include "session/tls_setup.h"
 
 #define PATH_BYTES 128
 
@@ -39,6 +40,18 @@ static void load_config(struct app *app)
 		log_fatal("cannot load config file");
 	app->loaded = config_ref(app->config);
 	app_log_setup(app);
+}
+
+/* Before the user changes: a key may be for root's eyes only. */
+static void load_tls(struct app *app)
+{
+	struct err e;
+
+	app->ss.tls = tls_setup_new(app->config, &e);
+	if (app->ss.tls != NULL)
+		return;
+	log_error("%s", e.text);
+	log_fatal("TLS setup failed: %s", e.text);
 }
 
 static void become_user(const struct app *app)
@@ -166,6 +179,7 @@ static void start(struct app *app)
 	struct err e;
 
 	load_config(app);
+	load_tls(app);
 	become_user(app);
 	if (app_init(app) < 0)
 		log_fatal("out of memory");

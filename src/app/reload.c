@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: ISC */
 #include "app/app.h"
 
+#include <string.h>
+
 #include "app/idle.h"
 #include "app/listener.h"
 #include "app/notify.h"
@@ -10,6 +12,7 @@
 #include "io/offload.h"
 #include "session/broker.h"
 #include "session/peer.h"
+#include "session/tls_setup.h"
 
 void app_log_setup(const struct app *app)
 {
@@ -63,8 +66,27 @@ static void on_database_changed(struct database *db, void *arg)
 	broker_reconnect(&app->ss, db);
 }
 
-/* Takes fresh. 0, or -1 without memory. */
-static int put_in_force(struct app *app, struct config *fresh, struct err *e)
+/* Takes tls. Connections keep what they have, but the wrong kind of server. */
+static void put_tls_in_force(struct app *app, struct tls_setup *tls)
+{
+	struct tls_setup *old = app->ss.tls;
+	const bool recycle = tls_setup_recycles(&old->config->set,
+	    &tls->config->set);
+	struct pool *p, *next;
+
+	app->ss.tls = tls;
+	tls_setup_free(&old);
+	if (!recycle)
+		return;
+	HASH_ITER(hh, app->catalog->pools, p, next) {
+		if (!p->key.db->console)
+			broker_reconnect_pool(&app->ss, p);
+	}
+}
+
+/* Takes fresh, and tls, which is NULL when nothing of it has changed. */
+static int put_in_force(struct app *app, struct config *fresh,
+    struct tls_setup *tls, struct err *e)
 {
 	static const struct catalog_ops ops = {
 		.database_removed = on_database_removed,
@@ -73,10 +95,13 @@ static int put_in_force(struct app *app, struct config *fresh, struct err *e)
 
 	if (catalog_apply(app->catalog, fresh, &ops, app) < 0) {
 		config_unref(&fresh);
+		tls_setup_free(&tls);
 		return err_set(e, "53200", "out of memory");
 	}
 	config_unref(&app->config);
 	app->config = fresh;
+	if (tls != NULL)
+		put_tls_in_force(app, tls);
 	peer_apply(&app->ss);
 	dns_set_ttl(app->ss.dns, fresh->set.dns_max_ttl,
 	    fresh->set.dns_nxdomain_ttl);
@@ -98,13 +123,37 @@ static const char *file_to_read(const struct app *app)
 	return set != NULL && set[0] != '\0' ? set : app->args.path;
 }
 
+static struct tls_setup *make_tls(struct config *c)
+{
+	struct err why;
+	struct tls_setup *const tls = tls_setup_new(c, &why);
+
+	if (tls != NULL)
+		return tls;
+	log_error("%s", why.text);
+	log_error("TLS configuration could not be reloaded, keeping old "
+	    "configuration");
+	return NULL;
+}
+
+/* All of it, or nothing. */
+static int reload(struct app *app)
+{
+	struct err why;
+	struct config *fresh = config_load(file_to_read(app), app->config,
+	    on_problem, NULL, &why);
+	struct tls_setup *const tls = fresh == NULL ? NULL : make_tls(fresh);
+
+	if (tls == NULL) {
+		config_unref(&fresh);
+		return -1;
+	}
+	return put_in_force(app, fresh, tls, &why);
+}
+
 int app_reload(struct app *app, struct err *e)
 {
-	struct err why = { .text = "" };
-	struct config *const fresh = config_load(file_to_read(app),
-	    app->config, on_problem, NULL, &why);
-
-	if (fresh == NULL || put_in_force(app, fresh, &why) < 0) {
+	if (reload(app) < 0) {
 		log_warning("config file loading failed");
 		/* a rotated log file is let go all the same */
 		app_log_setup(app);
@@ -112,9 +161,15 @@ int app_reload(struct app *app, struct err *e)
 		    "additional details");
 	}
 	config_unref(&app->loaded);
-	app->loaded = config_ref(fresh);
+	app->loaded = config_ref(app->config);
 	app_log_setup(app);
 	return 0;
+}
+
+/* (spec/admin-console.md section 4.11) */
+static bool is_about_tls(const char *key)
+{
+	return strstr(key, "_tls_") != NULL || strstr(key, "_tls13_") != NULL;
 }
 
 int app_set(struct app *app, const char *key, const char *value,
@@ -122,10 +177,24 @@ int app_set(struct app *app, const char *key, const char *value,
 {
 	const struct settings *set = &app->config->set;
 	const int verbose = set->verbose, syslog = set->syslog;
-	struct config *const fresh = config_with(app->config, key, value, e);
+	struct config *fresh = config_with(app->config, key, value, e);
+	struct tls_setup *tls = NULL;
 
-	if (fresh == NULL || put_in_force(app, fresh, e) < 0)
+	if (fresh == NULL)
 		return -1;
+	if (is_about_tls(key)) {
+		tls = make_tls(fresh);
+	} else if (strcmp(key, "auth_type") == 0 &&
+	    tls_setup_check(&fresh->set, e) < 0) {
+		config_unref(&fresh);
+		return -1;
+	}
+	if (put_in_force(app, fresh, tls, e) < 0)
+		return -1;
+	/* key and certificate are changed one after the other */
+	err_set(e, "00000", "%s", is_about_tls(key) && tls == NULL ?
+	    "TLS settings could not be applied, still using old "
+	    "configuration" : "");
 	set = &app->config->set;
 	if (set->verbose != verbose || set->syslog != syslog)
 		app_log_setup(app);

@@ -9,6 +9,7 @@
 #include "app/views.h"
 #include "base/net.h"
 #include "io/socket.h"
+#include "io/tls.h"
 #include "pool/catalog.h"
 #include "proto/msg.h"
 #include "proto/params.h"
@@ -16,29 +17,40 @@
 #include "session/peer.h"
 #include "session/server.h"
 
-/* SOCKETS has the last seven on top of what CLIENTS and SERVERS have. */
-static const struct column columns[] = {
-	COLUMN_T("type"),
-	COLUMN_T("user"),
-	COLUMN_T("database"),
-	COLUMN_T("replication"),
-	COLUMN_T("state"),
-	COLUMN_T("addr"),
-	COLUMN_I4("port"),
-	COLUMN_T("local_addr"),
-	COLUMN_I4("local_port"),
-	COLUMN_TS("connect_time"),
-	COLUMN_TS("request_time"),
-	COLUMN_I4("wait"),
-	COLUMN_I4("wait_us"),
-	COLUMN_I4("close_needed"),
-	COLUMN_T("ptr"),
-	COLUMN_T("link"),
-	COLUMN_I4("remote_pid"),
-	COLUMN_T("tls"),
-	COLUMN_T("application_name"),
-	COLUMN_I4("prepared_statements"),
-	COLUMN_I4("id"),
+#define SESSION_COLUMNS \
+	COLUMN_T("type"), \
+	COLUMN_T("user"), \
+	COLUMN_T("database"), \
+	COLUMN_T("replication"), \
+	COLUMN_T("state"), \
+	COLUMN_T("addr"), \
+	COLUMN_I4("port"), \
+	COLUMN_T("local_addr"), \
+	COLUMN_I4("local_port"), \
+	COLUMN_TS("connect_time"), \
+	COLUMN_TS("request_time"), \
+	COLUMN_I4("wait"), \
+	COLUMN_I4("wait_us"), \
+	COLUMN_I4("close_needed"), \
+	COLUMN_T("ptr"), \
+	COLUMN_T("link"), \
+	COLUMN_I4("remote_pid"), \
+	COLUMN_T("tls"), \
+	COLUMN_T("application_name"), \
+	COLUMN_I4("prepared_statements"), \
+	COLUMN_I4("id")
+
+/* Ours; not in the reference, so they stand last. */
+#define ADDED_COLUMNS \
+	COLUMN_T("tls_peer")
+
+static const struct column session_columns[] = {
+	SESSION_COLUMNS,
+	ADDED_COLUMNS,
+};
+
+static const struct column socket_columns[] = {
+	SESSION_COLUMNS,
 	COLUMN_I4("recv_pos"),
 	COLUMN_I4("pkt_pos"),
 	COLUMN_I4("pkt_remain"),
@@ -46,9 +58,8 @@ static const struct column columns[] = {
 	COLUMN_I4("send_remain"),
 	COLUMN_I4("pkt_avail"),
 	COLUMN_I4("send_avail"),
+	ADDED_COLUMNS,
 };
-
-#define SESSION_COLUMNS 21
 
 /* A list of a pool, and what its members are called. */
 struct part {
@@ -237,11 +248,13 @@ static int session_row(const struct walk *w, const struct session *x)
 	const struct net_addr local = local_addr(x);
 	const size_t queued = stream_queued(x->stream);
 	char ip[NET_TEXT_MAX], local_ip[NET_TEXT_MAX], self[32], link[32];
+	char tls[TLS_TEXT_MAX], peer[TLS_NAME_MAX];
 
 	if (w->view->variant == VARIANT_ACTIVE && x->carry->len == 0 &&
 	    queued == 0)
 		return 0;
-	return w->sink->row(w->sink, (const struct cell[]){
+	(void)tls_peer_name(x->stream, peer, sizeof peer);
+	struct cell cells[VIEW_COUNT(socket_columns)] = {
 		cell_text(x->type),
 		cell_text(x->user),
 		cell_text(x->database),
@@ -259,7 +272,7 @@ static int session_row(const struct walk *w, const struct session *x)
 		cell_text(format_ptr(x->self, self, sizeof self)),
 		cell_text(format_ptr(x->link, link, sizeof link)),
 		cell_number(x->pid),
-		cell_text(""),
+		cell_text(tls_describe(x->stream, tls, sizeof tls)),
 		cell_text(application_name(w, x)),
 		cell_number(x->prepared),
 		cell_number(view_id(x->id)),
@@ -270,7 +283,10 @@ static int session_row(const struct walk *w, const struct session *x)
 		cell_number(0),
 		cell_number(x->carry->len),
 		cell_number((int64_t)queued),
-	});
+	};
+	/* where it stands depends on who asks */
+	cells[w->view->column_count - 1] = cell_text(peer);
+	return w->sink->row(w->sink, cells);
 }
 
 static int walk_clients(const struct walk *w, const struct pool *p,
@@ -358,15 +374,15 @@ static void sockets_rows(struct app *app, const struct view *v,
 struct view_group view_group_sockets(void)
 {
 	static const struct view views[] = {
-		{ .topic = "CLIENTS", .columns = columns,
-		    .column_count = SESSION_COLUMNS, .rows = sockets_rows,
+		{ .topic = "CLIENTS", VIEW_COLUMNS(session_columns),
+		    .rows = sockets_rows,
 		    .variant = VARIANT_CLIENTS },
-		{ .topic = "SERVERS", .columns = columns,
-		    .column_count = SESSION_COLUMNS, .rows = sockets_rows,
+		{ .topic = "SERVERS", VIEW_COLUMNS(session_columns),
+		    .rows = sockets_rows,
 		    .variant = VARIANT_SERVERS },
-		{ .topic = "SOCKETS", VIEW_COLUMNS(columns),
+		{ .topic = "SOCKETS", VIEW_COLUMNS(socket_columns),
 		    .rows = sockets_rows, .variant = VARIANT_SOCKETS },
-		{ .topic = "ACTIVE_SOCKETS", VIEW_COLUMNS(columns),
+		{ .topic = "ACTIVE_SOCKETS", VIEW_COLUMNS(socket_columns),
 		    .rows = sockets_rows, .variant = VARIANT_ACTIVE },
 	};
 

@@ -27,6 +27,7 @@ static struct mem_stat stats[MEM_KINDS] = {
 	[MEM_STATEMENT_USE] = { .name = "server_prepared_statement_cache" },
 	[MEM_OVERFLOW] = { .name = "iobuf_cache" },
 	[MEM_CARRY] = { .name = "carry_cache" },
+	[MEM_TLS] = { .name = "tls_cache" },
 };
 
 static bool must_fail(void)

@@ -187,6 +187,60 @@ static bool str_equal(const char *a, const char *b)
 	return strcmp(a, b) == 0;
 }
 
+struct config_tls config_tls_merge(const struct settings *s,
+    const struct config_tls *tls)
+{
+	struct config_tls all = {
+		.sslmode = s->server_tls_sslmode,
+		.negotiation = s->server_tls_negotiation,
+		.ca_file = s->server_tls_ca_file,
+		.key_file = s->server_tls_key_file,
+		.cert_file = s->server_tls_cert_file,
+		.protocols = s->server_tls_protocols,
+		.ciphers = s->server_tls_ciphers,
+		.tls13_ciphers = s->server_tls13_ciphers,
+	};
+
+	if (tls == NULL)
+		return all;
+	if (tls->sslmode != CONFIG_UNSET)
+		all.sslmode = tls->sslmode;
+	if (tls->negotiation != CONFIG_UNSET)
+		all.negotiation = tls->negotiation;
+	if (tls->ca_file != NULL)
+		all.ca_file = tls->ca_file;
+	/* they belong together: one of a database, none of the other */
+	if (tls->key_file != NULL || tls->cert_file != NULL) {
+		all.key_file = tls->key_file;
+		all.cert_file = tls->cert_file;
+	}
+	if (tls->protocols != NULL)
+		all.protocols = tls->protocols;
+	if (tls->ciphers != NULL)
+		all.ciphers = tls->ciphers;
+	if (tls->tls13_ciphers != NULL)
+		all.tls13_ciphers = tls->tls13_ciphers;
+	return all;
+}
+
+bool config_tls_recycles(const struct config_tls *a,
+    const struct config_tls *b)
+{
+	return a->sslmode != b->sslmode ||
+	    a->negotiation != b->negotiation ||
+	    !str_equal(a->ca_file, b->ca_file) ||
+	    !str_equal(a->key_file, b->key_file) ||
+	    !str_equal(a->cert_file, b->cert_file) ||
+	    !str_equal(a->protocols, b->protocols) ||
+	    !str_equal(a->ciphers, b->ciphers);
+}
+
+bool config_tls_equal(const struct config_tls *a, const struct config_tls *b)
+{
+	return !config_tls_recycles(a, b) &&
+	    str_equal(a->tls13_ciphers, b->tls13_ciphers);
+}
+
 bool config_db_recycles(const struct config_db *a, const struct config_db *b)
 {
 	return a->port != b->port ||
@@ -196,5 +250,6 @@ bool config_db_recycles(const struct config_db *a, const struct config_db *b)
 	    !str_equal(a->user, b->user) ||
 	    !str_equal(a->auth_query, b->auth_query) ||
 	    !str_equal(a->auth_dbname, b->auth_dbname) ||
-	    !str_equal(a->connect_query, b->connect_query);
+	    !str_equal(a->connect_query, b->connect_query) ||
+	    config_tls_recycles(&a->tls, &b->tls);
 }

@@ -186,6 +186,18 @@ static int set_load_balance(const struct entry_key *k, void *at,
 	return 0;
 }
 
+/* A word of the setting with the name of the key. */
+static int set_word(const struct entry_key *k, void *at, const char *value,
+    struct err *e)
+{
+	const int i = words_find(option_find(k->name)->words, value);
+
+	if (i < 0)
+		return err_set(e, "22023", "invalid %s: %s", k->name, value);
+	*(int *)at = i;
+	return 0;
+}
+
 #define DB(field) offsetof(struct config_db, field)
 #define USER(field) offsetof(struct config_user, field)
 #define PEER(field) offsetof(struct config_peer, field)
@@ -215,6 +227,14 @@ static const struct entry_key db_key_rows[] = {
 	{ "server_lifetime", set_positive_time, DB(server_lifetime) },
 	{ "query_wait_timeout", set_time, DB(query_wait_timeout) },
 	{ "load_balance_hosts", set_load_balance, DB(load_balance_hosts) },
+	{ "server_tls_sslmode", set_word, DB(tls.sslmode) },
+	{ "server_tls_negotiation", set_word, DB(tls.negotiation) },
+	{ "server_tls_ca_file", set_str, DB(tls.ca_file) },
+	{ "server_tls_key_file", set_str, DB(tls.key_file) },
+	{ "server_tls_cert_file", set_str, DB(tls.cert_file) },
+	{ "server_tls_protocols", set_str, DB(tls.protocols) },
+	{ "server_tls_ciphers", set_str, DB(tls.ciphers) },
+	{ "server_tls13_ciphers", set_str, DB(tls.tls13_ciphers) },
 };
 
 static const struct entry_key user_key_rows[] = {
@@ -342,6 +362,7 @@ struct config_db *config_db_parse(const char *name, const char *text,
 		.server_lifetime = CONFIG_UNSET,
 		.query_wait_timeout = CONFIG_UNSET,
 		.load_balance_hosts = LB_ROUND_ROBIN,
+		.tls = { .sslmode = CONFIG_UNSET, .negotiation = CONFIG_UNSET },
 	};
 	if (fill_db(db, name, text, e) == 0)
 		return db;

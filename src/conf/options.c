@@ -58,6 +58,19 @@ static const char *const ssl_mode_words[] = {
 	NULL
 };
 
+static const char *const negotiation_words[] = {
+	[TLS_POSTGRES] = "postgres",
+	[TLS_DIRECT] = "direct",
+	NULL
+};
+
+static const char *const binding_words[] = {
+	[BINDING_DISABLE] = "disable",
+	[BINDING_PREFER] = "prefer",
+	[BINDING_REQUIRE] = "require",
+	NULL
+};
+
 #define TYPE_int OPT_T_INT
 #define TYPE_bool OPT_T_BOOL
 #define TYPE_uint OPT_T_UINT

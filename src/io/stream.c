@@ -6,6 +6,7 @@
 #include <event2/buffer.h>
 #include <limits.h>
 #include <stddef.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -20,6 +21,45 @@ struct overflow {
 	struct event ev;		/* write interest */
 	size_t noted;			/* bytes told to mem_note() */
 };
+
+/* --- the plain transport: the socket itself --- */
+
+static ssize_t plain_read(struct stream *s, void *buf, size_t size)
+{
+	const ssize_t n = recv(s->fd, buf, size, 0);
+
+	if (n > 0) {
+		if ((size_t)n < size && !s->hup)
+			s->ready = false;
+	} else if (n < 0 && errno == EAGAIN) {
+		s->ready = false;
+	}
+	return n;
+}
+
+static ssize_t plain_send(const struct stream *s, const struct iovec *iov,
+    int count)
+{
+	/* send() is the cheaper call, and one run is the common case */
+	if (count == 1)
+		return send(s->fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL);
+	const struct msghdr m = { .msg_iov = (struct iovec *)iov,
+	    .msg_iovlen = (size_t)count };
+
+	return sendmsg(s->fd, &m, MSG_NOSIGNAL);
+}
+
+static const struct transport plain = {
+	.read = plain_read,
+	.write = stream_push,
+};
+
+const struct transport *transport_plain(void)
+{
+	return &plain;
+}
+
+/* --- */
 
 static void on_event(evutil_socket_t fd, short what, void *arg)
 {
@@ -55,7 +95,8 @@ int stream_open(struct stream *s, struct loop *l, int fd,
 {
 	s->loop = l;
 	s->ops = ops;
-	s->transport = transport_plain();
+	s->transport = &plain;
+	s->tls = NULL;
 	s->ready = s->hup = s->paused = s->broken = false;
 	s->fd = fd;
 	s->task.run = run_task;
@@ -95,7 +136,7 @@ static int overflow_flush(struct stream *s)
 
 		if (n > OVERFLOW_RUNS)
 			n = OVERFLOW_RUNS;
-		const ssize_t sent = s->transport->send(s,
+		const ssize_t sent = plain_send(s,
 		    (const struct iovec *)v, n);
 		if (sent < 0 && errno == EINTR)
 			continue;
@@ -178,13 +219,13 @@ void stream_close(struct stream *s)
 {
 	if (s->fd < 0)
 		return;
+	if (s->transport->close != NULL)
+		s->transport->close(s);
 	if (s->over != NULL && !s->broken)
 		(void)overflow_flush(s);
 	overflow_free(s);
 	event_del(&s->ev);
 	loop_cancel(s->loop, &s->task);
-	if (s->transport->close != NULL)
-		s->transport->close(s);
 	close(s->fd);
 	s->fd = -1;
 }
@@ -192,21 +233,15 @@ void stream_close(struct stream *s)
 ssize_t stream_read(struct stream *s, void *buf, size_t size)
 {
 	for (;;) {
-		const ssize_t n = s->transport->recv(s, buf, size);
+		const ssize_t n = s->transport->read(s, buf, size);
 
-		if (n > 0) {
-			if ((size_t)n < size && !s->hup)
-				s->ready = false;
+		if (n > 0)
 			return n;
-		}
 		if (n == 0)
 			return STREAM_EOF;
 		if (errno == EINTR)
 			continue;
-		if (errno != EAGAIN && errno != EWOULDBLOCK)
-			return STREAM_ERROR;
-		s->ready = false;
-		return STREAM_NONE;
+		return errno == EAGAIN ? STREAM_NONE : STREAM_ERROR;
 	}
 }
 
@@ -215,7 +250,7 @@ void stream_reread(struct stream *s)
 	s->ready = true;
 }
 
-enum stream_write stream_write(struct stream *s, struct iovec *iov, int count)
+enum stream_write stream_push(struct stream *s, struct iovec *iov, int count)
 {
 	if (s->broken)
 		return STREAM_BROKEN;
@@ -228,7 +263,7 @@ enum stream_write stream_write(struct stream *s, struct iovec *iov, int count)
 		return STREAM_SENT;
 	ssize_t n;
 	do
-		n = s->transport->send(s, iov, count);
+		n = plain_send(s, iov, count);
 	while (n < 0 && errno == EINTR);
 	if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
 		s->broken = true;
@@ -237,6 +272,11 @@ enum stream_write stream_write(struct stream *s, struct iovec *iov, int count)
 	if (n == (ssize_t)total)
 		return STREAM_SENT;
 	return overflow_add(s, iov, count, n < 0 ? 0 : (size_t)n);
+}
+
+enum stream_write stream_write(struct stream *s, struct iovec *iov, int count)
+{
+	return s->transport->write(s, iov, count);
 }
 
 enum stream_write stream_write_bytes(struct stream *s, const void *p, size_t n)

@@ -462,6 +462,7 @@ static int make_console(struct catalog *c)
 	own->min_pool_size = own->reserve_pool_size = CONFIG_UNSET;
 	own->server_lifetime = own->query_wait_timeout = CONFIG_UNSET;
 	own->pool_mode = POOL_STATEMENT;
+	own->tls.sslmode = own->tls.negotiation = CONFIG_UNSET;
 	own->port = c->config->set.listen_port;
 	own->name = mem_strdup(CONSOLE);
 	own->dbname = mem_strdup(CONSOLE);

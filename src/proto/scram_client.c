@@ -10,13 +10,18 @@
 /* The longest part of a server's error value that is worth a log line. */
 #define SERVER_ERROR_MAX 100
 
-/* No channel binding, no authorization identity; PostgreSQL wants no user. */
-#define GS2_HEADER "n,,"
-#define GS2_HEADER_BASE64 "biws"
-
 _Static_assert(sizeof((struct scram_client *)0)->nonce >= SCRAM_NONCE_TEXT,
     "no room for our nonce");
 
+/* RFC 5802 §6 */
+static char flag(const struct scram_client *c)
+{
+	if (c->binding.len > 0)
+		return 'p';
+	return c->unbound ? 'y' : 'n';
+}
+
+/* No authorization identity; PostgreSQL wants no user. */
 char *scram_client_first(struct scram_client *c)
 {
 	uint8_t raw[SCRAM_NONCE_RAW];
@@ -32,7 +37,8 @@ char *scram_client_first(struct scram_client *c)
 	if (c->client_first_bare == NULL)
 		out = NULL;
 	else
-		out = scram_text_join(GS2_HEADER, c->client_first_bare, NULL);
+		out = scram_text_join(scram_text_gs2(flag(c)),
+		    c->client_first_bare, NULL);
 	c->step = out == NULL ? SCRAM_FAILED : SCRAM_FIRST_SENT;
 	return out;
 }
@@ -130,6 +136,7 @@ static char *make_client_final(const struct scram_client *c)
 char *scram_client_final(struct scram_client *c, const struct scram_keys *k)
 {
 	const enum scram_step step = c->step;
+	char binding[SCRAM_BINDING_TEXT];
 
 	c->step = SCRAM_FAILED;
 	if (step != SCRAM_CHALLENGED)
@@ -138,8 +145,9 @@ char *scram_client_final(struct scram_client *c, const struct scram_keys *k)
 	char *nonce = mem_strndup(c->nonce_full, c->nonce_full_len);
 	if (nonce == NULL)
 		return NULL;
+	scram_text_binding(flag(c), &c->binding, binding);
 	c->client_final_bare =
-	    scram_text_join("c=" GS2_HEADER_BASE64 ",r=", nonce, NULL);
+	    scram_text_join("c=", binding, ",r=", nonce, NULL);
 	mem_free(nonce);
 	if (c->client_final_bare == NULL)
 		return NULL;

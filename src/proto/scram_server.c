@@ -8,13 +8,36 @@
 #include "proto/scram.h"
 #include "proto/scram_text.h"
 
+/* The client has taken SCRAM-SHA-256-PLUS: it must bind, and to what we do. */
+static int read_gs2_binding(struct scram_server *s, struct scram_span in,
+    struct scram_span *bare, struct err *e)
+{
+	const char *header = scram_text_gs2('p');
+	const size_t len = strlen(header);
+
+	if (s->binding.len == 0 || in.len < len ||
+	    memcmp(in.at, header, len) != 0)
+		return err_set(e, "08P01",
+		    "unsupported SCRAM channel binding type");
+	s->gs2 = 'p';
+	bare->at = in.at + len;
+	bare->len = in.len - len;
+	return 0;
+}
+
 /* RFC 5802 §7: gs2-header; *bare becomes what follows it. */
 static int read_gs2_header(struct scram_server *s, struct scram_span in,
     struct scram_span *bare, struct err *e)
 {
+	if (s->plus)
+		return read_gs2_binding(s, in, bare, e);
 	if (in.at[0] == 'p')
 		return err_set(e, "08P01",
 		    "client asks for SCRAM channel binding");
+	/* RFC 5802 §6: somebody has taken our offer out of the list */
+	if (in.at[0] == 'y' && s->binding.len > 0)
+		return err_set(e, "08P01", "client thinks that we don't "
+		    "support SCRAM channel binding, but we do");
 	if (in.at[0] != 'n' && in.at[0] != 'y')
 		return err_set(e, "08P01", "bad SCRAM channel binding flag");
 	if (in.len < 3 || in.at[1] != ',')
@@ -150,11 +173,10 @@ struct client_final {
 static int read_client_final(const struct scram_server *s, struct scram_span in,
     struct client_final *f, struct err *e)
 {
-	/* base64 of the GS2 header "n,," or "y,,", which must be repeated */
-	const char *const binding = s->gs2 == 'y' ? "eSws" : "biws";
 	struct scram_span rest = in, value;
-	char name;
+	char binding[SCRAM_BINDING_TEXT], name;
 
+	scram_text_binding(s->gs2, &s->binding, binding);
 	if (!scram_text_take(&rest, 'c', &value) ||
 	    !scram_text_equals(value, binding))
 		return err_set(e, "08P01",

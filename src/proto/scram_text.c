@@ -142,6 +142,29 @@ char *scram_text_join(const char *first, ...)
 	return out;
 }
 
+/* RFC 5802 §7: gs2-header, without an authorization identity */
+const char *scram_text_gs2(char flag)
+{
+	switch (flag) {
+	case 'p': return "p=tls-server-end-point,,";
+	case 'y': return "y,,";
+	default: return "n,,";
+	}
+}
+
+void scram_text_binding(char flag, const struct scram_binding *b,
+    char out[SCRAM_BINDING_TEXT])
+{
+	const char *header = scram_text_gs2(flag);
+	const size_t len = strlen(header);
+	uint8_t all[SCRAM_BINDING_MAX + 24];
+
+	memcpy(all, header, len);
+	if (flag == 'p')
+		memcpy(all + len, b->bytes, b->len);
+	crypto_base64_encode(all, len + (flag == 'p' ? b->len : 0), out);
+}
+
 int scram_text_sign(const uint8_t key[SHA256_BYTES], const char *a,
     const char *b, uint8_t out[SHA256_BYTES])
 {

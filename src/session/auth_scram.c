@@ -22,12 +22,22 @@ struct exchange {
 
 static enum auth_result begin(struct auth *a, struct writer *out)
 {
-	a->state = mem_zalloc(sizeof(struct exchange));
-	if (a->state == NULL)
+	const struct auth_request *rq = &a->request;
+	struct exchange *x = mem_zalloc(sizeof *x);
+
+	a->state = x;
+	if (x == NULL)
 		return auth_deny_memory(a);
+	if (rq->must_bind && rq->binding.len == 0)
+		return auth_deny(a, failed, "channel binding is required, "
+		    "but not possible without TLS and a suitable certificate");
+	x->scram.binding = rq->binding;
 	writer_begin(out, BE_AUTHENTICATION);
 	writer_u32(out, MSG_AUTH_SASL);
-	writer_str(out, SCRAM_MECHANISM);
+	if (rq->binding.len > 0)
+		writer_str(out, SCRAM_MECHANISM_PLUS);
+	if (!rq->must_bind)
+		writer_str(out, SCRAM_MECHANISM);
 	writer_u8(out, 0);	/* ends the list */
 	writer_end(out);
 	return AUTH_MORE;
@@ -103,9 +113,14 @@ static enum auth_result challenge_mock(struct auth *a, struct writer *out)
  */
 static int read_initial(struct auth *a, struct reader *r)
 {
+	const struct auth_request *rq = &a->request;
+	struct exchange *x = a->state;
 	const char *mechanism = reader_str(r);
 
-	if (mechanism != NULL && strcmp(mechanism, SCRAM_MECHANISM) != 0) {
+	x->scram.plus = mechanism != NULL && rq->binding.len > 0 &&
+	    strcmp(mechanism, SCRAM_MECHANISM_PLUS) == 0;
+	if (mechanism != NULL && !x->scram.plus &&
+	    (rq->must_bind || strcmp(mechanism, SCRAM_MECHANISM) != 0)) {
 		auth_deny(a, "client selected an invalid SASL authentication "
 		    "mechanism", "");
 		return -1;

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "conf/hba.h"
 #include "io/socket.h"
+#include "io/tls.h"
 #include "pool/credentials.h"
 #include "proto/msg.h"
 #include "proto/writer.h"
@@ -15,6 +16,7 @@
 #include "session/client.h"
 #include "session/login_parts.h"
 #include "session/sessions.h"
+#include "session/tls_setup.h"
 
 #define LOGIN_MAX (64 * 1024)	/* bytes of one message before login */
 
@@ -170,6 +172,24 @@ static void read_on(struct client *c)
 	stream_yield(&c->stream);
 }
 
+/* The one that counts for the method cert. */
+static const char *cert_name(const struct client *c, char *buf, size_t size)
+{
+	return tls_peer_is_verified(&c->stream) &&
+	    tls_peer_name(&c->stream, buf, size) ? buf : NULL;
+}
+
+static void offer_binding(const struct client *c, struct auth_request *rq)
+{
+	const int mode = sessions_settings(c->ss)->client_channel_binding;
+
+	_Static_assert(SCRAM_BINDING_MAX == TLS_BINDING_MAX, "they differ");
+	if (mode != BINDING_DISABLE)
+		rq->binding.len = tls_end_point(&c->stream,
+		    rq->binding.bytes);
+	rq->must_bind = mode == BINDING_REQUIRE;
+}
+
 /* What the exchange waited for is there. */
 static void on_woken(struct auth *a)
 {
@@ -194,28 +214,33 @@ static void begin_auth(struct client *c)
 	};
 	const struct settings *set = sessions_settings(c->ss);
 	struct login *l = c->login;
-	char os_user[CONFIG_USER_MAX];
+	char os_user[CONFIG_USER_MAX], cert[TLS_NAME_MAX], tls[TLS_TEXT_MAX];
 	struct writer w;
 
 	login_choose_method(c);
-	const struct auth_request rq = {
+	struct auth_request rq = {
 		.type = l->method,
 		.user = l->user,
 		.credentials = login_credentials(c),
 		.map = l->rule != NULL ? l->rule->map : NULL,
 		.os_user = l->method == AUTH_PEER ?
 		    peer_name(c, os_user, sizeof os_user) : NULL,
-		.tls = c->stream.tls != NULL,
+		.cert_name = l->method == AUTH_CERT ?
+		    cert_name(c, cert, sizeof cert) : NULL,
+		.tls = tls_state(&c->stream) == TLS_UP,
 		.scram_iterations = set->scram_iterations,
 		.mock_salt = c->ss->mock_salt,
 		.offload = c->ss->offload,
 		.wake = on_woken,
 	};
 
+	offer_binding(c, &rq);
+	tls_describe(&c->stream, tls, sizeof tls);
 	if (set->log_connections)
 		log_at(LEVEL_INFO, &c->who,
-		    "login attempt: db=%s user=%s tls=no replication=%s",
-		    l->db_name, l->user, replications[c->replication]);
+		    "login attempt: db=%s user=%s tls=%s replication=%s",
+		    l->db_name, l->user, tls[0] != '\0' ? tls : "no",
+		    replications[c->replication]);
 	writer_init(&w, LOGIN_MAX);
 	write_negotiate(c, &w);
 	act_on(c, auth_begin(&l->auth, &rq, &w), &w);
@@ -229,8 +254,8 @@ static void on_startup(struct client *c, const struct startup *m)
 	c->login->startup = *m;
 	c->key_len = startup_protocol(m->code) >= PROTOCOL_3_2 ?
 	    CLIENT_KEY_MAX : CLIENT_KEY_BYTES;
-	if (c->addr.family != NET_UNIX &&
-	    sessions_settings(c->ss)->client_tls_sslmode >= SSLMODE_REQUIRE) {
+	if (c->addr.family != NET_UNIX && tls_state(&c->stream) != TLS_UP &&
+	    c->ss->tls->client_mode >= SSLMODE_REQUIRE) {
 		client_fail(c, NULL, "SSL required");
 		return;
 	}
@@ -285,18 +310,68 @@ static void bad_header(struct client *c, const uint8_t *p, size_t len)
 	client_fail(c, NULL, msg_bad_header(p, len, text));
 }
 
-/* SSLRequest and GSSENCRequest: not here, says one byte. */
-static size_t refuse_encryption(struct client *c, const struct startup *m,
+static bool may_use_tls(const struct client *c)
+{
+	return c->ss->tls->client != NULL && c->addr.family != NET_UNIX &&
+	    tls_state(&c->stream) == TLS_NONE;
+}
+
+/* start: what of the ClientHello is here. Returns len, or 0: c was closed. */
+static size_t start_tls(struct client *c, const uint8_t *start, size_t len)
+{
+	if (tls_accept(&c->stream, c->ss->tls->client, start, len) == 0)
+		return len;
+	client_close(c, "no memory for TLS");
+	return 0;
+}
+
+/* Returns true when it is done; false: later, or c was closed. */
+static bool hand_shake(struct client *c)
+{
+	struct err e;
+
+	switch (tls_handshake(&c->stream, &e)) {
+	case TLS_DONE:
+		stream_reread(&c->stream);
+		return true;
+	case TLS_MORE:
+		return false;
+	case TLS_GONE:
+		client_close(c, "client unexpected eof");
+		return false;
+	case TLS_FAILED:
+		log_at(LEVEL_WARNING, &c->who, "TLS handshake error: %s",
+		    e.text);
+		client_close(c, "failed to accept SSL");
+		break;
+	}
+	return false;
+}
+
+/* SSLRequest and GSSENCRequest: the answer is one byte. */
+static size_t answer_encryption(struct client *c, const struct startup *m,
     size_t have)
 {
+	const bool tls = m->kind == STARTUP_SSL && may_use_tls(c);
+
+	c->login->asked = true;
+	if (m->kind == STARTUP_SSL && tls_state(&c->stream) == TLS_UP) {
+		client_close(c, "SSL req inside SSL");
+		return 0;
+	}
 	if (have > m->size) {
 		client_fail(c, NULL, m->kind == STARTUP_SSL ?
 		    "received unencrypted data after SSL request" :
 		    "received unencrypted data after GSSAPI encryption request");
 		return 0;
 	}
-	if (stream_write_bytes(&c->stream, "N", 1) != STREAM_SENT) {
+	if (stream_write_bytes(&c->stream, tls ? "S" : "N", 1) !=
+	    STREAM_SENT) {
 		client_close(c, "client unexpected eof");
+		return 0;
+	}
+	if (tls && tls_accept(&c->stream, c->ss->tls->client, NULL, 0) < 0) {
+		client_close(c, "no memory for TLS");
 		return 0;
 	}
 	return m->size;
@@ -306,12 +381,14 @@ static size_t first_message(struct client *c, const uint8_t *p, size_t len)
 {
 	struct startup m;
 
+	if (p[0] == TLS_FIRST_BYTE && !c->login->asked && may_use_tls(c))
+		return start_tls(c, p, len);
 	switch (startup_peek(p, len, &m)) {
 	case STARTUP_SHORT:
 		return 0;
 	case STARTUP_SSL:
 	case STARTUP_GSS:
-		return refuse_encryption(c, &m, len);
+		return answer_encryption(c, &m, len);
 	case STARTUP_CANCEL:
 		c->ss->client_ops->cancel(c, m.body, m.body_len);
 		return 0;
@@ -416,6 +493,11 @@ void login_input(struct client *c)
 		return;
 	while (client_is_open(c) && c->login != NULL && !c->stream.paused &&
 	    stream_is_ready(&c->stream)) {
+		if (tls_state(&c->stream) == TLS_HANDSHAKE) {
+			if (!hand_shake(c))
+				return;
+			continue;
+		}
 		const ssize_t n = carry_read(&c->carry, &c->stream, &b,
 		    LOGIN_MAX + MSG_HEADER);
 

@@ -167,6 +167,7 @@ static int configure(const struct sessions *ss, struct peer *p)
 		.host = conf->host,
 		.port = conf->port,
 		.load_balance_hosts = LB_ROUND_ROBIN,
+		.tls = { .sslmode = CONFIG_UNSET, .negotiation = CONFIG_UNSET },
 	};
 	p->pool.limits.size = conf->pool_size != CONFIG_UNSET ?
 	    conf->pool_size : sessions_settings(ss)->default_pool_size;

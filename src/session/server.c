@@ -10,11 +10,14 @@
 #include "io/dns.h"
 #include "io/loop.h"
 #include "io/socket.h"
+#include "io/tls.h"
+#include "io/tls_context.h"
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "session/auth_query.h"
 #include "session/client.h"
 #include "session/server_login.h"
+#include "session/server_tls.h"
 #include "session/sessions.h"
 
 static void log_prefix(const struct log_who *who, struct text *out)
@@ -56,6 +59,9 @@ static void on_readable(struct stream *st)
 	case SERVER_PHASE_RESOLVE:
 	case SERVER_PHASE_CONNECT:
 		on_connected(s);
+		return;
+	case SERVER_PHASE_TLS:
+		server_tls_input(s);
 		return;
 	case SERVER_PHASE_AUTH:
 	case SERVER_PHASE_SYNC:
@@ -348,6 +354,13 @@ struct server *server_launch_carrier(struct server *target)
 	s->addr = target->addr;
 	s->phase = SERVER_PHASE_CONNECT;
 	s->target = target;
+	/* what the key protects is not told to those who listen */
+	if (tls_state(&target->stream) == TLS_UP) {
+		s->tls.context = tls_context_ref(
+		    tls_context_of(&target->stream));
+		s->tls.required = true;
+		s->tls.direct = target->tls.direct;
+	}
 	socket_options(sessions_settings(s->ss), &o);
 	const int fd = s->host.kind == HOST_UNIX ?
 	    socket_connect_unix(s->host.text, &e) :
@@ -399,6 +412,11 @@ static void on_connected(struct server *s)
 	    socket_peer_cred(s->stream.fd, &uid, &pid) == 0)
 		s->addr.pid = pid;
 	log_connected(s);
+	server_tls_begin(s);
+}
+
+void server_established(struct server *s)
+{
 	if (is_carrier(s)) {
 		s->phase = SERVER_PHASE_CANCEL;
 		s->ss->server_ops->connected(s);
@@ -471,6 +489,7 @@ void server_close(struct server *s, const char *reason)
 	params_unref(&s->params);
 	carry_fini(&s->carry);
 	server_auth_end(&s->auth);
+	tls_context_unref(&s->tls.context);
 	writer_fini(&s->welcome);
 	mem_free(s->others);
 	secret_wipe(s->key, sizeof s->key);

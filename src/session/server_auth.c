@@ -92,10 +92,24 @@ static enum server_auth_result sent(struct server_auth *a,
 
 /* --- one function a message; spec/authentication.md section 5 --- */
 
+static enum server_auth_result fail_unbound(struct server_auth *a)
+{
+	return fail(a, "channel binding is required, but the server did not "
+	    "use it", "channel binding is required, but the server did not "
+	    "use it");
+}
+
+static bool must_bind(const struct server_auth *a)
+{
+	return a->mode == BINDING_REQUIRE;
+}
+
 static enum server_auth_result on_ok(struct request *q)
 {
 	if (reader_left(&q->body) > 0)
 		return fail_malformed(q->a);
+	if (must_bind(q->a) && q->a->step != STEP_SASL_VERIFIED)
+		return fail_unbound(q->a);
 	q->a->step = STEP_OVER;
 	return SERVER_AUTH_OK;
 }
@@ -113,6 +127,8 @@ static enum server_auth_result on_cleartext(struct request *q)
 {
 	if (reader_left(&q->body) > 0)
 		return fail_malformed(q->a);
+	if (must_bind(q->a))
+		return fail_unbound(q->a);
 	return answer(q, secret_of(q));
 }
 
@@ -125,6 +141,8 @@ static enum server_auth_result on_md5(struct request *q)
 
 	if (salt == NULL || reader_left(&q->body) > 0)
 		return fail_malformed(q->a);
+	if (must_bind(q->a))
+		return fail_unbound(q->a);
 	if (kind_of(q) == SECRET_SCRAM)
 		return fail_kind(q->a,
 		    "cannot do MD5 authentication: wrong password type");
@@ -141,8 +159,10 @@ static enum server_auth_result on_md5(struct request *q)
 	return r;
 }
 
-/* 1: SCRAM-SHA-256 is offered; 0: it is not; -1: that is no list. */
-static int offers_scram(struct reader *r)
+enum { OFFERS_SCRAM = 1, OFFERS_PLUS = 2 };
+
+/* A set of those that are in the list; -1: that is no list. */
+static int offers(struct reader *r)
 {
 	int found = 0;
 
@@ -154,7 +174,9 @@ static int offers_scram(struct reader *r)
 		if (name[0] == '\0')
 			return reader_left(r) > 0 ? -1 : found;
 		if (strcmp(name, SCRAM_MECHANISM) == 0)
-			found = 1;
+			found |= OFFERS_SCRAM;
+		else if (strcmp(name, SCRAM_MECHANISM_PLUS) == 0)
+			found |= OFFERS_PLUS;
 	}
 }
 
@@ -179,7 +201,7 @@ static void on_derived(struct derive_wait *w)
 }
 
 /* PostgreSQL docs, Message Formats, SASLInitialResponse. */
-static enum server_auth_result send_first(const struct request *q)
+static enum server_auth_result send_first(const struct request *q, bool plus)
 {
 	struct server_scram *x = mem_zalloc(sizeof *x);
 
@@ -188,12 +210,16 @@ static enum server_auth_result send_first(const struct request *q)
 		return fail_memory(q->a);
 	x->auth = q->a;
 	x->derive.ready = on_derived;
+	if (plus)
+		x->client.binding = q->a->binding;
+	else
+		x->client.unbound = q->a->binding.len > 0;
 	char *first = scram_client_first(&x->client);
 
 	if (first == NULL)
 		return fail_memory(q->a);
 	writer_begin(q->out, FE_PASSWORD);
-	writer_str(q->out, SCRAM_MECHANISM);
+	writer_str(q->out, plus ? SCRAM_MECHANISM_PLUS : SCRAM_MECHANISM);
 	writer_u32(q->out, (uint32_t)strlen(first));
 	writer_bytes(q->out, first, strlen(first));
 	writer_end(q->out);
@@ -205,16 +231,20 @@ static enum server_auth_result on_sasl(struct request *q)
 {
 	static const char no_mechanism[] =
 	    "none of the server's SASL authentication mechanisms are supported";
-	const int offered = offers_scram(&q->body);
+	const int offered = offers(&q->body);
 	const char *obstacle = scram_obstacle(q);
 
 	if (offered < 0)
 		return fail_malformed(q->a);
-	if (offered == 0)
+	const bool plus = (offered & OFFERS_PLUS) && q->a->binding.len > 0;
+
+	if (!plus && must_bind(q->a))
+		return fail_unbound(q->a);
+	if (!plus && !(offered & OFFERS_SCRAM))
 		return fail(q->a, no_mechanism, no_mechanism);
 	if (obstacle != NULL)
 		return fail_kind(q->a, obstacle);
-	return send_first(q);
+	return send_first(q, plus);
 }
 
 enum server_auth_result server_auth_resume(struct server_auth *a,

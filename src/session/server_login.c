@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "io/tls.h"
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/reader.h"
@@ -44,12 +45,11 @@ void server_login_begin(struct server *s)
 	const struct config_db *db = s->ps.pool->key.db->conf;
 	struct writer w;
 
-	/* no TLS here: what insists on it must not go in clear */
-	if (s->host.kind != HOST_UNIX &&
-	    sessions_settings(s->ss)->server_tls_sslmode >= SSLMODE_REQUIRE) {
-		server_fail(s, "08001", "server refused SSL");
-		return;
-	}
+	_Static_assert(SCRAM_BINDING_MAX == TLS_BINDING_MAX, "they differ");
+	s->auth.mode = (enum channel_binding)sessions_settings(
+	    s->ss)->server_channel_binding;
+	s->auth.binding.len = s->auth.mode == BINDING_DISABLE ? 0 :
+	    tls_end_point(&s->stream, s->auth.binding.bytes);
 	s->introduced = true;
 	s->plain = s->plain || s->ps.pool->old_protocol;
 	writer_init(&w, LOGIN_MAX);

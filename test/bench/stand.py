@@ -209,18 +209,15 @@ class Stand:
         self.wait_ready(name, port)
         return name, port, p.pid
 
-    def stop_last(self):
-        name, p = self.procs.pop()
-        # SIGINT: PostgreSQL's fast shutdown; poolers may linger on it.
-        p.send_signal(signal.SIGINT if name == "postgres"
-                      else signal.SIGTERM)
-        try:
-            p.wait(STOP_LIMIT)
-        except subprocess.TimeoutExpired:
-            p.kill()
-            p.wait()
-
     def stop(self):
-        while self.procs:
-            self.stop_last()
+        for name, p in reversed(self.procs):
+            # SIGINT: PostgreSQL's fast shutdown; poolers may linger on it.
+            p.send_signal(signal.SIGINT if name == "postgres"
+                          else signal.SIGTERM)
+            try:
+                p.wait(STOP_LIMIT)
+            except subprocess.TimeoutExpired:
+                p.kill()
+                p.wait()
+        self.procs.clear()
         shutil.rmtree(self.dir, ignore_errors=True)

@@ -4,6 +4,7 @@ import signal
 
 import pytest
 
+import certs as certs_module
 import harness
 
 LIMIT = 240 if not harness.BIG else 1200
@@ -66,6 +67,18 @@ def pg():
 
 
 @pytest.fixture
+def certs():
+    """Authorities and certificates, see certs.py."""
+    return certs_module.certs()
+
+
+@pytest.fixture
+def tls_pg(certs):
+    """A PostgreSQL of its own that speaks TLS and offers SCRAM-PLUS."""
+    return harness.tls_cluster(certs)
+
+
+@pytest.fixture
 def pooler(pg):
     """Starts poolers; each must have ended well when the test is over."""
     made = []
@@ -103,3 +116,4 @@ def pytest_runtest_makereport(item, call):
 
 def pytest_unconfigure(config):
     harness.shutdown()
+    certs_module.shutdown()

@@ -302,7 +302,32 @@ class Postgres:
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
+TLS_HBA = """
+local all all trust
+hostssl all u_scram 127.0.0.1/32 scram-sha-256
+hostssl all app2 127.0.0.1/32 cert map=certs
+hostnossl all app2 127.0.0.1/32 reject
+host all all 127.0.0.1/32 trust
+"""
+
 _cluster = None
+_tls_cluster = None
+
+
+def tls_cluster(certs):
+    """The cluster that speaks TLS, made at first use."""
+    global _tls_cluster
+    if _tls_cluster is None:
+        pg = Postgres(ssl="on", ssl_cert_file="'%s'" % certs.crt("server"),
+                      ssl_key_file="'%s'" % certs.key("server"),
+                      ssl_ca_file="'%s'" % certs.crt("ca"))
+        for name, text in (("pg_hba.conf", TLS_HBA),
+                           ("pg_ident.conf", "certs app app2\n")):
+            with open(os.path.join(pg.data, name), "w") as f:
+                f.write(text)
+        pg.sql("select pg_reload_conf()")
+        _tls_cluster = pg
+    return _tls_cluster
 
 
 def cluster():
@@ -314,7 +339,10 @@ def cluster():
 
 
 def shutdown():
-    global _cluster, _bin_dir
+    global _cluster, _tls_cluster, _bin_dir
+    if _tls_cluster is not None:
+        _tls_cluster.stop()
+        _tls_cluster = None
     if _cluster is not None:
         _cluster.stop()
         _cluster = None
@@ -571,7 +599,9 @@ class Pooler:
         return c.login(user, password, database, **params)
 
     def console(self, user="admin"):
-        return self.raw(user, "pgbouncer")
+        strict = self.settings.get("client_tls_sslmode") in (
+            "require", "verify-ca", "verify-full")
+        return self.raw(user, "pgbouncer", unix=strict)
 
     def admin(self, cmd, user="admin"):
         """Run one console command; rows as dicts."""

@@ -254,6 +254,18 @@ class Conn:
     def __exit__(self, *_):
         self.close()
 
+    def start_tls(self, context, direct=False, host="localhost",
+                  session=None):
+        """Go on in TLS: asked for by SSLRequest, or at once."""
+        if not direct:
+            self.send(untyped(SSL_REQUEST))
+            answer = self.recv_bytes(1)
+            if answer != b"S":
+                raise AssertionError("SSLRequest answered %r" % answer)
+        self.sock = context.wrap_socket(self.sock, server_hostname=host,
+                                        session=session)
+        return self
+
     def fileno(self):
         return self.sock.fileno()
 
@@ -313,7 +325,7 @@ class Conn:
         return kind, body
 
     def readable(self, timeout=0.0):
-        if self.buf:
+        if self.buf or getattr(self.sock, "pending", int)():
             return True
         return bool(select.select([self.sock], [], [], timeout)[0])
 

@@ -23,7 +23,7 @@ def cols(spec):
 CONN = cols("""type t, user t, database t, replication t, state t, addr t,
     port i4, local_addr t, local_port i4, connect_time t, request_time t,
     wait i4, wait_us i4, close_needed i4, ptr t, link t, remote_pid i4,
-    tls t, application_name t, prepared_statements i4, id i4""")
+    tls t, application_name t, prepared_statements i4, id i4, tls_peer t""")
 STATS = ["server_assignment_count", "xact_count", "query_count", "received",
          "sent", "xact_time", "query_time", "wait_time",
          "client_parse_count", "server_parse_count", "bind_count",

@@ -130,6 +130,9 @@ static const struct {
 	{ "auth_threads", "16", true },
 	{ "auth_queue", "1000", true },
 	{ "server_rollback_on_disconnect", "0", true },
+	{ "client_channel_binding", "prefer", true },
+	{ "server_channel_binding", "prefer", true },
+	{ "server_tls_negotiation", "postgres", true },
 };
 
 static void test_rows_are_those_of_show_config(void **state)

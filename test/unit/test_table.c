@@ -147,10 +147,11 @@ static const struct {
 	"request_time ts, wait i4, wait_us i4, close_needed i4, ptr t, " \
 	"link t, remote_pid i4, tls t, application_name t, " \
 	"prepared_statements i4, id i4"
+#define ADDED ", tls_peer t"
 #define SOCKET SESSION ", recv_pos i4, pkt_pos i4, pkt_remain i4, " \
-	"send_pos i4, send_remain i4, pkt_avail i4, send_avail i4"
-	{ "CLIENTS", SESSION },
-	{ "SERVERS", SESSION },
+	"send_pos i4, send_remain i4, pkt_avail i4, send_avail i4" ADDED
+	{ "CLIENTS", SESSION ADDED },
+	{ "SERVERS", SESSION ADDED },
 	{ "SOCKETS", SOCKET },
 	{ "ACTIVE_SOCKETS", SOCKET },
 	{ "CONFIG", "key t, value t, default t, changeable t" },
@@ -413,11 +414,11 @@ static void test_clients_and_servers_show_both_ends(void **state)
 	join(app, &c, &s);
 	snprintf(want, sizeof want, "C|pgbouncer|pgbouncer|logical|active|"
 	    "unix|6432|unix|6432|98000000|97000000|2|999999|0|0x%zx|0x%zx|"
-	    "4711||psql|0|7\n", (size_t)&c, (size_t)&s);
+	    "4711||psql|0|7|\n", (size_t)&c, (size_t)&s);
 	assert_string_equal(show(app, "CLIENTS", 0), want);
 	snprintf(want, sizeof want, "S|pgbouncer|pgbouncer|logical|active|"
 	    "unix|5432|unix|5432|96000000|95000000|0|0|1|0x%zx|0x%zx|"
-	    "-2|||2|8\n", (size_t)&s, (size_t)&c);
+	    "-2|||2|8|\n", (size_t)&s, (size_t)&c);
 	assert_string_equal(show(app, "SERVERS", 0), want);
 
 	show(app, "SOCKETS", 0);
@@ -427,7 +428,7 @@ static void test_clients_and_servers_show_both_ends(void **state)
 	/* only the server has something in its buffer */
 	show(app, "ACTIVE_SOCKETS", 0);
 	assert_int_equal(shown.rows, 1);
-	assert_non_null(strstr(shown.buf, "|8|9|0|0|0|0|9|0\n"));
+	assert_non_null(strstr(shown.buf, "|8|9|0|0|0|0|9|0|\n"));
 	part(&c, &s);
 }
 

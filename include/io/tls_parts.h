@@ -1,0 +1,80 @@
+/* tls_parts.h - what the files of TLS share; for tls*.c only.
+ * SPDX-License-Identifier: ISC */
+#ifndef IO_TLS_PARTS_H
+#define IO_TLS_PARTS_H
+
+#include <openssl/ssl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "io/tls.h"
+#include "io/tls_context.h"
+
+struct err;
+
+/*
+ * One send of at most this many bytes is one record. PostgreSQL's own are no
+ * longer, and asynchronous clients with libpq stop at what does not fit into
+ * the 8 kB that it has free: they wait for the socket, and OpenSSL has it.
+ */
+#define TLS_RECORD 8192
+#define TLS_IN_BYTES (48 * 1024)
+#define TLS_OUT_BYTES (72 * 1024)
+
+/* Nothing of it outlives the call that uses it. */
+struct tls_wire {
+	size_t out_len;
+	uint8_t in[TLS_IN_BYTES];
+	uint8_t out[TLS_OUT_BYTES];
+	uint8_t record[TLS_RECORD];	/* small pieces, put together */
+};
+
+struct tls_context {
+	unsigned refs;
+	SSL_CTX *ssl;			/* owned */
+	BIO_METHOD *bio;		/* owned */
+	struct tls_wire *wire;		/* owned */
+	enum tls_verify verify;
+	bool accepts, alpn;
+	uint8_t binding_len;		/* of our certificate; 0 = none */
+	uint8_t binding[TLS_BINDING_MAX];
+};
+
+struct tls {
+	SSL *ssl;			/* owned */
+	struct tls_context *ctx;	/* counted */
+	char *host;			/* owned; connecting, until TLS_DONE */
+	uint8_t *stash;			/* owned; the wire's bytes for later */
+	const uint8_t *in;		/* in stash or wire: not taken yet */
+	size_t in_len;
+	uint8_t reads;			/* of the socket, in this call */
+	bool drained;			/* ... after which it was empty */
+	bool served;			/* it has given bytes to its caller */
+	bool eof;			/* the wire ends here */
+	bool up;			/* the handshake is done */
+	bool failed;			/* say nothing more */
+};
+
+/* The functions a BIO calls; in tls.c. NULL: no memory. */
+BIO_METHOD *tls_bio_new(void);
+/* Ends a connection whose peer wants to renegotiate. */
+void tls_on_info(const SSL *ssl, int where, int value);
+
+/* Does the certificate name host? An address is compared as one. */
+bool tls_cert_is_for(X509 *cert, const char *host);
+/* Its hash for tls-server-end-point; 0: none is defined. */
+size_t tls_cert_binding(const X509 *cert, uint8_t out[TLS_BINDING_MAX]);
+
+#define TLS_V1_0 1u
+#define TLS_V1_1 2u
+#define TLS_V1_2 4u
+#define TLS_V1_3 8u
+
+/* The words of *_tls_protocols as a set of TLS_V*. 0, or -1: a wrong word. */
+int tls_protocols_parse(const char *text, unsigned *out);
+
+/* e = prefix, what OpenSSL says first, and forget the rest. Returns -1. */
+int tls_err(struct err *e, const char *prefix);
+
+#endif

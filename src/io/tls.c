@@ -1,0 +1,470 @@
+/* tls.c - TLS over a stream: the transport, and the handshake.
+ *
+ * OpenSSL never sees the socket. What one recv gave is worked off from a
+ * buffer that all connections share, and what it writes is collected and sent
+ * at once, or queued by the stream as bytes of the wire. So a burst costs as
+ * many system calls as without TLS, and OpenSSL never waits for a write.
+ * SPDX-License-Identifier: ISC */
+#include "io/tls.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/net.h"
+#include "io/stream.h"
+#include "io/tls_parts.h"
+#include "io/transport.h"
+
+#define READS_MAX 4	/* of the socket in one call */
+
+/* --- the wire, as OpenSSL sees it --- */
+
+/* Read the socket into the shared buffer. 0, or -1: nothing came. */
+static int refill(struct stream *s)
+{
+	struct tls *t = s->tls;
+	struct tls_wire *w = t->ctx->wire;
+	ssize_t n;
+
+	/* what came already is more urgent than what there may be */
+	if (t->eof || t->drained || t->served || t->reads == READS_MAX)
+		return -1;
+	t->reads++;
+	do
+		n = recv(s->fd, w->in, sizeof w->in, 0);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == EAGAIN) {
+		t->drained = true;
+		return -1;
+	}
+	if (n <= 0) {
+		t->eof = true;
+		return -1;
+	}
+	t->drained = (size_t)n < sizeof w->in;
+	t->in = w->in;
+	t->in_len = (size_t)n;
+	return 0;
+}
+
+static int wire_read(BIO *b, char *out, int size)
+{
+	struct stream *s = BIO_get_data(b);
+	struct tls *t = s->tls;
+
+	BIO_clear_retry_flags(b);
+	if (size <= 0)
+		return 0;
+	if (t->in_len == 0 && refill(s) < 0) {
+		if (t->eof)
+			return 0;
+		BIO_set_retry_read(b);
+		return -1;
+	}
+	const size_t n = t->in_len < (size_t)size ? t->in_len : (size_t)size;
+
+	memcpy(out, t->in, n);
+	t->in += n;
+	t->in_len -= n;
+	return (int)n;
+}
+
+/* Send what was collected. */
+static enum stream_write flush(struct stream *s)
+{
+	struct tls_wire *w = s->tls->ctx->wire;
+	struct iovec v = { w->out, w->out_len };
+
+	w->out_len = 0;
+	return v.iov_len == 0 ? STREAM_SENT : stream_push(s, &v, 1);
+}
+
+static int wire_write(BIO *b, const char *p, int size)
+{
+	struct stream *s = BIO_get_data(b);
+	struct tls_wire *w = s->tls->ctx->wire;
+	size_t left = size > 0 ? (size_t)size : 0;
+
+	BIO_clear_retry_flags(b);
+	while (left > 0) {
+		const size_t room = sizeof w->out - w->out_len;
+		const size_t n = left < room ? left : room;
+
+		memcpy(w->out + w->out_len, p, n);
+		w->out_len += n;
+		p += n;
+		left -= n;
+		if (w->out_len == sizeof w->out && flush(s) == STREAM_BROKEN)
+			return -1;
+	}
+	return size;
+}
+
+static long wire_ctrl(BIO *b, int cmd, long num, void *p)
+{
+	(void)b;
+	(void)num;
+	(void)p;
+	return cmd == BIO_CTRL_FLUSH;
+}
+
+BIO_METHOD *tls_bio_new(void)
+{
+	const int type = BIO_get_new_index();
+	BIO_METHOD *m = type < 0 ? NULL : BIO_meth_new(type |
+	    BIO_TYPE_SOURCE_SINK, "stream");
+
+	if (m == NULL)
+		return NULL;
+	BIO_meth_set_read(m, wire_read);
+	BIO_meth_set_write(m, wire_write);
+	BIO_meth_set_ctrl(m, wire_ctrl);
+	return m;
+}
+
+/* --- every use of OpenSSL is between these two --- */
+
+static void begin(struct tls *t)
+{
+	t->reads = 0;
+	t->drained = t->served = false;
+	/* what libcrypto has left there elsewhere is not ours */
+	if (ERR_peek_error() != 0)
+		ERR_clear_error();
+}
+
+/*
+ * Keep what OpenSSL did not take. The caller's buffer was full, or it waits for
+ * nothing more: rare, and never much.
+ */
+static int keep_rest(struct tls *t)
+{
+	uint8_t *rest = NULL;
+
+	if (t->in_len > 0 && t->in >= t->ctx->wire->in &&
+	    t->in < t->ctx->wire->in + sizeof t->ctx->wire->in) {
+		rest = mem_dup(t->in, t->in_len);
+		if (rest == NULL)
+			return -1;
+	} else if (t->in_len > 0) {
+		return 0;
+	}
+	mem_free(t->stash);
+	t->in = t->stash = rest;
+	return 0;
+}
+
+/* Put the stream's state right. more: there is something left to be told. */
+static int finish(struct stream *s, bool more)
+{
+	struct tls *t = s->tls;
+
+	if (flush(s) == STREAM_BROKEN)
+		t->failed = true;
+	if (keep_rest(t) < 0) {
+		errno = ENOMEM;
+		return -1;
+	}
+	if (t->drained && t->in_len == 0 && !more && !t->eof && !s->hup)
+		s->ready = false;
+	return 0;
+}
+
+/* --- the transport --- */
+
+/* Records to be had without the socket; or the first of all. */
+static bool may_read(const struct tls *t)
+{
+	return !t->failed && (!t->served || t->in_len > 0 ||
+	    SSL_pending(t->ssl) > 0);
+}
+
+static ssize_t tls_read(struct stream *s, void *buf, size_t size)
+{
+	struct tls *t = s->tls;
+	size_t have = 0;
+	bool end = t->failed;
+
+	begin(t);
+	while (have < size && may_read(t)) {
+		const int n = SSL_read(t->ssl, (char *)buf + have,
+		    (int)(size - have));
+
+		if (n <= 0) {
+			end = SSL_get_error(t->ssl, n) != SSL_ERROR_WANT_READ;
+			ERR_clear_error();
+			break;
+		}
+		have += (size_t)n;
+		t->served = true;
+	}
+	if (finish(s, end || have == size) < 0)
+		return -1;
+	if (have > 0 || end)
+		return (ssize_t)have;
+	if (!t->drained)
+		stream_yield(s);	/* records of no bytes, and no end */
+	errno = EAGAIN;
+	return -1;
+}
+
+static void seal(struct stream *s, const void *p, size_t n)
+{
+	struct tls *t = s->tls;
+
+	if (n == 0 || t->failed)
+		return;
+	if (SSL_write(t->ssl, p, (int)n) != (int)n)
+		t->failed = true;
+}
+
+/* Pieces that would be short records share one. */
+static void seal_all(struct stream *s, const struct iovec *iov, int count)
+{
+	uint8_t *record = s->tls->ctx->wire->record;
+	size_t have = 0;
+
+	for (int i = 0; i < count; i++) {
+		const uint8_t *p = iov[i].iov_base;
+		size_t n = iov[i].iov_len;
+
+		while (n > 0) {
+			size_t part = n < TLS_RECORD - have ? n :
+			    TLS_RECORD - have;
+
+			if (have == 0 && n >= TLS_RECORD) {
+				part = n - n % TLS_RECORD;
+				seal(s, p, part);
+			} else {
+				memcpy(record + have, p, part);
+				have += part;
+			}
+			p += part;
+			n -= part;
+			if (have == TLS_RECORD) {
+				seal(s, record, have);
+				have = 0;
+			}
+		}
+	}
+	seal(s, record, have);
+}
+
+static enum stream_write tls_write(struct stream *s, struct iovec *iov,
+    int count)
+{
+	struct tls *t = s->tls;
+
+	begin(t);
+	if (!t->up)
+		t->failed = true;
+	if (count == 1)
+		seal(s, iov->iov_base, iov->iov_len);
+	else
+		seal_all(s, iov, count);
+	const enum stream_write r = flush(s);
+
+	if (!t->failed)
+		return r;
+	s->broken = true;
+	return STREAM_BROKEN;
+}
+
+static void tls_free(struct tls *t)
+{
+	SSL_free(t->ssl);
+	tls_context_unref(&t->ctx);
+	mem_free(t->host);
+	mem_free(t->stash);
+	mem_delete(MEM_TLS, t, sizeof *t);
+}
+
+static void tls_close(struct stream *s)
+{
+	struct tls *t = s->tls;
+
+	if (t == NULL)
+		return;
+	begin(t);
+	/* not SSL_shutdown() after a failure: OpenSSL forbids it */
+	if (t->up && !t->failed && !s->broken)
+		(void)SSL_shutdown(t->ssl);
+	(void)flush(s);
+	ERR_clear_error();
+	s->tls = NULL;
+	tls_free(t);
+}
+
+static const struct transport transport = {
+	.read = tls_read,
+	.write = tls_write,
+	.close = tls_close,
+};
+
+/* --- start --- */
+
+static struct tls *tls_new(struct stream *s, struct tls_context *ctx)
+{
+	struct tls *t = mem_new(MEM_TLS, sizeof *t);
+	BIO *bio = BIO_new(ctx->bio);
+
+	if (t != NULL)
+		t->ssl = SSL_new(ctx->ssl);
+	if (t == NULL || bio == NULL || t->ssl == NULL)
+		goto fail;
+	t->ctx = tls_context_ref(ctx);
+	BIO_set_data(bio, s);
+	BIO_set_init(bio, 1);
+	SSL_set_bio(t->ssl, bio, bio);
+	SSL_set_app_data(t->ssl, t);
+	return t;
+fail:
+	BIO_free(bio);
+	ERR_clear_error();
+	if (t != NULL)
+		tls_free(t);
+	return NULL;
+}
+
+/* s->tls is set: from here on it is closed with the stream. */
+static void start(struct stream *s, struct tls *t)
+{
+	s->tls = t;
+	s->transport = &transport;
+}
+
+int tls_accept(struct stream *s, struct tls_context *ctx, const void *p,
+    size_t len)
+{
+	struct tls *t = tls_new(s, ctx);
+
+	if (t == NULL)
+		return -1;
+	start(s, t);
+	SSL_set_accept_state(t->ssl);
+	if (len == 0)
+		return 0;
+	t->stash = mem_dup(p, len);
+	if (t->stash == NULL)
+		return -1;
+	t->in = t->stash;
+	t->in_len = len;
+	s->ready = true;
+	return 0;
+}
+
+int tls_connect(struct stream *s, struct tls_context *ctx, const char *host)
+{
+	struct net_addr a;
+	struct tls *t = tls_new(s, ctx);
+
+	if (t == NULL)
+		return -1;
+	start(s, t);
+	SSL_set_connect_state(t->ssl);
+	t->host = mem_strdup(host);
+	/* RFC 6066 section 3: names only */
+	if (t->host == NULL || (net_parse_ip(host, 0, &a) < 0 &&
+	    SSL_set_tlsext_host_name(t->ssl, host) != 1))
+		return -1;
+	return 0;
+}
+
+/* --- handshake --- */
+
+void tls_on_info(const SSL *ssl, int where, int value)
+{
+	struct tls *t = SSL_get_app_data(ssl);
+
+	/* it was refused, and who asks for it has no good reason */
+	if ((where & SSL_CB_WRITE_ALERT) == SSL_CB_WRITE_ALERT && t != NULL &&
+	    t->up && (value & 0xff) == SSL_AD_NO_RENEGOTIATION)
+		t->failed = true;
+}
+
+static int check_alpn(const struct tls *t, struct err *e)
+{
+	static const char want[] = "postgresql";
+	const unsigned char *got = NULL;
+	unsigned len = 0;
+
+	if (!t->ctx->alpn || t->ctx->accepts)
+		return 0;
+	SSL_get0_alpn_selected(t->ssl, &got, &len);
+	if (len == sizeof want - 1 && memcmp(got, want, len) == 0)
+		return 0;
+	return err_set(e, "08P01", "server does not speak PostgreSQL over "
+	    "direct TLS (no ALPN)");
+}
+
+static int check_name(const struct tls *t, struct err *e)
+{
+	if (t->ctx->accepts || t->ctx->verify < TLS_VERIFY_NAME)
+		return 0;
+	X509 *cert = SSL_get0_peer_certificate(t->ssl);
+
+	if (cert != NULL && tls_cert_is_for(cert, t->host))
+		return 0;
+	return err_set(e, "08P01", "name \"%s\" not present in server "
+	    "certificate", t->host);
+}
+
+static enum tls_step fail(struct tls *t, int result, struct err *e)
+{
+	const long verify = SSL_get_verify_result(t->ssl);
+
+	if (SSL_get_error(t->ssl, result) == SSL_ERROR_WANT_READ)
+		return t->eof ? TLS_GONE : TLS_MORE;
+	t->failed = true;
+	if (t->eof && verify == X509_V_OK)
+		return TLS_GONE;
+	if (verify != X509_V_OK)
+		err_set(e, "08P01", "certificate verification failed: %s",
+		    X509_verify_cert_error_string(verify));
+	else
+		tls_err(e, "");
+	return TLS_FAILED;
+}
+
+enum tls_step tls_handshake(struct stream *s, struct err *e)
+{
+	struct tls *t = s->tls;
+	enum tls_step step = TLS_DONE;
+
+	begin(t);
+	const int result = SSL_do_handshake(t->ssl);
+
+	if (result != 1)
+		step = fail(t, result, e);
+	else if (check_name(t, e) < 0 || check_alpn(t, e) < 0)
+		step = TLS_FAILED;
+	if (step == TLS_DONE)
+		t->up = true;
+	if (finish(s, false) < 0) {
+		err_set(e, "53200", "out of memory");
+		step = TLS_FAILED;
+	}
+	if (step == TLS_FAILED)
+		t->failed = true;
+	if (step == TLS_MORE && !t->drained)
+		stream_yield(s);
+	ERR_clear_error();
+	return step;
+}
+
+struct tls_context *tls_context_of(const struct stream *s)
+{
+	return s->tls == NULL ? NULL : s->tls->ctx;
+}
+
+enum tls_state tls_state(const struct stream *s)
+{
+	if (s->tls == NULL)
+		return TLS_NONE;
+	return s->tls->up ? TLS_UP : TLS_HANDSHAKE;
+}

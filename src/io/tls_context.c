@@ -1,0 +1,357 @@
+/* tls_context.c - what TLS connections of one configuration share.
+ * SPDX-License-Identifier: ISC */
+#include "io/tls_context.h"
+
+#include <openssl/dh.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "io/tls_parts.h"
+
+#define VERIFY_DEPTH 6		/* spec/authentication.md section 9.3 */
+#define TICKET_SECONDS 600	/* a verified client may come back that long */
+#define WORD_MAX 1024
+
+/* RFC 7301; what PostgreSQL calls its protocol */
+static const unsigned char alpn[] = "\012postgresql";
+
+#define ALPN_BYTES (sizeof alpn - 1)
+
+struct tls_store {
+	unsigned refs;
+	X509_STORE *x509;		/* owned */
+};
+
+int tls_err(struct err *e, const char *prefix)
+{
+	const unsigned long code = ERR_peek_error();
+	const char *why = code == 0 ? NULL : ERR_reason_error_string(code);
+
+	if (code != 0 && ERR_SYSTEM_ERROR(code))
+		why = strerror(ERR_GET_REASON(code));
+	err_set(e, "08P01", "%s%s", prefix, why != NULL ? why :
+	    "unknown TLS error");
+	ERR_clear_error();
+	return -1;
+}
+
+/* --- authorities --- */
+
+struct tls_store *tls_store_new(const char *ca_file, struct err *e)
+{
+	struct tls_store *s = mem_zalloc(sizeof *s);
+	const bool system = ca_file == NULL || ca_file[0] == '\0';
+
+	if (s != NULL)
+		s->x509 = X509_STORE_new();
+	if (s == NULL || s->x509 == NULL) {
+		err_set(e, "53200", "out of memory");
+		goto fail;
+	}
+	s->refs = 1;
+	if ((system ? X509_STORE_set_default_paths(s->x509) :
+	    X509_STORE_load_file(s->x509, ca_file)) == 1)
+		return s;
+	tls_err(e, "");
+	err_prepend(e, "failed to load CA file \"%s\": ",
+	    system ? "(system)" : ca_file);
+fail:
+	if (s != NULL)
+		X509_STORE_free(s->x509);
+	mem_free(s);
+	return NULL;
+}
+
+void tls_store_unref(struct tls_store **sp)
+{
+	struct tls_store *s = *sp;
+
+	*sp = NULL;
+	if (s == NULL || --s->refs > 0)
+		return;
+	X509_STORE_free(s->x509);
+	mem_free(s);
+}
+
+/* --- one item of the options each; 0, or -1 with e --- */
+
+struct build {
+	struct tls_context *c;
+	const struct tls_opts *o;
+	unsigned protocols;	/* TLS_V* */
+};
+
+static bool is_given(const char *s)
+{
+	return s != NULL && s[0] != '\0';
+}
+
+static int invalid(const struct build *b, const char *item, const char *value,
+    struct err *e)
+{
+	ERR_clear_error();
+	return err_set(e, "22023", "invalid %s_tls_%s: %s",
+	    b->o->accepts ? "client" : "server", item, value);
+}
+
+static int set_protocols(struct build *b, struct err *e)
+{
+	static const struct {
+		unsigned set;
+		int version;
+		uint64_t off;
+	} rows[] = {
+		{ TLS_V1_0, TLS1_VERSION, SSL_OP_NO_TLSv1 },
+		{ TLS_V1_1, TLS1_1_VERSION, SSL_OP_NO_TLSv1_1 },
+		{ TLS_V1_2, TLS1_2_VERSION, SSL_OP_NO_TLSv1_2 },
+		{ TLS_V1_3, TLS1_3_VERSION, SSL_OP_NO_TLSv1_3 },
+	};
+	int least = 0, most = 0;
+
+	if (tls_protocols_parse(b->o->protocols, &b->protocols) < 0)
+		return invalid(b, "protocols", b->o->protocols, e);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		if (!(b->protocols & rows[i].set)) {
+			SSL_CTX_set_options(b->c->ssl, rows[i].off);
+			continue;
+		}
+		least = least == 0 ? rows[i].version : least;
+		most = rows[i].version;
+	}
+	/* not what openssl.cnf says: ours is the setting that counts */
+	if (SSL_CTX_set_min_proto_version(b->c->ssl, least) == 1 &&
+	    SSL_CTX_set_max_proto_version(b->c->ssl, most) == 1)
+		return 0;
+	return invalid(b, "protocols", b->o->protocols, e);
+}
+
+static bool is_default(const char *ciphers)
+{
+	static const char *const words[] = {
+		"default", "secure", "normal", "fast",
+	};
+
+	if (!is_given(ciphers))
+		return true;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		if (text_casecmp(ciphers, words[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Both kinds; a curve "none" takes the suites away that need one. */
+static int set_ciphers(struct build *b, struct err *e)
+{
+	const struct tls_opts *o = b->o;
+	const bool no_curve = o->accepts && is_given(o->ecdhcurve) &&
+	    text_casecmp(o->ecdhcurve, "none") == 0;
+	char list[WORD_MAX];
+	struct text t;
+
+	text_init(&t, list, sizeof list);
+	if (is_default(o->ciphers))
+		text_add(&t, no_curve ? "DEFAULT" : "");
+	else
+		text_add(&t, o->ciphers);
+	if (no_curve)
+		text_add(&t, ":!kECDHE");
+	if (t.cut || (t.len > 0 &&
+	    SSL_CTX_set_cipher_list(b->c->ssl, list) != 1))
+		return invalid(b, "ciphers", o->ciphers, e);
+	if (is_given(o->tls13_ciphers) && (b->protocols & TLS_V1_3) &&
+	    SSL_CTX_set_ciphersuites(b->c->ssl, o->tls13_ciphers) != 1) {
+		ERR_clear_error();
+		return err_set(e, "22023", "invalid %s_tls13_ciphers: %s",
+		    o->accepts ? "client" : "server", o->tls13_ciphers);
+	}
+	return 0;
+}
+
+static int set_exchange(struct build *b, struct err *e)
+{
+	const char *dh = b->o->dheparams, *curve = b->o->ecdhcurve;
+	const bool auto_curve = !is_given(curve) ||
+	    text_casecmp(curve, "auto") == 0 ||
+	    text_casecmp(curve, "none") == 0;
+
+	if (!b->o->accepts)
+		return 0;
+	if (!is_given(dh) || text_casecmp(dh, "auto") == 0 ||
+	    text_casecmp(dh, "legacy") == 0)
+		SSL_CTX_set_dh_auto(b->c->ssl, 1);
+	else if (text_casecmp(dh, "none") != 0)
+		return invalid(b, "dheparams", dh, e);
+	if (auto_curve || SSL_CTX_set1_groups_list(b->c->ssl, curve) == 1)
+		return 0;
+	return invalid(b, "ecdhecurve", curve, e);
+}
+
+/* A key that needs a passphrase must not ask for one at the terminal. */
+static int no_passphrase(char *buf, int size, int rw, void *arg)
+{
+	(void)buf;
+	(void)size;
+	(void)rw;
+	(void)arg;
+	return -1;
+}
+
+static int failed_to_load(const char *what, const char *path, struct err *e)
+{
+	tls_err(e, "");
+	return err_prepend(e, "failed to load %s \"%s\": ", what, path);
+}
+
+static int set_certificate(struct build *b, struct err *e)
+{
+	const char *cert = b->o->cert_file, *key = b->o->key_file;
+	SSL_CTX *ssl = b->c->ssl;
+
+	SSL_CTX_set_default_passwd_cb(ssl, no_passphrase);
+	if (!is_given(cert) && !is_given(key) && !b->o->accepts)
+		return 0;
+	if (!is_given(cert) || !is_given(key))
+		return err_set(e, "22023", b->o->accepts ?
+		    "To allow TLS connections from clients, "
+		    "client_tls_key_file and client_tls_cert_file must be "
+		    "set." : "server_tls_key_file and server_tls_cert_file "
+		    "must be set both, or none of them");
+	if (SSL_CTX_use_certificate_chain_file(ssl, cert) != 1)
+		return failed_to_load("certificate file", cert, e);
+	if (SSL_CTX_use_PrivateKey_file(ssl, key, SSL_FILETYPE_PEM) != 1)
+		return failed_to_load("key file", key, e);
+	if (SSL_CTX_check_private_key(ssl) != 1)
+		return failed_to_load("key file", key, e);
+	if (b->o->accepts)
+		b->c->binding_len = (uint8_t)tls_cert_binding(
+		    SSL_CTX_get0_certificate(ssl), b->c->binding);
+	return 0;
+}
+
+static int set_verify(struct build *b, struct err *e)
+{
+	const struct tls_opts *o = b->o;
+	SSL_CTX *ssl = b->c->ssl;
+
+	if (o->verify == TLS_VERIFY_NONE) {
+		SSL_CTX_set_verify(ssl, SSL_VERIFY_NONE, NULL);
+		return 0;
+	}
+	SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER |
+	    (o->verify > TLS_VERIFY_OPTIONAL ?
+	    SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), NULL);
+	SSL_CTX_set_verify_depth(ssl, VERIFY_DEPTH);
+	SSL_CTX_set1_cert_store(ssl, o->store->x509);
+	if (!o->accepts || !is_given(o->ca_file))
+		return 0;
+	/* so that a client with several certificates takes the right one */
+	STACK_OF(X509_NAME) *names = SSL_load_client_CA_file(o->ca_file);
+	if (names == NULL)
+		return failed_to_load("CA file", o->ca_file, e);
+	SSL_CTX_set_client_CA_list(ssl, names);
+	return 0;
+}
+
+/* An offer that lacks ours is refused; no offer at all is fine. */
+static int select_alpn(SSL *ssl, const unsigned char **out,
+    unsigned char *out_len, const unsigned char *in, unsigned in_len,
+    void *arg)
+{
+	unsigned char *found;
+
+	(void)ssl;
+	(void)arg;
+	if (SSL_select_next_proto(&found, out_len, alpn, ALPN_BYTES, in,
+	    in_len) != OPENSSL_NPN_NEGOTIATED)
+		return SSL_TLSEXT_ERR_ALERT_FATAL;
+	*out = found;
+	return SSL_TLSEXT_ERR_OK;
+}
+
+static int set_rest(struct build *b, struct err *e)
+{
+	static const unsigned char id[] = "pgsluice";
+	SSL_CTX *ssl = b->c->ssl;
+
+	SSL_CTX_set_options(ssl, SSL_OP_NO_COMPRESSION |
+	    SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+	/* an idle connection owns no buffer */
+	SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
+	SSL_CTX_set_info_callback(ssl, tls_on_info);
+	SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
+	if (!b->o->accepts) {
+		if (!b->o->alpn || SSL_CTX_set_alpn_protos(ssl, alpn,
+		    ALPN_BYTES) == 0)
+			return 0;
+		return tls_err(e, "ALPN: ");
+	}
+	SSL_CTX_set_alpn_select_cb(ssl, select_alpn, NULL);
+	/* sessions are kept by the clients; a new context forgets them */
+	SSL_CTX_set_timeout(ssl, TICKET_SECONDS);
+	if (SSL_CTX_set_num_tickets(ssl, 1) == 1 &&
+	    SSL_CTX_set_max_send_fragment(ssl, TLS_RECORD) == 1 &&
+	    SSL_CTX_set_session_id_context(ssl, id, sizeof id - 1) == 1)
+		return 0;
+	return tls_err(e, "");
+}
+
+/* --- the whole --- */
+
+struct tls_context *tls_context_new(const struct tls_opts *o, struct err *e)
+{
+	static int (*const setters[])(struct build *b, struct err *e) = {
+		set_protocols, set_ciphers, set_exchange, set_certificate,
+		set_verify, set_rest,
+	};
+	struct tls_context *c = mem_zalloc(sizeof *c);
+	struct build b = { .c = c, .o = o };
+
+	ERR_clear_error();
+	if (c != NULL) {
+		c->refs = 1;
+		c->verify = o->verify;
+		c->accepts = o->accepts;
+		c->alpn = o->alpn;
+		c->wire = mem_alloc(sizeof *c->wire);
+		c->bio = tls_bio_new();
+		c->ssl = SSL_CTX_new(o->accepts ? TLS_server_method() :
+		    TLS_client_method());
+	}
+	if (c == NULL || c->wire == NULL || c->bio == NULL || c->ssl == NULL) {
+		err_set(e, "53200", "out of memory");
+		tls_context_unref(&c);
+		return NULL;
+	}
+	c->wire->out_len = 0;
+	for (size_t i = 0; c != NULL && i < sizeof setters / sizeof *setters;
+	    i++) {
+		if (setters[i](&b, e) < 0)
+			tls_context_unref(&c);
+	}
+	return c;
+}
+
+struct tls_context *tls_context_ref(struct tls_context *c)
+{
+	c->refs++;
+	return c;
+}
+
+void tls_context_unref(struct tls_context **cp)
+{
+	struct tls_context *c = *cp;
+
+	*cp = NULL;
+	if (c == NULL || --c->refs > 0)
+		return;
+	SSL_CTX_free(c->ssl);
+	if (c->bio != NULL)
+		BIO_meth_free(c->bio);
+	mem_free(c->wire);
+	mem_free(c);
+}

@@ -1,0 +1,181 @@
+/* tls_peer.c - what a TLS connection and its certificates tell.
+ * SPDX-License-Identifier: ISC */
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/objects.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+#include <string.h>
+
+#include "base/net.h"
+#include "base/text.h"
+#include "io/stream.h"
+#include "io/tls_parts.h"
+
+static const struct tls *find(const struct stream *s)
+{
+	return s->tls != NULL && s->tls->up ? s->tls : NULL;
+}
+
+/* --- the connection --- */
+
+/* As far as it is known: OpenSSL forgets a server's DH key at once. */
+static void add_exchange(struct text *t, SSL *ssl)
+{
+	const int kind = SSL_CIPHER_get_kx_nid(SSL_get_current_cipher(ssl));
+	const int group = SSL_get_negotiated_group(ssl);
+	EVP_PKEY *key = NULL;
+
+	if (kind == NID_kx_dhe && SSL_get_peer_tmp_key(ssl, &key) == 1)
+		text_addf(t, "/DH=%d", EVP_PKEY_get_bits(key));
+	else if (kind != NID_kx_dhe && group != NID_undef &&
+	    OBJ_nid2sn(group) != NULL)
+		text_addf(t, "/ECDH=%s", OBJ_nid2sn(group));
+	EVP_PKEY_free(key);
+	ERR_clear_error();
+}
+
+const char *tls_describe(const struct stream *s, char *buf, size_t size)
+{
+	const struct tls *c = find(s);
+	struct text t;
+
+	text_init(&t, buf, size);
+	if (c == NULL)
+		return buf;
+	text_addf(&t, "%s/%s", SSL_get_version(c->ssl),
+	    SSL_get_cipher_name(c->ssl));
+	/* spec/authentication.md section 9.5 */
+	if (!c->ctx->accepts || SSL_version(c->ssl) < TLS1_3_VERSION)
+		add_exchange(&t, c->ssl);
+	return buf;
+}
+
+bool tls_is_resumed(const struct stream *s)
+{
+	const struct tls *c = find(s);
+
+	return c != NULL && SSL_session_reused(c->ssl);
+}
+
+/* --- who is there --- */
+
+static X509 *peer_cert(const struct stream *s)
+{
+	const struct tls *c = find(s);
+
+	return c == NULL ? NULL : SSL_get0_peer_certificate(c->ssl);
+}
+
+bool tls_peer_is_verified(const struct stream *s)
+{
+	return peer_cert(s) != NULL &&
+	    s->tls->ctx->verify != TLS_VERIFY_NONE &&
+	    SSL_get_verify_result(s->tls->ssl) == X509_V_OK;
+}
+
+/* As UTF-8; false: it has a NUL, or is too long. */
+static bool copy_name(const ASN1_STRING *from, char *buf, size_t size)
+{
+	unsigned char *utf8 = NULL;
+	const int len = ASN1_STRING_to_UTF8(&utf8, from);
+	bool fits = len > 0 && (size_t)len < size &&
+	    memchr(utf8, '\0', (size_t)len) == NULL;
+
+	if (fits) {
+		memcpy(buf, utf8, (size_t)len);
+		buf[len] = '\0';
+	}
+	OPENSSL_free(utf8);
+	ERR_clear_error();
+	return fits;
+}
+
+bool tls_peer_name(const struct stream *s, char *buf, size_t size)
+{
+	X509 *cert = peer_cert(s);
+
+	buf[0] = '\0';
+	if (cert == NULL)
+		return false;
+	X509_NAME *subject = X509_get_subject_name(cert);
+	const int i = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+
+	/* with two of them, which does who asks mean? */
+	if (i < 0 ||
+	    X509_NAME_get_index_by_NID(subject, NID_commonName, i) >= 0)
+		return false;
+	return copy_name(X509_NAME_ENTRY_get_data(
+	    X509_NAME_get_entry(subject, i)), buf, size);
+}
+
+bool tls_peer_any_alt_name(const struct stream *s,
+    bool (*fn)(const char *name, void *arg), void *arg)
+{
+	X509 *cert = peer_cert(s);
+	GENERAL_NAMES *names = cert == NULL ? NULL :
+	    X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
+	bool found = false;
+
+	for (int i = 0; !found && i < sk_GENERAL_NAME_num(names); i++) {
+		const GENERAL_NAME *n = sk_GENERAL_NAME_value(names, i);
+		char name[TLS_NAME_MAX];
+
+		if (n->type == GEN_DNS &&
+		    copy_name(n->d.dNSName, name, sizeof name))
+			found = fn(name, arg);
+	}
+	GENERAL_NAMES_free(names);
+	ERR_clear_error();
+	return found;
+}
+
+/* (spec/authentication.md section 9.2) */
+bool tls_cert_is_for(X509 *cert, const char *host)
+{
+	const unsigned flags = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+	    X509_CHECK_FLAG_ALWAYS_CHECK_SUBJECT;
+	struct net_addr a;
+
+	if (net_parse_ip(host, 0, &a) == 0 &&
+	    X509_check_ip_asc(cert, host, 0) == 1)
+		return true;
+	return X509_check_host(cert, host, 0, flags, NULL) == 1;
+}
+
+/* --- channel binding --- */
+
+/* RFC 5929 section 4.1: the digest of the signature, but never a weak one. */
+size_t tls_cert_binding(const X509 *cert, uint8_t out[TLS_BINDING_MAX])
+{
+	uint8_t digest[EVP_MAX_MD_SIZE];
+	unsigned len = 0;
+	int nid = NID_undef;
+	const EVP_MD *md = NULL;
+
+	_Static_assert(sizeof digest <= TLS_BINDING_MAX, "no room");
+	if (X509_get_signature_info((X509 *)cert, &nid, NULL, NULL, NULL) == 1 &&
+	    nid != NID_undef)
+		md = nid == NID_md5 || nid == NID_sha1 ? EVP_sha256() :
+		    EVP_get_digestbynid(nid);
+	if (md == NULL || X509_digest(cert, md, digest, &len) != 1)
+		len = 0;
+	ERR_clear_error();
+	memcpy(out, digest, len);
+	return len;
+}
+
+size_t tls_end_point(const struct stream *s, uint8_t out[TLS_BINDING_MAX])
+{
+	const struct tls *c = find(s);
+
+	if (c == NULL)
+		return 0;
+	if (!c->ctx->accepts) {
+		const X509 *cert = SSL_get0_peer_certificate(c->ssl);
+
+		return cert == NULL ? 0 : tls_cert_binding(cert, out);
+	}
+	memcpy(out, c->ctx->binding, c->ctx->binding_len);
+	return c->ctx->binding_len;
+}

@@ -1,0 +1,146 @@
+/* server_tls.c - TLS with a server, between connecting and logging in.
+ * SPDX-License-Identifier: ISC */
+#include "session/server_tls.h"
+
+#include "base/err.h"
+#include "io/tls.h"
+#include "io/tls_context.h"
+#include "proto/msg.h"
+#include "session/server.h"
+#include "session/server_login.h"
+#include "session/sessions.h"
+#include "session/tls_setup.h"
+
+#define SSL_REQUEST 80877103
+
+static void fail(struct server *s, const char *reason)
+{
+	server_fail(s, "08001", reason);
+}
+
+static void hand_shake(struct server *s);
+
+static void start(struct server *s)
+{
+	const int rc = tls_connect(&s->stream, s->tls.context, s->host.text);
+
+	tls_context_unref(&s->tls.context);
+	if (rc < 0)
+		server_fail(s, "53200", "no memory for TLS");
+	else
+		hand_shake(s);
+}
+
+static void ask(struct server *s)
+{
+	uint8_t request[8];
+
+	msg_put_u32(request, sizeof request);
+	msg_put_u32(request + 4, SSL_REQUEST);
+	if (stream_write_bytes(&s->stream, request, sizeof request) ==
+	    STREAM_BROKEN)
+		fail(s, "sslreq processing failed");
+}
+
+/* Which way it goes; false: there is no usable context. */
+static bool choose(struct server *s)
+{
+	const struct tls_target *t;
+
+	/* a carrier goes the way of its target, and peers know no TLS */
+	if (s->host.kind == HOST_UNIX || s->ps.pool->peer_id != 0 ||
+	    s->ps.state == SERVER_ACTIVE_CANCEL)
+		return true;
+	tls_context_unref(&s->tls.context);
+	t = tls_setup_find(s->ss->tls, s->ps.pool->key.db->conf);
+	if (t == NULL)
+		return false;
+	if (t->context != NULL)
+		s->tls.context = tls_context_ref(t->context);
+	s->tls.required = t->what.sslmode >= SSLMODE_REQUIRE;
+	s->tls.direct = t->what.negotiation == TLS_DIRECT;
+	return true;
+}
+
+void server_tls_begin(struct server *s)
+{
+	if (!choose(s)) {
+		fail(s, "TLS configuration is broken");
+		return;
+	}
+	if (s->tls.context == NULL) {
+		server_established(s);
+		return;
+	}
+	s->phase = SERVER_PHASE_TLS;
+	if (s->tls.direct)
+		start(s);
+	else
+		ask(s);
+}
+
+static void log_established(const struct server *s)
+{
+	const bool loud = sessions_settings(s->ss)->log_connections;
+	char text[TLS_TEXT_MAX];
+
+	if (s->ps.state == SERVER_ACTIVE_CANCEL)
+		return;
+	log_at(loud ? LEVEL_INFO : LEVEL_NOISE, &s->who,
+	    "SSL established: %s", tls_describe(&s->stream, text,
+	    sizeof text));
+}
+
+static void hand_shake(struct server *s)
+{
+	struct err e;
+
+	switch (tls_handshake(&s->stream, &e)) {
+	case TLS_MORE:
+		return;
+	case TLS_DONE:
+		log_established(s);
+		/* there is nothing to read yet that we have asked for */
+		stream_reread(&s->stream);
+		server_established(s);
+		return;
+	case TLS_GONE:
+		fail(s, "server conn crashed?");
+		return;
+	case TLS_FAILED:
+		log_at(LEVEL_WARNING, &s->who, "TLS handshake error: %s",
+		    e.text);
+		fail(s, "TLS handshake failed");
+	}
+}
+
+/* PostgreSQL docs, Message Flow, SSL Session Encryption */
+static void on_answer(struct server *s)
+{
+	char answer[2];
+	const ssize_t n = stream_read(&s->stream, answer, sizeof answer);
+
+	if (n == STREAM_NONE)
+		return;
+	if (n < 0)
+		fail(s, "server conn crashed?");
+	else if (n > 1 && answer[0] == 'S')
+		/* CVE-2021-3935, CVE-2021-23222: nobody has signed that */
+		fail(s, "received unencrypted data after SSL response");
+	else if (n > 1 || (answer[0] != 'S' && answer[0] != 'N'))
+		fail(s, "bad sslreq answer");
+	else if (answer[0] == 'S')
+		start(s);
+	else if (s->tls.required)
+		fail(s, "server refused SSL");
+	else
+		server_established(s);
+}
+
+void server_tls_input(struct server *s)
+{
+	if (tls_state(&s->stream) == TLS_NONE)
+		on_answer(s);
+	else
+		hand_shake(s);
+}

@@ -1,0 +1,249 @@
+/* tls_setup.c - the TLS contexts of a configuration: all of them, or none.
+ * SPDX-License-Identifier: ISC */
+#include "session/tls_setup.h"
+
+#include <string.h>
+#include <utlist.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "io/tls_context.h"
+
+/* The authorities of a file, while contexts are made that share them. */
+struct authority {
+	const char *path;		/* borrowed */
+	struct tls_store *store;	/* counted */
+	struct authority *next;
+};
+
+struct maker {
+	struct tls_setup *setup;	/* owned */
+	struct authority *authorities;	/* owned */
+};
+
+static const char *text(const char *s)
+{
+	return s != NULL ? s : "";
+}
+
+/* Borrowed; NULL with e set. */
+static struct tls_store *get_store(struct maker *m, const char *path,
+    struct err *e)
+{
+	struct authority *a;
+
+	LL_FOREACH(m->authorities, a) {
+		if (strcmp(a->path, text(path)) == 0)
+			return a->store;
+	}
+	a = mem_zalloc(sizeof *a);
+	if (a == NULL) {
+		err_set(e, "53200", "out of memory");
+		return NULL;
+	}
+	a->path = text(path);
+	a->store = tls_store_new(path, e);
+	if (a->store == NULL) {
+		mem_free(a);
+		return NULL;
+	}
+	LL_PREPEND(m->authorities, a);
+	return a->store;
+}
+
+/* --- clients --- */
+
+int tls_setup_check(const struct settings *s, struct err *e)
+{
+	const bool has_ca = text(s->client_tls_ca_file)[0] != '\0';
+
+	if (s->auth_type == AUTH_CERT &&
+	    s->client_tls_sslmode != SSLMODE_VERIFY_FULL)
+		return err_set(e, "22023", "auth_type=cert requires "
+		    "client_tls_sslmode=SSLMODE_VERIFY_FULL");
+	if (s->auth_type == AUTH_CERT && !has_ca)
+		return err_set(e, "22023",
+		    "auth_type=cert requires client_tls_ca_file");
+	if (s->client_tls_sslmode == SSLMODE_VERIFY_FULL && !has_ca)
+		return err_set(e, "22023",
+		    "client_tls_sslmode requires client_tls_ca_file");
+	return 0;
+}
+
+static int make_client(struct maker *m, struct err *e)
+{
+	const struct settings *s = &m->setup->config->set;
+	struct tls_opts o = {
+		.accepts = true,
+		.verify = s->client_tls_sslmode >= SSLMODE_VERIFY_CA ?
+		    TLS_VERIFY_CHAIN : TLS_VERIFY_OPTIONAL,
+		.ca_file = s->client_tls_ca_file,
+		.key_file = s->client_tls_key_file,
+		.cert_file = s->client_tls_cert_file,
+		.protocols = s->client_tls_protocols,
+		.ciphers = s->client_tls_ciphers,
+		.tls13_ciphers = s->client_tls13_ciphers,
+		.dheparams = s->client_tls_dheparams,
+		.ecdhcurve = s->client_tls_ecdhcurve,
+	};
+
+	m->setup->client_mode = (enum ssl_mode)s->client_tls_sslmode;
+	if (tls_setup_check(s, e) < 0)
+		return -1;
+	if (s->client_tls_sslmode == SSLMODE_DISABLE)
+		return 0;
+	o.store = get_store(m, o.ca_file, e);
+	if (o.store == NULL)
+		return -1;
+	m->setup->client = tls_context_new(&o, e);
+	return m->setup->client == NULL ? -1 : 0;
+}
+
+/* --- servers --- */
+
+static enum tls_verify verify_of(int mode)
+{
+	switch (mode) {
+	case SSLMODE_VERIFY_CA: return TLS_VERIFY_CHAIN;
+	case SSLMODE_VERIFY_FULL: return TLS_VERIFY_NAME;
+	default: return TLS_VERIFY_NONE;
+	}
+}
+
+static int make_context(struct maker *m, struct tls_target *t, struct err *e)
+{
+	const struct config_tls *w = &t->what;
+	struct tls_opts o = {
+		.verify = verify_of(w->sslmode),
+		.ca_file = w->ca_file,
+		.key_file = w->key_file,
+		.cert_file = w->cert_file,
+		.protocols = w->protocols,
+		.ciphers = w->ciphers,
+		.tls13_ciphers = w->tls13_ciphers,
+		.alpn = w->negotiation == TLS_DIRECT,
+	};
+
+	if (o.alpn && w->sslmode < SSLMODE_REQUIRE)
+		return err_set(e, "22023", "server_tls_negotiation=direct "
+		    "requires server_tls_sslmode=require or stricter");
+	if (w->sslmode == SSLMODE_DISABLE)
+		return 0;
+	if (o.verify != TLS_VERIFY_NONE) {
+		o.store = get_store(m, o.ca_file, e);
+		if (o.store == NULL)
+			return -1;
+	}
+	t->context = tls_context_new(&o, e);
+	return t->context == NULL ? -1 : 0;
+}
+
+static struct tls_target *find(const struct tls_setup *s,
+    const struct config_tls *what)
+{
+	struct tls_target *t;
+
+	LL_FOREACH(s->targets, t) {
+		if (config_tls_equal(&t->what, what))
+			return t;
+	}
+	return NULL;
+}
+
+/* own is taken. */
+static int add_target(struct maker *m, const struct config_tls *tls,
+    struct config_db *own, struct err *e)
+{
+	const struct config_tls what = config_tls_merge(
+	    &m->setup->config->set, tls);
+	struct tls_target *t;
+
+	if (find(m->setup, &what) != NULL) {
+		config_db_free(own);
+		return 0;
+	}
+	t = mem_zalloc(sizeof *t);
+	if (t == NULL) {
+		config_db_free(own);
+		return err_set(e, "53200", "out of memory");
+	}
+	t->what = what;
+	t->own = own;
+	LL_APPEND(m->setup->targets, t);
+	return make_context(m, t, e);
+}
+
+static int make_servers(struct maker *m, struct err *e)
+{
+	const struct config *c = m->setup->config;
+	struct err why;
+
+	if (add_target(m, NULL, NULL, e) < 0)
+		return -1;
+	for (const struct config_db *db = c->dbs; db != NULL; db = db->next) {
+		if (add_target(m, &db->tls, NULL, e) < 0)
+			return err_prepend(e, "database \"%s\": ", db->name);
+	}
+	/* a faulty "*" entry was told of already, and is never used */
+	struct config_db *any = config_auto_db(c, "any", &why);
+
+	if (any != NULL && add_target(m, &any->tls, any, e) < 0)
+		return err_prepend(e, "the \"*\" entry: ");
+	return 0;
+}
+
+/* --- the whole --- */
+
+struct tls_setup *tls_setup_new(struct config *config, struct err *e)
+{
+	struct maker m = { .setup = mem_zalloc(sizeof *m.setup) };
+	struct authority *a, *next;
+
+	if (m.setup == NULL) {
+		err_set(e, "53200", "out of memory");
+		return NULL;
+	}
+	m.setup->config = config_ref(config);
+	if (make_client(&m, e) < 0 || make_servers(&m, e) < 0)
+		tls_setup_free(&m.setup);
+	LL_FOREACH_SAFE(m.authorities, a, next) {
+		tls_store_unref(&a->store);
+		mem_free(a);
+	}
+	return m.setup;
+}
+
+void tls_setup_free(struct tls_setup **sp)
+{
+	struct tls_setup *s = *sp;
+	struct tls_target *t, *next;
+
+	*sp = NULL;
+	if (s == NULL)
+		return;
+	LL_FOREACH_SAFE(s->targets, t, next) {
+		tls_context_unref(&t->context);
+		config_db_free(t->own);
+		mem_free(t);
+	}
+	tls_context_unref(&s->client);
+	config_unref(&s->config);
+	mem_free(s);
+}
+
+const struct tls_target *tls_setup_find(const struct tls_setup *s,
+    const struct config_db *db)
+{
+	const struct config_tls what = config_tls_merge(&s->config->set,
+	    &db->tls);
+
+	return find(s, &what);
+}
+
+bool tls_setup_recycles(const struct settings *a, const struct settings *b)
+{
+	const struct config_tls x = config_tls_merge(a, NULL);
+	const struct config_tls y = config_tls_merge(b, NULL);
+
+	return config_tls_recycles(&x, &y);
+}
