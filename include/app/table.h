@@ -13,7 +13,8 @@ struct app;
 struct writer;
 
 enum column_type { COL_TEXT, COL_INT4, COL_INT8, COL_NUMERIC, COL_BYTEA,
-	COL_TIME /* text; the number is a usec_t of the monotonic clock */ };
+	COL_TIME, /* text; the number is a usec_t of the monotonic clock */
+	COL_BOOL, COL_JSON };
 
 struct column {
 	const char *name;
@@ -52,7 +53,7 @@ struct view {
 	void (*rows)(struct app *app, const struct view *v,
 	    struct row_sink *sink);
 	int variant;			/* for views that share a function */
-	bool setting;	/* one of PostgreSQL's settings, for its clients */
+	bool admin;			/* not for users who may only look */
 };
 
 /* NULL: no such topic; case-insensitive. */
@@ -60,9 +61,35 @@ const struct view *view_find(const char *topic);
 /* All of them in the order of SHOW HELP; NULL: i is past the last. */
 const struct view *view_at(size_t i);
 
-/* RowDescription, and DataRow in text format. */
-void table_write_description(struct writer *w, const struct view *v);
-void table_write_row(struct writer *w, const struct view *v,
+/* What the rows of a result look like. */
+struct shape {
+	const struct column *columns;
+	size_t count;
+	const bool *binary;	/* one a column; NULL = all are text */
+};
+
+static inline struct shape view_shape(const struct view *v)
+{
+	return (struct shape){ .columns = v->columns,
+		.count = v->column_count };
+}
+
+/* RowDescription and DataRow. */
+void table_write_description(struct writer *w, const struct shape *s);
+void table_write_row(struct writer *w, const struct shape *s,
     const struct cell *cells);
+/* PostgreSQL's pg_type.oid */
+uint32_t table_type_oid(enum column_type type);
+
+/* Room for any number or time as text. */
+#define CELL_TEXT_MAX 64
+/* The cell as text, in buf or borrowed; NULL = SQL NULL. */
+const char *cell_format(const struct cell *cell, enum column_type type,
+    char buf[CELL_TEXT_MAX]);
+/* Is it a number that can be compared as such? */
+static inline bool column_is_number(enum column_type type)
+{
+	return type == COL_INT4 || type == COL_INT8 || type == COL_NUMERIC;
+}
 
 #endif

@@ -2,116 +2,324 @@
  * SPDX-License-Identifier: ISC */
 #include "app/admin_parse.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/text.h"
 
-static const char blank[] = " \t\r\n";
-static const char word_chars[] = "0123456789_"
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define WORD_OF(array) (struct lex_word){ .buf = (array), .size = sizeof(array) }
 
-static const char *skip_blank(const char *at)
+static bool take_arg(struct lex *l, struct admin_command *out)
 {
-	return at + strspn(at, blank);
+	struct lex_word word = WORD_OF(out->arg);
+
+	out->has_arg = true;
+	return lex_word(l, &word);
 }
 
-/* At a quote: up to its partner; a doubled one stands for itself. */
-static bool take_quoted(const char **at, struct text *out)
-{
-	const char quote = **at;
+/* --- what SHOW shows of a topic --- */
 
-	for (const char *s = *at + 1; *s != '\0'; s++) {
-		if (*s == quote && *++s != quote) {
-			*at = s;
+static bool take_column(struct lex *l, struct show_query *q)
+{
+	if (q->column_count == SHOW_COLUMNS_MAX)
+		return false;
+	struct lex_word word = WORD_OF(q->columns[q->column_count++]);
+
+	lex_blank(l);
+	return lex_word(l, &word);
+}
+
+static bool take_columns(struct lex *l, struct show_query *q)
+{
+	do {
+		if (!take_column(l, q))
+			return false;
+	} while (lex_sign(l, ","));
+	return true;
+}
+
+/* IS NULL, IS NOT NULL; the IS is taken. */
+static bool take_null(struct lex *l, struct show_condition *c)
+{
+	c->op = lex_keyword(l, "NOT") ? SHOW_NOT_NULL : SHOW_NULL;
+	return lex_keyword(l, "NULL");
+}
+
+static bool take_op(struct lex *l, struct show_condition *c)
+{
+	/* the longer ones first */
+	static const struct {
+		const char *sign;
+		enum show_op op;
+	} ops[] = {
+		{ "<>", SHOW_UNEQUAL },
+		{ "!=", SHOW_UNEQUAL },
+		{ "<=", SHOW_AT_MOST },
+		{ ">=", SHOW_AT_LEAST },
+		{ "=", SHOW_EQUAL },
+		{ "<", SHOW_LESS },
+		{ ">", SHOW_GREATER },
+	};
+
+	for (size_t i = 0; i < COUNT(ops); i++) {
+		if (lex_sign(l, ops[i].sign)) {
+			c->op = ops[i].op;
 			return true;
 		}
-		text_add_bytes(out, s, 1);
 	}
 	return false;
 }
 
-static bool take_word(const char **at, struct text *out)
+static bool take_condition(struct lex *l, struct show_query *q)
 {
-	if (**at == '"')
-		return take_quoted(at, out);
-	const size_t n = strspn(*at, word_chars);
-
-	text_add_bytes(out, *at, n);
-	*at += n;
-	return n > 0;
-}
-
-/* Between the key and the value of SET. */
-static bool take_assign(const char **at)
-{
-	const char *const s = skip_blank(*at);
-
-	if (*s == '=') {
-		*at = skip_blank(s + 1);
-		return true;
-	}
-	if ((s[0] != 't' && s[0] != 'T') || (s[1] != 'o' && s[1] != 'O'))
+	if (q->where_count == SHOW_WHERE_MAX)
 		return false;
-	*at = skip_blank(s + 2);
+	struct show_condition *const c = &q->where[q->where_count++];
+	struct lex_word column = WORD_OF(c->column), value = WORD_OF(c->value);
+
+	lex_blank(l);
+	if (!lex_word(l, &column) || column.param != 0)
+		return false;
+	if (lex_keyword(l, "IS"))
+		return take_null(l, c);
+	if (!take_op(l, c))
+		return false;
+	lex_blank(l);
+	if (!lex_value(l, &value))
+		return false;
+	c->param = value.param;
 	return true;
 }
 
-static bool take_setting(const char **at, struct text *key,
-    struct text *value)
+static bool take_conditions(struct lex *l, struct show_query *q)
 {
-	const char *const s = skip_blank(*at);
-
-	if (s == *at)
-		return false;
-	*at = s;
-	if (!take_word(at, key) || !take_assign(at))
-		return false;
-	return **at == '\'' ? take_quoted(at, value) : take_word(at, value);
+	do {
+		if (!take_condition(l, q))
+			return false;
+	} while (lex_keyword(l, "AND"));
+	return true;
 }
 
-/* An argument, if there is one; has says so. */
-static bool take_argument(const char **at, struct text *arg, bool *has)
+static bool take_order(struct lex *l, struct show_query *q)
 {
-	const char *const s = skip_blank(*at);
+	struct lex_word word = WORD_OF(q->order);
 
-	if (s == *at || *s == '\0' || *s == ';')
+	if (!lex_keyword(l, "BY"))
+		return false;
+	lex_blank(l);
+	if (!lex_word(l, &word) || word.param != 0)
+		return false;
+	q->descending = lex_keyword(l, "DESC");
+	if (!q->descending)
+		(void)lex_keyword(l, "ASC");
+	return true;
+}
+
+static bool take_limit(struct lex *l, struct show_query *q)
+{
+	char number[32];
+	struct lex_word word = WORD_OF(number);
+	uint32_t limit = 0;
+
+	lex_blank(l);
+	if (!lex_word(l, &word))
+		return false;
+	q->limit_param = word.param;
+	/* a parameter whose value is not known yet is empty */
+	if (num_parse_u32(number, &limit) < 0 &&
+	    (word.param == 0 || number[0] != '\0'))
+		return false;
+	q->limit = limit;
+	return true;
+}
+
+static bool take_clauses(struct lex *l, struct show_query *q)
+{
+	if (lex_keyword(l, "WHERE") && !take_conditions(l, q))
+		return false;
+	if (lex_keyword(l, "ORDER") && !take_order(l, q))
+		return false;
+	return !lex_keyword(l, "LIMIT") || take_limit(l, q);
+}
+
+/* SELECT column, ... FROM topic; nothing is taken if it is not that. */
+static bool take_from(struct lex *l, struct admin_command *out)
+{
+	const struct lex start = *l;
+
+	if ((lex_sign(l, "*") || take_columns(l, &out->show)) &&
+	    lex_keyword(l, "FROM") && lex_blank(l) && take_arg(l, out))
 		return true;
-	*at = s;
-	*has = true;
-	return take_word(at, arg);
+	*l = start;
+	out->has_arg = false;
+	out->show.column_count = 0;
+	return false;
 }
 
-static bool is_end(const char *at)
+static bool is_clause(struct lex l)
 {
-	at = skip_blank(at);
-	if (*at == ';')
-		at = skip_blank(at + 1);
-	return *at == '\0';
+	static const char *const words[] = { "WHERE", "ORDER", "LIMIT" };
+
+	for (size_t i = 0; i < COUNT(words); i++) {
+		if (lex_keyword(&l, words[i]))
+			return true;
+	}
+	return *l.at == '(' || *l.at == '\0' || *l.at == ';';
+}
+
+/* SHOW JSON topic: if there is one, the word is not the topic itself. */
+static bool take_json(struct lex *l)
+{
+	struct lex ahead = *l;
+
+	if (!lex_keyword(&ahead, "JSON") || is_clause(ahead))
+		return false;
+	*l = ahead;
+	return lex_blank(l);
+}
+
+static bool take_show(struct lex *l, struct admin_command *out)
+{
+	struct show_query *const q = &out->show;
+
+	if (!lex_blank(l) || *l->at == '\0' || *l->at == ';')
+		return true;
+	if (text_casecmp(out->verb, "SELECT") == 0 && take_from(l, out))
+		return take_clauses(l, q);
+	q->json = take_json(l);
+	if (!take_arg(l, out))
+		return false;
+	if (lex_sign(l, "(") &&
+	    (!take_columns(l, q) || !lex_sign(l, ")")))
+		return false;
+	return take_clauses(l, q);
+}
+
+/* --- other commands --- */
+
+/* Between the key and the value of SET. */
+static bool take_assign(struct lex *l)
+{
+	lex_blank(l);
+	if (*l->at == '=') {
+		l->at++;
+	} else {
+		if ((l->at[0] != 't' && l->at[0] != 'T') ||
+		    (l->at[1] != 'o' && l->at[1] != 'O'))
+			return false;
+		l->at += 2;
+	}
+	lex_blank(l);
+	return true;
+}
+
+static bool take_assignment(struct lex *l, struct admin_command *out)
+{
+	struct lex_word value = WORD_OF(out->value);
+
+	if (!take_arg(l, out) || !take_assign(l))
+		return false;
+	if (*l->at == '\'')
+		return lex_value(l, &value);
+	return lex_word(l, &value);
+}
+
+static bool take_set(struct lex *l, struct admin_command *out)
+{
+	out->is_set = true;
+	if (!lex_blank(l))
+		return false;
+	const struct lex start = *l;
+
+	if (lex_keyword(l, "PERSIST") && lex_blank(l) &&
+	    take_assignment(l, out)) {
+		out->persist = true;
+		return true;
+	}
+	*l = start;
+	return take_assignment(l, out);
+}
+
+/* An argument, if there is one. */
+static bool take_plain(struct lex *l, struct admin_command *out)
+{
+	if (!lex_blank(l) || *l->at == '\0' || *l->at == ';')
+		return true;
+	return take_arg(l, out);
+}
+
+/* A database, or HOST and its name or address. */
+static bool take_place(struct lex *l, struct admin_command *out)
+{
+	const struct lex start = *l;
+	struct lex_word value = WORD_OF(out->value);
+
+	if (lex_blank(l) && lex_keyword(l, "HOST") && lex_blank(l) &&
+	    lex_bare(l, &value)) {
+		out->is_host = true;
+		return true;
+	}
+	*l = start;
+	return take_plain(l, out);
+}
+
+static bool take_text(struct lex *l, struct admin_command *out)
+{
+	struct lex_word value = WORD_OF(out->value);
+
+	if (!lex_blank(l))
+		return true;
+	out->has_arg = lex_rest(l, &value);
+	return true;
+}
+
+typedef bool take_fn(struct lex *l, struct admin_command *out);
+
+/* What follows a verb, where it is more than one word. */
+static take_fn *form_of(const char *verb)
+{
+	static const struct {
+		const char *verb;
+		take_fn *take;
+	} forms[] = {
+		{ "SHOW", take_show },
+		{ "SELECT", take_show },
+		{ "SET", take_set },
+		{ "DRAIN", take_place },
+		{ "RESUME", take_place },
+		{ "LOG", take_text },
+	};
+
+	for (size_t i = 0; i < COUNT(forms); i++) {
+		if (text_casecmp(forms[i].verb, verb) == 0)
+			return forms[i].take;
+	}
+	return take_plain;
 }
 
 enum admin_parse_result admin_parse(const char *query,
-    struct admin_command *out)
+    const struct admin_params *params, struct admin_command *out)
 {
-	struct text verb, arg, value;
-	const char *at = skip_blank(query);
-	const bool quoted = *at == '"';
+	struct lex l = { .at = query, .params = params };
 
-	*out = (struct admin_command){ .has_arg = false };
-	text_init(&verb, out->verb, sizeof out->verb);
-	text_init(&arg, out->arg, sizeof out->arg);
-	text_init(&value, out->value, sizeof out->value);
+	memset(out, 0, sizeof *out);
+	out->show.limit = -1;
+	lex_blank(&l);
+	const bool quoted = *l.at == '"';
+	struct lex_word verb = WORD_OF(out->verb);
 
-	if (!take_word(&at, &verb))
+	if (*l.at == '$' || !lex_word(&l, &verb))
 		return ADMIN_PARSE_INVALID;
-	out->is_set = !quoted && text_casecmp(out->verb, "SET") == 0;
-	if (out->is_set)
-		out->has_arg = take_setting(&at, &arg, &value);
-	else if (!take_argument(&at, &arg, &out->has_arg))
-		return ADMIN_PARSE_INVALID;
-	if ((out->is_set && !out->has_arg) || !is_end(at))
-		return ADMIN_PARSE_INVALID;
+	/* SET takes no argument in quotes */
+	take_fn *const take = quoted && text_casecmp(out->verb, "SET") == 0 ?
+	    take_plain : form_of(out->verb);
 
-	if (verb.cut || arg.cut || value.cut || (out->is_set && arg.len == 0))
+	if (!take(&l, out) || !lex_end(&l))
+		return ADMIN_PARSE_INVALID;
+	out->params = l.used;
+	if (l.cut || (out->is_set && out->arg[0] == '\0'))
 		return ADMIN_PARSE_TOO_LONG;
 	return ADMIN_PARSE_OK;
 }

@@ -3,7 +3,6 @@
 #include "app/console.h"
 
 #include "app/app.h"
-#include "app/table.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "proto/msg.h"
@@ -13,12 +12,31 @@
 #define CHUNK 65536		/* rows leave in pieces of about this size */
 #define QUEUE_MAX (256 << 20)	/* bytes of a result nobody has read yet */
 
+/* After the last reply to a Query; in the extended protocol Sync asks for it. */
+static void ready(struct console *k)
+{
+	if (!k->extended && !k->more)
+		writer_ready(&k->out, 'I');
+}
+
 void console_complete(struct console *k, const char *tag)
 {
 	writer_begin(&k->out, BE_COMMAND_COMPLETE);
 	writer_str(&k->out, tag);
 	writer_end(&k->out);
-	writer_ready(&k->out, 'I');
+	ready(k);
+}
+
+void console_nothing(struct console *k)
+{
+	console_signal(k, BE_EMPTY_QUERY_RESPONSE);
+	ready(k);
+}
+
+void console_signal(struct console *k, char type)
+{
+	writer_begin(&k->out, type);
+	writer_end(&k->out);
 }
 
 void console_notice(struct console *k, const char *text, const char *detail)
@@ -31,7 +49,9 @@ void console_refuse(struct console *k, const struct err *e)
 	const struct client *const c = k->client;
 
 	report_write_error(&k->out, "ERROR", e->code, e->text);
-	writer_ready(&k->out, 'I');
+	/* PostgreSQL docs, Extended Query: ErrorResponse skips to Sync */
+	k->skipping = k->extended;
+	ready(k);
 	if (sessions_settings(c->ss)->log_pooler_errors)
 		log_at(LEVEL_WARNING, &c->who, "pooler error: %s", e->text);
 }
@@ -52,19 +72,12 @@ static int push(struct console *k)
 	return rc == STREAM_BROKEN ? -1 : 0;
 }
 
-struct console_sink {
-	struct row_sink sink;
-	struct console *console;
-	const struct view *view;
-	bool failed;
-};
-
 static int on_row(struct row_sink *sink, const struct cell *cells)
 {
 	struct console_sink *const to = (struct console_sink *)sink;
 	struct console *const k = to->console;
 
-	table_write_row(&k->out, to->view, cells);
+	table_write_row(&k->out, to->shape, cells);
 	to->failed = k->out.failed;
 	if (!to->failed && k->out.len >= CHUNK)
 		to->failed = push(k) < 0 ||
@@ -72,17 +85,10 @@ static int on_row(struct row_sink *sink, const struct cell *cells)
 	return to->failed ? -1 : 0;
 }
 
-int console_show(struct console *k, const struct view *v, struct err *e)
+void console_sink_init(struct console_sink *to, struct console *k,
+    const struct shape *s)
 {
-	struct console_sink to = { { on_row }, k, v, false };
-
-	table_write_description(&k->out, v);
-	v->rows(k->app, v, &to.sink);
-	if (!to.failed)
-		return 0;
-	/* a message that was cut short must not leave */
-	writer_fini(&k->out);
-	return err_set(e, "08P01", "result prepare failed");
+	*to = (struct console_sink){ { on_row }, k, s, false };
 }
 
 void console_send(struct console *k)

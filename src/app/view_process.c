@@ -1,5 +1,4 @@
-/* view_process.c - SHOW VERSION, CONFIG, STATE, LISTS, MEM and the settings
- * that drivers ask for.
+/* view_process.c - SHOW VERSION, CONFIG, STATE, LISTS, MEM.
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
@@ -170,37 +169,6 @@ static void mem_rows(struct app *app, const struct view *v,
 	}
 }
 
-/* (admin-console.md 5.1) */
-enum setting { SETTING_ENCODING, SETTING_ISOLATION, SETTING_STRINGS,
-	SETTING_DATESTYLE, SETTING_TIMEZONE };
-
-static void setting_rows(struct app *app, const struct view *v,
-    struct row_sink *sink)
-{
-	static const char *const values[] = {
-		[SETTING_ENCODING] = "UTF-8",
-		[SETTING_ISOLATION] = "read committed",
-		[SETTING_STRINGS] = "on",
-		[SETTING_DATESTYLE] = "ISO",
-		[SETTING_TIMEZONE] = "GMT",
-	};
-
-	(void)app;
-	sink->row(sink, (const struct cell[]){ cell_text(values[v->variant]) });
-}
-
-static const struct column setting_columns[] = {
-	[SETTING_ENCODING] = COLUMN_T("client_encoding"),
-	[SETTING_ISOLATION] = COLUMN_T("default_transaction_isolation"),
-	[SETTING_STRINGS] = COLUMN_T("standard_conforming_strings"),
-	[SETTING_DATESTYLE] = COLUMN_T("datestyle"),
-	[SETTING_TIMEZONE] = COLUMN_T("timezone"),
-};
-
-#define SETTING_VIEW(name, which) { .topic = name, \
-	.columns = &setting_columns[which], .column_count = 1, \
-	.rows = setting_rows, .variant = which, .setting = true }
-
 struct view_group view_group_process(void)
 {
 	static const struct view views[] = {
@@ -214,12 +182,6 @@ struct view_group view_group_process(void)
 		    .rows = lists_rows },
 		{ .topic = "MEM", VIEW_COLUMNS(mem_columns),
 		    .rows = mem_rows },
-		SETTING_VIEW("client_encoding", SETTING_ENCODING),
-		SETTING_VIEW("default_transaction_isolation",
-		    SETTING_ISOLATION),
-		SETTING_VIEW("standard_conforming_strings", SETTING_STRINGS),
-		SETTING_VIEW("datestyle", SETTING_DATESTYLE),
-		SETTING_VIEW("timezone", SETTING_TIMEZONE),
 	};
 
 	return (struct view_group){ views, VIEW_COUNT(views) };

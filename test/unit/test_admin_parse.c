@@ -21,7 +21,7 @@ static void check(const struct sample *s, bool is_set)
 {
 	struct admin_command cmd;
 
-	if (admin_parse(s->query, &cmd) != ADMIN_PARSE_OK)
+	if (admin_parse(s->query, NULL, &cmd) != ADMIN_PARSE_OK)
 		fail_msg("refused: %s", s->query);
 	assert_string_equal(cmd.verb, s->verb);
 	assert_int_equal(cmd.has_arg, s->arg != NULL);
@@ -86,7 +86,7 @@ static void test_anything_else_is_invalid(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(queries); i++) {
-		if (admin_parse(queries[i], &cmd) != ADMIN_PARSE_INVALID)
+		if (admin_parse(queries[i], NULL, &cmd) != ADMIN_PARSE_INVALID)
 			fail_msg("not refused: %s", queries[i]);
 	}
 }
@@ -103,7 +103,7 @@ static enum admin_parse_result parse_filled(const char *format, int n,
 	snprintf(query, sizeof query, "%.*s%s%s",
 	    (int)(strchr(format, '%') - format), format, word,
 	    strchr(format, '%') + 1);
-	return admin_parse(query, cmd);
+	return admin_parse(query, NULL, cmd);
 }
 
 static void test_words_have_a_longest_length(void **state)
@@ -140,7 +140,7 @@ static void test_length_counts_after_unquoting(void **state)
 	for (int i = 0; i < 63; i++)
 		memcpy(query + 7 + 2 * i, "\"\"", 3);
 	memcpy(query + 7 + 2 * 63, "\"", 2);
-	assert_int_equal(admin_parse(query, &cmd), ADMIN_PARSE_OK);
+	assert_int_equal(admin_parse(query, NULL, &cmd), ADMIN_PARSE_OK);
 	assert_int_equal(strlen(cmd.arg), 63);
 }
 
@@ -149,7 +149,7 @@ static void test_empty_key_is_a_bad_argument(void **state)
 	struct admin_command cmd;
 
 	(void)state;
-	assert_int_equal(admin_parse("SET \"\" = 1", &cmd),
+	assert_int_equal(admin_parse("SET \"\" = 1", NULL, &cmd),
 	    ADMIN_PARSE_TOO_LONG);
 }
 
@@ -158,7 +158,7 @@ static void test_syntax_is_judged_before_length(void **state)
 	struct admin_command cmd;
 
 	(void)state;
-	assert_int_equal(admin_parse("ABCDEFGHIJKLMNOPQRST a b", &cmd),
+	assert_int_equal(admin_parse("ABCDEFGHIJKLMNOPQRST a b", NULL, &cmd),
 	    ADMIN_PARSE_INVALID);
 }
 

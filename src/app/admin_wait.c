@@ -1,0 +1,116 @@
+/* admin_wait.c - commands that block a console until something is complete.
+ * SPDX-License-Identifier: ISC */
+#include "app/admin.h"
+
+#include <utlist.h>
+
+#include "app/app.h"
+#include "app/console.h"
+#include "base/err.h"
+#include "pool/catalog.h"
+#include "session/broker.h"
+#include "session/client.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static void unblock(struct console *k, const struct err *e, const char *tag)
+{
+	struct client *const c = k->client;
+
+	k->wait = CONSOLE_READY;
+	if (e != NULL)
+		console_error(k, e);
+	else
+		console_complete(k, tag);
+	console_send(k);
+	if (c->console != NULL) {
+		/* look next turn at what came meanwhile */
+		stream_reread(&c->stream);
+		stream_yield(&c->stream);
+	}
+}
+
+/* (admin-console.md section 4.12) */
+void admin_cancel(struct client *c)
+{
+	struct console *const k = c->console;
+	struct app *const app = k->app;
+	const bool lift = k->wait == CONSOLE_PAUSE && k->db[0] == '\0' &&
+	    app->catalog->paused && app->ss.shutdown == SHUTDOWN_NONE;
+	struct err e;
+
+	if (k->wait == CONSOLE_READY)
+		return;
+	err_set(&e, "57014", "canceling statement due to user request");
+	unblock(k, &e, NULL);
+	if (lift)
+		app_resume(app);
+}
+
+static bool has_obsolete(const struct pool *p)
+{
+	static const enum server_state states[] = { SERVER_ACTIVE, SERVER_IDLE,
+		SERVER_LOGIN, SERVER_TESTED, SERVER_USED };
+
+	for (size_t i = 0; i < COUNT(states); i++) {
+		const struct pool_server *ps;
+
+		DL_FOREACH(p->servers[states[i]], ps) {
+			if (ps->close_needed)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void check_close(struct console *k, const struct database *db)
+{
+	const struct pool *p = k->app->catalog->pools;
+
+	for (; p != NULL; p = p->hh.next) {
+		if ((db == NULL || p->key.db == db) && has_obsolete(p))
+			return;
+	}
+	unblock(k, NULL, "WAIT_CLOSE");
+}
+
+static void check_pause(struct console *k, const struct database *db)
+{
+	const bool paused = db != NULL ? db->paused : k->app->catalog->paused;
+	struct err e;
+
+	if (!paused) {
+		if (db != NULL)
+			err_set(&e, "08P01", "database %s is not paused",
+			    k->db);
+		else
+			err_set(&e, "08P01",
+			    "pooler is not paused/suspended");
+		unblock(k, &e, NULL);
+	} else if (broker_is_quiet(&k->app->ss, db)) {
+		unblock(k, NULL, "PAUSE");
+	}
+}
+
+void admin_turn(struct app *app)
+{
+	struct console *k, *next;
+
+	DL_FOREACH_SAFE(app->consoles, k, next) {
+		const struct database *db = NULL;
+		struct err e;
+
+		if (k->wait == CONSOLE_READY)
+			continue;
+		if (k->db[0] != '\0')
+			db = catalog_find_database(app->catalog, k->db);
+		if (k->db[0] != '\0' && db == NULL) {
+			err_set(&e, "08P01", "no such database: %s", k->db);
+			unblock(k, &e, NULL);
+		} else if (k->wait == CONSOLE_PAUSE) {
+			check_pause(k, db);
+		} else {
+			check_close(k, db);
+		}
+	}
+}

@@ -1,0 +1,223 @@
+/* command_database.c - PAUSE, RESUME and others that mean a database.
+ * SPDX-License-Identifier: ISC */
+#include "app/command.h"
+
+#include "app/admin_parse.h"
+#include "app/app.h"
+#include "app/console.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "pool/catalog.h"
+#include "session/broker.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/*
+ * The database of the argument. verb: what can't be done to the console's own
+ * ("pause", NULL = nothing).
+ */
+static struct database *find_database(struct console *k, const char *name,
+    const char *verb, struct err *e)
+{
+	struct database *const db = catalog_find_database(k->app->catalog,
+	    name);
+
+	if (db == NULL) {
+		err_set(e, "08P01", "no such database: %s", name);
+		return NULL;
+	}
+	if (db->console && verb != NULL) {
+		err_set(e, "08P01", "cannot %s admin db: %s", verb, name);
+		return NULL;
+	}
+	return db;
+}
+
+/* The same, but made from the "*" entry when it is not there. */
+static struct database *get_database(struct console *k, const char *name,
+    const char *verb, struct err *e)
+{
+	struct catalog *const c = k->app->catalog;
+
+	if (name[0] != '\0' && catalog_find_database(c, name) == NULL)
+		catalog_auto_database(c, name, NULL);
+	return find_database(k, name, verb, e);
+}
+
+static bool is_halted(const struct console *k)
+{
+	return k->app->catalog->paused || k->app->ss.suspended;
+}
+
+static enum command_result wait_for(struct console *k, enum console_wait what,
+    const struct database *db)
+{
+	k->wait = what;
+	text_copy(k->db, sizeof k->db, db != NULL ? db->name : "");
+	return COMMAND_WAITS;
+}
+
+/* (admin-console.md section 4.1) */
+static enum command_result cmd_pause(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	struct database *db;
+
+	if (is_halted(k))
+		return command_failed(err_set(e, "08P01", "already suspended/paused"));
+	if (!cmd->has_arg) {
+		app_pause(k->app);
+		return wait_for(k, CONSOLE_PAUSE, NULL);
+	}
+	db = get_database(k, cmd->arg, "pause", e);
+	if (db == NULL)
+		return COMMAND_FAILED;
+	db->paused = true;
+	broker_pause_changed(&k->app->ss);
+	return db->servers == 0 ? COMMAND_DONE :
+	    wait_for(k, CONSOLE_PAUSE, db);
+}
+
+/* (section 4.2) */
+static enum command_result cmd_resume(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	struct database *db;
+
+	if (!cmd->has_arg) {
+		if (k->app->ss.shutdown != SHUTDOWN_NONE)
+			return command_failed(err_set(e, "08P01",
+			    "pooler is shutting down"));
+		if (!is_halted(k))
+			return command_failed(err_set(e, "08P01",
+			    "pooler is not paused/suspended"));
+		app_resume(k->app);
+		return COMMAND_DONE;
+	}
+	db = find_database(k, cmd->arg, NULL, e);
+	if (db == NULL)
+		return COMMAND_FAILED;
+	if (!db->paused)
+		return command_failed(err_set(e, "08P01", "database %s is not paused",
+		    db->name));
+	db->paused = false;
+	broker_pause_changed(&k->app->ss);
+	return COMMAND_DONE;
+}
+
+/* (section 4.3) */
+static enum command_result cmd_disable(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	struct database *const db = get_database(k, cmd->arg, "disable", e);
+
+	if (db == NULL)
+		return COMMAND_FAILED;
+	db->disabled = true;
+	return COMMAND_DONE;
+}
+
+static enum command_result cmd_enable(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	struct database *const db = find_database(k, cmd->arg, "enable", e);
+
+	if (db == NULL)
+		return COMMAND_FAILED;
+	db->disabled = false;
+	return COMMAND_DONE;
+}
+
+static void kill_database(struct console *k, struct database *db)
+{
+	db->paused = true;
+	while (db->pools != NULL)
+		broker_kill_pool(&k->app->ss, db->pools);
+}
+
+/* (section 4.4) */
+static enum command_result cmd_kill(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	struct database *db, *next;
+
+	if (is_halted(k))
+		return command_failed(err_set(e, "08P01", "already suspended/paused"));
+	if (cmd->has_arg) {
+		db = get_database(k, cmd->arg, "kill", e);
+		if (db == NULL)
+			return COMMAND_FAILED;
+		kill_database(k, db);
+		return COMMAND_DONE;
+	}
+	HASH_ITER(hh, k->app->catalog->databases, db, next) {
+		if (!db->console && db->pools != NULL)
+			kill_database(k, db);
+	}
+	return COMMAND_DONE;
+}
+
+/* (section 4.6) */
+static enum command_result cmd_reconnect(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	struct database *db, *next;
+
+	if (cmd->has_arg) {
+		db = get_database(k, cmd->arg, "reconnect", e);
+		if (db == NULL)
+			return COMMAND_FAILED;
+		broker_reconnect(&k->app->ss, db);
+		return COMMAND_DONE;
+	}
+	HASH_ITER(hh, k->app->catalog->databases, db, next) {
+		if (!db->console)
+			broker_reconnect(&k->app->ss, db);
+	}
+	return COMMAND_DONE;
+}
+
+/* (section 4.7) */
+static enum command_result cmd_wait_close(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	const struct database *db = NULL;
+
+	if (cmd->has_arg) {
+		db = get_database(k, cmd->arg, "wait in", e);
+		if (db == NULL)
+			return COMMAND_FAILED;
+	}
+	if ((db != NULL ? db->servers : k->app->ss.servers) == 0)
+		return COMMAND_DONE;
+	return wait_for(k, CONSOLE_CLOSE, db);
+}
+
+struct command_group command_group_databases(void)
+{
+	static const struct command commands[] = {
+		{ .name = "PAUSE", .admin = true, .logged = true,
+		    .arg = ARG_OPTIONAL, .run = cmd_pause,
+		    .help = "PAUSE [<db>]" },
+		{ .name = "RESUME", .admin = true, .logged = true,
+		    .arg = ARG_OPTIONAL, .run = cmd_resume,
+		    .help = "RESUME [<db>]" },
+		{ .name = "DISABLE", .admin = true, .logged = true,
+		    .arg = ARG_DATABASE, .run = cmd_disable,
+		    .help = "DISABLE <db>" },
+		{ .name = "ENABLE", .admin = true, .logged = true,
+		    .arg = ARG_DATABASE, .run = cmd_enable,
+		    .help = "ENABLE <db>" },
+		{ .name = "RECONNECT", .admin = true, .logged = true,
+		    .arg = ARG_OPTIONAL, .run = cmd_reconnect,
+		    .help = "RECONNECT [<db>]" },
+		{ .name = "KILL", .admin = true, .logged = true,
+		    .arg = ARG_OPTIONAL, .run = cmd_kill,
+		    .help = "KILL [<db>]" },
+		{ .name = "WAIT_CLOSE", .admin = true, .logged = true,
+		    .arg = ARG_OPTIONAL, .run = cmd_wait_close,
+		    .help = "WAIT_CLOSE [<db>]" },
+	};
+
+	return (struct command_group){ commands, COUNT(commands) };
+}

@@ -1,0 +1,87 @@
+/* command_process.c - SET, RELOAD and others that mean the whole process.
+ * SPDX-License-Identifier: ISC */
+#include "app/command.h"
+
+#include <stdio.h>
+
+#include "app/admin_parse.h"
+#include "app/app.h"
+#include "app/console.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "conf/words.h"
+#include "session/client.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* (section 4.11) */
+static enum command_result cmd_set(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	const struct client *const c = k->client;
+	char tag[sizeof "SET =" + sizeof cmd->arg + sizeof cmd->value];
+	struct err why;
+
+	if (!c->admin)
+		return command_failed(err_set(e, "08P01", "admin access needed"));
+	if (app_set(k->app, cmd->arg, cmd->value, &why) < 0) {
+		log_at(LEVEL_WARNING, &c->who, "SET %s: %s", cmd->arg,
+		    why.text);
+		return command_failed(err_set(e, "08P01", "SET failed"));
+	}
+	if (why.text[0] != '\0')
+		console_notice(k, why.text, NULL);
+	snprintf(tag, sizeof tag, "SET %s=%s", cmd->arg, cmd->value);
+	console_complete(k, tag);
+	return COMMAND_REPLIED;
+}
+
+/* (section 4.10) */
+static enum command_result cmd_reload(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	(void)cmd;
+	if (app_reload(k->app, e) == 0)
+		return COMMAND_DONE;
+	log_error("RELOAD Failed, see logs for more details");
+	console_refuse(k, e);
+	return COMMAND_REPLIED;
+}
+
+/* Indexes are those of enum shutdown_mode. */
+static const char *const shutdown_words[] = {
+	[SHUTDOWN_NONE] = "",
+	[SHUTDOWN_WAIT_FOR_SERVERS] = "WAIT_FOR_SERVERS",
+	[SHUTDOWN_WAIT_FOR_CLIENTS] = "WAIT_FOR_CLIENTS",
+	NULL,
+};
+
+/* (section 4.9) */
+static enum command_result cmd_shutdown(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	(void)e;
+	if (!cmd->has_arg) {
+		app_exit(k->app, 0);
+		return COMMAND_REPLIED;
+	}
+	app_shutdown(k->app,
+	    (enum shutdown_mode)words_find(shutdown_words, cmd->arg));
+	return COMMAND_DONE;
+}
+
+struct command_group command_group_process(void)
+{
+	static const struct command commands[] = {
+		{ .name = "SET", .arg = ARG_SETTING, .run = cmd_set,
+		    .help = "SET key = arg" },
+		{ .name = "RELOAD", .admin = true, .logged = true,
+		    .arg = ARG_NONE, .run = cmd_reload, .help = "RELOAD" },
+		{ .name = "SHUTDOWN", .admin = true, .logged = true,
+		    .arg = ARG_WORD, .words = shutdown_words,
+		    .run = cmd_shutdown, .help = "SHUTDOWN\n"
+		    "\tSHUTDOWN WAIT_FOR_SERVERS|WAIT_FOR_CLIENTS" },
+	};
+
+	return (struct command_group){ commands, COUNT(commands) };
+}
