@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: ISC */
 #include "app/admin_lex.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -79,17 +78,25 @@ static bool take_quoted(struct lex *l, struct lex_word *out)
 	return false;
 }
 
+/* The number behind a '$' at s, of *n digits; 0: it is no parameter. */
+static unsigned param_number(const char *s, size_t *n)
+{
+	unsigned which = 0;
+
+	*n = strspn(s + 1, digits);
+	for (size_t i = 1; i <= *n && which <= ADMIN_PARAMS_MAX; i++)
+		which = which * 10 + (unsigned)(s[i] - '0');
+	return which <= ADMIN_PARAMS_MAX ? which : 0;
+}
+
 /* "$1": the first. */
 static bool take_param(struct lex *l, struct lex_word *out)
 {
-	const size_t n = strspn(l->at + 1, digits);
-	unsigned which = 0;
+	size_t n;
+	const unsigned which = l->params == NULL ? 0 :
+	    param_number(l->at, &n);
 
-	if (l->params == NULL || n == 0 || n > 3)
-		return false;
-	for (size_t i = 1; i <= n; i++)
-		which = which * 10 + (unsigned)(l->at[i] - '0');
-	if (which == 0 || which > ADMIN_PARAMS_MAX)
+	if (which == 0)
 		return false;
 	const char *value = "";
 
@@ -169,12 +176,13 @@ bool lex_end(struct lex *l)
 unsigned lex_params(const char *query)
 {
 	unsigned most = 0;
+	size_t n;
 
-	while ((query = strchr(query, '$')) != NULL) {
-		const unsigned long n = strtoul(++query, NULL, 10);
+	for (; (query = strchr(query, '$')) != NULL; query++) {
+		const unsigned which = param_number(query, &n);
 
-		if (n > most && n <= ADMIN_PARAMS_MAX)
-			most = (unsigned)n;
+		if (which > most)
+			most = which;
 	}
 	return most;
 }

@@ -20,7 +20,7 @@ static enum command_result cmd_set(struct console *k,
 {
 	const struct client *const c = k->client;
 	char tag[sizeof "SET =" + sizeof cmd->arg + sizeof cmd->value];
-	struct err why;
+	struct err why = { .text = "" };
 
 	if (!c->admin)
 		return command_failed(err_set(e, "08P01", "admin access needed"));
