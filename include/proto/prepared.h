@@ -10,6 +10,9 @@
 #include <uthash.h>
 
 #define PREPARED_NAME_MAX 32	/* "PGBOUNCER_<n>", NUL included */
+/* Names of ours that stand for no text; the first that does is 1. */
+#define PREPARED_NAME_TRIED "PGBOUNCER_0"
+#define PREPARED_NAME_DUMMY "PGBOUNCER_NONE"
 
 struct prepared_table;
 

@@ -6,11 +6,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define SQL_NAME_MAX 64		/* PostgreSQL's NAMEDATALEN */
+
 /*
  * May one of the statements of the text, n bytes, be DISCARD ALL or DEALLOCATE
  * [PREPARE] ALL? Then all prepared statements will be gone. One that looks so
  * inside of a string is taken for it, too.
  */
 bool sql_forgets_all(const char *sql, size_t n);
+
+/*
+ * Is it nothing but DEALLOCATE [PREPARE] and a name? Then that is in name, as
+ * the server understands it: folded, or without its quotes. Names that the
+ * server would cut, or fold by its locale, are left to it.
+ */
+bool sql_deallocates(const char *sql, size_t n, char name[SQL_NAME_MAX]);
 
 #endif

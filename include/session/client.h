@@ -59,6 +59,8 @@ struct client {
 					 * once sent on, the carrier */
 	struct params *params;		/* counted */
 	struct prepared_name *statements;	/* protocol-level names */
+	char *leaving;			/* owned; the one that the unnamed
+					 * statement deallocates, or NULL */
 	struct carry carry;		/* read, but not consumed yet */
 	struct net_addr addr;		/* of the peer */
 	uint64_t id;

@@ -64,7 +64,7 @@ bool relay_may_part(const struct client *c, const struct server *s);
 /* Are named statements of c kept apart? (pooling.md section 16) */
 bool relay_translates(const struct client *c);
 
-/* Is text so short that it may be a DISCARD ALL, and not whole yet? */
+/* Is text so short that we may have to know it, and not whole yet? */
 bool relay_is_cut(const struct relay_up *up);
 
 /* Parse, Bind, Describe, Close of a client whose names are translated. */
@@ -80,5 +80,21 @@ enum relay_step relay_close(struct relay_up *up);
 bool relay_is_half(const struct relay_up *up);
 /* Does this message need no server? Close of a tracked statement. */
 bool relay_is_local_close(const struct relay_up *up);
+
+/*
+ * Is it open what has become of the name (NULL: no matter) or of stmt (NULL:
+ * likewise)? An earlier pipeline may still fail, and what it changed is then
+ * undone, but not what this one does.
+ */
+bool relay_is_open(const struct server *s, const char *name,
+    const struct prepared *stmt);
+
+/*
+ * A whole simple query that is DEALLOCATE of a name of the client's: answer
+ * it, or have the server answer. Returns false when it is not.
+ */
+bool relay_deallocate(struct relay_up *up, enum relay_step *step);
+/* The same for Parse of the unnamed statement; Execute has to wait for it. */
+bool relay_parse_deallocate(struct relay_up *up, enum relay_step *step);
 
 #endif

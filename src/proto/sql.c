@@ -10,41 +10,51 @@ struct cursor {
 	const char *at, *end;
 };
 
-static bool take_sign(struct cursor *c, const char *sign)
+static bool is_blank(char ch)
 {
-	if (c->end - c->at < 2 || memcmp(c->at, sign, 2) != 0)
-		return false;
-	c->at += 2;
-	return true;
+	return ch == ' ' || (ch >= '\t' && ch <= '\r');
 }
 
-/* PostgreSQL docs, Lexical Structure: one that opens inside counts too. */
-static void skip_comment(struct cursor *c)
+/* The next two bytes, as in "--". */
+static bool is_next(const struct cursor *c, const char *two)
 {
-	unsigned depth = 1;
-
-	while (depth > 0 && c->at < c->end) {
-		if (take_sign(c, "/*"))
-			depth++;
-		else if (take_sign(c, "*/"))
-			depth--;
-		else
-			c->at++;
-	}
+	return c->end - c->at >= 2 && memcmp(c->at, two, 2) == 0;
 }
 
-/* Blanks, and comments, which count as such. */
+/* Up to the end of the line. */
+static void skip_line(struct cursor *c)
+{
+	while (c->at < c->end && *c->at != '\n' && *c->at != '\r' &&
+	    *c->at != '\0')
+		c->at++;
+}
+
+/* They nest. One without an end is none, and the text is not ours. */
+static bool skip_comment(struct cursor *c)
+{
+	const char *const start = c->at;
+	unsigned depth = 0;
+
+	do {
+		const bool opens = is_next(c, "/*"), ends = is_next(c, "*/");
+
+		depth += opens;
+		depth -= ends;
+		c->at += opens || ends ? 2 : 1;
+	} while (depth > 0 && c->at < c->end && *c->at != '\0');
+	if (depth > 0)
+		c->at = start;
+	return depth == 0;
+}
+
 static void skip_blanks(struct cursor *c)
 {
-	while (c->at < c->end) {
-		if (*c->at != '\0' && strchr(" \t\r\n\f\v", *c->at) != NULL)
+	for (;;) {
+		while (c->at < c->end && is_blank(*c->at))
 			c->at++;
-		else if (take_sign(c, "/*"))
-			skip_comment(c);
-		else if (take_sign(c, "--"))
-			while (c->at < c->end && *c->at != '\n')
-				c->at++;
-		else
+		if (is_next(c, "--"))
+			skip_line(c);
+		else if (!is_next(c, "/*") || !skip_comment(c))
 			return;
 	}
 }
@@ -54,6 +64,13 @@ static bool is_letter(char ch)
 	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z');
 }
 
+/* Of an identifier; what is not ASCII may be a letter, says PostgreSQL. */
+static bool is_inner(char ch)
+{
+	return is_letter(ch) || (ch >= '0' && ch <= '9') || ch == '_' ||
+	    ch == '$' || (unsigned char)ch >= 0x80;
+}
+
 /* Step over the word if it comes next. */
 static bool take_word(struct cursor *c, const char *word)
 {
@@ -61,10 +78,21 @@ static bool take_word(struct cursor *c, const char *word)
 
 	skip_blanks(c);
 	if ((size_t)(c->end - c->at) < n || strncasecmp(c->at, word, n) != 0 ||
-	    (c->at + n < c->end && is_letter(c->at[n])))
+	    (c->at + n < c->end && is_inner(c->at[n])))
 		return false;
 	c->at += n;
 	return true;
+}
+
+/* Only blanks and semicolons are left, and the NUL of the message. */
+static bool is_end(struct cursor *c)
+{
+	skip_blanks(c);
+	while (c->at < c->end && *c->at == ';') {
+		c->at++;
+		skip_blanks(c);
+	}
+	return c->at == c->end || *c->at == '\0';
 }
 
 static bool forgets_all(struct cursor *c)
@@ -89,4 +117,67 @@ bool sql_forgets_all(const char *sql, size_t n)
 		c.at = next + 1;
 	}
 	return true;
+}
+
+/* PostgreSQL docs, Lexical Structure, Identifiers and Key Words */
+static bool take_plain(struct cursor *c, char name[SQL_NAME_MAX])
+{
+	size_t n = 0;
+
+	if (c->at == c->end || (!is_letter(*c->at) && *c->at != '_'))
+		return false;
+	while (c->at < c->end && is_inner(*c->at)) {
+		const char ch = *c->at++;
+
+		if ((unsigned char)ch >= 0x80 || n == SQL_NAME_MAX - 1)
+			return false;
+		name[n++] = ch >= 'A' && ch <= 'Z' ? (char)(ch + 32) : ch;
+	}
+	name[n] = '\0';
+	/* a quote would make it a string or a Unicode identifier: U&"..." */
+	return c->at == c->end || (*c->at != '"' && *c->at != '\'' &&
+	    *c->at != '&');
+}
+
+static bool take_quoted(struct cursor *c, char name[SQL_NAME_MAX])
+{
+	size_t n = 0;
+
+	for (c->at++; c->at < c->end && *c->at != '\0'; c->at++) {
+		if (*c->at == '"' && is_next(c, "\"\""))
+			c->at++;
+		else if (*c->at == '"')
+			break;
+		if (n == SQL_NAME_MAX - 1)
+			return false;
+		name[n++] = *c->at;
+	}
+	if (c->at == c->end || *c->at != '"' || n == 0)
+		return false;
+	c->at++;
+	name[n] = '\0';
+	return true;
+}
+
+static bool take_name(struct cursor *c, char name[SQL_NAME_MAX])
+{
+	skip_blanks(c);
+	if (c->at < c->end && *c->at == '"')
+		return take_quoted(c, name);
+	return take_plain(c, name) && strcmp(name, "all") != 0;
+}
+
+bool sql_deallocates(const char *sql, size_t n, char name[SQL_NAME_MAX])
+{
+	struct cursor c = { sql, sql + n };
+
+	if (!take_word(&c, "deallocate"))
+		return false;
+	const struct cursor start = c;
+
+	if (take_word(&c, "prepare") && take_name(&c, name) && is_end(&c))
+		return true;
+	/* PREPARE is no reserved word: it may be the name itself */
+	c = start;
+	return take_name(&c, name) && is_end(&c);
 }

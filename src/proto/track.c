@@ -35,18 +35,22 @@ static void commit(struct track *t, unsigned i)
 	drop(t, i);
 }
 
+static void undo(struct track *t, unsigned i)
+{
+	struct track_req *r = at(t, i);
+
+	if (r->op == NULL)
+		return;
+	t->op_count--;
+	t->ops->rollback(r->op, t->arg);
+	r->op = NULL;
+}
+
 /* The requests from..to-1 have not happened; newest first. */
 static void rollback(struct track *t, unsigned from, unsigned to)
 {
-	for (unsigned i = to; i-- > from;) {
-		struct track_req *r = at(t, i);
-
-		if (r->op != NULL) {
-			t->op_count--;
-			t->ops->rollback(r->op, t->arg);
-		}
-		r->op = NULL;
-	}
+	for (unsigned i = to; i-- > from;)
+		undo(t, i);
 	for (unsigned i = from; i < to; i++)
 		drop(t, from);
 }
@@ -174,8 +178,10 @@ static void on_error(struct track *t)
 		return;
 	if (t->copy_in)
 		break_copy(t);
-	if (!is_extended(at(t, 0)->type))
+	if (!is_extended(at(t, 0)->type)) {
+		undo(t, 0);	/* its ReadyForQuery is still to come */
 		return;
+	}
 	/* the head failed, and all behind it up to Sync is discarded */
 	unsigned sync = 0;
 

@@ -66,6 +66,7 @@ static bool join(struct client *c, struct server *s)
 	}
 	pool_link(&c->pc, &s->ps);
 	s->looked_again = c->looked_again = false;
+	relay_forget_leaving(c);
 	if (log_wants(LEVEL_NOISE))
 		log_at(LEVEL_NOISE, &c->who, "linked to S-%p", (void *)s);
 	if (c->login == NULL)

@@ -152,7 +152,8 @@ static void release(struct client *c)
 	carry_fini(&c->carry);
 	secret_wipe(c->key, sizeof c->key);
 	mem_free(c->options);
-	c->options = NULL;
+	mem_free(c->leaving);
+	c->options = c->leaving = NULL;
 	if (c->db != NULL)
 		c->db->clients--;
 	if (c->user != NULL)

@@ -259,6 +259,14 @@ static int forget_statements(struct down *d)
 	return 0;
 }
 
+static bool has_tag(const struct down *d, const char *tag)
+{
+	const size_t n = strlen(tag) + 1;
+
+	return d->size == MSG_HEADER + n &&
+	    memcmp(d->m + MSG_HEADER, tag, n) == 0;
+}
+
 static enum relay_step on_complete(struct down *d)
 {
 	static const char *const tags[] = { "DEALLOCATE ALL", "DISCARD ALL" };
@@ -274,13 +282,12 @@ static enum relay_step on_complete(struct down *d)
 		send_fakes(d);
 		return RELAY_NEXT;
 	}
-	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
-		const size_t n = strlen(tags[i]) + 1;
-
-		if (d->size == MSG_HEADER + n &&
-		    memcmp(d->m + MSG_HEADER, tags[i], n) == 0 &&
-		    forget_statements(d) < 0)
+	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
+		if (has_tag(d, tags[i]) && forget_statements(d) < 0)
 			return fail(d, "out of memory");
+	if (d->c != NULL && d->c->leaving != NULL && has_tag(d, "DEALLOCATE")) {
+		prepared_name_remove(&d->c->statements, d->c->leaving);
+		relay_forget_leaving(d->c);
 	}
 	return on_reply(d);
 }

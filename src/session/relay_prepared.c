@@ -45,12 +45,7 @@ static void send_named(struct relay_up *up, char type, const char *kind,
 	outbox_pass(&up->out, stmt->body, stmt->len);
 }
 
-/*
- * Is it open what has become of the name (NULL: no matter) or of stmt (NULL:
- * likewise)? An earlier pipeline may still fail, and what it changed is then
- * undone, but not what this one does.
- */
-static bool is_open(const struct server *s, const char *name,
+bool relay_is_open(const struct server *s, const char *name,
     const struct prepared *stmt)
 {
 	const struct track *t = &s->track;
@@ -79,7 +74,7 @@ static struct prepared *find_victim(const struct server *s)
 {
 	const struct prepared_use *use = s->prepared.lru;
 
-	while (use->next != NULL && is_open(s, NULL, use->stmt))
+	while (use->next != NULL && relay_is_open(s, NULL, use->stmt))
 		use = use->next;
 	return use->next == NULL ? NULL : use->stmt;
 }
@@ -132,7 +127,7 @@ static int send_parse(struct relay_up *up, struct prepared *stmt,
 static int try_parse(struct relay_up *up, const struct prepared *stmt,
     enum track_how how, struct prepared_op *op)
 {
-	static const char name[] = "PGBOUNCER_0";	/* the first is 1 */
+	static const char name[] = PREPARED_NAME_TRIED;
 	static const uint8_t closing[] = { FE_CLOSE, 0, 0, 0,
 		4 + 1 + sizeof name, 'S' };
 	struct track *t = &up->s->track;
@@ -198,7 +193,7 @@ static enum relay_step parse_as(struct relay_up *up, const char *name,
 
 	if (track_wants_data(&s->track))
 		return relay_request(up);	/* that ends the COPY */
-	if (is_open(s, name, stmt))
+	if (relay_is_open(s, name, stmt))
 		return relay_wait(up);
 	if (prepared_name_find(c->statements, name) != NULL)
 		return refuse_name(up, name, stmt);
@@ -224,9 +219,12 @@ static enum relay_step parse_as(struct relay_up *up, const char *name,
 static enum relay_step parse_unnamed(struct relay_up *up)
 {
 	const size_t here = up->have < up->size ? up->have : up->size;
+	enum relay_step step;
 
 	if (relay_is_cut(up))
 		return RELAY_SHORT;
+	if (relay_parse_deallocate(up, &step))
+		return step;
 	up->c->forgets = here > MSG_HEADER + 1 && sql_forgets_all(
 	    (const char *)up->m + MSG_HEADER + 1, here - MSG_HEADER - 1);
 	return relay_request(up);
@@ -272,7 +270,7 @@ static enum relay_step find_statement(struct relay_up *up, const char *name,
 	struct prepared_name *n = prepared_name_find(up->c->statements, name);
 	struct prepared *stmt = n == NULL ? NULL : n->stmt;
 
-	if (is_open(up->s, name, stmt) ||
+	if (relay_is_open(up->s, name, stmt) ||
 	    (n == NULL && !track_is_empty(&up->s->track)))
 		return relay_wait(up);
 	if (n == NULL) {
@@ -407,7 +405,7 @@ enum relay_step relay_close(struct relay_up *up)
 		return relay_request(up);
 	if (up->s != NULL && track_wants_data(&up->s->track))
 		return relay_request(up);	/* that ends the COPY */
-	if (up->s != NULL && is_open(up->s, name, NULL))
+	if (up->s != NULL && relay_is_open(up->s, name, NULL))
 		return relay_wait(up);
 	struct prepared_name *n = prepared_name_find(c->statements, name);
 	struct prepared_op *op = prepared_op_new(PREPARED_UNNAMED,
@@ -435,7 +433,7 @@ bool relay_is_half(const struct relay_up *up)
 	case FE_CLOSE:
 		return up->size <= NAMES_MAX;
 	case FE_EXECUTE:
-		return up->c->forgets;
+		return up->c->forgets || up->c->leaving != NULL;
 	default:
 		return false;
 	}

@@ -13,6 +13,8 @@
 #include "session/relay_parts.h"
 #include "session/sessions.h"
 
+#define KNOWN_MAX 1024	/* bytes of a query that we may have to know */
+
 /* --- pieces that the handlers use --- */
 
 void relay_pass(struct relay_up *up)
@@ -111,15 +113,20 @@ static bool is_watershed(const struct relay_up *up)
 
 bool relay_is_cut(const struct relay_up *up)
 {
-	return up->have < up->size && up->size <= 64;
+	return up->have < up->size && up->size <= KNOWN_MAX;
 }
 
 static enum relay_step on_query(struct relay_up *up)
 {
+	enum relay_step step;
+
 	if (up->named && relay_is_cut(up))
 		return RELAY_SHORT;
 	if (!sessions_settings(up->c->ss)->disable_pqexec) {
+		if (relay_deallocate(up, &step))
+			return step;
 		up->c->hold = is_watershed(up);
+		relay_forget_leaving(up->c);
 		return relay_request(up);
 	}
 	log_at(LEVEL_ERROR, &up->c->who,
@@ -130,11 +137,13 @@ static enum relay_step on_query(struct relay_up *up)
 /* As with a DISCARD ALL that is a simple query. */
 static enum relay_step on_execute(struct relay_up *up)
 {
-	if (up->c->forgets && up->have < up->size)
+	const bool waits = up->c->forgets || up->c->leaving != NULL;
+
+	if (waits && up->have < up->size)
 		return RELAY_SHORT;
 	const enum relay_step step = relay_request(up);
 
-	if (up->c->forgets && step == RELAY_NEXT)
+	if (waits && step == RELAY_NEXT)
 		(void)relay_wait(up);
 	return step;
 }
@@ -240,6 +249,9 @@ static bool get_server(struct relay_up *up, enum relay_step *step)
 		*step = relay_close(up);
 		return false;
 	}
+	if (up->m[0] == FE_QUERY && !sessions_settings(c->ss)->disable_pqexec &&
+	    relay_deallocate(up, step))
+		return false;
 	note_start(c);
 	*step = RELAY_STOP;
 	if (!broker_acquire(c))

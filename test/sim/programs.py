@@ -35,6 +35,8 @@ TEXTS = [
     ("select '2020-02-01'::date, '1 day 2 hours'::interval", 0),
     ("select '%s', $1::int" % ("y" * BIG), 1),
 ]
+# only as the unnamed statement: texts of others are shared between clients
+LEAVING = ["deallocate s1", "Deallocate prepare S2 ;", "deallocate \"s3\""]
 OPENING = [("begin", 0), ("savepoint a", 0), ("rollback to a", 0)]
 
 SIMPLE = [
@@ -48,7 +50,8 @@ SIMPLE = [
     "copy (select generate_series(1, 3)) to stdout", "copy nosuch to stdout",
     "begin; select 1; commit", "commit",
     "rollback", "deallocate all", "discard all", "DEALLOCATE PREPARE ALL;",
-    "deallocate nosuch", "do $$ begin raise notice 'hi'; end $$",
+    "deallocate nosuch", "deallocate s1", "DEALLOCATE PREPARE S2;",
+    "/* a */ deallocate \"s3\" -- b", "deallocate \"S1\"", "do $$ begin raise notice 'hi'; end $$",
     "select pg_notify('nobody', 'x')", "select 1;;select 2;",
     "select 1; deallocate all", "deallocate all; select 2",
     "/* all */ DEALLOCATE /* of them */ ALL; select 1/0",
@@ -169,8 +172,16 @@ class Generator:
         if self.chance(0.2):
             out.append(pq.close("P", portal))
 
+    def forget(self, sql):
+        for name in NAMES if "deallocate" in sql.lower() else ():
+            if name in sql or name.upper() in sql.split('"')[0]:
+                self.named.pop(name, None)
+
     def unnamed(self):
         sql, n = self.text()
+        if self.chance(0.05):
+            sql, n = self.rng.choice(LEAVING), 0
+            self.forget(sql)
         portal = self.rng.choice(PORTALS)
         out = [pq.parse(sql)]
         if self.chance(0.3):
@@ -227,6 +238,7 @@ class Generator:
         sql = self.rng.choice(self.simple).replace("{t}", self.table)
         if "all" in sql.lower():
             self.named.clear()
+        self.forget(sql)
         return [[pq.query(sql)]]
 
     def copy_tail(self):

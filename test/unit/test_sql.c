@@ -22,6 +22,7 @@ static void test_statements_that_drop_all_are_seen(void **state)
 	assert_true(forgets("deallocate all"));
 	assert_true(forgets("  Deallocate\n\tprepare  ALL ; "));
 	assert_true(forgets("discard all;;"));
+	assert_true(forgets("/* a /* b */ */DISCARD--x\n ALL -- end"));
 	assert_true(forgets("select 1; deallocate all"));
 	assert_true(forgets("discard all; select 1"));
 	assert_true(forgets(";;discard all"));
@@ -35,7 +36,8 @@ static void test_others_are_not(void **state)
 	    "discard allx", "discardall", "deallocate name",
 	    "deallocate prepare", "select 1", "select discard all",
 	    "deallocate \"all\"", "d", "select 1; discard", ";", "/*",
-	    "/* discard all", "-- discard all", "-", "/", "/* */ */" };
+	    "/* discard all", "-- discard all", "-", "/", "/* */ */",
+	    "discard all1", "discard all$", "discard /* all" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
@@ -51,6 +53,68 @@ static void test_text_without_nul_is_read_to_its_end_only(void **state)
 		assert_false(sql_forgets_all(text, n));
 }
 
+/* The name in sql, or NULL. */
+static const char *name_in(const char *sql)
+{
+	static char name[SQL_NAME_MAX];
+
+	return sql_deallocates(sql, strlen(sql) + 1, name) ? name : NULL;
+}
+
+static void test_name_is_that_of_the_server(void **state)
+{
+	static const struct {
+		const char *sql, *name;
+	} rows[] = {
+		{ "deallocate s1", "s1" },
+		{ "DEALLOCATE PREPARE S1;", "s1" },
+		{ " deallocate\n\"S 1\" ; ; ", "S 1" },
+		{ "deallocate \"a\"\"b\"", "a\"b" },
+		{ "deallocate \"all\"", "all" },
+		{ "deallocate prepare", "prepare" },
+		{ "deallocate prepare \"prepare\"", "prepare" },
+		{ "/*x*/deallocate/* y /* z */ */_a$9--c", "_a$9" },
+		{ "--\ndeallocate--\rx", "x" },
+		{ "deallocate\"q\"", "q" },
+		{ "deallocate \"\303\204\"", "\303\204" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		assert_non_null(name_in(rows[i].sql));
+		assert_string_equal(name_in(rows[i].sql), rows[i].name);
+	}
+}
+
+static void test_what_the_server_must_read_has_no_name(void **state)
+{
+	static const char *const no[] = { "", "deallocate", "deallocate all",
+	    "deallocate prepare ALL;", "deallocate s1 s2", "deallocates s1",
+	    "deallocate s1; select 1", "deallocate 1s", "deallocate \"\"",
+	    "deallocate \"open", "deallocate u&\"a\"", "deallocate e'a'",
+	    "deallocate \303\204", "deallocate a\303\204", "deallocate a.b",
+	    "deallocate /* s1", "deallocate s1 /* open", "deallocate $1",
+	    "deallocate s1 -", "deallocate prepare s1 s2", "deallocate a-b" };
+	char text[128] = "deallocate ", name[SQL_NAME_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+		assert_null(name_in(no[i]));
+	memset(text + 11, 'x', 63);
+	assert_true(sql_deallocates(text, 11 + 63, name));
+	assert_int_equal(strlen(name), 63);
+	text[11 + 63] = 'x';
+	assert_false(sql_deallocates(text, 11 + 64, name));
+	text[11] = text[11 + 64] = '"';
+	assert_true(sql_deallocates(text, 11 + 65, name));
+	text[11 + 64] = 'x';
+	text[11 + 65] = '"';
+	assert_false(sql_deallocates(text, 11 + 66, name));
+	/* cut anywhere, nothing behind the end is read */
+	for (size_t n = 0; n < 11; n++)
+		assert_false(sql_deallocates(text, n, name));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -58,6 +122,8 @@ int main(void)
 		cmocka_unit_test(test_others_are_not),
 		cmocka_unit_test(
 		    test_text_without_nul_is_read_to_its_end_only),
+		cmocka_unit_test(test_name_is_that_of_the_server),
+		cmocka_unit_test(test_what_the_server_must_read_has_no_name),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -283,6 +283,22 @@ static void test_error_of_ours(void **state)
 	assert_true(track_is_done(t));
 }
 
+static void test_error_of_a_query_rolls_back_what_it_means(void **state)
+{
+	struct one *o = *state;
+	struct track *t = &o->t;
+
+	track_add(t, 'Q', TRACK_FORWARD, &o->op[0]);
+	track_add(t, 'Q', TRACK_FORWARD, &o->op[1]);
+	replies(t, "E");
+	assert_int_equal(o->op[0].rolled_back, 1);
+	assert_int_equal(t->op_count, 1);
+	replies(t, "ZCZ");
+	assert_int_equal(o->op[0].rolled_back + o->op[0].committed, 1);
+	assert_int_equal(o->op[1].committed, 1);
+	assert_true(track_is_done(t));
+}
+
 static void test_impossible_replies_confuse(void **state)
 {
 	struct track *t = &((struct one *)*state)->t;
@@ -468,6 +484,7 @@ int main(void)
 		CASE(test_fake_behind_failure_is_not_made),
 		CASE(test_error_at_sync_keeps_what_follows),
 		CASE(test_error_of_ours),
+		CASE(test_error_of_a_query_rolls_back_what_it_means),
 		CASE(test_impossible_replies_confuse),
 		cmocka_unit_test(test_awaits_ready),
 		CASE(test_what_stands_apart),

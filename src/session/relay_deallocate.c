@@ -1,0 +1,177 @@
+/* relay_deallocate.c - DEALLOCATE of a name that only we know.
+ *
+ * The client's statement has another name on the servers, or none. Outside of
+ * a transaction we know the answer. Inside, or behind other requests, only the
+ * server does: it is told to deallocate a statement that is there for that. The
+ * same is done with the extended protocol, which some drivers use for it.
+ * SPDX-License-Identifier: ISC */
+#include <string.h>
+
+#include "base/mem.h"
+#include "proto/msg.h"
+#include "proto/prepared.h"
+#include "proto/sql.h"
+#include "proto/track_look.h"
+#include "session/relay.h"
+#include "session/relay_parts.h"
+#include "session/sessions.h"
+
+/* What the server gets. An empty statement is prepared in any transaction. */
+#define DUMMY PREPARED_NAME_DUMMY
+#define SQL "deallocate \"" DUMMY "\""
+
+static const uint8_t closing[] = { FE_CLOSE, 0, 0, 0, 5 + sizeof DUMMY, 'S' };
+static const uint8_t parsing[] = { FE_PARSE, 0, 0, 0, 7 + sizeof DUMMY };
+static const uint8_t no_text[] = { '\0', 0, 0 };	/* and no types */
+static const uint8_t asking[] = { FE_QUERY, 0, 0, 0, 4 + sizeof SQL };
+static const uint8_t unnamed[] = { FE_PARSE, 0, 0, 0, 7 + sizeof SQL, '\0' };
+
+/* What we say ourselves. */
+static const uint8_t answer[] = "C\0\0\0\017DEALLOCATE\0" "Z\0\0\0\005I";
+
+static enum relay_step no_memory(struct relay_up *up)
+{
+	client_fail(up->c, "53200", "out of memory");
+	return RELAY_STOP;
+}
+
+/* No server is linked, so no transaction is open, and nothing is owed. */
+static enum relay_step answer_now(struct relay_up *up, const char *name)
+{
+	struct client *c = up->c;
+	struct outbox o;
+
+	prepared_name_remove(&c->statements, name);
+	outbox_init(&o, &c->stream);
+	outbox_pass(&o, answer, sizeof answer - 1);
+	outbox_flush(&o);
+	up->used = up->size;
+	return RELAY_NEXT;
+}
+
+/* Have a statement there that can be deallocated. 0, or -1: no memory. */
+static int prepare_dummy(struct relay_up *up)
+{
+	struct track *t = &up->s->track;
+
+	outbox_pass(&up->out, closing, sizeof closing);
+	outbox_pass(&up->out, DUMMY, sizeof DUMMY);
+	outbox_pass(&up->out, parsing, sizeof parsing);
+	outbox_pass(&up->out, DUMMY, sizeof DUMMY);
+	outbox_pass(&up->out, no_text, sizeof no_text);
+	return track_add(t, FE_CLOSE, TRACK_SKIP, NULL) < 0 ||
+	    track_add(t, FE_PARSE, TRACK_SKIP, NULL) < 0 ? -1 : 0;
+}
+
+static int ask_server(struct relay_up *up, struct prepared_op *op)
+{
+	if (prepare_dummy(up) < 0) {
+		prepared_op_free(op);
+		return -1;
+	}
+	outbox_pass(&up->out, asking, sizeof asking);
+	outbox_pass(&up->out, SQL, sizeof SQL);
+	return track_add(&up->s->track, FE_QUERY, TRACK_FORWARD, op);
+}
+
+static enum relay_step deallocate(struct relay_up *up, const char *name,
+    struct prepared *stmt)
+{
+	struct client *c = up->c;
+
+	if (up->s == NULL)
+		return answer_now(up, name);
+	struct prepared_op *op = prepared_op_new(PREPARED_UNNAMED, stmt, name);
+
+	if (op == NULL)
+		return no_memory(up);
+	prepared_name_remove(&c->statements, name);
+	if (ask_server(up, op) < 0)
+		return no_memory(up);
+	/* what comes behind depends on the answer */
+	c->hold = true;
+	up->used = up->size;
+	return RELAY_NEXT;
+}
+
+/*
+ * The name that the text, n bytes, deallocates, if it is one of the client's.
+ * NULL: it is not, or *step says to wait before that can be told.
+ */
+static struct prepared_name *find_name(struct relay_up *up, const uint8_t *text,
+    size_t n, enum relay_step *step)
+{
+	char name[SQL_NAME_MAX];
+	const struct track *t = up->s == NULL ? NULL : &up->s->track;
+
+	*step = RELAY_NEXT;
+	if (!sql_deallocates((const char *)text, n, name))
+		return NULL;
+	/* it is discarded, or ends a COPY */
+	if (t != NULL && (t->aborted || track_wants_data(t)))
+		return NULL;
+	struct prepared_name *found = prepared_name_find(up->c->statements,
+	    name);
+
+	if (t == NULL || (!relay_is_open(up->s, name, NULL) &&
+	    (found != NULL || t->op_count == 0)))
+		return found;
+	*step = relay_wait(up);
+	return NULL;
+}
+
+bool relay_deallocate(struct relay_up *up, enum relay_step *step)
+{
+	if (!up->named || up->have < up->size)
+		return false;
+	struct prepared_name *n = find_name(up, up->m + MSG_HEADER,
+	    up->size - MSG_HEADER, step);
+
+	if (n == NULL)
+		return *step != RELAY_NEXT;
+	relay_forget_leaving(up->c);
+	*step = deallocate(up, n->name, n->stmt);
+	return true;
+}
+
+void relay_forget_leaving(struct client *c)
+{
+	if (c->leaving == NULL)
+		return;
+	mem_free(c->leaving);
+	c->leaving = NULL;
+}
+
+/* Is it text alone, with no types of parameters? */
+static bool is_plain_parse(const struct relay_up *up)
+{
+	const uint8_t *text = up->m + MSG_HEADER + 1;
+	const size_t n = up->size - MSG_HEADER - 1;
+
+	return up->have >= up->size && n > sizeof no_text &&
+	    memchr(text, '\0', n) == text + n - sizeof no_text &&
+	    memcmp(text + n - sizeof no_text, no_text, sizeof no_text) == 0;
+}
+
+bool relay_parse_deallocate(struct relay_up *up, enum relay_step *step)
+{
+	relay_forget_leaving(up->c);
+	if (!is_plain_parse(up))
+		return false;
+	struct prepared_name *n = find_name(up, up->m + MSG_HEADER + 1,
+	    up->size - MSG_HEADER - 1, step);
+
+	if (n == NULL)
+		return *step != RELAY_NEXT;
+	up->c->leaving = mem_strdup(n->name);
+	if (up->c->leaving == NULL || prepare_dummy(up) < 0 ||
+	    track_add(&up->s->track, FE_PARSE, TRACK_FORWARD, NULL) < 0) {
+		*step = no_memory(up);
+		return true;
+	}
+	outbox_pass(&up->out, unnamed, sizeof unnamed);
+	outbox_pass(&up->out, SQL, sizeof SQL);
+	outbox_pass(&up->out, no_text + 1, sizeof no_text - 1);
+	up->used = up->size;
+	return true;
+}

@@ -1,0 +1,27 @@
+/* fuzz_sql.c - the text of a query.
+ * SPDX-License-Identifier: ISC */
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "proto/sql.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char name[SQL_NAME_MAX];
+
+	if (size == 0)
+		return 0;
+	/* to its last byte, so that a sanitizer sees what is read behind it */
+	char *sql = mem_dup(data, size);
+
+	assert(sql != NULL);
+	(void)sql_forgets_all(sql, size);
+	if (sql_deallocates(sql, size, name))
+		assert(name[0] != '\0' && strlen(name) < SQL_NAME_MAX);
+	mem_free(sql);
+	return 0;
+}

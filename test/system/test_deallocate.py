@@ -1,0 +1,250 @@
+# test_deallocate.py - DEALLOCATE of a name that only the pooler knows.
+# SPDX-License-Identifier: ISC
+"""PB#991 and others: the statement has another name on the servers. What the
+client sees must be what PostgreSQL itself says.
+"""
+import psycopg
+import pytest
+
+import pq
+from harness import REFERENCE
+
+pytestmark = pytest.mark.skipif(REFERENCE, reason="passes it on")
+
+
+@pytest.fixture
+def p(pooler):
+    return pooler(default_pool_size=1)
+
+
+def prepare(c, *names):
+    c.send(b"".join(pq.parse("select '%s'" % n, n) for n in names),
+           pq.sync())
+    c.recv_until().check()
+
+
+def run(c, name):
+    c.send(pq.bind(name), pq.execute(), pq.sync())
+    return c.recv_until()
+
+
+@pytest.mark.parametrize("sql", [
+    "deallocate st", "DEALLOCATE PREPARE ST;", "deallocate\"st\"",
+    "/* why */ deallocate -- so\n st ; ; -- end",
+    "deallocate st /*%s*/" % ("x" * 900)])
+def test_client_name_is_deallocated(p, sql):
+    """folded, quoted, with comments"""
+    c = p.raw()
+    prepare(c, "st")
+    res = c.query(sql)
+    assert (res.kinds, res.tags, res.status) == ("CZ", ["DEALLOCATE"], "I")
+    prepare(c, "st")
+    assert run(c, "st").rows == [["st"]]
+
+
+def test_no_server_is_needed(p):
+    """as for Close"""
+    h, c = p.raw(), p.raw()
+    prepare(c, "st", "all")
+    h.query("begin")
+    assert c.query('deallocate "all"').kinds == "CZ"
+    assert c.query("deallocate st").kinds == "CZ"
+    assert p.pool()["cl_waiting"] == 0
+    h.query("commit")
+    assert c.try_query("deallocate st").errors[0].code == "26000"
+
+
+def test_case_counts_where_it_is_quoted(p):
+    """names of the protocol are exact"""
+    c = p.raw()
+    prepare(c, "St", "st")
+    c.query("deallocate St")
+    assert run(c, "St").rows == [["St"]]
+    assert c.query('deallocate "St"').kinds == "CZ"
+    for sql in ('deallocate "St"', "deallocate st"):
+        assert c.try_query(sql).errors[0].code == "26000"
+
+
+def test_names_of_sql_are_the_servers(pooler):
+    """PREPARE is not interpreted"""
+    p = pooler(default_pool_size=1)
+    c = p.raw()
+    c.query("begin; prepare mine as select 1")
+    assert c.query("deallocate mine").status == "T"
+    c.query("rollback")
+
+
+def test_inside_a_transaction(p):
+    """the status is that of the server; a roll-back brings nothing back"""
+    c = p.raw()
+    prepare(c, "a", "b")
+    c.query("begin")
+    res = c.query("deallocate a")
+    assert (res.kinds, res.tags, res.status) == ("CZ", ["DEALLOCATE"], "T")
+    assert run(c, "b").rows == [["b"]]
+    c.query("rollback")
+    assert c.try_query("deallocate a").errors[0].code == "26000"
+    assert run(c, "b").rows == [["b"]]
+
+
+def test_inside_a_failed_transaction(p, pg):
+    """25P02 as the server words it, and the name stays"""
+    c = p.raw()
+    prepare(c, "st")
+    for _ in range(2):
+        c.query("begin")
+        c.try_query("select 1/0")
+        res = c.try_query("deallocate st")
+        assert (res.kinds, res.status) == ("EZ", "E")
+        with pg.connect(dbname="p0") as d:
+            d.execute("begin")
+            for sql in ("select 1/0", "deallocate st"):
+                with pytest.raises(psycopg.Error) as e:
+                    d.execute(sql)
+        assert res.errors[0].code == e.value.sqlstate == "25P02"
+        assert res.errors[0].message == e.value.diag.message_primary
+        c.query("rollback")
+        assert run(c, "st").rows == [["st"]]
+    assert c.query("deallocate st").tags == ["DEALLOCATE"]
+
+
+def test_order_in_a_pipeline(p):
+    """nothing overtakes it, nothing is overtaken"""
+    c = p.raw()
+    prepare(c, "a", "b")
+    c.send(pq.query("select 1"), pq.query("deallocate a"),
+           pq.query("select 2"), pq.bind("b"), pq.execute(), pq.sync(),
+           pq.query("deallocate b"), pq.parse("select 'new'", "a"),
+           pq.sync(), pq.query("deallocate nosuch"))
+    kinds = [c.recv_until().kinds for _ in range(7)]
+    assert kinds == ["TDCZ", "CZ", "TDCZ", "2DCZ", "CZ", "1Z", "EZ"]
+    assert run(c, "a").rows == [["new"]]
+
+
+def test_batch_without_sync_is_ended(p, pg):
+    """a simple query commits what came before it in the batch"""
+    pg.sql("truncate sink", db="p0")
+    c = p.raw()
+    prepare(c, "st")
+    c.send(pq.parse("insert into sink values (1, 'x')"), pq.bind(),
+           pq.execute(), pq.query("deallocate st"))
+    assert c.recv_until().kinds == "12CCZ"
+    assert pg.sql("select count(*) from sink", db="p0") == [(1,)]
+
+
+def test_behind_a_parse_that_fails(p):
+    """Message Flow: discarded up to Sync; the name was never there"""
+    c = p.raw()
+    prepare(c, "keep")
+    c.send(pq.parse("selec", "st"), pq.query("deallocate keep"), pq.sync(),
+           pq.query("deallocate st"))
+    assert c.recv_until().kinds == "EZ"
+    assert c.recv_until().errors[0].code == "26000"
+    assert run(c, "keep").rows == [["keep"]]
+
+
+def test_behind_an_open_parse(p):
+    """neither synced nor flushed yet"""
+    c = p.raw()
+    c.send(pq.parse("select 1", "st"), pq.query("deallocate st"))
+    assert c.recv_until().kinds == "1CZ"
+    assert c.try_query("deallocate st").errors[0].code == "26000"
+
+
+def test_several_statements_are_not_ours(p):
+    """only a lone one is answered"""
+    c = p.raw()
+    prepare(c, "st")
+    assert c.try_query("select 1; deallocate st").errors[0].code == "26000"
+    assert run(c, "st").rows == [["st"]]
+
+
+def test_in_pieces(p):
+    """every split"""
+    c = p.raw()
+    data = pq.query("deallocate /* */ st")
+    for i in range(1, len(data)):
+        prepare(c, "st")
+        c.send(data[:i])
+        c.send(data[i:])
+        assert c.recv_until().tags == ["DEALLOCATE"]
+
+
+def test_cancelled(p):
+    """a statement_timeout may hit it; then the name stays"""
+    c = p.raw()
+    prepare(c, "st")
+    c.query("begin")
+    c.send(pq.query("select pg_sleep(0.3); select 1/0"),
+           pq.query("deallocate st"), pq.query("rollback"))
+    assert [c.recv_until().kinds[-2:] for _ in range(3)] == ["EZ", "EZ", "CZ"]
+    assert run(c, "st").rows == [["st"]]
+
+
+def test_psycopg_deallocates(p):
+    """what psycopg does when its cache is full"""
+    with p.connect(prepare_threshold=0) as c:
+        c.prepared_max = 2
+        for _ in range(2):
+            for i in range(6):
+                assert c.execute("select %d" % i).fetchone() == (i,)
+
+
+def extended(sql, sync=True):
+    return (pq.parse(sql) + pq.bind() + pq.describe("P") + pq.execute()
+            + (pq.sync() if sync else b""))
+
+
+def test_extended_protocol(p):
+    """as psycopg and others do"""
+    c = p.raw()
+    for _ in range(2):
+        prepare(c, "a", "b")
+        c.send(extended("DEALLOCATE a"), extended("deallocate nosuch"))
+        assert c.recv_until().kinds == "12nCZ"
+        res = c.recv_until()
+        assert res.kinds == "12nEZ" and res.errors[0].code == "26000"
+        assert run(c, "b").rows == [["b"]]
+        c.send(extended('deallocate "b"', False), extended("select 1"))
+        assert c.recv_until().kinds == "12nC12TDCZ"
+    c.send(pq.bind("b"), pq.sync())
+    assert c.recv_all().errors[-1].message == \
+        "prepared statement did not exist"
+
+
+def test_extended_in_a_failed_transaction(p):
+    """the name stays; nothing of ours is left on the server"""
+    c = p.raw()
+    prepare(c, "st")
+    for _ in range(2):
+        c.query("begin")
+        c.try_query("select 1/0")
+        c.send(extended("deallocate st"))
+        assert c.recv_until().errors[0].code == "25P02"
+        c.query("rollback")
+        assert run(c, "st").rows == [["st"]]
+    # parsed, but never executed
+    c.send(pq.parse("deallocate st"), pq.sync())
+    assert c.recv_until().kinds == "1Z"
+    assert run(c, "st").rows == [["st"]]
+    c.send(extended("deallocate st"))
+    assert c.recv_until().kinds == "12nCZ"
+    prepare(c, "st")
+
+
+def test_session_mode_passes_it_on(pooler):
+    """names are the server's there"""
+    p = pooler(pool_mode="session")
+    c = p.raw()
+    prepare(c, "st")
+    assert c.query("deallocate st").tags == ["DEALLOCATE"]
+    assert c.try_query("deallocate st").errors[0].code == "26000"
+
+
+def test_disallowed_query(pooler):
+    """client-errors.md 5: PQexec disallowed"""
+    p = pooler(disable_pqexec=1)
+    c = p.open().login("app", database="p0")
+    prepare(c, "st")
+    c.send(pq.query("deallocate st"))
+    assert c.recv_all().errors[-1].message == "PQexec disallowed"
