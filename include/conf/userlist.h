@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define USERLIST_NAME_MAX 128	/* spec/config-files.md section 7; excluded, */
+#define USERLIST_SECRET_MAX 65531	/* with each quote counted as two */
 
 /* Told apart by content alone (spec/config-files.md section 7). */
 enum secret_kind {
@@ -21,14 +23,26 @@ struct userlist;		/* immutable, reference-counted */
 
 typedef void userlist_report_fn(void *arg, const char *text);
 
+/* A record: at text + at, from its first quote up to the end of its line. */
+typedef void userlist_record_fn(void *arg, const char *name, size_t at,
+    size_t len);
+
+struct userlist_source {
+	const char *text;
+	size_t len;
+	const char *path;		/* for messages */
+	userlist_report_fn *report;	/* may be NULL */
+	userlist_record_fn *record;	/* told of each; may be NULL */
+	void *arg;
+};
+
 /*
  * Parse the text of an auth file. Every problem is reported with path and
  * line. What was read before the first one stays, what follows it is looked
- * through for further ones only. report may be NULL.
+ * through for further ones only.
  * Returns one reference, or NULL when out of memory.
  */
-struct userlist *userlist_parse(const char *text, size_t len,
-    const char *path, userlist_report_fn *report, void *arg);
+struct userlist *userlist_parse(const struct userlist_source *src);
 /* Read the file first; NULL with errno set when that fails: reported. */
 struct userlist *userlist_load(const char *path,
     userlist_report_fn *report, void *arg);

@@ -40,6 +40,8 @@ struct scram_keys {
  * and iterations beyond our limits are refused too.
  */
 int scram_verifier_parse(struct scram_verifier *v, const char *secret);
+/* The same text again; heap, secret. NULL: no memory. */
+char *scram_verifier_text(const struct scram_verifier *v);
 /*
  * Derive from a password (SASLprep applied; costly: PBKDF2). 0, or -1 with v
  * all zero: empty password (it may never log anybody in), no salt, a limit,

@@ -13,8 +13,6 @@
 #include "proto/md5.h"
 #include "proto/scram.h"
 
-#define NAME_MAX_BYTES 128	/* spec/config-files.md section 7; excluded */
-#define SECRET_MAX_BYTES 65531
 #define PROBLEM_MAX 2048
 
 struct listed {
@@ -31,11 +29,9 @@ struct userlist {
 
 struct parser {
 	const char *at, *end;
-	const char *path;
 	unsigned line;
 	bool broken;		/* a record was: look for mistakes only */
-	userlist_report_fn *report;
-	void *arg;
+	const struct userlist_source *src;
 };
 
 enum secret_kind secret_kind(const char *secret)
@@ -56,10 +52,11 @@ static void report(const struct parser *p, const char *what)
 {
 	char text[PROBLEM_MAX];
 
-	if (p->report == NULL)
+	if (p->src->report == NULL)
 		return;
-	snprintf(text, sizeof(text), "%s (%s:%u)", what, p->path, p->line);
-	p->report(p->arg, text);
+	snprintf(text, sizeof(text), "%s (%s:%u)", what, p->src->path,
+	    p->line);
+	p->src->report(p->src->arg, text);
 }
 
 static void skip_to(struct parser *p, const char *to)
@@ -173,11 +170,12 @@ static enum record bad(const struct parser *p, const char *what)
 
 static enum record take_record(struct parser *p, struct userlist *u)
 {
+	const char *const begin = p->at;
 	struct field name, secret;
 
 	if (*p->at != '"' || take_field(p, &name) != 0)
 		return bad(p, "broken auth file");
-	if (name.len >= NAME_MAX_BYTES)
+	if (name.len >= USERLIST_NAME_MAX)
 		return bad(p, "username too long in auth file");
 
 	const char *const quote =
@@ -187,7 +185,7 @@ static enum record take_record(struct parser *p, struct userlist *u)
 	skip_to(p, quote);
 	if (take_field(p, &secret) != 0)
 		return bad(p, "broken auth file");
-	if (secret.len >= SECRET_MAX_BYTES)
+	if (secret.len >= USERLIST_SECRET_MAX)
 		return bad(p, "password too long in auth file");
 
 	if (p->broken) {
@@ -195,7 +193,7 @@ static enum record take_record(struct parser *p, struct userlist *u)
 		return RECORD_OK;
 	}
 
-	char name_text[NAME_MAX_BYTES];
+	char name_text[USERLIST_NAME_MAX];
 	unquote(&name, name_text);
 	char *const secret_text = mem_alloc(secret.len + 1);
 	if (secret_text == NULL)
@@ -204,19 +202,19 @@ static enum record take_record(struct parser *p, struct userlist *u)
 	if (put(u, name_text, secret_text) != 0)
 		return RECORD_NO_MEMORY;
 	skip_line(p);
+	if (p->src->record != NULL)
+		p->src->record(p->src->arg, name_text,
+		    (size_t)(begin - p->src->text), (size_t)(p->at - begin));
 	return RECORD_OK;
 }
 
-struct userlist *userlist_parse(const char *text, size_t len,
-    const char *path, userlist_report_fn *report_fn, void *arg)
+struct userlist *userlist_parse(const struct userlist_source *src)
 {
 	struct parser p = {
-		.at = text,
-		.end = text + strnlen(text, len),
-		.path = path,
+		.at = src->text,
+		.end = src->text + strnlen(src->text, src->len),
 		.line = 1,
-		.report = report_fn,
-		.arg = arg,
+		.src = src,
 	};
 	struct userlist *u = mem_zalloc(sizeof(*u));
 
@@ -255,8 +253,11 @@ struct userlist *userlist_load(const char *path,
 		return NULL;
 	}
 
-	struct userlist *const u =
-	    userlist_parse(f.at, f.len, path, report_fn, arg);
+	const struct userlist_source src = {
+		.text = f.at, .len = f.len, .path = path,
+		.report = report_fn, .arg = arg,
+	};
+	struct userlist *const u = userlist_parse(&src);
 	if (u != NULL)
 		u->st = f.st;
 	else if (report_fn != NULL)

@@ -1,5 +1,6 @@
 /* scram_verifier.c - keys from passwords, and stored verifiers.
  * SPDX-License-Identifier: ISC */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -43,6 +44,24 @@ int scram_verifier_parse(struct scram_verifier *v, const char *secret)
 		return 0;
 	secret_wipe(v, sizeof *v);
 	return -1;
+}
+
+char *scram_verifier_text(const struct scram_verifier *v)
+{
+	char salt[CRYPTO_BASE64_SIZE(SCRAM_SALT_MAX)], iterations[16];
+	char stored[CRYPTO_BASE64_SIZE(SHA256_BYTES)];
+	char server[CRYPTO_BASE64_SIZE(SHA256_BYTES)];
+
+	snprintf(iterations, sizeof iterations, "%d", v->iterations);
+	crypto_base64_encode(v->salt, v->salt_len, salt);
+	crypto_base64_encode(v->stored_key, sizeof v->stored_key, stored);
+	crypto_base64_encode(v->server_key, sizeof v->server_key, server);
+	char *text = scram_text_join(SECRET_PREFIX, iterations, ":", salt, "$",
+	    stored, ":", server, NULL);
+
+	secret_wipe(stored, sizeof stored);
+	secret_wipe(server, sizeof server);
+	return text;
 }
 
 static bool limits_are_kept(size_t salt_len, int iterations)

@@ -15,6 +15,15 @@ static void on_report(void *arg, const char *text)
 	assert(text[0] != '\0');
 }
 
+/* Where a record stands there are quotes, and no name without them. */
+static void on_record(void *arg, const char *name, size_t at, size_t len)
+{
+	const char *const text = (const char *)arg + at;
+
+	assert(len >= strlen(name) + 4 && text[0] == '"');
+	assert(memchr(text + 1, '"', len - 1) != NULL);
+}
+
 static int on_user(const char *name, const char *secret, void *arg)
 {
 	assert(strlen(name) < 128 && strlen(secret) < 65531);
@@ -25,8 +34,11 @@ static int on_user(const char *name, const char *secret, void *arg)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct userlist *u = userlist_parse((const char *)data, size, "f",
-	    on_report, NULL);
+	const struct userlist_source src = {
+		.text = (const char *)data, .len = size, .path = "f",
+		.report = on_report, .record = on_record, .arg = (void *)data,
+	};
+	struct userlist *u = userlist_parse(&src);
 
 	if (u == NULL)
 		return 0;

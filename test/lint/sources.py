@@ -16,6 +16,7 @@ PATTERNS = {
     "pool_sources": "src/pool/*.c",
     "session_sources": "src/session/*.c",
     "app_sources": "src/app/*.c",
+    "ctl_sources": "src/ctl/*.c",
     "headers": "include/*/*.[hd]*",
     "manuals": "doc/*.scd",
     "unit_tests": "test/unit/test_*.c",

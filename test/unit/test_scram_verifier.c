@@ -38,6 +38,17 @@ static void test_derived_verifier_equals_the_parsed_one(void **state)
 	assert_int_equal(v.iterations, 4096);
 }
 
+static void test_verifier_is_written_as_it_was_read(void **state)
+{
+	struct scram_verifier v;
+
+	(void)state;
+	assert_int_equal(scram_verifier_parse(&v, PG_SECRET), 0);
+	char *const text = scram_verifier_text(&v);
+	assert_string_equal(text, PG_SECRET);
+	secret_free(text);
+}
+
 static void test_verifier_derived_over_its_own_salt_keeps_it(void **state)
 {
 	struct scram_verifier v, w;
@@ -237,6 +248,7 @@ int main(void)
 		cmocka_unit_test(
 		    test_verifier_of_postgresql_matches_its_password_only),
 		cmocka_unit_test(test_derived_verifier_equals_the_parsed_one),
+		cmocka_unit_test(test_verifier_is_written_as_it_was_read),
 		cmocka_unit_test(
 		    test_verifier_derived_over_its_own_salt_keeps_it),
 		cmocka_unit_test(

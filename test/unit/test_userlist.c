@@ -42,7 +42,11 @@ static struct userlist *parse(struct got *g, const char *text, size_t len)
 
 	memcpy(copy, text, len);
 	text_init(&g->text, g->buf, sizeof(g->buf));
-	struct userlist *const u = userlist_parse(copy, len, "f", on_report, g);
+	const struct userlist_source src = {
+		.text = copy, .len = len, .path = "f", .report = on_report,
+		.arg = g,
+	};
+	struct userlist *const u = userlist_parse(&src);
 	test_free(copy);
 	return u;
 }
@@ -95,6 +99,30 @@ static void test_each_row_of_the_table(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		assert_string_equal(users_of(&g, rows[i].text,
 		    strlen(rows[i].text)), rows[i].want);
+}
+
+static void on_record(void *arg, const char *name, size_t at, size_t len)
+{
+	struct got *const g = arg;
+
+	text_addf(&g->text, "%s:%zu+%zu ", name, at, len);
+}
+
+static void test_each_record_is_told_with_its_place(void **state)
+{
+	static const char text[] = "; c\n \"a\" \"b\" x\n\"a\"\n\"c\"\n\n"
+	    "\"e\"\"\" \"\"";
+	struct got g;
+	const struct userlist_source src = {
+		.text = text, .len = strlen(text), .path = "f",
+		.record = on_record, .arg = &g,
+	};
+
+	(void)state;
+	text_init(&g.text, g.buf, sizeof(g.buf));
+	struct userlist *u = userlist_parse(&src);
+	assert_string_equal(g.buf, "a:5+9 a:15+7 e\":24+8 ");
+	userlist_unref(&u);
 }
 
 static void test_nul_ends_the_file(void **state)
@@ -277,6 +305,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_row_of_the_table),
+		cmocka_unit_test(test_each_record_is_told_with_its_place),
 		cmocka_unit_test(test_nul_ends_the_file),
 		cmocka_unit_test(test_lengths_are_limited),
 		cmocka_unit_test(test_content_tells_the_kind),

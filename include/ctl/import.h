@@ -1,0 +1,24 @@
+/* import.h - users and secrets of a PostgreSQL server.
+ * SPDX-License-Identifier: ISC */
+#ifndef CTL_IMPORT_H
+#define CTL_IMPORT_H
+
+struct err;
+
+struct import {
+	const char *conninfo;	/* as psql takes it */
+	char **names;		/* those wanted ... */
+	int count;		/* ... 0 = all who have a password */
+	/* 0, or -1 with e. */
+	int (*put)(void *arg, const char *name, const char *secret,
+	    struct err *e);
+};
+
+/*
+ * Give each user that can log in by password to put. Who is wanted and is not
+ * there is an error; an expired password is left out, which stderr says.
+ * 0, or -1 with e.
+ */
+int import_run(const struct import *im, void *arg, struct err *e);
+
+#endif

@@ -1,0 +1,207 @@
+/* userlist.c - pgsluicectl userlist: who is in an auth file.
+ * SPDX-License-Identifier: ISC */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/crypto.h"
+#include "base/err.h"
+#include "conf/userlist.h"
+#include "ctl/auth_file.h"
+#include "ctl/command.h"
+#include "ctl/import.h"
+#include "ctl/password.h"
+#include "proto/scram_verifier.h"
+
+/* A file that others can read gives its secrets away. */
+static void warn_of_readers(const struct auth_file *f)
+{
+	if (f->st.st_nlink > 0 && (f->st.st_mode & 0077) != 0)
+		fprintf(stderr, "pgsluicectl: warning: others than its owner "
+		    "have rights on \"%s\" (mode %04o)\n", f->path,
+		    (unsigned)f->st.st_mode & 07777);
+}
+
+static int save(struct auth_file *f)
+{
+	struct err e;
+
+	if (auth_file_save(f, &e) != 0)
+		return ctl_fail("%s", e.text);
+	warn_of_readers(f);
+	return CTL_OK;
+}
+
+/* --- add --- */
+
+/* heap, secret; NULL with e */
+static char *make_secret(const char *password, int iterations, struct err *e)
+{
+	uint8_t salt[SCRAM_SALT_BYTES];
+	struct scram_verifier v;
+	char *text = NULL;
+
+	crypto_random(salt, sizeof(salt));
+	if (password[0] == '\0') {
+		err_set(e, "22023", "the password is empty");
+		return NULL;
+	}
+	if (scram_verifier_derive(&v, password, salt, sizeof(salt),
+	    iterations) == 0)
+		text = scram_verifier_text(&v);
+	secret_wipe(&v, sizeof(v));
+	if (text == NULL)
+		err_set(e, "53200", "out of memory");
+	return text;
+}
+
+static char *ask_secret(const struct ctl_options *o, const char *name,
+    struct err *e)
+{
+	char prompt[256];
+
+	snprintf(prompt, sizeof(prompt), "Password of %s: ", name);
+	char *const password = password_ask(prompt, "Again: ", e);
+	char *const secret = password == NULL ? NULL :
+	    make_secret(password, o->iterations, e);
+
+	secret_free(password);
+	return secret;
+}
+
+static int add(const struct ctl_options *o, int argc, char **argv)
+{
+	struct auth_file f = { .lock = -1 };
+	char *secret = NULL;
+	struct err e;
+	int rc = CTL_FAILED;
+
+	(void)argc;
+	/* asked for before the file is locked: that may take a while */
+	if (!o->no_password) {
+		secret = ask_secret(o, argv[1], &e);
+		if (secret == NULL)
+			return ctl_fail("%s", e.text);
+	}
+	if (auth_file_open(&f, argv[0], true, &e) != 0 ||
+	    auth_file_put(&f, argv[1], secret != NULL ? secret : "", &e) != 0)
+		ctl_fail("%s", e.text);
+	else
+		rc = save(&f);
+	secret_free(secret);
+	auth_file_close(&f);
+	return rc;
+}
+
+/* --- remove --- */
+
+static int remove_users(const struct ctl_options *o, int argc, char **argv)
+{
+	struct auth_file f = { .lock = -1 };
+	struct err e;
+	int rc = CTL_FAILED, found = 1, i;
+
+	(void)o;
+	if (auth_file_open(&f, argv[0], true, &e) != 0)
+		found = -1;
+	for (i = 1; i < argc && found == 1; i++)
+		found = auth_file_remove(&f, argv[i], &e);
+	if (found < 0)
+		ctl_fail("%s", e.text);
+	else if (found == 0)
+		ctl_fail("there is no user \"%s\" in \"%s\"", argv[i - 1],
+		    argv[0]);
+	else
+		rc = save(&f);
+	auth_file_close(&f);
+	return rc;
+}
+
+/* --- list --- */
+
+/* A name may hold anything; what would move the cursor is not shown. */
+static int print_user(const char *name, const char *secret, void *arg)
+{
+	static const char *const kinds[] = {
+		[SECRET_NONE] = "none",
+		[SECRET_PLAIN] = "plain",
+		[SECRET_MD5] = "md5",
+		[SECRET_SCRAM] = "scram-sha-256",
+	};
+
+	(void)arg;
+	printf("%-14s", kinds[secret_kind(secret)]);
+	for (; *name != '\0'; name++)
+		putchar((unsigned char)*name < ' ' || *name == 0x7f ?
+		    '?' : *name);
+	putchar('\n');
+	return 0;
+}
+
+static int list(const struct ctl_options *o, int argc, char **argv)
+{
+	struct auth_file f = { .lock = -1 };
+	struct err e;
+	int rc = CTL_OK;
+
+	(void)o;
+	(void)argc;
+	if (auth_file_open(&f, argv[0], false, &e) != 0) {
+		rc = ctl_fail("%s", e.text);
+	} else {
+		userlist_each(f.users, print_user, NULL);
+		warn_of_readers(&f);
+	}
+	auth_file_close(&f);
+	if (rc == CTL_OK && fflush(stdout) != 0)
+		rc = ctl_fail("could not write the list");
+	return rc;
+}
+
+/* --- import --- */
+
+static int put_imported(void *arg, const char *name, const char *secret,
+    struct err *e)
+{
+	return auth_file_put(arg, name, secret, e);
+}
+
+static int import(const struct ctl_options *o, int argc, char **argv)
+{
+	const struct import im = {
+		.conninfo = argv[0],
+		.names = argv + 2,
+		.count = argc - 2,
+		.put = put_imported,
+	};
+	struct auth_file f = { .lock = -1 };
+	struct err e;
+	int rc = CTL_FAILED;
+
+	(void)o;
+	if (auth_file_open(&f, argv[1], true, &e) != 0 ||
+	    import_run(&im, &f, &e) != 0)
+		ctl_fail("%s", e.text);
+	else
+		rc = save(&f);
+	auth_file_close(&f);
+	return rc;
+}
+
+const struct ctl_command *userlist_commands(void)
+{
+	static const struct ctl_command commands[] = {
+		{ "userlist", "add", "FILE USER",
+		    "add a user, or give one another password", 2, 2, add },
+		{ "userlist", "remove", "FILE USER...",
+		    "remove users", 2, -1, remove_users },
+		{ "userlist", "list", "FILE",
+		    "print the users, and of what kind their secrets are",
+		    1, 1, list },
+		{ "userlist", "import", "CONNINFO FILE [USER...]",
+		    "take users and secrets over from a PostgreSQL server",
+		    2, -1, import },
+		{ .group = NULL },
+	};
+
+	return commands;
+}
