@@ -12,7 +12,9 @@ import pq
 from fakepg import Gone, complete, error, notice, param, ready
 from harness import REFERENCE, TIMEOUT, wait_until
 
-pytestmark = pytest.mark.skipif(REFERENCE, reason="never rolls back")
+pytestmark = [
+    pytest.mark.skipif(REFERENCE, reason="never rolls back"),
+    pytest.mark.setting("server_rollback_on_disconnect")]
 
 PID = "select pg_backend_pid()"
 LEAVE = {"terminate": lambda c: c.close(),

@@ -13,7 +13,15 @@ import pq
 from fakepg import Gone, error
 from harness import REFERENCE, TIMEOUT, wait_until
 
-pytestmark = pytest.mark.skipif(REFERENCE, reason="three times a second")
+pytestmark = [
+    pytest.mark.skipif(REFERENCE, reason="three times a second"),
+    pytest.mark.setting(
+        "client_login_timeout", "query_wait_timeout", "query_timeout",
+        "idle_transaction_timeout", "transaction_timeout",
+        "client_idle_timeout", "cancel_wait_timeout",
+        "server_connect_timeout", "server_login_retry", "server_idle_timeout",
+        "server_lifetime", "server_check_delay", "reserve_pool_timeout",
+        "autodb_idle_timeout", "pool_idle_timeout", "query_wait_notify")]
 
 LIMIT = 0.6
 LATE = 0.2		# the tick, and what this process needs itself

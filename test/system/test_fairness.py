@@ -12,7 +12,10 @@ import pytest
 import pq
 from harness import REFERENCE, TIMEOUT, wait_until
 
-pytestmark = pytest.mark.skipif(REFERENCE, reason="starves them")
+pytestmark = [
+    pytest.mark.skipif(REFERENCE, reason="starves them"),
+    pytest.mark.setting("server_handover_delay", "max_db_connections",
+                        "max_user_connections")]
 
 WORK = "select pg_sleep(0.01)"
 FAIR = 3.0		# seconds; without turns it is for ever

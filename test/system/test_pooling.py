@@ -420,6 +420,7 @@ def test_server_lifetime_zero_uses_each_server_once(pooler):
     assert len({c.value(PID) for _ in range(3)}) == 3
 
 
+@pytest.mark.setting("server_fast_close")
 @pytest.mark.parametrize("fast", [0, 1])
 def test_fast_close_does_not_wait_for_the_session_to_end(pooler, fast):
     """pooling.md 11: server_fast_close, between transactions only"""
