@@ -21,6 +21,11 @@ struct prepared {
 	UT_hash_handle hh;
 	struct prepared_table *table;	/* borrowed */
 	unsigned refs;
+	unsigned names;			/* of clients that stand for it */
+	struct prepared_use *uses;	/* DL list: who has it */
+	unsigned use_count;
+	struct prepared *prev, *next;	/* in the table's list of spare ones */
+	bool spare;			/* ... which this is */
 	uint32_t number;		/* of the name, its low bits */
 	bool retired;			/* nobody gets it any more */
 	uint8_t name_len;		/* NUL included */
@@ -34,6 +39,16 @@ void prepared_table_free(struct prepared_table **t);
 size_t prepared_table_count(const struct prepared_table *t);
 size_t prepared_table_bytes(const struct prepared_table *t);
 
+/* A new reference. NULL: it is not there. */
+struct prepared *prepared_lookup(struct prepared_table *t, const void *body,
+    size_t len);
+/*
+ * Stay within limit bytes when a text of len bytes is added: forget those that
+ * no client has a name for, the first that lost its last one first. Returns
+ * false when that is not enough. 0 = no limit.
+ */
+bool prepared_table_make_room(struct prepared_table *t, size_t len,
+    size_t limit);
 /* Find or add; a new reference. NULL: no memory. */
 struct prepared *prepared_get(struct prepared_table *t, const void *body,
     size_t len);
@@ -66,12 +81,15 @@ void prepared_name_clear(struct prepared_name **map);
 struct prepared_use {
 	UT_hash_handle hh;
 	struct prepared_use *prev, *next;
+	struct prepared_use *also_prev, *also_next;	/* of the same stmt */
+	struct prepared_uses *owner;
 	struct prepared *stmt;		/* counted */
 };
 struct prepared_uses {
 	struct prepared_use *by_stmt;	/* uthash */
 	struct prepared_use *lru;	/* DL list; tail = newest */
 	unsigned count;
+	unsigned forgotten;		/* still there, by making room */
 };
 /* Is it there? Then it is the most recently used now. */
 struct prepared_use *prepared_uses_touch(struct prepared_uses *u,
@@ -89,6 +107,7 @@ enum prepared_change {
 	PREPARED_UNNAMED = 2,	/* the client's map lost it */
 	PREPARED_USED = 4,	/* the server's list got stmt */
 	PREPARED_UNUSED = 8,	/* the server's list lost it */
+	PREPARED_REFUSED = 16,	/* nothing; its failure is told by us */
 };
 struct prepared_op {
 	unsigned changes;		/* of enum prepared_change */

@@ -31,6 +31,22 @@ struct relay_up {
 	size_t used;		/* set by the handler: bytes done with */
 };
 
+/* One burst from a server, on its way to its client. */
+struct relay_down {
+	struct server *s;
+	struct client *c;	/* NULL: none is linked */
+	struct outbox out;	/* to c */
+	const uint8_t *m;
+	size_t size, have, used;
+	uint32_t max;		/* max_packet_size */
+};
+
+/*
+ * A whole error of the server: is the client told something else instead? Then
+ * that is in the outbox.
+ */
+bool relay_reword_error(struct relay_down *d);
+
 /* Nothing runs that it could be about: drop it. */
 enum relay_step relay_drop(struct relay_up *up);
 /*
@@ -78,6 +94,11 @@ enum relay_step relay_close(struct relay_up *up);
  * gets a server for that only gives it back.
  */
 bool relay_is_half(const struct relay_up *up);
+/* There is no room for the text of a Parse: it shall fail. */
+enum relay_step relay_refuse_parse(struct relay_up *up);
+/* It has: tell the client why. */
+void relay_send_refusal(struct outbox *to_client, const struct client *c);
+
 /* Does this message need no server? Close of a tracked statement. */
 bool relay_is_local_close(const struct relay_up *up);
 

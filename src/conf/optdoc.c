@@ -30,6 +30,7 @@ static const struct group groups[] = {
 	    "max_db_connections", "max_db_client_connections",
 	    "max_user_connections", "max_user_client_connections",
 	    "server_round_robin", "max_prepared_statements",
+	    "max_prepared_statement_memory",
 	    "server_login_concurrency", "server_handover_delay" } },
 	{ "Authentication",
 	    { "auth_type", "auth_file", "auth_hba_file", "auth_ident_file",

@@ -15,6 +15,7 @@
 
 struct prepared_table {
 	struct prepared *by_body;	/* uthash; not counted */
+	struct prepared *spare;		/* DL list: servers have it, no client */
 	uint64_t last;			/* number of the newest name */
 	size_t bytes;
 };
@@ -40,20 +41,31 @@ size_t prepared_table_bytes(const struct prepared_table *t)
 	return t->bytes;
 }
 
-struct prepared *prepared_get(struct prepared_table *t, const void *body,
+struct prepared *prepared_lookup(struct prepared_table *t, const void *body,
     size_t len)
 {
 	struct prepared *p = NULL;
 
 	HASH_FIND(hh, t->by_body, body, (unsigned)len, p);
+	return p == NULL ? NULL : prepared_ref(p);
+}
+
+struct prepared *prepared_get(struct prepared_table *t, const void *body,
+    size_t len)
+{
+	struct prepared *p = prepared_lookup(t, body, len);
+
 	if (p != NULL)
-		return prepared_ref(p);
+		return p;
 	p = mem_new(MEM_STATEMENT, sizeof *p + len);
 	if (p == NULL)
 		return NULL;
 	p->table = t;
 	p->refs = 1;
-	p->retired = false;
+	p->names = p->use_count = 0;
+	p->uses = NULL;
+	p->prev = p->next = NULL;
+	p->spare = p->retired = false;
 	p->len = (uint32_t)len;
 	memcpy(p->body, body, len);
 	p->name_len = (uint8_t)(snprintf(p->name, sizeof p->name,
@@ -68,6 +80,15 @@ struct prepared *prepared_get(struct prepared_table *t, const void *body,
 	return p;
 }
 
+static void set_spare(struct prepared *p, bool spare)
+{
+	if (p->spare && !spare)
+		DL_DELETE(p->table->spare, p);
+	else if (!p->spare && spare)
+		DL_APPEND(p->table->spare, p);
+	p->spare = spare;
+}
+
 struct prepared *prepared_ref(struct prepared *p)
 {
 	p->refs++;
@@ -80,6 +101,7 @@ void prepared_unref(struct prepared *p)
 		return;
 	if (!p->retired)
 		HASH_DELETE(hh, p->table->by_body, p);
+	set_spare(p, false);
 	p->table->bytes -= sizeof *p + p->len;
 	mem_delete(MEM_STATEMENT, p, sizeof *p + p->len);
 }
@@ -108,6 +130,8 @@ static size_t name_size(const char *name)
 
 static void name_free(struct prepared_name *n)
 {
+	if (--n->stmt->names == 0)
+		set_spare(n->stmt, true);
 	prepared_unref(n->stmt);
 	mem_delete(MEM_STATEMENT_USE, n, name_size(n->name));
 }
@@ -122,6 +146,8 @@ int prepared_name_add(struct prepared_name **map, const char *name,
 		return -1;
 	memcpy(n->name, name, strlen(name) + 1);
 	n->stmt = prepared_ref(stmt);
+	stmt->names++;
+	set_spare(stmt, false);
 	HASH_ADD_STR(*map, name, n);
 	if (n->hh.tbl != NULL)
 		return 0;
@@ -186,6 +212,9 @@ int prepared_uses_add(struct prepared_uses *u, struct prepared *stmt)
 		return -1;
 	}
 	DL_APPEND(u->lru, use);
+	use->owner = u;
+	DL_APPEND2(stmt->uses, use, also_prev, also_next);
+	stmt->use_count++;
 	u->count++;
 	return 0;
 }
@@ -194,6 +223,8 @@ static void use_free(struct prepared_uses *u, struct prepared_use *use)
 {
 	HASH_DEL(u->by_stmt, use);
 	DL_DELETE(u->lru, use);
+	DL_DELETE2(use->stmt->uses, use, also_prev, also_next);
+	use->stmt->use_count--;
 	u->count--;
 	prepared_unref(use->stmt);
 	mem_delete(MEM_STATEMENT_USE, use, sizeof *use);
@@ -221,6 +252,33 @@ void prepared_uses_clear(struct prepared_uses *u)
 {
 	while (u->lru != NULL)
 		use_free(u, u->lru);
+	u->forgotten = 0;
+}
+
+/* The last use that goes takes p along. */
+static void forget(struct prepared *p)
+{
+	for (unsigned n = p->use_count; n > 0; n--) {
+		p->uses->owner->forgotten++;
+		use_free(p->uses->owner, p->uses);
+	}
+}
+
+bool prepared_table_make_room(struct prepared_table *t, size_t len,
+    size_t limit)
+{
+	const size_t size = sizeof(struct prepared) + len;
+	struct prepared *p = t->spare, *next;
+
+	if (limit == 0)
+		return true;
+	for (; p != NULL && t->bytes + size > limit; p = next) {
+		next = p->next;
+		/* a request in flight may still need it */
+		if (p->refs == p->use_count)
+			forget(p);
+	}
+	return t->bytes + size <= limit;
 }
 
 struct prepared_op *prepared_op_new(unsigned changes, struct prepared *stmt,

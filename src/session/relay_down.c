@@ -15,18 +15,8 @@
 
 #define SMALL_MAX (1 << 20)	/* bytes of what must be whole to be read */
 
-/* One burst from a server, on its way to its client. */
-struct down {
-	struct server *s;
-	struct client *c;	/* NULL: none is linked */
-	struct outbox out;	/* to c */
-	const uint8_t *m;
-	size_t size, have, used;
-	uint32_t max;		/* max_packet_size */
-};
-
 /* Forward (or, without a client, drop) what is here of the message. */
-static void pass(struct down *d, bool forward)
+static void pass(struct relay_down *d, bool forward)
 {
 	const size_t n = d->have < d->size ? d->have : d->size;
 
@@ -38,7 +28,7 @@ static void pass(struct down *d, bool forward)
 	d->used = n;
 }
 
-static enum relay_step fail(struct down *d, const char *why)
+static enum relay_step fail(struct relay_down *d, const char *why)
 {
 	/* what came before belongs to the client */
 	if (d->c != NULL)
@@ -48,7 +38,7 @@ static enum relay_step fail(struct down *d, const char *why)
 }
 
 /* Replies that we owe in place of the server. */
-static void send_fakes(struct down *d)
+static void send_fakes(struct relay_down *d)
 {
 	char type;
 
@@ -61,7 +51,7 @@ static void send_fakes(struct down *d)
 /* --- one handler a kind of message --- */
 
 /* Bytes of the messages like the one at hand, as far as they are whole. */
-static size_t run_of(const struct down *d)
+static size_t run_of(const struct relay_down *d)
 {
 	size_t n = d->size;
 
@@ -76,7 +66,7 @@ static size_t run_of(const struct down *d)
 }
 
 /* DataRow, CopyData and others that end no request: the bulk of results. */
-static enum relay_step on_data(struct down *d)
+static enum relay_step on_data(struct relay_down *d)
 {
 	if (track_is_empty(&d->s->track) && !d->s->track.doubt &&
 	    d->m[0] != BE_NOTIFICATION_RESPONSE)
@@ -87,7 +77,7 @@ static enum relay_step on_data(struct down *d)
 	return RELAY_NEXT;
 }
 
-static enum relay_step on_reply(struct down *d)
+static enum relay_step on_reply(struct relay_down *d)
 {
 	switch (track_reply(&d->s->track, (char)d->m[0], 0)) {
 	case TRACK_PASS:
@@ -105,108 +95,10 @@ static enum relay_step on_reply(struct down *d)
 }
 
 /* A notice is for whoever is there; ours nobody needs. */
-static enum relay_step on_notice(struct down *d)
+static enum relay_step on_notice(struct relay_down *d)
 {
 	pass(d, d->s->chore == CHORE_NONE);
 	return RELAY_NEXT;
-}
-
-/* Is this field, NUL included, in the error at hand? */
-static bool has_field(const struct down *d, const char *field)
-{
-	return memmem(d->m, d->size, field, strlen(field) + 1) != NULL;
-}
-
-/*
- * The server has a statement that we don't count with, or lacks one, as after
- * a DEALLOCATE ALL inside of a function. Nobody else shall have it. (Clients
- * that use our names bring that upon themselves only.)
- */
-static void distrust(struct down *d, const char *client_name)
-{
-	if (!has_field(d, "C26000") && !has_field(d, "C42P05"))
-		return;
-	d->s->ps.close_needed = true;
-	if (has_field(d, "C26000"))
-		prepared_name_remove(&d->c->statements, client_name);
-}
-
-/* PostgreSQL will say so till it is prepared again. (schema changes) */
-static void note_stale(struct down *d)
-{
-	const uint32_t number = track_head_tag(&d->s->track);
-	struct prepared *stmt = number == 0 ? NULL :
-	    prepared_uses_find(&d->s->prepared, number);
-
-	if (stmt != NULL && has_field(d, "C0A000") &&
-	    has_field(d, "RRevalidateCachedQuery"))
-		prepared_retire(stmt);
-}
-
-/* Does the error's SQLSTATE allow that it names a prepared statement? */
-static bool is_about_statement(const struct down *d)
-{
-	return has_field(d, "C08P01") || has_field(d, "C26000") ||
-	    has_field(d, "C42P05");
-}
-
-/* Copied, as the reply may be what ends the life of p. */
-static void copy(struct down *d, const void *p, size_t n)
-{
-	const uint8_t *from = p;
-
-	while (n > 0) {
-		const size_t part = n < OUTBOX_BYTES ? n : OUTBOX_BYTES;
-
-		outbox_copy(&d->out, from, part);
-		from += part;
-		n -= part;
-	}
-}
-
-/* The client's name for the statement that the server calls so, or NULL. */
-static const char *client_name(const struct down *d, const char *name,
-    size_t len)
-{
-	/* the oldest that it closed behind the request that failed now */
-	for (unsigned i = 0; i < d->s->track.count; i++) {
-		const struct prepared_op *op = track_op(&d->s->track, i);
-
-		if (op != NULL && (op->changes & PREPARED_UNNAMED) != 0 &&
-		    op->stmt != NULL && op->stmt->name_len == len + 1 &&
-		    memcmp(op->stmt->name, name, len) == 0)
-			return op->name;
-	}
-	return prepared_name_of(d->c->statements, name, len);
-}
-
-/*
- * The server complains of a statement by our name for it: the client is told
- * its own. NULL if that is not so, and the message unchanged.
- */
-static const char *rename_error(struct down *d)
-{
-	static const char ours[] = "\"PGBOUNCER_";
-	const uint8_t *end = d->m + d->size;
-	const uint8_t *at = memmem(d->m, d->size, ours, sizeof ours - 1);
-	const uint8_t *quote = at == NULL ? NULL :
-	    memchr(at + 1, '"', (size_t)(end - at - 1));
-	const char *name = quote == NULL ? NULL : client_name(d,
-	    (const char *)at + 1, (size_t)(quote - at - 1));
-	uint8_t head[MSG_HEADER];
-
-	if (name == NULL)
-		return NULL;
-	const size_t size = d->size - (size_t)(quote - at - 1) + strlen(name);
-
-	head[0] = d->m[0];
-	msg_put_u32(head + 1, (uint32_t)(size - 1));
-	copy(d, head, sizeof head);
-	outbox_pass(&d->out, d->m + MSG_HEADER,
-	    (size_t)(at + 1 - d->m) - MSG_HEADER);
-	copy(d, name, strlen(name));
-	outbox_pass(&d->out, quote, (size_t)(end - quote));
-	return name;
 }
 
 /* Why a server goes whose chore failed, or ended in a transaction. */
@@ -217,7 +109,7 @@ static const char *const chore_failed[] = {
 	[CHORE_ROLLBACK] = "rollback failed",
 };
 
-static enum relay_step on_error(struct down *d)
+static enum relay_step on_error(struct relay_down *d)
 {
 	if (d->s->chore == CHORE_PARAMS || d->s->chore == CHORE_ROLLBACK)
 		return fail(d, chore_failed[d->s->chore]);
@@ -226,12 +118,8 @@ static enum relay_step on_error(struct down *d)
 		return on_reply(d);
 	if (d->have < d->size)
 		return RELAY_SHORT;
-	note_stale(d);
-	const char *name = is_about_statement(d) ? rename_error(d) : NULL;
-
-	if (name == NULL)
+	if (!relay_reword_error(d))
 		return on_reply(d);
-	distrust(d, name);
 	(void)track_reply(&d->s->track, BE_ERROR_RESPONSE, 0);
 	d->used = d->size;
 	send_fakes(d);
@@ -242,7 +130,7 @@ static enum relay_step on_error(struct down *d)
  * All statements are gone, but for those of requests that were sent behind
  * the one that did it. 0, or -1: no memory.
  */
-static int forget_statements(struct down *d)
+static int forget_statements(struct relay_down *d)
 {
 	struct server *s = d->s;
 	struct prepared_name **map = d->c == NULL ? NULL : &d->c->statements;
@@ -259,7 +147,7 @@ static int forget_statements(struct down *d)
 	return 0;
 }
 
-static bool has_tag(const struct down *d, const char *tag)
+static bool has_tag(const struct relay_down *d, const char *tag)
 {
 	const size_t n = strlen(tag) + 1;
 
@@ -267,7 +155,7 @@ static bool has_tag(const struct down *d, const char *tag)
 	    memcmp(d->m + MSG_HEADER, tag, n) == 0;
 }
 
-static enum relay_step on_complete(struct down *d)
+static enum relay_step on_complete(struct relay_down *d)
 {
 	static const char *const tags[] = { "DEALLOCATE ALL", "DISCARD ALL" };
 
@@ -292,7 +180,7 @@ static enum relay_step on_complete(struct down *d)
 	return on_reply(d);
 }
 
-static enum relay_step on_parameter(struct down *d)
+static enum relay_step on_parameter(struct relay_down *d)
 {
 	struct reader r;
 
@@ -329,7 +217,7 @@ static void note_end(struct client *c, char status)
 	c->xact_start = 0;
 }
 
-static enum relay_step on_ready(struct down *d)
+static enum relay_step on_ready(struct relay_down *d)
 {
 	struct server *s = d->s;
 
@@ -359,7 +247,7 @@ static enum relay_step on_ready(struct down *d)
 }
 
 struct row {
-	enum relay_step (*on)(struct down *d);
+	enum relay_step (*on)(struct relay_down *d);
 	char ends;	/* request it ends, when that is all it does; or 0 */
 };
 
@@ -390,7 +278,7 @@ static const struct row rows[256] = {
 
 /* --- the walk over a burst --- */
 
-static void pass_rest(struct down *d)
+static void pass_rest(struct relay_down *d)
 {
 	struct server *s = d->s;
 	const size_t n = d->have < s->skip ? d->have : s->skip;
@@ -402,7 +290,7 @@ static void pass_rest(struct down *d)
 	send_fakes(d);
 }
 
-static enum relay_step next_message(struct down *d)
+static enum relay_step next_message(struct relay_down *d)
 {
 	if (d->s->skip > 0) {
 		pass_rest(d);
@@ -430,7 +318,7 @@ static enum relay_step next_message(struct down *d)
 }
 
 /* Everything of b is passed on. Returns false when s was closed. */
-static bool work_off(struct down *d, const struct burst *b)
+static bool work_off(struct relay_down *d, const struct burst *b)
 {
 	struct server *s = d->s;
 	enum relay_step step = RELAY_NEXT;
@@ -473,7 +361,7 @@ static void chore_done(struct server *s)
 }
 
 /* After a burst: hand back, resume, stop. Returns false: read no more. */
-static bool follow_up(struct down *d)
+static bool follow_up(struct relay_down *d)
 {
 	struct server *s = d->s;
 
@@ -568,7 +456,7 @@ void relay_server_input(struct server *s)
 		}
 		if (moved)
 			continue;
-		struct down d;	/* its buffers are not worth zeroing */
+		struct relay_down d;	/* its buffers are not worth zeroing */
 
 		d.s = s;
 		d.c = s->ps.client == NULL ? NULL : client_of(s->ps.client);

@@ -107,6 +107,10 @@ static int send_parse(struct relay_up *up, struct prepared *stmt,
 {
 	if (op == NULL)
 		return -1;
+	/* what was forgotten is not closed: it goes with the connection */
+	if (up->s->prepared.forgotten > (unsigned)sessions_settings(
+	    up->c->ss)->max_prepared_statements)
+		up->s->ps.close_needed = true;
 	/* op keeps the text alive until the server has answered */
 	send_named(up, FE_PARSE, "", stmt);
 	up->c->pc.pool->counted.now.server_parse_count++;
@@ -248,9 +252,15 @@ enum relay_step relay_parse(struct relay_up *up)
 
 	if (!is_parse_body(body + name_len, len - name_len))
 		return relay_fail(up, "broken Parse packet");
-	struct prepared *stmt = prepared_get(c->ss->prepared, body + name_len,
+	struct prepared_table *table = c->ss->prepared;
+	struct prepared *stmt = prepared_lookup(table, body + name_len,
 	    len - name_len);
 
+	if (stmt == NULL && !prepared_table_make_room(table, len - name_len,
+	    sessions_settings(c->ss)->max_prepared_statement_memory))
+		return relay_refuse_parse(up);
+	if (stmt == NULL)
+		stmt = prepared_get(table, body + name_len, len - name_len);
 	if (stmt == NULL)
 		return no_memory(up);
 	const enum relay_step step = parse_as(up, name, stmt);

@@ -133,6 +133,7 @@ static const struct {
 	{ "client_channel_binding", "prefer", true },
 	{ "server_channel_binding", "prefer", true },
 	{ "server_tls_negotiation", "postgres", true },
+	{ "max_prepared_statement_memory", "0", true },
 };
 
 static void test_rows_are_those_of_show_config(void **state)

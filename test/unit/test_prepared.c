@@ -88,6 +88,46 @@ static void test_names_hold_statements(void **state)
 	assert_null(prepared_name_find(f->map, "x"));
 }
 
+static void test_room_is_made_of_what_no_client_has(void **state)
+{
+	struct fixture *f = *state;
+	struct prepared_uses other = { .lru = NULL };
+	const size_t bytes = prepared_table_bytes(f->t);
+
+	prepared_name_add(&f->map, "a", f->a);
+	prepared_name_add(&f->map, "b", f->b);
+	prepared_uses_add(&f->uses, f->a);
+	prepared_uses_add(&f->uses, f->b);
+	prepared_uses_add(&other, f->b);
+	/* there is room, or no limit */
+	assert_true(prepared_table_make_room(f->t, 0, bytes + 1000));
+	assert_true(prepared_table_make_room(f->t, 9, 0));
+	/* all that could go is held */
+	assert_false(prepared_table_make_room(f->t, 0, bytes));
+	prepared_name_remove(&f->map, "b");
+	assert_false(prepared_table_make_room(f->t, 0, bytes));
+	prepared_unref(f->b);	/* that was a request in flight */
+	assert_true(prepared_table_make_room(f->t, 0, bytes));
+	f->b = NULL;
+	assert_int_equal(prepared_table_count(f->t), 2);
+	assert_int_equal(f->uses.count, 1);
+	assert_int_equal(f->uses.forgotten, 1);
+	assert_int_equal(other.count, 0);
+	assert_int_equal(other.forgotten, 1);
+	/* who gets a name again is not spare any more */
+	prepared_name_remove(&f->map, "a");
+	prepared_name_add(&f->map, "a", f->a);
+	prepared_unref(f->a);
+	assert_false(prepared_table_make_room(f->t, 0, 1));
+	assert_ptr_equal(prepared_name_find(f->map, "a")->stmt, f->a);
+	prepared_name_remove(&f->map, "a");
+	assert_false(prepared_table_make_room(f->t, 0, 1));
+	f->a = NULL;
+	assert_int_equal(prepared_table_count(f->t), 1);
+	prepared_uses_clear(&f->uses);
+	assert_int_equal(f->uses.forgotten, 0);
+}
+
 static void test_least_recently_used_is_first(void **state)
 {
 	struct fixture *f = *state;
@@ -220,6 +260,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(test_same_body_is_one_statement),
 		CASE(test_names_hold_statements),
+		CASE(test_room_is_made_of_what_no_client_has),
 		CASE(test_names_are_found_by_the_servers_name),
 		CASE(test_least_recently_used_is_first),
 		CASE(test_undo_reverses_each_change),

@@ -1,0 +1,131 @@
+/* relay_error.c - what the server says of statements, as the client knows them.
+ * SPDX-License-Identifier: ISC */
+#include <string.h>
+
+#include "proto/msg.h"
+#include "proto/prepared.h"
+#include "proto/track_look.h"
+#include "session/relay_parts.h"
+
+/* Is this field, NUL included, in the error at hand? */
+static bool has_field(const struct relay_down *d, const char *field)
+{
+	return memmem(d->m, d->size, field, strlen(field) + 1) != NULL;
+}
+
+/*
+ * The server has a statement that we don't count with, or lacks one, as after
+ * a DEALLOCATE ALL inside of a function. Nobody else shall have it. (Clients
+ * that use our names bring that upon themselves only.)
+ */
+static void distrust(struct relay_down *d, const char *client_name)
+{
+	if (!has_field(d, "C26000") && !has_field(d, "C42P05"))
+		return;
+	d->s->ps.close_needed = true;
+	if (has_field(d, "C26000"))
+		prepared_name_remove(&d->c->statements, client_name);
+}
+
+/* PostgreSQL will say so till it is prepared again. (schema changes) */
+static void note_stale(struct relay_down *d)
+{
+	const uint32_t number = track_head_tag(&d->s->track);
+	struct prepared *stmt = number == 0 ? NULL :
+	    prepared_uses_find(&d->s->prepared, number);
+
+	if (stmt != NULL && has_field(d, "C0A000") &&
+	    has_field(d, "RRevalidateCachedQuery"))
+		prepared_retire(stmt);
+}
+
+/* Does the error's SQLSTATE allow that it names a prepared statement? */
+static bool is_about_statement(const struct relay_down *d)
+{
+	return has_field(d, "C08P01") || has_field(d, "C26000") ||
+	    has_field(d, "C42P05");
+}
+
+/* Copied, as the reply may be what ends the life of p. */
+static void copy(struct relay_down *d, const void *p, size_t n)
+{
+	const uint8_t *from = p;
+
+	while (n > 0) {
+		const size_t part = n < OUTBOX_BYTES ? n : OUTBOX_BYTES;
+
+		outbox_copy(&d->out, from, part);
+		from += part;
+		n -= part;
+	}
+}
+
+/* The client's name for the statement that the server calls so, or NULL. */
+static const char *client_name(const struct relay_down *d, const char *name,
+    size_t len)
+{
+	/* the oldest that it closed behind the request that failed now */
+	for (unsigned i = 0; i < d->s->track.count; i++) {
+		const struct prepared_op *op = track_op(&d->s->track, i);
+
+		if (op != NULL && (op->changes & PREPARED_UNNAMED) != 0 &&
+		    op->stmt != NULL && op->stmt->name_len == len + 1 &&
+		    memcmp(op->stmt->name, name, len) == 0)
+			return op->name;
+	}
+	return prepared_name_of(d->c->statements, name, len);
+}
+
+/*
+ * The server complains of a statement by our name for it: the client is told
+ * its own. NULL if that is not so, and the message unchanged.
+ */
+static const char *rename_error(struct relay_down *d)
+{
+	static const char ours[] = "\"PGBOUNCER_";
+	const uint8_t *end = d->m + d->size;
+	const uint8_t *at = memmem(d->m, d->size, ours, sizeof ours - 1);
+	const uint8_t *quote = at == NULL ? NULL :
+	    memchr(at + 1, '"', (size_t)(end - at - 1));
+	const char *name = quote == NULL ? NULL : client_name(d,
+	    (const char *)at + 1, (size_t)(quote - at - 1));
+	uint8_t head[MSG_HEADER];
+
+	if (name == NULL)
+		return NULL;
+	const size_t size = d->size - (size_t)(quote - at - 1) + strlen(name);
+
+	head[0] = d->m[0];
+	msg_put_u32(head + 1, (uint32_t)(size - 1));
+	copy(d, head, sizeof head);
+	outbox_pass(&d->out, d->m + MSG_HEADER,
+	    (size_t)(at + 1 - d->m) - MSG_HEADER);
+	copy(d, name, strlen(name));
+	outbox_pass(&d->out, quote, (size_t)(end - quote));
+	return name;
+}
+
+/* Does the server say of a Parse what it was to say? */
+static bool is_refusal(const struct relay_down *d)
+{
+	const struct prepared_op *op = track_is_empty(&d->s->track) ? NULL :
+	    track_op(&d->s->track, 0);
+
+	return op != NULL && (op->changes & PREPARED_REFUSED) != 0 &&
+	    has_field(d, "C42601");
+}
+
+bool relay_reword_error(struct relay_down *d)
+{
+	if (is_refusal(d)) {
+		relay_send_refusal(&d->out, d->c);
+		return true;
+	}
+	note_stale(d);
+	const char *name = is_about_statement(d) ? rename_error(d) : NULL;
+
+	if (name == NULL)
+		return false;
+	distrust(d, name);
+	return true;
+}

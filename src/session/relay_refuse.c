@@ -1,0 +1,68 @@
+/* relay_refuse.c - a Parse for which there is no room.
+ *
+ * The batch has to fail as a whole, and in its turn, which is the server's
+ * business: it gets a Parse that can't succeed, and what it says of that is
+ * replaced. (max_prepared_statement_memory)
+ * SPDX-License-Identifier: ISC */
+#include "proto/msg.h"
+#include "proto/prepared.h"
+#include "proto/track_look.h"
+#include "proto/writer.h"
+#include "session/relay_parts.h"
+#include "session/sessions.h"
+
+#define REASON "no room for another prepared statement " \
+	"(max_prepared_statement_memory)"
+#define HINT "Raise max_prepared_statement_memory, or let clients close " \
+	"statements that they need no more."
+
+/* Whoever reads the server's log shall know what it is. */
+static const char body[] = PREPARED_NAME_TRIED
+    "\0/* max_prepared_statement_memory is reached */ )\0";
+static const uint8_t head[] = { FE_PARSE, 0, 0, 0, 4 + sizeof body + 1 };
+
+enum relay_step relay_refuse_parse(struct relay_up *up)
+{
+	if (track_wants_data(&up->s->track))
+		return relay_request(up);	/* that ends the COPY */
+	struct prepared_op *op = prepared_op_new(PREPARED_REFUSED, NULL, "");
+
+	if (op == NULL || track_add(&up->s->track, FE_PARSE, TRACK_FORWARD,
+	    op) < 0) {
+		client_fail(up->c, "53200", "out of memory");
+		return RELAY_STOP;
+	}
+	outbox_pass(&up->out, head, sizeof head);
+	/* with the NUL of the literal: no parameter types */
+	outbox_pass(&up->out, body, sizeof body);
+	outbox_pass(&up->out, "", 1);
+	up->used = up->size;
+	return RELAY_NEXT;
+}
+
+static void write_field(struct writer *w, char field, const char *value)
+{
+	writer_u8(w, (uint8_t)field);
+	writer_str(w, value);
+}
+
+void relay_send_refusal(struct outbox *to_client, const struct client *c)
+{
+	struct writer w;
+
+	if (sessions_settings(c->ss)->log_pooler_errors)
+		log_at(LEVEL_WARNING, &c->who, "pooler error: %s", REASON);
+	writer_init(&w, OUTBOX_BYTES);
+	writer_begin(&w, BE_ERROR_RESPONSE);
+	write_field(&w, 'S', "ERROR");
+	write_field(&w, 'C', "53200");
+	write_field(&w, 'M', REASON);
+	write_field(&w, 'H', HINT);
+	writer_u8(&w, 0);
+	writer_end(&w);
+	if (!w.failed)
+		outbox_copy(to_client, w.at, w.len);
+	else
+		to_client->result = STREAM_BROKEN;
+	writer_fini(&w);
+}
