@@ -46,7 +46,8 @@ static int refill(struct stream *s)
 		t->eof = true;
 		return -1;
 	}
-	t->drained = (size_t)n < sizeof w->in;
+	/* as in the plain transport: after a hang-up no edge follows */
+	t->drained = (size_t)n < sizeof w->in && !s->hup;
 	t->in = w->in;
 	t->in_len = (size_t)n;
 	return 0;
@@ -170,7 +171,7 @@ static int finish(struct stream *s, bool more)
 		errno = ENOMEM;
 		return -1;
 	}
-	if (t->drained && t->in_len == 0 && !more && !t->eof && !s->hup)
+	if (t->drained && t->in_len == 0 && !more && !t->eof)
 		s->ready = false;
 	return 0;
 }

@@ -179,8 +179,10 @@ static int set_exchange(struct build *b, struct err *e)
 	    text_casecmp(curve, "auto") == 0 ||
 	    text_casecmp(curve, "none") == 0;
 
+	/* PostgreSQL up to 17 knows P-256 only: X25519 costs a round trip */
 	if (!b->o->accepts)
-		return 0;
+		return SSL_CTX_set1_groups_list(b->c->ssl,
+		    "P-256:X25519:P-384:P-521") == 1 ? 0 : tls_err(e, "");
 	if (!is_given(dh) || text_casecmp(dh, "auto") == 0 ||
 	    text_casecmp(dh, "legacy") == 0)
 		SSL_CTX_set_dh_auto(b->c->ssl, 1);

@@ -92,7 +92,7 @@ class Session(threading.Thread):
         self.version = None
         self.params = dict(server.params)
         self.status, self.ended, self.bytes_in = "I", False, 0
-        self.logged_in = False
+        self.logged_in, self.ssl_requests = False, 0
         self.key = struct.pack("!i", 1000 + len(server.sessions)) \
             + server.secret_key
 
@@ -157,12 +157,21 @@ class Session(threading.Thread):
             except OSError:
                 pass
 
+    def start_tls(self):
+        self.sock = self.server.tls.wrap_socket(self.sock, server_side=True)
+
     def _login(self):
+        if self.server.direct:
+            self.start_tls()
         while True:
             ln, code = struct.unpack("!ii", self.read(8))
             body = self.read(ln - 8)
+            if code == pq.SSL_REQUEST:
+                self.ssl_requests += 1
             if code in (pq.SSL_REQUEST, pq.GSSENC_REQUEST):
                 self.send(self.server.ssl_answer)
+                if self.server.ssl_answer == b"S" and self.server.tls:
+                    self.start_tls()
             elif code == pq.CANCEL_REQUEST:
                 self.cancel = body
                 if self.server.on_cancel:
@@ -212,11 +221,14 @@ class Session(threading.Thread):
         srv = pq.ScramServer(self.server.secret
                              or pq.scram_secret(self.server.password))
         self.send(pq.msg("R", struct.pack("!i", 10)
-                         + b"SCRAM-SHA-256\0\0"))
+                         + b"".join(m + b"\0" for m in
+                                    self.server.mechanisms) + b"\0"))
         body = self.read_msg()[1]
+        self.mechanism = body[:body.index(b"\0")]
         first = body[body.index(b"\0") + 5:]
         self.send(pq.msg("R", struct.pack("!i", 11)
                          + srv.challenge(first)))
+        self.flag = srv.flag
         ok, sig = srv.verify(self.read_msg()[1])
         if ok:
             self.send(pq.msg("R", struct.pack("!i", 12) + sig))
@@ -285,7 +297,8 @@ class FakePg:
                  params=None, split=None, ssl_answer=b"N", send_key=True,
                  extra_welcome=b"", on_login=None, on_cancel=None,
                  rcvbuf=None, protocol=pq.V3_0,
-                 secret_key=struct.pack("!i", 77)):
+                 secret_key=struct.pack("!i", 77), tls=None, direct=False,
+                 host="127.0.0.1", mechanisms=(b"SCRAM-SHA-256",)):
         self.handler, self.auth = handler, auth
         self.password, self.secret = password, secret
         self.params = dict(PARAMS if params is None else params)
@@ -293,6 +306,11 @@ class FakePg:
         self.send_key, self.extra_welcome = send_key, extra_welcome
         self.on_login, self.on_cancel = on_login, on_cancel
         self.protocol, self.secret_key = protocol, secret_key
+        # tls: an SSLContext; direct: TLS from the first byte on
+        self.tls, self.direct = tls, direct
+        if tls and ssl_answer == b"N":
+            self.ssl_answer = b"S"
+        self.mechanisms = mechanisms
         self.sessions = []
         self.port = free_port()
         self.sock = socket.socket()
@@ -300,7 +318,7 @@ class FakePg:
         if rcvbuf:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF,
                                  rcvbuf)
-        self.sock.bind(("127.0.0.1", self.port))
+        self.sock.bind((host, self.port))
         self.sock.listen(64)
         self.closing = False
         self.thread = threading.Thread(target=self._accept, daemon=True)

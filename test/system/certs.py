@@ -21,10 +21,7 @@ class Certs:
     def __init__(self):
         self.dir = harness.make_tmp()
         for name in ("ca", "other_ca"):
-            self._run("req", "-x509", *EC, "-nodes", "-days", "30",
-                      "-subj", "/CN=test " + name, "-keyout",
-                      self.key(name), "-out", self.crt(name), "-addext",
-                      "basicConstraints=critical,CA:TRUE")
+            self.make_ca(name, EC)
         local = "DNS:localhost,IP:127.0.0.1"
         self.make("server", "/CN=localhost", local)
         self.make("server_rsa", "/CN=localhost", local, kind=RSA)
@@ -45,6 +42,12 @@ class Certs:
     def crt(self, name):
         return os.path.join(self.dir, name + ".crt")
 
+    def make_ca(self, name, kind):
+        self._run("req", "-x509", *kind, "-nodes", "-days", "30", "-subj",
+                  "/CN=test " + name, "-keyout", self.key(name), "-out",
+                  self.crt(name), "-addext",
+                  "basicConstraints=critical,CA:TRUE")
+
     def make(self, name, subject, names=None, ca="ca", kind=EC, days="30",
              digest="-sha256", extra=()):
         """A certificate and its key, readable by the test user."""
@@ -57,8 +60,9 @@ class Certs:
         self._run("req", "-new", *kind, "-nodes", "-subj", subject,
                   "-keyout", self.key(name), "-out", req)
         self._run("x509", "-req", "-in", req, "-CA", self.crt(ca), "-CAkey",
-                  self.key(ca), "-CAcreateserial", "-days", days, digest,
-                  "-extfile", ext, "-out", self.crt(name), *extra)
+                  self.key(ca), "-CAcreateserial", "-days", days,
+                  *([digest] if digest else []), "-extfile", ext, "-out",
+                  self.crt(name), *extra)
         for path in (self.key(name), self.crt(name)):
             harness.give(path)
         os.chmod(self.key(name), 0o600)

@@ -599,9 +599,9 @@ class Pooler:
         return c.login(user, password, database, **params)
 
     def console(self, user="admin"):
-        strict = self.settings.get("client_tls_sslmode") in (
-            "require", "verify-ca", "verify-full")
-        return self.raw(user, "pgbouncer", unix=strict)
+        # plain TCP may be refused where TLS is set up
+        return self.raw(user, "pgbouncer",
+                        unix="client_tls_sslmode" in self.settings)
 
     def admin(self, cmd, user="admin"):
         """Run one console command; rows as dicts."""

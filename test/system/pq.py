@@ -429,11 +429,14 @@ class Conn:
             raise AssertionError("unknown authentication request %d" % code)
 
 
-class ScramClient:
-    """RFC 5802 client, no channel binding."""
+PLUS = b"p=tls-server-end-point,,"
 
-    def __init__(self, pw, gs2=b"n,,"):
-        self.pw, self.gs2 = pw, gs2
+
+class ScramClient:
+    """RFC 5802 client; binding: what PLUS binds to, a certificate's hash."""
+
+    def __init__(self, pw, gs2=b"n,,", binding=b""):
+        self.pw, self.gs2, self.binding = pw, gs2, binding
         self.nonce = base64.b64encode(os.urandom(18))
 
     def first(self):
@@ -449,7 +452,7 @@ class ScramClient:
                                      base64.b64decode(f[b"s"]), int(f[b"i"]))
         ckey = hmac.digest(salted, b"Client Key", "sha256")
         skey = hmac.digest(salted, b"Server Key", "sha256")
-        without = (b"c=" + base64.b64encode(self.gs2) + b",r="
+        without = (b"c=" + base64.b64encode(self.gs2 + self.binding) + b",r="
                    + (nonce or f[b"r"]))
         auth = self.bare + b"," + server_first + b"," + without
         sig = hmac.digest(hashlib.sha256(ckey).digest(), auth, "sha256")
@@ -473,7 +476,7 @@ class ScramServer:
                                     for k in keys.split(":")]
 
     def challenge(self, client_first):
-        self.bare = client_first.split(b",", 2)[2]
+        self.flag, _, self.bare = client_first.split(b",", 2)
         cnonce = dict(p.split(b"=", 1) for p in self.bare.split(b","))[b"r"]
         self.first = b"r=%s%s,s=%s,i=%s" % (
             cnonce, base64.b64encode(os.urandom(18)), self.salt.encode(),

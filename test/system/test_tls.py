@@ -487,3 +487,94 @@ def test_key_with_a_passphrase_is_refused(pooler, certs, tmp_path):
     assert p.wait_exit() == 1
     p.expect_exit = 1
     assert "failed to load key file" in p.log
+
+
+# --- reload ---------------------------------------------------------------
+
+def served(p, certs):
+    """The serial number of the certificate that new clients see."""
+    with p.open().start_tls(certs.client_context()) as c:
+        return c.sock.getpeercert()["serialNumber"]
+
+
+def own_files(p, certs):
+    """Certificate and key in files of the pooler's own."""
+    p.settings.update({"client_tls_cert_file": os.path.join(p.dir, "crt"),
+                       "client_tls_key_file": os.path.join(p.dir, "key")})
+    copy_files(p, certs, "server")
+
+
+def copy_files(p, certs, name):
+    for what, path in (("crt", certs.crt(name)), ("key", certs.key(name))):
+        with open(path) as f:
+            p.put(what, f.read())
+
+
+def test_certificates_are_read_again_under_load(pooler, certs, pg):
+    """authentication.md 9.4: no connection is lost"""
+    certs.make("next", "/CN=localhost", "DNS:localhost")
+    p = pooler(start=False, **certs.accept("prefer"))
+    own_files(p, certs)
+    p.start()
+    stop, errors, counts = threading.Event(), [], [0] * 4
+
+    def work(i):
+        try:
+            with p.connect(sslmode="require") as c:
+                while not stop.is_set() or counts[i] < 20:
+                    c.execute("select repeat('x', 20000)").fetchone()
+                    counts[i] += 1
+        except Exception as e:  # whatever it is, it is wrong
+            errors.append(e)
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    seen = []
+    for i in range(6):
+        copy_files(p, certs, ("next", "server")[i % 2])
+        p.admin("reload")
+        seen.append(served(p, certs))
+    stop.set()
+    for t in threads:
+        t.join(TIMEOUT)
+    assert errors == []
+    assert seen[0] != seen[1] and seen == seen[:2] * 3
+
+
+@pytest.mark.parametrize("how", ["console", "SIGHUP"])
+def test_broken_certificate_keeps_the_old_one(pooler, certs, how):
+    """config-files.md 13: RELOAD fails, nothing of it is in force"""
+    p = pooler(start=False, **certs.accept("prefer"))
+    own_files(p, certs)
+    p.start()
+    before = served(p, certs)
+    p.put("crt", "no certificate\n")
+    p.settings["max_client_conn"] = 77
+    p.write()
+    if how == "SIGHUP":
+        p.sighup()
+    else:
+        with pytest.raises(pq.PgError) as e:
+            p.admin("reload")
+        assert (e.value.code, e.value.message) == (
+            "F0000", "RELOAD failed, see logs for additional details")
+    p.wait_log("ERROR TLS configuration could not be reloaded, keeping old "
+               "configuration")
+    p.wait_log("failed to load certificate file")
+    assert served(p, certs) == before
+    assert p.show("config", key="max_client_conn")[0]["value"] == "2000"
+    copy_files(p, certs, "server_rsa")
+    p.admin("reload")
+    assert served(p, certs) != before
+
+
+def test_mode_changes_for_new_clients_only(pooler, certs):
+    p = pooler(**certs.accept("prefer"))
+    old = p.raw()
+    p.settings["client_tls_sslmode"] = "require"
+    p.reload()
+    assert old.value("select 1") == "1"
+    assert refused(p.open(), user="app", database="p0") == "SSL required"
+    p.settings["client_tls_sslmode"] = "disable"
+    p.reload()
+    assert p.raw().value("select 1") == "1"

@@ -45,6 +45,86 @@ static int exchange_run(struct exchange *x, const char *password)
 	    strlen(x->server_final), &x->e);
 }
 
+static const struct scram_binding certificate = { 32, "of a certificate" };
+
+static void test_both_bind_to_the_same_certificate(void **state)
+{
+	struct exchange x = { .s.plus = true };
+
+	(void)state;
+	make_verifier(&x.v);
+	x.s.binding = x.c.binding = certificate;
+	assert_int_equal(exchange_run(&x, PASSWORD), 0);
+	assert_int_equal(x.s.gs2, 'p');
+	assert_memory_equal(x.client_first, "p=tls-server-end-point,,n=,", 27);
+	exchange_fini(&x);
+}
+
+/* somebody stands between them */
+static void test_another_certificate_is_refused(void **state)
+{
+	struct exchange x = { .s.plus = true };
+
+	(void)state;
+	make_verifier(&x.v);
+	x.s.binding = x.c.binding = certificate;
+	x.c.binding.bytes[31] ^= 1;
+	assert_int_equal(exchange_run(&x, PASSWORD), -1);
+	assert_string_equal(x.e.text,
+	    "SCRAM channel binding does not match the flag");
+	exchange_fini(&x);
+}
+
+/* RFC 5802 §6: our offer was taken out of the list on its way */
+static void test_downgrade_is_noticed(void **state)
+{
+	struct exchange x = { .c.unbound = true };
+
+	(void)state;
+	make_verifier(&x.v);
+	x.s.binding = certificate;
+	assert_int_equal(exchange_run(&x, PASSWORD), -1);
+	assert_memory_equal(x.client_first, "y,,", 3);
+	assert_string_equal(x.e.text, "client thinks that we don't support "
+	    "SCRAM channel binding, but we do");
+	exchange_fini(&x);
+
+	/* fine where nothing was offered */
+	x = (struct exchange){ .c.unbound = true };
+	make_verifier(&x.v);
+	assert_int_equal(exchange_run(&x, PASSWORD), 0);
+	exchange_fini(&x);
+}
+
+/* the mechanism and the flag must say the same */
+static void test_binding_and_mechanism_belong_together(void **state)
+{
+	struct exchange x = { .s.plus = true };
+
+	(void)state;
+	make_verifier(&x.v);
+	x.s.binding = certificate;
+	assert_int_equal(exchange_run(&x, PASSWORD), -1);
+	assert_string_equal(x.e.text,
+	    "unsupported SCRAM channel binding type");
+	exchange_fini(&x);
+
+	x = (struct exchange){ .c.binding = certificate };
+	make_verifier(&x.v);
+	x.s.binding = certificate;
+	assert_int_equal(exchange_run(&x, PASSWORD), -1);
+	assert_string_equal(x.e.text,
+	    "client asks for SCRAM channel binding");
+	exchange_fini(&x);
+
+	/* who does not bind at all is let in: it is not required */
+	x = (struct exchange){ .s.plus = false };
+	make_verifier(&x.v);
+	x.s.binding = certificate;
+	assert_int_equal(exchange_run(&x, PASSWORD), 0);
+	exchange_fini(&x);
+}
+
 static void test_our_client_and_server_agree_on_the_password(void **state)
 {
 	struct exchange x = { 0 };
@@ -214,6 +294,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 		    test_our_client_and_server_agree_on_the_password),
+		cmocka_unit_test(test_both_bind_to_the_same_certificate),
+		cmocka_unit_test(test_another_certificate_is_refused),
+		cmocka_unit_test(test_downgrade_is_noticed),
+		cmocka_unit_test(test_binding_and_mechanism_belong_together),
 		cmocka_unit_test(
 		    test_keys_learned_by_the_server_log_in_elsewhere),
 		cmocka_unit_test(
