@@ -1,5 +1,6 @@
 # tlspipe.py - a TLS client that sees, splits and spoils its own records.
 # SPDX-License-Identifier: ISC
+import select
 import ssl
 import struct
 
@@ -60,6 +61,26 @@ class TlsPipe:
         view = memoryview(data)
         while view:
             view = view[self._do(self.tls.write, view):]
+
+    def send_while_reading(self, data, done):
+        """Send as the socket takes it, read what comes, until done(bytes)."""
+        got, out = bytearray(), b""
+        self.tls.write(data)
+        while not done(got):
+            out = out or self.out.read()
+            wants = select.select([self.sock], [self.sock] if out else [],
+                                  [], self.sock.gettimeout())
+            assert wants[0] or wants[1], "both directions stand still"
+            if wants[1]:
+                out = out[self.sock.send(out):]
+            if wants[0]:
+                self._fill()
+            try:
+                while True:
+                    got += self.tls.read(65536)
+            except ssl.SSLWantReadError:
+                pass
+        return bytes(got)
 
     def pending(self):
         return self.tls.pending()
