@@ -209,15 +209,18 @@ class Stand:
         self.wait_ready(name, port)
         return name, port, p.pid
 
+    def stop_last(self):
+        name, p = self.procs.pop()
+        # SIGINT: PostgreSQL's fast shutdown; poolers may linger on it.
+        p.send_signal(signal.SIGINT if name == "postgres"
+                      else signal.SIGTERM)
+        try:
+            p.wait(STOP_LIMIT)
+        except subprocess.TimeoutExpired:
+            p.kill()
+            p.wait()
+
     def stop(self):
-        for name, p in reversed(self.procs):
-            # SIGINT: PostgreSQL's fast shutdown; poolers may linger on it.
-            p.send_signal(signal.SIGINT if name == "postgres"
-                          else signal.SIGTERM)
-            try:
-                p.wait(STOP_LIMIT)
-            except subprocess.TimeoutExpired:
-                p.kill()
-                p.wait()
-        self.procs.clear()
+        while self.procs:
+            self.stop_last()
         shutil.rmtree(self.dir, ignore_errors=True)
