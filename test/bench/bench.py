@@ -237,8 +237,8 @@ def bench(poolers, opt):
 def exit_status(result, opt):
     """A failure of someone else's pooler is shown, but is not ours."""
     status, targets = 0, read_targets()
-    for workload, rows in result.items():
-        row = rows.get(opt.subject, {})
+    for workload in opt.workloads:
+        row = result[workload].get(opt.subject, {})
         if row.get("errors"):
             print(f"{opt.subject} failed in {workload}", file=sys.stderr)
             status = 1
@@ -251,8 +251,7 @@ def exit_status(result, opt):
     return status
 
 
-def report(poolers, opt):
-    result = bench(poolers, opt)
+def report(result, opt):
     if opt.json:
         with open(opt.json, "w") as f:
             json.dump(result, f, indent=1)
@@ -268,7 +267,7 @@ def main():
     ap.add_argument("poolers", type=pooler_arg, nargs="+",
                     metavar="NAME=PORT:PID")
     opt = ap.parse_args()
-    return report(opt.poolers, opt)
+    return report(bench(opt.poolers, opt), opt)
 
 
 if __name__ == "__main__":

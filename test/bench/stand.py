@@ -11,12 +11,17 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
-import idle
-
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "system"))
+
+import idle
+import pq
+
+PASSWORD = "bench password"
 POOL_SIZE = 20
 START_LIMIT = 60  # seconds for a process to accept logins
 STOP_LIMIT = 20   # seconds to end after SIGTERM, before SIGKILL
@@ -42,8 +47,13 @@ bench = host=127.0.0.1 port={pg_port} dbname=bench
 listen_addr = 127.0.0.1
 listen_port = {port}
 unix_socket_dir =
-auth_type = trust
+auth_type = hba
+auth_hba_file = {dir}/hba
 auth_file = {dir}/userlist.txt
+client_tls_sslmode = allow
+client_tls_cert_file = {dir}/server.crt
+client_tls_key_file = {dir}/server.key
+client_tls_ciphers = HIGH:!aNULL
 admin_users = bench
 pool_mode = transaction
 default_pool_size = {pool_size}
@@ -54,11 +64,25 @@ log_disconnections = 0
 log_stats = 0
 """
 
+# Who has to prove a password, and who not.
+HBA = """
+host all scram 127.0.0.1/32 scram-sha-256
+host all all 127.0.0.1/32 trust
+"""
+
+# Roles that may have few server connections, for the serverless pattern: one
+# for each that is compared, as a pooler keeps what it has opened.
+SMALL_ROLES = [f"small{i}" for i in range(8)]
+SMALL_ROLE_LIMIT = 30
+
 SCHEMA = """
+create role scram login superuser;
+{roles}
 create table bench_table as
     select n as id, repeat(md5(n::text), 3) as filler
     from generate_series(1, 100000) as n;
 vacuum analyze bench_table;
+grant select on all tables in schema public to public;
 """
 
 
@@ -179,7 +203,23 @@ class Stand:
         self.call(["createdb", *at, "bench"], "createdb")
         self.call(["pgbench", *at, "-i", "-q", "-s", "2", "bench"], "pgbench")
         self.call(["psql", "-X", *at, "-v", "ON_ERROR_STOP=1", "-f",
-                   self.write("schema.sql", SCHEMA), "bench"], "schema")
+                   self.write("schema.sql", SCHEMA.format(
+                       roles="".join(
+                           f"create role {r} login connection limit "
+                           f"{SMALL_ROLE_LIMIT};\n" for r in SMALL_ROLES))),
+                   "bench"], "schema")
+
+    def make_pooler_files(self):
+        """What all poolers share: users, who may log in, a certificate."""
+        self.write("userlist.txt", "".join(
+            f'"{name}" "{secret}"\n' for name, secret in [
+                ("bench", ""), ("scram", pq.scram_secret(PASSWORD)),
+                *((r, "") for r in SMALL_ROLES)]))
+        self.write("hba", HBA)
+        self.call(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                   "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                   "-subj", "/CN=bench", "-keyout", self.path("server.key"),
+                   "-out", self.path("server.crt")], "certificate")
 
     def start_floor(self):
         binary, port = self.path("floor_relay"), free_port()
@@ -201,7 +241,8 @@ class Stand:
         copy = os.path.join(home, os.path.basename(binary))
         shutil.copy(binary, copy)
         os.chmod(copy, 0o755)
-        self.write("userlist.txt", '"bench" ""\n')
+        if not os.path.exists(self.path("server.crt")):
+            self.make_pooler_files()
         ini = self.write(name + ".ini", POOLER_INI.format(
             pg_port=self.pg_port, port=port, dir=self.dir,
             pool_size=POOL_SIZE))

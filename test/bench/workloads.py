@@ -10,6 +10,7 @@ import time
 from typing import Callable, NamedTuple
 
 import idle
+from stand import PASSWORD
 
 HOST = "127.0.0.1"
 GRACE = 60          # seconds a client program may take beyond its time
@@ -32,10 +33,12 @@ class Workload(NamedTuple):
     run: Callable   # (port, seconds, rows) -> Done
 
 
-def call(cmd, seconds):
+def call(cmd, seconds, env=()):
     try:
         r = subprocess.run(cmd, capture_output=True, text=True,
-                           stdin=subprocess.DEVNULL, timeout=seconds + GRACE)
+                           stdin=subprocess.DEVNULL, timeout=seconds + GRACE,
+                           env=os.environ | {"PGSSLMODE": "disable"}
+                           | dict(env))
     except subprocess.TimeoutExpired:
         raise Failure(f"{cmd[0]} was still running {GRACE} s after its time")
     if r.returncode != 0:
@@ -52,14 +55,14 @@ def script_file(text):
     return f
 
 
-def pgbench(*args, script=None):
+def pgbench(*args, script=None, **env):
     def run(port, seconds, _rows):
         cmd = ["pgbench", "-n", "-h", HOST, "-p", str(port),
                "-T", str(seconds), "-j", "1", *args]
         if script is None:
-            return pgbench_result(call(cmd, seconds))
+            return pgbench_result(call(cmd, seconds, env))
         with script_file(script) as f:
-            return pgbench_result(call([*cmd, "-f", f.name], seconds))
+            return pgbench_result(call([*cmd, "-f", f.name], seconds, env))
     return run
 
 
@@ -135,6 +138,18 @@ WORKLOADS = {
                                          script=PIPELINE)),
     "connect": Workload("tx", pgbench("-S", "-C", "-M", "simple",
                                       "-c", "8")),
+    "connect_scram": Workload("tx", pgbench(
+        "-S", "-C", "-M", "simple", "-c", "8", PGUSER="scram",
+        PGPASSWORD=PASSWORD)),
+    "connect_tls": Workload("tx", pgbench(
+        "-S", "-C", "-M", "simple", "-c", "8", PGSSLMODE="require")),
+    "simple50_tls": Workload("tx", pgbench(
+        "-S", "-M", "simple", "-c", "50", PGSSLMODE="require")),
+    "extended50_tls": Workload("tx", pgbench(
+        "-S", "-M", "extended", "-c", "50", PGSSLMODE="require")),
+    "rows100k_tls": Workload("tx", pgbench(
+        "-M", "simple", "-c", "2", PGSSLMODE="require",
+        script="select * from bench_table limit 100000;\n")),
     "rows100k": Workload("tx", pgbench(
         "-M", "simple", "-c", "2",
         script="select * from bench_table limit 100000;\n")),

@@ -1,0 +1,240 @@
+"""What people do with a pooler: latencies, bursts, and the serverless pattern.
+
+Here it is the client's view that counts, and PostgreSQL itself is one of those
+compared.  SPDX-License-Identifier: ISC
+"""
+import argparse
+import asyncio
+import glob
+import os
+import statistics
+import struct
+import tempfile
+import time
+from typing import Callable, NamedTuple
+
+from stand import SMALL_ROLES
+from workloads import HOST, Failure, call
+
+QUERY = b"select abalance from pgbench_accounts where aid = 7"
+SAMPLE = 0.05   # seconds between two looks at pg_stat_activity
+
+
+def percentile(values, share):
+    """Of a sorted list."""
+    return values[min(len(values) - 1, int(len(values) * share))]
+
+
+# --- a client of a few lines, so that the poolers are what is measured -------
+
+def message(kind, body):
+    return kind + struct.pack("!i", len(body) + 4) + body
+
+
+def start_up(user):
+    body = struct.pack("!i", 196608) + \
+        b"user\0%s\0database\0bench\0\0" % user.encode()
+    return struct.pack("!i", len(body) + 4) + body
+
+
+async def until_ready(reader):
+    while True:
+        head = await reader.readexactly(5)
+        body = await reader.readexactly(int.from_bytes(head[1:], "big") - 4)
+        if head[:1] == b"E":
+            raise ConnectionError(body.replace(b"\0", b" ").decode())
+        if head[:1] == b"Z":
+            return
+
+
+async def request(port, user, timeout=30):
+    """Connect, one query, go; seconds, or None when it failed."""
+    start, writer = time.monotonic(), None
+    try:
+        async with asyncio.timeout(timeout):
+            reader, writer = await asyncio.open_connection(HOST, port)
+            writer.write(start_up(user))
+            await until_ready(reader)
+            writer.write(message(b"Q", QUERY + b"\0"))
+            await until_ready(reader)
+            writer.write(message(b"X", b""))
+        return time.monotonic() - start
+    except (OSError, EOFError, TimeoutError):
+        return None
+    finally:
+        if writer:
+            writer.close()
+
+
+class Backends:
+    """The most server connections of a role that were seen at once."""
+
+    def __init__(self, at):
+        self.at, self.most = at, 0
+
+    async def watch(self):
+        reader, writer = await asyncio.open_connection(
+            HOST, self.at.pg_port)
+        writer.write(start_up("bench"))
+        await until_ready(reader)
+        sql = (f"select count(*) from pg_stat_activity where "
+               f"usename = '{self.at.role}'").encode()
+        try:
+            while True:
+                writer.write(message(b"Q", sql + b"\0"))
+                self.most = max(self.most, await self.number(reader))
+                await asyncio.sleep(SAMPLE)
+        finally:
+            writer.close()
+
+    @staticmethod
+    async def number(reader):
+        found = 0
+        while True:
+            head = await reader.readexactly(5)
+            body = await reader.readexactly(
+                int.from_bytes(head[1:], "big") - 4)
+            if head[:1] == b"D":
+                found = int(body[6:])
+            if head[:1] == b"Z":
+                return found
+
+
+def summary(times, backends):
+    done = sorted(t * 1e3 for t in times if t is not None)
+    row = {"requests": len(times), "failed": len(times) - len(done),
+           "servers": backends}
+    if done:
+        row |= {"median": statistics.median(done),
+                "mean": statistics.fmean(done),
+                "p99": percentile(done, 0.99), "longest": done[-1]}
+    return row
+
+
+async def watched(at, work):
+    """What work() gives, and the most server connections meanwhile."""
+    backends = Backends(at)
+    watcher = asyncio.create_task(backends.watch())
+    try:
+        return await work(), backends.most
+    finally:
+        watcher.cancel()
+        await asyncio.gather(watcher, return_exceptions=True)
+
+
+# --- the scenarios -------------------------------------------------------------
+
+def serverless(at, count, seconds):
+    """So many connect, ask, go, and come again."""
+    async def worker(times, end):
+        while time.monotonic() < end:
+            t = await request(at.port, at.role)
+            times.append(t)
+            if t is None:       # as a client would back off
+                await asyncio.sleep(0.05)
+
+    async def crowd():
+        times, end = [], time.monotonic() + seconds
+        await asyncio.gather(*(worker(times, end) for _ in range(count)))
+        return times
+
+    return summary(*asyncio.run(watched(at, crowd)))
+
+
+def burst(at, count, _seconds):
+    """All at once, out of nothing."""
+    async def crowd():
+        return await asyncio.gather(*(request(at.port, at.role, 60)
+                                      for _ in range(count)))
+
+    return summary(*asyncio.run(watched(at, crowd)))
+
+
+def read_latencies(folder):
+    """Milliseconds, sorted, from pgbench's transaction logs."""
+    found = []
+    for path in glob.glob(os.path.join(folder, "log.*")):
+        with open(path) as f:
+            found += [int(line.split()[2]) / 1e3 for line in f]
+    return sorted(found)
+
+
+def latency(at, count, seconds):
+    """Of single transactions under a steady load."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        try:
+            call(["pgbench", "-n", "-S", "-h", HOST, "-p", str(at.port),
+                  "-c", str(count), "-j", str(min(count, 2)),
+                  "-T", str(seconds), "-l", f"--log-prefix={folder}/log"],
+                 seconds)
+        except Failure as e:
+            return {"error": str(e)}
+        ms = read_latencies(folder)
+    if not ms:
+        return {"error": "no transaction came to its end"}
+    return {"rate": len(ms) / seconds, "p50": percentile(ms, 0.5),
+            "p99": percentile(ms, 0.99), "p999": percentile(ms, 0.999)}
+
+
+class Target(NamedTuple):
+    """One of those compared."""
+    name: str
+    port: int
+    role: str       # small, of its own
+    pg_port: int
+
+
+class Scenario(NamedTuple):
+    run: Callable   # (target, count, seconds) -> row
+    of: str         # what count counts
+    counts: tuple
+    columns: tuple
+
+
+REQUESTS = ("requests", "failed", "median", "mean", "p99", "longest",
+            "servers")
+SCENARIOS = {
+    "latency": Scenario(latency, "clients", (1, 20, 200, 2000),
+                        ("rate", "p50", "p99", "p999")),
+    "burst": Scenario(burst, "clients", (100, 1000), REQUESTS),
+    "serverless": Scenario(serverless, "workers", (5, 10, 25, 50, 75, 100),
+                           REQUESTS),
+}
+
+
+def names_arg(text):
+    names = {"all": list(SCENARIOS), "none": []}.get(text, text.split(","))
+    for n in names:
+        if n not in SCENARIOS:
+            raise argparse.ArgumentTypeError(
+                f"{n!r} is none of {', '.join(SCENARIOS)}")
+    return names
+
+
+def print_row(name, count, row, columns):
+    if "error" in row:
+        print(f"  {name:<12}{count:>8}  {row['error']}")
+        return
+    cells = "".join(f"{'-' if c not in row else format(row[c], '.2f'):>10}"
+                    if isinstance(row.get(c), float) or c not in row
+                    else f"{row[c]:>10}" for c in columns)
+    print(f"  {name:<12}{count:>8}{cells}")
+
+
+def run_all(stand, poolers, names, seconds):
+    """Prints the tables; returns {scenario: {pooler: {count: row}}}."""
+    compared = [("postgres", stand.pg_port)] + [
+        (p.name, p.port) for p in poolers if p.name != "floor"]
+    targets = [Target(name, port, role, stand.pg_port) for (name, port), role
+               in zip(compared, SMALL_ROLES, strict=False)]
+    result = {}
+    for name in names:
+        s = SCENARIOS[name]
+        got = result[name] = {t.name: {} for t in targets}
+        print(f"\n{name + ', ms':<14}{s.of:>8}" +
+              "".join(f"{c:>10}" for c in s.columns))
+        for count in s.counts:
+            for t in targets:
+                row = got[t.name][count] = s.run(t, count, seconds)
+                print_row(t.name, count, row, s.columns)
+    return result
