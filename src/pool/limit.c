@@ -187,7 +187,8 @@ bool limit_takes_away(const struct pool *p, const struct catalog *c,
 		const struct pool *const q = is_full(p, (enum line_kind)kind) ?
 		    limit_next(p, (enum line_kind)kind, c, now) : NULL;
 
-		if (waits_longer(q, p) &&
+		/* what was in vain last time is not worth a good server */
+		if (waits_longer(q, p) && !q->failing &&
 		    now - pool_uncovered_since(q) >= delay)
 			return true;
 	}

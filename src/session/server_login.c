@@ -298,6 +298,11 @@ static int on_ready(struct server *s, const struct message *m)
 		writer_query(&w, query);
 		return send_out(s, &w);
 	}
+	/* connect_query left a transaction, which nobody has asked for */
+	if (m->body[0] != 'I') {
+		server_fail(s, "08P01", "idle server got dirty");
+		return -1;
+	}
 	if (keep_welcome(s) < 0) {
 		server_fail(s, "53200", "no memory for what the server said");
 		return -1;

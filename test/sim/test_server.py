@@ -424,6 +424,42 @@ def test_server_is_tested_before_reuse(pooler, fakepg):
     assert b.recv_until().rows == [["select 2"]]
 
 
+CHECKS = {
+    "error": (lambda s: s.send(error("bad"), ready()), None),
+    "rows": (lambda s: s.send(row_desc("a"), data_row("1"),
+                              complete("SELECT 1"), ready()), None),
+    "transaction": (lambda s: s.send(complete("BEGIN"), ready("T")),
+                    "test query failed"),
+    "garbage": (lambda s: s.send(b"\x01\0\0\0\4"), "unknown pkt"),
+    "end": (lambda s: s.hang_up(), "server conn crashed\\?"),
+}
+
+
+@newer
+@pytest.mark.parametrize("how", CHECKS)
+@pytest.mark.setting("server_check_query", "server_check_delay")
+def test_check_query_decides_over_the_server(pooler, fakepg, how):
+    """pooling.md 9: errors are ignored; it must be idle, and in order"""
+    answer, why = CHECKS[how]
+
+    def handler(sess, kind, body):
+        if body == b"check\0":
+            answer(sess)
+            return True
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn}, server_check_query="check",
+               server_check_delay=0.3, default_pool_size=1)
+    c = p.raw()
+    c.query("select 1")
+    c.query("select 2")		# not silent for long enough
+    p.wait_pool(sv_used=1)
+    assert c.value("select 3") == "select 3"
+    assert f.sessions[0].queries()[:3] == ["select 1", "select 2", "check"]
+    assert len(f.sessions) == (2 if why else 1)
+    if why:
+        p.wait_log("S-.*closing because: " + why)
+
+
 def test_empty_check_query(pooler, fakepg):
     """pooling.md 9: <empty> sends a Query with empty text"""
     f = fakepg()

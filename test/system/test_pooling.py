@@ -299,6 +299,18 @@ def test_connect_query_runs_on_each_new_server(pooler):
 
 
 @pytest.mark.setting("server_check_delay")
+@pytest.mark.skipif(REFERENCE, reason="tries again at once, for ever")
+@pytest.mark.parametrize("query", ["begin", "begin; select 1/0"])
+def test_connect_query_that_leaves_a_transaction(pooler, query):
+    """pooling.md 6: nobody gets such a server, and it is not tried at once"""
+    p = pooler({"p0": "connect_query='%s'" % query}, server_login_retry=60)
+    c = p.open().login("app", database="p0", wait=False)
+    p.wait_log("S-.*closing because: idle server got dirty")
+    p.wait_pool(cl_waiting=1, sv_idle=0, sv_active=0)
+    assert not c.readable()
+    assert p.log.count("new connection to server") == 1
+
+
 def test_used_servers_are_checked(pooler):
     """pooling.md 9: server_check_delay = 0"""
     p = pooler(server_check_delay=0, server_check_query="select 1",
@@ -411,6 +423,21 @@ def test_server_lifetime(pooler):
     p.wait_pool(sv_idle=0)
     assert "closing because: server lifetime over" in p.log
     assert c.value(PID) != pid
+
+
+@pytest.mark.setting("server_lifetime")
+def test_server_lifetime_is_spread(pooler):
+    """pooling.md 11: one after the other, life / size apart"""
+    if REFERENCE:
+        pytest.skip("whole seconds")
+    p = pooler(server_lifetime=1.2, default_pool_size=3)
+    for c in hold(p, 3):
+        c.query("commit")
+    ends = []
+    for n in (1, 2, 3):
+        p.wait_log("closing because: server lifetime over", count=n)
+        ends.append(time.monotonic())
+    assert ends[1] - ends[0] > 0.3 and ends[2] - ends[1] > 0.3
 
 
 def test_server_lifetime_zero_uses_each_server_once(pooler):

@@ -208,6 +208,11 @@ static void test_who_cannot_open_one_does_not_count(void **state)
 	p->last_launch = NOW;
 	assert_false(takes_away(f, 0, NOW));
 	assert_int_equal(p->place[LINE_DB].at, 0);
+	/* it may try again, but only where there is room */
+	p->last_launch = NOW - 15 * USEC;
+	limit_join(p);
+	assert_false(takes_away(f, 0, NOW));
+	assert_ptr_equal(heir(f, 0, NOW), p);
 	p->failing = false;
 	limit_join(p);
 	assert_true(takes_away(f, 0, NOW));
