@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "conf/hba.h"
 #include "io/socket.h"
+#include "io/tls.h"
 #include "pool/credentials.h"
 #include "session/auth_query.h"
 #include "session/client.h"
@@ -227,7 +228,7 @@ void login_choose_method(struct client *c)
 	struct hba *hba = c->ss->catalog->config->hba;
 	const struct hba_login who = {
 		.addr = &c->addr,
-		.tls = c->stream.tls != NULL,
+		.tls = tls_state(&c->stream) == TLS_UP,
 		.physical = c->replication == REPLICATION_PHYSICAL,
 		.database = l->db_name,
 		.user = l->user,

@@ -77,12 +77,18 @@ def test_unix_and_tcp_rules_are_kept_apart(pooler):
     assert refused(p.open(unix=True), user="app2", database="p0") == NONE
 
 
-def test_plain_tcp_is_no_hostssl(pooler):
-    """authentication.md 4: hostssl, hostnossl"""
+def test_tls_decides_between_hostssl_and_hostnossl(pooler, certs):
+    """authentication.md 4: hostssl, hostnossl, host"""
     p = hba(pooler, "hostssl all app all trust\n"
-            "hostnossl all app2 all trust\n")
-    assert refused(p.open(), user="app", database="p0") == NONE
-    assert p.raw("app2").value("select 1") == "1"
+            "hostnossl all app2 all trust\nhost all u0 all trust\n",
+            **certs.accept("prefer"))
+    for tls, right, wrong in ((False, "app2", "app"), (True, "app", "app2")):
+        def conn():
+            c = p.open()
+            return c.start_tls(certs.client_context()) if tls else c
+        assert conn().login(right, None, "p0").value("select 1") == "1"
+        assert conn().login("u0", None, "p0").value("select 1") == "1"
+        assert refused(conn(), user=wrong, database="p0") == NONE
 
 
 @pytest.mark.skipif(REFERENCE, reason="newer than that")
@@ -276,6 +282,73 @@ def test_peer_map_says_who_may_be_whom(pooler):
     assert "unix socket login rejected" in bad.stderr
     assert "ident map m cannot be matched" in p.log
     assert "WARNING could not parse ident config line 5" in p.log
+
+
+# --- cert -----------------------------------------------------------------
+
+FAILED = "certificate authentication failed"
+
+
+def by_cert(p, certs, cert, user):
+    """Log in with a certificate; returns the refusal, or None."""
+    c = p.open().start_tls(certs.client_context(cert))
+    try:
+        c.login(user, None, "p0")
+    except pq.PgError as e:
+        assert e.code == "08P01"
+        return e.message
+    return None
+
+
+def test_cert_name_is_compared_to_the_letter(pooler, certs):
+    """authentication.md 3.4: the CommonName, nothing else"""
+    p = hba(pooler, "hostssl all all all cert\n", **certs.accept("verify-ca"),
+            userlist={"app": "", "App": "", "ghost2": "", "x.app": ""})
+    certs.make("case", "/CN=APP")
+    certs.make("wild", "/CN=*.app", "DNS:app,DNS:*.app")
+    certs.make("two", "/CN=app/CN=ghost2")
+    assert by_cert(p, certs, "client", "app") is None
+    for cert, user in (("client", "App"), ("case", "app"), ("wild", "x.app"),
+                       ("wild", "app"), ("two", "app"), ("two", "ghost2")):
+        assert by_cert(p, certs, cert, user) == FAILED, (cert, user)
+    p.wait_log("TLS certificate name mismatch")
+    # the name is right, but nobody is called so
+    certs.make("ghost", "/CN=ghost")
+    assert by_cert(p, certs, "ghost", "ghost") == FAILED
+
+
+def test_cert_map_says_who_may_be_whom(pooler, certs):
+    """authentication.md 3.4; config-files.md 10"""
+    certs.make("boss", "/CN=The Boss")
+    certs.make("plus", "/CN=app2")
+    p = hba(pooler, "hostssl all all all cert map=m\n",
+            '# who may be whom\nm app app2\nm "The Boss" all\n'
+            "other app u0\n", **certs.accept("verify-ca"))
+    assert by_cert(p, certs, "client", "app2") is None
+    assert by_cert(p, certs, "boss", "u0") is None
+    assert by_cert(p, certs, "client", "app") == FAILED
+    assert by_cert(p, certs, "client", "u0") == FAILED
+    assert by_cert(p, certs, "plus", "app2") == FAILED
+    p.wait_log("ident map: m does not have a match")
+    assert by_cert(p, certs, "boss", "ghost") == FAILED
+
+
+def test_cert_wants_a_certificate(pooler, certs):
+    """authentication.md 3.4: the TLS mode need not ask for one"""
+    p = hba(pooler, "hostssl all all all cert\n", **certs.accept("prefer"))
+    assert by_cert(p, certs, None, "app") == FAILED
+    p.wait_log("TLS client certificate required")
+    assert by_cert(p, certs, "client", "app") is None
+
+
+def test_cert_and_password_rules_side_by_side(pooler, certs):
+    """authentication.md 4: first match decides, no falling through"""
+    p = hba(pooler, "hostssl all app all cert\nhost all all all md5\n",
+            **certs.accept("prefer"), userlist={"app": "x", "app2": "y"})
+    assert by_cert(p, certs, None, "app") == FAILED
+    c = p.open().start_tls(certs.client_context())
+    assert c.login("app2", "y", "p0").value("select 1") == "1"
+    assert p.raw("app", password="x").value("select 1") == "1"
 
 
 def test_cert_without_tls_is_refused(pooler):

@@ -169,7 +169,7 @@ def test_scram_other_mechanism_is_refused(pooler):
 
 @pytest.mark.parametrize("length", [-2, 0x7fffffff, 9999])
 def test_scram_lying_length_is_refused(pooler, length):
-    """authentication.md 3.2; a length that overruns the message"""
+    """authentication.md 3.2; CVE-2026-6664: it overruns the message"""
     p = pooler(auth_type="scram-sha-256")
     c = scram_start(p)
     body = pq.cstr("SCRAM-SHA-256") + struct.pack("!i", length) + b"n,,n=,r=a"
