@@ -100,6 +100,9 @@ class Session(threading.Thread):
 
     def send(self, *parts, split=None):
         data = b"".join(parts)
+        if self.server.fault and self.logged_in:
+            self.server.fault.send(self, data)
+            return
         n = split or self.server.split or len(data) or 1
         for i in range(0, len(data), n):
             self.sock.sendall(data[i:i + n])
@@ -126,6 +129,12 @@ class Session(threading.Thread):
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
                              struct.pack("ii", 0, 0))
         self.sock.shutdown(socket.SHUT_RDWR)
+        self.sock.close()
+        raise Gone
+
+    def reset(self):
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                             struct.pack("ii", 1, 0))
         self.sock.close()
         raise Gone
 
@@ -290,6 +299,27 @@ class Session(threading.Thread):
         return b""
 
 
+class Fault:
+    """What a server does wrong once it has sent so many bytes: act(session)
+    is called there, then the rest is sent. Notes all that is sent.
+    """
+
+    def __init__(self, at=None, act=None):
+        self.at, self.act, self.sent = at, act, b""
+
+    def send(self, sess, data):
+        due = self.at is not None and self.act is not None \
+            and len(self.sent) + len(data) >= self.at
+        n = self.at - len(self.sent) if due else len(data)
+        self.sent += data[:n]
+        sess.sock.sendall(data[:n])
+        if due:
+            act, self.act = self.act, None
+            act(sess)
+            self.sent += data[n:]
+            sess.sock.sendall(data[n:])
+
+
 class FakePg:
     """The listener; see Session for what it does with a connection."""
 
@@ -311,7 +341,7 @@ class FakePg:
         if tls and ssl_answer == b"N":
             self.ssl_answer = b"S"
         self.mechanisms = mechanisms
-        self.sessions = []
+        self.sessions, self.fault = [], None
         self.port = free_port()
         self.sock = socket.socket()
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
