@@ -52,6 +52,7 @@ class Stage:
 
 def test_request_carries_the_key_of_the_server(pooler, fakepg):
     """pooling.md 18: the server's key, in clear"""
+    # regressions: PB#38
     st = Stage(pooler, fakepg)
     c = st.p.raw()
     s = st.start(c)
@@ -66,6 +67,7 @@ def test_request_carries_the_key_of_the_server(pooler, fakepg):
 def test_target_is_lent_to_nobody_while_a_cancel_is_under_way(pooler,
                                                               fakepg):
     """1.18.0 #717: the cancel arrives after its query ended"""
+    # regressions: PB#717, Ody a9ec09e1
     st = Stage(pooler, fakepg)
     c, other = st.p.raw(), st.p.raw()
     s = st.start(c)
@@ -104,6 +106,7 @@ def test_later_request_waits_for_the_end_of_the_first(pooler, fakepg):
 
 def test_waiting_request_is_dropped_when_its_query_ends(pooler, fakepg):
     """#245: a queued cancel sent late"""
+    # regressions: PB#245, PgCat#297, Supavisor f57e71f9
     st = Stage(pooler, fakepg)
     c, other = st.p.raw(), st.p.raw()
     s = st.start(c)
@@ -182,6 +185,7 @@ def test_server_without_key_cannot_be_asked(pooler, fakepg):
 
 def test_cancel_while_parameters_are_set_is_ignored(pooler, fakepg):
     """1.24 #298: the server is being configured"""
+    # regressions: PB#298
     held = []
 
     def query(s, kind, body):
@@ -208,6 +212,7 @@ def test_cancel_while_parameters_are_set_is_ignored(pooler, fakepg):
 
 def test_target_that_closes_with_a_cancel_under_way(pooler, fakepg):
     """1.19.1 #849: the server goes in any order"""
+    # regressions: PB#849, PB#847
     st = Stage(pooler, fakepg, log_disconnections=1)
     for n in range(1, 4):
         c = st.p.raw()
@@ -230,6 +235,7 @@ def test_target_that_closes_with_a_cancel_under_way(pooler, fakepg):
 
 def test_client_that_leaves_with_its_cancel_under_way(pooler, fakepg):
     """1.19.0 #815: its server is not lent before the end either"""
+    # regressions: PB#815
     st = Stage(pooler, fakepg)
     c = st.p.raw()
     s = st.start(c)
@@ -266,6 +272,7 @@ def test_carrier_without_end_costs_the_target_its_reuse(pooler, fakepg):
 
 def test_carrier_that_is_refused_drops_its_requests(pooler, fakepg):
     """silently, and the query goes on"""
+    # regressions: PB#1383
     st = Stage(pooler, fakepg, log_disconnections=1)
     c = st.p.raw()
     s = st.start(c)
@@ -281,6 +288,7 @@ def test_carrier_that_is_refused_drops_its_requests(pooler, fakepg):
 
 def test_bytes_from_the_server_do_not_end_a_carrier(pooler, fakepg):
     """only the end of the connection says that the signal was sent"""
+    # regressions: PB#927, PB#822
     def talk(s, key):
         s.send(b"E\0\0\0\5\0" * 10)
         st.cancel_seen.append((s, key))
@@ -303,6 +311,7 @@ def test_bytes_from_the_server_do_not_end_a_carrier(pooler, fakepg):
 def test_host_list_sends_it_to_the_server_that_runs_the_query(pooler,
                                                               fakepg):
     """pooling.md 18 [Q]: not to the next host of the rotation"""
+    # regressions: PB#38
     slow = []
 
     def query(s, kind, body):

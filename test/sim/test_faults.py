@@ -165,6 +165,7 @@ GONE = {"server conn crashed?", "server connection closed"}
 @pytest.mark.parametrize("name", TALKS)
 def test_server_that_vanishes_anywhere(stage, name, how):
     """pooling.md 13 (families 2, 4): cut at every byte of its reply"""
+    # regressions: PB#700, PB#730, PB#1376, PgP 05208cd74
     data = b"".join(TALKS[name])
     want, sent = right(stage, data, known=False)
     for at in places(sent):
@@ -188,6 +189,7 @@ ASIDE = {
 @pytest.mark.parametrize("name", TALKS)
 def test_asides_anywhere_are_passed_on(stage, name, aside):
     """Message Flow, Asynchronous Operations; 14 (PgDog #705, PB 1.5)"""
+    # regressions: PB 1.5 notify, Ody 644e23e4, PgDog#705
     data, more = b"".join(TALKS[name]), ASIDE[aside]
     want, sent = right(stage, data)
     whole = pq.split_messages(want)[0]
@@ -205,6 +207,7 @@ def test_asides_anywhere_are_passed_on(stage, name, aside):
 @pytest.mark.parametrize("name", TALKS)
 def test_fatal_error_anywhere_is_told_first(stage, name):
     """pooling.md 13, 22 (PgDog #841, PgP 57P01): then the end"""
+    # regressions: PgDog#841
     data = b"".join(TALKS[name])
     want, sent = right(stage, data, known=False)
 
@@ -237,6 +240,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", ["query", "batch", "named", "copy in"])
 def test_nonsense_anywhere_ends_both(stage, name, hostile):
     """client-errors.md 5 (family 1): hostile server"""
+    # regressions: PgCat d66b377, family 1: splits, lengths, order
     data = b"".join(TALKS[name])
     want, sent = right(stage, data, known=False)
     for at in ends(sent)[:-1]:
@@ -264,6 +268,7 @@ def test_replies_nobody_asked_for_hurt_nobody_else(stage, name, odd):
     """CVE-2026-6666; PgDog #1356, PgCat #137: whatever this client makes of
     it, or never gets, the next one is served
     """
+    # regressions: yb#29428, PgCat#137, PgDog#1356
     data = b"".join(TALKS[name])
     sent = right(stage, data)[1]
     for at in ends(sent):
@@ -285,6 +290,8 @@ def test_replies_nobody_asked_for_hurt_nobody_else(stage, name, odd):
 @pytest.mark.parametrize("name", TALKS)
 def test_client_that_leaves_anywhere(stage, name, how):
     """pooling.md 13 (family 4; PgDog #805, #848, pgagroal #708)"""
+    # regressions: PB#846, PB#801, Ody 3901886e, PgDog#848, pgagroal#708,
+    #   family 4: leaving in every state
     data = b"".join(TALKS[name])
     right(stage, data)
     for at in range(0, len(data) + 1, STEP):

@@ -93,6 +93,10 @@ def report(runner, seed, prog, why):
 @pytest.mark.parametrize("mode", MODES)
 def test_programs(pooler, mode):
     """spec pooling.md 14 to 16: as PostgreSQL, to the byte"""
+    # regressions: PB#1535, PB#1025, Ody #564, PgCat 7205537, PgDog#763,
+    #   PgDog#1332, PgDog#1338, PgDog#1231, PgDog#946, PgDog#863, PgDog#1385,
+    #   PgP aed190d02, PgP Execute behind Sync, family 2: counting
+    #   ReadyForQuery, family 5: maps of statements
     make_tables(CLIENTS)
     kinds, settings = MODES[mode]
     p = pooler({"p0": ""}, query_wait_notify=0, **settings)

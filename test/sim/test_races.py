@@ -67,6 +67,7 @@ def test_fake_reply_waits_for_the_rest_of_a_notice(pooler, fakepg):
 def test_half_a_query_is_not_completed_by_terminate(pooler, fakepg,
                                                     missing):
     """PgDog #805: the client is gone before its message was whole"""
+    # regressions: PgDog#805
     f = fakepg()
     p = pooler({"p0": f.conn})
     c = p.raw()
@@ -96,6 +97,7 @@ def test_half_a_message_takes_no_server(pooler, fakepg, data, here):
     """Three of them kept handing the only server around: nobody was read,
     and the loop never slept.
     """
+    # regressions: PgDog#805, PgDog#762
     f = fakepg()
     p = pooler({"p0": f.conn}, default_pool_size=1, verbose=2)
     clients = [p.raw() for _ in range(3)]
@@ -145,6 +147,7 @@ def test_cancel_of_who_does_not_wait_is_sent_on(pooler, fakepg, how):
 
 def test_server_that_answers_and_leaves_at_once_is_not_lent(pooler, fakepg):
     """PgDog #1318: the end of file comes along with ReadyForQuery"""
+    # regressions: PgDog#1318
     gate = threading.Event()
 
     def handler(sess, kind, body):

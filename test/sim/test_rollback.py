@@ -105,6 +105,7 @@ def test_statements_prepared_in_it_stay_known(one):
      "with query in progress")])
 def test_what_is_owed_closes_the_server(one, pg, sent, why):
     """pooling.md 13; PgDog #805: no ROLLBACK into the middle of something"""
+    # regressions: yb#33914
     p = one()
     c = p.raw()
     c.query("begin")

@@ -173,6 +173,7 @@ def test_one_at_a_time_while_logins_fail(pooler, fakepg):
 @newer
 def test_temporary_refusal_keeps_clients_queued(pooler, fakepg):
     """pooling.md 10 (#946): 57P03"""
+    # regressions: PB#946
     count = []
 
     def on_login(sess):
@@ -298,6 +299,7 @@ def test_ssl_refusal_is_accepted(pooler, fakepg, answer):
 
 def test_notices_and_parameters_during_login(pooler, fakepg):
     """family 2: NoticeResponse broke login"""
+    # regressions: PB 1.6.1 notice, Supavisor 75ebfde4
     f = fakepg(extra_welcome=notice("hello") + param("one", "1")
                + notice("x" * (100 if REFERENCE else 10000))
                + param("two", "2"))
@@ -310,6 +312,7 @@ def test_notices_and_parameters_during_login(pooler, fakepg):
 @newer
 def test_server_without_key_data(pooler, fakepg):
     """PgDog #918: no BackendKeyData; cancel is harmless"""
+    # regressions: PgDog#918
     f = fakepg(send_key=False)
     p = pooler({"p0": f.conn})
     c = p.raw()
@@ -335,6 +338,7 @@ def test_silent_server_times_out(pooler, fakepg):
 
 def test_parameters_are_set_in_one_query(pooler, fakepg):
     """pooling.md 21: one simple Query ahead of the client's"""
+    # regressions: PB 1.5.1 empty values
     f = fakepg()
     p = pooler({"p0": f.conn}, default_pool_size=1)
     p.raw().query("select 0")
@@ -361,6 +365,7 @@ def test_parameters_are_set_in_one_query(pooler, fakepg):
 @newer
 def test_accepted_spelling_is_not_set_again(pooler, fakepg):
     """pooling.md 21 (#879): SET DateStyle='ISO' reports no change"""
+    # regressions: PB#879
     def handler(sess, kind, body):
         if kind == "Q" and body.upper().startswith(b"SET"):
             sess.send(complete("SET"), ready())
@@ -376,6 +381,7 @@ def test_accepted_spelling_is_not_set_again(pooler, fakepg):
 
 def test_failed_set_ends_client_and_server(pooler, fakepg):
     """pooling.md 21: invalid server parameter"""
+    # regressions: Ody 67e3e827
     def handler(sess, kind, body):
         if kind == "Q" and body.upper().startswith(b"SET"):
             sess.send(error("no"), ready())
@@ -407,6 +413,7 @@ def test_reset_query_and_terminate(pooler, fakepg):
 @pytest.mark.setting("server_check_query")
 def test_server_is_tested_before_reuse(pooler, fakepg):
     """pooling.md 9: the next client waits for the reset"""
+    # regressions: Ody 447bb75a
     gate = threading.Event()
 
     def handler(sess, kind, body):
@@ -479,6 +486,7 @@ def test_empty_check_query(pooler, fakepg):
     error("terminating", "57P01", "FATAL"), complete("SELECT 1")])
 def test_idle_server_that_talks_is_not_used(pooler, fakepg, data):
     """pooling.md 4: idle server got dirty"""
+    # regressions: PB#220
     f = fakepg()
     p = pooler({"p0": f.conn}, default_pool_size=1)
     c = p.raw()
@@ -492,6 +500,7 @@ def test_idle_server_that_talks_is_not_used(pooler, fakepg, data):
 
 def test_idle_server_with_a_notification_is_kept(pooler, fakepg):
     """pooling.md 4: NotificationResponse leaves it ready"""
+    # regressions: PB 1.5 notify
     f = fakepg()
     p = pooler({"p0": f.conn}, default_pool_size=1)
     c = p.raw()
@@ -505,6 +514,7 @@ def test_idle_server_with_a_notification_is_kept(pooler, fakepg):
 
 def test_closed_idle_server_is_not_used(pooler, fakepg):
     """pooling.md 4"""
+    # regressions: Ody 447bb75a
     f = fakepg()
     p = pooler({"p0": f.conn}, default_pool_size=1)
     c = p.raw()
@@ -522,6 +532,7 @@ def test_closed_idle_server_is_not_used(pooler, fakepg):
     (pq.msg("S", b"noend"), "broken ParameterStatus packet")])
 def test_garbage_from_a_linked_server(pooler, fakepg, data, text):
     """client-errors.md 5"""
+    # regressions: PB#927, PB#822
     def handler(sess, kind, body):
         if body == b"go\0":
             sess.send(data)
@@ -557,6 +568,7 @@ def test_server_that_closes_in_the_middle(pooler, fakepg, sent):
 
 def test_error_then_close_reaches_the_client_first(pooler, fakepg):
     """pooling.md 13, 22"""
+    # regressions: PgDog#841
     def handler(sess, kind, body):
         if body == b"go\0":
             sess.send(error("going down", "57P01", "FATAL"))
@@ -571,6 +583,7 @@ def test_error_then_close_reaches_the_client_first(pooler, fakepg):
 
 def test_surplus_ready_for_query_is_no_release_of_work(pooler, fakepg):
     """family 2: a ReadyForQuery nobody asked for"""
+    # regressions: Supavisor ba778b82
     def handler(sess, kind, body):
         if body == b"go\0":
             sess.send(complete("A"), ready(), ready())
@@ -1017,6 +1030,7 @@ def test_error_in_a_stream_leaves_the_connection_usable(pooler, fakepg, late):
 @newer
 def test_client_that_leaves_a_stream_ends_it(pooler, fakepg):
     """pooling.md 13"""
+    # regressions: Ody c663eabe
     def handler(sess, kind, body):
         if body.startswith(b"START"):
             sess.send(pq.msg("W", struct.pack("!bh", 0, 0)),

@@ -83,6 +83,8 @@ def may_run(name):
 @pytest.mark.parametrize("name", sorted(STREAMS))
 def test_client_messages_split_at_every_byte(pooler, pg, name):
     """pooling.md 19: partial messages wait; same results"""
+    # regressions: PB#1058, PB 1.6 late header, family 1: splits, lengths,
+    #   order
     may_run(name)
     data = b"".join(STREAMS[name])
     want = direct(pg, data)
@@ -124,6 +126,7 @@ def test_many_client_messages_in_one_segment(pooler, pg, name):
 @pytest.mark.parametrize("mode", ["session", "transaction"])
 def test_login_split_at_every_byte(pooler, mode):
     """StartupMessage and PasswordMessage"""
+    # regressions: PB#1058, PB 1.6 late header
     if REFERENCE:
         pytest.skip("fixed later (#1058)")
     p = pooler(auth_type="md5", pool_mode=mode, log_connections=0,
@@ -215,6 +218,7 @@ def scripted(pooler, fakepg):
 @pytest.mark.parametrize("name", sorted(REPLIES))
 def test_server_messages_split_at_every_byte(scripted, name):
     """both directions: same results"""
+    # regressions: family 1: splits, lengths, order
     p, s = scripted
     data = REPLIES[name]
     want = pq.split_messages(data)[0]
@@ -240,6 +244,7 @@ def test_server_messages_in_small_pieces(scripted, size):
 
 def test_many_server_messages_in_one_segment(pooler, fakepg):
     """replies to a pipeline, held back, then sent in one piece"""
+    # regressions: Ody ea9fc2a9, Ody 496aaad0
     data = b"".join(REPLIES.values())
     n, held = len(REPLIES) * 20, []
 
@@ -265,6 +270,7 @@ def test_many_server_messages_in_one_segment(pooler, fakepg):
 @pytest.mark.parametrize("split", [1, 3])
 def test_server_login_in_small_pieces(pooler, fakepg, auth, split):
     """pooling.md 6 (#1446): login packets of the server split or large"""
+    # regressions: PB#1446, PB#1520
     if REFERENCE:
         pytest.skip("fixed later")
     f = fakepg(auth=auth, password="apppw", split=split,

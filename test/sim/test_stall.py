@@ -52,6 +52,7 @@ def push(c, data, stuck=2.0):
 
 def test_copy_to_a_server_that_stops_reading(pooler, fakepg):
     """architecture 4: the client is held back, others are served"""
+    # regressions: Ody 376e80fa
     slow = SlowCopy()
     f = fakepg(handler=slow, rcvbuf=65536)
     p = pooler({"p0": f.conn}, default_pool_size=2)
@@ -163,6 +164,7 @@ def test_slow_reader_gets_every_byte_in_order(pooler, fakepg):
 
 def test_release_waits_for_delivery(pooler, fakepg):
     """pooling.md 8: delivered = handed to the client socket"""
+    # regressions: Supavisor d7079a88
     reply = (row_desc("c") + data_row("w" * 1000) * 20000
              + complete("SELECT") + ready())
 

@@ -275,6 +275,7 @@ SCENES = {
 @pytest.mark.parametrize("name", SCENES)
 def test_time_out_is_exact(pooler, fakepg, name):
     """pooling.md 12"""
+    # regressions: PB#393
     scene, settings = SCENES[name]
     st = Stage(pooler, fakepg, **{name.split("-")[0]: LIMIT}, **settings)
     took = []

@@ -416,6 +416,7 @@ def test_hasty_client_is_understood(pooler):
 
 def test_negotiation_is_told_once(pooler):
     """PB#1460: not again for who has to wait"""
+    # regressions: PB#1460
     p = asking(pooler, fixed("$1", "'x'"), auth_type="plain",
                dbs={"p0": "user=app"})
     c = p.open().login("u1", "x", "p0", version=pq.V3_0 + 99)
@@ -562,6 +563,7 @@ def test_commands_meet_running_queries(pooler, what):
 
 def test_database_that_is_removed_takes_its_logins_along(pooler):
     """config-files.md 13: database removed"""
+    # regressions: Ody 50499d30
     p = asking(pooler, SLOW % 60, auth_type="plain",
                dbs={"p0": "auth_dbname=auth", "auth": "dbname=p0", "p1": ""})
     c = start(p)
@@ -599,6 +601,7 @@ def test_many_logins_share_the_auth_pool(pooler):
 
 def test_same_user_in_every_role(pooler):
     """PB#1105, PB#1120, PB#1103, PB#968: auth_user, listed and forced"""
+    # regressions: PB#1105, PB#1120, PB#1103, PB#968
     p = pooler({"p0": "user=u_scram password=pw_three auth_user=u_scram",
                 "p1": "auth_user=u_scram"},
                userlist=dict(LIST, u_scram="pw_three", app="x"),

@@ -120,6 +120,7 @@ def test_one_huge_query(pooler):
 @pytest.mark.parametrize("mode", ["transaction", "session"])
 def test_both_directions_full_do_not_deadlock(pooler, mode):
     """client sends without reading, server answers without pause"""
+    # regressions: Ody 376e80fa, family 7: back-pressure
     p = pooler(pool_mode=mode)
     c = p.raw(rcvbuf=65536, sndbuf=65536, timeout=120)
     n, pad = 100, "-- " + "p" * 200000

@@ -68,6 +68,7 @@ def echo(p, seed, size):
 
 def test_every_byte_arrives_in_order(pooler):
     """three at once on two servers, sizes around the limits too"""
+    # regressions: family 7: back-pressure
     p = pooler(default_pool_size=2)
     sizes = [65535, 65536, 65537, 131072, MB, SIZE]
     results = {}

@@ -72,6 +72,7 @@ def test_cancel_of_an_idle_client_is_harmless(pooler, mode):
 
 def test_cancel_of_a_queued_client_hits_nobody(pooler, pg):
     """pooling.md 18 step 5 (#1222): who runs a query is not touched"""
+    # regressions: PB#1222
     p = pooler(default_pool_size=1)
     busy, queued = p.raw(), p.raw()
     busy.send(pq.query("select pg_sleep(0.7), 'done', 'pg_sleep(6'"))
@@ -89,6 +90,7 @@ def test_cancel_of_a_queued_client_hits_nobody(pooler, pg):
     b"x" * 32, b"x" * 200])
 def test_unknown_key_is_closed_silently(pooler, key):
     """client-errors.md 6"""
+    # regressions: PB#141
     p = pooler()
     c = p.open()
     c.send(pq.untyped(pq.CANCEL_REQUEST, key))
@@ -114,6 +116,7 @@ def test_key_of_a_gone_client_is_forgotten(pooler, pg):
 
 def test_racing_cancel_never_hits_the_other_client(pooler):
     """pooling.md 18 (#717): two clients, one server"""
+    # regressions: PB#717, family 3: cancel in every state
     p = pooler(default_pool_size=1)
     victim, other = p.raw(), p.raw()
     stop, count = threading.Event(), [0]
@@ -174,6 +177,7 @@ def test_keys_look_random(pooler):
 
 def test_many_cancels_do_not_starve_the_pool(pooler, pg):
     """pooling.md 18 (#245, #542)"""
+    # regressions: PB#245
     p = pooler(default_pool_size=2)
     c = p.raw()
     c.send(pq.query("select pg_sleep(60)"))
@@ -237,6 +241,7 @@ def nothing_more(c):
 @pytest.mark.parametrize("mode", ["session", "transaction", "statement"])
 def test_waiting_query_is_cancelled(pooler, mode):
     """the wait ends with the standard error"""
+    # regressions: PB#1222
     p = pooler(default_pool_size=1, pool_mode=mode)
     holder = p.raw()
     holder.send(pq.query("select pg_sleep(1.5), 'held'"))
@@ -481,6 +486,7 @@ def test_removed_database_closes_requests_silently(pooler, pg):
 
 def test_burst_of_requests_opens_few_connections(pooler, pg):
     """1,000 cancels of one query; other clients don't notice"""
+    # regressions: PB#329, PB#542, PB#543
     p = pooler(default_pool_size=2, log_connections=1, log_disconnections=1)
     c, other = p.raw(), p.raw()
     c.send(pq.query("select pg_sleep(60)"))
@@ -507,6 +513,7 @@ def test_burst_of_requests_opens_few_connections(pooler, pg):
 
 def test_all_servers_of_a_pool_can_be_cancelled_at_once(pooler, pg):
     """one carrier for each, up to twice the pool size"""
+    # regressions: PB#329, PB#542, PB#543
     p = pooler(default_pool_size=4, max_db_connections=4)
     clients = [p.raw() for _ in range(4)]
     for c in clients:

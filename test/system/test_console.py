@@ -62,6 +62,7 @@ LISTS = ["databases", "users", "peers", "pools", "peer_pools",
 @pytest.mark.parametrize("topic", sorted(COLUMNS))
 def test_show_has_its_columns_in_order(pooler, topic):
     """admin-console.md 5: names, types, order; more only at the end"""
+    # regressions: PB#311, Ody #538, PgP 4.6.5 overflow
     p = pooler()
     held = p.raw()
     held.query("begin")
@@ -100,6 +101,7 @@ def test_show_version(pooler):
 
 def test_show_config_rows(pooler):
     """settings.md 11; admin-console.md 5.18, 6.3"""
+    # regressions: pgagroal#773, pgagroal#757, pgagroal#729, pgagroal#399
     p = pooler(default_pool_size=7, query_timeout=0.5,
                idle_transaction_timeout=90)
     rows = p.admin("show config")
@@ -269,6 +271,7 @@ def test_show_lists_rows(pooler):
 
 def test_show_stats_counts(pooler):
     """admin-console.md 5.5: a pipelined batch counts once"""
+    # regressions: PB#727, PB#565
     p = pooler()
     c = p.raw()
     for i in range(10):
@@ -361,6 +364,7 @@ def test_auth_any_console_is_read_only_for_others(pooler):
     "select 1; show pools", "drain host", "log", "-- x\nreload"])
 def test_invalid_command(pooler, cmd):
     """admin-console.md 2: command grammar"""
+    # regressions: PgCat be549f3, PgCat 8f9a2b8
     if REFERENCE and cmd in ("show pools x", "", "  ", "shutdown now"):
         pytest.skip("older texts")
     p = pooler()
@@ -376,6 +380,7 @@ def test_invalid_command(pooler, cmd):
     "select version", 'show "version"'])
 def test_command_spelling(pooler, cmd):
     """admin-console.md 2: case, white space, one semicolon"""
+    # regressions: PgCat be549f3, PgCat 8f9a2b8
     if REFERENCE and '"' in cmd:
         pytest.skip("older grammar")
     assert pooler().console().query(cmd).tags == ["SHOW"]
@@ -442,6 +447,8 @@ def test_show_fake_settings(pooler):
 
 def test_reload_applies_changes(pooler):
     """admin-console.md 4.10"""
+    # regressions: PgDog#961, PgDog#941, pgagroal#773, pgagroal#757,
+    #   pgagroal#729, pgagroal#399
     p = pooler({"p0": "", "p1": ""})
     a, b = p.raw(), p.raw(database="p1")
     del p.dbs["p1"]
@@ -458,6 +465,7 @@ def test_reload_applies_changes(pooler):
 
 def test_failed_reload_changes_nothing(pooler):
     """architecture 1.4; config-files.md 13"""
+    # regressions: PgDog#961, PgDog#941
     if REFERENCE:
         pytest.skip("reloads in part")
     p = pooler(default_pool_size=5)
@@ -479,6 +487,7 @@ def test_failed_reload_changes_nothing(pooler):
 
 def test_reload_recycles_changed_databases(pooler):
     """config-files.md 13: recycle"""
+    # regressions: PB 1.5.1 connect string, PB#1157
     p = pooler({"p0": "dbname=p0"}, default_pool_size=1)
     c = p.raw()
     c.query("begin")
@@ -552,6 +561,7 @@ def test_pause_of_one_database(pooler):
 
 def test_pause_under_load(pooler):
     """family 8: PAUSE/RESUME under load loses nothing"""
+    # regressions: PB#420, family 8: commands under load
     p = pooler(default_pool_size=3)
     stop, errors, counts = threading.Event(), [], [0] * 6
 

@@ -34,6 +34,7 @@ def run(c, name):
     "deallocate st /*%s*/" % ("x" * 900)])
 def test_client_name_is_deallocated(p, sql):
     """folded, quoted, with comments"""
+    # regressions: PB#991
     c = p.raw()
     prepare(c, "st")
     res = c.query(sql)

@@ -112,6 +112,7 @@ def test_zero_means_never(pooler):
 
 def test_freed_slot_goes_to_the_longest_wait(pooler):
     """the order of arrival counts over all pools"""
+    # regressions: Ody b411dc1d
     p = pooler(max_db_connections=1, server_handover_delay=0)
     users = ["app2", "u0", "u1", "u2"]
     h = p.raw()

@@ -92,6 +92,8 @@ def assert_clean(c):
 @pytest.mark.parametrize("moment", MOMENTS, ids=lambda f: f.__name__)
 def test_next_client_gets_a_clean_server(pooler, mode, how, moment):
     """pooling.md 13"""
+    # regressions: PB#1567, PB#396, yb#33914, pgagroal#941, family 4: leaving
+    #   in every state, family 6: state of who left
     p = pooler(pool_mode=mode, default_pool_size=1)
     a = p.raw()
     pid = a.value(PID)
@@ -112,6 +114,7 @@ def test_next_client_gets_a_clean_server(pooler, mode, how, moment):
 @pytest.mark.parametrize("auth", ["md5", "scram-sha-256", "plain"])
 def test_client_killed_during_login(pooler, auth):
     """pooling.md 13: mid-login"""
+    # regressions: PB#928, PB#904, Ody #146, PgCat#557
     p = pooler(auth_type=auth, default_pool_size=1)
     for i in range(20):
         c = p.open()
@@ -127,6 +130,7 @@ def test_client_killed_during_login(pooler, auth):
 
 def test_client_killed_while_waiting_for_welcome(pooler):
     """pooling.md 3 step 7"""
+    # regressions: PB#928, PB#904
     p = pooler({"p0": "host=127.0.0.1 port=1"}, server_login_retry=0.2)
     for _ in range(10):
         c = p.open().login("app", database="p0", wait=False)
@@ -143,6 +147,7 @@ def test_client_killed_while_waiting_for_welcome(pooler):
                                     "copy"])
 def test_backend_killed_while_busy(pooler, pg, moment):
     """pooling.md 13: the linked server goes away"""
+    # regressions: PgP 05208cd74
     p = pooler(default_pool_size=1)
     c, other = p.raw(timeout=30), p.raw()
     c.query("begin")
@@ -172,6 +177,7 @@ def test_backend_killed_while_busy(pooler, pg, moment):
 
 def test_backends_killed_again_and_again(pooler, pg):
     """family 4: nobody is handed a dead server"""
+    # regressions: PB#1376
     p = pooler(default_pool_size=3)
     c = p.raw()
     for _ in range(30):
@@ -183,6 +189,7 @@ def test_backends_killed_again_and_again(pooler, pg):
 
 def test_nothing_leaks_over_many_killed_clients(pooler, pg):
     """SHOW MEM stays flat"""
+    # regressions: PB#1422, PB#1519, PgCat 61db13f, pgagroal#708
     p = pooler(default_pool_size=3, log_connections=0,
                log_disconnections=0, log_pooler_errors=0)
     quick = [m for m in MOMENTS if m not in (mid_query, mid_result,

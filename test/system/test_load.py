@@ -175,6 +175,7 @@ def test_idle_crowd_and_busy_few(pooler):
 
 def test_connection_storm(pooler):
     """family 2: many logins at once, some of them leave half way"""
+    # regressions: Ody #352, PgCat 976b406
     p = pooler(default_pool_size=3, log_connections=0,
                log_disconnections=0, listen_backlog=1024)
     conns = [p.open() for _ in range(500)]

@@ -261,6 +261,7 @@ def test_bytes_behind_an_encryption_request_are_refused(pooler, code, text):
 ], ids=lambda v: v[:40] if isinstance(v, str) else "")
 def test_bad_startup_is_refused_with_its_text(pooler, data, text):
     """client-errors.md 2"""
+    # regressions: PB#1407, PgP empty user
     p = pooler()
     assert refused_bytes(p.open(), data) == text
     assert p.raw().value("select 1") == "1"
@@ -296,6 +297,7 @@ def test_startup_and_query_in_one_segment_are_both_served(pooler):
 
 def test_database_defaults_to_the_user_name(pooler):
     """pooling.md 20; a start without database must not hurt"""
+    # regressions: pgagroal#912
     p = pooler({"app": "dbname=p0"})
     c = p.open().login("app")
     assert c.value("select current_database()") == "p0"
@@ -316,6 +318,7 @@ def test_large_startup_packet_is_accepted(pooler):
     (pq.V3_2, {"_pq_.one": "1", "_pq_.two": "2"}, pq.V3_2)])
 def test_newer_protocols_are_negotiated_down(pooler, version, extra, spoken):
     """pooling.md 20: NegotiateProtocolVersion, once, before the rest"""
+    # regressions: PgP 7bcb55898
     c = pooler().open().login("app", database="p0", version=version, **extra)
     kinds = "".join(k for k, _ in c.login_messages)
     assert kinds[0] == "v" and kinds.count("v") == 1
@@ -345,6 +348,7 @@ def test_protocol_3_2_is_spoken_without_a_word(pooler, database, user):
     "-c datestyle=Ger\\man"])
 def test_options_set_tracked_parameters(pooler, options):
     """pooling.md 20: options"""
+    # regressions: Supavisor 9f806338
     c = pooler().raw(options=options)
     assert c.value("show datestyle").startswith("German")
 
@@ -444,6 +448,7 @@ def test_unknown_database_is_told_after_authentication(pooler):
 
 def test_fallback_database_is_made_on_demand(pooler):
     """pooling.md 24; config-files.md 3: * entry"""
+    # regressions: PB#280
     p = pooler({"one": "dbname=p0", "*": ""})
     assert p.raw(database="p1").value("select current_database()") == "p1"
     assert p.raw(database="one").value("select current_database()") == "p0"
@@ -463,6 +468,7 @@ def test_overlong_database_name_is_only_an_error(pooler, name):
 
 def test_missing_server_database_reaches_the_client(pooler):
     """client-errors.md 4: the server's message and SQLSTATE"""
+    # regressions: pgagroal#746, pgagroal#875
     p = pooler({"p0": "dbname=not_there"})
     with pytest.raises(pq.PgError) as e:
         p.raw()
@@ -475,6 +481,7 @@ def test_missing_server_database_reaches_the_client(pooler):
 @pytest.mark.setting("max_client_conn")
 def test_max_client_conn_is_kept(pooler):
     """pooling.md 3: client-count limits"""
+    # regressions: Ody #146
     p = pooler(max_client_conn=3)
     keep = [p.raw() for _ in range(3)]
     assert refused(p.open(), user="app", database="p0") == \
@@ -497,6 +504,7 @@ def test_max_client_conn_is_kept(pooler):
 @pytest.mark.skipif(REFERENCE, reason="newer than that")
 def test_client_limits_per_database_and_user(pooler):
     """pooling.md 3: max_db_client_connections, max_user_client_..."""
+    # regressions: PB#1238
     p = pooler({"p0": "max_db_client_connections=2", "p1": ""},
                users={"app2": "max_user_client_connections=1"})
     keep = [p.raw(), p.raw("u0")]
@@ -516,6 +524,7 @@ def test_client_limits_per_database_and_user(pooler):
     b"", b"\0\0", pq.startup({"user": "app", "database": "p0"})])
 def test_unfinished_login_times_out(pooler, data):
     """pooling.md 12: client_login_timeout"""
+    # regressions: PgDog#762
     p = pooler(client_login_timeout=1, auth_type="md5", tcp_defer_accept=0)
     c = p.open()
     c.send(data)

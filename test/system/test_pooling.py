@@ -47,6 +47,7 @@ def test_session_mode_keeps_the_server_until_disconnect(pooler):
 @pytest.mark.setting("server_reset_query")
 def test_session_mode_resets_the_server(pooler):
     """pooling.md 8, 9: server_reset_query"""
+    # regressions: PB#1567, PB#396, family 6: state of who left
     p = pooler(pool_mode="session", default_pool_size=1)
     a = p.raw()
     a.query("create temp table tt (a int); set work_mem = '7MB'; "
@@ -167,6 +168,7 @@ def test_pool_size_is_taken_from_database_or_user(pooler):
 
 def test_queue_is_served_in_order_of_arrival(pooler, pg):
     """pooling.md 5: the queue is FIFO"""
+    # regressions: Ody b411dc1d
     pg.sql("truncate seq_log", db="p0")
     p = pooler(default_pool_size=1)
     holder, = hold(p, 1)
@@ -200,6 +202,7 @@ def test_client_that_leaves_the_queue_is_forgotten(pooler):
 @pytest.mark.setting("reserve_pool_size", "reserve_pool_timeout")
 def test_reserve_pool_opens_after_its_timeout(pooler):
     """pooling.md 6: reserve"""
+    # regressions: PB 1.5.2 reserve
     p = pooler(default_pool_size=1, reserve_pool_size=1,
                reserve_pool_timeout=1)
     hold(p, 1)
@@ -218,6 +221,7 @@ def test_reserve_pool_opens_after_its_timeout(pooler):
 @pytest.mark.parametrize("rr", [0, 1])
 def test_idle_servers_are_taken_lifo_or_round_robin(pooler, rr):
     """pooling.md 5: order"""
+    # regressions: PgDog#703
     p = pooler(default_pool_size=3, server_round_robin=rr)
     clients = hold(p, 3)
     pids = [c.value(PID) for c in clients]
@@ -266,6 +270,7 @@ def test_min_pool_size_is_filled_without_clients(pooler):
 @pytest.mark.setting("min_pool_size")
 def test_min_pool_size_survives_idle_timeout(pooler):
     """pooling.md 11"""
+    # regressions: PB#648
     p = pooler({"p0": "user=app"}, min_pool_size=1, server_idle_timeout=1)
     clients = hold(p, 3)
     for c in clients:
@@ -360,6 +365,7 @@ def test_query_timeout_in_the_queue(pooler):
 @pytest.mark.skipif(REFERENCE, reason="fixed later (#1395)")
 def test_query_timeout_spares_idle_clients_in_transaction(pooler):
     """pooling.md 12: counts only while a query runs"""
+    # regressions: PB#1395
     p = pooler(query_timeout=1, idle_transaction_timeout=3)
     c = hold(p, 1)[0]
     assert fatal(c) == "idle transaction timeout"
@@ -368,6 +374,7 @@ def test_query_timeout_spares_idle_clients_in_transaction(pooler):
 @pytest.mark.setting("idle_transaction_timeout")
 def test_idle_transaction_timeout(pooler):
     """pooling.md 12"""
+    # regressions: PB#125, Ody a7a5a1aa
     p = pooler(idle_transaction_timeout=1, default_pool_size=1)
     c, = hold(p, 1)
     other = p.raw()
@@ -498,6 +505,7 @@ def test_server_idle_timeout(pooler):
 @pytest.mark.setting("server_login_retry")
 def test_failing_logins_fail_fast(pooler, pg):
     """pooling.md 10: fast fail, server_login_retry"""
+    # regressions: PB#998
     p = pooler({"p2": ""}, server_login_retry=2)
     a, b, c = [p.raw(database="p2") for _ in range(3)]
     a.query("select 1")
@@ -530,6 +538,7 @@ def test_failing_logins_fail_fast(pooler, pg):
 @pytest.mark.database("port")
 def test_connect_failure_keeps_clients_queued(pooler, pg):
     """pooling.md 10: TCP failure"""
+    # regressions: Supavisor b1a680a9
     p = pooler({"p0": "host=127.0.0.1 port=1"}, server_login_retry=0.3)
     c = p.open().login("app", database="p0", wait=False)
     p.wait_log("closing because: connect failed", count=2)
@@ -551,6 +560,7 @@ TRACKED = [("client_encoding", "LATIN1", "UTF8"),
 @pytest.mark.parametrize("name,one,two", TRACKED)
 def test_parameter_follows_its_client(pooler, name, one, two):
     """pooling.md 21: a SET is remembered per client and does not leak"""
+    # regressions: PB#999
     if REFERENCE and name == "IntervalStyle":
         pytest.skip("newer than that")
     p = pooler(default_pool_size=1)
@@ -575,6 +585,21 @@ def test_startup_parameter_follows_its_client(pooler, name, one, two):
     for _ in range(2):
         assert a.value("show " + name) == one
         assert b.value("show " + name) == two
+
+
+def test_empty_value_follows_its_client(pooler):
+    """pooling.md 21: empty is a value like any other"""
+    # regressions: PB 1.5.1 empty values, PB#999
+    p = pooler(default_pool_size=1)
+    named, empty = p.raw(application_name="x"), p.raw(application_name="")
+    for _ in range(2):
+        assert named.value("show application_name") == "x"
+        assert empty.value("show application_name") == ""
+    named.query("set application_name = ''")
+    empty.query("set application_name = 'y'")
+    for _ in range(2):
+        assert named.value("show application_name") == ""
+        assert empty.value("show application_name") == "y"
 
 
 def test_rolled_back_set_is_forgotten(pooler):
@@ -620,6 +645,7 @@ def test_long_parameter_value_is_applied(pooler):
 
 def test_terminated_idle_server_is_not_handed_out(pooler, pg):
     """pooling.md 4: idle server got dirty"""
+    # regressions: yb#33018, PgP idle_session_timeout
     p = pooler(default_pool_size=1)
     c = p.raw()
     pid = int(c.value(PID))
@@ -630,6 +656,7 @@ def test_terminated_idle_server_is_not_handed_out(pooler, pg):
 
 def test_terminated_busy_server_tells_its_client(pooler, pg):
     """pooling.md 13: the server's ErrorResponse, then the pooler's"""
+    # regressions: PgP failover
     p = pooler()
     c = p.raw()
     c.query("begin")
@@ -653,6 +680,7 @@ def test_unix_socket_to_the_server(pooler, pg):
 
 def test_host_list_is_used_in_turn(pooler, pg):
     """config-files.md 12: round-robin"""
+    # regressions: PB#747
     p = pooler({"p0": "host=127.0.0.1,%s port=%d" % (pg.dir, pg.port)})
     seen = {c.value("select inet_client_addr() is null")
             for c in hold(p, 4)}

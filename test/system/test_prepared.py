@@ -121,6 +121,7 @@ def test_types_belong_to_the_statement(two):
 
 def test_eviction_with_a_small_cache(two):
     """pooling.md 16: LRU of max_prepared_statements"""
+    # regressions: PB#1472
     p = two(default_pool_size=1, max_prepared_statements=2)
     c = p.raw()
     for i in range(5):
@@ -137,6 +138,7 @@ def test_eviction_with_a_small_cache(two):
 
 def test_eviction_inside_one_batch(two):
     """pooling.md 16: injected Close after the Parse, replies in order"""
+    # regressions: PB#1472, PgDog#712
     p = two(default_pool_size=1, max_prepared_statements=2)
     c = p.raw()
     c.send(*[pq.parse("select %d" % i, "s%d" % i) + pq.bind("s%d" % i)
@@ -165,6 +167,7 @@ def test_whole_cycle_in_one_write_many_times(two):
 
 def test_close_is_answered_and_frees_the_name(two):
     """pooling.md 16: Close is never sent"""
+    # regressions: PgDog#1067
     p = two(default_pool_size=1)
     c = p.raw()
     prepare(c, "st", "select 1")
@@ -176,6 +179,7 @@ def test_close_is_answered_and_frees_the_name(two):
 
 def test_close_needs_no_server(two):
     """pooling.md 16: answered at once without a server"""
+    # regressions: Ody 9b8ab1ff
     p = two(default_pool_size=1)
     h, c = p.raw(), p.raw()
     prepare(c, "st", "select 1")
@@ -189,6 +193,7 @@ def test_close_needs_no_server(two):
 
 def test_close_portal_is_no_statement_close(two):
     """pooling.md 16 (PgDog #1338): portal of the same name"""
+    # regressions: PgDog#1338
     p = two(default_pool_size=1)
     c = p.raw()
     prepare(c, "same", "select 3")
@@ -200,6 +205,7 @@ def test_close_portal_is_no_statement_close(two):
 @pytest.mark.parametrize("cmd", ["deallocate all", "discard all"])
 def test_deallocate_all_clears_the_maps(two, cmd):
     """pooling.md 16"""
+    # regressions: Ody 6aedf597
     p = two(default_pool_size=1)
     c, d = p.raw(), p.raw()
     prepare(c, "st", "select 1")
@@ -213,6 +219,7 @@ def test_deallocate_all_clears_the_maps(two, cmd):
 @pytest.mark.parametrize("cmd", ["deallocate all", "discard all"])
 def test_deallocate_all_in_a_pipeline(two, cmd):
     """pooling.md 16 (#1535): names parsed after it stay known"""
+    # regressions: PB#1535
     p = two(default_pool_size=1)
     c = p.raw()
     prepare(c, "old", "select 0")
@@ -245,6 +252,7 @@ def test_parse_skipped_after_an_error_is_not_prepared(two):
 
 def test_failed_parse_of_one_client_does_not_hurt_another(two):
     """pooling.md 16"""
+    # regressions: PgCat e76d720
     p = two(default_pool_size=1)
     a, b = p.raw(), p.raw()
     sql = "select * from made_later"
@@ -283,6 +291,7 @@ def test_injected_parse_that_fails_is_told(two):
                                      pq.describe("S", "ghost")])
 def test_unknown_name_is_fatal(two, message):
     """client-errors.md 5"""
+    # regressions: PgP 4.6.4 Bind
     p = two()
     c = p.raw()
     c.send(message, pq.sync())
@@ -364,6 +373,7 @@ def test_bind_with_large_parameter_passes(two):
 
 def test_names_die_with_their_client(two):
     """pooling.md 16: entry lives while somebody refers to it"""
+    # regressions: PgCat 9514b3b, PgDog#1342, PgDog#1402
     p = two(default_pool_size=1)
     for i in range(30):
         c = p.raw()
@@ -397,6 +407,7 @@ def test_schema_change_is_reported_once(two):
 
 def test_psycopg_error_then_prepared(two):
     """pooling.md 16: error in a batch keeps the maps right"""
+    # regressions: Ody #564
     p = two(default_pool_size=1)
     c, d = p.connect(), p.connect()
     for _ in range(3):
@@ -444,6 +455,7 @@ def test_changed_result_type_is_cured_by_preparing_again(pooler, pg,
     """family 5 (schema change): not "cached plan must not change result
     type" for ever, for nobody
     """
+    # regressions: family 5: maps of statements
     p = pooler(default_pool_size=1)
     a, b = p.raw(), p.raw()
     for c in (a, b):

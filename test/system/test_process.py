@@ -478,6 +478,7 @@ def test_sighup_with_a_bad_file_changes_nothing(pooler):
 @newer
 def test_sigterm_waits_for_clients(pooler):
     """config-files.md 19"""
+    # regressions: Ody face7b70
     p = pooler()
     a = p.raw()
     p.signal(signal.SIGTERM)

@@ -33,6 +33,7 @@ def test_psycopg_pipeline(one):
 
 def test_raw_pipeline_of_syncs(one):
     """pooling.md 14: any amount of pipelining, one write"""
+    # regressions: PgCat#137, Supavisor d366ef00
     c = one.raw()
     c.send(*[pq.parse("select %d" % i) + pq.bind() + pq.execute()
              + pq.sync() for i in range(200)])
@@ -53,6 +54,7 @@ def test_many_simple_queries_in_one_write(one):
 
 def test_simple_and_extended_mixed_in_one_write(one):
     """pooling.md 14 (#52): SET as Query, then P/B/D/E/S"""
+    # regressions: PB#52
     c = one.raw()
     c.send(pq.query("set application_name to 'mix'"), pq.parse("select 1"),
            pq.bind(), pq.describe("P"), pq.execute(), pq.sync(),
@@ -79,6 +81,7 @@ def test_empty_and_multi_statement_queries(one):
 
 def test_error_in_pipeline_skips_to_sync(one):
     """pooling.md 14: up to and including the next Sync"""
+    # regressions: PgDog#776, PgDog#764
     c = one.raw()
     c.send(pq.parse("select 1"), pq.bind(), pq.execute(),
            pq.parse("selec nonsense"), pq.bind(), pq.execute(),
@@ -104,6 +107,7 @@ def test_runtime_error_in_pipeline(one):
 
 def test_query_behind_a_failed_batch_is_discarded(one):
     """pooling.md 14 (yb#33915, PgDog #1356): no ReadyForQuery for it"""
+    # regressions: yb#33915, PgDog#1356
     c = one.raw()
     c.send(pq.parse("nonsense"), pq.query("select 1"), pq.sync(),
            pq.query("select 2"))
@@ -124,6 +128,7 @@ def test_function_call_behind_a_failed_batch(one):
 
 def test_psycopg_pipeline_with_error(one):
     """pooling.md 14"""
+    # regressions: PgDog#776, PgDog#764
     c = one.connect()
     with pytest.raises(psycopg.Error):
         with c.pipeline():
@@ -135,6 +140,7 @@ def test_psycopg_pipeline_with_error(one):
 
 def test_flush_returns_replies_without_sync(one):
     """pooling.md 14: Flush is not tracked"""
+    # regressions: PgP#59
     c = one.raw()
     c.send(pq.parse("select $1::int"), pq.flush())
     assert c.recv()[0] == "1"
@@ -149,6 +155,7 @@ def test_flush_returns_replies_without_sync(one):
 
 def test_flush_keeps_the_server_linked(pooler):
     """pooling.md 8 (PgDog #763): not before ReadyForQuery"""
+    # regressions: PgDog#763, PgDog#1332
     p = pooler(default_pool_size=1)
     a, b = p.raw(), p.raw()
     a.send(pq.parse("select generate_series(1, 5)"), pq.bind(),
@@ -164,6 +171,7 @@ def test_flush_keeps_the_server_linked(pooler):
 @pytest.mark.parametrize("one", ["transaction", "session"], indirect=True)
 def test_portals_with_row_limit(one):
     """pooling.md 14: PortalSuspended"""
+    # regressions: PgDog#763, PgDog#1332
     c = one.raw()
     c.query("begin")
     c.send(pq.parse("select generate_series(1, 5)"),
@@ -181,6 +189,7 @@ def test_portals_with_row_limit(one):
 
 def test_close_of_nothing_is_answered(one):
     """pooling.md 16: unknown name is fine"""
+    # regressions: Ody 9b8ab1ff
     c = one.raw()
     c.send(pq.close("S", "ghost"), pq.close("P", "ghost"),
            pq.close("S", ""), pq.sync())
@@ -203,6 +212,7 @@ def test_describe_statement_and_portal(one):
     ("int4abs(int4)", ["-5"], b"5"), ("reverse(text)", ["abc"], b"cba")])
 def test_function_call(one, pg, name, args, want):
     """pooling.md 14: FunctionCall"""
+    # regressions: Ody 6361647d, PgDog#957
     oid = pg.sql("select '%s'::regprocedure::oid::int" % name)[0][0]
     c = one.raw()
     c.send(pq.function_call(oid, args))
@@ -230,6 +240,7 @@ def test_psycopg_copy_both_ways(one, pg):
 
 def test_copy_in_simple(one):
     """pooling.md 15"""
+    # regressions: PB#1025
     c = one.raw()
     c.send(pq.query("copy sink from stdin"))
     assert c.recv()[0] == "G"
@@ -251,6 +262,7 @@ def test_copy_in_all_in_one_write(one):
 
 def test_copy_out_simple_and_extended(one):
     """pooling.md 15: CopyOut needs no handling"""
+    # regressions: PgP#133
     c = one.raw()
     res = c.query("copy (select generate_series(1, 500)) to stdout")
     assert len(res.copy) == 500
@@ -263,6 +275,8 @@ def test_copy_out_simple_and_extended(one):
 @pytest.mark.parametrize("early_sync", [False, True])
 def test_copy_in_extended(one, early_sync):
     """pooling.md 15: Sync is ignored by the server in COPY-in"""
+    # regressions: PgCat 2a8f365, PgDog#885, PgDog#886, PgP#162, PgP
+    #   23363900b, PgP#79
     c = one.raw()
     c.send(pq.parse("copy sink from stdin"), pq.bind(), pq.execute(),
            pq.sync() if early_sync else pq.flush())
@@ -294,6 +308,7 @@ def test_copy_fail(one):
 @pytest.mark.parametrize("simple", [True, False])
 def test_copy_error_while_client_streams(one, block, simple):
     """pooling.md 15 (#1471): CopyData after ErrorResponse is harmless"""
+    # regressions: PB#1471, PB#1470
     if REFERENCE:
         pytest.skip("fixed later")
     c = one.raw()
@@ -325,6 +340,7 @@ def test_copy_error_while_client_streams(one, block, simple):
     pq.copy_data(b"x\n"), pq.copy_done(), pq.copy_fail("late")])
 def test_late_copy_messages_take_no_server(pooler, late):
     """pooling.md 15: discarded silently without a server"""
+    # regressions: PB#1471, PB#1470
     if REFERENCE:
         pytest.skip("newer than that")
     p = pooler(default_pool_size=1)
@@ -355,6 +371,7 @@ def test_copy_statement_that_fails_at_once(one):
 
 def test_notification_reaches_an_idle_session_client(pooler, pg):
     """pooling.md 22"""
+    # regressions: Ody 644e23e4
     p = pooler(pool_mode="session")
     c = p.raw()
     c.query("listen chan_a")
@@ -366,6 +383,7 @@ def test_notification_reaches_an_idle_session_client(pooler, pg):
 
 def test_notification_inside_a_query(pooler):
     """pooling.md 22: forwarded while linked"""
+    # regressions: PgDog#1285
     p = pooler(default_pool_size=1)
     c = p.raw()
     res = c.query("listen chan_b; notify chan_b, 'x'; select 1")
@@ -393,6 +411,7 @@ def test_server_error_is_forwarded_unchanged(one):
     b"Q\x80\0\0\0", b"\1\0\0\0\4"])
 def test_bad_message_ends_only_its_client(pooler, bad):
     """client-errors.md 2, 5: bad packet header, unknown pkt"""
+    # regressions: PgCat d66b377, PgDog#1228
     p = pooler(default_pool_size=1)
     a, b = p.raw(), p.raw()
     a.query("begin")

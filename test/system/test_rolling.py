@@ -68,6 +68,7 @@ def clients(p):
 @pytest.mark.parametrize("mode", ["simple", "prepared"])
 def test_no_transaction_fails_while_processes_restart(pooler, pg, mode):
     """so_reuseport: new connections all the time (pgbench -C)"""
+    # regressions: family 8: commands under load
     a, b = pair(pooler, pg)
     load = Load(a, "-C", "-S", "-M", mode, clients=6, seconds=1 + RESTARTS)
     load.start()

@@ -59,6 +59,8 @@ def is_quiet(p):
 
 def test_soak(pooler, pg):
     """no byte of another's, no lost reply, nothing left behind"""
+    # regressions: PB#1422, PB#1519, Ody ea9fc2a9, Ody 496aaad0, Ody #421,
+    #   PgDog#946, PgDog#863, PgDog#1247, Supavisor#595
     p = pooler({"p0": ""}, default_pool_size=SERVERS, query_wait_notify=0,
                max_prepared_statements=3, log_connections=0,
                log_disconnections=0, log_pooler_errors=0)

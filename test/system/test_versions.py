@@ -77,6 +77,7 @@ def test_search_path_is_reported_but_not_kept_if_not_tracked(pooler):
 @pytest.mark.parametrize("version", [pq.V3_0, pq.V3_2])
 def test_cancel_between_any_two_protocols(pooler, pg, version):
     """a 3.0 client on a 3.2 server and the reverse: each has its own key"""
+    # regressions: family 3: cancel in every state
     assert len(direct(pg, version=pq.V3_2).key) == (
         4 + 32 if spoken() == pq.V3_2 else 8)
     p = pooler(default_pool_size=1)
@@ -104,6 +105,7 @@ def test_servers_are_asked_for_3_2_and_logged_in_once(pooler, pg):
 @pytest.mark.parametrize("minor", [1, 2, 3, 9999])
 def test_negotiation_is_as_the_newest_servers(pooler, pg, minor):
     """3.9999 and unknown _pq_ options: as PostgreSQL 18 answers them"""
+    # regressions: PgP 7bcb55898
     p = pooler()
     extra = {"_pq_.grease": "1", "_pq_.other": ""}
 

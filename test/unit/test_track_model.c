@@ -484,6 +484,7 @@ static void play(struct world *w, uint64_t seed)
 		check_ops(w);
 }
 
+/* regressions: family 2: counting ReadyForQuery */
 static void test_track_agrees_with_a_server(void **state)
 {
 	struct world *w = malloc(sizeof *w);
