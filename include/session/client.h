@@ -73,6 +73,7 @@ struct client {
 	bool hold;			/* what follows waits for the replies */
 	bool tried;			/* the Parse at hand, on the server */
 	bool forgets;			/* Execute may run DISCARD ALL or so */
+	bool left;			/* the one that was leaving has left */
 	bool discard;			/* no server; see relay_discard() */
 	bool looked_again;		/* see relay_second_look() */
 	bool notified;			/* query_wait_notify was sent */

@@ -163,6 +163,7 @@ bool relay_parse_deallocate(struct relay_up *up, enum relay_step *step)
 
 	if (n == NULL)
 		return *step != RELAY_NEXT;
+	up->c->left = false;
 	up->c->leaving = mem_strdup(n->name);
 	if (up->c->leaving == NULL || prepare_dummy(up) < 0 ||
 	    track_add(&up->s->track, FE_PARSE, TRACK_FORWARD, NULL) < 0) {

@@ -20,7 +20,8 @@ static bool has_field(const struct relay_down *d, const char *field)
  */
 static void distrust(struct relay_down *d, const char *client_name)
 {
-	if (!has_field(d, "C26000") && !has_field(d, "C42P05"))
+	if (client_name == d->c->leaving ||
+	    (!has_field(d, "C26000") && !has_field(d, "C42P05")))
 		return;
 	d->s->ps.close_needed = true;
 	if (has_field(d, "C26000"))
@@ -64,6 +65,10 @@ static void copy(struct relay_down *d, const void *p, size_t n)
 static const char *client_name(const struct relay_down *d, const char *name,
     size_t len)
 {
+	static const char dummy[] = PREPARED_NAME_DUMMY;
+
+	if (len == sizeof dummy - 1 && memcmp(name, dummy, len) == 0)
+		return d->c->leaving;
 	/* the oldest that it closed behind the request that failed now */
 	for (unsigned i = 0; i < d->s->track.count; i++) {
 		const struct prepared_op *op = track_op(&d->s->track, i);

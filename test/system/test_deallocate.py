@@ -213,6 +213,18 @@ def test_extended_protocol(p):
         "prepared statement did not exist"
 
 
+def test_extended_twice_fails_by_its_own_name(p):
+    """the second time it is gone"""
+    c = p.raw()
+    c.send(pq.parse("select 1", "st"), pq.parse("deallocate st"), pq.bind(),
+           pq.execute(), pq.bind(), pq.execute(), pq.sync())
+    res = c.recv_until()
+    assert res.kinds == "112C2EZ"
+    assert res.errors[0].message == 'prepared statement "st" does not exist'
+    c.send(pq.parse("select 2", "st"), pq.bind("st"), pq.execute(), pq.sync())
+    assert c.recv_until().rows == [["2"]]
+
+
 def test_extended_in_a_failed_transaction(p):
     """the name stays; nothing of ours is left on the server"""
     c = p.raw()
