@@ -46,6 +46,12 @@ int socket_connect_unix(const char *path, struct err *e);
 /* 0, or the errno of a connect that has ended. */
 int socket_error(int fd);
 
+/*
+ * Read away what has come, within limits: a close with bytes unread resets the
+ * connection, and the peer may lose what it was told last (RFC 2525, 2.17).
+ */
+void socket_drain(int fd);
+
 /* TCP_NODELAY and the options; 0, or -1 with e. Nothing on Unix sockets. */
 int socket_tune(int fd, const struct socket_opts *o, struct err *e);
 

@@ -60,6 +60,8 @@ int stream_open(struct stream *s, struct loop *l, int fd,
 int stream_await_connect(struct stream *s);
 /* Close now; what is queued is tried once more. Safe to call twice. */
 void stream_close(struct stream *s);
+/* The same, where the peer shall hear our last words; see socket_drain(). */
+void stream_close_told(struct stream *s);
 
 /*
  * One recv. A short read means that nothing is left, so the next recv waits

@@ -10,6 +10,7 @@
 #include <netinet/tcp.h>
 #include <pwd.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,10 +18,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/crypto.h"
 #include "base/err.h"
 #include "base/num.h"
 #include "base/text.h"
 
+#define DRAIN_ROUNDS 64
 #define SOCKET_TYPE (SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC)
 
 static int set_int(int fd, int level, int name, int value)
@@ -188,6 +191,16 @@ int socket_error(int fd)
 	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &value, &len) < 0)
 		return errno;
 	return value;
+}
+
+void socket_drain(int fd)
+{
+	uint8_t bytes[16384];
+
+	for (int i = 0; i < DRAIN_ROUNDS; i++)
+		if (recv(fd, bytes, sizeof bytes, MSG_TRUNC) <= 0)
+			break;
+	secret_wipe(bytes, sizeof bytes);
 }
 
 struct tuning {

@@ -230,6 +230,13 @@ void stream_close(struct stream *s)
 	s->fd = -1;
 }
 
+void stream_close_told(struct stream *s)
+{
+	if (s->fd >= 0)
+		socket_drain(s->fd);
+	stream_close(s);
+}
+
 ssize_t stream_read(struct stream *s, void *buf, size_t size)
 {
 	for (;;) {

@@ -191,7 +191,10 @@ static void close_it(struct client *c, const char *reason, const char *code,
 		    reason, (long long)((time_now() - c->born) / USEC));
 	if (error && set->log_pooler_errors)
 		log_at(LEVEL_WARNING, &c->who, "pooler error: %s", reason);
-	stream_close(&c->stream);
+	if (error)
+		stream_close_told(&c->stream);
+	else
+		stream_close(&c->stream);
 	c->ss->client_ops->closed(c);
 	release(c);
 	c->stream.task.run = free_task;

@@ -82,6 +82,23 @@ def test_half_a_query_is_not_completed_by_terminate(pooler, fakepg,
     assert sess.received == []
 
 
+@pytest.mark.parametrize("unix", [False, True])
+def test_last_words_are_heard_by_who_sent_more(pooler, unix):
+    """A close with bytes unread takes back what was told before."""
+    p = pooler(default_pool_size=1)
+    owner, c = p.raw(), p.raw(unix=unix, rcvbuf=4096)
+    owner.query("begin")
+    c.send(pq.query("select repeat('x', 50000)"), pq.bind("nosuch"),
+           pq.sync(), pq.query("select '%s'" % ("y" * 150000)))
+    p.wait_pool(cl_waiting=1)
+    owner.query("commit")
+    p.wait_log("closing because: prepared statement did not exist")
+    p.admin("show version")
+    res = c.recv_all()
+    assert len(res.rows[0][0]) == 50000
+    assert res.errors[0].message == "prepared statement did not exist"
+
+
 HALVES = [pq.parse("select 1", "name"), pq.parse("select 1"),
           pq.bind("name", ("x" * 40,)), pq.bind("name", ("x" * 90000,),
                                                 "portal" * 99),
