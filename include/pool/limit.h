@@ -3,9 +3,9 @@
  * Pools that share a limit take turns: a slot goes to the one whose clients
  * have waited longest. Two rules keep connections from being closed all the
  * time (server_handover_delay): a server that its own pool needs is given up
- * only for who has waited that long, and longer than those it has itself; and
- * a server that was just used is not evicted sooner for a pool that has others
- * at work.
+ * when it has lived for that long, for who has waited so much longer than its
+ * own clients; and a server that was just used is not evicted sooner for a pool
+ * that has others at work.
  * SPDX-License-Identifier: ISC */
 #ifndef POOL_LIMIT_H
 #define POOL_LIMIT_H
@@ -55,10 +55,10 @@ struct pool *limit_next(const struct pool *p, enum line_kind kind,
 struct pool *limit_heir(const struct pool *p, const struct catalog *c,
     usec_t now);
 /*
- * A server of p is free. Must it be closed, so that another pool has a slot,
- * although clients of p wait?
+ * ps has served a client, and others of its pool wait. Must it be closed all
+ * the same, so that another pool has a slot?
  */
-bool limit_takes_away(const struct pool *p, const struct catalog *c,
+bool limit_takes_away(const struct pool_server *ps, const struct catalog *c,
     usec_t now);
 
 #endif

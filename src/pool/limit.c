@@ -176,20 +176,21 @@ struct pool *limit_heir(const struct pool *p, const struct catalog *c,
 	return NULL;
 }
 
-bool limit_takes_away(const struct pool *p, const struct catalog *c,
+bool limit_takes_away(const struct pool_server *ps, const struct catalog *c,
     usec_t now)
 {
+	const struct pool *p = ps->pool;
 	const usec_t delay = p->limits.handover;
 
-	if (delay <= 0)
+	if (delay <= 0 || now - ps->born < delay)
 		return false;
 	for (int kind = 0; kind < LINES; kind++) {
 		const struct pool *const q = is_full(p, (enum line_kind)kind) ?
 		    limit_next(p, (enum line_kind)kind, c, now) : NULL;
 
 		/* what was in vain last time is not worth a good server */
-		if (waits_longer(q, p) && !q->failing &&
-		    now - pool_uncovered_since(q) >= delay)
+		if (q != NULL && q != p && !q->failing &&
+		    pool_uncovered_since(q) + delay <= pool_waiting_since(p))
 			return true;
 	}
 	return false;

@@ -181,7 +181,7 @@ static bool must_hand_over(const struct server *s)
 
 	return (p->limits.max_db > 0 || p->limits.max_user > 0) &&
 	    s->ps.state != SERVER_LOGIN && pool_pick_client(p) != NULL &&
-	    limit_takes_away(p, s->ss->catalog, time_now());
+	    limit_takes_away(&s->ps, s->ss->catalog, time_now());
 }
 
 /* s has no client: where does it go? */

@@ -81,7 +81,7 @@ static struct pool_server *server(struct fixture *f, unsigned pool,
 	struct pool_server *ps = &f->s[f->servers++];
 
 	*ps = (struct pool_server){ .pool = &f->pool[pool],
-		.state = SERVER_GONE, .born = NOW, .used = NOW };
+		.state = SERVER_GONE, .born = NOW - USEC, .used = NOW };
 	pool_server_set(ps, state);
 	return ps;
 }
@@ -105,7 +105,8 @@ static const struct pool *heir(struct fixture *f, unsigned pool, usec_t now)
 
 static bool takes_away(struct fixture *f, unsigned pool, usec_t now)
 {
-	return limit_takes_away(&f->pool[pool], &f->catalog, now);
+	return limit_takes_away(f->pool[pool].servers[SERVER_ACTIVE],
+	    &f->catalog, now);
 }
 
 static void test_slot_is_for_who_waits_longest(void **state)
@@ -151,14 +152,19 @@ static void test_below_the_limit_nobody_looks_at_others(void **state)
 static void test_server_is_taken_away_for_a_long_wait_only(void **state)
 {
 	struct fixture *f = *state;
+	struct pool_server *s = server(f, 0, SERVER_ACTIVE);
 
 	server(f, 0, SERVER_ACTIVE);
-	server(f, 0, SERVER_ACTIVE);
-	waiter(f, 0, NOW - 1);
-	waiter(f, 1, NOW - 2);
+	struct pool_client *own = waiter(f, 0, NOW - 1);
+
+	waiter(f, 1, NOW - DELAY);
 	assert_false(takes_away(f, 0, NOW));
-	assert_false(takes_away(f, 0, NOW - 2 + DELAY - 1));
-	assert_true(takes_away(f, 0, NOW - 2 + DELAY));
+	own->wait_since = NOW;
+	assert_true(takes_away(f, 0, NOW));
+	/* it has just come: let it serve for a while */
+	s->born = NOW - DELAY + 1;
+	assert_false(takes_away(f, 0, NOW));
+	assert_true(takes_away(f, 0, NOW + 1));
 	f->pool[0].limits.handover = 0;
 	assert_false(takes_away(f, 0, NOW + 100 * USEC));
 }
