@@ -297,7 +297,8 @@ static bool can_roll_back(const struct client *c, const struct server *s)
 
 	return sessions_settings(s->ss)->server_rollback_on_disconnect &&
 	    t->ready && t->status != 'I' && !t->doubt && track_is_empty(t) &&
-	    s->chore == CHORE_NONE && s->skip == 0 && s->carry.len == 0 &&
+	    s->phase == SERVER_PHASE_POOLED && s->chore == CHORE_NONE &&
+	    s->skip == 0 && s->carry.len == 0 &&
 	    (c->skip == 0 || c->skip_drop) &&
 	    !stream_is_blocked(&s->stream) && !s->stream.hup &&
 	    !s->stream.broken && !s->ps.own && !s->ps.close_needed &&
