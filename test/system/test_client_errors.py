@@ -16,7 +16,7 @@ import sys
 import pytest
 
 import pq
-from harness import HERE, REFERENCE
+from harness import HERE, REFERENCE, wait_until
 
 sys.path.append(os.path.join(os.path.dirname(HERE), "sim"))
 import fakepg  # noqa: E402
@@ -648,6 +648,11 @@ def server_leaves(env):
     return at_work(env, handler=answers(end=True))
 
 
+def is_stopped(p):
+    with open("/proc/%d/stat" % p.proc.pid) as f:
+        return f.read().rsplit(")", 1)[1].split()[0] == "T"
+
+
 @scene("work", "server connection closed")
 def server_takes_no_more(env):
     """it has gone, which is not seen before something is written to it"""
@@ -656,12 +661,14 @@ def server_takes_no_more(env):
     p.raw().query("select 1")
     c = p.raw(TimeZone="Asia/Tokyo")
     p.signal(signal.SIGSTOP)
+    wait_until(lambda: is_stopped(p))
     c.send(pq.query("select 1"))
-    s = f.sessions[0].sock
-    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
-                 struct.pack("ii", 1, 0))
-    s.shutdown(socket.SHUT_RD)
-    s.close()
+    s = f.sessions[0]
+    s.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                      struct.pack("ii", 1, 0))
+    s.sock.shutdown(socket.SHUT_RD)
+    s.sock.close()
+    wait_until(lambda: s.ended)
     p.signal(signal.SIGCONT)
     return c
 
