@@ -34,6 +34,7 @@ struct user {
 	const struct config_user *conf;	/* borrowed; NULL = no [users] line */
 	struct credentials *credentials;	/* auth file; NULL = not there */
 	struct credentials *next_credentials;	/* only while applying */
+	struct credentials *typed;	/* of his last login by PAM or LDAP; NULL */
 	struct pool *pools;		/* LL by user_next */
 	struct line line;		/* for max_user_connections */
 	unsigned clients;		/* logins of this name */
@@ -86,6 +87,12 @@ struct pool *catalog_get_pool(struct catalog *c, struct database *db,
     struct user *user);
 /* No clients and no servers may be left. */
 void catalog_drop_pool(struct catalog *c, struct pool *p);
+
+/*
+ * u has logged in with a password that somebody else has checked: it is for
+ * the servers, too. What was derived from the same one before is kept.
+ */
+void user_put_typed(struct user *u, struct credentials *typed);
 
 /* The user whose servers clients of u in db get: the forced one, or u. */
 struct user *catalog_pool_user(struct catalog *c, struct database *db,

@@ -15,6 +15,7 @@
 struct auth;
 struct auth_method;
 struct credentials;
+struct net_addr;
 struct ident_map;
 struct offload;
 struct writer;
@@ -37,6 +38,8 @@ struct auth_request {
 	bool tls;
 	int scram_iterations;
 	const uint8_t *mock_salt;	/* 32 random bytes of the process */
+	const char *options;		/* ldap: how, or NULL; for auth_begin() */
+	const struct net_addr *addr;	/* of the client */
 	struct offload *offload;	/* borrowed; NULL: there are no threads */
 	void (*wake)(struct auth *a);	/* once after AUTH_WAIT, from the loop */
 	struct scram_binding binding;	/* may be offered; none without TLS */
@@ -48,6 +51,7 @@ struct auth {
 	struct auth_request request;	/* credentials counted */
 	void *state;			/* owned by the method */
 	struct derive_wait derive;	/* keys that it waits for */
+	struct credentials *typed;	/* counted; OK by pam, ldap: the password */
 	struct err error;		/* DENY: code and text for the client */
 	char detail[256];		/* DENY: for the log, or "" */
 };
@@ -84,6 +88,17 @@ const struct auth_method *auth_method_find(const struct auth_request *rq);
 const struct auth_method *auth_basic(enum auth_type type);
 const struct auth_method *auth_outside(enum auth_type type);
 const struct auth_method *auth_scram(void);
+/* NULL: not in this build. */
+const struct auth_method *auth_ask(enum auth_type type);
+
+/* For methods: ask for a password in clear. AUTH_MORE. */
+enum auth_result auth_ask_password(struct writer *out);
+/*
+ * For methods: what a PasswordMessage has (PostgreSQL docs, Message Formats):
+ * one string, not empty, nothing else; borrowed. NULL: a is denied.
+ */
+const char *auth_read_password(struct auth *a, const uint8_t *body,
+    size_t len);
 
 /* For methods: word a refusal (08P01), or no memory (53200). AUTH_DENY. */
 enum auth_result auth_deny(struct auth *a, const char *text,

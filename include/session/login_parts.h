@@ -60,6 +60,9 @@ enum login_who {
 enum login_who login_identify(struct client *c, struct err *e);
 /* ... who is the one that auth_query has found. */
 int login_adopt(struct client *c, struct err *e);
+/* ... whose password somebody else has found right. */
+int login_adopt_typed(struct client *c, struct credentials *typed,
+    struct err *e);
 /* What is known of the user's secret; NULL: nobody has that name. */
 struct credentials *login_credentials(const struct client *c);
 /* Set method and rule; AUTH_HBA means that no rule fits. */

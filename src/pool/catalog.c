@@ -99,6 +99,7 @@ static void user_free(struct catalog *c, struct user *u)
 {
 	HASH_DEL(c->users, u);
 	credentials_unref(&u->credentials);
+	credentials_unref(&u->typed);
 	line_fini(&u->line);
 	mem_free(u->name);
 	mem_delete(MEM_USER, u, sizeof *u);
@@ -259,11 +260,21 @@ void catalog_learn_credentials(struct pool *p, struct credentials *c)
 	p->credentials = credentials_ref(c);
 }
 
+void user_put_typed(struct user *u, struct credentials *typed)
+{
+	if (u->typed != NULL && strcmp(u->typed->secret, typed->secret) == 0)
+		return;
+	credentials_unref(&u->typed);
+	u->typed = credentials_ref(typed);
+}
+
 /* (spec/authentication.md section 5) */
 struct credentials *catalog_pool_credentials(const struct pool *p)
 {
 	if (is_forced(p) && p->key.db->password != NULL)
 		return p->key.db->password;
+	if (!is_forced(p) && p->key.user->typed != NULL)
+		return p->key.user->typed;
 	return p->key.user->credentials != NULL ? p->key.user->credentials :
 	    p->credentials;
 }
@@ -442,6 +453,10 @@ int catalog_apply(struct catalog *c, struct config *config,
 	c->config = config_ref(config);
 	HASH_ITER(hh, c->users, u, next_user) {
 		u->conf = config_find_user(config, u->name);
+		/* the auth file has been told a newer one */
+		if (u->next_credentials != NULL &&
+		    u->next_credentials != u->credentials)
+			credentials_unref(&u->typed);
 		put_credentials(&u->credentials, &u->next_credentials);
 	}
 	put_databases(c, old, ops, arg);

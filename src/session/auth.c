@@ -30,7 +30,9 @@ const struct auth_method *auth_method_find(const struct auth_request *rq)
 		return auth_scram();
 	const struct auth_method *m = auth_outside(rq->type);
 
-	return m != NULL ? m : auth_basic(rq->type);
+	if (m == NULL)
+		m = auth_basic(rq->type);
+	return m != NULL ? m : auth_ask(rq->type);
 }
 
 enum auth_result auth_deny(struct auth *a, const char *text,
@@ -55,7 +57,8 @@ enum auth_result auth_deny_busy(struct auth *a, const char *detail)
 	return AUTH_DENY;
 }
 
-void auth_end(struct auth *a)
+/* All but the result. */
+static void close_exchange(struct auth *a)
 {
 	derive_leave(&a->derive);
 	if (a->method != NULL && a->method->end != NULL)
@@ -65,11 +68,17 @@ void auth_end(struct auth *a)
 	a->request = (struct auth_request){ 0 };
 }
 
+void auth_end(struct auth *a)
+{
+	close_exchange(a);
+	credentials_unref(&a->typed);
+}
+
 /* A result that is final ends the exchange: each is good for one attempt. */
 static enum auth_result settle(struct auth *a, enum auth_result r)
 {
 	if (r == AUTH_OK || r == AUTH_DENY)
-		auth_end(a);
+		close_exchange(a);
 	return r;
 }
 

@@ -47,11 +47,7 @@ static enum auth_result refuse(struct auth *a, struct writer *out)
 
 /* --- what the password methods share --- */
 
-/*
- * PostgreSQL docs, Message Formats, PasswordMessage: one string, nothing else.
- * NULL: a is denied. Borrowed from body.
- */
-static const char *read_password(struct auth *a, const uint8_t *body,
+const char *auth_read_password(struct auth *a, const uint8_t *body,
     size_t len)
 {
 	struct reader r;
@@ -77,13 +73,18 @@ static enum secret_kind kind_of(const struct auth_request *rq)
 
 /* --- plain --- */
 
-static enum auth_result begin_plain(struct auth *a, struct writer *out)
+enum auth_result auth_ask_password(struct writer *out)
 {
-	(void)a;
 	writer_begin(out, BE_AUTHENTICATION);
 	writer_u32(out, MSG_AUTH_CLEARTEXT);
 	writer_end(out);
 	return AUTH_MORE;
+}
+
+static enum auth_result begin_plain(struct auth *a, struct writer *out)
+{
+	(void)a;
+	return auth_ask_password(out);
 }
 
 static bool matches_md5(const struct auth_request *rq, const char *password)
@@ -186,7 +187,7 @@ static bool matches(const struct auth_request *rq, const char *password)
 static enum auth_result step_plain(struct auth *a, const uint8_t *body,
     size_t len, struct writer *out)
 {
-	const char *password = read_password(a, body, len);
+	const char *password = auth_read_password(a, body, len);
 
 	(void)out;
 	if (password == NULL)
@@ -247,7 +248,7 @@ static enum auth_result step_md5(struct auth *a, const uint8_t *body,
     size_t len, struct writer *out)
 {
 	const enum secret_kind kind = kind_of(&a->request);
-	const char *reply = read_password(a, body, len);
+	const char *reply = auth_read_password(a, body, len);
 	char expected[MD5_SECRET_LEN + 1];
 
 	(void)out;

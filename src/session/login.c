@@ -79,6 +79,9 @@ static int check_admission(struct client *c, struct err *e)
 		return err_set(e, "08P01", "database \"%s\" is disabled", name);
 	if (is_too_late(c))
 		return err_set(e, "08P01", "pooler is shutting down");
+	if (c->login->auth.typed != NULL &&
+	    login_adopt_typed(c, c->login->auth.typed, e) < 0)
+		return -1;
 	struct user *pu = catalog_pool_user(c->ss->catalog, c->db, c->user);
 
 	c->pc.pool = pu == NULL ? NULL :
@@ -228,6 +231,9 @@ static void begin_auth(struct client *c)
 		.cert_name = l->method == AUTH_CERT ?
 		    cert_name(c, cert, sizeof cert) : NULL,
 		.tls = tls_state(&c->stream) == TLS_UP,
+		.options = l->rule != NULL ? l->rule->options :
+		    set->auth_ldap_options,
+		.addr = &c->addr,
 		.scram_iterations = set->scram_iterations,
 		.mock_salt = c->ss->mock_salt,
 		.offload = c->ss->offload,

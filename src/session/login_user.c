@@ -143,6 +143,30 @@ static int enter(struct client *c, struct user *u, struct err *e)
 	return assign_user(c, u, e);
 }
 
+/* By PAM or LDAP: any name may be right, and exists once it was. */
+static bool is_checked_elsewhere(enum auth_type type)
+{
+	return type == AUTH_PAM || type == AUTH_LDAP;
+}
+
+static enum login_who await_typed(struct client *c, struct err *e)
+{
+	bool stats = false;
+
+	/* spec/authentication.md section 2 */
+	if (c->db != NULL && c->db->conf->auth_user != NULL) {
+		err_set(e, "08P01", "bouncer config error");
+		return LOGIN_REFUSED;
+	}
+	if (c->db == NULL || !c->db->console)
+		return LOGIN_KNOWN;
+	find_rights(c, &stats);
+	if (c->admin || stats)
+		return LOGIN_KNOWN;
+	err_set(e, "08P01", "not allowed");
+	return LOGIN_REFUSED;
+}
+
 static enum login_who find_user(struct client *c, struct err *e)
 {
 	struct user *u = NULL;
@@ -179,7 +203,9 @@ enum login_who login_identify(struct client *c, struct err *e)
 	}
 	if (c->own_user)
 		c->admin = true;
-	return find_user(c, e);
+	login_choose_method(c);
+	return is_checked_elsewhere(c->login->method) ? await_typed(c, e) :
+	    find_user(c, e);
 }
 
 /* A secret that is known already brings what was derived from it. */
@@ -210,6 +236,17 @@ int login_adopt(struct client *c, struct err *e)
 		return -1;
 	keep_known_secret(c);
 	return 0;
+}
+
+int login_adopt_typed(struct client *c, struct credentials *typed,
+    struct err *e)
+{
+	struct user *u = catalog_get_user(c->ss->catalog, c->login->user);
+
+	if (u == NULL)
+		return err_set(e, "53200", "bouncer resources exhaustion");
+	user_put_typed(u, typed);
+	return enter(c, u, e);
 }
 
 struct credentials *login_credentials(const struct client *c)
@@ -244,4 +281,7 @@ void login_choose_method(struct client *c)
 	/* a reload must not take the rule away from under the exchange */
 	l->hba = hba_ref(hba);
 	l->method = l->rule->method;
+	/* such a rule may not speak of a name that auth_query has found */
+	if (is_checked_elsewhere(l->method) && l->found != NULL)
+		l->method = AUTH_HBA;
 }

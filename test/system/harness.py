@@ -375,6 +375,18 @@ def binary():
     return _bin_path
 
 
+def built_with(auth_type):
+    """Does the pooler know an auth_type that configure may leave out?"""
+    folder = make_tmp()
+    path = os.path.join(folder, "check.ini")
+    with open(path, "w") as f:
+        f.write("[pgbouncer]\nauth_type = %s\n" % auth_type)
+    os.chmod(path, 0o644)
+    known = run([binary(), "--check", path], cwd="/").returncode == 0
+    shutil.rmtree(folder)
+    return known
+
+
 SANITIZER = re.compile(r"AddressSanitizer|LeakSanitizer|runtime error:"
                        r"|UndefinedBehaviorSanitizer|Assertion .* failed"
                        r"|DEADLYSIGNAL")
@@ -423,6 +435,7 @@ class Pooler:
             "pool_mode": "transaction",
         }
         self.settings.update(settings)
+        self.env = {}              # more environment of the process
         self.proc, self.conns = None, []
         self.expect_exit = 1 if REFERENCE else 0
         self.checked = False
@@ -476,7 +489,7 @@ class Pooler:
         self.logfile = open(self.logname, "ab")
         how = dict(stdout=self.logfile, stderr=self.logfile,
                    stdin=subprocess.DEVNULL, cwd=self.dir,
-                   env=process_env(), **as_user())
+                   env={**process_env(), **self.env}, **as_user())
         how.update(popen)
         self.proc = subprocess.Popen(
             list(prefix) + [binary()] + self.args + [self.ini], **how)

@@ -6,7 +6,7 @@ import pwd
 import pytest
 
 import pq
-from harness import REFERENCE, USER, run, wait_until
+from harness import REFERENCE, USER, built_with, run, wait_until
 from test_login import refused, secret
 
 NONE = "no authentication method is found"
@@ -148,7 +148,7 @@ def test_names_come_from_files_too(pooler):
 def test_ldap_rule_without_ldap_is_said_so(pooler):
     """client-errors.md 3"""
     p = hba(pooler, "host all app all ldap ldapserver=127.0.0.1\n")
-    if "ldap:" in run([p.proc.args[0], "-V"]).stdout:
+    if built_with("ldap"):
         pytest.skip("built with LDAP")
     assert refused(p.open(), user="app", database="p0") == \
         "ldap is not supported by this build"

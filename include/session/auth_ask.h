@@ -1,0 +1,29 @@
+/* auth_ask.h - passwords that somebody else must check: PAM, LDAP.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_AUTH_ASK_H
+#define SESSION_AUTH_ASK_H
+
+#include <stdbool.h>
+
+#include "io/offload.h"
+
+struct auth;
+
+/* One question; on the thread, only ask_*() touches it. */
+struct ask {
+	struct offload_job job;		/* first */
+	struct auth *auth;		/* the loop's: who waits */
+	void (*ask)(struct ask *q);	/* one of those below */
+	char *user, *password;		/* owned, wiped */
+	char *options;			/* owned, wiped: LDAP's; else "" */
+	char *address;			/* owned: where the client is */
+	bool submitted;			/* the loop's: a thread will do it */
+	bool allowed;			/* the answer */
+	char detail[256];		/* not allowed: why, for the log */
+};
+
+/* Each blocks; on a thread. Each exists where configure found its library. */
+void ask_pam(struct ask *q);
+void ask_ldap(struct ask *q);
+
+#endif
