@@ -49,6 +49,7 @@ struct scram_server {
 	char *nonce;		 /* owned: client's followed by ours */
 	char *auth_message;	 /* owned: client-first-bare , server-first */
 	struct scram_verifier v; /* owned copy */
+	struct random_pool *random; /* borrowed; NULL: ask the generator */
 	uint8_t client_key[SHA256_BYTES]; /* once SCRAM_DONE */
 };
 

@@ -18,6 +18,7 @@ struct credentials;
 struct net_addr;
 struct ident_map;
 struct offload;
+struct random_pool;
 struct writer;
 
 enum auth_result {
@@ -37,6 +38,7 @@ struct auth_request {
 	const char *cert_name;	/* cert: verified; NULL: no certificate */
 	bool tls;
 	int scram_iterations;
+	struct random_pool *random;	/* borrowed; NULL: ask the generator */
 	const uint8_t *mock_salt;	/* 32 random bytes of the process */
 	const char *options;		/* ldap: how, or NULL; for auth_begin() */
 	const struct net_addr *addr;	/* of the client */

@@ -6,12 +6,15 @@
 #include <limits.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <openssl/rand.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+
+#define SHA256_BLOCK 64
 
 void crypto_random(void *out, size_t n)
 {
@@ -33,20 +36,85 @@ void random_pool_take(struct random_pool *p, void *out, size_t n)
 	p->left -= n;
 }
 
+/*
+ * The library's own look-up of a digest takes as long as the digest of a short
+ * text: it is done once. Kept until the end of the process.
+ */
+static const EVP_MD *sha256(void)
+{
+	static _Atomic(EVP_MD *) known;
+	EVP_MD *md = atomic_load(&known), *before = NULL;
+
+	if (md != NULL)
+		return md;
+	md = EVP_MD_fetch(NULL, "SHA256", NULL);
+	if (atomic_compare_exchange_strong(&known, &before, md))
+		return md;
+	EVP_MD_free(md);
+	return before;
+}
+
+/* The digest of a followed by b. */
+static int digest(EVP_MD_CTX *ctx, const struct iovec part[2],
+    uint8_t out[SHA256_BYTES])
+{
+	const EVP_MD *md = sha256();
+
+	return md != NULL && EVP_DigestInit_ex(ctx, md, NULL) == 1 &&
+	    EVP_DigestUpdate(ctx, part[0].iov_base, part[0].iov_len) == 1 &&
+	    EVP_DigestUpdate(ctx, part[1].iov_base, part[1].iov_len) == 1 &&
+	    EVP_DigestFinal_ex(ctx, out, NULL) == 1 ? 0 : -1;
+}
+
 int crypto_sha256(const void *p, size_t n, uint8_t out[SHA256_BYTES])
 {
-	return EVP_Digest(p, n, out, NULL, EVP_sha256(), NULL) == 1 ? 0 : -1;
+	const EVP_MD *md = sha256();
+
+	return md != NULL && EVP_Digest(p, n, out, NULL, md, NULL) == 1 ?
+	    0 : -1;
+}
+
+/*
+ * RFC 2104, over the digest that is known: HMAC() looks up three algorithms
+ * by name each time, which is most of what it costs.
+ */
+static int hmac(EVP_MD_CTX *ctx, const uint8_t key[SHA256_BLOCK],
+    const struct iovec *message, uint8_t out[SHA256_BYTES])
+{
+	uint8_t inner[SHA256_BLOCK], outer[SHA256_BLOCK];
+
+	for (size_t i = 0; i < SHA256_BLOCK; i++) {
+		inner[i] = key[i] ^ 0x36;
+		outer[i] = key[i] ^ 0x5c;
+	}
+	const struct iovec first[] = { { inner, sizeof inner }, *message };
+	const struct iovec then[] = { { outer, sizeof outer },
+		{ out, SHA256_BYTES } };
+	const int rc = digest(ctx, first, out) < 0 ? -1 :
+	    digest(ctx, then, out);
+
+	secret_wipe(inner, sizeof inner);
+	secret_wipe(outer, sizeof outer);
+	return rc;
 }
 
 int crypto_hmac_sha256(const void *key, size_t key_len, const void *p, size_t n,
     uint8_t out[SHA256_BYTES])
 {
-	/* A NULL key would mean "the key of last time" to HMAC(). */
-	if (key_len > INT_MAX ||
-	    HMAC(EVP_sha256(), key_len > 0 ? key : "", (int)key_len, p, n, out,
-		NULL) == NULL)
-		return -1;
-	return 0;
+	const struct iovec message = { (void *)p, n };
+	uint8_t padded[SHA256_BLOCK] = { 0 };
+	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+	int rc = ctx == NULL ? -1 : 0;
+
+	if (key_len > sizeof padded)
+		rc = rc < 0 ? -1 : crypto_sha256(key, key_len, padded);
+	else if (key_len > 0)
+		memcpy(padded, key, key_len);
+	if (rc == 0)
+		rc = hmac(ctx, padded, &message, out);
+	EVP_MD_CTX_free(ctx);
+	secret_wipe(padded, sizeof padded);
+	return rc;
 }
 
 int crypto_pbkdf2_sha256(const char *password, const void *salt,
@@ -168,7 +236,7 @@ bool crypto_equal_str(const char *secret, const char *given)
 
 void secret_wipe(void *p, size_t n)
 {
-	OPENSSL_cleanse(p, n);
+	explicit_bzero(p, n);
 }
 
 void secret_free(char *s)

@@ -87,7 +87,8 @@ static int read_first_bare(struct scram_span bare, struct scram_span *nonce,
 }
 
 /* The client's nonce followed by ours. */
-static char *make_nonce(struct scram_span theirs)
+static char *make_nonce(const struct scram_server *s,
+    struct scram_span theirs)
 {
 	uint8_t raw[SCRAM_NONCE_RAW];
 	const size_t size = theirs.len + SCRAM_NONCE_TEXT;
@@ -95,7 +96,10 @@ static char *make_nonce(struct scram_span theirs)
 	char *nonce = mem_alloc(size);
 	if (nonce == NULL)
 		return NULL;
-	crypto_random(raw, sizeof raw);
+	if (s->random != NULL)
+		random_pool_take(s->random, raw, sizeof raw);
+	else
+		crypto_random(raw, sizeof raw);
 	memcpy(nonce, theirs.at, theirs.len);
 	crypto_base64_encode(raw, sizeof raw, nonce + theirs.len);
 	return nonce;
@@ -135,7 +139,7 @@ static int server_first(struct scram_server *s, struct scram_span in,
 	    read_gs2_header(s, in, &bare, e) != 0 ||
 	    read_first_bare(bare, &nonce, e) != 0)
 		return -1;
-	s->nonce = make_nonce(nonce);
+	s->nonce = make_nonce(s, nonce);
 	if (s->nonce == NULL)
 		return scram_err_memory(e);
 	*out = make_server_first(s);

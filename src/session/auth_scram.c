@@ -32,6 +32,7 @@ static enum auth_result begin(struct auth *a, struct writer *out)
 		return auth_deny(a, failed, "channel binding is required, "
 		    "but not possible without TLS and a suitable certificate");
 	x->scram.binding = rq->binding;
+	x->scram.random = rq->random;
 	writer_begin(out, BE_AUTHENTICATION);
 	writer_u32(out, MSG_AUTH_SASL);
 	if (rq->binding.len > 0)

@@ -235,6 +235,7 @@ static void begin_auth(struct client *c)
 		    set->auth_ldap_options,
 		.addr = &c->addr,
 		.scram_iterations = set->scram_iterations,
+		.random = &c->ss->random,
 		.mock_salt = c->ss->mock_salt,
 		.offload = c->ss->offload,
 		.wake = on_woken,

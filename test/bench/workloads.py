@@ -10,6 +10,7 @@ import time
 from typing import Callable, NamedTuple
 
 import idle
+import login
 from stand import PASSWORD
 
 HOST = "127.0.0.1"
@@ -118,6 +119,22 @@ def copy_in(port, seconds, rows):
     return copy_for(port, script, rows.size, seconds)
 
 
+def logins(user):
+    """Logs in and leaves, one client at a time."""
+    def run(port, seconds, _rows):
+        client, count = login.Client(port, user, PASSWORD), 0
+        try:
+            client.login()      # may have to wait for a first server
+            start = time.monotonic()
+            while (spent := time.monotonic() - start) < seconds:
+                client.login()
+                count += 1
+        except OSError as e:
+            raise Failure(str(e)[:160])
+        return Done(count, count / spent, spent * 1e3 / max(count, 1))
+    return run
+
+
 def idle_memory(port, pid):
     """Resident bytes per idle client."""
     try:
@@ -150,6 +167,8 @@ WORKLOADS = {
     "rows100k_tls": Workload("tx", pgbench(
         "-M", "simple", "-c", "2", PGSSLMODE="require",
         script="select * from bench_table limit 100000;\n")),
+    "login": Workload("tx", logins("bench")),
+    "scramlogin": Workload("tx", logins("scram")),
     "rows100k": Workload("tx", pgbench(
         "-M", "simple", "-c", "2",
         script="select * from bench_table limit 100000;\n")),
