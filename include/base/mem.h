@@ -3,6 +3,7 @@
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* As malloc, calloc(1, n), realloc, strdup, strndup, memdup and free. */
@@ -19,6 +20,9 @@ void mem_free(void *p);
  * Returns how many were made since the last call.
  */
 unsigned long mem_fail_at(unsigned long nth);
+
+/* For other allocators: is this the one that must fail? Counts it. */
+bool mem_must_fail(void);
 
 /* Live object counters for SHOW MEM, one per kind. */
 enum mem_kind {

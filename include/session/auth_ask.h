@@ -14,8 +14,9 @@ struct ask {
 	struct offload_job job;		/* first */
 	struct auth *auth;		/* the loop's: who waits */
 	void (*ask)(struct ask *q);	/* one of those below */
-	char *user, *password;		/* owned, wiped */
-	char *options;			/* owned, wiped: LDAP's; else "" */
+	char *user;			/* owned */
+	char *password;			/* owned, of the vault */
+	char *options;			/* the same: LDAP's; else "" */
 	char *address;			/* owned: where the client is */
 	bool submitted;			/* the loop's: a thread will do it */
 	bool allowed;			/* the answer */

@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +29,7 @@ static struct mem_stat stats[MEM_KINDS] = {
 	[MEM_TLS] = { .name = "tls_cache" },
 };
 
-static bool must_fail(void)
+bool mem_must_fail(void)
 {
 	const unsigned long nth =
 	    atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
@@ -46,17 +45,17 @@ unsigned long mem_fail_at(unsigned long nth)
 
 void *mem_alloc(size_t n)
 {
-	return must_fail() ? NULL : malloc(n > 0 ? n : 1);
+	return mem_must_fail() ? NULL : malloc(n > 0 ? n : 1);
 }
 
 void *mem_zalloc(size_t n)
 {
-	return must_fail() ? NULL : calloc(1, n > 0 ? n : 1);
+	return mem_must_fail() ? NULL : calloc(1, n > 0 ? n : 1);
 }
 
 void *mem_resize(void *p, size_t n)
 {
-	return must_fail() ? NULL : realloc(p, n > 0 ? n : 1);
+	return mem_must_fail() ? NULL : realloc(p, n > 0 ? n : 1);
 }
 
 void *mem_dup(const void *p, size_t n)

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/vault.h"
 #include "conf/config.h"
 #include "conf/config_parts.h"
 #include "conf/connstr.h"
@@ -41,6 +42,19 @@ static int set_str(const struct entry_key *k, void *at, const char *value,
 	if (copy == NULL)
 		return err_set(e, "53200", "out of memory");
 	secret_free(*(char **)at);
+	*(char **)at = copy;
+	return 0;
+}
+
+static int set_secret(const struct entry_key *k, void *at, const char *value,
+    struct err *e)
+{
+	char *const copy = vault_strdup(value);
+
+	(void)k;
+	if (copy == NULL)
+		return err_set(e, "53200", "out of memory");
+	vault_free(*(char **)at);
 	*(char **)at = copy;
 	return 0;
 }
@@ -207,7 +221,7 @@ static const struct entry_key db_key_rows[] = {
 	{ "port", set_port, DB(port) },
 	{ "dbname", set_str, DB(dbname) },
 	{ "user", set_user, DB(user) },
-	{ "password", set_str, DB(password) },
+	{ "password", set_secret, DB(password) },
 	{ "auth_user", set_str, DB(auth_user) },
 	{ "auth_query", set_str, DB(auth_query) },
 	{ "auth_dbname", set_auth_dbname, DB(auth_dbname) },
@@ -381,6 +395,7 @@ void config_db_free(struct config_db *db)
 		    k->set == set_user || k->set == set_auth_dbname)
 			secret_free(*(char **)((char *)db + k->offset));
 	}
+	vault_free(db->password);
 	mem_free(db->name);
 	mem_free(db);
 }

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
-#include "base/crypto.h"
+#include "base/vault.h"
 #include "conf/config.h"
 #include "conf/config_parts.h"
 #include "conf/hash.h"
@@ -63,7 +63,7 @@ void config_index_unref(struct config_index **ixp)
 	map_free(ix->dbs, free_db);
 	map_free(ix->users, free_user);
 	map_free(ix->peers, free_peer);
-	secret_free(ix->auto_db);
+	vault_free(ix->auto_db);
 	mem_free(ix);
 }
 

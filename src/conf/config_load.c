@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/crypto.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/vault.h"
 #include "conf/config.h"
 #include "conf/config_parts.h"
 #include "conf/file.h"
@@ -103,11 +103,11 @@ static int entry_database(struct config *c, const char *key,
 	struct config_index *const ix = c->index;
 
 	if (strcmp(key, "*") == 0) {
-		char *const copy = mem_strdup(value);
+		char *const copy = vault_strdup(value);
 
 		if (copy == NULL)
 			return err_set(e, "53200", "out of memory");
-		secret_free(ix->auto_db);
+		vault_free(ix->auto_db);
 		ix->auto_db = copy;
 		return 0;
 	}

@@ -8,6 +8,7 @@
 
 #include "base/crypto.h"
 #include "base/mem.h"
+#include "base/vault.h"
 #include "conf/file.h"
 #include "conf/hash.h"
 #include "proto/md5.h"
@@ -139,7 +140,7 @@ static int put(struct userlist *u, const char *name, char *secret)
 	struct listed *l = find(u, name);
 
 	if (l != NULL) {
-		secret_free(l->secret);
+		vault_free(l->secret);
 		l->secret = secret;
 		return 0;
 	}
@@ -147,7 +148,7 @@ static int put(struct userlist *u, const char *name, char *secret)
 	const size_t name_size = strlen(name) + 1;
 	l = mem_zalloc(sizeof(*l) + name_size);
 	if (l == NULL) {
-		secret_free(secret);
+		vault_free(secret);
 		return -1;
 	}
 	l->secret = secret;
@@ -155,7 +156,7 @@ static int put(struct userlist *u, const char *name, char *secret)
 	HASH_ADD_KEYPTR(hh, u->map, l->name, name_size - 1, l);
 	if (l->hh.tbl != NULL)
 		return 0;
-	secret_free(secret);
+	vault_free(secret);
 	mem_free(l);
 	return -1;
 }
@@ -195,7 +196,7 @@ static enum record take_record(struct parser *p, struct userlist *u)
 
 	char name_text[USERLIST_NAME_MAX];
 	unquote(&name, name_text);
-	char *const secret_text = mem_alloc(secret.len + 1);
+	char *const secret_text = vault_zalloc(secret.len + 1);
 	if (secret_text == NULL)
 		return RECORD_NO_MEMORY;
 	unquote(&secret, secret_text);
@@ -298,7 +299,7 @@ void userlist_unref(struct userlist **up)
 		return;
 	HASH_ITER (hh, u->map, l, next) {
 		HASH_DEL(u->map, l);
-		secret_free(l->secret);
+		vault_free(l->secret);
 		mem_free(l);
 	}
 	mem_free(u);

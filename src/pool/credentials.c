@@ -7,6 +7,7 @@
 
 #include "base/crypto.h"
 #include "base/mem.h"
+#include "base/vault.h"
 
 struct credentials *credentials_new(const char *secret)
 {
@@ -16,7 +17,7 @@ struct credentials *credentials_new(const char *secret)
 		return NULL;
 	c->refs = 1;
 	c->kind = secret_kind(secret);
-	c->secret = mem_strdup(secret);
+	c->secret = vault_strdup(secret);
 	if (c->secret == NULL)
 		credentials_unref(&c);
 	return c;
@@ -28,31 +29,14 @@ struct credentials *credentials_ref(struct credentials *c)
 	return c;
 }
 
-static void free_verifier(struct credentials *c)
-{
-	if (c->verifier != NULL)
-		secret_wipe(c->verifier, sizeof *c->verifier);
-	mem_free(c->verifier);
-	c->verifier = NULL;
-}
-
-static void free_known(struct known_keys *k)
-{
-	secret_wipe(&k->keys, sizeof k->keys);
-	mem_free(k);
-}
-
 static void free_keys(struct credentials *c)
 {
 	struct known_keys *k;
 
-	if (c->learned != NULL)
-		secret_wipe(c->learned, sizeof *c->learned);
-	mem_free(c->learned);
-	c->learned = NULL;
+	vault_free(c->learned);
 	while ((k = c->known) != NULL) {
 		c->known = k->next;
-		free_known(k);
+		vault_free(k);
 	}
 }
 
@@ -63,19 +47,19 @@ void credentials_unref(struct credentials **cp)
 	*cp = NULL;
 	if (c == NULL || --c->refs > 0)
 		return;
-	secret_free(c->secret);
-	free_verifier(c);
+	vault_free(c->secret);
+	vault_free(c->verifier);
 	free_keys(c);
 	mem_delete(MEM_CREDENTIALS, c, sizeof *c);
 }
 
 static struct scram_verifier *parse_verifier(const char *secret)
 {
-	struct scram_verifier *v = mem_zalloc(sizeof *v);
+	struct scram_verifier *v = vault_zalloc(sizeof *v);
 
 	if (v != NULL && scram_verifier_parse(v, secret) == 0)
 		return v;
-	mem_free(v);
+	vault_free(v);
 	return NULL;
 }
 
@@ -95,15 +79,15 @@ const struct scram_verifier *credentials_verifier(struct credentials *c,
 int credentials_put_verifier(struct credentials *c, const struct scram_keys *k,
     const struct scram_salt *salt)
 {
-	struct scram_verifier *v = mem_zalloc(sizeof *v);
+	struct scram_verifier *v = vault_zalloc(sizeof *v);
 
 	if (v == NULL || c->kind != SECRET_PLAIN ||
 	    scram_verifier_fill(v, k, salt->at, salt->len) < 0) {
-		mem_free(v);
+		vault_free(v);
 		return -1;
 	}
 	v->iterations = salt->iterations;
-	free_verifier(c);
+	vault_free(c->verifier);
 	c->verifier = v;
 	return 0;
 }
@@ -124,7 +108,7 @@ void credentials_learn(struct credentials *c, const uint8_t *client_key)
 	if (c->kind != SECRET_SCRAM || c->verifier == NULL ||
 	    c->learned != NULL || !is_client_key(c->verifier, client_key))
 		return;
-	c->learned = mem_zalloc(sizeof *c->learned);
+	c->learned = vault_zalloc(sizeof *c->learned);
 	if (c->learned == NULL)
 		return;
 	memcpy(c->learned->client_key, client_key, SHA256_BYTES);
@@ -165,7 +149,7 @@ static void forget_keys(struct credentials *c)
 		at = &(*at)->next;
 	if (*at == NULL)
 		return;
-	free_known(*at);
+	vault_free(*at);
 	*at = NULL;
 }
 
@@ -176,7 +160,7 @@ void credentials_put_keys(struct credentials *c, const struct scram_keys *k,
 
 	if (c->kind != SECRET_PLAIN || credentials_keys(c, salt) != NULL)
 		return;
-	known = mem_zalloc(sizeof *known + salt->len);
+	known = vault_zalloc(sizeof *known + salt->len);
 	if (known == NULL)
 		return;
 	forget_keys(c);

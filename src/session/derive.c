@@ -8,6 +8,7 @@
 
 #include "base/crypto.h"
 #include "base/mem.h"
+#include "base/vault.h"
 #include "io/offload.h"
 #include "pool/credentials.h"
 
@@ -91,9 +92,8 @@ static void free_job(struct offload_job *j)
 	if (d->credentials != NULL)
 		LL_DELETE(d->credentials->deriving, d);
 	credentials_unref(&d->credentials);
-	secret_free(d->typed);
-	secret_wipe(&d->keys, sizeof d->keys);
-	mem_free(d);
+	vault_free(d->typed);
+	vault_free(d);
 }
 
 static const struct offload_ops ops = {
@@ -111,7 +111,7 @@ struct wish {
 
 static struct derivation *derivation_new(const struct wish *q)
 {
-	struct derivation *d = mem_zalloc(sizeof *d);
+	struct derivation *d = vault_zalloc(sizeof *d);
 
 	assert(q->salt.len <= sizeof d->salt);
 	if (d == NULL)
@@ -233,7 +233,7 @@ enum derive_result derive_typed(struct offload *o, const char *password,
 
 	if (d == NULL)
 		return fail(w);
-	d->typed = mem_strdup(password);
+	d->typed = vault_strdup(password);
 	if (d->typed != NULL)
 		return start(d, w);
 	free_job(&d->job);

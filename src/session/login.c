@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/crypto.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "conf/hba.h"
@@ -444,8 +445,12 @@ static size_t auth_message(struct client *c, const uint8_t *p, size_t len)
 	if (len < size)
 		return 0;
 	writer_init(&w, LOGIN_MAX);
-	act_on(c, auth_step(&c->login->auth, p + MSG_HEADER,
-	    size - MSG_HEADER, &w), &w);
+	const enum auth_result r = auth_step(&c->login->auth, p + MSG_HEADER,
+	    size - MSG_HEADER, &w);
+
+	/* the shared buffer might keep a password for long */
+	secret_wipe((uint8_t *)p + MSG_HEADER, size - MSG_HEADER);
+	act_on(c, r, &w);
 	writer_fini(&w);
 	return size;
 }

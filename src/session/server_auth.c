@@ -7,6 +7,7 @@
 #include "base/crypto.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/vault.h"
 #include "pool/credentials.h"
 #include "proto/md5.h"
 #include "proto/msg.h"
@@ -203,7 +204,7 @@ static void on_derived(struct derive_wait *w)
 /* PostgreSQL docs, Message Formats, SASLInitialResponse. */
 static enum server_auth_result send_first(const struct request *q, bool plus)
 {
-	struct server_scram *x = mem_zalloc(sizeof *x);
+	struct server_scram *x = vault_zalloc(sizeof *x);
 
 	q->a->scram = x;
 	if (x == NULL)
@@ -396,7 +397,7 @@ void server_auth_end(struct server_auth *a)
 		derive_leave(&a->scram->derive);
 		scram_client_fini(&a->scram->client);
 	}
-	mem_free(a->scram);
+	vault_free(a->scram);
 	a->scram = NULL;
 	a->step = STEP_OVER;
 }

@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/vault.h"
 #include "pool/catalog.h"
 #include "pool/credentials.h"
 
@@ -164,7 +165,7 @@ static void test_secrets_keep_or_lose_what_was_derived(void **state)
 	struct database *a = catalog_find_database(c, "a");
 	struct credentials *one = a->password;
 
-	u->verifier = mem_zalloc(sizeof *u->verifier);
+	u->verifier = vault_zalloc(sizeof *u->verifier);
 	assert_non_null(u->verifier);
 	apply(c, f, load(f, "a = user=x password=one\n", "",
 	    "\"u\" \"p\"\n\"v\" \"q\"\n\"n\" \"\"\n"), "");
