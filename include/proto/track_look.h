@@ -39,4 +39,15 @@ static inline uint32_t track_head_tag(const struct track *t)
 	return t->count == 0 ? 0 : track_req(t, 0)->tag;
 }
 
+/*
+ * Is a batch without its Sync open, outside of a transaction block? PostgreSQL
+ * 18 forgets to end the transaction of a Query that comes then: its next
+ * command fails, whoever sends it.
+ */
+static inline bool track_is_in_batch(const struct track *t)
+{
+	return t->status == 'I' &&
+	    (t->count > 0 ? !track_awaits_ready(t) : !t->ready);
+}
+
 #endif

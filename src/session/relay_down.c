@@ -228,6 +228,9 @@ static enum relay_step on_ready(struct relay_down *d)
 		return RELAY_SHORT;
 	const char status = (char)d->m[MSG_HEADER];
 
+	/* what comes after it in the batch ends wrongly */
+	if (status != 'I' && track_head_tag(&s->track) != 0)
+		s->ps.close_needed = true;
 	const enum track_verdict v = track_reply(&s->track,
 	    BE_READY_FOR_QUERY, status);
 

@@ -111,6 +111,17 @@ static bool is_watershed(const struct relay_up *up)
 	    sql_forgets_all(sql, up->size - MSG_HEADER));
 }
 
+/* Query and FunctionCall. */
+static enum relay_step pass_call(struct relay_up *up)
+{
+	const bool in_batch = track_is_in_batch(&up->s->track);
+	const enum relay_step step = relay_request(up);
+
+	if (in_batch && step == RELAY_NEXT)
+		track_tag(&up->s->track, 1);
+	return step;
+}
+
 bool relay_is_cut(const struct relay_up *up)
 {
 	return up->have < up->size && up->size <= KNOWN_MAX;
@@ -127,7 +138,7 @@ static enum relay_step on_query(struct relay_up *up)
 			return step;
 		up->c->hold = is_watershed(up);
 		relay_forget_leaving(up->c);
-		return relay_request(up);
+		return pass_call(up);
 	}
 	log_at(LEVEL_ERROR, &up->c->who,
 	    "client used \"Query\" packet type");
@@ -192,7 +203,7 @@ struct row {
 /* What a frontend message does; the rest is unknown. */
 static const struct row rows[256] = {
 	[FE_QUERY] = { on_query, on_query, NEED_SERVER },
-	[FE_FUNCTION_CALL] = { relay_request, relay_request, NEED_SERVER },
+	[FE_FUNCTION_CALL] = { pass_call, pass_call, NEED_SERVER },
 	[FE_SYNC] = { relay_request, relay_request, NEED_SERVER },
 	[FE_EXECUTE] = { relay_request, on_execute, NEED_SERVER },
 	[FE_PARSE] = { relay_request, relay_parse, NEED_SERVER },

@@ -220,6 +220,8 @@ def difference(want, got, how, exceptions):
     for i, (a, b) in enumerate(zip(want, got)):
         if normal(a) == normal(b):
             continue
+        if exceptions and a[0] == "E" and b"CXX000\0" in a[1]:
+            return None		# of 18: see track_is_in_batch()
         if exceptions and is_exception(a, b) and (
                 pq.fields(b[1])["S"] == "ERROR" or len(got) == i + 1):
             return None

@@ -120,6 +120,20 @@ def test_negotiation_is_as_the_newest_servers(pooler, pg, minor):
     assert mine[4:] == struct.pack("!i", 2) + b"_pq_.grease\0_pq_.other\0"
 
 
+@pytest.mark.parametrize("last", [pq.query("select 2"),
+                                  pq.function_call(1251, ["-5"])])
+def test_half_ended_transaction_is_nobody_elses(pooler, last):
+    """18 fails the next command after a Query in a batch without Sync"""
+    p = pooler(default_pool_size=1)
+    a, b = p.raw(), p.raw(TimeZone="Asia/Tokyo")
+    for _ in range(2):
+        a.send(pq.parse("select 1"), pq.bind(), pq.execute(), last,
+               pq.sync())
+        assert a.recv_until().errors == []
+        assert a.recv_until().status == "I"
+        assert b.value("show timezone") == "Asia/Tokyo"
+
+
 LIBPQ = """
 import psycopg, threading
 assert psycopg.pq.version() // 10000 == %(major)d, psycopg.pq.version()
