@@ -335,14 +335,24 @@ static void make_minimum_pool(struct app *app, struct database *db)
 		    db->name);
 }
 
+/* A login may wait in a pool of it to run auth_query, and be no client of it. */
+static bool database_is_used(const struct database *db)
+{
+	for (const struct pool *p = db->pools; p != NULL; p = p->db_next) {
+		if (pool_is_used(p))
+			return true;
+	}
+	return db->clients > 0 || db->servers > 0;
+}
+
 void upkeep_database(struct app *app, struct database *db, usec_t now)
 {
 	if (db->console)
 		return;
 	make_minimum_pool(app, db);
 	if (db->own == NULL || !unused_for(&db->unused_since,
-	    db->clients > 0 || db->servers > 0,
-	    app->config->set.autodb_idle_timeout, now) || db->paused)
+	    database_is_used(db), app->config->set.autodb_idle_timeout,
+	    now) || db->paused)
 		return;
 	log_warning("dropping database '%s' as it does not exist anymore or "
 	    "inactive auto-database", db->name);

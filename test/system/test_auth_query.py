@@ -286,6 +286,45 @@ def test_fallback_entry_serves_as_auth_database(pooler):
     assert "registered new auto-database: p1" in p.log
 
 
+@pytest.mark.setting("autodb_idle_timeout")
+def test_fallback_entry_stays_while_a_login_waits_in_it(pooler):
+    """config-files.md 3: automatic entries go when unused"""
+    p = asking(pooler, fixed("$1", "'x'"), dbs={
+        "one": "dbname=p0 user=app", "*": ""}, auth_dbname="p1",
+        auth_type="plain", autodb_idle_timeout=1)
+    p.admin("pause")
+    c = start(p, db="one")
+    p.wait_pool("p1", "postgres", cl_waiting=1)
+    # one that is made later goes, at last
+    p.open().login("postgres", database="p2", wait=False).recv()
+    for d in p.conns:
+        if d is not c:
+            d.close()
+    p.wait_log("dropping database 'p2'")
+    assert "dropping database 'p1'" not in p.log
+    p.admin("resume")
+    assert finish(c).value("select 1") == "1"
+
+
+def test_each_gets_his_own_secret(pooler):
+    """Odyssey #541: an answer meant for another"""
+    p = asking(pooler, fixed("$1", "'of ' || $1"), auth_type="plain",
+               dbs={"p0": "user=app auth_dbname=auth",
+                    "auth": "dbname=p0 pool_size=3"})
+    for turn in range(2):
+        conns = [(i, start(p, "user%d" % i)) for i in range(30)]
+        for i, c in conns:
+            name = "user%d" % (i if i % 3 else i + 1)
+            if i % 3:
+                c.finish_login("x", "of " + name)
+                continue
+            with pytest.raises(pq.PgError) as e:
+                c.finish_login("x", "of " + name)
+            assert e.value.message == "password authentication failed"
+        for _, c in conns:
+            c.close()
+
+
 def test_database_keys_win(pooler):
     """config-files.md 3: auth_user, auth_query of an entry"""
     p = pooler({"p0": "user=app auth_user=postgres auth_query='%s'"

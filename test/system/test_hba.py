@@ -9,6 +9,8 @@ import pq
 from harness import REFERENCE, USER, built_with, run, wait_until
 from test_login import refused, secret
 
+pytestmark = pytest.mark.setting("auth_hba_file", "auth_ident_file")
+
 NONE = "no authentication method is found"
 OS_USER = (USER.pw_name if USER else pwd.getpwuid(os.getuid()).pw_name)
 
