@@ -45,6 +45,7 @@ def rows(*values):
 
 def test_query_is_sent_as_agreed(asking):
     """authentication.md 6: Parse, Bind, Describe portal, Execute, Sync"""
+    # regressions: CVE-2025-12819
     p, f = asking(rows(("ann", "x")))
     p.raw("ann", password="x", DateStyle="German",
           application_name="mine")
@@ -116,6 +117,7 @@ def test_long_secrets_have_a_limit(asking, size, good):
 ])
 def test_bad_answers_close_the_server(asking, answer, reason):
     """authentication.md 6: result handling (CVE-2026-6666: no SQLSTATE)"""
+    # regressions: CVE-2026-6666
     p, f = asking(answer)
     assert refused(p.open(), user="ann", database="p0") == CONFIG
     assert "closing because: %s (age=" % reason in p.log

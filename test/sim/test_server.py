@@ -193,6 +193,7 @@ def test_temporary_refusal_keeps_clients_queued(pooler, fakepg):
     (None, "no code at all"), ("28000", "x" * 3000), ("XX000", "")])
 def test_odd_login_errors_reach_the_client(pooler, fakepg, code, text):
     """client-errors.md 4 (CVE-2026-6666)"""
+    # regressions: CVE-2026-6666
     def on_login(sess):
         sess.send(error(text, code, "FATAL"))
         raise Gone
@@ -264,6 +265,7 @@ def sasl(text):
 ])
 def test_hostile_scram_server_is_refused(pooler, fakepg, make):
     """authentication.md 5 (CVE-2026-6665); iterations are bounded"""
+    # regressions: CVE-2026-6665
     f = fakepg(on_login=scram_first(make))
     p = pooler({"p0": f.conn, "p1": ""}, server_login_retry=0.1,
                server_connect_timeout=1, client_login_timeout=2)
@@ -275,6 +277,7 @@ def test_hostile_scram_server_is_refused(pooler, fakepg, make):
 @newer
 def test_ok_before_the_scram_signature_is_refused(pooler, fakepg):
     """authentication.md 5: AuthenticationOk before verification"""
+    # regressions: PB unverified signature
     def on_login(sess):
         sess.send(pq.msg("R", struct.pack("!i", 10) + b"SCRAM-SHA-256\0\0"))
         srv = pq.ScramServer(pq.scram_secret("apppw"))

@@ -42,6 +42,7 @@ WHEN = ["sasl", "continue", "final", "ok"]
 @pytest.mark.parametrize("when", WHEN)
 def test_error_in_the_exchange_reaches_the_client(pooler, fakepg, when):
     """pgagroal #885: ErrorResponse during SCRAM"""
+    # regressions: pgagroal#885
     f = fakepg(on_login=scripted({when: fake.error(
         DETAIL[1], DETAIL[0], "FATAL")}))
     p = pooler({"p0": f.conn, "p1": ""})

@@ -89,6 +89,7 @@ GIVEN = {"right": PW, "wrong": "wrong", "empty": ""}
 def test_matrix_of_methods_and_secrets(pooler, certs, method):
     """authentication.md 3: method x stored secret x password x TLS x client;
     PgP CVE-2025-46801: no combination lets a stranger in"""
+    # regressions: CVE-2025-46801
     stored = secrets()
     p = pooler({"p0": "user=app"}, {"k_" + k: s for k, s in stored.items()},
                auth_type=method, **certs.accept("prefer"))
@@ -181,6 +182,7 @@ def median_time(p, user, rounds):
 def test_unknown_user_takes_as_long_as_a_known_one(pooler, method, kind):
     """authentication.md 7; Supavisor c9499446, PgDog #1032: no telling by
     time. A derivation takes milliseconds, the rest of a login much less."""
+    # regressions: PgDog#1032, Supavisor c9499446
     p = pooler({"p0": "user=app"}, {"known": secrets()[kind]
                                     if kind != "md5" else
                                     pq.md5_secret("known", PW)},
@@ -204,6 +206,7 @@ def test_unknown_user_takes_as_long_as_a_known_one(pooler, method, kind):
 def test_user_removed_from_the_file_is_unknown(pooler, method):
     """authentication.md 2: not by a verifier that was derived before, nor
     with an empty password, nor by trust"""
+    # regressions: PB verifier of a removed user
     p = pooler({"p0": "user=app2"}, {"app": "x", "admin": "y"},
                auth_type=method)
     p.raw("app", password="x").value("select 1")
@@ -233,6 +236,7 @@ def test_changed_secret_counts_at_once(pooler):
 
 def test_keys_of_a_client_stay_away_from_the_forced_user(pooler, pg):
     """authentication.md 3.3: pass-through keys only without user="""
+    # regressions: PB keys of a forced user
     other = pq.scram_secret("another")
     p = pooler({"p0": "user=u_scram password=pw_three", "p1": "user=u_scram"},
                {"app": other, "u_scram": "pw_three", "admin": "y"},
@@ -252,6 +256,7 @@ def test_keys_of_a_client_stay_away_from_the_forced_user(pooler, pg):
 @pytest.mark.parametrize("user", ["admin", "stats"])
 def test_console_wants_the_right_password(pooler, method, user):
     """PgDog #1053: the admin database accepted any"""
+    # regressions: PgDog#1053
     p = pooler(auth_type=method)
     for password in ("wrong", p.userlist["app"]):
         assert "authentication failed" in refused(
@@ -266,6 +271,7 @@ def test_console_wants_the_right_password(pooler, method, user):
 @pytest.mark.parametrize("method", ["plain", "md5", "scram-sha-256"])
 def test_message_before_login_is_bounded(pooler, method, size):
     """authentication.md 1: 65535; PB#1215, pgagroal #942"""
+    # regressions: PB#1215
     c = pooler(auth_type=method).open().login("app", database="p0",
                                               wait=False)
     c.recv()
@@ -285,6 +291,7 @@ def test_startup_is_bounded(pooler, size):
 @pytest.mark.parametrize("method", ["plain", "scram-sha-256"])
 def test_longest_password_is_accepted(pooler, method):
     """PB#1520, pgagroal #942: larger than pkt_buf"""
+    # regressions: PB#1215, pgagroal#942
     text = "p" * 65530
     p = pooler({"p0": "user=app2"}, {"app": text}, auth_type=method)
     assert p.raw("app", password=text).value("select 1") == "1"
@@ -322,6 +329,7 @@ def test_startup_split_at_every_byte(pooler):
 @pytest.mark.parametrize("method", ["plain", "md5", "scram-sha-256"])
 def test_password_messages_split_at_every_byte(pooler, method):
     """pgagroal #834: a SCRAM message in several segments"""
+    # regressions: pgagroal#834
     p = pooler({"p0": "user=app"}, {"app": "pw"}, auth_type=method)
 
     def answer(c, body, s):
@@ -360,6 +368,7 @@ def test_password_messages_split_at_every_byte(pooler, method):
     "'", "''; drop table tab; --", "\\'", "a\"b", "\\", "$$", "ü'ß"])
 def test_parameter_values_are_data(pooler, value):
     """PgDog #698: a quote in a parameter of the StartupMessage"""
+    # regressions: PgDog#698
     p = pooler()
     for _ in range(2):
         c = p.raw(application_name=value)
@@ -381,6 +390,7 @@ def test_search_path_in_options_is_data(pooler):
     b"p\0\0\0\3", pq.msg("p", b"SCRAM-SHA-256\0\xff\xff\xff\xff")])
 def test_password_before_startup_is_harmless(pooler, data):
     """CVE-2015-4054: invalid packet order"""
+    # regressions: CVE-2015-4054
     p = pooler()
     c = p.open()
     c.send(data)
@@ -394,6 +404,7 @@ def test_password_before_startup_is_harmless(pooler, data):
     {"user": ""}, {"user": "", "database": "p0"}, {"database": "p0"}, {}])
 def test_startup_without_a_user_is_refused(pooler, params):
     """Pgpool-II: psql -U ''; client-errors.md 2"""
+    # regressions: PgP -U ''
     p = pooler({"p0": "", "*": ""}, auth_type="plain")
     assert refused_bytes(p.open(), pq.startup(params)) == \
         "no username supplied"
@@ -410,6 +421,7 @@ def test_startup_without_a_database(pooler, method):
 
 def test_length_that_overflows_a_scram_message(pooler):
     """CVE-2026-6664: before any login"""
+    # regressions: CVE-2026-6664
     p = pooler(auth_type="scram-sha-256")
     for length in (0xffffffff, 0x80000000, 0x7fffffff, 0xfffffff0, 1 << 16):
         c = p.open().login("app", database="p0", wait=False)
@@ -421,6 +433,7 @@ def test_length_that_overflows_a_scram_message(pooler):
 
 def test_bad_password_for_the_server_is_not_tried_for_ever(pooler, pg):
     """PgDog #959: one attempt a login, then server_login_retry"""
+    # regressions: PgDog#959
     p = pooler({"p0": "user=u_scram password=bad"}, {"app": "x"},
                auth_type="plain")
     for _ in range(3):
@@ -432,6 +445,7 @@ def test_bad_password_for_the_server_is_not_tried_for_ever(pooler, pg):
 
 def test_secrets_are_not_on_the_console(pooler):
     """Pgpool CVE-2023-22332: no SHOW prints one"""
+    # regressions: CVE-2023-22332
     p = pooler({"p0": "user=app password=dbsecret"},
                {"app": "appsecret", "admin": "adminpw", "stats": "statspw"},
                auth_type="plain")

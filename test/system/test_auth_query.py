@@ -104,6 +104,7 @@ def test_secrets_are_kept_for_each_database_apart(pooler):
 @pytest.mark.parametrize("value", ["null", "''"])
 def test_null_and_empty_secrets_match_nothing(pooler, method, value):
     """authentication.md 6: not even the three letters md5"""
+    # regressions: PB NULL secret
     p = asking(pooler, fixed("$1", value), auth_type=method)
     for password in ("md5", "x", " "):
         assert "authentication failed" in refused(
@@ -123,6 +124,7 @@ def test_null_secret_is_enough_to_be_trusted(pooler):
 
 def test_expired_password_is_none(pooler, pg):
     """CVE-2025-2291: VALID UNTIL counts"""
+    # regressions: CVE-2025-2291
     pg.sql("create role u_late login password 'late' "
            "valid until '2001-01-01'")
     try:
@@ -139,6 +141,7 @@ def test_expired_password_is_none(pooler, pg):
 
 def test_no_row_is_no_such_user(pooler):
     """authentication.md 6; CVE-2015-6817: not let in as auth_user"""
+    # regressions: CVE-2015-6817
     p = asking(pooler)
     for user in ("ghost", "", "x' or '1'='1"):
         if not user:
@@ -308,6 +311,7 @@ def test_fallback_entry_stays_while_a_login_waits_in_it(pooler):
 
 def test_each_gets_his_own_secret(pooler):
     """Odyssey #541: an answer meant for another"""
+    # regressions: Ody #541
     p = asking(pooler, fixed("$1", "'of ' || $1"), auth_type="plain",
                dbs={"p0": "user=app auth_dbname=auth",
                     "auth": "dbname=p0 pool_size=3"})
@@ -363,6 +367,7 @@ def test_disabled_auth_database_is_named(pooler):
 
 def test_console_cannot_be_the_auth_database(pooler):
     """PB#817; admin-console.md 1"""
+    # regressions: PB#817
     p = pooler(start=False, auth_user="postgres", auth_dbname="pgbouncer")
     p.write()
     p.launch()
@@ -374,6 +379,7 @@ def test_console_cannot_be_the_auth_database(pooler):
 
 def test_console_users_may_be_known_to_the_server_only(pooler):
     """admin-console.md 1: rights by the returned name"""
+    # regressions: CVE-2026-6667
     p = asking(pooler, "select case $1 when 'boss' then 'bob' when 'hans' "
                "then 'chief' else $1 end, 'x'", auth_dbname="p0",
                auth_type="plain", admin_users="chief, boss, admin",
@@ -397,6 +403,7 @@ def test_console_users_may_be_known_to_the_server_only(pooler):
 
 def test_replication_clients_are_asked_for_as_well(pooler, pg):
     """PB#1166; pooling.md 17"""
+    # regressions: PB#1166
     pg.sql("create role u_rep login replication password 'rep'")
     try:
         p = asking(pooler, auth_type="plain")
@@ -415,6 +422,7 @@ def test_replication_clients_are_asked_for_as_well(pooler, pg):
 
 def test_parameters_of_the_client_are_not_applied(pooler):
     """CVE-2025-12819: not search_path, nor any other"""
+    # regressions: CVE-2025-12819
     p = asking(pooler, fixed("$1", "current_setting('DateStyle')||'/'||"
                              "current_setting('application_name')"),
                dbs={"p0": "user=app"}, auth_type="plain",
@@ -434,6 +442,7 @@ def test_parameters_of_the_client_are_not_applied(pooler):
 
 def test_name_is_data(pooler):
     """PgDog #698: nothing a client sends becomes SQL"""
+    # regressions: PgDog#698
     p = asking(pooler, fixed("$1", "'x'"), auth_type="plain",
                dbs={"p0": "user=app"})
     name = "a'b\"c;\\drop"
@@ -552,6 +561,7 @@ def test_auth_server_that_is_down_fails_fast(pooler):
 @pytest.mark.parametrize("when", ["waiting", "running"])
 def test_client_that_leaves_takes_its_query_along(pooler, when):
     """authentication.md 6: the server is closed; PB#1101"""
+    # regressions: PB#1101
     p = asking(pooler, SLOW % 60, auth_type="plain")
     if when == "waiting":
         p.admin("pause p0")

@@ -299,6 +299,7 @@ def test_import_takes_those_who_are_named(pg, path):
 
 def test_import_leaves_expired_passwords_out(pg, path):
     """CVE-2025-2291, by another way"""
+    # regressions: CVE-2025-2291
     pg.sql("create role u_gone login password 'x' valid until '2001-01-01'",
            "create role u_nologin password 'x'")
     try:

@@ -460,6 +460,7 @@ def test_fallback_database_is_made_on_demand(pooler):
 @pytest.mark.parametrize("name", ["d" * 63, "d" * 64, "d" * 5000])
 def test_overlong_database_name_is_only_an_error(pooler, name):
     """pooling.md 20 (CVE-2012-4575)"""
+    # regressions: CVE-2012-4575
     p = pooler({"*": ""})
     with pytest.raises(pq.PgError):
         p.raw(database=name)
