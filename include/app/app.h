@@ -72,6 +72,8 @@ int app_set(struct app *app, const char *key, const char *value,
     struct err *e);
 /* (reload.c) How much may be under way at once outside the loop. */
 void app_limit_threads(const struct app *app);
+/* (reload.c) Keep names, and check their zones, as the configuration says. */
+void app_dns_setup(const struct app *app);
 /* (reload.c) Log as the configuration says; reopens file and syslog. */
 void app_log_setup(const struct app *app);
 

@@ -16,12 +16,14 @@ struct view_group {
 };
 
 struct view_group view_group_catalog(void);	/* view_catalog.c */
+struct view_group view_group_dns(void);		/* view_dns.c */
 struct view_group view_group_pools(void);	/* view_pools.c */
 struct view_group view_group_process(void);	/* view_process.c */
 struct view_group view_group_sockets(void);	/* view_sockets.c */
 struct view_group view_group_stats(void);	/* view_stats.c */
 
 /* Rows of a column table. */
+#define COLUMN_I8(column) { .name = column, .type = COL_INT8 }
 #define COLUMN_T(column) { .name = column, .type = COL_TEXT }
 #define COLUMN_I4(column) { .name = column, .type = COL_INT4 }
 #define COLUMN_N(column) { .name = column, .type = COL_NUMERIC }

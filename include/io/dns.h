@@ -4,6 +4,7 @@
 #define IO_DNS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/net.h"
 #include "base/time.h"
@@ -30,15 +31,29 @@ void dns_free(struct dns **d);
  */
 int dns_set_servers(struct dns *d, const char *servers);
 /*
- * How long an answer is used, and how long a failure; 0 = for those only who
- * wait for it. Source: spec/settings.md, dns_max_ttl, dns_nxdomain_ttl.
+ * How long an answer is used at most (its records may say less), and how long
+ * a failure; 0 = for those only who wait for it.
+ * Source: pgsluice.ini(5), dns_max_ttl, dns_nxdomain_ttl.
  */
 void dns_set_ttl(struct dns *d, usec_t max_ttl, usec_t negative_ttl);
+/*
+ * Ask every period for the serial numbers of the zones of all names known,
+ * and for the names of one whose number rose; 0 = never. 0, or -1: no memory.
+ */
+int dns_set_zone_period(struct dns *d, usec_t period);
+/*
+ * fn is called, from the loop, for each address that a name had before and
+ * lacks in its latest answer. It may look up names, and cancel queries.
+ */
+typedef void dns_lost_fn(void *arg, const char *name,
+    const struct net_addr *addr);
+void dns_on_lost(struct dns *d, dns_lost_fn *fn, void *arg);
 
 /*
  * The addresses of the name, ports 0, valid during the call. count 0: none,
  * error is the status of c-ares (else 0). Addresses this machine has no route to are
- * left out when there are others. The query is over.
+ * left out when there are others. The query is over. When servers give no
+ * answer at all the last known addresses are given again.
  */
 typedef void dns_fn(void *arg, const struct net_addr *addrs, unsigned count,
     int error);
@@ -52,11 +67,15 @@ struct dns_query *dns_lookup(struct dns *d, const char *name, dns_fn *fn,
     void *arg);
 /* fn will not be called; the answer is still kept. */
 void dns_cancel(struct dns_query *q);
+/* Leave this address of name out until then, as long as there are others. */
+void dns_avoid(struct dns *d, const char *name, const struct net_addr *addr,
+    usec_t until);
 
 /* --- for SHOW --- */
 
 struct dns_stat {
 	size_t names;		/* in the cache */
+	size_t zones;		/* they belong to */
 	size_t pending;		/* of these: being asked for now */
 	size_t queries;		/* that wait for an answer */
 };
@@ -71,8 +90,18 @@ struct dns_name {
 	usec_t ttl;		/* that is left; 0 = ask again */
 };
 
-/* Valid during each call. */
-void dns_each(const struct dns *d, void (*fn)(void *arg,
+/* Valid during each call; fn returns non-zero to stop. */
+void dns_each(const struct dns *d, int (*fn)(void *arg,
     const struct dns_name *n), void *arg);
+
+/* One zone: what follows the first dot of a name. */
+struct dns_zone {
+	const char *name;
+	uint32_t serial;	/* 0: not known yet */
+	unsigned names;
+};
+
+void dns_each_zone(const struct dns *d, int (*fn)(void *arg,
+    const struct dns_zone *z), void *arg);
 
 #endif

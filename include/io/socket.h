@@ -43,6 +43,9 @@ int socket_connect_tcp(const struct net_addr *a, const struct socket_opts *o,
 /* path may begin with '@' (Linux abstract namespace). */
 int socket_connect_unix(const char *path, struct err *e);
 
+/* Would a packet to it leave this machine? None is sent; no port is needed. */
+bool socket_has_route(const struct net_addr *a);
+
 /* 0, or the errno of a connect that has ended. */
 int socket_error(int fd);
 

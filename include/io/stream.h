@@ -56,8 +56,6 @@ enum stream_write { STREAM_SENT, STREAM_QUEUED, STREAM_BROKEN };
  */
 int stream_open(struct stream *s, struct loop *l, int fd,
     const struct stream_ops *ops);
-/* A connect is under way: ops->drained tells of its end. 0 or -1. */
-int stream_await_connect(struct stream *s);
 /* Close now; what is queued is tried once more. Safe to call twice. */
 void stream_close(struct stream *s);
 /* The same, where the peer shall hear our last words; see socket_drain(). */

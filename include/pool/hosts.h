@@ -1,15 +1,20 @@
-/* hosts.h - which address of a database the next connection goes to.
+/* hosts.h - to which host of a list the next connection goes.
  * SPDX-License-Identifier: ISC */
 #ifndef POOL_HOSTS_H
 #define POOL_HOSTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/net.h"
+#include "base/time.h"
 
 struct pool;
 
+#define HOSTS_MAX 64	/* of a list, tried for one connection */
+
 enum host_kind {
+	HOST_NONE,	/* all zero */
 	HOST_UNIX,	/* path in text; may begin with '@' */
 	HOST_ADDRESS,	/* addr is set */
 	HOST_NAME,	/* text must be resolved; port in addr */
@@ -17,16 +22,32 @@ enum host_kind {
 
 struct host {
 	enum host_kind kind;
+	unsigned item;		/* of the list */
 	struct net_addr addr;
-	char text[256];		/* Unix: socket path; name: the name */
+	char text[256];		/* Unix: socket path; else as in the list */
 };
 
+/* Which hosts of the list failed lately; NULL: none did. */
+struct host_failures;
+
 /*
- * The next host of p by its load_balance_hosts rule; unix_dir is the setting
- * unix_socket_dir. 0, or -1: no host and no unix_dir. (section 6)
+ * The hosts that the next connection of p tries, in order: by its
+ * load_balance_hosts rule, without those that failed within
+ * server_login_retry if any other is left. unix_dir is the setting
+ * unix_socket_dir. *out is an array to be freed by the caller.
+ * Returns: how many, or -1: no host and no unix_dir (errno 0), or no memory.
  */
-int hosts_next(struct pool *p, const char *unix_dir, struct host *out);
-/* The last connection attempt failed: "disable" moves on. */
-void hosts_failed(struct pool *p);
+int hosts_plan(struct pool *p, const char *unix_dir, usec_t now,
+    struct host **out);
+/*
+ * Connecting or logging in to item failed; slow: another was faster. "disable"
+ * stays with a host that is only slow.
+ */
+void hosts_failed(struct pool *p, unsigned item, bool slow, usec_t now);
+/* It works. */
+void hosts_worked(struct pool *p, unsigned item);
+/* After a failure: is there a host left that did not fail lately? */
+bool hosts_left(const struct pool *p, usec_t now);
+void hosts_free(struct pool *p);
 
 #endif

@@ -17,11 +17,11 @@
 
 struct credentials;
 struct database;
+struct host_failures;
 struct params;
 struct pool;
-struct user;
-
 struct pool_client;
+struct user;
 
 /* Embedded in struct server. */
 struct pool_server {
@@ -86,6 +86,7 @@ struct pool {
 	bool old_protocol;		/* its servers refuse what is not 3.0 */
 	struct err failure;		/* why; code and text */
 	unsigned host_turn, address_turn;	/* of a list, of a name: the next */
+	struct host_failures *failures;	/* owned; see hosts.h */
 	bool serving;			/* private to the broker */
 	struct line_place place[LINES];
 	int peer_id;			/* of a peer's pool; 0 = of a database */

@@ -7,6 +7,7 @@
 
 struct client;
 struct database;
+struct net_addr;
 struct pool;
 struct server;
 struct sessions;
@@ -48,6 +49,12 @@ void broker_turn(struct sessions *ss);
 /* Mark as obsolete, as RECONNECT does (admin-console.md 4.6). */
 void broker_reconnect_pool(struct sessions *ss, struct pool *p);
 void broker_reconnect(struct sessions *ss, struct database *db);
+/*
+ * The name host is at addr no more: so go the servers there, of the databases
+ * that have no other host. (config-files.md section 12)
+ */
+void broker_address_lost(struct sessions *ss, const char *host,
+    const struct net_addr *addr);
 /* Close all clients (reason "database removed") and servers; drop the pool. */
 void broker_kill_pool(struct sessions *ss, struct pool *p);
 /* All its pools, and the clients that log in to it. */

@@ -22,7 +22,7 @@
 #define SERVER_KEY_MAX 260	/* process id, and a secret of 256 bytes */
 
 struct client;
-struct dns_query;
+struct dialling;
 struct server;
 struct sessions;
 struct tls_context;
@@ -44,8 +44,7 @@ struct server_ops {
 };
 
 enum server_phase {
-	SERVER_PHASE_RESOLVE,	/* the host name is looked up */
-	SERVER_PHASE_CONNECT,	/* connect(2) is on its way */
+	SERVER_PHASE_CONNECT,	/* hosts are looked up and connected to */
 	SERVER_PHASE_TLS,	/* asked for, or the handshake */
 	SERVER_PHASE_AUTH,	/* StartupMessage sent */
 	SERVER_PHASE_SYNC,	/* authenticated; parameters and key come */
@@ -93,14 +92,12 @@ struct server {
 	struct server_tls tls;
 	struct server_auth auth;
 	struct err failure;		/* of a login; no code: none */
-	struct host host;		/* where it is connected to */
+	struct host host;		/* connected to; HOST_NONE: not yet */
 	struct net_addr addr;		/* TCP or Unix peer */
-	struct net_addr *others;	/* owned; more addresses of the name */
-	unsigned other_count;
 	uint64_t id;
 	uint8_t key[SERVER_KEY_MAX];	/* BackendKeyData as it came */
 	uint16_t key_len;		/* 0 = the server gave none */
-	struct dns_query *lookup;	/* owned; phase RESOLVE */
+	struct dialling *dialling;	/* owned; phase CONNECT */
 	struct writer welcome;		/* login: ParameterStatus not tracked */
 	struct server *target;		/* of a carrier; NULL = gone, a peer */
 	struct server *carrier;		/* of a target: brings it a cancel */
@@ -113,6 +110,8 @@ struct server {
 void server_launch(struct sessions *ss, struct pool *p);
 /* The same in state SERVER_OWN_LOGIN, for c alone: replication. */
 void server_launch_own(struct client *c);
+/* (server_connect.c) It is connected by fd, which is taken over. */
+void server_connected(struct server *s, int fd);
 /* Connect anew to the same address; may close s. */
 void server_reconnect(struct server *s);
 /*

@@ -110,6 +110,12 @@ int app_init(struct app *app)
 	    app->catalog == NULL ? -1 : 0;
 }
 
+static void on_address_lost(void *arg, const char *name,
+    const struct net_addr *addr)
+{
+	broker_address_lost(arg, name, addr);
+}
+
 int app_start(struct app *app, struct err *e)
 {
 	const struct settings *const set = &app->config->set;
@@ -120,7 +126,8 @@ int app_start(struct app *app, struct err *e)
 	app->ss.dns = dns_new(app->loop, set->resolv_conf, e);
 	if (app->ss.dns == NULL)
 		return err_prepend(e, "cannot start the resolver: ");
-	dns_set_ttl(app->ss.dns, set->dns_max_ttl, set->dns_nxdomain_ttl);
+	dns_on_lost(app->ss.dns, on_address_lost, &app->ss);
+	app_dns_setup(app);
 	app->ss.offload = offload_new(app->loop);
 	if (app->ss.offload == NULL)
 		return err_set(e, "58000", "cannot prepare helper threads");

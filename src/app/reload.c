@@ -44,6 +44,16 @@ void app_limit_threads(const struct app *app)
 	offload_limit(o, OFFLOAD_LDAP, set->auth_threads, set->auth_queue);
 }
 
+void app_dns_setup(const struct app *app)
+{
+	const struct settings *const set = &app->config->set;
+	struct dns *const dns = app->ss.dns;
+
+	dns_set_ttl(dns, set->dns_max_ttl, set->dns_nxdomain_ttl);
+	if (dns_set_zone_period(dns, set->dns_zone_check_period) < 0)
+		log_error("out of memory: DNS zones are not checked");
+}
+
 static void on_problem(void *arg, enum log_level level, const char *text)
 {
 	(void)arg;
@@ -103,9 +113,8 @@ static int put_in_force(struct app *app, struct config *fresh,
 	if (tls != NULL)
 		put_tls_in_force(app, tls);
 	peer_apply(&app->ss);
-	dns_set_ttl(app->ss.dns, fresh->set.dns_max_ttl,
-	    fresh->set.dns_nxdomain_ttl);
 	app_limit_threads(app);
+	app_dns_setup(app);
 	idle_reset(app->idle);
 	listener_retune_all(app);
 	/* larger limits: look at all pools again */

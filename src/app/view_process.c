@@ -6,6 +6,7 @@
 #include "app/version.h"
 #include "app/views.h"
 #include "base/mem.h"
+#include "io/dns.h"
 #include "pool/catalog.h"
 #include "session/peer.h"
 
@@ -108,7 +109,11 @@ static void lists_rows(struct app *app, const struct view *v,
     struct row_sink *sink)
 {
 	const struct catalog *const c = app->catalog;
-	/* Nothing is kept for later use, and names are not cached. */
+	struct dns_stat dns = { .names = 0 };
+
+	if (app->ss.dns != NULL)
+		dns_stat(app->ss.dns, &dns);
+	/* nothing is kept for later use */
 	const struct {
 		const char *list;
 		int64_t items;
@@ -123,9 +128,9 @@ static void lists_rows(struct app *app, const struct view *v,
 		{ "login_clients", app->ss.logins },
 		{ "free_servers", 0 },
 		{ "used_servers", app->ss.servers },
-		{ "dns_names", 0 },
-		{ "dns_zones", 0 },
-		{ "dns_queries", 0 },
+		{ "dns_names", (int64_t)dns.names },
+		{ "dns_zones", (int64_t)dns.zones },
+		{ "dns_queries", (int64_t)dns.queries },
 		{ "dns_pending", 0 },
 	};
 

@@ -5,64 +5,17 @@
 #include <ares.h>
 #include <event2/event.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include "base/err.h"
-#include "base/mem.h"
-#include "io/loop.h"
-
-#define HASH_NONFATAL_OOM 1
-#define uthash_malloc(size) mem_alloc(size)
-#define uthash_free(p, size) mem_free(p)
-
-#include <uthash.h>
 #include <utlist.h>
 
-/* Somebody who wants to know. */
-struct dns_query {
-	struct name *name;		/* borrowed; counted in its users */
-	dns_fn *fn;
-	void *arg;
-	struct dns_query **list;	/* the DL list it is in */
-	struct dns_query *prev, *next;
-};
+#include "base/err.h"
+#include "io/dns_channel.h"
+#include "io/dns_parts.h"
+#include "io/socket.h"
 
-/* What is known of a name. */
-struct name {
-	struct dns *dns;
-	bool asking;			/* c-ares will call on_answer() */
-	unsigned users;			/* queries for it, in any list */
-	unsigned count;
-	struct net_addr *addrs;		/* owned */
-	int error;			/* count 0: status of c-ares */
-	usec_t expires;
-	struct dns_query *waiting;	/* DL list, owned: no answer yet */
-	UT_hash_handle hh;		/* in order of the first question */
-	char text[];
-};
+/* RFC 8767 §5: how long an answer is waited for when there is an old one. */
+#define PATIENCE (USEC * 9 / 5)
 
-/* A socket of c-ares. */
-struct watch {
-	struct dns *dns;
-	ares_socket_t fd;
-	struct event *ev;		/* owned */
-	struct watch *next;
-};
-
-struct dns {
-	struct loop *loop;		/* borrowed */
-	ares_channel channel;		/* owned; NULL: not made yet */
-	struct event *timer;		/* owned: the next time-out of c-ares */
-	struct watch *watches;		/* LL list, owned */
-	struct name *names;		/* hash, owned */
-	struct dns_query *due;		/* DL list, owned: next turn */
-	struct dns_query *now;		/* DL list, owned: this turn */
-	struct loop_task task;		/* serves due */
-	usec_t max_ttl, negative_ttl;
-	bool closing;			/* answers are not wanted any more */
-	bool library;			/* ares_library_init() was called */
-};
+static const struct timeval patience = { 1, 800000 };
 
 /* --- names --- */
 
@@ -77,7 +30,9 @@ static struct name *find_name(const struct dns *d, const char *text)
 static void forget(struct dns *d, struct name *n)
 {
 	HASH_DEL(d->names, n);
+	dns_zone_unref(d, n->zone);
 	mem_free(n->addrs);
+	mem_free(n->lost);
 	mem_free(n);
 }
 
@@ -110,10 +65,12 @@ static struct name *get_name(struct dns *d, const char *text)
 	n->dns = d;
 	memcpy(n->text, text, len + 1);
 	HASH_ADD_KEYPTR(hh, d->names, n->text, len, n);
-	if (n->hh.tbl != NULL)
-		return n;
-	mem_free(n);
-	return NULL;
+	if (n->hh.tbl == NULL) {
+		mem_free(n);
+		return NULL;
+	}
+	n->zone = dns_zone_ref(d, text);
+	return n;
 }
 
 /* --- queries --- */
@@ -139,19 +96,52 @@ static void drop_queries(struct dns_query **list)
 		drop_query(*list);
 }
 
+/* Those that need not be avoided, if there are any; else all. */
+static unsigned choose(const struct name *n,
+    struct net_addr out[DNS_ADDRS_MAX])
+{
+	const usec_t now = time_now();
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < n->count; i++) {
+		if (n->addrs[i].avoid <= now)
+			out[count++] = n->addrs[i].addr;
+	}
+	if (count > 0)
+		return count;
+	for (unsigned i = 0; i < n->count; i++)
+		out[i] = n->addrs[i].addr;
+	return n->count;
+}
+
 static void deliver(struct dns_query *q)
 {
 	/* copies: fn may have the name asked for again, or forgotten */
 	struct net_addr addrs[DNS_ADDRS_MAX];
-	const unsigned count = q->name->count;
 	const int error = q->name->error;
+	const unsigned count = error == 0 ? choose(q->name, addrs) : 0;
 	dns_fn *fn = q->fn;
 	void *arg = q->arg;
 
-	if (count > 0)
-		memcpy(addrs, q->name->addrs, count * sizeof *addrs);
 	drop_query(q);
 	fn(arg, addrs, count, error);
+}
+
+static void tell_lost(struct dns *d)
+{
+	struct name *n, *next;
+
+	d->any_lost = false;
+	HASH_ITER(hh, d->names, n, next) {
+		struct net_addr *const lost = n->lost;
+		const unsigned count = n->lost_count;
+
+		n->lost = NULL;
+		n->lost_count = 0;
+		for (unsigned i = 0; i < count && d->on_lost != NULL; i++)
+			d->on_lost(d->on_lost_arg, n->text, &lost[i]);
+		mem_free(lost);
+	}
 }
 
 /* Those who were due when the turn began; what fn adds waits for the next. */
@@ -160,6 +150,8 @@ static void on_due(struct loop_task *t)
 	struct dns *d =
 	    (struct dns *)((char *)t - offsetof(struct dns, task));
 
+	if (d->any_lost)
+		tell_lost(d);
 	while (d->due != NULL)
 		move_query(d->due, &d->now);
 	while (d->now != NULL)
@@ -174,297 +166,200 @@ static void make_due(struct dns *d, struct dns_query *q)
 
 /* --- answers --- */
 
-/* Would a packet to it leave this machine? None is sent. */
-static bool has_route(const struct net_addr *a)
+/* What is known of an address already; all zero if nothing is. */
+static struct known find_known(const struct name *n, const struct net_addr *a)
 {
-	struct net_addr to = *a;
-	struct sockaddr_storage sa;
-	bool ok;
-
-	to.port = 9;	/* any: connect() of a datagram socket routes only */
-	const socklen_t len = net_to_sockaddr(&to, &sa);
-	const int fd = socket(sa.ss_family,
-	    SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	if (fd < 0)
-		return false;
-	ok = connect(fd, (const struct sockaddr *)&sa, len) == 0;
-	close(fd);
-	return ok;
+	for (unsigned i = 0; i < n->count; i++) {
+		if (net_equal(&n->addrs[i].addr, a))
+			return n->addrs[i];
+	}
+	return (struct known){ .addr = *a };
 }
 
-static bool has_addr(const struct net_addr *addrs, unsigned count,
-    const struct net_addr *a)
+/* Those with a route, if there are any; else all. */
+static unsigned keep_reachable(const struct name *n,
+    const struct dns_answer *a, struct known out[DNS_ADDRS_MAX])
 {
-	for (unsigned i = 0; i < count; i++) {
-		if (net_equal(&addrs[i], a))
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < a->count; i++) {
+		if (a->count == 1 || socket_has_route(&a->addrs[i]))
+			out[count++] = find_known(n, &a->addrs[i]);
+	}
+	if (count > 0)
+		return count;
+	for (unsigned i = 0; i < a->count; i++)
+		out[i] = find_known(n, &a->addrs[i]);
+	return a->count;
+}
+
+static bool has_addr(const struct dns_answer *a, const struct net_addr *addr)
+{
+	for (unsigned i = 0; i < a->count; i++) {
+		if (net_equal(&a->addrs[i], addr))
 			return true;
 	}
 	return false;
 }
 
-static unsigned collect(const struct ares_addrinfo *res,
-    struct net_addr out[DNS_ADDRS_MAX])
+/* Remember what the last good answer had and a lacks. 0, or -1: no memory. */
+static int note_lost(struct name *n, const struct dns_answer *a)
 {
-	const struct ares_addrinfo_node *node = res->nodes;
+	struct net_addr lost[DNS_ADDRS_MAX];
 	unsigned count = 0;
-	struct net_addr a;
 
-	for (; node != NULL && count < DNS_ADDRS_MAX; node = node->ai_next) {
-		net_from_sockaddr(&a, node->ai_addr);
-		a.port = 0;
-		if ((a.family == NET_IPV4 || a.family == NET_IPV6) &&
-		    !has_addr(out, count, &a))
-			out[count++] = a;
+	for (unsigned i = 0; i < n->count; i++) {
+		if (!has_addr(a, &n->addrs[i].addr))
+			lost[count++] = n->addrs[i].addr;
 	}
-	return count;
+	if (count == 0)
+		return 0;
+
+	const unsigned before = n->lost_count;
+	struct net_addr *const all = mem_resize(n->lost,
+	    (before + count) * sizeof *all);
+	if (all == NULL)
+		return -1;
+	memcpy(all + before, lost, count * sizeof *all);
+	n->lost = all;
+	n->lost_count = before + count;
+	n->dns->any_lost = true;
+	loop_again(n->dns->loop, &n->dns->task);
+	return 0;
 }
 
-/* Those with a route, if there are any; else all. */
-static unsigned keep_reachable(struct net_addr *addrs, unsigned count)
+/* 0, or a status of c-ares. */
+static int set_addrs(struct name *n, const struct dns_answer *a)
 {
-	struct net_addr kept[DNS_ADDRS_MAX];
-	unsigned n = 0;
+	struct dns *const d = n->dns;
+	struct known kept[DNS_ADDRS_MAX];
+	const unsigned count = keep_reachable(n, a, kept);
+	struct known *const addrs = mem_dup(kept, count * sizeof *kept);
 
-	if (count < 2)
-		return count;
-	for (unsigned i = 0; i < count; i++) {
-		if (has_route(&addrs[i]))
-			kept[n++] = addrs[i];
+	if (addrs == NULL || note_lost(n, a) < 0) {
+		mem_free(addrs);
+		return ARES_ENOMEM;
 	}
-	if (n == 0)
-		return count;
-	memcpy(addrs, kept, n * sizeof *kept);
-	return n;
-}
-
-static void set_failed(struct name *n, int status, usec_t ttl)
-{
-	n->error = status;
-	n->expires = time_now() + ttl;
-}
-
-static void set_addrs(struct name *n, const struct net_addr *addrs,
-    unsigned count)
-{
-	n->addrs = mem_dup(addrs, count * sizeof *addrs);
-	if (n->addrs == NULL) {
-		set_failed(n, ARES_ENOMEM, 0);
-		return;
-	}
-	n->count = count;
-	n->expires = time_now() + n->dns->max_ttl;
-}
-
-static void clear_answer(struct name *n)
-{
 	mem_free(n->addrs);
-	n->addrs = NULL;
-	n->count = 0;
-	n->error = ARES_SUCCESS;
+	n->addrs = addrs;
+	n->count = count;
+	/* those of files have no time of life */
+	const usec_t ttl = d->inside || a->ttl > d->max_ttl ? d->max_ttl :
+	    a->ttl;
+
+	n->expires = time_now() + ttl;
+	return 0;
 }
 
-static void set_answer(struct name *n, int status,
-    const struct ares_addrinfo *res)
+/* Did no server say anything, so that what was said before still counts? */
+static bool is_silence(int status)
 {
-	struct net_addr addrs[DNS_ADDRS_MAX];
-	unsigned count = 0;
+	static const int silences[] = { ARES_ETIMEOUT, ARES_ECONNREFUSED,
+		ARES_ESERVFAIL, ARES_EREFUSED };
 
-	clear_answer(n);
-	if (status == ARES_SUCCESS && res != NULL)
-		count = keep_reachable(addrs, collect(res, addrs));
-	if (status == ARES_SUCCESS && count == 0)
-		status = ARES_ENODATA;
+	for (size_t i = 0; i < sizeof silences / sizeof *silences; i++) {
+		if (status == silences[i])
+			return true;
+	}
+	return false;
+}
+
+static void set_answer(struct name *n, const struct dns_answer *a)
+{
+	int status = a->status;
+
 	if (status == ARES_SUCCESS)
-		set_addrs(n, addrs, count);
-	else	/* no memory now says nothing about later */
-		set_failed(n, status, status == ARES_ENOMEM ? 0 :
+		status = set_addrs(n, a);
+	n->error = n->count > 0 && is_silence(status) ? 0 : status;
+	/* no memory now says nothing about later */
+	if (status != ARES_SUCCESS)
+		n->expires = time_now() + (status == ARES_ENOMEM ? 0 :
 		    n->dns->negative_ttl);
 }
 
-static void answer_waiting(struct name *n)
+static void on_answer(void *arg, const struct dns_answer *a)
 {
+	struct name *n = arg;
+
+	n->asking = false;
+	set_answer(n, a);
 	while (n->waiting != NULL)
 		make_due(n->dns, n->waiting);
 }
 
-/* From c-ares, perhaps from inside ares_getaddrinfo(). */
-static void on_answer(void *arg, int status, int timeouts,
-    struct ares_addrinfo *res)
+/* Was there time enough for an answer, while the old one may still do? */
+static bool is_overdue(const struct name *n)
 {
-	struct name *n = arg;
-
-	(void)timeouts;
-	n->asking = false;
-	if (!n->dns->closing) {
-		set_answer(n, status, res);
-		answer_waiting(n);
-	}
-	if (res != NULL)
-		ares_freeaddrinfo(res);
+	return n->asking && n->count > 0 && time_now() - n->asked >= PATIENCE;
 }
 
-/* --- c-ares and the loop --- */
-
-/* After each call into c-ares: its next time-out may be another. */
-static void set_timer(struct dns *d)
+static void serve_old(struct name *n)
 {
-	struct timeval tv;
-
-	if (ares_timeout(d->channel, NULL, &tv) != NULL)
-		event_add(d->timer, &tv);
-	else
-		event_del(d->timer);
+	n->error = 0;
+	while (n->waiting != NULL)
+		make_due(n->dns, n->waiting);
 }
 
-static void process(struct dns *d, ares_socket_t readable,
-    ares_socket_t writable)
-{
-	loop_woke(d->loop);
-	ares_process_fd(d->channel, readable, writable);
-	set_timer(d);
-}
-
-static void on_timer(evutil_socket_t fd, short what, void *arg)
-{
-	(void)fd;
-	(void)what;
-	process(arg, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
-}
-
-/* c-ares may close the socket in here, which frees the watch. */
-static void on_socket(evutil_socket_t fd, short what, void *arg)
-{
-	const struct watch *w = arg;
-
-	process(w->dns, what & EV_READ ? fd : ARES_SOCKET_BAD,
-	    what & EV_WRITE ? fd : ARES_SOCKET_BAD);
-}
-
-static void unwatch(struct dns *d, struct watch *w)
-{
-	LL_DELETE(d->watches, w);
-	if (w->ev != NULL)
-		event_free(w->ev);
-	mem_free(w);
-}
-
-/* Without memory nobody watches, and the time-out ends the query. */
-static void watch(struct dns *d, ares_socket_t fd, short what)
-{
-	struct watch *w = mem_zalloc(sizeof *w);
-
-	if (w == NULL)
-		return;
-	w->dns = d;
-	w->fd = fd;
-	LL_PREPEND(d->watches, w);
-	w->ev = event_new(loop_base(d->loop), fd, (short)(what | EV_PERSIST),
-	    on_socket, w);
-	if (w->ev == NULL || event_add(w->ev, NULL) < 0)
-		unwatch(d, w);
-}
-
-/* What c-ares wants to know of a socket; nothing: it is about to close it. */
-static void on_interest(void *arg, ares_socket_t fd, int readable,
-    int writable)
+/* RFC 8767 §5: old addresses are better than none. */
+static void on_patience(evutil_socket_t fd, short what, void *arg)
 {
 	struct dns *d = arg;
-	struct watch *w;
+	bool more = false;
 
-	LL_SEARCH_SCALAR(d->watches, w, fd, fd);
-	if (w != NULL)
-		unwatch(d, w);
-	if (readable || writable)
-		watch(d, fd, (short)((readable ? EV_READ : 0) |
-		    (writable ? EV_WRITE : 0)));
+	(void)fd;
+	(void)what;
+	loop_woke(d->loop);
+	for (struct name *n = d->names; n != NULL; n = n->hh.next) {
+		if (is_overdue(n))
+			serve_old(n);
+		else
+			more |= n->asking && n->count > 0;
+	}
+	if (more)
+		(void)event_add(d->patience, &patience);
 }
 
-static void ask(struct dns *d, struct name *n)
+void dns_ask(struct dns *d, struct name *n)
 {
-	struct net_addr literal;
+	struct dns_answer literal = { .count = 1 };
 
-	/* the caller goes through them in turn: sorting is for nothing */
-	const struct ares_addrinfo_hints hints = {
-		.ai_flags = ARES_AI_NOSORT,
-		.ai_family = AF_UNSPEC,
-		.ai_socktype = SOCK_STREAM,
-	};
-
-	/* some versions of c-ares ask servers for these, too */
-	if (net_parse_ip(n->text, 0, &literal) == 0) {
-		clear_answer(n);
-		set_addrs(n, &literal, 1);
-		answer_waiting(n);
-		return;
-	}
 	n->asking = true;
-	ares_getaddrinfo(d->channel, n->text, NULL, &hints, on_answer, n);
-	set_timer(d);
+	n->asked = time_now();
+	d->inside = true;
+	/* some versions of c-ares ask servers for these, too */
+	if (net_parse_ip(n->text, 0, &literal.addrs[0]) == 0)
+		on_answer(n, &literal);
+	else
+		dns_channel_ask(d->channel, n->text, on_answer, n);
+	d->inside = false;
+	if (n->asking && n->count > 0 &&
+	    !event_pending(d->patience, EV_TIMEOUT, NULL))
+		(void)event_add(d->patience, &patience);
 }
 
 /* --- the public part --- */
 
-static int open_channel(struct dns *d, const char *resolv_conf,
-    struct err *e)
-{
-	struct ares_options o = {
-		.sock_state_cb = on_interest, .sock_state_cb_data = d,
-	};
-	int mask = ARES_OPT_SOCK_STATE_CB, rc;
-	char *path = NULL;
-
-	if (resolv_conf != NULL && resolv_conf[0] != '\0') {
-		path = mem_strdup(resolv_conf);
-		if (path == NULL)
-			return err_set(e, "53200", "out of memory");
-		o.resolvconf_path = path;
-		mask |= ARES_OPT_RESOLVCONF;
-	}
-	rc = ares_init_options(&d->channel, &o, mask);
-	mem_free(path);
-	if (rc == ARES_SUCCESS)
-		return 0;
-	d->channel = NULL;
-	return err_set(e, "58000", "cannot start the resolver: %s",
-	    ares_strerror(rc));
-}
-
-/* c-ares would go on with defaults of its own. */
-static int check_file(const char *path, struct err *e)
-{
-	if (path == NULL || path[0] == '\0' || access(path, R_OK) == 0)
-		return 0;
-	return err_set(e, "58P01", "cannot read resolv_conf %s", path);
-}
-
-static int open_library(struct dns *d, struct err *e)
-{
-	const int rc = ares_library_init(ARES_LIB_INIT_ALL);
-
-	if (rc != ARES_SUCCESS)
-		return err_set(e, "58000", "cannot start the resolver: %s",
-		    ares_strerror(rc));
-	d->library = true;
-	d->timer = evtimer_new(loop_base(d->loop), on_timer, d);
-	return d->timer != NULL ? 0 : err_set(e, "53200", "out of memory");
-}
-
 struct dns *dns_new(struct loop *l, const char *resolv_conf, struct err *e)
 {
+	struct dns_channel *channel = dns_channel_new(l, resolv_conf, e);
 	struct dns *d;
 
-	if (check_file(resolv_conf, e) < 0)
+	if (channel == NULL)
 		return NULL;
 	d = mem_zalloc(sizeof *d);
 	if (d == NULL) {
 		err_set(e, "53200", "out of memory");
+		dns_channel_free(&channel);
 		return NULL;
 	}
 	d->loop = l;
+	d->channel = channel;
 	d->task.run = on_due;
-	if (open_library(d, e) < 0 || open_channel(d, resolv_conf, e) < 0)
+	d->patience = evtimer_new(loop_base(l), on_patience, d);
+	if (d->patience == NULL) {
+		err_set(e, "53200", "out of memory");
 		dns_free(&d);
+	}
 	return d;
 }
 
@@ -476,13 +371,9 @@ void dns_free(struct dns **dp)
 	*dp = NULL;
 	if (d == NULL)
 		return;
-	d->closing = true;
-	if (d->channel != NULL)
-		ares_destroy(d->channel);
-	while (d->watches != NULL)
-		unwatch(d, d->watches);
-	if (d->timer != NULL)
-		event_free(d->timer);
+	dns_channel_free(&d->channel);
+	if (d->patience != NULL)
+		event_free(d->patience);
 	loop_cancel(d->loop, &d->task);
 	drop_queries(&d->due);
 	drop_queries(&d->now);
@@ -490,15 +381,13 @@ void dns_free(struct dns **dp)
 		drop_queries(&n->waiting);
 		forget(d, n);
 	}
-	if (d->library)
-		ares_library_cleanup();
+	dns_zones_fini(d);
 	mem_free(d);
 }
 
 int dns_set_servers(struct dns *d, const char *servers)
 {
-	return ares_set_servers_ports_csv(d->channel, servers) ==
-	    ARES_SUCCESS ? 0 : -1;
+	return dns_channel_set_servers(d->channel, servers);
 }
 
 void dns_set_ttl(struct dns *d, usec_t max_ttl, usec_t negative_ttl)
@@ -507,12 +396,16 @@ void dns_set_ttl(struct dns *d, usec_t max_ttl, usec_t negative_ttl)
 	d->negative_ttl = negative_ttl;
 }
 
+void dns_on_lost(struct dns *d, dns_lost_fn *fn, void *arg)
+{
+	d->on_lost = fn;
+	d->on_lost_arg = arg;
+}
+
 /* Can a new query use what is known? */
 static bool is_known(const struct name *n)
 {
-	const bool answered = n->count > 0 || n->error != ARES_SUCCESS;
-
-	return answered && !n->asking && n->expires > time_now();
+	return !n->asking && n->expires > time_now();
 }
 
 struct dns_query *dns_lookup(struct dns *d, const char *text, dns_fn *fn,
@@ -532,14 +425,30 @@ struct dns_query *dns_lookup(struct dns *d, const char *text, dns_fn *fn,
 	move_query(q, &n->waiting);
 	if (known)
 		make_due(d, q);
+	else if (is_overdue(n))
+		serve_old(n);
 	else if (!n->asking)
-		ask(d, n);
+		dns_ask(d, n);
 	return q;
 }
 
 void dns_cancel(struct dns_query *q)
 {
 	drop_query(q);
+}
+
+void dns_avoid(struct dns *d, const char *text, const struct net_addr *addr,
+    usec_t until)
+{
+	const struct name *n = find_name(d, text);
+
+	for (unsigned i = 0; n != NULL && i < n->count; i++) {
+		struct net_addr known = n->addrs[i].addr;
+
+		known.port = addr->port;
+		if (net_equal(&known, addr))
+			n->addrs[i].avoid = until;
+	}
 }
 
 static unsigned count_queries(const struct dns *d)
@@ -554,23 +463,27 @@ static unsigned count_queries(const struct dns *d)
 void dns_stat(const struct dns *d, struct dns_stat *out)
 {
 	*out = (struct dns_stat){ .names = HASH_COUNT(d->names),
-		.queries = count_queries(d) };
+		.zones = HASH_COUNT(d->zones), .queries = count_queries(d) };
 	for (const struct name *n = d->names; n != NULL; n = n->hh.next)
 		out->pending += n->asking;
 }
 
-void dns_each(const struct dns *d, void (*fn)(void *arg,
+void dns_each(const struct dns *d, int (*fn)(void *arg,
     const struct dns_name *n), void *arg)
 {
 	const usec_t now = time_now();
+	struct net_addr addrs[DNS_ADDRS_MAX];
 
 	for (const struct name *n = d->names; n != NULL; n = n->hh.next) {
 		const struct dns_name it = {
-			.name = n->text, .addrs = n->addrs,
-			.count = n->count,
+			.name = n->text, .addrs = addrs,
+			.count = n->error == 0 ? n->count : 0,
 			.ttl = n->expires > now ? n->expires - now : 0,
 		};
 
-		fn(arg, &it);
+		for (unsigned i = 0; i < it.count; i++)
+			addrs[i] = n->addrs[i].addr;
+		if (fn(arg, &it) != 0)
+			return;
 	}
 }

@@ -183,6 +183,23 @@ int socket_connect_unix(const char *path, struct err *e)
 	return -1;
 }
 
+bool socket_has_route(const struct net_addr *a)
+{
+	struct net_addr to = *a;
+	struct sockaddr_storage ss;
+
+	to.port = 9;	/* any: connect() of a datagram socket routes only */
+	const socklen_t len = net_to_sockaddr(&to, &ss);
+	const int fd = socket(ss.ss_family,
+	    SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return false;
+	const bool ok = connect(fd, (struct sockaddr *)&ss, len) == 0;
+	close(fd);
+	return ok;
+}
+
 int socket_error(int fd)
 {
 	int value = 0;

@@ -184,11 +184,6 @@ static int overflow_new(struct stream *s)
 	return -1;
 }
 
-int stream_await_connect(struct stream *s)
-{
-	return overflow_new(s);
-}
-
 /* Queue the bytes of iov but for the first skip of them. */
 static enum stream_write overflow_add(struct stream *s, const struct iovec *iov,
     int count, size_t skip)

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "conf/userlist.h"
 #include "pool/credentials.h"
+#include "pool/hosts.h"
 #include "proto/params.h"
 
 #define CONSOLE "pgbouncer"
@@ -231,6 +232,7 @@ void catalog_drop_pool(struct catalog *c, struct pool *p)
 	LL_DELETE2(p->key.db->pools, p, db_next);
 	LL_DELETE2(p->key.user->pools, p, user_next);
 	credentials_unref(&p->credentials);
+	hosts_free(p);
 	if (p->welcome != NULL) {
 		params_unref(&p->welcome->params);
 		mem_free(p->welcome);

@@ -1,65 +1,208 @@
-/* hosts.c - which address of a database the next connection goes to.
+/* hosts.c - to which host of a list the next connection goes.
  * SPDX-License-Identifier: ISC */
 #include "pool/hosts.h"
 
+#include <errno.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "pool/catalog.h"
 
-/* Copy item n (counted modulo their number) of a comma list. */
-static void pick(const char *list, unsigned n, char *out, size_t size)
+/* Also without server_login_retry the others have their turn first. */
+#define PAUSE_MIN (USEC / 10)
+
+struct host_failures {
+	char *list;		/* owned: the hosts it is about */
+	unsigned count;
+	usec_t at[];		/* of the last one; 0 = it works, or is new */
+};
+
+static unsigned count_items(const char *list)
 {
 	unsigned items = 1;
 
-	for (const char *s = list; *s != '\0'; s++)
-		items += *s == ',';
-	for (n %= items; n > 0; n--)
-		list = strchr(list, ',') + 1;
+	for (; *list != '\0'; list++)
+		items += *list == ',';
+	return items;
+}
+
+/* Copy item n, which must be there. */
+static void pick(const char *list, unsigned n, char *out, size_t size)
+{
 	struct text t;
 
+	for (; n > 0; n--)
+		list = strchr(list, ',') + 1;
 	text_init(&t, out, size);
 	text_add_bytes(&t, list, strcspn(list, ","));
 }
 
 static void unix_host(struct host *out, const char *dir, int port)
 {
-	out->kind = HOST_UNIX;
-	out->addr.family = NET_UNIX;
 	struct text t;
 
+	out->kind = HOST_UNIX;
+	out->addr.family = NET_UNIX;
 	text_init(&t, out->text, sizeof out->text);
 	text_addf(&t, "%s/.s.PGSQL.%d", dir, port);
 }
 
-int hosts_next(struct pool *p, const char *unix_dir, struct host *out)
+static void make_host(struct host *out, const struct config_db *conf,
+    unsigned item)
 {
-	const struct config_db *conf = p->key.db->conf;
-	char item[sizeof out->text];
+	const uint16_t port = (uint16_t)conf->port;
+	char text[sizeof out->text];
 
-	memset(out, 0, sizeof *out);
-	out->addr.port = (uint16_t)conf->port;
-	if (conf->host == NULL) {
-		if (unix_dir == NULL || unix_dir[0] == '\0')
-			return -1;
-		unix_host(out, unix_dir, conf->port);
-		return 0;
+	pick(conf->host, item, text, sizeof text);
+	out->item = item;
+	out->addr.port = port;
+	if (text[0] == '/' || text[0] == '@') {
+		unix_host(out, text, conf->port);
+		return;
 	}
-	pick(conf->host, p->host_turn, item, sizeof item);
-	if (conf->load_balance_hosts == LB_ROUND_ROBIN)
-		p->host_turn++;
-	if (item[0] == '/' || item[0] == '@') {
-		unix_host(out, item, conf->port);
-		return 0;
-	}
-	out->kind = net_parse_ip(item, (uint16_t)conf->port, &out->addr) == 0 ?
+	out->kind = net_parse_ip(text, port, &out->addr) == 0 ?
 	    HOST_ADDRESS : HOST_NAME;
-	text_copy(out->text, sizeof out->text, item);
-	return 0;
+	text_copy(out->text, sizeof out->text, text);
 }
 
-void hosts_failed(struct pool *p)
+/* --- failures --- */
+
+void hosts_free(struct pool *p)
 {
-	if (p->key.db->conf->load_balance_hosts == LB_DISABLE)
+	if (p->failures != NULL)
+		mem_free(p->failures->list);
+	mem_free(p->failures);
+	p->failures = NULL;
+}
+
+/* NULL: none, or they are of a list that is in force no more. */
+static struct host_failures *find_failures(const struct pool *p)
+{
+	const char *const list = p->key.db->conf->host;
+	struct host_failures *const f = p->failures;
+
+	return f != NULL && list != NULL && strcmp(f->list, list) == 0 ?
+	    f : NULL;
+}
+
+static struct host_failures *get_failures(struct pool *p)
+{
+	const char *const list = p->key.db->conf->host;
+	struct host_failures *f = find_failures(p);
+
+	if (f != NULL || list == NULL)
+		return f;
+	hosts_free(p);
+
+	const unsigned count = count_items(list);
+	f = mem_zalloc(sizeof *f + count * sizeof f->at[0]);
+	if (f == NULL)
+		return NULL;
+	f->count = count;
+	f->list = mem_strdup(list);
+	if (f->list == NULL) {
+		mem_free(f);
+		return NULL;
+	}
+	p->failures = f;
+	return f;
+}
+
+static bool failed_lately(const struct pool *p, unsigned item, usec_t now)
+{
+	const struct host_failures *const f = find_failures(p);
+	const usec_t retry = p->limits.login_retry > PAUSE_MIN ?
+	    p->limits.login_retry : PAUSE_MIN;
+
+	return f != NULL && item < f->count && f->at[item] != 0 &&
+	    now - f->at[item] < retry;
+}
+
+bool hosts_left(const struct pool *p, usec_t now)
+{
+	const struct host_failures *const f = find_failures(p);
+
+	/* one host of one is never left */
+	for (unsigned i = 0; f != NULL && f->count > 1 && i < f->count; i++) {
+		if (!failed_lately(p, i, now))
+			return true;
+	}
+	return false;
+}
+
+void hosts_failed(struct pool *p, unsigned item, bool slow, usec_t now)
+{
+	struct host_failures *const f = get_failures(p);
+	const struct config_db *const conf = p->key.db->conf;
+
+	if (f == NULL || item >= f->count)
+		return;
+	f->at[item] = now;
+	if (!slow && conf->load_balance_hosts == LB_DISABLE &&
+	    item == p->host_turn % f->count)
 		p->host_turn++;
+}
+
+void hosts_worked(struct pool *p, unsigned item)
+{
+	struct host_failures *const f = find_failures(p);
+
+	if (f != NULL && item < f->count)
+		f->at[item] = 0;
+}
+
+/* --- the next connection --- */
+
+static int plan_default(const struct config_db *conf, const char *unix_dir,
+    struct host *out)
+{
+	if (unix_dir == NULL || unix_dir[0] == '\0') {
+		errno = 0;
+		return -1;
+	}
+	unix_host(out, unix_dir, conf->port);
+	out->addr.port = (uint16_t)conf->port;
+	return 1;
+}
+
+static int plan_list(struct pool *p, usec_t now, struct host *out)
+{
+	const struct config_db *const conf = p->key.db->conf;
+	const unsigned items = count_items(conf->host);
+	const bool left = hosts_left(p, now);
+	int count = 0;
+
+	for (unsigned i = 0; i < items && count < HOSTS_MAX; i++) {
+		const unsigned item = (p->host_turn + i) % items;
+
+		if (!left || !failed_lately(p, item, now))
+			make_host(&out[count++], conf, item);
+	}
+	if (conf->load_balance_hosts == LB_ROUND_ROBIN)
+		p->host_turn = (out[0].item + 1) % items;
+	return count;
+}
+
+int hosts_plan(struct pool *p, const char *unix_dir, usec_t now,
+    struct host **out)
+{
+	const struct config_db *const conf = p->key.db->conf;
+	const unsigned items = conf->host != NULL ?
+	    count_items(conf->host) : 1;
+	struct host *const hosts = mem_zalloc((items < HOSTS_MAX ? items :
+	    HOSTS_MAX) * sizeof *hosts);
+
+	if (hosts == NULL) {
+		errno = ENOMEM;
+		return -1;
+	}
+
+	const int count = conf->host == NULL ?
+	    plan_default(conf, unix_dir, hosts) : plan_list(p, now, hosts);
+	if (count < 0)
+		mem_free(hosts);
+	else
+		*out = hosts;
+	return count;
 }

@@ -376,6 +376,7 @@ void broker_server_ready(struct server *s)
 	struct pool *p = s->ps.pool;
 
 	p->failing = false;
+	hosts_worked(p, s->host.item);
 	broker_touch(s->ss, p);
 	if (s->ps.own) {
 		replication_ready(s);
@@ -409,9 +410,11 @@ static void on_failure(struct server *s)
 		replication_failed(s);
 		return;
 	}
+	/* of several hosts the next is tried at once */
+	if (hosts_left(p, time_now()) && strcmp(s->failure.code, "53200") != 0)
+		return;
 	p->failing = true;
 	p->failure = s->failure;
-	hosts_failed(p);
 	/* a refusal that concerns everybody: nobody need wait for the next */
 	if (!s->refused || (pool_connected(p) > 0 && p->welcome != NULL))
 		return;

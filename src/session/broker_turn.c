@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include <stddef.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "base/mem.h"
 #include "pool/limit.h"
@@ -170,6 +171,47 @@ void broker_reconnect(struct sessions *ss, struct database *db)
 {
 	for (struct pool *p = db->pools; p != NULL; p = p->db_next)
 		broker_reconnect_pool(ss, p);
+}
+
+/* --- a host has another address --- */
+
+static bool is_at(const struct server *s, const struct net_addr *addr)
+{
+	struct net_addr at = s->addr;
+
+	at.port = addr->port;
+	return net_equal(&at, addr);
+}
+
+static void retire(struct pool *p, const struct net_addr *addr)
+{
+	static const char *const why[SERVER_STATES] = {
+		[SERVER_LOGIN] = "connect string changed",
+		[SERVER_IDLE] = "database configuration changed",
+		[SERVER_USED] = "database configuration changed",
+	};
+	struct pool_server *ps, *next;
+
+	for (int state = 0; state < SERVER_GONE; state++) {
+		DL_FOREACH_SAFE(p->servers[state], ps, next) {
+			if (!is_at(server_of(ps), addr))
+				continue;
+			ps->close_needed = true;
+			if (why[state] != NULL)
+				server_close(server_of(ps), why[state]);
+		}
+	}
+}
+
+void broker_address_lost(struct sessions *ss, const char *host,
+    const struct net_addr *addr)
+{
+	for (struct pool *p = ss->catalog->pools; p != NULL; p = p->hh.next) {
+		const char *const own = p->key.db->conf->host;
+
+		if (own != NULL && strcmp(own, host) == 0)
+			retire(p, addr);
+	}
 }
 
 void broker_kill_pool(struct sessions *ss, struct pool *p)

@@ -70,6 +70,7 @@ static void drop(struct sessions *ss, struct peer *p, const char *reason)
 		while (p->pool.servers[i] != NULL)
 			server_close(server_of(p->pool.servers[i]), reason);
 	catalog_untouch_pool(ss->catalog, &p->pool);
+	hosts_free(&p->pool);
 	HASH_DEL(ss->peers, p);
 	mem_delete(MEM_PEER, p, sizeof *p);
 }

@@ -101,9 +101,10 @@ void replication_failed(struct server *s)
 
 	if (s->introduced)
 		return;
-	p->failing = true;
-	p->failure = s->failure;
-	hosts_failed(p);
+	if (!hosts_left(p, time_now())) {
+		p->failing = true;
+		p->failure = s->failure;
+	}
 	pool_unlink(s->ps.client);
 }
 

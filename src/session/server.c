@@ -7,7 +7,6 @@
 #include "base/crypto.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "io/dns.h"
 #include "io/loop.h"
 #include "io/socket.h"
 #include "io/tls.h"
@@ -16,6 +15,7 @@
 #include "proto/params.h"
 #include "session/auth_query.h"
 #include "session/client.h"
+#include "session/server_connect.h"
 #include "session/server_login.h"
 #include "session/server_tls.h"
 #include "session/sessions.h"
@@ -36,8 +36,6 @@ static void log_prefix(const struct log_who *who, struct text *out)
 		    p->key.db->name, p->key.user->name, addr);
 }
 
-static void on_connected(struct server *s);
-
 /* No answer comes to a cancel: its end says that the signal was sent. */
 static void await_end(struct server *s)
 {
@@ -56,9 +54,7 @@ static void on_readable(struct stream *st)
 	struct server *s = (struct server *)st;
 
 	switch (s->phase) {
-	case SERVER_PHASE_RESOLVE:
 	case SERVER_PHASE_CONNECT:
-		on_connected(s);
 		return;
 	case SERVER_PHASE_TLS:
 		server_tls_input(s);
@@ -84,9 +80,7 @@ static void on_drained(struct stream *st)
 {
 	struct server *s = (struct server *)st;
 
-	if (s->phase == SERVER_PHASE_CONNECT)
-		on_connected(s);
-	else if (s->phase == SERVER_PHASE_POOLED)
+	if (s->phase == SERVER_PHASE_POOLED)
 		s->ss->server_ops->drained(s);
 }
 
@@ -172,117 +166,10 @@ void server_fail(struct server *s, const char *code, const char *reason)
 	server_close(s, reason);
 }
 
-static void socket_options(const struct settings *set, struct socket_opts *o)
-{
-	*o = (struct socket_opts){
-		.buffer_bytes = set->tcp_socket_buffer,
-		.keepalive = set->tcp_keepalive != 0,
-		.keepcnt = set->tcp_keepcnt,
-		.keepidle = set->tcp_keepidle,
-		.keepintvl = set->tcp_keepintvl,
-		.user_timeout = set->tcp_user_timeout,
-	};
-}
-
-/* The connection is under way; what it waits for is being writable. */
-static int watch(struct server *s, int fd)
-{
-	const int saved = fd;
-
-	if (stream_open(&s->stream, s->ss->loop, saved, &stream_ops) < 0 ||
-	    stream_await_connect(&s->stream) < 0)
-		return -1;
-	return 0;
-}
-
-/* The connect failed: is there another address of the same name? */
-static bool take_other(struct server *s)
-{
-	if (s->other_count == 0)
-		return false;
-	s->host.addr = s->others[--s->other_count];
-	stream_close(&s->stream);
-	return true;
-}
-
-static void connect_failed(struct server *s);
-
-static void connect_to(struct server *s)
-{
-	struct socket_opts o;
-	struct err e;
-
-	socket_options(sessions_settings(s->ss), &o);
-	s->addr = s->host.addr;
-	s->phase = SERVER_PHASE_CONNECT;
-	const int fd = s->host.kind == HOST_UNIX ?
-	    socket_connect_unix(s->host.text, &e) :
-	    socket_connect_tcp(&s->addr, &o, &e);
-	if (fd < 0) {
-		log_at(LEVEL_WARNING, NULL,
-		    "sbuf_connect failed to connect to %s: %s", s->host.text,
-		    e.text);
-		connect_failed(s);
-		return;
-	}
-	if (watch(s, fd) < 0)
-		server_fail(s, "53200", "connect failed");
-}
-
-static void connect_failed(struct server *s)
-{
-	if (take_other(s))
-		connect_to(s);
-	else
-		server_fail(s, "08001", "connect failed");
-}
-
-/* Keep the addresses but the nth, to be tried from the one behind it on. */
-static int keep_others(struct server *s, const struct net_addr *addrs,
-    unsigned count, unsigned n)
-{
-	s->others = mem_alloc(count * sizeof *addrs);
-	if (s->others == NULL)
-		return -1;
-	for (unsigned i = 1; i < count; i++) {
-		struct net_addr *a = &s->others[count - 1 - i];
-
-		*a = addrs[(n + i) % count];
-		a->port = s->host.addr.port;
-	}
-	s->other_count = count - 1;
-	return 0;
-}
-
-static void on_lookup(void *arg, const struct net_addr *addrs, unsigned count,
-    int error)
-{
-	struct server *s = arg;
-
-	s->lookup = NULL;
-	if (count == 0) {
-		log_at(LEVEL_WARNING, NULL, "DNS lookup failed: %s: result=%d",
-		    s->host.text, error);
-		server_fail(s, "08001", "server DNS lookup failed");
-		return;
-	}
-	/* the addresses of one name are used in rotation */
-	const unsigned n = s->ps.pool->address_turn++ % count;
-	const uint16_t port = s->host.addr.port;
-
-	if (keep_others(s, addrs, count, n) < 0) {
-		server_fail(s, "53200", "connect failed");
-		return;
-	}
-	s->host.addr = addrs[n];
-	s->host.addr.port = port;
-	connect_to(s);
-}
-
 void server_reconnect(struct server *s)
 {
 	stream_close(&s->stream);
-	connect_to(s);
+	server_connect_to(s, &s->host);
 }
 
 static void launch(struct server *s)
@@ -292,20 +179,7 @@ static void launch(struct server *s)
 
 	timeout_start(p->peer_id != 0 ? &ss->peer_list : &ss->connect_list,
 	    &s->timer, s->ps.born);
-	if (hosts_next(p, sessions_settings(ss)->unix_socket_dir,
-	    &s->host) < 0) {
-		server_fail(s, "08001", "unix socket dir not configured");
-		return;
-	}
-	s->addr = s->host.addr;
-	if (s->host.kind != HOST_NAME) {
-		connect_to(s);
-		return;
-	}
-	s->phase = SERVER_PHASE_RESOLVE;
-	s->lookup = dns_lookup(ss->dns, s->host.text, on_lookup, s);
-	if (s->lookup == NULL)
-		server_fail(s, "53200", "server DNS lookup failed");
+	server_connect(s);
 }
 
 /* One more attempt; NULL: no memory, which is a failure like others. */
@@ -345,14 +219,9 @@ struct server *server_launch_carrier(struct server *target)
 {
 	struct server *s = server_new(target->ss, target->ps.pool,
 	    SERVER_ACTIVE_CANCEL);
-	struct socket_opts o;
-	struct err e;
 
 	if (s == NULL)
 		return NULL;
-	s->host = target->host;
-	s->addr = target->addr;
-	s->phase = SERVER_PHASE_CONNECT;
 	s->target = target;
 	/* what the key protects is not told to those who listen */
 	if (tls_state(&target->stream) == TLS_UP) {
@@ -361,17 +230,9 @@ struct server *server_launch_carrier(struct server *target)
 		s->tls.required = true;
 		s->tls.direct = target->tls.direct;
 	}
-	socket_options(sessions_settings(s->ss), &o);
-	const int fd = s->host.kind == HOST_UNIX ?
-	    socket_connect_unix(s->host.text, &e) :
-	    socket_connect_tcp(&s->addr, &o, &e);
-	if (fd >= 0 && watch(s, fd) == 0) {
-		timeout_start(&s->ss->connect_list, &s->timer, s->ps.born);
-		return s;
-	}
-	s->target = NULL;
-	server_close(s, "connect failed");
-	return NULL;
+	timeout_start(&s->ss->connect_list, &s->timer, s->ps.born);
+	server_connect_to(s, &target->host);
+	return s->ps.state != SERVER_GONE ? s : NULL;
 }
 
 static bool is_carrier(const struct server *s)
@@ -396,16 +257,13 @@ static void log_connected(struct server *s)
 	    net_format(&local, text, sizeof text));
 }
 
-static void on_connected(struct server *s)
+void server_connected(struct server *s, int fd)
 {
-	const int error = socket_error(s->stream.fd);
 	uid_t uid;
 	pid_t pid;
 
-	if (error != 0) {
-		log_at(LEVEL_WARNING, &s->who, "connect failed: %s",
-		    strerror(error));
-		connect_failed(s);
+	if (stream_open(&s->stream, s->ss->loop, fd, &stream_ops) < 0) {
+		server_fail(s, "53200", "connect failed");
 		return;
 	}
 	if (s->host.kind == HOST_UNIX &&
@@ -460,6 +318,13 @@ static bool can_say_goodbye(const struct server *s)
 	    c->skip_drop);
 }
 
+/* Not for what a replication client wants of it. */
+static bool is_host_to_blame(const struct server *s)
+{
+	return s->failure.code[0] != '\0' && (s->ps.state == SERVER_LOGIN ||
+	    (s->ps.state == SERVER_OWN_LOGIN && !s->introduced));
+}
+
 void server_close(struct server *s, const char *reason)
 {
 	struct sessions *ss = s->ss;
@@ -469,9 +334,9 @@ void server_close(struct server *s, const char *reason)
 	if (sessions_settings(ss)->log_disconnections)
 		log_at(LEVEL_INFO, &s->who, "closing because: %s (age=%llds)",
 		    reason, (long long)((time_now() - s->ps.born) / USEC));
-	if (s->lookup != NULL)
-		dns_cancel(s->lookup);
-	s->lookup = NULL;
+	if (is_host_to_blame(s))
+		server_connect_blame(s);
+	server_connect_cancel(s);
 	timeout_stop(&s->timer);
 	if (s->stream.fd >= 0) {
 		if (can_say_goodbye(s)) {
@@ -491,7 +356,6 @@ void server_close(struct server *s, const char *reason)
 	server_auth_end(&s->auth);
 	tls_context_unref(&s->tls.context);
 	writer_fini(&s->welcome);
-	mem_free(s->others);
 	secret_wipe(s->key, sizeof s->key);
 	s->stream.task.run = free_task;
 	loop_defer(ss->loop, &s->stream.task);

@@ -328,7 +328,8 @@ class FakePg:
                  extra_welcome=b"", on_login=None, on_cancel=None,
                  rcvbuf=None, protocol=pq.V3_0,
                  secret_key=struct.pack("!i", 77), tls=None, direct=False,
-                 host="127.0.0.1", mechanisms=(b"SCRAM-SHA-256",)):
+                 host="127.0.0.1", mechanisms=(b"SCRAM-SHA-256",),
+                 port=None):
         self.handler, self.auth = handler, auth
         self.password, self.secret = password, secret
         self.params = dict(PARAMS if params is None else params)
@@ -342,7 +343,7 @@ class FakePg:
             self.ssl_answer = b"S"
         self.mechanisms = mechanisms
         self.sessions, self.fault = [], None
-        self.port = free_port()
+        self.port = port or free_port()
         self.sock = socket.socket()
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if rcvbuf:

@@ -48,6 +48,8 @@ COLUMNS = {
         max_user_client_connections i4, current_client_connections i4"""),
     "lists": cols("list t, items i4"),
     "config": cols("key t, value t, default t, changeable t"),
+    "dns_hosts": cols("hostname t, ttl i8, addrs t"),
+    "dns_zones": cols("zonename t, serial i8, count i4"),
     "mem": cols("name t, size i4, used i4, free i4, memtotal i4"),
     "stats": [("database", T)] + [("total_" + s, N) for s in STATS]
     + [("avg_" + s, N) for s in AVG],

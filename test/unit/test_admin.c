@@ -348,7 +348,7 @@ static void test_help_lists_topics_and_commands(void **state)
 	open_console();
 	static const char *const parts[] = { "N:SNOTICE.C00000.MConsole usage.D"
 	    "..SHOW HELP|DATABASES|USERS|PEERS|POOLS|", "..SHOW ",
-	    "|CLIENTS|", "|STATS|", "..SET key = arg..RELOAD..",
+	    "|CLIENTS|", "|STATS", "..SET key = arg..RELOAD..",
 	    "..PAUSE [<db>]..", "..KILL_CLIENT <client_id>",
 	    "..SHUTDOWN..SHUTDOWN WAIT_FOR_SERVERS|WAIT_FOR_CLIENTS..",
 	    "..WAIT_CLOSE [<db>]", ".. C:SHOW. Z:I " };

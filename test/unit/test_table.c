@@ -154,6 +154,8 @@ static const struct {
 	{ "SERVERS", SESSION ADDED },
 	{ "SOCKETS", SOCKET },
 	{ "ACTIVE_SOCKETS", SOCKET },
+	{ "DNS_HOSTS", "hostname t, ttl i8, addrs t" },
+	{ "DNS_ZONES", "zonename t, serial i8, count i4" },
 	{ "CONFIG", "key t, value t, default t, changeable t" },
 	{ "VERSION", "version t" },
 	{ "STATE", "key t, value t" },

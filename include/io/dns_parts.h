@@ -1,0 +1,92 @@
+/* dns_parts.h - what the cache of names consists of; private to dns*.c.
+ * SPDX-License-Identifier: ISC */
+#ifndef IO_DNS_PARTS_H
+#define IO_DNS_PARTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/mem.h"
+#include "io/dns.h"
+#include "io/loop.h"
+
+#define HASH_NONFATAL_OOM 1
+#define uthash_malloc(size) mem_alloc(size)
+#define uthash_free(p, size) mem_free(p)
+
+#include <uthash.h>
+
+struct dns_channel;
+struct event;
+
+/* Somebody who wants to know. */
+struct dns_query {
+	struct name *name;		/* borrowed; counted in its users */
+	dns_fn *fn;
+	void *arg;
+	struct dns_query **list;	/* the DL list it is in */
+	struct dns_query *prev, *next;
+};
+
+/* An address, and until when it is not given if there are others. */
+struct known {
+	struct net_addr addr;
+	usec_t avoid;
+};
+
+/* What is known of a name. */
+struct name {
+	struct dns *dns;
+	struct zone *zone;		/* borrowed; NULL: no dot in it */
+	bool asking;			/* on_answer() will be called */
+	unsigned users;			/* queries for it, in any list */
+	unsigned count;			/* of the last good answer */
+	struct known *addrs;		/* owned */
+	unsigned lost_count;
+	struct net_addr *lost;		/* owned; nobody was told yet */
+	int error;			/* status of c-ares, latest; 0 = good */
+	usec_t expires;			/* 0: nothing is known */
+	usec_t asked;			/* when, while asking */
+	struct dns_query *waiting;	/* DL list, owned: no answer yet */
+	UT_hash_handle hh;		/* in order of the first question */
+	char text[];
+};
+
+struct zone {
+	struct dns *dns;
+	unsigned names;			/* 0: goes when its answer is in */
+	bool asking;			/* on_serial() will be called */
+	bool known;
+	uint32_t serial;
+	UT_hash_handle hh;
+	char text[];
+};
+
+struct dns {
+	struct loop *loop;		/* borrowed */
+	struct dns_channel *channel;	/* owned */
+	struct name *names;		/* hash, owned */
+	struct zone *zones;		/* hash, owned */
+	struct event *patience;		/* owned: who waits gets old addresses */
+	struct event *zone_timer;	/* owned; NULL: zones are not asked */
+	usec_t zone_period;
+	struct dns_query *due;		/* DL list, owned: next turn */
+	struct dns_query *now;		/* DL list, owned: this turn */
+	struct loop_task task;		/* serves due, and tells of lost */
+	dns_lost_fn *on_lost;
+	void *on_lost_arg;
+	bool any_lost;
+	bool inside;			/* dns_channel_ask() */
+	usec_t max_ttl, negative_ttl;
+};
+
+/* (dns.c) Ask for n, which nobody asks for yet; the answer goes to its queries. */
+void dns_ask(struct dns *d, struct name *n);
+
+/* (dns_zone.c) The zone of a name, counted; NULL: it is in none, no memory. */
+struct zone *dns_zone_ref(struct dns *d, const char *name);
+void dns_zone_unref(struct dns *d, struct zone *z);	/* z may be NULL */
+/* (dns_zone.c) Forget all zones, and ask no more. */
+void dns_zones_fini(struct dns *d);
+
+#endif

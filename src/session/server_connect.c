@@ -1,0 +1,218 @@
+/* server_connect.c - a server's way to one of its hosts.
+ * SPDX-License-Identifier: ISC */
+#include "session/server_connect.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "io/dial.h"
+#include "io/dns.h"
+#include "io/loop.h"
+#include "session/server.h"
+#include "session/server_login.h"
+#include "session/sessions.h"
+
+/* What became of a host. */
+enum outcome { OUTCOME_NONE, OUTCOME_SLOW, OUTCOME_FAILED };
+
+struct dialling {
+	struct server *server;		/* borrowed */
+	struct dial *dial;		/* owned; NULL: over */
+	struct host *hosts;		/* owned */
+	unsigned count;
+	bool listed;			/* they are those of the pool */
+	bool had_addr;			/* one of them, at least */
+	enum outcome outcomes[HOSTS_MAX];
+};
+
+/* --- attempts that were in vain --- */
+
+/* One of several addresses of a name: others first, for a while. */
+static void avoid(const struct dialling *d, const struct dial_place *at)
+{
+	const struct server *const s = d->server;
+	const struct host *const h = &d->hosts[at->host];
+
+	if (h->kind == HOST_NAME && at->addr.family != NET_NONE)
+		dns_avoid(s->ss->dns, h->text, &at->addr,
+		    time_now() + s->ps.pool->limits.login_retry);
+}
+
+static void log_miss(struct dialling *d, const struct dial_place *at,
+    enum dial_miss why, int error)
+{
+	struct server *const s = d->server;
+	const char *const text = d->hosts[at->host].text;
+	char addr[NET_TEXT_MAX];
+
+	switch (why) {
+	case DIAL_NO_NAME:
+		log_at(LEVEL_WARNING, NULL, "DNS lookup failed: %s: result=%d",
+		    text, error);
+		return;
+	case DIAL_NO_START:
+		log_at(LEVEL_WARNING, NULL,
+		    "sbuf_connect failed to connect to %s: %s",
+		    at->addr.family == NET_UNIX ? text :
+		    net_format(&at->addr, addr, sizeof addr), strerror(error));
+		return;
+	case DIAL_NO_CONNECT:
+		s->addr = at->addr;
+		log_at(LEVEL_WARNING, &s->who, "connect failed: %s",
+		    strerror(error));
+		return;
+	case DIAL_SLOW:
+		log_at(LEVEL_DEBUG, &s->who, "no answer yet from %s", text);
+		return;
+	}
+}
+
+static void on_missed(void *arg, const struct dial_place *at,
+    enum dial_miss why, int error)
+{
+	struct dialling *const d = arg;
+
+	log_miss(d, at, why, error);
+	avoid(d, at);
+	if (why != DIAL_NO_NAME)
+		d->had_addr = true;
+	if (d->outcomes[at->host] != OUTCOME_FAILED)
+		d->outcomes[at->host] = why == DIAL_SLOW ? OUTCOME_SLOW :
+		    OUTCOME_FAILED;
+}
+
+static void blame_all(const struct dialling *d, unsigned winner)
+{
+	for (unsigned i = 0; i < d->count && d->listed; i++) {
+		if (i != winner && d->outcomes[i] != OUTCOME_NONE)
+			hosts_failed(d->server->ps.pool, d->hosts[i].item,
+			    d->outcomes[i] == OUTCOME_SLOW, time_now());
+	}
+}
+
+/* --- life --- */
+
+void server_connect_cancel(struct server *s)
+{
+	struct dialling *const d = s->dialling;
+
+	s->dialling = NULL;
+	if (d == NULL)
+		return;
+	dial_cancel(&d->dial, false);
+	mem_free(d->hosts);
+	mem_free(d);
+}
+
+void server_connect_blame(struct server *s)
+{
+	struct dialling *const d = s->dialling;
+
+	if (d != NULL) {
+		dial_cancel(&d->dial, true);
+		blame_all(d, d->count);
+	} else if (s->host.kind != HOST_NONE) {
+		hosts_failed(s->ps.pool, s->host.item, false, time_now());
+	}
+}
+
+static void on_done(void *arg, int fd, const struct dial_place *at)
+{
+	struct dialling *const d = arg;
+	struct server *const s = d->server;
+
+	d->dial = NULL;
+	if (fd < 0) {
+		blame_all(d, d->count);
+		server_fail(s, "08001", d->had_addr ? "connect failed" :
+		    "server DNS lookup failed");
+		return;
+	}
+	blame_all(d, at->host);
+	s->host = d->hosts[at->host];
+	s->host.addr = s->addr = at->addr;
+	server_connect_cancel(s);
+	server_connected(s, fd);
+}
+
+static void fill_plan(const struct dialling *d, struct dial_host *out)
+{
+	for (unsigned i = 0; i < d->count; i++) {
+		const struct host *const h = &d->hosts[i];
+
+		out[i] = (struct dial_host){
+			.path = h->kind == HOST_UNIX ? h->text : NULL,
+			.name = h->kind == HOST_NAME &&
+			    h->addr.family == NET_NONE ? h->text : NULL,
+			.addr = h->addr,
+		};
+	}
+}
+
+static void socket_options(const struct settings *set, struct socket_opts *o)
+{
+	*o = (struct socket_opts){
+		.buffer_bytes = set->tcp_socket_buffer,
+		.keepalive = set->tcp_keepalive != 0,
+		.keepcnt = set->tcp_keepcnt,
+		.keepidle = set->tcp_keepidle,
+		.keepintvl = set->tcp_keepintvl,
+		.user_timeout = set->tcp_user_timeout,
+	};
+}
+
+/* Takes hosts in any case. */
+static void begin(struct server *s, struct host *hosts, unsigned count,
+    bool listed)
+{
+	static const struct dial_ops ops = { on_missed, on_done };
+	struct dialling *const d = hosts == NULL ? NULL :
+	    mem_zalloc(sizeof *d);
+	struct dial_host places[HOSTS_MAX];
+
+	s->phase = SERVER_PHASE_CONNECT;
+	if (d == NULL) {
+		mem_free(hosts);
+		server_fail(s, "53200", "connect failed");
+		return;
+	}
+	d->server = s;
+	d->hosts = hosts;
+	d->count = count;
+	d->listed = listed;
+	s->dialling = d;
+	s->addr = hosts[0].addr;
+	fill_plan(d, places);
+
+	struct dial_plan plan = {
+		.loop = s->ss->loop,
+		.dns = s->ss->dns,
+		.hosts = places,
+		.count = count,
+		.rotation = s->ps.pool->address_turn++,
+	};
+	socket_options(sessions_settings(s->ss), &plan.opts);
+	d->dial = dial_start(&plan, &ops, d);
+	if (d->dial == NULL)
+		server_fail(s, "53200", "connect failed");
+}
+
+void server_connect(struct server *s)
+{
+	struct host *hosts = NULL;
+	const int count = hosts_plan(s->ps.pool,
+	    sessions_settings(s->ss)->unix_socket_dir, time_now(), &hosts);
+
+	if (count < 0 && errno == 0) {
+		server_fail(s, "08001", "unix socket dir not configured");
+		return;
+	}
+	begin(s, hosts, count < 0 ? 0 : (unsigned)count, true);
+}
+
+void server_connect_to(struct server *s, const struct host *h)
+{
+	begin(s, mem_dup(h, sizeof *h), 1, false);
+}
