@@ -62,7 +62,10 @@ void app_shutdown(struct app *app, enum shutdown_mode mode);
 void app_pause(struct app *app);
 void app_resume(struct app *app);
 
-/* (reload.c) Read the files again, apply. 0, or -1 with e for the console. */
+/*
+ * (reload.c) Read the files again, apply. 0, or -1 with e for the console: the
+ * lines behind the first say which file, line and reason.
+ */
 int app_reload(struct app *app, struct err *e);
 /*
  * (reload.c) Put one changed setting in force: the console's SET. 0, or -1.

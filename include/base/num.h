@@ -29,6 +29,12 @@ int num_parse_u32(const char *s, uint32_t *out);
  */
 int num_parse_usec(const char *s, usec_t *out);
 
+/*
+ * As num_parse_i64(), or a decimal number with a unit kB, MB or GB of 1024,
+ * its square and its cube.
+ */
+int num_parse_bytes(const char *s, int64_t *out);
+
 /* An integer (non-zero is true) or on/off, yes/no, true/false. */
 int num_parse_bool(const char *s, bool *out);
 

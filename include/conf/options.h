@@ -32,7 +32,7 @@ enum option_effect { OPT_LIVE, OPT_NEW, OPT_START };
 /* C types of the fields by option type. */
 typedef int opt_int_t;
 typedef int opt_bool_t;		/* the number given; non-zero is true */
-typedef uint32_t opt_uint_t;
+typedef uint32_t opt_bytes_t;
 typedef usec_t opt_time_t;
 typedef int opt_enum_t;
 typedef char *opt_str_t;	/* owned; NULL = never set */
@@ -44,7 +44,7 @@ struct settings {
 #undef OPTION
 };
 
-enum option_type { OPT_T_INT, OPT_T_BOOL, OPT_T_UINT, OPT_T_TIME, OPT_T_ENUM,
+enum option_type { OPT_T_INT, OPT_T_BOOL, OPT_T_BYTES, OPT_T_TIME, OPT_T_ENUM,
 	OPT_T_STR };
 
 struct option_row {

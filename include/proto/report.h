@@ -29,6 +29,8 @@ int report_parse(struct report *r, const void *body, size_t len);
  */
 void report_write_error(struct writer *w, const char *severity,
     const char *code, const char *message);
+/* An error, with D when detail is not NULL; its hint is not written. */
+void report_write(struct writer *w, const struct report *r);
 void report_write_notice(struct writer *w, const char *message,
     const char *detail);
 

@@ -2,9 +2,12 @@
  * SPDX-License-Identifier: ISC */
 #include "app/console.h"
 
+#include <string.h>
+
 #include "app/app.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "proto/msg.h"
 #include "proto/report.h"
 #include "session/client.h"
@@ -44,21 +47,44 @@ void console_notice(struct console *k, const char *text, const char *detail)
 	report_write_notice(&k->out, text, detail);
 }
 
+static int first_line(const struct err *e)
+{
+	return (int)strcspn(e->text, "\n");
+}
+
+/* What follows the first line of e is its detail. */
+static void write_error(struct console *k, const struct err *e)
+{
+	const char *const end = strchr(e->text, '\n');
+	char line[sizeof e->text];
+	struct text t;
+
+	text_init(&t, line, sizeof line);
+	text_add_bytes(&t, e->text, (size_t)first_line(e));
+	report_write(&k->out, &(struct report){
+		.severity = "ERROR",
+		.code = e->code,
+		.message = line,
+		.detail = end != NULL ? end + 1 : NULL,
+	});
+}
+
 void console_refuse(struct console *k, const struct err *e)
 {
 	const struct client *const c = k->client;
 
-	report_write_error(&k->out, "ERROR", e->code, e->text);
+	write_error(k, e);
 	/* PostgreSQL docs, Extended Query: ErrorResponse skips to Sync */
 	k->skipping = k->extended;
 	ready(k);
 	if (sessions_settings(c->ss)->log_pooler_errors)
-		log_at(LEVEL_WARNING, &c->who, "pooler error: %s", e->text);
+		log_at(LEVEL_WARNING, &c->who, "pooler error: %.*s",
+		    first_line(e), e->text);
 }
 
 void console_error(struct console *k, const struct err *e)
 {
-	log_error("%s", e->text);
+	log_error("%.*s", first_line(e), e->text);
 	console_refuse(k, e);
 }
 

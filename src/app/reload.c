@@ -8,6 +8,7 @@
 #include "app/listener.h"
 #include "app/notify.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "io/dns.h"
 #include "io/offload.h"
 #include "session/broker.h"
@@ -54,10 +55,14 @@ void app_dns_setup(const struct app *app)
 		log_error("out of memory: DNS zones are not checked");
 }
 
+/* Goes to the log, and to whoever asked for the reload (NULL: SET). */
 static void on_problem(void *arg, enum log_level level, const char *text)
 {
-	(void)arg;
+	struct text *const told = arg;
+
 	log_at(level, NULL, "%s", text);
+	if (told != NULL && level <= LEVEL_ERROR)
+		text_addf(told, "\n%s", text);
 }
 
 static void on_database_removed(struct database *db, void *arg)
@@ -132,26 +137,27 @@ static const char *file_to_read(const struct app *app)
 	return set != NULL && set[0] != '\0' ? set : app->args.path;
 }
 
-static struct tls_setup *make_tls(struct config *c)
+static struct tls_setup *make_tls(struct config *c, struct text *told)
 {
 	struct err why;
 	struct tls_setup *const tls = tls_setup_new(c, &why);
 
 	if (tls != NULL)
 		return tls;
-	log_error("%s", why.text);
-	log_error("TLS configuration could not be reloaded, keeping old "
-	    "configuration");
+	on_problem(told, LEVEL_ERROR, why.text);
+	on_problem(told, LEVEL_ERROR, "TLS configuration could not be "
+	    "reloaded, keeping old configuration");
 	return NULL;
 }
 
-/* All of it, or nothing. */
-static int reload(struct app *app)
+/* All of it, or nothing; told gets the problems, a line each. */
+static int reload(struct app *app, struct text *told)
 {
 	struct err why;
 	struct config *fresh = config_load(file_to_read(app), app->config,
-	    on_problem, NULL, &why);
-	struct tls_setup *const tls = fresh == NULL ? NULL : make_tls(fresh);
+	    on_problem, told, &why);
+	struct tls_setup *const tls = fresh == NULL ? NULL :
+	    make_tls(fresh, told);
 
 	if (tls == NULL) {
 		config_unref(&fresh);
@@ -162,12 +168,16 @@ static int reload(struct app *app)
 
 int app_reload(struct app *app, struct err *e)
 {
-	if (reload(app) < 0) {
+	char lines[sizeof e->text] = "";
+	struct text told;
+
+	text_init(&told, lines, sizeof lines);
+	if (reload(app, &told) < 0) {
 		log_warning("config file loading failed");
 		/* a rotated log file is let go all the same */
 		app_log_setup(app);
 		return err_set(e, "F0000", "RELOAD failed, see logs for "
-		    "additional details");
+		    "additional details%s", lines);
 	}
 	config_unref(&app->loaded);
 	app->loaded = config_ref(app->config);
@@ -192,7 +202,7 @@ int app_set(struct app *app, const char *key, const char *value,
 	if (fresh == NULL)
 		return -1;
 	if (is_about_tls(key)) {
-		tls = make_tls(fresh);
+		tls = make_tls(fresh, NULL);
 	} else if (strcmp(key, "auth_type") == 0 &&
 	    tls_setup_check(&fresh->set, e) < 0) {
 		config_unref(&fresh);

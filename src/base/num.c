@@ -121,6 +121,40 @@ int num_parse_usec(const char *s, usec_t *out)
 	return 0;
 }
 
+int num_parse_bytes(const char *s, int64_t *out)
+{
+	static const struct {
+		const char *name;
+		int64_t bytes;
+	} units[] = {
+		{ "kB", 1 << 10 },
+		{ "MB", 1 << 20 },
+		{ "GB", 1 << 30 },
+	};
+	char digits[24];
+	const size_t len = strspn(s, "0123456789");
+	const char *const unit = s + len + strspn(s + len, blanks);
+	int64_t v;
+
+	if (num_parse_i64(s, out) == 0)
+		return 0;
+	if (len == 0 || len >= sizeof(digits))
+		return -1;
+	memcpy(digits, s, len);
+	digits[len] = '\0';
+	for (size_t i = 0; i < COUNT(units); i++) {
+		if (strcmp(unit, units[i].name) != 0)
+			continue;
+		/* a leading 0 is octal elsewhere, and nothing here */
+		if (num_parse_i64(digits, &v) != 0 || digits[0] == '0' ||
+		    v > INT64_MAX / units[i].bytes)
+			return -1;
+		*out = v * units[i].bytes;
+		return 0;
+	}
+	return -1;
+}
+
 int num_parse_bool(const char *s, bool *out)
 {
 	static const struct {

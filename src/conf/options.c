@@ -73,7 +73,7 @@ static const char *const binding_words[] = {
 
 #define TYPE_int OPT_T_INT
 #define TYPE_bool OPT_T_BOOL
-#define TYPE_uint OPT_T_UINT
+#define TYPE_bytes OPT_T_BYTES
 #define TYPE_time OPT_T_TIME
 #define TYPE_enum OPT_T_ENUM
 #define TYPE_str OPT_T_STR
@@ -137,7 +137,7 @@ static int to_range(const struct option_row *o, int64_t *v, struct err *e)
 		    o->max);
 	}
 
-	const int64_t hi = o->type == OPT_T_UINT ? UINT32_MAX : INT32_MAX;
+	const int64_t hi = o->type == OPT_T_BYTES ? UINT32_MAX : INT32_MAX;
 	if (*v > hi)
 		*v = hi;
 	if (*v < INT32_MIN)
@@ -178,18 +178,18 @@ static int set_bool(const struct option_row *o, void *to, const char *value,
 	return 0;
 }
 
-/* spec/settings.md section 1: a negative number wraps. */
-static int set_uint(const struct option_row *o, void *to, const char *value,
+/* spec/settings.md section 1: a negative number wraps. Units are ours. */
+static int set_bytes(const struct option_row *o, void *to, const char *value,
     struct err *e)
 {
 	int64_t v;
 
-	if (num_parse_i64(value, &v) != 0)
-		return err_set(e, "22023", "%s must be a whole number",
-		    o->name);
+	if (num_parse_bytes(value, &v) != 0)
+		return err_set(e, "22023", "%s must be a whole number, of "
+		    "bytes or with a unit (kB, MB, GB)", o->name);
 	if (to_range(o, &v, e) != 0)
 		return -1;
-	*(opt_uint_t *)to = (opt_uint_t)v;
+	*(opt_bytes_t *)to = (opt_bytes_t)v;
 	return 0;
 }
 
@@ -244,7 +244,7 @@ int option_set(const struct option_row *o, struct settings *s,
 	    const char *value, struct err *e) = {
 		[OPT_T_INT] = set_int,
 		[OPT_T_BOOL] = set_bool,
-		[OPT_T_UINT] = set_uint,
+		[OPT_T_BYTES] = set_bytes,
 		[OPT_T_TIME] = set_time,
 		[OPT_T_ENUM] = set_enum,
 		[OPT_T_STR] = set_str,
@@ -259,7 +259,7 @@ int option_copy(const struct option_row *o, struct settings *dst,
 	static const size_t sizes[] = {
 		[OPT_T_INT] = sizeof(opt_int_t),
 		[OPT_T_BOOL] = sizeof(opt_bool_t),
-		[OPT_T_UINT] = sizeof(opt_uint_t),
+		[OPT_T_BYTES] = sizeof(opt_bytes_t),
 		[OPT_T_TIME] = sizeof(opt_time_t),
 		[OPT_T_ENUM] = sizeof(opt_enum_t),
 	};
@@ -289,8 +289,8 @@ const char *option_show(const struct option_row *o, const struct settings *s,
 	case OPT_T_BOOL:
 		snprintf(buf, size, "%d", *(const opt_int_t *)at);
 		return buf;
-	case OPT_T_UINT:
-		snprintf(buf, size, "%" PRIu32, *(const opt_uint_t *)at);
+	case OPT_T_BYTES:
+		snprintf(buf, size, "%" PRIu32, *(const opt_bytes_t *)at);
 		return buf;
 	case OPT_T_TIME:
 		snprintf(buf, size, "%g",

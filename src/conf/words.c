@@ -27,28 +27,36 @@ static unsigned min3(unsigned a, unsigned b, unsigned c)
 	return ab < c ? ab : c;
 }
 
-/* Levenshtein: letters to insert, drop or change to get from a to b. */
+/*
+ * Letters to insert, drop or change, and neighbours to swap, to get from a to
+ * b: optimal string alignment, with the rows of the last three letters of a.
+ */
 static unsigned distance(const char *a, const char *b)
 {
 	const size_t b_len = strlen(b);
-	unsigned row[WORD_MAX + 1];
+	unsigned rows[3][WORD_MAX + 1];
 
 	if (strlen(a) > WORD_MAX || b_len > WORD_MAX)
 		return WORD_MAX;
 	for (size_t j = 0; j <= b_len; j++)
-		row[j] = (unsigned)j;
-	for (size_t i = 0; a[i] != '\0'; i++) {
-		unsigned diagonal = row[0];
+		rows[0][j] = (unsigned)j;
+
+	size_t i = 0;
+	for (; a[i] != '\0'; i++) {
+		const unsigned *const before = rows[(i + 2) % 3];
+		const unsigned *const last = rows[i % 3];
+		unsigned *const row = rows[(i + 1) % 3];
 
 		row[0] = (unsigned)i + 1;
 		for (size_t j = 0; j < b_len; j++) {
-			const unsigned change = diagonal + (a[i] != b[j]);
-
-			diagonal = row[j + 1];
-			row[j + 1] = min3(change, row[j] + 1, diagonal + 1);
+			row[j + 1] = min3(last[j] + (a[i] != b[j]),
+			    row[j] + 1, last[j + 1] + 1);
+			if (i > 0 && j > 0 && a[i] == b[j - 1] &&
+			    a[i - 1] == b[j] && before[j - 1] < row[j + 1])
+				row[j + 1] = before[j - 1] + 1;
 		}
 	}
-	return row[b_len];
+	return rows[i % 3][b_len];
 }
 
 void nearest_init(struct nearest *n, const char *word)

@@ -50,15 +50,26 @@ static void write_field(struct writer *w, enum field field, const char *value)
 	writer_str(w, value);
 }
 
+void report_write(struct writer *w, const struct report *r)
+{
+	writer_begin(w, BE_ERROR_RESPONSE);
+	write_field(w, FIELD_SEVERITY, r->severity);
+	write_field(w, FIELD_CODE, r->code);
+	write_field(w, FIELD_MESSAGE, r->message);
+	if (r->detail != NULL)
+		write_field(w, FIELD_DETAIL, r->detail);
+	writer_u8(w, FIELD_END);
+	writer_end(w);
+}
+
 void report_write_error(struct writer *w, const char *severity,
     const char *code, const char *message)
 {
-	writer_begin(w, BE_ERROR_RESPONSE);
-	write_field(w, FIELD_SEVERITY, severity);
-	write_field(w, FIELD_CODE, code);
-	write_field(w, FIELD_MESSAGE, message);
-	writer_u8(w, FIELD_END);
-	writer_end(w);
+	report_write(w, &(struct report){
+		.severity = severity,
+		.code = code,
+		.message = message,
+	});
 }
 
 void report_write_notice(struct writer *w, const char *message,

@@ -133,7 +133,7 @@ def test_target_released_before_the_carrier_is_connected(pooler):
     ls.listen(0)
     port = ls.getsockname()[1]
     p = pooler(dbs={"p0": "host=127.0.0.1 port=%d" % port},
-               default_pool_size=1)
+               default_pool_size=1, server_tls_sslmode="disable")
     box = {}
     login = threading.Thread(target=lambda: box.update(c=p.raw()))
     login.start()

@@ -480,6 +480,12 @@ def test_failed_reload_changes_nothing(pooler):
     assert res.errors[0].message == \
         "RELOAD failed, see logs for additional details"
     assert re.search(r"%s:\d+" % re.escape(p.ini), p.log)
+    # the detail names file, line and reason
+    line = open(p.ini).read().split("\n").index("no_such_setting = 1") + 1
+    assert res.errors[0].fields["D"] == (
+        'unknown parameter: pgbouncer/no_such_setting\n'
+        'invalid value "1" for parameter no_such_setting in configuration '
+        '(%s:%d)' % (p.ini, line))
     assert p.show("config", key="default_pool_size")[0]["value"] == "5"
     assert c.value("select 1") == "1"
     del p.settings["no_such_setting"]

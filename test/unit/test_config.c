@@ -341,7 +341,8 @@ static const struct {
 	    "invalid value \"port=1\" for parameter 1" AT(3) },
 	/* all of them are told */
 	{ "[pgbouncer]\npkt_buf = x\n[databases]\n=\na = port=0\n[users]\n",
-	    "pkt_buf must be a whole number\n"
+	    "pkt_buf must be a whole number, "
+	    "of bytes or with a unit (kB, MB, GB)\n"
 	    "invalid value \"x\" for parameter pkt_buf" AT(2)
 	    "syntax error in configuration (main.ini:4), stopping loading\n"
 	    "invalid port: 0\n"
@@ -367,7 +368,8 @@ static void test_first_problem_is_in_the_error(void **state)
 	    NULL));
 	assert_string_equal(box->e.text,
 	    "invalid value \"x\" for parameter pkt_buf in configuration "
-	    "(main.ini:2): pkt_buf must be a whole number");
+	    "(main.ini:2): pkt_buf must be a whole number, "
+	    "of bytes or with a unit (kB, MB, GB)");
 }
 
 static void test_unreadable_file_fails(void **state)

@@ -279,6 +279,34 @@ static void test_text_that_is_no_bool_is_refused(void **state)
 	}
 }
 
+static void test_bytes_take_units(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t bytes;
+	} rows[] = {
+		{ "4096", 4096 }, { "0x10", 16 }, { "010", 8 }, { "-1", -1 },
+		{ "1kB", 1024 }, { "8 MB", 8 << 20 }, { "2GB", 2LL << 30 },
+	};
+	static const char *const bad[] = { "", "kB", "1k", "1KB", "1mb",
+		"1.5MB", "-1kB", "08kB", "1kB x", "1 kBB",
+		"9223372036854775807kB", "99999999999999999999999999kB" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int64_t v = 77;
+
+		assert_int_equal(num_parse_bytes(rows[i].text, &v), 0);
+		assert_int_equal(v, rows[i].bytes);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		int64_t v = 77;
+
+		assert_int_equal(num_parse_bytes(bad[i], &v), -1);
+		assert_int_equal(v, 77);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +324,7 @@ int main(void)
 		cmocka_unit_test(test_time_out_of_range_is_refused),
 		cmocka_unit_test(
 		    test_point_is_the_decimal_mark_in_every_locale),
+		cmocka_unit_test(test_bytes_take_units),
 		cmocka_unit_test(test_bool_takes_numbers_and_words),
 		cmocka_unit_test(test_text_that_is_no_bool_is_refused),
 	};
