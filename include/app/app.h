@@ -63,8 +63,8 @@ void app_pause(struct app *app);
 void app_resume(struct app *app);
 
 /*
- * (reload.c) Read the files again, apply. 0, or -1 with e for the console: the
- * lines behind the first say which file, line and reason.
+ * (reload.c) Read the files again, apply. 0, or -1 with e for the console: its
+ * detail says which file, line and reason.
  */
 int app_reload(struct app *app, struct err *e);
 /*

@@ -3,6 +3,9 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
+/* Between a message and its detail, where there is one; its lines end in \n. */
+#define ERR_DETAIL "\x1f"
+
 struct err {
 	char code[6];	 /* SQLSTATE, e.g. "08P01" */
 	char text[1018]; /* message for the user, no newline at the end */

@@ -6,6 +6,8 @@
 #include "base/mem.h"
 
 #define HASH_NONFATAL_OOM 1
+/* short chains: with 100,000 names each step is a miss of the cache */
+#define HASH_BKT_CAPACITY_THRESH 2U
 #define uthash_malloc(size) mem_alloc(size)
 #define uthash_free(p, size) mem_free(p)
 

@@ -47,20 +47,19 @@ void console_notice(struct console *k, const char *text, const char *detail)
 	report_write_notice(&k->out, text, detail);
 }
 
-static int first_line(const struct err *e)
+static int message_len(const struct err *e)
 {
-	return (int)strcspn(e->text, "\n");
+	return (int)strcspn(e->text, ERR_DETAIL);
 }
 
-/* What follows the first line of e is its detail. */
 static void write_error(struct console *k, const struct err *e)
 {
-	const char *const end = strchr(e->text, '\n');
+	const char *const end = strstr(e->text, ERR_DETAIL);
 	char line[sizeof e->text];
 	struct text t;
 
 	text_init(&t, line, sizeof line);
-	text_add_bytes(&t, e->text, (size_t)first_line(e));
+	text_add_bytes(&t, e->text, (size_t)message_len(e));
 	report_write(&k->out, &(struct report){
 		.severity = "ERROR",
 		.code = e->code,
@@ -79,12 +78,12 @@ void console_refuse(struct console *k, const struct err *e)
 	ready(k);
 	if (sessions_settings(c->ss)->log_pooler_errors)
 		log_at(LEVEL_WARNING, &c->who, "pooler error: %.*s",
-		    first_line(e), e->text);
+		    message_len(e), e->text);
 }
 
 void console_error(struct console *k, const struct err *e)
 {
-	log_error("%.*s", first_line(e), e->text);
+	log_error("%.*s", message_len(e), e->text);
 	console_refuse(k, e);
 }
 

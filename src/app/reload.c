@@ -62,7 +62,8 @@ static void on_problem(void *arg, enum log_level level, const char *text)
 
 	log_at(level, NULL, "%s", text);
 	if (told != NULL && level <= LEVEL_ERROR)
-		text_addf(told, "\n%s", text);
+		text_addf(told, "%s%s", told->len > 0 ? "\n" : ERR_DETAIL,
+		    text);
 }
 
 static void on_database_removed(struct database *db, void *arg)

