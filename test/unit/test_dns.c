@@ -588,6 +588,78 @@ static void test_each_lists_the_cache(void **state)
 	assert_string_equal(text, "many.test 3 0;no.test 0 0;");
 }
 
+static void test_shorter_time_of_a_record_counts(void **state)
+{
+	struct world *w = *state;
+	struct told t = { 0 };
+
+	/* the server says 60 s */
+	dns_set_ttl(w->dns, 3600 * USEC, 5 * USEC);
+	assert_true(ask(w, "one.test", &t) > 0);
+	time_set_fake(1059 * USEC);
+	assert_int_equal(ask(w, "one.test", &t), 0);
+	time_set_fake(1060 * USEC);
+	assert_true(ask(w, "one.test", &t) > 0);
+}
+
+static void test_avoided_address_is_left_out_for_a_while(void **state)
+{
+	struct world *w = *state;
+	struct told t = { 0 };
+	struct net_addr a, b;
+
+	assert_int_equal(net_parse_ip("127.0.0.1", 5432, &a), 0);
+	assert_int_equal(net_parse_ip("127.0.0.2", 5432, &b), 0);
+	ask(w, "many.test", &t);
+	dns_avoid(w->dns, "many.test", &a, 1010 * USEC);
+	dns_avoid(w->dns, "none.test", &a, 1010 * USEC);
+	ask(w, "many.test", &t);
+	assert_int_equal(t.count, 2);
+	assert_false(was_told(&t, "127.0.0.1"));
+	/* a new answer does not change that */
+	dns_set_ttl(w->dns, 0, 0);
+	time_set_fake(1009 * USEC);
+	ask(w, "one.test", &t);
+	dns_avoid(w->dns, "one.test", &a, 1020 * USEC);
+	assert_true(ask(w, "one.test", &t) > 0);
+	/* ... and the only one is given all the same */
+	assert_int_equal(t.count, 1);
+	time_set_fake(1015 * USEC);
+	ask(w, "many.test", &t);
+	assert_int_equal(t.count, 3);
+}
+
+static int note_zone(void *arg, const struct dns_zone *z)
+{
+	char *out = arg;
+	const size_t len = strlen(out);
+
+	snprintf(out + len, 256 - len, "%s %u %u;", z->name, z->serial,
+	    z->names);
+	return 0;
+}
+
+static void test_zone_is_what_follows_the_first_dot(void **state)
+{
+	struct world *w = *state;
+	struct told t = { 0 };
+	struct dns_stat s;
+	char text[256] = "";
+
+	ask(w, "one.test", &t);
+	ask(w, "many.test", &t);
+	ask(w, "a.b.test", &t);
+	ask(w, "one", &t);
+	ask(w, "10.1.2.3", &t);
+	dns_each_zone(w->dns, note_zone, text);
+	assert_string_equal(text, "test 0 2;b.test 0 1;");
+	dns_stat(w->dns, &s);
+	assert_int_equal(s.names, 5);
+	assert_int_equal(s.zones, 2);
+	assert_int_equal(dns_set_zone_period(w->dns, USEC), 0);
+	assert_int_equal(dns_set_zone_period(w->dns, 0), 0);
+}
+
 static void test_bad_settings_are_refused(void **state)
 {
 	struct world *w = *state;
@@ -676,6 +748,9 @@ int main(void)
 		TEST(test_free_forgets_open_queries),
 		TEST(test_cache_is_bounded),
 		TEST(test_each_lists_the_cache),
+		TEST(test_shorter_time_of_a_record_counts),
+		TEST(test_avoided_address_is_left_out_for_a_while),
+		TEST(test_zone_is_what_follows_the_first_dot),
 		TEST(test_bad_settings_are_refused),
 		TEST(test_each_failed_allocation_is_survived),
 		TEST(test_lookup_without_memory_for_the_socket_ends),
