@@ -429,6 +429,7 @@ static void test_fatal_ends_the_process_with_1(void **state)
 	assert_string_equal(err, "");
 }
 
+/* shows setting: syslog, syslog_ident, syslog_facility */
 static void test_syslog_gets_message_and_priority(void **state)
 {
 	(void)state;
