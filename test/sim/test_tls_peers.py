@@ -121,6 +121,7 @@ def test_server_is_told_the_name(pooler, fakepg, certs, host, name, mode):
     assert seen == [name]
 
 
+@pytest.mark.setting("server_tls_negotiation")
 def test_direct_tls(pooler, fakepg, certs):
     """server_tls_negotiation = direct: no SSLRequest, ALPN"""
     f = fakepg(tls=certs.server_context(alpn="postgresql"), direct=True)

@@ -35,6 +35,7 @@ ADMIN = "local pgbouncer admin trust\nhost pgbouncer admin all trust\n"
 
 # --- rules ----------------------------------------------------------------
 
+@pytest.mark.setting("auth_hba_file")
 def test_first_rule_that_fits_decides(pooler):
     """authentication.md 4"""
     p = hba(pooler, """
@@ -272,6 +273,7 @@ def test_peer_needs_a_known_user(pooler):
     assert "unix socket login rejected" in out.stderr
 
 
+@pytest.mark.setting("auth_ident_file")
 def test_peer_map_says_who_may_be_whom(pooler):
     """authentication.md 3.5; config-files.md 10"""
     p = hba(pooler, "local all all peer map=m\n",

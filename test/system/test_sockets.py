@@ -144,6 +144,7 @@ def test_login_under_way_when_the_end_comes_is_served(pooler):
     assert p.wait_exit() == 0
 
 
+@pytest.mark.setting("so_reuseport")
 def test_shared_port_is_left_to_the_other(pooler):
     """so_reuseport: after one has ended all connections reach the other"""
     p = pooler(so_reuseport=1)

@@ -25,6 +25,8 @@ def tls_client(p, context, direct=False, login=True, **kw):
 
 # --- modes ----------------------------------------------------------------
 
+@pytest.mark.setting("client_tls_sslmode", "client_tls_key_file",
+                     "client_tls_cert_file")
 @pytest.mark.parametrize("mode", MODES)
 def test_ssl_request_is_answered_by_mode(pooler, certs, mode):
     """client_tls_sslmode; pooling.md 19"""
@@ -67,6 +69,7 @@ def test_libpq_checks_our_certificate(pooler, certs):
 
 # --- client certificates --------------------------------------------------
 
+@pytest.mark.setting("client_tls_ca_file")
 @pytest.mark.parametrize("mode", ["prefer", "require", "verify-ca",
                                   "verify-full"])
 @pytest.mark.parametrize("cert", [None, "client", "stranger", "old"])
@@ -262,6 +265,9 @@ only11 = version(least=ssl.TLSVersion.TLSv1_1,
 CHACHA = "TLS_CHACHA20_POLY1305_SHA256"
 
 
+@pytest.mark.setting("client_tls_protocols", "client_tls_ciphers",
+                     "client_tls13_ciphers", "client_tls_ecdhcurve",
+                     "client_tls_dheparams")
 @pytest.mark.parametrize("settings,get,want", [
     ({}, only12, "TLSv1.2"),
     ({}, only13, "TLSv1.3"),

@@ -80,6 +80,7 @@ def test_disable_offers_no_plus(scram, certs):
     assert exchange_with(p, certs, b"y,,").status == "I"
 
 
+@pytest.mark.setting("client_channel_binding")
 def test_require_offers_nothing_else(scram, certs):
     """client_channel_binding"""
     p = scram(client_channel_binding="require")
@@ -173,6 +174,7 @@ def server(pg, more=""):
     return "host=localhost port=%d %s" % (pg.port, more)
 
 
+@pytest.mark.setting("server_channel_binding")
 def test_server_is_bound_to(pooler, certs, tls_pg):
     """server_channel_binding = require: PostgreSQL offers it"""
     p = pooler({"p0": server(tls_pg, "user=u_scram password=pw_three"),

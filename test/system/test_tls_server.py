@@ -28,6 +28,7 @@ def fails(p, why, **kw):
 
 # --- modes ----------------------------------------------------------------
 
+@pytest.mark.setting("server_tls_sslmode")
 @pytest.mark.parametrize("mode", ["disable", "allow", "prefer", "require",
                                   "verify-ca", "verify-full"])
 def test_mode_with_a_server_that_can(pooler, certs, tls_pg, mode):
@@ -64,6 +65,7 @@ def test_unix_sockets_never_use_tls(pooler, certs, tls_pg):
     assert p.servers()[0]["tls"] == ""
 
 
+@pytest.mark.setting("server_tls_ca_file")
 def test_wrong_authority_is_refused(pooler, certs, tls_pg):
     """verify-ca looks, require does not"""
     p = pooler({"p0": conn(tls_pg), "p1": conn(
@@ -74,6 +76,7 @@ def test_wrong_authority_is_refused(pooler, certs, tls_pg):
     p.wait_log("TLS handshake error: certificate verification failed: ")
 
 
+@pytest.mark.setting("server_tls_key_file", "server_tls_cert_file")
 def test_our_certificate_for_the_server(pooler, certs, tls_pg):
     """server_tls_cert_file, server_tls_key_file; pg_hba.conf: cert"""
     p = pooler({"p0": conn(tls_pg, more="user=app2")},
@@ -84,6 +87,8 @@ def test_our_certificate_for_the_server(pooler, certs, tls_pg):
     fails(bad, "certificate")
 
 
+@pytest.mark.setting("server_tls_protocols", "server_tls_ciphers",
+                     "server_tls13_ciphers")
 @pytest.mark.parametrize("settings,want", [
     ({"server_tls_protocols": "tlsv1.2"}, "TLSv1.2/"),
     ({"server_tls_protocols": "tlsv1.2", "server_tls_ciphers":
@@ -101,6 +106,9 @@ def test_versions_and_ciphers(pooler, certs, tls_pg, settings, want):
 
 # --- one database otherwise -----------------------------------------------
 
+@pytest.mark.database("server_tls_sslmode", "server_tls_protocols",
+                      "server_tls_ca_file", "server_tls_cert_file",
+                      "server_tls_key_file")
 def test_databases_with_settings_of_their_own(pooler, certs, tls_pg):
     """server_tls_* in [databases]"""
     own = {
