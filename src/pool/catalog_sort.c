@@ -1,0 +1,29 @@
+/* catalog_sort.c - the order in which SHOW lists what there is.
+ * SPDX-License-Identifier: ISC */
+#include <string.h>
+
+#include "pool/catalog.h"
+
+static int by_db_name(const struct database *a, const struct database *b)
+{
+	return strcmp(a->name, b->name);
+}
+
+static int by_user_name(const struct user *a, const struct user *b)
+{
+	return strcmp(a->name, b->name);
+}
+
+static int by_pool_key(const struct pool *a, const struct pool *b)
+{
+	const int d = strcmp(a->key.db->name, b->key.db->name);
+
+	return d != 0 ? d : strcmp(a->key.user->name, b->key.user->name);
+}
+
+void catalog_sort(struct catalog *c)
+{
+	HASH_SORT(c->databases, by_db_name);
+	HASH_SORT(c->users, by_user_name);
+	HASH_SORT(c->pools, by_pool_key);
+}
