@@ -1,6 +1,7 @@
 /* auth_ldap.c - a password that an LDAP directory checks; runs on a thread.
  * SPDX-License-Identifier: ISC */
 #include <ldap.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/time.h>
@@ -272,10 +273,22 @@ static bool simple_bind(struct session *s)
 	return connect_to(s) && bind_as(s, dn, s->ask->password);
 }
 
+/* Asked for an option of all connections, the library reads its files. */
+static void init_library(void)
+{
+	int version;
+
+	(void)ldap_get_option(NULL, LDAP_OPT_PROTOCOL_VERSION, &version);
+}
+
 void ask_ldap(struct ask *q)
 {
+	/* two threads that use it first at the same time would race */
+	static pthread_once_t ready = PTHREAD_ONCE_INIT;
 	struct session s = { .ask = q };
 	struct err e;
+
+	pthread_once(&ready, init_library);
 
 	/* RFC 4513 section 5.1.2: that would be no authentication at all */
 	if (q->password[0] == '\0') {
