@@ -48,6 +48,8 @@ struct tls {
 	uint8_t *stash;			/* owned; the wire's bytes for later */
 	const uint8_t *in;		/* in stash or wire: not taken yet */
 	size_t in_len;
+	uint32_t queued;		/* by the stream, before this call */
+	uint32_t unasked;		/* queued by reading, and not gone */
 	uint8_t reads;			/* of the socket, in this call */
 	bool drained;			/* ... after which it was empty */
 	bool served;			/* it has given bytes to its caller */

@@ -21,6 +21,7 @@
 #include "io/transport.h"
 
 #define READS_MAX 4	/* of the socket in one call */
+#define UNASKED_MAX 65536	/* bytes that a peer makes us say, but not reads */
 
 /* --- the wire, as OpenSSL sees it --- */
 
@@ -130,8 +131,11 @@ BIO_METHOD *tls_bio_new(void)
 
 /* --- every use of OpenSSL is between these two --- */
 
-static void begin(struct tls *t)
+static void begin(struct stream *s)
 {
+	struct tls *t = s->tls;
+
+	t->queued = (uint32_t)stream_queued(s);
 	t->reads = 0;
 	t->drained = t->served = false;
 	/* what libcrypto has left there elsewhere is not ours */
@@ -160,18 +164,31 @@ static int keep_rest(struct tls *t)
 	return 0;
 }
 
+/*
+ * TLS has requests of its own, as for new keys, that are answered while we
+ * read. Who only asks would have us queue answers without end.
+ */
+static bool asks_too_much(const struct stream *s)
+{
+	struct tls *t = s->tls;
+	const uint32_t queued = (uint32_t)stream_queued(s);
+
+	t->unasked = queued == 0 ? 0 : t->unasked + (queued - t->queued);
+	return t->up && t->unasked > UNASKED_MAX;
+}
+
 /* Put the stream's state right. more: there is something left to be told. */
 static int finish(struct stream *s, bool more)
 {
 	struct tls *t = s->tls;
 
-	if (flush(s) == STREAM_BROKEN)
+	if (flush(s) == STREAM_BROKEN || asks_too_much(s))
 		t->failed = true;
 	if (keep_rest(t) < 0) {
 		errno = ENOMEM;
 		return -1;
 	}
-	if (t->drained && t->in_len == 0 && !more && !t->eof)
+	if (t->drained && t->in_len == 0 && !more && !t->eof && !t->failed)
 		s->ready = false;
 	return 0;
 }
@@ -191,7 +208,7 @@ static ssize_t tls_read(struct stream *s, void *buf, size_t size)
 	size_t have = 0;
 	bool end = t->failed;
 
-	begin(t);
+	begin(s);
 	while (have < size && may_read(t)) {
 		const int n = SSL_read(t->ssl, (char *)buf + have,
 		    (int)(size - have));
@@ -206,7 +223,7 @@ static ssize_t tls_read(struct stream *s, void *buf, size_t size)
 	}
 	if (finish(s, end || have == size) < 0)
 		return -1;
-	if (have > 0 || end)
+	if (have > 0 || end || t->failed)
 		return (ssize_t)have;
 	if (!t->drained)
 		stream_yield(s);	/* records of no bytes, and no end */
@@ -261,7 +278,7 @@ static enum stream_write tls_write(struct stream *s, struct iovec *iov,
 {
 	struct tls *t = s->tls;
 
-	begin(t);
+	begin(s);
 	if (!t->up)
 		t->failed = true;
 	if (count == 1)
@@ -291,7 +308,7 @@ static void tls_close(struct stream *s)
 
 	if (t == NULL)
 		return;
-	begin(t);
+	begin(s);
 	/* not SSL_shutdown() after a failure: OpenSSL forbids it */
 	if (t->up && !t->failed && !s->broken)
 		(void)SSL_shutdown(t->ssl);
@@ -437,7 +454,7 @@ enum tls_step tls_handshake(struct stream *s, struct err *e)
 	struct tls *t = s->tls;
 	enum tls_step step = TLS_DONE;
 
-	begin(t);
+	begin(s);
 	const int result = SSL_do_handshake(t->ssl);
 
 	if (result != 1)

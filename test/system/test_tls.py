@@ -1,8 +1,12 @@
 # test_tls.py - TLS with clients: modes, certificates, versions, start.
 # SPDX-License-Identifier: ISC
+import ctypes
 import hashlib
 import os
+import signal
+import socket
 import ssl
+import struct
 import subprocess
 import threading
 
@@ -588,3 +592,53 @@ def test_mode_changes_for_new_clients_only(pooler, certs):
     p.settings["client_tls_sslmode"] = "disable"
     p.reload()
     assert p.raw().value("select 1") == "1"
+
+
+# --- what TLS itself has to say -------------------------------------------
+
+class KeyUpdater:
+    """Asks for new keys again and again, and never reads an answer."""
+
+    def __init__(self, c):
+        c.send(SSL_REQUEST)
+        assert c.recv_bytes(1) == b"S"
+        # OpenSSL waits itself, but not for ever
+        c.sock.settimeout(None)
+        c.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO,
+                          struct.pack("ll", 10, 0))
+        self.lib = ctypes.CDLL("libssl.so.3")
+        self.context = self._get("SSL_CTX_new", self._get(
+            "TLS_client_method"))
+        self.ssl = self._get("SSL_new", self.context)
+        self.lib.SSL_set_fd(self.ssl, c.sock.fileno())
+        assert self.lib.SSL_connect(self.ssl) == 1
+
+    def _get(self, name, *args):
+        fn = getattr(self.lib, name)
+        fn.restype = ctypes.c_void_p
+        return ctypes.c_void_p(fn(*args))
+
+    def ask(self):
+        """Returns False when nobody listens any more."""
+        assert self.lib.SSL_key_update(self.ssl, 1) == 1
+        return self.lib.SSL_do_handshake(self.ssl) == 1
+
+    def close(self):
+        self.lib.SSL_free(self.ssl)
+        self.lib.SSL_CTX_free(self.context)
+
+
+def test_flood_of_key_updates_is_not_answered_without_end(pooler, certs):
+    """each request has an answer, which who does not read leaves to us; no
+    login is needed for that"""
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    p = pooler(**certs.accept("require"), tcp_socket_buffer=8192)
+    c = p.open(rcvbuf=4096)
+    peer = KeyUpdater(c)
+    try:
+        assert any(not peer.ask() for _ in range(200000))
+    finally:
+        peer.close()
+    p.wait_log("closing because: client unexpected eof")
+    with tls_client(p, certs.client_context(None)) as other:
+        assert other.value("select 1") == "1"
