@@ -113,8 +113,9 @@ static enum relay_step on_error(struct relay_down *d)
 {
 	if (d->s->chore == CHORE_PARAMS || d->s->chore == CHORE_ROLLBACK)
 		return fail(d, chore_failed[d->s->chore]);
+	/* no error about a statement is that long: it passes as it comes */
 	if (d->s->chore != CHORE_NONE || d->c == NULL ||
-	    !relay_translates(d->c))
+	    !relay_translates(d->c) || d->size > SMALL_MAX)
 		return on_reply(d);
 	if (d->have < d->size)
 		return RELAY_SHORT;

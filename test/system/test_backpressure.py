@@ -117,6 +117,23 @@ def test_one_huge_query(pooler):
     assert p.rss("VmHWM") - rss < LIMIT
 
 
+def test_client_that_stops_reading_a_long_error(pooler, pg):
+    """an error is looked into where it may name a statement; one that long
+    passes like a row, whatever the server has to say"""
+    p = pooler(max_prepared_statements=10)
+    c = p.raw(rcvbuf=65536, timeout=120)
+    size = 24 * MB
+    c.send(pq.query("do $$begin raise 'x%', repeat('x', {}); end$$"
+                    .format(size)))
+    wait_until(lambda: server_waits(pg, "ClientWrite"), timeout=20)
+    caches = {r["name"]: int(r["memtotal"]) for r in p.show("mem")}
+    assert caches["carry_cache"] + caches["iobuf_cache"] < MB
+    kind, body = c.recv()
+    assert kind == "E" and len(pq.fields(body)["M"]) == size + 1
+    assert c.recv_until().kinds == "Z"
+    assert c.value("select 'on'") == "on"
+
+
 @pytest.mark.parametrize("mode", ["transaction", "session"])
 def test_both_directions_full_do_not_deadlock(pooler, mode):
     """client sends without reading, server answers without pause"""
