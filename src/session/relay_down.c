@@ -479,6 +479,9 @@ void relay_second_look(struct server *s, usec_t silence)
 	const usec_t now = time_now();
 	struct client *c = client_of(s->ps.client);
 
+	/* before its login is over, a client has no business with a server */
+	if (s->phase != SERVER_PHASE_POOLED || c->login != NULL)
+		return;
 	if (!s->looked_again && now - s->ps.used > silence) {
 		s->looked_again = true;
 		stream_reread(&s->stream);

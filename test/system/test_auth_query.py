@@ -462,6 +462,28 @@ def test_hasty_client_is_understood(pooler):
     assert c.recv_until().rows == [["5"]]
 
 
+def test_hasty_client_waits_for_the_end_of_a_slow_query(pooler, pg):
+    """what it sent behind its login is nobody's before it has logged in; the
+    upkeep, which looks for what was not read, must not hand it to the server"""
+    pg.sql("drop table if exists stolen", db="p0")
+    p = asking(pooler, "select $1::text, 'x' from pg_sleep(2)",
+               auth_type="plain", dbs={"p0": "user=app"})
+    c = p.open()
+    c.send(pq.startup({"user": "u1", "database": "p0"}),
+           pq.query("create table stolen()"))
+    assert c.recv() == ("R", b"\0\0\0\3")
+    with pytest.raises(pq.Closed):
+        c.recv()
+    assert p.show("servers")[0]["state"] == "idle"
+    assert pg.sql("select to_regclass('stolen')", db="p0") == [(None,)]
+    c = p.open()
+    c.send(pq.startup({"user": "u1", "database": "p0"}), pq.password("x"),
+           pq.query("select 5"))
+    kinds = c.recv_until().kinds
+    assert kinds.startswith("RR") and kinds.endswith("KZ")
+    assert c.recv_until().rows == [["5"]]
+
+
 def test_negotiation_is_told_once(pooler):
     """PB#1460: not again for who has to wait"""
     # regressions: PB#1460
