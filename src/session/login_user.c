@@ -271,10 +271,12 @@ void login_choose_method(struct client *c)
 		.user = l->user,
 	};
 
+	/* a reload may have come since the method was chosen first */
+	l->rule = NULL;
+	hba_unref(&l->hba);
 	l->method = global_method(c);
 	if (l->method != AUTH_HBA)
 		return;
-	hba_unref(&l->hba);
 	l->rule = hba_find(hba, &who);
 	if (l->rule == NULL)
 		return;
