@@ -339,7 +339,6 @@ static struct tls *tls_new(struct stream *s, struct tls_context *ctx)
 	BIO_set_data(bio, s);
 	BIO_set_init(bio, 1);
 	SSL_set_bio(t->ssl, bio, bio);
-	SSL_set_app_data(t->ssl, t);
 	return t;
 fail:
 	BIO_free(bio);
@@ -397,12 +396,13 @@ int tls_connect(struct stream *s, struct tls_context *ctx, const char *host)
 
 void tls_on_info(const SSL *ssl, int where, int value)
 {
-	struct tls *t = SSL_get_app_data(ssl);
-
 	/* it was refused, and who asks for it has no good reason */
-	if ((where & SSL_CB_WRITE_ALERT) == SSL_CB_WRITE_ALERT && t != NULL &&
-	    t->up && (value & 0xff) == SSL_AD_NO_RENEGOTIATION)
-		t->failed = true;
+	if ((where & SSL_CB_WRITE_ALERT) != SSL_CB_WRITE_ALERT ||
+	    (value & 0xff) != SSL_AD_NO_RENEGOTIATION)
+		return;
+	struct stream *s = BIO_get_data(SSL_get_rbio(ssl));
+
+	s->tls->failed = true;
 }
 
 static int check_alpn(const struct tls *t, struct err *e)
