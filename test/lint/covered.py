@@ -21,9 +21,7 @@ import lint
 SHOWS = re.compile(r"^/\* shows (\w+): ([\w, -]+) \*/\n"
                    r"static void (test_\w+)", re.M)
 # Read and checked, but what they are for is not there to be tested.
-IDLE = {("setting", "auth_ldap_options"), ("setting", "auth_threads"),
-        ("setting", "auth_queue"), ("setting", "suspend_timeout"),
-        ("option", "--reboot")}
+IDLE = {("setting", "suspend_timeout"), ("option", "--reboot")}
 KINDS = {
     "setting": ("include/conf/options.def", r"^OPTION\(\s*\w+\s*,\s*(\w+)"),
     "database": ("src/conf/config_entry.c", "db_key_rows"),
