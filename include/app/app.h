@@ -33,8 +33,9 @@ struct app {
 	struct console *consoles;	/* DL list of logged-in consoles */
 	usec_t stats_since, stats_before;	/* ends of the last two periods */
 	usec_t accept_pause;		/* accepting again from then on; 0 */
+	usec_t suspend_since;		/* when SUSPEND was given */
+	unsigned moving;		/* sessions that do not stand still yet */
 	int exit_code;
-	bool suspended;			/* SUSPEND */
 	bool stuck;			/* a thread never ended: leave by _exit() */
 	int spare_fd;			/* held back for the console; 0 = lent */
 	struct client *spare_user;	/* to whom; NULL = nobody */

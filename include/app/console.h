@@ -20,6 +20,7 @@ enum console_wait {
 	CONSOLE_READY,		/* no command is blocked */
 	CONSOLE_PAUSE,		/* until the servers of a paused pool are idle */
 	CONSOLE_CLOSE,		/* until no obsolete server is left */
+	CONSOLE_SUSPEND,	/* until nothing moves */
 };
 
 struct console {

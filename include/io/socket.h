@@ -84,6 +84,7 @@ void socket_hear_new(int fd);
 int socket_adopt(int fd, struct net_addr *addr, char *path, struct err *e);
 
 int socket_local_addr(int fd, struct net_addr *out);
+int socket_peer_addr(int fd, struct net_addr *out);
 
 /* Unix: who is at the other end. 0 or -1. */
 int socket_peer_cred(int fd, uid_t *uid, pid_t *pid);

@@ -39,7 +39,7 @@ struct stream {
 	int fd;				/* -1 once closed */
 	bool ready;	/* an edge was seen and not read away yet */
 	bool hup;	/* the peer closed: read on until the end */
-	bool paused;	/* by stream_pause() */
+	uint8_t paused;	/* STREAM_PAUSED, STREAM_FROZEN; 0 = is read */
 	bool broken;	/* a write failed */
 };
 
@@ -96,6 +96,19 @@ size_t stream_queued(const struct stream *s);
 /* Stop calling readable; on resume it is called once if an edge was seen. */
 void stream_pause(struct stream *s);
 void stream_resume(struct stream *s);
+
+/*
+ * The same for another reason (SUSPEND): it is read when neither holds. What
+ * asks stream.paused asks for both.
+ */
+#define STREAM_PAUSED 1
+#define STREAM_FROZEN 2
+void stream_freeze(struct stream *s);
+void stream_thaw(struct stream *s);
+static inline bool stream_is_frozen(const struct stream *s)
+{
+	return (s->paused & STREAM_FROZEN) != 0;
+}
 
 /* Call readable next turn: the owner has had its share of this one. */
 void stream_yield(struct stream *s);

@@ -52,6 +52,15 @@ bool prepared_table_make_room(struct prepared_table *t, size_t len,
 /* Find or add; a new reference. NULL: no memory. */
 struct prepared *prepared_get(struct prepared_table *t, const void *body,
     size_t len);
+/*
+ * The same under a name that another process gave it ("PGBOUNCER_<n>"); new
+ * ones will have others. NULL: no memory, or it has another name here.
+ */
+struct prepared *prepared_adopt(struct prepared_table *t, const char *name,
+    const void *body, size_t len);
+/* The number of the newest name; new ones are to have higher ones than last. */
+uint64_t prepared_last(const struct prepared_table *t);
+void prepared_skip(struct prepared_table *t, uint64_t last);
 struct prepared *prepared_ref(struct prepared *p);
 /*
  * What p returns has changed: who has it keeps it, to be told so, and who asks

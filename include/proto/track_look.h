@@ -4,6 +4,7 @@
 #define PROTO_TRACK_LOOK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "proto/track.h"
 
@@ -49,5 +50,8 @@ static inline bool track_is_in_batch(const struct track *t)
 	return t->status == 'I' &&
 	    (t->count > 0 ? !track_awaits_ready(t) : !t->ready);
 }
+
+/* As it stands in the ring of another process. 0, or -1: no memory, or bad. */
+int track_put(struct track *t, char type, uint8_t how, uint32_t tag);
 
 #endif

@@ -25,6 +25,8 @@ bool broker_acquire(struct client *c);
  */
 void broker_look_up(struct client *c);
 
+/* c is here, perhaps with a server, by no doing of ours: serve it. */
+void broker_adopt(struct client *c);
 /* c, which is waiting, wants no server any more. */
 void broker_leave_queue(struct client *c);
 /* The linked server of s->ps is free again (pooling.md section 9). */

@@ -96,6 +96,14 @@ struct client *client_accept(struct sessions *ss, int fd,
     const struct net_addr *peer);
 
 /*
+ * The same for a connection that is logged in already, as another process has
+ * seen to: nothing is known of it, and nobody waits for it to log in.
+ */
+struct client *client_adopt(struct sessions *ss, int fd,
+    const struct net_addr *peer);
+void client_enter(struct client *c, struct database *db, struct user *u);
+
+/*
  * Close now, free after the turn. reason goes to the log; client_fail() also
  * sends it to the client as FATAL with code ("08P01" if NULL) before.
  */
@@ -107,6 +115,8 @@ void client_fail(struct client *c, const char *code, const char *reason);
  * it, but for the bits that peers count down.
  */
 void client_new_key(struct client *c);
+/* The key that another process gave it: len bytes, CLIENT_KEY_MAX at most. */
+void client_set_key(struct client *c, const uint8_t *key, size_t len);
 struct client *client_find(struct sessions *ss, const uint8_t *key,
     size_t len);
 

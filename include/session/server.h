@@ -124,6 +124,12 @@ struct server *server_launch_carrier(struct server *target);
 void server_established(struct server *s);
 
 /*
+ * A connection in state SERVER_IDLE that another process has logged in. NULL:
+ * no memory, and fd is closed.
+ */
+struct server *server_adopt(struct sessions *ss, struct pool *p, int fd);
+
+/*
  * Close now, free after the turn; Terminate is sent first when the connection
  * is sound. reason goes to the log and to ops->closed.
  */

@@ -6,6 +6,7 @@
 
 #include "app/app.h"
 #include "app/console.h"
+#include "app/suspend.h"
 #include "base/err.h"
 #include "pool/catalog.h"
 #include "session/broker.h"
@@ -35,8 +36,9 @@ void admin_cancel(struct client *c)
 {
 	struct console *const k = c->console;
 	struct app *const app = k->app;
-	const bool lift = k->wait == CONSOLE_PAUSE && k->db[0] == '\0' &&
-	    app->catalog->paused && app->ss.shutdown == SHUTDOWN_NONE;
+	const bool waits = (k->wait == CONSOLE_PAUSE && k->db[0] == '\0' &&
+	    app->catalog->paused) || k->wait == CONSOLE_SUSPEND;
+	const bool lift = waits && app->ss.shutdown == SHUTDOWN_NONE;
 	struct err e;
 
 	if (k->wait == CONSOLE_READY)
@@ -92,6 +94,18 @@ static void check_pause(struct console *k, const struct database *db)
 	}
 }
 
+static void check_suspend(struct console *k)
+{
+	struct err e;
+
+	if (!k->app->ss.suspended) {
+		err_set(&e, "08P01", "pooler is not paused/suspended");
+		unblock(k, &e, NULL);
+	} else if (suspend_is_complete(k->app)) {
+		unblock(k, NULL, "SUSPEND");
+	}
+}
+
 void admin_turn(struct app *app)
 {
 	struct console *k, *next;
@@ -109,6 +123,8 @@ void admin_turn(struct app *app)
 			unblock(k, &e, NULL);
 		} else if (k->wait == CONSOLE_PAUSE) {
 			check_pause(k, db);
+		} else if (k->wait == CONSOLE_SUSPEND) {
+			check_suspend(k);
 		} else {
 			check_close(k, db);
 		}

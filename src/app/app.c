@@ -3,13 +3,13 @@
 #include "app/app.h"
 
 #include <string.h>
-#include <sys/socket.h>
 #include <utlist.h>
 
 #include "app/admin.h"
 #include "app/idle.h"
 #include "app/janitor.h"
 #include "app/listener.h"
+#include "app/suspend.h"
 #include "app/timers.h"
 #include "base/crypto.h"
 #include "base/log.h"
@@ -140,6 +140,7 @@ static void after_turn(void *arg)
 	struct app *const app = arg;
 
 	broker_turn(&app->ss);
+	suspend_turn(app);
 	admin_turn(app);
 }
 
@@ -157,13 +158,13 @@ void app_exit(struct app *app, int code)
 /* --- taking it apart --- */
 
 /*
- * Nobody is told anything (config-files.md section 19, "immediate"): with the
- * write side shut, what the sessions would send on closing is lost.
+ * Nobody is told anything (config-files.md section 19, "immediate"): what the
+ * sessions would send on closing is lost. The sockets themselves may be in the
+ * hands of another process by now.
  */
-static void mute(int fd)
+static void mute(struct stream *s)
 {
-	if (fd >= 0)
-		(void)shutdown(fd, SHUT_WR);
+	s->broken = true;
 }
 
 static void close_pool_servers(struct pool *p)
@@ -172,7 +173,7 @@ static void close_pool_servers(struct pool *p)
 
 	for (int i = 0; i < SERVER_GONE; i++) {
 		DL_FOREACH(p->servers[i], ps)
-			mute(server_of(ps)->stream.fd);
+			mute(&server_of(ps)->stream);
 		while ((ps = p->servers[i]) != NULL) {
 			server_close(server_of(ps), "shutdown");
 			if (p->servers[i] == ps)
@@ -187,7 +188,7 @@ static void mute_pool_clients(struct pool *p)
 
 	for (int i = 0; i < CLIENT_STATES; i++) {
 		DL_FOREACH(p->clients[i], pc)
-			mute(client_of(pc)->stream.fd);
+			mute(&client_of(pc)->stream);
 	}
 }
 
@@ -212,7 +213,7 @@ static void close_listed_clients(struct timeout_list *l)
 	while ((t = l->head) != NULL) {
 		struct client *const c = client_of_timer(t);
 
-		mute(c->stream.fd);
+		mute(&c->stream);
 		client_close(c, "shutdown");
 		timeout_stop(t);
 	}
@@ -266,9 +267,7 @@ void app_pause(struct app *app)
 void app_resume(struct app *app)
 {
 	app->catalog->paused = false;
-	if (app->ss.suspended)
-		listener_resume_all(app);
-	app->ss.suspended = false;
+	suspend_end(app);
 	broker_pause_changed(&app->ss);
 }
 

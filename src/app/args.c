@@ -31,7 +31,7 @@ static void usage(const char *argv0)
 	    "Pools PostgreSQL connections as FILE says.\n\n"
 	    "  -d, --daemon         run in the background\n"
 	    "  -q, --quiet          write no log to stderr\n"
-	    "  -R, --reboot         start only when no other process runs "
+	    "  -R, --reboot         take over from the process that runs "
 	    "(deprecated)\n"
 	    "  -u, --user=NAME      run as this user of the system\n"
 	    "  -v, --verbose        log more; may be repeated\n"

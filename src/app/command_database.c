@@ -5,6 +5,7 @@
 #include "app/admin_parse.h"
 #include "app/app.h"
 #include "app/console.h"
+#include "app/suspend.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "pool/catalog.h"
@@ -193,6 +194,19 @@ static enum command_result cmd_wait_close(struct console *k,
 	return wait_for(k, CONSOLE_CLOSE, db);
 }
 
+/* (section 4.8) */
+static enum command_result cmd_suspend(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	(void)cmd;
+	if (is_halted(k))
+		return command_failed(err_set(e, "08P01",
+		    "already suspended/paused"));
+	if (suspend_begin(k->app, e) < 0)
+		return COMMAND_FAILED;
+	return wait_for(k, CONSOLE_SUSPEND, NULL);
+}
+
 struct command_group command_group_databases(void)
 {
 	static const struct command commands[] = {
@@ -202,6 +216,8 @@ struct command_group command_group_databases(void)
 		{ .name = "RESUME", .admin = true, .logged = true,
 		    .arg = ARG_OPTIONAL, .run = cmd_resume,
 		    .help = "RESUME [<db>]" },
+		{ .name = "SUSPEND", .admin = true, .logged = true,
+		    .arg = ARG_NONE, .run = cmd_suspend, .help = "SUSPEND" },
 		{ .name = "DISABLE", .admin = true, .logged = true,
 		    .arg = ARG_DATABASE, .run = cmd_disable,
 		    .help = "DISABLE <db>" },

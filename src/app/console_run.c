@@ -6,6 +6,7 @@
 
 #include "app/app.h"
 #include "app/command.h"
+#include "app/fds.h"
 #include "app/statement.h"
 #include "base/err.h"
 #include "base/text.h"
@@ -109,12 +110,28 @@ void console_run(struct console *k, const struct statement *st,
 
 /* --- a Query --- */
 
+/* SHOW FDS, for a process that goes on with our sockets. */
+static void pass_fds(struct console *k, const struct statement *st)
+{
+	struct err e;
+
+	if (fds_pass(k, st->show.view, &e) == 0)
+		console_complete(k, statement_tag(st));
+	else
+		client_close(k->client, e.text);
+}
+
 /* Description, rows and all. */
 static void run_simple(struct console *k, const struct statement *st)
 {
 	struct console_sink to;
 	struct err e;
 
+	if (st->kind == STATEMENT_SHOW && !st->cmd.show.json &&
+	    fds_may_pass(k->client, &st->show)) {
+		pass_fds(k, st);
+		return;
+	}
 	if (st->shape.count > 0)
 		table_write_description(&k->out, &st->shape);
 	console_sink_init(&to, k, &st->shape);

@@ -12,6 +12,7 @@
 #include "app/listener.h"
 #include "app/notify.h"
 #include "app/signals.h"
+#include "app/takeover.h"
 #include "app/version.h"
 #include "base/log.h"
 #include "io/library.h"
@@ -80,13 +81,41 @@ static void check_reboot(const struct app *app, const char *path)
 		    "Unix socket");
 }
 
-/* Is the place free that we want to take? */
-static void check_others(const struct app *app)
+static void check_pidfile(const struct app *app)
+{
+	const char *const path = app->config->set.pidfile;
+	struct err e;
+
+	if (path[0] != '\0' && daemon_check_pidfile(path, &e) < 0)
+		log_fatal("%s", e.text);
+}
+
+static struct takeover *take_over(const struct app *app, const char *path)
+{
+	struct err e;
+	struct takeover *const t = takeover_begin(app, path, &e);
+
+	if (t == NULL)
+		log_fatal("cannot take over: %s", e.text);
+	return t;
+}
+
+/* From here on its clients are ours alone. */
+static void finish_takeover(struct app *app, struct takeover **t)
+{
+	struct err e;
+
+	if (takeover_finish(t, app, &e) < 0)
+		log_fatal("%s", e.text);
+	check_pidfile(app);
+}
+
+/* Is the place free that we want to take, or do we get it? NULL: it is free. */
+static struct takeover *check_others(const struct app *app)
 {
 	const struct settings *const set = &app->config->set;
 	char buf[PATH_BYTES];
 	const char *path = listener_unix_path(set, buf, sizeof buf);
-	struct err e;
 
 	if (app->args.reboot)
 		check_reboot(app, path);
@@ -94,15 +123,13 @@ static void check_others(const struct app *app)
 		path = NULL;
 	const bool alive = path != NULL && socket_unix_alive(path);
 	if (alive && app->args.reboot)
-		log_fatal("a process answers on unix:%s, but can't be taken "
-		    "over; stop it first, or use so_reuseport", path);
+		return take_over(app, path);
 	if (alive)
 		log_fatal("unix socket is in use, cannot continue");
 	if (app->args.reboot)
 		log_info("old process not found, try to continue normally");
-	if (set->pidfile[0] != '\0' &&
-	    daemon_check_pidfile(set->pidfile, &e) < 0)
-		log_fatal("%s", e.text);
+	check_pidfile(app);
+	return NULL;
 }
 
 static void go_to_background(struct app *app)
@@ -184,7 +211,8 @@ static void start(struct app *app)
 	if (app_init(app) < 0)
 		log_fatal("out of memory");
 	take_sockets(app);
-	check_others(app);
+	struct takeover *t = check_others(app);
+
 	if (app->args.daemon)
 		go_to_background(app);
 	daemon_log_fd_limit(app);
@@ -193,9 +221,13 @@ static void start(struct app *app)
 	start_watchdog(app);
 	if (signals_start(app) < 0 || on_exit(remove_files, app) != 0)
 		log_fatal("out of memory");
+	if (t != NULL && takeover_restore(t, app, &e) < 0)
+		log_fatal("%s", e.text);
 	if (listener_adopt_passed(app, app->passed, &e) < 0 ||
 	    listener_open_all(app, &e) < 0)
 		log_fatal("%s", e.text);
+	if (t != NULL)
+		finish_takeover(app, &t);
 	write_pidfile(app);
 	warn_of_notify();
 	log_info("process up: %s, libevent %s (%s), adns: %s, tls: %s",

@@ -8,6 +8,7 @@
 static struct view_group (*const groups[])(void) = {
 	view_group_catalog,
 	view_group_pools,
+	view_group_fds,
 	view_group_sockets,
 	view_group_dns,
 	view_group_process,

@@ -363,6 +363,17 @@ int socket_adopt(int fd, struct net_addr *addr, char *path, struct err *e)
 	return 0;
 }
 
+int socket_peer_addr(int fd, struct net_addr *out)
+{
+	struct sockaddr_storage ss = { 0 };
+	socklen_t len = sizeof ss;
+
+	if (getpeername(fd, (struct sockaddr *)&ss, &len) < 0)
+		return -1;
+	net_from_sockaddr(out, (struct sockaddr *)&ss);
+	return 0;
+}
+
 int socket_local_addr(int fd, struct net_addr *out)
 {
 	struct sockaddr_storage ss = { 0 };

@@ -97,7 +97,8 @@ int stream_open(struct stream *s, struct loop *l, int fd,
 	s->ops = ops;
 	s->transport = &plain;
 	s->tls = NULL;
-	s->ready = s->hup = s->paused = s->broken = false;
+	s->ready = s->hup = s->broken = false;
+	s->paused = 0;
 	s->fd = fd;
 	s->task.run = run_task;
 	event_assign(&s->ev, loop_base(l), fd,
@@ -300,20 +301,40 @@ size_t stream_queued(const struct stream *s)
 	return s->over == NULL ? 0 : evbuffer_get_length(s->over->queue);
 }
 
+static void stop(struct stream *s, uint8_t why)
+{
+	if (s->paused == 0 && s->hup)	/* its edge has passed already */
+		loop_again(s->loop, &s->task);
+	s->paused |= why;
+}
+
+static void go_on(struct stream *s, uint8_t why)
+{
+	if ((s->paused & why) == 0)
+		return;
+	s->paused &= (uint8_t)~why;
+	if (s->paused == 0 && s->ready)
+		loop_again(s->loop, &s->task);
+}
+
 void stream_pause(struct stream *s)
 {
-	if (!s->paused && s->hup)	/* its edge has passed already */
-		loop_again(s->loop, &s->task);
-	s->paused = true;
+	stop(s, STREAM_PAUSED);
 }
 
 void stream_resume(struct stream *s)
 {
-	if (!s->paused)
-		return;
-	s->paused = false;
-	if (s->ready)
-		loop_again(s->loop, &s->task);
+	go_on(s, STREAM_PAUSED);
+}
+
+void stream_freeze(struct stream *s)
+{
+	stop(s, STREAM_FROZEN);
+}
+
+void stream_thaw(struct stream *s)
+{
+	go_on(s, STREAM_FROZEN);
 }
 
 void stream_yield(struct stream *s)

@@ -13,6 +13,10 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/num.h"
+
+#define PREFIX "PGBOUNCER_"
+
 struct prepared_table {
 	struct prepared *by_body;	/* uthash; not counted */
 	struct prepared *spare;		/* DL list: servers have it, no client */
@@ -50,14 +54,12 @@ struct prepared *prepared_lookup(struct prepared_table *t, const void *body,
 	return p == NULL ? NULL : prepared_ref(p);
 }
 
-struct prepared *prepared_get(struct prepared_table *t, const void *body,
-    size_t len)
+/* A new one, which is named after number. */
+static struct prepared *add(struct prepared_table *t, uint64_t number,
+    const void *body, size_t len)
 {
-	struct prepared *p = prepared_lookup(t, body, len);
+	struct prepared *p = mem_new(MEM_STATEMENT, sizeof *p + len);
 
-	if (p != NULL)
-		return p;
-	p = mem_new(MEM_STATEMENT, sizeof *p + len);
 	if (p == NULL)
 		return NULL;
 	p->table = t;
@@ -69,8 +71,8 @@ struct prepared *prepared_get(struct prepared_table *t, const void *body,
 	p->len = (uint32_t)len;
 	memcpy(p->body, body, len);
 	p->name_len = (uint8_t)(snprintf(p->name, sizeof p->name,
-	    "PGBOUNCER_%" PRIu64, ++t->last) + 1);
-	p->number = (uint32_t)t->last;
+	    PREFIX "%" PRIu64, number) + 1);
+	p->number = (uint32_t)number;
 	HASH_ADD_KEYPTR(hh, t->by_body, p->body, (unsigned)len, p);
 	if (p->hh.tbl == NULL) {
 		mem_delete(MEM_STATEMENT, p, sizeof *p + len);
@@ -78,6 +80,43 @@ struct prepared *prepared_get(struct prepared_table *t, const void *body,
 	}
 	t->bytes += sizeof *p + len;
 	return p;
+}
+
+struct prepared *prepared_get(struct prepared_table *t, const void *body,
+    size_t len)
+{
+	struct prepared *const p = prepared_lookup(t, body, len);
+
+	return p != NULL ? p : add(t, ++t->last, body, len);
+}
+
+uint64_t prepared_last(const struct prepared_table *t)
+{
+	return t->last;
+}
+
+void prepared_skip(struct prepared_table *t, uint64_t last)
+{
+	if (last > t->last)
+		t->last = last;
+}
+
+struct prepared *prepared_adopt(struct prepared_table *t, const char *name,
+    const void *body, size_t len)
+{
+	const size_t prefix = sizeof PREFIX - 1;
+	struct prepared *const p = prepared_lookup(t, body, len);
+	int64_t number;
+
+	if (p != NULL && strcmp(p->name, name) == 0)
+		return p;
+	prepared_unref(p);
+	if (p != NULL || strncmp(name, PREFIX, prefix) != 0 ||
+	    name[prefix] < '1' || name[prefix] > '9' ||
+	    num_parse_i64(name + prefix, &number) < 0)
+		return NULL;
+	prepared_skip(t, (uint64_t)number);
+	return add(t, (uint64_t)number, body, len);
 }
 
 static void set_spare(struct prepared *p, bool spare)

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "proto/msg.h"
+#include "proto/track_look.h"
 
 void track_init(struct track *t, const struct track_ops *ops, void *arg)
 {
@@ -91,6 +92,16 @@ static void refuse(struct track *t, void *op)
 {
 	if (op != NULL)
 		t->ops->rollback(op, t->arg);
+}
+
+int track_put(struct track *t, char type, uint8_t how, uint32_t tag)
+{
+	if (how > TRACK_FAKE || track_is_full(t) ||
+	    (t->count == t->size && grow(t) < 0))
+		return -1;
+	*at(t, t->count++) = (struct track_req){ .type = type, .how = how,
+	    .tag = tag };
+	return 0;
 }
 
 int track_add(struct track *t, char type, enum track_how how, void *op)

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "pool/limit.h"
 #include "proto/msg.h"
@@ -64,6 +65,7 @@ static bool join(struct client *c, struct server *s)
 		pool_client_set(&c->pc, c->login == NULL ? CLIENT_ACTIVE :
 		    CLIENT_LOGIN);
 	}
+	stream_thaw(&s->stream);	/* of a suspended pool, to log in */
 	pool_link(&c->pc, &s->ps);
 	s->looked_again = c->looked_again = false;
 	relay_forget_leaving(c);
@@ -121,8 +123,10 @@ static void queue(struct client *c, enum client_state state)
 bool broker_acquire(struct client *c)
 {
 	const bool own = c->replication != REPLICATION_NONE;
-	struct pool_server *ps = own || pool_is_paused(c->pc.pool,
-	    c->ss->catalog) ? NULL : pool_pick_server(c->pc.pool);
+	const bool stopped = c->ss->suspended ||
+	    pool_is_paused(c->pc.pool, c->ss->catalog);
+	struct pool_server *ps = own || stopped ? NULL :
+	    pool_pick_server(c->pc.pool);
 
 	if (ps != NULL)
 		return join(c, server_of(ps));
@@ -143,13 +147,26 @@ void broker_look_up(struct client *c)
 		queue(c, CLIENT_WAITING);
 }
 
+/* Suspended, others stand still; but who logs in has to come to an end. */
+static struct pool_client *pick_login(const struct pool *p)
+{
+	struct pool_client *pc;
+
+	DL_FOREACH(p->clients[CLIENT_WAITING], pc) {
+		if (client_of(pc)->login != NULL)
+			return pc;
+	}
+	return NULL;
+}
+
 void broker_serve(struct sessions *ss, struct pool *p)
 {
 	if (p->serving)
 		return;
 	p->serving = true;
 	while (!pool_is_paused(p, ss->catalog)) {
-		struct pool_client *pc = pool_pick_client(p);
+		struct pool_client *pc = ss->suspended ? pick_login(p) :
+		    pool_pick_client(p);
 		struct pool_server *ps = pool_pick_server(p);
 
 		if (pc == NULL || ps == NULL)
@@ -235,6 +252,13 @@ static void idle_begins(struct client *c)
 {
 	if (c->ss->watch_idle && client_is_open(c) && c->login == NULL)
 		timeout_start(&c->ss->idle_list, &c->timer, time_now());
+}
+
+void broker_adopt(struct client *c)
+{
+	if (c->pc.server == NULL)
+		idle_begins(c);
+	relay_resume(c);
 }
 
 void broker_leave_queue(struct client *c)

@@ -120,6 +120,11 @@ static void look_at(struct sessions *ss, struct pool *p)
 		return;
 	}
 	broker_welcome_all(p);
+	/* suspended: only who is logging in still wants a server */
+	if (ss->suspended && ss->logins == 0 &&
+	    p->clients[CLIENT_WELCOME] == NULL &&
+	    p->clients[CLIENT_OWN_WAITING] == NULL)
+		return;
 	broker_serve(ss, p);
 	check_used(ss, p);
 	limit_join(p);

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/crypto.h"
 #include "base/mem.h"
@@ -98,15 +99,18 @@ static void free_task(struct loop_task *t)
 	mem_delete(MEM_CLIENT, c, sizeof *c);
 }
 
-struct client *client_accept(struct sessions *ss, int fd,
+struct client *client_adopt(struct sessions *ss, int fd,
     const struct net_addr *peer)
 {
 	struct client *c = mem_new(MEM_CLIENT, sizeof *c);
 	uid_t uid;
 	pid_t pid;
 
-	if (c == NULL || stream_open(&c->stream, ss->loop, fd,
-	    &stream_ops) < 0)
+	if (c == NULL) {
+		close(fd);
+		return NULL;
+	}
+	if (stream_open(&c->stream, ss->loop, fd, &stream_ops) < 0)
 		goto fail;
 	c->ss = ss;
 	c->who.prefix = log_prefix;
@@ -116,21 +120,43 @@ struct client *client_accept(struct sessions *ss, int fd,
 	if (peer->family == NET_UNIX && socket_peer_cred(fd, &uid, &pid) == 0)
 		c->addr.pid = pid;
 	c->params = params_empty(ss->params);
-	c->login = login_new(c);
-	if (c->params == NULL || c->login == NULL) {
-		params_unref(&c->params);
-		login_free(&c->login);
+	if (c->params == NULL) {
 		stream_close(&c->stream);
 		goto fail;
 	}
 	ss->catalog->clients++;
+	return c;
+fail:
+	mem_delete(MEM_CLIENT, c, sizeof *c);
+	return NULL;
+}
+
+struct client *client_accept(struct sessions *ss, int fd,
+    const struct net_addr *peer)
+{
+	struct client *const c = client_adopt(ss, fd, peer);
+
+	if (c == NULL)
+		return NULL;
+	c->login = login_new(c);
+	if (c->login == NULL) {
+		params_unref(&c->params);
+		stream_close(&c->stream);
+		ss->catalog->clients--;
+		mem_delete(MEM_CLIENT, c, sizeof *c);
+		return NULL;
+	}
 	ss->logins++;
 	timeout_start(&ss->login_list, &c->timer, c->born);
 	return c;
-fail:
-	if (c != NULL)
-		mem_delete(MEM_CLIENT, c, sizeof *c);
-	return NULL;
+}
+
+void client_enter(struct client *c, struct database *db, struct user *u)
+{
+	c->db = db;
+	db->clients++;
+	c->user = u;
+	u->clients++;
 }
 
 /* Give back everything but the struct. */
@@ -253,6 +279,13 @@ struct client *client_find(struct sessions *ss, const uint8_t *key,
 	}
 	return c != NULL && c->key_len == len &&
 	    crypto_equal(c->key, whole, len) ? c : NULL;
+}
+
+void client_set_key(struct client *c, const uint8_t *key, size_t len)
+{
+	memcpy(c->key, key, len);
+	c->key_len = (uint8_t)len;
+	HASH_ADD(hh, c->ss->by_key, key, CLIENT_KEY_BYTES, c);
 }
 
 static void write_key(struct writer *w, const struct client *c)

@@ -3,6 +3,7 @@
 #include "session/server.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/crypto.h"
 #include "base/mem.h"
@@ -158,6 +159,21 @@ static struct server *server_new(struct sessions *ss, struct pool *p,
 	pool_server_set(&s->ps, state);
 	ss->servers++;
 	return s;
+}
+
+struct server *server_adopt(struct sessions *ss, struct pool *p, int fd)
+{
+	struct server *const s = server_new(ss, p, SERVER_IDLE);
+
+	if (s == NULL) {
+		close(fd);
+		return NULL;
+	}
+	s->phase = SERVER_PHASE_POOLED;
+	if (stream_open(&s->stream, ss->loop, fd, &stream_ops) == 0)
+		return s;
+	server_close(s, "out of memory");
+	return NULL;
 }
 
 void server_fail(struct server *s, const char *code, const char *reason)

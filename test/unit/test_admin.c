@@ -16,6 +16,9 @@
 
 #include "app/app.h"
 #include "app/console.h"
+#include "app/fds.h"
+#include "app/suspend.h"
+#include "app/views.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -139,6 +142,50 @@ void client_fail(struct client *c, const char *code, const char *reason)
 	text_addf(&st.told, "fail %s: %s;", code != NULL ? code : "08P01",
 	    reason);
 	client_close(c, "failed");
+}
+
+bool fds_may_pass(const struct client *c, const struct selection *s)
+{
+	return c->own_user && strcmp(s->view->topic, "FDS") == 0;
+}
+
+int fds_pass(struct console *k, const struct view *v, struct err *e)
+{
+	(void)v;
+	text_add(&st.told, "pass;");
+	console_notice(k, "passed", NULL);
+	return st.quiet ? 0 : err_set(e, "58000", "broken");
+}
+
+static void fds_rows(struct app *app, const struct view *v,
+    struct row_sink *sink)
+{
+	(void)app;
+	(void)v;
+	sink->row(sink, (const struct cell[]){ cell_number(7) });
+}
+
+struct view_group view_group_fds(void)
+{
+	static const struct column columns[] = { COLUMN_I4("fd") };
+	static const struct view fds = { .topic = "FDS",
+		VIEW_COLUMNS(columns), .rows = fds_rows, .admin = true };
+
+	return (struct view_group){ &fds, 1 };
+}
+
+int suspend_begin(struct app *app, struct err *e)
+{
+	text_add(&st.told, "suspend;");
+	if (st.reload != 0)
+		return err_set(e, "08P01", "not now");
+	app->ss.suspended = true;
+	return 0;
+}
+
+bool suspend_is_complete(const struct app *app)
+{
+	return app->ss.suspended && st.quiet;
 }
 
 /* --- the stage --- */

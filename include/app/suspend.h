@@ -1,0 +1,19 @@
+/* suspend.h - SUSPEND: everything stands still until RESUME.
+ * SPDX-License-Identifier: ISC */
+#ifndef APP_SUSPEND_H
+#define APP_SUSPEND_H
+
+#include <stdbool.h>
+
+struct app;
+struct err;
+
+/* (admin-console.md 4.8) 0, or -1 with e: not now. */
+int suspend_begin(struct app *app, struct err *e);
+/* After each turn: stop what can stop by now; resume if nobody is left. */
+void suspend_turn(struct app *app);
+/* Does nothing move any more? */
+bool suspend_is_complete(const struct app *app);
+void suspend_end(struct app *app);
+
+#endif

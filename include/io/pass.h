@@ -1,0 +1,22 @@
+/* pass.h - descriptors that travel with bytes, over a Unix socket.
+ * SPDX-License-Identifier: ISC */
+#ifndef IO_PASS_H
+#define IO_PASS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * Both block, so that nothing else happens meanwhile: pass_block() before, and
+ * it gives up (errno EAGAIN) when the other end does nothing for so long.
+ */
+int pass_block(int sock, int seconds);	/* 0: for ever. 0 or -1 */
+int pass_unblock(int sock);
+
+/* All n bytes, and fd with them. 0, or -1 and errno. */
+int pass_send(int sock, const void *p, size_t n, int fd);
+
+/* As recv(2). *fd: one that came with these bytes, ours to close; or -1. */
+ssize_t pass_recv(int sock, void *buf, size_t size, int *fd);
+
+#endif

@@ -1,0 +1,23 @@
+/* freeze.h - sessions that stand still, each at a place where it may go on.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_FREEZE_H
+#define SESSION_FREEZE_H
+
+struct sessions;
+
+/*
+ * Stop every session that can stop now: at the end of a message, with nothing
+ * left to send. Nothing more is read from it, so nothing happens to it; what a
+ * client has sent already stays with it. Servers that are of no use like that
+ * are closed. (admin-console.md 4.8)
+ * Returns: how many sessions still move.
+ */
+unsigned freeze_turn(struct sessions *ss);
+
+/* They have had their time: close those that still move. */
+void freeze_close_rest(struct sessions *ss, const char *reason);
+
+/* All go on. */
+void freeze_end(struct sessions *ss);
+
+#endif

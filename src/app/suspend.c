@@ -1,0 +1,69 @@
+/* suspend.c - SUSPEND: everything stands still until RESUME.
+ * SPDX-License-Identifier: ISC */
+#include "app/suspend.h"
+
+#include <limits.h>
+
+#include "app/app.h"
+#include "app/listener.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "session/freeze.h"
+
+static bool is_any_paused(const struct catalog *c)
+{
+	const struct database *db;
+
+	for (db = c->databases; db != NULL; db = db->hh.next) {
+		if (db->paused)
+			return true;
+	}
+	return false;
+}
+
+int suspend_begin(struct app *app, struct err *e)
+{
+	if (is_any_paused(app->catalog))
+		return err_set(e, "08P01", "cannot suspend with paused "
+		    "databases");
+	app->ss.suspended = true;
+	app->suspend_since = time_now();
+	app->moving = UINT_MAX;
+	listener_pause_all(app);
+	return 0;
+}
+
+void suspend_turn(struct app *app)
+{
+	const usec_t limit = app->config->set.suspend_timeout;
+
+	if (!app->ss.suspended)
+		return;
+	if (app->consoles == NULL) {
+		log_info("admin disappeared when suspended, doing RESUME");
+		app_resume(app);
+		return;
+	}
+	if (app->moving == 0)
+		return;
+	app->moving = freeze_turn(&app->ss);
+	if (app->moving == 0 || limit <= 0 ||
+	    time_now() - app->suspend_since <= limit)
+		return;
+	freeze_close_rest(&app->ss, "suspend_timeout");
+	app->moving = freeze_turn(&app->ss);
+}
+
+bool suspend_is_complete(const struct app *app)
+{
+	return app->ss.suspended && app->moving == 0;
+}
+
+void suspend_end(struct app *app)
+{
+	if (!app->ss.suspended)
+		return;
+	app->ss.suspended = false;
+	listener_resume_all(app);
+	freeze_end(&app->ss);
+}

@@ -1,0 +1,314 @@
+/* takeover.c - online restart: a running process hands us its sockets.
+ * SPDX-License-Identifier: ISC */
+#include "app/takeover.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "app/app.h"
+#include "app/listener.h"
+#include "app/takeover_talk.h"
+#include "base/crypto.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "io/pass.h"
+#include "io/socket.h"
+#include "pool/credentials.h"
+#include "proto/msg.h"
+#include "session/client.h"
+#include "session/freeze.h"
+#include "session/handover.h"
+#include "session/server.h"
+
+#define SLACK_SECONDS 30	/* on top of what the flush may take */
+#define PIDFILE_TURNS 100	/* of 0.1 s, until its pid file is gone */
+
+/* A row of SHOW FDS, and what became of it. */
+struct row {
+	struct row *next;
+	int fd;			/* ours; -1 = taken */
+	uint8_t *body;		/* owned: the DataRow */
+	size_t len;
+	int64_t there, link;	/* numbers of the descriptors, there */
+	struct client *client;	/* it was made into one of these, or */
+	struct server *server;	/* neither */
+};
+
+struct takeover {
+	struct talk talk;
+	struct row *rows;	/* LL list, owned */
+	struct row *last;
+};
+
+static void row_free(struct row *r)
+{
+	if (r->fd >= 0)
+		close(r->fd);
+	secret_wipe(r->body, r->len);
+	mem_free(r->body);
+	mem_free(r);
+}
+
+static void takeover_free(struct takeover **tp)
+{
+	struct takeover *const t = *tp;
+	struct row *r, *next;
+
+	*tp = NULL;
+	if (t == NULL)
+		return;
+	LL_FOREACH_SAFE(t->rows, r, next)
+		row_free(r);
+	talk_fini(&t->talk);
+	mem_free(t);
+}
+
+/* --- getting them --- */
+
+static int keep_row(struct takeover *t, const struct talk_message *m,
+    struct err *e)
+{
+	struct row *const r = mem_zalloc(sizeof *r);
+
+	if (r == NULL)
+		return err_set(e, "53200", "out of memory");
+	r->fd = talk_take_fd(&t->talk);
+	r->body = mem_alloc(m->len + 1);
+	r->len = m->len;
+	if (t->last == NULL)
+		t->rows = r;
+	else
+		t->last->next = r;
+	t->last = r;
+	if (r->body == NULL)
+		return err_set(e, "53200", "out of memory");
+	memcpy(r->body, m->body, m->len);
+	if (r->fd < 0)
+		return err_set(e, "08P01", "a socket came without its "
+		    "descriptor");
+	return 0;
+}
+
+static int get_rows(struct takeover *t, struct err *e)
+{
+	struct talk_message m;
+
+	if (talk_ask(&t->talk, "SHOW FDS;", e) < 0)
+		return -1;
+	for (;;) {
+		if (talk_next(&t->talk, &m, e) < 0)
+			return -1;
+		if (m.type == BE_READY_FOR_QUERY)
+			break;
+		if (m.type == BE_ROW_DESCRIPTION &&
+		    talk_learn_columns(&t->talk, &m, e) < 0)
+			return -1;
+		if (m.type == BE_DATA_ROW && keep_row(t, &m, e) < 0)
+			return -1;
+	}
+	return t->rows != NULL ? 0 : err_set(e, "08P01", "no sockets came");
+}
+
+struct takeover *takeover_begin(const struct app *app, const char *path,
+    struct err *e)
+{
+	const usec_t limit = app->config->set.suspend_timeout;
+	const int seconds = limit > 0 ? (int)(limit / USEC) + SLACK_SECONDS :
+	    0;
+	struct takeover *t = mem_zalloc(sizeof *t);
+
+	if (t == NULL) {
+		err_set(e, "53200", "out of memory");
+		return NULL;
+	}
+	t->talk.sock = socket_connect_unix(path, e);
+	if (t->talk.sock >= 0 && pass_block(t->talk.sock, seconds) < 0)
+		err_set(e, "58000", "%s", strerror(errno));
+	else if (t->talk.sock >= 0 && talk_login(&t->talk, e) == 0 &&
+	    talk_command(&t->talk, "SUSPEND;", e) == 0 &&
+	    get_rows(t, e) == 0)
+		return t;
+	takeover_free(&t);
+	return NULL;
+}
+
+/* --- making them ours --- */
+
+static int restore_listener(struct app *app, struct row *r, struct err *e)
+{
+	char name[SOCKET_PATH_MAX + sizeof "unix:"];
+	const struct listener *l;
+	const int fd = r->fd;
+
+	r->fd = -1;
+	if (listener_adopt(app, fd, e) < 0)
+		return -1;
+	LL_FOREACH(app->listeners, l) {
+		if (l->next == NULL)
+			log_info("got pooler socket: %s", listener_name(l,
+			    name, sizeof name));
+	}
+	return 0;
+}
+
+/* Servers will ask for what its users have proved to know. */
+static void learn_keys(struct app *app, const struct talk_row *row)
+{
+	const char *const name = talk_value(row, TALK_USER);
+	struct user *const u = name == NULL ? NULL :
+	    catalog_get_user(app->catalog, name);
+	uint8_t key[SHA256_BYTES];
+
+	if (u != NULL && u->credentials != NULL &&
+	    talk_bytes(row, TALK_CLIENT_KEY, key, sizeof key) == sizeof key)
+		credentials_learn(u->credentials, key);
+	secret_wipe(key, sizeof key);
+}
+
+static int no_state(struct err *e)
+{
+	return err_set(e, "08P01", "the running process can't tell the state "
+	    "of its sessions");
+}
+
+/* A session that has no place here is dropped: 0 then too. */
+static int restore_session(struct app *app, struct row *r,
+    const struct talk_row *row, struct err *e)
+{
+	struct handover h = {
+		.fd = r->fd,
+		.user = talk_value(row, TALK_USER),
+		.database = talk_value(row, TALK_DATABASE),
+	};
+	uint8_t *state;
+
+	if (h.user == NULL || h.database == NULL)
+		return no_state(e);
+	state = talk_heap_bytes(row, TALK_STATE, &h.len);
+	if (state == NULL)
+		return no_state(e);
+	h.state = state;
+	r->fd = -1;
+	e->text[0] = '\0';
+	if (strcmp(talk_value(row, TALK_TASK), "client") == 0)
+		r->client = handover_read_client(&app->ss, &h, e);
+	else
+		r->server = handover_read_server(&app->ss, &h, e);
+	secret_wipe(state, h.len);
+	mem_free(state);
+	if (r->client != NULL || r->server != NULL) {
+		learn_keys(app, row);
+		return 0;
+	}
+	if (e->text[0] != '\0')
+		return -1;
+	log_warning("no place for a %s of user %s, database %s",
+	    talk_value(row, TALK_TASK), h.user, h.database);
+	return 0;
+}
+
+static int restore_row(struct takeover *t, struct app *app, struct row *r,
+    struct err *e)
+{
+	struct talk_row row;
+
+	if (talk_parse_row(&t->talk, r->body, r->len, &row) < 0 ||
+	    talk_value(&row, TALK_TASK) == NULL)
+		return err_set(e, "08P01", "a row of SHOW FDS is broken");
+	r->there = talk_number(&row, TALK_FD);
+	r->link = talk_number(&row, TALK_LINK);
+	if (strcmp(talk_value(&row, TALK_TASK), "pooler") == 0)
+		return restore_listener(app, r, e);
+	return restore_session(app, r, &row, e);
+}
+
+static struct row *find_row(const struct takeover *t, int64_t there)
+{
+	struct row *r;
+
+	LL_SEARCH_SCALAR(t->rows, r, there, there);
+	return r;
+}
+
+/* A pair of which one has no place here is of no use. */
+static void drop_half(struct row *r)
+{
+	struct client *const c = r->client;
+	struct server *const s = r->server;
+
+	r->client = NULL;
+	r->server = NULL;
+	if (c != NULL) {
+		c->stream.broken = true;
+		client_close(c, "database configuration changed");
+	}
+	if (s != NULL) {
+		s->stream.broken = true;
+		server_close(s, "database configuration changed");
+	}
+}
+
+static void link_rows(const struct takeover *t)
+{
+	struct row *r;
+
+	LL_FOREACH(t->rows, r) {
+		struct row *const other = r->link == 0 ? NULL :
+		    find_row(t, r->link);
+
+		if (r->link == 0 || (r->client == NULL && r->server == NULL))
+			continue;
+		if (other == NULL ||
+		    (other->client == NULL && other->server == NULL))
+			drop_half(r);
+		else if (r->client != NULL && other->server != NULL)
+			handover_link(r->client, other->server);
+	}
+}
+
+int takeover_restore(struct takeover *t, struct app *app, struct err *e)
+{
+	struct row *r;
+
+	/* what ends us now must leave the others' files alone */
+	app->ss.suspended = true;
+	LL_FOREACH(t->rows, r) {
+		if (restore_row(t, app, r, e) < 0)
+			return err_prepend(e, "cannot take over: ");
+	}
+	link_rows(t);
+	return 0;
+}
+
+/* --- the end of the other --- */
+
+/* It removes its pid file when it ends, at the same time as it hangs up. */
+static void await_pidfile(const char *path)
+{
+	for (int i = 0; i < PIDFILE_TURNS && path[0] != '\0' &&
+	    access(path, F_OK) == 0; i++)
+		(void)poll(NULL, 0, 100);
+}
+
+int takeover_finish(struct takeover **tp, struct app *app, struct err *e)
+{
+	struct takeover *const t = *tp;
+	struct row *r;
+
+	if (talk_ask(&t->talk, "SHUTDOWN;", e) < 0 ||
+	    talk_await_end(&t->talk, e) < 0)
+		return err_prepend(e, "cannot take over: ");
+	await_pidfile(app->config->set.pidfile);
+	app->ss.suspended = false;
+	freeze_end(&app->ss);
+	LL_FOREACH(t->rows, r) {
+		if (r->client != NULL && client_is_open(r->client))
+			handover_go_on(r->client);
+	}
+	takeover_free(tp);
+	return 0;
+}

@@ -1,0 +1,211 @@
+/* freeze.c - sessions that stand still, each at a place where it may go on.
+ * SPDX-License-Identifier: ISC */
+#include "session/freeze.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <utlist.h>
+
+#include "pool/catalog.h"
+#include "session/broker.h"
+#include "session/client.h"
+#include "session/peer.h"
+#include "session/server.h"
+#include "session/sessions.h"
+
+static struct client *client_of_login(struct timeout *t)
+{
+	return (struct client *)((char *)t - offsetof(struct client, timer));
+}
+
+/* --- who can stop --- */
+
+/*
+ * What it has sent and nobody has looked at yet may stay: it is looked at
+ * later. But the message that its server has half of must go on.
+ */
+static bool client_can_rest(const struct client *c)
+{
+	return c->login == NULL && (c->skip == 0 || c->skip_drop) &&
+	    !stream_is_blocked(&c->stream);
+}
+
+/* The client of s rests already, or there is none. */
+static bool server_can_rest(const struct server *s)
+{
+	const struct client *const c = s->ps.client == NULL ? NULL :
+	    client_of(s->ps.client);
+
+	if (c != NULL && (!stream_is_frozen(&c->stream) ||
+	    stream_is_blocked(&c->stream)))
+		return false;
+	return s->skip == 0 && s->carry.len == 0 && s->chore == CHORE_NONE &&
+	    s->track.op_count == 0 && s->ps.cancels == 0 &&
+	    s->carrier == NULL && !stream_is_blocked(&s->stream);
+}
+
+static unsigned rest_clients(struct pool *p, enum client_state state)
+{
+	struct pool_client *pc;
+	unsigned moving = 0;
+
+	DL_FOREACH(p->clients[state], pc) {
+		struct client *const c = client_of(pc);
+
+		if (!stream_is_frozen(&c->stream) && client_can_rest(c))
+			stream_freeze(&c->stream);
+		moving += !stream_is_frozen(&c->stream);
+	}
+	return moving;
+}
+
+static unsigned rest_servers(struct pool *p, enum server_state state)
+{
+	struct pool_server *ps;
+	unsigned moving = 0;
+
+	DL_FOREACH(p->servers[state], ps) {
+		struct server *const s = server_of(ps);
+
+		if (!stream_is_frozen(&s->stream) && server_can_rest(s))
+			stream_freeze(&s->stream);
+		moving += !stream_is_frozen(&s->stream);
+	}
+	return moving;
+}
+
+/* --- who must go, or have an end first --- */
+
+#define UNSAFE "close unsafe file descriptors on suspend"
+
+static void close_servers(struct pool *p, enum server_state state,
+    const char *reason)
+{
+	while (p->servers[state] != NULL)
+		server_close(server_of(p->servers[state]), reason);
+}
+
+static const enum client_state busy_clients[] = { CLIENT_WELCOME,
+	CLIENT_OWN_WAITING, CLIENT_CANCEL_WAITING, CLIENT_CANCEL_SENT };
+static const enum server_state busy_servers[] = { SERVER_LOGIN,
+	SERVER_OWN_LOGIN, SERVER_ACTIVE_CANCEL, SERVER_BEING_CANCELED };
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static unsigned count_busy(const struct pool *p)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < COUNT(busy_clients); i++)
+		n += p->client_count[busy_clients[i]];
+	for (size_t i = 0; i < COUNT(busy_servers); i++)
+		n += p->server_count[busy_servers[i]];
+	return n;
+}
+
+/* is_login: somebody is logging in somewhere. */
+static unsigned rest_pool(struct pool *p, bool is_login)
+{
+	close_servers(p, SERVER_USED, UNSAFE);
+	close_servers(p, SERVER_TESTED, UNSAFE);
+	/* nobody who logs in waits for it */
+	if (p->client_count[CLIENT_WELCOME] == 0 && !is_login)
+		close_servers(p, SERVER_LOGIN, UNSAFE);
+	return rest_clients(p, CLIENT_ACTIVE) +
+	    rest_clients(p, CLIENT_WAITING) +
+	    rest_servers(p, SERVER_ACTIVE) + rest_servers(p, SERVER_IDLE) +
+	    count_busy(p);
+}
+
+unsigned freeze_turn(struct sessions *ss)
+{
+	unsigned moving = ss->logins;
+	struct pool *p, *next;
+
+	HASH_ITER(hh, ss->catalog->pools, p, next) {
+		if (!p->key.db->console)
+			moving += rest_pool(p, ss->logins > 0);
+	}
+	for (const struct peer *peer = ss->peers; peer != NULL;
+	    peer = peer->hh.next)
+		moving += count_busy(&peer->pool);
+	return moving;
+}
+
+/* --- the end --- */
+
+static void close_clients(struct pool *p, enum client_state state,
+    const char *reason)
+{
+	struct pool_client *pc, *next;
+
+	DL_FOREACH_SAFE(p->clients[state], pc, next) {
+		if (!stream_is_frozen(&client_of(pc)->stream))
+			client_fail(client_of(pc), NULL, reason);
+		if (next != NULL && next->state != state)
+			return;
+	}
+}
+
+static void close_moving_servers(struct pool *p, enum server_state state,
+    const char *reason)
+{
+	struct pool_server *ps, *next;
+
+	DL_FOREACH_SAFE(p->servers[state], ps, next) {
+		if (!stream_is_frozen(&server_of(ps)->stream))
+			server_close(server_of(ps), reason);
+		if (next != NULL && next->state != state)
+			return;
+	}
+}
+
+static void close_pool(struct pool *p, const char *reason)
+{
+	close_clients(p, CLIENT_ACTIVE, reason);
+	close_clients(p, CLIENT_WAITING, reason);
+	for (size_t i = 0; i < COUNT(busy_clients); i++)
+		close_clients(p, busy_clients[i], reason);
+	close_moving_servers(p, SERVER_ACTIVE, reason);
+	close_moving_servers(p, SERVER_IDLE, reason);
+	for (size_t i = 0; i < COUNT(busy_servers); i++)
+		close_servers(p, busy_servers[i], reason);
+}
+
+void freeze_close_rest(struct sessions *ss, const char *reason)
+{
+	struct timeout *t, *next_t;
+	struct pool *p, *next;
+
+	DL_FOREACH_SAFE(ss->login_list.head, t, next_t)
+		client_fail(client_of_login(t), NULL, reason);
+	HASH_ITER(hh, ss->catalog->pools, p, next) {
+		if (!p->key.db->console)
+			close_pool(p, reason);
+	}
+	peer_drop_all(ss, reason);
+}
+
+static void thaw_pool(struct pool *p)
+{
+	struct pool_client *pc;
+	struct pool_server *ps;
+
+	for (int i = 0; i < CLIENT_STATES; i++) {
+		DL_FOREACH(p->clients[i], pc)
+			stream_thaw(&client_of(pc)->stream);
+	}
+	for (int i = 0; i < SERVER_GONE; i++) {
+		DL_FOREACH(p->servers[i], ps)
+			stream_thaw(&server_of(ps)->stream);
+	}
+}
+
+void freeze_end(struct sessions *ss)
+{
+	struct pool *p, *next;
+
+	HASH_ITER(hh, ss->catalog->pools, p, next)
+		thaw_pool(p);
+	broker_pause_changed(ss);
+}

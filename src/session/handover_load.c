@@ -1,0 +1,328 @@
+/* handover_load.c - sessions as bytes: made again.
+ * SPDX-License-Identifier: ISC */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "io/socket.h"
+#include "proto/params.h"
+#include "proto/prepared.h"
+#include "proto/track_look.h"
+#include "session/broker.h"
+#include "session/client.h"
+#include "session/handover.h"
+#include "session/handover_parts.h"
+#include "session/relay_parts.h"
+#include "session/server.h"
+#include "session/sessions.h"
+
+static int no_memory(struct err *e)
+{
+	return err_set(e, "53200", "out of memory");
+}
+
+/* --- what both have --- */
+
+/* The pool that serves user in database; NULL: e says why, or "". */
+static struct pool *find_pool(struct sessions *ss, const struct handover *h,
+    struct err *e)
+{
+	struct catalog *const cat = ss->catalog;
+	struct database *db = catalog_find_database(cat, h->database);
+
+	e->text[0] = '\0';
+	if (db == NULL)
+		db = catalog_auto_database(cat, h->database, e);
+	if (db == NULL || db->console)
+		return NULL;
+	struct user *const u = catalog_get_user(cat, h->user);
+	struct user *const pu = u == NULL ? NULL :
+	    catalog_pool_user(cat, db, u);
+	struct pool *const p = pu == NULL ? NULL :
+	    catalog_get_pool(cat, db, pu);
+
+	if (p == NULL)
+		(void)no_memory(e);
+	return p;
+}
+
+static int read_params(struct sessions *ss, struct reader *list,
+    struct params **out)
+{
+	struct handover_pair pair;
+
+	while (handover_next_pair(list, &pair)) {
+		/* it may not be tracked any more */
+		const int i = params_find(ss->params, pair.name);
+
+		if (i >= 0 && pair.value != NULL &&
+		    params_set(out, i, pair.value) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* --- clients --- */
+
+static int read_names(struct client *c, struct reader *list, struct err *e)
+{
+	struct handover_statement in;
+
+	while (handover_next_statement(list, &in)) {
+		struct prepared *const stmt = prepared_adopt(c->ss->prepared,
+		    in.server_name, in.body, in.len);
+
+		if (stmt == NULL)
+			return err_set(e, "53200", "no statement %s",
+			    in.server_name);
+		const int rc = prepared_name_add(&c->statements, in.name,
+		    stmt);
+
+		prepared_unref(stmt);
+		if (rc < 0)
+			return no_memory(e);
+	}
+	return 0;
+}
+
+static void set_client(struct client *c, const struct handover_client *in)
+{
+	c->born = in->born;
+	c->request_time = in->request_time;
+	c->query_start = in->query_start;
+	c->xact_start = in->xact_start;
+	c->skip = in->skip;
+	c->skip_drop = in->skip > 0;
+	c->hold = (in->flags & HANDOVER_HOLD) != 0;
+	c->tried = (in->flags & HANDOVER_TRIED) != 0;
+	c->forgets = (in->flags & HANDOVER_FORGETS) != 0;
+	c->discard = (in->flags & HANDOVER_DISCARD) != 0;
+	c->welcomed = true;
+}
+
+static int fill_client(struct client *c, struct handover_client *in,
+    struct err *e)
+{
+	if (in->key_len > sizeof c->key || in->key_len < CLIENT_KEY_BYTES)
+		return err_set(e, "08P01", "state of a session is broken");
+	set_client(c, in);
+	if (read_params(c->ss, &in->params, &c->params) < 0 ||
+	    carry_keep(&c->carry, in->carry, in->carry_len) < 0)
+		return no_memory(e);
+	if (in->leaving != NULL &&
+	    (c->leaving = mem_strdup(in->leaving)) == NULL)
+		return no_memory(e);
+	client_set_key(c, in->key, in->key_len);
+	prepared_skip(c->ss->prepared, in->last);
+	return read_names(c, &in->statements, e);
+}
+
+/* The other process goes on with it, if we fail: not a word to anybody. */
+static void drop_client(struct client *c, const char *reason)
+{
+	c->stream.broken = true;
+	client_close(c, reason);
+}
+
+/* Are its statements known to servers by the names that we would use? */
+static bool fits(const struct client *c, unsigned flags)
+{
+	return relay_translates(c) == ((flags & HANDOVER_TRANSLATES) != 0);
+}
+
+struct client *handover_read_client(struct sessions *ss,
+    const struct handover *h, struct err *e)
+{
+	struct handover_client in;
+	struct pool *p = NULL;
+	struct net_addr peer;
+
+	if (handover_parse_client(h->state, h->len, &in, e) == 0)
+		p = find_pool(ss, h, e);
+	if (p == NULL || socket_peer_addr(h->fd, &peer) < 0) {
+		close(h->fd);
+		return NULL;
+	}
+	if (peer.family == NET_UNIX)
+		peer.port = (uint16_t)sessions_settings(ss)->listen_port;
+	struct client *const c = client_adopt(ss, h->fd, &peer);
+
+	if (c == NULL) {
+		(void)no_memory(e);
+		return NULL;
+	}
+	stream_freeze(&c->stream);
+	client_enter(c, p->key.db, catalog_get_user(ss->catalog, h->user));
+	c->pc.pool = p;
+	pool_client_set(&c->pc, CLIENT_ACTIVE);
+	if (fill_client(c, &in, e) < 0) {
+		drop_client(c, e->text);
+		return NULL;
+	}
+	if (fits(c, in.flags))
+		return c;
+	drop_client(c, "database configuration changed");
+	e->text[0] = '\0';
+	return NULL;
+}
+
+/* --- servers --- */
+
+static bool same(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* Does it lead to where a new connection would? */
+static bool same_place(const struct handover_server *in, const struct pool *p)
+{
+	const struct config_db *const db = p->key.db->conf;
+
+	return same(in->host, db->host) && in->port == (uint32_t)db->port &&
+	    same(in->dbname, db->dbname) &&
+	    same(in->forced_user, db->user) &&
+	    same(in->connect_query, db->connect_query);
+}
+
+static int read_uses(struct server *s, struct reader *list, struct err *e)
+{
+	struct handover_statement in;
+
+	while (handover_next_statement(list, &in)) {
+		struct prepared *const stmt = prepared_adopt(s->ss->prepared,
+		    in.server_name, in.body, in.len);
+
+		if (stmt == NULL)
+			return err_set(e, "53200", "no statement %s",
+			    in.server_name);
+		const int rc = prepared_uses_touch(&s->prepared, stmt) !=
+		    NULL ? 0 : prepared_uses_add(&s->prepared, stmt);
+
+		prepared_unref(stmt);
+		if (rc < 0)
+			return no_memory(e);
+	}
+	return 0;
+}
+
+static int read_owed(struct server *s, struct handover_server *in,
+    struct err *e)
+{
+	struct track *const t = &s->track;
+
+	while (reader_left(&in->owed) > 0) {
+		const char type = (char)reader_u8(&in->owed);
+
+		const uint8_t how = reader_u8(&in->owed);
+
+		if (track_put(t, type, how, reader_u32(&in->owed)) < 0)
+			return no_memory(e);
+	}
+	t->status = in->status;
+	t->ready = (in->flags & HANDOVER_READY) != 0;
+	t->copy_in = (in->flags & HANDOVER_COPY_IN) != 0;
+	t->aborted = (in->flags & HANDOVER_ABORTED) != 0;
+	t->doubt = (in->flags & HANDOVER_DOUBT) != 0;
+	return 0;
+}
+
+/* What the clients of the pool are greeted with; known once, it is kept. */
+static int read_welcome(struct server *s, struct handover_server *in,
+    struct err *e)
+{
+	struct pool *const p = s->ps.pool;
+
+	if (!in->has_welcome || p->welcome != NULL || s->ps.close_needed)
+		return 0;
+	struct params *set = params_empty(s->ss->params);
+
+	if (set == NULL || read_params(s->ss, &in->welcome_params, &set) < 0)
+		goto fail;
+	p->welcome = mem_alloc(sizeof *p->welcome + in->welcome_len);
+	if (p->welcome == NULL)
+		goto fail;
+	p->welcome->params = set;
+	p->welcome->len = in->welcome_len;
+	memcpy(p->welcome->bytes, in->welcome, in->welcome_len);
+	return 0;
+fail:
+	params_unref(&set);
+	return no_memory(e);
+}
+
+static int set_address(struct server *s, const struct handover_server *in,
+    struct err *e)
+{
+	const size_t len = strlen(in->address);
+
+	if (in->key_len > sizeof s->key || len >= sizeof s->host.text ||
+	    in->host_kind > HOST_NAME)
+		return err_set(e, "08P01", "state of a session is broken");
+	memcpy(s->key, in->key, in->key_len);
+	s->key_len = (uint16_t)in->key_len;
+	memcpy(s->host.text, in->address, len + 1);
+	s->host.kind = (enum host_kind)in->host_kind;
+	s->addr = (struct net_addr){ .family = in->family,
+		.port = in->address_port, .pid = in->pid };
+	memcpy(s->addr.ip, in->ip, sizeof s->addr.ip);
+	s->host.addr = s->addr;
+	return 0;
+}
+
+static int fill_server(struct server *s, struct handover_server *in,
+    struct err *e)
+{
+	s->ps.born = in->born;
+	s->ps.used = in->used;
+	s->ps.close_needed = (in->flags & HANDOVER_CLOSE) != 0 ||
+	    !same_place(in, s->ps.pool);
+	if ((in->flags & HANDOVER_OLD) != 0)
+		s->ps.pool->old_protocol = true;
+	if (read_params(s->ss, &in->params, &s->params) < 0)
+		return no_memory(e);
+	if (set_address(s, in, e) < 0 || read_owed(s, in, e) < 0 ||
+	    read_welcome(s, in, e) < 0)
+		return -1;
+	prepared_skip(s->ss->prepared, in->last);
+	return read_uses(s, &in->statements, e);
+}
+
+struct server *handover_read_server(struct sessions *ss,
+    const struct handover *h, struct err *e)
+{
+	struct handover_server in;
+	struct pool *p = NULL;
+
+	if (handover_parse_server(h->state, h->len, &in, e) == 0)
+		p = find_pool(ss, h, e);
+	if (p == NULL) {
+		close(h->fd);
+		return NULL;
+	}
+	struct server *const s = server_adopt(ss, p, h->fd);
+
+	if (s == NULL) {
+		(void)no_memory(e);
+		return NULL;
+	}
+	stream_freeze(&s->stream);
+	if (fill_server(s, &in, e) == 0)
+		return s;
+	s->stream.broken = true;
+	server_close(s, e->text);
+	return NULL;
+}
+
+/* --- together --- */
+
+void handover_link(struct client *c, struct server *s)
+{
+	pool_link(&c->pc, &s->ps);
+}
+
+void handover_go_on(struct client *c)
+{
+	broker_adopt(c);
+}
