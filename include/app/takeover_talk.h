@@ -11,7 +11,7 @@ struct err;
 /* Columns of SHOW FDS that we read. */
 enum talk_column {
 	TALK_FD, TALK_TASK, TALK_USER, TALK_DATABASE, TALK_LINK,
-	TALK_CLIENT_KEY, TALK_STATE,
+	TALK_PASSWORD, TALK_CLIENT_KEY, TALK_STATE,
 	TALK_COLUMNS
 };
 

@@ -123,12 +123,8 @@ struct server *server_launch_carrier(struct server *target);
 /* What there is to be done about TLS is done: log in, or do the errand. */
 void server_established(struct server *s);
 
-/*
- * A connection in state SERVER_IDLE that another process has logged in. NULL:
- * no memory, and fd is closed.
- */
+/* An idle one that another process has logged in. NULL: fd is closed. */
 struct server *server_adopt(struct sessions *ss, struct pool *p, int fd);
-
 /*
  * Close now, free after the turn; Terminate is sent first when the connection
  * is sound. reason goes to the log and to ops->closed.

@@ -155,17 +155,27 @@ static int restore_listener(struct app *app, struct row *r, struct err *e)
 	return 0;
 }
 
-/* Servers will ask for what its users have proved to know. */
-static void learn_keys(struct app *app, const struct talk_row *row)
+/* Servers will ask for what the users of p have proved to know. */
+static void learn_secrets(struct pool *p, const struct talk_row *row)
 {
-	const char *const name = talk_value(row, TALK_USER);
-	struct user *const u = name == NULL ? NULL :
-	    catalog_get_user(app->catalog, name);
+	const char *const password = talk_value(row, TALK_PASSWORD);
 	uint8_t key[SHA256_BYTES];
 
-	if (u != NULL && u->credentials != NULL &&
+	/* only the server knows the user: its auth_query has told this */
+	if (password != NULL && catalog_pool_credentials(p) == NULL) {
+		struct credentials *fresh = credentials_new(password);
+
+		if (fresh != NULL)
+			catalog_learn_credentials(p, fresh);
+		credentials_unref(&fresh);
+	}
+	struct credentials *const c = catalog_pool_credentials(p);
+
+	/* a key is compared with the verifier, which has to be there */
+	if (c != NULL && c->kind == SECRET_SCRAM &&
+	    credentials_verifier(c, 0) != NULL &&
 	    talk_bytes(row, TALK_CLIENT_KEY, key, sizeof key) == sizeof key)
-		credentials_learn(u->credentials, key);
+		credentials_learn(c, key);
 	secret_wipe(key, sizeof key);
 }
 
@@ -201,7 +211,8 @@ static int restore_session(struct app *app, struct row *r,
 	secret_wipe(state, h.len);
 	mem_free(state);
 	if (r->client != NULL || r->server != NULL) {
-		learn_keys(app, row);
+		learn_secrets(r->client != NULL ? r->client->pc.pool :
+		    r->server->ps.pool, row);
 		return 0;
 	}
 	if (e->text[0] != '\0')

@@ -248,6 +248,7 @@ int talk_learn_columns(struct talk *t, const struct talk_message *m,
 	static const char *const names[] = {
 		[TALK_FD] = "fd", [TALK_TASK] = "task", [TALK_USER] = "user",
 		[TALK_DATABASE] = "database", [TALK_LINK] = "link",
+		[TALK_PASSWORD] = "password",
 		[TALK_CLIENT_KEY] = "scram_client_key",
 		[TALK_STATE] = "state",
 	};

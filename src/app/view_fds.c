@@ -65,7 +65,7 @@ struct socket_row {
 	const struct net_addr *addr;
 	const uint8_t *key;	/* 8 bytes; NULL: none */
 	const struct params *params;
-	const struct credentials *credentials;
+	const struct pool *pool;	/* NULL: none */
 	struct writer state;	/* NULL at: none */
 };
 
@@ -110,8 +110,11 @@ static const char *param(const struct walk *w, const struct socket_row *r,
 
 static int emit(const struct walk *w, struct socket_row *r)
 {
-	const struct scram_keys *const keys = r->credentials == NULL ? NULL :
-	    r->credentials->learned;
+	const bool shown = w->view->variant != FOR_EYES && r->pool != NULL;
+	const struct credentials *const secret = shown ?
+	    catalog_pool_credentials(r->pool) : NULL;
+	const struct scram_keys *const keys = secret == NULL ? NULL :
+	    secret->learned;
 	char ip[NET_TEXT_MAX], cancel[24];
 	char *client_key = NULL, *server_key = NULL, *state = NULL;
 
@@ -135,7 +138,9 @@ static int emit(const struct walk *w, struct socket_row *r)
 		cell_text(param(w, r, "standard_conforming_strings")),
 		cell_text(param(w, r, "datestyle")),
 		cell_text(param(w, r, "timezone")),
-		cell_text(NULL),
+		/* of users in the auth file it is there, too */
+		cell_text(secret != NULL && secret == r->pool->credentials ?
+		    secret->secret : NULL),
 		cell_text(client_key),
 		cell_text(server_key),
 		cell_text(state),
@@ -161,7 +166,7 @@ static int client_row(const struct walk *w, const struct client *c)
 		.addr = &c->addr,
 		.key = c->key_len >= CLIENT_KEY_BYTES ? c->key : NULL,
 		.params = c->params,
-		.credentials = c->user != NULL ? c->user->credentials : NULL,
+		.pool = c->pc.pool,
 	};
 
 	if (whom != FOR_EYES && !handover_takes_client(c))
@@ -189,7 +194,7 @@ static int server_row(const struct walk *w, const struct server *s)
 		.addr = &s->addr,
 		.key = s->key_len >= CLIENT_KEY_BYTES ? s->key : NULL,
 		.params = s->params,
-		.credentials = catalog_pool_credentials(p),
+		.pool = p,
 	};
 
 	if (s->stream.fd < 0 ||

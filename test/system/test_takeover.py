@@ -438,6 +438,29 @@ def test_takeover_keeps_parameters(pooler):
         assert b.value("show timezone") != "Asia/Tokyo"
 
 
+def test_takeover_brings_what_users_have_proved(pooler, pg):
+    """SCRAM keys, secrets of auth_query: servers are opened with them"""
+    p = pooler(auth_type="scram-sha-256", auth_user="postgres",
+               userlist=dict(harness.USERLIST, u_scram=pg.secret("u_scram")))
+    q = None
+    a = p.raw("u_scram", password=harness.PASSWORDS["u_scram"])
+    p.userlist.pop("u_scram")
+    r = pooler(auth_type="scram-sha-256", auth_user="postgres")
+    b = r.raw("u_scram", password=harness.PASSWORDS["u_scram"])
+    for old, c in ((p, a), (r, b)):
+        assert c.value("select 1") == "1"
+        old.userlist["u_scram"] = pg.secret("u_scram")
+        if old is r:
+            old.userlist.pop("u_scram")
+        q = successor(pooler, old)
+        q.userlist = old.userlist
+        q.start()
+        assert old.wait_exit() == 0
+        pid = c.value("select pg_backend_pid()")
+        q.admin("reconnect")
+        assert c.value("select pg_backend_pid()") != pid
+
+
 def test_takeover_in_the_middle_of_a_copy(pooler):
     """rows from before and after are one COPY"""
     p = pooler()

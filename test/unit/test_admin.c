@@ -17,6 +17,7 @@
 #include "app/app.h"
 #include "app/console.h"
 #include "app/fds.h"
+#include "app/selection.h"
 #include "app/suspend.h"
 #include "app/views.h"
 #include "base/err.h"
@@ -415,8 +416,8 @@ static void test_errors_leave_the_session_open(void **state)
 		{ "foo", ERROR_OF("invalid command 'foo', use SHOW HELP;") },
 		{ "", ERROR_OF("invalid command '', use SHOW HELP;") },
 		{ "SHOW", ERROR_OF("invalid command 'SHOW', use SHOW HELP;") },
-		{ "SHOW FDS",
-		    ERROR_OF("invalid command 'SHOW FDS', use SHOW HELP;") },
+		{ "SUSPEND x",
+		    ERROR_OF("invalid command 'SUSPEND x', use SHOW HELP;") },
 		{ "RELOAD x",
 		    ERROR_OF("invalid command 'RELOAD x', use SHOW HELP;") },
 		{ "SHUTDOWN now", ERROR_OF(
@@ -482,7 +483,7 @@ static void test_stats_users_only_read(void **state)
 	static const char *const denied[] = { "RELOAD", "PAUSE", "RESUME",
 		"DISABLE x", "ENABLE x", "KILL", "KILL_CLIENT 1", "RECONNECT",
 		"WAIT_CLOSE", "SHUTDOWN", "SHUTDOWN WAIT_FOR_SERVERS",
-		"SET verbose = 1" };
+		"SET verbose = 1", "SUSPEND" };
 
 	(void)state;
 	st.client.admin = false;
@@ -531,6 +532,35 @@ static void test_errors_are_logged_twice(void **state)
 	assert_string_equal(st.logged.at, "3 RESUME 'db' command issued\n"
 	    "1 no such database: db\n"
 	    "2 pooler error: no such database: db\n");
+}
+
+static void test_suspend_replies_when_nothing_moves(void **state)
+{
+	(void)state;
+	open_console();
+	assert_string_equal(ask("SUSPEND"), "");
+	assert_string_equal(st.told.at, "suspend;");
+	st.quiet = true;
+	assert_string_equal(receive(), "C:SUSPEND. Z:I ");
+	assert_string_equal(ask("SUSPEND"),
+	    ERROR_OF("already suspended/paused"));
+	assert_string_equal(ask("KILL"), ERROR_OF("already suspended/paused"));
+}
+
+static void test_fds_are_passed_to_the_own_user_only(void **state)
+{
+	(void)state;
+	open_console();
+	assert_non_null(strstr(ask("SHOW FDS"), "C:SHOW. Z:I "));
+	assert_string_equal(st.told.at, "");
+	st.client.own_user = true;
+	st.quiet = true;
+	assert_string_equal(ask("SHOW FDS"),
+	    "N:SNOTICE.C00000.Mpassed.. C:SHOW. Z:I ");
+	assert_string_equal(st.told.at, "pass;");
+	st.quiet = false;
+	ask("SHOW FDS");
+	assert_string_equal(st.told.at, "pass;pass;close: broken;");
 }
 
 static void test_pause_replies_when_all_is_quiet(void **state)
@@ -863,6 +893,8 @@ int main(void)
 		STAGED(test_set_tells_what_was_set),
 		STAGED(test_reload_that_fails_says_so),
 		STAGED(test_errors_are_logged_twice),
+		STAGED(test_suspend_replies_when_nothing_moves),
+		STAGED(test_fds_are_passed_to_the_own_user_only),
 		STAGED(test_pause_replies_when_all_is_quiet),
 		STAGED(test_cancel_lifts_the_pause_it_waits_for),
 		STAGED(test_pause_that_is_resumed_does_not_succeed),

@@ -150,6 +150,10 @@ static const struct {
 #define ADDED ", tls_peer t"
 #define SOCKET SESSION ", recv_pos i4, pkt_pos i4, pkt_remain i4, " \
 	"send_pos i4, send_remain i4, pkt_avail i4, send_avail i4" ADDED
+	{ "FDS", "fd i4, task t, user t, database t, addr t, port i4, "
+	    "cancel i8, link i4, client_encoding t, std_strings t, "
+	    "datestyle t, timezone t, password t, scram_client_key by, "
+	    "scram_server_key by, state by" },
 	{ "CLIENTS", SESSION ADDED },
 	{ "SERVERS", SESSION ADDED },
 	{ "SOCKETS", SOCKET },
