@@ -228,7 +228,8 @@ void stream_close(struct stream *s)
 
 void stream_close_told(struct stream *s)
 {
-	if (s->fd >= 0)
+	/* one that is told nothing may be another process's by now */
+	if (s->fd >= 0 && !s->broken)
 		socket_drain(s->fd);
 	stream_close(s);
 }
