@@ -6,8 +6,6 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-struct text;
-
 /* The words and priorities of spec/logging.md section 2. */
 enum log_level {
 	LEVEL_FATAL,   /* the process ends; see log_fatal() */
@@ -19,16 +17,26 @@ enum log_level {
 };
 
 /*
- * Whom a line is about. Embedded in client and server; prefix writes
- * "C-0x55d0c8f0a300: shop/ann@10.0.0.7:51034 " (section 3).
+ * Whom a line is about: "C-0x55d0c8f0a300: shop/ann@10.0.0.7:51034 " in text
+ * (section 3), members of the object in JSON.
  */
+struct log_facts {
+	char side;		/* 'C', 'S' */
+	const void *object;
+	int peer;		/* id; 0 = none, and these two count: */
+	const char *database, *user;	/* "(nodb)", "(nouser)": not known */
+	char address[64];	/* "10.0.0.7:51034" */
+};
+
+/* Embedded in client and server. */
 struct log_who {
-	void (*prefix)(const struct log_who *who, struct text *out);
+	void (*describe)(const struct log_who *who, struct log_facts *out);
 };
 
 struct log_opts {
 	int verbose;	  /* 0, 1, 2 */
 	bool quiet;	  /* nothing on stderr */
+	bool json;	  /* stderr and file: one object a line */
 	const char *file; /* NULL or "" = none; copied */
 	bool syslog;
 	const char *syslog_ident;    /* copied */
@@ -46,7 +54,9 @@ bool log_wants(enum log_level level);
 
 /*
  * Write one line; who may be NULL. Never fails, except that a log file that
- * can't be opened ends the process with status 1 (section 1).
+ * can't be opened ends the process with status 1 (section 1). Where nobody
+ * reads the other end (a pipe, a terminal) it waits for a moment, then lines
+ * are dropped until somebody does, who is told how many.
  */
 void log_at(enum log_level level, const struct log_who *who, const char *fmt,
     ...) __attribute__((format(printf, 3, 4)));

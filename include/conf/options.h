@@ -24,6 +24,7 @@ enum ssl_mode {
 enum tls_negotiation { TLS_POSTGRES, TLS_DIRECT };
 /* Whether SCRAM-SHA-256-PLUS is offered or used. */
 enum channel_binding { BINDING_DISABLE, BINDING_PREFER, BINDING_REQUIRE };
+enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 enum load_balance { LB_ROUND_ROBIN, LB_DISABLE };
 
 /* When a changed value counts (spec/settings.md section 2). */

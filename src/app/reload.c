@@ -24,6 +24,7 @@ void app_log_setup(const struct app *app)
 	log_setup(&(struct log_opts){
 		.verbose = now->verbose,
 		.quiet = app->args.quiet,
+		.json = now->log_format == LOG_FORMAT_JSON,
 		.file = then->logfile,
 		.syslog = now->syslog != 0,
 		.syslog_ident = then->syslog_ident,
@@ -196,7 +197,8 @@ int app_set(struct app *app, const char *key, const char *value,
     struct err *e)
 {
 	const struct settings *set = &app->config->set;
-	const int verbose = set->verbose, syslog = set->syslog;
+	const int verbose = set->verbose, syslog = set->syslog,
+	    format = set->log_format;
 	struct config *fresh = config_with(app->config, key, value, e);
 	struct tls_setup *tls = NULL;
 
@@ -216,7 +218,8 @@ int app_set(struct app *app, const char *key, const char *value,
 	    "TLS settings could not be applied, still using old "
 	    "configuration" : "");
 	set = &app->config->set;
-	if (set->verbose != verbose || set->syslog != syslog)
+	if (set->verbose != verbose || set->syslog != syslog ||
+	    set->log_format != format)
 		app_log_setup(app);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/log_json.h"
 #include "base/text.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
+#define STUCK_MS 200	     /* that a reader may keep us waiting, once */
 #define MESSAGE_SIZE 2048	     /* prefix and message are cut at 2047 */
 #define LINE_SIZE (2 * MESSAGE_SIZE) /* if each byte were a newline */
 
@@ -51,21 +54,31 @@ static const struct {
 	{ "local7", LOG_LOCAL7 },
 };
 
+/* Where lines go. */
+struct output {
+	int fd;		/* -1 = not open */
+	bool known;	/* what kind of file it is */
+	bool may_block;
+	unsigned long lost;	/* lines, since somebody read the last one */
+};
+
 /* The one sink of the process; used by the loop's thread only. */
 static struct {
 	int verbose;
 	bool quiet;
 	bool journal; /* stderr leads to the systemd journal */
 	void (*to_journal)(int priority, const char *message); /* or NULL */
+	bool json;
 	bool use_syslog;
 	bool syslog_open;
-	int fd; /* of the file; -1 = not open */
+	struct output err, file_out;
 	int facility;
 	char ident[128];
 	/* One byte past the longest path, so that a cut one can't be opened. */
 	char file[PATH_MAX + 1];
 	void (*test_sink)(enum log_level level, const char *line);
-} sink = { .fd = -1, .facility = LOG_DAEMON };
+} sink = { .err.fd = STDERR_FILENO, .file_out.fd = -1,
+	.facility = LOG_DAEMON };
 
 /* systemd.exec(5), JOURNAL_STREAM: "<device>:<inode>" of stderr */
 static bool stderr_is_journal(void)
@@ -92,15 +105,17 @@ static int facility_code(const char *name)
 
 void log_setup(const struct log_opts *opts)
 {
-	if (sink.fd >= 0)
-		close(sink.fd);
+	if (sink.file_out.fd >= 0)
+		close(sink.file_out.fd);
 	if (sink.syslog_open)
 		closelog();
-	sink.fd = -1;
+	sink.file_out = (struct output){ .fd = -1 };
+	sink.err.known = false;
 	sink.syslog_open = false;
 
 	sink.verbose = opts->verbose;
 	sink.quiet = opts->quiet;
+	sink.json = opts->json;
 	sink.journal = stderr_is_journal();
 	sink.to_journal = opts->journal;
 	sink.use_syslog = opts->syslog;
@@ -132,6 +147,43 @@ static void write_all(int fd, const char *p, size_t n)
 	}
 }
 
+/* Would a write of a page block for longer than ms? */
+static bool is_stuck(const struct output *o, int ms)
+{
+	struct pollfd p = { .fd = o->fd, .events = POLLOUT };
+
+	return poll(&p, 1, ms) == 0;
+}
+
+/* Nobody reads the other end: the loop must not wait for him for ever. */
+static bool must_drop(struct output *o)
+{
+	struct stat st;
+
+	if (!o->known) {
+		o->may_block = fstat(o->fd, &st) == 0 &&
+		    !S_ISREG(st.st_mode);
+		o->known = true;
+	}
+	return o->may_block && is_stuck(o, o->lost > 0 ? 0 : STUCK_MS);
+}
+
+static void output_write(struct output *o, const char *p, size_t n)
+{
+	while (n > 0) {
+		/* a pipe that takes anything takes a page */
+		const size_t part = n < PIPE_BUF ? n : PIPE_BUF;
+
+		if (must_drop(o)) {
+			o->lost++;
+			return;
+		}
+		write_all(o->fd, p, part);
+		p += part;
+		n -= part;
+	}
+}
+
 /* "2026-01-31 09:05:00.123 UTC" */
 static void add_timestamp(struct text *out)
 {
@@ -145,6 +197,22 @@ static void add_timestamp(struct text *out)
 		strftime(zone, sizeof zone, "%Z", &tm);
 	}
 	text_addf(out, "%s.%03ld %s", day, now.tv_nsec / 1000000, zone);
+}
+
+/* RFC 3339: "2026-01-31T09:05:00.123+00:00" */
+static void add_json_time(struct text *out)
+{
+	struct timespec now;
+	struct tm tm;
+	char day[32] = "", zone[8] = "";
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (localtime_r(&now.tv_sec, &tm) != NULL) {
+		strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
+		strftime(zone, sizeof zone, "%z", &tm);
+	}
+	text_addf(out, "%s.%03ld%.3s:%s", day, now.tv_nsec / 1000000, zone,
+	    strlen(zone) > 3 ? zone + 3 : "");
 }
 
 static _Noreturn void file_failed(int cause)
@@ -213,37 +281,107 @@ static void to_journal(enum log_level level, const char *message)
 		text_addf(&out, "<%d>%.*s\n", levels[level].priority, (int)n,
 		    at);
 	}
-	write_all(STDERR_FILENO, out.at, out.len);
+	output_write(&sink.err, out.at, out.len);
 }
 
-static void to_file(const char *line, size_t len)
+static void open_file(void)
 {
-	if (sink.fd < 0)
-		sink.fd = open(sink.file,
-		    O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-	if (sink.fd < 0)
+	if (sink.file_out.fd >= 0)
+		return;
+	/* a named pipe must have a reader, and is not waited for either */
+	sink.file_out.fd = open(sink.file,
+	    O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+	if (sink.file_out.fd < 0)
 		file_failed(errno);
-	write_all(sink.fd, line, len);
 }
 
-static void deliver(enum log_level level, const char *message)
+/* A line, or its beginning: what there is of it in the form that is set. */
+struct message {
+	enum log_level level;
+	const struct log_facts *who;	/* NULL: nobody */
+	const char *raw;	/* without prefix */
+	const char *cooked;	/* with prefix, of printable lines */
+};
+
+static void make_text(const struct message *m, struct text *out)
 {
-	char buf[LINE_SIZE + 128];
+	add_timestamp(out);
+	text_addf(out, " [%ld] %s %s\n", (long)getpid(),
+	    levels[m->level].word, m->cooked);
+}
+
+static void make_line(const struct message *m, struct text *out)
+{
+	char buf[64];
+	struct text stamp;
+
+	text_init(&stamp, buf, sizeof buf);
+	if (sink.json) {
+		add_json_time(&stamp);
+		out->len = log_json_write(&(struct log_event){
+			.time = buf,
+			.level = levels[m->level].word,
+			.who = m->who,
+			.message = m->raw,
+		}, out->at, out->size);
+	}
+	if (out->len == 0)
+		make_text(m, out);
+}
+
+static void put_line(struct output *o, const struct message *m)
+{
+	char buf[LINE_SIZE + 512];
 	struct text line;
 
 	text_init(&line, buf, sizeof buf);
-	add_timestamp(&line);
-	text_addf(&line, " [%ld] %s %s\n", (long)getpid(), levels[level].word,
-	    message);
+	make_line(m, &line);
+	output_write(o, line.at, line.len);
+}
 
+/* Somebody reads again: he is told what he has missed. */
+static void tell_lost(struct output *o)
+{
+	char text[64];
+
+	if (o->lost == 0 || must_drop(o))
+		return;
+	snprintf(text, sizeof text, "%lu lines of the log are lost: nobody "
+	    "read it", o->lost);
+	o->lost = 0;
+	put_line(o, &(struct message){ .level = LEVEL_WARNING, .raw = text,
+	    .cooked = text });
+}
+
+static void to_output(struct output *o, const struct message *m)
+{
+	tell_lost(o);
+	put_line(o, m);
+}
+
+static void deliver(const struct message *m)
+{
 	if (!sink.quiet && sink.journal)
-		to_journal(level, message);
+		to_journal(m->level, m->cooked);
 	else if (!sink.quiet)
-		write_all(STDERR_FILENO, line.at, line.len);
-	if (sink.use_syslog && level <= LEVEL_INFO)
-		to_syslog(level, message);
-	if (sink.file[0] != '\0')
-		to_file(line.at, line.len);
+		to_output(&sink.err, m);
+	if (sink.use_syslog && m->level <= LEVEL_INFO)
+		to_syslog(m->level, m->cooked);
+	if (sink.file[0] == '\0')
+		return;
+	open_file();
+	to_output(&sink.file_out, m);
+}
+
+/* (section 3) */
+static void add_prefix(struct text *out, const struct log_facts *f)
+{
+	if (f->peer != 0)
+		text_addf(out, "%c-%p: peer-%d@%s ", f->side, f->object,
+		    f->peer, f->address);
+	else
+		text_addf(out, "%c-%p: %s/%s@%s ", f->side, f->object,
+		    f->database, f->user, f->address);
 }
 
 void log_vat(enum log_level level, const struct log_who *who, const char *fmt,
@@ -251,14 +389,19 @@ void log_vat(enum log_level level, const struct log_who *who, const char *fmt,
 {
 	char raw[MESSAGE_SIZE], cooked[LINE_SIZE];
 	struct text message, out;
+	struct log_facts facts;
 	const int saved = errno;
+	size_t prefix = 0;
 
 	if (!log_wants(level))
 		return;
 
 	text_init(&message, raw, sizeof raw);
-	if (who != NULL)
-		who->prefix(who, &message);
+	if (who != NULL) {
+		who->describe(who, &facts);
+		add_prefix(&message, &facts);
+		prefix = message.len;
+	}
 	text_vaddf(&message, fmt, ap);
 	text_init(&out, cooked, sizeof cooked);
 	add_message(&out, &message);
@@ -266,7 +409,9 @@ void log_vat(enum log_level level, const struct log_who *who, const char *fmt,
 	if (sink.test_sink != NULL)
 		sink.test_sink(level, out.at);
 	else
-		deliver(level, out.at);
+		deliver(&(struct message){ .level = level,
+			.who = who != NULL ? &facts : NULL,
+			.raw = raw + prefix, .cooked = cooked });
 	errno = saved;
 }
 

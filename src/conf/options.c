@@ -27,6 +27,12 @@
 #define WORD_PAM ""
 #endif
 
+static const char *const log_format_words[] = {
+	[LOG_FORMAT_TEXT] = "text",
+	[LOG_FORMAT_JSON] = "json",
+	NULL
+};
+
 static const char *const pool_mode_words[] = {
 	[POOL_SESSION] = "session",
 	[POOL_TRANSACTION] = "transaction",

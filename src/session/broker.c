@@ -61,7 +61,8 @@ static bool join(struct client *c, struct server *s)
 	if (c->login == NULL)
 		timeout_stop(&c->timer);
 	if (c->pc.state == CLIENT_WAITING) {
-		n->wait_time += (uint64_t)(time_now() - c->pc.wait_since);
+		c->waited = time_now() - c->pc.wait_since;
+		n->wait_time += (uint64_t)c->waited;
 		pool_client_set(&c->pc, c->login == NULL ? CLIENT_ACTIVE :
 		    CLIENT_LOGIN);
 	}

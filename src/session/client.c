@@ -20,28 +20,24 @@
 #include "proto/writer.h"
 #include "session/login.h"
 #include "session/sessions.h"
+#include "session/slow.h"
 
 #define OUT_CAP (1 << 20)	/* of one message we make for a client */
 
 /* (logging.md section 3) */
-static void log_prefix(const struct log_who *who, struct text *out)
+static void describe(const struct log_who *who, struct log_facts *out)
 {
 	const struct client *c = (const struct client *)((const char *)who -
 	    offsetof(struct client, who));
-	char addr[NET_TEXT_MAX];
+	const struct pool *p = c->pc.pool;
 
-	if (c->pc.pool != NULL && c->pc.pool->peer_id != 0) {
-		text_addf(out, "C-%p: peer-%d@%s ", (const void *)c,
-		    c->pc.pool->peer_id, net_format(&c->addr, addr,
-		    sizeof addr));
-		return;
-	}
-	const char *db = c->pc.pool != NULL ? c->pc.pool->key.db->name :
+	out->side = 'C';
+	out->object = c;
+	out->peer = p != NULL ? p->peer_id : 0;
+	out->database = p != NULL ? p->key.db->name :
 	    c->db != NULL && c->user != NULL ? c->db->name : "(nodb)";
-
-	text_addf(out, "C-%p: %s/%s@%s ", (const void *)c, db,
-	    c->user != NULL ? c->user->name : "(nouser)",
-	    net_format(&c->addr, addr, sizeof addr));
+	out->user = c->user != NULL ? c->user->name : "(nouser)";
+	net_format(&c->addr, out->address, sizeof out->address);
 }
 
 static void on_readable(struct stream *st)
@@ -113,7 +109,7 @@ struct client *client_adopt(struct sessions *ss, int fd,
 	if (stream_open(&c->stream, ss->loop, fd, &stream_ops) < 0)
 		goto fail;
 	c->ss = ss;
-	c->who.prefix = log_prefix;
+	c->who.describe = describe;
 	c->addr = *peer;
 	c->id = ++ss->last_id;
 	c->born = c->request_time = time_now();
@@ -174,6 +170,7 @@ static void release(struct client *c)
 	if (c->hh.tbl != NULL)
 		HASH_DEL(ss->by_key, c);
 	prepared_name_clear(&c->statements);
+	slow_forget(c);
 	params_unref(&c->params);
 	carry_fini(&c->carry);
 	secret_wipe(c->key, sizeof c->key);

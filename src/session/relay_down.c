@@ -12,6 +12,7 @@
 #include "session/relay.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"
+#include "session/slow.h"
 
 #define SMALL_MAX (1 << 20)	/* bytes of what must be whole to be read */
 
@@ -210,8 +211,11 @@ static void note_end(struct client *c, char status)
 	struct counters *n = &c->pc.pool->counted.now;
 	const usec_t now = time_precise();
 
-	if (c->query_start != 0)
+	if (c->query_start != 0) {
 		n->query_time += (uint64_t)(now - c->query_start);
+		if (sessions_settings(c->ss)->log_min_duration > 0)
+			slow_log(c, now - c->query_start);
+	}
 	c->query_start = 0;
 	if (status != 'I' || c->xact_start == 0)
 		return;

@@ -12,6 +12,7 @@
 #include "session/relay.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"
+#include "session/slow.h"
 
 #define KNOWN_MAX 1024	/* bytes of a query that we may have to know */
 
@@ -227,13 +228,18 @@ static void bad_header(struct relay_up *up)
 }
 
 /* A query begins with the first message after the last one was answered. */
-static void note_start(struct client *c)
+static void note_start(struct relay_up *up)
 {
+	struct client *c = up->c;
+	const struct settings *set = sessions_settings(c->ss);
 	struct counters *n = &c->pc.pool->counted.now;
 
 	if (c->query_start != 0)
 		return;
 	c->query_start = time_precise();
+	c->waited = 0;
+	if (set->log_query_text && set->log_min_duration > 0)
+		slow_note(up);
 	n->query_count++;
 	if (c->xact_start != 0)
 		return;
@@ -263,7 +269,7 @@ static bool get_server(struct relay_up *up, enum relay_step *step)
 	if (up->m[0] == FE_QUERY && !sessions_settings(c->ss)->disable_pqexec &&
 	    relay_deallocate(up, step))
 		return false;
-	note_start(c);
+	note_start(up);
 	*step = RELAY_STOP;
 	if (!broker_acquire(c))
 		return false;
@@ -331,7 +337,7 @@ static enum relay_step next_message(struct relay_up *up)
 	if (r->need == NEED_SERVER) {
 		if (up->s == NULL && !get_server(up, &step))
 			return step;
-		note_start(c);
+		note_start(up);
 		if (track_is_full(&up->s->track))
 			return RELAY_SHORT;
 	}

@@ -10,6 +10,7 @@
 #include "session/relay.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"
+#include "session/slow.h"
 
 #define CANCELED "canceling statement due to user request"
 #define OUT_CAP 4096
@@ -36,8 +37,12 @@ static void note_end(struct client *c)
 	struct counters *n = &c->pc.pool->counted.now;
 	const usec_t now = time_precise();
 
-	if (c->query_start != 0)
+	if (c->query_start != 0) {
 		n->query_time += (uint64_t)(now - c->query_start);
+		c->waited = now - c->query_start;
+		if (sessions_settings(c->ss)->log_min_duration > 0)
+			slow_log(c, c->waited);
+	}
 	if (c->xact_start != 0)
 		n->xact_time += (uint64_t)(now - c->xact_start);
 	c->query_start = c->xact_start = 0;

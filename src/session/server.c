@@ -21,20 +21,18 @@
 #include "session/server_tls.h"
 #include "session/sessions.h"
 
-static void log_prefix(const struct log_who *who, struct text *out)
+static void describe(const struct log_who *who, struct log_facts *out)
 {
 	const struct server *s = (const struct server *)((const char *)who -
 	    offsetof(struct server, who));
 	const struct pool *p = s->ps.pool;
-	char addr[NET_TEXT_MAX];
 
-	net_format(&s->addr, addr, sizeof addr);
-	if (p->peer_id != 0)
-		text_addf(out, "S-%p: peer-%d@%s ", (const void *)s,
-		    p->peer_id, addr);
-	else
-		text_addf(out, "S-%p: %s/%s@%s ", (const void *)s,
-		    p->key.db->name, p->key.user->name, addr);
+	out->side = 'S';
+	out->object = s;
+	out->peer = p->peer_id;
+	out->database = p->key.db->name;
+	out->user = p->key.user->name;
+	net_format(&s->addr, out->address, sizeof out->address);
 }
 
 /* No answer comes to a cancel: its end says that the signal was sent. */
@@ -148,7 +146,7 @@ static struct server *server_new(struct sessions *ss, struct pool *p,
 	s->ss = ss;
 	s->stream.fd = -1;
 	s->stream.loop = ss->loop;
-	s->who.prefix = log_prefix;
+	s->who.describe = describe;
 	s->id = ++ss->last_id;
 	s->ps.pool = p;
 	s->ps.state = SERVER_GONE;

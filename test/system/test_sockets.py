@@ -159,7 +159,8 @@ def test_shared_port_is_left_to_the_other(pooler):
         c.close()
 
 
-def test_socket_option_of_passed_group(pooler):
+@pytest.mark.setting("unix_socket_group", "unix_socket_mode")
+def test_group_of_the_unix_socket(pooler):
     """settings.md 3: unix_socket_group by name and number; unknown: fatal"""
     import grp
     gid = harness.USER.pw_gid if harness.USER else os.getgid()
@@ -183,3 +184,62 @@ def test_lock_file_is_respected(pooler):
     out = harness.run([harness.binary(), p.ini], cwd=p.dir)
     assert out.returncode == 1
     assert "FATAL unix port %d is in use" % p.port in out.stderr
+
+
+# --- where to listen ------------------------------------------------------
+
+def ipv6():
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+        return True
+    except OSError:
+        return False
+
+
+@pytest.mark.setting("listen_addr", "listen_port")
+@pytest.mark.parametrize("words,hosts", [
+    ("127.0.0.1", ["127.0.0.1"]),
+    (" 127.0.0.1 ,, 127.0.0.2,", ["127.0.0.1", "127.0.0.2"]),
+    ("localhost", ["127.0.0.1"]),
+    ("*", ["127.0.0.1", "127.0.0.3"])])
+def test_listen_addr(pooler, words, hosts):
+    """settings.md 3: lists, names, all addresses"""
+    p = pooler(listen_addr=words)
+    for host in hosts:
+        c = pq.Conn(host=host, port=p.port)
+        assert c.login("app", "apppw", "p0").value("select 1") == "1"
+        c.close()
+    if "*" not in words:
+        with pytest.raises(OSError):
+            socket.create_connection(("127.0.0.4", p.port)).close()
+    elif ipv6():
+        assert "listening on [::]:%d\n" % p.port in p.log
+        assert "listening on 0.0.0.0:%d\n" % p.port in p.log
+        c = socket.create_connection(("::1", p.port))
+        c.close()
+
+
+@pytest.mark.setting("listen_addr")
+def test_address_that_can_not_be_had(pooler):
+    """settings.md 3: one only warns, all are fatal, as is no address"""
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        port = s.getsockname()[1]
+        p = pooler(start=False, listen_addr="127.0.0.1, 127.0.0.2")
+        p.settings["listen_port"] = p.port = port
+        p.start()
+        assert ("WARNING cannot listen on 127.0.0.1:%d: bind(): Address "
+                "already in use" % port) in p.log
+        c = pq.Conn(host="127.0.0.2", port=port)
+        assert c.login("app", "apppw", "p0").value("select 1") == "1"
+        c.close()
+        q = pooler(start=False, listen_addr="127.0.0.1", listen_port=port)
+        q.write()
+        out = harness.run([harness.binary(), q.ini], cwd=q.dir)
+        assert out.returncode == 1
+        assert ("FATAL failed to listen on any address in listen_addr list: "
+                "127.0.0.1") in out.stderr
+    r = pooler(start=False, listen_addr="no-such-host.invalid")
+    r.write()
+    out = harness.run([harness.binary(), r.ini], cwd=r.dir)
+    assert out.returncode == 1
+    assert "FATAL cannot resolve listen_addr " in out.stderr

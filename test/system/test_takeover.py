@@ -93,8 +93,9 @@ def test_suspend_while_a_query_runs(pooler):
     assert a.recv_until().rows == [["", "slow"]]
 
 
+@pytest.mark.setting("suspend_timeout")
 def test_suspend_timeout_closes_who_does_not_come_to_rest(pooler):
-    """settings.md: suspend_timeout. @suspend_timeout"""
+    """settings.md 8"""
     p = pooler(suspend_timeout=1)
     a, b, k = p.raw(), p.raw(), ask(p)
     assert b.value("select 1") == "1"
@@ -275,10 +276,11 @@ def by_task(rows):
     return {r["task"]: r for r in rows if r["family"] != socket.AF_UNIX}
 
 
+@pytest.mark.setting("tcp_keepalive", "tcp_keepcnt", "tcp_keepidle",
+                     "tcp_keepintvl", "tcp_user_timeout",
+                     "tcp_socket_buffer")
 def test_tcp_options_reach_every_socket(pooler):
     """settings.md 10: listeners, clients, servers"""
-    # @tcp_keepalive @tcp_keepcnt @tcp_keepidle @tcp_keepintvl
-    # @tcp_user_timeout @tcp_socket_buffer
     p = pooler(tcp_keepalive=1, tcp_keepcnt=3, tcp_keepidle=77,
                tcp_keepintvl=11, tcp_user_timeout=12345,
                tcp_socket_buffer=65536)
@@ -293,8 +295,9 @@ def test_tcp_options_reach_every_socket(pooler):
     assert rows["pooler"]["reuseaddr"] == 1
 
 
+@pytest.mark.setting("tcp_keepalive")
 def test_tcp_options_off(pooler):
-    """settings.md 10: tcp_keepalive = 0. @tcp_keepalive"""
+    """settings.md 10: tcp_keepalive = 0"""
     p = pooler(tcp_keepalive=0, tcp_keepidle=77)
     a = p.raw()
     a.query("select 1")
@@ -305,8 +308,9 @@ def test_tcp_options_off(pooler):
         assert rows[task]["nodelay"] == 1
 
 
+@pytest.mark.setting("listen_backlog", "so_reuseport", "tcp_defer_accept")
 def test_listener_options(pooler):
-    """settings.md 10. @listen_backlog @so_reuseport @tcp_defer_accept"""
+    """settings.md 10"""
     p = pooler(listen_backlog=17, so_reuseport=1)
     r = by_task(passed(p))["pooler"]
     assert r["reuseport"] == 1 and r["backlog"] == 17
@@ -338,6 +342,7 @@ def take_over(pooler, p, **settings):
     return q
 
 
+@pytest.mark.option("--reboot")
 def test_takeover_of_idle_and_busy_sessions(pooler):
     """config-files.md 21: -R"""
     p = pooler(default_pool_size=3)

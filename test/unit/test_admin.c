@@ -210,17 +210,18 @@ static void sink(enum log_level level, const char *line)
 		text_addf(&st.logged, "%d %s\n", level, line);
 }
 
-static void no_prefix(const struct log_who *who, struct text *out)
+static void describe(const struct log_who *who, struct log_facts *out)
 {
 	(void)who;
-	(void)out;
+	*out = (struct log_facts){ .side = 'C', .object = (const void *)0x10,
+		.peer = 7, .address = "x" };
 }
 
 /* A logged-in client of the console's pool. */
 static void enter(struct client *c, int fd)
 {
 	c->ss = &st.app.ss;
-	c->who.prefix = no_prefix;
+	c->who.describe = describe;
 	c->params = params_empty(st.app.ss.params);
 	c->addr.family = NET_UNIX;
 	c->id = ++st.app.ss.last_id;
@@ -520,7 +521,8 @@ static void test_reload_that_fails_says_so(void **state)
 	    "see logs for additional details.. Z:I ");
 	assert_string_equal(st.logged.at, "3 RELOAD command issued\n"
 	    "1 RELOAD Failed, see logs for more details\n"
-	    "2 pooler error: RELOAD failed, see logs for additional "
+	    "2 C-0x10: peer-7@x pooler error: RELOAD failed, see logs for "
+	    "additional "
 	    "details\n");
 }
 
@@ -531,7 +533,7 @@ static void test_errors_are_logged_twice(void **state)
 	ask("RESUME db");
 	assert_string_equal(st.logged.at, "3 RESUME 'db' command issued\n"
 	    "1 no such database: db\n"
-	    "2 pooler error: no such database: db\n");
+	    "2 C-0x10: peer-7@x pooler error: no such database: db\n");
 }
 
 static void test_suspend_replies_when_nothing_moves(void **state)

@@ -82,13 +82,19 @@ static void keep(enum log_level level, const char *line)
 	lines++;
 }
 
-static void client_prefix(const struct log_who *who, struct text *out)
+static void describe(const struct log_who *who, struct log_facts *out)
 {
 	(void)who;
-	text_add(out, "C-0x55d0c8f0a300: shop/ann@10.0.0.7:51034 ");
+	*out = (struct log_facts){
+		.side = 'C',
+		.object = (const void *)0x55d0c8f0a300,
+		.database = "shop",
+		.user = "ann",
+		.address = "10.0.0.7:51034",
+	};
 }
 
-static const struct log_who client = { client_prefix };
+static const struct log_who client = { describe };
 
 /* A new empty directory; "dir/name" into path. */
 static void make_path(char *path, size_t size)

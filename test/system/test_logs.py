@@ -1,0 +1,301 @@
+# test_logs.py - where log lines go, in which form, and what slow queries say.
+# SPDX-License-Identifier: ISC
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+
+import pytest
+
+import harness
+import pq
+from harness import REFERENCE, process_env, wait_until
+
+pytestmark = pytest.mark.skipif(REFERENCE, reason="newer than that")
+
+
+def objects(p):
+    return [json.loads(line) for line in p.log.splitlines()
+            if line.startswith("{")]
+
+
+# --- JSON -----------------------------------------------------------------
+
+@pytest.mark.setting("log_format")
+def test_json_has_the_same_facts(pooler):
+    """one object a line, stable keys"""
+    p = pooler(log_format="json")
+    c = p.raw(unix=True)
+    c.query("select 1")
+    c.close()
+    p.wait_log("closing because: client close request")
+    lines = [x for x in p.log.splitlines() if "TLS" not in x or "{" in x]
+    # what is said before the file is read is text
+    assert all(x.startswith("{") for x in lines)
+    for o in objects(p):
+        assert list(o)[:3] == ["time", "pid", "level"], o
+        assert list(o)[-1] == "message"
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}"
+                            r"\+00:00", o["time"])
+        assert o["pid"] == p.proc.pid
+        assert o["level"] in ("LOG", "WARNING", "ERROR")
+    o = [x for x in objects(p) if x["message"].startswith("login attempt")]
+    assert list(o[0]) == ["time", "pid", "level", "side", "ptr", "database",
+                          "user", "address", "message"]
+    assert (o[0]["side"], o[0]["database"], o[0]["user"]) == (
+        "client", "p0", "app")
+    assert o[0]["address"] == "unix(%d):%d" % (os.getpid(), p.port)
+    assert re.fullmatch(r"0x[0-9a-f]+", o[0]["ptr"])
+    assert [x for x in objects(p) if x.get("side") == "server" and
+            x["message"].startswith("new connection to server")]
+
+
+def test_json_holds_any_bytes(pooler):
+    """log_format: quotes, controls, what is no UTF-8"""
+    p = pooler(log_format="json")
+    for user in (b'a"b\\c\nd', b"\xff\xfe", "\u00e9".encode()):
+        c = p.open()
+        c.send(pq.untyped(pq.V3_0, b"user\0" + user + b"\0database\0p0\0\0"))
+        c.recv_all()
+    wait_until(lambda: sum("login attempt" in o["message"]
+                           for o in objects(p)) >= 3)
+    text = [o["message"] for o in objects(p) if "login attempt" in
+            o["message"]]
+    assert 'user=a"b\\c\nd ' in text[0]
+    assert "user=?? " in text[1]
+    assert "user=\u00e9 " in text[2]
+
+
+def test_json_can_be_switched(pooler):
+    """log_format: by SET and by reload"""
+    p = pooler()
+    assert not objects(p)
+    p.admin("set log_format = json")
+    p.raw().close()
+    wait_until(lambda: objects(p))
+    p.admin("set log_format = text")
+    n = len(objects(p))
+    p.raw().close()
+    p.wait_log(r"UTC \[\d+\] LOG .*client close request")
+    assert len(objects(p)) <= n + 1
+
+
+# --- slow queries ---------------------------------------------------------
+
+SLOW = re.compile(r"LOG C-0x[0-9a-f]+: p0/app@\S+ slow query: wait "
+                  r"(\d+)\.\d{3} ms, run (\d+)\.\d{3} ms(: .*)?$", re.M)
+
+
+@pytest.mark.setting("log_min_duration")
+def test_slow_queries_are_logged_without_their_text(pooler):
+    """user, database, client, wait and run time"""
+    p = pooler(log_min_duration=0.2, default_pool_size=1)
+    a, b = p.raw(), p.raw()
+    a.query("select 'fast'")
+    a.send(pq.query("select pg_sleep(0.3), 'secret'"))
+    p.wait_pool(sv_active=1)
+    b.query("select 'patient'")
+    a.recv_until()
+    wait_until(lambda: len(SLOW.findall(p.log)) == 2)
+    found = sorted((int(w) > 50, int(r) >= 300, text)
+                   for w, r, text in SLOW.findall(p.log))
+    assert found == [(False, True, ""), (True, False, "")]
+    assert "secret" not in p.log and "patient" not in p.log
+    p.admin("set log_min_duration = 0")
+    a.query("select pg_sleep(0.3)")
+    assert len(SLOW.findall(p.log)) == 2
+
+
+@pytest.mark.setting("log_query_text")
+def test_slow_queries_with_their_text(pooler):
+    """simple, extended, prepared; cut when long"""
+    p = pooler(log_min_duration=0.05, log_query_text=1,
+               max_prepared_statements=10)
+    a = p.raw()
+    a.query("select pg_sleep(0.1), 'one'\n-- more")
+    a.extended("select pg_sleep(0.1), 'two'")
+    a.send(pq.parse("select pg_sleep(0.1), 'three'", "s"), pq.sync())
+    a.recv_until()
+    a.send(pq.bind("s"), pq.execute(), pq.sync())
+    a.recv_until()
+    a.query("select pg_sleep(0.1), '%s'" % ("x" * 5000))
+    wait_until(lambda: len(SLOW.findall(p.log)) == 4)
+    texts = [t for _, _, t in SLOW.findall(p.log)]
+    assert texts[0] == ": select pg_sleep(0.1), 'one'"
+    assert "\n\t-- more" in p.log
+    assert texts[1] == ": select pg_sleep(0.1), 'two'"
+    assert texts[2] == ": select pg_sleep(0.1), 'three'"
+    assert texts[3].startswith(": select pg_sleep(0.1), 'xxx")
+    assert len(texts[3]) <= 1002
+
+
+# --- where nobody reads ---------------------------------------------------
+
+def test_log_that_nobody_reads_does_not_stop_the_loop(pooler):
+    """a full pipe on stderr: lines are dropped, and that is told"""
+    p = pooler(start=False, args=["-v", "-v"])
+    p.settings["logfile"] = own = os.path.join(p.dir, "own.log")
+    p.write()
+    r, w = os.pipe()
+    p.launch(stderr=w)
+    os.close(w)
+
+    def up():
+        try:
+            return p.raw().value("select 1") == "1"
+        except OSError:
+            return False
+    wait_until(up)
+    c = p.raw()
+    while os.path.getsize(own) < 300000:
+        assert c.value("select 1") == "1"
+        p.raw().close()
+    text = b""
+    while b"lines of the log are lost: nobody read it" not in text:
+        text += os.read(r, 65536)
+        p.raw().close()
+    m = re.search(rb"UTC \[\d+\] WARNING (\d+) lines of the log are lost: "
+                  rb"nobody read it\n", text)
+    assert m and int(m.group(1)) > 10
+    assert "are lost" not in open(own).read()
+    done = threading.Event()
+
+    def drain():
+        while os.read(r, 65536):
+            pass
+        done.set()
+    t = threading.Thread(target=drain)
+    t.start()
+    p.signal(signal.SIGQUIT)
+    assert p.wait_exit() == 0
+    t.join()
+    os.close(r)
+
+
+def test_last_words_are_all_there(pooler):
+    """Odyssey 74f0ea48: lines lost at shutdown"""
+    p = pooler(start=False)
+    p.settings["logfile"] = own = os.path.join(p.dir, "own.log")
+    p.start()
+    for _ in range(20):
+        p.raw()
+    p.signal(signal.SIGQUIT)
+    assert p.wait_exit() == 0
+    with open(own) as f:
+        text = f.read()
+    assert text.endswith("LOG got SIGQUIT, fast exit\n")
+    assert text.count("login attempt") == 20
+
+
+def test_log_file_that_can_not_be_opened_is_the_end(pooler):
+    """logging.md 1: on stderr, no brackets round the pid; exit 1"""
+    p = pooler(start=False, logfile="/does/not/exist/log")
+    p.write()
+    p.expect_exit = 1
+    p.launch()
+    assert p.wait_exit() == 1
+    assert re.search(r"^\S+ \S+ UTC %d FATAL Cannot open logfile: "
+                     r"'/does/not/exist/log': No such file or directory$"
+                     % p.proc.pid, p.log, re.M)
+
+
+# --- syslog ---------------------------------------------------------------
+
+NAMESPACE = """
+mkdir -p $0/dev && mount -t tmpfs none $0/dev || exit 1
+for f in null zero urandom; do
+    touch $0/dev/$f && mount --bind /dev/$f $0/dev/$f || exit 1
+done
+ln -s $0/log $0/dev/log
+mount --rbind $0/dev /dev || exit 1
+exec "$@"
+"""
+
+
+@pytest.fixture
+def syslog():
+    """A syslog daemon of our own, and the command that shows it /dev/log."""
+    d = harness.make_tmp()
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    sock.bind(os.path.join(d, "log"))
+    os.chmod(os.path.join(d, "log"), 0o777)
+    sock.settimeout(harness.TIMEOUT)
+    wrap = ["unshare", "-m", "sh", "-c", NAMESPACE, d]
+    if os.getuid() != 0 or subprocess.run(
+            wrap + ["true"], stderr=subprocess.DEVNULL).returncode != 0:
+        pytest.skip("no mount namespace to be had")
+    user = harness.USER
+    yield sock, wrap + ["setpriv", "--reuid", str(user.pw_uid), "--regid",
+                        str(user.pw_gid), "--clear-groups"]
+    sock.close()
+    shutil.rmtree(d, ignore_errors=True)
+
+
+@pytest.mark.setting("syslog", "syslog_ident", "syslog_facility")
+def test_syslog_gets_messages(pooler, syslog):
+    """logging.md 1, 2"""
+    sock, wrap = syslog
+    p = pooler(start=False, syslog=1, syslog_ident="slu ice",
+               syslog_facility="local3", verbose=2)
+    p.write()
+    p.launch(wrap, env=process_env(), user=None, group=None,
+             extra_groups=None)
+    seen = []
+
+    def until(text):
+        while not any(text in s for s in seen):
+            seen.append(sock.recv(65536).decode().rstrip("\0\n"))
+        return [s for s in seen if text in s][0]
+    line = until("process up: ")
+    # local3 is 19, info is 6
+    assert re.match(r"<158>\w{3} [ \d]\d \d\d:\d\d:\d\d slu ice\[%d\]: "
+                    r"process up: " % p.proc.pid, line)
+    p.raw().close()
+    assert re.search(r": C-0x[0-9a-f]+: p0/app@\S+ closing because: ",
+                     until("client close request"))
+    with pytest.raises(pq.PgError):
+        p.raw("ghost")
+    assert until("pooler error: ").startswith("<156>")      # warning
+    assert not [s for s in seen if s.startswith("<159>")]    # debug
+    assert " DEBUG " in p.log or " NOISE " in p.log
+
+
+# --- the rest of settings.md 5 --------------------------------------------
+
+@pytest.mark.setting("log_stats", "stats_period")
+def test_stats_line_comes_each_period_or_never(pooler):
+    """logging.md 10"""
+    p, q = pooler(stats_period=1), pooler(stats_period=1, log_stats=0)
+    p.wait_log(" LOG stats: ", count=2)
+    times = [line[17:19] for line in p.log.splitlines()
+             if " LOG stats: " in line]
+    assert len(set(times)) == len(times)
+    assert "stats: " not in q.log
+
+
+@pytest.mark.setting("verbose")
+def test_verbose_can_be_set(pooler):
+    """logging.md 2: DEBUG from 1, NOISE from 2; by file, reload and SET"""
+    p = pooler(verbose=1)
+    p.raw().query("select 1")
+    assert " DEBUG " in p.log and " NOISE " not in p.log
+    p.admin("set verbose = 2")
+    p.raw().query("select 1")
+    p.wait_log(" NOISE ")
+    p.settings["verbose"] = 0
+    p.reload()
+    n = len(p.log)
+    p.raw().query("select 1")
+    p.wait_pool(sv_active=0)
+    assert " DEBUG " not in p.log[n:] and " NOISE " not in p.log[n:]
+
+
+@pytest.mark.setting("job_name")
+def test_job_name_is_shown_and_does_nothing(pooler):
+    """settings.md 3"""
+    p = pooler(job_name="other")
+    assert p.show("config", key="job_name")[0]["value"] == "other"
