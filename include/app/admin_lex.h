@@ -39,6 +39,8 @@ bool lex_sign(struct lex *l, const char *sign);
 bool lex_word(struct lex *l, struct lex_word *out);
 /* The same, or 'quoted', or a number with a sign. */
 bool lex_value(struct lex *l, struct lex_word *out);
+/* The same as drivers write it: ('5'::int4) */
+bool lex_operand(struct lex *l, struct lex_word *out);
 /* A value, or all up to the next blank or semicolon. */
 bool lex_bare(struct lex *l, struct lex_word *out);
 /* Everything left, without blanks and a semicolon at the end. */

@@ -40,6 +40,8 @@ enum limit_verdict limit_check(const struct pool *p, usec_t now,
 enum limit_verdict limit_check_own(const struct pool_client *pc, usec_t now,
     struct pool_server **victim, bool *reserve);
 
+/* Is this limit of p reached? */
+bool limit_is_full(const struct pool *p, enum line_kind kind);
 /* Is this limit of p reached, or will the next connection reach it? */
 bool limit_is_near(const struct pool *p, enum line_kind kind);
 

@@ -111,6 +111,7 @@ struct pool_client *pool_pick_client(const struct pool *p);
 usec_t pool_waiting_since(const struct pool *p);
 /* The same of those for whom no server is coming yet; somebody wants one. */
 usec_t pool_uncovered_since(const struct pool *p);
+unsigned pool_uncovered(const struct pool *p);	/* how many these are */
 
 /* What becomes of a server that its client gives up. (section 9) */
 enum pool_release {
@@ -137,8 +138,8 @@ bool pool_reserve_is_due(const struct pool *p, const struct pool_client *pc,
 bool pool_lifetime_over(const struct pool_server *ps, usec_t now);
 
 /*
- * How many connections to open now for those who wait; limits of database and
- * user are not looked at. *reserve: the last of them is a reserve one.
+ * How many to launch for them now, whatever the limits of database and user;
+ * *reserve: the last of them is a reserve one.
  */
 unsigned pool_wanted(const struct pool *p, usec_t now, bool *reserve);
 /* The same for min_pool_size; 0 or 1. */

@@ -22,6 +22,7 @@ struct err;
 struct login;
 struct params;
 struct prepared_name;
+struct report;
 struct server;
 struct sessions;
 
@@ -111,6 +112,8 @@ void client_enter(struct client *c, struct database *db, struct user *u);
  */
 void client_close(struct client *c, const char *reason);
 void client_fail(struct client *c, const char *code, const char *reason);
+/* The same, with detail and hint for the client ("" = none). */
+void client_fail_report(struct client *c, const struct report *r);
 
 /*
  * Draw a cancel key that no other client has, and be found by it: by all of
@@ -130,8 +133,8 @@ struct client *client_find(struct sessions *ss, const uint8_t *key,
 void client_send_welcome(struct client *c, const struct params *tracked,
     const void *others, size_t len);
 
-/* NoticeResponse 00000. */
-void client_send_notice(struct client *c, const char *text);
+/* NoticeResponse. */
+void client_send_notice(struct client *c, const struct report *r);
 
 static inline struct client *client_of(struct pool_client *pc)
 {

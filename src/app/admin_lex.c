@@ -142,6 +142,22 @@ bool lex_value(struct lex *l, struct lex_word *out)
 	return lex_word(l, out);
 }
 
+bool lex_operand(struct lex *l, struct lex_word *out)
+{
+	lex_blank(l);
+	const bool enclosed = *l->at == '(';
+
+	if (enclosed) {
+		l->at++;
+		lex_blank(l);
+	}
+	if (!lex_value(l, out))
+		return false;
+	if (strncmp(l->at, "::", 2) == 0)
+		l->at += 2 + strspn(l->at + 2, word_chars);
+	return !enclosed || lex_sign(l, ")");
+}
+
 bool lex_bare(struct lex *l, struct lex_word *out)
 {
 	if (strchr("'\"$", *l->at) != NULL && *l->at != '\0')

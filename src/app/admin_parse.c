@@ -86,8 +86,7 @@ static bool take_condition(struct lex *l, struct show_query *q)
 		return take_null(l, c);
 	if (!take_op(l, c))
 		return false;
-	lex_blank(l);
-	if (!lex_value(l, &value))
+	if (!lex_operand(l, &value))
 		return false;
 	c->param = value.param;
 	return true;
@@ -123,8 +122,7 @@ static bool take_limit(struct lex *l, struct show_query *q)
 	struct lex_word word = WORD_OF(number);
 	uint32_t limit = 0;
 
-	lex_blank(l);
-	if (!lex_word(l, &word))
+	if (!lex_operand(l, &word))
 		return false;
 	q->limit_param = word.param;
 	/* a parameter whose value is not known yet is empty */

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "app/upkeep.h"
 
+#include <string.h>
 #include <utlist.h>
 
 #include "app/app.h"
@@ -9,11 +10,14 @@
 #include "app/timers.h"
 #include "base/log.h"
 #include "pool/limit.h"
+#include "pool/wait.h"
+#include "proto/report.h"
 #include "session/broker.h"
 #include "session/relay.h"
 
 #define QUEUED_NOTICE "No server connection available in postgres backend, " \
 	"client being queued"
+#define QUERY_WAIT_TIMEOUT "query_wait_timeout"
 #define SILENCE (USEC / 2)	/* then a busy server is looked at again */
 
 /* A pool, the moment, and what counts now: read once for all its members. */
@@ -44,8 +48,24 @@ static const char *wait_over(const struct round *r, const struct client *c)
 	if (is_over(r->set->query_timeout, age))
 		return "query_timeout";
 	if (is_over(effective_query_wait(r->set, c->user, c->db), age))
-		return "query_wait_timeout";
+		return QUERY_WAIT_TIMEOUT;
 	return NULL;
+}
+
+/* Tell c why it waits: with the end of its session, or a notice. */
+static void explain_wait(const struct round *r, struct client *c,
+    const char *end)
+{
+	struct wait_text why;
+
+	wait_explain(r->pool, wait_reason(r->pool,
+	    (enum client_state)c->pc.state, r->app->catalog), &why);
+	if (end != NULL)
+		client_fail_report(c, &(struct report){ "FATAL", "08P01", end,
+		    why.detail, why.hint });
+	else
+		client_send_notice(c, &(struct report){ "NOTICE", "00000",
+		    QUEUED_NOTICE, why.detail, why.hint });
 }
 
 static bool wants_notice(const struct round *r, const struct client *c)
@@ -62,13 +82,16 @@ static bool check_waiter(const struct round *r, struct client *c)
 	const char *const why = wait_over(r, c);
 
 	if (why != NULL) {
-		client_fail(c, NULL, why);
+		if (strcmp(why, QUERY_WAIT_TIMEOUT) == 0)
+			explain_wait(r, c, why);
+		else
+			client_fail(c, NULL, why);
 		return true;
 	}
 	if (!wants_notice(r, c))
 		return c->notified;
 	c->notified = true;
-	client_send_notice(c, QUEUED_NOTICE);
+	explain_wait(r, c, NULL);
 	return true;
 }
 

@@ -1,10 +1,12 @@
-/* view_pools.c - SHOW POOLS, PEER_POOLS.
+/* view_pools.c - SHOW POOLS, PEER_POOLS, WAITS.
  * SPDX-License-Identifier: ISC */
 #include <string.h>
+#include <utlist.h>
 
 #include "app/app.h"
 #include "app/views.h"
 #include "pool/catalog.h"
+#include "pool/wait.h"
 #include "session/peer.h"
 
 static const struct column pools_columns[] = {
@@ -25,6 +27,20 @@ static const struct column pools_columns[] = {
 	COLUMN_I4("maxwait_us"),
 	COLUMN_T("pool_mode"),
 	COLUMN_T("load_balance_hosts"),
+	/* ours */
+	COLUMN_T("wait_reason"),
+	COLUMN_I8("wait_us"),
+};
+
+static const struct column waits_columns[] = {
+	COLUMN_T("database"),
+	COLUMN_T("user"),
+	COLUMN_T("wait_reason"),
+	COLUMN_T("setting"),
+	COLUMN_I4("clients"),
+	COLUMN_I8("wait_us"),
+	COLUMN_I8("total_wait_us"),
+	COLUMN_T("detail"),
 };
 
 static const struct column peer_pools_columns[] = {
@@ -35,29 +51,48 @@ static const struct column peer_pools_columns[] = {
 	COLUMN_I4("sv_login"),
 };
 
-/* How long the first of the queue has waited; those in login wait as well. */
-static usec_t longest_wait(const struct pool *p)
+/* States whose members wait for a server; those in login wait as well. */
+static const enum client_state waiting[] = { CLIENT_WAITING, CLIENT_WELCOME,
+	CLIENT_OWN_WAITING };
+
+static usec_t head_wait(const struct pool *p, enum client_state state)
 {
-	static const enum client_state waiting[] = { CLIENT_WAITING,
-		CLIENT_WELCOME, CLIENT_OWN_WAITING };
-	usec_t longest = 0;
+	const struct pool_client *const head = p->clients[state];
 
+	return head == NULL ? 0 : time_now() - head->wait_since;
+}
+
+/* The state whose first has waited longest, and how long. */
+static enum client_state longest_wait(const struct pool *p, usec_t *wait)
+{
+	enum client_state longest = waiting[0];
+
+	*wait = 0;
 	for (size_t i = 0; i < VIEW_COUNT(waiting); i++) {
-		const struct pool_client *const head = p->clients[waiting[i]];
-		const usec_t wait = head == NULL ? 0 :
-		    time_now() - head->wait_since;
+		const usec_t here = head_wait(p, waiting[i]);
 
-		if (wait > longest)
-			longest = wait;
+		if (p->clients[waiting[i]] == NULL || here < *wait)
+			continue;
+		*wait = here;
+		longest = waiting[i];
 	}
 	return longest;
 }
 
-static int pool_row(const struct pool *p, struct row_sink *sink)
+static const char *reason_of(const struct pool *p, enum client_state state,
+    const struct catalog *c)
+{
+	return p->client_count[state] == 0 ? NULL :
+	    wait_name(wait_reason(p, state, c));
+}
+
+static int pool_row(const struct pool *p, const struct catalog *c,
+    struct row_sink *sink)
 {
 	const struct config_db *const conf = p->key.db->conf;
 	const unsigned *const cl = p->client_count, *const sv = p->server_count;
-	const usec_t wait = longest_wait(p);
+	usec_t wait;
+	const enum client_state state = longest_wait(p, &wait);
 
 	return sink->row(sink, (const struct cell[]){
 		cell_text(p->key.db->name),
@@ -78,6 +113,8 @@ static int pool_row(const struct pool *p, struct row_sink *sink)
 		cell_number(wait % USEC),
 		cell_text(option_find("pool_mode")->words[p->limits.mode]),
 		cell_text(view_load_balance(conf)),
+		cell_text(reason_of(p, state, c)),
+		cell_number(wait),
 	});
 }
 
@@ -88,8 +125,47 @@ static void pools_rows(struct app *app, const struct view *v,
 	catalog_sort(app->catalog);
 	for (const struct pool *p = app->catalog->pools; p != NULL;
 	    p = p->hh.next) {
-		if (pool_row(p, sink) != 0)
+		if (pool_row(p, app->catalog, sink) != 0)
 			return;
+	}
+}
+
+static int waits_row(const struct pool *p, enum client_state state,
+    const struct catalog *c, struct row_sink *sink)
+{
+	const enum wait_reason reason = wait_reason(p, state, c);
+	const struct pool_client *pc;
+	struct wait_text why;
+	int64_t total = 0;
+
+	if (p->client_count[state] == 0)
+		return 0;
+	DL_FOREACH(p->clients[state], pc)
+		total += time_now() - pc->wait_since;
+	wait_explain(p, reason, &why);
+	return sink->row(sink, (const struct cell[]){
+		cell_text(p->key.db->name),
+		cell_text(p->key.user->name),
+		cell_text(wait_name(reason)),
+		cell_text(wait_setting(reason)),
+		cell_number(p->client_count[state]),
+		cell_number(head_wait(p, state)),
+		cell_number(total),
+		cell_text(why.detail),
+	});
+}
+
+static void waits_rows(struct app *app, const struct view *v,
+    struct row_sink *sink)
+{
+	(void)v;
+	catalog_sort(app->catalog);
+	for (const struct pool *p = app->catalog->pools; p != NULL;
+	    p = p->hh.next) {
+		for (size_t i = 0; i < VIEW_COUNT(waiting); i++) {
+			if (waits_row(p, waiting[i], app->catalog, sink) != 0)
+				return;
+		}
 	}
 }
 
@@ -121,6 +197,8 @@ struct view_group view_group_pools(void)
 		    .rows = pools_rows },
 		{ .topic = "PEER_POOLS", VIEW_COLUMNS(peer_pools_columns),
 		    .rows = peer_pools_rows },
+		{ .topic = "WAITS", VIEW_COLUMNS(waits_columns),
+		    .rows = waits_rows },
 	};
 
 	return (struct view_group){ views, VIEW_COUNT(views) };

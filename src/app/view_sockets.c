@@ -11,6 +11,7 @@
 #include "io/socket.h"
 #include "io/tls.h"
 #include "pool/catalog.h"
+#include "pool/wait.h"
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "session/client.h"
@@ -47,6 +48,13 @@
 static const struct column session_columns[] = {
 	SESSION_COLUMNS,
 	ADDED_COLUMNS,
+};
+
+static const struct column client_columns[] = {
+	SESSION_COLUMNS,
+	ADDED_COLUMNS,
+	COLUMN_T("wait_reason"),
+	COLUMN_I8("waited_us"),
 };
 
 static const struct column socket_columns[] = {
@@ -125,6 +133,8 @@ struct session {
 	const struct params *params;
 	usec_t born, used;
 	usec_t wait;		/* a duration */
+	usec_t queued;		/* since it waits for a server; 0 = it does not */
+	const char *wait_reason;	/* NULL = it does not */
 	const void *self, *link;	/* link: NULL = none */
 	int32_t pid;
 	unsigned prepared;
@@ -141,13 +151,19 @@ struct walk {
 	int application_name;	/* index of the tracked parameter */
 };
 
+static usec_t client_queued(const struct client *c)
+{
+	return c->pc.state == CLIENT_WAITING || c->pc.state == CLIENT_WELCOME ||
+	    c->pc.state == CLIENT_OWN_WAITING ?
+	    time_now() - c->pc.wait_since : 0;
+}
+
 static usec_t client_wait(const struct client *c)
 {
-	if (c->pc.state == CLIENT_WAITING || c->pc.state == CLIENT_WELCOME ||
-	    c->pc.state == CLIENT_OWN_WAITING)
-		return time_now() - c->pc.wait_since;
-	if (c->query_start == 0)
-		return 0;
+	const usec_t queued = client_queued(c);
+
+	if (queued > 0 || c->query_start == 0)
+		return queued;
 	/* it was read precisely, in this turn perhaps */
 	const usec_t wait = time_now() - c->query_start;
 
@@ -172,6 +188,7 @@ static struct session client_session(const struct client *c, const char *state)
 		.born = c->born,
 		.used = c->request_time,
 		.wait = client_wait(c),
+		.queued = client_queued(c),
 		.self = c,
 		.link = c->pc.server != NULL ? server_of(c->pc.server) : NULL,
 		.pid = c->addr.family == NET_UNIX ? c->addr.pid : 0,
@@ -238,6 +255,22 @@ static const char *application_name(const struct walk *w,
 	return name != NULL ? name : "";
 }
 
+/* How many SESSION_COLUMNS there are. */
+#define COMMON (VIEW_COUNT(session_columns) - 1)
+
+/* What only SOCKETS shows; returns the next free place. */
+static struct cell *add_buffers(struct cell *cells, const struct session *x)
+{
+	*cells++ = cell_number(x->carry->len);
+	*cells++ = cell_number(0);
+	*cells++ = cell_number(x->skip);
+	*cells++ = cell_number(0);
+	*cells++ = cell_number(0);
+	*cells++ = cell_number(x->carry->len);
+	*cells++ = cell_number((int64_t)stream_queued(x->stream));
+	return cells;
+}
+
 static int session_row(const struct walk *w, const struct session *x)
 {
 	static const char *const replications[] = {
@@ -246,12 +279,11 @@ static int session_row(const struct walk *w, const struct session *x)
 		[REPLICATION_PHYSICAL] = "physical",
 	};
 	const struct net_addr local = local_addr(x);
-	const size_t queued = stream_queued(x->stream);
 	char ip[NET_TEXT_MAX], local_ip[NET_TEXT_MAX], self[32], link[32];
 	char tls[TLS_TEXT_MAX], peer[TLS_NAME_MAX];
 
 	if (w->view->variant == VARIANT_ACTIVE && x->carry->len == 0 &&
-	    queued == 0)
+	    stream_queued(x->stream) == 0)
 		return 0;
 	(void)tls_peer_name(x->stream, peer, sizeof peer);
 	struct cell cells[VIEW_COUNT(socket_columns)] = {
@@ -276,30 +308,34 @@ static int session_row(const struct walk *w, const struct session *x)
 		cell_text(application_name(w, x)),
 		cell_number(x->prepared),
 		cell_number(view_id(x->id)),
-		cell_number(x->carry->len),
-		cell_number(0),
-		cell_number(x->skip),
-		cell_number(0),
-		cell_number(0),
-		cell_number(x->carry->len),
-		cell_number((int64_t)queued),
 	};
-	/* where it stands depends on who asks */
-	cells[w->view->column_count - 1] = cell_text(peer);
+	struct cell *more = &cells[COMMON];
+
+	if (w->view->columns == socket_columns)
+		more = add_buffers(more, x);
+	*more++ = cell_text(peer);
+	if (w->view->columns == client_columns) {
+		*more++ = cell_text(x->wait_reason);
+		*more = cell_number(x->queued);
+	}
 	return w->sink->row(w->sink, cells);
 }
 
 static int walk_clients(const struct walk *w, const struct pool *p,
     const struct part *part)
 {
+	const char *const reason = p->client_count[part->state] == 0 ? NULL :
+	    wait_name(wait_reason(p, (enum client_state)part->state,
+	    w->app->catalog));
 	const struct pool_client *pc;
 
 	DL_FOREACH(p->clients[part->state], pc) {
 		const char *const state = part->unlinked != NULL &&
 		    pc->server == NULL ? part->unlinked : part->name;
-		const struct session x = client_session(
+		struct session x = client_session(
 		    client_of((struct pool_client *)pc), state);
 
+		x.wait_reason = reason;
 		if (session_row(w, &x) != 0)
 			return -1;
 	}
@@ -374,7 +410,7 @@ static void sockets_rows(struct app *app, const struct view *v,
 struct view_group view_group_sockets(void)
 {
 	static const struct view views[] = {
-		{ .topic = "CLIENTS", VIEW_COLUMNS(session_columns),
+		{ .topic = "CLIENTS", VIEW_COLUMNS(client_columns),
 		    .rows = sockets_rows,
 		    .variant = VARIANT_CLIENTS },
 		{ .topic = "SERVERS", VIEW_COLUMNS(session_columns),

@@ -40,7 +40,7 @@ static unsigned maximum(const struct pool *p, enum line_kind kind)
 	    p->limits.max_user);
 }
 
-static bool is_full(const struct pool *p, enum line_kind kind)
+bool limit_is_full(const struct pool *p, enum line_kind kind)
 {
 	const unsigned max = maximum(p, kind);
 
@@ -82,9 +82,9 @@ enum limit_verdict limit_check(const struct pool *p, usec_t now,
     struct pool_server **victim)
 {
 	*victim = NULL;
-	if (is_full(p, LINE_DB))
+	if (limit_is_full(p, LINE_DB))
 		*victim = find_victim(p, LINE_DB);
-	else if (is_full(p, LINE_USER))
+	else if (limit_is_full(p, LINE_USER))
 		*victim = find_victim(p, LINE_USER);
 	else
 		return LIMIT_FREE;
@@ -139,7 +139,7 @@ static bool can_take(const struct pool *p, enum line_kind kind,
 	    ((size > 0 && pool_total(p) >= (unsigned)size) ||
 	    pool_pick_own(p, now) == NULL))
 		return false;
-	return !is_full(p, other) || find_victim(p, other) != NULL;
+	return !limit_is_full(p, other) || find_victim(p, other) != NULL;
 }
 
 struct pool *limit_next(const struct pool *p, enum line_kind kind,
@@ -185,8 +185,9 @@ bool limit_takes_away(const struct pool_server *ps, const struct catalog *c,
 	if (delay <= 0 || now - ps->born < delay)
 		return false;
 	for (int kind = 0; kind < LINES; kind++) {
-		const struct pool *const q = is_full(p, (enum line_kind)kind) ?
-		    limit_next(p, (enum line_kind)kind, c, now) : NULL;
+		const enum line_kind k = (enum line_kind)kind;
+		const struct pool *const q = limit_is_full(p, k) ?
+		    limit_next(p, k, c, now) : NULL;
 
 		/* what was in vain last time is not worth a good server */
 		if (q != NULL && q != p && !q->failing &&

@@ -215,10 +215,10 @@ usec_t pool_uncovered_since(const struct pool *p)
 }
 
 /*
- * Those who wait and for whom no server is on its way yet. Who waits for the
- * welcome will want a server next: a cold pool grows for all at once.
+ * Who waits for the welcome will want a server next: a cold pool grows for
+ * all at once.
  */
-static unsigned uncovered(const struct pool *p)
+unsigned pool_uncovered(const struct pool *p)
 {
 	const unsigned logins = p->server_count[SERVER_LOGIN];
 	const unsigned strangers = p->welcome == NULL ?
@@ -243,7 +243,7 @@ unsigned pool_wanted(const struct pool *p, usec_t now, bool *reserve)
 	const unsigned logins = p->server_count[SERVER_LOGIN];
 	const unsigned at_once = p->failing ? 1 :
 	    (unsigned)l->login_concurrency;
-	unsigned n = uncovered(p);
+	unsigned n = pool_uncovered(p);
 
 	*reserve = false;
 	if (n == 0 || logins >= at_once || !may_retry(p, now))

@@ -50,14 +50,16 @@ static void write_field(struct writer *w, enum field field, const char *value)
 	writer_str(w, value);
 }
 
-void report_write(struct writer *w, const struct report *r)
+void report_write(struct writer *w, char type, const struct report *r)
 {
-	writer_begin(w, BE_ERROR_RESPONSE);
+	writer_begin(w, type);
 	write_field(w, FIELD_SEVERITY, r->severity);
 	write_field(w, FIELD_CODE, r->code);
 	write_field(w, FIELD_MESSAGE, r->message);
-	if (r->detail != NULL)
+	if (r->detail != NULL && r->detail[0] != '\0')
 		write_field(w, FIELD_DETAIL, r->detail);
+	if (r->hint != NULL && r->hint[0] != '\0')
+		write_field(w, FIELD_HINT, r->hint);
 	writer_u8(w, FIELD_END);
 	writer_end(w);
 }
@@ -65,22 +67,13 @@ void report_write(struct writer *w, const struct report *r)
 void report_write_error(struct writer *w, const char *severity,
     const char *code, const char *message)
 {
-	report_write(w, &(struct report){
-		.severity = severity,
-		.code = code,
-		.message = message,
-	});
+	report_write(w, BE_ERROR_RESPONSE,
+	    &(struct report){ severity, code, message, "", "" });
 }
 
 void report_write_notice(struct writer *w, const char *message,
     const char *detail)
 {
-	writer_begin(w, BE_NOTICE_RESPONSE);
-	write_field(w, FIELD_SEVERITY, "NOTICE");
-	write_field(w, FIELD_CODE, "00000");
-	write_field(w, FIELD_MESSAGE, message);
-	if (detail != NULL)
-		write_field(w, FIELD_DETAIL, detail);
-	writer_u8(w, FIELD_END);
-	writer_end(w);
+	report_write(w, BE_NOTICE_RESPONSE, &(struct report){ "NOTICE",
+	    "00000", message, detail != NULL ? detail : "", "" });
 }

@@ -187,24 +187,24 @@ static void release(struct client *c)
 }
 
 /*
- * error: reason goes to the client too. What it was told is logged after the
+ * error: what is told to the client; NULL = nothing. What it was told is logged after the
  * closing line (logging.md section 5), while its name is still known.
  */
-static void close_it(struct client *c, const char *reason, const char *code,
-    bool error)
+static void close_it(struct client *c, const char *reason,
+    const struct report *error)
 {
 	const struct settings *set = sessions_settings(c->ss);
 	/* a connection that never said anything logs nothing */
-	const bool silent = !error && c->request_time == c->born &&
+	const bool silent = error == NULL && c->request_time == c->born &&
 	    c->login != NULL;
 
 	if (!client_is_open(c))
 		return;
-	if (error && !c->torn) {
+	if (error != NULL && !c->torn) {
 		struct writer w;
 
 		writer_init(&w, OUT_CAP);
-		report_write_error(&w, "FATAL", code, reason);
+		report_write(&w, BE_ERROR_RESPONSE, error);
 		if (!w.failed)
 			stream_write_bytes(&c->stream, w.at, w.len);
 		writer_fini(&w);
@@ -212,7 +212,7 @@ static void close_it(struct client *c, const char *reason, const char *code,
 	if (set->log_disconnections && !silent)
 		log_at(LEVEL_INFO, &c->who, "closing because: %s (age=%llds)",
 		    reason, (long long)((time_now() - c->born) / USEC));
-	if (error && set->log_pooler_errors)
+	if (error != NULL && set->log_pooler_errors)
 		log_at(LEVEL_WARNING, &c->who, "pooler error: %s", reason);
 	if (error)
 		stream_close_told(&c->stream);
@@ -226,13 +226,19 @@ static void close_it(struct client *c, const char *reason, const char *code,
 
 void client_close(struct client *c, const char *reason)
 {
-	close_it(c, reason, NULL, false);
+	close_it(c, reason, NULL);
 }
 
 void client_fail(struct client *c, const char *code, const char *reason)
 {
+	client_fail_report(c, &(struct report){ "FATAL",
+	    code == NULL ? "08P01" : code, reason, "", "" });
+}
+
+void client_fail_report(struct client *c, const struct report *r)
+{
 	/* who brings a cancel request is never told anything */
-	close_it(c, reason, code == NULL ? "08P01" : code, !is_cancel(c));
+	close_it(c, r->message, is_cancel(c) ? NULL : r);
 }
 
 static struct client *find_id(struct sessions *ss, const uint8_t *key)
@@ -322,12 +328,12 @@ void client_send_welcome(struct client *c, const struct params *tracked,
 	writer_fini(&w);
 }
 
-void client_send_notice(struct client *c, const char *text)
+void client_send_notice(struct client *c, const struct report *r)
 {
 	struct writer w;
 
 	writer_init(&w, OUT_CAP);
-	report_write_notice(&w, text, NULL);
+	report_write(&w, BE_NOTICE_RESPONSE, r);
 	if (!w.failed)
 		stream_write_bytes(&c->stream, w.at, w.len);
 	writer_fini(&w);

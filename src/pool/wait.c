@@ -1,0 +1,138 @@
+/* wait.c - why the clients of a pool wait for a server.
+ * SPDX-License-Identifier: ISC */
+#include "pool/wait.h"
+
+#include <stdio.h>
+
+#include "pool/catalog.h"
+#include "pool/limit.h"
+
+static bool is_full(const struct pool *p)
+{
+	return p->limits.size > 0 &&
+	    pool_total(p) >= (unsigned)p->limits.size;
+}
+
+/* No server is coming for the last in the queue: what is in the way? */
+static enum wait_reason obstacle(const struct pool *p)
+{
+	if (is_full(p))
+		return WAIT_POOL_SIZE;
+	if (p->failing)
+		return WAIT_LOGIN_FAILED;
+	if (limit_is_full(p, LINE_DB))
+		return WAIT_MAX_DB;
+	if (limit_is_full(p, LINE_USER))
+		return WAIT_MAX_USER;
+	/* one is launched in this turn, or as many as may be already */
+	return WAIT_LOGIN;
+}
+
+static enum wait_reason on_the_way(const struct pool *p)
+{
+	if (p->server_count[SERVER_LOGIN] == 0)
+		return WAIT_CHECK;
+	return p->failing ? WAIT_LOGIN_FAILED : WAIT_LOGIN;
+}
+
+enum wait_reason wait_reason(const struct pool *p, enum client_state state,
+    const struct catalog *c)
+{
+	if (state != CLIENT_WAITING && state != CLIENT_WELCOME &&
+	    state != CLIENT_OWN_WAITING)
+		return WAIT_NONE;
+	if (pool_is_paused(p, c))
+		return WAIT_PAUSED;
+	if (state == CLIENT_OWN_WAITING &&
+	    p->server_count[SERVER_OWN_LOGIN] > 0)
+		return p->failing ? WAIT_LOGIN_FAILED : WAIT_LOGIN;
+	if (state == CLIENT_OWN_WAITING || pool_uncovered(p) > 0)
+		return obstacle(p);
+	return on_the_way(p);
+}
+
+static const struct {
+	const char *name, *setting;
+	const char *hint;
+} words[WAIT_REASONS] = {
+	[WAIT_PAUSED] = { "paused", "RESUME",
+	    "The administrator ends it with RESUME." },
+	[WAIT_DRAINED] = { "drained", "RESUME HOST",
+	    "The administrator ends it with RESUME HOST." },
+	[WAIT_POOL_SIZE] = { "pool_size", "default_pool_size",
+	    "The settings are default_pool_size, and pool_size of the "
+	    "database or user." },
+	[WAIT_MAX_DB] = { "max_db_connections", "max_db_connections",
+	    "The setting is max_db_connections." },
+	[WAIT_MAX_USER] = { "max_user_connections", "max_user_connections",
+	    "The setting is max_user_connections." },
+	[WAIT_LOGIN] = { "server_login", "server_login_concurrency",
+	    "The settings are server_connect_timeout and "
+	    "server_login_concurrency." },
+	[WAIT_LOGIN_FAILED] = { "server_login_failed", "server_login_retry",
+	    "It is tried again after server_login_retry." },
+	[WAIT_CHECK] = { "server_check", "server_check_query",
+	    "The settings are server_reset_query and server_check_query." },
+};
+
+const char *wait_name(enum wait_reason reason)
+{
+	return words[reason].name;
+}
+
+const char *wait_setting(enum wait_reason reason)
+{
+	return words[reason].setting;
+}
+
+static void explain_detail(const struct pool *p, enum wait_reason reason,
+    char *out, size_t size)
+{
+	const char *const db = p->key.db->name, *const user = p->key.user->name;
+
+	switch (reason) {
+	case WAIT_NONE:
+	case WAIT_REASONS:
+		out[0] = '\0';
+		break;
+	case WAIT_PAUSED:
+		snprintf(out, size, "Database \"%s\" is paused.", db);
+		break;
+	case WAIT_DRAINED:
+		snprintf(out, size, "All hosts of database \"%s\" are being "
+		    "drained.", db);
+		break;
+	case WAIT_POOL_SIZE:
+		snprintf(out, size, "All %d server connections of user \"%s\" "
+		    "to database \"%s\" are in use.", p->limits.size, user, db);
+		break;
+	case WAIT_MAX_DB:
+		snprintf(out, size, "All %d server connections of database "
+		    "\"%s\" are in use.", p->limits.max_db, db);
+		break;
+	case WAIT_MAX_USER:
+		snprintf(out, size, "All %d server connections of user "
+		    "\"%s\" are in use.", p->limits.max_user, user);
+		break;
+	case WAIT_LOGIN:
+		snprintf(out, size, "A connection to database \"%s\" is being "
+		    "made.", db);
+		break;
+	case WAIT_LOGIN_FAILED:
+		snprintf(out, size, "The last connection to database \"%s\" "
+		    "failed: %s", db, p->failure.text);
+		break;
+	case WAIT_CHECK:
+		snprintf(out, size, "A server connection of database \"%s\" "
+		    "is reset or checked.", db);
+		break;
+	}
+}
+
+void wait_explain(const struct pool *p, enum wait_reason reason,
+    struct wait_text *out)
+{
+	explain_detail(p, reason, out->detail, sizeof out->detail);
+	snprintf(out->hint, sizeof out->hint, "%s",
+	    words[reason].hint != NULL ? words[reason].hint : "");
+}
