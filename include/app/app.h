@@ -12,6 +12,7 @@ struct console;
 struct err;
 struct idle;
 struct listener;
+struct persist_entry;
 
 /* What the command line said. */
 struct app_args {
@@ -73,6 +74,9 @@ int app_reload(struct app *app, struct err *e);
  * With 0 e holds a notice for the console, or an empty text.
  */
 int app_set(struct app *app, const char *key, const char *value,
+    struct err *e);
+/* (reload.c) The same, and write it down for the next reload and start. */
+int app_persist(struct app *app, const struct persist_entry *entry,
     struct err *e);
 /* (reload.c) How much may be under way at once outside the loop. */
 void app_limit_threads(const struct app *app);

@@ -25,14 +25,12 @@ int report_parse(struct report *r, const void *body, size_t len);
 
 /*
  * Exactly the fields S, C, M (spec/client-errors.md section 1), and D and H
- * unless they are "". type: BE_ERROR_RESPONSE or BE_NOTICE_RESPONSE.
+ * unless they are NULL or "". type: BE_ERROR_RESPONSE or BE_NOTICE_RESPONSE.
  */
 void report_write(struct writer *w, char type, const struct report *r);
 /* Without D and H; a notice has D when it is not NULL. */
 void report_write_error(struct writer *w, const char *severity,
     const char *code, const char *message);
-/* An error, with D when detail is not NULL; its hint is not written. */
-void report_write(struct writer *w, const struct report *r);
 void report_write_notice(struct writer *w, const char *message,
     const char *detail);
 

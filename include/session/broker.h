@@ -51,6 +51,8 @@ void broker_turn(struct sessions *ss);
 /* Mark as obsolete, as RECONNECT does (admin-console.md 4.6). */
 void broker_reconnect_pool(struct sessions *ss, struct pool *p);
 void broker_reconnect(struct sessions *ss, struct database *db);
+/* Busy servers of db (NULL = all) are to go as soon as they are released. */
+void broker_drain(struct sessions *ss, const struct database *db);
 /*
  * The name host is at addr no more: so go the servers there, of the databases
  * that have no other host. (config-files.md section 12)

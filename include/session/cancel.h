@@ -7,10 +7,16 @@
 #include <stdint.h>
 
 struct client;
+struct err;
 struct pool;
 struct server;
 struct sessions;
 
+/*
+ * Cancel what owner runs or waits for, as if it had asked for that. 0, or -1
+ * with e: there is nothing to cancel, or no connection for it.
+ */
+int cancel_by_admin(struct client *owner, struct err *e);
 /* c brought a CancelRequest; it is closed without a reply in any case. */
 void cancel_request(struct client *c, const uint8_t *key, size_t len);
 /* c, which brought a request, waits in its pool till that is sent on. */

@@ -101,6 +101,7 @@ struct server {
 	struct writer welcome;		/* login: ParameterStatus not tracked */
 	struct server *target;		/* of a carrier; NULL = gone, a peer */
 	struct server *carrier;		/* of a target: brings it a cancel */
+	bool cancel_wanted;		/* of a target: by the console */
 };
 
 /*

@@ -79,6 +79,32 @@ static enum command_result cmd_pause(struct console *k,
 	    wait_for(k, CONSOLE_PAUSE, db);
 }
 
+/*
+ * As PAUSE, but it does not wait: servers go at the end of their transaction
+ * (or session, as the pool mode has it), streams of replication at once.
+ */
+static enum command_result cmd_drain(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	struct database *db = NULL;
+
+	if (is_halted(k))
+		return command_failed(err_set(e, "08P01",
+		    "already suspended/paused"));
+	if (cmd->has_arg) {
+		db = get_database(k, cmd->arg, "drain", e);
+		if (db == NULL)
+			return COMMAND_FAILED;
+		db->paused = true;
+	}
+	broker_drain(&k->app->ss, db);
+	if (db == NULL)
+		app_pause(k->app);
+	else
+		broker_pause_changed(&k->app->ss);
+	return COMMAND_DONE;
+}
+
 /* (section 4.2) */
 static enum command_result cmd_resume(struct console *k,
     const struct admin_command *cmd, struct err *e)
@@ -213,6 +239,9 @@ struct command_group command_group_databases(void)
 		{ .name = "PAUSE", .admin = true, .logged = true,
 		    .arg = ARG_OPTIONAL, .run = cmd_pause,
 		    .help = "PAUSE [<db>]" },
+		{ .name = "DRAIN", .admin = true, .logged = true,
+		    .arg = ARG_OPTIONAL, .run = cmd_drain,
+		    .help = "DRAIN [<db>]" },
 		{ .name = "RESUME", .admin = true, .logged = true,
 		    .arg = ARG_OPTIONAL, .run = cmd_resume,
 		    .help = "RESUME [<db>]" },

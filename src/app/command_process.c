@@ -9,10 +9,29 @@
 #include "app/console.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "conf/persist.h"
 #include "conf/words.h"
 #include "session/client.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* SET PERSIST: what is wrong is told, for it may be the disk's fault. */
+static enum command_result set_persistent(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	const struct persist_entry entry = { .key = cmd->arg,
+		.value = cmd->value, .by = k->client->user->name };
+	char tag[sizeof "SET =" + sizeof cmd->arg + sizeof cmd->value];
+
+	e->text[0] = '\0';
+	if (app_persist(k->app, &entry, e) < 0)
+		return COMMAND_FAILED;
+	if (e->text[0] != '\0')
+		console_notice(k, e->text, NULL);
+	snprintf(tag, sizeof tag, "SET %s=%s", cmd->arg, cmd->value);
+	console_complete(k, tag);
+	return COMMAND_REPLIED;
+}
 
 /* (section 4.11) */
 static enum command_result cmd_set(struct console *k,
@@ -24,6 +43,8 @@ static enum command_result cmd_set(struct console *k,
 
 	if (!c->admin)
 		return command_failed(err_set(e, "08P01", "admin access needed"));
+	if (cmd->persist)
+		return set_persistent(k, cmd, e);
 	if (app_set(k->app, cmd->arg, cmd->value, &why) < 0) {
 		log_at(LEVEL_WARNING, &c->who, "SET %s: %s", cmd->arg,
 		    why.text);
@@ -46,6 +67,15 @@ static enum command_result cmd_reload(struct console *k,
 	log_error("RELOAD Failed, see logs for more details");
 	console_refuse(k, e);
 	return COMMAND_REPLIED;
+}
+
+/* A line of the operator's own, to find the place in the log again. */
+static enum command_result cmd_log(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	(void)e;
+	log_at(LEVEL_INFO, &k->client->who, "%s", cmd->value);
+	return COMMAND_DONE;
 }
 
 /* Indexes are those of enum shutdown_mode. */
@@ -74,7 +104,9 @@ struct command_group command_group_process(void)
 {
 	static const struct command commands[] = {
 		{ .name = "SET", .arg = ARG_SETTING, .run = cmd_set,
-		    .help = "SET key = arg" },
+		    .help = "SET [PERSIST] key = arg" },
+		{ .name = "LOG", .admin = true, .arg = ARG_TEXT,
+		    .run = cmd_log, .help = "LOG <text>" },
 		{ .name = "RELOAD", .admin = true, .logged = true,
 		    .arg = ARG_NONE, .run = cmd_reload, .help = "RELOAD" },
 		{ .name = "SHUTDOWN", .admin = true, .logged = true,

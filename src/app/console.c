@@ -60,7 +60,7 @@ static void write_error(struct console *k, const struct err *e)
 
 	text_init(&t, line, sizeof line);
 	text_add_bytes(&t, e->text, (size_t)message_len(e));
-	report_write(&k->out, &(struct report){
+	report_write(&k->out, BE_ERROR_RESPONSE, &(struct report){
 		.severity = "ERROR",
 		.code = e->code,
 		.message = line,

@@ -8,6 +8,7 @@
 #include "app/listener.h"
 #include "app/notify.h"
 #include "base/log.h"
+#include "conf/persist.h"
 #include "base/text.h"
 #include "io/dns.h"
 #include "io/offload.h"
@@ -191,6 +192,24 @@ int app_reload(struct app *app, struct err *e)
 static bool is_about_tls(const char *key)
 {
 	return strstr(key, "_tls_") != NULL || strstr(key, "_tls13_") != NULL;
+}
+
+int app_persist(struct app *app, const struct persist_entry *entry,
+    struct err *e)
+{
+	const struct option_row *const row = option_find(entry->key);
+	struct persist_entry full = *entry;
+	struct config *tried;
+	char buf[64];
+
+	tried = config_with(app->config, entry->key, entry->value, e);
+	if (tried == NULL)
+		return -1;
+	config_unref(&tried);
+	full.was = option_show(row, &app->config->set, buf, sizeof buf);
+	if (persist_set(file_to_read(app), &full, e) < 0)
+		return -1;
+	return app_set(app, entry->key, entry->value, e);
 }
 
 int app_set(struct app *app, const char *key, const char *value,

@@ -1,9 +1,11 @@
 /* config_load.c - from files to a configuration; every problem is reported.
  * SPDX-License-Identifier: ISC */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -13,6 +15,7 @@
 #include "conf/config_parts.h"
 #include "conf/file.h"
 #include "conf/ini.h"
+#include "conf/persist.h"
 #include "conf/userlist.h"
 
 #define LINE_MAX_BYTES 2048	/* as much as a log line takes */
@@ -268,6 +271,19 @@ static enum ini_step load_file(struct loader *l, const char *path,
 	return step;
 }
 
+/* What SET PERSIST has kept, as if it stood last in [pgbouncer]. */
+static void load_persisted(struct loader *l, const char *ini)
+{
+	char path[PATH_MAX];
+
+	if (persist_path(ini, path, sizeof path) == NULL ||
+	    access(path, F_OK) != 0)
+		return;
+	l->section = &sections[0];
+	l->in_unknown = false;
+	load_file(l, path, 1);
+}
+
 /* Copy the settings of prev whose row is wanted; 0, or -1 out of memory. */
 static int take_over(struct config *c, const struct config *prev,
     bool (*wanted)(const struct option_row *o))
@@ -414,6 +430,7 @@ struct config *config_load(const char *path, const struct config *prev,
 		return NULL;
 	}
 	load_file(&l, path, 0);
+	load_persisted(&l, path);
 	if (finish(&l) != 0)
 		config_unref(&l.c);
 	return l.c;

@@ -158,6 +158,14 @@ static void mark(struct pool *p, enum server_state state)
 		ps->close_needed = true;
 }
 
+void broker_drain(struct sessions *ss, const struct database *db)
+{
+	for (struct pool *p = ss->catalog->pools; p; p = p->hh.next) {
+		if (!p->key.db->console && (db == NULL || p->key.db == db))
+			mark(p, SERVER_ACTIVE);
+	}
+}
+
 void broker_reconnect_pool(struct sessions *ss, struct pool *p)
 {
 	drop_welcome(p);

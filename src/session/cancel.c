@@ -109,6 +109,8 @@ static void close_bound(struct pool_client *pc, const struct server *s,
 
 static bool is_wanted(const struct server *target)
 {
+	if (target->cancel_wanted)
+		return true;
 	const struct pool_client *pc =
 	    target->ps.pool->clients[CLIENT_CANCEL_WAITING];
 
@@ -152,6 +154,31 @@ void cancel_launch(struct sessions *ss, struct pool *p)
 	}
 }
 
+int cancel_by_admin(struct client *owner, struct err *e)
+{
+	struct server *target;
+	const char *why;
+
+	if (owner->pc.state == CLIENT_WAITING) {
+		relay_cancel_wait(owner);
+		return 0;
+	}
+	target = find_target(owner, &why);
+	if (target == NULL)
+		return err_set(e, "08P01",
+		    "client runs no query that could be canceled");
+	if (target->carrier == NULL && has_room(target->ps.pool)) {
+		target->cancel_wanted = true;
+		target->carrier = server_launch_carrier(target);
+		target->cancel_wanted = target->carrier != NULL;
+	} else if (target->carrier != NULL && !target->carrier->sent) {
+		target->cancel_wanted = true;
+	}
+	/* one that was sent may have meant an earlier query */
+	return target->cancel_wanted ? 0 : err_set(e, "53300",
+	    "no connection for a cancel request is free");
+}
+
 int cancel_send(struct server *carrier, const uint8_t *key, size_t len)
 {
 	uint8_t head[8];
@@ -190,6 +217,7 @@ void cancel_connected(struct server *carrier)
 	if (cancel_send(carrier, target->key, target->key_len) < 0)
 		return;
 	target->ps.cancels++;
+	target->cancel_wanted = false;
 	pc = target->ps.pool->clients[CLIENT_CANCEL_WAITING];
 	for (; pc != NULL; pc = next) {
 		next = pc->next;
@@ -222,6 +250,12 @@ void cancel_detach(struct server *target)
 {
 	struct pool *p = target->ps.pool;
 
+	if (target->cancel_wanted) {
+		target->cancel_wanted = false;
+		if (target->carrier != NULL && !target->carrier->sent &&
+		    !is_wanted(target))
+			drop_carrier(target);
+	}
 	if (p->clients[CLIENT_CANCEL_WAITING] != NULL)
 		close_bound(p->clients[CLIENT_CANCEL_WAITING], target,
 		    "not sending cancel request for client that is now idle");

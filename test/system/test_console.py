@@ -363,7 +363,7 @@ def test_auth_any_console_is_read_only_for_others(pooler):
     "begin; show pools", "show pools; show pools", "reload p0",
     "shutdown now", "show pools x", "set", "set x", "show help where a = 1",
     "show pools where", "show pools limit -1", "show pools (", "kill $1",
-    "select 1; show pools", "drain host", "log", "-- x\nreload"])
+    "select 1; show pools", "kill host x", "drain host x y", "log", "-- x\nreload"])
 def test_invalid_command(pooler, cmd):
     """admin-console.md 2: command grammar"""
     # regressions: PgCat be549f3, PgCat 8f9a2b8

@@ -24,12 +24,15 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "io/loop.h"
+#include "conf/persist.h"
 #include "pool/catalog.h"
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "session/broker.h"
+#include "session/cancel.h"
 #include "session/client.h"
 #include "session/peer.h"
+#include "session/server.h"
 
 /* One console, and what the app behind it was told. */
 struct stage {
@@ -61,6 +64,35 @@ int app_set(struct app *app, const char *key, const char *value,
 	(void)app;
 	text_addf(&st.told, "set %s=%s;", key, value);
 	return strcmp(value, "bad") == 0 ? err_set(e, "22023", "bad") : 0;
+}
+
+int app_persist(struct app *app, const struct persist_entry *entry,
+    struct err *e)
+{
+	(void)app;
+	text_addf(&st.told, "persist %s=%s by %s;", entry->key, entry->value,
+	    entry->by);
+	return strcmp(entry->value, "bad") == 0 ?
+	    err_set(e, "22023", "not that") : 0;
+}
+
+int cancel_by_admin(struct client *owner, struct err *e)
+{
+	(void)e;
+	text_addf(&st.told, "cancel %d;", (int)owner->id);
+	return 0;
+}
+
+void server_close(struct server *s, const char *reason)
+{
+	text_addf(&st.told, "close server %d: %s;", (int)s->id, reason);
+	pool_server_set(&s->ps, SERVER_GONE);
+}
+
+void broker_drain(struct sessions *ss, const struct database *db)
+{
+	(void)ss;
+	text_addf(&st.told, "drain %s;", db != NULL ? db->name : "all");
 }
 
 void app_exit(struct app *app, int code)
@@ -397,7 +429,7 @@ static void test_help_lists_topics_and_commands(void **state)
 	open_console();
 	static const char *const parts[] = { "N:SNOTICE.C00000.MConsole usage.D"
 	    "..SHOW HELP|DATABASES|USERS|PEERS|POOLS|", "..SHOW ",
-	    "|CLIENTS|", "|STATS", "..SET key = arg..RELOAD..",
+	    "|CLIENTS|", "|STATS", "..SET [PERSIST] key = arg..", "..RELOAD..",
 	    "..PAUSE [<db>]..", "..KILL_CLIENT <client_id>",
 	    "..SHUTDOWN..SHUTDOWN WAIT_FOR_SERVERS|WAIT_FOR_CLIENTS..",
 	    "..WAIT_CLOSE [<db>]", ".. C:SHOW. Z:I " };
@@ -483,7 +515,9 @@ static void test_stats_users_only_read(void **state)
 {
 	static const char *const denied[] = { "RELOAD", "PAUSE", "RESUME",
 		"DISABLE x", "ENABLE x", "KILL", "KILL_CLIENT 1", "RECONNECT",
-		"WAIT_CLOSE", "SHUTDOWN", "SHUTDOWN WAIT_FOR_SERVERS",
+		"WAIT_CLOSE", "DRAIN", "DRAIN x", "KILL_SERVER 1",
+		"CANCEL_CLIENT 1", "LOG x", "SET PERSIST verbose = 1",
+		"SHUTDOWN", "SHUTDOWN WAIT_FOR_SERVERS",
 		"SET verbose = 1", "SUSPEND" };
 
 	(void)state;
@@ -498,6 +532,45 @@ static void test_stats_users_only_read(void **state)
 	    "N:SNOTICE.C00000.MSET ignored.. C:SET. Z:I ");
 	assert_string_equal(ask("RELOAD x"),
 	    ERROR_OF("invalid command 'RELOAD x', use SHOW HELP;"));
+}
+
+static void test_commands_of_ours(void **state)
+{
+	struct server s = { .id = 77 };
+
+	(void)state;
+	open_console();
+	assert_string_equal(ask("LOG hello  there ;"), "C:LOG. Z:I ");
+	assert_string_equal(ask("LOG"),
+	    ERROR_OF("invalid command 'LOG', use SHOW HELP;"));
+	assert_non_null(strstr(st.logged.at, "3 hello  there\n"));
+	assert_string_equal(ask("KILL_SERVER x"),
+	    ERROR_OF("invalid server pointer supplied"));
+	assert_string_equal(ask("KILL_SERVER 77"),
+	    ERROR_OF("server not found"));
+	s.ps = (struct pool_server){ .pool = st.app.catalog->pools,
+		.state = SERVER_GONE };
+	pool_server_set(&s.ps, SERVER_IDLE);
+	assert_string_equal(ask("KILL_SERVER 77"), "C:KILL_SERVER. Z:I ");
+	assert_string_equal(ask("CANCEL_CLIENT 1"),
+	    ERROR_OF("client is a console: KILL_CLIENT ends it"));
+	assert_string_equal(ask("CANCEL_CLIENT 99"),
+	    ERROR_OF("client not found"));
+	assert_string_equal(ask("SET PERSIST a = 'b c'"),
+	    "C:SET a=b c. Z:I ");
+	assert_string_equal(ask("SET PERSIST a = bad"),
+	    "E:SERROR.C22023.Mnot that.. Z:I ");
+	assert_string_equal(ask("SET persist = 1"), "C:SET persist=1. Z:I ");
+	assert_string_equal(ask("DRAIN"), "C:DRAIN. Z:I ");
+	assert_string_equal(ask("DRAIN"), ERROR_OF("already suspended/paused"));
+	assert_string_equal(ask("DRAIN pgbouncer"),
+	    ERROR_OF("already suspended/paused"));
+	assert_string_equal(ask("RESUME"), "C:RESUME. Z:I ");
+	assert_string_equal(ask("DRAIN pgbouncer"),
+	    ERROR_OF("cannot drain admin db: pgbouncer"));
+	assert_string_equal(st.told.at, "close server 77: admin forced "
+	    "disconnect;persist a=b c by pgbouncer;persist a=bad by "
+	    "pgbouncer;set persist=1;drain all;pause;resume;");
 }
 
 static void test_set_tells_what_was_set(void **state)
@@ -892,6 +965,7 @@ int main(void)
 		STAGED(test_errors_leave_the_session_open),
 		STAGED(test_long_query_is_shown_cut_between_characters),
 		STAGED(test_stats_users_only_read),
+		STAGED(test_commands_of_ours),
 		STAGED(test_set_tells_what_was_set),
 		STAGED(test_reload_that_fails_says_so),
 		STAGED(test_errors_are_logged_twice),
