@@ -75,8 +75,7 @@ struct pool {
 	unsigned server_count[SERVER_STATES];
 	struct pool_client *clients[CLIENT_STATES];	/* DL lists, FIFO */
 	unsigned client_count[CLIENT_STATES];
-	struct credentials *credentials;	/* counted: of its user, learned
-					 * by auth_query; NULL = none */
+	struct credentials *credentials;	/* counted; by auth_query; NULL */
 	struct welcome *welcome;	/* owned; NULL = none, or obsolete */
 	struct counted counted;
 	usec_t last_launch;		/* start of the latest attempt */
