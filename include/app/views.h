@@ -27,7 +27,6 @@ struct view_group view_group_stats(void);	/* view_stats.c */
 #define COLUMN_I8(column) { .name = column, .type = COL_INT8 }
 #define COLUMN_T(column) { .name = column, .type = COL_TEXT }
 #define COLUMN_I4(column) { .name = column, .type = COL_INT4 }
-#define COLUMN_I8(column) { .name = column, .type = COL_INT8 }
 #define COLUMN_N(column) { .name = column, .type = COL_NUMERIC }
 #define COLUMN_TS(column) { .name = column, .type = COL_TIME }
 

@@ -10,6 +10,7 @@
 #include "pool/pool.h"
 
 struct credentials;
+struct drain;
 
 struct database {
 	UT_hash_handle hh;
@@ -50,6 +51,7 @@ struct catalog {
 	unsigned clients;		/* sockets of clients, all */
 	struct pool *dirty;		/* DL: to be looked at this turn */
 	bool paused;			/* PAUSE without a database */
+	struct drain *drained;		/* LL: see drain.h */
 };
 
 struct catalog_ops {

@@ -59,6 +59,8 @@ void broker_drain(struct sessions *ss, const struct database *db);
  */
 void broker_address_lost(struct sessions *ss, const char *host,
     const struct net_addr *addr);
+/* A host was drained: its servers are to go. */
+void broker_drain_hosts(struct sessions *ss);
 /* Close all clients (reason "database removed") and servers; drop the pool. */
 void broker_kill_pool(struct sessions *ss, struct pool *p);
 /* All its pools, and the clients that log in to it. */

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "pool/catalog.h"
+#include "pool/drain.h"
 #include "session/broker.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -79,6 +80,17 @@ static enum command_result cmd_pause(struct console *k,
 	    wait_for(k, CONSOLE_PAUSE, db);
 }
 
+/* No connection goes there any more, and those there are go. */
+static enum command_result drain_host(struct console *k, const char *host,
+    struct err *e)
+{
+	if (drain_add(k->app->catalog, host) < 0)
+		return command_failed(err_set(e, "53400",
+		    "too many hosts are being drained"));
+	broker_drain_hosts(&k->app->ss);
+	return COMMAND_DONE;
+}
+
 /*
  * As PAUSE, but it does not wait: servers go at the end of their transaction
  * (or session, as the pool mode has it), streams of replication at once.
@@ -88,6 +100,8 @@ static enum command_result cmd_drain(struct console *k,
 {
 	struct database *db = NULL;
 
+	if (cmd->is_host)
+		return drain_host(k, cmd->value, e);
 	if (is_halted(k))
 		return command_failed(err_set(e, "08P01",
 		    "already suspended/paused"));
@@ -105,22 +119,43 @@ static enum command_result cmd_drain(struct console *k,
 	return COMMAND_DONE;
 }
 
+static enum command_result resume_host(struct console *k, const char *host,
+    struct err *e)
+{
+	if (!drain_remove(k->app->catalog, host))
+		return command_failed(err_set(e, "08P01",
+		    "host %s is not being drained", host));
+	broker_pause_changed(&k->app->ss);
+	return COMMAND_DONE;
+}
+
+static enum command_result resume_all(struct console *k, struct err *e)
+{
+	if (k->app->ss.shutdown != SHUTDOWN_NONE)
+		return command_failed(err_set(e, "08P01",
+		    "pooler is shutting down"));
+	const bool drained = drain_remove(k->app->catalog, NULL);
+
+	if (is_halted(k))
+		app_resume(k->app);
+	else if (drained)
+		broker_pause_changed(&k->app->ss);
+	else
+		return command_failed(err_set(e, "08P01",
+		    "pooler is not paused/suspended"));
+	return COMMAND_DONE;
+}
+
 /* (section 4.2) */
 static enum command_result cmd_resume(struct console *k,
     const struct admin_command *cmd, struct err *e)
 {
 	struct database *db;
 
-	if (!cmd->has_arg) {
-		if (k->app->ss.shutdown != SHUTDOWN_NONE)
-			return command_failed(err_set(e, "08P01",
-			    "pooler is shutting down"));
-		if (!is_halted(k))
-			return command_failed(err_set(e, "08P01",
-			    "pooler is not paused/suspended"));
-		app_resume(k->app);
-		return COMMAND_DONE;
-	}
+	if (cmd->is_host)
+		return resume_host(k, cmd->value, e);
+	if (!cmd->has_arg)
+		return resume_all(k, e);
 	db = find_database(k, cmd->arg, NULL, e);
 	if (db == NULL)
 		return COMMAND_FAILED;
@@ -240,11 +275,11 @@ struct command_group command_group_databases(void)
 		    .arg = ARG_OPTIONAL, .run = cmd_pause,
 		    .help = "PAUSE [<db>]" },
 		{ .name = "DRAIN", .admin = true, .logged = true,
-		    .arg = ARG_OPTIONAL, .run = cmd_drain,
-		    .help = "DRAIN [<db>]" },
+		    .host = true, .arg = ARG_OPTIONAL, .run = cmd_drain,
+		    .help = "DRAIN [<db>]|HOST <host>" },
 		{ .name = "RESUME", .admin = true, .logged = true,
-		    .arg = ARG_OPTIONAL, .run = cmd_resume,
-		    .help = "RESUME [<db>]" },
+		    .host = true, .arg = ARG_OPTIONAL, .run = cmd_resume,
+		    .help = "RESUME [<db>]|HOST <host>" },
 		{ .name = "SUSPEND", .admin = true, .logged = true,
 		    .arg = ARG_NONE, .run = cmd_suspend, .help = "SUSPEND" },
 		{ .name = "DISABLE", .admin = true, .logged = true,

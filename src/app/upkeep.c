@@ -9,6 +9,7 @@
 #include "app/effective.h"
 #include "app/timers.h"
 #include "base/log.h"
+#include "pool/drain.h"
 #include "pool/limit.h"
 #include "pool/wait.h"
 #include "proto/report.h"
@@ -251,7 +252,8 @@ static void check_size(const struct round *r)
 		if (ps->state != SERVER_GONE)
 			return;
 	}
-	if (r->paused || !pool_wanted_minimum(p, r->now))
+	if (r->paused || drain_stops(r->app->catalog, p) ||
+	    !pool_wanted_minimum(p, r->now))
 		return;
 	/* nobody is evicted for it (section 6) */
 	if (limit_check(p, r->now, &ps) == LIMIT_FREE)

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "io/dns.h"
 #include "pool/catalog.h"
+#include "pool/drain.h"
 #include "session/peer.h"
 
 static const struct column version_columns[] = { COLUMN_T("version") };
@@ -91,6 +92,13 @@ static void state_rows(struct app *app, const struct view *v,
 		});
 
 		if (rc != 0)
+			return;
+	}
+	/* ours: DRAIN HOST */
+	for (const struct drain *d = app->catalog->drained; d != NULL;
+	    d = d->next) {
+		if (sink->row(sink, (const struct cell[]){
+			cell_text("drained"), cell_text(d->host) }) != 0)
 			return;
 	}
 }

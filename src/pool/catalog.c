@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "conf/userlist.h"
 #include "pool/credentials.h"
+#include "pool/drain.h"
 #include "pool/hosts.h"
 #include "proto/params.h"
 
@@ -558,6 +559,7 @@ void catalog_free(struct catalog **cp)
 		user_free(c, u);
 	struct config *config = (struct config *)c->config;
 
+	(void)drain_remove(c, NULL);
 	config_unref(&config);
 	mem_free(c);
 }

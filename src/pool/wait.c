@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "pool/catalog.h"
+#include "pool/drain.h"
 #include "pool/limit.h"
 
 static bool is_full(const struct pool *p)
@@ -43,6 +44,9 @@ enum wait_reason wait_reason(const struct pool *p, enum client_state state,
 		return WAIT_NONE;
 	if (pool_is_paused(p, c))
 		return WAIT_PAUSED;
+	if (drain_stops(c, p) && (state == CLIENT_OWN_WAITING ||
+	    pool_uncovered(p) > 0))
+		return WAIT_DRAINED;
 	if (state == CLIENT_OWN_WAITING &&
 	    p->server_count[SERVER_OWN_LOGIN] > 0)
 		return p->failing ? WAIT_LOGIN_FAILED : WAIT_LOGIN;

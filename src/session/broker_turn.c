@@ -5,6 +5,7 @@
 #include <utlist.h>
 
 #include "base/mem.h"
+#include "pool/drain.h"
 #include "pool/limit.h"
 #include "proto/params.h"
 #include "session/broker.h"
@@ -127,6 +128,8 @@ static void look_at(struct sessions *ss, struct pool *p)
 		return;
 	broker_serve(ss, p);
 	check_used(ss, p);
+	if (drain_stops(ss->catalog, p))
+		return;
 	limit_join(p);
 	if (p->clients[CLIENT_OWN_WAITING] != NULL && has_turn(ss, p))
 		replication_launch(p);
@@ -163,6 +166,38 @@ void broker_drain(struct sessions *ss, const struct database *db)
 	for (struct pool *p = ss->catalog->pools; p; p = p->hh.next) {
 		if (!p->key.db->console && (db == NULL || p->key.db == db))
 			mark(p, SERVER_ACTIVE);
+	}
+}
+
+/* Servers at a drained host; those that log in may be on their way there. */
+static void drain_list(struct sessions *ss, struct pool *p,
+    enum server_state state)
+{
+	struct pool_server *ps, *next;
+
+	DL_FOREACH_SAFE(p->servers[state], ps, next) {
+		struct server *const s = server_of(ps);
+
+		if (state != SERVER_LOGIN && state != SERVER_OWN_LOGIN &&
+		    !drain_has(ss->catalog, s->host.text, &s->addr))
+			continue;
+		if (state == SERVER_ACTIVE || state == SERVER_TESTED ||
+		    state == SERVER_BEING_CANCELED)
+			ps->close_needed = true;
+		else
+			server_close(s, "host is being drained");
+	}
+}
+
+void broker_drain_hosts(struct sessions *ss)
+{
+	for (struct pool *p = ss->catalog->pools; p; p = p->hh.next) {
+		if (p->key.db->console || p->key.db->conf->host == NULL)
+			continue;
+		for (int state = 0; state < SERVER_ACTIVE_CANCEL; state++)
+			drain_list(ss, p, (enum server_state)state);
+		drain_list(ss, p, SERVER_OWN_LOGIN);
+		broker_touch(ss, p);
 	}
 }
 

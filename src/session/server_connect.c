@@ -10,6 +10,7 @@
 #include "io/dial.h"
 #include "io/dns.h"
 #include "io/loop.h"
+#include "pool/drain.h"
 #include "session/server.h"
 #include "session/server_login.h"
 #include "session/sessions.h"
@@ -199,6 +200,19 @@ static void begin(struct server *s, struct host *hosts, unsigned count,
 		server_fail(s, "53200", "connect failed");
 }
 
+/* Only those that connections may go to; returns how many. */
+static unsigned without_drained(const struct catalog *c, struct host *hosts,
+    unsigned count)
+{
+	unsigned left = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (!drain_has(c, hosts[i].text, NULL))
+			hosts[left++] = hosts[i];
+	}
+	return left;
+}
+
 void server_connect(struct server *s)
 {
 	struct host *hosts = NULL;
@@ -209,7 +223,15 @@ void server_connect(struct server *s)
 		server_fail(s, "08001", "unix socket dir not configured");
 		return;
 	}
-	begin(s, hosts, count < 0 ? 0 : (unsigned)count, true);
+	const unsigned left = count < 0 ? 0 :
+	    without_drained(s->ss->catalog, hosts, (unsigned)count);
+
+	if (count > 0 && left == 0) {
+		mem_free(hosts);
+		server_fail(s, "08001", "all hosts are being drained");
+		return;
+	}
+	begin(s, hosts, left, true);
 }
 
 void server_connect_to(struct server *s, const struct host *h)

@@ -26,6 +26,7 @@
 #include "io/loop.h"
 #include "conf/persist.h"
 #include "pool/catalog.h"
+#include "pool/drain.h"
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "session/broker.h"
@@ -87,6 +88,11 @@ void server_close(struct server *s, const char *reason)
 {
 	text_addf(&st.told, "close server %d: %s;", (int)s->id, reason);
 	pool_server_set(&s->ps, SERVER_GONE);
+}
+
+void broker_drain_hosts(struct sessions *ss)
+{
+	text_addf(&st.told, "drain %s;", ss->catalog->drained->host);
 }
 
 void broker_drain(struct sessions *ss, const struct database *db)
@@ -561,6 +567,15 @@ static void test_commands_of_ours(void **state)
 	assert_string_equal(ask("SET PERSIST a = bad"),
 	    "E:SERROR.C22023.Mnot that.. Z:I ");
 	assert_string_equal(ask("SET persist = 1"), "C:SET persist=1. Z:I ");
+	assert_string_equal(ask("DRAIN HOST 10.0.0.7;"), "C:DRAIN. Z:I ");
+	assert_non_null(strstr(ask("SHOW STATE"), "drained....10.0.0.7"));
+	assert_string_equal(ask("RESUME HOST x"),
+	    ERROR_OF("host x is not being drained"));
+	assert_string_equal(ask("RESUME HOST '10.0.0.7'"), "C:RESUME. Z:I ");
+	ask("DRAIN HOST \"Db-1\"");
+	assert_string_equal(ask("RESUME"), "C:RESUME. Z:I ");
+	assert_string_equal(ask("RESUME"),
+	    ERROR_OF("pooler is not paused/suspended"));
 	assert_string_equal(ask("DRAIN"), "C:DRAIN. Z:I ");
 	assert_string_equal(ask("DRAIN"), ERROR_OF("already suspended/paused"));
 	assert_string_equal(ask("DRAIN pgbouncer"),
@@ -570,7 +585,8 @@ static void test_commands_of_ours(void **state)
 	    ERROR_OF("cannot drain admin db: pgbouncer"));
 	assert_string_equal(st.told.at, "close server 77: admin forced "
 	    "disconnect;persist a=b c by pgbouncer;persist a=bad by "
-	    "pgbouncer;set persist=1;drain all;pause;resume;");
+	    "pgbouncer;set persist=1;drain 10.0.0.7;pause changed;"
+	    "drain Db-1;pause changed;drain all;pause;resume;");
 }
 
 static void test_set_tells_what_was_set(void **state)
