@@ -48,7 +48,8 @@ static enum command_result cmd_set(struct console *k,
 	if (app_set(k->app, cmd->arg, cmd->value, &why) < 0) {
 		log_at(LEVEL_WARNING, &c->who, "SET %s: %s", cmd->arg,
 		    why.text);
-		return command_failed(err_set(e, "08P01", "SET failed"));
+		return command_failed(err_set(e, "08P01", "SET failed%s%s",
+		    ERR_DETAIL, why.text));
 	}
 	if (why.text[0] != '\0')
 		console_notice(k, why.text, NULL);

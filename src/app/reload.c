@@ -212,6 +212,19 @@ int app_persist(struct app *app, const struct persist_entry *entry,
 	return app_set(app, entry->key, entry->value, e);
 }
 
+/* Of a value that is right; "" when it is in force. */
+static const char *why_without_effect(const char *key,
+    const struct tls_setup *tls)
+{
+	if (option_find(key)->effect == OPT_START)
+		return "this setting is read at the start only, the value in "
+		    "force stays";
+	if (is_about_tls(key) && tls == NULL)
+		return "TLS settings could not be applied, still using old "
+		    "configuration";
+	return "";
+}
+
 int app_set(struct app *app, const char *key, const char *value,
     struct err *e)
 {
@@ -233,9 +246,7 @@ int app_set(struct app *app, const char *key, const char *value,
 	if (put_in_force(app, fresh, tls, e) < 0)
 		return -1;
 	/* key and certificate are changed one after the other */
-	err_set(e, "00000", "%s", is_about_tls(key) && tls == NULL ?
-	    "TLS settings could not be applied, still using old "
-	    "configuration" : "");
+	err_set(e, "00000", "%s", why_without_effect(key, tls));
 	set = &app->config->set;
 	if (set->verbose != verbose || set->syslog != syslog ||
 	    set->log_format != format)

@@ -310,6 +310,33 @@ static bool counts_at_start(const struct option_row *o)
 	return o->effect == OPT_START;
 }
 
+/* What a reload can't change: the file has it, and yet it does not count. */
+static void tell_restart(const struct loader *l, const struct option_row *o)
+{
+	char buf[64], was_buf[64], line[LINE_MAX_BYTES];
+	const char *const now = option_show(o, &l->c->set, buf, sizeof(buf));
+	const char *const was = option_show(o, &l->prev->set, was_buf,
+	    sizeof(was_buf));
+
+	if (now == was || (now != NULL && was != NULL && strcmp(now, was) == 0))
+		return;
+	snprintf(line, sizeof(line), "%s counts after a restart: \"%s\" stays "
+	    "in force", o->name, was != NULL ? was : "");
+	if (l->report != NULL)
+		l->report(l->arg, LEVEL_WARNING, line);
+}
+
+static int keep_until_restart(const struct loader *l)
+{
+	size_t count;
+	const struct option_row *const rows = option_rows(&count);
+
+	for (size_t i = 0; i < count; i++)
+		if (counts_at_start(&rows[i]))
+			tell_restart(l, &rows[i]);
+	return take_over(l->c, l->prev, counts_at_start);
+}
+
 /* Everything as it is before the first line of the file. */
 static struct config *begin(const char *path, const struct config *prev)
 {
@@ -404,7 +431,7 @@ static int finish(struct loader *l)
 	if (l->problems > 0)
 		return -1;
 	if (l->prev != NULL && !l->prev->is_seed &&
-	    take_over(c, l->prev, counts_at_start) != 0) {
+	    keep_until_restart(l) != 0) {
 		fail(l, "", "out of memory");
 		return -1;
 	}

@@ -446,10 +446,27 @@ def test_set_of_what_counts_at_start_is_ignored(pooler):
     """settings.md 2: SET answers success"""
     p = pooler()
     c = p.console()
-    assert c.query("set listen_port = 5").tags == ["SET listen_port=5"]
+    res = c.query("set listen_port = 5")
+    assert res.tags == ["SET listen_port=5"]
+    assert [n.message for n in res.notices] == [
+        "this setting is read at the start only, the value in force stays"]
     assert config(p, "listen_port") == str(p.port)
-    res = c.try_query("set listen_port = many")
-    assert res.errors
+    e = c.try_query("set listen_port = many").errors[0]
+    assert e.message == "SET failed"
+    assert e.fields["D"].startswith("listen_port must be")
+
+
+def test_reload_names_what_needs_a_restart(pooler):
+    """what is in the file and does not count must not go unnoticed"""
+    p = pooler()
+    saved = p.settings["listen_port"], p.settings["unix_socket_dir"]
+    p.reload()
+    assert "counts after a restart" not in p.log
+    p.settings["listen_port"] = 5
+    p.reload()
+    p.wait_log('listen_port counts after a restart: "%s" stays in force'
+               % saved[0])
+    assert p.log.count("counts after a restart") == 1
 
 
 @pytest.mark.parametrize("line,why", [

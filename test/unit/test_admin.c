@@ -486,7 +486,7 @@ static void test_errors_leave_the_session_open(void **state)
 		{ "KILL_CLIENT x1",
 		    ERROR_OF("invalid client pointer supplied") },
 		{ "KILL_CLIENT 99", ERROR_OF("client not found") },
-		{ "SET x = bad", ERROR_OF("SET failed") },
+		{ "SET x = bad", ERROR_OF("SET failed.Dbad") },
 	};
 
 	(void)state;
