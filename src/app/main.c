@@ -238,10 +238,8 @@ static void start(struct app *app)
 
 static int run(struct app *app)
 {
-	log_setup(&(struct log_opts){
-		.verbose = app->args.verbose,
-		.quiet = app->args.quiet,
-	});
+	/* -q counts once it is known where else to write to */
+	log_setup(&(struct log_opts){ .verbose = app->args.verbose });
 	daemon_raise_fd_limit();
 	start(app);
 	app_run(app);

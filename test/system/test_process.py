@@ -226,6 +226,16 @@ def test_quiet_writes_to_the_log_file_only(pooler):
     assert p.log == ""
 
 
+@pytest.mark.option("--quiet")
+def test_quiet_is_not_silent_about_a_bad_configuration(pooler):
+    """where else to log is not known yet"""
+    p = pooler(start=False, pool_mode="often")
+    p.write()
+    out = run([binary(), "-q", p.ini], cwd=p.dir)
+    assert out.returncode == 1
+    assert "pool_mode must be one of" in out.stderr
+
+
 def test_log_file_is_reopened(pooler):
     """logging.md 1: reopened after a reload"""
     p = pooler(start=False)
