@@ -291,6 +291,8 @@ static void go_on(struct client *c)
 	struct err e;
 
 	if (c->login->found == NULL) {
+		log_at(LEVEL_INFO, &c->who, "no such user: %s",
+		    c->login->user);
 		if (sessions_settings(c->ss)->log_connections)
 			log_at(LEVEL_INFO, &c->who, "login failed: db=%s",
 			    c->login->db_name);

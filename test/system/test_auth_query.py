@@ -149,6 +149,7 @@ def test_no_row_is_no_such_user(pooler):
         assert refused(p.open(), user=user, password_="",
                        database="p0") == "no such user"
     assert "login failed: db=p0\n" in p.log
+    assert "no such user: ghost\n" in p.log
     # the connection is good for the next
     assert p.raw("u_scram", "p0", "pw_three").value("select 1") == "1"
     assert p.log.count("p0/postgres@") and p.log.count(
