@@ -36,6 +36,7 @@ struct event_base *loop_base(struct loop *l);
 uint8_t *loop_buffer(struct loop *l);
 /* A pipe for splice.c, empty between its calls; NULL: there is none. */
 const int *loop_pipe(const struct loop *l);
+void loop_drop_pipe(struct loop *l);
 
 /* Run t once in the next turn, which then does not sleep. Again: no effect. */
 void loop_again(struct loop *l, struct loop_task *t);

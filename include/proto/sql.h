@@ -9,6 +9,16 @@
 #define SQL_NAME_MAX 64		/* PostgreSQL's NAMEDATALEN */
 
 /*
+ * Hot: can a DEALLOCATE or a DISCARD begin with this byte, counting blanks
+ * and comments in front? Nearly always not.
+ */
+static inline bool sql_is_suspect(char first)
+{
+	return (first | 0x20) == 'd' || first == '-' || first == '/' ||
+	    first == ' ' || (first >= '\t' && first <= '\r');
+}
+
+/*
  * May one of the statements of the text, n bytes, be DISCARD ALL or DEALLOCATE
  * [PREPARE] ALL? Then all prepared statements will be gone. One that looks so
  * inside of a string is taken for it, too.

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 struct client;
+struct iovec;
 struct database;
 struct net_addr;
 struct pool;
@@ -41,7 +42,7 @@ void broker_server_ready(struct server *s);
 void broker_server_gone(struct server *s, const char *reason);
 
 /* c is authenticated: send the welcome, or wait for a server to tell it. */
-void broker_welcome(struct client *c);
+void broker_welcome(struct client *c, const struct iovec *first);
 
 /* Look at p again before the turn ends. */
 void broker_touch(struct sessions *ss, struct pool *p);

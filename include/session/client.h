@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/uio.h>
 #include <uthash.h>
 
 #include "base/log.h"
@@ -31,8 +32,8 @@ struct sessions;
 
 /* Calls upward. Each may close the client; the caller looks no further. */
 struct client_ops {
-	/* Authenticated, allowed in, pool known: welcome it. */
-	void (*ready)(struct client *c);
+	/* Authenticated, pool known: send first, then welcome it. */
+	void (*ready)(struct client *c, const struct iovec *first);
 	/* Logged in to the admin database. */
 	void (*console)(struct client *c);
 	/* Bytes can be read and the client is logged in. */
@@ -126,12 +127,11 @@ struct client *client_find(struct sessions *ss, const uint8_t *key,
     size_t len);
 
 /*
- * AuthenticationOk, parameters, key, ReadyForQuery (pooling.md section 3):
- * what the tracked parameters are where c has no wish, and the messages that
- * tell the others.
+ * Send what belongs to a login. 0, or -1: c was closed, as nobody may make us
+ * queue before he has logged in.
  */
-void client_send_welcome(struct client *c, const struct params *tracked,
-    const void *others, size_t len);
+int client_send_login(struct client *c, const struct iovec *v);
+
 
 /* NoticeResponse. */
 void client_send_notice(struct client *c, const struct report *r);

@@ -42,6 +42,15 @@ static void open_pipe(int pipe[2])
 		(void)fcntl(pipe[0], F_SETPIPE_SZ, PIPE_BYTES);
 }
 
+void loop_drop_pipe(struct loop *l)
+{
+	if (l->pipe[0] < 0)
+		return;
+	close(l->pipe[0]);
+	close(l->pipe[1]);
+	l->pipe[0] = l->pipe[1] = -1;
+}
+
 struct loop *loop_new(void)
 {
 	struct loop *l = mem_zalloc(sizeof *l);
@@ -75,10 +84,7 @@ void loop_free(struct loop **lp)
 	}
 	if (l->base != NULL)
 		event_base_free(l->base);
-	if (l->pipe[0] >= 0) {
-		close(l->pipe[0]);
-		close(l->pipe[1]);
-	}
+	loop_drop_pipe(l);
 	mem_free(l);
 }
 

@@ -17,7 +17,7 @@ bool splice_can(const struct stream *from, const struct stream *to)
 	    !stream_is_blocked(to) && loop_pipe(from->loop) != NULL;
 }
 
-/* The pipe belongs to all: it must be empty when we leave. */
+/* The pipe belongs to all: it must be empty when we leave, or never be used. */
 static void take_rest(const int pipe[2], struct stream *to, size_t n)
 {
 	uint8_t *const buf = loop_buffer(to->loop);
@@ -30,12 +30,19 @@ static void take_rest(const int pipe[2], struct stream *to, size_t n)
 			continue;
 		if (got <= 0) {
 			to->broken = true;
+			loop_drop_pipe(to->loop);
 			return;
 		}
 		if (!to->broken)
 			(void)stream_queue(to, buf, (size_t)got);
 		n -= (size_t)got;
 	}
+}
+
+/* A sandbox may not know the call: then bytes are copied as all others. */
+static bool is_refused(int cause)
+{
+	return cause == ENOSYS || cause == EPERM || cause == EINVAL;
 }
 
 ssize_t splice_move(struct stream *from, struct stream *to, size_t n)
@@ -49,6 +56,10 @@ ssize_t splice_move(struct stream *from, struct stream *to, size_t n)
 	while (got < 0 && errno == EINTR);
 	if (got == 0)
 		return STREAM_EOF;
+	if (got < 0 && is_refused(errno)) {
+		loop_drop_pipe(from->loop);
+		return STREAM_NONE;	/* and ready as it was */
+	}
 	if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
 		return STREAM_ERROR;
 	if (got < 0) {

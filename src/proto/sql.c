@@ -109,7 +109,7 @@ bool sql_forgets_all(const char *sql, size_t n)
 	struct cursor c = { sql, sql + n };
 	const char *next;
 
-	while (!forgets_all(&c)) {
+	while (c.at == c.end || !sql_is_suspect(*c.at) || !forgets_all(&c)) {
 		next = c.at == c.end ? NULL : memchr(c.at, ';',
 		    (size_t)(c.end - c.at));
 		if (next == NULL)

@@ -14,6 +14,7 @@
 #include "session/broker_parts.h"
 #include "session/cancel.h"
 #include "session/client.h"
+#include "session/greeting.h"
 #include "session/relay.h"
 #include "session/replication.h"
 #include "session/server.h"
@@ -362,17 +363,25 @@ void broker_client_gone(struct client *c)
 
 /* --- logins --- */
 
-static void send_welcome(struct client *c)
-{
-	const struct welcome *w = c->pc.pool->welcome;
+static const struct iovec nothing = { NULL, 0 };
 
-	client_send_welcome(c, w->params, w->bytes, w->len);
+static void send_welcome(struct client *c, const struct iovec *first)
+{
+	struct welcome *w = c->pc.pool->welcome;
+
+	greeting_send(c, &(struct greeting){
+	    .first = *first,
+	    .tracked = w->params,
+	    .others = { w->bytes, w->len },
+	});
 }
 
-void broker_welcome(struct client *c)
+void broker_welcome(struct client *c, const struct iovec *first)
 {
 	if (c->pc.pool->welcome != NULL)
-		send_welcome(c);
+		send_welcome(c, first);
+	else if (client_send_login(c, first) < 0)
+		return;
 	else if (c->ss->shutdown == SHUTDOWN_WAIT_FOR_SERVERS)
 		client_fail(c, NULL, "server shutting down");
 	else
@@ -388,7 +397,7 @@ void broker_welcome_all(struct pool *p)
 		struct client *c = client_of(p->clients[CLIENT_WELCOME]);
 
 		pool_client_set(&c->pc, CLIENT_ACTIVE);
-		send_welcome(c);
+		send_welcome(c, &nothing);
 		if (!client_is_open(c))
 			continue;
 		idle_begins(c);

@@ -291,41 +291,13 @@ void client_set_key(struct client *c, const uint8_t *key, size_t len)
 	HASH_ADD(hh, c->ss->by_key, key, CLIENT_KEY_BYTES, c);
 }
 
-static void write_key(struct writer *w, const struct client *c)
+int client_send_login(struct client *c, const struct iovec *v)
 {
-	writer_begin(w, BE_BACKEND_KEY_DATA);
-	writer_bytes(w, c->key, c->key_len);
-	writer_end(w);
-}
-
-void client_send_welcome(struct client *c, const struct params *tracked,
-    const void *others, size_t len)
-{
-	const char *notice = sessions_settings(c->ss)->login_notify_message;
-	struct writer w;
-
-	writer_init(&w, OUT_CAP);
-	writer_begin(&w, BE_AUTHENTICATION);
-	writer_u32(&w, MSG_AUTH_OK);
-	writer_end(&w);
-	writer_bytes(&w, others, len);
-	if (params_fill(&c->params, tracked) < 0)
-		w.failed = true;
-	else
-		params_write_status(c->params, &w);
-	client_new_key(c);
-	write_key(&w, c);
-	if (notice != NULL && notice[0] != '\0')
-		report_write_notice(&w, notice, NULL);
-	writer_ready(&w, 'I');
-	c->welcomed = true;
-	if (w.failed) {
-		client_fail(c, "53200", "failed to prepare welcome message");
-	} else if (stream_write_bytes(&c->stream, w.at, w.len) ==
-	    STREAM_BROKEN) {
-		client_close(c, "client unexpected eof");
-	}
-	writer_fini(&w);
+	if (v->iov_len == 0 || stream_write_bytes(&c->stream, v->iov_base,
+	    v->iov_len) == STREAM_SENT)
+		return 0;
+	client_close(c, "client unexpected eof");
+	return -1;
 }
 
 void client_send_notice(struct client *c, const struct report *r)

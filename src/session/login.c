@@ -95,12 +95,14 @@ static int check_admission(struct client *c, struct err *e)
 	return 0;
 }
 
-static void admit(struct client *c)
+/* first is what the exchange ends with. */
+static void admit(struct client *c, const struct iovec *first)
 {
 	struct err e;
 
 	if (check_admission(c, &e) < 0) {
-		client_fail(c, e.code, e.text);
+		if (client_send_login(c, first) == 0)
+			client_fail(c, e.code, e.text);
 		return;
 	}
 	if (c->own_user && sessions_settings(c->ss)->log_connections)
@@ -111,25 +113,10 @@ static void admit(struct client *c)
 	c->ss->logins--;
 	c->pc.pool->counted.now.client_login_count++;
 	pool_client_set(&c->pc, CLIENT_ACTIVE);
-	if (c->db->console)
+	if (!c->db->console)
+		c->ss->client_ops->ready(c, first);
+	else if (client_send_login(c, first) == 0)
 		c->ss->client_ops->console(c);
-	else
-		c->ss->client_ops->ready(c);
-}
-
-/* Send what the exchange has to say. Returns -1 when c was closed. */
-static int send_out(struct client *c, struct writer *w)
-{
-	if (w->failed) {
-		client_fail(c, "53200", "no memory for authentication pool");
-		return -1;
-	}
-	if (w->len == 0 || stream_write_bytes(&c->stream, w->at, w->len) ==
-	    STREAM_SENT)
-		return 0;
-	/* nobody may make us queue before he has logged in */
-	client_close(c, "client unexpected eof");
-	return -1;
 }
 
 static void act_on(struct client *c, enum auth_result r, struct writer *w)
@@ -142,12 +129,16 @@ static void act_on(struct client *c, enum auth_result r, struct writer *w)
 		client_fail(c, a->error.code, a->error.text);
 		return;
 	}
-	if (send_out(c, w) < 0)
+	if (w->failed) {
+		client_fail(c, "53200", "no memory for authentication pool");
 		return;
-	if (r == AUTH_WAIT)
-		stream_pause(&c->stream);
+	}
+	const struct iovec said = { w->at, w->len };
+
 	if (r == AUTH_OK)
-		admit(c);
+		admit(c, &said);
+	else if (client_send_login(c, &said) == 0 && r == AUTH_WAIT)
+		stream_pause(&c->stream);
 }
 
 static void write_negotiate(const struct client *c, struct writer *w)

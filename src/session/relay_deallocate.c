@@ -105,7 +105,8 @@ static struct prepared_name *find_name(struct relay_up *up, const uint8_t *text,
 	const struct track *t = up->s == NULL ? NULL : &up->s->track;
 
 	*step = RELAY_NEXT;
-	if (!sql_deallocates((const char *)text, n, name))
+	if (n == 0 || !sql_is_suspect((char)text[0]) ||
+	    !sql_deallocates((const char *)text, n, name))
 		return NULL;
 	/* it is discarded, or ends a COPY */
 	if (t != NULL && (t->aborted || track_wants_data(t)))

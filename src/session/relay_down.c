@@ -458,7 +458,7 @@ void relay_server_input(struct server *s)
 		if (!moved)
 			n = carry_read(&s->carry, &s->stream, &b, max);
 		if (n == STREAM_NONE)
-			return;
+			continue;	/* ready no more, but where splice fails */
 		if (n < 0) {
 			lost(s);
 			return;

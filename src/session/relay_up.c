@@ -234,8 +234,6 @@ static void note_start(struct relay_up *up)
 	const struct settings *set = sessions_settings(c->ss);
 	struct counters *n = &c->pc.pool->counted.now;
 
-	if (c->query_start != 0)
-		return;
 	c->query_start = time_precise();
 	c->waited = 0;
 	if (set->log_query_text && set->log_min_duration > 0)
@@ -269,7 +267,8 @@ static bool get_server(struct relay_up *up, enum relay_step *step)
 	if (up->m[0] == FE_QUERY && !sessions_settings(c->ss)->disable_pqexec &&
 	    relay_deallocate(up, step))
 		return false;
-	note_start(up);
+	if (c->query_start == 0)
+		note_start(up);
 	*step = RELAY_STOP;
 	if (!broker_acquire(c))
 		return false;
@@ -337,7 +336,8 @@ static enum relay_step next_message(struct relay_up *up)
 	if (r->need == NEED_SERVER) {
 		if (up->s == NULL && !get_server(up, &step))
 			return step;
-		note_start(up);
+		if (c->query_start == 0)
+			note_start(up);
 		if (track_is_full(&up->s->track))
 			return RELAY_SHORT;
 	}
@@ -485,7 +485,7 @@ static void read_client(struct client *c)
 		if (!moved)
 			n = carry_read(&c->carry, &c->stream, &b, max);
 		if (n == STREAM_NONE)
-			return;
+			continue;	/* ready no more, but where splice fails */
 		if (n < 0) {
 			client_close(c, "client unexpected eof");
 			return;

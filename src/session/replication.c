@@ -9,6 +9,7 @@
 #include "proto/params.h"
 #include "proto/writer.h"
 #include "session/client.h"
+#include "session/greeting.h"
 #include "session/relay.h"
 #include "session/server.h"
 #include "session/sessions.h"
@@ -75,7 +76,10 @@ static bool greet(struct client *c, struct server *s)
 	if (!c->welcomed && w->failed)
 		client_fail(c, "53200", "failed to prepare welcome message");
 	else if (!c->welcomed)
-		client_send_welcome(c, s->params, w->at, w->len);
+		greeting_send(c, &(struct greeting){
+		    .tracked = s->params,
+		    .others = { w->at, w->len },
+		});
 	else if (params_adopt(&c->params, s->params) < 0)
 		client_fail(c, "53200", "out of memory");
 	return client_is_open(c);
