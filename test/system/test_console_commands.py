@@ -136,6 +136,46 @@ def test_admins_may_all(pooler, state):
         load.end()
 
 
+# While suspended nobody can log in, and nothing else happens either.
+SUSPENDED = {
+    "reload": "RELOAD", "set query_timeout = 0": "SET query_timeout=0",
+    "set persist query_timeout = 0": "SET query_timeout=0",
+    "log hello": "LOG", "reconnect": "RECONNECT", "reconnect p1": "RECONNECT",
+    "disable p1": "DISABLE", "enable p1": "ENABLE",
+    "resume p1": "database p1 is not paused",
+    "kill_client 999999999": "client not found",
+    "kill_server 999999999": "server not found",
+    "cancel_client 999999999": "client not found",
+    "pause": HALTED, "pause p1": HALTED, "drain": HALTED, "drain p1": HALTED,
+    "kill": HALTED, "kill p1": HALTED, "suspend": HALTED,
+    "show state": "SHOW", "show pools": "SHOW", "resume": "RESUME",
+}
+
+
+def test_everybody_while_suspended(pooler):
+    """admin-console.md 4.8: what works, for whom, and life goes on after"""
+    p = pooler(default_pool_size=2)
+    load = Load(p)
+    try:
+        wait_until(lambda: min(load.counts) > 3)
+        con, s = p.raw("admin", "pgbouncer"), p.raw("stats", "pgbouncer")
+        assert con.query("suspend").tags == ["SUSPEND"]
+        n = list(load.counts)
+        for cmd, want in SUSPENDED.items():
+            denied = not cmd.startswith("show")
+            res = s.try_query(cmd)
+            assert [e.message for e in res.errors] == [
+                "admin access needed"] * denied, cmd
+            res = con.try_query(cmd)
+            assert res.tags + [e.message for e in res.errors] == [want], cmd
+            if cmd != "resume":
+                # what was asked before it may still be answered
+                assert all(a <= b + 1 for a, b in zip(load.counts, n)), cmd
+        wait_until(lambda: all(a > b + 1 for a, b in zip(load.counts, n)))
+    finally:
+        load.end()
+
+
 @pytest.mark.parametrize("state", range(3), ids=STATES)
 def test_stats_users_may_only_look(pooler, state):
     """CVE-2026-6667: every command x role x state; nothing happens"""
