@@ -23,12 +23,14 @@ def launch_limited(p, n=LIMIT):
 
 def fill(p):
     """Use up its descriptors by connections that never log in."""
-    conns = []
+    conns, folder = [], "/proc/%d/fd" % p.proc.pid
     while "accept() failed" not in p.log:
-        c = p.open()
-        c.send(b"\0")           # deferred until it says something
-        conns.append(c)
-        assert len(conns) < 2 * LIMIT
+        n = len(os.listdir(folder))
+        conns.append(p.open())
+        conns[-1].send(b"\0")   # deferred until it says something
+        # one by one: nobody but those below stands in the queue
+        wait_until(lambda n=n: len(os.listdir(folder)) > n
+                   or "accept() failed" in p.log)
     for _ in range(2):          # these wait in the queue
         conns.append(p.open())
         conns[-1].send(b"\0")
