@@ -119,6 +119,17 @@ static void admit(struct client *c, const struct iovec *first)
 		c->ss->client_ops->console(c);
 }
 
+/*
+ * c is not read till its password is checked. An error may have come in one
+ * edge with the password, and there will be no other that tells of it.
+ */
+static void rest(struct client *c)
+{
+	stream_pause(&c->stream);
+	if (socket_error(c->stream.fd) != 0)
+		client_close(c, "client unexpected eof");
+}
+
 static void act_on(struct client *c, enum auth_result r, struct writer *w)
 {
 	const struct auth *a = &c->login->auth;
@@ -138,7 +149,7 @@ static void act_on(struct client *c, enum auth_result r, struct writer *w)
 	if (r == AUTH_OK)
 		admit(c, &said);
 	else if (client_send_login(c, &said) == 0 && r == AUTH_WAIT)
-		stream_pause(&c->stream);
+		rest(c);
 }
 
 static void write_negotiate(const struct client *c, struct writer *w)

@@ -348,6 +348,22 @@ def test_threads_can_be_added_while_running(pooler, slow):
     wait_until(lambda: len(slow.binds) == 2, what="two binds")
 
 
+def test_client_that_is_gone_as_its_password_comes(pooler, slow):
+    """the reset and the bytes are told by one edge"""
+    p = slow_pooler(pooler, slow)
+    c = p.open()
+    c.send(pq.startup({"user": "app", "database": "p0"}))
+    assert c.recv()[0] == "R"
+    p.signal(signal.SIGSTOP)
+    try:
+        c.send(pq.password("pw"))
+        c.abort()
+    finally:
+        p.signal(signal.SIGCONT)
+    wait_until(lambda: p.show("lists", list="login_clients")[0]["items"]
+               == "0")
+
+
 @pytest.mark.parametrize("sig", [signal.SIGQUIT, signal.SIGTERM,
                                  signal.SIGINT])
 def test_end_does_not_wait_for_the_directory(pooler, slow, sig):
