@@ -3,7 +3,6 @@
 Here it is the client's view that counts, and PostgreSQL itself is one of those
 compared.  SPDX-License-Identifier: ISC
 """
-import argparse
 import asyncio
 import glob
 import os
@@ -200,15 +199,6 @@ SCENARIOS = {
     "serverless": Scenario(serverless, "workers", (5, 10, 25, 50, 75, 100),
                            REQUESTS),
 }
-
-
-def names_arg(text):
-    names = {"all": list(SCENARIOS), "none": []}.get(text, text.split(","))
-    for n in names:
-        if n not in SCENARIOS:
-            raise argparse.ArgumentTypeError(
-                f"{n!r} is none of {', '.join(SCENARIOS)}")
-    return names
 
 
 def print_row(name, count, row, columns):

@@ -9,14 +9,12 @@ import tempfile
 import time
 from typing import Callable, NamedTuple
 
-import idle
 import login
 from stand import PASSWORD
 
 HOST = "127.0.0.1"
 GRACE = 60          # seconds a client program may take beyond its time
-COPIES = 10         # COPY commands per psql
-IDLE_CLIENTS = 2000
+COPY_ROUNDS = 3     # each is long
 
 
 class Failure(Exception):
@@ -29,9 +27,14 @@ class Done(NamedTuple):
     latency: float  # milliseconds
 
 
+NOTHING = Done(0, 0, 0)
+
+
 class Workload(NamedTuple):
     unit: str
-    run: Callable   # (port, seconds, rows) -> Done
+    run: Callable       # (port, seconds, rows) -> Done; 0 s: only start
+    floor: bool = True  # says the relay anything about it?
+    most_rounds: int = 1000
 
 
 def call(cmd, seconds, env=()):
@@ -58,8 +61,8 @@ def script_file(text):
 
 def pgbench(*args, script=None, **env):
     def run(port, seconds, _rows):
-        cmd = ["pgbench", "-n", "-h", HOST, "-p", str(port),
-               "-T", str(seconds), "-j", "1", *args]
+        cmd = ["pgbench", "-n", "-h", HOST, "-p", str(port), "-j", "1",
+               *(["-T", str(seconds)] if seconds else ["-t", "1"]), *args]
         if script is None:
             return pgbench_result(call(cmd, seconds, env))
         with script_file(script) as f:
@@ -87,41 +90,54 @@ def psql(port, script, seconds):
               "-v", "ON_ERROR_STOP=1", "-f", f.name], seconds)
 
 
-def copy_for(port, script, size, seconds):
-    """Repeats a script of COPIES commands; counts megabytes of copied data."""
-    start, rounds, spent = time.monotonic(), 0, 0.0
-    while spent < seconds:
-        psql(port, script, seconds)
-        rounds += 1
-        spent = time.monotonic() - start
-    megabytes = rounds * COPIES * size / 1e6
-    return Done(megabytes, megabytes / spent, spent * 1e3 / rounds / COPIES)
-
-
 class Rows:
-    """The table's rows in a file, as COPY writes them."""
+    """The table's rows in a file, as COPY writes them, so often repeated."""
 
-    def __init__(self, port):
+    def __init__(self, port, size):
         self.dir = tempfile.TemporaryDirectory(prefix="bench-")
         self.path = os.path.join(self.dir.name, "rows")
         psql(port, f"\\copy bench_table to '{self.path}'\n", GRACE)
-        self.size = os.path.getsize(self.path)
+        one = os.path.getsize(self.path)
+        self.times = max(1, round(size / one))
+        self.megabytes = self.times * one / 1e6
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.dir.cleanup()
+
+
+def copy_once(port, script, rows):
+    """One command, from beginning to end."""
+    start = time.monotonic()
+    psql(port, script, GRACE)
+    spent = time.monotonic() - start
+    return Done(rows.megabytes, rows.megabytes / spent, spent * 1e3)
 
 
 def copy_out(port, seconds, rows):
-    script = "\\copy bench_table to '/dev/null'\n" * COPIES
-    return copy_for(port, script, rows.size, seconds)
+    if not seconds:
+        return NOTHING
+    return copy_once(port, "\\copy (select b.* from bench_table b, "
+                     f"generate_series(1, {rows.times})) to '/dev/null'\n",
+                     rows)
 
 
 def copy_in(port, seconds, rows):
+    if not seconds:
+        return NOTHING
     # The server parses every row and keeps none.
-    script = f"\\copy bench_table from '{rows.path}' where false\n" * COPIES
-    return copy_for(port, script, rows.size, seconds)
+    many = " ".join([rows.path] * rows.times)
+    return copy_once(port, f"\\copy bench_table from program 'cat {many}' "
+                     "where false\n", rows)
 
 
 def logins(user):
     """Logs in and leaves, one client at a time."""
     def run(port, seconds, _rows):
+        if not seconds:
+            return NOTHING
         client, count = login.Client(port, user, PASSWORD), 0
         try:
             client.login()      # may have to wait for a first server
@@ -135,15 +151,12 @@ def logins(user):
     return run
 
 
-def idle_memory(port, pid):
-    """Resident bytes per idle client."""
-    try:
-        return idle.measure(port, pid, IDLE_CLIENTS)[0]
-    except OSError as e:
-        raise Failure(str(e)[:160])
-
-
 PIPELINE = "\\startpipeline\n" + "select 1;\n" * 10 + "\\endpipeline\n"
+
+ROWS = "select * from bench_table limit 100000;\n"
+BLOB = "select repeat('x', 1000000);\n"
+TLS = {"PGSSLMODE": "require"}
+SCRAM = {"PGUSER": "scram", "PGPASSWORD": PASSWORD}
 
 WORKLOADS = {
     "simple50": Workload("tx", pgbench("-S", "-M", "simple", "-c", "50")),
@@ -153,28 +166,23 @@ WORKLOADS = {
     "tpcb20": Workload("tx", pgbench("-N", "-M", "simple", "-c", "20")),
     "pipeline20": Workload("tx", pgbench("-M", "extended", "-c", "20",
                                          script=PIPELINE)),
-    "connect": Workload("tx", pgbench("-S", "-C", "-M", "simple",
-                                      "-c", "8")),
-    "connect_scram": Workload("tx", pgbench(
-        "-S", "-C", "-M", "simple", "-c", "8", PGUSER="scram",
-        PGPASSWORD=PASSWORD)),
-    "connect_tls": Workload("tx", pgbench(
-        "-S", "-C", "-M", "simple", "-c", "8", PGSSLMODE="require")),
-    "simple50_tls": Workload("tx", pgbench(
-        "-S", "-M", "simple", "-c", "50", PGSSLMODE="require")),
+    "rows100k": Workload("tx", pgbench("-c", "2", script=ROWS)),
+    "blob1m": Workload("tx", pgbench("-c", "2", script=BLOB)),
+    "copyout": Workload("MB", copy_out, most_rounds=COPY_ROUNDS),
+    "copyin": Workload("MB", copy_in, most_rounds=COPY_ROUNDS),
+    "connect": Workload("tx", pgbench("-S", "-C", "-c", "8"), floor=False),
+    "connect_scram": Workload("tx", pgbench("-S", "-C", "-c", "8", **SCRAM),
+                              floor=False),
+    "connect_tls": Workload("tx", pgbench("-S", "-C", "-c", "8", **TLS),
+                            floor=False),
+    "login": Workload("tx", logins("bench"), floor=False),
+    "scramlogin": Workload("tx", logins("scram"), floor=False),
+    "simple50_tls": Workload("tx", pgbench("-S", "-M", "simple", "-c", "50",
+                                           **TLS), floor=False),
     "extended50_tls": Workload("tx", pgbench(
-        "-S", "-M", "extended", "-c", "50", PGSSLMODE="require")),
-    "rows100k_tls": Workload("tx", pgbench(
-        "-M", "simple", "-c", "2", PGSSLMODE="require",
-        script="select * from bench_table limit 100000;\n")),
-    "login": Workload("tx", logins("bench")),
-    "scramlogin": Workload("tx", logins("scram")),
-    "rows100k": Workload("tx", pgbench(
-        "-M", "simple", "-c", "2",
-        script="select * from bench_table limit 100000;\n")),
-    "blob1m": Workload("tx", pgbench(
-        "-M", "simple", "-c", "2",
-        script="select repeat('x', 1000000);\n")),
-    "copyout": Workload("MB", copy_out),
-    "copyin": Workload("MB", copy_in),
+        "-S", "-M", "extended", "-c", "50", **TLS), floor=False),
+    "rows100k_tls": Workload("tx", pgbench("-c", "2", script=ROWS, **TLS),
+                             floor=False),
+    "blob1m_tls": Workload("tx", pgbench("-c", "2", script=BLOB, **TLS),
+                           floor=False),
 }
