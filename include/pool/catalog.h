@@ -50,6 +50,8 @@ struct catalog {
 	struct database *console;	/* the admin database */
 	unsigned clients;		/* sockets of clients, all */
 	struct pool *dirty;		/* DL: to be looked at this turn */
+	struct database *turn_database;	/* whose the next turn is; NULL = first */
+	struct pool *turn_pool;
 	bool paused;			/* PAUSE without a database */
 	struct drain *drained;		/* LL: see drain.h */
 };
@@ -109,6 +111,10 @@ struct credentials *catalog_pool_credentials(const struct pool *p);
 
 /* Recompute p->limits from the configuration in force. */
 void pool_configure(struct pool *p, const struct config *config);
+
+/* Each in turn, round and round; any may be dropped in between. */
+struct database *catalog_turn_database(struct catalog *c);
+struct pool *catalog_turn_pool(struct catalog *c);
 
 /* Databases (name), users (name), pools (database, user) in byte order. */
 void catalog_sort(struct catalog *c);

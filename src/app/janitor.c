@@ -12,6 +12,7 @@
 #include "io/loop.h"
 #include "session/server_login.h"
 
+#define PER_TICK 2000	/* takes about a millisecond */
 #define ROLLBACK_LIMIT (3 * USEC)	/* it is quick, or not to be had */
 
 /* --- lists in which all have the same time --- */
@@ -64,16 +65,25 @@ static void run_lists(struct app *app, usec_t now)
 
 /* --- the rest --- */
 
+/*
+ * Where there are many, a tick looks at some and the next one goes on: nobody
+ * waits for the end of a long list. Servers count like pools.
+ */
 static void maintain(struct app *app, usec_t now)
 {
-	struct database *db, *next_db;
-	struct pool *p, *next;
+	struct catalog *const c = app->catalog;
+	const unsigned databases = HASH_COUNT(c->databases);
+	const unsigned pools = HASH_COUNT(c->pools);
 
 	/* databases first: they make the pools that want a minimum */
-	HASH_ITER(hh, app->catalog->databases, db, next_db)
-		upkeep_database(app, db, now);
-	HASH_ITER(hh, app->catalog->pools, p, next)
+	for (unsigned i = 0; i < databases && i < PER_TICK; i++)
+		upkeep_database(app, catalog_turn_database(c), now);
+	for (unsigned i = 0, done = 0; i < pools && done < PER_TICK; i++) {
+		struct pool *const p = catalog_turn_pool(c);
+
+		done += 1 + pool_total(p);
 		upkeep_pool(app, p, now);
+	}
 }
 
 /* (config-files.md section 19) */

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <utlist.h>
 
+#define MOST 500	/* in one run: thousands may expire at once */
+
 void timeout_list_init(struct timeout_list *l,
     void (*expired)(struct timeout *, void *), void *arg)
 {
@@ -38,7 +40,7 @@ void timeout_list_run(struct timeout_list *l, usec_t limit, usec_t now)
 		return;
 
 	/* What callbacks start anew is for the next run: no endless loop. */
-	for (unsigned n = l->count; n > 0; n--) {
+	for (unsigned n = l->count < MOST ? l->count : MOST; n > 0; n--) {
 		struct timeout *const t = l->head;
 
 		if (t == NULL || now - t->since <= limit)

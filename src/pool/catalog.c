@@ -48,6 +48,8 @@ void catalog_drop_database(struct catalog *c, struct database *db)
 		next = p->db_next;
 		catalog_drop_pool(c, p);
 	}
+	if (c->turn_database == db)
+		c->turn_database = db->hh.next;
 	HASH_DEL(c->databases, db);
 	credentials_unref(&db->password);
 	credentials_unref(&db->next_password);
@@ -230,6 +232,8 @@ void catalog_drop_pool(struct catalog *c, struct pool *p)
 	catalog_untouch_pool(c, p);
 	line_dismiss(&p->key.db->line, p);
 	line_dismiss(&p->key.user->line, p);
+	if (c->turn_pool == p)
+		c->turn_pool = p->hh.next;
 	HASH_DEL(c->pools, p);
 	LL_DELETE2(p->key.db->pools, p, db_next);
 	LL_DELETE2(p->key.user->pools, p, user_next);

@@ -29,13 +29,13 @@ def raise_limit():
 
 
 @contextlib.contextmanager
-def started(stand, name, path, label):
+def started(stand, name, path, label, *config):
     """A pooler for the time of the block."""
     try:
-        yield bench.Pooler(*stand.start_pooler(f"{name}-{label}", path))
+        yield bench.Pooler(*stand.start_pooler(f"{name}-{label}", path,
+                                               (), *config))
     finally:
-        if stand.procs[-1][0] == f"{name}-{label}":
-            stand.stop_last()
+        stand.stop(f"{name}-{label}")
 
 
 def memory(stand, binaries, opt, verdicts, figure, tls):

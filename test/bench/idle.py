@@ -29,9 +29,10 @@ def tls_context():
     return ctx
 
 
-def login(sock, database):
+def login(sock, database, user):
     body = struct.pack("!i", 196608)
-    body += b"user\0bench\0database\0%s\0\0" % database.encode()
+    body += b"user\0%s\0database\0%s\0\0" % (user.encode(),
+                                             database.encode())
     sock.sendall(struct.pack("!i", len(body) + 4) + body)
     got = b""
     while not got.endswith(READY):
@@ -41,7 +42,7 @@ def login(sock, database):
         got += data
 
 
-def connect(port, database="bench", tls=None, timeout=30):
+def connect(port, database="bench", tls=None, timeout=30, user="bench"):
     """A socket that is logged in and idle."""
     sock = socket.create_connection(("127.0.0.1", port), timeout=timeout)
     try:
@@ -50,7 +51,7 @@ def connect(port, database="bench", tls=None, timeout=30):
             if sock.recv(1) != b"S":
                 raise ConnectionError("TLS refused")
             sock = tls.wrap_socket(sock)
-        login(sock, database)
+        login(sock, database, user)
     except BaseException:
         sock.close()
         raise

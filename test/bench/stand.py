@@ -43,7 +43,7 @@ jit = off
 POOLER_INI = """
 [databases]
 bench = host=127.0.0.1 port={pg_port} dbname=bench
-
+{databases}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = {port}
@@ -143,7 +143,7 @@ class Stand:
         return self
 
     def __exit__(self, *_):
-        self.stop()
+        self.stop_all()
 
     def path(self, name):
         return os.path.join(self.dir, name)
@@ -165,12 +165,14 @@ class Stand:
         if r.returncode != 0:
             raise StandError(f"{name} failed:\n{self.tail(name)}")
 
-    def spawn(self, name, cmd):
+    def spawn(self, name, cmd, as_user=None):
         # A session of its own: Ctrl-C reaches us only, and we stop the rest.
         with open(self.path(name + ".log"), "w") as log:
             p = subprocess.Popen(cmd, stdin=subprocess.DEVNULL, stdout=log,
                                  stderr=log, cwd=self.dir,
-                                 start_new_session=True, **self.as_user)
+                                 start_new_session=True,
+                                 **(self.as_user if as_user is None
+                                    else as_user))
         self.procs.append((name, p))
         return p
 
@@ -231,14 +233,15 @@ class Stand:
         self.wait_ready("floor", port)
         return "floor", port, p.pid
 
-    def start_pooler(self, name, binary, wrapper=()):
+    def start_pooler(self, name, binary, wrapper=(), databases="",
+                     settings=""):
         """Any program that reads a pgbouncer.ini: (name, port, pid).
 
         It runs from a copy: the unprivileged user may not be able to reach
         the build directory, and a rebuild cannot disturb the run.
         """
         port, home = free_port(), self.path(name)
-        os.mkdir(home)
+        os.makedirs(home, exist_ok=True)
         copy = os.path.join(home, os.path.basename(binary))
         shutil.copy(binary, copy)
         os.chmod(copy, 0o755)
@@ -246,13 +249,18 @@ class Stand:
             self.make_pooler_files()
         ini = self.write(name + ".ini", POOLER_INI.format(
             pg_port=self.pg_port, port=port, dir=self.dir,
-            pool_size=POOL_SIZE))
+            pool_size=POOL_SIZE, databases=databases) + settings)
         p = self.spawn(name, [*wrapper, copy, ini])
         self.wait_ready(name, port)
         return name, port, p.pid
 
-    def stop_last(self):
-        name, p = self.procs.pop()
+    def stop(self, name):
+        """The process of this name that was started last, if any."""
+        found = [p for n, p in self.procs if n == name]
+        if not found:
+            return
+        p = found[-1]
+        self.procs.remove((name, p))
         # SIGINT: PostgreSQL's fast shutdown; poolers may linger on it.
         p.send_signal(signal.SIGINT if name == "postgres"
                       else signal.SIGTERM)
@@ -262,7 +270,7 @@ class Stand:
             p.kill()
             p.wait()
 
-    def stop(self):
+    def stop_all(self):
         while self.procs:
-            self.stop_last()
+            self.stop(self.procs[-1][0])
         shutil.rmtree(self.dir, ignore_errors=True)

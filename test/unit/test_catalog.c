@@ -297,6 +297,33 @@ static void test_automatic_databases(void **state)
 	catalog_free(&c);
 }
 
+static void test_each_has_its_turn_whoever_goes(void **state)
+{
+	struct fixture *f = *state;
+	struct catalog *c = start(f, "a = host=h\nb = host=h\n", "", "");
+	struct user *u = catalog_get_user(c, "u");
+	struct database *a = catalog_find_database(c, "a"),
+	    *b = catalog_find_database(c, "b");
+	struct pool *console = c->pools, *p = catalog_get_pool(c, a, u),
+	    *q = catalog_get_pool(c, b, u);
+
+	assert_ptr_equal(catalog_turn_pool(c), console);
+	assert_ptr_equal(catalog_turn_pool(c), p);
+	assert_ptr_equal(catalog_turn_pool(c), q);
+	assert_ptr_equal(catalog_turn_pool(c), console);
+	/* the one that is next goes, and then the one that was last */
+	catalog_drop_pool(c, p);
+	assert_ptr_equal(catalog_turn_pool(c), q);
+	catalog_drop_pool(c, q);
+	assert_ptr_equal(catalog_turn_pool(c), console);
+
+	assert_ptr_equal(catalog_turn_database(c), c->console);
+	catalog_drop_database(c, a);
+	assert_ptr_equal(catalog_turn_database(c), b);
+	assert_ptr_equal(catalog_turn_database(c), c->console);
+	catalog_free(&c);
+}
+
 static void test_apply_without_memory_changes_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -386,6 +413,7 @@ int main(void)
 		CASE(test_learned_secret_is_of_one_pool),
 		CASE(test_effective_settings),
 		CASE(test_automatic_databases),
+		CASE(test_each_has_its_turn_whoever_goes),
 		CASE(test_apply_without_memory_changes_nothing),
 		CASE(test_new_without_memory),
 	};

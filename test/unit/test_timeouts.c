@@ -162,6 +162,33 @@ static void test_restart_in_callback_ends_the_run(void **state)
 	assert_int_equal(l.count, 1);
 }
 
+static void count(struct timeout *t, void *arg)
+{
+	(void)t;
+	(*(int *)arg)++;
+}
+
+static void test_thousands_expire_in_several_runs(void **state)
+{
+	(void)state;
+
+	static struct timeout many[5000];
+	struct timeout_list l;
+	int stopped = 0, before, runs = 0;
+
+	timeout_list_init(&l, count, &stopped);
+	for (int i = 0; i < 5000; i++)
+		timeout_start(&l, &many[i], 10);
+	do {
+		before = stopped;
+		timeout_list_run(&l, 10, 30);
+		assert_in_range(stopped - before, 1, 1000);
+		runs++;
+	} while (stopped < 5000);
+	assert_int_equal(l.count, 0);
+	assert_true(runs >= 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -172,6 +199,7 @@ int main(void)
 		cmocka_unit_test(test_start_leaves_the_other_list),
 		cmocka_unit_test(test_callback_may_stop_the_next),
 		cmocka_unit_test(test_restart_in_callback_ends_the_run),
+		cmocka_unit_test(test_thousands_expire_in_several_runs),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

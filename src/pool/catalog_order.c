@@ -1,4 +1,4 @@
-/* catalog_sort.c - the order in which SHOW lists what there is.
+/* catalog_order.c - the order in which all are listed, or looked after.
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
@@ -26,4 +26,21 @@ void catalog_sort(struct catalog *c)
 	HASH_SORT(c->databases, by_db_name);
 	HASH_SORT(c->users, by_user_name);
 	HASH_SORT(c->pools, by_pool_key);
+}
+
+struct database *catalog_turn_database(struct catalog *c)
+{
+	struct database *const db = c->turn_database != NULL ?
+	    c->turn_database : c->databases;
+
+	c->turn_database = db->hh.next;
+	return db;
+}
+
+struct pool *catalog_turn_pool(struct catalog *c)
+{
+	struct pool *const p = c->turn_pool != NULL ? c->turn_pool : c->pools;
+
+	c->turn_pool = p->hh.next;
+	return p;
 }

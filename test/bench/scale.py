@@ -1,0 +1,158 @@
+"""Does a transaction cost more where there is much of something?
+
+Each case runs the same work twice, on two processes of the same binary: one
+as it is, and one with thousands of databases, pools, clients or statements.
+SPDX-License-Identifier: ISC
+"""
+import contextlib
+import os
+import sys
+from typing import Callable, NamedTuple
+
+import bench
+import idle
+from crowd import idle_cost, raise_limit, started
+from stand import StandError, free_port, HERE
+from verdict import number
+from workloads import WORKLOADS, Done, Failure, pgbench
+
+BUSY = WORKLOADS["simple50"].run
+PER_SECOND = 4000   # statements of a client, if all goes well
+STATEMENTS = "max_prepared_statements = 2000\n"
+
+
+def prepared(count):
+    """Five clients, each of which goes through so many statements of its own;
+    once to make them known, which is taken off, and then over and over."""
+    script = "".join(f"select {n};\n" for n in range(count))
+
+    def run(port, seconds, rows):
+        times = 1 + seconds * PER_SECOND // count
+        done = pgbench("-M", "prepared", "-c", "5", "-t", str(times),
+                       script=script)(port, 0, rows)
+        return Done(done.count * count, done.rate * count,
+                    done.latency / count)
+    return run
+
+
+def waiting(port, seconds, rows):
+    return pgbench("-S", "-c", "1020")(port, seconds * 3, rows)
+
+
+# --- what there is much of ---------------------------------------------------
+
+@contextlib.contextmanager
+def with_pools(stand, pooler, count):
+    """Databases and users, and a pool with a server for each pair."""
+    for n in range(count):
+        idle.connect(pooler.port, f"d{n}", user=f"u{n}").close()
+    yield
+
+
+@contextlib.contextmanager
+def with_clients(stand, pooler, count):
+    clients = []
+    try:
+        for _ in range(count):
+            clients.append(idle.connect(pooler.port))
+        yield
+    finally:
+        for c in clients:
+            c.close()
+
+
+@contextlib.contextmanager
+def with_nothing(stand, pooler, count):
+    yield
+
+
+def many_pools(stand, count):
+    """The configuration of with_pools(): (databases, settings)."""
+    port = free_port()
+    # as we are: the interpreter may be in somebody's home
+    stand.spawn("stub", [sys.executable, os.path.join(HERE, "stub.py"),
+                         str(port)], as_user={})
+    stand.wait_ready("stub", port)
+    users = stand.write("users.txt", '"bench" ""\n' + "".join(
+        f'"u{n}" ""\n' for n in range(count)))
+    return "".join(f"d{n} = host=127.0.0.1 port={port} dbname=bench\n"
+                   for n in range(count)), f"auth_file = {users}\n"
+
+
+class Case(NamedTuple):
+    count: int
+    text: str
+    holder: Callable = with_nothing
+    config: Callable = lambda stand, count: ("", "")
+    small: Callable = BUSY
+    large: Callable = BUSY
+
+
+CASES = {
+    "scale_pools": Case(10000, "databases, users and pools", with_pools,
+                        many_pools),
+    "scale_idle": Case(10000, "idle clients", with_clients),
+    "scale_waiting": Case(1000, "waiting clients", large=waiting),
+    "scale_prepared": Case(1000, "prepared statements a client",
+                           config=lambda stand, count: ("", STATEMENTS),
+                           small=prepared(1), large=prepared(1000)),
+}
+
+
+def run_of(pooler, work, seconds):
+    def run(length):
+        return work(pooler.port, length, None)
+    return lambda: bench.one_round(pooler.pid, run, seconds)
+
+
+def measure(stand, pooler, case, opt):
+    """{small, large: row}, and what many of it cost when nobody works."""
+    name, path = pooler
+    with started(stand, name, path, "small") as small, \
+            contextlib.ExitStack() as stack:
+        config = case.config(stand, case.count)
+        large = stack.enter_context(
+            started(stand, name, path, "large", *config))
+        for p in (small, large):
+            bench.warm_up(p)
+        stack.enter_context(case.holder(stand, large, case.count))
+        upkeep = idle_cost(large.pid)
+        rows = bench.summarize(bench.interleave({
+            "small": run_of(small, case.small, opt.seconds),
+            "large": run_of(large, case.large, opt.seconds)},
+            opt.rounds), "small")
+    rows["large"]["upkeep"] = upkeep
+    return rows
+
+
+def print_case(figure, case, rows, verdicts):
+    large = rows["large"]
+    target = verdicts.target(figure)
+    mark = verdicts.hold(figure, large["ratio"]) if "ratio" in large else ""
+    if not mark:
+        verdicts.fail(figure, (large["errors"] + rows["small"]["errors"])[0])
+    print(f"  {case.count} {case.text}")
+    bench.print_row("  few", rows["small"])
+    bench.print_row("  many", large, number(target.limit), mark)
+    print(f"    {large['upkeep']:.2f} ms of CPU time a second when all are "
+          "idle", flush=True)
+
+
+def run_all(stand, binaries, opt, verdicts):
+    """Of the subject only; prints the table, returns {figure: rows}."""
+    raise_limit()
+    result, subject = {}, dict(binaries)[opt.subject]
+    print(f"\n{'scale':<18}{'CPU us/tx':>10}{'ratio':>7}{'90 %':>11}"
+          f"{'target':>8}{'tx/s':>9}{'ms':>9}")
+    for figure, case in CASES.items():
+        try:
+            rows = measure(stand, (opt.subject, subject), case, opt)
+        except (OSError, StandError, Failure) as e:
+            print(f"  {case.count} {case.text}: {e}")
+            verdicts.fail(figure, str(e))
+            continue
+        result[figure] = rows
+        print_case(figure, case, rows, verdicts)
+        if figure == "scale_pools":
+            verdicts.hold("pools_upkeep", rows["large"]["upkeep"])
+    return result
