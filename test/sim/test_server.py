@@ -135,6 +135,7 @@ def test_login_concurrency_can_be_set(pooler, fakepg):
     clients = [p.open().login("app", database="p0", wait=False)
                for _ in range(5)]
     wait_until(lambda: p.pool().get("cl_waiting") == 5)
+    wait_until(lambda: len(f.sessions) == 1)
     for _ in range(5):
         p.admin("show pools")
     assert len(f.sessions) == 1
