@@ -16,6 +16,14 @@ void *mem_dup(const void *p, size_t n);
 void mem_free(void *p);
 
 /*
+ * Hot: MEM_BLOCK bytes for a short while, not zeroed. Some that came back are
+ * kept for the next who asks. For the loop's thread only.
+ */
+#define MEM_BLOCK 512
+void *mem_block(void);
+void mem_block_free(void *p);
+
+/*
  * Tests only: let the nth allocation from now fail (1 = the next), 0 = never.
  * Returns how many were made since the last call.
  */

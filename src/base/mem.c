@@ -11,6 +11,20 @@
 static atomic_ulong made;    /* allocations since the last mem_fail_at() */
 static atomic_ulong fail_at; /* which of them fails; 0 = none */
 
+#define SPARE_MAX 256	/* blocks kept */
+
+#if defined __SANITIZE_ADDRESS__
+#define KEEPS_SPARES false	/* who uses one he gave back shall be caught */
+#else
+#define KEEPS_SPARES true
+#endif
+
+/* Blocks that came back; of the loop's thread. */
+static struct spare {
+	struct spare *next;
+} *spares;
+static unsigned spare_count;
+
 /* Counted by the loop's thread only. */
 static struct mem_stat stats[MEM_KINDS] = {
 	[MEM_CLIENT] = { .name = "client_cache" },
@@ -87,6 +101,32 @@ char *mem_strndup(const char *s, size_t n)
 void mem_free(void *p)
 {
 	free(p);
+}
+
+void *mem_block(void)
+{
+	struct spare *const s = spares;
+
+	if (s == NULL)
+		return mem_alloc(MEM_BLOCK);
+	if (mem_must_fail())
+		return NULL;
+	spares = s->next;
+	spare_count--;
+	return s;
+}
+
+void mem_block_free(void *p)
+{
+	struct spare *const s = p;
+
+	if (!KEEPS_SPARES || spare_count == SPARE_MAX) {
+		mem_free(p);
+		return;
+	}
+	s->next = spares;
+	spares = s;
+	spare_count++;
 }
 
 void *mem_new(enum mem_kind kind, size_t n)

@@ -11,13 +11,21 @@
 #include "io/loop.h"
 #include "io/stream.h"
 
+static void release(const struct carry *c)
+{
+	secret_wipe(c->at, c->size);	/* may be a PasswordMessage */
+	if (c->size == MEM_BLOCK)
+		mem_block_free(c->at);
+	else
+		mem_free(c->at);
+}
+
 void carry_fini(struct carry *c)
 {
 	if (c->at == NULL)
 		return;
 	mem_note(MEM_CARRY, -1, -(long)c->size);
-	secret_wipe(c->at, c->size);	/* may be a PasswordMessage */
-	mem_free(c->at);
+	release(c);
 	*c = (struct carry){ 0 };
 }
 
@@ -30,11 +38,17 @@ static int reserve(struct carry *c, size_t size)
 		errno = EMSGSIZE;
 		return -1;
 	}
-	uint8_t *at = mem_resize(c->at, size);
+	if (size <= MEM_BLOCK)
+		size = MEM_BLOCK;
+	uint8_t *at = size == MEM_BLOCK ? mem_block() : mem_alloc(size);
 
 	if (at == NULL) {
 		errno = ENOMEM;
 		return -1;
+	}
+	if (c->at != NULL) {
+		memcpy(at, c->at, c->len);
+		release(c);
 	}
 	mem_note(MEM_CARRY, c->at == NULL, (long)(size - c->size));
 	c->at = at;
