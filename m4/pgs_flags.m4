@@ -46,6 +46,19 @@ CFLAGS=$pgs_save
 PGS_CFLAGS="$PGS_CFLAGS $2"
 ])
 
+dnl PGS_CHECK_LTO: PGS_LTO is what the programs are linked with, PGS_NO_LTO all
+dnl else. The objects are good for both, so that the many tests link fast.
+AC_DEFUN([PGS_CHECK_LTO], [
+AC_MSG_CHECKING([whether $CC optimizes when it links])
+pgs_save=$CFLAGS
+CFLAGS="$CFLAGS -Werror -flto=auto -ffat-lto-objects"
+AC_LINK_IFELSE([AC_LANG_PROGRAM()], [AC_MSG_RESULT([yes])
+    PGS_CFLAGS="$PGS_CFLAGS -flto=auto -ffat-lto-objects"
+    PGS_LTO=-flto=auto
+    PGS_NO_LTO=-fno-lto], [AC_MSG_RESULT([no])])
+CFLAGS=$pgs_save
+])
+
 dnl PGS_CHECK_FUZZER([IF-YES], [IF-NO]): does a libFuzzer target link?
 AC_DEFUN([PGS_CHECK_FUZZER], [
 AC_MSG_CHECKING([whether $CC links libFuzzer targets])
