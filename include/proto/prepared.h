@@ -28,6 +28,7 @@ struct prepared {
 	bool spare;			/* ... which this is */
 	uint32_t number;		/* of the name, its low bits */
 	bool retired;			/* nobody gets it any more */
+	bool forgets_all;		/* sql_forgets_all() of the text */
 	uint8_t name_len;		/* NUL included */
 	char name[PREPARED_NAME_MAX];	/* on the servers */
 	uint32_t len;

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #define SQL_NAME_MAX 64		/* PostgreSQL's NAMEDATALEN */
 
@@ -24,6 +25,14 @@ static inline bool sql_is_suspect(char first)
  * inside of a string is taken for it, too.
  */
 bool sql_forgets_all(const char *sql, size_t n);
+/* Hot: can it, its NUL counted in n? A second statement may always. */
+static inline bool sql_may_forget(const char *sql, size_t n)
+{
+	const char *end = n == 0 ? NULL : memchr(sql, ';', n);
+
+	return (n > 0 && sql_is_suspect(sql[0])) ||
+	    (end != NULL && (size_t)(end - sql) + 2 < n);
+}
 
 /*
  * Is it nothing but DEALLOCATE [PREPARE] and a name? Then that is in name, as

@@ -1,4 +1,4 @@
-/* track_look.h - what may become of a request that is added now.
+/* track_look.h - what becomes of a request, or of a reply, that comes now.
  * SPDX-License-Identifier: ISC */
 #ifndef PROTO_TRACK_LOOK_H
 #define PROTO_TRACK_LOOK_H
@@ -49,6 +49,17 @@ static inline bool track_is_in_batch(const struct track *t)
 {
 	return t->status == 'I' &&
 	    (t->count > 0 ? !track_awaits_ready(t) : !t->ready);
+}
+
+/*
+ * Hot: is the reply that comes now one to a simple query of the client's, and
+ * no COPY? Then rows and what frames them change nothing.
+ */
+static inline bool track_is_in_query(const struct track *t)
+{
+	return t->count > 0 && !t->copy_in &&
+	    t->ring[t->head].type == 'Q' &&
+	    t->ring[t->head].how == TRACK_FORWARD;
 }
 
 /* As it stands in the ring of another process. 0, or -1: no memory, or bad. */

@@ -12,6 +12,7 @@
 
 #define OUTBOX_RUNS 64
 #define OUTBOX_BYTES 2048
+#define OUTBOX_SMALL 256	/* bytes that are not worth a run of their own */
 
 /* Lives on the stack of one burst; a full one is sent in between. */
 struct outbox {

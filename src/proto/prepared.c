@@ -14,6 +14,7 @@
 #include <utlist.h>
 
 #include "base/num.h"
+#include "proto/sql.h"
 
 #define PREFIX "PGBOUNCER_"
 
@@ -73,6 +74,7 @@ static struct prepared *add(struct prepared_table *t, uint64_t number,
 	p->name_len = (uint8_t)(snprintf(p->name, sizeof p->name,
 	    PREFIX "%" PRIu64, number) + 1);
 	p->number = (uint32_t)number;
+	p->forgets_all = sql_forgets_all(body, len);
 	HASH_ADD_KEYPTR(hh, t->by_body, p->body, (unsigned)len, p);
 	if (p->hh.tbl == NULL) {
 		mem_delete(MEM_STATEMENT, p, sizeof *p + len);
@@ -229,9 +231,11 @@ struct prepared_use *prepared_uses_touch(struct prepared_uses *u,
 {
 	struct prepared_use *use = NULL;
 
+	if (u->lru != NULL && u->lru->prev->stmt == stmt)
+		return u->lru->prev;	/* newest already */
 	HASH_FIND_PTR(u->by_stmt, &stmt, use);
-	if (use == NULL || use->next == NULL)	/* newest already */
-		return use;
+	if (use == NULL)
+		return NULL;
 	DL_DELETE(u->lru, use);
 	DL_APPEND(u->lru, use);
 	return use;

@@ -116,9 +116,10 @@ static void queue(struct client *c, enum client_state state)
 		timeout_stop(&c->timer);
 	pool_client_set(&c->pc, state);
 	stream_pause(&c->stream);
-	log_at(LEVEL_DEBUG, &c->who, "%s -> %s",
-	    c->login == NULL ? "active" : "login",
-	    state == CLIENT_WELCOME ? "welcome" : "waiting");
+	if (log_wants(LEVEL_DEBUG))
+		log_at(LEVEL_DEBUG, &c->who, "%s -> %s",
+		    c->login == NULL ? "active" : "login",
+		    state == CLIENT_WELCOME ? "welcome" : "waiting");
 	broker_touch(c->ss, c->pc.pool);
 }
 

@@ -17,8 +17,27 @@ void outbox_flush(struct outbox *o)
 	o->used = 0;
 }
 
+/* Is the last run at the end of what was copied? */
+static bool ends_copied(const struct outbox *o)
+{
+	if (o->count == 0)
+		return false;
+	const struct iovec *last = &o->run[o->count - 1];
+
+	return (const uint8_t *)last->iov_base + last->iov_len ==
+	    o->bytes + o->used;
+}
+
 void outbox_add_run(struct outbox *o, const void *p, size_t n)
 {
+	/* to copy a few bytes is cheaper than one more run for the kernel */
+	if (n <= OUTBOX_SMALL && o->used + n <= OUTBOX_BYTES &&
+	    ends_copied(o)) {
+		memcpy(o->bytes + o->used, p, n);
+		o->run[o->count - 1].iov_len += n;
+		o->used += n;
+		return;
+	}
 	if (o->count == OUTBOX_RUNS)
 		outbox_flush(o);
 	o->run[o->count++] = (struct iovec){ (void *)p, n };

@@ -121,10 +121,8 @@ static struct prepared_name *find_name(struct relay_up *up, const uint8_t *text,
 	return NULL;
 }
 
-bool relay_deallocate(struct relay_up *up, enum relay_step *step)
+bool relay_deallocate_query(struct relay_up *up, enum relay_step *step)
 {
-	if (!up->named || up->have < up->size)
-		return false;
 	struct prepared_name *n = find_name(up, up->m + MSG_HEADER,
 	    up->size - MSG_HEADER, step);
 

@@ -66,6 +66,34 @@ static size_t run_of(const struct relay_down *d)
 	return n;
 }
 
+/* What the result of a simple query is made of. */
+static const bool frames[256] = {
+	[BE_ROW_DESCRIPTION] = true,
+	[BE_DATA_ROW] = true,
+	[BE_COMMAND_COMPLETE] = true,
+	[BE_EMPTY_QUERY_RESPONSE] = true,
+};
+
+/* Hot: bytes of whole such messages that come next; 0: none. */
+static size_t frames_of(const struct relay_down *d)
+{
+	size_t n = 0;
+
+	while (d->have - n >= MSG_HEADER && frames[d->m[n]]) {
+		const uint8_t *m = d->m + n;
+		const size_t size = msg_size(m, d->max);
+
+		if (size == 0 || size > d->have - n)
+			break;
+		/* DISCARD, DEALLOCATE: see on_complete() */
+		if (m[0] == BE_COMMAND_COMPLETE && size > MSG_HEADER &&
+		    m[MSG_HEADER] == 'D')
+			break;
+		n += size;
+	}
+	return n;
+}
+
 /* DataRow, CopyData and others that end no request: the bulk of results. */
 static enum relay_step on_data(struct relay_down *d)
 {
@@ -307,6 +335,14 @@ static enum relay_step next_message(struct relay_down *d)
 	}
 	if (d->have < MSG_HEADER)
 		return RELAY_SHORT;
+	if (track_is_in_query(&d->s->track) && d->c != NULL) {
+		d->size = frames_of(d);
+		if (d->size > 0) {
+			d->s->track.ready = false;
+			pass(d, true);
+			return RELAY_NEXT;
+		}
+	}
 	d->size = msg_size(d->m, d->max);
 	if (d->size == 0)
 		return fail(d, "bad pkt header");

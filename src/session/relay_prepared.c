@@ -331,7 +331,7 @@ enum relay_step relay_bind(struct relay_up *up)
 
 	if (step != RELAY_NEXT || stmt == NULL)
 		return step;
-	if (sql_forgets_all((const char *)stmt->body, stmt->len))
+	if (stmt->forgets_all)
 		c->forgets = true;
 	if (track_add(&up->s->track, FE_BIND, TRACK_FORWARD, NULL) < 0)
 		return no_memory(up);

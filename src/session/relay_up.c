@@ -107,9 +107,10 @@ bool relay_translates(const struct client *c)
 static bool is_watershed(const struct relay_up *up)
 {
 	const char *sql = (const char *)up->m + MSG_HEADER;
+	const size_t n = up->size - MSG_HEADER;
 
 	return up->named && (up->have < up->size ||
-	    sql_forgets_all(sql, up->size - MSG_HEADER));
+	    (sql_may_forget(sql, n) && sql_forgets_all(sql, n)));
 }
 
 /* Query and FunctionCall. */
