@@ -17,6 +17,7 @@ enum offload_lane {
 	OFFLOAD_DERIVE,		/* PBKDF2 */
 	OFFLOAD_PAM,
 	OFFLOAD_LDAP,
+	OFFLOAD_NAMES,		/* of OS users */
 	OFFLOAD_LANES
 };
 

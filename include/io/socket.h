@@ -88,8 +88,8 @@ int socket_peer_addr(int fd, struct net_addr *out);
 
 /* Unix: who is at the other end. 0 or -1. */
 int socket_peer_cred(int fd, uid_t *uid, pid_t *pid);
-/* ... and what its user is called. 0 or -1: not known, or too long. */
-int socket_peer_name(int fd, char *name, size_t size);
+/* What that user is called: may block. 0 or -1: not known, or too long. */
+int socket_user_name(uid_t uid, char *name, size_t size);
 
 /* Does somebody accept connections at this Unix path? */
 bool socket_unix_alive(const char *path);

@@ -27,6 +27,7 @@ struct database {
 	usec_t unused_since;		/* automatic: 0 = in use */
 	bool paused, disabled;
 	bool console;			/* the admin database */
+	bool tentative;			/* automatic: of logins, none done */
 };
 
 struct user {

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "conf/options.h"
@@ -34,7 +35,7 @@ struct auth_request {
 	const char *user;		/* borrowed for the exchange */
 	struct credentials *credentials;	/* NULL: mock authentication */
 	const struct ident_map *map;	/* cert, peer: of the rule, or NULL */
-	const char *os_user;		/* peer: by the kernel; NULL: not known */
+	const uid_t *os_uid;	/* peer: by the kernel, for auth_begin(); or NULL */
 	const char *cert_name;	/* cert: verified; NULL: no certificate */
 	bool tls;
 	int scram_iterations;
@@ -88,7 +89,8 @@ struct auth_method {
 /* The method for a type with these credentials; NULL: not in this build. */
 const struct auth_method *auth_method_find(const struct auth_request *rq);
 const struct auth_method *auth_basic(enum auth_type type);
-const struct auth_method *auth_outside(enum auth_type type);
+const struct auth_method *auth_cert(void);
+const struct auth_method *auth_peer(void);
 const struct auth_method *auth_scram(void);
 /* NULL: not in this build. */
 const struct auth_method *auth_ask(enum auth_type type);
@@ -101,6 +103,9 @@ enum auth_result auth_ask_password(struct writer *out);
  */
 const char *auth_read_password(struct auth *a, const uint8_t *body,
     size_t len);
+
+/* For methods: may one known outside as name log in as the user? */
+bool auth_is_allowed(const struct auth_request *rq, const char *name);
 
 /* For methods: word a refusal (08P01), or no memory (53200). AUTH_DENY. */
 enum auth_result auth_deny(struct auth *a, const char *text,

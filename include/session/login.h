@@ -13,7 +13,7 @@ void login_free(struct login **l);
 /* The answer to its auth_query is there: go on. May close c. */
 void login_answered(struct client *c);
 
-/* Bytes wait to be read. May close c. */
+/* Bytes wait to be read: soon they will be (see login_queue.h). */
 void login_input(struct client *c);
 
 #endif

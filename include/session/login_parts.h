@@ -20,6 +20,7 @@ struct hba_rule;
 
 struct login {
 	struct client *client;		/* whose it is */
+	struct login *prev, *next;	/* in the queue */
 	struct startup startup;		/* kind STARTUP_MESSAGE once it came */
 	struct auth auth;
 	enum auth_type method;		/* chosen for this login */
@@ -36,7 +37,11 @@ struct login {
 	bool user_too_long;
 	bool unread;		/* the carry holds messages that came whole */
 	bool asked;			/* for TLS or GSS: it has begun */
+	bool queued;			/* its turn will come */
 };
+
+/* Its turn has come: read on, as far as there is something. May close c. */
+void login_work(struct client *c);
 
 /*
  * Take the parameters of a StartupMessage into c->login and c->params.
@@ -48,8 +53,13 @@ int login_read_params(struct client *c, const struct startup *m,
 /* --- login_user.c; int functions: 0, or -1 with e for the client --- */
 
 int login_check_room(const struct client *c, struct err *e);
-/* Unknown names with a "*" line become a database; else NULL. */
+/*
+ * Unknown names with a "*" line become a database, else NULL. It goes with the
+ * last login that wants it, unless one is through: strangers make none that
+ * stay.
+ */
 struct database *login_find_database(struct client *c, const char *name);
+void login_keep_database(const struct client *c, struct database *db);
 
 enum login_who {
 	LOGIN_KNOWN,	/* or unknown for good: the exchange is a mock one */

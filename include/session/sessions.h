@@ -10,6 +10,7 @@
 #include "base/timeouts.h"
 #include "conf/config.h"
 #include "pool/catalog.h"
+#include "session/login_queue.h"
 
 struct client;
 struct client_ops;
@@ -45,6 +46,7 @@ struct sessions {
 	struct peer *peers;		/* uthash: those we have asked already */
 	uint64_t last_id;		/* of clients and servers */
 	unsigned logins;		/* clients that are logging in */
+	struct login_queue login_queue;	/* those that have their turn next */
 	unsigned servers;		/* server connections of any state */
 	enum shutdown_mode shutdown;
 	struct random_pool random;	/* for cancel keys */

@@ -123,6 +123,7 @@ int app_start(struct app *app, struct err *e)
 	app->loop = app->ss.loop = loop_new();
 	if (app->loop == NULL || janitor_start(app) < 0)
 		return err_set(e, "58000", "cannot start the event loop");
+	login_queue_init(&app->ss.login_queue, app->loop);
 	app->ss.dns = dns_new(app->loop, set->resolv_conf, e);
 	if (app->ss.dns == NULL)
 		return err_prepend(e, "cannot start the resolver: ");

@@ -41,8 +41,13 @@ static struct database *get_database(struct console *k, const char *name,
 {
 	struct catalog *const c = k->app->catalog;
 
-	if (name[0] != '\0' && catalog_find_database(c, name) == NULL)
+	struct database *db = name[0] == '\0' ? NULL :
+	    catalog_find_database(c, name);
+
+	if (name[0] != '\0' && db == NULL)
 		catalog_auto_database(c, name, NULL);
+	else if (db != NULL)
+		db->tentative = false;
 	return find_database(k, name, verb, e);
 }
 

@@ -36,6 +36,8 @@ void app_log_setup(const struct app *app)
 
 #define DERIVE_THREADS 2	/* one that takes long is not alone */
 #define DERIVE_QUEUE 1000
+#define NAMES_THREADS 4
+#define NAMES_QUEUE 1000
 
 void app_limit_threads(const struct app *app)
 {
@@ -43,6 +45,7 @@ void app_limit_threads(const struct app *app)
 	struct offload *const o = app->ss.offload;
 
 	offload_limit(o, OFFLOAD_DERIVE, DERIVE_THREADS, DERIVE_QUEUE);
+	offload_limit(o, OFFLOAD_NAMES, NAMES_THREADS, NAMES_QUEUE);
 	offload_limit(o, OFFLOAD_PAM, set->auth_threads, set->auth_queue);
 	offload_limit(o, OFFLOAD_LDAP, set->auth_threads, set->auth_queue);
 }

@@ -370,17 +370,26 @@ static bool database_is_used(const struct database *db)
 	return db->clients > 0 || db->servers > 0;
 }
 
+/* One that nobody has ever logged in to does not wait for anybody. */
+static bool is_abandoned(const struct app *app, struct database *db, usec_t now)
+{
+	const bool used = database_is_used(db);
+
+	return db->tentative ? !used : unused_for(&db->unused_since, used,
+	    app->config->set.autodb_idle_timeout, now);
+}
+
 void upkeep_database(struct app *app, struct database *db, usec_t now)
 {
 	if (db->console)
 		return;
-	make_minimum_pool(app, db);
-	if (db->own == NULL || !unused_for(&db->unused_since,
-	    database_is_used(db), app->config->set.autodb_idle_timeout,
-	    now) || db->paused)
+	if (!db->tentative)
+		make_minimum_pool(app, db);
+	if (db->own == NULL || db->paused || !is_abandoned(app, db, now))
 		return;
-	log_warning("dropping database '%s' as it does not exist anymore or "
-	    "inactive auto-database", db->name);
+	if (!db->tentative)
+		log_warning("dropping database '%s' as it does not exist "
+		    "anymore or inactive auto-database", db->name);
 	broker_kill_database(&app->ss, db);
 	catalog_drop_database(app->catalog, db);
 }

@@ -397,15 +397,12 @@ int socket_peer_cred(int fd, uid_t *uid, pid_t *pid)
 	return 0;
 }
 
-int socket_peer_name(int fd, char *name, size_t size)
+int socket_user_name(uid_t uid, char *name, size_t size)
 {
 	char buf[4096];
 	struct passwd pw, *found = NULL;
-	uid_t uid;
-	pid_t pid;
 
-	if (socket_peer_cred(fd, &uid, &pid) < 0 ||
-	    getpwuid_r(uid, &pw, buf, sizeof buf, &found) != 0 ||
+	if (getpwuid_r(uid, &pw, buf, sizeof buf, &found) != 0 ||
 	    found == NULL)
 		return -1;
 	return text_copy(name, size, pw.pw_name) ? 0 : -1;

@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: ISC */
 #include "session/auth.h"
 
+#include <string.h>
+
 #include "base/text.h"
+#include "conf/ident.h"
 #include "pool/credentials.h"
 #include "proto/scram.h"
 
@@ -28,11 +31,19 @@ const struct auth_method *auth_method_find(const struct auth_request *rq)
 	if (rq->type == AUTH_SCRAM_SHA_256 ||
 	    (rq->type == AUTH_MD5 && has_scram_secret(rq)))
 		return auth_scram();
-	const struct auth_method *m = auth_outside(rq->type);
+	if (rq->type == AUTH_CERT)
+		return auth_cert();
+	if (rq->type == AUTH_PEER)
+		return auth_peer();
+	const struct auth_method *m = auth_basic(rq->type);
 
-	if (m == NULL)
-		m = auth_basic(rq->type);
 	return m != NULL ? m : auth_ask(rq->type);
+}
+
+bool auth_is_allowed(const struct auth_request *rq, const char *name)
+{
+	return rq->map != NULL ? ident_map_allows(rq->map, name, rq->user) :
+	    strcmp(name, rq->user) == 0;
 }
 
 enum auth_result auth_deny(struct auth *a, const char *text,

@@ -63,6 +63,8 @@ static struct database *auth_database(struct client *c, struct err *e)
 		err_set(e, "08P01", "bouncer config error");
 		return NULL;
 	}
+	if (name != NULL)
+		login_keep_database(c, db);
 	if (!db->disabled)
 		return db;
 	err_set(e, "08P01", "authentication database \"%s\" is disabled",

@@ -37,6 +37,7 @@ void login_free(struct login **lp)
 	*lp = NULL;
 	if (l == NULL)
 		return;
+	login_queue_remove(&l->client->ss->login_queue, l);
 	auth_end(&l->auth);
 	hba_unref(&l->hba);
 	credentials_unref(&l->found);
@@ -83,6 +84,7 @@ static int check_admission(struct client *c, struct err *e)
 	if (c->login->auth.typed != NULL &&
 	    login_adopt_typed(c, c->login->auth.typed, e) < 0)
 		return -1;
+	login_keep_database(c, c->db);
 	struct user *pu = catalog_pool_user(c->ss->catalog, c->db, c->user);
 
 	c->pc.pool = pu == NULL ? NULL :
@@ -163,10 +165,12 @@ static void write_negotiate(const struct client *c, struct writer *w)
 }
 
 /* Who the kernel says is at the other end; NULL: it does not. */
-static const char *peer_name(const struct client *c, char *buf, size_t size)
+static const uid_t *peer_uid(const struct client *c, uid_t *uid)
 {
+	pid_t pid;
+
 	return c->addr.family == NET_UNIX &&
-	    socket_peer_name(c->stream.fd, buf, size) == 0 ? buf : NULL;
+	    socket_peer_cred(c->stream.fd, uid, &pid) == 0 ? uid : NULL;
 }
 
 /* What a hasty client has sent meanwhile is read, behind the carry. */
@@ -220,7 +224,8 @@ static void begin_auth(struct client *c)
 	};
 	const struct settings *set = sessions_settings(c->ss);
 	struct login *l = c->login;
-	char os_user[CONFIG_USER_MAX], cert[TLS_NAME_MAX], tls[TLS_TEXT_MAX];
+	char cert[TLS_NAME_MAX], tls[TLS_TEXT_MAX];
+	uid_t uid;
 	struct writer w;
 
 	login_choose_method(c);
@@ -229,8 +234,7 @@ static void begin_auth(struct client *c)
 		.user = l->user,
 		.credentials = login_credentials(c),
 		.map = l->rule != NULL ? l->rule->map : NULL,
-		.os_user = l->method == AUTH_PEER ?
-		    peer_name(c, os_user, sizeof os_user) : NULL,
+		.os_uid = l->method == AUTH_PEER ? peer_uid(c, &uid) : NULL,
 		.cert_name = l->method == AUTH_CERT ?
 		    cert_name(c, cert, sizeof cert) : NULL,
 		.tls = tls_state(&c->stream) == TLS_UP,
@@ -502,6 +506,11 @@ static int take_unread(struct client *c)
 }
 
 void login_input(struct client *c)
+{
+	login_queue_add(&c->ss->login_queue, c->login);
+}
+
+void login_work(struct client *c)
 {
 	struct burst b;
 

@@ -42,11 +42,19 @@ struct database *login_find_database(struct client *c, const char *name)
 		return db;
 	db = catalog_auto_database(cat, name, &e);
 	if (db != NULL)
-		log_at(LEVEL_INFO, &c->who,
-		    "registered new auto-database: %s", name);
+		db->tentative = true;
 	else if (e.text[0] != '\0')
 		log_at(LEVEL_WARNING, &c->who, "%s", e.text);
 	return db;
+}
+
+void login_keep_database(const struct client *c, struct database *db)
+{
+	if (!db->tentative)
+		return;
+	db->tentative = false;
+	log_at(LEVEL_INFO, &c->who, "registered new auto-database: %s",
+	    db->name);
 }
 
 static int limit(int own, int global)

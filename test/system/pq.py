@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: ISC
 """Build any message, read any message; nothing is hidden from the test."""
 import base64
+import functools
 import hashlib
 import hmac
 import os
@@ -432,6 +433,12 @@ class Conn:
 PLUS = b"p=tls-server-end-point,,"
 
 
+@functools.lru_cache(16)
+def salted_password(pw, salt, iterations):
+    return hashlib.pbkdf2_hmac("sha256", pw.encode(), base64.b64decode(salt),
+                               iterations)
+
+
 class ScramClient:
     """RFC 5802 client; binding: what PLUS binds to, a certificate's hash."""
 
@@ -448,8 +455,7 @@ class ScramClient:
         f = dict(p.split(b"=", 1) for p in server_first.split(b","))
         self.server_first, self.fields = server_first, f
         assert f[b"r"].startswith(self.nonce)
-        salted = hashlib.pbkdf2_hmac("sha256", self.pw.encode(),
-                                     base64.b64decode(f[b"s"]), int(f[b"i"]))
+        salted = salted_password(self.pw, f[b"s"], int(f[b"i"]))
         ckey = hmac.digest(salted, b"Client Key", "sha256")
         skey = hmac.digest(salted, b"Server Key", "sha256")
         without = (b"c=" + base64.b64encode(self.gs2 + self.binding) + b",r="

@@ -300,10 +300,7 @@ def test_fallback_entry_stays_while_a_login_waits_in_it(pooler):
     c = start(p, db="one")
     p.wait_pool("p1", "postgres", cl_waiting=1)
     # one that is made later goes, at last
-    p.open().login("postgres", database="p2", wait=False).recv()
-    for d in p.conns:
-        if d is not c:
-            d.close()
+    p.admin("reconnect p2")
     p.wait_log("dropping database 'p2'")
     assert "dropping database 'p1'" not in p.log
     p.admin("resume")

@@ -457,6 +457,39 @@ def test_fallback_database_is_made_on_demand(pooler):
         ["one", "p1", "pgbouncer"]
 
 
+@pytest.mark.skipif(REFERENCE, reason="newer than that")
+@pytest.mark.parametrize("text", ["", "user=app min_pool_size=1"])
+def test_strangers_leave_no_databases(pooler, pg, text):
+    """an entry for each name that anybody asks for would grow without end"""
+    p = pooler({"one": "dbname=p0", "*": text},
+               userlist={"app": "right", "admin": "x"}, auth_type="plain")
+
+    def entries():
+        return p.mem()["db_cache"]
+    before = entries()
+    for i in range(100):
+        with p.open() as c, pytest.raises(pq.PgError, match="password"):
+            c.login(("app", "nobody")[i % 2], "wrong", "stranger%d" % i)
+    half_way = p.open()
+    half_way.login("app", database="p1", wait=False)
+    kind, body = half_way.recv()
+    assert kind == "R"
+    # what a login still wants stays, and so does what one had
+    assert p.raw("app", "p0", "right").value("select 1") == "1"
+    wait_until(lambda: entries() <= before + 2, what="the others to go")
+    half_way._auth("app", "right", body)
+    half_way.finish_login("app")
+    assert half_way.value("select current_database()") == "p1"
+    assert p.log.count("registered new auto-database") == 2
+    assert "stranger" not in "".join(
+        n for n in p.log.splitlines() if "login" not in n
+        and "closing" not in n and "error" not in n)
+    for c in p.conns:
+        c.close()
+    assert "dropping database" not in p.log
+    assert entries() >= before + 2
+
+
 @pytest.mark.parametrize("name", ["d" * 63, "d" * 64, "d" * 5000])
 def test_overlong_database_name_is_only_an_error(pooler, name):
     """pooling.md 20 (CVE-2012-4575)"""

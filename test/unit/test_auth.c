@@ -6,7 +6,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <pwd.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -164,11 +167,13 @@ static void test_methods_where_another_vouches(void **state)
 {
 	static const char cert[] = "certificate authentication failed";
 	static const char peer[] = "unix socket login rejected";
-	static const char maps[] = "m ann user\nm bob all\nm carl other\n";
+	const struct passwd *const me = getpwuid(getuid());
+	char maps[512];
 	static const struct {
 		enum auth_type type;
 		bool tls, known, mapped;
-		const char *name, *text, *detail;
+		const char *name;	/* peer: who we are, as far as known */
+		const char *text, *detail;
 	} rows[] = {
 		{ AUTH_CERT, true, true, false, "user", NULL, NULL },
 		{ AUTH_CERT, true, false, false, "user", cert, "" },
@@ -186,24 +191,32 @@ static void test_methods_where_another_vouches(void **state)
 		    "ident map: m does not have a match" },
 		{ AUTH_PEER, false, true, false, "user", NULL, NULL },
 		{ AUTH_PEER, false, false, false, "user", peer, "" },
-		{ AUTH_PEER, false, true, false, "users", peer, "" },
+		{ AUTH_PEER, false, true, false, "other", peer, "" },
 		{ AUTH_PEER, false, true, false, NULL, peer, "" },
-		{ AUTH_PEER, false, true, true, "ann", NULL, NULL },
-		{ AUTH_PEER, false, true, true, "carl", peer,
+		{ AUTH_PEER, false, true, true, "user", NULL, NULL },
+		{ AUTH_PEER, false, true, true, "other", peer,
 		    "ident map m cannot be matched" },
 	};
-	struct ident *i = ident_parse(maps, strlen(maps), NULL, NULL);
 
 	(void)state;
+	assert_non_null(me);
+	snprintf(maps, sizeof maps, "m ann user\nm bob all\nm carl other\n"
+	    "m \"%s\" \"%s\"\n", me->pw_name, me->pw_name);
+	struct ident *i = ident_parse(maps, strlen(maps), NULL, NULL);
+
 	for (size_t n = 0; n < COUNT(rows); n++) {
 		struct credentials *c = rows[n].known ?
 		    credentials_new("") : NULL;
+		const bool is_peer = rows[n].type == AUTH_PEER;
+		const char *name = rows[n].name != NULL ? rows[n].name : "";
 		const struct auth_request rq = {
-			.type = rows[n].type, .user = "user",
+			.type = rows[n].type,
+			.user = is_peer && strcmp(name, "user") == 0 ?
+			    me->pw_name : "user",
 			.credentials = c, .tls = rows[n].tls,
 			.map = rows[n].mapped ? ident_find(i, "m") : NULL,
-			.os_user = rows[n].type == AUTH_PEER ?
-			    rows[n].name : NULL,
+			.os_uid = is_peer && rows[n].name != NULL ?
+			    &me->pw_uid : NULL,
 			.cert_name = rows[n].type == AUTH_CERT ?
 			    rows[n].name : NULL,
 		};
