@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: ISC
 """storm.py PORT COUNT CA USER PASSWORD DATABASE
 
-All clients take each step before any of them takes the next one: so the pooler
-has as many handshakes to do at once as there are clients. SCRAM over TLS 1.3.
-Prints how long it took, and waits for the end of its input.
+All clients take each step before any of them takes the next one. SCRAM over TLS
+1.3. Says when it is about to send all ClientHellos, when it has sent them, and
+how long the rest took; waits for a line of input after each.
 """
 import os
 import resource
@@ -22,9 +22,11 @@ class Login:
         self.conn.send(pq.untyped(pq.SSL_REQUEST))
         self.context = context
 
+    def await_tls(self):
+        assert self.conn.recv_bytes(1) == b"S"
+
     def say_hello(self):
         c = self.conn
-        assert c.recv_bytes(1) == b"S"
         c.sock.setblocking(False)
         c.sock = self.context.wrap_socket(
             c.sock, server_hostname="localhost",
@@ -46,6 +48,16 @@ class Login:
         self.conn._auth(user, password, body)
 
 
+def run(logins, step):
+    for login in logins:
+        step(login)
+
+
+def say(what):
+    print(what, flush=True)
+    assert sys.stdin.readline()
+
+
 def main():
     port, count, ca, user, password, database = sys.argv[1:]
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -53,19 +65,19 @@ def main():
     os.nice(10)        # who measures shall not wait for us
     context = ssl.create_default_context(cafile=ca)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
-    begun = time.monotonic()
     logins = [Login(int(port), context) for _ in range(int(count))]
-    for step in (Login.say_hello,
-                 lambda l: l.start(user, database),
+    run(logins, Login.await_tls)
+    say("ready")
+    run(logins, Login.say_hello)
+    say("sent")
+    begun = time.monotonic()
+    for step in (lambda l: l.start(user, database),
                  lambda l: l.answer(user, password),
                  lambda l: l.answer(user, password),
                  lambda l: l.conn.finish_login(user, password)):
-        for login in logins:
-            step(login)
-    print(time.monotonic() - begun, flush=True)
-    sys.stdin.read()
-    for login in logins:
-        assert login.conn.value("select 1") == "1"
+        run(logins, step)
+    say(time.monotonic() - begun)
+    run(logins, lambda l: l.conn.query("select 1"))
 
 
 if __name__ == "__main__":

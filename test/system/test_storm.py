@@ -35,6 +35,15 @@ def run_storm(p, certs, count):
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
+def answer(storm, want=None):
+    """A line of it; it goes on then."""
+    line = storm.stdout.readline().strip()
+    assert line and line == (want or line), "the storm failed"
+    storm.stdin.write("\n")
+    storm.stdin.flush()
+    return line
+
+
 def test_storm_of_logins_delays_nobody(pooler, certs):
     """SCRAM over TLS 1.3: all are in, and queries are answered meanwhile;
     with BIG=1 2,000 clients, and a p99 that counts"""
@@ -48,16 +57,18 @@ def test_storm_of_logins_delays_nobody(pooler, certs):
     storm = run_storm(p, certs, COUNT)
     took = []
     try:
-        while not select.select([storm.stdout], [], [], 0)[0]:
+        answer(storm, "ready")
+        p.signal(signal.SIGSTOP)
+        answer(storm, "sent")    # all of them wait for the pooler now
+        p.signal(signal.SIGCONT)
+        while not select.select([storm.stdout], [], [], 0.001)[0]:
             begun = time.monotonic()
             assert c.value("select 1") == "1"
             took.append(time.monotonic() - begun)
-            time.sleep(0.001)
-        line = storm.stdout.readline()
-        assert line, "the storm failed"
-        storm.communicate("", timeout=300)
-        assert storm.returncode == 0
+        line = answer(storm)
+        assert storm.wait(300) == 0
     finally:
+        p.signal(signal.SIGCONT)
         storm.kill()
         storm.wait()
     took.sort()
