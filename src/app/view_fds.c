@@ -15,6 +15,7 @@
 #include "app/views.h"
 #include "base/crypto.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "io/pass.h"
 #include "pool/credentials.h"
@@ -56,6 +57,7 @@ struct walk {
 	struct app *app;
 	const struct view *view;
 	struct row_sink *sink;
+	unsigned *left;		/* clients that can't be handed over */
 };
 
 /* What a row says, whatever it is about. */
@@ -169,8 +171,10 @@ static int client_row(const struct walk *w, const struct client *c)
 		.pool = c->pc.pool,
 	};
 
-	if (whom != FOR_EYES && !handover_takes_client(c))
+	if (whom != FOR_EYES && !handover_takes_client(c)) {
+		++*w->left;
 		return 0;
+	}
 	if (whom == FOR_STRANGER && !handover_is_plain_client(c))
 		return 0;
 	if (whom == FOR_SUCCESSOR) {
@@ -263,19 +267,27 @@ static int walk_pool(const struct walk *w, const struct pool *p)
 	return 0;
 }
 
+static void walk_all(const struct walk *w)
+{
+	if (walk_listeners(w) != 0 || walk_logins(w) != 0)
+		return;
+	catalog_sort(w->app->catalog);
+	for (const struct pool *p = w->app->catalog->pools; p != NULL;
+	    p = p->hh.next) {
+		if (!p->key.db->console && walk_pool(w, p) != 0)
+			return;
+	}
+}
+
 static void fds_rows(struct app *app, const struct view *v,
     struct row_sink *sink)
 {
-	const struct walk w = { app, v, sink };
+	unsigned left = 0;
 
-	if (walk_listeners(&w) != 0 || walk_logins(&w) != 0)
-		return;
-	catalog_sort(app->catalog);
-	for (const struct pool *p = app->catalog->pools; p != NULL;
-	    p = p->hh.next) {
-		if (!p->key.db->console && walk_pool(&w, p) != 0)
-			return;
-	}
+	walk_all(&(struct walk){ app, v, sink, &left });
+	if (v->variant == FOR_SUCCESSOR && left > 0)
+		log_warning("%u clients can't be handed over (TLS, "
+		    "replication): their sessions will end", left);
 }
 
 struct view_group view_group_fds(void)

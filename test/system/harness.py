@@ -675,3 +675,24 @@ def pgbench(p, *args, db="bench", user="app", clients=20, seconds=3):
     failed = re.search(r"number of failed transactions: (\d+)", text)
     assert failed is None or failed.group(1) == "0", text
     return int(m.group(1)), text
+
+
+class Load(threading.Thread):
+    """pgbench in the background."""
+
+    def __init__(self, p, *args, **kw):
+        super().__init__()
+        self.args, self.kw, self.p = args, kw, p
+        self.count, self.failure = 0, None
+
+    def run(self):
+        try:
+            self.count, _ = pgbench(self.p, *self.args, **self.kw)
+        except BaseException as e:
+            self.failure = e
+
+    def check(self):
+        self.join()
+        if self.failure:
+            raise self.failure
+        assert self.count > 0

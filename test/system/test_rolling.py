@@ -1,15 +1,14 @@
 # test_rolling.py - two processes on one port, restarted in turn under load.
 # SPDX-License-Identifier: ISC
 import signal
-import threading
 
 import pytest
 
 import harness
-from harness import BIG, REFERENCE, pgbench, wait_until
+from harness import BIG, Load, REFERENCE, wait_until
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="newer than that")
-RESTARTS = 10 if BIG else 4
+RESTARTS = {"simple": 50 if BIG else 10, "prepared": 50 if BIG else 4}
 
 
 def pair(pooler, pg):
@@ -37,27 +36,6 @@ def restart(p):
     p.start()
 
 
-class Load(threading.Thread):
-    """pgbench in the background."""
-
-    def __init__(self, p, *args, **kw):
-        super().__init__()
-        self.args, self.kw, self.p = args, kw, p
-        self.count, self.failure = 0, None
-
-    def run(self):
-        try:
-            self.count, _ = pgbench(self.p, *self.args, **self.kw)
-        except BaseException as e:
-            self.failure = e
-
-    def check(self):
-        self.join()
-        if self.failure:
-            raise self.failure
-        assert self.count > 0
-
-
 def clients(p):
     """Those of this very process."""
     with p.raw("admin", "pgbouncer", unix=True) as k:
@@ -65,19 +43,19 @@ def clients(p):
                 if r["user"] == "app"]
 
 
-@pytest.mark.parametrize("mode", ["simple", "prepared"])
+@pytest.mark.parametrize("mode", sorted(RESTARTS))
 def test_no_transaction_fails_while_processes_restart(pooler, pg, mode):
     """so_reuseport: new connections all the time (pgbench -C)"""
     # regressions: family 8: commands under load
     a, b = pair(pooler, pg)
-    load = Load(a, "-C", "-S", "-M", mode, clients=6, seconds=1 + RESTARTS)
-    load.start()
     done = 0
-    while load.is_alive() and done < RESTARTS:
-        restart((a, b)[done % 2])
-        done += 1
-    load.check()
-    assert done >= RESTARTS / 2
+    while done < RESTARTS[mode]:
+        load = Load(a, "-C", "-S", "-M", mode, clients=6, seconds=3)
+        load.start()
+        while load.is_alive() and done < RESTARTS[mode]:
+            restart((a, b)[done % 2])
+            done += load.is_alive()
+        load.check()
 
 
 def test_long_connections_are_waited_for(pooler, pg):

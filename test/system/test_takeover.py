@@ -4,13 +4,12 @@ import os
 import signal
 import socket
 import sys
-import threading
 
 import pytest
 
 import harness
 import pq
-from harness import BIG, REFERENCE, binary, pgbench, run, wait_until
+from harness import BIG, Load, REFERENCE, binary, run, wait_until
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="newer than that")
 
@@ -608,31 +607,50 @@ def test_takeover_by_a_daemon(pooler):
     assert not os.path.exists(pidfile)
 
 
+def test_takeover_leaves_tls_behind(pooler, pg, certs):
+    """config-files.md 21: those sessions break, and lose nothing"""
+    pg.sql("truncate sink", db="p0")
+    p = pooler(**certs.accept("allow"))
+    plain = p.raw()
+    idle = p.open().start_tls(certs.client_context()).login("app", "apppw", "p0")
+    busy = p.open().start_tls(certs.client_context()).login("app", "apppw", "p0")
+    busy.query("begin")
+    busy.query("insert into sink values (1, 'lost')")
+    plain.query("begin")
+    plain.query("insert into sink values (2, 'kept')")
+    q = take_over(pooler, p)
+    assert (" WARNING 2 clients can't be handed over (TLS, replication): "
+            "their sessions will end\n" in p.log)
+    for c in (idle, busy):
+        assert c.recv_all().messages == []
+    plain.query("commit")
+    wait_until(lambda: not pg.backends(where="state like 'idle in%%'"))
+    assert pg.sql("select val from sink", db="p0") == [("kept",)]
+    with q.open().start_tls(certs.client_context()) as c:
+        assert c.login("app", "apppw", "p0").value("select 1") == "1"
+
+
+TAKEOVERS = 50 if BIG else 10
+
+
 @pytest.mark.parametrize("mode", ["simple", "extended", "prepared"])
 def test_takeover_under_load(pooler, pg, mode):
     """no transaction fails, in any mode of the protocol"""
     pg.make_bench()
     p = pooler(dbs={"bench": ""}, default_pool_size=4,
                max_prepared_statements=50)
-    times = 8 if BIG else 3
-    failure = []
-
-    def load():
-        try:
-            # a thread each: pgbench's PQprepare() blocks the others
-            pgbench(p, "-M", mode, "-j", "12", clients=12,
-                    seconds=2 + times)
-        except BaseException as e:
-            failure.append(e)
-    t = threading.Thread(target=load)
-    t.start()
-    wait_until(lambda: len(p.show("clients", user="app")) == 12)
-    for _ in range(times):
-        q = successor(pooler, p)
-        q.start()
-        assert p.wait_exit() == 0
-        p = q
-        wait_until(lambda: p.stats("bench").get("total_xact_count", 0) > 50)
-    assert t.is_alive()
-    t.join()
-    assert not failure, failure[0]
+    done = 0
+    while done < TAKEOVERS:
+        # a thread each: pgbench's PQprepare() blocks the others
+        load = Load(p, "-M", mode, "-j", "12", clients=12, seconds=3)
+        load.start()
+        wait_until(lambda: len(p.show("clients", user="app")) == 12)
+        while load.is_alive() and done < TAKEOVERS:
+            q = successor(pooler, p)
+            q.start()
+            assert p.wait_exit() == 0
+            p = q
+            wait_until(lambda: p.stats("bench").get(
+                "total_xact_count", 0) > 50 or not load.is_alive())
+            done += load.is_alive()
+        load.check()
