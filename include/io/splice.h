@@ -28,4 +28,15 @@ bool splice_can(const struct stream *from, const struct stream *to);
  */
 ssize_t splice_move(struct stream *from, struct stream *to, size_t n);
 
+/*
+ * As stream_read(), where splice_can(): but the bytes are still in the socket.
+ * Then all of them are taken out, or some are passed on; nothing may come
+ * between.
+ */
+ssize_t splice_peek(struct stream *from, void *buf, size_t size);
+/* The n bytes in buf were all that was peeked at. 0 or -1: from has failed. */
+int splice_take(struct stream *from, void *buf, size_t n);
+/* Exactly n of them go to to. 0 or -1: from has failed. */
+int splice_pass(struct stream *from, struct stream *to, size_t n);
+
 #endif

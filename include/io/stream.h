@@ -41,6 +41,8 @@ struct stream {
 	bool hup;	/* the peer closed: read on until the end */
 	uint8_t paused;	/* STREAM_PAUSED, STREAM_FROZEN; 0 = is read */
 	bool broken;	/* a write failed */
+	bool long_reads;	/* the last one was, for the owner to know */
+	bool in_line;	/* urgent bytes are like others; for splice.c */
 };
 
 /* What stream_read() returns instead of a number of bytes. */

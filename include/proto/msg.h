@@ -59,6 +59,12 @@ static inline size_t msg_size(const uint8_t *p, uint32_t max)
 	return len < 4 || len > max ? 0 : (size_t)len + 1;
 }
 
+/*
+ * How many of the n bytes at p are whole messages of the first one's type, in
+ * a row.
+ */
+size_t msg_run(const uint8_t *p, size_t n, uint32_t max);
+
 #define MSG_BAD_TEXT 40		/* room for what msg_bad_header() says */
 
 /*

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "io/loop.h"
@@ -80,4 +81,84 @@ ssize_t splice_move(struct stream *from, struct stream *to, size_t n)
 		break;
 	}
 	return got;
+}
+
+/*
+ * A byte that is urgent may be left out of what is peeked at and yet be moved
+ * later on, when another one is. So there shall be none.
+ */
+static int no_urgent_bytes(struct stream *s)
+{
+	const int on = 1;
+
+	if (s->in_line)
+		return 0;
+	if (setsockopt(s->fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on) < 0)
+		return -1;
+	s->in_line = true;
+	return 0;
+}
+
+ssize_t splice_peek(struct stream *from, void *buf, size_t size)
+{
+	ssize_t n;
+
+	if (no_urgent_bytes(from) < 0)
+		return STREAM_ERROR;
+	do
+		n = recv(from->fd, buf, size, MSG_PEEK);
+	while (n < 0 && errno == EINTR);
+	if (n == 0)
+		return STREAM_EOF;
+	if (n < 0 && errno != EAGAIN)
+		return STREAM_ERROR;
+	if (n < (ssize_t)size && !from->hup)
+		from->ready = false;
+	return n < 0 ? STREAM_NONE : n;
+}
+
+int splice_take(struct stream *from, void *buf, size_t n)
+{
+	while (n > 0) {
+		/* TCP drops them, Unix sockets give them once more */
+		const ssize_t got = recv(from->fd, buf, n, MSG_TRUNC);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return -1;
+		buf = (uint8_t *)buf + got;
+		n -= (size_t)got;
+	}
+	return 0;
+}
+
+/* What can't be moved is copied. */
+static ssize_t copy_some(struct stream *from, struct stream *to, size_t n)
+{
+	uint8_t *const buf = loop_buffer(to->loop);
+	const ssize_t got = stream_read(from, buf, n < LOOP_BUFFER ? n :
+	    LOOP_BUFFER);
+
+	if (got > 0)
+		(void)stream_write_bytes(to, buf, (size_t)got);
+	return got;
+}
+
+int splice_pass(struct stream *from, struct stream *to, size_t n)
+{
+	const bool ready = from->ready;
+
+	while (n > 0) {
+		ssize_t got = splice_can(from, to) ?
+		    splice_move(from, to, n) : STREAM_NONE;
+
+		if (got <= 0)
+			got = copy_some(from, to, n);
+		if (got <= 0)
+			return -1;
+		n -= (size_t)got;
+	}
+	from->ready = ready;
+	return 0;
 }

@@ -98,6 +98,7 @@ int stream_open(struct stream *s, struct loop *l, int fd,
 	s->transport = &plain;
 	s->tls = NULL;
 	s->ready = s->hup = s->broken = false;
+	s->long_reads = s->in_line = false;
 	s->paused = 0;
 	s->fd = fd;
 	s->task.run = run_task;

@@ -2,13 +2,13 @@
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
-#include "io/splice.h"
 #include "pool/counters.h"
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/reader.h"
 #include "proto/track_look.h"
 #include "session/broker.h"
+#include "session/bulk.h"
 #include "session/relay.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"
@@ -51,21 +51,6 @@ static void send_fakes(struct relay_down *d)
 
 /* --- one handler a kind of message --- */
 
-/* Bytes of the messages like the one at hand, as far as they are whole. */
-static size_t run_of(const struct relay_down *d)
-{
-	size_t n = d->size;
-
-	while (d->have - n >= MSG_HEADER && d->m[n] == d->m[0]) {
-		const size_t size = msg_size(d->m + n, d->max);
-
-		if (size == 0 || size > d->have - n)
-			break;
-		n += size;
-	}
-	return n;
-}
-
 /* What the result of a simple query is made of. */
 static const bool frames[256] = {
 	[BE_ROW_DESCRIPTION] = true,
@@ -83,6 +68,8 @@ static size_t frames_of(const struct relay_down *d)
 		const uint8_t *m = d->m + n;
 		const size_t size = msg_size(m, d->max);
 
+		/* where one begins is known by the one before: look ahead */
+		__builtin_prefetch(m + 5 * size);
 		if (size == 0 || size > d->have - n)
 			break;
 		/* DISCARD, DEALLOCATE: see on_complete() */
@@ -101,7 +88,7 @@ static enum relay_step on_data(struct relay_down *d)
 	    d->m[0] != BE_NOTIFICATION_RESPONSE)
 		return fail(d, "unknown pkt");
 	if (d->size <= d->have)
-		d->size = run_of(d);
+		d->size = msg_run(d->m, d->have, d->max);
 	pass(d, d->s->chore == CHORE_NONE);
 	return RELAY_NEXT;
 }
@@ -449,30 +436,35 @@ static void lost(struct server *s)
 	server_close(s, "server conn crashed?");
 }
 
-/*
- * The body of a long message goes from socket to socket unseen, but for its
- * end, which is read as all else. Returns false when there is no such body.
- */
-static bool move_body(struct server *s, ssize_t *n)
+/* Bytes went to the client unseen. */
+static void follow_move(struct server *s, ssize_t n)
 {
-	struct client *c = s->ps.client == NULL ? NULL :
-	    client_of(s->ps.client);
+	struct client *c = client_of(s->ps.client);
 
-	if (s->skip < SPLICE_MIN || s->skip_drop || c == NULL ||
-	    s->carry.len > 0 || !splice_can(&s->stream, &c->stream))
-		return false;
-	*n = splice_move(&s->stream, &c->stream, s->skip - 1);
-	if (*n <= 0)
-		return true;
-	s->skip -= (uint32_t)*n;
-	s->ps.pool->counted.now.sent += (uint64_t)*n;
+	s->ps.pool->counted.now.sent += (uint64_t)n;
 	s->ps.used = time_now();
 	s->looked_again = false;
 	if (c->stream.broken)
 		client_close(c, "client unexpected eof");
 	else if (stream_is_blocked(&c->stream))
 		stream_pause(&s->stream);
-	return true;
+}
+
+/* Rows in bulk go to the client unseen. As bulk_move(). */
+static ssize_t read_bulk(struct server *s, struct burst *b, size_t max)
+{
+	struct client *c = s->ps.client == NULL ? NULL :
+	    client_of(s->ps.client);
+
+	if (c == NULL || s->skip_drop || s->carry.len > 0 ||
+	    s->chore != CHORE_NONE || track_is_empty(&s->track) ||
+	    track_has_fake(&s->track) || !splice_can(&s->stream, &c->stream))
+		return carry_read(&s->carry, &s->stream, b, max);
+	struct bulk k = { .from = &s->stream, .to = &c->stream,
+	    .skip = &s->skip, .kinds = { BE_DATA_ROW, BE_COPY_DATA },
+	    .max = (uint32_t)(max - MSG_HEADER) };
+
+	return bulk_move(&k, b);
 }
 
 void relay_server_input(struct server *s)
@@ -488,19 +480,21 @@ void relay_server_input(struct server *s)
 			stream_yield(&s->stream);
 			return;
 		}
-		ssize_t n;
-		const bool moved = move_body(s, &n);
+		const ssize_t n = bulk_is_near(&s->stream, s->skip) ?
+		    read_bulk(s, &b, max) :
+		    carry_read(&s->carry, &s->stream, &b, max);
 
-		if (!moved)
-			n = carry_read(&s->carry, &s->stream, &b, max);
 		if (n == STREAM_NONE)
 			continue;	/* ready no more, but where splice fails */
 		if (n < 0) {
 			lost(s);
 			return;
 		}
-		if (moved)
+		if (b.len == 0) {
+			follow_move(s, n);
 			continue;
+		}
+		bulk_note(&s->stream, n);
 		struct relay_down d;	/* its buffers are not worth zeroing */
 
 		d.s = s;

@@ -2,13 +2,13 @@
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
-#include "io/splice.h"
 #include "pool/counters.h"
 #include "proto/msg.h"
 #include "proto/prepared.h"
 #include "proto/sql.h"
 #include "proto/track_look.h"
 #include "session/broker.h"
+#include "session/bulk.h"
 #include "session/relay.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"
@@ -437,25 +437,33 @@ static bool work_off(struct client *c, const struct burst *b)
 	return client_is_open(c);
 }
 
-/* As on the way down: the body of a long message, but for its end. */
-static bool move_body(struct client *c, ssize_t *n)
+/* Bytes went to the server unseen. */
+static void follow_move(struct client *c, ssize_t n)
 {
-	struct server *s = c->pc.server == NULL ? NULL :
-	    server_of(c->pc.server);
+	struct server *s = server_of(c->pc.server);
 
-	if (c->skip < SPLICE_MIN || c->skip_drop || s == NULL ||
-	    c->carry.len > 0 || !splice_can(&c->stream, &s->stream))
-		return false;
-	*n = splice_move(&c->stream, &s->stream, c->skip - 1);
-	if (*n <= 0)
-		return true;
-	c->skip -= (uint32_t)*n;
-	c->pc.pool->counted.now.received += (uint64_t)*n;
+	c->pc.pool->counted.now.received += (uint64_t)n;
 	if (s->stream.broken)
 		write_failed(s);
 	else
 		relay_update(c);
-	return true;
+}
+
+/* COPY data in bulk goes to the server unseen. As bulk_move(). */
+static ssize_t read_bulk(struct client *c, struct burst *b, size_t max)
+{
+	struct server *s = c->pc.server == NULL ? NULL :
+	    server_of(c->pc.server);
+
+	if (s == NULL || c->skip_drop || c->hold || c->carry.len > 0 ||
+	    s->chore != CHORE_NONE || track_is_empty(&s->track) ||
+	    !splice_can(&c->stream, &s->stream))
+		return carry_read(&c->carry, &c->stream, b, max);
+	struct bulk k = { .from = &c->stream, .to = &s->stream,
+	    .skip = &c->skip, .kinds = { FE_COPY_DATA, FE_COPY_DATA },
+	    .max = (uint32_t)(max - MSG_HEADER) };
+
+	return bulk_move(&k, b);
 }
 
 /* Bytes came. */
@@ -476,15 +484,14 @@ static void read_client(struct client *c)
 
 	for (int i = 0; client_is_open(c) && !c->stream.paused &&
 	    stream_is_ready(&c->stream); i++) {
-		ssize_t n;
 		if (rounds > 0 && i == rounds) {
 			stream_yield(&c->stream);
 			return;
 		}
-		const bool moved = move_body(c, &n);
+		const ssize_t n = bulk_is_near(&c->stream, c->skip) ?
+		    read_bulk(c, &b, max) :
+		    carry_read(&c->carry, &c->stream, &b, max);
 
-		if (!moved)
-			n = carry_read(&c->carry, &c->stream, &b, max);
 		if (n == STREAM_NONE)
 			continue;	/* ready no more, but where splice fails */
 		if (n < 0) {
@@ -494,8 +501,11 @@ static void read_client(struct client *c)
 		if (!client_is_open(c))
 			return;
 		note_arrival(c);
-		if (moved)
+		if (b.len == 0) {
+			follow_move(c, n);
 			continue;
+		}
+		bulk_note(&c->stream, n);
 		if (!work_off(c, &b))
 			return;
 		/*

@@ -42,6 +42,32 @@ static void test_impossible_lengths_have_size_zero(void **state)
 	    0);
 }
 
+static void test_run_ends_before_another_type_or_a_cut(void **state)
+{
+	(void)state;
+
+	const uint8_t p[] = "D\0\0\0\4D\0\0\0\6xxD\0\0\0\4C\0\0\0\4";
+
+	assert_int_equal(msg_run(p, 22, 100), 17);
+	assert_int_equal(msg_run(p, 16, 100), 12);
+	assert_int_equal(msg_run(p, 11, 100), 5);
+	assert_int_equal(msg_run(p, 9, 100), 5);
+	assert_int_equal(msg_run(p, 4, 100), 0);
+	assert_int_equal(msg_run(p, 0, 100), 0);
+	assert_int_equal(msg_run(p + 17, 5, 100), 5);
+}
+
+static void test_run_ends_before_an_impossible_length(void **state)
+{
+	(void)state;
+
+	const uint8_t p[] = "D\0\0\0\4D\0\0\0\3D\0\0\0\4";
+
+	assert_int_equal(msg_run(p, 15, 100), 5);
+	assert_int_equal(msg_run(p + 5, 10, 100), 0);
+	assert_int_equal(msg_run(p, 15, 3), 0);
+}
+
 static void test_types_are_the_bytes_of_the_protocol(void **state)
 {
 	(void)state;
@@ -74,6 +100,8 @@ int main(void)
 		cmocka_unit_test(test_numbers_survive_the_header),
 		cmocka_unit_test(test_size_counts_the_type),
 		cmocka_unit_test(test_impossible_lengths_have_size_zero),
+		cmocka_unit_test(test_run_ends_before_another_type_or_a_cut),
+		cmocka_unit_test(test_run_ends_before_an_impossible_length),
 		cmocka_unit_test(test_types_are_the_bytes_of_the_protocol),
 	};
 
