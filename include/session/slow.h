@@ -12,6 +12,8 @@ struct relay_up;
 void slow_note(struct relay_up *up);
 /* The query of c has ended after so long: log it, forget its text. */
 void slow_log(struct client *c, usec_t duration);
+/* c is about to be closed: the same for the query it leaves, if any. */
+void slow_log_unfinished(struct client *c);
 void slow_forget(struct client *c);
 
 #endif

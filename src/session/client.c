@@ -209,6 +209,7 @@ static void close_it(struct client *c, const char *reason,
 			stream_write_bytes(&c->stream, w.at, w.len);
 		writer_fini(&w);
 	}
+	slow_log_unfinished(c);
 	if (set->log_disconnections && !silent)
 		log_at(LEVEL_INFO, &c->who, "closing because: %s (age=%llds)",
 		    reason, (long long)((time_now() - c->born) / USEC));

@@ -84,7 +84,7 @@ void slow_note(struct relay_up *up)
 	}
 }
 
-void slow_log(struct client *c, usec_t duration)
+static void write_line(struct client *c, usec_t duration, const char *how)
 {
 	const usec_t wait = c->waited < duration ? c->waited : duration;
 	const usec_t run = duration - wait;
@@ -92,8 +92,25 @@ void slow_log(struct client *c, usec_t duration)
 
 	if (duration >= sessions_settings(c->ss)->log_min_duration)
 		log_at(LEVEL_INFO, &c->who, "slow query: wait %lld.%03d ms, "
-		    "run %lld.%03d ms%s%s", (long long)(wait / MS),
+		    "run %lld.%03d ms%s%s%s", (long long)(wait / MS),
 		    (int)(wait % MS), (long long)(run / MS), (int)(run % MS),
-		    text[0] != '\0' ? ": " : "", text);
+		    how, text[0] != '\0' ? ": " : "", text);
 	slow_forget(c);
+}
+
+void slow_log(struct client *c, usec_t duration)
+{
+	write_line(c, duration, "");
+}
+
+void slow_log_unfinished(struct client *c)
+{
+	if (c->query_start == 0 ||
+	    sessions_settings(c->ss)->log_min_duration <= 0)
+		return;
+	const usec_t duration = time_precise() - c->query_start;
+
+	if (c->pc.state == CLIENT_WAITING)
+		c->waited = duration;
+	write_line(c, duration, ", unfinished");
 }

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -108,6 +109,65 @@ def test_slow_queries_are_logged_without_their_text(pooler):
     p.admin("set log_min_duration = 0")
     a.query("select pg_sleep(0.3)")
     assert len(SLOW.findall(p.log)) == 2
+
+
+def pipeline(a):
+    for n in range(3):
+        a.send(pq.parse("select pg_sleep(0.1), %d" % n), pq.bind(),
+               pq.execute(), pq.sync())
+    for n in range(3):
+        a.recv_until()
+
+
+KINDS = {
+    "simple": lambda a: a.query("select pg_sleep(0.3)"),
+    "several": lambda a: a.query("select 1; select pg_sleep(0.3)"),
+    "extended": lambda a: a.extended("select pg_sleep(0.3)"),
+    "pipeline": pipeline,
+    "copy": lambda a: a.query("copy (select pg_sleep(0.3)) to stdout"),
+    "error": lambda a: a.try_query("do $$ begin perform pg_sleep(0.3); "
+                                   "raise 'x'; end $$"),
+}
+
+
+@pytest.mark.parametrize("mode", ["session", "transaction", "statement"])
+def test_slow_query_of_every_kind(pooler, mode):
+    """log_min_duration: one line for each; how long it ran"""
+    p = pooler(log_min_duration=0.2, pool_mode=mode)
+    a = p.raw()
+    a.query("select 1")
+    for n, kind in enumerate(KINDS, 1):
+        start = time.monotonic()
+        KINDS[kind](a)
+        whole = (time.monotonic() - start) * 1000
+        found = SLOW.findall(p.log)
+        assert len(found) == n, (kind, p.log)
+        wait, run, text = found[-1]
+        assert 299 <= int(run) <= int(wait) + int(run) <= whole, kind
+        assert text == ""
+
+
+def test_slow_query_that_never_ends_is_logged(pooler):
+    """its client goes, it takes too long, or waits too long"""
+    p = pooler(log_min_duration=0.05, default_pool_size=1, query_timeout=0.3,
+               log_format="json")
+    a, b = p.raw(), p.raw()
+    a.send(pq.query("select pg_sleep(60)"))
+    p.wait_pool(sv_active=1)
+    b.send(pq.query("select 1"))
+    for c in (a, b):
+        assert c.recv_all().errors[-1].code == "08P01"
+    text = r"slow query: wait (\d+)\.\d{3} ms, run (\d+)\.\d{3} ms" \
+        r", unfinished"
+    p.wait_log(text, count=2)
+    # b waited all the time, a ran
+    (w1, r1), (w2, r2) = sorted((int(x), int(y))
+                                for x, y in re.findall(text, p.log))
+    assert w1 < r1 and r1 >= 300 and w2 > 200 and r2 == 0
+    lines = [o["message"] for o in objects(p) if o.get("side") == "client"]
+    at = [i for i, m in enumerate(lines) if m.startswith("slow query")]
+    assert all(lines[i + 1].startswith("closing because: query")
+               for i in at)
 
 
 @pytest.mark.setting("log_query_text")
