@@ -5,6 +5,7 @@
 
 struct app;
 struct client;
+struct err;
 
 /* client_ops->console: c logged in to the admin database; greet it. */
 void admin_open(struct client *c);
@@ -17,5 +18,7 @@ void admin_cancel(struct client *c);
 
 /* End of each turn: answer the PAUSE, WAIT_CLOSE ... that are complete. */
 void admin_turn(struct app *app);
+/* Answer who waits for this RELOAD; e: it failed. */
+void admin_reloaded(struct app *app, unsigned reload, const struct err *e);
 
 #endif

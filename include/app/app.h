@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "app/load.h"
 #include "session/sessions.h"
 
 struct client;
@@ -27,6 +28,10 @@ struct app {
 	struct loop *loop;		/* owned */
 	struct config *config;		/* in force; counted */
 	struct config *loaded;		/* as read last, without SET; counted */
+	struct load load;		/* the reload under way */
+	unsigned reloads;		/* begun so far: the number of this one */
+	bool reload_again;		/* asked for since it was begun */
+	bool manager_waits;		/* the service manager heard of it */
 	struct catalog *catalog;	/* owned */
 	struct sessions ss;		/* shared with every session */
 	struct listener *listeners;	/* owned; LL list */
@@ -65,10 +70,15 @@ void app_pause(struct app *app);
 void app_resume(struct app *app);
 
 /*
- * (reload.c) Read the files again, apply. 0, or -1 with e for the console: its
- * detail says which file, line and reason.
+ * (reload.c) Read the files again, and apply what they say: all, or nothing.
+ * The loop goes on meanwhile. Returns the number of the reload that has the
+ * result: the caller is told by admin_reloaded(), not from inside this call.
+ * One that is under way may have read the file before it was changed: another
+ * follows then, one for all who ask.
  */
-int app_reload(struct app *app, struct err *e);
+unsigned app_reload(struct app *app);
+/* (reload.c) After each turn: put in force what has been read. */
+void app_reload_turn(struct app *app);
 /*
  * (reload.c) Put one changed setting in force: the console's SET. 0, or -1.
  * With 0 e holds a notice for the console, or an empty text.

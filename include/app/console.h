@@ -21,6 +21,7 @@ enum console_wait {
 	CONSOLE_PAUSE,		/* until the servers of a paused pool are idle */
 	CONSOLE_CLOSE,		/* until no obsolete server is left */
 	CONSOLE_SUSPEND,	/* until nothing moves */
+	CONSOLE_RELOAD,		/* until a new configuration is in force */
 };
 
 struct console {
@@ -30,6 +31,7 @@ struct console {
 	struct writer out;		/* replies that are not sent yet */
 	enum console_wait wait;
 	char db[64];			/* waits for this one; "" = all */
+	unsigned reload;		/* ... or for this one */
 	bool more;	/* another statement of the same Query follows */
 	bool extended;	/* what runs is an Execute: Sync says "ready" */
 	bool skipping;	/* after an error in the extended protocol, to Sync */

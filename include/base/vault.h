@@ -7,8 +7,7 @@
 
 /*
  * As mem_zalloc(), mem_strdup() and mem_free(), in pages of their own that a
- * core dump leaves out. What is freed is wiped first. For the loop's thread
- * only; another may read and write what it was given.
+ * core dump leaves out. What is freed is wiped first. On any thread.
  */
 void *vault_zalloc(size_t n);
 char *vault_strdup(const char *s);

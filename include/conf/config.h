@@ -3,6 +3,7 @@
 #ifndef CONF_CONFIG_H
 #define CONF_CONFIG_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -50,7 +51,7 @@ struct config_user {
 	int max_user_connections, max_user_client_connections;
 	usec_t query_timeout, idle_transaction_timeout, transaction_timeout,
 	    client_idle_timeout, query_wait_timeout;
-	struct config_user *next;
+	struct config_user *next;	/* in byte order of the names */
 };
 
 /* One line of [peers]. */
@@ -63,7 +64,7 @@ struct config_peer {
 };
 
 struct config {
-	unsigned refs;
+	atomic_uint refs;	/* a thread reads the next one: reload */
 	bool is_seed;		/* from config_seed(), not from a file */
 	char *path;		/* the main file; NULL in a seed */
 	struct settings set;

@@ -3,6 +3,7 @@
 #ifndef CONF_CONFIG_PARTS_H
 #define CONF_CONFIG_PARTS_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 struct config;
@@ -40,7 +41,7 @@ struct config_node;
  * shared by the configurations that SET made from the loaded one.
  */
 struct config_index {
-	unsigned refs;
+	atomic_uint refs;
 	struct config_node *dbs, *users, *peers;	/* owned maps */
 	char *auto_db;		/* owned: text of the "*" entry; secret */
 };
@@ -60,7 +61,7 @@ int config_index_put_peer(struct config_index *ix, struct config_peer *p);
 /* The item of a map; NULL: none. */
 void *config_node_find(struct config_node *map, const void *key, size_t len);
 
-/* Chain the entries by next, in file order; the heads. */
+/* Chain the entries by next, in file order, users by name; the heads. */
 struct config_db *config_index_link_dbs(struct config_index *ix);
 struct config_user *config_index_link_users(struct config_index *ix);
 struct config_peer *config_index_link_peers(struct config_index *ix);

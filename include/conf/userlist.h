@@ -56,7 +56,9 @@ void userlist_unref(struct userlist **u);
 /* The secret of name ("" = present without one); NULL: no such name. */
 const char *userlist_find(const struct userlist *u, const char *name);
 size_t userlist_count(const struct userlist *u);
-/* In file order; fn returns non-zero to stop. */
+/* The nth in byte order, from 0; NULL: there are fewer. */
+const char *userlist_name(const struct userlist *u, size_t n);
+/* In byte order of the names; fn returns non-zero to stop. */
 int userlist_each(const struct userlist *u,
     int (*fn)(const char *name, const char *secret, void *arg), void *arg);
 

@@ -18,6 +18,7 @@ enum offload_lane {
 	OFFLOAD_PAM,
 	OFFLOAD_LDAP,
 	OFFLOAD_NAMES,		/* of OS users */
+	OFFLOAD_CONFIG,		/* reading it, and freeing the one before */
 	OFFLOAD_LANES
 };
 

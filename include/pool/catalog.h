@@ -18,7 +18,8 @@ struct database {
 	const struct config_db *conf;	/* borrowed from the config, or own */
 	struct config_db *own;		/* automatic: owned; else NULL */
 	struct credentials *password;	/* of the forced user; NULL = none */
-	struct config_db *next_own;	/* these two only while applying */
+	const struct config_db *next_conf;	/* these three only while */
+	struct config_db *next_own;		/* applying */
 	struct credentials *next_password;
 	struct pool *pools;		/* LL by db_next */
 	struct line line;		/* for max_db_connections */
@@ -30,12 +31,13 @@ struct database {
 	bool tentative;			/* automatic: of logins, none done */
 };
 
+/* Made when it is used first; names that nobody uses stay in the config. */
 struct user {
 	UT_hash_handle hh;
 	char *name;			/* owned */
 	const struct config_user *conf;	/* borrowed; NULL = no [users] line */
-	struct credentials *credentials;	/* auth file; NULL = not there */
-	struct credentials *next_credentials;	/* only while applying */
+	struct credentials *credentials;	/* see user_credentials() */
+	unsigned auth_file;		/* which one they are from */
 	struct credentials *typed;	/* of his last login by PAM or LDAP; NULL */
 	struct pool *pools;		/* LL by user_next */
 	struct line line;		/* for max_user_connections */
@@ -47,6 +49,7 @@ struct catalog {
 	const struct config *config;	/* in force; counted */
 	struct database *databases;	/* uthash */
 	struct user *users;		/* uthash */
+	unsigned auth_file;		/* counts those put in force */
 	struct pool *pools;		/* uthash by key */
 	struct database *console;	/* the admin database */
 	unsigned clients;		/* sockets of clients, all */
@@ -84,6 +87,16 @@ void catalog_drop_database(struct catalog *c, struct database *db);
 
 struct user *catalog_find_user(struct catalog *c, const char *name);
 struct user *catalog_get_user(struct catalog *c, const char *name);
+/* Is there an entry in the auth file? */
+bool catalog_is_listed(const struct catalog *c, const char *name);
+/*
+ * The secret in the auth file; NULL: there is none. Borrowed until the next
+ * configuration. Looked up when it is asked for: a reload that goes through
+ * 100,000 names would stop everybody.
+ */
+struct credentials *user_credentials(const struct catalog *c, struct user *u);
+/* No pool and no client may know him. */
+void catalog_drop_user(struct catalog *c, struct user *u);
 
 struct pool *catalog_find_pool(struct catalog *c, struct database *db,
     struct user *user);
@@ -108,7 +121,8 @@ struct user *catalog_pool_user(struct catalog *c, struct database *db,
  */
 void catalog_learn_credentials(struct pool *p, struct credentials *c);
 /* The secret for logging in to servers; NULL: none. */
-struct credentials *catalog_pool_credentials(const struct pool *p);
+struct credentials *catalog_pool_credentials(const struct catalog *c,
+    const struct pool *p);
 
 /* Recompute p->limits from the configuration in force. */
 void pool_configure(struct pool *p, const struct config *config);
@@ -117,7 +131,7 @@ void pool_configure(struct pool *p, const struct config *config);
 struct database *catalog_turn_database(struct catalog *c);
 struct pool *catalog_turn_pool(struct catalog *c);
 
-/* Databases (name), users (name), pools (database, user) in byte order. */
+/* Databases (name), pools (database, user) in byte order. */
 void catalog_sort(struct catalog *c);
 
 /* Have the broker look at p before the turn ends, and which is first. */

@@ -37,6 +37,9 @@ struct credentials {
 
 /* NULL: no memory. */
 struct credentials *credentials_new(const char *secret);
+/* A reference to now (may be NULL) if that is its secret, else a new one. */
+struct credentials *credentials_renew(struct credentials *now,
+    const char *secret);
 struct credentials *credentials_ref(struct credentials *c);
 void credentials_unref(struct credentials **c);
 

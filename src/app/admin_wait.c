@@ -8,26 +8,51 @@
 #include "app/console.h"
 #include "app/suspend.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "pool/catalog.h"
 #include "session/broker.h"
 #include "session/client.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static void unblock(struct console *k, const struct err *e, const char *tag)
+/* The reply is written: it leaves, and others may come. */
+static void go_on(struct console *k)
 {
 	struct client *const c = k->client;
 
 	k->wait = CONSOLE_READY;
-	if (e != NULL)
-		console_error(k, e);
-	else
-		console_complete(k, tag);
 	console_send(k);
 	if (c->console != NULL) {
 		/* look next turn at what came meanwhile */
 		stream_reread(&c->stream);
 		stream_yield(&c->stream);
+	}
+}
+
+static void unblock(struct console *k, const struct err *e, const char *tag)
+{
+	if (e != NULL)
+		console_error(k, e);
+	else
+		console_complete(k, tag);
+	go_on(k);
+}
+
+/* (admin-console.md section 4.10) */
+void admin_reloaded(struct app *app, unsigned reload, const struct err *e)
+{
+	struct console *k, *next;
+
+	DL_FOREACH_SAFE(app->consoles, k, next) {
+		if (k->wait != CONSOLE_RELOAD || k->reload != reload)
+			continue;
+		if (e == NULL) {
+			console_complete(k, "RELOAD");
+		} else {
+			log_error("RELOAD Failed, see logs for more details");
+			console_refuse(k, e);
+		}
+		go_on(k);
 	}
 }
 
@@ -114,7 +139,7 @@ void admin_turn(struct app *app)
 		const struct database *db = NULL;
 		struct err e;
 
-		if (k->wait == CONSOLE_READY)
+		if (k->wait == CONSOLE_READY || k->wait == CONSOLE_RELOAD)
 			continue;
 		if (k->db[0] != '\0')
 			db = catalog_find_database(app->catalog, k->db);

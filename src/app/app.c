@@ -140,6 +140,7 @@ static void after_turn(void *arg)
 {
 	struct app *const app = arg;
 
+	app_reload_turn(app);
 	broker_turn(&app->ss);
 	suspend_turn(app);
 	admin_turn(app);
@@ -253,6 +254,7 @@ void app_fini(struct app *app)
 	prepared_table_free(&app->ss.prepared);
 	params_table_free(&app->ss.params);
 	loop_free(&app->loop);
+	load_clear(&app->load);
 	config_unref(&app->config);
 	config_unref(&app->loaded);
 }

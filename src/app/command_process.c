@@ -63,11 +63,10 @@ static enum command_result cmd_reload(struct console *k,
     const struct admin_command *cmd, struct err *e)
 {
 	(void)cmd;
-	if (app_reload(k->app, e) == 0)
-		return COMMAND_DONE;
-	log_error("RELOAD Failed, see logs for more details");
-	console_refuse(k, e);
-	return COMMAND_REPLIED;
+	(void)e;
+	k->wait = CONSOLE_RELOAD;
+	k->reload = app_reload(k->app);
+	return COMMAND_WAITS;
 }
 
 /* A line of the operator's own, to find the place in the log again. */

@@ -17,6 +17,7 @@
 #include "app/app.h"
 #include "base/log.h"
 #include "base/num.h"
+#include "pool/users.h"
 
 /* --- descriptors --- */
 
@@ -35,7 +36,7 @@ void daemon_raise_fd_limit(void)
 static long long expected_fds(const struct app *app)
 {
 	const struct settings *const set = &app->config->set;
-	const unsigned users = HASH_COUNT(app->catalog->users);
+	const long long users = (long long)users_count(app->catalog);
 	long long sum = (long long)set->max_client_conn + 10;
 
 	for (const struct config_db *db = app->config->dbs; db != NULL;
@@ -44,8 +45,7 @@ static long long expected_fds(const struct app *app)
 		    set->default_pool_size;
 
 		if (size > 0)
-			sum += (long long)size *
-			    (db->user != NULL ? 1 : users);
+			sum += size * (db->user != NULL ? 1 : users);
 	}
 	return sum;
 }

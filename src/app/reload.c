@@ -3,7 +3,9 @@
 #include "app/app.h"
 
 #include <string.h>
+#include <utlist.h>
 
+#include "app/admin.h"
 #include "app/idle.h"
 #include "app/listener.h"
 #include "app/notify.h"
@@ -38,6 +40,7 @@ void app_log_setup(const struct app *app)
 #define DERIVE_QUEUE 1000
 #define NAMES_THREADS 4
 #define NAMES_QUEUE 1000
+#define CONFIG_QUEUE 10	/* one reading, and what it replaces */
 
 void app_limit_threads(const struct app *app)
 {
@@ -48,6 +51,7 @@ void app_limit_threads(const struct app *app)
 	offload_limit(o, OFFLOAD_NAMES, NAMES_THREADS, NAMES_QUEUE);
 	offload_limit(o, OFFLOAD_PAM, set->auth_threads, set->auth_queue);
 	offload_limit(o, OFFLOAD_LDAP, set->auth_threads, set->auth_queue);
+	offload_limit(o, OFFLOAD_CONFIG, 1, CONFIG_QUEUE);
 }
 
 void app_dns_setup(const struct app *app)
@@ -58,17 +62,6 @@ void app_dns_setup(const struct app *app)
 	dns_set_ttl(dns, set->dns_max_ttl, set->dns_nxdomain_ttl);
 	if (dns_set_zone_period(dns, set->dns_zone_check_period) < 0)
 		log_error("out of memory: DNS zones are not checked");
-}
-
-/* Goes to the log, and to whoever asked for the reload (NULL: SET). */
-static void on_problem(void *arg, enum log_level level, const char *text)
-{
-	struct text *const told = arg;
-
-	log_at(level, NULL, "%s", text);
-	if (told != NULL && level <= LEVEL_ERROR)
-		text_addf(told, "%s%s", told->len > 0 ? "\n" : ERR_DETAIL,
-		    text);
 }
 
 static void on_database_removed(struct database *db, void *arg)
@@ -143,58 +136,132 @@ static const char *file_to_read(const struct app *app)
 	return set != NULL && set[0] != '\0' ? set : app->args.path;
 }
 
-static struct tls_setup *make_tls(struct config *c, struct text *told)
+/* --- RELOAD --- */
+
+static void begin_reload(struct app *app)
+{
+	app->reloads++;
+	app->reload_again = false;
+	if (load_start(&app->load, app->ss.offload, file_to_read(app),
+	    app->config) == 0)
+		return;
+	/* no memory: nothing was read, and the result says no more */
+	app->load.ready = true;
+}
+
+unsigned app_reload(struct app *app)
+{
+	if (!app->load.running && !app->load.ready) {
+		begin_reload(app);
+		return app->reloads;
+	}
+	app->reload_again = true;
+	return app->reloads + 1;
+}
+
+/* To the log, and the mistakes to whoever asked as well: told. */
+static void tell_lines(const struct load *l, struct text *told)
+{
+	const struct load_line *line;
+
+	LL_FOREACH(l->lines, line) {
+		log_at(line->level, NULL, "%s", line->text);
+		if (line->level <= LEVEL_ERROR)
+			text_addf(told, "%s%s", told->len > 0 ? "\n" :
+			    ERR_DETAIL, line->text);
+	}
+	if (l->hidden > 0)
+		log_error("%zu more problems are not shown", l->hidden);
+}
+
+/* All of it, or nothing. 0, or -1 with e. */
+static int finish_reload(struct app *app, struct load *l, struct err *e)
+{
+	struct config *const fresh = l->config;
+	struct tls_setup *const tls = l->tls;
+	char lines[sizeof e->text] = "";
+	struct text told;
+	int rc = -1;
+
+	text_init(&told, lines, sizeof lines);
+	tell_lines(l, &told);
+	l->config = NULL;
+	l->tls = NULL;
+	if (fresh == NULL && l->lines == NULL)
+		log_error("out of memory");
+	if (fresh != NULL)
+		rc = put_in_force(app, fresh, tls, e);
+	if (rc == 0) {
+		config_unref(&app->loaded);
+		app->loaded = config_ref(app->config);
+	} else {
+		log_warning("config file loading failed");
+		(void)err_set(e, "F0000", "RELOAD failed, see logs for "
+		    "additional details%s", lines);
+	}
+	/* a rotated log file is let go all the same */
+	app_log_setup(app);
+	return rc;
+}
+
+/* The last that knows what was in force may be slow to let it go. */
+static void clear_load(struct app *app)
+{
+	struct config *old = app->load.prev;
+
+	app->load.prev = NULL;
+	if (old == app->config)
+		config_unref(&old);
+	else if (old != NULL)
+		load_forget(app->ss.offload, &old);
+	load_clear(&app->load);
+}
+
+void app_reload_turn(struct app *app)
+{
+	const unsigned number = app->reloads;
+	struct err e;
+
+	if (!app->load.ready)
+		return;
+	/* a SET came between, and what it set may have to stay */
+	if (app->load.prev != NULL && app->load.prev != app->config) {
+		clear_load(app);
+		app->reloads--;
+		begin_reload(app);
+		return;
+	}
+	const int rc = finish_reload(app, &app->load, &e);
+
+	clear_load(app);
+	if (app->reload_again)
+		begin_reload(app);
+	else if (app->manager_waits) {
+		app->manager_waits = false;
+		notify_ready();
+	}
+	admin_reloaded(app, number, rc == 0 ? NULL : &e);
+}
+
+/* --- SET --- */
+
+/* (spec/admin-console.md section 4.11) */
+static bool is_about_tls(const char *key)
+{
+	return strstr(key, "_tls_") != NULL || strstr(key, "_tls13_") != NULL;
+}
+
+static struct tls_setup *make_tls(struct config *c)
 {
 	struct err why;
 	struct tls_setup *const tls = tls_setup_new(c, &why);
 
 	if (tls != NULL)
 		return tls;
-	on_problem(told, LEVEL_ERROR, why.text);
-	on_problem(told, LEVEL_ERROR, "TLS configuration could not be "
-	    "reloaded, keeping old configuration");
+	log_error("%s", why.text);
+	log_error("TLS configuration could not be reloaded, keeping old "
+	    "configuration");
 	return NULL;
-}
-
-/* All of it, or nothing; told gets the problems, a line each. */
-static int reload(struct app *app, struct text *told)
-{
-	struct err why;
-	struct config *fresh = config_load(file_to_read(app), app->config,
-	    on_problem, told, &why);
-	struct tls_setup *const tls = fresh == NULL ? NULL :
-	    make_tls(fresh, told);
-
-	if (tls == NULL) {
-		config_unref(&fresh);
-		return -1;
-	}
-	return put_in_force(app, fresh, tls, &why);
-}
-
-int app_reload(struct app *app, struct err *e)
-{
-	char lines[sizeof e->text] = "";
-	struct text told;
-
-	text_init(&told, lines, sizeof lines);
-	if (reload(app, &told) < 0) {
-		log_warning("config file loading failed");
-		/* a rotated log file is let go all the same */
-		app_log_setup(app);
-		return err_set(e, "F0000", "RELOAD failed, see logs for "
-		    "additional details%s", lines);
-	}
-	config_unref(&app->loaded);
-	app->loaded = config_ref(app->config);
-	app_log_setup(app);
-	return 0;
-}
-
-/* (spec/admin-console.md section 4.11) */
-static bool is_about_tls(const char *key)
-{
-	return strstr(key, "_tls_") != NULL || strstr(key, "_tls13_") != NULL;
 }
 
 int app_persist(struct app *app, const struct persist_entry *entry,
@@ -240,7 +307,7 @@ int app_set(struct app *app, const char *key, const char *value,
 	if (fresh == NULL)
 		return -1;
 	if (is_about_tls(key)) {
-		tls = make_tls(fresh, NULL);
+		tls = make_tls(fresh);
 	} else if (strcmp(key, "auth_type") == 0 &&
 	    tls_setup_check(&fresh->set, e) < 0) {
 		config_unref(&fresh);

@@ -7,7 +7,6 @@
 
 #include "app/app.h"
 #include "app/notify.h"
-#include "base/err.h"
 #include "base/log.h"
 #include "io/loop.h"
 
@@ -59,12 +58,10 @@ static void on_quit(struct app *app)
 
 static void on_hup(struct app *app)
 {
-	struct err told_already;
-
 	log_info("got SIGHUP, re-reading config");
 	notify_reloading();
-	(void)app_reload(app, &told_already);
-	notify_ready();
+	app->manager_waits = true;
+	(void)app_reload(app);
 }
 
 static void on_usr1(struct app *app)

@@ -156,20 +156,21 @@ static int restore_listener(struct app *app, struct row *r, struct err *e)
 }
 
 /* Servers will ask for what the users of p have proved to know. */
-static void learn_secrets(struct pool *p, const struct talk_row *row)
+static void learn_secrets(const struct catalog *cat, struct pool *p,
+    const struct talk_row *row)
 {
 	const char *const password = talk_value(row, TALK_PASSWORD);
 	uint8_t key[SHA256_BYTES];
 
 	/* only the server knows the user: its auth_query has told this */
-	if (password != NULL && catalog_pool_credentials(p) == NULL) {
+	if (password != NULL && catalog_pool_credentials(cat, p) == NULL) {
 		struct credentials *fresh = credentials_new(password);
 
 		if (fresh != NULL)
 			catalog_learn_credentials(p, fresh);
 		credentials_unref(&fresh);
 	}
-	struct credentials *const c = catalog_pool_credentials(p);
+	struct credentials *const c = catalog_pool_credentials(cat, p);
 
 	/* a key is compared with the verifier, which has to be there */
 	if (c != NULL && c->kind == SECRET_SCRAM &&
@@ -211,8 +212,8 @@ static int restore_session(struct app *app, struct row *r,
 	secret_wipe(state, h.len);
 	mem_free(state);
 	if (r->client != NULL || r->server != NULL) {
-		learn_secrets(r->client != NULL ? r->client->pc.pool :
-		    r->server->ps.pool, row);
+		learn_secrets(app->catalog, r->client != NULL ?
+		    r->client->pc.pool : r->server->ps.pool, row);
 		return 0;
 	}
 	if (e->text[0] != '\0')

@@ -6,6 +6,7 @@
 #include "app/app.h"
 #include "app/views.h"
 #include "pool/catalog.h"
+#include "pool/users.h"
 
 static const struct column databases_columns[] = {
 	COLUMN_T("name"),
@@ -133,9 +134,15 @@ static struct cell cell_padded(const struct config_user *conf, int own,
 	return cell_text(buf);
 }
 
-static int user_row(const struct user *u, const struct settings *set,
-    struct row_sink *sink)
+struct users_walk {
+	const struct settings *set;
+	struct row_sink *sink;
+};
+
+static int user_row(void *arg, const struct known_user *u)
 {
+	const struct users_walk *const w = arg;
+	const struct settings *const set = w->set;
 	static const struct config_user none = {
 		.pool_size = CONFIG_UNSET,
 		.reserve_pool_size = CONFIG_UNSET,
@@ -145,17 +152,17 @@ static int user_row(const struct user *u, const struct settings *set,
 	    &none;
 	char size[16], reserve[16];
 
-	return sink->row(sink, (const struct cell[]){
+	return w->sink->row(w->sink, (const struct cell[]){
 		cell_text(u->name),
 		cell_padded(conf, conf->pool_size, size),
 		cell_padded(conf, conf->reserve_pool_size, reserve),
 		cell_pool_mode(conf->pool_mode),
 		cell_positive(conf->max_user_connections,
 		    set->max_user_connections),
-		cell_number(u->servers),
+		cell_number(u->used != NULL ? u->used->servers : 0),
 		cell_positive(conf->max_user_client_connections,
 		    set->max_user_client_connections),
-		cell_number(u->clients),
+		cell_number(u->used != NULL ? u->used->clients : 0),
 	});
 }
 
@@ -163,12 +170,8 @@ static void users_rows(struct app *app, const struct view *v,
     struct row_sink *sink)
 {
 	(void)v;
-	catalog_sort(app->catalog);
-	for (const struct user *u = app->catalog->users; u != NULL;
-	    u = u->hh.next) {
-		if (user_row(u, &app->config->set, sink) != 0)
-			return;
-	}
+	(void)users_each(app->catalog, user_row, &(struct users_walk){
+		.set = &app->config->set, .sink = sink });
 }
 
 /* The one with the lowest id above last; NULL: none is left. */

@@ -114,7 +114,7 @@ static int emit(const struct walk *w, struct socket_row *r)
 {
 	const bool shown = w->view->variant != FOR_EYES && r->pool != NULL;
 	const struct credentials *const secret = shown ?
-	    catalog_pool_credentials(r->pool) : NULL;
+	    catalog_pool_credentials(w->app->catalog, r->pool) : NULL;
 	const struct scram_keys *const keys = secret == NULL ? NULL :
 	    secret->learned;
 	char ip[NET_TEXT_MAX], cancel[24];

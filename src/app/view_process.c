@@ -9,6 +9,7 @@
 #include "io/dns.h"
 #include "pool/catalog.h"
 #include "pool/drain.h"
+#include "pool/users.h"
 #include "session/peer.h"
 
 static const struct column version_columns[] = { COLUMN_T("version") };
@@ -116,7 +117,7 @@ static int64_t count_peers(const struct config *config)
 static void lists_rows(struct app *app, const struct view *v,
     struct row_sink *sink)
 {
-	const struct catalog *const c = app->catalog;
+	struct catalog *const c = app->catalog;
 	struct dns_stat dns = { .names = 0 };
 
 	if (app->ss.dns != NULL)
@@ -127,7 +128,7 @@ static void lists_rows(struct app *app, const struct view *v,
 		int64_t items;
 	} rows[] = {
 		{ "databases", HASH_COUNT(c->databases) },
-		{ "users", HASH_COUNT(c->users) },
+		{ "users", (int64_t)users_count(c) },
 		{ "peers", count_peers(app->config) },
 		{ "pools", HASH_COUNT(c->pools) },
 		{ "peer_pools", HASH_COUNT(app->ss.peers) },

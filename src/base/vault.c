@@ -6,6 +6,7 @@
 #include "base/vault.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -34,6 +35,9 @@ struct chunk {
 };
 
 #define HEADER ((sizeof(struct chunk) + ALIGN - 1) / ALIGN * ALIGN)
+
+/* Helper threads read files with secrets: of all lists and chunks. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Per class, chunks with room; the first stays when it is empty. */
 static struct chunk *with_room[CLASSES];
@@ -88,8 +92,15 @@ static struct chunk *chunk_new(int class)
 	return c;
 }
 
-static void *take(struct chunk *c, int class)
+/* Called with the lock. */
+static void *take(int class)
 {
+	struct chunk *c = with_room[class];
+
+	if (c == NULL)
+		c = chunk_new(class);
+	if (c == NULL)
+		return NULL;
 	struct block *b = c->free;
 
 	if (b != NULL)
@@ -119,15 +130,12 @@ void *vault_zalloc(size_t n)
 		return NULL;
 	if (class == CLASSES)
 		return take_large(n);
-	struct chunk *c = with_room[class];
+	pthread_mutex_lock(&lock);
+	struct block *b = take(class);
 
-	if (c == NULL)
-		c = chunk_new(class);
-	if (c == NULL)
-		return NULL;
-	struct block *b = take(c, class);
-
-	b->next = NULL;	/* the rest was wiped, or never used */
+	pthread_mutex_unlock(&lock);
+	if (b != NULL)
+		b->next = NULL;	/* the rest was wiped, or never used */
 	return b;
 }
 
@@ -141,12 +149,12 @@ char *vault_strdup(const char *s)
 	return copy;
 }
 
+/* Called with the lock. */
 static void give_back(struct chunk *c, struct block *b)
 {
 	const int class = class_of(c->size);
 	const bool was_full = c->free == NULL && c->fresh == 0;
 
-	secret_wipe(b, c->size);
 	b->next = c->free;
 	c->free = b;
 	c->used--;
@@ -165,8 +173,11 @@ void vault_free(void *p)
 	struct chunk *c = (struct chunk *)((uintptr_t)p & ~(CHUNK - 1));
 
 	if (c->size > 0) {
+		secret_wipe(p, c->size);
+		pthread_mutex_lock(&lock);
 		assert(c->used > 0);
 		give_back(c, p);
+		pthread_mutex_unlock(&lock);
 		return;
 	}
 	secret_wipe(p, c->mapped - HEADER);

@@ -157,10 +157,19 @@ struct config_db *config_index_link_dbs(struct config_index *ix)
 	return head;
 }
 
+static int by_user_name(const struct config_node *a,
+    const struct config_node *b)
+{
+	const struct config_user *const x = a->item, *const y = b->item;
+
+	return strcmp(x->name, y->name);
+}
+
 struct config_user *config_index_link_users(struct config_index *ix)
 {
 	struct config_user *head = NULL, **tail = &head;
 
+	HASH_SORT(ix->users, by_user_name);
 	for (struct config_node *n = ix->users; n != NULL; n = n->hh.next) {
 		*tail = n->item;
 		tail = &(*tail)->next;

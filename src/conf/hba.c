@@ -3,6 +3,7 @@
 #include "conf/hba.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <utlist.h>
@@ -32,7 +33,7 @@ struct rule {
 };
 
 struct hba {
-	unsigned refs;
+	atomic_uint refs;
 	struct ident *maps;	/* owned; NULL = none */
 	struct rule *rules;	/* DL, in file order */
 };

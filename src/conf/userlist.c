@@ -3,28 +3,32 @@
 #include "conf/userlist.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/crypto.h"
 #include "base/mem.h"
 #include "base/vault.h"
 #include "conf/file.h"
-#include "conf/hash.h"
 #include "proto/md5.h"
 #include "proto/scram.h"
 
 #define PROBLEM_MAX 2048
 
 struct listed {
-	char *secret;		/* owned, "" = none */
-	UT_hash_handle hh;
-	char name[];
+	const char *name, *secret;	/* borrowed from texts; "" = none */
+	size_t place;			/* in the file: which record */
 };
 
+/* Three pieces of memory, however many names: it is read, and freed, often. */
 struct userlist {
-	unsigned refs;
-	struct listed *map;	/* owned; its order is that of the file */
+	atomic_uint refs;
+	char *texts;		/* owned, of the vault: names and secrets */
+	size_t used;		/* bytes of it */
+	struct listed *list;	/* owned; by name, once all are there */
+	size_t count, room;
 	struct stat st;		/* of the file; all zero when parsed only */
 };
 
@@ -115,50 +119,68 @@ static int take_field(struct parser *p, struct field *f)
 	return -1;
 }
 
-/* Writes the text of f and a NUL to out, which has room for f->len + 1. */
-static void unquote(const struct field *f, char *out)
+/*
+ * The text of f, among those of u. They fit: in the file each of them has two
+ * quotes more, here a NUL.
+ */
+static const char *unquote(struct userlist *u, const struct field *f)
 {
+	char *const text = u->texts + u->used, *out = text;
+
 	for (size_t i = 0; i < f->len; i++) {
 		*out++ = f->at[i];
 		if (f->at[i] == '"')
 			i++;
 	}
-	*out = '\0';
+	*out++ = '\0';
+	u->used += (size_t)(out - text);
+	return text;
 }
 
-static struct listed *find(const struct userlist *u, const char *name)
+static int make_room(struct userlist *u)
 {
-	struct listed *l;
+	const size_t room = u->room > 0 ? 2 * u->room : 16;
 
-	HASH_FIND_STR(u->map, name, l);
-	return l;
-}
-
-/* Takes secret in any case. */
-static int put(struct userlist *u, const char *name, char *secret)
-{
-	struct listed *l = find(u, name);
-
-	if (l != NULL) {
-		vault_free(l->secret);
-		l->secret = secret;
+	if (u->count < u->room)
 		return 0;
-	}
-
-	const size_t name_size = strlen(name) + 1;
-	l = mem_zalloc(sizeof(*l) + name_size);
-	if (l == NULL) {
-		vault_free(secret);
+	void *const list = mem_resize(u->list, room * sizeof(*u->list));
+	if (list == NULL)
 		return -1;
+	u->list = list;
+	u->room = room;
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct listed *const x = a, *const y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+/* ... and records with one name by their place. */
+static int by_name(const void *a, const void *b)
+{
+	const struct listed *const x = a, *const y = b;
+	const int d = compare(a, b);
+
+	return d != 0 ? d : (x->place > y->place) - (x->place < y->place);
+}
+
+/* Of records with one name the last one counts. */
+static void sort(struct userlist *u)
+{
+	size_t kept = 0;
+
+	if (u->count == 0)
+		return;
+	qsort(u->list, u->count, sizeof(*u->list), by_name);
+	for (size_t i = 1; i < u->count; i++) {
+		if (strcmp(u->list[kept].name, u->list[i].name) != 0)
+			kept++;
+		u->list[kept] = u->list[i];
 	}
-	l->secret = secret;
-	memcpy(l->name, name, name_size);
-	HASH_ADD_KEYPTR(hh, u->map, l->name, name_size - 1, l);
-	if (l->hh.tbl != NULL)
-		return 0;
-	vault_free(secret);
-	mem_free(l);
-	return -1;
+	u->count = kept + 1;
 }
 
 enum record { RECORD_OK, RECORD_BAD, RECORD_NO_MEMORY };
@@ -194,17 +216,15 @@ static enum record take_record(struct parser *p, struct userlist *u)
 		return RECORD_OK;
 	}
 
-	char name_text[USERLIST_NAME_MAX];
-	unquote(&name, name_text);
-	char *const secret_text = vault_zalloc(secret.len + 1);
-	if (secret_text == NULL)
+	if (make_room(u) != 0)
 		return RECORD_NO_MEMORY;
-	unquote(&secret, secret_text);
-	if (put(u, name_text, secret_text) != 0)
-		return RECORD_NO_MEMORY;
+	struct listed *const l = &u->list[u->count];
+	l->name = unquote(u, &name);
+	l->secret = unquote(u, &secret);
+	l->place = u->count++;
 	skip_line(p);
 	if (p->src->record != NULL)
-		p->src->record(p->src->arg, name_text,
+		p->src->record(p->src->arg, l->name,
 		    (size_t)(begin - p->src->text), (size_t)(p->at - begin));
 	return RECORD_OK;
 }
@@ -222,10 +242,15 @@ struct userlist *userlist_parse(const struct userlist_source *src)
 	if (u == NULL)
 		return NULL;
 	u->refs = 1;
-	for (;;) {
+	u->texts = vault_zalloc((size_t)(p.end - p.at) + 1);
+	if (u->texts == NULL)
+		userlist_unref(&u);
+	while (u != NULL) {
 		skip_to_record(&p);
-		if (p.at == p.end)
+		if (p.at == p.end) {
+			sort(u);
 			return u;
+		}
 		switch (take_record(&p, u)) {
 		case RECORD_OK:
 			break;
@@ -235,9 +260,10 @@ struct userlist *userlist_parse(const struct userlist_source *src)
 			break;
 		case RECORD_NO_MEMORY:
 			userlist_unref(&u);
-			return NULL;
+			break;
 		}
 	}
+	return NULL;
 }
 
 struct userlist *userlist_load(const char *path,
@@ -292,36 +318,39 @@ struct userlist *userlist_ref(struct userlist *u)
 void userlist_unref(struct userlist **up)
 {
 	struct userlist *const u = *up;
-	struct listed *l, *next;
 
 	*up = NULL;
 	if (u == NULL || --u->refs > 0)
 		return;
-	HASH_ITER (hh, u->map, l, next) {
-		HASH_DEL(u->map, l);
-		vault_free(l->secret);
-		mem_free(l);
-	}
+	vault_free(u->texts);
+	mem_free(u->list);
 	mem_free(u);
 }
 
 const char *userlist_find(const struct userlist *u, const char *name)
 {
-	const struct listed *const l = find(u, name);
+	const struct listed key = { .name = name };
+	const struct listed *const l = u->count == 0 ? NULL :
+	    bsearch(&key, u->list, u->count, sizeof(*u->list), compare);
 
 	return l != NULL ? l->secret : NULL;
 }
 
 size_t userlist_count(const struct userlist *u)
 {
-	return HASH_COUNT(u->map);
+	return u->count;
+}
+
+const char *userlist_name(const struct userlist *u, size_t n)
+{
+	return n < u->count ? u->list[n].name : NULL;
 }
 
 int userlist_each(const struct userlist *u,
     int (*fn)(const char *name, const char *secret, void *arg), void *arg)
 {
-	for (const struct listed *l = u->map; l != NULL; l = l->hh.next) {
-		const int rc = fn(l->name, l->secret, arg);
+	for (size_t i = 0; i < u->count; i++) {
+		const int rc = fn(u->list[i].name, u->list[i].secret, arg);
 
 		if (rc != 0)
 			return rc;

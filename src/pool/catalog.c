@@ -13,7 +13,6 @@
 #include <utlist.h>
 
 #include "base/err.h"
-#include "conf/userlist.h"
 #include "pool/credentials.h"
 #include "pool/drain.h"
 #include "pool/hosts.h"
@@ -65,49 +64,6 @@ struct database *catalog_find_database(struct catalog *c, const char *name)
 
 	HASH_FIND_STR(c->databases, name, db);
 	return db;
-}
-
-struct user *catalog_find_user(struct catalog *c, const char *name)
-{
-	struct user *u = NULL;
-
-	HASH_FIND_STR(c->users, name, u);
-	return u;
-}
-
-struct user *catalog_get_user(struct catalog *c, const char *name)
-{
-	struct user *u = catalog_find_user(c, name);
-
-	if (u != NULL)
-		return u;
-	u = mem_new(MEM_USER, sizeof *u);
-	if (u == NULL)
-		return NULL;
-	u->name = mem_strdup(name);
-	if (u->name == NULL) {
-		mem_delete(MEM_USER, u, sizeof *u);
-		return NULL;
-	}
-	u->conf = config_find_user(c->config, name);
-	u->line.kind = LINE_USER;
-	HASH_ADD_KEYPTR(hh, c->users, u->name, strlen(name), u);
-	if (u->hh.tbl == NULL) {
-		mem_free(u->name);
-		mem_delete(MEM_USER, u, sizeof *u);
-		return NULL;
-	}
-	return u;
-}
-
-static void user_free(struct catalog *c, struct user *u)
-{
-	HASH_DEL(c->users, u);
-	credentials_unref(&u->credentials);
-	credentials_unref(&u->typed);
-	line_fini(&u->line);
-	mem_free(u->name);
-	mem_delete(MEM_USER, u, sizeof *u);
 }
 
 /* --- pools --- */
@@ -268,45 +224,23 @@ void catalog_learn_credentials(struct pool *p, struct credentials *c)
 	p->credentials = credentials_ref(c);
 }
 
-void user_put_typed(struct user *u, struct credentials *typed)
-{
-	if (u->typed != NULL && strcmp(u->typed->secret, typed->secret) == 0)
-		return;
-	credentials_unref(&u->typed);
-	u->typed = credentials_ref(typed);
-}
-
 /* (spec/authentication.md section 5) */
-struct credentials *catalog_pool_credentials(const struct pool *p)
+struct credentials *catalog_pool_credentials(const struct catalog *c,
+    const struct pool *p)
 {
+	struct user *const u = p->key.user;
+
 	if (is_forced(p) && p->key.db->password != NULL)
 		return p->key.db->password;
-	if (!is_forced(p) && p->key.user->typed != NULL)
-		return p->key.user->typed;
-	return p->key.user->credentials != NULL ? p->key.user->credentials :
-	    p->credentials;
+	/* the auth file may have been told a newer one than he typed */
+	struct credentials *const listed = user_credentials(c, u);
+
+	if (!is_forced(p) && u->typed != NULL)
+		return u->typed;
+	return listed != NULL ? listed : p->credentials;
 }
 
 /* --- applying a configuration: first all that can fail, then the rest --- */
-
-/* Keep what was derived from a secret as long as the secret stays. */
-static int prepare_credentials(struct credentials *now, const char *secret,
-    struct credentials **next)
-{
-	if (secret == NULL)
-		return 0;
-	*next = now != NULL && strcmp(now->secret, secret) == 0 ?
-	    credentials_ref(now) : credentials_new(secret);
-	return *next == NULL ? -1 : 0;
-}
-
-static void put_credentials(struct credentials **slot,
-    struct credentials **next)
-{
-	credentials_unref(slot);
-	*slot = *next;
-	*next = NULL;
-}
 
 /* name NULL or "": nobody is meant. */
 static int make_user(const char *name, struct catalog *c)
@@ -322,36 +256,27 @@ static int prepare_entry(struct catalog *c, struct database *db,
 	const char *password = conf->password != NULL &&
 	    conf->password[0] != '\0' ? conf->password : NULL;
 
-	if (prepare_credentials(db->password, password,
-	    &db->next_password) < 0)
+	if (password != NULL)
+		db->next_password = credentials_renew(db->password, password);
+	if (password != NULL && db->next_password == NULL)
 		return -1;
 	return make_user(conf->user, c) < 0 ? -1 :
 	    make_user(conf->auth_user, c);
 }
 
-static int prepare_database(struct catalog *c, struct database *db,
+/* An automatic one that has no entry of its own gets a fresh one. */
+static int prepare_automatic(struct catalog *c, struct database *db,
     const struct config *config)
 {
-	const struct config_db *conf = config_find_db(config, db->name);
 	struct err e = { .text = "" };
 
-	if (db->console)
+	if (db->console || db->own == NULL || db->next_conf != NULL)
 		return 0;
-	if (conf == NULL && db->own != NULL) {
-		/* a fresh entry from the "*" line, else the old one stays */
-		conf = db->next_own = config_auto_db(config, db->name, &e);
-		if (conf == NULL && strcmp(e.code, "53200") == 0)
-			return -1;
-	}
-	return conf == NULL ? 0 : prepare_entry(c, db, conf);
-}
-
-static int prepare_listed(const char *name, const char *secret, void *arg)
-{
-	struct user *u = catalog_get_user(arg, name);
-
-	return u == NULL ? -1 : prepare_credentials(u->credentials, secret,
-	    &u->next_credentials);
+	db->next_own = config_auto_db(config, db->name, &e);
+	if (db->next_own != NULL)
+		return prepare_entry(c, db, db->next_own);
+	/* without a usable line the old one stays */
+	return strcmp(e.code, "53200") == 0 ? -1 : 0;
 }
 
 /* A SET shares the entries, and a reload an auth file that is unchanged. */
@@ -370,55 +295,52 @@ static int prepare_entries(struct catalog *c, const struct config *config)
 	struct database *db, *next_db;
 
 	for (const struct config_db *conf = config->dbs; conf != NULL;
-	    conf = conf->next)
-		if (catalog_find_database(c, conf->name) == NULL &&
-		    database_new(c, conf->name) == NULL)
+	    conf = conf->next) {
+		db = catalog_find_database(c, conf->name);
+		if (db == NULL)
+			db = database_new(c, conf->name);
+		if (db == NULL)
 			return -1;
+		db->next_conf = conf;
+		if (prepare_entry(c, db, conf) < 0)
+			return -1;
+	}
 	HASH_ITER(hh, c->databases, db, next_db)
-		if (prepare_database(c, db, config) < 0)
-			return -1;
-	for (const struct config_user *cu = config->users; cu != NULL;
-	    cu = cu->next)
-		if (catalog_get_user(c, cu->name) == NULL)
+		if (prepare_automatic(c, db, config) < 0)
 			return -1;
 	return 0;
 }
 
-/* With 20,000 databases and 100,000 users it counts what is left alone. */
+/* With 20,000 databases it counts what is left alone. */
 static int prepare(struct catalog *c, const struct config *config)
 {
 	if (!same_entries(c->config, config) &&
 	    prepare_entries(c, config) < 0)
 		return -1;
-	if (make_user(config->set.auth_user, c) < 0)
-		return -1;
-	if (config->userlist == NULL || same_users(c->config, config))
-		return 0;
-	return userlist_each(config->userlist, prepare_listed, c) == 0 ?
-	    0 : -1;
+	return make_user(config->set.auth_user, c);
 }
 
 /* No memory: forget what was prepared. New names of users do no harm. */
 static void abandon(struct catalog *c)
 {
 	struct database *db, *next_db;
-	struct user *u, *next_user;
 
 	HASH_ITER(hh, c->databases, db, next_db) {
 		credentials_unref(&db->next_password);
 		config_db_free(db->next_own);
 		db->next_own = NULL;
+		db->next_conf = NULL;
 		if (db->conf == NULL)
 			catalog_drop_database(c, db);
 	}
-	HASH_ITER(hh, c->users, u, next_user)
-		credentials_unref(&u->next_credentials);
 }
 
 static void put_entry(struct database *db, const struct config_db *conf)
 {
 	db->conf = conf;
-	put_credentials(&db->password, &db->next_password);
+	credentials_unref(&db->password);
+	db->password = db->next_password;
+	db->next_password = NULL;
 	config_db_free(db->own);
 	db->own = db->next_own;
 	db->next_own = NULL;
@@ -443,10 +365,11 @@ static void put_databases(struct catalog *c, const struct config *old,
 
 	HASH_ITER(hh, c->databases, db, next) {
 		const struct config_db *conf = db->next_own != NULL ?
-		    db->next_own : config_find_db(c->config, db->name);
+		    db->next_own : db->next_conf;
 
 		if (db->console)
 			continue;
+		db->next_conf = NULL;
 		if (conf != NULL) {
 			const bool changed = recycles(db, conf, old,
 			    c->config);
@@ -462,26 +385,27 @@ static void put_databases(struct catalog *c, const struct config *old,
 	}
 }
 
+/* Only who has a record can be concerned. */
 static void put_users(struct catalog *c, const struct config *old)
 {
-	const struct config *config = c->config;
-	struct user *u, *next;
+	struct user *u;
 
-	HASH_ITER(hh, c->users, u, next) {
-		if (same_users(old, config))
-			break;
-		/* the auth file has been told a newer one */
-		if (u->next_credentials != NULL &&
-		    u->next_credentials != u->credentials)
-			credentials_unref(&u->typed);
-		put_credentials(&u->credentials, &u->next_credentials);
-	}
+	if (!same_users(old, c->config))
+		c->auth_file++;
+	if (same_entries(old, c->config))
+		return;
 	for (const struct config_user *cu = old->users; cu != NULL;
-	    cu = cu->next)
-		catalog_find_user(c, cu->name)->conf = NULL;
-	for (const struct config_user *cu = config->users; cu != NULL;
-	    cu = cu->next)
-		catalog_find_user(c, cu->name)->conf = cu;
+	    cu = cu->next) {
+		u = catalog_find_user(c, cu->name);
+		if (u != NULL)
+			u->conf = NULL;
+	}
+	for (const struct config_user *cu = c->config->users; cu != NULL;
+	    cu = cu->next) {
+		u = catalog_find_user(c, cu->name);
+		if (u != NULL)
+			u->conf = cu;
+	}
 }
 
 int catalog_apply(struct catalog *c, struct config *config,
@@ -560,7 +484,7 @@ void catalog_free(struct catalog **cp)
 	HASH_ITER(hh, c->databases, db, next_db)
 		catalog_drop_database(c, db);
 	HASH_ITER(hh, c->users, u, next_user)
-		user_free(c, u);
+		catalog_drop_user(c, u);
 	struct config *config = (struct config *)c->config;
 
 	(void)drain_remove(c, NULL);

@@ -9,11 +9,6 @@ static int by_db_name(const struct database *a, const struct database *b)
 	return strcmp(a->name, b->name);
 }
 
-static int by_user_name(const struct user *a, const struct user *b)
-{
-	return strcmp(a->name, b->name);
-}
-
 static int by_pool_key(const struct pool *a, const struct pool *b)
 {
 	const int d = strcmp(a->key.db->name, b->key.db->name);
@@ -24,7 +19,6 @@ static int by_pool_key(const struct pool *a, const struct pool *b)
 void catalog_sort(struct catalog *c)
 {
 	HASH_SORT(c->databases, by_db_name);
-	HASH_SORT(c->users, by_user_name);
 	HASH_SORT(c->pools, by_pool_key);
 }
 

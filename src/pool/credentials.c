@@ -29,6 +29,13 @@ struct credentials *credentials_ref(struct credentials *c)
 	return c;
 }
 
+struct credentials *credentials_renew(struct credentials *now,
+    const char *secret)
+{
+	return now != NULL && strcmp(now->secret, secret) == 0 ?
+	    credentials_ref(now) : credentials_new(secret);
+}
+
 static void free_keys(struct credentials *c)
 {
 	struct known_keys *k;

@@ -130,12 +130,14 @@ static int find_anybody(struct client *c, struct user **user, struct err *e)
 	    err_set(e, "53200", "bouncer resources exhaustion");
 }
 
-/* Who has an entry in the auth file; NULL: not known, so far. */
-static struct user *find_listed(const struct client *c)
+/* Who has an entry in the auth file; *user stays NULL: not known, so far. */
+static int find_listed(struct client *c, struct user **user, struct err *e)
 {
-	struct user *u = catalog_find_user(c->ss->catalog, c->login->user);
-
-	return u != NULL && u->credentials != NULL ? u : NULL;
+	if (!catalog_is_listed(c->ss->catalog, c->login->user))
+		return 0;
+	*user = catalog_get_user(c->ss->catalog, c->login->user);
+	return *user != NULL ? 0 :
+	    err_set(e, "53200", "bouncer resources exhaustion");
 }
 
 /* The user is known: console rights and limits. 0, or -1 with e. */
@@ -178,13 +180,11 @@ static enum login_who await_typed(struct client *c, struct err *e)
 static enum login_who find_user(struct client *c, struct err *e)
 {
 	struct user *u = NULL;
+	const int rc = global_method(c) == AUTH_ANY ? find_anybody(c, &u, e) :
+	    find_listed(c, &u, e);
 
-	if (global_method(c) == AUTH_ANY) {
-		if (find_anybody(c, &u, e) < 0)
-			return LOGIN_REFUSED;
-	} else {
-		u = find_listed(c);
-	}
+	if (rc < 0)
+		return LOGIN_REFUSED;
 	if (u == NULL && auth_query_is_possible(c))
 		return LOGIN_ASK;
 	if (u == NULL) {
@@ -261,7 +261,8 @@ struct credentials *login_credentials(const struct client *c)
 {
 	if (c->login->found != NULL)
 		return c->login->found;
-	return c->user != NULL ? c->user->credentials : NULL;
+	return c->user == NULL ? NULL :
+	    user_credentials(c->ss->catalog, c->user);
 }
 
 /* --- the method --- */

@@ -130,7 +130,8 @@ static int on_authentication(struct server *s, const struct message *m)
 	s->auth.wake = on_woken;
 	writer_init(&w, LOGIN_MAX);
 	return act_on(s, server_auth_step(&s->auth, s->ps.pool->key.user->name,
-	    catalog_pool_credentials(s->ps.pool), m->body, m->len, &w), &w);
+	    catalog_pool_credentials(s->ss->catalog, s->ps.pool), m->body,
+	    m->len, &w), &w);
 }
 
 static int on_parameter(struct server *s, const struct message *m)

@@ -44,19 +44,19 @@ struct stage {
 	struct text told, logged;
 	char told_buf[1024], logged_buf[4096];
 	bool quiet;			/* what broker_is_quiet() says */
-	int reload;			/* what app_reload() says */
+	int refuse;			/* what suspend_begin() says */
+	unsigned reloads;		/* begun */
 };
 
 static struct stage st;
 
 /* --- what is faked --- */
 
-int app_reload(struct app *app, struct err *e)
+unsigned app_reload(struct app *app)
 {
 	(void)app;
 	text_add(&st.told, "reload;");
-	return st.reload == 0 ? 0 : err_set(e, "F0000", "RELOAD failed, "
-	    "see logs for additional details");
+	return ++st.reloads;
 }
 
 int app_set(struct app *app, const char *key, const char *value,
@@ -216,7 +216,7 @@ struct view_group view_group_fds(void)
 int suspend_begin(struct app *app, struct err *e)
 {
 	text_add(&st.told, "suspend;");
-	if (st.reload != 0)
+	if (st.refuse != 0)
 		return err_set(e, "08P01", "not now");
 	app->ss.suspended = true;
 	return 0;
@@ -600,19 +600,41 @@ static void test_set_tells_what_was_set(void **state)
 
 static void test_reload_that_fails_says_so(void **state)
 {
+	struct err e;
+
 	(void)state;
 	open_console();
-	assert_string_equal(ask("RELOAD"), "C:RELOAD. Z:I ");
+	assert_string_equal(ask("RELOAD"), "");
+	admin_reloaded(&st.app, st.reloads, NULL);
+	assert_string_equal(receive(), "C:RELOAD. Z:I ");
 	assert_string_equal(st.logged.at, "3 RELOAD command issued\n");
 	st.logged.at[st.logged.len = 0] = '\0';
-	st.reload = -1;
-	assert_string_equal(ask("RELOAD"), "E:SERROR.CF0000.MRELOAD failed, "
+	assert_string_equal(ask("RELOAD"), "");
+	/* one that read the file too early is of no use */
+	admin_reloaded(&st.app, st.reloads - 1, NULL);
+	assert_string_equal(receive(), "");
+	err_set(&e, "F0000", "RELOAD failed, see logs for additional details");
+	admin_reloaded(&st.app, st.reloads, &e);
+	assert_string_equal(receive(), "E:SERROR.CF0000.MRELOAD failed, "
 	    "see logs for additional details.. Z:I ");
 	assert_string_equal(st.logged.at, "3 RELOAD command issued\n"
 	    "1 RELOAD Failed, see logs for more details\n"
 	    "2 C-0x10: peer-7@x pooler error: RELOAD failed, see logs for "
 	    "additional "
 	    "details\n");
+}
+
+static void test_reload_may_be_left(void **state)
+{
+	(void)state;
+	open_console();
+	assert_string_equal(ask("RELOAD"), "");
+	admin_cancel(&st.client);
+	assert_string_equal(receive(), "E:SERROR.C57014.Mcanceling statement "
+	    "due to user request.. Z:I ");
+	/* nobody waits for it any more */
+	admin_reloaded(&st.app, st.reloads, NULL);
+	assert_string_equal(ask("LOG x"), "C:LOG. Z:I ");
 }
 
 static void test_errors_are_logged_twice(void **state)
@@ -984,6 +1006,7 @@ int main(void)
 		STAGED(test_commands_of_ours),
 		STAGED(test_set_tells_what_was_set),
 		STAGED(test_reload_that_fails_says_so),
+		STAGED(test_reload_may_be_left),
 		STAGED(test_errors_are_logged_twice),
 		STAGED(test_suspend_replies_when_nothing_moves),
 		STAGED(test_fds_are_passed_to_the_own_user_only),

@@ -17,6 +17,7 @@
 #include "base/vault.h"
 #include "pool/catalog.h"
 #include "pool/credentials.h"
+#include "pool/users.h"
 
 struct fixture {
 	char ini[64], list[64];
@@ -123,13 +124,21 @@ static void apply(struct catalog *c, struct fixture *f, struct config *config,
 	assert_string_equal(f->log, log);
 }
 
+static struct credentials *secret_of(struct catalog *c, const char *name)
+{
+	struct user *u = catalog_get_user(c, name);
+
+	assert_non_null(u);
+	return user_credentials(c, u);
+}
+
 static void test_databases_come_change_and_go(void **state)
 {
 	struct fixture *f = *state;
 	struct catalog *c = start(f, "a = host=h\nb =\n", "", "\"u\" \"p\"\n");
 	struct database *a = catalog_find_database(c, "a");
 	struct database *b = catalog_find_database(c, "b");
-	struct user *u = catalog_find_user(c, "u");
+	struct user *u = catalog_get_user(c, "u");
 	struct pool *p = catalog_get_pool(c, a, u);
 
 	assert_true(catalog_find_database(c, "pgbouncer")->console);
@@ -159,9 +168,8 @@ static void test_secrets_keep_or_lose_what_was_derived(void **state)
 	struct fixture *f = *state;
 	struct catalog *c = start(f, "a = user=x password=one\n", "",
 	    "\"u\" \"p\"\n\"v\" \"p\"\n\"w\" \"p\"\n");
-	struct credentials *u = catalog_find_user(c, "u")->credentials;
-	struct credentials *v = credentials_ref(
-	    catalog_find_user(c, "v")->credentials);
+	struct credentials *u = secret_of(c, "u");
+	struct credentials *v = credentials_ref(secret_of(c, "v"));
 	struct database *a = catalog_find_database(c, "a");
 	struct credentials *one = a->password;
 
@@ -169,15 +177,15 @@ static void test_secrets_keep_or_lose_what_was_derived(void **state)
 	assert_non_null(u->verifier);
 	apply(c, f, load(f, "a = user=x password=one\n", "",
 	    "\"u\" \"p\"\n\"v\" \"q\"\n\"n\" \"\"\n"), "");
-	assert_ptr_equal(catalog_find_user(c, "u")->credentials, u);
+	assert_ptr_equal(secret_of(c, "u"), u);
 	assert_non_null(u->verifier);
 	assert_ptr_equal(a->password, one);
-	assert_string_equal(catalog_find_user(c, "v")->credentials->secret,
-	    "q");
+	assert_string_equal(secret_of(c, "v")->secret, "q");
 	assert_string_equal(v->secret, "p");	/* a login still holds it */
-	assert_null(catalog_find_user(c, "w")->credentials);
-	assert_int_equal(catalog_find_user(c, "n")->credentials->kind,
-	    SECRET_NONE);
+	assert_null(secret_of(c, "w"));
+	assert_false(catalog_is_listed(c, "w"));
+	assert_true(catalog_is_listed(c, "n"));
+	assert_int_equal(secret_of(c, "n")->kind, SECRET_NONE);
 	credentials_unref(&v);
 	apply(c, f, load(f, "a = user=x\n", "", "\"x\" \"s\"\n"),
 	    "");
@@ -185,7 +193,7 @@ static void test_secrets_keep_or_lose_what_was_derived(void **state)
 	struct pool *p = catalog_get_pool(c, a, catalog_find_user(c, "x"));
 
 	assert_null(a->password);
-	assert_string_equal(catalog_pool_credentials(p)->secret, "s");
+	assert_string_equal(catalog_pool_credentials(c, p)->secret, "s");
 	catalog_free(&c);
 }
 
@@ -209,19 +217,19 @@ static void test_learned_secret_is_of_one_pool(void **state)
 	catalog_learn_credentials(a, learned);
 	catalog_learn_credentials(own, learned);
 	assert_int_equal(learned->refs, 2);
-	assert_ptr_equal(catalog_pool_credentials(a), learned);
-	assert_null(catalog_pool_credentials(b));
-	assert_string_equal(catalog_pool_credentials(own)->secret, "p");
+	assert_ptr_equal(catalog_pool_credentials(c, a), learned);
+	assert_null(catalog_pool_credentials(c, b));
+	assert_string_equal(catalog_pool_credentials(c, own)->secret, "p");
 	/* who runs auth_query there is not the forced user */
 	assert_non_null(asker);
-	assert_null(catalog_pool_credentials(catalog_get_pool(c, forced,
-	    asker)));
+	assert_null(catalog_pool_credentials(c,
+	    catalog_get_pool(c, forced, asker)));
 	/* the auth file comes first */
 	struct pool *l = catalog_get_pool(c, catalog_find_database(c, "a"),
-	    catalog_find_user(c, "listed"));
+	    catalog_get_user(c, "listed"));
 
 	catalog_learn_credentials(l, learned);
-	assert_string_equal(catalog_pool_credentials(l)->secret, "l");
+	assert_string_equal(catalog_pool_credentials(c, l)->secret, "l");
 	catalog_free(&c);
 	assert_int_equal(learned->refs, 1);
 	credentials_unref(&learned);
@@ -234,7 +242,7 @@ static void test_effective_settings(void **state)
 	    "min_pool_size=1 max_db_connections=9\nb = user=x\nd =\n",
 	    "u = pool_size=0 pool_mode=transaction max_user_connections=4\n",
 	    "");
-	struct user *u = catalog_find_user(c, "u");
+	struct user *u = catalog_get_user(c, "u");
 	struct database *a = catalog_find_database(c, "a");
 	struct database *b = catalog_find_database(c, "b");
 	struct pool *p = catalog_get_pool(c, a, u);
@@ -263,10 +271,40 @@ static void test_effective_settings(void **state)
 	assert_string_equal(c->databases->name, "a");
 	assert_string_equal(c->pools->key.db->name, "a");
 	assert_string_equal(c->pools->key.user->name, "u");
-	assert_string_equal(c->users->name, "pgbouncer");
 	c->paused = true;
 	assert_true(pool_is_paused(p, c));
 	assert_false(pool_is_paused(c->console->pools, c));
+	catalog_free(&c);
+}
+
+static int note_user(void *arg, const struct known_user *u)
+{
+	struct fixture *f = arg;
+	const size_t n = strlen(f->log);
+
+	snprintf(f->log + n, sizeof f->log - n, "%s%s%s ", u->name,
+	    u->used != NULL ? "+" : "", u->conf != NULL ? "=" : "");
+	return strcmp(u->name, "stop") == 0;
+}
+
+static void test_users_are_known_before_they_come(void **state)
+{
+	struct fixture *f = *state;
+	struct catalog *c = start(f, "", "line =\nboth =\nuser =\n",
+	    "\"zoe\" \"\"\n\"both\" \"\"\n\"ann\" \"\"\n");
+
+	assert_null(catalog_find_user(c, "ann"));
+	assert_non_null(catalog_get_user(c, "user"));
+	assert_non_null(catalog_get_user(c, "both")->conf);
+	assert_non_null(catalog_get_user(c, "guest"));
+	assert_int_equal(users_each(c, note_user, f), 0);
+	assert_string_equal(f->log,
+	    "ann both+= guest+ line= pgbouncer+ user+= zoe ");
+	assert_int_equal(users_count(c), 7);
+	apply(c, f, load(f, "", "stop =\n", ""), "");
+	assert_null(catalog_get_user(c, "both")->conf);
+	assert_int_equal(users_each(c, note_user, f), 1);
+	assert_string_equal(f->log, "both+ guest+ pgbouncer+ stop= ");
 	catalog_free(&c);
 }
 
@@ -356,8 +394,7 @@ static void test_apply_without_memory_changes_nothing(void **state)
 		assert_string_equal(a->password->secret, "p");
 		assert_string_equal(a->conf->user, "x");
 		assert_ptr_equal(y->conf, conf);
-		assert_string_equal(
-		    catalog_find_user(c, "u")->credentials->secret, "p");
+		assert_string_equal(secret_of(c, "u")->secret, "p");
 	}
 	assert_true(n > 10);
 	assert_non_null(strstr(f->log, "~a "));
@@ -412,6 +449,7 @@ int main(void)
 		CASE(test_secrets_keep_or_lose_what_was_derived),
 		CASE(test_learned_secret_is_of_one_pool),
 		CASE(test_effective_settings),
+		CASE(test_users_are_known_before_they_come),
 		CASE(test_automatic_databases),
 		CASE(test_each_has_its_turn_whoever_goes),
 		CASE(test_apply_without_memory_changes_nothing),

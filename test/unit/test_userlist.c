@@ -78,7 +78,7 @@ static const struct {
 	{ "; \"x\" \"y\"\n  ; z\n\"a\" \"b\"\n;", "<a><b>" },
 	{ "\"a\" \"\"\n", "<a><>" },
 	{ "\"\" \"b\"\n", "<><b>" },
-	{ "\"a\" \"1\"\n\"b\" \"2\"\n\"a\" \"3\"\n", "<a><3><b><2>" },
+	{ "\"b\" \"2\"\n\"a\" \"1\"\n\"a\" \"3\"\n", "<a><3><b><2>" },
 	{ "\"a\" \"b\"\n# c\n\"d\" \"e\"", "!broken auth file (f:2)<a><b>" },
 	/* each problem is told, what follows the first does not count */
 	{ "\"a\" \"b\"\n# c\n\"d\" \"e\"\nx\n\"f\" \"g\"\ny",
@@ -226,6 +226,34 @@ static void test_find_is_exact(void **state)
 	userlist_unref(&u);
 }
 
+static void test_each_of_many_names_is_found(void **state)
+{
+	enum { NAMES = 1000 };
+	char *const text = test_malloc(NAMES * 16), name[16];
+	size_t len = 0;
+	struct got g;
+
+	(void)state;
+	/* 7 has no factor of 1000: each of them once, out of order */
+	for (int i = 0; i < NAMES; i++)
+		len += (size_t)snprintf(text + len, 16, "\"%d\" \"s%d\"\n",
+		    i * 7 % NAMES, i * 7 % NAMES);
+	struct userlist *u = parse(&g, text, len);
+
+	assert_int_equal(userlist_count(u), NAMES);
+	for (int i = 0; i < NAMES; i++) {
+		snprintf(name, sizeof name, "%d", i);
+		assert_string_equal(userlist_find(u, name) + 1, name);
+	}
+	for (size_t i = 1; i < NAMES; i++)
+		assert_true(strcmp(userlist_name(u, i - 1),
+		    userlist_name(u, i)) < 0);
+	assert_null(userlist_name(u, NAMES));
+	assert_null(userlist_find(u, "1000"));
+	userlist_unref(&u);
+	test_free(text);
+}
+
 static void test_missing_file_is_reported(void **state)
 {
 	struct got g;
@@ -295,8 +323,8 @@ static void test_each_failed_allocation_gives_null(void **state)
 		u = parse(&g, text, strlen(text));
 		mem_fail_at(0);
 	} while (u == NULL);
-	/* list, 3 secrets, 2 users, table and buckets of the hash */
-	assert_int_equal(n, 9);
+	/* the list, its texts, its records */
+	assert_int_equal(n, 4);
 	assert_int_equal(userlist_count(u), 2);
 	userlist_unref(&u);
 }
@@ -310,6 +338,7 @@ int main(void)
 		cmocka_unit_test(test_lengths_are_limited),
 		cmocka_unit_test(test_content_tells_the_kind),
 		cmocka_unit_test(test_find_is_exact),
+		cmocka_unit_test(test_each_of_many_names_is_found),
 		cmocka_unit_test(test_missing_file_is_reported),
 		cmocka_unit_test(test_changed_file_is_not_current),
 		cmocka_unit_test(test_last_reference_frees),

@@ -1,0 +1,47 @@
+/* load.h - the files of the configuration, read by a helper thread.
+ * SPDX-License-Identifier: ISC */
+#ifndef APP_LOAD_H
+#define APP_LOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/log.h"
+
+struct config;
+struct offload;
+struct tls_setup;
+
+/* A line for the log. */
+struct load_line {
+	struct load_line *next;
+	enum log_level level;
+	char text[];
+};
+
+/* One reading, and what it comes to. */
+struct load {
+	bool running;		/* begun, and the result is not there yet */
+	bool ready;		/* the result is there */
+	struct config *prev;	/* counted: what was in force at the start */
+	struct config *config;	/* counted; NULL: it failed, lines say why */
+	struct tls_setup *tls;	/* owned; NULL as config is */
+	struct load_line *lines;	/* owned; LL list */
+	size_t hidden;		/* lines there is no room for */
+};
+
+/*
+ * Read path and all that it names, as what is to follow prev. The loop goes on
+ * meanwhile; l->ready is set on the loop, within this call where no thread can
+ * be had. The caller takes what it wants of the result.
+ * Returns 0, or -1: no memory.
+ */
+int load_start(struct load *l, struct offload *o, const char *path,
+    struct config *prev);
+/* Free what is left of a result; it can be started again. Not while running. */
+void load_clear(struct load *l);
+
+/* Drop a reference of one that may be the last, on a thread: it takes long. */
+void load_forget(struct offload *o, struct config **c);
+
+#endif
