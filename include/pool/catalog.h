@@ -50,6 +50,7 @@ struct catalog {
 	struct database *databases;	/* uthash */
 	struct user *users;		/* uthash */
 	unsigned auth_file;		/* counts those put in force */
+	struct user *to_renew;		/* from him on; NULL: nobody */
 	struct pool *pools;		/* uthash by key */
 	struct database *console;	/* the admin database */
 	unsigned clients;		/* sockets of clients, all */
@@ -95,6 +96,8 @@ bool catalog_is_listed(const struct catalog *c, const char *name);
  * 100,000 names would stop everybody.
  */
 struct credentials *user_credentials(const struct catalog *c, struct user *u);
+/* A step of the way to where no secret is left that the file has lost. */
+void catalog_renew_users(struct catalog *c);
 /* No pool and no client may know him. */
 void catalog_drop_user(struct catalog *c, struct user *u);
 

@@ -201,6 +201,8 @@ static int finish_reload(struct app *app, struct load *l, struct err *e)
 	}
 	/* a rotated log file is let go all the same */
 	app_log_setup(app);
+	if (rc == 0)
+		log_info("configuration reloaded");
 	return rc;
 }
 

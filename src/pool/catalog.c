@@ -390,8 +390,10 @@ static void put_users(struct catalog *c, const struct config *old)
 {
 	struct user *u;
 
-	if (!same_users(old, c->config))
+	if (!same_users(old, c->config)) {
 		c->auth_file++;
+		c->to_renew = c->users;
+	}
 	if (same_entries(old, c->config))
 		return;
 	for (const struct config_user *cu = old->users; cu != NULL;

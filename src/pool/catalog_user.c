@@ -47,6 +47,8 @@ struct user *catalog_get_user(struct catalog *c, const char *name)
 	return u;
 }
 
+#define RENEWALS 5000		/* in one step: some milliseconds */
+
 static const char *listed_secret(const struct catalog *c, const char *name)
 {
 	const struct userlist *const list = c->config->userlist;
@@ -80,6 +82,14 @@ static struct credentials *renew(const struct catalog *c, struct user *u)
 struct credentials *user_credentials(const struct catalog *c, struct user *u)
 {
 	return u->auth_file == c->auth_file ? u->credentials : renew(c, u);
+}
+
+void catalog_renew_users(struct catalog *c)
+{
+	for (int i = 0; c->to_renew != NULL && i < RENEWALS; i++) {
+		(void)user_credentials(c, c->to_renew);
+		c->to_renew = c->to_renew->hh.next;
+	}
 }
 
 void catalog_drop_user(struct catalog *c, struct user *u)

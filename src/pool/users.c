@@ -64,6 +64,9 @@ static int by_user_name(const struct user *a, const struct user *b)
 static struct merge begin(struct catalog *c)
 {
 	HASH_SORT(c->users, by_user_name);
+	/* whoever was next may be anywhere now */
+	if (c->to_renew != NULL)
+		c->to_renew = c->users;
 	return (struct merge){ .used = c->users, .conf = c->config->users,
 		.list = c->config->userlist };
 }

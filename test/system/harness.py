@@ -516,11 +516,12 @@ class Pooler:
         self.proc.send_signal(sig)
 
     def sighup(self):
-        n = self.log.count("got SIGHUP")
+        done = "got SIGHUP" if REFERENCE else \
+            "configuration reloaded|config file loading failed"
+        n = len(re.findall(done, self.log))
         self.signal(signal.SIGHUP)
-        wait_until(lambda: self.log.count("got SIGHUP") > n,
-                   what="SIGHUP in the log")
-        # the console answers after the reload of this turn
+        self.wait_log(done, count=n + 1)
+        # the reference's console answers after the reload of this turn
         self.admin("show version")
 
     def reload(self):
@@ -542,6 +543,12 @@ class Pooler:
                 if line.startswith(what + ":"):
                     return int(line.split()[1]) * 1024
         raise AssertionError("no %s" % what)
+
+    def loop_cpu(self):
+        """Seconds of CPU that the loop has used, without its helpers."""
+        with open("/proc/%d/task/%d/schedstat" % (
+                self.proc.pid, self.proc.pid)) as f:
+            return int(f.read().split()[0]) / 1e9
 
     def cpu(self):
         with open("/proc/%d/stat" % self.proc.pid) as f:
