@@ -75,7 +75,7 @@ static void maintain(struct app *app, usec_t now)
 	const unsigned databases = HASH_COUNT(c->databases);
 	const unsigned pools = HASH_COUNT(c->pools);
 
-	catalog_renew_users(app->catalog);
+	catalog_renew_users(c);
 	/* databases first: they make the pools that want a minimum */
 	for (unsigned i = 0; i < databases && i < PER_TICK; i++)
 		upkeep_database(app, catalog_turn_database(c), now);
