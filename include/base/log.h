@@ -36,6 +36,8 @@ struct log_who {
 struct log_opts {
 	int verbose;	  /* 0, 1, 2 */
 	bool quiet;	  /* nothing on stderr */
+	bool early;	  /* file and syslog are not known yet: lines are kept
+			     for those that the next call names */
 	bool json;	  /* stderr and file: one object a line */
 	const char *file; /* NULL or "" = none; copied */
 	bool syslog;

@@ -88,16 +88,6 @@ void catalog_drop_database(struct catalog *c, struct database *db);
 
 struct user *catalog_find_user(struct catalog *c, const char *name);
 struct user *catalog_get_user(struct catalog *c, const char *name);
-/* Is there an entry in the auth file? */
-bool catalog_is_listed(const struct catalog *c, const char *name);
-/*
- * The secret in the auth file; NULL: there is none. Borrowed until the next
- * configuration. Looked up when it is asked for: a reload that goes through
- * 100,000 names would stop everybody.
- */
-struct credentials *user_credentials(const struct catalog *c, struct user *u);
-/* A step of the way to where no secret is left that the file has lost. */
-void catalog_renew_users(struct catalog *c);
 /* No pool and no client may know him. */
 void catalog_drop_user(struct catalog *c, struct user *u);
 
@@ -108,12 +98,6 @@ struct pool *catalog_get_pool(struct catalog *c, struct database *db,
     struct user *user);
 /* No clients and no servers may be left. */
 void catalog_drop_pool(struct catalog *c, struct pool *p);
-
-/*
- * u has logged in with a password that somebody else has checked: it is for
- * the servers, too. What was derived from the same one before is kept.
- */
-void user_put_typed(struct user *u, struct credentials *typed);
 
 /* The user whose servers clients of u in db get: the forced one, or u. */
 struct user *catalog_pool_user(struct catalog *c, struct database *db,

@@ -1,13 +1,32 @@
-/* users.h - the names of users that are known, whether they came or not.
+/* users.h - the users who have come, and the names that are known.
  * SPDX-License-Identifier: ISC */
 #ifndef POOL_USERS_H
 #define POOL_USERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct catalog;
 struct config_user;
+struct credentials;
 struct user;
+
+/* Is there an entry in the auth file? */
+bool users_has_listed(const struct catalog *c, const char *name);
+/*
+ * The secret in the auth file; NULL: there is none. Borrowed until the next
+ * configuration. Looked up when it is asked for: a reload that goes through
+ * 100,000 names would stop everybody.
+ */
+struct credentials *user_credentials(const struct catalog *c, struct user *u);
+/* A step of the way to where no secret is left that the file has lost. */
+void users_renew(struct catalog *c);
+
+/*
+ * u has logged in with a password that somebody else has checked: it is for
+ * the servers, too. What was derived from the same one before is kept.
+ */
+void user_put_typed(struct user *u, struct credentials *typed);
 
 /* A name out of the auth file, of a line of [users], or of one who came. */
 struct known_user {

@@ -10,6 +10,7 @@
 #include "app/upkeep.h"
 #include "base/log.h"
 #include "io/loop.h"
+#include "pool/users.h"
 #include "session/server_login.h"
 
 #define PER_TICK 2000	/* takes about a millisecond */
@@ -75,7 +76,7 @@ static void maintain(struct app *app, usec_t now)
 	const unsigned databases = HASH_COUNT(c->databases);
 	const unsigned pools = HASH_COUNT(c->pools);
 
-	catalog_renew_users(c);
+	users_renew(c);
 	/* databases first: they make the pools that want a minimum */
 	for (unsigned i = 0; i < databases && i < PER_TICK; i++)
 		upkeep_database(app, catalog_turn_database(c), now);

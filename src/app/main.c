@@ -239,7 +239,8 @@ static void start(struct app *app)
 static int run(struct app *app)
 {
 	/* -q counts once it is known where else to write to */
-	log_setup(&(struct log_opts){ .verbose = app->args.verbose });
+	log_setup(&(struct log_opts){ .verbose = app->args.verbose,
+	    .early = true });
 	daemon_raise_fd_limit();
 	start(app);
 	app_run(app);

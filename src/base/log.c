@@ -14,8 +14,10 @@
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "base/log_json.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -23,6 +25,7 @@
 #define STUCK_MS 200	     /* that a reader may keep us waiting, once */
 #define MESSAGE_SIZE 2048	     /* prefix and message are cut at 2047 */
 #define LINE_SIZE (2 * MESSAGE_SIZE) /* if each byte were a newline */
+#define EARLY_MAX 1000	     /* lines kept until it is known where to */
 
 static const struct {
 	const char *word;
@@ -62,6 +65,15 @@ struct output {
 	unsigned long lost;	/* lines, since somebody read the last one */
 };
 
+/* A line from before it was known where lines go. */
+struct early {
+	struct early *prev, *next;
+	enum log_level level;
+	struct timespec when;
+	size_t cooked;		/* where that begins, behind the raw text */
+	char text[];
+};
+
 /* The one sink of the process; used by the loop's thread only. */
 static struct {
 	int verbose;
@@ -73,6 +85,9 @@ static struct {
 	bool syslog_open;
 	struct output err, file_out;
 	int facility;
+	bool keep;	/* what comes is early */
+	struct early *early; /* DL list, owned, oldest first */
+	unsigned early_count;
 	char ident[128];
 	/* One byte past the longest path, so that a cut one can't be opened. */
 	char file[PATH_MAX + 1];
@@ -113,6 +128,7 @@ void log_setup(const struct log_opts *opts)
 	sink.err.known = false;
 	sink.syslog_open = false;
 
+	sink.keep = opts->early;
 	sink.verbose = opts->verbose;
 	sink.quiet = opts->quiet;
 	sink.json = opts->json;
@@ -184,44 +200,49 @@ static void output_write(struct output *o, const char *p, size_t n)
 	}
 }
 
-/* "2026-01-31 09:05:00.123 UTC" */
-static void add_timestamp(struct text *out)
+static struct timespec clock_now(void)
 {
 	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now;
+}
+
+/* "2026-01-31 09:05:00.123 UTC" */
+static void add_timestamp(struct text *out, const struct timespec *at)
+{
 	struct tm tm;
 	char day[32] = "", zone[32] = "";
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (localtime_r(&now.tv_sec, &tm) != NULL) {
+	if (localtime_r(&at->tv_sec, &tm) != NULL) {
 		strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", &tm);
 		strftime(zone, sizeof zone, "%Z", &tm);
 	}
-	text_addf(out, "%s.%03ld %s", day, now.tv_nsec / 1000000, zone);
+	text_addf(out, "%s.%03ld %s", day, at->tv_nsec / 1000000, zone);
 }
 
 /* RFC 3339: "2026-01-31T09:05:00.123+00:00" */
-static void add_json_time(struct text *out)
+static void add_json_time(struct text *out, const struct timespec *at)
 {
-	struct timespec now;
 	struct tm tm;
 	char day[32] = "", zone[8] = "";
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (localtime_r(&now.tv_sec, &tm) != NULL) {
+	if (localtime_r(&at->tv_sec, &tm) != NULL) {
 		strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
 		strftime(zone, sizeof zone, "%z", &tm);
 	}
-	text_addf(out, "%s.%03ld%.3s:%s", day, now.tv_nsec / 1000000, zone,
+	text_addf(out, "%s.%03ld%.3s:%s", day, at->tv_nsec / 1000000, zone,
 	    strlen(zone) > 3 ? zone + 3 : "");
 }
 
 static _Noreturn void file_failed(int cause)
 {
+	const struct timespec now = clock_now();
 	char buf[PATH_MAX + 256];
 	struct text line;
 
 	text_init(&line, buf, sizeof buf);
-	add_timestamp(&line);
+	add_timestamp(&line, &now);
 	text_addf(&line, " %ld FATAL Cannot open logfile: '%s': %s\n",
 	    (long)getpid(), sink.file, strerror(cause));
 	write_all(STDERR_FILENO, line.at, line.len);
@@ -298,6 +319,7 @@ static void open_file(void)
 /* A line, or its beginning: what there is of it in the form that is set. */
 struct message {
 	enum log_level level;
+	struct timespec when;
 	const struct log_facts *who;	/* NULL: nobody */
 	const char *raw;	/* without prefix */
 	const char *cooked;	/* with prefix, of printable lines */
@@ -305,7 +327,7 @@ struct message {
 
 static void make_text(const struct message *m, struct text *out)
 {
-	add_timestamp(out);
+	add_timestamp(out, &m->when);
 	text_addf(out, " [%ld] %s %s\n", (long)getpid(),
 	    levels[m->level].word, m->cooked);
 }
@@ -317,7 +339,7 @@ static void make_line(const struct message *m, struct text *out)
 
 	text_init(&stamp, buf, sizeof buf);
 	if (sink.json) {
-		add_json_time(&stamp);
+		add_json_time(&stamp, &m->when);
 		out->len = log_json_write(&(struct log_event){
 			.time = buf,
 			.level = levels[m->level].word,
@@ -349,8 +371,8 @@ static void tell_lost(struct output *o)
 	snprintf(text, sizeof text, "%lu lines of the log are lost: nobody "
 	    "read it", o->lost);
 	o->lost = 0;
-	put_line(o, &(struct message){ .level = LEVEL_WARNING, .raw = text,
-	    .cooked = text });
+	put_line(o, &(struct message){ .level = LEVEL_WARNING,
+	    .when = clock_now(), .raw = text, .cooked = text });
 }
 
 static void to_output(struct output *o, const struct message *m)
@@ -359,18 +381,62 @@ static void to_output(struct output *o, const struct message *m)
 	put_line(o, m);
 }
 
-static void deliver(const struct message *m)
+/* Where lines stay. */
+static void to_record(const struct message *m)
 {
-	if (!sink.quiet && sink.journal)
-		to_journal(m->level, m->cooked);
-	else if (!sink.quiet)
-		to_output(&sink.err, m);
 	if (sink.use_syslog && m->level <= LEVEL_INFO)
 		to_syslog(m->level, m->cooked);
 	if (sink.file[0] == '\0')
 		return;
 	open_file();
 	to_output(&sink.file_out, m);
+}
+
+/* Without memory it is on stderr only. */
+static void keep(const struct message *m)
+{
+	const size_t raw = strlen(m->raw) + 1, cooked = strlen(m->cooked) + 1;
+	struct early *const e = sink.early_count >= EARLY_MAX ? NULL :
+	    mem_alloc(sizeof *e + raw + cooked);
+
+	if (e == NULL)
+		return;
+	e->level = m->level;
+	e->when = m->when;
+	e->cooked = raw;
+	memcpy(e->text, m->raw, raw);
+	memcpy(e->text + raw, m->cooked, cooked);
+	DL_APPEND(sink.early, e);
+	sink.early_count++;
+}
+
+static void tell_early(void)
+{
+	struct early *e, *next;
+
+	DL_FOREACH_SAFE(sink.early, e, next) {
+		to_record(&(struct message){ .level = e->level,
+			.when = e->when, .raw = e->text,
+			.cooked = e->text + e->cooked });
+		mem_free(e);
+	}
+	sink.early = NULL;
+	sink.early_count = 0;
+}
+
+static void deliver(const struct message *m)
+{
+	if (!sink.quiet && sink.journal)
+		to_journal(m->level, m->cooked);
+	else if (!sink.quiet)
+		to_output(&sink.err, m);
+	if (sink.keep) {
+		keep(m);
+		return;
+	}
+	if (sink.early != NULL)
+		tell_early();
+	to_record(m);
 }
 
 /* (section 3) */
@@ -410,6 +476,7 @@ void log_vat(enum log_level level, const struct log_who *who, const char *fmt,
 		sink.test_sink(level, out.at);
 	else
 		deliver(&(struct message){ .level = level,
+			.when = clock_now(),
 			.who = who != NULL ? &facts : NULL,
 			.raw = raw + prefix, .cooked = cooked });
 	errno = saved;

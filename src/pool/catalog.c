@@ -16,6 +16,7 @@
 #include "pool/credentials.h"
 #include "pool/drain.h"
 #include "pool/hosts.h"
+#include "pool/users.h"
 #include "proto/params.h"
 
 #define CONSOLE "pgbouncer"

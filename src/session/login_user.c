@@ -9,6 +9,7 @@
 #include "io/socket.h"
 #include "io/tls.h"
 #include "pool/credentials.h"
+#include "pool/users.h"
 #include "session/auth_query.h"
 #include "session/client.h"
 #include "session/login_parts.h"
@@ -133,7 +134,7 @@ static int find_anybody(struct client *c, struct user **user, struct err *e)
 /* Who has an entry in the auth file; *user stays NULL: not known, so far. */
 static int find_listed(struct client *c, struct user **user, struct err *e)
 {
-	if (!catalog_is_listed(c->ss->catalog, c->login->user))
+	if (!users_has_listed(c->ss->catalog, c->login->user))
 		return 0;
 	*user = catalog_get_user(c->ss->catalog, c->login->user);
 	return *user != NULL ? 0 :

@@ -292,6 +292,32 @@ def test_daemon_with_pid_file(pooler):
     assert not os.path.exists(pidfile)
 
 
+@newer
+@pytest.mark.parametrize("daemon", [False, True])
+def test_first_load_is_in_the_log_file(pooler, daemon):
+    """what was found before the log file was known stands there too, once"""
+    p = pooler(start=False)
+    own, pidfile = os.path.join(p.dir, "own.log"), os.path.join(p.dir, "pid")
+    p.settings.update(logfile=own, pidfile=pidfile)
+    p.write()
+    p.put("userlist.txt", '"app" ""\n# nonsense\n"admin" ""\n')
+    p.args = ["-d"] if daemon else []
+    p.launch()
+    if daemon:
+        assert p.wait_exit() == 0
+    wait_until(lambda: os.path.exists(own) and
+               "process up" in open(own).read(), what="the log file")
+    with open(own) as f:
+        lines = f.read().splitlines()
+    pid = int(open(pidfile).read())
+    if daemon:
+        os.kill(pid, signal.SIGQUIT)
+    for text in (p.log, "\n".join(lines)):
+        assert text.count("ERROR broken auth file (%s:2)" % p.auth) == 1
+    assert "broken auth file" in lines[0]
+    assert all("[%d]" % pid in line for line in lines[1:])
+
+
 def test_daemon_needs_a_pid_file(pooler):
     """config-files.md 16"""
     p = pooler(start=False)

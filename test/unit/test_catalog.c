@@ -183,8 +183,8 @@ static void test_secrets_keep_or_lose_what_was_derived(void **state)
 	assert_string_equal(secret_of(c, "v")->secret, "q");
 	assert_string_equal(v->secret, "p");	/* a login still holds it */
 	assert_null(secret_of(c, "w"));
-	assert_false(catalog_is_listed(c, "w"));
-	assert_true(catalog_is_listed(c, "n"));
+	assert_false(users_has_listed(c, "w"));
+	assert_true(users_has_listed(c, "n"));
 	assert_int_equal(secret_of(c, "n")->kind, SECRET_NONE);
 	credentials_unref(&v);
 	apply(c, f, load(f, "a = user=x\n", "", "\"x\" \"s\"\n"),

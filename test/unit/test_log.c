@@ -359,6 +359,39 @@ static void test_file_is_opened_late_and_anew_after_setup(void **state)
 	remove_path(path);
 }
 
+static void test_early_lines_are_kept_for_the_file(void **state)
+{
+	(void)state;
+
+	char path[64], text[4096];
+
+	reset();
+	make_path(path, sizeof path);
+	log_setup(&(struct log_opts){ .quiet = true, .early = true });
+	log_warning("first\nof two");
+	log_info("second");
+	log_debug("not wanted");
+	log_setup(&(struct log_opts){ .quiet = true, .file = path,
+	    .syslog = true, .syslog_ident = "sluice" });
+	/* whoever writes it may not be who reads the configuration */
+	assert_int_equal(access(path, F_OK), -1);
+	log_info("third");
+	slurp(path, text, sizeof text);
+	const char *const first = strstr(text, " WARNING first\n\tof two\n");
+	const char *const second = strstr(text, " LOG second\n");
+
+	assert_non_null(first);
+	assert_true(first < second);
+	assert_true(second < strstr(text, " LOG third\n"));
+	assert_null(strstr(text, "wanted"));
+	assert_int_equal(told_count, 3);
+	log_info("fourth");
+	slurp(path, text, sizeof text);
+	assert_null(strstr(strstr(text, "first") + 1, "first"));
+	reset();
+	remove_path(path);
+}
+
 static void test_file_is_appended_to(void **state)
 {
 	(void)state;
@@ -541,6 +574,7 @@ int main(void)
 		cmocka_unit_test(test_file_gets_full_lines),
 		cmocka_unit_test(test_each_level_has_its_word),
 		cmocka_unit_test(test_file_is_opened_late_and_anew_after_setup),
+		cmocka_unit_test(test_early_lines_are_kept_for_the_file),
 		cmocka_unit_test(test_file_is_appended_to),
 		cmocka_unit_test(test_file_that_does_not_open_ends_the_process),
 		cmocka_unit_test(test_path_too_long_is_not_cut),
