@@ -52,14 +52,16 @@ static inline bool track_is_in_batch(const struct track *t)
 }
 
 /*
- * Hot: is the reply that comes now one to a simple query of the client's, and
- * no COPY? Then rows and what frames them change nothing.
+ * Hot: the type of the oldest request, if it is the client's own and no COPY
+ * has begun; or 0. Rows change nothing then.
  */
-static inline bool track_is_in_query(const struct track *t)
+static inline char track_result(const struct track *t)
 {
-	return t->count > 0 && !t->copy_in &&
-	    t->ring[t->head].type == 'Q' &&
-	    t->ring[t->head].how == TRACK_FORWARD;
+	if (t->count == 0 || t->copy_in)
+		return 0;
+	const struct track_req *r = &t->ring[t->head];
+
+	return r->how == TRACK_FORWARD ? r->type : 0;
 }
 
 /* As it stands in the ring of another process. 0, or -1: no memory, or bad. */

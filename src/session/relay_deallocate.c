@@ -105,8 +105,7 @@ static struct prepared_name *find_name(struct relay_up *up, const uint8_t *text,
 	const struct track *t = up->s == NULL ? NULL : &up->s->track;
 
 	*step = RELAY_NEXT;
-	if (n == 0 || !sql_is_suspect((char)text[0]) ||
-	    !sql_deallocates((const char *)text, n, name))
+	if (!sql_deallocates((const char *)text, n, name))
 		return NULL;
 	/* it is discarded, or ends a COPY */
 	if (t != NULL && (t->aborted || track_wants_data(t)))
@@ -141,13 +140,14 @@ void relay_forget_leaving(struct client *c)
 	c->leaving = NULL;
 }
 
-/* Is it text alone, with no types of parameters? */
+/* Is it a suspect's text alone, with no types of parameters? */
 static bool is_plain_parse(const struct relay_up *up)
 {
 	const uint8_t *text = up->m + MSG_HEADER + 1;
 	const size_t n = up->size - MSG_HEADER - 1;
 
 	return up->have >= up->size && n > sizeof no_text &&
+	    sql_is_suspect((char)text[0]) &&
 	    memchr(text, '\0', n) == text + n - sizeof no_text &&
 	    memcmp(text + n - sizeof no_text, no_text, sizeof no_text) == 0;
 }

@@ -51,36 +51,6 @@ static void send_fakes(struct relay_down *d)
 
 /* --- one handler a kind of message --- */
 
-/* What the result of a simple query is made of. */
-static const bool frames[256] = {
-	[BE_ROW_DESCRIPTION] = true,
-	[BE_DATA_ROW] = true,
-	[BE_COMMAND_COMPLETE] = true,
-	[BE_EMPTY_QUERY_RESPONSE] = true,
-};
-
-/* Hot: bytes of whole such messages that come next; 0: none. */
-static size_t frames_of(const struct relay_down *d)
-{
-	size_t n = 0;
-
-	while (d->have - n >= MSG_HEADER && frames[d->m[n]]) {
-		const uint8_t *m = d->m + n;
-		const size_t size = msg_size(m, d->max);
-
-		/* where one begins is known by the one before: look ahead */
-		__builtin_prefetch(m + 5 * size);
-		if (size == 0 || size > d->have - n)
-			break;
-		/* DISCARD, DEALLOCATE: see on_complete() */
-		if (m[0] == BE_COMMAND_COMPLETE && size > MSG_HEADER &&
-		    m[MSG_HEADER] == 'D')
-			break;
-		n += size;
-	}
-	return n;
-}
-
 /* DataRow, CopyData and others that end no request: the bulk of results. */
 static enum relay_step on_data(struct relay_down *d)
 {
@@ -172,6 +142,13 @@ static bool has_tag(const struct relay_down *d, const char *tag)
 	    memcmp(d->m + MSG_HEADER, tag, n) == 0;
 }
 
+/* It may tell of a DISCARD or a DEALLOCATE. */
+static bool has_meaning(const uint8_t *m, size_t size)
+{
+	return m[0] == BE_COMMAND_COMPLETE && size > MSG_HEADER &&
+	    m[MSG_HEADER] == 'D';
+}
+
 static enum relay_step on_complete(struct relay_down *d)
 {
 	static const char *const tags[] = { "DEALLOCATE ALL", "DISCARD ALL" };
@@ -180,13 +157,8 @@ static enum relay_step on_complete(struct relay_down *d)
 		return fail(d, "bad pkt header");
 	if (d->have < d->size)
 		return RELAY_SHORT;
-	if (d->size > MSG_HEADER && d->m[MSG_HEADER] != 'D') {
-		if (!track_end_plain(&d->s->track, FE_EXECUTE))
-			return on_reply(d);
-		pass(d, true);
-		send_fakes(d);
-		return RELAY_NEXT;
-	}
+	if (!has_meaning(d->m, d->size))
+		return on_reply(d);
 	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
 		if (has_tag(d, tags[i]) && forget_statements(d) < 0)
 			return fail(d, "out of memory");
@@ -273,11 +245,12 @@ static enum relay_step on_ready(struct relay_down *d)
 struct row {
 	enum relay_step (*on)(struct relay_down *d);
 	char ends;	/* request it ends, when that is all it does; or 0 */
+	bool in_query;	/* the result of a simple query is made of it */
 };
 
 /* What a backend message does once login is over; the rest is unknown. */
 static const struct row rows[256] = {
-	[BE_DATA_ROW] = { on_data, 0 },
+	[BE_DATA_ROW] = { on_data, 0, true },
 	[BE_COPY_DATA] = { on_data, 0 },
 	[BE_NOTIFICATION_RESPONSE] = { on_data, 0 },
 	[BE_PARAMETER_DESCRIPTION] = { on_reply, 0 },
@@ -289,11 +262,11 @@ static const struct row rows[256] = {
 	[BE_PARSE_COMPLETE] = { on_reply, FE_PARSE },
 	[BE_BIND_COMPLETE] = { on_reply, FE_BIND },
 	[BE_CLOSE_COMPLETE] = { on_reply, FE_CLOSE },
-	[BE_ROW_DESCRIPTION] = { on_reply, FE_DESCRIBE },
+	[BE_ROW_DESCRIPTION] = { on_reply, FE_DESCRIBE, true },
 	[BE_NO_DATA] = { on_reply, FE_DESCRIBE },
-	[BE_EMPTY_QUERY_RESPONSE] = { on_reply, FE_EXECUTE },
+	[BE_EMPTY_QUERY_RESPONSE] = { on_reply, FE_EXECUTE, true },
 	[BE_PORTAL_SUSPENDED] = { on_reply, FE_EXECUTE },
-	[BE_COMMAND_COMPLETE] = { on_complete, 0 },
+	[BE_COMMAND_COMPLETE] = { on_complete, FE_EXECUTE, true },
 	[BE_PARAMETER_STATUS] = { on_parameter, 0 },
 	[BE_NOTICE_RESPONSE] = { on_notice, 0 },
 	[BE_ERROR_RESPONSE] = { on_error, 0 },
@@ -314,6 +287,42 @@ static void pass_rest(struct relay_down *d)
 	send_fakes(d);
 }
 
+/* Is it part of what the client asked for, or does it end that? */
+static inline bool is_plain(struct track *t, char asked, uint8_t type)
+{
+	const struct row *r = &rows[type];
+
+	if (asked == FE_QUERY)
+		return r->in_query;
+	if (type == BE_DATA_ROW)
+		return asked == FE_EXECUTE;
+	return r->ends != 0 && track_end_plain(t, r->ends);
+}
+
+/*
+ * Hot: bytes of whole messages that come next and need no more than that; 0:
+ * none. They end where a reply of ours is due.
+ */
+static size_t plain_run(struct relay_down *d)
+{
+	struct track *t = &d->s->track;
+	size_t n = 0;
+
+	while (d->have - n >= MSG_HEADER) {
+		const uint8_t *m = d->m + n;
+		const size_t size = msg_size(m, d->max);
+
+		if (size == 0 || size > d->have - n || has_meaning(m, size) ||
+		    !is_plain(t, track_result(t), m[0]))
+			break;
+		n += m[0] != BE_DATA_ROW ? size :
+		    msg_run(m, d->have - n, d->max);
+	}
+	if (n > 0)
+		t->ready = false;
+	return n;
+}
+
 static enum relay_step next_message(struct relay_down *d)
 {
 	if (d->s->skip > 0) {
@@ -322,25 +331,17 @@ static enum relay_step next_message(struct relay_down *d)
 	}
 	if (d->have < MSG_HEADER)
 		return RELAY_SHORT;
-	if (track_is_in_query(&d->s->track) && d->c != NULL) {
-		d->size = frames_of(d);
-		if (d->size > 0) {
-			d->s->track.ready = false;
-			pass(d, true);
-			return RELAY_NEXT;
-		}
+	d->size = d->c == NULL ? 0 : plain_run(d);
+	if (d->size > 0) {
+		pass(d, true);
+		send_fakes(d);
+		return RELAY_NEXT;
 	}
 	d->size = msg_size(d->m, d->max);
 	if (d->size == 0)
 		return fail(d, "bad pkt header");
 	const struct row *r = &rows[d->m[0]];
 
-	/* hot: with requests behind it, the one it answers is just done */
-	if (r->ends != 0 && track_end_plain(&d->s->track, r->ends)) {
-		pass(d, true);
-		send_fakes(d);
-		return RELAY_NEXT;
-	}
 	if (r->on == NULL)
 		return fail(d, "unknown pkt");
 	if (d->c == NULL && d->s->chore == CHORE_NONE &&

@@ -229,8 +229,10 @@ static enum relay_step parse_unnamed(struct relay_up *up)
 		return RELAY_SHORT;
 	if (relay_parse_deallocate(up, &step))
 		return step;
-	up->c->forgets = here > MSG_HEADER + 1 && sql_forgets_all(
-	    (const char *)up->m + MSG_HEADER + 1, here - MSG_HEADER - 1);
+	const char *sql = (const char *)up->m + MSG_HEADER + 1;
+	const size_t n = here > MSG_HEADER ? here - MSG_HEADER - 1 : 0;
+
+	up->c->forgets = sql_may_forget(sql, n) && sql_forgets_all(sql, n);
 	return relay_request(up);
 }
 
