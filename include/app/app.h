@@ -41,6 +41,7 @@ struct app {
 	usec_t accept_pause;		/* accepting again from then on; 0 */
 	usec_t suspend_since;		/* when SUSPEND was given */
 	unsigned moving;		/* sessions that do not stand still yet */
+	unsigned left;			/* whom a shutdown waits for, as told */
 	int exit_code;
 	bool stuck;			/* a thread never ended: leave by _exit() */
 	int spare_fd;			/* held back for the console; 0 = lent */

@@ -132,6 +132,13 @@ int daemon_check_pidfile(const char *path, struct err *e)
 	const pid_t pid = read_pid(fd);
 
 	close(fd);
+	if (pid == 0)
+		log_error("pidfile '%s' holds no process id: remove it if no "
+		    "instance is running", path);
+	else if (is_alive(pid))
+		log_error("pidfile '%s' is of process %ld, which is running: "
+		    "if that is another program, remove the file", path,
+		    (long)pid);
 	if (pid == 0 || is_alive(pid))
 		return err_set(e, "55006", "pidfile '%s' exists, another "
 		    "instance running?", path);

@@ -2,9 +2,12 @@
  * SPDX-License-Identifier: ISC */
 #include "app/janitor.h"
 
+#include <stdio.h>
+
 #include "app/app.h"
 #include "app/idle.h"
 #include "app/listener.h"
+#include "app/notify.h"
 #include "app/period.h"
 #include "app/timers.h"
 #include "app/upkeep.h"
@@ -88,23 +91,38 @@ static void maintain(struct app *app, usec_t now)
 	}
 }
 
+/* Who wonders why it does not end asks the service manager. */
+static void tell_left(struct app *app, unsigned left, const char *whom)
+{
+	char text[64];
+
+	if (left == app->left)
+		return;
+	app->left = left;
+	snprintf(text, sizeof text, "shutting down, waiting for %u %s", left,
+	    whom);
+	notify_status(text);
+}
+
 /* (config-files.md section 19) */
 static void finish_shutdown(struct app *app)
 {
 	const struct {
 		unsigned left;
-		const char *text;
+		const char *whom, *text;
 	} modes[] = {
-		[SHUTDOWN_NONE] = { 1, NULL },
-		[SHUTDOWN_WAIT_FOR_SERVERS] = { app->ss.servers,
+		[SHUTDOWN_WAIT_FOR_SERVERS] = { app->ss.servers, "servers",
 		    "server connections dropped, exiting" },
 		[SHUTDOWN_WAIT_FOR_CLIENTS] = { app->catalog->clients,
-		    "client connections dropped, exiting" },
-	};
+		    "clients", "client connections dropped, exiting" },
+	}, *const mode = &modes[app->ss.shutdown];
 
-	if (modes[app->ss.shutdown].left > 0 || listener_is_draining(app))
+	if (app->ss.shutdown == SHUTDOWN_NONE)
 		return;
-	log_info("%s", modes[app->ss.shutdown].text);
+	tell_left(app, mode->left, mode->whom);
+	if (mode->left > 0 || listener_is_draining(app))
+		return;
+	log_info("%s", mode->text);
 	app_exit(app, 0);
 }
 

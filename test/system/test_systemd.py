@@ -107,6 +107,20 @@ def test_stopping_is_told(pooler, built, manager, sig):
     assert p.wait_exit() == 0
 
 
+def test_status_says_whom_a_shutdown_waits_for(pooler, built, manager):
+    """systemctl status, while it does not end"""
+    p = pooler(stats_period=3600)
+    a, b = p.raw(), p.raw()
+    assert manager.get() == "READY=1"
+    p.signal(signal.SIGTERM)
+    assert manager.get() == "STOPPING=1"
+    for left, c in ((2, a), (1, b)):
+        assert manager.get() == (
+            "STATUS=shutting down, waiting for %d clients" % left)
+        c.close()
+    assert p.wait_exit() == 0
+
+
 def test_sigquit_tells_nothing(pooler, built, manager):
     """config-files.md 18: not for SIGQUIT"""
     p = pooler()
@@ -347,7 +361,7 @@ def test_units_are_sound_and_hardened(tmp_path):
         capture_output=True, text=True, timeout=60, env=env)
     assert "pgsluice" not in out.stdout + out.stderr, out.stderr
     out = subprocess.run(
-        ["systemd-analyze", "security", "--offline=yes", "--threshold=15",
+        ["systemd-analyze", "security", "--offline=yes", "--threshold=13",
          str(tmp_path / "pgsluice.service")],
         capture_output=True, text=True, timeout=60, env=env)
     assert out.returncode == 0, out.stdout[-300:]

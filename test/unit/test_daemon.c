@@ -66,6 +66,8 @@ static void assert_refused(void)
 {
 	assert_int_equal(daemon_check_pidfile(path, &e), -1);
 	assert_non_null(strstr(e.text, "exists, another instance running?"));
+	assert_non_null(strstr(said, path));
+	assert_non_null(strstr(said, "remove"));
 	assert_int_equal(access(path, F_OK), 0);
 }
 
