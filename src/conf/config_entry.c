@@ -312,6 +312,18 @@ static int set_pair(const struct entry_keys *known, void *entry,
 	return unknown_key(known, p->key, e);
 }
 
+/* Every mistake of a line is told, in the order of the line. */
+static int add_mistake(struct err *e, const struct err *why)
+{
+	return e->text[0] == '\0' ? err_set(e, why->code, "%s", why->text) :
+	    err_set(e, why->code, "%s; %s", e->text, why->text);
+}
+
+static bool is_fatal(const struct err *e)
+{
+	return strcmp(e->code, "53200") == 0;
+}
+
 static int set_all(const struct entry_keys *known, void *entry,
     const char *text, struct err *e)
 {
@@ -321,13 +333,20 @@ static int set_all(const struct entry_keys *known, void *entry,
 	struct connstr c;
 	struct connstr_pair p;
 	enum connstr_step step;
+	struct err all = { .text = "" }, why;
 	int rc = 0;
 
 	if (copy == NULL)
 		return err_set(e, "53200", "out of memory");
 	connstr_init(&c, copy);
-	while (rc == 0 && (step = connstr_next(&c, &p, e)) != CONNSTR_END)
-		rc = step == CONNSTR_PAIR ? set_pair(known, entry, &p, e) : -1;
+	while (!is_fatal(&all) &&
+	    (step = connstr_next(&c, &p, &why)) != CONNSTR_END) {
+		if (step == CONNSTR_BAD ||
+		    set_pair(known, entry, &p, &why) != 0)
+			rc = add_mistake(&all, &why);
+	}
+	if (rc != 0)
+		(void)err_set(e, all.code, "%s", all.text);
 	secret_wipe(copy, size);
 	mem_free(copy);
 	return rc;

@@ -126,10 +126,13 @@ static void drop_client(struct client *c, const char *reason)
 	client_close(c, reason);
 }
 
-/* Are its statements known to servers by the names that we would use? */
+/*
+ * Are its statements known by the names that we would use? Where they have
+ * been translated they go on to be; where not, only the server knows them.
+ */
 static bool fits(const struct client *c, unsigned flags)
 {
-	return relay_translates(c) == ((flags & HANDOVER_TRANSLATES) != 0);
+	return (flags & HANDOVER_TRANSLATES) != 0 || !relay_translates(c);
 }
 
 struct client *handover_read_client(struct sessions *ss,

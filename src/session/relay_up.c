@@ -92,9 +92,12 @@ enum relay_step relay_wait(struct relay_up *up)
 
 bool relay_translates(const struct client *c)
 {
-	return c->pc.pool->limits.mode != POOL_SESSION &&
-	    c->replication == REPLICATION_NONE &&
-	    sessions_settings(c->ss)->max_prepared_statements > 0;
+	if (c->replication != REPLICATION_NONE)
+		return false;
+	/* a reload must not take its names away: no server knows them */
+	return c->statements != NULL ||
+	    (c->pc.pool->limits.mode != POOL_SESSION &&
+	    sessions_settings(c->ss)->max_prepared_statements > 0);
 }
 
 /* --- one handler a kind of message --- */

@@ -350,6 +350,37 @@ def test_zero_switches_tracking_off(two):
     assert c.query(NAMES).rows == [["plain"]]
 
 
+@pytest.mark.setting("max_prepared_statements")
+@pytest.mark.parametrize("key,value", [("max_prepared_statements", 0),
+                                       ("pool_mode", "session")])
+def test_names_stay_when_tracking_is_switched_off(two, key, value):
+    """better than pooling.md 16: who holds names goes on, others pass"""
+    p = two()
+    c = p.raw()
+    prepare(c, "st", "select $1::int * 2")
+    assert on_other_server(p, c, lambda: run(c, "st", 5)).rows == [["10"]]
+    p.settings[key] = value
+    p.reload()
+    # a server that does not have it, and one that does
+    p.admin("reconnect p0")
+    p.admin("wait_close p0")
+    for _ in range(2):
+        assert run(c, "st", 6).rows == [["12"]]
+    assert prepare(c, "another", "select 'x'").kinds == "1Z"
+    assert run(c, "another").rows == [["x"]]
+    assert run(c, "st", 7).rows == [["14"]]
+    # nobody who comes now is translated
+    with p.raw() as d:
+        prepare(d, "plain", "select 1")
+        assert ["plain"] in d.query(NAMES).rows
+    # nor is this one, when its last name is gone
+    for name in ("st", "another"):
+        c.send(pq.close("S", name), pq.sync())
+        assert c.recv_until().kinds == "3Z"
+    assert prepare(c, "mine", "select 1").kinds == "1Z"
+    assert ["mine"] in c.query(NAMES).rows
+
+
 def test_large_statement_is_tracked(two):
     """pooling.md 16: Parse must be seen whole"""
     p = two()

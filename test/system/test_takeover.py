@@ -513,13 +513,31 @@ def test_takeover_with_other_servers_in_mind(pooler, pg):
     assert b.value("select current_database()") == "p1"
 
 
-def test_takeover_to_another_pool_mode(pooler):
-    """statement names are not what they were: such clients are dropped"""
+def prepared(p):
+    c = p.raw()
+    c.send(pq.parse("select 1", "s"), pq.sync())
+    assert c.recv_until().kinds == "1Z"
+    return c
+
+
+@pytest.mark.parametrize("key,value", [("pool_mode", "session"),
+                                       ("max_prepared_statements", 0)])
+def test_takeover_by_one_that_keeps_no_names(pooler, key, value):
+    """it does for who holds some"""
     p = pooler(max_prepared_statements=10)
-    a = p.raw()
-    a.send(pq.parse("select 1", "s"), pq.sync())
-    a.recv_until()
-    q = take_over(pooler, p, pool_mode="session")
+    a, b = prepared(p), p.raw()
+    q = take_over(pooler, p, **{key: value})
+    a.send(pq.bind("s"), pq.execute(), pq.sync())
+    assert a.recv_until().rows == [["1"]]
+    assert b.value("select 1") == "1"
+    assert q.raw().value("select 1") == "1"
+
+
+def test_takeover_by_one_that_keeps_names(pooler):
+    """what only the server knows by its name can't be found again"""
+    p = pooler(pool_mode="session")
+    a = prepared(p)
+    q = take_over(pooler, p, pool_mode="transaction")
     assert a.recv_all().messages == []
     assert q.raw().value("select 1") == "1"
 

@@ -339,7 +339,14 @@ static const struct {
 	{ "[pgbouncer]\n[peers]\n1 = port=1\n",
 	    "host was not provided for peer 1\n"
 	    "invalid value \"port=1\" for parameter 1" AT(3) },
-	/* all of them are told */
+	/* all of them are told, also of one line */
+	{ "[pgbouncer]\n[databases]\na = hst=x port=0 pool_size=5x host='y\n",
+	    "unrecognized connection parameter: hst "
+	    "(did you mean \"host\"?); invalid port: 0; "
+	    "invalid number for pool_size: 5x; "
+	    "syntax error in connection string: closing quote missing\n"
+	    "invalid value \"hst=x port=0 pool_size=5x host='y\" for "
+	    "parameter a" AT(3) },
 	{ "[pgbouncer]\npkt_buf = x\n[databases]\n=\na = port=0\n[users]\n",
 	    "pkt_buf must be a whole number, "
 	    "of bytes or with a unit (kB, MB, GB)\n"
