@@ -52,6 +52,13 @@ bool crypto_equal(const void *a, const void *b, size_t n);
 /* Two strings, in a time that depends on the length of given only. */
 bool crypto_equal_str(const char *secret, const char *given);
 
+/*
+ * To be called before anything else of the library is, once. From then on it keeps private keys and the like in pages of their
+ * own, which a core dump leaves out and, where that is allowed, are never
+ * swapped; where that can't be had they stay where they were.
+ */
+void crypto_seclude_keys(void);
+
 /* Overwrite; never optimised away. */
 void secret_wipe(void *p, size_t n);
 

@@ -4,6 +4,7 @@
 #define CONF_LDAP_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct err;
@@ -37,6 +38,9 @@ struct ldap_options {
 int ldap_options_parse(struct ldap_options *o, const char *text,
     struct err *e);
 void ldap_options_fini(struct ldap_options *o);
+
+/* text without the password in it, for those who may not know it; buf. */
+const char *ldap_options_hide(const char *text, char *buf, size_t size);
 
 static inline bool ldap_options_search(const struct ldap_options *o)
 {

@@ -14,6 +14,7 @@
 #include "app/signals.h"
 #include "app/takeover.h"
 #include "app/version.h"
+#include "base/crypto.h"
 #include "base/log.h"
 #include "io/library.h"
 #include "io/loop.h"
@@ -257,6 +258,7 @@ int main(int argc, char **argv)
 {
 	struct app app = { .listeners = NULL };
 
+	crypto_seclude_keys();
 	switch (args_parse(argc, argv, &app.args)) {
 	case ARGS_DONE: return 0;
 	case ARGS_WRONG: return 1;

@@ -6,6 +6,7 @@
 #include "app/version.h"
 #include "app/views.h"
 #include "base/mem.h"
+#include "conf/ldap_options.h"
 #include "io/dns.h"
 #include "pool/catalog.h"
 #include "pool/drain.h"
@@ -49,6 +50,16 @@ static void version_rows(struct app *app, const struct view *v,
 	});
 }
 
+/* Who may look at the settings need not be one who may know passwords. */
+static const char *shown(const struct option_row *o, const struct settings *s,
+    char *buf, size_t size)
+{
+	const char *text = option_show(o, s, buf, size);
+
+	return text != NULL && strcmp(o->name, "auth_ldap_options") == 0 ?
+	    ldap_options_hide(text, buf, size) : text;
+}
+
 static void config_rows(struct app *app, const struct view *v,
     struct row_sink *sink)
 {
@@ -57,10 +68,10 @@ static void config_rows(struct app *app, const struct view *v,
 
 	(void)v;
 	for (size_t i = 0; i < count; i++) {
-		char buf[64];
+		char buf[2 * LDAP_OPTIONS_MAX];
 		const int rc = sink->row(sink, (const struct cell[]){
 			cell_text(rows[i].name),
-			cell_text(option_show(&rows[i], &app->config->set, buf,
+			cell_text(shown(&rows[i], &app->config->set, buf,
 			    sizeof buf)),
 			cell_text(rows[i].def),
 			cell_text(rows[i].effect == OPT_START ? "no" : "yes"),

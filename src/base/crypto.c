@@ -234,6 +234,37 @@ bool crypto_equal_str(const char *secret, const char *given)
 	return differ == 0;
 }
 
+/* Address space, which costs nothing: running out of it would refuse logins. */
+#define SECLUDED_BYTES ((size_t)64 << 20)
+#define SECLUDED_LEAST 16
+
+static void *lib_alloc(size_t n, const char *file, int line)
+{
+	(void)file;
+	(void)line;
+	return mem_lib_alloc(n);
+}
+
+static void *lib_realloc(void *p, size_t n, const char *file, int line)
+{
+	(void)file;
+	(void)line;
+	return mem_lib_realloc(p, n);
+}
+
+static void lib_free(void *p, const char *file, int line)
+{
+	(void)file;
+	(void)line;
+	mem_lib_free(p);
+}
+
+void crypto_seclude_keys(void)
+{
+	(void)CRYPTO_set_mem_functions(lib_alloc, lib_realloc, lib_free);
+	(void)CRYPTO_secure_malloc_init(SECLUDED_BYTES, SECLUDED_LEAST);
+}
+
 void secret_wipe(void *p, size_t n)
 {
 	explicit_bzero(p, n);

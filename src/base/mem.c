@@ -3,6 +3,7 @@
 #include "base/mem.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,4 +166,39 @@ void mem_note(enum mem_kind kind, int objects, long n)
 const struct mem_stat *mem_stat(enum mem_kind kind)
 {
 	return &stats[kind];
+}
+
+/* --- for libraries --- */
+
+static atomic_bool wiping;
+
+void mem_lib_wipe(bool on)
+{
+	atomic_store(&wiping, on);
+}
+
+void *mem_lib_alloc(size_t n)
+{
+	return malloc(n);
+}
+
+void mem_lib_free(void *p)
+{
+	if (p != NULL && atomic_load_explicit(&wiping, memory_order_relaxed))
+		explicit_bzero(p, malloc_usable_size(p));
+	free(p);
+}
+
+void *mem_lib_realloc(void *p, size_t n)
+{
+	if (p == NULL || !atomic_load_explicit(&wiping, memory_order_relaxed))
+		return realloc(p, n);
+	const size_t had = malloc_usable_size(p);
+	void *q = malloc(n);
+
+	if (q == NULL)
+		return NULL;
+	memcpy(q, p, had < n ? had : n);
+	mem_lib_free(p);
+	return q;
 }

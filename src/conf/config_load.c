@@ -350,7 +350,7 @@ static struct config *begin(const char *path, const struct config *prev)
 	    (prev != NULL && take_over(c, prev, has_no_default) != 0))
 		goto fail;
 	if (c->set.conffile == NULL) {
-		c->set.conffile = mem_strdup(path);
+		c->set.conffile = vault_strdup(path);
 		if (c->set.conffile == NULL)
 			goto fail;
 	}

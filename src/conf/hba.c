@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/net.h"
+#include "base/vault.h"
 #include "conf/file.h"
 #include "conf/hba_line.h"
 #include "conf/hba_list.h"
@@ -24,7 +25,7 @@ enum connection { LOCAL, HOST, HOSTSSL, HOSTNOSSL };
 
 struct rule {
 	struct hba_rule said;	/* first: what callers see */
-	char *options;		/* owned; secret */
+	char *options;		/* owned, of the vault */
 	enum connection connection;
 	bool any_address;
 	struct net_cidr address;
@@ -50,7 +51,7 @@ static void rule_free(struct rule *r)
 {
 	hba_list_fini(&r->databases);
 	hba_list_fini(&r->users);
-	secret_free(r->options);
+	vault_free(r->options);
 	mem_free(r);
 }
 
@@ -250,9 +251,10 @@ static int take_options(struct parser *p, struct hba_line *l, struct rule *r)
 
 	if (r->said.method == AUTH_LDAP)
 		w = hba_line_rest(l);
-	r->options = mem_strndup(w.at, w.len);
+	r->options = vault_zalloc(w.len + 1);
 	if (r->options == NULL)
 		return no_memory(p);
+	memcpy(r->options, w.at, w.len);
 	r->said.options = r->options;
 	while ((step = hba_line_next(l, &w)) == HBA_WORD) {
 		if (take_map(p, &w, r) != 0)

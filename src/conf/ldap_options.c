@@ -370,3 +370,35 @@ void ldap_options_fini(struct ldap_options *o)
 	}
 	*o = (struct ldap_options){ 0 };
 }
+
+/* Behind the value that begins at s. */
+static const char *skip_value(const char *s)
+{
+	if (*s != '"')
+		return s + strcspn(s, BLANKS ",");
+	for (s++; *s != '\0'; s++) {
+		if (*s == '"' && *++s != '"')
+			return s;
+	}
+	return s;
+}
+
+const char *ldap_options_hide(const char *text, char *buf, size_t size)
+{
+	static const char name[] = "ldapbindpasswd";
+	const char *found;
+	struct text t;
+
+	text_init(&t, buf, size);
+	while ((found = strstr(text, name)) != NULL) {
+		found += sizeof name - 1;
+		found += strspn(found, "\"");
+		text_add_bytes(&t, text, (size_t)(found - text));
+		text_add(&t, "=****");
+		/* what is no option tells nothing: it may be the password */
+		text = *found == '=' ? skip_value(found + 1) :
+		    found + strlen(found);
+	}
+	text_add(&t, text);
+	return buf;
+}

@@ -2,19 +2,25 @@
  * SPDX-License-Identifier: ISC */
 #include "io/tls_context.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <openssl/dh.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/vault.h"
 #include "io/tls_parts.h"
 
 #define VERIFY_DEPTH 6		/* spec/authentication.md section 9.3 */
 #define TICKET_SECONDS 600	/* a verified client may come back that long */
 #define WORD_MAX 1024
+#define KEY_FILE_MAX 65536
 
 /* RFC 7301; what PostgreSQL calls its protocol */
 static const unsigned char alpn[] = "\012postgresql";
@@ -203,6 +209,35 @@ static int no_passphrase(char *buf, int size, int rw, void *arg)
 	return -1;
 }
 
+/* Neither the text of the key nor what it is made from stays behind. */
+static int use_key(SSL_CTX *ssl, const char *path)
+{
+	char *text = vault_zalloc(KEY_FILE_MAX);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 || text == NULL ? -1 :
+	    read(fd, text, KEY_FILE_MAX);
+	BIO *bio = NULL;
+	EVP_PKEY *key = NULL;
+
+	if (n < 0)
+		ERR_raise_data(ERR_LIB_SYS, errno, "%s", path);
+	else
+		bio = BIO_new_mem_buf(text, (int)n);
+	mem_lib_wipe(true);
+	if (bio != NULL)
+		key = PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL);
+	const int rc = key != NULL && SSL_CTX_use_PrivateKey(ssl, key) == 1 ?
+	    0 : -1;
+
+	EVP_PKEY_free(key);
+	mem_lib_wipe(false);
+	BIO_free(bio);
+	if (fd >= 0)
+		close(fd);
+	vault_free(text);
+	return rc;
+}
+
 static int failed_to_load(const char *what, const char *path, struct err *e)
 {
 	tls_err(e, "");
@@ -225,7 +260,7 @@ static int set_certificate(struct build *b, struct err *e)
 		    "must be set both, or none of them");
 	if (SSL_CTX_use_certificate_chain_file(ssl, cert) != 1)
 		return failed_to_load("certificate file", cert, e);
-	if (SSL_CTX_use_PrivateKey_file(ssl, key, SSL_FILETYPE_PEM) != 1)
+	if (use_key(ssl, key) < 0)
 		return failed_to_load("key file", key, e);
 	if (SSL_CTX_check_private_key(ssl) != 1)
 		return failed_to_load("key file", key, e);

@@ -1,6 +1,7 @@
 # harness.py - a scratch PostgreSQL and a pooler under test, as black boxes.
 # SPDX-License-Identifier: ISC
 """Nothing here knows the pooler's insides: files, sockets, signals, log."""
+import glob
 import os
 import pwd
 import random
@@ -373,6 +374,16 @@ def binary():
             shutil.copy2(BINARY, _bin_path)
             os.chmod(_bin_path, 0o755)
     return _bin_path
+
+
+def preload(name):
+    """For LD_PRELOAD: a cwrap library, behind what the sanitizer wants to be
+    first."""
+    wrapper = glob.glob("/usr/lib/*/lib%s_wrapper.so" % name)
+    assert wrapper, "lib%s-wrapper is not installed" % name
+    libs = run(["ldd", binary()], cwd="/").stdout
+    return " ".join([line.split()[2] for line in libs.splitlines()
+                     if "libasan" in line] + wrapper)
 
 
 def built_with(auth_type):

@@ -712,3 +712,94 @@ def test_reload_finds_new_users_of_the_file(pooler):
     del p.userlist["u1"]
     p.reload()
     p.raw("u1", "p0", "x").close()
+
+
+# --- what changes while the query runs ------------------------------------
+
+OTHERS = "\nhost all admin all trust\nlocal all all trust\n"
+RULES = [("password", "reject", "login rejected"),
+         ("reject", "password", None),
+         ("trust", "cert", "certificate authentication failed"),
+         ("trust", "md5", None)]
+
+
+@pytest.mark.parametrize("before,after,text", RULES)
+def test_rule_changes_while_the_query_runs(pooler, before, after, text):
+    """the rule that counts is the one in force when the answer is there"""
+    p = asking(pooler, SLOW % 2, auth_type="hba", dbs={"p0": "user=app"},
+               start=False)
+    rule = "host all x all %s" + OTHERS
+    p.settings["auth_hba_file"] = p.put("hba.conf", rule % before)
+    p.start()
+    c = start(p)
+    running(p)
+    p.put("hba.conf", rule % after)
+    p.reload()
+    if text is not None:
+        assert c.recv_all().errors[0].message == text
+        return
+    kind, body = c.recv()
+    assert kind == "R" and body[:4] in (b"\0\0\0\3", b"\0\0\0\5")
+    c._auth("x", "x", body)
+    assert finish(c).value("select 1") == "1"
+
+
+@pytest.mark.setting("auth_ident_file")
+def test_map_changes_while_the_query_runs(pooler, certs):
+    p = asking(pooler, SLOW % 2, auth_type="hba", dbs={"p0": "user=app"},
+               start=False, **certs.accept("verify-ca"))
+    p.settings["auth_ident_file"] = p.put("map", "m app x\n")
+    p.settings["auth_hba_file"] = p.put(
+        "hba.conf", "hostssl all x all cert map=m\nlocal all all trust\n")
+    p.start()
+    for line, good in (("m app somebody\n", False), ("m app all\n", True)):
+        c = p.open().start_tls(certs.client_context("client"))
+        c.login("x", database="p0", wait=False)
+        running(p)
+        p.put("map", line)
+        p.sighup()
+        if good:
+            assert finish(c).value("select 1") == "1"
+        else:
+            assert c.recv_all().errors[0].message == \
+                "certificate authentication failed"
+
+
+def test_user_gets_an_entry_while_the_query_runs(pooler):
+    """the answer counts for this login, the entry for the next one"""
+    p = asking(pooler, SLOW % 2, auth_type="plain", dbs={"p0": "user=app"})
+    c = start(p)
+    running(p)
+    p.userlist["x"] = "of the file"
+    p.reload()
+    assert finish(c).value("select 1") == "1"
+    assert refused(p.open(), user="x", password_="x", database="p0") == \
+        "password authentication failed"
+    p.raw("x", "p0", "of the file").close()
+
+
+def test_auth_user_is_removed_while_the_query_runs(pooler):
+    """what is under way comes to its end, by the settings it began with"""
+    p = asking(pooler, SLOW % 2, auth_type="plain", dbs={"p0": "user=app"})
+    c = start(p)
+    running(p)
+    del p.settings["auth_user"], p.userlist["postgres"]
+    p.sighup()
+    assert finish(c).value("select 1") == "1"
+
+
+def test_user_is_removed_while_the_query_runs(pooler, pg):
+    """one row when the query begins, none when it ends: then nobody"""
+    pg.sql("create table if not exists q_users (name text, secret text)",
+           db="p0")
+    pg.sql("truncate q_users; insert into q_users values ('x', 'x')",
+           db="p0")
+    p = asking(pooler, "select name, secret from q_users, pg_sleep(1) "
+               "where name = $1", auth_type="plain", dbs={"p0": "user=app"})
+    c = start(p)
+    running(p)
+    pg.sql("delete from q_users", db="p0")
+    # its statement began before: the row is still there for this one
+    assert finish(c).value("select 1") == "1"
+    assert refused(p.open(), user="x", password_="x", database="p0") == \
+        "no such user"

@@ -1,5 +1,6 @@
 # test_ldap.py - LDAP authentication: spec/authentication.md section 3.7.
 # SPDX-License-Identifier: ISC
+import os
 import signal
 import time
 
@@ -157,6 +158,24 @@ def test_no_server_means_to_ask_dns(pooler):
     p = asking(pooler, 'ldapbasedn="ou=x,dc=nowhere,dc=invalid"')
     refused(p, "app", "x", REFUSED)
     p.wait_log('no LDAP servers of domain "nowhere.invalid" in DNS')
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_servers_are_found_by_dns(pooler, directory, alive):
+    """RFC 2782: SRV records of the domain that ldapbasedn names"""
+    port = directory.port if alive else harness.free_port()
+    p = pooler(userlist={"admin": "", "app": ""}, auth_type="ldap",
+               start=False, auth_ldap_options='ldapbasedn="dc=test"')
+    p.put("hosts", "SRV _ldap._tcp.test localhost %d 1 100\n" % port)
+    p.env.update(LD_PRELOAD=harness.preload("resolv"),
+                 RESOLV_WRAPPER_HOSTS=os.path.join(p.dir, "hosts"))
+    p.start()
+    if alive:
+        assert works(p)
+        refused(p, "app", "wrong", REFUSED)
+    else:
+        refused(p, "app", "app pässword", REFUSED)
+        p.wait_log("Can't contact LDAP server")
 
 
 def test_anonymous_search_may_be_refused(pooler):

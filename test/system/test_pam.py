@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: ISC
 """PAM is real; pam_wrapper lets it read its service file from a folder of the
 test, and pam_exec asks a script there."""
-import glob
 import os
 import signal
 import time
@@ -40,15 +39,6 @@ def built():
         pytest.skip("this build has no PAM")
 
 
-def preload():
-    """pam_wrapper, behind what the sanitizer wants to be first"""
-    wrapper = glob.glob("/usr/lib/*/libpam_wrapper.so")
-    assert wrapper, "libpam-wrapper is not installed"
-    libs = harness.run(["ldd", harness.binary()], cwd="/").stdout
-    return " ".join([line.split()[2] for line in libs.splitlines()
-                     if "libasan" in line] + wrapper)
-
-
 def pam(pooler, service="pgbouncer", **kw):
     kw.setdefault("auth_type", "pam")
     p = pooler(start=False, userlist={"admin": "adminpw", "app": "app pw"},
@@ -62,7 +52,7 @@ def pam(pooler, service="pgbouncer", **kw):
     p.put("calls", "")
     os.mkfifo(os.path.join(p.dir, "pipe"))
     harness.give(os.path.join(p.dir, "pipe"))
-    p.env.update(LD_PRELOAD=preload(), PAM_WRAPPER="1",
+    p.env.update(LD_PRELOAD=harness.preload("pam"), PAM_WRAPPER="1",
                  PAM_WRAPPER_SERVICE_DIR=services)
     return p.start()
 

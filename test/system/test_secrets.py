@@ -5,11 +5,12 @@ told by the flag "dd" of each mapping (proc(5), smaps)."""
 import base64
 import os
 import re
+import subprocess
 
 import pytest
 
 import pq
-from harness import wait_until
+from harness import REFERENCE, wait_until
 
 HEAD = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ \S+\s*(.*)$")
 STEP = 1 << 22
@@ -106,6 +107,40 @@ def test_secret_that_was_replaced_is_gone(pooler):
         b"another secret"] == {"vault"}
 
 
+def scalar(certs, name):
+    """The private number of an EC key, as bytes."""
+    out = subprocess.run(["openssl", "ec", "-in", certs.key(name), "-noout",
+                          "-text"], stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL, text=True, check=True)
+    digits = re.search(r"priv:\n([0-9a-f:\s]+)pub:", out.stdout)[1]
+    return bytes.fromhex(re.sub(r"[:\s]", "", digits)).rjust(32, b"\0")
+
+
+@pytest.mark.skipif(REFERENCE, reason="newer than that")
+def test_private_keys_are_secluded(pooler, certs):
+    """of TLS, read twice and used; and passwords for the directory"""
+    conf = "ldapbasedn=x ldapbindpasswd=bind_secret ldapserver=127.0.0.1"
+    p = pooler(userlist={"app": "x", "admin": "x"}, auth_type="hba",
+               auth_hba_file="hba.conf", auth_ldap_options=conf, start=False,
+               **certs.accept())
+    p.put("hba.conf", "local all all trust\nhost all all all trust\nhost all x all ldap "
+          "ldapbasedn=x ldapbindpasswd=rule_secret\n")
+    p.settings["auth_hba_file"] = os.path.join(p.dir, "hba.conf")
+    p.start()
+    for _ in range(2):
+        with p.open().start_tls(certs.client_context()) as c:
+            assert c.login("app", "x", "p0").value("select 1") == "1"
+        p.admin("reload")
+    number = scalar(certs, "server")
+    with open(certs.key("server"), "rb") as f:
+        text = f.read().splitlines()[1]
+    where = places(p.proc.pid, [number, number[::-1], text, b"bind_secret",
+                                b"rule_secret"])
+    assert where[number[::-1]] == {"vault"}      # OpenSSL's way to have it
+    assert where[number] == where[text] == set()
+    assert where[b"bind_secret"] == where[b"rule_secret"] == {"vault"}
+
+
 def test_console_never_shows_secrets(pooler):
     """CVE-2023-22332 of Pgpool: watchdog password shown by SHOW"""
     p = pooler({"p0": "", "p1": "user=app2 password=forced_secret"},
@@ -122,5 +157,5 @@ def test_console_never_shows_secrets(pooler):
                 text = repr(c.query("show " + topic).rows)
             except pq.PgError:
                 continue
-            for word in ("app_secret", "forced_secret"):
+            for word in ("app_secret", "forced_secret", "bind_secret"):
                 assert word not in text, topic

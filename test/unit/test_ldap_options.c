@@ -233,6 +233,30 @@ static void test_each_failed_allocation_is_told(void **state)
 	ldap_options_fini(&o);
 }
 
+static void test_password_is_hidden(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "", "" },
+		{ "ldapserver=a", "ldapserver=a" },
+		{ "ldapbindpasswd=x ldapserver=a", "ldapbindpasswd=**** ldapserver=a" },
+		{ "a=b,ldapbindpasswd=x,c=d", "a=b,ldapbindpasswd=****,c=d" },
+		{ "\"ldapbindpasswd\"=\"x \"\"y\" c=d",
+		    "\"ldapbindpasswd\"=**** c=d" },
+		{ "ldapbindpasswd=\"never closed", "ldapbindpasswd=****" },
+		{ "ldapbindpasswd = x", "ldapbindpasswd=****" },
+		{ "ldapbindpasswd=x ldapbindpasswd=y",
+		    "ldapbindpasswd=**** ldapbindpasswd=****" },
+	};
+	char buf[100];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		assert_string_equal(ldap_options_hide(rows[i][0], buf,
+		    sizeof buf), rows[i][1]);
+	assert_string_equal(ldap_options_hide("ldapbindpasswd=x", buf, 18),
+	    "ldapbindpasswd=**");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +264,7 @@ int main(void)
 		cmocka_unit_test(test_url_sets_the_options),
 		cmocka_unit_test(test_nonsense_is_refused),
 		cmocka_unit_test(test_length_is_limited),
+		cmocka_unit_test(test_password_is_hidden),
 		cmocka_unit_test(test_each_failed_allocation_is_told),
 	};
 
