@@ -53,9 +53,10 @@ bool crypto_equal(const void *a, const void *b, size_t n);
 bool crypto_equal_str(const char *secret, const char *given);
 
 /*
- * To be called before anything else of the library is, once. From then on it keeps private keys and the like in pages of their
- * own, which a core dump leaves out and, where that is allowed, are never
- * swapped; where that can't be had they stay where they were.
+ * Before anything else of the library is called, once: from then on it keeps
+ * private keys and the like in pages of their own, which a core dump leaves
+ * out and, where that is allowed, are never swapped. Where that can't be had
+ * they stay where they were.
  */
 void crypto_seclude_keys(void);
 

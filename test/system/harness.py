@@ -305,7 +305,9 @@ class Postgres:
 
 TLS_HBA = """
 local all all trust
-hostssl all u_scram 127.0.0.1/32 scram-sha-256
+host all u_scram 127.0.0.1/32 scram-sha-256
+host all u_pw 127.0.0.1/32 password
+host all u_md5 127.0.0.1/32 md5
 hostssl all app2 127.0.0.1/32 cert map=certs
 hostnossl all app2 127.0.0.1/32 reject
 host all all 127.0.0.1/32 trust
