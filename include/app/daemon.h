@@ -6,6 +6,8 @@
 struct app;
 struct err;
 
+/* What was closed is /dev/null: else a socket would get its number. */
+void daemon_keep_streams(void);
 /* As many descriptors as we may have. */
 void daemon_raise_fd_limit(void);
 /* The line of logging.md section 7, "kernel file descriptor limit". */

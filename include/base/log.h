@@ -48,7 +48,7 @@ struct log_opts {
 	void (*journal)(int priority, const char *message);
 };
 
-/* May be called again: closes file and syslog, they reopen at the next line. */
+/* May be called again: the file is opened anew for the next line. */
 void log_setup(const struct log_opts *opts);
 
 /* Would a line of this level be written? For costly arguments. */
@@ -56,9 +56,8 @@ bool log_wants(enum log_level level);
 
 /*
  * Write one line; who may be NULL. Never fails, except that a log file that
- * can't be opened ends the process with status 1 (section 1). Where nobody
- * reads the other end (a pipe, a terminal) it waits for a moment, then lines
- * are dropped until somebody does, who is told how many.
+ * can't be opened ends a process that is not up yet with status 1 (section 1).
+ * With io/log_thread.h it never waits either.
  */
 void log_at(enum log_level level, const struct log_who *who, const char *fmt,
     ...) __attribute__((format(printf, 3, 4)));
@@ -68,6 +67,9 @@ void log_vat(enum log_level level, const struct log_who *who, const char *fmt,
 /* Log at FATAL and exit(1). For start-up problems. */
 _Noreturn void log_fatal(const char *fmt, ...)
     __attribute__((format(printf, 1, 2)));
+
+/* Wait until all is written, but not for ever: the process is about to end. */
+void log_flush(void);
 
 #define log_error(...) log_at(LEVEL_ERROR, NULL, __VA_ARGS__)
 #define log_warning(...) log_at(LEVEL_WARNING, NULL, __VA_ARGS__)

@@ -21,6 +21,17 @@
 
 /* --- descriptors --- */
 
+void daemon_keep_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 void daemon_raise_fd_limit(void)
 {
 	struct rlimit l;

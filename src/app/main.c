@@ -17,6 +17,7 @@
 #include "base/crypto.h"
 #include "base/log.h"
 #include "io/library.h"
+#include "io/log_thread.h"
 #include "io/loop.h"
 #include "io/socket.h"
 #include "session/tls_setup.h"
@@ -235,6 +236,7 @@ static void start(struct app *app)
 	    VERSION_TEXT, library_libevent(), loop_method(app->loop),
 	    library_dns(), library_tls());
 	notify_ready();
+	log_thread_start();
 }
 
 static int run(struct app *app)
@@ -242,9 +244,11 @@ static int run(struct app *app)
 	/* -q counts once it is known where else to write to */
 	log_setup(&(struct log_opts){ .verbose = app->args.verbose,
 	    .early = true });
+	daemon_keep_streams();
 	daemon_raise_fd_limit();
 	start(app);
 	app_run(app);
+	log_flush();
 	remove_files(0, app);
 	app->pidfile_written = false;
 	app_fini(app);

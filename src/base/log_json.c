@@ -8,25 +8,46 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/text.h"
 
 #define TEXT_MAX 4096
 
-/*
- * Clients choose bytes as they like, but JSON is UTF-8: in a text that is not,
- * all that is not ASCII is replaced.
- */
+/* How long the character at s is, in UTF-8 (RFC 3629 section 4); 0: it is none. */
+static size_t character(const unsigned char *s)
+{
+	/* the second byte's range, where it is not 0x80 to 0xbf */
+	const unsigned char low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 :
+	    0x80;
+	const unsigned char high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f :
+	    0xbf;
+	const size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 || s[0] > 0xf4 ? 0 :
+	    s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+
+	if (n > 1 && (s[1] < low || s[1] > high))
+		return 0;
+	for (size_t i = 2; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	return n;
+}
+
+/* Clients choose bytes as they like, but JSON is UTF-8: others are replaced. */
 static json_t *text_of(const char *s)
 {
-	char ascii[TEXT_MAX];
 	json_t *const j = json_string(s);
-	size_t n = 0;
+	char buf[TEXT_MAX];
+	struct text out;
+	size_t n;
 
 	if (j != NULL)
 		return j;
-	for (; s[n] != '\0' && n < sizeof ascii - 1; n++)
-		ascii[n] = (s[n] & 0x80) != 0 ? '?' : s[n];
-	ascii[n] = '\0';
-	return json_string(ascii);
+	text_init(&out, buf, sizeof buf);
+	for (; *s != '\0'; s += n > 0 ? n : 1) {
+		n = character((const unsigned char *)s);
+		text_add_bytes(&out, n > 0 ? s : "?", n > 0 ? n : 1);
+	}
+	return json_string(buf);
 }
 
 static void add_who(json_t *o, const struct log_facts *who)

@@ -63,6 +63,11 @@ def wait_until(cond, timeout=TIMEOUT, what=""):
         pause.wait(0.02)
 
 
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
 # --- who we are -----------------------------------------------------------
 
 def _test_user():
@@ -513,8 +518,25 @@ class Pooler:
                 self.proc.returncode, self.log))
         return "process up: " in self.log
 
+    def settle(self):
+        """The log is written by threads: wait until they have nothing to do.
+        Who has got an answer finds what was logged before it."""
+        if self.proc is None or REFERENCE:
+            return
+        tasks = "/proc/%d/task" % self.proc.pid
+        try:
+            for t in os.listdir(tasks):
+                stat = os.path.join(tasks, t, "stat")
+                # asleep: for want of work, or because nobody reads
+                wait_until(lambda: not re.search(rb"\(log\) [^S]",
+                                                 read(stat)),
+                           what="the log's threads")
+        except OSError:
+            pass    # it has ended
+
     @property
     def log(self):
+        self.settle()
         if not os.path.exists(self.logname):
             return ""
         with open(self.logname, errors="replace") as f:

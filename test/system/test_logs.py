@@ -1,5 +1,7 @@
 # test_logs.py - where log lines go, in which form, and what slow queries say.
 # SPDX-License-Identifier: ISC
+import array
+import fcntl
 import json
 import os
 import re
@@ -7,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import termios
 import threading
 import time
 
@@ -193,35 +196,61 @@ def test_slow_queries_with_their_text(pooler):
     assert len(texts[3]) <= 1002
 
 
-# --- where nobody reads ---------------------------------------------------
+# --- where nobody reads, or nothing can be written -----------------------
 
-def test_log_that_nobody_reads_does_not_stop_the_loop(pooler):
-    """a full pipe on stderr: lines are dropped, and that is told"""
-    p = pooler(start=False, args=["-v", "-v"])
-    p.settings["logfile"] = own = os.path.join(p.dir, "own.log")
-    p.write()
-    r, w = os.pipe()
-    p.launch(stderr=w)
-    os.close(w)
+LOST = r"UTC \[\d+\] WARNING (\d+) log lines lost: "
+FASTER = "they came faster than they were read or written\n"
 
+
+def wait_up(p):
+    """Without its log."""
     def up():
         try:
             return p.raw().value("select 1") == "1"
         except OSError:
             return False
     wait_until(up)
+
+
+def flood(p, until):
+    """Log, query, log: until something is so."""
     c = p.raw()
-    while os.path.getsize(own) < 300000:
+    while not until():
         assert c.value("select 1") == "1"
-        p.raw().close()
+        for _ in range(20):
+            p.raw().close()
+
+
+def test_log_that_nobody_reads_does_not_stop_the_loop(pooler):
+    """a full pipe on stderr: lines are dropped, and that is told; the file
+    gets all of them"""
+    p = pooler(start=False, args=["-v", "-v"])
+    p.settings["logfile"] = own = os.path.join(p.dir, "own.log")
+    p.write()
+    r, w = os.pipe()
+    p.launch(stderr=w)
+    os.close(w)
+    wait_up(p)
+    flood(p, lambda: os.path.getsize(own) > 700000)
     text = b""
-    while b"lines of the log are lost: nobody read it" not in text:
+    while not re.search(LOST.encode(), text) or text[-1:] != b"\n":
         text += os.read(r, 65536)
         p.raw().close()
-    m = re.search(rb"UTC \[\d+\] WARNING (\d+) lines of the log are lost: "
-                  rb"nobody read it\n", text)
+    m = re.search(LOST + FASTER, text.decode())
     assert m and int(m.group(1)) > 10
-    assert "are lost" not in open(own).read()
+    p.settle()
+    with open(own) as f:
+        full = f.read()
+    assert not re.search(LOST, full)
+    # what came before and after is whole, and as it stands in the file
+    at = text.decode().index("\n", m.end(0) - 1) + 1
+    before = text.decode()[:text.decode().rindex("\n", 0, m.start(0)) + 1]
+    assert full.startswith(before)
+    behind = text.decode()[at:text.decode().rindex("\n") + 1]
+    assert behind in full
+    # and nothing else: no line is missing that was not counted
+    missing = full[len(before):full.index(behind) if behind else None]
+    assert len(re.findall(r"\n(?!\t)", missing)) == int(m.group(1))
     done = threading.Event()
 
     def drain():
@@ -236,6 +265,128 @@ def test_log_that_nobody_reads_does_not_stop_the_loop(pooler):
     os.close(r)
 
 
+def test_load_goes_on_while_no_log_is_read(pooler, pg):
+    """neither stderr nor the log file, which is a named pipe: the process
+    serves, reloads and ends"""
+    pg.make_bench()
+    p = pooler(start=False, dbs={"bench": "", "p0": ""},
+               args=["-v", "-v"])
+    p.settings["logfile"] = fifo = os.path.join(p.dir, "fifo")
+    os.mkfifo(fifo)
+    harness.give(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    p.write()
+    r, w = os.pipe()
+    p.launch(stderr=w)
+    os.close(w)
+    wait_up(p)
+    # more than the pipes and the queues take
+    for _ in range(3):
+        harness.pgbench(p, "-C", "-S", clients=4, seconds=1)
+        p.admin("reload")
+    assert fcntl_pending(r) > 60000
+    p.signal(signal.SIGQUIT)
+    assert p.wait_exit() == 0
+    os.close(r)
+    os.close(reader)
+
+
+def fcntl_pending(fd):
+    """Bytes that wait in a pipe."""
+    buf = array.array("i", [0])
+    fcntl.ioctl(fd, termios.FIONREAD, buf)
+    return buf[0]
+
+
+def test_full_disk_costs_lines_only(pooler):
+    """ENOSPC: told in the log when there is room again"""
+    p = pooler(start=False)
+    p.settings["logfile"] = path = os.path.join(p.dir, "own.log")
+    os.symlink("/dev/full", path)
+    p.start()
+    for _ in range(10):
+        assert p.raw().value("select 1") == "1"
+    p.wait_log("login attempt", count=10)
+    os.unlink(path)
+    p.admin("reload")
+    p.raw().close()
+    wait_until(lambda: b"closing because" in harness.read(path))
+    text = harness.read(path).decode()
+    m = re.match(r"\S+ \S+ " + LOST + "No space left on device\n", text)
+    assert m and int(m.group(1)) == p.log.count("\n") - text.count("\n") + 1
+    assert "log lines lost" not in p.log
+
+
+def test_log_file_that_goes_away_does_not_end_a_running_process(pooler):
+    """a reload that can't open it: told elsewhere, the old one is kept"""
+    p = pooler(start=False)
+    folder = os.path.join(p.dir, "logs")
+    os.mkdir(folder)
+    harness.give(folder)
+    p.settings["logfile"] = path = os.path.join(folder, "own.log")
+    p.start()
+    a = p.raw()
+    os.rename(folder, folder + ".old")
+    p.admin("reload")
+    p.wait_log(" ERROR Cannot open logfile: '%s': No such file or directory"
+               % path)
+    assert a.value("select 1") == "1"
+    kept = os.path.join(folder + ".old", "own.log")
+    wait_until(lambda: b"Cannot open logfile" in harness.read(kept))
+    os.rename(folder + ".old", folder)
+    p.admin("reload")
+    p.raw("app2").close()
+    wait_until(lambda: b"user=app2" in harness.read(path))
+
+
+def test_rotation_loses_no_line(pooler):
+    """rename and SIGHUP, time and again, while clients come"""
+    p = pooler(start=False)
+    p.settings["logfile"] = path = os.path.join(p.dir, "own.log")
+    p.start()
+    n = 0
+    for i in range(8):
+        for _ in range(15):
+            p.raw("app2").close()
+            n += 1
+        os.rename(path, "%s.%d" % (path, i))
+        for _ in range(5):
+            p.raw("app2").close()
+            n += 1
+        p.sighup()
+    p.signal(signal.SIGQUIT)
+    assert p.wait_exit() == 0
+    names = ["%s.%d" % (path, i) for i in range(8)] + [path]
+    text = b"".join(harness.read(name) for name in names)
+    assert text.count(b"login attempt: db=p0 user=app2") == n
+    assert text == harness.read(p.logname)
+
+
+def test_crash_comes_with_its_last_lines(pooler):
+    """SIGABRT, as the watchdog of systemd sends it, and as assert() does"""
+    p = pooler(start=False)
+    p.settings["logfile"] = path = os.path.join(p.dir, "own.log")
+    p.start()
+    p.expect_exit = -signal.SIGABRT
+    for i in range(20):
+        p.raw("app2")
+    p.signal(signal.SIGABRT)
+    assert p.wait_exit() == -signal.SIGABRT
+    assert harness.read(path).count(b"user=app2") == 20
+
+
+def test_stderr_may_be_closed(pooler):
+    """what is closed does not get a number that a socket could have"""
+    p = pooler(start=False)
+    p.settings["logfile"] = path = os.path.join(p.dir, "own.log")
+    p.write()
+    p.launch(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"])
+    wait_up(p)
+    assert b"process up: " in harness.read(path)
+    for fd in "012":
+        assert os.readlink("/proc/%d/fd/%s" % (p.proc.pid, fd)) == "/dev/null"
+
+
 def test_last_words_are_all_there(pooler):
     """Odyssey 74f0ea48: lines lost at shutdown"""
     p = pooler(start=False)
@@ -245,8 +396,7 @@ def test_last_words_are_all_there(pooler):
         p.raw()
     p.signal(signal.SIGQUIT)
     assert p.wait_exit() == 0
-    with open(own) as f:
-        text = f.read()
+    text = harness.read(own).decode()
     assert text.endswith("LOG got SIGQUIT, fast exit\n")
     assert text.count("login attempt") == 20
 
@@ -322,6 +472,33 @@ def test_syslog_gets_messages(pooler, syslog):
     assert until("pooler error: ").startswith("<156>")      # warning
     assert not [s for s in seen if s.startswith("<159>")]    # debug
     assert " DEBUG " in p.log or " NOISE " in p.log
+
+
+def test_syslog_that_is_stuck_stops_nobody(pooler, syslog):
+    """its socket is full: clients are served, and the file has every line"""
+    sock, wrap = syslog
+    p = pooler(start=False, syslog=1, syslog_ident="sluice")
+    p.settings["logfile"] = own = os.path.join(p.dir, "own.log")
+    p.write()
+    p.launch(wrap, env=process_env(), user=None, group=None,
+             extra_groups=None)
+    wait_up(p)
+    # 256 KiB are queued
+    flood(p, lambda: os.path.getsize(own) > 700000)
+    with open(own) as f:
+        logins = f.read().count("login attempt")
+    assert logins > 2000
+    lost = None
+    while lost is None:
+        text = sock.recv(65536).decode()
+        lost = re.search(r"^<28>.* sluice\[\d+\]: (\d+) log lines lost: "
+                         "they came faster", text)
+    assert int(lost.group(1)) > 100
+    p.raw("app2").close()
+    while "user=app2" not in sock.recv(65536).decode():
+        pass
+    p.signal(signal.SIGQUIT)
+    assert p.wait_exit() == 0
 
 
 # --- the rest of settings.md 5 --------------------------------------------

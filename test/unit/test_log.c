@@ -27,25 +27,22 @@
 /* --- what the C library's syslog would have been told --- */
 
 static char told[4096];
-static int told_priority, told_facility, told_count, opened, closed;
+static char told_ident[64];
+static int told_priority, told_facility, told_count, opened;
 
 void openlog(const char *ident, int option, int facility)
 {
-	assert_string_equal(ident, "sluice");
+	text_copy(told_ident, sizeof told_ident, ident);
 	assert_int_equal(option, LOG_PID);
-	told_facility = facility;
+	(void)facility;		/* each line has its own */
 	opened++;
-}
-
-void closelog(void)
-{
-	closed++;
 }
 
 static void note_syslog(int priority, const char *fmt, va_list ap)
 {
 	vsnprintf(told, sizeof told, fmt, ap);
-	told_priority = priority;
+	told_priority = LOG_PRI(priority);
+	told_facility = priority & LOG_FACMASK;
 	told_count++;
 }
 
@@ -167,7 +164,7 @@ static void reset(void)
 
 	log_set_sink(NULL);
 	log_setup(&quiet);
-	lines = told_count = opened = closed = 0;
+	lines = told_count = opened = 0;
 }
 
 /* --- tests --- */
@@ -213,6 +210,21 @@ static void test_trailing_blanks_go_from_multi_line_only(void **state)
 	assert_string_equal(last, "");
 }
 
+/* Who reads line by line can tell a line from what a client has sent. */
+static void test_a_client_can_not_forge_a_line(void **state)
+{
+	(void)state;
+
+	reset();
+	log_set_sink(keep);
+	log_info("no such user: x\n2026-01-31 09:05:00.123 UTC [1] LOG hello");
+	assert_string_equal(last, "no such user: x\n"
+	    "\t2026-01-31 09:05:00.123 UTC [1] LOG hello");
+	log_info("no such user: x\r2026-01-31 09:05:00.123 UTC [1] LOG hello");
+	assert_string_equal(last, "no such user: x?"
+	    "2026-01-31 09:05:00.123 UTC [1] LOG hello");
+}
+
 static void test_control_bytes_do_not_reach_the_terminal(void **state)
 {
 	(void)state;
@@ -221,6 +233,9 @@ static void test_control_bytes_do_not_reach_the_terminal(void **state)
 	log_set_sink(keep);
 	log_info("a\033[2Jb\177c\td\xc3\xa4");
 	assert_string_equal(last, "a?[2Jb?c\td\xc3\xa4");
+	/* the eight-bit forms, in UTF-8; and what hides the line's beginning */
+	log_info("a\xc2\x9b" "2J\xc2\xa0\rb\v\f\b");
+	assert_string_equal(last, "a?2J\xc2\xa0?b???");
 }
 
 static void test_message_is_cut_at_2047_bytes(void **state)
@@ -372,7 +387,7 @@ static void test_early_lines_are_kept_for_the_file(void **state)
 	log_info("second");
 	log_debug("not wanted");
 	log_setup(&(struct log_opts){ .quiet = true, .file = path,
-	    .syslog = true, .syslog_ident = "sluice" });
+	    .syslog = true, .syslog_ident = "early" });
 	/* whoever writes it may not be who reads the configuration */
 	assert_int_equal(access(path, F_OK), -1);
 	log_info("third");
@@ -508,21 +523,27 @@ static void test_syslog_gets_no_debug_lines(void **state)
 	reset();
 }
 
-static void test_syslog_reopens_after_setup(void **state)
+static void test_syslog_may_change_its_name(void **state)
 {
 	(void)state;
 
-	const struct log_opts opts = { .quiet = true,
+	struct log_opts opts = { .quiet = true,
 		.syslog = true,
-		.syslog_ident = "sluice",
+		.syslog_ident = "other",
 		.syslog_facility = "LOCAL3" };
 
 	reset();
 	log_setup(&opts);
 	log_info("x");
+	assert_string_equal(told_ident, "other");
 	assert_int_equal(told_facility, LOG_DAEMON); /* exact case only */
+	opts.syslog_ident = "sluice";
+	opts.syslog_facility = "local4";
 	log_setup(&opts);
-	assert_int_equal(closed, 1);
+	log_info("x");
+	assert_string_equal(told_ident, "sluice");
+	assert_int_equal(told_facility, LOG_LOCAL4);
+	assert_int_equal(opened, 2);
 	log_info("x");
 	assert_int_equal(opened, 2);
 	reset();
@@ -567,6 +588,7 @@ int main(void)
 		cmocka_unit_test(test_prefix_stands_before_the_message),
 		cmocka_unit_test(test_newlines_are_followed_by_a_tab),
 		cmocka_unit_test(test_trailing_blanks_go_from_multi_line_only),
+		cmocka_unit_test(test_a_client_can_not_forge_a_line),
 		cmocka_unit_test(test_control_bytes_do_not_reach_the_terminal),
 		cmocka_unit_test(test_message_is_cut_at_2047_bytes),
 		cmocka_unit_test(test_verbose_decides_debug_and_noise),
@@ -581,7 +603,7 @@ int main(void)
 		cmocka_unit_test(test_fatal_ends_the_process_with_1),
 		cmocka_unit_test(test_syslog_gets_message_and_priority),
 		cmocka_unit_test(test_syslog_gets_no_debug_lines),
-		cmocka_unit_test(test_syslog_reopens_after_setup),
+		cmocka_unit_test(test_syslog_may_change_its_name),
 		cmocka_unit_test(test_journal_gets_priority_and_message),
 	};
 

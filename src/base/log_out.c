@@ -1,0 +1,247 @@
+/* log_out.c - the destinations of the log: stderr, a file, syslog.
+ * SPDX-License-Identifier: ISC */
+#include "base/log_out.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "base/log_line.h"
+#include "base/text.h"
+
+#define ROOM_MS 1000	/* until another file may be behind the number */
+#define OFF_MS 200	/* that lines get before their file is let go */
+
+/* Its own thread's alone, but for fd, which stays the same once it is there. */
+struct output {
+	int fd;			/* -1: none yet */
+	int cause;		/* errno of the last failure; 0: no room */
+	unsigned long lost;	/* lines nobody was told of yet */
+	bool torn;		/* what was written last has no end */
+};
+
+static struct {
+	struct output outputs[LOG_DESTS];
+	const struct log_queue *queue;	/* NULL: nobody */
+	void (*journal)(int priority, const char *message);
+	atomic_bool json;
+	bool syslog_open;		/* of its thread, with this name */
+	char ident[128];
+} out = {
+	.outputs = {
+		[LOG_TO_STDERR] = { .fd = STDERR_FILENO },
+		[LOG_TO_FILE] = { .fd = -1 },
+		[LOG_TO_SYSLOG] = { .fd = -1 },
+	},
+};
+
+void log_out_set_queue(const struct log_queue *q)
+{
+	out.queue = q;
+}
+
+bool log_out_is_queued(void)
+{
+	return out.queue != NULL;
+}
+
+void log_out_flush(int ms)
+{
+	if (out.queue != NULL)
+		out.queue->flush(ms);
+}
+
+void log_out_setup(const struct log_out_opts *opts)
+{
+	atomic_store(&out.json, opts->json);
+	/* set once, before there are threads: see main.c */
+	if (out.queue == NULL)
+		out.journal = opts->journal;
+}
+
+/* --- the file --- */
+
+/*
+ * The number must not change, nor be free for a moment: another thread may be
+ * writing to it. Takes fd.
+ */
+static void replace_file(int fd)
+{
+	struct output *const o = &out.outputs[LOG_TO_FILE];
+
+	if (o->fd < 0) {
+		o->fd = fd;
+		return;
+	}
+	(void)dup3(fd, o->fd, O_CLOEXEC);
+	close(fd);
+}
+
+int log_out_open(const char *path)
+{
+	int fd;
+
+	if (path == NULL && out.outputs[LOG_TO_FILE].fd < 0)
+		return 0;
+	if (path == NULL)
+		log_out_flush(OFF_MS);
+	/* a named pipe must have a reader, and is not waited for */
+	fd = open(path != NULL ? path : "/dev/null",
+	    O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+	if (fd < 0)
+		return -1;
+	replace_file(fd);
+	return 0;
+}
+
+/* --- writing --- */
+
+/* Lines end where no TAB follows: see log_line_cook(). */
+static unsigned long count_lines(const char *p, size_t n)
+{
+	unsigned long count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		count += p[i] == '\n' && (i + 1 == n || p[i + 1] != '\t');
+	return count;
+}
+
+static void await_room(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	(void)poll(&p, 1, ROOM_MS);
+}
+
+/* Returns the bytes written; fewer than n when it failed. */
+static size_t write_all(struct output *o, const char *p, size_t n)
+{
+	size_t at = 0;
+
+	while (at < n) {
+		const ssize_t done = write(o->fd, p + at, n - at);
+
+		if (done < 0 && errno == EAGAIN)
+			await_room(o->fd);
+		else if (done < 0 && errno != EINTR)
+			break;
+		else if (done > 0)
+			at += (size_t)done;
+	}
+	if (at < n)
+		o->cause = errno;
+	if (at > 0)
+		o->torn = p[at - 1] != '\n';
+	return at;
+}
+
+static void write_lines(struct output *o, const char *p, size_t n)
+{
+	const size_t done = write_all(o, p, n);
+
+	o->lost += count_lines(p + done, n - done);
+}
+
+static void write_syslog(const struct log_record *r)
+{
+	const size_t n = strlen(r->text) + 1;
+
+	if (!out.syslog_open || strcmp(r->text, out.ident) != 0) {
+		text_copy(out.ident, sizeof out.ident, r->text);
+		openlog(out.ident, LOG_PID, LOG_DAEMON);
+		out.syslog_open = true;
+	}
+	/* the library connects again when the daemon is a new one */
+	syslog(r->tag, "%s", r->text + n);
+}
+
+static void write_entry(enum log_dest to, const struct log_record *r)
+{
+	if (to == LOG_TO_SYSLOG)
+		write_syslog(r);
+	else
+		out.journal(r->tag, r->text);
+}
+
+/* --- what was lost --- */
+
+/* 0: told. */
+static int tell_line(struct output *o, const char *text)
+{
+	char buf[LOG_LINE_SIZE] = "\n";
+	const size_t skip = o->torn ? 1 : 0;
+	const size_t n = skip + log_line_write(&(struct log_line){
+		.level = LEVEL_WARNING,
+		.when = log_line_now(),
+		.raw = text,
+		.cooked = text,
+	}, atomic_load(&out.json), buf + skip, sizeof buf - skip);
+
+	return write_all(o, buf, n) == n ? 0 : -1;
+}
+
+static int tell_entry(enum log_dest to, int like, const char *text)
+{
+	char buf[sizeof out.ident + 256];
+	struct text t;
+
+	text_init(&t, buf, sizeof buf);
+	if (to == LOG_TO_SYSLOG)
+		text_add_bytes(&t, out.ident, strlen(out.ident) + 1);
+	text_add(&t, text);
+	write_entry(to, &(struct log_record){
+		.tag = (like & LOG_FACMASK) | LOG_WARNING,
+		.len = t.len,
+		.text = buf,
+	});
+	return 0;
+}
+
+/* In the form of the record that follows. */
+static void tell_lost(enum log_dest to, int tag)
+{
+	struct output *const o = &out.outputs[to];
+	char text[256];
+
+	snprintf(text, sizeof text, "%lu log lines lost: %s", o->lost,
+	    o->cause != 0 ? strerror(o->cause) :
+	    "they came faster than they were read or written");
+	if ((tag == LOG_PLAIN ? tell_line(o, text) :
+	    tell_entry(to, tag, text)) == 0)
+		o->lost = 0;
+}
+
+void log_out_write(enum log_dest to, const struct log_record *r)
+{
+	struct output *const o = &out.outputs[to];
+
+	if (o->lost > 0)
+		tell_lost(to, r->tag);
+	if (r->tag == LOG_PLAIN)
+		write_lines(o, r->text, r->len);
+	else
+		write_entry(to, r);
+}
+
+void log_out_lose(enum log_dest to, int tag, unsigned long n)
+{
+	struct output *const o = &out.outputs[to];
+
+	if (o->lost == 0)
+		o->cause = 0;
+	o->lost += n;
+	tell_lost(to, tag);
+}
+
+void log_out_put(enum log_dest to, const struct log_record *r)
+{
+	if (out.queue != NULL)
+		out.queue->put(to, r);
+	else
+		log_out_write(to, r);
+}
