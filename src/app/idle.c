@@ -134,13 +134,35 @@ static struct timeout *oldest(const struct idle *i)
 	return best;
 }
 
+/* Nobody was watched so far: who is idle now begins to be. */
+static void watch_all(struct app *app)
+{
+	struct pool *p, *next;
+	struct pool_client *pc;
+
+	HASH_ITER(hh, app->catalog->pools, p, next) {
+		if (p->key.db->console)
+			continue;
+		DL_FOREACH(p->clients[CLIENT_ACTIVE], pc) {
+			struct client *const c = client_of(pc);
+
+			if (pc->server == NULL && c->login == NULL)
+				timeout_start(&app->ss.idle_list, &c->timer,
+				    time_now());
+		}
+	}
+}
+
 void idle_reset(struct idle *i)
 {
 	struct timeout_list all;
 	struct timeout *t;
+	const bool watched = i->app->ss.watch_idle;
 
 	i->shortest = shortest_limit(i->app->config);
 	i->app->ss.watch_idle = i->shortest > 0;
+	if (i->shortest > 0 && !watched)
+		watch_all(i->app);
 	if (i->lists == NULL)
 		return;
 	timeout_list_init(&all, NULL, NULL);
