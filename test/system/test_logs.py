@@ -238,16 +238,15 @@ def test_log_that_nobody_reads_does_not_stop_the_loop(pooler):
         p.raw().close()
     m = re.search(LOST + FASTER, text.decode())
     assert m and int(m.group(1)) > 10
-    p.settle()
-    with open(own) as f:
-        full = f.read()
-    assert not re.search(LOST, full)
     # what came before and after is whole, and as it stands in the file
     at = text.decode().index("\n", m.end(0) - 1) + 1
     before = text.decode()[:text.decode().rindex("\n", 0, m.start(0)) + 1]
-    assert full.startswith(before)
     behind = text.decode()[at:text.decode().rindex("\n") + 1]
-    assert behind in full
+    wait_until(lambda: behind in harness.read(own).decode(),
+               what="the same in the file, which has a thread of its own")
+    full = harness.read(own).decode()
+    assert not re.search(LOST, full)
+    assert full.startswith(before)
     # and nothing else: no line is missing that was not counted
     missing = full[len(before):full.index(behind) if behind else None]
     assert len(re.findall(r"\n(?!\t)", missing)) == int(m.group(1))
@@ -310,7 +309,8 @@ def test_full_disk_costs_lines_only(pooler):
     os.unlink(path)
     p.admin("reload")
     p.raw().close()
-    wait_until(lambda: b"closing because" in harness.read(path))
+    # of this client, not of the one that gave the command
+    wait_until(lambda: b"client close request" in harness.read(path))
     text = harness.read(path).decode()
     m = re.match(r"\S+ \S+ " + LOST + "No space left on device\n", text)
     assert m and int(m.group(1)) == p.log.count("\n") - text.count("\n") + 1
