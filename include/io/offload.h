@@ -14,7 +14,8 @@ struct offload_job;
  * that does not answer holds up nobody but those who ask it.
  */
 enum offload_lane {
-	OFFLOAD_DERIVE,		/* PBKDF2 */
+	OFFLOAD_DERIVE,		/* PBKDF2 of stored passwords, for logins */
+	OFFLOAD_TYPED,		/* of what strangers say it is */
 	OFFLOAD_PAM,
 	OFFLOAD_LDAP,
 	OFFLOAD_NAMES,		/* of OS users */

@@ -48,6 +48,7 @@ void app_limit_threads(const struct app *app)
 	struct offload *const o = app->ss.offload;
 
 	offload_limit(o, OFFLOAD_DERIVE, DERIVE_THREADS, DERIVE_QUEUE);
+	offload_limit(o, OFFLOAD_TYPED, DERIVE_THREADS, DERIVE_QUEUE);
 	offload_limit(o, OFFLOAD_NAMES, NAMES_THREADS, NAMES_QUEUE);
 	offload_limit(o, OFFLOAD_PAM, set->auth_threads, set->auth_queue);
 	offload_limit(o, OFFLOAD_LDAP, set->auth_threads, set->auth_queue);

@@ -155,12 +155,18 @@ static enum derive_result wait_for(struct derivation *d,
 	return DERIVE_WAIT;
 }
 
+/* Wrong guesses, however many, keep nobody from the keys he is known by. */
+static enum offload_lane lane_of(const struct derivation *d)
+{
+	return d->typed != NULL ? OFFLOAD_TYPED : OFFLOAD_DERIVE;
+}
+
 static enum derive_result start(struct derivation *d, struct derive_wait *w)
 {
 	enum offload_answer answer = OFFLOAD_NO_THREAD;
 
 	if (d->offload != NULL)
-		answer = offload_submit(d->offload, OFFLOAD_DERIVE, &d->job);
+		answer = offload_submit(d->offload, lane_of(d), &d->job);
 	if (answer == OFFLOAD_TAKEN)
 		return wait_for(d, w);
 	if (answer == OFFLOAD_NO_THREAD)

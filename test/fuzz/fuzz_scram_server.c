@@ -1,6 +1,7 @@
 /* fuzz_scram_server.c - a hostile client: two messages, split at a newline.
  * SPDX-License-Identifier: ISC */
 #include <assert.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -44,19 +45,20 @@ static void final(struct scram_server *s, const char *in, size_t len)
 	mem_free(message);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* offer: bytes that may be bound to; plus: and the client does. */
+static void talk(const uint8_t *data, size_t size, size_t offer, bool plus)
 {
 	static const uint8_t seed[SHA256_BYTES];
 	const char *in = (const char *)data;
 	const char *newline = size > 0 ? memchr(in, '\n', size) : NULL;
 	const size_t first = newline == NULL ? size : (size_t)(newline - in);
-	struct scram_server s = { 0 };
+	struct scram_server s = { .binding = { .len = offer }, .plus = plus };
 	struct scram_verifier v;
 	struct err e;
 	char *out;
 
 	if (scram_verifier_mock(&v, "fuzz", seed, 4096) != 0)
-		return 0;
+		return;
 	if (scram_server_first(&s, &v, in, first, &out, &e) == 0) {
 		assert(strlen(out) <= SCRAM_MESSAGE_MAX);
 		if (newline != NULL)
@@ -65,5 +67,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(out == NULL);
 	mem_free(out);
 	scram_server_fini(&s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	talk(data, size, 0, false);
+	talk(data, size, 32, false);
+	talk(data, size, 32, true);
+	talk(data, size, SCRAM_BINDING_MAX, true);
 	return 0;
 }

@@ -72,3 +72,23 @@ def test_end_does_not_wait_for_derivations(pooler):
     # all of them would take a second on an idle machine of two cores
     assert time.monotonic() - before < 30
     assert all(c.sock is None for c in waiting)
+
+
+def test_wrong_guesses_delay_no_server_login(pooler):
+    """what is typed waits in a queue of its own"""
+    p = pooler({"p0": "user=app", "p1": "dbname=p0 user=u_scram "
+                "password=pw_three"},
+               userlist={"app": "pw", "admin": "pw"}, auth_type="plain",
+               scram_iterations=COSTLY)
+    guesses = [p.open().login("u%d" % i, database="p0", wait=False)
+               for i in range(8)]
+    for c in guesses:
+        kind, _ = c.recv()
+        assert kind == "R"
+        c.send(pq.password("a guess"))
+    # its keys must be derived for the server
+    with p.raw(password="pw", database="p1") as c:
+        assert c.value("select current_user") == "u_scram"
+    assert not all(c.readable() for c in guesses)
+    for c in guesses:
+        c.abort()

@@ -64,6 +64,7 @@ static void start(struct world *w)
 	w->offload = offload_new(w->loop);
 	assert_non_null(w->offload);
 	offload_limit(w->offload, OFFLOAD_DERIVE, 1, 100);
+	offload_limit(w->offload, OFFLOAD_TYPED, 1, 100);
 	w->plain = credentials_new("pencil");
 	assert_non_null(w->plain);
 }
@@ -250,7 +251,7 @@ static void test_full_queue_is_told(void **state)
 
 	(void)state;
 	start(&w);
-	offload_limit(w.offload, OFFLOAD_DERIVE, 1, 1);
+	offload_limit(w.offload, OFFLOAD_TYPED, 1, 1);
 	for (int i = 0; i < 3; i++)
 		a[i] = waiter(&w);
 	assert_int_equal(derive_typed(w.offload, "a", &s, &a[0].wait),
