@@ -167,11 +167,13 @@ def result(tag, code):
 
 
 class FakeLdap:
-    """Accepts binds with a certain password, as soon as the gate is open."""
+    """Accepts binds with a certain password, as soon as the gate is open or
+    its patience is at an end."""
 
     def __init__(self, password="pw"):
         self.password = password.encode()
         self.gate = threading.Event()
+        self.patience = TIMEOUT
         self.binds = []            # DNs, in the order they came
         self.peers = set()         # connections that are open
         self.sock = socket.create_server(("127.0.0.1", free_port()),
@@ -221,7 +223,7 @@ class FakeLdap:
         _, given, _ = unber(rest)
         with self.lock:
             self.binds.append(dn.decode())
-        self.gate.wait(TIMEOUT)
+        self.gate.wait(self.patience)
         code = 0 if given == self.password else 49
         conn.sendall(ber(0x30, ber(2, ident), result(0x61, code)))
 

@@ -314,6 +314,31 @@ def test_slow_logins_hold_up_nobody(pooler, slow, count):
         assert work.value("select 1") == "1"
 
 
+def test_directory_of_two_seconds(pooler, slow):
+    """each bind takes its time (2 s with BIG=1, for 200 logins)"""
+    count, slow.patience = (200, 2) if harness.BIG else (40, 0.2)
+    p = slow_pooler(pooler, slow)
+    with p.raw("app2") as work:
+        begun = time.monotonic()
+        waiting = [begin(p) for _ in range(count)]
+        took = []
+        while len(slow.binds) < count:
+            before = time.monotonic()
+            assert work.value("select 1") == "1"
+            took.append(time.monotonic() - before)
+            waiting[0].readable(0.01)
+        for c in waiting:
+            c.finish_login("app")
+        total = time.monotonic() - begun
+    took.sort()
+    print("%d logins in %.1f s, %d queries meanwhile: p99 %.1f ms, max %.1f "
+          "ms" % (count, total, len(took), took[len(took) * 99 // 100] * 1000,
+                  took[-1] * 1000))
+    # nobody waited for a bind, nor one bind for all others
+    assert took[len(took) // 2] < slow.patience / 4
+    assert total < count * slow.patience
+
+
 @pytest.mark.setting("auth_queue")
 def test_full_queue_refuses_at_once(pooler, slow):
     """spec/authentication.md section 3.8"""
