@@ -49,7 +49,8 @@ def test_storm_of_logins_delays_nobody(pooler, certs):
     with BIG=1 2,000 clients, and a p99 that counts"""
     p = pooler({"p0": "user=app"}, userlist={"app": "app pw"},
                auth_type="scram-sha-256", max_client_conn=COUNT + 100,
-               listen_backlog=4096, log_connections=0, log_disconnections=0,
+               listen_backlog=4096, client_login_timeout=600,
+               log_connections=0, log_disconnections=0,
                client_tls_protocols="tlsv1.3", **certs.accept())
     c = p.raw(password="app pw")
     for _ in range(50):
