@@ -304,6 +304,47 @@ def test_versions_and_ciphers(pooler, certs, settings, get, want):
     assert got is None if want is None else want in got
 
 
+def offering(ciphers=None, curve=None):
+    """Does a client of TLS 1.2 that offers these alone get in?"""
+    def get(p, certs):
+        c = certs.client_context()
+        c.maximum_version = ssl.TLSVersion.TLSv1_2
+        if ciphers:
+            c.set_ciphers(ciphers)
+        if curve:
+            c.set_ecdh_curve(curve)
+        try:
+            with tls_client(p, c) as conn:
+                return conn.sock.cipher()[0]
+        except (ssl.SSLError, OSError):
+            return None
+    return get
+
+
+DHE = "DHE-RSA-AES128-GCM-SHA256"
+
+
+@pytest.mark.setting("client_tls_dheparams", "client_tls_ecdhcurve")
+@pytest.mark.parametrize("settings,get,works", [
+    ({}, offering(DHE), True),
+    ({"client_tls_dheparams": "legacy"}, offering(DHE), True),
+    ({"client_tls_dheparams": "none"}, offering(DHE), False),
+    ({}, offering(curve="secp384r1"), True),
+    ({}, offering(curve="prime256v1"), True),
+    ({"client_tls_ecdhcurve": "secp384r1"}, offering(curve="secp384r1"),
+     True),
+    ({"client_tls_ecdhcurve": "secp384r1"}, offering(
+        "ECDHE-RSA-AES128-GCM-SHA256", "prime256v1"), False),
+    ({"client_tls_ecdhcurve": "none"}, offering(
+        "ECDHE-RSA-AES128-GCM-SHA256", "prime256v1"), False)])
+def test_keys_are_agreed_on_as_set(pooler, certs, settings, get, works):
+    """settings.md 9: finite fields and curves, where the client offers one"""
+    p = pooler(**certs.accept(client_tls_key_file=certs.key("server_rsa"),
+                              client_tls_cert_file=certs.crt("server_rsa"),
+                              **settings))
+    assert (get(p, certs) is not None) == works
+
+
 def test_renegotiation_ends_the_connection(pooler, certs):
     """authentication.md 9.3"""
     p = pooler(**certs.accept(client_tls_protocols="tlsv1.2"))
