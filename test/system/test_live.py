@@ -8,7 +8,6 @@ import pq
 from harness import REFERENCE, wait_until
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="reloads in part")
-setting = pytest.mark.setting
 
 
 def change(p, **settings):
@@ -45,7 +44,7 @@ def refusal(p, *args, **kw):
 
 # --- live -----------------------------------------------------------------
 
-@setting("pool_mode")
+@pytest.mark.setting("pool_mode")
 def test_pool_mode(pooler):
     """settings.md 3: existing pools switch at the next release"""
     p = pooler(pool_mode="session", default_pool_size=1)
@@ -62,7 +61,7 @@ def test_pool_mode(pooler):
     assert c.recv_until().rows == [["1"]]
 
 
-@setting("default_pool_size")
+@pytest.mark.setting("default_pool_size")
 def test_pool_size(pooler):
     """settings.md 3: a larger one serves who waits, a smaller one closes"""
     p = pooler(default_pool_size=1)
@@ -79,7 +78,7 @@ def test_pool_size(pooler):
 
 @pytest.mark.parametrize("key,user", [("max_db_connections", "app2"),
                                       ("max_user_connections", "app")])
-@setting("max_db_connections", "max_user_connections")
+@pytest.mark.setting("max_db_connections", "max_user_connections")
 def test_limits_of_servers(pooler, key, user):
     """settings.md 3"""
     p = pooler(**{key: 1})
@@ -95,7 +94,7 @@ def test_limits_of_servers(pooler, key, user):
     assert a.value("select 1") == "1"
 
 
-@setting("min_pool_size")
+@pytest.mark.setting("min_pool_size")
 def test_min_pool_size(pooler):
     """settings.md 3"""
     p = pooler()
@@ -106,7 +105,7 @@ def test_min_pool_size(pooler):
     wait_until(lambda: len(p.servers()) == 3)
 
 
-@setting("reserve_pool_size", "reserve_pool_timeout")
+@pytest.mark.setting("reserve_pool_size", "reserve_pool_timeout")
 def test_reserve_pool(pooler):
     """settings.md 3"""
     p = pooler(default_pool_size=1, reserve_pool_timeout=3600)
@@ -119,7 +118,7 @@ def test_reserve_pool(pooler):
     a.query("commit")
 
 
-@setting("server_idle_timeout", "server_lifetime")
+@pytest.mark.setting("server_idle_timeout", "server_lifetime")
 @pytest.mark.parametrize("key,why", [
     ("server_idle_timeout", "server idle timeout"),
     ("server_lifetime", "server lifetime over")])
@@ -133,8 +132,9 @@ def test_age_of_servers(pooler, key, why):
     assert why in p.log
 
 
-@setting("query_wait_timeout", "query_timeout", "idle_transaction_timeout",
-         "transaction_timeout", "client_idle_timeout")
+@pytest.mark.setting("query_wait_timeout", "query_timeout",
+                     "idle_transaction_timeout", "transaction_timeout",
+                     "client_idle_timeout")
 @pytest.mark.parametrize("key,sql,text", [
     ("query_wait_timeout", "select 1", "query_wait_timeout"),
     ("query_timeout", "select pg_sleep(600)", "query timeout"),
@@ -158,7 +158,7 @@ def test_time_outs_reach_who_is_there(pooler, key, sql, text):
     assert a is None or a.value("select 1") == "1"
 
 
-@setting("client_login_timeout")
+@pytest.mark.setting("client_login_timeout")
 def test_login_time_out(pooler):
     """settings.md 7"""
     p = pooler(client_login_timeout=0)
@@ -169,7 +169,7 @@ def test_login_time_out(pooler):
     assert reason(c) == "client_login_timeout"
 
 
-@setting("query_wait_notify")
+@pytest.mark.setting("query_wait_notify")
 def test_wait_notice(pooler):
     """settings.md 3"""
     p = pooler(default_pool_size=1, query_wait_notify=0)
@@ -181,7 +181,7 @@ def test_wait_notice(pooler):
     assert b.recv_until().rows == [["1"]]
 
 
-@setting("server_reset_query", "server_reset_query_always")
+@pytest.mark.setting("server_reset_query", "server_reset_query_always")
 def test_reset_query(pooler):
     """settings.md 7: in every mode when it is told so, and another one"""
     p = pooler(default_pool_size=1)
@@ -197,7 +197,7 @@ def test_reset_query(pooler):
     assert left_behind() == "t"
 
 
-@setting("server_round_robin")
+@pytest.mark.setting("server_round_robin")
 def test_round_robin(pooler):
     """settings.md 3"""
     p = pooler(default_pool_size=2)
@@ -212,7 +212,8 @@ def test_round_robin(pooler):
     assert len(used()) == 2
 
 
-@setting("log_connections", "log_disconnections", "log_pooler_errors")
+@pytest.mark.setting("log_connections", "log_disconnections",
+                     "log_pooler_errors")
 @pytest.mark.parametrize("key,text", [
     ("log_connections", "login attempt"),
     ("log_disconnections", "closing because"),
@@ -235,8 +236,8 @@ def test_log_switches(pooler, key, text):
 
 # --- for who comes later --------------------------------------------------
 
-@setting("max_client_conn", "max_db_client_connections",
-         "max_user_client_connections")
+@pytest.mark.setting("max_client_conn", "max_db_client_connections",
+                     "max_user_client_connections")
 @pytest.mark.parametrize("key", [
     "max_client_conn", "max_db_client_connections",
     "max_user_client_connections"])
@@ -251,8 +252,8 @@ def test_limits_of_clients(pooler, key):
     assert p.raw().value("select 1") == "1"
 
 
-@setting("ignore_startup_parameters", "application_name_add_host",
-         "login_notify_message")
+@pytest.mark.setting("ignore_startup_parameters", "application_name_add_host",
+                     "login_notify_message")
 def test_what_a_login_is_told(pooler):
     """settings.md 3"""
     p = pooler()
@@ -267,7 +268,7 @@ def test_what_a_login_is_told(pooler):
     assert not a.value("show application_name").startswith("app - ")
 
 
-@setting("admin_users", "stats_users")
+@pytest.mark.setting("admin_users", "stats_users")
 def test_rights_on_the_console(pooler):
     """settings.md 6: of who is there they stay as they were"""
     p = pooler(admin_users="admin, app2")
@@ -281,7 +282,7 @@ def test_rights_on_the_console(pooler):
     assert refusal(p, "app", "pgbouncer") == "not allowed"
 
 
-@setting("auth_type", "auth_file")
+@pytest.mark.setting("auth_type", "auth_file")
 def test_method_and_file(pooler):
     """settings.md 4: for the logins that follow"""
     p = pooler(auth_type="trust")
@@ -294,7 +295,7 @@ def test_method_and_file(pooler):
         assert b.value("select 1") == "1"
 
 
-@setting("peer_id")
+@pytest.mark.setting("peer_id")
 def test_peer_id(pooler):
     """settings.md 3: of keys that are given out afterwards"""
     p = pooler(peer_id=1)
@@ -307,8 +308,9 @@ def test_peer_id(pooler):
 
 # --- not before a restart -------------------------------------------------
 
-@setting("disable_pqexec", "track_extra_parameters", "pkt_buf", "job_name",
-         "listen_backlog", "so_reuseport", "unix_socket_mode", "pidfile")
+@pytest.mark.setting("disable_pqexec", "track_extra_parameters", "pkt_buf",
+                     "job_name", "listen_backlog", "so_reuseport",
+                     "unix_socket_mode", "pidfile")
 def test_restart_only(pooler):
     """settings.md 2: neither shown nor in force, but told of"""
     p = pooler(default_pool_size=1)
