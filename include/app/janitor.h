@@ -11,7 +11,5 @@ struct app;
 
 /* Set up the time-out lists of app->ss and start ticking. 0 or -1. */
 int janitor_start(struct app *app);
-/* One round; called by the timer. */
-void janitor_tick(struct app *app);
 
 #endif

@@ -15,7 +15,8 @@ class Reader:
     def __init__(self):
         self.names = {}     # ("ob" or "fn", number) -> name, said once
         self.at = {"ob": "", "fn": ""}
-        self.self_cost = {}
+        self.self_cost, self.object_cost = {}, {}   # count by name
+        self.called, self.callee = {}, ""   # the same, with all it calls
 
     def name(self, match):
         called, kind, number, text = match.groups()
@@ -25,16 +26,22 @@ class Reader:
             text = self.names.get((kind, number), number)
         if not called:
             self.at[kind] = text
+        elif kind == "fn":
+            self.callee = text
+
+    def call(self, count):
+        self.called[self.callee] = self.called.get(self.callee, 0) + count
 
     def cost(self, count):
+        at = self.at["ob"]
+        self.object_cost[at] = self.object_cost.get(at, 0) + count
         name = self.at["fn"]
         if name.startswith("0x"):   # no symbol
             name = f"[{os.path.basename(self.at['ob'])}] {name}"
         self.self_cost[name] = self.self_cost.get(name, 0) + count
 
 
-def self_costs(lines):
-    """(total, [(count, function)]), the dearest first."""
+def read(lines):
     reader, inclusive = Reader(), False
     for line in lines:
         line = line.rstrip()
@@ -42,8 +49,15 @@ def self_costs(lines):
         cost = COST.match(line)
         if match:
             reader.name(match)
-        elif cost and not inclusive:
+        elif cost and inclusive:
+            reader.call(int(cost.group(1)))
+        elif cost:
             reader.cost(int(cost.group(1)))
         inclusive = line.startswith("calls=")   # so is the line after it
-    rows = [(n, name) for name, n in reader.self_cost.items()]
+    return reader
+
+
+def self_costs(lines):
+    """(total, [(count, function)]), the dearest first."""
+    rows = [(n, name) for name, n in read(lines).self_cost.items()]
     return sum(n for n, _ in rows), sorted(rows, reverse=True)

@@ -12,10 +12,11 @@ from typing import Callable, NamedTuple
 import bench
 import idle
 from crowd import idle_cost, raise_limit, started
-from stand import StandError, free_port, HERE
+from stand import HERE, StandError, free_port, pq
 from verdict import number
 from workloads import WORKLOADS, Done, Failure, pgbench
 
+BEGUN = pq.msg("Z", b"T")
 BUSY = WORKLOADS["simple50"].run
 PER_SECOND = 4000   # statements of a client, if all goes well
 STATEMENTS = "max_prepared_statements = 2000\n"
@@ -79,6 +80,30 @@ def many_pools(stand, count):
                    for n in range(count)), f"auth_file = {users}\n"
 
 
+@contextlib.contextmanager
+def with_waiters(stand, pooler, count):
+    """One client has the only server of a pool, and the others wait."""
+    with contextlib.ExitStack() as stack:
+        for n in range(count + 1):
+            c = idle.connect(pooler.port, "narrow")
+            stack.enter_context(c)
+            c.sendall(pq.query("begin"))
+            if n == 0:
+                while not c.recv(4096).endswith(BEGUN):
+                    pass
+        yield
+
+
+def one_server(stand, count):
+    """The configuration of with_waiters()."""
+    return f"narrow = host=127.0.0.1 port={stand.pg_port} dbname=bench " \
+        "pool_size=1\n", "query_wait_timeout = 0\n"
+
+
+def many_statements(stand, count):
+    return "", STATEMENTS
+
+
 class Case(NamedTuple):
     count: int
     text: str
@@ -94,7 +119,7 @@ CASES = {
     "scale_idle": Case(10000, "idle clients", with_clients),
     "scale_waiting": Case(1000, "waiting clients", large=waiting),
     "scale_prepared": Case(1000, "prepared statements a client",
-                           config=lambda stand, count: ("", STATEMENTS),
+                           config=many_statements,
                            small=prepared(1), large=prepared(1000)),
 }
 

@@ -13,7 +13,7 @@ import time
 from typing import Callable, NamedTuple
 
 from stand import SMALL_ROLES
-from workloads import HOST, Failure, call
+from workloads import HOST, Failure, call, pgbench_result
 
 QUERY = b"select abalance from pgbench_accounts where aid = 7"
 SAMPLE = 0.05   # seconds between two looks at pg_stat_activity
@@ -160,19 +160,20 @@ def read_latencies(folder):
 
 def latency(at, count, seconds):
     """Of single transactions under a steady load."""
+    seconds += count // 400     # to connect them
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         try:
-            call(["pgbench", "-n", "-S", "-h", HOST, "-p", str(at.port),
-                  "-c", str(count), "-j", str(min(count, 2)),
-                  "-T", str(seconds), "-l", f"--log-prefix={folder}/log"],
-                 seconds)
+            rate = pgbench_result(call(
+                ["pgbench", "-n", "-S", "-h", HOST, "-p", str(at.port),
+                 "-c", str(count), "-j", str(min(count, 2)),
+                 "-T", str(seconds), "-l", f"--log-prefix={folder}/log"],
+                seconds)).rate
         except Failure as e:
             return {"error": str(e)}
         ms = read_latencies(folder)
-    if not ms:
-        return {"error": "no transaction came to its end"}
-    return {"rate": len(ms) / seconds, "p50": percentile(ms, 0.5),
-            "p99": percentile(ms, 0.99), "p999": percentile(ms, 0.999)}
+    row = {"rate": rate, "p50": percentile(ms, 0.5),
+           "p99": percentile(ms, 0.99), "p999": percentile(ms, 0.999)}
+    return row | {"p99/p50": row["p99"] / row["p50"]}
 
 
 class Target(NamedTuple):
@@ -188,43 +189,97 @@ class Scenario(NamedTuple):
     of: str         # what count counts
     counts: tuple
     columns: tuple
+    repeated: bool  # rounds, of which the medians count
 
 
 REQUESTS = ("requests", "failed", "median", "mean", "p99", "longest",
             "servers")
 SCENARIOS = {
     "latency": Scenario(latency, "clients", (1, 20, 200, 2000),
-                        ("rate", "p50", "p99", "p999")),
-    "burst": Scenario(burst, "clients", (100, 1000), REQUESTS),
+                        ("rate", "p50", "p99", "p999", "p99/p50"), True),
+    "burst": Scenario(burst, "clients", (100, 1000), REQUESTS, True),
+    "storm": Scenario(serverless, "workers", (500,), REQUESTS, False),
     "serverless": Scenario(serverless, "workers", (5, 10, 25, 50, 75, 100),
-                           REQUESTS),
+                           REQUESTS, False),
 }
 
 
-def print_row(name, count, row, columns):
+def middle(rows):
+    """The medians; of what may not happen at all, the sum."""
+    ok = [r for r in rows if "error" not in r]
+    if not ok:
+        return rows[0]
+    row = {k: statistics.median(r[k] for r in ok) for k in ok[0]
+           if all(k in r for r in ok)}
+    if "failed" in row:
+        row["failed"] = sum(r["failed"] for r in ok)
+        row["requests"] = sum(r["requests"] for r in ok)
+    return row | {"rounds": rows}
+
+
+def cell(value):
+    if value is None:
+        return f"{'-':>10}"
+    return f"{value:>10.2f}" if isinstance(value, float) else f"{value:>10}"
+
+
+def print_row(name, count, row, columns, mark=""):
     if "error" in row:
         print(f"  {name:<12}{count:>8}  {row['error']}")
         return
-    cells = "".join(f"{'-' if c not in row else format(row[c], '.2f'):>10}"
-                    if isinstance(row.get(c), float) or c not in row
-                    else f"{row[c]:>10}" for c in columns)
-    print(f"  {name:<12}{count:>8}{cells}")
+    cells = "".join(cell(row.get(c)) for c in columns)
+    print(f"  {name:<12}{count:>8}{cells}{mark}", flush=True)
 
 
-def run_all(stand, poolers, names, seconds):
+def judge(figure, count, rows, opt, verdicts):
+    """How the subject stands; its mark."""
+    mine = rows.get(opt.subject, {})
+    if figure != "latency":
+        return note_failed(figure, mine, verdicts)
+    base = verdicts.target(f"latency{count}").base
+    pairs = [a["p99/p50"] / b["p99/p50"] for a, b in
+             zip(mine.get("rounds", []), rows.get(base, {}).get("rounds", []))
+             if "error" not in a and "error" not in b]
+    if not pairs:
+        verdicts.fail(f"latency{count}", mine.get("error", f"no {base}"))
+        return ""
+    return verdicts.hold(f"latency{count}", statistics.median(pairs))
+
+
+def note_failed(figure, row, verdicts):
+    """Over all counts of the scenario."""
+    name = figure + "_failed"
+    before = verdicts.found.get(name, 0)
+    return verdicts.hold(name, before + row.get("failed", 0))
+
+
+def run_count(s, count, targets, opt):
+    """{name: row} for one number of clients, rounds interleaved."""
+    got = {t.name: [] for t in targets}
+    for i in range(opt.tail_rounds if s.repeated else 1):
+        k = i % len(targets)
+        for t in targets[k:] + targets[:k]:
+            got[t.name].append(s.run(t, count, opt.tail_seconds))
+    return {name: middle(rows) for name, rows in got.items()}
+
+
+def run_all(stand, poolers, opt, verdicts):
     """Prints the tables; returns {scenario: {pooler: {count: row}}}."""
     compared = [("postgres", stand.pg_port)] + [
         (p.name, p.port) for p in poolers if p.name != "floor"]
-    targets = [Target(name, port, role, stand.pg_port) for (name, port), role
-               in zip(compared, SMALL_ROLES, strict=False)]
     result = {}
-    for name in names:
+    for name in (p for p in opt.parts if p in SCENARIOS):
         s = SCENARIOS[name]
+        targets = [Target(*of, role, stand.pg_port) for of, role
+                   in zip(compared, SMALL_ROLES[name], strict=False)]
         got = result[name] = {t.name: {} for t in targets}
         print(f"\n{name + ', ms':<14}{s.of:>8}" +
               "".join(f"{c:>10}" for c in s.columns))
         for count in s.counts:
-            for t in targets:
-                row = got[t.name][count] = s.run(t, count, seconds)
-                print_row(t.name, count, row, s.columns)
+            rows = run_count(s, count, targets, opt)
+            mark = judge(name, count, rows, opt, verdicts)
+            for t, row in rows.items():
+                got[t][count] = row
+                print_row(t, count, row, s.columns,
+                          mark if t == opt.subject else "")
     return result

@@ -31,7 +31,7 @@ PG_CONF = """
 listen_addresses = '127.0.0.1'
 port = {port}
 unix_socket_directories = '{dir}'
-max_connections = 300
+max_connections = 2200
 shared_buffers = 128MB
 fsync = off
 synchronous_commit = off
@@ -71,9 +71,10 @@ host all scram 127.0.0.1/32 scram-sha-256
 host all all 127.0.0.1/32 trust
 """
 
-# Roles that may have few server connections, for the serverless pattern: one
-# for each that is compared, as a pooler keeps what it has opened.
-SMALL_ROLES = [f"small{i}" for i in range(8)]
+# Roles that may have few server connections, for the scenarios: one for each
+# that is compared, as a pooler keeps what it has opened.
+SMALL_ROLES = {name: [f"{name}{i}" for i in range(8)]
+               for name in ("latency", "burst", "storm", "serverless")}
 SMALL_ROLE_LIMIT = 30
 
 SCHEMA = """
@@ -209,7 +210,7 @@ class Stand:
                    self.write("schema.sql", SCHEMA.format(
                        roles="".join(
                            f"create role {r} login connection limit "
-                           f"{SMALL_ROLE_LIMIT};\n" for r in SMALL_ROLES))),
+                           f"{SMALL_ROLE_LIMIT};\n" for r in sum(SMALL_ROLES.values(), [])))),
                    "bench"], "schema")
 
     def make_pooler_files(self):
@@ -217,7 +218,7 @@ class Stand:
         self.write("userlist.txt", "".join(
             f'"{name}" "{secret}"\n' for name, secret in [
                 ("bench", ""), ("scram", pq.scram_secret(PASSWORD, None, ITERATIONS)),
-                *((r, "") for r in SMALL_ROLES)]))
+                *((r, "") for r in sum(SMALL_ROLES.values(), []))]))
         self.write("hba", HBA)
         self.call(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
                    "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",

@@ -12,6 +12,7 @@ class Target(NamedTuple):
     base: str       # "-": the figure stands alone
     limit: Optional[float]
     reference: Optional[float]
+    text: str = ""
 
 
 NO_TARGET = Target("-", None, None)
@@ -22,9 +23,15 @@ def read_targets(path=PATH):
     def value(s):
         return None if s == "-" else float(s)
 
+    table = {}
     with open(path) as f:
-        rows = [line.partition("#")[0].split() for line in f]
-    return {r[0]: Target(r[1], value(r[2]), value(r[3])) for r in rows if r}
+        for line in f:
+            fields, _, text = line.partition("#")
+            if fields.strip():
+                name, base, limit, reference = fields.split()
+                table[name] = Target(base, value(limit), value(reference),
+                                     text.strip())
+    return table
 
 
 def number(value):
@@ -60,12 +67,14 @@ class Verdicts:
         value = self.found[figure]
         if isinstance(value, str):
             return "MISSED: " + value
-        return "met" if value <= self.targets[figure].limit else "MISSED"
+        # as it is printed: a thousandth is noise
+        return "met" if round(value, 2) <= self.targets[figure].limit \
+            else "MISSED"
 
     def rows(self):
         """For the report: one dictionary per figure that was measured."""
         return [{"figure": name, "base": t.base, "target": t.limit,
-                 "reference": t.reference,
+                 "reference": t.reference, "text": t.text,
                  "value": self.found[name], "mark": self.mark(name)}
                 for name, t in self.targets.items() if name in self.found]
 
@@ -76,10 +85,10 @@ class Verdicts:
         rows = self.rows()
         if not rows:
             return
-        print(f"\n{'every target':<18}{'of':<11}{'is':>8}{'target':>8}"
+        print(f"\n{'every target':<20}{'of':<11}{'is':>8}{'target':>8}"
               f"{'1.25.2':>8}")
         for r in rows:
             value = "-" if isinstance(r["value"], str) else number(r["value"])
-            print(f"  {r['figure']:<16}{r['base']:<11}{value:>8}"
+            print(f"  {r['figure']:<18}{r['base']:<11}{value:>8}"
                   f"{number(r['target']):>8}{number(r['reference']):>8}"
                   f"  {r['mark']}")
