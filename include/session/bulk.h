@@ -11,8 +11,11 @@
 #include "io/stream.h"
 #include "session/carry.h"
 
-/* Reads from here on are long: the next one is better looked at first. */
-#define BULK_MIN 16384
+/*
+ * Reads from here on are long: the next one is better looked at first. Below,
+ * one more system call and the hand-over of pages cost what a copy does.
+ */
+#define BULK_MIN 32768
 
 /* One direction of a pair, for one read. */
 struct bulk {
