@@ -37,6 +37,7 @@ struct tls_context {
 	struct tls_wire *wire;		/* owned */
 	enum tls_verify verify;
 	bool accepts, alpn;
+	unsigned unused;		/* handshakes since a ticket was used */
 	uint8_t binding_len;		/* of our certificate; 0 = none */
 	uint8_t binding[TLS_BINDING_MAX];
 };

@@ -21,6 +21,8 @@
 #include "io/transport.h"
 
 #define READS_MAX 4	/* of the socket in one call */
+#define TICKETS_TRIED 32	/* given, before we know what they are worth */
+#define TICKETS_RARE 16		/* one in so many, while nobody uses them */
 #define UNASKED_MAX 65536	/* bytes that a peer makes us say, but not reads */
 
 /* --- the wire, as OpenSSL sees it --- */
@@ -355,6 +357,16 @@ static void start(struct stream *s, struct tls *t)
 	s->transport = &transport;
 }
 
+/*
+ * A ticket takes a tenth of the handshake to make, and a segment of its own;
+ * what is built on libpq never comes back with one. So where none is used for
+ * long they get rare, and as soon as one is, everybody has one again.
+ */
+static bool is_ticket_due(const struct tls_context *c)
+{
+	return c->unused < TICKETS_TRIED || c->unused % TICKETS_RARE == 0;
+}
+
 int tls_accept(struct stream *s, struct tls_context *ctx, const void *p,
     size_t len)
 {
@@ -364,6 +376,8 @@ int tls_accept(struct stream *s, struct tls_context *ctx, const void *p,
 		return -1;
 	start(s, t);
 	SSL_set_accept_state(t->ssl);
+	if (!is_ticket_due(ctx) && SSL_set_num_tickets(t->ssl, 0) != 1)
+		return -1;
 	if (len == 0)
 		return 0;
 	t->stash = mem_dup(p, len);
@@ -461,8 +475,11 @@ enum tls_step tls_handshake(struct stream *s, struct err *e)
 		step = fail(t, result, e);
 	else if (check_name(t, e) < 0 || check_alpn(t, e) < 0)
 		step = TLS_FAILED;
-	if (step == TLS_DONE)
+	if (step == TLS_DONE) {
 		t->up = true;
+		t->ctx->unused = SSL_session_reused(t->ssl) ? 0 :
+		    t->ctx->unused + 1;
+	}
 	if (finish(s, false) < 0) {
 		err_set(e, "53200", "out of memory");
 		step = TLS_FAILED;

@@ -294,6 +294,31 @@ static int set_verify(struct build *b, struct err *e)
 	return 0;
 }
 
+/*
+ * What stands between our certificate and the authority that the other side
+ * knows. Unless the file has it, OpenSSL would look for it at each handshake
+ * among our own authorities, which may be a directory: it is done here, once.
+ * To find nothing is fine.
+ */
+static int set_chain(struct build *b, struct err *e)
+{
+	SSL_CTX *ssl = b->c->ssl;
+	STACK_OF(X509) *chain = NULL;
+
+	(void)e;
+	SSL_CTX_set_mode(ssl, SSL_MODE_NO_AUTO_CHAIN);
+	if (SSL_CTX_get0_certificate(ssl) == NULL)
+		return 0;
+	SSL_CTX_get0_chain_certs(ssl, &chain);
+	if (chain == NULL || sk_X509_num(chain) == 0)
+		(void)SSL_CTX_build_cert_chain(ssl,
+		    SSL_BUILD_CHAIN_FLAG_NO_ROOT |
+		    SSL_BUILD_CHAIN_FLAG_IGNORE_ERROR |
+		    SSL_BUILD_CHAIN_FLAG_CLEAR_ERROR);
+	ERR_clear_error();
+	return 0;
+}
+
 /* An offer that lacks ours is refused; no offer at all is fine. */
 static int select_alpn(SSL *ssl, const unsigned char **out,
     unsigned char *out_len, const unsigned char *in, unsigned in_len,
@@ -343,7 +368,7 @@ struct tls_context *tls_context_new(const struct tls_opts *o, struct err *e)
 {
 	static int (*const setters[])(struct build *b, struct err *e) = {
 		set_protocols, set_ciphers, set_exchange, set_certificate,
-		set_verify, set_rest,
+		set_verify, set_chain, set_rest,
 	};
 	struct tls_context *c = mem_zalloc(sizeof *c);
 	struct build b = { .c = c, .o = o };

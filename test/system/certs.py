@@ -49,12 +49,12 @@ class Certs:
                   "basicConstraints=critical,CA:TRUE")
 
     def make(self, name, subject, names=None, ca="ca", kind=EC, days="30",
-             digest="-sha256", extra=()):
+             digest="-sha256", extra=(), is_ca=False):
         """A certificate and its key, readable by the test user."""
         req = os.path.join(self.dir, name + ".req")
         ext = os.path.join(self.dir, name + ".ext")
         with open(ext, "w") as f:
-            f.write("basicConstraints=CA:FALSE\n")
+            f.write("basicConstraints=CA:%s\n" % str(is_ca).upper())
             if names:
                 f.write("subjectAltName=%s\n" % names)
         self._run("req", "-new", *kind, "-nodes", "-subj", subject,

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 import pq
-from harness import TIMEOUT, binary, process_env, run, wait_until
+from harness import TIMEOUT, binary, give, process_env, run, wait_until
 from test_login import refused
 from tlspipe import TlsPipe
 
@@ -485,6 +485,44 @@ def test_session_ends_with_its_configuration(pooler, certs):
     p.reload()
     with pytest.raises((pq.Closed, OSError)):
         resumed(p, certs, "client", session)
+
+
+def test_tickets_get_rare_while_nobody_uses_them(pooler, certs):
+    p = pooler(**certs.accept("require"))
+    resumed.context.clear()
+    kept = [resumed(p, certs)[1] for _ in range(48)]
+    given = [s is not None and s.has_ticket for s in kept]
+    assert all(given[:32]) and 1 <= sum(given[32:]) <= 2
+    # one that is used shows that they are worth it
+    assert resumed(p, certs, session=kept[0])[0]
+    assert all(resumed(p, certs)[1].has_ticket for _ in range(4))
+
+
+# --- the chain ------------------------------------------------------------
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_intermediate_certificate_is_sent(pooler, certs, whole):
+    """from the certificate file, or else found among the authorities"""
+    if not os.path.exists(certs.crt("below")):
+        certs.make("between", "/CN=test between", is_ca=True)
+        certs.make("below", "/CN=localhost", "DNS:localhost,IP:127.0.0.1",
+                   ca="between")
+    paths = certs.crt("both"), certs.crt("chain")
+    for path, names in zip(paths, (("ca", "between"), ("below", "between"))):
+        with open(path, "w") as f:
+            for name in names:
+                with open(certs.crt(name)) as part:
+                    f.write(part.read())
+        give(path)
+    p = pooler(**certs.accept("require", cert="below",
+                              ca="ca" if whole else "both"))
+    if whole:
+        p.settings["client_tls_cert_file"] = certs.crt("chain")
+        p.reload()
+    c = p.open().start_tls(certs.client_context())
+    c.login("app", "apppw", "p0")
+    assert c.value("select 1") == "1"
+    c.close()
 
 
 # --- configuration --------------------------------------------------------
