@@ -21,6 +21,8 @@ struct listener {
 	int fd;
 	struct net_addr addr;
 	char *path;		/* Unix; owned; NULL for TCP */
+	unsigned turn;		/* of the loop that accepted last */
+	unsigned streak;	/* turns in a row that left, perhaps, some */
 	usec_t closing;		/* is closed from then on; 0 = stays */
 	bool paused;
 	bool passed;		/* by the service manager: its file stays */

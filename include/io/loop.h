@@ -34,6 +34,8 @@ void loop_stop(struct loop *l);
 
 struct event_base *loop_base(struct loop *l);
 uint8_t *loop_buffer(struct loop *l);
+/* Which turn this is; it wraps. */
+unsigned loop_turn(const struct loop *l);
 /* A pipe for splice.c, empty between its calls; NULL: there is none. */
 const int *loop_pipe(const struct loop *l);
 void loop_drop_pipe(struct loop *l);

@@ -112,6 +112,12 @@ static inline bool stream_is_frozen(const struct stream *s)
 	return (s->paused & STREAM_FROZEN) != 0;
 }
 
+/*
+ * Call readable now: the first bytes of a new connection are here by all
+ * probability, and need no turn of the loop to be found. May close s.
+ */
+void stream_begin(struct stream *s);
+
 /* Call readable next turn: the owner has had its share of this one. */
 void stream_yield(struct stream *s);
 

@@ -55,8 +55,9 @@ struct auth {
 	void *state;			/* owned by the method */
 	struct derive_wait derive;	/* keys that it waits for */
 	struct credentials *typed;	/* counted; OK by pam, ldap: the password */
-	struct err error;		/* DENY: code and text for the client */
-	char detail[256];		/* DENY: for the log, or "" */
+	/* from here on: set by DENY, not cleared before, as they are long */
+	struct err error;		/* code and text for the client */
+	char detail[256];		/* for the log, or "" */
 };
 
 /*

@@ -81,6 +81,8 @@ struct client {
 	bool discard;			/* no server; see relay_discard() */
 	bool looked_again;		/* see relay_second_look() */
 	bool notified;			/* query_wait_notify was sent */
+	bool heard;			/* has sent something */
+	bool answered;			/* logging in: what it has sent last */
 	bool welcomed;			/* has its ReadyForQuery */
 	bool torn;			/* a message to it was cut: say no more */
 	bool spare;			/* has the last descriptor */
@@ -131,7 +133,6 @@ struct client *client_find(struct sessions *ss, const uint8_t *key,
  * queue before he has logged in.
  */
 int client_send_login(struct client *c, const struct iovec *v);
-
 
 /* NoticeResponse. */
 void client_send_notice(struct client *c, const struct report *r);

@@ -22,12 +22,9 @@ struct login {
 	struct client *client;		/* whose it is */
 	struct login *prev, *next;	/* in the queue */
 	struct startup startup;		/* kind STARTUP_MESSAGE once it came */
-	struct auth auth;
 	enum auth_type method;		/* chosen for this login */
 	struct hba *hba;		/* counted: of the rule */
 	const struct hba_rule *rule;	/* that chose it; NULL = none did */
-	char user[CONFIG_USER_MAX];	/* as asked for */
-	char found_name[CONFIG_USER_MAX];	/* by auth_query */
 	struct credentials *found;	/* counted: its secret; NULL = no row */
 	char *db_name;			/* owned; as asked for */
 	char *options;			/* owned; NULL = none */
@@ -38,6 +35,10 @@ struct login {
 	bool unread;		/* the carry holds messages that came whole */
 	bool asked;			/* for TLS or GSS: it has begun */
 	bool queued;			/* its turn will come */
+	struct auth auth;
+	/* what is behind auth.error is not zero at first, but "" */
+	char user[CONFIG_USER_MAX];	/* as asked for */
+	char found_name[CONFIG_USER_MAX];	/* by auth_query */
 };
 
 /* Its turn has come: read on, as far as there is something. May close c. */

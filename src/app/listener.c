@@ -18,6 +18,7 @@
 #include "session/client.h"
 
 #define ACCEPT_BURST 64		/* then others get their turn */
+#define ACCEPT_CALM 4		/* turns in a row; then bursts double */
 #define ACCEPT_PAUSE (5 * USEC)
 #define SPARE_TIME (2 * USEC)	/* to log in with the spare descriptor */
 /* Longer than a handshake takes, shorter than an unanswered SYN waits (1 s). */
@@ -181,7 +182,7 @@ static int accept_one(struct listener *l, struct net_addr *peer, bool *spare)
 }
 
 /* Returns false when there is nothing more to accept now. */
-static bool accept_next(struct listener *l)
+static bool accept_next(struct listener *l, bool begin)
 {
 	struct net_addr peer;
 	bool spare;
@@ -208,17 +209,45 @@ static bool accept_next(struct listener *l)
 	} else if (spare) {
 		take_spare(l->app);
 	}
+	if (begin && c != NULL)
+		stream_begin(&c->stream);
 	return true;
+}
+
+/*
+ * How many to accept at most. Mostly there is one, and the call that finds no
+ * other can be saved: if there is, the next turn comes at once. Only when turn
+ * after turn does, many wait.
+ */
+static int burst_size(struct listener *l)
+{
+	const unsigned turn = loop_turn(l->app->loop);
+
+	if (turn != l->turn + 1)
+		l->streak = 0;
+	l->turn = turn;
+	if (l->streak < ACCEPT_CALM)
+		return 1;
+	const unsigned doubled = l->streak - ACCEPT_CALM + 1;
+
+	return doubled < 6 ? 1 << doubled : ACCEPT_BURST;
 }
 
 static void on_acceptable(void *arg)
 {
 	struct listener *const l = arg;
+	const int burst = burst_size(l);
+	/* the kernel has waited for the start-up packet */
+	const bool begin = l->path == NULL &&
+	    l->app->config->set.tcp_defer_accept != 0;
 
-	for (int i = 0; i < ACCEPT_BURST && !l->paused; i++) {
-		if (!accept_next(l))
+	for (int i = 0; i < burst && !l->paused; i++) {
+		if (!accept_next(l, begin)) {
+			l->streak = 0;
 			return;
+		}
 	}
+	l->streak++;
 }
 
 /* --- one of them --- */
@@ -295,7 +324,7 @@ void listener_close_all(struct app *app)
 static void accept_rest(struct listener *l)
 {
 	resume_one(l);
-	while (!l->paused && accept_next(l))
+	while (!l->paused && accept_next(l, false))
 		;
 }
 

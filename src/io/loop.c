@@ -30,6 +30,7 @@ struct loop {
 	int pipe[2];			/* for splice.c; or -1, -1 */
 	bool stop;
 	bool woken;	/* the clock was read in this turn */
+	unsigned turn;
 	uint8_t buffer[LOOP_BUFFER];
 };
 
@@ -98,6 +99,11 @@ const int *loop_pipe(const struct loop *l)
 	return l->pipe[0] < 0 ? NULL : l->pipe;
 }
 
+unsigned loop_turn(const struct loop *l)
+{
+	return l->turn;
+}
+
 uint8_t *loop_buffer(struct loop *l)
 {
 	return l->buffer;
@@ -143,6 +149,7 @@ void loop_run(struct loop *l, void (*after_turn)(void *), void *arg)
 	l->stop = false;
 	while (!l->stop) {
 		l->woken = false;
+		l->turn++;
 		event_base_loop(l->base, EVLOOP_ONCE |
 		    (l->again != NULL ? EVLOOP_NONBLOCK : 0));
 		loop_woke(l);

@@ -339,6 +339,12 @@ void stream_thaw(struct stream *s)
 	go_on(s, STREAM_FROZEN);
 }
 
+void stream_begin(struct stream *s)
+{
+	s->ready = true;
+	s->ops->readable(s);
+}
+
 void stream_yield(struct stream *s)
 {
 	if (s->fd >= 0)

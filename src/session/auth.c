@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "session/auth.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -112,8 +113,10 @@ static void on_derived(struct derive_wait *w)
 enum auth_result auth_begin(struct auth *a, const struct auth_request *rq,
     struct writer *out)
 {
-	*a = (struct auth){ .method = auth_method_find(rq), .request = *rq,
-	    .derive = { .ready = on_derived } };
+	memset(a, 0, offsetof(struct auth, error));
+	a->method = auth_method_find(rq);
+	a->request = *rq;
+	a->derive.ready = on_derived;
 	a->request.scram_iterations = sane_iterations(rq->scram_iterations);
 	if (rq->credentials != NULL)
 		credentials_ref(rq->credentials);

@@ -195,8 +195,7 @@ static void close_it(struct client *c, const char *reason,
 {
 	const struct settings *set = sessions_settings(c->ss);
 	/* a connection that never said anything logs nothing */
-	const bool silent = error == NULL && c->request_time == c->born &&
-	    c->login != NULL;
+	const bool silent = error == NULL && !c->heard && c->login != NULL;
 
 	if (!client_is_open(c))
 		return;
@@ -294,9 +293,13 @@ void client_set_key(struct client *c, const uint8_t *key, size_t len)
 
 int client_send_login(struct client *c, const struct iovec *v)
 {
-	if (v->iov_len == 0 || stream_write_bytes(&c->stream, v->iov_base,
-	    v->iov_len) == STREAM_SENT)
+	if (v->iov_len == 0)
 		return 0;
+	if (stream_write_bytes(&c->stream, v->iov_base, v->iov_len) ==
+	    STREAM_SENT) {
+		c->answered = true;
+		return 0;
+	}
 	client_close(c, "client unexpected eof");
 	return -1;
 }

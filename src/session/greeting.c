@@ -42,9 +42,14 @@ void greeting_send(struct client *c, const struct greeting *g)
 	c->welcomed = true;
 	if (w.failed) {
 		client_fail(c, "53200", "failed to prepare welcome message");
-	} else if (stream_write_bytes(&c->stream, w.at, w.len) ==
-	    STREAM_BROKEN) {
-		client_close(c, "client unexpected eof");
+		writer_fini(&w);
+		return;
 	}
+	const enum stream_write r = stream_write_bytes(&c->stream, w.at,
+	    w.len);
+
 	writer_fini(&w);
+	c->answered = r == STREAM_SENT;
+	if (r == STREAM_BROKEN)
+		client_close(c, "client unexpected eof");
 }

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "session/login.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/crypto.h"
@@ -23,10 +24,14 @@
 
 struct login *login_new(struct client *c)
 {
-	struct login *l = mem_zalloc(sizeof *l);
+	struct login *l = mem_alloc(sizeof *l);
 
-	if (l != NULL)
-		l->client = c;
+	if (l == NULL)
+		return NULL;
+	/* the rest is two kilobytes of texts, most of which nobody needs */
+	memset(l, 0, offsetof(struct login, auth.error));
+	l->user[0] = l->found_name[0] = '\0';
+	l->client = c;
 	return l;
 }
 
@@ -386,6 +391,7 @@ static size_t answer_encryption(struct client *c, const struct startup *m,
 		client_close(c, "client unexpected eof");
 		return 0;
 	}
+	c->answered = true;
 	if (tls && tls_accept(&c->stream, c->ss->tls->client, NULL, 0) < 0) {
 		client_close(c, "no memory for TLS");
 		return 0;
@@ -533,10 +539,16 @@ void login_work(struct client *c)
 			return;
 		}
 		c->request_time = time_now();
+		c->heard = true;
+		c->answered = false;
 		if (on_burst(c, &b) < 0)
 			return;
-		/* nothing was asked of us that would show a dead peer */
-		stream_reread(&c->stream);
+		/*
+		 * An error may have come with the bytes, and no other edge
+		 * tells of it; but it would have failed an answer, too.
+		 */
+		if (!c->answered)
+			stream_reread(&c->stream);
 	}
 	if (client_is_open(c) && c->login == NULL && !c->stream.paused)
 		c->ss->client_ops->input(c);

@@ -37,8 +37,9 @@ struct database *login_find_database(struct client *c, const char *name)
 {
 	struct catalog *cat = c->ss->catalog;
 	struct database *db = catalog_find_database(cat, name);
-	struct err e = { .text = "" };
+	struct err e;
 
+	e.text[0] = '\0';
 	if (db != NULL || strlen(name) >= CONFIG_NAME_MAX)
 		return db;
 	db = catalog_auto_database(cat, name, &e);
@@ -281,7 +282,13 @@ void login_choose_method(struct client *c)
 		.user = l->user,
 	};
 
-	/* a reload may have come since the method was chosen first */
+	/*
+	 * It is chosen again before the exchange: a reload, or who auth_query
+	 * has found, may have come since.
+	 */
+	if (l->rule != NULL && l->hba == hba && l->found == NULL &&
+	    global_method(c) == AUTH_HBA)
+		return;
 	l->rule = NULL;
 	hba_unref(&l->hba);
 	l->method = global_method(c);
