@@ -14,6 +14,7 @@ from math import sqrt
 from typing import NamedTuple
 
 import proc
+from stand import FLOORS
 from verdict import number
 from workloads import WORKLOADS, Failure, Rows, call
 
@@ -166,7 +167,8 @@ def run_workloads(poolers, opt, verdicts):
             work = WORKLOADS[name]
             base = verdicts.target(name).base
             runs = {p.name: work_run(p, work, opt.seconds, rows)
-                    for p in poolers if work.floor or p.name != "floor"}
+                    for p in poolers
+                    if p.name == work.floor or p.name not in FLOORS}
             rounds = min(opt.rounds, work.most_rounds)
             got = summarize(interleave(runs, rounds), base)
             result[name] = got

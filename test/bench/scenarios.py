@@ -12,7 +12,7 @@ import tempfile
 import time
 from typing import Callable, NamedTuple
 
-from stand import SMALL_ROLES
+from stand import FLOORS, SMALL_ROLES
 from workloads import HOST, Failure, call, pgbench_result
 
 QUERY = b"select abalance from pgbench_accounts where aid = 7"
@@ -266,7 +266,7 @@ def run_count(s, count, targets, opt):
 def run_all(stand, poolers, opt, verdicts):
     """Prints the tables; returns {scenario: {pooler: {count: row}}}."""
     compared = [("postgres", stand.pg_port)] + [
-        (p.name, p.port) for p in poolers if p.name != "floor"]
+        (p.name, p.port) for p in poolers if p.name not in FLOORS]
     result = {}
     for name in (p for p in opt.parts if p in SCENARIOS):
         s = SCENARIOS[name]

@@ -24,6 +24,7 @@ import pq
 PASSWORD = "bench password"
 ITERATIONS = 16  # of SCRAM: they are the client's work, and would be the limit
 POOL_SIZE = 20
+FLOORS = {"floor": "floor_relay", "floor_login": "floor_login"}
 START_LIMIT = 60  # seconds for a process to accept logins
 STOP_LIMIT = 20   # seconds to end after SIGTERM, before SIGKILL
 
@@ -225,14 +226,15 @@ class Stand:
                    "-subj", "/CN=bench", "-keyout", self.path("server.key"),
                    "-out", self.path("server.crt")], "certificate")
 
-    def start_floor(self):
-        binary, port = self.path("floor_relay"), free_port()
+    def start_floor(self, name):
+        source = FLOORS[name]
+        binary, port = self.path(source), free_port()
         cc = os.environ.get("CC", "cc").split()
         self.call([*cc, "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-o", binary,
-                   os.path.join(HERE, "floor_relay.c")], "cc")
-        p = self.spawn("floor", [binary, str(port), str(self.pg_port)])
-        self.wait_ready("floor", port)
-        return "floor", port, p.pid
+                   os.path.join(HERE, source + ".c")], "cc")
+        p = self.spawn(name, [binary, str(port), str(self.pg_port)])
+        self.wait_ready(name, port)
+        return name, port, p.pid
 
     def start_pooler(self, name, binary, wrapper=(), databases="",
                      settings=""):

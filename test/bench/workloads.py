@@ -7,7 +7,7 @@ import re
 import subprocess
 import tempfile
 import time
-from typing import Callable, NamedTuple
+from typing import Callable, NamedTuple, Optional
 
 import login
 from stand import PASSWORD
@@ -33,7 +33,7 @@ NOTHING = Done(0, 0, 0)
 class Workload(NamedTuple):
     unit: str
     run: Callable       # (port, seconds, rows) -> Done; 0 s: only start
-    floor: bool = True  # says the relay anything about it?
+    floor: Optional[str] = "floor"  # which of FLOORS says anything about it
     most_rounds: int = 1000
 
 
@@ -170,19 +170,20 @@ WORKLOADS = {
     "blob1m": Workload("tx", pgbench("-c", "2", script=BLOB)),
     "copyout": Workload("MB", copy_out, most_rounds=COPY_ROUNDS),
     "copyin": Workload("MB", copy_in, most_rounds=COPY_ROUNDS),
-    "connect": Workload("tx", pgbench("-S", "-C", "-c", "8"), floor=False),
+    "connect": Workload("tx", pgbench("-S", "-C", "-c", "8"),
+                        floor="floor_login"),
     "connect_scram": Workload("tx", pgbench("-S", "-C", "-c", "8", **SCRAM),
-                              floor=False),
+                              floor=None),
     "connect_tls": Workload("tx", pgbench("-S", "-C", "-c", "8", **TLS),
-                            floor=False),
-    "login": Workload("tx", logins("bench"), floor=False),
-    "scramlogin": Workload("tx", logins("scram"), floor=False),
+                            floor=None),
+    "login": Workload("tx", logins("bench"), floor="floor_login"),
+    "scramlogin": Workload("tx", logins("scram"), floor=None),
     "simple50_tls": Workload("tx", pgbench("-S", "-M", "simple", "-c", "50",
-                                           **TLS), floor=False),
+                                           **TLS), floor=None),
     "extended50_tls": Workload("tx", pgbench(
-        "-S", "-M", "extended", "-c", "50", **TLS), floor=False),
+        "-S", "-M", "extended", "-c", "50", **TLS), floor=None),
     "rows100k_tls": Workload("tx", pgbench("-c", "2", script=ROWS, **TLS),
-                             floor=False),
+                             floor=None),
     "blob1m_tls": Workload("tx", pgbench("-c", "2", script=BLOB, **TLS),
-                           floor=False),
+                           floor=None),
 }
