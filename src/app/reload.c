@@ -229,9 +229,12 @@ void app_reload_turn(struct app *app)
 		return;
 	/* a SET came between, and what it set may have to stay */
 	if (app->load.prev != NULL && app->load.prev != app->config) {
+		const bool again = app->reload_again;
+
 		clear_load(app);
 		app->reloads--;
 		begin_reload(app);
+		app->reload_again = again;
 		return;
 	}
 	const int rc = finish_reload(app, &app->load, &e);

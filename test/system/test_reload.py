@@ -292,6 +292,24 @@ def test_set_while_files_are_read_is_not_lost(pooler):
     assert value(p, "default_pool_size") == "20"
 
 
+def test_set_does_not_lose_the_reload_that_waits(pooler):
+    """the first reading is done over; the second RELOAD has its own still"""
+    p = pooler()
+    slow = Slow(p)
+    first, second = p.console(), p.console()
+    first.send(pq.query("reload"))
+    slow.arrived()
+    second.send(pq.query("reload"))
+    wait_until(lambda: len(p.show("clients", database="pgbouncer")) == 3)
+    p.admin("set default_pool_size = 3")
+    for size in (4, 5, 6):
+        slow.go("default_pool_size = %d" % size)
+        if size < 6:
+            slow.arrived()
+    assert answer(first) == answer(second) == "RELOAD"
+    assert value(p, "default_pool_size") == "6"
+
+
 def test_reload_that_nobody_waits_for_any_more(pooler):
     """cancelled, or gone with its connection: it counts all the same"""
     p = pooler()
