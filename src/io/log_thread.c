@@ -70,8 +70,8 @@ static void write_queued(struct lane *l)
 static void sleep_on(struct lane *l)
 {
 	atomic_store(&l->asleep, true);
-	/* what came before that did not wake us */
-	if (!ring_is_empty(&l->ring) &&
+	/* what came, or was lost, before that did not wake us */
+	if ((!ring_is_empty(&l->ring) || atomic_load(&l->dropped) > 0) &&
 	    atomic_exchange(&l->asleep, false))
 		return;
 	while (sem_wait(&l->work) < 0 && errno == EINTR)
@@ -132,12 +132,15 @@ static void put(enum log_dest to, const struct log_record *r)
 		l->started = start(l, to) == 0;
 		l->failed = !l->started;
 	}
-	if (l->failed)
+	if (l->failed) {
 		log_out_write(to, r);
-	else if (atomic_load(&l->dropped) > 0 ||
+		return;
+	}
+	if (atomic_load(&l->dropped) > 0 ||
 	    !ring_put(&l->ring, r->tag, r->text, r->len))
 		atomic_fetch_add(&l->dropped, 1);
-	else if (atomic_exchange(&l->asleep, false))
+	/* also for a lost one: the ring may be empty by now, and he asleep */
+	if (atomic_exchange(&l->asleep, false))
 		sem_post(&l->work);
 }
 
@@ -145,6 +148,7 @@ static bool is_idle(void)
 {
 	for (size_t i = 0; i < COUNT(lanes); i++) {
 		if (lanes[i].started && (!atomic_load(&lanes[i].asleep) ||
+		    atomic_load(&lanes[i].dropped) > 0 ||
 		    !ring_is_empty(&lanes[i].ring)))
 			return false;
 	}
