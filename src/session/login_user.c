@@ -255,6 +255,8 @@ int login_adopt_typed(struct client *c, struct credentials *typed,
 
 	if (u == NULL)
 		return err_set(e, "53200", "bouncer resources exhaustion");
+	/* a newer line of the auth file would take away what is put now */
+	(void)user_credentials(c->ss->catalog, u);
 	user_put_typed(u, typed);
 	return enter(c, u, e);
 }
