@@ -345,6 +345,8 @@ static void put_entry(struct database *db, const struct config_db *conf)
 	config_db_free(db->own);
 	db->own = db->next_own;
 	db->next_own = NULL;
+	if (db->own == NULL)	/* it has a line now */
+		db->tentative = false;
 }
 
 /* Must servers of db go? A changed "*" line recycles all that it made. */
