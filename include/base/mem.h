@@ -67,8 +67,8 @@ const struct mem_stat *mem_stat(enum mem_kind kind);
 
 /*
  * malloc(3) and so on for a library that is told its allocator. Between
- * mem_lib_wipe(true) and (false) all that it frees is overwritten: by any
- * thread, and so what was a secret only while it was read is gone.
+ * mem_lib_wipe(true) and (false) all that it frees on this thread is
+ * overwritten, and so what was a secret only while it was read is gone.
  */
 void *mem_lib_alloc(size_t n);
 void *mem_lib_realloc(void *p, size_t n);

@@ -170,11 +170,11 @@ const struct mem_stat *mem_stat(enum mem_kind kind)
 
 /* --- for libraries --- */
 
-static atomic_bool wiping;
+static _Thread_local bool wiping;	/* a key is read, and let go, on one */
 
 void mem_lib_wipe(bool on)
 {
-	atomic_store(&wiping, on);
+	wiping = on;
 }
 
 void *mem_lib_alloc(size_t n)
@@ -184,14 +184,14 @@ void *mem_lib_alloc(size_t n)
 
 void mem_lib_free(void *p)
 {
-	if (p != NULL && atomic_load_explicit(&wiping, memory_order_relaxed))
+	if (p != NULL && wiping)
 		explicit_bzero(p, malloc_usable_size(p));
 	free(p);
 }
 
 void *mem_lib_realloc(void *p, size_t n)
 {
-	if (p == NULL || !atomic_load_explicit(&wiping, memory_order_relaxed))
+	if (p == NULL || !wiping)
 		return realloc(p, n);
 	const size_t had = malloc_usable_size(p);
 	void *q = malloc(n);
