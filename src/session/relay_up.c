@@ -458,7 +458,8 @@ static ssize_t read_bulk(struct client *c, struct burst *b, size_t max)
 	struct server *s = c->pc.server == NULL ? NULL :
 	    server_of(c->pc.server);
 
-	if (s == NULL || c->skip_drop || c->hold || c->carry.len > 0 ||
+	if (s == NULL || c->skip_drop || c->carry.len > 0 ||
+	    (c->hold && c->skip < SPLICE_MIN) ||
 	    s->chore != CHORE_NONE || track_is_empty(&s->track) ||
 	    !splice_can(&c->stream, &s->stream))
 		return carry_read(&c->carry, &c->stream, b, max);
