@@ -20,8 +20,6 @@ import lint
 
 SHOWS = re.compile(r"^/\* shows (\w+): ([\w, -]+) \*/\n"
                    r"static void (test_\w+)", re.M)
-# Read and checked, but what they are for is not there to be tested.
-IDLE = {("setting", "suspend_timeout"), ("option", "--reboot")}
 KINDS = {
     "setting": ("include/conf/options.def", r"^OPTION\(\s*\w+\s*,\s*(\w+)"),
     "database": ("src/conf/config_entry.c", "db_key_rows"),
@@ -99,7 +97,7 @@ def main():
         return
     missing = [f"{KINDS[k][0]}: no test is marked {k}({n!r})"
                for (k, n), tests in table.items()
-               if not tests and (k, n) not in IDLE]
+               if not tests]
     lint.finish({
         "marks name what there is": bad,
         "everything has a test": missing,
