@@ -17,7 +17,8 @@ struct loop;
 
 /*
  * A call to be made later, embedded in its object. It is either scheduled for
- * the next turn (loop_again), or for the end of this one (loop_defer), or idle.
+ * the next turn (loop_again), or for the end of this one (loop_defer), or for
+ * each beat (loop_beat_on), or idle.
  */
 struct loop_task {
 	struct loop_task *prev, *next;	/* prev NULL: not scheduled */
@@ -45,6 +46,14 @@ void loop_again(struct loop *l, struct loop_task *t);
 /* Run t when all events of this turn are handled; t leaves loop_again. */
 void loop_defer(struct loop *l, struct loop_task *t);
 void loop_cancel(struct loop *l, struct loop_task *t);
+
+/*
+ * Run t once in about a millisecond, again and again until loop_beat_off():
+ * for what is wanted now and then, so that nothing wakes up for it meanwhile.
+ * Asked for or ended twice: no effect.
+ */
+void loop_beat_on(struct loop *l, struct loop_task *t);
+void loop_beat_off(struct loop *l, struct loop_task *t);
 
 /* Call fn(arg) every interval. Returns 0 or -1. Lives as long as the loop. */
 int loop_every(struct loop *l, usec_t interval, void (*fn)(void *), void *arg);

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 
 #define PIPE_BYTES (1 << 20)	/* what anybody may ask for */
+#define BEAT (USEC / 1000)
 
 struct source {
 	struct event *ev;	/* owned */
@@ -26,6 +27,8 @@ struct loop {
 	struct loop_task *again;	/* DL list: next turn */
 	struct loop_task mark;		/* where this turn's part of again ends */
 	struct loop_task *dead;		/* DL list: end of this turn */
+	struct loop_task *beats;	/* DL list: once each beat */
+	struct event *beat;		/* owned; added while beats are asked for */
 	struct source *sources;		/* LL list, owned */
 	int pipe[2];			/* for splice.c; or -1, -1 */
 	bool stop;
@@ -52,6 +55,8 @@ void loop_drop_pipe(struct loop *l)
 	l->pipe[0] = l->pipe[1] = -1;
 }
 
+static void on_beat(evutil_socket_t fd, short what, void *arg);
+
 struct loop *loop_new(void)
 {
 	struct loop *l = mem_zalloc(sizeof *l);
@@ -65,7 +70,9 @@ struct loop *loop_new(void)
 		event_config_free(cfg);
 	if (l != NULL)
 		open_pipe(l->pipe);
-	if (l != NULL && l->base == NULL)
+	if (l != NULL && l->base != NULL)
+		l->beat = event_new(l->base, -1, EV_PERSIST, on_beat, l);
+	if (l != NULL && l->beat == NULL)
 		loop_free(&l);
 	time_update();
 	return l;
@@ -83,6 +90,8 @@ void loop_free(struct loop **lp)
 		event_free(s->ev);
 		mem_free(s);
 	}
+	if (l->beat != NULL)
+		event_free(l->beat);
 	if (l->base != NULL)
 		event_base_free(l->base);
 	loop_drop_pipe(l);
@@ -188,6 +197,47 @@ void loop_defer(struct loop *l, struct loop_task *t)
 {
 	loop_cancel(l, t);
 	DL_APPEND(l->dead, t);
+}
+
+/* Each of them once: those that ask meanwhile wait for the next beat. */
+static void on_beat(evutil_socket_t fd, short what, void *arg)
+{
+	struct loop *l = arg;
+
+	(void)fd;
+	(void)what;
+	loop_woke(l);
+	DL_APPEND(l->beats, &l->mark);
+	for (;;) {
+		struct loop_task *t = l->beats;
+
+		DL_DELETE(l->beats, t);
+		if (t == &l->mark)
+			break;
+		DL_APPEND(l->beats, t);
+		t->run(t);
+	}
+	if (l->beats == NULL)
+		event_del(l->beat);
+}
+
+void loop_beat_on(struct loop *l, struct loop_task *t)
+{
+	const struct timeval tv = { .tv_usec = BEAT };
+
+	if (t->prev != NULL)
+		return;
+	if (l->beats == NULL)
+		(void)event_add(l->beat, &tv);
+	DL_APPEND(l->beats, t);
+}
+
+void loop_beat_off(struct loop *l, struct loop_task *t)
+{
+	if (t->prev == NULL)
+		return;
+	DL_DELETE(l->beats, t);
+	t->prev = t->next = NULL;
 }
 
 static struct source *add_source(struct loop *l, void *arg)
