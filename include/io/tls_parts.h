@@ -33,7 +33,7 @@ struct tls_wire {
 struct tls_context {
 	unsigned refs;
 	SSL_CTX *ssl;			/* owned */
-	BIO_METHOD *bio;		/* owned */
+	BIO *bio;	/* counted; of the stream whose turn it is, as the wire */
 	struct tls_wire *wire;		/* owned */
 	enum tls_verify verify;
 	bool accepts, alpn;
@@ -59,8 +59,8 @@ struct tls {
 	bool failed;			/* say nothing more */
 };
 
-/* The functions a BIO calls; in tls.c. NULL: no memory. */
-BIO_METHOD *tls_bio_new(void);
+/* The wire as OpenSSL sees it; in tls.c. NULL: no memory. */
+BIO *tls_bio_new(void);
 /* Ends a connection whose peer wants to renegotiate. */
 void tls_on_info(const SSL *ssl, int where, int value);
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -117,18 +118,40 @@ static long wire_ctrl(BIO *b, int cmd, long num, void *p)
 	return cmd == BIO_CTRL_FLUSH;
 }
 
-BIO_METHOD *tls_bio_new(void)
+/*
+ * OpenSSL has 127 types of BIO for a process and takes none back, so there is
+ * one method for all. Kept until the end of the process.
+ */
+static const BIO_METHOD *wire_method(void)
 {
-	const int type = BIO_get_new_index();
-	BIO_METHOD *m = type < 0 ? NULL : BIO_meth_new(type |
-	    BIO_TYPE_SOURCE_SINK, "stream");
+	static _Atomic(BIO_METHOD *) known;
+	BIO_METHOD *m = atomic_load(&known), *before = NULL;
 
+	if (m != NULL)
+		return m;
+	const int type = BIO_get_new_index();
+
+	m = type < 0 ? NULL : BIO_meth_new(type | BIO_TYPE_SOURCE_SINK,
+	    "stream");
 	if (m == NULL)
 		return NULL;
 	BIO_meth_set_read(m, wire_read);
 	BIO_meth_set_write(m, wire_write);
 	BIO_meth_set_ctrl(m, wire_ctrl);
-	return m;
+	if (atomic_compare_exchange_strong(&known, &before, m))
+		return m;
+	BIO_meth_free(m);
+	return before;
+}
+
+BIO *tls_bio_new(void)
+{
+	const BIO_METHOD *m = wire_method();
+	BIO *b = m == NULL ? NULL : BIO_new(m);
+
+	if (b != NULL)
+		BIO_set_init(b, 1);
+	return b;
 }
 
 /* --- every use of OpenSSL is between these two --- */
@@ -140,6 +163,7 @@ static void begin(struct stream *s)
 	t->queued = (uint32_t)stream_queued(s);
 	t->reads = 0;
 	t->drained = t->served = false;
+	BIO_set_data(t->ctx->bio, s);
 	/* what libcrypto has left there elsewhere is not ours */
 	if (ERR_peek_error() != 0)
 		ERR_clear_error();
@@ -328,26 +352,21 @@ static const struct transport transport = {
 
 /* --- start --- */
 
-static struct tls *tls_new(struct stream *s, struct tls_context *ctx)
+static struct tls *tls_new(struct tls_context *ctx)
 {
 	struct tls *t = mem_new(MEM_TLS, sizeof *t);
-	BIO *bio = BIO_new(ctx->bio);
 
-	if (t != NULL)
-		t->ssl = SSL_new(ctx->ssl);
-	if (t == NULL || bio == NULL || t->ssl == NULL)
-		goto fail;
+	if (t == NULL)
+		return NULL;
 	t->ctx = tls_context_ref(ctx);
-	BIO_set_data(bio, s);
-	BIO_set_init(bio, 1);
-	SSL_set_bio(t->ssl, bio, bio);
-	return t;
-fail:
-	BIO_free(bio);
-	ERR_clear_error();
-	if (t != NULL)
+	t->ssl = SSL_new(ctx->ssl);
+	if (t->ssl == NULL || BIO_up_ref(ctx->bio) != 1) {
+		ERR_clear_error();
 		tls_free(t);
-	return NULL;
+		return NULL;
+	}
+	SSL_set_bio(t->ssl, ctx->bio, ctx->bio);
+	return t;
 }
 
 /* s->tls is set: from here on it is closed with the stream. */
@@ -370,7 +389,7 @@ static bool is_ticket_due(const struct tls_context *c)
 int tls_accept(struct stream *s, struct tls_context *ctx, const void *p,
     size_t len)
 {
-	struct tls *t = tls_new(s, ctx);
+	struct tls *t = tls_new(ctx);
 
 	if (t == NULL)
 		return -1;
@@ -392,7 +411,7 @@ int tls_accept(struct stream *s, struct tls_context *ctx, const void *p,
 int tls_connect(struct stream *s, struct tls_context *ctx, const char *host)
 {
 	struct net_addr a;
-	struct tls *t = tls_new(s, ctx);
+	struct tls *t = tls_new(ctx);
 
 	if (t == NULL)
 		return -1;

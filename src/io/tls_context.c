@@ -412,8 +412,7 @@ void tls_context_unref(struct tls_context **cp)
 	if (c == NULL || --c->refs > 0)
 		return;
 	SSL_CTX_free(c->ssl);
-	if (c->bio != NULL)
-		BIO_meth_free(c->bio);
+	BIO_free(c->bio);
 	mem_free(c->wire);
 	mem_free(c);
 }

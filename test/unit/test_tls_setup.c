@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <openssl/bio.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -118,6 +119,26 @@ static void test_only_what_counts_recycles(void **state)
 	config_unref(&b);
 }
 
+/* OpenSSL has 127 types of BIO for a process, and takes none back. */
+static void test_any_number_of_reloads_is_one_type_of_bio(void **state)
+{
+	struct config *c = config_seed(0);
+	const int before = BIO_get_new_index();
+	struct err e;
+
+	(void)state;
+	for (int i = 0; i < 130; i++) {
+		struct tls_setup *s = tls_setup_new(c, &e);
+
+		assert_non_null(s);
+		assert_non_null(s->targets->context);
+		tls_setup_free(&s);
+	}
+	/* ours, unless an earlier test had it made, and this one */
+	assert_in_range(BIO_get_new_index(), before + 1, before + 2);
+	config_unref(&c);
+}
+
 static void test_without_memory_there_is_nothing(void **state)
 {
 	struct config *c = config_seed(0);
@@ -146,6 +167,7 @@ int main(void)
 		cmocka_unit_test(test_databases_share_a_context),
 		cmocka_unit_test(test_what_does_not_fit_is_refused),
 		cmocka_unit_test(test_only_what_counts_recycles),
+		cmocka_unit_test(test_any_number_of_reloads_is_one_type_of_bio),
 		cmocka_unit_test(test_without_memory_there_is_nothing),
 	};
 
