@@ -31,6 +31,7 @@ struct app {
 	struct load load;		/* the reload under way */
 	unsigned reloads;		/* begun so far: the number of this one */
 	bool reload_again;		/* asked for since it was begun */
+	bool set_since[OPTION_COUNT];	/* what SET changed since, by row */
 	bool manager_waits;		/* the service manager heard of it */
 	struct catalog *catalog;	/* owned */
 	struct sessions ss;		/* shared with every session */

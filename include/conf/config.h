@@ -132,6 +132,10 @@ void config_db_free(struct config_db *db);
 struct config *config_with(const struct config *c, const char *key,
     const char *value, struct err *e);
 
+/* The same with all settings of from whose row is marked. */
+struct config *config_with_marked(const struct config *c,
+    const struct config *from, const bool marked[OPTION_COUNT], struct err *e);
+
 /* The server_tls_* settings, with what tls (may be NULL) says instead. */
 struct config_tls config_tls_merge(const struct settings *s,
     const struct config_tls *tls);

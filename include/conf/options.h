@@ -45,6 +45,13 @@ struct settings {
 #undef OPTION
 };
 
+enum {
+	OPTION_COUNT = 0
+#define OPTION(...) + 1
+#include "conf/options.def"
+#undef OPTION
+};
+
 enum option_type { OPT_T_INT, OPT_T_BOOL, OPT_T_BYTES, OPT_T_TIME, OPT_T_ENUM,
 	OPT_T_STR };
 
@@ -59,10 +66,13 @@ struct option_row {
 	size_t offset;		/* of the field in struct settings */
 };
 
-/* All rows in the order of SHOW CONFIG; *count says how many. */
+/* All OPTION_COUNT rows in the order of SHOW CONFIG. */
 const struct option_row *option_rows(size_t *count);
 
 const struct option_row *option_find(const char *name);	/* NULL: unknown */
+
+/* The place of its row; the name must be known. */
+size_t option_index(const char *name);
 
 /* The name that was probably meant, for "did you mean"; NULL: none is near. */
 const char *option_nearest(const char *name);

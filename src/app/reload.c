@@ -143,6 +143,7 @@ static void begin_reload(struct app *app)
 {
 	app->reloads++;
 	app->reload_again = false;
+	memset(app->set_since, 0, sizeof app->set_since);
 	if (load_start(&app->load, app->ss.offload, file_to_read(app),
 	    app->config) == 0)
 		return;
@@ -160,42 +161,109 @@ unsigned app_reload(struct app *app)
 	return app->reloads + 1;
 }
 
-/* To the log, and the mistakes to whoever asked as well: told. */
+/* To the log, and a mistake to whoever asked as well: told. */
+static void tell_line(enum log_level level, const char *line,
+    struct text *told)
+{
+	log_at(level, NULL, "%s", line);
+	if (level <= LEVEL_ERROR)
+		text_addf(told, "%s%s", told->len > 0 ? "\n" : ERR_DETAIL,
+		    line);
+}
+
 static void tell_lines(const struct load *l, struct text *told)
 {
 	const struct load_line *line;
 
-	LL_FOREACH(l->lines, line) {
-		log_at(line->level, NULL, "%s", line->text);
-		if (line->level <= LEVEL_ERROR)
-			text_addf(told, "%s%s", told->len > 0 ? "\n" :
-			    ERR_DETAIL, line->text);
-	}
+	LL_FOREACH(l->lines, line)
+		tell_line(line->level, line->text, told);
 	if (l->hidden > 0)
 		log_error("%zu more problems are not shown", l->hidden);
 }
 
+/* (spec/admin-console.md section 4.11) */
+static bool is_about_tls(const char *key)
+{
+	return strstr(key, "_tls_") != NULL || strstr(key, "_tls13_") != NULL;
+}
+
+static struct tls_setup *make_tls(struct config *c)
+{
+	struct err why;
+	struct tls_setup *const tls = tls_setup_new(c, &why);
+
+	if (tls != NULL)
+		return tls;
+	log_error("%s", why.text);
+	log_error("TLS configuration could not be reloaded, keeping old "
+	    "configuration");
+	return NULL;
+}
+
+/*
+ * What SET changed while the files were read is newer than they are: it
+ * counts on top of them. A copy of l->config, and l->tls fits it; NULL with e.
+ */
+static struct config *with_sets(const struct app *app, struct load *l,
+    struct err *e)
+{
+	size_t count;
+	const struct option_row *const rows = option_rows(&count);
+	struct config *c = config_with_marked(l->config, app->config,
+	    app->set_since, e);
+	struct tls_setup *tls = NULL;
+	bool about_tls = false;
+
+	if (c == NULL)
+		return NULL;
+	for (size_t i = 0; i < count; i++)
+		about_tls = about_tls || (app->set_since[i] &&
+		    is_about_tls(rows[i].name));
+	if (about_tls)
+		tls = make_tls(c);
+	else if (tls_setup_check(&c->set, e) < 0)
+		config_unref(&c);
+	if (tls != NULL) {
+		tls_setup_free(&l->tls);
+		l->tls = tls;
+	}
+	return c;
+}
+
 /* All of it, or nothing. 0, or -1 with e. */
+static int apply(struct app *app, struct load *l, struct err *e)
+{
+	struct config *const fresh = l->prev == app->config ?
+	    config_ref(l->config) : with_sets(app, l, e);
+	struct tls_setup *const tls = l->tls;
+
+	if (fresh == NULL)
+		return -1;
+	l->tls = NULL;
+	if (put_in_force(app, fresh, tls, e) < 0)
+		return -1;
+	config_unref(&app->loaded);
+	app->loaded = config_ref(l->config);
+	return 0;
+}
+
+/* And tell how it went. */
 static int finish_reload(struct app *app, struct load *l, struct err *e)
 {
-	struct config *const fresh = l->config;
-	struct tls_setup *const tls = l->tls;
 	char lines[sizeof e->text] = "";
 	struct text told;
 	int rc = -1;
 
 	text_init(&told, lines, sizeof lines);
 	tell_lines(l, &told);
-	l->config = NULL;
-	l->tls = NULL;
-	if (fresh == NULL && l->lines == NULL)
-		log_error("out of memory");
-	if (fresh != NULL)
-		rc = put_in_force(app, fresh, tls, e);
-	if (rc == 0) {
-		config_unref(&app->loaded);
-		app->loaded = config_ref(app->config);
-	} else {
+	if (l->config != NULL) {
+		rc = apply(app, l, e);
+		if (rc < 0)
+			tell_line(LEVEL_ERROR, e->text, &told);
+	} else if (l->lines == NULL) {
+		tell_line(LEVEL_ERROR, "out of memory", &told);
+	}
+	if (rc < 0) {
 		log_warning("config file loading failed");
 		(void)err_set(e, "F0000", "RELOAD failed, see logs for "
 		    "additional details%s", lines);
@@ -227,16 +295,6 @@ void app_reload_turn(struct app *app)
 
 	if (!app->load.ready)
 		return;
-	/* a SET came between, and what it set may have to stay */
-	if (app->load.prev != NULL && app->load.prev != app->config) {
-		const bool again = app->reload_again;
-
-		clear_load(app);
-		app->reloads--;
-		begin_reload(app);
-		app->reload_again = again;
-		return;
-	}
 	const int rc = finish_reload(app, &app->load, &e);
 
 	clear_load(app);
@@ -250,25 +308,6 @@ void app_reload_turn(struct app *app)
 }
 
 /* --- SET --- */
-
-/* (spec/admin-console.md section 4.11) */
-static bool is_about_tls(const char *key)
-{
-	return strstr(key, "_tls_") != NULL || strstr(key, "_tls13_") != NULL;
-}
-
-static struct tls_setup *make_tls(struct config *c)
-{
-	struct err why;
-	struct tls_setup *const tls = tls_setup_new(c, &why);
-
-	if (tls != NULL)
-		return tls;
-	log_error("%s", why.text);
-	log_error("TLS configuration could not be reloaded, keeping old "
-	    "configuration");
-	return NULL;
-}
 
 int app_persist(struct app *app, const struct persist_entry *entry,
     struct err *e)
@@ -321,6 +360,7 @@ int app_set(struct app *app, const char *key, const char *value,
 	}
 	if (put_in_force(app, fresh, tls, e) < 0)
 		return -1;
+	app->set_since[option_index(key)] = true;
 	/* key and certificate are changed one after the other */
 	err_set(e, "00000", "%s", why_without_effect(key, tls));
 	set = &app->config->set;

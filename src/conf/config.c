@@ -180,6 +180,30 @@ struct config *config_with(const struct config *c, const char *key,
 	return copy;
 }
 
+struct config *config_with_marked(const struct config *c,
+    const struct config *from, const bool marked[OPTION_COUNT], struct err *e)
+{
+	size_t count;
+	const struct option_row *const rows = option_rows(&count);
+	struct config *copy = copy_all(c);
+	bool hba = false;
+	int rc = 0;
+
+	for (size_t i = 0; copy != NULL && rc == 0 && i < count; i++) {
+		if (!marked[i])
+			continue;
+		rc = option_copy(&rows[i], &copy->set, &from->set);
+		hba = hba || is_about_hba(rows[i].name);
+	}
+	if (copy == NULL || rc != 0)
+		err_set(e, "53200", "out of memory");
+	else if (hba)
+		rc = config_load_hba(copy, on_hba_line, NULL, e);
+	if (rc != 0)
+		config_unref(&copy);
+	return copy;
+}
+
 static bool str_equal(const char *a, const char *b)
 {
 	if (a == NULL || b == NULL)

@@ -109,6 +109,11 @@ const struct option_row *option_find(const char *name)
 	return NULL;
 }
 
+size_t option_index(const char *name)
+{
+	return (size_t)(option_find(name) - rows);
+}
+
 const char *option_nearest(const char *name)
 {
 	struct nearest n;

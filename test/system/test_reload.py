@@ -274,40 +274,84 @@ def test_loop_goes_on_while_files_are_read(pooler):
 
 
 def test_set_while_files_are_read_is_not_lost(pooler):
-    """what the file does not name, and has no default, stays as it was SET"""
+    """it is newer than what is read, and counts on top of it"""
     p = pooler()
     slow = Slow(p)
+    p.admin("set server_lifetime = 50")
     c = p.console()
     c.send(pq.query("reload"))
     slow.arrived()
     p.admin("set auth_user = 'app2'")
     p.admin("set default_pool_size = 3")
-    slow.go("query_wait_timeout = 77")
-    # read once more, as what follows the configuration with the SET
-    slow.arrived()
-    slow.go("query_wait_timeout = 78")
+    p.admin("set reserve_pool_size = 0")    # as it is
+    slow.go("query_wait_timeout = 77\nreserve_pool_size = 5\n"
+            "default_pool_size = 9")
     assert answer(c) == "RELOAD"
     assert value(p, "auth_user") == "app2"
-    assert value(p, "query_wait_timeout") == "78"
-    assert value(p, "default_pool_size") == "20"
+    assert value(p, "query_wait_timeout") == "77"
+    assert value(p, "default_pool_size") == "3"
+    assert value(p, "reserve_pool_size") == "0"
+    assert value(p, "server_lifetime") == "3600"    # SET before
+    # as ever: lost with the next one
+    c.send(pq.query("reload"))
+    slow.arrived()
+    slow.go("default_pool_size = 9")
+    assert answer(c) == "RELOAD"
+    assert value(p, "default_pool_size") == "9"
 
 
-def test_set_does_not_lose_the_reload_that_waits(pooler):
-    """the first reading is done over; the second RELOAD has its own still"""
+def test_set_without_end_does_not_hold_up_a_reload(pooler):
+    """one reading is enough, whatever is SET meanwhile; so for the next"""
     p = pooler()
     slow = Slow(p)
     first, second = p.console(), p.console()
+    setter = p.console()
+
+    def set_many(n):
+        for i in range(n):
+            setter.query("set query_wait_timeout = %d" % (1000 + i))
     first.send(pq.query("reload"))
     slow.arrived()
     second.send(pq.query("reload"))
-    wait_until(lambda: len(p.show("clients", database="pgbouncer")) == 3)
-    p.admin("set default_pool_size = 3")
-    for size in (4, 5, 6):
+    p.wait_log("RELOAD command issued", count=2)
+    for c, size in ((first, 4), (second, 5)):
+        set_many(550)
         slow.go("default_pool_size = %d" % size)
-        if size < 6:
+        set_many(50)
+        assert answer(c) == "RELOAD"
+        assert value(p, "default_pool_size") == str(size)
+        assert value(p, "query_wait_timeout") == "1049"
+        if c is first:
             slow.arrived()
-    assert answer(first) == answer(second) == "RELOAD"
-    assert value(p, "default_pool_size") == "6"
+    assert p.log.count("configuration reloaded") == 2
+
+
+def test_set_during_a_reload_asks_for_what_it_cannot_have(pooler):
+    """the reload says so, and nothing of it is in force"""
+    p = pooler(auth_type="trust")
+    rules = p.put("hba.conf", "host all all 127.0.0.1/32 trust\n")
+    p.settings["auth_hba_file"] = rules
+    p.reload()
+    slow = Slow(p)
+    c = p.console()
+    c.send(pq.query("reload"))
+    slow.arrived()
+    p.admin("set auth_type = hba")
+    os.rename(rules, rules + ".away")
+    slow.go("default_pool_size = 9")
+    assert answer(c) == "F0000"
+    assert value(p, "default_pool_size") == "20"
+    assert value(p, "auth_type") == "hba"
+    assert "hba.conf" in p.log
+    os.rename(rules + ".away", rules)
+    c.send(pq.query("reload"))
+    slow.arrived()
+    p.admin("set auth_type = hba")
+    slow.go("default_pool_size = 9")
+    assert answer(c) == "RELOAD"
+    assert value(p, "default_pool_size") == "9"
+    assert value(p, "auth_type") == "hba"
+    assert p.raw().value("select 1") == "1"
 
 
 def test_reload_that_nobody_waits_for_any_more(pooler):

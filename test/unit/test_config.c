@@ -631,6 +631,41 @@ static void test_with_changes_one_setting_of_a_copy(void **state)
 	config_unref(&b);
 }
 
+static void test_marked_settings_count_on_top_of_a_copy(void **state)
+{
+	struct config *read = load_good(*state,
+	    "[pgbouncer]\ndefault_pool_size = 3\nquery_timeout = 7\n", NULL);
+	struct config *now = load_good(*state,
+	    "[pgbouncer]\nauth_user = x\nquery_timeout = 8\n", NULL);
+	bool marked[OPTION_COUNT] = { false };
+	struct err e = { 0 };
+
+	marked[option_index("auth_user")] = true;
+	marked[option_index("query_timeout")] = true;
+
+	struct config *c = config_with_marked(read, now, marked, &e);
+	assert_int_equal(c->set.default_pool_size, 3);
+	assert_int_equal(c->set.query_timeout, 8 * USEC);
+	assert_string_equal(c->set.auth_user, "x");
+	assert_int_equal(read->set.query_timeout, 7 * USEC);
+	config_unref(&c);
+
+	/* its rules are read */
+	config_unref(&now);
+	now = config_with(read, "auth_hba_file", "/not/there", &e);
+	marked[option_index("auth_hba_file")] = true;
+	assert_non_null(now);
+	c = config_with_marked(read, now, marked, &e);
+	assert_string_equal(c->set.auth_hba_file, "/not/there");
+	now->set.auth_type = AUTH_HBA;
+	marked[option_index("auth_type")] = true;
+	assert_null(config_with_marked(read, now, marked, &e));
+	assert_non_null(strstr(e.text, "/not/there"));
+	config_unref(&c);
+	config_unref(&now);
+	config_unref(&read);
+}
+
 static void test_recycles_only_by_what_the_server_sees(void **state)
 {
 	static const struct {
@@ -723,6 +758,19 @@ static void test_each_failed_allocation_fails_the_copy(void **state)
 	} while (b == NULL);
 	assert_true(n > 10);
 	config_unref(&b);
+
+	bool marked[OPTION_COUNT] = { false };
+	marked[option_index("listen_addr")] = true;
+	n = 0;
+	do {
+		mem_fail_at(++n);
+		b = config_with_marked(a, a, marked, &e);
+		mem_fail_at(0);
+		if (b == NULL)
+			assert_string_equal(e.text, "out of memory");
+	} while (b == NULL);
+	assert_true(n > 10);
+	config_unref(&b);
 	config_unref(&a);
 }
 
@@ -753,6 +801,7 @@ int main(void)
 		BOXED(test_star_makes_databases),
 		BOXED(test_faulty_star_is_told_but_loads),
 		BOXED(test_with_changes_one_setting_of_a_copy),
+		BOXED(test_marked_settings_count_on_top_of_a_copy),
 		BOXED(test_recycles_only_by_what_the_server_sees),
 		BOXED(test_each_failed_allocation_fails_the_load),
 		BOXED(test_each_failed_allocation_fails_the_copy),

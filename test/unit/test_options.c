@@ -155,6 +155,7 @@ static void test_rows_are_those_of_show_config(void **state)
 		assert_int_equal(rows[i].effect != OPT_START,
 		    shown[i].changeable);
 		assert_ptr_equal(option_find(rows[i].name), &rows[i]);
+		assert_int_equal(option_index(rows[i].name), i);
 	}
 }
 
