@@ -119,7 +119,7 @@ def test_what_is_owed_closes_the_server(one, pg, sent, why):
     elif b"copy" in sent:
         assert c.recv()[0] == "G"
     else:
-        wait_until(lambda: p.stats()["total_received"] > before, timeout=5)
+        wait_until(lambda: p.stats()["total_received"] > before)
     c.abort()
     p.wait_log("closing because: client disconnect(ed)? " + why)
     assert int(p.raw().value(PID)) != pid
@@ -207,10 +207,10 @@ def test_rollback_that_fails_closes_the_server(pooler, fakepg, answer, why):
 def test_rollback_has_its_time(pooler, fakepg):
     """three seconds"""
     st = Stage(pooler, fakepg, lambda sess: True)
-    st.c.close()
     start = time.monotonic()
+    st.c.close()
     assert st.p.raw().value("select 7") == "select 7"
-    assert 2.5 < time.monotonic() - start < TIMEOUT / 2
+    assert 2.9 < time.monotonic() - start < TIMEOUT / 2
     st.p.wait_log("S-.*closing because: rollback timeout")
 
 

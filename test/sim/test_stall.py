@@ -77,10 +77,10 @@ def test_copy_to_a_server_that_stops_reading(pooler, fakepg):
     start = time.monotonic()
     for i in range(200):
         assert other.value("select %d" % i) == "select %d" % i
-    assert time.monotonic() - start < 20
-    cpu = p.cpu()
+    assert time.monotonic() - start < TIMEOUT
+    cpu, start = p.cpu(), time.monotonic()
     select.select([c.sock], [], [], 1.0)
-    assert p.cpu() - cpu < 0.3
+    assert p.cpu() - cpu < 0.3 * (time.monotonic() - start)
     slow.gate.set()
     c.sock.settimeout(TIMEOUT)
     c.sock.sendall(rest)

@@ -52,7 +52,7 @@ ASAN = _is_asan(BINARY)
 def wait_until(cond, timeout=TIMEOUT, what=""):
     """Wait for cond() to be true; returns its value."""
     end = time.monotonic() + timeout
-    pause = threading.Event()
+    pause, step = threading.Event(), 0.002
     while True:
         val = cond()
         if val:
@@ -60,7 +60,8 @@ def wait_until(cond, timeout=TIMEOUT, what=""):
         if time.monotonic() > end:
             raise AssertionError("timeout waiting for %s (last: %r)"
                                  % (what or cond, val))
-        pause.wait(0.02)
+        pause.wait(step)
+        step = min(2 * step, 0.02)
 
 
 def read(path):
@@ -188,6 +189,7 @@ class Postgres:
         self.port = free_port()
         self.data = os.path.join(self.dir, "data")
         self._bench = False
+        self._monitor = None
         self.proc = None
         if copy:
             copy(self.data)
@@ -261,13 +263,24 @@ class Postgres:
             self._session = self.connect()
         self._session.execute(stmt)
 
-    def sql(self, *stmts, db="postgres", args=None):
+    def sql(self, *stmts, db=None, args=None):
+        if db is None:
+            return self._execute(self._monitoring(), stmts, args)
         with self.connect(dbname=db) as c:
-            cur = None
-            for s in stmts:
-                cur = c.execute(s, args)
-            return cur.fetchall() if cur is not None and cur.description \
-                else None
+            return self._execute(c, stmts, args)
+
+    def _monitoring(self):
+        """A connection that is kept: tests look again and again."""
+        if self._monitor is None or self._monitor.closed:
+            self._monitor = self.connect()
+        return self._monitor
+
+    @staticmethod
+    def _execute(conn, stmts, args):
+        cur = None
+        for s in stmts:
+            cur = conn.execute(s, args)
+        return cur.fetchall() if cur is not None and cur.description else None
 
     def secret(self, user):
         return self.sql("select rolpassword from pg_authid where rolname="
@@ -280,6 +293,13 @@ class Postgres:
 
     def terminate(self, pid):
         self.sql("select pg_terminate_backend(%s)", args=(pid,))
+
+    def expel(self):
+        """End what poolers left behind, such as a query whose client was
+        given up: the next test would count it."""
+        left = "select count(pg_terminate_backend(pid)) from " \
+            "pg_stat_activity where client_addr is not null"
+        wait_until(lambda: self.sql(left)[0][0] == 0, what="backends to end")
 
     def make_bench(self, scale=5):
         if self._bench:
@@ -297,6 +317,8 @@ class Postgres:
     def stop(self):
         if hasattr(self, "_session"):
             self._session.close()
+        if self._monitor is not None:
+            self._monitor.close()
         if self.proc and self.proc.poll() is None:
             self.proc.send_signal(signal.SIGINT)
             try:
@@ -306,6 +328,19 @@ class Postgres:
                 self.proc.wait(20)
         self.log.close()
         shutil.rmtree(self.dir, ignore_errors=True)
+
+
+class Latch:
+    """Makes queries last until the test opens it, however slow the machine
+    is: `query` is an expression that waits, and says nothing."""
+
+    def __init__(self, pg, db="p0"):
+        self.conn = pg.connect(dbname=db)
+        self.query = "pg_advisory_xact_lock_shared(1)"
+        self.conn.execute("select pg_advisory_lock(1)")
+
+    def open(self):
+        self.conn.close()
 
 
 TLS_HBA = """
@@ -344,6 +379,13 @@ def cluster():
     if _cluster is None:
         _cluster = Postgres()
     return _cluster
+
+
+def expel():
+    """No test finds what another one left on a server."""
+    for pg in (_cluster, _tls_cluster):
+        if pg is not None:
+            pg.expel()
 
 
 def shutdown():
@@ -606,7 +648,7 @@ class Pooler:
                 self.signal(signal.SIGTERM if REFERENCE
                             else signal.SIGQUIT)
                 try:
-                    self.wait_exit(30)
+                    self.wait_exit()
                 except AssertionError as e:
                     died = str(e)
                     self.proc.kill()

@@ -778,27 +778,30 @@ def test_user_gets_an_entry_while_the_query_runs(pooler):
     p.raw("x", "p0", "of the file").close()
 
 
-def test_auth_user_is_removed_while_the_query_runs(pooler):
+def test_auth_user_is_removed_while_the_query_runs(pooler, latch):
     """what is under way comes to its end, by the settings it began with"""
-    p = asking(pooler, SLOW % 2, auth_type="plain", dbs={"p0": "user=app"})
+    p = asking(pooler, "select $1::text, 'x' from " + latch.query,
+               auth_type="plain", dbs={"p0": "user=app"})
     c = start(p)
     running(p)
     del p.settings["auth_user"], p.userlist["postgres"]
     p.sighup()
+    latch.open()
     assert finish(c).value("select 1") == "1"
 
 
-def test_user_is_removed_while_the_query_runs(pooler, pg):
+def test_user_is_removed_while_the_query_runs(pooler, pg, latch):
     """one row when the query begins, none when it ends: then nobody"""
     pg.sql("create table if not exists q_users (name text, secret text)",
            db="p0")
     pg.sql("truncate q_users; insert into q_users values ('x', 'x')",
            db="p0")
-    p = asking(pooler, "select name, secret from q_users, pg_sleep(1) "
-               "where name = $1", auth_type="plain", dbs={"p0": "user=app"})
+    p = asking(pooler, "select name, secret from q_users, %s where name = $1"
+               % latch.query, auth_type="plain", dbs={"p0": "user=app"})
     c = start(p)
     running(p)
     pg.sql("delete from q_users", db="p0")
+    latch.open()
     # its statement began before: the row is still there for this one
     assert finish(c).value("select 1") == "1"
     assert refused(p.open(), user="x", password_="x", database="p0") == \

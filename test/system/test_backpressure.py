@@ -6,11 +6,12 @@ import time
 import pytest
 
 import pq
-from harness import ASAN, BIG, wait_until
+from harness import ASAN, BIG, TIMEOUT, wait_until
 
 MB = 1 << 20
 TOTAL = (1024 if BIG else 200) * MB
 LIMIT = (200 if ASAN else 10) * MB
+KERNEL = 256 << 10
 
 
 def burst(c, n=300):
@@ -29,9 +30,9 @@ def server_waits(pg, event):
 
 def assert_no_spin(p, pg):
     """A blocked pair costs no CPU time."""
-    before = p.cpu()
+    before, start = p.cpu(), time.monotonic()
     pg.sql("select pg_sleep(1)")
-    assert p.cpu() - before < 0.3
+    assert p.cpu() - before < 0.3 * (time.monotonic() - start)
 
 
 def drain(c, kind):
@@ -61,7 +62,7 @@ def test_client_that_stops_reading_a_large_result(pooler, pg, how):
     c = p.raw(rcvbuf=65536, timeout=120)
     c.send(pq.query(sql))
     wait_until(lambda: server_waits(pg, "ClientWrite"))
-    assert burst(other) < alone * 5 + 2
+    assert burst(other) < alone * 5 + TIMEOUT / 2
     assert_no_spin(p, pg)
     assert server_waits(pg, "ClientWrite")
     assert p.rss() - rss < LIMIT
@@ -73,7 +74,8 @@ def test_client_that_stops_reading_a_large_result(pooler, pg, how):
 
 def test_many_clients_stop_reading_at_once(pooler, pg):
     """memory is bounded per connection"""
-    p = pooler(default_pool_size=10)
+    # a system's own buffers may hold it all
+    p = pooler(default_pool_size=10, tcp_socket_buffer=KERNEL)
     rss = p.rss()
     clients = [p.raw(rcvbuf=65536, timeout=120) for _ in range(10)]
     for c in clients:
@@ -120,12 +122,12 @@ def test_one_huge_query(pooler):
 def test_client_that_stops_reading_a_long_error(pooler, pg):
     """an error is looked into where it may name a statement; one that long
     passes like a row, whatever the server has to say"""
-    p = pooler(max_prepared_statements=10)
+    p = pooler(max_prepared_statements=10, tcp_socket_buffer=KERNEL)
     c = p.raw(rcvbuf=65536, timeout=120)
     size = 24 * MB
     c.send(pq.query("do $$begin raise 'x%', repeat('x', {}); end$$"
                     .format(size)))
-    wait_until(lambda: server_waits(pg, "ClientWrite"), timeout=20)
+    wait_until(lambda: server_waits(pg, "ClientWrite"))
     caches = {r["name"]: int(r["memtotal"]) for r in p.show("mem")}
     assert caches["carry_cache"] + caches["iobuf_cache"] < MB
     kind, body = c.recv()

@@ -346,8 +346,11 @@ def too_many_clients_of_a_user(env):
 
 @scene("start", "client_login_timeout")
 def slow_login(env):
-    c = sent(env, pq.startup(OK), auth_type="plain", client_login_timeout=0.3)
+    p = env.pooler(auth_type="plain")
+    c = p.open()
+    c.send(pq.startup(OK))
     assert c.recv()[0] == "R"
+    change(p, client_login_timeout=0.3)
     return c
 
 
@@ -585,14 +588,21 @@ def refused_replication(env):
                           replication="true")
 
 
-def in_queue(env, **kw):
-    p = env.pooler(default_pool_size=1, **kw)
+def in_queue(env, **later):
+    p = env.pooler(default_pool_size=1)
     h = p.raw()
     h.query("begin")
     c = p.raw()
     c.send(pq.query("select 1"))
     p.wait_pool(cl_waiting=1)
+    change(p, **later)
     return p, h, c
+
+
+def change(p, **settings):
+    """Time-outs come last: until then a test may take any time."""
+    for name, value in settings.items():
+        p.admin("set %s = '%s'" % (name, value))
 
 
 @scene("server", "query_wait_timeout")
@@ -623,12 +633,13 @@ def refused_parameter(env):
 
 # --- logged in ------------------------------------------------------------
 
-def at_work(env, *data, handler=None, **kw):
+def at_work(env, *data, handler=None, **later):
     """A client of a scripted server; it has asked for something."""
     f = env.fake(handler=handler)
-    p = env.pooler({"p0": f.conn}, **kw)
+    p = env.pooler({"p0": f.conn})
     c = p.raw()
     c.query("begin")
+    change(p, **later)
     c.send(*(data or [pq.query("go")]))
     return c
 

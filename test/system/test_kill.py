@@ -11,7 +11,7 @@ PID = "select pg_backend_pid()"
 
 
 def mid_query(c):
-    c.send(pq.query("create temp table dirt (a int); select pg_sleep(0.5)"))
+    c.send(pq.query("create temp table dirt (a int); select pg_sleep(60)"))
     wait_until(lambda: cluster().backends(
         where="state='active' and usename='app' and "
               "strpos(query, 'table dirt') > 0"))
@@ -149,7 +149,7 @@ def test_backend_killed_while_busy(pooler, pg, moment):
     """pooling.md 13: the linked server goes away"""
     # regressions: PgP 05208cd74
     p = pooler(default_pool_size=1)
-    c, other = p.raw(timeout=30), p.raw()
+    c, other = p.raw(), p.raw()
     c.query("begin")
     pid = int(c.value(PID))
     if moment == "query":
@@ -215,9 +215,9 @@ def test_nothing_leaks_over_many_killed_clients(pooler, pg):
             c.abort()
             p.conns.clear()
         settle()
-    round_of(400)
+    round_of(200)
     mem, rss = p.mem(), p.rss()
-    round_of(10000 if BIG else 600)
+    round_of(10000 if BIG else 400)
     after = p.mem()
     for name, used in after.items():
         assert used <= mem.get(name, 0) + 10, (name, mem, after)

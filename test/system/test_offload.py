@@ -25,7 +25,7 @@ def test_derivations_do_not_stall_the_loop(pooler):
     p = pooler(userlist={"app": "pw", "admin": "pw", **{n: "pw" for n in names}},
                auth_type="scram-sha-256", scram_iterations=100)
     with p.raw(password="pw") as work:
-        p.admin("set scram_iterations = %d" % COSTLY)
+        p.admin("set scram_iterations = %d" % (4 * COSTLY))
         waiting = [first(p, n) for n in names]
         for _ in range(20):
             assert work.value("select 1") == "1"

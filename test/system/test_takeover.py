@@ -80,14 +80,15 @@ def test_suspend_of_those_in_the_queue(pooler):
     assert b.recv_until().rows == [["b"]]
 
 
-def test_suspend_while_a_query_runs(pooler):
+def test_suspend_while_a_query_runs(pooler, latch):
     """what the server has not said yet is read afterwards"""
     p = pooler()
     a, k = p.raw(), ask(p)
-    a.send(pq.query("select pg_sleep(0.3), 'slow'"))
+    a.send(pq.query("select %s, 'slow'" % latch.query))
     p.wait_pool(cl_active=1, sv_active=1)
     assert k.query("suspend").tags == ["SUSPEND"]
-    assert not a.readable(0.6)
+    latch.open()
+    assert not a.readable(0.3)
     k.query("resume")
     assert a.recv_until().rows == [["", "slow"]]
 
@@ -342,7 +343,7 @@ def take_over(pooler, p, **settings):
 
 
 @pytest.mark.option("--reboot")
-def test_takeover_of_idle_and_busy_sessions(pooler):
+def test_takeover_of_idle_and_busy_sessions(pooler, latch):
     """config-files.md 21: -R"""
     p = pooler(default_pool_size=3)
     idle, busy, running = p.raw(), p.raw(), p.raw()
@@ -350,7 +351,7 @@ def test_takeover_of_idle_and_busy_sessions(pooler):
     busy.query("begin")
     busy.query("create temp table mine as select 42 as n")
     pid = busy.value("select pg_backend_pid()")
-    running.send(pq.query("select pg_sleep(1), 'done'"))
+    running.send(pq.query("select %s, 'done'" % latch.query))
     wait_until(lambda: len(p.show("servers", state="active")) == 2)
     q = take_over(pooler, p)
     assert ("WARNING Online restart is deprecated, use so_reuseport instead"
@@ -361,6 +362,7 @@ def test_takeover_of_idle_and_busy_sessions(pooler):
     assert busy.value("select n from mine") == "42"
     assert busy.value("select pg_backend_pid()") == pid
     assert busy.query("commit").status == "I"
+    latch.open()
     assert running.recv_until().rows == [["", "done"]]
     assert idle.value("select 2") == "2"
     assert q.raw().value("select 3") == "3"

@@ -127,12 +127,13 @@ def test_notice_and_error_tell_the_reason(pooler):
         assert set(f) == set("SCMDH")
 
 
-def test_reset_query_is_waited_for(pooler):
+def test_reset_query_is_waited_for(pooler, latch):
     p = pooler(default_pool_size=1, pool_mode="session",
-               server_reset_query="select pg_sleep(2)")
+               server_reset_query="select " + latch.query)
     a = p.raw()
     a.query("select 1")
     a.close()
     b = waiter(p)
     reason(p, "server_check")
+    latch.open()
     b.recv_until().check()
