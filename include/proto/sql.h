@@ -34,6 +34,12 @@ static inline bool sql_may_forget(const char *sql, size_t n)
 	    (end != NULL && (size_t)(end - sql) + 2 < n);
 }
 
+/* Hot: the same for the text of a Parse, which is one statement, not empty. */
+static inline bool sql_may_forget_alone(char first)
+{
+	return sql_is_suspect(first) || first == ';';
+}
+
 /*
  * Is it nothing but DEALLOCATE [PREPARE] and a name? Then that is in name, as
  * the server understands it: folded, or without its quotes. Names that the

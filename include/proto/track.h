@@ -33,6 +33,7 @@ struct track {
 	struct track_req *ring;		/* owned; size is a power of two */
 	unsigned head, count, size;
 	unsigned op_count;		/* requests that have an op */
+	unsigned odd;	/* ... that are ours, faked, or the end of a COPY */
 	const struct track_ops *ops;
 	void *arg;
 	char status;	/* of the last ReadyForQuery: I, T, E; 0 before it */
@@ -88,41 +89,6 @@ char track_fake(struct track *t);
 static inline bool track_has_fake(const struct track *t)
 {
 	return t->count > 0 && t->ring[t->head].how == TRACK_FAKE;
-}
-
-/*
- * Hot: note a request of the client itself that is none of CopyDone, CopyFail
- * and has no op. False: something is special, call track_add().
- */
-static inline bool track_add_plain(struct track *t, char type)
-{
-	if (t->aborted || t->count == t->size)
-		return false;
-	t->ready = false;
-	t->ring[(t->head + t->count++) & (t->size - 1)] = (struct track_req){
-	    .type = type, .how = TRACK_FORWARD };
-	return true;
-}
-
-/*
- * Hot: the reply that ends a request of this type came; is it the oldest, and
- * nothing else changes? False: nothing was done, call track_reply().
- */
-static inline bool track_end_plain(struct track *t, char type)
-{
-	if (t->count < 2 || t->copy_in)
-		return false;
-	const struct track_req *r = &t->ring[t->head];
-	const char next = t->ring[(t->head + 1) & (t->size - 1)].type;
-
-	/* CopyDone and CopyFail leave together with the one before */
-	if (r->type != type || r->how != TRACK_FORWARD || r->op != NULL ||
-	    next == 'c' || next == 'f')
-		return false;
-	t->ready = false;
-	t->head = (t->head + 1) & (t->size - 1);
-	t->count--;
-	return true;
 }
 
 /* The ith outstanding request, oldest first; and its op (or NULL). */

@@ -51,19 +51,6 @@ static inline bool track_is_in_batch(const struct track *t)
 	    (t->count > 0 ? !track_awaits_ready(t) : !t->ready);
 }
 
-/*
- * Hot: the type of the oldest request, if it is the client's own and no COPY
- * has begun; or 0. Rows change nothing then.
- */
-static inline char track_result(const struct track *t)
-{
-	if (t->count == 0 || t->copy_in)
-		return 0;
-	const struct track_req *r = &t->ring[t->head];
-
-	return r->how == TRACK_FORWARD ? r->type : 0;
-}
-
 /* As it stands in the ring of another process. 0, or -1: no memory, or bad. */
 int track_put(struct track *t, char type, uint8_t how, uint32_t tag);
 

@@ -68,8 +68,8 @@ struct client {
 	uint64_t id;
 	usec_t born;			/* accepted */
 	usec_t request_time;		/* last bytes read */
-	usec_t query_start;		/* precise; 0 = no query runs or waits */
-	usec_t xact_start;		/* precise; 0 = no transaction */
+	usec_t query_start;		/* 0 = no query runs or waits */
+	usec_t xact_start;		/* 0 = no transaction */
 	usec_t waited;			/* of query_start, for a server */
 	char *query_text;		/* owned; for slow.h; NULL */
 	uint32_t skip;			/* bytes of the open message to pass */

@@ -44,6 +44,24 @@ struct relay_down {
 };
 
 /*
+ * Hot: bytes of whole messages that come next (the first one is for a server),
+ * pass as they are, and are noted as owed and no more; 0: none.
+ */
+size_t relay_run_up(struct relay_up *up);
+/* The same from a server: they change nothing but what is owed. */
+size_t relay_run_down(struct relay_down *d);
+
+/* A query of the client is answered in full; status is that it ended with. */
+void relay_note_end(struct client *c, char status);
+
+/* Hot: may the message tell of a DISCARD or a DEALLOCATE? */
+static inline bool relay_has_meaning(const uint8_t *m, size_t size)
+{
+	return m[0] == BE_COMMAND_COMPLETE && size > MSG_HEADER &&
+	    m[MSG_HEADER] == 'D';
+}
+
+/*
  * A whole error of the server: is the client told something else instead? Then
  * that is in the outbox.
  */

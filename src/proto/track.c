@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "proto/msg.h"
 #include "proto/track_look.h"
+#include "proto/track_run.h"
 
 void track_init(struct track *t, const struct track_ops *ops, void *arg)
 {
@@ -16,9 +17,28 @@ static struct track_req *at(const struct track *t, unsigned i)
 	return &t->ring[(t->head + i) & (t->size - 1)];
 }
 
+static bool is_copy_end(char type)
+{
+	return type == FE_COPY_DONE || type == FE_COPY_FAIL;
+}
+
+static bool is_odd(const struct track_req *r)
+{
+	return r->how != TRACK_FORWARD || is_copy_end(r->type);
+}
+
+/* The newest request; there is room. */
+static void push(struct track *t, const struct track_req *r)
+{
+	*at(t, t->count++) = *r;
+	t->odd += is_odd(r);
+	t->op_count += r->op != NULL;
+}
+
 /* Remove request i; those before it move up, so i is small or the head. */
 static void drop(struct track *t, unsigned i)
 {
+	t->odd -= is_odd(at(t, i));
 	for (; i > 0; i--)
 		*at(t, i) = *at(t, i - 1);
 	t->head = (t->head + 1) & (t->size - 1);
@@ -83,11 +103,6 @@ static int grow(struct track *t)
 	return 0;
 }
 
-static bool is_copy_end(char type)
-{
-	return type == FE_COPY_DONE || type == FE_COPY_FAIL;
-}
-
 static void refuse(struct track *t, void *op)
 {
 	if (op != NULL)
@@ -99,8 +114,7 @@ int track_put(struct track *t, char type, uint8_t how, uint32_t tag)
 	if (how > TRACK_FAKE || track_is_full(t) ||
 	    (t->count == t->size && grow(t) < 0))
 		return -1;
-	*at(t, t->count++) = (struct track_req){ .type = type, .how = how,
-	    .tag = tag };
+	push(t, &(struct track_req){ .type = type, .how = how, .tag = tag });
 	return 0;
 }
 
@@ -121,9 +135,8 @@ int track_add(struct track *t, char type, enum track_how how, void *op)
 		return -1;
 	}
 	t->aborted = false;
-	t->op_count += op != NULL;
-	*at(t, t->count++) = (struct track_req){
-	    .type = type, .how = (uint8_t)how, .op = op };
+	push(t, &(struct track_req){ .type = type, .how = (uint8_t)how,
+	    .op = op });
 	return 0;
 }
 
@@ -209,18 +222,6 @@ static void drop_silent(struct track *t)
 		drop(t, 0);
 }
 
-/* The request types that a reply ends; 0 = it ends none. */
-static const char ends[256] = {
-	[BE_PARSE_COMPLETE] = FE_PARSE,
-	[BE_BIND_COMPLETE] = FE_BIND,
-	[BE_CLOSE_COMPLETE] = FE_CLOSE,
-	[BE_ROW_DESCRIPTION] = FE_DESCRIBE,
-	[BE_NO_DATA] = FE_DESCRIBE,
-	[BE_COMMAND_COMPLETE] = FE_EXECUTE,
-	[BE_EMPTY_QUERY_RESPONSE] = FE_EXECUTE,
-	[BE_PORTAL_SUSPENDED] = FE_EXECUTE,
-};
-
 /* After a miscount: what ReadyForQuery can't have left behind has not been. */
 static void resync(struct track *t)
 {
@@ -281,7 +282,7 @@ static enum track_verdict on_other(struct track *t, char type)
 		return is_asynchronous(type) || t->doubt ? TRACK_PASS :
 		    TRACK_CONFUSED;
 	const struct track_req head = *at(t, 0);
-	const char ended = ends[(uint8_t)type];
+	const char ended = track_kinds[(uint8_t)type].ends;
 
 	if (ended != head.type && is_exact(type) && !t->doubt)
 		return TRACK_CONFUSED;

@@ -12,7 +12,6 @@
 #include "session/relay.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"
-#include "session/slow.h"
 
 #define SMALL_MAX (1 << 20)	/* bytes of what must be whole to be read */
 
@@ -142,13 +141,6 @@ static bool has_tag(const struct relay_down *d, const char *tag)
 	    memcmp(d->m + MSG_HEADER, tag, n) == 0;
 }
 
-/* It may tell of a DISCARD or a DEALLOCATE. */
-static bool has_meaning(const uint8_t *m, size_t size)
-{
-	return m[0] == BE_COMMAND_COMPLETE && size > MSG_HEADER &&
-	    m[MSG_HEADER] == 'D';
-}
-
 static enum relay_step on_complete(struct relay_down *d)
 {
 	static const char *const tags[] = { "DEALLOCATE ALL", "DISCARD ALL" };
@@ -157,7 +149,7 @@ static enum relay_step on_complete(struct relay_down *d)
 		return fail(d, "bad pkt header");
 	if (d->have < d->size)
 		return RELAY_SHORT;
-	if (!has_meaning(d->m, d->size))
+	if (!relay_has_meaning(d->m, d->size))
 		return on_reply(d);
 	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
 		if (has_tag(d, tags[i]) && forget_statements(d) < 0)
@@ -192,24 +184,6 @@ static enum relay_step on_parameter(struct relay_down *d)
 	return on_notice(d);
 }
 
-/* A query of the client is answered in full. */
-static void note_end(struct client *c, char status)
-{
-	struct counters *n = &c->pc.pool->counted.now;
-	const usec_t now = time_precise();
-
-	if (c->query_start != 0) {
-		n->query_time += (uint64_t)(now - c->query_start);
-		if (sessions_settings(c->ss)->log_min_duration > 0)
-			slow_log(c, now - c->query_start);
-	}
-	c->query_start = 0;
-	if (status != 'I' || c->xact_start == 0)
-		return;
-	n->xact_time += (uint64_t)(now - c->xact_start);
-	c->xact_start = 0;
-}
-
 static enum relay_step on_ready(struct relay_down *d)
 {
 	struct server *s = d->s;
@@ -238,39 +212,33 @@ static enum relay_step on_ready(struct relay_down *d)
 	pass(d, v == TRACK_PASS);
 	send_fakes(d);
 	if (d->c != NULL && s->chore == CHORE_NONE && answered)
-		note_end(d->c, status);
+		relay_note_end(d->c, status);
 	return RELAY_NEXT;
 }
 
-struct row {
-	enum relay_step (*on)(struct relay_down *d);
-	char ends;	/* request it ends, when that is all it does; or 0 */
-	bool in_query;	/* the result of a simple query is made of it */
-};
-
 /* What a backend message does once login is over; the rest is unknown. */
-static const struct row rows[256] = {
-	[BE_DATA_ROW] = { on_data, 0, true },
-	[BE_COPY_DATA] = { on_data, 0, false },
-	[BE_NOTIFICATION_RESPONSE] = { on_data, 0, false },
-	[BE_PARAMETER_DESCRIPTION] = { on_reply, 0, false },
-	[BE_FUNCTION_CALL_RESPONSE] = { on_reply, 0, false },
-	[BE_COPY_DONE] = { on_reply, 0, false },
-	[BE_COPY_OUT_RESPONSE] = { on_reply, 0, false },
-	[BE_COPY_IN_RESPONSE] = { on_reply, 0, false },
-	[BE_COPY_BOTH_RESPONSE] = { on_reply, 0, false },
-	[BE_PARSE_COMPLETE] = { on_reply, FE_PARSE, false },
-	[BE_BIND_COMPLETE] = { on_reply, FE_BIND, false },
-	[BE_CLOSE_COMPLETE] = { on_reply, FE_CLOSE, false },
-	[BE_ROW_DESCRIPTION] = { on_reply, FE_DESCRIBE, true },
-	[BE_NO_DATA] = { on_reply, FE_DESCRIBE, false },
-	[BE_EMPTY_QUERY_RESPONSE] = { on_reply, FE_EXECUTE, true },
-	[BE_PORTAL_SUSPENDED] = { on_reply, FE_EXECUTE, false },
-	[BE_COMMAND_COMPLETE] = { on_complete, FE_EXECUTE, true },
-	[BE_PARAMETER_STATUS] = { on_parameter, 0, false },
-	[BE_NOTICE_RESPONSE] = { on_notice, 0, false },
-	[BE_ERROR_RESPONSE] = { on_error, 0, false },
-	[BE_READY_FOR_QUERY] = { on_ready, 0, false },
+static enum relay_step (*const handlers[256])(struct relay_down *d) = {
+	[BE_DATA_ROW] = on_data,
+	[BE_COPY_DATA] = on_data,
+	[BE_NOTIFICATION_RESPONSE] = on_data,
+	[BE_PARAMETER_DESCRIPTION] = on_reply,
+	[BE_FUNCTION_CALL_RESPONSE] = on_reply,
+	[BE_COPY_DONE] = on_reply,
+	[BE_COPY_OUT_RESPONSE] = on_reply,
+	[BE_COPY_IN_RESPONSE] = on_reply,
+	[BE_COPY_BOTH_RESPONSE] = on_reply,
+	[BE_PARSE_COMPLETE] = on_reply,
+	[BE_BIND_COMPLETE] = on_reply,
+	[BE_CLOSE_COMPLETE] = on_reply,
+	[BE_ROW_DESCRIPTION] = on_reply,
+	[BE_NO_DATA] = on_reply,
+	[BE_EMPTY_QUERY_RESPONSE] = on_reply,
+	[BE_PORTAL_SUSPENDED] = on_reply,
+	[BE_COMMAND_COMPLETE] = on_complete,
+	[BE_PARAMETER_STATUS] = on_parameter,
+	[BE_NOTICE_RESPONSE] = on_notice,
+	[BE_ERROR_RESPONSE] = on_error,
+	[BE_READY_FOR_QUERY] = on_ready,
 };
 
 /* --- the walk over a burst --- */
@@ -287,42 +255,6 @@ static void pass_rest(struct relay_down *d)
 	send_fakes(d);
 }
 
-/* Is it part of what the client asked for, or does it end that? */
-static inline bool is_plain(struct track *t, char asked, uint8_t type)
-{
-	const struct row *r = &rows[type];
-
-	if (asked == FE_QUERY)
-		return r->in_query;
-	if (type == BE_DATA_ROW)
-		return asked == FE_EXECUTE;
-	return r->ends != 0 && track_end_plain(t, r->ends);
-}
-
-/*
- * Hot: bytes of whole messages that come next and need no more than that; 0:
- * none. They end where a reply of ours is due.
- */
-static size_t plain_run(struct relay_down *d)
-{
-	struct track *t = &d->s->track;
-	size_t n = 0;
-
-	while (d->have - n >= MSG_HEADER) {
-		const uint8_t *m = d->m + n;
-		const size_t size = msg_size(m, d->max);
-
-		if (size == 0 || size > d->have - n || has_meaning(m, size) ||
-		    !is_plain(t, track_result(t), m[0]))
-			break;
-		n += m[0] != BE_DATA_ROW ? size :
-		    msg_run(m, d->have - n, d->max);
-	}
-	if (n > 0)
-		t->ready = false;
-	return n;
-}
-
 static enum relay_step next_message(struct relay_down *d)
 {
 	if (d->s->skip > 0) {
@@ -331,23 +263,20 @@ static enum relay_step next_message(struct relay_down *d)
 	}
 	if (d->have < MSG_HEADER)
 		return RELAY_SHORT;
-	d->size = d->c == NULL ? 0 : plain_run(d);
-	if (d->size > 0) {
-		pass(d, true);
-		send_fakes(d);
+	d->used = relay_run_down(d);
+	if (d->used > 0) {
+		outbox_pass(&d->out, d->m, d->used);
 		return RELAY_NEXT;
 	}
 	d->size = msg_size(d->m, d->max);
 	if (d->size == 0)
 		return fail(d, "bad pkt header");
-	const struct row *r = &rows[d->m[0]];
-
-	if (r->on == NULL)
+	if (handlers[d->m[0]] == NULL)
 		return fail(d, "unknown pkt");
 	if (d->c == NULL && d->s->chore == CHORE_NONE &&
 	    d->m[0] != BE_NOTIFICATION_RESPONSE)
 		return fail(d, "idle server got dirty");
-	return r->on(d);
+	return handlers[d->m[0]](d);
 }
 
 /* Everything of b is passed on. Returns false when s was closed. */

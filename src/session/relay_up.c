@@ -7,6 +7,7 @@
 #include "proto/prepared.h"
 #include "proto/sql.h"
 #include "proto/track_look.h"
+#include "proto/track_run.h"
 #include "session/broker.h"
 #include "session/bulk.h"
 #include "session/relay.h"
@@ -238,7 +239,8 @@ static void note_start(struct relay_up *up)
 	const struct settings *set = sessions_settings(c->ss);
 	struct counters *n = &c->pc.pool->counted.now;
 
-	c->query_start = time_precise();
+	/* it has been here since this turn began */
+	c->query_start = time_now();
 	c->waited = 0;
 	if (set->log_query_text && set->log_min_duration > 0)
 		slow_note(up);
@@ -344,6 +346,11 @@ static enum relay_step next_message(struct relay_up *up)
 			note_start(up);
 		if (track_is_full(&up->s->track))
 			return RELAY_SHORT;
+		up->used = relay_run_up(up);
+		if (up->used > 0) {
+			outbox_pass(&up->out, up->m, up->used);
+			return RELAY_NEXT;
+		}
 	}
 	/* Message Flow, Extended Query: discarded up to Sync, also by us */
 	if (up->named && r->named != r->plain && up->s->track.aborted) {

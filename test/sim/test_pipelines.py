@@ -69,6 +69,13 @@ CASES = {
     "discard_all_by_execute":
         [one() + [pq.sync(), pq.parse("discard all"), pq.bind(),
                   pq.execute(), pq.sync()] + one() + TRY],
+    "discard_all_behind_an_empty_statement":
+        [one() + [pq.sync(), pq.parse("select 1"), pq.bind(), pq.execute(),
+                  pq.parse("; discard all"), pq.bind(), pq.execute(),
+                  pq.sync()] + one() + TRY],
+    "discard_all_behind_a_query":
+        [one() + [pq.sync(), pq.query("select 1"), pq.query("select 2; ; "
+                  "discard all")] + one() + TRY],
     "deallocate_all_by_a_named_statement":
         [one() + [pq.parse("deallocate all", "s2"), pq.sync()],
          [pq.bind("s2"), pq.execute(), pq.sync()] + one() + TRY],

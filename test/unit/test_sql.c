@@ -44,6 +44,25 @@ static void test_others_are_not(void **state)
 		assert_false(forgets(no[i]));
 }
 
+static void test_first_look_misses_none(void **state)
+{
+	static const char *const yes[] = { "discard all", "Deallocate all",
+	    "-- a\ndiscard all", "/* a */discard all", "\tdiscard all",
+	    ";discard all" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) {
+		assert_true(forgets(yes[i]));
+		assert_true(sql_may_forget(yes[i], strlen(yes[i]) + 1));
+		assert_true(sql_may_forget_alone(yes[i][0]));
+	}
+	assert_true(sql_may_forget("select 1; discard all", 22));
+	assert_false(sql_may_forget("select 1;", 10));
+	assert_false(sql_may_forget("", 0));
+	assert_false(sql_may_forget_alone('s'));
+	assert_false(sql_may_forget_alone('\0'));
+}
+
 static void test_text_without_nul_is_read_to_its_end_only(void **state)
 {
 	const char text[] = { 'd', 'i', 's', 'c', 'a', 'r', 'd', ' ', 'a', 'l' };
@@ -120,6 +139,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_statements_that_drop_all_are_seen),
 		cmocka_unit_test(test_others_are_not),
+		cmocka_unit_test(test_first_look_misses_none),
 		cmocka_unit_test(
 		    test_text_without_nul_is_read_to_its_end_only),
 		cmocka_unit_test(test_name_is_that_of_the_server),

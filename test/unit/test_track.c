@@ -14,6 +14,7 @@
 #include "proto/msg.h"
 #include "proto/track.h"
 #include "proto/track_look.h"
+#include "proto/track_run.h"
 
 struct ended {
 	unsigned committed, rolled_back;
@@ -465,6 +466,52 @@ static void test_copy_wants_data_up_to_its_end(void **state)
 	assert_false(track_wants_data(&o->t));
 }
 
+static void test_a_run_leaves_what_is_special(void **state)
+{
+	struct one *o = *state;
+
+	track_add(&o->t, FE_QUERY, TRACK_SKIP, NULL);
+	assert_false(track_is_plain(&o->t));
+	track_reply(&o->t, BE_READY_FOR_QUERY, 'I');
+	assert_true(track_is_plain(&o->t));
+	assert_false(track_take(&o->t, BE_DATA_ROW));
+	assert_false(track_take_ready(&o->t, 'I'));
+	assert_true(track_add_plain(&o->t, FE_BIND));
+	assert_false(track_take(&o->t, BE_PARSE_COMPLETE));
+	assert_false(track_take(&o->t, BE_DATA_ROW));
+	assert_false(track_take(&o->t, BE_ERROR_RESPONSE));
+	assert_false(track_take_ready(&o->t, 'I'));
+	assert_int_equal(o->t.count, 1);
+	track_add(&o->t, FE_PARSE, TRACK_FORWARD, &o->op[0]);
+	assert_false(track_is_plain(&o->t));
+	track_reply(&o->t, BE_ERROR_RESPONSE, 0);
+	assert_true(track_is_plain(&o->t));
+	assert_false(track_add_plain(&o->t, FE_EXECUTE));
+	track_add(&o->t, FE_SYNC, TRACK_FORWARD, NULL);
+	track_add_plain(&o->t, FE_QUERY);
+	assert_true(track_take_ready(&o->t, 'E'));
+	assert_int_equal(o->t.status, 'E');
+	track_reply(&o->t, BE_COPY_IN_RESPONSE, 0);
+	assert_false(track_is_plain(&o->t));
+	track_add(&o->t, FE_COPY_DONE, TRACK_FORWARD, NULL);
+	track_reply(&o->t, BE_COMMAND_COMPLETE, 0);
+	assert_true(track_is_plain(&o->t));
+	assert_true(track_take_ready(&o->t, 'I'));
+	assert_true(track_is_done(&o->t));
+}
+
+static void test_a_fake_is_no_part_of_a_run(void **state)
+{
+	struct one *o = *state;
+
+	assert_int_equal(track_put(&o->t, FE_EXECUTE, TRACK_FORWARD, 0), 0);
+	assert_int_equal(track_put(&o->t, FE_CLOSE, TRACK_FAKE, 0), 0);
+	assert_false(track_is_plain(&o->t));
+	track_reply(&o->t, BE_PORTAL_SUSPENDED, 0);
+	assert_int_equal(track_fake(&o->t), FE_CLOSE);
+	assert_true(track_is_plain(&o->t));
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -489,6 +536,8 @@ int main(void)
 		cmocka_unit_test(test_awaits_ready),
 		CASE(test_what_stands_apart),
 		CASE(test_copy_wants_data_up_to_its_end),
+		CASE(test_a_run_leaves_what_is_special),
+		CASE(test_a_fake_is_no_part_of_a_run),
 		CASE(test_ring_grows_around_its_end),
 		CASE(test_full_at_the_cap),
 		CASE(test_no_memory_rolls_back),

@@ -1,0 +1,127 @@
+/* relay_run.c - the hottest path: runs of messages that need no handler.
+ *
+ * All that most transactions are made of. A run is noted in one go, and passes
+ * as one piece.
+ * SPDX-License-Identifier: ISC */
+#include "pool/counters.h"
+#include "proto/msg.h"
+#include "proto/sql.h"
+#include "proto/track_look.h"
+#include "proto/track_run.h"
+#include "session/relay_parts.h"
+#include "session/sessions.h"
+#include "session/slow.h"
+
+/* --- from client to server --- */
+
+/*
+ * Is a whole message, with what it may do to named statements, the server's
+ * business alone? What is no request, is not.
+ */
+static inline bool is_plain(const struct relay_up *up, const uint8_t *m,
+    size_t size)
+{
+	const char *const body = (const char *)m + MSG_HEADER;
+	const size_t n = size - MSG_HEADER;
+
+	switch (m[0]) {
+	case FE_PARSE:
+		return !up->named || (n > 1 && body[0] == '\0' &&
+		    !sql_may_forget_alone(body[1]));
+	case FE_BIND:
+		return !up->named || (n > 1 && body[0] == '\0' &&
+		    body[1] == '\0');
+	case FE_DESCRIBE:
+		return !up->named || (n == 2 && body[1] == '\0');
+	case FE_EXECUTE:
+	case FE_SYNC:
+		return true;
+	case FE_QUERY:
+		return !sessions_settings(up->c->ss)->disable_pqexec &&
+		    !(up->named && sql_may_forget(body, n)) &&
+		    !track_is_in_batch(&up->s->track);
+	default:
+		return false;
+	}
+}
+
+size_t relay_run_up(struct relay_up *up)
+{
+	const struct client *c = up->c;
+	struct track *t = &up->s->track;
+	size_t n = 0;
+
+	if (c->forgets || c->leaving != NULL)
+		return 0;
+	while (up->have - n >= MSG_HEADER && !track_is_full(t)) {
+		const uint8_t *m = up->m + n;
+		const size_t size = msg_size(m, up->max);
+
+		if (size == 0 || size > up->have - n ||
+		    !is_plain(up, m, size) || !track_add_plain(t, (char)m[0]))
+			break;
+		n += size;
+	}
+	return n;
+}
+
+/* --- from server to client --- */
+
+void relay_note_end(struct client *c, char status)
+{
+	struct counters *n = &c->pc.pool->counted.now;
+	const usec_t now = time_precise();
+
+	if (c->query_start != 0) {
+		n->query_time += (uint64_t)(now - c->query_start);
+		if (sessions_settings(c->ss)->log_min_duration > 0)
+			slow_log(c, now - c->query_start);
+	}
+	c->query_start = 0;
+	if (status != 'I' || c->xact_start == 0)
+		return;
+	n->xact_time += (uint64_t)(now - c->xact_start);
+	c->xact_start = 0;
+}
+
+/* ReadyForQuery that ends what is owed, or its part, in the usual way. */
+static inline bool take_ready(struct relay_down *d, const uint8_t *m,
+    size_t size)
+{
+	struct track *t = &d->s->track;
+
+	if (size != MSG_HEADER + 1)
+		return false;
+	const char status = (char)m[MSG_HEADER];
+
+	if (status != 'I' && (track_head_tag(t) != 0 ||
+	    d->c->pc.pool->limits.mode == POOL_STATEMENT))
+		return false;
+	if (!track_take_ready(t, status))
+		return false;
+	if (track_is_empty(t))
+		relay_note_end(d->c, status);
+	return true;
+}
+
+size_t relay_run_down(struct relay_down *d)
+{
+	struct track *t = &d->s->track;
+	size_t n = 0;
+
+	if (d->c == NULL || !track_is_plain(t))
+		return 0;
+	while (d->have - n >= MSG_HEADER) {
+		const uint8_t *m = d->m + n;
+		const size_t size = msg_size(m, d->max);
+
+		if (size == 0 || size > d->have - n || relay_has_meaning(m, size))
+			break;
+		if (m[0] == BE_READY_FOR_QUERY ? !take_ready(d, m, size) :
+		    !track_take(t, m[0]))
+			break;
+		n += m[0] != BE_DATA_ROW ? size :
+		    msg_run(m, d->have - n, d->max);
+	}
+	return n;
+}
