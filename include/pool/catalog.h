@@ -7,29 +7,12 @@
 #include <uthash.h>
 
 #include "conf/config.h"
+#include "pool/census.h"
+#include "pool/database.h"
 #include "pool/pool.h"
 
 struct credentials;
 struct drain;
-
-struct database {
-	UT_hash_handle hh;
-	char *name;			/* owned */
-	const struct config_db *conf;	/* borrowed from the config, or own */
-	struct config_db *own;		/* automatic: owned; else NULL */
-	struct credentials *password;	/* of the forced user; NULL = none */
-	const struct config_db *next_conf;	/* these three only while */
-	struct config_db *next_own;		/* applying */
-	struct credentials *next_password;
-	struct pool *pools;		/* LL by db_next */
-	struct line line;		/* for max_db_connections */
-	unsigned clients;		/* from the startup packet on */
-	unsigned servers;		/* connections of any state */
-	usec_t unused_since;		/* automatic: 0 = in use */
-	bool paused, disabled;
-	bool console;			/* the admin database */
-	bool tentative;			/* automatic: of logins, none done */
-};
 
 /* Made when it is used first; names that nobody uses stay in the config. */
 struct user {
@@ -39,7 +22,7 @@ struct user {
 	struct credentials *credentials;	/* see user_credentials() */
 	unsigned auth_file;		/* which one they are from */
 	struct credentials *typed;	/* of his last login by PAM or LDAP; NULL */
-	struct pool *pools;		/* LL by user_next */
+	struct pool *pools;		/* DL by user_next */
 	struct line line;		/* for max_user_connections */
 	unsigned clients;		/* logins of this name */
 	unsigned servers;		/* of pools of this user */
@@ -55,8 +38,8 @@ struct catalog {
 	struct database *console;	/* the admin database */
 	unsigned clients;		/* sockets of clients, all */
 	struct pool *dirty;		/* DL: to be looked at this turn */
-	struct database *turn_database;	/* whose the next turn is; NULL = first */
-	struct pool *turn_pool;
+	struct wheel database_care, pool_care;	/* when each is looked at */
+	struct census census;		/* of the pools */
 	bool paused;			/* PAUSE without a database */
 	struct drain *drained;		/* LL: see drain.h */
 };
@@ -86,6 +69,12 @@ struct database *catalog_auto_database(struct catalog *c, const char *name,
 /* All its pools must be gone. */
 void catalog_drop_database(struct catalog *c, struct database *db);
 
+/*
+ * Something changed for those that may want a pool or may go: the ones with a
+ * forced user, and the automatic ones.
+ */
+void catalog_wake_databases(struct catalog *c);
+
 struct user *catalog_find_user(struct catalog *c, const char *name);
 struct user *catalog_get_user(struct catalog *c, const char *name);
 /* No pool and no client may know him. */
@@ -114,7 +103,11 @@ struct credentials *catalog_pool_credentials(const struct catalog *c,
 /* Recompute p->limits from the configuration in force. */
 void pool_configure(struct pool *p, const struct config *config);
 
-/* Each in turn, round and round; any may be dropped in between. */
+/*
+ * A tick of the upkeep begins; then those that are due to be looked at, one by
+ * one (NULL: no more), who must say when it is next.
+ */
+void catalog_turn(struct catalog *c, usec_t now);
 struct database *catalog_turn_database(struct catalog *c);
 struct pool *catalog_turn_pool(struct catalog *c);
 

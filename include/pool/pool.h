@@ -10,9 +10,11 @@
 
 #include "base/err.h"
 #include "base/time.h"
+#include "base/wheel.h"
 #include "conf/options.h"
 #include "pool/counters.h"
 #include "pool/line.h"
+#include "pool/members.h"
 #include "pool/states.h"
 
 struct credentials;
@@ -20,30 +22,7 @@ struct database;
 struct host_failures;
 struct params;
 struct pool;
-struct pool_client;
 struct user;
-
-/* Embedded in struct server. */
-struct pool_server {
-	struct pool_server *prev, *next;
-	struct pool *pool;
-	struct pool_client *client;	/* linked, or whose own it is, or NULL */
-	usec_t born;			/* when launched */
-	usec_t used;			/* last traffic */
-	unsigned cancels;		/* cancel requests sent, not finished */
-	uint8_t state;			/* enum server_state */
-	bool close_needed;		/* obsolete: close when released */
-	bool own;			/* of one client, never lent to another */
-};
-
-/* Embedded in struct client. */
-struct pool_client {
-	struct pool_client *prev, *next;
-	struct pool *pool;		/* NULL until the login knows */
-	struct pool_server *server;	/* linked, or its own in login, or NULL */
-	usec_t wait_since;		/* waiting: since when */
-	uint8_t state;			/* enum client_state */
-};
 
 /* What the first server of a pool said at login. (section 3, "Welcome") */
 struct welcome {
@@ -68,7 +47,8 @@ struct pool_limits {
 struct pool {
 	UT_hash_handle hh;		/* in the catalog, by key */
 	struct { struct database *db; struct user *user; } key;
-	struct pool *db_next, *user_next;	/* other pools of the same */
+	struct pool *db_prev, *db_next;		/* other pools of the same: DL */
+	struct pool *user_prev, *user_next;
 	struct pool *dirty_prev, *dirty_next;	/* in catalog.dirty; prev NULL: not */
 	struct pool_limits limits;
 	struct pool_server *servers[SERVER_STATES];	/* DL lists */
@@ -78,6 +58,10 @@ struct pool {
 	struct credentials *credentials;	/* counted; by auth_query; NULL */
 	struct welcome *welcome;	/* owned; NULL = none, or obsolete */
 	struct counted counted;
+	struct pool *census_prev, *census_next;	/* see census.h; prev NULL: not */
+	unsigned census_round;		/* counted in, or come after its begin */
+	struct wheel_node care;		/* when it is looked at; see care.h */
+	usec_t spares_at;		/* when all spare servers are */
 	usec_t last_launch;		/* start of the latest attempt */
 	usec_t last_lifetime_close;
 	usec_t unused_since;		/* 0 = in use */
@@ -96,6 +80,8 @@ void pool_server_set(struct pool_server *ps, enum server_state state);
 void pool_client_set(struct pool_client *pc, enum client_state state);
 void pool_link(struct pool_client *pc, struct pool_server *ps);
 void pool_unlink(struct pool_client *pc);
+/* Its servers, or what is asked of them, changed: look at each of them. */
+void pool_recheck(struct pool *p);
 
 /* connected: active + being canceled + idle + tested + used. */
 unsigned pool_connected(const struct pool *p);
@@ -143,6 +129,8 @@ bool pool_lifetime_over(const struct pool_server *ps, usec_t now);
 unsigned pool_wanted(const struct pool *p, usec_t now, bool *reserve);
 /* The same for min_pool_size; 0 or 1. */
 unsigned pool_wanted_minimum(const struct pool *p, usec_t now);
+/* Are there fewer than min_pool_size, and none on its way? */
+bool pool_is_below_minimum(const struct pool *p);
 
 /* Would waiting be in vain? (section 10, "fast fail") */
 bool pool_is_down(const struct pool *p);

@@ -47,7 +47,7 @@ static struct database *get_database(struct console *k, const char *name,
 	if (name[0] != '\0' && db == NULL)
 		catalog_auto_database(c, name, NULL);
 	else if (db != NULL)
-		db->tentative = false;
+		database_keep(db);
 	return find_database(k, name, verb, e);
 }
 

@@ -70,22 +70,23 @@ static void run_lists(struct app *app, usec_t now)
 /* --- the rest --- */
 
 /*
- * Where there are many, a tick looks at some and the next one goes on: nobody
+ * Where many are due, a tick looks at some and the next one goes on: nobody
  * waits for the end of a long list. Servers count like pools.
  */
 static void maintain(struct app *app, usec_t now)
 {
 	struct catalog *const c = app->catalog;
-	const unsigned databases = HASH_COUNT(c->databases);
-	const unsigned pools = HASH_COUNT(c->pools);
+	struct database *db;
+	struct pool *p;
 
 	users_renew(c);
+	catalog_turn(c, now);
 	/* databases first: they make the pools that want a minimum */
-	for (unsigned i = 0; i < databases && i < PER_TICK; i++)
-		upkeep_database(app, catalog_turn_database(c), now);
-	for (unsigned i = 0, done = 0; i < pools && done < PER_TICK; i++) {
-		struct pool *const p = catalog_turn_pool(c);
-
+	for (unsigned i = 0; i < PER_TICK &&
+	    (db = catalog_turn_database(c)) != NULL; i++)
+		upkeep_database(app, db, now);
+	for (unsigned done = 0; done < PER_TICK &&
+	    (p = catalog_turn_pool(c)) != NULL;) {
 		done += 1 + pool_total(p);
 		upkeep_pool(app, p, now);
 	}
@@ -132,13 +133,14 @@ static void janitor_tick(void *arg)
 	struct app *const app = arg;
 	const usec_t now = time_now();
 
-	period_tick(app, now);
 	listener_tick(app, now);
-	if (app->ss.suspended)
-		return;
-	run_lists(app, now);
-	maintain(app, now);
-	finish_shutdown(app);
+	if (!app->ss.suspended) {
+		run_lists(app, now);
+		maintain(app, now);
+		finish_shutdown(app);
+	}
+	/* behind the upkeep, which notes the pools that were woken */
+	period_tick(app, now);
 }
 
 int janitor_start(struct app *app)

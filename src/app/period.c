@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "base/text.h"
 
+#define AT_ONCE 2000	/* pools: takes about a millisecond */
+
 void period_start(struct app *app, usec_t now)
 {
 	app->stats_since = app->stats_before = now;
@@ -46,19 +48,15 @@ static void report(const struct app *app, const struct counters *avg)
 
 void period_tick(struct app *app, usec_t now)
 {
-	struct counters last = { 0 }, before = { 0 }, avg;
-	struct pool *p, *next;
+	struct census *const c = &app->catalog->census;
+	struct counters avg;
 
-	if (now - app->stats_since < app->config->set.stats_period * USEC)
-		return;
-	app->stats_before = app->stats_since;
-	app->stats_since = now;
-	HASH_ITER(hh, app->catalog->pools, p, next) {
-		counted_snapshot(&p->counted);
-		counters_add(&last, &p->counted.last);
-		counters_add(&before, &p->counted.before);
+	if (now - app->stats_since >= app->config->set.stats_period * USEC) {
+		app->stats_before = app->stats_since;
+		app->stats_since = now;
+		census_begin(c);
 	}
-	counters_average(&avg, &last, &before,
-	    app->stats_since - app->stats_before);
-	report(app, &avg);
+	census_go_on(c, AT_ONCE);
+	if (census_close(c, app->stats_since - app->stats_before, &avg))
+		report(app, &avg);
 }

@@ -9,6 +9,7 @@
 #include "app/effective.h"
 #include "app/timers.h"
 #include "base/log.h"
+#include "pool/care.h"
 #include "pool/drain.h"
 #include "pool/limit.h"
 #include "pool/wait.h"
@@ -171,12 +172,6 @@ static void check_work(const struct round *r)
 
 /* --- spare servers --- */
 
-static bool is_above_minimum(const struct pool *p)
-{
-	return p->limits.min <= 0 ||
-	    pool_connected(p) > (unsigned)p->limits.min;
-}
-
 /* Why s must go; NULL: it may stay. (section 11, first match) */
 static const char *spare_over(const struct round *r, const struct server *s)
 {
@@ -191,7 +186,7 @@ static const char *spare_over(const struct round *r, const struct server *s)
 	if (dirty[s->ps.state] != NULL && !track_is_done(&s->track))
 		return dirty[s->ps.state];
 	if (is_over(p->limits.idle_timeout, r->now - s->ps.used) &&
-	    is_above_minimum(p))
+	    care_is_above_minimum(p))
 		return "server idle timeout";
 	if (pool_lifetime_over(&s->ps, r->now)) {
 		p->last_lifetime_close = r->now;
@@ -242,6 +237,22 @@ static struct pool_server *surplus(const struct pool *p)
 	return head != NULL ? head->prev : NULL;
 }
 
+/*
+ * Look at each, where it was time for that. Returns when they are to be looked
+ * at again if none is used until then.
+ */
+static usec_t check_all_spares(const struct round *r)
+{
+	struct pool *const p = r->pool;
+
+	if (!r->paused && r->now < p->spares_at)
+		return p->spares_at;
+	check_spares(r, SERVER_USED);
+	check_spares(r, SERVER_TESTED);
+	check_spares(r, SERVER_IDLE);
+	return care_spares(p, r->now);
+}
+
 static void check_size(const struct round *r)
 {
 	struct pool *const p = r->pool;
@@ -274,15 +285,6 @@ static bool login_needs(const struct app *app, const struct pool *p)
 	return false;
 }
 
-static bool pool_is_used(const struct pool *p)
-{
-	for (int i = 0; i < CLIENT_STATES; i++) {
-		if (p->client_count[i] > 0)
-			return true;
-	}
-	return pool_total(p) > 0;
-}
-
 /* Note since when it has been unused in *since; is it for too long? */
 static bool unused_for(usec_t *since, bool used, usec_t limit, usec_t now)
 {
@@ -293,29 +295,27 @@ static bool unused_for(usec_t *since, bool used, usec_t limit, usec_t now)
 	return *since != 0 && is_over(limit, now - *since);
 }
 
-static void check_unused(const struct round *r)
+/* Nobody needs p, and has not for long. */
+static bool is_abandoned_pool(const struct round *r)
 {
 	struct pool *const p = r->pool;
+	const bool used = care_is_used(p);
 	const bool kept = p->key.db->conf->user != NULL && p->limits.min > 0;
 
-	if (!unused_for(&p->unused_since, pool_is_used(p),
-	    r->set->pool_idle_timeout, r->now))
-		return;
-	if (kept || login_needs(r->app, p))
-		return;
+	if (used == (p->unused_since != 0))
+		wheel_wake(&p->key.db->care);
+	return unused_for(&p->unused_since, used, r->set->pool_idle_timeout,
+	    r->now) && !kept && !login_needs(r->app, p);
+}
+
+static void drop_pool(const struct round *r)
+{
+	struct pool *const p = r->pool;
+
 	log_info("cleaning up idle pool for user %s on db %s because: "
 	    "pool idle timeout (age= %llds)", p->key.user->name,
 	    p->key.db->name, (long long)((r->now - p->unused_since) / USEC));
 	broker_kill_pool(&r->app->ss, p);
-}
-
-/* For some, time alone changes what may be done: retry, the reserve pool. */
-static bool has_waiters(const struct pool *p)
-{
-	return p->client_count[CLIENT_WAITING] > 0 ||
-	    p->client_count[CLIENT_WELCOME] > 0 ||
-	    p->client_count[CLIENT_OWN_WAITING] > 0 ||
-	    p->client_count[CLIENT_CANCEL_WAITING] > 0;
 }
 
 void upkeep_pool(struct app *app, struct pool *p, usec_t now)
@@ -328,23 +328,29 @@ void upkeep_pool(struct app *app, struct pool *p, usec_t now)
 		.paused = pool_is_paused(p, app->catalog),
 	};
 
+	census_note(&app->catalog->census, p);
 	if (p->key.db->console)
 		return;
 	check_queue(&r, CLIENT_WAITING);
 	check_queue(&r, CLIENT_WELCOME);
 	check_queue(&r, CLIENT_OWN_WAITING);
 	check_work(&r);
-	check_spares(&r, SERVER_USED);
-	check_spares(&r, SERVER_TESTED);
-	check_spares(&r, SERVER_IDLE);
+	const usec_t spares = check_all_spares(&r);
+
 	check_size(&r);
-	if (has_waiters(p))
+	/* for some, time alone changes what may be done: retry, the reserve */
+	if (care_has_waiters(p))
 		broker_touch(&app->ss, p);
-	check_unused(&r);
+	if (is_abandoned_pool(&r))
+		drop_pool(&r);
+	else
+		wheel_hasten(&p->care, care_due(p, &(struct care_times){
+		    .now = now, .spares = spares,
+		    .unused = r.set->pool_idle_timeout }));
 }
 
 /* A forced user's servers can be there before the first client. */
-static void make_minimum_pool(struct app *app, struct database *db)
+static void make_minimum_pool(struct app *app, struct database *db, usec_t now)
 {
 	const struct config_db *const conf = db->conf;
 	const int min = conf->min_pool_size >= 0 ? conf->min_pool_size :
@@ -355,19 +361,22 @@ static void make_minimum_pool(struct app *app, struct database *db)
 		return;
 	struct user *const u = catalog_get_user(app->catalog, conf->user);
 
-	if (u == NULL || catalog_get_pool(app->catalog, db, u) == NULL)
-		log_warning("out of memory: no pool for database '%s'",
-		    db->name);
+	if (u != NULL && catalog_get_pool(app->catalog, db, u) != NULL)
+		return;
+	log_warning("out of memory: no pool for database '%s'", db->name);
+	wheel_hasten(&db->care, now + CARE_AGAIN);
 }
 
 /* A login may wait in a pool of it to run auth_query, and be no client of it. */
 static bool database_is_used(const struct database *db)
 {
+	if (db->clients > 0 || db->servers > 0)
+		return true;
 	for (const struct pool *p = db->pools; p != NULL; p = p->db_next) {
-		if (pool_is_used(p))
+		if (care_is_used(p))
 			return true;
 	}
-	return db->clients > 0 || db->servers > 0;
+	return false;
 }
 
 /* One that nobody has ever logged in to does not wait for anybody. */
@@ -379,17 +388,26 @@ static bool is_abandoned(const struct app *app, struct database *db, usec_t now)
 	    app->config->set.autodb_idle_timeout, now);
 }
 
-void upkeep_database(struct app *app, struct database *db, usec_t now)
+static void drop_database(struct app *app, struct database *db)
 {
-	if (db->console)
-		return;
-	if (!db->tentative)
-		make_minimum_pool(app, db);
-	if (db->own == NULL || db->paused || !is_abandoned(app, db, now))
-		return;
 	if (!db->tentative)
 		log_warning("dropping database '%s' as it does not exist "
 		    "anymore or inactive auto-database", db->name);
 	broker_kill_database(&app->ss, db);
 	catalog_drop_database(app->catalog, db);
+}
+
+void upkeep_database(struct app *app, struct database *db, usec_t now)
+{
+	if (db->console)
+		return;
+	if (!db->tentative)
+		make_minimum_pool(app, db, now);
+	if (db->own == NULL || db->paused)
+		return;
+	if (is_abandoned(app, db, now))
+		drop_database(app, db);
+	else if (db->unused_since != 0)
+		wheel_hasten(&db->care, care_after(db->unused_since,
+		    app->config->set.autodb_idle_timeout));
 }

@@ -136,6 +136,7 @@ static void stats_rows(struct app *app, const struct view *v,
     struct row_sink *sink)
 {
 	catalog_sort(app->catalog);
+	census_settle(&app->catalog->census);
 	for (const struct database *db = app->catalog->databases; db != NULL;
 	    db = db->hh.next) {
 		struct cell cells[1 + 2 * COUNTERS] = { cell_text(db->name) };
@@ -166,6 +167,7 @@ static void totals_rows(struct app *app, const struct view *v,
 	struct counters avg;
 
 	(void)v;
+	census_settle(&app->catalog->census);
 	for (const struct pool *p = app->catalog->pools; p != NULL;
 	    p = p->hh.next)
 		sums_add(&sums, p);

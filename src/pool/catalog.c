@@ -13,6 +13,7 @@
 #include <utlist.h>
 
 #include "base/err.h"
+#include "pool/care.h"
 #include "pool/credentials.h"
 #include "pool/drain.h"
 #include "pool/hosts.h"
@@ -20,6 +21,18 @@
 #include "proto/params.h"
 
 #define CONSOLE "pgbouncer"
+
+static void wake(struct database *db)
+{
+	if (db->own != NULL || db->conf->user != NULL)
+		wheel_wake(&db->care);
+}
+
+void catalog_wake_databases(struct catalog *c)
+{
+	for (struct database *db = c->databases; db != NULL; db = db->hh.next)
+		wake(db);
+}
 
 static struct database *database_new(struct catalog *c, const char *name)
 {
@@ -39,6 +52,7 @@ static struct database *database_new(struct catalog *c, const char *name)
 		mem_delete(MEM_DATABASE, db, sizeof *db);
 		return NULL;
 	}
+	wheel_add(&c->database_care, &db->care);
 	return db;
 }
 
@@ -48,8 +62,7 @@ void catalog_drop_database(struct catalog *c, struct database *db)
 		next = p->db_next;
 		catalog_drop_pool(c, p);
 	}
-	if (c->turn_database == db)
-		c->turn_database = db->hh.next;
+	wheel_remove(&db->care);
 	HASH_DEL(c->databases, db);
 	credentials_unref(&db->password);
 	credentials_unref(&db->next_password);
@@ -118,6 +131,7 @@ void pool_configure(struct pool *p, const struct config *config)
 	l->check = s->server_check_query != NULL &&
 	    s->server_check_query[0] != '\0';
 	l->reset = reset_applies(s, l->mode);
+	pool_recheck(p);
 }
 
 struct pool *catalog_find_pool(struct catalog *c, struct database *db,
@@ -148,8 +162,9 @@ struct pool *catalog_get_pool(struct catalog *c, struct database *db,
 	HASH_ADD(hh, c->pools, key, sizeof p->key, p);
 	if (p->hh.tbl == NULL)
 		goto fail_hash;
-	LL_PREPEND2(db->pools, p, db_next);
-	LL_PREPEND2(user->pools, p, user_next);
+	DL_PREPEND2(db->pools, p, db_prev, db_next);
+	DL_PREPEND2(user->pools, p, user_prev, user_next);
+	wheel_add(&c->pool_care, &p->care);
 	pool_configure(p, c->config);
 	return p;
 fail_hash:
@@ -165,6 +180,7 @@ void catalog_touch_pool(struct catalog *c, struct pool *p)
 {
 	if (p->dirty_prev == NULL)
 		DL_APPEND2(c->dirty, p, dirty_prev, dirty_next);
+	wheel_wake(&p->care);
 }
 
 void catalog_untouch_pool(struct catalog *c, struct pool *p)
@@ -189,11 +205,12 @@ void catalog_drop_pool(struct catalog *c, struct pool *p)
 	catalog_untouch_pool(c, p);
 	line_dismiss(&p->key.db->line, p);
 	line_dismiss(&p->key.user->line, p);
-	if (c->turn_pool == p)
-		c->turn_pool = p->hh.next;
+	census_forget(&c->census, p);
+	wheel_remove(&p->care);
+	wheel_wake(&p->key.db->care);
 	HASH_DEL(c->pools, p);
-	LL_DELETE2(p->key.db->pools, p, db_next);
-	LL_DELETE2(p->key.user->pools, p, user_next);
+	DL_DELETE2(p->key.db->pools, p, db_prev, db_next);
+	DL_DELETE2(p->key.user->pools, p, user_prev, user_next);
 	credentials_unref(&p->credentials);
 	hosts_free(p);
 	if (p->welcome != NULL) {
@@ -347,6 +364,7 @@ static void put_entry(struct database *db, const struct config_db *conf)
 	db->next_own = NULL;
 	if (db->own == NULL)	/* it has a line now */
 		db->tentative = false;
+	wake(db);
 }
 
 /* Must servers of db go? A changed "*" line recycles all that it made. */
@@ -413,6 +431,14 @@ static void put_users(struct catalog *c, const struct config *old)
 	}
 }
 
+/* Of the settings, only these concern the upkeep of a database. */
+static bool database_limits_differ(const struct settings *a,
+    const struct settings *b)
+{
+	return a->min_pool_size != b->min_pool_size ||
+	    a->autodb_idle_timeout != b->autodb_idle_timeout;
+}
+
 int catalog_apply(struct catalog *c, struct config *config,
     const struct catalog_ops *ops, void *arg)
 {
@@ -428,6 +454,8 @@ int catalog_apply(struct catalog *c, struct config *config,
 	put_users(c, old);
 	if (!same_entries(old, config))
 		put_databases(c, old, ops, arg);
+	else if (database_limits_differ(&old->set, &config->set))
+		catalog_wake_databases(c);
 	HASH_ITER(hh, c->pools, p, next)
 		pool_configure(p, c->config);
 	config_unref(&old);
@@ -472,6 +500,8 @@ struct catalog *catalog_new(struct config *config)
 	if (c == NULL)
 		return NULL;
 	c->config = config_ref(config);
+	wheel_init(&c->database_care, CARE_GRAIN, time_now());
+	wheel_init(&c->pool_care, CARE_GRAIN, time_now());
 	if (make_console(c) < 0 || catalog_apply(c, config, NULL, NULL) < 0)
 		catalog_free(&c);
 	return c;

@@ -1,5 +1,6 @@
 /* catalog_order.c - the order in which all are listed, or looked after.
  * SPDX-License-Identifier: ISC */
+#include <stddef.h>
 #include <string.h>
 
 #include "pool/catalog.h"
@@ -22,19 +23,24 @@ void catalog_sort(struct catalog *c)
 	HASH_SORT(c->pools, by_pool_key);
 }
 
+void catalog_turn(struct catalog *c, usec_t now)
+{
+	wheel_turn(&c->database_care, now);
+	wheel_turn(&c->pool_care, now);
+}
+
 struct database *catalog_turn_database(struct catalog *c)
 {
-	struct database *const db = c->turn_database != NULL ?
-	    c->turn_database : c->databases;
+	struct wheel_node *const n = wheel_take(&c->database_care);
 
-	c->turn_database = db->hh.next;
-	return db;
+	return n == NULL ? NULL : (struct database *)((char *)n -
+	    offsetof(struct database, care));
 }
 
 struct pool *catalog_turn_pool(struct catalog *c)
 {
-	struct pool *const p = c->turn_pool != NULL ? c->turn_pool : c->pools;
+	struct wheel_node *const n = wheel_take(&c->pool_care);
 
-	c->turn_pool = p->hh.next;
-	return p;
+	return n == NULL ? NULL : (struct pool *)((char *)n -
+	    offsetof(struct pool, care));
 }

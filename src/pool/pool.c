@@ -22,6 +22,8 @@ void pool_server_set(struct pool_server *ps, enum server_state state)
 {
 	struct pool *p = ps->pool;
 
+	if (ps->state == SERVER_GONE || ps->state == SERVER_LOGIN)
+		p->spares_at = 0;
 	if (ps->state != SERVER_GONE) {
 		DL_DELETE(p->servers[ps->state], ps);
 		p->server_count[ps->state]--;
@@ -42,6 +44,7 @@ void pool_server_set(struct pool_server *ps, enum server_state state)
 		p->server_count[state]++;
 	}
 	ps->state = (uint8_t)state;
+	wheel_wake(&p->care);
 }
 
 void pool_client_set(struct pool_client *pc, enum client_state state)
@@ -57,6 +60,7 @@ void pool_client_set(struct pool_client *pc, enum client_state state)
 		p->client_count[state]++;
 	}
 	pc->state = (uint8_t)state;
+	wheel_wake(&p->care);
 }
 
 void pool_link(struct pool_client *pc, struct pool_server *ps)
@@ -71,6 +75,12 @@ void pool_unlink(struct pool_client *pc)
 {
 	pc->server->client = NULL;
 	pc->server = NULL;
+}
+
+void pool_recheck(struct pool *p)
+{
+	p->spares_at = 0;
+	wheel_wake(&p->care);
 }
 
 unsigned pool_connected(const struct pool *p)
@@ -274,17 +284,22 @@ struct pool_client *pool_pick_own(const struct pool *p, usec_t now)
 	return first_own(p);
 }
 
-unsigned pool_wanted_minimum(const struct pool *p, usec_t now)
+bool pool_is_below_minimum(const struct pool *p)
 {
 	const struct pool_limits *l = &p->limits;
-	const unsigned connected = pool_connected(p);
 	const bool in_use = p->client_count[CLIENT_ACTIVE] > 0 ||
 	    p->client_count[CLIENT_WAITING] > 0 ||
 	    p->key.db->conf->user != NULL;
 
-	return in_use && l->min > 0 && connected < (unsigned)l->min &&
+	return in_use && l->min > 0 &&
+	    pool_connected(p) < (unsigned)l->min &&
 	    (l->size <= 0 || pool_total(p) < (unsigned)l->size) &&
-	    p->server_count[SERVER_LOGIN] == 0 && may_retry(p, now);
+	    p->server_count[SERVER_LOGIN] == 0;
+}
+
+unsigned pool_wanted_minimum(const struct pool *p, usec_t now)
+{
+	return pool_is_below_minimum(p) && may_retry(p, now);
 }
 
 bool pool_is_down(const struct pool *p)

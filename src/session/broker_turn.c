@@ -197,6 +197,7 @@ void broker_drain_hosts(struct sessions *ss)
 		for (int state = 0; state < SERVER_ACTIVE_CANCEL; state++)
 			drain_list(ss, p, (enum server_state)state);
 		drain_list(ss, p, SERVER_OWN_LOGIN);
+		pool_recheck(p);
 		broker_touch(ss, p);
 	}
 }
@@ -212,6 +213,7 @@ void broker_reconnect_pool(struct sessions *ss, struct pool *p)
 	mark(p, SERVER_ACTIVE);
 	mark(p, SERVER_TESTED);
 	mark(p, SERVER_BEING_CANCELED);
+	pool_recheck(p);
 	broker_touch(ss, p);
 }
 
@@ -240,6 +242,7 @@ static void retire(struct pool *p, const struct net_addr *addr)
 	};
 	struct pool_server *ps, *next;
 
+	pool_recheck(p);
 	for (int state = 0; state < SERVER_GONE; state++) {
 		DL_FOREACH_SAFE(p->servers[state], ps, next) {
 			if (!is_at(server_of(ps), addr))
@@ -297,6 +300,7 @@ void broker_pause_changed(struct sessions *ss)
 {
 	for (struct pool *p = ss->catalog->pools; p; p = p->hh.next)
 		broker_touch(ss, p);
+	catalog_wake_databases(ss->catalog);
 }
 
 bool broker_is_quiet(const struct sessions *ss, const struct database *db)

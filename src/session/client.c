@@ -150,7 +150,7 @@ struct client *client_accept(struct sessions *ss, int fd,
 void client_enter(struct client *c, struct database *db, struct user *u)
 {
 	c->db = db;
-	db->clients++;
+	database_count_client(db, 1);
 	c->user = u;
 	u->clients++;
 }
@@ -178,7 +178,7 @@ static void release(struct client *c)
 	mem_free(c->leaving);
 	c->options = c->leaving = NULL;
 	if (c->db != NULL)
-		c->db->clients--;
+		database_count_client(c->db, -1);
 	if (c->user != NULL)
 		c->user->clients--;
 	c->db = NULL;

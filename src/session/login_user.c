@@ -54,7 +54,7 @@ void login_keep_database(const struct client *c, struct database *db)
 {
 	if (!db->tentative)
 		return;
-	db->tentative = false;
+	database_keep(db);
 	log_at(LEVEL_INFO, &c->who, "registered new auto-database: %s",
 	    db->name);
 }
@@ -203,7 +203,7 @@ enum login_who login_identify(struct client *c, struct err *e)
 
 	c->db = login_find_database(c, c->login->db_name);
 	if (c->db != NULL) {
-		c->db->clients++;
+		database_count_client(c->db, 1);
 		if (c->db->console) {
 			c->own_user = is_own_user(c);
 			find_rights(c, &stats);

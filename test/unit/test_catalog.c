@@ -345,20 +345,53 @@ static void test_each_has_its_turn_whoever_goes(void **state)
 	struct pool *console = c->pools, *p = catalog_get_pool(c, a, u),
 	    *q = catalog_get_pool(c, b, u);
 
+	/* all are new */
+	catalog_turn(c, time_now());
 	assert_ptr_equal(catalog_turn_pool(c), console);
 	assert_ptr_equal(catalog_turn_pool(c), p);
 	assert_ptr_equal(catalog_turn_pool(c), q);
-	assert_ptr_equal(catalog_turn_pool(c), console);
-	/* the one that is next goes, and then the one that was last */
-	catalog_drop_pool(c, p);
-	assert_ptr_equal(catalog_turn_pool(c), q);
+	assert_null(catalog_turn_pool(c));
+	/* who is woken is due in the next turn, once */
+	catalog_touch_pool(c, q);
+	pool_recheck(p);
+	pool_recheck(q);
+	assert_null(catalog_turn_pool(c));
+	catalog_turn(c, time_now());
 	catalog_drop_pool(c, q);
-	assert_ptr_equal(catalog_turn_pool(c), console);
+	assert_ptr_equal(catalog_turn_pool(c), p);
+	assert_null(catalog_turn_pool(c));
 
 	assert_ptr_equal(catalog_turn_database(c), c->console);
 	catalog_drop_database(c, a);
 	assert_ptr_equal(catalog_turn_database(c), b);
-	assert_ptr_equal(catalog_turn_database(c), c->console);
+	assert_null(catalog_turn_database(c));
+	catalog_free(&c);
+}
+
+static void test_database_that_wants_a_look_is_woken(void **state)
+{
+	struct fixture *f = *state;
+	struct catalog *c = start(f, "plain = host=h\nforced = host=h user=u\n"
+	    "* = host=h\n", "", "");
+	struct database *plain = catalog_find_database(c, "plain"),
+	    *forced = catalog_find_database(c, "forced"), *automatic;
+	struct err e;
+
+	automatic = catalog_auto_database(c, "auto", &e);
+	catalog_turn(c, time_now());
+	while (catalog_turn_database(c) != NULL)
+		;
+	assert_true(plain->care.due == WHEEL_NEVER);
+	catalog_wake_databases(c);
+	assert_true(plain->care.due == WHEEL_NEVER);
+	assert_int_equal(forced->care.due, 0);
+	assert_int_equal(automatic->care.due, 0);
+	/* one that just a client of comes or goes */
+	database_count_client(plain, 1);
+	assert_int_equal(plain->care.due, 0);
+	assert_int_equal(plain->clients, 1);
+	database_count_client(plain, -1);
+	assert_int_equal(plain->clients, 0);
 	catalog_free(&c);
 }
 
@@ -452,6 +485,7 @@ int main(void)
 		CASE(test_users_are_known_before_they_come),
 		CASE(test_automatic_databases),
 		CASE(test_each_has_its_turn_whoever_goes),
+		CASE(test_database_that_wants_a_look_is_woken),
 		CASE(test_apply_without_memory_changes_nothing),
 		CASE(test_new_without_memory),
 	};

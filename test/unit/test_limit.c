@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <utlist.h>
 
 #include "pool/catalog.h"
 
@@ -40,10 +41,8 @@ static void enter(struct fixture *f, struct pool *p, struct database *db,
 	p->limits = (struct pool_limits){ .size = 10, .lifetime = 1000 * USEC,
 		.login_retry = 15 * USEC, .login_concurrency = 4,
 		.max_db = 2, .handover = DELAY };
-	p->db_next = db->pools;
-	db->pools = p;
-	p->user_next = u->pools;
-	u->pools = p;
+	DL_PREPEND2(db->pools, p, db_prev, db_next);
+	DL_PREPEND2(u->pools, p, user_prev, user_next);
 	assert_int_equal(line_enroll(&db->line), 0);
 	assert_int_equal(line_enroll(&u->line), 0);
 }

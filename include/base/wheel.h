@@ -1,0 +1,66 @@
+/* wheel.h - things that are due at a time of their own.
+ *
+ * A hashed timing wheel: putting in, taking out and putting off cost the same
+ * however many there are, and what is not due soon is hardly ever looked at.
+ * Times are met to a grain, never too early.
+ * SPDX-License-Identifier: ISC */
+#ifndef BASE_WHEEL_H
+#define BASE_WHEEL_H
+
+#include <stdbool.h>
+
+#include "base/time.h"
+
+#define WHEEL_NEVER INT64_MAX
+#define WHEEL_SLOTS 256
+
+struct wheel_link {
+	struct wheel_link *prev, *next;
+};
+
+/*
+ * Embedded in what is due. due is 0: in the next turn; WHEEL_NEVER: it is in
+ * no list. One of all zeros belongs to no wheel, and nothing brings it there.
+ */
+struct wheel_node {
+	struct wheel_link link;		/* first: private to wheel.c */
+	struct wheel *wheel;		/* borrowed */
+	usec_t due;
+};
+
+/* Private to wheel.c. */
+struct wheel {
+	usec_t grain;			/* a slot is so long */
+	int64_t at;			/* the slot of the latest turn */
+	struct wheel_link soon;		/* for the next turn, whatever its time */
+	struct wheel_link ready;	/* due */
+	struct wheel_link slots[WHEEL_SLOTS];
+};
+
+void wheel_init(struct wheel *w, usec_t grain, usec_t now);
+
+/* n is new, or out of its wheel: have it looked at in the next turn. */
+void wheel_add(struct wheel *w, struct wheel_node *n);
+/* n is going. */
+void wheel_remove(struct wheel_node *n);
+
+/* n is due then, if it was not sooner. */
+void wheel_hasten(struct wheel_node *n, usec_t due);
+
+/* n is due in the next turn. */
+static inline void wheel_wake(struct wheel_node *n)
+{
+	if (n->due != 0)
+		wheel_hasten(n, 0);
+}
+
+/* It is now: see what is due. */
+void wheel_turn(struct wheel *w, usec_t now);
+/*
+ * The next that is due, in the order in which they came to be so; NULL: no
+ * more in this turn. It is due never then. What is left is there in the next
+ * turn.
+ */
+struct wheel_node *wheel_take(struct wheel *w);
+
+#endif

@@ -1,0 +1,41 @@
+/* census.h - the end of each stats_period: counters become averages.
+ *
+ * A pool in which nothing is counted has nothing to be brought up to date, so
+ * only those take part that something happened in. Of very many, some are
+ * counted at a time.
+ * SPDX-License-Identifier: ISC */
+#ifndef POOL_CENSUS_H
+#define POOL_CENSUS_H
+
+#include <stdbool.h>
+
+#include "pool/counters.h"
+
+struct pool;
+
+/* In the catalog; all zero at first. Private to census.c. */
+struct census {
+	struct pool *pools;		/* DL: first those not counted yet */
+	unsigned round;			/* how many ends there were */
+	struct counters last, before;	/* sums of those counted */
+	bool open;			/* its averages were not told yet */
+};
+
+/* Something may be counted in p from now on, or was just now. */
+void census_note(struct census *c, struct pool *p);
+/* p is going. */
+void census_forget(struct census *c, struct pool *p);
+
+/* A period ends now. If the last census is still open, it ends at once. */
+void census_begin(struct census *c);
+/* Count so many pools more. */
+void census_go_on(struct census *c, unsigned most);
+/* Count what is left: the averages are about to be read. */
+void census_settle(struct census *c);
+/*
+ * All are counted: put the averages over the last period in *avg, once.
+ * Returns false when that was so already, or some are left.
+ */
+bool census_close(struct census *c, usec_t elapsed, struct counters *avg);
+
+#endif

@@ -1,0 +1,50 @@
+/* database.h - a database as clients name it.
+ * SPDX-License-Identifier: ISC */
+#ifndef POOL_DATABASE_H
+#define POOL_DATABASE_H
+
+#include <stdbool.h>
+#include <uthash.h>
+
+#include "base/time.h"
+#include "base/wheel.h"
+#include "pool/line.h"
+
+struct config_db;
+struct credentials;
+struct pool;
+
+struct database {
+	UT_hash_handle hh;
+	char *name;			/* owned */
+	const struct config_db *conf;	/* borrowed from the config, or own */
+	struct config_db *own;		/* automatic: owned; else NULL */
+	struct credentials *password;	/* of the forced user; NULL = none */
+	const struct config_db *next_conf;	/* these three only while */
+	struct config_db *next_own;		/* applying */
+	struct credentials *next_password;
+	struct pool *pools;		/* DL by db_next */
+	struct line line;		/* for max_db_connections */
+	unsigned clients;		/* from the startup packet on */
+	unsigned servers;		/* connections of any state */
+	usec_t unused_since;		/* automatic: 0 = in use */
+	struct wheel_node care;		/* when it is looked at */
+	bool paused, disabled;
+	bool console;			/* the admin database */
+	bool tentative;			/* automatic: of logins, none done */
+};
+
+/* It is not, or no more, tentative. */
+static inline void database_keep(struct database *db)
+{
+	db->tentative = false;
+	wheel_wake(&db->care);
+}
+/* One client more, or less. */
+static inline void database_count_client(struct database *db, int n)
+{
+	db->clients += (unsigned)n;
+	wheel_wake(&db->care);
+}
+
+#endif

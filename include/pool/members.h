@@ -1,0 +1,36 @@
+/* members.h - a server and a client as their pool sees them.
+ * SPDX-License-Identifier: ISC */
+#ifndef POOL_MEMBERS_H
+#define POOL_MEMBERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/time.h"
+
+struct pool;
+struct pool_client;
+
+/* Embedded in struct server. */
+struct pool_server {
+	struct pool_server *prev, *next;
+	struct pool *pool;
+	struct pool_client *client;	/* linked, or whose own it is, or NULL */
+	usec_t born;			/* when launched */
+	usec_t used;			/* last traffic */
+	unsigned cancels;		/* cancel requests sent, not finished */
+	uint8_t state;			/* enum server_state */
+	bool close_needed;		/* obsolete: close when released */
+	bool own;			/* of one client, never lent to another */
+};
+
+/* Embedded in struct client. */
+struct pool_client {
+	struct pool_client *prev, *next;
+	struct pool *pool;		/* NULL until the login knows */
+	struct pool_server *server;	/* linked, or its own in login, or NULL */
+	usec_t wait_since;		/* waiting: since when */
+	uint8_t state;			/* enum client_state */
+};
+
+#endif
