@@ -45,6 +45,9 @@ char *net_format_ip(const struct net_addr *a, char *buf, size_t size);
  */
 char *net_format(const struct net_addr *a, char *buf, size_t size);
 
+/* An IPv4 address that is written as one of IPv6 (RFC 4291 2.5.5.2) made one. */
+struct net_addr net_unmapped(const struct net_addr *a);
+
 /* Same family, address and port. */
 bool net_equal(const struct net_addr *a, const struct net_addr *b);
 

@@ -29,6 +29,7 @@ enum dial_miss {
 	DIAL_NO_START,		/* error: errno; connect(2) failed at once */
 	DIAL_NO_CONNECT,	/* error: errno */
 	DIAL_SLOW,		/* another one was faster, or the time is up */
+	DIAL_BARRED,		/* may_use() has said no */
 };
 
 struct dial_place {
@@ -37,6 +38,8 @@ struct dial_place {
 };
 
 struct dial_ops {
+	/* May one connect there? NULL: anywhere. Must not touch the dial. */
+	bool (*may_use)(void *arg, const struct dial_place *at);
 	/* One attempt was in vain. Must not touch the dial. */
 	void (*missed)(void *arg, const struct dial_place *at,
 	    enum dial_miss why, int error);

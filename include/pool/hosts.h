@@ -9,6 +9,7 @@
 #include "base/net.h"
 #include "base/time.h"
 
+struct catalog;
 struct pool;
 
 #define HOSTS_MAX 64	/* of a list, tried for one connection */
@@ -32,12 +33,13 @@ struct host_failures;
 
 /*
  * The hosts that the next connection of p tries, in order: by its
- * load_balance_hosts rule, without those that failed within
- * server_login_retry if any other is left. unix_dir is the setting
- * unix_socket_dir. *out is an array to be freed by the caller.
- * Returns: how many, or -1: no host and no unix_dir (errno 0), or no memory.
+ * load_balance_hosts rule, without those that are drained, and without those
+ * that failed within server_login_retry if any other is left. *out is an array
+ * to be freed by the caller.
+ * Returns: how many (0: all are drained), or -1: no host and no
+ *          unix_socket_dir (errno 0), or no memory.
  */
-int hosts_plan(struct pool *p, const char *unix_dir, usec_t now,
+int hosts_plan(struct pool *p, const struct catalog *c, usec_t now,
     struct host **out);
 /*
  * Connecting or logging in to item failed; slow: another was faster. "disable"
@@ -47,7 +49,7 @@ void hosts_failed(struct pool *p, unsigned item, bool slow, usec_t now);
 /* It works. */
 void hosts_worked(struct pool *p, unsigned item);
 /* After a failure: is there a host left that did not fail lately? */
-bool hosts_left(const struct pool *p, usec_t now);
+bool hosts_left(const struct pool *p, const struct catalog *c, usec_t now);
 void hosts_free(struct pool *p);
 
 #endif

@@ -64,7 +64,7 @@ struct pool {
 	usec_t spares_at;		/* when all spare servers are */
 	usec_t last_launch;		/* start of the latest attempt */
 	usec_t last_lifetime_close;
-	usec_t unused_since;		/* 0 = in use */
+	usec_t unused_since, drained_at;	/* 0 = in use; drain_stops() */
 	bool failing;			/* the latest login failed */
 	bool old_protocol;		/* its servers refuse what is not 3.0 */
 	struct err failure;		/* why; code and text */

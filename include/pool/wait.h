@@ -3,6 +3,7 @@
 #ifndef POOL_WAIT_H
 #define POOL_WAIT_H
 
+#include "base/time.h"
 #include "pool/states.h"
 
 struct catalog;
@@ -26,7 +27,7 @@ enum wait_reason {
  * enum client_state): the first of them may be about to get one.
  */
 enum wait_reason wait_reason(const struct pool *p, enum client_state state,
-    const struct catalog *c);
+    const struct catalog *c, usec_t now);
 
 /* As SHOW says it; NULL for WAIT_NONE. */
 const char *wait_name(enum wait_reason reason);

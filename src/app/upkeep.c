@@ -61,7 +61,8 @@ static void explain_wait(const struct round *r, struct client *c,
 	struct wait_text why;
 
 	wait_explain(r->pool, wait_reason(r->pool,
-	    (enum client_state)c->pc.state, r->app->catalog), &why);
+	    (enum client_state)c->pc.state, r->app->catalog, r->now),
+	    &why);
 	if (end != NULL)
 		client_fail_report(c, &(struct report){ "FATAL", "08P01", end,
 		    why.detail, why.hint });
@@ -263,7 +264,7 @@ static void check_size(const struct round *r)
 		if (ps->state != SERVER_GONE)
 			return;
 	}
-	if (r->paused || drain_stops(r->app->catalog, p) ||
+	if (r->paused || drain_stops(r->app->catalog, p, r->now) ||
 	    !pool_wanted_minimum(p, r->now))
 		return;
 	/* nobody is evicted for it (section 6) */

@@ -83,7 +83,7 @@ static const char *reason_of(const struct pool *p, enum client_state state,
     const struct catalog *c)
 {
 	return p->client_count[state] == 0 ? NULL :
-	    wait_name(wait_reason(p, state, c));
+	    wait_name(wait_reason(p, state, c, time_now()));
 }
 
 static int pool_row(const struct pool *p, const struct catalog *c,
@@ -133,7 +133,7 @@ static void pools_rows(struct app *app, const struct view *v,
 static int waits_row(const struct pool *p, enum client_state state,
     const struct catalog *c, struct row_sink *sink)
 {
-	const enum wait_reason reason = wait_reason(p, state, c);
+	const enum wait_reason reason = wait_reason(p, state, c, time_now());
 	const struct pool_client *pc;
 	struct wait_text why;
 	int64_t total = 0;

@@ -326,7 +326,7 @@ static int walk_clients(const struct walk *w, const struct pool *p,
 {
 	const char *const reason = p->client_count[part->state] == 0 ? NULL :
 	    wait_name(wait_reason(p, (enum client_state)part->state,
-	    w->app->catalog));
+	    w->app->catalog, time_now()));
 	const struct pool_client *pc;
 
 	DL_FOREACH(p->clients[part->state], pc) {

@@ -108,6 +108,18 @@ char *net_format(const struct net_addr *a, char *buf, size_t size)
 	return buf;
 }
 
+struct net_addr net_unmapped(const struct net_addr *a)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	struct net_addr v4 = { .family = NET_IPV4, .port = a->port };
+
+	if (a->family != NET_IPV6 ||
+	    memcmp(a->ip, mapped, sizeof mapped) != 0)
+		return *a;
+	memcpy(v4.ip, a->ip + sizeof mapped, 4);
+	return v4;
+}
+
 bool net_equal(const struct net_addr *a, const struct net_addr *b)
 {
 	if (a->family != b->family || a->port != b->port)

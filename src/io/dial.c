@@ -135,9 +135,14 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
 static bool begin_connect(struct dial *d, const struct dial_place *at)
 {
 	const char *const path = d->hosts[at->host].path;
-	struct attempt *a = attempt_new(d, at);
+	struct attempt *a;
 	struct err e;
 
+	if (d->ops->may_use != NULL && !d->ops->may_use(d->arg, at)) {
+		missed(d, at, DIAL_BARRED, 0);
+		return false;
+	}
+	a = attempt_new(d, at);
 	if (a != NULL) {
 		errno = 0;
 		a->fd = path != NULL ? socket_connect_unix(path, &e) :

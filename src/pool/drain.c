@@ -9,50 +9,89 @@
 #include "base/text.h"
 #include "pool/catalog.h"
 
-static struct drain *find(const struct catalog *c, const char *host)
-{
-	struct drain *d = c->drained;
+/* Names may lead elsewhere: also without server_login_retry, not at once. */
+#define PAUSE_MIN (USEC / 10)
 
-	while (d != NULL && text_casecmp(d->host, host) != 0)
+static bool is_address(const struct net_addr *a)
+{
+	return a->family == NET_IPV4 || a->family == NET_IPV6;
+}
+
+/* The address that host is; or none. */
+static struct net_addr address_of(const char *host)
+{
+	struct net_addr a = { .family = NET_NONE };
+
+	return net_parse_ip(host, 0, &a) == 0 ? net_unmapped(&a) : a;
+}
+
+static bool is_same(const struct drain *d, const char *host,
+    const struct net_addr *addr)
+{
+	if (text_casecmp(d->host, host) == 0)
+		return true;
+	if (!is_address(&d->addr) || !is_address(addr))
+		return false;
+
+	struct net_addr a = net_unmapped(addr);
+
+	/* the scope of a link-local address is not written */
+	a.port = 0;
+	a.pid = 0;
+	return net_equal(&d->addr, &a);
+}
+
+static const struct drain *find(const struct catalog *c, const char *host,
+    const struct net_addr *addr)
+{
+	const struct drain *d = c->drained;
+
+	while (d != NULL && !is_same(d, host, addr))
 		d = d->next;
 	return d;
 }
 
 int drain_add(struct catalog *c, const char *host)
 {
+	const struct net_addr addr = address_of(host);
 	struct drain *d;
 	unsigned count = 0;
 
-	if (find(c, host) != NULL)
+	if (find(c, host, &addr) != NULL)
 		return 0;
 	LL_COUNT(c->drained, d, count);
 	d = count < DRAIN_MAX ? mem_zalloc(sizeof *d) : NULL;
 	if (d == NULL)
 		return -1;
 	text_copy(d->host, sizeof d->host, host);
+	d->addr = addr;
 	LL_APPEND(c->drained, d);
 	return 0;
 }
 
 bool drain_remove(struct catalog *c, const char *host)
 {
+	const struct net_addr addr = address_of(host != NULL ? host : "");
 	struct drain *d, *next;
 	bool found = false;
 
 	LL_FOREACH_SAFE(c->drained, d, next) {
-		if (host != NULL && text_casecmp(d->host, host) != 0)
+		if (host != NULL && !is_same(d, host, &addr))
 			continue;
 		LL_DELETE(c->drained, d);
 		mem_free(d);
 		found = true;
 	}
+	for (struct pool *p = c->pools; p != NULL && found; p = p->hh.next)
+		p->drained_at = 0;
 	return found;
 }
 
 bool drain_has(const struct catalog *c, const char *host,
     const struct net_addr *addr)
 {
-	char ip[NET_TEXT_MAX], folder[256];
+	static const struct net_addr none = { .family = NET_NONE };
+	char folder[256];
 
 	if (c->drained == NULL)
 		return false;
@@ -62,17 +101,11 @@ bool drain_has(const struct catalog *c, const char *host,
 
 	if (socket != NULL)
 		*socket = '\0';
-	return find(c, folder) != NULL || (addr != NULL &&
-	    addr->family != NET_NONE && addr->family != NET_UNIX &&
-	    find(c, net_format_ip(addr, ip, sizeof ip)) != NULL);
+	return find(c, folder, addr != NULL ? addr : &none) != NULL;
 }
 
-bool drain_stops(const struct catalog *c, const struct pool *p)
+static bool has_all(const struct catalog *c, const char *list)
 {
-	const char *list = p->key.db->conf->host;
-
-	if (c->drained == NULL || list == NULL)
-		return false;
 	for (;; list++) {
 		const size_t n = strcspn(list, ",");
 		char item[256];
@@ -80,10 +113,24 @@ bool drain_stops(const struct catalog *c, const struct pool *p)
 
 		text_init(&t, item, sizeof item);
 		text_add_bytes(&t, list, n);
-		if (find(c, item) == NULL)
+		const struct net_addr addr = address_of(item);
+
+		if (find(c, item, &addr) == NULL)
 			return false;
 		list += n;
 		if (*list == '\0')
 			return true;
 	}
+}
+
+bool drain_stops(const struct catalog *c, const struct pool *p, usec_t now)
+{
+	const char *const list = p->key.db->conf->host;
+	const usec_t retry = p->limits.login_retry > PAUSE_MIN ?
+	    p->limits.login_retry : PAUSE_MIN;
+
+	if (c->drained == NULL || list == NULL)
+		return false;
+	return (p->drained_at != 0 && now - p->drained_at < retry) ||
+	    has_all(c, list);
 }

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "pool/catalog.h"
+#include "pool/drain.h"
 
 /* Also without server_login_retry the others have their turn first. */
 #define PAUSE_MIN (USEC / 10)
@@ -119,18 +120,6 @@ static bool failed_lately(const struct pool *p, unsigned item, usec_t now)
 	    now - f->at[item] < retry;
 }
 
-bool hosts_left(const struct pool *p, usec_t now)
-{
-	const struct host_failures *const f = find_failures(p);
-
-	/* one host of one is never left */
-	for (unsigned i = 0; f != NULL && f->count > 1 && i < f->count; i++) {
-		if (!failed_lately(p, i, now))
-			return true;
-	}
-	return false;
-}
-
 void hosts_failed(struct pool *p, unsigned item, bool slow, usec_t now)
 {
 	struct host_failures *const f = get_failures(p);
@@ -154,6 +143,30 @@ void hosts_worked(struct pool *p, unsigned item)
 
 /* --- the next connection --- */
 
+static bool is_drained(const struct pool *p, unsigned item,
+    const struct catalog *c)
+{
+	struct host h = { .kind = HOST_NONE };
+
+	/* to a peer go cancels only */
+	if (c->drained == NULL || p->peer_id != 0)
+		return false;
+	make_host(&h, p->key.db->conf, item);
+	return drain_has(c, h.text, &h.addr);
+}
+
+bool hosts_left(const struct pool *p, const struct catalog *c, usec_t now)
+{
+	const struct host_failures *const f = find_failures(p);
+
+	/* one host of one is never left */
+	for (unsigned i = 0; f != NULL && f->count > 1 && i < f->count; i++) {
+		if (!failed_lately(p, i, now) && !is_drained(p, i, c))
+			return true;
+	}
+	return false;
+}
+
 static int plan_default(const struct config_db *conf, const char *unix_dir,
     struct host *out)
 {
@@ -166,25 +179,27 @@ static int plan_default(const struct config_db *conf, const char *unix_dir,
 	return 1;
 }
 
-static int plan_list(struct pool *p, usec_t now, struct host *out)
+static int plan_list(struct pool *p, const struct catalog *c, usec_t now,
+    struct host *out)
 {
 	const struct config_db *const conf = p->key.db->conf;
 	const unsigned items = count_items(conf->host);
-	const bool left = hosts_left(p, now);
+	const bool left = hosts_left(p, c, now);
 	int count = 0;
 
 	for (unsigned i = 0; i < items && count < HOSTS_MAX; i++) {
 		const unsigned item = (p->host_turn + i) % items;
 
-		if (!left || !failed_lately(p, item, now))
+		if (!is_drained(p, item, c) &&
+		    (!left || !failed_lately(p, item, now)))
 			make_host(&out[count++], conf, item);
 	}
-	if (conf->load_balance_hosts == LB_ROUND_ROBIN)
+	if (conf->load_balance_hosts == LB_ROUND_ROBIN && count > 0)
 		p->host_turn = (out[0].item + 1) % items;
 	return count;
 }
 
-int hosts_plan(struct pool *p, const char *unix_dir, usec_t now,
+int hosts_plan(struct pool *p, const struct catalog *c, usec_t now,
     struct host **out)
 {
 	const struct config_db *const conf = p->key.db->conf;
@@ -199,7 +214,8 @@ int hosts_plan(struct pool *p, const char *unix_dir, usec_t now,
 	}
 
 	const int count = conf->host == NULL ?
-	    plan_default(conf, unix_dir, hosts) : plan_list(p, now, hosts);
+	    plan_default(conf, c->config->set.unix_socket_dir, hosts) :
+	    plan_list(p, c, now, hosts);
 	if (count < 0)
 		mem_free(hosts);
 	else

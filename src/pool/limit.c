@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "pool/catalog.h"
+#include "pool/drain.h"
 
 /* The one whose last traffic is longest ago, of a list of a pool and best. */
 static struct pool_server *older(const struct pool *p, enum server_state state,
@@ -132,7 +133,7 @@ static bool can_take(const struct pool *p, enum line_kind kind,
 	const int size = p->limits.size;
 	bool reserve;
 
-	if (pool_is_paused(p, c))
+	if (pool_is_paused(p, c) || drain_stops(c, p, now))
 		return false;
 	/* for servers of their own, a pool at its size has room or has not */
 	if (pool_wanted(p, now, &reserve) == 0 &&

@@ -37,14 +37,14 @@ static enum wait_reason on_the_way(const struct pool *p)
 }
 
 enum wait_reason wait_reason(const struct pool *p, enum client_state state,
-    const struct catalog *c)
+    const struct catalog *c, usec_t now)
 {
 	if (state != CLIENT_WAITING && state != CLIENT_WELCOME &&
 	    state != CLIENT_OWN_WAITING)
 		return WAIT_NONE;
 	if (pool_is_paused(p, c))
 		return WAIT_PAUSED;
-	if (drain_stops(c, p) && (state == CLIENT_OWN_WAITING ||
+	if (drain_stops(c, p, now) && (state == CLIENT_OWN_WAITING ||
 	    pool_uncovered(p) > 0))
 		return WAIT_DRAINED;
 	if (state == CLIENT_OWN_WAITING &&

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "pool/drain.h"
 #include "pool/limit.h"
 #include "proto/msg.h"
 #include "proto/params.h"
@@ -90,6 +91,7 @@ static bool may_queue(struct client *c)
 		return false;
 	}
 	if (!pool_is_down(p) || pool_is_paused(p, c->ss->catalog) ||
+	    drain_stops(c->ss->catalog, p, time_now()) ||
 	    c->pc.state == CLIENT_WELCOME ||
 	    (c->replication != REPLICATION_NONE && c->login == NULL))
 		return true;
@@ -446,7 +448,7 @@ static void on_failure(struct server *s)
 		return;
 	}
 	/* of several hosts the next is tried at once */
-	if (hosts_left(p, time_now()) && strcmp(s->failure.code, "53200") != 0)
+	if (hosts_left(p, s->ss->catalog, time_now()) && strcmp(s->failure.code, "53200") != 0)
 		return;
 	p->failing = true;
 	p->failure = s->failure;

@@ -128,7 +128,7 @@ static void look_at(struct sessions *ss, struct pool *p)
 		return;
 	broker_serve(ss, p);
 	check_used(ss, p);
-	if (drain_stops(ss->catalog, p))
+	if (drain_stops(ss->catalog, p, time_now()))
 		return;
 	limit_join(p);
 	if (p->clients[CLIENT_OWN_WAITING] != NULL && has_turn(ss, p))
@@ -169,7 +169,13 @@ void broker_drain(struct sessions *ss, const struct database *db)
 	}
 }
 
-/* Servers at a drained host; those that log in may be on their way there. */
+/* Is it, or may it be on its way there? */
+static bool is_at_drained(const struct sessions *ss, const struct server *s)
+{
+	return s->dialling != NULL ||
+	    drain_has(ss->catalog, s->host.text, &s->addr);
+}
+
 static void drain_list(struct sessions *ss, struct pool *p,
     enum server_state state)
 {
@@ -178,14 +184,17 @@ static void drain_list(struct sessions *ss, struct pool *p,
 	DL_FOREACH_SAFE(p->servers[state], ps, next) {
 		struct server *const s = server_of(ps);
 
-		if (state != SERVER_LOGIN && state != SERVER_OWN_LOGIN &&
-		    !drain_has(ss->catalog, s->host.text, &s->addr))
+		if (!is_at_drained(ss, s))
 			continue;
 		if (state == SERVER_ACTIVE || state == SERVER_TESTED ||
-		    state == SERVER_BEING_CANCELED)
+		    state == SERVER_BEING_CANCELED) {
 			ps->close_needed = true;
-		else
-			server_close(s, "host is being drained");
+			continue;
+		}
+		/* its client waits for another one */
+		if (ps->own && !s->introduced)
+			pool_unlink(ps->client);
+		server_close(s, "host is being drained");
 	}
 }
 
@@ -206,6 +215,7 @@ void broker_reconnect_pool(struct sessions *ss, struct pool *p)
 {
 	drop_welcome(p);
 	p->old_protocol = false;
+	p->drained_at = 0;
 	close_list(p, SERVER_LOGIN, "connect string changed");
 	replication_drop_logins(p, "connect string changed");
 	close_list(p, SERVER_IDLE, "database configuration changed");

@@ -105,7 +105,7 @@ void replication_failed(struct server *s)
 
 	if (s->introduced)
 		return;
-	if (!hosts_left(p, time_now())) {
+	if (!hosts_left(p, s->ss->catalog, time_now())) {
 		p->failing = true;
 		p->failure = s->failure;
 	}

@@ -16,7 +16,7 @@
 #include "session/sessions.h"
 
 /* What became of a host. */
-enum outcome { OUTCOME_NONE, OUTCOME_SLOW, OUTCOME_FAILED };
+enum outcome { OUTCOME_NONE, OUTCOME_DRAINED, OUTCOME_SLOW, OUTCOME_FAILED };
 
 struct dialling {
 	struct server *server;		/* borrowed */
@@ -67,27 +67,67 @@ static void log_miss(struct dialling *d, const struct dial_place *at,
 	case DIAL_SLOW:
 		log_at(LEVEL_DEBUG, &s->who, "no answer yet from %s", text);
 		return;
+	case DIAL_BARRED:
+		log_at(LEVEL_DEBUG, &s->who, "%s is being drained",
+		    at->addr.family == NET_UNIX ? text :
+		    net_format_ip(&at->addr, addr, sizeof addr));
+		return;
 	}
 }
 
 static void on_missed(void *arg, const struct dial_place *at,
     enum dial_miss why, int error)
 {
+	static const enum outcome outcomes[] = {
+		[DIAL_NO_NAME] = OUTCOME_FAILED,
+		[DIAL_NO_START] = OUTCOME_FAILED,
+		[DIAL_NO_CONNECT] = OUTCOME_FAILED,
+		[DIAL_SLOW] = OUTCOME_SLOW,
+		[DIAL_BARRED] = OUTCOME_DRAINED,
+	};
 	struct dialling *const d = arg;
 
 	log_miss(d, at, why, error);
-	avoid(d, at);
+	if (why != DIAL_BARRED)
+		avoid(d, at);
 	if (why != DIAL_NO_NAME)
 		d->had_addr = true;
-	if (d->outcomes[at->host] != OUTCOME_FAILED)
-		d->outcomes[at->host] = why == DIAL_SLOW ? OUTCOME_SLOW :
-		    OUTCOME_FAILED;
+	if (d->outcomes[at->host] < outcomes[why])
+		d->outcomes[at->host] = outcomes[why];
+}
+
+/* Not where a list of hosts has no say: a cancel follows its target. */
+static bool may_use(void *arg, const struct dial_place *at)
+{
+	const struct dialling *const d = arg;
+	const struct server *const s = d->server;
+
+	return !d->listed || s->ps.pool->peer_id != 0 ||
+	    !drain_has(s->ss->catalog, d->hosts[at->host].text, &at->addr);
+}
+
+static bool all_drained(const struct dialling *d)
+{
+	unsigned n = 0;
+
+	while (n < d->count && d->outcomes[n] == OUTCOME_DRAINED)
+		n++;
+	return n == d->count;
+}
+
+/* No failure: whoever waits for s waits on. */
+static void stop_at_drained(struct server *s)
+{
+	s->ps.pool->drained_at = time_now();
+	if (s->ps.own)
+		pool_unlink(s->ps.client);
+	server_close(s, "host is being drained");
 }
 
 static void blame_all(const struct dialling *d, unsigned winner)
 {
 	for (unsigned i = 0; i < d->count && d->listed; i++) {
-		if (i != winner && d->outcomes[i] != OUTCOME_NONE)
+		if (i != winner && d->outcomes[i] >= OUTCOME_SLOW)
 			hosts_failed(d->server->ps.pool, d->hosts[i].item,
 			    d->outcomes[i] == OUTCOME_SLOW, time_now());
 	}
@@ -125,6 +165,10 @@ static void on_done(void *arg, int fd, const struct dial_place *at)
 	struct server *const s = d->server;
 
 	d->dial = NULL;
+	if (fd < 0 && all_drained(d)) {
+		stop_at_drained(s);
+		return;
+	}
 	if (fd < 0) {
 		blame_all(d, d->count);
 		server_fail(s, "08001", d->had_addr ? "connect failed" :
@@ -168,7 +212,7 @@ static void socket_options(const struct settings *set, struct socket_opts *o)
 static void begin(struct server *s, struct host *hosts, unsigned count,
     bool listed)
 {
-	static const struct dial_ops ops = { on_missed, on_done };
+	static const struct dial_ops ops = { may_use, on_missed, on_done };
 	struct dialling *const d = hosts == NULL ? NULL :
 	    mem_zalloc(sizeof *d);
 	struct dial_host places[HOSTS_MAX];
@@ -200,38 +244,22 @@ static void begin(struct server *s, struct host *hosts, unsigned count,
 		server_fail(s, "53200", "connect failed");
 }
 
-/* Only those that connections may go to; returns how many. */
-static unsigned without_drained(const struct catalog *c, struct host *hosts,
-    unsigned count)
-{
-	unsigned left = 0;
-
-	for (unsigned i = 0; i < count; i++) {
-		if (!drain_has(c, hosts[i].text, NULL))
-			hosts[left++] = hosts[i];
-	}
-	return left;
-}
-
 void server_connect(struct server *s)
 {
 	struct host *hosts = NULL;
-	const int count = hosts_plan(s->ps.pool,
-	    sessions_settings(s->ss)->unix_socket_dir, time_now(), &hosts);
+	const int count = hosts_plan(s->ps.pool, s->ss->catalog, time_now(),
+	    &hosts);
 
 	if (count < 0 && errno == 0) {
 		server_fail(s, "08001", "unix socket dir not configured");
 		return;
 	}
-	const unsigned left = count < 0 ? 0 :
-	    without_drained(s->ss->catalog, hosts, (unsigned)count);
-
-	if (count > 0 && left == 0) {
+	if (count == 0) {
 		mem_free(hosts);
-		server_fail(s, "08001", "all hosts are being drained");
+		stop_at_drained(s);
 		return;
 	}
-	begin(s, hosts, left, true);
+	begin(s, hosts, count < 0 ? 0 : (unsigned)count, true);
 }
 
 void server_connect_to(struct server *s, const struct host *h)

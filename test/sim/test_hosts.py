@@ -232,6 +232,117 @@ def test_higher_serial_has_names_looked_up(pooler, fakepg, dns):
     assert len(dns.asked) == asked
 
 
+# --- DRAIN HOST -----------------------------------------------------------
+
+def in_use(clients):
+    """Where each of them gets a server, all at once."""
+    for c in clients:
+        c.query("begin")
+    for c in clients:
+        c.query("commit")
+
+
+@pytest.mark.parametrize("spelt", ["127.0.0.2", "::ffff:127.0.0.2",
+                                   "0:0:0:0:0:ffff:7f00:2"])
+def test_drained_address_that_a_name_leads_to(pooler, fakepg, dns, spelt):
+    """pgsluice-admin(7): its other addresses serve all"""
+    f = fakepg(host="0.0.0.0")
+    dns.hosts["db.test"] = ["127.0.0.1", "127.0.0.2"]
+    p = with_dns(pooler, dns, "host=db.test port=%d" % f.port)
+    clients = [p.raw() for _ in range(4)]
+    in_use(clients)
+    assert {s["addr"] for s in p.servers()} == {"127.0.0.1", "127.0.0.2"}
+    p.admin("drain host '%s'" % spelt)
+    wait_until(lambda: {s["addr"] for s in p.servers()} <= {"127.0.0.1"})
+    logins = len(f.logins())
+    in_use(clients)
+    assert {addr_of(s) for s in f.logins()[logins:]} == {"127.0.0.1"}
+    assert {s["addr"] for s in p.servers()} == {"127.0.0.1"}
+    # back again, under any of its spellings
+    p.admin("resume host 127.0.0.2")
+    p.admin("reconnect")
+    in_use(clients)
+    assert {s["addr"] for s in p.servers()} == {"127.0.0.1", "127.0.0.2"}
+
+
+@pytest.mark.parametrize("conn", ["db.test", "db.test,other.test",
+                                  "db.test,127.0.0.2"])
+def test_names_that_lead_to_drained_addresses_only(
+        pooler, fakepg, dns, conn):
+    """clients wait, and are told why; RESUME HOST serves them at once"""
+    f = fakepg(host="0.0.0.0")
+    dns.hosts["db.test"] = dns.hosts["other.test"] = ["127.0.0.2"]
+    p = with_dns(pooler, dns, "host=%s port=%d" % (conn, f.port),
+                 server_login_retry=3600, min_pool_size=1)
+    a, b = p.raw(), p.raw()
+    in_use([a, b])
+    p.admin("drain host 127.0.0.2")
+    wait_until(lambda: p.servers() == [])
+    logins = len(f.logins())
+    a.send(pq.query("select 1"))
+    late = p.open().login("app", database="p0", wait=False)
+    wait_until(lambda: p.pool()["wait_reason"] == "drained")
+    assert p.pool()["cl_waiting"] == 1
+    assert len(f.logins()) == logins and p.servers() == []
+    p.admin("resume host 127.0.0.2")
+    assert a.recv_until().tags == ["SELECT 1"]
+    late.finish_login("app")
+    assert late.query("select 1").tags == ["SELECT 1"]
+    assert len(f.logins()) > logins
+
+
+def test_name_that_leads_elsewhere_meanwhile(pooler, fakepg, dns):
+    """it is looked up again after server_login_retry"""
+    f = fakepg(host="0.0.0.0")
+    dns.hosts["db.test"] = ["127.0.0.2"]
+    p = with_dns(pooler, dns, "host=db.test port=%d" % f.port,
+                 server_login_retry=0.2, dns_max_ttl=0)
+    c = p.raw()
+    p.admin("drain host 127.0.0.2")
+    c.send(pq.query("select 1"))
+    p.wait_log("closing because: host is being drained", count=3)
+    dns.hosts["db.test"] = ["127.0.0.3"]
+    assert c.recv_until().tags == ["SELECT 1"]
+    assert {s["addr"] for s in p.servers()} == {"127.0.0.3"}
+
+
+def test_drained_host_beside_one_that_is_dead(pooler, fakepg):
+    """no host is left: who waits is told what is wrong with the other"""
+    f = fakepg()
+    p = pooler({"p0": "host=127.0.0.1,127.0.0.9 port=%d" % f.port},
+               server_login_retry=0.2)
+    c = p.raw()
+    p.admin("drain host 127.0.0.1")
+    c.send(pq.query("select 1"))
+    p.wait_log("127.0.0.9:%d connect failed" % f.port, count=3)
+    assert p.log.count("connect failed: ") < 20
+    b = p.raw()
+    b.send(pq.query("select 2"))
+    assert "server login has been failing" in b.recv_all().errors[0].message
+    p.admin("resume host 127.0.0.1")
+    assert c.recv_until().tags == ["SELECT 1"]
+
+
+def test_drained_pool_keeps_no_slot_from_others(pooler, fakepg):
+    """max_user_connections: who can't connect anywhere is not next in line"""
+    f = fakepg(host="0.0.0.0")
+    p = pooler({"p0": "host=127.0.0.1 port=%d" % f.port,
+                "p1": "host=127.0.0.2 port=%d" % f.port},
+               users={"app": "max_user_connections=1"})
+    first, second = p.raw(), p.raw(database="p1")
+    busy = p.raw(database="p1")
+    busy.query("begin")
+    first.send(pq.query("select 1"))
+    p.wait_pool(cl_waiting=1)
+    p.admin("drain host 127.0.0.1")
+    busy.query("rollback")
+    busy.close()
+    p.admin("reconnect p1")
+    assert second.query("select 1").tags == ["SELECT 1"]
+    p.admin("resume host 127.0.0.1")
+    assert first.recv_until().tags == ["SELECT 1"]
+
+
 # --- dead hosts -----------------------------------------------------------
 
 def test_refusing_host_of_a_list_costs_nothing(pooler, fakepg):

@@ -31,6 +31,7 @@ struct world {
 	char told[512];		/* what was told, in words */
 	int fd;			/* -2: not done yet */
 	bool late;
+	const char *barred;	/* an address; NULL: none */
 };
 
 static void on_missed(void *arg, const struct dial_place *at,
@@ -41,11 +42,12 @@ static void on_missed(void *arg, const struct dial_place *at,
 		[DIAL_NO_START] = "no start",
 		[DIAL_NO_CONNECT] = "refused",
 		[DIAL_SLOW] = "slow",
+		[DIAL_BARRED] = "barred",
 	};
 	struct world *w = arg;
 	const size_t len = strlen(w->told);
 
-	assert_true(why == DIAL_SLOW || error != 0);
+	assert_true(why >= DIAL_SLOW || error != 0);
 	snprintf(w->told + len, sizeof w->told - len, "%u %s; ", at->host,
 	    words[why]);
 }
@@ -64,7 +66,17 @@ static void on_done(void *arg, int fd, const struct dial_place *at)
 	loop_stop(w->loop);
 }
 
-static const struct dial_ops ops = { on_missed, on_done };
+/* Everywhere but to one address. */
+static bool may_use(void *arg, const struct dial_place *at)
+{
+	const struct world *w = arg;
+	char ip[NET_TEXT_MAX];
+
+	return w->barred == NULL ||
+	    strcmp(net_format_ip(&at->addr, ip, sizeof ip), w->barred) != 0;
+}
+
+static const struct dial_ops ops = { may_use, on_missed, on_done };
 
 static void on_late(void *arg)
 {
@@ -193,6 +205,22 @@ static void test_names_are_looked_up(void **state)
 	expect(w, &bad, 1, "0 no name; nothing");
 }
 
+static void test_nobody_connects_where_it_is_not_allowed(void **state)
+{
+	struct world *w = *state;
+	const struct dial_host hosts[] = {
+		{ .name = "127.0.0.1", .addr.port = w->port },
+		host(w, "127.0.0.1"), host(w, "127.0.0.2"),
+	};
+
+	w->barred = "127.0.0.1";
+	expect(w, hosts, 2, "0 barred; 1 barred; nothing");
+	expect(w, hosts, 3, "0 barred; 1 barred; 2 refused; nothing");
+	w->barred = "127.0.0.2";
+	expect(w, hosts + 1, 2, "0");
+	expect(w, hosts + 2, 1, "0 barred; nothing");
+}
+
 static void test_cancel_tells_of_nothing_but_blame(void **state)
 {
 	struct world *w = *state;
@@ -239,6 +267,7 @@ int main(void)
 		TEST(test_next_is_tried_when_one_refuses),
 		TEST(test_nothing_is_left),
 		TEST(test_names_are_looked_up),
+		TEST(test_nobody_connects_where_it_is_not_allowed),
 		TEST(test_cancel_tells_of_nothing_but_blame),
 		TEST(test_each_failed_allocation_is_survived),
 	};

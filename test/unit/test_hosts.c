@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "pool/catalog.h"
+#include "pool/drain.h"
 #include "pool/hosts.h"
 
 struct fixture {
@@ -20,6 +21,10 @@ struct fixture {
 	struct database db;
 	struct pool pool;
 };
+
+static char unix_dir[] = "/run/pg";
+static struct config config = { .set.unix_socket_dir = unix_dir };
+static struct catalog catalog = { .config = &config };
 
 #define NOW (1000 * USEC)
 
@@ -41,7 +46,7 @@ static void plan(struct pool *p, usec_t now, const char *want)
 {
 	struct host *h = NULL;
 	char text[1024] = "";
-	const int count = hosts_plan(p, "/run/pg", now, &h);
+	const int count = hosts_plan(p, &catalog, now, &h);
 
 	for (int i = 0; i < count; i++) {
 		const size_t len = strlen(text);
@@ -58,7 +63,7 @@ static struct host first(struct pool *p)
 {
 	struct host *h = NULL;
 
-	assert_true(hosts_plan(p, NULL, NOW, &h) > 0);
+	assert_true(hosts_plan(p, &catalog, NOW, &h) > 0);
 	const struct host it = h[0];
 
 	mem_free(h);
@@ -97,12 +102,16 @@ static void test_no_host_is_the_default_directory(void **state)
 	f.conf.host = NULL;
 	plan(p, NOW, "/run/pg/.s.PGSQL.5433");
 	errno = ENOENT;
-	assert_int_equal(hosts_plan(p, NULL, NOW, &h), -1);
+	config.set.unix_socket_dir = NULL;
+	assert_int_equal(hosts_plan(p, &catalog, NOW, &h), -1);
 	assert_int_equal(errno, 0);
-	assert_int_equal(hosts_plan(p, "", NOW, &h), -1);
+	unix_dir[0] = '\0';
+	config.set.unix_socket_dir = unix_dir;
+	assert_int_equal(hosts_plan(p, &catalog, NOW, &h), -1);
+	unix_dir[0] = '/';
 	assert_null(h);
 	hosts_failed(p, 0, false, NOW);
-	assert_false(hosts_left(p, NOW));
+	assert_false(hosts_left(p, &catalog, NOW));
 }
 
 static void test_round_robin_takes_turns(void **state)
@@ -155,7 +164,7 @@ static void test_failed_host_is_left_out_for_a_while(void **state)
 
 	(void)state;
 	hosts_failed(p, 1, false, NOW);
-	assert_true(hosts_left(p, NOW));
+	assert_true(hosts_left(p, &catalog, NOW));
 	plan(p, NOW, "a c");
 	plan(p, NOW, "c a");
 	plan(p, NOW, "a c");
@@ -175,15 +184,15 @@ static void test_all_are_tried_when_none_is_left(void **state)
 	(void)state;
 	hosts_failed(p, 0, false, NOW);
 	hosts_failed(p, 1, false, NOW);
-	assert_false(hosts_left(p, NOW));
+	assert_false(hosts_left(p, &catalog, NOW));
 	plan(p, NOW, "a b");
 	hosts_free(p);
 
 	/* one is never left, whatever became of it */
 	p = pool_of(&f, "a");
-	assert_false(hosts_left(p, NOW));
+	assert_false(hosts_left(p, &catalog, NOW));
 	hosts_failed(p, 0, false, NOW);
-	assert_false(hosts_left(p, NOW + 100 * USEC));
+	assert_false(hosts_left(p, &catalog, NOW + 100 * USEC));
 	plan(p, NOW, "a");
 	hosts_free(p);
 }
@@ -198,7 +207,7 @@ static void test_without_retry_others_have_their_turn_first(void **state)
 	hosts_failed(p, 0, false, NOW);
 	plan(p, NOW, "b");
 	hosts_failed(p, 1, false, NOW);
-	assert_false(hosts_left(p, NOW));
+	assert_false(hosts_left(p, &catalog, NOW));
 	hosts_free(p);
 }
 
@@ -211,7 +220,7 @@ static void test_changed_list_knows_no_failures(void **state)
 	hosts_failed(p, 0, false, NOW);
 	memcpy(f.host, "c,b,a", 6);
 	plan(p, NOW, "c b a");
-	assert_false(hosts_left(p, NOW));
+	assert_false(hosts_left(p, &catalog, NOW));
 	hosts_failed(p, 7, false, NOW);		/* of the old list */
 	hosts_failed(p, 2, false, NOW);
 	plan(p, NOW, "b c");
@@ -240,9 +249,40 @@ static void test_long_list_is_cut(void **state)
 	(void)state;
 	for (int i = 1; i < 100; i++)
 		memcpy(list + 2 * i - 1, ",a", 3);
-	assert_int_equal(hosts_plan(pool_of(&f, list), NULL, NOW, &h),
+	assert_int_equal(hosts_plan(pool_of(&f, list), &catalog, NOW, &h),
 	    HOSTS_MAX);
 	mem_free(h);
+}
+
+static void test_drained_hosts_are_left_out(void **state)
+{
+	struct fixture f;
+	struct pool *p = pool_of(&f, "a,127.0.0.1,::1,/b");
+	struct host *h = NULL;
+
+	(void)state;
+	assert_int_equal(drain_add(&catalog, "::ffff:127.0.0.1"), 0);
+	plan(p, NOW, "a ::1 /b/.s.PGSQL.5433");
+	assert_int_equal(drain_add(&catalog, "A"), 0);
+	assert_int_equal(drain_add(&catalog, "/b"), 0);
+	plan(p, NOW, "::1");
+	/* what is drained is no host that is left */
+	hosts_failed(p, 2, false, NOW);
+	assert_false(hosts_left(p, &catalog, NOW));
+	plan(p, NOW, "::1");
+	assert_true(drain_remove(&catalog, "a"));
+	assert_true(hosts_left(p, &catalog, NOW));
+	plan(p, NOW, "a");
+	assert_int_equal(drain_add(&catalog, "a"), 0);
+	assert_int_equal(drain_add(&catalog, "0:0:0:0:0:0:0:1"), 0);
+	assert_int_equal(hosts_plan(p, &catalog, NOW, &h), 0);
+	mem_free(h);
+	/* but for cancels to a peer */
+	p->peer_id = 1;
+	assert_int_equal(hosts_plan(p, &catalog, NOW, &h), 3);
+	mem_free(h);
+	hosts_free(p);
+	assert_true(drain_remove(&catalog, NULL));
 }
 
 static void test_no_memory_is_told(void **state)
@@ -253,7 +293,7 @@ static void test_no_memory_is_told(void **state)
 
 	(void)state;
 	mem_fail_at(1);
-	assert_int_equal(hosts_plan(p, NULL, NOW, &h), -1);
+	assert_int_equal(hosts_plan(p, &catalog, NOW, &h), -1);
 	assert_int_equal(errno, ENOMEM);
 	assert_null(h);
 	for (unsigned long n = 1; n <= 2; n++) {
@@ -261,7 +301,7 @@ static void test_no_memory_is_told(void **state)
 		hosts_failed(p, 0, false, NOW);
 		mem_fail_at(0);
 		assert_null(p->failures);
-		assert_false(hosts_left(p, NOW));
+		assert_false(hosts_left(p, &catalog, NOW));
 	}
 }
 
@@ -280,6 +320,7 @@ int main(void)
 		cmocka_unit_test(test_changed_list_knows_no_failures),
 		cmocka_unit_test(test_long_item_is_cut),
 		cmocka_unit_test(test_long_list_is_cut),
+		cmocka_unit_test(test_drained_hosts_are_left_out),
 		cmocka_unit_test(test_no_memory_is_told),
 	};
 

@@ -14,6 +14,7 @@
 #include <utlist.h>
 
 #include "pool/catalog.h"
+#include "pool/drain.h"
 
 #define NOW (1000 * USEC)
 #define DELAY (USEC / 4)
@@ -128,6 +129,24 @@ static void test_slot_is_for_who_waits_longest(void **state)
 	assert_ptr_equal(heir(f, 0, NOW), &f->pool[1]);
 	assert_null(heir(f, 1, NOW));
 	assert_ptr_equal(heir(f, 2, NOW), &f->pool[1]);
+}
+
+static void test_slot_is_not_for_who_has_no_host_to_go_to(void **state)
+{
+	struct fixture *f = *state;
+	char host[] = "x";
+
+	f->conf.host = host;
+	f->pool[1].drained_at = NOW;
+	server(f, 0, SERVER_ACTIVE);
+	server(f, 0, SERVER_ACTIVE);
+	waiter(f, 0, NOW - 3);
+	waiter(f, 1, NOW - 4);
+	assert_int_equal(drain_add(&f->catalog, "a"), 0);
+	assert_null(heir(f, 0, NOW));
+	assert_true(drain_remove(&f->catalog, NULL));
+	limit_join(&f->pool[1]);
+	assert_ptr_equal(heir(f, 0, NOW), &f->pool[1]);
 }
 
 static void test_below_the_limit_nobody_looks_at_others(void **state)
@@ -325,6 +344,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(test_slot_is_for_who_waits_longest),
+		CASE(test_slot_is_not_for_who_has_no_host_to_go_to),
 		CASE(test_below_the_limit_nobody_looks_at_others),
 		CASE(test_server_is_taken_away_for_a_long_wait_only),
 		CASE(test_own_client_that_waits_longer_keeps_the_server),

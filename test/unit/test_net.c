@@ -147,6 +147,27 @@ static bool has(const char *net, const char *mask, const char *addr)
 	return net_cidr_has(&c, &a);
 }
 
+static void test_mapped_address_is_one_of_ipv4(void **state)
+{
+	static const char *const pairs[][2] = {
+		{ "::ffff:10.0.0.7", "10.0.0.7" },
+		{ "10.0.0.7", "10.0.0.7" },
+		{ "::1", "::1" },
+		{ "::10.0.0.7", "::10.0.0.7" },
+		{ "64:ff9b::10.0.0.7", "64:ff9b::10.0.0.7" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+		struct net_addr a, b;
+
+		assert_int_equal(net_parse_ip(pairs[i][0], 5432, &a), 0);
+		assert_int_equal(net_parse_ip(pairs[i][1], 5432, &b), 0);
+		a = net_unmapped(&a);
+		assert_true(net_equal(&a, &b));
+	}
+}
+
 static void test_network_has_what_is_inside(void **state)
 {
 	(void)state;
@@ -235,6 +256,7 @@ int main(void)
 		cmocka_unit_test(test_ip_survives_the_way_through_sockaddr),
 		cmocka_unit_test(test_other_families_have_no_sockaddr),
 		cmocka_unit_test(test_equality_is_family_address_and_port),
+		cmocka_unit_test(test_mapped_address_is_one_of_ipv4),
 		cmocka_unit_test(test_network_has_what_is_inside),
 		cmocka_unit_test(
 		    test_network_with_mask_text_has_what_is_inside),

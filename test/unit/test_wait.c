@@ -27,6 +27,8 @@ struct stage {
 
 static struct stage st;
 
+#define NOW (1000 * USEC)
+
 static int set_up(void **state)
 {
 	static char shop[] = "shop", ann[] = "ann";
@@ -65,7 +67,7 @@ static void wait_in(enum client_state state, unsigned n)
 
 static const char *why(enum client_state state)
 {
-	return wait_name(wait_reason(&st.pool, state, &st.catalog));
+	return wait_name(wait_reason(&st.pool, state, &st.catalog, NOW));
 }
 
 static void test_who_does_not_wait_has_no_reason(void **state)
