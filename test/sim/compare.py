@@ -14,7 +14,7 @@ import time
 import pq
 from programs import Flight
 
-PATIENCE = 10
+PATIENCE = pq.TIMEOUT / 2
 ENDS = {"1": "P", "2": "B", "3": "C", "T": "D", "n": "D", "C": "E",
         "I": "E", "s": "E"}
 FATAL = {"26000": "prepared statement did not exist",

@@ -264,9 +264,9 @@ def test_console_reaches_a_server_that_rolls_back(pooler, fakepg, cmd, why):
     def answer(sess):
         assert gate.wait(TIMEOUT)
     st = Stage(pooler, fakepg, answer)
-    st.c.close()
-    assert st.asked.wait(TIMEOUT)
     with st.p.console() as admin:
+        st.c.close()
+        assert st.asked.wait(TIMEOUT)
         admin.send(pq.query(cmd))
         if "pause" not in cmd:
             admin.recv_until().check()

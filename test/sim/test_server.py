@@ -467,10 +467,11 @@ def test_check_query_decides_over_the_server(pooler, fakepg, how):
             return True
     f = fakepg(handler=handler)
     p = pooler({"p0": f.conn}, server_check_query="check",
-               server_check_delay=0.3, default_pool_size=1)
+               server_check_delay=3600, default_pool_size=1)
     c = p.raw()
     c.query("select 1")
     c.query("select 2")		# not silent for long enough
+    p.admin("set server_check_delay = '0.3'")
     p.wait_pool(sv_used=1)
     assert c.value("select 3") == "select 3"
     assert f.sessions[0].queries()[:3] == ["select 1", "select 2", "check"]

@@ -1,6 +1,7 @@
 # harness.py - a scratch PostgreSQL and a pooler under test, as black boxes.
 # SPDX-License-Identifier: ISC
 """Nothing here knows the pooler's insides: files, sockets, signals, log."""
+import collections
 import glob
 import os
 import pwd
@@ -102,12 +103,32 @@ def give(path):
 
 
 def make_tmp():
-    d = tempfile.mkdtemp(prefix="pgsl-", dir="/tmp")
+    d = tempfile.gettempdir()
+    # another user must get in, and a socket's path fit into 107 bytes
+    if USER is not None or len(d) > 60:
+        d = "/tmp"
+    d = tempfile.mkdtemp(prefix="pgsl-", dir=d)
     os.chmod(d, 0o755)
     return give(d)
 
 
 _port = None
+_reserved = collections.deque()
+
+
+def reserve(port):
+    """Others who test on this machine ask for UDP ports of this address
+    before they use the TCP port of that number."""
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        s.bind(("127.64.0.1", port))
+    except OSError:
+        s.close()
+        return False
+    _reserved.append(s)
+    if len(_reserved) > 50:	# more than a test uses
+        _reserved.popleft().close()
+    return True
 
 
 def free_port():
@@ -124,11 +145,12 @@ def free_port():
         try:
             s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             s.bind(("127.0.0.1", base + _port))
-            return base + _port
         except OSError:
             continue
         finally:
             s.close()
+        if reserve(base + _port):
+            return base + _port
     raise RuntimeError("no free port")
 
 

@@ -379,9 +379,11 @@ def test_who_leaves_is_not_asked_for_any_more(pooler, slow):
 
 
 def test_login_timeout_ends_the_wait(pooler, slow):
-    p = slow_pooler(pooler, slow, client_login_timeout=0.5)
-    c = begin(p)
+    p = slow_pooler(pooler, slow)
+    con, c = p.console(), begin(p)
+    con.query("set client_login_timeout = '0.5'")
     assert c.recv_all().errors[-1].message == "client_login_timeout"
+    con.query("set client_login_timeout = 60")
     with p.raw("app2") as work:
         assert work.value("select 1") == "1"
 

@@ -507,7 +507,7 @@ def test_server_idle_timeout(pooler):
 def test_failing_logins_fail_fast(pooler, pg):
     """pooling.md 10: fast fail, server_login_retry"""
     # regressions: PB#998
-    p = pooler({"p2": ""}, server_login_retry=2)
+    p = pooler({"p2": ""}, server_login_retry=3600)
     a, b, c = [p.raw(database="p2") for _ in range(3)]
     a.query("select 1")
     try:
@@ -525,6 +525,7 @@ def test_failing_logins_fail_fast(pooler, pg):
             "server login has been failing, cached error: " + text[:30])
     finally:
         pg.sql("alter database p2 allow_connections true")
+    p.admin("set server_login_retry = 1")
 
     def works():
         with p.open() as d:

