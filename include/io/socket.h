@@ -49,6 +49,13 @@ bool socket_has_route(const struct net_addr *a);
 /* 0, or the errno of a connect that has ended. */
 int socket_error(int fd);
 
+bool socket_is_tcp(int fd);
+/*
+ * TCP: it can be read (poll, epoll) when so many bytes wait, or its buffer is
+ * full, or no more will come; 1 = as ever. 0 or -1.
+ */
+int socket_set_heap(int fd, int bytes);
+
 /*
  * Read away what has come, within limits: a close with bytes unread resets the
  * connection, and the peer may lose what it was told last (RFC 2525, 2.17).

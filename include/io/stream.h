@@ -11,8 +11,10 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "io/flow.h"
 #include "io/loop.h"
 
+struct hold;
 struct overflow;
 struct stream;
 struct tls;
@@ -35,6 +37,8 @@ struct stream {
 	const struct transport *transport;
 	struct tls *tls;		/* owned by the transport; NULL = plain */
 	struct overflow *over;		/* owned; NULL: nothing waits */
+	struct hold *hold;		/* owned; NULL: each burst is told of */
+	struct flow flow;		/* of what was read */
 	struct loop_task task;		/* next reading, or the owner's free */
 	int fd;				/* -1 once closed */
 	bool ready;	/* an edge was seen and not read away yet */
@@ -110,6 +114,22 @@ void stream_thaw(struct stream *s);
 static inline bool stream_is_frozen(const struct stream *s)
 {
 	return (s->paused & STREAM_FROZEN) != 0;
+}
+
+/*
+ * n bytes of s were read. In full flow, a plain TCP socket is read once in a
+ * millisecond, or when a heap of bytes waits, as a network card moderates its
+ * interrupts: a burst, which is 8 kB with PostgreSQL, would cost a turn each.
+ * The end of the stream and errors are told at once all the same. It is over
+ * when less comes, and when s is paused.
+ */
+void stream_flow_note(struct stream *s, size_t n);
+/* The peer may wait for us before it sends more: what comes is told at once. */
+void stream_flow_stop(struct stream *s);
+static inline void stream_flow_over(struct stream *s)
+{
+	if (s->flow.runs)
+		stream_flow_stop(s);
 }
 
 /*

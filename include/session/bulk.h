@@ -38,6 +38,19 @@ static inline void bulk_note(struct stream *from, ssize_t n)
 }
 
 /*
+ * One side of a pair brought n bytes. The other side (or NULL) may be spoken
+ * to in turn by who got them: so it flows no more.
+ */
+static inline void bulk_flow(struct stream *from, struct stream *other,
+    ssize_t n)
+{
+	if (n >= FLOW_MIN)
+		stream_flow_note(from, (size_t)n);
+	if (other != NULL)
+		stream_flow_over(other);
+}
+
+/*
  * Move what is only data; the end of a message that is longer than a read, and
  * all that is no data, is read.
  * Returns: as stream_read(). b->len tells whether they were read, or moved (0).

@@ -210,6 +210,20 @@ int socket_error(int fd)
 	return value;
 }
 
+bool socket_is_tcp(int fd)
+{
+	int protocol = 0;
+	socklen_t len = sizeof protocol;
+
+	return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len) == 0 &&
+	    protocol == IPPROTO_TCP;
+}
+
+int socket_set_heap(int fd, int bytes)
+{
+	return set_int(fd, SOL_SOCKET, SO_RCVLOWAT, bytes);
+}
+
 void socket_drain(int fd)
 {
 	uint8_t bytes[16384];

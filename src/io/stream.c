@@ -14,12 +14,19 @@
 #include "io/transport.h"
 
 #define OVERFLOW_RUNS 16	/* pieces of the queue tried in one send */
+#define HEAP (1 << 18)		/* bytes that a held stream is read for */
 
 /* What the socket did not take; exists only while there is something. */
 struct overflow {
 	struct evbuffer *queue;		/* owned */
 	struct event ev;		/* write interest */
 	size_t noted;			/* bytes told to mem_note() */
+};
+
+/* A stream in full flow, while it is read beat by beat. */
+struct hold {
+	struct loop_task beat;
+	struct stream *stream;
 };
 
 /* --- the plain transport: the socket itself --- */
@@ -99,6 +106,8 @@ int stream_open(struct stream *s, struct loop *l, int fd,
 	s->tls = NULL;
 	s->ready = s->hup = s->broken = false;
 	s->long_reads = s->in_line = false;
+	s->hold = NULL;
+	s->flow = (struct flow){ 0 };
 	s->paused = 0;
 	s->fd = fd;
 	s->task.run = run_task;
@@ -212,6 +221,74 @@ broken:
 	return STREAM_BROKEN;
 }
 
+/* --- full flow --- */
+
+static void run_beat(struct loop_task *t)
+{
+	struct stream *const s = ((struct hold *)t)->stream;
+
+	/* silence is to be noted as well */
+	stream_flow_note(s, 0);
+	s->ready = true;
+	s->ops->readable(s);
+}
+
+/* Held is better, but for what can't be. */
+static void hold(struct stream *s)
+{
+	if (s->hold != NULL || s->transport != &plain || s->paused || s->hup ||
+	    !socket_is_tcp(s->fd))
+		return;
+	struct hold *const h = mem_zalloc(sizeof *h);
+
+	if (h == NULL || socket_set_heap(s->fd, HEAP) < 0) {
+		mem_free(h);
+		return;
+	}
+	h->stream = s;
+	h->beat.run = run_beat;
+	s->hold = h;
+	loop_beat_on(s->loop, &h->beat);
+}
+
+static void let_go(struct stream *s)
+{
+	struct hold *const h = s->hold;
+
+	if (h == NULL)
+		return;
+	loop_beat_off(s->loop, &h->beat);
+	mem_free(h);
+	s->hold = NULL;
+	(void)socket_set_heap(s->fd, 1);
+	/* what is there already is not told any more */
+	s->ready = true;
+	if (!s->paused)
+		loop_again(s->loop, &s->task);
+}
+
+void stream_flow_note(struct stream *s, size_t n)
+{
+	switch (flow_note(&s->flow, n, time_now())) {
+	case FLOW_OPEN:
+		return;
+	case FLOW_FULL:
+		hold(s);
+		return;
+	case FLOW_EBB:
+		let_go(s);
+		return;
+	}
+}
+
+void stream_flow_stop(struct stream *s)
+{
+	s->flow.runs = false;
+	let_go(s);
+}
+
+/* --- */
+
 void stream_close(struct stream *s)
 {
 	if (s->fd < 0)
@@ -221,6 +298,7 @@ void stream_close(struct stream *s)
 	if (s->over != NULL && !s->broken)
 		(void)overflow_flush(s);
 	overflow_free(s);
+	let_go(s);
 	event_del(&s->ev);
 	loop_cancel(s->loop, &s->task);
 	close(s->fd);
@@ -305,6 +383,7 @@ size_t stream_queued(const struct stream *s)
 
 static void stop(struct stream *s, uint8_t why)
 {
+	let_go(s);
 	if (s->paused == 0 && s->hup)	/* its edge has passed already */
 		loop_again(s->loop, &s->task);
 	s->paused |= why;

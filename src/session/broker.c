@@ -281,6 +281,7 @@ void broker_release(struct server *s)
 	if (log_wants(LEVEL_NOISE))
 		log_at(LEVEL_NOISE, &c->who, "parted from S-%p", (void *)s);
 	cancel_detach(s);
+	stream_flow_over(&s->stream);
 	pool_unlink(&c->pc);
 	idle_begins(c);
 	if (s->track.doubt)
@@ -337,6 +338,7 @@ static bool can_roll_back(const struct client *c, const struct server *s)
 static void roll_back(struct client *c, struct server *s)
 {
 	cancel_detach(s);
+	stream_flow_over(&s->stream);
 	pool_unlink(&c->pc);
 	pool_server_set(&s->ps, SERVER_TESTED);
 	timeout_start(&s->ss->rollback_list, &s->timer, time_now());

@@ -366,6 +366,12 @@ static void lost(struct server *s)
 	server_close(s, "server conn crashed?");
 }
 
+static inline void note_flow(struct server *s, ssize_t n)
+{
+	bulk_flow(&s->stream, s->ps.client == NULL ? NULL :
+	    &client_of(s->ps.client)->stream, n);
+}
+
 /* Bytes went to the client unseen. */
 static void follow_move(struct server *s, ssize_t n)
 {
@@ -420,6 +426,7 @@ void relay_server_input(struct server *s)
 			lost(s);
 			return;
 		}
+		note_flow(s, n);
 		if (b.len == 0) {
 			follow_move(s, n);
 			continue;

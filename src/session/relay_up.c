@@ -512,6 +512,8 @@ static void read_client(struct client *c)
 		if (!client_is_open(c))
 			return;
 		note_arrival(c);
+		bulk_flow(&c->stream, c->pc.server == NULL ? NULL :
+		    &server_of(c->pc.server)->stream, n);
 		if (b.len == 0) {
 			follow_move(c, n);
 			continue;
