@@ -3,11 +3,10 @@
 #ifndef APP_CONSOLE_PARTS_H
 #define APP_CONSOLE_PARTS_H
 
-#include <uthash.h>
-
 #include "app/console.h"
 #include "app/rowset.h"
 #include "app/statement.h"
+#include "base/hash.h"
 
 struct reader;
 

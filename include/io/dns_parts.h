@@ -6,15 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/mem.h"
+#include "base/hash.h"
 #include "io/dns.h"
 #include "io/loop.h"
-
-#define HASH_NONFATAL_OOM 1
-#define uthash_malloc(size) mem_alloc(size)
-#define uthash_free(p, size) mem_free(p)
-
-#include <uthash.h>
 
 struct dns_channel;
 struct event;

@@ -4,8 +4,8 @@
 #define POOL_CATALOG_H
 
 #include <stdbool.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "conf/config.h"
 #include "pool/census.h"
 #include "pool/database.h"

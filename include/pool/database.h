@@ -4,8 +4,8 @@
 #define POOL_DATABASE_H
 
 #include <stdbool.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "base/time.h"
 #include "base/wheel.h"
 #include "pool/line.h"

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <uthash.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/time.h"
 #include "base/wheel.h"
 #include "conf/options.h"
@@ -44,9 +44,14 @@ struct pool_limits {
 	bool round_robin, check, reset;	/* check query set; reset at release */
 };
 
+struct pool_key {
+	struct database *db;
+	struct user *user;
+};
+
 struct pool {
 	UT_hash_handle hh;		/* in the catalog, by key */
-	struct { struct database *db; struct user *user; } key;
+	struct pool_key key;
 	struct pool *db_prev, *db_next;		/* other pools of the same: DL */
 	struct pool *user_prev, *user_next;
 	struct pool *dirty_prev, *dirty_next;	/* in catalog.dirty; prev NULL: not */

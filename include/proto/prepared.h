@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <uthash.h>
+
+#include "base/hash.h"
 
 #define PREPARED_NAME_MAX 32	/* "PGBOUNCER_<n>", NUL included */
 /* Names of ours that stand for no text; the first that does is 1. */

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/uio.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/net.h"
 #include "base/timeouts.h"

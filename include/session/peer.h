@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "pool/catalog.h"
 
 struct client;

@@ -3,17 +3,12 @@
  * There are no transactions, so portals with a name stay until they are closed
  * or replaced: drivers that fetch in pieces believe that they are within one.
  * SPDX-License-Identifier: ISC */
-#include "base/mem.h"
-
-/* the maps can fail as any allocation; before the header that includes it */
-#define HASH_NONFATAL_OOM 1
-#define uthash_malloc(n) mem_alloc(n)
-#define uthash_free(p, n) mem_free(p)
 #include "app/console_parts.h"
 
 #include <string.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "proto/msg.h"
 #include "proto/reader.h"
 #include "session/client.h"

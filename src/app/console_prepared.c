@@ -1,16 +1,11 @@
 /* console_prepared.c - prepared statements of the console: texts with names.
  * SPDX-License-Identifier: ISC */
-#include "base/mem.h"
-
-/* the maps can fail as any allocation; before the header that includes it */
-#define HASH_NONFATAL_OOM 1
-#define uthash_malloc(n) mem_alloc(n)
-#define uthash_free(p, n) mem_free(p)
 #include "app/console_parts.h"
 
 #include <string.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "proto/msg.h"
 #include "proto/reader.h"
 

@@ -15,6 +15,7 @@
 #include "app/takeover.h"
 #include "app/version.h"
 #include "base/crypto.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "io/library.h"
 #include "io/log_thread.h"
@@ -263,6 +264,7 @@ int main(int argc, char **argv)
 	struct app app = { .listeners = NULL };
 
 	crypto_seclude_keys();
+	hash_seed();
 	switch (args_parse(argc, argv, &app.args)) {
 	case ARGS_DONE: return 0;
 	case ARGS_WRONG: return 1;

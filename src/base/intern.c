@@ -7,12 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
-
-#define HASH_NONFATAL_OOM 1
-#define uthash_malloc(n) mem_alloc(n)
-#define uthash_free(p, n) mem_free(p)
-#include <uthash.h>
 
 struct istr {
 	UT_hash_handle hh;

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/vault.h"
 #include "conf/config.h"
 #include "conf/config_parts.h"
-#include "conf/hash.h"
 
 struct config_node {
 	void *item;		/* owned; the key lies within */

@@ -1,18 +1,12 @@
 /* catalog.c - the databases, users and pools there are.
  * SPDX-License-Identifier: ISC */
-#include "base/mem.h"
-
-/* the maps can fail as any allocation; before the header that includes it */
-#define HASH_NONFATAL_OOM 1
-#define HASH_BKT_CAPACITY_THRESH 2U	/* see conf/hash.h */
-#define uthash_malloc(n) mem_alloc(n)
-#define uthash_free(p, n) mem_free(p)
 #include "pool/catalog.h"
 
 #include <string.h>
 #include <utlist.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "pool/care.h"
 #include "pool/credentials.h"
 #include "pool/drain.h"
@@ -137,9 +131,10 @@ void pool_configure(struct pool *p, const struct config *config)
 struct pool *catalog_find_pool(struct catalog *c, struct database *db,
     struct user *user)
 {
-	struct pool *p = NULL, key = { .key = { db, user } };
+	const struct pool_key key = { db, user };
+	struct pool *p = NULL;
 
-	HASH_FIND(hh, c->pools, &key.key, sizeof key.key, p);
+	HASH_FIND(hh, c->pools, &key, sizeof key, p);
 	return p;
 }
 

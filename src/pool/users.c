@@ -1,17 +1,11 @@
 /* users.c - the users who have come, and the names that are known.
  * SPDX-License-Identifier: ISC */
-#include "base/mem.h"
-
-/* the map can fail as any allocation; before the header that includes it */
-#define HASH_NONFATAL_OOM 1
-#define HASH_BKT_CAPACITY_THRESH 2U	/* see conf/hash.h */
-#define uthash_malloc(n) mem_alloc(n)
-#define uthash_free(p, n) mem_free(p)
 #include "pool/users.h"
 
 #include <stddef.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "conf/userlist.h"
 #include "pool/catalog.h"
 #include "pool/credentials.h"

@@ -6,27 +6,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "proto/writer.h"
-
-#define HASH_NONFATAL_OOM 1
-#define uthash_malloc(n) mem_alloc(n)
-#define uthash_free(p, n) mem_free(p)
-/* the keys are rows of pointers to heap blocks: their low bits are all alike */
-#define HASH_FUNCTION(key, len, out) ((out) = hash_pointers(key, len))
-#include <uthash.h>
-
-static unsigned hash_pointers(const void *key, size_t bytes)
-{
-	const uintptr_t *p = key;
-	uint64_t h = 0;
-
-	for (size_t i = 0; i < bytes / sizeof *p; i++)
-		h = (h ^ p[i]) * 0x9e3779b97f4a7c15;
-	return (unsigned)(h >> 32);
-}
 
 struct params {
 	UT_hash_handle hh;

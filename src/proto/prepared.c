@@ -1,11 +1,5 @@
 /* prepared.c - prepared statements: texts, clients' names, servers' lists.
  * SPDX-License-Identifier: ISC */
-#include "base/mem.h"
-
-/* the maps can fail as any allocation; before the header that includes it */
-#define HASH_NONFATAL_OOM 1
-#define uthash_malloc(n) mem_alloc(n)
-#define uthash_free(p, n) mem_free(p)
 #include "proto/prepared.h"
 
 #include <inttypes.h>
@@ -13,6 +7,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/mem.h"
 #include "base/num.h"
 #include "proto/sql.h"
 

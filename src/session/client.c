@@ -1,7 +1,5 @@
 /* client.c - a client connection: accept, welcome, close.
  * SPDX-License-Identifier: ISC */
-/* without memory a key is not found, and its cancel requests are dropped */
-#define HASH_NONFATAL_OOM 1
 #include "session/client.h"
 
 #include <stdio.h>
@@ -262,6 +260,7 @@ void client_new_key(struct client *c)
 		random_pool_take(&c->ss->random, c->key, c->key_len);
 		cancel_key_stamp(c->key, peer);
 	} while (find_id(c->ss, c->key) != NULL);
+	/* without memory it is not found, and its cancels are dropped */
 	HASH_ADD(hh, c->ss->by_key, key, CLIENT_KEY_BYTES, c);
 }
 

@@ -1,16 +1,11 @@
 /* peer.c - other processes of our group: their clients' cancels are passed on.
  * SPDX-License-Identifier: ISC */
-#include "base/mem.h"
-
-/* the map can fail as any allocation; before the header that includes it */
-#define HASH_NONFATAL_OOM 1
-#define uthash_malloc(n) mem_alloc(n)
-#define uthash_free(p, n) mem_free(p)
 #include "session/peer.h"
 
 #include <string.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "proto/cancel_key.h"
 #include "session/cancel.h"
