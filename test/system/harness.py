@@ -516,6 +516,9 @@ class Pooler:
             "stats_users": "stats", "max_client_conn": 2000,
             "pool_mode": "transaction",
         }
+        if not REFERENCE:
+            # a notice where a machine is slow would surprise
+            self.settings["query_wait_notify"] = 0
         self.settings.update(settings)
         self.env = {}              # more environment of the process
         self.proc, self.conns = None, []

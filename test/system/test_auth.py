@@ -433,7 +433,7 @@ def test_bad_password_for_the_server_is_not_tried_for_ever(pooler, pg):
     """PgDog #959: one attempt a login, then server_login_retry"""
     # regressions: PgDog#959
     p = pooler({"p0": "user=u_scram password=bad"}, {"app": "x"},
-               auth_type="plain")
+               auth_type="plain", server_login_retry=2)
     for _ in range(3):
         with pytest.raises(pq.PgError):
             p.raw("app", password="x")

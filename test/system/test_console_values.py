@@ -235,9 +235,8 @@ def test_averages_are_per_second_of_the_last_periods(pooler):
         for _ in range(50):
             c.query("select 1")
         st = p.stats()
-        return 10 <= st["avg_query_count"] <= st["total_query_count"]
-    wait_until(work)
-    st = p.stats()
+        return 10 <= st["avg_query_count"] <= st["total_query_count"] and st
+    st = wait_until(work)
     assert 0 < st["avg_query_time"] < 1000000
     assert st["avg_recv"] > 100 and st["avg_sent"] > 100
     # and they end when the work does
