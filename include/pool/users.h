@@ -14,10 +14,11 @@ struct user;
 /* Is there an entry in the auth file? */
 bool users_has_listed(const struct catalog *c, const char *name);
 /*
- * The secret in the auth file; NULL: there is none. Borrowed until the next
- * configuration. Looked up when it is asked for: a reload that goes through
- * 100,000 names would stop everybody.
+ * The secret in the auth file; NULL: there is none, or no memory, as
+ * user_renew() tells. Borrowed until the next configuration. Looked up when it
+ * is asked for: a reload that goes through 100,000 names would stop everybody.
  */
+int user_renew(const struct catalog *c, struct user *u);
 struct credentials *user_credentials(const struct catalog *c, struct user *u);
 /* A step of the way to where no secret is left that the file has lost. */
 void users_renew(struct catalog *c);

@@ -20,6 +20,7 @@ struct ask {
 	char *address;			/* owned: where the client is */
 	bool submitted;			/* the loop's: a thread will do it */
 	bool allowed;			/* the answer */
+	bool no_memory;			/* not allowed, but for that reason */
 	char detail[256];		/* not allowed: why, for the log */
 };
 

@@ -57,9 +57,10 @@ int login_check_room(const struct client *c, struct err *e);
 /*
  * Unknown names with a "*" line become a database, else NULL. It goes with the
  * last login that wants it, unless one is through: strangers make none that
- * stay.
+ * stay. NULL with e where there is no memory; else e has no code.
  */
-struct database *login_find_database(struct client *c, const char *name);
+struct database *login_find_database(struct client *c, const char *name,
+    struct err *e);
 void login_keep_database(const struct client *c, struct database *db);
 
 enum login_who {

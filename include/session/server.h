@@ -36,10 +36,7 @@ struct server_ops {
 	/* Bytes can be read and login is over. */
 	void (*input)(struct server *s);
 	void (*drained)(struct server *s);
-	/*
-	 * It is closed (reason as logged): leave the client, the pool. If its
-	 * login failed, s->failure says why.
-	 */
+	/* It is closed: leave client and pool. s->failure: see server_fail() */
 	void (*closed)(struct server *s, const char *reason);
 };
 
@@ -91,7 +88,7 @@ struct server {
 	bool plain;			/* it does not know newer protocols */
 	struct server_tls tls;
 	struct server_auth auth;
-	struct err failure;		/* of a login; no code: none */
+	struct err failure;		/* see server_fail(); no code: none */
 	struct host host;		/* connected to; HOST_NONE: not yet */
 	struct net_addr addr;		/* TCP or Unix peer */
 	uint64_t id;
@@ -131,6 +128,8 @@ struct server *server_adopt(struct sessions *ss, struct pool *p, int fd);
  * is sound. reason goes to the log and to ops->closed.
  */
 void server_close(struct server *s, const char *reason);
+/* The same; code and reason are for its client, or those who wait, too. */
+void server_fail(struct server *s, const char *code, const char *reason);
 
 /* Send one of our own queries; its replies are swallowed. 0 or -1 (closed). */
 int server_send_query(struct server *s, const char *sql,

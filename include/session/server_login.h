@@ -10,7 +10,5 @@ void server_login_begin(struct server *s);
 /* Bytes of a login wait to be read. May close s. */
 void server_login_input(struct server *s);
 
-/* Login went wrong: close; code and reason are for clients, too. */
-void server_fail(struct server *s, const char *code, const char *reason);
 
 #endif

@@ -186,6 +186,7 @@ struct message {
 	uint8_t *body;			/* owned; NULL = empty */
 	size_t len;
 	const char *bad;		/* it ends the session, with this text */
+	const char *bad_code;	/* NULL: a protocol violation */
 	char bad_text[MSG_BAD_TEXT];
 };
 
@@ -212,6 +213,7 @@ static size_t take_whole(const struct burst *b, size_t size,
 	m->body = mem_alloc(size);
 	if (m->body == NULL) {
 		m->bad = "no mem";
+		m->bad_code = "53200";
 		return 0;
 	}
 	memcpy(m->body, b->at + MSG_HEADER, m->len);
@@ -254,7 +256,7 @@ static void act(struct client *c, struct message *m)
 	struct reader body;
 
 	if (m->bad != NULL) {
-		client_fail(c, NULL, m->bad);
+		client_fail(c, m->bad_code, m->bad);
 	} else if (m->kind != NULL && (!k->skipping || m->kind->always)) {
 		reader_init(&body, m->body, m->len);
 		k->extended = true;

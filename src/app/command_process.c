@@ -3,6 +3,7 @@
 #include "app/command.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "app/admin_parse.h"
 #include "app/app.h"
@@ -48,8 +49,8 @@ static enum command_result cmd_set(struct console *k,
 	if (app_set(k->app, cmd->arg, cmd->value, &why) < 0) {
 		log_at(LEVEL_WARNING, &c->who, "SET %s: %s", cmd->arg,
 		    why.text);
-		return command_failed(err_set(e, "08P01", "SET failed%s%s",
-		    ERR_DETAIL, why.text));
+		return command_failed(err_set(e, strcmp(why.code, "53200") == 0 ?
+		    "53200" : "08P01", "SET failed%s%s", ERR_DETAIL, why.text));
 	}
 	if (why.text[0] != '\0')
 		console_notice(k, why.text, NULL);

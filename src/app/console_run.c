@@ -140,7 +140,7 @@ static void run_simple(struct console *k, const struct statement *st)
 		return;
 	/* a message that was cut short must not leave */
 	writer_fini(&k->out);
-	err_set(&e, "08P01", "result prepare failed");
+	err_set(&e, "53200", "result prepare failed");
 	console_error(k, &e);
 }
 

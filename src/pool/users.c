@@ -57,33 +57,37 @@ bool users_has_listed(const struct catalog *c, const char *name)
 	return listed_secret(c, name) != NULL;
 }
 
-static struct credentials *renew(const struct catalog *c, struct user *u)
+int user_renew(const struct catalog *c, struct user *u)
 {
-	const char *const secret = listed_secret(c, u->name);
 	struct credentials *next = NULL;
+
+	if (u->auth_file == c->auth_file)
+		return 0;
+
+	const char *const secret = listed_secret(c, u->name);
 
 	if (secret != NULL)
 		next = credentials_renew(u->credentials, secret);
 	if (secret != NULL && next == NULL)
-		return NULL;
+		return -1;
 	/* the auth file has been told a newer one */
 	if (next != NULL && next != u->credentials)
 		credentials_unref(&u->typed);
 	credentials_unref(&u->credentials);
 	u->credentials = next;
 	u->auth_file = c->auth_file;
-	return next;
+	return 0;
 }
 
 struct credentials *user_credentials(const struct catalog *c, struct user *u)
 {
-	return u->auth_file == c->auth_file ? u->credentials : renew(c, u);
+	return user_renew(c, u) == 0 ? u->credentials : NULL;
 }
 
 void users_renew(struct catalog *c)
 {
 	for (int i = 0; c->to_renew != NULL && i < RENEWALS; i++) {
-		(void)user_credentials(c, c->to_renew);
+		(void)user_renew(c, c->to_renew);
 		c->to_renew = c->to_renew->hh.next;
 	}
 }

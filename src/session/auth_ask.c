@@ -133,6 +133,8 @@ static enum auth_result resume(struct auth *a, struct writer *out)
 
 	(void)out;
 	a->state = NULL;
+	if (q->no_memory)
+		return auth_deny_memory(a);
 	if (!q->allowed)
 		return auth_deny(a, find(a->request.type)->refused,
 		    q->detail);

@@ -43,6 +43,13 @@ static bool fail(struct session *s, const char *fmt, ...)
 	return false;
 }
 
+/* The same with what the library says. */
+static bool fail_by(struct session *s, int rc, const char *what)
+{
+	s->ask->no_memory = rc == LDAP_NO_MEMORY;
+	return fail(s, "%s: %s", what, ldap_err2string(rc));
+}
+
 /* --- where to --- */
 
 static const char *scheme(const struct session *s)
@@ -143,13 +150,12 @@ static bool connect_to(struct session *s)
 		return false;
 	rc = ldap_initialize(&s->ld, uris);
 	if (rc != LDAP_SUCCESS)
-		return fail(s, "%s: %s", uris, ldap_err2string(rc));
+		return fail_by(s, rc, uris);
 	if (!set_options(s))
 		return false;
 	rc = s->o.tls ? ldap_start_tls_s(s->ld, NULL, NULL) : LDAP_SUCCESS;
 	if (rc != LDAP_SUCCESS)
-		return fail(s, "could not start TLS: %s",
-		    ldap_err2string(rc));
+		return fail_by(s, rc, "could not start TLS");
 	return true;
 }
 
@@ -161,6 +167,7 @@ static bool bind_as(struct session *s, const char *dn, const char *password)
 	const int rc = ldap_sasl_bind_s(s->ld, dn, LDAP_SASL_SIMPLE, &secret,
 	    NULL, NULL, NULL);
 
+	s->ask->no_memory = rc == LDAP_NO_MEMORY;
 	return rc == LDAP_SUCCESS || fail(s, "could not bind as \"%s\": %s",
 	    dn, ldap_err2string(rc));
 }
@@ -228,6 +235,7 @@ static char *find_dn(struct session *s)
 		return NULL;
 	const int rc = search(s, filter, &found);
 
+	s->ask->no_memory = rc == LDAP_NO_MEMORY;
 	if (rc == LDAP_SUCCESS || rc == LDAP_SIZELIMIT_EXCEEDED)
 		dn = take_dn(s, found, filter);
 	else
@@ -297,6 +305,7 @@ void ask_ldap(struct ask *q)
 	}
 	if (ldap_options_parse(&s.o, q->options, &e) < 0) {
 		fail(&s, "%s", e.text);
+		q->no_memory = strcmp(e.code, "53200") == 0;
 		return;
 	}
 	q->allowed = ldap_options_search(&s.o) ? search_and_bind(&s) :

@@ -40,7 +40,8 @@ static int converse(int n, const struct pam_message **m,
 
 		if (asks && r[i].resp == NULL) {
 			free_replies(r, n);
-			return PAM_CONV_ERR;
+			return m[i]->msg_style == PAM_PROMPT_ECHO_OFF ?
+			    PAM_BUF_ERR : PAM_CONV_ERR;
 		}
 	}
 	*out = r;
@@ -53,6 +54,7 @@ static void note(struct ask *q, pam_handle_t *h, const char *call, int rc)
 
 	text_init(&t, q->detail, sizeof q->detail);
 	text_addf(&t, "%s failed: %s", call, pam_strerror(h, rc));
+	q->no_memory = rc == PAM_BUF_ERR;
 }
 
 static bool check(struct ask *q, pam_handle_t *h)
@@ -82,6 +84,7 @@ void ask_pam(struct ask *q)
 
 	if (rc != PAM_SUCCESS) {
 		text_copy(q->detail, sizeof q->detail, "pam_start() failed");
+		q->no_memory = rc == PAM_BUF_ERR;
 		return;
 	}
 	q->allowed = check(q, h);

@@ -54,9 +54,13 @@ static struct database *auth_database(struct client *c, struct err *e)
 {
 	const char *name = own_or_global(c->db->conf->auth_dbname,
 	    sessions_settings(c->ss)->auth_dbname);
-	struct database *db = name == NULL ? c->db :
-	    login_find_database(c, name);
+	struct database *db = c->db;
 
+	e->code[0] = '\0';
+	if (name != NULL)
+		db = login_find_database(c, name, e);
+	if (e->code[0] != '\0')
+		return NULL;
 	if (db == NULL || db->console) {
 		log_at(LEVEL_ERROR, &c->who, "authentication database \"%s\" "
 		    "is not configured.", db != NULL ? db->name : name);
@@ -130,8 +134,9 @@ void auth_query_send(struct client *c)
 	s->track.ready = false;
 	writer_init(&w, QUERY_MAX);
 	write_query(&w, sql != NULL ? sql : "", c->login->user);
-	if (w.failed || stream_write_bytes(&s->stream, w.at, w.len) ==
-	    STREAM_BROKEN)
+	if (w.failed)
+		server_fail(s, "53200", "no memory for auth_query");
+	else if (stream_write_bytes(&s->stream, w.at, w.len) == STREAM_BROKEN)
 		server_close(s, "server connection closed");
 	writer_fini(&w);
 }
@@ -147,6 +152,12 @@ struct message {
 static int refuse(struct server *s, const char *reason)
 {
 	server_close(s, reason);
+	return -1;
+}
+
+static int refuse_memory(struct server *s)
+{
+	server_fail(s, "53200", "no memory for the auth_query response");
 	return -1;
 }
 
@@ -236,7 +247,7 @@ static int on_row(struct server *s, const struct message *m)
 	struct credentials *cr = make_credentials(secret, secret_len);
 
 	if (cr == NULL)
-		return refuse(s, "no memory for the auth_query response");
+		return refuse_memory(s);
 	/* with several rows the last counts */
 	credentials_unref(&l->found);
 	l->found = cr;
@@ -256,9 +267,8 @@ static int on_parameter(struct server *s, const struct message *m)
 		return refuse(s, "broken ParameterStatus packet");
 	const int i = params_find(s->ss->params, name);
 
-	if (i >= 0)
-		params_set(&s->params, i, value);
-	return 0;
+	return i >= 0 && params_set(&s->params, i, value) < 0 ?
+	    refuse_memory(s) : 0;
 }
 
 static int on_error(struct server *s, const struct message *m)
@@ -338,7 +348,7 @@ static int on_burst(struct server *s, const struct burst *b)
 	if (s->phase == SERVER_PHASE_LOOKUP) {
 		if (carry_rest(&s->carry, b, used) == 0)
 			return 0;
-		return refuse(s, "no memory for the auth_query response");
+		return refuse_memory(s);
 	}
 	const bool talks_on = used < b->len;
 

@@ -48,7 +48,7 @@ static bool same_params(struct client *c, struct server *s)
 	}
 	stream_pause(&c->stream);
 	if (w.failed)
-		server_close(s, "invalid server parameter");
+		server_fail(s, "53200", "no memory for server parameters");
 	else
 		(void)server_send_query(s, (const char *)w.at, CHORE_PARAMS);
 	writer_fini(&w);
@@ -461,9 +461,27 @@ static void on_failure(struct server *s)
 	broker_fail_all(p, CLIENT_WELCOME, s->failure.code, s->failure.text);
 }
 
+/* Its login is long over: a failure is its client's, not that of the pool. */
+static bool is_past_login(const struct server *s)
+{
+	return s->phase == SERVER_PHASE_POOLED ||
+	    s->phase == SERVER_PHASE_LOOKUP;
+}
+
+static void fail_client(struct client *c, const struct server *s,
+    const char *reason)
+{
+	if (s->failure.code[0] != '\0' && is_past_login(s))
+		client_fail(c, s->failure.code, reason);
+	else if (c->login == NULL)
+		client_fail(c, NULL, reason);
+	else	/* what its auth_query met with concerns the operator only */
+		client_fail(c, NULL, "bouncer config error");
+}
+
 void broker_server_gone(struct server *s, const char *reason)
 {
-	if (s->failure.code[0] != '\0')
+	if (s->failure.code[0] != '\0' && !is_past_login(s))
 		on_failure(s);
 	struct pool_client *pc = s->ps.client;
 
@@ -474,9 +492,7 @@ void broker_server_gone(struct server *s, const char *reason)
 
 		pool_unlink(pc);
 		c->torn = s->skip > 0 && !s->skip_drop;
-		/* what its auth_query met with concerns the operator only */
-		client_fail(c, NULL, c->login == NULL ? reason :
-		    "bouncer config error");
+		fail_client(c, s, reason);
 	}
 	broker_touch(s->ss, s->ps.pool);
 	broker_touch_next(s->ss, s->ps.pool);

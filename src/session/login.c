@@ -12,6 +12,7 @@
 #include "io/socket.h"
 #include "io/tls.h"
 #include "pool/credentials.h"
+#include "pool/users.h"
 #include "proto/msg.h"
 #include "proto/writer.h"
 #include "session/auth_query.h"
@@ -233,6 +234,11 @@ static void begin_auth(struct client *c)
 	uid_t uid;
 	struct writer w;
 
+	/* without his secret nobody is told that his password is wrong */
+	if (c->user != NULL && user_renew(c->ss->catalog, c->user) < 0) {
+		client_fail(c, "53200", "out of memory");
+		return;
+	}
 	login_choose_method(c);
 	struct auth_request rq = {
 		.type = l->method,

@@ -33,20 +33,22 @@ int login_check_room(const struct client *c, struct err *e)
 	    "no more connections allowed (max_client_conn)");
 }
 
-struct database *login_find_database(struct client *c, const char *name)
+struct database *login_find_database(struct client *c, const char *name,
+    struct err *e)
 {
 	struct catalog *cat = c->ss->catalog;
 	struct database *db = catalog_find_database(cat, name);
-	struct err e;
 
-	e.text[0] = '\0';
+	e->code[0] = e->text[0] = '\0';
 	if (db != NULL || strlen(name) >= CONFIG_NAME_MAX)
 		return db;
-	db = catalog_auto_database(cat, name, &e);
+	db = catalog_auto_database(cat, name, e);
 	if (db != NULL)
 		db->tentative = true;
-	else if (e.text[0] != '\0')
-		log_at(LEVEL_WARNING, &c->who, "%s", e.text);
+	else if (e->text[0] != '\0')
+		log_at(LEVEL_WARNING, &c->who, "%s", e->text);
+	if (strcmp(e->code, "53200") != 0)
+		e->code[0] = '\0';
 	return db;
 }
 
@@ -201,7 +203,9 @@ enum login_who login_identify(struct client *c, struct err *e)
 {
 	bool stats;
 
-	c->db = login_find_database(c, c->login->db_name);
+	c->db = login_find_database(c, c->login->db_name, e);
+	if (e->code[0] != '\0')
+		return LOGIN_REFUSED;
 	if (c->db != NULL) {
 		database_count_client(c->db, 1);
 		if (c->db->console) {

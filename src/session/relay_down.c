@@ -37,6 +37,14 @@ static enum relay_step fail(struct relay_down *d, const char *why)
 	return RELAY_STOP;
 }
 
+static enum relay_step fail_memory(struct relay_down *d)
+{
+	if (d->c != NULL)
+		outbox_flush(&d->out);
+	server_fail(d->s, "53200", "out of memory");
+	return RELAY_STOP;
+}
+
 /* Replies that we owe in place of the server. */
 static void send_fakes(struct relay_down *d)
 {
@@ -153,7 +161,7 @@ static enum relay_step on_complete(struct relay_down *d)
 		return on_reply(d);
 	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
 		if (has_tag(d, tags[i]) && forget_statements(d) < 0)
-			return fail(d, "out of memory");
+			return fail_memory(d);
 	if (d->c != NULL && d->c->leaving != NULL && !d->c->left &&
 	    has_tag(d, "DEALLOCATE")) {
 		prepared_name_remove(&d->c->statements, d->c->leaving);
@@ -180,7 +188,7 @@ static enum relay_step on_parameter(struct relay_down *d)
 	if (i >= 0 && (params_set(&d->s->params, i, value) < 0 ||
 	    (d->c != NULL && d->s->chore == CHORE_NONE &&
 	    params_set(&d->c->params, i, value) < 0)))
-		return fail(d, "out of memory");
+		return fail_memory(d);
 	return on_notice(d);
 }
 
@@ -300,7 +308,7 @@ static bool work_off(struct relay_down *d, const struct burst *b)
 		outbox_flush(&d->out);
 	if (carry_rest(&s->carry, b, used) == 0)
 		return true;
-	server_close(s, "out of memory");
+	server_fail(s, "53200", "out of memory");
 	return false;
 }
 

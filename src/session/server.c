@@ -170,7 +170,7 @@ struct server *server_adopt(struct sessions *ss, struct pool *p, int fd)
 	s->phase = SERVER_PHASE_POOLED;
 	if (stream_open(&s->stream, ss->loop, fd, &stream_ops) == 0)
 		return s;
-	server_close(s, "out of memory");
+	server_fail(s, "53200", "out of memory");
 	return NULL;
 }
 
@@ -309,12 +309,13 @@ int server_send_query(struct server *s, const char *sql,
 	writer_init(&w, 1 << 24);
 	writer_query(&w, sql);
 	s->chore = chore;
-	if (!w.failed && track_add(&s->track, FE_QUERY, TRACK_SKIP, NULL) == 0)
-		rc = stream_write_bytes(&s->stream, w.at, w.len) ==
-		    STREAM_BROKEN ? -1 : 0;
-	writer_fini(&w);
-	if (rc < 0)
+	if (w.failed || track_add(&s->track, FE_QUERY, TRACK_SKIP, NULL) < 0)
+		server_fail(s, "53200", "out of memory");
+	else if (stream_write_bytes(&s->stream, w.at, w.len) == STREAM_BROKEN)
 		server_close(s, "server connection closed");
+	else
+		rc = 0;
+	writer_fini(&w);
 	return rc;
 }
 

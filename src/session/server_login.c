@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "io/tls.h"
+#include "pool/users.h"
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/reader.h"
@@ -123,6 +124,10 @@ static int on_authentication(struct server *s, const struct message *m)
 		server_fail(s, "08P01", "unknown pkt from server");
 		return -1;
 	}
+	if (user_renew(s->ss->catalog, s->ps.pool->key.user) < 0) {
+		server_fail(s, "53200", "out of memory");
+		return -1;
+	}
 	if (s->plain)
 		s->ps.pool->old_protocol = true;
 	s->answered = true;
@@ -147,9 +152,11 @@ static int on_parameter(struct server *s, const struct message *m)
 	}
 	const int i = params_find(s->ss->params, name);
 
-	if (i >= 0)
-		params_set(&s->params, i, value);
-	else
+	if (i >= 0 && params_set(&s->params, i, value) < 0) {
+		server_fail(s, "53200", "no memory for what the server said");
+		return -1;
+	}
+	if (i < 0)
 		writer_parameter_status(&s->welcome, name, value);
 	return 0;
 }
