@@ -217,8 +217,10 @@ def test_psql(p):
     assert "still here" in out.stdout and "PgBouncer 1." in out.stdout
 
 
-def test_check_postgres(p):
+def test_check_postgres(p, tmp_path):
     """the actions that are for this console"""
+    # it refuses a folder that others may write to
+    env = {**process_env(), "TMPDIR": str(tmp_path)}
     exe = need("check_postgres", "check-postgres")
     for action, more in [
             ("pgb_pool_cl_active", ["-w", "50", "-c", "60"]),
@@ -234,6 +236,6 @@ def test_check_postgres(p):
             [exe, "--action=" + action, "--host=127.0.0.1",
              "--port=%d" % p.port, "--dbuser=admin", "--dbpass=adminpw"]
             + more, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, timeout=60, cwd="/tmp", env=process_env())
+            text=True, timeout=60, cwd="/tmp", env=env)
         assert out.returncode == 0, (action, out.stdout)
         assert " OK: " in out.stdout, out.stdout
