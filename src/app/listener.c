@@ -21,8 +21,12 @@
 #define ACCEPT_CALM 4		/* turns in a row; then bursts double */
 #define ACCEPT_PAUSE (5 * USEC)
 #define SPARE_TIME (2 * USEC)	/* to log in with the spare descriptor */
-/* Longer than a handshake takes, shorter than an unanswered SYN waits (1 s). */
-#define DRAIN_TIME (USEC / 2)
+
+/*
+ * Longer than a handshake takes, also when one side is stopped for half a
+ * second; shorter than an unanswered SYN waits (1 s).
+ */
+#define DRAIN_TIME (USEC * 4 / 5)
 
 char *listener_name(const struct listener *l, char *buf, size_t size)
 {
