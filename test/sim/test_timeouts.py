@@ -233,6 +233,17 @@ def server_gone(st):
     return took
 
 
+def server_old(st):
+    """Its life begins with the login."""
+    start = time.monotonic()
+    c = st.p.raw()
+    c.query("select 1")
+    s = st.last()
+    took = until(lambda: s.ended, start)
+    c.abort()
+    return took
+
+
 def check_delay(st):
     c = st.p.raw()
     start = time.monotonic()
@@ -287,7 +298,7 @@ SCENES = {
     "server_connect_timeout": (server_connect, {}),
     "server_login_retry": (login_retry, {}),
     "server_idle_timeout": (server_gone, {}),
-    "server_lifetime": (server_gone, dict(server_check_query="")),
+    "server_lifetime": (server_old, dict(server_check_query="")),
     "server_check_delay": (check_delay, dict(server_check_query="check")),
     "reserve_pool_timeout": (reserve, dict(default_pool_size=1,
                                            reserve_pool_size=1)),
@@ -314,6 +325,24 @@ def test_time_out_is_exact(pooler, fakepg, name):
     finally:
         st.gate.set()
     pytest.fail("always late: %r" % took)
+
+
+@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("how", ["set", "reload"])
+def test_time_out_can_be_changed(pooler, fakepg, name, how):
+    """settings.md 2, 7: for what begins then"""
+    scene, settings = SCENES[name]
+    key = name.split("-")[0]
+    st = Stage(pooler, fakepg, **{key: 3600}, **settings)
+    if how == "set":
+        st.p.admin("set %s = '%s'" % (key, LIMIT))
+    else:
+        st.p.settings[key] = LIMIT
+        st.p.reload()
+    try:
+        assert LIMIT <= scene(st) < 3600
+    finally:
+        st.gate.set()
 
 
 def test_wait_notice_is_exact(pooler, fakepg):

@@ -286,6 +286,22 @@ def test_fallback_can_be_removed_and_changed(pooler, pg):
     assert c.value("select current_database()") == "p0"
 
 
+def test_line_for_a_database_that_a_login_has_made(pooler, pg):
+    """it is one like others at once, whatever becomes of the login"""
+    p = pooler({"*": "host=127.0.0.1 port=%d" % pg.port, "p0": ""},
+               auth_type="plain")
+    half = p.open()
+    half.send(pq.startup({"user": "app", "database": "p1"}))
+    assert half.recv()[0] == "R"
+    p.dbs["p1"] = "dbname=p0 user=app min_pool_size=1"
+    p.reload()
+    wait_until(lambda: len(p.servers("p1")) == 1)
+    half.abort()
+    p.raw().query("select 1")
+    assert len(p.servers("p1")) == 1
+    assert "dropping database 'p1'" not in p.log
+
+
 def test_new_limits_help_who_waits_already(pooler):
     """config-files.md 3: live"""
     p = pooler({"p0": "pool_size=1"})

@@ -111,6 +111,21 @@ def test_password_is_for_the_server_too(pooler, directory):
     assert works(p, "u_scram", "pw_three")
 
 
+def test_typed_password_is_not_lost_to_a_line_of_the_auth_file(
+        pooler, directory):
+    """the server wants what he typed, from his very first login on; a newer
+    line of the file counts until he types it again"""
+    p = asking(pooler, at(directory, SIMPLE), userlist={
+        "admin": "adminpw", "u_scram": "wrong for the server"})
+    assert works(p, "u_scram", "pw_three")
+    p.userlist["u_scram"] = "wrong as well"
+    p.reload()
+    p.admin("reconnect p0")
+    wait_until(lambda: not p.admin("show servers"),
+               what="the server to be closed")
+    assert works(p, "u_scram", "pw_three")
+
+
 def test_one_of_several_entries_is_not_chosen(pooler, directory):
     p = asking(pooler, at(directory, SEARCH + " ldapsearchattribute=cn"))
     refused(p, "twin", "app2pw", REFUSED)

@@ -126,20 +126,35 @@ def pipeline(a):
         a.recv_until()
 
 
+def copy_in(a):
+    """Its trigger takes the time."""
+    a.send(pq.query("copy slow_copy from stdin"))
+    assert a.recv()[0] == "G"
+    a.send(pq.copy_data(b"1\n"), pq.copy_done())
+    assert a.recv_until().check().tags == ["COPY 1"]
+
+
 KINDS = {
     "simple": lambda a: a.query("select pg_sleep(0.3)"),
     "several": lambda a: a.query("select 1; select pg_sleep(0.3)"),
     "extended": lambda a: a.extended("select pg_sleep(0.3)"),
     "pipeline": pipeline,
     "copy": lambda a: a.query("copy (select pg_sleep(0.3)) to stdout"),
+    "copy in": copy_in,
     "error": lambda a: a.try_query("do $$ begin perform pg_sleep(0.3); "
                                    "raise 'x'; end $$"),
 }
 
 
 @pytest.mark.parametrize("mode", ["session", "transaction", "statement"])
-def test_slow_query_of_every_kind(pooler, mode):
+def test_slow_query_of_every_kind(pooler, pg, mode):
     """log_min_duration: one line for each; how long it ran"""
+    pg.sql("drop table if exists slow_copy; create table slow_copy (n int)",
+           "create or replace function take_time() returns trigger language "
+           "plpgsql as 'begin perform pg_sleep(0.3); return new; end'",
+           "create trigger slow before insert on slow_copy for each row "
+           "execute function take_time()",
+           "grant insert on slow_copy to app", db="p0")
     p = pooler(pool_mode=mode)
     a = p.raw()
     a.query("select 1")

@@ -372,6 +372,61 @@ def test_reload_that_nobody_waits_for_any_more(pooler):
     wait_until(lambda: value(p, "default_pool_size") == "8")
 
 
+@pytest.mark.parametrize("command,undo", [
+    ("pause", "resume"), ("pause p0", "resume p0"), ("suspend", "resume"),
+    ("kill p0", "resume p0"), ("disable p0", "enable p0")])
+def test_command_while_files_are_read(pooler, command, undo):
+    """it counts at once, and the reload does not take it back"""
+    p = pooler()
+    a = p.raw()
+    a.query("select 1")
+    slow = Slow(p)
+    c, con = p.console(), p.console()
+    c.send(pq.query("reload"))
+    slow.arrived()
+    con.query(command)
+    killed, refused = command == "kill p0", command == "disable p0"
+    if killed:
+        assert a.recv_all().errors[-1].code == "08P01"
+    elif not refused:
+        a.send(pq.query("select 2"))
+    slow.go("default_pool_size = 7")
+    assert answer(c) == "RELOAD"
+    assert con.query("show config where key = 'default_pool_size'"
+                     ).dicts[0]["value"] == "7"
+    if refused:
+        with pytest.raises(pq.PgError, match="is disabled"):
+            p.raw()
+    elif not killed:
+        assert not a.readable(0.2)
+    con.query(undo)
+    if killed or refused:
+        a = p.raw()
+        a.send(pq.query("select 2"))
+    assert a.recv_until().rows == [["2"]]
+
+
+@pytest.mark.parametrize("mode", ["wait_for_clients", "wait_for_servers"])
+def test_shutdown_while_files_are_read(pooler, mode):
+    """the reload is answered; the end comes when all have left"""
+    p = pooler()
+    a = p.raw()
+    a.query("begin")
+    slow = Slow(p)
+    c, con = p.console(), p.console()
+    c.send(pq.query("reload"))
+    slow.arrived()
+    assert con.query("shutdown " + mode).tags == ["SHUTDOWN"]
+    slow.go("default_pool_size = 7")
+    assert answer(c) == "RELOAD"
+    assert p.proc.poll() is None
+    assert a.value("select 1") == "1"
+    a.query("commit")
+    for conn in (a, c, con):
+        conn.close()
+    assert p.wait_exit() == 0
+
+
 @pytest.mark.parametrize("how", ["SIGTERM", "SIGINT", "shutdown"])
 def test_process_ends_while_files_are_read(pooler, how):
     """and does not wait for a disk that does not answer"""

@@ -118,6 +118,40 @@ def test_tcp_options_are_set_on_both_ends(pooler, remote):
         s.close()
 
 
+@pytest.mark.setting("tcp_keepalive", "tcp_keepcnt", "tcp_keepidle",
+                     "tcp_keepintvl", "tcp_user_timeout",
+                     "tcp_socket_buffer")
+@pytest.mark.parametrize("how", ["set", "reload"])
+def test_tcp_options_can_be_changed(pooler, remote, how):
+    """settings.md 10: each of them, for both ends of later connections"""
+    tcp, sol = socket.IPPROTO_TCP, socket.SOL_SOCKET
+    options = {"tcp_keepalive": (sol, socket.SO_KEEPALIVE, 0, 1),
+               "tcp_keepcnt": (tcp, socket.TCP_KEEPCNT, 3, 4),
+               "tcp_keepidle": (tcp, socket.TCP_KEEPIDLE, 100, 101),
+               "tcp_keepintvl": (tcp, socket.TCP_KEEPINTVL, 50, 51),
+               "tcp_user_timeout": (tcp, socket.TCP_USER_TIMEOUT, 700, 701),
+               "tcp_socket_buffer": (sol, socket.SO_SNDBUF, 10240, 20480)}
+    p = pooler(**{key: o[2] for key, o in options.items()})
+    old = both_ends(p, remote)
+    p.settings.update((key, o[3]) for key, o in options.items())
+    if how == "reload":
+        p.reload()
+    else:
+        for key in options:
+            p.admin("set %s = %d" % (key, p.settings[key]))
+    new = both_ends(p, remote)
+    for sockets, at in ((old, 2), (new, 3)):
+        for s in sockets:
+            for key, o in options.items():
+                if at == 2 and key in ("tcp_keepcnt", "tcp_keepidle",
+                                       "tcp_keepintvl"):
+                    continue    # of no use without tcp_keepalive
+                # the kernel doubles a buffer
+                value = o[at] * (2 if key == "tcp_socket_buffer" else 1)
+                assert s.getsockopt(*o[:2]) == value, (key, at)
+            s.close()
+
+
 @pytest.mark.setting("tcp_defer_accept", "listen_addr", "listen_port")
 def test_listeners_wait_for_data_if_told(pooler, remote):
     """settings.md 3, 10: several addresses; switched while they are open"""

@@ -113,6 +113,23 @@ def test_suspend_timeout_closes_who_does_not_come_to_rest(pooler):
     assert b.value("select 2") == "2"
 
 
+@pytest.mark.setting("suspend_timeout")
+def test_suspend_timeout_can_be_changed_while_it_is_waited_for(pooler):
+    """settings.md 8"""
+    p = pooler(suspend_timeout=0)
+    a, k, other = p.raw(), ask(p), ask(p)
+    a.send(pq.query("select '" + "x" * 100000 + "'")[:60000])
+    wait_until(lambda: p.show("servers", state="active"))
+    k.send(pq.query("suspend"))
+    p.wait_log("SUSPEND command issued")
+    assert not k.readable(0.2)
+    other.query("set suspend_timeout = '1ms'")
+    assert a.recv_all().errors[-1].message == "suspend_timeout"
+    assert k.recv_until().tags == ["SUSPEND"]
+    other.query("resume")
+    assert p.raw().value("select 2") == "2"
+
+
 def test_suspend_ends_with_its_last_console(pooler):
     """logging.md 7: admin disappeared when suspended, doing RESUME"""
     p = pooler()

@@ -320,9 +320,12 @@ static void test_automatic_databases(void **state)
 	assert_ptr_equal(x->conf, x->own);
 	apply(c, f, load(f, "* = host=h\n", "", ""), "");
 	/* an entry of its own under the name; the line changed for the rest */
+	x->tentative = y->tentative = true;
 	apply(c, f, load(f, "* = host=h pool_size=2\nx = host=h\n", "", ""),
 	    "~y ");
 	assert_null(x->own);
+	assert_false(x->tentative);
+	assert_true(y->tentative);
 	assert_int_equal(y->conf->pool_size, 2);
 	/* without the line those made from it stay */
 	apply(c, f, load(f, "z =\nx = host=h\n", "", ""), "");

@@ -1,5 +1,6 @@
 /* test_mem.c - counted allocation that can be made to fail.
  * SPDX-License-Identifier: ISC */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -145,6 +146,50 @@ static void test_every_kind_has_its_own_name(void **state)
 	}
 }
 
+/* --- wiping --- */
+
+/* The one that base/mem calls: libc's is not asked. */
+static _Thread_local unsigned wiped;
+
+void explicit_bzero(void *p, size_t n)
+{
+	memset(p, 0, n);
+	wiped++;
+}
+
+static void *wipe_nothing(void *arg)
+{
+	void *p;
+
+	(void)arg;
+	mem_lib_wipe(true);
+	mem_lib_wipe(false);
+	p = mem_lib_alloc(8);
+	mem_lib_free(p);
+	assert_int_equal(wiped, 0);
+	return NULL;
+}
+
+static void test_each_thread_wipes_by_itself(void **state)
+{
+	pthread_t other;
+
+	(void)state;
+	void *p = mem_lib_alloc(8), *q = mem_lib_alloc(8);
+
+	mem_lib_wipe(true);
+	assert_int_equal(pthread_create(&other, NULL, wipe_nothing, NULL), 0);
+	assert_int_equal(pthread_join(other, NULL), 0);
+	wiped = 0;
+	mem_lib_free(p);
+	assert_int_equal(wiped, 1);
+	q = mem_lib_realloc(q, 1000);
+	assert_int_equal(wiped, 2);
+	mem_lib_wipe(false);
+	mem_lib_free(q);
+	assert_int_equal(wiped, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +202,7 @@ int main(void)
 		cmocka_unit_test(test_failed_new_is_not_counted),
 		cmocka_unit_test(test_notes_add_and_subtract),
 		cmocka_unit_test(test_every_kind_has_its_own_name),
+		cmocka_unit_test(test_each_thread_wipes_by_itself),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
