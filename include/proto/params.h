@@ -20,6 +20,7 @@ struct writer;
 struct params_table *params_table_new(const char *extra);
 void params_table_free(struct params_table **t);
 
+#define PARAMS_APPLICATION_NAME 4	/* its number */
 int params_count(const struct params_table *t);
 const char *params_name(const struct params_table *t, int i);
 /* Case-insensitive; -1: not tracked. */

@@ -25,7 +25,7 @@ struct writer;
 enum auth_result {
 	AUTH_MORE,	/* send what was written, wait for the client's answer */
 	AUTH_OK,	/* send what was written (SASLFinal); he is who he says */
-	AUTH_DENY,	/* auth->error: text for the client; detail for the log */
+	AUTH_DENY,	/* auth->refusal says why */
 	AUTH_WAIT,	/* read nothing; rq->wake tells when to call auth_resume() */
 };
 
@@ -49,15 +49,20 @@ struct auth_request {
 	bool must_bind;
 };
 
+/* Long, and rare: not part of what each login has. */
+struct auth_refusal {
+	struct err error;		/* code and text for the client */
+	char detail[256];		/* for the log, or "" */
+};
+
 struct auth {
 	const struct auth_method *method;	/* NULL: no exchange is open */
+	struct auth_refusal *refusal;	/* borrowed; set for each call, which
+					 * says there why it is DENY */
 	struct auth_request request;	/* credentials counted */
 	void *state;			/* owned by the method */
 	struct derive_wait derive;	/* keys that it waits for */
 	struct credentials *typed;	/* counted; OK by pam, ldap: the password */
-	/* from here on: set by DENY, not cleared before, as they are long */
-	struct err error;		/* code and text for the client */
-	char detail[256];		/* for the log, or "" */
 };
 
 /*

@@ -36,7 +36,7 @@ struct login {
 	bool asked;			/* for TLS or GSS: it has begun */
 	bool queued;			/* its turn will come */
 	struct auth auth;
-	/* what is behind auth.error is not zero at first, but "" */
+	/* from here on: "" at first, and the rest as it may be */
 	char user[CONFIG_USER_MAX];	/* as asked for */
 	char found_name[CONFIG_USER_MAX];	/* by auth_query */
 };

@@ -13,6 +13,7 @@ static atomic_ulong made;    /* allocations since the last mem_fail_at() */
 static atomic_ulong fail_at; /* which of them fails; 0 = none */
 
 #define SPARE_MAX 256	/* blocks kept */
+#define SMALL 1024	/* bytes */
 
 #if defined __SANITIZE_ADDRESS__
 #define KEEPS_SPARES false	/* who uses one he gave back shall be caught */
@@ -63,9 +64,15 @@ void *mem_alloc(size_t n)
 	return mem_must_fail() ? NULL : malloc(n > 0 ? n : 1);
 }
 
+/* glibc's calloc() passes by what the thread has at hand for small ones. */
 void *mem_zalloc(size_t n)
 {
-	return mem_must_fail() ? NULL : calloc(1, n > 0 ? n : 1);
+	void *p = mem_must_fail() ? NULL :
+	    n > SMALL ? calloc(1, n) : malloc(n > 0 ? n : 1);
+
+	if (p != NULL && n <= SMALL)
+		memset(p, 0, n);
+	return p;
 }
 
 void *mem_resize(void *p, size_t n)

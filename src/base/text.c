@@ -74,7 +74,7 @@ static int lower(char c)
 
 int text_casecmp(const char *a, const char *b)
 {
-	while (*a != '\0' && lower(*a) == lower(*b)) {
+	while (*a != '\0' && (*a == *b || lower(*a) == lower(*b))) {
 		a++;
 		b++;
 	}

@@ -30,7 +30,8 @@ struct params_table {
 };
 
 static const char *const always[] = { "DateStyle", "client_encoding",
-	"TimeZone", "standard_conforming_strings", "application_name" };
+	"TimeZone", "standard_conforming_strings",
+	[PARAMS_APPLICATION_NAME] = "application_name" };
 
 static int add_name(struct params_table *t, const char *name)
 {

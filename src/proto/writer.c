@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "proto/msg.h"
 
-#define FIRST_SIZE 256
+#define FIRST_SIZE 512	/* what a login is told has room */
 #define NOT_OPEN SIZE_MAX /* start while no message is open */
 
 void writer_init(struct writer *w, size_t cap)
@@ -56,16 +56,22 @@ static bool grow(struct writer *w, size_t need)
 	return true;
 }
 
-/* Room for n more bytes, counted as used already; NULL once failed. */
-static uint8_t *take(struct writer *w, size_t n)
+/* Is there room for n more bytes? false once failed. */
+static bool make_room(struct writer *w, size_t n)
 {
-	if (w->failed)
+	if (!w->failed && n <= w->cap - w->len && grow(w, w->len + n))
+		return true;
+	/* there is no room for anything any more */
+	w->size = w->len;
+	w->failed = true;
+	return false;
+}
+
+/* Room for n more bytes, counted as used already; NULL once failed. */
+static inline uint8_t *take(struct writer *w, size_t n)
+{
+	if (n > w->size - w->len && !make_room(w, n))
 		return NULL;
-	if (n > w->cap - w->len ||
-	    (n > w->size - w->len && !grow(w, w->len + n))) {
-		w->failed = true;
-		return NULL;
-	}
 	w->len += n;
 	return w->at + w->len - n;
 }
@@ -82,7 +88,10 @@ void writer_bytes(struct writer *w, const void *p, size_t n)
 
 void writer_u8(struct writer *w, uint8_t v)
 {
-	writer_bytes(w, &v, sizeof v);
+	uint8_t *at = take(w, sizeof v);
+
+	if (at != NULL)
+		*at = v;
 }
 
 void writer_u16(struct writer *w, uint16_t v)
@@ -94,10 +103,10 @@ void writer_u16(struct writer *w, uint16_t v)
 
 void writer_u32(struct writer *w, uint32_t v)
 {
-	uint8_t bytes[4];
+	uint8_t *at = take(w, sizeof v);
 
-	msg_put_u32(bytes, v);
-	writer_bytes(w, bytes, sizeof bytes);
+	if (at != NULL)
+		msg_put_u32(at, v);
 }
 
 void writer_str(struct writer *w, const char *s)

@@ -50,34 +50,35 @@ bool auth_is_allowed(const struct auth_request *rq, const char *name)
 enum auth_result auth_deny(struct auth *a, const char *text,
     const char *detail)
 {
-	err_set(&a->error, "08P01", "%s", text);
-	text_copy(a->detail, sizeof a->detail, detail);
+	err_set(&a->refusal->error, "08P01", "%s", text);
+	text_copy(a->refusal->detail, sizeof a->refusal->detail, detail);
 	return AUTH_DENY;
 }
 
 enum auth_result auth_deny_memory(struct auth *a)
 {
-	err_set(&a->error, "53200", "out of memory");
-	a->detail[0] = '\0';
+	err_set(&a->refusal->error, "53200", "out of memory");
+	a->refusal->detail[0] = '\0';
 	return AUTH_DENY;
 }
 
 enum auth_result auth_deny_busy(struct auth *a, const char *detail)
 {
-	err_set(&a->error, "53300", "too many logins wait to be checked");
-	text_copy(a->detail, sizeof a->detail, detail);
+	err_set(&a->refusal->error, "53300", "too many logins wait to be checked");
+	text_copy(a->refusal->detail, sizeof a->refusal->detail, detail);
 	return AUTH_DENY;
 }
 
 /* All but the result. */
 static void close_exchange(struct auth *a)
 {
+	if (a->method == NULL)
+		return;
 	derive_leave(&a->derive);
-	if (a->method != NULL && a->method->end != NULL)
+	if (a->method->end != NULL)
 		a->method->end(a);
 	a->method = NULL;
 	credentials_unref(&a->request.credentials);
-	a->request = (struct auth_request){ 0 };
 }
 
 void auth_end(struct auth *a)
@@ -113,15 +114,15 @@ static void on_derived(struct derive_wait *w)
 enum auth_result auth_begin(struct auth *a, const struct auth_request *rq,
     struct writer *out)
 {
-	memset(a, 0, offsetof(struct auth, error));
-	a->method = auth_method_find(rq);
+	*a = (struct auth){ .method = auth_method_find(rq),
+		.refusal = a->refusal };
+	if (a->method == NULL)
+		return auth_deny(a, absent_text(rq->type), "");
 	a->request = *rq;
 	a->derive.ready = on_derived;
 	a->request.scram_iterations = sane_iterations(rq->scram_iterations);
 	if (rq->credentials != NULL)
 		credentials_ref(rq->credentials);
-	if (a->method == NULL)
-		return settle(a, auth_deny(a, absent_text(rq->type), ""));
 	if (a->method->begin == NULL)
 		return AUTH_MORE;
 	return settle(a, a->method->begin(a, out));

@@ -14,7 +14,7 @@ static enum auth_result deny(struct auth *a, const char *detail)
 static enum auth_result begin(struct auth *a, struct writer *out)
 {
 	const struct auth_request *rq = &a->request;
-	char detail[sizeof a->detail];
+	char detail[sizeof a->refusal->detail];
 
 	(void)out;
 	if (!rq->tls)

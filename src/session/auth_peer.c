@@ -52,7 +52,7 @@ static enum auth_result deny(struct auth *a, const char *detail)
 static enum auth_result decide(struct auth *a, const char *name)
 {
 	const struct auth_request *rq = &a->request;
-	char detail[sizeof a->detail];
+	char detail[sizeof a->refusal->detail];
 
 	if (auth_is_allowed(rq, name))
 		return rq->credentials != NULL ? AUTH_OK : deny(a, "");

@@ -29,8 +29,8 @@ struct login *login_new(struct client *c)
 
 	if (l == NULL)
 		return NULL;
-	/* the rest is two kilobytes of texts, most of which nobody needs */
-	memset(l, 0, offsetof(struct login, auth.error));
+	/* the rest are texts, most of which nobody needs */
+	memset(l, 0, offsetof(struct login, user));
 	l->user[0] = l->found_name[0] = '\0';
 	l->client = c;
 	return l;
@@ -140,12 +140,12 @@ static void rest(struct client *c)
 
 static void act_on(struct client *c, enum auth_result r, struct writer *w)
 {
-	const struct auth *a = &c->login->auth;
+	const struct auth_refusal *why = c->login->auth.refusal;
 
 	if (r == AUTH_DENY) {
-		if (a->detail[0] != '\0')
-			log_at(LEVEL_ERROR, &c->who, "%s", a->detail);
-		client_fail(c, a->error.code, a->error.text);
+		if (why->detail[0] != '\0')
+			log_at(LEVEL_ERROR, &c->who, "%s", why->detail);
+		client_fail(c, why->error.code, why->error.text);
 		return;
 	}
 	if (w->failed) {
@@ -212,8 +212,10 @@ static void on_woken(struct auth *a)
 	struct login *l = (struct login *)((char *)a -
 	    offsetof(struct login, auth));
 	struct client *c = l->client;
+	struct auth_refusal why;
 	struct writer w;
 
+	a->refusal = &why;
 	writer_init(&w, LOGIN_MAX);
 	stream_resume(&c->stream);
 	act_on(c, auth_resume(a, &w), &w);
@@ -221,16 +223,28 @@ static void on_woken(struct auth *a)
 	read_on(c);
 }
 
-static void begin_auth(struct client *c)
+static void log_attempt(const struct client *c)
 {
 	static const char *const replications[] = {
 		[REPLICATION_NONE] = "no",
 		[REPLICATION_LOGICAL] = "database",
 		[REPLICATION_PHYSICAL] = "yes",
 	};
+	char tls[TLS_TEXT_MAX];
+
+	tls_describe(&c->stream, tls, sizeof tls);
+	log_at(LEVEL_INFO, &c->who,
+	    "login attempt: db=%s user=%s tls=%s replication=%s",
+	    c->login->db_name, c->login->user, tls[0] != '\0' ? tls : "no",
+	    replications[c->replication]);
+}
+
+static void begin_auth(struct client *c)
+{
 	const struct settings *set = sessions_settings(c->ss);
 	struct login *l = c->login;
-	char cert[TLS_NAME_MAX], tls[TLS_TEXT_MAX];
+	struct auth_refusal why;
+	char cert[TLS_NAME_MAX];
 	uid_t uid;
 	struct writer w;
 
@@ -260,12 +274,9 @@ static void begin_auth(struct client *c)
 	};
 
 	offer_binding(c, &rq);
-	tls_describe(&c->stream, tls, sizeof tls);
 	if (set->log_connections)
-		log_at(LEVEL_INFO, &c->who,
-		    "login attempt: db=%s user=%s tls=%s replication=%s",
-		    l->db_name, l->user, tls[0] != '\0' ? tls : "no",
-		    replications[c->replication]);
+		log_attempt(c);
+	l->auth.refusal = &why;
 	writer_init(&w, LOGIN_MAX);
 	write_negotiate(c, &w);
 	act_on(c, auth_begin(&l->auth, &rq, &w), &w);
@@ -442,6 +453,7 @@ static size_t first_message(struct client *c, const uint8_t *p, size_t len)
 
 static size_t auth_message(struct client *c, const uint8_t *p, size_t len)
 {
+	struct auth_refusal why;
 	struct startup m;
 	struct writer w;
 
@@ -464,6 +476,7 @@ static size_t auth_message(struct client *c, const uint8_t *p, size_t len)
 	}
 	if (len < size)
 		return 0;
+	c->login->auth.refusal = &why;
 	writer_init(&w, LOGIN_MAX);
 	const enum auth_result r = auth_step(&c->login->auth, p + MSG_HEADER,
 	    size - MSG_HEADER, &w);

@@ -49,24 +49,11 @@ static int take_application_name(struct client *c, const char *value,
 	return set_copy(&c->login->application_name, value, e);
 }
 
-/* It is looked for before all others are read. */
 static int take_replication(struct client *c, const char *value,
     struct err *e)
 {
-	(void)c;
-	(void)value;
 	(void)e;
-	return 0;
-}
-
-static int find_replication(const char *name, const char *value, void *arg,
-    struct err *e)
-{
-	struct client *c = arg;
-
-	(void)e;
-	if (strcmp(name, "replication") == 0)
-		c->replication = (uint8_t)startup_replication(value);
+	c->replication = (uint8_t)startup_replication(value);
 	return 0;
 }
 
@@ -147,7 +134,6 @@ static int settle_application_name(struct client *c, struct err *e)
 {
 	const char *name = c->login->application_name;
 	char addr[NET_TEXT_MAX], host[HOST_NAME_MAX + 1] = "", full[512];
-	const int i = params_find(c->ss->params, "application_name");
 
 	if (sessions_settings(c->ss)->application_name_add_host) {
 		net_format(&c->addr, addr, sizeof addr);
@@ -162,7 +148,8 @@ static int settle_application_name(struct client *c, struct err *e)
 	}
 	if (name == NULL)
 		return 0;
-	return params_set(&c->params, i, name) < 0 ? no_memory(e) : 0;
+	return params_set(&c->params, PARAMS_APPLICATION_NAME, name) < 0 ?
+	    no_memory(e) : 0;
 }
 
 int login_read_params(struct client *c, const struct startup *m,
@@ -170,7 +157,6 @@ int login_read_params(struct client *c, const struct startup *m,
 {
 	struct login *l = c->login;
 
-	(void)startup_each(m, find_replication, c, e);
 	if (startup_each(m, on_param, c, e) < 0)
 		return -1;
 	if (l->user[0] == '\0')

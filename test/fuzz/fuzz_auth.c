@@ -60,7 +60,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size == 0)
 		return 0;
 	struct auth_request rq = request_of(data[0]);
-	struct auth a = { 0 };
+	struct auth_refusal why;
+	struct auth a = { .refusal = &why };
 	struct writer w;
 
 	writer_init(&w, 65536);

@@ -42,6 +42,7 @@ static const uint8_t mock_salt[32] = "a process has one of these only.";
 /* One client that logs in. */
 struct peer {
 	struct auth auth;
+	struct auth_refusal why;
 	struct writer out;
 	struct credentials *credentials;	/* owned */
 };
@@ -55,6 +56,7 @@ static enum auth_result start(struct peer *p, enum auth_type type,
 	};
 
 	memset(p, 0, sizeof *p);
+	p->auth.refusal = &p->why;
 	writer_init(&p->out, 16384);
 	if (secret != NULL) {
 		p->credentials = credentials_new(secret);
@@ -96,8 +98,8 @@ static void assert_denied(struct peer *p, enum auth_result r,
     const char *text)
 {
 	assert_int_equal(r, AUTH_DENY);
-	assert_string_equal(p->auth.error.code, "08P01");
-	assert_string_equal(p->auth.error.text, text);
+	assert_string_equal(p->auth.refusal->error.code, "08P01");
+	assert_string_equal(p->auth.refusal->error.text, text);
 }
 
 /* An Authentication message with this code; returns what follows the code. */
@@ -220,7 +222,8 @@ static void test_methods_where_another_vouches(void **state)
 			.cert_name = rows[n].type == AUTH_CERT ?
 			    rows[n].name : NULL,
 		};
-		struct auth a = { 0 };
+		struct auth_refusal why;
+		struct auth a = { .refusal = &why };
 		struct writer w;
 
 		writer_init(&w, 100);
@@ -230,8 +233,8 @@ static void test_methods_where_another_vouches(void **state)
 			assert_int_equal(r, AUTH_OK);
 		} else {
 			assert_int_equal(r, AUTH_DENY);
-			assert_string_equal(a.error.text, rows[n].text);
-			assert_string_equal(a.detail, rows[n].detail);
+			assert_string_equal(why.error.text, rows[n].text);
+			assert_string_equal(why.detail, rows[n].detail);
 		}
 		auth_end(&a);
 		credentials_unref(&c);
@@ -326,7 +329,7 @@ static void test_password_message_is_one_string(void **state)
 			start(&p, types[t], "pencil");
 			assert_denied(&p, step(&p, rows[i].body, rows[i].len),
 			    WRONG);
-			assert_string_equal(p.auth.detail,
+			assert_string_equal(p.auth.refusal->detail,
 			    "malformed password message");
 			finish(&p);
 		}
@@ -535,7 +538,7 @@ static void test_scram_takes_plain_and_scram(void **state)
 			    0);
 		} else {
 			assert_denied(&p, r, SASL);
-			assert_string_equal(p.auth.detail, rows[i].detail);
+			assert_string_equal(p.auth.refusal->detail, rows[i].detail);
 			assert_int_equal(p.out.len, 0);
 		}
 		scram_client_fini(&c);
@@ -578,7 +581,7 @@ static void mock_challenge(const char *user, struct scram_client *c)
 		.type = AUTH_SCRAM_SHA_256, .user = user,
 		.scram_iterations = ITERATIONS, .mock_salt = mock_salt,
 	};
-	struct peer p = { 0 };
+	struct peer p = { .auth.refusal = &p.why };
 
 	writer_init(&p.out, 16384);
 	assert_int_equal(auth_begin(&p.auth, &rq, &p.out), AUTH_MORE);
@@ -668,7 +671,7 @@ static void test_scram_malformed_first_is_refused(void **state)
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		start(&p, AUTH_SCRAM_SHA_256, NULL);
 		assert_denied(&p, first(&p, rows[i]), SASL);
-		assert_string_not_equal(p.auth.detail, "");
+		assert_string_not_equal(p.auth.refusal->detail, "");
 		finish(&p);
 	}
 }
@@ -704,7 +707,7 @@ static void test_scram_malformed_final_is_refused(void **state)
 		start(&p, AUTH_SCRAM_SHA_256, "pencil");
 		challenge(&p, &c);
 		assert_denied(&p, step(&p, rows[i], strlen(rows[i])), SASL);
-		assert_string_not_equal(p.auth.detail, "");
+		assert_string_not_equal(p.auth.refusal->detail, "");
 		scram_client_fini(&c);
 		finish(&p);
 	}
@@ -726,7 +729,7 @@ static void test_scram_iterations_have_limits(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		struct scram_client c = { 0 };
-		struct peer p = { 0 };
+		struct peer p = { .auth.refusal = &p.why };
 
 		rq.scram_iterations = rows[i].asked;
 		writer_init(&p.out, 16384);
@@ -758,6 +761,7 @@ static enum auth_result login(struct peer *p, enum auth_type type,
 	struct err e;
 
 	memset(p, 0, sizeof *p);
+	p->auth.refusal = &p->why;
 	writer_init(&p->out, 16384);
 	rq.credentials = p->credentials = credentials_new(secret);
 	mem_fail_at(fail);
@@ -800,7 +804,7 @@ static void test_no_memory_at_begin_denies(void **state)
 
 		while (login(&p, types[t], "pencil", ++n) != AUTH_OK) {
 			assert_true(p.out.failed ||
-			    strcmp(p.auth.error.code, "53200") == 0);
+			    strcmp(p.auth.refusal->error.code, "53200") == 0);
 			finish(&p);
 		}
 		assert_true(n > 1);
@@ -824,7 +828,7 @@ static enum auth_result step_failing(struct peer *p, const char *body,
 static void assert_no_memory(struct peer *p, enum auth_result r)
 {
 	if (r == AUTH_DENY)
-		assert_string_equal(p->auth.error.code, "53200");
+		assert_string_equal(p->auth.refusal->error.code, "53200");
 	else
 		assert_true(p->out.failed);
 }

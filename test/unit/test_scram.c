@@ -261,7 +261,7 @@ static void test_every_failed_allocation_ends_the_exchange(void **state)
 	const unsigned long n = allocations_of_an_exchange();
 
 	(void)state;
-	assert_true(n >= 15);
+	assert_true(n >= 10);
 	for (unsigned long nth = 1; nth <= n; nth++) {
 		struct exchange x = { 0 };
 
