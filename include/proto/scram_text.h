@@ -59,9 +59,12 @@ void scram_text_binding(char flag, const struct scram_binding *b,
 /* The strings up to a NULL, joined; heap. NULL: no memory. */
 char *scram_text_join(const char *first, ...) __attribute__((sentinel));
 
-/* HMAC over a, a comma, and b. 0 or -1 (no memory). */
-int scram_text_sign(const uint8_t key[SHA256_BYTES], const char *a,
-    const char *b, uint8_t out[SHA256_BYTES]);
+/* Both, and a comma between them; heap. NULL: no memory. */
+char *scram_text_join_two(struct scram_span a, struct scram_span b);
+
+/* HMAC of a text. 0 or -1 (no memory). */
+int scram_text_sign(const uint8_t key[SHA256_BYTES], const char *message,
+    uint8_t out[SHA256_BYTES]);
 
 int scram_err_memory(struct err *e); /* returns -1 */
 

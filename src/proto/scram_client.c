@@ -107,12 +107,12 @@ int scram_client_challenge(struct scram_client *c, const char *in, size_t len,
 static int sign(const struct scram_client *c, const uint8_t key[SHA256_BYTES],
     uint8_t out[SHA256_BYTES])
 {
-	char *first =
-	    scram_text_join(c->client_first_bare, ",", c->server_first, NULL);
-	if (first == NULL)
+	char *message = scram_text_join(c->client_first_bare, ",",
+	    c->server_first, ",", c->client_final_bare, NULL);
+	if (message == NULL)
 		return -1;
-	const int rc = scram_text_sign(key, first, c->client_final_bare, out);
-	mem_free(first);
+	const int rc = scram_text_sign(key, message, out);
+	mem_free(message);
 	return rc;
 }
 

@@ -119,14 +119,12 @@ static char *make_server_first(const struct scram_server *s)
 static int remember_first(struct scram_server *s, struct scram_span bare,
     const char *server_first, struct err *e)
 {
-	if (strlen(server_first) > SCRAM_MESSAGE_MAX)
+	const struct scram_span first = { server_first,
+		strlen(server_first) };
+
+	if (first.len > SCRAM_MESSAGE_MAX)
 		return err_set(e, "08P01", "SCRAM nonce too long");
-	char *client_first = mem_strndup(bare.at, bare.len);
-	if (client_first == NULL)
-		return scram_err_memory(e);
-	s->auth_message =
-	    scram_text_join(client_first, ",", server_first, NULL);
-	mem_free(client_first);
+	s->auth_message = scram_text_join_two(bare, first);
 	return s->auth_message == NULL ? scram_err_memory(e) : 0;
 }
 
@@ -209,13 +207,12 @@ static int read_client_final(const struct scram_server *s, struct scram_span in,
  * its hash must be StoredKey.
  */
 static int check_proof(struct scram_server *s,
-    const uint8_t proof[SHA256_BYTES], const char *without_proof, struct err *e)
+    const uint8_t proof[SHA256_BYTES], const char *auth_message, struct err *e)
 {
 	uint8_t key[SHA256_BYTES], hash[SHA256_BYTES];
 	int rc = -1;
 
-	if (scram_text_sign(s->v.stored_key, s->auth_message, without_proof,
-		key) != 0) {
+	if (scram_text_sign(s->v.stored_key, auth_message, key) != 0) {
 		scram_err_memory(e);
 		goto out;
 	}
@@ -238,13 +235,12 @@ out:
 }
 
 static char *make_server_final(const struct scram_server *s,
-    const char *without_proof)
+    const char *auth_message)
 {
 	uint8_t signature[SHA256_BYTES];
 	char text[CRYPTO_BASE64_SIZE(SHA256_BYTES)];
 
-	if (scram_text_sign(s->v.server_key, s->auth_message, without_proof,
-		signature) != 0)
+	if (scram_text_sign(s->v.server_key, auth_message, signature) != 0)
 		return NULL;
 	crypto_base64_encode(signature, sizeof signature, text);
 	return scram_text_join("v=", text, NULL);
@@ -261,18 +257,20 @@ static int server_final(struct scram_server *s, struct scram_span in,
 		return -1;
 	if (!scram_text_key(f.proof, proof))
 		return err_set(e, "08P01", "malformed SCRAM proof");
-	char *without_proof =
-	    mem_strndup(f.without_proof.at, f.without_proof.len);
-	if (without_proof == NULL)
+	const struct scram_span before = { s->auth_message,
+		strlen(s->auth_message) };
+	/* RFC 5802 §3: AuthMessage, now that all of it is known */
+	char *auth_message = scram_text_join_two(before, f.without_proof);
+	if (auth_message == NULL)
 		return scram_err_memory(e);
 
-	int rc = check_proof(s, proof, without_proof, e);
+	int rc = check_proof(s, proof, auth_message, e);
 	if (rc == 0) {
-		*out = make_server_final(s, without_proof);
+		*out = make_server_final(s, auth_message);
 		if (*out == NULL)
 			rc = scram_err_memory(e);
 	}
-	mem_free(without_proof);
+	mem_free(auth_message);
 	return rc;
 }
 

@@ -165,14 +165,22 @@ void scram_text_binding(char flag, const struct scram_binding *b,
 	crypto_base64_encode(all, len + (flag == 'p' ? b->len : 0), out);
 }
 
-int scram_text_sign(const uint8_t key[SHA256_BYTES], const char *a,
-    const char *b, uint8_t out[SHA256_BYTES])
+char *scram_text_join_two(struct scram_span a, struct scram_span b)
 {
-	char *message = scram_text_join(a, ",", b, NULL);
-	if (message == NULL)
-		return -1;
-	const int rc = crypto_hmac_sha256(key, SHA256_BYTES, message,
-	    strlen(message), out);
-	mem_free(message);
-	return rc;
+	char *out = mem_alloc(a.len + b.len + 2);
+
+	if (out == NULL)
+		return NULL;
+	memcpy(out, a.at, a.len);
+	out[a.len] = ',';
+	memcpy(out + a.len + 1, b.at, b.len);
+	out[a.len + 1 + b.len] = '\0';
+	return out;
+}
+
+int scram_text_sign(const uint8_t key[SHA256_BYTES], const char *message,
+    uint8_t out[SHA256_BYTES])
+{
+	return crypto_hmac_sha256(key, SHA256_BYTES, message, strlen(message),
+	    out);
 }
