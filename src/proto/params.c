@@ -126,35 +126,35 @@ static size_t set_size(const struct params_table *t)
 	return sizeof(struct params) + (size_t)t->count * sizeof(char *);
 }
 
-/*
- * The set with these values. The references to the strings are taken over,
- * also on failure (NULL).
- */
-static struct params *intern_set(struct params_table *t, const char **value)
+static struct params *add_set(struct params_table *t, const char **value)
 {
 	const size_t bytes = (size_t)t->count * sizeof *value;
-	struct params *p = NULL;
+	struct params *p = mem_new(MEM_PARAMS, set_size(t));
 
-	HASH_FIND(hh, t->sets, value, bytes, p);
-	if (p == NULL) {
-		p = mem_new(MEM_PARAMS, set_size(t));
-		if (p != NULL) {
-			p->table = t;
-			p->refs = 1;
-			p->status = NULL;
-			memcpy(p->value, value, bytes);
-			HASH_ADD_KEYPTR(hh, t->sets, p->value, bytes, p);
-			if (p->hh.tbl != NULL)
-				return p;
-			mem_delete(MEM_PARAMS, p, set_size(t));
-			p = NULL;
-		}
-	} else {
-		p->refs++;
+	if (p == NULL)
+		return NULL;
+	p->table = t;
+	p->refs = 1;
+	p->status = NULL;
+	memcpy(p->value, value, bytes);
+	HASH_ADD_KEYPTR(hh, t->sets, p->value, bytes, p);
+	if (p->hh.tbl == NULL) {
+		mem_delete(MEM_PARAMS, p, set_size(t));
+		return NULL;
 	}
 	for (int i = 0; i < t->count; i++)
-		intern_put(t->strings, value[i]);
+		if (value[i] != NULL)
+			intern_ref(value[i]);
 	return p;
+}
+
+/* The set with these values, which are of the table; NULL: no memory. */
+static struct params *intern_set(struct params_table *t, const char **value)
+{
+	struct params *p = NULL;
+
+	HASH_FIND(hh, t->sets, value, (size_t)t->count * sizeof *value, p);
+	return p != NULL ? params_ref(p) : add_set(t, value);
 }
 
 struct params *params_empty(struct params_table *t)
@@ -215,7 +215,7 @@ void params_write_status(struct params *p, struct writer *w)
 		keep_status(p, w->at + from, w->len - from);
 }
 
-/* Replace *pp by the set of these values, whose references are taken over. */
+/* Replace *pp by the set of these values. */
 static int replace(struct params **pp, const char **value)
 {
 	struct params *p = intern_set((*pp)->table, value);
@@ -227,45 +227,44 @@ static int replace(struct params **pp, const char **value)
 	return 0;
 }
 
-static const char *ref(const char *s)
-{
-	return s == NULL ? NULL : intern_ref(s);
-}
-
 int params_set(struct params **pp, int i, const char *value)
 {
 	const struct params *p = *pp;
-	const char *v[PARAMS_MAX] = { NULL };
-	const char *mine = intern_get(p->table->strings, value);
+	const char *v[PARAMS_MAX];
+	struct intern *strings = p->table->strings;
+	const char *mine = intern_get(strings, value);
 
 	if (mine == NULL)
 		return -1;
 	for (int k = 0; k < p->table->count; k++)
-		v[k] = k == i ? mine : ref(p->value[k]);
-	return replace(pp, v);
+		v[k] = k == i ? mine : p->value[k];
+	const int rc = replace(pp, v);
+
+	intern_put(strings, mine);
+	return rc;
 }
 
 int params_fill(struct params **pp, const struct params *defaults)
 {
 	const struct params *p = *pp;
-	const char *v[PARAMS_MAX] = { NULL };
+	const char *v[PARAMS_MAX];
 
 	for (int i = 0; i < p->table->count; i++)
-		v[i] = ref(p->value[i] != NULL ? p->value[i] :
-		    defaults->value[i]);
+		v[i] = p->value[i] != NULL ? p->value[i] :
+		    defaults->value[i];
 	return replace(pp, v);
 }
 
 int params_adopt(struct params **want, const struct params *have)
 {
 	const struct params *p = *want;
-	const char *v[PARAMS_MAX] = { NULL };
+	const char *v[PARAMS_MAX];
 
 	if (p == have)
 		return 0;
 	for (int i = 0; i < p->table->count; i++)
-		v[i] = ref(p->value[i] != NULL && have->value[i] != NULL ?
-		    have->value[i] : p->value[i]);
+		v[i] = p->value[i] != NULL && have->value[i] != NULL ?
+		    have->value[i] : p->value[i];
 	return replace(want, v);
 }
 
