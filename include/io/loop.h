@@ -13,7 +13,7 @@ struct event_base;
 struct loop;
 
 /* The shared read buffer: nothing in it outlives the callback that filled it. */
-#define LOOP_BUFFER 65536
+#define LOOP_BUFFER 131072
 
 /*
  * A call to be made later, embedded in its object. It is either scheduled for
