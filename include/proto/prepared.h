@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "base/slots.h"
 
 #define PREPARED_NAME_MAX 32	/* "PGBOUNCER_<n>", NUL included */
 /* Names of ours that stand for no text; the first that does is 1. */
@@ -19,20 +20,21 @@ struct prepared_table;
 
 /* A statement text with its parameter types; counted. */
 struct prepared {
-	UT_hash_handle hh;
-	struct prepared_table *table;	/* borrowed */
+	/* all that a Bind needs comes first */
+	char name[PREPARED_NAME_MAX];	/* on the servers */
+	uint8_t name_len;		/* NUL included */
+	bool forgets_all;		/* sql_forgets_all() of the text */
+	bool retired;			/* nobody gets it any more */
+	bool spare;			/* in the table's list of those */
+	uint32_t number;		/* of the name, its low bits */
 	unsigned refs;
 	unsigned names;			/* of clients that stand for it */
-	struct prepared_use *uses;	/* DL list: who has it */
 	unsigned use_count;
-	struct prepared *prev, *next;	/* in the table's list of spare ones */
-	bool spare;			/* ... which this is */
-	uint32_t number;		/* of the name, its low bits */
-	bool retired;			/* nobody gets it any more */
-	bool forgets_all;		/* sql_forgets_all() of the text */
-	uint8_t name_len;		/* NUL included */
-	char name[PREPARED_NAME_MAX];	/* on the servers */
 	uint32_t len;
+	struct prepared_use *uses;	/* DL list: who has it */
+	struct prepared_table *table;	/* borrowed */
+	struct prepared *prev, *next;	/* spare */
+	UT_hash_handle hh;
 	uint8_t body[];		/* of Parse, behind the name: query, types */
 };
 
@@ -73,31 +75,29 @@ void prepared_unref(struct prepared *p);	/* NULL is fine */
 
 /* --- a client's names --- */
 struct prepared_name {
-	UT_hash_handle hh;
 	struct prepared *stmt;		/* counted */
 	char name[];
 };
-/* The map is a NULL pointer to begin with. */
-struct prepared_name *prepared_name_find(struct prepared_name *map,
+/* The map is a NULL pointer to begin with, and again when it is empty. */
+struct prepared_name *prepared_name_find(const struct slots *map,
     const char *name);
-int prepared_name_add(struct prepared_name **map, const char *name,
+int prepared_name_add(struct slots **map, const char *name,
     struct prepared *stmt);			/* takes a reference of its own */
 /* A name that stands for the statement called so on the servers, or NULL. */
-const char *prepared_name_of(const struct prepared_name *map,
-    const char *server_name, size_t len);
-void prepared_name_remove(struct prepared_name **map, const char *name);
-void prepared_name_clear(struct prepared_name **map);
+const char *prepared_name_of(const struct slots *map, const char *server_name,
+    size_t len);
+void prepared_name_remove(struct slots **map, const char *name);
+void prepared_name_clear(struct slots **map);
 
 /* --- what a server has prepared, least recently used first --- */
 struct prepared_use {
-	UT_hash_handle hh;
 	struct prepared_use *prev, *next;
 	struct prepared_use *also_prev, *also_next;	/* of the same stmt */
 	struct prepared_uses *owner;
 	struct prepared *stmt;		/* counted */
 };
 struct prepared_uses {
-	struct prepared_use *by_stmt;	/* uthash */
+	struct slots *by_stmt;		/* hashed by number */
 	struct prepared_use *lru;	/* DL list; tail = newest */
 	unsigned count;
 	unsigned forgotten;		/* still there, by making room */
@@ -129,10 +129,10 @@ struct prepared_op *prepared_op_new(unsigned changes, struct prepared *stmt,
     const char *name);
 void prepared_op_free(struct prepared_op *op);
 /* Do it (again), as after DISCARD ALL took everything. 0 or -1. */
-int prepared_op_redo(const struct prepared_op *op, struct prepared_name **map,
+int prepared_op_redo(const struct prepared_op *op, struct slots **map,
     struct prepared_uses *uses);
 /* Undo op in the map (NULL: the client is gone) and the list. */
-void prepared_op_undo(struct prepared_op *op, struct prepared_name **map,
+void prepared_op_undo(struct prepared_op *op, struct slots **map,
     struct prepared_uses *uses);
 
 #endif

@@ -22,10 +22,10 @@ struct console;
 struct err;
 struct login;
 struct params;
-struct prepared_name;
 struct report;
 struct server;
 struct sessions;
+struct slots;
 
 #define CLIENT_KEY_BYTES CANCEL_KEY_BYTES	/* by which it is found */
 #define CLIENT_KEY_MAX 32	/* protocol 3.2: more to guess */
@@ -60,7 +60,7 @@ struct client {
 	struct server *cancel;		/* target of the request it brought;
 					 * once sent on, the carrier */
 	struct params *params;		/* counted */
-	struct prepared_name *statements;	/* protocol-level names */
+	struct slots *statements;	/* protocol-level names; NULL = none */
 	char *leaving;			/* owned; the one that the unnamed
 					 * statement deallocates, or NULL */
 	struct carry carry;		/* read, but not consumed yet */

@@ -192,7 +192,7 @@ static struct session client_session(const struct client *c, const char *state)
 		.self = c,
 		.link = c->pc.server != NULL ? server_of(c->pc.server) : NULL,
 		.pid = c->addr.family == NET_UNIX ? c->addr.pid : 0,
-		.prepared = HASH_COUNT(c->statements),
+		.prepared = slots_count(c->statements),
 		.id = c->id,
 		.skip = c->skip,
 	};

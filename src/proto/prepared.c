@@ -150,13 +150,23 @@ void prepared_retire(struct prepared *p)
 	p->retired = true;
 }
 
-struct prepared_name *prepared_name_find(struct prepared_name *map,
+/* --- names --- */
+
+static uint32_t name_hash(const char *name)
+{
+	return hash_bytes(name, strlen(name));
+}
+
+static bool is_called(const void *item, const void *name)
+{
+	return strcmp(((const struct prepared_name *)item)->name, name) == 0;
+}
+
+struct prepared_name *prepared_name_find(const struct slots *map,
     const char *name)
 {
-	struct prepared_name *n = NULL;
-
-	HASH_FIND_STR(map, name, n);
-	return n;
+	return map == NULL ? NULL :
+	    slots_find(map, name_hash(name), is_called, name);
 }
 
 static size_t name_size(const char *name)
@@ -172,7 +182,7 @@ static void name_free(struct prepared_name *n)
 	mem_delete(MEM_STATEMENT_USE, n, name_size(n->name));
 }
 
-int prepared_name_add(struct prepared_name **map, const char *name,
+int prepared_name_add(struct slots **map, const char *name,
     struct prepared *stmt)
 {
 	const size_t size = name_size(name);
@@ -180,55 +190,72 @@ int prepared_name_add(struct prepared_name **map, const char *name,
 
 	if (n == NULL)
 		return -1;
+	if (slots_add(map, name_hash(name), n) < 0) {
+		mem_delete(MEM_STATEMENT_USE, n, size);
+		return -1;
+	}
 	memcpy(n->name, name, strlen(name) + 1);
 	n->stmt = prepared_ref(stmt);
 	stmt->names++;
 	set_spare(stmt, false);
-	HASH_ADD_STR(*map, name, n);
-	if (n->hh.tbl != NULL)
-		return 0;
-	name_free(n);
-	return -1;
+	return 0;
 }
 
-const char *prepared_name_of(const struct prepared_name *map,
-    const char *server_name, size_t len)
+const char *prepared_name_of(const struct slots *map, const char *server_name,
+    size_t len)
 {
-	for (const struct prepared_name *n = map; n != NULL; n = n->hh.next)
+	const struct prepared_name *n;
+	unsigned at = 0;
+
+	while ((n = slots_next(map, &at)) != NULL) {
 		if (n->stmt->name_len == len + 1 &&
 		    memcmp(n->stmt->name, server_name, len) == 0)
 			return n->name;
+	}
 	return NULL;
 }
 
-void prepared_name_remove(struct prepared_name **map, const char *name)
+void prepared_name_remove(struct slots **map, const char *name)
 {
-	struct prepared_name *n = prepared_name_find(*map, name);
+	struct prepared_name *const n = prepared_name_find(*map, name);
 
 	if (n == NULL)
 		return;
-	HASH_DEL(*map, n);
+	slots_remove(map, name_hash(name), n);
 	name_free(n);
 }
 
-void prepared_name_clear(struct prepared_name **map)
+void prepared_name_clear(struct slots **map)
 {
-	struct prepared_name *n, *next;
+	struct prepared_name *n;
+	unsigned at = 0;
 
-	HASH_ITER(hh, *map, n, next) {
-		HASH_DEL(*map, n);
+	while ((n = slots_next(*map, &at)) != NULL)
 		name_free(n);
-	}
+	mem_free(*map);
+	*map = NULL;
+}
+
+/* --- what servers have --- */
+
+static bool is_of(const void *item, const void *stmt)
+{
+	return ((const struct prepared_use *)item)->stmt == stmt;
+}
+
+static struct prepared_use *find_use(const struct prepared_uses *u,
+    const struct prepared *stmt)
+{
+	return slots_find(u->by_stmt, stmt->number, is_of, stmt);
 }
 
 struct prepared_use *prepared_uses_touch(struct prepared_uses *u,
     struct prepared *stmt)
 {
-	struct prepared_use *use = NULL;
-
 	if (u->lru != NULL && u->lru->prev->stmt == stmt)
 		return u->lru->prev;	/* newest already */
-	HASH_FIND_PTR(u->by_stmt, &stmt, use);
+	struct prepared_use *const use = find_use(u, stmt);
+
 	if (use == NULL)
 		return NULL;
 	DL_DELETE(u->lru, use);
@@ -242,13 +269,11 @@ int prepared_uses_add(struct prepared_uses *u, struct prepared *stmt)
 
 	if (use == NULL)
 		return -1;
-	use->stmt = prepared_ref(stmt);
-	HASH_ADD_PTR(u->by_stmt, stmt, use);
-	if (use->hh.tbl == NULL) {
-		prepared_unref(use->stmt);
+	if (slots_add(&u->by_stmt, stmt->number, use) < 0) {
 		mem_delete(MEM_STATEMENT_USE, use, sizeof *use);
 		return -1;
 	}
+	use->stmt = prepared_ref(stmt);
 	DL_APPEND(u->lru, use);
 	use->owner = u;
 	DL_APPEND2(stmt->uses, use, also_prev, also_next);
@@ -259,7 +284,7 @@ int prepared_uses_add(struct prepared_uses *u, struct prepared *stmt)
 
 static void use_free(struct prepared_uses *u, struct prepared_use *use)
 {
-	HASH_DEL(u->by_stmt, use);
+	slots_remove(&u->by_stmt, use->stmt->number, use);
 	DL_DELETE(u->lru, use);
 	DL_DELETE2(use->stmt->uses, use, also_prev, also_next);
 	use->stmt->use_count--;
@@ -270,9 +295,8 @@ static void use_free(struct prepared_uses *u, struct prepared_use *use)
 
 void prepared_uses_remove(struct prepared_uses *u, struct prepared *stmt)
 {
-	struct prepared_use *use = NULL;
+	struct prepared_use *const use = find_use(u, stmt);
 
-	HASH_FIND_PTR(u->by_stmt, &stmt, use);
 	if (use != NULL)
 		use_free(u, use);
 }
@@ -341,7 +365,7 @@ void prepared_op_free(struct prepared_op *op)
 	mem_free(op);
 }
 
-int prepared_op_redo(const struct prepared_op *op, struct prepared_name **map,
+int prepared_op_redo(const struct prepared_op *op, struct slots **map,
     struct prepared_uses *uses)
 {
 	if (op->stmt == NULL)
@@ -360,7 +384,7 @@ int prepared_op_redo(const struct prepared_op *op, struct prepared_name **map,
 	return 0;
 }
 
-void prepared_op_undo(struct prepared_op *op, struct prepared_name **map,
+void prepared_op_undo(struct prepared_op *op, struct slots **map,
     struct prepared_uses *uses)
 {
 	if (op->stmt == NULL)

@@ -18,8 +18,10 @@
  */
 static bool has_retired(const struct client *c)
 {
-	for (const struct prepared_name *n = c->statements; n != NULL;
-	    n = n->hh.next) {
+	const struct prepared_name *n;
+	unsigned at = 0;
+
+	while ((n = slots_next(c->statements, &at)) != NULL) {
 		if (n->stmt->retired)
 			return true;
 	}
@@ -132,6 +134,8 @@ static unsigned client_flags(const struct client *c)
 
 void handover_write_client(const struct client *c, struct writer *w)
 {
+	const struct prepared_name *n;
+	unsigned at = 0;
 	struct writer list;
 
 	writer_u8(w, HANDOVER_VERSION);
@@ -146,8 +150,7 @@ void handover_write_client(const struct client *c, struct writer *w)
 	put_blob(w, c->key, c->key_len);
 	put_params(w, c->ss->params, c->params);
 	writer_init(&list, w->cap);
-	for (const struct prepared_name *n = c->statements; n != NULL;
-	    n = n->hh.next)
+	while ((n = slots_next(c->statements, &at)) != NULL)
 		put_statement(&list, n->name, n->stmt);
 	put_list(w, &list);
 	put_blob(w, c->carry.at, c->carry.len);

@@ -127,7 +127,7 @@ static enum relay_step on_error(struct relay_down *d)
 static int forget_statements(struct relay_down *d)
 {
 	struct server *s = d->s;
-	struct prepared_name **map = d->c == NULL ? NULL : &d->c->statements;
+	struct slots **map = d->c == NULL ? NULL : &d->c->statements;
 
 	prepared_uses_clear(&s->prepared);
 	if (map != NULL)

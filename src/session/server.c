@@ -109,7 +109,7 @@ static void on_commit(void *op, void *arg)
 static void on_rollback(void *op, void *arg)
 {
 	struct server *s = arg;
-	struct prepared_name **map = s->ps.client == NULL ? NULL :
+	struct slots **map = s->ps.client == NULL ? NULL :
 	    &client_of(s->ps.client)->statements;
 
 	prepared_op_undo(op, map, &s->prepared);

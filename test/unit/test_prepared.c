@@ -14,7 +14,7 @@
 
 struct fixture {
 	struct prepared_table *t;
-	struct prepared_name *map;
+	struct slots *map;
 	struct prepared_uses uses;
 	struct prepared *a, *b, *c;
 };
@@ -171,7 +171,7 @@ static void test_undo_reverses_each_change(void **state)
 	assert_int_equal(f->uses.count, 1);
 	/* once more changes nothing */
 	undo(f, PREPARED_UNNAMED | PREPARED_UNUSED, "x");
-	assert_int_equal(HASH_COUNT(f->map), 1);
+	assert_int_equal(slots_count(f->map), 1);
 	assert_int_equal(f->uses.count, 1);
 	assert_int_equal(f->a->refs, 3);
 }
@@ -196,7 +196,7 @@ static void test_undo_without_client_or_statement(void **state)
 static bool whole_life(void)
 {
 	struct prepared_table *t = prepared_table_new();
-	struct prepared_name *map = NULL;
+	struct slots *map = NULL;
 	struct prepared_uses uses = { .count = 0 };
 	struct prepared_op *op = NULL;
 	char body[] = "A";
