@@ -24,6 +24,7 @@ struct user {
 	struct credentials *typed;	/* of his last login by PAM or LDAP; NULL */
 	struct pool *pools;		/* DL by user_next */
 	struct line line;		/* for max_user_connections */
+	struct pool_server *spares;	/* DL under that limit; see spare.h */
 	unsigned clients;		/* logins of this name */
 	unsigned servers;		/* of pools of this user */
 };

@@ -13,6 +13,7 @@
 struct config_db;
 struct credentials;
 struct pool;
+struct pool_server;
 
 struct database {
 	UT_hash_handle hh;
@@ -25,6 +26,7 @@ struct database {
 	struct credentials *next_password;
 	struct pool *pools;		/* DL by db_next */
 	struct line line;		/* for max_db_connections */
+	struct pool_server *spares;	/* DL under that limit; see spare.h */
 	unsigned clients;		/* from the startup packet on */
 	unsigned servers;		/* connections of any state */
 	usec_t unused_since;		/* automatic: 0 = in use */

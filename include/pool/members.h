@@ -7,9 +7,16 @@
 #include <stdint.h>
 
 #include "base/time.h"
+#include "pool/line.h"
 
 struct pool;
 struct pool_client;
+struct pool_server;
+
+/* Among the spare servers under a limit; private to spare.c. */
+struct spare_place {
+	struct pool_server *prev, *next;	/* prev NULL: not there */
+};
 
 /* Embedded in struct server. */
 struct pool_server {
@@ -22,6 +29,7 @@ struct pool_server {
 	uint8_t state;			/* enum server_state */
 	bool close_needed;		/* obsolete: close when released */
 	bool own;			/* of one client, never lent to another */
+	struct spare_place spare[LINES];
 };
 
 /* Embedded in struct client. */

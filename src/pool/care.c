@@ -4,6 +4,7 @@
 
 #include "base/wheel.h"
 #include "pool/catalog.h"
+#include "pool/spare.h"
 
 static usec_t earlier(usec_t a, usec_t b)
 {
@@ -59,21 +60,15 @@ static usec_t spare_end(const struct pool *p, enum server_state state,
 	    earlier(end, used + l->check_delay + 1) : end;
 }
 
-static bool is_spare(enum server_state state)
-{
-	return state == SERVER_IDLE || state == SERVER_USED ||
-	    state == SERVER_TESTED;
-}
-
 static usec_t list_end(const struct pool *p, enum server_state state)
 {
 	usec_t end = WHEEL_NEVER;
 
 	for (const struct pool_server *ps = p->servers[state]; ps != NULL;
 	    ps = ps->next) {
-		if (is_spare(state) && ps->close_needed)
+		if (spare_is(state) && ps->close_needed)
 			return 0;
-		if (is_spare(state))
+		if (spare_is(state))
 			end = earlier(end, spare_end(p, state, ps->used));
 		end = earlier(end, lifetime_end(p, ps->born));
 	}

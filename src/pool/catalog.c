@@ -11,6 +11,7 @@
 #include "pool/credentials.h"
 #include "pool/drain.h"
 #include "pool/hosts.h"
+#include "pool/spare.h"
 #include "pool/users.h"
 #include "proto/params.h"
 
@@ -94,6 +95,15 @@ static int positive(int own, int global)
 	return own > 0 ? own : global > 0 ? global : 0;
 }
 
+/* A limit may have come or gone. */
+static void update_spares(struct pool *p)
+{
+	for (int state = 0; state < SERVER_GONE; state++)
+		for (struct pool_server *ps = p->servers[state]; ps != NULL;
+		    ps = ps->next)
+			spare_update(ps);
+}
+
 /* (pooling.md section 1) */
 void pool_configure(struct pool *p, const struct config *config)
 {
@@ -101,6 +111,7 @@ void pool_configure(struct pool *p, const struct config *config)
 	const struct config_db *db = p->key.db->conf;
 	const struct config_user *u = p->key.user->conf;
 	struct pool_limits *l = &p->limits;
+	const bool is_limited = spare_counts(p);
 
 	const int size = first_given(u ? u->pool_size : -1, db->pool_size,
 	    s->default_pool_size);
@@ -125,6 +136,8 @@ void pool_configure(struct pool *p, const struct config *config)
 	l->check = s->server_check_query != NULL &&
 	    s->server_check_query[0] != '\0';
 	l->reset = reset_applies(s, l->mode);
+	if (is_limited || spare_counts(p))
+		update_spares(p);
 	pool_recheck(p);
 }
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "pool/catalog.h"
+#include "pool/spare.h"
 #include "pool/drain.h"
 
 /* The one whose last traffic is longest ago, of a list of a pool and best. */
@@ -16,17 +17,6 @@ static struct pool_server *older(const struct pool *p, enum server_state state,
 		if (best == NULL || ps->used < best->used)
 			best = ps;
 	return best;
-}
-
-static struct pool_server *candidate(const struct pool *p,
-    struct pool_server *best)
-{
-	best = older(p, SERVER_IDLE, best);
-	/* a server under test is as good as promised to who waits there */
-	if (p->client_count[CLIENT_WAITING] > 0)
-		return best;
-	best = older(p, SERVER_USED, best);
-	return older(p, SERVER_TESTED, best);
 }
 
 /* The servers that count against a limit of p, and how many may be. */
@@ -55,19 +45,6 @@ bool limit_is_near(const struct pool *p, enum line_kind kind)
 	return max > 0 && taken(p, kind) + 1 >= max;
 }
 
-/* Who could go in favour of p; NULL: none. */
-static struct pool_server *find_victim(const struct pool *p,
-    enum line_kind kind)
-{
-	struct pool_server *best = NULL;
-	const struct pool *q = kind == LINE_DB ? p->key.db->pools :
-	    p->key.user->pools;
-
-	for (; q != NULL; q = kind == LINE_DB ? q->db_next : q->user_next)
-		best = candidate(q, best);
-	return best;
-}
-
 /* It was just used and may be soon again, and p has others to wait for. */
 static bool is_too_fresh(const struct pool_server *victim,
     const struct pool *p, usec_t now)
@@ -84,9 +61,9 @@ enum limit_verdict limit_check(const struct pool *p, usec_t now,
 {
 	*victim = NULL;
 	if (limit_is_full(p, LINE_DB))
-		*victim = find_victim(p, LINE_DB);
+		*victim = spare_oldest(p, LINE_DB);
 	else if (limit_is_full(p, LINE_USER))
-		*victim = find_victim(p, LINE_USER);
+		*victim = spare_oldest(p, LINE_USER);
 	else
 		return LIMIT_FREE;
 	return *victim == NULL || is_too_fresh(*victim, p, now) ?
@@ -140,7 +117,7 @@ static bool can_take(const struct pool *p, enum line_kind kind,
 	    ((size > 0 && pool_total(p) >= (unsigned)size) ||
 	    pool_pick_own(p, now) == NULL))
 		return false;
-	return !limit_is_full(p, other) || find_victim(p, other) != NULL;
+	return !limit_is_full(p, other) || spare_oldest(p, other) != NULL;
 }
 
 struct pool *limit_next(const struct pool *p, enum line_kind kind,

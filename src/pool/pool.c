@@ -5,6 +5,7 @@
 #include <utlist.h>
 
 #include "pool/catalog.h"
+#include "pool/spare.h"
 
 /*
  * Where a server enters the list of its state. Idle servers are a stack, so
@@ -44,6 +45,8 @@ void pool_server_set(struct pool_server *ps, enum server_state state)
 		p->server_count[state]++;
 	}
 	ps->state = (uint8_t)state;
+	if (spare_counts(p))
+		spare_update(ps);
 	wheel_wake(&p->care);
 }
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/socket.h"
+#include "pool/spare.h"
 #include "proto/params.h"
 #include "proto/prepared.h"
 #include "proto/track_look.h"
@@ -279,6 +280,7 @@ static int fill_server(struct server *s, struct handover_server *in,
 {
 	s->ps.born = in->born;
 	s->ps.used = in->used;
+	spare_update(&s->ps);
 	s->ps.close_needed = (in->flags & HANDOVER_CLOSE) != 0 ||
 	    !same_place(in, s->ps.pool);
 	if ((in->flags & HANDOVER_OLD) != 0)

@@ -14,6 +14,7 @@
 #include <utlist.h>
 
 #include "pool/catalog.h"
+#include "pool/spare.h"
 #include "pool/drain.h"
 
 #define NOW (1000 * USEC)
@@ -292,6 +293,92 @@ static void test_recently_used_servers_are_left_for_a_while(void **state)
 	assert_int_equal(limit_check(p, NOW, &victim), LIMIT_EVICT);
 }
 
+static void used(struct pool_server *ps, usec_t when)
+{
+	const enum server_state state = (enum server_state)ps->state;
+
+	pool_server_set(ps, SERVER_ACTIVE);
+	ps->used = when;
+	pool_server_set(ps, state);
+}
+
+static void test_the_longest_unused_of_all_pools_makes_room(void **state)
+{
+	struct fixture *f = *state;
+	struct pool_server *a = server(f, 1, SERVER_IDLE),
+	    *b = server(f, 2, SERVER_USED), *c = server(f, 1, SERVER_IDLE);
+	const struct pool *p = &f->pool[0];
+
+	server(f, 3, SERVER_IDLE);	/* of another database */
+	used(b, NOW - 3);
+	used(a, NOW - 1);
+	used(c, NOW - 2);
+	assert_ptr_equal(spare_oldest(p, LINE_DB), b);
+	/* its own pool wants it checked, and then given to this one */
+	pool_server_set(b, SERVER_TESTED);
+	struct pool_client *pc = waiter(f, 2, NOW);
+
+	assert_ptr_equal(spare_oldest(p, LINE_DB), c);
+	pool_client_set(pc, CLIENT_ACTIVE);
+	assert_ptr_equal(spare_oldest(p, LINE_DB), b);
+	pool_server_set(b, SERVER_GONE);
+	/* that was a notification */
+	c->used = NOW;
+	assert_ptr_equal(spare_oldest(p, LINE_DB), a);
+	pool_server_set(a, SERVER_ACTIVE);
+	assert_ptr_equal(spare_oldest(p, LINE_DB), c);
+	pool_server_set(c, SERVER_BEING_CANCELED);
+	assert_null(spare_oldest(p, LINE_DB));
+}
+
+static void test_limit_that_comes_finds_the_spare_servers(void **state)
+{
+	struct fixture *f = *state;
+	struct pool *p = &f->pool[0];
+
+	p->limits.max_db = 0;
+	struct pool_server *ps = server(f, 0, SERVER_IDLE);
+
+	assert_null(spare_oldest(p, LINE_DB));
+	p->limits.max_user = 3;
+	spare_update(ps);
+	assert_null(spare_oldest(p, LINE_DB));
+	assert_ptr_equal(spare_oldest(p, LINE_USER), ps);
+	p->limits.max_user = 0;
+	spare_update(ps);
+	assert_null(spare_oldest(p, LINE_USER));
+}
+
+/* Against a plain search. */
+static void test_spare_servers_are_in_order(void **state)
+{
+	static const enum server_state states[] = { SERVER_IDLE, SERVER_USED,
+		SERVER_TESTED, SERVER_ACTIVE, SERVER_BEING_CANCELED };
+	struct fixture *f = *state;
+
+	srand(5);
+	for (int i = 0; i < 32; i++)
+		server(f, (unsigned)i % POOLS, SERVER_IDLE);
+	for (int step = 0; step < 5000; step++) {
+		struct pool_server *const ps = &f->s[rand() % 32];
+		const struct pool_server *best = NULL;
+
+		ps->used = rand() % 4 == 0 ? NOW + rand() % (step + 1) :
+		    NOW + step;
+		pool_server_set(ps, states[rand() % 5]);
+		for (int i = 0; i < 32; i++) {
+			if (spare_is((enum server_state)f->s[i].state) &&
+			    (best == NULL || f->s[i].used < best->used))
+				best = &f->s[i];
+		}
+		const struct pool_server *const found = spare_oldest(
+		    &f->pool[0], LINE_DB);
+
+		assert_int_equal(found == NULL ? 0 : found->used,
+		    best == NULL ? 0 : best->used);
+	}
+}
+
 /* Many pools in random order, against a plain search. */
 static void test_line_is_in_order(void **state)
 {
@@ -352,6 +439,9 @@ int main(void)
 		CASE(test_who_cannot_open_one_does_not_count),
 		CASE(test_another_limit_that_is_full_passes_the_turn),
 		CASE(test_recently_used_servers_are_left_for_a_while),
+		CASE(test_the_longest_unused_of_all_pools_makes_room),
+		CASE(test_limit_that_comes_finds_the_spare_servers),
+		CASE(test_spare_servers_are_in_order),
 		cmocka_unit_test(test_line_is_in_order),
 	};
 
