@@ -28,7 +28,8 @@ bool care_is_above_minimum(const struct pool *p);
 /*
  * The spare servers of p were looked at just now. Returns when one of them is
  * due if none is used until then; from p->spares_at on one may be whatever
- * happens, unless pool_recheck() comes.
+ * happens, unless pool_recheck() comes, or a server gets spare that was last
+ * used before now.
  */
 usec_t care_spares(struct pool *p, usec_t now);
 

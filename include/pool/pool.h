@@ -66,7 +66,7 @@ struct pool {
 	struct pool *census_prev, *census_next;	/* see census.h; prev NULL: not */
 	unsigned census_round;		/* counted in, or come after its begin */
 	struct wheel_node care;		/* when it is looked at; see care.h */
-	usec_t spares_at;		/* when all spare servers are */
+	usec_t spares_at, spares_seen;	/* when all spare servers are, were */
 	usec_t last_launch;		/* start of the latest attempt */
 	usec_t last_lifetime_close;
 	usec_t unused_since, drained_at;	/* 0 = in use; drain_stops() */

@@ -83,6 +83,7 @@ usec_t care_spares(struct pool *p, usec_t now)
 		end = earlier(end, list_end(p, (enum server_state)state));
 	/* nor of those that get spare from now on; with new ones all starts anew */
 	p->spares_at = earlier(end, spare_end(p, SERVER_IDLE, now));
+	p->spares_seen = now;
 	return end;
 }
 

@@ -19,11 +19,21 @@ static bool enters_in_front(const struct pool_server *ps,
 	return state == SERVER_USED;
 }
 
+/* Was it not reckoned with when the spare servers were looked at? */
+static bool upsets_spares(const struct pool_server *ps, enum server_state state)
+{
+	if (ps->state == SERVER_GONE || ps->state == SERVER_LOGIN)
+		return true;
+	/* its client said nothing for long */
+	return (state == SERVER_IDLE || state == SERVER_USED) &&
+	    ps->used < ps->pool->spares_seen;
+}
+
 void pool_server_set(struct pool_server *ps, enum server_state state)
 {
 	struct pool *p = ps->pool;
 
-	if (ps->state == SERVER_GONE || ps->state == SERVER_LOGIN)
+	if (upsets_spares(ps, state))
 		p->spares_at = 0;
 	if (ps->state != SERVER_GONE) {
 		DL_DELETE(p->servers[ps->state], ps);

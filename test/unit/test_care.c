@@ -154,6 +154,19 @@ static void test_busy_pool_need_not_look_at_all_spares(void **state)
 	assert_int_equal(f->pool.spares_at, 0);
 }
 
+static void test_server_of_a_silent_client_is_due_by_its_last_use(void **state)
+{
+	struct fixture *f = *state;
+	struct pool_server *ps = server(f, SERVER_ACTIVE);
+
+	care_spares(&f->pool, NOW + 900 * USEC);
+	assert_int_equal(f->pool.spares_at, NOW + 900 * USEC + CHECK + 1);
+	pool_server_set(ps, SERVER_IDLE);
+	assert_int_equal(f->pool.spares_at, 0);
+	assert_int_equal(care_spares(&f->pool, NOW + 901 * USEC),
+	    NOW + CHECK + 1);
+}
+
 static void test_obsolete_spare_is_due_now(void **state)
 {
 	struct fixture *f = *state;
@@ -245,6 +258,7 @@ int main(void)
 		CASE(test_the_longest_unused_counts),
 		CASE(test_minimum_keeps_idle_servers),
 		CASE(test_busy_pool_need_not_look_at_all_spares),
+		CASE(test_server_of_a_silent_client_is_due_by_its_last_use),
 		CASE(test_obsolete_spare_is_due_now),
 		CASE(test_too_small_pool_is_tried_again),
 		CASE(test_unused_pool_is_due_at_its_limit),
