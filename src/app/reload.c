@@ -221,7 +221,8 @@ static struct config *with_sets(const struct app *app, struct load *l,
 		    is_about_tls(rows[i].name));
 	if (about_tls)
 		tls = make_tls(c);
-	else if (tls_setup_check(&c->set, e) < 0)
+	/* the TLS of the files stays: the other settings must go with it */
+	if (tls == NULL && tls_setup_check(&c->set, e) < 0)
 		config_unref(&c);
 	if (tls != NULL) {
 		tls_setup_free(&l->tls);
