@@ -97,7 +97,7 @@ def with_waiters(stand, pooler, count):
 def one_server(stand, count):
     """The configuration of with_waiters()."""
     return f"narrow = host=127.0.0.1 port={stand.pg_port} dbname=bench " \
-        "pool_size=1\n", "query_wait_timeout = 0\n"
+        "pool_size=1\n", "query_wait_timeout = 0\nquery_wait_notify = 0\n"
 
 
 def many_statements(stand, count):

@@ -25,7 +25,7 @@ PASSWORD = "bench password"
 ITERATIONS = 16  # of SCRAM: they are the client's work, and would be the limit
 POOL_SIZE = 20
 FLOORS = {"floor": "floor_relay", "floor_login": "floor_login"}
-START_LIMIT = 60  # seconds for a process to accept logins
+START_LIMIT = 300  # seconds for a process to accept logins
 STOP_LIMIT = 20   # seconds to end after SIGTERM, before SIGKILL
 
 PG_CONF = """

@@ -1,5 +1,6 @@
 # fixtures.py - fixtures shared by test/system and test/sim.
 # SPDX-License-Identifier: ISC
+import os
 import signal
 
 import pytest
@@ -121,6 +122,18 @@ def pytest_runtest_makereport(item, call):
             for p in cell.cell_contents:
                 if isinstance(p, harness.Pooler):
                     rep.sections.append(("pooler log", p.log[-5000:]))
+
+
+_told = set()
+
+
+def pytest_runtest_logreport(report):
+    """A run that is cut short has named its failures by then."""
+    key = report.nodeid, report.when
+    if report.failed and key not in _told \
+            and "PYTEST_XDIST_WORKER" not in os.environ:
+        _told.add(key)		# we are a part of several conftest.py
+        print("\nFAILED %s (%s)" % key, flush=True)
 
 
 def pytest_unconfigure(config):

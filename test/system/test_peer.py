@@ -396,6 +396,8 @@ def test_burst_for_one_client_of_a_peer_opens_few_connections(pooler,
     p = pooler(peer_id=1, extra=peers_text({2: f.conn}))
     requests = [request(p, key_of(2)) for _ in range(1000)]
     first, _ = f.take()
+    wait_until(lambda: (row := peer_pool(p, 2))["cl_active_cancel_req"]
+               + row["cl_waiting_cancel_req"] == 1000)
     assert f.nobody_else()
     assert p.raw().value("select 1") == "1"
     first.close()

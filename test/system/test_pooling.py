@@ -343,9 +343,10 @@ def test_query_wait_timeout(pooler):
 @pytest.mark.setting("query_timeout")
 def test_query_timeout_closes_client_and_server(pooler, pg):
     """pooling.md 12: query timeout"""
-    p = pooler(query_timeout=1)
+    p = pooler()
     idle, c = p.raw(), p.raw()
     pid = c.value(PID)
+    p.admin("set query_timeout = 1")
     c.send(pq.query("select pg_sleep(60)"))
     assert fatal(c) == "query timeout"
     assert p.pool()["sv_active"] == 0
@@ -388,9 +389,10 @@ def test_idle_transaction_timeout(pooler):
 @pytest.mark.skipif(REFERENCE, reason="newer than that")
 def test_transaction_timeout(pooler, pg):
     """pooling.md 12"""
-    p = pooler(transaction_timeout=1)
+    p = pooler()
     c, = hold(p, 1)
     pid = c.value(PID)
+    p.admin("set transaction_timeout = 1")
     c.send(pq.query("select pg_sleep(60)"))
     assert fatal(c) == "transaction timeout"
     pg.terminate(int(pid))

@@ -63,7 +63,8 @@ def test_long_connections_are_waited_for(pooler, pg):
     a, b = pair(pooler, pg)
     load = Load(a, "-S", clients=4, seconds=3)
     load.start()
-    wait_until(lambda: len(clients(a) + clients(b)) == 4)
+    wait_until(lambda: len(clients(a) + clients(b)) == 4
+               or not load.is_alive())
     a.signal(signal.SIGTERM)
     a.wait_log("got SIGTERM, shutting down")
     load.check()

@@ -681,7 +681,8 @@ def test_takeover_under_load(pooler, pg, mode):
         # a thread each: pgbench's PQprepare() blocks the others
         load = Load(p, "-M", mode, "-j", "12", clients=12, seconds=3)
         load.start()
-        wait_until(lambda: len(p.show("clients", user="app")) == 12)
+        wait_until(lambda: len(p.show("clients", user="app")) == 12
+                   or not load.is_alive())
         while load.is_alive() and done < TAKEOVERS:
             q = successor(pooler, p)
             q.start()
