@@ -1,4 +1,11 @@
-/* loop.h - the event loop: turns, tasks, ticks and signals over libevent.
+/* loop.h - the event loop: turns, sockets, tasks, beats, ticks and signals.
+ *
+ * Sockets of sessions are in an epoll set of the loop's own: to find whose an
+ * event is and to call it takes a few instructions there, and some hundreds in
+ * libevent, which keeps what comes rarely: timers, signals, the resolver. The
+ * set is itself one event of libevent's, so that a loop with little to do
+ * sleeps there. One with much to do sleeps in the set, and libevent is asked
+ * once a millisecond.
  * SPDX-License-Identifier: ISC */
 #ifndef IO_LOOP_H
 #define IO_LOOP_H
@@ -48,7 +55,7 @@ void loop_defer(struct loop *l, struct loop_task *t);
 void loop_cancel(struct loop *l, struct loop_task *t);
 
 /*
- * Run t once in about a millisecond, again and again until loop_beat_off():
+ * Run t again and again until loop_beat_off(), every one to two milliseconds:
  * for what is wanted now and then, so that nothing wakes up for it meanwhile.
  * Asked for or ended twice: no effect.
  */
@@ -60,6 +67,25 @@ int loop_every(struct loop *l, usec_t interval, void (*fn)(void *), void *arg);
 /* Call fn(signo, arg), from the loop, when the signal comes. 0 or -1. */
 int loop_on_signal(struct loop *l, int signo, void (*fn)(int, void *),
     void *arg);
+
+/*
+ * A socket of the loop's own set, embedded in its object. on_event gets what
+ * epoll_wait(2) tells of it, and may do anything to any socket.
+ */
+struct loop_socket {
+	void (*on_event)(struct loop_socket *s, uint32_t events);
+};
+
+/* Wait for events (EPOLLIN and so on) of fd. Returns 0 or -1. */
+int loop_add(struct loop *l, int fd, uint32_t events, struct loop_socket *s);
+/* From now on for these: what holds of them is told once more, edge or not. */
+void loop_change(struct loop *l, int fd, uint32_t events,
+    struct loop_socket *s);
+/*
+ * Before fd is closed or s is freed. What was told of it in this turn and did
+ * not reach it never will.
+ */
+void loop_remove(struct loop *l, int fd, const struct loop_socket *s);
 
 /*
  * Call fn(arg) while fd can be read, level-triggered: for listening sockets.
@@ -78,7 +104,10 @@ void loop_finish(struct loop *l);
 /* What libevent found to wait with: "epoll". */
 const char *loop_method(const struct loop *l);
 
-/* Every callback from libevent starts with this: one clock read a turn. */
+/*
+ * Every callback from libevent starts with this: one clock read a turn. Those
+ * of sockets need not.
+ */
 void loop_woke(struct loop *l);
 
 #endif

@@ -3,8 +3,6 @@
 #ifndef IO_STREAM_H
 #define IO_STREAM_H
 
-#include <event2/event.h>
-#include <event2/event_struct.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,7 +29,7 @@ struct stream_ops {
 
 /* Embedded in client and server; private to stream.c but for what is said. */
 struct stream {
-	struct event ev;
+	struct loop_socket socket;	/* first */
 	struct loop *loop;		/* borrowed */
 	const struct stream_ops *ops;	/* the owner may change it */
 	const struct transport *transport;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -15,10 +16,10 @@
 
 /* One attempt: a name that is looked up, or a connect that is under way. */
 struct attempt {
+	struct loop_socket socket;	/* first; of fd */
 	struct dial *dial;
 	struct dial_place at;
 	struct dns_query *query;	/* owned; NULL: it connects */
-	struct event *ev;		/* owned; of fd */
 	int fd;				/* owned; -1: looked up */
 	struct attempt *prev, *next;
 };
@@ -44,10 +45,10 @@ static void attempt_free(struct attempt *a)
 	DL_DELETE(a->dial->attempts, a);
 	if (a->query != NULL)
 		dns_cancel(a->query);
-	if (a->ev != NULL)
-		event_free(a->ev);
-	if (a->fd >= 0)
+	if (a->fd >= 0) {
+		loop_remove(a->dial->loop, a->fd, &a->socket);
 		close(a->fd);
+	}
 	mem_free(a);
 }
 
@@ -111,18 +112,20 @@ static struct attempt *attempt_new(struct dial *d,
 static void step(struct dial *d);
 
 /* The connect has ended, well or not. */
-static void on_writable(evutil_socket_t fd, short what, void *arg)
+static void on_writable(struct loop_socket *socket, uint32_t events)
 {
-	struct attempt *a = arg;
+	struct attempt *a = (struct attempt *)socket;
 	struct dial *d = a->dial;
 	const struct dial_place at = a->at;
-
-	(void)what;
-	loop_woke(d->loop);
+	const int fd = a->fd;
 	const int error = socket_error(fd);
 
-	if (error == 0)
-		a->fd = -1;	/* is the caller's from here on */
+	(void)events;
+	if (error == 0) {
+		/* is the caller's from here on */
+		loop_remove(d->loop, fd, &a->socket);
+		a->fd = -1;
+	}
 	attempt_free(a);
 	if (error == 0) {
 		finish(d, fd, &at);
@@ -147,10 +150,9 @@ static bool begin_connect(struct dial *d, const struct dial_place *at)
 		errno = 0;
 		a->fd = path != NULL ? socket_connect_unix(path, &e) :
 		    socket_connect_tcp(&at->addr, &d->opts, &e);
-		if (a->fd >= 0)
-			a->ev = event_new(loop_base(d->loop), a->fd, EV_WRITE,
-			    on_writable, a);
-		if (a->ev != NULL && event_add(a->ev, NULL) == 0)
+		a->socket.on_event = on_writable;
+		if (a->fd >= 0 &&
+		    loop_add(d->loop, a->fd, EPOLLOUT, &a->socket) == 0)
 			return true;
 	}
 	const int error = a != NULL && a->fd < 0 ? errno : ENOMEM;

@@ -1,17 +1,21 @@
-/* loop.c - the event loop: turns, tasks, ticks and signals over libevent.
+/* loop.c - the event loop: turns, sockets, tasks, beats, ticks and signals.
  * SPDX-License-Identifier: ISC */
 #include "io/loop.h"
 
 #include <event2/event.h>
 #include <event2/event_struct.h>
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 #include <utlist.h>
 
 #include "base/mem.h"
 
 #define PIPE_BYTES (1 << 20)	/* what anybody may ask for */
-#define BEAT (USEC / 1000)
+#define BATCH 256		/* sockets told of in one turn */
+#define PATIENCE 1		/* ms of silence before we sleep in libevent */
+#define BEAT (USEC / 1000)	/* how often it is asked while we don't */
+#define LIVELY 16		/* wake-ups, before we expect one more */
 
 struct source {
 	struct event *ev;	/* owned */
@@ -24,16 +28,23 @@ struct source {
 
 struct loop {
 	struct event_base *base;	/* owned */
+	struct event *set_event;	/* owned: there is something in set */
+	int set;			/* epoll, owned */
+	int next, count;		/* of batch: not told yet */
+	usec_t told;			/* when set had something */
+	usec_t asked;			/* when libevent was */
 	struct loop_task *again;	/* DL list: next turn */
 	struct loop_task mark;		/* where this turn's part of again ends */
 	struct loop_task *dead;		/* DL list: end of this turn */
 	struct loop_task *beats;	/* DL list: once each beat */
-	struct event *beat;		/* owned; added while beats are asked for */
+	usec_t beaten;			/* when the last beat was */
 	struct source *sources;		/* LL list, owned */
 	int pipe[2];			/* for splice.c; or -1, -1 */
 	bool stop;
 	bool woken;	/* the clock was read in this turn */
+	unsigned lively; /* times in a row that set had something at once */
 	unsigned turn;
+	struct epoll_event batch[BATCH];
 	uint8_t buffer[LOOP_BUFFER];
 };
 
@@ -55,26 +66,37 @@ void loop_drop_pipe(struct loop *l)
 	l->pipe[0] = l->pipe[1] = -1;
 }
 
-static void on_beat(evutil_socket_t fd, short what, void *arg);
+static void on_set(evutil_socket_t fd, short what, void *arg);
+
+static struct event_base *new_base(void)
+{
+	struct event_config *cfg = event_config_new();
+	struct event_base *base = NULL;
+
+	/* one thread: no locks inside libevent */
+	if (cfg != NULL &&
+	    event_config_set_flag(cfg, EVENT_BASE_FLAG_NOLOCK) == 0)
+		base = event_base_new_with_config(cfg);
+	if (cfg != NULL)
+		event_config_free(cfg);
+	return base;
+}
 
 struct loop *loop_new(void)
 {
 	struct loop *l = mem_zalloc(sizeof *l);
-	struct event_config *cfg = event_config_new();
 
-	/* one thread: no locks inside libevent */
-	if (l != NULL && cfg != NULL &&
-	    event_config_set_flag(cfg, EVENT_BASE_FLAG_NOLOCK) == 0)
-		l->base = event_base_new_with_config(cfg);
-	if (cfg != NULL)
-		event_config_free(cfg);
-	if (l != NULL)
-		open_pipe(l->pipe);
-	if (l != NULL && l->base != NULL)
-		l->beat = event_new(l->base, -1, EV_PERSIST, on_beat, l);
-	if (l != NULL && l->beat == NULL)
-		loop_free(&l);
+	if (l == NULL)
+		return NULL;
 	time_update();
+	open_pipe(l->pipe);
+	l->set = epoll_create1(EPOLL_CLOEXEC);
+	l->base = new_base();
+	if (l->base != NULL && l->set >= 0)
+		l->set_event = event_new(l->base, l->set, EV_READ | EV_PERSIST,
+		    on_set, l);
+	if (l->set_event == NULL || event_add(l->set_event, NULL) < 0)
+		loop_free(&l);
 	return l;
 }
 
@@ -90,10 +112,12 @@ void loop_free(struct loop **lp)
 		event_free(s->ev);
 		mem_free(s);
 	}
-	if (l->beat != NULL)
-		event_free(l->beat);
+	if (l->set_event != NULL)
+		event_free(l->set_event);
 	if (l->base != NULL)
 		event_base_free(l->base);
+	if (l->set >= 0)
+		close(l->set);
 	loop_drop_pipe(l);
 	mem_free(l);
 }
@@ -153,15 +177,94 @@ static void run_dead(struct loop *l)
 	}
 }
 
+/* Each of them once: those that ask meanwhile wait for the next beat. */
+static void run_beats(struct loop *l)
+{
+	if (l->beats == NULL || time_now() - l->beaten < BEAT)
+		return;
+	l->beaten = time_now();
+	DL_APPEND(l->beats, &l->mark);
+	for (;;) {
+		struct loop_task *t = l->beats;
+
+		DL_DELETE(l->beats, t);
+		if (t == &l->mark)
+			break;
+		DL_APPEND(l->beats, t);
+		t->run(t);
+	}
+	l->mark.prev = NULL;
+}
+
+/* Wait so many ms and call those whom epoll tells of. False: nobody. */
+static bool poll_set(struct loop *l, int patience)
+{
+	l->next = 0;
+	l->count = epoll_wait(l->set, l->batch, BATCH, patience);
+	loop_woke(l);
+	if (l->count <= 0)
+		return false;
+	l->lively = time_now() - l->told < BEAT ? l->lively + 1 : 1;
+	l->told = time_now();
+	while (l->next < l->count) {
+		const struct epoll_event *const e = &l->batch[l->next++];
+		struct loop_socket *const s = e->data.ptr;
+
+		if (s != NULL)
+			s->on_event(s, e->events);
+	}
+	return true;
+}
+
+/* Libevent tells that there is something in our set. */
+static void on_set(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	(void)poll_set(arg, 0);
+}
+
+/*
+ * Where to sleep? To wait in our set saves asking libevent as well, at each
+ * wake-up. But when nothing comes, we have woken up for nothing, as libevent
+ * must not wait. So it is for those who can expect something.
+ */
+static bool waits_in_set(const struct loop *l)
+{
+	return l->lively >= LIVELY || l->beats != NULL;
+}
+
+/* Sleep until something happens, unless a task waits for its turn. */
+static void wait_for_events(struct loop *l)
+{
+	bool told = false;
+
+	if (waits_in_set(l)) {
+		const bool hurry = l->again != NULL;
+
+		told = poll_set(l, hurry ? 0 : PATIENCE);
+		if (!told && !hurry)
+			l->lively = 0;
+		if (waits_in_set(l) && time_now() - l->asked < BEAT)
+			return;
+	}
+	const bool sleeps = !told && l->again == NULL && !waits_in_set(l);
+
+	if (sleeps)
+		l->woken = false;
+	event_base_loop(l->base, EVLOOP_ONCE | (sleeps ? 0 : EVLOOP_NONBLOCK));
+	loop_woke(l);
+	l->asked = time_now();
+}
+
 void loop_run(struct loop *l, void (*after_turn)(void *), void *arg)
 {
 	l->stop = false;
 	while (!l->stop) {
 		l->woken = false;
 		l->turn++;
-		event_base_loop(l->base, EVLOOP_ONCE |
-		    (l->again != NULL ? EVLOOP_NONBLOCK : 0));
-		loop_woke(l);
+		wait_for_events(l);
+		run_beats(l);
 		run_again(l);
 		if (after_turn != NULL)
 			after_turn(arg);
@@ -199,36 +302,12 @@ void loop_defer(struct loop *l, struct loop_task *t)
 	DL_APPEND(l->dead, t);
 }
 
-/* Each of them once: those that ask meanwhile wait for the next beat. */
-static void on_beat(evutil_socket_t fd, short what, void *arg)
-{
-	struct loop *l = arg;
-
-	(void)fd;
-	(void)what;
-	loop_woke(l);
-	DL_APPEND(l->beats, &l->mark);
-	for (;;) {
-		struct loop_task *t = l->beats;
-
-		DL_DELETE(l->beats, t);
-		if (t == &l->mark)
-			break;
-		DL_APPEND(l->beats, t);
-		t->run(t);
-	}
-	if (l->beats == NULL)
-		event_del(l->beat);
-}
-
 void loop_beat_on(struct loop *l, struct loop_task *t)
 {
-	const struct timeval tv = { .tv_usec = BEAT };
-
 	if (t->prev != NULL)
 		return;
 	if (l->beats == NULL)
-		(void)event_add(l->beat, &tv);
+		l->beaten = time_now();
 	DL_APPEND(l->beats, t);
 }
 
@@ -310,20 +389,53 @@ int loop_on_signal(struct loop *l, int signo, void (*fn)(int, void *),
 	return -1;
 }
 
+/* --- sockets --- */
+
+/* Take s out of what is still to be told in this turn. */
+static void forget(struct loop *l, const struct loop_socket *s)
+{
+	for (int i = l->next; i < l->count; i++) {
+		if (l->batch[i].data.ptr == s)
+			l->batch[i].data.ptr = NULL;
+	}
+}
+
+int loop_add(struct loop *l, int fd, uint32_t events, struct loop_socket *s)
+{
+	struct epoll_event e = { .events = events, .data.ptr = s };
+
+	return epoll_ctl(l->set, EPOLL_CTL_ADD, fd, &e);
+}
+
+void loop_change(struct loop *l, int fd, uint32_t events,
+    struct loop_socket *s)
+{
+	struct epoll_event e = { .events = events, .data.ptr = s };
+
+	forget(l, s);
+	(void)epoll_ctl(l->set, EPOLL_CTL_MOD, fd, &e);
+}
+
+void loop_remove(struct loop *l, int fd, const struct loop_socket *s)
+{
+	forget(l, s);
+	/* close() alone would not do: another process may have fd as well */
+	(void)epoll_ctl(l->set, EPOLL_CTL_DEL, fd, NULL);
+}
+
 struct loop_watch {
-	struct event *ev;	/* owned */
+	struct loop_socket socket;	/* first */
 	struct loop *loop;
+	int fd;
 	void (*fn)(void *);
 	void *arg;
 };
 
-static void on_readable(evutil_socket_t fd, short what, void *arg)
+static void on_readable(struct loop_socket *s, uint32_t events)
 {
-	struct loop_watch *w = arg;
+	struct loop_watch *w = (struct loop_watch *)s;
 
-	(void)fd;
-	(void)what;
-	loop_woke(w->loop);
+	(void)events;
 	w->fn(w->arg);
 }
 
@@ -334,23 +446,25 @@ struct loop_watch *loop_watch(struct loop *l, int fd, void (*fn)(void *),
 
 	if (w == NULL)
 		return NULL;
+	w->socket.on_event = on_readable;
 	w->loop = l;
+	w->fd = fd;
 	w->fn = fn;
 	w->arg = arg;
-	w->ev = event_new(l->base, fd, EV_READ | EV_PERSIST, on_readable, w);
-	if (w->ev == NULL || event_add(w->ev, NULL) != 0)
-		loop_unwatch(&w);
-	return w;
+	if (loop_add(l, fd, EPOLLIN, &w->socket) == 0)
+		return w;
+	mem_free(w);
+	return NULL;
 }
 
 void loop_watch_pause(struct loop_watch *w)
 {
-	event_del(w->ev);
+	loop_change(w->loop, w->fd, 0, &w->socket);
 }
 
 void loop_watch_resume(struct loop_watch *w)
 {
-	event_add(w->ev, NULL);
+	loop_change(w->loop, w->fd, EPOLLIN, &w->socket);
 }
 
 void loop_unwatch(struct loop_watch **wp)
@@ -360,8 +474,7 @@ void loop_unwatch(struct loop_watch **wp)
 	*wp = NULL;
 	if (w == NULL)
 		return;
-	if (w->ev != NULL)
-		event_free(w->ev);
+	loop_remove(w->loop, w->fd, &w->socket);
 	mem_free(w);
 }
 

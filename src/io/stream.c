@@ -6,6 +6,7 @@
 #include <event2/buffer.h>
 #include <limits.h>
 #include <stddef.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,13 +14,14 @@
 #include "io/socket.h"
 #include "io/transport.h"
 
+#define READ_EVENTS (EPOLLIN | EPOLLRDHUP | EPOLLET)
+#define HANG_UP (EPOLLRDHUP | EPOLLHUP | EPOLLERR)
 #define OVERFLOW_RUNS 16	/* pieces of the queue tried in one send */
 #define HEAP (1 << 18)		/* bytes that a held stream is read for */
 
 /* What the socket did not take; exists only while there is something. */
 struct overflow {
 	struct evbuffer *queue;		/* owned */
-	struct event ev;		/* write interest */
 	size_t noted;			/* bytes told to mem_note() */
 };
 
@@ -68,22 +70,6 @@ const struct transport *transport_plain(void)
 
 /* --- */
 
-static void on_event(evutil_socket_t fd, short what, void *arg)
-{
-	struct stream *s = arg;
-
-	(void)fd;
-	loop_woke(s->loop);
-	s->ready = true;
-	/* libevent tells of an error as if bytes had come */
-	if ((what & EV_CLOSED) || (s->paused && socket_error(s->fd) != 0))
-		s->hup = true;
-	if (!s->paused)
-		s->ops->readable(s);
-	else if (s->hup)
-		s->ops->hangup(s);
-}
-
 static void run_task(struct loop_task *t)
 {
 	struct stream *s = (struct stream *)((char *)t -
@@ -97,36 +83,12 @@ static void run_task(struct loop_task *t)
 		s->ops->readable(s);
 }
 
-int stream_open(struct stream *s, struct loop *l, int fd,
-    const struct stream_ops *ops)
-{
-	s->loop = l;
-	s->ops = ops;
-	s->transport = &plain;
-	s->tls = NULL;
-	s->ready = s->hup = s->broken = false;
-	s->long_reads = s->in_line = false;
-	s->hold = NULL;
-	s->flow = (struct flow){ 0 };
-	s->paused = 0;
-	s->fd = fd;
-	s->task.run = run_task;
-	event_assign(&s->ev, loop_base(l), fd,
-	    EV_READ | EV_CLOSED | EV_ET | EV_PERSIST, on_event, s);
-	if (event_add(&s->ev, NULL) == 0)
-		return 0;
-	close(fd);
-	s->fd = -1;
-	return -1;
-}
-
 static void overflow_free(struct stream *s)
 {
 	struct overflow *o = s->over;
 
 	if (o == NULL)
 		return;
-	event_del(&o->ev);
 	mem_note(MEM_OVERFLOW, -1, -(long)o->noted);
 	evbuffer_free(o->queue);
 	mem_free(o);
@@ -158,20 +120,59 @@ static int overflow_flush(struct stream *s)
 	return 0;
 }
 
-static void on_writable(evutil_socket_t fd, short what, void *arg)
+/* The socket takes bytes again, or never will. */
+static void on_writable(struct stream *s)
 {
-	struct stream *s = arg;
-
-	(void)fd;
-	(void)what;
-	loop_woke(s->loop);
 	if (overflow_flush(s) < 0) {
 		if (errno == EAGAIN || errno == EWOULDBLOCK)
 			return;
 		s->broken = true;
 	}
 	overflow_free(s);
+	loop_change(s->loop, s->fd, READ_EVENTS, &s->socket);
 	s->ops->drained(s);
+}
+
+static void on_event(struct loop_socket *socket, uint32_t events)
+{
+	struct stream *s = (struct stream *)socket;
+
+	if (s->over != NULL && (events & (EPOLLOUT | EPOLLHUP | EPOLLERR))) {
+		on_writable(s);
+		if (s->fd < 0)
+			return;
+	}
+	if (events & HANG_UP)
+		s->hup = true;
+	if ((events & (EPOLLIN | HANG_UP)) == 0)
+		return;
+	s->ready = true;
+	if (!s->paused)
+		s->ops->readable(s);
+	else if (s->hup)
+		s->ops->hangup(s);
+}
+
+int stream_open(struct stream *s, struct loop *l, int fd,
+    const struct stream_ops *ops)
+{
+	s->loop = l;
+	s->ops = ops;
+	s->transport = &plain;
+	s->tls = NULL;
+	s->ready = s->hup = s->broken = false;
+	s->long_reads = s->in_line = false;
+	s->hold = NULL;
+	s->flow = (struct flow){ 0 };
+	s->paused = 0;
+	s->fd = fd;
+	s->task.run = run_task;
+	s->socket.on_event = on_event;
+	if (loop_add(l, fd, READ_EVENTS, &s->socket) == 0)
+		return 0;
+	close(fd);
+	s->fd = -1;
+	return -1;
 }
 
 static int overflow_new(struct stream *s)
@@ -181,18 +182,14 @@ static int overflow_new(struct stream *s)
 	if (o == NULL)
 		return -1;
 	o->queue = evbuffer_new();
-	/* libevent wants the same trigger for all events of one fd */
-	event_assign(&o->ev, loop_base(s->loop), s->fd,
-	    EV_WRITE | EV_ET | EV_PERSIST, on_writable, s);
-	if (o->queue != NULL && event_add(&o->ev, NULL) == 0) {
-		mem_note(MEM_OVERFLOW, 1, 0);
-		s->over = o;
-		return 0;
+	if (o->queue == NULL) {
+		mem_free(o);
+		return -1;
 	}
-	if (o->queue != NULL)
-		evbuffer_free(o->queue);
-	mem_free(o);
-	return -1;
+	mem_note(MEM_OVERFLOW, 1, 0);
+	s->over = o;
+	loop_change(s->loop, s->fd, READ_EVENTS | EPOLLOUT, &s->socket);
+	return 0;
 }
 
 /* Queue the bytes of iov but for the first skip of them. */
@@ -299,7 +296,7 @@ void stream_close(struct stream *s)
 		(void)overflow_flush(s);
 	overflow_free(s);
 	let_go(s);
-	event_del(&s->ev);
+	loop_remove(s->loop, s->fd, &s->socket);
 	loop_cancel(s->loop, &s->task);
 	close(s->fd);
 	s->fd = -1;

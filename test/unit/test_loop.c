@@ -1,14 +1,19 @@
-/* test_loop.c - the loop: turns, tasks, beats.
+/* test_loop.c - the loop: turns, sockets, tasks, beats, ticks and signals.
  * SPDX-License-Identifier: ISC */
 #include "io/loop.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "base/time.h"
 
 #define GIVE_UP (20 * USEC)
@@ -17,10 +22,10 @@
 /* Who ran, a letter each. */
 struct world {
 	struct loop *loop;
+	unsigned turns;
 	char log[LOG_MAX + 1];
 	size_t len;
 	size_t enough;	/* stop when the log is as long */
-	usec_t end;
 };
 
 struct player {
@@ -53,6 +58,12 @@ static struct player player(struct world *w, char name)
 		.name = name };
 }
 
+static void give_up(void *arg)
+{
+	(void)arg;
+	fail_msg("nothing happens");
+}
+
 static int setup(void **state)
 {
 	static struct world w;
@@ -60,7 +71,7 @@ static int setup(void **state)
 	memset(&w, 0, sizeof w);
 	w.loop = loop_new();
 	assert_non_null(w.loop);
-	w.end = time_precise() + GIVE_UP;
+	assert_int_equal(loop_every(w.loop, GIVE_UP, give_up, NULL), 0);
 	*state = &w;
 	return 0;
 }
@@ -77,11 +88,11 @@ static void stop_when_enough(void *arg)
 {
 	struct world *w = arg;
 
+	w->turns++;
 	if (w->len > 0 && w->log[w->len - 1] != '.')
 		note(w, '.');
 	if (w->len >= w->enough)
 		loop_stop(w->loop);
-	assert_true(time_precise() < w->end);
 }
 
 /* Turns until so much was noted; those in which something was end in a dot. */
@@ -141,6 +152,391 @@ static void test_deferred_task_runs_at_end_of_turn(void **state)
 	loop_again(w->loop, &b.task);
 	loop_again(w->loop, &c.task);	/* which defer takes back */
 	assert_string_equal(run(w, 3), "ab.c");
+}
+
+/* --- sockets --- */
+
+/* One end of a pair. It says so when it is told of, and reads one byte. */
+struct end {
+	struct loop_socket socket;	/* first */
+	struct world *w;
+	char name;
+	int fd, peer;
+	uint32_t events;	/* the last ones */
+	int told;
+	void (*play)(struct end *e);
+	struct end *other;
+};
+
+static void on_event(struct loop_socket *s, uint32_t events)
+{
+	struct end *e = (struct end *)s;
+	char c;
+
+	note(e->w, e->name);
+	e->events = events;
+	e->told++;
+	(void)!recv(e->fd, &c, 1, MSG_DONTWAIT);
+	if (e->play != NULL)
+		e->play(e);
+}
+
+static void end_open(struct end *e, struct world *w, char name, uint32_t events)
+{
+	int fds[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
+	    fds), 0);
+	*e = (struct end){ .socket.on_event = on_event, .w = w, .name = name,
+		.fd = fds[0], .peer = fds[1] };
+	assert_int_equal(loop_add(w->loop, e->fd, events, &e->socket), 0);
+}
+
+static void end_close(struct end *e)
+{
+	loop_remove(e->w->loop, e->fd, &e->socket);
+	close(e->fd);
+	close(e->peer);
+}
+
+static void poke(const struct end *e)
+{
+	assert_int_equal(write(e->peer, "x", 1), 1);
+}
+
+static void test_sockets_are_told_in_order_of_their_events(void **state)
+{
+	struct world *w = *state;
+	struct end a, b, c;
+
+	end_open(&a, w, 'a', EPOLLIN | EPOLLET);
+	end_open(&b, w, 'b', EPOLLIN | EPOLLET);
+	end_open(&c, w, 'c', EPOLLIN | EPOLLET);
+	poke(&c);
+	poke(&a);
+	assert_string_equal(run(w, 3), "ca.");
+	assert_int_equal(a.events, EPOLLIN);
+	poke(&b);
+	assert_string_equal(run(w, 5), "ca.b.");
+	end_close(&a);
+	end_close(&b);
+	end_close(&c);
+}
+
+static void close_other(struct end *e)
+{
+	end_close(e->other);
+}
+
+static void test_closed_socket_is_not_told_what_was_fetched(void **state)
+{
+	struct world *w = *state;
+	struct end a, b, c;
+
+	end_open(&a, w, 'a', EPOLLIN | EPOLLET);
+	end_open(&b, w, 'b', EPOLLIN | EPOLLET);
+	end_open(&c, w, 'c', EPOLLIN | EPOLLET);
+	a.play = close_other;
+	a.other = &b;
+	poke(&a);
+	poke(&b);
+	poke(&c);
+	assert_string_equal(run(w, 3), "ac.");
+	end_close(&a);
+	end_close(&c);
+}
+
+/* Another socket, which gets the number of the one that is closed. */
+static void replace_other(struct end *e)
+{
+	struct end *const old = e->other, *const new = old->other;
+	const int fd = old->fd;
+
+	end_close(old);
+	end_open(new, e->w, 'n', EPOLLIN | EPOLLET);
+	assert_int_equal(new->fd, fd);
+}
+
+static void replace_and_poke_other(struct end *e)
+{
+	struct end *const new = e->other->other;
+
+	replace_other(e);
+	poke(new);
+}
+
+static void test_new_socket_is_not_told_what_its_number_was(void **state)
+{
+	struct world *w = *state;
+	struct end a, b, c, new;
+
+	/* b's number is the lowest that will be free */
+	end_open(&b, w, 'b', EPOLLIN | EPOLLET);
+	end_open(&a, w, 'a', EPOLLIN | EPOLLET);
+	end_open(&c, w, 'c', EPOLLIN | EPOLLET);
+	a.play = replace_other;
+	a.other = &b;
+	b.other = &new;
+	poke(&a);
+	poke(&b);
+	poke(&c);
+	assert_string_equal(run(w, 3), "ac.");
+	poke(&new);
+	assert_string_equal(run(w, 5), "ac.n.");
+	end_close(&a);
+	end_close(&c);
+	end_close(&new);
+}
+
+static void test_object_used_again_is_told_of_its_new_socket_only(void **state)
+{
+	struct world *w = *state;
+	struct end a, b, c;
+
+	end_open(&b, w, 'b', EPOLLIN | EPOLLET);
+	end_open(&a, w, 'a', EPOLLIN | EPOLLET);
+	end_open(&c, w, 'c', EPOLLIN | EPOLLET);
+	a.play = replace_and_poke_other;
+	a.other = &b;
+	b.other = &b;	/* its own memory */
+	poke(&a);
+	poke(&b);
+	poke(&c);
+	assert_string_equal(run(w, 5), "ac.n.");
+	end_close(&a);
+	end_close(&b);
+	end_close(&c);
+}
+
+static void test_room_is_told_while_it_is_asked_for(void **state)
+{
+	struct world *w = *state;
+	struct end a;
+
+	end_open(&a, w, 'a', EPOLLIN | EPOLLET);
+	loop_change(w->loop, a.fd, EPOLLIN | EPOLLOUT | EPOLLET, &a.socket);
+	assert_string_equal(run(w, 2), "a.");
+	assert_int_equal(a.events, EPOLLOUT);
+	loop_change(w->loop, a.fd, EPOLLIN | EPOLLET, &a.socket);
+	poke(&a);
+	assert_string_equal(run(w, 4), "a.a.");
+	assert_int_equal(a.events, EPOLLIN);
+	end_close(&a);
+}
+
+static void ignore_other(struct end *e)
+{
+	loop_change(e->w->loop, e->other->fd, 0, &e->other->socket);
+}
+
+static void test_change_takes_back_what_was_fetched(void **state)
+{
+	struct world *w = *state;
+	struct end a, b, c;
+
+	end_open(&a, w, 'a', EPOLLIN | EPOLLET);
+	end_open(&b, w, 'b', EPOLLIN | EPOLLET);
+	end_open(&c, w, 'c', EPOLLIN | EPOLLET);
+	a.play = ignore_other;
+	a.other = &b;
+	poke(&a);
+	poke(&b);
+	poke(&c);
+	assert_string_equal(run(w, 3), "ac.");
+	loop_change(w->loop, b.fd, EPOLLIN | EPOLLET, &b.socket);
+	assert_string_equal(run(w, 5), "ac.b.");
+	end_close(&a);
+	end_close(&b);
+	end_close(&c);
+}
+
+#define MANY 300	/* more than are fetched in one turn */
+
+static void test_more_sockets_than_fit_in_a_turn_are_told_once(void **state)
+{
+	struct world *w = *state;
+	struct end *all = mem_zalloc(MANY * sizeof *all);
+
+	assert_non_null(all);
+	for (int i = 0; i < MANY; i++) {
+		end_open(&all[i], w, 'a', EPOLLIN | EPOLLET);
+		poke(&all[i]);
+	}
+	run(w, 1);
+	assert_int_equal(all[MANY - 1].told, 0);
+	w->len = 0;
+	run(w, 1);
+	for (int i = 0; i < MANY; i++) {
+		assert_int_equal(all[i].told, 1);
+		end_close(&all[i]);
+	}
+	mem_free(all);
+}
+
+/* --- what libevent keeps --- */
+
+static void poke_other(struct end *e)
+{
+	poke(e->other);
+}
+
+/* Two that keep each other busy. */
+static void open_players(struct world *w, struct end *a, struct end *b)
+{
+	end_open(a, w, 'a', EPOLLIN | EPOLLET);
+	end_open(b, w, 'b', EPOLLIN | EPOLLET);
+	a->play = b->play = poke_other;
+	a->other = b;
+	b->other = a;
+	poke(a);
+}
+
+struct tick {
+	struct world *w;
+	int left;
+};
+
+static void on_tick(void *arg)
+{
+	struct tick *t = arg;
+
+	if (--t->left == 0)
+		loop_stop(t->w->loop);
+}
+
+static void on_signal(int signo, void *arg)
+{
+	assert_int_equal(signo, SIGUSR1);
+	on_tick(arg);
+}
+
+static void test_ticks_come_while_sockets_are_busy(void **state)
+{
+	struct world *w = *state;
+	struct tick t = { w, 10 };
+	struct end a, b;
+
+	open_players(w, &a, &b);
+	assert_int_equal(loop_every(w->loop, USEC / 500, on_tick, &t), 0);
+	run(w, LOG_MAX + 1);
+	assert_int_equal(t.left, 0);
+	end_close(&a);
+	end_close(&b);
+}
+
+static void raise_it(struct end *e)
+{
+	poke(e->other);
+	assert_int_equal(raise(SIGUSR1), 0);
+	e->play = poke_other;
+}
+
+static void test_signal_comes_while_sockets_are_busy(void **state)
+{
+	struct world *w = *state;
+	struct tick t = { w, 1 };
+	struct end a, b;
+
+	open_players(w, &a, &b);
+	b.play = raise_it;
+	assert_int_equal(loop_on_signal(w->loop, SIGUSR1, on_signal, &t), 0);
+	run(w, LOG_MAX + 1);
+	assert_int_equal(t.left, 0);
+	end_close(&a);
+	end_close(&b);
+}
+
+static void test_sockets_and_ticks_come_while_a_task_goes_on(void **state)
+{
+	struct world *w = *state;
+	struct player p = player(w, 'p');
+	struct tick t = { w, 3 };
+	struct end a;
+
+	p.play = again;
+	end_open(&a, w, 'a', EPOLLIN | EPOLLET);
+	poke(&a);
+	loop_again(w->loop, &p.task);
+	assert_string_equal(run(w, 7), "ap.p.p.");
+	assert_int_equal(loop_every(w->loop, USEC / 500, on_tick, &t), 0);
+	run(w, LOG_MAX + 1);
+	assert_int_equal(t.left, 0);
+	loop_cancel(w->loop, &p.task);
+	end_close(&a);
+}
+
+static void test_idle_loop_sleeps_until_the_tick(void **state)
+{
+	struct world *w = *state;
+	struct tick t = { w, 1 };
+	struct end a, b;
+
+	open_players(w, &a, &b);
+	run(w, LOG_MAX);
+	a.play = b.play = NULL;
+	w->turns = 0;
+	assert_int_equal(loop_every(w->loop, USEC / 20, on_tick, &t), 0);
+	run(w, LOG_MAX + 1);
+	/* the last byte, and to find that nothing more comes */
+	assert_in_range(w->turns, 1, 2);
+	/* and what comes while it sleeps is told */
+	w->len = 0;
+	poke(&a);
+	assert_memory_equal(run(w, 2), "a.", 2);
+	end_close(&a);
+	end_close(&b);
+}
+
+static void test_turn_ends_with_what_comes_after_a_silence(void **state)
+{
+	struct world *w = *state;
+	struct end a, b;
+
+	open_players(w, &a, &b);
+	run(w, LOG_MAX);
+	a.play = b.play = NULL;
+	/* one has been poked; nobody looks for a while */
+	for (const usec_t end = time_precise() + USEC / 200;
+	    time_precise() < end;)
+		continue;
+	w->len = w->turns = 0;
+	run(w, 2);
+	assert_int_equal(w->turns, 1);
+	end_close(&a);
+	end_close(&b);
+}
+
+static void note_watch(void *arg)
+{
+	struct end *e = arg;
+
+	on_event(&e->socket, EPOLLIN);
+}
+
+static void test_watch_tells_of_what_is_left_unless_paused(void **state)
+{
+	struct world *w = *state;
+	struct tick t = { w, 2 };
+	struct end a;
+
+	end_open(&a, w, 'a', EPOLLIN);
+	loop_remove(w->loop, a.fd, &a.socket);
+	struct loop_watch *watch = loop_watch(w->loop, a.fd, note_watch, &a);
+
+	assert_non_null(watch);
+	poke(&a);
+	poke(&a);
+	assert_string_equal(run(w, 4), "a.a.");
+	loop_watch_pause(watch);
+	poke(&a);
+	assert_int_equal(loop_every(w->loop, USEC / 500, on_tick, &t), 0);
+	assert_string_equal(run(w, 5), "a.a.");
+	loop_watch_resume(watch);
+	assert_string_equal(run(w, 6), "a.a.a.");
+	loop_unwatch(&watch);
+	assert_null(watch);
+	assert_null(loop_watch(w->loop, -1, note_watch, &a));
+	end_close(&a);
 }
 
 /* --- beats --- */
@@ -214,6 +610,19 @@ int main(void)
 		T(test_tasks_run_once_each_in_order),
 		T(test_task_that_asks_again_runs_in_next_turn),
 		T(test_deferred_task_runs_at_end_of_turn),
+		T(test_sockets_are_told_in_order_of_their_events),
+		T(test_closed_socket_is_not_told_what_was_fetched),
+		T(test_new_socket_is_not_told_what_its_number_was),
+		T(test_object_used_again_is_told_of_its_new_socket_only),
+		T(test_room_is_told_while_it_is_asked_for),
+		T(test_change_takes_back_what_was_fetched),
+		T(test_more_sockets_than_fit_in_a_turn_are_told_once),
+		T(test_ticks_come_while_sockets_are_busy),
+		T(test_signal_comes_while_sockets_are_busy),
+		T(test_sockets_and_ticks_come_while_a_task_goes_on),
+		T(test_idle_loop_sleeps_until_the_tick),
+		T(test_turn_ends_with_what_comes_after_a_silence),
+		T(test_watch_tells_of_what_is_left_unless_paused),
 		T(test_beat_goes_on_until_it_is_ended),
 		T(test_beats_may_end_and_begin_each_other),
 		T(test_last_beat_may_end_itself),
