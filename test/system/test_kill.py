@@ -79,6 +79,11 @@ MOMENTS = [mid_query, mid_result, mid_transaction, mid_failed_transaction,
            mid_first_message, mid_parse, mid_copy_message]
 
 
+@pytest.fixture(autouse=True)
+def empty_sink(pg):
+    pg.sql("truncate sink", db="p0")
+
+
 def assert_clean(c):
     """The server behind c shows no trace of a former client."""
     assert c.value("select to_regclass('pg_temp.dirt')") is None
