@@ -79,7 +79,6 @@ struct client {
 	bool forgets;			/* Execute may run DISCARD ALL or so */
 	bool left;			/* the one that was leaving has left */
 	bool discard;			/* no server; see relay_discard() */
-	bool looked_again;		/* see relay_second_look() */
 	bool notified;			/* query_wait_notify was sent */
 	bool heard;			/* has sent something */
 	bool answered;			/* logging in: what it has sent last */

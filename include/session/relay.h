@@ -28,10 +28,4 @@ void relay_resume(struct client *c);
 /* The unnamed statement of c is no more, or has been executed. */
 void relay_forget_leaving(struct client *c);
 
-/*
- * An edge may have told of data and of an error at once, and libevent can't
- * tell that from data alone. So who is silent while linked is read once more.
- */
-void relay_second_look(struct server *s, usec_t silence);
-
 #endif

@@ -80,7 +80,6 @@ struct server {
 	struct carry carry;
 	uint32_t skip;			/* bytes of the open message to pass */
 	bool skip_drop;			/* ... and they are dropped instead */
-	bool looked_again;		/* see relay_second_look() */
 	bool sent;			/* carrier: the request is on its way */
 	bool refused;			/* login: waiting for a retry is in vain */
 	bool introduced;		/* the StartupMessage is sent */

@@ -15,12 +15,10 @@
 #include "pool/wait.h"
 #include "proto/report.h"
 #include "session/broker.h"
-#include "session/relay.h"
 
 #define QUEUED_NOTICE "No server connection available in postgres backend, " \
 	"client being queued"
 #define QUERY_WAIT_TIMEOUT "query_wait_timeout"
-#define SILENCE (USEC / 2)	/* then a busy server is looked at again */
 
 /* A pool, the moment, and what counts now: read once for all its members. */
 struct round {
@@ -164,8 +162,6 @@ static void check_work(const struct round *r)
 		/* the client is told by the broker, with the same reason */
 		if (why != NULL)
 			server_close(s, why);
-		else if (ps->client != NULL)
-			relay_second_look(s, SILENCE);
 		if (next != NULL && next->state != SERVER_ACTIVE)
 			return;
 	}

@@ -70,7 +70,6 @@ static bool join(struct client *c, struct server *s)
 	}
 	stream_thaw(&s->stream);	/* of a suspended pool, to log in */
 	pool_link(&c->pc, &s->ps);
-	s->looked_again = c->looked_again = false;
 	relay_forget_leaving(c);
 	if (log_wants(LEVEL_NOISE))
 		log_at(LEVEL_NOISE, &c->who, "linked to S-%p", (void *)s);

@@ -387,7 +387,6 @@ static void follow_move(struct server *s, ssize_t n)
 
 	s->ps.pool->counted.now.sent += (uint64_t)n;
 	s->ps.used = time_now();
-	s->looked_again = false;
 	if (c->stream.broken)
 		client_close(c, "client unexpected eof");
 	else if (stream_is_blocked(&c->stream))
@@ -447,29 +446,7 @@ void relay_server_input(struct server *s)
 		d.max = (uint32_t)(max - MSG_HEADER);
 		outbox_init(&d.out, d.c == NULL ? NULL : &d.c->stream);
 		s->ps.used = time_now();
-		s->looked_again = false;
 		if (!work_off(&d, &b) || !follow_up(&d))
 			return;
-	}
-}
-
-void relay_second_look(struct server *s, usec_t silence)
-{
-	const usec_t now = time_now();
-	struct client *c = client_of(s->ps.client);
-
-	/* before its login is over, a client has no business with a server */
-	if (s->phase != SERVER_PHASE_POOLED || c->login != NULL)
-		return;
-	if (!s->looked_again && now - s->ps.used > silence) {
-		s->looked_again = true;
-		stream_reread(&s->stream);
-		relay_server_input(s);
-	}
-	if (client_is_open(c) && !c->looked_again &&
-	    now - c->request_time > silence) {
-		c->looked_again = true;
-		stream_reread(&c->stream);
-		relay_client_input(c);
 	}
 }

@@ -481,7 +481,6 @@ static ssize_t read_bulk(struct client *c, struct burst *b, size_t max)
 static void note_arrival(struct client *c)
 {
 	c->request_time = time_now();
-	c->looked_again = false;
 	if (timeout_running(&c->timer))
 		timeout_start(c->timer.list, &c->timer, c->request_time);
 }

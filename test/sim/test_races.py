@@ -189,6 +189,32 @@ def test_server_that_answers_and_leaves_at_once_is_not_lent(pooler, fakepg):
     assert a.value("select 'a'") == "select 'a'"
 
 
+@pytest.mark.parametrize("told", [b"", complete("BYE")],
+                         ids=["silent", "half a result"])
+def test_server_that_resets_is_noticed_with_its_last_words(pooler, fakepg,
+                                                           told):
+    """bytes and the reset come with one event"""
+    gate = threading.Event()
+
+    def handler(sess, kind, body):
+        if body == b"bye\0":
+            gate.wait(TIMEOUT)
+            sess.send(told)
+            sess.reset()
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn}, default_pool_size=1)
+    c = p.raw()
+    c.send(pq.query("bye"))
+    wait_until(lambda: f.sessions[0].queries() == ["bye"])
+    p.signal(signal.SIGSTOP)
+    gate.set()
+    wait_until(lambda: f.sessions[0].ended)
+    p.signal(signal.SIGCONT)
+    res = c.recv_all()
+    assert res.tags == (["BYE"] if told else [])
+    assert res.errors[-1].message == "server conn crashed?"
+
+
 def test_kill_says_nothing_to_who_cancels(pooler, fakepg):
     """client-errors.md 6: every CancelRequest connection"""
     gate, hold = threading.Event(), threading.Event()
