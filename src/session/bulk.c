@@ -76,8 +76,11 @@ ssize_t bulk_move(struct bulk *k, struct burst *b)
 	if (splice_pass(k->from, k->to, data) < 0)
 		return STREAM_ERROR;
 	*k->skip = skip;
-	/* of less than a header nothing can be made before more comes */
-	if ((size_t)n - data >= MSG_HEADER)
+	/*
+	 * A few bytes that are left in the socket count as much as the packet
+	 * they came in: they may keep its window shut, and no more comes.
+	 */
+	if ((size_t)n > data)
 		stream_reread(k->from);
 	return (ssize_t)data;
 }
