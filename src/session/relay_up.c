@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
+#include "base/wheel.h"
 #include "pool/counters.h"
 #include "proto/msg.h"
 #include "proto/prepared.h"
@@ -430,6 +431,8 @@ static bool work_off(struct client *c, const struct burst *b)
 	c->pc.pool->counted.now.received += used;
 	if (up.s != NULL)
 		outbox_flush(&up.out);
+	else	/* the pool may sleep, but this is to be counted */
+		wheel_wake(&c->pc.pool->care);
 	if (carry_rest(&c->carry, b, used) < 0) {
 		client_fail(c, "53200", "out of memory");
 		return false;
