@@ -1,8 +1,11 @@
 # test_flow.py - streams in full flow, which are read beat by beat.
 # SPDX-License-Identifier: ISC
 import ctypes
+import fcntl
 import os
 import socket
+import struct
+import termios
 import threading
 
 import pytest
@@ -16,8 +19,8 @@ BLOCK = b"".join(data_row("%0*d" % (20 + i % 80, i)) for i in range(800))
 DATA = b"".join(pq.msg("d", b"x" * (20 + i % 80)) for i in range(800))
 
 
-def heaps(pid):
-    """SO_RCVLOWAT of each TCP connection of the process."""
+def ask_tcp(pid, ask):
+    """ask(socket) of each TCP connection of the process."""
     libc, out = ctypes.CDLL(None, use_errno=True), []
     with os.fdopen(os.pidfd_open(pid)) as process:
         for name in os.listdir("/proc/%d/fd" % pid):
@@ -29,11 +32,23 @@ def heaps(pid):
             try:
                 with socket.socket(fileno=fd) as s:
                     if s.family == socket.AF_INET:
-                        out.append(s.getsockopt(socket.SOL_SOCKET,
-                                                socket.SO_RCVLOWAT))
+                        out.append(ask(s))
             except OSError:
                 os.close(fd)    # no socket
     return out
+
+
+def heaps(pid):
+    return ask_tcp(pid, lambda s: s.getsockopt(socket.SOL_SOCKET,
+                                               socket.SO_RCVLOWAT))
+
+
+def unread(pid):
+    def ask(s):
+        if s.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            return 0
+        return struct.unpack("i", fcntl.ioctl(s, termios.FIONREAD, b"four"))[0]
+    return ask_tcp(pid, ask)
 
 
 def wait_held(p):
@@ -252,3 +267,30 @@ def test_copy_from_a_client(pooler, fakepg):
     assert c.recv_until().tags == ["COPY 1"]
     assert c.value("select 1") == "select 1"
     wait_free(p)
+
+
+def test_cut_header_is_not_left_in_the_socket(pooler, fakepg):
+    """it would keep the room of the packets that it came in with"""
+    cut = len(BLOCK) * 5 + 3
+    go_on = threading.Semaphore(0)
+
+    def answer(sess, kind, body):
+        if kind != "Q" or body != b"rounds\0":
+            return False
+        sess.send(row_desc("c"))
+        for _ in range(20):
+            sess.send((BLOCK * 6)[:cut])
+            go_on.acquire(timeout=TIMEOUT)
+            sess.send(BLOCK[3:])
+        sess.send(complete("SELECT 1"), ready())
+        return True
+    p = pooler({"p0": fakepg(handler=answer).conn}, default_pool_size=1)
+    c = p.raw(unix=True)
+    c.send(pq.query("rounds"))
+    c.recv_bytes(len(row_desc("c")))
+    for _ in range(20):
+        assert c.recv_bytes(cut - 3) == BLOCK * 5
+        wait_until(lambda: set(unread(p.proc.pid)) == {0}, what="all is read")
+        go_on.release()
+        assert c.recv_bytes(len(BLOCK)) == BLOCK
+    assert c.recv_until().tags == ["SELECT 1"]
