@@ -49,7 +49,7 @@ static enum auth_result step(struct auth *a, const uint8_t *body, size_t len)
 	const enum auth_result r = auth_step(a, copy, len, &w);
 
 	assert(!w.failed && r != AUTH_WAIT);
-	assert(r != AUTH_DENY || a->error.text[0] != '\0');
+	assert(r != AUTH_DENY || a->refusal->error.text[0] != '\0');
 	writer_fini(&w);
 	mem_free(copy);
 	return r;
