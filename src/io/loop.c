@@ -13,9 +13,9 @@
 
 #define PIPE_BYTES (1 << 20)	/* what anybody may ask for */
 #define BATCH 256		/* sockets told of in one turn */
-#define PATIENCE 1		/* ms of silence before we sleep in libevent */
+#define PATIENCE 1		/* ms of sleep in our set, between beats */
 #define BEAT (USEC / 1000)	/* how often it is asked while we don't */
-#define LIVELY 16		/* wake-ups, before we expect one more */
+#define LIVELY 4		/* wake-ups, before we expect one more */
 
 struct source {
 	struct event *ev;	/* owned */
@@ -225,11 +225,12 @@ static void on_set(evutil_socket_t fd, short what, void *arg)
 }
 
 /*
- * Where to sleep? To wait in our set saves asking libevent as well, at each
- * wake-up. But when nothing comes, we have woken up for nothing, as libevent
- * must not wait. So it is for those who can expect something.
+ * Where to look first? Our set saves asking libevent as well, but when nothing
+ * is there it was asked in vain. So it is for those who can expect something.
+ * We don't sleep there: libevent must not wait, so it would take a timer of a
+ * millisecond, and to set one before each sleep costs more than what it saves.
  */
-static bool waits_in_set(const struct loop *l)
+static bool looks_in_set(const struct loop *l)
 {
 	return l->lively >= LIVELY || l->beats != NULL;
 }
@@ -239,16 +240,16 @@ static void wait_for_events(struct loop *l)
 {
 	bool told = false;
 
-	if (waits_in_set(l)) {
+	if (looks_in_set(l)) {
 		const bool hurry = l->again != NULL;
 
-		told = poll_set(l, hurry ? 0 : PATIENCE);
+		told = poll_set(l, hurry || l->beats == NULL ? 0 : PATIENCE);
 		if (!told && !hurry)
 			l->lively = 0;
-		if (waits_in_set(l) && time_now() - l->asked < BEAT)
+		if (looks_in_set(l) && time_now() - l->asked < BEAT)
 			return;
 	}
-	const bool sleeps = !told && l->again == NULL && !waits_in_set(l);
+	const bool sleeps = !told && l->again == NULL && !looks_in_set(l);
 
 	if (sleeps)
 		l->woken = false;
