@@ -111,13 +111,15 @@ class Case(NamedTuple):
     config: Callable = lambda stand, count: ("", "")
     small: Callable = BUSY
     large: Callable = BUSY
+    floor: bool = False     # what it costs the kernel, beside it
 
 
 CASES = {
     "scale_pools": Case(10000, "databases, users and pools", with_pools,
                         many_pools),
     "scale_idle": Case(10000, "idle clients", with_clients),
-    "scale_waiting": Case(1000, "waiting clients", large=waiting),
+    "scale_waiting": Case(1000, "waiting clients", large=waiting,
+                          floor=True),
     "scale_prepared": Case(1000, "prepared statements a client",
                            config=many_statements,
                            small=prepared(1), large=prepared(1000)),
@@ -130,8 +132,19 @@ def run_of(pooler, work, seconds):
     return lambda: bench.one_round(pooler.pid, run, seconds)
 
 
+@contextlib.contextmanager
+def started_floor(stand):
+    try:
+        floor = bench.Pooler(*stand.start_floor("floor_pool", "scale-floor"))
+        bench.warm_up(floor)
+        yield floor
+    finally:
+        stand.stop("scale-floor")
+
+
 def measure(stand, pooler, case, opt):
-    """{small, large: row}, and what many of it cost when nobody works."""
+    """{small, large: row}, and what many of it cost when nobody works; of the
+    kernel's part alone, if asked for: {floor_small, floor_large: row}."""
     name, path = pooler
     with started(stand, name, path, "small") as small, \
             contextlib.ExitStack() as stack:
@@ -142,10 +155,16 @@ def measure(stand, pooler, case, opt):
             bench.warm_up(p)
         stack.enter_context(case.holder(stand, large, case.count))
         upkeep = idle_cost(large.pid)
-        rows = bench.summarize(bench.interleave({
-            "small": run_of(small, case.small, opt.seconds),
-            "large": run_of(large, case.large, opt.seconds)},
-            opt.rounds), "small")
+        runs = {"small": run_of(small, case.small, opt.seconds),
+                "large": run_of(large, case.large, opt.seconds)}
+        if case.floor:
+            floor = stack.enter_context(started_floor(stand))
+            runs |= {"floor_small": run_of(floor, case.small, opt.seconds),
+                     "floor_large": run_of(floor, case.large, opt.seconds)}
+        got = bench.interleave(runs, opt.rounds)
+    rows = bench.summarize(got, "small")
+    rows |= bench.summarize({n: got[n] for n in got if n.startswith("floor")},
+                            "floor_small")
     rows["large"]["upkeep"] = upkeep
     return rows
 
@@ -159,6 +178,10 @@ def print_case(figure, case, rows, verdicts):
     print(f"  {case.count} {case.text}")
     bench.print_row("  few", rows["small"])
     bench.print_row("  many", large, number(target.limit), mark)
+    for name, text in [("floor_small", "  floor, few"),
+                       ("floor_large", "  floor, many")]:
+        if name in rows:
+            bench.print_row(text, rows[name])
     print(f"    {large['upkeep']:.2f} ms of CPU time a second when all are "
           "idle", flush=True)
 

@@ -24,7 +24,7 @@ import pq
 PASSWORD = "bench password"
 ITERATIONS = 16  # of SCRAM: they are the client's work, and would be the limit
 POOL_SIZE = 20
-FLOORS = {"floor": "floor_relay", "floor_login": "floor_login"}
+FLOORS = {"floor": "floor_relay", "floor_pool": "floor_pool"}
 START_LIMIT = 300  # seconds for a process to accept logins
 STOP_LIMIT = 20   # seconds to end after SIGTERM, before SIGKILL
 
@@ -226,12 +226,14 @@ class Stand:
                    "-subj", "/CN=bench", "-keyout", self.path("server.key"),
                    "-out", self.path("server.crt")], "certificate")
 
-    def start_floor(self, name):
-        source = FLOORS[name]
-        binary, port = self.path(source), free_port()
+    def start_floor(self, floor, label=None):
+        """One of FLOORS: (name, port, pid)."""
+        name, source, port = label or floor, FLOORS[floor], free_port()
+        binary = self.path(source)
         cc = os.environ.get("CC", "cc").split()
-        self.call([*cc, "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-o", binary,
-                   os.path.join(HERE, source + ".c")], "cc")
+        if not os.path.exists(binary):
+            self.call([*cc, "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-o", binary,
+                       os.path.join(HERE, source + ".c")], "cc")
         p = self.spawn(name, [binary, str(port), str(self.pg_port)])
         self.wait_ready(name, port)
         return name, port, p.pid

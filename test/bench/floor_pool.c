@@ -1,17 +1,18 @@
-/* floor_login.c - the cheapest honest pooler for clients that come and go.
+/* floor_pool.c - the cheapest honest pooler: clients come, wait and go.
  * SPDX-License-Identifier: ISC
  *
  * Who connects is asked nothing: its start-up packet is answered with what
  * PostgreSQL told the first server connection. What it sends then goes to a
- * server connection that is free, until that says ReadyForQuery. No call to
- * the system is made that is not needed, and nothing is allocated. So the CPU
- * time of a connection is what the kernel takes for it, and a pooler's can be
- * compared with it.
+ * server connection that is free, until that says ReadyForQuery; while none of
+ * POOL_SIZE is, it stays in the socket. No call to the system is made that is
+ * not needed, and nothing is allocated. So the CPU time of a connection, or of
+ * a transaction of one among many clients, is what the kernel takes for it, and
+ * a pooler's can be compared with it.
  *
  * It trusts everybody: each burst is a whole message, short enough to be sent
  * at once; servers are opened as they are needed, one after the other.
  *
- *   floor_login LISTEN_PORT SERVER_PORT
+ *   floor_pool LISTEN_PORT SERVER_PORT
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,6 +29,7 @@
 
 #define EVENTS_PER_TURN 256
 #define MAX_FD 8192
+#define POOL_SIZE 20
 #define READY_LEN 6	/* bytes of ReadyForQuery */
 #define DEFER_SECONDS 1
 
@@ -36,9 +38,13 @@ struct pooler {
 	int listen_fd;
 	struct sockaddr_in server;
 	size_t greeting_len;
+	int server_count;
 	int idle_count;
-	int idle[MAX_FD];	/* servers */
-	int peer[MAX_FD];	/* by descriptor; 0 = none */
+	int idle[POOL_SIZE];	/* servers */
+	unsigned first_waiting;
+	unsigned last_waiting;
+	int waiting[MAX_FD];	/* clients, a ring */
+	int peer[MAX_FD];	/* by descriptor; 0 = none, -1 = waits for one */
 	bool is_server[MAX_FD];
 	char greeting[4096];
 	char buf[65536];
@@ -83,6 +89,7 @@ static int open_server(struct pooler *p)
 	}
 	p->greeting_len = len;
 	p->is_server[fd] = true;
+	p->server_count++;
 	return watch(p, fd, EPOLLIN | EPOLLET) < 0 ? -1 : fd;
 }
 
@@ -106,24 +113,58 @@ static int welcome(struct pooler *p)
 	return 0;
 }
 
-static int on_client(struct pooler *p, int fd)
+static int free_server(struct pooler *p)
+{
+	if (p->idle_count > 0)
+		return p->idle[--p->idle_count];
+	return p->server_count < POOL_SIZE ? open_server(p) : -1;
+}
+
+/* What the client sent, to its server. Returns 1 if it left instead. */
+static int forward(struct pooler *p, int fd, int server)
 {
 	const ssize_t n = recv(fd, p->buf, sizeof p->buf, 0);
 
-	if (n < 0 && (errno == EINTR || errno == EAGAIN))
-		return 0;
-	if (n <= 0 || p->buf[0] == 'X')
-		return close(fd);
-	if (p->peer[fd] == 0) {
-		const int server = p->idle_count > 0 ?
-		    p->idle[--p->idle_count] : open_server(p);
-
-		if (server < 0)
-			return -1;
-		p->peer[fd] = server;
-		p->peer[server] = fd;
+	if (n <= 0 || p->buf[0] == 'X') {
+		close(fd);
+		return 1;
 	}
-	return send(p->peer[fd], p->buf, (size_t)n, MSG_NOSIGNAL) < 0 ? -1 : 0;
+	p->peer[fd] = server;
+	p->peer[server] = fd;
+	return send(server, p->buf, (size_t)n, MSG_NOSIGNAL) < 0 ? -1 : 0;
+}
+
+static int on_client(struct pooler *p, int fd)
+{
+	if (p->peer[fd] < 0)
+		return 0;	/* waits already */
+	const int server = p->peer[fd] > 0 ? p->peer[fd] : free_server(p);
+
+	if (server < 0) {
+		p->peer[fd] = -1;
+		p->waiting[p->last_waiting++ % MAX_FD] = fd;
+		return 0;
+	}
+	const bool is_new = p->peer[fd] == 0;
+	const int rc = forward(p, fd, server);
+
+	if (rc > 0 && is_new)
+		p->idle[p->idle_count++] = server;
+	return rc < 0 ? -1 : 0;
+}
+
+/* The server is free: for who has waited longest. */
+static int next_client(struct pooler *p, int server)
+{
+	while (p->first_waiting != p->last_waiting) {
+		const int fd = p->waiting[p->first_waiting++ % MAX_FD];
+		const int rc = forward(p, fd, server);
+
+		if (rc <= 0)
+			return rc;
+	}
+	p->idle[p->idle_count++] = server;
+	return 0;
 }
 
 static int on_server(struct pooler *p, int fd)
@@ -136,11 +177,10 @@ static int on_server(struct pooler *p, int fd)
 	if (n <= 0)
 		return -1;
 	(void)send(client, p->buf, (size_t)n, MSG_NOSIGNAL);
-	if (is_ready(p->buf, (size_t)n)) {
-		p->peer[client] = p->peer[fd] = 0;
-		p->idle[p->idle_count++] = fd;
-	}
-	return 0;
+	if (!is_ready(p->buf, (size_t)n))
+		return 0;
+	p->peer[client] = p->peer[fd] = 0;
+	return next_client(p, fd);
 }
 
 static int run_turn(struct pooler *p)
@@ -207,19 +247,19 @@ int main(int argc, char **argv)
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 	if (port == 0 || p.server.sin_port == 0) {
-		fprintf(stderr, "usage: floor_login LISTEN_PORT SERVER_PORT\n");
+		fprintf(stderr, "usage: floor_pool LISTEN_PORT SERVER_PORT\n");
 		return 2;
 	}
 	p.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	const int first = p.epoll_fd < 0 ? -1 : open_server(&p);
 
 	if (first < 0 || listen_on(&p, port) < 0) {
-		perror("floor_login");
+		perror("floor_pool");
 		return 1;
 	}
 	p.idle[p.idle_count++] = first;
 	while (run_turn(&p) == 0)
 		continue;
-	perror("floor_login");
+	perror("floor_pool");
 	return 1;
 }
