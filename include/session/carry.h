@@ -12,6 +12,7 @@
 struct carry {
 	uint8_t *at;		/* owned */
 	uint32_t len, size;
+	uint32_t used;			/* the most that len was: to be wiped */
 };
 
 /* Keep n bytes of p (which may lie inside at). 0, or -1: no memory. */

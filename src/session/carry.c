@@ -13,7 +13,7 @@
 
 static void release(const struct carry *c)
 {
-	secret_wipe(c->at, c->size);	/* may be a PasswordMessage */
+	secret_wipe(c->at, c->used);	/* may be a PasswordMessage */
 	if (c->size == MEM_BLOCK)
 		mem_block_free(c->at);
 	else
@@ -27,6 +27,13 @@ void carry_fini(struct carry *c)
 	mem_note(MEM_CARRY, -1, -(long)c->size);
 	release(c);
 	*c = (struct carry){ 0 };
+}
+
+static void set_len(struct carry *c, size_t len)
+{
+	c->len = (uint32_t)len;
+	if (c->used < c->len)
+		c->used = c->len;
 }
 
 /* Make room for size bytes, keeping what is there. */
@@ -49,6 +56,7 @@ static int reserve(struct carry *c, size_t size)
 	if (c->at != NULL) {
 		memcpy(at, c->at, c->len);
 		release(c);
+		c->used = c->len;
 	}
 	mem_note(MEM_CARRY, c->at == NULL, (long)(size - c->size));
 	c->at = at;
@@ -69,7 +77,7 @@ int carry_keep(struct carry *c, const void *p, size_t n)
 	if (!inside && reserve(c, n) < 0)
 		return -1;
 	memmove(c->at, p, n);
-	c->len = (uint32_t)n;
+	set_len(c, n);
 	return 0;
 }
 
@@ -103,7 +111,7 @@ ssize_t carry_read(struct carry *c, struct stream *s, struct burst *out,
 	out->at = buf;
 	out->len = had + (size_t)n;
 	if (buf == c->at)
-		c->len = (uint32_t)out->len;
+		set_len(c, out->len);
 	return n;
 }
 

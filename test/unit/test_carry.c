@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -128,6 +129,26 @@ static void test_nothing_read_keeps_what_is_carried(void **state)
 	assert_memory_equal(b.at, "abc", 3);
 }
 
+/* What may be a password is wiped with the rest, however little is left. */
+static void test_all_that_was_carried_is_known(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(carry_keep(&f->c, "0123456789", 10), 0);
+	assert_int_equal(carry_keep(&f->c, f->c.at + 8, 2), 0);
+	assert_int_equal(f->c.len, 2);
+	assert_int_equal(f->c.used, 10);
+	const size_t n = f->c.size + 1;
+	uint8_t *long_one = calloc(1, n);
+
+	/* grown: the old block is wiped, the new one has what was kept */
+	assert_int_equal(carry_keep(&f->c, long_one, n), 0);
+	assert_int_equal(f->c.used, n);
+	free(long_one);
+	carry_fini(&f->c);
+	assert_int_equal(f->c.used, 0);
+}
+
 /* Read a message of total bytes, as it comes. */
 static void read_long(struct fixture *f, size_t total, size_t max)
 {
@@ -208,6 +229,7 @@ int main(void)
 		CASE(test_nothing_carried_costs_nothing),
 		CASE(test_rest_comes_before_the_next),
 		CASE(test_nothing_read_keeps_what_is_carried),
+		CASE(test_all_that_was_carried_is_known),
 		CASE(test_long_message_grows_in_place),
 		CASE(test_burst_never_exceeds_max),
 		CASE(test_no_memory),
