@@ -70,6 +70,20 @@ def read(path):
         return f.read()
 
 
+def state_of(pid):
+    """A letter, see proc(5); None: there is no such process."""
+    try:
+        stat = read("/proc/%d/stat" % pid)
+    except OSError:
+        return None
+    return stat.rsplit(b")", 1)[1].split()[0].decode()
+
+
+def has_ended(pid):
+    """Nothing is left of it but what init has to collect."""
+    return state_of(pid) in (None, "Z")
+
+
 # --- who we are -----------------------------------------------------------
 
 def _test_user():

@@ -286,9 +286,7 @@ def test_daemon_with_pid_file(pooler):
         assert again.returncode == 1
     finally:
         os.kill(pid, signal.SIGTERM if REFERENCE else signal.SIGQUIT)
-        wait_until(lambda: not os.path.exists("/proc/%d" % pid)
-                   or open("/proc/%d/stat" % pid).read()
-                   .rsplit(")", 1)[1].split()[0] == "Z")
+        wait_until(lambda: harness.has_ended(pid))
     assert not os.path.exists(pidfile)
 
 

@@ -183,8 +183,7 @@ def test_backlog_bounds_those_not_accepted(pooler):
     callers = []
     p.signal(signal.SIGSTOP)
     try:
-        wait_until(lambda: open("/proc/%d/stat" % p.proc.pid).read()
-                   .rsplit(")", 1)[1].split()[0] == "T")
+        wait_until(lambda: harness.state_of(p.proc.pid) == "T")
         for _ in range(10):
             s = socket.socket(socket.AF_UNIX)
             s.setblocking(False)

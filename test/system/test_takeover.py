@@ -638,9 +638,7 @@ def test_takeover_by_a_daemon(pooler):
             assert c.value("select 3") == "3"
     finally:
         os.kill(pid, signal.SIGQUIT)
-        wait_until(lambda: not os.path.exists("/proc/%d" % pid)
-                   or open("/proc/%d/stat" % pid).read()
-                   .rsplit(")", 1)[1].split()[0] == "Z")
+        wait_until(lambda: harness.has_ended(pid))
     assert not os.path.exists(pidfile)
 
 
