@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: ISC
 """Nothing here knows the pooler's insides: files, sockets, signals, log."""
 import collections
+import contextlib
 import glob
 import os
 import pwd
@@ -82,6 +83,24 @@ def state_of(pid):
 def has_ended(pid):
     """Nothing is left of it but what init has to collect."""
     return state_of(pid) in (None, "Z")
+
+
+@contextlib.contextmanager
+def cancelling(c):
+    """Cancel what c runs, over and over: a request may come before the query
+    does. None is under way afterwards."""
+    over = threading.Event()
+
+    def run_on():
+        while not over.wait(0.3):
+            c.cancel()
+    thread = threading.Thread(target=run_on)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 # --- who we are -----------------------------------------------------------

@@ -14,7 +14,8 @@ import psycopg
 import pytest
 
 import pq
-from harness import TIMEOUT, binary, give, process_env, run, wait_until
+from harness import (TIMEOUT, binary, cancelling, give, process_env, run,
+                     wait_until)
 from test_login import refused
 from tlspipe import TlsPipe
 
@@ -213,9 +214,7 @@ def test_cancel_request_over_tls(pooler, certs):
     """pooling.md 19: CancelRequest is allowed with or without TLS"""
     p = pooler(**certs.accept("require"))
     with p.connect(sslmode="require") as c:
-        t = threading.Timer(0.3, c.cancel)
-        t.start()
-        with pytest.raises(psycopg.errors.QueryCanceled):
+        with cancelling(c), pytest.raises(psycopg.errors.QueryCanceled):
             c.execute("select pg_sleep(%s)", (TIMEOUT,))
     k = p.open().start_tls(certs.client_context())
     k.send(pq.untyped(pq.CANCEL_REQUEST, b"12345678"))

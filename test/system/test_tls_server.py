@@ -3,13 +3,12 @@
 import hashlib
 import os
 import re
-import threading
 
 import psycopg
 import pytest
 
 import pq
-from harness import TIMEOUT, wait_until
+from harness import TIMEOUT, cancelling, wait_until
 
 IS_TLS = "select ssl, version from pg_stat_ssl where pid = pg_backend_pid()"
 WHO = "select client_dn from pg_stat_ssl where pid = pg_backend_pid()"
@@ -21,6 +20,8 @@ def conn(pg, host="localhost", more=""):
 
 def fails(p, why, **kw):
     """Log in in vain; the server connection was closed because of that."""
+    # from now on: those who get in need more on a busy machine
+    p.admin("set query_wait_timeout = 1")
     with pytest.raises(pq.PgError):
         p.raw(**kw)
     p.wait_log("S-.* closing because: .*" + re.escape(why))
@@ -48,8 +49,8 @@ def test_mode_with_a_server_that_can(pooler, certs, tls_pg, mode):
 @pytest.mark.parametrize("mode", ["allow", "prefer", "require", "verify-ca"])
 def test_mode_with_a_server_that_cannot(pooler, certs, pg, mode):
     """authentication.md 9.2: server refused SSL"""
-    p = pooler({"p0": conn(pg, "127.0.0.1")}, query_wait_timeout=2,
-               server_login_retry=1, **certs.connect(mode))
+    p = pooler({"p0": conn(pg, "127.0.0.1")}, server_login_retry=1,
+               **certs.connect(mode))
     if mode in ("allow", "prefer"):
         assert p.raw().value("select 1") == "1"
         assert p.servers()[0]["tls"] == ""
@@ -69,7 +70,7 @@ def test_unix_sockets_never_use_tls(pooler, certs, tls_pg):
 def test_wrong_authority_is_refused(pooler, certs, tls_pg):
     """verify-ca looks, require does not"""
     p = pooler({"p0": conn(tls_pg), "p1": conn(
-        tls_pg, more="server_tls_sslmode=verify-ca")}, query_wait_timeout=1,
+        tls_pg, more="server_tls_sslmode=verify-ca")},
         **certs.connect("require", "other_ca"))
     assert p.raw().value("select 1") == "1"
     fails(p, "TLS handshake failed", database="p1")
@@ -82,7 +83,7 @@ def test_our_certificate_for_the_server(pooler, certs, tls_pg):
     p = pooler({"p0": conn(tls_pg, more="user=app2")},
                **certs.connect("verify-full", cert="client"))
     assert p.raw().value(WHO) == "/CN=app"
-    bad = pooler({"p0": conn(tls_pg, more="user=app2")}, query_wait_timeout=1,
+    bad = pooler({"p0": conn(tls_pg, more="user=app2")},
                  **certs.connect("verify-full"))
     fails(bad, "certificate")
 
@@ -121,7 +122,7 @@ def test_databases_with_settings_of_their_own(pooler, certs, tls_pg):
     dbs = {k: conn(tls_pg, more="dbname=p0 " + v) for k, v in own.items()}
     dbs["*"] = conn(tls_pg, more="server_tls_protocols=tlsv1.2")
     dbs["plain"] = conn(tls_pg, more="dbname=p0")
-    p = pooler(dbs, query_wait_timeout=1, **certs.connect("verify-full"))
+    p = pooler(dbs, **certs.connect("verify-full"))
 
     def get(db, sql=IS_TLS):
         return p.raw(database=db).query(sql).rows[0]
@@ -157,8 +158,7 @@ def test_cancel_request_goes_by_tls(pooler, certs, tls_pg):
     """the server refuses what does not come that way"""
     p = pooler({"p0": conn(tls_pg)}, **certs.connect("verify-full"))
     with p.connect() as c:
-        threading.Timer(0.3, c.cancel).start()
-        with pytest.raises(psycopg.errors.QueryCanceled):
+        with cancelling(c), pytest.raises(psycopg.errors.QueryCanceled):
             c.execute("select pg_sleep(%s)", (TIMEOUT,))
         assert c.execute("select 1").fetchone() == (1,)
 
