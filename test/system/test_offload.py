@@ -6,6 +6,7 @@ import harness
 import pq
 
 COSTLY = 400000        # iterations: a fifth of a second of CPU time, or more
+MOST = 1000000         # more are not done
 
 
 def first(p, user, pw="pw"):
@@ -25,7 +26,7 @@ def test_derivations_do_not_stall_the_loop(pooler):
     p = pooler(userlist={"app": "pw", "admin": "pw", **{n: "pw" for n in names}},
                auth_type="scram-sha-256", scram_iterations=100)
     with p.raw(password="pw") as work:
-        p.admin("set scram_iterations = %d" % (4 * COSTLY))
+        p.admin("set scram_iterations = %d" % MOST)
         waiting = [first(p, n) for n in names]
         for _ in range(20):
             assert work.value("select 1") == "1"
@@ -79,9 +80,9 @@ def test_wrong_guesses_delay_no_server_login(pooler):
     p = pooler({"p0": "user=app", "p1": "dbname=p0 user=u_scram "
                 "password=pw_three"},
                userlist={"app": "pw", "admin": "pw"}, auth_type="plain",
-               scram_iterations=COSTLY)
+               scram_iterations=MOST)
     guesses = [p.open().login("u%d" % i, database="p0", wait=False)
-               for i in range(8)]
+               for i in range(16)]
     for c in guesses:
         kind, _ = c.recv()
         assert kind == "R"
@@ -89,6 +90,7 @@ def test_wrong_guesses_delay_no_server_login(pooler):
     # its keys must be derived for the server
     with p.raw(password="pw", database="p1") as c:
         assert c.value("select current_user") == "u_scram"
-    assert not all(c.readable() for c in guesses)
+    # had it waited for its turn, there were two left: on the two threads
+    assert sum(not c.readable() for c in guesses) > 2
     for c in guesses:
         c.abort()

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+import harness
 import pq
 from harness import ASAN, BIG, HERE, REFERENCE, wait_until
 
@@ -88,23 +89,33 @@ def test_queries_go_before_logins(pooler, certs):
     c = p.raw()
     assert c.value("select 1") == "1"
     data = hello(certs.client_context())
-    logins = [p.open() for _ in range(300)]
-    for s in logins:
-        s.send(REQUEST)
-    for s in logins:
-        assert s.recv_bytes(1) == b"S"
-    p.signal(signal.SIGSTOP)
-    try:
+
+    def answered():
+        """How many logins, when the query is."""
+        logins = [p.open() for _ in range(300)]
         for s in logins:
-            s.send(data)
-        c.send(pq.query("select 2"))
-    finally:
-        p.signal(signal.SIGCONT)
-    assert c.recv_until().rows == [["2"]]
-    answered = sum(1 for s in logins if s.readable())
-    assert answered < 150
-    wait_until(lambda: all(s.readable() for s in logins),
-               what="all to be answered")
+            s.send(REQUEST)
+        for s in logins:
+            assert s.recv_bytes(1) == b"S"
+        p.signal(signal.SIGSTOP)
+        try:
+            wait_until(lambda: harness.state_of(p.proc.pid) == "T")
+            for s in logins:
+                s.send(data)
+            c.send(pq.query("select 2"))
+        finally:
+            p.signal(signal.SIGCONT)
+        assert c.recv_until().rows == [["2"]]
+        count = sum(1 for s in logins if s.readable())
+        wait_until(lambda: all(s.readable() for s in logins),
+                   what="all to be answered")
+        for s in logins:
+            s.close(polite=False)
+        return count
+    # A query takes two turns, its way there and back, and logins have a part
+    # of each; a busy machine adds to that before we look. Where logins go
+    # first it is all of them every time, so one good try tells.
+    assert any(answered() < 150 for _ in range(10))
 
 
 def test_login_that_leaves_loses_its_turn(pooler, certs):
