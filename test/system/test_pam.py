@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: ISC
 """PAM is real; pam_wrapper lets it read its service file from a folder of the
 test, and pam_exec asks a script there."""
+import contextlib
 import os
 import signal
 import time
@@ -20,7 +21,7 @@ auth required pam_exec.so expose_authtok quiet {dir}/check
 account required pam_exec.so quiet {dir}/check
 """
 
-# "slow..." waits until somebody opens the pipe; "old" may not use the service
+# "slow..." waits for a line; "old" may not use the service
 CHECK = """#!/bin/sh
 read -r password
 printf '%s\\n' "$PAM_TYPE $PAM_SERVICE $PAM_USER $PAM_RHOST" >>{dir}/calls
@@ -62,9 +63,17 @@ def calls(p):
         return f.read().splitlines()
 
 
-def open_gate(p):
-    """Let all that wait go on, and those that come to wait from now on."""
-    return os.open(os.path.join(p.dir, "pipe"), os.O_WRONLY | os.O_NONBLOCK)
+@contextlib.contextmanager
+def open_gate(p, count):
+    """Let so many go on, and keep the pipe open until they are answered: who is
+    in calls() may not have opened it yet, and finds his line later."""
+    # to read as well: needs nobody at the other end
+    fd = os.open(os.path.join(p.dir, "pipe"), os.O_RDWR)
+    try:
+        os.write(fd, b"\n" * count)
+        yield
+    finally:
+        os.close(fd)
 
 
 def refused(p, user, password, text, database="p0", **kw):
@@ -155,10 +164,9 @@ def test_slow_logins_hold_up_nobody(pooler):
         assert work.value("select 1") == "1"
     assert p.raw("app", "p1").value("select 1") == "1"
     assert not any(c.readable() for c in waiting)
-    fd = open_gate(p)
-    os.close(fd)
-    for c in waiting:
-        assert 'role "slow' in c.recv_all().errors[-1].message
+    with open_gate(p, len(waiting)):
+        for c in waiting:
+            assert 'role "slow' in c.recv_all().errors[-1].message
 
 
 def test_full_queue_refuses_at_once(pooler):
