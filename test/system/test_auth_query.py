@@ -716,6 +716,7 @@ def test_reload_finds_new_users_of_the_file(pooler):
 
 # --- what changes while the query runs ------------------------------------
 
+LATCHED = "select $1::text, 'x' from %s"
 OTHERS = "\nhost all admin all trust\nlocal all all trust\n"
 RULES = [("password", "reject", "login rejected"),
          ("reject", "password", None),
@@ -724,10 +725,10 @@ RULES = [("password", "reject", "login rejected"),
 
 
 @pytest.mark.parametrize("before,after,text", RULES)
-def test_rule_changes_while_the_query_runs(pooler, before, after, text):
+def test_rule_changes_while_the_query_runs(pooler, latch, before, after, text):
     """the rule that counts is the one in force when the answer is there"""
-    p = asking(pooler, SLOW % 2, auth_type="hba", dbs={"p0": "user=app"},
-               start=False)
+    p = asking(pooler, LATCHED % latch.query, auth_type="hba",
+               dbs={"p0": "user=app"}, start=False)
     rule = "host all x all %s" + OTHERS
     p.settings["auth_hba_file"] = p.put("hba.conf", rule % before)
     p.start()
@@ -735,6 +736,7 @@ def test_rule_changes_while_the_query_runs(pooler, before, after, text):
     running(p)
     p.put("hba.conf", rule % after)
     p.reload()
+    latch.open()
     if text is not None:
         assert c.recv_all().errors[0].message == text
         return
@@ -745,33 +747,40 @@ def test_rule_changes_while_the_query_runs(pooler, before, after, text):
 
 
 @pytest.mark.setting("auth_ident_file")
-def test_map_changes_while_the_query_runs(pooler, certs):
-    p = asking(pooler, SLOW % 2, auth_type="hba", dbs={"p0": "user=app"},
-               start=False, **certs.accept("verify-ca"))
-    p.settings["auth_ident_file"] = p.put("map", "m app x\n")
+@pytest.mark.parametrize("before,after,good", [
+    ("x", "somebody", False), ("somebody", "all", True)])
+def test_map_changes_while_the_query_runs(pooler, certs, latch, before, after,
+                                          good):
+    """the map that counts is the one in force when the answer is there"""
+    p = asking(pooler, LATCHED % latch.query, auth_type="hba",
+               dbs={"p0": "user=app"}, start=False,
+               **certs.accept("verify-ca"))
+    p.settings["auth_ident_file"] = p.put("map", "m app %s\n" % before)
     p.settings["auth_hba_file"] = p.put(
         "hba.conf", "hostssl all x all cert map=m\nlocal all all trust\n")
     p.start()
-    for line, good in (("m app somebody\n", False), ("m app all\n", True)):
-        c = p.open().start_tls(certs.client_context("client"))
-        c.login("x", database="p0", wait=False)
-        running(p)
-        p.put("map", line)
-        p.sighup()
-        if good:
-            assert finish(c).value("select 1") == "1"
-        else:
-            assert c.recv_all().errors[0].message == \
-                "certificate authentication failed"
+    c = p.open().start_tls(certs.client_context("client"))
+    c.login("x", database="p0", wait=False)
+    running(p)
+    p.put("map", "m app %s\n" % after)
+    p.sighup()
+    latch.open()
+    if good:
+        assert finish(c).value("select 1") == "1"
+    else:
+        assert c.recv_all().errors[0].message == \
+            "certificate authentication failed"
 
 
-def test_user_gets_an_entry_while_the_query_runs(pooler):
+def test_user_gets_an_entry_while_the_query_runs(pooler, latch):
     """the answer counts for this login, the entry for the next one"""
-    p = asking(pooler, SLOW % 2, auth_type="plain", dbs={"p0": "user=app"})
+    p = asking(pooler, LATCHED % latch.query, auth_type="plain",
+               dbs={"p0": "user=app"})
     c = start(p)
     running(p)
     p.userlist["x"] = "of the file"
     p.reload()
+    latch.open()
     assert finish(c).value("select 1") == "1"
     assert refused(p.open(), user="x", password_="x", database="p0") == \
         "password authentication failed"
@@ -780,8 +789,8 @@ def test_user_gets_an_entry_while_the_query_runs(pooler):
 
 def test_auth_user_is_removed_while_the_query_runs(pooler, latch):
     """what is under way comes to its end, by the settings it began with"""
-    p = asking(pooler, "select $1::text, 'x' from " + latch.query,
-               auth_type="plain", dbs={"p0": "user=app"})
+    p = asking(pooler, LATCHED % latch.query, auth_type="plain",
+               dbs={"p0": "user=app"})
     c = start(p)
     running(p)
     del p.settings["auth_user"], p.userlist["postgres"]
@@ -800,6 +809,9 @@ def test_user_is_removed_while_the_query_runs(pooler, pg, latch):
                % latch.query, auth_type="plain", dbs={"p0": "user=app"})
     c = start(p)
     running(p)
+    # sent is not begun: what it sees is settled where it waits
+    wait_until(lambda: pg.backends(where="wait_event='advisory'"),
+               what="the query to wait")
     pg.sql("delete from q_users", db="p0")
     latch.open()
     # its statement began before: the row is still there for this one
