@@ -173,10 +173,12 @@ def test_slow_query_that_never_ends_is_logged(pooler):
     p = pooler(default_pool_size=1, log_format="json")
     a, b = p.raw(), p.raw()
     a.query("begin")
-    p.admin("set query_timeout = '0.3'")
     p.admin("set log_min_duration = '0.05'")
-    a.send(pq.query("select pg_sleep(60)"))
+    # b asks first: were its time up behind a's, it would get a server
     b.send(pq.query("select 1"))
+    p.wait_pool(cl_waiting=1)
+    p.admin("set query_timeout = '0.3'")
+    a.send(pq.query("select pg_sleep(60)"))
     for c in (a, b):
         assert c.recv_all().errors[-1].code == "08P01"
     text = r"slow query: wait (\d+)\.\d{3} ms, run (\d+)\.\d{3} ms" \
@@ -251,8 +253,8 @@ def test_log_that_nobody_reads_does_not_stop_the_loop(pooler):
     os.close(w)
     wait_up(p)
     flood(p, lambda: os.path.getsize(own) > 700000)
-    text = b""
-    while not re.search(LOST.encode(), text) or text[-1:] != b"\n":
+    text, whole = b"", (LOST + FASTER + ".+\n").encode()
+    while not re.search(whole, text) or text[-1:] != b"\n":
         text += os.read(r, 65536)
         p.raw().close()
     m = re.search(LOST + FASTER, text.decode())
@@ -267,7 +269,7 @@ def test_log_that_nobody_reads_does_not_stop_the_loop(pooler):
     assert not re.search(LOST, full)
     assert full.startswith(before)
     # and nothing else: no line is missing that was not counted
-    missing = full[len(before):full.index(behind) if behind else None]
+    missing = full[len(before):full.index(behind)]
     assert len(re.findall(r"\n(?!\t)", missing)) == int(m.group(1))
     done = threading.Event()
 
@@ -523,11 +525,11 @@ def test_syslog_that_is_stuck_stops_nobody(pooler, syslog):
 @pytest.mark.setting("log_stats", "stats_period")
 def test_stats_line_comes_each_period_or_never(pooler):
     """logging.md 10"""
-    p, q = pooler(stats_period=1), pooler(stats_period=1, log_stats=0)
+    q, begun = pooler(stats_period=1, log_stats=0), time.monotonic()
+    p = pooler(stats_period=1)
     p.wait_log(" LOG stats: ", count=2)
-    times = [line[17:19] for line in p.log.splitlines()
-             if " LOG stats: " in line]
-    assert len(set(times)) == len(times)
+    # a line may be late, none is early
+    assert p.log.count(" LOG stats: ") <= time.monotonic() - begun
     assert "stats: " not in q.log
 
 
