@@ -1,6 +1,7 @@
 # fixtures.py - fixtures shared by test/system and test/sim.
 # SPDX-License-Identifier: ISC
 import os
+import resource
 import signal
 
 import pytest
@@ -73,6 +74,15 @@ def latch(pg):
     held = harness.Latch(pg)
     yield held
     held.open()
+
+
+@pytest.fixture
+def many_files():
+    """The test may have as many open as the system lets it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @pytest.fixture

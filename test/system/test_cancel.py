@@ -495,7 +495,7 @@ def test_removed_database_closes_requests_silently(pooler, pg):
         pg.proc.send_signal(signal.SIGCONT)
 
 
-def test_burst_of_requests_opens_few_connections(pooler, pg):
+def test_burst_of_requests_opens_few_connections(pooler, pg, many_files):
     """1,000 cancels of one query; other clients don't notice"""
     # regressions: PB#329, PB#542, PB#543
     p = pooler(default_pool_size=2, log_connections=1, log_disconnections=1)

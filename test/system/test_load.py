@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: ISC
 import random
 import re
-import resource
 import selectors
 import struct
 import threading
@@ -15,13 +14,7 @@ from harness import ASAN, BIG, REFERENCE, pgbench, wait_until
 
 SECONDS = 30 if BIG else 4
 
-
-@pytest.fixture(autouse=True)
-def many_files():
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+pytestmark = pytest.mark.usefixtures("many_files")
 
 
 class Watch(threading.Thread):
