@@ -69,7 +69,11 @@ void server_login_begin(struct server *s)
 	send_out(s, &w);
 }
 
-/* --- the messages of a login; each returns -1 when s was closed --- */
+/*
+ * --- the messages of a login ---
+ * Each returns 0; 1 when it was the last one of the login; or -1 when s was
+ * closed, or starts anew.
+ */
 
 struct message {
 	char type;
@@ -311,16 +315,7 @@ static int on_ready(struct server *s, const struct message *m)
 		server_fail(s, "08P01", "idle server got dirty");
 		return -1;
 	}
-	if (keep_welcome(s) < 0) {
-		server_fail(s, "53200", "no memory for what the server said");
-		return -1;
-	}
-	timeout_stop(&s->timer);
-	s->track.status = (char)m->body[0];
-	s->track.ready = true;
-	s->phase = SERVER_PHASE_POOLED;
-	s->ps.used = time_now();
-	return -1;	/* what follows is not a login's */
+	return 1;
 }
 
 /* By message type; the results of connect_query are ignored. */
@@ -347,11 +342,56 @@ static int on_message(struct server *s, const struct message *m)
 	return -1;
 }
 
+/*
+ * An idle server may send notifications, which nobody gets: skip those, but
+ * for one that is cut. Returns false when there is something else.
+ */
+static bool skip_notifications(const struct burst *b, size_t *used)
+{
+	while (*used < b->len) {
+		const uint8_t *p = b->at + *used;
+		const size_t left = b->len - *used;
+
+		if (p[0] != BE_NOTIFICATION_RESPONSE)
+			return false;
+		if (left < MSG_HEADER)
+			return true;
+		const size_t size = msg_size(p, LOGIN_MAX - 1);
+
+		if (size == 0 || size > left)
+			return size != 0;
+		*used += size;
+	}
+	return true;
+}
+
+/* The first used bytes of b were the last of its login. */
+static void finish(struct server *s, const struct burst *b, size_t used)
+{
+	/* who talks on without being asked is not fit for use */
+	if (!skip_notifications(b, &used)) {
+		server_fail(s, "08P01", "idle server got dirty");
+		return;
+	}
+	if (carry_rest(&s->carry, b, used) < 0 || keep_welcome(s) < 0) {
+		server_fail(s, "53200", "no memory for what the server said");
+		return;
+	}
+	timeout_stop(&s->timer);
+	s->track.status = 'I';
+	s->track.ready = true;
+	s->phase = SERVER_PHASE_POOLED;
+	s->ps.used = time_now();
+	s->ss->server_ops->ready(s);
+}
+
+/* Returns -1 when nothing more is to be read for the login. */
 static int on_burst(struct server *s, const struct burst *b)
 {
 	size_t used = 0;
+	int rc = 0;
 
-	while (b->len - used >= MSG_HEADER) {
+	while (rc == 0 && !s->stream.paused && b->len - used >= MSG_HEADER) {
 		const uint8_t *p = b->at + used;
 		const size_t size = msg_size(p, LOGIN_MAX - 1);
 
@@ -364,21 +404,13 @@ static int on_burst(struct server *s, const struct burst *b)
 		used += size;
 		const struct message m = { (char)p[0], p + MSG_HEADER,
 		    size - MSG_HEADER };
-		if (on_message(s, &m) < 0 || s->stream.paused)
-			break;
+
+		rc = on_message(s, &m);
 	}
-	/* closed, or what is left is of a connection that is no more */
-	if (!server_is_open(s) || s->phase == SERVER_PHASE_CONNECT)
+	if (rc > 0)
+		finish(s, b, used);
+	if (rc != 0)
 		return -1;
-	if (s->phase == SERVER_PHASE_POOLED) {
-		carry_fini(&s->carry);
-		/* who talks on without being asked is not fit for use */
-		if (used < b->len)
-			server_fail(s, "08P01", "idle server got dirty");
-		else
-			s->ss->server_ops->ready(s);
-		return -1;
-	}
 	if (carry_rest(&s->carry, b, used) == 0)
 		return 0;
 	server_fail(s, "53200", "login failed");

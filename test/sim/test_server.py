@@ -189,6 +189,81 @@ def test_temporary_refusal_keeps_clients_queued(pooler, fakepg):
     assert len(count) == 3
 
 
+def talks_on(what):
+    """A server that goes on after its ReadyForQuery, in one piece; once."""
+    def on_login(sess):
+        sess.send(pq.msg("R", struct.pack("!i", 0)), param("once", "x"),
+                  pq.msg("K", sess.key), ready(), what)
+        sess.logged_in = True
+        sess.server.on_login = None
+        sess.read(1)
+        return True
+    return on_login
+
+
+@newer
+@pytest.mark.parametrize("what", [
+    notice("by the way"), param("application_name", "x"), ready(), b"N",
+    b"A\0\0\0\3"], ids=["notice", "param", "ready", "cut", "bad"])
+def test_talking_on_after_login_is_a_failed_login(pooler, fakepg, what):
+    """pooling.md 4, 6, 10: it got dirty; there is a pause before the next"""
+    f = fakepg()
+    p = pooler({"p0": f.conn}, server_login_retry=3600)
+    c, d = p.raw(), p.raw()
+    f.on_login = talks_on(what)
+    p.admin("reconnect p0")
+    c.send(pq.query("select 1"))
+    p.wait_log("S-.*closing because: idle server got dirty")
+    # it stays in the queue; who comes then needn't
+    d.send(pq.query("select 2"))
+    assert d.recv_all().errors[0].message == (
+        "server login has been failing, cached error: idle server got dirty "
+        "(server_login_retry)")
+    p.wait_pool(cl_waiting=1, sv_login=0)
+    assert len(f.sessions) == 2
+    assert not c.readable()
+
+
+@newer
+def test_welcome_is_of_a_login_that_succeeded(pooler, fakepg):
+    """pooling.md 10: who waits for it waits for the next attempt"""
+    f = fakepg(on_login=talks_on(notice("by the way")))
+    p = pooler({"p0": f.conn}, server_login_retry=0.1)
+    c = p.raw()
+    assert c.params["server_version"] == "15.0" and "once" not in c.params
+    assert c.value("select 1") == "select 1"
+    assert len(f.sessions) == 2
+
+
+def notification(channel):
+    return pq.msg("A", struct.pack("!i", 1) + pq.cstr(channel) + b"\0")
+
+
+@newer
+@pytest.mark.parametrize("cut", [0, 1, 7])
+def test_notifications_after_login_are_dropped(pooler, fakepg, cut):
+    """pooling.md 4, 22: connect_query may LISTEN; an idle server is none's"""
+    def handler(sess, kind, body):
+        if body.startswith(b"listen"):
+            sent = notification("one") + notification("two")
+            sess.send(complete("LISTEN"), ready(), sent[:len(sent) - cut])
+            gate.wait(TIMEOUT)
+            sess.send(sent[len(sent) - cut:])
+            return True
+    gate = threading.Event()
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn + " connect_query='listen one'"},
+               server_login_retry=3600)
+    c = p.raw()
+    gate.set()
+    f.wait_logins(1)
+    c.send(pq.query("select 1"))
+    r = c.recv_until()
+    assert r.rows == [["select 1"]]
+    assert len(f.sessions) == 1
+    assert cut or "A" not in r.kinds
+
+
 @newer
 @pytest.mark.parametrize("code,text", [
     (None, "no code at all"), ("28000", "x" * 3000), ("XX000", "")])
