@@ -462,7 +462,8 @@ int catalog_apply(struct catalog *c, struct config *config,
 	put_users(c, old);
 	if (!same_entries(old, config))
 		put_databases(c, old, ops, arg);
-	else if (database_limits_differ(&old->set, &config->set))
+	/* also of those that have lost the line which made them */
+	if (database_limits_differ(&old->set, &config->set))
 		catalog_wake_databases(c);
 	HASH_ITER(hh, c->pools, p, next)
 		pool_configure(p, c->config);

@@ -389,6 +389,16 @@ static void test_database_that_wants_a_look_is_woken(void **state)
 	assert_true(plain->care.due == WHEEL_NEVER);
 	assert_int_equal(forced->care.due, 0);
 	assert_int_equal(automatic->care.due, 0);
+	/* the line that made it goes, and the time that it may stay changes */
+	while (catalog_turn(c, time_now()), catalog_turn_database(c) != NULL)
+		;
+	assert_true(automatic->care.due == WHEEL_NEVER);
+	struct config *next = load(f, "plain = host=h\nforced = host=h user=u\n",
+	    "", "");
+
+	next->set.autodb_idle_timeout = 5;
+	apply(c, f, next, "");
+	assert_int_equal(automatic->care.due, 0);
 	/* one that just a client of comes or goes */
 	database_count_client(plain, 1);
 	assert_int_equal(plain->care.due, 0);
