@@ -22,7 +22,8 @@ static bool enters_in_front(const struct pool_server *ps,
 /* Was it not reckoned with when the spare servers were looked at? */
 static bool upsets_spares(const struct pool_server *ps, enum server_state state)
 {
-	if (ps->state == SERVER_GONE || ps->state == SERVER_LOGIN)
+	if (ps->state == SERVER_GONE || ps->state == SERVER_LOGIN ||
+	    ps->state == SERVER_OWN_LOGIN)
 		return true;
 	/* its client said nothing for long */
 	return (state == SERVER_IDLE || state == SERVER_USED) &&

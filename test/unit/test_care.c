@@ -134,6 +134,27 @@ static void test_minimum_keeps_idle_servers(void **state)
 	assert_int_equal(due(f, NOW), NOW + LIFETIME + LIFETIME / 5);
 }
 
+static void test_one_more_than_the_minimum_frees_spares(void **state)
+{
+	static const enum server_state logins[] = { SERVER_LOGIN,
+		SERVER_OWN_LOGIN };
+	struct fixture *f = *state;
+
+	f->pool.limits.min = 1;
+	f->pool.limits.check = false;
+	server(f, SERVER_IDLE);
+	for (size_t i = 0; i < sizeof logins / sizeof *logins; i++) {
+		struct pool_server *ps = server(f, logins[i]);
+
+		care_spares(&f->pool, NOW);
+		assert_true(f->pool.spares_at > NOW + IDLE + 1);
+		pool_server_set(ps, SERVER_ACTIVE);
+		assert_int_equal(f->pool.spares_at, 0);
+		assert_int_equal(care_spares(&f->pool, NOW), NOW + IDLE + 1);
+		pool_server_set(ps, SERVER_GONE);
+	}
+}
+
 static void test_busy_pool_need_not_look_at_all_spares(void **state)
 {
 	struct fixture *f = *state;
@@ -257,6 +278,7 @@ int main(void)
 		CASE(test_idle_server_is_due_for_its_check_first),
 		CASE(test_the_longest_unused_counts),
 		CASE(test_minimum_keeps_idle_servers),
+		CASE(test_one_more_than_the_minimum_frees_spares),
 		CASE(test_busy_pool_need_not_look_at_all_spares),
 		CASE(test_server_of_a_silent_client_is_due_by_its_last_use),
 		CASE(test_obsolete_spare_is_due_now),
