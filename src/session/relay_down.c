@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
+#include "base/wheel.h"
 #include "pool/counters.h"
 #include "proto/msg.h"
 #include "proto/params.h"
@@ -306,6 +307,8 @@ static bool work_off(struct relay_down *d, const struct burst *b)
 	s->ps.pool->counted.now.sent += used;
 	if (d->c != NULL)
 		outbox_flush(&d->out);
+	else	/* the pool may sleep, but this is to be counted */
+		wheel_wake(&s->ps.pool->care);
 	if (carry_rest(&s->carry, b, used) == 0)
 		return true;
 	server_fail(s, "53200", "out of memory");

@@ -600,6 +600,24 @@ def test_idle_server_with_a_notification_is_kept(pooler, fakepg):
     assert len(f.sessions) == 1
 
 
+def test_notification_to_nobody_counts_once(pooler, fakepg):
+    """admin-console.md 5.5: its bytes are in the average of a period, and in
+    no later one, however little else goes on in the pool
+    """
+    f = fakepg()
+    p = pooler({"p0": f.conn}, stats_period=1, server_check_delay=3600)
+    p.raw().query("select 1")
+
+    def average():
+        return p.stats("p0")["avg_sent"]
+    wait_until(lambda: average() == 0)
+    f.sessions[0].send(pq.msg("A", b"\0\0\0\1ch\0" + b"x" * 5000 + b"\0"))
+    wait_until(lambda: average() > 1000)
+    wait_until(lambda: average() == 0)
+    # that would wake the pool, too
+    assert not f.sessions[0].ended
+
+
 def test_closed_idle_server_is_not_used(pooler, fakepg):
     """pooling.md 4"""
     # regressions: Ody 447bb75a
