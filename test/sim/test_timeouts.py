@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: ISC
 """The janitor looks ten times a second. As machines are busy, one good
 measurement of a few is enough, and how long a process waited for a processor
-is no fault of its; but none may be too short.
+is no fault of its; but none may be too short, but for what a turn of the
+pooler takes: for what happens in it, time begins when it began.
 """
 import os
 import struct
@@ -27,6 +28,7 @@ pytestmark = [
 
 LIMIT = 0.6
 LATE = 0.2		# the tick, and what this process needs itself
+EARLY = 0.02		# the pooler reads its clock once a turn
 TRIES = 20
 
 
@@ -226,6 +228,11 @@ def login_retry(st):
     took = until(lambda: len(st.f.sessions) > n + 1, start)
     c.abort()
     wait_until(lambda: st.p.pool().get("cl_waiting") == 0)
+    # works again: else the first login of another try waits for its turn, too
+    st.refuse = None
+    st.p.raw().close()
+    st.p.admin("reconnect")
+    wait_until(lambda: not st.p.servers())
     return took
 
 
@@ -251,16 +258,19 @@ def server_old(st):
 
 
 def check_delay(st):
+    fresh = time.monotonic()
     c = st.p.raw()
     start = time.monotonic()
     c.query("select 1")
-    seen = "\0".join(st.last().queries())
-    assert "check" not in seen
+    assert st.last().queries() == ["select 1"] or \
+        time.monotonic() - fresh > LIMIT - EARLY
     took = until(lambda: st.p.pool()["sv_used"] == 1, start)
     c.query("select 2")
     assert st.last().queries()[-2:] == ["check", "select 2"]
     c.abort()
-    # asking takes its time
+    # another try is to begin with a fresh server, too
+    st.p.admin("reconnect")
+    wait_until(lambda: not st.p.servers())
     return took
 
 
@@ -327,7 +337,7 @@ def test_time_out_is_exact(pooler, fakepg, name):
             took.append(measured(lambda: scene(st) - LIMIT, st.p))
             if took[-1] is None:
                 continue
-            assert took[-1][0] >= 0, took
+            assert took[-1][0] >= -EARLY, took
             if took[-1][0] <= took[-1][1]:
                 return
     finally:
@@ -352,7 +362,7 @@ def test_time_out_can_be_changed(pooler, fakepg, name, how):
             took = measured(lambda: scene(st), st.p)
             if took is not None:
                 break
-        assert took and LIMIT <= took[0] < 3600
+        assert took and LIMIT - EARLY <= took[0] < 3600
     finally:
         st.gate.set()
 
@@ -363,7 +373,7 @@ def test_wait_notice_is_exact(pooler, fakepg):
     took = []
     for _ in range(TRIES):
         took.append(measured(lambda: notice(st) - 1, st.p))
-        assert took[-1][0] >= 0, took
+        assert took[-1][0] >= -EARLY, took
         if took[-1][0] <= took[-1][1]:
             return
     pytest.fail("always late: %r" % took)
@@ -381,13 +391,15 @@ def test_replication_is_no_query(pooler, fakepg, name):
             sess.send(pq.msg("d", b"w" + body))
             return True
     f = fakepg(handler=handler)
-    p = pooler({"p0": f.conn}, **{name: 0.2})
+    p = pooler({"p0": f.conn})
     r, c, d = p.raw(replication="true"), p.raw(), p.raw(
         replication="database")
     r.send(pq.query("START_REPLICATION 0/0"))
     assert r.recv()[0] == "W"
     d.query("begin")
     c.query("begin")
+    # only now: logins may take longer
+    p.admin("set %s = '0.2'" % name)
     if name == "query_timeout":
         f.handler = lambda sess, kind, body: (
             body.startswith(b"sleep") or handler(sess, kind, body))
