@@ -10,7 +10,15 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "system"))
 sys.path.insert(0, HERE)
 
 from fixtures import *  # noqa: E402,F401,F403
+import fakedns  # noqa: E402
 import fakepg as fakepg_module  # noqa: E402
+
+
+@pytest.fixture
+def dns():
+    d = fakedns.FakeDns()
+    yield d
+    d.close()
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ import socket
 import struct
 import threading
 
+from harness import TIMEOUT
+
 A, SOA, AAAA = 1, 6, 28
 NXDOMAIN, SERVFAIL = 3, 2
 
@@ -14,6 +16,13 @@ def wire_name(text):
                     for p in text.split(".")) + b"\0"
 
 
+def with_dns(pooler, dns, conn, **kw):
+    """A pooler that asks dns for the names of its one database."""
+    p = pooler({"p0": conn}, start=False, **kw)
+    p.settings["resolv_conf"] = p.put("resolv.conf", dns.resolv_conf())
+    return p.start()
+
+
 class FakeDns:
     def __init__(self):
         self.hosts = {}         # name: [addresses]; None: no answer at all
@@ -21,7 +30,8 @@ class FakeDns:
         self.broken = set()     # names for which it says SERVFAIL
         self.ttl = 60
         self.patient = False
-        self.asked = []         # (name, type), in order
+        self.asked = []         # (name, type), in order, each question once
+        self.heard = set()      # their ids and texts: who waits repeats them
         self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.sock.bind(("127.0.0.1", 0))
         self.port = self.sock.getsockname()[1]
@@ -37,6 +47,14 @@ class FakeDns:
 
     def questions(self, name, kind=A):
         return self.asked.count((name, kind))
+
+    def catch_up(self):
+        """It has heard all that was sent to it before this call."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.settimeout(TIMEOUT)
+            s.sendto(bytes(12) + wire_name("mark") + struct.pack("!HH", A, 1),
+                     self.sock.getsockname())
+            s.recv(512)
 
     def _serve(self):
         while not self.closing:
@@ -70,7 +88,9 @@ class FakeDns:
         name = ".".join(labels).lower()
         kind = struct.unpack("!H", data[at + 1:at + 3])[0]
         question = data[12:at + 5]
-        self.asked.append((name, kind))
+        if data[:2] + question not in self.heard:
+            self.heard.add(data[:2] + question)
+            self.asked.append((name, kind))
         if name in self.hosts and self.hosts[name] is None:
             return None
         found = self._records(name, kind)

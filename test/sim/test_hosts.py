@@ -7,15 +7,8 @@ import time
 import pytest
 
 import pq
-from fakedns import SOA, FakeDns
+from fakedns import SOA, with_dns
 from harness import free_port, wait_until
-
-
-@pytest.fixture
-def dns():
-    d = FakeDns()
-    yield d
-    d.close()
 
 
 class BlackHole:
@@ -50,12 +43,6 @@ def blackhole():
     yield make
     for b in made:
         b.close()
-
-
-def with_dns(pooler, dns, conn, **kw):
-    p = pooler({"p0": conn}, start=False, **kw)
-    p.settings["resolv_conf"] = p.put("resolv.conf", dns.resolv_conf())
-    return p.start()
 
 
 def addr_of(session):
@@ -226,9 +213,11 @@ def test_higher_serial_has_names_looked_up(pooler, fakepg, dns):
     assert (lists["dns_names"], lists["dns_zones"]) == ("1", "1")
     p.settings["dns_zone_check_period"] = 0
     p.reload()
+    dns.catch_up()
     asked = len(dns.asked)
     for _ in range(5):
         p.admin("show version")
+    dns.catch_up()
     assert len(dns.asked) == asked
 
 
