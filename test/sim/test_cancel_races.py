@@ -254,8 +254,7 @@ def test_client_that_leaves_with_its_cancel_under_way(pooler, fakepg):
 
 def test_carrier_without_end_costs_the_target_its_reuse(pooler, fakepg):
     """nobody knows whether the signal is still to come"""
-    st = Stage(pooler, fakepg, server_connect_timeout=1,
-               log_disconnections=1)
+    st = Stage(pooler, fakepg, log_disconnections=1)
     c = st.p.raw()
     s = st.start(c)
     cc = st.request(c)
@@ -263,7 +262,10 @@ def test_carrier_without_end_costs_the_target_its_reuse(pooler, fakepg):
     s.send(result("x"))
     assert c.recv_until().check().rows == [["x"]]
     st.p.wait_pool(sv_being_canceled=1)
+    # for the carrier only: it counts from its start, and for logins, too
+    st.p.admin("set server_connect_timeout = 1")
     assert cc.at_eof()
+    st.p.admin("set server_connect_timeout = 60")
     assert c.value("select 1") == "select 1"
     st.p.wait_log("closing because: close_needed")
     assert len(st.fake.logins()) == 2
