@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 #include "pool/catalog.h"
-#include "pool/spare.h"
 #include "pool/drain.h"
+#include "pool/spare.h"
 
 /* The one whose last traffic is longest ago, of a list of a pool and best. */
 static struct pool_server *older(const struct pool *p, enum server_state state,

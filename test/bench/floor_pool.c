@@ -21,11 +21,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "floor.h"
 
 #define EVENTS_PER_TURN 256
 #define MAX_FD 8192
@@ -223,17 +224,6 @@ static int listen_on(struct pooler *p, in_port_t port)
 	if (listen(fd, SOMAXCONN) < 0)
 		return -1;
 	return watch(p, fd, EPOLLIN);
-}
-
-/* Returns 0, which no one listens on, for what is no port. */
-static in_port_t parse_port(const char *s)
-{
-	char *end;
-	const unsigned long n = strtoul(s, &end, 10);
-
-	if (*s < '0' || *s > '9' || *end != '\0' || n > UINT16_MAX)
-		return 0;
-	return htons((uint16_t)n);
 }
 
 int main(int argc, char **argv)

@@ -15,13 +15,14 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
+
+#include "floor.h"
 
 #define EVENTS_PER_TURN 256
 #define SEND_LIMIT_SECONDS 4 /* without any progress, for one send */
@@ -193,17 +194,6 @@ static int listen_on(struct relay *r, in_port_t port)
 	if (listen(fd, SOMAXCONN) < 0)
 		return -1;
 	return watch(r, &r->listener);
-}
-
-/* Returns 0, which no one listens on, for what is no port. */
-static in_port_t parse_port(const char *s)
-{
-	char *end;
-	const unsigned long n = strtoul(s, &end, 10);
-
-	if (*s < '0' || *s > '9' || *end != '\0' || n > UINT16_MAX)
-		return 0;
-	return htons((uint16_t)n);
 }
 
 int main(int argc, char **argv)
