@@ -305,19 +305,30 @@ class Fault:
     """
 
     def __init__(self, at=None, act=None):
-        self.at, self.act, self.sent = at, act, b""
+        self.at, self.act = at, act
+        self.session = None     # the one it has befallen
+        self._sent, self._sending = b"", threading.RLock()
+
+    @property
+    def sent(self):
+        """All that is on its way to the pooler by now."""
+        with self._sending:
+            return self._sent
 
     def send(self, sess, data):
-        due = self.at is not None and self.act is not None \
-            and len(self.sent) + len(data) >= self.at
-        n = self.at - len(self.sent) if due else len(data)
-        self.sent += data[:n]
-        sess.sock.sendall(data[:n])
-        if due:
-            act, self.act = self.act, None
-            act(sess)
-            self.sent += data[n:]
-            sess.sock.sendall(data[n:])
+        with self._sending:
+            due = self.act is not None and self.at is not None \
+                and len(self._sent) + len(data) >= self.at
+            n = self.at - len(self._sent) if due else len(data)
+            self._pass(sess, data[:n])
+            if due:
+                act, self.act, self.session = self.act, None, sess
+                act(sess)
+                self._pass(sess, data[n:])
+
+    def _pass(self, sess, data):
+        self._sent += data
+        sess.sock.sendall(data)
 
 
 class FakePg:

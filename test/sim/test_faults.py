@@ -89,6 +89,8 @@ class Stage:
                 c.buf.clear()
         except (pq.Closed, OSError):
             closed = True
+            # what it still has to answer must not meet the next fault
+            wait_until(lambda: not fault.session or fault.session.ended)
         self.f.fault = None
         c.close(polite=False)
         return got, closed
