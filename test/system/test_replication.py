@@ -133,8 +133,11 @@ def test_receivewal(proxy, source, folder):
          "--synchronous"], stderr=subprocess.PIPE, text=True, cwd="/tmp",
         env=process_env(), **as_user())
     try:
-        wait_until(lambda: p.show("servers", replication="physical",
-                                  state="active"))
+        # it begins where the log ends when it asks
+        wait_until(lambda: source.sql(
+            "select 1 from pg_stat_replication where state = 'streaming' "
+            "and application_name = 'pg_receivewal'"))
+        assert p.show("servers", replication="physical", state="active")
         for _ in range(3):
             source.sql("create table if not exists w (t text)",
                        "insert into w select repeat('x', 900) from "
