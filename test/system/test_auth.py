@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: ISC
 """`pytest -s -k matrix` prints what each method makes of each secret."""
 import os
-import statistics
 import struct
 import time
 
@@ -186,12 +185,12 @@ def test_unknown_user_takes_as_long_as_a_known_one(pooler, method, kind):
                else None)
     time_of_refusal(p, "known")
     times = {"known": [], "ghost": []}
-    # in turn, so that a busy machine is one to both; the busier, the more of
-    # them it takes until chance is out of it
+    # whatever else happens on the machine only adds to a time: the least is
+    # what the login itself takes
     for n in range(200):
         for user in times:
             times[user].append(time_of_refusal(p, user))
-        known, ghost = map(statistics.median, times.values())
+        known, ghost = map(min, times.values())
         if n >= 8 and abs(known - ghost) < 0.25 * max(known, ghost):
             return
     raise AssertionError("times differ: %r" % ((known, ghost),))
