@@ -6,10 +6,10 @@
 #include <stdbool.h>
 
 #include "app/load.h"
+#include "console/admin.h"
 #include "session/sessions.h"
 
 struct client;
-struct console;
 struct err;
 struct idle;
 struct listener;
@@ -37,8 +37,7 @@ struct app {
 	struct sessions ss;		/* shared with every session */
 	struct listener *listeners;	/* owned; LL list */
 	struct idle *idle;		/* owned; see idle.h */
-	struct console *consoles;	/* DL list of logged-in consoles */
-	usec_t stats_since, stats_before;	/* ends of the last two periods */
+	struct admin admin;		/* the console */
 	usec_t accept_pause;		/* accepting again from then on; 0 */
 	usec_t suspend_since;		/* when SUSPEND was given */
 	unsigned moving;		/* sessions that do not stand still yet */

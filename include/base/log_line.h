@@ -25,7 +25,10 @@ struct log_line {
 /* The priority of syslog and the journal. */
 int log_line_priority(enum log_level level);
 
-/* Newlines are followed by a TAB, nothing upsets a terminal (section 2). */
+/*
+ * The n bytes of message (a NUL behind them) as text: newlines are followed by
+ * a TAB, other control characters, also raw C1 bytes, are "?" (section 2).
+ */
 void log_line_cook(const char *message, size_t n, char *buf, size_t size);
 
 /* The whole line with its newline; returns its length. */

@@ -26,7 +26,12 @@ struct net_addr {
 
 #define NET_TEXT_MAX 64 /* enough for any text made here, NUL included */
 
-/* From what accept(2), getsockname(2) and the resolver give. */
+/*
+ * From what accept(2), getsockname(2) and the resolver give. An IPv4 address
+ * that is written as one of IPv6 (RFC 4291 2.5.5.2), as sockets for both
+ * families do, is one of IPv4 from here on: no rule, list or log line meets
+ * the other form. So does net_parse_ip().
+ */
 void net_from_sockaddr(struct net_addr *a, const struct sockaddr *sa);
 
 /* Returns the length of what was written to out; TCP only, else 0. */
@@ -45,25 +50,27 @@ char *net_format_ip(const struct net_addr *a, char *buf, size_t size);
  */
 char *net_format(const struct net_addr *a, char *buf, size_t size);
 
-/* An IPv4 address that is written as one of IPv6 (RFC 4291 2.5.5.2) made one. */
-struct net_addr net_unmapped(const struct net_addr *a);
-
 /* Same family, address and port. */
 bool net_equal(const struct net_addr *a, const struct net_addr *b);
 
 /* A network such as 10.0.0.0/8. */
 struct net_cidr {
-	struct net_addr base;
-	uint8_t bits;
+	struct net_addr base;	/* bits outside the mask don't count */
+	uint8_t mask[16];	/* as base.ip; any bits may be set */
 };
 
-/*
- * "ip/bits" (mask NULL), or ip and mask as two strings; the ones of a mask
- * must come first. 0 or -1.
- */
+/* "ip/bits" (mask NULL), or ip and mask as two strings. 0 or -1. */
 int net_parse_cidr(const char *s, const char *mask, struct net_cidr *out);
+/*
+ * The network of an interface: NULL or a mask without ones means the address
+ * alone, as PostgreSQL takes it.
+ */
+void net_cidr_from_sockaddr(struct net_cidr *c, const struct sockaddr *addr,
+    const struct sockaddr *mask);
 
-/* Same family and inside; a base with bits outside its mask never matches. */
+/* Same family and inside. */
 bool net_cidr_has(const struct net_cidr *c, const struct net_addr *a);
+/* Is it the address that c was made of? */
+bool net_cidr_is(const struct net_cidr *c, const struct net_addr *a);
 
 #endif

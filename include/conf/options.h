@@ -25,6 +25,7 @@ enum tls_negotiation { TLS_POSTGRES, TLS_DIRECT };
 /* Whether SCRAM-SHA-256-PLUS is offered or used. */
 enum channel_binding { BINDING_DISABLE, BINDING_PREFER, BINDING_REQUIRE };
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
+enum console_version { CONSOLE_1_25, CONSOLE_1_26 };
 enum load_balance { LB_ROUND_ROBIN, LB_DISABLE };
 
 /* When a changed value counts (spec/settings.md section 2). */
@@ -76,6 +77,11 @@ size_t option_index(const char *name);
 
 /* The name that was probably meant, for "did you mean"; NULL: none is near. */
 const char *option_nearest(const char *name);
+
+/* Must the console leave it alone? (console_locked_settings) */
+bool option_is_locked(const char *name, const struct settings *s);
+/* Does each of patterns mean a setting? 0, or -1 with e. */
+int option_check_patterns(const char *patterns, struct err *e);
 
 /* Parse value into s; frees the old string. 0, or -1 with e worded. */
 int option_set(const struct option_row *o, struct settings *s,

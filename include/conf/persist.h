@@ -6,24 +6,44 @@
 #include <stddef.h>
 
 struct err;
+struct text;
 
 #define PERSIST_SUFFIX ".persist.ini"
 
 /* What SET PERSIST writes down. */
 struct persist_entry {
 	const char *key, *value;
-	const char *was;	/* the value in force before; NULL = none */
-	const char *by;		/* who changed it */
+	const char *by;		/* who set it: any bytes */
 };
 
 /* "<ini>.persist.ini" in buf. Returns buf, or NULL: no room. */
 char *persist_path(const char *ini, char *buf, size_t size);
 
+/* What the file holds already. */
+struct persist_old {
+	const char *path;	/* its name, for messages */
+	const char *text;
+};
+
 /*
- * Put it into the file beside ini, in place of an older one of that key, so
- * that at any moment the file is whole. 0, or -1 with e.
+ * The text with entry in place of an older one of its key; all other settings
+ * stay, and no replaced value does. It is read back before it counts: what the
+ * next start would not read as it is meant is an error. 0, or -1 with e.
+ */
+int persist_compose(struct text *out, const struct persist_old *old,
+    const struct persist_entry *entry, struct err *e);
+
+/*
+ * Put it into the file beside ini, so that at any moment the file is whole.
+ * Others than the owner and the group of ini can't read it. 0, or -1 with e.
  */
 int persist_set(const char *ini, const struct persist_entry *entry,
     struct err *e);
+
+/*
+ * May the file path be read as settings of ini? 0 (also: there is none), or
+ * -1 with e: a stranger may have put it there.
+ */
+int persist_check(const char *path, const char *ini, struct err *e);
 
 #endif

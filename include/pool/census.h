@@ -13,11 +13,12 @@
 
 struct pool;
 
-/* In the catalog; all zero at first. Private to census.c. */
+/* In the catalog; all zero at first. Private to census.c but for the times. */
 struct census {
 	struct pool *pools;		/* DL: first those not counted yet */
 	unsigned round;			/* how many ends there were */
 	struct counters last, before;	/* sums of those counted */
+	usec_t since, since_before;	/* begin of this period, of the last */
 	bool open;			/* its averages were not told yet */
 };
 

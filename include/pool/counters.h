@@ -10,7 +10,7 @@
 
 /* Plain increments: c->xact_count++. Times are microseconds. */
 struct counters {
-#define COUNTER(name) uint64_t name;
+#define COUNTER(name, ...) uint64_t name;
 #include "pool/counters.def"
 #undef COUNTER
 };

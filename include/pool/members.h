@@ -29,6 +29,7 @@ struct pool_server {
 	uint8_t state;			/* enum server_state */
 	bool close_needed;		/* obsolete: close when released */
 	bool own;			/* of one client, never lent to another */
+	bool lent;			/* a client has had it */
 	struct spare_place spare[LINES];
 };
 
@@ -39,6 +40,8 @@ struct pool_client {
 	struct pool_server *server;	/* linked, or its own in login, or NULL */
 	usec_t wait_since;		/* waiting: since when */
 	uint8_t state;			/* enum client_state */
+	bool lookup;			/* auth_query runs for it: never
+					 * changed while it waits */
 };
 
 #endif

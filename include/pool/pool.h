@@ -60,6 +60,7 @@ struct pool {
 	unsigned server_count[SERVER_STATES];
 	struct pool_client *clients[CLIENT_STATES];	/* DL lists, FIFO */
 	unsigned client_count[CLIENT_STATES];
+	unsigned lookups;		/* of those who wait */
 	struct credentials *credentials;	/* counted; by auth_query; NULL */
 	struct welcome *welcome;	/* owned; NULL = none, or obsolete */
 	struct counted counted;
@@ -76,6 +77,7 @@ struct pool {
 	unsigned host_turn, address_turn;	/* of a list, of a name: the next */
 	struct host_failures *failures;	/* owned; see hosts.h */
 	bool serving;			/* private to the broker */
+	bool lent_told, superuser_told;	/* warned of: see auth_query.h */
 	struct line_place place[LINES];
 	int peer_id;			/* of a peer's pool; 0 = of a database */
 };
@@ -136,6 +138,9 @@ unsigned pool_wanted(const struct pool *p, usec_t now, bool *reserve);
 unsigned pool_wanted_minimum(const struct pool *p, usec_t now);
 /* Are there fewer than min_pool_size, and none on its way? */
 bool pool_is_below_minimum(const struct pool *p);
+
+/* Is a pause over that follows a login that failed? */
+bool pool_may_retry(const struct pool *p, usec_t now);
 
 /* Would waiting be in vain? (section 10, "fast fail") */
 bool pool_is_down(const struct pool *p);

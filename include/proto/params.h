@@ -20,7 +20,10 @@ struct writer;
 struct params_table *params_table_new(const char *extra);
 void params_table_free(struct params_table **t);
 
-#define PARAMS_APPLICATION_NAME 4	/* its number */
+/* Their numbers. */
+#define PARAMS_DATESTYLE 0
+#define PARAMS_CLIENT_ENCODING 1
+#define PARAMS_APPLICATION_NAME 4
 int params_count(const struct params_table *t);
 const char *params_name(const struct params_table *t, int i);
 /* Case-insensitive; -1: not tracked. */
@@ -38,17 +41,27 @@ void params_write_status(struct params *p, struct writer *w);
 
 /* Replace *p by the set that differs in value i. 0, or -1: *p is kept. */
 int params_set(struct params **p, int i, const char *value);
-/* Replace *p by the set whose missing values are taken from defaults. */
+/*
+ * Replace *p by the set whose missing values, or what is missing of a value,
+ * and the spelling of equal ones are taken from defaults.
+ */
 int params_fill(struct params **p, const struct params *defaults);
 /* Take over every value that have has, where want has one too. */
 int params_adopt(struct params **want, const struct params *have);
 
 /*
- * Add "SET name=value;" for each value that both have and that differs, case
- * aside, to an open Query message. Returns how many; equal sets cost one
+ * Write "SET name=value;" for each value that both have and that differs: in
+ * case only, if case is of no matter to it. The server reads a query in the
+ * encoding it has: client_encoding stands in one of its own, ahead of that of
+ * the others. Each ends in NUL. Returns how many queries; equal sets cost one
  * comparison. (pooling.md section 21)
  */
 int params_write_sets(const struct params *want, const struct params *have,
     struct writer *w);
+/*
+ * Those were sent to who has *have: it will have the values, but for what it
+ * spells in its own way, and reports, or has it in other words already.
+ */
+int params_expect(struct params **have, const struct params *want);
 
 #endif

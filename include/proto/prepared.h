@@ -12,6 +12,8 @@
 #include "base/slots.h"
 
 #define PREPARED_NAME_MAX 32	/* "PGBOUNCER_<n>", NUL included */
+/* Bytes that tell one name from another: PostgreSQL's NAMEDATALEN, less NUL. */
+#define PREPARED_NAME_KEPT 63
 /* Names of ours that stand for no text; the first that does is 1. */
 #define PREPARED_NAME_TRIED "PGBOUNCER_0"
 #define PREPARED_NAME_DUMMY "PGBOUNCER_NONE"
@@ -46,12 +48,15 @@ size_t prepared_table_bytes(const struct prepared_table *t);
 /* A new reference. NULL: it is not there. */
 struct prepared *prepared_lookup(struct prepared_table *t, const void *body,
     size_t len);
+/* What a text of len bytes takes; and a client's name, with its place. */
+size_t prepared_text_bytes(size_t len);
+size_t prepared_name_bytes(const char *name);
 /*
- * Stay within limit bytes when a text of len bytes is added: forget those that
- * no client has a name for, the first that lost its last one first. Returns
+ * Stay within limit when that many bytes are added: forget texts that no
+ * client has a name for, the first that lost its last one first. Returns
  * false when that is not enough. 0 = no limit.
  */
-bool prepared_table_make_room(struct prepared_table *t, size_t len,
+bool prepared_table_make_room(struct prepared_table *t, size_t bytes,
     size_t limit);
 /* Find or add; a new reference. NULL: no memory. */
 struct prepared *prepared_get(struct prepared_table *t, const void *body,
@@ -73,7 +78,8 @@ struct prepared *prepared_ref(struct prepared *p);
 void prepared_retire(struct prepared *p);
 void prepared_unref(struct prepared *p);	/* NULL is fine */
 
-/* --- a client's names --- */
+/* --- a client's names; cut where PostgreSQL cuts them (PREPARED_NAME_KEPT) --- */
+bool prepared_name_is(const char *kept, const char *name);
 struct prepared_name {
 	struct prepared *stmt;		/* counted */
 	char name[];

@@ -42,8 +42,9 @@ static inline bool sql_may_forget_alone(char first)
 
 /*
  * Is it nothing but DEALLOCATE [PREPARE] and a name? Then that is in name, as
- * the server understands it: folded, or without its quotes. Names that the
- * server would cut, or fold by its locale, are left to it.
+ * the server understands it: folded, or without its quotes, and cut. Names that
+ * the server would cut inside of a character, or fold by its locale, are left
+ * to it.
  */
 bool sql_deallocates(const char *sql, size_t n, char name[SQL_NAME_MAX]);
 

@@ -110,10 +110,14 @@ enum auth_result auth_ask_password(struct writer *out);
 const char *auth_read_password(struct auth *a, const uint8_t *body,
     size_t len);
 
-/* For methods: may one known outside as name log in as the user? */
+/* (auth_deny.c) For methods: may one known outside as name log in as the user? */
 bool auth_is_allowed(const struct auth_request *rq, const char *name);
 
-/* For methods: word a refusal (08P01), or no memory (53200). AUTH_DENY. */
+/* For methods: why the right password is wrong, for the log. */
+#define AUTH_UNUSABLE "password authentication failed: the stored secret " \
+	"looks like a hash and is none"
+
+/* (auth_deny.c) For methods: word a refusal (08P01), or no memory (53200). AUTH_DENY. */
 enum auth_result auth_deny(struct auth *a, const char *text,
     const char *detail);
 enum auth_result auth_deny_memory(struct auth *a);

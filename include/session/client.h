@@ -63,6 +63,7 @@ struct client {
 	struct slots *statements;	/* protocol-level names; NULL = none */
 	char *leaving;			/* owned; the one that the unnamed
 					 * statement deallocates, or NULL */
+	char *leaving_portal;		/* owned; by this one; or NULL */
 	struct carry carry;		/* read, but not consumed yet */
 	struct net_addr addr;		/* of the peer */
 	uint64_t id;
@@ -77,7 +78,6 @@ struct client {
 	bool hold;			/* what follows waits for the replies */
 	bool tried;			/* the Parse at hand, on the server */
 	bool forgets;			/* Execute may run DISCARD ALL or so */
-	bool left;			/* the one that was leaving has left */
 	bool discard;			/* no server; see relay_discard() */
 	bool notified;			/* query_wait_notify was sent */
 	bool heard;			/* has sent something */

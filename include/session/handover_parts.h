@@ -38,7 +38,7 @@ struct handover_client {
 	const uint8_t *key, *carry;
 	uint32_t key_len, carry_len;
 	struct reader params, statements;
-	const char *leaving;	/* field of struct client; or NULL */
+	const char *leaving, *leaving_portal;	/* of struct client; or NULL */
 	uint64_t last;		/* number of a statement */
 };
 

@@ -8,6 +8,7 @@
 #include "conf/config.h"
 #include "proto/startup.h"
 #include "session/auth.h"
+#include "session/auth_answer.h"
 
 struct client;
 struct credentials;
@@ -36,6 +37,7 @@ struct login {
 	bool asked;			/* for TLS or GSS: it has begun */
 	bool queued;			/* its turn will come */
 	struct auth auth;
+	struct auth_answer answer;	/* of auth_query */
 	/* from here on: "" at first, and the rest as it may be */
 	char user[CONFIG_USER_MAX];	/* as asked for */
 	char found_name[CONFIG_USER_MAX];	/* by auth_query */

@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "proto/msg.h"
-#include "proto/sql.h"
 #include "session/client.h"
 #include "session/outbox.h"
 #include "session/server.h"
@@ -27,6 +26,7 @@ struct relay_up {
 	uint32_t max;		/* max_packet_size */
 	bool named;		/* relay_translates(c) */
 	struct outbox out;	/* to s */
+	size_t injected;	/* bytes of texts in out; see has_room() */
 	const uint8_t *m;	/* the message at hand, header first */
 	size_t size;		/* of the whole message */
 	size_t have;		/* bytes of it (and behind it) in the burst */
@@ -129,20 +129,5 @@ bool relay_is_local_close(const struct relay_up *up);
  */
 bool relay_is_open(const struct server *s, const char *name,
     const struct prepared *stmt);
-
-/*
- * A whole simple query that is DEALLOCATE of a name of the client's: answer
- * it, or have the server answer. Returns false when it is not.
- */
-bool relay_deallocate_query(struct relay_up *up, enum relay_step *step);
-/* Hot: the same; the first byte of most queries tells that they are not. */
-static inline bool relay_deallocate(struct relay_up *up, enum relay_step *step)
-{
-	return up->named && up->have >= up->size && up->size > MSG_HEADER &&
-	    sql_is_suspect((char)up->m[MSG_HEADER]) &&
-	    relay_deallocate_query(up, step);
-}
-/* The same for Parse of the unnamed statement; Execute has to wait for it. */
-bool relay_parse_deallocate(struct relay_up *up, enum relay_step *step);
 
 #endif

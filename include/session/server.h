@@ -85,6 +85,7 @@ struct server {
 	bool introduced;		/* the StartupMessage is sent */
 	bool answered;			/* ... and something came back */
 	bool plain;			/* it does not know newer protocols */
+	bool superuser;			/* it says that we are one */
 	struct server_tls tls;
 	struct server_auth auth;
 	struct err failure;		/* see server_fail(); no code: none */

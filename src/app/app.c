@@ -5,14 +5,14 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "app/admin.h"
+#include "app/admin_ops.h"
 #include "app/idle.h"
 #include "app/janitor.h"
 #include "app/listener.h"
 #include "app/suspend.h"
-#include "app/timers.h"
 #include "base/crypto.h"
 #include "base/log.h"
+#include "console/admin.h"
 #include "io/dns.h"
 #include "io/loop.h"
 #include "io/offload.h"
@@ -20,8 +20,11 @@
 #include "proto/prepared.h"
 #include "session/broker.h"
 #include "session/cancel.h"
+#include "session/client.h"
 #include "session/peer.h"
 #include "session/relay.h"
+#include "session/server.h"
+#include "session/timers.h"
 #include "session/tls_setup.h"
 
 /* --- who hears of what: sessions call upward, and meet here --- */
@@ -76,9 +79,16 @@ static void on_client_closed(struct client *c)
 		listener_return_spare(c->ss->app);
 }
 
+static void on_client_console(struct client *c)
+{
+	struct app *const app = c->ss->app;
+
+	admin_open(&app->admin, c);
+}
+
 static const struct client_ops client_ops = {
 	.ready = broker_welcome,
-	.console = admin_open,
+	.console = on_client_console,
 	.input = on_client_input,
 	.drained = on_client_drained,
 	.cancel = on_client_cancel,
@@ -100,6 +110,8 @@ int app_init(struct app *app)
 	struct sessions *const ss = &app->ss;
 
 	ss->app = app;
+	app->admin = (struct admin){ .ops = admin_ops(), .app = app,
+		.ss = ss };
 	ss->client_ops = &client_ops;
 	ss->server_ops = &server_ops;
 	crypto_random(ss->mock_salt, sizeof ss->mock_salt);
@@ -143,7 +155,7 @@ static void after_turn(void *arg)
 	app_reload_turn(app);
 	broker_turn(&app->ss);
 	suspend_turn(app);
-	admin_turn(app);
+	admin_turn(&app->admin);
 }
 
 void app_run(struct app *app)

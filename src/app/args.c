@@ -8,7 +8,7 @@
 
 #include "app/app.h"
 #include "app/notify.h"
-#include "app/version.h"
+#include "console/version.h"
 #include "io/library.h"
 
 #define ARG_CHECK 256		/* no short form */
@@ -42,7 +42,7 @@ static void usage(const char *argv0)
 
 static void version(void)
 {
-	printf("%s\nlibevent %s\nadns: %s\ntls: %s\n", VERSION_TEXT,
+	printf("%s\nlibevent %s\nadns: %s\ntls: %s\n", version_of(CONSOLE_1_25)->text,
 	    library_libevent(), library_dns(), library_tls());
 	if (notify_is_built())
 		printf("systemd: yes\n");

@@ -30,7 +30,10 @@ static void on_problem(void *arg, enum log_level level, const char *text)
 {
 	unsigned *const problems = arg;
 
-	(void)level;
+	if (level >= LEVEL_INFO) {
+		printf("note: %s\n", text);
+		return;
+	}
 	if (*problems == 0 || !is_place(text))
 		(*problems)++;
 	printf("%s\n", text);

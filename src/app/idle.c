@@ -6,8 +6,9 @@
 
 #include "app/app.h"
 #include "app/effective.h"
-#include "app/timers.h"
 #include "base/mem.h"
+#include "session/client.h"
+#include "session/timers.h"
 
 struct idle_list {
 	struct idle_list *next;

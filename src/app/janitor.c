@@ -9,12 +9,14 @@
 #include "app/listener.h"
 #include "app/notify.h"
 #include "app/period.h"
-#include "app/timers.h"
 #include "app/upkeep.h"
 #include "base/log.h"
 #include "io/loop.h"
 #include "pool/users.h"
+#include "session/client.h"
+#include "session/server.h"
 #include "session/server_login.h"
+#include "session/timers.h"
 
 #define PER_TICK 2000	/* takes about a millisecond */
 #define ROLLBACK_LIMIT (3 * USEC)	/* it is quick, or not to be had */

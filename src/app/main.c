@@ -13,10 +13,10 @@
 #include "app/notify.h"
 #include "app/signals.h"
 #include "app/takeover.h"
-#include "app/version.h"
 #include "base/crypto.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "console/version.h"
 #include "io/library.h"
 #include "io/log_thread.h"
 #include "io/loop.h"
@@ -234,7 +234,8 @@ static void start(struct app *app)
 	write_pidfile(app);
 	warn_of_notify();
 	log_info("process up: %s, libevent %s (%s), adns: %s, tls: %s",
-	    VERSION_TEXT, library_libevent(), loop_method(app->loop),
+	    version_of(app->config->set.console_version)->text,
+	    library_libevent(), loop_method(app->loop),
 	    library_dns(), library_tls());
 	notify_ready();
 	log_thread_start();

@@ -13,7 +13,9 @@
 
 void period_start(struct app *app, usec_t now)
 {
-	app->stats_since = app->stats_before = now;
+	struct census *const c = &app->catalog->census;
+
+	c->since = c->since_before = now;
 }
 
 /* (logging.md section 10) us: how a microsecond is written. */
@@ -51,12 +53,12 @@ void period_tick(struct app *app, usec_t now)
 	struct census *const c = &app->catalog->census;
 	struct counters avg;
 
-	if (now - app->stats_since >= app->config->set.stats_period * USEC) {
-		app->stats_before = app->stats_since;
-		app->stats_since = now;
+	if (now - c->since >= app->config->set.stats_period * USEC) {
+		c->since_before = c->since;
+		c->since = now;
 		census_begin(c);
 	}
 	census_go_on(c, AT_ONCE);
-	if (census_close(c, app->stats_since - app->stats_before, &avg))
+	if (census_close(c, c->since - c->since_before, &avg))
 		report(app, &avg);
 }

@@ -5,13 +5,13 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "app/admin.h"
 #include "app/idle.h"
 #include "app/listener.h"
 #include "app/notify.h"
 #include "base/log.h"
-#include "conf/persist.h"
 #include "base/text.h"
+#include "conf/persist.h"
+#include "console/admin.h"
 #include "io/dns.h"
 #include "io/offload.h"
 #include "session/broker.h"
@@ -200,15 +200,28 @@ static struct tls_setup *make_tls(struct config *c)
 	return NULL;
 }
 
+/* What the new files lock is theirs, whatever SET changed meanwhile. */
+static void drop_locked(struct app *app, const struct config *fresh)
+{
+	size_t count;
+	const struct option_row *const rows = option_rows(&count);
+
+	for (size_t i = 0; i < count; i++)
+		app->set_since[i] = app->set_since[i] &&
+		    !option_is_locked(rows[i].name, &fresh->set);
+}
+
 /*
  * What SET changed while the files were read is newer than they are: it
  * counts on top of them. A copy of l->config, and l->tls fits it; NULL with e.
  */
-static struct config *with_sets(const struct app *app, struct load *l,
+static struct config *with_sets(struct app *app, struct load *l,
     struct err *e)
 {
 	size_t count;
 	const struct option_row *const rows = option_rows(&count);
+
+	drop_locked(app, l->config);
 	struct config *c = config_with_marked(l->config, app->config,
 	    app->set_since, e);
 	struct tls_setup *tls = NULL;
@@ -305,25 +318,31 @@ void app_reload_turn(struct app *app)
 		app->manager_waits = false;
 		notify_ready();
 	}
-	admin_reloaded(app, number, rc == 0 ? NULL : &e);
+	admin_reloaded(&app->admin, number, rc == 0 ? NULL : &e);
 }
 
 /* --- SET --- */
 
+static int check_lock(const struct app *app, const char *key, struct err *e)
+{
+	if (!option_is_locked(key, &app->config->set))
+		return 0;
+	return err_set(e, "42501", "%s can't be changed from the console "
+	    "(console_locked_settings)", key);
+}
+
 int app_persist(struct app *app, const struct persist_entry *entry,
     struct err *e)
 {
-	const struct option_row *const row = option_find(entry->key);
-	struct persist_entry full = *entry;
 	struct config *tried;
-	char buf[64];
 
+	if (check_lock(app, entry->key, e) < 0)
+		return -1;
 	tried = config_with(app->config, entry->key, entry->value, e);
 	if (tried == NULL)
 		return -1;
 	config_unref(&tried);
-	full.was = option_show(row, &app->config->set, buf, sizeof buf);
-	if (persist_set(file_to_read(app), &full, e) < 0)
+	if (persist_set(file_to_read(app), entry, e) < 0)
 		return -1;
 	return app_set(app, entry->key, entry->value, e);
 }
@@ -347,7 +366,8 @@ int app_set(struct app *app, const char *key, const char *value,
 	const struct settings *set = &app->config->set;
 	const int verbose = set->verbose, syslog = set->syslog,
 	    format = set->log_format;
-	struct config *fresh = config_with(app->config, key, value, e);
+	struct config *fresh = check_lock(app, key, e) < 0 ? NULL :
+	    config_with(app->config, key, value, e);
 	struct tls_setup *tls = NULL;
 
 	if (fresh == NULL)

@@ -39,7 +39,7 @@ void suspend_turn(struct app *app)
 
 	if (!app->ss.suspended)
 		return;
-	if (app->consoles == NULL) {
+	if (app->admin.consoles == NULL) {
 		log_info("admin disappeared when suspended, doing RESUME");
 		app_resume(app);
 		return;

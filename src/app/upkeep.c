@@ -7,7 +7,6 @@
 
 #include "app/app.h"
 #include "app/effective.h"
-#include "app/timers.h"
 #include "base/log.h"
 #include "pool/care.h"
 #include "pool/drain.h"
@@ -15,6 +14,9 @@
 #include "pool/wait.h"
 #include "proto/report.h"
 #include "session/broker.h"
+#include "session/client.h"
+#include "session/server.h"
+#include "session/timers.h"
 
 #define QUEUED_NOTICE "No server connection available in postgres backend, " \
 	"client being queued"

@@ -129,7 +129,7 @@ static _Noreturn void file_failed(int cause)
 	struct text line;
 
 	text_init(&line, buf, sizeof buf);
-	text_addf(&line, "%s %ld FATAL Cannot open logfile: '%s': %s\n",
+	text_addf(&line, "%s [%ld] FATAL Cannot open logfile: '%s': %s\n",
 	    log_line_time(&now, false, stamp, sizeof stamp), (long)getpid(),
 	    sink.file, strerror(cause));
 	(void)!write(STDERR_FILENO, line.at, line.len);

@@ -4,33 +4,12 @@
 
 #include <jansson.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/text.h"
 
 #define TEXT_MAX 4096
-
-/* How long the character at s is, in UTF-8 (RFC 3629 section 4); 0: it is none. */
-static size_t character(const unsigned char *s)
-{
-	/* the second byte's range, where it is not 0x80 to 0xbf */
-	const unsigned char low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 :
-	    0x80;
-	const unsigned char high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f :
-	    0xbf;
-	const size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 || s[0] > 0xf4 ? 0 :
-	    s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-
-	if (n > 1 && (s[1] < low || s[1] > high))
-		return 0;
-	for (size_t i = 2; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	return n;
-}
 
 /* Clients choose bytes as they like, but JSON is UTF-8: others are replaced. */
 static json_t *text_of(const char *s)
@@ -44,7 +23,7 @@ static json_t *text_of(const char *s)
 		return j;
 	text_init(&out, buf, sizeof buf);
 	for (; *s != '\0'; s += n > 0 ? n : 1) {
-		n = character((const unsigned char *)s);
+		n = text_character(s);
 		text_add_bytes(&out, n > 0 ? s : "?", n > 0 ? n : 1);
 	}
 	return json_string(buf);
@@ -67,9 +46,29 @@ static void add_who(json_t *o, const struct log_facts *who)
 	json_object_set_new(o, "address", text_of(who->address));
 }
 
+/* JSON leaves some of them as they are, but a terminal obeys them. */
+static int add_escaped(const char *at, size_t n, void *arg)
+{
+	struct text *const out = arg;
+	const char *const end = at + n;
+
+	while (at < end) {
+		const size_t skip = text_control(at, (size_t)(end - at));
+
+		if (skip > 0)
+			text_addf(out, "\\u%04x",
+			    (unsigned)(unsigned char)at[skip - 1]);
+		else
+			text_add_bytes(out, at, 1);
+		at += skip > 0 ? skip : 1;
+	}
+	return out->cut ? -1 : 0;
+}
+
 size_t log_json_write(const struct log_event *ev, char *buf, size_t size)
 {
 	json_t *const o = json_object();
+	struct text out;
 
 	if (o == NULL)
 		return 0;
@@ -79,11 +78,10 @@ size_t log_json_write(const struct log_event *ev, char *buf, size_t size)
 	if (ev->who != NULL)
 		add_who(o, ev->who);
 	json_object_set_new(o, "message", text_of(ev->message));
-	size_t n = json_dumpb(o, buf, size, JSON_COMPACT);
+	text_init(&out, buf, size);
+	const int rc = json_dump_callback(o, add_escaped, &out, JSON_COMPACT);
 
 	json_decref(o);
-	if (n == 0 || n >= size)
-		return 0;
-	buf[n++] = '\n';
-	return n;
+	text_add(&out, "\n");
+	return rc < 0 || out.cut ? 0 : out.len;
 }

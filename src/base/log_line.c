@@ -61,33 +61,34 @@ static bool is_blank(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* How many bytes at c a terminal would obey; 0: it shows them. */
-static size_t control(const char *c)
+/* What is no character of UTF-8 may be one of another terminal. */
+static bool is_raw_c1(char c)
 {
-	/* U+0080 to U+009F, in UTF-8 */
-	if (*c == '\302' && (unsigned char)c[1] >= 0x80 &&
-	    (unsigned char)c[1] < 0xa0)
-		return 2;
-	/* also a carriage return, which hides what stands before it */
-	return ((unsigned char)*c < ' ' && *c != '\t') || *c == '\177';
+	return (unsigned char)c >= 0x80 && (unsigned char)c < 0xa0;
 }
 
 void log_line_cook(const char *message, size_t n, char *buf, size_t size)
 {
+	const char *const end = message + n;
 	bool multi = false;
 	struct text out;
-	size_t skip;
+	size_t step;
 
 	text_init(&out, buf, size);
-	for (const char *c = message; c < message + n; c += skip + !skip) {
-		skip = control(c);
+	for (const char *c = message; c < end; c += step) {
+		/* also a carriage return, which hides what stands before it */
+		const size_t control = *c == '\t' ? 0 :
+		    text_control(c, (size_t)(end - c));
+		const size_t whole = text_character(c);
+
+		step = control > 0 ? control : whole > 0 ? whole : 1;
 		if (*c == '\n') {
 			multi = true;
 			text_add(&out, "\n\t");
-		} else if (skip > 0) {
+		} else if (control > 0 || (whole == 0 && is_raw_c1(*c))) {
 			text_add(&out, "?");
 		} else {
-			text_add_bytes(&out, c, 1);
+			text_add_bytes(&out, c, step);
 		}
 	}
 	while (multi && out.len > 0 && is_blank(out.at[out.len - 1]))

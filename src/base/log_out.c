@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "base/text.h"
 
 #define ROOM_MS 1000	/* until another file may be behind the number */
+#define LOG_MODE 0640
 #define OFF_MS 200	/* that lines get before their file is let go */
 
 /* Its own thread's alone, but for fd, which stays the same once it is there. */
@@ -82,6 +84,23 @@ static void replace_file(int fd)
 	close(fd);
 }
 
+/* One that is there keeps the mode it was given; a new one is not for all. */
+static int open_log(const char *path)
+{
+	/* a named pipe must have a reader, and is not waited for */
+	const int how = O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK;
+	int fd = open(path, how);
+
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	fd = open(path, how | O_CREAT | O_EXCL, LOG_MODE);
+	if (fd >= 0)
+		(void)fchmod(fd, LOG_MODE);	/* whatever the umask */
+	/* somebody else has just made it, or it is a link to none */
+	return fd < 0 && errno == EEXIST ?
+	    open(path, how | O_CREAT, LOG_MODE) : fd;
+}
+
 int log_out_open(const char *path)
 {
 	int fd;
@@ -90,9 +109,7 @@ int log_out_open(const char *path)
 		return 0;
 	if (path == NULL)
 		log_out_flush(OFF_MS);
-	/* a named pipe must have a reader, and is not waited for */
-	fd = open(path != NULL ? path : "/dev/null",
-	    O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+	fd = open_log(path != NULL ? path : "/dev/null");
 	if (fd < 0)
 		return -1;
 	replace_file(fd);

@@ -13,6 +13,28 @@
 
 static_assert(sizeof(struct net_addr) == 24, "every idle client has one");
 
+/* How many of the first bits say that an IPv6 address is one of IPv4. */
+#define MAPPED_BITS 96
+
+static bool is_mapped(const struct net_addr *a)
+{
+	static const uint8_t mapped[MAPPED_BITS / 8] = { [10] = 0xff,
+		[11] = 0xff };
+
+	return a->family == NET_IPV6 &&
+	    memcmp(a->ip, mapped, sizeof mapped) == 0;
+}
+
+static void unmap(struct net_addr *a)
+{
+	if (!is_mapped(a))
+		return;
+	a->family = NET_IPV4;
+	a->pid = 0;
+	memmove(a->ip, a->ip + MAPPED_BITS / 8, 4);
+	memset(a->ip + 4, 0, sizeof a->ip - 4);
+}
+
 void net_from_sockaddr(struct net_addr *a, const struct sockaddr *sa)
 {
 	*a = (struct net_addr){ .family = NET_NONE };
@@ -34,6 +56,7 @@ void net_from_sockaddr(struct net_addr *a, const struct sockaddr *sa)
 		a->port = ntohs(in6.sin6_port);
 		a->pid = (int32_t)in6.sin6_scope_id;
 		memcpy(a->ip, &in6.sin6_addr, sizeof in6.sin6_addr);
+		unmap(a);
 	}
 }
 
@@ -66,9 +89,10 @@ socklen_t net_to_sockaddr(const struct net_addr *a,
 	return 0;
 }
 
-int net_parse_ip(const char *s, uint16_t port, struct net_addr *out)
+/* To the letter: mapped addresses stay so. */
+static int parse_literal(const char *s, struct net_addr *out)
 {
-	struct net_addr a = { .port = port };
+	struct net_addr a = { .family = NET_NONE };
 
 	if (inet_pton(AF_INET, s, a.ip) == 1)
 		a.family = NET_IPV4;
@@ -76,6 +100,18 @@ int net_parse_ip(const char *s, uint16_t port, struct net_addr *out)
 		a.family = NET_IPV6;
 	else
 		return -1;
+	*out = a;
+	return 0;
+}
+
+int net_parse_ip(const char *s, uint16_t port, struct net_addr *out)
+{
+	struct net_addr a;
+
+	if (parse_literal(s, &a) != 0)
+		return -1;
+	unmap(&a);
+	a.port = port;
 	*out = a;
 	return 0;
 }
@@ -108,18 +144,6 @@ char *net_format(const struct net_addr *a, char *buf, size_t size)
 	return buf;
 }
 
-struct net_addr net_unmapped(const struct net_addr *a)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-	struct net_addr v4 = { .family = NET_IPV4, .port = a->port };
-
-	if (a->family != NET_IPV6 ||
-	    memcmp(a->ip, mapped, sizeof mapped) != 0)
-		return *a;
-	memcpy(v4.ip, a->ip + sizeof mapped, 4);
-	return v4;
-}
-
 bool net_equal(const struct net_addr *a, const struct net_addr *b)
 {
 	if (a->family != b->family || a->port != b->port)
@@ -136,65 +160,109 @@ static unsigned address_bits(const struct net_addr *a)
 	return a->family == NET_IPV4 ? 32 : 128;
 }
 
-/* The number of leading ones of a mask; -1 when a one follows a zero. */
-static int mask_bits(const struct net_addr *mask)
+static void set_ones(uint8_t mask[16], unsigned bits)
 {
-	const unsigned total = address_bits(mask);
-	unsigned ones = 0, last = 0;
+	memset(mask, 0, 16);
+	for (unsigned i = 0; i < bits; i++)
+		mask[i / 8] |= (uint8_t)(0x80 >> i % 8);
+}
 
-	for (unsigned i = 0; i < total; i++) {
-		if (mask->ip[i / 8] >> (7 - i % 8) & 1) {
-			ones++;
-			last = i + 1;
-		}
-	}
-	return ones == last ? (int)ones : -1;
+static int parse_bits(const char *s, const char *slash, struct net_cidr *c)
+{
+	char ip[NET_TEXT_MAX];
+	const size_t len = (size_t)(slash - s);
+	uint32_t bits;
+
+	if (len >= sizeof ip)
+		return -1;
+	memcpy(ip, s, len);
+	ip[len] = '\0';
+	if (parse_literal(ip, &c->base) != 0 ||
+	    num_parse_u32(slash + 1, &bits) != 0 ||
+	    bits > address_bits(&c->base))
+		return -1;
+	set_ones(c->mask, bits);
+	return 0;
+}
+
+static int parse_mask(const char *s, const char *text, struct net_cidr *c)
+{
+	struct net_addr mask;
+
+	if (parse_literal(s, &c->base) != 0 ||
+	    parse_literal(text, &mask) != 0 ||
+	    mask.family != c->base.family)
+		return -1;
+	memcpy(c->mask, mask.ip, sizeof c->mask);
+	return 0;
+}
+
+/* One of mapped addresses only is one of IPv4, as they are. */
+static void unmap_network(struct net_cidr *c)
+{
+	uint8_t ones[16];
+
+	set_ones(ones, MAPPED_BITS);
+	if (!is_mapped(&c->base) ||
+	    memcmp(c->mask, ones, MAPPED_BITS / 8) != 0)
+		return;
+	unmap(&c->base);
+	memmove(c->mask, c->mask + MAPPED_BITS / 8, 4);
+	memset(c->mask + 4, 0, sizeof c->mask - 4);
 }
 
 int net_parse_cidr(const char *s, const char *mask, struct net_cidr *out)
 {
-	const char *slash = strchr(s, '/');
-	char ip[NET_TEXT_MAX];
-	struct net_addr base, m;
-	uint32_t bits;
+	const char *const slash = strchr(s, '/');
+	struct net_cidr c;
 
-	if ((slash != NULL) == (mask != NULL))
+	if ((slash != NULL) == (mask != NULL) || (mask != NULL ?
+	    parse_mask(s, mask, &c) : parse_bits(s, slash, &c)) != 0)
 		return -1;
-
-	if (mask != NULL) {
-		if (net_parse_ip(s, 0, &base) != 0 ||
-		    net_parse_ip(mask, 0, &m) != 0 || m.family != base.family ||
-		    mask_bits(&m) < 0)
-			return -1;
-		bits = (uint32_t)mask_bits(&m);
-	} else {
-		const size_t len = (size_t)(slash - s);
-
-		if (len >= sizeof ip)
-			return -1;
-		memcpy(ip, s, len);
-		ip[len] = '\0';
-		if (net_parse_ip(ip, 0, &base) != 0 ||
-		    num_parse_u32(slash + 1, &bits) != 0 ||
-		    bits > address_bits(&base))
-			return -1;
-	}
-	*out = (struct net_cidr){ .base = base, .bits = (uint8_t)bits };
+	unmap_network(&c);
+	*out = c;
 	return 0;
 }
 
-bool net_cidr_has(const struct net_cidr *c, const struct net_addr *a)
+void net_cidr_from_sockaddr(struct net_cidr *c, const struct sockaddr *addr,
+    const struct sockaddr *mask)
+{
+	static const uint8_t nothing[16];
+	struct net_addr m = { .family = NET_NONE };
+
+	net_from_sockaddr(&c->base, addr);
+	c->base.port = 0;
+	if (mask != NULL)
+		net_from_sockaddr(&m, mask);
+	if (m.family == c->base.family &&
+	    memcmp(m.ip, nothing, sizeof m.ip) != 0)
+		memcpy(c->mask, m.ip, sizeof c->mask);
+	else
+		set_ones(c->mask, address_bits(&c->base));
+}
+
+static bool is_inside(const struct net_cidr *c, const struct net_addr *a,
+    bool masked)
 {
 	if (a->family != c->base.family ||
 	    (a->family != NET_IPV4 && a->family != NET_IPV6))
 		return false;
 
 	for (unsigned i = 0; i < address_bits(a) / 8; i++) {
-		const unsigned bits = c->bits <= i * 8 ? 0 : c->bits - i * 8;
-		const unsigned mask = bits >= 8 ? 0xff : 0xff00u >> bits & 0xff;
+		const unsigned mask = masked ? c->mask[i] : 0xff;
 
-		if ((a->ip[i] & mask) != c->base.ip[i])
+		if (((a->ip[i] ^ c->base.ip[i]) & mask) != 0)
 			return false;
 	}
 	return true;
+}
+
+bool net_cidr_has(const struct net_cidr *c, const struct net_addr *a)
+{
+	return is_inside(c, a, true);
+}
+
+bool net_cidr_is(const struct net_cidr *c, const struct net_addr *a)
+{
+	return is_inside(c, a, false);
 }

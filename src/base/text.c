@@ -99,3 +99,32 @@ bool text_list_has(const char *list, const char *word)
 	}
 	return false;
 }
+
+size_t text_character(const char *at)
+{
+	const unsigned char *const s = (const unsigned char *)at;
+	/* the second byte's range, where it is not 0x80 to 0xbf */
+	const unsigned char low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 :
+	    0x80;
+	const unsigned char high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f :
+	    0xbf;
+	const size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 || s[0] > 0xf4 ? 0 :
+	    s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+
+	if (n > 1 && (s[1] < low || s[1] > high))
+		return 0;
+	for (size_t i = 2; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	return n;
+}
+
+size_t text_control(const char *at, size_t n)
+{
+	const unsigned char *const s = (const unsigned char *)at;
+
+	if (n > 1 && s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0)
+		return 2;
+	return s[0] < ' ' || s[0] == 0x7f;
+}

@@ -109,6 +109,8 @@ static struct config *copy_all(const struct config *c)
 
 int config_check_setting(const char *key, const char *value, struct err *e)
 {
+	if (strcmp(key, "console_locked_settings") == 0)
+		return option_check_patterns(value, e);
 	if (strcmp(key, "auth_dbname") != 0 ||
 	    strcmp(value, CONFIG_RESERVED_DB) != 0)
 		return 0;

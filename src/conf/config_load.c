@@ -37,6 +37,8 @@ struct loader {
 	bool main_read;		/* the main file could be */
 	bool main_seen;		/* a [pgbouncer] header */
 	bool in_unknown;	/* section: its entries are no new problems */
+	const char *persisted;	/* the file of SET PERSIST is read; or NULL */
+	bool seen[OPTION_COUNT];	/* the settings that the files name */
 	const struct section *section;	/* NULL before the first header */
 };
 
@@ -46,18 +48,16 @@ static void say(const struct loader *l, const char *text)
 		l->report(l->arg, LEVEL_ERROR, text);
 }
 
-static void on_auth_line(void *arg, const char *text)
+static void warn(const struct loader *l, const char *text)
 {
-	say(arg, text);
+	if (l->report != NULL)
+		l->report(l->arg, LEVEL_WARNING, text);
 }
 
 /* A rule that is skipped: the others count. */
 static void on_hba_line(void *arg, const char *text)
 {
-	const struct loader *const l = arg;
-
-	if (l->report != NULL)
-		l->report(l->arg, LEVEL_WARNING, text);
+	warn(arg, text);
 }
 
 /* The load fails; why (may be empty) goes to e together with the text. */
@@ -78,6 +78,12 @@ static void fail(struct loader *l, const char *why, const char *fmt, ...)
 	if (l->problems++ == 0)
 		err_set(l->e, "F0000", "%s%s%s", line,
 		    why[0] != '\0' ? ": " : "", why);
+}
+
+/* Is there a configuration in force that stays when this one fails? */
+static bool is_reload(const struct loader *l)
+{
+	return l->prev != NULL && !l->prev->is_seed;
 }
 
 static int entry_main(struct config *c, const char *key, const char *value,
@@ -155,12 +161,23 @@ static const struct section sections[] = {
 	{ .name = NULL },
 };
 
+/* SET PERSIST writes settings only, of [pgbouncer]. */
+static enum ini_step refuse_persisted(struct loader *l,
+    const struct ini_place *at)
+{
+	fail(l, "", "only settings may stand in %s (line %u)", at->file,
+	    at->line);
+	return INI_BAD;
+}
+
 static enum ini_step on_section(void *arg, const char *name,
     const struct ini_place *at)
 {
 	struct loader *const l = arg;
 	const struct section *s = sections;
 
+	if (l->persisted != NULL)
+		return refuse_persisted(l, at);
 	while (s->name != NULL && strcmp(s->name, name) != 0)
 		s++;
 	l->section = s;
@@ -174,6 +191,7 @@ static enum ini_step on_section(void *arg, const char *name,
 	if (s->entry != entry_main)
 		return INI_GO;
 	l->main_seen = true;
+	memset(l->seen, 0, sizeof(l->seen));
 	if (settings_reset(&l->c->set) == 0)
 		return INI_GO;
 	fail(l, "", "out of memory");
@@ -213,14 +231,40 @@ static void fail_entry(struct loader *l, const struct entry *entry,
 	    key, at->file, at->line);
 }
 
+/*
+ * What the console must not change, it must not have changed before it was
+ * locked either. And what the operator wrote in a file of his own must not
+ * lose its effect without a word.
+ */
+static bool may_persist(const struct loader *l, const char *key,
+    const struct ini_place *at)
+{
+	const bool locked = option_is_locked(key, &l->c->set);
+	char line[LINE_MAX_BYTES];
+
+	if (!locked && (option_find(key) == NULL ||
+	    !l->seen[option_index(key)]))
+		return true;
+	snprintf(line, sizeof(line), locked ?
+	    "%s is locked by console_locked_settings: %s:%u is ignored" :
+	    "%s is set by %s:%u, which overrides the main file", key, at->file,
+	    at->line);
+	if (l->report != NULL)
+		l->report(l->arg, locked ? LEVEL_WARNING : LEVEL_INFO, line);
+	return !locked;
+}
+
 static enum ini_step on_entry(void *arg, const char *key, const char *value,
     const struct ini_place *at)
 {
 	struct loader *const l = arg;
 	struct err why = { 0 };
 
-	if (l->in_unknown)
+	if (l->in_unknown || (l->persisted != NULL &&
+	    !may_persist(l, key, at)))
 		return INI_GO;
+	if (l->section == &sections[0] && option_find(key) != NULL)
+		l->seen[option_index(key)] = true;
 	if (l->section == NULL)
 		err_set(&why, "22023",
 		    "load_init_file: value without section: %s", key);
@@ -237,6 +281,10 @@ static enum ini_step load_file(struct loader *l, const char *path,
 static enum ini_step on_include(void *arg, const char *path,
     const struct ini_place *at)
 {
+	const struct loader *const l = arg;
+
+	if (l->persisted != NULL)
+		return refuse_persisted(arg, at);
 	return load_file(arg, path, at->depth + 1);
 }
 
@@ -275,13 +323,20 @@ static enum ini_step load_file(struct loader *l, const char *path,
 static void load_persisted(struct loader *l, const char *ini)
 {
 	char path[PATH_MAX];
+	struct err why;
 
 	if (persist_path(ini, path, sizeof path) == NULL ||
 	    access(path, F_OK) != 0)
 		return;
+	if (persist_check(path, ini, &why) < 0) {
+		fail(l, "", "%s", why.text);
+		return;
+	}
 	l->section = &sections[0];
 	l->in_unknown = false;
+	l->persisted = path;
 	load_file(l, path, 1);
+	l->persisted = NULL;
 }
 
 /* Copy the settings of prev whose row is wanted; 0, or -1 out of memory. */
@@ -322,8 +377,7 @@ static void tell_restart(const struct loader *l, const struct option_row *o)
 		return;
 	snprintf(line, sizeof(line), "%s counts after a restart: \"%s\" stays "
 	    "in force", o->name, was != NULL ? was : "");
-	if (l->report != NULL)
-		l->report(l->arg, LEVEL_WARNING, line);
+	warn(l, line);
 }
 
 static int keep_until_restart(const struct loader *l)
@@ -361,9 +415,32 @@ fail:
 }
 
 /*
- * The auth file: unreadable, the users in force stay; unchanged, so does the
- * list, and with it what was derived from its secrets.
+ * A mistake in the auth file: a reload fails; a start, as ever, goes on with
+ * the users above it. (spec/config-files.md section 7)
  */
+static void on_auth_line(void *arg, enum log_level level, const char *text)
+{
+	struct loader *const l = arg;
+
+	if (level > LEVEL_ERROR)
+		warn(l, text);
+	else if (is_reload(l))
+		fail(l, "", "%s", text);
+	else
+		say(l, text);
+}
+
+/* Caught between truncating and writing? No reload locks everybody out. */
+static void check_blank(struct loader *l, const struct userlist *old)
+{
+	const struct userlist *const now = l->c->userlist;
+
+	if (old != NULL && userlist_count(old) > 0 && userlist_is_blank(now))
+		fail(l, "", "auth_file %s is empty and was not: a comment in "
+		    "it says that this is meant", l->c->set.auth_file);
+}
+
+/* Unchanged, the list stays, and with it what was derived from its secrets. */
 static void load_userlist(struct loader *l)
 {
 	const char *const path = l->c->set.auth_file;
@@ -378,7 +455,9 @@ static void load_userlist(struct loader *l)
 		l->c->userlist = userlist_load(path, on_auth_line, l);
 	if (l->c->userlist == NULL && errno == ENOMEM)
 		fail(l, "", "out of memory");
-	if (l->c->userlist == NULL && old != NULL)
+	if (l->c->userlist != NULL)
+		check_blank(l, old);
+	else if (old != NULL)
 		l->c->userlist = userlist_ref(old);
 }
 
@@ -392,7 +471,7 @@ static void load_hba(struct loader *l)
 
 	if (config_load_hba(l->c, on_hba_line, l, &why) == 0)
 		return;
-	if (l->prev != NULL && !l->prev->is_seed)
+	if (is_reload(l))
 		fail(l, "", "%s", why.text);
 	else
 		say(l, why.text);
@@ -416,6 +495,23 @@ static void check_auto_db(const struct loader *l)
 	say(l, line);
 }
 
+/* Of [databases]; those of the auth file are told of as it is read. */
+static void check_secrets(const struct loader *l)
+{
+	char line[LINE_MAX_BYTES];
+
+	for (const struct config_db *db = l->c->dbs; db != NULL;
+	    db = db->next) {
+		if (db->password == NULL ||
+		    secret_kind(db->password) != SECRET_UNUSABLE)
+			continue;
+		snprintf(line, sizeof(line), "unusable password of database "
+		    "\"%s\": it looks like a hash and is none, so no server "
+		    "is sent it", db->name);
+		warn(l, line);
+	}
+}
+
 static int finish(struct loader *l)
 {
 	struct config *const c = l->c;
@@ -430,14 +526,14 @@ static int finish(struct loader *l)
 	load_hba(l);
 	if (l->problems > 0)
 		return -1;
-	if (l->prev != NULL && !l->prev->is_seed &&
-	    keep_until_restart(l) != 0) {
+	if (is_reload(l) && keep_until_restart(l) != 0) {
 		fail(l, "", "out of memory");
 		return -1;
 	}
 	c->dbs = config_index_link_dbs(ix);
 	c->users = config_index_link_users(ix);
 	c->peers = config_index_link_peers(ix);
+	check_secrets(l);
 	return 0;
 }
 

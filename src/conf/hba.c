@@ -143,26 +143,10 @@ static int ip_text(const struct hba_word *w, char text[NET_TEXT_MAX])
 	return 0;
 }
 
-static void check_mask(const struct parser *p, const struct rule *r,
-    const char *ip, const char *mask)
-{
-	const char *const slash = strchr(ip, '/');
-	char line[1024];
-
-	if (net_cidr_has(&r->address, &r->address.base) ||
-	    p->src->report == NULL)
-		return;
-	snprintf(line, sizeof(line), "address does not match mask in %s "
-	    "line #%u: %.*s / %s", p->src->path, p->line,
-	    (int)(slash != NULL ? (size_t)(slash - ip) : strlen(ip)), ip,
-	    slash != NULL ? slash + 1 : mask);
-	p->src->report(p->src->arg, line);
-}
-
 /* "all", ip/bits, or ip and mask. */
 static int take_address(struct parser *p, struct hba_line *l, struct rule *r)
 {
-	char ip[NET_TEXT_MAX], mask[NET_TEXT_MAX] = "";
+	char ip[NET_TEXT_MAX], mask[NET_TEXT_MAX];
 	struct hba_word w, m;
 	struct net_addr a;
 
@@ -185,7 +169,6 @@ static int take_address(struct parser *p, struct hba_line *l, struct rule *r)
 		    net_parse_cidr(ip, mask, &r->address) != 0)
 			return bad(p, "invalid mask", &m);
 	}
-	check_mask(p, r, ip, mask);
 	return 0;
 }
 

@@ -37,7 +37,8 @@ static const struct group groups[] = {
 	    "auth_user", "auth_query", "auth_dbname", "auth_ldap_options",
 	    "scram_iterations", "auth_threads", "auth_queue" } },
 	{ "Console",
-	    { "admin_users", "stats_users", "stats_period" } },
+	    { "admin_users", "stats_users", "console_locked_settings",
+	    "stats_period", "console_version" } },
 	{ "Clients",
 	    { "ignore_startup_parameters", "track_extra_parameters",
 	    "application_name_add_host", "disable_pqexec",
@@ -135,6 +136,12 @@ static const char sample_head[] =
     "max_client_conn = 1000\n"
     "default_pool_size = 20\n"
     "admin_users = postgres\n"
+    "; Not to be changed from the console: who may log in, what is run on\n"
+    "; servers, and which files are read and written.\n"
+    "console_locked_settings = admin_users, stats_users, auth_*, *_tls*,"
+    " *_channel_binding, conffile, logfile, pidfile, resolv_conf,"
+    " unix_socket_*, listen_*, user, server_check_query, server_reset_query,"
+    " log_query_text\n"
     "\n"
     "; Every setting with its default follows.\n";
 

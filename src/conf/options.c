@@ -15,6 +15,7 @@
 #include "conf/words.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define PATTERN_MAX 64	/* as long as any name */
 
 /* Words of methods that were not built in: an empty one is never found. */
 #ifdef HAVE_LDAP
@@ -31,6 +32,12 @@
 static const char *const log_format_words[] = {
 	[LOG_FORMAT_TEXT] = "text",
 	[LOG_FORMAT_JSON] = "json",
+	NULL
+};
+
+static const char *const console_version_words[] = {
+	[CONSOLE_1_25] = "1.25",
+	[CONSOLE_1_26] = "1.26",
 	NULL
 };
 
@@ -122,6 +129,78 @@ const char *option_nearest(const char *name)
 	for (size_t i = 0; i < COUNT(rows); i++)
 		nearest_offer(&n, rows[i].name);
 	return n.best;
+}
+
+/* The next item of a list, its length in n; NULL: there is none. */
+static const char *next_item(const char *list, size_t *n)
+{
+	static const char between[] = ", \t\r\n\v\f";
+
+	list += strspn(list, between);
+	*n = strcspn(list, between);
+	return *n > 0 ? list : NULL;
+}
+
+/* "*" stands for any characters, also none; only the last one goes back. */
+static bool matches(const char *name, const char *pattern, size_t n)
+{
+	const char *const end = pattern + n;
+	const char *star = NULL, *from = NULL;
+
+	while (*name != '\0') {
+		if (pattern < end && *pattern == '*') {
+			star = pattern++;
+			from = name;
+		} else if (pattern < end && *pattern == *name) {
+			pattern++;
+			name++;
+		} else if (star != NULL) {
+			pattern = star + 1;
+			name = ++from;
+		} else {
+			return false;
+		}
+	}
+	while (pattern < end && *pattern == '*')
+		pattern++;
+	return pattern == end;
+}
+
+bool option_is_locked(const char *name, const struct settings *s)
+{
+	const char *patterns = s->console_locked_settings;
+	size_t n;
+
+	/* a lock that can be opened is none */
+	if (strcmp(name, "console_locked_settings") == 0)
+		return true;
+	for (; (patterns = next_item(patterns, &n)) != NULL; patterns += n) {
+		if (matches(name, patterns, n))
+			return true;
+	}
+	return false;
+}
+
+static bool matches_any(const char *pattern, size_t n)
+{
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		if (matches(rows[i].name, pattern, n))
+			return true;
+	}
+	return false;
+}
+
+int option_check_patterns(const char *patterns, struct err *e)
+{
+	size_t n;
+
+	for (; (patterns = next_item(patterns, &n)) != NULL; patterns += n) {
+		if (n > PATTERN_MAX || !matches_any(patterns, n))
+			return err_set(e, "22023", "no setting is called "
+			    "\"%.*s\"", (int)(n > PATTERN_MAX ? PATTERN_MAX :
+			    n), patterns);
+	}
+	return 0;
 }
 
 static void *field(const struct option_row *o, struct settings *s)

@@ -11,10 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/crypto.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "conf/file.h"
+#include "conf/ini.h"
+#include "conf/options.h"
 
 #define ENTRY_MAX 2048		/* bytes of a key with its value and comment */
 
@@ -37,7 +40,28 @@ static bool is_about(const char *line, const char *key)
 
 	if (strncmp(line, "; ", 2) == 0)
 		line += 2;
-	return strncmp(line, key, n) == 0 && line[n] == ' ';
+	return strncmp(line, key, n) == 0 && strchr(" \t=", line[n]) != NULL &&
+	    line[n] != '\0';
+}
+
+/* Older versions wrote there which value, maybe a secret, had been replaced. */
+static bool is_old_note(const char *line)
+{
+	if (strncmp(line, "; ", 2) != 0)
+		return false;
+	line += 2;
+	line += strspn(line, "abcdefghijklmnopqrstuvwxyz0123456789_");
+	return strncmp(line, " was \"", 6) == 0 ||
+	    strncmp(line, " was not set", 12) == 0;
+}
+
+/* The name of a user may hold any byte. */
+static void add_note(struct text *out, const struct persist_entry *entry)
+{
+	text_addf(out, "; %s was set by ", entry->key);
+	for (const char *c = entry->by; *c != '\0'; c++)
+		text_add_bytes(out, (unsigned char)*c < ' ' ? "?" : c, 1);
+	text_add(out, "\n");
 }
 
 /* What there is, but for what is about key, and then the new entry. */
@@ -50,27 +74,98 @@ static void compose(struct text *out, const char *old,
 		const size_t n = strcspn(old, "\n");
 		const size_t whole = n + (old[n] == '\n');
 
-		if (!is_about(old, entry->key)) {
+		if (!is_about(old, entry->key) && !is_old_note(old)) {
 			text_add_bytes(out, old, n);
 			text_add(out, "\n");
 		}
 		old += whole;
 	}
-	text_addf(out, "; %s was %s%s%s, before %s changed it\n", entry->key,
-	    entry->was != NULL ? "\"" : "",
-	    entry->was != NULL ? entry->was : "not set",
-	    entry->was != NULL ? "\"" : "", entry->by);
+	add_note(out, entry);
 	text_addf(out, "%s = %s\n", entry->key, entry->value);
 }
 
-/* A line can't hold it, or it would be read back as another. */
-static bool is_one_line(const char *value)
-{
-	const size_t n = strlen(value);
+/* --- the text is read as the next start will read it --- */
 
-	return strpbrk(value, "\r\n") == NULL && (n == 0 ||
-	    (strchr(" \t", value[0]) == NULL &&
-	    strchr(" \t", value[n - 1]) == NULL));
+struct reading {
+	const struct persist_entry *entry;
+	unsigned right;		/* entries of its key with its value */
+	bool wrong;		/* an entry of its key with another value */
+	unsigned foreign;	/* line of what is no setting; 0: none */
+};
+
+static enum ini_step foreign(struct reading *r, unsigned line)
+{
+	if (r->foreign == 0)
+		r->foreign = line;
+	return INI_BAD;
+}
+
+static enum ini_step on_other(void *arg, const char *name,
+    const struct ini_place *at)
+{
+	(void)name;
+	return foreign(arg, at->line);
+}
+
+static enum ini_step on_entry(void *arg, const char *key, const char *value,
+    const struct ini_place *at)
+{
+	struct reading *const r = arg;
+
+	if (option_find(key) == NULL)
+		return foreign(r, at->line);
+	if (strcmp(key, r->entry->key) != 0)
+		return INI_GO;
+	if (strcmp(value, r->entry->value) == 0)
+		r->right++;
+	else
+		r->wrong = true;
+	return INI_GO;
+}
+
+static void on_problem(void *arg, const char *text)
+{
+	(void)arg;
+	(void)text;
+}
+
+static int check(const char *path, const struct text *content,
+    const struct persist_entry *entry, struct err *e)
+{
+	static const struct ini_ops ops = {
+		.section = on_other,
+		.entry = on_entry,
+		.include = on_other,
+		.problem = on_problem,
+	};
+	struct reading r = { .entry = entry };
+	const struct ini_source src = {
+		.text = content->at, .len = content->len, .file = path,
+	};
+	const enum ini_step step = ini_parse(&src, &ops, &r);
+
+	if (r.foreign > 0)
+		return err_set(e, "F0000", "\"%s\" may hold settings only: "
+		    "line %u is none", path, r.foreign);
+	if (step != INI_GO)
+		return err_set(e, "F0000", "\"%s\" has a syntax error", path);
+	if (r.right != 1 || r.wrong)
+		return err_set(e, "22023",
+		    "value cannot be written as one line");
+	return 0;
+}
+
+int persist_compose(struct text *out, const struct persist_old *old,
+    const struct persist_entry *entry, struct err *e)
+{
+	/* of more lines each might be a setting */
+	if (strchr(entry->value, '\n') != NULL)
+		return err_set(e, "22023",
+		    "value cannot be written as one line");
+	compose(out, old->text, entry);
+	if (out->cut)
+		return err_set(e, "22023", "value is too long to be kept");
+	return check(old->path, out, entry, e);
 }
 
 /* --- the file --- */
@@ -90,18 +185,24 @@ static int write_all(int fd, const char *p, size_t n)
 	return fsync(fd);
 }
 
+static void folder_of(const char *path, char folder[PATH_MAX])
+{
+	char *slash;
+
+	text_copy(folder, PATH_MAX, path);
+	slash = strrchr(folder, '/');
+	if (slash == NULL)
+		text_copy(folder, PATH_MAX, ".");
+	else
+		slash[slash == folder] = '\0';
+}
+
 /* The name in the folder must survive a crash as well. */
 static void sync_folder(const char *path)
 {
 	char folder[PATH_MAX];
-	char *slash;
 
-	text_copy(folder, sizeof folder, path);
-	slash = strrchr(folder, '/');
-	if (slash == NULL)
-		text_copy(folder, sizeof folder, ".");
-	else
-		slash[slash == folder] = '\0';
+	folder_of(path, folder);
 	const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
@@ -110,23 +211,45 @@ static void sync_folder(const char *path)
 	close(fd);
 }
 
+/*
+ * As private as the main file, and never open to others. Its group may read
+ * only what is its own: where the file can't be given to it, nobody may.
+ */
+static int protect(int fd, const char *ini)
+{
+	struct stat main, mine;
+	mode_t mode = 0600;
+
+	if (stat(ini, &main) == 0 && fstat(fd, &mine) == 0) {
+		mode = (main.st_mode & 0640) | 0600;
+		if (mine.st_gid != main.st_gid &&
+		    fchown(fd, (uid_t)-1, main.st_gid) < 0)
+			mode = 0600;
+	}
+	return fchmod(fd, mode);
+}
+
 /* Write beside it, then put it in its place. 0, or -1 with errno. */
-static int replace(const char *path, const struct text *content, mode_t mode)
+static int replace(const char *path, const char *ini,
+    const struct text *content)
 {
 	char fresh[PATH_MAX + 8];
 	const int n = snprintf(fresh, sizeof fresh, "%s.new", path);
-	int rc = -1;
 
 	if (n < 0 || (size_t)n >= sizeof fresh) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	const int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
-	    O_NOFOLLOW, mode);
+	/* one that is there is a rest, or a trap: a link to another file */
+	(void)unlink(fresh);
+	const int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC |
+	    O_NOFOLLOW, 0600);
 
 	if (fd < 0)
 		return -1;
-	rc = write_all(fd, content->at, content->len);
+	const int rc = protect(fd, ini) < 0 ? -1 :
+	    write_all(fd, content->at, content->len);
+
 	if (close(fd) != 0 || rc != 0 || rename(fresh, path) != 0) {
 		const int why = errno;
 
@@ -138,39 +261,34 @@ static int replace(const char *path, const struct text *content, mode_t mode)
 	return 0;
 }
 
-/* As private as the main file. */
-static mode_t mode_of(const char *ini)
-{
-	struct stat st;
-
-	return stat(ini, &st) == 0 ? st.st_mode & 0666 : 0600;
-}
-
 static int rewrite(const char *path, const char *ini,
     const struct persist_entry *entry, struct err *e)
 {
 	struct file_text old = { 0 };
 	struct text content;
 
+	if (persist_check(path, ini, e) < 0)
+		return -1;
 	if (file_read(path, &old) != 0 && errno != ENOENT)
 		return err_set(e, "58030", "could not read \"%s\": %s", path,
 		    strerror(errno));
 	const size_t size = old.len + sizeof heading + ENTRY_MAX;
 	char *const buf = mem_alloc(size);
-	int rc = -1;
+	int rc;
 
 	if (buf == NULL) {
-		err_set(e, "53200", "out of memory");
+		rc = err_set(e, "53200", "out of memory");
 	} else {
+		const struct persist_old was = {
+			.path = path, .text = old.at != NULL ? old.at : "",
+		};
+
 		text_init(&content, buf, size);
-		compose(&content, old.at != NULL ? old.at : "", entry);
-		if (content.cut)
-			err_set(e, "22023", "value is too long to be kept");
-		else if (replace(path, &content, mode_of(ini)) != 0)
-			err_set(e, "58030", "could not write \"%s\": %s", path,
-			    strerror(errno));
-		else
-			rc = 0;
+		rc = persist_compose(&content, &was, entry, e);
+		if (rc == 0 && replace(path, ini, &content) != 0)
+			rc = err_set(e, "58030", "could not write \"%s\": %s",
+			    path, strerror(errno));
+		secret_wipe(buf, size);
 	}
 	mem_free(buf);
 	file_text_fini(&old);
@@ -185,8 +303,33 @@ int persist_set(const char *ini, const struct persist_entry *entry,
 	if (persist_path(ini, path, sizeof path) == NULL)
 		return err_set(e, "58030", "the name of the configuration "
 		    "file is too long");
-	if (!is_one_line(entry->value))
-		return err_set(e, "22023",
-		    "value cannot be written as one line");
 	return rewrite(path, ini, entry, e);
+}
+
+/* --- whose file it is --- */
+
+/* In a folder like /tmp anybody may have put it there. */
+static bool is_shared(const char *path)
+{
+	char folder[PATH_MAX];
+	struct stat st;
+
+	folder_of(path, folder);
+	return stat(folder, &st) == 0 && (st.st_mode & S_IWOTH) != 0;
+}
+
+int persist_check(const char *path, const char *ini, struct err *e)
+{
+	struct stat st, main;
+
+	if (lstat(path, &st) < 0)
+		return 0;
+	if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+		return err_set(e, "F0000", "\"%s\" is not a regular file",
+		    path);
+	if (!is_shared(path) || st.st_uid == 0 || st.st_uid == geteuid() ||
+	    (stat(ini, &main) == 0 && st.st_uid == main.st_uid))
+		return 0;
+	return err_set(e, "F0000", "\"%s\" belongs to user %u, and anybody may "
+	    "create files in its directory", path, (unsigned)st.st_uid);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/crypto.h"
 #include "base/mem.h"
@@ -29,6 +30,8 @@ struct userlist {
 	size_t used;		/* bytes of it */
 	struct listed *list;	/* owned; by name, once all are there */
 	size_t count, room;
+	bool broken;		/* there were mistakes */
+	bool blank;		/* the text had neither record nor comment */
 	struct stat st;		/* of the file; all zero when parsed only */
 };
 
@@ -36,8 +39,38 @@ struct parser {
 	const char *at, *end;
 	unsigned line;
 	bool broken;		/* a record was: look for mistakes only */
+	bool commented;
 	const struct userlist_source *src;
 };
+
+static bool is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool begins_with(const char *s, const char *word)
+{
+	return strncasecmp(s, word, strlen(word)) == 0;
+}
+
+/* Was this meant to be a hash, though none that can be checked against? */
+static bool is_like_hash(const char *secret)
+{
+	static const char hex[] = "0123456789abcdefABCDEF";
+	const char *s = secret, *end;
+
+	while (is_blank(*s))
+		s++;
+	if (begins_with(s, "SCRAM-SHA-"))
+		return strchr(s, '$') != NULL;
+	if (!begins_with(s, "md5"))
+		return false;
+	s += strlen("md5");
+	end = s + strspn(s, hex);
+	while (is_blank(*end))
+		end++;
+	return *end == '\0' && strspn(s, hex) == MD5_SECRET_LEN - 3;
+}
 
 enum secret_kind secret_kind(const char *secret)
 {
@@ -50,10 +83,13 @@ enum secret_kind secret_kind(const char *secret)
 
 	const bool is_scram = scram_verifier_parse(&v, secret) == 0;
 	secret_wipe(&v, sizeof(v));
-	return is_scram ? SECRET_SCRAM : SECRET_PLAIN;
+	if (is_scram)
+		return SECRET_SCRAM;
+	return is_like_hash(secret) ? SECRET_UNUSABLE : SECRET_PLAIN;
 }
 
-static void report(const struct parser *p, const char *what)
+static void report(const struct parser *p, enum log_level level,
+    const char *what)
 {
 	char text[PROBLEM_MAX];
 
@@ -61,7 +97,7 @@ static void report(const struct parser *p, const char *what)
 		return;
 	snprintf(text, sizeof(text), "%s (%s:%u)", what, p->src->path,
 	    p->line);
-	p->src->report(p->src->arg, text);
+	p->src->report(p->src->arg, level, text);
 }
 
 static void skip_to(struct parser *p, const char *to)
@@ -86,10 +122,11 @@ static void skip_to_record(struct parser *p)
 		if (*p->at == '\n')
 			p->line++;
 		if (*p->at == ';') {
+			p->commented = true;
 			skip_line(p);
 			continue;
 		}
-		if (*p->at != ' ' && (*p->at < '\t' || *p->at > '\r'))
+		if (!is_blank(*p->at))
 			return;
 		p->at++;
 	}
@@ -187,7 +224,7 @@ enum record { RECORD_OK, RECORD_BAD, RECORD_NO_MEMORY };
 
 static enum record bad(const struct parser *p, const char *what)
 {
-	report(p, what);
+	report(p, LEVEL_ERROR, what);
 	return RECORD_BAD;
 }
 
@@ -221,6 +258,9 @@ static enum record take_record(struct parser *p, struct userlist *u)
 	struct listed *const l = &u->list[u->count];
 	l->name = unquote(u, &name);
 	l->secret = unquote(u, &secret);
+	if (secret_kind(l->secret) == SECRET_UNUSABLE)
+		report(p, LEVEL_WARNING, "unusable secret in auth file: it "
+		    "looks like a hash and is none, so no password fits it");
 	l->place = u->count++;
 	skip_line(p);
 	if (p->src->record != NULL)
@@ -248,6 +288,8 @@ struct userlist *userlist_parse(const struct userlist_source *src)
 	while (u != NULL) {
 		skip_to_record(&p);
 		if (p.at == p.end) {
+			u->blank = u->count == 0 && !p.broken && !p.commented;
+			u->broken = p.broken;
 			sort(u);
 			return u;
 		}
@@ -276,7 +318,7 @@ struct userlist *userlist_load(const char *path,
 		snprintf(text, sizeof(text),
 		    "could not open auth_file %s: %s", path, strerror(errno));
 		if (report_fn != NULL)
-			report_fn(arg, text);
+			report_fn(arg, LEVEL_ERROR, text);
 		return NULL;
 	}
 
@@ -288,7 +330,7 @@ struct userlist *userlist_load(const char *path,
 	if (u != NULL)
 		u->st = f.st;
 	else if (report_fn != NULL)
-		report_fn(arg, "out of memory while reading auth_file");
+		report_fn(arg, LEVEL_ERROR, "out of memory while reading auth_file");
 	file_text_fini(&f);
 	if (u == NULL)
 		errno = ENOMEM;
@@ -299,7 +341,7 @@ bool userlist_is_current(const struct userlist *u, const char *path)
 {
 	struct stat st;
 
-	if (stat(path, &st) != 0)
+	if (u->broken || stat(path, &st) != 0)
 		return false;
 	return st.st_dev == u->st.st_dev && st.st_ino == u->st.st_ino &&
 	    st.st_size == u->st.st_size && st.st_mode == u->st.st_mode &&
@@ -339,6 +381,11 @@ const char *userlist_find(const struct userlist *u, const char *name)
 size_t userlist_count(const struct userlist *u)
 {
 	return u->count;
+}
+
+bool userlist_is_blank(const struct userlist *u)
+{
+	return u->blank;
 }
 
 const char *userlist_name(const struct userlist *u, size_t n)

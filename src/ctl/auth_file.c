@@ -40,11 +40,11 @@ struct search {
 	char problem[1024];	/* the first one */
 };
 
-static void on_report(void *arg, const char *text)
+static void on_report(void *arg, enum log_level level, const char *text)
 {
 	struct search *const s = arg;
 
-	if (s->problem[0] == '\0')
+	if (level <= LEVEL_ERROR && s->problem[0] == '\0')
 		text_copy(s->problem, sizeof(s->problem), text);
 }
 

@@ -126,6 +126,7 @@ static int print_user(const char *name, const char *secret, void *arg)
 		[SECRET_PLAIN] = "plain",
 		[SECRET_MD5] = "md5",
 		[SECRET_SCRAM] = "scram-sha-256",
+		[SECRET_UNUSABLE] = "unusable",
 	};
 
 	(void)arg;

@@ -6,7 +6,7 @@
 
 void counters_add(struct counters *sum, const struct counters *c)
 {
-#define COUNTER(name) sum->name += c->name;
+#define COUNTER(name, ...) sum->name += c->name;
 #include "pool/counters.def"
 #undef COUNTER
 }
@@ -27,12 +27,12 @@ void counters_average(struct counters *avg, const struct counters *now,
 {
 	struct counters d;
 
-#define COUNTER(name) d.name = now->name - before->name;
+#define COUNTER(name, ...) d.name = now->name - before->name;
 #include "pool/counters.def"
 #undef COUNTER
 	const uint64_t usec = elapsed > 0 ? (uint64_t)elapsed : 1;
 
-#define COUNTER(name) avg->name = \
+#define COUNTER(name, ...) avg->name = \
 	(uint64_t)((unsigned __int128)d.name * (uint64_t)USEC / usec);
 #include "pool/counters.def"
 #undef COUNTER

@@ -22,7 +22,8 @@ static struct net_addr address_of(const char *host)
 {
 	struct net_addr a = { .family = NET_NONE };
 
-	return net_parse_ip(host, 0, &a) == 0 ? net_unmapped(&a) : a;
+	(void)net_parse_ip(host, 0, &a);
+	return a;
 }
 
 static bool is_same(const struct drain *d, const char *host,
@@ -33,7 +34,7 @@ static bool is_same(const struct drain *d, const char *host,
 	if (!is_address(&d->addr) || !is_address(addr))
 		return false;
 
-	struct net_addr a = net_unmapped(addr);
+	struct net_addr a = *addr;
 
 	/* the scope of a link-local address is not written */
 	a.port = 0;

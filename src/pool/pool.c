@@ -14,8 +14,10 @@
 static bool enters_in_front(const struct pool_server *ps,
     enum server_state state)
 {
+	/* clients leave the clean ones alone as long as there are others */
 	if (state == SERVER_IDLE)
-		return !ps->pool->limits.round_robin && !ps->close_needed;
+		return !ps->pool->limits.round_robin && !ps->close_needed &&
+		    ps->lent;
 	return state == SERVER_USED;
 }
 
@@ -65,6 +67,10 @@ void pool_client_set(struct pool_client *pc, enum client_state state)
 {
 	struct pool *p = pc->pool;
 
+	if (pc->lookup)
+		p->lookups += (state == CLIENT_WAITING) -
+		    (unsigned)(pc->state == CLIENT_WAITING);
+
 	if (pc->state != CLIENT_LOGIN) {
 		DL_DELETE(p->clients[pc->state], pc);
 		p->client_count[pc->state]--;
@@ -81,6 +87,7 @@ void pool_link(struct pool_client *pc, struct pool_server *ps)
 {
 	pc->server = ps;
 	ps->client = pc;
+	ps->lent = ps->lent || !pc->lookup;
 	pool_server_set(ps, SERVER_ACTIVE);
 	ps->pool->counted.now.server_assignment_count++;
 }
@@ -200,7 +207,7 @@ bool pool_reserve_is_due(const struct pool *p, const struct pool_client *pc,
 	    pool_total(p) < (unsigned)l->size + (unsigned)l->reserve;
 }
 
-static bool may_retry(const struct pool *p, usec_t now)
+bool pool_may_retry(const struct pool *p, usec_t now)
 {
 	/* even if there is no pause to make: once a turn */
 	return !p->failing || (now > p->last_launch &&
@@ -270,7 +277,7 @@ unsigned pool_wanted(const struct pool *p, usec_t now, bool *reserve)
 	unsigned n = pool_uncovered(p);
 
 	*reserve = false;
-	if (n == 0 || logins >= at_once || !may_retry(p, now))
+	if (n == 0 || logins >= at_once || !pool_may_retry(p, now))
 		return 0;
 	if (n > at_once - logins)
 		n = at_once - logins;
@@ -293,7 +300,7 @@ struct pool_client *pool_pick_own(const struct pool *p, usec_t now)
 	const unsigned at_once = p->failing ? 1 :
 	    (unsigned)p->limits.login_concurrency;
 
-	if (p->server_count[SERVER_OWN_LOGIN] >= at_once || !may_retry(p, now))
+	if (p->server_count[SERVER_OWN_LOGIN] >= at_once || !pool_may_retry(p, now))
 		return NULL;
 	return first_own(p);
 }
@@ -313,7 +320,7 @@ bool pool_is_below_minimum(const struct pool *p)
 
 unsigned pool_wanted_minimum(const struct pool *p, usec_t now)
 {
-	return pool_is_below_minimum(p) && may_retry(p, now);
+	return pool_is_below_minimum(p) && pool_may_retry(p, now);
 }
 
 bool pool_is_down(const struct pool *p)

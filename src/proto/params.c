@@ -10,6 +10,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "proto/datestyle.h"
 #include "proto/writer.h"
 
 struct params {
@@ -27,11 +28,26 @@ struct params_table {
 	struct params *empty;		/* owned: every client begins with it */
 	int count;
 	const char *name[PARAMS_MAX];	/* interned */
+	bool folds[PARAMS_MAX];		/* case is of no matter to the value */
 };
 
-static const char *const always[] = { "DateStyle", "client_encoding",
-	"TimeZone", "standard_conforming_strings",
+static const char *const always[] = { [PARAMS_DATESTYLE] = "DateStyle",
+	[PARAMS_CLIENT_ENCODING] = "client_encoding", "TimeZone",
+	"standard_conforming_strings",
 	[PARAMS_APPLICATION_NAME] = "application_name" };
+
+/* Words of a fixed list, which the server reports in its own spelling. */
+static const char *const folding[] = { "DateStyle", "client_encoding",
+	"TimeZone", "standard_conforming_strings", "IntervalStyle",
+	"default_transaction_read_only" };
+
+static bool is_folding(const char *name)
+{
+	for (size_t i = 0; i < sizeof folding / sizeof *folding; i++)
+		if (text_casecmp(folding[i], name) == 0)
+			return true;
+	return false;
+}
 
 static int add_name(struct params_table *t, const char *name)
 {
@@ -39,6 +55,7 @@ static int add_name(struct params_table *t, const char *name)
 		return 0;
 	if (t->count == PARAMS_MAX)
 		return 0;
+	t->folds[t->count] = is_folding(name);
 	t->name[t->count] = intern_get(t->strings, name);
 	return t->name[t->count] == NULL ? -1 : (t->count++, 0);
 }
@@ -244,15 +261,38 @@ int params_set(struct params **pp, int i, const char *value)
 	return rc;
 }
 
+/* Do both mean the same? Equal strings are one; NULL is only NULL. */
+static bool is_same(const struct params_table *t, int i, const char *a,
+    const char *b)
+{
+	return a == b || (t->folds[i] && a != NULL && b != NULL &&
+	    text_casecmp(a, b) == 0);
+}
+
 int params_fill(struct params **pp, const struct params *defaults)
 {
 	const struct params *p = *pp;
-	const char *v[PARAMS_MAX];
+	const struct params_table *t = p->table;
+	const char *v[PARAMS_MAX], *whole = NULL;
+	char datestyle[DATESTYLE_MAX];
 
-	for (int i = 0; i < p->table->count; i++)
-		v[i] = p->value[i] != NULL ? p->value[i] :
-		    defaults->value[i];
-	return replace(pp, v);
+	for (int i = 0; i < t->count; i++)
+		v[i] = p->value[i] != NULL && !is_same(t, i, p->value[i],
+		    defaults->value[i]) ? p->value[i] : defaults->value[i];
+	const char *own = v[PARAMS_DATESTYLE],
+	    *have = defaults->value[PARAMS_DATESTYLE];
+
+	if (own != have && have != NULL &&
+	    datestyle_complete(own, have, datestyle)) {
+		whole = intern_get(t->strings, datestyle);
+		if (whole == NULL)
+			return -1;
+		v[PARAMS_DATESTYLE] = whole;
+	}
+	const int rc = replace(pp, v);
+
+	intern_put(t->strings, whole);
+	return rc;
 }
 
 int params_adopt(struct params **want, const struct params *have)
@@ -356,21 +396,67 @@ static void write_set(struct writer *w, const char *name, const char *value)
 	writer_u8(w, ';');
 }
 
+static bool is_ascii(const char *s)
+{
+	while (*s != '\0' && (uint8_t)*s < 0x80)
+		s++;
+	return *s == '\0';
+}
+
+/*
+ * Must value i be set? Where the encoding changes, bytes that are not ASCII
+ * meant something else up to now.
+ */
+static bool must_set(const struct params *want, const struct params *have,
+    int i, bool recoded)
+{
+	const char *a = want->value[i], *b = have->value[i];
+
+	if (a == NULL || b == NULL)
+		return false;
+	return !is_same(want->table, i, a, b) || (recoded && !is_ascii(a));
+}
+
+static bool is_recoded(const struct params *want, const struct params *have)
+{
+	return must_set(want, have, PARAMS_CLIENT_ENCODING, false);
+}
+
 int params_write_sets(const struct params *want, const struct params *have,
     struct writer *w)
 {
-	int n = 0;
+	const struct params_table *t = want->table;
+	bool others = false;
 
 	if (want == have)
 		return 0;
-	for (int i = 0; i < want->table->count; i++) {
-		const char *a = want->value[i], *b = have->value[i];
+	const bool recoded = is_recoded(want, have);
 
-		if (a == b || a == NULL || b == NULL ||
-		    text_casecmp(a, b) == 0)
-			continue;
-		write_set(w, want->table->name[i], a);
-		n++;
+	if (recoded) {
+		write_set(w, t->name[PARAMS_CLIENT_ENCODING],
+		    want->value[PARAMS_CLIENT_ENCODING]);
+		writer_u8(w, 0);
 	}
-	return n;
+	for (int i = 0; i < t->count; i++) {
+		if (i == PARAMS_CLIENT_ENCODING ||
+		    !must_set(want, have, i, recoded))
+			continue;
+		write_set(w, t->name[i], want->value[i]);
+		others = true;
+	}
+	if (others)
+		writer_u8(w, 0);
+	return recoded + others;
+}
+
+int params_expect(struct params **have, const struct params *want)
+{
+	const struct params *p = *have;
+	const bool recoded = is_recoded(want, p);
+	const char *v[PARAMS_MAX];
+
+	for (int i = 0; i < p->table->count; i++)
+		v[i] = !p->table->folds[i] && must_set(want, p, i, recoded) ?
+		    want->value[i] : p->value[i];
+	return replace(have, v);
 }

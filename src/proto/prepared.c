@@ -75,7 +75,7 @@ static struct prepared *add(struct prepared_table *t, uint64_t number,
 		mem_delete(MEM_STATEMENT, p, sizeof *p + len);
 		return NULL;
 	}
-	t->bytes += sizeof *p + len;
+	t->bytes += prepared_text_bytes(len);
 	return p;
 }
 
@@ -138,7 +138,7 @@ void prepared_unref(struct prepared *p)
 	if (!p->retired)
 		HASH_DELETE(hh, p->table->by_body, p);
 	set_spare(p, false);
-	p->table->bytes -= sizeof *p + p->len;
+	p->table->bytes -= prepared_text_bytes(p->len);
 	mem_delete(MEM_STATEMENT, p, sizeof *p + p->len);
 }
 
@@ -154,12 +154,27 @@ void prepared_retire(struct prepared *p)
 
 static uint32_t name_hash(const char *name)
 {
-	return hash_bytes(name, strlen(name));
+	return hash_bytes(name, strnlen(name, PREPARED_NAME_KEPT));
+}
+
+bool prepared_name_is(const char *kept, const char *name)
+{
+	return strncmp(kept, name, PREPARED_NAME_KEPT) == 0;
+}
+
+/* Keep as much of it as counts; to has room. */
+static void copy_name(char *to, const char *name)
+{
+	const size_t n = strnlen(name, PREPARED_NAME_KEPT);
+
+	memcpy(to, name, n);
+	to[n] = '\0';
 }
 
 static bool is_called(const void *item, const void *name)
 {
-	return strcmp(((const struct prepared_name *)item)->name, name) == 0;
+	return prepared_name_is(((const struct prepared_name *)item)->name,
+	    name);
 }
 
 struct prepared_name *prepared_name_find(const struct slots *map,
@@ -171,31 +186,48 @@ struct prepared_name *prepared_name_find(const struct slots *map,
 
 static size_t name_size(const char *name)
 {
-	return sizeof(struct prepared_name) + strlen(name) + 1;
+	return sizeof(struct prepared_name) +
+	    strnlen(name, PREPARED_NAME_KEPT) + 1;
+}
+
+/* A map is filled to three eighths at least, but for the smallest. */
+size_t prepared_name_bytes(const char *name)
+{
+	return name_size(name) + sizeof(struct slot) * 8 / 3;
+}
+
+/* By sign it has come, or goes: it belongs to the bytes of the table. */
+static void count_name(const struct prepared_name *n, int sign)
+{
+	const long bytes = sign * (long)prepared_name_bytes(n->name);
+
+	n->stmt->table->bytes += (size_t)bytes;
+	mem_note(MEM_STATEMENT, 0, bytes);
 }
 
 static void name_free(struct prepared_name *n)
 {
+	count_name(n, -1);
 	if (--n->stmt->names == 0)
 		set_spare(n->stmt, true);
 	prepared_unref(n->stmt);
-	mem_delete(MEM_STATEMENT_USE, n, name_size(n->name));
+	mem_free(n);
 }
 
 int prepared_name_add(struct slots **map, const char *name,
     struct prepared *stmt)
 {
-	const size_t size = name_size(name);
-	struct prepared_name *n = mem_new(MEM_STATEMENT_USE, size);
+	struct prepared_name *n = mem_alloc(name_size(name));
 
 	if (n == NULL)
 		return -1;
 	if (slots_add(map, name_hash(name), n) < 0) {
-		mem_delete(MEM_STATEMENT_USE, n, size);
+		mem_free(n);
 		return -1;
 	}
-	memcpy(n->name, name, strlen(name) + 1);
+	copy_name(n->name, name);
 	n->stmt = prepared_ref(stmt);
+	count_name(n, 1);
 	stmt->names++;
 	set_spare(stmt, false);
 	return 0;
@@ -326,34 +358,38 @@ static void forget(struct prepared *p)
 	}
 }
 
-bool prepared_table_make_room(struct prepared_table *t, size_t len,
+size_t prepared_text_bytes(size_t len)
+{
+	return sizeof(struct prepared) + len;
+}
+
+bool prepared_table_make_room(struct prepared_table *t, size_t bytes,
     size_t limit)
 {
-	const size_t size = sizeof(struct prepared) + len;
 	struct prepared *p = t->spare, *next;
 
 	if (limit == 0)
 		return true;
-	for (; p != NULL && t->bytes + size > limit; p = next) {
+	for (; p != NULL && t->bytes + bytes > limit; p = next) {
 		next = p->next;
 		/* a request in flight may still need it */
 		if (p->refs == p->use_count)
 			forget(p);
 	}
-	return t->bytes + size <= limit;
+	return t->bytes + bytes <= limit;
 }
 
 struct prepared_op *prepared_op_new(unsigned changes, struct prepared *stmt,
     const char *name)
 {
-	const size_t len = strlen(name) + 1;
-	struct prepared_op *op = mem_alloc(sizeof *op + len);
+	struct prepared_op *op = mem_alloc(sizeof *op +
+	    strnlen(name, PREPARED_NAME_KEPT) + 1);
 
 	if (op == NULL)
 		return NULL;
 	op->changes = changes;
 	op->stmt = stmt == NULL ? NULL : prepared_ref(stmt);
-	memcpy(op->name, name, len);
+	copy_name(op->name, name);
 	return op;
 }
 

@@ -129,9 +129,11 @@ static bool take_plain(struct cursor *c, char name[SQL_NAME_MAX])
 	while (c->at < c->end && is_inner(*c->at)) {
 		const char ch = *c->at++;
 
-		if ((unsigned char)ch >= 0x80 || n == SQL_NAME_MAX - 1)
+		if ((unsigned char)ch >= 0x80)
 			return false;
-		name[n++] = ch >= 'A' && ch <= 'Z' ? (char)(ch + 32) : ch;
+		if (n < SQL_NAME_MAX - 1)
+			name[n++] = ch >= 'A' && ch <= 'Z' ? (char)(ch + 32) :
+			    ch;
 	}
 	name[n] = '\0';
 	/* a quote would make it a string or a Unicode identifier: U&"..." */
@@ -141,6 +143,7 @@ static bool take_plain(struct cursor *c, char name[SQL_NAME_MAX])
 
 static bool take_quoted(struct cursor *c, char name[SQL_NAME_MAX])
 {
+	bool ascii = true, cut = false;
 	size_t n = 0;
 
 	for (c->at++; c->at < c->end && *c->at != '\0'; c->at++) {
@@ -148,11 +151,12 @@ static bool take_quoted(struct cursor *c, char name[SQL_NAME_MAX])
 			c->at++;
 		else if (*c->at == '"')
 			break;
-		if (n == SQL_NAME_MAX - 1)
-			return false;
-		name[n++] = *c->at;
+		ascii = ascii && (unsigned char)*c->at < 0x80;
+		cut = n == SQL_NAME_MAX - 1;
+		if (!cut)
+			name[n++] = *c->at;
 	}
-	if (c->at == c->end || *c->at != '"' || n == 0)
+	if (c->at == c->end || *c->at != '"' || n == 0 || (cut && !ascii))
 		return false;
 	c->at++;
 	name[n] = '\0';

@@ -72,6 +72,13 @@ static enum secret_kind kind_of(const struct auth_request *rq)
 	return rq->credentials != NULL ? rq->credentials->kind : SECRET_NONE;
 }
 
+/* What was typed is not what is stored. */
+static enum auth_result wrong(struct auth *a)
+{
+	return auth_deny(a, wrong_password,
+	    kind_of(&a->request) == SECRET_UNUSABLE ? AUTH_UNUSABLE : "");
+}
+
 /* --- plain --- */
 
 enum auth_result auth_ask_password(struct writer *out)
@@ -114,7 +121,7 @@ static enum auth_result compare(struct auth *a, struct writer *out)
 	if (crypto_equal(a->derive.keys.server_key, t->server_key,
 	    sizeof t->server_key) && t->real)
 		return AUTH_OK;
-	return auth_deny(a, wrong_password, "");
+	return wrong(a);
 }
 
 static enum auth_result compare_keys(struct auth *a, const char *password,
@@ -180,6 +187,7 @@ static bool matches(const struct auth_request *rq, const char *password)
 		return matches_md5(rq, password);
 	case SECRET_SCRAM:
 	case SECRET_NONE:
+	case SECRET_UNUSABLE:
 		break;
 	}
 	return false;
@@ -260,7 +268,7 @@ static enum auth_result step_md5(struct auth *a, const uint8_t *body,
 	secret_wipe(expected, sizeof expected);
 	if (same && (kind == SECRET_PLAIN || kind == SECRET_MD5))
 		return AUTH_OK;
-	return auth_deny(a, wrong_password, "");
+	return wrong(a);
 }
 
 static void end_md5(struct auth *a)

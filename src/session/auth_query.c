@@ -1,8 +1,9 @@
 /* auth_query.c - asks a server for the secret of a user who wants in.
  *
- * The client that logs in is queued and linked as any other, but what it sent
- * has no influence on the query: neither parameters nor prepared statements of
- * clients are there. (spec/authentication.md section 6, CVE-2025-12819)
+ * The client that logs in is queued and linked as any other, but it gets a
+ * server that no client has had, and what it sent has no influence on the
+ * query: neither parameters nor prepared statements of clients are there.
+ * (spec/authentication.md section 6, CVE-2025-12819)
  * SPDX-License-Identifier: ISC */
 #include "session/auth_query.h"
 
@@ -14,7 +15,6 @@
 #include "pool/credentials.h"
 #include "proto/msg.h"
 #include "proto/params.h"
-#include "proto/reader.h"
 #include "proto/report.h"
 #include "proto/writer.h"
 #include "session/broker.h"
@@ -26,8 +26,6 @@
 
 #define QUERY_MAX (1 << 24)	/* bytes of what we send */
 #define ANSWER_MAX (1 << 20)	/* bytes of one message of the answer */
-#define SECRET_MAX 65530	/* spec/authentication.md section 1 */
-#define NULL_FIELD UINT32_MAX
 
 static const char *own_or_global(const char *own, const char *global)
 {
@@ -89,13 +87,30 @@ int auth_query_start(struct client *c, struct err *e)
 	if (c->pc.pool == NULL)
 		return err_set(e, "53200",
 		    "no memory for authentication pool");
+	c->pc.lookup = true;
 	stream_pause(&c->stream);
 	broker_look_up(c);
 	return 0;
 }
 
-/* PostgreSQL docs, Message Flow, Extended Query */
-static void write_query(struct writer *w, const char *sql, const char *name)
+/*
+ * What comes first, for as long as the transaction lasts, which the Sync ends:
+ * whoever may create objects in the database shadows nothing of the catalog,
+ * neither by his schemas nor by the search_path he gave the database, and what
+ * the role or database has in its path is found all the same. Nothing in here
+ * depends on the path that is replaced. (CVE-2018-1058; PostgreSQL docs,
+ * Writing SECURITY DEFINER Functions Safely)
+ */
+static const char set_path[] =
+    "SELECT pg_catalog.set_config('search_path', "
+    "pg_catalog.concat_ws(', ', 'pg_catalog', "
+    "CASE WHEN pg_catalog.current_setting('search_path') "
+    "OPERATOR(pg_catalog.<>) '' "
+    "THEN pg_catalog.current_setting('search_path') END, "
+    "'pg_temp'), true)";
+
+/* PostgreSQL docs, Message Flow, Extended Query; name: the parameter, or NULL */
+static void write_bind(struct writer *w, const char *sql, const char *name)
 {
 	writer_begin(w, FE_PARSE);
 	writer_str(w, "");
@@ -106,21 +121,52 @@ static void write_query(struct writer *w, const char *sql, const char *name)
 	writer_str(w, "");
 	writer_str(w, "");
 	writer_u16(w, 0);		/* all text */
-	writer_u16(w, 1);
-	writer_u32(w, (uint32_t)strlen(name));
-	writer_bytes(w, name, strlen(name));
+	writer_u16(w, name != NULL);
+	if (name != NULL) {
+		writer_u32(w, (uint32_t)strlen(name));
+		writer_bytes(w, name, strlen(name));
+	}
 	writer_u16(w, 0);		/* all text */
 	writer_end(w);
-	writer_begin(w, FE_DESCRIBE);
-	writer_u8(w, 'P');
-	writer_str(w, "");
-	writer_end(w);
+}
+
+static void write_execute(struct writer *w)
+{
 	writer_begin(w, FE_EXECUTE);
 	writer_str(w, "");
 	writer_u32(w, 0);		/* all rows */
 	writer_end(w);
+}
+
+static void write_query(struct writer *w, const char *sql, const char *name)
+{
+	write_bind(w, set_path, NULL);
+	write_execute(w);
+	write_bind(w, sql, name);
+	writer_begin(w, FE_DESCRIBE);
+	writer_u8(w, 'P');
+	writer_str(w, "");
+	writer_end(w);
+	write_execute(w);
 	writer_begin(w, FE_SYNC);
 	writer_end(w);
+}
+
+/* Once for each pool: where the query runs is up to who logs in. */
+static void warn_of_superuser(const struct client *c, const struct server *s)
+{
+	struct pool *p = s->ps.pool;
+
+	if (!s->superuser || p->superuser_told || own_or_global(
+	    c->db->conf->auth_dbname,
+	    sessions_settings(c->ss)->auth_dbname) != NULL)
+		return;
+	p->superuser_told = true;
+	log_warning("auth_user \"%s\" is a superuser and auth_dbname is not "
+	    "set: auth_query runs in database \"%s\", where others may create "
+	    "objects; use a role that may only read what auth_query needs, "
+	    "and a database that only you own", p->key.user->name,
+	    p->key.db->name);
 }
 
 void auth_query_send(struct client *c)
@@ -130,8 +176,10 @@ void auth_query_send(struct client *c)
 	    sessions_settings(c->ss)->auth_query);
 	struct writer w;
 
+	warn_of_superuser(c, s);
 	s->phase = SERVER_PHASE_LOOKUP;
 	s->track.ready = false;
+	c->login->answer = (struct auth_answer){ 0 };
 	writer_init(&w, QUERY_MAX);
 	write_query(&w, sql != NULL ? sql : "", c->login->user);
 	if (w.failed)
@@ -141,13 +189,7 @@ void auth_query_send(struct client *c)
 	writer_fini(&w);
 }
 
-/* --- the answer; each handler returns -1 when s was closed --- */
-
-struct message {
-	char type;
-	const uint8_t *body;
-	size_t len;
-};
+/* --- the answer --- */
 
 static int refuse(struct server *s, const char *reason)
 {
@@ -161,150 +203,82 @@ static int refuse_memory(struct server *s)
 	return -1;
 }
 
-static int ignore(struct server *s, const struct message *m)
-{
-	(void)s;
-	(void)m;
-	return 0;
-}
-
-static int refuse_columns(struct server *s, unsigned n)
-{
-	char reason[80];
-
-	snprintf(reason, sizeof reason,
-	    "expected 2 columns from auth_query, not %u", n);
-	return refuse(s, reason);
-}
-
-/* RowDescription and DataRow begin with the number of columns. */
-static int check_columns(struct server *s, const struct message *m)
-{
-	struct reader r;
-
-	reader_init(&r, m->body, m->len);
-	const unsigned n = reader_u16(&r);
-
-	if (r.failed)
-		return refuse(s, "unexpected response from auth_query");
-	return n == 2 ? 0 : refuse_columns(s, n);
-}
-
-static int on_no_data(struct server *s, const struct message *m)
-{
-	(void)m;
-	return refuse_columns(s, 0);
-}
-
-/* A column of a DataRow; false: it is NULL, or r has failed. */
-static bool read_field(struct reader *r, const char **at, size_t *len)
-{
-	const uint32_t n = reader_u32(r);
-
-	*len = 0;
-	if (r->failed || n == NULL_FIELD)
-		return false;
-	*at = (const char *)reader_bytes(r, n);
-	*len = n;
-	if (*at != NULL && memchr(*at, '\0', n) != NULL)
-		r->failed = true;	/* no text of PostgreSQL's has that */
-	return !r->failed;
-}
-
 /*
  * The secret, of any kind; none at all is one that no password matches.
  * NULL: no memory.
  */
-static struct credentials *make_credentials(const char *secret, size_t len)
+static struct credentials *make_credentials(const struct auth_field *secret)
 {
-	char *text = mem_strndup(len > 0 ? secret : "", len);
+	char *text = mem_strndup(secret->len > 0 ? secret->at : "",
+	    secret->len);
 	struct credentials *cr = text == NULL ? NULL : credentials_new(text);
 
 	secret_free(text);
 	return cr;
 }
 
-static int on_row(struct server *s, const struct message *m)
+/* With several rows the last one counts. */
+static int on_row(struct server *s, struct login *l)
 {
-	struct login *l = client_of(s->ps.client)->login;
-	const char *name = NULL, *secret = NULL;
-	size_t name_len, secret_len;
-	struct reader r;
-
-	if (check_columns(s, m) < 0)
-		return -1;
-	reader_init(&r, m->body, m->len);
-	reader_u16(&r);
-	if (!read_field(&r, &name, &name_len) && !r.failed)
-		return refuse(s,
-		    "auth_query response contained null user name");
-	if (!read_field(&r, &secret, &secret_len))
-		secret_len = 0;
-	if (r.failed || reader_left(&r) > 0 || name_len == 0 ||
-	    secret_len > SECRET_MAX)
-		return refuse(s, "unexpected response from auth_query");
-
-	struct credentials *cr = make_credentials(secret, secret_len);
+	const struct auth_answer *a = &l->answer;
+	struct credentials *cr = make_credentials(&a->secret);
 
 	if (cr == NULL)
 		return refuse_memory(s);
-	/* with several rows the last counts */
 	credentials_unref(&l->found);
 	l->found = cr;
-	snprintf(l->found_name, sizeof l->found_name, "%.*s", (int)name_len,
-	    name);
+	snprintf(l->found_name, sizeof l->found_name, "%.*s",
+	    (int)a->name.len, a->name.at);
 	return 0;
 }
 
-static int on_parameter(struct server *s, const struct message *m)
+static int on_parameter(struct server *s, const struct auth_answer *a)
 {
-	struct reader r;
+	const int i = params_find(s->ss->params, a->name.at);
 
-	reader_init(&r, m->body, m->len);
-	const char *name = reader_str(&r), *value = reader_str(&r);
-
-	if (r.failed)
-		return refuse(s, "broken ParameterStatus packet");
-	const int i = params_find(s->ss->params, name);
-
-	return i >= 0 && params_set(&s->params, i, value) < 0 ?
+	return i >= 0 && params_set(&s->params, i, a->secret.at) < 0 ?
 	    refuse_memory(s) : 0;
 }
 
-static int on_error(struct server *s, const struct message *m)
+static void log_error_response(const uint8_t *body, size_t len)
 {
 	struct report r;
 
-	if (report_parse(&r, m->body, m->len) == 0)
+	if (report_parse(&r, body, len) == 0)
 		log_error("S: error in auth_query: %s: %s", r.severity,
 		    r.message);
-	return refuse(s, "error response from auth_query");
 }
 
-/* Returns -1 unless this ends it well: then s is fit for the next client. */
-static int on_ready(struct server *s, const struct message *m)
+/* Returns -1 when s was closed. */
+static int on_message(struct server *s, char type, const uint8_t *body,
+    size_t len)
 {
-	if (m->len != 1 || m->body[0] != 'I')
-		return refuse(s, "unexpected response from auth_query");
-	s->track.status = 'I';
-	s->track.ready = true;
-	s->phase = SERVER_PHASE_POOLED;
-	return 0;
-}
+	struct login *l = client_of(s->ps.client)->login;
 
-static int (*const handlers[256])(struct server *, const struct message *) = {
-	[BE_PARSE_COMPLETE] = ignore,
-	[BE_BIND_COMPLETE] = ignore,
-	[BE_COMMAND_COMPLETE] = ignore,
-	[BE_NOTICE_RESPONSE] = ignore,
-	[BE_NOTIFICATION_RESPONSE] = ignore,
-	[BE_ROW_DESCRIPTION] = check_columns,
-	[BE_NO_DATA] = on_no_data,
-	[BE_DATA_ROW] = on_row,
-	[BE_PARAMETER_STATUS] = on_parameter,
-	[BE_ERROR_RESPONSE] = on_error,
-	[BE_READY_FOR_QUERY] = on_ready,
-};
+	switch (auth_answer_take(&l->answer, type, body, len)) {
+	case AUTH_ANSWER_MORE:
+		return 0;
+	case AUTH_ANSWER_ROW:
+		return on_row(s, l);
+	case AUTH_ANSWER_PARAMETER:
+		return on_parameter(s, &l->answer);
+	case AUTH_ANSWER_END:
+		s->track.status = 'I';
+		s->track.ready = true;
+		s->phase = SERVER_PHASE_POOLED;
+		return 0;
+	case AUTH_ANSWER_ERROR:
+		log_error_response(body, len);
+		break;
+	case AUTH_ANSWER_BAD:
+		break;
+	}
+	/* of the login nothing may be left once s is closed */
+	char why[sizeof l->answer.why];
+
+	memcpy(why, l->answer.why, sizeof why);
+	return refuse(s, why);
+}
 
 /* Returns the size of the message at p, 0 when it is short; -1: closed. */
 static ssize_t take_message(struct server *s, const uint8_t *p, size_t len)
@@ -315,12 +289,8 @@ static ssize_t take_message(struct server *s, const uint8_t *p, size_t len)
 		return refuse(s, "bad pkt header");
 	if (size == 0 || size > len)
 		return 0;
-	const struct message m = { (char)p[0], p + MSG_HEADER,
-	    size - MSG_HEADER };
-
-	if (handlers[p[0]] == NULL)
-		return refuse(s, "unexpected response from auth_query");
-	return handlers[p[0]](s, &m) < 0 ? -1 : (ssize_t)size;
+	return on_message(s, (char)p[0], p + MSG_HEADER, size - MSG_HEADER) <
+	    0 ? -1 : (ssize_t)size;
 }
 
 /* s is given back before the client goes on: its secret is known now. */
@@ -330,6 +300,7 @@ static void finish(struct server *s)
 
 	broker_release(s);
 	c->pc.pool = NULL;
+	c->pc.lookup = false;
 	login_answered(c);
 }
 

@@ -188,6 +188,8 @@ static enum auth_result step_final(struct auth *a, const uint8_t *body,
 	mem_free(answer);
 	if (rc < 0 && strcmp(e.code, "28P01") != 0)
 		return deny(a, &e);
+	if (c != NULL && c->kind == SECRET_UNUSABLE)
+		return auth_deny(a, failed, AUTH_UNUSABLE);
 	/* spec/logging.md section 9 */
 	return auth_deny(a, failed, c != NULL && c->kind == SECRET_MD5 ?
 	    "SCRAM authentication failed: user has MD5 secret" :

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "pool/clean.h"
 #include "pool/drain.h"
 #include "pool/limit.h"
 #include "proto/msg.h"
@@ -28,6 +29,13 @@ void broker_touch(struct sessions *ss, struct pool *p)
 
 /* --- joining --- */
 
+/* n queries, each with its NUL. May close s. */
+static void send_sets(struct server *s, const char *sql, int n)
+{
+	while (n-- > 0 && server_send_query(s, sql, CHORE_PARAMS) == 0)
+		sql += strlen(sql) + 1;
+}
+
 /*
  * Give the server the client's parameters where they differ. Returns true
  * when nothing is to be done; else the client waits, or was closed.
@@ -41,16 +49,17 @@ static bool same_params(struct client *c, struct server *s)
 	writer_init(&w, 1 << 20);
 	const int n = params_write_sets(c->params, s->params, &w);
 
-	writer_u8(&w, 0);
 	if (n == 0 && !w.failed) {
+		/* in the server's spelling they are one set from now on */
+		(void)params_adopt(&c->params, s->params);
 		writer_fini(&w);
 		return true;
 	}
 	stream_pause(&c->stream);
-	if (w.failed)
+	if (w.failed || params_expect(&s->params, c->params) < 0)
 		server_fail(s, "53200", "no memory for server parameters");
 	else
-		(void)server_send_query(s, (const char *)w.at, CHORE_PARAMS);
+		send_sets(s, (const char *)w.at, n);
 	writer_fini(&w);
 	return false;
 }
@@ -128,7 +137,8 @@ bool broker_acquire(struct client *c)
 {
 	const bool own = c->replication != REPLICATION_NONE;
 	const bool stopped = c->ss->suspended ||
-	    pool_is_paused(c->pc.pool, c->ss->catalog);
+	    pool_is_paused(c->pc.pool, c->ss->catalog) ||
+	    c->pc.pool->lookups > 0;
 	struct pool_server *ps = own || stopped ? NULL :
 	    pool_pick_server(c->pc.pool);
 
@@ -143,7 +153,7 @@ void broker_look_up(struct client *c)
 {
 	struct pool *p = c->pc.pool;
 	struct pool_server *ps = pool_is_paused(p, c->ss->catalog) ? NULL :
-	    pool_pick_server(p);
+	    clean_pick(p);
 
 	if (ps != NULL)
 		(void)join(c, server_of(ps));
@@ -163,17 +173,41 @@ static struct pool_client *pick_login(const struct pool *p)
 	return NULL;
 }
 
+/*
+ * Who is next, and the server he gets. An auth_query gets one that no client
+ * has had: while such a one is on its way, those behind it go first; else
+ * nobody does, for the next server to be released is closed in its favour.
+ */
+static bool pick_pair(struct sessions *ss, struct pool *p,
+    struct pool_client **pc, struct pool_server **ps)
+{
+	*pc = ss->suspended ? pick_login(p) : pool_pick_client(p);
+	*ps = pool_pick_server(p);
+	if (*pc == NULL || *ps == NULL || !(*pc)->lookup)
+		return *pc != NULL && *ps != NULL;
+	struct pool_server *clean = clean_pick(p);
+
+	if (clean != NULL) {
+		*ps = clean;
+		return true;
+	}
+	if (ss->suspended || (clean_is_wanted(p, time_now()) &&
+	    !drain_stops(ss->catalog, p, time_now())))
+		return false;
+	*pc = clean_pick_other(p);
+	return *pc != NULL;
+}
+
 void broker_serve(struct sessions *ss, struct pool *p)
 {
+	struct pool_client *pc;
+	struct pool_server *ps;
+
 	if (p->serving)
 		return;
 	p->serving = true;
 	while (!pool_is_paused(p, ss->catalog)) {
-		struct pool_client *pc = ss->suspended ? pick_login(p) :
-		    pool_pick_client(p);
-		struct pool_server *ps = pool_pick_server(p);
-
-		if (pc == NULL || ps == NULL)
+		if (!pick_pair(ss, p, &pc, &ps))
 			break;
 		if (join(client_of(pc), server_of(ps)))
 			relay_resume(client_of(pc));
@@ -248,6 +282,8 @@ static void settle(struct server *s)
 		broker_serve(ss, p);
 		if (s->ps.state == SERVER_IDLE)
 			broker_touch_next(ss, p);
+		if (p->lookups > 0)
+			broker_touch(ss, p);
 		return;
 	}
 }

@@ -4,7 +4,9 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/log.h"
 #include "base/mem.h"
+#include "pool/clean.h"
 #include "pool/drain.h"
 #include "pool/limit.h"
 #include "proto/params.h"
@@ -87,6 +89,31 @@ static void launch(struct sessions *ss, struct pool *p)
 		broker_touch_next(ss, p);
 }
 
+/*
+ * An auth_query waits, and there are none but servers that clients have had:
+ * open another one, in place of one of them where there is no room.
+ */
+static void open_clean(struct sessions *ss, struct pool *p)
+{
+	struct pool_server *lent = clean_pick_lent(p), *victim;
+	const bool room = (p->limits.size <= 0 ||
+	    pool_total(p) < (unsigned)p->limits.size) &&
+	    limit_check(p, time_now(), &victim) == LIMIT_FREE;
+
+	if (lent == NULL || !clean_is_wanted(p, time_now()))
+		return;
+	if (!p->lent_told)
+		log_warning("auth_user \"%s\" also serves clients of database "
+		    "\"%s\", who can write what auth_query reads: it should "
+		    "be a user that no client is served as",
+		    p->key.user->name, p->key.db->name);
+	p->lent_told = true;
+	if (!room)
+		server_close(server_of(lent), "a client has used it");
+	server_launch(ss, p);
+	broker_serve(ss, p);
+}
+
 static void close_list(struct pool *p, enum server_state state,
     const char *why)
 {
@@ -131,6 +158,8 @@ static void look_at(struct sessions *ss, struct pool *p)
 	if (drain_stops(ss->catalog, p, time_now()))
 		return;
 	limit_join(p);
+	if (p->lookups > 0)
+		open_clean(ss, p);
 	if (p->clients[CLIENT_OWN_WAITING] != NULL && has_turn(ss, p))
 		replication_launch(p);
 	launch(ss, p);

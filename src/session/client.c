@@ -174,7 +174,8 @@ static void release(struct client *c)
 	secret_wipe(c->key, sizeof c->key);
 	mem_free(c->options);
 	mem_free(c->leaving);
-	c->options = c->leaving = NULL;
+	mem_free(c->leaving_portal);
+	c->options = c->leaving = c->leaving_portal = NULL;
 	if (c->db != NULL)
 		database_count_client(c->db, -1);
 	if (c->user != NULL)

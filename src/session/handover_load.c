@@ -103,6 +103,12 @@ static void set_client(struct client *c, const struct handover_client *in)
 	c->welcomed = true;
 }
 
+static int copy_text(char **to, const char *from)
+{
+	*to = from == NULL ? NULL : mem_strdup(from);
+	return from != NULL && *to == NULL ? -1 : 0;
+}
+
 static int fill_client(struct client *c, struct handover_client *in,
     struct err *e)
 {
@@ -112,8 +118,8 @@ static int fill_client(struct client *c, struct handover_client *in,
 	if (read_params(c->ss, &in->params, &c->params) < 0 ||
 	    carry_keep(&c->carry, in->carry, in->carry_len) < 0)
 		return no_memory(e);
-	if (in->leaving != NULL &&
-	    (c->leaving = mem_strdup(in->leaving)) == NULL)
+	if (copy_text(&c->leaving, in->leaving) < 0 ||
+	    copy_text(&c->leaving_portal, in->leaving_portal) < 0)
 		return no_memory(e);
 	client_set_key(c, in->key, in->key_len);
 	prepared_skip(c->ss->prepared, in->last);

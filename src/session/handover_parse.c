@@ -114,6 +114,7 @@ int handover_parse_client(const void *p, size_t n, struct handover_client *out,
 	get_statements(&r, &out->statements);
 	out->carry = get_blob(&r, &out->carry_len);
 	out->leaving = get_text(&r);
+	out->leaving_portal = get_text(&r);
 	out->last = (uint64_t)get_64(&r);
 	return check_end(&r, e);
 }

@@ -155,6 +155,7 @@ void handover_write_client(const struct client *c, struct writer *w)
 	put_list(w, &list);
 	put_blob(w, c->carry.at, c->carry.len);
 	put_text(w, c->leaving);
+	put_text(w, c->leaving_portal);
 	put_64(w, (int64_t)prepared_last(c->ss->prepared));
 }
 

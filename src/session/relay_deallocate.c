@@ -13,6 +13,7 @@
 #include "proto/sql.h"
 #include "proto/track_look.h"
 #include "session/relay.h"
+#include "session/relay_deallocate.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"
 
@@ -134,10 +135,9 @@ bool relay_deallocate_query(struct relay_up *up, enum relay_step *step)
 
 void relay_forget_leaving(struct client *c)
 {
-	if (c->leaving == NULL)
-		return;
 	mem_free(c->leaving);
-	c->leaving = NULL;
+	mem_free(c->leaving_portal);
+	c->leaving = c->leaving_portal = NULL;
 }
 
 /* Is it a suspect's text alone, with no types of parameters? */
@@ -162,7 +162,6 @@ bool relay_parse_deallocate(struct relay_up *up, enum relay_step *step)
 
 	if (n == NULL)
 		return *step != RELAY_NEXT;
-	up->c->left = false;
 	up->c->leaving = mem_strdup(n->name);
 	if (up->c->leaving == NULL || prepare_dummy(up) < 0 ||
 	    track_add(&up->s->track, FE_PARSE, TRACK_FORWARD, NULL) < 0) {
@@ -174,4 +173,50 @@ bool relay_parse_deallocate(struct relay_up *up, enum relay_step *step)
 	outbox_pass(&up->out, no_text + 1, sizeof no_text - 1);
 	up->used = up->size;
 	return true;
+}
+
+enum relay_step relay_bind_leaving(struct relay_up *up, const char *portal,
+    bool ours)
+{
+	struct client *c = up->c;
+
+	if (!ours && (c->leaving_portal == NULL ||
+	    !prepared_name_is(c->leaving_portal, portal)))
+		return RELAY_NEXT;
+	mem_free(c->leaving_portal);
+	c->leaving_portal = ours ? mem_strndup(portal,
+	    strnlen(portal, PREPARED_NAME_KEPT)) : NULL;
+	return ours && c->leaving_portal == NULL ? no_memory(up) :
+	    RELAY_NEXT;
+}
+
+/* Does the message, an Execute, run the statement that deallocates? */
+static bool runs_leaving(const struct relay_up *up)
+{
+	const char *const ours = up->c->leaving_portal;
+	const char *const portal = (const char *)up->m + MSG_HEADER;
+
+	return ours != NULL &&
+	    memchr(portal, '\0', up->size - MSG_HEADER) != NULL &&
+	    prepared_name_is(ours, portal);
+}
+
+enum relay_step relay_execute_leaving(struct relay_up *up)
+{
+	struct client *c = up->c;
+	const struct prepared_name *n = runs_leaving(up) ?
+	    prepared_name_find(c->statements, c->leaving) : NULL;
+
+	if (n == NULL)
+		return relay_request(up);
+	struct prepared_op *op = prepared_op_new(PREPARED_UNNAMED, n->stmt,
+	    n->name);
+
+	if (op == NULL)
+		return no_memory(up);
+	prepared_name_remove(&c->statements, c->leaving);
+	if (track_add(&up->s->track, FE_EXECUTE, TRACK_FORWARD, op) < 0)
+		return no_memory(up);
+	relay_pass(up);
+	return RELAY_NEXT;
 }

@@ -163,11 +163,6 @@ static enum relay_step on_complete(struct relay_down *d)
 	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
 		if (has_tag(d, tags[i]) && forget_statements(d) < 0)
 			return fail_memory(d);
-	if (d->c != NULL && d->c->leaving != NULL && !d->c->left &&
-	    has_tag(d, "DEALLOCATE")) {
-		prepared_name_remove(&d->c->statements, d->c->leaving);
-		d->c->left = true;
-	}
 	return on_reply(d);
 }
 

@@ -10,10 +10,12 @@
 #include "proto/reader.h"
 #include "proto/sql.h"
 #include "proto/track_look.h"
+#include "session/relay_deallocate.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"
 
 #define NAMES_MAX 65536	/* bytes in which a message must tell its names */
+#define INJECTED_MAX 65536	/* bytes of texts that one sending may have */
 
 /* The string at p, at most n bytes; NULL: no NUL among them. */
 static const char *string_at(const uint8_t *p, size_t n)
@@ -60,7 +62,7 @@ bool relay_is_open(const struct server *s, const char *name,
 
 		if (op == NULL)
 			continue;
-		if (name != NULL && strcmp(op->name, name) == 0)
+		if (name != NULL && prepared_name_is(op->name, name))
 			return true;
 		if (stmt != NULL && op->stmt == stmt &&
 		    (op->changes & (PREPARED_USED | PREPARED_UNUSED)) != 0)
@@ -258,9 +260,14 @@ enum relay_step relay_parse(struct relay_up *up)
 	struct prepared *stmt = prepared_lookup(table, body + name_len,
 	    len - name_len);
 
-	if (stmt == NULL && !prepared_table_make_room(table, len - name_len,
-	    sessions_settings(c->ss)->max_prepared_statement_memory))
+	const size_t more = prepared_name_bytes(name) + (stmt != NULL ? 0 :
+	    prepared_text_bytes(len - name_len));
+
+	if (!prepared_table_make_room(table, more,
+	    sessions_settings(c->ss)->max_prepared_statement_memory)) {
+		prepared_unref(stmt);
 		return relay_refuse_parse(up);
+	}
 	if (stmt == NULL)
 		stmt = prepared_get(table, body + name_len, len - name_len);
 	if (stmt == NULL)
@@ -269,6 +276,23 @@ enum relay_step relay_parse(struct relay_up *up)
 
 	prepared_unref(stmt);
 	return step;
+}
+
+/*
+ * May a text of ours go out now? A Bind of a few bytes may need a megabyte: the
+ * next one waits until the server has taken what there is. If it may not, the
+ * server is blocked, and the message is looked at again when it drains.
+ */
+static bool has_room(struct relay_up *up, const struct prepared *stmt)
+{
+	if (up->injected + stmt->len > INJECTED_MAX) {
+		outbox_flush(&up->out);
+		up->injected = 0;
+	}
+	if (stream_is_blocked(&up->s->stream))
+		return false;
+	up->injected += stmt->len;
+	return true;
 }
 
 /*
@@ -291,11 +315,12 @@ static enum relay_step find_statement(struct relay_up *up, const char *name,
 		return relay_fail(up, "prepared statement did not exist");
 	}
 	*out = stmt;
-	if (prepared_uses_touch(&up->s->prepared, stmt) == NULL &&
-	    send_parse(up, stmt, TRACK_SKIP, prepared_op_new(PREPARED_USED,
-	    stmt, "")) < 0)
-		return no_memory(up);
-	return RELAY_NEXT;
+	if (prepared_uses_touch(&up->s->prepared, stmt) != NULL)
+		return RELAY_NEXT;
+	if (!has_room(up, stmt))
+		return RELAY_SHORT;
+	return send_parse(up, stmt, TRACK_SKIP, prepared_op_new(PREPARED_USED,
+	    stmt, "")) < 0 ? no_memory(up) : RELAY_NEXT;
 }
 
 /* The same; or *out is NULL and the message is done with. */
@@ -315,7 +340,7 @@ enum relay_step relay_bind(struct relay_up *up)
 
 	/* hot: unnamed portal, unnamed statement */
 	if (up->have > MSG_HEADER + 2 && up->size > MSG_HEADER + 2 &&
-	    portal[0] == '\0' && portal[1] == '\0')
+	    portal[0] == '\0' && portal[1] == '\0' && c->leaving == NULL)
 		return relay_request(up);
 	const size_t here = up->have < up->size ? up->have : up->size;
 	const uint8_t *end = up->m + here;
@@ -326,6 +351,9 @@ enum relay_step relay_bind(struct relay_up *up)
 	if (name == NULL)
 		return here < up->size && here < NAMES_MAX ? RELAY_SHORT :
 		    relay_fail(up, "broken Bind packet");
+	if (c->leaving != NULL && relay_bind_leaving(up, p,
+	    name[0] == '\0') != RELAY_NEXT)
+		return RELAY_STOP;
 	if (name[0] == '\0')
 		return relay_request(up);
 	struct prepared *stmt;

@@ -12,6 +12,7 @@
 #include "session/broker.h"
 #include "session/bulk.h"
 #include "session/relay.h"
+#include "session/relay_deallocate.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"
 #include "session/slow.h"
@@ -159,7 +160,8 @@ static enum relay_step on_execute(struct relay_up *up)
 
 	if (waits && up->have < up->size)
 		return RELAY_SHORT;
-	const enum relay_step step = relay_request(up);
+	const enum relay_step step = up->c->leaving != NULL ?
+	    relay_execute_leaving(up) : relay_request(up);
 
 	if (waits && step == RELAY_NEXT)
 		(void)relay_wait(up);
@@ -418,6 +420,7 @@ static bool work_off(struct client *c, const struct burst *b)
 		return true;
 	up.max = sessions_settings(c->ss)->max_packet_size;
 	up.named = relay_translates(c);
+	up.injected = 0;
 	outbox_init(&up.out, up.s == NULL ? NULL : &up.s->stream);
 	while (used < b->len && step == RELAY_NEXT) {
 		up.m = b->at + used;

@@ -168,6 +168,7 @@ struct server *server_adopt(struct sessions *ss, struct pool *p, int fd)
 		return NULL;
 	}
 	s->phase = SERVER_PHASE_POOLED;
+	s->ps.lent = true;
 	if (stream_open(&s->stream, ss->loop, fd, &stream_ops) == 0)
 		return s;
 	server_fail(s, "53200", "out of memory");

@@ -130,6 +130,9 @@ static enum server_auth_result on_cleartext(struct request *q)
 		return fail_malformed(q->a);
 	if (must_bind(q->a))
 		return fail_unbound(q->a);
+	if (kind_of(q) == SECRET_UNUSABLE)
+		return fail_kind(q->a, "cannot send the password: wrong "
+		    "password type");
 	return answer(q, secret_of(q));
 }
 
@@ -144,7 +147,7 @@ static enum server_auth_result on_md5(struct request *q)
 		return fail_malformed(q->a);
 	if (must_bind(q->a))
 		return fail_unbound(q->a);
-	if (kind_of(q) == SECRET_SCRAM)
+	if (kind_of(q) == SECRET_SCRAM || kind_of(q) == SECRET_UNUSABLE)
 		return fail_kind(q->a,
 		    "cannot do MD5 authentication: wrong password type");
 	if (kind_of(q) == SECRET_MD5)
@@ -184,7 +187,7 @@ static int offers(struct reader *r)
 /* Why this secret can't do SCRAM; NULL when it can. */
 static const char *scram_obstacle(const struct request *q)
 {
-	if (kind_of(q) == SECRET_MD5)
+	if (kind_of(q) == SECRET_MD5 || kind_of(q) == SECRET_UNUSABLE)
 		return "cannot do SCRAM authentication: wrong password type";
 	if (kind_of(q) == SECRET_SCRAM && q->credentials->learned == NULL)
 		return "cannot do SCRAM authentication: password is SCRAM "

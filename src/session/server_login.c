@@ -156,6 +156,8 @@ static int on_parameter(struct server *s, const struct message *m)
 	}
 	const int i = params_find(s->ss->params, name);
 
+	if (strcmp(name, "is_superuser") == 0)
+		s->superuser = strcmp(value, "on") == 0;
 	if (i >= 0 && params_set(&s->params, i, value) < 0) {
 		server_fail(s, "53200", "no memory for what the server said");
 		return -1;

@@ -1,6 +1,6 @@
 /* fuzz_admin_parse.c - any text as a console command, with and without values.
  * SPDX-License-Identifier: ISC */
-#include "app/admin_parse.h"
+#include "console/admin_parse.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* fuzz_answer.c - any text as what a driver asks.
  * SPDX-License-Identifier: ISC */
-#include "app/answer.h"
+#include "console/answer.h"
 
 #include <assert.h>
 #include <stdlib.h>

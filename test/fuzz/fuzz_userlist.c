@@ -9,9 +9,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void on_report(void *arg, const char *text)
+static void on_report(void *arg, enum log_level level, const char *text)
 {
 	(void)arg;
+	assert(level == LEVEL_ERROR || level == LEVEL_WARNING);
 	assert(text[0] != '\0');
 }
 

@@ -15,6 +15,7 @@ PATTERNS = {
     "io_sources": "src/io/*.c",
     "pool_sources": "src/pool/*.c",
     "session_sources": "src/session/*.c",
+    "console_sources": "src/console/*.c",
     "app_sources": "src/app/*.c",
     "ctl_sources": "src/ctl/*.c",
     "headers": "include/*/*.[hd]*",

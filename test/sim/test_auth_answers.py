@@ -20,7 +20,7 @@ def asking(pooler):
 
     def make(answer, **kw):
         def handler(session, kind, body):
-            sync = kind == "S" and session.kinds().endswith("PBDES")
+            sync = kind == "S" and session.kinds().endswith("PBEPBDES")
             if sync:
                 session.send(answer() if callable(answer) else answer)
             return sync or kind in "PBDE"
@@ -37,14 +37,21 @@ def asking(pooler):
         f.close()
 
 
+# what comes first: the search_path is set, and its value is no answer
+PATH = b"".join((pq.msg("1"), pq.msg("2"), fakepg.data_row("pg_catalog"),
+                 fakepg.complete("SELECT 1")))
+
+
 def rows(*values):
-    return b"".join((pq.msg("1"), pq.msg("2"), fakepg.row_desc("n", "s"))
+    return PATH + b"".join((pq.msg("1"), pq.msg("2"),
+                            fakepg.row_desc("n", "s"))
                     ) + b"".join(fakepg.data_row(*v) for v in values) \
         + fakepg.complete("SELECT 1") + fakepg.ready()
 
 
 def test_query_is_sent_as_agreed(asking):
-    """authentication.md 6: Parse, Bind, Describe portal, Execute, Sync"""
+    """authentication.md 6: the search_path, then Parse, Bind,
+    Describe portal, Execute, Sync"""
     # regressions: CVE-2025-12819
     p, f = asking(rows(("ann", "x")))
     p.raw("ann", password="x", DateStyle="German",
@@ -53,7 +60,12 @@ def test_query_is_sent_as_agreed(asking):
     assert s.startup["user"] == "boss"
     # CVE-2025-12819: nothing of the client's, neither SET nor start-up
     assert set(s.startup) == {"user", "database"}
-    assert s.received == [
+    path = s.received[0][1]
+    assert path.startswith(b"\0SELECT pg_catalog.set_config('search_path', ")
+    assert path.endswith(b", true)\0\0\0")
+    assert s.received[1:3] == [("B", b"\0\0" + b"\0\0" * 3),
+                               ("E", b"\0\0\0\0\0")]
+    assert s.received[3:] == [
         ("P", pq.cstr("") + pq.cstr(QUERY) + b"\0\0"),
         ("B", b"\0\0" + struct.pack("!hhi", 0, 1, 3) + b"ann\0\0"),
         ("D", b"P\0"), ("E", b"\0\0\0\0\0"), ("S", b"")]
@@ -85,24 +97,29 @@ def test_long_secrets_have_a_limit(asking, size, good):
 
 
 @pytest.mark.parametrize("answer,reason", [
-    (pq.msg("1") + pq.msg("2") + pq.msg("n") + fakepg.complete("SET")
+    (PATH + pq.msg("1") + pq.msg("2") + pq.msg("n") + fakepg.complete("SET")
      + fakepg.ready(), "expected 2 columns from auth_query, not 0"),
     (rows(("ann",)), "expected 2 columns from auth_query, not 1"),
     (rows((None, "x")), "auth_query response contained null user name"),
     (rows(("", "x")), "unexpected response from auth_query"),
     (rows((b"ann\0root", "x")), "unexpected response from auth_query"),
     (rows(("ann", b"x\0y")), "unexpected response from auth_query"),
-    (fakepg.row_desc("n", "s") + pq.msg("D", struct.pack("!hi", 2, 9999)
+    (PATH + fakepg.row_desc("n", "s") + pq.msg("D", struct.pack("!hi", 2, 9999)
                                         + b"ann"),
      "unexpected response from auth_query"),
-    (fakepg.row_desc("n", "s") + pq.msg("D", struct.pack("!hi", 2, 3)
+    (PATH + fakepg.row_desc("n", "s") + pq.msg("D", struct.pack("!hi", 2, 3)
                                         + b"ann"),
      "unexpected response from auth_query"),
-    (fakepg.row_desc("n", "s") + pq.msg("D", struct.pack("!hii", 2, -2, -1)),
+    (PATH + fakepg.row_desc("n", "s") + pq.msg("D", struct.pack("!hii", 2, -2, -1)),
      "unexpected response from auth_query"),
-    (pq.msg("D", b"\0"), "unexpected response from auth_query"),
-    (fakepg.row_desc("n", "s") + fakepg.data_row("ann", "x")
+    (PATH + pq.msg("D", b"\0"), "unexpected response from auth_query"),
+    (PATH + fakepg.row_desc("n", "s") + fakepg.data_row("ann", "x")
      + pq.msg("s"), "unexpected response from auth_query"),
+    (rows(("ann", "x"))[len(PATH):], "unexpected response from auth_query"),
+    (rows(("ann", "x"))[:-6] + fakepg.complete("SELECT 1") + fakepg.ready(),
+     "unexpected response from auth_query"),
+    (fakepg.ready(), "unexpected response from auth_query"),
+    (PATH + fakepg.ready(), "unexpected response from auth_query"),
     (fakepg.copy_in(), "unexpected response from auth_query"),
     (b"?\0\0\0\4", "unexpected response from auth_query"),
     (rows(("ann", "x"))[:-1] + b"T", "unexpected response from auth_query"),
@@ -131,7 +148,7 @@ def test_silent_server_holds_up_one_login_only(asking):
     p, f = asking(lambda: answers.pop(0))
     slow = p.open().login("ann", database="p0", wait=False)
     f.wait_logins(1)
-    wait_until(lambda: f.logins()[0].kinds() == "PBDES")
+    wait_until(lambda: f.logins()[0].kinds() == "PBEPBDES")
     assert p.raw("ann", password="x").key
     f.logins()[0].sock.shutdown(2)
     assert slow.recv_all().errors[0].message == CONFIG
@@ -146,7 +163,7 @@ def test_client_may_leave_at_any_byte_of_the_answer(asking):
         cut[0] = n
         c = p.open().login("ann", database="p0", wait=False)
         f.wait_logins(n // 7 + 1)
-        wait_until(lambda: f.logins()[-1].kinds() == "PBDES")
+        wait_until(lambda: f.logins()[-1].kinds() == "PBEPBDES")
         c.close()
         wait_until(lambda: f.logins()[-1].ended)
     wait_until(lambda: p.mem()["client_cache"] == 1)

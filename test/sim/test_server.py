@@ -468,6 +468,35 @@ def test_accepted_spelling_is_not_set_again(pooler, fakepg):
     assert len(sets) <= 1
 
 
+@newer
+def test_spelling_is_asked_about_once(pooler, fakepg):
+    """not again whenever clients who spell it otherwise take turns"""
+    def handler(sess, kind, body):
+        if kind == "Q" and body.upper().startswith(b"SET"):
+            sess.send(complete("SET"), ready())
+            return True
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn}, default_pool_size=1)
+    p.raw().query("select 0")
+    clients = [p.raw(**params) for params in (
+        {"client_encoding": "utf8", "TimeZone": "utc", "DateStyle": "iso"},
+        {"client_encoding": "Utf8", "TimeZone": "Utc", "DateStyle": "MDY"},
+        {"standard_conforming_strings": "ON", "DateStyle": "us, Iso"})]
+    for i in range(3):
+        for c in clients:
+            c.query("select %d" % i)
+    assert all(q.startswith("select") for q in f.sessions[0].queries())
+    # another word for the same: it is asked about when it comes first
+    clients += [p.raw(standard_conforming_strings="true"),
+                p.raw(client_encoding="utf-8")]
+    for i in range(3):
+        for c in clients:
+            c.query("select %d" % i)
+    sets = [q for q in f.sessions[0].queries() if q.startswith("SET")]
+    assert sets == ["SET standard_conforming_strings='true';",
+                    "SET client_encoding='utf-8';"]
+
+
 def test_failed_set_ends_client_and_server(pooler, fakepg):
     """pooling.md 21: invalid server parameter"""
     # regressions: Ody 67e3e827

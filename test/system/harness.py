@@ -764,14 +764,15 @@ class Pooler:
             return c.query(cmd).dicts
 
     def pool(self, database="p0", user="app"):
-        for r in self.admin("show pools"):
+        for r in self.show("pools"):
             if r["database"] == database and r["user"] == user:
                 return {k: int(v) if v and v.isdigit() else v
                         for k, v in r.items()}
         return {}
 
     def show(self, topic, **where):
-        return [r for r in self.admin("show " + topic)
+        ours = "" if REFERENCE else " extended"
+        return [r for r in self.admin(f"show {topic}{ours}")
                 if all(r.get(k) == v for k, v in where.items())]
 
     def servers(self, database="p0"):

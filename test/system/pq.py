@@ -233,7 +233,8 @@ class Conn:
 
     def __init__(self, host="127.0.0.1", port=None, path=None,
                  timeout=TIMEOUT, rcvbuf=None, sndbuf=None):
-        fam = socket.AF_UNIX if path else socket.AF_INET
+        fam = (socket.AF_UNIX if path else
+               socket.AF_INET6 if ":" in host else socket.AF_INET)
         self.sock = socket.socket(fam, socket.SOCK_STREAM)
         self.sock.settimeout(timeout)
         if rcvbuf:
@@ -396,7 +397,8 @@ class Conn:
                 self._auth(user, password_, body)
             elif kind == "S":
                 k, v = body.split(b"\0")[:2]
-                self.params[k.decode()] = v.decode()
+                self.params[k.decode()] = v.decode(
+                    errors="surrogateescape")
                 self.param_order.append(k.decode())
             elif kind == "K":
                 self.key = body

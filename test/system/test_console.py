@@ -23,11 +23,10 @@ def cols(spec):
 CONN = cols("""type t, user t, database t, replication t, state t, addr t,
     port i4, local_addr t, local_port i4, connect_time t, request_time t,
     wait i4, wait_us i4, close_needed i4, ptr t, link t, remote_pid i4,
-    tls t, application_name t, prepared_statements i4, id i4, tls_peer t""")
+    tls t, application_name t, prepared_statements i4, id i4""")
 STATS = ["server_assignment_count", "xact_count", "query_count", "received",
          "sent", "xact_time", "query_time", "wait_time",
-         "client_parse_count", "server_parse_count", "bind_count",
-         "client_login_count"]
+         "client_parse_count", "server_parse_count", "bind_count"]
 AVG = ["recv" if s == "received" else s for s in STATS]
 COLUMNS = {
     "version": cols("version t"),
@@ -71,7 +70,7 @@ def test_show_has_its_columns_in_order(pooler, topic):
     res = p.console().query("show " + topic)
     want = COLUMNS[topic]
     got = [(c[0], c[3]) for c in res.desc]
-    assert got[:len(want)] == want
+    assert got == want
     for name, table, column, oid, typlen, typmod, fmt in res.desc:
         assert (table, column, typmod, fmt) == (0, 0, -1, 0), name
         assert typlen == TYPLEN[oid], name
@@ -656,3 +655,31 @@ def test_console_error_is_logged(pooler):
     p.console().try_query("bogus")
     text = "invalid command 'bogus', use SHOW HELP;"
     p.wait_log("pooler error: " + re.escape(text))
+
+
+def test_mistyped_command_is_logged_without_its_arguments(pooler):
+    """they may be a password that was meant for another server"""
+    p = pooler()
+    con = p.console()
+    text = "alter user app password 'hunter2'"
+    err = con.try_query(text).errors[0]
+    assert err.message == "invalid command '%s', use SHOW HELP;" % text
+    con.try_query("hunter2")
+    con.send(pq.parse("selct hunter2") + pq.sync())
+    assert con.recv_until().errors
+    p.wait_log(r"WARNING C-0x\w+: pgbouncer/admin@[^ ]+ pooler error: invalid "
+               r"command 'alter \.\.\.', use SHOW HELP;")
+    wait_until(lambda: p.log.count("pooler error: invalid command") == 3)
+    assert "hunter2" not in p.log
+
+
+def test_mistyped_command_is_told_what_was_meant(pooler):
+    p = pooler()
+    con = p.console()
+    for cmd, meant in (("show pool", "SHOW POOLS"), ("relaod", "RELOAD"),
+                       ("show clientz", "SHOW CLIENTS"), ("pasue", "PAUSE"),
+                       ("frobnicate", None), ("reload x", None)):
+        err = con.try_query(cmd).errors[0]
+        assert err.message == "invalid command '%s', use SHOW HELP;" % cmd
+        assert err.fields.get("D") == (
+            meant and 'Did you mean "%s"?' % meant)

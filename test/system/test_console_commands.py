@@ -344,8 +344,9 @@ def test_set_persist(pooler):
     con.query("set persist default_pool_size to '8'")
     with open(kept) as f:
         text = f.read()
-    assert text.endswith("; default_pool_size was \"9\", before admin "
-                         "changed it\ndefault_pool_size = 8\n")
+    assert text.endswith("; default_pool_size was set by admin\n"
+                         "default_pool_size = 8\n")
+    assert os.stat(kept).st_mode & 0o7777 & ~0o640 == 0
     assert text.count("default_pool_size = ") == 1
     assert os.listdir(p.dir).count("pooler.ini.persist.ini.new") == 0
     for cmd, code in (("set persist default_pool_size = 'many'", "22023"),
@@ -370,6 +371,65 @@ def test_set_persist(pooler):
     os.remove(kept)
     p.admin("reload")
     assert sizes() == ("5", "0")
+
+
+def test_set_persist_keeps_nothing_of_the_value_before(pooler):
+    """not its line feeds, which were lines of the file, and no secret"""
+    p = pooler()
+    kept = p.ini + ".persist.ini"
+    con = p.console()
+    con.query("set login_notify_message = 'a\nlogfile = /x\n[users]'")
+    con.query("set persist login_notify_message = 'b'")
+    with open(kept) as f:
+        assert f.read().splitlines()[1:] == [
+            "; login_notify_message was set by admin",
+            "login_notify_message = b"]
+    con.query("set persist auth_query = 'select hunter2'")
+    con.query("set persist auth_query = 'select 1'")
+    with open(kept) as f:
+        assert "hunter2" not in f.read()
+    con.query("reload")
+    assert p.show("config", key="login_notify_message")[0]["value"] == "b"
+    assert p.show("config", key="logfile")[0]["value"] != "/x"
+
+
+def test_persisted_value_says_that_it_overrides(pooler):
+    """who edits the main file later is told why nothing changes"""
+    p = pooler(default_pool_size=5)
+    p.admin("set persist default_pool_size = 9")
+    p.admin("reload")
+    p.wait_log(r"LOG default_pool_size is set by \S+\.persist\.ini:3, which "
+               "overrides the main file")
+
+
+@pytest.mark.setting("console_locked_settings")
+def test_locked_settings(pooler):
+    """neither SET, nor what SET PERSIST kept, nor the lock itself"""
+    p = pooler(default_pool_size=5)
+    con = p.console()
+    con.query("set persist default_pool_size = 9")
+    p.settings.update(default_pool_size=6, console_locked_settings=
+                      "auth_*, logfile default_pool_*")
+    p.reload()
+    p.wait_log("WARNING default_pool_size is locked by "
+               "console_locked_settings: ")
+    shown = {r["key"]: r for r in p.admin("show config")}
+    assert shown["default_pool_size"]["value"] == "6"
+    for key, value in (("auth_type", "any"), ("logfile", "x"),
+                       ("console_locked_settings", ""),
+                       ("default_pool_size", "7")):
+        assert shown[key]["changeable"] == "no"
+        for cmd in "set %s = '%s'", "set persist %s = '%s'":
+            err = con.try_query(cmd % (key, value)).errors[0]
+            assert err.code == "42501"
+            assert "%s can't be changed from the console" % key in (
+                err.message + (err.fields.get("D") or ""))
+    assert shown["reserve_pool_size"]["changeable"] == "yes"
+    con.query("set reserve_pool_size = 1")
+    p.settings["console_locked_settings"] = "auht_*"
+    p.write()
+    res = con.try_query("reload")
+    assert 'no setting is called "auht_*"' in res.errors[0].fields["D"]
 
 
 def test_set_persist_that_cannot_be_written_changes_nothing(pooler):

@@ -106,7 +106,7 @@ def test_json(pooler):
         assert [d[:1] + d[3:5] for d in res.desc] == [("json", 114, -1)]
         assert len(res.rows) == 1 and res.tags == ["SHOW"]
         got = json.loads(res.rows[0][0])
-        plain = c.query("show " + topic)
+        plain = c.query(f"show {topic} extended")
         assert [list(r) for r in got] == [plain.columns] * len(plain.rows)
         for r, d in zip(got[:1], [dict((x[0], x[3]) for x in plain.desc)]):
             for k, v in r.items():

@@ -261,3 +261,53 @@ def test_disallowed_query(pooler):
     prepare(c, "st")
     c.send(pq.query("deallocate st"))
     assert c.recv_all().errors[-1].message == "PQexec disallowed"
+
+
+def test_tag_of_another_request(p):
+    """what a query before it deallocates is not the client's statement"""
+    c = p.raw()
+    prepare(c, "s3")
+    c.send(pq.query("prepare q as select 1; deallocate q"),
+           pq.parse("deallocate s3"), pq.sync())
+    assert c.recv_until().tags == ["PREPARE", "DEALLOCATE"]
+    assert c.recv_until().kinds == "1Z"
+    assert run(c, "s3").rows == [["s3"]]
+
+
+@pytest.mark.parametrize("portal", ["", "p"])
+def test_tag_of_another_portal(p, portal):
+    """only the portal of the rewritten statement takes the name away"""
+    c = p.raw()
+    prepare(c, "s3")
+    c.query("begin; prepare q as select 1")
+    c.send(pq.parse("deallocate q", "d"), pq.sync())
+    assert c.recv_until().kinds == "1Z"
+    c.send(pq.parse("deallocate s3"), pq.bind(portal=portal),
+           pq.bind("d", portal=portal + "x"), pq.execute(portal + "x"),
+           pq.sync())
+    assert c.recv_until().tags == ["DEALLOCATE"]
+    assert run(c, "s3").rows == [["s3"]]
+    portal *= 2
+    c.send(pq.parse("deallocate s3"), pq.bind(portal=portal),
+           pq.execute(portal), pq.sync())
+    assert c.recv_until().tags == ["DEALLOCATE"]
+    c.query("commit")
+    prepare(c, "s3")
+
+
+def test_failed_portal_takes_nothing_away(p):
+    """it is replaced by another before it runs"""
+    c = p.raw()
+    prepare(c, "s3")
+    c.query("begin")
+    c.send(pq.parse("select 1", "one"), pq.sync())
+    c.recv_until().check()
+    c.send(pq.parse("deallocate s3"), pq.bind(), pq.bind("one"),
+           pq.execute(), pq.sync())
+    assert c.recv_until().rows == [["1"]]
+    assert run(c, "s3").rows == [["s3"]]
+    c.send(pq.parse("deallocate s3"), pq.bind(), pq.parse("select 1 / 0"),
+           pq.bind(), pq.execute(), pq.sync())
+    c.recv_until()
+    c.query("rollback")
+    assert run(c, "s3").rows == [["s3"]]

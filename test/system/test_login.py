@@ -97,6 +97,55 @@ def test_wrong_password_and_unknown_user_look_alike(pooler, method, kind):
                          else "password authentication failed"}
 
 
+UNUSABLE = ["SCRAM-SHA-256$2000000:" + pq.scram_secret("x").split(":", 1)[1],
+            "SCRAM-SHA-512$" + pq.scram_secret("x").split("$", 1)[1],
+            pq.md5_secret("app", "x").upper(),
+            "md5" + pq.md5_secret("app", "x")[3:].upper(),
+            pq.scram_secret("x")[:-5]]
+
+
+@pytest.mark.skipif(REFERENCE, reason="newer than that")
+@pytest.mark.parametrize("method", ["plain", "md5", "scram-sha-256"])
+def test_secret_that_only_looks_like_a_hash_is_no_password(pooler, method):
+    """config-files.md 7: neither its own text nor any other logs in"""
+    users = {"u%d" % i: s for i, s in enumerate(UNUSABLE)}
+    p = pooler({"p0": "user=app"}, dict(users, app="apppw"),
+               auth_type=method)
+    wrong = "SASL authentication failed" if method == "scram-sha-256" \
+        else "password authentication failed"
+    for i, (user, text) in enumerate(users.items()):
+        assert "WARNING unusable secret in auth file: it looks like a hash " \
+            "and is none, so no password fits it (%s:%d)" % (
+                p.auth, i + 1) in p.log
+        for typed in (text, "x"):
+            assert refused(p.open(), user=user, password_=typed,
+                           database="p0") == wrong, (text, typed)
+    assert p.log.count("the stored secret looks like a hash and is none") \
+        == 2 * len(users)
+    assert p.raw("app").value("select 1") == "1"
+
+
+@pytest.mark.skipif(REFERENCE, reason="newer than that")
+def test_unusable_secret_of_auth_query_is_no_password(pooler):
+    """authentication.md 6: of any kind from section 1"""
+    p = pooler({"p0": "auth_user=postgres auth_query='select $1::text, "
+                "''%s''::text'" % UNUSABLE[1]},
+               {"postgres": ""}, auth_type="plain")
+    for typed in (UNUSABLE[1], "x"):
+        assert refused(p.open(), user="app", password_=typed,
+                       database="p0") == "password authentication failed"
+
+
+@pytest.mark.skipif(REFERENCE, reason="newer than that")
+@pytest.mark.parametrize("user", ["u_pw", "u_md5", "u_scram"])
+def test_unusable_password_is_sent_to_no_server(pooler, user):
+    """config-files.md 7: password= of an entry"""
+    p = pooler({"p0": "user=%s password=%s" % (user, UNUSABLE[1])})
+    assert 'WARNING unusable password of database "p0": ' in p.log
+    c = p.open().login("app", "apppw", "p0", wait=False)
+    assert "wrong password type" in c.recv_all().errors[0].message
+
+
 def test_md5_secret_cannot_answer_scram(pooler):
     """authentication.md 3: MD5 fails for scram-sha-256"""
     p = pooler({"p0": "user=app"}, {"app": secret("md5")},
@@ -406,8 +455,9 @@ def test_welcome_has_parameters_key_and_ready(pooler):
                      "standard_conforming_strings", "integer_datetimes"):
             assert name in c.params, name
     assert first.key != second.key
-    # the client's own value verbatim, the server's for others
-    assert first.params["DateStyle"] == "German"
+    # the client's own value, as the server would spell it, or that of the server
+    assert first.params["DateStyle"] == (
+        "German" if REFERENCE else "German, DMY")
     assert second.params["DateStyle"] == "ISO, MDY"
     order = [n for n in second.param_order if n in (
         "DateStyle", "client_encoding", "TimeZone",

@@ -72,6 +72,37 @@ def test_json_holds_any_bytes(pooler):
     assert "user=\u00e9 " in text[2]
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_no_byte_of_a_client_controls_a_terminal(pooler, form):
+    """C0, DEL and C1, as UTF-8 and raw; what can be read stays"""
+    p = pooler(log_format=form)
+    name = (b"a" + bytes(range(1, 32)) + b"\x7f\x80\x9b2J\x9f" +
+            "\u0080\u009b\u009f\u00e9\u20ac\u041b".encode() + b"z")
+    c = p.open()
+    c.send(pq.untyped(pq.V3_0, b"user\0" + name + b"\0database\0p0\0\0"))
+    c.recv_all()
+    p.wait_log("login attempt: db=p0 user=a")
+    p.settle()
+    with open(p.logname, "rb") as f:
+        raw = f.read()
+    for line in raw.replace(b"\n\t", b"").splitlines():
+        text = line.decode()        # all of it is UTF-8
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", text), text
+    assert "\u00e9\u20ac\u041bz".encode() in raw
+
+
+@pytest.mark.setting("logfile")
+def test_log_file_is_not_for_others(pooler):
+    """whatever the umask"""
+    p = pooler(start=False)
+    path = os.path.join(p.dir, "log")
+    p.settings["logfile"] = path
+    p.write()
+    p.launch(preexec_fn=lambda: os.umask(0))
+    wait_until(lambda: os.path.exists(path) and "process up: " in p.log)
+    assert os.stat(path).st_mode & 0o7777 == 0o640
+
+
 def test_json_can_be_switched(pooler):
     """log_format: by SET and by reload"""
     p = pooler()
@@ -421,13 +452,13 @@ def test_last_words_are_all_there(pooler):
 
 
 def test_log_file_that_can_not_be_opened_is_the_end(pooler):
-    """logging.md 1: on stderr, no brackets round the pid; exit 1"""
+    """logging.md 1: on stderr, in the form of all lines; exit 1"""
     p = pooler(start=False, logfile="/does/not/exist/log")
     p.write()
     p.expect_exit = 1
     p.launch()
     assert p.wait_exit() == 1
-    assert re.search(r"^\S+ \S+ UTC %d FATAL Cannot open logfile: "
+    assert re.search(r"^\S+ \S+ UTC \[%d\] FATAL Cannot open logfile: "
                      r"'/does/not/exist/log': No such file or directory$"
                      % p.proc.pid, p.log, re.M)
 

@@ -471,3 +471,56 @@ def test_changed_secrets_count_at_once(pooler):
     p.admin("set query_timeout = 77")
     assert works("app2", "four") and works("app", "three")
     assert not works("app2", "two")
+
+
+EMPTY = "auth_file %s is empty and was not: a comment in it says that this " \
+    "is meant"
+
+
+@pytest.mark.parametrize("text,why", [
+    (None, "could not open auth_file %s: No such file or directory"),
+    ("", EMPTY), ("\n \n", EMPTY),
+    ('"admin" "x"\napp secret\n"app2" "x"\n', "broken auth file (%s:2)"),
+    ('"admin" "x"\n"%s" "y"\n' % ("x" * 128),
+     "username too long in auth file (%s:2)"),
+    ('"admin" "x"\n"app" "unfinished\n', "broken auth file (%s:2)")])
+def test_reload_fails_as_a_whole_with_its_auth_file(pooler, text, why):
+    """config-files.md 7, 13: the users in force stay, and the settings"""
+    p = pooler(auth_type="plain")
+    # the harness writes both files on reload(): here, one at a time
+    p.settings["default_pool_size"] = 77
+    p.write()
+    os.unlink(p.auth)
+    if text is not None:
+        p._put(p.auth, text)
+    for _ in range(2):
+        res = p.console().try_query("reload")
+        assert res.errors[0].code == "F0000"
+        assert res.errors[0].fields["D"] == why % p.auth
+    assert "ERROR " + why % p.auth in p.log
+    assert value(p, "default_pool_size") == "20"
+    for user in ("app", "app2"):
+        assert p.raw(user).value("select 1") == "1"
+    p._put(p.auth, '; all but one are gone\n"admin" "adminpw"\n')
+    assert p.console().query("reload").tags == ["RELOAD"]
+    assert value(p, "default_pool_size") == "77"
+    with pytest.raises(pq.PgError):
+        p.raw("app")
+
+
+def test_start_goes_on_with_the_users_above_a_broken_line(pooler):
+    """config-files.md 7: as the reference does; but a reload says no"""
+    p = pooler(start=False, auth_type="plain")
+    p.write()
+    p._put(p.auth, '"admin" "adminpw"\n"app" "apppw"\nx\n"app2" "app2pw"\n')
+    p.launch()
+    wait_until(p._is_up)
+    assert "ERROR broken auth file (%s:3)" % p.auth in p.log
+    assert p.raw("app").value("select 1") == "1"
+    with pytest.raises(pq.PgError):
+        p.raw("app2")
+    assert p.console().try_query("reload").errors[0].fields["D"] == \
+        "broken auth file (%s:3)" % p.auth
+    out = harness.run([harness.binary(), "--check", p.ini])
+    assert out.returncode == 1
+    assert "broken auth file (%s:3)\n" % p.auth in out.stdout

@@ -6,7 +6,7 @@ text is refused, and nothing else.
 import pytest
 
 import pq
-from harness import REFERENCE
+from harness import REFERENCE, wait_until
 
 pytestmark = [
     pytest.mark.skipif(REFERENCE, reason="has no bound"),
@@ -143,3 +143,72 @@ def test_servers_do_not_pile_up_what_was_forgotten(pooler, pg):
     held = int(p.raw().value("select count(*) from pg_prepared_statements"))
     assert held <= 12
     assert p.log.count("closing because: close_needed") >= 1
+
+
+def test_parses_of_ours_wait_for_the_server(pooler, latch):
+    """each Bind of a few bytes has a text of a megabyte sent again"""
+    p = pooler(default_pool_size=1, max_prepared_statements=1,
+               max_prepared_statement_memory=0)
+    c = p.raw()
+    big = 1 << 20
+    for name in ("a", "b"):
+        c.send(pq.parse("select '%s' --%s" % (name, "x" * big), name),
+               pq.sync())
+        assert c.recv_until().kinds == "1Z"
+    c.send(pq.parse("select " + latch.query), pq.bind(), pq.execute(),
+           b"".join(pq.bind(name) + pq.execute() for name in "ab" * 125),
+           pq.sync())
+
+    def queued():
+        row, = p.show("mem", name="iobuf_cache")
+        return int(row["memtotal"])
+
+    wait_until(lambda: queued() > 0)
+    assert queued() < 3 * big
+    latch.open()
+    res = c.recv_until()
+    assert res.rows[1:] == [["a"], ["b"]] * 125
+
+
+def test_names_are_counted(pooler):
+    """many names for one text"""
+    p = pooler(default_pool_size=1, max_prepared_statement_memory=100000)
+    c = p.raw()
+    names = ["n%d" % i for i in range(3000)]
+    kinds = []
+    for name in names:
+        c.send(pq.parse("select 1", name), pq.sync())
+        kinds.append(c.recv_until().kinds)
+    done = kinds.index("EZ")
+    assert done < 2000 and kinds == ["1Z"] * done + ["EZ"] * (3000 - done)
+    assert cache(p)[0] == 1 and 90000 < cache(p)[1] <= 100000
+    c.send(b"".join(pq.close("S", name) for name in names), pq.sync())
+    assert c.recv_until().kinds == "3" * 3000 + "Z"
+    assert cache(p)[1] < 1000
+    c.send(pq.parse("select 1", "again"), pq.sync())
+    assert c.recv_until().kinds == "1Z"
+
+
+def flight(c, *parts):
+    c.send(*parts, pq.sync())
+    res = c.recv_until()
+    return res.kinds, res.rows, res.tags
+
+
+def test_long_names_are_cut_as_by_postgresql(pooler, pg):
+    """they are told apart by 63 bytes, and cost no more"""
+    name = "n" * 63
+    p = pooler(default_pool_size=1)
+    direct = pq.Conn(port=pg.port).login("app", database="p0")
+    for c in (direct, p.raw()):
+        assert flight(c, pq.parse("select 1", name + "x" * 100000))[0] == "1Z"
+        assert flight(c, pq.bind(name + "y"), pq.execute()) == \
+            ("2DCZ", [["1"]], ["SELECT 1"])
+        assert flight(c, pq.describe("S", name))[0] == "tTZ"
+        assert flight(c, pq.close("S", name + "z"),
+                      pq.parse("select 2", name)) == ("31Z", [], [])
+        assert c.query("deallocate " + name + "abc").tags == ["DEALLOCATE"]
+        assert flight(c, pq.parse("select 3", name + "q"))[0] == "1Z"
+        assert c.query('deallocate "' + name + 'A"').tags == ["DEALLOCATE"]
+    assert cache(p)[1] < 1000
+    direct.close()

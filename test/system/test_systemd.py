@@ -237,6 +237,49 @@ def test_passed_sockets_are_the_only_ones(pooler, built):
     unix.close()
 
 
+def listen_both(port):
+    """As ListenStream=6432 does: IPv4 and IPv6 by one socket."""
+    s = socket.socket(socket.AF_INET6)
+    s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.bind(("::", port))
+    s.listen(5)
+    return s
+
+
+def test_ipv4_is_ipv4_by_a_socket_for_both(pooler, built):
+    """authentication.md 4: rules, the log, SHOW and names of applications"""
+    p = pooler(start=False, auth_type="hba", application_name_add_host=1)
+    p.settings["auth_hba_file"] = p.put("hba.conf", """
+host all app 127.0.0.1/32 trust
+host all app2 127.0.0.0/8 reject
+host all app2 all trust
+host all stats ::/0 reject
+host all stats ::ffff:127.0.0.0/104 trust
+host pgbouncer admin 127.0.0.1 255.255.255.255 trust
+host all all ::1/128 trust
+""")
+    p.write()
+    both = listen_both(p.port)
+    activate(p, both)
+    wait_until(p._is_up)
+    c = p.raw(application_name="mine")
+    assert re.fullmatch(r"mine - 127\.0\.0\.1:\d+",
+                        c.value("show application_name"))
+    with pytest.raises(pq.PgError) as e:
+        p.raw("app2")
+    assert e.value.message == "login rejected"
+    assert p.raw("stats", "pgbouncer").query("show version").rows
+    row, = p.show("clients", user="app")
+    assert row["addr"] == row["local_addr"] == "127.0.0.1"
+    assert "app@127.0.0.1:" in p.log
+    assert "ffff" not in p.log
+    six = pq.Conn("::1", p.port).login("app2", "app2pw", "p0")
+    assert six.value("select 1") == "1"
+    six.close()
+    both.close()
+
+
 def test_connections_wait_while_the_service_restarts(pooler, built):
     """sockets stay with systemd: nobody is refused meanwhile"""
     p = pooler(start=False, listen_addr="")

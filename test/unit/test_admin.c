@@ -1,6 +1,6 @@
-/* test_admin.c - a console over a socket pair, with the rest of the app faked.
+/* test_admin.c - a console over a socket pair, with the app faked.
  * SPDX-License-Identifier: ISC */
-#include "app/admin.h"
+#include "console/admin.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,17 +14,15 @@
 
 #include <cmocka.h>
 
-#include "app/app.h"
-#include "app/console.h"
-#include "app/fds.h"
-#include "app/selection.h"
-#include "app/suspend.h"
-#include "app/views.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "io/loop.h"
 #include "conf/persist.h"
+#include "console/console.h"
+#include "console/fds.h"
+#include "console/selection.h"
+#include "console/views.h"
+#include "io/loop.h"
 #include "pool/catalog.h"
 #include "pool/drain.h"
 #include "proto/msg.h"
@@ -37,7 +35,9 @@
 
 /* One console, and what the app behind it was told. */
 struct stage {
-	struct app app;
+	struct admin admin;
+	struct sessions ss;
+	struct config *config;
 	struct client client, other;
 	int peer;			/* the other end of client's socket */
 	char out[1 << 17];		/* read() as text */
@@ -52,14 +52,14 @@ static struct stage st;
 
 /* --- what is faked --- */
 
-unsigned app_reload(struct app *app)
+static unsigned op_reload(void *app)
 {
 	(void)app;
 	text_add(&st.told, "reload;");
 	return ++st.reloads;
 }
 
-int app_set(struct app *app, const char *key, const char *value,
+static int op_set(void *app, const char *key, const char *value,
     struct err *e)
 {
 	(void)app;
@@ -67,7 +67,7 @@ int app_set(struct app *app, const char *key, const char *value,
 	return strcmp(value, "bad") == 0 ? err_set(e, "22023", "bad") : 0;
 }
 
-int app_persist(struct app *app, const struct persist_entry *entry,
+static int op_persist(void *app, const struct persist_entry *entry,
     struct err *e)
 {
 	(void)app;
@@ -101,27 +101,30 @@ void broker_drain(struct sessions *ss, const struct database *db)
 	text_addf(&st.told, "drain %s;", db != NULL ? db->name : "all");
 }
 
-void app_exit(struct app *app, int code)
+static void op_exit(void *app)
 {
 	(void)app;
-	text_addf(&st.told, "exit %d;", code);
+	text_add(&st.told, "exit 0;");
 }
 
-void app_shutdown(struct app *app, enum shutdown_mode mode)
+static void op_shutdown(void *app, enum shutdown_mode mode)
 {
-	app->ss.shutdown = mode;
+	(void)app;
+	st.ss.shutdown = mode;
 	text_addf(&st.told, "shutdown %d;", mode);
 }
 
-void app_pause(struct app *app)
+static void op_pause(void *app)
 {
-	app->catalog->paused = true;
+	(void)app;
+	st.ss.catalog->paused = true;
 	text_add(&st.told, "pause;");
 }
 
-void app_resume(struct app *app)
+static void op_resume(void *app)
 {
-	app->catalog->paused = false;
+	(void)app;
+	st.ss.catalog->paused = false;
 	text_add(&st.told, "resume;");
 }
 
@@ -196,36 +199,51 @@ int fds_pass(struct console *k, const struct view *v, struct err *e)
 	return st.quiet ? 0 : err_set(e, "58000", "broken");
 }
 
-static void fds_rows(struct app *app, const struct view *v,
+static void fds_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
-	(void)app;
+	(void)a;
 	(void)v;
 	sink->row(sink, (const struct cell[]){ cell_number(7) });
 }
 
 struct view_group view_group_fds(void)
 {
-	static const struct column columns[] = { COLUMN_I4("fd") };
+	static const struct column columns[] = { { .name = "fd",
+		.type = COL_INT4 } };
 	static const struct view fds = { .topic = "FDS",
 		VIEW_COLUMNS(columns), .rows = fds_rows, .admin = true };
 
 	return (struct view_group){ &fds, 1 };
 }
 
-int suspend_begin(struct app *app, struct err *e)
+static int op_suspend(void *app, struct err *e)
 {
+	(void)app;
 	text_add(&st.told, "suspend;");
 	if (st.refuse != 0)
 		return err_set(e, "08P01", "not now");
-	app->ss.suspended = true;
+	st.ss.suspended = true;
 	return 0;
 }
 
-bool suspend_is_complete(const struct app *app)
+static bool op_is_suspended(void *app)
 {
-	return app->ss.suspended && st.quiet;
+	(void)app;
+	return st.ss.suspended && st.quiet;
 }
+
+static const struct admin_ops admin_ops = {
+	.pause = op_pause,
+	.resume = op_resume,
+	.suspend = op_suspend,
+	.is_suspended = op_is_suspended,
+	.shutdown = op_shutdown,
+	.exit = op_exit,
+	.reload = op_reload,
+	.set = op_set,
+	.persist = op_persist,
+};
 
 /* --- the stage --- */
 
@@ -258,16 +276,16 @@ static void describe(const struct log_who *who, struct log_facts *out)
 /* A logged-in client of the console's pool. */
 static void enter(struct client *c, int fd)
 {
-	c->ss = &st.app.ss;
+	c->ss = &st.ss;
 	c->who.describe = describe;
-	c->params = params_empty(st.app.ss.params);
+	c->params = params_empty(st.ss.params);
 	c->addr.family = NET_UNIX;
-	c->id = ++st.app.ss.last_id;
+	c->id = ++st.ss.last_id;
 	c->born = c->request_time = time_now();
-	c->db = st.app.catalog->console;
-	c->user = catalog_find_user(st.app.catalog, "pgbouncer");
-	assert_int_equal(stream_open(&c->stream, st.app.loop, fd, &ops), 0);
-	c->pc.pool = st.app.catalog->pools;
+	c->db = st.ss.catalog->console;
+	c->user = catalog_find_user(st.ss.catalog, "pgbouncer");
+	assert_int_equal(stream_open(&c->stream, st.ss.loop, fd, &ops), 0);
+	c->pc.pool = st.ss.catalog->pools;
 	pool_client_set(&c->pc, CLIENT_ACTIVE);
 }
 
@@ -280,14 +298,13 @@ static int set_up(void **state)
 	text_init(&st.told, st.told_buf, sizeof st.told_buf);
 	text_init(&st.logged, st.logged_buf, sizeof st.logged_buf);
 	log_set_sink(sink);
-	st.app.loop = loop_new();
-	st.app.config = config_seed(0);
-	assert_non_null(st.app.config);
-	st.app.catalog = catalog_new(st.app.config);
-	assert_non_null(st.app.catalog);
-	st.app.ss = (struct sessions){ .loop = st.app.loop,
-		.catalog = st.app.catalog, .app = &st.app,
-		.params = params_table_new(NULL) };
+	st.ss.loop = loop_new();
+	st.config = config_seed(0);
+	assert_non_null(st.config);
+	st.ss.catalog = catalog_new(st.config);
+	assert_non_null(st.ss.catalog);
+	st.ss.params = params_table_new(NULL);
+	st.admin = (struct admin){ .ops = &admin_ops, .ss = &st.ss };
 	st.other.stream.fd = -1;
 	assert_int_equal(socketpair(AF_UNIX,
 	    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
@@ -305,10 +322,10 @@ static int tear_down(void **state)
 	params_unref(&st.client.params);
 	params_unref(&st.other.params);
 	close(st.peer);
-	params_table_free(&st.app.ss.params);
-	catalog_free(&st.app.catalog);
-	config_unref(&st.app.config);
-	loop_free(&st.app.loop);
+	params_table_free(&st.ss.params);
+	catalog_free(&st.ss.catalog);
+	config_unref(&st.config);
+	loop_free(&st.ss.loop);
 	log_set_sink(NULL);
 	return 0;
 }
@@ -317,8 +334,8 @@ static int tear_down(void **state)
 static void turn_once(void *arg)
 {
 	(void)arg;
-	admin_turn(&st.app);
-	loop_stop(st.app.loop);
+	admin_turn(&st.admin);
+	loop_stop(st.ss.loop);
 }
 
 /* A task that makes the turn come at once, whatever else waits. */
@@ -332,8 +349,8 @@ static void turns(int n)
 	struct loop_task nudge = { .run = nothing };
 
 	while (n-- > 0) {
-		loop_again(st.app.loop, &nudge);
-		loop_run(st.app.loop, turn_once, NULL);
+		loop_again(st.ss.loop, &nudge);
+		loop_run(st.ss.loop, turn_once, NULL);
 	}
 }
 
@@ -384,7 +401,7 @@ static const char *ask(const char *sql)
 
 static void open_console(void)
 {
-	admin_open(&st.client);
+	admin_open(&st.admin, &st.client);
 	receive();
 }
 
@@ -392,17 +409,17 @@ static void open_console(void)
 
 static void test_welcome_tells_parameters_and_key(void **state)
 {
-	const int i = params_find(st.app.ss.params, "application_name");
+	const int i = params_find(st.ss.params, "application_name");
 
 	(void)state;
 	assert_int_equal(params_set(&st.client.params, i, "psql"), 0);
-	admin_open(&st.client);
+	admin_open(&st.admin, &st.client);
 	assert_string_equal(receive(), "R:.... "
 	    "S:server_version.1.25.2/bouncer. S:client_encoding.UTF8. "
 	    "S:server_encoding.UTF8. S:DateStyle.ISO. S:TimeZone.GMT. "
 	    "S:standard_conforming_strings.on. S:is_superuser.on. "
 	    "S:application_name.psql. K:........ Z:I ");
-	assert_ptr_equal(st.app.consoles, st.client.console);
+	assert_ptr_equal(st.admin.consoles, st.client.console);
 }
 
 static void test_query_sent_behind_the_password_is_answered(void **state)
@@ -411,7 +428,7 @@ static void test_query_sent_behind_the_password_is_answered(void **state)
 
 	(void)state;
 	assert_int_equal(carry_keep(&st.client.carry, query, sizeof query), 0);
-	admin_open(&st.client);
+	admin_open(&st.admin, &st.client);
 	assert_non_null(strstr(receive(), "Z:I T:..key"));
 }
 
@@ -554,7 +571,7 @@ static void test_commands_of_ours(void **state)
 	    ERROR_OF("invalid server pointer supplied"));
 	assert_string_equal(ask("KILL_SERVER 77"),
 	    ERROR_OF("server not found"));
-	s.ps = (struct pool_server){ .pool = st.app.catalog->pools,
+	s.ps = (struct pool_server){ .pool = st.ss.catalog->pools,
 		.state = SERVER_GONE };
 	pool_server_set(&s.ps, SERVER_IDLE);
 	assert_string_equal(ask("KILL_SERVER 77"), "C:KILL_SERVER. Z:I ");
@@ -605,16 +622,16 @@ static void test_reload_that_fails_says_so(void **state)
 	(void)state;
 	open_console();
 	assert_string_equal(ask("RELOAD"), "");
-	admin_reloaded(&st.app, st.reloads, NULL);
+	admin_reloaded(&st.admin, st.reloads, NULL);
 	assert_string_equal(receive(), "C:RELOAD. Z:I ");
 	assert_string_equal(st.logged.at, "3 RELOAD command issued\n");
 	st.logged.at[st.logged.len = 0] = '\0';
 	assert_string_equal(ask("RELOAD"), "");
 	/* one that read the file too early is of no use */
-	admin_reloaded(&st.app, st.reloads - 1, NULL);
+	admin_reloaded(&st.admin, st.reloads - 1, NULL);
 	assert_string_equal(receive(), "");
 	err_set(&e, "F0000", "RELOAD failed, see logs for additional details");
-	admin_reloaded(&st.app, st.reloads, &e);
+	admin_reloaded(&st.admin, st.reloads, &e);
 	assert_string_equal(receive(), "E:SERROR.CF0000.MRELOAD failed, "
 	    "see logs for additional details.. Z:I ");
 	assert_string_equal(st.logged.at, "3 RELOAD command issued\n"
@@ -633,7 +650,7 @@ static void test_reload_may_be_left(void **state)
 	assert_string_equal(receive(), "E:SERROR.C57014.Mcanceling statement "
 	    "due to user request.. Z:I ");
 	/* nobody waits for it any more */
-	admin_reloaded(&st.app, st.reloads, NULL);
+	admin_reloaded(&st.admin, st.reloads, NULL);
 	assert_string_equal(ask("LOG x"), "C:LOG. Z:I ");
 }
 
@@ -710,7 +727,7 @@ static void test_pause_that_is_resumed_does_not_succeed(void **state)
 	(void)state;
 	open_console();
 	assert_string_equal(ask("PAUSE"), "");
-	app_resume(&st.app);
+	op_resume(NULL);
 	st.quiet = true;
 	assert_string_equal(receive(),
 	    ERROR_OF("pooler is not paused/suspended"));
@@ -724,7 +741,7 @@ static void test_console_that_hangs_up_while_blocked_is_closed(void **state)
 	shutdown(st.peer, SHUT_WR);
 	turns(3);
 	assert_null(st.client.console);
-	assert_null(st.app.consoles);
+	assert_null(st.admin.consoles);
 }
 
 static void test_console_that_hung_up_before_it_blocks_is_closed(void **state)
@@ -741,14 +758,14 @@ static void test_console_that_hung_up_before_it_blocks_is_closed(void **state)
 static struct database *make_database(struct pool_server *ps,
     enum server_state server_state)
 {
-	struct database *const db = catalog_find_database(st.app.catalog,
+	struct database *const db = catalog_find_database(st.ss.catalog,
 	    "pgbouncer");
-	struct pool *const p = catalog_get_pool(st.app.catalog, db,
-	    catalog_get_user(st.app.catalog, "amy"));
+	struct pool *const p = catalog_get_pool(st.ss.catalog, db,
+	    catalog_get_user(st.ss.catalog, "amy"));
 
 	*ps = (struct pool_server){ .pool = p, .state = SERVER_GONE };
 	pool_server_set(ps, server_state);
-	st.app.ss.servers++;
+	st.ss.servers++;
 	return db;
 }
 
@@ -797,19 +814,19 @@ static void test_kill_pauses_databases_and_drops_their_pools(void **state)
 
 	(void)state;
 	open_console();
-	((struct config *)st.app.catalog->config)->auto_db = auto_db;
-	assert_non_null(catalog_auto_database(st.app.catalog, "shop", &e));
-	struct database *const db = catalog_find_database(st.app.catalog,
+	((struct config *)st.ss.catalog->config)->auto_db = auto_db;
+	assert_non_null(catalog_auto_database(st.ss.catalog, "shop", &e));
+	struct database *const db = catalog_find_database(st.ss.catalog,
 	    "shop");
 
-	catalog_get_pool(st.app.catalog, db,
-	    catalog_get_user(st.app.catalog, "amy"));
-	catalog_get_pool(st.app.catalog, db,
-	    catalog_get_user(st.app.catalog, "bob"));
+	catalog_get_pool(st.ss.catalog, db,
+	    catalog_get_user(st.ss.catalog, "amy"));
+	catalog_get_pool(st.ss.catalog, db,
+	    catalog_get_user(st.ss.catalog, "bob"));
 	assert_string_equal(ask("KILL"), "C:KILL. Z:I ");
 	assert_true(db->paused);
 	assert_null(db->pools);
-	assert_false(st.app.catalog->console->paused);
+	assert_false(st.ss.catalog->console->paused);
 	assert_non_null(st.client.console);
 	assert_string_equal(ask("RESUME shop"), "C:RESUME. Z:I ");
 	assert_string_equal(ask("RESUME shop"),
@@ -843,7 +860,7 @@ static void test_shutdown_with_a_mode_replies_at_once(void **state)
 	open_console();
 	assert_string_equal(ask("shutdown wait_for_clients"),
 	    "C:SHUTDOWN. Z:I ");
-	assert_int_equal(st.app.ss.shutdown, SHUTDOWN_WAIT_FOR_CLIENTS);
+	assert_int_equal(st.ss.shutdown, SHUTDOWN_WAIT_FOR_CLIENTS);
 	assert_string_equal(st.logged.at,
 	    "3 SHUTDOWN WAIT_FOR_CLIENTS command issued\n");
 	assert_string_equal(ask("RESUME"), ERROR_OF("pooler is shutting down"));
@@ -952,7 +969,7 @@ static void test_other_messages_are_treated_as_specified(void **state)
 static void test_pqexec_can_be_disallowed(void **state)
 {
 	(void)state;
-	((struct config *)st.app.catalog->config)->set.disable_pqexec = 1;
+	((struct config *)st.ss.catalog->config)->set.disable_pqexec = 1;
 	open_console();
 	ask("SHOW STATE");
 	assert_string_equal(st.told.at,

@@ -1,6 +1,6 @@
 /* test_admin_parse.c - each rule of the console's grammar.
  * SPDX-License-Identifier: ISC */
-#include "app/admin_parse.h"
+#include "console/admin_parse.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

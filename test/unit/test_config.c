@@ -515,11 +515,72 @@ static void test_unreadable_auth_file_is_told_and_users_stay(void **state)
 	write_file("users.txt", "\"a\" \"s\"\n");
 	c = load_good(box, text, NULL);
 	assert_int_equal(unlink("users.txt"), 0);
-	struct config *d = load(box, text, c);
+	assert_null(load(box, text, c));
 	assert_string_equal(box->buf, said);
+	assert_string_equal(userlist_find(c->userlist, "a"), "s");
 	config_unref(&c);
-	assert_string_equal(userlist_find(d->userlist, "a"), "s");
+}
+
+static void test_reload_fails_with_its_auth_file(void **state)
+{
+	static const char text[] = "[pgbouncer]\nauth_file = users.txt\n";
+	static const struct {
+		const char *users, *said;
+	} rows[] = {
+		{ "\"a\" \"s\"\n'b' 'c'\n\"d\" \"e\"\n",
+		    "broken auth file (users.txt:2)\n" },
+		{ "", "auth_file users.txt is empty and was not: a comment "
+		    "in it says that this is meant\n" },
+		{ " \n", "auth_file users.txt is empty and was not: a "
+		    "comment in it says that this is meant\n" },
+	};
+	struct box *const box = *state;
+
+	write_file("users.txt", "\"a\" \"s\"\n");
+	struct config *c = load_good(box, text, NULL);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		write_file("users.txt", rows[i].users);
+		assert_null(load(box, text, c));
+		assert_string_equal(box->buf, rows[i].said);
+		/* and again: nothing of it is taken for read */
+		assert_null(load(box, text, c));
+		assert_string_equal(box->buf, rows[i].said);
+	}
+	assert_string_equal(userlist_find(c->userlist, "a"), "s");
+	write_file("users.txt", "; nobody\n");
+	struct config *d = load_good(box, text, c);
+	assert_int_equal(userlist_count(d->userlist), 0);
+	config_unref(&c);
 	config_unref(&d);
+}
+
+static void test_start_with_a_broken_auth_file_reloads_no_other(void **state)
+{
+	static const char text[] = "[pgbouncer]\nauth_file = users.txt\n";
+	struct box *const box = *state;
+
+	write_file("users.txt", "\"a\" \"s\"\nx\n");
+	struct config *c = load(box, text, NULL);
+	assert_non_null(c);
+	assert_null(load(box, text, c));
+	assert_string_equal(box->buf, "broken auth file (users.txt:2)\n");
+	config_unref(&c);
+}
+
+static void test_unusable_secrets_are_told_of(void **state)
+{
+	struct box *const box = *state;
+
+	write_file("users.txt", "\"a\" \"SCRAM-SHA-1$x\"\n");
+	struct config *c = load(box, "[pgbouncer]\nauth_file = users.txt\n"
+	    "[databases]\nd = password=SCRAM-SHA-512$x\ne = password=p\n",
+	    NULL);
+	assert_non_null(c);
+	assert_string_equal(box->buf, "unusable secret in auth file: it looks "
+	    "like a hash and is none, so no password fits it (users.txt:1)\n"
+	    "unusable password of database \"d\": it looks like a hash and "
+	    "is none, so no server is sent it\n");
+	config_unref(&c);
 }
 
 static void test_unchanged_auth_file_is_shared(void **state)
@@ -795,6 +856,9 @@ int main(void)
 		BOXED(test_seed_gives_verbosity_but_no_start_settings),
 		BOXED(test_auth_file_is_read),
 		BOXED(test_unreadable_auth_file_is_told_and_users_stay),
+		BOXED(test_reload_fails_with_its_auth_file),
+		BOXED(test_start_with_a_broken_auth_file_reloads_no_other),
+		BOXED(test_unusable_secrets_are_told_of),
 		BOXED(test_unchanged_auth_file_is_shared),
 		BOXED(test_broken_auth_file_is_told),
 		BOXED(test_auth_file_is_checked_in_a_bad_configuration),

@@ -41,7 +41,7 @@ static void make_client(struct writer *w)
 	BLOB(w, PAIRS);
 	BLOB(w, STATEMENT);
 	BLOB(w, "Q\0");
-	writer_bytes(w, "\1s1\0", 4);
+	writer_bytes(w, "\1s1\0\1", 6);	/* leaving, by portal "" */
 	put_64(w, 7);
 }
 
@@ -104,6 +104,7 @@ static void test_client_is_read_as_written(void **state)
 	assert_false(handover_next_statement(&in.statements, &statement));
 	assert_int_equal(in.carry_len, 2);
 	assert_string_equal(in.leaving, "s1");
+	assert_string_equal(in.leaving_portal, "");
 	assert_int_equal(in.last, 7);
 	writer_fini(&w);
 }

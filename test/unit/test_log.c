@@ -236,6 +236,15 @@ static void test_control_bytes_do_not_reach_the_terminal(void **state)
 	/* the eight-bit forms, in UTF-8; and what hides the line's beginning */
 	log_info("a\xc2\x9b" "2J\xc2\xa0\rb\v\f\b");
 	assert_string_equal(last, "a?2J\xc2\xa0?b???");
+	/* as they are, for terminals that know no UTF-8 */
+	log_info("a\x9b" "2J\x80\x9f\xa0\xe9");
+	assert_string_equal(last, "a?2J??\xa0\xe9");
+	/* but a character may contain such bytes */
+	log_info("\xe2\x9b\x80 \xf0\x9f\x90\x98 \xc5\x9b");
+	assert_string_equal(last, "\xe2\x9b\x80 \xf0\x9f\x90\x98 \xc5\x9b");
+	/* and may be cut: what is left is none */
+	log_info("\xe2\x9b");
+	assert_string_equal(last, "\xe2?");
 }
 
 static void test_message_is_cut_at_2047_bytes(void **state)
@@ -374,6 +383,34 @@ static void test_file_is_opened_late_and_anew_after_setup(void **state)
 	remove_path(path);
 }
 
+/* Names of users and addresses are not for everybody. */
+static void test_new_file_is_not_for_others_whatever_the_umask(void **state)
+{
+	static const mode_t masks[] = { 0, 022, 077 };
+	char path[64];
+	struct stat st;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+		const mode_t before = umask(masks[i]);
+
+		make_path(path, sizeof path);
+		log_setup(&(struct log_opts){ .quiet = true, .file = path });
+		log_info("hello");
+		umask(before);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_mode & 07777, 0640);
+		/* what was given to it by hand, or by logrotate, stays */
+		assert_int_equal(chmod(path, 0604), 0);
+		log_setup(&(struct log_opts){ .quiet = true, .file = path });
+		log_info("hello");
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_mode & 07777, 0604);
+		reset();
+		remove_path(path);
+	}
+}
+
 static void test_early_lines_are_kept_for_the_file(void **state)
 {
 	(void)state;
@@ -445,7 +482,7 @@ static void test_file_that_does_not_open_ends_the_process(void **state)
 			     sizeof err),
 	    1);
 	assert_true(matches(err,
-	    "^[-0-9]+ [:.0-9]+ [^ ]+ [0-9]+ FATAL "
+	    "^[-0-9]+ [:.0-9]+ [^ ]+ \\[[0-9]+\\] FATAL "
 	    "Cannot open logfile: '/nonexistent/dir/log': "
 	    "No such file or directory\n$"));
 }
@@ -596,6 +633,8 @@ int main(void)
 		cmocka_unit_test(test_file_gets_full_lines),
 		cmocka_unit_test(test_each_level_has_its_word),
 		cmocka_unit_test(test_file_is_opened_late_and_anew_after_setup),
+		cmocka_unit_test(
+		    test_new_file_is_not_for_others_whatever_the_umask),
 		cmocka_unit_test(test_early_lines_are_kept_for_the_file),
 		cmocka_unit_test(test_file_is_appended_to),
 		cmocka_unit_test(test_file_that_does_not_open_ends_the_process),

@@ -105,7 +105,8 @@ static void test_each_byte_leaves_one_line(void **state)
 		assert_int_equal(strlen(line), n);
 		assert_int_equal(strcspn(line, "\n"), n - 1);
 		for (size_t i = 0; i < n - 1; i++)
-			assert_true((unsigned char)line[i] >= ' ');
+			assert_true((unsigned char)line[i] >= ' ' &&
+			    line[i] != 0x7f);
 		assert_string_equal(member("message"), c < 0x80 ? text : "?");
 	}
 }
@@ -132,6 +133,17 @@ static void test_only_what_is_no_utf8_is_replaced(void **state)
 		put(NULL, cases[i][0]);
 		assert_string_equal(member("message"), cases[i][1]);
 	}
+}
+
+/* JSON does not ask for it, but whoever reads the log with cat does. */
+static void test_terminals_obey_nothing_of_it(void **state)
+{
+	(void)state;
+	put(NULL, "a\x7f" "b\xc2\x9b" "2J\xc2\x80\xc2\x9f\xc2\xa0\xc3\x9b");
+	assert_non_null(strstr(line, ":\"a\\u007fb\\u009b2J\\u0080\\u009f"
+	    "\xc2\xa0\xc3\x9b\"}"));
+	assert_string_equal(member("message"),
+	    "a\x7f" "b\xc2\x9b" "2J\xc2\x80\xc2\x9f\xc2\xa0\xc3\x9b");
 }
 
 static void test_names_of_clients_break_nothing(void **state)
@@ -190,6 +202,7 @@ int main(void)
 		cmocka_unit_test(test_nobody_and_peers),
 		cmocka_unit_test(test_each_byte_leaves_one_line),
 		cmocka_unit_test(test_only_what_is_no_utf8_is_replaced),
+		cmocka_unit_test(test_terminals_obey_nothing_of_it),
 		cmocka_unit_test(test_names_of_clients_break_nothing),
 		cmocka_unit_test(
 		    test_the_longest_message_is_an_object_still),

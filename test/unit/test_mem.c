@@ -148,13 +148,21 @@ static void test_every_kind_has_its_own_name(void **state)
 
 /* --- wiping --- */
 
-/* The one that base/mem calls: libc's is not asked. */
+/* Those that base/mem calls, the second when fortified: libc's are not asked. */
 static _Thread_local unsigned wiped;
 
 void explicit_bzero(void *p, size_t n)
 {
 	memset(p, 0, n);
 	wiped++;
+}
+
+void __explicit_bzero_chk(void *p, size_t n, size_t room);
+
+void __explicit_bzero_chk(void *p, size_t n, size_t room)
+{
+	assert_true(n <= room);
+	explicit_bzero(p, n);
 }
 
 static void *wipe_nothing(void *arg)

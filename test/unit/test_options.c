@@ -28,9 +28,10 @@ static const struct {
 	{ "auth_ident_file", NULL, true },
 	{ "auth_ldap_options", NULL, true },
 	{ "auth_query",
-	    "SELECT rolname, CASE WHEN rolvaliduntil < now() "
-	    "THEN NULL ELSE rolpassword END FROM pg_authid "
-	    "WHERE rolname=$1 AND rolcanlogin",
+	    "SELECT rolname, CASE WHEN rolvaliduntil OPERATOR(pg_catalog.<) "
+	    "pg_catalog.now() THEN NULL ELSE rolpassword END "
+	    "FROM pg_catalog.pg_authid "
+	    "WHERE rolname OPERATOR(pg_catalog.=) $1 AND rolcanlogin",
 	    true },
 	{ "auth_type", "md5", true },
 	{ "auth_user", NULL, true },
@@ -137,6 +138,8 @@ static const struct {
 	{ "log_format", "text", true },
 	{ "log_min_duration", "0", true },
 	{ "log_query_text", "0", true },
+	{ "console_locked_settings", "", true },
+	{ "console_version", "1.25", true },
 };
 
 static void test_rows_are_those_of_show_config(void **state)
@@ -157,6 +160,49 @@ static void test_rows_are_those_of_show_config(void **state)
 		assert_ptr_equal(option_find(rows[i].name), &rows[i]);
 		assert_int_equal(option_index(rows[i].name), i);
 	}
+}
+
+static bool locks(const char *patterns, const char *name)
+{
+	const struct settings s = {
+		.console_locked_settings = (char *)patterns,
+	};
+
+	return option_is_locked(name, &s);
+}
+
+static void test_locked_settings_are_patterns(void **state)
+{
+	(void)state;
+	assert_false(locks("", "logfile"));
+	assert_false(locks(" , ", "logfile"));
+	assert_true(locks("logfile", "logfile"));
+	assert_true(locks("a,\tlogfile", "logfile"));
+	assert_false(locks("logfil", "logfile"));
+	assert_false(locks("logfilee", "logfile"));
+	assert_true(locks("log*", "logfile"));
+	assert_true(locks("*file", "logfile"));
+	assert_true(locks("*", "logfile"));
+	assert_true(locks("l*g*e", "logfile"));
+	assert_true(locks("logfile*", "logfile"));
+	assert_false(locks("*l", "logfile"));
+	assert_true(locks("*_tls*", "client_tls13_ciphers"));
+	assert_true(locks("*tls_*_file", "client_tls_cert_file"));
+	/* soon told, though there are many ways to fail */
+	assert_false(locks("*e*e*e*e*e*e*e*e*e*e*e*e*e*z",
+	    "server_reset_query_always"));
+	assert_true(locks("", "console_locked_settings"));
+}
+
+static void test_pattern_that_means_nothing_is_an_error(void **state)
+{
+	struct err e;
+
+	(void)state;
+	assert_int_equal(option_check_patterns("", &e), 0);
+	assert_int_equal(option_check_patterns("auth_*, logfile", &e), 0);
+	assert_int_equal(option_check_patterns("logfile,aut_*", &e), -1);
+	assert_string_equal(e.text, "no setting is called \"aut_*\"");
 }
 
 static void test_every_row_has_help_and_words_where_it_needs_them(void **state)
@@ -445,6 +491,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows_are_those_of_show_config),
+		cmocka_unit_test(test_locked_settings_are_patterns),
+		cmocka_unit_test(test_pattern_that_means_nothing_is_an_error),
 		cmocka_unit_test(
 		    test_every_row_has_help_and_words_where_it_needs_them),
 		cmocka_unit_test(test_defaults_are_shown),

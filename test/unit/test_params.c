@@ -130,7 +130,7 @@ static void assert_sets(const char *name, const char *value, const char *sql)
 	writer_init(&w, 1 << 16);
 	assert_int_equal(params_write_sets(want, have, &w), 1);
 	assert_false(w.failed);
-	writer_u8(&w, 0);
+	assert_int_equal(w.len, strlen(sql) + 1);
 	assert_string_equal((const char *)w.at, sql);
 	writer_fini(&w);
 	params_unref(&want);
@@ -194,11 +194,95 @@ static void test_only_differences_of_both_are_set(void **state)
 	assert_int_equal(w.len, 0);
 	assert_int_equal(params_set(&have, 4, ""), 0);
 	assert_int_equal(params_set(&want, 0, "German"), 0);
-	assert_int_equal(params_write_sets(want, have, &w), 2);
-	writer_u8(&w, 0);
+	assert_int_equal(params_write_sets(want, have, &w), 1);
 	assert_string_equal((const char *)w.at,
 	    "SET DateStyle='German';SET application_name='app';");
 	writer_fini(&w);
+	params_unref(&want);
+	params_unref(&have);
+	params_table_free(&t);
+}
+
+/* Everything that is sent, with bars for the ends of queries. */
+static void assert_queries(const struct params *want,
+    const struct params *have, const char *sql)
+{
+	struct writer w;
+
+	writer_init(&w, 1 << 16);
+	const int n = params_write_sets(want, have, &w);
+	int bars = 0;
+
+	for (size_t i = 0; i < w.len; i++) {
+		if (w.at[i] != '\0')
+			continue;
+		w.at[i] = '|';
+		bars++;
+	}
+	assert_int_equal(n, bars);
+	writer_u8(&w, 0);
+	assert_string_equal((const char *)w.at, sql);
+	writer_fini(&w);
+}
+
+static void test_encoding_comes_first_by_itself(void **state)
+{
+	struct params_table *t = params_table_new("search_path");
+	struct params *want = with(t, "client_encoding", "LATIN1");
+	struct params *have = with(t, "client_encoding", "UTF8");
+
+	(void)state;
+	assert_queries(want, have, "SET client_encoding='LATIN1';|");
+	assert_int_equal(params_set(&want, 4, "caf\xe9"), 0);
+	assert_int_equal(params_set(&have, 4, ""), 0);
+	assert_int_equal(params_set(&want, 5, "\xc3\xa4"), 0);
+	assert_int_equal(params_set(&have, 5, "\xc3\xa4"), 0);
+	/* the same bytes are other characters now */
+	assert_queries(want, have, "SET client_encoding='LATIN1';|"
+	    "SET application_name='caf\xe9';SET search_path=\xc3\xa4;|");
+	assert_int_equal(params_expect(&have, want), 0);
+	assert_string_equal(params_get(have, 1), "UTF8");
+	assert_string_equal(params_get(have, 4), "caf\xe9");
+	assert_int_equal(params_set(&have, 1, "LATIN1"), 0);
+	assert_queries(want, have, "");
+	params_unref(&want);
+	params_unref(&have);
+	params_table_free(&t);
+}
+
+static void test_case_counts_but_for_words_of_a_list(void **state)
+{
+	struct params_table *t = params_table_new("search_path,IntervalStyle");
+	struct params *want = params_empty(t), *have = params_empty(t);
+
+	(void)state;
+	for (int i = 0; i < params_count(t); i++) {
+		assert_int_equal(params_set(&want, i, "ab"), 0);
+		assert_int_equal(params_set(&have, i, "AB"), 0);
+	}
+	assert_queries(want, have,
+	    "SET application_name='ab';SET search_path=ab;|");
+	/* who is asked about the others spells them in his own way */
+	assert_int_equal(params_fill(&want, have), 0);
+	assert_string_equal(params_get(want, 2), "AB");
+	assert_string_equal(params_get(want, 4), "ab");
+	params_unref(&want);
+	params_unref(&have);
+	params_table_free(&t);
+}
+
+static void test_half_a_datestyle_is_filled(void **state)
+{
+	struct params_table *t = params_table_new(NULL);
+	struct params *have = with(t, "DateStyle", "SQL, DMY");
+	struct params *want = with(t, "DateStyle", "iso");
+
+	(void)state;
+	assert_int_equal(params_fill(&want, have), 0);
+	assert_string_equal(params_get(want, 0), "ISO, DMY");
+	assert_int_equal(params_set(&want, 0, "no style"), 0);
+	assert_int_equal(params_fill(&want, have), 0);
+	assert_string_equal(params_get(want, 0), "no style");
 	params_unref(&want);
 	params_unref(&have);
 	params_table_free(&t);
@@ -216,8 +300,9 @@ static bool whole_life(void)
 		assert_ptr_equal(p, before);
 		ok = false;
 	}
-	ok = ok && params_set(&q, 0, "ISO") == 0 && params_fill(&q, p) == 0 &&
-	    params_set(&p, 2, "CET") == 0 && params_adopt(&q, p) == 0;
+	ok = ok && params_set(&q, 0, "ISO") == 0 &&
+	    params_set(&p, 0, "SQL, MDY") == 0 && params_fill(&q, p) == 0 &&
+	    params_set(&p, 2, "CET") == 0 && params_expect(&p, q) == 0 && params_adopt(&q, p) == 0;
 	if (ok)
 		assert_string_equal(params_get(q, 2), "CET");
 	params_unref(&p);
@@ -256,6 +341,9 @@ int main(void)
 		cmocka_unit_test(test_values_are_quoted),
 		cmocka_unit_test(test_search_path_is_a_list_or_a_literal),
 		cmocka_unit_test(test_only_differences_of_both_are_set),
+		cmocka_unit_test(test_encoding_comes_first_by_itself),
+		cmocka_unit_test(test_case_counts_but_for_words_of_a_list),
+		cmocka_unit_test(test_half_a_datestyle_is_filled),
 		cmocka_unit_test(test_each_allocation_may_fail),
 	};
 

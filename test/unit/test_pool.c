@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "pool/catalog.h"
+#include "pool/clean.h"
 #include "pool/limit.h"
 
 #define NOW (1000 * USEC)
@@ -69,11 +70,87 @@ static unsigned wanted(const struct fixture *f)
 	return n;
 }
 
+/* An idle one that a client has had. */
+static struct pool_server *lent(struct fixture *f)
+{
+	struct pool_server *ps = server(f, SERVER_ACTIVE);
+
+	ps->lent = true;
+	pool_server_set(ps, SERVER_IDLE);
+	return ps;
+}
+
+static void test_clean_servers_are_kept_for_lookups(void **state)
+{
+	struct fixture *f = *state;
+	struct pool_server *a = server(f, SERVER_IDLE), *b = lent(f);
+
+	assert_ptr_equal(pool_pick_server(&f->pool), b);
+	assert_ptr_equal(clean_pick(&f->pool), a);
+	assert_ptr_equal(clean_pick_lent(&f->pool), b);
+	a->close_needed = true;
+	assert_null(clean_pick(&f->pool));
+	b->close_needed = true;
+	assert_null(clean_pick_lent(&f->pool));
+}
+
+static void test_link_tells_lookups_from_clients(void **state)
+{
+	struct fixture *f = *state;
+	struct pool_server *ps = server(f, SERVER_IDLE);
+	struct pool_client *pc = client(f, CLIENT_LOGIN);
+
+	pc->lookup = true;
+	pool_link(pc, ps);
+	assert_false(ps->lent);
+	pool_unlink(pc);
+	pc->lookup = false;
+	pool_link(pc, ps);
+	assert_true(ps->lent);
+	pool_unlink(pc);
+	pc->lookup = true;
+	pool_link(pc, ps);
+	assert_true(ps->lent);
+	pool_unlink(pc);
+}
+
+static void test_lookup_that_waits_wants_a_clean_server(void **state)
+{
+	struct fixture *f = *state;
+	struct pool_server *dirty = lent(f);
+	struct pool_client *pc = client(f, CLIENT_LOGIN);
+
+	assert_false(clean_is_wanted(&f->pool, NOW));
+	pc->lookup = true;
+	pool_client_set(pc, CLIENT_WAITING);
+	assert_int_equal(f->pool.lookups, 1);
+	assert_null(clean_pick_other(&f->pool));
+	struct pool_client *other = client(f, CLIENT_WAITING);
+
+	assert_ptr_equal(clean_pick_other(&f->pool), other);
+	assert_true(clean_is_wanted(&f->pool, NOW));
+	pool_server_set(dirty, SERVER_TESTED);
+	assert_true(clean_is_wanted(&f->pool, NOW));
+	/* one is on its way */
+	struct pool_server *clean = server(f, SERVER_LOGIN);
+
+	assert_false(clean_is_wanted(&f->pool, NOW));
+	pool_server_set(clean, SERVER_ACTIVE);
+	assert_false(clean_is_wanted(&f->pool, NOW));
+	clean->lent = true;
+	assert_true(clean_is_wanted(&f->pool, NOW));
+	/* in vain, till the pause is over */
+	f->pool.failing = true;
+	f->pool.last_launch = NOW;
+	assert_false(clean_is_wanted(&f->pool, NOW));
+	pool_client_set(pc, CLIENT_LOGIN);
+	assert_int_equal(f->pool.lookups, 0);
+}
+
 static void test_idle_servers_are_a_stack(void **state)
 {
 	struct fixture *f = *state;
-	struct pool_server *a = server(f, SERVER_IDLE);
-	struct pool_server *b = server(f, SERVER_IDLE);
+	struct pool_server *a = lent(f), *b = lent(f);
 
 	assert_ptr_equal(pool_pick_server(&f->pool), b);
 	pool_server_set(b, SERVER_ACTIVE);
@@ -117,7 +194,7 @@ static void test_obsolete_servers_are_not_picked(void **state)
 	client(f, CLIENT_WAITING);
 	assert_int_equal(wanted(f), 1);
 	f->pool.limits.round_robin = false;
-	struct pool_server *c = server(f, SERVER_IDLE);
+	struct pool_server *c = lent(f);
 
 	assert_ptr_equal(pool_pick_server(&f->pool), c);
 	pool_server_set(a, SERVER_ACTIVE);
@@ -426,9 +503,9 @@ static void test_spare_servers_make_room_for_an_own_one(void **state)
 	server(f, SERVER_ACTIVE);
 	assert_int_equal(limit_check_own(c, NOW, &victim, &reserve),
 	    LIMIT_FREE);
-	idle = server(f, SERVER_IDLE);
+	idle = lent(f);
 	idle->used = NOW - 1;
-	server(f, SERVER_IDLE)->used = NOW;
+	lent(f)->used = NOW;
 	assert_int_equal(limit_check_own(c, NOW, &victim, &reserve),
 	    LIMIT_EVICT);
 	assert_ptr_equal(victim, idle);
@@ -457,6 +534,9 @@ static void test_spare_servers_make_room_for_an_own_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		CASE(test_clean_servers_are_kept_for_lookups),
+		CASE(test_link_tells_lookups_from_clients),
+		CASE(test_lookup_that_waits_wants_a_clean_server),
 		CASE(test_idle_servers_are_a_stack),
 		CASE(test_round_robin_is_a_queue),
 		CASE(test_obsolete_servers_are_not_picked),

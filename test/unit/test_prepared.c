@@ -88,6 +88,32 @@ static void test_names_hold_statements(void **state)
 	assert_null(prepared_name_find(f->map, "x"));
 }
 
+static void test_names_are_cut_and_counted(void **state)
+{
+	struct fixture *f = *state;
+	const size_t bytes = prepared_table_bytes(f->t);
+	char name[200];
+
+	memset(name, 'x', sizeof name);
+	name[sizeof name - 1] = '\0';
+	prepared_name_add(&f->map, name, f->a);
+	assert_int_equal(prepared_table_bytes(f->t),
+	    bytes + prepared_name_bytes(name));
+	name[63] = 'y';
+	assert_non_null(prepared_name_find(f->map, name));
+	name[62] = 'y';
+	assert_null(prepared_name_find(f->map, name));
+	name[62] = 'x';
+	assert_int_equal(strlen(prepared_name_find(f->map, name)->name), 63);
+	struct prepared_op *op = prepared_op_new(0, NULL, name);
+
+	assert_int_equal(strlen(op->name), 63);
+	prepared_op_free(op);
+	assert_false(prepared_table_make_room(f->t, 0, bytes));
+	prepared_name_remove(&f->map, name);
+	assert_int_equal(prepared_table_bytes(f->t), bytes);
+}
+
 static void test_room_is_made_of_what_no_client_has(void **state)
 {
 	struct fixture *f = *state;
@@ -260,6 +286,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(test_same_body_is_one_statement),
 		CASE(test_names_hold_statements),
+		CASE(test_names_are_cut_and_counted),
 		CASE(test_room_is_made_of_what_no_client_has),
 		CASE(test_names_are_found_by_the_servers_name),
 		CASE(test_least_recently_used_is_first),

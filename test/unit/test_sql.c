@@ -122,12 +122,20 @@ static void test_what_the_server_must_read_has_no_name(void **state)
 	memset(text + 11, 'x', 63);
 	assert_true(sql_deallocates(text, 11 + 63, name));
 	assert_int_equal(strlen(name), 63);
+	/* what is longer the server cuts */
+	text[11 + 63] = 'y';
+	assert_true(sql_deallocates(text, 11 + 64, name));
+	assert_int_equal(strspn(name, "x"), 63);
 	text[11 + 63] = 'x';
-	assert_false(sql_deallocates(text, 11 + 64, name));
 	text[11] = text[11 + 64] = '"';
 	assert_true(sql_deallocates(text, 11 + 65, name));
-	text[11 + 64] = 'x';
+	text[11 + 64] = 'y';
 	text[11 + 65] = '"';
+	assert_true(sql_deallocates(text, 11 + 66, name));
+	assert_int_equal(strspn(name, "x"), 63);
+	/* but not inside of a character */
+	text[11 + 63] = '\xc3';
+	text[11 + 64] = '\xa4';
 	assert_false(sql_deallocates(text, 11 + 66, name));
 	/* cut anywhere, nothing behind the end is read */
 	for (size_t n = 0; n < 11; n++)

@@ -1,6 +1,6 @@
 /* test_table.c - bytes of descriptions and rows, and what each view shows.
  * SPDX-License-Identifier: ISC */
-#include "app/table.h"
+#include "console/table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "app/app.h"
+#include "console/admin.h"
 #include "base/text.h"
 #include "conf/config.h"
 #include "pool/catalog.h"
@@ -25,8 +25,9 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct column all_types[] = {
-	{ "t", COL_TEXT }, { "i4", COL_INT4 }, { "i8", COL_INT8 },
-	{ "n", COL_NUMERIC }, { "by", COL_BYTEA }, { "ts", COL_TIME },
+	{ "t", COL_TEXT, SHAPE_PLAIN }, { "i4", COL_INT4, SHAPE_PLAIN },
+	{ "i8", COL_INT8, SHAPE_PLAIN }, { "n", COL_NUMERIC, SHAPE_PLAIN },
+	{ "by", COL_BYTEA, SHAPE_PLAIN }, { "ts", COL_TIME, SHAPE_PLAIN },
 };
 
 static const struct shape all_types_shape = { .columns = all_types,
@@ -82,8 +83,9 @@ static void test_row_tells_nulls_and_numbers_as_text(void **state)
 
 static void test_int4_is_held_to_its_range(void **state)
 {
-	static const struct column columns[] = { { "a", COL_INT4 },
-		{ "b", COL_INT4 }, { "c", COL_INT8 }, { "d", COL_NUMERIC } };
+	static const struct column columns[] = { { "a", COL_INT4, SHAPE_PLAIN },
+		{ "b", COL_INT4, SHAPE_PLAIN }, { "c", COL_INT8, SHAPE_PLAIN },
+		{ "d", COL_NUMERIC, SHAPE_PLAIN } };
 	static const struct shape v = { .columns = columns, .count = 4 };
 	static const char want[] = "D" "\0\0\0\111" "\0\4"
 	    "\0\0\0\12" "2147483647"
@@ -104,7 +106,7 @@ static void test_int4_is_held_to_its_range(void **state)
 
 static void test_time_is_text_in_the_local_zone(void **state)
 {
-	static const struct column columns[] = { { "a", COL_TIME } };
+	static const struct column columns[] = { { "a", COL_TIME, SHAPE_PLAIN } };
 	static const struct shape v = { .columns = columns, .count = 1 };
 	static const char want[] = "D" "\0\0\0\41" "\0\1"
 	    "\0\0\0\27" "1970-01-02 10:17:36 UTC";
@@ -250,75 +252,93 @@ static int add_line(struct row_sink *sink, const struct cell *cells)
 
 static struct lines shown;
 
-static const char *show(struct app *app, const char *topic, int stop_after)
+/* What views look at. */
+struct stage {
+	struct config *config;
+	struct catalog *catalog;
+	struct sessions ss;
+	struct admin admin;
+};
+
+static const char *show(struct stage *st, const char *topic, int stop_after)
 {
 	shown = (struct lines){ .sink = { add_line },
 		.view = view_find(topic), .stop_after = stop_after };
 	text_init(&shown.text, shown.buf, sizeof shown.buf);
-	shown.view->rows(app, shown.view, &shown.sink);
+	shown.view->rows(&st->admin, shown.view, &shown.sink);
 	return shown.buf;
 }
 
-/* An app with the console's pool and nothing else. */
-static int make_app(void **state)
+static int no_listener(void *app, admin_listener_fn fn, void *arg)
 {
-	static struct app app;
-
-	time_set_fake(100 * USEC);
-	app = (struct app){ .config = config_seed(0) };
-	assert_non_null(app.config);
-	app.catalog = catalog_new(app.config);
-	app.ss.params = params_table_new(NULL);
-	assert_non_null(app.catalog);
-	assert_non_null(app.ss.params);
-	app.ss.catalog = app.catalog;
-	app.stats_since = app.stats_before = 99 * USEC;
-	*state = &app;
+	(void)app;
+	(void)fn;
+	(void)arg;
 	return 0;
 }
 
-static int free_app(void **state)
+/* A stage with the console's pool and nothing else. */
+static int make_stage(void **state)
 {
-	struct app *const app = *state;
+	static const struct admin_ops ops = { .each_listener = no_listener };
+	static struct stage st;
 
-	params_table_free(&app->ss.params);
-	catalog_free(&app->catalog);
-	config_unref(&app->config);
+	time_set_fake(100 * USEC);
+	st = (struct stage){ .config = config_seed(0) };
+	assert_non_null(st.config);
+	st.catalog = catalog_new(st.config);
+	st.ss.params = params_table_new(NULL);
+	assert_non_null(st.catalog);
+	assert_non_null(st.ss.params);
+	st.ss.catalog = st.catalog;
+	st.admin = (struct admin){ .ops = &ops, .ss = &st.ss };
+	st.catalog->census.since_before = 99 * USEC;
+	*state = &st;
+	return 0;
+}
+
+static int free_stage(void **state)
+{
+	struct stage *const st = *state;
+
+	params_table_free(&st->ss.params);
+	catalog_free(&st->catalog);
+	config_unref(&st->config);
 	time_set_fake(-1);
 	return 0;
 }
 
 static void test_databases_shows_the_console(void **state)
 {
-	struct app *const app = *state;
+	struct stage *const st = *state;
 
-	assert_string_equal(show(app, "DATABASES", 0),
+	assert_string_equal(show(st, "DATABASES", 0),
 	    "pgbouncer|\\N|6432|pgbouncer|pgbouncer|2|0|0|3600|statement|\\N|"
 	    "0|0|0|0|0|0\n");
 }
 
 static void test_users_and_pools_are_in_byte_order(void **state)
 {
-	struct app *const app = *state;
-	struct user *const zoe = catalog_get_user(app->catalog, "zoe");
-	struct user *const amy = catalog_get_user(app->catalog, "Amy");
+	struct stage *const st = *state;
+	struct user *const zoe = catalog_get_user(st->catalog, "zoe");
+	struct user *const amy = catalog_get_user(st->catalog, "Amy");
 
 	amy->servers = 2;
 	zoe->clients = 3;
-	assert_string_equal(show(app, "USERS", 0),
+	assert_string_equal(show(st, "USERS", 0),
 	    "Amy|||\\N|0|2|0|0\n"
 	    "pgbouncer|||\\N|0|0|0|0\n"
 	    "zoe|||\\N|0|0|0|3\n");
 	amy->servers = 0;
 	zoe->clients = 0;
 
-	catalog_get_pool(app->catalog, app->catalog->console, zoe);
-	struct pool *const p = catalog_get_pool(app->catalog,
-	    app->catalog->console, amy);
+	catalog_get_pool(st->catalog, st->catalog->console, zoe);
+	struct pool *const p = catalog_get_pool(st->catalog,
+	    st->catalog->console, amy);
 	p->client_count[CLIENT_WAITING] = 2;
 	p->client_count[CLIENT_WELCOME] = 1;
 	p->server_count[SERVER_USED] = 4;
-	show(app, "POOLS", 0);
+	show(st, "POOLS", 0);
 	p->client_count[CLIENT_WAITING] = p->client_count[CLIENT_WELCOME] = 0;
 	p->server_count[SERVER_USED] = 0;
 	assert_string_equal(shown.buf,
@@ -330,14 +350,14 @@ static void test_users_and_pools_are_in_byte_order(void **state)
 
 static void test_maxwait_is_that_of_the_first_in_the_queue(void **state)
 {
-	struct app *const app = *state;
-	struct pool *const p = app->catalog->pools;
+	struct stage *const st = *state;
+	struct pool *const p = st->catalog->pools;
 	struct pool_client first = { .pool = p, .wait_since = 97 * USEC + 5 },
 	    second = { .pool = p, .wait_since = 99 * USEC };
 
 	pool_client_set(&first, CLIENT_WAITING);
 	pool_client_set(&second, CLIENT_WAITING);
-	show(app, "POOLS", 0);
+	show(st, "POOLS", 0);
 	pool_client_set(&first, CLIENT_LOGIN);
 	pool_client_set(&second, CLIENT_LOGIN);
 	assert_string_equal(shown.buf, "pgbouncer|pgbouncer|0|2|0|0|0|0|0|0|"
@@ -346,49 +366,49 @@ static void test_maxwait_is_that_of_the_first_in_the_queue(void **state)
 
 static void test_stats_sum_the_pools_of_a_database(void **state)
 {
-	struct app *const app = *state;
-	struct pool *const a = app->catalog->pools;
-	struct pool *const b = catalog_get_pool(app->catalog,
-	    app->catalog->console, catalog_get_user(app->catalog, "amy"));
+	struct stage *const st = *state;
+	struct pool *const a = st->catalog->pools;
+	struct pool *const b = catalog_get_pool(st->catalog,
+	    st->catalog->console, catalog_get_user(st->catalog, "amy"));
 
-	app->stats_before = 96 * USEC;	/* 4 s ago */
+	st->catalog->census.since_before = 96 * USEC;	/* 4 s ago */
 	a->counted.now.xact_count = 30;
 	b->counted.now.xact_count = 18;
 	b->counted.before.xact_count = 8;
 	a->counted.now.xact_time = 4001;
 	a->counted.now.received = 8;
-	assert_string_equal(show(app, "STATS", 0),
+	assert_string_equal(show(st, "STATS", 0),
 	    "pgbouncer|0|48|0|8|0|4001|0|0|0|0|0|0|"
 	    "0|10|0|2|0|100|0|0|0|0|0|0\n");
-	assert_string_equal(show(app, "STATS_TOTALS", 0),
+	assert_string_equal(show(st, "STATS_TOTALS", 0),
 	    "pgbouncer|0|48|0|8|0|4001|0|0|0|0|0|0\n");
-	assert_string_equal(show(app, "STATS_AVERAGES", 0),
+	assert_string_equal(show(st, "STATS_AVERAGES", 0),
 	    "pgbouncer|0|10|0|2|0|100|0|0|0|0|0|0\n");
-	assert_string_equal(show(app, "TOTALS", 0),
+	assert_string_equal(show(st, "TOTALS", 0),
 	    "total_server_assignment_count|0\ntotal_xact_count|48\n"
 	    "total_query_count|0\ntotal_client_bytes|8\n"
 	    "total_server_bytes|0\ntotal_xact_time|4001\n"
 	    "total_query_time|0\ntotal_wait_time|0\n"
 	    "total_ps_client_parse_count|0\ntotal_ps_server_parse_count|0\n"
-	    "total_ps_bind_count|0\ntotal_client_login_count|0\n"
+	    "total_ps_bind_count|0\n"
 	    "avg_server_assignment_count|0\navg_xact_count|10\n"
 	    "avg_query_count|0\navg_client_bytes|2\navg_server_bytes|0\n"
 	    "avg_xact_time|100\navg_query_time|0\navg_wait_time|0\n"
 	    "avg_ps_client_parse_count|0\navg_ps_server_parse_count|0\n"
-	    "avg_ps_bind_count|0\navg_client_login_count|0\n");
+	    "avg_ps_bind_count|0\n");
 }
 
 /* A client and its server, both on Unix sockets, 3 s into a query. */
-static void join(struct app *app, struct client *c, struct server *s)
+static void join(struct stage *st, struct client *c, struct server *s)
 {
-	struct pool *const p = app->catalog->pools;
+	struct pool *const p = st->catalog->pools;
 
 	*c = (struct client){ .user = p->key.user, .db = p->key.db, .id = 7,
 		.born = 98 * USEC, .request_time = 97 * USEC,
 		.query_start = 97 * USEC + 1, .replication = REPLICATION_LOGICAL,
-		.params = params_empty(app->ss.params), .pc.pool = p,
+		.params = params_empty(st->ss.params), .pc.pool = p,
 		.addr = { .family = NET_UNIX, .port = 6432, .pid = 4711 } };
-	assert_int_equal(params_set(&c->params, params_find(app->ss.params,
+	assert_int_equal(params_set(&c->params, params_find(st->ss.params,
 	    "application_name"), "psql"), 0);
 	pool_client_set(&c->pc, CLIENT_ACTIVE);
 	*s = (struct server){ .id = (1ULL << 31) + 8, .prepared.count = 2,
@@ -410,27 +430,27 @@ static void part(struct client *c, struct server *s)
 
 static void test_clients_and_servers_show_both_ends(void **state)
 {
-	struct app *const app = *state;
+	struct stage *const st = *state;
 	struct client c;
 	struct server s;
 	char want[512];
 
-	join(app, &c, &s);
+	join(st, &c, &s);
 	snprintf(want, sizeof want, "C|pgbouncer|pgbouncer|logical|active|"
 	    "unix|6432|unix|6432|98000000|97000000|2|999999|0|0x%zx|0x%zx|"
 	    "4711||psql|0|7||\\N|0\n", (size_t)&c, (size_t)&s);
-	assert_string_equal(show(app, "CLIENTS", 0), want);
+	assert_string_equal(show(st, "CLIENTS", 0), want);
 	snprintf(want, sizeof want, "S|pgbouncer|pgbouncer|logical|active|"
 	    "unix|5432|unix|5432|96000000|95000000|0|0|1|0x%zx|0x%zx|"
 	    "-2|||2|8|\n", (size_t)&s, (size_t)&c);
-	assert_string_equal(show(app, "SERVERS", 0), want);
+	assert_string_equal(show(st, "SERVERS", 0), want);
 
-	show(app, "SOCKETS", 0);
+	show(st, "SOCKETS", 0);
 	assert_int_equal(shown.rows, 2);
 	assert_non_null(strstr(shown.buf, "|cl_active|"));
 	assert_non_null(strstr(shown.buf, "|sv_active|"));
 	/* only the server has something in its buffer */
-	show(app, "ACTIVE_SOCKETS", 0);
+	show(st, "ACTIVE_SOCKETS", 0);
 	assert_int_equal(shown.rows, 1);
 	assert_non_null(strstr(shown.buf, "|8|9|0|0|0|0|9|0|\n"));
 	part(&c, &s);
@@ -438,9 +458,9 @@ static void test_clients_and_servers_show_both_ends(void **state)
 
 static void test_states_have_names_and_an_order(void **state)
 {
-	struct app *const app = *state;
+	struct stage *const st = *state;
 	struct client clients[CLIENT_STATES];
-	struct pool *const p = app->catalog->pools;
+	struct pool *const p = st->catalog->pools;
 	struct text t;
 	char order[256];
 
@@ -450,7 +470,7 @@ static void test_states_have_names_and_an_order(void **state)
 		clients[i].addr.family = NET_UNIX;
 		pool_client_set(&clients[i].pc, (enum client_state)i);
 	}
-	show(app, "CLIENTS", 0);
+	show(st, "CLIENTS", 0);
 	for (int i = CLIENT_ACTIVE; i < CLIENT_STATES; i++)
 		pool_client_set(&clients[i].pc, CLIENT_LOGIN);
 
@@ -470,11 +490,11 @@ static void test_states_have_names_and_an_order(void **state)
 
 static void test_sockets_end_with_those_in_login(void **state)
 {
-	struct app *const app = *state;
+	struct stage *const st = *state;
 	struct client c = { .addr.family = NET_UNIX };
 
-	timeout_start(&app->ss.login_list, &c.timer, 0);
-	show(app, "SOCKETS", 0);
+	timeout_start(&st->ss.login_list, &c.timer, 0);
+	show(st, "SOCKETS", 0);
 	timeout_stop(&c.timer);
 	assert_int_equal(strncmp(shown.buf,
 	    "C|(nouser)|(nodb)|none|cl_login|unix|", 37), 0);
@@ -482,16 +502,16 @@ static void test_sockets_end_with_those_in_login(void **state)
 
 static void test_state_and_lists_tell_what_is(void **state)
 {
-	struct app *const app = *state;
+	struct stage *const st = *state;
 
-	assert_string_equal(show(app, "STATE", 0),
+	assert_string_equal(show(st, "STATE", 0),
 	    "active|yes\npaused|no\nsuspended|no\n");
-	app->catalog->paused = true;
-	assert_string_equal(show(app, "STATE", 0),
+	st->catalog->paused = true;
+	assert_string_equal(show(st, "STATE", 0),
 	    "active|no\npaused|yes\nsuspended|no\n");
-	app->ss.logins = 3;
-	app->ss.servers = 5;
-	assert_string_equal(show(app, "LISTS", 0),
+	st->ss.logins = 3;
+	st->ss.servers = 5;
+	assert_string_equal(show(st, "LISTS", 0),
 	    "databases|1\nusers|1\npeers|0\npools|1\npeer_pools|0\n"
 	    "free_clients|0\nused_clients|0\nlogin_clients|3\n"
 	    "free_servers|0\nused_servers|5\ndns_names|0\ndns_zones|0\n"
@@ -500,11 +520,11 @@ static void test_state_and_lists_tell_what_is(void **state)
 
 static void test_config_shows_every_setting(void **state)
 {
-	struct app *const app = *state;
+	struct stage *const st = *state;
 	size_t count;
 
 	option_rows(&count);
-	show(app, "CONFIG", 0);
+	show(st, "CONFIG", 0);
 	assert_int_equal(shown.rows, count);
 	assert_non_null(strstr(shown.buf, "\nauth_user|\\N|\\N|yes\n"));
 	assert_non_null(strstr(shown.buf,
@@ -516,24 +536,24 @@ static void test_config_shows_every_setting(void **state)
 
 static void test_version_names_the_reference(void **state)
 {
-	struct app *const app = *state;
+	struct stage *const st = *state;
 
-	assert_int_equal(strncmp(show(app, "VERSION", 0),
+	assert_int_equal(strncmp(show(st, "VERSION", 0),
 	    "PgBouncer 1.25.2 (pgsluice ", 27), 0);
 }
 
 static void test_sink_that_stops_gets_no_more_rows(void **state)
 {
-	struct app *const app = *state;
+	struct stage *const st = *state;
 
-	catalog_get_user(app->catalog, "amy");
+	catalog_get_user(st->catalog, "amy");
 	for (size_t i = 0; view_at(i) != NULL; i++) {
-		show(app, view_at(i)->topic, 1);
+		show(st, view_at(i)->topic, 1);
 		assert_in_range(shown.rows, 0, 1);
 	}
 }
 
-#define WITH_APP(test) cmocka_unit_test_setup_teardown(test, make_app, free_app)
+#define WITH_STAGE(test) cmocka_unit_test_setup_teardown(test, make_stage, free_stage)
 
 int main(void)
 {
@@ -544,17 +564,17 @@ int main(void)
 		cmocka_unit_test(test_time_is_text_in_the_local_zone),
 		cmocka_unit_test(test_columns_are_those_of_the_specification),
 		cmocka_unit_test(test_topics_are_found_without_case),
-		WITH_APP(test_databases_shows_the_console),
-		WITH_APP(test_users_and_pools_are_in_byte_order),
-		WITH_APP(test_maxwait_is_that_of_the_first_in_the_queue),
-		WITH_APP(test_stats_sum_the_pools_of_a_database),
-		WITH_APP(test_clients_and_servers_show_both_ends),
-		WITH_APP(test_states_have_names_and_an_order),
-		WITH_APP(test_sockets_end_with_those_in_login),
-		WITH_APP(test_state_and_lists_tell_what_is),
-		WITH_APP(test_config_shows_every_setting),
-		WITH_APP(test_version_names_the_reference),
-		WITH_APP(test_sink_that_stops_gets_no_more_rows),
+		WITH_STAGE(test_databases_shows_the_console),
+		WITH_STAGE(test_users_and_pools_are_in_byte_order),
+		WITH_STAGE(test_maxwait_is_that_of_the_first_in_the_queue),
+		WITH_STAGE(test_stats_sum_the_pools_of_a_database),
+		WITH_STAGE(test_clients_and_servers_show_both_ends),
+		WITH_STAGE(test_states_have_names_and_an_order),
+		WITH_STAGE(test_sockets_end_with_those_in_login),
+		WITH_STAGE(test_state_and_lists_tell_what_is),
+		WITH_STAGE(test_config_shows_every_setting),
+		WITH_STAGE(test_version_names_the_reference),
+		WITH_STAGE(test_sink_that_stops_gets_no_more_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,11 +21,11 @@ struct got {
 	struct text text;
 };
 
-static void on_report(void *arg, const char *line)
+static void on_report(void *arg, enum log_level level, const char *line)
 {
 	struct got *const g = arg;
 
-	text_addf(&g->text, "!%s", line);
+	text_addf(&g->text, "%c%s", level > LEVEL_ERROR ? '?' : '!', line);
 }
 
 static int on_user(const char *name, const char *secret, void *arg)
@@ -197,19 +197,67 @@ static void test_content_tells_the_kind(void **state)
 		{ "", SECRET_NONE },
 		{ "x", SECRET_PLAIN },
 		{ "md50123456789abcdef0123456789abcdef", SECRET_MD5 },
-		{ "md50123456789ABCDEF0123456789abcdef", SECRET_PLAIN },
+		{ "md50123456789ABCDEF0123456789abcdef", SECRET_UNUSABLE },
+		{ "MD50123456789abcdef0123456789abcdef", SECRET_UNUSABLE },
+		{ "md50123456789abcdef0123456789abcdef ", SECRET_UNUSABLE },
+		{ " md50123456789abcdef0123456789abcdef", SECRET_UNUSABLE },
+		{ "md50123456789abcdef0123456789abcdeg", SECRET_PLAIN },
+		{ "md5", SECRET_PLAIN },
 		{ "md50123456789abcdef0123456789abcde", SECRET_PLAIN },
 		{ "md50123456789abcdef0123456789abcdef0", SECRET_PLAIN },
 		{ "SCRAM-SHA-256$4096:c2FsdA==$" KEY ":" KEY, SECRET_SCRAM },
 		{ "SCRAM-SHA-256$4096:c2FsdA==$" KEY ":c2FsdA==",
-		    SECRET_PLAIN },
-		{ "SCRAM-SHA-256$4096:c2FsdA==$" KEY, SECRET_PLAIN },
-		{ "scram-sha-256$4096:c2FsdA==$" KEY ":" KEY, SECRET_PLAIN },
+		    SECRET_UNUSABLE },
+		{ "SCRAM-SHA-256$4096:c2FsdA==$" KEY, SECRET_UNUSABLE },
+		{ "scram-sha-256$4096:c2FsdA==$" KEY ":" KEY,
+		    SECRET_UNUSABLE },
+		{ "SCRAM-SHA-256$2000000:c2FsdA==$" KEY ":" KEY,
+		    SECRET_UNUSABLE },
+		{ "SCRAM-SHA-512$4096:c2FsdA==$" KEY ":" KEY,
+		    SECRET_UNUSABLE },
+		{ "SCRAM-SHA-256$4096:c2FsdA==$" KEY ":" KEY " ",
+		    SECRET_UNUSABLE },
+		{ "\tSCRAM-SHA-256$4096:c2FsdA==$" KEY ":" KEY,
+		    SECRET_UNUSABLE },
+		{ "SCRAM-SHA-256", SECRET_PLAIN },
+		{ "scram$", SECRET_PLAIN },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		assert_int_equal(secret_kind(kinds[i].secret), kinds[i].kind);
+}
+
+static void test_unusable_secret_is_told_with_its_line(void **state)
+{
+	static const char text[] = "\"a\" \"b\"\n"
+	    "\"c\" \"SCRAM-SHA-512$x\"\n\"d\" \"e\"\n";
+	struct got g;
+
+	(void)state;
+	assert_string_equal(users_of(&g, text, strlen(text)),
+	    "?unusable secret in auth file: it looks like a hash and is none, "
+	    "so no password fits it (f:2)<a><b><c><SCRAM-SHA-512$x><d><e>");
+}
+
+static bool is_blank(const char *text)
+{
+	struct got g;
+	struct userlist *u = parse(&g, text, strlen(text));
+	const bool blank = userlist_is_blank(u);
+
+	userlist_unref(&u);
+	return blank;
+}
+
+static void test_blank_is_neither_record_nor_comment(void **state)
+{
+	(void)state;
+	assert_true(is_blank(""));
+	assert_true(is_blank(" \n\t\r\n"));
+	assert_false(is_blank("; nobody\n"));
+	assert_false(is_blank("\"a\" \"b\"\n"));
+	assert_false(is_blank("a\n"));
 }
 
 static void test_find_is_exact(void **state)
@@ -291,6 +339,11 @@ static void test_changed_file_is_not_current(void **state)
 	assert_true(userlist_is_current(u, path));
 	write_file(path, "\"a\" \"b2\"\n");
 	assert_false(userlist_is_current(u, path));
+	userlist_unref(&u);
+	/* mistakes are told of again */
+	write_file(path, "\"a\" \"b2\"\nx\n");
+	u = userlist_load(path, on_report, &g);
+	assert_false(userlist_is_current(u, path));
 	unlink(path);
 	assert_false(userlist_is_current(u, path));
 	userlist_unref(&u);
@@ -337,6 +390,8 @@ int main(void)
 		cmocka_unit_test(test_nul_ends_the_file),
 		cmocka_unit_test(test_lengths_are_limited),
 		cmocka_unit_test(test_content_tells_the_kind),
+		cmocka_unit_test(test_unusable_secret_is_told_with_its_line),
+		cmocka_unit_test(test_blank_is_neither_record_nor_comment),
 		cmocka_unit_test(test_find_is_exact),
 		cmocka_unit_test(test_each_of_many_names_is_found),
 		cmocka_unit_test(test_missing_file_is_reported),

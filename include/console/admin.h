@@ -1,0 +1,64 @@
+/* admin.h - the console: sessions on the database pgbouncer.
+ * SPDX-License-Identifier: ISC */
+#ifndef CONSOLE_ADMIN_H
+#define CONSOLE_ADMIN_H
+
+#include <stdbool.h>
+
+#include "session/sessions.h"
+
+struct client;
+struct console;
+struct err;
+struct net_addr;
+struct persist_entry;
+
+/* Told of each listening socket. Returns non-zero to stop. */
+typedef int (*admin_listener_fn)(void *arg, int fd,
+    const struct net_addr *addr);
+
+/* Calls upward: what commands ask of the whole process, admin.app. */
+struct admin_ops {
+	void (*pause)(void *app);
+	void (*resume)(void *app);
+	/* SUSPEND. 0, or -1 with e: not now. */
+	int (*suspend)(void *app, struct err *e);
+	/* Does nothing move any more? */
+	bool (*is_suspended)(void *app);
+	void (*shutdown)(void *app, enum shutdown_mode mode);
+	/* Leave at once, with status 0. */
+	void (*exit)(void *app);
+	/* Returns the number that admin_reloaded() will name. */
+	unsigned (*reload)(void *app);
+	/* SET, SET PERSIST. 0, perhaps with a notice in e, or -1 with e. */
+	int (*set)(void *app, const char *key, const char *value,
+	    struct err *e);
+	int (*persist)(void *app, const struct persist_entry *entry,
+	    struct err *e);
+	/* Returns what fn stopped it with, or 0. */
+	int (*each_listener)(void *app, admin_listener_fn fn, void *arg);
+};
+
+/* All consoles, and what they show and steer. The app fills it in. */
+struct admin {
+	const struct admin_ops *ops;
+	void *app;
+	struct sessions *ss;		/* borrowed */
+	struct console *consoles;	/* DL list of those logged in */
+};
+
+/* client_ops->console: c logged in to the admin database; greet it. */
+void admin_open(struct admin *a, struct client *c);
+/* client_ops->input, ->drained and ->closed for a client with ->console set. */
+void admin_input(struct client *c);
+void admin_drained(struct client *c);
+void admin_closed(struct client *c);
+/* A CancelRequest for it came (admin-console.md 4.12). */
+void admin_cancel(struct client *c);
+
+/* End of each turn: answer the PAUSE, WAIT_CLOSE ... that are complete. */
+void admin_turn(struct admin *a);
+/* Answer who waits for this RELOAD; e: it failed. */
+void admin_reloaded(struct admin *a, unsigned reload, const struct err *e);
+
+#endif

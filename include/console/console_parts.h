@@ -1,0 +1,61 @@
+/* console_parts.h - between the files of console_extended.
+ * SPDX-License-Identifier: ISC */
+#ifndef CONSOLE_CONSOLE_PARTS_H
+#define CONSOLE_CONSOLE_PARTS_H
+
+#include "base/hash.h"
+#include "console/console.h"
+#include "console/rowset.h"
+#include "console/statement.h"
+
+struct reader;
+
+struct console_prepared {
+	UT_hash_handle hh;
+	char *name, *query;			/* owned */
+	uint32_t types[ADMIN_PARAMS_MAX];	/* as described */
+	unsigned params;
+};
+
+struct console_portal {
+	UT_hash_handle hh;
+	char *name, *query;			/* owned */
+	char *values[ADMIN_PARAMS_MAX];		/* owned */
+	unsigned params;
+	bool binary[SHOW_COLUMNS_MAX];		/* of each column */
+	struct rowset rows;	/* fetched in pieces */
+	size_t next;		/* ... and the row to go on with */
+	bool started;		/* rows are there */
+	bool done;
+};
+
+/* (console.c) Tell e, and skip to Sync. May close the client. */
+void extended_refuse(struct console *k, const struct err *e);
+void extended_bad_message(struct console *k, const char *what);
+/*
+ * (console_prepared.c) Make st of a text that must be one statement; who asks is filled in.
+ * 0, or -1 with e.
+ */
+int extended_make(struct console *k, struct statement *st,
+    const struct statement_source *src, struct err *e);
+
+/* By name; NULL: none, which drop takes as well. */
+struct console_prepared *prepared_find(struct console *k, const char *name);
+void prepared_drop(struct console *k, struct console_prepared *ps);
+/* Its statement, while the parameters are not known. 0, or -1 with e. */
+int prepared_make(struct console *k, struct statement *st,
+    const struct console_prepared *ps, struct err *e);
+
+struct console_portal *portal_find(struct console *k, const char *name);
+void portal_drop(struct console *k, struct console_portal *p);
+/* One that is in no table. */
+void portal_free(struct console_portal *p);
+/* Its statement, with the values of its parameters. 0, or -1 with e. */
+int portal_make(struct console *k, struct statement *st,
+    const struct console_portal *p, struct err *e);
+
+/* (console_bind.c) The rest of Bind: values, formats. 0, or -1: refused. */
+int portal_read(struct console *k, struct console_portal *p,
+    const struct console_prepared *ps, struct reader *body);
+
+#endif

@@ -1,0 +1,23 @@
+/* fds.h - SHOW FDS: our sockets, for whom is to go on with them.
+ * SPDX-License-Identifier: ISC */
+#ifndef CONSOLE_FDS_H
+#define CONSOLE_FDS_H
+
+#include <stdbool.h>
+
+struct client;
+struct console;
+struct err;
+struct selection;
+struct view;
+
+/* Is it SHOW FDS, and c one who gets descriptors, not numbers? */
+bool fds_may_pass(const struct client *c, const struct selection *s);
+
+/*
+ * All rows, each with its descriptor; blocks until they are sent. 0, or -1
+ * with e: the connection is of no use any more.
+ */
+int fds_pass(struct console *k, const struct view *v, struct err *e);
+
+#endif

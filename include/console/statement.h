@@ -1,0 +1,51 @@
+/* statement.h - what a query text asks the console for.
+ * SPDX-License-Identifier: ISC */
+#ifndef CONSOLE_STATEMENT_H
+#define CONSOLE_STATEMENT_H
+
+#include "console/admin_parse.h"
+#include "console/answer.h"
+#include "console/selection.h"
+
+struct command;
+struct err;
+
+enum statement_kind {
+	STATEMENT_EMPTY,	/* nothing, not even blanks that mean a command */
+	STATEMENT_HELP,		/* SHOW HELP */
+	STATEMENT_SHOW,		/* a view */
+	STATEMENT_COMMAND,
+	STATEMENT_ANSWER,	/* what drivers ask */
+};
+
+struct statement {
+	enum statement_kind kind;
+	struct shape shape;	/* of its rows; count 0 = it gives none */
+	struct admin_command cmd;
+	const struct command *row;	/* COMMAND */
+	struct selection show;	/* SHOW */
+	struct answer answer;	/* ANSWER */
+	size_t length;		/* ANSWER: bytes of the query it took */
+};
+
+struct statement_source {
+	const char *query;
+	const struct admin_params *params;	/* NULL = it came as Query */
+	const struct asker *who;
+};
+
+/*
+ * Understand it. src must outlive st, which points to itself: not to be copied.
+ * Returns: 0, or -1 with e for the console.
+ */
+int statement_make(struct statement *st, const struct statement_source *src,
+    struct err *e);
+
+/* Of CommandComplete. */
+const char *statement_tag(const struct statement *st);
+
+/* The types of its parameters, up to st->cmd.params of them. */
+void statement_param_types(const struct statement *st,
+    uint32_t oids[ADMIN_PARAMS_MAX]);
+
+#endif

@@ -1,0 +1,21 @@
+/* timers.h - from a time-out back to the session it is embedded in.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_TIMERS_H
+#define SESSION_TIMERS_H
+
+#include <stddef.h>
+
+#include "session/client.h"
+#include "session/server.h"
+
+static inline struct client *client_of_timer(struct timeout *t)
+{
+	return (struct client *)((char *)t - offsetof(struct client, timer));
+}
+
+static inline struct server *server_of_timer(struct timeout *t)
+{
+	return (struct server *)((char *)t - offsetof(struct server, timer));
+}
+
+#endif

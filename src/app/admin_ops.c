@@ -1,0 +1,88 @@
+/* admin_ops.c - what the console asks of the process, done.
+ * SPDX-License-Identifier: ISC */
+#include "app/admin_ops.h"
+
+#include <utlist.h>
+
+#include "app/app.h"
+#include "app/listener.h"
+#include "app/suspend.h"
+
+static void op_pause(void *app)
+{
+	app_pause(app);
+}
+
+static void op_resume(void *app)
+{
+	app_resume(app);
+}
+
+static int op_suspend(void *app, struct err *e)
+{
+	return suspend_begin(app, e);
+}
+
+static bool op_is_suspended(void *app)
+{
+	return suspend_is_complete(app);
+}
+
+static void op_shutdown(void *app, enum shutdown_mode mode)
+{
+	app_shutdown(app, mode);
+}
+
+static void op_exit(void *app)
+{
+	app_exit(app, 0);
+}
+
+static unsigned op_reload(void *app)
+{
+	return app_reload(app);
+}
+
+static int op_set(void *app, const char *key, const char *value,
+    struct err *e)
+{
+	return app_set(app, key, value, e);
+}
+
+static int op_persist(void *app, const struct persist_entry *entry,
+    struct err *e)
+{
+	return app_persist(app, entry, e);
+}
+
+static int op_each_listener(void *arg, admin_listener_fn fn, void *fn_arg)
+{
+	const struct app *const app = arg;
+	const struct listener *l;
+	int rc = 0;
+
+	LL_FOREACH(app->listeners, l) {
+		rc = fn(fn_arg, l->fd, &l->addr);
+		if (rc != 0)
+			break;
+	}
+	return rc;
+}
+
+const struct admin_ops *admin_ops(void)
+{
+	static const struct admin_ops ops = {
+		.pause = op_pause,
+		.resume = op_resume,
+		.suspend = op_suspend,
+		.is_suspended = op_is_suspended,
+		.shutdown = op_shutdown,
+		.exit = op_exit,
+		.reload = op_reload,
+		.set = op_set,
+		.persist = op_persist,
+		.each_listener = op_each_listener,
+	};
+
+	return &ops;
+}

@@ -1,0 +1,353 @@
+/* admin.c - the console: sessions on the database pgbouncer.
+ * SPDX-License-Identifier: ISC */
+#include "console/admin.h"
+
+#include <string.h>
+#include <utlist.h>
+
+#include "base/mem.h"
+#include "base/wheel.h"
+#include "console/admin.h"
+#include "console/console.h"
+#include "console/version.h"
+#include "pool/catalog.h"
+#include "proto/msg.h"
+#include "proto/params.h"
+#include "proto/reader.h"
+#include "session/client.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define OUT_MAX (16 << 20)	/* one reply, or one row of a long one */
+#define QUERY_MAX (1 << 20)	/* a whole message */
+#define TURN_MAX 32		/* requests served before others have a turn */
+
+/* --- login --- */
+
+/* (admin-console.md section 1, "Login reply") */
+static void write_parameters(struct writer *w, const struct client *c)
+{
+	static const struct {
+		const char *name, *value;
+	} fixed[] = {
+		{ "client_encoding", "UTF8" },
+		{ "server_encoding", "UTF8" },
+		{ "DateStyle", "ISO" },
+		{ "TimeZone", "GMT" },
+		{ "standard_conforming_strings", "on" },
+		{ "is_superuser", "on" },
+	};
+	const struct params_table *const t = c->ss->params;
+	const int version = sessions_settings(c->ss)->console_version;
+
+	writer_parameter_status(w, "server_version",
+	    version_of(version)->server);
+	for (size_t i = 0; i < COUNT(fixed); i++)
+		writer_parameter_status(w, fixed[i].name, fixed[i].value);
+	for (int i = 0; i < params_count(t); i++) {
+		const char *const value = params_get(c->params, i);
+
+		if (value != NULL)
+			writer_parameter_status(w, params_name(t, i), value);
+	}
+}
+
+static void write_welcome(struct console *k)
+{
+	const struct client *const c = k->client;
+	const char *const notice =
+	    sessions_settings(c->ss)->login_notify_message;
+	struct writer *const w = &k->out;
+
+	writer_begin(w, BE_AUTHENTICATION);
+	writer_u32(w, MSG_AUTH_OK);
+	writer_end(w);
+	write_parameters(w, c);
+	writer_begin(w, BE_BACKEND_KEY_DATA);
+	writer_bytes(w, c->key, c->key_len);
+	writer_end(w);
+	if (notice != NULL && notice[0] != '\0')
+		console_notice(k, notice, NULL);
+	writer_ready(w, 'I');
+}
+
+/* Look again next turn at what was read, or can be. */
+static void go_on(struct client *c)
+{
+	stream_reread(&c->stream);
+	stream_yield(&c->stream);
+}
+
+void admin_open(struct admin *a, struct client *c)
+{
+	struct console *const k = mem_zalloc(sizeof *k);
+
+	if (k == NULL) {
+		client_fail(c, "53200", "no mem");
+		return;
+	}
+	k->client = c;
+	k->admin = a;
+	writer_init(&k->out, OUT_MAX);
+	DL_APPEND(a->consoles, k);
+	c->console = k;
+	client_new_key(c);
+	write_welcome(k);
+	c->welcomed = true;
+	console_send(k);
+	/* it may have sent queries behind its password */
+	if (c->console != NULL)
+		go_on(c);
+}
+
+void admin_closed(struct client *c)
+{
+	struct console *const k = c->console;
+
+	DL_DELETE(k->admin->consoles, k);
+	console_fini_extended(k);
+	writer_fini(&k->out);
+	mem_free(k);
+	c->console = NULL;
+}
+
+/* --- what it sends --- */
+
+/* FunctionCall, as the reference answers it. */
+static void on_unsupported(struct console *k, struct reader *body)
+{
+	struct client *const c = k->client;
+	struct err e;
+
+	(void)body;
+	err_set(&e, "08P01",
+	    "unsupported packet type for admin console: %d", FE_FUNCTION_CALL);
+	k->extended = false;
+	console_error(k, &e);
+	console_send(k);
+	client_fail(c, NULL, "bad packet");
+}
+
+static void on_query(struct console *k, struct reader *body)
+{
+	const char *const query = reader_str(body);
+
+	k->extended = false;
+	if (sessions_settings(k->client->ss)->disable_pqexec)
+		client_fail(k->client, NULL, "PQexec disallowed");
+	else if (query == NULL || reader_left(body) > 0)
+		client_fail(k->client, NULL, "bad packet");
+	else
+		console_query(k, query);
+}
+
+static void on_sync(struct console *k, struct reader *body)
+{
+	(void)body;
+	console_sync(k);
+}
+
+/* Replies leave as they come; there is nothing to push. */
+static void on_nothing(struct console *k, struct reader *body)
+{
+	(void)k;
+	(void)body;
+}
+
+static void on_terminate(struct console *k, struct reader *body)
+{
+	(void)body;
+	client_close(k->client, "close req");
+}
+
+struct kind {
+	/* Each may close the client. */
+	void (*run)(struct console *k, struct reader *body);
+	bool skip;		/* its body doesn't matter: not kept */
+	bool always;		/* heard even while skipping to Sync */
+};
+
+/* (admin-console.md section 2) */
+static const struct kind kinds[256] = {
+	[FE_QUERY] = { .run = on_query },
+	[FE_PARSE] = { .run = console_parse },
+	[FE_BIND] = { .run = console_bind },
+	[FE_DESCRIBE] = { .run = console_describe },
+	[FE_EXECUTE] = { .run = console_execute },
+	[FE_CLOSE] = { .run = console_close },
+	[FE_SYNC] = { .run = on_sync, .always = true },
+	[FE_FLUSH] = { .run = on_nothing },
+	[FE_TERMINATE] = { .run = on_terminate, .skip = true,
+	    .always = true },
+	[FE_FUNCTION_CALL] = { .run = on_unsupported, .skip = true },
+	[FE_COPY_DATA] = { .run = on_nothing, .skip = true },
+	[FE_COPY_DONE] = { .run = on_nothing, .skip = true },
+	[FE_COPY_FAIL] = { .run = on_nothing, .skip = true },
+};
+
+/* One message, taken out of the buffer that it came in. */
+struct message {
+	const struct kind *kind;	/* NULL: it is not whole yet */
+	uint8_t *body;			/* owned; NULL = empty */
+	size_t len;
+	const char *bad;		/* it ends the session, with this text */
+	const char *bad_code;	/* NULL: a protocol violation */
+	char bad_text[MSG_BAD_TEXT];
+};
+
+static size_t pass_over(struct client *c, size_t left)
+{
+	const size_t n = left < c->skip ? left : c->skip;
+
+	c->skip -= (uint32_t)n;
+	return n;
+}
+
+/* A message that counts as a whole. Returns its size; 0: it is not here yet. */
+static size_t take_whole(const struct burst *b, size_t size,
+    struct message *m)
+{
+	m->len = size - MSG_HEADER;
+	if (size > QUERY_MAX) {
+		m->bad = "query too long for admin console";
+		return 0;
+	}
+	if (b->len < size)
+		return 0;
+	/* running it may use the shared buffer for others */
+	m->body = mem_alloc(size);
+	if (m->body == NULL) {
+		m->bad = "no mem";
+		m->bad_code = "53200";
+		return 0;
+	}
+	memcpy(m->body, b->at + MSG_HEADER, m->len);
+	m->kind = &kinds[b->at[0]];
+	return size;
+}
+
+/* Returns the bytes that are done with; 0 when more must come first. */
+static size_t next_message(struct client *c, const struct burst *b,
+    struct message *m)
+{
+	*m = (struct message){ .kind = NULL };
+	if (c->skip > 0)
+		return pass_over(c, b->len);
+	if (b->len < MSG_HEADER)
+		return 0;
+	const size_t size = msg_size(b->at,
+	    sessions_settings(c->ss)->max_packet_size);
+	const struct kind *const kind = &kinds[b->at[0]];
+
+	if (size == 0) {
+		m->bad = msg_bad_header(b->at, b->len, m->bad_text);
+		return 0;
+	}
+	if (kind->run == NULL) {
+		m->bad = "unknown pkt";
+		return 0;
+	}
+	if (!kind->skip)
+		return take_whole(b, size, m);
+	m->kind = kind;
+	c->skip = (uint32_t)size;
+	return pass_over(c, b->len);
+}
+
+/* As the reference: one query and one transaction a console, its first. */
+static void count(struct console *k)
+{
+	struct counters *const n = &k->client->pc.pool->counted.now;
+
+	if (k->counted)
+		return;
+	k->counted = true;
+	n->query_count++;
+	n->xact_count++;
+	wheel_wake(&k->client->pc.pool->care);
+}
+
+/* May close the client. */
+static void act(struct client *c, struct message *m)
+{
+	struct console *const k = c->console;
+	struct reader body;
+
+	if (m->bad != NULL) {
+		client_fail(c, m->bad_code, m->bad);
+	} else if (m->kind != NULL && (!k->skipping || m->kind->always)) {
+		count(k);
+		reader_init(&body, m->body, m->len);
+		k->extended = true;
+		m->kind->run(k, &body);
+	}
+	mem_free(m->body);
+}
+
+/* Nothing is read while a command is blocked, or its reply not yet sent. */
+static bool is_listening(const struct client *c)
+{
+	return c->console != NULL && c->console->wait == CONSOLE_READY &&
+	    !stream_is_blocked(&c->stream);
+}
+
+/* Done for this turn; more: there is something to look at in the next. */
+static void settle(struct client *c, bool more)
+{
+	if (c->console == NULL)
+		return;
+	if (c->console->wait != CONSOLE_READY && c->stream.hup)
+		client_close(c, "client unexpected eof");
+	else if (is_listening(c) && (more || stream_is_ready(&c->stream)))
+		go_on(c);
+}
+
+/* One message a time: a command may make others use the shared buffer. */
+static void work(struct client *c, struct burst *b)
+{
+	bool more = true;
+
+	for (int i = 0; more && i < TURN_MAX && is_listening(c); i++) {
+		struct message m;
+		const size_t used = next_message(c, b, &m);
+
+		if (carry_rest(&c->carry, b, used) < 0) {
+			mem_free(m.body);
+			client_fail(c, "53200", "no mem");
+			return;
+		}
+		act(c, &m);
+		more = used > 0 && carry_again(&c->carry, b);
+	}
+	settle(c, more);
+}
+
+void admin_input(struct client *c)
+{
+	struct burst b;
+
+	if (c->console->wait != CONSOLE_READY && c->stream.hup) {
+		client_close(c, "client unexpected eof");
+		return;
+	}
+	if (!is_listening(c))
+		return;
+	const ssize_t n = carry_read(&c->carry, &c->stream, &b, 2 * QUERY_MAX);
+
+	if (n == STREAM_NONE && !carry_again(&c->carry, &b))
+		return;
+	if (n < 0) {
+		client_close(c, "client unexpected eof");
+		return;
+	}
+	if (n > 0)
+		c->request_time = time_now();
+	work(c, &b);
+}
+
+void admin_drained(struct client *c)
+{
+	if (c->stream.broken)
+		client_close(c, "client unexpected eof");
+	else
+		go_on(c);
+}

@@ -1,0 +1,156 @@
+/* admin_wait.c - commands that block a console until something is complete.
+ * SPDX-License-Identifier: ISC */
+#include "console/admin.h"
+
+#include <utlist.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "console/admin.h"
+#include "console/console.h"
+#include "pool/catalog.h"
+#include "session/broker.h"
+#include "session/client.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* The reply is written: it leaves, and others may come. */
+static void go_on(struct console *k)
+{
+	struct client *const c = k->client;
+
+	k->wait = CONSOLE_READY;
+	console_send(k);
+	if (c->console != NULL) {
+		/* look next turn at what came meanwhile */
+		stream_reread(&c->stream);
+		stream_yield(&c->stream);
+	}
+}
+
+static void unblock(struct console *k, const struct err *e, const char *tag)
+{
+	if (e != NULL)
+		console_error(k, e);
+	else
+		console_complete(k, tag);
+	go_on(k);
+}
+
+/* (admin-console.md section 4.10) */
+void admin_reloaded(struct admin *a, unsigned reload, const struct err *e)
+{
+	struct console *k, *next;
+
+	DL_FOREACH_SAFE(a->consoles, k, next) {
+		if (k->wait != CONSOLE_RELOAD || k->reload != reload)
+			continue;
+		if (e == NULL) {
+			console_complete(k, "RELOAD");
+		} else {
+			log_error("RELOAD Failed, see logs for more details");
+			console_refuse(k, e);
+		}
+		go_on(k);
+	}
+}
+
+/* (admin-console.md section 4.12) */
+void admin_cancel(struct client *c)
+{
+	struct console *const k = c->console;
+	struct admin *const a = k->admin;
+	const bool waits = (k->wait == CONSOLE_PAUSE && k->db[0] == '\0' &&
+	    a->ss->catalog->paused) || k->wait == CONSOLE_SUSPEND;
+	const bool lift = waits && a->ss->shutdown == SHUTDOWN_NONE;
+	struct err e;
+
+	if (k->wait == CONSOLE_READY)
+		return;
+	err_set(&e, "57014", "canceling statement due to user request");
+	unblock(k, &e, NULL);
+	if (lift)
+		a->ops->resume(a->app);
+}
+
+static bool has_obsolete(const struct pool *p)
+{
+	static const enum server_state states[] = { SERVER_ACTIVE, SERVER_IDLE,
+		SERVER_LOGIN, SERVER_TESTED, SERVER_USED };
+
+	for (size_t i = 0; i < COUNT(states); i++) {
+		const struct pool_server *ps;
+
+		DL_FOREACH(p->servers[states[i]], ps) {
+			if (ps->close_needed)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void check_close(struct console *k, const struct database *db)
+{
+	const struct pool *p = k->admin->ss->catalog->pools;
+
+	for (; p != NULL; p = p->hh.next) {
+		if ((db == NULL || p->key.db == db) && has_obsolete(p))
+			return;
+	}
+	unblock(k, NULL, "WAIT_CLOSE");
+}
+
+static void check_pause(struct console *k, const struct database *db)
+{
+	const bool paused = db != NULL ? db->paused : k->admin->ss->catalog->paused;
+	struct err e;
+
+	if (!paused) {
+		if (db != NULL)
+			err_set(&e, "08P01", "database %s is not paused",
+			    k->db);
+		else
+			err_set(&e, "08P01",
+			    "pooler is not paused/suspended");
+		unblock(k, &e, NULL);
+	} else if (broker_is_quiet(k->admin->ss, db)) {
+		unblock(k, NULL, "PAUSE");
+	}
+}
+
+static void check_suspend(struct console *k)
+{
+	struct err e;
+
+	if (!k->admin->ss->suspended) {
+		err_set(&e, "08P01", "pooler is not paused/suspended");
+		unblock(k, &e, NULL);
+	} else if (k->admin->ops->is_suspended(k->admin->app)) {
+		unblock(k, NULL, "SUSPEND");
+	}
+}
+
+void admin_turn(struct admin *a)
+{
+	struct console *k, *next;
+
+	DL_FOREACH_SAFE(a->consoles, k, next) {
+		const struct database *db = NULL;
+		struct err e;
+
+		if (k->wait == CONSOLE_READY || k->wait == CONSOLE_RELOAD)
+			continue;
+		if (k->db[0] != '\0')
+			db = catalog_find_database(a->ss->catalog, k->db);
+		if (k->db[0] != '\0' && db == NULL) {
+			err_set(&e, "08P01", "no such database: %s", k->db);
+			unblock(k, &e, NULL);
+		} else if (k->wait == CONSOLE_PAUSE) {
+			check_pause(k, db);
+		} else if (k->wait == CONSOLE_SUSPEND) {
+			check_suspend(k);
+		} else {
+			check_close(k, db);
+		}
+	}
+}

@@ -1,0 +1,307 @@
+/* command_database.c - PAUSE, RESUME and others that mean a database.
+ * SPDX-License-Identifier: ISC */
+#include "console/command.h"
+
+#include "base/err.h"
+#include "base/text.h"
+#include "console/admin.h"
+#include "console/admin_parse.h"
+#include "console/console.h"
+#include "pool/catalog.h"
+#include "pool/drain.h"
+#include "session/broker.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/*
+ * The database of the argument. verb: what can't be done to the console's own
+ * ("pause", NULL = nothing).
+ */
+static struct database *find_database(struct console *k, const char *name,
+    const char *verb, struct err *e)
+{
+	struct database *const db = catalog_find_database(k->admin->ss->catalog,
+	    name);
+
+	if (db == NULL) {
+		err_set(e, "08P01", "no such database: %s", name);
+		return NULL;
+	}
+	if (db->console && verb != NULL) {
+		err_set(e, "08P01", "cannot %s admin db: %s", verb, name);
+		return NULL;
+	}
+	return db;
+}
+
+/* The same, but made from the "*" entry when it is not there. */
+static struct database *get_database(struct console *k, const char *name,
+    const char *verb, struct err *e)
+{
+	struct catalog *const c = k->admin->ss->catalog;
+
+	struct database *db = name[0] == '\0' ? NULL :
+	    catalog_find_database(c, name);
+
+	if (name[0] != '\0' && db == NULL)
+		catalog_auto_database(c, name, NULL);
+	else if (db != NULL)
+		database_keep(db);
+	return find_database(k, name, verb, e);
+}
+
+static bool is_halted(const struct console *k)
+{
+	return k->admin->ss->catalog->paused || k->admin->ss->suspended;
+}
+
+static enum command_result wait_for(struct console *k, enum console_wait what,
+    const struct database *db)
+{
+	k->wait = what;
+	text_copy(k->db, sizeof k->db, db != NULL ? db->name : "");
+	return COMMAND_WAITS;
+}
+
+/* (admin-console.md section 4.1) */
+static enum command_result cmd_pause(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	struct database *db;
+
+	if (is_halted(k))
+		return command_failed(err_set(e, "08P01", "already suspended/paused"));
+	if (!cmd->has_arg) {
+		k->admin->ops->pause(k->admin->app);
+		return wait_for(k, CONSOLE_PAUSE, NULL);
+	}
+	db = get_database(k, cmd->arg, "pause", e);
+	if (db == NULL)
+		return COMMAND_FAILED;
+	db->paused = true;
+	broker_pause_changed(k->admin->ss);
+	return db->servers == 0 ? COMMAND_DONE :
+	    wait_for(k, CONSOLE_PAUSE, db);
+}
+
+/* No connection goes there any more, and those there are go. */
+static enum command_result drain_host(struct console *k, const char *host,
+    struct err *e)
+{
+	if (drain_add(k->admin->ss->catalog, host) < 0)
+		return command_failed(err_set(e, "53400",
+		    "too many hosts are being drained"));
+	broker_drain_hosts(k->admin->ss);
+	return COMMAND_DONE;
+}
+
+/*
+ * As PAUSE, but it does not wait: servers go at the end of their transaction
+ * (or session, as the pool mode has it), streams of replication at once.
+ */
+static enum command_result cmd_drain(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	struct database *db = NULL;
+
+	if (cmd->is_host)
+		return drain_host(k, cmd->value, e);
+	if (is_halted(k))
+		return command_failed(err_set(e, "08P01",
+		    "already suspended/paused"));
+	if (cmd->has_arg) {
+		db = get_database(k, cmd->arg, "drain", e);
+		if (db == NULL)
+			return COMMAND_FAILED;
+		db->paused = true;
+	}
+	broker_drain(k->admin->ss, db);
+	if (db == NULL)
+		k->admin->ops->pause(k->admin->app);
+	else
+		broker_pause_changed(k->admin->ss);
+	return COMMAND_DONE;
+}
+
+static enum command_result resume_host(struct console *k, const char *host,
+    struct err *e)
+{
+	if (!drain_remove(k->admin->ss->catalog, host))
+		return command_failed(err_set(e, "08P01",
+		    "host %s is not being drained", host));
+	broker_pause_changed(k->admin->ss);
+	return COMMAND_DONE;
+}
+
+static enum command_result resume_all(struct console *k, struct err *e)
+{
+	if (k->admin->ss->shutdown != SHUTDOWN_NONE)
+		return command_failed(err_set(e, "08P01",
+		    "pooler is shutting down"));
+	const bool drained = drain_remove(k->admin->ss->catalog, NULL);
+
+	if (is_halted(k))
+		k->admin->ops->resume(k->admin->app);
+	else if (drained)
+		broker_pause_changed(k->admin->ss);
+	else
+		return command_failed(err_set(e, "08P01",
+		    "pooler is not paused/suspended"));
+	return COMMAND_DONE;
+}
+
+/* (section 4.2) */
+static enum command_result cmd_resume(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	struct database *db;
+
+	if (cmd->is_host)
+		return resume_host(k, cmd->value, e);
+	if (!cmd->has_arg)
+		return resume_all(k, e);
+	db = find_database(k, cmd->arg, NULL, e);
+	if (db == NULL)
+		return COMMAND_FAILED;
+	if (!db->paused)
+		return command_failed(err_set(e, "08P01", "database %s is not paused",
+		    db->name));
+	db->paused = false;
+	broker_pause_changed(k->admin->ss);
+	return COMMAND_DONE;
+}
+
+/* (section 4.3) */
+static enum command_result cmd_disable(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	struct database *const db = get_database(k, cmd->arg, "disable", e);
+
+	if (db == NULL)
+		return COMMAND_FAILED;
+	db->disabled = true;
+	return COMMAND_DONE;
+}
+
+static enum command_result cmd_enable(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	struct database *const db = find_database(k, cmd->arg, "enable", e);
+
+	if (db == NULL)
+		return COMMAND_FAILED;
+	db->disabled = false;
+	return COMMAND_DONE;
+}
+
+static void kill_database(struct console *k, struct database *db)
+{
+	db->paused = true;
+	while (db->pools != NULL)
+		broker_kill_pool(k->admin->ss, db->pools);
+}
+
+/* (section 4.4) */
+static enum command_result cmd_kill(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	struct database *db, *next;
+
+	if (is_halted(k))
+		return command_failed(err_set(e, "08P01", "already suspended/paused"));
+	if (cmd->has_arg) {
+		db = get_database(k, cmd->arg, "kill", e);
+		if (db == NULL)
+			return COMMAND_FAILED;
+		kill_database(k, db);
+		return COMMAND_DONE;
+	}
+	HASH_ITER(hh, k->admin->ss->catalog->databases, db, next) {
+		if (!db->console && db->pools != NULL)
+			kill_database(k, db);
+	}
+	return COMMAND_DONE;
+}
+
+/* (section 4.6) */
+static enum command_result cmd_reconnect(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	struct database *db, *next;
+
+	if (cmd->has_arg) {
+		db = get_database(k, cmd->arg, "reconnect", e);
+		if (db == NULL)
+			return COMMAND_FAILED;
+		broker_reconnect(k->admin->ss, db);
+		return COMMAND_DONE;
+	}
+	HASH_ITER(hh, k->admin->ss->catalog->databases, db, next) {
+		if (!db->console)
+			broker_reconnect(k->admin->ss, db);
+	}
+	return COMMAND_DONE;
+}
+
+/* (section 4.7) */
+static enum command_result cmd_wait_close(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	const struct database *db = NULL;
+
+	if (cmd->has_arg) {
+		db = get_database(k, cmd->arg, "wait in", e);
+		if (db == NULL)
+			return COMMAND_FAILED;
+	}
+	if ((db != NULL ? db->servers : k->admin->ss->servers) == 0)
+		return COMMAND_DONE;
+	return wait_for(k, CONSOLE_CLOSE, db);
+}
+
+/* (section 4.8) */
+static enum command_result cmd_suspend(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	(void)cmd;
+	if (is_halted(k))
+		return command_failed(err_set(e, "08P01",
+		    "already suspended/paused"));
+	if (k->admin->ops->suspend(k->admin->app, e) < 0)
+		return COMMAND_FAILED;
+	return wait_for(k, CONSOLE_SUSPEND, NULL);
+}
+
+struct command_group command_group_databases(void)
+{
+	static const struct command commands[] = {
+		{ .name = "PAUSE", .admin = true, .logged = true,
+		    .arg = ARG_OPTIONAL, .run = cmd_pause,
+		    .help = "PAUSE [<db>]" },
+		{ .name = "DRAIN", .admin = true, .logged = true,
+		    .host = true, .arg = ARG_OPTIONAL, .run = cmd_drain,
+		    .help = "DRAIN [<db>]|HOST <host>" },
+		{ .name = "RESUME", .admin = true, .logged = true,
+		    .host = true, .arg = ARG_OPTIONAL, .run = cmd_resume,
+		    .help = "RESUME [<db>]|HOST <host>" },
+		{ .name = "SUSPEND", .admin = true, .logged = true,
+		    .arg = ARG_NONE, .run = cmd_suspend, .help = "SUSPEND" },
+		{ .name = "DISABLE", .admin = true, .logged = true,
+		    .arg = ARG_DATABASE, .run = cmd_disable,
+		    .help = "DISABLE <db>" },
+		{ .name = "ENABLE", .admin = true, .logged = true,
+		    .arg = ARG_DATABASE, .run = cmd_enable,
+		    .help = "ENABLE <db>" },
+		{ .name = "RECONNECT", .admin = true, .logged = true,
+		    .arg = ARG_OPTIONAL, .run = cmd_reconnect,
+		    .help = "RECONNECT [<db>]" },
+		{ .name = "KILL", .admin = true, .logged = true,
+		    .arg = ARG_OPTIONAL, .run = cmd_kill,
+		    .help = "KILL [<db>]" },
+		{ .name = "WAIT_CLOSE", .admin = true, .logged = true,
+		    .arg = ARG_OPTIONAL, .run = cmd_wait_close,
+		    .help = "WAIT_CLOSE [<db>]" },
+	};
+
+	return (struct command_group){ commands, COUNT(commands) };
+}

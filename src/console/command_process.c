@@ -1,0 +1,132 @@
+/* command_process.c - SET, RELOAD and others that mean the whole process.
+ * SPDX-License-Identifier: ISC */
+#include "console/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "conf/persist.h"
+#include "conf/words.h"
+#include "console/admin.h"
+#include "console/admin_parse.h"
+#include "console/console.h"
+#include "session/client.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* SET PERSIST: what is wrong is told, for it may be the disk's fault. */
+static enum command_result set_persistent(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	const struct persist_entry entry = { .key = cmd->arg,
+		.value = cmd->value, .by = k->client->user->name };
+	char tag[sizeof "SET =" + sizeof cmd->arg + sizeof cmd->value];
+
+	e->text[0] = '\0';
+	if (k->admin->ops->persist(k->admin->app, &entry, e) < 0)
+		return COMMAND_FAILED;
+	if (e->text[0] != '\0')
+		console_notice(k, e->text, NULL);
+	snprintf(tag, sizeof tag, "SET %s=%s", cmd->arg, cmd->value);
+	console_complete(k, tag);
+	return COMMAND_REPLIED;
+}
+
+/* Tools know the others as one. */
+static const char *set_code(const struct err *why)
+{
+	static const char *const codes[] = { "53200", "42501" };
+
+	for (size_t i = 0; i < COUNT(codes); i++) {
+		if (strcmp(codes[i], why->code) == 0)
+			return codes[i];
+	}
+	return "08P01";
+}
+
+/* (section 4.11) */
+static enum command_result cmd_set(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	const struct client *const c = k->client;
+	char tag[sizeof "SET =" + sizeof cmd->arg + sizeof cmd->value];
+	struct err why = { .text = "" };
+
+	if (!c->admin)
+		return command_failed(err_set(e, "08P01", "admin access needed"));
+	if (cmd->persist)
+		return set_persistent(k, cmd, e);
+	if (k->admin->ops->set(k->admin->app, cmd->arg, cmd->value, &why) < 0) {
+		log_at(LEVEL_WARNING, &c->who, "SET %s: %s", cmd->arg,
+		    why.text);
+		return command_failed(err_set(e, set_code(&why),
+		    "SET failed%s%s", ERR_DETAIL, why.text));
+	}
+	if (why.text[0] != '\0')
+		console_notice(k, why.text, NULL);
+	snprintf(tag, sizeof tag, "SET %s=%s", cmd->arg, cmd->value);
+	console_complete(k, tag);
+	return COMMAND_REPLIED;
+}
+
+/* (section 4.10) */
+static enum command_result cmd_reload(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	(void)cmd;
+	(void)e;
+	k->wait = CONSOLE_RELOAD;
+	k->reload = k->admin->ops->reload(k->admin->app);
+	return COMMAND_WAITS;
+}
+
+/* A line of the operator's own, to find the place in the log again. */
+static enum command_result cmd_log(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	(void)e;
+	log_at(LEVEL_INFO, &k->client->who, "%s", cmd->value);
+	return COMMAND_DONE;
+}
+
+/* Indexes are those of enum shutdown_mode. */
+static const char *const shutdown_words[] = {
+	[SHUTDOWN_NONE] = "",
+	[SHUTDOWN_WAIT_FOR_SERVERS] = "WAIT_FOR_SERVERS",
+	[SHUTDOWN_WAIT_FOR_CLIENTS] = "WAIT_FOR_CLIENTS",
+	NULL,
+};
+
+/* (section 4.9) */
+static enum command_result cmd_shutdown(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	(void)e;
+	if (!cmd->has_arg) {
+		k->admin->ops->exit(k->admin->app);
+		return COMMAND_REPLIED;
+	}
+	k->admin->ops->shutdown(k->admin->app,
+	    (enum shutdown_mode)words_find(shutdown_words, cmd->arg));
+	return COMMAND_DONE;
+}
+
+struct command_group command_group_process(void)
+{
+	static const struct command commands[] = {
+		{ .name = "SET", .arg = ARG_SETTING, .run = cmd_set,
+		    .help = "SET [PERSIST] key = arg" },
+		{ .name = "LOG", .admin = true, .arg = ARG_TEXT,
+		    .run = cmd_log, .help = "LOG <text>" },
+		{ .name = "RELOAD", .admin = true, .logged = true,
+		    .arg = ARG_NONE, .run = cmd_reload, .help = "RELOAD" },
+		{ .name = "SHUTDOWN", .admin = true, .logged = true,
+		    .arg = ARG_WORD, .words = shutdown_words,
+		    .run = cmd_shutdown, .help = "SHUTDOWN\n"
+		    "\tSHUTDOWN WAIT_FOR_SERVERS|WAIT_FOR_CLIENTS" },
+	};
+
+	return (struct command_group){ commands, COUNT(commands) };
+}

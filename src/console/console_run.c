@@ -1,0 +1,183 @@
+/* console_run.c - a console's statements, run: commands, views, answers.
+ * SPDX-License-Identifier: ISC */
+#include "console/console.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "console/admin.h"
+#include "console/command.h"
+#include "console/fds.h"
+#include "console/mistyped.h"
+#include "console/statement.h"
+#include "proto/params.h"
+#include "session/client.h"
+
+int console_rows(struct console *k, const struct statement *st,
+    struct row_sink *sink, struct err *e)
+{
+	int rc = 0;
+
+	if (st->kind == STATEMENT_ANSWER)
+		answer_rows(&st->answer, sink);
+	else if (st->show.view->admin && !k->client->admin)
+		return err_set(e, "08P01", "admin access needed");
+	else if (st->cmd.show.json)
+		rc = selection_json(&st->show, k->admin, sink);
+	else
+		rc = selection_rows(&st->show, k->admin, sink);
+	return rc == 0 ? 0 : err_set(e, "53200", "no mem");
+}
+
+static enum command_result send_help(struct console *k)
+{
+	char buf[4096];
+	struct text t;
+
+	text_init(&t, buf, sizeof buf);
+	command_help(&t);
+	console_notice(k, "Console usage", buf);
+	return COMMAND_DONE;
+}
+
+static enum command_result send_answer(struct console *k,
+    const struct answer *a)
+{
+	if (a->notice != NULL)
+		console_notice(k, a->notice, NULL);
+	if (a->forget != NULL)
+		console_forget(k, a->forget);
+	return COMMAND_DONE;
+}
+
+static enum command_result run(struct console *k, const struct statement *st,
+    struct row_sink *sink, struct err *e)
+{
+	if (st->shape.count > 0)
+		return console_rows(k, st, sink, e) == 0 ? COMMAND_DONE :
+		    COMMAND_FAILED;
+	switch (st->kind) {
+	case STATEMENT_HELP:
+		return send_help(k);
+	case STATEMENT_ANSWER:
+		return send_answer(k, &st->answer);
+	case STATEMENT_EMPTY:
+		console_nothing(k);
+		return COMMAND_REPLIED;
+	case STATEMENT_COMMAND:
+	case STATEMENT_SHOW:
+		break;
+	}
+	return command_run(st->row, k, &st->cmd, e);
+}
+
+void console_run(struct console *k, const struct statement *st,
+    struct row_sink *sink)
+{
+	struct client *const c = k->client;
+	struct err e = { .text = "" };
+	const enum command_result result = run(k, st, sink, &e);
+
+	if (c->console == NULL)		/* it killed itself */
+		return;
+	switch (result) {
+	case COMMAND_DONE:
+		console_complete(k, statement_tag(st));
+		break;
+	case COMMAND_FAILED:
+		console_error(k, &e);
+		break;
+	case COMMAND_WAITS:
+	case COMMAND_REPLIED:
+		break;
+	}
+}
+
+/* --- a Query --- */
+
+/* SHOW FDS, for a process that goes on with our sockets. */
+static void pass_fds(struct console *k, const struct statement *st)
+{
+	struct err e;
+
+	if (fds_pass(k, st->show.view, &e) == 0)
+		console_complete(k, statement_tag(st));
+	else
+		client_close(k->client, e.text);
+}
+
+/* Description, rows and all. */
+static void run_simple(struct console *k, const struct statement *st)
+{
+	struct console_sink to;
+	struct err e;
+
+	if (st->kind == STATEMENT_SHOW && !st->cmd.show.json &&
+	    fds_may_pass(k->client, &st->show)) {
+		pass_fds(k, st);
+		return;
+	}
+	if (st->shape.count > 0)
+		table_write_description(&k->out, &st->shape);
+	console_sink_init(&to, k, &st->shape);
+	console_run(k, st, &to.sink);
+	if (!to.failed)
+		return;
+	/* a message that was cut short must not leave */
+	writer_fini(&k->out);
+	err_set(&e, "53200", "result prepare failed");
+	console_error(k, &e);
+}
+
+/* Are all statements from here on such as drivers send? */
+static bool all_have_answers(const char *query, const struct asker *who)
+{
+	struct answer space;
+
+	while (*query != '\0') {
+		const size_t n = answer_find(query, who, &space);
+
+		if (n == 0)
+			return false;
+		query += n;
+	}
+	return true;
+}
+
+/* Run st and what follows it; only the last reply is "ready". */
+static void run_all(struct console *k, struct statement *st,
+    const struct statement_source *src)
+{
+	struct client *const c = k->client;
+	struct statement_source at = *src;
+	struct err e;
+
+	do {
+		at.query += st->length;
+		k->more = *at.query != '\0';
+		run_simple(k, st);
+	} while (c->console != NULL && k->more &&
+	    statement_make(st, &at, &e) == 0);
+}
+
+void console_query(struct console *k, const char *query)
+{
+	const struct asker who = console_asker(k);
+	const struct statement_source src = { query, NULL, &who };
+	struct client *const c = k->client;
+	struct statement st;
+	struct err e;
+
+	console_forget_portal(k);
+	if (statement_make(&st, &src, &e) < 0) {
+		console_error(k, &e);
+	} else if (!all_have_answers(query + st.length, &who)) {
+		mistyped(query, NULL, &e);
+		console_error(k, &e);
+	} else {
+		run_all(k, &st, &src);
+	}
+	if (c->console != NULL)
+		console_send(k);
+}

@@ -1,0 +1,216 @@
+/* selection.c - the columns and rows of a view that were asked for.
+ * SPDX-License-Identifier: ISC */
+#include "console/selection.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/num.h"
+#include "base/text.h"
+#include "console/rowset.h"
+
+#define SORT_MAX ((size_t)256 << 20)	/* bytes of rows to be sorted */
+
+/* --- making it --- */
+
+static int find_column(const struct view *v, const char *name, struct err *e)
+{
+	for (size_t i = 0; i < v->column_count; i++) {
+		if (text_casecmp(v->columns[i].name, name) == 0)
+			return (int)i;
+	}
+	return err_set(e, "42703", "column \"%s\" does not exist", name);
+}
+
+static int add_column(struct selection *s, int column)
+{
+	if (column < 0)
+		return -1;
+	s->from[s->count] = (uint8_t)column;
+	s->columns[s->count++] = s->view->columns[column];
+	return 0;
+}
+
+/* 9999 and "09999" alike; not the octal of num_parse_i64(). */
+static int parse_number(const char *text, int64_t *out)
+{
+	const char *digits = text[0] == '-' ? text + 1 : text;
+
+	while (digits[0] == '0' && digits[1] != '\0')
+		digits++;
+	if (digits[0] < '0' || digits[0] > '9' ||
+	    num_parse_i64(digits, out) < 0)
+		return -1;
+	if (text[0] == '-')
+		*out = -*out;
+	return 0;
+}
+
+static int add_test(struct selection *s, const struct show_condition *c,
+    struct err *e)
+{
+	struct selection_test *const t = &s->tests[s->test_count++];
+	const int column = find_column(s->view, c->column, e);
+	const bool unknown = c->param != 0 && c->value[0] == '\0';
+
+	if (column < 0)
+		return -1;
+	*t = (struct selection_test){ .column = (uint8_t)column, .op = c->op,
+		.text = c->value };
+	if (!column_is_number(s->view->columns[column].type) ||
+	    c->op == SHOW_NULL || c->op == SHOW_NOT_NULL || unknown)
+		return 0;
+	if (parse_number(c->value, &t->number) < 0)
+		return err_set(e, "22P02",
+		    "invalid input for column \"%s\", a number: \"%s\"",
+		    c->column, c->value);
+	return 0;
+}
+
+/* Those of the view that a query without a list of columns gets. */
+static void add_columns(struct selection *s, enum column_shape most)
+{
+	for (size_t i = 0; i < s->view->column_count; i++) {
+		if (s->view->columns[i].shape <= most)
+			add_column(s, (int)i);
+	}
+}
+
+int selection_make(struct selection *s, const struct selection_source *src,
+    struct err *e)
+{
+	const struct view *const v = src->view;
+	const struct show_query *const q = src->q;
+
+	s->view = v;
+	s->count = s->test_count = 0;
+	s->order = -1;
+	s->descending = q->descending;
+	s->limit = q->limit;
+	for (size_t i = 0; i < q->column_count; i++) {
+		if (add_column(s, find_column(v, q->columns[i], e)) < 0)
+			return -1;
+	}
+	if (q->column_count == 0)
+		add_columns(s, q->extended ? SHAPE_EXTENDED : src->plain);
+	for (size_t i = 0; i < q->where_count; i++) {
+		if (add_test(s, &q->where[i], e) < 0)
+			return -1;
+	}
+	if (q->order[0] == '\0')
+		return 0;
+	s->order = find_column(v, q->order, e);
+	return s->order < 0 ? -1 : 0;
+}
+
+/* --- its rows --- */
+
+static bool holds(enum show_op op, int order)
+{
+	switch (op) {
+	case SHOW_EQUAL: return order == 0;
+	case SHOW_UNEQUAL: return order != 0;
+	case SHOW_LESS: return order < 0;
+	case SHOW_GREATER: return order > 0;
+	case SHOW_AT_MOST: return order <= 0;
+	case SHOW_AT_LEAST: return order >= 0;
+	case SHOW_NULL:
+	case SHOW_NOT_NULL: break;
+	}
+	return false;
+}
+
+static bool passes(const struct selection_test *t, const struct view *v,
+    const struct cell *cells)
+{
+	const struct cell *const cell = &cells[t->column];
+	const enum column_type type = v->columns[t->column].type;
+	char buf[CELL_TEXT_MAX];
+
+	if (t->op == SHOW_NULL || t->op == SHOW_NOT_NULL)
+		return (cell->kind == CELL_NULL) == (t->op == SHOW_NULL);
+	if (cell->kind == CELL_NULL)
+		return false;
+	if (column_is_number(type))
+		return holds(t->op, (cell->number > t->number) -
+		    (cell->number < t->number));
+	return holds(t->op, strcmp(cell_format(cell, type, buf), t->text));
+}
+
+static bool passes_all(const struct selection *s, const struct cell *cells)
+{
+	for (size_t i = 0; i < s->test_count; i++) {
+		if (!passes(&s->tests[i], s->view, cells))
+			return false;
+	}
+	return true;
+}
+
+struct filter {
+	struct row_sink sink;
+	const struct selection *s;
+	struct row_sink *next;	/* gets whole rows, or the columns chosen */
+	int64_t left;		/* rows to go; -1 = all */
+	bool whole;
+};
+
+/* Returns non-zero when enough has come. */
+static int emit(struct filter *f, const struct cell *cells)
+{
+	struct cell chosen[SHOW_COLUMNS_MAX];
+
+	if (f->left == 0)
+		return 1;
+	if (f->left > 0)
+		f->left--;
+	for (size_t i = 0; !f->whole && i < f->s->count; i++)
+		chosen[i] = cells[f->s->from[i]];
+	const int rc = f->next->row(f->next, f->whole ? cells : chosen);
+
+	return rc != 0 ? rc : f->left == 0;
+}
+
+static int on_row(struct row_sink *sink, const struct cell *cells)
+{
+	struct filter *const f = (struct filter *)sink;
+
+	return passes_all(f->s, cells) ? emit(f, cells) : 0;
+}
+
+static int sorted_rows(const struct selection *s, const struct admin *a,
+    struct filter *out)
+{
+	const struct rowset_order order = {
+		.column = (size_t)s->order,
+		.type = s->view->columns[s->order].type,
+		.descending = s->descending,
+	};
+	struct rowset rs;
+
+	rowset_init(&rs, s->view->column_count, SORT_MAX);
+	struct filter in = { { on_row }, s, &rs.sink, -1, true };
+
+	s->view->rows(a, s->view, &in.sink);
+	const int rc = rs.failed ? -1 : 0;
+
+	rowset_sort(&rs, &order);
+	for (size_t i = 0; rc == 0 && i < rs.count; i++) {
+		if (emit(out, rowset_at(&rs, i)) != 0)
+			break;
+	}
+	rowset_fini(&rs);
+	return rc;
+}
+
+int selection_rows(const struct selection *s, const struct admin *a,
+    struct row_sink *sink)
+{
+	struct filter out = { { on_row }, s, sink, s->limit, false };
+
+	if (s->limit == 0)
+		return 0;
+	if (s->order >= 0)
+		return sorted_rows(s, a, &out);
+	s->view->rows(a, s->view, &out.sink);
+	return 0;
+}

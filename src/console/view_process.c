@@ -1,0 +1,210 @@
+/* view_process.c - SHOW VERSION, CONFIG, STATE, LISTS, MEM.
+ * SPDX-License-Identifier: ISC */
+#include <string.h>
+
+#include "base/mem.h"
+#include "conf/ldap_options.h"
+#include "console/admin.h"
+#include "console/version.h"
+#include "console/views.h"
+#include "io/dns.h"
+#include "pool/catalog.h"
+#include "pool/drain.h"
+#include "pool/users.h"
+#include "session/peer.h"
+
+#define VERSIONS(X) \
+	X(TEXT, "version", PLAIN, cell_text(version_of( \
+	    sessions_settings(a->ss)->console_version)->text))
+
+static const struct column version_columns[] = { VERSIONS(VIEW_COLUMN) };
+
+#define CONFIG(X) \
+	X(TEXT, "key", PLAIN, cell_text(rows[i].name)) \
+	X(TEXT, "value", PLAIN, \
+	    cell_text(shown(&rows[i], set, buf, sizeof buf))) \
+	X(TEXT, "default", PLAIN, cell_text(rows[i].def)) \
+	X(TEXT, "changeable", PLAIN, \
+	    cell_text(is_changeable(&rows[i], set) ? "yes" : "no"))
+
+static const struct column config_columns[] = { CONFIG(VIEW_COLUMN) };
+
+static const struct column state_columns[] = {
+	{ "key", COL_TEXT, SHAPE_PLAIN },
+	{ "value", COL_TEXT, SHAPE_PLAIN },
+};
+
+#define LISTS(X) \
+	X(TEXT, "list", PLAIN, cell_text(rows[i].list)) \
+	X(INT4, "items", PLAIN, cell_number(rows[i].items))
+
+static const struct column lists_columns[] = { LISTS(VIEW_COLUMN) };
+
+#define MEM(X) \
+	X(TEXT, "name", PLAIN, cell_text(st->name)) \
+	X(INT4, "size", PLAIN, cell_number((int64_t)mem_object_size(st))) \
+	X(INT4, "used", PLAIN, cell_number((int64_t)st->used)) \
+	X(INT4, "free", PLAIN, cell_number(0)) \
+	X(INT4, "memtotal", PLAIN, cell_number((int64_t)st->bytes))
+
+static const struct column mem_columns[] = { MEM(VIEW_COLUMN) };
+
+static void version_rows(const struct admin *a, const struct view *v,
+    struct row_sink *sink)
+{
+	(void)v;
+	sink->row(sink, VIEW_ROW(VERSIONS));
+}
+
+/* Who may look at the settings need not be one who may know passwords. */
+static const char *shown(const struct option_row *o, const struct settings *s,
+    char *buf, size_t size)
+{
+	const char *text = option_show(o, s, buf, size);
+
+	return text != NULL && strcmp(o->name, "auth_ldap_options") == 0 ?
+	    ldap_options_hide(text, buf, size) : text;
+}
+
+static bool is_changeable(const struct option_row *o, const struct settings *s)
+{
+	return o->effect != OPT_START && !option_is_locked(o->name, s);
+}
+
+static void config_rows(const struct admin *a, const struct view *v,
+    struct row_sink *sink)
+{
+	size_t count;
+	const struct option_row *const rows = option_rows(&count);
+	const struct settings *const set = sessions_settings(a->ss);
+
+	(void)v;
+	for (size_t i = 0; i < count; i++) {
+		char buf[2 * LDAP_OPTIONS_MAX];
+		const int rc = sink->row(sink, VIEW_ROW(CONFIG));
+
+		if (rc != 0)
+			return;
+	}
+}
+
+static void state_rows(const struct admin *a, const struct view *v,
+    struct row_sink *sink)
+{
+	const bool suspended = a->ss->suspended;
+	const bool paused = a->ss->catalog->paused && !suspended;
+	const struct {
+		const char *key;
+		bool value;
+	} rows[] = {
+		{ "active", !paused && !suspended },
+		{ "paused", paused },
+		{ "suspended", suspended },
+	};
+
+	(void)v;
+	for (size_t i = 0; i < VIEW_COUNT(rows); i++) {
+		const int rc = sink->row(sink, (const struct cell[]){
+			cell_text(rows[i].key),
+			cell_text(rows[i].value ? "yes" : "no"),
+		});
+
+		if (rc != 0)
+			return;
+	}
+	/* ours: DRAIN HOST */
+	for (const struct drain *d = a->ss->catalog->drained; d != NULL;
+	    d = d->next) {
+		if (sink->row(sink, (const struct cell[]){
+			cell_text("drained"), cell_text(d->host) }) != 0)
+			return;
+	}
+}
+
+static int64_t count_peers(const struct config *config)
+{
+	int64_t n = 0;
+
+	for (const struct config_peer *p = config->peers; p != NULL;
+	    p = p->next)
+		n++;
+	return n;
+}
+
+static void lists_rows(const struct admin *a, const struct view *v,
+    struct row_sink *sink)
+{
+	struct catalog *const c = a->ss->catalog;
+	struct dns_stat dns = { .names = 0 };
+
+	if (a->ss->dns != NULL)
+		dns_stat(a->ss->dns, &dns);
+	/* nothing is kept for later use */
+	const struct {
+		const char *list;
+		int64_t items;
+	} rows[] = {
+		{ "databases", HASH_COUNT(c->databases) },
+		{ "users", (int64_t)users_count(c) },
+		{ "peers", count_peers(a->ss->catalog->config) },
+		{ "pools", HASH_COUNT(c->pools) },
+		{ "peer_pools", HASH_COUNT(a->ss->peers) },
+		{ "free_clients", 0 },
+		{ "used_clients", c->clients },
+		{ "login_clients", a->ss->logins },
+		{ "free_servers", 0 },
+		{ "used_servers", a->ss->servers },
+		{ "dns_names", (int64_t)dns.names },
+		{ "dns_zones", (int64_t)dns.zones },
+		{ "dns_queries", (int64_t)dns.queries },
+		{ "dns_pending", 0 },
+	};
+
+	(void)v;
+	for (size_t i = 0; i < VIEW_COUNT(rows); i++) {
+		const int rc = sink->row(sink, VIEW_ROW(LISTS));
+
+		if (rc != 0)
+			return;
+	}
+}
+
+/* Bytes of one object; the average where they differ. */
+static size_t mem_object_size(const struct mem_stat *st)
+{
+	if (st->size > 0)
+		return st->size;
+	return st->used > 0 ? st->bytes / st->used : 0;
+}
+
+static void mem_rows(const struct admin *a, const struct view *v,
+    struct row_sink *sink)
+{
+	(void)a;
+	(void)v;
+	for (int kind = 0; kind < MEM_KINDS; kind++) {
+		const struct mem_stat *const st = mem_stat(kind);
+		const int rc = sink->row(sink, VIEW_ROW(MEM));
+
+		if (rc != 0)
+			return;
+	}
+}
+
+struct view_group view_group_process(void)
+{
+	static const struct view views[] = {
+		{ .topic = "CONFIG", VIEW_COLUMNS(config_columns),
+		    .rows = config_rows },
+		{ .topic = "VERSION", VIEW_COLUMNS(version_columns),
+		    .rows = version_rows },
+		{ .topic = "STATE", VIEW_COLUMNS(state_columns),
+		    .rows = state_rows },
+		{ .topic = "LISTS", VIEW_COLUMNS(lists_columns),
+		    .rows = lists_rows },
+		{ .topic = "MEM", VIEW_COLUMNS(mem_columns),
+		    .rows = mem_rows },
+	};
+
+	return (struct view_group){ views, VIEW_COUNT(views) };
+}

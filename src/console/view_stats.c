@@ -1,0 +1,159 @@
+/* view_stats.c - SHOW STATS, STATS_TOTALS, STATS_AVERAGES, TOTALS.
+ * SPDX-License-Identifier: ISC */
+#include <stdio.h>
+#include <string.h>
+
+#include "console/admin.h"
+#include "console/views.h"
+#include "pool/catalog.h"
+
+#define NUMBER(name, from) { name, COL_NUMERIC, SHAPE_##from },
+
+static const struct column stats_columns[] = {
+	{ "database", COL_TEXT, SHAPE_PLAIN },
+#define COUNTER(name, from, total, ...) NUMBER(total, from)
+#include "pool/counters.def"
+#undef COUNTER
+#define COUNTER(name, from, total, average, ...) NUMBER(average, from)
+#include "pool/counters.def"
+#undef COUNTER
+};
+
+static const struct column stats_totals_columns[] = {
+	{ "database", COL_TEXT, SHAPE_PLAIN },
+#define COUNTER(name, from, total, average, sum, ...) NUMBER(sum, from)
+#include "pool/counters.def"
+#undef COUNTER
+};
+
+static const struct column stats_averages_columns[] = {
+	{ "database", COL_TEXT, SHAPE_PLAIN },
+#define COUNTER(name, from, total, average, sum, mean, flat) \
+	NUMBER(mean, from)
+#include "pool/counters.def"
+#undef COUNTER
+};
+
+static const struct column totals_columns[] = {
+	{ "name", COL_TEXT, SHAPE_PLAIN },
+	{ "value", COL_NUMERIC, SHAPE_PLAIN },
+};
+
+/* Rows of TOTALS, behind total_ and avg_. */
+static const struct {
+	const char *name;
+	enum column_shape shape;
+} totals_names[] = {
+#define COUNTER(name, from, total, average, sum, mean, flat) \
+	{ flat, SHAPE_##from },
+#include "pool/counters.def"
+#undef COUNTER
+};
+
+/* Which parts of the sums a view shows. */
+enum { STATS_TOTALS = 1, STATS_AVERAGES = 2 };
+
+/* Counters summed over pools. */
+struct sums {
+	struct counters now, before;
+};
+
+static void sums_add(struct sums *sums, const struct pool *p)
+{
+	counters_add(&sums->now, &p->counted.now);
+	counters_add(&sums->before, &p->counted.before);
+}
+
+static void sums_average(const struct sums *sums, const struct admin *a,
+    struct counters *avg)
+{
+	counters_average(avg, &sums->now, &sums->before,
+	    time_now() - a->ss->catalog->census.since_before);
+}
+
+/* Append a cell for each counter; returns the next free place. */
+static size_t add_counters(struct cell *cells, size_t at,
+    const struct counters *c)
+{
+	uint64_t values[COUNTERS];
+
+	memcpy(values, c, sizeof values);
+	for (size_t i = 0; i < COUNTERS; i++)
+		cells[at++] = cell_number((int64_t)values[i]);
+	return at;
+}
+
+static void stats_rows(const struct admin *a, const struct view *v,
+    struct row_sink *sink)
+{
+	catalog_sort(a->ss->catalog);
+	census_settle(&a->ss->catalog->census);
+	for (const struct database *db = a->ss->catalog->databases; db != NULL;
+	    db = db->hh.next) {
+		struct cell cells[1 + 2 * COUNTERS] = { cell_text(db->name) };
+		struct sums sums = { 0 };
+		struct counters avg;
+		size_t at = 1;
+
+		if (db->pools == NULL)
+			continue;
+		for (const struct pool *p = db->pools; p != NULL;
+		    p = p->db_next)
+			sums_add(&sums, p);
+		sums_average(&sums, a, &avg);
+		if (v->variant & STATS_TOTALS)
+			at = add_counters(cells, at, &sums.now);
+		if (v->variant & STATS_AVERAGES)
+			add_counters(cells, at, &avg);
+		if (sink->row(sink, cells) != 0)
+			return;
+	}
+}
+
+static void totals_rows(const struct admin *a, const struct view *v,
+    struct row_sink *sink)
+{
+	struct cell values[2 * COUNTERS];
+	struct sums sums = { 0 };
+	struct counters avg;
+
+	(void)v;
+	census_settle(&a->ss->catalog->census);
+	for (const struct pool *p = a->ss->catalog->pools; p != NULL;
+	    p = p->hh.next)
+		sums_add(&sums, p);
+	sums_average(&sums, a, &avg);
+	add_counters(values, add_counters(values, 0, &sums.now), &avg);
+
+	for (size_t i = 0; i < VIEW_COUNT(values); i++) {
+		char name[64];
+
+		if (totals_names[i % COUNTERS].shape >
+		    column_plain(sessions_settings(a->ss)->console_version))
+			continue;
+		snprintf(name, sizeof name, "%s_%s", i < COUNTERS ? "total" :
+		    "avg", totals_names[i % COUNTERS].name);
+		const struct cell row[] = { cell_text(name), values[i] };
+
+		if (sink->row(sink, row) != 0)
+			return;
+	}
+}
+
+struct view_group view_group_stats(void)
+{
+	static const struct view views[] = {
+		{ .topic = "STATS", VIEW_COLUMNS(stats_columns),
+		    .rows = stats_rows,
+		    .variant = STATS_TOTALS | STATS_AVERAGES },
+		{ .topic = "STATS_TOTALS", VIEW_COLUMNS(stats_totals_columns),
+		    .rows = stats_rows, .variant = STATS_TOTALS },
+		{ .topic = "STATS_AVERAGES",
+		    VIEW_COLUMNS(stats_averages_columns),
+		    .rows = stats_rows, .variant = STATS_AVERAGES },
+		{ .topic = "TOTALS", VIEW_COLUMNS(totals_columns),
+		    .rows = totals_rows },
+	};
+
+	return (struct view_group){ views, VIEW_COUNT(views) };
+}

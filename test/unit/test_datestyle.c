@@ -1,0 +1,66 @@
+/* test_datestyle.c - DateStyle as PostgreSQL reads it.
+ * SPDX-License-Identifier: ISC */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "proto/datestyle.h"
+
+static void test_a_missing_half_stays(void **state)
+{
+	static const struct {
+		const char *value, *have, *want;
+	} cases[] = {
+		{ "ISO", "SQL, DMY", "ISO, DMY" },
+		{ "iso", "Postgres, MDY", "ISO, MDY" },
+		{ "dmy", "ISO, MDY", "ISO, DMY" },
+		{ " Sql ,\tymd ", "ISO, MDY", "SQL, YMD" },
+		{ "European", "Postgres, MDY", "Postgres, DMY" },
+		{ "us", "German, DMY", "German, MDY" },
+		{ "NonEuropean,postgresql", "ISO, DMY", "Postgres, MDY" },
+		{ "German", "ISO, MDY", "German, DMY" },
+		{ "German, MDY", "ISO, YMD", "German, MDY" },
+		{ "mdy, german", "ISO, YMD", "German, MDY" },
+		{ "ISO, ISO, MDY, US", "SQL, DMY", "ISO, MDY" },
+	};
+	char out[DATESTYLE_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		assert_true(datestyle_complete(cases[i].value, cases[i].have,
+		    out));
+		assert_string_equal(out, cases[i].want);
+	}
+}
+
+static void test_what_is_not_understood_is_left_alone(void **state)
+{
+	static const char *const no[] = { "", " ", ",", "ISO,", ",ISO",
+		"ISO SQL", "ISO, SQL", "MDY, DMY", "german, iso", "default",
+		"\"ISO\"", "isodate", "euros;", "postgre", "i" };
+	char out[DATESTYLE_MAX] = "untouched";
+
+	(void)state;
+	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+		assert_int_equal(datestyle_complete(no[i], "ISO, MDY", out),
+		    strcmp(no[i], "euros;") == 0);
+	assert_false(datestyle_complete("ISO", "what", out));
+	assert_false(datestyle_complete("ISO", "SQL", out));
+	assert_string_equal(out, "ISO, DMY");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_missing_half_stays),
+		cmocka_unit_test(test_what_is_not_understood_is_left_alone),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
