@@ -167,7 +167,13 @@ enum auth_answer_kind auth_answer_take(struct auth_answer *a, char type,
 {
 	const struct message m = { body, len };
 	handler *const fn = handlers[(uint8_t)type];
+	const struct auth_field none = { NULL, 0 };
 
-	a->name = a->secret = (struct auth_field){ NULL, 0 };
-	return fn != NULL ? fn(a, &m) : refuse_unexpected(a);
+	a->name = a->secret = none;
+	const enum auth_answer_kind k =
+	    fn != NULL ? fn(a, &m) : refuse_unexpected(a);
+
+	if (k == AUTH_ANSWER_BAD)
+		a->name = a->secret = none;	/* half a row names nobody */
+	return k;
 }

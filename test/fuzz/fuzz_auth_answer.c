@@ -36,6 +36,8 @@ static enum auth_answer_kind take(struct auth_answer *a, char type,
 
 	check_field(&a->name, copy, len);
 	check_field(&a->secret, copy, len);
+	assert(k == AUTH_ANSWER_ROW || k == AUTH_ANSWER_PARAMETER ||
+	    (a->name.at == NULL && a->secret.at == NULL));
 	/* what sets the search_path tells nothing about users */
 	assert(k != AUTH_ANSWER_ROW || (results > 0 && a->name.len > 0));
 	assert(k != AUTH_ANSWER_END || results == 2);

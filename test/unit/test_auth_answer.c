@@ -100,6 +100,9 @@ static void test_broken_messages_are_refused(void **state)
 		    (const uint8_t *)bad[i].body, bad[i].len),
 		    AUTH_ANSWER_BAD);
 		assert_string_not_equal(a.why, "");
+		/* nothing of it is to be used */
+		assert_null(a.name.at);
+		assert_null(a.secret.at);
 	}
 }
 
