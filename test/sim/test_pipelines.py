@@ -10,6 +10,7 @@ from programs import Flight
 pytestmark = pytest.mark.skipif(REFERENCE, reason="differs")
 
 BAD = [pq.execute("nosuch")]
+LONG = "a long name " * 5 + "end"  # 63 bytes: all that count
 TRY = [pq.bind("s1"), pq.execute(), pq.sync()]
 
 
@@ -84,8 +85,8 @@ CASES = {
                   pq.query("rollback")] + TRY],
     "error_calls_the_statement_by_the_clients_name":
         [one() + [pq.bind("s1", ("1", "2")), pq.sync()],
-         [pq.parse("select $1::int", "a long name " * 400),
-          pq.bind("a long name " * 400), pq.sync()]],
+         [pq.parse("select $1::int", LONG + "cut" * 1600),
+          pq.bind(LONG), pq.sync()]],
     "error_calls_a_closed_statement_by_the_clients_name":
         [one() + [pq.bind("s1", ("1", "2")), pq.close("S", "s1"),
                   pq.sync(), pq.close("S", "s1"), pq.sync()]],

@@ -212,3 +212,14 @@ def test_long_names_are_cut_as_by_postgresql(pooler, pg):
         assert c.query('deallocate "' + name + 'A"').tags == ["DEALLOCATE"]
     assert cache(p)[1] < 1000
     direct.close()
+
+
+def test_long_name_in_an_error_is_cut(pooler):
+    """the text tells as much of it as counts"""
+    name = "n" * 63
+    p = pooler(default_pool_size=1)
+    c = p.raw()
+    flight(c, pq.parse("select $1::int", name + "x"))
+    with pytest.raises(pq.PgError, match='statement "%s" requires 1' % name):
+        c.send(pq.bind(name + "y"), pq.sync())
+        c.recv_until().check()
