@@ -1,0 +1,152 @@
+/* fuzz_params.c - values of parameters as SETs, read back as the server would.
+ * Each value ends in NUL: first those of the server, then those of the client.
+ * SPDX-License-Identifier: ISC */
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/mem.h"
+#include "proto/params.h"
+#include "proto/writer.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct cursor {
+	const char *at;
+};
+
+static struct params_table *table;
+
+/* What follows a backslash of E'', as the scanner reads it. */
+static char read_escape(struct cursor *c)
+{
+	const bool hex = strncmp(c->at, "\\x5c", 4) == 0;
+
+	assert(hex || c->at[1] == '\\');
+	c->at += hex ? 3 : 1;
+	return '\\';
+}
+
+/* A string constant, 'it''s' or E'a\\b', into out. */
+static void read_literal(struct cursor *c, char *out)
+{
+	const bool escapes = *c->at == 'E';
+
+	c->at += escapes;
+	assert(*c->at == '\'');
+	for (c->at++;; c->at++) {
+		assert(*c->at != '\0');
+		if (*c->at == '\'' && *++c->at != '\'')
+			break;
+		/* elsewhere it would depend on a setting */
+		assert(*c->at != '\\' || escapes);
+		*out++ = *c->at == '\\' ? read_escape(c) : *c->at;
+	}
+	*out = '\0';
+}
+
+/* Identifiers with commas; only quoted ones may hold anything. */
+static void read_identifiers(struct cursor *c, char *out)
+{
+	bool quoted = false;
+
+	for (; *c->at != '\0' && (quoted || *c->at != ';'); c->at++) {
+		if (*c->at == '"')
+			quoted = !quoted;
+		assert(quoted || strchr("'\\();:-/*.=", *c->at) == NULL);
+		*out++ = *c->at;
+	}
+	assert(!quoted);
+	*out = '\0';
+}
+
+static int read_set(struct cursor *c, char *out)
+{
+	char name[64];
+	const size_t n = strcspn(c->at + 4, "=");
+
+	assert(strncmp(c->at, "SET ", 4) == 0 && n < sizeof name);
+	memcpy(name, c->at + 4, n);
+	name[n] = '\0';
+	c->at += 4 + n + 1;
+	if (strcasecmp(name, "search_path") == 0 && *c->at != '\'' &&
+	    strncmp(c->at, "E'", 2) != 0)
+		read_identifiers(c, out);
+	else
+		read_literal(c, out);
+	assert(*c->at == ';');
+	c->at++;
+	return params_find(table, name);
+}
+
+/* A query, with nothing in it but SETs of what is wanted. */
+static void read_back(struct cursor *c, const struct params *want, char *buf)
+{
+	assert(*c->at != '\0');
+	while (*c->at != '\0') {
+		const int i = read_set(c, buf);
+
+		assert(i >= 0);
+		const char *const value = params_get(want, i);
+
+		assert(strcmp(buf, value) == 0 ||
+		    (buf[0] == '\0' && strcmp(value, "\"\"") == 0));
+	}
+	c->at++;
+}
+
+/* Values up to a NUL each; an empty one is none. */
+static const char *fill(struct params **p, const char *at, const char *end)
+{
+	for (int i = 0; i < params_count(table) && at < end; i++) {
+		if (at[0] != '\0')
+			assert(params_set(p, i, at) == 0);
+		at += strlen(at) + 1;
+	}
+	return at;
+}
+
+static void check(const struct params *want, const struct params *have,
+    size_t room)
+{
+	struct writer w;
+	char *const buf = mem_alloc(room + 1);
+
+	writer_init(&w, 1 << 24);
+	const int queries = params_write_sets(want, have, &w);
+
+	assert(buf != NULL && !w.failed && queries <= 2);
+	struct cursor c = { (const char *)w.at };
+
+	for (int i = 0; i < queries; i++)
+		read_back(&c, want, buf);
+	assert(queries == 0 ? w.len == 0 :
+	    c.at == (const char *)w.at + w.len);
+	writer_fini(&w);
+	mem_free(buf);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (table == NULL)
+		table = params_table_new("search_path, IntervalStyle");
+	assert(table != NULL);
+
+	struct params *have = params_empty(table), *want = params_empty(table);
+	/* with a NUL behind it, whatever it ends with */
+	char *const text = mem_zalloc(size + 1);
+
+	assert(text != NULL);
+	if (size > 0)
+		memcpy(text, data, size);
+	fill(&want, fill(&have, text, text + size), text + size);
+	check(want, have, size);
+	/* with the values that it has from elsewhere as well */
+	assert(params_fill(&want, have) == 0);
+	check(want, have, size + 64);
+	params_unref(&have);
+	params_unref(&want);
+	mem_free(text);
+	return 0;
+}
