@@ -10,6 +10,7 @@
 #include "session/broker.h"
 #include "session/client.h"
 #include "session/peer.h"
+#include "session/relay.h"
 #include "session/server.h"
 #include "session/sessions.h"
 
@@ -193,7 +194,7 @@ static void thaw_pool(struct pool *p)
 
 	for (int i = 0; i < CLIENT_STATES; i++) {
 		DL_FOREACH(p->clients[i], pc)
-			stream_thaw(&client_of(pc)->stream);
+			relay_thaw(client_of(pc));
 	}
 	for (int i = 0; i < SERVER_GONE; i++) {
 		DL_FOREACH(p->servers[i], ps)

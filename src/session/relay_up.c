@@ -406,6 +406,17 @@ static void write_failed(struct server *s)
 	server_close(s, "server connection closed");
 }
 
+/*
+ * May what c has sent be worked on? Nothing else decides that. Not while all
+ * stands still, whatever its server says: it may be another process's by then.
+ * And its SETs come first.
+ */
+static bool may_work(const struct client *c)
+{
+	return !stream_is_frozen(&c->stream) && (c->pc.server == NULL ||
+	    server_of(c->pc.server)->chore == CHORE_NONE);
+}
+
 /* Everything of b that can go goes. Returns false when c was closed. */
 static bool work_off(struct client *c, const struct burst *b)
 {
@@ -415,8 +426,8 @@ static bool work_off(struct client *c, const struct burst *b)
 
 	up.c = c;
 	up.s = c->pc.server == NULL ? NULL : server_of(c->pc.server);
-	/* its SETs come first: nothing was read meanwhile, b is the carry */
-	if (up.s != NULL && up.s->chore != CHORE_NONE)
+	/* nothing is read meanwhile: b is the carry */
+	if (!may_work(c))
 		return true;
 	up.max = sessions_settings(c->ss)->max_packet_size;
 	up.named = relay_translates(c);
@@ -558,19 +569,6 @@ void relay_resume(struct client *c)
 	/* more may have come while it waited: next turn, others are due too */
 	if (!c->stream.paused && c->stream.ready)
 		stream_yield(&c->stream);
-}
-
-/* Everything it was sent is fetched: its server may be read again. */
-void relay_client_drained(struct client *c)
-{
-	if (c->stream.broken) {
-		client_close(c, "client unexpected eof");
-		return;
-	}
-	if (c->pc.server != NULL)
-		stream_resume(&server_of(c->pc.server)->stream);
-	if (c->pc.state == CLIENT_ACTIVE)
-		relay_resume(c);
 }
 
 void relay_server_drained(struct server *s)
