@@ -45,6 +45,14 @@ bool limit_is_full(const struct pool *p, enum line_kind kind);
 /* Is this limit of p reached, or will the next connection reach it? */
 bool limit_is_near(const struct pool *p, enum line_kind kind);
 
+/*
+ * Its client gives ps back, and there are more than may be since a limit was
+ * lowered: why it is to be closed; NULL: it is not.
+ */
+const char *limit_exceeded(const struct pool_server *ps);
+/* A spare server of a pool under such a limit of p, to close now; or NULL. */
+struct pool_server *limit_surplus(const struct pool *p);
+
 /* Clients of p wait: from now on its turn may come. */
 void limit_join(struct pool *p);
 /*

@@ -262,6 +262,11 @@ static void check_size(const struct round *r)
 		if (ps->state != SERVER_GONE)
 			return;
 	}
+	while ((ps = limit_surplus(p)) != NULL) {
+		server_close(server_of(ps), "evicted");
+		if (ps->state != SERVER_GONE)
+			return;
+	}
 	if (r->paused || drain_stops(r->app->catalog, p, r->now) ||
 	    !pool_wanted_minimum(p, r->now))
 		return;

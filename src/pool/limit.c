@@ -45,6 +45,54 @@ bool limit_is_near(const struct pool *p, enum line_kind kind)
 	return max > 0 && taken(p, kind) + 1 >= max;
 }
 
+/*
+ * How many there are, but for the carriers of cancel requests, which no limit
+ * holds back.
+ */
+static unsigned kept(const struct pool *of, enum line_kind kind)
+{
+	const struct pool *p = kind == LINE_DB ? of->key.db->pools :
+	    of->key.user->pools;
+	unsigned n = taken(of, kind);
+
+	for (; p != NULL; p = kind == LINE_DB ? p->db_next : p->user_next)
+		n -= p->server_count[SERVER_ACTIVE_CANCEL];
+	return n;
+}
+
+static bool is_over(const struct pool *p, enum line_kind kind)
+{
+	const unsigned max = maximum(p, kind);
+
+	return max > 0 && taken(p, kind) > max && kept(p, kind) > max;
+}
+
+const char *limit_exceeded(const struct pool_server *ps)
+{
+	const struct pool *p = ps->pool;
+	const struct pool_limits *l = &p->limits;
+	const int reserve = l->reserve > 0 ? l->reserve : 0;
+
+	/* a pool opens one past its size to know what to greet clients with */
+	if (ps->state == SERVER_LOGIN)
+		return NULL;
+	if (l->size > 0 && pool_connected(p) > (unsigned)(l->size + reserve))
+		return "too many servers in the pool";
+	return is_over(p, LINE_DB) || is_over(p, LINE_USER) ? "evicted" : NULL;
+}
+
+struct pool_server *limit_surplus(const struct pool *p)
+{
+	for (int kind = 0; kind < LINES; kind++) {
+		struct pool_server *const ps = is_over(p, (enum line_kind)kind) ?
+		    spare_oldest(p, (enum line_kind)kind) : NULL;
+
+		if (ps != NULL)
+			return ps;
+	}
+	return NULL;
+}
+
 /* It was just used and may be soon again, and p has others to wait for. */
 static bool is_too_fresh(const struct pool_server *victim,
     const struct pool *p, usec_t now)

@@ -89,10 +89,21 @@ const char *wait_setting(enum wait_reason reason)
 	return words[reason].setting;
 }
 
+/* Of a limit that was lowered there are more: say so. */
+static void explain_excess(unsigned have, int max, char *out, size_t size)
+{
+	if (max > 0 && have > (unsigned)max)
+		snprintf(out, size, ", and %u more until they are given back",
+		    have - (unsigned)max);
+	else
+		out[0] = '\0';
+}
+
 static void explain_detail(const struct pool *p, enum wait_reason reason,
     char *out, size_t size)
 {
 	const char *const db = p->key.db->name, *const user = p->key.user->name;
+	char more[64];
 
 	switch (reason) {
 	case WAIT_NONE:
@@ -107,16 +118,22 @@ static void explain_detail(const struct pool *p, enum wait_reason reason,
 		    "drained.", db);
 		break;
 	case WAIT_POOL_SIZE:
+		explain_excess(pool_total(p), p->limits.size, more, sizeof more);
 		snprintf(out, size, "All %d server connections of user \"%s\" "
-		    "to database \"%s\" are in use.", p->limits.size, user, db);
+		    "to database \"%s\" are in use%s.", p->limits.size, user,
+		    db, more);
 		break;
 	case WAIT_MAX_DB:
+		explain_excess(p->key.db->servers, p->limits.max_db, more,
+		    sizeof more);
 		snprintf(out, size, "All %d server connections of database "
-		    "\"%s\" are in use.", p->limits.max_db, db);
+		    "\"%s\" are in use%s.", p->limits.max_db, db, more);
 		break;
 	case WAIT_MAX_USER:
+		explain_excess(p->key.user->servers, p->limits.max_user, more,
+		    sizeof more);
 		snprintf(out, size, "All %d server connections of user "
-		    "\"%s\" are in use.", p->limits.max_user, user);
+		    "\"%s\" are in use%s.", p->limits.max_user, user, more);
 		break;
 	case WAIT_LOGIN:
 		snprintf(out, size, "A connection to database \"%s\" is being "

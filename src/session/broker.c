@@ -244,7 +244,7 @@ static void settle(struct server *s)
 {
 	struct sessions *ss = s->ss;
 	struct pool *p = s->ps.pool;
-	const char *why = "";
+	const char *why;
 
 	/* it left right behind its last word: nobody else must get it */
 	if (s->stream.hup || s->stream.broken) {
@@ -255,8 +255,8 @@ static void settle(struct server *s)
 		server_close(s, "pause mode");
 		return;
 	}
-	if (must_hand_over(s)) {
-		server_close(s, "evicted");
+	if ((why = limit_exceeded(&s->ps)) != NULL || must_hand_over(s)) {
+		server_close(s, why != NULL ? why : "evicted");
 		return;
 	}
 	switch (pool_release_verdict(&s->ps, time_now(), &why)) {

@@ -76,6 +76,53 @@ def test_pool_size(pooler):
     assert "too many servers in the pool" in p.log
 
 
+LIMITS = ["default_pool_size", "max_db_connections", "max_user_connections"]
+
+
+@pytest.mark.parametrize("how", ["reload", "set"])
+@pytest.mark.parametrize("key", LIMITS)
+@pytest.mark.setting("default_pool_size", "max_db_connections",
+                     "max_user_connections")
+def test_lowered_limit_counts_at_release(pooler, key, how):
+    """pooling.md 9: whose client gives it back first is closed first, though
+    somebody waits for it"""
+    p = pooler(default_pool_size=10)
+    clients = [busy(p) for _ in range(4)]
+    pids = [c.value("select pg_backend_pid()") for c in clients]
+    if how == "set":
+        p.admin("set %s = 2" % key)
+    else:
+        change(p, **{key: 2})
+    last = queued(p, "select pg_backend_pid()")
+    wait, = p.admin("show waits")
+    assert wait["detail"].endswith(
+        "are in use, and 2 more until they are given back.")
+    for n, c in enumerate(clients[:2]):
+        c.query("commit")
+        wait_until(lambda: len(p.servers()) == 3 - n)
+        assert not last.readable()
+    assert sorted(r["remote_pid"] for r in p.servers()) == sorted(pids[2:])
+    clients[2].query("commit")
+    assert last.recv_until().rows == [[pids[2]]]
+    clients[3].query("commit")
+    assert len(p.servers()) == 2
+
+
+@pytest.mark.parametrize("key", LIMITS)
+@pytest.mark.setting("default_pool_size", "max_db_connections",
+                     "max_user_connections")
+def test_lowered_limit_closes_idle_servers(pooler, key):
+    """pooling.md 7: the oldest first, of all its pools"""
+    p = pooler(default_pool_size=10)
+    clients = [busy(p) for _ in range(4)]
+    for c in clients:
+        c.query("commit")
+    wait_until(lambda: p.pool()["sv_idle"] == 4)
+    change(p, **{key: 2})
+    wait_until(lambda: len(p.servers()) == 2)
+    assert clients[0].value("select 1") == "1"
+
+
 @pytest.mark.parametrize("key,user", [("max_db_connections", "app2"),
                                       ("max_user_connections", "app")])
 @pytest.mark.setting("max_db_connections", "max_user_connections")

@@ -110,6 +110,32 @@ static bool takes_away(struct fixture *f, unsigned pool, usec_t now)
 	    &f->catalog, now);
 }
 
+static void test_lowered_limit_takes_what_is_given_back(void **state)
+{
+	struct fixture *f = *state;
+	struct pool_server *const ps = server(f, 0, SERVER_ACTIVE);
+
+	server(f, 0, SERVER_ACTIVE);
+	assert_null(limit_exceeded(ps));
+	assert_null(limit_surplus(&f->pool[0]));
+	/* a carrier does not count */
+	server(f, 1, SERVER_ACTIVE_CANCEL);
+	assert_null(limit_exceeded(ps));
+	struct pool_server *const idle = server(f, 1, SERVER_IDLE);
+	assert_string_equal(limit_exceeded(ps), "evicted");
+	assert_ptr_equal(limit_surplus(&f->pool[0]), idle);
+	f->pool[0].limits.max_db = 0;
+	assert_null(limit_exceeded(ps));
+	f->pool[0].limits.size = 1;
+	assert_string_equal(limit_exceeded(ps), "too many servers in the pool");
+	f->pool[0].limits.reserve = 1;
+	assert_null(limit_exceeded(ps));
+	f->pool[0].limits.reserve = 0;
+	pool_server_set(ps, SERVER_LOGIN);
+	server(f, 0, SERVER_ACTIVE);
+	assert_null(limit_exceeded(ps));
+}
+
 static void test_slot_is_for_who_waits_longest(void **state)
 {
 	struct fixture *f = *state;
@@ -431,6 +457,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(test_slot_is_for_who_waits_longest),
+		CASE(test_lowered_limit_takes_what_is_given_back),
 		CASE(test_slot_is_not_for_who_has_no_host_to_go_to),
 		CASE(test_below_the_limit_nobody_looks_at_others),
 		CASE(test_server_is_taken_away_for_a_long_wait_only),

@@ -183,6 +183,12 @@ static void test_every_reason_is_explained(void **state)
 	wait_explain(&st.pool, WAIT_MAX_DB, &text);
 	assert_string_equal(text.detail, "All 7 server connections of "
 	    "database \"shop\" are in use.");
+	/* the limit was lowered */
+	st.pool.key.db->servers = 9;
+	wait_explain(&st.pool, WAIT_MAX_DB, &text);
+	assert_string_equal(text.detail, "All 7 server connections of "
+	    "database \"shop\" are in use, and 2 more until they are given "
+	    "back.");
 	wait_explain(&st.pool, WAIT_LOGIN_FAILED, &text);
 	assert_string_equal(text.detail, "The last connection to database "
 	    "\"shop\" failed: no way");
