@@ -25,9 +25,16 @@ struct user {
 	struct pool *pools;		/* DL by user_next */
 	struct line line;		/* for max_user_connections */
 	struct pool_server *spares;	/* DL under that limit; see spare.h */
-	unsigned clients;		/* logins of this name */
+	unsigned clients;		/* of this name */
+	unsigned logins;		/* of these: not in yet */
 	unsigned servers;		/* of pools of this user */
 };
+
+/* Those that count: who has not logged in yet takes nobody's place. */
+static inline unsigned user_admitted(const struct user *u)
+{
+	return u->clients - u->logins;
+}
 
 struct catalog {
 	const struct config *config;	/* in force; counted */

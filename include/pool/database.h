@@ -28,6 +28,7 @@ struct database {
 	struct line line;		/* for max_db_connections */
 	struct pool_server *spares;	/* DL under that limit; see spare.h */
 	unsigned clients;		/* from the startup packet on */
+	unsigned logins;		/* of these: not in yet */
 	unsigned servers;		/* connections of any state */
 	usec_t unused_since;		/* automatic: 0 = in use */
 	struct wheel_node care;		/* when it is looked at */
@@ -42,6 +43,13 @@ static inline void database_keep(struct database *db)
 	db->tentative = false;
 	wheel_wake(&db->care);
 }
+
+/* Those that count: who has not logged in yet takes nobody's place. */
+static inline unsigned database_admitted(const struct database *db)
+{
+	return db->clients - db->logins;
+}
+
 /* One client more, or less. */
 static inline void database_count_client(struct database *db, int n)
 {

@@ -70,13 +70,18 @@ enum login_who {
 	LOGIN_ASK,	/* auth_query may know */
 	LOGIN_REFUSED,	/* e: for the client */
 };
-/* Find database and user, as far as they exist, and their limits. */
+/* Find database and user, as far as they exist. */
 enum login_who login_identify(struct client *c, struct err *e);
 /* ... who is the one that auth_query has found. */
 int login_adopt(struct client *c, struct err *e);
 /* ... whose password somebody else has found right. */
 int login_adopt_typed(struct client *c, struct credentials *typed,
     struct err *e);
+/*
+ * He is who he says: has he rights on the console, is there room? Those who
+ * are not in yet keep nobody out, and learn nothing.
+ */
+int login_admit(struct client *c, struct err *e);
 /* What is known of the user's secret; NULL: nobody has that name. */
 struct credentials *login_credentials(const struct client *c);
 /* Set method and rule; AUTH_HBA means that no rule fits. */

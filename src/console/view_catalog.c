@@ -30,7 +30,7 @@
 	X(INT4, "current_connections", PLAIN, cell_number(db->servers)) \
 	X(INT4, "max_client_connections", PLAIN, \
 	    cell_positive(conf->max_db_client_connections, set->max_db_client_connections)) \
-	X(INT4, "current_client_connections", PLAIN, cell_number(db->clients)) \
+	X(INT4, "current_client_connections", PLAIN, cell_number(database_admitted(db))) \
 	X(INT4, "paused", PLAIN, cell_number(db->paused)) \
 	X(INT4, "disabled", PLAIN, cell_number(db->disabled))
 
@@ -49,7 +49,7 @@ static const struct column databases_columns[] = { DATABASES(VIEW_COLUMN) };
 	X(INT4, "max_user_client_connections", PLAIN, \
 	    cell_positive(conf->max_user_client_connections, set->max_user_client_connections)) \
 	X(INT4, "current_client_connections", PLAIN, \
-	    cell_number(u->used != NULL ? u->used->clients : 0))
+	    cell_number(u->used != NULL ? user_admitted(u->used) : 0))
 
 static const struct column users_columns[] = { USERS(VIEW_COLUMN) };
 

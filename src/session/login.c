@@ -43,7 +43,13 @@ void login_free(struct login **lp)
 	*lp = NULL;
 	if (l == NULL)
 		return;
-	login_queue_remove(&l->client->ss->login_queue, l);
+	struct client *const c = l->client;
+
+	login_queue_remove(&c->ss->login_queue, l);
+	if (c->db != NULL)
+		c->db->logins--;
+	if (c->user != NULL)
+		c->user->logins--;
 	auth_end(&l->auth);
 	hba_unref(&l->hba);
 	credentials_unref(&l->found);
@@ -89,6 +95,8 @@ static int check_admission(struct client *c, struct err *e)
 		return err_set(e, "08P01", "pooler is shutting down");
 	if (c->login->auth.typed != NULL &&
 	    login_adopt_typed(c, c->login->auth.typed, e) < 0)
+		return -1;
+	if (login_admit(c, e) < 0)
 		return -1;
 	login_keep_database(c, c->db);
 	struct user *pu = catalog_pool_user(c->ss->catalog, c->db, c->user);

@@ -66,41 +66,64 @@ static int limit(int own, int global)
 	return own > 0 ? own : global;
 }
 
-/* The user may be unknown: then the exchange is a mock one. */
-static int assign_user(struct client *c, struct user *u, struct err *e)
+/* Its limits are checked once it is in. */
+static void assign_user(struct client *c, struct user *u)
 {
-	const struct settings *set = sessions_settings(c->ss);
-	const int max = limit(u->conf != NULL ?
-	    u->conf->max_user_client_connections : 0,
-	    set->max_user_client_connections);
-
 	c->user = u;
 	u->clients++;
-	if (max <= 0 || u->clients <= (unsigned)max || c->admin)
-		return 0;
-	return err_set(e, "08P01",
-	    "client connections exceeded (max_user_client_connections)");
+	u->logins++;
 }
 
-static int check_database_room(const struct client *c, struct err *e)
+static void assign_database(struct client *c, struct database *db)
 {
-	const int max = limit(c->db->conf->max_db_client_connections,
-	    sessions_settings(c->ss)->max_db_client_connections);
+	c->db = db;
+	database_count_client(db, 1);
+	db->logins++;
+}
 
-	if (max <= 0 || c->db->clients <= (unsigned)max || c->admin)
+static bool is_full(unsigned admitted, int max)
+{
+	return max > 0 && admitted >= (unsigned)max;
+}
+
+static int check_limits(const struct client *c, struct err *e)
+{
+	const struct settings *set = sessions_settings(c->ss);
+	const struct config_user *own = c->user->conf;
+
+	if (c->admin)
 		return 0;
-	return err_set(e, "08P01",
-	    "client connections exceeded (max_db_client_connections)");
+	if (is_full(database_admitted(c->db), limit(
+	    c->db->conf->max_db_client_connections,
+	    set->max_db_client_connections)))
+		return err_set(e, "08P01", "client connections exceeded "
+		    "(max_db_client_connections)");
+	if (is_full(user_admitted(c->user), limit(
+	    own != NULL ? own->max_user_client_connections : 0,
+	    set->max_user_client_connections)))
+		return err_set(e, "08P01", "client connections exceeded "
+		    "(max_user_client_connections)");
+	return 0;
 }
 
 /* Console rights by name (admin-console.md section 1). */
-static void find_rights(struct client *c, bool *stats)
+static int find_rights(struct client *c, struct err *e)
 {
 	const struct settings *set = sessions_settings(c->ss);
+	const char *name = c->login->user;
 
-	c->admin = text_list_has(set->admin_users, c->login->user);
-	*stats = text_list_has(set->stats_users, c->login->user) ||
-	    set->auth_type == AUTH_ANY;
+	if (!c->db->console || c->own_user)
+		return 0;
+	c->admin = text_list_has(set->admin_users, name);
+	if (c->admin || set->auth_type == AUTH_ANY ||
+	    text_list_has(set->stats_users, name))
+		return 0;
+	return err_set(e, "08P01", "not allowed");
+}
+
+int login_admit(struct client *c, struct err *e)
+{
+	return find_rights(c, e) < 0 ? -1 : check_limits(c, e);
 }
 
 /* User "pgbouncer" over our own Unix socket with our own uid. */
@@ -144,40 +167,18 @@ static int find_listed(struct client *c, struct user **user, struct err *e)
 	    err_set(e, "53200", "bouncer resources exhaustion");
 }
 
-/* The user is known: console rights and limits. 0, or -1 with e. */
-static int enter(struct client *c, struct user *u, struct err *e)
-{
-	bool stats = false;
-
-	if (c->db != NULL && c->db->console && !c->own_user) {
-		find_rights(c, &stats);
-		if (!c->admin && !stats)
-			return err_set(e, "08P01", "not allowed");
-	}
-	return assign_user(c, u, e);
-}
-
 /* By PAM or LDAP: any name may be right, and exists once it was. */
 static bool is_checked_elsewhere(enum auth_type type)
 {
 	return type == AUTH_PAM || type == AUTH_LDAP;
 }
 
-static enum login_who await_typed(struct client *c, struct err *e)
+static enum login_who await_typed(const struct client *c, struct err *e)
 {
-	bool stats = false;
-
 	/* spec/authentication.md section 2 */
-	if (c->db != NULL && c->db->conf->auth_user != NULL) {
-		err_set(e, "08P01", "bouncer config error");
-		return LOGIN_REFUSED;
-	}
-	if (c->db == NULL || !c->db->console)
+	if (c->db == NULL || c->db->conf->auth_user == NULL)
 		return LOGIN_KNOWN;
-	find_rights(c, &stats);
-	if (c->admin || stats)
-		return LOGIN_KNOWN;
-	err_set(e, "08P01", "not allowed");
+	err_set(e, "08P01", "bouncer config error");
 	return LOGIN_REFUSED;
 }
 
@@ -189,34 +190,25 @@ static enum login_who find_user(struct client *c, struct err *e)
 
 	if (rc < 0)
 		return LOGIN_REFUSED;
-	if (u == NULL && auth_query_is_possible(c))
+	if (u != NULL)
+		assign_user(c, u);
+	else if (auth_query_is_possible(c))
 		return LOGIN_ASK;
-	if (u == NULL) {
+	else
 		log_at(LEVEL_INFO, &c->who, "no such user: %s",
 		    c->login->user);
-		return LOGIN_KNOWN;
-	}
-	return enter(c, u, e) < 0 ? LOGIN_REFUSED : LOGIN_KNOWN;
+	return LOGIN_KNOWN;
 }
 
 enum login_who login_identify(struct client *c, struct err *e)
 {
-	bool stats;
+	struct database *db = login_find_database(c, c->login->db_name, e);
 
-	c->db = login_find_database(c, c->login->db_name, e);
 	if (e->code[0] != '\0')
 		return LOGIN_REFUSED;
-	if (c->db != NULL) {
-		database_count_client(c->db, 1);
-		if (c->db->console) {
-			c->own_user = is_own_user(c);
-			find_rights(c, &stats);
-		}
-		if (check_database_room(c, e) < 0)
-			return LOGIN_REFUSED;
-	}
-	if (c->own_user)
-		c->admin = true;
+	if (db != NULL)
+		assign_database(c, db);
+	c->admin = c->own_user = db != NULL && db->console && is_own_user(c);
 	login_choose_method(c);
 	return is_checked_elsewhere(c->login->method) ? await_typed(c, e) :
 	    find_user(c, e);
@@ -246,8 +238,7 @@ int login_adopt(struct client *c, struct err *e)
 
 	if (u == NULL)
 		return err_set(e, "53200", "bouncer resources exhaustion");
-	if (enter(c, u, e) < 0)
-		return -1;
+	assign_user(c, u);
 	keep_known_secret(c);
 	return 0;
 }
@@ -262,7 +253,8 @@ int login_adopt_typed(struct client *c, struct credentials *typed,
 	/* a newer line of the auth file would take away what is put now */
 	(void)user_credentials(c->ss->catalog, u);
 	user_put_typed(u, typed);
-	return enter(c, u, e);
+	assign_user(c, u);
+	return 0;
 }
 
 struct credentials *login_credentials(const struct client *c)

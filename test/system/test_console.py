@@ -309,12 +309,15 @@ def test_console_welcome(pooler):
 
 @pytest.mark.setting("admin_users")
 def test_others_are_not_allowed(pooler):
-    """admin-console.md 1: before the password exchange"""
+    """admin-console.md 1: behind the password, so that no name is told"""
     p = pooler(auth_type="md5")
-    c = p.open().login("app", database="pgbouncer", wait=False)
-    err = c.recv_all().errors[-1]
-    assert (err.severity, err.code) == ("FATAL", "08P01")
-    assert err.message == "not allowed"
+    for user, password, text in (
+            ("app", "apppw", "not allowed"),
+            ("app", "wrong", "password authentication failed"),
+            ("nobody", "wrong", "password authentication failed")):
+        with p.open() as c, pytest.raises(pq.PgError) as e:
+            c.login(user, password, "pgbouncer")
+        assert (e.value.severity, e.value.message) == ("FATAL", text)
 
 
 def test_admin_needs_its_password(pooler):
