@@ -24,7 +24,7 @@ struct tls_opts {
 	const char *ca_file;	/* clients are told whom we trust */
 	const char *key_file, *cert_file;
 	const char *protocols, *ciphers, *tls13_ciphers;
-	const char *dheparams, *ecdhcurve;	/* accepting side only */
+	const char *dheparams, *ecdhcurve, *groups;	/* accepting side only */
 	bool alpn;		/* connecting side: insist on "postgresql" */
 };
 

@@ -57,6 +57,7 @@ struct tls {
 	bool eof;			/* the wire ends here */
 	bool up;			/* the handshake is done */
 	bool failed;			/* say nothing more */
+	bool waits;			/* for a turn with time for it */
 };
 
 /* The wire as OpenSSL sees it; in tls.c. NULL: no memory. */

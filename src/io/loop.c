@@ -44,6 +44,9 @@ struct loop {
 	bool woken;	/* the clock was read in this turn */
 	unsigned lively; /* times in a row that set had something at once */
 	unsigned turn;
+	unsigned toil_turn;	/* the last one with toil */
+	unsigned toil_refused;	/* the last one with too much of it */
+	usec_t toil;		/* done in toil_turn */
 	struct epoll_event batch[BATCH];
 	uint8_t buffer[LOOP_BUFFER];
 };
@@ -90,6 +93,7 @@ struct loop *loop_new(void)
 		return NULL;
 	time_update();
 	open_pipe(l->pipe);
+	l->toil_refused = l->turn - 2;	/* never yet */
 	l->set = epoll_create1(EPOLL_CLOEXEC);
 	l->base = new_base();
 	if (l->base != NULL && l->set >= 0)
@@ -388,6 +392,30 @@ int loop_on_signal(struct loop *l, int signo, void (*fn)(int, void *),
 		return 0;
 	drop_source(l, s);
 	return -1;
+}
+
+/* --- toil --- */
+
+/*
+ * Who waits asks in each turn, after those who come new, so these stand back as
+ * long as somebody had to wait in this turn or the last.
+ */
+bool loop_may_toil(struct loop *l, bool waited)
+{
+	const bool line = l->turn - l->toil_refused <= 1;
+
+	if (l->toil_turn != l->turn)
+		l->toil = 0;
+	l->toil_turn = l->turn;
+	if (l->toil < LOOP_TOIL && (waited || !line))
+		return true;
+	l->toil_refused = l->turn;
+	return false;
+}
+
+void loop_toiled(struct loop *l, usec_t how_long)
+{
+	l->toil += how_long;
 }
 
 /* --- sockets --- */

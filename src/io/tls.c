@@ -482,7 +482,8 @@ static enum tls_step fail(struct tls *t, int result, struct err *e)
 	return TLS_FAILED;
 }
 
-enum tls_step tls_handshake(struct stream *s, struct err *e)
+/* Our keys are worked with here, for milliseconds. */
+static enum tls_step take_step(struct stream *s, struct err *e)
 {
 	struct tls *t = s->tls;
 	enum tls_step step = TLS_DONE;
@@ -508,6 +509,24 @@ enum tls_step tls_handshake(struct stream *s, struct err *e)
 	if (step == TLS_MORE && !t->drained)
 		stream_yield(s);
 	ERR_clear_error();
+	return step;
+}
+
+enum tls_step tls_handshake(struct stream *s, struct err *e)
+{
+	struct tls *t = s->tls;
+
+	if (!loop_may_toil(s->loop, t->waits)) {
+		t->waits = true;
+		stream_reread(s);
+		stream_yield(s);
+		return TLS_MORE;
+	}
+	t->waits = false;
+	const usec_t begun = time_precise();
+	const enum tls_step step = take_step(s, e);
+
+	loop_toiled(s->loop, time_precise() - begun);
 	return step;
 }
 

@@ -4,8 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/dh.h>
+#include <openssl/core_names.h>
 #include <openssl/err.h>
+#include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #define TICKET_SECONDS 600	/* a verified client may come back that long */
 #define WORD_MAX 1024
 #define KEY_FILE_MAX 65536
+#define GROUPS "X25519:P-256:P-384:P-521"	/* of client_tls_groups */
 
 /* RFC 7301; what PostgreSQL calls its protocol */
 static const unsigned char alpn[] = "\012postgresql";
@@ -178,9 +180,36 @@ static int set_ciphers(struct build *b, struct err *e)
 	return 0;
 }
 
+/*
+ * Of 2048 bits, as PostgreSQL's own, whatever the size of the certificate's
+ * key: each bit more is paid for by us, and anybody may ask for it. Where
+ * @SECLEVEL forbids it there is none.
+ */
+static int set_dhe(struct build *b, struct err *e)
+{
+	EVP_PKEY *key = NULL;
+	EVP_PKEY_CTX *make = EVP_PKEY_CTX_new_from_name(NULL, "DH", NULL);
+	OSSL_PARAM params[] = {
+		OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME,
+		    (char *)"ffdhe2048", 0),
+		OSSL_PARAM_construct_end(),
+	};
+	const bool made = make != NULL && EVP_PKEY_fromdata_init(make) == 1 &&
+	    EVP_PKEY_fromdata(make, &key, EVP_PKEY_KEY_PARAMETERS, params) == 1;
+
+	EVP_PKEY_CTX_free(make);
+	if (!made)
+		return tls_err(e, "DH parameters: ");
+	if (SSL_CTX_set0_tmp_dh_pkey(b->c->ssl, key) != 1)
+		EVP_PKEY_free(key);
+	ERR_clear_error();
+	return 0;
+}
+
 static int set_exchange(struct build *b, struct err *e)
 {
 	const char *dh = b->o->dheparams, *curve = b->o->ecdhcurve;
+	const char *groups = is_given(b->o->groups) ? b->o->groups : GROUPS;
 	const bool auto_curve = !is_given(curve) ||
 	    text_casecmp(curve, "auto") == 0 ||
 	    text_casecmp(curve, "none") == 0;
@@ -190,10 +219,15 @@ static int set_exchange(struct build *b, struct err *e)
 		return SSL_CTX_set1_groups_list(b->c->ssl,
 		    "P-256:X25519:P-384:P-521") == 1 ? 0 : tls_err(e, "");
 	if (!is_given(dh) || text_casecmp(dh, "auto") == 0 ||
-	    text_casecmp(dh, "legacy") == 0)
-		SSL_CTX_set_dh_auto(b->c->ssl, 1);
-	else if (text_casecmp(dh, "none") != 0)
+	    text_casecmp(dh, "legacy") == 0) {
+		if (set_dhe(b, e) < 0)
+			return -1;
+	} else if (text_casecmp(dh, "none") != 0) {
 		return invalid(b, "dheparams", dh, e);
+	}
+	/* never those of OpenSSL: ffdhe8192 takes a tenth of a second */
+	if (SSL_CTX_set1_groups_list(b->c->ssl, groups) != 1)
+		return invalid(b, "groups", groups, e);
 	if (auto_curve || SSL_CTX_set1_groups_list(b->c->ssl, curve) == 1)
 		return 0;
 	return invalid(b, "ecdhecurve", curve, e);

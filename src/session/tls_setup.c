@@ -85,6 +85,7 @@ static int make_client(struct maker *m, struct err *e)
 		.tls13_ciphers = s->client_tls13_ciphers,
 		.dheparams = s->client_tls_dheparams,
 		.ecdhcurve = s->client_tls_ecdhcurve,
+		.groups = s->client_tls_groups,
 	};
 
 	m->setup->client_mode = (enum ssl_mode)s->client_tls_sslmode;

@@ -538,6 +538,7 @@ BAD = [
     ({"client_tls13_ciphers": "bogus"}, "invalid client_tls13_ciphers: bogus"),
     ({"client_tls_dheparams": "bogus"}, "invalid client_tls_dheparams: bogus"),
     ({"client_tls_ecdhcurve": "bogus"}, "invalid client_tls_ecdhecurve: bogus"),
+    ({"client_tls_groups": "P-256:x"}, "invalid client_tls_groups: P-256:x"),
     ({"client_tls_sslmode": "verify-full", "client_tls_ca_file": None},
      "client_tls_sslmode requires client_tls_ca_file"),
     ({"auth_type": "cert"},

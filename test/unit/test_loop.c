@@ -539,6 +539,104 @@ static void test_watch_tells_of_what_is_left_unless_paused(void **state)
 	end_close(&a);
 }
 
+/* --- toil --- */
+
+/* Who works as long as a turn allows, once, and says so. */
+struct worker {
+	struct loop_task task;	/* first */
+	struct world *w;
+	char name;
+	bool waited;
+	const struct end *caller;	/* poked when it has worked */
+};
+
+static void work(struct worker *k)
+{
+	if (!loop_may_toil(k->w->loop, k->waited)) {
+		k->waited = true;
+		loop_again(k->w->loop, &k->task);
+		return;
+	}
+	note(k->w, k->name);
+	loop_toiled(k->w->loop, LOOP_TOIL);
+}
+
+static void run_worker(struct loop_task *t)
+{
+	struct worker *k = (struct worker *)t;
+
+	work(k);
+}
+
+static void test_toil_is_bounded_and_done_in_order(void **state)
+{
+	struct world *w = *state;
+	struct worker k[4];
+
+	for (size_t i = 0; i < 4; i++) {
+		k[i] = (struct worker){ .task.run = run_worker, .w = w,
+			.name = (char)('a' + i) };
+		loop_again(w->loop, &k[i].task);
+	}
+	assert_string_equal(run(w, 8), "a.b.c.d.");
+}
+
+/* The event of a newcomer, whose work it is as well. */
+struct arrival {
+	struct end end;		/* first */
+	struct worker worker;
+};
+
+static void arrive(struct end *e)
+{
+	struct arrival *const a = (struct arrival *)e;
+
+	work(&a->worker);
+}
+
+static void work_and_call(struct loop_task *t)
+{
+	struct worker *const k = (struct worker *)t;
+
+	work(k);
+	poke(k->caller);
+}
+
+static void test_toil_of_newcomers_stands_behind(void **state)
+{
+	struct world *w = *state;
+	struct arrival new;
+	struct worker a = { .task.run = work_and_call, .w = w, .name = 'a',
+		.caller = &new.end };
+	struct worker b = { .task.run = run_worker, .w = w, .name = 'b' };
+
+	end_open(&new.end, w, '!', EPOLLIN | EPOLLET);
+	new.end.play = arrive;
+	new.worker = (struct worker){ .task.run = run_worker, .w = w,
+		.name = 'n' };
+	loop_again(w->loop, &a.task);
+	loop_again(w->loop, &b.task);
+	assert_string_equal(run(w, 7), "a.!b.n.");
+	/* one that comes when nobody waits is served at once */
+	w->len = 0;
+	new.worker.waited = false;
+	poke(&new.end);
+	assert_memory_equal(run(w, 3), "!n.", 3);
+	end_close(&new.end);
+}
+
+static void test_little_toil_is_done_in_one_turn(void **state)
+{
+	struct world *w = *state;
+
+	assert_true(loop_may_toil(w->loop, false));
+	loop_toiled(w->loop, LOOP_TOIL - 1);
+	assert_true(loop_may_toil(w->loop, false));
+	loop_toiled(w->loop, 1);
+	assert_false(loop_may_toil(w->loop, true));
+	assert_false(loop_may_toil(w->loop, false));
+}
+
 /* --- beats --- */
 
 static void end_other(struct player *p)
@@ -623,6 +721,9 @@ int main(void)
 		T(test_idle_loop_sleeps_until_the_tick),
 		T(test_turn_ends_with_what_comes_after_a_silence),
 		T(test_watch_tells_of_what_is_left_unless_paused),
+		T(test_toil_is_bounded_and_done_in_order),
+		T(test_toil_of_newcomers_stands_behind),
+		T(test_little_toil_is_done_in_one_turn),
 		T(test_beat_goes_on_until_it_is_ended),
 		T(test_beats_may_end_and_begin_each_other),
 		T(test_last_beat_may_end_itself),

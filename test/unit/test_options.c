@@ -140,6 +140,7 @@ static const struct {
 	{ "log_query_text", "0", true },
 	{ "console_locked_settings", "", true },
 	{ "console_version", "1.25", true },
+	{ "client_tls_groups", "X25519:P-256:P-384:P-521", true },
 };
 
 static void test_rows_are_those_of_show_config(void **state)
