@@ -43,7 +43,7 @@ def check_features():
 
 def check_names():
     """What README.Debian and the scripts name is what is installed."""
-    for path in ("debian/postinst", "debian/pgsluice.README.Debian"):
+    for path in ("debian/pgsluice.postinst", "debian/pgsluice.README.Debian"):
         for name in re.findall(r"/etc/pgsluice/([\w.]+)", lint.read(path)):
             if not has("etc/" + name):
                 yield f"{path}: etc/{name} is not there"
