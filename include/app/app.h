@@ -38,6 +38,7 @@ struct app {
 	struct listener *listeners;	/* owned; LL list */
 	struct idle *idle;		/* owned; see idle.h */
 	struct admin admin;		/* the console */
+	usec_t ticked;			/* when the janitor did its rounds */
 	usec_t accept_pause;		/* accepting again from then on; 0 */
 	usec_t suspend_since;		/* when SUSPEND was given */
 	unsigned moving;		/* sessions that do not stand still yet */

@@ -19,6 +19,18 @@ void time_update(void);
 /* Read the clock now; for latencies. The fake clock's value when one is set. */
 usec_t time_precise(void);
 
+/*
+ * The process was stopped, or everything stood still, for length from about
+ * begin on. Only the last time counts.
+ */
+void time_note_lapse(usec_t begin, usec_t length);
+
+/*
+ * How old at now is what began at since? Time in which nobody could be served
+ * is held against nobody: it makes nothing older.
+ */
+usec_t time_age(usec_t since, usec_t now);
+
 /* Tests only: from now on the clock shows t and stands still; t < 0 ends it. */
 void time_set_fake(usec_t t);
 

@@ -19,6 +19,7 @@
 #include "session/timers.h"
 
 #define PER_TICK 2000	/* takes about a millisecond */
+#define STALL USEC	/* that a tick is late by: nobody was served */
 #define ROLLBACK_LIMIT (3 * USEC)	/* it is quick, or not to be had */
 
 /* --- lists in which all have the same time --- */
@@ -129,6 +130,19 @@ static void finish_shutdown(struct app *app)
 	app_exit(app, 0);
 }
 
+/*
+ * The process was stopped, or SUSPEND is over. What is in the sockets since
+ * then may not have been read yet, and its time has not been used by anybody.
+ */
+static void note_stall(struct app *app, usec_t now)
+{
+	const usec_t late = now - app->ticked - JANITOR_INTERVAL;
+
+	if (late > STALL)
+		time_note_lapse(app->ticked + STALL / 2, late);
+	app->ticked = now;
+}
+
 /* The budget of test/bench finds it by its name. */
 static void janitor_tick(void *arg)
 {
@@ -137,6 +151,7 @@ static void janitor_tick(void *arg)
 
 	listener_tick(app, now);
 	if (!app->ss.suspended) {
+		note_stall(app, now);
 		run_lists(app, now);
 		maintain(app, now);
 		finish_shutdown(app);
@@ -154,6 +169,7 @@ int janitor_start(struct app *app)
 	timeout_list_init(&ss->cancel_list, on_cancel_timeout, app);
 	timeout_list_init(&ss->peer_list, on_peer_timeout, app);
 	timeout_list_init(&ss->rollback_list, on_rollback_timeout, app);
+	app->ticked = time_now();
 	app->idle = idle_new(app);
 	if (app->idle == NULL)
 		return -1;

@@ -41,11 +41,11 @@ static bool is_over(usec_t limit, usec_t age)
 /* Why c may not wait any longer; NULL: it may. (section 12) */
 static const char *wait_over(const struct round *r, const struct client *c)
 {
-	const usec_t age = r->now - (c->query_start != 0 ? c->query_start :
-	    c->request_time);
+	const usec_t age = time_age(c->query_start != 0 ? c->query_start :
+	    c->request_time, r->now);
 
 	if (!c->welcomed && c->login == NULL &&
-	    is_over(r->set->client_login_timeout, r->now - c->born))
+	    is_over(r->set->client_login_timeout, time_age(c->born, r->now)))
 		return "client_login_timeout (server down)";
 	if (is_over(r->set->query_timeout, age))
 		return "query_timeout";
@@ -76,7 +76,7 @@ static bool wants_notice(const struct round *r, const struct client *c)
 	const int limit = r->set->query_wait_notify;
 
 	return limit > 0 && c->welcomed && !c->notified && !r->paused &&
-	    (r->now - c->pc.wait_since) / USEC > limit;
+	    time_age(c->pc.wait_since, r->now) / USEC > limit;
 }
 
 /* Returns false when c waits for so short a time that nothing was due. */
@@ -139,13 +139,13 @@ static const char *work_over(const struct round *r, const struct server *s,
 	if (c->replication != REPLICATION_NONE)
 		return NULL;
 	if (c->query_start != 0 &&
-	    is_over(limits->query, r->now - c->query_start))
+	    is_over(limits->query, time_age(c->query_start, r->now)))
 		return "query timeout";
 	if (is_in_transaction(s) &&
-	    is_over(limits->idle_transaction, r->now - s->ps.used))
+	    is_over(limits->idle_transaction, time_age(s->ps.used, r->now)))
 		return "idle transaction timeout";
 	if (c->xact_start != 0 && !done &&
-	    is_over(limits->transaction, r->now - c->xact_start))
+	    is_over(limits->transaction, time_age(c->xact_start, r->now)))
 		return "transaction timeout";
 	return NULL;
 }

@@ -7,6 +7,10 @@
 static usec_t turn;	 /* what time_update() read; 0 before the first */
 static usec_t fake = -1; /* shown instead of the clock when >= 0 */
 
+static struct {
+	usec_t begin, length;
+} lapse; /* the last one; 0 = none */
+
 static usec_t read_clock(clockid_t id)
 {
 	struct timespec ts;
@@ -33,6 +37,17 @@ usec_t time_now(void)
 	if (turn == 0)
 		time_update();
 	return turn;
+}
+
+void time_note_lapse(usec_t begin, usec_t length)
+{
+	lapse.begin = begin;
+	lapse.length = length;
+}
+
+usec_t time_age(usec_t since, usec_t now)
+{
+	return now - since - (since < lapse.begin ? lapse.length : 0);
 }
 
 void time_set_fake(usec_t t)

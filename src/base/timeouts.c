@@ -43,7 +43,7 @@ void timeout_list_run(struct timeout_list *l, usec_t limit, usec_t now)
 	for (unsigned n = l->count < MOST ? l->count : MOST; n > 0; n--) {
 		struct timeout *const t = l->head;
 
-		if (t == NULL || now - t->since <= limit)
+		if (t == NULL || time_age(t->since, now) <= limit)
 			return;
 		timeout_stop(t);
 		l->expired(t, l->arg);

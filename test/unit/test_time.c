@@ -91,6 +91,19 @@ static void test_format_without_room_is_empty(void **state)
 	assert_string_equal(time_format(time_now(), buf, sizeof buf), "");
 }
 
+static void test_a_lapse_makes_only_older_things_younger(void **state)
+{
+	(void)state;
+
+	assert_int_equal(time_age(10, 100), 90);
+	time_note_lapse(50, 30);
+	assert_int_equal(time_age(49, 100), 21);
+	assert_int_equal(time_age(50, 100), 50);
+	assert_int_equal(time_age(90, 100), 10);
+	time_note_lapse(0, 0);
+	assert_int_equal(time_age(49, 100), 51);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -100,6 +113,8 @@ int main(void)
 		cmocka_unit_test(test_wall_is_the_time_of_day),
 		cmocka_unit_test(test_format_has_date_time_and_zone),
 		cmocka_unit_test(test_format_without_room_is_empty),
+		cmocka_unit_test(
+		    test_a_lapse_makes_only_older_things_younger),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
