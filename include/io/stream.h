@@ -94,8 +94,9 @@ static inline bool stream_is_blocked(const struct stream *s)
 	return s->over != 0;
 }
 
-/* Bytes queued. */
+/* Bytes queued; and they themselves, to a place that has room for them. */
 size_t stream_queued(const struct stream *s);
+void stream_copy_queued(const struct stream *s, void *to);
 
 /* Stop calling readable; on resume it is called once if an edge was seen. */
 void stream_pause(struct stream *s);
@@ -103,7 +104,8 @@ void stream_resume(struct stream *s);
 
 /*
  * The same for another reason (SUSPEND): it is read when neither holds. What
- * asks stream.paused asks for both.
+ * asks stream.paused asks for both. What is queued is not sent meanwhile,
+ * either, not even when s is closed: it may be another process's by then.
  */
 #define STREAM_PAUSED 1
 #define STREAM_FROZEN 2

@@ -67,6 +67,9 @@ struct prepared *prepared_get(struct prepared_table *t, const void *body,
  */
 struct prepared *prepared_adopt(struct prepared_table *t, const char *name,
     const void *body, size_t len);
+/* The same for one that was retired there: it is so here. */
+struct prepared *prepared_adopt_retired(struct prepared_table *t,
+    const char *name, const void *body, size_t len);
 /* The number of the newest name; new ones are to have higher ones than last. */
 uint64_t prepared_last(const struct prepared_table *t);
 void prepared_skip(struct prepared_table *t, uint64_t last);

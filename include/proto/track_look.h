@@ -51,7 +51,10 @@ static inline bool track_is_in_batch(const struct track *t)
 	    (t->count > 0 ? !track_awaits_ready(t) : !t->ready);
 }
 
-/* As it stands in the ring of another process. 0, or -1: no memory, or bad. */
-int track_put(struct track *t, char type, uint8_t how, uint32_t tag);
+/*
+ * As it stands in the ring of another process; its op is taken. -1, and then
+ * it is not: no memory, or bad.
+ */
+int track_put(struct track *t, const struct track_req *r);
 
 #endif

@@ -6,10 +6,10 @@
 struct sessions;
 
 /*
- * Stop every session that can stop now: at the end of a message, with nothing
- * left to send. Nothing more is read from it, so nothing happens to it; what a
- * client has sent already stays with it. Servers that are of no use like that
- * are closed. (admin-console.md 4.8)
+ * Stop every session that can stop now, wherever its bytes end. Nothing more
+ * is read from it, nothing that is queued is sent, so nothing happens to it;
+ * what a client has sent already stays with it. Servers that are of no use
+ * like that are closed. (admin-console.md 4.8)
  * Returns: how many sessions still move.
  */
 unsigned freeze_turn(struct sessions *ss);

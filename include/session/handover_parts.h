@@ -12,8 +12,7 @@
 
 struct err;
 
-#define HANDOVER_VERSION 1
-#define HANDOVER_OWED 6		/* bytes of a request that is owed */
+#define HANDOVER_VERSION 2
 
 enum handover_flag {
 	HANDOVER_WAITING = 1,	/* client: asked for a server */
@@ -28,25 +27,33 @@ enum handover_flag {
 	HANDOVER_ABORTED = 512,
 	HANDOVER_DOUBT = 1024,
 	HANDOVER_OLD = 2048,	/* server: knows no newer protocol */
+	HANDOVER_DROP = 4096,	/* both: skip_drop */
+	HANDOVER_NOTIFIED = 8192,	/* client: the field */
+	HANDOVER_SUPERUSER = 16384,	/* server: the field */
 };
 
 /* All point into the bytes that were parsed; lists are walked by next(). */
 struct handover_client {
 	unsigned flags;
-	usec_t born, request_time, query_start, xact_start, wait_since;
-	uint32_t skip;		/* bytes to drop */
+	usec_t born, request_time, query_start, xact_start, waited, wait_since;
+	uint32_t skip;		/* bytes of the open message, to pass or drop */
 	const uint8_t *key, *carry;
-	uint32_t key_len, carry_len;
+	const uint8_t *queued;	/* what its socket has not taken */
+	uint32_t key_len, carry_len, queued_len;
 	struct reader params, statements;
 	const char *leaving, *leaving_portal;	/* of struct client; or NULL */
+	const char *query_text;	/* likewise */
 	uint64_t last;		/* number of a statement */
 };
 
 struct handover_server {
 	unsigned flags;
 	usec_t born, used;
-	const uint8_t *key;
-	uint32_t key_len;
+	uint8_t chore;		/* enum server_chore */
+	uint32_t skip;		/* as of a client */
+	const uint8_t *key, *carry, *queued;
+	uint32_t key_len, carry_len, queued_len;
+	uint32_t forgotten;	/* of struct prepared_uses */
 	struct reader params, statements;
 	/* where it leads to: not the same any more, it is of no use */
 	const char *host, *dbname, *forced_user, *connect_query; /* or NULL */
@@ -57,7 +64,7 @@ struct handover_server {
 	int32_t pid;
 	const uint8_t *ip;	/* 16 bytes */
 	char status;
-	struct reader owed;	/* type, how and tag of each */
+	struct reader owed;	/* requests */
 	uint64_t last;		/* number of a statement */
 	bool has_welcome;
 	struct reader welcome_params;
@@ -80,10 +87,22 @@ struct handover_statement {
 	const char *server_name;
 	const uint8_t *body;
 	uint32_t len;
+	bool retired;
+};
+
+/* A request, and what its end will mean. */
+struct handover_owed {
+	char type;
+	uint8_t how;
+	uint32_t tag;
+	bool has_op, has_statement;
+	uint32_t changes;	/* of the op */
+	struct handover_statement of;	/* its name, and statement if any */
 };
 
 /* The next of a list that was parsed; false: that was all. */
 bool handover_next_pair(struct reader *r, struct handover_pair *out);
 bool handover_next_statement(struct reader *r, struct handover_statement *out);
+bool handover_next_owed(struct reader *r, struct handover_owed *out);
 
 #endif

@@ -137,7 +137,8 @@ static void on_event(struct loop_socket *socket, uint32_t events)
 {
 	struct stream *s = (struct stream *)socket;
 
-	if (s->over != NULL && (events & (EPOLLOUT | EPOLLHUP | EPOLLERR))) {
+	if (s->over != NULL && !stream_is_frozen(s) &&
+	    (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) {
 		on_writable(s);
 		if (s->fd < 0)
 			return;
@@ -292,7 +293,7 @@ void stream_close(struct stream *s)
 		return;
 	if (s->transport->close != NULL)
 		s->transport->close(s);
-	if (s->over != NULL && !s->broken)
+	if (s->over != NULL && !s->broken && !stream_is_frozen(s))
 		(void)overflow_flush(s);
 	overflow_free(s);
 	let_go(s);
@@ -378,6 +379,12 @@ size_t stream_queued(const struct stream *s)
 	return s->over == NULL ? 0 : evbuffer_get_length(s->over->queue);
 }
 
+void stream_copy_queued(const struct stream *s, void *to)
+{
+	if (s->over != NULL)
+		(void)evbuffer_copyout(s->over->queue, to, stream_queued(s));
+}
+
 static void stop(struct stream *s, uint8_t why)
 {
 	let_go(s);
@@ -412,6 +419,10 @@ void stream_freeze(struct stream *s)
 
 void stream_thaw(struct stream *s)
 {
+	/* the edge that tells of room may have passed */
+	if (stream_is_frozen(s) && s->over != NULL)
+		loop_change(s->loop, s->fd, READ_EVENTS | EPOLLOUT,
+		    &s->socket);
 	go_on(s, STREAM_FROZEN);
 }
 

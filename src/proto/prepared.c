@@ -15,6 +15,7 @@
 
 struct prepared_table {
 	struct prepared *by_body;	/* uthash; not counted */
+	struct prepared *retired;	/* uthash, by name; not counted */
 	struct prepared *spare;		/* DL list: servers have it, no client */
 	uint64_t last;			/* number of the newest name */
 	size_t bytes;
@@ -50,8 +51,8 @@ struct prepared *prepared_lookup(struct prepared_table *t, const void *body,
 	return p == NULL ? NULL : prepared_ref(p);
 }
 
-/* A new one, which is named after number. */
-static struct prepared *add(struct prepared_table *t, uint64_t number,
+/* A new one, which is named after number, and in neither map yet. */
+static struct prepared *make(struct prepared_table *t, uint64_t number,
     const void *body, size_t len)
 {
 	struct prepared *p = mem_new(MEM_STATEMENT, sizeof *p + len);
@@ -70,13 +71,33 @@ static struct prepared *add(struct prepared_table *t, uint64_t number,
 	    PREFIX "%" PRIu64, number) + 1);
 	p->number = (uint32_t)number;
 	p->forgets_all = sql_forgets_all(body, len);
-	HASH_ADD_KEYPTR(hh, t->by_body, p->body, (unsigned)len, p);
-	if (p->hh.tbl == NULL) {
-		mem_delete(MEM_STATEMENT, p, sizeof *p + len);
-		return NULL;
-	}
+	p->hh.tbl = NULL;
 	t->bytes += prepared_text_bytes(len);
 	return p;
+}
+
+/* Put it where it can be found. NULL: no memory, and it is gone. */
+static struct prepared *enlist(struct prepared *p)
+{
+	struct prepared_table *const t = p->table;
+
+	if (p->retired)
+		HASH_ADD_KEYPTR(hh, t->retired, p->name, p->name_len, p);
+	else
+		HASH_ADD_KEYPTR(hh, t->by_body, p->body, p->len, p);
+	if (p->hh.tbl != NULL)
+		return p;
+	t->bytes -= prepared_text_bytes(p->len);
+	mem_delete(MEM_STATEMENT, p, sizeof *p + p->len);
+	return NULL;
+}
+
+static struct prepared *add(struct prepared_table *t, uint64_t number,
+    const void *body, size_t len)
+{
+	struct prepared *const p = make(t, number, body, len);
+
+	return p == NULL ? NULL : enlist(p);
 }
 
 struct prepared *prepared_get(struct prepared_table *t, const void *body,
@@ -98,22 +119,15 @@ void prepared_skip(struct prepared_table *t, uint64_t last)
 		t->last = last;
 }
 
-struct prepared *prepared_adopt(struct prepared_table *t, const char *name,
-    const void *body, size_t len)
+/* The number that a name of ours has; 0: it is none. */
+static uint64_t number_of(const char *name)
 {
 	const size_t prefix = sizeof PREFIX - 1;
-	struct prepared *const p = prepared_lookup(t, body, len);
 	int64_t number;
 
-	if (p != NULL && strcmp(p->name, name) == 0)
-		return p;
-	prepared_unref(p);
-	if (p != NULL || strncmp(name, PREFIX, prefix) != 0 ||
+	return strncmp(name, PREFIX, prefix) != 0 ||
 	    name[prefix] < '1' || name[prefix] > '9' ||
-	    num_parse_i64(name + prefix, &number) < 0)
-		return NULL;
-	prepared_skip(t, (uint64_t)number);
-	return add(t, (uint64_t)number, body, len);
+	    num_parse_i64(name + prefix, &number) < 0 ? 0 : (uint64_t)number;
 }
 
 static void set_spare(struct prepared *p, bool spare)
@@ -123,6 +137,49 @@ static void set_spare(struct prepared *p, bool spare)
 	else if (!p->spare && spare)
 		DL_APPEND(p->table->spare, p);
 	p->spare = spare;
+}
+
+/* As it comes to us no client has a name for it. */
+static struct prepared *adopt(struct prepared *p, bool retired)
+{
+	if (p == NULL)
+		return NULL;
+	p->retired = retired;
+	if (enlist(p) == NULL)
+		return NULL;
+	set_spare(p, true);
+	return p;
+}
+
+struct prepared *prepared_adopt(struct prepared_table *t, const char *name,
+    const void *body, size_t len)
+{
+	struct prepared *const p = prepared_lookup(t, body, len);
+	const uint64_t number = number_of(name);
+
+	if (p != NULL && strcmp(p->name, name) == 0)
+		return p;
+	prepared_unref(p);
+	if (p != NULL || number == 0)
+		return NULL;
+	prepared_skip(t, number);
+	return adopt(make(t, number, body, len), false);
+}
+
+struct prepared *prepared_adopt_retired(struct prepared_table *t,
+    const char *name, const void *body, size_t len)
+{
+	const uint64_t number = number_of(name);
+	struct prepared *p = NULL;
+
+	HASH_FIND(hh, t->retired, name, (unsigned)strlen(name) + 1, p);
+	if (p != NULL)
+		return p->len == len && memcmp(p->body, body, len) == 0 ?
+		    prepared_ref(p) : NULL;
+	if (number == 0)
+		return NULL;
+	prepared_skip(t, number);
+	return adopt(make(t, number, body, len), true);
 }
 
 struct prepared *prepared_ref(struct prepared *p)
@@ -137,6 +194,8 @@ void prepared_unref(struct prepared *p)
 		return;
 	if (!p->retired)
 		HASH_DELETE(hh, p->table->by_body, p);
+	else if (p->hh.tbl != NULL)
+		HASH_DELETE(hh, p->table->retired, p);
 	set_spare(p, false);
 	p->table->bytes -= prepared_text_bytes(p->len);
 	mem_delete(MEM_STATEMENT, p, sizeof *p + p->len);
@@ -148,6 +207,9 @@ void prepared_retire(struct prepared *p)
 		return;
 	HASH_DELETE(hh, p->table->by_body, p);
 	p->retired = true;
+	p->hh.tbl = NULL;
+	/* without memory it is not found: nobody has to find it here */
+	HASH_ADD_KEYPTR(hh, p->table->retired, p->name, p->name_len, p);
 }
 
 /* --- names --- */

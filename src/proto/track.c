@@ -109,12 +109,12 @@ static void refuse(struct track *t, void *op)
 		t->ops->rollback(op, t->arg);
 }
 
-int track_put(struct track *t, char type, uint8_t how, uint32_t tag)
+int track_put(struct track *t, const struct track_req *r)
 {
-	if (how > TRACK_FAKE || track_is_full(t) ||
+	if (r->how > TRACK_FAKE || track_is_full(t) ||
 	    (t->count == t->size && grow(t) < 0))
 		return -1;
-	push(t, &(struct track_req){ .type = type, .how = how, .tag = tag });
+	push(t, r);
 	return 0;
 }
 

@@ -296,6 +296,8 @@ static void idle_begins(struct client *c)
 
 void broker_adopt(struct client *c)
 {
+	if (c->pc.state == CLIENT_WAITING)
+		return;		/* it keeps its place */
 	if (c->pc.server == NULL)
 		idle_begins(c);
 	relay_resume(c);

@@ -22,27 +22,26 @@ static struct client *client_of_login(struct timeout *t)
 /* --- who can stop --- */
 
 /*
- * What it has sent and nobody has looked at yet may stay: it is looked at
- * later. But the message that its server has half of must go on.
+ * Wherever its bytes end: what is half sent, half passed on, or not looked at
+ * goes on from there.
  */
 static bool client_can_rest(const struct client *c)
 {
-	return c->login == NULL && (c->skip == 0 || c->skip_drop) &&
-	    !stream_is_blocked(&c->stream);
+	return c->login == NULL;
 }
 
-/* The client of s rests already, or there is none. */
+/*
+ * The client of s rests already, or there is none. What is under way to it or
+ * from it stays as it is, but for a cancel: that is sent, and must not hit
+ * what comes later.
+ */
 static bool server_can_rest(const struct server *s)
 {
 	const struct client *const c = s->ps.client == NULL ? NULL :
 	    client_of(s->ps.client);
 
-	if (c != NULL && (!stream_is_frozen(&c->stream) ||
-	    stream_is_blocked(&c->stream)))
-		return false;
-	return s->skip == 0 && s->carry.len == 0 && s->chore == CHORE_NONE &&
-	    s->track.op_count == 0 && s->ps.cancels == 0 &&
-	    s->carrier == NULL && !stream_is_blocked(&s->stream);
+	return (c == NULL || stream_is_frozen(&c->stream)) &&
+	    s->ps.cancels == 0 && s->carrier == NULL;
 }
 
 static unsigned rest_clients(struct pool *p, enum client_state state)

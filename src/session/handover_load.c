@@ -65,6 +65,23 @@ static int read_params(struct sessions *ss, struct reader *list,
 	return 0;
 }
 
+static struct prepared *read_statement(struct sessions *ss,
+    const struct handover_statement *in, struct err *e)
+{
+	struct prepared *const stmt = (in->retired ? prepared_adopt_retired :
+	    prepared_adopt)(ss->prepared, in->server_name, in->body, in->len);
+
+	if (stmt == NULL)
+		err_set(e, "53200", "no statement %s", in->server_name);
+	return stmt;
+}
+
+/* What its socket had not taken there: it is sent when all goes on. */
+static int read_queued(struct stream *s, const uint8_t *p, size_t n)
+{
+	return n > 0 && stream_queue(s, p, n) == STREAM_BROKEN ? -1 : 0;
+}
+
 /* --- clients --- */
 
 static int read_names(struct client *c, struct reader *list, struct err *e)
@@ -72,12 +89,10 @@ static int read_names(struct client *c, struct reader *list, struct err *e)
 	struct handover_statement in;
 
 	while (handover_next_statement(list, &in)) {
-		struct prepared *const stmt = prepared_adopt(c->ss->prepared,
-		    in.server_name, in.body, in.len);
+		struct prepared *const stmt = read_statement(c->ss, &in, e);
 
 		if (stmt == NULL)
-			return err_set(e, "53200", "no statement %s",
-			    in.server_name);
+			return -1;
 		const int rc = prepared_name_add(&c->statements, in.name,
 		    stmt);
 
@@ -94,13 +109,16 @@ static void set_client(struct client *c, const struct handover_client *in)
 	c->request_time = in->request_time;
 	c->query_start = in->query_start;
 	c->xact_start = in->xact_start;
+	c->waited = in->waited;
+	c->pc.wait_since = in->wait_since;
 	c->skip = in->skip;
-	c->skip_drop = in->skip > 0;
+	c->skip_drop = (in->flags & HANDOVER_DROP) != 0;
+	c->notified = (in->flags & HANDOVER_NOTIFIED) != 0;
 	c->hold = (in->flags & HANDOVER_HOLD) != 0;
 	c->tried = (in->flags & HANDOVER_TRIED) != 0;
 	c->forgets = (in->flags & HANDOVER_FORGETS) != 0;
 	c->discard = (in->flags & HANDOVER_DISCARD) != 0;
-	c->welcomed = true;
+	c->heard = c->welcomed = true;
 }
 
 static int copy_text(char **to, const char *from)
@@ -115,11 +133,15 @@ static int fill_client(struct client *c, struct handover_client *in,
 	if (in->key_len > sizeof c->key || in->key_len < CLIENT_KEY_BYTES)
 		return err_set(e, "08P01", "state of a session is broken");
 	set_client(c, in);
+	pool_client_set(&c->pc, (in->flags & HANDOVER_WAITING) != 0 ?
+	    CLIENT_WAITING : CLIENT_ACTIVE);
 	if (read_params(c->ss, &in->params, &c->params) < 0 ||
-	    carry_keep(&c->carry, in->carry, in->carry_len) < 0)
+	    carry_keep(&c->carry, in->carry, in->carry_len) < 0 ||
+	    read_queued(&c->stream, in->queued, in->queued_len) < 0)
 		return no_memory(e);
 	if (copy_text(&c->leaving, in->leaving) < 0 ||
-	    copy_text(&c->leaving_portal, in->leaving_portal) < 0)
+	    copy_text(&c->leaving_portal, in->leaving_portal) < 0 ||
+	    copy_text(&c->query_text, in->query_text) < 0)
 		return no_memory(e);
 	client_set_key(c, in->key, in->key_len);
 	prepared_skip(c->ss->prepared, in->last);
@@ -166,7 +188,6 @@ struct client *handover_read_client(struct sessions *ss,
 	stream_freeze(&c->stream);
 	client_enter(c, p->key.db, catalog_get_user(ss->catalog, h->user));
 	c->pc.pool = p;
-	pool_client_set(&c->pc, CLIENT_ACTIVE);
 	if (fill_client(c, &in, e) < 0) {
 		drop_client(c, e->text);
 		return NULL;
@@ -201,12 +222,10 @@ static int read_uses(struct server *s, struct reader *list, struct err *e)
 	struct handover_statement in;
 
 	while (handover_next_statement(list, &in)) {
-		struct prepared *const stmt = prepared_adopt(s->ss->prepared,
-		    in.server_name, in.body, in.len);
+		struct prepared *const stmt = read_statement(s->ss, &in, e);
 
 		if (stmt == NULL)
-			return err_set(e, "53200", "no statement %s",
-			    in.server_name);
+			return -1;
 		const int rc = prepared_uses_touch(&s->prepared, stmt) !=
 		    NULL ? 0 : prepared_uses_add(&s->prepared, stmt);
 
@@ -217,18 +236,39 @@ static int read_uses(struct server *s, struct reader *list, struct err *e)
 	return 0;
 }
 
+static struct prepared_op *read_op(struct server *s,
+    const struct handover_owed *in, struct err *e)
+{
+	struct prepared *const stmt = in->has_statement ?
+	    read_statement(s->ss, &in->of, e) : NULL;
+
+	if (in->has_statement && stmt == NULL)
+		return NULL;
+	struct prepared_op *const op = prepared_op_new(in->changes, stmt,
+	    in->of.name);
+
+	prepared_unref(stmt);
+	if (op == NULL)
+		(void)no_memory(e);
+	return op;
+}
+
 static int read_owed(struct server *s, struct handover_server *in,
     struct err *e)
 {
 	struct track *const t = &s->track;
+	struct handover_owed owed;
 
-	while (reader_left(&in->owed) > 0) {
-		const char type = (char)reader_u8(&in->owed);
+	while (handover_next_owed(&in->owed, &owed)) {
+		struct track_req r = { .type = owed.type, .how = owed.how,
+			.tag = owed.tag };
 
-		const uint8_t how = reader_u8(&in->owed);
-
-		if (track_put(t, type, how, reader_u32(&in->owed)) < 0)
+		if (owed.has_op && (r.op = read_op(s, &owed, e)) == NULL)
+			return -1;
+		if (track_put(t, &r) < 0) {
+			prepared_op_free(r.op);
 			return no_memory(e);
+		}
 	}
 	t->status = in->status;
 	t->ready = (in->flags & HANDOVER_READY) != 0;
@@ -291,12 +331,21 @@ static int fill_server(struct server *s, struct handover_server *in,
 	    !same_place(in, s->ps.pool);
 	if ((in->flags & HANDOVER_OLD) != 0)
 		s->ps.pool->old_protocol = true;
-	if (read_params(s->ss, &in->params, &s->params) < 0)
+	if (in->chore != CHORE_NONE && in->chore != CHORE_PARAMS)
+		return err_set(e, "08P01", "state of a session is broken");
+	s->chore = (enum server_chore)in->chore;
+	s->skip = in->skip;
+	s->skip_drop = (in->flags & HANDOVER_DROP) != 0;
+	s->superuser = (in->flags & HANDOVER_SUPERUSER) != 0;
+	if (read_params(s->ss, &in->params, &s->params) < 0 ||
+	    carry_keep(&s->carry, in->carry, in->carry_len) < 0 ||
+	    read_queued(&s->stream, in->queued, in->queued_len) < 0)
 		return no_memory(e);
 	if (set_address(s, in, e) < 0 || read_owed(s, in, e) < 0 ||
 	    read_welcome(s, in, e) < 0)
 		return -1;
 	prepared_skip(s->ss->prepared, in->last);
+	s->prepared.forgotten = in->forgotten;
 	return read_uses(s, &in->statements, e);
 }
 

@@ -40,6 +40,26 @@ bool handover_next_statement(struct reader *r, struct handover_statement *out)
 	out->name = reader_str(r);
 	out->server_name = reader_str(r);
 	out->body = get_blob(r, &out->len);
+	out->retired = reader_u8(r) != 0;
+	return !r->failed;
+}
+
+bool handover_next_owed(struct reader *r, struct handover_owed *out)
+{
+	if (reader_left(r) == 0)
+		return false;
+	*out = (struct handover_owed){ .type = (char)reader_u8(r) };
+	out->how = reader_u8(r);
+	out->tag = reader_u32(r);
+	out->has_op = reader_u8(r) != 0;
+	if (!out->has_op)
+		return !r->failed;
+	out->changes = reader_u32(r);
+	out->has_statement = reader_u8(r) != 0;
+	if (!out->has_statement)
+		out->of.name = reader_str(r);
+	else if (!handover_next_statement(r, &out->of))
+		r->failed = true;	/* it was to come */
 	return !r->failed;
 }
 
@@ -76,6 +96,18 @@ static void get_statements(struct reader *r, struct reader *out)
 	r->failed = r->failed || walk.failed;
 }
 
+static void get_owed(struct reader *r, struct reader *out)
+{
+	struct handover_owed owed;
+
+	get_list(r, out);
+	struct reader walk = *out;
+
+	while (handover_next_owed(&walk, &owed))
+		;
+	r->failed = r->failed || walk.failed;
+}
+
 /* The head that both have. */
 static int check_head(struct reader *r, char kind, struct err *e)
 {
@@ -107,6 +139,7 @@ int handover_parse_client(const void *p, size_t n, struct handover_client *out,
 	out->request_time = get_64(&r);
 	out->query_start = get_64(&r);
 	out->xact_start = get_64(&r);
+	out->waited = get_64(&r);
 	out->wait_since = get_64(&r);
 	out->skip = reader_u32(&r);
 	out->key = get_blob(&r, &out->key_len);
@@ -115,6 +148,8 @@ int handover_parse_client(const void *p, size_t n, struct handover_client *out,
 	out->carry = get_blob(&r, &out->carry_len);
 	out->leaving = get_text(&r);
 	out->leaving_portal = get_text(&r);
+	out->query_text = get_text(&r);
+	out->queued = get_blob(&r, &out->queued_len);
 	out->last = (uint64_t)get_64(&r);
 	return check_end(&r, e);
 }
@@ -145,17 +180,20 @@ int handover_parse_server(const void *p, size_t n, struct handover_server *out,
 	out->flags = reader_u32(&r);
 	out->born = get_64(&r);
 	out->used = get_64(&r);
+	out->chore = reader_u8(&r);
+	out->skip = reader_u32(&r);
 	out->key = get_blob(&r, &out->key_len);
 	get_pairs(&r, &out->params);
 	get_statements(&r, &out->statements);
+	out->forgotten = reader_u32(&r);
+	out->carry = get_blob(&r, &out->carry_len);
+	out->queued = get_blob(&r, &out->queued_len);
 	get_place(&r, out);
 	out->status = (char)reader_u8(&r);
-	get_list(&r, &out->owed);
+	get_owed(&r, &out->owed);
 	out->has_welcome = reader_u8(&r) != 0;
 	get_pairs(&r, &out->welcome_params);
 	out->welcome = get_blob(&r, &out->welcome_len);
 	out->last = (uint64_t)get_64(&r);
-	if (reader_left(&out->owed) % HANDOVER_OWED != 0)
-		r.failed = true;
 	return check_end(&r, e);
 }

@@ -1,5 +1,7 @@
 /* handover_save.c - sessions as bytes: written.
  * SPDX-License-Identifier: ISC */
+#include "base/crypto.h"
+#include "base/mem.h"
 #include "proto/params.h"
 #include "proto/prepared.h"
 #include "proto/writer.h"
@@ -9,63 +11,6 @@
 #include "session/relay_parts.h"
 #include "session/server.h"
 #include "session/sessions.h"
-
-/* --- what can go --- */
-
-/*
- * Of a statement whose result has changed its clients must be told; but a text
- * stands for one statement only where we go.
- */
-static bool has_retired(const struct client *c)
-{
-	const struct prepared_name *n;
-	unsigned at = 0;
-
-	while ((n = slots_next(c->statements, &at)) != NULL) {
-		if (n->stmt->retired)
-			return true;
-	}
-	return false;
-}
-
-bool handover_takes_client(const struct client *c)
-{
-	return c->login == NULL && c->console == NULL &&
-	    c->stream.tls == NULL && c->replication == REPLICATION_NONE &&
-	    (c->pc.state == CLIENT_ACTIVE || c->pc.state == CLIENT_WAITING) &&
-	    !has_retired(c) && (c->pc.server == NULL ||
-	    server_of(c->pc.server)->stream.tls == NULL);
-}
-
-bool handover_takes_server(const struct server *s)
-{
-	return s->phase == SERVER_PHASE_POOLED && s->stream.tls == NULL &&
-	    (s->ps.state == SERVER_IDLE || (s->ps.state == SERVER_ACTIVE &&
-	    s->ps.client != NULL &&
-	    handover_takes_client(client_of(s->ps.client))));
-}
-
-static bool is_plain(const struct client *c, const struct server *s)
-{
-	if (c != NULL && (c->statements != NULL || c->carry.len > 0 ||
-	    c->skip > 0 || c->discard || c->key_len != CLIENT_KEY_BYTES ||
-	    c->pc.state != CLIENT_ACTIVE))
-		return false;
-	return s == NULL || (s->prepared.count == 0 &&
-	    track_is_empty(&s->track) && !s->track.doubt);
-}
-
-bool handover_is_plain_client(const struct client *c)
-{
-	return is_plain(c, c->pc.server == NULL ? NULL :
-	    server_of(c->pc.server));
-}
-
-bool handover_is_plain_server(const struct server *s)
-{
-	return is_plain(s->ps.client == NULL ? NULL :
-	    client_of(s->ps.client), s);
-}
 
 /* --- pieces --- */
 
@@ -115,6 +60,22 @@ static void put_statement(struct writer *w, const char *name,
 	writer_str(w, name);
 	writer_str(w, stmt->name);
 	put_blob(w, stmt->body, stmt->len);
+	writer_u8(w, stmt->retired);
+}
+
+static void put_queued(struct writer *w, const struct stream *s)
+{
+	const size_t n = stream_queued(s);
+	void *const p = mem_alloc(n + 1);
+
+	if (p == NULL) {
+		w->failed = true;
+		return;
+	}
+	stream_copy_queued(s, p);
+	put_blob(w, p, n);
+	secret_wipe(p, n);
+	mem_free(p);
 }
 
 /* --- sessions --- */
@@ -128,6 +89,8 @@ static unsigned client_flags(const struct client *c)
 	flags |= c->tried ? HANDOVER_TRIED : 0;
 	flags |= c->forgets ? HANDOVER_FORGETS : 0;
 	flags |= c->discard ? HANDOVER_DISCARD : 0;
+	flags |= c->skip_drop ? HANDOVER_DROP : 0;
+	flags |= c->notified ? HANDOVER_NOTIFIED : 0;
 	flags |= relay_translates(c) ? HANDOVER_TRANSLATES : 0;
 	return flags;
 }
@@ -145,6 +108,7 @@ void handover_write_client(const struct client *c, struct writer *w)
 	put_64(w, c->request_time);
 	put_64(w, c->query_start);
 	put_64(w, c->xact_start);
+	put_64(w, c->waited);
 	put_64(w, c->pc.wait_since);
 	writer_u32(w, c->skip);
 	put_blob(w, c->key, c->key_len);
@@ -156,6 +120,8 @@ void handover_write_client(const struct client *c, struct writer *w)
 	put_blob(w, c->carry.at, c->carry.len);
 	put_text(w, c->leaving);
 	put_text(w, c->leaving_portal);
+	put_text(w, c->query_text);
+	put_queued(w, &c->stream);
 	put_64(w, (int64_t)prepared_last(c->ss->prepared));
 }
 
@@ -169,6 +135,8 @@ static unsigned server_flags(const struct server *s)
 	flags |= s->track.aborted ? HANDOVER_ABORTED : 0;
 	flags |= s->track.doubt ? HANDOVER_DOUBT : 0;
 	flags |= s->ps.pool->old_protocol ? HANDOVER_OLD : 0;
+	flags |= s->skip_drop ? HANDOVER_DROP : 0;
+	flags |= s->superuser ? HANDOVER_SUPERUSER : 0;
 	return flags;
 }
 
@@ -189,6 +157,19 @@ static void put_place(struct writer *w, const struct server *s)
 	writer_bytes(w, s->addr.ip, sizeof s->addr.ip);
 }
 
+static void put_op(struct writer *w, const struct prepared_op *op)
+{
+	writer_u8(w, op != NULL);
+	if (op == NULL)
+		return;
+	writer_u32(w, op->changes);
+	writer_u8(w, op->stmt != NULL);
+	if (op->stmt != NULL)
+		put_statement(w, op->name, op->stmt);
+	else
+		writer_str(w, op->name);
+}
+
 static void put_owed(struct writer *w, const struct track *t)
 {
 	struct writer list;
@@ -198,6 +179,7 @@ static void put_owed(struct writer *w, const struct track *t)
 		writer_u8(&list, (uint8_t)track_req(t, i)->type);
 		writer_u8(&list, track_req(t, i)->how);
 		writer_u32(&list, track_req(t, i)->tag);
+		put_op(&list, track_op(t, i));
 	}
 	put_list(w, &list);
 }
@@ -213,15 +195,18 @@ void handover_write_server(const struct server *s, struct writer *w)
 	writer_u32(w, server_flags(s));
 	put_64(w, s->ps.born);
 	put_64(w, s->ps.used);
+	writer_u8(w, (uint8_t)s->chore);
+	writer_u32(w, s->skip);
 	put_blob(w, s->key, s->key_len);
 	put_params(w, s->ss->params, s->params);
 	writer_init(&list, w->cap);
 	/* least recently used first: added in this order it is the same list */
-	for (use = s->prepared.lru; use != NULL; use = use->next) {
-		if (!use->stmt->retired)
-			put_statement(&list, "", use->stmt);
-	}
+	for (use = s->prepared.lru; use != NULL; use = use->next)
+		put_statement(&list, "", use->stmt);
 	put_list(w, &list);
+	writer_u32(w, s->prepared.forgotten);
+	put_blob(w, s->carry.at, s->carry.len);
+	put_queued(w, &s->stream);
 	put_place(w, s);
 	writer_u8(w, (uint8_t)s->track.status);
 	put_owed(w, &s->track);

@@ -5,8 +5,10 @@
 
 void relay_thaw(struct client *c)
 {
+	if (!stream_is_frozen(&c->stream))
+		return;
 	stream_thaw(&c->stream);
-	if (c->pc.pool == NULL || c->login != NULL)
+	if (c->login != NULL)
 		return;
 	/* what it waited for may have come to pass meanwhile */
 	relay_update(c);

@@ -36,6 +36,20 @@ static void walk_statements(struct reader *list)
 	assert(!list->failed && reader_left(list) == 0);
 }
 
+static void walk_owed(struct reader *list)
+{
+	struct handover_owed in;
+
+	while (handover_next_owed(list, &in)) {
+		if (in.has_op)
+			assert(strlen(in.of.name) < 1u << 30);
+		if (in.has_statement)
+			assert(touch(in.of.body, in.of.len) <=
+			    255 * (size_t)in.of.len);
+	}
+	assert(!list->failed && reader_left(list) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct handover_client c;
@@ -47,6 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		walk_statements(&c.statements);
 		(void)touch(c.key, c.key_len);
 		(void)touch(c.carry, c.carry_len);
+		(void)touch(c.queued, c.queued_len);
 	}
 	if (handover_parse_server(data, size, &s, &e) == 0) {
 		walk_pairs(&s.params);
@@ -55,7 +70,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(void)touch(s.key, s.key_len);
 		(void)touch(s.ip, 16);
 		(void)touch(s.welcome, s.welcome_len);
-		assert(reader_left(&s.owed) % HANDOVER_OWED == 0);
+		(void)touch(s.carry, s.carry_len);
+		(void)touch(s.queued, s.queued_len);
+		walk_owed(&s.owed);
 		assert(strlen(s.address) < size);
 	}
 	return 0;

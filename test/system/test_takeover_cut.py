@@ -1,5 +1,9 @@
 # test_takeover_cut.py - SUSPEND and -R wherever a client's bytes end.
 # SPDX-License-Identifier: ISC
+import hashlib
+import threading
+import time
+
 import pytest
 
 import pq
@@ -9,24 +13,42 @@ from test_takeover import ask, successor
 pytestmark = pytest.mark.skipif(REFERENCE, reason="newer than that")
 
 LONG = "x" * 100000
+SOON = 5	# seconds; what would hold it up lasts for a minute
 
 
-def begin_take_over(pooler, p):
-    """The successor is on its way, the old process is told to stand still."""
-    q = successor(pooler, p)
-    q.write()
-    q.launch()
-    p.wait_log("SUSPEND command issued")
-    return q
+class Stop:
+    """Everything stands still, by SUSPEND or by -R, and goes on."""
+
+    def __init__(self, kind, make, p):
+        self.kind, self.p, self.q = kind, p, None
+        if kind == "restart":
+            self.q = successor(make, p)
+            self.q.write()
+            self.q.launch()
+        else:
+            self.k = ask(p)
+            self.k.send(pq.query("suspend"))
+        p.wait_log("SUSPEND command issued")
+        self.since = time.monotonic()
+
+    def go_on(self):
+        """The pooler that runs then."""
+        if self.q:
+            assert self.p.wait_exit() == 0
+            wait_until(self.q._is_up, what="the successor's 'process up'")
+        else:
+            assert self.k.recv_until().tags == ["SUSPEND"]
+            self.k.query("resume")
+        assert time.monotonic() - self.since < SOON
+        return self.q or self.p
 
 
-def end_take_over(p, q):
-    assert p.wait_exit() == 0
-    wait_until(q._is_up, what="the successor's 'process up'")
+@pytest.fixture(params=["suspend", "restart"])
+def stop(request, pooler):
+    return lambda p: Stop(request.param, pooler, p)
 
 
-@pytest.mark.parametrize("restart", [False, True], ids=["suspend", "restart"])
-def test_half_a_message_that_was_held(pooler, latch, restart):
+def test_half_a_message_that_was_held(pooler, latch, stop):
     """pooling.md 23: what a frozen client has sent stays as it is, also when
     its server's reply would let it go on; nothing of it is dropped"""
     p = pooler(default_pool_size=1, suspend_timeout=60)
@@ -38,20 +60,145 @@ def test_half_a_message_that_was_held(pooler, latch, restart):
            pq.parse("select length($1::text), 'mine'", "s") + pq.sync() +
            bind[:50000])
     p.wait_pool(cl_active=1, sv_active=1)
-    if restart:
-        q = begin_take_over(pooler, p)
-    else:
-        k = ask(p)
-        k.send(pq.query("suspend"))
-        p.wait_log("SUSPEND command issued")
+    still = stop(p)
     latch.open()
-    if restart:
-        end_take_over(p, q)
-    else:
-        assert k.recv_until().tags == ["SUSPEND"]
-        k.query("resume")
+    still.go_on()
     a.recv_until()
     assert not a.recv_until().errors
     a.send(bind[50000:] + pq.execute() + pq.sync() + pq.query("select 2"))
     assert a.recv_until().check().rows == [["100000", "mine"]]
     assert a.recv_until().check().rows == [["2"]]
+
+
+def test_half_a_message_that_was_passed_on(pooler, stop):
+    """pooling.md 23: the rest follows, to the byte, where the server is"""
+    p = pooler(default_pool_size=1, suspend_timeout=60)
+    a = p.raw()
+    data = pq.query("select length('%s'), 'mine'" % LONG)
+    a.send(data[:60000])
+    wait_until(lambda: p.show("servers", state="active"))
+    stop(p).go_on()
+    a.send(data[60000:] + pq.query("select 2"))
+    assert a.recv_until().check().rows == [["100000", "mine"]]
+    assert a.recv_until().check().rows == [["2"]]
+
+
+@pytest.mark.parametrize("behind", ["nothing", "a long query"])
+def test_a_batch_without_its_end(pooler, latch, stop, behind):
+    """pooling.md 16, 23: names whose fate is open move with their session"""
+    p = pooler(default_pool_size=1, suspend_timeout=60)
+    a = p.raw()
+    if behind != "nothing":
+        a.send(pq.query("select %s" % latch.query))
+    a.send(pq.parse("select 'one'", "s1"), pq.parse("select 'two'", "s2"),
+           pq.close("S", "s2"))
+    p.wait_pool(cl_active=1, sv_active=1)
+    still = stop(p)
+    q = still.go_on()
+    latch.open()
+    a.send(pq.bind("s1"), pq.execute(), pq.sync())
+    if behind != "nothing":
+        assert a.recv_until().check().rows == [[""]]
+    r = a.recv_until().check()
+    assert [k for k, _ in r.messages] == ["1", "1", "3", "2", "D", "C", "Z"]
+    assert r.rows == [["one"]]
+    a.send(pq.parse("select 'three'", "s2"), pq.bind("s2"), pq.execute(),
+           pq.bind("s1"), pq.execute(), pq.sync())
+    assert a.recv_until().check().rows == [["three"], ["one"]]
+    assert len(q.show("servers", user="app")) == 1
+
+
+def test_a_batch_that_fails_afterwards(pooler, latch, stop):
+    """pooling.md 16, 23: what was undone in the new process is undone"""
+    p = pooler(default_pool_size=1, suspend_timeout=60)
+    a = p.raw()
+    a.send(pq.parse("select %s" % latch.query), pq.bind(), pq.execute(),
+           pq.parse("select 1/$1::int", "s"), pq.bind("s", ("0",)),
+           pq.execute(), pq.parse("select 'lost'", "t"))
+    p.wait_pool(cl_active=1, sv_active=1)
+    q = stop(p).go_on()
+    latch.open()
+    a.send(pq.close("S", "s"), pq.sync())
+    assert [e.code for e in a.recv_until().errors] == ["22012"]
+    a.send(pq.parse("select 'kept'", "t"), pq.bind("s", ("1",)),
+           pq.execute(), pq.bind("t"), pq.execute(), pq.sync())
+    assert a.recv_until().check().rows == [["1"], ["kept"]]
+    b = q.raw()
+    b.send(pq.parse("select 'lost'", "t"), pq.bind("t"), pq.execute(),
+           pq.sync())
+    assert b.recv_until().check().rows == [["lost"]]
+
+
+def test_half_a_row(pooler, latch, stop):
+    """pooling.md 23: PostgreSQL sends 8 kB, and the rest of the row later"""
+    p = pooler(default_pool_size=1, suspend_timeout=60)
+    a = p.raw()
+    a.send(pq.query("select repeat('y', 20000) union all "
+                    "select coalesce(%s::text, '')" % latch.query))
+    got = a.sock.recv(8000)
+    stop(p).go_on()
+    latch.open()
+    a.buf[:0] = got
+    assert a.recv_until().check().rows == [["y" * 20000], [""]]
+    assert a.value("select 1") == "1"
+
+
+def test_a_client_that_does_not_read(pooler, stop):
+    """pooling.md 23: what waits for its socket moves, too"""
+    p = pooler(default_pool_size=1, suspend_timeout=60, tcp_socket_buffer=8192)
+    a = p.open(rcvbuf=8192).login("app", "apppw", "p0")
+    a.send(pq.query("select i, repeat('z', 1000) from "
+                    "generate_series(1, 5000) i"))
+    wait_until(lambda: any(int(r["send_avail"]) > 0 for r in p.show("sockets")
+                           if r["type"] == "C" and r["database"] == "p0"))
+    stop(p).go_on()
+    rows = a.recv_until().check().rows
+    assert rows == [[str(i), "z" * 1000] for i in range(1, 5001)]
+    assert a.value("select 1") == "1"
+
+
+def test_a_server_that_does_not_read(pooler, latch, stop):
+    """pooling.md 23: what it has not taken yet moves, too"""
+    p = pooler(default_pool_size=1, suspend_timeout=60)
+    a = p.raw()
+    texts = [str(i % 10) * 200000 for i in range(60)]
+    a.sock.setblocking(False)
+    data = pq.query("select %s" % latch.query) + b"".join(
+        pq.query("select md5('%s')" % t) for t in texts)
+    sent = 0
+
+    def push():
+        nonlocal sent
+        try:
+            while sent < len(data):
+                sent += a.sock.send(data[sent:])
+        except BlockingIOError:
+            return True
+        return False
+    wait_until(push)
+    stop(p).go_on()
+    a.sock.settimeout(a.timeout)
+    latch.open()
+    rest = threading.Thread(target=a.sock.sendall, args=(data[sent:],))
+    rest.start()
+    a.recv_until()
+    for t in texts:
+        assert a.recv_until().check().rows == [
+            [hashlib.md5(t.encode()).hexdigest()]]
+    rest.join()
+
+
+def test_the_place_in_the_queue(pooler, stop):
+    """pooling.md 23: who waited goes on waiting, as long as before"""
+    p = pooler(default_pool_size=1, suspend_timeout=60, query_wait_timeout=3)
+    a, b, c = p.raw(), p.raw(), p.raw()
+    a.query("begin")
+    b.send(pq.query("select 'b'"))
+    p.wait_pool(cl_waiting=1)
+    c.send(pq.query("select 'c'"))
+    p.wait_pool(cl_waiting=2)
+    q = stop(p).go_on()
+    assert len(q.show("clients", state="waiting")) == 2
+    assert b.recv_until("E").errors[0].message == "query_wait_timeout"
+    assert c.recv_until("E").errors[0].message == "query_wait_timeout"
+    assert a.query("commit").status == "I"

@@ -26,7 +26,10 @@ static void put_blob(struct writer *w, const char *p, size_t n)
 
 #define BLOB(w, s) put_blob(w, s, sizeof(s) - 1)
 #define PAIRS "TimeZone\0\1UTC\0DateStyle\0\0"
-#define STATEMENT "s1\0PGBOUNCER_7\0\0\0\0\3abc"
+#define STATEMENT "s1\0PGBOUNCER_7\0\0\0\0\3abc\1"
+#define PLAIN "Q\0\0\0\0\0\0"
+#define WITH_OP "P\1\0\0\0\7\1\0\0\0\3\1" STATEMENT
+#define WITH_NAME "C\2\0\0\0\0\1\0\0\0\2\0s2\0"
 
 static void make_client(struct writer *w)
 {
@@ -34,7 +37,7 @@ static void make_client(struct writer *w)
 	writer_u8(w, HANDOVER_VERSION);
 	writer_u8(w, 'C');
 	writer_u32(w, HANDOVER_HOLD | HANDOVER_TRANSLATES);
-	for (uint64_t n = 1; n <= 5; n++)
+	for (uint64_t n = 1; n <= 6; n++)
 		put_64(w, n << 33);
 	writer_u32(w, 9);
 	BLOB(w, "12345678");
@@ -42,6 +45,8 @@ static void make_client(struct writer *w)
 	BLOB(w, STATEMENT);
 	BLOB(w, "Q\0");
 	writer_bytes(w, "\1s1\0\1", 6);	/* leaving, by portal "" */
+	writer_bytes(w, "\1select\0", 8);
+	BLOB(w, "queued");
 	put_64(w, 7);
 }
 
@@ -53,9 +58,14 @@ static void make_server(struct writer *w)
 	writer_u32(w, HANDOVER_READY);
 	put_64(w, 5);
 	put_64(w, 6);
+	writer_u8(w, 3);
+	writer_u32(w, 77);
 	BLOB(w, "123456789012");
 	BLOB(w, PAIRS);
-	BLOB(w, "\0PGBOUNCER_7\0\0\0\0\3abc");
+	BLOB(w, "\0PGBOUNCER_7\0\0\0\0\3abc\0");
+	writer_u32(w, 4);
+	BLOB(w, "D\0\0");
+	BLOB(w, "");
 	writer_bytes(w, "\1db.example\0", 12);
 	writer_u32(w, 5432);
 	writer_bytes(w, "\1p0\0\0\0", 6);
@@ -66,7 +76,7 @@ static void make_server(struct writer *w)
 	writer_u32(w, 0);
 	writer_bytes(w, "\177\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0", 16);
 	writer_u8(w, 'T');
-	BLOB(w, "Q\0\0\0\0\0S\1\0\0\0\7");
+	BLOB(w, PLAIN WITH_OP WITH_NAME);
 	writer_u8(w, 1);
 	BLOB(w, "TimeZone\0\1UTC\0");
 	BLOB(w, "S");
@@ -86,7 +96,8 @@ static void test_client_is_read_as_written(void **state)
 	assert_int_equal(handover_parse_client(w.at, w.len, &in, &e), 0);
 	assert_int_equal(in.flags, HANDOVER_HOLD | HANDOVER_TRANSLATES);
 	assert_int_equal(in.born, (int64_t)1 << 33);
-	assert_int_equal(in.wait_since, (int64_t)5 << 33);
+	assert_int_equal(in.waited, (int64_t)5 << 33);
+	assert_int_equal(in.wait_since, (int64_t)6 << 33);
 	assert_int_equal(in.skip, 9);
 	assert_int_equal(in.key_len, 8);
 	assert_memory_equal(in.key, "12345678", 8);
@@ -101,11 +112,42 @@ static void test_client_is_read_as_written(void **state)
 	assert_string_equal(statement.name, "s1");
 	assert_string_equal(statement.server_name, "PGBOUNCER_7");
 	assert_int_equal(statement.len, 3);
+	assert_true(statement.retired);
 	assert_false(handover_next_statement(&in.statements, &statement));
 	assert_int_equal(in.carry_len, 2);
 	assert_string_equal(in.leaving, "s1");
 	assert_string_equal(in.leaving_portal, "");
+	assert_string_equal(in.query_text, "select");
+	assert_int_equal(in.queued_len, 6);
 	assert_int_equal(in.last, 7);
+	writer_fini(&w);
+}
+
+static void test_what_is_owed_is_read_as_written(void **state)
+{
+	struct handover_server in;
+	struct handover_owed owed;
+	struct writer w;
+	struct err e;
+
+	(void)state;
+	make_server(&w);
+	assert_int_equal(handover_parse_server(w.at, w.len, &in, &e), 0);
+	assert_true(handover_next_owed(&in.owed, &owed));
+	assert_int_equal(owed.type, 'Q');
+	assert_false(owed.has_op);
+	assert_true(handover_next_owed(&in.owed, &owed));
+	assert_int_equal(owed.how, 1);
+	assert_int_equal(owed.tag, 7);
+	assert_int_equal(owed.changes, 3);
+	assert_true(owed.has_op && owed.has_statement);
+	assert_string_equal(owed.of.name, "s1");
+	assert_string_equal(owed.of.server_name, "PGBOUNCER_7");
+	assert_true(handover_next_owed(&in.owed, &owed));
+	assert_int_equal(owed.how, 2);
+	assert_true(owed.has_op && !owed.has_statement);
+	assert_string_equal(owed.of.name, "s2");
+	assert_false(handover_next_owed(&in.owed, &owed));
 	writer_fini(&w);
 }
 
@@ -128,7 +170,11 @@ static void test_server_is_read_as_written(void **state)
 	assert_string_equal(in.address, "");
 	assert_int_equal(in.ip[0], 127);
 	assert_int_equal(in.status, 'T');
-	assert_int_equal(reader_left(&in.owed), 12);
+	assert_int_equal(in.chore, 3);
+	assert_int_equal(in.skip, 77);
+	assert_int_equal(in.forgotten, 4);
+	assert_int_equal(in.carry_len, 3);
+	assert_int_equal(in.queued_len, 0);
 	assert_true(in.has_welcome);
 	assert_int_equal(in.welcome_len, 1);
 	assert_int_equal(in.last, 8);
@@ -186,6 +232,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_client_is_read_as_written),
 		cmocka_unit_test(test_server_is_read_as_written),
+		cmocka_unit_test(test_what_is_owed_is_read_as_written),
 		cmocka_unit_test(test_whatever_is_cut_or_too_long_is_refused),
 		cmocka_unit_test(test_lists_are_looked_through_before),
 	};

@@ -279,6 +279,35 @@ static void test_names_are_found_by_the_servers_name(void **state)
 	assert_null(prepared_name_of(f->map, f->c->name, len));
 }
 
+static void test_what_was_retired_elsewhere_is_so_here(void **state)
+{
+	struct fixture *f = *state;
+	struct prepared *old = prepared_adopt_retired(f->t, "PGBOUNCER_9",
+	    "a\0\0", 4);
+	struct prepared *same = prepared_adopt_retired(f->t, "PGBOUNCER_9",
+	    "a\0\0", 4);
+
+	assert_non_null(old);
+	assert_true(old->retired);
+	assert_ptr_equal(old, same);
+	assert_ptr_not_equal(old, f->a);
+	assert_int_equal(prepared_last(f->t), 9);
+	/* the text finds the one that is not */
+	prepared_unref(same);
+	same = prepared_get(f->t, "a\0\0", 4);
+	assert_ptr_equal(same, f->a);
+	prepared_unref(same);
+	assert_null(prepared_adopt_retired(f->t, "PGBOUNCER_9", "b\0\0", 4));
+	assert_null(prepared_adopt_retired(f->t, "other", "b\0\0", 4));
+	/* one that is retired here is found, too */
+	prepared_retire(f->a);
+	same = prepared_adopt_retired(f->t, "PGBOUNCER_1", "a\0\0", 4);
+	assert_ptr_equal(same, f->a);
+	prepared_unref(same);
+	assert_int_equal(prepared_name_add(&f->map, "x", old), 0);
+	prepared_unref(old);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -289,6 +318,7 @@ int main(void)
 		CASE(test_names_are_cut_and_counted),
 		CASE(test_room_is_made_of_what_no_client_has),
 		CASE(test_names_are_found_by_the_servers_name),
+		CASE(test_what_was_retired_elsewhere_is_so_here),
 		CASE(test_least_recently_used_is_first),
 		CASE(test_undo_reverses_each_change),
 		CASE(test_undo_without_client_or_statement),

@@ -504,8 +504,10 @@ static void test_a_fake_is_no_part_of_a_run(void **state)
 {
 	struct one *o = *state;
 
-	assert_int_equal(track_put(&o->t, FE_EXECUTE, TRACK_FORWARD, 0), 0);
-	assert_int_equal(track_put(&o->t, FE_CLOSE, TRACK_FAKE, 0), 0);
+	assert_int_equal(track_put(&o->t, &(struct track_req){ .type =
+	    FE_EXECUTE, .how = TRACK_FORWARD }), 0);
+	assert_int_equal(track_put(&o->t, &(struct track_req){ .type =
+	    FE_CLOSE, .how = TRACK_FAKE }), 0);
 	assert_false(track_is_plain(&o->t));
 	track_reply(&o->t, BE_PORTAL_SUSPENDED, 0);
 	assert_int_equal(track_fake(&o->t), FE_CLOSE);
