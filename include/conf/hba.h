@@ -66,6 +66,10 @@ void hba_unref(struct hba **h);
 const struct hba_rule *hba_find(const struct hba *h,
     const struct hba_login *l);
 
+/* The first one, for anybody, that is() holds of; NULL: there is none. */
+const struct hba_rule *hba_find_like(const struct hba *h,
+    bool (*is)(const struct hba_rule *r));
+
 size_t hba_count(const struct hba *h);
 
 #endif

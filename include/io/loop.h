@@ -87,10 +87,11 @@ void loop_change(struct loop *l, int fd, uint32_t events,
 void loop_remove(struct loop *l, int fd, const struct loop_socket *s);
 
 /*
- * Work that takes milliseconds, as a handshake of TLS, is not to keep those
- * waiting who only want a query passed on: so much of it is done in a turn, and
- * the rest in the next ones, first come, first served. Ask before each piece,
- * and say then how long it took. false: come again next turn, with waited set.
+ * Work that takes long, as a handshake of TLS with a server, is not to keep
+ * those waiting who only want a query passed on: so much of it is done in a
+ * turn, and the rest in the next ones, first come, first served. Ask before each
+ * piece, and say then how long it took. false: come again next turn, with waited
+ * set.
  */
 #define LOOP_TOIL (2 * USEC / 1000)
 bool loop_may_toil(struct loop *l, bool waited);

@@ -75,6 +75,9 @@ bool tls_peer_any_alt_name(const struct stream *s,
  */
 size_t tls_end_point(const struct stream *s, uint8_t out[TLS_BINDING_MAX]);
 
+/* Have both sides agreed on "postgresql" by ALPN? */
+bool tls_has_alpn(const struct stream *s);
+
 /* Was the session a resumed one? For tests and statistics. */
 bool tls_is_resumed(const struct stream *s);
 

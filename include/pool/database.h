@@ -4,6 +4,7 @@
 #define POOL_DATABASE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/hash.h"
 #include "base/time.h"
@@ -32,6 +33,7 @@ struct database {
 	unsigned servers;		/* connections of any state */
 	usec_t unused_since;		/* automatic: 0 = in use */
 	struct wheel_node care;		/* when it is looked at */
+	uint64_t overheard;	/* hosts that got a password as it is: bits */
 	bool paused, disabled;
 	bool console;			/* the admin database */
 	bool tentative;			/* automatic: of logins, none done */

@@ -46,7 +46,7 @@ struct auth_request {
 	struct offload *offload;	/* borrowed; NULL: there are no threads */
 	void (*wake)(struct auth *a);	/* once after AUTH_WAIT, from the loop */
 	struct scram_binding binding;	/* may be offered; none without TLS */
-	bool must_bind;
+	bool must_bind;		/* whatever the type */
 };
 
 /* Long, and rare: not part of what each login has. */
@@ -64,6 +64,12 @@ struct auth {
 	struct derive_wait derive;	/* keys that it waits for */
 	struct credentials *typed;	/* counted; OK by pam, ldap: the password */
 };
+
+/*
+ * May an exchange of this type be tied to the TLS connection, or need it not,
+ * as the kernel says who is there? With md5 it is SCRAM's, when it must be.
+ */
+bool auth_can_bind(enum auth_type type);
 
 /*
  * Open the exchange. Appends whole messages (AuthenticationXxx) to out. After

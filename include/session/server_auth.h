@@ -3,6 +3,7 @@
 #ifndef SESSION_SERVER_AUTH_H
 #define SESSION_SERVER_AUTH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,7 @@ struct server_auth {
 	void (*wake)(struct server_auth *a);	/* once after WAIT, from the loop */
 	struct server_scram *scram;	/* owned; NULL: no exchange is open */
 	uint8_t step;			/* how far it got */
+	bool cleartext;			/* the password was sent as it is */
 	struct err error;	/* "server login failed: wrong password type" */
 	char detail[256];	/* for the log (logging.md section 9), or "" */
 };

@@ -38,10 +38,13 @@ struct tls_setup *tls_setup_new(struct config *config, struct err *e);
 void tls_setup_free(struct tls_setup **s);
 
 /*
- * Do the settings for clients fit together? 0, or -1 with e.
+ * Do the settings for clients, and the rules of the HBA file, fit together? 0,
+ * or -1 with e. To be asked when one of the settings has changed that
+ * tls_setup_is_asked_for() names, and their files are not read anew.
  * Source: spec/authentication.md sections 3.4, 9.1.
  */
-int tls_setup_check(const struct settings *s, struct err *e);
+int tls_setup_check(const struct config *c, struct err *e);
+bool tls_setup_is_asked_for(const char *setting);
 
 /* For the servers of db. NULL: SET has left no context that fits. */
 const struct tls_target *tls_setup_find(const struct tls_setup *s,

@@ -235,7 +235,7 @@ static struct config *with_sets(struct app *app, struct load *l,
 	if (about_tls)
 		tls = make_tls(c);
 	/* the TLS of the files stays: the other settings must go with it */
-	if (tls == NULL && tls_setup_check(&c->set, e) < 0)
+	if (tls == NULL && tls_setup_check(c, e) < 0)
 		config_unref(&c);
 	if (tls != NULL) {
 		tls_setup_free(&l->tls);
@@ -374,8 +374,8 @@ int app_set(struct app *app, const char *key, const char *value,
 		return -1;
 	if (is_about_tls(key)) {
 		tls = make_tls(fresh);
-	} else if (strcmp(key, "auth_type") == 0 &&
-	    tls_setup_check(&fresh->set, e) < 0) {
+	} else if (tls_setup_is_asked_for(key) &&
+	    tls_setup_check(fresh, e) < 0) {
 		config_unref(&fresh);
 		return -1;
 	}

@@ -445,6 +445,20 @@ const struct hba_rule *hba_find(const struct hba *h,
 	return NULL;
 }
 
+const struct hba_rule *hba_find_like(const struct hba *h,
+    bool (*is)(const struct hba_rule *r))
+{
+	const struct rule *r;
+
+	if (h == NULL)
+		return NULL;
+	DL_FOREACH(h->rules, r) {
+		if (is(&r->said))
+			return &r->said;
+	}
+	return NULL;
+}
+
 size_t hba_count(const struct hba *h)
 {
 	const struct rule *r;

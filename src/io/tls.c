@@ -516,6 +516,10 @@ enum tls_step tls_handshake(struct stream *s, struct err *e)
 {
 	struct tls *t = s->tls;
 
+	/* logins of clients have a queue of their own, with all that they cost */
+	if (t->ctx->accepts)
+		return take_step(s, e);
+	/* all pools connect at once when a server comes back */
 	if (!loop_may_toil(s->loop, t->waits)) {
 		t->waits = true;
 		stream_reread(s);

@@ -51,6 +51,17 @@ const char *tls_describe(const struct stream *s, char *buf, size_t size)
 	return buf;
 }
 
+bool tls_has_alpn(const struct stream *s)
+{
+	const struct tls *c = find(s);
+	const unsigned char *name = NULL;
+	unsigned len = 0;
+
+	if (c != NULL)
+		SSL_get0_alpn_selected(c->ssl, &name, &len);
+	return len > 0;
+}
+
 bool tls_is_resumed(const struct stream *s)
 {
 	const struct tls *c = find(s);
@@ -130,17 +141,37 @@ bool tls_peer_any_alt_name(const struct stream *s,
 	return found;
 }
 
-/* (spec/authentication.md section 9.2) */
+/* Has its subjectAltName an address? */
+static bool names_addresses(const X509 *cert)
+{
+	GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name,
+	    NULL, NULL);
+	bool found = false;
+
+	for (int i = 0; !found && i < sk_GENERAL_NAME_num(names); i++)
+		found = sk_GENERAL_NAME_value(names, i)->type == GEN_IPADD;
+	GENERAL_NAMES_free(names);
+	return found;
+}
+
+/*
+ * (spec/authentication.md section 9.2) As libpq: the CommonName counts where
+ * the subjectAltName has nothing of the kind that is asked for.
+ */
 bool tls_cert_is_for(X509 *cert, const char *host)
 {
-	const unsigned flags = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
-	    X509_CHECK_FLAG_ALWAYS_CHECK_SUBJECT;
+	unsigned flags = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;
 	struct net_addr a;
+	bool is_for = false;
 
-	if (net_parse_ip(host, 0, &a) == 0 &&
-	    X509_check_ip_asc(cert, host, 0) == 1)
-		return true;
-	return X509_check_host(cert, host, 0, flags, NULL) == 1;
+	if (net_parse_ip(host, 0, &a) == 0) {
+		is_for = X509_check_ip_asc(cert, host, 0) == 1;
+		if (!is_for && names_addresses(cert))
+			flags |= X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
+	}
+	is_for = is_for || X509_check_host(cert, host, 0, flags, NULL) == 1;
+	ERR_clear_error();
+	return is_for;
 }
 
 /* --- channel binding --- */

@@ -404,6 +404,8 @@ static void put_databases(struct catalog *c, const struct config *old,
 			    c->config);
 
 			put_entry(db, conf);
+			if (changed)
+				db->overheard = 0;
 			if (changed && ops != NULL)
 				ops->database_changed(db, arg);
 		} else if (db->own == NULL) {

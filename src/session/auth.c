@@ -27,8 +27,8 @@ static bool has_scram_secret(const struct auth_request *rq)
 const struct auth_method *auth_method_find(const struct auth_request *rq)
 {
 	/* spec/authentication.md section 3: md5 asks for what is stored */
-	if (rq->type == AUTH_SCRAM_SHA_256 ||
-	    (rq->type == AUTH_MD5 && has_scram_secret(rq)))
+	if (rq->type == AUTH_SCRAM_SHA_256 || (rq->type == AUTH_MD5 &&
+	    (has_scram_secret(rq) || rq->must_bind)))
 		return auth_scram();
 	if (rq->type == AUTH_CERT)
 		return auth_cert();
@@ -37,6 +37,26 @@ const struct auth_method *auth_method_find(const struct auth_request *rq)
 	const struct auth_method *m = auth_basic(rq->type);
 
 	return m != NULL ? m : auth_ask(rq->type);
+}
+
+bool auth_can_bind(enum auth_type type)
+{
+	switch (type) {
+	case AUTH_ANY:
+	case AUTH_TRUST:
+	case AUTH_PLAIN:
+	case AUTH_CERT:
+	case AUTH_LDAP:
+	case AUTH_PAM:
+		return false;
+	case AUTH_MD5:
+	case AUTH_SCRAM_SHA_256:
+	case AUTH_HBA:
+	case AUTH_PEER:
+	case AUTH_REJECT:
+		break;
+	}
+	return true;
 }
 
 /* All but the result. */
@@ -88,6 +108,11 @@ enum auth_result auth_begin(struct auth *a, const struct auth_request *rq,
 		.refusal = a->refusal };
 	if (a->method == NULL)
 		return auth_deny(a, absent_text(rq->type), "");
+	if (rq->must_bind && !auth_can_bind(rq->type)) {
+		a->method = NULL;
+		return auth_deny(a, "channel binding is required",
+		    "channel binding is required, but this method has none");
+	}
 	a->request = *rq;
 	a->derive.ready = on_derived;
 	a->request.scram_iterations = sane_iterations(rq->scram_iterations);

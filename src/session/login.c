@@ -211,7 +211,7 @@ static void offer_binding(const struct client *c, struct auth_request *rq)
 	if (mode != BINDING_DISABLE)
 		rq->binding.len = tls_end_point(&c->stream,
 		    rq->binding.bytes);
-	rq->must_bind = mode == BINDING_REQUIRE;
+	rq->must_bind = mode == BINDING_REQUIRE && !c->own_user;
 }
 
 /* What the exchange waited for is there. */
@@ -378,6 +378,11 @@ static bool hand_shake(struct client *c)
 
 	switch (tls_handshake(&c->stream, &e)) {
 	case TLS_DONE:
+		/* as PostgreSQL: it may be meant for another service */
+		if (!c->login->asked && !tls_has_alpn(&c->stream)) {
+			client_close(c, "direct TLS without ALPN");
+			return false;
+		}
 		stream_reread(&c->stream);
 		return true;
 	case TLS_MORE:

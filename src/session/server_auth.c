@@ -133,6 +133,7 @@ static enum server_auth_result on_cleartext(struct request *q)
 	if (kind_of(q) == SECRET_UNUSABLE)
 		return fail_kind(q->a, "cannot send the password: wrong "
 		    "password type");
+	q->a->cleartext = secret_of(q)[0] != '\0';
 	return answer(q, secret_of(q));
 }
 

@@ -81,10 +81,26 @@ struct message {
 	size_t len;
 };
 
+/* Once for each host: everybody on the way can read it. */
+static void warn_of_cleartext(struct server *s)
+{
+	struct database *db = s->ps.pool->key.db;
+	const uint64_t bit = UINT64_C(1) << s->host.item % HOSTS_MAX;
+
+	if (s->host.kind == HOST_UNIX || tls_state(&s->stream) == TLS_UP ||
+	    (db->overheard & bit))
+		return;
+	db->overheard |= bit;
+	log_at(LEVEL_WARNING, &s->who, "the password of \"%s\" goes to this "
+	    "server in clear text, without TLS", s->ps.pool->key.user->name);
+}
+
 /* Returns -1 when s was closed. */
 static int act_on(struct server *s, enum server_auth_result r,
     struct writer *w)
 {
+	if (s->auth.cleartext)
+		warn_of_cleartext(s);
 	switch (r) {
 	case SERVER_AUTH_WAIT:
 		stream_pause(&s->stream);

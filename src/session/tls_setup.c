@@ -7,7 +7,9 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "conf/hba.h"
 #include "io/tls_context.h"
+#include "session/auth.h"
 
 /* The authorities of a file, while contexts are made that share them. */
 struct authority {
@@ -53,9 +55,58 @@ static struct tls_store *get_store(struct maker *m, const char *path,
 
 /* --- clients --- */
 
-int tls_setup_check(const struct settings *s, struct err *e)
+static bool asks_for_cert(const struct hba_rule *r)
 {
+	return r->method == AUTH_CERT;
+}
+
+static bool cannot_bind(const struct hba_rule *r)
+{
+	return !auth_can_bind(r->method);
+}
+
+/* Whoever must bind has to be able to. */
+static int check_binding(const struct config *c, struct err *e)
+{
+	static const char item[] = "client_channel_binding=require";
+	const struct settings *s = &c->set;
+	const struct hba_rule *rule = hba_find_like(c->hba, cannot_bind);
+	char buf[32];
+
+	if (s->client_channel_binding != BINDING_REQUIRE)
+		return 0;
+	if (s->client_tls_sslmode == SSLMODE_DISABLE)
+		return err_set(e, "22023", "%s requires client_tls_sslmode",
+		    item);
+	if (!auth_can_bind((enum auth_type)s->auth_type))
+		return err_set(e, "22023", "%s cannot be met by auth_type=%s",
+		    item, option_show(option_find("auth_type"), s, buf,
+		    sizeof buf));
+	if (s->auth_type == AUTH_HBA && rule != NULL)
+		return err_set(e, "22023", "%s cannot be met by the method in "
+		    "line %u of \"%s\"", item, rule->line,
+		    text(s->auth_hba_file));
+	return 0;
+}
+
+bool tls_setup_is_asked_for(const char *setting)
+{
+	static const char *const names[] = {
+		"auth_type", "auth_hba_file", "client_channel_binding",
+	};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (strcmp(names[i], setting) == 0)
+			return true;
+	}
+	return false;
+}
+
+int tls_setup_check(const struct config *c, struct err *e)
+{
+	const struct settings *s = &c->set;
 	const bool has_ca = text(s->client_tls_ca_file)[0] != '\0';
+	const struct hba_rule *rule = hba_find_like(c->hba, asks_for_cert);
 
 	if (s->auth_type == AUTH_CERT &&
 	    s->client_tls_sslmode != SSLMODE_VERIFY_FULL)
@@ -64,10 +115,16 @@ int tls_setup_check(const struct settings *s, struct err *e)
 	if (s->auth_type == AUTH_CERT && !has_ca)
 		return err_set(e, "22023",
 		    "auth_type=cert requires client_tls_ca_file");
+	/* else whom the authorities of the system know would be let in */
+	if (s->auth_type == AUTH_HBA && rule != NULL && !has_ca &&
+	    s->client_tls_sslmode != SSLMODE_DISABLE)
+		return err_set(e, "22023", "the method cert in line %u of "
+		    "\"%s\" requires client_tls_ca_file", rule->line,
+		    text(s->auth_hba_file));
 	if (s->client_tls_sslmode == SSLMODE_VERIFY_FULL && !has_ca)
 		return err_set(e, "22023",
 		    "client_tls_sslmode requires client_tls_ca_file");
-	return 0;
+	return check_binding(c, e);
 }
 
 static int make_client(struct maker *m, struct err *e)
@@ -89,7 +146,7 @@ static int make_client(struct maker *m, struct err *e)
 	};
 
 	m->setup->client_mode = (enum ssl_mode)s->client_tls_sslmode;
-	if (tls_setup_check(s, e) < 0)
+	if (tls_setup_check(m->setup->config, e) < 0)
 		return -1;
 	if (s->client_tls_sslmode == SSLMODE_DISABLE)
 		return 0;
@@ -129,7 +186,10 @@ static int make_context(struct maker *m, struct tls_target *t, struct err *e)
 		return err_set(e, "22023", "server_tls_negotiation=direct "
 		    "requires server_tls_sslmode=require or stricter");
 	if (w->sslmode == SSLMODE_DISABLE)
-		return 0;
+		return m->setup->config->set.server_channel_binding !=
+		    BINDING_REQUIRE ? 0 : err_set(e, "22023",
+		    "server_channel_binding=require requires "
+		    "server_tls_sslmode");
 	if (o.verify != TLS_VERIFY_NONE) {
 		o.store = get_store(m, o.ca_file, e);
 		if (o.store == NULL)
