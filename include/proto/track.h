@@ -11,6 +11,7 @@ enum track_how {
 	TRACK_FORWARD,	/* sent; the reply goes to the client */
 	TRACK_SKIP,	/* ours; the reply is swallowed */
 	TRACK_FAKE,	/* not sent; we reply when its turn comes */
+	TRACK_MAYBE,	/* a Sync that a COPY may have read as its data */
 };
 
 /* One outstanding request; op is what its end means for prepared statements. */
@@ -33,15 +34,17 @@ struct track {
 	struct track_req *ring;		/* owned; size is a power of two */
 	unsigned head, count, size;
 	unsigned op_count;		/* requests that have an op */
-	unsigned odd;	/* ... that are ours, faked, or the end of a COPY */
+	unsigned odd;	/* ... that are not FORWARD, or the end of a COPY */
 	const struct track_ops *ops;
 	void *arg;
 	char status;	/* of the last ReadyForQuery: I, T, E; 0 before it */
 	bool ready;	/* nothing came since that ReadyForQuery */
 	bool copy_in;	/* the server reads CopyData */
 	bool aborted;	/* an error: the server discards up to Sync */
-	bool doubt;	/* replies can't be counted for sure: close when done,
-			 * and till then nothing is TRACK_CONFUSED */
+	bool doubt;	/* how many ReadyForQuery come is not known, until the
+			 * first request that is no Sync is answered */
+	bool asked;	/* ... and there is one, so that this will end */
+	bool lost;	/* what has happened can't be known: close */
 };
 
 void track_init(struct track *t, const struct track_ops *ops, void *arg);
@@ -76,6 +79,22 @@ enum track_verdict {
 	TRACK_FAILED,	/* an error that answers a whole query of ours */
 	TRACK_CONFUSED,	/* not a reply that can come now: close */
 };
+
+/*
+ * Call before track_reply(), when t->doubt: does the message say how many
+ * ReadyForQuery came? No fake may have been added behind a Sync then.
+ */
+void track_settle(struct track *t, char type);
+/*
+ * Is a request of our own needed to learn that? To be sent, behind all that
+ * was, are Close of what does not exist, and Sync. Not again when it says so.
+ */
+bool track_wants_probe(struct track *t);
+/* Would a request that is no Sync be discarded, or not? Nobody can tell. */
+static inline bool track_is_unsure(const struct track *t)
+{
+	return t->doubt && t->aborted;
+}
 
 /* A message came; its request leaves the queue. RFQ's status in status. */
 enum track_verdict track_reply(struct track *t, char type, char status);

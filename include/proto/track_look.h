@@ -27,6 +27,8 @@ bool track_may_be_failed(const struct track *t);
 
 /* Does the server read COPY data whose end was not sent yet? */
 bool track_wants_data(const struct track *t);
+/* Is the end of COPY data still to be read? */
+bool track_has_copy_end(const struct track *t);
 
 /* The request that was added just now is about this. */
 static inline void track_tag(struct track *t, uint32_t tag)

@@ -100,6 +100,15 @@ bool relay_may_part(const struct client *c, const struct server *s);
 /* Are named statements of c kept apart? (pooling.md section 16) */
 bool relay_translates(const struct client *c);
 
+#define RELAY_UNSURE "COPY failed, and what became of the messages behind it " \
+	"cannot be told"
+
+/*
+ * t->doubt of c's server: may c go on? Asks the server, when that is needed and
+ * can be done; that may fail as any write. Returns false when both were closed.
+ */
+bool relay_probe(struct client *c);
+
 /* Is text so short that we may have to know it, and not whole yet? */
 bool relay_is_cut(const struct relay_up *up);
 

@@ -111,7 +111,7 @@ static void refuse(struct track *t, void *op)
 
 int track_put(struct track *t, const struct track_req *r)
 {
-	if (r->how > TRACK_FAKE || track_is_full(t) ||
+	if (r->how > TRACK_MAYBE || track_is_full(t) ||
 	    (t->count == t->size && grow(t) < 0))
 		return -1;
 	push(t, r);
@@ -151,7 +151,10 @@ bool track_awaits_ready(const struct track *t)
 
 	while (i > 0 && is_copy_end(at(t, i - 1)->type))
 		i--;
-	return i > 0 && ends_in_ready(at(t, i - 1)->type);
+	/* a Sync before the end of the data may be a part of those */
+	if (i == 0 || (i < t->count && at(t, i - 1)->type == FE_SYNC))
+		return false;
+	return ends_in_ready(at(t, i - 1)->type);
 }
 
 static bool is_extended(char type)
@@ -175,11 +178,20 @@ static void finish_copy(struct track *t)
 		rollback(t, 1, end + 1);
 }
 
+/* The first request from i on that is no CopyDone or CopyFail, or count. */
+static unsigned skip_silent(const struct track *t, unsigned i)
+{
+	while (i < t->count && is_copy_end(at(t, i)->type))
+		i++;
+	return i;
+}
+
 /*
- * COPY-in failed. Whether a Sync sent before the end of the data was read as
- * part of it, and ignored, or stops the skipping, nobody can tell; mostly it
- * was sent along with Execute, so was read. What else follows ends the data:
- * the Syncs before that are then still to be answered.
+ * COPY-in failed. Syncs that were sent before the end of the data may have
+ * been read as part of them, and ignored, or are still to be answered: nobody
+ * can tell how many, and if none was sent behind, whether the server discards
+ * what comes now. (COPY to a view fails before it reads anything.) Other
+ * requests were not sent as data: PostgreSQL ends the session if it reads one.
  */
 static void break_copy(struct track *t)
 {
@@ -188,12 +200,34 @@ static void break_copy(struct track *t)
 	t->copy_in = false;
 	while (end < t->count && at(t, end)->type == FE_SYNC)
 		end++;
-	const bool other = end < t->count && !is_copy_end(at(t, end)->type);
+	const unsigned next = skip_silent(t, end);
 
-	if (end > 1 || other)
-		t->doubt = true;
-	if (!other)
-		rollback(t, 1, end < t->count ? end + 1 : end);
+	if (end == 1 || (next == end && next < t->count))
+		return;
+	for (unsigned i = 1; i < end; i++) {
+		at(t, i)->how = TRACK_MAYBE;
+		t->odd++;
+	}
+	t->doubt = true;
+	t->asked = false;
+	t->lost = is_extended(at(t, 0)->type) && next < t->count &&
+	    at(t, next)->type != FE_SYNC;
+}
+
+/* The head failed, and all behind it up to Sync is discarded. */
+static void skip_to_sync(struct track *t)
+{
+	unsigned sync = 0;
+
+	while (sync < t->count && at(t, sync)->type != FE_SYNC)
+		sync++;
+	rollback(t, 0, sync);
+	/* is there one that no COPY can have read? */
+	for (sync = 0; sync < t->count; sync++)
+		if (at(t, sync)->type == FE_SYNC &&
+		    at(t, sync)->how != TRACK_MAYBE)
+			break;
+	t->aborted = sync == t->count;
 }
 
 static void on_error(struct track *t)
@@ -206,13 +240,13 @@ static void on_error(struct track *t)
 		undo(t, 0);	/* its ReadyForQuery is still to come */
 		return;
 	}
-	/* the head failed, and all behind it up to Sync is discarded */
-	unsigned sync = 0;
+	skip_to_sync(t);
+}
 
-	while (sync < t->count && at(t, sync)->type != FE_SYNC)
-		sync++;
-	t->aborted = sync == t->count;
-	rollback(t, 0, sync);
+/* May it come when nobody asked? (Message Flow, Asynchronous Operations) */
+static bool is_asynchronous(char type)
+{
+	return type == BE_NOTICE_RESPONSE || type == BE_PARAMETER_STATUS;
 }
 
 /* Requests that are answered by nothing leave when their turn comes. */
@@ -222,14 +256,45 @@ static void drop_silent(struct track *t)
 		drop(t, 0);
 }
 
-/* After a miscount: what ReadyForQuery can't have left behind has not been. */
-static void resync(struct track *t)
+/* Only Syncs are counted in vain: is the next thing one? */
+static void look_again(struct track *t)
+{
+	drop_silent(t);
+	t->doubt = t->lost || (t->count > 0 && at(t, 0)->type == FE_SYNC);
+}
+
+static bool is_sync_or_silent(char type)
+{
+	return type == FE_SYNC || is_copy_end(type);
+}
+
+void track_settle(struct track *t, char type)
 {
 	unsigned i = 0;
 
-	while (i < t->count && !ends_in_ready(at(t, i)->type))
+	if (t->lost || type == BE_READY_FOR_QUERY || is_asynchronous(type) ||
+	    type == BE_NOTIFICATION_RESPONSE || at(t, 0)->type != FE_SYNC)
+		return;
+	while (i < t->count && is_sync_or_silent(at(t, i)->type))
 		i++;
+	if (i == t->count)
+		return;	/* it answers nothing */
 	rollback(t, 0, i);
+	t->doubt = t->aborted = false;
+}
+
+bool track_wants_probe(struct track *t)
+{
+	unsigned i;
+
+	if (!t->doubt || t->asked || t->aborted || t->lost)
+		return false;
+	/* the head, if it is a query, has failed */
+	for (i = at(t, 0)->type == FE_SYNC ? 0 : 1; i < t->count; i++)
+		if (!is_sync_or_silent(at(t, i)->type))
+			break;
+	t->asked = true;
+	return i == t->count;
 }
 
 static enum track_verdict on_ready(struct track *t, char status)
@@ -238,10 +303,8 @@ static enum track_verdict on_ready(struct track *t, char status)
 	t->ready = true;
 	t->copy_in = false;
 	t->aborted = false;
-	if (t->doubt)
-		resync(t);
 	if (t->count == 0)
-		return t->doubt ? TRACK_PASS : TRACK_CONFUSED;
+		return TRACK_CONFUSED;
 	const struct track_req *r = at(t, 0);
 	const enum track_verdict v = r->how == TRACK_SKIP ? TRACK_SWALLOW :
 	    TRACK_PASS;
@@ -249,13 +312,9 @@ static enum track_verdict on_ready(struct track *t, char status)
 	if (!ends_in_ready(r->type))
 		return TRACK_CONFUSED;
 	commit(t, 0);
+	if (t->doubt)
+		look_again(t);
 	return v;
-}
-
-/* May it come when nobody asked? (Message Flow, Asynchronous Operations) */
-static bool is_asynchronous(char type)
-{
-	return type == BE_NOTICE_RESPONSE || type == BE_PARAMETER_STATUS;
 }
 
 /* Does it answer one type of request and nothing else? */
@@ -279,12 +338,11 @@ static enum track_verdict ours(char type, const struct track_req *r)
 static enum track_verdict on_other(struct track *t, char type)
 {
 	if (t->count == 0)
-		return is_asynchronous(type) || t->doubt ? TRACK_PASS :
-		    TRACK_CONFUSED;
+		return is_asynchronous(type) ? TRACK_PASS : TRACK_CONFUSED;
 	const struct track_req head = *at(t, 0);
 	const char ended = track_kinds[(uint8_t)type].ends;
 
-	if (ended != head.type && is_exact(type) && !t->doubt)
+	if (ended != head.type && is_exact(type))
 		return TRACK_CONFUSED;
 	if (type == BE_COPY_IN_RESPONSE || type == BE_COPY_BOTH_RESPONSE)
 		t->copy_in = true;

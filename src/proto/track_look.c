@@ -32,13 +32,18 @@ bool track_may_be_failed(const struct track *t)
 	return false;
 }
 
-bool track_wants_data(const struct track *t)
+bool track_has_copy_end(const struct track *t)
 {
-	if (!t->copy_in)
+	if (t->odd == 0)
 		return false;
 	for (unsigned i = 0; i < t->count; i++)
 		if (type_at(t, i) == FE_COPY_DONE ||
 		    type_at(t, i) == FE_COPY_FAIL)
-			return false;
-	return true;
+			return true;
+	return false;
+}
+
+bool track_wants_data(const struct track *t)
+{
+	return t->copy_in && !track_has_copy_end(t);
 }

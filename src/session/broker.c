@@ -321,10 +321,7 @@ void broker_release(struct server *s)
 	stream_flow_over(&s->stream);
 	pool_unlink(&c->pc);
 	idle_begins(c);
-	if (s->track.doubt)
-		server_close(s, "client disconnected with queries in progress");
-	else
-		settle(s);
+	settle(s);
 }
 
 void broker_chore_done(struct server *s)
@@ -363,7 +360,7 @@ static bool can_roll_back(const struct client *c, const struct server *s)
 	const struct track *t = &s->track;
 
 	return sessions_settings(s->ss)->server_rollback_on_disconnect &&
-	    t->ready && t->status != 'I' && !t->doubt && track_is_empty(t) &&
+	    t->ready && t->status != 'I' && track_is_empty(t) &&
 	    s->phase == SERVER_PHASE_POOLED && s->chore == CHORE_NONE &&
 	    s->skip == 0 && s->carry.len == 0 &&
 	    (c->skip == 0 || c->skip_drop) &&

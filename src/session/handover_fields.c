@@ -80,7 +80,8 @@
 	X(track, size, MADE) X(track, op_count, MADE) X(track, odd, MADE) \
 	X(track, ops, MADE) X(track, arg, MADE) X(track, status, MOVED) \
 	X(track, ready, MOVED) X(track, copy_in, MOVED) \
-	X(track, aborted, MOVED) X(track, doubt, MOVED)
+	X(track, aborted, MOVED) X(track, doubt, MOVED) \
+	X(track, asked, MADE) X(track, lost, !it->lost)
 
 #define TRACK_REQ(X, A) \
 	X(track_req, type, MOVED) X(track_req, how, MOVED) \
@@ -175,7 +176,7 @@ static bool is_plain_half_client(const struct client *c)
 static bool is_plain_half_server(const struct server *s)
 {
 	return s->prepared.count == 0 && track_is_empty(&s->track) &&
-	    !s->track.doubt && s->carry.len == 0 && s->skip == 0 &&
+	    s->carry.len == 0 && s->skip == 0 &&
 	    s->chore == CHORE_NONE && !stream_is_blocked(&s->stream);
 }
 

@@ -62,7 +62,7 @@ static void send_fakes(struct relay_down *d)
 /* DataRow, CopyData and others that end no request: the bulk of results. */
 static enum relay_step on_data(struct relay_down *d)
 {
-	if (track_is_empty(&d->s->track) && !d->s->track.doubt &&
+	if (track_is_empty(&d->s->track) &&
 	    d->m[0] != BE_NOTIFICATION_RESPONSE)
 		return fail(d, "unknown pkt");
 	if (d->size <= d->have)
@@ -280,6 +280,8 @@ static enum relay_step next_message(struct relay_down *d)
 	if (d->c == NULL && d->s->chore == CHORE_NONE &&
 	    d->m[0] != BE_NOTIFICATION_RESPONSE)
 		return fail(d, "idle server got dirty");
+	if (d->s->track.doubt)
+		track_settle(&d->s->track, (char)d->m[0]);
 	return handlers[d->m[0]](d);
 }
 
@@ -350,6 +352,8 @@ static bool follow_up(struct relay_down *d)
 		client_close(d->c, "client unexpected eof");
 		return false;
 	}
+	if (s->track.doubt && !relay_probe(d->c))
+		return false;
 	/* it may have waited for replies, or for the queue to get shorter */
 	if (relay_may_part(d->c, s)) {
 		broker_release(s);

@@ -314,7 +314,7 @@ enum relay_step relay_drop(struct relay_up *up)
 static bool must_hold(const struct client *c, const struct server *s)
 {
 	return c->hold && c->skip == 0 && !track_is_empty(&s->track) &&
-	    !track_wants_data(&s->track);
+	    !track_wants_data(&s->track) && !track_is_unsure(&s->track);
 }
 
 static enum relay_step next_message(struct relay_up *up)
@@ -354,6 +354,8 @@ static enum relay_step next_message(struct relay_up *up)
 			outbox_pass(&up->out, up->m, up->used);
 			return RELAY_NEXT;
 		}
+		if (track_is_unsure(&up->s->track) && up->m[0] != FE_SYNC)
+			return relay_fail(up, RELAY_UNSURE);
 	}
 	/* Message Flow, Extended Query: discarded up to Sync, also by us */
 	if (up->named && r->named != r->plain && up->s->track.aborted) {
@@ -451,7 +453,10 @@ static bool work_off(struct client *c, const struct burst *b)
 		client_fail(c, "53200", "out of memory");
 		return false;
 	}
-	if (up.out.result == STREAM_BROKEN) {
+	if (up.s != NULL && up.s->track.doubt && !relay_probe(c))
+		return false;
+	if (up.out.result == STREAM_BROKEN ||
+	    (up.s != NULL && up.s->track.doubt && up.s->stream.broken)) {
 		write_failed(up.s);
 		return false;
 	}
@@ -470,6 +475,8 @@ static void follow_move(struct client *c, ssize_t n)
 	struct server *s = server_of(c->pc.server);
 
 	c->pc.pool->counted.now.received += (uint64_t)n;
+	if (s->track.doubt && !relay_probe(c))
+		return;
 	if (s->stream.broken)
 		write_failed(s);
 	else

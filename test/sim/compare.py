@@ -23,7 +23,9 @@ NO_BLOCKS = "transaction blocks not allowed in statement pooling mode"
 
 
 class Owed:
-    """Which requests the server has not answered: Message Flow."""
+    """Which requests the server has not answered: Message Flow. "s" is a Sync
+    that a COPY may have read: its answer is not waited for.
+    """
 
     def __init__(self):
         self.queue, self.copy_in, self.aborted = [], False, False
@@ -43,14 +45,29 @@ class Owed:
                 del self.queue[1:i + 1]
                 return
 
+    def doubt(self):
+        self.copy_in = False
+        early = []
+        if not set(self.queue) & set("cf"):
+            return early	# it has read none of them
+        while self.queue[1:2] == ["S"]:
+            early.append("s")
+            self.queue.pop(1)
+        return early
+
     def error(self):
-        if self.copy_in:
-            self.end_copy()
-        if not self.queue or self.queue[0] in "QFS":
-            return
-        while self.queue and self.queue[0] != "S":
-            self.queue.pop(0)
-        self.aborted = not self.queue
+        early = self.doubt() if self.copy_in else []
+        if self.queue and self.queue[0] not in "QFSs":
+            while self.queue and self.queue[0] != "S":
+                self.queue.pop(0)
+            self.aborted = not self.queue
+            self.queue = early + self.queue
+        else:
+            self.queue[1:1] = early
+
+    def ready(self):
+        i = next((i for i, k in enumerate(self.queue) if k not in "scf"), 0)
+        assert self.queue.pop(i if self.queue[i] == "S" else 0) in "QSFs"
 
     def came(self, kind):
         if kind == "G":
@@ -58,8 +75,11 @@ class Owed:
         elif kind == "E":
             self.error()
         elif kind == "Z":
-            assert self.queue.pop(0) in "QSF"
+            self.ready()
         elif kind in ENDS:
+            if self.queue[:1] == ["s"]:
+                while self.queue and self.queue[0] in "scf":
+                    self.queue.pop(0)
             if kind == "C" and self.copy_in:
                 self.end_copy()
             if self.queue and self.queue[0] == ENDS[kind]:
@@ -68,7 +88,7 @@ class Owed:
             self.queue.pop(0)
 
     def done(self):
-        return not self.queue
+        return set(self.queue) <= set("scf")
 
 
 class Stuck(Exception):

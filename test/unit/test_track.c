@@ -139,23 +139,60 @@ static void test_late_copy_end_behind_sync_is_silent(void **state)
 	add(t, "PBES");
 	replies(t, "12GE");
 	assert_true(t->doubt);	/* was the Sync read as part of the COPY? */
+	assert_true(track_is_unsure(t) && !track_wants_probe(t));
 	add(t, "c");
 	replies(t, "Z");
-	assert_true(track_is_done(t));
+	assert_true(track_is_done(t) && !t->doubt);
 }
 
-static void test_doubt_passes_a_second_ready(void **state)
+/* a COPY that fails, with an early Sync that it has read, or has not */
+static void test_probe_ends_doubt(void **state)
 {
 	struct track *t = &((struct one *)*state)->t;
 
-	add(t, "EScS");
-	replies(t, "GEZ");
-	assert_true(t->doubt && track_is_done(t));
-	replies(t, "Z");
-	assert_true(track_is_done(t));
-	add(t, "PBS");
-	replies(t, "Z");
-	assert_true(track_is_done(t));
+	for (int answered = 1; answered <= 2; answered++) {
+		add(t, "EScS");
+		replies(t, "GE");
+		assert_true(t->doubt && !track_is_unsure(t));
+		assert_true(track_wants_probe(t));
+		assert_int_equal(track_add(t, 'C', TRACK_SKIP, NULL), 0);
+		assert_int_equal(track_add(t, 'S', TRACK_SKIP, NULL), 0);
+		assert_false(track_wants_probe(t));
+		replies(t, answered == 1 ? "Z" : "ZZ");
+		assert_false(track_is_done(t));
+		track_settle(t, '3');
+		assert_int_equal(track_reply(t, '3', 0), TRACK_SWALLOW);
+		assert_false(t->doubt || track_is_done(t));
+		assert_int_equal(track_reply(t, 'Z', 'I'), TRACK_SWALLOW);
+		assert_true(track_is_done(t));
+	}
+}
+
+static void test_next_request_ends_doubt(void **state)
+{
+	struct track *t = &((struct one *)*state)->t;
+
+	for (int answered = 1; answered <= 2; answered++) {
+		add(t, "EScSPBES");
+		replies(t, "GE");
+		assert_true(t->doubt && !track_wants_probe(t));
+		replies(t, answered == 1 ? "Z" : "ZZ");
+		track_settle(t, 'N');
+		assert_int_equal(t->doubt, answered == 1);
+		track_settle(t, '1');
+		assert_false(t->doubt);
+		replies(t, "12CZ");
+		assert_true(track_is_done(t));
+	}
+}
+
+static void test_request_behind_doubtful_copy_is_lost(void **state)
+{
+	struct track *t = &((struct one *)*state)->t;
+
+	add(t, "EScPS");
+	replies(t, "GE");
+	assert_true(t->doubt && t->lost);
 }
 
 static void test_copy_success_swallows_syncs(void **state)
@@ -190,14 +227,14 @@ static void test_two_copies_in_one_query(void **state)
 	assert_false(t->doubt);
 }
 
-static void test_request_in_the_middle_of_data_is_doubtful(void **state)
+static void test_request_in_the_middle_of_data_was_not_read(void **state)
 {
 	struct track *t = &((struct one *)*state)->t;
 
-	/* servers up to 14 read the second one as part of the COPY */
+	/* or the session ends with it */
 	add(t, "QQ");
 	replies(t, "GE");
-	assert_true(t->doubt);
+	assert_false(t->doubt);
 	replies(t, "ZCZ");
 	assert_true(track_is_done(t));
 }
@@ -328,7 +365,7 @@ static void test_awaits_ready(void **state)
 	} rows[] = {
 		{ "Q", true }, { "F", true }, { "PS", true }, { "P", false },
 		{ "QP", false }, { "Qc", true }, { "Qf", true },
-		{ "Ec", false }, { "EScc", true },
+		{ "Ec", false }, { "EScc", false },
 	};
 
 	(void)state;
@@ -524,10 +561,12 @@ int main(void)
 		CASE(test_asynchronous_messages_spoil_ready),
 		CASE(test_late_copy_end_leaves_server_done),
 		CASE(test_late_copy_end_behind_sync_is_silent),
-		CASE(test_doubt_passes_a_second_ready),
+		CASE(test_probe_ends_doubt),
+		CASE(test_next_request_ends_doubt),
+		CASE(test_request_behind_doubtful_copy_is_lost),
 		CASE(test_copy_success_swallows_syncs),
 		CASE(test_two_copies_in_one_query),
-		CASE(test_request_in_the_middle_of_data_is_doubtful),
+		CASE(test_request_in_the_middle_of_data_was_not_read),
 		CASE(test_copy_both_ends_with_both),
 		CASE(test_simple_query_after_error_is_discarded),
 		CASE(test_fake_behind_failure_is_not_made),
