@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "base/time.h"
+
 struct client;
 struct iovec;
 struct database;
@@ -34,6 +36,8 @@ void broker_leave_queue(struct client *c);
 void broker_release(struct server *s);
 /* A chore (reset, check) of an unlinked server is done. */
 void broker_chore_done(struct server *s);
+/* (broker_chore.c) One that began at since is not answered: close s. */
+void broker_chore_late(struct server *s, usec_t since);
 /* c leaves (section 13): its server is released or closed. */
 void broker_client_gone(struct client *c);
 /* Login of s is done. */

@@ -61,6 +61,7 @@ struct sessions {
 	struct timeout_list connect_list;	/* servers since launch */
 	struct timeout_list cancel_list;	/* cancels not sent on */
 	struct timeout_list peer_list;		/* connections to peers */
+	struct timeout_list chore_list;		/* servers, other chores */
 	struct timeout_list rollback_list;	/* servers, CHORE_ROLLBACK */
 };
 

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "io/loop.h"
 #include "pool/users.h"
+#include "session/broker.h"
 #include "session/client.h"
 #include "session/server.h"
 #include "session/server_login.h"
@@ -51,6 +52,12 @@ static void on_peer_timeout(struct timeout *t, void *arg)
 	server_close(server_of_timer(t), "cancel_wait_timeout");
 }
 
+static void on_chore_timeout(struct timeout *t, void *arg)
+{
+	(void)arg;
+	broker_chore_late(server_of_timer(t), t->since);
+}
+
 static void on_rollback_timeout(struct timeout *t, void *arg)
 {
 	(void)arg;
@@ -66,6 +73,7 @@ static void run_lists(struct app *app, usec_t now)
 	timeout_list_run(&ss->connect_list, set->server_connect_timeout, now);
 	timeout_list_run(&ss->cancel_list, set->cancel_wait_timeout, now);
 	timeout_list_run(&ss->peer_list, set->cancel_wait_timeout, now);
+	timeout_list_run(&ss->chore_list, set->server_connect_timeout, now);
 	timeout_list_run(&ss->rollback_list, ROLLBACK_LIMIT, now);
 	idle_run(app->idle, now);
 }
@@ -168,6 +176,7 @@ int janitor_start(struct app *app)
 	timeout_list_init(&ss->connect_list, on_connect_timeout, app);
 	timeout_list_init(&ss->cancel_list, on_cancel_timeout, app);
 	timeout_list_init(&ss->peer_list, on_peer_timeout, app);
+	timeout_list_init(&ss->chore_list, on_chore_timeout, app);
 	timeout_list_init(&ss->rollback_list, on_rollback_timeout, app);
 	app->ticked = time_now();
 	app->idle = idle_new(app);

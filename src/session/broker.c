@@ -327,10 +327,9 @@ void broker_release(struct server *s)
 void broker_chore_done(struct server *s)
 {
 	/* as if the client had given it back without a transaction */
-	if (s->chore == CHORE_ROLLBACK) {
-		timeout_stop(&s->timer);
+	if (s->chore == CHORE_ROLLBACK)
 		pool_server_set(&s->ps, SERVER_ACTIVE);
-	}
+	timeout_stop(&s->timer);
 	s->chore = CHORE_NONE;
 	settle(s);
 }

@@ -323,6 +323,7 @@ static void chore_done(struct server *s)
 		return;
 	}
 	s->chore = CHORE_NONE;
+	timeout_stop(&s->timer);
 	/* the server's spelling, so that the next comparison is equal */
 	if (params_adopt(&c->params, s->params) < 0)
 		client_fail(c, "53200", "out of memory");

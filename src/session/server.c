@@ -310,6 +310,8 @@ int server_send_query(struct server *s, const char *sql,
 	writer_init(&w, 1 << 24);
 	writer_query(&w, sql);
 	s->chore = chore;
+	if (!timeout_running(&s->timer))
+		timeout_start(&s->ss->chore_list, &s->timer, time_now());
 	if (w.failed || track_add(&s->track, FE_QUERY, TRACK_SKIP, NULL) < 0)
 		server_fail(s, "53200", "out of memory");
 	else if (stream_write_bytes(&s->stream, w.at, w.len) == STREAM_BROKEN)

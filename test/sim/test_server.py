@@ -3,6 +3,7 @@
 import socket
 import struct
 import threading
+import time
 
 import pytest
 
@@ -584,6 +585,98 @@ def test_check_query_decides_over_the_server(pooler, fakepg, how):
     assert len(f.sessions) == (2 if why else 1)
     if why:
         p.wait_log("S-.*closing because: " + why)
+
+
+class Deaf:
+    """Sessions from before it was switched on don't answer any more: their
+    host has lost power, and nobody says so."""
+
+    def __init__(self, fakepg):
+        self.sessions = ()
+        self.f = fakepg(handler=self)
+
+    def __call__(self, sess, kind, body):
+        return sess in self.sessions
+
+    def begin(self):
+        self.sessions = tuple(self.f.sessions)
+
+
+@newer
+def test_server_that_does_not_answer_a_check_is_replaced(pooler, fakepg):
+    """pooling.md 9: and with it those that are as silent, all at once"""
+    deaf = Deaf(fakepg)
+    p = pooler({"p0": deaf.f.conn}, server_check_query="check",
+               server_check_delay=0, default_pool_size=3,
+               server_connect_timeout=1, query_wait_timeout=0)
+    crowd = [p.raw() for _ in range(3)]
+    for text in ("begin", "commit"):
+        for c in crowd:
+            c.query(text)
+    p.wait_pool(sv_used=3)
+    deaf.begin()
+    assert crowd[0].value("select 1") == "select 1"
+    wait_until(lambda: all(s.ended for s in deaf.sessions))
+    assert sorted(len(s.queries()) for s in deaf.sessions) == [2, 2, 3]
+    assert p.log.count("closing because: test query timeout") == 3
+    for c in crowd:
+        assert c.value("select 2") == "select 2"
+
+
+@newer
+def test_server_that_does_not_answer_a_reset_is_replaced(pooler, fakepg):
+    """pooling.md 9"""
+    deaf = Deaf(fakepg)
+    p = pooler({"p0": deaf.f.conn}, pool_mode="session", default_pool_size=1,
+               server_connect_timeout=1, query_wait_timeout=0)
+    a, b = p.raw(), p.raw()
+    a.query("select 1")
+    deaf.begin()
+    a.close()
+    assert b.value("select 2") == "select 2"
+    p.wait_log("closing because: reset query timeout")
+
+
+@newer
+def test_server_that_does_not_answer_to_sets_is_closed(pooler, fakepg):
+    """pooling.md 9, 21: and its client is told"""
+    deaf = Deaf(fakepg)
+    p = pooler({"p0": deaf.f.conn}, default_pool_size=1,
+               server_connect_timeout=1)
+    p.raw().query("select 1")
+    c = p.raw(TimeZone="Asia/Tokyo")
+    deaf.begin()
+    c.send(pq.query("select 2"))
+    e = c.recv_all().errors[-1]
+    assert (e.code, e.message) == ("08006", "server parameters timeout")
+    assert p.raw().value("select 3") == "select 3"
+
+
+@newer
+def test_slow_answer_to_a_check_is_waited_for(pooler, fakepg):
+    """pooling.md 9: no limit is no limit, and the time ends with the check"""
+    gate = threading.Event()
+
+    def handler(sess, kind, body):
+        if body in (b"check\0", b"select slow\0"):
+            gate.wait(TIMEOUT)
+            gate.clear()
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn}, server_check_query="check",
+               server_check_delay=0, server_connect_timeout=0)
+    c = p.raw()
+    c.query("select 1")
+    c.send(pq.query("select slow"))
+    wait_until(lambda: "check" in f.sessions[0].queries())
+    gate.set()
+    wait_until(lambda: "select slow" in f.sessions[0].queries())
+    p.admin("set server_connect_timeout = 1")
+    # the query has no limit, however long ago the check began
+    end = time.monotonic() + 1.5
+    wait_until(lambda: time.monotonic() > end)
+    gate.set()
+    assert c.recv_until().rows == [["select slow"]]
+    assert len(f.sessions) == 1
 
 
 def test_empty_check_query(pooler, fakepg):
