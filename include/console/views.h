@@ -19,6 +19,7 @@ struct view_group {
 struct view_group view_group_catalog(void);	/* view_catalog.c */
 struct view_group view_group_dns(void);		/* view_dns.c */
 struct view_group view_group_fds(void);		/* view_fds.c */
+struct view_group view_group_latencies(void);	/* view_latencies.c */
 struct view_group view_group_pools(void);	/* view_pools.c */
 struct view_group view_group_process(void);	/* view_process.c */
 struct view_group view_group_sockets(void);	/* view_sockets.c */

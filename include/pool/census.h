@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "pool/counters.h"
+#include "pool/latencies.h"
 
 struct pool;
 
@@ -18,13 +19,16 @@ struct census {
 	struct pool *pools;		/* DL: first those not counted yet */
 	unsigned round;			/* how many ends there were */
 	struct counters last, before;	/* sums of those counted */
+	struct latencies latencies;	/* sums since the start */
 	usec_t since, since_before;	/* begin of this period, of the last */
 	bool open;			/* its averages were not told yet */
 };
 
 /* Something may be counted in p from now on, or was just now. */
 void census_note(struct census *c, struct pool *p);
-/* p is going. */
+/* What is left in it at the end of the program. */
+void census_fini(struct census *c);
+/* p is going; what took long in it is not forgotten. */
 void census_forget(struct census *c, struct pool *p);
 
 /* A period ends now. If the last census is still open, it ends at once. */

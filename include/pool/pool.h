@@ -64,6 +64,7 @@ struct pool {
 	struct credentials *credentials;	/* counted; by auth_query; NULL */
 	struct welcome *welcome;	/* owned; NULL = none, or obsolete */
 	struct counted counted;
+	struct latencies *latencies;	/* owned; NULL: nothing noted yet */
 	struct pool *census_prev, *census_next;	/* see census.h; prev NULL: not */
 	unsigned census_round;		/* counted in, or come after its begin */
 	struct wheel_node care;		/* when it is looked at; see care.h */

@@ -13,6 +13,7 @@ static struct view_group (*const groups[])(void) = {
 	view_group_dns,
 	view_group_process,
 	view_group_stats,
+	view_group_latencies,
 };
 
 const struct view *view_at(size_t i)

@@ -534,6 +534,7 @@ void catalog_free(struct catalog **cp)
 	struct config *config = (struct config *)c->config;
 
 	(void)drain_remove(c, NULL);
+	census_fini(&c->census);
 	config_unref(&config);
 	mem_free(c);
 }

@@ -20,7 +20,7 @@ void census_note(struct census *c, struct pool *p)
 		enter(c, p);
 }
 
-void census_forget(struct census *c, struct pool *p)
+static void leave(struct census *c, struct pool *p)
 {
 	if (p->census_prev == NULL)
 		return;
@@ -28,9 +28,31 @@ void census_forget(struct census *c, struct pool *p)
 	p->census_prev = p->census_next = NULL;
 }
 
+void census_forget(struct census *c, struct pool *p)
+{
+	leave(c, p);
+	latencies_end_period(&c->latencies, p);
+	latencies_free(&p->latencies);
+}
+
+void census_fini(struct census *c)
+{
+	latencies_fini(&c->latencies);
+}
+
+/* The averages of the last period can be told from now on. */
+static void close_period(struct census *c)
+{
+	c->open = false;
+	for (size_t i = 0; i < LATENCIES; i++)
+		histogram_end_period(&c->latencies.of[i]);
+}
+
 void census_begin(struct census *c)
 {
 	census_settle(c);
+	if (c->open)
+		close_period(c);
 	c->round++;
 	memset(&c->last, 0, sizeof c->last);
 	memset(&c->before, 0, sizeof c->before);
@@ -44,7 +66,8 @@ static bool is_still(const struct pool *p)
 
 	return p->care.due != 0 &&
 	    memcmp(&n->now, &n->last, sizeof n->now) == 0 &&
-	    memcmp(&n->last, &n->before, sizeof n->last) == 0;
+	    memcmp(&n->last, &n->before, sizeof n->last) == 0 &&
+	    latencies_are_still(p);
 }
 
 static void count(struct census *c, struct pool *p)
@@ -52,7 +75,8 @@ static void count(struct census *c, struct pool *p)
 	counted_snapshot(&p->counted);
 	counters_add(&c->last, &p->counted.last);
 	counters_add(&c->before, &p->counted.before);
-	census_forget(c, p);
+	latencies_end_period(&c->latencies, p);
+	leave(c, p);
 	if (!is_still(p))
 		enter(c, p);
 }
@@ -81,7 +105,7 @@ bool census_close(struct census *c, usec_t elapsed, struct counters *avg)
 {
 	if (!c->open || next_left(c) != NULL)
 		return false;
-	c->open = false;
+	close_period(c);
 	counters_average(avg, &c->last, &c->before, elapsed);
 	return true;
 }

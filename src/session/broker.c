@@ -8,6 +8,7 @@
 
 #include "pool/clean.h"
 #include "pool/drain.h"
+#include "pool/latencies.h"
 #include "pool/limit.h"
 #include "proto/msg.h"
 #include "proto/params.h"
@@ -69,14 +70,17 @@ static bool join(struct client *c, struct server *s)
 {
 	struct counters *n = &c->pc.pool->counted.now;
 
+	usec_t waited = 0;
+
 	if (c->login == NULL)
 		timeout_stop(&c->timer);
 	if (c->pc.state == CLIENT_WAITING) {
-		c->waited = time_now() - c->pc.wait_since;
-		n->wait_time += (uint64_t)c->waited;
+		c->waited = waited = time_now() - c->pc.wait_since;
+		n->wait_time += (uint64_t)waited;
 		pool_client_set(&c->pc, c->login == NULL ? CLIENT_ACTIVE :
 		    CLIENT_LOGIN);
 	}
+	latencies_note(c->pc.pool, LATENCY_WAIT, waited);
 	stream_thaw(&s->stream);	/* of a suspended pool, to log in */
 	pool_link(&c->pc, &s->ps);
 	relay_forget_leaving(c);
@@ -305,8 +309,10 @@ void broker_adopt(struct client *c)
 
 void broker_leave_queue(struct client *c)
 {
-	c->pc.pool->counted.now.wait_time +=
-	    (uint64_t)(time_now() - c->pc.wait_since);
+	const usec_t waited = time_now() - c->pc.wait_since;
+
+	c->pc.pool->counted.now.wait_time += (uint64_t)waited;
+	latencies_note(c->pc.pool, LATENCY_WAIT, waited);
 	pool_client_set(&c->pc, CLIENT_ACTIVE);
 	idle_begins(c);
 }

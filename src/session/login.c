@@ -12,6 +12,7 @@
 #include "io/socket.h"
 #include "io/tls.h"
 #include "pool/credentials.h"
+#include "pool/latencies.h"
 #include "pool/users.h"
 #include "proto/msg.h"
 #include "proto/writer.h"
@@ -128,6 +129,7 @@ static void admit(struct client *c, const struct iovec *first)
 	login_free(&c->login);
 	c->ss->logins--;
 	c->pc.pool->counted.now.client_login_count++;
+	latencies_note(c->pc.pool, LATENCY_LOGIN, time_precise() - c->born);
 	pool_client_set(&c->pc, CLIENT_ACTIVE);
 	if (!c->db->console)
 		c->ss->client_ops->ready(c, first);

@@ -4,6 +4,7 @@
  * as one piece.
  * SPDX-License-Identifier: ISC */
 #include "pool/counters.h"
+#include "pool/latencies.h"
 #include "proto/msg.h"
 #include "proto/sql.h"
 #include "proto/track_look.h"
@@ -74,6 +75,8 @@ void relay_note_end(struct client *c, char status)
 
 	if (c->query_start != 0) {
 		n->query_time += (uint64_t)(now - c->query_start);
+		latencies_note(c->pc.pool, LATENCY_QUERY,
+		    now - c->query_start);
 		if (sessions_settings(c->ss)->log_min_duration > 0)
 			slow_log(c, now - c->query_start);
 	}
@@ -81,6 +84,7 @@ void relay_note_end(struct client *c, char status)
 	if (status != 'I' || c->xact_start == 0)
 		return;
 	n->xact_time += (uint64_t)(now - c->xact_start);
+	latencies_note(c->pc.pool, LATENCY_XACT, now - c->xact_start);
 	c->xact_start = 0;
 }
 

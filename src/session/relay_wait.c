@@ -4,6 +4,7 @@
  * with has not begun, and PostgreSQL's answer to a cancel is ours to give.
  * SPDX-License-Identifier: ISC */
 #include "proto/msg.h"
+#include "pool/latencies.h"
 #include "proto/report.h"
 #include "proto/writer.h"
 #include "session/broker.h"
@@ -40,11 +41,14 @@ static void note_end(struct client *c)
 	if (c->query_start != 0) {
 		n->query_time += (uint64_t)(now - c->query_start);
 		c->waited = now - c->query_start;
+		latencies_note(c->pc.pool, LATENCY_QUERY, c->waited);
 		if (sessions_settings(c->ss)->log_min_duration > 0)
 			slow_log(c, c->waited);
 	}
-	if (c->xact_start != 0)
+	if (c->xact_start != 0) {
 		n->xact_time += (uint64_t)(now - c->xact_start);
+		latencies_note(c->pc.pool, LATENCY_XACT, now - c->xact_start);
+	}
 	c->query_start = c->xact_start = 0;
 }
 

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: ISC */
 #include "session/replication.h"
 
+#include "pool/latencies.h"
 #include "pool/limit.h"
 #include "proto/params.h"
 #include "proto/writer.h"
@@ -89,8 +90,10 @@ void replication_ready(struct server *s)
 {
 	struct client *c = client_of(s->ps.client);
 
-	s->ps.pool->counted.now.wait_time +=
-	    (uint64_t)(time_now() - c->pc.wait_since);
+	const usec_t waited = time_now() - c->pc.wait_since;
+
+	s->ps.pool->counted.now.wait_time += (uint64_t)waited;
+	latencies_note(s->ps.pool, LATENCY_WAIT, waited);
 	pool_client_set(&c->pc, CLIENT_ACTIVE);
 	pool_link(&c->pc, &s->ps);
 	if (!greet(c, s))

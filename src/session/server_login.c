@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "io/tls.h"
+#include "pool/latencies.h"
 #include "pool/users.h"
 #include "proto/msg.h"
 #include "proto/params.h"
@@ -400,6 +401,8 @@ static void finish(struct server *s, const struct burst *b, size_t used)
 	s->track.ready = true;
 	s->phase = SERVER_PHASE_POOLED;
 	s->ps.used = time_now();
+	latencies_note(s->ps.pool, LATENCY_CONNECT,
+	    time_precise() - s->ps.born);
 	s->ss->server_ops->ready(s);
 }
 

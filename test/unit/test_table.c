@@ -190,6 +190,10 @@ static const struct {
 	    "avg_client_parse_count n, avg_server_parse_count n, "
 	    "avg_bind_count n, avg_client_login_count n" },
 	{ "TOTALS", "name t, value n" },
+#define RANKS(of) of "count i8, " of "p50_us i8, " of "p90_us i8, " \
+	of "p95_us i8, " of "p99_us i8, " of "p999_us i8, " of "max_us i8"
+	{ "LATENCIES", "database t, user t, latency t, " RANKS("") ", "
+	    RANKS("total_") },
 };
 
 static void test_columns_are_those_of_the_specification(void **state)

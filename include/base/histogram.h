@@ -1,0 +1,57 @@
+/* histogram.h - how often which value came, for percentiles.
+ *
+ * Log-linear: each power of two has 16 buckets of the same width, so a value
+ * that is read back is wrong by 1/32 at most, and below 16 it is exact. What is
+ * 2^37 (38 hours in microseconds) or more counts as the greatest bucket. Powers
+ * of two that no value came in cost nothing.
+ * SPDX-License-Identifier: ISC */
+#ifndef BASE_HISTOGRAM_H
+#define BASE_HISTOGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HISTOGRAM_BUCKETS 16	/* in each power of two */
+#define HISTOGRAM_POWERS 34	/* 0 to 15, then from 2^4 to 2^36 */
+
+struct histogram_power {
+	uint64_t all[HISTOGRAM_BUCKETS];	/* before this period */
+	uint32_t now[HISTOGRAM_BUCKETS];	/* in this period */
+};
+
+#define HISTOGRAM_RANKS 5
+/* p50 p90 p95 p99 p99.9, per mille */
+unsigned histogram_rank(unsigned i);
+
+struct histogram_summary {
+	uint64_t count;
+	uint64_t at[HISTOGRAM_RANKS];	/* by histogram_rank(); 0: no value */
+	uint64_t max;
+};
+
+/* All zero at first. */
+struct histogram {
+	struct histogram_power *powers[HISTOGRAM_POWERS];	/* owned */
+	uint64_t count_all, count_now;
+	uint64_t max_all, max_now;
+	struct histogram_summary last;	/* of the last period */
+};
+
+void histogram_fini(struct histogram *h);
+
+/* Hot. A value that there is no memory for is not counted. */
+void histogram_note(struct histogram *h, uint64_t value);
+/* Count in sum's period what from counted in its own. */
+void histogram_add_now(struct histogram *sum, const struct histogram *from);
+/* Count in sum all that from counted. */
+void histogram_add(struct histogram *sum, const struct histogram *from);
+
+/* The period ends: h->last tells of it, and the next one begins. */
+void histogram_end_period(struct histogram *h);
+/* Was nothing counted in this period and in the last? */
+bool histogram_is_still(const struct histogram *h);
+/* Since the beginning, this period included. */
+void histogram_summarize(const struct histogram *h,
+    struct histogram_summary *out);
+
+#endif

@@ -1,0 +1,102 @@
+# test_latencies.py - SHOW LATENCIES: what takes how long.
+# SPDX-License-Identifier: ISC
+import pytest
+
+from harness import REFERENCE, wait_until
+
+pytestmark = pytest.mark.skipif(REFERENCE, reason="has none")
+
+RANKS = ["p50_us", "p90_us", "p95_us", "p99_us", "p999_us", "max_us"]
+
+
+def latencies(p, database="p0", user="app"):
+    """{latency: {column: number}}"""
+    return {r["latency"]: {k: int(v) for k, v in r.items()
+                           if k.endswith("_us") or k.endswith("count")}
+            for r in p.show("latencies", database=database, user=user)}
+
+
+def test_each_kind_is_counted_where_it_happens(pooler):
+    p = pooler()
+    c = p.raw()
+    for _ in range(20):
+        c.query("select 1")
+    c.query("select pg_sleep(0.2)")
+    c.query("begin")
+    c.query("select 1")
+    c.query("commit")
+    seen = latencies(p)
+    assert {k: v["total_count"] for k, v in seen.items()} == {
+        "wait": 22, "query": 24, "transaction": 22, "client login": 1,
+        "server connect": 1}
+    query = seen["query"]
+    assert query["total_p50_us"] < 200000 <= query["total_max_us"] * 1.05
+    for row in seen.values():
+        ranks = [row["total_" + r] for r in RANKS]
+        assert ranks == sorted(ranks)
+    # what never happened has no row
+    assert latencies(p, "p1") == {}
+
+
+def test_who_waits_is_seen(pooler):
+    p = pooler(default_pool_size=1)
+    holder, waiter = p.raw(), p.raw()
+    holder.query("begin")
+    waiter.send(b"Q\0\0\0\x0dselect 1\0")
+    p.wait_pool(cl_waiting=1)
+    wait_until(lambda: p.pool()["wait_us"] >= 100000, what="a long wait")
+    holder.query("commit")
+    waiter.recv_until().check()
+    wait = latencies(p)["wait"]
+    assert wait["total_max_us"] >= 100000 > wait["total_p50_us"]
+
+
+@pytest.mark.setting("stats_period")
+def test_period_is_told_when_it_is_over(pooler):
+    p = pooler(stats_period=1)
+    with p.raw() as c:
+        for _ in range(30):
+            c.query("select 1")
+    seen = []
+
+    def told():
+        seen.append(latencies(p)["query"]["count"])
+        return seen[-1] > 0
+    wait_until(told, what="the end of the period")
+    wait_until(lambda: latencies(p)["query"]["count"] == 0,
+               what="a period in which nothing happened")
+    row = latencies(p)["query"]
+    assert row["total_count"] == 30 and row["max_us"] == 0
+    assert row["total_max_us"] > 0
+
+
+def test_sum_outlives_its_pools(pooler):
+    p = pooler()
+    for name in ("p0", "p1"):
+        with p.raw(database=name) as c:
+            c.query("select 1")
+    assert latencies(p, None, None)["query"]["total_count"] == 2
+    del p.dbs["p1"]
+    p.reload()
+    assert latencies(p, "p1") == {}
+    assert latencies(p, None, None)["query"]["total_count"] == 2
+
+
+def test_asked_for_by_name(pooler):
+    p = pooler()
+    p.raw().query("select 1")
+    rows = p.console().query(
+        "select total_p99_us from latencies where database = 'p0' and "
+        "latency = 'query'").rows
+    assert len(rows) == 1 and int(rows[0][0]) > 0
+
+
+def test_percentiles_are_those_of_the_clients(pooler):
+    """ten sleeps of 10 ms, one of 100: both are found again"""
+    p = pooler()
+    with p.raw() as c:
+        for ms in [10] * 10 + [100]:
+            c.query(f"select pg_sleep({ms / 1000})")
+    row = latencies(p)["query"]
+    assert row["total_p50_us"] >= 9500
+    assert row["total_p999_us"] >= 95000
