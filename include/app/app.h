@@ -49,6 +49,7 @@ struct app {
 	struct client *spare_user;	/* to whom; NULL = nobody */
 	int passed;			/* sockets of the service manager */
 	bool pidfile_written;		/* by us: to be removed */
+	int starter;			/* owned: waits for our word; 0 = none */
 };
 
 /* Needs app->config. Everything that holds no fd; 0 or -1 (no memory). */

@@ -16,14 +16,13 @@ void daemon_log_fd_limit(const struct app *app);
 /* Become the OS user name, with its primary group only. 0 or -1. */
 int daemon_switch_user(const char *name, struct err *e);
 
-/* (config-files.md section 16) Is the place free? A stale file is removed. */
-int daemon_check_pidfile(const char *path, struct err *e);
-int daemon_write_pidfile(const char *path, struct err *e);
-
 /*
- * Go to the background: returns in the grandchild; the caller's process ends
- * with status 0. -1 when that fails.
+ * Go to the background: returns in the grandchild; the caller's process stays
+ * until it hears how the start went, and ends with status 0 or 1, a line on
+ * stderr with the latter unless -q. -1 when that fails.
  */
-int daemon_detach(struct err *e);
+int daemon_detach(struct app *app, struct err *e);
+/* The start has been a success. */
+void daemon_tell_up(struct app *app);
 
 #endif

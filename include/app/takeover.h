@@ -3,25 +3,36 @@
 #ifndef APP_TAKEOVER_H
 #define APP_TAKEOVER_H
 
+#include <sys/types.h>
+
 struct app;
 struct err;
 struct takeover;
 
 /*
- * Connect to the console at the Unix socket path, have the process there stand
- * still, and get its sockets. As long as we are connected it waits; when we
- * are gone without takeover_finish(), it goes on as if nothing had happened.
- * Blocks. NULL with e set. (config-files.md section 21)
+ * Connect to the console at the Unix socket path, which must be ours. Nothing
+ * changes there. As all of these it blocks, for some seconds at most where the
+ * process is stopped. NULL with e set. (config-files.md section 21)
  */
-struct takeover *takeover_begin(const struct app *app, const char *path,
-    struct err *e);
+struct takeover *takeover_begin(const char *path, struct err *e);
+
+/* The number of that process; 0: not known. */
+pid_t takeover_pid(const struct takeover *t);
+
+/*
+ * Have it stand still, and get its sockets. As long as we are connected it
+ * waits; when we are gone without takeover_finish(), it goes on as if nothing
+ * had happened. 0, or -1 with e.
+ */
+int takeover_get(struct takeover *t, const struct app *app, struct err *e);
 
 /* Make its listeners and sessions ours, all of them standing still. 0 or -1. */
 int takeover_restore(struct takeover *t, struct app *app, struct err *e);
 
 /*
- * Tell it to end, and wait until it has; then serve its clients. Frees t.
- * 0, or -1 with e: it may serve them still.
+ * Tell it to end, wait until it has, and serve its clients. Frees t. 0, or -1
+ * with e: it has not been told, and serves them still. All that can fail here
+ * must have been tried before: there is no way back.
  */
 int takeover_finish(struct takeover **t, struct app *app, struct err *e);
 

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct err;
 
@@ -23,6 +24,7 @@ struct talk {
 	int *fds;		/* owned: descriptors received, in order */
 	size_t fd_count, fd_size, fd_used;
 	int columns[TALK_COLUMNS];	/* where they are; -1 = nowhere */
+	pid_t pid;		/* who answers; 0: not known */
 };
 
 struct talk_message {
@@ -37,6 +39,14 @@ struct talk_row {
 };
 
 void talk_fini(struct talk *t);
+
+/*
+ * Connect to the process at the Unix socket path, which must be ours as its
+ * file must be: others could hand us what they like. 0, or -1 with e.
+ */
+int talk_open(struct talk *t, const char *path, struct err *e);
+/* Give up (e) what takes longer; 0: never. */
+int talk_limit(const struct talk *t, int seconds, struct err *e);
 
 /* Each 0, or -1 with e: what the other said, or that it is gone. */
 int talk_login(struct talk *t, struct err *e);

@@ -3,6 +3,7 @@
 #ifndef IO_PASS_H
 #define IO_PASS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -16,7 +17,18 @@ int pass_unblock(int sock);
 /* All n bytes, and fd with them. 0, or -1 and errno. */
 int pass_send(int sock, const void *p, size_t n, int fd);
 
-/* As recv(2). *fd: one that came with these bytes, ours to close; or -1. */
-ssize_t pass_recv(int sock, void *buf, size_t size, int *fd);
+/* From now on the kernel says who has written what is received. 0 or -1. */
+int pass_ask_sender(int sock);
+
+/* What came with some bytes. */
+struct passed {
+	int fd;			/* ours to close; -1: none */
+	bool known;		/* the rest is, see pass_ask_sender() */
+	uid_t uid;
+	pid_t pid;		/* 0: of no number that we know */
+};
+
+/* As recv(2). */
+ssize_t pass_recv(int sock, void *buf, size_t size, struct passed *with);
 
 #endif

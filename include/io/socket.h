@@ -98,7 +98,18 @@ int socket_peer_cred(int fd, uid_t *uid, pid_t *pid);
 /* What that user is called: may block. 0 or -1: not known, or too long. */
 int socket_user_name(uid_t uid, char *name, size_t size);
 
-/* Does somebody accept connections at this Unix path? */
+/*
+ * In a folder that all may write others may have been faster. "Ours" is what
+ * belongs to our user, or to root. All: 0, or -1 with e, which says whose.
+ */
+/* Does the file at path, if there is one, belong to us? */
+int socket_check_owner(const char *path, struct err *e);
+/* Is there a socket of ours? */
+int socket_unix_is_ours(const char *path, struct err *e);
+/* fd is connected to path: has one of us called listen()? */
+int socket_peer_is_ours(int fd, const char *path, struct err *e);
+
+/* Does somebody accept connections at this Unix path? Or can't we know? */
 bool socket_unix_alive(const char *path);
 
 #endif

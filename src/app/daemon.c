@@ -5,18 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <pwd.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include "app/app.h"
 #include "base/log.h"
-#include "base/num.h"
 #include "pool/users.h"
 
 /* --- descriptors --- */
@@ -103,87 +100,6 @@ int daemon_switch_user(const char *name, struct err *e)
 	return 0;
 }
 
-/* --- pid file --- */
-
-/* The pid in the file of fd, or 0: empty, unreadable, no number. */
-static pid_t read_pid(int fd)
-{
-	char buf[32];
-	uint32_t pid;
-	ssize_t n;
-
-	do
-		n = read(fd, buf, sizeof buf - 1);
-	while (n < 0 && errno == EINTR);
-	if (n <= 0)
-		return 0;
-	buf[n] = '\0';
-	buf[strcspn(buf, " \t\r\n")] = '\0';
-	return num_parse_u32(buf, &pid) < 0 || pid > INT32_MAX ? 0 :
-	    (pid_t)pid;
-}
-
-static bool is_alive(pid_t pid)
-{
-	/* in a container the pid of the last run may be ours now */
-	if (pid == getpid())
-		return false;
-	return kill(pid, 0) == 0 || errno != ESRCH;
-}
-
-int daemon_check_pidfile(const char *path, struct err *e)
-{
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 && errno == ENOENT)
-		return 0;
-	if (fd < 0)
-		return err_set(e, "58000", "could not open pidfile '%s': %s",
-		    path, strerror(errno));
-	const pid_t pid = read_pid(fd);
-
-	close(fd);
-	if (pid == 0)
-		log_error("pidfile '%s' holds no process id: remove it if no "
-		    "instance is running", path);
-	else if (is_alive(pid))
-		log_error("pidfile '%s' is of process %ld, which is running: "
-		    "if that is another program, remove the file", path,
-		    (long)pid);
-	if (pid == 0 || is_alive(pid))
-		return err_set(e, "55006", "pidfile '%s' exists, another "
-		    "instance running?", path);
-	log_info("stale pidfile, removing");
-	if (unlink(path) < 0 && errno != ENOENT)
-		return err_set(e, "58000", "could not remove pidfile '%s': "
-		    "%s", path, strerror(errno));
-	return 0;
-}
-
-int daemon_write_pidfile(const char *path, struct err *e)
-{
-	char buf[32];
-	const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-	    0644);
-
-	if (fd < 0)
-		return err_set(e, "58000", "could not open pidfile '%s': %s",
-		    path, strerror(errno));
-	const int len = snprintf(buf, sizeof buf, "%ld\n", (long)getpid());
-	ssize_t n;
-	do
-		n = write(fd, buf, (size_t)len);
-	while (n < 0 && errno == EINTR);
-	const int cause = errno;
-
-	close(fd);
-	if (n == len)
-		return 0;
-	(void)unlink(path);
-	return err_set(e, "58000", "could not write pidfile '%s': %s", path,
-	    n < 0 ? strerror(cause) : "short write");
-}
-
 /* --- background --- */
 
 /* Go on in a child; the parent ends, and leaves all clean-up to the child. */
@@ -198,14 +114,71 @@ static int fork_on(struct err *e)
 	return 0;
 }
 
-int daemon_detach(struct err *e)
+/*
+ * What it is told becomes the status; an end without a word is a failed start.
+ * It must hold nothing that others wait for the end of.
+ */
+static _Noreturn void await_word(int word, bool quiet)
+{
+	static const char text[] = "the process in the background has ended: "
+	    "its log says why\n";
+	char status = 1;
+	ssize_t n;
+
+	if (dup2(word, STDIN_FILENO) >= 0)
+		(void)close_range(STDERR_FILENO + 1, UINT_MAX, 0);
+	do
+		n = read(STDIN_FILENO, &status, 1);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0 && !quiet)
+		(void)!write(STDERR_FILENO, text, sizeof text - 1);
+	_exit(n <= 0 ? 1 : status);
+}
+
+/* As fork_on(), but the parent stays until daemon_tell_up(). */
+static int fork_watched(struct app *app, struct err *e)
+{
+	int word[2];
+
+	if (pipe2(word, O_CLOEXEC) < 0)
+		return err_set(e, "58000", "pipe(): %s", strerror(errno));
+	const pid_t pid = fork();
+
+	if (pid < 0) {
+		err_set(e, "58000", "fork(): %s", strerror(errno));
+		close(word[0]);
+		close(word[1]);
+		return -1;
+	}
+	if (pid > 0) {
+		close(word[1]);
+		await_word(word[0], app->args.quiet);
+	}
+	close(word[0]);
+	app->starter = word[1];
+	return 0;
+}
+
+void daemon_tell_up(struct app *app)
+{
+	const char up = 0;
+
+	if (app->starter == 0)
+		return;
+	/* whoever does not wait any more need not know */
+	(void)!write(app->starter, &up, 1);
+	close(app->starter);
+	app->starter = 0;
+}
+
+int daemon_detach(struct app *app, struct err *e)
 {
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null < 0)
 		return err_set(e, "58000", "could not open /dev/null: %s",
 		    strerror(errno));
-	if (fork_on(e) < 0)
+	if (fork_watched(app, e) < 0)
 		goto fail;
 	if (setsid() < 0) {
 		err_set(e, "58000", "setsid(): %s", strerror(errno));

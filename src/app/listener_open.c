@@ -1,5 +1,6 @@
 /* listener_open.c - which sockets to listen at: named, passed, inherited.
  * SPDX-License-Identifier: ISC */
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 #include <utlist.h>
@@ -280,16 +281,22 @@ char *listener_unix_path(const struct settings *set, char *buf, size_t size)
 	return t.cut ? NULL : buf;
 }
 
-static bool is_locked(const char *path)
+/* PostgreSQL, and others, keep one beside their sockets. 0, or -1 with e. */
+static int check_lock(const char *path, int port, struct err *e)
 {
 	char lock[SOCKET_PATH_MAX + sizeof ".lock"];
 	struct text t;
 
 	if (path[0] == '@')
-		return false;
+		return 0;
 	text_init(&t, lock, sizeof lock);
 	text_addf(&t, "%s.lock", path);
-	return access(lock, F_OK) == 0;
+	if (faccessat(AT_FDCWD, lock, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	if (socket_check_owner(lock, e) < 0)
+		return err_prepend(e, "unix port %d is in use: ", port);
+	return err_set(e, "55006", "unix port %d is in use: there is a lock "
+	    "file '%s'", port, lock);
 }
 
 static int open_unix(struct app *app, struct err *e)
@@ -307,9 +314,8 @@ static int open_unix(struct app *app, struct err *e)
 	if (listener_unix_path(set, path, sizeof path) == NULL)
 		return err_set(e, "22023", "unix_socket_dir is too long");
 	if (!use_adopted(app, &addr, path)) {
-		if (is_locked(path))
-			return err_set(e, "55006", "unix port %d is in use",
-			    set->listen_port);
+		if (check_lock(path, set->listen_port, e) < 0)
+			return -1;
 		const int fd = socket_listen_unix(path, &how, e);
 
 		if (fd < 0)

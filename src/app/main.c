@@ -11,6 +11,7 @@
 #include "app/daemon.h"
 #include "app/listener.h"
 #include "app/notify.h"
+#include "app/pidfile.h"
 #include "app/signals.h"
 #include "app/takeover.h"
 #include "base/crypto.h"
@@ -84,33 +85,64 @@ static void check_reboot(const struct app *app, const char *path)
 		    "Unix socket");
 }
 
-static void check_pidfile(const struct app *app)
+static void need_daemon_pidfile(const struct app *app)
+{
+	if (app->args.daemon && app->config->set.pidfile[0] == '\0')
+		log_fatal("daemon needs pidfile configured");
+}
+
+/* ending: the process that we take over from; 0: none. */
+static void check_pidfile(const struct app *app, pid_t ending)
 {
 	const char *const path = app->config->set.pidfile;
 	struct err e;
 
-	if (path[0] != '\0' && daemon_check_pidfile(path, &e) < 0)
+	if (path[0] != '\0' && pidfile_check(path, ending, &e) < 0)
+		log_fatal("%s", e.text);
+}
+
+/* What can fail here must not fail when the other is gone. */
+static void try_pidfile(const struct app *app, pid_t ending)
+{
+	const char *const path = app->config->set.pidfile;
+	struct err e;
+
+	check_pidfile(app, ending);
+	if (path[0] != '\0' && pidfile_try(path, &e) < 0)
 		log_fatal("%s", e.text);
 }
 
 static struct takeover *take_over(const struct app *app, const char *path)
 {
 	struct err e;
-	struct takeover *const t = takeover_begin(app, path, &e);
+	struct takeover *const t = takeover_begin(path, &e);
 
 	if (t == NULL)
+		log_fatal("cannot take over: %s", e.text);
+	/* nobody stands still until here */
+	need_daemon_pidfile(app);
+	try_pidfile(app, takeover_pid(t));
+	if (takeover_get(t, app, &e) < 0)
 		log_fatal("cannot take over: %s", e.text);
 	return t;
 }
 
-/* From here on its clients are ours alone. */
+/* From here on its clients are ours alone, and nothing must end us. */
 static void finish_takeover(struct app *app, struct takeover **t)
 {
+	const char *const path = app->config->set.pidfile;
+	const pid_t ending = takeover_pid(*t);
 	struct err e;
 
 	if (takeover_finish(t, app, &e) < 0)
 		log_fatal("%s", e.text);
-	check_pidfile(app);
+	if (path[0] == '\0')
+		return;
+	pidfile_await_end(path, ending);
+	if (pidfile_check(path, 0, &e) == 0 && pidfile_write(path, &e) == 0)
+		app->pidfile_written = true;
+	else
+		log_error("%s: going on without it", e.text);
 }
 
 /* Is the place free that we want to take, or do we get it? NULL: it is free. */
@@ -119,6 +151,7 @@ static struct takeover *check_others(const struct app *app)
 	const struct settings *const set = &app->config->set;
 	char buf[PATH_BYTES];
 	const char *path = listener_unix_path(set, buf, sizeof buf);
+	struct err e;
 
 	if (app->args.reboot)
 		check_reboot(app, path);
@@ -127,11 +160,14 @@ static struct takeover *check_others(const struct app *app)
 	const bool alive = path != NULL && socket_unix_alive(path);
 	if (alive && app->args.reboot)
 		return take_over(app, path);
+	if (alive && path[0] != '@' && socket_check_owner(path, &e) < 0)
+		log_fatal("unix socket is in use, cannot continue: %s",
+		    e.text);
 	if (alive)
 		log_fatal("unix socket is in use, cannot continue");
 	if (app->args.reboot)
 		log_info("old process not found, try to continue normally");
-	check_pidfile(app);
+	check_pidfile(app, 0);
 	return NULL;
 }
 
@@ -139,9 +175,8 @@ static void go_to_background(struct app *app)
 {
 	struct err e;
 
-	if (app->config->set.pidfile[0] == '\0')
-		log_fatal("daemon needs pidfile configured");
-	if (daemon_detach(&e) < 0)
+	need_daemon_pidfile(app);
+	if (daemon_detach(app, &e) < 0)
 		log_fatal("%s", e.text);
 	app->args.quiet = true;
 	app_log_setup(app);
@@ -165,7 +200,7 @@ static void write_pidfile(struct app *app)
 
 	if (path[0] == '\0')
 		return;
-	if (daemon_write_pidfile(path, &e) < 0)
+	if (pidfile_write(path, &e) < 0)
 		log_fatal("%s", e.text);
 	app->pidfile_written = true;
 }
@@ -231,13 +266,15 @@ static void start(struct app *app)
 		log_fatal("%s", e.text);
 	if (t != NULL)
 		finish_takeover(app, &t);
-	write_pidfile(app);
+	else
+		write_pidfile(app);
 	warn_of_notify();
 	log_info("process up: %s, libevent %s (%s), adns: %s, tls: %s",
 	    version_of(app->config->set.console_version)->text,
 	    library_libevent(), loop_method(app->loop),
 	    library_dns(), library_tls());
 	notify_ready();
+	daemon_tell_up(app);
 	log_thread_start();
 }
 

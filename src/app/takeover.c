@@ -3,7 +3,6 @@
 #include "app/takeover.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 #include <utlist.h>
@@ -15,7 +14,6 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "io/pass.h"
 #include "io/socket.h"
 #include "pool/credentials.h"
 #include "proto/msg.h"
@@ -24,8 +22,7 @@
 #include "session/handover.h"
 #include "session/server.h"
 
-#define SLACK_SECONDS 30	/* on top of what the flush may take */
-#define PIDFILE_TURNS 100	/* of 0.1 s, until its pid file is gone */
+#define SLACK_SECONDS 10	/* on top of what the flush may take */
 
 /* A row of SHOW FDS, and what became of it. */
 struct row {
@@ -113,27 +110,38 @@ static int get_rows(struct takeover *t, struct err *e)
 	return t->rows != NULL ? 0 : err_set(e, "08P01", "no sockets came");
 }
 
-struct takeover *takeover_begin(const struct app *app, const char *path,
-    struct err *e)
+struct takeover *takeover_begin(const char *path, struct err *e)
 {
-	const usec_t limit = app->config->set.suspend_timeout;
-	const int seconds = limit > 0 ? (int)(limit / USEC) + SLACK_SECONDS :
-	    0;
 	struct takeover *t = mem_zalloc(sizeof *t);
 
 	if (t == NULL) {
 		err_set(e, "53200", "out of memory");
 		return NULL;
 	}
-	t->talk.sock = socket_connect_unix(path, e);
-	if (t->talk.sock >= 0 && pass_block(t->talk.sock, seconds) < 0)
-		err_set(e, "58000", "%s", strerror(errno));
-	else if (t->talk.sock >= 0 && talk_login(&t->talk, e) == 0 &&
-	    talk_command(&t->talk, "SUSPEND;", e) == 0 &&
-	    get_rows(t, e) == 0)
+	t->talk.sock = -1;
+	if (talk_open(&t->talk, path, e) == 0 && talk_login(&t->talk, e) == 0)
 		return t;
 	takeover_free(&t);
 	return NULL;
+}
+
+pid_t takeover_pid(const struct takeover *t)
+{
+	return t->talk.pid;
+}
+
+int takeover_get(struct takeover *t, const struct app *app, struct err *e)
+{
+	const usec_t limit = app->config->set.suspend_timeout;
+	const int seconds = limit > 0 ? (int)(limit / USEC) + SLACK_SECONDS :
+	    0;
+
+	/* without a limit its sessions may take as long as they like */
+	if (talk_limit(&t->talk, seconds, e) < 0 ||
+	    talk_command(&t->talk, "SUSPEND;", e) < 0 ||
+	    talk_limit(&t->talk, SLACK_SECONDS, e) < 0)
+		return -1;
+	return get_rows(t, e);
 }
 
 /* --- making them ours --- */
@@ -298,12 +306,33 @@ int takeover_restore(struct takeover *t, struct app *app, struct err *e)
 
 /* --- the end of the other --- */
 
-/* It removes its pid file when it ends, at the same time as it hangs up. */
-static void await_pidfile(const char *path)
+/*
+ * The way back ends here. One that has been stopped since it stands still
+ * would end as soon as it goes on, with sessions that nobody serves: does it
+ * hear us?
+ */
+static int tell_to_end(struct takeover *t, struct err *e)
 {
-	for (int i = 0; i < PIDFILE_TURNS && path[0] != '\0' &&
-	    access(path, F_OK) == 0; i++)
-		(void)poll(NULL, 0, 100);
+	if (talk_limit(&t->talk, SLACK_SECONDS, e) < 0 ||
+	    talk_command(&t->talk, "SHOW VERSION;", e) < 0)
+		return -1;
+	return talk_ask(&t->talk, "SHUTDOWN;", e);
+}
+
+/*
+ * What it was told waits for it, and it stands still until then: whatever
+ * became of it, it does nothing else any more. Our connection stays open, for
+ * its end would let it go on.
+ */
+static void await_end(struct takeover *t)
+{
+	struct err e;
+
+	if (talk_await_end(&t->talk, &e) == 0)
+		return;
+	log_warning("the old process (%ld) has been told to end, and has not "
+	    "done so: %s", (long)t->talk.pid, e.text);
+	t->talk.sock = -1;
 }
 
 int takeover_finish(struct takeover **tp, struct app *app, struct err *e)
@@ -311,10 +340,9 @@ int takeover_finish(struct takeover **tp, struct app *app, struct err *e)
 	struct takeover *const t = *tp;
 	struct row *r;
 
-	if (talk_ask(&t->talk, "SHUTDOWN;", e) < 0 ||
-	    talk_await_end(&t->talk, e) < 0)
+	if (tell_to_end(t, e) < 0)
 		return err_prepend(e, "cannot take over: ");
-	await_pidfile(app->config->set.pidfile);
+	await_end(t);
 	app->ss.suspended = false;
 	freeze_end(&app->ss);
 	LL_FOREACH(t->rows, r) {

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "io/pass.h"
+#include "io/socket.h"
 #include "proto/msg.h"
 #include "proto/reader.h"
 #include "proto/report.h"
@@ -20,6 +21,7 @@
 
 #define MESSAGE_MAX (1 << 28)
 #define READ_SIZE 65536
+#define ANSWER_SECONDS 10	/* for what it can answer at once */
 #define CONSOLE "pgbouncer"	/* its database, and who may enter by uid */
 
 void talk_fini(struct talk *t)
@@ -33,6 +35,29 @@ void talk_fini(struct talk *t)
 	mem_free(t->buf);
 	mem_free(t->fds);
 	*t = (struct talk){ .sock = -1 };
+}
+
+/* --- who is there --- */
+
+int talk_limit(const struct talk *t, int seconds, struct err *e)
+{
+	if (pass_block(t->sock, seconds) == 0)
+		return 0;
+	return err_set(e, "58000", "%s", strerror(errno));
+}
+
+int talk_open(struct talk *t, const char *path, struct err *e)
+{
+	if (socket_unix_is_ours(path, e) < 0)
+		return -1;
+	t->sock = socket_connect_unix(path, e);
+	if (t->sock < 0)
+		return -1;
+	if (socket_peer_is_ours(t->sock, path, e) < 0)
+		return -1;
+	if (pass_ask_sender(t->sock) < 0)
+		return err_set(e, "58000", "%s", strerror(errno));
+	return talk_limit(t, ANSWER_SECONDS, e);
 }
 
 /* --- bytes --- */
@@ -78,20 +103,45 @@ static int reserve(struct talk *t, size_t more, struct err *e)
 	return 0;
 }
 
+static int no_answer(struct err *e)
+{
+	if (errno == EAGAIN)
+		return err_set(e, "08006", "the running process does not "
+		    "answer: is it stopped?");
+	return err_set(e, "08006", "the running process does not answer: %s",
+	    strerror(errno));
+}
+
+/* The file may be ours, and who listens there not. */
+static int check_sender(struct talk *t, const struct passed *with,
+    struct err *e)
+{
+	if (with->known && with->uid == geteuid()) {
+		t->pid = with->pid;
+		return 0;
+	}
+	return err_set(e, "42501", "a process of another user answers: it "
+	    "must not hand over to us");
+}
+
 /* Returns the bytes read, 0 at the end, -1 with e. */
 static ssize_t fill(struct talk *t, struct err *e)
 {
-	int fd;
+	struct passed with;
 
 	if (reserve(t, READ_SIZE, e) < 0)
 		return -1;
-	const ssize_t n = pass_recv(t->sock, t->buf + t->len, READ_SIZE, &fd);
+	const ssize_t n = pass_recv(t->sock, t->buf + t->len, READ_SIZE,
+	    &with);
+	const int cause = errno;
 
-	if (fd >= 0 && keep_fd(t, fd, e) < 0)
+	if (with.fd >= 0 && keep_fd(t, with.fd, e) < 0)
 		return -1;
+	errno = cause;
 	if (n < 0)
-		return err_set(e, "08006", "the running process does not "
-		    "answer: %s", strerror(errno));
+		return no_answer(e);
+	if (n > 0 && check_sender(t, &with, e) < 0)
+		return -1;
 	t->len += (size_t)n;
 	return n;
 }

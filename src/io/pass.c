@@ -16,6 +16,12 @@ union control {
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
+/* And for who has sent it. */
+union received {
+	struct cmsghdr head;
+	char bytes[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
+};
+
 int pass_block(int sock, int seconds)
 {
 	const struct timeval tv = { .tv_sec = seconds };
@@ -72,24 +78,47 @@ int pass_send(int sock, const void *p, size_t n, int fd)
 	return 0;
 }
 
-ssize_t pass_recv(int sock, void *buf, size_t size, int *fd)
+int pass_ask_sender(int sock)
 {
-	union control c;
+	const int on = 1;
+
+	return setsockopt(sock, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+}
+
+static void take(const struct cmsghdr *h, struct passed *with)
+{
+	struct ucred sender;
+
+	if (h->cmsg_level != SOL_SOCKET)
+		return;
+	if (h->cmsg_type == SCM_RIGHTS &&
+	    h->cmsg_len == CMSG_LEN(sizeof with->fd)) {
+		memcpy(&with->fd, CMSG_DATA(h), sizeof with->fd);
+	} else if (h->cmsg_type == SCM_CREDENTIALS &&
+	    h->cmsg_len == CMSG_LEN(sizeof sender)) {
+		memcpy(&sender, CMSG_DATA(h), sizeof sender);
+		with->known = true;
+		with->uid = sender.uid;
+		with->pid = sender.pid;
+	}
+}
+
+ssize_t pass_recv(int sock, void *buf, size_t size, struct passed *with)
+{
+	union received c;
 	struct iovec v = { .iov_base = buf, .iov_len = size };
 	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1,
 		.msg_control = c.bytes, .msg_controllen = sizeof c.bytes };
 	ssize_t n;
 
-	*fd = -1;
+	*with = (struct passed){ .fd = -1 };
 	do
 		n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -1;
-	const struct cmsghdr *const h = CMSG_FIRSTHDR(&m);
-
-	if (h != NULL && h->cmsg_level == SOL_SOCKET &&
-	    h->cmsg_type == SCM_RIGHTS && h->cmsg_len == CMSG_LEN(sizeof *fd))
-		memcpy(fd, CMSG_DATA(h), sizeof *fd);
+	for (struct cmsghdr *h = CMSG_FIRSTHDR(&m); h != NULL;
+	    h = CMSG_NXTHDR(&m, h))
+		take(h, with);
 	return n;
 }

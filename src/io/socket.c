@@ -106,6 +106,27 @@ static int unix_group(const char *path, const char *group)
 	return chown(path, (uid_t)-1, gid);
 }
 
+/* A socket that nobody listens at any more is removed, nothing else. */
+static int clear_place(const char *path, const char *name, struct err *e)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 :
+		    listen_failed(-1, name, "lstat", e);
+	if (!S_ISSOCK(st.st_mode))
+		return err_set(e, "58000", "cannot listen on %s: the file is "
+		    "no socket", name);
+	if (unlink(path) == 0 || errno == ENOENT)
+		return 0;
+	const int cause = errno;
+
+	if (socket_check_owner(path, e) < 0)
+		return err_prepend(e, "cannot listen on %s: ", name);
+	errno = cause;
+	return listen_failed(-1, name, "unlink", e);
+}
+
 int socket_listen_unix(const char *path, const struct socket_listen *o,
     struct err *e)
 {
@@ -120,8 +141,10 @@ int socket_listen_unix(const char *path, const struct socket_listen *o,
 	if (fd < 0)
 		return listen_failed(fd, name, "socket", e);
 	const bool file = path[0] != '@';
-	if (file && unlink(path) < 0 && errno != ENOENT)
-		return listen_failed(fd, name, "unlink", e);
+	if (file && clear_place(path, name, e) < 0) {
+		close(fd);
+		return -1;
+	}
 	if (bind(fd, (struct sockaddr *)&un, len) < 0)
 		return listen_failed(fd, name, "bind", e);
 	if (file && chmod(path, (mode_t)o->mode) < 0)
@@ -422,6 +445,62 @@ int socket_user_name(uid_t uid, char *name, size_t size)
 	return text_copy(name, size, pw.pw_name) ? 0 : -1;
 }
 
+/* Root may be whoever it likes: it has made the socket of a .socket unit. */
+static bool is_us(uid_t uid)
+{
+	return uid == geteuid() || uid == 0;
+}
+
+/* "user 'x'", or its number where it has no name. */
+static const char *whose(uid_t uid, char *buf, size_t size)
+{
+	char name[64];
+
+	if (socket_user_name(uid, name, sizeof name) == 0)
+		snprintf(buf, size, "user '%s'", name);
+	else
+		snprintf(buf, size, "user %lu", (unsigned long)uid);
+	return buf;
+}
+
+int socket_check_owner(const char *path, struct err *e)
+{
+	char owner[96];
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 :
+		    err_set(e, "58000", "'%s': %s", path, strerror(errno));
+	if (is_us(st.st_uid))
+		return 0;
+	return err_set(e, "42501", "'%s' belongs to %s", path,
+	    whose(st.st_uid, owner, sizeof owner));
+}
+
+int socket_unix_is_ours(const char *path, struct err *e)
+{
+	struct stat st;
+
+	if (socket_check_owner(path, e) < 0)
+		return -1;
+	if (lstat(path, &st) < 0)
+		return err_set(e, "58000", "'%s': %s", path, strerror(errno));
+	return S_ISSOCK(st.st_mode) ? 0 :
+	    err_set(e, "58000", "'%s' is no socket", path);
+}
+
+int socket_peer_is_ours(int fd, const char *path, struct err *e)
+{
+	char owner[96];
+	uid_t uid;
+	pid_t pid;
+
+	if (socket_peer_cred(fd, &uid, &pid) < 0)
+		return err_set(e, "58000", "'%s': %s", path, strerror(errno));
+	return is_us(uid) ? 0 : err_set(e, "42501", "at '%s' a process of %s "
+	    "listens", path, whose(uid, owner, sizeof owner));
+}
+
 bool socket_unix_alive(const char *path)
 {
 	struct sockaddr_un un;
@@ -430,8 +509,10 @@ bool socket_unix_alive(const char *path)
 
 	if (fd < 0)
 		return false;
+	/* who keeps us out may well be there */
 	const bool alive = connect(fd, (struct sockaddr *)&un, len) == 0 ||
-	    errno == EAGAIN || errno == EINPROGRESS;
+	    (errno != ECONNREFUSED && errno != ENOENT && errno != ENOTDIR);
+
 	close(fd);
 	return alive;
 }

@@ -1,4 +1,4 @@
-/* test_daemon.c - the rules of the pid file.
+/* test_pidfile.c - the rules of the pid file.
  * SPDX-License-Identifier: ISC */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "app/daemon.h"
+#include "app/pidfile.h"
 #include "base/err.h"
 #include "base/log.h"
 
@@ -64,7 +64,7 @@ static void put(const char *text)
 
 static void assert_refused(void)
 {
-	assert_int_equal(daemon_check_pidfile(path, &e), -1);
+	assert_int_equal(pidfile_check(path, 0, &e), -1);
 	assert_non_null(strstr(e.text, "exists, another instance running?"));
 	assert_non_null(strstr(said, path));
 	assert_non_null(strstr(said, "remove"));
@@ -73,7 +73,7 @@ static void assert_refused(void)
 
 static void assert_stale(void)
 {
-	assert_int_equal(daemon_check_pidfile(path, &e), 0);
+	assert_int_equal(pidfile_check(path, 0, &e), 0);
 	assert_string_equal(said, "stale pidfile, removing");
 	assert_int_equal(access(path, F_OK), -1);
 }
@@ -81,7 +81,7 @@ static void assert_stale(void)
 static void test_no_file_is_fine(void **state)
 {
 	(void)state;
-	assert_int_equal(daemon_check_pidfile(path, &e), 0);
+	assert_int_equal(pidfile_check(path, 0, &e), 0);
 	assert_string_equal(said, "");
 }
 
@@ -142,7 +142,7 @@ static void test_written_file_holds_the_pid(void **state)
 	FILE *f;
 
 	(void)state;
-	assert_int_equal(daemon_write_pidfile(path, &e), 0);
+	assert_int_equal(pidfile_write(path, &e), 0);
 	f = fopen(path, "r");
 	assert_non_null(f);
 	assert_non_null(fgets(got, sizeof got, f));
@@ -155,8 +155,41 @@ static void test_file_of_others_is_not_overwritten(void **state)
 {
 	(void)state;
 	put("1\n");
-	assert_int_equal(daemon_write_pidfile(path, &e), -1);
+	assert_int_equal(pidfile_write(path, &e), -1);
 	assert_non_null(strstr(e.text, "could not open pidfile"));
+}
+
+static void test_file_of_the_ending_process_is_left_to_it(void **state)
+{
+	char text[32];
+
+	(void)state;
+	snprintf(text, sizeof text, "%ld\n", (long)getppid());
+	put(text);
+	assert_int_equal(pidfile_check(path, getppid(), &e), 0);
+	assert_string_equal(said, "");
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(pidfile_check(path, getpid(), &e), -1);
+}
+
+static void test_trial_leaves_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(pidfile_try(path, &e), 0);
+	assert_int_equal(access(path, F_OK), -1);
+	/* or the folder would not go */
+}
+
+static void test_trial_finds_what_is_in_the_way(void **state)
+{
+	(void)state;
+	assert_int_equal(symlink("/does/not/exist", path), 0);
+	assert_int_equal(pidfile_try(path, &e), -1);
+	assert_non_null(strstr(e.text, "a link that leads nowhere"));
+	assert_int_equal(pidfile_try("/does/not/exist/pid", &e), -1);
+	assert_non_null(strstr(e.text, "No such file"));
+	assert_int_equal(pidfile_check(dir, 0, &e), -1);
+	assert_non_null(strstr(e.text, "Is a directory"));
 }
 
 int main(void)
@@ -169,6 +202,11 @@ int main(void)
 		cmocka_unit_test_setup(test_own_pid_is_stale, setup),
 		cmocka_unit_test_setup(test_written_file_holds_the_pid, setup),
 		cmocka_unit_test_setup(test_file_of_others_is_not_overwritten,
+		    setup),
+		cmocka_unit_test_setup(
+		    test_file_of_the_ending_process_is_left_to_it, setup),
+		cmocka_unit_test_setup(test_trial_leaves_nothing, setup),
+		cmocka_unit_test_setup(test_trial_finds_what_is_in_the_way,
 		    setup),
 	};
 

@@ -1,0 +1,25 @@
+/* pidfile.h - the file that names the process.
+ * SPDX-License-Identifier: ISC */
+#ifndef APP_PIDFILE_H
+#define APP_PIDFILE_H
+
+#include <sys/types.h>
+
+struct err;
+
+/*
+ * (config-files.md section 16) Is the place free? A stale file is removed.
+ * That of the process ending, which is about to remove it, is no obstacle; 0:
+ * there is none such. 0 or -1.
+ */
+int pidfile_check(const char *path, pid_t ending, struct err *e);
+
+/* Could we make it, in its folder? Nothing is left there. 0 or -1. */
+int pidfile_try(const char *path, struct err *e);
+
+/* Wait until it does not name that process any more, but not for long. */
+void pidfile_await_end(const char *path, pid_t ending);
+
+int pidfile_write(const char *path, struct err *e);
+
+#endif
