@@ -30,6 +30,7 @@ enum handover_flag {
 	HANDOVER_DROP = 4096,	/* both: skip_drop */
 	HANDOVER_NOTIFIED = 8192,	/* client: the field */
 	HANDOVER_SUPERUSER = 16384,	/* server: the field */
+	HANDOVER_WELCOME = 32768,	/* client: waits for its greeting */
 };
 
 /* All point into the bytes that were parsed; lists are walked by next(). */

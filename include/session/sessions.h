@@ -52,6 +52,7 @@ struct sessions {
 	struct random_pool random;	/* for cancel keys */
 	usec_t shutdown_since;		/* when that began */
 	bool suspended;			/* SUSPEND: nothing moves */
+	bool still;			/* ... nor does who is logging in */
 	uint8_t mock_salt[32];		/* random; for unknown users (SCRAM) */
 
 	/* time-outs whose members all have the same duration */

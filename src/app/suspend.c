@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "session/freeze.h"
 
+#define PATIENCE (USEC / 4)	/* that a login may take to come to its end */
+
 static bool is_any_paused(const struct catalog *c)
 {
 	const struct database *db;
@@ -36,6 +38,8 @@ int suspend_begin(struct app *app, struct err *e)
 void suspend_turn(struct app *app)
 {
 	const usec_t limit = app->config->set.suspend_timeout;
+	const usec_t age = time_now() - app->suspend_since;
+	const bool over = limit > 0 && age > limit;
 
 	if (!app->ss.suspended)
 		return;
@@ -44,14 +48,15 @@ void suspend_turn(struct app *app)
 		app_resume(app);
 		return;
 	}
+	const unsigned moving = freeze_turn(&app->ss, age < PATIENCE && !over);
+
 	if (app->moving == 0)
 		return;
-	app->moving = freeze_turn(&app->ss);
-	if (app->moving == 0 || limit <= 0 ||
-	    time_now() - app->suspend_since <= limit)
+	app->moving = moving;
+	if (moving == 0 || !over)
 		return;
 	freeze_close_rest(&app->ss, "suspend_timeout");
-	app->moving = freeze_turn(&app->ss);
+	app->moving = freeze_turn(&app->ss, false);
 }
 
 bool suspend_is_complete(const struct app *app)

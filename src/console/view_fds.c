@@ -225,7 +225,7 @@ static int walk_logins(const struct walk *w)
 static int walk_pool(const struct walk *w, const struct pool *p)
 {
 	static const enum client_state clients[] = { CLIENT_ACTIVE,
-		CLIENT_WAITING };
+		CLIENT_WAITING, CLIENT_WELCOME };
 	static const enum server_state servers[] = { SERVER_ACTIVE,
 		SERVER_IDLE, SERVER_USED, SERVER_TESTED, SERVER_LOGIN };
 	struct pool_client *pc;
@@ -269,7 +269,7 @@ static void fds_rows(const struct admin *a, const struct view *v,
 	walk_all(&(struct walk){ a, v, sink, &left });
 	if (v->variant == FOR_SUCCESSOR && left > 0)
 		log_warning("%u clients can't be handed over (TLS, "
-		    "replication): their sessions will end", left);
+		    "replication, login): their sessions will end", left);
 }
 
 struct view_group view_group_fds(void)

@@ -156,8 +156,8 @@ bool broker_acquire(struct client *c)
 void broker_look_up(struct client *c)
 {
 	struct pool *p = c->pc.pool;
-	struct pool_server *ps = pool_is_paused(p, c->ss->catalog) ? NULL :
-	    clean_pick(p);
+	struct pool_server *ps = c->ss->still ||
+	    pool_is_paused(p, c->ss->catalog) ? NULL : clean_pick(p);
 
 	if (ps != NULL)
 		(void)join(c, server_of(ps));
@@ -210,7 +210,7 @@ void broker_serve(struct sessions *ss, struct pool *p)
 	if (p->serving)
 		return;
 	p->serving = true;
-	while (!pool_is_paused(p, ss->catalog)) {
+	while (!ss->still && !pool_is_paused(p, ss->catalog)) {
 		if (!pick_pair(ss, p, &pc, &ps))
 			break;
 		if (join(client_of(pc), server_of(ps)))
@@ -300,7 +300,7 @@ static void idle_begins(struct client *c)
 
 void broker_adopt(struct client *c)
 {
-	if (c->pc.state == CLIENT_WAITING)
+	if (c->pc.state != CLIENT_ACTIVE)
 		return;		/* it keeps its place */
 	if (c->pc.server == NULL)
 		idle_begins(c);
@@ -440,6 +440,8 @@ void broker_welcome_all(struct pool *p)
 	while (p->welcome != NULL && p->clients[CLIENT_WELCOME] != NULL) {
 		struct client *c = client_of(p->clients[CLIENT_WELCOME]);
 
+		if (stream_is_frozen(&c->stream))
+			return;		/* it is greeted when all go on */
 		pool_client_set(&c->pc, CLIENT_ACTIVE);
 		send_welcome(c, &nothing);
 		if (!client_is_open(c))

@@ -149,9 +149,7 @@ static void look_at(struct sessions *ss, struct pool *p)
 	}
 	broker_welcome_all(p);
 	/* suspended: only who is logging in still wants a server */
-	if (ss->suspended && ss->logins == 0 &&
-	    p->clients[CLIENT_WELCOME] == NULL &&
-	    p->clients[CLIENT_OWN_WAITING] == NULL)
+	if (ss->still || (ss->suspended && ss->logins == 0))
 		return;
 	broker_serve(ss, p);
 	check_used(ss, p);

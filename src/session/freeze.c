@@ -22,15 +22,6 @@ static struct client *client_of_login(struct timeout *t)
 /* --- who can stop --- */
 
 /*
- * Wherever its bytes end: what is half sent, half passed on, or not looked at
- * goes on from there.
- */
-static bool client_can_rest(const struct client *c)
-{
-	return c->login == NULL;
-}
-
-/*
  * The client of s rests already, or there is none. What is under way to it or
  * from it stays as it is, but for a cancel: that is sent, and must not hit
  * what comes later.
@@ -44,19 +35,18 @@ static bool server_can_rest(const struct server *s)
 	    s->ps.cancels == 0 && s->carrier == NULL;
 }
 
-static unsigned rest_clients(struct pool *p, enum client_state state)
+/*
+ * Wherever their bytes end: what is half sent, half passed on, or not looked
+ * at goes on from there. A lookup's client is one that logs in.
+ */
+static void rest_clients(struct pool *p, enum client_state state)
 {
 	struct pool_client *pc;
-	unsigned moving = 0;
 
 	DL_FOREACH(p->clients[state], pc) {
-		struct client *const c = client_of(pc);
-
-		if (!stream_is_frozen(&c->stream) && client_can_rest(c))
-			stream_freeze(&c->stream);
-		moving += !stream_is_frozen(&c->stream);
+		if (client_of(pc)->login == NULL)
+			stream_freeze(&client_of(pc)->stream);
 	}
-	return moving;
 }
 
 static unsigned rest_servers(struct pool *p, enum server_state state)
@@ -85,10 +75,11 @@ static void close_servers(struct pool *p, enum server_state state,
 		server_close(server_of(p->servers[state]), reason);
 }
 
-static const enum client_state busy_clients[] = { CLIENT_WELCOME,
-	CLIENT_OWN_WAITING, CLIENT_CANCEL_WAITING, CLIENT_CANCEL_SENT };
-static const enum server_state busy_servers[] = { SERVER_LOGIN,
-	SERVER_OWN_LOGIN, SERVER_ACTIVE_CANCEL, SERVER_BEING_CANCELED };
+/* A new connection belongs to nobody yet: it may come while all stand still. */
+static const enum client_state busy_clients[] = { CLIENT_CANCEL_WAITING,
+	CLIENT_CANCEL_SENT };
+static const enum server_state busy_servers[] = { SERVER_ACTIVE_CANCEL,
+	SERVER_BEING_CANCELED };
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -103,28 +94,39 @@ static unsigned count_busy(const struct pool *p)
 	return n;
 }
 
-/* is_login: somebody is logging in somewhere. */
-static unsigned rest_pool(struct pool *p, bool is_login)
+static unsigned rest_pool(struct pool *p)
 {
 	close_servers(p, SERVER_USED, UNSAFE);
 	close_servers(p, SERVER_TESTED, UNSAFE);
-	/* nobody who logs in waits for it */
-	if (p->client_count[CLIENT_WELCOME] == 0 && !is_login)
-		close_servers(p, SERVER_LOGIN, UNSAFE);
-	return rest_clients(p, CLIENT_ACTIVE) +
-	    rest_clients(p, CLIENT_WAITING) +
-	    rest_servers(p, SERVER_ACTIVE) + rest_servers(p, SERVER_IDLE) +
+	rest_clients(p, CLIENT_ACTIVE);
+	rest_clients(p, CLIENT_WAITING);
+	rest_clients(p, CLIENT_WELCOME);
+	rest_clients(p, CLIENT_OWN_WAITING);
+	return rest_servers(p, SERVER_ACTIVE) + rest_servers(p, SERVER_IDLE) +
 	    count_busy(p);
 }
 
-unsigned freeze_turn(struct sessions *ss)
+static void rest_logins(struct sessions *ss)
 {
-	unsigned moving = ss->logins;
+	struct timeout *t;
+
+	DL_FOREACH(ss->login_list.head, t)
+		stream_freeze(&client_of_login(t)->stream);
+}
+
+unsigned freeze_turn(struct sessions *ss, bool is_patient)
+{
+	unsigned moving = 0;
 	struct pool *p, *next;
 
+	ss->still = ss->still || !is_patient || ss->logins == 0;
+	if (ss->still)
+		rest_logins(ss);
+	else
+		moving = ss->logins;
 	HASH_ITER(hh, ss->catalog->pools, p, next) {
 		if (!p->key.db->console)
-			moving += rest_pool(p, ss->logins > 0);
+			moving += rest_pool(p);
 	}
 	for (const struct peer *peer = ss->peers; peer != NULL;
 	    peer = peer->hh.next)
@@ -134,17 +136,12 @@ unsigned freeze_turn(struct sessions *ss)
 
 /* --- the end --- */
 
+/* Who brought a cancel request is told nothing. */
 static void close_clients(struct pool *p, enum client_state state,
     const char *reason)
 {
-	struct pool_client *pc, *next;
-
-	DL_FOREACH_SAFE(p->clients[state], pc, next) {
-		if (!stream_is_frozen(&client_of(pc)->stream))
-			client_fail(client_of(pc), NULL, reason);
-		if (next != NULL && next->state != state)
-			return;
-	}
+	while (p->clients[state] != NULL)
+		client_close(client_of(p->clients[state]), reason);
 }
 
 static void close_moving_servers(struct pool *p, enum server_state state,
@@ -162,8 +159,6 @@ static void close_moving_servers(struct pool *p, enum server_state state,
 
 static void close_pool(struct pool *p, const char *reason)
 {
-	close_clients(p, CLIENT_ACTIVE, reason);
-	close_clients(p, CLIENT_WAITING, reason);
 	for (size_t i = 0; i < COUNT(busy_clients); i++)
 		close_clients(p, busy_clients[i], reason);
 	close_moving_servers(p, SERVER_ACTIVE, reason);
@@ -174,11 +169,8 @@ static void close_pool(struct pool *p, const char *reason)
 
 void freeze_close_rest(struct sessions *ss, const char *reason)
 {
-	struct timeout *t, *next_t;
 	struct pool *p, *next;
 
-	DL_FOREACH_SAFE(ss->login_list.head, t, next_t)
-		client_fail(client_of_login(t), NULL, reason);
 	HASH_ITER(hh, ss->catalog->pools, p, next) {
 		if (!p->key.db->console)
 			close_pool(p, reason);
@@ -204,7 +196,11 @@ static void thaw_pool(struct pool *p)
 void freeze_end(struct sessions *ss)
 {
 	struct pool *p, *next;
+	struct timeout *t;
 
+	ss->still = false;
+	DL_FOREACH(ss->login_list.head, t)
+		stream_thaw(&client_of_login(t)->stream);
 	HASH_ITER(hh, ss->catalog->pools, p, next)
 		thaw_pool(p);
 	broker_pause_changed(ss);

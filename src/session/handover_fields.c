@@ -35,7 +35,7 @@
 	X(pool_client, pool, MADE) X(pool_client, server, MOVED) \
 	X(pool_client, wait_since, MOVED) \
 	X(pool_client, state, it->state == CLIENT_ACTIVE || \
-	    it->state == CLIENT_WAITING) \
+	    it->state == CLIENT_WAITING || it->state == CLIENT_WELCOME) \
 	X(pool_client, lookup, !it->lookup)
 
 #define CLIENT(X, A) \
@@ -57,7 +57,7 @@
 	X(client, tried, MOVED) X(client, forgets, MOVED) \
 	X(client, discard, MOVED) X(client, notified, MOVED) \
 	X(client, heard, MADE) X(client, answered, MADE) \
-	X(client, welcomed, it->welcomed) X(client, torn, !it->torn) \
+	X(client, welcomed, MOVED) X(client, torn, !it->torn) \
 	X(client, spare, MADE) X(client, admin, MADE) \
 	X(client, own_user, MADE) \
 	X(client, replication, it->replication == REPLICATION_NONE) \

@@ -118,7 +118,8 @@ static void set_client(struct client *c, const struct handover_client *in)
 	c->tried = (in->flags & HANDOVER_TRIED) != 0;
 	c->forgets = (in->flags & HANDOVER_FORGETS) != 0;
 	c->discard = (in->flags & HANDOVER_DISCARD) != 0;
-	c->heard = c->welcomed = true;
+	c->heard = true;
+	c->welcomed = (in->flags & HANDOVER_WELCOME) == 0;
 }
 
 static int copy_text(char **to, const char *from)
@@ -133,8 +134,9 @@ static int fill_client(struct client *c, struct handover_client *in,
 	if (in->key_len > sizeof c->key || in->key_len < CLIENT_KEY_BYTES)
 		return err_set(e, "08P01", "state of a session is broken");
 	set_client(c, in);
-	pool_client_set(&c->pc, (in->flags & HANDOVER_WAITING) != 0 ?
-	    CLIENT_WAITING : CLIENT_ACTIVE);
+	pool_client_set(&c->pc, !c->welcomed ? CLIENT_WELCOME :
+	    (in->flags & HANDOVER_WAITING) != 0 ? CLIENT_WAITING :
+	    CLIENT_ACTIVE);
 	if (read_params(c->ss, &in->params, &c->params) < 0 ||
 	    carry_keep(&c->carry, in->carry, in->carry_len) < 0 ||
 	    read_queued(&c->stream, in->queued, in->queued_len) < 0)
@@ -143,7 +145,10 @@ static int fill_client(struct client *c, struct handover_client *in,
 	    copy_text(&c->leaving_portal, in->leaving_portal) < 0 ||
 	    copy_text(&c->query_text, in->query_text) < 0)
 		return no_memory(e);
-	client_set_key(c, in->key, in->key_len);
+	if (c->welcomed)
+		client_set_key(c, in->key, in->key_len);
+	else	/* it gets one with its greeting */
+		c->key_len = (uint8_t)in->key_len;
 	prepared_skip(c->ss->prepared, in->last);
 	return read_names(c, &in->statements, e);
 }
@@ -161,7 +166,8 @@ static void drop_client(struct client *c, const char *reason)
  */
 static bool fits(const struct client *c, unsigned flags)
 {
-	return (flags & HANDOVER_TRANSLATES) != 0 || !relay_translates(c);
+	return (flags & HANDOVER_TRANSLATES) != 0 || !c->welcomed ||
+	    !relay_translates(c);
 }
 
 struct client *handover_read_client(struct sessions *ss,

@@ -85,6 +85,7 @@ static unsigned client_flags(const struct client *c)
 	unsigned flags = 0;
 
 	flags |= c->pc.state == CLIENT_WAITING ? HANDOVER_WAITING : 0;
+	flags |= c->pc.state == CLIENT_WELCOME ? HANDOVER_WELCOME : 0;
 	flags |= c->hold ? HANDOVER_HOLD : 0;
 	flags |= c->tried ? HANDOVER_TRIED : 0;
 	flags |= c->forgets ? HANDOVER_FORGETS : 0;

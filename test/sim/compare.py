@@ -98,7 +98,8 @@ class Stuck(Exception):
 class Peer:
     """A connection that never blocks in a write while replies wait."""
 
-    def __init__(self, port, user, db):
+    def __init__(self, port, user, db, pace=None):
+        self.pace = pace
         self.conn = pq.Conn(port=port, timeout=PATIENCE)
         self.conn.login(user, database=db)
         self.buf, self.got, self.closed = bytes(self.conn.buf), [], False
@@ -120,11 +121,14 @@ class Peer:
     def send(self, flight):
         data = b"".join(flight.messages)
         step = flight.cut or len(data) or 1
-        for i in range(0, len(data), step):
+        pieces = [data[i:i + step] for i in range(0, len(data), step)]
+        for piece in self.pace.pieces(data) if self.pace else pieces:
             try:
-                self.conn.sock.sendall(data[i:i + step])
+                self.conn.sock.sendall(piece)
             except OSError:
                 return		# reading tells
+            if self.pace:
+                self.pace.wait()
 
     def fatal(self):
         return any(k == "E" and pq.fields(b).get("S") == "FATAL"
@@ -169,11 +173,11 @@ def run_direct(prog, port, user, db):
     return p.got, counts
 
 
-def run_pooled(prog, want, counts, server):
+def run_pooled(prog, want, counts, server, pace=None):
     """(messages, how it ended); stops at the first difference, so that
     nobody waits for what can't come, and others for the server meanwhile.
     """
-    p = Peer(*server)
+    p = Peer(*server, pace)
     try:
         for f, n in zip(prog, counts):
             p.send(f)
@@ -255,16 +259,19 @@ def difference(want, got, how, exceptions):
 
 
 class Runner:
-    """Runs programs both ways; port 0 is PostgreSQL's, 1 the pooler's."""
+    """Runs programs both ways; port 0 is PostgreSQL's, 1 the pooler's. pace:
+    how what goes to the pooler is cut, and what is waited for in between.
+    """
 
-    def __init__(self, ports, user, db, exceptions):
-        self.ports, self.user, self.db = ports, user, db
+    def __init__(self, ports, user, db, exceptions, pace=None):
+        self.ports, self.user, self.db, self.pace = ports, user, db, pace
         self.exceptions = exceptions
 
     def __call__(self, prog):
         want, counts = run_direct(prog, self.ports[0], self.user, self.db)
         got, how = run_pooled(prog, want, counts,
-                              (self.ports[1], self.user, self.db))
+                              (self.ports[1], self.user, self.db),
+                              self.pace and self.pace(prog))
         return difference(want, got, how, self.exceptions)
 
     def differs(self, prog, times=3):

@@ -691,7 +691,7 @@ def test_takeover_leaves_tls_behind(pooler, pg, certs):
     plain.query("begin")
     plain.query("insert into sink values (2, 'kept')")
     q = take_over(pooler, p)
-    assert (" WARNING 2 clients can't be handed over (TLS, replication): "
+    assert (" WARNING 2 clients can't be handed over (TLS, replication, login): "
             "their sessions will end\n" in p.log)
     for c in (idle, busy):
         assert c.recv_all().messages == []

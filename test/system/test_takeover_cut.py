@@ -202,3 +202,63 @@ def test_the_place_in_the_queue(pooler, stop):
     assert b.recv_until("E").errors[0].message == "query_wait_timeout"
     assert c.recv_until("E").errors[0].message == "query_wait_timeout"
     assert a.query("commit").status == "I"
+
+
+# --- who merely waits -----------------------------------------------------
+
+def test_half_a_startup_message(pooler, stop):
+    """pooling.md 23: a stranger holds up nobody; SUSPEND does him no harm"""
+    p = pooler(suspend_timeout=60)
+    a, late = p.raw(), p.open()
+    hello = pq.startup({"user": "app", "database": "p0"})
+    late.send(hello[:7])
+    wait_until(lambda: p.show("lists", list="login_clients")[0]["items"]
+               == "1")
+    still = stop(p)
+    still.go_on()
+    assert a.value("select 1") == "1"
+    late.send(hello[7:])
+    if still.q:
+        assert late.recv_all().messages == []
+    else:
+        late.recv_until()
+        assert late.value("select 2") == "2"
+
+
+def test_who_waits_for_the_first_server(pooler, latch, stop):
+    """pooling.md 23: it holds up nobody, and is greeted afterwards"""
+    p = pooler(dbs={"p0": "connect_query='select %s'" % latch.query.replace(
+        "'", "''"), "p1": ""}, suspend_timeout=60)
+    a, c = p.raw(database="p1"), p.open()
+    c.send(pq.startup({"user": "app", "database": "p0"}))
+    p.wait_pool(cl_waiting=1, sv_login=1)
+    q = stop(p).go_on()
+    assert a.value("select 1") == "1"
+    q.wait_pool(cl_waiting=1, sv_login=1)
+    latch.open()
+    r = c.recv_until()
+    assert [k for k, _ in r.messages if k in "RKZ"] == ["R", "K", "Z"]
+    assert c.value("select 2") == "2"
+
+
+def test_who_waits_for_auth_query(pooler, latch, stop):
+    """pooling.md 23: it holds up nobody; with -R it has to try again"""
+    p = pooler(auth_type="plain", auth_user="postgres", suspend_timeout=60,
+               auth_query="select $1::text, 'pw'::text from (select %s) x" %
+               latch.query)
+    a, c = p.raw(password="apppw"), p.open()
+    c.send(pq.startup({"user": "app2x", "database": "p0"}))
+    wait_until(lambda: p.show("pools", user="postgres", sv_active="1"))
+    still = stop(p)
+    q = still.go_on()
+    assert a.value("select 1") == "1"
+    latch.open()
+    if still.q:
+        assert all(k == "E" for k, _ in c.recv_all().messages)
+    else:
+        c.recv_until("R")
+        c.send(pq.password("pw"))
+        # that is no role of PostgreSQL: it got as far as to be told so
+        assert 'role "app2x" does not exist' in c.recv_until(
+            "E").errors[0].message
+    assert q.raw(password="apppw").value("select 2") == "2"
