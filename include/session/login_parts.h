@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "conf/config.h"
+#include "pool/lobby.h"
 #include "proto/startup.h"
 #include "session/auth.h"
 #include "session/auth_answer.h"
@@ -22,6 +23,9 @@ struct hba_rule;
 struct login {
 	struct client *client;		/* whose it is */
 	struct login *prev, *next;	/* in the queue */
+	struct lobby_guest guest;	/* see login_lobby.h */
+	struct err *late;		/* owned: why it is refused, later */
+	size_t asked_bytes;		/* of the message that is looked at */
 	struct startup startup;		/* kind STARTUP_MESSAGE once it came */
 	enum auth_type method;		/* chosen for this login */
 	struct hba *hba;		/* counted: of the rule */

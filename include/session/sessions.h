@@ -10,6 +10,7 @@
 #include "base/timeouts.h"
 #include "conf/config.h"
 #include "pool/catalog.h"
+#include "pool/lobby.h"
 #include "session/login_queue.h"
 
 struct client;
@@ -47,6 +48,7 @@ struct sessions {
 	uint64_t last_id;		/* of clients and servers */
 	unsigned logins;		/* clients that are logging in */
 	struct login_queue login_queue;	/* those that have their turn next */
+	struct lobby lobby;		/* they, and what they may cost */
 	unsigned servers;		/* server connections of any state */
 	enum shutdown_mode shutdown;
 	struct random_pool random;	/* for cancel keys */

@@ -136,6 +136,7 @@ int app_start(struct app *app, struct err *e)
 	if (app->loop == NULL || janitor_start(app) < 0)
 		return err_set(e, "58000", "cannot start the event loop");
 	login_queue_init(&app->ss.login_queue, app->loop);
+	lobby_init(&app->ss.lobby, time_now());
 	app->ss.dns = dns_new(app->loop, set->resolv_conf, e);
 	if (app->ss.dns == NULL)
 		return err_prepend(e, "cannot start the resolver: ");
@@ -257,6 +258,7 @@ void app_fini(struct app *app)
 		close_sessions(app);
 		loop_finish(app->loop);
 	}
+	lobby_fini(&app->ss.lobby);
 	/* jobs know credentials, but no sessions any more */
 	app->stuck = !offload_free(&app->ss.offload);
 	dns_free(&app->ss.dns);

@@ -15,6 +15,7 @@
 #include "pool/users.h"
 #include "session/broker.h"
 #include "session/client.h"
+#include "session/login_lobby.h"
 #include "session/server.h"
 #include "session/server_login.h"
 #include "session/timers.h"
@@ -160,6 +161,7 @@ static void janitor_tick(void *arg)
 	listener_tick(app, now);
 	if (!app->ss.suspended) {
 		note_stall(app, now);
+		login_tick(&app->ss, now);
 		run_lists(app, now);
 		maintain(app, now);
 		finish_shutdown(app);

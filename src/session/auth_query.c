@@ -20,6 +20,7 @@
 #include "session/broker.h"
 #include "session/client.h"
 #include "session/login.h"
+#include "session/login_log.h"
 #include "session/login_parts.h"
 #include "session/server.h"
 #include "session/sessions.h"
@@ -60,7 +61,7 @@ static struct database *auth_database(struct client *c, struct err *e)
 	if (e->code[0] != '\0')
 		return NULL;
 	if (db == NULL || db->console) {
-		log_at(LEVEL_ERROR, &c->who, "authentication database \"%s\" "
+		login_log(c, LEVEL_ERROR, "authentication database \"%s\" "
 		    "is not configured.", db != NULL ? db->name : name);
 		err_set(e, "08P01", "bouncer config error");
 		return NULL;

@@ -17,6 +17,8 @@
 #include "proto/report.h"
 #include "proto/writer.h"
 #include "session/login.h"
+#include "session/login_lobby.h"
+#include "session/login_log.h"
 #include "session/sessions.h"
 #include "session/slow.h"
 
@@ -70,7 +72,9 @@ static void on_hangup(struct stream *st)
 {
 	struct client *c = (struct client *)st;
 
-	if (c->login != NULL || c->pc.state == CLIENT_WAITING ||
+	if (c->login != NULL)
+		login_hung_up(c);
+	else if (c->pc.state == CLIENT_WAITING ||
 	    c->pc.state == CLIENT_WELCOME ||
 	    c->pc.state == CLIENT_OWN_WAITING)
 		client_close(c, "client unexpected eof");
@@ -142,7 +146,7 @@ struct client *client_accept(struct sessions *ss, int fd,
 	}
 	ss->logins++;
 	timeout_start(&ss->login_list, &c->timer, c->born);
-	return c;
+	return login_enter(c) ? c : NULL;
 }
 
 void client_enter(struct client *c, struct database *db, struct user *u)
@@ -198,6 +202,8 @@ static void close_it(struct client *c, const char *reason,
 
 	if (!client_is_open(c))
 		return;
+	const bool speaks = !silent && login_speaks(c);
+
 	if (error != NULL && !c->torn) {
 		struct writer w;
 
@@ -208,10 +214,10 @@ static void close_it(struct client *c, const char *reason,
 		writer_fini(&w);
 	}
 	slow_log_unfinished(c);
-	if (set->log_disconnections && !silent)
+	if (set->log_disconnections && speaks)
 		log_at(LEVEL_INFO, &c->who, "closing because: %s (age=%llds)",
 		    reason, (long long)((time_now() - c->born) / USEC));
-	if (error != NULL && set->log_pooler_errors)
+	if (error != NULL && speaks && set->log_pooler_errors)
 		log_at(LEVEL_WARNING, &c->who, "pooler error: %s", reason);
 	if (error)
 		stream_close_told(&c->stream);

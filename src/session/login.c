@@ -18,6 +18,8 @@
 #include "proto/writer.h"
 #include "session/auth_query.h"
 #include "session/client.h"
+#include "session/login_lobby.h"
+#include "session/login_log.h"
 #include "session/login_parts.h"
 #include "session/sessions.h"
 #include "session/tls_setup.h"
@@ -47,6 +49,7 @@ void login_free(struct login **lp)
 	struct client *const c = l->client;
 
 	login_queue_remove(&c->ss->login_queue, l);
+	lobby_leave(&c->ss->lobby, &l->guest);
 	if (c->db != NULL)
 		c->db->logins--;
 	if (c->user != NULL)
@@ -54,6 +57,7 @@ void login_free(struct login **lp)
 	auth_end(&l->auth);
 	hba_unref(&l->hba);
 	credentials_unref(&l->found);
+	mem_free(l->late);
 	mem_free(l->db_name);
 	mem_free(l->options);
 	mem_free(l->application_name);
@@ -64,20 +68,6 @@ void login_free(struct login **lp)
 
 /* --- authentication --- */
 
-/*
- * Who connected before the shutdown began is a client to wait for; later ones
- * come by Unix sockets, for the console.
- */
-static bool is_too_late(const struct client *c)
-{
-	const struct sessions *ss = c->ss;
-
-	if (ss->shutdown == SHUTDOWN_NONE || c->db->console)
-		return false;
-	return ss->shutdown != SHUTDOWN_WAIT_FOR_CLIENTS ||
-	    (c->addr.family == NET_UNIX && c->born >= ss->shutdown_since);
-}
-
 static int check_admission(struct client *c, struct err *e)
 {
 	const struct settings *set = sessions_settings(c->ss);
@@ -85,15 +75,13 @@ static int check_admission(struct client *c, struct err *e)
 
 	if (c->db == NULL) {
 		if (set->log_connections)
-			log_at(LEVEL_INFO, &c->who,
+			login_log(c, LEVEL_INFO,
 			    "login failed: db=%s user=%s", name,
 			    c->login->user);
 		return err_set(e, "08P01", "no such database: %s", name);
 	}
 	if (c->db->disabled)
 		return err_set(e, "08P01", "database \"%s\" is disabled", name);
-	if (is_too_late(c))
-		return err_set(e, "08P01", "pooler is shutting down");
 	if (c->login->auth.typed != NULL &&
 	    login_adopt_typed(c, c->login->auth.typed, e) < 0)
 		return -1;
@@ -112,6 +100,22 @@ static int check_admission(struct client *c, struct err *e)
 	return 0;
 }
 
+static void log_attempt(const struct client *c)
+{
+	static const char *const replications[] = {
+		[REPLICATION_NONE] = "no",
+		[REPLICATION_LOGICAL] = "database",
+		[REPLICATION_PHYSICAL] = "yes",
+	};
+	char tls[TLS_TEXT_MAX];
+
+	tls_describe(&c->stream, tls, sizeof tls);
+	log_at(LEVEL_INFO, &c->who,
+	    "login attempt: db=%s user=%s tls=%s replication=%s",
+	    c->login->db_name, c->login->user, tls[0] != '\0' ? tls : "no",
+	    replications[c->replication]);
+}
+
 /* first is what the exchange ends with. */
 static void admit(struct client *c, const struct iovec *first)
 {
@@ -125,6 +129,10 @@ static void admit(struct client *c, const struct iovec *first)
 	if (c->own_user && sessions_settings(c->ss)->log_connections)
 		log_at(LEVEL_INFO, &c->who,
 		    "pgbouncer access from unix socket");
+	/* what was left unsaid while others failed */
+	if (lobby_admit(&c->ss->lobby, &c->login->guest) &&
+	    sessions_settings(c->ss)->log_connections)
+		log_attempt(c);
 	timeout_stop(&c->timer);
 	login_free(&c->login);
 	c->ss->logins--;
@@ -145,7 +153,7 @@ static void rest(struct client *c)
 {
 	stream_pause(&c->stream);
 	if (socket_error(c->stream.fd) != 0)
-		client_close(c, "client unexpected eof");
+		login_hung_up(c);
 }
 
 static void act_on(struct client *c, enum auth_result r, struct writer *w)
@@ -154,8 +162,8 @@ static void act_on(struct client *c, enum auth_result r, struct writer *w)
 
 	if (r == AUTH_DENY) {
 		if (why->detail[0] != '\0')
-			log_at(LEVEL_ERROR, &c->who, "%s", why->detail);
-		client_fail(c, why->error.code, why->error.text);
+			login_log(c, LEVEL_ERROR, "%s", why->detail);
+		login_refuse(c, &why->error);
 		return;
 	}
 	if (w->failed) {
@@ -228,25 +236,10 @@ static void on_woken(struct auth *a)
 	a->refusal = &why;
 	writer_init(&w, LOGIN_MAX);
 	stream_resume(&c->stream);
+	login_examine(c, 0);
 	act_on(c, auth_resume(a, &w), &w);
 	writer_fini(&w);
 	read_on(c);
-}
-
-static void log_attempt(const struct client *c)
-{
-	static const char *const replications[] = {
-		[REPLICATION_NONE] = "no",
-		[REPLICATION_LOGICAL] = "database",
-		[REPLICATION_PHYSICAL] = "yes",
-	};
-	char tls[TLS_TEXT_MAX];
-
-	tls_describe(&c->stream, tls, sizeof tls);
-	log_at(LEVEL_INFO, &c->who,
-	    "login attempt: db=%s user=%s tls=%s replication=%s",
-	    c->login->db_name, c->login->user, tls[0] != '\0' ? tls : "no",
-	    replications[c->replication]);
 }
 
 static void begin_auth(struct client *c)
@@ -284,7 +277,7 @@ static void begin_auth(struct client *c)
 	};
 
 	offer_binding(c, &rq);
-	if (set->log_connections)
+	if (set->log_connections && login_speaks(c))
 		log_attempt(c);
 	l->auth.refusal = &why;
 	writer_init(&w, LOGIN_MAX);
@@ -329,10 +322,9 @@ static void go_on(struct client *c)
 	struct err e;
 
 	if (c->login->found == NULL) {
-		log_at(LEVEL_INFO, &c->who, "no such user: %s",
-		    c->login->user);
+		login_log(c, LEVEL_INFO, "no such user: %s", c->login->user);
 		if (sessions_settings(c->ss)->log_connections)
-			log_at(LEVEL_INFO, &c->who, "login failed: db=%s",
+			login_log(c, LEVEL_INFO, "login failed: db=%s",
 			    c->login->db_name);
 		client_fail(c, NULL, "no such user");
 	} else if (login_adopt(c, &e) < 0) {
@@ -393,7 +385,7 @@ static bool hand_shake(struct client *c)
 		client_close(c, "client unexpected eof");
 		return false;
 	case TLS_FAILED:
-		log_at(LEVEL_WARNING, &c->who, "TLS handshake error: %s",
+		login_log(c, LEVEL_WARNING, "TLS handshake error: %s",
 		    e.text);
 		client_close(c, "failed to accept SSL");
 		break;
@@ -439,7 +431,9 @@ static size_t first_message(struct client *c, const uint8_t *p, size_t len)
 		return start_tls(c, p, len);
 	switch (startup_peek(p, len, &m)) {
 	case STARTUP_SHORT:
-		return 0;
+		if (m.size <= LOBBY_LIGHT)
+			return 0;
+		break;
 	case STARTUP_SSL:
 	case STARTUP_GSS:
 		return answer_encryption(c, &m, len);
@@ -498,6 +492,8 @@ static size_t auth_message(struct client *c, const uint8_t *p, size_t len)
 
 	/* the shared buffer might keep a password for long */
 	secret_wipe((uint8_t *)p + MSG_HEADER, size - MSG_HEADER);
+	/* whoever looks at it now has a copy */
+	login_examine(c, r == AUTH_WAIT ? size : 0);
 	act_on(c, r, &w);
 	writer_fini(&w);
 	return size;
@@ -529,10 +525,13 @@ static int on_burst(struct client *c, const struct burst *b)
 	if (c->login != NULL)
 		c->login->unread = c->stream.paused && used < b->len;
 	/* what a hasty client sent behind its login waits for the relay */
-	if (carry_rest(&c->carry, b, used) == 0)
-		return 0;
-	client_fail(c, "53200", "bouncer resources exhaustion");
-	return -1;
+	if (carry_rest(&c->carry, b, used) < 0) {
+		client_fail(c, "53200", "bouncer resources exhaustion");
+		return -1;
+	}
+	if (c->login != NULL)
+		login_weigh(c);
+	return client_is_open(c) ? 0 : -1;
 }
 
 /* Messages behind one that could not be answered at once. */
@@ -550,6 +549,13 @@ void login_input(struct client *c)
 	login_queue_add(&c->ss->login_queue, c->login);
 }
 
+/* Only a password or token may be long. */
+static size_t burst_max(const struct login *l)
+{
+	return l->startup.kind == STARTUP_MESSAGE ? LOGIN_MAX + MSG_HEADER :
+	    LOBBY_LIGHT;
+}
+
 void login_work(struct client *c)
 {
 	struct burst b;
@@ -564,7 +570,7 @@ void login_work(struct client *c)
 			continue;
 		}
 		const ssize_t n = carry_read(&c->carry, &c->stream, &b,
-		    LOGIN_MAX + MSG_HEADER);
+		    burst_max(c->login));
 
 		if (n == STREAM_NONE)
 			return;

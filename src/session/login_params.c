@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "proto/params.h"
 #include "session/client.h"
+#include "session/login_log.h"
 #include "session/login_parts.h"
 #include "session/sessions.h"
 
@@ -107,7 +108,7 @@ static int on_param(const char *name, const char *value, void *arg,
 		return no_memory(e);
 	if (!unknown)
 		return 0;
-	log_at(LEVEL_WARNING, &c->who, "unsupported startup parameter: %s=%s",
+	login_log(c, LEVEL_WARNING, "unsupported startup parameter: %s=%s",
 	    name, value);
 	return err_set(e, "08P01", "unsupported startup parameter: %s", name);
 }
@@ -123,7 +124,7 @@ static int on_option(const char *name, const char *value, void *arg,
 	if (!unknown || text_list_has(
 	    sessions_settings(c->ss)->ignore_startup_parameters, "options"))
 		return 0;
-	log_at(LEVEL_WARNING, &c->who,
+	login_log(c, LEVEL_WARNING,
 	    "unsupported startup parameter in options: %s=%s", name, value);
 	return err_set(e, "08P01",
 	    "unsupported startup parameter in options: %s", name);

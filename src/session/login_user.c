@@ -12,6 +12,8 @@
 #include "pool/users.h"
 #include "session/auth_query.h"
 #include "session/client.h"
+#include "session/login_lobby.h"
+#include "session/login_log.h"
 #include "session/login_parts.h"
 #include "session/sessions.h"
 
@@ -26,9 +28,14 @@ int login_check_room(const struct client *c, struct err *e)
 {
 	const int max = sessions_settings(c->ss)->max_client_conn;
 
-	if (is_console(c) || (!c->spare &&
-	    c->ss->catalog->clients <= (unsigned)max))
+	if (is_console(c))
 		return 0;
+	while (!c->spare) {
+		if (c->ss->catalog->clients <= (unsigned)max)
+			return 0;
+		if (!login_displace(c))
+			break;
+	}
 	return err_set(e, "08P01",
 	    "no more connections allowed (max_client_conn)");
 }
@@ -46,7 +53,7 @@ struct database *login_find_database(struct client *c, const char *name,
 	if (db != NULL)
 		db->tentative = true;
 	else if (e->text[0] != '\0')
-		log_at(LEVEL_WARNING, &c->who, "%s", e->text);
+		login_log(c, LEVEL_WARNING, "%s", e->text);
 	if (strcmp(e->code, "53200") != 0)
 		e->code[0] = '\0';
 	return db;
@@ -121,8 +128,24 @@ static int find_rights(struct client *c, struct err *e)
 	return err_set(e, "08P01", "not allowed");
 }
 
+/*
+ * Who connected before the shutdown began is a client to wait for; later ones
+ * come by Unix sockets, for the console.
+ */
+static bool is_too_late(const struct client *c)
+{
+	const struct sessions *ss = c->ss;
+
+	if (ss->shutdown == SHUTDOWN_NONE || c->db->console)
+		return false;
+	return ss->shutdown != SHUTDOWN_WAIT_FOR_CLIENTS ||
+	    (c->addr.family == NET_UNIX && c->born >= ss->shutdown_since);
+}
+
 int login_admit(struct client *c, struct err *e)
 {
+	if (is_too_late(c))
+		return err_set(e, "08P01", "pooler is shutting down");
 	return find_rights(c, e) < 0 ? -1 : check_limits(c, e);
 }
 
@@ -195,8 +218,7 @@ static enum login_who find_user(struct client *c, struct err *e)
 	else if (auth_query_is_possible(c))
 		return LOGIN_ASK;
 	else
-		log_at(LEVEL_INFO, &c->who, "no such user: %s",
-		    c->login->user);
+		login_log(c, LEVEL_INFO, "no such user: %s", c->login->user);
 	return LOGIN_KNOWN;
 }
 

@@ -232,7 +232,7 @@ class Conn:
     """One connection; every call that waits has a deadline."""
 
     def __init__(self, host="127.0.0.1", port=None, path=None,
-                 timeout=TIMEOUT, rcvbuf=None, sndbuf=None):
+                 timeout=TIMEOUT, rcvbuf=None, sndbuf=None, source=None):
         fam = (socket.AF_UNIX if path else
                socket.AF_INET6 if ":" in host else socket.AF_INET)
         self.sock = socket.socket(fam, socket.SOCK_STREAM)
@@ -241,6 +241,8 @@ class Conn:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
         if sndbuf:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, sndbuf)
+        if source:
+            self.sock.bind((source, 0))
         self.sock.connect(path if path else (host, port))
         if not path:
             self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

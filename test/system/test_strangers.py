@@ -1,5 +1,8 @@
 # test_strangers.py - what those who have not shown who they are can do.
 # SPDX-License-Identifier: ISC
+import re
+import time
+
 import pytest
 
 import pq
@@ -46,3 +49,177 @@ def test_strangers_take_nobodys_place(pooler, limit):
                ["current_client_connections"] == "0")
     strangers[2].send(pq.password("apppw"))
     assert strangers[2].finish_login("app").value("select 1") == "1"
+
+
+# --- how many --------------------------------------------------------------
+
+def text_of(c):
+    return c.recv_all().errors[-1].message
+
+
+def silent(p, count=1, **kw):
+    """Connections that say nothing, each accepted."""
+    got = []
+    for _ in range(count):
+        got.append(p.open(**kw))
+        # the answer shows that it is there
+        got[-1].send(pq.untyped(80877104))
+        assert got[-1].recv_bytes(1) == b"N"
+    return got
+
+
+@pytest.mark.setting("max_unauthenticated")
+def test_oldest_stranger_makes_place(pooler):
+    """as MaxStartups of OpenSSH, but that nothing is left to chance"""
+    p = pooler(auth_type="plain", max_unauthenticated=3)
+    inside = p.raw("app", "p0", "apppw")
+    old = silent(p, 3)
+    assert p.raw("app", "p0", "apppw").value("select 1") == "1"
+    assert text_of(old[0]) == "no more connections allowed " \
+        "(max_unauthenticated)"
+    # a place is free again, and nobody else had to go
+    assert silent(p)[0].readable() is False
+    assert [c.readable() for c in old[1:]] == [False, False]
+    assert inside.value("select 1") == "1"
+
+
+@pytest.mark.setting("max_unauthenticated")
+def test_strangers_are_as_many_as_clients_at_most(pooler):
+    """0, the default: max_client_conn"""
+    p = pooler(auth_type="plain", max_client_conn=5)
+    first, *others = silent(p, 5)
+    with p.console() as console:
+        assert console.query("show version").rows
+        assert text_of(first) == "no more connections allowed " \
+            "(max_unauthenticated)"
+    assert not any(c.readable() for c in others)
+
+
+@pytest.mark.setting("max_client_conn")
+def test_silent_stranger_leaves_when_the_house_is_full(pooler):
+    """or a few connections that say nothing would keep everybody out"""
+    p = pooler(auth_type="plain", max_client_conn=3, max_unauthenticated=50)
+    inside = p.raw("app", "p0", "apppw")
+    old = silent(p, 2)
+
+    def enter():
+        with p.open() as c:
+            try:
+                c.login("app", "apppw", "p0")
+                return True
+            except pq.PgError as e:
+                assert e.message == \
+                    "no more connections allowed (max_client_conn)"
+                return False
+    wait_until(enter)
+    assert text_of(old[0]) == "no more connections allowed (max_client_conn)"
+    assert not old[1].readable()
+    assert inside.value("select 1") == "1"
+
+
+@pytest.mark.setting("max_unauthenticated_per_address")
+def test_strangers_of_one_address_are_limited(pooler):
+    """the other addresses are not, nor Unix sockets, nor who is in"""
+    p = pooler(auth_type="plain", max_unauthenticated_per_address=2)
+    inside = [p.raw("app", "p0", "apppw") for _ in range(3)]
+    unix = silent(p, 4, unix=True)
+    old = silent(p, 2)
+    elsewhere = silent(p, 2, source="127.0.0.2")
+    new = silent(p)
+    assert text_of(old[0]) == "no more connections allowed " \
+        "(max_unauthenticated_per_address)"
+    assert not any(c.readable() for c in unix + elsewhere + new + old[1:])
+    assert [c.value("select 1") for c in inside] == ["1"] * 3
+
+
+# --- how much --------------------------------------------------------------
+
+@pytest.mark.setting("login_memory")
+def test_half_passwords_do_not_fill_the_memory(pooler):
+    """65 kB announced, and all but the last byte sent, by many"""
+    p = pooler(auth_type="plain", login_memory="1MB")
+    light = half_way(p)
+    head = b"p" + (65535).to_bytes(4, "big") + b"x" * 65530
+    heavy = []
+    for _ in range(40):
+        heavy.append(half_way(p))
+        heavy[-1].send(head)
+    wait_until(lambda: p.log.count("(login_memory)") >= 2 * 20)
+    gone = [c for c in heavy if c.readable()]
+    assert len(gone) >= 20 and gone == heavy[:len(gone)]
+    assert text_of(gone[0]) == "no more connections allowed (login_memory)"
+    # who holds little stays, and may send a long password himself
+    assert p.raw("app", "p0", "apppw").value("select 1") == "1"
+    light.send(pq.password("apppw"))
+    assert light.finish_login("app").value("select 1") == "1"
+
+
+# --- how often -------------------------------------------------------------
+
+def guess(p, **kw):
+    c = p.open(**kw)
+    c.login("app", database="p0", wait=False)
+    assert c.recv()[0] == "R"
+    c.send(pq.password("wrong"))
+    return c
+
+
+@pytest.mark.setting("auth_failure_delay")
+def test_failures_are_answered_late(pooler):
+    """and nobody else is: neither a good login nor a Unix socket"""
+    p = pooler(auth_type="plain", auth_failure_delay=1)
+    begin = time.monotonic()
+    for _ in range(3 + 4):
+        assert text_of(guess(p)) == "password authentication failed"
+    # 0.125 + 0.25 + 0.5 + 1
+    assert time.monotonic() - begin > 1.8
+    late = guess(p)
+    assert p.raw("app", "p0", "apppw").value("select 1") == "1"
+    assert text_of(guess(p, unix=True)) == "password authentication failed"
+    assert text_of(guess(p, source="127.0.0.3")) == \
+        "password authentication failed"
+    assert not late.readable()
+    assert text_of(late) == "password authentication failed"
+
+
+@pytest.mark.setting("auth_failure_delay", "max_unauthenticated_per_address")
+def test_hanging_up_does_not_shorten_the_delay(pooler):
+    """the place stays taken: guesses in parallel are bounded, too"""
+    p = pooler(auth_type="plain", auth_failure_delay=600,
+               max_unauthenticated_per_address=2)
+    refusals = 0
+    end = time.monotonic() + 2
+    while time.monotonic() < end:
+        with p.open() as c:
+            c.login("app", database="p0", wait=False)
+            if c.recv()[0] == "R":
+                c.send(pq.password("wrong"))
+            else:
+                refusals += 1
+    # three at once, then one for each 0.125, 0.25, 0.5 ... seconds of a place
+    tried = len(re.findall("closing because: (?!no more)", p.log))
+    assert 3 < tried < 15 and refusals > 0
+    with p.open(source="127.0.0.4") as c:
+        assert c.login("app", "apppw", "p0").value("select 1") == "1"
+
+
+# --- what the log says -----------------------------------------------------
+
+@pytest.mark.setting("auth_failure_log_rate")
+def test_refusals_are_summed_up(pooler):
+    """one client wrote megabytes a second into the log"""
+    p = pooler(auth_type="plain", auth_failure_log_rate=3)
+    sent = 300
+    for _ in range(sent):
+        assert text_of(guess(p)) == "password authentication failed"
+    good = p.raw("app", "p0", "apppw")
+    assert good.value("select 1") == "1"
+
+    def told():
+        said = p.log.count("pooler error: password authentication failed")
+        return said + sum(map(int, re.findall(
+            r"WARNING (\d+) more logins were refused", p.log)))
+    wait_until(lambda: told() == sent)
+    assert p.log.count("pooler error") < sent / 2
+    # each has all its lines, and who got in is not left out
+    assert p.log.count("login attempt") == p.log.count("pooler error") + 1

@@ -1,0 +1,100 @@
+/* lobby.h - those who have not shown yet who they are: how many, how much, how
+ * often they fail, and what is said of them.
+ * SPDX-License-Identifier: ISC */
+#ifndef POOL_LOBBY_H
+#define POOL_LOBBY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/time.h"
+#include "base/wheel.h"
+
+struct lobby_source;
+struct net_addr;
+
+#define LOBBY_LIGHT 8192	/* who holds more than that, with what belongs
+				 * to it, goes first */
+
+/* Embedded in a login; all zero before lobby_enter(). Private to lobby.c. */
+struct lobby_guest {
+	struct lobby_guest *prev, *next;	/* all, oldest first */
+	struct lobby_guest *heavy_prev, *heavy_next;	/* since they are */
+	struct lobby_guest *mate_prev, *mate_next;	/* of one source */
+	struct lobby_source *source;	/* NULL: Unix sockets have none */
+	struct wheel_node penalty;
+	usec_t until;			/* of the penalty; 0 = none */
+	size_t bytes;
+	bool present, heavy;
+	bool examined;			/* what it has sent is being checked */
+	enum { LOBBY_UNDECIDED, LOBBY_LOUD, LOBBY_QUIET } voice;
+};
+
+struct lobby {
+	struct lobby_guest *all, *heavies;	/* DL lists */
+	unsigned count;
+	size_t bytes;			/* that they hold, in all */
+	struct lobby_source *sources;	/* uthash by address */
+	struct lobby_source *marked;	/* DL: that failed, longest ago first */
+	unsigned marks;
+	struct wheel penalties;
+	usec_t second;			/* that the next two are about */
+	unsigned loud, quiet;
+};
+
+void lobby_init(struct lobby *l, usec_t now);
+/* Nobody is in it any more. */
+void lobby_fini(struct lobby *l);
+
+/*
+ * IPv6 addresses count by their /64, which belong to one host or one site.
+ * 0, or -1: no memory.
+ */
+int lobby_enter(struct lobby *l, struct lobby_guest *g,
+    const struct net_addr *from);
+/* Out of all lists; one that never entered may leave, too. */
+void lobby_leave(struct lobby *l, struct lobby_guest *g);
+/* So much memory is g's now. */
+void lobby_hold(struct lobby *l, struct lobby_guest *g, size_t bytes);
+
+/*
+ * Who must go, so that there are max at most; NULL: nobody. The oldest: who
+ * means to log in is quick.
+ */
+struct lobby_guest *lobby_surplus(const struct lobby *l, unsigned max);
+/*
+ * The same for those of g's source: the oldest that owes nothing, neither a
+ * penalty nor the outcome of a guess; else g. 0 = there is no limit.
+ */
+struct lobby_guest *lobby_surplus_mate(struct lobby_guest *g, unsigned max);
+/* ... so that they hold max bytes at most (0 = no limit). */
+struct lobby_guest *lobby_surplus_bytes(const struct lobby *l, size_t max);
+
+/*
+ * g has failed: how long is it to wait for its answer? After a few failures
+ * within a minute a while that doubles, up to max; 0 = not at all.
+ */
+usec_t lobby_fail(struct lobby *l, struct lobby_guest *g, usec_t max,
+    usec_t now);
+/* g waits for its answer up to then, whether it stays or not. */
+void lobby_punish(struct lobby *l, struct lobby_guest *g, usec_t until);
+static inline bool lobby_is_punished(const struct lobby_guest *g)
+{
+	return g->until != 0;
+}
+/* Those whose time is over: first this, then one by one; NULL: no more. */
+void lobby_turn(struct lobby *l, usec_t now);
+struct lobby_guest *lobby_take_served(struct lobby *l, usec_t now);
+
+/*
+ * May the log speak of g? Decided once: rate guests a second, those that are
+ * let in left out of account (0 = all).
+ */
+bool lobby_speaks(struct lobby *l, struct lobby_guest *g, unsigned rate,
+    usec_t now);
+/* g is let in. Returns true when the log has not spoken of it. */
+bool lobby_admit(struct lobby *l, struct lobby_guest *g);
+/* Of how many nothing was said; once, when their second is over; else 0. */
+unsigned lobby_take_unsaid(struct lobby *l, usec_t now);
+
+#endif

@@ -1,0 +1,170 @@
+/* login_lobby.c - what a connection may cost before it has logged in.
+ * SPDX-License-Identifier: ISC */
+#include "session/login_lobby.h"
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "session/client.h"
+#include "session/login_parts.h"
+#include "session/sessions.h"
+
+#define SILENCE USEC	/* who means to log in has said something by then */
+#define LOOK_AT 64	/* of the oldest, for one who is silent */
+
+static struct client *client_of_guest(struct lobby_guest *g)
+{
+	return ((struct login *)((char *)g -
+	    offsetof(struct login, guest)))->client;
+}
+
+static const struct settings *settings(const struct client *c)
+{
+	return sessions_settings(c->ss);
+}
+
+/* --- limits --- */
+
+static void drop(struct lobby_guest *g, const char *limit)
+{
+	struct err e;
+
+	err_set(&e, "53300", "no more connections allowed (%s)", limit);
+	client_fail(client_of_guest(g), e.code, e.text);
+}
+
+static unsigned max_unauthenticated(const struct settings *set)
+{
+	const int max = set->max_unauthenticated > 0 ?
+	    set->max_unauthenticated : set->max_client_conn;
+
+	/* the console is for those times, too */
+	return max > 0 ? (unsigned)max : 1;
+}
+
+bool login_enter(struct client *c)
+{
+	const struct settings *set = settings(c);
+	struct lobby *const l = &c->ss->lobby;
+	struct lobby_guest *const me = &c->login->guest, *g;
+
+	if (lobby_enter(l, me, &c->addr) < 0) {
+		client_close(c, "no memory for a login");
+		return false;
+	}
+	g = lobby_surplus_mate(me,
+	    (unsigned)set->max_unauthenticated_per_address);
+	if (g != NULL)
+		drop(g, "max_unauthenticated_per_address");
+	while ((g = lobby_surplus(l, max_unauthenticated(set))) != NULL)
+		drop(g, "max_unauthenticated");
+	if (client_is_open(c))
+		login_weigh(c);
+	return client_is_open(c);
+}
+
+void login_weigh(struct client *c)
+{
+	struct lobby *const l = &c->ss->lobby;
+	const struct login *const me = c->login;
+	struct lobby_guest *g;
+
+	lobby_hold(l, &c->login->guest, sizeof *c + sizeof *me +
+	    me->startup.size + me->asked_bytes + c->carry.size);
+	while ((g = lobby_surplus_bytes(l,
+	    (size_t)settings(c)->login_memory)) != NULL)
+		drop(g, "login_memory");
+}
+
+bool login_displace(const struct client *c)
+{
+	struct lobby_guest *g = c->ss->lobby.all;
+
+	for (int i = 0; i < LOOK_AT && g != NULL; i++, g = g->next) {
+		const struct client *const other = client_of_guest(g);
+
+		if (other == c || other->stream.paused ||
+		    time_now() - other->request_time < SILENCE)
+			continue;
+		drop(g, "max_client_conn");
+		return true;
+	}
+	return false;
+}
+
+/* --- failures --- */
+
+/* Wanting memory or room says nothing about who he is. */
+static bool is_his_fault(const struct err *why)
+{
+	return why->code[0] != '5';
+}
+
+/* Returns false when it need not wait. */
+static bool punish(struct client *c)
+{
+	struct lobby *const l = &c->ss->lobby;
+	const usec_t now = time_now();
+	const usec_t delay = lobby_fail(l, &c->login->guest,
+	    settings(c)->auth_failure_delay, now);
+
+	if (delay <= 0)
+		return false;
+	stream_pause(&c->stream);
+	lobby_punish(l, &c->login->guest, now + delay);
+	return true;
+}
+
+void login_refuse(struct client *c, const struct err *why)
+{
+	struct login *const l = c->login;
+
+	l->late = mem_dup(why, sizeof *why);
+	if (l->late == NULL || !is_his_fault(why) || !punish(c))
+		client_fail(c, why->code, why->text);
+}
+
+void login_examine(struct client *c, size_t bytes)
+{
+	c->login->asked_bytes = bytes;
+	c->login->guest.examined = bytes > 0;
+}
+
+void login_hung_up(struct client *c)
+{
+	struct login *const l = c->login;
+
+	if (lobby_is_punished(&l->guest))
+		return;
+	if (l->guest.examined) {
+		auth_end(&l->auth);
+		login_examine(c, 0);
+		if (punish(c))
+			return;
+	}
+	client_close(c, "client unexpected eof");
+}
+
+/* --- */
+
+void login_tick(struct sessions *ss, usec_t now)
+{
+	const unsigned unsaid = lobby_take_unsaid(&ss->lobby, now);
+	struct lobby_guest *g;
+
+	if (unsaid > 0)
+		log_warning("%u more logins were refused or not finished "
+		    "(auth_failure_log_rate)", unsaid);
+	lobby_turn(&ss->lobby, now);
+	while ((g = lobby_take_served(&ss->lobby, now)) != NULL) {
+		struct client *const c = client_of_guest(g);
+
+		if (c->login->late == NULL)
+			client_close(c, "client unexpected eof");
+		else
+			client_fail(c, c->login->late->code,
+			    c->login->late->text);
+	}
+}

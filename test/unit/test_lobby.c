@@ -1,0 +1,276 @@
+/* test_lobby.c - those who have not shown yet who they are.
+ * SPDX-License-Identifier: ISC */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/net.h"
+#include "pool/lobby.h"
+
+#define T0 (1000 * USEC)
+
+static struct net_addr at(const char *text)
+{
+	struct net_addr a;
+
+	assert_int_equal(net_parse_ip(text, 5000, &a), 0);
+	return a;
+}
+
+static void enter(struct lobby *l, struct lobby_guest *g, const char *from)
+{
+	const struct net_addr a = at(from);
+
+	assert_int_equal(lobby_enter(l, g, &a), 0);
+}
+
+static void leave_all(struct lobby *l)
+{
+	while (l->all != NULL)
+		lobby_leave(l, l->all);
+	lobby_fini(l);
+	assert_int_equal(l->count, 0);
+	assert_int_equal(l->bytes, 0);
+	assert_null(l->heavies);
+	assert_null(l->sources);
+}
+
+static void test_oldest_is_the_surplus(void **state)
+{
+	struct lobby l;
+	struct lobby_guest g[3] = { 0 };
+
+	(void)state;
+	lobby_init(&l, T0);
+	assert_null(lobby_surplus(&l, 1));
+	for (int i = 0; i < 3; i++)
+		enter(&l, &g[i], "10.0.0.1");
+	assert_null(lobby_surplus(&l, 3));
+	assert_ptr_equal(lobby_surplus(&l, 2), &g[0]);
+	lobby_leave(&l, &g[0]);
+	lobby_leave(&l, &g[0]);
+	assert_null(lobby_surplus(&l, 2));
+	assert_ptr_equal(lobby_surplus(&l, 1), &g[1]);
+	leave_all(&l);
+}
+
+static void test_sources_are_addresses_and_networks(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		bool same;
+	} pairs[] = {
+		{ "10.0.0.1", "10.0.0.1", true },
+		{ "10.0.0.1", "10.0.0.2", false },
+		{ "10.0.0.1", "::ffff:10.0.0.1", true },
+		{ "2001:db8::1", "2001:db8::ffff:1:2", true },
+		{ "2001:db8::1", "2001:db8:0:1::1", false },
+		{ "2001:db8::1", "10.0.0.1", false },
+	};
+	const struct net_addr local = { .family = NET_UNIX };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+		struct lobby l;
+		struct lobby_guest g[4] = { 0 };
+
+		lobby_init(&l, T0);
+		enter(&l, &g[0], pairs[i].a);
+		enter(&l, &g[1], pairs[i].b);
+		assert_ptr_equal(lobby_surplus_mate(&g[1], 1),
+		    pairs[i].same ? &g[0] : NULL);
+		assert_null(lobby_surplus_mate(&g[1], 2));
+		assert_null(lobby_surplus_mate(&g[1], 0));
+		assert_int_equal(lobby_enter(&l, &g[2], &local), 0);
+		assert_int_equal(lobby_enter(&l, &g[3], &local), 0);
+		assert_null(lobby_surplus_mate(&g[3], 1));
+		leave_all(&l);
+	}
+}
+
+static void test_who_owes_something_keeps_his_place(void **state)
+{
+	struct lobby l;
+	struct lobby_guest g[4] = { 0 };
+
+	(void)state;
+	lobby_init(&l, T0);
+	for (int i = 0; i < 4; i++)
+		enter(&l, &g[i], "10.0.0.1");
+	lobby_punish(&l, &g[0], T0 + USEC);
+	g[1].examined = true;
+	assert_ptr_equal(lobby_surplus_mate(&g[3], 3), &g[2]);
+	lobby_leave(&l, &g[2]);
+	assert_ptr_equal(lobby_surplus_mate(&g[3], 2), &g[3]);
+	/* of all together it is the oldest, whoever he is */
+	assert_ptr_equal(lobby_surplus(&l, 2), &g[0]);
+	leave_all(&l);
+}
+
+static void test_heavy_ones_go_first(void **state)
+{
+	struct lobby l;
+	struct lobby_guest g[3] = { 0 };
+
+	(void)state;
+	lobby_init(&l, T0);
+	for (int i = 0; i < 3; i++) {
+		enter(&l, &g[i], "10.0.0.1");
+		lobby_hold(&l, &g[i], 1000);
+	}
+	assert_null(lobby_surplus_bytes(&l, 3000));
+	assert_ptr_equal(lobby_surplus_bytes(&l, 2999), &g[0]);
+	assert_null(lobby_surplus_bytes(&l, 0));
+	lobby_hold(&l, &g[2], LOBBY_LIGHT + 1);
+	lobby_hold(&l, &g[1], LOBBY_LIGHT + 1);
+	assert_ptr_equal(lobby_surplus_bytes(&l, 10000), &g[2]);
+	lobby_hold(&l, &g[2], LOBBY_LIGHT);
+	assert_ptr_equal(lobby_surplus_bytes(&l, 10000), &g[1]);
+	lobby_leave(&l, &g[1]);
+	assert_int_equal(l.bytes, 1000 + LOBBY_LIGHT);
+	leave_all(&l);
+}
+
+static void test_delay_doubles_and_is_forgotten(void **state)
+{
+	static const usec_t want[] = { 0, 0, 0, USEC / 8, USEC / 4, USEC / 2,
+		USEC * 6 / 10, USEC * 6 / 10 };
+	const usec_t max = USEC * 6 / 10;
+	struct lobby l;
+	struct lobby_guest g = { 0 }, other = { 0 };
+
+	(void)state;
+	lobby_init(&l, T0);
+	enter(&l, &g, "10.0.0.1");
+	enter(&l, &other, "10.0.0.2");
+	for (size_t i = 0; i < sizeof want / sizeof want[0]; i++)
+		assert_int_equal(lobby_fail(&l, &g, max, T0), want[i]);
+	assert_int_equal(lobby_fail(&l, &other, max, T0), 0);
+	assert_int_equal(lobby_fail(&l, &g, 0, T0), 0);
+	/* he goes, what he did stays for a while */
+	lobby_leave(&l, &g);
+	lobby_turn(&l, T0 + 60 * USEC);
+	g = (struct lobby_guest){ 0 };
+	enter(&l, &g, "10.0.0.1");
+	assert_int_equal(lobby_fail(&l, &g, max, T0 + 60 * USEC), max);
+	lobby_turn(&l, T0 + 121 * USEC);
+	assert_int_equal(lobby_fail(&l, &g, max, T0 + 121 * USEC), 0);
+	lobby_leave(&l, &g);
+	lobby_turn(&l, T0 + 200 * USEC);
+	leave_all(&l);
+}
+
+static void test_failures_of_many_are_not_kept(void **state)
+{
+	struct lobby l;
+
+	(void)state;
+	lobby_init(&l, T0);
+	for (uint32_t i = 0; i < 12000; i++) {
+		struct net_addr a = { .family = NET_IPV4,
+			.ip = { 10, (uint8_t)(i >> 16), (uint8_t)(i >> 8),
+			    (uint8_t)i } };
+		struct lobby_guest g = { 0 };
+
+		assert_int_equal(lobby_enter(&l, &g, &a), 0);
+		(void)lobby_fail(&l, &g, USEC, T0);
+		lobby_leave(&l, &g);
+	}
+	assert_in_range(l.marks, 9000, 10001);
+	leave_all(&l);
+}
+
+static void test_penalties_end_in_time(void **state)
+{
+	struct lobby l;
+	struct lobby_guest g[3] = { 0 };
+
+	(void)state;
+	lobby_init(&l, T0);
+	for (int i = 0; i < 3; i++) {
+		enter(&l, &g[i], "10.0.0.1");
+		lobby_punish(&l, &g[i], T0 + (3 - i) * USEC);
+		assert_true(lobby_is_punished(&g[i]));
+	}
+	for (usec_t t = T0; t <= T0 + 4 * USEC; t += USEC / 10) {
+		struct lobby_guest *served;
+
+		lobby_turn(&l, t);
+		while ((served = lobby_take_served(&l, t)) != NULL) {
+			assert_true(t >= served->until);
+			assert_true(t < served->until + USEC / 4);
+			lobby_leave(&l, served);
+		}
+	}
+	assert_int_equal(l.count, 0);
+	leave_all(&l);
+}
+
+static void test_log_speaks_of_some_and_counts_the_others(void **state)
+{
+	struct lobby l;
+	struct lobby_guest g[7] = { 0 };
+
+	(void)state;
+	lobby_init(&l, T0);
+	for (int i = 0; i < 6; i++) {
+		enter(&l, &g[i], "10.0.0.1");
+		assert_int_equal(lobby_speaks(&l, &g[i], 2, T0), i < 2);
+		assert_int_equal(lobby_speaks(&l, &g[i], 2, T0), i < 2);
+	}
+	assert_true(lobby_admit(&l, &g[5]));
+	assert_false(lobby_admit(&l, &g[0]));
+	/* his place in the log is free again */
+	enter(&l, &g[6], "10.0.0.1");
+	assert_true(lobby_speaks(&l, &g[6], 2, T0));
+	assert_int_equal(lobby_take_unsaid(&l, T0 + USEC - 1), 0);
+	assert_int_equal(lobby_take_unsaid(&l, T0 + USEC), 3);
+	assert_int_equal(lobby_take_unsaid(&l, T0 + 2 * USEC), 0);
+	leave_all(&l);
+}
+
+static void test_no_memory_for_a_source(void **state)
+{
+	struct lobby l;
+	struct lobby_guest g = { 0 };
+	const struct net_addr a = at("10.0.0.1");
+	int failed = 0;
+
+	(void)state;
+	lobby_init(&l, T0);
+	for (unsigned long n = 1; n < 50; n++) {
+		(void)mem_fail_at(n);
+		const int rc = lobby_enter(&l, &g, &a);
+
+		(void)mem_fail_at(0);
+		if (rc == 0)
+			break;
+		failed++;
+		assert_int_equal(l.count, 0);
+		lobby_leave(&l, &g);
+	}
+	assert_in_range(failed, 1, 10);
+	leave_all(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_oldest_is_the_surplus),
+		cmocka_unit_test(test_sources_are_addresses_and_networks),
+		cmocka_unit_test(test_who_owes_something_keeps_his_place),
+		cmocka_unit_test(test_heavy_ones_go_first),
+		cmocka_unit_test(test_delay_doubles_and_is_forgotten),
+		cmocka_unit_test(test_failures_of_many_are_not_kept),
+		cmocka_unit_test(test_penalties_end_in_time),
+		cmocka_unit_test(test_log_speaks_of_some_and_counts_the_others),
+		cmocka_unit_test(test_no_memory_for_a_source),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
