@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "base/log.h"
+
 struct config;
 struct config_db;
 struct config_peer;
@@ -32,7 +34,7 @@ int config_check_setting(const char *key, const char *value, struct err *e);
  * goes. 0, or -1 with e.
  */
 int config_load_hba(struct config *c, void (*report)(void *arg,
-    const char *text), void *arg, struct err *e);
+    enum log_level level, const char *text), void *arg, struct err *e);
 
 struct config_node;
 

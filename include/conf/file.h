@@ -20,6 +20,21 @@ struct file_text {
  */
 int file_read(const char *path, struct file_text *f);
 
+/* Paths, in byte order. */
+struct file_names {
+	char **at;		/* owned, each too */
+	size_t count;
+};
+
+#define FILE_NAMES_MAX 10000	/* more are an error */
+
+/*
+ * The files of a directory whose names end in .conf and begin with no dot,
+ * into an all-zero n. 0, or -1 with errno set and n empty.
+ */
+int file_list(const char *dir, struct file_names *n);
+void file_names_fini(struct file_names *n);
+
 /* Wipes and frees: the text may hold secrets. */
 void file_text_fini(struct file_text *f);
 

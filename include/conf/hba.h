@@ -6,23 +6,29 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "conf/hba_regex.h"
 #include "conf/options.h"
 
 struct err;
-struct file_text;
 struct hba;			/* immutable, reference-counted */
+struct hba_source;
 struct ident;
 struct ident_map;
 struct net_addr;
-
-typedef void hba_report_fn(void *arg, const char *text);
 
 /* What a rule says about those whom it fits; lives as long as its hba. */
 struct hba_rule {
 	enum auth_type method;
 	const struct ident_map *map;	/* cert, peer: NULL = names are equal */
 	const char *options;	/* ldap: the rest of the line; else "" */
-	unsigned line;
+	unsigned line;		/* in the file where it stands */
+};
+
+/* The name of the client's machine, whose addresses have the client's. */
+enum hba_host_state {
+	HBA_HOST_UNKNOWN,	/* not asked for, or nobody answered */
+	HBA_HOST_NONE,		/* there is none, or its address is another */
+	HBA_HOST_KNOWN,
 };
 
 /* One login, as far as rules look at it. */
@@ -31,29 +37,25 @@ struct hba_login {
 	bool tls;
 	bool physical;			/* replication=yes */
 	const char *database, *user;
-};
-
-struct hba_source {
-	const char *text;
-	size_t len;
-	const char *path;	/* of the text, for messages and @file */
-	/* Read a file named by @file; 0, or -1 with errno. */
-	int (*read)(const char *path, struct file_text *f);
-	hba_report_fn *report;	/* may be NULL */
-	void *arg;
+	enum hba_host_state host_state;
+	const char *host;		/* HBA_HOST_KNOWN */
+	/* Is it of this machine, or of a network that it is in? NULL: doubt. */
+	enum hba_fit (*near)(const struct net_addr *a, bool net);
 };
 
 /*
- * Parse rules. A line that can't be used is reported ("hba line <n>: ...")
- * and skipped. Takes maps (may be NULL) in any case.
- * Returns one reference, or NULL when out of memory.
+ * Parse rules. Lines that can't be used are reported ("hba line <n>: ..."), and
+ * the whole is refused, or they are skipped, see hba_source. So is a text
+ * without rules. Takes maps (may be NULL) in any case.
+ * Returns one reference, or NULL with the first problem in e.
  * Source: spec/authentication.md section 4, spec/config-files.md section 9.
  */
-struct hba *hba_parse(const struct hba_source *src, struct ident *maps);
+struct hba *hba_parse(const struct hba_source *src, struct ident *maps,
+    struct err *e);
 
 /*
  * Read both files; map_path may be NULL or "". Returns NULL with e set when
- * one can't be read ("could not open hba config file ...").
+ * one can't be read ("could not open hba config file ...") or is refused.
  */
 struct hba *hba_load(const char *path, const char *map_path,
     const struct hba_source *how, struct err *e);
@@ -62,13 +64,19 @@ struct hba *hba_ref(struct hba *h);
 /* Drops the reference and sets *h to NULL; LDAP options are wiped. */
 void hba_unref(struct hba **h);
 
-/* The first rule that fits; NULL: none does, or h is NULL. */
+/*
+ * The first rule that fits; NULL: none does, or h is NULL. Where that can't be
+ * known (see enum hba_fit) a rule that rejects fits, and no other.
+ */
 const struct hba_rule *hba_find(const struct hba *h,
     const struct hba_login *l);
 
 /* The first one, for anybody, that is() holds of; NULL: there is none. */
 const struct hba_rule *hba_find_like(const struct hba *h,
     bool (*is)(const struct hba_rule *r));
+
+/* May it depend on the name of the client's machine, whoever the user is? */
+bool hba_asks_host(const struct hba *h, const struct hba_login *l);
 
 size_t hba_count(const struct hba *h);
 

@@ -1,4 +1,4 @@
-/* hba_line.h - the words of one line of an HBA or an ident map file.
+/* hba_line.h - lines and words of an HBA or an ident map file.
  * SPDX-License-Identifier: ISC */
 #ifndef CONF_HBA_LINE_H
 #define CONF_HBA_LINE_H
@@ -9,14 +9,21 @@
 struct hba_word {
 	const char *at;		/* borrowed from the line; no NUL follows */
 	size_t len;
-	bool quoted;		/* some of it was in quotes: no keyword */
-	bool opens_quoted;	/* its first byte was */
+	bool quoted;		/* it began with a quote: no keyword */
 	bool comma;		/* the word "," of its own */
+};
+
+/* The lines that are still to be taken; they are changed as they are. */
+struct hba_text {
+	char *at, *end;		/* borrowed */
+	unsigned next;		/* number of the next one; the first is 1 */
 };
 
 /* A cursor; the text is changed as quotes are taken off. */
 struct hba_line {
 	char *at, *end;		/* borrowed: what is still to be read */
+	unsigned number;	/* of the first of those that were joined */
+	struct hba_word first;	/* set by hba_source_walk() */
 };
 
 enum hba_step {
@@ -26,7 +33,14 @@ enum hba_step {
 };
 
 /*
- * The next word. White space separates words, a comma is one, "..." protects
+ * The next line, joined to those behind it as long as it ends in a backslash:
+ * a comment, too, goes on there. Returns false when nothing is left.
+ * Source: PostgreSQL docs, The pg_hba.conf File.
+ */
+bool hba_text_next(struct hba_text *t, struct hba_line *l);
+
+/*
+ * The next word. Blanks and tabs separate words, a comma is one, "..." protects
  * both and # too ("" = one quote).
  * Source: spec/config-files.md section 9.
  */
@@ -38,13 +52,9 @@ bool hba_line_take_comma(struct hba_line *l);
 /* What is left up to a comment, as it stands, blanks at both ends cut off. */
 struct hba_word hba_line_rest(struct hba_line *l);
 
-/* Is w this keyword? Not when a part of it was quoted. */
+/* Is w text, quoted or not? */
+bool hba_word_equals(const struct hba_word *w, const char *text);
+/* Is w this keyword? Not when it began with a quote. */
 bool hba_word_is(const struct hba_word *w, const char *keyword);
-
-/*
- * Take the next line off a text: l is set to it, and *text behind it.
- * Returns false when nothing is left.
- */
-bool hba_line_take(char **text, char *end, struct hba_line *l);
 
 #endif

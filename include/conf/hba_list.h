@@ -6,9 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "conf/hba_regex.h"
+
 struct err;
-struct file_text;
 struct hba_line;
+struct hba_place;
 
 enum hba_column { HBA_DATABASE, HBA_USER };
 
@@ -20,33 +22,23 @@ enum {
 };
 
 struct hba_list {
+	enum hba_column column;
 	unsigned keywords;
 	char **names;		/* owned, sorted */
 	size_t count, size;
-};
-
-/* What reading lists may cost: shared by all of one hba_parse(). */
-struct hba_budget {
-	size_t names;		/* left */
-	unsigned files;		/* left */
-};
-
-/* Where a list stands. */
-struct hba_place {
-	enum hba_column column;
-	const char *path;	/* of the file */
-	unsigned depth;		/* of @file */
-	int (*read)(const char *path, struct file_text *f);
-	struct hba_budget *budget;
+	struct hba_regex **regexes;	/* owned, each too */
+	size_t regex_count;
 };
 
 /*
- * Take a comma list off the line into an all-zero list. 0, or -1 with e
- * (53200: no memory); fini the list all the same.
+ * Take a comma list off the line into a list that is all zero but for its
+ * column. 0, or -1 with e (53200: no memory; HBA_UNKNOWN: it asks for members
+ * of roles); fini the list all the same.
  */
 int hba_list_take(struct hba_list *list, struct hba_line *l,
     const struct hba_place *at, struct err *e);
-bool hba_list_has(const struct hba_list *list, const char *name);
+/* Is it one of the names, or does it fit one of the regular expressions? */
+enum hba_fit hba_list_has(const struct hba_list *list, const char *name);
 void hba_list_fini(struct hba_list *list);
 
 #endif

@@ -6,18 +6,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct err;
+struct hba_source;
 struct ident;		/* all maps of a file; immutable */
 struct ident_map;	/* the lines of one name, in order */
 
-typedef void ident_report_fn(void *arg, const char *text);
-
 /*
- * A line that can't be used is reported and skipped. report may be NULL.
- * Returns NULL when out of memory.
+ * Lines that can't be used are reported ("ident line <n>: ..."), and the whole
+ * is refused, or they are skipped, see hba_source.
+ * Returns NULL with the first problem in e.
  * Source: spec/config-files.md section 10.
  */
-struct ident *ident_parse(const char *text, size_t len,
-    ident_report_fn *report, void *arg);
+struct ident *ident_parse(const struct hba_source *src, struct err *e);
 void ident_free(struct ident **i);
 
 /* NULL: no map of that name. Borrowed from i. */

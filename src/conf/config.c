@@ -9,6 +9,7 @@
 #include "conf/config_parts.h"
 #include "conf/file.h"
 #include "conf/hba.h"
+#include "conf/hba_source.h"
 #include "conf/userlist.h"
 
 struct config *config_seed(int verbose)
@@ -118,11 +119,13 @@ int config_check_setting(const char *key, const char *value, struct err *e)
 	    "%s can't be the reserved database \"%s\"", key, value);
 }
 
-int config_load_hba(struct config *c, void (*report)(void *arg,
-    const char *text), void *arg, struct err *e)
+int config_load_hba(struct config *c, config_report_fn *report, void *arg,
+    struct err *e)
 {
 	const struct hba_source how = {
-		.read = file_read, .report = report, .arg = arg,
+		.read = file_read, .list = file_list, .report = report,
+		.arg = arg,
+		.skip_unknown = c->set.auth_hba_unknown == HBA_UNKNOWN_SKIP,
 	};
 
 	hba_unref(&c->hba);
@@ -133,16 +136,20 @@ int config_load_hba(struct config *c, void (*report)(void *arg,
 	return c->hba != NULL ? 0 : -1;
 }
 
-static void on_hba_line(void *arg, const char *text)
+static void on_hba_line(void *arg, enum log_level level, const char *text)
 {
 	(void)arg;
-	log_warning("%s", text);
+	if (level > LEVEL_ERROR)
+		log_warning("%s", text);
+	else
+		log_error("%s", text);
 }
 
 static bool is_about_hba(const char *key)
 {
 	static const char *const keys[] = {
-		"auth_type", "auth_hba_file", "auth_ident_file",
+		"auth_type", "auth_hba_file", "auth_hba_unknown",
+		"auth_ident_file",
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {

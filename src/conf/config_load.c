@@ -36,6 +36,7 @@ struct loader {
 	unsigned problems;	/* which make the load fail */
 	bool main_read;		/* the main file could be */
 	bool main_seen;		/* a [pgbouncer] header */
+	bool auth_closed;	/* the auth file can't be opened */
 	bool in_unknown;	/* section: its entries are no new problems */
 	const char *persisted;	/* the file of SET PERSIST is read; or NULL */
 	bool seen[OPTION_COUNT];	/* the settings that the files name */
@@ -52,12 +53,6 @@ static void warn(const struct loader *l, const char *text)
 {
 	if (l->report != NULL)
 		l->report(l->arg, LEVEL_WARNING, text);
-}
-
-/* A rule that is skipped: the others count. */
-static void on_hba_line(void *arg, const char *text)
-{
-	warn(arg, text);
 }
 
 /* The load fails; why (may be empty) goes to e together with the text. */
@@ -415,8 +410,8 @@ fail:
 }
 
 /*
- * A mistake in the auth file: a reload fails; a start, as ever, goes on with
- * the users above it. (spec/config-files.md section 7)
+ * A mistake in the auth file: neither a reload nor a start takes a part of it.
+ * A start goes on without the file. (spec/config-files.md section 7)
  */
 static void on_auth_line(void *arg, enum log_level level, const char *text)
 {
@@ -424,7 +419,7 @@ static void on_auth_line(void *arg, enum log_level level, const char *text)
 
 	if (level > LEVEL_ERROR)
 		warn(l, text);
-	else if (is_reload(l))
+	else if (is_reload(l) || !l->auth_closed)
 		fail(l, "", "%s", text);
 	else
 		say(l, text);
@@ -450,6 +445,7 @@ static void load_userlist(struct loader *l)
 	if (type == AUTH_ANY || type == AUTH_PAM || path == NULL ||
 	    path[0] == '\0')
 		return;
+	l->auth_closed = access(path, R_OK) != 0;
 	errno = 0;
 	if (old == NULL || !userlist_is_current(old, path))
 		l->c->userlist = userlist_load(path, on_auth_line, l);
@@ -461,20 +457,25 @@ static void load_userlist(struct loader *l)
 		l->c->userlist = userlist_ref(old);
 }
 
-/*
- * Without its rules a reload fails, and those in force stay; a start goes on,
- * and nobody is let in. (spec/authentication.md section 4)
- */
+static void on_hba_line(void *arg, enum log_level level, const char *text)
+{
+	struct loader *const l = arg;
+
+	if (level > LEVEL_ERROR)
+		warn(l, text);
+	else
+		fail(l, "", "%s", text);
+}
+
+/* Without all of its rules neither a reload nor a start goes on. */
 static void load_hba(struct loader *l)
 {
+	const unsigned before = l->problems;
 	struct err why;
 
-	if (config_load_hba(l->c, on_hba_line, l, &why) == 0)
-		return;
-	if (is_reload(l))
+	if (config_load_hba(l->c, on_hba_line, l, &why) != 0 &&
+	    l->problems == before)
 		fail(l, "", "%s", why.text);
-	else
-		say(l, why.text);
 }
 
 /* The "*" text is used when clients ask; a mistake is told now already. */

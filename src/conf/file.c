@@ -2,8 +2,13 @@
  * SPDX-License-Identifier: ISC */
 #include "conf/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -87,4 +92,94 @@ void file_text_fini(struct file_text *f)
 		secret_wipe(f->at, f->len);
 	mem_free(f->at);
 	*f = (struct file_text){ 0 };
+}
+
+/* --- directories --- */
+
+void file_names_fini(struct file_names *n)
+{
+	for (size_t i = 0; i < n->count; i++)
+		mem_free(n->at[i]);
+	mem_free(n->at);
+	*n = (struct file_names){ 0 };
+}
+
+static bool is_conf(const char *name)
+{
+	static const char suffix[] = ".conf";
+	const size_t len = strlen(name), end = sizeof(suffix) - 1;
+
+	return name[0] != '.' && len > end &&
+	    strcmp(name + len - end, suffix) == 0;
+}
+
+/* Takes path. */
+static int add_path(struct file_names *n, char *path)
+{
+	char **at = NULL;
+
+	if (path == NULL)
+		errno = ENOMEM;
+	else if (n->count == FILE_NAMES_MAX)
+		errno = EFBIG;
+	else
+		at = mem_resize(n->at, (n->count + 1) * sizeof(*at));
+	if (at == NULL) {
+		if (path != NULL && n->count < FILE_NAMES_MAX)
+			errno = ENOMEM;
+		mem_free(path);
+		return -1;
+	}
+	n->at = at;
+	n->at[n->count++] = path;
+	return 0;
+}
+
+static int add_entry(struct file_names *n, const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (!is_conf(name))
+		return 0;
+	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >=
+	    (int)sizeof(path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	if (stat(path, &st) != 0)
+		return -1;
+	return S_ISDIR(st.st_mode) ? 0 : add_path(n, mem_strdup(path));
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int file_list(const char *dir, struct file_names *n)
+{
+	DIR *const d = opendir(dir);
+	int rc = 0;
+
+	if (d == NULL)
+		return -1;
+	while (rc == 0) {
+		errno = 0;
+		const struct dirent *const entry = readdir(d);
+		if (entry == NULL)
+			break;
+		rc = add_entry(n, dir, entry->d_name);
+	}
+
+	const int saved = errno;	/* readdir() fails by it alone */
+	if (rc == 0 && saved != 0)
+		rc = -1;
+	closedir(d);
+	if (rc != 0)
+		file_names_fini(n);
+	else if (n->count > 1)
+		qsort(n->at, n->count, sizeof(*n->at), by_bytes);
+	errno = saved;
+	return rc;
 }

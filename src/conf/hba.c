@@ -8,27 +8,24 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "base/crypto.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/net.h"
 #include "base/vault.h"
 #include "conf/file.h"
+#include "conf/hba_address.h"
 #include "conf/hba_line.h"
 #include "conf/hba_list.h"
+#include "conf/hba_source.h"
 #include "conf/ident.h"
 
-#define NAMES_MAX ((size_t)1 << 20)	/* in all lists together */
-#define FILES_MAX 1000			/* behind @, read again each time */
-
-enum connection { LOCAL, HOST, HOSTSSL, HOSTNOSSL };
+enum connection { LOCAL, HOST, HOSTSSL, HOSTNOSSL, HOSTGSSENC, HOSTNOGSSENC };
 
 struct rule {
 	struct hba_rule said;	/* first: what callers see */
 	char *options;		/* owned, of the vault */
+	const struct ident *maps;	/* borrowed: those of its hba */
 	enum connection connection;
-	bool any_address;
-	struct net_cidr address;
+	struct hba_address address;
 	struct hba_list databases, users;
 	struct rule *prev, *next;
 };
@@ -39,16 +36,9 @@ struct hba {
 	struct rule *rules;	/* DL, in file order */
 };
 
-struct parser {
-	struct hba *hba;
-	const struct hba_source *src;
-	unsigned line;
-	struct hba_budget budget;
-	struct err why;		/* the line at hand can't be used */
-};
-
 static void rule_free(struct rule *r)
 {
+	hba_address_fini(&r->address);
 	hba_list_fini(&r->databases);
 	hba_list_fini(&r->users);
 	vault_free(r->options);
@@ -75,159 +65,130 @@ void hba_unref(struct hba **hp)
 	mem_free(h);
 }
 
-/* --- one line; functions return 0, or -1 with p->why --- */
+/* --- one line; functions return 0, or -1 with e --- */
 
-static int bad(struct parser *p, const char *what, const struct hba_word *w)
+static int bad(struct err *e, const char *what, const struct hba_word *w)
 {
-	return err_set(&p->why, "F0000", "%s \"%.*s\"", what,
+	return err_set(e, "F0000", "%s \"%.*s\"", what,
 	    (int)(w->len < 200 ? w->len : 200), w->at);
 }
 
-static int no_memory(struct parser *p)
-{
-	return err_set(&p->why, "53200", "out of memory");
-}
-
-/* A word that must be there; what says which. */
-static int need(struct parser *p, struct hba_line *l, const char *what,
-    struct hba_word *w)
-{
-	switch (hba_line_next(l, w)) {
-	case HBA_WORD:
-		return w->comma ? bad(p, what, w) : 0;
-	case HBA_END:
-		return err_set(&p->why, "F0000", "%s is missing", what);
-	case HBA_BROKEN:
-		break;
-	}
-	return err_set(&p->why, "F0000", "an open quote");
-}
-
-static int take_type(struct parser *p, const struct hba_word *w,
-    struct rule *r)
+/* Its quotes don't count, as for PostgreSQL. */
+static int take_type(const struct hba_word *w, struct rule *r, struct err *e)
 {
 	static const char *const types[] = {
 		[LOCAL] = "local", [HOST] = "host", [HOSTSSL] = "hostssl",
-		[HOSTNOSSL] = "hostnossl",
+		[HOSTNOSSL] = "hostnossl", [HOSTGSSENC] = "hostgssenc",
+		[HOSTNOGSSENC] = "hostnogssenc",
 	};
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
-		if (hba_word_is(w, types[i])) {
+		if (hba_word_equals(w, types[i])) {
 			r->connection = (enum connection)i;
 			return 0;
 		}
 	}
-	return bad(p, "unknown type", w);
+	return bad(e, "unknown type", w);
 }
 
-static int take_list(struct parser *p, struct hba_line *l,
-    enum hba_column column, struct hba_list *list)
+struct method {
+	const char *word;
+	enum auth_type type;
+	bool foreign;		/* PostgreSQL has it, and we have not */
+};
+
+static const struct method methods[] = {
+	{ .word = "trust", .type = AUTH_TRUST },
+	{ .word = "reject", .type = AUTH_REJECT },
+	{ .word = "md5", .type = AUTH_MD5 },
+	{ .word = "password", .type = AUTH_PLAIN },
+	{ .word = "scram-sha-256", .type = AUTH_SCRAM_SHA_256 },
+	{ .word = "peer", .type = AUTH_PEER },
+	{ .word = "cert", .type = AUTH_CERT },
+	{ .word = "ldap", .type = AUTH_LDAP },
+	/* on a Unix socket it is another word for peer */
+	{ .word = "ident", .type = AUTH_PEER, .foreign = true },
+	{ .word = "gss", .foreign = true },
+	{ .word = "sspi", .foreign = true },
+	{ .word = "pam", .foreign = true },
+	{ .word = "bsd", .foreign = true },
+	{ .word = "radius", .foreign = true },
+	{ .word = "oauth", .foreign = true },
+};
+
+static int set_method(const struct method *m, const struct hba_word *w,
+    struct rule *r, struct err *e)
 {
-	const struct hba_place at = {
-		.column = column,
-		.path = p->src->path,
-		.read = p->src->read,
-		.budget = &p->budget,
-	};
-
-	return hba_list_take(list, l, &at, &p->why);
-}
-
-/* The text of w; -1: too long for an address. */
-static int ip_text(const struct hba_word *w, char text[NET_TEXT_MAX])
-{
-	if (w->len >= NET_TEXT_MAX)
-		return -1;
-	memcpy(text, w->at, w->len);
-	text[w->len] = '\0';
-	return 0;
-}
-
-/* "all", ip/bits, or ip and mask. */
-static int take_address(struct parser *p, struct hba_line *l, struct rule *r)
-{
-	char ip[NET_TEXT_MAX], mask[NET_TEXT_MAX];
-	struct hba_word w, m;
-	struct net_addr a;
-
-	if (need(p, l, "the address", &w) != 0)
-		return -1;
-	r->any_address = hba_word_is(&w, "all");
-	if (r->any_address)
+	r->said.method = m->type;
+	if (!m->foreign || (r->connection == LOCAL && m->type == AUTH_PEER))
 		return 0;
-	if (ip_text(&w, ip) != 0)
-		return bad(p, "unsupported address", &w);
-	if (strchr(ip, '/') != NULL) {
-		if (net_parse_cidr(ip, NULL, &r->address) != 0)
-			return bad(p, "unsupported address", &w);
-	} else {
-		if (net_parse_ip(ip, 0, &a) != 0)
-			return bad(p, "unsupported address", &w);
-		if (need(p, l, "the mask", &m) != 0)
-			return -1;
-		if (ip_text(&m, mask) != 0 ||
-		    net_parse_cidr(ip, mask, &r->address) != 0)
-			return bad(p, "invalid mask", &m);
+	/* it fits nobody here, and whom it would ask how does not matter */
+	if (r->connection == HOSTGSSENC) {
+		r->said.method = AUTH_REJECT;
+		return 0;
 	}
-	return 0;
+	bad(e, "unsupported method", w);
+	memcpy(e->code, HBA_UNKNOWN, sizeof(HBA_UNKNOWN));
+	return -1;
 }
 
-static int take_method(struct parser *p, const struct hba_word *w,
-    struct rule *r)
+static int take_method(struct hba_line *l, struct rule *r, struct err *e)
 {
-	static const struct {
-		const char *word;
-		enum auth_type method;
-	} methods[] = {
-		{ "trust", AUTH_TRUST },
-		{ "reject", AUTH_REJECT },
-		{ "md5", AUTH_MD5 },
-		{ "password", AUTH_PLAIN },
-		{ "scram-sha-256", AUTH_SCRAM_SHA_256 },
-		{ "peer", AUTH_PEER },
-		{ "cert", AUTH_CERT },
-		{ "ldap", AUTH_LDAP },
-	};
+	struct hba_word w;
 
-	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++) {
-		if (hba_word_is(w, methods[i].word)) {
-			r->said.method = methods[i].method;
-			return 0;
-		}
+	switch (hba_line_next(l, &w)) {
+	case HBA_END:
+		return err_set(e, "F0000", "the method is missing");
+	case HBA_BROKEN:
+		return err_set(e, "F0000", "an open quote");
+	case HBA_WORD:
+		break;
 	}
-	return bad(p, "unknown method", w);
+	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++) {
+		if (hba_word_equals(&w, methods[i].word))
+			return set_method(&methods[i], &w, r, e);
+	}
+	return bad(e, w.comma ? "the method" : "unknown method", &w);
 }
 
 /* Its value may be a secret, meant for another method. */
-static int bad_option(struct parser *p, const struct hba_word *w)
+static int bad_option(const struct hba_word *w, struct err *e)
 {
+	static const char *const foreign[] = { "clientcert=", "clientname=" };
 	const char *const eq = memchr(w->at, '=', w->len);
 	struct hba_word name = *w;
 
 	if (eq != NULL)
 		name.len = (size_t)(eq - w->at);
-	return bad(p, "unknown option", &name);
+	bad(e, "unknown option", &name);
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++) {
+		const size_t len = strlen(foreign[i]);
+
+		if (w->len >= len && memcmp(w->at, foreign[i], len) == 0)
+			memcpy(e->code, HBA_UNKNOWN, sizeof(HBA_UNKNOWN));
+	}
+	return -1;
 }
 
-static int take_map(struct parser *p, const struct hba_word *w,
-    struct rule *r)
+static int take_map(const struct hba_word *w, struct rule *r, struct err *e)
 {
 	static const char key[] = "map=";
 	const size_t key_len = sizeof(key) - 1;
 
 	if (w->len < key_len || memcmp(w->at, key, key_len) != 0)
-		return bad_option(p, w);
+		return bad_option(w, e);
+	if (r->said.method != AUTH_CERT && r->said.method != AUTH_PEER)
+		return bad(e, "neither peer nor cert, but", w);
 
 	char *const name = mem_strndup(w->at + key_len, w->len - key_len);
 	if (name == NULL)
-		return no_memory(p);
-	r->said.map = p->hba->maps == NULL ? NULL :
-	    ident_find(p->hba->maps, name);
+		return err_set(e, "53200", "out of memory");
+	r->said.map = r->maps == NULL ? NULL : ident_find(r->maps, name);
 	mem_free(name);
-	return r->said.map != NULL ? 0 : bad(p, "unknown ident map", w);
+	return r->said.map != NULL ? 0 : bad(e, "unknown ident map", w);
 }
 
-static int take_options(struct parser *p, struct hba_line *l, struct rule *r)
+static int take_options(struct hba_line *l, struct rule *r, struct err *e)
 {
 	struct hba_word w = { .at = "" };
 	enum hba_step step;
@@ -236,111 +197,77 @@ static int take_options(struct parser *p, struct hba_line *l, struct rule *r)
 		w = hba_line_rest(l);
 	r->options = vault_zalloc(w.len + 1);
 	if (r->options == NULL)
-		return no_memory(p);
+		return err_set(e, "53200", "out of memory");
 	memcpy(r->options, w.at, w.len);
 	r->said.options = r->options;
 	while ((step = hba_line_next(l, &w)) == HBA_WORD) {
-		if (take_map(p, &w, r) != 0)
+		if (r->connection == HOSTGSSENC)
+			continue;
+		if (take_map(&w, r, e) != 0)
 			return -1;
 	}
-	return step == HBA_END ? 0 :
-	    err_set(&p->why, "F0000", "an open quote");
+	return step == HBA_END ? 0 : err_set(e, "F0000", "an open quote");
 }
 
-static int take_fields(struct parser *p, struct hba_line *l,
-    const struct hba_word *first, struct rule *r)
+static int take_fields(struct hba_line *l, const struct hba_place *at,
+    struct rule *r, struct err *e)
 {
-	struct hba_word w;
-
-	if (take_type(p, first, r) != 0 ||
-	    take_list(p, l, HBA_DATABASE, &r->databases) != 0 ||
-	    take_list(p, l, HBA_USER, &r->users) != 0)
+	if (take_type(&l->first, r, e) != 0 ||
+	    hba_list_take(&r->databases, l, at, e) != 0 ||
+	    hba_list_take(&r->users, l, at, e) != 0)
 		return -1;
-	if (r->connection != LOCAL && take_address(p, l, r) != 0)
+	if (r->connection != LOCAL && hba_address_take(&r->address, l, e) != 0)
 		return -1;
-	if (need(p, l, "the method", &w) != 0 || take_method(p, &w, r) != 0)
+	if (take_method(l, r, e) != 0)
 		return -1;
-	return take_options(p, l, r);
+	return take_options(l, r, e);
 }
 
-static int take_rule(struct parser *p, struct hba_line *l)
+static int take_rule(void *arg, struct hba_line *l,
+    const struct hba_place *at, struct err *e)
 {
-	struct hba_word first;
-
-	switch (hba_line_next(l, &first)) {
-	case HBA_END:
-		return 0;
-	case HBA_BROKEN:
-		return err_set(&p->why, "F0000", "an open quote");
-	case HBA_WORD:
-		break;
-	}
-
+	struct hba *const h = arg;
 	struct rule *const r = mem_zalloc(sizeof(*r));
+
 	if (r == NULL)
-		return no_memory(p);
-	r->said.line = p->line;
-	if (take_fields(p, l, &first, r) != 0) {
+		return err_set(e, "53200", "out of memory");
+	r->said.line = l->number;
+	r->maps = h->maps;
+	r->databases.column = HBA_DATABASE;
+	r->users.column = HBA_USER;
+	if (take_fields(l, at, r, e) != 0) {
 		rule_free(r);
 		return -1;
 	}
-	DL_APPEND(p->hba->rules, r);
+	DL_APPEND(h->rules, r);
 	return 0;
 }
 
 /* --- all of them --- */
 
-static void report_line(const struct parser *p)
-{
-	char line[1200];
-
-	if (p->src->report == NULL)
-		return;
-	snprintf(line, sizeof(line), "hba line %u: %s", p->line, p->why.text);
-	p->src->report(p->src->arg, line);
-	snprintf(line, sizeof(line), "could not parse hba config line %u",
-	    p->line);
-	p->src->report(p->src->arg, line);
-}
-
-/* 0 or -1: no memory. */
-static int take_rules(struct parser *p, char *text)
-{
-	char *const end = text + p->src->len;
-	struct hba_line l;
-
-	for (p->line = 1; hba_line_take(&text, end, &l); p->line++) {
-		if (take_rule(p, &l) == 0)
-			continue;
-		if (strcmp(p->why.code, "53200") == 0)
-			return -1;
-		report_line(p);
-	}
-	return 0;
-}
-
-struct hba *hba_parse(const struct hba_source *src, struct ident *maps)
+struct hba *hba_parse(const struct hba_source *src, struct ident *maps,
+    struct err *e)
 {
 	struct hba *h = mem_zalloc(sizeof(*h));
-	struct parser p = {
-		.hba = h, .src = src, .budget = { NAMES_MAX, FILES_MAX },
-	};
-	char *copy;
 
 	if (h == NULL) {
 		ident_free(&maps);
+		err_set(e, "53200", "out of memory");
 		return NULL;
 	}
 	h->refs = 1;
 	h->maps = maps;
-	copy = mem_alloc(src->len + 1);
-	if (copy != NULL)
-		memcpy(copy, src->text, src->len);
-	if (copy == NULL || take_rules(&p, copy) != 0)
+
+	const struct hba_taker to = {
+		.what = "hba", .line = take_rule, .arg = h,
+	};
+	if (hba_source_walk(src, &to, e) < 0) {
 		hba_unref(&h);
-	if (copy != NULL)
-		secret_wipe(copy, src->len);
-	mem_free(copy);
+	} else if (h->rules == NULL && !src->skip_unknown) {
+		err_set(e, "F0000", "hba config file %s has no rules",
+		    src->path);
+		hba_unref(&h);
+	}
 	return h;
 }
 
@@ -356,15 +283,19 @@ static int not_read(const char *what, const char *path, struct err *e)
 static int load_maps(const char *path, const struct hba_source *how,
     struct ident **maps, struct err *e)
 {
+	struct hba_source src = *how;
 	struct file_text f = { 0 };
 
 	if (path == NULL || path[0] == '\0')
 		return 0;
 	if (how->read(path, &f) != 0)
 		return not_read("ident", path, e);
-	*maps = ident_parse(f.at, f.len, how->report, how->arg);
+	src.text = f.at;
+	src.len = f.len;
+	src.path = path;
+	*maps = ident_parse(&src, e);
 	file_text_fini(&f);
-	return *maps != NULL ? 0 : err_set(e, "53200", "out of memory");
+	return *maps != NULL ? 0 : -1;
 }
 
 struct hba *hba_load(const char *path, const char *map_path,
@@ -373,6 +304,10 @@ struct hba *hba_load(const char *path, const char *map_path,
 	struct ident *maps = NULL;
 	struct file_text f = { 0 };
 
+	if (path == NULL || path[0] == '\0') {
+		err_set(e, "F0000", "auth_type=hba needs auth_hba_file");
+		return NULL;
+	}
 	if (load_maps(map_path, how, &maps, e) != 0)
 		return NULL;
 	if (how->read(path, &f) != 0) {
@@ -385,9 +320,7 @@ struct hba *hba_load(const char *path, const char *map_path,
 	src.text = f.at;
 	src.len = f.len;
 	src.path = path;
-	struct hba *const h = hba_parse(&src, maps);
-	if (h == NULL)
-		err_set(e, "53200", "out of memory");
+	struct hba *const h = hba_parse(&src, maps, e);
 	file_text_fini(&f);
 	return h;
 }
@@ -400,33 +333,57 @@ static bool fits_connection(const struct rule *r, const struct hba_login *l)
 
 	switch (r->connection) {
 	case LOCAL: return is_unix;
-	case HOST: return !is_unix;
+	case HOST: case HOSTNOGSSENC: return !is_unix;
 	case HOSTSSL: return !is_unix && l->tls;
 	case HOSTNOSSL: return !is_unix && !l->tls;
+	case HOSTGSSENC: return false;	/* nobody has GSS encryption here */
 	}
 	return false;
 }
 
-static bool fits_database(const struct rule *r, const struct hba_login *l)
+static enum hba_fit fits_database(const struct rule *r,
+    const struct hba_login *l)
 {
 	const struct hba_list *const d = &r->databases;
 
 	if (l->physical)
-		return (d->keywords & HBA_REPLICATION) != 0;
-	return (d->keywords & HBA_ALL) != 0 ||
+		return (d->keywords & HBA_REPLICATION) != 0 ? HBA_FITS :
+		    HBA_DIFFERS;
+	if ((d->keywords & HBA_ALL) != 0 ||
 	    ((d->keywords & HBA_SAMEUSER) != 0 &&
-	    strcmp(l->database, l->user) == 0) ||
-	    hba_list_has(d, l->database);
+	    strcmp(l->database, l->user) == 0))
+		return HBA_FITS;
+	return hba_list_has(d, l->database);
 }
 
-static bool fits_user(const struct rule *r, const struct hba_login *l)
+static enum hba_fit fits_user(const struct rule *r,
+    const struct hba_login *l)
 {
 	const struct hba_list *const u = &r->users;
 
-	return (u->keywords & HBA_ALL) != 0 ||
-	    ((u->keywords & HBA_SAMEUSER) != 0 &&
-	    strcmp(l->database, l->user) == 0) ||
+	return (u->keywords & HBA_ALL) != 0 ? HBA_FITS :
 	    hba_list_has(u, l->user);
+}
+
+/* Both; doubts stay. */
+static enum hba_fit both(enum hba_fit a, enum hba_fit b)
+{
+	if (a == HBA_DIFFERS || b == HBA_DIFFERS)
+		return HBA_DIFFERS;
+	return a == HBA_FITS ? b : HBA_DOUBT;
+}
+
+/* What is cheap first: the address may ask the kernel. */
+static bool fits(const struct rule *r, const struct hba_login *l)
+{
+	enum hba_fit fit = HBA_DIFFERS;
+
+	if (fits_connection(r, l))
+		fit = both(fits_database(r, l), fits_user(r, l));
+	if (fit != HBA_DIFFERS && r->connection != LOCAL)
+		fit = both(fit, hba_address_has(&r->address, l));
+	return fit == HBA_FITS ||
+	    (fit == HBA_DOUBT && r->said.method == AUTH_REJECT);
 }
 
 const struct hba_rule *hba_find(const struct hba *h,
@@ -437,9 +394,7 @@ const struct hba_rule *hba_find(const struct hba *h,
 	if (h == NULL)
 		return NULL;
 	DL_FOREACH(h->rules, r) {
-		if (fits_connection(r, l) && (r->connection == LOCAL ||
-		    r->any_address || net_cidr_has(&r->address, l->addr)) &&
-		    fits_database(r, l) && fits_user(r, l))
+		if (fits(r, l))
 			return &r->said;
 	}
 	return NULL;
@@ -457,6 +412,24 @@ const struct hba_rule *hba_find_like(const struct hba *h,
 			return &r->said;
 	}
 	return NULL;
+}
+
+bool hba_asks_host(const struct hba *h, const struct hba_login *l)
+{
+	const struct rule *r;
+
+	if (h == NULL || l->addr->family == NET_UNIX)
+		return false;
+	DL_FOREACH(h->rules, r) {
+		if (r->address.kind == HBA_HOST && fits_connection(r, l) &&
+		    fits_database(r, l) != HBA_DIFFERS)
+			return true;
+		/* nobody gets further */
+		if ((r->users.keywords & HBA_ALL) != 0 &&
+		    r->address.kind != HBA_HOST && fits(r, l))
+			return false;
+	}
+	return false;
 }
 
 size_t hba_count(const struct hba *h)

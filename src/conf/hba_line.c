@@ -1,18 +1,52 @@
-/* hba_line.c - the words of one line of an HBA or an ident map file.
+/* hba_line.c - lines and words of an HBA or an ident map file.
  * SPDX-License-Identifier: ISC */
 #include "conf/hba_line.h"
 
 #include <string.h>
 
+/* As PostgreSQL has them: others are a part of the word. */
 static bool is_blank(char c)
 {
-	return c == ' ' || (c >= '\t' && c <= '\r');
+	return c == ' ' || c == '\t' || c == '\r';
 }
 
 static void skip_blanks(struct hba_line *l)
 {
 	while (l->at < l->end && is_blank(*l->at))
 		l->at++;
+}
+
+/* Move what is up to the next line feed behind what l has. */
+static void append(struct hba_line *l, struct hba_text *t)
+{
+	const size_t left = (size_t)(t->end - t->at);
+	char *const nl = memchr(t->at, '\n', left);
+	const size_t len = nl != NULL ? (size_t)(nl - t->at) : left;
+
+	memmove(l->end, t->at, len);
+	l->end += len;
+	t->at += len + (nl != NULL);
+	t->next++;
+	while (l->end > l->at && l->end[-1] == '\r')
+		l->end--;
+}
+
+bool hba_text_next(struct hba_text *t, struct hba_line *l)
+{
+	const char *joined = t->at;	/* no backslash before it counts */
+
+	if (t->at >= t->end)
+		return false;
+	*l = (struct hba_line){
+		.at = t->at, .end = t->at, .number = t->next,
+	};
+	do {
+		append(l, t);
+		if (l->end <= joined || l->end[-1] != '\\')
+			break;
+		joined = --l->end;
+	} while (t->at < t->end);
+	return true;
 }
 
 /*
@@ -50,7 +84,7 @@ enum hba_step hba_line_next(struct hba_line *l, struct hba_word *w)
 		l->at++;
 		return HBA_WORD;
 	}
-	w->opens_quoted = *l->at == '"';
+	w->quoted = *l->at == '"';
 
 	char *out = l->at;
 	while (l->at < l->end && !ends_word(*l->at)) {
@@ -58,7 +92,6 @@ enum hba_step hba_line_next(struct hba_line *l, struct hba_word *w)
 			*out++ = *l->at++;
 			continue;
 		}
-		w->quoted = true;
 		out = take_quoted(l, out);
 		if (out == NULL)
 			return HBA_BROKEN;
@@ -98,19 +131,13 @@ struct hba_word hba_line_rest(struct hba_line *l)
 	return w;
 }
 
-bool hba_word_is(const struct hba_word *w, const char *keyword)
+bool hba_word_equals(const struct hba_word *w, const char *text)
 {
-	return !w->quoted && w->len == strlen(keyword) &&
-	    memcmp(w->at, keyword, w->len) == 0;
+	return !w->comma && w->len == strlen(text) &&
+	    memcmp(w->at, text, w->len) == 0;
 }
 
-bool hba_line_take(char **text, char *end, struct hba_line *l)
+bool hba_word_is(const struct hba_word *w, const char *keyword)
 {
-	if (*text >= end)
-		return false;
-
-	char *const nl = memchr(*text, '\n', (size_t)(end - *text));
-	*l = (struct hba_line){ .at = *text, .end = nl != NULL ? nl : end };
-	*text = nl != NULL ? nl + 1 : end;
-	return true;
+	return !w->quoted && hba_word_equals(w, keyword);
 }

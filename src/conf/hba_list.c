@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: ISC */
 #include "conf/hba_list.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,11 +9,9 @@
 #include "base/mem.h"
 #include "conf/file.h"
 #include "conf/hba_line.h"
+#include "conf/hba_source.h"
 
-#define DEPTH_MAX 10		/* of files that name files */
-#define PATH_MAX_BYTES 4096
-
-/* What unquoted words mean; 0: what PostgreSQL has and we don't. */
+/* What unquoted words mean; 0: only a server with roles could say. */
 static const struct {
 	const char *word;
 	enum hba_column column;
@@ -27,7 +23,6 @@ static const struct {
 	{ "samerole", HBA_DATABASE, 0 },
 	{ "samegroup", HBA_DATABASE, 0 },
 	{ "all", HBA_USER, HBA_ALL },
-	{ "sameuser", HBA_USER, HBA_SAMEUSER },
 };
 
 static int no_memory(struct err *e)
@@ -39,8 +34,11 @@ void hba_list_fini(struct hba_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
 		mem_free(list->names[i]);
+	for (size_t i = 0; i < list->regex_count; i++)
+		hba_regex_free(&list->regexes[i]);
 	mem_free(list->names);
-	*list = (struct hba_list){ 0 };
+	mem_free(list->regexes);
+	*list = (struct hba_list){ .column = list->column };
 }
 
 static int add_name(struct hba_list *list, const struct hba_word *w,
@@ -67,74 +65,93 @@ static int add_name(struct hba_list *list, const struct hba_word *w,
 	return 0;
 }
 
-/* The path of a file that the one at->path names. 0 or -1: too long. */
-static int path_of(const struct hba_word *w, const struct hba_place *at,
-    char path[PATH_MAX_BYTES])
+/* w begins with its slash. */
+static int add_regex(struct hba_list *list, const struct hba_word *w,
+    const struct hba_place *at, struct err *e)
 {
-	const char *const slash = strrchr(at->path, '/');
-	const int dir = w->at[1] == '/' || slash == NULL ? 0 :
-	    (int)(slash + 1 - at->path);
-	const int n = snprintf(path, PATH_MAX_BYTES, "%.*s%.*s", dir,
-	    at->path, (int)w->len - 1, w->at + 1);
+	if (at->budget->regexes == 0)
+		return err_set(e, "F0000", "too many regular expressions");
+	at->budget->regexes--;
 
-	return n < PATH_MAX_BYTES ? 0 : -1;
+	struct hba_regex **const all = mem_resize(list->regexes,
+	    (list->regex_count + 1) * sizeof(*all));
+	if (all == NULL)
+		return no_memory(e);
+	list->regexes = all;
+	all[list->regex_count] = hba_regex_new(w->at + 1, w->len - 1, e);
+	if (all[list->regex_count] == NULL)
+		return -1;
+	list->regex_count++;
+	return 0;
 }
 
 /* Recursive, by take_file(). */
 static int take_word(struct hba_list *list, const struct hba_word *w,
     const struct hba_place *at, struct err *e);
 
-/*
- * One list a line. What follows it on its line is ignored; a line may be
- * empty, and may end in a comma.
- */
-static int take_lines(struct hba_list *list, struct file_text *f,
+/* PostgreSQL would read another file, which is not what this one is for. */
+static bool is_include(const struct hba_word *w)
+{
+	return hba_word_equals(w, "include") ||
+	    hba_word_equals(w, "include_if_exists") ||
+	    hba_word_equals(w, "include_dir");
+}
+
+/* All words of all lines; commas may stand between them. */
+static int take_words(struct hba_list *list, struct hba_line *l,
     const struct hba_place *at, struct err *e)
 {
-	char *text = f->at, *const end = f->at + f->len;
+	enum hba_step step;
 	struct hba_word w;
-	struct hba_line l;
 
-	while (hba_line_take(&text, end, &l)) {
-		do {
-			const enum hba_step step = hba_line_next(&l, &w);
-
-			if (step == HBA_END)
-				break;
-			if (step == HBA_BROKEN)
-				return err_set(e, "F0000",
-				    "broken line in %s", at->path);
-			if (take_word(list, &w, at, e) != 0)
-				return -1;
-		} while (hba_line_take_comma(&l));
+	for (bool first = true; (step = hba_line_next(l, &w)) == HBA_WORD;
+	    first = false) {
+		if (w.comma)
+			continue;
+		if (first && is_include(&w))
+			return err_set(e, "F0000",
+			    "include in a list, %s:%u", at->path, l->number);
+		if (take_word(list, &w, at, e) != 0)
+			return -1;
 	}
-	return 0;
+	return step == HBA_END ? 0 : err_set(e, "F0000",
+	    "an open quote, %s:%u", at->path, l->number);
 }
 
 static int take_file(struct hba_list *list, const struct hba_word *w,
     const struct hba_place *at, struct err *e)
 {
-	char path[PATH_MAX_BYTES];
+	char path[HBA_PATH_MAX];
 	struct hba_place inner = *at;
 	struct file_text f = { 0 };
+	struct hba_line l;
+	int rc = 0;
 
-	if (w->len < 2 || path_of(w, at, path) != 0)
+	if (hba_path(at, w, 1, path) != 0)
 		return err_set(e, "F0000", "no file name behind @");
-	if (at->depth >= DEPTH_MAX || at->budget->files == 0)
-		return err_set(e, "F0000", "too many files behind @%s", path);
-	at->budget->files--;
+	if (hba_open(at, path, &f, e) != 0)
+		return -1;
 	inner.depth++;
 	inner.path = path;
-	if (at->read(path, &f) != 0) {
-		if (errno == ENOMEM)
-			return no_memory(e);
-		return err_set(e, "F0000", "could not open file \"%s\": %s",
-		    path, strerror(errno));
-	}
 
-	const int rc = take_lines(list, &f, &inner, e);
+	struct hba_text t = { .at = f.at, .end = f.at + f.len, .next = 1 };
+	while (rc == 0 && hba_text_next(&t, &l))
+		rc = take_words(list, &l, &inner, e);
 	file_text_fini(&f);
 	return rc;
+}
+
+/* Members of a role: a name that follows + without quotes. */
+static bool is_role(const struct hba_list *list, const struct hba_word *w)
+{
+	return list->column == HBA_USER && !w->quoted && w->at[0] == '+';
+}
+
+static int unknown(const struct hba_word *w, struct err *e)
+{
+	return err_set(e, HBA_UNKNOWN, "\"%.*s\" is not supported: members of "
+	    "roles are not known here", (int)(w->len < 200 ? w->len : 200),
+	    w->at);
 }
 
 static int take_word(struct hba_list *list, const struct hba_word *w,
@@ -144,18 +161,19 @@ static int take_word(struct hba_list *list, const struct hba_word *w,
 		return err_set(e, "F0000", "a name is missing");
 	if (w->len == 0)
 		return err_set(e, "F0000", "an empty name");
-	if (!w->opens_quoted && w->at[0] == '@')
+	if (!w->quoted && w->at[0] == '@')
 		return take_file(list, w, at, e);
-	if (!w->opens_quoted && (w->at[0] == '+' || w->at[0] == '/'))
-		return err_set(e, "F0000", "\"%.*s\" is not supported",
-		    (int)w->len, w->at);
+	if (is_role(list, w))
+		return unknown(w, e);
+	/* in quotes, too: a comma may stand in it */
+	if (w->at[0] == '/')
+		return add_regex(list, w, at, e);
 	for (size_t i = 0; i < sizeof(keywords) / sizeof(*keywords); i++) {
-		if (keywords[i].column != at->column ||
+		if (keywords[i].column != list->column ||
 		    !hba_word_is(w, keywords[i].word))
 			continue;
 		if (keywords[i].flag == 0)
-			return err_set(e, "F0000", "\"%s\" is not supported",
-			    keywords[i].word);
+			return unknown(w, e);
 		list->keywords |= keywords[i].flag;
 		return 0;
 	}
@@ -187,8 +205,18 @@ int hba_list_take(struct hba_list *list, struct hba_line *l,
 	return 0;
 }
 
-bool hba_list_has(const struct hba_list *list, const char *name)
+enum hba_fit hba_list_has(const struct hba_list *list, const char *name)
 {
-	return list->count > 0 && bsearch(&name, list->names, list->count,
-	    sizeof(*list->names), by_name) != NULL;
+	enum hba_fit fit = list->count > 0 && bsearch(&name, list->names,
+	    list->count, sizeof(*list->names), by_name) != NULL ?
+	    HBA_FITS : HBA_DIFFERS;
+
+	for (size_t i = 0; fit != HBA_FITS && i < list->regex_count; i++) {
+		const enum hba_fit one = hba_regex_fits(list->regexes[i],
+		    name);
+
+		if (one != HBA_DIFFERS)
+			fit = one;
+	}
+	return fit;
 }

@@ -2,16 +2,26 @@
  * SPDX-License-Identifier: ISC */
 #include "conf/ident.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <utlist.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "conf/hba_line.h"
+#include "conf/hba_regex.h"
+#include "conf/hba_source.h"
+
+#define GROUP "\\1"		/* in the user's name: what the first group took */
+
+/* Exactly one of both, or none: everything. */
+struct pattern {
+	char *name;		/* owned */
+	struct hba_regex *regex;	/* owned */
+};
 
 struct entry {
-	char *system;		/* owned */
-	char *user;		/* owned; NULL = all */
+	struct pattern system, user;
+	const char *group;	/* where GROUP stands in user.name; or NULL */
 	struct entry *prev, *next;
 };
 
@@ -25,14 +35,12 @@ struct ident {
 	struct ident_map *maps;	/* DL */
 };
 
-enum line { LINE_OK, LINE_BAD, LINE_NO_MEMORY };
-
 static void entry_free(struct entry *e)
 {
-	if (e == NULL)
-		return;
-	mem_free(e->system);
-	mem_free(e->user);
+	mem_free(e->system.name);
+	hba_regex_free(&e->system.regex);
+	mem_free(e->user.name);
+	hba_regex_free(&e->user.regex);
 	mem_free(e);
 }
 
@@ -54,13 +62,20 @@ void ident_free(struct ident **ip)
 	mem_free(i);
 }
 
+/* --- one line; functions return 0, or -1 with e --- */
+
+static int no_memory(struct err *e)
+{
+	return err_set(e, "53200", "out of memory");
+}
+
 /* The map with the name that w is, made if need be. NULL: no memory. */
 static struct ident_map *get_map(struct ident *i, const struct hba_word *w)
 {
 	struct ident_map *m;
 
 	DL_FOREACH(i->maps, m) {
-		if (hba_word_is(w, m->name))
+		if (hba_word_equals(w, m->name))
 			return m;
 	}
 	m = mem_zalloc(sizeof(*m));
@@ -75,73 +90,111 @@ static struct ident_map *get_map(struct ident *i, const struct hba_word *w)
 	return m;
 }
 
-static enum line put_entry(struct ident *i, const struct hba_word words[3])
+/* A name, or /expression, quoted or not. */
+static int take_pattern(const struct hba_word *w, const struct hba_place *at,
+    struct pattern *p, struct err *e)
 {
-	const bool all = hba_word_is(&words[2], "all");
-	struct entry *const e = mem_zalloc(sizeof(*e));
-	struct ident_map *const m = e == NULL ? NULL : get_map(i, &words[0]);
-
-	if (m == NULL) {
-		mem_free(e);
-		return LINE_NO_MEMORY;
+	if (w->at[0] != '/') {
+		p->name = mem_strndup(w->at, w->len);
+		return p->name != NULL ? 0 : no_memory(e);
 	}
-	e->system = mem_strndup(words[1].at, words[1].len);
-	e->user = all ? NULL : mem_strndup(words[2].at, words[2].len);
-	if (e->system == NULL || (!all && e->user == NULL)) {
-		entry_free(e);
-		return LINE_NO_MEMORY;
-	}
-	DL_APPEND(m->entries, e);
-	return LINE_OK;
+	if (at->budget->regexes == 0)
+		return err_set(e, "F0000", "too many regular expressions");
+	at->budget->regexes--;
+	p->regex = hba_regex_new(w->at + 1, w->len - 1, e);
+	return p->regex != NULL ? 0 : -1;
 }
 
-static enum line take_line(struct ident *i, struct hba_line *l)
+static int find_group(struct entry *n, struct err *e)
 {
-	struct hba_word words[4];
+	if (n->system.regex == NULL || n->user.name == NULL)
+		return 0;
+	n->group = strstr(n->user.name, GROUP);
+	if (n->group == NULL || hba_regex_has_group(n->system.regex))
+		return 0;
+	return err_set(e, "F0000", "\"%s\" wants a group in parentheses of the "
+	    "regular expression", n->user.name);
+}
+
+static int take_fields(struct entry *n, const struct hba_word w[3],
+    const struct hba_place *at, struct err *e)
+{
+	if (!w[2].quoted && w[2].at[0] == '+')
+		return err_set(e, HBA_UNKNOWN, "\"%.*s\" is not supported: "
+		    "members of roles are not known here",
+		    (int)(w[2].len < 200 ? w[2].len : 200), w[2].at);
+	if (take_pattern(&w[1], at, &n->system, e) != 0)
+		return -1;
+	if (hba_word_is(&w[2], "all"))
+		return 0;
+	if (take_pattern(&w[2], at, &n->user, e) != 0)
+		return -1;
+	return find_group(n, e);
+}
+
+static int put_entry(struct ident *i, const struct hba_word w[3],
+    const struct hba_place *at, struct err *e)
+{
+	struct entry *const n = mem_zalloc(sizeof(*n));
+	int rc = n != NULL ? take_fields(n, w, at, e) : no_memory(e);
+	struct ident_map *const m = rc == 0 ? get_map(i, &w[0]) : NULL;
+
+	if (m != NULL) {
+		DL_APPEND(m->entries, n);
+		return 0;
+	}
+	if (rc == 0)
+		rc = no_memory(e);
+	if (n != NULL)
+		entry_free(n);
+	return rc;
+}
+
+static bool is_word(const struct hba_word *w)
+{
+	return !w->comma && w->len > 0 && (w->quoted || w->at[0] != '@');
+}
+
+static int take_line(void *arg, struct hba_line *l,
+    const struct hba_place *at, struct err *e)
+{
+	struct hba_word words[4] = { l->first };
+	enum hba_step step = HBA_WORD;
 	size_t n = 0;
 
-	for (; n < sizeof(words) / sizeof(*words); n++) {
-		const enum hba_step step = hba_line_next(l, &words[n]);
-
-		if (step == HBA_END)
-			break;
-		if (step == HBA_BROKEN || words[n].comma || words[n].len == 0)
-			return LINE_BAD;
+	while (step == HBA_WORD && n < 4) {
+		if (!is_word(&words[n]))
+			return err_set(e, "F0000", "a name is expected, not "
+			    "\"%.*s\"", (int)(words[n].len < 200 ?
+			    words[n].len : 200), words[n].at);
+		if (++n < 4)
+			step = hba_line_next(l, &words[n]);
 	}
-	if (n == 0)
-		return LINE_OK;
-	if (n != 3 || words[0].quoted)
-		return LINE_BAD;
-	return put_entry(i, words);
+	if (step == HBA_BROKEN)
+		return err_set(e, "F0000", "an open quote");
+	if (n != 3)
+		return err_set(e, "F0000", n < 3 ? "a name is missing" :
+		    "more than three names");
+	return put_entry(arg, words, at, e);
 }
 
-struct ident *ident_parse(const char *text, size_t len,
-    ident_report_fn *report, void *arg)
+struct ident *ident_parse(const struct hba_source *src, struct err *e)
 {
 	struct ident *i = mem_zalloc(sizeof(*i));
-	char *const copy = i == NULL ? NULL : mem_alloc(len + 1);
-	enum line result = copy == NULL ? LINE_NO_MEMORY : LINE_OK;
-	char *at = copy;
-	struct hba_line l;
 
-	if (copy != NULL)
-		memcpy(copy, text, len);
-	for (unsigned n = 1; result != LINE_NO_MEMORY &&
-	    hba_line_take(&at, copy + len, &l); n++) {
-		char line[64];
-
-		result = take_line(i, &l);
-		if (result != LINE_BAD || report == NULL)
-			continue;
-		snprintf(line, sizeof(line),
-		    "could not parse ident config line %u", n);
-		report(arg, line);
+	if (i == NULL) {
+		no_memory(e);
+		return NULL;
 	}
-	mem_free(copy);
-	if (result == LINE_NO_MEMORY)
+	const struct hba_taker to = {
+		.what = "ident", .line = take_line, .arg = i,
+	};
+	if (hba_source_walk(src, &to, e) < 0)
 		ident_free(&i);
 	return i;
 }
+
+/* --- who may be whom --- */
 
 const struct ident_map *ident_find(const struct ident *i, const char *name)
 {
@@ -159,15 +212,62 @@ const char *ident_map_name(const struct ident_map *m)
 	return m->name;
 }
 
+/* Is user the name of n, with the len bytes at took in the place of GROUP? */
+static bool is_made_of(const struct entry *n, const char *took, size_t len,
+    const char *user)
+{
+	const size_t before = (size_t)(n->group - n->user.name);
+	const char *const after = n->group + strlen(GROUP);
+
+	return strlen(user) == before + len + strlen(after) &&
+	    memcmp(user, n->user.name, before) == 0 &&
+	    memcmp(user + before, took, len) == 0 &&
+	    strcmp(user + before + len, after) == 0;
+}
+
+static bool names_user(const struct pattern *p, const char *user)
+{
+	if (p->regex != NULL)
+		return hba_regex_fits(p->regex, user) == HBA_FITS;
+	return p->name == NULL || strcmp(p->name, user) == 0;
+}
+
+enum verdict { NO, YES, NEVER };
+
+static enum verdict judge(const struct entry *n, const char *system,
+    const char *user)
+{
+	const char *took;
+	size_t len;
+
+	if (n->system.regex == NULL) {
+		if (strcmp(n->system.name, system) != 0)
+			return NO;
+		return names_user(&n->user, user) ? YES : NO;
+	}
+	switch (hba_regex_group(n->system.regex, system, &took, &len)) {
+	case HBA_DIFFERS: return NO;
+	case HBA_DOUBT: return NEVER;
+	case HBA_FITS: break;
+	}
+	if (n->group == NULL)
+		return names_user(&n->user, user) ? YES : NO;
+	/* as in PostgreSQL this is an error, and no later line counts */
+	if (took == NULL)
+		return NEVER;
+	return is_made_of(n, took, len, user) ? YES : NO;
+}
+
 bool ident_map_allows(const struct ident_map *m, const char *system,
     const char *user)
 {
-	const struct entry *e;
+	const struct entry *n;
+	enum verdict v = NO;
 
-	DL_FOREACH(m->entries, e) {
-		if (strcmp(e->system, system) == 0 &&
-		    (e->user == NULL || strcmp(e->user, user) == 0))
-			return true;
+	DL_FOREACH(m->entries, n) {
+		v = judge(n, system, user);
+		if (v != NO)
+			break;
 	}
-	return false;
+	return v == YES;
 }

@@ -34,6 +34,7 @@ static const struct group groups[] = {
 	    "server_login_concurrency", "server_handover_delay" } },
 	{ "Authentication",
 	    { "auth_type", "auth_file", "auth_hba_file", "auth_ident_file",
+	    "auth_hba_unknown",
 	    "auth_user", "auth_query", "auth_dbname", "auth_ldap_options",
 	    "scram_iterations", "auth_threads", "auth_queue",
 	    "max_unauthenticated", "max_unauthenticated_per_address",

@@ -35,6 +35,12 @@ static const char *const log_format_words[] = {
 	NULL
 };
 
+static const char *const hba_unknown_words[] = {
+	[HBA_UNKNOWN_REFUSE] = "refuse",
+	[HBA_UNKNOWN_SKIP] = "skip",
+	NULL
+};
+
 static const char *const console_version_words[] = {
 	[CONSOLE_1_25] = "1.25",
 	[CONSOLE_1_26] = "1.26",

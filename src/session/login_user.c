@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "conf/hba.h"
+#include "io/interfaces.h"
 #include "io/socket.h"
 #include "io/tls.h"
 #include "pool/credentials.h"
@@ -289,6 +290,13 @@ struct credentials *login_credentials(const struct client *c)
 
 /* --- the method --- */
 
+static enum hba_fit is_near(const struct net_addr *a, bool net)
+{
+	const int found = interfaces_have(a, net);
+
+	return found < 0 ? HBA_DOUBT : found > 0 ? HBA_FITS : HBA_DIFFERS;
+}
+
 /* (spec/authentication.md section 4) */
 void login_choose_method(struct client *c)
 {
@@ -300,6 +308,7 @@ void login_choose_method(struct client *c)
 		.physical = c->replication == REPLICATION_PHYSICAL,
 		.database = l->db_name,
 		.user = l->user,
+		.near = is_near,
 	};
 
 	/*

@@ -138,7 +138,7 @@ def test_names_come_from_files_too(pooler):
     """config-files.md 9: @file, nested, tolerant of blank lines"""
     p = pooler(start=False, auth_type="hba")
     os.mkdir(os.path.join(p.dir, "lists"), 0o755)
-    p.put("lists/who", "# the crew\n\napp,\n@more ignored\n")
+    p.put("lists/who", "# the crew\n\napp,\n@more nobody\n")
     p.put("lists/more", '"app2"')
     p.settings["auth_hba_file"] = p.put(
         "hba.conf", "host all @lists/who all trust\n")
@@ -159,29 +159,114 @@ def test_ldap_rule_without_ldap_is_said_so(pooler):
 
 # --- mistakes -------------------------------------------------------------
 
-def test_faulty_lines_are_skipped_with_a_warning(pooler):
-    """config-files.md 9; logging.md 9"""
-    p = hba(pooler, "host all all samehost trust\n"
-            "host all all all pam\n"
-            "host all +group all trust\n"
-            "local all all peer map=none\n"
-            "host all app all trust\n")
-    assert p.raw("app").value("select 1") == "1"
-    for line in (1, 2, 3, 4):
-        assert "WARNING hba line %d: " % line in p.log
-        assert "WARNING could not parse hba config line %d" % line in p.log
-    assert "hba line 5" not in p.log
+def start_fails(p):
+    """It does, and the log says why on stderr; returns that."""
+    p.expect_exit = 1
+    p.write()
+    p.launch()
+    assert p.wait_exit() == 1
+    return p.log
 
 
-def test_missing_file_at_start_lets_nobody_in(pooler):
-    """authentication.md 4: no usable file"""
-    p = pooler(start=False, auth_type="hba")
-    p.settings["auth_hba_file"] = os.path.join(p.dir, "none.conf")
-    p.start()
-    assert "ERROR could not open hba config file %s: No such file" % \
-        p.settings["auth_hba_file"] in p.log
+def reload_fails(p):
+    """It does, and the console says why; returns the first line of that."""
+    error = p.console().try_query("reload").errors[0]
+    assert (error.code, error.message) == (
+        "F0000", "RELOAD failed, see logs for additional details")
+    return error.fields["D"].split("\n")[0]
+
+
+@pytest.mark.skipif(REFERENCE, reason="newer than that")
+@pytest.mark.parametrize("line,why", [
+    ("host all all all rejct", 'unknown method "rejct"'),
+    ("hst all all all reject", 'unknown type "hst"'),
+    ("host all all 10.0.0.0/33 reject", 'invalid address "10.0.0.0/33"'),
+    ("host all +crew all reject", '"+crew" is not supported: '
+     "members of roles are not known here"),
+    ("host samerole all all reject", '"samerole" is not supported: '
+     "members of roles are not known here"),
+    ("local all all peer map=none", 'unknown ident map "map=none"'),
+    ("include none.conf", 'could not open file "%s/none.conf": '
+     "No such file or directory")])
+def test_line_that_cannot_be_used_refuses_the_file(pooler, line, why):
+    """config-files.md 9: start and reload, with file and line"""
+    p = hba(pooler, ADMIN + "host all app2 all trust\n")
+    good = ADMIN + "host all app all trust\n"
+    p.put("hba.conf", good + line + "\nhost all all all trust\n")
+    path = p.settings["auth_hba_file"]
+    want = "hba line 4: %s (%s:4)" % (
+        why % p.dir if "%" in why else why, path)
+    assert reload_fails(p) == want
+    assert "ERROR " + want in p.log
+    assert "ERROR could not parse hba config line 4" in p.log
+    assert p.raw("app2").value("select 1") == "1"
     assert refused(p.open(), user="app", database="p0") == NONE
-    assert own_user(p, "show version").returncode == 0
+
+    q = pooler(start=False, auth_type="hba", auth_hba_file=path)
+    assert "ERROR " + want in start_fails(q)
+    p.put("hba.conf", good)
+    assert p.console().query("reload").tags == ["RELOAD"]
+    assert p.raw("app").value("select 1") == "1"
+
+
+@pytest.mark.setting("auth_hba_unknown")
+@pytest.mark.skipif(REFERENCE, reason="newer than that")
+def test_lines_that_only_postgresql_knows_can_be_skipped(pooler):
+    """config-files.md 9: auth_hba_unknown"""
+    p = hba(pooler, ADMIN + "host all +crew all reject\n"
+            "host all all all gss\nhost all app all trust\n",
+            auth_hba_unknown="skip")
+    assert p.raw("app").value("select 1") == "1"
+    for line in (3, 4):
+        assert "WARNING could not parse hba config line %d" % line in p.log
+    assert "WARNING hba line 3: \"+crew\" is not supported" in p.log
+    con = p.console()
+    res = con.try_query("set auth_hba_unknown = 'refuse'")
+    assert "hba line 3: " in res.errors[0].message + \
+        res.errors[0].fields.get("D", "")
+    assert p.raw("app").value("select 1") == "1"
+    # what is wrong for PostgreSQL, too, is never skipped
+    p.put("hba.conf", ADMIN + "host all app all trust\nhost all x y z\n")
+    assert reload_fails(p).startswith("hba line 4: unknown method")
+
+
+@pytest.mark.skipif(REFERENCE, reason="newer than that")
+def test_reload_with_a_broken_ident_file_is_refused(pooler):
+    """config-files.md 10"""
+    p = hba(pooler, ADMIN + "local all app peer map=m\n",
+            "m %s app\n" % OS_USER, userlist={"app": "", "admin": ""})
+    cmd = ["psql", "-XAtc", "select 1", "-h", p.dir, "-p", str(p.port),
+           "-U", "app", "p0"]
+    assert run(cmd).stdout == "1\n"
+    p.put("ident.conf", "m nobody app\nm %s\n" % OS_USER)
+    why = "ident line 2: a name is missing (%s:2)" % \
+        p.settings["auth_ident_file"]
+    assert reload_fails(p) == why
+    assert run(cmd).stdout == "1\n"
+    assert "ERROR " + why in start_fails(pooler(
+        start=False, auth_type="hba", **{k: p.settings[k] for k in (
+            "auth_hba_file", "auth_ident_file")}))
+    p.put("ident.conf", "m /^(.)(.*)$ app\\1\nm nobody app\n")
+    assert p.console().query("reload").tags == ["RELOAD"]
+    assert "unix socket login rejected" in run(cmd).stderr
+    p.put("ident.conf", "m /^%s$ /^a[p]{2}$\n" % OS_USER)
+    assert p.console().query("reload").tags == ["RELOAD"]
+    assert run(cmd).stdout == "1\n"
+
+
+@pytest.mark.skipif(REFERENCE, reason="newer than that")
+def test_start_needs_the_file(pooler):
+    """authentication.md 4: no usable file"""
+    none = "/does/not/exist.conf"
+    for value, why in (
+            (none, "could not open hba config file %s: No such file" % none),
+            ("", "auth_type=hba needs auth_hba_file")):
+        p = pooler(start=False, auth_type="hba", auth_hba_file=value)
+        assert "ERROR " + why in start_fails(p)
+    p = pooler(start=False, auth_type="hba")
+    p.settings["auth_hba_file"] = p.put("hba.conf", "# to be written\n")
+    assert "ERROR hba config file %s has no rules" % \
+        p.settings["auth_hba_file"] in start_fails(p)
 
 
 @pytest.mark.skipif(REFERENCE, reason="newer than that")
@@ -237,11 +322,13 @@ def test_console_set_reads_the_rules(pooler):
 
 @pytest.mark.skipif(REFERENCE, reason="newer than that")
 def test_check_tells_of_faulty_rules(pooler):
-    """--check: a skipped line is a problem, once"""
-    p = hba(pooler, "host all all all trust\nhost all all all pam\n")
+    """--check: a faulty line is a problem, once"""
+    p = hba(pooler, "host all all all trust\n")
+    p.put("hba.conf", "host all all all trust\nhost all all all pan\n")
     out = run([p.proc.args[0], "--check", p.ini])
     assert out.returncode == 1
-    assert "hba line 2: unknown method \"pam\"\n" in out.stdout
+    assert "hba line 2: unknown method \"pan\" (%s:2)\n" % \
+        p.settings["auth_hba_file"] in out.stdout
     assert out.stdout.endswith(": 1 problem\n")
 
 
@@ -274,7 +361,7 @@ def test_peer_needs_a_known_user(pooler):
 def test_peer_map_says_who_may_be_whom(pooler):
     """authentication.md 3.5; config-files.md 10"""
     p = hba(pooler, "local all all peer map=m\n",
-            "# maps\nm  %s  app\nm  somebody all\nother %s all\nbad line\n"
+            "# maps\nm  %s  app\nm  somebody all\nother %s all\n"
             % (OS_USER, OS_USER))
     cmd = ["psql", "-XAtc", "select 1", "-h", p.dir, "-p", str(p.port)]
     ok = run(cmd + ["-U", "app", "p0"])
@@ -282,7 +369,6 @@ def test_peer_map_says_who_may_be_whom(pooler):
     bad = run(cmd + ["-U", "app2", "p0"])
     assert "unix socket login rejected" in bad.stderr
     assert "ident map m cannot be matched" in p.log
-    assert "WARNING could not parse ident config line 5" in p.log
 
 
 # --- cert -----------------------------------------------------------------

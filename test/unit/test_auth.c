@@ -15,6 +15,7 @@
 
 #include "base/crypto.h"
 #include "base/mem.h"
+#include "conf/hba_source.h"
 #include "conf/ident.h"
 #include "pool/credentials.h"
 #include "proto/md5.h"
@@ -204,7 +205,11 @@ static void test_methods_where_another_vouches(void **state)
 	assert_non_null(me);
 	snprintf(maps, sizeof maps, "m ann user\nm bob all\nm carl other\n"
 	    "m \"%s\" \"%s\"\n", me->pw_name, me->pw_name);
-	struct ident *i = ident_parse(maps, strlen(maps), NULL, NULL);
+	const struct hba_source src = {
+		.text = maps, .len = strlen(maps), .path = "m",
+	};
+	struct err e;
+	struct ident *i = ident_parse(&src, &e);
 
 	for (size_t n = 0; n < COUNT(rows); n++) {
 		struct credentials *c = rows[n].known ?

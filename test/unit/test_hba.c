@@ -18,6 +18,7 @@
 #include "base/net.h"
 #include "base/text.h"
 #include "conf/file.h"
+#include "conf/hba_source.h"
 #include "conf/ident.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
@@ -25,20 +26,23 @@
 struct got {
 	char buf[8192];
 	struct text text;
+	struct err e;
+	bool skip;
 };
 
-static void on_report(void *arg, const char *line)
+static void on_report(void *arg, enum log_level level, const char *line)
 {
 	struct got *const g = arg;
 
-	text_addf(&g->text, "%s\n", line);
+	text_addf(&g->text, "%s%s\n", level == LEVEL_WARNING ? "(skip) " : "",
+	    line);
 }
 
 /* The files that rules may name. */
 static const struct {
 	const char *path, *text;
 } files[] = {
-	{ "/etc/x/users", "ann, bob\n\n# none\ncarl extra words\n\"all\",\n" },
+	{ "/etc/x/users", "ann, bob\n\n# none\ncarl more, \\\n,words\n\"all\",\n" },
 	{ "/etc/x/sub/more", "dora\n@inner\n" },
 	{ "/etc/x/sub/inner", "emil" },
 	{ "/etc/x/loop", "@loop\n" },
@@ -47,7 +51,19 @@ static const struct {
 	{ "/etc/x/wide3", "@wide4,@wide4,@wide4,@wide4,@wide4,@wide4\n" },
 	{ "/etc/x/wide4", "@users,@users,@users,@users,@users,@users\n" },
 	{ "/etc/x/broken", "ann\n\"bob\n" },
+	{ "/etc/x/roles", "ann\n+crew\n" },
+	{ "/etc/x/nested", "include sub/more\n" },
 	{ "/etc/x/maps", "m ann shop\n" },
+	{ "/etc/x/badmaps", "m ann shop\nm ann\n" },
+	{ "/etc/x/bad", "local all all trust\nlocal all all rejct\n"
+	    "local x y peer map=none\n" },
+	{ "/etc/x/rules", "# more\nhost shop @sub/inner all md5\n"
+	    "include sub/rules\n" },
+	{ "/etc/x/sub/rules", "host shop @inner ::1/128 cert\n"
+	    "include_if_exists absent\ninclude_dir d\n" },
+	{ "/etc/x/sub/d/a.conf", "host shop fritz all password\n" },
+	{ "/etc/x/sub/d/b.conf", "host shop @/etc/x/sub/inner all trust\n" },
+	{ "/etc/x/rings", "include rings\n" },
 	{ "/etc/x/hba", "local all all peer map=m\n" },
 	{ "/elsewhere", "fritz\n" },
 };
@@ -66,20 +82,48 @@ static int read_file(const char *path, struct file_text *f)
 	return -1;
 }
 
+static int list_files(const char *path, struct file_names *n)
+{
+	static const char *const names[] = {
+		"/etc/x/sub/d/a.conf", "/etc/x/sub/d/b.conf",
+	};
+
+	errno = ENOENT;
+	if (strcmp(path, "/etc/x/sub/d") != 0)
+		return -1;
+	n->at = mem_alloc(sizeof(names));
+	errno = ENOMEM;
+	for (; n->at != NULL && n->count < COUNT(names); n->count++) {
+		n->at[n->count] = mem_strdup(names[n->count]);
+		if (n->at[n->count] == NULL)
+			break;
+	}
+	if (n->at != NULL && n->count == COUNT(names))
+		return 0;
+	file_names_fini(n);
+	errno = ENOMEM;
+	return -1;
+}
+
 static struct hba *parse_bytes(struct got *g, const char *text, size_t len)
 {
 	static const char map_text[] = "m ann shop\nm2 bob all\n";
 	char *const copy = test_malloc(len > 0 ? len : 1);
 	const struct hba_source src = {
 		.text = copy, .len = len, .path = "/etc/x/hba.conf",
-		.read = read_file, .report = on_report, .arg = g,
+		.read = read_file, .list = list_files, .report = on_report,
+		.arg = g, .skip_unknown = g->skip,
+	};
+	const struct hba_source map_src = {
+		.text = map_text, .len = strlen(map_text), .path = "/m",
 	};
 
 	memcpy(copy, text, len);
 	text_init(&g->text, g->buf, sizeof(g->buf));
-	struct ident *const maps = ident_parse(map_text, strlen(map_text),
-	    NULL, NULL);
-	struct hba *const h = maps == NULL ? NULL : hba_parse(&src, maps);
+	g->e.text[0] = '\0';
+	struct ident *const maps = ident_parse(&map_src, &g->e);
+	struct hba *const h = maps == NULL ? NULL :
+	    hba_parse(&src, maps, &g->e);
 	test_free(copy);
 	return h;
 }
@@ -89,19 +133,39 @@ static struct hba *parse(struct got *g, const char *text)
 	return parse_bytes(g, text, strlen(text));
 }
 
-/* Who wants in: address, database, user; "+" before the address: TLS. */
+/* This machine is 127.0.0.1 in 127.0.0.0/8; nobody knows about ::1. */
+static enum hba_fit near(const struct net_addr *a, bool net)
+{
+	if (a->family == NET_IPV6)
+		return HBA_DOUBT;
+	if (a->ip[0] != 127)
+		return HBA_DIFFERS;
+	return net || a->ip[3] == 1 ? HBA_FITS : HBA_DIFFERS;
+}
+
+/*
+ * Who wants in: address, database, user; "+" before the address: TLS. Behind
+ * a blank: the name of his machine, "?" for one that is not known.
+ */
 static const struct hba_rule *find(const struct hba *h, const char *from,
     const char *database, const char *user)
 {
 	struct net_addr a = { .family = NET_UNIX };
 	const bool tls = from[0] == '+', physical = database[0] == '>';
+	const char *const name = strchr(from, ' ');
+	char ip[NET_TEXT_MAX];
 	const struct hba_login l = {
 		.addr = &a, .tls = tls, .physical = physical,
-		.database = database + physical, .user = user,
+		.database = database + physical, .user = user, .near = near,
+		.host_state = name == NULL ? HBA_HOST_NONE : name[1] == '?' ?
+		    HBA_HOST_UNKNOWN : HBA_HOST_KNOWN,
+		.host = name == NULL ? NULL : name + 1,
 	};
 
+	snprintf(ip, sizeof(ip), "%.*s", (int)strcspn(from + tls, " "),
+	    from + tls);
 	if (from[0] != '\0')
-		assert_int_equal(net_parse_ip(from + tls, 0, &a), 0);
+		assert_int_equal(net_parse_ip(ip, 0, &a), 0);
 	return hba_find(h, &l);
 }
 
@@ -145,17 +209,19 @@ static void test_first_rule_that_fits_decides(void **state)
 		{ "fe80::5", "d", "ann", 9 },
 		{ "fe80::5", "d", "carl", 9 },
 		{ "fe80::5", "d", "all", 9 },
-		{ "fe80::5", "d", "extra", 0 },
+		{ "fe80::5", "d", "more", 9 },
+		{ "fe80::5", "d", "words", 9 },
+		{ "fe80::5", "d", "wor", 0 },
 		{ "fe80::5", "d", "emil", 10 },
 		{ "fe80::5", "d", "fritz", 10 },
 		{ "9.9.9.9", "sameuser", "Ann \"x\", #", 11 },
-		{ "192.168.1.1", "me", "me", 12 },
-		{ "192.168.1.1", "me", "you", 0 },
+		{ "192.168.1.1", "me", "sameuser", 12 },
+		{ "192.168.1.1", "me", "me", 0 },
 		{ "192.168.1.1", "db", "replication", 13 },
 		/* IPv4, however it is written */
 		{ "::ffff:10.2.3.4", "shop", "ann", 4 },
 	};
-	struct got g;
+	struct got g = { .skip = false };
 	struct hba *h = parse(&g, text);
 
 	(void)state;
@@ -188,12 +254,13 @@ static void test_method_and_options_come_with_the_rule(void **state)
 		{ "local all all peer", AUTH_PEER, "", NULL },
 		{ "local all all peer map=m", AUTH_PEER, "", "m" },
 		{ "local all all cert map=\"m2\"", AUTH_CERT, "", "m2" },
-		{ "local all all trust map=m", AUTH_TRUST, "", "m" },
+		{ "\"local\" all all \"trust\"", AUTH_TRUST, "", NULL },
+		{ "local all all ident map=m", AUTH_PEER, "", "m" },
 		{ "local all all ldap", AUTH_LDAP, "", NULL },
 		{ "local all all ldap  ldapserver=a, b=\"x#y\"  # c",
 		    AUTH_LDAP, "ldapserver=a, b=\"x#y\"", NULL },
 	};
-	struct got g;
+	struct got g = { .skip = false };
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
@@ -213,14 +280,11 @@ static void test_method_and_options_come_with_the_rule(void **state)
 	}
 }
 
-static void test_faulty_lines_are_skipped(void **state)
+static void test_a_faulty_line_refuses_the_file(void **state)
 {
 	static const struct {
 		const char *line, *why;
 	} rows[] = {
-		{ "hostgssenc all all all trust",
-		    "unknown type \"hostgssenc\"" },
-		{ "\"host\" all all all trust", "unknown type \"host\"" },
 		{ "Host all all all trust", "unknown type \"Host\"" },
 		{ "host", "a name is missing" },
 		{ "host all", "a name is missing" },
@@ -228,46 +292,52 @@ static void test_faulty_lines_are_skipped(void **state)
 		{ "host , all all trust", "a name is missing" },
 		{ "host a,,b all all trust", "a name is missing" },
 		{ "host \"\" all all trust", "an empty name" },
-		{ "host samerole all all trust",
-		    "\"samerole\" is not supported" },
-		{ "host samegroup all all trust",
-		    "\"samegroup\" is not supported" },
-		{ "host +x all all trust", "\"+x\" is not supported" },
-		{ "host all +g all trust", "\"+g\" is not supported" },
-		{ "host /x all all trust", "\"/x\" is not supported" },
 		{ "host all @ all trust", "no file name behind @" },
 		{ "host all @none all trust", "could not open file "
 		    "\"/etc/x/none\": No such file or directory" },
 		{ "host all @loop all trust",
-		    "too many files behind @/etc/x/loop" },
+		    "too many files behind /etc/x/loop" },
 		{ "host all @wide all trust",
-		    "too many files behind @/etc/x/users" },
+		    "too many files behind /etc/x/users" },
 		{ "host all @broken all trust",
-		    "broken line in /etc/x/broken" },
+		    "an open quote, /etc/x/broken:2" },
+		{ "host all @nested all trust",
+		    "include in a list, /etc/x/nested:1" },
+		{ "host all /a( all trust",
+		    "regular expression: an open parenthesis" },
+		{ "host \"/\" all all trust",
+		    "regular expression: an empty branch" },
+		{ "include", "include wants the name of one file" },
+		{ "include a b", "include wants the name of one file" },
+		{ "\"include\" @a", "include wants the name of one file" },
+		{ "include absent", "could not open file "
+		    "\"/etc/x/absent\": No such file or directory" },
+		{ "include_dir absent", "could not open directory "
+		    "\"/etc/x/absent\": No such file or directory" },
 		{ "host all all", "the address is missing" },
-		{ "host all all trust", "unsupported address \"trust\"" },
-		{ "host all all samehost trust",
-		    "unsupported address \"samehost\"" },
-		{ "host all all \"all\" trust",
-		    "unsupported address \"all\"" },
-		{ "host all all db.example.com trust",
-		    "unsupported address \"db.example.com\"" },
+		{ "host all all trust", "the method is missing" },
+		{ "host all all 10.1 trust", "invalid address \"10.1\"" },
+		{ "host all all 0x7f.1 trust", "invalid address \"0x7f.1\"" },
+		{ "host all all a:b trust", "invalid address \"a:b\"" },
+		{ "host all all a..b trust", "invalid address \"a..b\"" },
+		{ "host all all a. trust", "invalid address \"a.\"" },
+		{ "host all all . trust", "invalid address \".\"" },
+		{ "host all all a/8 trust", "invalid address \"a/8\"" },
+		{ "host all all fe80::1%lo trust",
+		    "invalid address \"fe80::1%lo\"" },
 		{ "host all all 10.0.0.0/33 trust",
-		    "unsupported address \"10.0.0.0/33\"" },
+		    "invalid address \"10.0.0.0/33\"" },
 		{ "host all all 10.0.0.1 trust", "invalid mask \"trust\"" },
 		{ "host all all 10.0.0.1", "the mask is missing" },
-		{ "host all all 10.0.0.0/8,11.0.0.0/8 trust",
-		    "the method \",\"" },
+		{ "host all all 10.0.0.1 ::ff trust",
+		    "invalid mask \"::ff\"" },
 		{ "host all all all", "the method is missing" },
 		{ "host all all all plain", "unknown method \"plain\"" },
-		{ "host all all all pam", "unknown method \"pam\"" },
 		{ "host all all all any", "unknown method \"any\"" },
-		{ "host all all all gss", "unknown method \"gss\"" },
-		{ "host all all all \"trust\"", "unknown method \"trust\"" },
 		{ "local all all peer map=none",
 		    "unknown ident map \"map=none\"" },
-		{ "host all all all cert clientcert=1",
-		    "unknown option \"clientcert\"" },
+		{ "host all all all trust map=m",
+		    "neither peer nor cert, but \"map=m\"" },
 		{ "host all all all md5 ldapbindpasswd=secret",
 		    "unknown option \"ldapbindpasswd\"" },
 		{ "host all all all trust, x", "unknown option \",\"" },
@@ -276,38 +346,234 @@ static void test_faulty_lines_are_skipped(void **state)
 		{ "\"host", "an open quote" },
 	};
 	char text[256], want[512];
-	struct got g;
+	struct got g = { .skip = false };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		snprintf(text, sizeof(text), "local all all trust\n%s\n"
+		    "local all all trust\n", rows[i].line);
+		snprintf(want, sizeof(want), "hba line 2: %s "
+		    "(/etc/x/hba.conf:2)\ncould not parse hba config line "
+		    "2\n", rows[i].why);
+		for (g.skip = false;; g.skip = true) {
+			assert_null(parse(&g, text));
+			assert_string_equal(g.buf, want);
+			want[strcspn(want, "\n")] = '\0';
+			assert_string_equal(g.e.text, want);
+			want[strlen(want)] = '\n';
+			if (g.skip)
+				break;
+		}
+		g.skip = false;
+	}
+}
+
+static void test_what_nobody_here_knows_refuses_the_file_or_is_skipped(
+    void **state)
+{
+	static const struct {
+		const char *line, *why;
+	} rows[] = {
+		{ "local samerole all reject", "\"samerole\" is not "
+		    "supported: members of roles are not known here" },
+		{ "local a,samegroup all reject", "\"samegroup\" is not "
+		    "supported: members of roles are not known here" },
+		{ "local all +g reject", "\"+g\" is not supported: members "
+		    "of roles are not known here" },
+		{ "local all @roles reject", "\"+crew\" is not supported: "
+		    "members of roles are not known here" },
+		{ "host all all all pam", "unsupported method \"pam\"" },
+		{ "host all all all gss", "unsupported method \"gss\"" },
+		{ "host all all all ident", "unsupported method \"ident\"" },
+		{ "hostssl all all all cert clientcert=verify-ca",
+		    "unknown option \"clientcert\"" },
+	};
+	char text[256], want[512];
+	struct got g = { .skip = false };
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		snprintf(text, sizeof(text), "%s\nlocal all all trust\n",
 		    rows[i].line);
-		snprintf(want, sizeof(want), "hba line 1: %s\n"
-		    "could not parse hba config line 1\n", rows[i].why);
-		struct hba *h = parse(&g, text);
-
+		snprintf(want, sizeof(want), "hba line 1: %s "
+		    "(/etc/x/hba.conf:1)\ncould not parse hba config line "
+		    "1\n", rows[i].why);
+		g.skip = false;
+		assert_null(parse(&g, text));
 		assert_string_equal(g.buf, want);
-		assert_int_equal(hba_count(h), 1);
-		assert_non_null(find(h, "", "d", "u"));
+
+		snprintf(want, sizeof(want), "(skip) hba line 1: %s "
+		    "(/etc/x/hba.conf:1): skipped\n(skip) could not parse "
+		    "hba config line 1\n", rows[i].why);
+		g.skip = true;
+		struct hba *h = parse(&g, text);
+		assert_string_equal(g.buf, want);
+		assert_int_equal(find(h, "", "d", "u")->line, 2);
 		hba_unref(&h);
 	}
+}
+
+/* PostgreSQL docs, The pg_hba.conf File */
+static void test_words_mean_what_they_mean_to_postgresql(void **state)
+{
+	static const struct {
+		const char *text, *from, *database, *user;
+		unsigned line;		/* 0: none */
+	} rows[] = {
+		/* only where a word begins with a quote it is no keyword */
+		{ "host \"all\" a all trust", "::1", "d", "a", 0 },
+		{ "host a\"ll\" a a\"\"ll trust", "::1", "d", "a", 1 },
+		/* roles belong to users, sameuser to databases */
+		{ "host +x a all trust", "::1", "+x", "a", 1 },
+		{ "host d \"+x\" all trust", "::1", "d", "+x", 1 },
+		{ "host d sameuser all trust", "::1", "d", "d", 0 },
+		/* regular expressions, in quotes too */
+		{ "host /^d\\d$ /a all trust", "::1", "d7", "bab", 1 },
+		{ "host /^d\\d$ /a all trust", "::1", "d77", "bab", 0 },
+		{ "host \"/^(a,b)$\" x,/^y all trust", "::1", "a,b", "yes",
+		    1 },
+		{ "host /. all all trust", "::1", ">d", "a", 0 },
+		/* GSS */
+		{ "hostgssenc all all all gss include_realm=0\n"
+		    "hostnogssenc all all all trust", "::1", "d", "a", 2 },
+		{ "hostnogssenc all all all trust", "", "d", "a", 0 },
+		/* continued lines; comments are, too */
+		{ "host all \\\n  a \\\r\n all trust\nhost all b all md5",
+		    "::1", "d", "b", 4 },
+		{ "host all a\\\nb all trust", "::1", "d", "ab", 1 },
+		{ "# no \\\nhost all all all trust\nlocal d u md5", "::1",
+		    "d", "a", 0 },
+		{ "local all all trust\nhost all all all trust \\", "::1",
+		    "d", "a", 2 },
+		/* this machine, and the networks that it is in */
+		{ "host all all samehost trust", "127.0.0.1", "d", "a", 1 },
+		{ "host all all samehost trust", "127.0.0.2", "d", "a", 0 },
+		{ "host all all samenet trust", "127.0.0.2", "d", "a", 1 },
+		{ "host all all samenet trust", "10.0.0.2", "d", "a", 0 },
+		/* in doubt nobody gets in */
+		{ "host all all samenet trust", "::1", "d", "a", 0 },
+		{ "host all all samenet reject", "::1", "d", "a", 1 },
+		{ "host all all x trust", "::1 ?", "d", "a", 0 },
+		{ "host all all x reject", "::1 ?", "d", "a", 1 },
+		{ "host all b x reject", "::1 ?", "d", "a", 0 },
+		/* host names */
+		{ "host all all Db.Example.com trust", "::1 db.example.COM",
+		    "d", "a", 1 },
+		{ "host all all db.example.com trust", "::1 adb.example.com",
+		    "d", "a", 0 },
+		{ "host all all .Example.com trust", "::1 db.example.com",
+		    "d", "a", 1 },
+		{ "host all all .example.com trust", "::1 example.com",
+		    "d", "a", 0 },
+		{ "host all all \"samehost\" trust", "127.0.0.1 samehost",
+		    "d", "a", 1 },
+		{ "host all all db.example.com reject", "::1", "d", "a", 0 },
+	};
+	struct got g = { .skip = false };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct hba *h = parse(&g, rows[i].text);
+
+		assert_string_equal(g.buf, "");
+		const struct hba_rule *const r = find(h, rows[i].from,
+		    rows[i].database, rows[i].user);
+		if ((r != NULL ? r->line : 0) != rows[i].line)
+			fail_msg("row %zu: %u", i, r != NULL ? r->line : 0);
+		hba_unref(&h);
+	}
+}
+
+static void test_included_rules_stand_in_their_place(void **state)
+{
+	static const struct {
+		const char *from, *user;
+		enum auth_type method;
+		unsigned line;
+	} rows[] = {
+		{ "10.0.0.1", "emil", AUTH_REJECT, 1 },
+		{ "10.0.0.2", "emil", AUTH_MD5, 2 },
+		{ "10.0.0.2", "fritz", AUTH_PLAIN, 1 },
+		{ "10.0.0.2", "gerd", AUTH_TRUST, 3 },
+	};
+	struct got g = { .skip = false };
+	struct hba *h = parse(&g, "host all all 10.0.0.1/32 reject\n"
+	    "\"include\" rules\nhost all all all trust\n");
+
+	(void)state;
+	assert_string_equal(g.buf, "");
+	assert_int_equal(hba_count(h), 6);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const struct hba_rule *const r = find(h, rows[i].from, "shop",
+		    rows[i].user);
+
+		assert_int_equal(r->method, rows[i].method);
+		assert_int_equal(r->line, rows[i].line);
+	}
+	hba_unref(&h);
+
+	assert_null(parse(&g, "local all all trust\ninclude bad\n"));
+	assert_string_equal(g.buf,
+	    "hba line 2: unknown method \"rejct\" (/etc/x/bad:2)\n"
+	    "could not parse hba config line 2\n"
+	    "hba line 3: unknown ident map \"map=none\" (/etc/x/bad:3)\n"
+	    "could not parse hba config line 3\n");
+	assert_string_equal(g.e.text,
+	    "hba line 2: unknown method \"rejct\" (/etc/x/bad:2)");
+	assert_null(parse(&g, "include rings\n"));
+	assert_string_equal(g.e.text, "hba line 1: too many files behind "
+	    "/etc/x/rings (/etc/x/rings:1)");
+}
+
+static void test_names_of_hosts_are_asked_for_where_rules_need_them(
+    void **state)
+{
+	static const struct {
+		const char *text;
+		bool asks;
+	} rows[] = {
+		{ "host all all x trust", true },
+		{ "host d b x trust", true },
+		{ "host /^d b .x trust", true },
+		{ "host e a x trust", false },
+		{ "hostssl d a x trust", false },
+		{ "host d all 10.0.0.0/8 trust\nhost all all x trust", false },
+		{ "host d b 10.0.0.0/8 trust\nhost all all x trust", true },
+		{ "host d all 11.0.0.0/8 trust\nhost all all x trust", true },
+		{ "local all all trust", false },
+	};
+	struct net_addr a, local = { .family = NET_UNIX };
+	struct hba_login l = { .addr = &a, .database = "d", .user = "a" };
+	struct got g = { .skip = false };
+
+	(void)state;
+	assert_int_equal(net_parse_ip("10.1.1.1", 1, &a), 0);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct hba *h = parse(&g, rows[i].text);
+
+		l.addr = &a;
+		assert_int_equal(hba_asks_host(h, &l), rows[i].asks);
+		l.addr = &local;
+		assert_false(hba_asks_host(h, &l));
+		hba_unref(&h);
+	}
+	assert_false(hba_asks_host(NULL, &l));
 }
 
 static void test_nul_makes_a_line_faulty(void **state)
 {
 	static const char text[] = "local all a\0b trust\nlocal all a trust";
-	struct got g;
-	struct hba *h = parse_bytes(&g, text, sizeof(text) - 1);
+	struct got g = { .skip = false };
 
 	(void)state;
-	assert_int_equal(hba_count(h), 1);
-	assert_int_equal(find(h, "", "d", "a")->line, 2);
-	hba_unref(&h);
+	assert_null(parse_bytes(&g, text, sizeof(text) - 1));
+	assert_string_equal(g.e.text,
+	    "hba line 1: an open quote (/etc/x/hba.conf:1)");
 }
 
 static void test_bits_outside_the_mask_do_not_count(void **state)
 {
-	struct got g;
+	struct got g = { .skip = false };
 	struct hba *h = parse(&g, "host all all 10.0.0.1/8 trust\n"
 	    "host all all 11.0.3.1 255.0.255.0 trust\n"
 	    "host all all all md5\n");
@@ -321,23 +587,23 @@ static void test_bits_outside_the_mask_do_not_count(void **state)
 	hba_unref(&h);
 }
 
-static void test_no_rules_fit_nobody(void **state)
+static void test_a_file_without_rules_is_refused(void **state)
 {
-	struct got g;
-	struct hba *h = parse(&g, "");
+	struct got g = { .skip = false };
 
 	(void)state;
-	assert_int_equal(hba_count(h), 0);
-	assert_null(find(h, "", "d", "u"));
+	assert_null(parse(&g, "# nothing\n\n"));
+	assert_string_equal(g.e.text,
+	    "hba config file /etc/x/hba.conf has no rules");
 	assert_null(find(NULL, "", "d", "u"));
-	hba_unref(&h);
 }
 
 static void test_files_that_cannot_be_read_are_named(void **state)
 {
-	struct got g;
+	struct got g = { .skip = false };
 	const struct hba_source how = {
-		.read = read_file, .report = on_report, .arg = &g,
+		.read = read_file, .list = list_files, .report = on_report,
+		.arg = &g,
 	};
 	struct err e;
 
@@ -356,28 +622,34 @@ static void test_files_that_cannot_be_read_are_named(void **state)
 	hba_unref(&h);
 	assert_int_equal(hba_count(again), 1);
 	hba_unref(&again);
-	/* without its map the rule counts for nothing */
-	h = hba_load("/etc/x/hba", "", &how, &e);
-	assert_int_equal(hba_count(h), 0);
-	hba_unref(&h);
+	/* without its map the rule can't be used */
+	assert_null(hba_load("/etc/x/hba", "", &how, &e));
+	assert_string_equal(e.text, "hba line 1: unknown ident map \"map=m\" "
+	    "(/etc/x/hba:1)");
+	assert_null(hba_load("/etc/x/hba", "/etc/x/badmaps", &how, &e));
+	assert_string_equal(e.text,
+	    "ident line 2: a name is missing (/etc/x/badmaps:2)");
+	assert_null(hba_load("", NULL, &how, &e));
+	assert_string_equal(e.text, "auth_type=hba needs auth_hba_file");
 }
 
 static void test_each_failed_allocation_gives_null(void **state)
 {
-	struct got g;
+	struct got g = { .skip = false };
 	struct hba *h;
 	unsigned long n = 0;
 
 	(void)state;
 	do {
 		mem_fail_at(++n);
-		h = parse(&g, "host a,b,c,d,e @users all md5 map=m\n"
-		    "local all all ldap x=y\n");
+		h = parse(&g, "host a,b,c,d,e @users all cert map=m\n"
+		    "local /x all ldap x=y\ninclude rules\n"
+		    "host all all .example.com reject\n");
 		mem_fail_at(0);
 		assert_string_equal(g.buf, "");
 	} while (h == NULL);
-	assert_true(n > 20);
-	assert_int_equal(hba_count(h), 2);
+	assert_true(n > 40);
+	assert_int_equal(hba_count(h), 7);
 	hba_unref(&h);
 }
 
@@ -386,10 +658,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first_rule_that_fits_decides),
 		cmocka_unit_test(test_method_and_options_come_with_the_rule),
-		cmocka_unit_test(test_faulty_lines_are_skipped),
+		cmocka_unit_test(test_a_faulty_line_refuses_the_file),
+		cmocka_unit_test(
+		    test_what_nobody_here_knows_refuses_the_file_or_is_skipped),
+		cmocka_unit_test(test_words_mean_what_they_mean_to_postgresql),
+		cmocka_unit_test(test_included_rules_stand_in_their_place),
+		cmocka_unit_test(
+		    test_names_of_hosts_are_asked_for_where_rules_need_them),
 		cmocka_unit_test(test_nul_makes_a_line_faulty),
 		cmocka_unit_test(test_bits_outside_the_mask_do_not_count),
-		cmocka_unit_test(test_no_rules_fit_nobody),
+		cmocka_unit_test(test_a_file_without_rules_is_refused),
 		cmocka_unit_test(test_files_that_cannot_be_read_are_named),
 		cmocka_unit_test(test_each_failed_allocation_gives_null),
 	};

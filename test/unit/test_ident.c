@@ -10,19 +10,24 @@
 
 #include <cmocka.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "conf/hba_source.h"
 
 struct got {
-	char buf[1024];
+	char buf[4096];
 	struct text text;
+	struct err e;
+	bool skip;
 };
 
-static void on_report(void *arg, const char *line)
+static void on_report(void *arg, enum log_level level, const char *line)
 {
 	struct got *const g = arg;
 
-	text_addf(&g->text, "%s\n", line);
+	text_addf(&g->text, "%s%s\n", level == LEVEL_WARNING ? "(skip) " : "",
+	    line);
 }
 
 /* From a copy of exactly its size, so that ASan sees one byte too many. */
@@ -32,7 +37,11 @@ static struct ident *parse(struct got *g, const char *text, size_t len)
 
 	memcpy(copy, text, len);
 	text_init(&g->text, g->buf, sizeof(g->buf));
-	struct ident *const i = ident_parse(copy, len, on_report, g);
+	const struct hba_source src = {
+		.text = copy, .len = len, .path = "m", .report = on_report,
+		.arg = g, .skip_unknown = g->skip,
+	};
+	struct ident *const i = ident_parse(&src, &g->e);
 	test_free(copy);
 	return i;
 }
@@ -44,7 +53,12 @@ static const char maps[] =
     "one  bob  all # everything\n"
     "two  \"Ann Lee\" \"all\"\n"
     "one\tann\tann2\n"
-    "three \"a\"\"b\" \"x#y\"";
+    "\"three\" \"a\"\"b\" \"x#y\"\n"
+    "mail /^(.*)@(a|b)\\.example$ x_\\1_y\n"
+    "mail \"/^root, \" all\n"
+    "mail /^admin /^(ann|bob)$\n"
+    "mail ops /^ops_\\d\n"
+    "odd /^(x)?a$ \\1\nodd a all\nodd b a\\\nnn";
 
 static void test_lines_of_a_map_are_looked_through_in_order(void **state)
 {
@@ -63,8 +77,24 @@ static void test_lines_of_a_map_are_looked_through_in_order(void **state)
 		{ "two", "Ann Lee", "ann", false },
 		{ "three", "a\"b", "x#y", true },
 		{ "three", "a\"b", "x", false },
+		{ "mail", "ann@a.example", "x_ann_y", true },
+		{ "mail", "@b.example", "x__y", true },
+		{ "mail", "ann@a.example", "x_ann_", false },
+		{ "mail", "ann@a.example", "x_an_y", false },
+		{ "mail", "ann@a.example", "x_ann_yy", false },
+		{ "mail", "ann@aXexample", "x_ann_y", false },
+		{ "mail", "ann@a.example", "x_\\1_y", false },
+		{ "mail", "root, x", "anybody", true },
+		{ "mail", "admins", "bob", true },
+		{ "mail", "admins", "bobby", false },
+		{ "mail", "ops", "ops_7", true },
+		{ "mail", "ops", "ops_x", false },
+		{ "odd", "xa", "x", true },
+		/* the group took no part: an error, and no later line counts */
+		{ "odd", "a", "whoever", false },
+		{ "odd", "b", "ann", true },
 	};
-	struct got g;
+	struct got g = { .skip = false };
 	struct ident *i = parse(&g, maps, strlen(maps));
 
 	(void)state;
@@ -83,30 +113,58 @@ static void test_lines_of_a_map_are_looked_through_in_order(void **state)
 	assert_null(i);
 }
 
-static void test_faulty_lines_are_skipped(void **state)
+static void test_a_faulty_line_refuses_the_file(void **state)
 {
-	static const char text[] = "a b\na b c d\na, b c\n\"a\" b c\n"
-	    "a \"b c\na b \"\"\nm x y\na b\0c d\n";
-	struct got g;
+	static const char text[] = "a b\na b c d\na, b c\n\"\" b c\n"
+	    "a \"b c\na b @c\nm x y\na b\0c d\na /( c\na /b \\1\n"
+	    "a b /c|\nz b +c\n";
+	static const char *const why[] = {
+		"1: a name is missing", "2: more than three names",
+		"3: a name is expected, not \",\"",
+		"4: a name is expected, not \"\"", "5: an open quote",
+		"6: a name is expected, not \"@c\"", "8: an open quote",
+		"9: regular expression: an open parenthesis",
+		"10: \"\\1\" wants a group in parentheses of the regular "
+		"expression", "11: regular expression: an empty branch",
+		"12: \"+c\" is not supported: members of roles are not known "
+		"here",
+	};
+	struct got g = { .skip = false };
+	char want[2048];
+	struct text t;
+
+	(void)state;
+	text_init(&t, want, sizeof(want));
+	for (size_t i = 0; i < sizeof(why) / sizeof(*why); i++) {
+		const int n = (int)strcspn(why[i], ":");
+
+		text_addf(&t, "ident line %s (m:%.*s)\ncould not parse ident "
+		    "config line %.*s\n", why[i], n, why[i], n, why[i]);
+	}
+	assert_null(parse(&g, text, sizeof(text) - 1));
+	assert_string_equal(g.buf, want);
+	assert_string_equal(g.e.text,
+	    "ident line 1: a name is missing (m:1)");
+}
+
+static void test_roles_are_skipped_where_that_is_wanted(void **state)
+{
+	static const char text[] = "m a +b\nm a c\n";
+	struct got g = { .skip = true };
 	struct ident *i = parse(&g, text, sizeof(text) - 1);
 
 	(void)state;
-	assert_string_equal(g.buf,
-	    "could not parse ident config line 1\n"
-	    "could not parse ident config line 2\n"
-	    "could not parse ident config line 3\n"
-	    "could not parse ident config line 4\n"
-	    "could not parse ident config line 5\n"
-	    "could not parse ident config line 6\n"
-	    "could not parse ident config line 8\n");
-	assert_null(ident_find(i, "a"));
-	assert_true(ident_map_allows(ident_find(i, "m"), "x", "y"));
+	assert_string_equal(g.buf, "(skip) ident line 1: \"+b\" is not "
+	    "supported: members of roles are not known here (m:1): skipped\n"
+	    "(skip) could not parse ident config line 1\n");
+	assert_true(ident_map_allows(ident_find(i, "m"), "a", "c"));
+	assert_false(ident_map_allows(ident_find(i, "m"), "a", "+b"));
 	ident_free(&i);
 }
 
 static void test_each_failed_allocation_gives_null(void **state)
 {
-	struct got g;
+	struct got g = { .skip = false };
 	struct ident *i;
 	unsigned long n = 0;
 
@@ -126,7 +184,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 		    test_lines_of_a_map_are_looked_through_in_order),
-		cmocka_unit_test(test_faulty_lines_are_skipped),
+		cmocka_unit_test(test_a_faulty_line_refuses_the_file),
+		cmocka_unit_test(test_roles_are_skipped_where_that_is_wanted),
 		cmocka_unit_test(test_each_failed_allocation_gives_null),
 	};
 

@@ -146,6 +146,7 @@ static const struct {
 	{ "console_locked_settings", "", true },
 	{ "console_version", "1.25", true },
 	{ "client_tls_groups", "X25519:P-256:P-384:P-521", true },
+	{ "auth_hba_unknown", "refuse", true },
 };
 
 static void test_rows_are_those_of_show_config(void **state)
