@@ -24,6 +24,7 @@ void params_table_free(struct params_table **t);
 #define PARAMS_DATESTYLE 0
 #define PARAMS_CLIENT_ENCODING 1
 #define PARAMS_APPLICATION_NAME 4
+struct params_table *params_table_of(const struct params *p);
 int params_count(const struct params_table *t);
 const char *params_name(const struct params_table *t, int i);
 /* Case-insensitive; -1: not tracked. */

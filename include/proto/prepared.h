@@ -25,7 +25,7 @@ struct prepared {
 	/* all that a Bind needs comes first */
 	char name[PREPARED_NAME_MAX];	/* on the servers */
 	uint8_t name_len;		/* NUL included */
-	bool forgets_all;		/* sql_forgets_all() of the text */
+	bool forgets_all;		/* ... or resets, says sql.h */
 	bool retired;			/* nobody gets it any more */
 	bool spare;			/* in the table's list of those */
 	uint32_t number;		/* of the name, its low bits */

@@ -18,6 +18,11 @@ static inline bool sql_is_suspect(char first)
 	return (first | 0x20) == 'd' || first == '-' || first == '/' ||
 	    first == ' ' || (first >= '\t' && first <= '\r');
 }
+/* And a RESET? */
+static inline bool sql_is_suspect_reset(char first)
+{
+	return sql_is_suspect(first) || (first | 0x20) == 'r';
+}
 
 /*
  * May one of the statements of the text, n bytes, be DISCARD ALL or DEALLOCATE
@@ -25,19 +30,37 @@ static inline bool sql_is_suspect(char first)
  * inside of a string is taken for it, too.
  */
 bool sql_forgets_all(const char *sql, size_t n);
-/* Hot: can it, its NUL counted in n? A second statement may always. */
-static inline bool sql_may_forget(const char *sql, size_t n)
+/*
+ * One of the statements of the text from *at to end, or to a NUL, is RESET or
+ * DISCARD ALL: of the parameter in name, as the server understands it, or ""
+ * for all. The next call finds the next one. Errs as above. False: no more.
+ */
+bool sql_next_reset(const char **at, const char *end, char name[SQL_NAME_MAX]);
+/* Is there any? */
+bool sql_resets(const char *sql, size_t n);
+/* Is it nothing but SET ... TO DEFAULT, for the session? */
+bool sql_sets_default(const char *sql, size_t n, char name[SQL_NAME_MAX]);
+
+/*
+ * Hot: can it be any of these, its NUL counted in n? A second statement may
+ * always.
+ */
+static inline bool sql_may_matter(const char *sql, size_t n)
 {
 	const char *end = n == 0 ? NULL : memchr(sql, ';', n);
 
-	return (n > 0 && sql_is_suspect(sql[0])) ||
+	return (n > 0 && sql_is_suspect_reset(sql[0])) ||
+	    (n > 2 && (sql[0] | 0x20) == 's' && (sql[2] | 0x20) == 't') ||
 	    (end != NULL && (size_t)(end - sql) + 2 < n);
 }
 
-/* Hot: the same for the text of a Parse, which is one statement, not empty. */
-static inline bool sql_may_forget_alone(char first)
+/*
+ * Hot: the same for the text of a Parse, which is one statement, not empty;
+ * but for SET.
+ */
+static inline bool sql_may_matter_alone(char first)
 {
-	return sql_is_suspect(first) || first == ';';
+	return sql_is_suspect_reset(first) || first == ';';
 }
 
 /*

@@ -34,6 +34,17 @@ void broker_adopt(struct client *c);
 void broker_leave_queue(struct client *c);
 /* The linked server of s->ps is free again (pooling.md section 9). */
 void broker_release(struct server *s);
+/*
+ * Give s, linked to c and idle or in a transaction, the parameters of c where
+ * they differ. Returns true when nothing is to be done; else c waits, or was
+ * closed.
+ */
+bool broker_same_params(struct client *c, struct server *s);
+/*
+ * That has happened: c has the server's spelling of its values, so that the
+ * next comparison is equal. 0, or -1: no memory.
+ */
+int broker_adopt_params(struct client *c, const struct server *s);
 /* A chore (reset, check) of an unlinked server is done. */
 void broker_chore_done(struct server *s);
 /* (broker_chore.c) One that began at since is not answered: close s. */

@@ -60,6 +60,8 @@ struct client {
 	struct server *cancel;		/* target of the request it brought;
 					 * once sent on, the carrier */
 	struct params *params;		/* counted */
+	struct params *start;		/* counted; see relay_reset.h */
+	uint64_t resets;
 	struct slots *statements;	/* protocol-level names; NULL = none */
 	char *leaving;			/* owned; the one that the unnamed
 					 * statement deallocates, or NULL */
@@ -86,17 +88,14 @@ struct client {
 	bool torn;			/* a message to it was cut: say no more */
 	bool spare;			/* has the last descriptor */
 	bool admin, own_user;		/* console rights */
-	uint8_t replication;		/* enum replication */
+	uint8_t replication, resetting;	/* enums of these names */
 	uint8_t key_len;		/* 0 until protocol and key are known */
 	uint8_t key[CLIENT_KEY_MAX];	/* cancel key we gave it; or that of
 					 * the request it brought for a peer */
 	char *options;			/* owned; replication: for its server */
 };
 
-/*
- * Take over an accepted fd. own_uid: a Unix peer of our own uid.
- * Returns NULL (fd closed) when memory is short.
- */
+/* Take over an accepted fd. Returns NULL (fd closed) when memory is short. */
 struct client *client_accept(struct sessions *ss, int fd,
     const struct net_addr *peer);
 

@@ -41,7 +41,9 @@ struct handover_client {
 	const uint8_t *key, *carry;
 	const uint8_t *queued;	/* what its socket has not taken */
 	uint32_t key_len, carry_len, queued_len;
-	struct reader params, statements;
+	struct reader params, statements, start;
+	uint8_t resetting;
+	uint64_t resets;	/* of parameters, by their place in start */
 	const char *leaving, *leaving_portal;	/* of struct client; or NULL */
 	const char *query_text;	/* likewise */
 	uint64_t last;		/* number of a statement */

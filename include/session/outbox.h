@@ -51,5 +51,7 @@ static inline void outbox_pass(struct outbox *o, const void *p, size_t n)
 
 /* n bytes (at most OUTBOX_BYTES), copied. */
 void outbox_copy(struct outbox *o, const void *p, size_t n);
+/* The same, however many. */
+void outbox_copy_all(struct outbox *o, const void *p, size_t n);
 
 #endif

@@ -54,11 +54,11 @@ size_t relay_run_down(struct relay_down *d);
 /* A query of the client is answered in full; status is that it ended with. */
 void relay_note_end(struct client *c, char status);
 
-/* Hot: may the message tell of a DISCARD or a DEALLOCATE? */
+/* Hot: may the message tell of a DISCARD, a DEALLOCATE or a RESET? */
 static inline bool relay_has_meaning(const uint8_t *m, size_t size)
 {
 	return m[0] == BE_COMMAND_COMPLETE && size > MSG_HEADER &&
-	    m[MSG_HEADER] == 'D';
+	    (m[MSG_HEADER] == 'D' || m[MSG_HEADER] == 'R');
 }
 
 /*
@@ -66,6 +66,8 @@ static inline bool relay_has_meaning(const uint8_t *m, size_t size)
  * that is in the outbox.
  */
 bool relay_reword_error(struct relay_down *d);
+
+#define RELAY_SMALL_MAX (1 << 20)	/* bytes of what must be whole to be read */
 
 /* Nothing runs that it could be about: drop it. */
 enum relay_step relay_drop(struct relay_up *up);
@@ -109,7 +111,7 @@ bool relay_translates(const struct client *c);
  */
 bool relay_probe(struct client *c);
 
-/* Is text so short that we may have to know it, and not whole yet? */
+/* Is text one that we may have to know, as it is short, and not whole yet? */
 bool relay_is_cut(const struct relay_up *up);
 
 /* Parse, Bind, Describe, Close of a client whose names are translated. */

@@ -120,6 +120,11 @@ void params_table_free(struct params_table **tp)
 	mem_free(t);
 }
 
+struct params_table *params_table_of(const struct params *p)
+{
+	return p->table;
+}
+
 int params_count(const struct params_table *t)
 {
 	return t->count;

@@ -70,7 +70,8 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	p->name_len = (uint8_t)(snprintf(p->name, sizeof p->name,
 	    PREFIX "%" PRIu64, number) + 1);
 	p->number = (uint32_t)number;
-	p->forgets_all = sql_forgets_all(body, len);
+	p->forgets_all = sql_forgets_all(body, len) ||
+	    sql_resets(body, len);
 	p->hh.tbl = NULL;
 	t->bytes += prepared_text_bytes(len);
 	return p;

@@ -185,3 +185,82 @@ bool sql_deallocates(const char *sql, size_t n, char name[SQL_NAME_MAX])
 	c = start;
 	return take_name(&c, name) && is_end(&c);
 }
+
+/* A parameter, in the words that stand for one. */
+static bool take_parameter(struct cursor *c, char name[SQL_NAME_MAX])
+{
+	const struct cursor start = *c;
+
+	if (take_word(c, "time") && take_word(c, "zone")) {
+		memcpy(name, "TimeZone", sizeof "TimeZone");
+		return true;
+	}
+	*c = start;
+	return take_name(c, name);
+}
+
+static bool resets(struct cursor *c, char name[SQL_NAME_MAX])
+{
+	name[0] = '\0';
+	if (take_word(c, "discard"))
+		return take_word(c, "all");
+	if (!take_word(c, "reset"))
+		return false;
+	return take_word(c, "all") || take_parameter(c, name);
+}
+
+bool sql_next_reset(const char **at, const char *end, char name[SQL_NAME_MAX])
+{
+	while (*at < end && **at != '\0') {
+		struct cursor c = { *at, end };
+		const bool found = sql_is_suspect_reset(**at) &&
+		    resets(&c, name);
+		const char *next = memchr(c.at, ';', (size_t)(end - c.at));
+
+		*at = next == NULL ? end : next + 1;
+		if (found)
+			return true;
+	}
+	return false;
+}
+
+bool sql_resets(const char *sql, size_t n)
+{
+	char name[SQL_NAME_MAX];
+
+	return sql_next_reset(&sql, sql + n, name);
+}
+
+/* SET TIME ZONE and SET NAMES have no TO. */
+static bool take_set(struct cursor *c, char name[SQL_NAME_MAX])
+{
+	const struct cursor start = *c;
+
+	if (take_word(c, "names")) {
+		memcpy(name, "client_encoding", sizeof "client_encoding");
+		return true;
+	}
+	if (take_word(c, "time") && take_word(c, "zone")) {
+		memcpy(name, "TimeZone", sizeof "TimeZone");
+		return true;
+	}
+	*c = start;
+	if (!take_name(c, name))
+		return false;
+	if (take_word(c, "to"))
+		return true;
+	if (c->at == c->end || *c->at != '=')
+		return false;
+	c->at++;
+	return true;
+}
+
+bool sql_sets_default(const char *sql, size_t n, char name[SQL_NAME_MAX])
+{
+	struct cursor c = { sql, sql + n };
+
+	if (!take_word(&c, "set"))
+		return false;
+	(void)take_word(&c, "session");
+	return take_set(&c, name) && take_word(&c, "default") && is_end(&c);
+}

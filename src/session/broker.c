@@ -19,6 +19,7 @@
 #include "session/client.h"
 #include "session/greeting.h"
 #include "session/relay.h"
+#include "session/relay_reset.h"
 #include "session/replication.h"
 #include "session/server.h"
 #include "session/sessions.h"
@@ -37,11 +38,20 @@ static void send_sets(struct server *s, const char *sql, int n)
 		sql += strlen(sql) + 1;
 }
 
-/*
- * Give the server the client's parameters where they differ. Returns true
- * when nothing is to be done; else the client waits, or was closed.
- */
-static bool same_params(struct client *c, struct server *s)
+int broker_adopt_params(struct client *c, const struct server *s)
+{
+	const bool begins = c->start == c->params;
+
+	if (params_adopt(&c->params, s->params) < 0)
+		return -1;
+	if (begins && c->start != NULL) {
+		params_unref(&c->start);
+		c->start = params_ref(c->params);
+	}
+	return 0;
+}
+
+bool broker_same_params(struct client *c, struct server *s)
 {
 	struct writer w;
 
@@ -51,8 +61,8 @@ static bool same_params(struct client *c, struct server *s)
 	const int n = params_write_sets(c->params, s->params, &w);
 
 	if (n == 0 && !w.failed) {
-		/* in the server's spelling they are one set from now on */
-		(void)params_adopt(&c->params, s->params);
+		/* they are one set from now on */
+		(void)broker_adopt_params(c, s);
 		writer_fini(&w);
 		return true;
 	}
@@ -83,11 +93,12 @@ static bool join(struct client *c, struct server *s)
 	latencies_note(c->pc.pool, LATENCY_WAIT, waited);
 	stream_thaw(&s->stream);	/* of a suspended pool, to log in */
 	pool_link(&c->pc, &s->ps);
+	c->resetting = RESET_NONE;
 	relay_forget_leaving(c);
 	if (log_wants(LEVEL_NOISE))
 		log_at(LEVEL_NOISE, &c->who, "linked to S-%p", (void *)s);
 	if (c->login == NULL)
-		return same_params(c, s);
+		return broker_same_params(c, s);
 	auth_query_send(c);
 	return false;
 }

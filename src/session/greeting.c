@@ -34,6 +34,8 @@ void greeting_send(struct client *c, const struct greeting *g)
 		w.failed = true;
 	else
 		params_write_status(c->params, &w);
+	if (c->params != g->tracked && c->replication == REPLICATION_NONE)
+		c->start = params_ref(c->params);
 	client_new_key(c);
 	write_key(&w, c);
 	if (notice != NULL && notice[0] != '\0')

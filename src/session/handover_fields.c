@@ -46,6 +46,7 @@
 	X(client, login, it->login == NULL) \
 	X(client, console, it->console == NULL) \
 	X(client, cancel, it->cancel == NULL) X(client, params, MOVED) \
+	X(client, start, MOVED) X(client, resets, MOVED) \
 	X(client, statements, MOVED) X(client, leaving, MOVED) \
 	X(client, leaving_portal, MOVED) \
 	X(client, carry, is_movable_carry(&it->carry)) \
@@ -61,6 +62,7 @@
 	X(client, spare, MADE) X(client, admin, MADE) \
 	X(client, own_user, MADE) \
 	X(client, replication, it->replication == REPLICATION_NONE) \
+	X(client, resetting, MOVED) \
 	X(client, key_len, it->key_len >= CLIENT_KEY_BYTES) \
 	A(client, key, MOVED) X(client, options, MADE)
 

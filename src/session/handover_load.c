@@ -16,6 +16,7 @@
 #include "session/handover.h"
 #include "session/handover_parts.h"
 #include "session/relay_parts.h"
+#include "session/relay_reset.h"
 #include "session/server.h"
 #include "session/sessions.h"
 
@@ -84,6 +85,30 @@ static int read_queued(struct stream *s, const uint8_t *p, size_t n)
 
 /* --- clients --- */
 
+/*
+ * What it came with, and what of that is being reset: a bit for each place in
+ * the list, which may be another one here.
+ */
+static int read_start(struct client *c, struct handover_client *in)
+{
+	struct handover_pair pair;
+	struct reader walk = in->start;
+
+	if (reader_left(&in->start) == 0)
+		return 0;
+	c->start = params_empty(c->ss->params);
+	if (c->start == NULL || read_params(c->ss, &in->start, &c->start) < 0)
+		return -1;
+	for (unsigned n = 0; n < 64 && handover_next_pair(&walk, &pair); n++) {
+		const int i = params_find(c->ss->params, pair.name);
+
+		if (i >= 0 && (in->resets >> n & 1) != 0)
+			c->resets |= (uint64_t)1 << i;
+	}
+	c->resetting = in->resetting <= RESET_DUE ? in->resetting : RESET_NONE;
+	return 0;
+}
+
 static int read_names(struct client *c, struct reader *list, struct err *e)
 {
 	struct handover_statement in;
@@ -138,6 +163,7 @@ static int fill_client(struct client *c, struct handover_client *in,
 	    (in->flags & HANDOVER_WAITING) != 0 ? CLIENT_WAITING :
 	    CLIENT_ACTIVE);
 	if (read_params(c->ss, &in->params, &c->params) < 0 ||
+	    read_start(c, in) < 0 ||
 	    carry_keep(&c->carry, in->carry, in->carry_len) < 0 ||
 	    read_queued(&c->stream, in->queued, in->queued_len) < 0)
 		return no_memory(e);

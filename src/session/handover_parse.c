@@ -146,6 +146,9 @@ int handover_parse_client(const void *p, size_t n, struct handover_client *out,
 	get_pairs(&r, &out->params);
 	get_statements(&r, &out->statements);
 	out->carry = get_blob(&r, &out->carry_len);
+	get_pairs(&r, &out->start);
+	out->resetting = reader_u8(&r);
+	out->resets = (uint64_t)get_64(&r);
 	out->leaving = get_text(&r);
 	out->leaving_portal = get_text(&r);
 	out->query_text = get_text(&r);

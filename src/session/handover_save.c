@@ -119,6 +119,9 @@ void handover_write_client(const struct client *c, struct writer *w)
 		put_statement(&list, n->name, n->stmt);
 	put_list(w, &list);
 	put_blob(w, c->carry.at, c->carry.len);
+	put_params(w, c->ss->params, c->start);
+	writer_u8(w, c->resetting);
+	put_64(w, (int64_t)c->resets);
 	put_text(w, c->leaving);
 	put_text(w, c->leaving_portal);
 	put_text(w, c->query_text);

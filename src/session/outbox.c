@@ -51,3 +51,16 @@ void outbox_copy(struct outbox *o, const void *p, size_t n)
 	outbox_pass(o, o->bytes + o->used, n);
 	o->used += n;
 }
+
+void outbox_copy_all(struct outbox *o, const void *p, size_t n)
+{
+	const uint8_t *from = p;
+
+	while (n > 0) {
+		const size_t part = n < OUTBOX_BYTES ? n : OUTBOX_BYTES;
+
+		outbox_copy(o, from, part);
+		from += part;
+		n -= part;
+	}
+}

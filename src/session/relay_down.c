@@ -12,9 +12,8 @@
 #include "session/bulk.h"
 #include "session/relay.h"
 #include "session/relay_parts.h"
+#include "session/relay_reset.h"
 #include "session/sessions.h"
-
-#define SMALL_MAX (1 << 20)	/* bytes of what must be whole to be read */
 
 /* Forward (or, without a client, drop) what is here of the message. */
 static void pass(struct relay_down *d, bool forward)
@@ -105,11 +104,12 @@ static const char *const chore_failed[] = {
 
 static enum relay_step on_error(struct relay_down *d)
 {
+	relay_reset_failed(d);
 	if (d->s->chore == CHORE_PARAMS || d->s->chore == CHORE_ROLLBACK)
 		return fail(d, chore_failed[d->s->chore]);
 	/* no error about a statement is that long: it passes as it comes */
 	if (d->s->chore != CHORE_NONE || d->c == NULL ||
-	    !relay_translates(d->c) || d->size > SMALL_MAX)
+	    !relay_translates(d->c) || d->size > RELAY_SMALL_MAX)
 		return on_reply(d);
 	if (d->have < d->size)
 		return RELAY_SHORT;
@@ -154,10 +154,11 @@ static enum relay_step on_complete(struct relay_down *d)
 {
 	static const char *const tags[] = { "DEALLOCATE ALL", "DISCARD ALL" };
 
-	if (d->size > SMALL_MAX)
+	if (d->size > RELAY_SMALL_MAX)
 		return fail(d, "bad pkt header");
 	if (d->have < d->size)
 		return RELAY_SHORT;
+	relay_reset_tag(d);
 	if (!relay_has_meaning(d->m, d->size))
 		return on_reply(d);
 	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
@@ -170,7 +171,7 @@ static enum relay_step on_parameter(struct relay_down *d)
 {
 	struct reader r;
 
-	if (d->size > SMALL_MAX)
+	if (d->size > RELAY_SMALL_MAX)
 		return fail(d, "broken ParameterStatus packet");
 	if (d->have < d->size)
 		return RELAY_SHORT;
@@ -181,11 +182,16 @@ static enum relay_step on_parameter(struct relay_down *d)
 		return fail(d, "broken ParameterStatus packet");
 	const int i = params_find(d->s->ss->params, name);
 
-	if (i >= 0 && (params_set(&d->s->params, i, value) < 0 ||
-	    (d->c != NULL && d->s->chore == CHORE_NONE &&
-	    params_set(&d->c->params, i, value) < 0)))
+	if (i >= 0 && params_set(&d->s->params, i, value) < 0)
 		return fail_memory(d);
-	return on_notice(d);
+	if (d->c == NULL || d->s->chore != CHORE_NONE)
+		return on_notice(d);
+	const bool hidden = i >= 0 && relay_reset_hides(d, i);
+
+	if (i >= 0 && !hidden && params_set(&d->c->params, i, value) < 0)
+		return fail_memory(d);
+	pass(d, !hidden);
+	return RELAY_NEXT;
 }
 
 static enum relay_step on_ready(struct relay_down *d)
@@ -213,6 +219,9 @@ static enum relay_step on_ready(struct relay_down *d)
 	    d->c->replication == REPLICATION_NONE)
 		return fail(d, "transaction blocks not allowed in statement "
 		    "pooling mode");
+	if (d->c != NULL && s->chore == CHORE_NONE &&
+	    d->c->resetting != RESET_NONE && relay_reset_end(d, answered) < 0)
+		return fail_memory(d);
 	pass(d, v == TRACK_PASS);
 	send_fakes(d);
 	if (d->c != NULL && s->chore == CHORE_NONE && answered)
@@ -324,11 +333,26 @@ static void chore_done(struct server *s)
 	}
 	s->chore = CHORE_NONE;
 	timeout_stop(&s->timer);
-	/* the server's spelling, so that the next comparison is equal */
-	if (params_adopt(&c->params, s->params) < 0)
+	if (broker_adopt_params(c, s) < 0)
 		client_fail(c, "53200", "out of memory");
 	else
 		relay_resume(c);
+}
+
+/* Has a chore that came to its end left the session as it was? */
+static bool is_sound(const struct server *s)
+{
+	return s->track.status == 'I' ||
+	    (s->chore == CHORE_PARAMS && s->track.status == 'T');
+}
+
+/* A RESET has come to its end: its client has other values than s has. */
+static bool must_set(const struct client *c, const struct server *s)
+{
+	return c->resetting == RESET_DUE && track_is_empty(&s->track) &&
+	    !s->track.doubt &&
+	    s->skip == 0 && s->carry.len == 0 &&
+	    (c->skip == 0 || c->skip_drop);
 }
 
 /* After a burst: hand back, resume, stop. Returns false: read no more. */
@@ -340,7 +364,7 @@ static bool follow_up(struct relay_down *d)
 		if (!s->track.ready || !track_is_empty(&s->track) ||
 		    s->carry.len > 0)
 			return true;
-		if (s->track.status != 'I') {
+		if (!is_sound(s)) {
 			server_close(s, chore_failed[s->chore]);
 			return false;
 		}
@@ -362,6 +386,11 @@ static bool follow_up(struct relay_down *d)
 		    !stream_is_blocked(&d->c->stream))
 			relay_resume(d->c);
 		return false;
+	}
+	if (must_set(d->c, s)) {
+		d->c->resetting = RESET_NONE;
+		if (!broker_same_params(d->c, s))
+			return server_is_open(s);
 	}
 	if (d->c->stream.paused && !stream_is_blocked(&s->stream) &&
 	    !track_is_full(&s->track))

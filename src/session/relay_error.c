@@ -47,20 +47,6 @@ static bool is_about_statement(const struct relay_down *d)
 	    has_field(d, "C42P05");
 }
 
-/* Copied, as the reply may be what ends the life of p. */
-static void copy(struct relay_down *d, const void *p, size_t n)
-{
-	const uint8_t *from = p;
-
-	while (n > 0) {
-		const size_t part = n < OUTBOX_BYTES ? n : OUTBOX_BYTES;
-
-		outbox_copy(&d->out, from, part);
-		from += part;
-		n -= part;
-	}
-}
-
 /* The client's name for the statement that the server calls so, or NULL. */
 static const char *client_name(const struct relay_down *d, const char *name,
     size_t len)
@@ -102,10 +88,11 @@ static const char *rename_error(struct relay_down *d)
 
 	head[0] = d->m[0];
 	msg_put_u32(head + 1, (uint32_t)(size - 1));
-	copy(d, head, sizeof head);
+	outbox_copy(&d->out, head, sizeof head);
 	outbox_pass(&d->out, d->m + MSG_HEADER,
 	    (size_t)(at + 1 - d->m) - MSG_HEADER);
-	copy(d, name, strlen(name));
+	/* copied, as the reply may be what ends its life */
+	outbox_copy_all(&d->out, name, strlen(name));
 	outbox_pass(&d->out, quote, (size_t)(end - quote));
 	return name;
 }

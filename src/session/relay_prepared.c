@@ -234,7 +234,8 @@ static enum relay_step parse_unnamed(struct relay_up *up)
 	const char *sql = (const char *)up->m + MSG_HEADER + 1;
 	const size_t n = here > MSG_HEADER ? here - MSG_HEADER - 1 : 0;
 
-	up->c->forgets = sql_may_forget(sql, n) && sql_forgets_all(sql, n);
+	up->c->forgets = sql_may_matter(sql, n) &&
+	    (sql_forgets_all(sql, n) || sql_resets(sql, n));
 	return relay_request(up);
 }
 
@@ -461,11 +462,13 @@ enum relay_step relay_close(struct relay_up *up)
 
 bool relay_is_half(const struct relay_up *up)
 {
-	if (!up->named || up->have >= up->size)
+	if (up->have >= up->size)
+		return false;
+	if (up->m[0] == FE_QUERY)
+		return relay_is_cut(up);
+	if (!up->named)
 		return false;
 	switch (up->m[0]) {
-	case FE_QUERY:
-		return relay_is_cut(up);
 	case FE_PARSE:
 		return up->have == MSG_HEADER || up->m[MSG_HEADER] != '\0' ||
 		    relay_is_cut(up);

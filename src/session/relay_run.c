@@ -10,6 +10,7 @@
 #include "proto/track_look.h"
 #include "proto/track_run.h"
 #include "session/relay_parts.h"
+#include "session/relay_reset.h"
 #include "session/sessions.h"
 #include "session/slow.h"
 
@@ -28,7 +29,7 @@ static inline bool is_plain(const struct relay_up *up, const uint8_t *m,
 	switch (m[0]) {
 	case FE_PARSE:
 		return !up->named || (n > 1 && body[0] == '\0' &&
-		    !sql_may_forget_alone(body[1]));
+		    !sql_may_matter_alone(body[1]));
 	case FE_BIND:
 		return !up->named || (n > 1 && body[0] == '\0' &&
 		    body[1] == '\0');
@@ -39,7 +40,8 @@ static inline bool is_plain(const struct relay_up *up, const uint8_t *m,
 		return true;
 	case FE_QUERY:
 		return !sessions_settings(up->c->ss)->disable_pqexec &&
-		    !(up->named && sql_may_forget(body, n)) &&
+		    !((up->named || up->c->start != NULL) &&
+		    sql_may_matter(body, n)) &&
 		    !track_is_in_batch(&up->s->track);
 	default:
 		return false;
@@ -113,7 +115,7 @@ size_t relay_run_down(struct relay_down *d)
 	struct track *t = &d->s->track;
 	size_t n = 0;
 
-	if (d->c == NULL || !track_is_plain(t))
+	if (d->c == NULL || d->c->resetting != RESET_NONE || !track_is_plain(t))
 		return 0;
 	while (d->have - n >= MSG_HEADER) {
 		const uint8_t *m = d->m + n;

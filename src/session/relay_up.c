@@ -14,6 +14,7 @@
 #include "session/relay.h"
 #include "session/relay_deallocate.h"
 #include "session/relay_parts.h"
+#include "session/relay_reset.h"
 #include "session/sessions.h"
 #include "session/slow.h"
 
@@ -115,8 +116,10 @@ static bool is_watershed(const struct relay_up *up)
 	const char *sql = (const char *)up->m + MSG_HEADER;
 	const size_t n = up->size - MSG_HEADER;
 
+	if (relay_reset_asked(up))
+		return true;
 	return up->named && (up->have < up->size ||
-	    (sql_may_forget(sql, n) && sql_forgets_all(sql, n)));
+	    (sql_may_matter(sql, n) && sql_forgets_all(sql, n)));
 }
 
 /* Query and FunctionCall. */
@@ -132,14 +135,15 @@ static enum relay_step pass_call(struct relay_up *up)
 
 bool relay_is_cut(const struct relay_up *up)
 {
-	return up->have < up->size && up->size <= KNOWN_MAX;
+	return up->have < up->size && up->size <= KNOWN_MAX &&
+	    (up->named || up->c->start != NULL);
 }
 
 static enum relay_step on_query(struct relay_up *up)
 {
 	enum relay_step step;
 
-	if (up->named && relay_is_cut(up))
+	if (relay_is_cut(up))
 		return RELAY_SHORT;
 	if (!sessions_settings(up->c->ss)->disable_pqexec) {
 		if (relay_deallocate(up, &step))

@@ -58,6 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (handover_parse_client(data, size, &c, &e) == 0) {
 		walk_pairs(&c.params);
+		walk_pairs(&c.start);
 		walk_statements(&c.statements);
 		(void)touch(c.key, c.key_len);
 		(void)touch(c.carry, c.carry_len);

@@ -22,6 +22,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)sql_forgets_all(sql, size);
 	if (sql_deallocates(sql, size, name))
 		assert(name[0] != '\0' && strlen(name) < SQL_NAME_MAX);
+	const char *at = sql;
+
+	while (sql_next_reset(&at, sql + size, name))
+		assert(strlen(name) < SQL_NAME_MAX && at <= sql + size &&
+		    sql_may_matter(sql, size));
+	if (sql_sets_default(sql, size, name))
+		assert(name[0] != '\0' && sql_may_matter(sql, size));
 	mem_free(sql);
 	return 0;
 }

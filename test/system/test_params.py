@@ -68,3 +68,133 @@ def test_half_a_datestyle(pooler, direct, style):
             assert mine.value(sql) == want.value(sql)
         assert other.value("show datestyle") == last
     assert mine.params["DateStyle"] == want.params["DateStyle"]
+
+
+# --- back to what the client came with ------------------------------------
+
+START = dict(TimeZone="Asia/Tokyo", application_name="mine",
+             DateStyle="German", IntervalStyle="iso_8601")
+SHOW = [n.lower() for n in START]
+RESETS = ["reset timezone", "RESET TIME ZONE;", "reset all", "discard all",
+          "set session timezone to default", "set time zone default",
+          "/* a */ reset \"TimeZone\"", "select 1; reset timezone; select 2",
+          "reset timezone; set timezone to 'Europe/Rome'", "reset role",
+          "reset application_name; reset datestyle",
+          "set local timezone to default", "select 'x'; reset all; select 1/0"]
+
+
+def both(pooler, direct, **settings):
+    """a client of the pool, one of PostgreSQL, and a stranger to the first"""
+    p = pooler({"p0": "timezone=Europe/Oslo"}, default_pool_size=1,
+               **settings)
+    return p.raw(**START), direct(**START), p.raw() if settings.get(
+        "pool_mode") != "session" else None
+
+
+def told(c, *parts, n=1):
+    """What a client sees of an exchange, and has been told of its values."""
+    c.send(*parts)
+    out = []
+    for _ in range(n):
+        res = c.recv_until()
+        out.append((res.kinds.replace("S", ""), res.tags, res.rows,
+                    {n: c.params[n] for n in START}))
+    return out
+
+
+def values(c):
+    return [c.value("show " + n) for n in SHOW]
+
+
+@pytest.mark.parametrize("mode", ["transaction", "session"])
+@pytest.mark.parametrize("sql", RESETS)
+def test_reset_gives_back_what_came_with_the_login(pooler, direct, mode, sql):
+    """the tags, the values, and when the client is told of them"""
+    mine, want, other = both(pooler, direct, pool_mode=mode)
+    zones = ["America/Lima", "Europe/Oslo"]  # the latter is the pool's own
+    for zone in zones:
+        seen = []
+        for c in (mine, want):
+            if other is not None:
+                other.query("set application_name to 'other'")
+            c.query("set timezone to '%s'; set application_name to 'x'" % zone)
+            seen.append((told(c, pq.query(sql)), values(c)))
+        assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("mode", ["transaction", "session"])
+@pytest.mark.parametrize("end", ["commit", "rollback"])
+def test_reset_in_a_transaction(pooler, direct, mode, end):
+    """it counts at once, and ends with it"""
+    mine, want, _ = both(pooler, direct, pool_mode=mode)
+    seen = []
+    for c in (mine, want):
+        c.query("set timezone to 'America/Lima'")
+        c.query("begin")
+        out = told(c, pq.query("reset timezone"))
+        out += [values(c), told(c, pq.query(end)), values(c)]
+        seen.append(out)
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("mode", ["transaction", "session"])
+def test_reset_in_a_pipeline(pooler, direct, mode):
+    """what comes behind has the values"""
+    mine, want, _ = both(pooler, direct, pool_mode=mode)
+    seen = []
+    for c in (mine, want):
+        c.query("set timezone to 'America/Lima'")
+        seen.append(told(c, pq.query("select 1") + pq.query("reset all") +
+                         pq.query("show timezone") + pq.query("begin") +
+                         pq.query("reset timezone") +
+                         pq.query("show timezone") + pq.query("commit"), n=7))
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("name", ["", "s"])
+@pytest.mark.parametrize("sql", ["reset timezone", "reset all", "discard all"])
+@pytest.mark.parametrize("mode", ["transaction", "session"])
+def test_reset_by_the_extended_protocol(pooler, direct, mode, sql, name):
+    """the same for a Parse"""
+    mine, want, _ = both(pooler, direct, pool_mode=mode)
+    seen = []
+    for c in (mine, want):
+        c.query("set timezone to 'America/Lima'")
+        seen.append((told(c, pq.parse(sql, name), pq.bind(name), pq.execute(),
+                          pq.sync()), values(c)))
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("sql", ["reset timezone", "discard all"])
+def test_reset_in_pieces(pooler, direct, sql):
+    """the text is known when it is whole"""
+    mine, want, _ = both(pooler, direct, pool_mode="session")
+    seen = []
+    for c in (mine, want):
+        c.query("set timezone to 'America/Lima'")
+        data = pq.query(sql) + pq.query("show timezone")
+        for i in range(len(data) - 1):
+            c.send(data[i:i + 1])
+        seen.append(told(c, data[-1:], n=2))
+    assert seen[0] == seen[1]
+
+
+def test_reset_that_fails_changes_nothing(pooler, direct):
+    """in a transaction that has failed"""
+    mine, want, _ = both(pooler, direct)
+    seen = []
+    for c in (mine, want):
+        c.query("set timezone to 'America/Lima'")
+        c.try_query("begin; select 1/0")
+        out = told(c, pq.query("reset timezone"))
+        seen.append((out, told(c, pq.query("rollback")), values(c)))
+    assert seen[0] == seen[1]
+
+
+def test_reset_without_values_of_its_own(pooler):
+    """the pool's are the client's"""
+    p = pooler({"p0": "timezone=Europe/Oslo"}, default_pool_size=1)
+    c = p.raw()
+    c.query("set timezone to 'Asia/Tokyo'")
+    c.query("reset timezone")
+    assert c.value("show timezone") == c.params["TimeZone"] == "Europe/Oslo"

@@ -498,6 +498,26 @@ def test_takeover_keeps_parameters(pooler):
         assert b.value("show timezone") != "Asia/Tokyo"
 
 
+def test_takeover_keeps_what_reset_gives_back(pooler, latch):
+    """pooling.md 21: also where the RESET is on its way"""
+    p = pooler({"p0": "timezone=Europe/Oslo"}, default_pool_size=2)
+    a, b = p.raw(timezone="Asia/Tokyo"), p.raw(timezone="Asia/Tokyo")
+    a.query("set timezone = 'America/Lima'")
+    b.query("set timezone = 'America/Lima'")
+    b.send(pq.query("select %s" % latch.query), pq.query("reset timezone"))
+    wait_until(lambda: len(p.show("servers", state="active")) == 1)
+    take_over(pooler, p)
+    latch.open()
+    for c in (a, b):
+        if c is a:
+            c.query("reset timezone")
+        else:
+            c.recv_until()
+            c.recv_until()
+        assert c.params["TimeZone"] == "Asia/Tokyo"
+        assert c.value("show timezone") == "Asia/Tokyo"
+
+
 def test_takeover_brings_what_users_have_proved(pooler, pg):
     """SCRAM keys, secrets of auth_query: servers are opened with them"""
     p = pooler(auth_type="scram-sha-256", auth_user="postgres",

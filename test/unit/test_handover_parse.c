@@ -44,6 +44,9 @@ static void make_client(struct writer *w)
 	BLOB(w, PAIRS);
 	BLOB(w, STATEMENT);
 	BLOB(w, "Q\0");
+	BLOB(w, "TimeZone\0\1UTC\0");
+	writer_u8(w, 2);
+	put_64(w, 3);
 	writer_bytes(w, "\1s1\0\1", 6);	/* leaving, by portal "" */
 	writer_bytes(w, "\1select\0", 8);
 	BLOB(w, "queued");
@@ -115,6 +118,11 @@ static void test_client_is_read_as_written(void **state)
 	assert_true(statement.retired);
 	assert_false(handover_next_statement(&in.statements, &statement));
 	assert_int_equal(in.carry_len, 2);
+	assert_true(handover_next_pair(&in.start, &pair));
+	assert_string_equal(pair.name, "TimeZone");
+	assert_false(handover_next_pair(&in.start, &pair));
+	assert_int_equal(in.resetting, 2);
+	assert_int_equal(in.resets, 3);
 	assert_string_equal(in.leaving, "s1");
 	assert_string_equal(in.leaving_portal, "");
 	assert_string_equal(in.query_text, "select");

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/text.h"
 #include "proto/sql.h"
 
 static bool forgets(const char *sql)
@@ -53,14 +54,79 @@ static void test_first_look_misses_none(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) {
 		assert_true(forgets(yes[i]));
-		assert_true(sql_may_forget(yes[i], strlen(yes[i]) + 1));
-		assert_true(sql_may_forget_alone(yes[i][0]));
+		assert_true(sql_may_matter(yes[i], strlen(yes[i]) + 1));
+		assert_true(sql_may_matter_alone(yes[i][0]));
 	}
-	assert_true(sql_may_forget("select 1; discard all", 22));
-	assert_false(sql_may_forget("select 1;", 10));
-	assert_false(sql_may_forget("", 0));
-	assert_false(sql_may_forget_alone('s'));
-	assert_false(sql_may_forget_alone('\0'));
+	assert_true(sql_may_matter("select 1; discard all", 22));
+	assert_false(sql_may_matter("select 1;", 10));
+	assert_false(sql_may_matter("", 0));
+	assert_false(sql_may_matter_alone('s'));
+	assert_false(sql_may_matter_alone('\0'));
+}
+
+/* What sql resets: names, with blanks between; "*" is all. */
+static const char *reset_in(const char *sql)
+{
+	static char out[256];
+	struct text t;
+	const char *at = sql, *const end = sql + strlen(sql) + 1;
+	char name[SQL_NAME_MAX];
+
+	text_init(&t, out, sizeof out);
+	while (sql_next_reset(&at, end, name)) {
+		text_add(&t, out[0] == '\0' ? "" : " ");
+		text_add(&t, name[0] == '\0' ? "*" : name);
+	}
+	assert_true(out[0] == '\0' || sql_may_matter(sql, strlen(sql) + 1));
+	assert_true((out[0] != '\0') == sql_resets(sql, strlen(sql) + 1));
+	return out;
+}
+
+static void test_resets_are_found(void **state)
+{
+	static const struct {
+		const char *sql, *names;
+	} rows[] = {
+		{ "reset a", "a" }, { "RESET ALL", "*" }, { "Reset Time/**/Zone;",
+		"TimeZone" }, { "discard all", "*" }, { " -- x\nreset \"a\"", "a" },
+		{ "reset a; select 1; reset b;;", "a b" }, { "reset", "" },
+		{ "select 1; RESET ALL", "*" }, { "resets a", "" },
+		{ "reset time", "time" }, { "", "" }, { "rollback", "" },
+		{ "discard plans", "" }, { "reset role", "role" },
+		{ "discard", "" }, { "reset all;discard all", "* *" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		assert_string_equal(reset_in(rows[i].sql), rows[i].names);
+}
+
+static void test_default_is_set(void **state)
+{
+	static const struct {
+		const char *sql, *name;
+	} rows[] = {
+		{ "set a to default", "a" }, { "SET SESSION A=DEFAULT;", "a" },
+		{ "set time zone default", "TimeZone" },
+		{ "set names default", "client_encoding" },
+		{ "set \"A\" = default ; ;", "A" },
+		{ "set local a to default", NULL }, { "set a to 'default'", NULL },
+		{ "set a", NULL }, { "set", NULL }, { "set a to", NULL },
+		{ "set a to default; select 1", NULL }, { "set a default", NULL },
+		{ "select 1", NULL }, { "set session authorization default", NULL },
+	};
+	char name[SQL_NAME_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const size_t n = strlen(rows[i].sql) + 1;
+		const bool is = sql_sets_default(rows[i].sql, n, name);
+
+		assert_true(is == (rows[i].name != NULL));
+		if (is)
+			assert_string_equal(name, rows[i].name);
+		assert_true(!is || sql_may_matter(rows[i].sql, n));
+	}
 }
 
 static void test_text_without_nul_is_read_to_its_end_only(void **state)
@@ -150,6 +216,8 @@ int main(void)
 		cmocka_unit_test(test_first_look_misses_none),
 		cmocka_unit_test(
 		    test_text_without_nul_is_read_to_its_end_only),
+		cmocka_unit_test(test_resets_are_found),
+		cmocka_unit_test(test_default_is_set),
 		cmocka_unit_test(test_name_is_that_of_the_server),
 		cmocka_unit_test(test_what_the_server_must_read_has_no_name),
 	};

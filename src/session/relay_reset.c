@@ -1,0 +1,140 @@
+/* relay_reset.c - RESET gives a client the values that it has brought along.
+ *
+ * The server goes back to what it was started with, which is the pool's. What
+ * the client asked for when it logged in is set again: before its next request,
+ * or by whatever server it gets next. (pooling.md section 21)
+ * SPDX-License-Identifier: ISC */
+#include <string.h>
+
+#include "proto/msg.h"
+#include "proto/params.h"
+#include "proto/sql.h"
+#include "proto/writer.h"
+#include "session/relay_parts.h"
+#include "session/relay_reset.h"
+
+#define ALL UINT64_MAX
+_Static_assert(PARAMS_MAX <= 64, "one bit for each");
+
+static uint64_t bit(int i)
+{
+	return (uint64_t)1 << i;
+}
+
+/* --- on the way up --- */
+
+static uint64_t named(const struct client *c, const char *name)
+{
+	const int i = params_find(params_table_of(c->start), name);
+
+	return i < 0 ? 0 : bit(i);
+}
+
+bool relay_reset_asked(const struct relay_up *up)
+{
+	struct client *c = up->c;
+	const char *sql = (const char *)up->m + MSG_HEADER;
+	const char *const end = (const char *)up->m + up->size;
+	char name[SQL_NAME_MAX];
+	uint64_t resets = 0;
+
+	if (c->start == NULL || up->have < up->size ||
+	    !sql_may_matter(sql, (size_t)(end - sql)))
+		return false;
+	if (sql_sets_default(sql, (size_t)(end - sql), name))
+		resets = named(c, name);
+	while (sql_next_reset(&sql, end, name))
+		resets |= name[0] == '\0' ? ALL : named(c, name);
+	if (resets == 0)
+		return false;
+	c->resets |= resets;
+	if (c->resetting == RESET_NONE)
+		c->resetting = RESET_ASKED;
+	return true;
+}
+
+/* --- on the way down --- */
+
+void relay_reset_tag(const struct relay_down *d)
+{
+	static const char reset[] = "RESET", set[] = "SET",
+	    discard[] = "DISCARD ALL";
+	struct client *c = d->c;
+	const uint8_t *tag = d->m + MSG_HEADER;
+	const size_t n = d->size - MSG_HEADER;
+
+	if (c == NULL || c->start == NULL || d->s->chore != CHORE_NONE)
+		return;
+	if (n == sizeof discard && memcmp(tag, discard, n) == 0)
+		c->resets = ALL;
+	else if ((n != sizeof reset || memcmp(tag, reset, n) != 0) &&
+	    (c->resets == 0 || n != sizeof set || memcmp(tag, set, n) != 0))
+		return;
+	c->resetting = RESET_DONE;
+}
+
+/* Has the server what it was started with, as far as that is known? */
+static bool is_initial(const struct relay_down *d, int i)
+{
+	const struct welcome *w = d->c->pc.pool->welcome;
+
+	return w != NULL && params_get(d->s->params, i) ==
+	    params_get(w->params, i);
+}
+
+bool relay_reset_hides(const struct relay_down *d, int i)
+{
+	struct client *c = d->c;
+
+	if (c == NULL || c->resetting == RESET_NONE || c->start == NULL)
+		return false;
+	if (c->resetting == RESET_DONE && is_initial(d, i))
+		c->resets |= bit(i);
+	return (c->resets & bit(i)) != 0;
+}
+
+void relay_reset_failed(const struct relay_down *d)
+{
+	if (d->c != NULL && d->c->resetting == RESET_DONE)
+		d->c->resetting = RESET_ASKED;
+}
+
+/* Tell the client of value i, if that is new to it. 0 or -1: no memory. */
+static int tell(struct relay_down *d, int i, const char *value)
+{
+	struct client *c = d->c;
+	struct writer w;
+
+	if (value == NULL || value == params_get(c->params, i))
+		return 0;
+	writer_init(&w, RELAY_SMALL_MAX);
+	writer_parameter_status(&w, params_name(params_table_of(c->start), i),
+	    value);
+	const int rc = w.failed ? -1 : params_set(&c->params, i, value);
+
+	if (rc == 0)
+		outbox_copy_all(&d->out, w.at, w.len);
+	writer_fini(&w);
+	return rc;
+}
+
+int relay_reset_end(struct relay_down *d, bool answered)
+{
+	struct client *c = d->c;
+	const bool done = c->resetting == RESET_DONE;
+	const int n = c->start == NULL ? 0 :
+	    params_count(params_table_of(c->start));
+
+	if (!done && !answered)
+		return 0;
+	for (int i = 0; i < n; i++) {
+		if ((c->resets & bit(i)) != 0 && tell(d, i,
+		    params_get(done && is_initial(d, i) ? c->start :
+		    d->s->params, i)) < 0)
+			return -1;
+	}
+	c->resets = 0;
+	c->resetting = done || (c->resetting == RESET_DUE && !answered) ?
+	    RESET_DUE : RESET_NONE;
+	return 0;
+}
