@@ -19,6 +19,7 @@
 #include "session/login.h"
 #include "session/login_lobby.h"
 #include "session/login_log.h"
+#include "session/server.h"
 #include "session/sessions.h"
 #include "session/slow.h"
 
@@ -190,6 +191,15 @@ static void release(struct client *c)
 	ss->catalog->clients--;
 }
 
+/* Is it amid a message of its server? What we say would be the rest of that. */
+static bool is_torn(const struct client *c)
+{
+	const struct server *s = c->pc.server == NULL ? NULL :
+	    server_of(c->pc.server);
+
+	return c->torn || (s != NULL && s->skip > 0 && !s->skip_drop);
+}
+
 /*
  * error: what is told to the client; NULL = nothing. What it was told is logged after the
  * closing line (logging.md section 5), while its name is still known.
@@ -205,7 +215,7 @@ static void close_it(struct client *c, const char *reason,
 		return;
 	const bool speaks = !silent && login_speaks(c);
 
-	if (error != NULL && !c->torn) {
+	if (error != NULL && !is_torn(c)) {
 		struct writer w;
 
 		writer_init(&w, OUT_CAP);
