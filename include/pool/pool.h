@@ -42,6 +42,7 @@ struct pool_limits {
 	int max_db, max_user;		/* server connections; 0 = no limit */
 	usec_t handover;		/* see limit_heir(); 0 = never */
 	bool round_robin, check, reset;	/* check query set; reset at release */
+	bool can_reset;			/* reset query set */
 };
 
 struct pool_key {

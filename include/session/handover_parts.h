@@ -31,6 +31,8 @@ enum handover_flag {
 	HANDOVER_NOTIFIED = 8192,	/* client: the field */
 	HANDOVER_SUPERUSER = 16384,	/* server: the field */
 	HANDOVER_WELCOME = 32768,	/* client: waits for its greeting */
+	HANDOVER_SESSION = 65536,	/* both: linked in this pool_mode, */
+	HANDOVER_STATEMENT = 131072,	/* or in this one */
 };
 
 /* All point into the bytes that were parsed; lists are walked by next(). */

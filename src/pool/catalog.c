@@ -77,13 +77,6 @@ struct database *catalog_find_database(struct catalog *c, const char *name)
 
 /* --- pools --- */
 
-static bool reset_applies(const struct settings *s, enum pool_mode mode)
-{
-	return s->server_reset_query != NULL &&
-	    s->server_reset_query[0] != '\0' &&
-	    (s->server_reset_query_always || mode == POOL_SESSION);
-}
-
 /* The first that was given, of user, database and the whole process. */
 static int first_given(int user, int db, int global)
 {
@@ -135,7 +128,10 @@ void pool_configure(struct pool *p, const struct config *config)
 	l->round_robin = s->server_round_robin != 0;
 	l->check = s->server_check_query != NULL &&
 	    s->server_check_query[0] != '\0';
-	l->reset = reset_applies(s, l->mode);
+	l->can_reset = s->server_reset_query != NULL &&
+	    s->server_reset_query[0] != '\0';
+	l->reset = l->can_reset && (s->server_reset_query_always ||
+	    l->mode == POOL_SESSION);
 	if (is_limited || spare_counts(p))
 		update_spares(p);
 	pool_recheck(p);

@@ -88,6 +88,7 @@ void pool_link(struct pool_client *pc, struct pool_server *ps)
 	pc->server = ps;
 	ps->client = pc;
 	ps->lent = ps->lent || !pc->lookup;
+	ps->mode = (uint8_t)ps->pool->limits.mode;
 	pool_server_set(ps, SERVER_ACTIVE);
 	ps->pool->counted.now.server_assignment_count++;
 }
@@ -190,7 +191,8 @@ enum pool_release pool_release_verdict(struct pool_server *ps, usec_t now,
 		*why = "replication client was closed";
 		return POOL_TO_CLOSE;
 	}
-	if (was_linked && p->limits.reset)
+	if (was_linked && (p->limits.reset || (p->limits.can_reset &&
+	    ps->mode == POOL_SESSION)))
 		return POOL_TO_TESTED;
 	if (was_linked && p->limits.check && p->limits.check_delay == 0)
 		return POOL_TO_USED;

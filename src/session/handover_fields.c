@@ -75,6 +75,7 @@
 	    it->state == SERVER_IDLE) \
 	X(pool_server, close_needed, MOVED) \
 	X(pool_server, own, !it->own) X(pool_server, lent, MADE) \
+	X(pool_server, mode, MOVED) \
 	A(pool_server, spare, MADE)
 
 #define TRACK(X, A) \

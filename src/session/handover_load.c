@@ -192,8 +192,8 @@ static void drop_client(struct client *c, const char *reason)
  */
 static bool fits(const struct client *c, unsigned flags)
 {
-	return (flags & HANDOVER_TRANSLATES) != 0 || !c->welcomed ||
-	    !relay_translates(c);
+	return (flags & (HANDOVER_TRANSLATES | HANDOVER_SESSION)) != 0 ||
+	    !c->welcomed || !relay_translates(c);
 }
 
 struct client *handover_read_client(struct sessions *ss,
@@ -369,6 +369,9 @@ static int fill_server(struct server *s, struct handover_server *in,
 	s->skip = in->skip;
 	s->skip_drop = (in->flags & HANDOVER_DROP) != 0;
 	s->superuser = (in->flags & HANDOVER_SUPERUSER) != 0;
+	s->ps.mode = (in->flags & HANDOVER_SESSION) != 0 ? POOL_SESSION :
+	    (in->flags & HANDOVER_STATEMENT) != 0 ? POOL_STATEMENT :
+	    POOL_TRANSACTION;
 	if (read_params(s->ss, &in->params, &s->params) < 0 ||
 	    carry_keep(&s->carry, in->carry, in->carry_len) < 0 ||
 	    read_queued(&s->stream, in->queued, in->queued_len) < 0)
@@ -411,7 +414,10 @@ struct server *handover_read_server(struct sessions *ss,
 
 void handover_link(struct client *c, struct server *s)
 {
+	const uint8_t mode = s->ps.mode;	/* when that was linked */
+
 	pool_link(&c->pc, &s->ps);
+	s->ps.mode = mode;
 }
 
 void handover_go_on(struct client *c)

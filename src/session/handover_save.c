@@ -80,6 +80,12 @@ static void put_queued(struct writer *w, const struct stream *s)
 
 /* --- sessions --- */
 
+static unsigned mode_flag(const struct pool_server *ps)
+{
+	return ps->mode == POOL_SESSION ? HANDOVER_SESSION :
+	    ps->mode == POOL_STATEMENT ? HANDOVER_STATEMENT : 0;
+}
+
 static unsigned client_flags(const struct client *c)
 {
 	unsigned flags = 0;
@@ -93,6 +99,7 @@ static unsigned client_flags(const struct client *c)
 	flags |= c->skip_drop ? HANDOVER_DROP : 0;
 	flags |= c->notified ? HANDOVER_NOTIFIED : 0;
 	flags |= relay_translates(c) ? HANDOVER_TRANSLATES : 0;
+	flags |= c->pc.server != NULL ? mode_flag(c->pc.server) : 0;
 	return flags;
 }
 
@@ -141,6 +148,7 @@ static unsigned server_flags(const struct server *s)
 	flags |= s->ps.pool->old_protocol ? HANDOVER_OLD : 0;
 	flags |= s->skip_drop ? HANDOVER_DROP : 0;
 	flags |= s->superuser ? HANDOVER_SUPERUSER : 0;
+	flags |= mode_flag(&s->ps);
 	return flags;
 }
 

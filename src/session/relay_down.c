@@ -214,8 +214,9 @@ static enum relay_step on_ready(struct relay_down *d)
 		return fail(d, "unknown pkt");
 	const bool answered = track_is_empty(&s->track);
 
-	if (d->c != NULL && s->chore == CHORE_NONE && answered &&
-	    status != 'I' && d->c->pc.pool->limits.mode == POOL_STATEMENT &&
+	/* the first one counts: what is behind it in the pipeline may end it */
+	if (d->c != NULL && s->chore == CHORE_NONE && status != 'I' &&
+	    s->ps.mode == POOL_STATEMENT &&
 	    d->c->replication == REPLICATION_NONE)
 		return fail(d, "transaction blocks not allowed in statement "
 		    "pooling mode");

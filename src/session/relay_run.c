@@ -101,7 +101,7 @@ static inline bool take_ready(struct relay_down *d, const uint8_t *m,
 	const char status = (char)m[MSG_HEADER];
 
 	if (status != 'I' && (track_head_tag(t) != 0 ||
-	    d->c->pc.pool->limits.mode == POOL_STATEMENT))
+	    d->s->ps.mode == POOL_STATEMENT))
 		return false;
 	if (!track_take_ready(t, status))
 		return false;

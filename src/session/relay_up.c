@@ -99,8 +99,10 @@ bool relay_translates(const struct client *c)
 	if (c->replication != REPLICATION_NONE)
 		return false;
 	/* a reload must not take its names away: no server knows them */
-	return c->statements != NULL ||
-	    (c->pc.pool->limits.mode != POOL_SESSION &&
+	const int mode = c->pc.server != NULL ? c->pc.server->mode :
+	    (int)c->pc.pool->limits.mode;
+
+	return c->statements != NULL || (mode != POOL_SESSION &&
 	    sessions_settings(c->ss)->max_prepared_statements > 0);
 }
 
@@ -399,7 +401,7 @@ bool relay_may_part(const struct client *c, const struct server *s)
 	return track_is_done(&s->track) && s->chore == CHORE_NONE &&
 	    s->skip == 0 && s->carry.len == 0 &&
 	    (c->skip == 0 || c->skip_drop) &&
-	    c->pc.pool->limits.mode != POOL_SESSION &&
+	    s->ps.mode != POOL_SESSION &&
 	    c->replication == REPLICATION_NONE;
 }
 

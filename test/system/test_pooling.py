@@ -113,6 +113,54 @@ def test_statement_mode_forbids_transactions(pooler):
     assert b.value("begin; select 1; commit") == "1"
 
 
+@pytest.mark.skipif(REFERENCE, reason="sees the last status only")
+def test_statement_mode_forbids_transactions_in_a_pipeline(pooler):
+    """pooling.md 8: the first ReadyForQuery that is not I ends it"""
+    p = pooler(pool_mode="statement")
+    for flight in ([pq.query("begin"), pq.query("select 1"),
+                    pq.query("commit")],
+                   [pq.parse("begin"), pq.bind(), pq.execute(), pq.sync(),
+                    pq.query("commit")]):
+        a = p.raw()
+        a.send(*flight)
+        res = a.recv_all()
+        assert "Z" not in res.kinds and res.tags == ["BEGIN"]
+        assert res.errors[-1].message == ("transaction blocks not allowed in "
+                                          "statement pooling mode")
+
+
+@pytest.mark.skipif(REFERENCE, reason="lends it as it is")
+def test_mode_at_link_decides_how_the_server_is_given_back(pooler):
+    """pooling.md 8: a session goes on as one, and is reset"""
+    p = pooler({"p0": ""}, pool_mode="session", default_pool_size=1,
+               server_reset_query="discard all")
+    a = p.raw()
+    a.query("create temp table tt (a int); set work_mem = '7MB'")
+    a.send(pq.parse("select 7", "mine"), pq.sync())
+    assert a.recv_until().kinds == "1Z"
+    pid = a.value(PID)
+    p.settings["pool_mode"] = "transaction"
+    p.reload()
+    assert a.value("select count(*) from tt") == "0"
+    a.send(pq.bind("mine"), pq.execute(), pq.sync())
+    assert a.recv_until().rows == [["7"]]
+    b = p.raw()
+    b.send(pq.query("select to_regclass('tt'); show work_mem; " + PID))
+    p.wait_pool(cl_waiting=1)
+    a.close()
+    (table,), (mem,), (now,) = b.recv_until().rows
+    assert table is None and mem != "7MB" and now == pid
+    # and the other way round: at the end of the transaction
+    b.query("begin")
+    p.settings["pool_mode"] = "session"
+    p.reload()
+    c = p.raw()
+    c.send(pq.query(PID))
+    p.wait_pool(cl_waiting=1)
+    b.query("commit")
+    assert c.recv_until().rows == [[pid]]
+
+
 @pytest.mark.database("pool_mode")
 @pytest.mark.user("pool_mode")
 def test_mode_is_chosen_per_user_then_database(pooler):

@@ -610,12 +610,21 @@ def test_takeover_by_one_that_keeps_no_names(pooler, key, value):
 
 
 def test_takeover_by_one_that_keeps_names(pooler):
-    """what only the server knows by its name can't be found again"""
-    p = pooler(pool_mode="session")
+    """the server is the client's, as it was linked: it has them"""
+    p = pooler(pool_mode="session", server_reset_query="discard all",
+               default_pool_size=1)
     a = prepared(p)
-    q = take_over(pooler, p, pool_mode="transaction")
-    assert a.recv_all().messages == []
-    assert q.raw().value("select 1") == "1"
+    a.query("set work_mem = '7MB'")
+    q = take_over(pooler, p, pool_mode="transaction", default_pool_size=1,
+                  server_reset_query="discard all")
+    a.send(pq.bind("s"), pq.execute(), pq.sync())
+    res = a.recv_until()
+    assert res.check().rows == [["1"]]
+    pid = a.value("select pg_backend_pid()")
+    a.close()
+    b = q.raw()
+    assert b.value("select pg_backend_pid()") == pid
+    assert b.value("show work_mem") != "7MB"
 
 
 def test_takeover_that_fails_leaves_all_as_it_was(pooler):
