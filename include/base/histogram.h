@@ -9,6 +9,7 @@
 #define BASE_HISTOGRAM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define HISTOGRAM_BUCKETS 16	/* in each power of two */
@@ -39,8 +40,42 @@ struct histogram {
 
 void histogram_fini(struct histogram *h);
 
-/* Hot. A value that there is no memory for is not counted. */
-void histogram_note(struct histogram *h, uint64_t value);
+/* The number of a value's bucket, over all powers. */
+static inline size_t histogram_bucket(uint64_t value)
+{
+	enum { LAST = HISTOGRAM_POWERS * HISTOGRAM_BUCKETS - 1 };
+
+	if (value < HISTOGRAM_BUCKETS)
+		return value;
+	/* how far its first five bits are from the end */
+	const unsigned shift = 59 - (unsigned)__builtin_clzll(value);
+	const size_t i = (size_t)shift * HISTOGRAM_BUCKETS + (value >> shift);
+
+	return i < LAST ? i : LAST;
+}
+
+/* The power's place, or NULL: no memory. */
+struct histogram_power *histogram_get_power(struct histogram *h, size_t i);
+
+/* Count a value so many times, if there is memory for it. */
+static inline void histogram_note(struct histogram *h, uint64_t value,
+    uint32_t times)
+{
+	const size_t bucket = histogram_bucket(value);
+	struct histogram_power *p = h->powers[bucket / HISTOGRAM_BUCKETS];
+
+	if (p == NULL)
+		p = histogram_get_power(h, bucket / HISTOGRAM_BUCKETS);
+	if (p == NULL)
+		return;
+	p->now[bucket % HISTOGRAM_BUCKETS] += times;
+	h->count_now += times;
+	if (value > h->max_now)
+		h->max_now = value;
+}
+
+/* Forget this period, but what is before it. */
+void histogram_clear_now(struct histogram *h);
 /* Count in sum's period what from counted in its own. */
 void histogram_add_now(struct histogram *sum, const struct histogram *from);
 /* Count in sum all that from counted. */

@@ -7,8 +7,7 @@
 
 #include "base/histogram.h"
 #include "base/time.h"
-
-struct pool;
+#include "pool/pool.h"
 
 enum latency {
 	LATENCY_WAIT,		/* for a server; of each that was assigned */
@@ -19,15 +18,46 @@ enum latency {
 	LATENCIES
 };
 
+/* What the hot path leaves out is added by latencies_settle(). */
 struct latencies {
 	struct histogram of[LATENCIES];
+	struct histogram alone;		/* queries that were transactions */
+	uint64_t unassigned;		/* waits that ended without a server */
 };
 
 /* As SHOW LATENCIES names it. */
 const char *latency_name(enum latency what);
 
-/* Hot: it took so long in p. */
-void latencies_note(struct pool *p, enum latency what, usec_t took);
+/* Those of a pool that something is noted in, or NULL: no memory. */
+struct latencies *latencies_get(struct pool *p);
+
+/* Hot: it took so long in p. A wait of no time needs no note. */
+static inline void latencies_note(struct pool *p, enum latency what,
+    usec_t took)
+{
+	struct latencies *const l =
+	    p->latencies != NULL ? p->latencies : latencies_get(p);
+
+	if (l != NULL)
+		histogram_note(&l->of[what], (uint64_t)took, 1);
+}
+
+/* Hot: the same of a query that was a transaction by itself. */
+static inline void latencies_note_alone(struct pool *p, usec_t took)
+{
+	struct latencies *const l =
+	    p->latencies != NULL ? p->latencies : latencies_get(p);
+
+	if (l != NULL)
+		histogram_note(&l->alone, (uint64_t)took, 1);
+}
+
+/* A client has waited so long, and got no server. */
+void latencies_note_unassigned(struct pool *p, usec_t took);
+
+/* All of p's histograms are complete. */
+void latencies_settle(struct pool *p);
+
 void latencies_fini(struct latencies *l);
 /* Takes NULL; *l is NULL then. */
 void latencies_free(struct latencies **l);

@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 
-#define FIRST_POWER 4		/* 2^4 = HISTOGRAM_BUCKETS */
 #define LAST ((size_t)HISTOGRAM_POWERS * HISTOGRAM_BUCKETS - 1)
 
 unsigned histogram_rank(unsigned i)
@@ -15,18 +14,6 @@ unsigned histogram_rank(unsigned i)
 		500, 900, 950, 990, 999 };
 
 	return ranks[i];
-}
-
-/* The number of a value's bucket, over all powers. */
-static size_t bucket_of(uint64_t value)
-{
-	if (value < HISTOGRAM_BUCKETS)
-		return value;
-	const unsigned power = 63 - (unsigned)__builtin_clzll(value);
-	const size_t i = (size_t)(power - FIRST_POWER + 1) * HISTOGRAM_BUCKETS +
-	    ((value >> (power - FIRST_POWER)) & (HISTOGRAM_BUCKETS - 1));
-
-	return i < LAST ? i : LAST;
 }
 
 /* The middle of a bucket. */
@@ -41,7 +28,7 @@ static uint64_t value_of(size_t bucket)
 	return low + (power > 0 ? (uint64_t)1 << (power - 1) : 0);
 }
 
-static struct histogram_power *get_power(struct histogram *h, size_t i)
+struct histogram_power *histogram_get_power(struct histogram *h, size_t i)
 {
 	if (h->powers[i] == NULL)
 		h->powers[i] = mem_zalloc(sizeof *h->powers[i]);
@@ -55,18 +42,13 @@ void histogram_fini(struct histogram *h)
 	memset(h, 0, sizeof *h);
 }
 
-void histogram_note(struct histogram *h, uint64_t value)
+void histogram_clear_now(struct histogram *h)
 {
-	const size_t bucket = bucket_of(value);
-	struct histogram_power *const p =
-	    get_power(h, bucket / HISTOGRAM_BUCKETS);
-
-	if (p == NULL)
-		return;
-	p->now[bucket % HISTOGRAM_BUCKETS]++;
-	h->count_now++;
-	if (value > h->max_now)
-		h->max_now = value;
+	for (size_t i = 0; i < HISTOGRAM_POWERS; i++) {
+		if (h->powers[i] != NULL)
+			memset(h->powers[i]->now, 0, sizeof h->powers[i]->now);
+	}
+	h->count_now = h->max_now = 0;
 }
 
 static uint64_t greater(uint64_t a, uint64_t b)
@@ -79,7 +61,7 @@ void histogram_add_now(struct histogram *sum, const struct histogram *from)
 	for (size_t i = 0; i < HISTOGRAM_POWERS; i++) {
 		const struct histogram_power *const p = from->powers[i];
 		struct histogram_power *const q =
-		    p == NULL ? NULL : get_power(sum, i);
+		    p == NULL ? NULL : histogram_get_power(sum, i);
 
 		for (size_t k = 0; q != NULL && k < HISTOGRAM_BUCKETS; k++) {
 			q->now[k] += p->now[k];
@@ -95,7 +77,7 @@ void histogram_add(struct histogram *sum, const struct histogram *from)
 	for (size_t i = 0; i < HISTOGRAM_POWERS; i++) {
 		const struct histogram_power *const p = from->powers[i];
 		struct histogram_power *const q =
-		    p == NULL ? NULL : get_power(sum, i);
+		    p == NULL ? NULL : histogram_get_power(sum, i);
 
 		for (size_t k = 0; q != NULL && k < HISTOGRAM_BUCKETS; k++) {
 			q->all[k] += p->all[k];
@@ -143,14 +125,12 @@ void histogram_end_period(struct histogram *h)
 	for (size_t i = 0; i < HISTOGRAM_POWERS; i++) {
 		struct histogram_power *const p = h->powers[i];
 
-		for (size_t k = 0; p != NULL && k < HISTOGRAM_BUCKETS; k++) {
+		for (size_t k = 0; p != NULL && k < HISTOGRAM_BUCKETS; k++)
 			p->all[k] += p->now[k];
-			p->now[k] = 0;
-		}
 	}
 	h->count_all += h->count_now;
 	h->max_all = greater(h->max_all, h->max_now);
-	h->count_now = h->max_now = 0;
+	histogram_clear_now(h);
 }
 
 bool histogram_is_still(const struct histogram *h)

@@ -86,11 +86,13 @@ static void latencies_rows(const struct admin *a, const struct view *v,
 	(void)v;
 	catalog_sort(c);
 	census_settle(&c->census);
+	for (struct pool *p = c->pools; p != NULL; p = p->hh.next)
+		latencies_settle(p);
 	for (size_t i = 0; i < LATENCIES; i++) {
 		if (sum_row(c, (enum latency)i, sink) != 0)
 			return;
 	}
-	for (const struct pool *p = c->pools; p != NULL; p = p->hh.next) {
+	for (struct pool *p = c->pools; p != NULL; p = p->hh.next) {
 		if (pool_rows(p, sink) != 0)
 			return;
 	}

@@ -3,7 +3,6 @@
 #include "pool/latencies.h"
 
 #include "base/mem.h"
-#include "pool/pool.h"
 
 const char *latency_name(enum latency what)
 {
@@ -18,20 +17,53 @@ const char *latency_name(enum latency what)
 	return names[what];
 }
 
-void latencies_note(struct pool *p, enum latency what, usec_t took)
+struct latencies *latencies_get(struct pool *p)
 {
 	/* many pools are made, and never used */
 	if (p->latencies == NULL)
 		p->latencies = mem_zalloc(sizeof *p->latencies);
-	if (p->latencies != NULL)
-		histogram_note(&p->latencies->of[what],
-		    took > 0 ? (uint64_t)took : 0);
+	return p->latencies;
+}
+
+void latencies_note_unassigned(struct pool *p, usec_t took)
+{
+	if (latencies_get(p) == NULL)
+		return;
+	p->latencies->unassigned++;
+	latencies_note(p, LATENCY_WAIT, took);
+}
+
+/* Who got a server at once has waited for no time. */
+static void add_short_waits(struct pool *p)
+{
+	struct latencies *const l = p->latencies;
+	struct histogram *const h = &l->of[LATENCY_WAIT];
+	const uint64_t waits = p->counted.now.server_assignment_count +
+	    l->unassigned, noted = h->count_all + h->count_now;
+
+	if (waits > noted)
+		histogram_note(h, 0, (uint32_t)(waits - noted));
+}
+
+void latencies_settle(struct pool *p)
+{
+	struct latencies *const l = p->latencies;
+
+	if (l == NULL)
+		return;
+	add_short_waits(p);
+	if (l->alone.count_now == 0)
+		return;
+	histogram_add_now(&l->of[LATENCY_QUERY], &l->alone);
+	histogram_add_now(&l->of[LATENCY_XACT], &l->alone);
+	histogram_clear_now(&l->alone);
 }
 
 void latencies_fini(struct latencies *l)
 {
 	for (size_t i = 0; i < LATENCIES; i++)
 		histogram_fini(&l->of[i]);
+	histogram_fini(&l->alone);
 }
 
 void latencies_free(struct latencies **l)
@@ -45,6 +77,7 @@ void latencies_free(struct latencies **l)
 
 void latencies_end_period(struct latencies *sum, struct pool *p)
 {
+	latencies_settle(p);
 	for (size_t i = 0; p->latencies != NULL && i < LATENCIES; i++) {
 		struct histogram *const h = &p->latencies->of[i];
 
@@ -55,6 +88,8 @@ void latencies_end_period(struct latencies *sum, struct pool *p)
 
 bool latencies_are_still(const struct pool *p)
 {
+	if (p->latencies != NULL && p->latencies->alone.count_now > 0)
+		return false;
 	for (size_t i = 0; p->latencies != NULL && i < LATENCIES; i++)
 		if (!histogram_is_still(&p->latencies->of[i]))
 			return false;

@@ -80,17 +80,16 @@ static bool join(struct client *c, struct server *s)
 {
 	struct counters *n = &c->pc.pool->counted.now;
 
-	usec_t waited = 0;
-
 	if (c->login == NULL)
 		timeout_stop(&c->timer);
 	if (c->pc.state == CLIENT_WAITING) {
-		c->waited = waited = time_now() - c->pc.wait_since;
-		n->wait_time += (uint64_t)waited;
+		c->waited = time_now() - c->pc.wait_since;
+		n->wait_time += (uint64_t)c->waited;
+		if (c->waited > 0)
+			latencies_note(c->pc.pool, LATENCY_WAIT, c->waited);
 		pool_client_set(&c->pc, c->login == NULL ? CLIENT_ACTIVE :
 		    CLIENT_LOGIN);
 	}
-	latencies_note(c->pc.pool, LATENCY_WAIT, waited);
 	stream_thaw(&s->stream);	/* of a suspended pool, to log in */
 	pool_link(&c->pc, &s->ps);
 	c->resetting = RESET_NONE;
@@ -323,7 +322,7 @@ void broker_leave_queue(struct client *c)
 	const usec_t waited = time_now() - c->pc.wait_since;
 
 	c->pc.pool->counted.now.wait_time += (uint64_t)waited;
-	latencies_note(c->pc.pool, LATENCY_WAIT, waited);
+	latencies_note_unassigned(c->pc.pool, waited);
 	pool_client_set(&c->pc, CLIENT_ACTIVE);
 	idle_begins(c);
 }

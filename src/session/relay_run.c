@@ -73,20 +73,24 @@ size_t relay_run_up(struct relay_up *up)
 void relay_note_end(struct client *c, char status)
 {
 	struct counters *n = &c->pc.pool->counted.now;
-	const usec_t now = time_precise();
+	const usec_t now = time_precise(), started = c->query_start;
+	const bool xact = status == 'I' && c->xact_start != 0;
 
-	if (c->query_start != 0) {
-		n->query_time += (uint64_t)(now - c->query_start);
-		latencies_note(c->pc.pool, LATENCY_QUERY,
-		    now - c->query_start);
+	if (started != 0) {
+		n->query_time += (uint64_t)(now - started);
+		if (xact && c->xact_start == started)
+			latencies_note_alone(c->pc.pool, now - started);
+		else
+			latencies_note(c->pc.pool, LATENCY_QUERY, now - started);
 		if (sessions_settings(c->ss)->log_min_duration > 0)
-			slow_log(c, now - c->query_start);
+			slow_log(c, now - started);
 	}
 	c->query_start = 0;
-	if (status != 'I' || c->xact_start == 0)
+	if (!xact)
 		return;
 	n->xact_time += (uint64_t)(now - c->xact_start);
-	latencies_note(c->pc.pool, LATENCY_XACT, now - c->xact_start);
+	if (c->xact_start != started)
+		latencies_note(c->pc.pool, LATENCY_XACT, now - c->xact_start);
 	c->xact_start = 0;
 }
 

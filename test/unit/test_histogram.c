@@ -14,7 +14,7 @@
 static void note_all(struct histogram *h, const uint64_t *values, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		histogram_note(h, values[i]);
+		histogram_note(h, values[i], 1);
 }
 
 static void test_nothing_counted_is_all_zero(void **state)
@@ -39,7 +39,7 @@ static void test_small_values_are_exact(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; i < 10; i++)
-		histogram_note(&h, i);
+		histogram_note(&h, i, 1);
 	histogram_summarize(&h, &s);
 	assert_int_equal(s.count, 10);
 	assert_int_equal(s.at[0], 4);	/* nearest rank: the 5th */
@@ -102,9 +102,9 @@ static void test_greatest_values_keep_their_maximum(void **state)
 	struct histogram_summary s;
 
 	(void)state;
-	histogram_note(&h, UINT64_MAX);
-	histogram_note(&h, (uint64_t)1 << 37);
-	histogram_note(&h, ((uint64_t)1 << 37) - 1);
+	histogram_note(&h, UINT64_MAX, 1);
+	histogram_note(&h, (uint64_t)1 << 37, 1);
+	histogram_note(&h, ((uint64_t)1 << 37) - 1, 1);
 	histogram_summarize(&h, &s);
 	assert_int_equal(s.count, 3);
 	assert_true(s.max == UINT64_MAX);
@@ -150,10 +150,10 @@ static void test_sums_have_all_of_their_parts(void **state)
 	struct histogram_summary s;
 
 	(void)state;
-	histogram_note(&a, 5);
+	histogram_note(&a, 5, 1);
 	histogram_end_period(&a);
-	histogram_note(&a, 7);
-	histogram_note(&b, 3000);
+	histogram_note(&a, 7, 1);
+	histogram_note(&b, 3000, 1);
 	histogram_add(&sum, &a);
 	histogram_add_now(&sum, &b);
 	histogram_summarize(&sum, &s);
@@ -175,12 +175,12 @@ static void test_what_has_no_memory_is_not_counted(void **state)
 
 	(void)state;
 	mem_fail_at(1);
-	histogram_note(&h, 1000);
+	histogram_note(&h, 1000, 1);
 	mem_fail_at(0);
 	histogram_summarize(&h, &s);
 	assert_int_equal(s.count, 0);
 	assert_int_equal(s.max, 0);
-	histogram_note(&h, 1000);
+	histogram_note(&h, 1000, 1);
 	mem_fail_at(1);
 	histogram_add(&sum, &h);
 	mem_fail_at(0);
