@@ -77,7 +77,8 @@ struct socket_row {
 	const uint8_t *key;	/* 8 bytes; NULL: none */
 	const struct params *params;
 	const struct pool *pool;	/* NULL: none */
-	struct writer state;	/* NULL at: none */
+	struct writer state;	/* all zero: none */
+	const struct log_who *who;	/* whose it is */
 };
 
 /* --- one row --- */
@@ -119,29 +120,50 @@ static const char *param(const struct walk *w, const struct socket_row *r,
 	    params_find(w->a->ss->params, name));
 }
 
+/* As text; NULL: there is none, or no room for it. */
+static char *state_text(struct socket_row *r)
+{
+	char *const text = r->state.at == NULL || r->state.failed ? NULL :
+	    hex_text(r->state.at, r->state.len);
+
+	writer_fini(&r->state);
+	return text;
+}
+
+/* Its reader can't do without, and must not do without all the others. */
+static int leave(const struct socket_row *r)
+{
+	log_at(LEVEL_WARNING, r->who, "can't be handed over: its state takes "
+	    "more than %d MB, or than there is memory for: its session will "
+	    "end", STATE_MAX >> 20);
+	return 0;
+}
+
 static int emit(const struct walk *w, struct socket_row *r)
 {
+	const bool with_state = r->state.cap > 0;
+	char *state = state_text(r);
+
+	if (with_state && state == NULL)
+		return leave(r);
+
 	const bool shown = w->view->variant != FOR_EYES && r->pool != NULL;
 	const struct credentials *const secret = shown ?
 	    catalog_pool_credentials(w->a->ss->catalog, r->pool) : NULL;
 	const struct scram_keys *const keys = secret == NULL ? NULL :
 	    secret->learned;
 	char ip[NET_TEXT_MAX], cancel[24];
-	char *client_key = NULL, *server_key = NULL, *state = NULL;
+	char *client_key = NULL, *server_key = NULL;
 
 	if (keys != NULL) {
 		client_key = hex_text(keys->client_key, SHA256_BYTES);
 		server_key = hex_text(keys->server_key, SHA256_BYTES);
 	}
-	/* without memory it is missing, which its reader can't accept */
-	if (r->state.at != NULL && !r->state.failed)
-		state = hex_text(r->state.at, r->state.len);
 	const int rc = w->sink->row(w->sink, VIEW_ROW(FDS));
 
 	mem_free(state);
 	mem_free(client_key);
 	mem_free(server_key);
-	writer_fini(&r->state);
 	return rc;
 }
 
@@ -159,6 +181,7 @@ static int client_row(const struct walk *w, const struct client *c)
 		.key = c->key_len >= CLIENT_KEY_BYTES ? c->key : NULL,
 		.params = c->params,
 		.pool = c->pc.pool,
+		.who = &c->who,
 	};
 
 	if (whom != FOR_EYES && !handover_takes_client(c)) {
@@ -189,6 +212,7 @@ static int server_row(const struct walk *w, const struct server *s)
 		.key = s->key_len >= CLIENT_KEY_BYTES ? s->key : NULL,
 		.params = s->params,
 		.pool = p,
+		.who = &s->who,
 	};
 
 	if (s->stream.fd < 0 ||

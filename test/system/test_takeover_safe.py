@@ -12,6 +12,7 @@ import time
 import pytest
 
 import harness
+import pq
 from harness import REFERENCE, binary, run, wait_until
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="newer than that")
@@ -230,6 +231,28 @@ def test_daemon_is_up_when_its_starter_ends(pooler):
     finally:
         os.kill(pid, signal.SIGQUIT)
         wait_until(lambda: harness.has_ended(pid))
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_session_of_too_much_state_is_left_behind(pooler, linked):
+    """config-files.md 21: alone, and the log says why"""
+    p = pooler(max_prepared_statements=200)
+    huge, c = p.raw(), in_transaction(p)
+    if linked:
+        huge.query("begin")
+    for i in range(175):
+        huge.send(pq.parse("select '%s'" % ("%d" % i).ljust(400000, "x"),
+                           "s%d" % i), pq.sync())
+        assert not huge.recv_until().errors
+    q = successor(pooler, p)
+    q.start()
+    assert p.wait_exit() == 0
+    # the server knows as many statements, and is another matter
+    lines = [line for line in p.log.splitlines() if " WARNING C-" in line]
+    assert len(lines) == 1
+    assert "can't be handed over: its state takes more than 64 MB" in lines[0]
+    assert huge.recv_all().messages == []
+    goes_on(p, c)
 
 
 # --- one that only looks like a pooler ------------------------------------
