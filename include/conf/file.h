@@ -16,7 +16,7 @@ struct file_text {
 
 /*
  * Read path into an all-zero f.
- * Returns: 0, or -1 with errno set and f empty.
+ * Returns: 0, or -1 with errno set, for input_why(), and f empty.
  */
 int file_read(const char *path, struct file_text *f);
 

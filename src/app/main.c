@@ -44,7 +44,6 @@ static void load_config(struct app *app)
 	if (app->config == NULL)
 		log_fatal("cannot load config file");
 	app->loaded = config_ref(app->config);
-	app_log_setup(app);
 }
 
 /* Before the user changes: a key may be for root's eyes only. */
@@ -246,6 +245,8 @@ static void start(struct app *app)
 	load_config(app);
 	load_tls(app);
 	become_user(app);
+	/* not before: nobody may have root write to where a link leads */
+	app_log_setup(app);
 	if (app_init(app) < 0)
 		log_fatal("out of memory");
 	take_sockets(app);

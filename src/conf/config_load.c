@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/input.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/vault.h"
@@ -301,7 +302,7 @@ static enum ini_step load_file(struct loader *l, const char *path,
 
 	if (file_read(path, &f) != 0) {
 		fail(l, "", "could not load file \"%s\": %s", path,
-		    strerror(errno));
+		    input_why(errno));
 		return INI_BAD;
 	}
 	l->main_read = true;

@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/crypto.h"
+#include "base/input.h"
 #include "base/mem.h"
 
 /* As mem_resize, but leaves no copy of a secret behind. */
@@ -70,7 +70,7 @@ static int read_all(int fd, struct file_text *f)
 
 int file_read(const char *path, struct file_text *f)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	const int fd = input_open(path);
 	int rc = -1;
 
 	if (fd < 0)

@@ -9,6 +9,7 @@
 #include <utlist.h>
 
 #include "base/err.h"
+#include "base/input.h"
 #include "base/mem.h"
 #include "base/vault.h"
 #include "conf/file.h"
@@ -277,7 +278,7 @@ static int not_read(const char *what, const char *path, struct err *e)
 	if (errno == ENOMEM)
 		return err_set(e, "53200", "out of memory");
 	return err_set(e, "58P01", "could not open %s config file %s: %s",
-	    what, path, strerror(errno));
+	    what, path, input_why(errno));
 }
 
 static int load_maps(const char *path, const struct hba_source *how,

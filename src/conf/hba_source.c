@@ -9,6 +9,7 @@
 
 #include "base/crypto.h"
 #include "base/err.h"
+#include "base/input.h"
 #include "base/mem.h"
 #include "conf/file.h"
 #include "conf/hba_line.h"
@@ -92,7 +93,7 @@ int hba_open(const struct hba_place *at, const char *path,
 
 	const int saved = errno;
 	err_set(e, "F0000", "could not open file \"%s\": %s", path,
-	    strerror(saved));
+	    input_why(saved));
 	errno = saved;
 	return -1;
 }

@@ -13,6 +13,7 @@
 
 #include "base/crypto.h"
 #include "base/err.h"
+#include "base/input.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "conf/file.h"
@@ -271,7 +272,7 @@ static int rewrite(const char *path, const char *ini,
 		return -1;
 	if (file_read(path, &old) != 0 && errno != ENOENT)
 		return err_set(e, "58030", "could not read \"%s\": %s", path,
-		    strerror(errno));
+		    input_why(errno));
 	const size_t size = old.len + sizeof heading + ENTRY_MAX;
 	char *const buf = mem_alloc(size);
 	int rc;

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/crypto.h"
+#include "base/input.h"
 #include "base/mem.h"
 #include "base/vault.h"
 #include "conf/file.h"
@@ -316,7 +317,7 @@ struct userlist *userlist_load(const char *path,
 
 	if (file_read(path, &f) != 0) {
 		snprintf(text, sizeof(text),
-		    "could not open auth_file %s: %s", path, strerror(errno));
+		    "could not open auth_file %s: %s", path, input_why(errno));
 		if (report_fn != NULL)
 			report_fn(arg, LEVEL_ERROR, text);
 		return NULL;

@@ -10,6 +10,7 @@
 #include <utlist.h>
 
 #include "base/err.h"
+#include "base/input.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "io/loop.h"
@@ -159,7 +160,7 @@ int dns_channel_set_servers(struct dns_channel *c, const char *servers)
 /* Where a server of the file has a port, it counts. 0, or -1 with e. */
 static int set_ports(struct dns_channel *c, const char *path, struct err *e)
 {
-	FILE *const f = fopen(path, "re");
+	FILE *const f = input_check(path) < 0 ? NULL : fopen(path, "re");
 	char line[LINE_BYTES], buf[SERVERS_BYTES];
 	struct text list;
 	bool any = false;

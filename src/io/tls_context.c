@@ -3,7 +3,6 @@
 #include "io/tls_context.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <openssl/core_names.h>
 #include <openssl/err.h>
 #include <openssl/params.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/input.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/vault.h"
@@ -40,11 +40,20 @@ int tls_err(struct err *e, const char *prefix)
 	const char *why = code == 0 ? NULL : ERR_reason_error_string(code);
 
 	if (code != 0 && ERR_SYSTEM_ERROR(code))
-		why = strerror(ERR_GET_REASON(code));
+		why = input_why((int)ERR_GET_REASON(code));
 	err_set(e, "08P01", "%s%s", prefix, why != NULL ? why :
 	    "unknown TLS error");
 	ERR_clear_error();
 	return -1;
+}
+
+/* Before the library opens path. */
+static bool is_readable(const char *path)
+{
+	if (input_check(path) == 0)
+		return true;
+	ERR_raise_data(ERR_LIB_SYS, errno, "%s", path);
+	return false;
 }
 
 /* --- authorities --- */
@@ -61,8 +70,9 @@ struct tls_store *tls_store_new(const char *ca_file, struct err *e)
 		goto fail;
 	}
 	s->refs = 1;
-	if ((system ? X509_STORE_set_default_paths(s->x509) :
-	    X509_STORE_load_file(s->x509, ca_file)) == 1)
+	if (system ? X509_STORE_set_default_paths(s->x509) == 1 :
+	    is_readable(ca_file) &&
+	    X509_STORE_load_file(s->x509, ca_file) == 1)
 		return s;
 	tls_err(e, "");
 	err_prepend(e, "failed to load CA file \"%s\": ",
@@ -247,7 +257,7 @@ static int no_passphrase(char *buf, int size, int rw, void *arg)
 static int use_key(SSL_CTX *ssl, const char *path)
 {
 	char *text = vault_zalloc(KEY_FILE_MAX);
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const int fd = input_open(path);
 	const ssize_t n = fd < 0 || text == NULL ? -1 :
 	    read(fd, text, KEY_FILE_MAX);
 	BIO *bio = NULL;
@@ -292,7 +302,8 @@ static int set_certificate(struct build *b, struct err *e)
 		    "client_tls_key_file and client_tls_cert_file must be "
 		    "set." : "server_tls_key_file and server_tls_cert_file "
 		    "must be set both, or none of them");
-	if (SSL_CTX_use_certificate_chain_file(ssl, cert) != 1)
+	if (!is_readable(cert) ||
+	    SSL_CTX_use_certificate_chain_file(ssl, cert) != 1)
 		return failed_to_load("certificate file", cert, e);
 	if (use_key(ssl, key) < 0)
 		return failed_to_load("key file", key, e);
