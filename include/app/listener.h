@@ -23,7 +23,8 @@ struct listener {
 	char *path;		/* Unix; owned; NULL for TCP */
 	unsigned turn;		/* of the loop that accepted last */
 	unsigned streak;	/* turns in a row that left, perhaps, some */
-	usec_t closing;		/* is closed from then on; 0 = stays */
+	usec_t deaf;		/* ignores who is new from then on; 0: or does */
+	usec_t closing;		/* is closed from then on; 0 = stays, so far */
 	bool paused;
 	bool passed;		/* by the service manager: its file stays */
 	bool adopted;		/* opened by others; not found in settings yet */
@@ -52,7 +53,7 @@ void listener_close_all(struct app *app);
 /*
  * Let TCP go (SHUTDOWN WAIT_FOR_*), and nobody be lost who is connected by
  * now. Where others listen at the same address too (so_reuseport), that takes
- * a moment; else it is closed at once.
+ * two; else it is closed at once.
  */
 void listener_drain(struct app *app);
 /* From time to time: is the moment over, or an error? Go on. */

@@ -23,9 +23,11 @@
 #define SPARE_TIME (2 * USEC)	/* to log in with the spare descriptor */
 
 /*
- * Longer than a handshake takes, also when one side is stopped for half a
- * second; shorter than an unanswered SYN waits (1 s).
+ * With TCP_DEFER_ACCEPT the handshake of a client that says nothing stands
+ * still until the kernel asks again, after a second.
  */
+#define SETTLE_TIME (USEC * 6 / 5)
+/* Longer than a handshake takes; shorter than an unanswered SYN waits (1 s). */
 #define DRAIN_TIME (USEC * 4 / 5)
 
 char *listener_name(const struct listener *l, char *buf, size_t size)
@@ -325,6 +327,11 @@ void listener_close_all(struct app *app)
 	app->spare_fd = 0;
 }
 
+static bool drains(const struct listener *l)
+{
+	return l->deaf != 0 || l->closing != 0;
+}
+
 static void accept_rest(struct listener *l)
 {
 	resume_one(l);
@@ -334,16 +341,28 @@ static void accept_rest(struct listener *l)
 
 /*
  * The kernel gives a new connection to one of the sockets at an address, and
- * resets what waits at one that is closed. So this one is first kept from
- * getting more: who connects is not answered, and has another one next time.
+ * resets what waits at one that is closed, also the handshakes that it has
+ * deferred, for as long as the client has not said anything. So these go on
+ * first, however busy their clients are.
  */
 static void begin_to_drain(struct listener *l, usec_t now)
 {
 	struct err e;
 
 	(void)socket_defer_accept(l->fd, false, &e);
+	l->deaf = now + SETTLE_TIME;
+}
+
+/*
+ * Then it is kept from getting more: who connects is not answered, and has
+ * another one next time.
+ */
+static void begin_to_ignore(struct listener *l, usec_t now)
+{
+	l->deaf = 0;
 	if (socket_ignore_new(l->fd) < 0)
-		log_warning("setsockopt(SO_ATTACH_FILTER): %s",
+		log_warning("new connections can't be kept away, some may "
+		    "be reset: %s",
 		    strerror(errno));
 	l->closing = now + DRAIN_TIME;
 }
@@ -354,12 +373,12 @@ void listener_drain(struct app *app)
 	struct listener *l, *next;
 
 	LL_FOREACH_SAFE(app->listeners, l, next) {
-		if (l->path != NULL || l->closing != 0)
+		if (l->path != NULL || drains(l))
 			continue;
 		if (shared && !l->passed)
 			begin_to_drain(l, time_now());
 		accept_rest(l);
-		if (l->closing == 0)
+		if (!drains(l))
 			listener_drop(l);
 	}
 }
@@ -369,7 +388,7 @@ bool listener_is_draining(const struct app *app)
 	const struct listener *l;
 
 	LL_FOREACH(app->listeners, l) {
-		if (l->closing != 0)
+		if (drains(l))
 			return true;
 	}
 	return false;
@@ -380,6 +399,8 @@ void listener_tick(struct app *app, usec_t now)
 	struct listener *l, *next;
 
 	LL_FOREACH_SAFE(app->listeners, l, next) {
+		if (l->deaf != 0 && now >= l->deaf)
+			begin_to_ignore(l, now);
 		if (l->closing == 0 || now < l->closing)
 			continue;
 		accept_rest(l);

@@ -46,7 +46,7 @@ int listener_retune(const struct listener *l, struct err *e)
 	const struct settings *const set = &l->app->config->set;
 	const struct socket_opts opts = tcp_opts(set);
 
-	if (l->path != NULL || l->closing != 0)
+	if (l->path != NULL || l->deaf != 0 || l->closing != 0)
 		return 0;
 	if (socket_retune(l->fd, &opts, e) < 0)
 		return -1;

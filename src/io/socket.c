@@ -24,6 +24,7 @@
 #include "base/text.h"
 
 #define DRAIN_ROUNDS 64
+#define HOPS_MAX 255
 #define SOCKET_TYPE (SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC)
 
 static int set_int(int fd, int level, int name, int value)
@@ -332,6 +333,23 @@ int socket_defer_accept(int fd, bool on, struct err *e)
 	    strerror(errno));
 }
 
+/*
+ * Of a listening socket it concerns SYNs alone, of a connection all: packets
+ * that have been forwarded, or were not sent with the largest number (RFC
+ * 5082), which nearly nobody does.
+ */
+static int set_least_hops(int fd, int value)
+{
+	int domain = AF_UNSPEC;
+	socklen_t len = sizeof domain;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0)
+		return -1;
+	return domain == AF_INET6 ?
+	    set_int(fd, IPPROTO_IPV6, IPV6_MINHOPCOUNT, value) :
+	    set_int(fd, IPPROTO_IP, IP_MINTTL, value);
+}
+
 int socket_ignore_new(int fd)
 {
 	/* of a TCP socket, a filter sees the segment: byte 13 has the flags */
@@ -346,13 +364,17 @@ int socket_ignore_new(int fd)
 		.filter = code,
 	};
 
-	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
-	    sizeof program);
+	if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+	    sizeof program) == 0)
+		return 0;
+	/* some kernels, and containers, let root only do that */
+	return set_least_hops(fd, HOPS_MAX);
 }
 
 void socket_hear_new(int fd)
 {
 	(void)set_int(fd, SOL_SOCKET, SO_DETACH_FILTER, 0);
+	(void)set_least_hops(fd, 0);
 }
 
 /* The path of a Unix address of len bytes; '@' stands for the first NUL. */

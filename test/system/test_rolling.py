@@ -58,6 +58,29 @@ def test_no_transaction_fails_while_processes_restart(pooler, pg, mode):
         load.check()
 
 
+def listening(port):
+    """How many sockets are at that port, of whatever process."""
+    with open("/proc/net/tcp") as f:
+        rows = [line.split() for line in f][1:]
+    return sum(row[1] == "0100007F:%04X" % port and row[3] == "0A"
+               for row in rows)
+
+
+def test_who_has_connected_may_take_its_time_to_speak(pooler, pg):
+    """TCP_DEFER_ACCEPT keeps from us who says nothing: nobody is reset"""
+    a, b = pair(pooler, pg)
+    # the kernel deals them out: each process has some
+    conns = [a.open() for _ in range(16)]
+    a.signal(signal.SIGTERM)
+    wait_until(lambda: listening(a.port) == 1)
+    for c in conns:
+        c.login("app", "apppw", "p0")
+        assert c.value("select 1") == "1"
+        c.close()
+    assert a.wait_exit() == 0
+    assert b.raw().value("select 1") == "1"
+
+
 def test_long_connections_are_waited_for(pooler, pg):
     """SHUTDOWN WAIT_FOR_CLIENTS: a client stays as long as it likes"""
     a, b = pair(pooler, pg)
