@@ -17,6 +17,18 @@
 #define NAMES_MAX 65536	/* bytes in which a message must tell its names */
 #define INJECTED_MAX 65536	/* bytes of texts that one sending may have */
 
+bool relay_translates(const struct client *c)
+{
+	if (c->replication != REPLICATION_NONE)
+		return false;
+	/* a reload must not take its names away: no server knows them */
+	const int mode = c->pc.server != NULL ? c->pc.server->mode :
+	    (int)c->pc.pool->limits.mode;
+
+	return c->statements != NULL || (mode != POOL_SESSION &&
+	    sessions_settings(c->ss)->max_prepared_statements > 0);
+}
+
 /* The string at p, at most n bytes; NULL: no NUL among them. */
 static const char *string_at(const uint8_t *p, size_t n)
 {

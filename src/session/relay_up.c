@@ -94,18 +94,6 @@ enum relay_step relay_wait(struct relay_up *up)
 	return RELAY_SHORT;
 }
 
-bool relay_translates(const struct client *c)
-{
-	if (c->replication != REPLICATION_NONE)
-		return false;
-	/* a reload must not take its names away: no server knows them */
-	const int mode = c->pc.server != NULL ? c->pc.server->mode :
-	    (int)c->pc.pool->limits.mode;
-
-	return c->statements != NULL || (mode != POOL_SESSION &&
-	    sessions_settings(c->ss)->max_prepared_statements > 0);
-}
-
 /* --- one handler a kind of message --- */
 
 /*
@@ -382,6 +370,7 @@ void relay_update(struct client *c)
 	const bool stuck = stream_is_blocked(&c->stream) &&
 	    (s == NULL || track_is_empty(&s->track));
 	const bool full = s != NULL && (stream_is_blocked(&s->stream) ||
+	    s->stream.broken ||
 	    track_is_full(&s->track) || s->chore != CHORE_NONE ||
 	    must_hold(c, s));
 
@@ -408,21 +397,32 @@ bool relay_may_part(const struct client *c, const struct server *s)
 /* The server is gone; what it has said before is still to be had. */
 static void write_failed(struct server *s)
 {
-	s->stream.paused = false;
+	struct client *const c = s->ps.client == NULL ? NULL :
+	    client_of(s->ps.client);
+
+	if (c != NULL)
+		relay_update(c);	/* there is no place for what it sends */
+	if (c == NULL || !stream_is_blocked(&c->stream))
+		stream_resume(&s->stream);
 	stream_reread(&s->stream);
-	relay_server_input(s);
-	server_close(s, "server connection closed");
+	if (!s->stream.paused)
+		relay_server_input(s);
+	if (server_is_open(s) && !s->stream.paused && !s->stream.ready)
+		server_close(s, "server connection closed");
 }
 
 /*
  * May what c has sent be worked on? Nothing else decides that. Not while all
  * stands still, whatever its server says: it may be another process's by then.
- * And its SETs come first.
+ * Its SETs come first, and a server that is gone can only be listened to.
  */
 static bool may_work(const struct client *c)
 {
-	return !stream_is_frozen(&c->stream) && (c->pc.server == NULL ||
-	    server_of(c->pc.server)->chore == CHORE_NONE);
+	const struct server *s = c->pc.server == NULL ? NULL :
+	    server_of(c->pc.server);
+
+	return !stream_is_frozen(&c->stream) && (s == NULL ||
+	    (s->chore == CHORE_NONE && !s->stream.broken));
 }
 
 /* Everything of b that can go goes. Returns false when c was closed. */

@@ -6,6 +6,7 @@ A handler is called as handler(session, type, body) for each message after
 the login; it returns True if it took care of it, else the default answer
 is given.
 """
+import os
 import re
 import socket
 import struct
@@ -340,7 +341,7 @@ class FakePg:
                  rcvbuf=None, protocol=pq.V3_0,
                  secret_key=struct.pack("!i", 77), tls=None, direct=False,
                  host="127.0.0.1", mechanisms=(b"SCRAM-SHA-256",),
-                 port=None):
+                 port=None, folder=None):
         self.handler, self.auth = handler, auth
         self.password, self.secret = password, secret
         self.params = dict(PARAMS if params is None else params)
@@ -355,12 +356,16 @@ class FakePg:
         self.mechanisms = mechanisms
         self.sessions, self.fault = [], None
         self.port = port or free_port()
-        self.sock = socket.socket()
+        # folder: of a Unix socket
+        self.folder = folder
+        self.sock = socket.socket(socket.AF_UNIX if folder else
+                                  socket.AF_INET)
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if rcvbuf:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF,
                                  rcvbuf)
-        self.sock.bind((host, self.port))
+        self.sock.bind(os.path.join(folder, ".s.PGSQL.%d" % self.port)
+                       if folder else (host, self.port))
         self.sock.listen(64)
         self.closing = False
         self.thread = threading.Thread(target=self._accept, daemon=True)
@@ -372,7 +377,8 @@ class FakePg:
                 s, _ = self.sock.accept()
             except OSError:
                 return
-            s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if not self.folder:
+                s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sess = Session(self, s)
             self.sessions.append(sess)
             sess.start()
@@ -380,7 +386,7 @@ class FakePg:
     @property
     def conn(self):
         """Entry for [databases]."""
-        return "host=127.0.0.1 port=%d" % self.port
+        return "host=%s port=%d" % (self.folder or "127.0.0.1", self.port)
 
     def logins(self):
         return [s for s in self.sessions if s.logged_in]

@@ -7,7 +7,7 @@ import time
 import pytest
 
 import pq
-from fakepg import complete, copy_in, data_row, ready, row_desc
+from fakepg import complete, copy_in, data_row, error, ready, row_desc
 from harness import ASAN, BIG, TIMEOUT, wait_until
 
 MB = 1 << 20
@@ -182,3 +182,32 @@ def test_release_waits_for_delivery(pooler, fakepg):
     res = a.recv_until()
     assert len(res.rows) == 20000
     assert b.recv_until().rows == [["select 'b'"]]
+
+
+def test_last_words_of_a_server_that_has_left(pooler, fakepg, tmp_path):
+    """pooling.md 13: what it has said before is the client's, all of it,
+    however slowly he takes it, although it takes nothing more itself"""
+    rows = [data_row("%d" % i, "r" * 1000) for i in range(3000)]
+    said = threading.Event()
+
+    def handler(sess, kind, body):
+        if kind == "Q" and body == b"much\0":
+            sess.send(row_desc("a", "b"), *rows)
+            sess.send(error("going", "57P01", "FATAL"))
+            said.set()
+            sess.hang_up()
+    tmp_path.chmod(0o777)
+    f = fakepg(handler=handler, folder=str(tmp_path))
+    p = pooler({"p0": f.conn}, sbuf_loopcnt=1, tcp_socket_buffer=8192)
+    c = p.open(rcvbuf=8192).login("app", "apppw", "p0")
+    c.send(pq.query("much"))
+    got = b""
+    while not said.wait(0):
+        part = c.sock.recv(65536)
+        assert part, pq.split_messages(got)[0][-1]
+        got += part
+    c.send(pq.query("more"))
+    c.buf[:0] = got
+    r = c.recv_all()
+    assert len(r.rows) == len(rows)
+    assert r.errors[0].code == "57P01"
