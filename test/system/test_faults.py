@@ -1,7 +1,10 @@
-# test_faults.py - what happens to a process: it is stopped, clocks jump.
+# test_faults.py - what happens to a process: it is stopped, used and left.
 # SPDX-License-Identifier: ISC
 """Time passes here because it has to: more of it than a time-out allows."""
+import os
 import signal
+import socket
+import ssl
 import time
 
 import pytest
@@ -85,3 +88,126 @@ def test_limits_count_again_after_a_stop(pooler):
     p.signal(signal.SIGCONT)
     kind, body = c.recv()
     assert kind == "E" and b"client_idle_timeout" in body
+
+
+# --- watched, and one of several ------------------------------------------
+
+def test_a_stopped_process_feeds_no_watchdog(pooler, monkeypatch):
+    """systemd sees that it stands still, and when it goes on"""
+    path = os.path.join(harness.make_tmp(), "notify")
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    sock.bind(path)
+    os.chmod(path, 0o777)
+    monkeypatch.setenv("NOTIFY_SOCKET", path)
+    monkeypatch.setenv("WATCHDOG_USEC", "200000")
+    p = pooler()
+    if "systemd: yes" not in harness.run([harness.binary(), "-V"],
+                                         cwd="/").stdout:
+        pytest.skip("built without systemd")
+    sock.settimeout(harness.TIMEOUT)
+    while sock.recv(4096) != b"WATCHDOG=1":
+        pass
+    stop(p)
+    sock.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        while True:
+            sock.recv(4096)
+    pass_time(1)
+    with pytest.raises(BlockingIOError):
+        sock.recv(4096)
+    p.signal(signal.SIGCONT)
+    sock.settimeout(harness.TIMEOUT)
+    while sock.recv(4096) != b"WATCHDOG=1":
+        pass
+    sock.close()
+
+
+def siblings(pooler, **settings):
+    """Two processes that forward each other's cancel requests."""
+    both = [pooler(start=False, peer_id=i, **settings) for i in (1, 2)]
+    for p in both:
+        p.extra = "[peers]\n" + "\n".join(
+            "%d = host=%s port=%d" % (i + 1, other.dir, other.port)
+            for i, other in enumerate(both))
+        p.start()
+    return both
+
+
+def test_a_stopped_sibling_holds_nobody_up(pooler, pg):
+    """pooling.md 18: its cancel requests are given up, others don't notice"""
+    a, b = siblings(pooler, cancel_wait_timeout=1)
+    mine, other = a.raw(), b.raw()
+    other.send(pq.query("select pg_sleep(1000)"))
+    b.wait_pool(sv_active=1)
+    before = len(os.listdir("/proc/%d/fd" % a.proc.pid))
+    stop(b)
+    cancels = [a.open() for _ in range(60)]
+    for c in cancels:
+        c.send(pq.untyped(pq.CANCEL_REQUEST, other.key))
+    for _ in range(50):
+        assert mine.value("select 1") == "1"
+    for c in cancels:
+        assert c.at_eof()
+    wait_until(lambda: len(os.listdir("/proc/%d/fd" % a.proc.pid)) <= before)
+    b.signal(signal.SIGCONT)
+    with harness.cancelling(other):
+        e = other.recv_until().errors
+    assert [x.code for x in e] == ["57014"]
+
+
+# --- short connections ----------------------------------------------------
+
+SHORT = 100000 if harness.BIG else 400
+
+
+def short_one(p, i, context):
+    """Most of them log in; some leave before, in any of the ways there are."""
+    c = p.open()
+    p.conns.remove(c)
+    if i % 10 == 0:     # in the middle of a handshake
+        c.send(pq.untyped(pq.SSL_REQUEST))
+        c.recv_bytes(1)
+        c.send(b"\x16\x03\x01\x02\0\1")
+        c.abort()
+        return
+    c.start_tls(context)
+    if i % 10 == 1:     # in the middle of SCRAM
+        c.send(pq.startup({"user": "app", "database": "p0"}))
+        assert c.recv()[0] == "R"
+        c.abort()
+        return
+    if i % 10 == 2:
+        with pytest.raises(pq.PgError):
+            c.login("app", "wrong", "p0")
+    else:
+        c.login("app", "apppw", "p0")
+        assert c.value("select 1") == "1"
+    c.close(polite=i % 2 == 0)
+
+
+def test_short_connections_leave_nothing(pooler, certs):
+    """TLS and SCRAM: no memory, no descriptor"""
+    p = pooler(start=False, auth_type="scram-sha-256",
+               **certs.accept("require"))
+    # what was freed is kept by the sanitizer, up to that
+    p.env["ASAN_OPTIONS"] = harness.process_env()["ASAN_OPTIONS"] \
+        + ":quarantine_size_mb=1:thread_local_quarantine_size_kb=64"
+    p.start()
+    context = ssl.create_default_context(cafile=certs.crt("ca"))
+
+    def descriptors():
+        return len(os.listdir("/proc/%d/fd" % p.proc.pid))
+
+    def run(count):
+        for i in range(count):
+            short_one(p, i, context)
+        wait_until(lambda: not [c for c in p.show("clients")
+                                if c["database"] != "pgbouncer"])
+        return p.mem(), p.rss()
+    run(100)
+    wait_until(lambda: len(p.servers()) == 1)
+    before, (used, rss) = descriptors(), run(50)
+    after, more = run(SHORT)
+    assert after == used
+    wait_until(lambda: descriptors() <= before)
+    assert more - rss < (10 << 20 if harness.ASAN else 1 << 20)
