@@ -6,6 +6,7 @@
 #include "base/time.h"
 
 struct app;
+struct client;
 struct database;
 struct pool;
 
@@ -14,6 +15,9 @@ struct pool;
  * (pooling.md sections 7, 11, 12). May drop p, but no other pool.
  */
 void upkeep_pool(struct app *app, struct pool *p, usec_t now);
+
+/* c waits for the welcome, and client_login_timeout is over: tell it why. */
+void upkeep_fail_login(struct app *app, struct client *c, usec_t now);
 
 /* The pool of a forced user; the end of an automatic one. May drop db. */
 void upkeep_database(struct app *app, struct database *db, usec_t now);

@@ -30,9 +30,10 @@ static void on_login_timeout(struct timeout *t, void *arg)
 {
 	struct client *const c = client_of_timer(t);
 
-	(void)arg;
-	client_fail(c, NULL, c->pc.state == CLIENT_WELCOME ?
-	    "client_login_timeout (server down)" : "client_login_timeout");
+	if (c->pc.state == CLIENT_WELCOME)
+		upkeep_fail_login(arg, c, time_now());
+	else
+		client_fail(c, NULL, "client_login_timeout");
 }
 
 static void on_connect_timeout(struct timeout *t, void *arg)

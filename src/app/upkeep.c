@@ -20,7 +20,7 @@
 
 #define QUEUED_NOTICE "No server connection available in postgres backend, " \
 	"client being queued"
-#define QUERY_WAIT_TIMEOUT "query_wait_timeout"
+#define SERVER_DOWN "client_login_timeout (server down)"
 
 /* A pool, the moment, and what counts now: read once for all its members. */
 struct round {
@@ -46,11 +46,11 @@ static const char *wait_over(const struct round *r, const struct client *c)
 
 	if (!c->welcomed && c->login == NULL &&
 	    is_over(r->set->client_login_timeout, time_age(c->born, r->now)))
-		return "client_login_timeout (server down)";
+		return SERVER_DOWN;
 	if (is_over(r->set->query_timeout, age))
 		return "query_timeout";
 	if (is_over(effective_query_wait(r->set, c->user, c->db), age))
-		return QUERY_WAIT_TIMEOUT;
+		return "query_wait_timeout";
 	return NULL;
 }
 
@@ -71,6 +71,14 @@ static void explain_wait(const struct round *r, struct client *c,
 		    QUEUED_NOTICE, why.detail, why.hint });
 }
 
+void upkeep_fail_login(struct app *app, struct client *c, usec_t now)
+{
+	const struct round r = { .app = app, .pool = c->pc.pool,
+		.set = &app->config->set, .now = now };
+
+	explain_wait(&r, c, SERVER_DOWN);
+}
+
 static bool wants_notice(const struct round *r, const struct client *c)
 {
 	const int limit = r->set->query_wait_notify;
@@ -85,10 +93,7 @@ static bool check_waiter(const struct round *r, struct client *c)
 	const char *const why = wait_over(r, c);
 
 	if (why != NULL) {
-		if (strcmp(why, QUERY_WAIT_TIMEOUT) == 0)
-			explain_wait(r, c, why);
-		else
-			client_fail(c, NULL, why);
+		explain_wait(r, c, why);
 		return true;
 	}
 	if (!wants_notice(r, c))

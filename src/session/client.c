@@ -200,6 +200,14 @@ static bool is_torn(const struct client *c)
 	return c->torn || (s != NULL && s->skip > 0 && !s->skip_drop);
 }
 
+static void log_refusal(const struct client *c, const struct report *r)
+{
+	log_at(LEVEL_WARNING, &c->who, "pooler error: %s", r->message);
+	if (r->detail != NULL && r->detail[0] != '\0')
+		log_at(LEVEL_WARNING, &c->who, "pooler error detail: %s",
+		    r->detail);
+}
+
 /*
  * error: what is told to the client; NULL = nothing. What it was told is logged after the
  * closing line (logging.md section 5), while its name is still known.
@@ -229,7 +237,7 @@ static void close_it(struct client *c, const char *reason,
 		log_at(LEVEL_INFO, &c->who, "closing because: %s (age=%llds)",
 		    reason, (long long)((time_now() - c->born) / USEC));
 	if (error != NULL && speaks && set->log_pooler_errors)
-		log_at(LEVEL_WARNING, &c->who, "pooler error: %s", reason);
+		log_refusal(c, error);
 	if (error)
 		stream_close_told(&c->stream);
 	else

@@ -621,8 +621,11 @@ def test_unfinished_login_times_out(pooler, data):
 def test_login_with_server_down_times_out(pooler):
     """client-errors.md 2: client_login_timeout (server down)"""
     p = pooler({"p0": "host=127.0.0.1 port=1"}, client_login_timeout=1)
-    text = refused(p.open(), user="app", database="p0")
-    assert text == "client_login_timeout (server down)"
+    c = p.open()
+    c.login("app", database="p0", wait=False)
+    err, = c.recv_all().errors
+    assert (err.severity, err.code, err.message) == (
+        "FATAL", "08P01", "client_login_timeout (server down)")
 
 
 def test_slow_login_does_not_hold_up_others(pooler):

@@ -127,6 +127,33 @@ def test_notice_and_error_tell_the_reason(pooler):
         assert set(f) == set("SCMDH")
 
 
+def test_login_in_vain_tells_the_reason(pooler):
+    """the server is down: the client, and the log, hear what was tried"""
+    p = pooler({"p0": "host=127.0.0.1 port=1"}, client_login_timeout=1)
+    c = p.open()
+    c.login("app", database="p0", wait=False)
+    err = c.recv_all().errors[0].fields
+    assert err["M"] == "client_login_timeout (server down)"
+    assert err["D"] == ("The last connection to database \"p0\" failed: "
+                        "connect failed")
+    assert "server_login_retry" in err["H"]
+    p.wait_log("pooler error: client_login_timeout \\(server down\\)\n.* "
+               "pooler error detail: The last connection")
+
+
+def test_login_into_a_pause_tells_the_reason(pooler):
+    """paused before the first server was there"""
+    p = pooler(client_login_timeout=1)
+    con = p.console()
+    con.query("pause p0")
+    c = p.open()
+    c.login("app", database="p0", wait=False)
+    err = c.recv_all().errors[0].fields
+    assert err["M"] == "client_login_timeout (server down)"
+    assert "paused" in err["D"]
+    assert "RESUME" in err["H"]
+
+
 def test_reset_query_is_waited_for(pooler, latch):
     p = pooler(default_pool_size=1, pool_mode="session",
                server_reset_query="select " + latch.query)
