@@ -2,12 +2,15 @@
  * SPDX-License-Identifier: ISC */
 #include "app/check.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/net.h"
 #include "conf/config.h"
+#include "conf/userlist.h"
 #include "session/tls_setup.h"
 
 /* Does text only tell where the problem of the line before it is? */
@@ -52,6 +55,118 @@ static void check_whole(struct config *c, unsigned *problems)
 		on_problem(problems, LEVEL_ERROR, "nowhere to listen on");
 }
 
+/* --- what works, but hardly as it was meant --- */
+
+static void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static void note(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	printf("note: ");
+	vprintf(fmt, ap);
+	printf("\n");
+	va_end(ap);
+}
+
+/* "host:port", which is neither a name nor an address of IPv6? */
+static bool has_port(const char *item, size_t len)
+{
+	char text[256];
+	struct net_addr a;
+
+	if (len >= sizeof text)
+		return false;
+	memcpy(text, item, len);
+	text[len] = '\0';
+	return text[0] != '/' && text[0] != '@' &&
+	    strchr(text, ':') != NULL && net_parse_ip(text, 0, &a) < 0;
+}
+
+/* The first item of a comma list that has one; NULL: none. */
+static const char *find_port(const char *list, size_t *len)
+{
+	for (const char *at = list; at != NULL && *at != '\0';) {
+		at += strspn(at, ", \t");
+		*len = strcspn(at, ", \t");
+		if (has_port(at, *len))
+			return at;
+		at += *len;
+	}
+	return NULL;
+}
+
+static void note_hosts(const struct config *c)
+{
+	const struct config_db *db;
+	size_t len;
+	const char *at = find_port(c->set.listen_addr, &len);
+
+	if (at != NULL)
+		note("listen_addr: \"%.*s\" is no address, the port is "
+		    "listen_port", (int)len, at);
+	if (c->set.listen_addr[0] == '\0')
+		note("listen_addr is empty: only Unix sockets are listened on");
+	for (db = c->dbs; db != NULL; db = db->next) {
+		at = find_port(db->host, &len);
+		if (at != NULL)
+			note("database \"%s\": \"%.*s\" is no host, the port "
+			    "is port=", db->name, (int)len, at);
+	}
+}
+
+static int is_for_scram(const char *name, const char *secret, void *arg)
+{
+	const enum secret_kind kind = secret_kind(secret);
+
+	(void)name;
+	(void)arg;
+	return kind == SECRET_PLAIN || kind == SECRET_SCRAM;
+}
+
+static bool is_by_password(enum auth_type type)
+{
+	return type == AUTH_PLAIN || type == AUTH_MD5 ||
+	    type == AUTH_SCRAM_SHA_256;
+}
+
+static bool has_auth_user(const struct config *c)
+{
+	const struct config_db *db = c->dbs;
+
+	while (db != NULL && db->auth_user == NULL)
+		db = db->next;
+	return db != NULL ||
+	    (c->set.auth_user != NULL && c->set.auth_user[0] != '\0');
+}
+
+/* Who can log in? auth_query may find everybody. */
+static void note_users(const struct config *c)
+{
+	const enum auth_type type = (enum auth_type)c->set.auth_type;
+	const struct userlist *const u = c->userlist;
+
+	if (!is_by_password(type) || has_auth_user(c))
+		return;
+	if (u == NULL || userlist_count(u) == 0)
+		note("nobody can log in: auth_file has no users, and auth_user "
+		    "is not set");
+	else if (type == AUTH_SCRAM_SHA_256 &&
+	    userlist_each(u, is_for_scram, NULL) == 0)
+		note("nobody can log in: auth_type is scram-sha-256, and no "
+		    "secret in auth_file is for it");
+}
+
+static void note_sizes(const struct config *c)
+{
+	const int size = c->set.default_pool_size;
+
+	if (size > 0 && c->set.min_pool_size > size)
+		note("min_pool_size is above default_pool_size: pools keep %d "
+		    "servers", size);
+}
+
 int check_run(const char *path)
 {
 	unsigned problems = 0;
@@ -60,10 +175,14 @@ int check_run(const char *path)
 	struct config *c = seed == NULL ? NULL :
 	    config_load(path, seed, on_problem, &problems, &e);
 
-	if (c != NULL)
+	if (c != NULL) {
 		check_whole(c, &problems);
-	else if (problems == 0)
+		note_hosts(c);
+		note_users(c);
+		note_sizes(c);
+	} else if (problems == 0) {
 		on_problem(&problems, LEVEL_ERROR, "out of memory");
+	}
 	config_unref(&c);
 	config_unref(&seed);
 	if (problems == 0)

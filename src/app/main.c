@@ -68,7 +68,8 @@ static void become_user(const struct app *app)
 	    daemon_switch_user(name, &e) < 0)
 		log_fatal("%s", e.text);
 	if (geteuid() == 0)
-		log_fatal("PgBouncer should not run as root");
+		log_fatal("PgBouncer should not run as root: start pgsluice as "
+		    "another user, or with -u NAME");
 }
 
 /* (config-files.md section 21) There must be a socket file to meet at. */
@@ -163,7 +164,9 @@ static struct takeover *check_others(const struct app *app)
 		log_fatal("unix socket is in use, cannot continue: %s",
 		    e.text);
 	if (alive)
-		log_fatal("unix socket is in use, cannot continue");
+		log_fatal("unix socket is in use, cannot continue: another "
+		    "process answers at %s (listen_port, unix_socket_dir)",
+		    path);
 	if (app->args.reboot)
 		log_info("old process not found, try to continue normally");
 	check_pidfile(app, 0);

@@ -18,6 +18,7 @@
 #include "conf/ini.h"
 #include "conf/persist.h"
 #include "conf/userlist.h"
+#include "conf/words.h"
 
 #define LINE_MAX_BYTES 2048	/* as much as a log line takes */
 
@@ -166,6 +167,16 @@ static enum ini_step refuse_persisted(struct loader *l,
 	return INI_BAD;
 }
 
+static const char *nearest_section(const char *name)
+{
+	struct nearest n;
+
+	nearest_init(&n, name);
+	for (const struct section *s = sections; s->name != NULL; s++)
+		nearest_offer(&n, s->name);
+	return n.best;
+}
+
 static enum ini_step on_section(void *arg, const char *name,
     const struct ini_place *at)
 {
@@ -179,9 +190,12 @@ static enum ini_step on_section(void *arg, const char *name,
 	l->section = s;
 	l->in_unknown = s->name == NULL;
 	if (l->in_unknown) {
-		fail(l, "fill_defaults fail",
-		    "invalid section \"%s\" in configuration (%s:%u)", name,
-		    at->file, at->line);
+		const char *const near = nearest_section(name);
+
+		fail(l, "fill_defaults fail", "invalid section \"%s\" in "
+		    "configuration (%s:%u)%s%s%s", name, at->file, at->line,
+		    near != NULL ? ", did you mean \"" : "",
+		    near != NULL ? near : "", near != NULL ? "\"?" : "");
 		return INI_BAD;
 	}
 	if (s->entry != entry_main)

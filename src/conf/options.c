@@ -248,8 +248,9 @@ static int set_int(const struct option_row *o, void *to, const char *value,
 	int64_t v;
 
 	if (num_parse_i64(value, &v) != 0)
-		return err_set(e, "22023", "%s must be a whole number",
-		    o->name);
+		return err_set(e, "22023", "%s must be a whole number%s",
+		    o->name, strpbrk(value, ";#") == NULL ? "" :
+		    " (a comment needs a line of its own)");
 	if (to_range(o, &v, e) != 0)
 		return -1;
 	*(opt_int_t *)to = (opt_int_t)v;

@@ -317,7 +317,9 @@ struct userlist *userlist_load(const char *path,
 
 	if (file_read(path, &f) != 0) {
 		snprintf(text, sizeof(text),
-		    "could not open auth_file %s: %s", path, input_why(errno));
+		    "could not open auth_file %s: %s%s", path, input_why(errno),
+		    path[0] == '"' || path[0] == '\'' ?
+		    " (the quotes are taken for a part of the name)" : "");
 		if (report_fn != NULL)
 			report_fn(arg, LEVEL_ERROR, text);
 		return NULL;

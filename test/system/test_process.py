@@ -117,6 +117,59 @@ def test_check_refuses_bad_files(pooler, text):
     assert out.stdout + out.stderr
 
 
+NOTES = {
+    "listen": ("listen_addr = localhost:6543", "", "listen_addr: "
+               '"localhost:6543" is no address, the port is listen_port'),
+    "unix": ("listen_addr =", "", "listen_addr is empty: only Unix sockets "
+             "are listened on"),
+    "host": ("", "p1 = host=::1,127.0.0.1:5432", 'database "p1": '
+             '"127.0.0.1:5432" is no host, the port is port='),
+    "nobody": ("auth_type = md5\nauth_file =", "", "nobody can log in: "
+               "auth_file has no users, and auth_user is not set"),
+    "md5": ("auth_type = scram-sha-256", "", "nobody can log in: auth_type "
+            "is scram-sha-256, and no secret in auth_file is for it"),
+    "minimum": ("min_pool_size = 5\ndefault_pool_size = 4", "",
+                "min_pool_size is above default_pool_size: pools keep 4 "
+                "servers"),
+}
+
+
+@newer
+@pytest.mark.parametrize("name", NOTES)
+def test_check_notes_what_is_hardly_meant(pooler, name):
+    """--check: a note is no problem; one for each, and no other"""
+    settings, database, want = NOTES[name]
+    p = pooler(start=False, userlist={"app": "md5" + 32 * "a"}, extra=settings)
+    if database:
+        p.extra += "\n[databases]\n" + database
+    p.write()
+    out = check(p)
+    assert out.returncode == 0, out.stdout
+    assert out.stdout.splitlines()[:-1] == ["note: " + want]
+
+
+HINTS = {
+    "[database]\na = port=1\n": '), did you mean "databases"?',
+    "[pgbouncer]\nlisten_port = 6432 ; ours\n":
+        "(a comment needs a line of its own)",
+    '[pgbouncer]\nauth_file = "users.txt"\n':
+        "(the quotes are taken for a part of the name)",
+}
+
+
+@newer
+@pytest.mark.parametrize("text", HINTS)
+def test_mistake_of_a_newcomer_is_named(pooler, text):
+    """config-files.md 2: behind the reference's text"""
+    p = pooler(start=False)
+    p.write()
+    with open(p.ini, "w") as f:
+        f.write(text)
+    out = check(p)
+    assert out.returncode == 1
+    assert HINTS[text] in out.stdout, out.stdout
+
+
 @newer
 def test_check_of_a_missing_file(tmp_path):
     """--check: exit 1"""

@@ -249,7 +249,8 @@ static const struct {
 	{ "[pgbouncer]\n?\n",
 	    "syntax error in configuration (main.ini:2), stopping loading\n" },
 	{ "[pgbouncer]\n[Users]\nx = 1\n[databases]\n",
-	    "fill_defaults fail\ninvalid section \"Users\"" AT(2) },
+	    "fill_defaults fail\ninvalid section \"Users\" in configuration "
+	    "(main.ini:2), did you mean \"users\"?\n" },
 	{ "[pgbouncer]\npool_mod = session\n",
 	    "unknown parameter: pgbouncer/pool_mod "
 	    "(did you mean \"pool_mode\"?)\n"
