@@ -133,6 +133,27 @@ static enum command_result resume_host(struct console *k, const char *host,
 	return COMMAND_DONE;
 }
 
+/* Nothing stands still as a whole; but who asks may have met one that does. */
+static enum command_result nothing_to_resume(const struct console *k,
+    struct err *e)
+{
+	char names[512];
+	struct text t;
+
+	text_init(&t, names, sizeof names);
+	for (const struct database *db = k->admin->ss->catalog->databases;
+	    db != NULL; db = db->hh.next) {
+		if (db->paused)
+			text_addf(&t, "%s%s", t.len > 0 ? ", " : "", db->name);
+	}
+	if (t.len == 0)
+		return command_failed(err_set(e, "08P01",
+		    "pooler is not paused/suspended"));
+	return command_failed(err_set(e, "08P01", "pooler is not "
+	    "paused/suspended" ERR_DETAIL "Paused or killed by name: %s%s; "
+	    "use RESUME <database>.", names, t.cut ? "..." : ""));
+}
+
 static enum command_result resume_all(struct console *k, struct err *e)
 {
 	if (k->admin->ss->shutdown != SHUTDOWN_NONE)
@@ -145,8 +166,7 @@ static enum command_result resume_all(struct console *k, struct err *e)
 	else if (drained)
 		broker_pause_changed(k->admin->ss);
 	else
-		return command_failed(err_set(e, "08P01",
-		    "pooler is not paused/suspended"));
+		return nothing_to_resume(k, e);
 	return COMMAND_DONE;
 }
 

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: ISC
 """CVE-2026-6667: no command that changes something is open to a stats user."""
 import os
+import re
 import threading
 
 import pytest
@@ -462,3 +463,21 @@ def test_wait_close_and_pause_are_answered_each_by_its_own(pooler):
     a.query("commit")
     assert close.recv_until().tags == ["WAIT_CLOSE"]
     assert pause.recv_until().tags == ["PAUSE"]
+
+
+def test_resume_names_what_stands_still_by_name(pooler):
+    """admin-console.md 4.2: RESUME of nothing, after KILL or PAUSE of one"""
+    p = pooler()
+    with p.console() as c:
+        c.query("kill p1")
+        c.query("pause p0")
+        with pytest.raises(pq.PgError) as e:
+            c.query("resume")
+        assert e.value.message == "pooler is not paused/suspended"
+        assert re.fullmatch(r"Paused or killed by name: (p0, p1|p1, p0); "
+                            r"use RESUME <database>\.", e.value.fields["D"])
+        c.query("resume p1")
+        c.query("resume p0")
+        with pytest.raises(pq.PgError) as e:
+            c.query("resume")
+        assert "D" not in e.value.fields
