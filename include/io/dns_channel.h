@@ -37,4 +37,9 @@ typedef void dns_serial_fn(void *arg, int status, uint32_t serial);
 void dns_channel_ask_serial(struct dns_channel *c, const char *zone,
     dns_serial_fn *fn, void *arg);
 
+/* The name that belongs to an address, status 0; or the status of c-ares. */
+typedef void dns_name_fn(void *arg, int status, const char *name);
+void dns_channel_ask_name(struct dns_channel *c, const struct net_addr *a,
+    dns_name_fn *fn, void *arg);
+
 #endif

@@ -11,6 +11,7 @@
 #include "io/loop.h"
 
 struct dns_channel;
+struct dns_host;
 struct event;
 
 /* Somebody who wants to know. */
@@ -66,6 +67,7 @@ struct dns {
 	usec_t zone_period;
 	struct dns_query *due;		/* DL list, owned: next turn */
 	struct dns_query *now;		/* DL list, owned: this turn */
+	struct dns_host *hosts;		/* DL list, owned: being asked for */
 	struct loop_task task;		/* serves due, and tells of lost */
 	dns_lost_fn *on_lost;
 	void *on_lost_arg;

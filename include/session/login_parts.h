@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "conf/config.h"
+#include "conf/hba.h"
 #include "pool/lobby.h"
 #include "proto/startup.h"
 #include "session/auth.h"
@@ -14,9 +15,8 @@
 struct client;
 struct credentials;
 struct database;
+struct dns_host;
 struct err;
-struct hba;
-struct hba_rule;
 
 #define LOGIN_EXTENSIONS_MAX 16	/* unknown _pq_ names we tell the client */
 
@@ -30,6 +30,10 @@ struct login {
 	enum auth_type method;		/* chosen for this login */
 	struct hba *hba;		/* counted: of the rule */
 	const struct hba_rule *rule;	/* that chose it; NULL = none did */
+	enum hba_host_state host_state;	/* of the next one */
+	char *host;			/* owned: the name of his machine */
+	struct dns_host *host_query;	/* is being asked for */
+	void (*host_answered)(struct client *c);
 	struct credentials *found;	/* counted: its secret; NULL = no row */
 	char *db_name;			/* owned; as asked for */
 	char *options;			/* owned; NULL = none */
@@ -56,6 +60,15 @@ void login_work(struct client *c);
  */
 int login_read_params(struct client *c, const struct startup *m,
     struct err *e);
+
+/* --- login_host.c --- */
+
+/*
+ * Ask for the name of the client's machine, if a rule may want it. True: c is
+ * not read until answered is called, from the loop.
+ */
+bool login_ask_host(struct client *c, const struct hba_login *who,
+    void (*answered)(struct client *c));
 
 /* --- login_user.c; int functions: 0, or -1 with e for the client --- */
 
@@ -88,6 +101,10 @@ int login_adopt_typed(struct client *c, struct credentials *typed,
 int login_admit(struct client *c, struct err *e);
 /* What is known of the user's secret; NULL: nobody has that name. */
 struct credentials *login_credentials(const struct client *c);
+/* "login attempt: ..." */
+void login_log_attempt(const struct client *c);
+/* What rules look at. */
+struct hba_login login_describe(const struct client *c);
 /* Set method and rule; AUTH_HBA means that no rule fits. */
 void login_choose_method(struct client *c);
 

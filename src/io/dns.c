@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "io/dns_channel.h"
+#include "io/dns_host.h"
 #include "io/dns_parts.h"
 #include "io/socket.h"
 
@@ -372,6 +373,7 @@ void dns_free(struct dns **dp)
 	if (d == NULL)
 		return;
 	dns_channel_free(&d->channel);
+	dns_hosts_fini(d);
 	if (d->patience != NULL)
 		event_free(d->patience);
 	loop_cancel(d->loop, &d->task);

@@ -4,6 +4,7 @@
 
 #include <ares.h>
 #include <event2/event.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -22,6 +23,9 @@
 /* RFC 1035 §3.2 */
 #define CLASS_IN 1
 #define TYPE_SOA 6
+#define TYPE_PTR 12
+
+#define PTR_MAX 80		/* 64 for digits and dots of IPv6, and the end */
 
 /* A socket of c-ares. */
 struct watch {
@@ -45,6 +49,8 @@ struct question {
 	struct dns_channel *channel;	/* borrowed */
 	dns_answer_fn *answer;
 	dns_serial_fn *serial;
+	dns_name_fn *name;
+	struct net_addr addr;		/* that name is asked for */
 	void *arg;
 };
 
@@ -342,5 +348,76 @@ void dns_channel_ask_serial(struct dns_channel *c, const char *zone,
 	}
 	q->serial = fn;
 	ares_query(c->ares, zone, CLASS_IN, TYPE_SOA, on_soa, q);
+	set_timer(c);
+}
+
+/* --- names of addresses --- */
+
+static void give_name(struct question *q, int status, const char *name)
+{
+	if (!q->channel->closing)
+		q->name(q->arg, status, name);
+	mem_free(q);
+}
+
+static void on_ptr(void *arg, int status, int timeouts, unsigned char *abuf,
+    int alen)
+{
+	(void)timeouts;
+	(void)abuf;
+	(void)alen;
+	/* a name after all: the server tells this and that */
+	give_name(arg, status == ARES_SUCCESS ? ARES_ESERVFAIL : status, NULL);
+}
+
+/* RFC 1035 3.5, RFC 3596 2.5 */
+static void ptr_name(const struct net_addr *a, char buf[PTR_MAX])
+{
+	struct text t;
+
+	text_init(&t, buf, PTR_MAX);
+	if (a->family == NET_IPV4) {
+		text_addf(&t, "%u.%u.%u.%u.in-addr.arpa", a->ip[3], a->ip[2],
+		    a->ip[1], a->ip[0]);
+		return;
+	}
+	for (int i = 15; i >= 0; i--)
+		text_addf(&t, "%x.%x.", a->ip[i] & 15, a->ip[i] >> 4);
+	text_add(&t, "ip6.arpa");
+}
+
+/* Of servers that say nothing, too, c-ares says here: no such name. */
+static void on_host(void *arg, int status, int timeouts, struct hostent *host)
+{
+	struct question *const q = arg;
+	char text[PTR_MAX];
+
+	(void)timeouts;
+	if (status == ARES_SUCCESS && host != NULL) {
+		give_name(q, status, host->h_name);
+		return;
+	}
+	if (status != ARES_ENOTFOUND || q->channel->closing) {
+		give_name(q, status, NULL);
+		return;
+	}
+	ptr_name(&q->addr, text);
+	ares_query(q->channel->ares, text, CLASS_IN, TYPE_PTR, on_ptr, q);
+}
+
+void dns_channel_ask_name(struct dns_channel *c, const struct net_addr *a,
+    dns_name_fn *fn, void *arg)
+{
+	struct question *q = question_new(c, arg);
+	const bool four = a->family == NET_IPV4;
+
+	if (q == NULL) {
+		fn(arg, ARES_ENOMEM, NULL);
+		return;
+	}
+	q->name = fn;
+	q->addr = *a;
+	ares_gethostbyaddr(c->ares, a->ip, four ? 4 : 16,
+	    four ? AF_INET : AF_INET6, on_host, q);
 	set_timer(c);
 }

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "conf/hba.h"
+#include "io/dns_host.h"
 #include "io/socket.h"
 #include "io/tls.h"
 #include "pool/credentials.h"
@@ -56,6 +57,8 @@ void login_free(struct login **lp)
 		c->user->logins--;
 	auth_end(&l->auth);
 	hba_unref(&l->hba);
+	dns_host_cancel(&l->host_query);
+	mem_free(l->host);
 	credentials_unref(&l->found);
 	mem_free(l->late);
 	mem_free(l->db_name);
@@ -100,22 +103,6 @@ static int check_admission(struct client *c, struct err *e)
 	return 0;
 }
 
-static void log_attempt(const struct client *c)
-{
-	static const char *const replications[] = {
-		[REPLICATION_NONE] = "no",
-		[REPLICATION_LOGICAL] = "database",
-		[REPLICATION_PHYSICAL] = "yes",
-	};
-	char tls[TLS_TEXT_MAX];
-
-	tls_describe(&c->stream, tls, sizeof tls);
-	log_at(LEVEL_INFO, &c->who,
-	    "login attempt: db=%s user=%s tls=%s replication=%s",
-	    c->login->db_name, c->login->user, tls[0] != '\0' ? tls : "no",
-	    replications[c->replication]);
-}
-
 /* first is what the exchange ends with. */
 static void admit(struct client *c, const struct iovec *first)
 {
@@ -132,7 +119,7 @@ static void admit(struct client *c, const struct iovec *first)
 	/* what was left unsaid while others failed */
 	if (lobby_admit(&c->ss->lobby, &c->login->guest) &&
 	    sessions_settings(c->ss)->log_connections)
-		log_attempt(c);
+		login_log_attempt(c);
 	timeout_stop(&c->timer);
 	login_free(&c->login);
 	c->ss->logins--;
@@ -278,12 +265,37 @@ static void begin_auth(struct client *c)
 
 	offer_binding(c, &rq);
 	if (set->log_connections && login_speaks(c))
-		log_attempt(c);
+		login_log_attempt(c);
 	l->auth.refusal = &why;
 	writer_init(&w, LOGIN_MAX);
 	write_negotiate(c, &w);
 	act_on(c, auth_begin(&l->auth, &rq, &w), &w);
 	writer_fini(&w);
+}
+
+static void identify(struct client *c)
+{
+	struct err e;
+
+	switch (login_identify(c, &e)) {
+	case LOGIN_KNOWN:
+		begin_auth(c);
+		return;
+	case LOGIN_ASK:
+		if (auth_query_start(c, &e) == 0)
+			return;
+		break;
+	case LOGIN_REFUSED:
+		break;
+	}
+	client_fail(c, e.code, e.text);
+}
+
+static void on_host_answered(struct client *c)
+{
+	stream_resume(&c->stream);
+	identify(c);
+	read_on(c);
 }
 
 static void on_startup(struct client *c, const struct startup *m)
@@ -302,18 +314,9 @@ static void on_startup(struct client *c, const struct startup *m)
 		client_fail(c, e.code, e.text);
 		return;
 	}
-	switch (login_identify(c, &e)) {
-	case LOGIN_KNOWN:
-		begin_auth(c);
-		return;
-	case LOGIN_ASK:
-		if (auth_query_start(c, &e) == 0)
-			return;
-		break;
-	case LOGIN_REFUSED:
-		break;
-	}
-	client_fail(c, e.code, e.text);
+	const struct hba_login who = login_describe(c);
+	if (!login_ask_host(c, &who, on_host_answered))
+		identify(c);
 }
 
 /* auth_query found somebody, or did not. */

@@ -288,6 +288,22 @@ struct credentials *login_credentials(const struct client *c)
 	    user_credentials(c->ss->catalog, c->user);
 }
 
+void login_log_attempt(const struct client *c)
+{
+	static const char *const replications[] = {
+		[REPLICATION_NONE] = "no",
+		[REPLICATION_LOGICAL] = "database",
+		[REPLICATION_PHYSICAL] = "yes",
+	};
+	char tls[TLS_TEXT_MAX];
+
+	tls_describe(&c->stream, tls, sizeof tls);
+	log_at(LEVEL_INFO, &c->who,
+	    "login attempt: db=%s user=%s tls=%s replication=%s",
+	    c->login->db_name, c->login->user, tls[0] != '\0' ? tls : "no",
+	    replications[c->replication]);
+}
+
 /* --- the method --- */
 
 static enum hba_fit is_near(const struct net_addr *a, bool net)
@@ -297,19 +313,28 @@ static enum hba_fit is_near(const struct net_addr *a, bool net)
 	return found < 0 ? HBA_DOUBT : found > 0 ? HBA_FITS : HBA_DIFFERS;
 }
 
-/* (spec/authentication.md section 4) */
-void login_choose_method(struct client *c)
+struct hba_login login_describe(const struct client *c)
 {
-	struct login *l = c->login;
-	struct hba *hba = c->ss->catalog->config->hba;
-	const struct hba_login who = {
+	const struct login *const l = c->login;
+
+	return (struct hba_login){
 		.addr = &c->addr,
 		.tls = tls_state(&c->stream) == TLS_UP,
 		.physical = c->replication == REPLICATION_PHYSICAL,
 		.database = l->db_name,
 		.user = l->user,
 		.near = is_near,
+		.host_state = l->host_state,
+		.host = l->host,
 	};
+}
+
+/* (spec/authentication.md section 4) */
+void login_choose_method(struct client *c)
+{
+	struct login *l = c->login;
+	struct hba *hba = c->ss->catalog->config->hba;
+	const struct hba_login who = login_describe(c);
 
 	/*
 	 * It is chosen again before the exchange: a reload, or who auth_query

@@ -5,9 +5,9 @@ import socket
 import struct
 import threading
 
-from harness import TIMEOUT
+from harness import TIMEOUT, wait_until
 
-A, SOA, AAAA = 1, 6, 28
+A, SOA, PTR, AAAA = 1, 6, 12, 28
 NXDOMAIN, SERVFAIL = 3, 2
 
 
@@ -26,6 +26,7 @@ def with_dns(pooler, dns, conn, **kw):
 class FakeDns:
     def __init__(self):
         self.hosts = {}         # name: [addresses]; None: no answer at all
+        self.names = {}         # in-addr.arpa: its name; None: no answer
         self.serials = {}       # zone: serial
         self.broken = set()     # names for which it says SERVFAIL
         self.ttl = 60
@@ -47,6 +48,9 @@ class FakeDns:
 
     def questions(self, name, kind=A):
         return self.asked.count((name, kind))
+
+    def wait_for(self, name, kind=A):
+        wait_until(lambda: self.questions(name, kind), what="a question")
 
     def catch_up(self):
         """It has heard all that was sent to it before this call."""
@@ -74,6 +78,9 @@ class FakeDns:
             return [wire_name("ns." + name) + wire_name("root." + name)
                     + struct.pack("!IIIII", self.serials[name], 60, 60, 60,
                                   60)]
+        if kind == PTR:
+            return [wire_name(self.names[name])] if name in self.names \
+                else None
         if name not in self.hosts:
             return None
         family = socket.AF_INET6 if kind == AAAA else socket.AF_INET
@@ -91,7 +98,7 @@ class FakeDns:
         if data[:2] + question not in self.heard:
             self.heard.add(data[:2] + question)
             self.asked.append((name, kind))
-        if name in self.hosts and self.hosts[name] is None:
+        if self.hosts.get(name, self.names.get(name, "")) is None:
             return None
         found = self._records(name, kind)
         code = SERVFAIL if name in self.broken else \

@@ -1,0 +1,128 @@
+/* dns_host.c - the name of the machine that an address belongs to.
+ * SPDX-License-Identifier: ISC */
+#include "io/dns_host.h"
+
+#include <ares.h>
+#include <stddef.h>
+#include <utlist.h>
+
+#include "io/dns_channel.h"
+#include "io/dns_parts.h"
+
+/* c-ares has it until it answers, wanted or not. */
+struct dns_host {
+	struct dns *dns;
+	struct net_addr addr;
+	dns_host_fn *fn;	/* NULL: nobody waits any more */
+	void *arg;
+	char *name;		/* owned; NULL: not known */
+	enum dns_host_state state;
+	struct loop_task task;
+	struct dns_host *prev, *next;
+};
+
+static void host_free(struct dns_host *h)
+{
+	DL_DELETE(h->dns->hosts, h);
+	loop_cancel(h->dns->loop, &h->task);
+	mem_free(h->name);
+	mem_free(h);
+}
+
+static void deliver(struct loop_task *t)
+{
+	struct dns_host *const h = (struct dns_host *)((char *)t -
+	    offsetof(struct dns_host, task));
+	char *const name = h->name;
+	const enum dns_host_state state = h->state;
+	dns_host_fn *const fn = h->fn;
+	void *const arg = h->arg;
+
+	h->name = NULL;
+	host_free(h);
+	if (fn != NULL)
+		fn(arg, state, name);
+	mem_free(name);
+}
+
+static void finish(struct dns_host *h, enum dns_host_state state)
+{
+	h->state = state;
+	loop_again(h->dns->loop, &h->task);
+}
+
+/* Did a server say that there is nothing? */
+static enum dns_host_state state_of(int status)
+{
+	return status == ARES_ENOTFOUND || status == ARES_ENODATA ?
+	    DNS_HOST_NONE : DNS_HOST_SILENT;
+}
+
+static void on_addrs(void *arg, const struct dns_answer *a)
+{
+	struct dns_host *const h = arg;
+
+	for (unsigned i = 0; i < a->count; i++) {
+		struct net_addr known = a->addrs[i];
+
+		known.port = h->addr.port;
+		known.pid = h->addr.pid;	/* a scope, where it is IPv6 */
+		if (net_equal(&known, &h->addr)) {
+			finish(h, DNS_HOST_KNOWN);
+			return;
+		}
+	}
+	/* of very many some were left out */
+	if (a->status == ARES_SUCCESS)
+		finish(h, a->count < DNS_ADDRS_MAX ? DNS_HOST_NONE :
+		    DNS_HOST_SILENT);
+	else
+		finish(h, state_of(a->status));
+}
+
+static void on_name(void *arg, int status, const char *name)
+{
+	struct dns_host *const h = arg;
+
+	if (status != ARES_SUCCESS || h->fn == NULL) {
+		finish(h, state_of(status));
+		return;
+	}
+	h->name = mem_strdup(name);
+	if (h->name == NULL)
+		finish(h, DNS_HOST_SILENT);
+	else
+		dns_channel_ask(h->dns->channel, h->name, on_addrs, h);
+}
+
+struct dns_host *dns_host_ask(struct dns *d, const struct net_addr *a,
+    dns_host_fn *fn, void *arg)
+{
+	struct dns_host *const h = mem_zalloc(sizeof *h);
+
+	if (h == NULL)
+		return NULL;
+	h->dns = d;
+	h->addr = *a;
+	h->fn = fn;
+	h->arg = arg;
+	h->task.run = deliver;
+	DL_APPEND(d->hosts, h);
+	dns_channel_ask_name(d->channel, a, on_name, h);
+	return h;
+}
+
+void dns_host_cancel(struct dns_host **hp)
+{
+	struct dns_host *const h = *hp;
+
+	*hp = NULL;
+	if (h != NULL)
+		h->fn = NULL;
+}
+
+void dns_hosts_fini(struct dns *d)
+{
+	while (d->hosts != NULL)
+		host_free(d->hosts);
+}
