@@ -90,14 +90,15 @@ static bool join(struct client *c, struct server *s)
 		pool_client_set(&c->pc, c->login == NULL ? CLIENT_ACTIVE :
 		    CLIENT_LOGIN);
 	}
-	stream_thaw(&s->stream);	/* of a suspended pool, to log in */
+	if (stream_is_frozen(&s->stream))	/* suspended, and to log in */
+		stream_thaw(&s->stream);
 	pool_link(&c->pc, &s->ps);
 	c->resetting = RESET_NONE;
 	relay_forget_leaving(c);
 	if (log_wants(LEVEL_NOISE))
 		log_at(LEVEL_NOISE, &c->who, "linked to S-%p", (void *)s);
 	if (c->login == NULL)
-		return broker_same_params(c, s);
+		return c->params == s->params || broker_same_params(c, s);
 	auth_query_send(c);
 	return false;
 }
