@@ -197,6 +197,12 @@ static bool is_checked_elsewhere(enum auth_type type)
 	return type == AUTH_PAM || type == AUTH_LDAP;
 }
 
+/* By a rule of HBA, or by none. */
+static bool is_rejected(enum auth_type type)
+{
+	return type == AUTH_REJECT || type == AUTH_HBA;
+}
+
 static enum login_who await_typed(const struct client *c, struct err *e)
 {
 	/* spec/authentication.md section 2 */
@@ -233,6 +239,9 @@ enum login_who login_identify(struct client *c, struct err *e)
 		assign_database(c, db);
 	c->admin = c->own_user = db != NULL && db->console && is_own_user(c);
 	login_choose_method(c);
+	/* whoever he is: nobody is asked, and no name is told from others */
+	if (is_rejected(c->login->method))
+		return LOGIN_KNOWN;
 	return is_checked_elsewhere(c->login->method) ? await_typed(c, e) :
 	    find_user(c, e);
 }

@@ -719,7 +719,7 @@ def test_reload_finds_new_users_of_the_file(pooler):
 LATCHED = "select $1::text, 'x' from %s"
 OTHERS = "\nhost all admin all trust\nlocal all all trust\n"
 RULES = [("password", "reject", "login rejected"),
-         ("reject", "password", None),
+         ("cert", "password", None),
          ("trust", "cert", "certificate authentication failed"),
          ("trust", "md5", None)]
 

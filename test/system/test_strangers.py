@@ -223,3 +223,22 @@ def test_refusals_are_summed_up(pooler):
     assert p.log.count("pooler error") < sent / 2
     # each has all its lines, and who got in is not left out
     assert p.log.count("login attempt") == p.log.count("pooler error") + 1
+
+
+# --- what they are told ----------------------------------------------------
+
+@pytest.mark.parametrize("rule,text", [
+    ("host all all 127.0.0.1/32 reject", "login rejected"),
+    ("local all all trust", "no authentication method is found")])
+def test_rejected_source_starts_no_auth_query(pooler, pg, rule, text):
+    """the same words for known and unknown names, and no server is asked"""
+    p = pooler({"p0": "", "p1": ""}, userlist={"app": "apppw", "admin": "x"},
+               start=False, auth_type="hba", auth_user="app")
+    p.settings["auth_hba_file"] = p.put(
+        "hba.conf", "host all admin 127.0.0.1/32 trust\n" + rule + "\n")
+    p.start()
+    for name in ("app", "u_scram", "nobody"):
+        assert refused(p.open(), user=name, database="p0") == text
+    assert "no such user" not in p.log
+    assert "new connection to server" not in p.log
+    assert p.show("pools", database="p0") == []
