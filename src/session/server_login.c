@@ -261,7 +261,7 @@ static int on_login_error(struct server *s, const struct report *r)
 		log_warning("server login failed: %s %s", r->severity,
 		    r->message);
 	server_fail(s, r->code[0] != '\0' ? r->code : "08P01",
-	    s->ps.own ? "login failed" : r->message);
+	    s->ps.own || r->message[0] == '\0' ? "login failed" : r->message);
 	return -1;
 }
 
