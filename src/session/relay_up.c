@@ -138,7 +138,8 @@ static enum relay_step on_query(struct relay_up *up)
 	if (!sessions_settings(up->c->ss)->disable_pqexec) {
 		if (relay_deallocate(up, &step))
 			return step;
-		up->c->hold = is_watershed(up);
+		up->c->hold = is_watershed(up) ||
+		    up->c->resetting != RESET_NONE;
 		relay_forget_leaving(up->c);
 		return pass_call(up);
 	}
@@ -160,6 +161,13 @@ static enum relay_step on_execute(struct relay_up *up)
 	if (waits && step == RELAY_NEXT)
 		(void)relay_wait(up);
 	return step;
+}
+
+/* What comes behind a RESET has the values that the client then has. */
+static enum relay_step on_sync(struct relay_up *up)
+{
+	up->c->hold = up->c->resetting != RESET_NONE;
+	return relay_request(up);
 }
 
 static enum relay_step on_copy_end(struct relay_up *up)
@@ -207,7 +215,7 @@ struct row {
 static const struct row rows[256] = {
 	[FE_QUERY] = { on_query, on_query, NEED_SERVER },
 	[FE_FUNCTION_CALL] = { pass_call, pass_call, NEED_SERVER },
-	[FE_SYNC] = { relay_request, relay_request, NEED_SERVER },
+	[FE_SYNC] = { on_sync, on_sync, NEED_SERVER },
 	[FE_EXECUTE] = { relay_request, on_execute, NEED_SERVER },
 	[FE_PARSE] = { relay_request, relay_parse, NEED_SERVER },
 	[FE_BIND] = { relay_request, relay_bind, NEED_SERVER },

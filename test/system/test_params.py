@@ -165,6 +165,19 @@ def test_reset_by_the_extended_protocol(pooler, direct, mode, sql, name):
     assert seen[0] == seen[1]
 
 
+def test_reset_by_the_extended_protocol_in_a_pipeline(pooler, direct):
+    """what comes behind its Sync: the pool's own value is a new one then"""
+    mine, want, _ = both(pooler, direct)
+    seen = []
+    for c in (mine, want):
+        seen.append(told(c, pq.parse("discard all") + pq.bind() +
+                         pq.execute() + pq.sync() +
+                         pq.query("set timezone to 'Europe/Oslo'") +
+                         pq.query("show timezone"), n=3))
+        seen[-1].append(values(c))
+    assert seen[0] == seen[1]
+
+
 @pytest.mark.parametrize("sql", ["reset timezone", "discard all"])
 def test_reset_in_pieces(pooler, direct, sql):
     """the text is known when it is whole"""
