@@ -20,6 +20,11 @@ struct relay_down;
 struct relay_up;
 
 /*
+ * A Query comes that resets such values, and what came before it is not all
+ * answered: what that changes must be told apart.
+ */
+bool relay_reset_waits(const struct relay_up *up);
+/*
  * A Query comes. Does it reset values that the client has brought along? Then
  * that is noted, and what comes behind it has to wait.
  */

@@ -9,10 +9,12 @@
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/sql.h"
+#include "proto/track_look.h"
 #include "proto/writer.h"
 #include "session/relay_parts.h"
 #include "session/relay_reset.h"
 
+#define KNOWN_MAX 1024	/* bytes of a query that we may have to know */
 #define ALL UINT64_MAX
 _Static_assert(PARAMS_MAX <= 64, "one bit for each");
 
@@ -30,9 +32,16 @@ static uint64_t named(const struct client *c, const char *name)
 	return i < 0 ? 0 : bit(i);
 }
 
-bool relay_reset_asked(const struct relay_up *up)
+bool relay_is_cut(const struct relay_up *up)
 {
-	struct client *c = up->c;
+	return up->have < up->size && up->size <= KNOWN_MAX &&
+	    (up->named || up->c->start != NULL);
+}
+
+/* What of its own values does the client ask back with the Query at hand? */
+static uint64_t asked(const struct relay_up *up)
+{
+	const struct client *c = up->c;
 	const char *sql = (const char *)up->m + MSG_HEADER;
 	const char *const end = (const char *)up->m + up->size;
 	char name[SQL_NAME_MAX];
@@ -40,11 +49,26 @@ bool relay_reset_asked(const struct relay_up *up)
 
 	if (c->start == NULL || up->have < up->size ||
 	    !sql_may_matter(sql, (size_t)(end - sql)))
-		return false;
+		return 0;
 	if (sql_sets_default(sql, (size_t)(end - sql), name))
 		resets = named(c, name);
 	while (sql_next_reset(&sql, end, name))
 		resets |= name[0] == '\0' ? ALL : named(c, name);
+	return resets;
+}
+
+bool relay_reset_waits(const struct relay_up *up)
+{
+	const struct track *t = &up->s->track;
+
+	return !track_is_empty(t) && !track_wants_data(t) && asked(up) != 0;
+}
+
+bool relay_reset_asked(const struct relay_up *up)
+{
+	struct client *c = up->c;
+	const uint64_t resets = asked(up);
+
 	if (resets == 0)
 		return false;
 	c->resets |= resets;

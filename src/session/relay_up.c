@@ -18,8 +18,6 @@
 #include "session/sessions.h"
 #include "session/slow.h"
 
-#define KNOWN_MAX 1024	/* bytes of a query that we may have to know */
-
 /* --- pieces that the handlers use --- */
 
 void relay_pass(struct relay_up *up)
@@ -123,12 +121,6 @@ static enum relay_step pass_call(struct relay_up *up)
 	return step;
 }
 
-bool relay_is_cut(const struct relay_up *up)
-{
-	return up->have < up->size && up->size <= KNOWN_MAX &&
-	    (up->named || up->c->start != NULL);
-}
-
 static enum relay_step on_query(struct relay_up *up)
 {
 	enum relay_step step;
@@ -138,6 +130,8 @@ static enum relay_step on_query(struct relay_up *up)
 	if (!sessions_settings(up->c->ss)->disable_pqexec) {
 		if (relay_deallocate(up, &step))
 			return step;
+		if (relay_reset_waits(up))
+			return relay_wait(up);
 		up->c->hold = is_watershed(up) ||
 		    up->c->resetting != RESET_NONE;
 		relay_forget_leaving(up->c);

@@ -91,14 +91,25 @@ def both(pooler, direct, **settings):
         "pool_mode") != "session" else None
 
 
+def hear(c):
+    """The answer to a query; what it tells of parameters is noted."""
+    res = c.recv_until()
+    for kind, body in res.messages:
+        if kind == "S":
+            name, value = body.split(b"\0")[:2]
+            c.params[name.decode()] = value.decode()
+    return res
+
+
 def told(c, *parts, n=1):
     """What a client sees of an exchange, and has been told of its values."""
     c.send(*parts)
     out = []
     for _ in range(n):
-        res = c.recv_until()
+        res = hear(c)
         out.append((res.kinds.replace("S", ""), res.tags, res.rows,
-                    {n: c.params[n] for n in START}))
+                    {n: c.params.get(n) for n in START},
+                    sorted(m for m in res.messages if m[0] == "S")))
     return out
 
 
@@ -165,6 +176,23 @@ def test_reset_by_the_extended_protocol(pooler, direct, mode, sql, name):
     assert seen[0] == seen[1]
 
 
+@pytest.mark.parametrize("mode", ["transaction", "session"])
+def test_reset_behind_a_set(pooler, direct, mode):
+    """the client is told of both"""
+    mine, want, _ = both(pooler, direct, pool_mode=mode)
+    seen = []
+    for c in (mine, want):
+        c.query("set timezone to 'Europe/Rome'")
+        c.send(pq.query("set timezone to 'Europe/Oslo'"),
+               pq.query("reset timezone"))
+        zones = []
+        for _ in range(2):
+            hear(c)
+            zones.append(c.params["TimeZone"])
+        seen.append((zones, values(c)))
+    assert seen[0] == seen[1]
+
+
 def test_reset_by_the_extended_protocol_in_a_pipeline(pooler, direct):
     """what comes behind its Sync: the pool's own value is a new one then"""
     mine, want, _ = both(pooler, direct)
@@ -209,5 +237,5 @@ def test_reset_without_values_of_its_own(pooler):
     p = pooler({"p0": "timezone=Europe/Oslo"}, default_pool_size=1)
     c = p.raw()
     c.query("set timezone to 'Asia/Tokyo'")
-    c.query("reset timezone")
+    told(c, pq.query("reset timezone"))
     assert c.value("show timezone") == c.params["TimeZone"] == "Europe/Oslo"
