@@ -9,7 +9,7 @@ import lint
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 OWN = re.compile(r"^(?:src|include)/(\w+)/")
-TEST = re.compile(r"^test/\w+/(?:test|fuzz)_(\w+)\.c$")
+TEST = re.compile(r"^test/\w+/(?:test|fuzz|model)_(\w+)\.c$")
 TEST_HEADERS = {"cmocka.h", "setjmp.h"}
 
 
