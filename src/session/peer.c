@@ -4,9 +4,11 @@
 
 #include <string.h>
 
+#include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "io/socket.h"
 #include "proto/cancel_key.h"
 #include "session/cancel.h"
 #include "session/client.h"
@@ -182,9 +184,30 @@ void peer_launch(struct sessions *ss, struct pool *p)
 		server_launch(ss, p);
 }
 
+/*
+ * In a folder that all may write anybody may listen where the peer should, and
+ * who has the key of a client can end its queries.
+ */
+static bool is_trusted(struct server *carrier)
+{
+	struct err why;
+
+	if (carrier->host.kind != HOST_UNIX ||
+	    socket_peer_is_ours(carrier->stream.fd, carrier->host.text,
+	    &why) == 0)
+		return true;
+	log_at(LEVEL_WARNING, &carrier->who, "no cancel request is passed on: "
+	    "%s", why.text);
+	server_fail(carrier, "08001", "peer of another user");
+	return false;
+}
+
 void peer_connected(struct server *carrier)
 {
 	struct pool *p = carrier->ps.pool;
+
+	if (!is_trusted(carrier))
+		return;
 	struct client *first = next_request(p);
 	struct pool_client *pc, *next;
 

@@ -1,12 +1,16 @@
 # test_peer.py - cancel requests that arrive at the wrong process of a group.
 # SPDX-License-Identifier: ISC
+import os
 import re
 import signal
 import socket
+import subprocess
+import sys
 import threading
 
 import pytest
 
+import harness
 import pq
 from harness import REFERENCE, free_port, wait_until
 
@@ -345,6 +349,53 @@ def test_peer_that_is_down_costs_nothing_but_the_request(pooler, where):
         requests = [request(p, key_of(2)) for _ in range(5)]
         for cc in requests:
             assert cc.at_eof()
+    wait_peer_pool(p, 2, **QUIET)
+    assert p.raw().value("select 1") == "1"
+
+
+IMPOSTOR = """
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+print("listens", flush=True)
+for _ in range(int(sys.argv[2])):
+    c, data = s.accept()[0], b""
+    while more := c.recv(100):
+        data += more
+    print("got", data.hex(), flush=True)
+"""
+
+
+@pytest.mark.parametrize("file_is_ours", [False, True])
+def test_process_of_another_user_learns_no_key(pooler, file_is_ours):
+    """config-files.md 5: a folder that all may write"""
+    if os.getuid() != 0:
+        pytest.skip("needs two users")
+    other = harness.pwd.getpwnam("daemon")
+    p = pooler(start=False, peer_id=1, log_disconnections=1)
+    shared = os.path.join(p.dir, "shared")
+    os.mkdir(shared)
+    os.chmod(shared, 0o1777)
+    path = os.path.join(shared, ".s.PGSQL.6432")
+    p.extra = peers_text({2: "host=%s port=6432" % shared})
+    p.start()
+    with subprocess.Popen(
+            [sys.executable, "-c", IMPOSTOR, path, "2"], cwd="/", text=True,
+            stdout=subprocess.PIPE, user=other.pw_uid, group=other.pw_gid,
+            extra_groups=[]) as proc:
+        try:
+            assert proc.stdout.readline() == "listens\n"
+            os.chmod(path, 0o777)
+            if file_is_ours:
+                harness.give(path)
+            for _ in range(2):
+                assert request(p, key_of(2)).at_eof()
+                assert proc.stdout.readline() == "got \n"
+        finally:
+            proc.kill()
+    p.wait_log("peer-2@unix.*no cancel request is passed on: at '%s' a "
+               "process of user 'daemon' listens" % re.escape(path))
     wait_peer_pool(p, 2, **QUIET)
     assert p.raw().value("select 1") == "1"
 
