@@ -17,9 +17,11 @@ struct sessions;
  * itself.
  */
 bool login_enter(struct client *c);
+/* How many connections there may be of which nobody has shown who he is. */
+unsigned login_max_strangers(const struct sessions *ss);
 /* Count what c holds by now; others, or c itself, may be closed. */
 void login_weigh(struct client *c);
-/* Has somebody who says nothing left, so that there is room for c? */
+/* Has somebody who hardly means to log in left, so that there is room for c? */
 bool login_displace(const struct client *c);
 
 /* Refuse c, which failed to prove who it is: now, or after a while. */

@@ -13,6 +13,7 @@
 
 #define SILENCE USEC	/* who means to log in has said something by then */
 #define LOOK_AT 64	/* of the oldest, for one who is silent */
+#define SLOW (3 * USEC)	/* who means to log in is in by then, mostly */
 
 static struct client *client_of_guest(struct lobby_guest *g)
 {
@@ -35,8 +36,9 @@ static void drop(struct lobby_guest *g, const char *limit)
 	client_fail(client_of_guest(g), e.code, e.text);
 }
 
-static unsigned max_unauthenticated(const struct settings *set)
+unsigned login_max_strangers(const struct sessions *ss)
 {
+	const struct settings *const set = sessions_settings(ss);
 	const int max = set->max_unauthenticated > 0 ?
 	    set->max_unauthenticated : set->max_client_conn;
 
@@ -58,7 +60,7 @@ bool login_enter(struct client *c)
 	    (unsigned)set->max_unauthenticated_per_address);
 	if (g != NULL)
 		drop(g, "max_unauthenticated_per_address");
-	while ((g = lobby_surplus(l, max_unauthenticated(set))) != NULL)
+	while ((g = lobby_surplus(l, login_max_strangers(c->ss))) != NULL)
 		drop(g, "max_unauthenticated");
 	if (client_is_open(c))
 		login_weigh(c);
@@ -78,20 +80,40 @@ void login_weigh(struct client *c)
 		drop(g, "login_memory");
 }
 
-bool login_displace(const struct client *c)
+/* He says nothing, or only waits to be told that he failed. */
+static bool is_idle(const struct client *c)
+{
+	return lobby_is_punished(&c->login->guest) || (!c->stream.paused &&
+	    time_now() - c->request_time >= SILENCE);
+}
+
+/* One of the oldest that is idle, but not c; NULL: there is none. */
+static struct lobby_guest *find_idle(const struct client *c)
 {
 	struct lobby_guest *g = c->ss->lobby.all;
 
 	for (int i = 0; i < LOOK_AT && g != NULL; i++, g = g->next) {
 		const struct client *const other = client_of_guest(g);
 
-		if (other == c || other->stream.paused ||
-		    time_now() - other->request_time < SILENCE)
-			continue;
-		drop(g, "max_client_conn");
-		return true;
+		if (other != c && is_idle(other))
+			return g;
 	}
-	return false;
+	return NULL;
+}
+
+bool login_displace(const struct client *c)
+{
+	struct lobby_guest *g = find_idle(c);
+
+	/* drop by drop others may say something without an end */
+	if (g == NULL) {
+		g = c->ss->lobby.all;
+		if (g == NULL || client_of_guest(g) == c ||
+		    time_now() - client_of_guest(g)->born < SLOW)
+			return false;
+	}
+	drop(g, "max_client_conn");
+	return true;
 }
 
 /* --- failures --- */

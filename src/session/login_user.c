@@ -16,6 +16,7 @@
 #include "session/login_lobby.h"
 #include "session/login_log.h"
 #include "session/login_parts.h"
+#include "session/peer.h"
 #include "session/sessions.h"
 
 #define CONSOLE "pgbouncer"
@@ -32,7 +33,9 @@ int login_check_room(const struct client *c, struct err *e)
 	if (is_console(c))
 		return 0;
 	while (!c->spare) {
-		if (c->ss->catalog->clients <= (unsigned)max)
+		/* who only has a key that a peer may know is no client */
+		if (c->ss->catalog->clients - peer_requests(c->ss) <=
+		    (unsigned)max)
 			return 0;
 		if (!login_displace(c))
 			break;

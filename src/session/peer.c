@@ -12,6 +12,7 @@
 #include "proto/cancel_key.h"
 #include "session/cancel.h"
 #include "session/client.h"
+#include "session/login_lobby.h"
 #include "session/server.h"
 #include "session/sessions.h"
 
@@ -103,6 +104,38 @@ void peer_sort(struct sessions *ss)
 	HASH_SORT(ss->peers, by_id);
 }
 
+/* --- how many requests --- */
+
+static unsigned waiting(const struct peer *p)
+{
+	return p->pool.client_count[CLIENT_CANCEL_WAITING];
+}
+
+unsigned peer_requests(const struct sessions *ss)
+{
+	const struct peer *p;
+	unsigned n = 0;
+
+	for (p = ss->peers; p != NULL; p = p->hh.next)
+		n += waiting(p) + p->pool.client_count[CLIENT_CANCEL_SENT];
+	return n;
+}
+
+/* Which key is a client's only the peer knows: it may be down, or slow. */
+static void keep_few(struct sessions *ss)
+{
+	struct peer *p, *most = ss->peers;
+
+	if (peer_requests(ss) <= login_max_strangers(ss))
+		return;
+	for (p = ss->peers; p != NULL; p = p->hh.next) {
+		if (waiting(p) > waiting(most))
+			most = p;
+	}
+	client_close(client_of(most->pool.clients[CLIENT_CANCEL_WAITING]),
+	    "too many cancel requests for peers");
+}
+
 /* --- passing on --- */
 
 /* (pooling.md section 18, step 1) */
@@ -126,6 +159,7 @@ void peer_forward(struct client *c, const uint8_t *key, size_t len)
 		return;
 	}
 	cancel_enqueue(c, &p->pool);
+	keep_few(ss);
 }
 
 static bool same_key(const struct client *c, const struct server *carrier)

@@ -641,3 +641,25 @@ def test_request_for_a_peer_can_be_killed(pooler, fake_peer):
     assert cc.at_eof()
     s.close()
     wait_peer_pool(p, 2, **QUIET)
+
+
+# --- strangers ---
+
+def test_requests_for_a_dead_peer_keep_nobody_out(pooler, fake_peer):
+    """whoever knows an id can send them (pooling.md section 3)"""
+    silent = fake_peer()
+    p = pooler(peer_id=1, max_client_conn=4, max_unauthenticated=6,
+               cancel_wait_timeout=0,
+               extra=peers_text({2: silent.conn + " pool_size=1"}))
+    sent = []
+    for i in range(20):
+        sent.append(request(p, key_of(2, tail=bytes([i, 0, 0, 0, 0]))))
+        if i == 0:
+            silent.take()
+        elif i >= 6:
+            p.wait_log("too many cancel requests for peers", count=i - 5)
+    # the oldest had to go, but for the one that the peer has been told
+    kept = [i for i, c in enumerate(sent) if not c.readable()]
+    assert kept == [0] + list(range(15, 20))
+    clients = [p.raw() for _ in range(4)]
+    assert [c.value("select 1") for c in clients] == ["1"] * 4

@@ -101,19 +101,59 @@ def test_silent_stranger_leaves_when_the_house_is_full(pooler):
     p = pooler(auth_type="plain", max_client_conn=3, max_unauthenticated=50)
     inside = p.raw("app", "p0", "apppw")
     old = silent(p, 2)
-
-    def enter():
-        with p.open() as c:
-            try:
-                c.login("app", "apppw", "p0")
-                return True
-            except pq.PgError as e:
-                assert e.message == \
-                    "no more connections allowed (max_client_conn)"
-                return False
-    wait_until(enter)
+    wait_until(lambda: gets_in(p))
     assert text_of(old[0]) == "no more connections allowed (max_client_conn)"
     assert not old[1].readable()
+    assert inside.value("select 1") == "1"
+
+
+def gets_in(p):
+    """False: the house is full."""
+    with p.open() as c:
+        try:
+            c.login("app", "apppw", "p0")
+            return True
+        except pq.PgError as e:
+            assert e.message == \
+                "no more connections allowed (max_client_conn)"
+            return False
+
+
+@pytest.mark.setting("max_client_conn")
+def test_slow_stranger_leaves_when_the_house_is_full(pooler):
+    """who sends a byte now and then is not silent, and nobody to wait for"""
+    p = pooler(auth_type="plain", max_client_conn=3, max_unauthenticated=50)
+    inside = p.raw("app", "p0", "apppw")
+    old = silent(p, 2)
+    message = pq.startup({"user": "app", "database": "p0",
+                          "application_name": "x" * 5000})
+    sent = 0
+
+    def drip_and_enter():
+        nonlocal sent
+        for c in old:
+            c.send(message[sent:sent + 1])
+        sent += 1
+        return gets_in(p)
+    wait_until(drip_and_enter)
+    assert text_of(old[0]) == "no more connections allowed (max_client_conn)"
+    assert not old[1].readable()
+    assert inside.value("select 1") == "1"
+
+
+@pytest.mark.setting("max_client_conn", "auth_failure_delay")
+def test_who_serves_a_delay_leaves_when_the_house_is_full(pooler):
+    """or a few wrong passwords would keep everybody out"""
+    p = pooler(auth_type="plain", max_client_conn=5, max_unauthenticated=50,
+               auth_failure_delay=600)
+    inside = p.raw("app", "p0", "apppw")
+    for _ in range(3):
+        assert text_of(guess(p)) == "password authentication failed"
+    # at most so long a delay that it is not over before somebody wants in
+    wait_until(lambda: not guess(p).readable(0.5))
+    late = [guess(p) for _ in range(4)]
+    wait_until(lambda: gets_in(p))
+    assert any(c.readable() for c in late)
     assert inside.value("select 1") == "1"
 
 
