@@ -17,6 +17,7 @@
 /* Names of ours that stand for no text; the first that does is 1. */
 #define PREPARED_NAME_TRIED "PGBOUNCER_0"
 #define PREPARED_NAME_DUMMY "PGBOUNCER_NONE"
+#define PREPARED_NAME_UNKNOWN "PGBOUNCER_UNKNOWN"	/* never prepared */
 
 struct prepared_table;
 
@@ -128,6 +129,7 @@ enum prepared_change {
 	PREPARED_USED = 4,	/* the server's list got stmt */
 	PREPARED_UNUSED = 8,	/* the server's list lost it */
 	PREPARED_REFUSED = 16,	/* nothing; its failure is told by us */
+	PREPARED_UNKNOWN = 32,	/* nothing; it fails, as there is no such name */
 };
 struct prepared_op {
 	unsigned changes;		/* of enum prepared_change */

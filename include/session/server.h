@@ -86,6 +86,7 @@ struct server {
 	bool answered;			/* ... and something came back */
 	bool plain;			/* it does not know newer protocols */
 	bool superuser;			/* it says that we are one */
+	bool told;			/* its client has a FATAL of it */
 	struct server_tls tls;
 	struct server_auth auth;
 	struct err failure;		/* see server_fail(); no code: none */

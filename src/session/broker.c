@@ -544,7 +544,10 @@ void broker_server_gone(struct server *s, const char *reason)
 
 		pool_unlink(pc);
 		c->torn = s->skip > 0 && !s->skip_drop;
-		fail_client(c, s, reason);
+		if (s->told)
+			client_close(c, reason);
+		else
+			fail_client(c, s, reason);
 	}
 	broker_touch(s->ss, s->ps.pool);
 	broker_touch_next(s->ss, s->ps.pool);

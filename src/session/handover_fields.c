@@ -109,6 +109,7 @@
 	X(server, sent, MADE) X(server, refused, MADE) \
 	X(server, introduced, MADE) X(server, answered, MADE) \
 	X(server, plain, MADE) X(server, superuser, MOVED) \
+	X(server, told, !it->told) \
 	X(server, tls, MADE) X(server, auth, MADE) \
 	X(server, failure, it->failure.code[0] == '\0') \
 	X(server, host, MOVED) X(server, addr, MOVED) X(server, id, MADE) \

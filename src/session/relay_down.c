@@ -7,6 +7,7 @@
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/reader.h"
+#include "proto/report.h"
 #include "proto/track_look.h"
 #include "session/broker.h"
 #include "session/bulk.h"
@@ -102,18 +103,29 @@ static const char *const chore_failed[] = {
 	[CHORE_ROLLBACK] = "rollback failed",
 };
 
+/* Does it end the session? Then its code and text are what counts. */
+static bool is_fatal(const struct relay_down *d)
+{
+	struct report r;
+
+	return report_parse(&r, d->m + MSG_HEADER, d->size - MSG_HEADER) == 0 &&
+	    (strcmp(r.severity, "FATAL") == 0 ||
+	    strcmp(r.severity, "PANIC") == 0);
+}
+
 static enum relay_step on_error(struct relay_down *d)
 {
 	relay_reset_failed(d);
 	if (d->s->chore == CHORE_PARAMS || d->s->chore == CHORE_ROLLBACK)
 		return fail(d, chore_failed[d->s->chore]);
-	/* no error about a statement is that long: it passes as it comes */
+	/* no error that means something here is that long: it passes as it comes */
 	if (d->s->chore != CHORE_NONE || d->c == NULL ||
-	    !relay_translates(d->c) || d->size > RELAY_SMALL_MAX)
+	    d->size > RELAY_SMALL_MAX)
 		return on_reply(d);
 	if (d->have < d->size)
 		return RELAY_SHORT;
-	if (!relay_reword_error(d))
+	d->s->told = d->s->told || is_fatal(d);
+	if (!relay_translates(d->c) || !relay_reword_error(d))
 		return on_reply(d);
 	(void)track_reply(&d->s->track, BE_ERROR_RESPONSE, 0);
 	d->used = d->size;

@@ -13,6 +13,16 @@ static bool has_field(const struct relay_down *d, const char *field)
 	return memmem(d->m, d->size, field, strlen(field) + 1) != NULL;
 }
 
+/* The client's name of a statement that there is not: we said so. Or NULL. */
+static const char *unknown_name(const struct relay_down *d)
+{
+	const struct prepared_op *op = track_is_empty(&d->s->track) ? NULL :
+	    track_op(&d->s->track, 0);
+
+	return op != NULL && (op->changes & PREPARED_UNKNOWN) != 0 ?
+	    op->name : NULL;
+}
+
 /*
  * The server has a statement that we don't count with, or lacks one, as after
  * a DEALLOCATE ALL inside of a function. Nobody else shall have it. (Clients
@@ -20,7 +30,7 @@ static bool has_field(const struct relay_down *d, const char *field)
  */
 static void distrust(struct relay_down *d, const char *client_name)
 {
-	if (client_name == d->c->leaving ||
+	if (client_name == d->c->leaving || unknown_name(d) != NULL ||
 	    (!has_field(d, "C26000") && !has_field(d, "C42P05")))
 		return;
 	d->s->ps.close_needed = true;
@@ -53,6 +63,10 @@ static const char *client_name(const struct relay_down *d, const char *name,
 {
 	static const char dummy[] = PREPARED_NAME_DUMMY;
 
+	static const char unknown[] = PREPARED_NAME_UNKNOWN;
+
+	if (len == sizeof unknown - 1 && memcmp(name, unknown, len) == 0)
+		return unknown_name(d);
 	if (len == sizeof dummy - 1 && memcmp(name, dummy, len) == 0)
 		return d->c->leaving;
 	/* the oldest that it closed behind the request that failed now */

@@ -309,9 +309,30 @@ static bool has_room(struct relay_up *up, const struct prepared *stmt)
 }
 
 /*
+ * There is no such statement. PostgreSQL looks for it first, whatever else the
+ * message has, so the server is asked for one that it can't have: what it says
+ * of that is told with the client's name.
+ */
+static enum relay_step send_unknown(struct relay_up *up, const char *name)
+{
+	static const uint8_t head[] = { FE_DESCRIBE, 0, 0, 0,
+		4 + 1 + sizeof PREPARED_NAME_UNKNOWN, 'S' };
+	struct prepared_op *op = prepared_op_new(PREPARED_UNKNOWN, NULL, name);
+
+	if (op == NULL || track_add(&up->s->track, (char)up->m[0],
+	    TRACK_FORWARD, op) < 0)
+		return no_memory(up);
+	outbox_pass(&up->out, head, sizeof head);
+	outbox_pass(&up->out, PREPARED_NAME_UNKNOWN,
+	    sizeof PREPARED_NAME_UNKNOWN);
+	return relay_drop(up);
+}
+
+/*
  * The statement a name stands for, prepared on the linked server by now, if
- * the step is RELAY_NEXT. No matter what the server has said so far, it will
- * be right when the message gets there.
+ * the step is RELAY_NEXT; *out unchanged: there is none, and the message is
+ * done with. No matter what the server has said so far, it will be right when
+ * the message gets there.
  */
 static enum relay_step find_statement(struct relay_up *up, const char *name,
     struct prepared **out)
@@ -322,11 +343,8 @@ static enum relay_step find_statement(struct relay_up *up, const char *name,
 	if (relay_is_open(up->s, name, stmt) ||
 	    (n == NULL && !track_is_empty(&up->s->track)))
 		return relay_wait(up);
-	if (n == NULL) {
-		log_at(LEVEL_ERROR, &up->c->who,
-		    "prepared statement '%s' not found", name);
-		return relay_fail(up, "prepared statement did not exist");
-	}
+	if (n == NULL)
+		return send_unknown(up, name);
 	*out = stmt;
 	if (prepared_uses_touch(&up->s->prepared, stmt) != NULL)
 		return RELAY_NEXT;

@@ -4,8 +4,8 @@
 
 Only these may differ: file, line and routine of 25P02 (a statement that has
 to be prepared first fails a step earlier), and by which of its names a
-statement is called in an error, and where the server reports an unknown or
-taken name the pooler says so itself and closes.
+statement is called in an error, and where the server reports a taken name the
+pooler says so itself and closes.
 """
 import re
 import select
@@ -17,8 +17,7 @@ from programs import Flight
 PATIENCE = pq.TIMEOUT / 2
 ENDS = {"1": "P", "2": "B", "3": "C", "T": "D", "n": "D", "C": "E",
         "I": "E", "s": "E"}
-FATAL = {"26000": "prepared statement did not exist",
-         "42P05": "prepared statement name is already in use"}
+FATAL = {"42P05": "prepared statement name is already in use"}
 NO_BLOCKS = "transaction blocks not allowed in statement pooling mode"
 
 
@@ -55,7 +54,13 @@ class Owed:
             self.queue.pop(1)
         return early
 
+    def settle(self):
+        if self.queue[:1] == ["s"]:
+            while self.queue and self.queue[0] in "scf":
+                self.queue.pop(0)
+
     def error(self):
+        self.settle()
         early = self.doubt() if self.copy_in else []
         if self.queue and self.queue[0] not in "QFSs":
             while self.queue and self.queue[0] != "S":
@@ -79,9 +84,7 @@ class Owed:
         elif kind == "Z":
             self.ready()
         elif kind in ENDS:
-            if self.queue[:1] == ["s"]:
-                while self.queue and self.queue[0] in "scf":
-                    self.queue.pop(0)
+            self.settle()
             if kind == "C" and self.copy_in:
                 self.end_copy()
             if self.queue and self.queue[0] == ENDS[kind]:
@@ -231,8 +234,8 @@ def is_missing(want, w, g):
 
 
 def is_exception(want, got):
-    """The pooler may say itself that a name is unknown, or taken, and in
-    statement mode that there may be no transactions: since 17 a FunctionCall
+    """The pooler may say itself that a name is taken, and in statement
+    mode that there may be no transactions: since 17 a FunctionCall
     without a Sync before it is told that it is in one. And a server that
     lacks a statement can't get it in a failed transaction.
     """

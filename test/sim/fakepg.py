@@ -259,6 +259,9 @@ class Session(threading.Thread):
             self.send(self.answer_query(body[:-1].decode()))
         elif kind == "S":
             self.send(ready(self.status))
+        elif kind == "D" and body == b"SPGBOUNCER_UNKNOWN\0":
+            self.send(error('prepared statement "PGBOUNCER_UNKNOWN" does '
+                            'not exist', "26000"))
         elif kind == "D":
             self.send(pq.msg("n") if body[:1] == b"P"
                       else pq.msg("t", struct.pack("!h", 0)) + pq.msg("n"))

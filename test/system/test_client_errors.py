@@ -96,7 +96,6 @@ client_idle_timeout
 transaction blocks not allowed in statement pooling mode
 PQexec disallowed
 prepared statement name is already in use
-prepared statement did not exist
 failed to parse packet
 broken Parse packet
 broken Bind packet
@@ -724,13 +723,6 @@ def name_taken(env):
     c.send(pq.parse("select 1", "st"), pq.sync())
     c.recv_until().check()
     c.send(pq.parse("select 2", "st"), pq.sync())
-    return c
-
-
-@scene("work", "prepared statement did not exist")
-def name_unknown(env):
-    c = env.pooler().raw()
-    c.send(pq.bind("st"), pq.sync())
     return c
 
 

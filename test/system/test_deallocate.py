@@ -209,8 +209,8 @@ def test_extended_protocol(p):
         c.send(extended('deallocate "b"', False), extended("select 1"))
         assert c.recv_until().kinds == "12nC12TDCZ"
     c.send(pq.bind("b"), pq.sync())
-    assert c.recv_all().errors[-1].message == \
-        "prepared statement did not exist"
+    assert c.recv_until().errors[-1].message == \
+        'prepared statement "b" does not exist'
 
 
 def test_extended_twice_fails_by_its_own_name(p):

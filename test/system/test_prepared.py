@@ -289,16 +289,29 @@ def test_injected_parse_that_fails_is_told(two):
 
 @pytest.mark.parametrize("message", [pq.bind("ghost"),
                                      pq.describe("S", "ghost")])
-def test_unknown_name_is_fatal(two, message):
-    """client-errors.md 5"""
+def test_unknown_name_is_an_error_in_its_place(two, message):
+    """pooling.md 16: as PostgreSQL"""
     # regressions: PgP 4.6.4 Bind
     p = two()
     c = p.raw()
-    c.send(message, pq.sync())
-    err = c.recv_all().errors[-1]
-    assert err.severity == "FATAL" and err.code == "08P01"
-    assert err.message == "prepared statement did not exist"
-    assert p.raw().value("select 1") == "1"
+    pid = c.value("select pg_backend_pid()")
+    c.send(pq.query("select 1"), message, pq.execute(), pq.sync())
+    assert c.recv_until().kinds == "TDCZ"
+    res = c.recv_until()
+    assert res.kinds == "EZ" and res.errors[0].severity == "ERROR"
+    assert res.errors[0].code == "26000"
+    assert res.errors[0].message == 'prepared statement "ghost" does not exist'
+    assert c.value("select pg_backend_pid()") == pid
+
+
+def test_last_words_of_the_server_are_the_last(two, pg):
+    """its code, by which a driver tries again, is not hidden by ours"""
+    p = two()
+    c = p.raw()
+    c.query("begin")
+    pg.terminate(int(c.value("select pg_backend_pid()")))
+    errors = c.recv_all().errors
+    assert [e.code for e in errors] == ["57P01"]
 
 
 def test_taken_name_is_fatal(two):
@@ -413,10 +426,8 @@ def test_names_die_with_their_client(two):
     d = p.raw()
     c.close()
     assert len(d.query(NAMES).rows) == 3
-    with pytest.raises(pq.Closed):
-        d.send(pq.bind("st"), pq.sync())
-        while True:
-            d.recv()
+    d.send(pq.bind("st"), pq.sync())
+    assert d.recv_until().errors[0].code == "26000"
 
 
 def test_schema_change_is_reported_once(two):
