@@ -44,6 +44,7 @@ struct login {
 	bool unread;		/* the carry holds messages that came whole */
 	bool asked;			/* for TLS or GSS: it has begun */
 	bool queued;			/* its turn will come */
+	bool looked_up;			/* auth_query has answered */
 	struct auth auth;
 	struct auth_answer answer;	/* of auth_query */
 	/* from here on: "" at first, and the rest as it may be */

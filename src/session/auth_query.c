@@ -41,9 +41,17 @@ static const char *auth_user(const struct client *c)
 	    sessions_settings(c->ss)->auth_user);
 }
 
+static const char *auth_dbname(const struct client *c)
+{
+	return own_or_global(c->db->conf->auth_dbname,
+	    sessions_settings(c->ss)->auth_dbname);
+}
+
+/* The console is no database to be asked: there a name is unknown without. */
 bool auth_query_is_possible(const struct client *c)
 {
-	return c->db != NULL && auth_user(c) != NULL;
+	return c->db != NULL && auth_user(c) != NULL &&
+	    (!c->db->console || auth_dbname(c) != NULL);
 }
 
 /* --- asking --- */
@@ -51,8 +59,7 @@ bool auth_query_is_possible(const struct client *c)
 /* The database in which the query runs; NULL with e. */
 static struct database *auth_database(struct client *c, struct err *e)
 {
-	const char *name = own_or_global(c->db->conf->auth_dbname,
-	    sessions_settings(c->ss)->auth_dbname);
+	const char *name = auth_dbname(c);
 	struct database *db = c->db;
 
 	e->code[0] = '\0';
@@ -158,9 +165,7 @@ static void warn_of_superuser(const struct client *c, const struct server *s)
 {
 	struct pool *p = s->ps.pool;
 
-	if (!s->superuser || p->superuser_told || own_or_global(
-	    c->db->conf->auth_dbname,
-	    sessions_settings(c->ss)->auth_dbname) != NULL)
+	if (!s->superuser || p->superuser_told || auth_dbname(c) != NULL)
 		return;
 	p->superuser_told = true;
 	log_warning("auth_user \"%s\" is a superuser and auth_dbname is not "

@@ -319,22 +319,22 @@ static void on_startup(struct client *c, const struct startup *m)
 		identify(c);
 }
 
-/* auth_query found somebody, or did not. */
+/*
+ * auth_query found somebody, or did not: who is asked for a password then
+ * learns no more than one whose password is wrong.
+ */
 static void go_on(struct client *c)
 {
 	struct err e;
 
-	if (c->login->found == NULL) {
+	c->login->looked_up = true;
+	if (c->login->found == NULL)
 		login_log(c, LEVEL_INFO, "no such user: %s", c->login->user);
-		if (sessions_settings(c->ss)->log_connections)
-			login_log(c, LEVEL_INFO, "login failed: db=%s",
-			    c->login->db_name);
-		client_fail(c, NULL, "no such user");
-	} else if (login_adopt(c, &e) < 0) {
+	else if (login_adopt(c, &e) < 0) {
 		client_fail(c, e.code, e.text);
-	} else {
-		begin_auth(c);
+		return;
 	}
+	begin_auth(c);
 }
 
 void login_answered(struct client *c)

@@ -341,6 +341,17 @@ struct hba_login login_describe(const struct client *c)
 	};
 }
 
+static void choose_rule(struct login *l, struct hba *hba,
+    const struct hba_login *who)
+{
+	l->rule = hba_find(hba, who);
+	if (l->rule == NULL)
+		return;
+	/* a reload must not take the rule away from under the exchange */
+	l->hba = hba_ref(hba);
+	l->method = l->rule->method;
+}
+
 /* (spec/authentication.md section 4) */
 void login_choose_method(struct client *c)
 {
@@ -358,15 +369,10 @@ void login_choose_method(struct client *c)
 	l->rule = NULL;
 	hba_unref(&l->hba);
 	l->method = global_method(c);
-	if (l->method != AUTH_HBA)
-		return;
-	l->rule = hba_find(hba, &who);
-	if (l->rule == NULL)
-		return;
-	/* a reload must not take the rule away from under the exchange */
-	l->hba = hba_ref(hba);
-	l->method = l->rule->method;
-	/* such a rule may not speak of a name that auth_query has found */
-	if (is_checked_elsewhere(l->method) && l->found != NULL)
+	if (l->method == AUTH_HBA)
+		choose_rule(l, hba, &who);
+	/* none of these speaks of a name that auth_query was asked for */
+	if (l->looked_up && (l->method == AUTH_ANY ||
+	    is_checked_elsewhere(l->method)))
 		l->method = AUTH_HBA;
 }

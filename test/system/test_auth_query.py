@@ -119,7 +119,8 @@ def test_null_secret_is_enough_to_be_trusted(pooler):
     """authentication.md 3: trust wants a known user"""
     p = asking(pooler, auth_type="trust")
     assert p.raw("app").value("select current_user") == "app"
-    assert refused(p.open(), user="ghost", database="p0") == "no such user"
+    assert refused(p.open(), user="ghost", database="p0") == \
+        '"trust" authentication failed'
 
 
 def test_expired_password_is_none(pooler, pg):
@@ -147,8 +148,7 @@ def test_no_row_is_no_such_user(pooler):
         if not user:
             continue
         assert refused(p.open(), user=user, password_="",
-                       database="p0") == "no such user"
-    assert "login failed: db=p0\n" in p.log
+                       database="p0") == "SASL authentication failed"
     assert "no such user: ghost\n" in p.log
     # the connection is good for the next
     assert p.raw("u_scram", "p0", "pw_three").value("select 1") == "1"
@@ -372,7 +372,8 @@ def test_console_cannot_be_the_auth_database(pooler):
     assert p.wait_exit() == 1
     p.checked = True
     q = asking(pooler, admin_users="admin, u_scram")
-    assert refused(q.open(), user="u_scram", database="pgbouncer") == CONFIG
+    assert refused(q.open(), user="u_scram", password_="pw_three",
+                   database="pgbouncer") == "SASL authentication failed"
 
 
 def test_console_users_may_be_known_to_the_server_only(pooler):
@@ -409,8 +410,9 @@ def test_replication_clients_are_asked_for_as_well(pooler, pg):
             c = p.raw("u_rep", "p0", "rep", replication=kind)
             assert c.query("IDENTIFY_SYSTEM").rows
             c.close()
-        assert refused(p.open(), user="ghost", database="p0",
-                       replication="yes") == "no such user"
+        assert refused(p.open(), user="ghost", password_="x",
+                       database="p0", replication="yes") == \
+            "password authentication failed"
     finally:
         wait_until(lambda: not pg.backends(where="usename='u_rep'"))
         pg.sql("drop role u_rep")
@@ -817,4 +819,4 @@ def test_user_is_removed_while_the_query_runs(pooler, pg, latch):
     # its statement began before: the row is still there for this one
     assert finish(c).value("select 1") == "1"
     assert refused(p.open(), user="x", password_="x", database="p0") == \
-        "no such user"
+        "password authentication failed"

@@ -61,7 +61,6 @@ ldap is not supported by this build
 no authentication method is found
 login rejected
 not allowed
-no such user
 no such database: <name>
 database "<name>" is disabled
 authentication database "<name>" is disabled
@@ -446,12 +445,6 @@ def console_of_others(env):
 
 
 AUTH = "select usename::text, 'x' from pg_user where usename = $1"
-
-
-@scene("login", "no such user")
-def auth_query_without_a_row(env):
-    return logging_in(env.pooler(auth_user="postgres", auth_query=AUTH,
-                                 auth_type="md5"), "nobody")
 
 
 @scene("login", "no such database: <name>", "no such database: nowhere")
