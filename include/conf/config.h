@@ -21,7 +21,7 @@ struct userlist;
 /* How TLS with the servers of a database differs from the settings. */
 struct config_tls {
 	int sslmode, negotiation;	/* CONFIG_UNSET: as the setting */
-	char *ca_file, *key_file, *cert_file, *protocols, *ciphers,
+	char *ca_file, *crl_file, *key_file, *cert_file, *protocols, *ciphers,
 	    *tls13_ciphers;		/* NULL: as the setting */
 };
 
@@ -68,13 +68,13 @@ struct config {
 	bool is_seed;		/* from config_seed(), not from a file */
 	char *path;		/* the main file; NULL in a seed */
 	struct settings set;
+	int64_t server_peer;	/* uid of server_require_peer; -1: any */
 	struct config_db *dbs;
 	struct config_user *users;
 	struct config_peer *peers;
 	char *auto_db;		/* text of the "*" entry; NULL = none */
 	struct userlist *userlist;	/* a reference; NULL when not loaded */
-	struct hba *hba;	/* a reference; NULL: not auth_type=hba, or
-				 * no file when the process started */
+	struct hba *hba;	/* a reference; NULL: no auth_type=hba, or no file */
 	void *index;		/* private: owns the four above, shared */
 };
 

@@ -28,6 +28,8 @@ void config_peer_free(struct config_peer *p);
 
 /* Rules of a setting beyond its type and range; 0, or -1 with e. */
 int config_check_setting(const char *key, const char *value, struct err *e);
+/* Whom server_require_peer means; may block. 0, or -1 with e. */
+int config_find_peer_user(struct config *c, struct err *e);
 
 /*
  * Read the HBA file and its maps where auth_type asks for them; what was there

@@ -27,6 +27,7 @@ enum server_auth_result {
 /* All zero to begin with, but for what the owner sets. */
 struct server_auth {
 	enum channel_binding mode;	/* what is wanted */
+	unsigned forbidden;		/* REQUIRE_*: how not, of require.h */
 	struct scram_binding binding;	/* what there is: over TLS */
 	struct offload *offload;	/* borrowed; NULL: there are no threads */
 	void (*wake)(struct server_auth *a);	/* once after WAIT, from the loop */

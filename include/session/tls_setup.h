@@ -38,7 +38,7 @@ struct tls_setup *tls_setup_new(struct config *config, struct err *e);
 void tls_setup_free(struct tls_setup **s);
 
 /*
- * Do the settings for clients, and the rules of the HBA file, fit together? 0,
+ * Do the settings of who proves what, and the rules of the HBA file, fit? 0,
  * or -1 with e. To be asked when one of the settings has changed that
  * tls_setup_is_asked_for() names, and their files are not read anew.
  * Source: spec/authentication.md sections 3.4, 9.1.

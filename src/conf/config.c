@@ -2,14 +2,17 @@
  * SPDX-License-Identifier: ISC */
 #include "conf/config.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/osuser.h"
 #include "conf/config_parts.h"
 #include "conf/file.h"
 #include "conf/hba.h"
 #include "conf/hba_source.h"
+#include "conf/require.h"
 #include "conf/userlist.h"
 
 struct config *config_seed(int verbose)
@@ -20,6 +23,7 @@ struct config *config_seed(int verbose)
 		return NULL;
 	c->refs = 1;
 	c->is_seed = true;
+	c->server_peer = -1;
 	c->index = config_index_new();
 	if (c->index == NULL || settings_init(&c->set) != 0)
 		config_unref(&c);
@@ -91,6 +95,7 @@ static struct config *copy_all(const struct config *c)
 		return NULL;
 	copy->refs = 1;
 	copy->is_seed = c->is_seed;
+	copy->server_peer = c->server_peer;
 	copy->index = config_index_ref(c->index);
 	copy->dbs = c->dbs;
 	copy->users = c->users;
@@ -110,13 +115,34 @@ static struct config *copy_all(const struct config *c)
 
 int config_check_setting(const char *key, const char *value, struct err *e)
 {
+	unsigned forbidden;
+
 	if (strcmp(key, "console_locked_settings") == 0)
 		return option_check_patterns(value, e);
+	if (strcmp(key, "server_require_auth") == 0)
+		return require_auth_parse(value, &forbidden, e);
 	if (strcmp(key, "auth_dbname") != 0 ||
 	    strcmp(value, CONFIG_RESERVED_DB) != 0)
 		return 0;
 	return err_set(e, "22023",
 	    "%s can't be the reserved database \"%s\"", key, value);
+}
+
+int config_find_peer_user(struct config *c, struct err *e)
+{
+	const char *const name = c->set.server_require_peer;
+	uid_t uid;
+
+	c->server_peer = -1;
+	if (name[0] == '\0')
+		return 0;
+	if (osuser_find(name, &uid) < 0)
+		return errno == ENOMEM ?
+		    err_set(e, "53200", "out of memory") :
+		    err_set(e, "22023", "server_require_peer: there is no "
+		    "user \"%s\"", name);
+	c->server_peer = uid;
+	return 0;
 }
 
 int config_load_hba(struct config *c, config_report_fn *report, void *arg,
@@ -184,6 +210,8 @@ struct config *config_with(const struct config *c, const char *key,
 		rc = err_set(e, "53200", "out of memory");
 	if (rc == 0 && is_about_hba(key))
 		rc = config_load_hba(copy, on_hba_line, NULL, e);
+	if (rc == 0 && strcmp(key, "server_require_peer") == 0)
+		rc = config_find_peer_user(copy, e);
 	if (rc != 0)
 		config_unref(&copy);
 	return copy;
@@ -208,6 +236,8 @@ struct config *config_with_marked(const struct config *c,
 		err_set(e, "53200", "out of memory");
 	else if (hba)
 		rc = config_load_hba(copy, on_hba_line, NULL, e);
+	if (rc == 0 && copy != NULL)
+		rc = config_find_peer_user(copy, e);
 	if (rc != 0)
 		config_unref(&copy);
 	return copy;
@@ -227,6 +257,7 @@ struct config_tls config_tls_merge(const struct settings *s,
 		.sslmode = s->server_tls_sslmode,
 		.negotiation = s->server_tls_negotiation,
 		.ca_file = s->server_tls_ca_file,
+		.crl_file = s->server_tls_crl_file,
 		.key_file = s->server_tls_key_file,
 		.cert_file = s->server_tls_cert_file,
 		.protocols = s->server_tls_protocols,
@@ -242,6 +273,8 @@ struct config_tls config_tls_merge(const struct settings *s,
 		all.negotiation = tls->negotiation;
 	if (tls->ca_file != NULL)
 		all.ca_file = tls->ca_file;
+	if (tls->crl_file != NULL)
+		all.crl_file = tls->crl_file;
 	/* they belong together: one of a database, none of the other */
 	if (tls->key_file != NULL || tls->cert_file != NULL) {
 		all.key_file = tls->key_file;
@@ -262,6 +295,7 @@ bool config_tls_recycles(const struct config_tls *a,
 	return a->sslmode != b->sslmode ||
 	    a->negotiation != b->negotiation ||
 	    !str_equal(a->ca_file, b->ca_file) ||
+	    !str_equal(a->crl_file, b->crl_file) ||
 	    !str_equal(a->key_file, b->key_file) ||
 	    !str_equal(a->cert_file, b->cert_file) ||
 	    !str_equal(a->protocols, b->protocols) ||

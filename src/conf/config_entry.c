@@ -244,6 +244,7 @@ static const struct entry_key db_key_rows[] = {
 	{ "server_tls_sslmode", set_word, DB(tls.sslmode) },
 	{ "server_tls_negotiation", set_word, DB(tls.negotiation) },
 	{ "server_tls_ca_file", set_str, DB(tls.ca_file) },
+	{ "server_tls_crl_file", set_str, DB(tls.crl_file) },
 	{ "server_tls_key_file", set_str, DB(tls.key_file) },
 	{ "server_tls_cert_file", set_str, DB(tls.cert_file) },
 	{ "server_tls_protocols", set_str, DB(tls.protocols) },

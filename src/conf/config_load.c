@@ -532,6 +532,7 @@ static int finish(struct loader *l)
 {
 	struct config *const c = l->c;
 	struct config_index *const ix = c->index;
+	struct err why;
 
 	if (l->main_read && !l->main_seen)
 		fail(l, "", "load_init_file: main section missing from "
@@ -540,6 +541,8 @@ static int finish(struct loader *l)
 	check_auto_db(l);
 	load_userlist(l);
 	load_hba(l);
+	if (config_find_peer_user(c, &why) < 0)
+		fail(l, "", "%s", why.text);
 	if (l->problems > 0)
 		return -1;
 	if (is_reload(l) && keep_until_restart(l) != 0) {

@@ -38,7 +38,8 @@ static const struct group groups[] = {
 	    "auth_user", "auth_query", "auth_dbname", "auth_ldap_options",
 	    "scram_iterations", "auth_threads", "auth_queue",
 	    "max_unauthenticated", "max_unauthenticated_per_address",
-	    "login_memory", "auth_failure_delay", "auth_failure_log_rate" } },
+	    "login_memory", "auth_failure_delay", "auth_failure_log_rate",
+	    "server_require_auth", "server_require_peer" } },
 	{ "Console",
 	    { "admin_users", "stats_users", "console_locked_settings",
 	    "stats_period", "console_version" } },
@@ -68,12 +69,14 @@ static const struct group groups[] = {
 	{ "TLS with clients",
 	    { "client_tls_sslmode", "client_tls_key_file",
 	    "client_tls_cert_file", "client_tls_ca_file",
+	    "client_tls_crl_file",
 	    "client_tls_protocols", "client_tls_ciphers",
 	    "client_tls13_ciphers", "client_tls_dheparams",
 	    "client_tls_ecdhcurve", "client_tls_groups",
 	    "client_channel_binding" } },
 	{ "TLS with servers",
 	    { "server_tls_sslmode", "server_tls_ca_file",
+	    "server_tls_crl_file",
 	    "server_tls_key_file", "server_tls_cert_file",
 	    "server_tls_protocols", "server_tls_ciphers",
 	    "server_tls13_ciphers", "server_tls_negotiation",
@@ -143,7 +146,7 @@ static const char sample_head[] =
     "; Not to be changed from the console: who may log in, what is run on\n"
     "; servers, and which files are read and written.\n"
     "console_locked_settings = admin_users, stats_users, auth_*, *_tls*,"
-    " *_channel_binding, conffile, logfile, pidfile, resolv_conf,"
+    " *_channel_binding, server_require_*, conffile, logfile, pidfile, resolv_conf,"
     " unix_socket_*, listen_*, user, server_check_query, server_reset_query,"
     " log_query_text\n"
     "\n"

@@ -58,10 +58,33 @@ static bool is_readable(const char *path)
 
 /* --- authorities --- */
 
-struct tls_store *tls_store_new(const char *ca_file, struct err *e)
+static bool is_given(const char *s)
+{
+	return s != NULL && s[0] != '\0';
+}
+
+/*
+ * From now on a certificate without a list that says it is good is bad, as it is
+ * with PostgreSQL.
+ */
+static int add_revoked(X509_STORE *to, const char *path, struct err *e)
+{
+	X509_LOOKUP *lookup = X509_STORE_add_lookup(to, X509_LOOKUP_file());
+
+	if (lookup != NULL && is_readable(path) &&
+	    X509_load_crl_file(lookup, path, X509_FILETYPE_PEM) > 0 &&
+	    X509_STORE_set_flags(to, X509_V_FLAG_CRL_CHECK |
+	    X509_V_FLAG_CRL_CHECK_ALL) == 1)
+		return 0;
+	tls_err(e, "");
+	return err_prepend(e, "failed to load CRL file \"%s\": ", path);
+}
+
+struct tls_store *tls_store_new(const char *ca_file, const char *crl_file,
+    struct err *e)
 {
 	struct tls_store *s = mem_zalloc(sizeof *s);
-	const bool system = ca_file == NULL || ca_file[0] == '\0';
+	const bool system = !is_given(ca_file);
 
 	if (s != NULL)
 		s->x509 = X509_STORE_new();
@@ -70,13 +93,16 @@ struct tls_store *tls_store_new(const char *ca_file, struct err *e)
 		goto fail;
 	}
 	s->refs = 1;
-	if (system ? X509_STORE_set_default_paths(s->x509) == 1 :
+	if (!(system ? X509_STORE_set_default_paths(s->x509) == 1 :
 	    is_readable(ca_file) &&
-	    X509_STORE_load_file(s->x509, ca_file) == 1)
+	    X509_STORE_load_file(s->x509, ca_file) == 1)) {
+		tls_err(e, "");
+		err_prepend(e, "failed to load CA file \"%s\": ",
+		    system ? "(system)" : ca_file);
+	} else if (!is_given(crl_file) ||
+	    add_revoked(s->x509, crl_file, e) == 0) {
 		return s;
-	tls_err(e, "");
-	err_prepend(e, "failed to load CA file \"%s\": ",
-	    system ? "(system)" : ca_file);
+	}
 fail:
 	if (s != NULL)
 		X509_STORE_free(s->x509);
@@ -102,11 +128,6 @@ struct build {
 	const struct tls_opts *o;
 	unsigned protocols;	/* TLS_V* */
 };
-
-static bool is_given(const char *s)
-{
-	return s != NULL && s[0] != '\0';
-}
 
 static int invalid(const struct build *b, const char *item, const char *value,
     struct err *e)

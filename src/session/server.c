@@ -272,6 +272,20 @@ static void log_connected(struct server *s)
 	    net_format(&local, text, sizeof text));
 }
 
+/* Is a server at the other end of a Unix socket that may be there? */
+static bool is_wanted(const struct server *s, int64_t uid)
+{
+	const struct config *c = s->ss->catalog->config;
+
+	if (c->server_peer < 0 || c->server_peer == uid ||
+	    s->ps.pool->peer_id != 0)
+		return true;
+	log_at(LEVEL_ERROR, &s->who, "server_require_peer is \"%s\", but the "
+	    "socket \"%s\" is served by uid %lld",
+	    c->set.server_require_peer, s->host.text, (long long)uid);
+	return false;
+}
+
 void server_connected(struct server *s, int fd)
 {
 	uid_t uid;
@@ -281,9 +295,16 @@ void server_connected(struct server *s, int fd)
 		server_fail(s, "53200", "connect failed");
 		return;
 	}
-	if (s->host.kind == HOST_UNIX &&
-	    socket_peer_cred(s->stream.fd, &uid, &pid) == 0)
-		s->addr.pid = pid;
+	if (s->host.kind == HOST_UNIX) {
+		const bool known = socket_peer_cred(s->stream.fd, &uid,
+		    &pid) == 0;
+
+		s->addr.pid = known ? pid : 0;
+		if (!is_wanted(s, known ? (int64_t)uid : -1)) {
+			server_fail(s, "08001", "server of another user");
+			return;
+		}
+	}
 	log_connected(s);
 	server_tls_begin(s);
 }

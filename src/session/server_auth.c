@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/vault.h"
+#include "conf/require.h"
 #include "pool/credentials.h"
 #include "proto/md5.h"
 #include "proto/msg.h"
@@ -105,10 +106,26 @@ static bool must_bind(const struct server_auth *a)
 	return a->mode == BINDING_REQUIRE;
 }
 
+/* (spec/authentication.md section 5) */
+static enum server_auth_result fail_required(struct server_auth *a,
+    const char *what)
+{
+	static const char text[] = "authentication method requirement failed";
+	char detail[sizeof a->detail];
+	struct text t;
+
+	text_init(&t, detail, sizeof detail);
+	text_addf(&t, "%s: server %s, which server_require_auth forbids", text,
+	    what);
+	return fail(a, text, detail);
+}
+
 static enum server_auth_result on_ok(struct request *q)
 {
 	if (reader_left(&q->body) > 0)
 		return fail_malformed(q->a);
+	if (q->a->step == STEP_START && (q->a->forbidden & REQUIRE_NONE))
+		return fail_required(q->a, "asked for no authentication");
 	if (must_bind(q->a) && q->a->step != STEP_SASL_VERIFIED)
 		return fail_unbound(q->a);
 	q->a->step = STEP_OVER;
@@ -130,6 +147,9 @@ static enum server_auth_result on_cleartext(struct request *q)
 		return fail_malformed(q->a);
 	if (must_bind(q->a))
 		return fail_unbound(q->a);
+	if (q->a->forbidden & REQUIRE_PASSWORD)
+		return fail_required(q->a, "asked for a password in clear "
+		    "text");
 	if (kind_of(q) == SECRET_UNUSABLE)
 		return fail_kind(q->a, "cannot send the password: wrong "
 		    "password type");
@@ -148,6 +168,8 @@ static enum server_auth_result on_md5(struct request *q)
 		return fail_malformed(q->a);
 	if (must_bind(q->a))
 		return fail_unbound(q->a);
+	if (q->a->forbidden & REQUIRE_MD5)
+		return fail_required(q->a, "asked for an MD5 hash");
 	if (kind_of(q) == SECRET_SCRAM || kind_of(q) == SECRET_UNUSABLE)
 		return fail_kind(q->a,
 		    "cannot do MD5 authentication: wrong password type");
@@ -241,6 +263,8 @@ static enum server_auth_result on_sasl(struct request *q)
 
 	if (offered < 0)
 		return fail_malformed(q->a);
+	if (q->a->forbidden & REQUIRE_SCRAM)
+		return fail_required(q->a, "asked for SASL");
 	const bool plus = (offered & OFFERS_PLUS) && q->a->binding.len > 0;
 
 	if (!plus && must_bind(q->a))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "conf/require.h"
 #include "io/tls.h"
 #include "pool/latencies.h"
 #include "pool/users.h"
@@ -46,12 +47,17 @@ void server_login_begin(struct server *s)
 {
 	const struct config_db *db = s->ps.pool->key.db->conf;
 	struct writer w;
+	struct err e;
 
 	_Static_assert(SCRAM_BINDING_MAX == TLS_BINDING_MAX, "they differ");
 	s->auth.mode = (enum channel_binding)sessions_settings(
 	    s->ss)->server_channel_binding;
 	s->auth.binding.len = s->auth.mode == BINDING_DISABLE ? 0 :
 	    tls_end_point(&s->stream, s->auth.binding.bytes);
+	/* it was parsed once, at least, when it was set */
+	if (require_auth_parse(sessions_settings(s->ss)->server_require_auth,
+	    &s->auth.forbidden, &e) < 0)
+		s->auth.forbidden = ~0u;
 	s->introduced = true;
 	s->plain = s->plain || s->ps.pool->old_protocol;
 	writer_init(&w, LOGIN_MAX);

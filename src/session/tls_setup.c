@@ -8,12 +8,13 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "conf/hba.h"
+#include "conf/require.h"
 #include "io/tls_context.h"
 #include "session/auth.h"
 
 /* The authorities of a file, while contexts are made that share them. */
 struct authority {
-	const char *path;		/* borrowed */
+	const char *path, *crl;		/* borrowed */
 	struct tls_store *store;	/* counted */
 	struct authority *next;
 };
@@ -30,12 +31,13 @@ static const char *text(const char *s)
 
 /* Borrowed; NULL with e set. */
 static struct tls_store *get_store(struct maker *m, const char *path,
-    struct err *e)
+    const char *crl, struct err *e)
 {
 	struct authority *a;
 
 	LL_FOREACH(m->authorities, a) {
-		if (strcmp(a->path, text(path)) == 0)
+		if (strcmp(a->path, text(path)) == 0 &&
+		    strcmp(a->crl, text(crl)) == 0)
 			return a->store;
 	}
 	a = mem_zalloc(sizeof *a);
@@ -44,7 +46,8 @@ static struct tls_store *get_store(struct maker *m, const char *path,
 		return NULL;
 	}
 	a->path = text(path);
-	a->store = tls_store_new(path, e);
+	a->crl = text(crl);
+	a->store = tls_store_new(path, crl, e);
 	if (a->store == NULL) {
 		mem_free(a);
 		return NULL;
@@ -89,10 +92,26 @@ static int check_binding(const struct config *c, struct err *e)
 	return 0;
 }
 
+/* Whoever has to bind must be let do it. */
+static int check_servers(const struct config *c, struct err *e)
+{
+	unsigned forbidden;
+
+	if (require_auth_parse(c->set.server_require_auth, &forbidden, e) < 0)
+		return -1;
+	if (c->set.server_channel_binding == BINDING_REQUIRE &&
+	    (forbidden & REQUIRE_SCRAM))
+		return err_set(e, "22023", "server_channel_binding=require "
+		    "requires scram-sha-256, which server_require_auth "
+		    "forbids");
+	return 0;
+}
+
 bool tls_setup_is_asked_for(const char *setting)
 {
 	static const char *const names[] = {
 		"auth_type", "auth_hba_file", "client_channel_binding",
+		"server_channel_binding", "server_require_auth",
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -124,7 +143,7 @@ int tls_setup_check(const struct config *c, struct err *e)
 	if (s->client_tls_sslmode == SSLMODE_VERIFY_FULL && !has_ca)
 		return err_set(e, "22023",
 		    "client_tls_sslmode requires client_tls_ca_file");
-	return check_binding(c, e);
+	return check_binding(c, e) < 0 ? -1 : check_servers(c, e);
 }
 
 static int make_client(struct maker *m, struct err *e)
@@ -150,7 +169,7 @@ static int make_client(struct maker *m, struct err *e)
 		return -1;
 	if (s->client_tls_sslmode == SSLMODE_DISABLE)
 		return 0;
-	o.store = get_store(m, o.ca_file, e);
+	o.store = get_store(m, o.ca_file, s->client_tls_crl_file, e);
 	if (o.store == NULL)
 		return -1;
 	m->setup->client = tls_context_new(&o, e);
@@ -191,7 +210,7 @@ static int make_context(struct maker *m, struct tls_target *t, struct err *e)
 		    "server_channel_binding=require requires "
 		    "server_tls_sslmode");
 	if (o.verify != TLS_VERIFY_NONE) {
-		o.store = get_store(m, o.ca_file, e);
+		o.store = get_store(m, o.ca_file, w->crl_file, e);
 		if (o.store == NULL)
 			return -1;
 	}

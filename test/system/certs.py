@@ -67,6 +67,20 @@ class Certs:
             harness.give(path)
         os.chmod(self.key(name), 0o600)
 
+    def make_crl(self, name, *revoked, ca="ca", when=("-crldays", "30")):
+        """name.crt: the list of an authority, with these revoked."""
+        base = os.path.join(self.dir, name)
+        with open(base + ".conf", "w") as f:
+            f.write("[ca]\ndefault_ca=it\n[it]\ndatabase=%s.txt\n"
+                    "default_md=sha256\n" % base)
+        open(base + ".txt", "w").close()
+        args = ["ca", "-config", base + ".conf", "-keyfile", self.key(ca),
+                "-cert", self.crt(ca)]
+        for cert in revoked:
+            self._run(*args, "-revoke", self.crt(cert))
+        self._run(*args, "-gencrl", *when, "-out", self.crt(name))
+        return harness.give(self.crt(name))
+
     # --- settings of a pooler ---
 
     def accept(self, mode="prefer", cert="server", ca=None, **more):

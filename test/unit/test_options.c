@@ -147,6 +147,10 @@ static const struct {
 	{ "console_version", "1.25", true },
 	{ "client_tls_groups", "X25519:P-256:P-384:P-521", true },
 	{ "auth_hba_unknown", "refuse", true },
+	{ "client_tls_crl_file", "", true },
+	{ "server_tls_crl_file", "", true },
+	{ "server_require_auth", "", true },
+	{ "server_require_peer", "", true },
 };
 
 static void test_rows_are_those_of_show_config(void **state)

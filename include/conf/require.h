@@ -1,0 +1,26 @@
+/* require.h - how servers may have us prove who we are.
+ * SPDX-License-Identifier: ISC */
+#ifndef CONF_REQUIRE_H
+#define CONF_REQUIRE_H
+
+struct err;
+
+/* How a server may have us prove who we are: bits. */
+enum require_auth {
+	REQUIRE_PASSWORD = 1,	/* in clear text */
+	REQUIRE_MD5 = 2,
+	REQUIRE_GSS = 4,	/* which we cannot do; nor this: */
+	REQUIRE_SSPI = 8,
+	REQUIRE_SCRAM = 16,
+	REQUIRE_OAUTH = 32,	/* as gss */
+	REQUIRE_NONE = 64,	/* not at all */
+};
+
+/*
+ * The methods that a server_require_auth forbids; "" forbids none. 0, or -1
+ * with e.
+ * Source: PostgreSQL docs, libpq, require_auth.
+ */
+int require_auth_parse(const char *text, unsigned *forbidden, struct err *e);
+
+#endif
