@@ -102,13 +102,9 @@ static bool copy_name(const ASN1_STRING *from, char *buf, size_t size)
 	return fits;
 }
 
-bool tls_peer_name(const struct stream *s, char *buf, size_t size)
+bool tls_cert_name(const X509 *cert, char *buf, size_t size)
 {
-	X509 *cert = peer_cert(s);
-
 	buf[0] = '\0';
-	if (cert == NULL)
-		return false;
 	X509_NAME *subject = X509_get_subject_name(cert);
 	const int i = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
 
@@ -120,12 +116,19 @@ bool tls_peer_name(const struct stream *s, char *buf, size_t size)
 	    X509_NAME_get_entry(subject, i)), buf, size);
 }
 
-bool tls_peer_any_alt_name(const struct stream *s,
+bool tls_peer_name(const struct stream *s, char *buf, size_t size)
+{
+	const X509 *cert = peer_cert(s);
+
+	buf[0] = '\0';
+	return cert != NULL && tls_cert_name(cert, buf, size);
+}
+
+bool tls_cert_any_alt_name(const X509 *cert,
     bool (*fn)(const char *name, void *arg), void *arg)
 {
-	X509 *cert = peer_cert(s);
-	GENERAL_NAMES *names = cert == NULL ? NULL :
-	    X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
+	GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name,
+	    NULL, NULL);
 	bool found = false;
 
 	for (int i = 0; !found && i < sk_GENERAL_NAME_num(names); i++) {
@@ -139,6 +142,14 @@ bool tls_peer_any_alt_name(const struct stream *s,
 	GENERAL_NAMES_free(names);
 	ERR_clear_error();
 	return found;
+}
+
+bool tls_peer_any_alt_name(const struct stream *s,
+    bool (*fn)(const char *name, void *arg), void *arg)
+{
+	const X509 *cert = peer_cert(s);
+
+	return cert != NULL && tls_cert_any_alt_name(cert, fn, arg);
 }
 
 /* Has its subjectAltName an address? */
