@@ -32,6 +32,14 @@ int config_check_setting(const char *key, const char *value, struct err *e);
 int config_find_peer_user(struct config *c, struct err *e);
 
 /*
+ * found() is told of each file with secrets that everybody may read or write,
+ * of a configuration that is being loaded.
+ */
+typedef void config_exposed_fn(void *arg, const char *line);
+void config_find_exposed(struct config *c, config_exposed_fn *found,
+    void *arg);
+
+/*
  * Read the HBA file and its maps where auth_type asks for them; what was there
  * goes. 0, or -1 with e.
  */

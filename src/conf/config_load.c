@@ -528,6 +528,16 @@ static void check_secrets(const struct loader *l)
 	}
 }
 
+static void on_exposed(void *arg, const char *line)
+{
+	struct loader *const l = arg;
+
+	if (l->c->set.strict_permissions)
+		fail(l, "", "%s: strict_permissions forbids it", line);
+	else
+		warn(l, line);
+}
+
 static int finish(struct loader *l)
 {
 	struct config *const c = l->c;
@@ -541,6 +551,7 @@ static int finish(struct loader *l)
 	check_auto_db(l);
 	load_userlist(l);
 	load_hba(l);
+	config_find_exposed(c, on_exposed, l);
 	if (config_find_peer_user(c, &why) < 0)
 		fail(l, "", "%s", why.text);
 	if (l->problems > 0)

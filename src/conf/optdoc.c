@@ -39,7 +39,8 @@ static const struct group groups[] = {
 	    "scram_iterations", "auth_threads", "auth_queue",
 	    "max_unauthenticated", "max_unauthenticated_per_address",
 	    "login_memory", "auth_failure_delay", "auth_failure_log_rate",
-	    "server_require_auth", "server_require_peer" } },
+	    "server_require_auth", "server_require_peer",
+	    "strict_permissions" } },
 	{ "Console",
 	    { "admin_users", "stats_users", "console_locked_settings",
 	    "stats_period", "console_version" } },
@@ -146,7 +147,8 @@ static const char sample_head[] =
     "; Not to be changed from the console: who may log in, what is run on\n"
     "; servers, and which files are read and written.\n"
     "console_locked_settings = admin_users, stats_users, auth_*, *_tls*,"
-    " *_channel_binding, server_require_*, conffile, logfile, pidfile, resolv_conf,"
+    " *_channel_binding, server_require_*,"
+    " strict_permissions, conffile, logfile, pidfile, resolv_conf,"
     " unix_socket_*, listen_*, user, server_check_query, server_reset_query,"
     " log_query_text\n"
     "\n"

@@ -584,12 +584,12 @@ class Pooler:
         self._put(self.ini, "\n".join(lines) + "\n")
         self._put(self.auth, "".join(
             "%s %s\n" % (quote_secret(u), quote_secret(s))
-            for u, s in self.userlist.items()))
+            for u, s in self.userlist.items()), 0o600)
 
-    def _put(self, path, text):
+    def _put(self, path, text, mode=0o644):
         with open(path + ".new", "w") as f:
             f.write(text)
-        os.chmod(path + ".new", 0o644)
+        os.chmod(path + ".new", mode)
         os.rename(give(path + ".new"), path)
 
     def put(self, name, text):

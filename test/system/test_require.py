@@ -4,6 +4,7 @@
 server_require_peer: spec/settings.md sections 4 and 9"""
 import os
 import pwd
+import re
 import subprocess
 
 import pytest
@@ -199,3 +200,56 @@ def test_whose_server_it_is(pooler):
         p.admin("set server_require_peer = 'nobody-of-that-name'")
     assert p.show("config", key="server_require_peer")[0]["value"] == \
         str(UID + 1)
+
+
+# --- who may read our secrets ---------------------------------------------
+
+EVERYBODY = "by everybody (mode %04o)"
+
+
+@pytest.mark.setting("strict_permissions")
+@pytest.mark.parametrize("mode,word", [(0o644, "read"), (0o602, "changed")])
+@pytest.mark.parametrize("what", ["auth_file", "client_tls_key_file",
+                                  "server_tls_key_file"])
+def test_secret_that_everybody_may_read(pooler, certs, what, mode, word):
+    """settings.md 4; a warning, or no start and no reload"""
+    certs.make("loose", "/CN=localhost", "DNS:localhost")
+    p = pooler(**certs.accept(cert="loose"),
+               **certs.connect("prefer", cert="loose"))
+    assert "by everybody" not in p.log
+    path = p.settings[what]
+    os.chmod(path, mode)
+    p.admin("reload")
+    text = '%s "%s" can be %s ' % (what, path, word) + EVERYBODY % mode
+    p.wait_log("WARNING " + re.escape(text))
+    if what == "auth_file":
+        # the harness writes it anew
+        return
+    p.settings["strict_permissions"] = "1"
+    p.write()
+    with pytest.raises(pq.PgError, match="RELOAD failed"):
+        p.admin("reload")
+    p.wait_log(re.escape(text + ": strict_permissions forbids it"))
+    out = subprocess.run([binary(), "--check", p.ini], env=process_env(),
+                         stdout=subprocess.PIPE, text=True)
+    assert out.returncode == 1 and text in out.stdout
+    os.chmod(path, 0o640)
+    p.admin("reload")
+    assert p.show("config", key="strict_permissions")[0]["value"] == "1"
+
+
+def test_auth_file_that_everybody_may_read_is_refused(pooler):
+    p = pooler(strict_permissions="1")
+    os.chmod(p.auth, 0o644)
+    with pytest.raises(pq.PgError, match="RELOAD failed"):
+        p.admin("reload")
+    p.wait_log('auth_file "%s" can be read ' % p.auth
+               + re.escape(EVERYBODY % 0o644))
+    assert p.raw().value("select 1") == "1"
+    q = pooler(start=False, strict_permissions="1")
+    q.write()
+    os.chmod(q.auth, 0o644)
+    q.launch()
+    assert q.wait_exit() == 1
+    q.expect_exit = 1
+    assert "strict_permissions forbids it" in q.log

@@ -55,6 +55,7 @@ static void write_file(const char *path, const char *text)
 	FILE *const f = fopen(path, "w");
 
 	assert_non_null(f);
+	assert_int_equal(fchmod(fileno(f), 0600), 0);
 	assert_true(fputs(text, f) >= 0);
 	assert_int_equal(fclose(f), 0);
 }

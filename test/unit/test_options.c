@@ -151,6 +151,7 @@ static const struct {
 	{ "server_tls_crl_file", "", true },
 	{ "server_require_auth", "", true },
 	{ "server_require_peer", "", true },
+	{ "strict_permissions", "0", true },
 };
 
 static void test_rows_are_those_of_show_config(void **state)

@@ -1,0 +1,47 @@
+/* config_access.c - files with secrets that are not for everybody's eyes.
+ * SPDX-License-Identifier: ISC */
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "conf/config.h"
+#include "conf/config_parts.h"
+
+#define LINE_MAX_BYTES 2048
+
+struct search {
+	config_exposed_fn *found;
+	void *arg;
+};
+
+/* What others may read is no secret, what they may write no authority. */
+static void look_at(const struct search *s, const char *what,
+    const char *path)
+{
+	char line[LINE_MAX_BYTES];
+	struct stat st;
+
+	/* of one that cannot be found others tell */
+	if (path == NULL || path[0] == '\0' || stat(path, &st) != 0 ||
+	    !S_ISREG(st.st_mode) || (st.st_mode & (S_IROTH | S_IWOTH)) == 0)
+		return;
+	snprintf(line, sizeof(line), "%s \"%s\" can be %s by everybody (mode "
+	    "%04o)", what, path, (st.st_mode & S_IWOTH) != 0 ? "changed" :
+	    "read", (unsigned)st.st_mode & 07777);
+	s->found(s->arg, line);
+}
+
+void config_find_exposed(struct config *c, config_exposed_fn *found,
+    void *arg)
+{
+	const struct search s = { found, arg };
+	const struct settings *const set = &c->set;
+
+	if (set->auth_type != AUTH_ANY && set->auth_type != AUTH_PAM)
+		look_at(&s, "auth_file", set->auth_file);
+	if (set->client_tls_sslmode != SSLMODE_DISABLE)
+		look_at(&s, "client_tls_key_file", set->client_tls_key_file);
+	look_at(&s, "server_tls_key_file", set->server_tls_key_file);
+	for (const struct config_db *db = config_index_link_dbs(c->index);
+	    db != NULL; db = db->next)
+		look_at(&s, "server_tls_key_file", db->tls.key_file);
+}
