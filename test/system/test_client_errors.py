@@ -913,7 +913,7 @@ def function_call_at_the_console(env):
 # --- the tests ------------------------------------------------------------
 
 # They say why, and which setting to look at: see test_waits.py.
-EXPLAINED = ["query_wait_timeout",
+EXPLAINED = ["query_wait_timeout", "query_timeout",
              "client_login_timeout (server down)",
              "No server connection available in "
              "postgres backend, client being queued"]

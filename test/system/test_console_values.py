@@ -31,6 +31,10 @@ MORE = {
         cl_waiting_cancel_req i4, sv_active_cancel i4, sv_login i4"""),
     "waits": cols("""database t, user t, wait_reason t, setting t,
         clients i4, wait_us i8, total_wait_us i8, detail t"""),
+    "latencies": cols("database t, user t, latency t, " + ", ".join(
+        f"{of}{n} i8" for of in ("", "total_") for n in (
+            "count", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us",
+            "max_us"))),
 }
 MORE["active_sockets"] = MORE["sockets"]
 

@@ -46,19 +46,24 @@ def refusal(p, *args, **kw):
 
 @pytest.mark.setting("pool_mode")
 def test_pool_mode(pooler):
-    """settings.md 3: existing pools switch at the next release"""
+    """settings.md 3: existing pools switch when a server is lent next"""
     p = pooler(pool_mode="session", default_pool_size=1)
     a = p.raw()
-    a.query("select 1")
-    b = queued(p)
+    a.query("create temp table mine ()")
+    b = queued(p, "select to_regclass('mine')")
     change(p, pool_mode="transaction")
-    a.query("select 1")
-    assert b.recv_until().rows == [["1"]]
-    change(p, pool_mode="session")
-    assert a.value("select 1") == "1"
-    c = queued(p)
+    # what was lent for a session stays with it, and is reset behind it
+    assert a.value("select to_regclass('mine')") == "mine"
+    assert p.pool()["cl_waiting"] == 1
     a.close()
-    assert c.recv_until().rows == [["1"]]
+    assert b.recv_until().rows == [[None]]
+    c = p.raw()
+    assert c.value("select 1") == b.value("select 1") == "1"
+    change(p, pool_mode="session")
+    assert c.value("select 1") == "1"
+    d = queued(p)
+    c.close()
+    assert d.recv_until().rows == [["1"]]
 
 
 @pytest.mark.setting("default_pool_size")

@@ -435,7 +435,8 @@ def other_value(row):
     """A value that the setting does not have, or None: no harmless one."""
     key, value = row["key"], row["value"]
     words = {"pool_mode": "session", "auth_type": "any",
-             "unix_socket_mode": "0700", "auth_dbname": "p1"}
+             "unix_socket_mode": "0700", "auth_dbname": "p1",
+             "login_memory": "1048576"}
     if key in words:
         return words[key]
     if key.endswith("_file") or "tls" in key or key in enums():
