@@ -87,6 +87,8 @@ struct user *catalog_find_user(struct catalog *c, const char *name);
 struct user *catalog_get_user(struct catalog *c, const char *name);
 /* No pool and no client may know him. */
 void catalog_drop_user(struct catalog *c, struct user *u);
+/* A client of his has gone: drop him if nothing tells of him any more. */
+void catalog_release_user(struct catalog *c, struct user *u);
 
 struct pool *catalog_find_pool(struct catalog *c, struct database *db,
     struct user *user);

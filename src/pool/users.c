@@ -94,12 +94,24 @@ void users_renew(struct catalog *c)
 
 void catalog_drop_user(struct catalog *c, struct user *u)
 {
+	if (c->to_renew == u)
+		c->to_renew = u->hh.next;
 	HASH_DEL(c->users, u);
 	credentials_unref(&u->credentials);
 	credentials_unref(&u->typed);
 	line_fini(&u->line);
 	mem_free(u->name);
 	mem_delete(MEM_USER, u, sizeof *u);
+}
+
+/* Strangers may have as many names as they like, and leave none behind. */
+void catalog_release_user(struct catalog *c, struct user *u)
+{
+	u->clients--;
+	if (u->clients == 0 && u->pools == NULL && u->conf == NULL &&
+	    u->credentials == NULL && u->typed == NULL &&
+	    !users_has_listed(c, u->name))
+		catalog_drop_user(c, u);
 }
 
 void user_put_typed(struct user *u, struct credentials *typed)

@@ -185,7 +185,7 @@ static void release(struct client *c)
 	if (c->db != NULL)
 		database_count_client(c->db, -1);
 	if (c->user != NULL)
-		c->user->clients--;
+		catalog_release_user(ss->catalog, c->user);
 	c->db = NULL;
 	c->user = NULL;
 	ss->catalog->clients--;

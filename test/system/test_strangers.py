@@ -172,6 +172,32 @@ def test_strangers_of_one_address_are_limited(pooler):
     assert [c.value("select 1") for c in inside] == ["1"] * 3
 
 
+@pytest.mark.parametrize("auth_type", ["any", "plain"])
+def test_names_do_not_stay_behind(pooler, pg, auth_type):
+    """those of the console with auth_type any, and those that auth_query knows
+    of people who do not know the password"""
+    p = pooler({"p0": "", "p1": ""}, auth_type=auth_type, auth_user="postgres",
+               userlist={"admin": "x", "postgres": ""})
+    database = "pgbouncer" if auth_type == "any" else "p0"
+    names = ["stranger%d" % i for i in range(20)] if auth_type == "any" \
+        else ["app", "u_scram", "u_md5"]
+    unix = p.raw("admin", "pgbouncer", "x")
+    before = {r["name"] for r in unix.query("show users").dicts}
+    for name in names:
+        with p.open() as c:
+            c.login(name, "wrong", database, wait=False)
+            if auth_type == "any":
+                c.finish_login(name)
+            else:
+                assert c.recv()[0] == "R"
+                c.send(pq.password("wrong"))
+                assert text_of(c) == "password authentication failed"
+
+    def now():
+        return {r["name"] for r in unix.query("show users").dicts}
+    wait_until(lambda: now() - {"postgres"} == before - {"postgres"})
+
+
 # --- how much --------------------------------------------------------------
 
 @pytest.mark.setting("login_memory")
