@@ -82,6 +82,8 @@ void app_resume(struct app *app);
 unsigned app_reload(struct app *app);
 /* (reload.c) After each turn: put in force what has been read. */
 void app_reload_turn(struct app *app);
+/* (reload.c) Every LOAD_LOOK: is it stuck? */
+void app_reload_tick(struct app *app);
 /*
  * (reload.c) Put one changed setting in force: the console's SET. 0, or -1.
  * With 0 e holds a notice for the console, or an empty text.

@@ -7,8 +7,10 @@
 #include <stddef.h>
 
 #include "base/log.h"
+#include "base/time.h"
 
 struct config;
+struct load_job;
 struct offload;
 struct tls_setup;
 
@@ -19,6 +21,8 @@ struct load_line {
 	char text[];
 };
 
+#define LOAD_HUNG_MAX 3
+
 /* One reading, and what it comes to. */
 struct load {
 	bool running;		/* begun, and the result is not there yet */
@@ -28,16 +32,32 @@ struct load {
 	struct tls_setup *tls;	/* owned; NULL as config is */
 	struct load_line *lines;	/* owned; LL list */
 	size_t hidden;		/* lines there is no room for */
+	struct load_job *job;	/* borrowed: which reads; NULL: none */
+	unsigned long steps;	/* of its watch, at the last look */
+	usec_t still;		/* how long there has been no other */
+	/* given up, with a thread each, which may yet come back; borrowed */
+	struct load_job *hung[LOAD_HUNG_MAX];
+	unsigned hung_count;
 };
 
 /*
  * Read path and all that it names, as what is to follow prev. The loop goes on
  * meanwhile; l->ready is set on the loop, within this call where no thread can
- * be had. The caller takes what it wants of the result.
+ * be had: the loop itself never reads. The caller takes what it wants of the
+ * result.
  * Returns 0, or -1: no memory.
  */
 int load_start(struct load *l, struct offload *o, const char *path,
     struct config *prev);
+/*
+ * Every LOAD_LOOK: a reading that has waited for one file for limit (0: none)
+ * is given up, and l is ready with a line that names the file. The thread, and
+ * what it holds, is lost until it comes back.
+ */
+#define LOAD_LOOK (USEC / 10)
+void load_look(struct load *l, struct offload *o, usec_t limit);
+/* How many threads there may be: one, and those that are lost. */
+int load_threads(const struct load *l);
 /* Free what is left of a result; it can be started again. Not while running. */
 void load_clear(struct load *l);
 

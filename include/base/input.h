@@ -10,13 +10,16 @@
  * character device such as /dev/null: a named pipe could keep us for ever. As
  * root also what is reached by a link of somebody else than root, unless the
  * file is his as well: who runs us without being root must not have root read
- * another's file to him.
+ * another's file to him. An input_watch sees it until input_watch_end().
  * Returns: a descriptor, or -1 with errno, for input_why().
  */
 int input_open(const char *path);
 
 /* The same, of a file that a library opens. 0, or -1 with errno. */
 int input_check(const char *path);
+
+/* Before it is looked at otherwise, see input_watch.h. 0, or -1 with errno. */
+int input_begin(const char *path);
 
 /* strerror(), which also knows what input_open() has to say. */
 const char *input_why(int cause);

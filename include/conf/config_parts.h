@@ -39,6 +39,10 @@ typedef void config_exposed_fn(void *arg, const char *line);
 void config_find_exposed(struct config *c, config_exposed_fn *found,
     void *arg);
 
+/* The same of the passwords in [databases] that authenticate nobody. */
+void config_find_unusable(const struct config *c, config_exposed_fn *found,
+    void *arg);
+
 /*
  * Read the HBA file and its maps where auth_type asks for them; what was there
  * goes. 0, or -1 with e.

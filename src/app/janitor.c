@@ -160,6 +160,7 @@ static void janitor_tick(void *arg)
 	const usec_t now = time_now();
 
 	listener_tick(app, now);
+	app_reload_tick(app);
 	if (!app->ss.suspended) {
 		note_stall(app, now);
 		login_tick(&app->ss, now);

@@ -5,10 +5,13 @@
  * SPDX-License-Identifier: ISC */
 #include "app/load.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <utlist.h>
 
 #include "base/err.h"
+#include "base/input_watch.h"
 #include "base/mem.h"
 #include "conf/config.h"
 #include "io/offload.h"
@@ -16,36 +19,48 @@
 
 #define LINES_MAX 1000		/* a file of mistakes must not fill the log */
 
-struct job {
+struct load_job {
 	struct offload_job job;
 	struct load *load;	/* borrowed: the result goes there */
 	struct load result;
 	struct load_line *last;	/* of its lines */
 	size_t count;
 	char *path;		/* owned */
+	struct input_watch watch;
+	char stuck_at[PATH_MAX];	/* the file, when it was given up; "" */
 };
 
-static struct job *job_of(struct offload_job *j)
+static struct load_job *job_of(struct offload_job *j)
 {
-	return (struct job *)((char *)j - offsetof(struct job, job));
+	return (struct load_job *)((char *)j - offsetof(struct load_job, job));
 }
 
 /* --- on the thread --- */
 
+/* NULL: no memory. */
+static struct load_line *line_new(enum log_level level, const char *text)
+{
+	const size_t size = strlen(text) + 1;
+	struct load_line *const line = mem_alloc(sizeof *line + size);
+
+	if (line == NULL)
+		return NULL;
+	line->next = NULL;
+	line->level = level;
+	memcpy(line->text, text, size);
+	return line;
+}
+
 static void on_problem(void *arg, enum log_level level, const char *text)
 {
-	struct job *const j = arg;
-	const size_t size = strlen(text) + 1;
+	struct load_job *const j = arg;
 	struct load_line *const line = j->count >= LINES_MAX ? NULL :
-	    mem_alloc(sizeof *line + size);
+	    line_new(level, text);
 
 	if (line == NULL) {
 		j->result.hidden++;
 		return;
 	}
-	line->next = NULL;
-	line->level = level;
-	memcpy(line->text, text, size);
 	if (j->last != NULL)
 		j->last->next = line;
 	else
@@ -54,9 +69,8 @@ static void on_problem(void *arg, enum log_level level, const char *text)
 	j->count++;
 }
 
-static void read_files(struct offload_job *oj)
+static void read_all(struct load_job *j)
 {
-	struct job *const j = job_of(oj);
 	struct load *const l = &j->result;
 	struct err why;
 
@@ -72,21 +86,59 @@ static void read_files(struct offload_job *oj)
 	config_unref(&l->config);
 }
 
+static void read_files(struct offload_job *oj)
+{
+	struct load_job *const j = job_of(oj);
+
+	input_watch_set(&j->watch);
+	read_all(j);
+	input_watch_end();
+	input_watch_set(NULL);
+}
+
 /* --- on the loop --- */
+
+static void set_ready(struct load *to, const struct load *result)
+{
+	to->running = false;
+	to->ready = true;
+	to->config = result->config;
+	to->prev = result->prev;
+	to->tls = result->tls;
+	to->lines = result->lines;
+	to->hidden = result->hidden;
+	to->job = NULL;
+}
 
 static void give_result(struct offload_job *oj)
 {
-	struct job *const j = job_of(oj);
+	struct load_job *const j = job_of(oj);
 
-	*j->load = j->result;
-	j->load->ready = true;
+	set_ready(j->load, &j->result);
 	j->result = (struct load){ .running = false };
+}
+
+/* It was given up, and is back. */
+static void forget_hung(struct load_job *j)
+{
+	struct load *const l = j->load;
+	unsigned n = 0;
+
+	while (n < l->hung_count && l->hung[n] != j)
+		n++;
+	if (n == l->hung_count)
+		return;
+	l->hung[n] = l->hung[--l->hung_count];
+	log_info("%s has been read after all, the next reload can take it",
+	    j->stuck_at);
 }
 
 static void free_job(struct offload_job *oj)
 {
-	struct job *const j = job_of(oj);
+	struct load_job *const j = job_of(oj);
 
+	forget_hung(j);
+	input_watch_fini(&j->watch);
 	load_clear(&j->result);
 	mem_free(j->path);
 	mem_free(j);
@@ -96,20 +148,41 @@ static const struct offload_ops reading = {
 	.work = read_files, .done = give_result, .free = free_job,
 };
 
-/* Where no thread can be had it takes the time it takes. */
-static void run(struct offload *o, struct offload_job *j)
+static bool submit(struct offload *o, struct offload_job *j)
 {
-	if (o != NULL && offload_submit(o, OFFLOAD_CONFIG, j) == OFFLOAD_TAKEN)
-		return;
-	j->ops->work(j);
-	j->ops->done(j);
-	j->ops->free(j);
+	return o != NULL &&
+	    offload_submit(o, OFFLOAD_CONFIG, j) == OFFLOAD_TAKEN;
+}
+
+/* Nothing is read: the result is why. j has no thread. */
+static void refuse(struct load_job *j, const char *why)
+{
+	on_problem(j, LEVEL_ERROR, why);
+	give_result(&j->job);
+	free_job(&j->job);
+}
+
+/* Two readers hang there: a third would be lost as they are. NULL: none. */
+static const char *barred_path(const struct load *l)
+{
+	for (unsigned i = 1; i < l->hung_count; i++)
+		for (unsigned k = 0; k < i; k++)
+			if (strcmp(l->hung[i]->stuck_at,
+			    l->hung[k]->stuck_at) == 0)
+				return l->hung[i]->stuck_at;
+	return NULL;
+}
+
+static void still_reading(const char *path, char *line, size_t size)
+{
+	snprintf(line, size, "reload still reading %s", path);
 }
 
 int load_start(struct load *l, struct offload *o, const char *path,
     struct config *prev)
 {
-	struct job *const j = mem_zalloc(sizeof *j);
+	struct load_job *const j = mem_zalloc(sizeof *j);
+	char line[PATH_MAX + 64];
 
 	if (j == NULL)
 		return -1;
@@ -121,9 +194,49 @@ int load_start(struct load *l, struct offload *o, const char *path,
 	j->job.ops = &reading;
 	j->load = l;
 	j->result.prev = config_ref(prev);
+	input_watch_init(&j->watch, barred_path(l));
 	l->running = true;
-	run(o, &j->job);
+	l->job = j;
+	l->steps = 0;
+	l->still = 0;
+	if (l->hung_count == LOAD_HUNG_MAX) {
+		still_reading(l->hung[0]->stuck_at, line, sizeof line);
+		refuse(j, line);
+	} else if (!submit(o, &j->job)) {
+		refuse(j, "no thread can be started to read the files");
+	}
 	return 0;
+}
+
+int load_threads(const struct load *l)
+{
+	return 1 + (int)l->hung_count;
+}
+
+static void give_up(struct load *l, struct offload *o)
+{
+	struct load_job *const j = l->job;
+	char line[PATH_MAX + 64];
+
+	still_reading(j->stuck_at, line, sizeof line);
+	l->hung[l->hung_count++] = j;
+	offload_cancel(o, &j->job);
+	/* the job's own lines are the thread's */
+	set_ready(l, &(struct load){
+		.lines = line_new(LEVEL_ERROR, line) });
+}
+
+void load_look(struct load *l, struct offload *o, usec_t limit)
+{
+	unsigned long steps;
+
+	if (!l->running || limit == 0 ||
+	    !input_watch_look(&l->job->watch, l->job->stuck_at, &steps))
+		return;
+	l->still = steps == l->steps ? l->still + LOAD_LOOK : 0;
+	l->steps = steps;
+	if (l->still >= limit)
+		give_up(l, o);
 }
 
 void load_clear(struct load *l)
@@ -135,7 +248,9 @@ void load_clear(struct load *l)
 	config_unref(&l->prev);
 	LL_FOREACH_SAFE(l->lines, line, next)
 		mem_free(line);
-	*l = (struct load){ .running = false };
+	l->lines = NULL;
+	l->hidden = 0;
+	l->running = l->ready = false;
 }
 
 /* --- what is done with --- */
@@ -180,5 +295,7 @@ void load_forget(struct offload *o, struct config **c)
 	old->job.ops = &forgetting;
 	old->config = *c;
 	*c = NULL;
-	run(o, &old->job);
+	/* without a thread it takes the time it takes */
+	if (!submit(o, &old->job))
+		free_old(&old->job);
 }

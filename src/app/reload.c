@@ -52,7 +52,8 @@ void app_limit_threads(const struct app *app)
 	offload_limit(o, OFFLOAD_NAMES, NAMES_THREADS, NAMES_QUEUE);
 	offload_limit(o, OFFLOAD_PAM, set->auth_threads, set->auth_queue);
 	offload_limit(o, OFFLOAD_LDAP, set->auth_threads, set->auth_queue);
-	offload_limit(o, OFFLOAD_CONFIG, 1, CONFIG_QUEUE);
+	offload_limit(o, OFFLOAD_CONFIG, load_threads(&app->load),
+	    CONFIG_QUEUE);
 }
 
 void app_dns_setup(const struct app *app)
@@ -302,6 +303,12 @@ static void clear_load(struct app *app)
 	load_clear(&app->load);
 }
 
+void app_reload_tick(struct app *app)
+{
+	load_look(&app->load, app->ss.offload,
+	    app->config->set.reload_file_timeout);
+}
+
 void app_reload_turn(struct app *app)
 {
 	const unsigned number = app->reloads;
@@ -312,6 +319,8 @@ void app_reload_turn(struct app *app)
 	const int rc = finish_reload(app, &app->load, &e);
 
 	clear_load(app);
+	/* a thread may have been lost to a file */
+	app_limit_threads(app);
 	if (app->reload_again)
 		begin_reload(app);
 	else if (app->manager_waits) {

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/input_watch.h"
 #include "base/text.h"
 
 #define HOW (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
@@ -18,6 +19,7 @@
 /* Which no call that we make has in this sense. */
 #define NOT_REGULAR ENOSTR
 #define LINK_OF_ANOTHER EXDEV
+#define STILL_READ EALREADY
 
 const char *input_why(int cause)
 {
@@ -25,6 +27,8 @@ const char *input_why(int cause)
 		return "not a regular file";
 	if (cause == LINK_OF_ANOTHER)
 		return "not as root: a link of another user leads there";
+	if (cause == STILL_READ)
+		return "earlier reloads still read it";
 	return strerror(cause);
 }
 
@@ -181,8 +185,15 @@ static int open_as_root(const char *path)
 	return fd;
 }
 
+int input_begin(const char *path)
+{
+	return input_watch_begin(path) == 0 ? 0 : fail(-1, STILL_READ);
+}
+
 int input_open(const char *path)
 {
+	if (input_begin(path) < 0)
+		return -1;
 	if (geteuid() == 0)
 		return open_as_root(path);
 	return accept_kind(open(path, HOW));

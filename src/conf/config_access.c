@@ -1,10 +1,14 @@
 /* config_access.c - files with secrets that are not for everybody's eyes.
  * SPDX-License-Identifier: ISC */
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "base/input.h"
+#include "base/input_watch.h"
 #include "conf/config.h"
 #include "conf/config_parts.h"
+#include "conf/userlist.h"
 
 #define LINE_MAX_BYTES 2048
 
@@ -21,8 +25,13 @@ static void look_at(const struct search *s, const char *what,
 	struct stat st;
 
 	/* of one that cannot be found others tell */
-	if (path == NULL || path[0] == '\0' || stat(path, &st) != 0 ||
-	    !S_ISREG(st.st_mode) || (st.st_mode & (S_IROTH | S_IWOTH)) == 0)
+	if (path == NULL || path[0] == '\0' || input_begin(path) < 0)
+		return;
+	const bool found = stat(path, &st) == 0;
+
+	input_watch_end();
+	if (!found || !S_ISREG(st.st_mode) ||
+	    (st.st_mode & (S_IROTH | S_IWOTH)) == 0)
 		return;
 	snprintf(line, sizeof(line), "%s \"%s\" can be %s by everybody (mode "
 	    "%04o)", what, path, (st.st_mode & S_IWOTH) != 0 ? "changed" :
@@ -44,4 +53,21 @@ void config_find_exposed(struct config *c, config_exposed_fn *found,
 	for (const struct config_db *db = config_index_link_dbs(c->index);
 	    db != NULL; db = db->next)
 		look_at(&s, "server_tls_key_file", db->tls.key_file);
+}
+
+/* Those of the auth file are told of as it is read. */
+void config_find_unusable(const struct config *c, config_exposed_fn *found,
+    void *arg)
+{
+	char line[LINE_MAX_BYTES];
+
+	for (const struct config_db *db = c->dbs; db != NULL; db = db->next) {
+		if (db->password == NULL ||
+		    secret_kind(db->password) != SECRET_UNUSABLE)
+			continue;
+		snprintf(line, sizeof(line), "unusable password of database "
+		    "\"%s\": it looks like a hash and is none, so no server "
+		    "is sent it", db->name);
+		found(arg, line);
+	}
 }

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/input.h"
+#include "base/input_watch.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/vault.h"
@@ -335,8 +336,17 @@ static void load_persisted(struct loader *l, const char *ini)
 	char path[PATH_MAX];
 	struct err why;
 
-	if (persist_path(ini, path, sizeof path) == NULL ||
-	    access(path, F_OK) != 0)
+	if (persist_path(ini, path, sizeof path) == NULL)
+		return;
+	if (input_begin(path) < 0) {
+		fail(l, "", "could not load file \"%s\": %s", path,
+		    input_why(errno));
+		return;
+	}
+	const bool is_there = access(path, F_OK) == 0;
+
+	input_watch_end();
+	if (!is_there)
 		return;
 	if (persist_check(path, ini, &why) < 0) {
 		fail(l, "", "%s", why.text);
@@ -460,12 +470,18 @@ static void load_userlist(struct loader *l)
 	if (type == AUTH_ANY || type == AUTH_PAM || path == NULL ||
 	    path[0] == '\0')
 		return;
+	if (input_begin(path) < 0) {
+		fail(l, "", "could not open auth_file %s: %s", path,
+		    input_why(errno));
+		return;
+	}
 	l->auth_closed = access(path, R_OK) != 0;
 	errno = 0;
 	if (old == NULL || !userlist_is_current(old, path))
 		l->c->userlist = userlist_load(path, on_auth_line, l);
 	if (l->c->userlist == NULL && errno == ENOMEM)
 		fail(l, "", "out of memory");
+	input_watch_end();
 	if (l->c->userlist != NULL)
 		check_blank(l, old);
 	else if (old != NULL)
@@ -511,21 +527,9 @@ static void check_auto_db(const struct loader *l)
 	say(l, line);
 }
 
-/* Of [databases]; those of the auth file are told of as it is read. */
-static void check_secrets(const struct loader *l)
+static void on_unusable(void *arg, const char *line)
 {
-	char line[LINE_MAX_BYTES];
-
-	for (const struct config_db *db = l->c->dbs; db != NULL;
-	    db = db->next) {
-		if (db->password == NULL ||
-		    secret_kind(db->password) != SECRET_UNUSABLE)
-			continue;
-		snprintf(line, sizeof(line), "unusable password of database "
-		    "\"%s\": it looks like a hash and is none, so no server "
-		    "is sent it", db->name);
-		warn(l, line);
-	}
+	warn(arg, line);
 }
 
 static void on_exposed(void *arg, const char *line)
@@ -563,7 +567,7 @@ static int finish(struct loader *l)
 	c->dbs = config_index_link_dbs(ix);
 	c->users = config_index_link_users(ix);
 	c->peers = config_index_link_peers(ix);
-	check_secrets(l);
+	config_find_unusable(c, on_unusable, l);
 	return 0;
 }
 

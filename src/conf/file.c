@@ -13,6 +13,7 @@
 
 #include "base/crypto.h"
 #include "base/input.h"
+#include "base/input_watch.h"
 #include "base/mem.h"
 
 /* As mem_resize, but leaves no copy of a secret behind. */
@@ -73,13 +74,13 @@ int file_read(const char *path, struct file_text *f)
 	const int fd = input_open(path);
 	int rc = -1;
 
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &f->st) == 0)
+	if (fd >= 0 && fstat(fd, &f->st) == 0)
 		rc = read_all(fd, f);
 
 	const int saved = errno;
-	close(fd);
+	if (fd >= 0)
+		close(fd);
+	input_watch_end();
 	if (rc != 0)
 		file_text_fini(f);
 	errno = saved;
@@ -159,11 +160,12 @@ static int by_bytes(const void *a, const void *b)
 
 int file_list(const char *dir, struct file_names *n)
 {
-	DIR *const d = opendir(dir);
-	int rc = 0;
-
-	if (d == NULL)
+	if (input_begin(dir) < 0)
 		return -1;
+
+	DIR *const d = opendir(dir);
+	int rc = d == NULL ? -1 : 0;
+
 	while (rc == 0) {
 		errno = 0;
 		const struct dirent *const entry = readdir(d);
@@ -175,7 +177,9 @@ int file_list(const char *dir, struct file_names *n)
 	const int saved = errno;	/* readdir() fails by it alone */
 	if (rc == 0 && saved != 0)
 		rc = -1;
-	closedir(d);
+	if (d != NULL)
+		closedir(d);
+	input_watch_end();
 	if (rc != 0)
 		file_names_fini(n);
 	else if (n->count > 1)

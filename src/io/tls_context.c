@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/input.h"
+#include "base/input_watch.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/vault.h"
@@ -281,11 +282,13 @@ static int use_key(SSL_CTX *ssl, const char *path)
 	const int fd = input_open(path);
 	const ssize_t n = fd < 0 || text == NULL ? -1 :
 	    read(fd, text, KEY_FILE_MAX);
+	const int cause = errno;
 	BIO *bio = NULL;
 	EVP_PKEY *key = NULL;
 
+	input_watch_end();
 	if (n < 0)
-		ERR_raise_data(ERR_LIB_SYS, errno, "%s", path);
+		ERR_raise_data(ERR_LIB_SYS, cause, "%s", path);
 	else
 		bio = BIO_new_mem_buf(text, (int)n);
 	mem_lib_wipe(true);

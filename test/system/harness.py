@@ -485,9 +485,14 @@ def preload(name):
     first."""
     wrapper = glob.glob("/usr/lib/*/lib%s_wrapper.so" % name)
     assert wrapper, "lib%s-wrapper is not installed" % name
+    return preload_file(*wrapper)
+
+
+def preload_file(*paths):
+    """The same for others."""
     libs = run(["ldd", binary()], cwd="/").stdout
     return " ".join([line.split()[2] for line in libs.splitlines()
-                     if "libasan" in line] + wrapper)
+                     if "libasan" in line] + list(paths))
 
 
 def built_with(auth_type):

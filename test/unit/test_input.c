@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/input.h"
+#include "base/input_watch.h"
 
 static char dir[] = "/tmp/input.XXXXXX";
 static char path[64], other[64];
@@ -180,12 +181,51 @@ static void test_root_follows_no_linked_folder_of_another(void **state)
 	    "there");
 }
 
+/* What another thread sees of a reader, and what is kept from the next. */
+static void test_reader_is_seen_where_it_waits(void **state)
+{
+	struct input_watch w;
+	char at[PATH_MAX] = "";
+	unsigned long steps, before;
+
+	(void)state;
+	put(path, "x");
+	put(other, "y");
+	input_watch_init(&w, other);
+	assert_false(input_watch_look(&w, at, &before));
+	input_watch_set(&w);
+	const int fd = input_open(path);
+
+	assert_true(fd >= 0);
+	assert_true(input_watch_look(&w, at, &steps));
+	assert_string_equal(at, path);
+	assert_true(steps != before);
+	/* without an end in between it is another step */
+	before = steps;
+	assert_int_equal(input_check(path), 0);
+	assert_true(input_watch_look(&w, at, &steps));
+	assert_true(steps != before);
+	input_watch_end();
+	input_watch_end();
+	assert_false(input_watch_look(&w, at, &steps));
+	assert_int_equal(input_open(other), -1);
+	assert_string_equal(input_why(errno), "earlier reloads still read it");
+	assert_false(input_watch_look(&w, at, &steps));
+	/* who does not watch himself is kept from nothing */
+	input_watch_set(NULL);
+	assert_int_equal(input_check(other), 0);
+	assert_false(input_watch_look(&w, at, &steps));
+	input_watch_fini(&w);
+	close(fd);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_file_is_read_by_any_path),
 		TEST(test_device_is_read),
+		TEST(test_reader_is_seen_where_it_waits),
 		TEST(test_pipe_is_not_waited_for),
 		TEST(test_what_is_no_file_is_told),
 		TEST(test_ring_of_links_ends),

@@ -129,6 +129,7 @@ static const struct {
 	{ "server_login_concurrency", "4", true },
 	{ "server_handover_delay", "0.25", true },
 	{ "auth_threads", "16", true },
+	{ "reload_file_timeout", "30", true },
 	{ "auth_queue", "1000", true },
 	{ "server_rollback_on_disconnect", "0", true },
 	{ "client_channel_binding", "prefer", true },
