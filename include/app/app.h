@@ -9,6 +9,7 @@
 #include "console/admin.h"
 #include "session/sessions.h"
 
+struct app_persisting;
 struct client;
 struct err;
 struct idle;
@@ -29,6 +30,10 @@ struct app {
 	struct config *config;		/* in force; counted */
 	struct config *loaded;		/* as read last, without SET; counted */
 	struct load load;		/* the reload under way */
+	struct load trial;		/* of a value for SET PERSIST */
+	struct load_hung hung;		/* threads that both have lost */
+	struct app_persisting *persisting;	/* owned; LL, oldest first */
+	unsigned persists;		/* asked for so far, as reloads */
 	unsigned reloads;		/* begun so far: the number of this one */
 	bool reload_again;		/* asked for since it was begun */
 	bool set_since[OPTION_COUNT];	/* what SET changed since, by row */
@@ -90,9 +95,23 @@ void app_reload_tick(struct app *app);
  */
 int app_set(struct app *app, const char *key, const char *value,
     struct err *e);
-/* (reload.c) The same, and write it down for the next reload and start. */
-int app_persist(struct app *app, const struct persist_entry *entry,
+/* (reload.c) Could that be put in force, alone? 0, or -1 with e. */
+int app_try_set(const struct app *app, const char *key, const char *value,
     struct err *e);
+/*
+ * (set_persist.c) The same as app_set(), and write it down for the next reload
+ * and start, when all that they read has been tried with it.
+ * Returns the number that admin_persisted() will name, or 0 with e.
+ */
+unsigned app_persist(struct app *app, const struct persist_entry *entry,
+    struct err *e);
+/* (set_persist.c) After each turn: go on with what has been tried. */
+void app_persist_turn(struct app *app);
+void app_persist_fini(struct app *app);
+/* (reload.c) The file of the next reload, which is itself a setting. */
+const char *app_file_to_read(const struct app *app);
+/* (reload.c) Free a result, of which the biggest part may go to a thread. */
+void app_drop_load(struct app *app, struct load *l);
 /* (reload.c) How much may be under way at once outside the loop. */
 void app_limit_threads(const struct app *app);
 /* (reload.c) Keep names, and check their zones, as the configuration says. */

@@ -23,6 +23,19 @@ struct load_line {
 
 #define LOAD_HUNG_MAX 3
 
+/* Given up, with a thread each, which may yet come back. */
+struct load_hung {
+	struct load_job *at[LOAD_HUNG_MAX];	/* borrowed */
+	unsigned count;
+};
+
+/* What is to be read. */
+struct load_order {
+	const char *path;
+	struct config *prev;	/* in force: what is read is to follow it */
+	const char *key, *value;	/* a setting that is tried; key NULL: none */
+};
+
 /* One reading, and what it comes to. */
 struct load {
 	bool running;		/* begun, and the result is not there yet */
@@ -35,20 +48,18 @@ struct load {
 	struct load_job *job;	/* borrowed: which reads; NULL: none */
 	unsigned long steps;	/* of its watch, at the last look */
 	usec_t still;		/* how long there has been no other */
-	/* given up, with a thread each, which may yet come back; borrowed */
-	struct load_job *hung[LOAD_HUNG_MAX];
-	unsigned hung_count;
+	struct load_hung *hung;	/* borrowed: of all loads; stays */
 };
 
 /*
- * Read path and all that it names, as what is to follow prev. The loop goes on
+ * Read the file and all that it names, as a reload does. The loop goes on
  * meanwhile; l->ready is set on the loop, within this call where no thread can
  * be had: the loop itself never reads. The caller takes what it wants of the
  * result.
  * Returns 0, or -1: no memory.
  */
-int load_start(struct load *l, struct offload *o, const char *path,
-    struct config *prev);
+int load_start(struct load *l, struct offload *o,
+    const struct load_order *what);
 /*
  * Every LOAD_LOOK: a reading that has waited for one file for limit (0: none)
  * is given up, and l is ready with a line that names the file. The thread, and
@@ -56,8 +67,6 @@ int load_start(struct load *l, struct offload *o, const char *path,
  */
 #define LOAD_LOOK (USEC / 10)
 void load_look(struct load *l, struct offload *o, usec_t limit);
-/* How many threads there may be: one, and those that are lost. */
-int load_threads(const struct load *l);
 /* Free what is left of a result; it can be started again. Not while running. */
 void load_clear(struct load *l);
 

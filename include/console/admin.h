@@ -30,10 +30,11 @@ struct admin_ops {
 	void (*exit)(void *app);
 	/* Returns the number that admin_reloaded() will name. */
 	unsigned (*reload)(void *app);
-	/* SET, SET PERSIST. 0, perhaps with a notice in e, or -1 with e. */
+	/* SET. 0, perhaps with a notice in e, or -1 with e. */
 	int (*set)(void *app, const char *key, const char *value,
 	    struct err *e);
-	int (*persist)(void *app, const struct persist_entry *entry,
+	/* SET PERSIST: the number admin_persisted() will name; 0: see e. */
+	unsigned (*persist)(void *app, const struct persist_entry *entry,
 	    struct err *e);
 	/* Returns what fn stopped it with, or 0. */
 	int (*each_listener)(void *app, admin_listener_fn fn, void *arg);
@@ -60,5 +61,15 @@ void admin_cancel(struct client *c);
 void admin_turn(struct admin *a);
 /* Answer who waits for this RELOAD; e: it failed. */
 void admin_reloaded(struct admin *a, unsigned reload, const struct err *e);
+
+/* What became of a SET PERSIST. */
+struct admin_persist {
+	const struct persist_entry *entry;
+	bool failed;
+	const struct err *why;	/* or else a notice, if it has a text */
+};
+/* Answer who waits for it. */
+void admin_persisted(struct admin *a, unsigned number,
+    const struct admin_persist *p);
 
 #endif

@@ -22,6 +22,7 @@ enum console_wait {
 	CONSOLE_CLOSE,		/* until no obsolete server is left */
 	CONSOLE_SUSPEND,	/* until nothing moves */
 	CONSOLE_RELOAD,		/* until a new configuration is in force */
+	CONSOLE_PERSIST,	/* until a value has been tried and written */
 };
 
 struct console {
@@ -31,7 +32,7 @@ struct console {
 	struct writer out;		/* replies that are not sent yet */
 	enum console_wait wait;
 	char db[64];			/* waits for this one; "" = all */
-	unsigned reload;		/* ... or for this one */
+	unsigned reload;		/* ... or for this one, or that SET */
 	bool more;	/* another statement of the same Query follows */
 	bool extended;	/* what runs is an Execute: Sync says "ready" */
 	bool counted;	/* in the statistics */

@@ -49,7 +49,7 @@ static int op_set(void *app, const char *key, const char *value,
 	return app_set(app, key, value, e);
 }
 
-static int op_persist(void *app, const struct persist_entry *entry,
+static unsigned op_persist(void *app, const struct persist_entry *entry,
     struct err *e)
 {
 	return app_persist(app, entry, e);

@@ -110,6 +110,7 @@ int app_init(struct app *app)
 	struct sessions *const ss = &app->ss;
 
 	ss->app = app;
+	app->load.hung = app->trial.hung = &app->hung;
 	app->admin = (struct admin){ .ops = admin_ops(), .app = app,
 		.ss = ss };
 	ss->client_ops = &client_ops;
@@ -154,6 +155,7 @@ static void after_turn(void *arg)
 	struct app *const app = arg;
 
 	app_reload_turn(app);
+	app_persist_turn(app);
 	broker_turn(&app->ss);
 	suspend_turn(app);
 	admin_turn(&app->admin);
@@ -269,6 +271,7 @@ void app_fini(struct app *app)
 	params_table_free(&app->ss.params);
 	loop_free(&app->loop);
 	load_clear(&app->load);
+	app_persist_fini(app);
 	config_unref(&app->config);
 	config_unref(&app->loaded);
 }

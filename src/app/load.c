@@ -10,10 +10,11 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/crypto.h"
 #include "base/err.h"
 #include "base/input_watch.h"
 #include "base/mem.h"
-#include "conf/config.h"
+#include "conf/config_load.h"
 #include "io/offload.h"
 #include "session/tls_setup.h"
 
@@ -26,6 +27,7 @@ struct load_job {
 	struct load_line *last;	/* of its lines */
 	size_t count;
 	char *path;		/* owned */
+	char *key, *value;	/* owned: tried; or NULL */
 	struct input_watch watch;
 	char stuck_at[PATH_MAX];	/* the file, when it was given up; "" */
 };
@@ -74,7 +76,9 @@ static void read_all(struct load_job *j)
 	struct load *const l = &j->result;
 	struct err why;
 
-	l->config = config_load(j->path, l->prev, on_problem, j, &why);
+	l->config = config_load_with(&(struct config_order){
+		.path = j->path, .prev = l->prev, .report = on_problem,
+		.arg = j, .key = j->key, .value = j->value }, &why);
 	if (l->config == NULL)
 		return;
 	l->tls = tls_setup_new(l->config, &why);
@@ -121,16 +125,25 @@ static void give_result(struct offload_job *oj)
 /* It was given up, and is back. */
 static void forget_hung(struct load_job *j)
 {
-	struct load *const l = j->load;
+	struct load_hung *const h = j->load->hung;
 	unsigned n = 0;
 
-	while (n < l->hung_count && l->hung[n] != j)
+	while (n < h->count && h->at[n] != j)
 		n++;
-	if (n == l->hung_count)
+	if (n == h->count)
 		return;
-	l->hung[n] = l->hung[--l->hung_count];
+	h->at[n] = h->at[--h->count];
 	log_info("%s has been read after all, the next reload can take it",
 	    j->stuck_at);
+}
+
+static void free_strings(struct load_job *j)
+{
+	mem_free(j->path);
+	mem_free(j->key);
+	if (j->value != NULL)
+		secret_wipe(j->value, strlen(j->value));
+	mem_free(j->value);
 }
 
 static void free_job(struct offload_job *oj)
@@ -140,7 +153,7 @@ static void free_job(struct offload_job *oj)
 	forget_hung(j);
 	input_watch_fini(&j->watch);
 	load_clear(&j->result);
-	mem_free(j->path);
+	free_strings(j);
 	mem_free(j);
 }
 
@@ -163,13 +176,13 @@ static void refuse(struct load_job *j, const char *why)
 }
 
 /* Two readers hang there: a third would be lost as they are. NULL: none. */
-static const char *barred_path(const struct load *l)
+static const char *barred_path(const struct load_hung *h)
 {
-	for (unsigned i = 1; i < l->hung_count; i++)
+	for (unsigned i = 1; i < h->count; i++)
 		for (unsigned k = 0; k < i; k++)
-			if (strcmp(l->hung[i]->stuck_at,
-			    l->hung[k]->stuck_at) == 0)
-				return l->hung[i]->stuck_at;
+			if (strcmp(h->at[i]->stuck_at,
+			    h->at[k]->stuck_at) == 0)
+				return h->at[i]->stuck_at;
 	return NULL;
 }
 
@@ -178,39 +191,50 @@ static void still_reading(const char *path, char *line, size_t size)
 	snprintf(line, size, "reload still reading %s", path);
 }
 
-int load_start(struct load *l, struct offload *o, const char *path,
-    struct config *prev)
+/* NULL: no memory. */
+static struct load_job *job_new(const struct load_order *what)
 {
 	struct load_job *const j = mem_zalloc(sizeof *j);
+
+	if (j == NULL)
+		return NULL;
+	j->path = mem_strdup(what->path);
+	if (what->key != NULL) {
+		j->key = mem_strdup(what->key);
+		j->value = mem_strdup(what->value);
+	}
+	if (j->path == NULL ||
+	    (what->key != NULL && (j->key == NULL || j->value == NULL))) {
+		free_strings(j);
+		mem_free(j);
+		return NULL;
+	}
+	return j;
+}
+
+int load_start(struct load *l, struct offload *o,
+    const struct load_order *what)
+{
+	struct load_job *const j = job_new(what);
 	char line[PATH_MAX + 64];
 
 	if (j == NULL)
 		return -1;
-	j->path = mem_strdup(path);
-	if (j->path == NULL) {
-		mem_free(j);
-		return -1;
-	}
 	j->job.ops = &reading;
 	j->load = l;
-	j->result.prev = config_ref(prev);
-	input_watch_init(&j->watch, barred_path(l));
+	j->result.prev = config_ref(what->prev);
+	input_watch_init(&j->watch, barred_path(l->hung));
 	l->running = true;
 	l->job = j;
 	l->steps = 0;
 	l->still = 0;
-	if (l->hung_count == LOAD_HUNG_MAX) {
-		still_reading(l->hung[0]->stuck_at, line, sizeof line);
+	if (l->hung->count == LOAD_HUNG_MAX) {
+		still_reading(l->hung->at[0]->stuck_at, line, sizeof line);
 		refuse(j, line);
 	} else if (!submit(o, &j->job)) {
 		refuse(j, "no thread can be started to read the files");
 	}
 	return 0;
-}
-
-int load_threads(const struct load *l)
-{
-	return 1 + (int)l->hung_count;
 }
 
 static void give_up(struct load *l, struct offload *o)
@@ -219,7 +243,7 @@ static void give_up(struct load *l, struct offload *o)
 	char line[PATH_MAX + 64];
 
 	still_reading(j->stuck_at, line, sizeof line);
-	l->hung[l->hung_count++] = j;
+	l->hung->at[l->hung->count++] = j;
 	offload_cancel(o, &j->job);
 	/* the job's own lines are the thread's */
 	set_ready(l, &(struct load){

@@ -10,7 +10,6 @@
 #include "app/notify.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "conf/persist.h"
 #include "console/admin.h"
 #include "io/dns.h"
 #include "io/offload.h"
@@ -52,7 +51,7 @@ void app_limit_threads(const struct app *app)
 	offload_limit(o, OFFLOAD_NAMES, NAMES_THREADS, NAMES_QUEUE);
 	offload_limit(o, OFFLOAD_PAM, set->auth_threads, set->auth_queue);
 	offload_limit(o, OFFLOAD_LDAP, set->auth_threads, set->auth_queue);
-	offload_limit(o, OFFLOAD_CONFIG, load_threads(&app->load),
+	offload_limit(o, OFFLOAD_CONFIG, 1 + (int)app->hung.count,
 	    CONFIG_QUEUE);
 }
 
@@ -130,8 +129,7 @@ static int put_in_force(struct app *app, struct config *fresh,
 	return 0;
 }
 
-/* The file of the next reload is itself a setting. */
-static const char *file_to_read(const struct app *app)
+const char *app_file_to_read(const struct app *app)
 {
 	const char *const set = app->config->set.conffile;
 
@@ -145,8 +143,11 @@ static void begin_reload(struct app *app)
 	app->reloads++;
 	app->reload_again = false;
 	memset(app->set_since, 0, sizeof app->set_since);
-	if (load_start(&app->load, app->ss.offload, file_to_read(app),
-	    app->config) == 0)
+	const struct load_order order = {
+		.path = app_file_to_read(app), .prev = app->config,
+	};
+
+	if (load_start(&app->load, app->ss.offload, &order) == 0)
 		return;
 	/* no memory: nothing was read, and the result says no more */
 	app->load.ready = true;
@@ -290,23 +291,31 @@ static int finish_reload(struct app *app, struct load *l, struct err *e)
 	return rc;
 }
 
-/* The last that knows what was in force may be slow to let it go. */
-static void clear_load(struct app *app)
+/* The last that knows a configuration may be slow to let it go. */
+static void forget(struct app *app, struct config **cp)
 {
-	struct config *old = app->load.prev;
+	struct config *old = *cp;
 
-	app->load.prev = NULL;
+	*cp = NULL;
 	if (old == app->config)
 		config_unref(&old);
 	else if (old != NULL)
 		load_forget(app->ss.offload, &old);
-	load_clear(&app->load);
+}
+
+void app_drop_load(struct app *app, struct load *l)
+{
+	forget(app, &l->prev);
+	forget(app, &l->config);
+	load_clear(l);
 }
 
 void app_reload_tick(struct app *app)
 {
-	load_look(&app->load, app->ss.offload,
-	    app->config->set.reload_file_timeout);
+	const usec_t limit = app->config->set.reload_file_timeout;
+
+	load_look(&app->load, app->ss.offload, limit);
+	load_look(&app->trial, app->ss.offload, limit);
 }
 
 void app_reload_turn(struct app *app)
@@ -318,7 +327,7 @@ void app_reload_turn(struct app *app)
 		return;
 	const int rc = finish_reload(app, &app->load, &e);
 
-	clear_load(app);
+	app_drop_load(app, &app->load);
 	/* a thread may have been lost to a file */
 	app_limit_threads(app);
 	if (app->reload_again)
@@ -340,20 +349,18 @@ static int check_lock(const struct app *app, const char *key, struct err *e)
 	    "(console_locked_settings)", key);
 }
 
-int app_persist(struct app *app, const struct persist_entry *entry,
+int app_try_set(const struct app *app, const char *key, const char *value,
     struct err *e)
 {
 	struct config *tried;
 
-	if (check_lock(app, entry->key, e) < 0)
+	if (check_lock(app, key, e) < 0)
 		return -1;
-	tried = config_with(app->config, entry->key, entry->value, e);
+	tried = config_with(app->config, key, value, e);
 	if (tried == NULL)
 		return -1;
 	config_unref(&tried);
-	if (persist_set(file_to_read(app), entry, e) < 0)
-		return -1;
-	return app_set(app, entry->key, entry->value, e);
+	return 0;
 }
 
 /* Of a value that is right; "" when it is in force. */

@@ -1,5 +1,7 @@
 /* config_load.c - from files to a configuration; every problem is reported.
  * SPDX-License-Identifier: ISC */
+#include "conf/config_load.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -13,7 +15,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/vault.h"
-#include "conf/config.h"
 #include "conf/config_parts.h"
 #include "conf/file.h"
 #include "conf/ini.h"
@@ -209,22 +210,6 @@ static enum ini_step on_section(void *arg, const char *name,
 	return INI_STOP;
 }
 
-/* How much of a rejected value may be shown: not what follows "pass", "pw". */
-static size_t public_len(const char *value)
-{
-	static const char *const words[] = { "pass", "pw" };
-
-	for (size_t i = 0; value[i] != '\0'; i++) {
-		for (size_t w = 0; w < sizeof(words) / sizeof(*words); w++) {
-			const size_t n = strlen(words[w]);
-
-			if (strncasecmp(value + i, words[w], n) == 0)
-				return i;
-		}
-	}
-	return strlen(value);
-}
-
 struct entry {
 	const char *key, *value;
 };
@@ -233,8 +218,8 @@ static void fail_entry(struct loader *l, const struct entry *entry,
     const struct err *why, const struct ini_place *at)
 {
 	const char *const key = entry->key, *const value = entry->value;
-	const size_t shown = public_len(key) < strlen(key) ?
-	    0 : public_len(value);
+	const size_t shown = words_public_len(key) < strlen(key) ?
+	    0 : words_public_len(value);
 
 	fail(l, why->text,
 	    "invalid value \"%.*s%s\" for parameter %s in configuration "
@@ -357,6 +342,15 @@ static void load_persisted(struct loader *l, const char *ini)
 	l->persisted = path;
 	load_file(l, path, 1);
 	l->persisted = NULL;
+}
+
+/* As if it were in there, in place of an older value. */
+static void load_tried(struct loader *l, const struct config_order *o)
+{
+	struct err why;
+
+	if (o->key != NULL && entry_main(l->c, o->key, o->value, &why) != 0)
+		fail(l, "", "%s", why.text);
 }
 
 /* Copy the settings of prev whose row is wanted; 0, or -1 out of memory. */
@@ -571,14 +565,13 @@ static int finish(struct loader *l)
 	return 0;
 }
 
-struct config *config_load(const char *path, const struct config *prev,
-    config_report_fn *report, void *arg, struct err *e)
+struct config *config_load_with(const struct config_order *o, struct err *e)
 {
 	struct loader l = {
-		.c = begin(path, prev),
-		.prev = prev,
-		.report = report,
-		.arg = arg,
+		.c = begin(o->path, o->prev),
+		.prev = o->prev,
+		.report = o->report,
+		.arg = o->arg,
 		.e = e,
 	};
 
@@ -586,9 +579,17 @@ struct config *config_load(const char *path, const struct config *prev,
 		fail(&l, "", "out of memory");
 		return NULL;
 	}
-	load_file(&l, path, 0);
-	load_persisted(&l, path);
+	load_file(&l, o->path, 0);
+	load_persisted(&l, o->path);
+	load_tried(&l, o);
 	if (finish(&l) != 0)
 		config_unref(&l.c);
 	return l.c;
+}
+
+struct config *config_load(const char *path, const struct config *prev,
+    config_report_fn *report, void *arg, struct err *e)
+{
+	return config_load_with(&(struct config_order){ .path = path,
+		.prev = prev, .report = report, .arg = arg }, e);
 }

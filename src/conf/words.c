@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 
@@ -78,4 +79,19 @@ void nearest_offer(struct nearest *n, const char *name)
 		return;
 	n->best = name;
 	n->distance = d;
+}
+
+size_t words_public_len(const char *value)
+{
+	static const char *const words[] = { "pass", "pw" };
+
+	for (size_t i = 0; value[i] != '\0'; i++) {
+		for (size_t w = 0; w < sizeof(words) / sizeof(*words); w++) {
+			const size_t n = strlen(words[w]);
+
+			if (strncasecmp(value + i, words[w], n) == 0)
+				return i;
+		}
+	}
+	return strlen(value);
 }

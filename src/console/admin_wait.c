@@ -2,11 +2,13 @@
  * SPDX-License-Identifier: ISC */
 #include "console/admin.h"
 
+#include <stdio.h>
 #include <utlist.h>
 
 #include "base/err.h"
 #include "base/log.h"
-#include "console/admin.h"
+#include "conf/persist.h"
+#include "console/admin_parse.h"
 #include "console/console.h"
 #include "pool/catalog.h"
 #include "session/broker.h"
@@ -55,6 +57,32 @@ void admin_reloaded(struct admin *a, unsigned reload, const struct err *e)
 	}
 }
 
+static void answer_persist(struct console *k, const struct admin_persist *p)
+{
+	char tag[sizeof "SET =" + sizeof ((struct admin_command *)0)->arg +
+	    sizeof ((struct admin_command *)0)->value];
+
+	if (p->failed) {
+		unblock(k, p->why, NULL);
+		return;
+	}
+	if (p->why->text[0] != '\0')
+		console_notice(k, p->why->text, NULL);
+	snprintf(tag, sizeof tag, "SET %s=%s", p->entry->key, p->entry->value);
+	unblock(k, NULL, tag);
+}
+
+void admin_persisted(struct admin *a, unsigned number,
+    const struct admin_persist *p)
+{
+	struct console *k, *next;
+
+	DL_FOREACH_SAFE(a->consoles, k, next) {
+		if (k->wait == CONSOLE_PERSIST && k->reload == number)
+			answer_persist(k, p);
+	}
+}
+
 /* (admin-console.md section 4.12) */
 void admin_cancel(struct client *c)
 {
@@ -65,7 +93,8 @@ void admin_cancel(struct client *c)
 	const bool lift = waits && a->ss->shutdown == SHUTDOWN_NONE;
 	struct err e;
 
-	if (k->wait == CONSOLE_READY)
+	/* what is being tried may be in force by the time of the answer */
+	if (k->wait == CONSOLE_READY || k->wait == CONSOLE_PERSIST)
 		return;
 	err_set(&e, "57014", "canceling statement due to user request");
 	unblock(k, &e, NULL);
@@ -138,7 +167,8 @@ void admin_turn(struct admin *a)
 		const struct database *db = NULL;
 		struct err e;
 
-		if (k->wait == CONSOLE_READY || k->wait == CONSOLE_RELOAD)
+		if (k->wait == CONSOLE_READY || k->wait == CONSOLE_RELOAD ||
+		    k->wait == CONSOLE_PERSIST)
 			continue;
 		if (k->db[0] != '\0')
 			db = catalog_find_database(a->ss->catalog, k->db);

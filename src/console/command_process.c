@@ -22,16 +22,12 @@ static enum command_result set_persistent(struct console *k,
 {
 	const struct persist_entry entry = { .key = cmd->arg,
 		.value = cmd->value, .by = k->client->user->name };
-	char tag[sizeof "SET =" + sizeof cmd->arg + sizeof cmd->value];
 
-	e->text[0] = '\0';
-	if (k->admin->ops->persist(k->admin->app, &entry, e) < 0)
+	k->reload = k->admin->ops->persist(k->admin->app, &entry, e);
+	if (k->reload == 0)
 		return COMMAND_FAILED;
-	if (e->text[0] != '\0')
-		console_notice(k, e->text, NULL);
-	snprintf(tag, sizeof tag, "SET %s=%s", cmd->arg, cmd->value);
-	console_complete(k, tag);
-	return COMMAND_REPLIED;
+	k->wait = CONSOLE_PERSIST;
+	return COMMAND_WAITS;
 }
 
 /* Tools know the others as one. */

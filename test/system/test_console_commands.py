@@ -442,6 +442,63 @@ def test_set_persist_that_cannot_be_written_changes_nothing(pooler):
     assert p.show("config", key="default_pool_size")[0]["value"] == "5"
 
 
+@pytest.mark.parametrize("key,value,why", [
+    ("auth_file", "/nonexistent", "could not open auth_file /nonexistent"),
+    ("client_tls_sslmode", "require", "client_tls_key_file"),
+    ("server_tls_ca_file", "/nonexistent", "/nonexistent"),
+    ("auth_type", "cert", "auth_type=cert requires"),
+    ("auth_type", "hba", "hba"),
+    ("conffile", "/nonexistent", 'could not load file "/nonexistent"'),
+])
+def test_set_persist_refuses_what_no_reload_could_take(pooler, key, value,
+                                                       why):
+    """admin-console.md 4.11: with the reason; nothing is written"""
+    p = pooler(server_tls_sslmode="verify-ca"
+               if key.startswith("server") else "disable")
+    before = p.show("config", key=key)[0]["value"]
+    con = p.console()
+    err = con.try_query("set persist %s = '%s'" % (key, value)).errors[0]
+    assert err.code in ("22023", "F0000")
+    assert why in err.message + (err.fields.get("D") or "")
+    assert not os.path.exists(p.ini + ".persist.ini")
+    assert p.show("config", key=key)[0]["value"] == before
+    # the next one counts, and so does a reload
+    assert con.query("set persist query_timeout = 77").tags == [
+        "SET query_timeout=77"]
+    assert con.query("reload").tags == ["RELOAD"]
+    assert p.show("config", key="query_timeout")[0]["value"] == "77"
+
+
+def test_set_persist_takes_its_turn(pooler):
+    """each is answered, also while a reload is under way"""
+    p = pooler()
+    cons = [p.console() for _ in range(12)]
+    for i, con in enumerate(cons):
+        con.send(pq.query("reload" if i % 4 == 3 else
+                          "set persist %s = %d" % (
+                              ("query_timeout", "query_wait_timeout",
+                               "server_lifetime")[i % 4], 70 + i)))
+    for i, con in enumerate(cons):
+        res = con.recv_until()
+        assert not res.errors and len(res.tags) == 1
+    p.admin("reload")
+    for i, key in enumerate(("query_timeout", "query_wait_timeout",
+                             "server_lifetime")):
+        assert p.show("config", key=key)[0]["value"] in [
+            str(70 + n) for n in (i, i + 4, i + 8)]
+
+
+def test_set_persist_whose_console_leaves(pooler):
+    """what was asked for is done, and those behind it are answered"""
+    p = pooler()
+    a, b = p.console(), p.console()
+    a.send(pq.query("set persist query_timeout = 71"))
+    a.close(polite=False)
+    assert b.query("set persist query_wait_timeout = 72").tags == [
+        "SET query_wait_timeout=72"]
+    assert p.raw().value("select 1") == "1"
+
+
 def test_wait_close_and_pause_are_answered_each_by_its_own(pooler):
     """admin-console.md 4.7 [Q]: waiters are not mixed"""
     p = pooler(default_pool_size=2)

@@ -151,6 +151,22 @@ def test_no_more_than_three_threads_are_lost(disk):
     assert try_reload(p) == ["RELOAD"]
 
 
+def test_set_persist_is_given_up(disk):
+    """admin-console.md 4.11: it reads as a reload does"""
+    p, d = disk(auth_type="trust")
+    users = p.settings["auth_file"] = p.put("users", '"admin" ""\n')
+    p.reload()
+    p.put("users", '"admin" ""\n"other" ""\n')
+    d.hang(users)
+    with p.console() as k:
+        err = k.try_query("set persist query_timeout = 77").errors[0]
+        assert err.fields["D"] == STILL % users
+        assert not os.path.exists(p.ini + ".persist.ini")
+        d.answer(users)
+        assert k.query("set persist query_timeout = 77").tags == [
+            "SET query_timeout=77"]
+
+
 def test_process_ends_while_a_file_hangs(disk):
     """config-files.md 19"""
     p, d = disk()

@@ -67,14 +67,16 @@ static int op_set(void *app, const char *key, const char *value,
 	return strcmp(value, "bad") == 0 ? err_set(e, "22023", "bad") : 0;
 }
 
-static int op_persist(void *app, const struct persist_entry *entry,
+static unsigned op_persist(void *app, const struct persist_entry *entry,
     struct err *e)
 {
 	(void)app;
 	text_addf(&st.told, "persist %s=%s by %s;", entry->key, entry->value,
 	    entry->by);
-	return strcmp(entry->value, "bad") == 0 ?
-	    err_set(e, "22023", "not that") : 0;
+	if (strcmp(entry->value, "bad") != 0)
+		return ++st.reloads;
+	(void)err_set(e, "22023", "not that");
+	return 0;
 }
 
 int cancel_by_admin(struct client *owner, struct err *e)
@@ -557,6 +559,40 @@ static void test_stats_users_only_read(void **state)
 	    ERROR_OF("invalid command 'RELOAD x', use SHOW HELP;"));
 }
 
+/* The value has been tried; why: and refused. */
+static void tell_persisted(const char *key, const char *value,
+    const char *why)
+{
+	const struct persist_entry entry = { .key = key, .value = value,
+		.by = "x" };
+	struct err e = { .text = "" };
+	const struct admin_persist p = { .entry = &entry,
+		.failed = why != NULL, .why = &e };
+
+	if (why != NULL)
+		(void)err_set(&e, "22023", "%s", why);
+	admin_persisted(&st.admin, st.reloads, &p);
+}
+
+static void test_persist_is_answered_when_it_was_tried(void **state)
+{
+	(void)state;
+	open_console();
+	assert_string_equal(ask("SET PERSIST a = b"), "");
+	/* a reload of that number, and another's value, are not waited for */
+	admin_reloaded(&st.admin, st.reloads, NULL);
+	admin_turn(&st.admin);
+	st.reloads--;
+	tell_persisted("a", "b", NULL);
+	st.reloads++;
+	/* nobody can tell whether it is in force already */
+	admin_cancel(&st.client);
+	assert_string_equal(receive(), "");
+	tell_persisted("a", "b", "no file");
+	assert_string_equal(receive(), "E:SERROR.C22023.Mno file.. Z:I ");
+	assert_string_equal(ask("LOG x"), "C:LOG. Z:I ");
+}
+
 static void test_commands_of_ours(void **state)
 {
 	struct server s = { .id = 77 };
@@ -579,8 +615,9 @@ static void test_commands_of_ours(void **state)
 	    ERROR_OF("client is a console: KILL_CLIENT ends it"));
 	assert_string_equal(ask("CANCEL_CLIENT 99"),
 	    ERROR_OF("client not found"));
-	assert_string_equal(ask("SET PERSIST a = 'b c'"),
-	    "C:SET a=b c. Z:I ");
+	assert_string_equal(ask("SET PERSIST a = 'b c'"), "");
+	tell_persisted("a", "b c", NULL);
+	assert_string_equal(receive(), "C:SET a=b c. Z:I ");
 	assert_string_equal(ask("SET PERSIST a = bad"),
 	    "E:SERROR.C22023.Mnot that.. Z:I ");
 	assert_string_equal(ask("SET persist = 1"), "C:SET persist=1. Z:I ");
@@ -1024,6 +1061,7 @@ int main(void)
 		STAGED(test_set_tells_what_was_set),
 		STAGED(test_reload_that_fails_says_so),
 		STAGED(test_reload_may_be_left),
+		STAGED(test_persist_is_answered_when_it_was_tried),
 		STAGED(test_errors_are_logged_twice),
 		STAGED(test_suspend_replies_when_nothing_moves),
 		STAGED(test_fds_are_passed_to_the_own_user_only),

@@ -1,0 +1,161 @@
+/* set_persist.c - SET PERSIST: what the next reload could not take is refused.
+ *
+ * All that a reload reads is read with the new value, by a thread; then only
+ * is the value written down, and put in force.
+ * SPDX-License-Identifier: ISC */
+#include <string.h>
+#include <utlist.h>
+
+#include "app/app.h"
+#include "base/crypto.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "conf/persist.h"
+#include "console/admin.h"
+
+#define WAITING_MAX 100		/* who asks waits for the answer; he may leave */
+
+/* One that was asked for; the first is being tried. */
+struct app_persisting {
+	struct app_persisting *next;
+	struct persist_entry entry;	/* its strings are owned */
+	unsigned number;
+};
+
+static void wipe(const char *text)
+{
+	char *const owned = (char *)text;
+
+	if (owned != NULL)
+		secret_wipe(owned, strlen(owned));
+	mem_free(owned);
+}
+
+static void persisting_free(struct app_persisting *p)
+{
+	wipe(p->entry.key);
+	wipe(p->entry.value);
+	wipe(p->entry.by);
+	mem_free(p);
+}
+
+static struct app_persisting *persisting_new(const struct persist_entry *entry)
+{
+	struct app_persisting *const p = mem_zalloc(sizeof *p);
+
+	if (p == NULL)
+		return NULL;
+	p->entry.key = mem_strdup(entry->key);
+	p->entry.value = mem_strdup(entry->value);
+	p->entry.by = mem_strdup(entry->by);
+	if (p->entry.key != NULL && p->entry.value != NULL &&
+	    p->entry.by != NULL)
+		return p;
+	persisting_free(p);
+	return NULL;
+}
+
+/* Nothing else is told: what was loaded does not come into force. */
+static void tell_errors(const struct load *l, struct err *e)
+{
+	char lines[sizeof e->text] = "";
+	const struct load_line *line;
+	struct text t;
+
+	text_init(&t, lines, sizeof lines);
+	LL_FOREACH(l->lines, line) {
+		if (line->level <= LEVEL_ERROR)
+			text_addf(&t, "%s%s", t.len > 0 ? "\n" : ERR_DETAIL,
+			    line->text);
+	}
+	if (t.len == 0)
+		text_add(&t, ERR_DETAIL "out of memory");
+	(void)err_set(e, "22023", "SET failed: the configuration can't be "
+	    "loaded with this value%s", lines);
+}
+
+static void begin(struct app *app)
+{
+	const struct persist_entry *const entry = &app->persisting->entry;
+	/* with this one it is another file that a reload reads */
+	const bool moves = strcmp(entry->key, "conffile") == 0;
+	const struct load_order order = {
+		.path = moves ? entry->value : app_file_to_read(app),
+		.prev = app->config,
+		.key = moves ? NULL : entry->key,
+		.value = entry->value,
+	};
+
+	app_limit_threads(app);
+	/* no memory: nothing was read, and the result says no more */
+	if (load_start(&app->trial, app->ss.offload, &order) < 0)
+		app->trial.ready = true;
+}
+
+unsigned app_persist(struct app *app, const struct persist_entry *entry,
+    struct err *e)
+{
+	struct app_persisting *p;
+	int waiting;
+
+	if (app_try_set(app, entry->key, entry->value, e) < 0)
+		return 0;
+	LL_COUNT(app->persisting, p, waiting);
+	p = waiting < WAITING_MAX ? persisting_new(entry) : NULL;
+	if (p == NULL) {
+		(void)err_set(e, "53200", waiting < WAITING_MAX ?
+		    "out of memory" : "too many settings are being written");
+		return 0;
+	}
+	if (++app->persists == 0)
+		app->persists = 1;
+	p->number = app->persists;
+	LL_APPEND(app->persisting, p);
+	if (app->persisting == p)
+		begin(app);
+	return p->number;
+}
+
+static int finish(struct app *app, const struct persist_entry *entry,
+    struct err *e)
+{
+	if (app->trial.config == NULL) {
+		tell_errors(&app->trial, e);
+		return -1;
+	}
+	/* a lock may have come meanwhile */
+	if (app_try_set(app, entry->key, entry->value, e) < 0 ||
+	    persist_set(app_file_to_read(app), entry, e) < 0)
+		return -1;
+	return app_set(app, entry->key, entry->value, e);
+}
+
+void app_persist_turn(struct app *app)
+{
+	struct app_persisting *const p = app->persisting;
+	struct err e = { .text = "" };
+
+	if (!app->trial.ready)
+		return;
+	const int rc = finish(app, &p->entry, &e);
+
+	app_drop_load(app, &app->trial);
+	LL_DELETE(app->persisting, p);
+	if (app->persisting != NULL)
+		begin(app);
+	admin_persisted(&app->admin, p->number, &(struct admin_persist){
+		.entry = &p->entry, .failed = rc < 0, .why = &e });
+	persisting_free(p);
+}
+
+void app_persist_fini(struct app *app)
+{
+	struct app_persisting *p, *next;
+
+	LL_FOREACH_SAFE(app->persisting, p, next)
+		persisting_free(p);
+	app->persisting = NULL;
+	load_clear(&app->trial);
+}
