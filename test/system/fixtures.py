@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: ISC
 import os
 import resource
+import shutil
 import signal
+import subprocess
 
 import pytest
 
@@ -48,6 +50,24 @@ def pytest_configure(config):
     for kind in ("setting", "database", "user", "peer", "option"):
         config.addinivalue_line("markers", kind + "(*names): what the test "
                                 "shows the effect of")
+
+
+@pytest.fixture(scope="session")
+def slow_disk():
+    """For LD_PRELOAD: files that do not come, see hang.c."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or \
+        shutil.which("clang")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+    folder = harness.make_tmp()
+    path = os.path.join(folder, "hang.so")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                          "hang.c")
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", path, source,
+                    "-ldl"], check=True)
+    os.chmod(path, 0o755)
+    yield harness.preload_file(path)
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(autouse=True)

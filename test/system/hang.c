@@ -1,5 +1,6 @@
 /* hang.c - for LD_PRELOAD: a disk that does not answer. Whoever opens a file
- * waits as long as there is another of its name with ".hang" behind it.
+ * waits as long as there is another of its name with ".hang" behind it, and none
+ * with ".go", which lets one go on. ".waits" says that he is there.
  * SPDX-License-Identifier: ISC */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -11,11 +12,29 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+static void wait_at(const char *path, int (*real)(const char *, int, ...))
+{
+	char hang[PATH_MAX], go[PATH_MAX], waits[PATH_MAX];
+
+	snprintf(hang, sizeof hang, "%s.hang", path);
+	if (access(hang, F_OK) != 0)
+		return;
+	snprintf(go, sizeof go, "%s.go", path);
+	snprintf(waits, sizeof waits, "%s.waits", path);
+	const int fd = real(waits, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+	if (fd >= 0)
+		close(fd);
+	while (access(hang, F_OK) == 0 && access(go, F_OK) != 0)
+		poll(NULL, 0, 10);
+	unlink(waits);
+	unlink(go);
+}
+
 int open(const char *path, int flags, ...)
 {
 	int (*const real)(const char *, int, ...) =
 	    (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
-	char latch[PATH_MAX];
 	mode_t mode = 0;
 	va_list ap;
 
@@ -23,8 +42,6 @@ int open(const char *path, int flags, ...)
 	if ((flags & (O_CREAT | __O_TMPFILE)) != 0)
 		mode = va_arg(ap, mode_t);
 	va_end(ap);
-	snprintf(latch, sizeof latch, "%s.hang", path);
-	while (access(latch, F_OK) == 0)
-		poll(NULL, 0, 10);
+	wait_at(path, real);
 	return real(path, flags, mode);
 }

@@ -205,31 +205,31 @@ class Slow:
 
     def __init__(self, p):
         self.p = p
-        self.path = os.path.join(p.dir, "part.ini")
-        self.new_pipe()
+        self.path = p.put("part.ini", "")
+        p.put("part.ini.hang", "")
         p.extra = "%%include %s" % self.path
         p.write()
-        self.pipe = None
-
-    def new_pipe(self):
-        """Not the one that the last reader may still have open."""
-        os.mkfifo(self.path + ".new")
-        os.rename(harness.give(self.path + ".new"), self.path)
 
     def arrived(self):
-        """Wait until it is being read: the other end is open."""
-        def opened():
-            try:
-                self.pipe = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
-                return True
-            except OSError:
-                return False
-        wait_until(opened, what="the file to be read")
+        """Wait until it is being read."""
+        wait_until(lambda: os.path.exists(self.path + ".waits"),
+                   what="the file to be read")
 
     def go(self, text):
-        self.new_pipe()
-        os.write(self.pipe, text.encode() + b"\n")
-        os.close(self.pipe)
+        """One reader may; the next one waits again."""
+        self.p.put("part.ini", text + "\n")
+        self.p.put("part.ini.go", "")
+        wait_until(lambda: not os.path.exists(self.path + ".go"),
+                   what="the reader to go on")
+
+
+@pytest.fixture
+def slow_pooler(pooler, slow_disk):
+    def make(**settings):
+        p = pooler(start=False, **settings)
+        p.env.update(LD_PRELOAD=slow_disk)
+        return p.start()
+    return make
 
 
 def value(p, key):
@@ -242,9 +242,9 @@ def answer(c):
     return res.errors[0].code if res.errors else res.tags[0]
 
 
-def test_loop_goes_on_while_files_are_read(pooler):
+def test_loop_goes_on_while_files_are_read(slow_pooler):
     """a second RELOAD waits for a second reading, and gets its result"""
-    p = pooler()
+    p = slow_pooler()
     a = p.raw()
     slow = Slow(p)
     first, second, third = p.console(), p.console(), p.console()
@@ -273,9 +273,9 @@ def test_loop_goes_on_while_files_are_read(pooler):
     assert first.value("show version")
 
 
-def test_set_while_files_are_read_is_not_lost(pooler):
+def test_set_while_files_are_read_is_not_lost(slow_pooler):
     """it is newer than what is read, and counts on top of it"""
-    p = pooler()
+    p = slow_pooler()
     slow = Slow(p)
     p.admin("set server_lifetime = 50")
     c = p.console()
@@ -300,9 +300,9 @@ def test_set_while_files_are_read_is_not_lost(pooler):
     assert value(p, "default_pool_size") == "9"
 
 
-def test_set_without_end_does_not_hold_up_a_reload(pooler):
+def test_set_without_end_does_not_hold_up_a_reload(slow_pooler):
     """one reading is enough, whatever is SET meanwhile; so for the next"""
-    p = pooler()
+    p = slow_pooler()
     slow = Slow(p)
     first, second = p.console(), p.console()
     setter = p.console()
@@ -326,9 +326,9 @@ def test_set_without_end_does_not_hold_up_a_reload(pooler):
     assert p.log.count("configuration reloaded") == 2
 
 
-def test_set_during_a_reload_asks_for_what_it_cannot_have(pooler):
+def test_set_during_a_reload_asks_for_what_it_cannot_have(slow_pooler):
     """the reload says so, and nothing of it is in force"""
-    p = pooler(auth_type="trust")
+    p = slow_pooler(auth_type="trust")
     rules = p.put("hba.conf", "host all all 127.0.0.1/32 trust\n")
     p.settings["auth_hba_file"] = rules
     p.reload()
@@ -354,9 +354,9 @@ def test_set_during_a_reload_asks_for_what_it_cannot_have(pooler):
     assert p.raw().value("select 1") == "1"
 
 
-def test_reload_that_nobody_waits_for_any_more(pooler):
+def test_reload_that_nobody_waits_for_any_more(slow_pooler):
     """cancelled, or gone with its connection: it counts all the same"""
-    p = pooler()
+    p = slow_pooler()
     slow = Slow(p)
     a, b = p.console(), p.console()
     a.send(pq.query("reload"))
@@ -375,9 +375,9 @@ def test_reload_that_nobody_waits_for_any_more(pooler):
 @pytest.mark.parametrize("command,undo", [
     ("pause", "resume"), ("pause p0", "resume p0"), ("suspend", "resume"),
     ("kill p0", "resume p0"), ("disable p0", "enable p0")])
-def test_command_while_files_are_read(pooler, command, undo):
+def test_command_while_files_are_read(slow_pooler, command, undo):
     """it counts at once, and the reload does not take it back"""
-    p = pooler()
+    p = slow_pooler()
     a = p.raw()
     a.query("select 1")
     slow = Slow(p)
@@ -407,9 +407,9 @@ def test_command_while_files_are_read(pooler, command, undo):
 
 
 @pytest.mark.parametrize("mode", ["wait_for_clients", "wait_for_servers"])
-def test_shutdown_while_files_are_read(pooler, mode):
+def test_shutdown_while_files_are_read(slow_pooler, mode):
     """the reload is answered; the end comes when all have left"""
-    p = pooler()
+    p = slow_pooler()
     a = p.raw()
     a.query("begin")
     slow = Slow(p)
@@ -428,9 +428,9 @@ def test_shutdown_while_files_are_read(pooler, mode):
 
 
 @pytest.mark.parametrize("how", ["SIGTERM", "SIGINT", "shutdown"])
-def test_process_ends_while_files_are_read(pooler, how):
+def test_process_ends_while_files_are_read(slow_pooler, how):
     """and does not wait for a disk that does not answer"""
-    p = pooler()
+    p = slow_pooler()
     slow = Slow(p)
     c = p.console()
     c.send(pq.query("reload"))
@@ -443,7 +443,6 @@ def test_process_ends_while_files_are_read(pooler, how):
         p.wait_log("got " + how)
         c.close()
     assert p.wait_exit() == 0
-    os.close(slow.pipe)
 
 
 def test_changed_secrets_count_at_once(pooler):
