@@ -17,13 +17,13 @@ for target; do
 		continue
 	fi
 	mkdir "$work/$name"
-	if "./$target" -runs=0 "$corpus" >"$work/log" 2>&1 &&
+	if "./$target" -runs=0 "$corpus" >"$work/output.txt" 2>&1 &&
 	    "./$target" -runs="$FUZZ_RUNS" -seed=1 -max_len=4096 \
 	    -artifact_prefix="$work/" "$work/$name" "$corpus" \
-	    >>"$work/log" 2>&1; then
+	    >>"$work/output.txt" 2>&1; then
 		echo "ok $n - $name"
 	else
 		echo "not ok $n - $name"
-		sed 's/^/# /' "$work/log"
+		sed 's/^/# /' "$work/output.txt"
 	fi
 done

@@ -49,6 +49,16 @@ def programs(makefile):
             and not re.search(rf"_SOURCES =.*\b{re.escape(p)}", makefile)]
 
 
+def same_names():
+    """pytest imports its files by their names alone."""
+    seen = {}
+    for p in lint.files("test", ends=".py"):
+        if os.path.basename(p).startswith("test_"):
+            seen.setdefault(os.path.basename(p), []).append(p)
+    return [f"{' and '.join(paths)}: pytest reads only the first"
+            for paths in seen.values() if len(paths) > 1]
+
+
 def block(name):
     return re.compile(rf"^{name} =((?:[^\n]*\\\n)*[^\n]*)\n", re.M)
 
@@ -70,6 +80,7 @@ def main():
         lines = " \\\n\t".join([f"{name} ="] + want)
         fixed = block(name).sub(lambda _: lines + "\n", fixed)
     results["programs"] = programs(makefile)
+    results["names of tests"] = same_names()
     if "--fix" in sys.argv[1:]:
         with open(os.path.join(lint.ROOT, "Makefile.am"), "w",
                   encoding="utf-8") as f:

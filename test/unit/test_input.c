@@ -148,8 +148,6 @@ static void link_of(uid_t link_owner, uid_t file_owner)
 static void test_root_follows_no_link_to_another_s_file(void **state)
 {
 	(void)state;
-	if (geteuid() != 0)
-		skip();
 	link_of(STRANGER, 0);
 	assert_refused(path, "not as root: a link of another user leads "
 	    "there");
@@ -170,8 +168,6 @@ static void test_root_follows_no_linked_folder_of_another(void **state)
 	char inner[128];
 
 	(void)state;
-	if (geteuid() != 0)
-		skip();
 	put(other, "x");
 	assert_int_equal(symlink(dir, path), 0);
 	snprintf(inner, sizeof inner, "%s/b", path);
@@ -229,9 +225,13 @@ int main(void)
 		TEST(test_pipe_is_not_waited_for),
 		TEST(test_what_is_no_file_is_told),
 		TEST(test_ring_of_links_ends),
+		/* these give files away: root only, and so the last ones */
 		TEST(test_root_follows_no_link_to_another_s_file),
 		TEST(test_root_follows_no_linked_folder_of_another),
 	};
+	const size_t count = sizeof tests / sizeof tests[0] -
+	    (geteuid() == 0 ? 0 : 2);
 
-	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+	return _cmocka_run_group_tests("tests", tests, count, make_dir,
+	    remove_dir);
 }

@@ -1,4 +1,4 @@
-# test_faults.py - what happens to a process: it is stopped, used and left.
+# test_lapses.py - what happens to a process: it is stopped, used and left.
 # SPDX-License-Identifier: ISC
 """Time passes here because it has to: more of it than a time-out allows."""
 import os
