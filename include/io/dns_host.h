@@ -20,7 +20,8 @@ typedef void dns_host_fn(void *arg, enum dns_host_state state,
 /*
  * Ask for the name of the address, and then for the addresses of this name,
  * one of which must be a. Nothing is kept for the next time. fn is called once,
- * from the loop, never from inside this function. NULL: no memory.
+ * from the loop, never from inside this function. NULL: no memory, or far too
+ * many questions are open.
  */
 struct dns_host *dns_host_ask(struct dns *d, const struct net_addr *a,
     dns_host_fn *fn, void *arg);

@@ -9,6 +9,9 @@
 #include "io/dns_channel.h"
 #include "io/dns_parts.h"
 
+/* Each has an id of 16 bits, and c-ares looks for one that is free. */
+#define QUESTIONS_MAX 4096
+
 /* c-ares has it until it answers, wanted or not. */
 struct dns_host {
 	struct dns *dns;
@@ -17,6 +20,7 @@ struct dns_host {
 	void *arg;
 	char *name;		/* owned; NULL: not known */
 	enum dns_host_state state;
+	bool over;		/* state counts */
 	struct loop_task task;
 	struct dns_host *prev, *next;
 };
@@ -48,6 +52,7 @@ static void deliver(struct loop_task *t)
 static void finish(struct dns_host *h, enum dns_host_state state)
 {
 	h->state = state;
+	h->over = true;
 	loop_again(h->dns->loop, &h->task);
 }
 
@@ -95,11 +100,47 @@ static void on_name(void *arg, int status, const char *name)
 		dns_channel_ask(h->dns->channel, h->name, on_addrs, h);
 }
 
+/* But for the port, which is another each time. */
+static bool same_machine(const struct net_addr *a, const struct net_addr *b)
+{
+	struct net_addr other = *b;
+
+	other.port = a->port;
+	return net_equal(a, &other);
+}
+
+/*
+ * Who leaves and comes again takes up the question that he left behind: else
+ * one machine could have any number of them asked. Returns false when there is
+ * none, and room for another; *h is NULL when there is neither.
+ */
+static bool take_left(struct dns *d, const struct net_addr *a,
+    struct dns_host **h)
+{
+	unsigned n = 0;
+
+	DL_FOREACH(d->hosts, *h) {
+		if ((*h)->fn == NULL && !(*h)->over &&
+		    same_machine(a, &(*h)->addr))
+			return true;
+		n++;
+	}
+	return n >= QUESTIONS_MAX;
+}
+
 struct dns_host *dns_host_ask(struct dns *d, const struct net_addr *a,
     dns_host_fn *fn, void *arg)
 {
-	struct dns_host *const h = mem_zalloc(sizeof *h);
+	struct dns_host *h;
 
+	if (take_left(d, a, &h)) {
+		if (h != NULL) {
+			h->fn = fn;
+			h->arg = arg;
+		}
+		return h;
+	}
+	h = mem_zalloc(sizeof *h);
 	if (h == NULL)
 		return NULL;
 	h->dns = d;

@@ -38,7 +38,7 @@ bool login_ask_host(struct client *c, const struct hba_login *who,
 
 	if (!hba_asks_host(c->ss->catalog->config->hba, who))
 		return false;
-	/* without memory it stays unknown, and nobody gets in by it */
+	/* without room for it it stays unknown, and nobody gets in by it */
 	l->host_query = dns_host_ask(c->ss->dns, &c->addr, on_host, c);
 	if (l->host_query == NULL)
 		return false;

@@ -1,5 +1,7 @@
 # test_hba_hosts.py - rules that go by the name of the client's machine.
 # SPDX-License-Identifier: ISC
+import socket
+
 import pytest
 
 import pq
@@ -110,3 +112,41 @@ def test_client_that_leaves_while_its_name_is_asked_for(pooler, dns):
     dns.wait_for(ptr("127.0.0.7"), PTR)
     c.abort()
     assert p.raw("app", unix=True).value("select 1") == "1"
+
+
+def strangers(p, sources):
+    for source in sources:
+        with pq.Conn(port=p.port, source=source) as c:
+            c.login("app", None, "p0", wait=False)
+            # so that it has been read, and the question asked
+            c.sock.shutdown(socket.SHUT_WR)
+            assert c.at_eof()
+
+
+def test_who_comes_again_asks_no_new_question(pooler, dns):
+    """a stranger whose name servers are silent holds the ids of all questions
+    otherwise"""
+    dns.names = {ptr("127.0.0.7"): None, ptr("127.0.0.8"): "ann.example.com"}
+    dns.hosts = {"ann.example.com": ["127.0.0.8"]}
+    dns.patient = True
+    p = by_name(pooler, dns, "host p0 app ann.example.com trust\n"
+                "local all all trust\n")
+    strangers(p, ["127.0.0.7"] * 50)
+    assert answer(p, "127.0.0.8") is None
+    dns.catch_up()
+    assert dns.questions(ptr("127.0.0.7"), PTR) == 1
+
+
+def test_questions_for_names_are_limited(pooler, dns):
+    """whoever has a network has many addresses"""
+    sources = ["127.1.%d.%d" % (i // 250, i % 250 + 1) for i in range(4200)]
+    dns.names = {ptr(s): None for s in sources}
+    dns.names[ptr("127.0.0.8")] = "ann.example.com"
+    dns.hosts = {"ann.example.com": ["127.0.0.8"]}
+    dns.patient = True
+    p = by_name(pooler, dns, "host p0 app ann.example.com trust\n"
+                "local all all trust\n")
+    strangers(p, sources[:4096])
+    assert answer(p, "127.0.0.8") == NONE
+    dns.catch_up()
+    assert len({q for q in dns.asked if q[1] == PTR}) <= 4096
