@@ -30,16 +30,21 @@ static inline bool sql_is_suspect_reset(char first)
  * inside of a string is taken for it, too.
  */
 bool sql_forgets_all(const char *sql, size_t n);
+enum sql_change {
+	SQL_NO_CHANGE,
+	SQL_RESETS,	/* RESET, SET ... TO DEFAULT, DISCARD ALL */
+	SQL_SETS,	/* SET to something else */
+};
+
 /*
- * One of the statements of the text from *at to end, or to a NUL, is RESET or
- * DISCARD ALL: of the parameter in name, as the server understands it, or ""
- * for all. The next call finds the next one. Errs as above. False: no more.
+ * The next of the statements of the text from *at to end, or to a NUL, that
+ * changes a parameter for the session: the one in name, as the server
+ * understands it, or "" for all. No more: SQL_NO_CHANGE.
  */
-bool sql_next_reset(const char **at, const char *end, char name[SQL_NAME_MAX]);
-/* Is there any? */
+enum sql_change sql_next_change(const char **at, const char *end,
+    char name[SQL_NAME_MAX]);
+/* Is there one that resets? */
 bool sql_resets(const char *sql, size_t n);
-/* Is it nothing but SET ... TO DEFAULT, for the session? */
-bool sql_sets_default(const char *sql, size_t n, char name[SQL_NAME_MAX]);
 
 /*
  * Hot: can it be any of these, its NUL counted in n? A second statement may

@@ -14,6 +14,7 @@ enum resetting {
 	RESET_ASKED,	/* its query is on the way */
 	RESET_DONE,	/* it has succeeded, unless its query fails */
 	RESET_DUE,	/* the client was told; its server is to be */
+	RESET_GUESSED,	/* as DONE; of what is told by what has changed */
 };
 
 struct relay_down;

@@ -209,28 +209,6 @@ static bool resets(struct cursor *c, char name[SQL_NAME_MAX])
 	return take_word(c, "all") || take_parameter(c, name);
 }
 
-bool sql_next_reset(const char **at, const char *end, char name[SQL_NAME_MAX])
-{
-	while (*at < end && **at != '\0') {
-		struct cursor c = { *at, end };
-		const bool found = sql_is_suspect_reset(**at) &&
-		    resets(&c, name);
-		const char *next = memchr(c.at, ';', (size_t)(end - c.at));
-
-		*at = next == NULL ? end : next + 1;
-		if (found)
-			return true;
-	}
-	return false;
-}
-
-bool sql_resets(const char *sql, size_t n)
-{
-	char name[SQL_NAME_MAX];
-
-	return sql_next_reset(&sql, sql + n, name);
-}
-
 /* SET TIME ZONE and SET NAMES have no TO. */
 static bool take_set(struct cursor *c, char name[SQL_NAME_MAX])
 {
@@ -255,12 +233,117 @@ static bool take_set(struct cursor *c, char name[SQL_NAME_MAX])
 	return true;
 }
 
-bool sql_sets_default(const char *sql, size_t n, char name[SQL_NAME_MAX])
+/* SET TIME ZONE LOCAL means DEFAULT. */
+static enum sql_change sets(struct cursor *c, char name[SQL_NAME_MAX])
 {
-	struct cursor c = { sql, sql + n };
+	if (!take_word(c, "set"))
+		return SQL_NO_CHANGE;
+	(void)take_word(c, "session");
+	if (!take_set(c, name))
+		return SQL_NO_CHANGE;
+	return take_word(c, "default") || (strcmp(name, "TimeZone") == 0 &&
+	    take_word(c, "local")) ? SQL_RESETS : SQL_SETS;
+}
 
-	if (!take_word(&c, "set"))
-		return false;
-	(void)take_word(&c, "session");
-	return take_set(&c, name) && take_word(&c, "default") && is_end(&c);
+static enum sql_change change(const struct cursor *at,
+    char name[SQL_NAME_MAX])
+{
+	struct cursor c = *at;
+
+	if (sql_is_suspect_reset(*c.at) && resets(&c, name))
+		return SQL_RESETS;
+	c = *at;
+	return sets(&c, name);
+}
+
+/* A string or an identifier, with its quotes. */
+static void skip_quoted(struct cursor *c, bool escapes)
+{
+	const char quote = *c->at++;
+
+	while (c->at < c->end && *c->at != '\0') {
+		if (escapes && *c->at == '\\' && c->end - c->at > 1)
+			c->at++;
+		else if (*c->at == quote)
+			break;
+		c->at++;
+	}
+	if (c->at < c->end && *c->at == quote)
+		c->at++;
+}
+
+/* $tag$ ... $tag$, or the dollar sign alone. */
+static void skip_dollar(struct cursor *c)
+{
+	const char *const tag = c->at++;
+	const char *next;
+
+	while (c->at < c->end && *c->at != '$' && is_inner(*c->at))
+		c->at++;
+	if (c->at == c->end || *c->at != '$')
+		return;
+	const size_t n = (size_t)(++c->at - tag);
+
+	next = memmem(c->at, (size_t)(c->end - c->at), tag, n);
+	c->at = next == NULL ? c->end : next + n;
+}
+
+static void skip_word(struct cursor *c)
+{
+	const char *const word = c->at;
+
+	while (c->at < c->end && is_inner(*c->at))
+		c->at++;
+	if (c->at < c->end && *c->at == '\'' && c->at - word == 1 &&
+	    (*word | 0x20) == 'e')
+		skip_quoted(c, true);
+}
+
+/* To the next statement: what stands in quotes ends none. */
+static void skip_statement(struct cursor *c)
+{
+	const char *at;
+
+	while (c->at < c->end && *c->at != '\0' && *c->at != ';') {
+		at = c->at;
+		skip_blanks(c);
+		if (c->at > at)
+			continue;
+		if (*at == '\'' || *at == '"')
+			skip_quoted(c, false);
+		else if (*at == '$')
+			skip_dollar(c);
+		else if (is_inner(*at))
+			skip_word(c);
+		else
+			c->at++;
+	}
+	if (c->at < c->end && *c->at == ';')
+		c->at++;
+}
+
+enum sql_change sql_next_change(const char **at, const char *end,
+    char name[SQL_NAME_MAX])
+{
+	enum sql_change what = SQL_NO_CHANGE;
+	struct cursor c = { *at, end };
+
+	while (what == SQL_NO_CHANGE && c.at < end && *c.at != '\0') {
+		what = change(&c, name);
+		skip_statement(&c);
+	}
+	*at = c.at;
+	return what;
+}
+
+bool sql_resets(const char *sql, size_t n)
+{
+	const char *const end = sql + n;
+	enum sql_change what;
+	char name[SQL_NAME_MAX];
+
+	do {
+		what = sql_next_change(&sql, end, name);
+	} while (what == SQL_SETS);
+	return what == SQL_RESETS;
 }

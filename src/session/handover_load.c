@@ -105,7 +105,7 @@ static int read_start(struct client *c, struct handover_client *in)
 		if (i >= 0 && (in->resets >> n & 1) != 0)
 			c->resets |= (uint64_t)1 << i;
 	}
-	c->resetting = in->resetting <= RESET_DUE ? in->resetting : RESET_NONE;
+	c->resetting = in->resetting <= RESET_GUESSED ? in->resetting : RESET_NONE;
 	return 0;
 }
 

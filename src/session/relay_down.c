@@ -363,7 +363,7 @@ static bool is_sound(const struct server *s)
 static bool must_set(const struct client *c, const struct server *s)
 {
 	return c->resetting == RESET_DUE && track_is_empty(&s->track) &&
-	    !s->track.doubt &&
+	    !s->track.doubt && s->track.status != 'E' &&
 	    s->skip == 0 && s->carry.len == 0 &&
 	    (c->skip == 0 || c->skip_drop);
 }

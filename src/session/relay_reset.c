@@ -38,42 +38,50 @@ bool relay_is_cut(const struct relay_up *up)
 	    (up->named || up->c->start != NULL);
 }
 
-/* What of its own values does the client ask back with the Query at hand? */
-static uint64_t asked(const struct relay_up *up)
+/*
+ * What of its own values does the client ask back with the Query at hand, and
+ * sets to nothing else behind that? False: there is no RESET of any.
+ */
+static bool asked(const struct relay_up *up, uint64_t *resets)
 {
 	const struct client *c = up->c;
 	const char *sql = (const char *)up->m + MSG_HEADER;
 	const char *const end = (const char *)up->m + up->size;
+	enum sql_change what;
 	char name[SQL_NAME_MAX];
-	uint64_t resets = 0;
+	bool any = false;
 
+	*resets = 0;
 	if (c->start == NULL || up->have < up->size ||
 	    !sql_may_matter(sql, (size_t)(end - sql)))
-		return 0;
-	if (sql_sets_default(sql, (size_t)(end - sql), name))
-		resets = named(c, name);
-	while (sql_next_reset(&sql, end, name))
-		resets |= name[0] == '\0' ? ALL : named(c, name);
-	return resets;
+		return false;
+	while ((what = sql_next_change(&sql, end, name)) != SQL_NO_CHANGE) {
+		const uint64_t which = name[0] == '\0' ? ALL : named(c, name);
+
+		*resets = what == SQL_RESETS ? *resets | which :
+		    *resets & ~which;
+		any = any || (what == SQL_RESETS && which != 0);
+	}
+	return any;
 }
 
 bool relay_reset_waits(const struct relay_up *up)
 {
 	const struct track *t = &up->s->track;
+	uint64_t resets;
 
-	return !track_is_empty(t) && !track_wants_data(t) && asked(up) != 0;
+	return !track_is_empty(t) && !track_wants_data(t) &&
+	    !track_is_unsure(t) && asked(up, &resets);
 }
 
 bool relay_reset_asked(const struct relay_up *up)
 {
-	struct client *c = up->c;
-	const uint64_t resets = asked(up);
+	uint64_t resets;
 
-	if (resets == 0)
+	if (!asked(up, &resets))
 		return false;
-	c->resets |= resets;
-	if (c->resetting == RESET_NONE)
-		c->resetting = RESET_ASKED;
+	up->c->resets = resets;
+	up->c->resetting = RESET_ASKED;
 	return true;
 }
 
@@ -89,12 +97,15 @@ void relay_reset_tag(const struct relay_down *d)
 
 	if (c == NULL || c->start == NULL || d->s->chore != CHORE_NONE)
 		return;
-	if (n == sizeof discard && memcmp(tag, discard, n) == 0)
+	const bool all = n == sizeof discard && memcmp(tag, discard, n) == 0;
+
+	if (all)
 		c->resets = ALL;
 	else if ((n != sizeof reset || memcmp(tag, reset, n) != 0) &&
 	    (c->resets == 0 || n != sizeof set || memcmp(tag, set, n) != 0))
 		return;
-	c->resetting = RESET_DONE;
+	c->resetting = all || c->resetting == RESET_ASKED ||
+	    c->resetting == RESET_DONE ? RESET_DONE : RESET_GUESSED;
 }
 
 /* Has the server what it was started with, as far as that is known? */
@@ -112,15 +123,23 @@ bool relay_reset_hides(const struct relay_down *d, int i)
 
 	if (c == NULL || c->resetting == RESET_NONE || c->start == NULL)
 		return false;
-	if (c->resetting == RESET_DONE && is_initial(d, i))
+	if (c->resetting == RESET_GUESSED && is_initial(d, i))
 		c->resets |= bit(i);
 	return (c->resets & bit(i)) != 0;
 }
 
 void relay_reset_failed(const struct relay_down *d)
 {
-	if (d->c != NULL && d->c->resetting == RESET_DONE)
-		d->c->resetting = RESET_ASKED;
+	struct client *c = d->c;
+
+	if (c == NULL)
+		return;
+	if (c->resetting == RESET_DONE) {
+		c->resetting = RESET_ASKED;
+	} else if (c->resetting == RESET_GUESSED) {
+		c->resetting = RESET_NONE;
+		c->resets = 0;
+	}
 }
 
 /* Tell the client of value i, if that is new to it. 0 or -1: no memory. */
@@ -145,7 +164,8 @@ static int tell(struct relay_down *d, int i, const char *value)
 int relay_reset_end(struct relay_down *d, bool answered)
 {
 	struct client *c = d->c;
-	const bool done = c->resetting == RESET_DONE;
+	const bool done = c->resetting == RESET_DONE ||
+	    c->resetting == RESET_GUESSED;
 	const int n = c->start == NULL ? 0 :
 	    params_count(params_table_of(c->start));
 
@@ -158,7 +178,8 @@ int relay_reset_end(struct relay_down *d, bool answered)
 			return -1;
 	}
 	c->resets = 0;
-	c->resetting = done || (c->resetting == RESET_DUE && !answered) ?
-	    RESET_DUE : RESET_NONE;
+	/* until its server has nothing else to do */
+	c->resetting = done || c->resetting == RESET_DUE ? RESET_DUE :
+	    RESET_NONE;
 	return 0;
 }

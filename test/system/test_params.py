@@ -80,7 +80,13 @@ RESETS = ["reset timezone", "RESET TIME ZONE;", "reset all", "discard all",
           "/* a */ reset \"TimeZone\"", "select 1; reset timezone; select 2",
           "reset timezone; set timezone to 'Europe/Rome'", "reset role",
           "reset application_name; reset datestyle",
-          "set local timezone to default", "select 'x'; reset all; select 1/0"]
+          "set local timezone to default", "select 'x'; reset all; select 1/0",
+          # to what is the pool's own, too
+          "set timezone to 'Europe/Oslo'; reset intervalstyle",
+          "reset all; set time zone 'Europe/Oslo'", "set time zone local",
+          "reset timezone; set intervalstyle to postgres",
+          "set intervalstyle to default; set timezone to 'Europe/Oslo'",
+          "set application_name to 'y; reset all'"]
 
 
 def both(pooler, direct, **settings):
@@ -203,6 +209,34 @@ def test_reset_by_the_extended_protocol_in_a_pipeline(pooler, direct):
                          pq.query("set timezone to 'Europe/Oslo'") +
                          pq.query("show timezone"), n=3))
         seen[-1].append(values(c))
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("behind", [
+    pq.query("begin"), pq.query("select 1/0"), pq.query("reset application_name"),
+    pq.parse("select 1") + pq.bind() + pq.execute() + pq.sync()])
+@pytest.mark.parametrize("mode", ["transaction", "session"])
+def test_reset_with_more_behind_it(pooler, direct, mode, behind):
+    """the server gets the values when it has nothing else to do"""
+    mine, want, _ = both(pooler, direct, pool_mode=mode)
+    seen = []
+    for c in (mine, want):
+        c.query("set timezone to 'America/Lima'")
+        seen.append((told(c, pq.parse("reset all"), pq.bind(), pq.execute(),
+                          pq.sync(), behind, n=2)[-1], values(c)))
+    assert seen[0] == seen[1]
+
+
+def test_reset_behind_what_fails(pooler, direct):
+    """the Sync is sent, though what it ends is discarded"""
+    mine, want, _ = both(pooler, direct)
+    seen = []
+    for c in (mine, want):
+        c.query("begin")
+        c.try_query("select 1/0")
+        seen.append((told(c, pq.query("select 1"), pq.parse("reset all"),
+                          pq.bind(), pq.execute(), pq.sync(), n=2),
+                     c.query("rollback").status, values(c)))
     assert seen[0] == seen[1]
 
 

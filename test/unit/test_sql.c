@@ -64,21 +64,25 @@ static void test_first_look_misses_none(void **state)
 	assert_false(sql_may_matter_alone('\0'));
 }
 
-/* What sql resets: names, with blanks between; "*" is all. */
+/* What sql resets, or sets (=): names, with blanks between; "*" is all. */
 static const char *reset_in(const char *sql)
 {
 	static char out[256];
 	struct text t;
 	const char *at = sql, *const end = sql + strlen(sql) + 1;
+	enum sql_change what;
 	char name[SQL_NAME_MAX];
+	bool any = false;
 
 	text_init(&t, out, sizeof out);
-	while (sql_next_reset(&at, end, name)) {
+	while ((what = sql_next_change(&at, end, name)) != SQL_NO_CHANGE) {
 		text_add(&t, out[0] == '\0' ? "" : " ");
+		text_add(&t, what == SQL_SETS ? "=" : "");
 		text_add(&t, name[0] == '\0' ? "*" : name);
+		any = any || what == SQL_RESETS;
 	}
 	assert_true(out[0] == '\0' || sql_may_matter(sql, strlen(sql) + 1));
-	assert_true((out[0] != '\0') == sql_resets(sql, strlen(sql) + 1));
+	assert_true(any == sql_resets(sql, strlen(sql) + 1));
 	return out;
 }
 
@@ -94,39 +98,31 @@ static void test_resets_are_found(void **state)
 		{ "reset time", "time" }, { "", "" }, { "rollback", "" },
 		{ "discard plans", "" }, { "reset role", "role" },
 		{ "discard", "" }, { "reset all;discard all", "* *" },
+		{ "reset all; set time zone 'UTC'; reset b", "* =TimeZone b" },
+		{ "set a to 'x; reset b'; reset c", "=a c" },
+		{ "select 'it''s; reset a', \"b; reset b\"; reset c", "c" },
+		{ "select $x$; $$ reset a; $x$; reset b", "b" },
+		{ "select $$; reset a", "" }, { "select a$b$; reset c", "c" },
+		{ "select E'\\'; reset a'; reset b", "b" },
+		{ "select '\\'; reset a", "a" }, { "select e'\\", "" },
+		{ "select 1 -- ; reset a\n; reset b", "b" },
+		{ "select /* ; reset a */ 1; reset b", "b" },
+		{ "select /* ; reset a", "a" }, { "select 'x; reset a", "" },
+		{ "select $1; reset a", "a" },
+		{ "set a to default", "a" }, { "SET SESSION A=DEFAULT;", "a" },
+		{ "set time zone default", "TimeZone" },
+		{ "set time zone local", "TimeZone" }, { "set a to local", "=a" },
+		{ "set names default", "client_encoding" },
+		{ "set \"A\" = default ; ;", "A" }, { "set a to 'default'", "=a" },
+		{ "set local a to default", "" }, { "set local a to 1", "" },
+		{ "set a", "" }, { "set", "" }, { "set a to", "=a" },
+		{ "set a to default; select 1", "a" }, { "set a default", "" },
+		{ "set session authorization default", "" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		assert_string_equal(reset_in(rows[i].sql), rows[i].names);
-}
-
-static void test_default_is_set(void **state)
-{
-	static const struct {
-		const char *sql, *name;
-	} rows[] = {
-		{ "set a to default", "a" }, { "SET SESSION A=DEFAULT;", "a" },
-		{ "set time zone default", "TimeZone" },
-		{ "set names default", "client_encoding" },
-		{ "set \"A\" = default ; ;", "A" },
-		{ "set local a to default", NULL }, { "set a to 'default'", NULL },
-		{ "set a", NULL }, { "set", NULL }, { "set a to", NULL },
-		{ "set a to default; select 1", NULL }, { "set a default", NULL },
-		{ "select 1", NULL }, { "set session authorization default", NULL },
-	};
-	char name[SQL_NAME_MAX];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		const size_t n = strlen(rows[i].sql) + 1;
-		const bool is = sql_sets_default(rows[i].sql, n, name);
-
-		assert_true(is == (rows[i].name != NULL));
-		if (is)
-			assert_string_equal(name, rows[i].name);
-		assert_true(!is || sql_may_matter(rows[i].sql, n));
-	}
 }
 
 static void test_text_without_nul_is_read_to_its_end_only(void **state)
@@ -217,7 +213,6 @@ int main(void)
 		cmocka_unit_test(
 		    test_text_without_nul_is_read_to_its_end_only),
 		cmocka_unit_test(test_resets_are_found),
-		cmocka_unit_test(test_default_is_set),
 		cmocka_unit_test(test_name_is_that_of_the_server),
 		cmocka_unit_test(test_what_the_server_must_read_has_no_name),
 	};
