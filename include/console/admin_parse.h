@@ -22,6 +22,7 @@ struct show_condition {
 	enum show_op op;
 	char value[256];
 	unsigned param;		/* value is this parameter; 0 = a constant */
+	bool bare;		/* value had no apostrophes: a name or a word */
 };
 
 /* What SHOW shows of a topic: columns, and rows for which all of where holds. */

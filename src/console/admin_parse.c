@@ -72,6 +72,15 @@ static bool take_op(struct lex *l, struct show_condition *c)
 	return false;
 }
 
+/* What SQL takes for the name of a column. */
+static bool is_bare(const struct lex *l)
+{
+	const char *const at = l->at + strspn(l->at, "( \t\r\n");
+
+	return *at != '\'' && *at != '-' && *at != '$' &&
+	    (*at < '0' || *at > '9');
+}
+
 static bool take_condition(struct lex *l, struct show_query *q)
 {
 	if (q->where_count == SHOW_WHERE_MAX)
@@ -86,6 +95,7 @@ static bool take_condition(struct lex *l, struct show_query *q)
 		return take_null(l, c);
 	if (!take_op(l, c))
 		return false;
+	c->bare = is_bare(l);
 	if (!lex_operand(l, &value))
 		return false;
 	c->param = value.param;

@@ -13,12 +13,21 @@
 
 /* --- making it --- */
 
-static int find_column(const struct view *v, const char *name, struct err *e)
+static int look_up(const struct view *v, const char *name)
 {
 	for (size_t i = 0; i < v->column_count; i++) {
 		if (text_casecmp(v->columns[i].name, name) == 0)
 			return (int)i;
 	}
+	return -1;
+}
+
+static int find_column(const struct view *v, const char *name, struct err *e)
+{
+	const int column = look_up(v, name);
+
+	if (column >= 0)
+		return column;
 	return err_set(e, "42703", "column \"%s\" does not exist", name);
 }
 
@@ -55,6 +64,9 @@ static int add_test(struct selection *s, const struct show_condition *c,
 
 	if (column < 0)
 		return -1;
+	if (c->bare && look_up(s->view, c->value) >= 0)
+		return err_set(e, "0A000", "columns can't be compared with "
+		    "each other: write '%s' if the word is meant", c->value);
 	*t = (struct selection_test){ .column = (uint8_t)column, .op = c->op,
 		.text = c->value };
 	if (!column_is_number(s->view->columns[column].type) ||
