@@ -116,6 +116,8 @@ void app_drop_load(struct app *app, struct load *l);
 void app_limit_threads(const struct app *app);
 /* (reload.c) Keep names, and check their zones, as the configuration says. */
 void app_dns_setup(const struct app *app);
+/* What users are shown who have no salt, or don't exist. */
+void app_mock_setup(struct app *app);
 /* (reload.c) Log as the configuration says; reopens file and syslog. */
 void app_log_setup(const struct app *app);
 

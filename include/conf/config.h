@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/log.h"
+#include "conf/mock.h"
 #include "conf/options.h"
 
 struct err;
@@ -75,6 +76,7 @@ struct config {
 	char *auto_db;		/* text of the "*" entry; NULL = none */
 	struct userlist *userlist;	/* a reference; NULL when not loaded */
 	struct hba *hba;	/* a reference; NULL: no auth_type=hba, or no file */
+	struct mock mock;	/* for users who don't exist */
 	void *index;		/* private: owns the four above, shared */
 };
 
@@ -94,12 +96,10 @@ typedef void config_report_fn(void *arg, enum log_level level,
     const char *text);
 
 /*
- * Read path with its includes, the auth file and the HBA file, validate all of it, report
- * every problem. prev (may be NULL) is the configuration in force: settings
- * that take effect at start only, and those without a default that the new
- * file no longer names, are taken over from it (spec/settings.md section 2).
- * Returns: a configuration with one reference, or NULL with the first problem
- *          in e. Nothing in force changes either way.
+ * Read path and all that it names, validate it, report every problem. prev (may
+ * be NULL) is in force: settings that take effect at start only, or without a
+ * default and no longer named, are taken over (spec/settings.md section 2).
+ * Returns: one reference, or NULL with the first problem in e.
  */
 struct config *config_load(const char *path, const struct config *prev,
     config_report_fn *report, void *arg, struct err *e);

@@ -29,6 +29,12 @@ struct scram_salt {
 	int iterations;
 };
 
+/* What is seen of a verifier before any proof. */
+struct scram_shape {
+	int iterations;
+	size_t salt_len;
+};
+
 /* Keys by which a client can log in without knowing the password. */
 struct scram_keys {
 	uint8_t client_key[SHA256_BYTES];
@@ -55,13 +61,15 @@ int scram_verifier_derive(struct scram_verifier *v, const char *password,
  */
 int scram_verifier_fill(struct scram_verifier *v, const struct scram_keys *k,
     const void *salt, size_t salt_len);
+/* A salt, len bytes: the same for each seed and user. 0 or -1: no memory. */
+int scram_mock_salt(const uint8_t seed[SHA256_BYTES], const char *user,
+    uint8_t *out, size_t len);
 /*
- * For users that don't exist: a salt that stays the same per user and seed
- * (the process's random bytes), keys no password has. Costs as much as a parse.
- * Source: spec/authentication.md section 7.
+ * For users that don't exist: such a salt, keys no password has. Costs as much
+ * as a parse. Source: spec/authentication.md section 7.
  */
 int scram_verifier_mock(struct scram_verifier *v, const char *user,
-    const uint8_t seed[SHA256_BYTES], int iterations);
+    const uint8_t seed[SHA256_BYTES], const struct scram_shape *shape);
 /* Does the clear password belong to v? An empty one never does. (costly) */
 bool scram_verifier_matches(const struct scram_verifier *v,
     const char *password);

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "conf/mock.h"
 #include "conf/options.h"
 #include "session/derive.h"
 #include "proto/scram.h"
@@ -40,7 +41,8 @@ struct auth_request {
 	bool tls;
 	int scram_iterations;
 	struct random_pool *random;	/* borrowed; NULL: ask the generator */
-	const uint8_t *mock_salt;	/* 32 random bytes of the process */
+	const uint8_t *mock_salt;	/* borrowed: 32 bytes, of which salts are */
+	const struct mock_shape *mock_shape;	/* borrowed; NULL: of no secret */
 	const char *options;		/* ldap: how, or NULL; for auth_begin() */
 	const struct net_addr *addr;	/* of the client */
 	struct offload *offload;	/* borrowed; NULL: there are no threads */
@@ -115,6 +117,14 @@ enum auth_result auth_ask_password(struct writer *out);
  */
 const char *auth_read_password(struct auth *a, const uint8_t *body,
     size_t len);
+
+/*
+ * (auth_mock.c) For methods: a verifier that nothing matches, and the salt of a
+ * user whose secret has none, SCRAM_SALT_BYTES. 0, or -1: no memory.
+ */
+int auth_mock_verifier(const struct auth_request *rq,
+    struct scram_verifier *v);
+int auth_own_salt(const struct auth_request *rq, uint8_t *out);
 
 /* (auth_deny.c) For methods: may one known outside as name log in as the user? */
 bool auth_is_allowed(const struct auth_request *rq, const char *name);

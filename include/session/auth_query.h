@@ -11,6 +11,8 @@ struct server;
 
 /* Is there an auth_user for the database of c? */
 bool auth_query_is_possible(const struct client *c);
+/* ... or would there be, if there were that database? */
+bool auth_query_is_meant(const struct client *c);
 
 /*
  * c, which logs in as an unknown user, waits in the auth pool from here on and

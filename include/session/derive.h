@@ -32,11 +32,11 @@ enum derive_result {
  */
 
 /*
- * See to it that credentials_verifier(c, iterations) is there, for a plain
- * secret; w->keys is not set then.
+ * See to it that credentials_verifier(c, salt->iterations) is there, for a
+ * plain secret with this salt; w->keys is not set then.
  */
 enum derive_result derive_verifier(struct offload *o, struct credentials *c,
-    int iterations, struct derive_wait *w);
+    const struct scram_salt *salt, struct derive_wait *w);
 
 /*
  * The keys for a server that asks for this salt. c: a plain secret, which

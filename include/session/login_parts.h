@@ -17,6 +17,7 @@ struct credentials;
 struct database;
 struct dns_host;
 struct err;
+struct mock_shape;
 
 #define LOGIN_EXTENSIONS_MAX 16	/* unknown _pq_ names we tell the client */
 
@@ -100,6 +101,8 @@ int login_adopt_typed(struct client *c, struct credentials *typed,
  * are not in yet keep nobody out, and learn nothing.
  */
 int login_admit(struct client *c, struct err *e);
+/* What he looks like, if he doesn't exist; borrowed from the sessions. */
+const struct mock_shape *login_mock_shape(const struct client *c);
 /* What is known of the user's secret; NULL: nobody has that name. */
 struct credentials *login_credentials(const struct client *c);
 /* "login attempt: ..." */

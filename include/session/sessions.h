@@ -9,6 +9,7 @@
 #include "base/crypto.h"
 #include "base/timeouts.h"
 #include "conf/config.h"
+#include "conf/mock.h"
 #include "pool/catalog.h"
 #include "pool/lobby.h"
 #include "session/login_queue.h"
@@ -55,7 +56,10 @@ struct sessions {
 	usec_t shutdown_since;		/* when that began */
 	bool suspended;			/* SUSPEND: nothing moves */
 	bool still;			/* ... nor does who is logging in */
-	uint8_t mock_salt[32];		/* random; for unknown users (SCRAM) */
+	uint8_t mock_salt[32];		/* for users without one (SCRAM) */
+	struct mock_shape mock_shape;	/* of the auth file's secrets */
+	struct mock_shape lookup_shape;	/* of those of auth_query */
+	unsigned lookup_votes;		/* how many more had that */
 
 	/* time-outs whose members all have the same duration */
 	struct timeout_list login_list;		/* clients since connect */

@@ -116,6 +116,8 @@ int app_init(struct app *app)
 	ss->client_ops = &client_ops;
 	ss->server_ops = &server_ops;
 	crypto_random(ss->mock_salt, sizeof ss->mock_salt);
+	ss->lookup_shape = MOCK_SHAPE_SERVER;
+	app_mock_setup(app);
 	ss->params = params_table_new(app->config->set.track_extra_parameters);
 	ss->prepared = prepared_table_new();
 	app->catalog = ss->catalog = catalog_new(app->config);

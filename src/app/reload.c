@@ -55,6 +55,15 @@ void app_limit_threads(const struct app *app)
 	    CONFIG_QUEUE);
 }
 
+void app_mock_setup(struct app *app)
+{
+	const struct mock *const m = &app->config->mock;
+
+	app->ss.mock_shape = m->shape;
+	if (m->seeded)
+		memcpy(app->ss.mock_salt, m->seed, sizeof m->seed);
+}
+
 void app_dns_setup(const struct app *app)
 {
 	const struct settings *const set = &app->config->set;
@@ -120,6 +129,7 @@ static int put_in_force(struct app *app, struct config *fresh,
 	peer_apply(&app->ss);
 	app_limit_threads(app);
 	app_dns_setup(app);
+	app_mock_setup(app);
 	idle_reset(app->idle);
 	listener_retune_all(app);
 	/* larger limits: look at all pools again */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/crypto.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/osuser.h"
@@ -52,6 +53,7 @@ void config_unref(struct config **cp)
 	hba_unref(&c->hba);
 	settings_fini(&c->set);
 	mem_free(c->path);
+	secret_wipe(&c->mock, sizeof(c->mock));
 	mem_free(c);
 }
 
@@ -101,6 +103,7 @@ static struct config *copy_all(const struct config *c)
 	copy->users = c->users;
 	copy->peers = c->peers;
 	copy->auto_db = c->auto_db;
+	copy->mock = c->mock;
 	if (c->userlist != NULL)
 		copy->userlist = userlist_ref(c->userlist);
 	if (c->hba != NULL)

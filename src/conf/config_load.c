@@ -18,6 +18,7 @@
 #include "conf/config_parts.h"
 #include "conf/file.h"
 #include "conf/ini.h"
+#include "conf/mock.h"
 #include "conf/persist.h"
 #include "conf/userlist.h"
 #include "conf/words.h"
@@ -551,6 +552,9 @@ static int finish(struct loader *l)
 	load_hba(l);
 	config_find_exposed(c, on_exposed, l);
 	if (config_find_peer_user(c, &why) < 0)
+		fail(l, "", "%s", why.text);
+	/* it takes its time: not for files that are refused anyway */
+	if (l->problems == 0 && mock_load(c, l->prev, &why) < 0)
 		fail(l, "", "%s", why.text);
 	if (l->problems > 0)
 		return -1;

@@ -134,29 +134,38 @@ int scram_verifier_derive(struct scram_verifier *v, const char *password,
 	return rc;
 }
 
-int scram_verifier_mock(struct scram_verifier *v, const char *user,
-    const uint8_t seed[SHA256_BYTES], int iterations)
+int scram_mock_salt(const uint8_t seed[SHA256_BYTES], const char *user,
+    uint8_t *out, size_t len)
 {
-	uint8_t digest[SHA256_BYTES];
+	uint8_t block[SHA256_BYTES];
 	const size_t user_len = strlen(user);
+	uint8_t *const text = mem_alloc(user_len + 1);
+	int rc = text != NULL ? 0 : -1;
 
-	memset(v, 0, sizeof *v);
-	if (!limits_are_kept(SCRAM_SALT_BYTES, iterations))
-		return -1;
-	uint8_t *text = mem_alloc(user_len + SHA256_BYTES);
-	if (text == NULL)
-		return -1;
-	memcpy(text, user, user_len);
-	memcpy(text + user_len, seed, SHA256_BYTES);
-	const int rc = crypto_sha256(text, user_len + SHA256_BYTES, digest);
-	secret_wipe(text, user_len + SHA256_BYTES);
+	for (size_t at = 0; rc == 0 && at < len; at += sizeof block) {
+		const size_t n = len - at < sizeof block ? len - at :
+		    sizeof block;
+
+		memcpy(text, user, user_len);
+		text[user_len] = (uint8_t)(at / sizeof block);
+		rc = crypto_hmac_sha256(seed, SHA256_BYTES, text, user_len + 1,
+		    block);
+		memcpy(out + at, block, n);
+	}
+	secret_wipe(block, sizeof block);
 	mem_free(text);
-	if (rc != 0)
-		return -1;
+	return rc;
+}
 
-	v->iterations = iterations;
-	v->salt_len = SCRAM_SALT_BYTES;
-	memcpy(v->salt, digest, SCRAM_SALT_BYTES);
+int scram_verifier_mock(struct scram_verifier *v, const char *user,
+    const uint8_t seed[SHA256_BYTES], const struct scram_shape *shape)
+{
+	memset(v, 0, sizeof *v);
+	if (!limits_are_kept(shape->salt_len, shape->iterations) ||
+	    scram_mock_salt(seed, user, v->salt, shape->salt_len) != 0)
+		return -1;
+	v->iterations = shape->iterations;
+	v->salt_len = shape->salt_len;
 	crypto_random(v->stored_key, sizeof v->stored_key);
 	crypto_random(v->server_key, sizeof v->server_key);
 	return 0;

@@ -18,17 +18,28 @@ static const char *absent_text(enum auth_type type)
 	}
 }
 
-static bool has_scram_secret(const struct auth_request *rq)
+/* (spec/authentication.md sections 3 and 7) md5 asks for what is stored. */
+static bool md5_is_scram(const struct auth_request *rq)
 {
-	return rq->credentials != NULL &&
-	    rq->credentials->kind == SECRET_SCRAM;
+	switch (rq->credentials != NULL ? rq->credentials->kind :
+	    SECRET_NONE) {
+	case SECRET_SCRAM:
+		return true;
+	case SECRET_PLAIN:
+	case SECRET_MD5:
+		return rq->must_bind;
+	case SECRET_NONE:
+	case SECRET_UNUSABLE:
+		break;
+	}
+	return rq->must_bind ||
+	    (rq->mock_shape != NULL && rq->mock_shape->scram);
 }
 
 const struct auth_method *auth_method_find(const struct auth_request *rq)
 {
-	/* spec/authentication.md section 3: md5 asks for what is stored */
-	if (rq->type == AUTH_SCRAM_SHA_256 || (rq->type == AUTH_MD5 &&
-	    (has_scram_secret(rq) || rq->must_bind)))
+	if (rq->type == AUTH_SCRAM_SHA_256 ||
+	    (rq->type == AUTH_MD5 && md5_is_scram(rq)))
 		return auth_scram();
 	if (rq->type == AUTH_CERT)
 		return auth_cert();

@@ -168,8 +168,7 @@ static enum auth_result refuse_slowly(struct auth *a, const char *password)
 	struct scram_verifier *v = mem_alloc(sizeof *v);
 	enum auth_result r;
 
-	if (v != NULL && scram_verifier_mock(v, rq->user, rq->mock_salt,
-	    rq->scram_iterations) == 0)
+	if (v != NULL && auth_mock_verifier(rq, v) == 0)
 		r = compare_keys(a, password, v);
 	else
 		r = auth_deny_memory(a);

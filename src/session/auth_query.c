@@ -54,6 +54,14 @@ bool auth_query_is_possible(const struct client *c)
 	    (!c->db->console || auth_dbname(c) != NULL);
 }
 
+bool auth_query_is_meant(const struct client *c)
+{
+	if (c->db != NULL)
+		return auth_query_is_possible(c);
+	return own_or_global(NULL, sessions_settings(c->ss)->auth_user) !=
+	    NULL;
+}
+
 /* --- asking --- */
 
 /* The database in which the query runs; NULL with e. */

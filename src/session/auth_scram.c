@@ -98,8 +98,7 @@ static enum auth_result challenge_mock(struct auth *a, struct writer *out)
 	struct scram_verifier *v = mem_zalloc(sizeof *v);
 	enum auth_result r;
 
-	if (v != NULL && scram_verifier_mock(v, rq->user, rq->mock_salt,
-	    rq->scram_iterations) == 0)
+	if (v != NULL && auth_mock_verifier(rq, v) == 0)
 		r = challenge(a, v, out);
 	else
 		r = auth_deny_memory(a);
@@ -137,8 +136,14 @@ static int read_initial(struct auth *a, struct reader *r)
 /* Wait until the verifier is derived from a plain secret, if it must be. */
 static enum auth_result find_verifier(struct auth *a, struct writer *out)
 {
+	uint8_t bytes[SCRAM_SALT_BYTES];
+	const struct scram_salt salt = { bytes, sizeof bytes,
+	    a->request.scram_iterations };
+
+	if (auth_own_salt(&a->request, bytes) != 0)
+		return auth_deny_memory(a);
 	switch (derive_verifier(a->request.offload, a->request.credentials,
-	    a->request.scram_iterations, &a->derive)) {
+	    &salt, &a->derive)) {
 	case DERIVE_READY:
 		return challenge_real(a, out);
 	case DERIVE_FULL:

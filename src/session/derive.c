@@ -13,7 +13,7 @@
 #include "pool/credentials.h"
 
 enum purpose {
-	FOR_CLIENTS,	/* a verifier; the salt is ours, so any will do */
+	FOR_CLIENTS,	/* a verifier */
 	FOR_SERVER,	/* keys for the salt of a server */
 	FOR_ONE,	/* nobody else can use the result */
 };
@@ -183,8 +183,8 @@ static struct derivation *find(const struct wish *q)
 	LL_FOREACH(q->credentials->deriving, d) {
 		if (d->purpose == q->purpose &&
 		    d->iterations == q->salt.iterations &&
-		    (d->purpose == FOR_CLIENTS || (d->salt_len == q->salt.len &&
-		    memcmp(d->salt, q->salt.at, d->salt_len) == 0)))
+		    d->salt_len == q->salt.len &&
+		    memcmp(d->salt, q->salt.at, d->salt_len) == 0)
 			return d;
 	}
 	return NULL;
@@ -200,17 +200,24 @@ static enum derive_result share(const struct wish *q, struct derive_wait *w)
 	return d == NULL ? fail(w) : start(d, w);
 }
 
-enum derive_result derive_verifier(struct offload *o, struct credentials *c,
-    int iterations, struct derive_wait *w)
+/* A reload may have brought another one. */
+static bool has_salt(const struct scram_verifier *v,
+    const struct scram_salt *salt)
 {
-	uint8_t salt[SCRAM_SALT_BYTES];
-	const struct wish q = { o, c, FOR_CLIENTS,
-	    { salt, sizeof salt, iterations } };
+	return v->salt_len == salt->len &&
+	    memcmp(v->salt, salt->at, salt->len) == 0;
+}
 
-	w->ok = credentials_verifier(c, iterations) != NULL;
+enum derive_result derive_verifier(struct offload *o, struct credentials *c,
+    const struct scram_salt *salt, struct derive_wait *w)
+{
+	const struct wish q = { o, c, FOR_CLIENTS, *salt };
+	const struct scram_verifier *const v =
+	    credentials_verifier(c, salt->iterations);
+
+	w->ok = v != NULL && (c->kind != SECRET_PLAIN || has_salt(v, salt));
 	if (w->ok || c->kind != SECRET_PLAIN)
 		return DERIVE_READY;
-	crypto_random(salt, sizeof salt);
 	return share(&q, w);
 }
 

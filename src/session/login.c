@@ -259,6 +259,7 @@ static void begin_auth(struct client *c)
 		.scram_iterations = set->scram_iterations,
 		.random = &c->ss->random,
 		.mock_salt = c->ss->mock_salt,
+		.mock_shape = login_mock_shape(c),
 		.offload = c->ss->offload,
 		.wake = on_woken,
 	};

@@ -20,6 +20,7 @@
 #include "session/sessions.h"
 
 #define CONSOLE "pgbouncer"
+#define VOTES_MAX 100	/* what has become another is noticed then */
 
 static bool is_console(const struct client *c)
 {
@@ -146,11 +147,41 @@ static bool is_too_late(const struct client *c)
 	    (c->addr.family == NET_UNIX && c->born >= ss->shutdown_since);
 }
 
+/*
+ * What auth_query says of unknown names looks like what it says of most. Only
+ * who has logged in counts: guesses at a name change nothing.
+ */
+static void learn_shape(struct sessions *ss, const char *secret)
+{
+	struct mock_shape shape;
+
+	if (!mock_shape_of(secret, &shape))
+		return;
+	if (mock_shape_equal(&shape, &ss->lookup_shape)) {
+		if (ss->lookup_votes < VOTES_MAX)
+			ss->lookup_votes++;
+	} else if (ss->lookup_votes > 0) {
+		ss->lookup_votes--;
+	} else {
+		ss->lookup_shape = shape;
+	}
+}
+
+const struct mock_shape *login_mock_shape(const struct client *c)
+{
+	return auth_query_is_meant(c) ? &c->ss->lookup_shape :
+	    &c->ss->mock_shape;
+}
+
 int login_admit(struct client *c, struct err *e)
 {
 	if (is_too_late(c))
 		return err_set(e, "08P01", "pooler is shutting down");
-	return find_rights(c, e) < 0 ? -1 : check_limits(c, e);
+	if (find_rights(c, e) < 0 || check_limits(c, e) < 0)
+		return -1;
+	if (c->login->found != NULL)
+		learn_shape(c->ss, c->login->found->secret);
+	return 0;
 }
 
 /* User "pgbouncer" over our own Unix socket with our own uid. */

@@ -49,6 +49,7 @@ static void final(struct scram_server *s, const char *in, size_t len)
 static void talk(const uint8_t *data, size_t size, size_t offer, bool plus)
 {
 	static const uint8_t seed[SHA256_BYTES];
+	static const struct scram_shape shape = { 4096, SCRAM_SALT_BYTES };
 	const char *in = (const char *)data;
 	const char *newline = size > 0 ? memchr(in, '\n', size) : NULL;
 	const size_t first = newline == NULL ? size : (size_t)(newline - in);
@@ -57,7 +58,7 @@ static void talk(const uint8_t *data, size_t size, size_t offer, bool plus)
 	struct err e;
 	char *out;
 
-	if (scram_verifier_mock(&v, "fuzz", seed, 4096) != 0)
+	if (scram_verifier_mock(&v, "fuzz", seed, &shape) != 0)
 		return;
 	if (scram_server_first(&s, &v, in, first, &out, &e) == 0) {
 		assert(strlen(out) <= SCRAM_MESSAGE_MAX);

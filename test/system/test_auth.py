@@ -452,7 +452,8 @@ def test_secrets_are_not_on_the_console(pooler):
         for topic in ("users", "databases", "clients", "servers", "pools",
                       "config", "sockets", "lists", "stats", "mem"):
             res = con.try_query("show " + topic)
-            assert "secret" not in str(res.rows), topic
+            for secret in ("appsecret", "dbsecret"):
+                assert secret not in str(res.rows), topic
             assert "adminpw" not in str(res.rows), topic
     assert "secret" not in p.log
     assert os.path.exists(p.auth)

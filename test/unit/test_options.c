@@ -153,6 +153,7 @@ static const struct {
 	{ "server_require_auth", "", true },
 	{ "server_require_peer", "", true },
 	{ "strict_permissions", "0", true },
+	{ "auth_mock_secret_file", "", true },
 };
 
 static void test_rows_are_those_of_show_config(void **state)

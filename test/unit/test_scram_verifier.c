@@ -201,17 +201,21 @@ static void test_zeroed_verifier_matches_nothing(void **state)
 	assert_false(scram_verifier_matches(&zero, "x"));
 }
 
+static const struct scram_shape usual = { 4096, SCRAM_SALT_BYTES };
+
 static void test_mock_salt_depends_on_user_and_seed_only(void **state)
 {
 	static const uint8_t seed[SHA256_BYTES] = { 1 };
 	static const uint8_t other_seed[SHA256_BYTES] = { 2 };
+	static const struct scram_shape none = { 0, SCRAM_SALT_BYTES };
+	static const struct scram_shape longer = { 4096, 80 };
 	struct scram_verifier a, b, user, seeded;
 
 	(void)state;
-	assert_int_equal(scram_verifier_mock(&a, "joe", seed, 4096), 0);
-	assert_int_equal(scram_verifier_mock(&b, "joe", seed, 4096), 0);
-	assert_int_equal(scram_verifier_mock(&user, "jo", seed, 4096), 0);
-	assert_int_equal(scram_verifier_mock(&seeded, "joe", other_seed, 4096),
+	assert_int_equal(scram_verifier_mock(&a, "joe", seed, &usual), 0);
+	assert_int_equal(scram_verifier_mock(&b, "joe", seed, &usual), 0);
+	assert_int_equal(scram_verifier_mock(&user, "jo", seed, &usual), 0);
+	assert_int_equal(scram_verifier_mock(&seeded, "joe", other_seed, &usual),
 	    0);
 	assert_int_equal(a.salt_len, SCRAM_SALT_BYTES);
 	assert_int_equal(a.iterations, 4096);
@@ -219,7 +223,11 @@ static void test_mock_salt_depends_on_user_and_seed_only(void **state)
 	assert_memory_not_equal(a.salt, user.salt, SCRAM_SALT_BYTES);
 	assert_memory_not_equal(a.salt, seeded.salt, SCRAM_SALT_BYTES);
 	assert_memory_not_equal(a.stored_key, b.stored_key, SHA256_BYTES);
-	assert_int_equal(scram_verifier_mock(&a, "joe", seed, 0), -1);
+	assert_int_equal(scram_verifier_mock(&a, "joe", seed, &none), -1);
+	assert_int_equal(scram_verifier_mock(&a, "joe", seed, &longer), 0);
+	assert_int_equal(a.salt_len, 80);
+	assert_memory_equal(a.salt, b.salt, SCRAM_SALT_BYTES);
+	assert_memory_not_equal(a.salt, a.salt + 32, 32);
 }
 
 /* Without memory a password is never right. */
@@ -237,7 +245,7 @@ static void test_every_failed_allocation_ends_a_password_check(void **state)
 			     sizeof salt16, ITERATIONS),
 	    -1);
 	mem_fail_at(1);
-	assert_int_equal(scram_verifier_mock(&w, "joe", seed, ITERATIONS), -1);
+	assert_int_equal(scram_verifier_mock(&w, "joe", seed, &usual), -1);
 	mem_fail_at(0);
 	assert_true(scram_verifier_matches(&v, PASSWORD));
 }
