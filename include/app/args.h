@@ -12,7 +12,7 @@ enum args_verdict {
 	ARGS_WRONG,	/* told on stderr */
 };
 
-/* (config-files.md section 14) Strings in out are borrowed from argv. */
+/* (spec/config-files.md section 14) Strings in out are borrowed from argv. */
 enum args_verdict args_parse(int argc, char **argv, struct app_args *out);
 
 #endif

@@ -10,7 +10,7 @@ struct err;
 void daemon_keep_streams(void);
 /* As many descriptors as we may have. */
 void daemon_raise_fd_limit(void);
-/* The line of logging.md section 7, "kernel file descriptor limit". */
+/* The line of spec/logging.md section 7, "kernel file descriptor limit". */
 void daemon_log_fd_limit(const struct app *app);
 
 /* Become the OS user name, with its primary group only. 0 or -1. */

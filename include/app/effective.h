@@ -9,7 +9,7 @@ struct database;
 struct settings;
 struct user;
 
-/* (pooling.md section 1) All in microseconds; 0 = no limit. */
+/* (spec/pooling.md section 1) All in microseconds; 0 = no limit. */
 
 /* u: the login user; may be NULL. */
 usec_t effective_client_idle(const struct settings *set,

@@ -39,7 +39,7 @@ int listener_adopt(struct app *app, int fd, struct err *e);
 int listener_adopt_passed(struct app *app, int count, struct err *e);
 
 /*
- * Open all that the settings name (config-files.md section 17) and that was
+ * Open all that the settings name (spec/config-files.md section 17) and that was
  * not adopted; what was adopted but is not named is closed. 0 or -1.
  */
 int listener_open_all(struct app *app, struct err *e);

@@ -9,7 +9,7 @@
 
 /*
  * Two files have all of this: notify_systemd.c, and notify_none.c for a build
- * without libsystemd, where nothing is told. (config-files.md section 18)
+ * without libsystemd, where nothing is told. (spec/config-files.md section 18)
  */
 bool notify_is_built(void);
 

@@ -8,7 +8,7 @@
 struct err;
 
 /*
- * (config-files.md section 16) Is the place free? A stale file is removed.
+ * (spec/config-files.md section 16) Is the place free? A stale file is removed.
  * That of the process ending, which is about to remove it, is no obstacle; 0:
  * there is none such. 0 or -1.
  */

@@ -8,7 +8,7 @@
 struct app;
 struct err;
 
-/* (admin-console.md 4.8) 0, or -1 with e: not now. */
+/* (spec/admin-console.md section 4.8) 0, or -1 with e: not now. */
 int suspend_begin(struct app *app, struct err *e);
 /* After each turn: stop what can stop by now; resume if nobody is left. */
 void suspend_turn(struct app *app);

@@ -12,7 +12,7 @@ struct takeover;
 /*
  * Connect to the console at the Unix socket path, which must be ours. Nothing
  * changes there. As all of these it blocks, for some seconds at most where the
- * process is stopped. NULL with e set. (config-files.md section 21)
+ * process is stopped. NULL with e set. (spec/config-files.md section 21)
  */
 struct takeover *takeover_begin(const char *path, struct err *e);
 

@@ -144,7 +144,7 @@ bool config_tls_recycles(const struct config_tls *a,
     const struct config_tls *b);
 bool config_tls_equal(const struct config_tls *a, const struct config_tls *b);
 
-/* Would b need other server connections than a? (config-files.md section 3) */
+/* Would b need other server connections than a? (spec/config-files.md section 3) */
 bool config_db_recycles(const struct config_db *a, const struct config_db *b);
 
 #endif

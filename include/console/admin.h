@@ -54,7 +54,7 @@ void admin_open(struct admin *a, struct client *c);
 void admin_input(struct client *c);
 void admin_drained(struct client *c);
 void admin_closed(struct client *c);
-/* A CancelRequest for it came (admin-console.md 4.12). */
+/* A CancelRequest for it came (spec/admin-console.md section 4.12). */
 void admin_cancel(struct client *c);
 
 /* End of each turn: answer the PAUSE, WAIT_CLOSE ... that are complete. */

@@ -39,7 +39,7 @@ struct show_query {
 	unsigned limit_param;	/* limit is this parameter; 0 = a constant */
 };
 
-/* admin-console.md section 2, "Command grammar", and what we add to it */
+/* spec/admin-console.md section 2, "Command grammar", and what we add to it */
 struct admin_command {
 	char verb[16];		/* "SHOW", as given; compare without case */
 	char arg[64];		/* unquoted; "" with has_arg false: none */

@@ -28,7 +28,7 @@ enum limit_verdict {
 
 /*
  * May p open one more server? max_db_connections and max_user_connections,
- * with the eviction of pooling.md section 7.
+ * with the eviction of spec/pooling.md section 7.
  */
 enum limit_verdict limit_check(const struct pool *p, usec_t now,
     struct pool_server **victim);

@@ -3,7 +3,7 @@
 #ifndef POOL_STATES_H
 #define POOL_STATES_H
 
-/* (pooling.md section 4) */
+/* (spec/pooling.md section 4) */
 enum server_state {
 	SERVER_LOGIN,		/* connecting, TLS, authentication, connect_query */
 	SERVER_IDLE,		/* ready for use */
@@ -17,7 +17,7 @@ enum server_state {
 	SERVER_STATES
 };
 
-/* (pooling.md section 3); those still logging in are in no pool's list */
+/* (spec/pooling.md section 3); those still logging in are in no pool's list */
 enum client_state {
 	CLIENT_LOGIN,		/* in no list */
 	CLIENT_ACTIVE,		/* logged in: idle, or linked */

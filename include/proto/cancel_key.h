@@ -10,7 +10,7 @@
 
 /*
  * Make a key of random bytes. peer_id is our own, 0 = no peering: then all but
- * one bit stays random. (pooling.md section 18, "Client key")
+ * one bit stays random. (spec/pooling.md section 18, "Client key")
  */
 void cancel_key_stamp(uint8_t *key, int peer_id);
 

@@ -83,7 +83,7 @@ static inline size_t msg_run(const uint8_t *p, size_t n, uint32_t max)
 
 /*
  * What a client is told of n received bytes that are no message: "bad packet
- * header: '<hex of up to 8 bytes>'" (client-errors.md section 2). Returns buf.
+ * header: '<hex of up to 8 bytes>'" (spec/client-errors.md section 2). Returns buf.
  */
 const char *msg_bad_header(const uint8_t *p, size_t n,
     char buf[MSG_BAD_TEXT]);

@@ -55,7 +55,7 @@ int params_adopt(struct params **want, const struct params *have);
  * case only, if case is of no matter to it. The server reads a query in the
  * encoding it has: client_encoding stands in one of its own, ahead of that of
  * the others. Each ends in NUL. Returns how many queries; equal sets cost one
- * comparison. (pooling.md section 21)
+ * comparison. (spec/pooling.md section 21)
  */
 int params_write_sets(const struct params *want, const struct params *have,
     struct writer *w);

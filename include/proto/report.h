@@ -24,7 +24,7 @@ struct report {
 int report_parse(struct report *r, const void *body, size_t len);
 
 /*
- * Exactly the fields S, C, M (spec/client-errors.md section 1), and D and H
+ * Exactly the fields S, V, C, M (spec/client-errors.md section 1), and D and H
  * unless they are NULL or "". type: BE_ERROR_RESPONSE or BE_NOTICE_RESPONSE.
  */
 void report_write(struct writer *w, char type, const struct report *r);

@@ -31,7 +31,7 @@ struct startup {
 
 #define STARTUP_MAX 65535	/* bytes of an untyped message */
 
-/* Look at the first bytes; nothing is consumed. (pooling.md section 19) */
+/* Look at the first bytes; nothing is consumed. (spec/pooling.md section 19) */
 enum startup_kind startup_peek(const void *p, size_t n, struct startup *out);
 
 /*
@@ -45,7 +45,7 @@ int startup_each(const struct startup *s,
 
 /*
  * Walk an "options" value: -c name=value, -cname=value, --name=value with
- * backslash escapes (pooling.md section 20). As startup_each.
+ * backslash escapes (spec/pooling.md section 20). As startup_each.
  */
 int startup_options(const char *options,
     int (*fn)(const char *name, const char *value, void *arg, struct err *e),

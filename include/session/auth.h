@@ -133,10 +133,17 @@ bool auth_is_allowed(const struct auth_request *rq, const char *name);
 #define AUTH_UNUSABLE "password authentication failed: the stored secret " \
 	"looks like a hash and is none"
 
-/* (auth_deny.c) For methods: word a refusal (08P01), or no memory (53200). AUTH_DENY. */
+/*
+ * (auth_deny.c) For methods: word a refusal; they return AUTH_DENY.
+ * What was to prove who it is does not (28P01). detail: for the log, or "".
+ */
 enum auth_result auth_deny(struct auth *a, const char *text,
     const char *detail);
-enum auth_result auth_deny_memory(struct auth *a);
+/* He can't be the user, whatever he knows (28000); broken protocol (08P01). */
+enum auth_result auth_refuse(struct auth *a, const char *text,
+    const char *detail);
+enum auth_result auth_deny_violation(struct auth *a, const char *text);
+enum auth_result auth_deny_memory(struct auth *a);	/* (53200) */
 /* Too many logins wait for a thread already (53300). */
 enum auth_result auth_deny_busy(struct auth *a, const char *detail);
 

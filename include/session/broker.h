@@ -32,7 +32,7 @@ void broker_look_up(struct client *c);
 void broker_adopt(struct client *c);
 /* c, which is waiting, wants no server any more. */
 void broker_leave_queue(struct client *c);
-/* The linked server of s->ps is free again (pooling.md section 9). */
+/* The linked server of s->ps is free again (spec/pooling.md section 9). */
 void broker_release(struct server *s);
 /*
  * Give s, linked to c and idle or in a transaction, the parameters of c where
@@ -64,14 +64,14 @@ void broker_touch(struct sessions *ss, struct pool *p);
 /* End of the turn: serve, launch, pause, for the pools touched. */
 void broker_turn(struct sessions *ss);
 
-/* Mark as obsolete, as RECONNECT does (admin-console.md 4.6). */
+/* Mark as obsolete, as RECONNECT does (spec/admin-console.md section 4.6). */
 void broker_reconnect_pool(struct sessions *ss, struct pool *p);
 void broker_reconnect(struct sessions *ss, struct database *db);
 /* Busy servers of db (NULL = all) are to go as soon as they are released. */
 void broker_drain(struct sessions *ss, const struct database *db);
 /*
  * The name host is at addr no more: so go the servers there, of the databases
- * that have no other host. (config-files.md section 12)
+ * that have no other host. (spec/config-files.md section 12)
  */
 void broker_address_lost(struct sessions *ss, const char *host,
     const struct net_addr *addr);

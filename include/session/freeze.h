@@ -11,7 +11,7 @@ struct sessions;
  * Stop every session that can stop now, wherever its bytes end. Nothing more
  * is read from it, nothing that is queued is sent, so nothing happens to it;
  * what a client has sent already stays with it. Servers that are of no use
- * like that are closed. (admin-console.md 4.8)
+ * like that are closed. (spec/admin-console.md section 4.8)
  * is_patient: who is logging in may come to an end; else it stands still, too.
  * Call it each turn, as new connections may come to an end of their logins.
  * Returns: how many sessions still move.

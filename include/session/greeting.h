@@ -16,7 +16,7 @@ struct greeting {
 };
 
 /*
- * AuthenticationOk, parameters, key, ReadyForQuery (pooling.md section 3), in
+ * AuthenticationOk, parameters, key, ReadyForQuery (spec/pooling.md section 3), in
  * one send with what comes first.
  */
 void greeting_send(struct client *c, const struct greeting *g);

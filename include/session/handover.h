@@ -3,7 +3,7 @@
  * What a frozen session is beyond its socket: keys, parameters, names of
  * prepared statements, what is owed, bytes not looked at. The reader is always
  * another pgsluice on this machine, which says so when it logs in; others get
- * only sockets to which nothing of this belongs. (pooling.md section 23)
+ * only sockets to which nothing of this belongs. (spec/pooling.md section 23)
  * SPDX-License-Identifier: ISC */
 #ifndef SESSION_HANDOVER_H
 #define SESSION_HANDOVER_H

@@ -58,7 +58,7 @@ void login_work(struct client *c);
 
 /*
  * Take the parameters of a StartupMessage into c->login and c->params.
- * Returns 0, or -1 with e set for the client. (pooling.md section 20)
+ * Returns 0, or -1 with e set for the client. (spec/pooling.md section 20)
  */
 int login_read_params(struct client *c, const struct startup *m,
     struct err *e);

@@ -99,7 +99,7 @@ void relay_update(struct client *c);
 /* By the pool's mode, and as nothing is owed: may c give s back? */
 bool relay_may_part(const struct client *c, const struct server *s);
 
-/* Are named statements of c kept apart? (pooling.md section 16) */
+/* Are named statements of c kept apart? (spec/pooling.md section 16) */
 bool relay_translates(const struct client *c);
 
 #define RELAY_UNSURE "COPY failed, and what became of the messages behind it " \

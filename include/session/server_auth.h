@@ -35,13 +35,13 @@ struct server_auth {
 	uint8_t step;			/* how far it got */
 	bool cleartext;			/* the password was sent as it is */
 	struct err error;	/* "server login failed: wrong password type" */
-	char detail[256];	/* for the log (logging.md section 9), or "" */
+	char detail[256];	/* for the log (spec/logging.md section 9), or "" */
 };
 
 /*
  * An Authentication message ('R') came: body of len bytes, code first. user is
  * the pool's user, credentials may be NULL (no secret known).
- * (authentication.md section 5)
+ * (spec/authentication.md section 5)
  */
 enum server_auth_result server_auth_step(struct server_auth *a,
     const char *user, struct credentials *credentials, const uint8_t *body,

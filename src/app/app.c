@@ -45,7 +45,7 @@ static void on_client_drained(struct client *c)
 		relay_client_drained(c);
 }
 
-/* The console whose cancel key this is, or NULL. (pooling.md section 18) */
+/* The console whose cancel key this is, or NULL. (spec/pooling.md section 18) */
 static struct client *find_console(struct sessions *ss, const uint8_t *key,
     size_t len)
 {
@@ -177,7 +177,7 @@ void app_exit(struct app *app, int code)
 /* --- taking it apart --- */
 
 /*
- * Nobody is told anything (config-files.md section 19, "immediate"): what the
+ * Nobody is told anything (spec/config-files.md section 19, "immediate"): what the
  * sessions would send on closing is lost. The sockets themselves may be in the
  * hands of another process by now.
  */

@@ -118,7 +118,7 @@ static void tell_left(struct app *app, unsigned left, const char *whom)
 	notify_status(text);
 }
 
-/* (config-files.md section 19) */
+/* (spec/config-files.md section 19) */
 static void finish_shutdown(struct app *app)
 {
 	const struct {

@@ -134,7 +134,7 @@ static void drop_adopted(struct app *app)
 	}
 }
 
-/* They are all there will be. (config-files.md section 18) */
+/* They are all there will be. (spec/config-files.md section 18) */
 static void use_passed(struct app *app)
 {
 	const struct settings *const set = &app->config->set;

@@ -72,7 +72,7 @@ static void become_user(const struct app *app)
 		    "another user, or with -u NAME");
 }
 
-/* (config-files.md section 21) There must be a socket file to meet at. */
+/* (spec/config-files.md section 21) There must be a socket file to meet at. */
 static void check_reboot(const struct app *app, const char *path)
 {
 	if (app->passed > 0)
@@ -240,7 +240,7 @@ static void start_watchdog(struct app *app)
 		log_fatal("out of memory");
 }
 
-/* (config-files.md sections 15, 18) */
+/* (spec/config-files.md sections 15, 18) */
 static void start(struct app *app)
 {
 	struct err e;

@@ -18,7 +18,7 @@ void period_start(struct app *app, usec_t now)
 	c->since = c->since_before = now;
 }
 
-/* (logging.md section 10) us: how a microsecond is written. */
+/* (spec/logging.md section 10) us: how a microsecond is written. */
 static void write_stats(struct text *out, const struct counters *avg,
     const char *us)
 {

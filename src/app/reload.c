@@ -20,7 +20,7 @@
 void app_log_setup(const struct app *app)
 {
 	const struct settings *const now = &app->config->set;
-	/* a SET of these waits for the next reload (settings.md section 5) */
+	/* a SET of these waits for the next reload (spec/settings.md section 5) */
 	const struct settings *const then = &app->loaded->set;
 
 	log_setup(&(struct log_opts){

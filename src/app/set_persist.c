@@ -135,10 +135,10 @@ static int finish(struct app *app, const struct persist_entry *entry,
 void app_persist_turn(struct app *app)
 {
 	struct app_persisting *const p = app->persisting;
-	struct err e = { .text = "" };
 
 	if (!app->trial.ready)
 		return;
+	struct err e = { .text = "" };
 	const int rc = finish(app, &p->entry, &e);
 
 	app_drop_load(app, &app->trial);

@@ -89,7 +89,7 @@ static void on_usr2(struct app *app)
 	app_resume(app);
 }
 
-/* (config-files.md section 19) */
+/* (spec/config-files.md section 19) */
 static const struct {
 	int signo;
 	void (*run)(struct app *app);

@@ -23,7 +23,7 @@
 
 /* --- login --- */
 
-/* (admin-console.md section 1, "Login reply") */
+/* (spec/admin-console.md section 1, "Login reply") */
 static void write_parameters(struct writer *w, const struct client *c)
 {
 	static const struct {
@@ -166,7 +166,7 @@ struct kind {
 	bool always;		/* heard even while skipping to Sync */
 };
 
-/* (admin-console.md section 2) */
+/* (spec/admin-console.md section 2) */
 static const struct kind kinds[256] = {
 	[FE_QUERY] = { .run = on_query },
 	[FE_PARSE] = { .run = console_parse },

@@ -39,7 +39,7 @@ static void unblock(struct console *k, const struct err *e, const char *tag)
 	go_on(k);
 }
 
-/* (admin-console.md section 4.10) */
+/* (spec/admin-console.md section 4.10) */
 void admin_reloaded(struct admin *a, unsigned reload, const struct err *e)
 {
 	struct console *k, *next;
@@ -83,7 +83,7 @@ void admin_persisted(struct admin *a, unsigned number,
 	}
 }
 
-/* (admin-console.md section 4.12) */
+/* (spec/admin-console.md section 4.12) */
 void admin_cancel(struct client *c)
 {
 	struct console *const k = c->console;

@@ -82,7 +82,7 @@ void command_near(struct nearest *n)
 		nearest_offer(n, row->name);
 }
 
-/* (logging.md section 8) */
+/* (spec/logging.md section 8) */
 static void log_command(const struct command *row,
     const struct admin_command *cmd)
 {

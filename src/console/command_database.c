@@ -63,7 +63,7 @@ static enum command_result wait_for(struct console *k, enum console_wait what,
 	return COMMAND_WAITS;
 }
 
-/* (admin-console.md section 4.1) */
+/* (spec/admin-console.md section 4.1) */
 static enum command_result cmd_pause(struct console *k,
     const struct admin_command *cmd, struct err *e)
 {

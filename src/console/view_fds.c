@@ -27,7 +27,7 @@
 #define STATE_MAX (64 << 20)	/* bytes of the state of one session */
 #define PASS_SECONDS 30		/* that the reader may keep us waiting */
 
-/* (admin-console.md 5.17; the last one is ours) */
+/* (spec/admin-console.md section 5.17; the last one is ours) */
 #define FDS(X) \
 	X(INT4, "fd", PLAIN, cell_number(r->fd)) \
 	X(TEXT, "task", PLAIN, cell_text(r->task)) \

@@ -97,7 +97,7 @@ static void update_spares(struct pool *p)
 			spare_update(ps);
 }
 
-/* (pooling.md section 1) */
+/* (spec/pooling.md section 1) */
 void pool_configure(struct pool *p, const struct config *config)
 {
 	const struct settings *s = &config->set;

@@ -54,6 +54,7 @@ void report_write(struct writer *w, char type, const struct report *r)
 {
 	writer_begin(w, type);
 	write_field(w, FIELD_SEVERITY, r->severity);
+	write_field(w, FIELD_SEVERITY_PLAIN, r->severity);
 	write_field(w, FIELD_CODE, r->code);
 	write_field(w, FIELD_MESSAGE, r->message);
 	if (r->detail != NULL && r->detail[0] != '\0')

@@ -118,10 +118,10 @@ enum auth_result auth_begin(struct auth *a, const struct auth_request *rq,
 	*a = (struct auth){ .method = auth_method_find(rq),
 		.refusal = a->refusal };
 	if (a->method == NULL)
-		return auth_deny(a, absent_text(rq->type), "");
+		return auth_refuse(a, absent_text(rq->type), "");
 	if (rq->must_bind && !auth_can_bind(rq->type)) {
 		a->method = NULL;
-		return auth_deny(a, "channel binding is required",
+		return auth_refuse(a, "channel binding is required",
 		    "channel binding is required, but this method has none");
 	}
 	a->request = *rq;
@@ -138,8 +138,8 @@ enum auth_result auth_step(struct auth *a, const uint8_t *body, size_t len,
     struct writer *out)
 {
 	if (a->method == NULL || a->method->step == NULL)
-		return settle(a, auth_deny(a,
-		    "client password pkt before startup packet", ""));
+		return settle(a, auth_deny_violation(a,
+		    "client password pkt before startup packet"));
 	return settle(a, a->method->step(a, body, len, out));
 }
 

@@ -93,7 +93,7 @@ static enum auth_result begin(struct auth *a, struct writer *out)
 {
 	/* spec/client-errors.md */
 	if (a->request.type == AUTH_LDAP && a->request.options == NULL)
-		return auth_deny(a, "auth_ldap_options is null", "");
+		return auth_refuse(a, "auth_ldap_options is null", "");
 	a->state = ask_new(a);
 	a->request.options = NULL;	/* a reload may take them away */
 	return a->state == NULL ? auth_deny_memory(a) :

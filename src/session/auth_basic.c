@@ -31,7 +31,7 @@ static enum auth_result begin_trust(struct auth *a, struct writer *out)
 	(void)out;
 	if (a->request.credentials != NULL)
 		return AUTH_OK;
-	return auth_deny(a, "\"trust\" authentication failed", "");
+	return auth_refuse(a, "\"trust\" authentication failed", "");
 }
 
 /* What a rule says, or that there is none. */
@@ -43,7 +43,7 @@ static enum auth_result refuse(struct auth *a, struct writer *out)
 	};
 
 	(void)out;
-	return auth_deny(a, texts[a->request.type], "");
+	return auth_refuse(a, texts[a->request.type], "");
 }
 
 /* --- what the password methods share --- */

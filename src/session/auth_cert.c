@@ -7,7 +7,7 @@
 
 static enum auth_result deny(struct auth *a, const char *detail)
 {
-	return auth_deny(a, "certificate authentication failed", detail);
+	return auth_refuse(a, "certificate authentication failed", detail);
 }
 
 /* (spec/authentication.md section 3.4) */

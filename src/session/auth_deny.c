@@ -14,12 +14,29 @@ bool auth_is_allowed(const struct auth_request *rq, const char *name)
 	    strcmp(name, rq->user) == 0;
 }
 
+static enum auth_result deny(struct auth *a, const char *code,
+    const char *text, const char *detail)
+{
+	err_set(&a->refusal->error, code, "%s", text);
+	text_copy(a->refusal->detail, sizeof a->refusal->detail, detail);
+	return AUTH_DENY;
+}
+
 enum auth_result auth_deny(struct auth *a, const char *text,
     const char *detail)
 {
-	err_set(&a->refusal->error, "08P01", "%s", text);
-	text_copy(a->refusal->detail, sizeof a->refusal->detail, detail);
-	return AUTH_DENY;
+	return deny(a, "28P01", text, detail);
+}
+
+enum auth_result auth_refuse(struct auth *a, const char *text,
+    const char *detail)
+{
+	return deny(a, "28000", text, detail);
+}
+
+enum auth_result auth_deny_violation(struct auth *a, const char *text)
+{
+	return deny(a, "08P01", text, "");
 }
 
 enum auth_result auth_deny_memory(struct auth *a)

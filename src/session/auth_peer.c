@@ -46,7 +46,7 @@ static void free_lookup(struct offload_job *j)
 
 static enum auth_result deny(struct auth *a, const char *detail)
 {
-	return auth_deny(a, "unix socket login rejected", detail);
+	return auth_refuse(a, "unix socket login rejected", detail);
 }
 
 static enum auth_result decide(struct auth *a, const char *name)

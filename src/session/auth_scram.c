@@ -121,8 +121,8 @@ static int read_initial(struct auth *a, struct reader *r)
 	    strcmp(mechanism, SCRAM_MECHANISM_PLUS) == 0;
 	if (mechanism != NULL && !x->scram.plus &&
 	    (rq->must_bind || strcmp(mechanism, SCRAM_MECHANISM) != 0)) {
-		auth_deny(a, "client selected an invalid SASL authentication "
-		    "mechanism", "");
+		auth_deny_violation(a, "client selected an invalid SASL "
+		    "authentication mechanism");
 		return -1;
 	}
 	const uint32_t said = reader_u32(r);

@@ -132,7 +132,7 @@ static struct client *next_request(const struct pool *p)
 	return pc == NULL ? NULL : client_of(pc);
 }
 
-/* (pooling.md section 18, "Limits") */
+/* (spec/pooling.md section 18, "Limits") */
 static bool has_room(const struct pool *p)
 {
 	return p->limits.size <= 0 ||

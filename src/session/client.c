@@ -25,7 +25,7 @@
 
 #define OUT_CAP (1 << 20)	/* of one message we make for a client */
 
-/* (logging.md section 3) */
+/* (spec/logging.md section 3) */
 static void describe(const struct log_who *who, struct log_facts *out)
 {
 	const struct client *c = (const struct client *)((const char *)who -
@@ -210,7 +210,7 @@ static void log_refusal(const struct client *c, const struct report *r)
 
 /*
  * error: what is told to the client; NULL = nothing. What it was told is logged after the
- * closing line (logging.md section 5), while its name is still known.
+ * closing line (spec/logging.md section 5), while its name is still known.
  */
 static void close_it(struct client *c, const char *reason,
     const struct report *error)
@@ -273,7 +273,7 @@ static struct client *find_id(struct sessions *ss, const uint8_t *key)
 	return c;
 }
 
-/* (pooling.md section 18, "Client key"; a longer one begins like that) */
+/* (spec/pooling.md section 18, "Client key"; a longer one begins like that) */
 void client_new_key(struct client *c)
 {
 	const int peer = sessions_settings(c->ss)->peer_id;

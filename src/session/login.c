@@ -97,7 +97,7 @@ static int check_admission(struct client *c, struct err *e)
 	    catalog_get_pool(c->ss->catalog, c->db, pu);
 	if (c->pc.pool == NULL)
 		return err_set(e, "53200", "no memory for pool");
-	/* (authentication.md section 6: of this database, and this only) */
+	/* (spec/authentication.md section 6: of this database, and this only) */
 	if (c->login->found != NULL && pu == c->user)
 		catalog_learn_credentials(c->pc.pool, c->login->found);
 	return 0;
@@ -308,7 +308,7 @@ static void on_startup(struct client *c, const struct startup *m)
 	    CLIENT_KEY_MAX : CLIENT_KEY_BYTES;
 	if (c->addr.family != NET_UNIX && tls_state(&c->stream) != TLS_UP &&
 	    c->ss->tls->client_mode >= SSLMODE_REQUIRE) {
-		client_fail(c, NULL, "SSL required");
+		client_fail(c, "28000", "SSL required");
 		return;
 	}
 	if (login_read_params(c, m, &e) < 0 || login_check_room(c, &e) < 0) {

@@ -161,7 +161,7 @@ int login_read_params(struct client *c, const struct startup *m,
 	if (startup_each(m, on_param, c, e) < 0)
 		return -1;
 	if (l->user[0] == '\0')
-		return err_set(e, "08P01", "no username supplied");
+		return err_set(e, "28000", "no username supplied");
 	if (l->user_too_long)
 		return err_set(e, "08P01", "username too long");
 	if (c->replication != REPLICATION_NONE) {

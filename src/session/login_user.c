@@ -118,7 +118,7 @@ static int check_limits(const struct client *c, struct err *e)
 	return 0;
 }
 
-/* Console rights by name (admin-console.md section 1). */
+/* Console rights by name (spec/admin-console.md section 1). */
 static int find_rights(struct client *c, struct err *e)
 {
 	const struct settings *set = sessions_settings(c->ss);
@@ -130,7 +130,7 @@ static int find_rights(struct client *c, struct err *e)
 	if (c->admin || set->auth_type == AUTH_ANY ||
 	    text_list_has(set->stats_users, name))
 		return 0;
-	return err_set(e, "08P01", "not allowed");
+	return err_set(e, "28000", "not allowed");
 }
 
 /*

@@ -138,7 +138,7 @@ static void keep_few(struct sessions *ss)
 
 /* --- passing on --- */
 
-/* (pooling.md section 18, step 1) */
+/* (spec/pooling.md section 18, step 1) */
 void peer_forward(struct client *c, const uint8_t *key, size_t len)
 {
 	struct sessions *ss = c->ss;

@@ -1,7 +1,7 @@
 /* relay_prepared.c - named statements under names that servers share.
  *
  * A client's name stands for a text; on the servers the text has a name of
- * its own. (pooling.md section 16)
+ * its own. (spec/pooling.md section 16)
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: ISC */
 #include "proto/msg.h"
 #include "proto/prepared.h"
+#include "proto/report.h"
 #include "proto/track_look.h"
 #include "proto/writer.h"
 #include "session/relay_parts.h"
@@ -40,12 +41,6 @@ enum relay_step relay_refuse_parse(struct relay_up *up)
 	return RELAY_NEXT;
 }
 
-static void write_field(struct writer *w, char field, const char *value)
-{
-	writer_u8(w, (uint8_t)field);
-	writer_str(w, value);
-}
-
 void relay_send_refusal(struct outbox *to_client, const struct client *c)
 {
 	struct writer w;
@@ -53,13 +48,8 @@ void relay_send_refusal(struct outbox *to_client, const struct client *c)
 	if (sessions_settings(c->ss)->log_pooler_errors)
 		log_at(LEVEL_WARNING, &c->who, "pooler error: %s", REASON);
 	writer_init(&w, OUTBOX_BYTES);
-	writer_begin(&w, BE_ERROR_RESPONSE);
-	write_field(&w, 'S', "ERROR");
-	write_field(&w, 'C', "53200");
-	write_field(&w, 'M', REASON);
-	write_field(&w, 'H', HINT);
-	writer_u8(&w, 0);
-	writer_end(&w);
+	report_write(&w, BE_ERROR_RESPONSE, &(struct report){ "ERROR",
+	    "53200", REASON, NULL, HINT });
 	if (!w.failed)
 		outbox_copy(to_client, w.at, w.len);
 	else

@@ -2,7 +2,7 @@
  *
  * The server goes back to what it was started with, which is the pool's. What
  * the client asked for when it logged in is set again: before its next request,
- * or by whatever server it gets next. (pooling.md section 21)
+ * or by whatever server it gets next. (spec/pooling.md section 21)
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 

@@ -385,7 +385,7 @@ void relay_update(struct client *c)
 /*
  * A client that still sends data of a COPY that has failed does not keep the
  * server: what comes late is dropped, as PostgreSQL would do. (Message Flow,
- * COPY Operations; the reference waits for its end, pooling.md section 15)
+ * COPY Operations; the reference waits for its end, spec/pooling.md section 15)
  */
 bool relay_may_part(const struct client *c, const struct server *s)
 {

@@ -1,7 +1,7 @@
 /* replication.c - clients that have a server of their own, never pooled.
  *
  * Such a server belongs to its client from the launch on, and both end
- * together. (pooling.md section 17)
+ * together. (spec/pooling.md section 17)
  * SPDX-License-Identifier: ISC */
 #include "session/replication.h"
 

@@ -529,6 +529,27 @@ def process_env():
     return env
 
 
+# who was refused, and who did not prove who he is; all others: 08P01
+CODES = {"28000": ["SSL required", "no username supplied",
+                   '"trust" authentication failed',
+                   "certificate authentication failed",
+                   "unix socket login rejected", "login rejected",
+                   "no authentication method is found", "not allowed",
+                   "auth_ldap_options is null",
+                   "ldap is not supported by this build"],
+         "28P01": ["password authentication failed",
+                   "SASL authentication failed",
+                   "empty password returned by client",
+                   "PAM authentication failed",
+                   "LDAP authentication failed"]}
+
+
+def code_of(text):
+    """The SQLSTATE of an error of the pooler's own that ends a login."""
+    return "08P01" if REFERENCE else next(
+        (code for code, texts in CODES.items() if text in texts), "08P01")
+
+
 def quote_secret(s):
     return '"' + s.replace('"', '""') + '"'
 

@@ -16,7 +16,7 @@ import sys
 import pytest
 
 import pq
-from harness import HERE, REFERENCE, wait_until
+from harness import HERE, REFERENCE, code_of, wait_until
 
 sys.path.append(os.path.join(os.path.dirname(HERE), "sim"))
 import fakepg  # noqa: E402
@@ -172,8 +172,9 @@ TABLES = {"start": START, "login": LOGIN, "server": SERVER, "work": WORK,
 SCENES = []
 
 
-def scene(table, row, text=None, code="08P01", severity=None):
+def scene(table, row, text=None, code=None, severity=None):
     """Register fn(env), which provokes the row and returns the messages."""
+    code = code or code_of(text or row)
     severity = severity or {"notices": "NOTICE", "console": "ERROR"}.get(
         table, "FATAL")
 
@@ -921,7 +922,7 @@ EXPLAINED = ["query_wait_timeout", "query_timeout",
 
 @pytest.mark.parametrize("fn,text,code,severity", SCENES)
 def test_error_is_as_it_should(env, fn, text, code, severity):
-    """client-errors.md 1: S, C and M, and then the end"""
+    """client-errors.md 1: S, V, C and M, and then the end"""
     got = fn(env)
     if not isinstance(got, list):
         # replies to what came before may stand in front
@@ -933,7 +934,7 @@ def test_error_is_as_it_should(env, fn, text, code, severity):
         assert said.pop("D") and said.pop("H")
     elif code == "F0000" or text == "SET failed":
         assert said.pop("D")  # all that is wrong with the files
-    assert said == {"S": severity, "C": code, "M": text}
+    assert said == {"S": severity, "V": severity, "C": code, "M": text}
     assert len(got) == 1
 
 

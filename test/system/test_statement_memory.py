@@ -52,7 +52,7 @@ def test_one_too_many_is_refused(p):
     assert res.kinds == "EZ" and res.status == "I"
     e = res.errors[0]
     assert e.fields == {
-        "S": "ERROR", "C": "53200", "M": TEXT,
+        "S": "ERROR", "V": "ERROR", "C": "53200", "M": TEXT,
         "H": "Raise max_prepared_statement_memory, or let clients close "
              "statements that they need no more."}
     assert "pooler error: " + TEXT in p.log

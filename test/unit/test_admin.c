@@ -399,7 +399,7 @@ static const char *ask(const char *sql)
 	return receive();
 }
 
-#define ERROR_OF(text) "E:SERROR.C08P01.M" text ".. Z:I "
+#define ERROR_OF(text) "E:SERROR.VERROR.C08P01.M" text ".. Z:I "
 
 static void open_console(void)
 {
@@ -452,7 +452,7 @@ static void test_help_lists_topics_and_commands(void **state)
 {
 	(void)state;
 	open_console();
-	static const char *const parts[] = { "N:SNOTICE.C00000.MConsole usage.D"
+	static const char *const parts[] = { "N:SNOTICE.VNOTICE.C00000.MConsole usage.D"
 	    "..SHOW HELP|DATABASES|USERS|PEERS|POOLS|", "..SHOW ",
 	    "|CLIENTS|", "|STATS", "..SET [PERSIST] key = arg..", "..RELOAD..",
 	    "..PAUSE [<db>]..", "..KILL_CLIENT <client_id>",
@@ -554,7 +554,7 @@ static void test_stats_users_only_read(void **state)
 	assert_string_equal(st.told.at, "");
 	assert_non_null(strstr(ask("SHOW STATE"), "C:SHOW."));
 	assert_string_equal(ask("SET DateStyle = x"),
-	    "N:SNOTICE.C00000.MSET ignored.. C:SET. Z:I ");
+	    "N:SNOTICE.VNOTICE.C00000.MSET ignored.. C:SET. Z:I ");
 	assert_string_equal(ask("RELOAD x"),
 	    ERROR_OF("invalid command 'RELOAD x', use SHOW HELP;"));
 }
@@ -589,7 +589,7 @@ static void test_persist_is_answered_when_it_was_tried(void **state)
 	admin_cancel(&st.client);
 	assert_string_equal(receive(), "");
 	tell_persisted("a", "b", "no file");
-	assert_string_equal(receive(), "E:SERROR.C22023.Mno file.. Z:I ");
+	assert_string_equal(receive(), "E:SERROR.VERROR.C22023.Mno file.. Z:I ");
 	assert_string_equal(ask("LOG x"), "C:LOG. Z:I ");
 }
 
@@ -619,7 +619,7 @@ static void test_commands_of_ours(void **state)
 	tell_persisted("a", "b c", NULL);
 	assert_string_equal(receive(), "C:SET a=b c. Z:I ");
 	assert_string_equal(ask("SET PERSIST a = bad"),
-	    "E:SERROR.C22023.Mnot that.. Z:I ");
+	    "E:SERROR.VERROR.C22023.Mnot that.. Z:I ");
 	assert_string_equal(ask("SET persist = 1"), "C:SET persist=1. Z:I ");
 	assert_string_equal(ask("DRAIN HOST 10.0.0.7;"), "C:DRAIN. Z:I ");
 	assert_non_null(strstr(ask("SHOW STATE"), "drained....10.0.0.7"));
@@ -669,7 +669,7 @@ static void test_reload_that_fails_says_so(void **state)
 	assert_string_equal(receive(), "");
 	err_set(&e, "F0000", "RELOAD failed, see logs for additional details");
 	admin_reloaded(&st.admin, st.reloads, &e);
-	assert_string_equal(receive(), "E:SERROR.CF0000.MRELOAD failed, "
+	assert_string_equal(receive(), "E:SERROR.VERROR.CF0000.MRELOAD failed, "
 	    "see logs for additional details.. Z:I ");
 	assert_string_equal(st.logged.at, "3 RELOAD command issued\n"
 	    "1 RELOAD Failed, see logs for more details\n"
@@ -684,7 +684,7 @@ static void test_reload_may_be_left(void **state)
 	open_console();
 	assert_string_equal(ask("RELOAD"), "");
 	admin_cancel(&st.client);
-	assert_string_equal(receive(), "E:SERROR.C57014.Mcanceling statement "
+	assert_string_equal(receive(), "E:SERROR.VERROR.C57014.Mcanceling statement "
 	    "due to user request.. Z:I ");
 	/* nobody waits for it any more */
 	admin_reloaded(&st.admin, st.reloads, NULL);
@@ -723,7 +723,7 @@ static void test_fds_are_passed_to_the_own_user_only(void **state)
 	st.client.own_user = true;
 	st.quiet = true;
 	assert_string_equal(ask("SHOW FDS"),
-	    "N:SNOTICE.C00000.Mpassed.. C:SHOW. Z:I ");
+	    "N:SNOTICE.VNOTICE.C00000.Mpassed.. C:SHOW. Z:I ");
 	assert_string_equal(st.told.at, "pass;");
 	st.quiet = false;
 	ask("SHOW FDS");
@@ -754,7 +754,7 @@ static void test_cancel_lifts_the_pause_it_waits_for(void **state)
 	admin_cancel(&st.client);	/* nothing is blocked: nothing happens */
 	assert_string_equal(ask("PAUSE"), "");
 	admin_cancel(&st.client);
-	assert_string_equal(receive(), "E:SERROR.C57014.M"
+	assert_string_equal(receive(), "E:SERROR.VERROR.C57014.M"
 	    "canceling statement due to user request.. Z:I ");
 	assert_string_equal(st.told.at, "pause;resume;");
 }
@@ -955,7 +955,7 @@ static void check_bytes(const struct bytes *b)
 }
 
 #define BYTES(literal) literal, sizeof literal - 1
-#define ERROR_TO_SYNC(code, text) "E:SERROR.C" code ".M" text ".. "
+#define ERROR_TO_SYNC(code, text) "E:SERROR.VERROR.C" code ".M" text ".. "
 #define UNSUPPORTED(n) ERROR_OF("unsupported packet type for admin console: " n)
 #define BAD "fail 08P01: bad packet;close: failed;"
 

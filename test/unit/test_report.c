@@ -86,7 +86,7 @@ static void test_error_has_exactly_s_c_m(void **state)
 {
 	(void)state;
 
-	static const char expected[] = "E\0\0\0\27SFATAL\0C08P01\0Mno\0";
+	static const char expected[] = "E\0\0\0\36SFATAL\0VFATAL\0C08P01\0Mno\0";
 	struct writer w;
 
 	writer_init(&w, 1000);
@@ -101,8 +101,8 @@ static void test_notice_has_a_detail_when_given(void **state)
 	(void)state;
 
 	static const char expected[] =
-	    "N\0\0\0\30SNOTICE\0C00000\0Mhi\0"
-	    "\0N\0\0\0\35SNOTICE\0C00000\0Mhi\0Dyou\0";
+	    "N\0\0\0\40SNOTICE\0VNOTICE\0C00000\0Mhi\0"
+	    "\0N\0\0\0\45SNOTICE\0VNOTICE\0C00000\0Mhi\0Dyou\0";
 	struct writer w;
 
 	writer_init(&w, 1000);
