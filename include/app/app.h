@@ -105,7 +105,7 @@ int app_try_set(const struct app *app, const char *key, const char *value,
  */
 unsigned app_persist(struct app *app, const struct persist_entry *entry,
     struct err *e);
-/* (set_persist.c) After each turn: go on with what has been tried. */
+/* (set_persist.c) After a turn in which app->trial has become ready: go on with it. */
 void app_persist_turn(struct app *app);
 void app_persist_fini(struct app *app);
 /* (reload.c) The file of the next reload, which is itself a setting. */

@@ -157,7 +157,8 @@ static void after_turn(void *arg)
 	struct app *const app = arg;
 
 	app_reload_turn(app);
-	app_persist_turn(app);
+	if (app->trial.ready)
+		app_persist_turn(app);
 	broker_turn(&app->ss);
 	suspend_turn(app);
 	admin_turn(&app->admin);
