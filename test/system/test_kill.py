@@ -174,7 +174,9 @@ def test_backend_killed_while_busy(pooler, pg, moment):
         # in the middle of a DataRow nothing can be said, only closed
         assert REFERENCE or b"crashed" not in c.buf
     else:
-        assert res.errors[-1].message == "server conn crashed?"
+        # the reason is the server's; ours behind it would hide it
+        codes = ["57P01", "08P01"] if REFERENCE else ["57P01"]
+        assert [e.code for e in res.errors] == codes
         assert res.errors[-1].severity == "FATAL"
     assert int(other.recv_until().rows[0][0]) != pid
     assert_clean(other)

@@ -79,6 +79,7 @@ def test_check_counts_causes_not_lines(pooler):
     p = pooler(start=False)
     p.write()
     users = p.put("users.txt", 'x\n"a" "b"\ny\n')
+    os.chmod(users, 0o600)
     inc = p.put("more.ini", "[pgbouncer]\nauth_file = %s\nbad_key = 1\n"
                 % users)
     with open(p.ini, "w") as f:
