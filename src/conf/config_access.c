@@ -47,6 +47,7 @@ void config_find_exposed(struct config *c, config_exposed_fn *found,
 
 	if (set->auth_type != AUTH_ANY && set->auth_type != AUTH_PAM)
 		look_at(&s, "auth_file", set->auth_file);
+	look_at(&s, "auth_mock_secret_file", set->auth_mock_secret_file);
 	if (set->client_tls_sslmode != SSLMODE_DISABLE)
 		look_at(&s, "client_tls_key_file", set->client_tls_key_file);
 	look_at(&s, "server_tls_key_file", set->server_tls_key_file);

@@ -107,7 +107,7 @@ def test_server_that_does_not_answer_and_one_that_refuses(pooler):
 
 
 def test_notice_and_error_tell_the_reason(pooler):
-    """DETAIL says why, HINT names the setting; S, C, M as specified"""
+    """DETAIL says why, HINT names the setting; S, V, C, M as specified"""
     p = pooler(default_pool_size=1, query_wait_notify=1,
                query_wait_timeout=3)
     a = p.raw()
@@ -124,7 +124,7 @@ def test_notice_and_error_tell_the_reason(pooler):
         assert f["D"] == ("All 1 server connections of user \"app\" to "
                           "database \"p0\" are in use.")
         assert "default_pool_size" in f["H"]
-        assert set(f) == set("SCMDH")
+        assert set(f) == set("SVCMDH")
 
 
 def test_login_in_vain_tells_the_reason(pooler):
