@@ -444,7 +444,8 @@ def other_value(row):
     if key in ("max_packet_size", "conffile", "logfile", "user", "listen_addr", "pidfile",
                "unix_socket_dir", "unix_socket_group", "resolv_conf",
                "admin_users", "stats_users", "syslog", "syslog_facility",
-               "console_locked_settings"):
+               "console_locked_settings", "server_require_auth",
+               "server_require_peer"):
         return None
     return "1" if value in ("0", None) else (
         "7" if re.fullmatch(r"[\d.e+]+", value) else value + ",x")
