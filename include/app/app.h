@@ -50,8 +50,8 @@ struct app {
 	unsigned left;			/* whom a shutdown waits for, as told */
 	int exit_code;
 	bool stuck;			/* a thread never ended: leave by _exit() */
-	int spare_fd;			/* held back for the console; 0 = lent */
-	struct client *spare_user;	/* to whom; NULL = nobody */
+	int reserve_fd;			/* held back for the console; 0 = lent */
+	struct client *reserve_user;	/* to whom; NULL = nobody */
 	int passed;			/* sockets of the service manager */
 	bool pidfile_written;		/* by us: to be removed */
 	int starter;			/* owned: waits for our word; 0 = none */

@@ -61,7 +61,7 @@ void listener_tick(struct app *app, usec_t now);
 /* Does one of them still drain? */
 bool listener_is_draining(const struct app *app);
 /* A client is gone that had the descriptor which is held back. */
-void listener_return_spare(struct app *app);
+void listener_return_reserve(struct app *app);
 
 /* Remove the socket files; for an exit that comes without warning. */
 void listener_unlink_all(const struct app *app);

@@ -39,7 +39,7 @@ struct hba_login {
 	const char *database, *user;
 	enum hba_host_state host_state;
 	const char *host;		/* HBA_HOST_KNOWN */
-	/* Is it of this machine, or of a network that it is in? NULL: doubt. */
+	/* Is it of this machine, or of a network that it is in? NULL: uncertain. */
 	enum hba_fit (*near)(const struct net_addr *a, bool net);
 };
 

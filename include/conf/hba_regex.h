@@ -9,7 +9,7 @@
 struct err;
 struct hba_regex;
 
-/* Does something fit? In doubt a rule that rejects does, and no other. */
+/* Does something fit? In uncertain a rule that rejects does, and no other. */
 enum hba_fit { HBA_DIFFERS, HBA_FITS, HBA_DOUBT };
 
 /*

@@ -4,7 +4,7 @@
 #define CONSOLE_STATEMENT_H
 
 #include "console/admin_parse.h"
-#include "console/answer.h"
+#include "console/driver_query.h"
 #include "console/selection.h"
 
 struct command;
@@ -15,7 +15,7 @@ enum statement_kind {
 	STATEMENT_HELP,		/* SHOW HELP */
 	STATEMENT_SHOW,		/* a view */
 	STATEMENT_COMMAND,
-	STATEMENT_ANSWER,	/* what drivers ask */
+	STATEMENT_DRIVER_QUERY,	/* what drivers ask */
 };
 
 struct statement {
@@ -24,8 +24,8 @@ struct statement {
 	struct admin_command cmd;
 	const struct command *row;	/* COMMAND */
 	struct selection show;	/* SHOW */
-	struct answer answer;	/* ANSWER */
-	size_t length;		/* ANSWER: bytes of the query it took */
+	struct driver_query answer;	/* DRIVER_QUERY */
+	size_t length;		/* DRIVER_QUERY: bytes of the query it took */
 };
 
 struct statement_source {

@@ -1,4 +1,4 @@
-/* loop.h - the event loop: turns, sockets, tasks, beats, ticks and signals.
+/* loop.h - the event loop: turns, sockets, tasks, fast_ticks, ticks and signals.
  *
  * Sockets of sessions are in an epoll set of the loop's own: to find whose an
  * event is and to call it takes a few instructions there, and some hundreds in
@@ -24,7 +24,7 @@ struct loop;
 /*
  * A call to be made later, embedded in its object. It is either scheduled for
  * the next turn (loop_again), or for the end of this one (loop_defer), or for
- * each beat (loop_beat_on), or idle.
+ * each fast_tick (loop_fast_tick_on), or idle.
  */
 struct loop_task {
 	struct loop_task *prev, *next;	/* prev NULL: not scheduled */
@@ -54,12 +54,12 @@ void loop_defer(struct loop *l, struct loop_task *t);
 void loop_cancel(struct loop *l, struct loop_task *t);
 
 /*
- * Run t again and again until loop_beat_off(), every one to two milliseconds:
+ * Run t again and again until loop_fast_tick_off(), every one to two milliseconds:
  * for what is wanted now and then, so that nothing wakes up for it meanwhile.
  * Asked for or ended twice: no effect.
  */
-void loop_beat_on(struct loop *l, struct loop_task *t);
-void loop_beat_off(struct loop *l, struct loop_task *t);
+void loop_fast_tick_on(struct loop *l, struct loop_task *t);
+void loop_fast_tick_off(struct loop *l, struct loop_task *t);
 
 /* Call fn(arg) every interval. Returns 0 or -1. Lives as long as the loop. */
 int loop_every(struct loop *l, usec_t interval, void (*fn)(void *), void *arg);

@@ -54,7 +54,7 @@ bool socket_is_tcp(int fd);
  * TCP: it can be read (poll, epoll) when so many bytes wait, or its buffer is
  * full, or no more will come; 1 = as ever. 0 or -1.
  */
-int socket_set_heap(int fd, int bytes);
+int socket_set_rcvlowat(int fd, int bytes);
 
 /*
  * Read away what has come, within limits: a close with bytes unread resets the

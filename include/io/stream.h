@@ -109,16 +109,16 @@ void stream_resume(struct stream *s);
  */
 #define STREAM_PAUSED 1
 #define STREAM_FROZEN 2
-void stream_freeze(struct stream *s);
-void stream_thaw(struct stream *s);
-static inline bool stream_is_frozen(const struct stream *s)
+void stream_suspend(struct stream *s);
+void stream_unsuspend(struct stream *s);
+static inline bool stream_is_suspended(const struct stream *s)
 {
 	return (s->paused & STREAM_FROZEN) != 0;
 }
 
 /*
  * n bytes of s were read. In full flow, a plain TCP socket is read once in a
- * millisecond, or when a heap of bytes waits, as a network card moderates its
+ * millisecond, or when RCVLOWAT bytes wait, as a network card moderates its
  * interrupts: a burst, which is 8 kB with PostgreSQL, would cost a turn each.
  * The end of the stream and errors are told at once all the same. It is over
  * when less comes, and when s is paused.

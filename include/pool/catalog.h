@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 #include "conf/config.h"
-#include "pool/census.h"
+#include "pool/averages.h"
 #include "pool/database.h"
 #include "pool/pool.h"
 
@@ -23,8 +23,8 @@ struct user {
 	unsigned auth_file;		/* which one they are from */
 	struct credentials *typed;	/* of his last login by PAM or LDAP; NULL */
 	struct pool *pools;		/* DL by user_next */
-	struct line line;		/* for max_user_connections */
-	struct pool_server *spares;	/* DL under that limit; see spare.h */
+	struct limit_queue queue;		/* for max_user_connections */
+	struct pool_server *evictable;	/* DL under that limit; see evict.h */
 	unsigned clients;		/* of this name */
 	unsigned logins;		/* of these: not in yet */
 	unsigned servers;		/* of pools of this user */
@@ -46,8 +46,8 @@ struct catalog {
 	struct database *console;	/* the admin database */
 	unsigned clients;		/* sockets of clients, all */
 	struct pool *dirty;		/* DL: to be looked at this turn */
-	struct wheel database_care, pool_care;	/* when each is looked at */
-	struct census census;		/* of the pools */
+	struct wheel database_due, pool_due;	/* when each is looked at */
+	struct averages averages;		/* of the pools */
 	bool paused;			/* PAUSE without a database */
 	struct drain *drained;		/* LL: see drain.h */
 };

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/time.h"
 #include "base/wheel.h"
-#include "pool/line.h"
+#include "pool/limit_queue.h"
 
 struct config_db;
 struct credentials;
@@ -26,13 +26,13 @@ struct database {
 	struct config_db *next_own;		/* applying */
 	struct credentials *next_password;
 	struct pool *pools;		/* DL by db_next */
-	struct line line;		/* for max_db_connections */
-	struct pool_server *spares;	/* DL under that limit; see spare.h */
+	struct limit_queue queue;		/* for max_db_connections */
+	struct pool_server *evictable;	/* DL under that limit; see evict.h */
 	unsigned clients;		/* from the startup packet on */
 	unsigned logins;		/* of these: not in yet */
 	unsigned servers;		/* connections of any state */
 	usec_t unused_since;		/* automatic: 0 = in use */
-	struct wheel_node care;		/* when it is looked at */
+	struct wheel_node wheel;		/* when it is looked at */
 	uint64_t overheard;	/* hosts that got a password as it is: bits */
 	bool paused, disabled;
 	bool console;			/* the admin database */
@@ -43,7 +43,7 @@ struct database {
 static inline void database_keep(struct database *db)
 {
 	db->tentative = false;
-	wheel_wake(&db->care);
+	wheel_wake(&db->wheel);
 }
 
 /* Those that count: who has not logged in yet takes nobody's place. */
@@ -56,7 +56,7 @@ static inline unsigned database_admitted(const struct database *db)
 static inline void database_count_client(struct database *db, int n)
 {
 	db->clients += (unsigned)n;
-	wheel_wake(&db->care);
+	wheel_wake(&db->wheel);
 }
 
 #endif

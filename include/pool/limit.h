@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "base/time.h"
-#include "pool/line.h"
+#include "pool/limit_queue.h"
 
 struct catalog;
 struct pool;
@@ -35,22 +35,22 @@ enum limit_verdict limit_check(const struct pool *p, usec_t now,
 
 /*
  * The same for a server of its own for pc, which the size of the pool limits
- * too: a spare server of the pool makes room. *reserve: past its size.
+ * too: an idle server of the pool makes room. *reserve: past its size.
  */
-enum limit_verdict limit_check_own(const struct pool_client *pc, usec_t now,
+enum limit_verdict limit_check_dedicated(const struct pool_client *pc, usec_t now,
     struct pool_server **victim, bool *reserve);
 
 /* Is this limit of p reached? */
-bool limit_is_full(const struct pool *p, enum line_kind kind);
+bool limit_is_full(const struct pool *p, enum limit_kind kind);
 /* Is this limit of p reached, or will the next connection reach it? */
-bool limit_is_near(const struct pool *p, enum line_kind kind);
+bool limit_is_near(const struct pool *p, enum limit_kind kind);
 
 /*
  * Its client gives ps back, and there are more than may be since a limit was
  * lowered: why it is to be closed; NULL: it is not.
  */
 const char *limit_exceeded(const struct pool_server *ps);
-/* A spare server of a pool under such a limit of p, to close now; or NULL. */
+/* An idle server of a pool under such a limit of p, to close now; or NULL. */
 struct pool_server *limit_surplus(const struct pool *p);
 
 /* Clients of p wait: from now on its turn may come. */
@@ -59,7 +59,7 @@ void limit_join(struct pool *p);
  * Whose turn is it at this limit of p? It could open a connection if there
  * were room. NULL: nobody waits who could.
  */
-struct pool *limit_next(const struct pool *p, enum line_kind kind,
+struct pool *limit_next(const struct pool *p, enum limit_kind kind,
     const struct catalog *c, usec_t now);
 /* The same, if its client has waited longer than all of p; else NULL. */
 struct pool *limit_heir(const struct pool *p, const struct catalog *c,

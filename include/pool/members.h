@@ -7,14 +7,14 @@
 #include <stdint.h>
 
 #include "base/time.h"
-#include "pool/line.h"
+#include "pool/limit_queue.h"
 
 struct pool;
 struct pool_client;
 struct pool_server;
 
-/* Among the spare servers under a limit; private to spare.c. */
-struct spare_place {
+/* Among the idle servers under a limit; private to evict.c. */
+struct evict_place {
 	struct pool_server *prev, *next;	/* prev NULL: not there */
 };
 
@@ -28,11 +28,11 @@ struct pool_server {
 	unsigned cancels;		/* cancel requests sent, not finished */
 	uint8_t state;			/* enum server_state */
 	bool close_needed;		/* obsolete: close when released */
-	bool own;			/* of one client, never lent to another */
+	bool dedicated;			/* of one client, never lent to another */
 	bool lent;			/* a client has had it */
 	uint8_t mode;			/* enum pool_mode as it was linked last:
 					 * that decides how it is given back */
-	struct spare_place spare[LINES];
+	struct evict_place evict[LIMIT_KINDS];
 };
 
 /* Embedded in struct client. */

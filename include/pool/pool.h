@@ -13,7 +13,7 @@
 #include "base/wheel.h"
 #include "conf/options.h"
 #include "pool/counters.h"
-#include "pool/line.h"
+#include "pool/limit_queue.h"
 #include "pool/members.h"
 #include "pool/states.h"
 
@@ -40,7 +40,7 @@ struct pool_limits {
 	    check_delay;
 	int login_concurrency;
 	int max_db, max_user;		/* server connections; 0 = no limit */
-	usec_t handover;		/* see limit_heir(); 0 = never */
+	usec_t handover_delay;	/* see limit_heir(); 0 = never */
 	bool round_robin, check, reset;	/* check query set; reset at release */
 	bool can_reset;			/* reset query set */
 };
@@ -66,10 +66,10 @@ struct pool {
 	struct welcome *welcome;	/* owned; NULL = none, or obsolete */
 	struct counted counted;
 	struct latencies *latencies;	/* owned; NULL: nothing noted yet */
-	struct pool *census_prev, *census_next;	/* see census.h; prev NULL: not */
-	unsigned census_round;		/* counted in, or come after its begin */
-	struct wheel_node care;		/* when it is looked at; see care.h */
-	usec_t spares_at, spares_seen;	/* when all spare servers are, were */
+	struct pool *averages_prev, *averages_next;	/* see averages.h; prev NULL: not */
+	unsigned averages_round;		/* counted in, or come after its begin */
+	struct wheel_node wheel;		/* when it is looked at; see due.h */
+	usec_t idle_due_at, idle_seen_at;	/* when all idle servers are, were */
 	usec_t last_launch;		/* start of the latest attempt */
 	usec_t last_lifetime_close;
 	usec_t unused_since, drained_at;	/* 0 = in use; drain_stops() */
@@ -80,7 +80,7 @@ struct pool {
 	struct host_failures *failures;	/* owned; see hosts.h */
 	bool serving;			/* private to the broker */
 	bool lent_told, superuser_told;	/* warned of: see auth_query.h */
-	struct line_place place[LINES];
+	struct limit_queue_place place[LIMIT_KINDS];
 	int peer_id;			/* of a peer's pool; 0 = of a database */
 };
 
@@ -120,9 +120,9 @@ enum pool_release pool_release_verdict(struct pool_server *ps, usec_t now,
 
 /*
  * Who is next to get a server of its own, if one may be opened now; or NULL.
- * Room for it is another question: limit_check_own(). (section 17)
+ * Room for it is another question: limit_check_dedicated(). (section 17)
  */
-struct pool_client *pool_pick_own(const struct pool *p, usec_t now);
+struct pool_client *pool_pick_dedicated(const struct pool *p, usec_t now);
 
 /* Has pc waited long enough for a reserve connection, and is one left? */
 bool pool_reserve_is_due(const struct pool *p, const struct pool_client *pc,

@@ -12,7 +12,7 @@ enum server_state {
 	SERVER_TESTED,		/* runs the reset or the check query */
 	SERVER_BEING_CANCELED,	/* released, a cancel aimed at it in flight */
 	SERVER_ACTIVE_CANCEL,	/* a bare connection with a CancelRequest */
-	SERVER_OWN_LOGIN,	/* SERVER_LOGIN, for one client only */
+	SERVER_DEDICATED_LOGIN,	/* SERVER_LOGIN, for one client only */
 	SERVER_GONE,		/* in no list */
 	SERVER_STATES
 };
@@ -23,7 +23,7 @@ enum client_state {
 	CLIENT_ACTIVE,		/* logged in: idle, or linked */
 	CLIENT_WAITING,		/* queued for a server */
 	CLIENT_WELCOME,		/* authenticated; welcome data is missing */
-	CLIENT_OWN_WAITING,	/* for a server of its own: replication */
+	CLIENT_DEDICATED_WAITING,	/* for a server of its own: replication */
 	CLIENT_CANCEL_WAITING,	/* brought a CancelRequest, not sent on yet */
 	CLIENT_CANCEL_SENT,	/* sent on; waits for the server to close */
 	CLIENT_STATES

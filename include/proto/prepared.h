@@ -28,7 +28,7 @@ struct prepared {
 	uint8_t name_len;		/* NUL included */
 	bool forgets_all;		/* ... or resets, says sql.h */
 	bool retired;			/* nobody gets it any more */
-	bool spare;			/* in the table's list of those */
+	bool unused;			/* in the table's list of those */
 	uint32_t number;		/* of the name, its low bits */
 	unsigned refs;
 	unsigned names;			/* of clients that stand for it */
@@ -36,7 +36,7 @@ struct prepared {
 	uint32_t len;
 	struct prepared_use *uses;	/* DL list: who has it */
 	struct prepared_table *table;	/* borrowed */
-	struct prepared *prev, *next;	/* spare */
+	struct prepared *prev, *next;	/* unused */
 	UT_hash_handle hh;
 	uint8_t body[];		/* of Parse, behind the name: query, types */
 };

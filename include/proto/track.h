@@ -41,7 +41,7 @@ struct track {
 	bool ready;	/* nothing came since that ReadyForQuery */
 	bool copy_in;	/* the server reads CopyData */
 	bool aborted;	/* an error: the server discards up to Sync */
-	bool doubt;	/* how many ReadyForQuery come is not known, until the
+	bool uncertain;	/* how many ReadyForQuery come is not known, until the
 			 * first request that is no Sync is answered */
 	bool asked;	/* ... and there is one, so that this will end */
 	bool lost;	/* what has happened can't be known: close */
@@ -81,7 +81,7 @@ enum track_verdict {
 };
 
 /*
- * Call before track_reply(), when t->doubt: does the message say how many
+ * Call before track_reply(), when t->uncertain: does the message say how many
  * ReadyForQuery came? No fake may have been added behind a Sync then.
  */
 void track_settle(struct track *t, char type);
@@ -93,7 +93,7 @@ bool track_wants_probe(struct track *t);
 /* Would a request that is no Sync be discarded, or not? Nobody can tell. */
 static inline bool track_is_unsure(const struct track *t)
 {
-	return t->doubt && t->aborted;
+	return t->uncertain && t->aborted;
 }
 
 /* A message came; its request leaves the queue. RFQ's status in status. */

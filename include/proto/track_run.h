@@ -47,7 +47,7 @@ static inline bool track_add_plain(struct track *t, char type)
  */
 static inline bool track_is_plain(const struct track *t)
 {
-	return t->op_count == 0 && t->odd == 0 && !t->copy_in && !t->doubt;
+	return t->op_count == 0 && t->odd == 0 && !t->copy_in && !t->uncertain;
 }
 
 static inline void track_end_plain(struct track *t, bool ready)

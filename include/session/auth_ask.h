@@ -15,7 +15,7 @@ struct ask {
 	struct auth *auth;		/* the loop's: who waits */
 	void (*ask)(struct ask *q);	/* one of those below */
 	char *user;			/* owned */
-	char *password;			/* owned, of the vault */
+	char *password;			/* owned, of secmem */
 	char *options;			/* the same: LDAP's; else "" */
 	char *address;			/* owned: where the client is */
 	bool submitted;			/* the loop's: a thread will do it */

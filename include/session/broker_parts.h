@@ -16,7 +16,7 @@ void broker_welcome_all(struct pool *p);
 void broker_fail_all(struct pool *p, enum client_state state,
     const char *code, const char *reason);
 /*
- * A server of p is spare now, or gone: where a limit was reached, the pool
+ * A server of p is idle now, or gone: where a limit was reached, the pool
  * whose turn it is may be waiting for a victim, or a slot.
  */
 void broker_touch_next(struct sessions *ss, const struct pool *p);

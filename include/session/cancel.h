@@ -21,23 +21,23 @@ int cancel_by_admin(struct client *owner, struct err *e);
 void cancel_request(struct client *c, const uint8_t *key, size_t len);
 /* c, which brought a request, waits in its pool till that is sent on. */
 void cancel_enqueue(struct client *c, struct pool *p);
-/* Open carriers for the requests that wait in p, as far as there is room. */
+/* Open cancelers for the requests that wait in p, as far as there is room. */
 void cancel_launch(struct sessions *ss, struct pool *p);
-/* The carrier's connection is there: send, if anybody still wants it. */
-void cancel_connected(struct server *carrier);
-/* Write the request with a key of len bytes. 0, or -1: carrier is closed. */
-int cancel_send(struct server *carrier, const uint8_t *key, size_t len);
-/* c goes away together with the carrier that has its request now. */
-void cancel_sent(struct client *c, struct server *carrier);
-/* The carrier failed: nobody knows whether its signal is still to come. */
-void cancel_failed(struct server *carrier);
+/* The canceler's connection is there: send, if anybody still wants it. */
+void cancel_connected(struct server *canceler);
+/* Write the request with a key of len bytes. 0, or -1: canceler is closed. */
+int cancel_send(struct server *canceler, const uint8_t *key, size_t len);
+/* c goes away together with the canceler that has its request now. */
+void cancel_sent(struct client *c, struct server *canceler);
+/* The canceler failed: nobody knows whether its signal is still to come. */
+void cancel_failed(struct server *canceler);
 /* target is being released or closed: what was not sent is dropped. */
 void cancel_detach(struct server *target);
-/* target is closed: its carrier must not look for it. */
+/* target is closed: its canceler must not look for it. */
 void cancel_target_gone(struct server *target);
 /* c, which brought a request, is closed. */
 void cancel_client_gone(struct client *c);
-/* s, if it is a carrier, is closed: its target is free for others. */
-void cancel_carrier_gone(struct server *s);
+/* s, if it is a canceler, is closed: its target is free for others. */
+void cancel_canceler_gone(struct server *s);
 
 #endif

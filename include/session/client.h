@@ -58,7 +58,7 @@ struct client {
 	struct login *login;		/* owned; only while logging in */
 	struct console *console;	/* owned by the console; NULL */
 	struct server *cancel;		/* target of the request it brought;
-					 * once sent on, the carrier */
+					 * once sent on, the canceler */
 	struct params *params;		/* counted */
 	struct params *start;		/* counted; see relay_reset.h */
 	uint64_t resets;
@@ -86,7 +86,7 @@ struct client {
 	bool answered;			/* logging in: what it has sent last */
 	bool welcomed;			/* has its ReadyForQuery */
 	bool torn;			/* a message to it was cut: say no more */
-	bool spare;			/* has the last descriptor */
+	bool has_reserve_fd;			/* has the last descriptor */
 	bool admin, own_user;		/* console rights */
 	uint8_t replication, resetting;	/* enums of these names */
 	uint8_t key_len;		/* 0 until protocol and key are known */

@@ -38,7 +38,7 @@ unsigned peer_requests(const struct sessions *ss);
 /* Look at the queue of a peer's pool; ends the turn. */
 void peer_launch(struct sessions *ss, struct pool *p);
 /* The connection is there. */
-void peer_connected(struct server *carrier);
+void peer_connected(struct server *canceler);
 
 /* A configuration came into force: peers that it lacks are dropped. */
 void peer_apply(struct sessions *ss);

@@ -25,8 +25,8 @@ void relay_cancel_wait(struct client *c);
 /* c got its server, or the SETs are done: go on with what it sent. */
 void relay_resume(struct client *c);
 
-/* c stood still (stream_freeze()): go on, next turn. */
-void relay_thaw(struct client *c);
+/* c stood still (stream_suspend()): go on, next turn. */
+void relay_unsuspend(struct client *c);
 
 /* The unnamed statement of c is no more, or has been executed. */
 void relay_forget_leaving(struct client *c);

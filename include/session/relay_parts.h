@@ -106,7 +106,7 @@ bool relay_translates(const struct client *c);
 	"cannot be told"
 
 /*
- * t->doubt of c's server: may c go on? Asks the server, when that is needed and
+ * t->uncertain of c's server: may c go on? Asks the server, when that is needed and
  * can be done; that may fail as any write. Returns false when both were closed.
  */
 bool relay_probe(struct client *c);

@@ -31,7 +31,7 @@ struct tls_context;
 struct server_ops {
 	/* Login done: its state is still that of a login. */
 	void (*ready)(struct server *s);
-	/* The connection of a cancel carrier, or to a peer, is there. */
+	/* The connection of a cancel canceler, or to a peer, is there. */
 	void (*connected)(struct server *s);
 	/* Bytes can be read and login is over. */
 	void (*input)(struct server *s);
@@ -80,7 +80,7 @@ struct server {
 	struct carry carry;
 	uint32_t skip;			/* bytes of the open message to pass */
 	bool skip_drop;			/* ... and they are dropped instead */
-	bool sent;			/* carrier: the request is on its way */
+	bool sent;			/* canceler: the request is on its way */
 	bool refused;			/* login: waiting for a retry is in vain */
 	bool introduced;		/* the StartupMessage is sent */
 	bool answered;			/* ... and something came back */
@@ -97,8 +97,8 @@ struct server {
 	uint16_t key_len;		/* 0 = the server gave none */
 	struct dialling *dialling;	/* owned; phase CONNECT */
 	struct writer welcome;		/* login: ParameterStatus not tracked */
-	struct server *target;		/* of a carrier; NULL = gone, a peer */
-	struct server *carrier;		/* of a target: brings it a cancel */
+	struct server *target;		/* of a canceler; NULL = gone, a peer */
+	struct server *canceler;		/* of a target: brings it a cancel */
 	bool cancel_wanted;		/* of a target: by the console */
 };
 
@@ -107,8 +107,8 @@ struct server {
  * ops->closed, perhaps before this returns.
  */
 void server_launch(struct sessions *ss, struct pool *p);
-/* The same in state SERVER_OWN_LOGIN, for c alone: replication. */
-void server_launch_own(struct client *c);
+/* The same in state SERVER_DEDICATED_LOGIN, for c alone: replication. */
+void server_launch_dedicated(struct client *c);
 /* (server_connect.c) It is connected by fd, which is taken over. */
 void server_connected(struct server *s, int fd);
 /* Connect anew to the same address; may close s. */
@@ -117,7 +117,7 @@ void server_reconnect(struct server *s);
  * Open one in state SERVER_ACTIVE_CANCEL to the address of target, that will
  * carry the cancel requests for it. NULL: it could not be started.
  */
-struct server *server_launch_carrier(struct server *target);
+struct server *server_launch_canceler(struct server *target);
 
 /* What there is to be done about TLS is done: log in, or do the errand. */
 void server_established(struct server *s);

@@ -7,7 +7,7 @@ struct server;
 
 /*
  * The connection is there. Ask for TLS, or begin with it, as the settings or,
- * for a carrier, the connection of its target say; server_established() is
+ * for a canceler, the connection of its target say; server_established() is
  * called when that is over, or not to be. May close s.
  */
 void server_tls_begin(struct server *s);

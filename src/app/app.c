@@ -75,8 +75,8 @@ static void on_client_closed(struct client *c)
 		admin_closed(c);
 	else
 		broker_client_gone(c);
-	if (c->spare)
-		listener_return_spare(c->ss->app);
+	if (c->has_reserve_fd)
+		listener_return_reserve(c->ss->app);
 }
 
 static void on_client_console(struct client *c)

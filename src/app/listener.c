@@ -20,7 +20,7 @@
 #define ACCEPT_BURST 64		/* then others get their turn */
 #define ACCEPT_CALM 4		/* turns in a row; then bursts double */
 #define ACCEPT_PAUSE (5 * USEC)
-#define SPARE_TIME (2 * USEC)	/* to log in with the spare descriptor */
+#define RESERVE_TIME (2 * USEC)	/* to log in with the reserve descriptor */
 
 /*
  * With TCP_DEFER_ACCEPT the handshake of a client that says nothing stands
@@ -84,7 +84,7 @@ static bool may_lend(const struct listener *l)
 {
 	const struct listener *other;
 
-	if (l->app->spare_fd <= 0)
+	if (l->app->reserve_fd <= 0)
 		return false;
 	if (l->path != NULL)
 		return true;
@@ -100,13 +100,13 @@ static bool may_lend(const struct listener *l)
  * lent to whoever connects next to a Unix socket (if there is one), and who
  * turns out not to want the console has to leave.
  */
-static void take_spare(struct app *app)
+static void take_reserve(struct app *app)
 {
 	struct listener *l;
 
-	if (app->spare_fd <= 0)
-		app->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (app->spare_fd <= 0 || app->ss.suspended)
+	if (app->reserve_fd <= 0)
+		app->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (app->reserve_fd <= 0 || app->ss.suspended)
 		return;
 	LL_FOREACH(app->listeners, l) {
 		if (may_lend(l))
@@ -114,10 +114,10 @@ static void take_spare(struct app *app)
 	}
 }
 
-void listener_return_spare(struct app *app)
+void listener_return_reserve(struct app *app)
 {
-	app->spare_user = NULL;
-	take_spare(app);
+	app->reserve_user = NULL;
+	take_reserve(app);
 }
 
 /* Say what to raise, not over and over. */
@@ -163,26 +163,26 @@ static bool is_harmless(int cause)
 	return false;
 }
 
-/* As accept(2); *spare: with the descriptor that is held back. */
-static int accept_one(struct listener *l, struct net_addr *peer, bool *spare)
+/* As accept(2); *reserve: with the descriptor that is held back. */
+static int accept_one(struct listener *l, struct net_addr *peer, bool *reserve)
 {
 	struct app *const app = l->app;
 	int fd = socket_accept(l->fd, peer);
 
-	*spare = false;
+	*reserve = false;
 	if (fd >= 0 || !is_exhausted(errno) || !may_lend(l))
 		return fd;
 	note_failure(app, errno);
 	rest(app, errno);
-	close(app->spare_fd);
-	app->spare_fd = 0;
+	close(app->reserve_fd);
+	app->reserve_fd = 0;
 	fd = socket_accept(l->fd, peer);
-	*spare = fd >= 0;
+	*reserve = fd >= 0;
 	if (fd >= 0)
 		return fd;
 	const int cause = errno;
 
-	take_spare(app);
+	take_reserve(app);
 	errno = cause;
 	return -1;
 }
@@ -191,8 +191,8 @@ static int accept_one(struct listener *l, struct net_addr *peer, bool *spare)
 static bool accept_next(struct listener *l, bool begin)
 {
 	struct net_addr peer;
-	bool spare;
-	const int fd = accept_one(l, &peer, &spare);
+	bool reserve;
+	const int fd = accept_one(l, &peer, &reserve);
 
 	if (fd < 0) {
 		if (is_harmless(errno))
@@ -209,11 +209,11 @@ static bool accept_next(struct listener *l, bool begin)
 		peer = l->addr;
 	struct client *const c = client_accept(&l->app->ss, fd, &peer);
 
-	if (c != NULL && spare) {
-		c->spare = true;
-		l->app->spare_user = c;
-	} else if (spare) {
-		take_spare(l->app);
+	if (c != NULL && reserve) {
+		c->has_reserve_fd = true;
+		l->app->reserve_user = c;
+	} else if (reserve) {
+		take_reserve(l->app);
 	}
 	if (begin && c != NULL)
 		stream_begin(&c->stream);
@@ -286,7 +286,7 @@ int listener_add(struct app *app, int fd, const struct net_addr *addr,
 		return -1;
 	}
 	LL_APPEND(app->listeners, l);
-	take_spare(app);
+	take_reserve(app);
 	return 0;
 }
 
@@ -322,9 +322,9 @@ void listener_close_all(struct app *app)
 	listener_unlink_all(app);
 	LL_FOREACH_SAFE(app->listeners, l, next)
 		listener_drop(l);
-	if (app->spare_fd > 0)
-		close(app->spare_fd);
-	app->spare_fd = 0;
+	if (app->reserve_fd > 0)
+		close(app->reserve_fd);
+	app->reserve_fd = 0;
 }
 
 static bool drains(const struct listener *l)
@@ -406,14 +406,14 @@ void listener_tick(struct app *app, usec_t now)
 		accept_rest(l);
 		listener_drop(l);
 	}
-	/* who has the spare descriptor must be quick: others wait for it */
-	if (app->spare_user != NULL && app->spare_user->login != NULL &&
-	    now - app->spare_user->born > SPARE_TIME)
-		client_fail(app->spare_user, NULL, "client_login_timeout");
+	/* who has the reserve descriptor must be quick: others wait for it */
+	if (app->reserve_user != NULL && app->reserve_user->login != NULL &&
+	    now - app->reserve_user->born > RESERVE_TIME)
+		client_fail(app->reserve_user, NULL, "client_login_timeout");
 	if (app->accept_pause == 0 || now < app->accept_pause)
 		return;
 	app->accept_pause = 0;
-	take_spare(app);
+	take_reserve(app);
 	if (!app->ss.suspended)
 		listener_resume_all(app);
 }

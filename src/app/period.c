@@ -13,7 +13,7 @@
 
 void period_start(struct app *app, usec_t now)
 {
-	struct census *const c = &app->catalog->census;
+	struct averages *const c = &app->catalog->averages;
 
 	c->since = c->since_before = now;
 }
@@ -50,15 +50,15 @@ static void report(const struct app *app, const struct counters *avg)
 
 void period_tick(struct app *app, usec_t now)
 {
-	struct census *const c = &app->catalog->census;
+	struct averages *const c = &app->catalog->averages;
 	struct counters avg;
 
 	if (now - c->since >= app->config->set.stats_period * USEC) {
 		c->since_before = c->since;
 		c->since = now;
-		census_begin(c);
+		averages_begin(c);
 	}
-	census_go_on(c, AT_ONCE);
-	if (census_close(c, c->since - c->since_before, &avg))
+	averages_go_on(c, AT_ONCE);
+	if (averages_close(c, c->since - c->since_before, &avg))
 		report(app, &avg);
 }

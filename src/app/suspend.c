@@ -8,7 +8,7 @@
 #include "app/listener.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "session/freeze.h"
+#include "session/suspension.h"
 
 #define PATIENCE (USEC / 4)	/* that a login may take to come to its end */
 
@@ -48,15 +48,15 @@ void suspend_turn(struct app *app)
 		app_resume(app);
 		return;
 	}
-	const unsigned moving = freeze_turn(&app->ss, age < PATIENCE && !over);
+	const unsigned moving = suspension_turn(&app->ss, age < PATIENCE && !over);
 
 	if (app->moving == 0)
 		return;
 	app->moving = moving;
 	if (moving == 0 || !over)
 		return;
-	freeze_close_rest(&app->ss, "suspend_timeout");
-	app->moving = freeze_turn(&app->ss, false);
+	suspension_close_rest(&app->ss, "suspend_timeout");
+	app->moving = suspension_turn(&app->ss, false);
 }
 
 bool suspend_is_complete(const struct app *app)
@@ -70,5 +70,5 @@ void suspend_end(struct app *app)
 		return;
 	app->ss.suspended = false;
 	listener_resume_all(app);
-	freeze_end(&app->ss);
+	suspension_end(&app->ss);
 }

@@ -18,8 +18,8 @@
 #include "pool/credentials.h"
 #include "proto/msg.h"
 #include "session/client.h"
-#include "session/freeze.h"
-#include "session/handover.h"
+#include "session/suspension.h"
+#include "session/snapshot.h"
 #include "session/server.h"
 
 #define SLACK_SECONDS 10	/* on top of what the flush may take */
@@ -198,7 +198,7 @@ static int no_state(struct err *e)
 static int restore_session(struct app *app, struct row *r,
     const struct talk_row *row, struct err *e)
 {
-	struct handover h = {
+	struct snapshot h = {
 		.fd = r->fd,
 		.user = talk_value(row, TALK_USER),
 		.database = talk_value(row, TALK_DATABASE),
@@ -214,9 +214,9 @@ static int restore_session(struct app *app, struct row *r,
 	r->fd = -1;
 	e->text[0] = '\0';
 	if (strcmp(talk_value(row, TALK_TASK), "client") == 0)
-		r->client = handover_read_client(&app->ss, &h, e);
+		r->client = snapshot_read_client(&app->ss, &h, e);
 	else
-		r->server = handover_read_server(&app->ss, &h, e);
+		r->server = snapshot_read_server(&app->ss, &h, e);
 	secret_wipe(state, h.len);
 	mem_free(state);
 	if (r->client != NULL || r->server != NULL) {
@@ -286,7 +286,7 @@ static void link_rows(const struct takeover *t)
 		    (other->client == NULL && other->server == NULL))
 			drop_half(r);
 		else if (r->client != NULL && other->server != NULL)
-			handover_link(r->client, other->server);
+			snapshot_link(r->client, other->server);
 	}
 }
 
@@ -344,10 +344,10 @@ int takeover_finish(struct takeover **tp, struct app *app, struct err *e)
 		return err_prepend(e, "cannot take over: ");
 	await_end(t);
 	app->ss.suspended = false;
-	freeze_end(&app->ss);
+	suspension_end(&app->ss);
 	LL_FOREACH(t->rows, r) {
 		if (r->client != NULL && client_is_open(r->client))
-			handover_go_on(r->client);
+			snapshot_go_on(r->client);
 	}
 	takeover_free(tp);
 	return 0;

@@ -10,14 +10,14 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "io/pass.h"
+#include "io/fdpass.h"
 #include "io/socket.h"
 #include "proto/msg.h"
 #include "proto/reader.h"
 #include "proto/report.h"
 #include "proto/startup.h"
 #include "proto/writer.h"
-#include "session/handover.h"
+#include "session/snapshot.h"
 
 #define MESSAGE_MAX (1 << 28)
 #define READ_SIZE 65536
@@ -41,7 +41,7 @@ void talk_fini(struct talk *t)
 
 int talk_limit(const struct talk *t, int seconds, struct err *e)
 {
-	if (pass_block(t->sock, seconds) == 0)
+	if (fdpass_block(t->sock, seconds) == 0)
 		return 0;
 	return err_set(e, "58000", "%s", strerror(errno));
 }
@@ -55,7 +55,7 @@ int talk_open(struct talk *t, const char *path, struct err *e)
 		return -1;
 	if (socket_peer_is_ours(t->sock, path, e) < 0)
 		return -1;
-	if (pass_ask_sender(t->sock) < 0)
+	if (fdpass_ask_sender(t->sock) < 0)
 		return err_set(e, "58000", "%s", strerror(errno));
 	return talk_limit(t, ANSWER_SECONDS, e);
 }
@@ -113,7 +113,7 @@ static int no_answer(struct err *e)
 }
 
 /* The file may be ours, and who listens there not. */
-static int check_sender(struct talk *t, const struct passed *with,
+static int check_sender(struct talk *t, const struct fdpassed *with,
     struct err *e)
 {
 	if (with->known && with->uid == geteuid()) {
@@ -127,11 +127,11 @@ static int check_sender(struct talk *t, const struct passed *with,
 /* Returns the bytes read, 0 at the end, -1 with e. */
 static ssize_t fill(struct talk *t, struct err *e)
 {
-	struct passed with;
+	struct fdpassed with;
 
 	if (reserve(t, READ_SIZE, e) < 0)
 		return -1;
-	const ssize_t n = pass_recv(t->sock, t->buf + t->len, READ_SIZE,
+	const ssize_t n = fdpass_recv(t->sock, t->buf + t->len, READ_SIZE,
 	    &with);
 	const int cause = errno;
 
@@ -239,7 +239,7 @@ int talk_login(struct talk *t, struct err *e)
 	static const char *const pairs[][2] = {
 		{ "user", CONSOLE },
 		{ "database", CONSOLE },
-		{ "application_name", HANDOVER_READER },
+		{ "application_name", SNAPSHOT_READER },
 	};
 	struct writer w;
 

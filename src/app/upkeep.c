@@ -8,7 +8,7 @@
 #include "app/app.h"
 #include "app/effective.h"
 #include "base/log.h"
-#include "pool/care.h"
+#include "pool/due.h"
 #include "pool/drain.h"
 #include "pool/limit.h"
 #include "pool/wait.h"
@@ -174,10 +174,10 @@ static void check_work(const struct round *r)
 	}
 }
 
-/* --- spare servers --- */
+/* --- idle servers --- */
 
 /* Why s must go; NULL: it may stay. (section 11, first match) */
-static const char *spare_over(const struct round *r, const struct server *s)
+static const char *idle_over(const struct round *r, const struct server *s)
 {
 	static const char *const dirty[SERVER_STATES] = {
 		[SERVER_IDLE] = "SV_IDLE server got dirty",
@@ -190,7 +190,7 @@ static const char *spare_over(const struct round *r, const struct server *s)
 	if (dirty[s->ps.state] != NULL && !track_is_done(&s->track))
 		return dirty[s->ps.state];
 	if (is_over(p->limits.idle_timeout, r->now - s->ps.used) &&
-	    care_is_above_minimum(p))
+	    due_is_above_minimum(p))
 		return "server idle timeout";
 	if (pool_lifetime_over(&s->ps, r->now)) {
 		p->last_lifetime_close = r->now;
@@ -199,10 +199,10 @@ static const char *spare_over(const struct round *r, const struct server *s)
 	return r->paused ? "pause mode" : NULL;
 }
 
-static void check_spare(const struct round *r, struct pool_server *ps)
+static void check_idle_server(const struct round *r, struct pool_server *ps)
 {
 	const struct pool_limits *const l = &r->pool->limits;
-	const char *const why = spare_over(r, server_of(ps));
+	const char *const why = idle_over(r, server_of(ps));
 
 	if (why != NULL)
 		server_close(server_of(ps), why);
@@ -212,7 +212,7 @@ static void check_spare(const struct round *r, struct pool_server *ps)
 }
 
 /* From the tail, where those are that were not used for longest. */
-static void check_spares(const struct round *r, enum server_state state)
+static void check_idle_in(const struct round *r, enum server_state state)
 {
 	struct pool_server *ps = r->pool->servers[state];
 
@@ -222,7 +222,7 @@ static void check_spares(const struct round *r, enum server_state state)
 		struct pool_server *const before =
 		    ps == r->pool->servers[state] ? NULL : ps->prev;
 
-		check_spare(r, ps);
+		check_idle_server(r, ps);
 		ps = before;
 	}
 }
@@ -245,16 +245,16 @@ static struct pool_server *surplus(const struct pool *p)
  * Look at each, where it was time for that. Returns when they are to be looked
  * at again if none is used until then.
  */
-static usec_t check_all_spares(const struct round *r)
+static usec_t check_idle_servers(const struct round *r)
 {
 	struct pool *const p = r->pool;
 
-	if (!r->paused && r->now < p->spares_at)
-		return p->spares_at;
-	check_spares(r, SERVER_USED);
-	check_spares(r, SERVER_TESTED);
-	check_spares(r, SERVER_IDLE);
-	return care_spares(p, r->now);
+	if (!r->paused && r->now < p->idle_due_at)
+		return p->idle_due_at;
+	check_idle_in(r, SERVER_USED);
+	check_idle_in(r, SERVER_TESTED);
+	check_idle_in(r, SERVER_IDLE);
+	return due_idle_servers(p, r->now);
 }
 
 static void check_size(const struct round *r)
@@ -308,11 +308,11 @@ static bool unused_for(usec_t *since, bool used, usec_t limit, usec_t now)
 static bool is_abandoned_pool(const struct round *r)
 {
 	struct pool *const p = r->pool;
-	const bool used = care_is_used(p);
+	const bool used = due_is_used(p);
 	const bool kept = p->key.db->conf->user != NULL && p->limits.min > 0;
 
 	if (used == (p->unused_since != 0))
-		wheel_wake(&p->key.db->care);
+		wheel_wake(&p->key.db->wheel);
 	return unused_for(&p->unused_since, used, r->set->pool_idle_timeout,
 	    r->now) && !kept && !login_needs(r->app, p);
 }
@@ -337,24 +337,24 @@ void upkeep_pool(struct app *app, struct pool *p, usec_t now)
 		.paused = pool_is_paused(p, app->catalog),
 	};
 
-	census_note(&app->catalog->census, p);
+	averages_note(&app->catalog->averages, p);
 	if (p->key.db->console)
 		return;
 	check_queue(&r, CLIENT_WAITING);
 	check_queue(&r, CLIENT_WELCOME);
-	check_queue(&r, CLIENT_OWN_WAITING);
+	check_queue(&r, CLIENT_DEDICATED_WAITING);
 	check_work(&r);
-	const usec_t spares = check_all_spares(&r);
+	const usec_t idle = check_idle_servers(&r);
 
 	check_size(&r);
 	/* for some, time alone changes what may be done: retry, the reserve */
-	if (care_has_waiters(p))
+	if (due_has_waiters(p))
 		broker_touch(&app->ss, p);
 	if (is_abandoned_pool(&r))
 		drop_pool(&r);
 	else
-		wheel_hasten(&p->care, care_due(p, &(struct care_times){
-		    .now = now, .spares = spares,
+		wheel_hasten(&p->wheel, due_next(p, &(struct due_times){
+		    .now = now, .idle = idle,
 		    .unused = r.set->pool_idle_timeout }));
 }
 
@@ -373,7 +373,7 @@ static void make_minimum_pool(struct app *app, struct database *db, usec_t now)
 	if (u != NULL && catalog_get_pool(app->catalog, db, u) != NULL)
 		return;
 	log_warning("out of memory: no pool for database '%s'", db->name);
-	wheel_hasten(&db->care, now + CARE_AGAIN);
+	wheel_hasten(&db->wheel, now + DUE_AGAIN);
 }
 
 /* A login may wait in a pool of it to run auth_query, and be no client of it. */
@@ -382,7 +382,7 @@ static bool database_is_used(const struct database *db)
 	if (db->clients > 0 || db->servers > 0)
 		return true;
 	for (const struct pool *p = db->pools; p != NULL; p = p->db_next) {
-		if (care_is_used(p))
+		if (due_is_used(p))
 			return true;
 	}
 	return false;
@@ -417,6 +417,6 @@ void upkeep_database(struct app *app, struct database *db, usec_t now)
 	if (is_abandoned(app, db, now))
 		drop_database(app, db);
 	else if (db->unused_since != 0)
-		wheel_hasten(&db->care, care_after(db->unused_since,
+		wheel_hasten(&db->wheel, due_after(db->unused_since,
 		    app->config->set.autodb_idle_timeout));
 }

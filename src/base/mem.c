@@ -12,20 +12,20 @@
 static atomic_ulong made;    /* allocations since the last mem_fail_at() */
 static atomic_ulong fail_at; /* which of them fails; 0 = none */
 
-#define SPARE_MAX 256	/* blocks kept */
+#define CACHED_MAX 256	/* blocks kept */
 #define SMALL 1024	/* bytes */
 
 #if defined __SANITIZE_ADDRESS__
-#define KEEPS_SPARES false	/* who uses one he gave back shall be caught */
+#define KEEPS_CACHED false	/* who uses one he gave back shall be caught */
 #else
-#define KEEPS_SPARES true
+#define KEEPS_CACHED true
 #endif
 
 /* Blocks that came back; of the loop's thread. */
-static struct spare {
-	struct spare *next;
-} *spares;
-static unsigned spare_count;
+static struct cached {
+	struct cached *next;
+} *cached;
+static unsigned cached_count;
 
 /* Counted by the loop's thread only. */
 static struct mem_stat stats[MEM_KINDS] = {
@@ -113,28 +113,28 @@ void mem_free(void *p)
 
 void *mem_block(void)
 {
-	struct spare *const s = spares;
+	struct cached *const s = cached;
 
 	if (s == NULL)
 		return mem_alloc(MEM_BLOCK);
 	if (mem_must_fail())
 		return NULL;
-	spares = s->next;
-	spare_count--;
+	cached = s->next;
+	cached_count--;
 	return s;
 }
 
 void mem_block_free(void *p)
 {
-	struct spare *const s = p;
+	struct cached *const s = p;
 
-	if (!KEEPS_SPARES || spare_count == SPARE_MAX) {
+	if (!KEEPS_CACHED || cached_count == CACHED_MAX) {
 		mem_free(p);
 		return;
 	}
-	s->next = spares;
-	spares = s;
-	spare_count++;
+	s->next = cached;
+	cached = s;
+	cached_count++;
 }
 
 void *mem_new(enum mem_kind kind, size_t n)

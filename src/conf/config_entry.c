@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "base/vault.h"
+#include "base/secmem.h"
 #include "conf/config.h"
 #include "conf/config_parts.h"
 #include "conf/connstr.h"
@@ -49,12 +49,12 @@ static int set_str(const struct entry_key *k, void *at, const char *value,
 static int set_secret(const struct entry_key *k, void *at, const char *value,
     struct err *e)
 {
-	char *const copy = vault_strdup(value);
+	char *const copy = secmem_strdup(value);
 
 	(void)k;
 	if (copy == NULL)
 		return err_set(e, "53200", "out of memory");
-	vault_free(*(char **)at);
+	secmem_free(*(char **)at);
 	*(char **)at = copy;
 	return 0;
 }
@@ -415,7 +415,7 @@ void config_db_free(struct config_db *db)
 		    k->set == set_user || k->set == set_auth_dbname)
 			secret_free(*(char **)((char *)db + k->offset));
 	}
-	vault_free(db->password);
+	secmem_free(db->password);
 	mem_free(db->name);
 	mem_free(db);
 }

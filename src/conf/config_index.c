@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/vault.h"
+#include "base/secmem.h"
 #include "conf/config.h"
 #include "conf/config_parts.h"
 
@@ -63,7 +63,7 @@ void config_index_unref(struct config_index **ixp)
 	map_free(ix->dbs, free_db);
 	map_free(ix->users, free_user);
 	map_free(ix->peers, free_peer);
-	vault_free(ix->auto_db);
+	secmem_free(ix->auto_db);
 	mem_free(ix);
 }
 

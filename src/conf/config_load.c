@@ -14,7 +14,7 @@
 #include "base/input_watch.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "base/vault.h"
+#include "base/secmem.h"
 #include "conf/config_parts.h"
 #include "conf/file.h"
 #include "conf/ini.h"
@@ -112,11 +112,11 @@ static int entry_database(struct config *c, const char *key,
 	struct config_index *const ix = c->index;
 
 	if (strcmp(key, "*") == 0) {
-		char *const copy = vault_strdup(value);
+		char *const copy = secmem_strdup(value);
 
 		if (copy == NULL)
 			return err_set(e, "53200", "out of memory");
-		vault_free(ix->auto_db);
+		secmem_free(ix->auto_db);
 		ix->auto_db = copy;
 		return 0;
 	}
@@ -419,7 +419,7 @@ static struct config *begin(const char *path, const struct config *prev)
 	    (prev != NULL && take_over(c, prev, has_no_default) != 0))
 		goto fail;
 	if (c->set.conffile == NULL) {
-		c->set.conffile = vault_strdup(path);
+		c->set.conffile = secmem_strdup(path);
 		if (c->set.conffile == NULL)
 			goto fail;
 	}

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/input.h"
 #include "base/mem.h"
-#include "base/vault.h"
+#include "base/secmem.h"
 #include "conf/file.h"
 #include "conf/hba_address.h"
 #include "conf/hba_line.h"
@@ -23,7 +23,7 @@ enum connection { LOCAL, HOST, HOSTSSL, HOSTNOSSL, HOSTGSSENC, HOSTNOGSSENC };
 
 struct rule {
 	struct hba_rule said;	/* first: what callers see */
-	char *options;		/* owned, of the vault */
+	char *options;		/* owned, of secmem */
 	const struct ident *maps;	/* borrowed: those of its hba */
 	enum connection connection;
 	struct hba_address address;
@@ -42,7 +42,7 @@ static void rule_free(struct rule *r)
 	hba_address_fini(&r->address);
 	hba_list_fini(&r->databases);
 	hba_list_fini(&r->users);
-	vault_free(r->options);
+	secmem_free(r->options);
 	mem_free(r);
 }
 
@@ -196,7 +196,7 @@ static int take_options(struct hba_line *l, struct rule *r, struct err *e)
 
 	if (r->said.method == AUTH_LDAP)
 		w = hba_line_rest(l);
-	r->options = vault_zalloc(w.len + 1);
+	r->options = secmem_zalloc(w.len + 1);
 	if (r->options == NULL)
 		return err_set(e, "53200", "out of memory");
 	memcpy(r->options, w.at, w.len);

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "base/vault.h"
+#include "base/secmem.h"
 #include "conf/words.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -325,12 +325,12 @@ static int set_enum(const struct option_row *o, void *to, const char *value,
 static int set_str(const struct option_row *o, void *to, const char *value,
     struct err *e)
 {
-	char *const copy = vault_strdup(value);	/* it may be a secret */
+	char *const copy = secmem_strdup(value);	/* it may be a secret */
 
 	(void)o;
 	if (copy == NULL)
 		return err_set(e, "53200", "out of memory");
-	vault_free(*(opt_str_t *)to);
+	secmem_free(*(opt_str_t *)to);
 	*(opt_str_t *)to = copy;
 	return 0;
 }
@@ -372,7 +372,7 @@ int option_copy(const struct option_row *o, struct settings *dst,
 	const char *const value = *(const opt_str_t *)from;
 	if (value != NULL)
 		return set_str(o, to, value, NULL);
-	vault_free(*(opt_str_t *)to);
+	secmem_free(*(opt_str_t *)to);
 	*(opt_str_t *)to = NULL;
 	return 0;
 }
@@ -435,7 +435,7 @@ void settings_fini(struct settings *s)
 {
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		if (rows[i].type == OPT_T_STR)
-			vault_free(*(opt_str_t *)field(&rows[i], s));
+			secmem_free(*(opt_str_t *)field(&rows[i], s));
 	}
 	*s = (struct settings){ 0 };
 }

@@ -12,7 +12,7 @@
 #include "base/crypto.h"
 #include "base/input.h"
 #include "base/mem.h"
-#include "base/vault.h"
+#include "base/secmem.h"
 #include "conf/file.h"
 #include "proto/md5.h"
 #include "proto/scram.h"
@@ -27,7 +27,7 @@ struct listed {
 /* Three pieces of memory, however many names: it is read, and freed, often. */
 struct userlist {
 	atomic_uint refs;
-	char *texts;		/* owned, of the vault: names and secrets */
+	char *texts;		/* owned, of secmem: names and secrets */
 	size_t used;		/* bytes of it */
 	struct listed *list;	/* owned; by name, once all are there */
 	size_t count, room;
@@ -283,7 +283,7 @@ struct userlist *userlist_parse(const struct userlist_source *src)
 	if (u == NULL)
 		return NULL;
 	u->refs = 1;
-	u->texts = vault_zalloc((size_t)(p.end - p.at) + 1);
+	u->texts = secmem_zalloc((size_t)(p.end - p.at) + 1);
 	if (u->texts == NULL)
 		userlist_unref(&u);
 	while (u != NULL) {
@@ -367,7 +367,7 @@ void userlist_unref(struct userlist **up)
 	*up = NULL;
 	if (u == NULL || --u->refs > 0)
 		return;
-	vault_free(u->texts);
+	secmem_free(u->texts);
 	mem_free(u->list);
 	mem_free(u);
 }

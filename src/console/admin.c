@@ -263,7 +263,7 @@ static void count(struct console *k)
 	k->counted = true;
 	n->query_count++;
 	n->xact_count++;
-	wheel_wake(&k->client->pc.pool->care);
+	wheel_wake(&k->client->pc.pool->wheel);
 }
 
 /* May close the client. */

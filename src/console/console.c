@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "console/admin.h"
-#include "console/answer.h"
+#include "console/driver_query.h"
 #include "console/console_parts.h"
 #include "console/mistyped.h"
 #include "proto/msg.h"

@@ -19,8 +19,8 @@ int console_rows(struct console *k, const struct statement *st,
 {
 	int rc = 0;
 
-	if (st->kind == STATEMENT_ANSWER)
-		answer_rows(&st->answer, sink);
+	if (st->kind == STATEMENT_DRIVER_QUERY)
+		driver_query_rows(&st->answer, sink);
 	else if (st->show.view->admin && !k->client->admin)
 		return err_set(e, "08P01", "admin access needed");
 	else if (st->cmd.show.json)
@@ -42,7 +42,7 @@ static enum command_result send_help(struct console *k)
 }
 
 static enum command_result send_answer(struct console *k,
-    const struct answer *a)
+    const struct driver_query *a)
 {
 	if (a->notice != NULL)
 		console_notice(k, a->notice, NULL);
@@ -60,7 +60,7 @@ static enum command_result run(struct console *k, const struct statement *st,
 	switch (st->kind) {
 	case STATEMENT_HELP:
 		return send_help(k);
-	case STATEMENT_ANSWER:
+	case STATEMENT_DRIVER_QUERY:
 		return send_answer(k, &st->answer);
 	case STATEMENT_EMPTY:
 		console_nothing(k);
@@ -133,10 +133,10 @@ static void run_simple(struct console *k, const struct statement *st)
 /* Are all statements from here on such as drivers send? */
 static bool all_have_answers(const char *query, const struct asker *who)
 {
-	struct answer space;
+	struct driver_query space;
 
 	while (*query != '\0') {
-		const size_t n = answer_find(query, who, &space);
+		const size_t n = driver_query_find(query, who, &space);
 
 		if (n == 0)
 			return false;

@@ -58,11 +58,11 @@ static int make_answer(struct statement *st,
 {
 	const bool blank = src->query[strspn(src->query, " \t\r\n")] == '\0';
 
-	st->length = answer_find(src->query, src->who, &st->answer);
+	st->length = driver_query_find(src->query, src->who, &st->answer);
 	/* an empty Query is an error, an empty Parse is not */
 	if (blank ? src->params == NULL : st->length == 0)
 		return invalid(st, src->query, e);
-	st->kind = st->answer.tag == NULL ? STATEMENT_EMPTY : STATEMENT_ANSWER;
+	st->kind = st->answer.tag == NULL ? STATEMENT_EMPTY : STATEMENT_DRIVER_QUERY;
 	st->shape = (struct shape){ .columns = st->answer.columns,
 		.count = st->answer.count };
 	st->cmd.params = lex_params(src->query);
@@ -107,7 +107,7 @@ static bool is_foreign_set(const struct admin_command *cmd,
     const struct asker *who)
 {
 	return cmd->is_set && !cmd->persist && option_find(cmd->arg) == NULL &&
-	    answer_setting(cmd->arg, who) != NULL;
+	    driver_query_setting(cmd->arg, who) != NULL;
 }
 
 int statement_make(struct statement *st, const struct statement_source *src,
@@ -146,7 +146,7 @@ static bool is_number(const struct statement *st, size_t test)
 
 const char *statement_tag(const struct statement *st)
 {
-	if (st->kind == STATEMENT_ANSWER)
+	if (st->kind == STATEMENT_DRIVER_QUERY)
 		return st->answer.tag;
 	return st->kind == STATEMENT_COMMAND ? st->row->name : "SHOW";
 }

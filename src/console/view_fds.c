@@ -16,11 +16,11 @@
 #include "console/fds.h"
 #include "console/selection.h"
 #include "console/views.h"
-#include "io/pass.h"
+#include "io/fdpass.h"
 #include "pool/credentials.h"
 #include "proto/params.h"
 #include "session/client.h"
-#include "session/handover.h"
+#include "session/snapshot.h"
 #include "session/server.h"
 #include "session/timers.h"
 
@@ -184,15 +184,15 @@ static int client_row(const struct walk *w, const struct client *c)
 		.who = &c->who,
 	};
 
-	if (whom != FOR_EYES && !handover_takes_client(c)) {
+	if (whom != FOR_EYES && !snapshot_takes_client(c)) {
 		++*w->left;
 		return 0;
 	}
-	if (whom == FOR_STRANGER && !handover_is_plain_client(c))
+	if (whom == FOR_STRANGER && !snapshot_is_plain_client(c))
 		return 0;
 	if (whom == FOR_SUCCESSOR) {
 		writer_init(&r.state, STATE_MAX);
-		handover_write_client(c, &r.state);
+		snapshot_write_client(c, &r.state);
 	}
 	return emit(w, &r);
 }
@@ -216,13 +216,13 @@ static int server_row(const struct walk *w, const struct server *s)
 	};
 
 	if (s->stream.fd < 0 ||
-	    (whom != FOR_EYES && !handover_takes_server(s)))
+	    (whom != FOR_EYES && !snapshot_takes_server(s)))
 		return 0;
-	if (whom == FOR_STRANGER && !handover_is_plain_server(s))
+	if (whom == FOR_STRANGER && !snapshot_is_plain_server(s))
 		return 0;
 	if (whom == FOR_SUCCESSOR) {
 		writer_init(&r.state, STATE_MAX);
-		handover_write_server(s, &r.state);
+		snapshot_write_server(s, &r.state);
 	}
 	return emit(w, &r);
 }
@@ -322,7 +322,7 @@ static int who_reads(const struct client *c)
 	const char *const name = params_get(c->params,
 	    params_find(c->ss->params, "application_name"));
 
-	return name != NULL && strcmp(name, HANDOVER_READER) == 0 ?
+	return name != NULL && strcmp(name, SNAPSHOT_READER) == 0 ?
 	    FOR_SUCCESSOR : FOR_STRANGER;
 }
 
@@ -340,7 +340,7 @@ static int on_row(struct row_sink *sink, const struct cell *cells)
 
 	writer_init(&w, 3 * (size_t)STATE_MAX);
 	table_write_row(&w, &to->shape, cells);
-	to->failed = w.failed || pass_send(to->sock, w.at, w.len,
+	to->failed = w.failed || fdpass_send(to->sock, w.at, w.len,
 	    (int)cells[0].number) < 0;
 	writer_fini(&w);
 	return to->failed ? -1 : 0;
@@ -355,11 +355,11 @@ int fds_pass(struct console *k, const struct view *v, struct err *e)
 	with.variant = who_reads(k->client);
 	table_write_description(&k->out, &to.shape);
 	to.failed = k->out.failed || stream_write_bytes(st, k->out.at,
-	    k->out.len) != STREAM_SENT || pass_block(st->fd, PASS_SECONDS) < 0;
+	    k->out.len) != STREAM_SENT || fdpass_block(st->fd, PASS_SECONDS) < 0;
 	writer_fini(&k->out);
 	if (!to.failed)
 		with.rows(k->admin, &with, &to.sink);
-	if (pass_unblock(st->fd) == 0 && !to.failed)
+	if (fdpass_unblock(st->fd) == 0 && !to.failed)
 		return 0;
 	return err_set(e, "58000", "could not pass descriptors: %s",
 	    strerror(errno));

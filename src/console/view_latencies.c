@@ -44,15 +44,15 @@ static int latency_row(const struct whose *who, const struct histogram *h,
 	    sink->row(sink, VIEW_ROW(LATENCIES_VIEW));
 }
 
-/* The census has what was before this period, and of pools that are gone. */
+/* The averages have what was before this period, and of pools that are gone. */
 static int sum_row(const struct catalog *c, enum latency what,
     struct row_sink *sink)
 {
 	const struct whose who = { .latency = latency_name(what) };
 	struct histogram sum = { 0 };
 
-	histogram_add(&sum, &c->census.latencies.of[what]);
-	sum.last = c->census.latencies.of[what].last;
+	histogram_add(&sum, &c->averages.latencies.of[what]);
+	sum.last = c->averages.latencies.of[what].last;
 	for (const struct pool *p = c->pools; p != NULL; p = p->hh.next) {
 		if (p->latencies != NULL)
 			histogram_add_now(&sum, &p->latencies->of[what]);
@@ -85,7 +85,7 @@ static void latencies_rows(const struct admin *a, const struct view *v,
 
 	(void)v;
 	catalog_sort(c);
-	census_settle(&c->census);
+	averages_settle(&c->averages);
 	for (struct pool *p = c->pools; p != NULL; p = p->hh.next)
 		latencies_settle(p);
 	for (size_t i = 0; i < LATENCIES; i++) {

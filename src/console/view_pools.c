@@ -14,7 +14,7 @@
 	X(TEXT, "user", PLAIN, cell_text(p->key.user->name)) \
 	X(INT4, "cl_active", PLAIN, cell_number(cl[CLIENT_ACTIVE])) \
 	X(INT4, "cl_waiting", PLAIN, \
-	    cell_number(cl[CLIENT_WAITING] + cl[CLIENT_WELCOME] + cl[CLIENT_OWN_WAITING])) \
+	    cell_number(cl[CLIENT_WAITING] + cl[CLIENT_WELCOME] + cl[CLIENT_DEDICATED_WAITING])) \
 	X(INT4, "cl_active_cancel_req", PLAIN, \
 	    cell_number(cl[CLIENT_CANCEL_SENT])) \
 	X(INT4, "cl_waiting_cancel_req", PLAIN, \
@@ -28,7 +28,7 @@
 	X(INT4, "sv_used", PLAIN, cell_number(sv[SERVER_USED])) \
 	X(INT4, "sv_tested", PLAIN, cell_number(sv[SERVER_TESTED])) \
 	X(INT4, "sv_login", PLAIN, \
-	    cell_number(sv[SERVER_LOGIN] + sv[SERVER_OWN_LOGIN])) \
+	    cell_number(sv[SERVER_LOGIN] + sv[SERVER_DEDICATED_LOGIN])) \
 	X(INT4, "maxwait", PLAIN, cell_number(wait / USEC)) \
 	X(INT4, "maxwait_us", PLAIN, cell_number(wait % USEC)) \
 	X(TEXT, "pool_mode", PLAIN, \
@@ -66,7 +66,7 @@ static const struct column peer_pools_columns[] = { PEER_POOLS(VIEW_COLUMN) };
 
 /* States whose members wait for a server; those in login wait as well. */
 static const enum client_state waiting[] = { CLIENT_WAITING, CLIENT_WELCOME,
-	CLIENT_OWN_WAITING };
+	CLIENT_DEDICATED_WAITING };
 
 static usec_t head_wait(const struct pool *p, enum client_state state)
 {

@@ -85,7 +85,7 @@ static const struct part clients_parts[] = {
 	{ .state = CLIENT_ACTIVE, .name = "active", .unlinked = "idle" },
 	{ .state = CLIENT_WAITING, .name = "waiting" },
 	{ .state = CLIENT_WELCOME, .name = "waiting" },
-	{ .state = CLIENT_OWN_WAITING, .name = "waiting" },
+	{ .state = CLIENT_DEDICATED_WAITING, .name = "waiting" },
 	{ .state = CLIENT_CANCEL_SENT, .name = "active_cancel_req" },
 	{ .state = CLIENT_CANCEL_WAITING, .name = "waiting_cancel_req" },
 };
@@ -96,7 +96,7 @@ static const struct part servers_parts[] = {
 	{ true, SERVER_USED, "used", NULL },
 	{ true, SERVER_TESTED, "tested", NULL },
 	{ true, SERVER_LOGIN, "new", NULL },
-	{ true, SERVER_OWN_LOGIN, "new", NULL },
+	{ true, SERVER_DEDICATED_LOGIN, "new", NULL },
 	{ true, SERVER_ACTIVE_CANCEL, "active_cancel", NULL },
 	{ true, SERVER_BEING_CANCELED, "being_canceled", NULL },
 };
@@ -105,13 +105,13 @@ static const struct part sockets_parts[] = {
 	{ false, CLIENT_ACTIVE, "cl_active", NULL },
 	{ false, CLIENT_WAITING, "cl_waiting", NULL },
 	{ false, CLIENT_WELCOME, "cl_waiting", NULL },
-	{ false, CLIENT_OWN_WAITING, "cl_waiting", NULL },
+	{ false, CLIENT_DEDICATED_WAITING, "cl_waiting", NULL },
 	{ true, SERVER_ACTIVE, "sv_active", NULL },
 	{ true, SERVER_IDLE, "sv_idle", NULL },
 	{ true, SERVER_USED, "sv_used", NULL },
 	{ true, SERVER_TESTED, "sv_tested", NULL },
 	{ true, SERVER_LOGIN, "sv_login", NULL },
-	{ true, SERVER_OWN_LOGIN, "sv_login", NULL },
+	{ true, SERVER_DEDICATED_LOGIN, "sv_login", NULL },
 };
 
 /* By struct view's variant. */
@@ -158,7 +158,7 @@ struct walk {
 static usec_t client_queued(const struct client *c)
 {
 	return c->pc.state == CLIENT_WAITING || c->pc.state == CLIENT_WELCOME ||
-	    c->pc.state == CLIENT_OWN_WAITING ?
+	    c->pc.state == CLIENT_DEDICATED_WAITING ?
 	    time_now() - c->pc.wait_since : 0;
 }
 

@@ -68,7 +68,7 @@ static void sums_average(const struct sums *sums, const struct admin *a,
     struct counters *avg)
 {
 	counters_average(avg, &sums->now, &sums->before,
-	    time_now() - a->ss->catalog->census.since_before);
+	    time_now() - a->ss->catalog->averages.since_before);
 }
 
 /* Append a cell for each counter; returns the next free place. */
@@ -87,7 +87,7 @@ static void stats_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
 	catalog_sort(a->ss->catalog);
-	census_settle(&a->ss->catalog->census);
+	averages_settle(&a->ss->catalog->averages);
 	for (const struct database *db = a->ss->catalog->databases; db != NULL;
 	    db = db->hh.next) {
 		struct cell cells[1 + 2 * COUNTERS] = { cell_text(db->name) };
@@ -118,7 +118,7 @@ static void totals_rows(const struct admin *a, const struct view *v,
 	struct counters avg;
 
 	(void)v;
-	census_settle(&a->ss->catalog->census);
+	averages_settle(&a->ss->catalog->averages);
 	for (const struct pool *p = a->ss->catalog->pools; p != NULL;
 	    p = p->hh.next)
 		sums_add(&sums, p);

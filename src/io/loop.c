@@ -1,4 +1,4 @@
-/* loop.c - the event loop: turns, sockets, tasks, beats, ticks and signals.
+/* loop.c - the event loop: turns, sockets, tasks, fast_ticks, ticks and signals.
  * SPDX-License-Identifier: ISC */
 #include "io/loop.h"
 
@@ -13,8 +13,8 @@
 
 #define PIPE_BYTES (1 << 20)	/* what anybody may ask for */
 #define BATCH 256		/* sockets told of in one turn */
-#define PATIENCE 1		/* ms of sleep in our set, between beats */
-#define BEAT (USEC / 1000)	/* how often it is asked while we don't */
+#define PATIENCE 1		/* ms of sleep in our set, between fast_ticks */
+#define FAST_TICK (USEC / 1000)	/* how often it is asked while we don't */
 #define LIVELY 4		/* wake-ups, before we expect one more */
 
 struct source {
@@ -36,8 +36,8 @@ struct loop {
 	struct loop_task *again;	/* DL list: next turn */
 	struct loop_task mark;		/* where this turn's part of again ends */
 	struct loop_task *dead;		/* DL list: end of this turn */
-	struct loop_task *beats;	/* DL list: once each beat */
-	usec_t beaten;			/* when the last beat was */
+	struct loop_task *fast_ticks;	/* DL list: once each fast_tick */
+	usec_t fast_ticked_at;			/* when the last fast_tick was */
 	struct source *sources;		/* LL list, owned */
 	int pipe[2];			/* for splice.c; or -1, -1 */
 	bool stop;
@@ -181,20 +181,20 @@ static void run_dead(struct loop *l)
 	}
 }
 
-/* Each of them once: those that ask meanwhile wait for the next beat. */
-static void run_beats(struct loop *l)
+/* Each of them once: those that ask meanwhile wait for the next fast_tick. */
+static void run_fast_ticks(struct loop *l)
 {
-	if (l->beats == NULL || time_now() - l->beaten < BEAT)
+	if (l->fast_ticks == NULL || time_now() - l->fast_ticked_at < FAST_TICK)
 		return;
-	l->beaten = time_now();
-	DL_APPEND(l->beats, &l->mark);
+	l->fast_ticked_at = time_now();
+	DL_APPEND(l->fast_ticks, &l->mark);
 	for (;;) {
-		struct loop_task *t = l->beats;
+		struct loop_task *t = l->fast_ticks;
 
-		DL_DELETE(l->beats, t);
+		DL_DELETE(l->fast_ticks, t);
 		if (t == &l->mark)
 			break;
-		DL_APPEND(l->beats, t);
+		DL_APPEND(l->fast_ticks, t);
 		t->run(t);
 	}
 	l->mark.prev = NULL;
@@ -208,7 +208,7 @@ static bool poll_set(struct loop *l, int patience)
 	loop_woke(l);
 	if (l->count <= 0)
 		return false;
-	l->lively = time_now() - l->told < BEAT ? l->lively + 1 : 1;
+	l->lively = time_now() - l->told < FAST_TICK ? l->lively + 1 : 1;
 	l->told = time_now();
 	while (l->next < l->count) {
 		const struct epoll_event *const e = &l->batch[l->next++];
@@ -236,7 +236,7 @@ static void on_set(evutil_socket_t fd, short what, void *arg)
  */
 static bool looks_in_set(const struct loop *l)
 {
-	return l->lively >= LIVELY || l->beats != NULL;
+	return l->lively >= LIVELY || l->fast_ticks != NULL;
 }
 
 /* Sleep until something happens, unless a task waits for its turn. */
@@ -247,10 +247,10 @@ static void wait_for_events(struct loop *l)
 	if (looks_in_set(l)) {
 		const bool hurry = l->again != NULL;
 
-		told = poll_set(l, hurry || l->beats == NULL ? 0 : PATIENCE);
+		told = poll_set(l, hurry || l->fast_ticks == NULL ? 0 : PATIENCE);
 		if (!told && !hurry)
 			l->lively = 0;
-		if (looks_in_set(l) && time_now() - l->asked < BEAT)
+		if (looks_in_set(l) && time_now() - l->asked < FAST_TICK)
 			return;
 	}
 	const bool sleeps = !told && l->again == NULL && !looks_in_set(l);
@@ -269,7 +269,7 @@ void loop_run(struct loop *l, void (*after_turn)(void *), void *arg)
 		l->woken = false;
 		l->turn++;
 		wait_for_events(l);
-		run_beats(l);
+		run_fast_ticks(l);
 		run_again(l);
 		if (after_turn != NULL)
 			after_turn(arg);
@@ -307,20 +307,20 @@ void loop_defer(struct loop *l, struct loop_task *t)
 	DL_APPEND(l->dead, t);
 }
 
-void loop_beat_on(struct loop *l, struct loop_task *t)
+void loop_fast_tick_on(struct loop *l, struct loop_task *t)
 {
 	if (t->prev != NULL)
 		return;
-	if (l->beats == NULL)
-		l->beaten = time_now();
-	DL_APPEND(l->beats, t);
+	if (l->fast_ticks == NULL)
+		l->fast_ticked_at = time_now();
+	DL_APPEND(l->fast_ticks, t);
 }
 
-void loop_beat_off(struct loop *l, struct loop_task *t)
+void loop_fast_tick_off(struct loop *l, struct loop_task *t)
 {
 	if (t->prev == NULL)
 		return;
-	DL_DELETE(l->beats, t);
+	DL_DELETE(l->fast_ticks, t);
 	t->prev = t->next = NULL;
 }
 

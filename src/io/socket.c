@@ -243,7 +243,7 @@ bool socket_is_tcp(int fd)
 	    protocol == IPPROTO_TCP;
 }
 
-int socket_set_heap(int fd, int bytes)
+int socket_set_rcvlowat(int fd, int bytes)
 {
 	return set_int(fd, SOL_SOCKET, SO_RCVLOWAT, bytes);
 }

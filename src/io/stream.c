@@ -17,7 +17,7 @@
 #define READ_EVENTS (EPOLLIN | EPOLLRDHUP | EPOLLET)
 #define HANG_UP (EPOLLRDHUP | EPOLLHUP | EPOLLERR)
 #define OVERFLOW_RUNS 16	/* pieces of the queue tried in one send */
-#define HEAP (1 << 18)		/* bytes that a held stream is read for */
+#define RCVLOWAT (1 << 18)		/* bytes that a held stream is read for */
 
 /* What the socket did not take; exists only while there is something. */
 struct overflow {
@@ -25,9 +25,9 @@ struct overflow {
 	size_t noted;			/* bytes told to mem_note() */
 };
 
-/* A stream in full flow, while it is read beat by beat. */
+/* A stream in full flow, while it is read fast_tick by fast_tick. */
 struct hold {
-	struct loop_task beat;
+	struct loop_task fast_tick;
 	struct stream *stream;
 };
 
@@ -137,7 +137,7 @@ static void on_event(struct loop_socket *socket, uint32_t events)
 {
 	struct stream *s = (struct stream *)socket;
 
-	if (s->over != NULL && !stream_is_frozen(s) &&
+	if (s->over != NULL && !stream_is_suspended(s) &&
 	    (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) {
 		on_writable(s);
 		if (s->fd < 0)
@@ -221,7 +221,7 @@ broken:
 
 /* --- full flow --- */
 
-static void run_beat(struct loop_task *t)
+static void run_fast_tick(struct loop_task *t)
 {
 	struct stream *const s = ((struct hold *)t)->stream;
 
@@ -239,14 +239,14 @@ static void hold(struct stream *s)
 		return;
 	struct hold *const h = mem_zalloc(sizeof *h);
 
-	if (h == NULL || socket_set_heap(s->fd, HEAP) < 0) {
+	if (h == NULL || socket_set_rcvlowat(s->fd, RCVLOWAT) < 0) {
 		mem_free(h);
 		return;
 	}
 	h->stream = s;
-	h->beat.run = run_beat;
+	h->fast_tick.run = run_fast_tick;
 	s->hold = h;
-	loop_beat_on(s->loop, &h->beat);
+	loop_fast_tick_on(s->loop, &h->fast_tick);
 }
 
 static void let_go(struct stream *s)
@@ -255,10 +255,10 @@ static void let_go(struct stream *s)
 
 	if (h == NULL)
 		return;
-	loop_beat_off(s->loop, &h->beat);
+	loop_fast_tick_off(s->loop, &h->fast_tick);
 	mem_free(h);
 	s->hold = NULL;
-	(void)socket_set_heap(s->fd, 1);
+	(void)socket_set_rcvlowat(s->fd, 1);
 	/* what is there already is not told any more */
 	s->ready = true;
 	if (!s->paused)
@@ -293,7 +293,7 @@ void stream_close(struct stream *s)
 		return;
 	if (s->transport->close != NULL)
 		s->transport->close(s);
-	if (s->over != NULL && !s->broken && !stream_is_frozen(s))
+	if (s->over != NULL && !s->broken && !stream_is_suspended(s))
 		(void)overflow_flush(s);
 	overflow_free(s);
 	let_go(s);
@@ -412,15 +412,15 @@ void stream_resume(struct stream *s)
 	go_on(s, STREAM_PAUSED);
 }
 
-void stream_freeze(struct stream *s)
+void stream_suspend(struct stream *s)
 {
 	stop(s, STREAM_FROZEN);
 }
 
-void stream_thaw(struct stream *s)
+void stream_unsuspend(struct stream *s)
 {
 	/* the edge that tells of room may have passed */
-	if (stream_is_frozen(s) && s->over != NULL)
+	if (stream_is_suspended(s) && s->over != NULL)
 		loop_change(s->loop, s->fd, READ_EVENTS | EPOLLOUT,
 		    &s->socket);
 	go_on(s, STREAM_FROZEN);

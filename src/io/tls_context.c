@@ -16,7 +16,7 @@
 #include "base/input_watch.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "base/vault.h"
+#include "base/secmem.h"
 #include "io/tls_parts.h"
 
 #define VERIFY_DEPTH 6		/* spec/authentication.md section 9.3 */
@@ -278,7 +278,7 @@ static int no_passphrase(char *buf, int size, int rw, void *arg)
 /* Neither the text of the key nor what it is made from stays behind. */
 static int use_key(SSL_CTX *ssl, const char *path)
 {
-	char *text = vault_zalloc(KEY_FILE_MAX);
+	char *text = secmem_zalloc(KEY_FILE_MAX);
 	const int fd = input_open(path);
 	const ssize_t n = fd < 0 || text == NULL ? -1 :
 	    read(fd, text, KEY_FILE_MAX);
@@ -302,7 +302,7 @@ static int use_key(SSL_CTX *ssl, const char *path)
 	BIO_free(bio);
 	if (fd >= 0)
 		close(fd);
-	vault_free(text);
+	secmem_free(text);
 	return rc;
 }
 

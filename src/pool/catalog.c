@@ -7,11 +7,11 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "pool/care.h"
+#include "pool/due.h"
 #include "pool/credentials.h"
 #include "pool/drain.h"
 #include "pool/hosts.h"
-#include "pool/spare.h"
+#include "pool/evict.h"
 #include "pool/users.h"
 #include "proto/params.h"
 
@@ -20,7 +20,7 @@
 static void wake(struct database *db)
 {
 	if (db->own != NULL || db->conf->user != NULL)
-		wheel_wake(&db->care);
+		wheel_wake(&db->wheel);
 }
 
 void catalog_wake_databases(struct catalog *c)
@@ -40,14 +40,14 @@ static struct database *database_new(struct catalog *c, const char *name)
 		mem_delete(MEM_DATABASE, db, sizeof *db);
 		return NULL;
 	}
-	db->line.kind = LINE_DB;
+	db->queue.kind = LIMIT_DB;
 	HASH_ADD_KEYPTR(hh, c->databases, db->name, strlen(name), db);
 	if (db->hh.tbl == NULL) {
 		mem_free(db->name);
 		mem_delete(MEM_DATABASE, db, sizeof *db);
 		return NULL;
 	}
-	wheel_add(&c->database_care, &db->care);
+	wheel_add(&c->database_due, &db->wheel);
 	return db;
 }
 
@@ -57,12 +57,12 @@ void catalog_drop_database(struct catalog *c, struct database *db)
 		next = p->db_next;
 		catalog_drop_pool(c, p);
 	}
-	wheel_remove(&db->care);
+	wheel_remove(&db->wheel);
 	HASH_DEL(c->databases, db);
 	credentials_unref(&db->password);
 	credentials_unref(&db->next_password);
 	config_db_free(db->own);
-	line_fini(&db->line);
+	limit_queue_fini(&db->queue);
 	mem_free(db->name);
 	mem_delete(MEM_DATABASE, db, sizeof *db);
 }
@@ -89,12 +89,12 @@ static int positive(int own, int global)
 }
 
 /* A limit may have come or gone. */
-static void update_spares(struct pool *p)
+static void update_evictable(struct pool *p)
 {
 	for (int state = 0; state < SERVER_GONE; state++)
 		for (struct pool_server *ps = p->servers[state]; ps != NULL;
 		    ps = ps->next)
-			spare_update(ps);
+			evict_update(ps);
 }
 
 /* (spec/pooling.md section 1) */
@@ -104,7 +104,7 @@ void pool_configure(struct pool *p, const struct config *config)
 	const struct config_db *db = p->key.db->conf;
 	const struct config_user *u = p->key.user->conf;
 	struct pool_limits *l = &p->limits;
-	const bool is_limited = spare_counts(p);
+	const bool is_limited = evict_is_limited(p);
 
 	const int size = first_given(u ? u->pool_size : -1, db->pool_size,
 	    s->default_pool_size);
@@ -124,7 +124,7 @@ void pool_configure(struct pool *p, const struct config *config)
 	l->max_db = positive(db->max_db_connections, s->max_db_connections);
 	l->max_user = positive(u ? u->max_user_connections : 0,
 	    s->max_user_connections);
-	l->handover = s->server_handover_delay;
+	l->handover_delay = s->server_handover_delay;
 	l->round_robin = s->server_round_robin != 0;
 	l->check = s->server_check_query != NULL &&
 	    s->server_check_query[0] != '\0';
@@ -132,8 +132,8 @@ void pool_configure(struct pool *p, const struct config *config)
 	    s->server_reset_query[0] != '\0';
 	l->reset = l->can_reset && (s->server_reset_query_always ||
 	    l->mode == POOL_SESSION);
-	if (is_limited || spare_counts(p))
-		update_spares(p);
+	if (is_limited || evict_is_limited(p))
+		update_evictable(p);
 	pool_recheck(p);
 }
 
@@ -159,22 +159,22 @@ struct pool *catalog_get_pool(struct catalog *c, struct database *db,
 		return NULL;
 	p->key.db = db;
 	p->key.user = user;
-	if (line_enroll(&db->line) < 0)
+	if (limit_queue_enroll(&db->queue) < 0)
 		goto fail;
-	if (line_enroll(&user->line) < 0)
+	if (limit_queue_enroll(&user->queue) < 0)
 		goto fail_user;
 	HASH_ADD(hh, c->pools, key, sizeof p->key, p);
 	if (p->hh.tbl == NULL)
 		goto fail_hash;
 	DL_PREPEND2(db->pools, p, db_prev, db_next);
 	DL_PREPEND2(user->pools, p, user_prev, user_next);
-	wheel_add(&c->pool_care, &p->care);
+	wheel_add(&c->pool_due, &p->wheel);
 	pool_configure(p, c->config);
 	return p;
 fail_hash:
-	line_dismiss(&user->line, p);
+	limit_queue_dismiss(&user->queue, p);
 fail_user:
-	line_dismiss(&db->line, p);
+	limit_queue_dismiss(&db->queue, p);
 fail:
 	mem_delete(MEM_POOL, p, sizeof *p);
 	return NULL;
@@ -184,7 +184,7 @@ void catalog_touch_pool(struct catalog *c, struct pool *p)
 {
 	if (p->dirty_prev == NULL)
 		DL_APPEND2(c->dirty, p, dirty_prev, dirty_next);
-	wheel_wake(&p->care);
+	wheel_wake(&p->wheel);
 }
 
 void catalog_untouch_pool(struct catalog *c, struct pool *p)
@@ -207,11 +207,11 @@ struct pool *catalog_take_touched(struct catalog *c)
 void catalog_drop_pool(struct catalog *c, struct pool *p)
 {
 	catalog_untouch_pool(c, p);
-	line_dismiss(&p->key.db->line, p);
-	line_dismiss(&p->key.user->line, p);
-	census_forget(&c->census, p);
-	wheel_remove(&p->care);
-	wheel_wake(&p->key.db->care);
+	limit_queue_dismiss(&p->key.db->queue, p);
+	limit_queue_dismiss(&p->key.user->queue, p);
+	averages_forget(&c->averages, p);
+	wheel_remove(&p->wheel);
+	wheel_wake(&p->key.db->wheel);
 	HASH_DEL(c->pools, p);
 	DL_DELETE2(p->key.db->pools, p, db_prev, db_next);
 	DL_DELETE2(p->key.user->pools, p, user_prev, user_next);
@@ -507,8 +507,8 @@ struct catalog *catalog_new(struct config *config)
 	if (c == NULL)
 		return NULL;
 	c->config = config_ref(config);
-	wheel_init(&c->database_care, CARE_GRAIN, time_now());
-	wheel_init(&c->pool_care, CARE_GRAIN, time_now());
+	wheel_init(&c->database_due, DUE_GRAIN, time_now());
+	wheel_init(&c->pool_due, DUE_GRAIN, time_now());
 	if (make_console(c) < 0 || catalog_apply(c, config, NULL, NULL) < 0)
 		catalog_free(&c);
 	return c;
@@ -530,7 +530,7 @@ void catalog_free(struct catalog **cp)
 	struct config *config = (struct config *)c->config;
 
 	(void)drain_remove(c, NULL);
-	census_fini(&c->census);
+	averages_fini(&c->averages);
 	config_unref(&config);
 	mem_free(c);
 }

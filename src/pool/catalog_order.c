@@ -25,22 +25,22 @@ void catalog_sort(struct catalog *c)
 
 void catalog_turn(struct catalog *c, usec_t now)
 {
-	wheel_turn(&c->database_care, now);
-	wheel_turn(&c->pool_care, now);
+	wheel_turn(&c->database_due, now);
+	wheel_turn(&c->pool_due, now);
 }
 
 struct database *catalog_turn_database(struct catalog *c)
 {
-	struct wheel_node *const n = wheel_take(&c->database_care);
+	struct wheel_node *const n = wheel_take(&c->database_due);
 
 	return n == NULL ? NULL : (struct database *)((char *)n -
-	    offsetof(struct database, care));
+	    offsetof(struct database, wheel));
 }
 
 struct pool *catalog_turn_pool(struct catalog *c)
 {
-	struct wheel_node *const n = wheel_take(&c->pool_care);
+	struct wheel_node *const n = wheel_take(&c->pool_due);
 
 	return n == NULL ? NULL : (struct pool *)((char *)n -
-	    offsetof(struct pool, care));
+	    offsetof(struct pool, wheel));
 }

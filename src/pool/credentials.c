@@ -7,7 +7,7 @@
 
 #include "base/crypto.h"
 #include "base/mem.h"
-#include "base/vault.h"
+#include "base/secmem.h"
 
 struct credentials *credentials_new(const char *secret)
 {
@@ -17,7 +17,7 @@ struct credentials *credentials_new(const char *secret)
 		return NULL;
 	c->refs = 1;
 	c->kind = secret_kind(secret);
-	c->secret = vault_strdup(secret);
+	c->secret = secmem_strdup(secret);
 	if (c->secret == NULL)
 		credentials_unref(&c);
 	return c;
@@ -40,10 +40,10 @@ static void free_keys(struct credentials *c)
 {
 	struct known_keys *k;
 
-	vault_free(c->learned);
+	secmem_free(c->learned);
 	while ((k = c->known) != NULL) {
 		c->known = k->next;
-		vault_free(k);
+		secmem_free(k);
 	}
 }
 
@@ -54,19 +54,19 @@ void credentials_unref(struct credentials **cp)
 	*cp = NULL;
 	if (c == NULL || --c->refs > 0)
 		return;
-	vault_free(c->secret);
-	vault_free(c->verifier);
+	secmem_free(c->secret);
+	secmem_free(c->verifier);
 	free_keys(c);
 	mem_delete(MEM_CREDENTIALS, c, sizeof *c);
 }
 
 static struct scram_verifier *parse_verifier(const char *secret)
 {
-	struct scram_verifier *v = vault_zalloc(sizeof *v);
+	struct scram_verifier *v = secmem_zalloc(sizeof *v);
 
 	if (v != NULL && scram_verifier_parse(v, secret) == 0)
 		return v;
-	vault_free(v);
+	secmem_free(v);
 	return NULL;
 }
 
@@ -86,15 +86,15 @@ const struct scram_verifier *credentials_verifier(struct credentials *c,
 int credentials_put_verifier(struct credentials *c, const struct scram_keys *k,
     const struct scram_salt *salt)
 {
-	struct scram_verifier *v = vault_zalloc(sizeof *v);
+	struct scram_verifier *v = secmem_zalloc(sizeof *v);
 
 	if (v == NULL || c->kind != SECRET_PLAIN ||
 	    scram_verifier_fill(v, k, salt->at, salt->len) < 0) {
-		vault_free(v);
+		secmem_free(v);
 		return -1;
 	}
 	v->iterations = salt->iterations;
-	vault_free(c->verifier);
+	secmem_free(c->verifier);
 	c->verifier = v;
 	return 0;
 }
@@ -115,7 +115,7 @@ void credentials_learn(struct credentials *c, const uint8_t *client_key)
 	if (c->kind != SECRET_SCRAM || c->verifier == NULL ||
 	    c->learned != NULL || !is_client_key(c->verifier, client_key))
 		return;
-	c->learned = vault_zalloc(sizeof *c->learned);
+	c->learned = secmem_zalloc(sizeof *c->learned);
 	if (c->learned == NULL)
 		return;
 	memcpy(c->learned->client_key, client_key, SHA256_BYTES);
@@ -156,7 +156,7 @@ static void forget_keys(struct credentials *c)
 		at = &(*at)->next;
 	if (*at == NULL)
 		return;
-	vault_free(*at);
+	secmem_free(*at);
 	*at = NULL;
 }
 
@@ -167,7 +167,7 @@ void credentials_put_keys(struct credentials *c, const struct scram_keys *k,
 
 	if (c->kind != SECRET_PLAIN || credentials_keys(c, salt) != NULL)
 		return;
-	known = vault_zalloc(sizeof *known + salt->len);
+	known = secmem_zalloc(sizeof *known + salt->len);
 	if (known == NULL)
 		return;
 	forget_keys(c);

@@ -6,7 +6,7 @@
 
 #include "pool/catalog.h"
 #include "pool/drain.h"
-#include "pool/spare.h"
+#include "pool/evict.h"
 
 /* The one whose last traffic is longest ago, of a list of a pool and best. */
 static struct pool_server *older(const struct pool *p, enum server_state state,
@@ -20,25 +20,25 @@ static struct pool_server *older(const struct pool *p, enum server_state state,
 }
 
 /* The servers that count against a limit of p, and how many may be. */
-static unsigned taken(const struct pool *p, enum line_kind kind)
+static unsigned taken(const struct pool *p, enum limit_kind kind)
 {
-	return kind == LINE_DB ? p->key.db->servers : p->key.user->servers;
+	return kind == LIMIT_DB ? p->key.db->servers : p->key.user->servers;
 }
 
-static unsigned maximum(const struct pool *p, enum line_kind kind)
+static unsigned maximum(const struct pool *p, enum limit_kind kind)
 {
-	return (unsigned)(kind == LINE_DB ? p->limits.max_db :
+	return (unsigned)(kind == LIMIT_DB ? p->limits.max_db :
 	    p->limits.max_user);
 }
 
-bool limit_is_full(const struct pool *p, enum line_kind kind)
+bool limit_is_full(const struct pool *p, enum limit_kind kind)
 {
 	const unsigned max = maximum(p, kind);
 
 	return max > 0 && taken(p, kind) >= max;
 }
 
-bool limit_is_near(const struct pool *p, enum line_kind kind)
+bool limit_is_near(const struct pool *p, enum limit_kind kind)
 {
 	const unsigned max = maximum(p, kind);
 
@@ -46,21 +46,21 @@ bool limit_is_near(const struct pool *p, enum line_kind kind)
 }
 
 /*
- * How many there are, but for the carriers of cancel requests, which no limit
+ * How many there are, but for the cancelers of cancel requests, which no limit
  * holds back.
  */
-static unsigned kept(const struct pool *of, enum line_kind kind)
+static unsigned kept(const struct pool *of, enum limit_kind kind)
 {
-	const struct pool *p = kind == LINE_DB ? of->key.db->pools :
+	const struct pool *p = kind == LIMIT_DB ? of->key.db->pools :
 	    of->key.user->pools;
 	unsigned n = taken(of, kind);
 
-	for (; p != NULL; p = kind == LINE_DB ? p->db_next : p->user_next)
+	for (; p != NULL; p = kind == LIMIT_DB ? p->db_next : p->user_next)
 		n -= p->server_count[SERVER_ACTIVE_CANCEL];
 	return n;
 }
 
-static bool is_over(const struct pool *p, enum line_kind kind)
+static bool is_over(const struct pool *p, enum limit_kind kind)
 {
 	const unsigned max = maximum(p, kind);
 
@@ -78,14 +78,14 @@ const char *limit_exceeded(const struct pool_server *ps)
 		return NULL;
 	if (l->size > 0 && pool_connected(p) > (unsigned)(l->size + reserve))
 		return "too many servers in the pool";
-	return is_over(p, LINE_DB) || is_over(p, LINE_USER) ? "evicted" : NULL;
+	return is_over(p, LIMIT_DB) || is_over(p, LIMIT_USER) ? "evicted" : NULL;
 }
 
 struct pool_server *limit_surplus(const struct pool *p)
 {
-	for (int kind = 0; kind < LINES; kind++) {
-		struct pool_server *const ps = is_over(p, (enum line_kind)kind) ?
-		    spare_oldest(p, (enum line_kind)kind) : NULL;
+	for (int kind = 0; kind < LIMIT_KINDS; kind++) {
+		struct pool_server *const ps = is_over(p, (enum limit_kind)kind) ?
+		    evict_oldest(p, (enum limit_kind)kind) : NULL;
 
 		if (ps != NULL)
 			return ps;
@@ -97,7 +97,7 @@ struct pool_server *limit_surplus(const struct pool *p)
 static bool is_too_fresh(const struct pool_server *victim,
     const struct pool *p, usec_t now)
 {
-	const usec_t delay = p->limits.handover;
+	const usec_t delay = p->limits.handover_delay;
 
 	return victim->pool != p && now - victim->used < delay &&
 	    p->server_count[SERVER_ACTIVE] > 0 &&
@@ -108,17 +108,17 @@ enum limit_verdict limit_check(const struct pool *p, usec_t now,
     struct pool_server **victim)
 {
 	*victim = NULL;
-	if (limit_is_full(p, LINE_DB))
-		*victim = spare_oldest(p, LINE_DB);
-	else if (limit_is_full(p, LINE_USER))
-		*victim = spare_oldest(p, LINE_USER);
+	if (limit_is_full(p, LIMIT_DB))
+		*victim = evict_oldest(p, LIMIT_DB);
+	else if (limit_is_full(p, LIMIT_USER))
+		*victim = evict_oldest(p, LIMIT_USER);
 	else
 		return LIMIT_FREE;
 	return *victim == NULL || is_too_fresh(*victim, p, now) ?
 	    LIMIT_FULL : LIMIT_EVICT;
 }
 
-enum limit_verdict limit_check_own(const struct pool_client *pc, usec_t now,
+enum limit_verdict limit_check_dedicated(const struct pool_client *pc, usec_t now,
     struct pool_server **victim, bool *reserve)
 {
 	const struct pool *p = pc->pool;
@@ -137,24 +137,24 @@ enum limit_verdict limit_check_own(const struct pool_client *pc, usec_t now,
 
 /* --- turns --- */
 
-static struct line *line_of(const struct pool *p, enum line_kind kind)
+static struct limit_queue *queue_of(const struct pool *p, enum limit_kind kind)
 {
-	return kind == LINE_DB ? &p->key.db->line : &p->key.user->line;
+	return kind == LIMIT_DB ? &p->key.db->queue : &p->key.user->queue;
 }
 
 void limit_join(struct pool *p)
 {
 	if (p->limits.max_db > 0)
-		line_add(&p->key.db->line, p);
+		limit_queue_add(&p->key.db->queue, p);
 	if (p->limits.max_user > 0)
-		line_add(&p->key.user->line, p);
+		limit_queue_add(&p->key.user->queue, p);
 }
 
 /* Could p do something with room under this limit? */
-static bool can_take(const struct pool *p, enum line_kind kind,
+static bool can_take(const struct pool *p, enum limit_kind kind,
     const struct catalog *c, usec_t now)
 {
-	const enum line_kind other = kind == LINE_DB ? LINE_USER : LINE_DB;
+	const enum limit_kind other = kind == LIMIT_DB ? LIMIT_USER : LIMIT_DB;
 	const int size = p->limits.size;
 	bool reserve;
 
@@ -163,20 +163,20 @@ static bool can_take(const struct pool *p, enum line_kind kind,
 	/* for servers of their own, a pool at its size has room or has not */
 	if (pool_wanted(p, now, &reserve) == 0 &&
 	    ((size > 0 && pool_total(p) >= (unsigned)size) ||
-	    pool_pick_own(p, now) == NULL))
+	    pool_pick_dedicated(p, now) == NULL))
 		return false;
-	return !limit_is_full(p, other) || spare_oldest(p, other) != NULL;
+	return !limit_is_full(p, other) || evict_oldest(p, other) != NULL;
 }
 
-struct pool *limit_next(const struct pool *p, enum line_kind kind,
+struct pool *limit_next(const struct pool *p, enum limit_kind kind,
     const struct catalog *c, usec_t now)
 {
-	struct line *const l = line_of(p, kind);
+	struct limit_queue *const l = queue_of(p, kind);
 	struct pool *next;
 
-	/* who can't go on gets in line again when its pool is looked at */
-	while ((next = line_first(l)) != NULL && !can_take(next, kind, c, now))
-		line_remove(l, next);
+	/* who can't go on enters it again when its pool is looked at */
+	while ((next = limit_queue_first(l)) != NULL && !can_take(next, kind, c, now))
+		limit_queue_remove(l, next);
 	return next;
 }
 
@@ -192,9 +192,9 @@ static bool waits_longer(const struct pool *q, const struct pool *p)
 struct pool *limit_heir(const struct pool *p, const struct catalog *c,
     usec_t now)
 {
-	for (int kind = 0; kind < LINES; kind++) {
-		struct pool *const q = limit_is_near(p, (enum line_kind)kind) ?
-		    limit_next(p, (enum line_kind)kind, c, now) : NULL;
+	for (int kind = 0; kind < LIMIT_KINDS; kind++) {
+		struct pool *const q = limit_is_near(p, (enum limit_kind)kind) ?
+		    limit_next(p, (enum limit_kind)kind, c, now) : NULL;
 
 		if (waits_longer(q, p))
 			return q;
@@ -206,12 +206,12 @@ bool limit_takes_away(const struct pool_server *ps, const struct catalog *c,
     usec_t now)
 {
 	const struct pool *p = ps->pool;
-	const usec_t delay = p->limits.handover;
+	const usec_t delay = p->limits.handover_delay;
 
 	if (delay <= 0 || now - ps->born < delay)
 		return false;
-	for (int kind = 0; kind < LINES; kind++) {
-		const enum line_kind k = (enum line_kind)kind;
+	for (int kind = 0; kind < LIMIT_KINDS; kind++) {
+		const enum limit_kind k = (enum limit_kind)kind;
 		const struct pool *const q = limit_is_full(p, k) ?
 		    limit_next(p, k, c, now) : NULL;
 

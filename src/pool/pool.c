@@ -5,7 +5,7 @@
 #include <utlist.h>
 
 #include "pool/catalog.h"
-#include "pool/spare.h"
+#include "pool/evict.h"
 
 /*
  * Where a server enters the list of its state. Idle servers are a stack, so
@@ -21,23 +21,23 @@ static bool enters_in_front(const struct pool_server *ps,
 	return state == SERVER_USED;
 }
 
-/* Was it not reckoned with when the spare servers were looked at? */
-static bool upsets_spares(const struct pool_server *ps, enum server_state state)
+/* Was it not reckoned with when the idle servers were looked at? */
+static bool upsets_idle(const struct pool_server *ps, enum server_state state)
 {
 	if (ps->state == SERVER_GONE || ps->state == SERVER_LOGIN ||
-	    ps->state == SERVER_OWN_LOGIN)
+	    ps->state == SERVER_DEDICATED_LOGIN)
 		return true;
 	/* its client said nothing for long */
 	return (state == SERVER_IDLE || state == SERVER_USED) &&
-	    ps->used < ps->pool->spares_seen;
+	    ps->used < ps->pool->idle_seen_at;
 }
 
 void pool_server_set(struct pool_server *ps, enum server_state state)
 {
 	struct pool *p = ps->pool;
 
-	if (upsets_spares(ps, state))
-		p->spares_at = 0;
+	if (upsets_idle(ps, state))
+		p->idle_due_at = 0;
 	if (ps->state != SERVER_GONE) {
 		DL_DELETE(p->servers[ps->state], ps);
 		p->server_count[ps->state]--;
@@ -58,9 +58,9 @@ void pool_server_set(struct pool_server *ps, enum server_state state)
 		p->server_count[state]++;
 	}
 	ps->state = (uint8_t)state;
-	if (spare_counts(p))
-		spare_update(ps);
-	wheel_wake(&p->care);
+	if (evict_is_limited(p))
+		evict_update(ps);
+	wheel_wake(&p->wheel);
 }
 
 void pool_client_set(struct pool_client *pc, enum client_state state)
@@ -80,7 +80,7 @@ void pool_client_set(struct pool_client *pc, enum client_state state)
 		p->client_count[state]++;
 	}
 	pc->state = (uint8_t)state;
-	wheel_wake(&p->care);
+	wheel_wake(&p->wheel);
 }
 
 void pool_link(struct pool_client *pc, struct pool_server *ps)
@@ -101,8 +101,8 @@ void pool_unlink(struct pool_client *pc)
 
 void pool_recheck(struct pool *p)
 {
-	p->spares_at = 0;
-	wheel_wake(&p->care);
+	p->idle_due_at = 0;
+	wheel_wake(&p->wheel);
 }
 
 unsigned pool_connected(const struct pool *p)
@@ -115,7 +115,7 @@ unsigned pool_connected(const struct pool *p)
 unsigned pool_total(const struct pool *p)
 {
 	return pool_connected(p) + p->server_count[SERVER_LOGIN] +
-	    p->server_count[SERVER_OWN_LOGIN] +
+	    p->server_count[SERVER_DEDICATED_LOGIN] +
 	    p->server_count[SERVER_ACTIVE_CANCEL];
 }
 
@@ -135,9 +135,9 @@ struct pool_client *pool_pick_client(const struct pool *p)
 }
 
 /* The first who has no server of its own on its way. */
-static struct pool_client *first_own(const struct pool *p)
+static struct pool_client *first_dedicated(const struct pool *p)
 {
-	struct pool_client *pc = p->clients[CLIENT_OWN_WAITING];
+	struct pool_client *pc = p->clients[CLIENT_DEDICATED_WAITING];
 
 	while (pc != NULL && pc->server != NULL)
 		pc = pc->next;
@@ -155,7 +155,7 @@ usec_t pool_waiting_since(const struct pool *p)
 	usec_t since = earlier(0, p->clients[CLIENT_WAITING]);
 
 	since = earlier(since, p->clients[CLIENT_WELCOME]);
-	return earlier(since, p->clients[CLIENT_OWN_WAITING]);
+	return earlier(since, p->clients[CLIENT_DEDICATED_WAITING]);
 }
 
 bool pool_lifetime_over(const struct pool_server *ps, usec_t now)
@@ -187,7 +187,7 @@ enum pool_release pool_release_verdict(struct pool_server *ps, usec_t now,
 	}
 	if (ps->cancels > 0)
 		return POOL_TO_BEING_CANCELED;
-	if (ps->own) {
+	if (ps->dedicated) {
 		*why = "replication client was closed";
 		return POOL_TO_CLOSE;
 	}
@@ -244,7 +244,7 @@ usec_t pool_uncovered_since(const struct pool *p)
 
 	if (p->welcome == NULL)
 		since = earlier(since, p->clients[CLIENT_WELCOME]);
-	return earlier(since, first_own(p));
+	return earlier(since, first_dedicated(p));
 }
 
 /*
@@ -259,13 +259,13 @@ unsigned pool_uncovered(const struct pool *p)
 	const unsigned waiting = p->client_count[CLIENT_WAITING] + strangers;
 	const unsigned served = coming(p);
 	/* the welcome comes from a new server, whatever others there are */
-	const unsigned greeting = strangers > 0 && logins == 0;
+	const unsigned welcome = strangers > 0 && logins == 0;
 
-	return waiting > served ? waiting - served : greeting;
+	return waiting > served ? waiting - served : welcome;
 }
 
-/* Without a greeting the pool opens one connection past its size. */
-static bool exceeds_for_greeting(const struct pool *p)
+/* Without a welcome the pool opens one connection past its size. */
+static bool exceeds_for_welcome(const struct pool *p)
 {
 	return p->welcome == NULL && p->server_count[SERVER_LOGIN] == 0;
 }
@@ -291,20 +291,20 @@ unsigned pool_wanted(const struct pool *p, usec_t now, bool *reserve)
 		const unsigned room = (unsigned)l->size - total;
 		return n < room ? n : room;
 	}
-	if (exceeds_for_greeting(p))
+	if (exceeds_for_welcome(p))
 		return 1;
 	*reserve = pool_reserve_is_due(p, p->clients[CLIENT_WAITING], now);
 	return *reserve ? 1 : 0;
 }
 
-struct pool_client *pool_pick_own(const struct pool *p, usec_t now)
+struct pool_client *pool_pick_dedicated(const struct pool *p, usec_t now)
 {
 	const unsigned at_once = p->failing ? 1 :
 	    (unsigned)p->limits.login_concurrency;
 
-	if (p->server_count[SERVER_OWN_LOGIN] >= at_once || !pool_may_retry(p, now))
+	if (p->server_count[SERVER_DEDICATED_LOGIN] >= at_once || !pool_may_retry(p, now))
 		return NULL;
-	return first_own(p);
+	return first_dedicated(p);
 }
 
 bool pool_is_below_minimum(const struct pool *p)
@@ -329,5 +329,5 @@ bool pool_is_down(const struct pool *p)
 {
 	return p->failing &&
 	    pool_total(p) == p->server_count[SERVER_LOGIN] +
-	    p->server_count[SERVER_OWN_LOGIN];
+	    p->server_count[SERVER_DEDICATED_LOGIN];
 }

@@ -33,7 +33,7 @@ struct user *catalog_get_user(struct catalog *c, const char *name)
 		return NULL;
 	}
 	u->conf = config_find_user(c->config, name);
-	u->line.kind = LINE_USER;
+	u->queue.kind = LIMIT_USER;
 	HASH_ADD_KEYPTR(hh, c->users, u->name, strlen(name), u);
 	if (u->hh.tbl == NULL) {
 		mem_free(u->name);
@@ -99,7 +99,7 @@ void catalog_drop_user(struct catalog *c, struct user *u)
 	HASH_DEL(c->users, u);
 	credentials_unref(&u->credentials);
 	credentials_unref(&u->typed);
-	line_fini(&u->line);
+	limit_queue_fini(&u->queue);
 	mem_free(u->name);
 	mem_delete(MEM_USER, u, sizeof *u);
 }

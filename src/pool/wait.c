@@ -21,9 +21,9 @@ static enum wait_reason obstacle(const struct pool *p)
 		return WAIT_POOL_SIZE;
 	if (p->failing)
 		return WAIT_LOGIN_FAILED;
-	if (limit_is_full(p, LINE_DB))
+	if (limit_is_full(p, LIMIT_DB))
 		return WAIT_MAX_DB;
-	if (limit_is_full(p, LINE_USER))
+	if (limit_is_full(p, LIMIT_USER))
 		return WAIT_MAX_USER;
 	/* one is launched in this turn, or as many as may be already */
 	return WAIT_LOGIN;
@@ -40,17 +40,17 @@ enum wait_reason wait_reason(const struct pool *p, enum client_state state,
     const struct catalog *c, usec_t now)
 {
 	if (state != CLIENT_WAITING && state != CLIENT_WELCOME &&
-	    state != CLIENT_OWN_WAITING)
+	    state != CLIENT_DEDICATED_WAITING)
 		return WAIT_NONE;
 	if (pool_is_paused(p, c))
 		return WAIT_PAUSED;
-	if (drain_stops(c, p, now) && (state == CLIENT_OWN_WAITING ||
+	if (drain_stops(c, p, now) && (state == CLIENT_DEDICATED_WAITING ||
 	    pool_uncovered(p) > 0))
 		return WAIT_DRAINED;
-	if (state == CLIENT_OWN_WAITING &&
-	    p->server_count[SERVER_OWN_LOGIN] > 0)
+	if (state == CLIENT_DEDICATED_WAITING &&
+	    p->server_count[SERVER_DEDICATED_LOGIN] > 0)
 		return p->failing ? WAIT_LOGIN_FAILED : WAIT_LOGIN;
-	if (state == CLIENT_OWN_WAITING || pool_uncovered(p) > 0)
+	if (state == CLIENT_DEDICATED_WAITING || pool_uncovered(p) > 0)
 		return obstacle(p);
 	return on_the_way(p);
 }

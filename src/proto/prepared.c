@@ -16,7 +16,7 @@
 struct prepared_table {
 	struct prepared *by_body;	/* uthash; not counted */
 	struct prepared *retired;	/* uthash, by name; not counted */
-	struct prepared *spare;		/* DL list: servers have it, no client */
+	struct prepared *unused;		/* DL list: servers have it, no client */
 	uint64_t last;			/* number of the newest name */
 	size_t bytes;
 };
@@ -64,7 +64,7 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	p->names = p->use_count = 0;
 	p->uses = NULL;
 	p->prev = p->next = NULL;
-	p->spare = p->retired = false;
+	p->unused = p->retired = false;
 	p->len = (uint32_t)len;
 	memcpy(p->body, body, len);
 	p->name_len = (uint8_t)(snprintf(p->name, sizeof p->name,
@@ -131,13 +131,13 @@ static uint64_t number_of(const char *name)
 	    num_parse_i64(name + prefix, &number) < 0 ? 0 : (uint64_t)number;
 }
 
-static void set_spare(struct prepared *p, bool spare)
+static void set_unused(struct prepared *p, bool unused)
 {
-	if (p->spare && !spare)
-		DL_DELETE(p->table->spare, p);
-	else if (!p->spare && spare)
-		DL_APPEND(p->table->spare, p);
-	p->spare = spare;
+	if (p->unused && !unused)
+		DL_DELETE(p->table->unused, p);
+	else if (!p->unused && unused)
+		DL_APPEND(p->table->unused, p);
+	p->unused = unused;
 }
 
 /* As it comes to us no client has a name for it. */
@@ -148,7 +148,7 @@ static struct prepared *adopt(struct prepared *p, bool retired)
 	p->retired = retired;
 	if (enlist(p) == NULL)
 		return NULL;
-	set_spare(p, true);
+	set_unused(p, true);
 	return p;
 }
 
@@ -197,7 +197,7 @@ void prepared_unref(struct prepared *p)
 		HASH_DELETE(hh, p->table->by_body, p);
 	else if (p->hh.tbl != NULL)
 		HASH_DELETE(hh, p->table->retired, p);
-	set_spare(p, false);
+	set_unused(p, false);
 	p->table->bytes -= prepared_text_bytes(p->len);
 	mem_delete(MEM_STATEMENT, p, sizeof *p + p->len);
 }
@@ -272,7 +272,7 @@ static void name_free(struct prepared_name *n)
 {
 	count_name(n, -1);
 	if (--n->stmt->names == 0)
-		set_spare(n->stmt, true);
+		set_unused(n->stmt, true);
 	prepared_unref(n->stmt);
 	mem_free(n);
 }
@@ -292,7 +292,7 @@ int prepared_name_add(struct slots **map, const char *name,
 	n->stmt = prepared_ref(stmt);
 	count_name(n, 1);
 	stmt->names++;
-	set_spare(stmt, false);
+	set_unused(stmt, false);
 	return 0;
 }
 
@@ -429,7 +429,7 @@ size_t prepared_text_bytes(size_t len)
 bool prepared_table_make_room(struct prepared_table *t, size_t bytes,
     size_t limit)
 {
-	struct prepared *p = t->spare, *next;
+	struct prepared *p = t->unused, *next;
 
 	if (limit == 0)
 		return true;

@@ -208,7 +208,7 @@ static void break_copy(struct track *t)
 		at(t, i)->how = TRACK_MAYBE;
 		t->odd++;
 	}
-	t->doubt = true;
+	t->uncertain = true;
 	t->asked = false;
 	t->lost = is_extended(at(t, 0)->type) && next < t->count &&
 	    at(t, next)->type != FE_SYNC;
@@ -260,7 +260,7 @@ static void drop_silent(struct track *t)
 static void look_again(struct track *t)
 {
 	drop_silent(t);
-	t->doubt = t->lost || (t->count > 0 && at(t, 0)->type == FE_SYNC);
+	t->uncertain = t->lost || (t->count > 0 && at(t, 0)->type == FE_SYNC);
 }
 
 static bool is_sync_or_silent(char type)
@@ -280,14 +280,14 @@ void track_settle(struct track *t, char type)
 	if (i == t->count)
 		return;	/* it answers nothing */
 	rollback(t, 0, i);
-	t->doubt = t->aborted = false;
+	t->uncertain = t->aborted = false;
 }
 
 bool track_wants_probe(struct track *t)
 {
 	unsigned i;
 
-	if (!t->doubt || t->asked || t->aborted || t->lost)
+	if (!t->uncertain || t->asked || t->aborted || t->lost)
 		return false;
 	/* the head, if it is a query, has failed */
 	for (i = at(t, 0)->type == FE_SYNC ? 0 : 1; i < t->count; i++)
@@ -312,7 +312,7 @@ static enum track_verdict on_ready(struct track *t, char status)
 	if (!ends_in_ready(r->type))
 		return TRACK_CONFUSED;
 	commit(t, 0);
-	if (t->doubt)
+	if (t->uncertain)
 		look_again(t);
 	return v;
 }

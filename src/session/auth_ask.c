@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/net.h"
-#include "base/vault.h"
+#include "base/secmem.h"
 #include "pool/credentials.h"
 #include "session/auth.h"
 
@@ -57,8 +57,8 @@ static void free_ask(struct offload_job *j)
 	struct ask *q = (struct ask *)j;
 
 	mem_free(q->user);
-	vault_free(q->password);
-	vault_free(q->options);
+	secmem_free(q->password);
+	secmem_free(q->options);
 	mem_free(q->address);
 	mem_free(q);
 }
@@ -78,7 +78,7 @@ static struct ask *ask_new(struct auth *a)
 	q->auth = a;
 	q->ask = find(rq->type)->ask;
 	q->user = mem_strdup(rq->user);
-	q->options = vault_strdup(rq->options != NULL ? rq->options : "");
+	q->options = secmem_strdup(rq->options != NULL ? rq->options : "");
 	q->address = mem_strdup(net_format_ip(rq->addr, address,
 	    sizeof address));
 	if (q->user != NULL && q->options != NULL && q->address != NULL)
@@ -110,7 +110,7 @@ static enum auth_result step(struct auth *a, const uint8_t *body, size_t len,
 	(void)out;
 	if (password == NULL)
 		return AUTH_DENY;
-	q->password = vault_strdup(password);
+	q->password = secmem_strdup(password);
 	if (q->password == NULL)
 		return auth_deny_memory(a);
 	switch (offload_submit(a->request.offload, t->lane, &q->job)) {

@@ -4,7 +4,7 @@
 
 #include "base/crypto.h"
 #include "base/mem.h"
-#include "base/vault.h"
+#include "base/secmem.h"
 #include "pool/credentials.h"
 #include "proto/md5.h"
 #include "proto/msg.h"
@@ -129,7 +129,7 @@ static enum auth_result compare_keys(struct auth *a, const char *password,
 {
 	const struct scram_salt salt = { v->salt, v->salt_len,
 	    v->iterations };
-	struct typed *t = vault_zalloc(sizeof *t);
+	struct typed *t = secmem_zalloc(sizeof *t);
 
 	a->state = t;
 	if (t == NULL)
@@ -208,7 +208,7 @@ static enum auth_result step_plain(struct auth *a, const uint8_t *body,
 
 static void end_plain(struct auth *a)
 {
-	vault_free(a->state);
+	secmem_free(a->state);
 	a->state = NULL;
 }
 

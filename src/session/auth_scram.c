@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/vault.h"
+#include "base/secmem.h"
 #include "pool/credentials.h"
 #include "proto/msg.h"
 #include "proto/reader.h"
@@ -23,7 +23,7 @@ struct exchange {
 static enum auth_result begin(struct auth *a, struct writer *out)
 {
 	const struct auth_request *rq = &a->request;
-	struct exchange *x = vault_zalloc(sizeof *x);
+	struct exchange *x = secmem_zalloc(sizeof *x);
 
 	a->state = x;
 	if (x == NULL)
@@ -218,7 +218,7 @@ static void end(struct auth *a)
 		return;
 	scram_server_fini(&x->scram);
 	mem_free(x->first);
-	vault_free(x);
+	secmem_free(x);
 	a->state = NULL;
 }
 

@@ -17,7 +17,7 @@
 #include "session/broker_parts.h"
 #include "session/cancel.h"
 #include "session/client.h"
-#include "session/greeting.h"
+#include "session/welcome.h"
 #include "session/relay.h"
 #include "session/relay_reset.h"
 #include "session/replication.h"
@@ -90,8 +90,8 @@ static bool join(struct client *c, struct server *s)
 		pool_client_set(&c->pc, c->login == NULL ? CLIENT_ACTIVE :
 		    CLIENT_LOGIN);
 	}
-	if (stream_is_frozen(&s->stream))	/* suspended, and to log in */
-		stream_thaw(&s->stream);
+	if (stream_is_suspended(&s->stream))	/* suspended, and to log in */
+		stream_unsuspend(&s->stream);
 	pool_link(&c->pc, &s->ps);
 	c->resetting = RESET_NONE;
 	relay_forget_leaving(c);
@@ -160,7 +160,7 @@ bool broker_acquire(struct client *c)
 	if (ps != NULL)
 		return join(c, server_of(ps));
 	if (may_queue(c))
-		queue(c, own ? CLIENT_OWN_WAITING : CLIENT_WAITING);
+		queue(c, own ? CLIENT_DEDICATED_WAITING : CLIENT_WAITING);
 	return false;
 }
 
@@ -234,9 +234,9 @@ void broker_serve(struct sessions *ss, struct pool *p)
 
 void broker_touch_next(struct sessions *ss, const struct pool *p)
 {
-	for (int kind = 0; kind < LINES; kind++) {
-		struct pool *q = limit_is_near(p, (enum line_kind)kind) ?
-		    limit_next(p, (enum line_kind)kind, ss->catalog,
+	for (int kind = 0; kind < LIMIT_KINDS; kind++) {
+		struct pool *q = limit_is_near(p, (enum limit_kind)kind) ?
+		    limit_next(p, (enum limit_kind)kind, ss->catalog,
 		    time_now()) : NULL;
 
 		if (q != NULL)
@@ -381,7 +381,7 @@ static bool can_roll_back(const struct client *c, const struct server *s)
 	    s->skip == 0 && s->carry.len == 0 &&
 	    (c->skip == 0 || c->skip_drop) &&
 	    !stream_is_blocked(&s->stream) && !s->stream.hup &&
-	    !s->stream.broken && !s->ps.own && !s->ps.close_needed &&
+	    !s->stream.broken && !s->ps.dedicated && !s->ps.close_needed &&
 	    s->ps.cancels == 0 && !pool_is_paused(s->ps.pool, s->ss->catalog);
 }
 
@@ -400,7 +400,7 @@ void broker_client_gone(struct client *c)
 	if (c->pc.server == NULL)
 		return;
 	struct server *s = server_of(c->pc.server);
-	const char *why = s->ps.state == SERVER_OWN_LOGIN ?
+	const char *why = s->ps.state == SERVER_DEDICATED_LOGIN ?
 	    "replication client disconnected" : spoiled(c, s);
 
 	stream_resume(&s->stream);
@@ -424,7 +424,7 @@ static void send_welcome(struct client *c, const struct iovec *first)
 {
 	struct welcome *w = c->pc.pool->welcome;
 
-	greeting_send(c, &(struct greeting){
+	welcome_send(c, &(struct welcome_parts){
 	    .first = *first,
 	    .tracked = w->params,
 	    .others = { w->bytes, w->len },
@@ -441,7 +441,7 @@ void broker_welcome(struct client *c, const struct iovec *first)
 		client_fail(c, NULL, "server shutting down");
 	else
 		queue(c, c->replication != REPLICATION_NONE ?
-		    CLIENT_OWN_WAITING : CLIENT_WELCOME);
+		    CLIENT_DEDICATED_WAITING : CLIENT_WELCOME);
 	if (client_is_open(c) && c->welcomed)
 		idle_begins(c);
 }
@@ -451,7 +451,7 @@ void broker_welcome_all(struct pool *p)
 	while (p->welcome != NULL && p->clients[CLIENT_WELCOME] != NULL) {
 		struct client *c = client_of(p->clients[CLIENT_WELCOME]);
 
-		if (stream_is_frozen(&c->stream))
+		if (stream_is_suspended(&c->stream))
 			return;		/* it is greeted when all go on */
 		pool_client_set(&c->pc, CLIENT_ACTIVE);
 		send_welcome(c, &nothing);
@@ -469,7 +469,7 @@ void broker_server_ready(struct server *s)
 	p->failing = false;
 	hosts_worked(p, s->host.item);
 	broker_touch(s->ss, p);
-	if (s->ps.own) {
+	if (s->ps.dedicated) {
 		replication_ready(s);
 		return;
 	}
@@ -485,7 +485,7 @@ void broker_fail_all(struct pool *p, enum client_state state,
 }
 
 /*
- * The login, or what else a new connection is for, was in vain. A carrier is
+ * The login, or what else a new connection is for, was in vain. A canceler is
  * one that has its target still, or has got as far as to send something.
  */
 static void on_failure(struct server *s)
@@ -497,7 +497,7 @@ static void on_failure(struct server *s)
 		cancel_failed(s);
 		return;
 	}
-	if (s->ps.own) {
+	if (s->ps.dedicated) {
 		replication_failed(s);
 		return;
 	}
@@ -537,7 +537,7 @@ void broker_server_gone(struct server *s, const char *reason)
 		on_failure(s);
 	struct pool_client *pc = s->ps.client;
 
-	cancel_carrier_gone(s);
+	cancel_canceler_gone(s);
 	cancel_target_gone(s);
 	if (pc != NULL) {
 		struct client *c = client_of(pc);

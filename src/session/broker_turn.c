@@ -141,7 +141,7 @@ static void look_at(struct sessions *ss, struct pool *p)
 	if (ss->shutdown == SHUTDOWN_WAIT_FOR_SERVERS) {
 		broker_fail_all(p, CLIENT_WAITING, NULL, "server shutting down");
 		broker_fail_all(p, CLIENT_WELCOME, NULL, "server shutting down");
-		broker_fail_all(p, CLIENT_OWN_WAITING, NULL, "server shutting down");
+		broker_fail_all(p, CLIENT_DEDICATED_WAITING, NULL, "server shutting down");
 	}
 	if (pool_is_paused(p, ss->catalog)) {
 		hold(p);
@@ -158,7 +158,7 @@ static void look_at(struct sessions *ss, struct pool *p)
 	limit_join(p);
 	if (p->lookups > 0)
 		open_clean(ss, p);
-	if (p->clients[CLIENT_OWN_WAITING] != NULL && has_turn(ss, p))
+	if (p->clients[CLIENT_DEDICATED_WAITING] != NULL && has_turn(ss, p))
 		replication_launch(p);
 	launch(ss, p);
 }
@@ -219,7 +219,7 @@ static void drain_list(struct sessions *ss, struct pool *p,
 			continue;
 		}
 		/* its client waits for another one */
-		if (ps->own && !s->introduced)
+		if (ps->dedicated && !s->introduced)
 			pool_unlink(ps->client);
 		server_close(s, "host is being drained");
 	}
@@ -232,7 +232,7 @@ void broker_drain_hosts(struct sessions *ss)
 			continue;
 		for (int state = 0; state < SERVER_ACTIVE_CANCEL; state++)
 			drain_list(ss, p, (enum server_state)state);
-		drain_list(ss, p, SERVER_OWN_LOGIN);
+		drain_list(ss, p, SERVER_DEDICATED_LOGIN);
 		pool_recheck(p);
 		broker_touch(ss, p);
 	}

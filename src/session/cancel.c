@@ -2,10 +2,10 @@
  *
  * A request is bound to the server that runs the client's query. The bond is
  * cut when that server is released, so a late request is never sent; and a
- * server at which one is aimed is lent to nobody else before the carrier's
+ * server at which one is aimed is lent to nobody else before the canceler's
  * connection is closed by PostgreSQL, which it does after the signal.
  *
- * A target has one carrier at a time, whatever the number of requests: it
+ * A target has one canceler at a time, whatever the number of requests: it
  * serves all that have come when it is connected, and those that come later
  * may mean a later query, so they wait for the next one.
  * SPDX-License-Identifier: ISC */
@@ -120,14 +120,14 @@ static bool is_wanted(const struct server *target)
 	return pc != NULL;
 }
 
-/* --- carriers --- */
+/* --- cancelers --- */
 
-/* The first request of p whose target has no carrier. */
+/* The first request of p whose target has no canceler. */
 static struct client *next_request(const struct pool *p)
 {
 	struct pool_client *pc = p->clients[CLIENT_CANCEL_WAITING];
 
-	while (pc != NULL && client_of(pc)->cancel->carrier != NULL)
+	while (pc != NULL && client_of(pc)->cancel->canceler != NULL)
 		pc = pc->next;
 	return pc == NULL ? NULL : client_of(pc);
 }
@@ -147,8 +147,8 @@ void cancel_launch(struct sessions *ss, struct pool *p)
 	while (has_room(p) && (c = next_request(p)) != NULL) {
 		struct server *const target = c->cancel;
 
-		target->carrier = server_launch_carrier(target);
-		if (target->carrier == NULL)
+		target->canceler = server_launch_canceler(target);
+		if (target->canceler == NULL)
 			close_bound(p->clients[CLIENT_CANCEL_WAITING], target,
 			    "failed cancel request");
 	}
@@ -167,11 +167,11 @@ int cancel_by_admin(struct client *owner, struct err *e)
 	if (target == NULL)
 		return err_set(e, "08P01",
 		    "client runs no query that could be canceled");
-	if (target->carrier == NULL && has_room(target->ps.pool)) {
+	if (target->canceler == NULL && has_room(target->ps.pool)) {
 		target->cancel_wanted = true;
-		target->carrier = server_launch_carrier(target);
-		target->cancel_wanted = target->carrier != NULL;
-	} else if (target->carrier != NULL && !target->carrier->sent) {
+		target->canceler = server_launch_canceler(target);
+		target->cancel_wanted = target->canceler != NULL;
+	} else if (target->canceler != NULL && !target->canceler->sent) {
 		target->cancel_wanted = true;
 	}
 	/* one that was sent may have meant an earlier query */
@@ -179,42 +179,42 @@ int cancel_by_admin(struct client *owner, struct err *e)
 	    "no connection for a cancel request is free");
 }
 
-int cancel_send(struct server *carrier, const uint8_t *key, size_t len)
+int cancel_send(struct server *canceler, const uint8_t *key, size_t len)
 {
 	uint8_t head[8];
 	struct iovec iov[] = { { head, sizeof head }, { (void *)key, len } };
 
 	msg_put_u32(head, (uint32_t)(sizeof head + len));
 	msg_put_u32(head + 4, CANCEL_REQUEST);
-	if (stream_write(&carrier->stream, iov, 2) != STREAM_SENT) {
-		server_close(carrier, "failed cancel request");
+	if (stream_write(&canceler->stream, iov, 2) != STREAM_SENT) {
+		server_close(canceler, "failed cancel request");
 		return -1;
 	}
-	carrier->sent = true;
+	canceler->sent = true;
 	return 0;
 }
 
-void cancel_sent(struct client *c, struct server *carrier)
+void cancel_sent(struct client *c, struct server *canceler)
 {
 	timeout_stop(&c->timer);
-	c->cancel = carrier;
+	c->cancel = canceler;
 	pool_client_set(&c->pc, CLIENT_CANCEL_SENT);
 }
 
-void cancel_connected(struct server *carrier)
+void cancel_connected(struct server *canceler)
 {
-	struct server *const target = carrier->target;
+	struct server *const target = canceler->target;
 	struct pool_client *pc, *next;
 
-	if (carrier->ps.pool->peer_id != 0) {
-		peer_connected(carrier);
+	if (canceler->ps.pool->peer_id != 0) {
+		peer_connected(canceler);
 		return;
 	}
 	if (target == NULL) {
-		server_close(carrier, GAVE_UP);
+		server_close(canceler, GAVE_UP);
 		return;
 	}
-	if (cancel_send(carrier, target->key, target->key_len) < 0)
+	if (cancel_send(canceler, target->key, target->key_len) < 0)
 		return;
 	target->ps.cancels++;
 	target->cancel_wanted = false;
@@ -222,26 +222,26 @@ void cancel_connected(struct server *carrier)
 	for (; pc != NULL; pc = next) {
 		next = pc->next;
 		if (client_of(pc)->cancel == target)
-			cancel_sent(client_of(pc), carrier);
+			cancel_sent(client_of(pc), canceler);
 	}
 }
 
-void cancel_failed(struct server *carrier)
+void cancel_failed(struct server *canceler)
 {
 	/* a signal may still come: nobody else may get that server */
-	if (carrier->sent && carrier->target != NULL)
-		carrier->target->ps.close_needed = true;
+	if (canceler->sent && canceler->target != NULL)
+		canceler->target->ps.close_needed = true;
 }
 
-/* Part a target from its carrier, which is closed if it has sent nothing. */
-static void drop_carrier(struct server *target)
+/* Part a target from its canceler, which is closed if it has sent nothing. */
+static void drop_canceler(struct server *target)
 {
-	struct server *const carrier = target->carrier;
+	struct server *const canceler = target->canceler;
 
-	target->carrier = NULL;
-	carrier->target = NULL;
-	if (!carrier->sent)
-		server_close(carrier, GAVE_UP);
+	target->canceler = NULL;
+	canceler->target = NULL;
+	if (!canceler->sent)
+		server_close(canceler, GAVE_UP);
 }
 
 /* --- ends --- */
@@ -252,9 +252,9 @@ void cancel_detach(struct server *target)
 
 	if (target->cancel_wanted) {
 		target->cancel_wanted = false;
-		if (target->carrier != NULL && !target->carrier->sent &&
+		if (target->canceler != NULL && !target->canceler->sent &&
 		    !is_wanted(target))
-			drop_carrier(target);
+			drop_canceler(target);
 	}
 	if (p->clients[CLIENT_CANCEL_WAITING] != NULL)
 		close_bound(p->clients[CLIENT_CANCEL_WAITING], target,
@@ -264,8 +264,8 @@ void cancel_detach(struct server *target)
 void cancel_target_gone(struct server *target)
 {
 	cancel_detach(target);
-	if (target->carrier != NULL)
-		drop_carrier(target);
+	if (target->canceler != NULL)
+		drop_canceler(target);
 }
 
 void cancel_client_gone(struct client *c)
@@ -276,9 +276,9 @@ void cancel_client_gone(struct client *c)
 	if (target == NULL || c->pc.state != CLIENT_CANCEL_WAITING)
 		return;
 	/* once sent, its end must be awaited: the target depends on it */
-	if (target->carrier != NULL && !target->carrier->sent &&
+	if (target->canceler != NULL && !target->canceler->sent &&
 	    !is_wanted(target))
-		drop_carrier(target);
+		drop_canceler(target);
 }
 
 /* Nothing was sent; those who waited for it wait in vain. */
@@ -287,18 +287,18 @@ static void give_up(struct server *s, struct server *target)
 	struct pool_client *waiting =
 	    s->ps.pool->clients[CLIENT_CANCEL_WAITING];
 
-	/* a peer's carrier was there for all that wait, not bound to any */
+	/* a peer's canceler was there for all that wait, not bound to any */
 	if (target != NULL || s->ps.pool->peer_id != 0)
 		close_bound(waiting, target, "failed cancel request");
 }
 
-void cancel_carrier_gone(struct server *s)
+void cancel_canceler_gone(struct server *s)
 {
 	struct server *const target = s->target;
 
 	s->target = NULL;
 	if (target != NULL)
-		target->carrier = NULL;
+		target->canceler = NULL;
 	if (!s->sent) {
 		give_up(s, target);
 		return;

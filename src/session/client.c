@@ -77,7 +77,7 @@ static void on_hangup(struct stream *st)
 		login_hung_up(c);
 	else if (c->pc.state == CLIENT_WAITING ||
 	    c->pc.state == CLIENT_WELCOME ||
-	    c->pc.state == CLIENT_OWN_WAITING)
+	    c->pc.state == CLIENT_DEDICATED_WAITING)
 		client_close(c, "client unexpected eof");
 }
 

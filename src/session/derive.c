@@ -8,7 +8,7 @@
 
 #include "base/crypto.h"
 #include "base/mem.h"
-#include "base/vault.h"
+#include "base/secmem.h"
 #include "io/offload.h"
 #include "pool/credentials.h"
 
@@ -92,8 +92,8 @@ static void free_job(struct offload_job *j)
 	if (d->credentials != NULL)
 		LL_DELETE(d->credentials->deriving, d);
 	credentials_unref(&d->credentials);
-	vault_free(d->typed);
-	vault_free(d);
+	secmem_free(d->typed);
+	secmem_free(d);
 }
 
 static const struct offload_ops ops = {
@@ -111,7 +111,7 @@ struct wish {
 
 static struct derivation *derivation_new(const struct wish *q)
 {
-	struct derivation *d = vault_zalloc(sizeof *d);
+	struct derivation *d = secmem_zalloc(sizeof *d);
 
 	assert(q->salt.len <= sizeof d->salt);
 	if (d == NULL)
@@ -246,7 +246,7 @@ enum derive_result derive_typed(struct offload *o, const char *password,
 
 	if (d == NULL)
 		return fail(w);
-	d->typed = vault_strdup(password);
+	d->typed = secmem_strdup(password);
 	if (d->typed != NULL)
 		return start(d, w);
 	free_job(&d->job);

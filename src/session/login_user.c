@@ -33,7 +33,7 @@ int login_check_room(const struct client *c, struct err *e)
 
 	if (is_console(c))
 		return 0;
-	while (!c->spare) {
+	while (!c->has_reserve_fd) {
 		/* who only has a key that a peer may know is no client */
 		if (c->ss->catalog->clients - peer_requests(c->ss) <=
 		    (unsigned)max)

@@ -162,10 +162,10 @@ void peer_forward(struct client *c, const uint8_t *key, size_t len)
 	keep_few(ss);
 }
 
-static bool same_key(const struct client *c, const struct server *carrier)
+static bool same_key(const struct client *c, const struct server *canceler)
 {
-	return c->key_len == carrier->key_len &&
-	    memcmp(c->key, carrier->key, c->key_len) == 0;
+	return c->key_len == canceler->key_len &&
+	    memcmp(c->key, canceler->key, c->key_len) == 0;
 }
 
 /* Is a request with the key of c on its way already? */
@@ -222,47 +222,47 @@ void peer_launch(struct sessions *ss, struct pool *p)
  * In a folder that all may write anybody may listen where the peer should, and
  * who has the key of a client can end its queries.
  */
-static bool is_trusted(struct server *carrier)
+static bool is_trusted(struct server *canceler)
 {
 	struct err why;
 
-	if (carrier->host.kind != HOST_UNIX ||
-	    socket_peer_is_ours(carrier->stream.fd, carrier->host.text,
+	if (canceler->host.kind != HOST_UNIX ||
+	    socket_peer_is_ours(canceler->stream.fd, canceler->host.text,
 	    &why) == 0)
 		return true;
-	log_at(LEVEL_WARNING, &carrier->who, "no cancel request is passed on: "
+	log_at(LEVEL_WARNING, &canceler->who, "no cancel request is passed on: "
 	    "%s", why.text);
-	server_fail(carrier, "08001", "peer of another user");
+	server_fail(canceler, "08001", "peer of another user");
 	return false;
 }
 
-void peer_connected(struct server *carrier)
+void peer_connected(struct server *canceler)
 {
-	struct pool *p = carrier->ps.pool;
+	struct pool *p = canceler->ps.pool;
 
-	if (!is_trusted(carrier))
+	if (!is_trusted(canceler))
 		return;
 	struct client *first = next_request(p);
 	struct pool_client *pc, *next;
 
 	if (first == NULL) {
 		/* nobody else may be told that it failed */
-		pool_server_set(&carrier->ps, SERVER_ACTIVE_CANCEL);
-		carrier->sent = true;
-		server_close(carrier, "client gave up on cancel request, so "
+		pool_server_set(&canceler->ps, SERVER_ACTIVE_CANCEL);
+		canceler->sent = true;
+		server_close(canceler, "client gave up on cancel request, so "
 		    "we also give up forwarding to server");
 		return;
 	}
-	memcpy(carrier->key, first->key, first->key_len);
-	carrier->key_len = first->key_len;
-	if (cancel_send(carrier, carrier->key, carrier->key_len) < 0)
+	memcpy(canceler->key, first->key, first->key_len);
+	canceler->key_len = first->key_len;
+	if (cancel_send(canceler, canceler->key, canceler->key_len) < 0)
 		return;
-	pool_server_set(&carrier->ps, SERVER_ACTIVE_CANCEL);
-	timeout_start(&carrier->ss->peer_list, &carrier->timer, time_now());
+	pool_server_set(&canceler->ps, SERVER_ACTIVE_CANCEL);
+	timeout_start(&canceler->ss->peer_list, &canceler->timer, time_now());
 	for (pc = p->clients[CLIENT_CANCEL_WAITING]; pc != NULL; pc = next) {
 		next = pc->next;
-		if (same_key(client_of(pc), carrier))
-			cancel_sent(client_of(pc), carrier);
+		if (same_key(client_of(pc), canceler))
+			cancel_sent(client_of(pc), canceler);
 	}
-	catalog_touch_pool(carrier->ss->catalog, p);
+	catalog_touch_pool(canceler->ss->catalog, p);
 }

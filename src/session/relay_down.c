@@ -302,7 +302,7 @@ static enum relay_step next_message(struct relay_down *d)
 	if (d->c == NULL && d->s->chore == CHORE_NONE &&
 	    d->m[0] != BE_NOTIFICATION_RESPONSE)
 		return fail(d, "idle server got dirty");
-	if (d->s->track.doubt)
+	if (d->s->track.uncertain)
 		track_settle(&d->s->track, (char)d->m[0]);
 	return handlers[d->m[0]](d);
 }
@@ -327,7 +327,7 @@ static bool work_off(struct relay_down *d, const struct burst *b)
 	if (d->c != NULL)
 		outbox_flush(&d->out);
 	else	/* the pool may sleep, but this is to be counted */
-		wheel_wake(&s->ps.pool->care);
+		wheel_wake(&s->ps.pool->wheel);
 	if (carry_rest(&s->carry, b, used) == 0)
 		return true;
 	server_fail(s, "53200", "out of memory");
@@ -363,7 +363,7 @@ static bool is_sound(const struct server *s)
 static bool must_set(const struct client *c, const struct server *s)
 {
 	return c->resetting == RESET_DUE && track_is_empty(&s->track) &&
-	    !s->track.doubt && s->track.status != 'E' &&
+	    !s->track.uncertain && s->track.status != 'E' &&
 	    s->skip == 0 && s->carry.len == 0 &&
 	    (c->skip == 0 || c->skip_drop);
 }
@@ -390,7 +390,7 @@ static bool follow_up(struct relay_down *d)
 		client_close(d->c, "client unexpected eof");
 		return false;
 	}
-	if (s->track.doubt && !relay_probe(d->c))
+	if (s->track.uncertain && !relay_probe(d->c))
 		return false;
 	/* it may have waited for replies, or for the queue to get shorter */
 	if (relay_may_part(d->c, s)) {

@@ -478,7 +478,7 @@ enum relay_step relay_close(struct relay_up *up)
 		return relay_request(up);	/* that ends the COPY */
 	/* where our own reply belongs is known when the COPY is over */
 	if (up->s != NULL && (relay_is_open(up->s, name, NULL) ||
-	    up->s->track.doubt || track_has_copy_end(&up->s->track)))
+	    up->s->track.uncertain || track_has_copy_end(&up->s->track)))
 		return relay_wait(up);
 	struct prepared_name *n = prepared_name_find(c->statements, name);
 	struct prepared_op *op = prepared_op_new(PREPARED_UNNAMED,

@@ -423,7 +423,7 @@ static bool may_work(const struct client *c)
 	const struct server *s = c->pc.server == NULL ? NULL :
 	    server_of(c->pc.server);
 
-	return !stream_is_frozen(&c->stream) && (s == NULL ||
+	return !stream_is_suspended(&c->stream) && (s == NULL ||
 	    (s->chore == CHORE_NONE && !s->stream.broken));
 }
 
@@ -456,15 +456,15 @@ static bool work_off(struct client *c, const struct burst *b)
 	if (up.s != NULL)
 		outbox_flush(&up.out);
 	else	/* the pool may sleep, but this is to be counted */
-		wheel_wake(&c->pc.pool->care);
+		wheel_wake(&c->pc.pool->wheel);
 	if (carry_rest(&c->carry, b, used) < 0) {
 		client_fail(c, "53200", "out of memory");
 		return false;
 	}
-	if (up.s != NULL && up.s->track.doubt && !relay_probe(c))
+	if (up.s != NULL && up.s->track.uncertain && !relay_probe(c))
 		return false;
 	if (up.out.result == STREAM_BROKEN ||
-	    (up.s != NULL && up.s->track.doubt && up.s->stream.broken)) {
+	    (up.s != NULL && up.s->track.uncertain && up.s->stream.broken)) {
 		write_failed(up.s);
 		return false;
 	}
@@ -483,7 +483,7 @@ static void follow_move(struct client *c, ssize_t n)
 	struct server *s = server_of(c->pc.server);
 
 	c->pc.pool->counted.now.received += (uint64_t)n;
-	if (s->track.doubt && !relay_probe(c))
+	if (s->track.uncertain && !relay_probe(c))
 		return;
 	if (s->stream.broken)
 		write_failed(s);

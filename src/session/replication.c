@@ -10,7 +10,7 @@
 #include "proto/params.h"
 #include "proto/writer.h"
 #include "session/client.h"
-#include "session/greeting.h"
+#include "session/welcome.h"
 #include "session/relay.h"
 #include "session/server.h"
 #include "session/sessions.h"
@@ -20,7 +20,7 @@ static bool make_room(struct pool_client *pc, bool *reserve)
 	struct pool_server *victim;
 
 	for (;;) {
-		switch (limit_check_own(pc, time_now(), &victim, reserve)) {
+		switch (limit_check_dedicated(pc, time_now(), &victim, reserve)) {
 		case LIMIT_FREE:
 			return true;
 		case LIMIT_FULL:
@@ -36,12 +36,12 @@ void replication_launch(struct pool *p)
 	struct pool_client *pc;
 	bool reserve;
 
-	while ((pc = pool_pick_own(p, time_now())) != NULL &&
+	while ((pc = pool_pick_dedicated(p, time_now())) != NULL &&
 	    make_room(pc, &reserve)) {
 		if (reserve)
 			log_at(LEVEL_WARNING, &client_of(pc)->who,
 			    "taking connection from reserve_pool");
-		server_launch_own(client_of(pc));
+		server_launch_dedicated(client_of(pc));
 		/* it failed at once: the upkeep tries again */
 		if (pc->server == NULL)
 			break;
@@ -77,7 +77,7 @@ static bool greet(struct client *c, struct server *s)
 	if (!c->welcomed && w->failed)
 		client_fail(c, "53200", "failed to prepare welcome message");
 	else if (!c->welcomed)
-		greeting_send(c, &(struct greeting){
+		welcome_send(c, &(struct welcome_parts){
 		    .tracked = s->params,
 		    .others = { w->at, w->len },
 		});
@@ -117,8 +117,8 @@ void replication_failed(struct server *s)
 
 void replication_drop_logins(struct pool *p, const char *why)
 {
-	while (p->servers[SERVER_OWN_LOGIN] != NULL) {
-		struct pool_server *ps = p->servers[SERVER_OWN_LOGIN];
+	while (p->servers[SERVER_DEDICATED_LOGIN] != NULL) {
+		struct pool_server *ps = p->servers[SERVER_DEDICATED_LOGIN];
 
 		pool_unlink(ps->client);
 		server_close(server_of(ps), why);

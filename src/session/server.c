@@ -153,7 +153,7 @@ static struct server *server_new(struct sessions *ss, struct pool *p,
 	s->ps.born = s->ps.used = time_now();
 	track_init(&s->track, &track_ops, s);
 	writer_init(&s->welcome, 1 << 20);
-	s->ps.own = state == SERVER_OWN_LOGIN;
+	s->ps.dedicated = state == SERVER_DEDICATED_LOGIN;
 	pool_server_set(&s->ps, state);
 	ss->servers++;
 	return s;
@@ -219,9 +219,9 @@ void server_launch(struct sessions *ss, struct pool *p)
 		launch(s);
 }
 
-void server_launch_own(struct client *c)
+void server_launch_dedicated(struct client *c)
 {
-	struct server *s = attempt(c->ss, c->pc.pool, SERVER_OWN_LOGIN);
+	struct server *s = attempt(c->ss, c->pc.pool, SERVER_DEDICATED_LOGIN);
 
 	if (s == NULL)
 		return;
@@ -230,7 +230,7 @@ void server_launch_own(struct client *c)
 	launch(s);
 }
 
-struct server *server_launch_carrier(struct server *target)
+struct server *server_launch_canceler(struct server *target)
 {
 	struct server *s = server_new(target->ss, target->ps.pool,
 	    SERVER_ACTIVE_CANCEL);
@@ -250,7 +250,7 @@ struct server *server_launch_carrier(struct server *target)
 	return s->ps.state != SERVER_GONE ? s : NULL;
 }
 
-static bool is_carrier(const struct server *s)
+static bool is_canceler(const struct server *s)
 {
 	return s->ps.state == SERVER_ACTIVE_CANCEL ||
 	    s->ps.pool->peer_id != 0;
@@ -261,7 +261,7 @@ static void log_connected(struct server *s)
 	struct net_addr local;
 	char text[NET_TEXT_MAX];
 
-	if (!sessions_settings(s->ss)->log_connections || is_carrier(s))
+	if (!sessions_settings(s->ss)->log_connections || is_canceler(s))
 		return;
 	if (s->host.kind == HOST_UNIX ||
 	    socket_local_addr(s->stream.fd, &local) < 0) {
@@ -311,7 +311,7 @@ void server_connected(struct server *s, int fd)
 
 void server_established(struct server *s)
 {
-	if (is_carrier(s)) {
+	if (is_canceler(s)) {
 		s->phase = SERVER_PHASE_CANCEL;
 		s->ss->server_ops->connected(s);
 		return;
@@ -361,7 +361,7 @@ static bool can_say_goodbye(const struct server *s)
 static bool is_host_to_blame(const struct server *s)
 {
 	return s->failure.code[0] != '\0' && (s->ps.state == SERVER_LOGIN ||
-	    (s->ps.state == SERVER_OWN_LOGIN && !s->introduced));
+	    (s->ps.state == SERVER_DEDICATED_LOGIN && !s->introduced));
 }
 
 void server_close(struct server *s, const char *reason)

@@ -7,7 +7,7 @@
 #include "base/crypto.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "base/vault.h"
+#include "base/secmem.h"
 #include "conf/require.h"
 #include "pool/credentials.h"
 #include "proto/md5.h"
@@ -230,7 +230,7 @@ static void on_derived(struct derive_wait *w)
 /* PostgreSQL docs, Message Formats, SASLInitialResponse. */
 static enum server_auth_result send_first(const struct request *q, bool plus)
 {
-	struct server_scram *x = vault_zalloc(sizeof *x);
+	struct server_scram *x = secmem_zalloc(sizeof *x);
 
 	q->a->scram = x;
 	if (x == NULL)
@@ -425,7 +425,7 @@ void server_auth_end(struct server_auth *a)
 		derive_leave(&a->scram->derive);
 		scram_client_fini(&a->scram->client);
 	}
-	vault_free(a->scram);
+	secmem_free(a->scram);
 	a->scram = NULL;
 	a->step = STEP_OVER;
 }

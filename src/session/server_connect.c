@@ -119,7 +119,7 @@ static bool all_drained(const struct dialling *d)
 static void stop_at_drained(struct server *s)
 {
 	s->ps.pool->drained_at = time_now();
-	if (s->ps.own)
+	if (s->ps.dedicated)
 		pool_unlink(s->ps.client);
 	server_close(s, "host is being drained");
 }

@@ -68,7 +68,7 @@ void server_login_begin(struct server *s)
 	write_option(&w, "datestyle", db->datestyle);
 	write_option(&w, "timezone", db->timezone);
 	write_option(&w, "application_name", db->application_name);
-	if (s->ps.own)
+	if (s->ps.dedicated)
 		replication_write_startup(s, &w);
 	write_option(&w, "user", s->ps.pool->key.user->name);
 	writer_u8(&w, 0);
@@ -126,7 +126,7 @@ static int act_on(struct server *s, enum server_auth_result r,
 		log_at(LEVEL_ERROR, &s->who, "%s", s->auth.detail);
 	s->refused = true;
 	s->failure = s->auth.error;
-	server_close(s, s->ps.own ? "login failed" :
+	server_close(s, s->ps.dedicated ? "login failed" :
 	    "failed to answer authreq");
 	return -1;
 }
@@ -261,13 +261,13 @@ static int on_login_error(struct server *s, const struct report *r)
 	}
 	/* cannot_connect_now passes; any other refusal does not */
 	s->refused = strcmp(r->code, "57P03") != 0;
-	if (s->ps.own)
+	if (s->ps.dedicated)
 		log_error("S: login failed: %s: %s", r->severity, r->message);
 	else
 		log_warning("server login failed: %s %s", r->severity,
 		    r->message);
 	server_fail(s, r->code[0] != '\0' ? r->code : "08P01",
-	    s->ps.own || r->message[0] == '\0' ? "login failed" : r->message);
+	    s->ps.dedicated || r->message[0] == '\0' ? "login failed" : r->message);
 	return -1;
 }
 
@@ -294,7 +294,7 @@ static int keep_welcome(struct server *s)
 	struct writer *w = &s->welcome;
 
 	/* it is another one with the wishes of one client, or no database */
-	if (s->ps.own)
+	if (s->ps.dedicated)
 		return 0;
 	if (p->welcome == NULL && !s->ps.close_needed) {
 		if (w->failed)
@@ -315,7 +315,7 @@ static int keep_welcome(struct server *s)
 /* connect_query; a physical replication connection knows no SQL. */
 static const char *first_query(const struct server *s)
 {
-	return s->ps.own && client_of(s->ps.client)->replication ==
+	return s->ps.dedicated && client_of(s->ps.client)->replication ==
 	    REPLICATION_PHYSICAL ? NULL :
 	    s->ps.pool->key.db->conf->connect_query;
 }

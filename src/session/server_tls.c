@@ -47,7 +47,7 @@ static bool choose(struct server *s)
 {
 	const struct tls_target *t;
 
-	/* a carrier goes the way of its target, and peers know no TLS */
+	/* a canceler goes the way of its target, and peers know no TLS */
 	if (s->host.kind == HOST_UNIX || s->ps.pool->peer_id != 0 ||
 	    s->ps.state == SERVER_ACTIVE_CANCEL)
 		return true;

@@ -1,8 +1,8 @@
-/* fuzz_app_session.c - whole sessions, cut, frozen and handed over at any place.
+/* fuzz_app_session.c - whole sessions, cut, suspended and handed over at any place.
  *
  * Two clients share one server in transaction pooling. The bytes are steps: a
  * client says something, some of it arrives, the server answers some, a turn of
- * the loop passes, all is frozen, goes on, or goes to another process. In the
+ * the loop passes, all is suspended, goes on, or goes to another process. In the
  * end each client has got what a server of its own would have told it.
  * SPDX-License-Identifier: ISC */
 #include <assert.h>
@@ -25,8 +25,8 @@
 #include "proto/prepared.h"
 #include "session/broker.h"
 #include "session/client.h"
-#include "session/freeze.h"
-#include "session/handover.h"
+#include "session/suspension.h"
+#include "session/snapshot.h"
 #include "session/server.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -206,7 +206,7 @@ static void add_server(struct world *w)
 	s->track.ready = true;
 	s->track.status = 'I';
 	if (w->suspended)
-		stream_freeze(&s->stream);
+		stream_suspend(&s->stream);
 }
 
 static void turn(struct world *w)
@@ -215,7 +215,7 @@ static void turn(struct world *w)
 	if (pool_total(w->pool) == 0)
 		add_server(w);
 	if (w->suspended)
-		(void)freeze_turn(&w->app->ss, true);
+		(void)suspension_turn(&w->app->ss, true);
 	broker_turn(&w->app->ss);
 	assert(pool_total(w->pool) <= 1);
 }
@@ -360,7 +360,7 @@ static void suspend(struct world *w)
 
 	ss->suspended = w->suspended = true;
 	/* whatever clients have half sent */
-	while (freeze_turn(ss, true) > 0) {
+	while (suspension_turn(ss, true) > 0) {
 		(void)move(w);
 		turn(w);
 		assert(++turns < PATIENCE);
@@ -370,7 +370,7 @@ static void suspend(struct world *w)
 static void resume(struct world *w)
 {
 	w->app->ss.suspended = w->suspended = false;
-	freeze_end(&w->app->ss);
+	suspension_end(&w->app->ss);
 }
 
 static void write_handover(struct writer *out, const struct client *c,
@@ -378,15 +378,15 @@ static void write_handover(struct writer *out, const struct client *c,
 {
 	writer_init(out, 1 << 24);
 	if (c != NULL)
-		handover_write_client(c, out);
+		snapshot_write_client(c, out);
 	else
-		handover_write_server(s, out);
+		snapshot_write_server(s, out);
 	assert(!out->failed);
 }
 
-static struct handover row(struct writer *state, int fd)
+static struct snapshot row(struct writer *state, int fd)
 {
-	return (struct handover){ .fd = dup(fd), .user = "app",
+	return (struct snapshot){ .fd = dup(fd), .user = "app",
 		.database = "p0", .state = state->at, .len = state->len };
 }
 
@@ -395,10 +395,10 @@ static struct client *move_client(struct world *w, struct client *c)
 	struct writer state;
 	struct err e;
 
-	assert(handover_takes_client(c));
+	assert(snapshot_takes_client(c));
 	write_handover(&state, c, NULL);
-	const struct handover h = row(&state, c->stream.fd);
-	struct client *const there = handover_read_client(&w->spare->ss, &h, &e);
+	const struct snapshot h = row(&state, c->stream.fd);
+	struct client *const there = snapshot_read_client(&w->spare->ss, &h, &e);
 
 	assert(there != NULL);
 	writer_fini(&state);
@@ -410,10 +410,10 @@ static struct server *move_server(struct world *w, struct server *s)
 	struct writer state;
 	struct err e;
 
-	assert(handover_takes_server(s));
+	assert(snapshot_takes_server(s));
 	write_handover(&state, NULL, s);
-	const struct handover h = row(&state, s->stream.fd);
-	struct server *const there = handover_read_server(&w->spare->ss, &h, &e);
+	const struct snapshot h = row(&state, s->stream.fd);
+	struct server *const there = snapshot_read_server(&w->spare->ss, &h, &e);
 
 	assert(there != NULL);
 	writer_fini(&state);
@@ -465,7 +465,7 @@ static void hand_over(struct world *w)
 
 		e->c = move_client(w, e->c);
 		if (linked)
-			handover_link(e->c, s);
+			snapshot_link(e->c, s);
 	}
 	w->app = w->spare;
 	w->spare = from;
@@ -475,7 +475,7 @@ static void hand_over(struct world *w)
 	resume(w);
 	for (int i = 0; i < CLIENTS; i++)
 		if (w->client[i].c != NULL)
-			handover_go_on(w->client[i].c);
+			snapshot_go_on(w->client[i].c);
 }
 
 /* --- the whole --- */

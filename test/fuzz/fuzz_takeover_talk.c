@@ -9,7 +9,7 @@
 #include "app/takeover_talk.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "io/pass.h"
+#include "io/fdpass.h"
 #include "proto/msg.h"
 
 #define SIZE_MAX_HERE 65536	/* what fits into a socket without a reader */
@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	assert(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
 	t.sock = pair[0];
-	assert(pass_ask_sender(t.sock) == 0);
+	assert(fdpass_ask_sender(t.sock) == 0);
 	assert(send(pair[1], data, size, 0) == (ssize_t)size);
 	close(pair[1]);
 	listen_to(&t);

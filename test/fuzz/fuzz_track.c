@@ -41,19 +41,19 @@ static void check(struct track *t)
 	assert(!ends || !track_is_empty(t));
 	assert(t->count <= t->size);
 	assert(!track_is_done(t) || (track_is_empty(t) && t->ready));
-	assert(!t->aborted || track_is_empty(t) || t->doubt);
-	assert(!t->doubt || t->lost || !track_is_empty(t));
+	assert(!t->aborted || track_is_empty(t) || t->uncertain);
+	assert(!t->uncertain || t->lost || !track_is_empty(t));
 }
 
 /* A reply, as the relay gives it to the track. */
 static void play(struct track *t, char type, char status)
 {
-	if (t->doubt)
+	if (t->uncertain)
 		track_settle(t, type);
 	(void)track_reply(t, type, status);
 	if (!track_wants_probe(t))
 		return;
-	assert(t->doubt && !t->aborted && !track_wants_probe(t));
+	assert(t->uncertain && !t->aborted && !track_wants_probe(t));
 	assert(track_add(t, FE_CLOSE, TRACK_SKIP, NULL) == 0);
 	assert(track_add(t, FE_SYNC, TRACK_SKIP, NULL) == 0);
 }

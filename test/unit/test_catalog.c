@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/vault.h"
+#include "base/secmem.h"
 #include "pool/catalog.h"
 #include "pool/credentials.h"
 #include "pool/users.h"
@@ -173,7 +173,7 @@ static void test_secrets_keep_or_lose_what_was_derived(void **state)
 	struct database *a = catalog_find_database(c, "a");
 	struct credentials *one = a->password;
 
-	u->verifier = vault_zalloc(sizeof *u->verifier);
+	u->verifier = secmem_zalloc(sizeof *u->verifier);
 	assert_non_null(u->verifier);
 	apply(c, f, load(f, "a = user=x password=one\n", "",
 	    "\"u\" \"p\"\n\"v\" \"q\"\n\"n\" \"\"\n"), "");
@@ -384,24 +384,24 @@ static void test_database_that_wants_a_look_is_woken(void **state)
 	catalog_turn(c, time_now());
 	while (catalog_turn_database(c) != NULL)
 		;
-	assert_true(plain->care.due == WHEEL_NEVER);
+	assert_true(plain->wheel.due == WHEEL_NEVER);
 	catalog_wake_databases(c);
-	assert_true(plain->care.due == WHEEL_NEVER);
-	assert_int_equal(forced->care.due, 0);
-	assert_int_equal(automatic->care.due, 0);
+	assert_true(plain->wheel.due == WHEEL_NEVER);
+	assert_int_equal(forced->wheel.due, 0);
+	assert_int_equal(automatic->wheel.due, 0);
 	/* the line that made it goes, and the time that it may stay changes */
 	while (catalog_turn(c, time_now()), catalog_turn_database(c) != NULL)
 		;
-	assert_true(automatic->care.due == WHEEL_NEVER);
+	assert_true(automatic->wheel.due == WHEEL_NEVER);
 	struct config *next = load(f, "plain = host=h\nforced = host=h user=u\n",
 	    "", "");
 
 	next->set.autodb_idle_timeout = 5;
 	apply(c, f, next, "");
-	assert_int_equal(automatic->care.due, 0);
+	assert_int_equal(automatic->wheel.due, 0);
 	/* one that just a client of comes or goes */
 	database_count_client(plain, 1);
-	assert_int_equal(plain->care.due, 0);
+	assert_int_equal(plain->wheel.due, 0);
 	assert_int_equal(plain->clients, 1);
 	database_count_client(plain, -1);
 	assert_int_equal(plain->clients, 0);

@@ -211,7 +211,7 @@ static void test_full_flow_is_held_until_it_ebbs(void **state)
 	(void)state;
 	flow_until_held(w);
 	assert_true(heap_of(w->stream.fd) > 8192);
-	/* no socket tells of these few bytes: the beat does */
+	/* no socket tells of these few bytes: the fast_tick does */
 	send_and_run(w, 1);
 	while (w->stream.hold != NULL)
 		send_and_run(w, 1);

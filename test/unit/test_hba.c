@@ -450,7 +450,7 @@ static void test_words_mean_what_they_mean_to_postgresql(void **state)
 		{ "host all all samehost trust", "127.0.0.2", "d", "a", 0 },
 		{ "host all all samenet trust", "127.0.0.2", "d", "a", 1 },
 		{ "host all all samenet trust", "10.0.0.2", "d", "a", 0 },
-		/* in doubt nobody gets in */
+		/* in uncertain nobody gets in */
 		{ "host all all samenet trust", "::1", "d", "a", 0 },
 		{ "host all all samenet reject", "::1", "d", "a", 1 },
 		{ "host all all x trust", "::1 ?", "d", "a", 0 },

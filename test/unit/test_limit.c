@@ -14,7 +14,7 @@
 #include <utlist.h>
 
 #include "pool/catalog.h"
-#include "pool/spare.h"
+#include "pool/evict.h"
 #include "pool/drain.h"
 
 #define NOW (1000 * USEC)
@@ -42,11 +42,11 @@ static void enter(struct fixture *f, struct pool *p, struct database *db,
 	p->welcome = &f->welcome;
 	p->limits = (struct pool_limits){ .size = 10, .lifetime = 1000 * USEC,
 		.login_retry = 15 * USEC, .login_concurrency = 4,
-		.max_db = 2, .handover = DELAY };
+		.max_db = 2, .handover_delay = DELAY };
 	DL_PREPEND2(db->pools, p, db_prev, db_next);
 	DL_PREPEND2(u->pools, p, user_prev, user_next);
-	assert_int_equal(line_enroll(&db->line), 0);
-	assert_int_equal(line_enroll(&u->line), 0);
+	assert_int_equal(limit_queue_enroll(&db->queue), 0);
+	assert_int_equal(limit_queue_enroll(&u->queue), 0);
 }
 
 static int setup(void **state)
@@ -57,7 +57,7 @@ static int setup(void **state)
 	for (int i = 0; i < 2; i++)
 		f.db[i].conf = &f.conf;
 	for (int i = 0; i < POOLS; i++) {
-		f.user[i].line.kind = LINE_USER;
+		f.user[i].queue.kind = LIMIT_USER;
 		enter(&f, &f.pool[i], &f.db[0], &f.user[i]);
 	}
 	enter(&f, &f.pool[POOLS], &f.db[1], &f.user[0]);
@@ -70,9 +70,9 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	for (int i = 0; i < 2; i++)
-		line_fini(&f->db[i].line);
+		limit_queue_fini(&f->db[i].queue);
 	for (int i = 0; i < POOLS; i++)
-		line_fini(&f->user[i].line);
+		limit_queue_fini(&f->user[i].queue);
 	return 0;
 }
 
@@ -118,7 +118,7 @@ static void test_lowered_limit_takes_what_is_given_back(void **state)
 	server(f, 0, SERVER_ACTIVE);
 	assert_null(limit_exceeded(ps));
 	assert_null(limit_surplus(&f->pool[0]));
-	/* a carrier does not count */
+	/* a canceler does not count */
 	server(f, 1, SERVER_ACTIVE_CANCEL);
 	assert_null(limit_exceeded(ps));
 	struct pool_server *const idle = server(f, 1, SERVER_IDLE);
@@ -210,7 +210,7 @@ static void test_server_is_taken_away_for_a_long_wait_only(void **state)
 	s->born = NOW - DELAY + 1;
 	assert_false(takes_away(f, 0, NOW));
 	assert_true(takes_away(f, 0, NOW + 1));
-	f->pool[0].limits.handover = 0;
+	f->pool[0].limits.handover_delay = 0;
 	assert_false(takes_away(f, 0, NOW + 100 * USEC));
 }
 
@@ -258,7 +258,7 @@ static void test_who_cannot_open_one_does_not_count(void **state)
 	p->failing = true;
 	p->last_launch = NOW;
 	assert_false(takes_away(f, 0, NOW));
-	assert_int_equal(p->place[LINE_DB].at, 0);
+	assert_int_equal(p->place[LIMIT_DB].at, 0);
 	/* it may try again, but only where there is room */
 	p->last_launch = NOW - 15 * USEC;
 	limit_join(p);
@@ -339,22 +339,22 @@ static void test_the_longest_unused_of_all_pools_makes_room(void **state)
 	used(b, NOW - 3);
 	used(a, NOW - 1);
 	used(c, NOW - 2);
-	assert_ptr_equal(spare_oldest(p, LINE_DB), b);
+	assert_ptr_equal(evict_oldest(p, LIMIT_DB), b);
 	/* its own pool wants it checked, and then given to this one */
 	pool_server_set(b, SERVER_TESTED);
 	struct pool_client *pc = waiter(f, 2, NOW);
 
-	assert_ptr_equal(spare_oldest(p, LINE_DB), c);
+	assert_ptr_equal(evict_oldest(p, LIMIT_DB), c);
 	pool_client_set(pc, CLIENT_ACTIVE);
-	assert_ptr_equal(spare_oldest(p, LINE_DB), b);
+	assert_ptr_equal(evict_oldest(p, LIMIT_DB), b);
 	pool_server_set(b, SERVER_GONE);
 	/* that was a notification */
 	c->used = NOW;
-	assert_ptr_equal(spare_oldest(p, LINE_DB), a);
+	assert_ptr_equal(evict_oldest(p, LIMIT_DB), a);
 	pool_server_set(a, SERVER_ACTIVE);
-	assert_ptr_equal(spare_oldest(p, LINE_DB), c);
+	assert_ptr_equal(evict_oldest(p, LIMIT_DB), c);
 	pool_server_set(c, SERVER_BEING_CANCELED);
-	assert_null(spare_oldest(p, LINE_DB));
+	assert_null(evict_oldest(p, LIMIT_DB));
 }
 
 static void test_limit_that_comes_finds_the_spare_servers(void **state)
@@ -365,14 +365,14 @@ static void test_limit_that_comes_finds_the_spare_servers(void **state)
 	p->limits.max_db = 0;
 	struct pool_server *ps = server(f, 0, SERVER_IDLE);
 
-	assert_null(spare_oldest(p, LINE_DB));
+	assert_null(evict_oldest(p, LIMIT_DB));
 	p->limits.max_user = 3;
-	spare_update(ps);
-	assert_null(spare_oldest(p, LINE_DB));
-	assert_ptr_equal(spare_oldest(p, LINE_USER), ps);
+	evict_update(ps);
+	assert_null(evict_oldest(p, LIMIT_DB));
+	assert_ptr_equal(evict_oldest(p, LIMIT_USER), ps);
 	p->limits.max_user = 0;
-	spare_update(ps);
-	assert_null(spare_oldest(p, LINE_USER));
+	evict_update(ps);
+	assert_null(evict_oldest(p, LIMIT_USER));
 }
 
 /* Against a plain search. */
@@ -393,12 +393,12 @@ static void test_spare_servers_are_in_order(void **state)
 		    NOW + step;
 		pool_server_set(ps, states[rand() % 5]);
 		for (int i = 0; i < 32; i++) {
-			if (spare_is((enum server_state)f->s[i].state) &&
+			if (evict_is_candidate((enum server_state)f->s[i].state) &&
 			    (best == NULL || f->s[i].used < best->used))
 				best = &f->s[i];
 		}
-		const struct pool_server *const found = spare_oldest(
-		    &f->pool[0], LINE_DB);
+		const struct pool_server *const found = evict_oldest(
+		    &f->pool[0], LIMIT_DB);
 
 		assert_int_equal(found == NULL ? 0 : found->used,
 		    best == NULL ? 0 : best->used);
@@ -410,13 +410,13 @@ static void test_line_is_in_order(void **state)
 {
 	static struct pool pools[40];
 	static struct pool_client clients[40];
-	struct line line = { .kind = LINE_DB };
+	struct limit_queue line = { .kind = LIMIT_DB };
 
 	(void)state;
 	srand(7);
 	memset(pools, 0, sizeof pools);
 	for (int i = 0; i < 40; i++) {
-		assert_int_equal(line_enroll(&line), 0);
+		assert_int_equal(limit_queue_enroll(&line), 0);
 		clients[i] = (struct pool_client){ .pool = &pools[i],
 			.wait_since = 1 + rand() % 1000 };
 		pool_client_set(&clients[i], CLIENT_WAITING);
@@ -426,16 +426,16 @@ static void test_line_is_in_order(void **state)
 		const int i = rand() % 40;
 
 		if (rand() % 3 == 0)
-			line_remove(&line, &pools[i]);
+			limit_queue_remove(&line, &pools[i]);
 		else
-			line_add(&line, &pools[i]);
+			limit_queue_add(&line, &pools[i]);
 		clients[rand() % 40].wait_since += rand() % 50;
 		for (int k = 0; k < 40; k++)
-			if (pools[k].place[LINE_DB].at != 0 && (best == NULL ||
+			if (pools[k].place[LIMIT_DB].at != 0 && (best == NULL ||
 			    clients[k].wait_since <
 			    pool_waiting_since(best)))
 				best = &pools[k];
-		const struct pool *first = line_first(&line);
+		const struct pool *first = limit_queue_first(&line);
 
 		assert_int_equal(best == NULL, first == NULL);
 		if (best != NULL)
@@ -444,11 +444,11 @@ static void test_line_is_in_order(void **state)
 	}
 	for (int i = 0; i < 40; i++)
 		pool_client_set(&clients[i], CLIENT_ACTIVE);
-	assert_null(line_first(&line));
+	assert_null(limit_queue_first(&line));
 	assert_int_equal(line.count, 0);
 	for (int i = 0; i < 40; i++)
-		line_dismiss(&line, &pools[i]);
-	line_fini(&line);
+		limit_queue_dismiss(&line, &pools[i]);
+	limit_queue_fini(&line);
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

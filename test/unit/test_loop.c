@@ -1,4 +1,4 @@
-/* test_loop.c - the loop: turns, sockets, tasks, beats, ticks and signals.
+/* test_loop.c - the loop: turns, sockets, tasks, fast_ticks, ticks and signals.
  * SPDX-License-Identifier: ISC */
 #include "io/loop.h"
 
@@ -637,16 +637,16 @@ static void test_little_toil_is_done_in_one_turn(void **state)
 	assert_false(loop_may_toil(w->loop, false));
 }
 
-/* --- beats --- */
+/* --- fast_ticks --- */
 
 static void end_other(struct player *p)
 {
-	loop_beat_off(p->w->loop, &p->other->task);
+	loop_fast_tick_off(p->w->loop, &p->other->task);
 }
 
 static void begin_other(struct player *p)
 {
-	loop_beat_on(p->w->loop, &p->other->task);
+	loop_fast_tick_on(p->w->loop, &p->other->task);
 }
 
 static void test_beat_goes_on_until_it_is_ended(void **state)
@@ -655,15 +655,15 @@ static void test_beat_goes_on_until_it_is_ended(void **state)
 	struct player a = player(w, 'a'), b = player(w, 'b');
 	const usec_t begin = time_precise();
 
-	loop_beat_on(w->loop, &a.task);
-	loop_beat_on(w->loop, &b.task);
-	loop_beat_on(w->loop, &a.task);
+	loop_fast_tick_on(w->loop, &a.task);
+	loop_fast_tick_on(w->loop, &b.task);
+	loop_fast_tick_on(w->loop, &a.task);
 	assert_string_equal(run(w, 9), "ab.ab.ab.");
 	assert_true(time_precise() - begin >= USEC / 500);
-	loop_beat_off(w->loop, &a.task);
-	loop_beat_off(w->loop, &a.task);
+	loop_fast_tick_off(w->loop, &a.task);
+	loop_fast_tick_off(w->loop, &a.task);
 	assert_string_equal(run(w, 11), "ab.ab.ab.b.");
-	loop_beat_off(w->loop, &b.task);
+	loop_fast_tick_off(w->loop, &b.task);
 }
 
 static void test_beats_may_end_and_begin_each_other(void **state)
@@ -676,16 +676,16 @@ static void test_beats_may_end_and_begin_each_other(void **state)
 	a.other = &b;
 	c.play = begin_other;
 	c.other = &b;
-	loop_beat_on(w->loop, &a.task);
-	loop_beat_on(w->loop, &b.task);
-	loop_beat_on(w->loop, &c.task);
+	loop_fast_tick_on(w->loop, &a.task);
+	loop_fast_tick_on(w->loop, &b.task);
+	loop_fast_tick_on(w->loop, &c.task);
 	/* b begins again behind a and c, and a is before it */
 	assert_string_equal(run(w, 6), "ac.ac.");
 }
 
 static void end_self(struct player *p)
 {
-	loop_beat_off(p->w->loop, &p->task);
+	loop_fast_tick_off(p->w->loop, &p->task);
 }
 
 static void test_last_beat_may_end_itself(void **state)
@@ -694,11 +694,11 @@ static void test_last_beat_may_end_itself(void **state)
 	struct player a = player(w, 'a'), b = player(w, 'b');
 
 	a.play = end_self;
-	loop_beat_on(w->loop, &a.task);
+	loop_fast_tick_on(w->loop, &a.task);
 	assert_string_equal(run(w, 2), "a.");
-	loop_beat_on(w->loop, &b.task);
+	loop_fast_tick_on(w->loop, &b.task);
 	assert_string_equal(run(w, 4), "a.b.");
-	loop_beat_off(w->loop, &b.task);
+	loop_fast_tick_off(w->loop, &b.task);
 }
 
 int main(void)

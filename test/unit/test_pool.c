@@ -274,11 +274,11 @@ static void test_release_verdicts_come_in_order(void **state)
 	verdict(s, old, POOL_TO_CLOSE, "server lifetime over");
 	verdict(s, old - 1, POOL_TO_CLOSE, "close_needed");
 	s->close_needed = false;
-	s->own = true;
+	s->dedicated = true;
 	verdict(s, NOW, POOL_TO_BEING_CANCELED, NULL);
 	s->cancels = 0;
 	verdict(s, NOW, POOL_TO_CLOSE, "replication client was closed");
-	s->own = false;
+	s->dedicated = false;
 	verdict(s, NOW, POOL_TO_TESTED, NULL);
 	pool_server_set(s, SERVER_BEING_CANCELED);
 	verdict(s, NOW, POOL_TO_TESTED, NULL);
@@ -451,36 +451,36 @@ static void test_own_servers_are_for_those_who_wait_for_one(void **state)
 	struct fixture *f = *state;
 	struct pool *p = &f->pool;
 
-	assert_null(pool_pick_own(p, NOW));
-	struct pool_client *a = client(f, CLIENT_OWN_WAITING);
-	struct pool_client *b = client(f, CLIENT_OWN_WAITING);
+	assert_null(pool_pick_dedicated(p, NOW));
+	struct pool_client *a = client(f, CLIENT_DEDICATED_WAITING);
+	struct pool_client *b = client(f, CLIENT_DEDICATED_WAITING);
 
 	/* nobody else is served, or served less, because of them */
 	assert_null(pool_pick_client(p));
 	assert_int_equal(wanted(f), 0);
-	assert_ptr_equal(pool_pick_own(p, NOW), a);
-	a->server = server(f, SERVER_OWN_LOGIN);
-	assert_ptr_equal(pool_pick_own(p, NOW), b);
+	assert_ptr_equal(pool_pick_dedicated(p, NOW), a);
+	a->server = server(f, SERVER_DEDICATED_LOGIN);
+	assert_ptr_equal(pool_pick_dedicated(p, NOW), b);
 	client(f, CLIENT_WAITING);
 	assert_int_equal(wanted(f), 1);
 	p->limits.login_concurrency = 1;
-	assert_null(pool_pick_own(p, NOW));
+	assert_null(pool_pick_dedicated(p, NOW));
 	p->limits.login_concurrency = 4;
 	p->failing = true;
 	p->last_launch = NOW;
-	assert_null(pool_pick_own(p, NOW));
-	assert_null(pool_pick_own(p, NOW + 15 * USEC));
+	assert_null(pool_pick_dedicated(p, NOW));
+	assert_null(pool_pick_dedicated(p, NOW + 15 * USEC));
 	pool_server_set(a->server, SERVER_ACTIVE);
-	assert_null(pool_pick_own(p, NOW + 15 * USEC - 1));
-	assert_ptr_equal(pool_pick_own(p, NOW + 15 * USEC), b);
+	assert_null(pool_pick_dedicated(p, NOW + 15 * USEC - 1));
+	assert_ptr_equal(pool_pick_dedicated(p, NOW + 15 * USEC), b);
 }
 
-static void test_own_logins_count_but_are_no_greeting(void **state)
+static void test_dedicated_logins_count_but_need_no_welcome(void **state)
 {
 	struct fixture *f = *state;
 
 	f->pool.welcome = NULL;
-	server(f, SERVER_OWN_LOGIN);
+	server(f, SERVER_DEDICATED_LOGIN);
 	assert_int_equal(pool_total(&f->pool), 1);
 	assert_int_equal(pool_connected(&f->pool), 0);
 	client(f, CLIENT_WELCOME);
@@ -495,36 +495,36 @@ static void test_spare_servers_make_room_for_an_own_one(void **state)
 {
 	struct fixture *f = *state;
 	struct pool_limits *l = &f->pool.limits;
-	struct pool_client *c = client(f, CLIENT_OWN_WAITING);
+	struct pool_client *c = client(f, CLIENT_DEDICATED_WAITING);
 	struct pool_server *idle, *victim;
 	bool reserve;
 
 	l->size = 2;
 	server(f, SERVER_ACTIVE);
-	assert_int_equal(limit_check_own(c, NOW, &victim, &reserve),
+	assert_int_equal(limit_check_dedicated(c, NOW, &victim, &reserve),
 	    LIMIT_FREE);
 	idle = lent(f);
 	idle->used = NOW - 1;
 	lent(f)->used = NOW;
-	assert_int_equal(limit_check_own(c, NOW, &victim, &reserve),
+	assert_int_equal(limit_check_dedicated(c, NOW, &victim, &reserve),
 	    LIMIT_EVICT);
 	assert_ptr_equal(victim, idle);
 	pool_server_set(f->pool.servers[SERVER_IDLE], SERVER_ACTIVE);
 	pool_server_set(idle, SERVER_TESTED);
-	assert_int_equal(limit_check_own(c, NOW, &victim, &reserve),
+	assert_int_equal(limit_check_dedicated(c, NOW, &victim, &reserve),
 	    LIMIT_FULL);
 	l->reserve = 2;
 	l->reserve_timeout = USEC;
-	assert_int_equal(limit_check_own(c, NOW, &victim, &reserve),
+	assert_int_equal(limit_check_dedicated(c, NOW, &victim, &reserve),
 	    LIMIT_FULL);
-	assert_int_equal(limit_check_own(c, NOW + USEC, &victim, &reserve),
+	assert_int_equal(limit_check_dedicated(c, NOW + USEC, &victim, &reserve),
 	    LIMIT_FREE);
 	assert_true(reserve);
 	l->max_db = 3;
-	assert_int_equal(limit_check_own(c, NOW + USEC, &victim, &reserve),
+	assert_int_equal(limit_check_dedicated(c, NOW + USEC, &victim, &reserve),
 	    LIMIT_FULL);
 	l->size = l->max_db = 0;
-	assert_int_equal(limit_check_own(c, NOW, &victim, &reserve),
+	assert_int_equal(limit_check_dedicated(c, NOW, &victim, &reserve),
 	    LIMIT_FREE);
 	assert_false(reserve);
 }
@@ -552,7 +552,7 @@ int main(void)
 		CASE(test_minimum),
 		CASE(test_down_means_failing_and_empty),
 		CASE(test_own_servers_are_for_those_who_wait_for_one),
-		CASE(test_own_logins_count_but_are_no_greeting),
+		CASE(test_dedicated_logins_count_but_need_no_welcome),
 		CASE(test_spare_servers_make_room_for_an_own_one),
 	};
 

@@ -296,7 +296,7 @@ static int make_stage(void **state)
 	assert_non_null(st.ss.params);
 	st.ss.catalog = st.catalog;
 	st.admin = (struct admin){ .ops = &ops, .ss = &st.ss };
-	st.catalog->census.since_before = 99 * USEC;
+	st.catalog->averages.since_before = 99 * USEC;
 	*state = &st;
 	return 0;
 }
@@ -375,7 +375,7 @@ static void test_stats_sum_the_pools_of_a_database(void **state)
 	struct pool *const b = catalog_get_pool(st->catalog,
 	    st->catalog->console, catalog_get_user(st->catalog, "amy"));
 
-	st->catalog->census.since_before = 96 * USEC;	/* 4 s ago */
+	st->catalog->averages.since_before = 96 * USEC;	/* 4 s ago */
 	a->counted.now.xact_count = 30;
 	b->counted.now.xact_count = 18;
 	b->counted.before.xact_count = 8;

@@ -129,7 +129,7 @@ static void test_late_copy_end_leaves_server_done(void **state)
 	assert_true(track_is_done(t));
 	add(t, "f");
 	assert_true(track_is_done(t));
-	assert_false(t->doubt);
+	assert_false(t->uncertain);
 }
 
 static void test_late_copy_end_behind_sync_is_silent(void **state)
@@ -138,11 +138,11 @@ static void test_late_copy_end_behind_sync_is_silent(void **state)
 
 	add(t, "PBES");
 	replies(t, "12GE");
-	assert_true(t->doubt);	/* was the Sync read as part of the COPY? */
+	assert_true(t->uncertain);	/* was the Sync read as part of the COPY? */
 	assert_true(track_is_unsure(t) && !track_wants_probe(t));
 	add(t, "c");
 	replies(t, "Z");
-	assert_true(track_is_done(t) && !t->doubt);
+	assert_true(track_is_done(t) && !t->uncertain);
 }
 
 /* a COPY that fails, with an early Sync that it has read, or has not */
@@ -153,7 +153,7 @@ static void test_probe_ends_doubt(void **state)
 	for (int answered = 1; answered <= 2; answered++) {
 		add(t, "EScS");
 		replies(t, "GE");
-		assert_true(t->doubt && !track_is_unsure(t));
+		assert_true(t->uncertain && !track_is_unsure(t));
 		assert_true(track_wants_probe(t));
 		assert_int_equal(track_add(t, 'C', TRACK_SKIP, NULL), 0);
 		assert_int_equal(track_add(t, 'S', TRACK_SKIP, NULL), 0);
@@ -162,7 +162,7 @@ static void test_probe_ends_doubt(void **state)
 		assert_false(track_is_done(t));
 		track_settle(t, '3');
 		assert_int_equal(track_reply(t, '3', 0), TRACK_SWALLOW);
-		assert_false(t->doubt || track_is_done(t));
+		assert_false(t->uncertain || track_is_done(t));
 		assert_int_equal(track_reply(t, 'Z', 'I'), TRACK_SWALLOW);
 		assert_true(track_is_done(t));
 	}
@@ -175,12 +175,12 @@ static void test_next_request_ends_doubt(void **state)
 	for (int answered = 1; answered <= 2; answered++) {
 		add(t, "EScSPBES");
 		replies(t, "GE");
-		assert_true(t->doubt && !track_wants_probe(t));
+		assert_true(t->uncertain && !track_wants_probe(t));
 		replies(t, answered == 1 ? "Z" : "ZZ");
 		track_settle(t, 'N');
-		assert_int_equal(t->doubt, answered == 1);
+		assert_int_equal(t->uncertain, answered == 1);
 		track_settle(t, '1');
-		assert_false(t->doubt);
+		assert_false(t->uncertain);
 		replies(t, "12CZ");
 		assert_true(track_is_done(t));
 	}
@@ -192,7 +192,7 @@ static void test_request_behind_doubtful_copy_is_lost(void **state)
 
 	add(t, "EScPS");
 	replies(t, "GE");
-	assert_true(t->doubt && t->lost);
+	assert_true(t->uncertain && t->lost);
 }
 
 static void test_copy_success_swallows_syncs(void **state)
@@ -204,7 +204,7 @@ static void test_copy_success_swallows_syncs(void **state)
 	assert_true(t->copy_in);
 	add(t, "ScS");
 	replies(t, "C");
-	assert_false(t->copy_in || t->doubt);
+	assert_false(t->copy_in || t->uncertain);
 	assert_int_equal(t->count, 1);
 	replies(t, "Z");
 	assert_true(track_is_done(t));
@@ -224,7 +224,7 @@ static void test_two_copies_in_one_query(void **state)
 	assert_int_equal(t->count, 1);
 	replies(t, "CZ");
 	assert_true(track_is_done(t));
-	assert_false(t->doubt);
+	assert_false(t->uncertain);
 }
 
 static void test_request_in_the_middle_of_data_was_not_read(void **state)
@@ -234,7 +234,7 @@ static void test_request_in_the_middle_of_data_was_not_read(void **state)
 	/* or the session ends with it */
 	add(t, "QQ");
 	replies(t, "GE");
-	assert_false(t->doubt);
+	assert_false(t->uncertain);
 	replies(t, "ZCZ");
 	assert_true(track_is_done(t));
 }

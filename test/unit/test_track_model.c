@@ -355,7 +355,7 @@ static enum track_verdict reply(struct world *w, const struct event *e)
 		w->taken++;
 		return TRACK_PASS;
 	}
-	if (w->t.doubt)
+	if (w->t.uncertain)
 		track_settle(&w->t, e->type);
 	return track_reply(&w->t, e->type, e->status);
 }
@@ -379,7 +379,7 @@ static void probe(struct world *w)
 static bool deliver(struct world *w)
 {
 	const struct event *e = w->over ? NULL : server_next(w);
-	const bool doubted = w->t.doubt;
+	const bool doubted = w->t.uncertain;
 
 	if (e == NULL)
 		return false;
@@ -388,7 +388,7 @@ static bool deliver(struct world *w)
 	if (e->type != BE_NOTIFICATION_RESPONSE)
 		w->quiet = e->type == BE_READY_FOR_QUERY && e->status == 'I';
 	check_verdict(e, reply(w, e));
-	w->doubts += w->t.doubt && !doubted;
+	w->doubts += w->t.uncertain && !doubted;
 	take_fakes(w);
 	probe(w);
 	if (!w->over)
@@ -398,7 +398,7 @@ static bool deliver(struct world *w)
 
 static bool may_fake(const struct track *t)
 {
-	return !t->doubt && !track_has_copy_end(t);
+	return !t->uncertain && !track_has_copy_end(t);
 }
 
 static struct msg *send_how(struct world *w, char type, enum track_how how)

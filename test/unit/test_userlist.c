@@ -135,7 +135,7 @@ static void test_nul_ends_the_file(void **state)
 }
 
 /* A file of one line: a name and a secret of these lengths. */
-static size_t line_of(char *buf, size_t name, size_t secret)
+static size_t queue_of(char *buf, size_t name, size_t secret)
 {
 	char *p = buf;
 
@@ -166,7 +166,7 @@ static void test_lengths_are_limited(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		const size_t len =
-		    line_of(buf, lengths[i].name, lengths[i].secret);
+		    queue_of(buf, lengths[i].name, lengths[i].secret);
 		struct userlist *u = parse(&g, buf, len);
 
 		assert_string_equal(g.buf, lengths[i].want);
@@ -174,11 +174,11 @@ static void test_lengths_are_limited(void **state)
 		userlist_unref(&u);
 	}
 	/* 64 doubled quotes count as 128 bytes. */
-	size_t len = line_of(buf, 128, 1);
+	size_t len = queue_of(buf, 128, 1);
 	memset(buf + 1, '"', 128);
 	assert_string_equal(users_of(&g, buf, len),
 	    "!username too long in auth file (f:1)");
-	len = line_of(buf, 126, 1);
+	len = queue_of(buf, 126, 1);
 	memset(buf + 1, '"', 126);
 	struct userlist *u = parse(&g, buf, len);
 	assert_int_equal(userlist_count(u), 1);

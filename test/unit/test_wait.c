@@ -91,7 +91,7 @@ static void test_pause_comes_before_all_else(void **state)
 	st.catalog.paused = true;
 	assert_string_equal(why(CLIENT_WAITING), "paused");
 	assert_string_equal(why(CLIENT_WELCOME), "paused");
-	assert_string_equal(why(CLIENT_OWN_WAITING), "paused");
+	assert_string_equal(why(CLIENT_DEDICATED_WAITING), "paused");
 }
 
 static void test_pool_that_is_full(void **state)
@@ -105,8 +105,8 @@ static void test_pool_that_is_full(void **state)
 	server(SERVER_LOGIN);
 	/* for the first, but not for the last */
 	assert_string_equal(why(CLIENT_WAITING), "pool_size");
-	wait_in(CLIENT_OWN_WAITING, 1);
-	assert_string_equal(why(CLIENT_OWN_WAITING), "pool_size");
+	wait_in(CLIENT_DEDICATED_WAITING, 1);
+	assert_string_equal(why(CLIENT_DEDICATED_WAITING), "pool_size");
 	st.pool.limits.size = 0;
 	assert_string_equal(why(CLIENT_WAITING), "server_login");
 }
@@ -153,12 +153,12 @@ static void test_those_without_a_welcome(void **state)
 static void test_replication_clients(void **state)
 {
 	(void)state;
-	wait_in(CLIENT_OWN_WAITING, 1);
-	assert_string_equal(why(CLIENT_OWN_WAITING), "server_login");
-	server(SERVER_OWN_LOGIN);
-	assert_string_equal(why(CLIENT_OWN_WAITING), "server_login");
+	wait_in(CLIENT_DEDICATED_WAITING, 1);
+	assert_string_equal(why(CLIENT_DEDICATED_WAITING), "server_login");
+	server(SERVER_DEDICATED_LOGIN);
+	assert_string_equal(why(CLIENT_DEDICATED_WAITING), "server_login");
 	st.pool.failing = true;
-	assert_string_equal(why(CLIENT_OWN_WAITING), "server_login_failed");
+	assert_string_equal(why(CLIENT_DEDICATED_WAITING), "server_login_failed");
 }
 
 static void test_every_reason_is_explained(void **state)

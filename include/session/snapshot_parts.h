@@ -1,0 +1,113 @@
+/* snapshot_parts.h - the format of snapshot.h; for snapshot*.c only.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_SNAPSHOT_PARTS_H
+#define SESSION_SNAPSHOT_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/time.h"
+#include "proto/reader.h"
+
+struct err;
+
+#define SNAPSHOT_VERSION 2
+
+enum snapshot_flag {
+	SNAPSHOT_WAITING = 1,	/* client: asked for a server */
+	SNAPSHOT_HOLD = 2,	/* client: fields of struct client ... */
+	SNAPSHOT_TRIED = 4,
+	SNAPSHOT_FORGETS = 8,
+	SNAPSHOT_DISCARD = 16,
+	SNAPSHOT_TRANSLATES = 32,	/* ... relay_translates() */
+	SNAPSHOT_CLOSE = 64,	/* server: close_needed */
+	SNAPSHOT_READY = 128,	/* server: fields of struct track ... */
+	SNAPSHOT_COPY_IN = 256,
+	SNAPSHOT_ABORTED = 512,
+	SNAPSHOT_UNCERTAIN = 1024,
+	SNAPSHOT_OLD = 2048,	/* server: knows no newer protocol */
+	SNAPSHOT_DROP = 4096,	/* both: skip_drop */
+	SNAPSHOT_NOTIFIED = 8192,	/* client: the field */
+	SNAPSHOT_SUPERUSER = 16384,	/* server: the field */
+	SNAPSHOT_WELCOME = 32768,	/* client: waits for its welcome */
+	SNAPSHOT_SESSION = 65536,	/* both: linked in this pool_mode, */
+	SNAPSHOT_STATEMENT = 131072,	/* or in this one */
+};
+
+/* All point into the bytes that were parsed; lists are walked by next(). */
+struct snapshot_client {
+	unsigned flags;
+	usec_t born, request_time, query_start, xact_start, waited, wait_since;
+	uint32_t skip;		/* bytes of the open message, to pass or drop */
+	const uint8_t *key, *carry;
+	const uint8_t *queued;	/* what its socket has not taken */
+	uint32_t key_len, carry_len, queued_len;
+	struct reader params, statements, start;
+	uint8_t resetting;
+	uint64_t resets;	/* of parameters, by their place in start */
+	const char *leaving, *leaving_portal;	/* of struct client; or NULL */
+	const char *query_text;	/* likewise */
+	uint64_t last;		/* number of a statement */
+};
+
+struct snapshot_server {
+	unsigned flags;
+	usec_t born, used;
+	uint8_t chore;		/* enum server_chore */
+	uint32_t skip;		/* as of a client */
+	const uint8_t *key, *carry, *queued;
+	uint32_t key_len, carry_len, queued_len;
+	uint32_t forgotten;	/* of struct prepared_uses */
+	struct reader params, statements;
+	/* where it leads to: not the same any more, it is of no use */
+	const char *host, *dbname, *forced_user, *connect_query; /* or NULL */
+	uint32_t port;
+	const char *address;	/* struct host: kind, text, addr */
+	uint8_t host_kind, family;
+	uint16_t address_port;
+	int32_t pid;
+	const uint8_t *ip;	/* 16 bytes */
+	char status;
+	struct reader owed;	/* requests */
+	uint64_t last;		/* number of a statement */
+	bool has_welcome;
+	struct reader welcome_params;
+	const uint8_t *welcome;
+	uint32_t welcome_len;
+};
+
+/* 0, or -1 with e set: not ours, or of another version. */
+int snapshot_parse_client(const void *p, size_t n, struct snapshot_client *out,
+    struct err *e);
+int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,
+    struct err *e);
+
+struct snapshot_pair {
+	const char *name, *value;	/* value may be NULL */
+};
+
+struct snapshot_statement {
+	const char *name;	/* the client's; "" in a server's list */
+	const char *server_name;
+	const uint8_t *body;
+	uint32_t len;
+	bool retired;
+};
+
+/* A request, and what its end will mean. */
+struct snapshot_owed {
+	char type;
+	uint8_t how;
+	uint32_t tag;
+	bool has_op, has_statement;
+	uint32_t changes;	/* of the op */
+	struct snapshot_statement of;	/* its name, and statement if any */
+};
+
+/* The next of a list that was parsed; false: that was all. */
+bool snapshot_next_pair(struct reader *r, struct snapshot_pair *out);
+bool snapshot_next_statement(struct reader *r, struct snapshot_statement *out);
+bool snapshot_next_owed(struct reader *r, struct snapshot_owed *out);
+
+#endif

@@ -1,0 +1,119 @@
+/* due.c - when a pool must be looked at again.
+ * SPDX-License-Identifier: ISC */
+#include "pool/due.h"
+
+#include "base/wheel.h"
+#include "pool/catalog.h"
+#include "pool/evict.h"
+
+static usec_t earlier(usec_t a, usec_t b)
+{
+	return a < b ? a : b;
+}
+
+static usec_t later(usec_t a, usec_t b)
+{
+	return a > b ? a : b;
+}
+
+usec_t due_after(usec_t since, usec_t limit)
+{
+	return limit > 0 ? since + limit + 1 : WHEEL_NEVER;
+}
+
+bool due_is_used(const struct pool *p)
+{
+	for (int i = 0; i < CLIENT_STATES; i++) {
+		if (p->client_count[i] > 0)
+			return true;
+	}
+	return pool_total(p) > 0;
+}
+
+/* --- idle servers --- */
+
+/* (pool_lifetime_over) */
+static usec_t lifetime_end(const struct pool *p, usec_t born)
+{
+	const usec_t end = born + p->limits.lifetime;
+
+	return p->limits.size <= 0 ? end : later(end,
+	    p->last_lifetime_close + p->limits.lifetime / p->limits.size);
+}
+
+bool due_is_above_minimum(const struct pool *p)
+{
+	return p->limits.min <= 0 ||
+	    pool_connected(p) > (unsigned)p->limits.min;
+}
+
+/* Something is due for a server used then, if it is idle and stays so. */
+static usec_t idle_end(const struct pool *p, enum server_state state,
+    usec_t used)
+{
+	const struct pool_limits *const l = &p->limits;
+	/* when there are more, all are looked at */
+	const usec_t end = due_is_above_minimum(p) ?
+	    due_after(used, l->idle_timeout) : WHEEL_NEVER;
+
+	return state == SERVER_IDLE && l->check ?
+	    earlier(end, used + l->check_delay + 1) : end;
+}
+
+static usec_t list_end(const struct pool *p, enum server_state state)
+{
+	usec_t end = WHEEL_NEVER;
+
+	for (const struct pool_server *ps = p->servers[state]; ps != NULL;
+	    ps = ps->next) {
+		if (evict_is_candidate(state) && ps->close_needed)
+			return 0;
+		if (evict_is_candidate(state))
+			end = earlier(end, idle_end(p, state, ps->used));
+		end = earlier(end, lifetime_end(p, ps->born));
+	}
+	return end;
+}
+
+usec_t due_idle_servers(struct pool *p, usec_t now)
+{
+	usec_t end = WHEEL_NEVER;
+
+	for (int state = 0; state < SERVER_GONE; state++)
+		end = earlier(end, list_end(p, (enum server_state)state));
+	/* nor of those that get idle from now on; with new ones all starts anew */
+	p->idle_due_at = earlier(end, idle_end(p, SERVER_IDLE, now));
+	p->idle_seen_at = now;
+	return end;
+}
+
+/* --- the pool --- */
+
+bool due_has_waiters(const struct pool *p)
+{
+	return p->client_count[CLIENT_WAITING] > 0 ||
+	    p->client_count[CLIENT_WELCOME] > 0 ||
+	    p->client_count[CLIENT_DEDICATED_WAITING] > 0 ||
+	    p->client_count[CLIENT_CANCEL_WAITING] > 0;
+}
+
+/* It has too few, and nobody could open one: for how long? */
+static usec_t minimum_due(const struct pool *p, usec_t now)
+{
+	if (!pool_is_below_minimum(p))
+		return WHEEL_NEVER;
+	return p->failing ? p->last_launch + p->limits.login_retry :
+	    now + DUE_AGAIN;
+}
+
+usec_t due_next(const struct pool *p, const struct due_times *t)
+{
+	usec_t due = minimum_due(p, t->now);
+
+	if (p->server_count[SERVER_ACTIVE] > 0 || due_has_waiters(p))
+		return 0;
+	due = earlier(due, t->idle);
+	if (p->unused_since != 0)
+		due = earlier(due, due_after(p->unused_since, t->unused));
+	return due <= t->now ? t->now + DUE_AGAIN : due;
+}

@@ -1,0 +1,197 @@
+/* snapshot_fields.c - sessions as bytes: what becomes of each field.
+ *
+ * A row for each field of all that makes up a session, in their order, so that
+ * none can be forgotten: a field without a row does not compile. It says what
+ * must hold for the session to be handed over. MOVED: snapshot_save.c writes
+ * the field, and snapshot_load.c reads it. MADE: it is made anew, belongs to a
+ * login, or follows from others. A() is for arrays.
+ * SPDX-License-Identifier: ISC */
+#include <stddef.h>
+
+#include "proto/prepared.h"
+#include "session/client.h"
+#include "session/snapshot.h"
+#include "session/server.h"
+
+#define MOVED true
+#define MADE true
+
+/* What is queued moves; it is paused by suspension.h. */
+#define STREAM(X, A) \
+	X(stream, socket, MOVED) X(stream, loop, MADE) X(stream, ops, MADE) \
+	X(stream, transport, MADE) X(stream, tls, it->tls == NULL) \
+	X(stream, over, MOVED) X(stream, hold, MADE) X(stream, flow, MADE) \
+	X(stream, task, MADE) X(stream, fd, MOVED) X(stream, ready, MADE) \
+	X(stream, hup, MADE) X(stream, paused, MADE) \
+	X(stream, broken, !it->broken) X(stream, long_reads, MADE) \
+	X(stream, in_line, MADE)
+
+#define CARRY(X, A) \
+	X(carry, at, MOVED) X(carry, len, MOVED) X(carry, size, MADE) \
+	X(carry, used, MADE)
+
+#define POOL_CLIENT(X, A) \
+	X(pool_client, prev, MADE) X(pool_client, next, MADE) \
+	X(pool_client, pool, MADE) X(pool_client, server, MOVED) \
+	X(pool_client, wait_since, MOVED) \
+	X(pool_client, state, it->state == CLIENT_ACTIVE || \
+	    it->state == CLIENT_WAITING || it->state == CLIENT_WELCOME) \
+	X(pool_client, lookup, !it->lookup)
+
+#define CLIENT(X, A) \
+	X(client, stream, is_movable_stream(&it->stream)) \
+	X(client, pc, is_movable_pool_client(&it->pc)) X(client, who, MADE) \
+	X(client, timer, MADE) X(client, hh, MADE) X(client, ss, MADE) \
+	X(client, db, MOVED) X(client, user, MOVED) \
+	X(client, login, it->login == NULL) \
+	X(client, console, it->console == NULL) \
+	X(client, cancel, it->cancel == NULL) X(client, params, MOVED) \
+	X(client, start, MOVED) X(client, resets, MOVED) \
+	X(client, statements, MOVED) X(client, leaving, MOVED) \
+	X(client, leaving_portal, MOVED) \
+	X(client, carry, is_movable_carry(&it->carry)) \
+	X(client, addr, MADE) X(client, id, MADE) X(client, born, MOVED) \
+	X(client, request_time, MOVED) X(client, query_start, MOVED) \
+	X(client, xact_start, MOVED) X(client, waited, MOVED) \
+	X(client, query_text, MOVED) X(client, skip, MOVED) \
+	X(client, skip_drop, MOVED) X(client, hold, MOVED) \
+	X(client, tried, MOVED) X(client, forgets, MOVED) \
+	X(client, discard, MOVED) X(client, notified, MOVED) \
+	X(client, heard, MADE) X(client, answered, MADE) \
+	X(client, welcomed, MOVED) X(client, torn, !it->torn) \
+	X(client, has_reserve_fd, MADE) X(client, admin, MADE) \
+	X(client, own_user, MADE) \
+	X(client, replication, it->replication == REPLICATION_NONE) \
+	X(client, resetting, MOVED) \
+	X(client, key_len, it->key_len >= CLIENT_KEY_BYTES) \
+	A(client, key, MOVED) X(client, options, MADE)
+
+#define POOL_SERVER(X, A) \
+	X(pool_server, prev, MADE) X(pool_server, next, MADE) \
+	X(pool_server, pool, MADE) X(pool_server, client, MOVED) \
+	X(pool_server, born, MOVED) X(pool_server, used, MOVED) \
+	X(pool_server, cancels, it->cancels == 0) \
+	X(pool_server, state, it->state == SERVER_ACTIVE || \
+	    it->state == SERVER_IDLE) \
+	X(pool_server, close_needed, MOVED) \
+	X(pool_server, dedicated, !it->dedicated) X(pool_server, lent, MADE) \
+	X(pool_server, mode, MOVED) \
+	A(pool_server, evict, MADE)
+
+#define TRACK(X, A) \
+	X(track, ring, is_movable_track_req(it->ring)) X(track, head, MADE) X(track, count, MOVED) \
+	X(track, size, MADE) X(track, op_count, MADE) X(track, odd, MADE) \
+	X(track, ops, MADE) X(track, arg, MADE) X(track, status, MOVED) \
+	X(track, ready, MOVED) X(track, copy_in, MOVED) \
+	X(track, aborted, MOVED) X(track, uncertain, MOVED) \
+	X(track, asked, MADE) X(track, lost, !it->lost)
+
+#define TRACK_REQ(X, A) \
+	X(track_req, type, MOVED) X(track_req, how, MOVED) \
+	X(track_req, tag, MOVED) X(track_req, op, MOVED)
+
+#define PREPARED_USES(X, A) \
+	X(prepared_uses, by_stmt, MADE) X(prepared_uses, lru, MOVED) \
+	X(prepared_uses, count, MADE) X(prepared_uses, forgotten, MOVED)
+
+#define SERVER(X, A) \
+	X(server, stream, is_movable_stream(&it->stream)) \
+	X(server, ps, is_movable_pool_server(&it->ps)) X(server, who, MADE) \
+	X(server, timer, MADE) X(server, ss, MADE) \
+	X(server, phase, it->phase == SERVER_PHASE_POOLED) \
+	X(server, chore, it->chore == CHORE_NONE || \
+	    it->chore == CHORE_PARAMS) \
+	X(server, track, is_movable_track(&it->track)) \
+	X(server, prepared, is_movable_prepared_uses(&it->prepared)) \
+	X(server, params, MOVED) \
+	X(server, carry, is_movable_carry(&it->carry)) \
+	X(server, skip, MOVED) X(server, skip_drop, MOVED) \
+	X(server, sent, MADE) X(server, refused, MADE) \
+	X(server, introduced, MADE) X(server, answered, MADE) \
+	X(server, plain, MADE) X(server, superuser, MOVED) \
+	X(server, told, !it->told) \
+	X(server, tls, MADE) X(server, auth, MADE) \
+	X(server, failure, it->failure.code[0] == '\0') \
+	X(server, host, MOVED) X(server, addr, MOVED) X(server, id, MADE) \
+	A(server, key, MOVED) X(server, key_len, MOVED) \
+	X(server, dialling, it->dialling == NULL) X(server, welcome, MADE) \
+	X(server, target, it->target == NULL) \
+	X(server, canceler, it->canceler == NULL) \
+	X(server, cancel_wanted, !it->cancel_wanted)
+
+/* --- what can go; and is there a row for each? --- */
+
+#if defined __GNUC__
+#pragma GCC diagnostic error "-Wmissing-field-initializers"
+#endif
+
+#define MEMBER(type, field, rest) __typeof__(((struct type *)0)->field) field;
+#define SAME_PLACE(type, field, rest) \
+	_Static_assert(offsetof(struct rows_of_##type, field) == \
+	    offsetof(struct type, field), "rows are in the order of the fields");
+/* Too few of them are an error, by the pragma; so are too many. */
+#define VALUE(type, field, rest) it->field,
+#define VALUES(type, field, rest) { it->field[0] },
+#define HOLDS(type, field, rest) && (rest)
+
+#define IS_MOVABLE(type, ROWS) \
+	struct rows_of_##type { ROWS(MEMBER, MEMBER) }; \
+	ROWS(SAME_PLACE, SAME_PLACE) \
+	static bool is_movable_##type(const struct type *it) \
+	{ \
+		_Static_assert(sizeof(struct type){ ROWS(VALUE, VALUES) } == \
+		    sizeof(struct rows_of_##type), "each field has a row"); \
+		return true ROWS(HOLDS, HOLDS); \
+	}
+
+IS_MOVABLE(stream, STREAM)
+IS_MOVABLE(carry, CARRY)
+IS_MOVABLE(pool_client, POOL_CLIENT)
+IS_MOVABLE(client, CLIENT)
+IS_MOVABLE(pool_server, POOL_SERVER)
+IS_MOVABLE(prepared_uses, PREPARED_USES)
+IS_MOVABLE(track_req, TRACK_REQ)
+IS_MOVABLE(track, TRACK)
+IS_MOVABLE(server, SERVER)
+
+bool snapshot_takes_client(const struct client *c)
+{
+	return is_movable_client(c) && (c->pc.server == NULL ||
+	    is_movable_server(server_of(c->pc.server)));
+}
+
+bool snapshot_takes_server(const struct server *s)
+{
+	return is_movable_server(s) && (s->ps.state == SERVER_IDLE ||
+	    (s->ps.client != NULL &&
+	    is_movable_client(client_of(s->ps.client))));
+}
+
+/* --- to one that knows less --- */
+
+static bool is_plain_half_client(const struct client *c)
+{
+	return c->statements == NULL && c->leaving == NULL &&
+	    c->carry.len == 0 && c->skip == 0 && !c->discard &&
+	    c->key_len == CLIENT_KEY_BYTES && c->pc.state == CLIENT_ACTIVE &&
+	    !stream_is_blocked(&c->stream);
+}
+
+static bool is_plain_half_server(const struct server *s)
+{
+	return s->prepared.count == 0 && track_is_empty(&s->track) &&
+	    s->carry.len == 0 && s->skip == 0 &&
+	    s->chore == CHORE_NONE && !stream_is_blocked(&s->stream);
+}
+
+bool snapshot_is_plain_client(const struct client *c)
+{
+	return is_plain_half_client(c) && (c->pc.server == NULL ||
+	    is_plain_half_server(server_of(c->pc.server)));
+}
+
+bool snapshot_is_plain_server(const struct server *s)
+{
+	return is_plain_half_server(s) && (s->ps.client == NULL ||
+	    is_plain_half_client(client_of(s->ps.client)));
+}

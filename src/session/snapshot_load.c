@@ -1,0 +1,426 @@
+/* snapshot_load.c - sessions as bytes: made again.
+ * SPDX-License-Identifier: ISC */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "io/socket.h"
+#include "pool/evict.h"
+#include "proto/params.h"
+#include "proto/prepared.h"
+#include "proto/track_look.h"
+#include "session/broker.h"
+#include "session/client.h"
+#include "session/snapshot.h"
+#include "session/snapshot_parts.h"
+#include "session/relay_parts.h"
+#include "session/relay_reset.h"
+#include "session/server.h"
+#include "session/sessions.h"
+
+static int no_memory(struct err *e)
+{
+	return err_set(e, "53200", "out of memory");
+}
+
+/* --- what both have --- */
+
+/* The pool that serves user in database; NULL: e says why, or "". */
+static struct pool *find_pool(struct sessions *ss, const struct snapshot *h,
+    struct err *e)
+{
+	struct catalog *const cat = ss->catalog;
+	struct database *db = catalog_find_database(cat, h->database);
+
+	e->text[0] = '\0';
+	if (db == NULL)
+		db = catalog_auto_database(cat, h->database, e);
+	if (db == NULL || db->console)
+		return NULL;
+	struct user *const u = catalog_get_user(cat, h->user);
+	struct user *const pu = u == NULL ? NULL :
+	    catalog_pool_user(cat, db, u);
+	struct pool *const p = pu == NULL ? NULL :
+	    catalog_get_pool(cat, db, pu);
+
+	if (p == NULL)
+		(void)no_memory(e);
+	return p;
+}
+
+static int read_params(struct sessions *ss, struct reader *list,
+    struct params **out)
+{
+	struct snapshot_pair pair;
+
+	while (snapshot_next_pair(list, &pair)) {
+		/* it may not be tracked any more */
+		const int i = params_find(ss->params, pair.name);
+
+		if (i >= 0 && pair.value != NULL &&
+		    params_set(out, i, pair.value) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static struct prepared *read_statement(struct sessions *ss,
+    const struct snapshot_statement *in, struct err *e)
+{
+	struct prepared *const stmt = (in->retired ? prepared_adopt_retired :
+	    prepared_adopt)(ss->prepared, in->server_name, in->body, in->len);
+
+	if (stmt == NULL)
+		err_set(e, "53200", "no statement %s", in->server_name);
+	return stmt;
+}
+
+/* What its socket had not taken there: it is sent when all goes on. */
+static int read_queued(struct stream *s, const uint8_t *p, size_t n)
+{
+	return n > 0 && stream_queue(s, p, n) == STREAM_BROKEN ? -1 : 0;
+}
+
+/* --- clients --- */
+
+/*
+ * What it came with, and what of that is being reset: a bit for each place in
+ * the list, which may be another one here.
+ */
+static int read_start(struct client *c, struct snapshot_client *in)
+{
+	struct snapshot_pair pair;
+	struct reader walk = in->start;
+
+	if (reader_left(&in->start) == 0)
+		return 0;
+	c->start = params_empty(c->ss->params);
+	if (c->start == NULL || read_params(c->ss, &in->start, &c->start) < 0)
+		return -1;
+	for (unsigned n = 0; n < 64 && snapshot_next_pair(&walk, &pair); n++) {
+		const int i = params_find(c->ss->params, pair.name);
+
+		if (i >= 0 && (in->resets >> n & 1) != 0)
+			c->resets |= (uint64_t)1 << i;
+	}
+	c->resetting = in->resetting <= RESET_GUESSED ? in->resetting : RESET_NONE;
+	return 0;
+}
+
+static int read_names(struct client *c, struct reader *list, struct err *e)
+{
+	struct snapshot_statement in;
+
+	while (snapshot_next_statement(list, &in)) {
+		struct prepared *const stmt = read_statement(c->ss, &in, e);
+
+		if (stmt == NULL)
+			return -1;
+		const int rc = prepared_name_add(&c->statements, in.name,
+		    stmt);
+
+		prepared_unref(stmt);
+		if (rc < 0)
+			return no_memory(e);
+	}
+	return 0;
+}
+
+static void set_client(struct client *c, const struct snapshot_client *in)
+{
+	c->born = in->born;
+	c->request_time = in->request_time;
+	c->query_start = in->query_start;
+	c->xact_start = in->xact_start;
+	c->waited = in->waited;
+	c->pc.wait_since = in->wait_since;
+	c->skip = in->skip;
+	c->skip_drop = (in->flags & SNAPSHOT_DROP) != 0;
+	c->notified = (in->flags & SNAPSHOT_NOTIFIED) != 0;
+	c->hold = (in->flags & SNAPSHOT_HOLD) != 0;
+	c->tried = (in->flags & SNAPSHOT_TRIED) != 0;
+	c->forgets = (in->flags & SNAPSHOT_FORGETS) != 0;
+	c->discard = (in->flags & SNAPSHOT_DISCARD) != 0;
+	c->heard = true;
+	c->welcomed = (in->flags & SNAPSHOT_WELCOME) == 0;
+}
+
+static int copy_text(char **to, const char *from)
+{
+	*to = from == NULL ? NULL : mem_strdup(from);
+	return from != NULL && *to == NULL ? -1 : 0;
+}
+
+static int fill_client(struct client *c, struct snapshot_client *in,
+    struct err *e)
+{
+	if (in->key_len > sizeof c->key || in->key_len < CLIENT_KEY_BYTES)
+		return err_set(e, "08P01", "state of a session is broken");
+	set_client(c, in);
+	pool_client_set(&c->pc, !c->welcomed ? CLIENT_WELCOME :
+	    (in->flags & SNAPSHOT_WAITING) != 0 ? CLIENT_WAITING :
+	    CLIENT_ACTIVE);
+	if (read_params(c->ss, &in->params, &c->params) < 0 ||
+	    read_start(c, in) < 0 ||
+	    carry_keep(&c->carry, in->carry, in->carry_len) < 0 ||
+	    read_queued(&c->stream, in->queued, in->queued_len) < 0)
+		return no_memory(e);
+	if (copy_text(&c->leaving, in->leaving) < 0 ||
+	    copy_text(&c->leaving_portal, in->leaving_portal) < 0 ||
+	    copy_text(&c->query_text, in->query_text) < 0)
+		return no_memory(e);
+	if (c->welcomed)
+		client_set_key(c, in->key, in->key_len);
+	else	/* it gets one with its welcome */
+		c->key_len = (uint8_t)in->key_len;
+	prepared_skip(c->ss->prepared, in->last);
+	return read_names(c, &in->statements, e);
+}
+
+/* The other process goes on with it, if we fail: not a word to anybody. */
+static void drop_client(struct client *c, const char *reason)
+{
+	c->stream.broken = true;
+	client_close(c, reason);
+}
+
+/*
+ * Are its statements known by the names that we would use? Where they have
+ * been translated they go on to be; where not, only the server knows them.
+ */
+static bool fits(const struct client *c, unsigned flags)
+{
+	return (flags & (SNAPSHOT_TRANSLATES | SNAPSHOT_SESSION)) != 0 ||
+	    !c->welcomed || !relay_translates(c);
+}
+
+struct client *snapshot_read_client(struct sessions *ss,
+    const struct snapshot *h, struct err *e)
+{
+	struct snapshot_client in;
+	struct pool *p = NULL;
+	struct net_addr peer;
+
+	if (snapshot_parse_client(h->state, h->len, &in, e) == 0)
+		p = find_pool(ss, h, e);
+	if (p == NULL || socket_peer_addr(h->fd, &peer) < 0) {
+		close(h->fd);
+		return NULL;
+	}
+	if (peer.family == NET_UNIX)
+		peer.port = (uint16_t)sessions_settings(ss)->listen_port;
+	struct client *const c = client_adopt(ss, h->fd, &peer);
+
+	if (c == NULL) {
+		(void)no_memory(e);
+		return NULL;
+	}
+	stream_suspend(&c->stream);
+	client_enter(c, p->key.db, catalog_get_user(ss->catalog, h->user));
+	c->pc.pool = p;
+	if (fill_client(c, &in, e) < 0) {
+		drop_client(c, e->text);
+		return NULL;
+	}
+	if (fits(c, in.flags))
+		return c;
+	drop_client(c, "database configuration changed");
+	e->text[0] = '\0';
+	return NULL;
+}
+
+/* --- servers --- */
+
+static bool same(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* Does it lead to where a new connection would? */
+static bool same_place(const struct snapshot_server *in, const struct pool *p)
+{
+	const struct config_db *const db = p->key.db->conf;
+
+	return same(in->host, db->host) && in->port == (uint32_t)db->port &&
+	    same(in->dbname, db->dbname) &&
+	    same(in->forced_user, db->user) &&
+	    same(in->connect_query, db->connect_query);
+}
+
+static int read_uses(struct server *s, struct reader *list, struct err *e)
+{
+	struct snapshot_statement in;
+
+	while (snapshot_next_statement(list, &in)) {
+		struct prepared *const stmt = read_statement(s->ss, &in, e);
+
+		if (stmt == NULL)
+			return -1;
+		const int rc = prepared_uses_touch(&s->prepared, stmt) !=
+		    NULL ? 0 : prepared_uses_add(&s->prepared, stmt);
+
+		prepared_unref(stmt);
+		if (rc < 0)
+			return no_memory(e);
+	}
+	return 0;
+}
+
+static struct prepared_op *read_op(struct server *s,
+    const struct snapshot_owed *in, struct err *e)
+{
+	struct prepared *const stmt = in->has_statement ?
+	    read_statement(s->ss, &in->of, e) : NULL;
+
+	if (in->has_statement && stmt == NULL)
+		return NULL;
+	struct prepared_op *const op = prepared_op_new(in->changes, stmt,
+	    in->of.name);
+
+	prepared_unref(stmt);
+	if (op == NULL)
+		(void)no_memory(e);
+	return op;
+}
+
+static int read_owed(struct server *s, struct snapshot_server *in,
+    struct err *e)
+{
+	struct track *const t = &s->track;
+	struct snapshot_owed owed;
+
+	while (snapshot_next_owed(&in->owed, &owed)) {
+		struct track_req r = { .type = owed.type, .how = owed.how,
+			.tag = owed.tag };
+
+		if (owed.has_op && (r.op = read_op(s, &owed, e)) == NULL)
+			return -1;
+		if (track_put(t, &r) < 0) {
+			prepared_op_free(r.op);
+			return no_memory(e);
+		}
+	}
+	t->status = in->status;
+	t->ready = (in->flags & SNAPSHOT_READY) != 0;
+	t->copy_in = (in->flags & SNAPSHOT_COPY_IN) != 0;
+	t->aborted = (in->flags & SNAPSHOT_ABORTED) != 0;
+	t->uncertain = (in->flags & SNAPSHOT_UNCERTAIN) != 0;
+	return 0;
+}
+
+/* What the clients of the pool are greeted with; known once, it is kept. */
+static int read_welcome(struct server *s, struct snapshot_server *in,
+    struct err *e)
+{
+	struct pool *const p = s->ps.pool;
+
+	if (!in->has_welcome || p->welcome != NULL || s->ps.close_needed)
+		return 0;
+	struct params *set = params_empty(s->ss->params);
+
+	if (set == NULL || read_params(s->ss, &in->welcome_params, &set) < 0)
+		goto fail;
+	p->welcome = mem_alloc(sizeof *p->welcome + in->welcome_len);
+	if (p->welcome == NULL)
+		goto fail;
+	p->welcome->params = set;
+	p->welcome->len = in->welcome_len;
+	memcpy(p->welcome->bytes, in->welcome, in->welcome_len);
+	return 0;
+fail:
+	params_unref(&set);
+	return no_memory(e);
+}
+
+static int set_address(struct server *s, const struct snapshot_server *in,
+    struct err *e)
+{
+	const size_t len = strlen(in->address);
+
+	if (in->key_len > sizeof s->key || len >= sizeof s->host.text ||
+	    in->host_kind > HOST_NAME)
+		return err_set(e, "08P01", "state of a session is broken");
+	memcpy(s->key, in->key, in->key_len);
+	s->key_len = (uint16_t)in->key_len;
+	memcpy(s->host.text, in->address, len + 1);
+	s->host.kind = (enum host_kind)in->host_kind;
+	s->addr = (struct net_addr){ .family = in->family,
+		.port = in->address_port, .pid = in->pid };
+	memcpy(s->addr.ip, in->ip, sizeof s->addr.ip);
+	s->host.addr = s->addr;
+	return 0;
+}
+
+static int fill_server(struct server *s, struct snapshot_server *in,
+    struct err *e)
+{
+	s->ps.born = in->born;
+	s->ps.used = in->used;
+	evict_update(&s->ps);
+	s->ps.close_needed = (in->flags & SNAPSHOT_CLOSE) != 0 ||
+	    !same_place(in, s->ps.pool);
+	if ((in->flags & SNAPSHOT_OLD) != 0)
+		s->ps.pool->old_protocol = true;
+	if (in->chore != CHORE_NONE && in->chore != CHORE_PARAMS)
+		return err_set(e, "08P01", "state of a session is broken");
+	s->chore = (enum server_chore)in->chore;
+	s->skip = in->skip;
+	s->skip_drop = (in->flags & SNAPSHOT_DROP) != 0;
+	s->superuser = (in->flags & SNAPSHOT_SUPERUSER) != 0;
+	s->ps.mode = (in->flags & SNAPSHOT_SESSION) != 0 ? POOL_SESSION :
+	    (in->flags & SNAPSHOT_STATEMENT) != 0 ? POOL_STATEMENT :
+	    POOL_TRANSACTION;
+	if (read_params(s->ss, &in->params, &s->params) < 0 ||
+	    carry_keep(&s->carry, in->carry, in->carry_len) < 0 ||
+	    read_queued(&s->stream, in->queued, in->queued_len) < 0)
+		return no_memory(e);
+	if (set_address(s, in, e) < 0 || read_owed(s, in, e) < 0 ||
+	    read_welcome(s, in, e) < 0)
+		return -1;
+	prepared_skip(s->ss->prepared, in->last);
+	s->prepared.forgotten = in->forgotten;
+	return read_uses(s, &in->statements, e);
+}
+
+struct server *snapshot_read_server(struct sessions *ss,
+    const struct snapshot *h, struct err *e)
+{
+	struct snapshot_server in;
+	struct pool *p = NULL;
+
+	if (snapshot_parse_server(h->state, h->len, &in, e) == 0)
+		p = find_pool(ss, h, e);
+	if (p == NULL) {
+		close(h->fd);
+		return NULL;
+	}
+	struct server *const s = server_adopt(ss, p, h->fd);
+
+	if (s == NULL) {
+		(void)no_memory(e);
+		return NULL;
+	}
+	stream_suspend(&s->stream);
+	if (fill_server(s, &in, e) == 0)
+		return s;
+	s->stream.broken = true;
+	server_close(s, e->text);
+	return NULL;
+}
+
+/* --- together --- */
+
+void snapshot_link(struct client *c, struct server *s)
+{
+	const uint8_t mode = s->ps.mode;	/* when that was linked */
+
+	pool_link(&c->pc, &s->ps);
+	s->ps.mode = mode;
+}
+
+void snapshot_go_on(struct client *c)
+{
+	broker_adopt(c);
+}

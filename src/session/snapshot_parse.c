@@ -1,0 +1,202 @@
+/* snapshot_parse.c - what another process says of its sessions, understood.
+ * SPDX-License-Identifier: ISC */
+#include <string.h>
+
+#include "base/err.h"
+#include "session/snapshot_parts.h"
+
+static int64_t get_64(struct reader *r)
+{
+	const uint64_t high = reader_u32(r);
+
+	return (int64_t)(high << 32 | reader_u32(r));
+}
+
+static const uint8_t *get_blob(struct reader *r, uint32_t *len)
+{
+	*len = reader_u32(r);
+	return reader_bytes(r, *len);
+}
+
+/* A string that may be NULL. */
+static const char *get_text(struct reader *r)
+{
+	return reader_u8(r) == 0 ? NULL : reader_str(r);
+}
+
+bool snapshot_next_pair(struct reader *r, struct snapshot_pair *out)
+{
+	if (reader_left(r) == 0)
+		return false;
+	out->name = reader_str(r);
+	out->value = get_text(r);
+	return !r->failed;
+}
+
+bool snapshot_next_statement(struct reader *r, struct snapshot_statement *out)
+{
+	if (reader_left(r) == 0)
+		return false;
+	out->name = reader_str(r);
+	out->server_name = reader_str(r);
+	out->body = get_blob(r, &out->len);
+	out->retired = reader_u8(r) != 0;
+	return !r->failed;
+}
+
+bool snapshot_next_owed(struct reader *r, struct snapshot_owed *out)
+{
+	if (reader_left(r) == 0)
+		return false;
+	*out = (struct snapshot_owed){ .type = (char)reader_u8(r) };
+	out->how = reader_u8(r);
+	out->tag = reader_u32(r);
+	out->has_op = reader_u8(r) != 0;
+	if (!out->has_op)
+		return !r->failed;
+	out->changes = reader_u32(r);
+	out->has_statement = reader_u8(r) != 0;
+	if (!out->has_statement)
+		out->of.name = reader_str(r);
+	else if (!snapshot_next_statement(r, &out->of))
+		r->failed = true;	/* it was to come */
+	return !r->failed;
+}
+
+/* A list is a blob; it is walked once to see that it is sound. */
+static void get_list(struct reader *r, struct reader *out)
+{
+	uint32_t len;
+	const uint8_t *const at = get_blob(r, &len);
+
+	reader_init(out, at, at == NULL ? 0 : len);
+}
+
+static void get_pairs(struct reader *r, struct reader *out)
+{
+	struct snapshot_pair pair;
+
+	get_list(r, out);
+	struct reader walk = *out;
+
+	while (snapshot_next_pair(&walk, &pair))
+		;
+	r->failed = r->failed || walk.failed;
+}
+
+static void get_statements(struct reader *r, struct reader *out)
+{
+	struct snapshot_statement statement;
+
+	get_list(r, out);
+	struct reader walk = *out;
+
+	while (snapshot_next_statement(&walk, &statement))
+		;
+	r->failed = r->failed || walk.failed;
+}
+
+static void get_owed(struct reader *r, struct reader *out)
+{
+	struct snapshot_owed owed;
+
+	get_list(r, out);
+	struct reader walk = *out;
+
+	while (snapshot_next_owed(&walk, &owed))
+		;
+	r->failed = r->failed || walk.failed;
+}
+
+/* The head that both have. */
+static int check_head(struct reader *r, char kind, struct err *e)
+{
+	const uint8_t version = reader_u8(r);
+
+	if (version != SNAPSHOT_VERSION || reader_u8(r) != (uint8_t)kind)
+		return err_set(e, "08P01", "state of a session in an unknown "
+		    "format");
+	return 0;
+}
+
+static int check_end(const struct reader *r, struct err *e)
+{
+	if (r->failed || reader_left(r) > 0)
+		return err_set(e, "08P01", "state of a session is broken");
+	return 0;
+}
+
+int snapshot_parse_client(const void *p, size_t n, struct snapshot_client *out,
+    struct err *e)
+{
+	struct reader r;
+
+	reader_init(&r, p, n);
+	if (check_head(&r, 'C', e) < 0)
+		return -1;
+	out->flags = reader_u32(&r);
+	out->born = get_64(&r);
+	out->request_time = get_64(&r);
+	out->query_start = get_64(&r);
+	out->xact_start = get_64(&r);
+	out->waited = get_64(&r);
+	out->wait_since = get_64(&r);
+	out->skip = reader_u32(&r);
+	out->key = get_blob(&r, &out->key_len);
+	get_pairs(&r, &out->params);
+	get_statements(&r, &out->statements);
+	out->carry = get_blob(&r, &out->carry_len);
+	get_pairs(&r, &out->start);
+	out->resetting = reader_u8(&r);
+	out->resets = (uint64_t)get_64(&r);
+	out->leaving = get_text(&r);
+	out->leaving_portal = get_text(&r);
+	out->query_text = get_text(&r);
+	out->queued = get_blob(&r, &out->queued_len);
+	out->last = (uint64_t)get_64(&r);
+	return check_end(&r, e);
+}
+
+static void get_place(struct reader *r, struct snapshot_server *out)
+{
+	out->host = get_text(r);
+	out->port = reader_u32(r);
+	out->dbname = get_text(r);
+	out->forced_user = get_text(r);
+	out->connect_query = get_text(r);
+	out->host_kind = reader_u8(r);
+	out->address = reader_str(r);
+	out->family = reader_u8(r);
+	out->address_port = reader_u16(r);
+	out->pid = (int32_t)reader_u32(r);
+	out->ip = reader_bytes(r, 16);
+}
+
+int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,
+    struct err *e)
+{
+	struct reader r;
+
+	reader_init(&r, p, n);
+	if (check_head(&r, 'S', e) < 0)
+		return -1;
+	out->flags = reader_u32(&r);
+	out->born = get_64(&r);
+	out->used = get_64(&r);
+	out->chore = reader_u8(&r);
+	out->skip = reader_u32(&r);
+	out->key = get_blob(&r, &out->key_len);
+	get_pairs(&r, &out->params);
+	get_statements(&r, &out->statements);
+	out->forgotten = reader_u32(&r);
+	out->carry = get_blob(&r, &out->carry_len);
+	out->queued = get_blob(&r, &out->queued_len);
+	get_place(&r, out);
+	out->status = (char)reader_u8(&r);
+	get_owed(&r, &out->owed);
+	out->has_welcome = reader_u8(&r) != 0;
+	get_pairs(&r, &out->welcome_params);
+	out->welcome = get_blob(&r, &out->welcome_len);
+	out->last = (uint64_t)get_64(&r);
+	return check_end(&r, e);
+}

@@ -1,0 +1,230 @@
+/* snapshot_save.c - sessions as bytes: written.
+ * SPDX-License-Identifier: ISC */
+#include "base/crypto.h"
+#include "base/mem.h"
+#include "proto/params.h"
+#include "proto/prepared.h"
+#include "proto/writer.h"
+#include "session/client.h"
+#include "session/snapshot.h"
+#include "session/snapshot_parts.h"
+#include "session/relay_parts.h"
+#include "session/server.h"
+#include "session/sessions.h"
+
+/* --- pieces --- */
+
+static void put_64(struct writer *w, int64_t value)
+{
+	writer_u32(w, (uint32_t)((uint64_t)value >> 32));
+	writer_u32(w, (uint32_t)value);
+}
+
+static void put_blob(struct writer *w, const void *p, size_t n)
+{
+	writer_u32(w, (uint32_t)n);
+	writer_bytes(w, p, n);
+}
+
+static void put_text(struct writer *w, const char *s)
+{
+	writer_u8(w, s != NULL);
+	if (s != NULL)
+		writer_str(w, s);
+}
+
+/* A list is made on its own, as its length stands before it. */
+static void put_list(struct writer *w, struct writer *list)
+{
+	put_blob(w, list->at, list->len);
+	w->failed = w->failed || list->failed;
+	writer_fini(list);
+}
+
+static void put_params(struct writer *w, const struct params_table *t,
+    const struct params *set)
+{
+	struct writer list;
+
+	writer_init(&list, w->cap);
+	for (int i = 0; set != NULL && i < params_count(t); i++) {
+		writer_str(&list, params_name(t, i));
+		put_text(&list, params_get(set, i));
+	}
+	put_list(w, &list);
+}
+
+static void put_statement(struct writer *w, const char *name,
+    const struct prepared *stmt)
+{
+	writer_str(w, name);
+	writer_str(w, stmt->name);
+	put_blob(w, stmt->body, stmt->len);
+	writer_u8(w, stmt->retired);
+}
+
+static void put_queued(struct writer *w, const struct stream *s)
+{
+	const size_t n = stream_queued(s);
+	void *const p = mem_alloc(n + 1);
+
+	if (p == NULL) {
+		w->failed = true;
+		return;
+	}
+	stream_copy_queued(s, p);
+	put_blob(w, p, n);
+	secret_wipe(p, n);
+	mem_free(p);
+}
+
+/* --- sessions --- */
+
+static unsigned mode_flag(const struct pool_server *ps)
+{
+	return ps->mode == POOL_SESSION ? SNAPSHOT_SESSION :
+	    ps->mode == POOL_STATEMENT ? SNAPSHOT_STATEMENT : 0;
+}
+
+static unsigned client_flags(const struct client *c)
+{
+	unsigned flags = 0;
+
+	flags |= c->pc.state == CLIENT_WAITING ? SNAPSHOT_WAITING : 0;
+	flags |= c->pc.state == CLIENT_WELCOME ? SNAPSHOT_WELCOME : 0;
+	flags |= c->hold ? SNAPSHOT_HOLD : 0;
+	flags |= c->tried ? SNAPSHOT_TRIED : 0;
+	flags |= c->forgets ? SNAPSHOT_FORGETS : 0;
+	flags |= c->discard ? SNAPSHOT_DISCARD : 0;
+	flags |= c->skip_drop ? SNAPSHOT_DROP : 0;
+	flags |= c->notified ? SNAPSHOT_NOTIFIED : 0;
+	flags |= relay_translates(c) ? SNAPSHOT_TRANSLATES : 0;
+	flags |= c->pc.server != NULL ? mode_flag(c->pc.server) : 0;
+	return flags;
+}
+
+void snapshot_write_client(const struct client *c, struct writer *w)
+{
+	const struct prepared_name *n;
+	unsigned at = 0;
+	struct writer list;
+
+	writer_u8(w, SNAPSHOT_VERSION);
+	writer_u8(w, 'C');
+	writer_u32(w, client_flags(c));
+	put_64(w, c->born);
+	put_64(w, c->request_time);
+	put_64(w, c->query_start);
+	put_64(w, c->xact_start);
+	put_64(w, c->waited);
+	put_64(w, c->pc.wait_since);
+	writer_u32(w, c->skip);
+	put_blob(w, c->key, c->key_len);
+	put_params(w, c->ss->params, c->params);
+	writer_init(&list, w->cap);
+	while ((n = slots_next(c->statements, &at)) != NULL)
+		put_statement(&list, n->name, n->stmt);
+	put_list(w, &list);
+	put_blob(w, c->carry.at, c->carry.len);
+	put_params(w, c->ss->params, c->start);
+	writer_u8(w, c->resetting);
+	put_64(w, (int64_t)c->resets);
+	put_text(w, c->leaving);
+	put_text(w, c->leaving_portal);
+	put_text(w, c->query_text);
+	put_queued(w, &c->stream);
+	put_64(w, (int64_t)prepared_last(c->ss->prepared));
+}
+
+static unsigned server_flags(const struct server *s)
+{
+	unsigned flags = 0;
+
+	flags |= s->ps.close_needed ? SNAPSHOT_CLOSE : 0;
+	flags |= s->track.ready ? SNAPSHOT_READY : 0;
+	flags |= s->track.copy_in ? SNAPSHOT_COPY_IN : 0;
+	flags |= s->track.aborted ? SNAPSHOT_ABORTED : 0;
+	flags |= s->track.uncertain ? SNAPSHOT_UNCERTAIN : 0;
+	flags |= s->ps.pool->old_protocol ? SNAPSHOT_OLD : 0;
+	flags |= s->skip_drop ? SNAPSHOT_DROP : 0;
+	flags |= s->superuser ? SNAPSHOT_SUPERUSER : 0;
+	flags |= mode_flag(&s->ps);
+	return flags;
+}
+
+static void put_place(struct writer *w, const struct server *s)
+{
+	const struct config_db *const db = s->ps.pool->key.db->conf;
+
+	put_text(w, db->host);
+	writer_u32(w, (uint32_t)db->port);
+	put_text(w, db->dbname);
+	put_text(w, db->user);
+	put_text(w, db->connect_query);
+	writer_u8(w, (uint8_t)s->host.kind);
+	writer_str(w, s->host.text);
+	writer_u8(w, s->addr.family);
+	writer_u16(w, s->addr.port);
+	writer_u32(w, (uint32_t)s->addr.pid);
+	writer_bytes(w, s->addr.ip, sizeof s->addr.ip);
+}
+
+static void put_op(struct writer *w, const struct prepared_op *op)
+{
+	writer_u8(w, op != NULL);
+	if (op == NULL)
+		return;
+	writer_u32(w, op->changes);
+	writer_u8(w, op->stmt != NULL);
+	if (op->stmt != NULL)
+		put_statement(w, op->name, op->stmt);
+	else
+		writer_str(w, op->name);
+}
+
+static void put_owed(struct writer *w, const struct track *t)
+{
+	struct writer list;
+
+	writer_init(&list, w->cap);
+	for (unsigned i = 0; i < t->count; i++) {
+		writer_u8(&list, (uint8_t)track_req(t, i)->type);
+		writer_u8(&list, track_req(t, i)->how);
+		writer_u32(&list, track_req(t, i)->tag);
+		put_op(&list, track_op(t, i));
+	}
+	put_list(w, &list);
+}
+
+void snapshot_write_server(const struct server *s, struct writer *w)
+{
+	const struct welcome *const welcome = s->ps.pool->welcome;
+	const struct prepared_use *use;
+	struct writer list;
+
+	writer_u8(w, SNAPSHOT_VERSION);
+	writer_u8(w, 'S');
+	writer_u32(w, server_flags(s));
+	put_64(w, s->ps.born);
+	put_64(w, s->ps.used);
+	writer_u8(w, (uint8_t)s->chore);
+	writer_u32(w, s->skip);
+	put_blob(w, s->key, s->key_len);
+	put_params(w, s->ss->params, s->params);
+	writer_init(&list, w->cap);
+	/* least recently used first: added in this order it is the same list */
+	for (use = s->prepared.lru; use != NULL; use = use->next)
+		put_statement(&list, "", use->stmt);
+	put_list(w, &list);
+	writer_u32(w, s->prepared.forgotten);
+	put_blob(w, s->carry.at, s->carry.len);
+	put_queued(w, &s->stream);
+	put_place(w, s);
+	writer_u8(w, (uint8_t)s->track.status);
+	put_owed(w, &s->track);
+	writer_u8(w, welcome != NULL);
+	put_params(w, s->ss->params, welcome != NULL ? welcome->params : NULL);
+	put_blob(w, welcome != NULL ? welcome->bytes : NULL,
+	    welcome != NULL ? welcome->len : 0);
+	put_64(w, (int64_t)prepared_last(s->ss->prepared));
+}

@@ -1,0 +1,207 @@
+/* suspension.c - sessions that stand still, each at a place where it may go on.
+ * SPDX-License-Identifier: ISC */
+#include "session/suspension.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <utlist.h>
+
+#include "pool/catalog.h"
+#include "session/broker.h"
+#include "session/client.h"
+#include "session/peer.h"
+#include "session/relay.h"
+#include "session/server.h"
+#include "session/sessions.h"
+
+static struct client *client_of_login(struct timeout *t)
+{
+	return (struct client *)((char *)t - offsetof(struct client, timer));
+}
+
+/* --- who can stop --- */
+
+/*
+ * The client of s rests already, or there is none. What is under way to it or
+ * from it stays as it is, but for a cancel: that is sent, and must not hit
+ * what comes later.
+ */
+static bool server_can_rest(const struct server *s)
+{
+	const struct client *const c = s->ps.client == NULL ? NULL :
+	    client_of(s->ps.client);
+
+	return (c == NULL || stream_is_suspended(&c->stream)) &&
+	    s->ps.cancels == 0 && s->canceler == NULL;
+}
+
+/*
+ * Wherever their bytes end: what is half sent, half passed on, or not looked
+ * at goes on from there. A lookup's client is one that logs in.
+ */
+static void rest_clients(struct pool *p, enum client_state state)
+{
+	struct pool_client *pc;
+
+	DL_FOREACH(p->clients[state], pc) {
+		if (client_of(pc)->login == NULL)
+			stream_suspend(&client_of(pc)->stream);
+	}
+}
+
+static unsigned rest_servers(struct pool *p, enum server_state state)
+{
+	struct pool_server *ps;
+	unsigned moving = 0;
+
+	DL_FOREACH(p->servers[state], ps) {
+		struct server *const s = server_of(ps);
+
+		if (!stream_is_suspended(&s->stream) && server_can_rest(s))
+			stream_suspend(&s->stream);
+		moving += !stream_is_suspended(&s->stream);
+	}
+	return moving;
+}
+
+/* --- who must go, or have an end first --- */
+
+#define UNSAFE "close unsafe file descriptors on suspend"
+
+static void close_servers(struct pool *p, enum server_state state,
+    const char *reason)
+{
+	while (p->servers[state] != NULL)
+		server_close(server_of(p->servers[state]), reason);
+}
+
+/* A new connection belongs to nobody yet: it may come while all stand still. */
+static const enum client_state busy_clients[] = { CLIENT_CANCEL_WAITING,
+	CLIENT_CANCEL_SENT };
+static const enum server_state busy_servers[] = { SERVER_ACTIVE_CANCEL,
+	SERVER_BEING_CANCELED };
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static unsigned count_busy(const struct pool *p)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < COUNT(busy_clients); i++)
+		n += p->client_count[busy_clients[i]];
+	for (size_t i = 0; i < COUNT(busy_servers); i++)
+		n += p->server_count[busy_servers[i]];
+	return n;
+}
+
+static unsigned rest_pool(struct pool *p)
+{
+	close_servers(p, SERVER_USED, UNSAFE);
+	close_servers(p, SERVER_TESTED, UNSAFE);
+	rest_clients(p, CLIENT_ACTIVE);
+	rest_clients(p, CLIENT_WAITING);
+	rest_clients(p, CLIENT_WELCOME);
+	rest_clients(p, CLIENT_DEDICATED_WAITING);
+	return rest_servers(p, SERVER_ACTIVE) + rest_servers(p, SERVER_IDLE) +
+	    count_busy(p);
+}
+
+static void rest_logins(struct sessions *ss)
+{
+	struct timeout *t;
+
+	DL_FOREACH(ss->login_list.head, t)
+		stream_suspend(&client_of_login(t)->stream);
+}
+
+unsigned suspension_turn(struct sessions *ss, bool is_patient)
+{
+	unsigned moving = 0;
+	struct pool *p, *next;
+
+	ss->still = ss->still || !is_patient || ss->logins == 0;
+	if (ss->still)
+		rest_logins(ss);
+	else
+		moving = ss->logins;
+	HASH_ITER(hh, ss->catalog->pools, p, next) {
+		if (!p->key.db->console)
+			moving += rest_pool(p);
+	}
+	for (const struct peer *peer = ss->peers; peer != NULL;
+	    peer = peer->hh.next)
+		moving += count_busy(&peer->pool);
+	return moving;
+}
+
+/* --- the end --- */
+
+/* Who brought a cancel request is told nothing. */
+static void close_clients(struct pool *p, enum client_state state,
+    const char *reason)
+{
+	while (p->clients[state] != NULL)
+		client_close(client_of(p->clients[state]), reason);
+}
+
+static void close_moving_servers(struct pool *p, enum server_state state,
+    const char *reason)
+{
+	struct pool_server *ps, *next;
+
+	DL_FOREACH_SAFE(p->servers[state], ps, next) {
+		if (!stream_is_suspended(&server_of(ps)->stream))
+			server_close(server_of(ps), reason);
+		if (next != NULL && next->state != state)
+			return;
+	}
+}
+
+static void close_pool(struct pool *p, const char *reason)
+{
+	for (size_t i = 0; i < COUNT(busy_clients); i++)
+		close_clients(p, busy_clients[i], reason);
+	close_moving_servers(p, SERVER_ACTIVE, reason);
+	close_moving_servers(p, SERVER_IDLE, reason);
+	for (size_t i = 0; i < COUNT(busy_servers); i++)
+		close_servers(p, busy_servers[i], reason);
+}
+
+void suspension_close_rest(struct sessions *ss, const char *reason)
+{
+	struct pool *p, *next;
+
+	HASH_ITER(hh, ss->catalog->pools, p, next) {
+		if (!p->key.db->console)
+			close_pool(p, reason);
+	}
+	peer_drop_all(ss, reason);
+}
+
+static void unsuspend_pool(struct pool *p)
+{
+	struct pool_client *pc;
+	struct pool_server *ps;
+
+	for (int i = 0; i < CLIENT_STATES; i++) {
+		DL_FOREACH(p->clients[i], pc)
+			relay_unsuspend(client_of(pc));
+	}
+	for (int i = 0; i < SERVER_GONE; i++) {
+		DL_FOREACH(p->servers[i], ps)
+			stream_unsuspend(&server_of(ps)->stream);
+	}
+}
+
+void suspension_end(struct sessions *ss)
+{
+	struct pool *p, *next;
+	struct timeout *t;
+
+	ss->still = false;
+	DL_FOREACH(ss->login_list.head, t)
+		stream_unsuspend(&client_of_login(t)->stream);
+	HASH_ITER(hh, ss->catalog->pools, p, next)
+		unsuspend_pool(p);
+	broker_pause_changed(ss);
+}

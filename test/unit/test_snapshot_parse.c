@@ -1,0 +1,250 @@
+/* test_snapshot_parse.c - what another process says of its sessions.
+ * SPDX-License-Identifier: ISC */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "proto/writer.h"
+#include "session/snapshot_parts.h"
+
+static void put_64(struct writer *w, uint64_t n)
+{
+	writer_u32(w, (uint32_t)(n >> 32));
+	writer_u32(w, (uint32_t)n);
+}
+
+static void put_blob(struct writer *w, const char *p, size_t n)
+{
+	writer_u32(w, (uint32_t)n);
+	writer_bytes(w, p, n);
+}
+
+#define BLOB(w, s) put_blob(w, s, sizeof(s) - 1)
+#define PAIRS "TimeZone\0\1UTC\0DateStyle\0\0"
+#define STATEMENT "s1\0PGBOUNCER_7\0\0\0\0\3abc\1"
+#define PLAIN "Q\0\0\0\0\0\0"
+#define WITH_OP "P\1\0\0\0\7\1\0\0\0\3\1" STATEMENT
+#define WITH_NAME "C\2\0\0\0\0\1\0\0\0\2\0s2\0"
+
+static void make_client(struct writer *w)
+{
+	writer_init(w, 1 << 16);
+	writer_u8(w, SNAPSHOT_VERSION);
+	writer_u8(w, 'C');
+	writer_u32(w, SNAPSHOT_HOLD | SNAPSHOT_TRANSLATES);
+	for (uint64_t n = 1; n <= 6; n++)
+		put_64(w, n << 33);
+	writer_u32(w, 9);
+	BLOB(w, "12345678");
+	BLOB(w, PAIRS);
+	BLOB(w, STATEMENT);
+	BLOB(w, "Q\0");
+	BLOB(w, "TimeZone\0\1UTC\0");
+	writer_u8(w, 2);
+	put_64(w, 3);
+	writer_bytes(w, "\1s1\0\1", 6);	/* leaving, by portal "" */
+	writer_bytes(w, "\1select\0", 8);
+	BLOB(w, "queued");
+	put_64(w, 7);
+}
+
+static void make_server(struct writer *w)
+{
+	writer_init(w, 1 << 16);
+	writer_u8(w, SNAPSHOT_VERSION);
+	writer_u8(w, 'S');
+	writer_u32(w, SNAPSHOT_READY);
+	put_64(w, 5);
+	put_64(w, 6);
+	writer_u8(w, 3);
+	writer_u32(w, 77);
+	BLOB(w, "123456789012");
+	BLOB(w, PAIRS);
+	BLOB(w, "\0PGBOUNCER_7\0\0\0\0\3abc\0");
+	writer_u32(w, 4);
+	BLOB(w, "D\0\0");
+	BLOB(w, "");
+	writer_bytes(w, "\1db.example\0", 12);
+	writer_u32(w, 5432);
+	writer_bytes(w, "\1p0\0\0\0", 6);
+	writer_u8(w, 1);
+	writer_str(w, "");
+	writer_u8(w, 2);
+	writer_u16(w, 5432);
+	writer_u32(w, 0);
+	writer_bytes(w, "\177\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0", 16);
+	writer_u8(w, 'T');
+	BLOB(w, PLAIN WITH_OP WITH_NAME);
+	writer_u8(w, 1);
+	BLOB(w, "TimeZone\0\1UTC\0");
+	BLOB(w, "S");
+	put_64(w, 8);
+}
+
+static void test_client_is_read_as_written(void **state)
+{
+	struct snapshot_client in;
+	struct snapshot_pair pair;
+	struct snapshot_statement statement;
+	struct writer w;
+	struct err e;
+
+	(void)state;
+	make_client(&w);
+	assert_int_equal(snapshot_parse_client(w.at, w.len, &in, &e), 0);
+	assert_int_equal(in.flags, SNAPSHOT_HOLD | SNAPSHOT_TRANSLATES);
+	assert_int_equal(in.born, (int64_t)1 << 33);
+	assert_int_equal(in.waited, (int64_t)5 << 33);
+	assert_int_equal(in.wait_since, (int64_t)6 << 33);
+	assert_int_equal(in.skip, 9);
+	assert_int_equal(in.key_len, 8);
+	assert_memory_equal(in.key, "12345678", 8);
+	assert_true(snapshot_next_pair(&in.params, &pair));
+	assert_string_equal(pair.name, "TimeZone");
+	assert_string_equal(pair.value, "UTC");
+	assert_true(snapshot_next_pair(&in.params, &pair));
+	assert_string_equal(pair.name, "DateStyle");
+	assert_null(pair.value);
+	assert_false(snapshot_next_pair(&in.params, &pair));
+	assert_true(snapshot_next_statement(&in.statements, &statement));
+	assert_string_equal(statement.name, "s1");
+	assert_string_equal(statement.server_name, "PGBOUNCER_7");
+	assert_int_equal(statement.len, 3);
+	assert_true(statement.retired);
+	assert_false(snapshot_next_statement(&in.statements, &statement));
+	assert_int_equal(in.carry_len, 2);
+	assert_true(snapshot_next_pair(&in.start, &pair));
+	assert_string_equal(pair.name, "TimeZone");
+	assert_false(snapshot_next_pair(&in.start, &pair));
+	assert_int_equal(in.resetting, 2);
+	assert_int_equal(in.resets, 3);
+	assert_string_equal(in.leaving, "s1");
+	assert_string_equal(in.leaving_portal, "");
+	assert_string_equal(in.query_text, "select");
+	assert_int_equal(in.queued_len, 6);
+	assert_int_equal(in.last, 7);
+	writer_fini(&w);
+}
+
+static void test_what_is_owed_is_read_as_written(void **state)
+{
+	struct snapshot_server in;
+	struct snapshot_owed owed;
+	struct writer w;
+	struct err e;
+
+	(void)state;
+	make_server(&w);
+	assert_int_equal(snapshot_parse_server(w.at, w.len, &in, &e), 0);
+	assert_true(snapshot_next_owed(&in.owed, &owed));
+	assert_int_equal(owed.type, 'Q');
+	assert_false(owed.has_op);
+	assert_true(snapshot_next_owed(&in.owed, &owed));
+	assert_int_equal(owed.how, 1);
+	assert_int_equal(owed.tag, 7);
+	assert_int_equal(owed.changes, 3);
+	assert_true(owed.has_op && owed.has_statement);
+	assert_string_equal(owed.of.name, "s1");
+	assert_string_equal(owed.of.server_name, "PGBOUNCER_7");
+	assert_true(snapshot_next_owed(&in.owed, &owed));
+	assert_int_equal(owed.how, 2);
+	assert_true(owed.has_op && !owed.has_statement);
+	assert_string_equal(owed.of.name, "s2");
+	assert_false(snapshot_next_owed(&in.owed, &owed));
+	writer_fini(&w);
+}
+
+static void test_server_is_read_as_written(void **state)
+{
+	struct snapshot_server in;
+	struct writer w;
+	struct err e;
+
+	(void)state;
+	make_server(&w);
+	assert_int_equal(snapshot_parse_server(w.at, w.len, &in, &e), 0);
+	assert_int_equal(in.used, 6);
+	assert_int_equal(in.key_len, 12);
+	assert_string_equal(in.host, "db.example");
+	assert_int_equal(in.port, 5432);
+	assert_string_equal(in.dbname, "p0");
+	assert_null(in.forced_user);
+	assert_null(in.connect_query);
+	assert_string_equal(in.address, "");
+	assert_int_equal(in.ip[0], 127);
+	assert_int_equal(in.status, 'T');
+	assert_int_equal(in.chore, 3);
+	assert_int_equal(in.skip, 77);
+	assert_int_equal(in.forgotten, 4);
+	assert_int_equal(in.carry_len, 3);
+	assert_int_equal(in.queued_len, 0);
+	assert_true(in.has_welcome);
+	assert_int_equal(in.welcome_len, 1);
+	assert_int_equal(in.last, 8);
+	writer_fini(&w);
+}
+
+static void test_whatever_is_cut_or_too_long_is_refused(void **state)
+{
+	struct snapshot_client client;
+	struct snapshot_server server;
+	struct writer w;
+	struct err e;
+
+	(void)state;
+	make_client(&w);
+	for (size_t n = 0; n < w.len; n++)
+		assert_int_equal(snapshot_parse_client(w.at, n, &client, &e),
+		    -1);
+	assert_int_equal(snapshot_parse_server(w.at, w.len, &server, &e), -1);
+	writer_u8(&w, 0);
+	assert_int_equal(snapshot_parse_client(w.at, w.len, &client, &e), -1);
+	writer_fini(&w);
+	make_server(&w);
+	for (size_t n = 0; n < w.len; n++)
+		assert_int_equal(snapshot_parse_server(w.at, n, &server, &e),
+		    -1);
+	assert_int_equal(snapshot_parse_client(w.at, w.len, &client, &e), -1);
+	w.at[0]++;
+	assert_int_equal(snapshot_parse_server(w.at, w.len, &server, &e), -1);
+	assert_string_equal(e.text,
+	    "state of a session in an unknown format");
+	writer_fini(&w);
+}
+
+static void test_lists_are_looked_through_before(void **state)
+{
+	struct snapshot_client in;
+	struct writer w;
+	struct err e;
+
+	(void)state;
+	make_client(&w);
+	/* the NUL behind the last name of the parameters */
+	uint8_t *const at = memmem(w.at, w.len, "DateStyle", 9);
+
+	assert_non_null(at);
+	at[9] = 'x';
+	assert_int_equal(snapshot_parse_client(w.at, w.len, &in, &e), -1);
+	assert_string_equal(e.text, "state of a session is broken");
+	writer_fini(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_client_is_read_as_written),
+		cmocka_unit_test(test_server_is_read_as_written),
+		cmocka_unit_test(test_what_is_owed_is_read_as_written),
+		cmocka_unit_test(test_whatever_is_cut_or_too_long_is_refused),
+		cmocka_unit_test(test_lists_are_looked_through_before),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
