@@ -27,6 +27,8 @@ void cancel_launch(struct sessions *ss, struct pool *p);
 void cancel_connected(struct server *canceler);
 /* Write the request with a key of len bytes. 0, or -1: canceler is closed. */
 int cancel_send(struct server *canceler, const uint8_t *key, size_t len);
+/* It has sent; no answer comes, its end says that the signal was sent. */
+void cancel_input(struct server *canceler);
 /* c goes away together with the canceler that has its request now. */
 void cancel_sent(struct client *c, struct server *canceler);
 /* The canceler failed: nobody knows whether its signal is still to come. */

@@ -12,8 +12,11 @@ struct writer;
 
 /* Open servers for those who wait in p, as far as there is room. */
 void replication_launch(struct pool *p);
-/* What the StartupMessage of s carries for its client. */
-void replication_write_startup(const struct server *s, struct writer *w);
+/*
+ * What the StartupMessage of s carries for its client.
+ * Returns: does the connection know SQL? A physical one does not.
+ */
+bool replication_introduce(const struct server *s, struct writer *w);
 /* Login of s is done: from now on it is linked. May close the client. */
 void replication_ready(struct server *s);
 /*

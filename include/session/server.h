@@ -15,32 +15,16 @@
 #include "pool/hosts.h"
 #include "proto/prepared.h"
 #include "proto/track.h"
-#include "proto/writer.h"
 #include "session/carry.h"
-#include "session/server_auth.h"
 
 #define SERVER_KEY_MAX 260	/* process id, and a secret of 256 bytes */
 
-struct client;
-struct dialling;
 struct server;
+struct server_attempt;
 struct sessions;
-struct tls_context;
-
-/* Calls upward. Each may close the server; the caller looks no further. */
-struct server_ops {
-	/* Login done: its state is still that of a login. */
-	void (*ready)(struct server *s);
-	/* The connection of a cancel canceler, or to a peer, is there. */
-	void (*connected)(struct server *s);
-	/* Bytes can be read and login is over. */
-	void (*input)(struct server *s);
-	void (*drained)(struct server *s);
-	/* It is closed: leave client and pool. s->failure: see server_fail() */
-	void (*closed)(struct server *s, const char *reason);
-};
 
 enum server_phase {
+	SERVER_PHASE_NEW,	/* nothing was done yet */
 	SERVER_PHASE_CONNECT,	/* hosts are looked up and connected to */
 	SERVER_PHASE_TLS,	/* asked for, or the handshake */
 	SERVER_PHASE_AUTH,	/* StartupMessage sent */
@@ -49,6 +33,7 @@ enum server_phase {
 	SERVER_PHASE_POOLED,	/* login is over: ps.state tells the rest */
 	SERVER_PHASE_LOOKUP,	/* runs auth_query for a client's login */
 	SERVER_PHASE_CANCEL,	/* carries a CancelRequest */
+	SERVER_PHASES
 };
 
 /* What an unlinked or paused pair's server is doing for us. */
@@ -60,19 +45,14 @@ enum server_chore {
 	CHORE_ROLLBACK,		/* its client left inside a transaction */
 };
 
-/* See server_tls.h. */
-struct server_tls {
-	struct tls_context *context;	/* counted; until the handshake */
-	bool required, direct;
-};
-
 struct server {
 	struct stream stream;
 	struct pool_server ps;
 	struct log_who who;
 	struct timeout timer;		/* ss->connect_list, or another */
 	struct sessions *ss;		/* borrowed */
-	enum server_phase phase;
+	enum server_phase phase;	/* see server_set_phase() */
+	struct server_attempt *attempt;	/* owned; NULL: it is pooled */
 	enum server_chore chore;
 	struct track track;
 	struct prepared_uses prepared;
@@ -81,49 +61,34 @@ struct server {
 	uint32_t skip;			/* bytes of the open message to pass */
 	bool skip_drop;			/* ... and they are dropped instead */
 	bool sent;			/* canceler: the request is on its way */
-	bool refused;			/* login: waiting for a retry is in vain */
-	bool introduced;		/* the StartupMessage is sent */
-	bool answered;			/* ... and something came back */
-	bool plain;			/* it does not know newer protocols */
 	bool superuser;			/* it says that we are one */
 	bool told;			/* its client has a FATAL of it */
-	struct server_tls tls;
-	struct server_auth auth;
+	bool tls_direct;		/* TLS, and it was not asked for it */
 	struct err failure;		/* see server_fail(); no code: none */
-	struct host host;		/* connected to; HOST_NONE: not yet */
+	struct host host;		/* connected to, or to be connected to;
+					 * HOST_NONE: one of its pool's */
 	struct net_addr addr;		/* TCP or Unix peer */
 	uint64_t id;
 	uint8_t key[SERVER_KEY_MAX];	/* BackendKeyData as it came */
 	uint16_t key_len;		/* 0 = the server gave none */
-	struct dialling *dialling;	/* owned; phase CONNECT */
-	struct writer welcome;		/* login: ParameterStatus not tracked */
 	struct server *target;		/* of a canceler; NULL = gone, a peer */
 	struct server *canceler;		/* of a target: brings it a cancel */
 	bool cancel_wanted;		/* of a target: by the console */
 };
 
-/*
- * Open a connection for p in state SERVER_LOGIN. What goes wrong is told by
- * ops->closed, perhaps before this returns.
- */
-void server_launch(struct sessions *ss, struct pool *p);
-/* The same in state SERVER_DEDICATED_LOGIN, for c alone: replication. */
-void server_launch_dedicated(struct client *c);
-/* (server_connect.c) It is connected by fd, which is taken over. */
-void server_connected(struct server *s, int fd);
-/* Connect anew to the same address; may close s. */
-void server_reconnect(struct server *s);
-/*
- * Open one in state SERVER_ACTIVE_CANCEL to the address of target, that will
- * carry the cancel requests for it. NULL: it could not be started.
- */
-struct server *server_launch_canceler(struct server *target);
-
-/* What there is to be done about TLS is done: log in, or do the errand. */
-void server_established(struct server *s);
-
+/* One of p, in this state, with an attempt to come. NULL: no memory. */
+struct server *server_new(struct sessions *ss, struct pool *p,
+    enum server_state state);
 /* An idle one that another process has logged in. NULL: fd is closed. */
 struct server *server_adopt(struct sessions *ss, struct pool *p, int fd);
+
+/* The setter: all that moves a server to another phase goes through it. */
+void server_set_phase(struct server *s, enum server_phase phase);
+/* The same, and begin there; may close s. */
+void server_begin(struct server *s, enum server_phase phase);
+
+/* s is connected by fd, which is taken over. 0 or -1 (closed). */
+int server_open(struct server *s, int fd);
 /*
  * Close now, free after the turn; Terminate is sent first when the connection
  * is sound. reason goes to the log and to ops->closed.
@@ -139,6 +104,19 @@ int server_send_query(struct server *s, const char *sql,
 static inline struct server *server_of(struct pool_server *ps)
 {
 	return (struct server *)((char *)ps - offsetof(struct server, ps));
+}
+
+/* Is it there, or to be there, for cancel requests alone? */
+static inline bool server_is_canceler(const struct server *s)
+{
+	return s->ps.state == SERVER_ACTIVE_CANCEL ||
+	    s->ps.pool->peer_id != 0;
+}
+
+/* Does its host know whom it is for? Then nobody else can have it. */
+static inline bool server_is_introduced(const struct server *s)
+{
+	return s->phase >= SERVER_PHASE_AUTH;
 }
 
 static inline bool server_is_open(const struct server *s)

@@ -10,5 +10,4 @@ void server_login_begin(struct server *s);
 /* Bytes of a login wait to be read. May close s. */
 void server_login_input(struct server *s);
 
-
 #endif

@@ -7,8 +7,8 @@ struct server;
 
 /*
  * The connection is there. Ask for TLS, or begin with it, as the settings or,
- * for a canceler, the connection of its target say; server_established() is
- * called when that is over, or not to be. May close s.
+ * for a canceler, the connection of its target say. When that is over, or not
+ * to be, s logs in or is a canceler. May close s.
  */
 void server_tls_begin(struct server *s);
 /* Bytes can be read in phase SERVER_PHASE_TLS. May close s. */

@@ -23,7 +23,7 @@
 #include "session/client.h"
 #include "session/peer.h"
 #include "session/relay.h"
-#include "session/server.h"
+#include "session/server_phases.h"
 #include "session/timers.h"
 #include "session/tls_setup.h"
 
@@ -95,14 +95,6 @@ static const struct client_ops client_ops = {
 	.closed = on_client_closed,
 };
 
-static const struct server_ops server_ops = {
-	.ready = broker_server_ready,
-	.connected = cancel_connected,
-	.input = relay_server_input,
-	.drained = relay_server_drained,
-	.closed = broker_server_gone,
-};
-
 /* --- life --- */
 
 int app_init(struct app *app)
@@ -114,7 +106,7 @@ int app_init(struct app *app)
 	app->admin = (struct admin){ .ops = admin_ops(), .app = app,
 		.ss = ss };
 	ss->client_ops = &client_ops;
-	ss->server_ops = &server_ops;
+	ss->server_ops = server_phases();
 	crypto_random(ss->mock_salt, sizeof ss->mock_salt);
 	ss->lookup_shape = MOCK_SHAPE_SERVER;
 	app_mock_setup(app);

@@ -16,6 +16,7 @@
 #include "session/broker.h"
 #include "session/client.h"
 #include "session/server.h"
+#include "session/server_launch.h"
 #include "session/timers.h"
 
 #define QUEUED_NOTICE "No server connection available in postgres backend, " \

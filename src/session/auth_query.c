@@ -191,7 +191,7 @@ void auth_query_send(struct client *c)
 	struct writer w;
 
 	warn_of_superuser(c, s);
-	s->phase = SERVER_PHASE_LOOKUP;
+	server_set_phase(s, SERVER_PHASE_LOOKUP);
 	s->track.ready = false;
 	c->login->answer = (struct auth_answer){ 0 };
 	writer_init(&w, QUERY_MAX);
@@ -279,7 +279,7 @@ static int on_message(struct server *s, char type, const uint8_t *body,
 	case AUTH_ANSWER_END:
 		s->track.status = 'I';
 		s->track.ready = true;
-		s->phase = SERVER_PHASE_POOLED;
+		server_set_phase(s, SERVER_PHASE_POOLED);
 		return 0;
 	case AUTH_ANSWER_ERROR:
 		log_error_response(body, len);

@@ -22,6 +22,8 @@
 #include "session/relay_reset.h"
 #include "session/replication.h"
 #include "session/server.h"
+#include "session/server_attempt.h"
+#include "session/server_launch.h"
 #include "session/sessions.h"
 
 void broker_touch(struct sessions *ss, struct pool *p)
@@ -507,7 +509,7 @@ static void on_failure(struct server *s)
 	p->failing = true;
 	p->failure = s->failure;
 	/* a refusal that concerns everybody: nobody need wait for the next */
-	if (!s->refused || (pool_connected(p) > 0 && p->welcome != NULL))
+	if (!s->attempt->refused || (pool_connected(p) > 0 && p->welcome != NULL))
 		return;
 	broker_fail_all(p, CLIENT_WAITING, s->failure.code, s->failure.text);
 	broker_fail_all(p, CLIENT_WELCOME, s->failure.code, s->failure.text);

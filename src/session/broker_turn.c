@@ -17,6 +17,7 @@
 #include "session/peer.h"
 #include "session/replication.h"
 #include "session/server.h"
+#include "session/server_launch.h"
 #include "session/sessions.h"
 
 /* Is there a server that was idle for long, and somebody waiting for it? */
@@ -199,7 +200,7 @@ void broker_drain(struct sessions *ss, const struct database *db)
 /* Is it, or may it be on its way there? */
 static bool is_at_drained(const struct sessions *ss, const struct server *s)
 {
-	return s->dialling != NULL ||
+	return s->phase == SERVER_PHASE_CONNECT ||
 	    drain_has(ss->catalog, s->host.text, &s->addr);
 }
 
@@ -219,7 +220,7 @@ static void drain_list(struct sessions *ss, struct pool *p,
 			continue;
 		}
 		/* its client waits for another one */
-		if (ps->dedicated && !s->introduced)
+		if (ps->dedicated && !server_is_introduced(s))
 			pool_unlink(ps->client);
 		server_close(s, "host is being drained");
 	}

@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "io/loop.h"
 #include "proto/cancel_key.h"
 #include "proto/msg.h"
 #include "session/broker.h"
@@ -21,6 +22,7 @@
 #include "session/peer.h"
 #include "session/relay.h"
 #include "session/server.h"
+#include "session/server_launch.h"
 #include "session/sessions.h"
 
 #define CANCEL_REQUEST 80877102
@@ -224,6 +226,18 @@ void cancel_connected(struct server *canceler)
 		if (client_of(pc)->cancel == target)
 			cancel_sent(client_of(pc), canceler);
 	}
+}
+
+void cancel_input(struct server *canceler)
+{
+	ssize_t n;
+
+	do
+		n = stream_read(&canceler->stream,
+		    loop_buffer(canceler->ss->loop), LOOP_BUFFER);
+	while (n > 0);
+	if (n != STREAM_NONE)
+		server_close(canceler, "successfully sent cancel request");
 }
 
 void cancel_failed(struct server *canceler)

@@ -14,6 +14,7 @@
 #include "session/client.h"
 #include "session/login_lobby.h"
 #include "session/server.h"
+#include "session/server_launch.h"
 #include "session/sessions.h"
 
 /* --- which there are --- */

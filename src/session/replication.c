@@ -13,6 +13,8 @@
 #include "session/welcome.h"
 #include "session/relay.h"
 #include "session/server.h"
+#include "session/server_attempt.h"
+#include "session/server_launch.h"
 #include "session/sessions.h"
 
 static bool make_room(struct pool_client *pc, bool *reserve)
@@ -41,7 +43,7 @@ void replication_launch(struct pool *p)
 		if (reserve)
 			log_at(LEVEL_WARNING, &client_of(pc)->who,
 			    "taking connection from reserve_pool");
-		server_launch_dedicated(client_of(pc));
+		server_launch_dedicated(client_of(pc)->ss, pc);
 		/* it failed at once: the upkeep tries again */
 		if (pc->server == NULL)
 			break;
@@ -57,7 +59,7 @@ static void write_option(struct writer *w, const char *name,
 	writer_str(w, value);
 }
 
-void replication_write_startup(const struct server *s, struct writer *w)
+bool replication_introduce(const struct server *s, struct writer *w)
 {
 	const struct client *c = client_of(s->ps.client);
 	const struct params_table *t = s->ss->params;
@@ -67,12 +69,13 @@ void replication_write_startup(const struct server *s, struct writer *w)
 	write_option(w, "options", c->options);
 	for (int i = 0; i < params_count(t); i++)
 		write_option(w, params_name(t, i), params_get(c->params, i));
+	return c->replication == REPLICATION_LOGICAL;
 }
 
 /* Tell c what its server said. Returns false when c was closed. */
 static bool greet(struct client *c, struct server *s)
 {
-	struct writer *w = &s->welcome;
+	struct writer *w = &s->attempt->welcome;
 
 	if (!c->welcomed && w->failed)
 		client_fail(c, "53200", "failed to prepare welcome message");
@@ -98,7 +101,6 @@ void replication_ready(struct server *s)
 	pool_link(&c->pc, &s->ps);
 	if (!greet(c, s))
 		return;
-	writer_fini(&s->welcome);
 	relay_resume(c);
 }
 
@@ -106,7 +108,7 @@ void replication_failed(struct server *s)
 {
 	struct pool *p = s->ps.pool;
 
-	if (s->introduced)
+	if (server_is_introduced(s))
 		return;
 	if (!hosts_left(p, s->ss->catalog, time_now())) {
 		p->failing = true;

@@ -1,4 +1,4 @@
-/* server.c - a server connection: connect, queries of our own, close.
+/* server.c - a server connection: its phases, queries of our own, close.
  * SPDX-License-Identifier: ISC */
 #include "session/server.h"
 
@@ -9,16 +9,11 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "io/loop.h"
-#include "io/socket.h"
-#include "io/tls.h"
-#include "io/tls_context.h"
 #include "proto/msg.h"
 #include "proto/params.h"
-#include "session/auth_query.h"
-#include "session/client.h"
-#include "session/server_connect.h"
-#include "session/server_login.h"
-#include "session/server_tls.h"
+#include "proto/writer.h"
+#include "session/server_attempt.h"
+#include "session/server_phases.h"
 #include "session/sessions.h"
 
 static void describe(const struct log_who *who, struct log_facts *out)
@@ -35,52 +30,47 @@ static void describe(const struct log_who *who, struct log_facts *out)
 	net_format(&s->addr, out->address, sizeof out->address);
 }
 
-/* No answer comes to a cancel: its end says that the signal was sent. */
-static void await_end(struct server *s)
-{
-	ssize_t n;
+/* --- phases --- */
 
-	do
-		n = stream_read(&s->stream, loop_buffer(s->ss->loop),
-		    LOOP_BUFFER);
-	while (n > 0);
-	if (n != STREAM_NONE)
-		server_close(s, "successfully sent cancel request");
+static const struct server_phase_ops *phase_of(const struct server *s)
+{
+	return &s->ss->server_ops->phases[s->phase];
+}
+
+void server_set_phase(struct server *s, enum server_phase phase)
+{
+	struct sessions *const ss = s->ss;
+
+	if (log_wants(LEVEL_DEBUG))
+		log_at(LEVEL_DEBUG, &s->who, "%s -> %s", phase_of(s)->name,
+		    ss->server_ops->phases[phase].name);
+	s->phase = phase;
+	if (!phase_of(s)->timed)
+		timeout_stop(&s->timer);
+	else if (!timeout_running(&s->timer))
+		timeout_start(s->ps.pool->peer_id != 0 ? &ss->peer_list :
+		    &ss->connect_list, &s->timer, s->ps.born);
+}
+
+void server_begin(struct server *s, enum server_phase phase)
+{
+	server_set_phase(s, phase);
+	phase_of(s)->begin(s);
 }
 
 static void on_readable(struct stream *st)
 {
 	struct server *s = (struct server *)st;
 
-	switch (s->phase) {
-	case SERVER_PHASE_CONNECT:
-		return;
-	case SERVER_PHASE_TLS:
-		server_tls_input(s);
-		return;
-	case SERVER_PHASE_AUTH:
-	case SERVER_PHASE_SYNC:
-	case SERVER_PHASE_QUERY:
-		server_login_input(s);
-		return;
-	case SERVER_PHASE_POOLED:
-		s->ss->server_ops->input(s);
-		return;
-	case SERVER_PHASE_LOOKUP:
-		auth_query_input(s);
-		return;
-	case SERVER_PHASE_CANCEL:
-		await_end(s);
-		return;
-	}
+	phase_of(s)->input(s);
 }
 
 static void on_drained(struct stream *st)
 {
 	struct server *s = (struct server *)st;
 
-	if (s->phase == SERVER_PHASE_POOLED)
-		s->ss->server_ops->drained(s);
+	if (phase_of(s)->drained != NULL)
+		phase_of(s)->drained(s);
 }
 
 /* A paused server is read when its client can take more. */
@@ -98,30 +88,7 @@ static const struct stream_ops stream_ops = {
 _Static_assert(offsetof(struct server, stream) == 0,
     "a server is found from its stream");
 
-/* --- what the end of a request means for the prepared statements --- */
-
-static void on_commit(void *op, void *arg)
-{
-	(void)arg;
-	prepared_op_free(op);
-}
-
-static void on_rollback(void *op, void *arg)
-{
-	struct server *s = arg;
-	struct slots **map = s->ps.client == NULL ? NULL :
-	    &client_of(s->ps.client)->statements;
-
-	prepared_op_undo(op, map, &s->prepared);
-	prepared_op_free(op);
-}
-
-static const struct track_ops track_ops = {
-	.commit = on_commit,
-	.rollback = on_rollback,
-};
-
-/* --- launch --- */
+/* --- life --- */
 
 static void free_task(struct loop_task *t)
 {
@@ -131,7 +98,7 @@ static void free_task(struct loop_task *t)
 	mem_delete(MEM_SERVER, s, sizeof *s);
 }
 
-static struct server *server_new(struct sessions *ss, struct pool *p,
+struct server *server_new(struct sessions *ss, struct pool *p,
     enum server_state state)
 {
 	struct server *s = mem_new(MEM_SERVER, sizeof *s);
@@ -139,7 +106,10 @@ static struct server *server_new(struct sessions *ss, struct pool *p,
 	if (s == NULL)
 		return NULL;
 	s->params = params_empty(ss->params);
-	if (s->params == NULL) {
+	s->attempt = s->params == NULL || state == SERVER_IDLE ? NULL :
+	    server_attempt_new(s);
+	if (s->params == NULL || (s->attempt == NULL && state != SERVER_IDLE)) {
+		params_unref(&s->params);
 		mem_delete(MEM_SERVER, s, sizeof *s);
 		return NULL;
 	}
@@ -151,8 +121,7 @@ static struct server *server_new(struct sessions *ss, struct pool *p,
 	s->ps.pool = p;
 	s->ps.state = SERVER_GONE;
 	s->ps.born = s->ps.used = time_now();
-	track_init(&s->track, &track_ops, s);
-	writer_init(&s->welcome, 1 << 20);
+	track_init(&s->track, ss->server_ops->track, s);
 	s->ps.dedicated = state == SERVER_DEDICATED_LOGIN;
 	pool_server_set(&s->ps, state);
 	ss->servers++;
@@ -167,7 +136,7 @@ struct server *server_adopt(struct sessions *ss, struct pool *p, int fd)
 		close(fd);
 		return NULL;
 	}
-	s->phase = SERVER_PHASE_POOLED;
+	server_set_phase(s, SERVER_PHASE_POOLED);
 	s->ps.lent = true;
 	if (stream_open(&s->stream, ss->loop, fd, &stream_ops) == 0)
 		return s;
@@ -181,143 +150,12 @@ void server_fail(struct server *s, const char *code, const char *reason)
 	server_close(s, reason);
 }
 
-void server_reconnect(struct server *s)
+int server_open(struct server *s, int fd)
 {
-	stream_close(&s->stream);
-	server_connect_to(s, &s->host);
-}
-
-static void launch(struct server *s)
-{
-	struct sessions *ss = s->ss;
-	struct pool *p = s->ps.pool;
-
-	timeout_start(p->peer_id != 0 ? &ss->peer_list : &ss->connect_list,
-	    &s->timer, s->ps.born);
-	server_connect(s);
-}
-
-/* One more attempt; NULL: no memory, which is a failure like others. */
-static struct server *attempt(struct sessions *ss, struct pool *p,
-    enum server_state state)
-{
-	struct server *s = server_new(ss, p, state);
-
-	p->last_launch = time_now();
-	if (s == NULL) {
-		p->failing = true;
-		err_set(&p->failure, "53200", "out of memory");
-	}
-	return s;
-}
-
-void server_launch(struct sessions *ss, struct pool *p)
-{
-	struct server *s = attempt(ss, p, SERVER_LOGIN);
-
-	if (s != NULL)
-		launch(s);
-}
-
-void server_launch_dedicated(struct client *c)
-{
-	struct server *s = attempt(c->ss, c->pc.pool, SERVER_DEDICATED_LOGIN);
-
-	if (s == NULL)
-		return;
-	s->ps.client = &c->pc;
-	c->pc.server = &s->ps;
-	launch(s);
-}
-
-struct server *server_launch_canceler(struct server *target)
-{
-	struct server *s = server_new(target->ss, target->ps.pool,
-	    SERVER_ACTIVE_CANCEL);
-
-	if (s == NULL)
-		return NULL;
-	s->target = target;
-	/* what the key protects is not told to those who listen */
-	if (tls_state(&target->stream) == TLS_UP) {
-		s->tls.context = tls_context_ref(
-		    tls_context_of(&target->stream));
-		s->tls.required = true;
-		s->tls.direct = target->tls.direct;
-	}
-	timeout_start(&s->ss->connect_list, &s->timer, s->ps.born);
-	server_connect_to(s, &target->host);
-	return s->ps.state != SERVER_GONE ? s : NULL;
-}
-
-static bool is_canceler(const struct server *s)
-{
-	return s->ps.state == SERVER_ACTIVE_CANCEL ||
-	    s->ps.pool->peer_id != 0;
-}
-
-static void log_connected(struct server *s)
-{
-	struct net_addr local;
-	char text[NET_TEXT_MAX];
-
-	if (!sessions_settings(s->ss)->log_connections || is_canceler(s))
-		return;
-	if (s->host.kind == HOST_UNIX ||
-	    socket_local_addr(s->stream.fd, &local) < 0) {
-		log_at(LEVEL_INFO, &s->who, "new connection to server");
-		return;
-	}
-	log_at(LEVEL_INFO, &s->who, "new connection to server (from %s)",
-	    net_format(&local, text, sizeof text));
-}
-
-/* Is a server at the other end of a Unix socket that may be there? */
-static bool is_wanted(const struct server *s, int64_t uid)
-{
-	const struct config *c = s->ss->catalog->config;
-
-	if (c->server_peer < 0 || c->server_peer == uid ||
-	    s->ps.pool->peer_id != 0)
-		return true;
-	log_at(LEVEL_ERROR, &s->who, "server_require_peer is \"%s\", but the "
-	    "socket \"%s\" is served by uid %lld",
-	    c->set.server_require_peer, s->host.text, (long long)uid);
-	return false;
-}
-
-void server_connected(struct server *s, int fd)
-{
-	uid_t uid;
-	pid_t pid;
-
-	if (stream_open(&s->stream, s->ss->loop, fd, &stream_ops) < 0) {
-		server_fail(s, "53200", "connect failed");
-		return;
-	}
-	if (s->host.kind == HOST_UNIX) {
-		const bool known = socket_peer_cred(s->stream.fd, &uid,
-		    &pid) == 0;
-
-		s->addr.pid = known ? pid : 0;
-		if (!is_wanted(s, known ? (int64_t)uid : -1)) {
-			server_fail(s, "08001", "server of another user");
-			return;
-		}
-	}
-	log_connected(s);
-	server_tls_begin(s);
-}
-
-void server_established(struct server *s)
-{
-	if (is_canceler(s)) {
-		s->phase = SERVER_PHASE_CANCEL;
-		s->ss->server_ops->connected(s);
-		return;
-	}
-	s->phase = SERVER_PHASE_AUTH;
-	server_login_begin(s);
+	if (stream_open(&s->stream, s->ss->loop, fd, &stream_ops) == 0)
+		return 0;
+	server_fail(s, "53200", "connect failed");
+	return -1;
 }
 
 /* --- queries of our own --- */
@@ -345,23 +183,22 @@ int server_send_query(struct server *s, const char *sql,
 
 /* --- close --- */
 
-/* Would the server read Terminate as a message of its own? */
-static bool can_say_goodbye(const struct server *s)
+static void terminate(struct server *s)
 {
-	const struct client *c = s->ps.client == NULL ? NULL :
-	    client_of(s->ps.client);
+	static const uint8_t message[] = { 'X', 0, 0, 0, 4 };
+	bool (*const can)(const struct server *) = phase_of(s)->can_terminate;
 
-	return (s->phase == SERVER_PHASE_POOLED ||
-	    s->phase == SERVER_PHASE_LOOKUP) && !s->stream.broken &&
-	    !stream_is_blocked(&s->stream) && (c == NULL || c->skip == 0 ||
-	    c->skip_drop);
+	if (can != NULL && !s->stream.broken && !stream_is_blocked(&s->stream) &&
+	    can(s))
+		stream_write_bytes(&s->stream, message, sizeof message);
 }
 
 /* Not for what a replication client wants of it. */
 static bool is_host_to_blame(const struct server *s)
 {
 	return s->failure.code[0] != '\0' && (s->ps.state == SERVER_LOGIN ||
-	    (s->ps.state == SERVER_DEDICATED_LOGIN && !s->introduced));
+	    (s->ps.state == SERVER_DEDICATED_LOGIN &&
+	    !server_is_introduced(s)));
 }
 
 void server_close(struct server *s, const char *reason)
@@ -374,15 +211,10 @@ void server_close(struct server *s, const char *reason)
 		log_at(LEVEL_INFO, &s->who, "closing because: %s (age=%llds)",
 		    reason, (long long)((time_now() - s->ps.born) / USEC));
 	if (is_host_to_blame(s))
-		server_connect_blame(s);
-	server_connect_cancel(s);
+		server_attempt_failed(s);
 	timeout_stop(&s->timer);
 	if (s->stream.fd >= 0) {
-		if (can_say_goodbye(s)) {
-			static const uint8_t terminate[] = { 'X', 0, 0, 0, 4 };
-			stream_write_bytes(&s->stream, terminate,
-			    sizeof terminate);
-		}
+		terminate(s);
 		stream_close(&s->stream);
 	}
 	pool_server_set(&s->ps, SERVER_GONE);
@@ -392,9 +224,7 @@ void server_close(struct server *s, const char *reason)
 	prepared_uses_clear(&s->prepared);
 	params_unref(&s->params);
 	carry_fini(&s->carry);
-	server_auth_end(&s->auth);
-	tls_context_unref(&s->tls.context);
-	writer_fini(&s->welcome);
+	server_attempt_free(&s->attempt);
 	secret_wipe(s->key, sizeof s->key);
 	s->stream.task.run = free_task;
 	loop_defer(ss->loop, &s->stream.task);

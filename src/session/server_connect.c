@@ -10,23 +10,11 @@
 #include "io/dial.h"
 #include "io/dns.h"
 #include "io/loop.h"
+#include "io/socket.h"
 #include "pool/drain.h"
 #include "session/server.h"
-#include "session/server_login.h"
+#include "session/server_attempt.h"
 #include "session/sessions.h"
-
-/* What became of a host. */
-enum outcome { OUTCOME_NONE, OUTCOME_DRAINED, OUTCOME_SLOW, OUTCOME_FAILED };
-
-struct dialling {
-	struct server *server;		/* borrowed */
-	struct dial *dial;		/* owned; NULL: over */
-	struct host *hosts;		/* owned */
-	unsigned count;
-	bool listed;			/* they are those of the pool */
-	bool had_addr;			/* one of them, at least */
-	enum outcome outcomes[HOSTS_MAX];
-};
 
 /* --- attempts that were in vain --- */
 
@@ -124,39 +112,57 @@ static void stop_at_drained(struct server *s)
 	server_close(s, "host is being drained");
 }
 
-static void blame_all(const struct dialling *d, unsigned winner)
-{
-	for (unsigned i = 0; i < d->count && d->listed; i++) {
-		if (i != winner && d->outcomes[i] >= OUTCOME_SLOW)
-			hosts_failed(d->server->ps.pool, d->hosts[i].item,
-			    d->outcomes[i] == OUTCOME_SLOW, time_now());
-	}
-}
-
 /* --- life --- */
 
-void server_connect_cancel(struct server *s)
+static void log_connected(struct server *s)
 {
-	struct dialling *const d = s->dialling;
+	struct net_addr local;
+	char text[NET_TEXT_MAX];
 
-	s->dialling = NULL;
-	if (d == NULL)
+	if (!sessions_settings(s->ss)->log_connections || server_is_canceler(s))
 		return;
-	dial_cancel(&d->dial, false);
-	mem_free(d->hosts);
-	mem_free(d);
+	if (s->host.kind == HOST_UNIX ||
+	    socket_local_addr(s->stream.fd, &local) < 0) {
+		log_at(LEVEL_INFO, &s->who, "new connection to server");
+		return;
+	}
+	log_at(LEVEL_INFO, &s->who, "new connection to server (from %s)",
+	    net_format(&local, text, sizeof text));
 }
 
-void server_connect_blame(struct server *s)
+/* Is a server at the other end of a Unix socket that may be there? */
+static bool is_wanted(const struct server *s, int64_t uid)
 {
-	struct dialling *const d = s->dialling;
+	const struct config *c = s->ss->catalog->config;
 
-	if (d != NULL) {
-		dial_cancel(&d->dial, true);
-		blame_all(d, d->count);
-	} else if (s->host.kind != HOST_NONE) {
-		hosts_failed(s->ps.pool, s->host.item, false, time_now());
+	if (c->server_peer < 0 || c->server_peer == uid ||
+	    s->ps.pool->peer_id != 0)
+		return true;
+	log_at(LEVEL_ERROR, &s->who, "server_require_peer is \"%s\", but the "
+	    "socket \"%s\" is served by uid %lld",
+	    c->set.server_require_peer, s->host.text, (long long)uid);
+	return false;
+}
+
+static void connected(struct server *s, int fd)
+{
+	uid_t uid;
+	pid_t pid;
+
+	if (server_open(s, fd) < 0)
+		return;
+	if (s->host.kind == HOST_UNIX) {
+		const bool known = socket_peer_cred(s->stream.fd, &uid,
+		    &pid) == 0;
+
+		s->addr.pid = known ? pid : 0;
+		if (!is_wanted(s, known ? (int64_t)uid : -1)) {
+			server_fail(s, "08001", "server of another user");
+			return;
+		}
 	}
+	log_connected(s);
+	server_begin(s, SERVER_PHASE_TLS);
 }
 
 static void on_done(void *arg, int fd, const struct dial_place *at)
@@ -170,16 +176,16 @@ static void on_done(void *arg, int fd, const struct dial_place *at)
 		return;
 	}
 	if (fd < 0) {
-		blame_all(d, d->count);
+		server_attempt_blame(d, d->count);
 		server_fail(s, "08001", d->had_addr ? "connect failed" :
 		    "server DNS lookup failed");
 		return;
 	}
-	blame_all(d, at->host);
+	server_attempt_blame(d, at->host);
 	s->host = d->hosts[at->host];
 	s->host.addr = s->addr = at->addr;
-	server_connect_cancel(s);
-	server_connected(s, fd);
+	server_attempt_end_dialling(s->attempt);
+	connected(s, fd);
 }
 
 static void fill_plan(const struct dialling *d, struct dial_host *out)
@@ -217,7 +223,6 @@ static void begin(struct server *s, struct host *hosts, unsigned count,
 	    mem_zalloc(sizeof *d);
 	struct dial_host places[HOSTS_MAX];
 
-	s->phase = SERVER_PHASE_CONNECT;
 	if (d == NULL) {
 		mem_free(hosts);
 		server_fail(s, "53200", "connect failed");
@@ -227,7 +232,7 @@ static void begin(struct server *s, struct host *hosts, unsigned count,
 	d->hosts = hosts;
 	d->count = count;
 	d->listed = listed;
-	s->dialling = d;
+	s->attempt->dialling = d;
 	s->addr = hosts[0].addr;
 	fill_plan(d, places);
 
@@ -244,7 +249,8 @@ static void begin(struct server *s, struct host *hosts, unsigned count,
 		server_fail(s, "53200", "connect failed");
 }
 
-void server_connect(struct server *s)
+/* To the first of the pool's hosts that answers. */
+static void search(struct server *s)
 {
 	struct host *hosts = NULL;
 	const int count = hosts_plan(s->ps.pool, s->ss->catalog, time_now(),
@@ -262,7 +268,10 @@ void server_connect(struct server *s)
 	begin(s, hosts, count < 0 ? 0 : (unsigned)count, true);
 }
 
-void server_connect_to(struct server *s, const struct host *h)
+void server_connect_begin(struct server *s)
 {
-	begin(s, mem_dup(h, sizeof *h), 1, false);
+	if (s->host.kind == HOST_NONE)
+		search(s);
+	else
+		begin(s, mem_dup(&s->host, sizeof s->host), 1, false);
 }

@@ -14,9 +14,9 @@
 #include "proto/reader.h"
 #include "proto/report.h"
 #include "proto/startup.h"
-#include "session/client.h"
-#include "session/replication.h"
 #include "session/server.h"
+#include "session/server_attempt.h"
+#include "session/server_phases.h"
 #include "session/sessions.h"
 
 #define LOGIN_MAX (1 << 20)	/* bytes of one message while logging in */
@@ -50,26 +50,25 @@ void server_login_begin(struct server *s)
 	struct err e;
 
 	_Static_assert(SCRAM_BINDING_MAX == TLS_BINDING_MAX, "they differ");
-	s->auth.mode = (enum channel_binding)sessions_settings(
+	s->attempt->auth.mode = (enum channel_binding)sessions_settings(
 	    s->ss)->server_channel_binding;
-	s->auth.binding.len = s->auth.mode == BINDING_DISABLE ? 0 :
-	    tls_end_point(&s->stream, s->auth.binding.bytes);
+	s->attempt->auth.binding.len = s->attempt->auth.mode == BINDING_DISABLE ? 0 :
+	    tls_end_point(&s->stream, s->attempt->auth.binding.bytes);
 	/* it was parsed once, at least, when it was set */
 	if (require_auth_parse(sessions_settings(s->ss)->server_require_auth,
-	    &s->auth.forbidden, &e) < 0)
-		s->auth.forbidden = ~0u;
-	s->introduced = true;
-	s->plain = s->plain || s->ps.pool->old_protocol;
+	    &s->attempt->auth.forbidden, &e) < 0)
+		s->attempt->auth.forbidden = ~0u;
+	s->attempt->plain = s->attempt->plain || s->ps.pool->old_protocol;
 	writer_init(&w, LOGIN_MAX);
 	writer_begin(&w, 0);
-	writer_u32(&w, s->plain ? PROTOCOL_3_0 : PROTOCOL_3_2);
+	writer_u32(&w, s->attempt->plain ? PROTOCOL_3_0 : PROTOCOL_3_2);
 	write_option(&w, "database", db->dbname);
 	write_option(&w, "client_encoding", db->client_encoding);
 	write_option(&w, "datestyle", db->datestyle);
 	write_option(&w, "timezone", db->timezone);
 	write_option(&w, "application_name", db->application_name);
-	if (s->ps.dedicated)
-		replication_write_startup(s, &w);
+	s->attempt->no_sql = s->ps.dedicated &&
+	    !s->ss->server_ops->introduce(s, &w);
 	write_option(&w, "user", s->ps.pool->key.user->name);
 	writer_u8(&w, 0);
 	writer_end(&w);
@@ -106,7 +105,7 @@ static void warn_of_cleartext(struct server *s)
 static int act_on(struct server *s, enum server_auth_result r,
     struct writer *w)
 {
-	if (s->auth.cleartext)
+	if (s->attempt->auth.cleartext)
 		warn_of_cleartext(s);
 	switch (r) {
 	case SERVER_AUTH_WAIT:
@@ -116,16 +115,16 @@ static int act_on(struct server *s, enum server_auth_result r,
 		return send_out(s, w);
 	case SERVER_AUTH_OK:
 		writer_fini(w);
-		s->phase = SERVER_PHASE_SYNC;
+		server_set_phase(s, SERVER_PHASE_SYNC);
 		return 0;
 	case SERVER_AUTH_FAILED:
 		break;
 	}
 	writer_fini(w);
-	if (s->auth.detail[0] != '\0')
-		log_at(LEVEL_ERROR, &s->who, "%s", s->auth.detail);
-	s->refused = true;
-	s->failure = s->auth.error;
+	if (s->attempt->auth.detail[0] != '\0')
+		log_at(LEVEL_ERROR, &s->who, "%s", s->attempt->auth.detail);
+	s->attempt->refused = true;
+	s->failure = s->attempt->auth.error;
 	server_close(s, s->ps.dedicated ? "login failed" :
 	    "failed to answer authreq");
 	return -1;
@@ -134,8 +133,8 @@ static int act_on(struct server *s, enum server_auth_result r,
 /* Its keys are derived: go on. */
 static void on_woken(struct server_auth *a)
 {
-	struct server *s = (struct server *)((char *)a -
-	    offsetof(struct server, auth));
+	struct server *s = ((struct server_attempt *)((char *)a -
+	    offsetof(struct server_attempt, auth)))->server;
 	struct writer w;
 
 	writer_init(&w, LOGIN_MAX);
@@ -155,13 +154,13 @@ static int on_authentication(struct server *s, const struct message *m)
 		server_fail(s, "53200", "out of memory");
 		return -1;
 	}
-	if (s->plain)
+	if (s->attempt->plain)
 		s->ps.pool->old_protocol = true;
-	s->answered = true;
-	s->auth.offload = s->ss->offload;
-	s->auth.wake = on_woken;
+	s->attempt->answered = true;
+	s->attempt->auth.offload = s->ss->offload;
+	s->attempt->auth.wake = on_woken;
 	writer_init(&w, LOGIN_MAX);
-	return act_on(s, server_auth_step(&s->auth, s->ps.pool->key.user->name,
+	return act_on(s, server_auth_step(&s->attempt->auth, s->ps.pool->key.user->name,
 	    catalog_pool_credentials(s->ss->catalog, s->ps.pool), m->body,
 	    m->len, &w), &w);
 }
@@ -186,7 +185,7 @@ static int on_parameter(struct server *s, const struct message *m)
 		return -1;
 	}
 	if (i < 0)
-		writer_parameter_status(&s->welcome, name, value);
+		writer_parameter_status(&s->attempt->welcome, name, value);
 	return 0;
 }
 
@@ -224,12 +223,12 @@ static int on_negotiate(struct server *s, const struct message *m)
 {
 	const uint32_t version = m->len < 8 ? UINT32_MAX : msg_u32(m->body);
 
-	if (s->phase != SERVER_PHASE_AUTH || s->answered || s->plain ||
+	if (s->phase != SERVER_PHASE_AUTH || s->attempt->answered || s->attempt->plain ||
 	    version < PROTOCOL_3_0 || version > PROTOCOL_3_2) {
 		server_fail(s, "08P01", "unknown pkt from server");
 		return -1;
 	}
-	s->answered = true;
+	s->attempt->answered = true;
 	return 0;
 }
 
@@ -239,7 +238,7 @@ static int on_negotiate(struct server *s, const struct message *m)
  */
 static bool refuses_protocol(const struct server *s, const struct report *r)
 {
-	return !s->answered && !s->plain && (strcmp(r->code, "0A000") == 0 ||
+	return !s->attempt->answered && !s->attempt->plain && (strcmp(r->code, "0A000") == 0 ||
 	    strcmp(r->code, "08P01") == 0);
 }
 
@@ -247,10 +246,10 @@ static void try_old_protocol(struct server *s, const struct report *r)
 {
 	log_at(LEVEL_DEBUG, &s->who, "trying protocol 3.0 because of: %s",
 	    r->message);
-	s->plain = true;
-	s->introduced = false;
+	s->attempt->plain = true;
 	carry_fini(&s->carry);
-	server_reconnect(s);
+	stream_close(&s->stream);
+	server_begin(s, SERVER_PHASE_CONNECT);
 }
 
 static int on_login_error(struct server *s, const struct report *r)
@@ -260,7 +259,7 @@ static int on_login_error(struct server *s, const struct report *r)
 		return -1;
 	}
 	/* cannot_connect_now passes; any other refusal does not */
-	s->refused = strcmp(r->code, "57P03") != 0;
+	s->attempt->refused = strcmp(r->code, "57P03") != 0;
 	if (s->ps.dedicated)
 		log_error("S: login failed: %s: %s", r->severity, r->message);
 	else
@@ -291,7 +290,7 @@ static int on_error(struct server *s, const struct message *m)
 static int keep_welcome(struct server *s)
 {
 	struct pool *p = s->ps.pool;
-	struct writer *w = &s->welcome;
+	struct writer *w = &s->attempt->welcome;
 
 	/* it is another one with the wishes of one client, or no database */
 	if (s->ps.dedicated)
@@ -307,16 +306,13 @@ static int keep_welcome(struct server *s)
 		if (w->len > 0)
 			memcpy(p->welcome->bytes, w->at, w->len);
 	}
-	writer_fini(w);
-	writer_init(w, LOGIN_MAX);
 	return 0;
 }
 
 /* connect_query; a physical replication connection knows no SQL. */
 static const char *first_query(const struct server *s)
 {
-	return s->ps.dedicated && client_of(s->ps.client)->replication ==
-	    REPLICATION_PHYSICAL ? NULL :
+	return s->attempt->no_sql ? NULL :
 	    s->ps.pool->key.db->conf->connect_query;
 }
 
@@ -330,7 +326,7 @@ static int on_ready(struct server *s, const struct message *m)
 		return -1;
 	}
 	if (s->phase == SERVER_PHASE_SYNC && query != NULL) {
-		s->phase = SERVER_PHASE_QUERY;
+		server_set_phase(s, SERVER_PHASE_QUERY);
 		writer_init(&w, 1 << 24);
 		writer_query(&w, query);
 		return send_out(s, &w);
@@ -402,14 +398,14 @@ static void finish(struct server *s, const struct burst *b, size_t used)
 		server_fail(s, "53200", "no memory for what the server said");
 		return;
 	}
-	timeout_stop(&s->timer);
 	s->track.status = 'I';
 	s->track.ready = true;
-	s->phase = SERVER_PHASE_POOLED;
+	server_set_phase(s, SERVER_PHASE_POOLED);
 	s->ps.used = time_now();
 	latencies_note(s->ps.pool, LATENCY_CONNECT,
 	    time_precise() - s->ps.born);
 	s->ss->server_ops->ready(s);
+	server_attempt_free(&s->attempt);
 }
 
 /* Returns -1 when nothing more is to be read for the login. */

@@ -7,7 +7,7 @@
 #include "io/tls_context.h"
 #include "proto/msg.h"
 #include "session/server.h"
-#include "session/server_login.h"
+#include "session/server_attempt.h"
 #include "session/sessions.h"
 #include "session/tls_setup.h"
 
@@ -20,11 +20,17 @@ static void fail(struct server *s, const char *reason)
 
 static void hand_shake(struct server *s);
 
+static void done(struct server *s)
+{
+	server_begin(s, server_is_canceler(s) ? SERVER_PHASE_CANCEL :
+	    SERVER_PHASE_AUTH);
+}
+
 static void start(struct server *s)
 {
-	const int rc = tls_connect(&s->stream, s->tls.context, s->host.text);
+	const int rc = tls_connect(&s->stream, s->attempt->context, s->host.text);
 
-	tls_context_unref(&s->tls.context);
+	tls_context_unref(&s->attempt->context);
 	if (rc < 0)
 		server_fail(s, "53200", "no memory for TLS");
 	else
@@ -51,14 +57,14 @@ static bool choose(struct server *s)
 	if (s->host.kind == HOST_UNIX || s->ps.pool->peer_id != 0 ||
 	    s->ps.state == SERVER_ACTIVE_CANCEL)
 		return true;
-	tls_context_unref(&s->tls.context);
+	tls_context_unref(&s->attempt->context);
 	t = tls_setup_find(s->ss->tls, s->ps.pool->key.db->conf);
 	if (t == NULL)
 		return false;
 	if (t->context != NULL)
-		s->tls.context = tls_context_ref(t->context);
-	s->tls.required = t->what.sslmode >= SSLMODE_REQUIRE;
-	s->tls.direct = t->what.negotiation == TLS_DIRECT;
+		s->attempt->context = tls_context_ref(t->context);
+	s->attempt->tls_required = t->what.sslmode >= SSLMODE_REQUIRE;
+	s->tls_direct = t->what.negotiation == TLS_DIRECT;
 	return true;
 }
 
@@ -68,12 +74,11 @@ void server_tls_begin(struct server *s)
 		fail(s, "TLS configuration is broken");
 		return;
 	}
-	if (s->tls.context == NULL) {
-		server_established(s);
+	if (s->attempt->context == NULL) {
+		done(s);
 		return;
 	}
-	s->phase = SERVER_PHASE_TLS;
-	if (s->tls.direct)
+	if (s->tls_direct)
 		start(s);
 	else
 		ask(s);
@@ -102,7 +107,7 @@ static void hand_shake(struct server *s)
 		log_established(s);
 		/* there is nothing to read yet that we have asked for */
 		stream_reread(&s->stream);
-		server_established(s);
+		done(s);
 		return;
 	case TLS_GONE:
 		fail(s, "server conn crashed?");
@@ -131,10 +136,10 @@ static void on_answer(struct server *s)
 		fail(s, "bad sslreq answer");
 	else if (answer[0] == 'S')
 		start(s);
-	else if (s->tls.required)
+	else if (s->attempt->tls_required)
 		fail(s, "server refused SSL");
 	else
-		server_established(s);
+		done(s);
 }
 
 void server_tls_input(struct server *s)

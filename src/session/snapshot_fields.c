@@ -99,6 +99,7 @@
 	X(server, ps, is_movable_pool_server(&it->ps)) X(server, who, MADE) \
 	X(server, timer, MADE) X(server, ss, MADE) \
 	X(server, phase, it->phase == SERVER_PHASE_POOLED) \
+	X(server, attempt, it->attempt == NULL) \
 	X(server, chore, it->chore == CHORE_NONE || \
 	    it->chore == CHORE_PARAMS) \
 	X(server, track, is_movable_track(&it->track)) \
@@ -106,15 +107,11 @@
 	X(server, params, MOVED) \
 	X(server, carry, is_movable_carry(&it->carry)) \
 	X(server, skip, MOVED) X(server, skip_drop, MOVED) \
-	X(server, sent, MADE) X(server, refused, MADE) \
-	X(server, introduced, MADE) X(server, answered, MADE) \
-	X(server, plain, MADE) X(server, superuser, MOVED) \
-	X(server, told, !it->told) \
-	X(server, tls, MADE) X(server, auth, MADE) \
+	X(server, sent, MADE) X(server, superuser, MOVED) \
+	X(server, told, !it->told) X(server, tls_direct, MADE) \
 	X(server, failure, it->failure.code[0] == '\0') \
 	X(server, host, MOVED) X(server, addr, MOVED) X(server, id, MADE) \
 	A(server, key, MOVED) X(server, key_len, MOVED) \
-	X(server, dialling, it->dialling == NULL) X(server, welcome, MADE) \
 	X(server, target, it->target == NULL) \
 	X(server, canceler, it->canceler == NULL) \
 	X(server, cancel_wanted, !it->cancel_wanted)

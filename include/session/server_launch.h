@@ -1,0 +1,24 @@
+/* server_launch.h - opens server connections.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_SERVER_LAUNCH_H
+#define SESSION_SERVER_LAUNCH_H
+
+struct pool;
+struct pool_client;
+struct server;
+struct sessions;
+
+/*
+ * Open a connection for p in state SERVER_LOGIN. What goes wrong is told by
+ * ops->closed, perhaps before this returns.
+ */
+void server_launch(struct sessions *ss, struct pool *p);
+/* The same in state SERVER_DEDICATED_LOGIN, for pc alone: replication. */
+void server_launch_dedicated(struct sessions *ss, struct pool_client *pc);
+/*
+ * Open one in state SERVER_ACTIVE_CANCEL to the address of target, that will
+ * carry the cancel requests for it. NULL: it could not be started.
+ */
+struct server *server_launch_canceler(struct server *target);
+
+#endif

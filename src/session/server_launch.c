@@ -1,0 +1,62 @@
+/* server_launch.c - opens server connections.
+ * SPDX-License-Identifier: ISC */
+#include "session/server_launch.h"
+
+#include "io/tls.h"
+#include "io/tls_context.h"
+#include "session/server.h"
+#include "session/server_attempt.h"
+#include "session/sessions.h"
+
+/* One more attempt; NULL: no memory, which is a failure like others. */
+static struct server *attempt(struct sessions *ss, struct pool *p,
+    enum server_state state)
+{
+	struct server *s = server_new(ss, p, state);
+
+	p->last_launch = time_now();
+	if (s == NULL) {
+		p->failing = true;
+		err_set(&p->failure, "53200", "out of memory");
+	}
+	return s;
+}
+
+void server_launch(struct sessions *ss, struct pool *p)
+{
+	struct server *s = attempt(ss, p, SERVER_LOGIN);
+
+	if (s != NULL)
+		server_begin(s, SERVER_PHASE_CONNECT);
+}
+
+void server_launch_dedicated(struct sessions *ss, struct pool_client *pc)
+{
+	struct server *s = attempt(ss, pc->pool, SERVER_DEDICATED_LOGIN);
+
+	if (s == NULL)
+		return;
+	s->ps.client = pc;
+	pc->server = &s->ps;
+	server_begin(s, SERVER_PHASE_CONNECT);
+}
+
+struct server *server_launch_canceler(struct server *target)
+{
+	struct server *s = server_new(target->ss, target->ps.pool,
+	    SERVER_ACTIVE_CANCEL);
+
+	if (s == NULL)
+		return NULL;
+	s->target = target;
+	s->host = target->host;
+	/* what the key protects is not told to those who listen */
+	if (tls_state(&target->stream) == TLS_UP) {
+		s->attempt->context = tls_context_ref(
+		    tls_context_of(&target->stream));
+		s->attempt->tls_required = true;
+		s->tls_direct = target->tls_direct;
+	}
+	server_begin(s, SERVER_PHASE_CONNECT);
+	return s->ps.state != SERVER_GONE ? s : NULL;
+}

@@ -1,0 +1,59 @@
+/* server_phases.c - who acts for a server in which phase.
+ * SPDX-License-Identifier: ISC */
+#include "session/server_phases.h"
+
+#include "session/auth_query.h"
+#include "session/broker.h"
+#include "session/cancel.h"
+#include "session/relay.h"
+#include "session/relay_server.h"
+#include "session/replication.h"
+#include "session/server.h"
+#include "session/server_connect.h"
+#include "session/server_login.h"
+#include "session/server_tls.h"
+
+/* What is asked for a lookup is one write, which is over, or blocked. */
+static bool always(const struct server *s)
+{
+	(void)s;
+	return true;
+}
+
+static const struct server_phase_ops phases[SERVER_PHASES] = {
+	[SERVER_PHASE_NEW] = { .name = "new" },
+	[SERVER_PHASE_CONNECT] = { .name = "connect", .timed = true,
+		.begin = server_connect_begin },
+	[SERVER_PHASE_TLS] = { .name = "tls", .timed = true,
+		.begin = server_tls_begin, .input = server_tls_input },
+	[SERVER_PHASE_AUTH] = { .name = "auth", .timed = true,
+		.begin = server_login_begin, .input = server_login_input },
+	[SERVER_PHASE_SYNC] = { .name = "sync", .timed = true,
+		.input = server_login_input },
+	[SERVER_PHASE_QUERY] = { .name = "query", .timed = true,
+		.input = server_login_input },
+	[SERVER_PHASE_POOLED] = { .name = "pooled",
+		.input = relay_server_input, .drained = relay_server_drained,
+		.can_terminate = relay_can_terminate },
+	[SERVER_PHASE_LOOKUP] = { .name = "lookup",
+		.input = auth_query_input, .can_terminate = always },
+	[SERVER_PHASE_CANCEL] = { .name = "cancel", .timed = true,
+		.begin = cancel_connected, .input = cancel_input },
+};
+
+const struct server_ops *server_phases(void)
+{
+	static const struct track_ops track = {
+		.commit = relay_commit,
+		.rollback = relay_rollback,
+	};
+	static const struct server_ops ops = {
+		.phases = phases,
+		.track = &track,
+		.ready = broker_server_ready,
+		.introduce = replication_introduce,
+		.closed = broker_server_gone,
+	};
+
+	return &ops;
+}
