@@ -3,7 +3,7 @@
 #ifndef SESSION_RELAY_H
 #define SESSION_RELAY_H
 
-#include "base/time.h"
+#include <stdbool.h>
 
 struct client;
 struct server;
@@ -28,7 +28,7 @@ void relay_resume(struct client *c);
 /* c stood still (stream_suspend()): go on, next turn. */
 void relay_unsuspend(struct client *c);
 
-/* The unnamed statement of c is no more, or has been executed. */
-void relay_forget_leaving(struct client *c);
+/* Are named statements of c kept apart? (spec/pooling.md section 16) */
+bool relay_translates(const struct client *c);
 
 #endif

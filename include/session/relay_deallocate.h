@@ -38,4 +38,7 @@ enum relay_step relay_bind_leaving(struct relay_up *up, const char *portal,
  */
 enum relay_step relay_execute_leaving(struct relay_up *up);
 
+/* The unnamed statement of c is no more, or has been executed. */
+void relay_forget_leaving(struct client *c);
+
 #endif

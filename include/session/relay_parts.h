@@ -8,8 +8,10 @@
 #include <stdint.h>
 
 #include "proto/msg.h"
+#include "proto/track_look.h"
 #include "session/client.h"
 #include "session/outbox.h"
+#include "session/relay.h"
 #include "session/server.h"
 
 /* What follows after a message was looked at. */
@@ -42,6 +44,25 @@ struct relay_down {
 	size_t size, have, used;
 	uint32_t max;		/* max_packet_size */
 };
+
+/*
+ * All of b that can go goes to up->s, up to where c has to wait; the rest is
+ * carried. up->c, s and max are set. Returns false when c was closed.
+ */
+bool relay_up_burst(struct relay_up *up, const struct burst *b);
+/* The same from a server; d->c, s and max are set. False: s was closed. */
+bool relay_down_burst(struct relay_down *d, const struct burst *b);
+
+/* Why a server goes whose chore failed, or ended in a transaction. */
+const char *relay_chore_failure(enum server_chore chore);
+
+/* Must c wait? Not while it is the client that the server waits for. */
+static inline bool relay_must_hold(const struct client *c,
+    const struct server *s)
+{
+	return c->hold && c->skip == 0 && !track_is_empty(&s->track) &&
+	    !track_wants_data(&s->track) && !track_is_unsure(&s->track);
+}
 
 /*
  * Hot: bytes of whole messages that come next (the first one is for a server),
@@ -91,16 +112,8 @@ void relay_send_fake(struct outbox *to_client, char type);
 enum relay_step relay_wait(struct relay_up *up);
 /* Close the client with an error; send first what came before. */
 enum relay_step relay_fail(struct relay_up *up, const char *text);
-
-/*
- * Interest follows from state, here and nowhere else: read c, or pause it.
- */
-void relay_update(struct client *c);
-/* By the pool's mode, and as nothing is owed: may c give s back? */
-bool relay_may_part(const struct client *c, const struct server *s);
-
-/* Are named statements of c kept apart? (spec/pooling.md section 16) */
-bool relay_translates(const struct client *c);
+/* The same of want of memory; what came before may be lost. */
+enum relay_step relay_no_memory(struct relay_up *up);
 
 #define RELAY_UNSURE "COPY failed, and what became of the messages behind it " \
 	"cannot be told"
@@ -114,24 +127,10 @@ bool relay_probe(struct client *c);
 /* Is text one that we may have to know, as it is short, and not whole yet? */
 bool relay_is_cut(const struct relay_up *up);
 
-/* Parse, Bind, Describe, Close of a client whose names are translated. */
-enum relay_step relay_parse(struct relay_up *up);
-enum relay_step relay_bind(struct relay_up *up);
-enum relay_step relay_describe(struct relay_up *up);
-enum relay_step relay_close(struct relay_up *up);
-
-/*
- * Would its handler ask for more of the message before it does anything? Who
- * gets a server for that only gives it back.
- */
-bool relay_is_half(const struct relay_up *up);
 /* There is no room for the text of a Parse: it shall fail. */
 enum relay_step relay_refuse_parse(struct relay_up *up);
 /* It has: tell the client why. */
 void relay_send_refusal(struct outbox *to_client, const struct client *c);
-
-/* Does this message need no server? Close of a tracked statement. */
-bool relay_is_local_close(const struct relay_up *up);
 
 /*
  * Is it open what has become of the name (NULL: no matter) or of stmt (NULL:

@@ -3,13 +3,15 @@
 #ifndef SESSION_SLOW_H
 #define SESSION_SLOW_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/time.h"
 
 struct client;
-struct relay_up;
 
-/* Keep the text of the query that begins with the message at hand. */
-void slow_note(struct relay_up *up);
+/* Keep the text of the query that begins with the message m; n bytes came. */
+void slow_note(struct client *c, const uint8_t *m, size_t n);
 /* The query of c has ended after so long: log it, forget its text. */
 void slow_log(struct client *c, usec_t duration);
 /* c is about to be closed: the same for the query it leaves, if any. */

@@ -19,7 +19,6 @@
 #include "session/client.h"
 #include "session/welcome.h"
 #include "session/relay.h"
-#include "session/relay_reset.h"
 #include "session/replication.h"
 #include "session/server.h"
 #include "session/server_attempt.h"
@@ -95,8 +94,6 @@ static bool join(struct client *c, struct server *s)
 	if (stream_is_suspended(&s->stream))	/* suspended, and to log in */
 		stream_unsuspend(&s->stream);
 	pool_link(&c->pc, &s->ps);
-	c->resetting = RESET_NONE;
-	relay_forget_leaving(c);
 	if (log_wants(LEVEL_NOISE))
 		log_at(LEVEL_NOISE, &c->who, "linked to S-%p", (void *)s);
 	if (c->login == NULL)

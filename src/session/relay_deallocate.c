@@ -30,12 +30,6 @@ static const uint8_t unnamed[] = { FE_PARSE, 0, 0, 0, 7 + sizeof SQL, '\0' };
 /* What we say ourselves. */
 static const uint8_t answer[] = "C\0\0\0\017DEALLOCATE\0" "Z\0\0\0\005I";
 
-static enum relay_step no_memory(struct relay_up *up)
-{
-	client_fail(up->c, "53200", "out of memory");
-	return RELAY_STOP;
-}
-
 /* No server is linked, so no transaction is open, and nothing is owed. */
 static enum relay_step answer_now(struct relay_up *up, const char *name)
 {
@@ -85,10 +79,10 @@ static enum relay_step deallocate(struct relay_up *up, const char *name,
 	struct prepared_op *op = prepared_op_new(PREPARED_UNNAMED, stmt, name);
 
 	if (op == NULL)
-		return no_memory(up);
+		return relay_no_memory(up);
 	prepared_name_remove(&c->statements, name);
 	if (ask_server(up, op) < 0)
-		return no_memory(up);
+		return relay_no_memory(up);
 	/* what comes behind depends on the answer */
 	c->hold = true;
 	up->used = up->size;
@@ -165,7 +159,7 @@ bool relay_parse_deallocate(struct relay_up *up, enum relay_step *step)
 	up->c->leaving = mem_strdup(n->name);
 	if (up->c->leaving == NULL || prepare_dummy(up) < 0 ||
 	    track_add(&up->s->track, FE_PARSE, TRACK_FORWARD, NULL) < 0) {
-		*step = no_memory(up);
+		*step = relay_no_memory(up);
 		return true;
 	}
 	outbox_pass(&up->out, unnamed, sizeof unnamed);
@@ -186,7 +180,7 @@ enum relay_step relay_bind_leaving(struct relay_up *up, const char *portal,
 	mem_free(c->leaving_portal);
 	c->leaving_portal = ours ? mem_strndup(portal,
 	    strnlen(portal, PREPARED_NAME_KEPT)) : NULL;
-	return ours && c->leaving_portal == NULL ? no_memory(up) :
+	return ours && c->leaving_portal == NULL ? relay_no_memory(up) :
 	    RELAY_NEXT;
 }
 
@@ -213,10 +207,10 @@ enum relay_step relay_execute_leaving(struct relay_up *up)
 	    n->name);
 
 	if (op == NULL)
-		return no_memory(up);
+		return relay_no_memory(up);
 	prepared_name_remove(&c->statements, c->leaving);
 	if (track_add(&up->s->track, FE_EXECUTE, TRACK_FORWARD, op) < 0)
-		return no_memory(up);
+		return relay_no_memory(up);
 	relay_pass(up);
 	return RELAY_NEXT;
 }

@@ -9,9 +9,6 @@
 #include "proto/reader.h"
 #include "proto/report.h"
 #include "proto/track_look.h"
-#include "session/broker.h"
-#include "session/bulk.h"
-#include "session/relay.h"
 #include "session/relay_parts.h"
 #include "session/relay_reset.h"
 #include "session/sessions.h"
@@ -95,13 +92,17 @@ static enum relay_step on_notice(struct relay_down *d)
 	return RELAY_NEXT;
 }
 
-/* Why a server goes whose chore failed, or ended in a transaction. */
-static const char *const chore_failed[] = {
-	[CHORE_RESET] = "reset query failed",
-	[CHORE_CHECK] = "test query failed",
-	[CHORE_PARAMS] = "invalid server parameter",
-	[CHORE_ROLLBACK] = "rollback failed",
-};
+const char *relay_chore_failure(enum server_chore chore)
+{
+	static const char *const why[] = {
+		[CHORE_RESET] = "reset query failed",
+		[CHORE_CHECK] = "test query failed",
+		[CHORE_PARAMS] = "invalid server parameter",
+		[CHORE_ROLLBACK] = "rollback failed",
+	};
+
+	return why[chore];
+}
 
 /* Does it end the session? Then its code and text are what counts. */
 static bool is_fatal(const struct relay_down *d)
@@ -117,7 +118,7 @@ static enum relay_step on_error(struct relay_down *d)
 {
 	relay_reset_failed(d);
 	if (d->s->chore == CHORE_PARAMS || d->s->chore == CHORE_ROLLBACK)
-		return fail(d, chore_failed[d->s->chore]);
+		return fail(d, relay_chore_failure(d->s->chore));
 	/* no error that means something here is that long: it passes as it comes */
 	if (d->s->chore != CHORE_NONE || d->c == NULL ||
 	    d->size > RELAY_SMALL_MAX)
@@ -307,13 +308,13 @@ static enum relay_step next_message(struct relay_down *d)
 	return handlers[d->m[0]](d);
 }
 
-/* Everything of b is passed on. Returns false when s was closed. */
-static bool work_off(struct relay_down *d, const struct burst *b)
+bool relay_down_burst(struct relay_down *d, const struct burst *b)
 {
 	struct server *s = d->s;
 	enum relay_step step = RELAY_NEXT;
 	size_t used = 0;
 
+	outbox_init(&d->out, d->c == NULL ? NULL : &d->c->stream);
 	while (used < b->len && step == RELAY_NEXT) {
 		d->m = b->at + used;
 		d->have = b->len - used;
@@ -332,166 +333,4 @@ static bool work_off(struct relay_down *d, const struct burst *b)
 		return true;
 	server_fail(s, "53200", "out of memory");
 	return false;
-}
-
-/* The server finished what we had asked it ourselves. */
-static void chore_done(struct server *s)
-{
-	struct client *c = s->ps.client == NULL ? NULL :
-	    client_of(s->ps.client);
-
-	if (c == NULL) {
-		broker_chore_done(s);
-		return;
-	}
-	s->chore = CHORE_NONE;
-	timeout_stop(&s->timer);
-	if (broker_adopt_params(c, s) < 0)
-		client_fail(c, "53200", "out of memory");
-	else
-		relay_resume(c);
-}
-
-/* Has a chore that came to its end left the session as it was? */
-static bool is_sound(const struct server *s)
-{
-	return s->track.status == 'I' ||
-	    (s->chore == CHORE_PARAMS && s->track.status == 'T');
-}
-
-/* A RESET has come to its end: its client has other values than s has. */
-static bool must_set(const struct client *c, const struct server *s)
-{
-	return c->resetting == RESET_DUE && track_is_empty(&s->track) &&
-	    !s->track.uncertain && s->track.status != 'E' &&
-	    s->skip == 0 && s->carry.len == 0 &&
-	    (c->skip == 0 || c->skip_drop);
-}
-
-/* After a burst: hand back, resume, stop. Returns false: read no more. */
-static bool follow_up(struct relay_down *d)
-{
-	struct server *s = d->s;
-
-	if (s->chore != CHORE_NONE) {
-		if (!s->track.ready || !track_is_empty(&s->track) ||
-		    s->carry.len > 0)
-			return true;
-		if (!is_sound(s)) {
-			server_close(s, chore_failed[s->chore]);
-			return false;
-		}
-		chore_done(s);
-		return false;
-	}
-	if (d->c == NULL)
-		return true;
-	if (d->out.result == STREAM_BROKEN) {
-		client_close(d->c, "client unexpected eof");
-		return false;
-	}
-	if (s->track.uncertain && !relay_probe(d->c))
-		return false;
-	/* it may have waited for replies, or for the queue to get shorter */
-	if (relay_may_part(d->c, s)) {
-		broker_release(s);
-		if (d->c->stream.paused && client_is_open(d->c) &&
-		    !stream_is_blocked(&d->c->stream))
-			relay_resume(d->c);
-		return false;
-	}
-	if (must_set(d->c, s)) {
-		d->c->resetting = RESET_NONE;
-		if (!broker_same_params(d->c, s))
-			return server_is_open(s);
-	}
-	if (d->c->stream.paused && !stream_is_blocked(&s->stream) &&
-	    !track_is_full(&s->track))
-		relay_resume(d->c);
-	if (s->ps.client == &d->c->pc && stream_is_blocked(&d->c->stream))
-		stream_pause(&s->stream);
-	return true;
-}
-
-static void lost(struct server *s)
-{
-	s->stream.broken = true;
-	server_close(s, "server conn crashed?");
-}
-
-static inline void note_flow(struct server *s, ssize_t n)
-{
-	bulk_flow(&s->stream, s->ps.client == NULL ? NULL :
-	    &client_of(s->ps.client)->stream, n);
-}
-
-/* Bytes went to the client unseen. */
-static void follow_move(struct server *s, ssize_t n)
-{
-	struct client *c = client_of(s->ps.client);
-
-	s->ps.pool->counted.now.sent += (uint64_t)n;
-	s->ps.used = time_now();
-	if (c->stream.broken)
-		client_close(c, "client unexpected eof");
-	else if (stream_is_blocked(&c->stream))
-		stream_pause(&s->stream);
-}
-
-/* Rows in bulk go to the client unseen. As bulk_move(). */
-static ssize_t read_bulk(struct server *s, struct burst *b, size_t max)
-{
-	struct client *c = s->ps.client == NULL ? NULL :
-	    client_of(s->ps.client);
-
-	if (c == NULL || s->skip_drop || s->carry.len > 0 ||
-	    s->chore != CHORE_NONE || track_is_empty(&s->track) ||
-	    track_has_fake(&s->track) || !splice_can(&s->stream, &c->stream))
-		return carry_read(&s->carry, &s->stream, b, max);
-	struct bulk k = { .from = &s->stream, .to = &c->stream,
-	    .skip = &s->skip, .kinds = { BE_DATA_ROW, BE_COPY_DATA },
-	    .max = (uint32_t)(max - MSG_HEADER) };
-
-	return bulk_move(&k, b);
-}
-
-void relay_server_input(struct server *s)
-{
-	const int rounds = sessions_settings(s->ss)->sbuf_loopcnt;
-	const size_t max = (size_t)sessions_settings(s->ss)->max_packet_size +
-	    MSG_HEADER;
-	struct burst b;
-
-	for (int i = 0; server_is_open(s) && !s->stream.paused &&
-	    stream_is_ready(&s->stream); i++) {
-		if (rounds > 0 && i == rounds) {
-			stream_yield(&s->stream);
-			return;
-		}
-		const ssize_t n = bulk_is_near(&s->stream, s->skip) ?
-		    read_bulk(s, &b, max) :
-		    carry_read(&s->carry, &s->stream, &b, max);
-
-		if (n == STREAM_NONE)
-			continue;	/* ready no more, but where splice fails */
-		if (n < 0) {
-			lost(s);
-			return;
-		}
-		note_flow(s, n);
-		if (b.len == 0) {
-			follow_move(s, n);
-			continue;
-		}
-		bulk_note(&s->stream, n);
-		struct relay_down d;	/* its buffers are not worth zeroing */
-
-		d.s = s;
-		d.c = s->ps.client == NULL ? NULL : client_of(s->ps.client);
-		d.max = (uint32_t)(max - MSG_HEADER);
-		outbox_init(&d.out, d.c == NULL ? NULL : &d.c->stream);
-		s->ps.used = time_now();
-		if (!work_off(&d, &b) || !follow_up(&d))
-			return;
-	}
 }

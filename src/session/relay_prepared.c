@@ -12,33 +12,16 @@
 #include "proto/track_look.h"
 #include "session/relay_deallocate.h"
 #include "session/relay_parts.h"
+#include "session/relay_prepared.h"
 #include "session/sessions.h"
 
 #define NAMES_MAX 65536	/* bytes in which a message must tell its names */
 #define INJECTED_MAX 65536	/* bytes of texts that one sending may have */
 
-bool relay_translates(const struct client *c)
-{
-	if (c->replication != REPLICATION_NONE)
-		return false;
-	/* a reload must not take its names away: no server knows them */
-	const int mode = c->pc.server != NULL ? c->pc.server->mode :
-	    (int)c->pc.pool->limits.mode;
-
-	return c->statements != NULL || (mode != POOL_SESSION &&
-	    sessions_settings(c->ss)->max_prepared_statements > 0);
-}
-
 /* The string at p, at most n bytes; NULL: no NUL among them. */
 static const char *string_at(const uint8_t *p, size_t n)
 {
 	return n > 0 && memchr(p, 0, n) != NULL ? (const char *)p : NULL;
-}
-
-static enum relay_step no_memory(struct relay_up *up)
-{
-	client_fail(up->c, "53200", "out of memory");
-	return RELAY_STOP;
 }
 
 /* Send a message of ours about stmt: type, what stands before the name. */
@@ -57,30 +40,6 @@ static void send_named(struct relay_up *up, char type, const char *kind,
 	if (body == 0)
 		return;
 	outbox_pass(&up->out, stmt->body, stmt->len);
-}
-
-bool relay_is_open(const struct server *s, const char *name,
-    const struct prepared *stmt)
-{
-	const struct track *t = &s->track;
-	unsigned n;
-
-	if (t->op_count == 0)
-		return false;
-	if (track_apart(t, &n) < 0)
-		return true;
-	for (unsigned i = 0; i < n; i++) {
-		const struct prepared_op *op = track_op(t, i);
-
-		if (op == NULL)
-			continue;
-		if (name != NULL && prepared_name_is(op->name, name))
-			return true;
-		if (stmt != NULL && op->stmt == stmt &&
-		    (op->changes & (PREPARED_USED | PREPARED_UNUSED)) != 0)
-			return true;
-	}
-	return false;
 }
 
 /* The least recently used one that may go; not the newest. NULL: none. */
@@ -197,7 +156,7 @@ static enum relay_step refuse_name(struct relay_up *up, const char *name,
 	struct prepared_op *op = prepared_op_new(0, stmt, "");
 
 	if (op == NULL || try_parse(up, stmt, TRACK_SKIP, op) < 0)
-		return no_memory(up);
+		return relay_no_memory(up);
 	c->tried = true;
 	return relay_wait(up);
 }
@@ -221,7 +180,7 @@ static enum relay_step parse_as(struct relay_up *up, const char *name,
 
 	if (op == NULL || prepared_name_add(&c->statements, name, stmt) < 0) {
 		prepared_op_free(op);
-		return no_memory(up);
+		return relay_no_memory(up);
 	}
 	c->pc.pool->counted.now.client_parse_count++;
 	up->used = up->size;
@@ -229,7 +188,7 @@ static enum relay_step parse_as(struct relay_up *up, const char *name,
 		return relay_fake(up, FE_PARSE, op);
 	if ((known ? try_parse(up, stmt, TRACK_FORWARD, op) :
 	    send_parse(up, stmt, TRACK_FORWARD, op)) < 0)
-		return no_memory(up);
+		return relay_no_memory(up);
 	return RELAY_NEXT;
 }
 
@@ -284,7 +243,7 @@ enum relay_step relay_parse(struct relay_up *up)
 	if (stmt == NULL)
 		stmt = prepared_get(table, body + name_len, len - name_len);
 	if (stmt == NULL)
-		return no_memory(up);
+		return relay_no_memory(up);
 	const enum relay_step step = parse_as(up, name, stmt);
 
 	prepared_unref(stmt);
@@ -321,7 +280,7 @@ static enum relay_step send_unknown(struct relay_up *up, const char *name)
 
 	if (op == NULL || track_add(&up->s->track, (char)up->m[0],
 	    TRACK_FORWARD, op) < 0)
-		return no_memory(up);
+		return relay_no_memory(up);
 	outbox_pass(&up->out, head, sizeof head);
 	outbox_pass(&up->out, PREPARED_NAME_UNKNOWN,
 	    sizeof PREPARED_NAME_UNKNOWN);
@@ -351,7 +310,7 @@ static enum relay_step find_statement(struct relay_up *up, const char *name,
 	if (!has_room(up, stmt))
 		return RELAY_SHORT;
 	return send_parse(up, stmt, TRACK_SKIP, prepared_op_new(PREPARED_USED,
-	    stmt, "")) < 0 ? no_memory(up) : RELAY_NEXT;
+	    stmt, "")) < 0 ? relay_no_memory(up) : RELAY_NEXT;
 }
 
 /* The same; or *out is NULL and the message is done with. */
@@ -395,7 +354,7 @@ enum relay_step relay_bind(struct relay_up *up)
 	if (stmt->forgets_all)
 		c->forgets = true;
 	if (track_add(&up->s->track, FE_BIND, TRACK_FORWARD, NULL) < 0)
-		return no_memory(up);
+		return relay_no_memory(up);
 	track_tag(&up->s->track, stmt->number);
 	c->pc.pool->counted.now.bind_count++;
 	const uint8_t *rest = at + strlen(name) + 1;
@@ -456,7 +415,7 @@ enum relay_step relay_describe(struct relay_up *up)
 	if (found != RELAY_NEXT || stmt == NULL)
 		return found;
 	if (track_add(&up->s->track, FE_DESCRIBE, TRACK_FORWARD, NULL) < 0)
-		return no_memory(up);
+		return relay_no_memory(up);
 	track_tag(&up->s->track, stmt->number);
 	send_named(up, FE_DESCRIBE, "S", stmt);
 	up->used = up->size;
@@ -485,7 +444,7 @@ enum relay_step relay_close(struct relay_up *up)
 	    n == NULL ? NULL : n->stmt, name);
 
 	if (op == NULL)
-		return no_memory(up);
+		return relay_no_memory(up);
 	prepared_name_remove(&c->statements, name);
 	return relay_fake(up, FE_CLOSE, op);
 }

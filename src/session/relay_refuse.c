@@ -29,10 +29,8 @@ enum relay_step relay_refuse_parse(struct relay_up *up)
 	struct prepared_op *op = prepared_op_new(PREPARED_REFUSED, NULL, "");
 
 	if (op == NULL || track_add(&up->s->track, FE_PARSE, TRACK_FORWARD,
-	    op) < 0) {
-		client_fail(up->c, "53200", "out of memory");
-		return RELAY_STOP;
-	}
+	    op) < 0)
+		return relay_no_memory(up);
 	outbox_pass(&up->out, head, sizeof head);
 	/* with the NUL of the literal: no parameter types */
 	outbox_pass(&up->out, body, sizeof body);

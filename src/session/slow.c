@@ -10,7 +10,6 @@
 #include "proto/msg.h"
 #include "proto/prepared.h"
 #include "session/client.h"
-#include "session/relay_parts.h"
 #include "session/sessions.h"
 
 #define TEXT_BYTES 1000		/* of a query, at most */
@@ -60,15 +59,13 @@ static void keep_bound(struct client *c, const uint8_t *p, const uint8_t *end)
 		keep(c, n->stmt->body, n->stmt->len);
 }
 
-void slow_note(struct relay_up *up)
+void slow_note(struct client *c, const uint8_t *m, size_t n)
 {
-	const size_t here = up->have < up->size ? up->have : up->size;
-	const uint8_t *const body = up->m + MSG_HEADER;
-	const uint8_t *const end = up->m + here;
-	struct client *const c = up->c;
+	const uint8_t *const body = m + MSG_HEADER;
+	const uint8_t *const end = m + n;
 
 	slow_forget(c);
-	switch (up->m[0]) {
+	switch (m[0]) {
 	case FE_QUERY:
 		keep(c, body, (size_t)(end - body));
 		break;

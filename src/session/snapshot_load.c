@@ -15,7 +15,7 @@
 #include "session/client.h"
 #include "session/snapshot.h"
 #include "session/snapshot_parts.h"
-#include "session/relay_parts.h"
+#include "session/relay.h"
 #include "session/relay_reset.h"
 #include "session/server.h"
 #include "session/sessions.h"

@@ -8,7 +8,7 @@
 #include "session/client.h"
 #include "session/snapshot.h"
 #include "session/snapshot_parts.h"
-#include "session/relay_parts.h"
+#include "session/relay.h"
 #include "session/server.h"
 #include "session/sessions.h"
 

@@ -17,14 +17,18 @@ WAIVERS = "test/lint/cycles"
 DEFINED, UNDEFINED = "TDBRVWGSC", "U"
 
 
-def objects(build):
-    return sorted(glob.glob(os.path.join(build, "src", "*", "*.o")))
-
-
 def module(path):
     """src/pool/pool.o, or automake's src/pool/program-pool.o."""
     rank, name = path.split(os.sep)[-2:]
     return f"{rank}/{name[:-2].rpartition('-')[2]}"
+
+
+def objects(build):
+    """But not those whose source is gone since they were made."""
+    here = {os.path.splitext(path)[0] for path in lint.files("src")}
+    return [path for path in
+            sorted(glob.glob(os.path.join(build, "src", "*", "*.o")))
+            if f"src/{module(path)}" in here]
 
 
 def symbols(paths):

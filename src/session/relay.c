@@ -1,0 +1,436 @@
+/* relay.c - a linked pair at work: read, passed on, resumed, parted.
+ *
+ * What a burst means is known to relay_up.c and relay_down.c; what follows from
+ * it, for both connections, is decided here.
+ * SPDX-License-Identifier: ISC */
+#include "session/relay.h"
+
+#include "proto/track_look.h"
+#include "session/broker.h"
+#include "session/bulk.h"
+#include "session/relay_deallocate.h"
+#include "session/relay_parts.h"
+#include "session/relay_reset.h"
+#include "session/sessions.h"
+
+static struct server *linked_server(const struct client *c)
+{
+	return c->pc.server == NULL ? NULL : server_of(c->pc.server);
+}
+
+static struct client *linked_client(const struct server *s)
+{
+	return s->ps.client == NULL ? NULL : client_of(s->ps.client);
+}
+
+/* --- what may be read, worked on, given back --- */
+
+/*
+ * Interest follows from state, here and nowhere else. A client is read unless
+ * its server takes no more, or what it has not fetched yet could only grow.
+ */
+static void update(struct client *c)
+{
+	const struct server *s = linked_server(c);
+	const bool stuck = stream_is_blocked(&c->stream) &&
+	    (s == NULL || track_is_empty(&s->track));
+	const bool full = s != NULL && (stream_is_blocked(&s->stream) ||
+	    s->stream.broken ||
+	    track_is_full(&s->track) || s->chore != CHORE_NONE ||
+	    relay_must_hold(c, s));
+
+	if (stuck || full || c->pc.state != CLIENT_ACTIVE)
+		stream_pause(&c->stream);
+	else
+		stream_resume(&c->stream);
+}
+
+/*
+ * A client that still sends data of a COPY that has failed does not keep the
+ * server: what comes late is dropped, as PostgreSQL would do. (Message Flow,
+ * COPY Operations; the reference waits for its end, spec/pooling.md section 15)
+ */
+static bool may_part(const struct client *c, const struct server *s)
+{
+	return track_is_done(&s->track) && s->chore == CHORE_NONE &&
+	    s->skip == 0 && s->carry.len == 0 &&
+	    (c->skip == 0 || c->skip_drop) &&
+	    s->ps.mode != POOL_SESSION &&
+	    c->replication == REPLICATION_NONE;
+}
+
+/*
+ * May what c has sent be worked on? Nothing else decides that. Not while all
+ * stands still, whatever its server says: it may be another process's by then.
+ * Its SETs come first, and a server that is gone can only be listened to.
+ */
+static bool may_work(const struct client *c)
+{
+	const struct server *s = linked_server(c);
+
+	return !stream_is_suspended(&c->stream) && (s == NULL ||
+	    (s->chore == CHORE_NONE && !s->stream.broken));
+}
+
+/* Its unnamed statement, and values that it had set, were those of s. */
+static void part(struct client *c, struct server *s)
+{
+	c->resetting = RESET_NONE;
+	if (c->leaving != NULL)
+		relay_forget_leaving(c);
+	broker_release(s);
+}
+
+/* The server is gone; what it has said before is still to be had. */
+static void write_failed(struct server *s)
+{
+	struct client *const c = linked_client(s);
+
+	if (c != NULL)
+		update(c);	/* there is no place for what it sends */
+	if (c == NULL || !stream_is_blocked(&c->stream))
+		stream_resume(&s->stream);
+	stream_reread(&s->stream);
+	if (!s->stream.paused)
+		relay_server_input(s);
+	if (server_is_open(s) && !s->stream.paused && !s->stream.ready)
+		server_close(s, "server connection closed");
+}
+
+/* --- from client to server --- */
+
+/* Everything of b that can go goes. Returns false when c was closed. */
+static bool work_off(struct client *c, const struct burst *b)
+{
+	struct relay_up up;	/* its buffers are not worth zeroing */
+
+	/* nothing is read meanwhile: b is the carry */
+	if (!may_work(c))
+		return true;
+	up.c = c;
+	up.s = linked_server(c);
+	up.max = sessions_settings(c->ss)->max_packet_size;
+	if (!relay_up_burst(&up, b))
+		return false;
+	if (up.s != NULL && up.s->track.uncertain && !relay_probe(c))
+		return false;
+	if (up.out.result == STREAM_BROKEN ||
+	    (up.s != NULL && up.s->track.uncertain && up.s->stream.broken)) {
+		write_failed(up.s);
+		return false;
+	}
+	update(c);
+	/* nothing was asked, or the message that the server is late for ended */
+	if (up.s != NULL && may_part(c, up.s)) {
+		part(c, up.s);
+		stream_reread(&c->stream);
+	}
+	return client_is_open(c);
+}
+
+/* Bytes went to the server unseen. */
+static void follow_up_move(struct client *c, ssize_t n)
+{
+	struct server *s = server_of(c->pc.server);
+
+	c->pc.pool->counted.now.received += (uint64_t)n;
+	if (s->track.uncertain && !relay_probe(c))
+		return;
+	if (s->stream.broken)
+		write_failed(s);
+	else
+		update(c);
+}
+
+/* COPY data in bulk goes to the server unseen. As bulk_move(). */
+static ssize_t read_up_bulk(struct client *c, struct burst *b, size_t max)
+{
+	struct server *s = linked_server(c);
+
+	if (s == NULL || c->skip_drop || c->carry.len > 0 ||
+	    (c->hold && c->skip < SPLICE_MIN) ||
+	    s->chore != CHORE_NONE || track_is_empty(&s->track) ||
+	    !splice_can(&c->stream, &s->stream))
+		return carry_read(&c->carry, &c->stream, b, max);
+	struct bulk k = { .from = &c->stream, .to = &s->stream,
+	    .skip = &c->skip, .kinds = { FE_COPY_DATA, FE_COPY_DATA },
+	    .max = (uint32_t)(max - MSG_HEADER) };
+
+	return bulk_move(&k, b);
+}
+
+/* Bytes came. */
+static void note_arrival(struct client *c)
+{
+	c->request_time = time_now();
+	if (timeout_running(&c->timer))
+		timeout_start(c->timer.list, &c->timer, c->request_time);
+}
+
+static void read_client(struct client *c)
+{
+	const int rounds = sessions_settings(c->ss)->sbuf_loopcnt;
+	const size_t max = (size_t)sessions_settings(c->ss)->max_packet_size +
+	    MSG_HEADER;
+	struct burst b;
+
+	for (int i = 0; client_is_open(c) && !c->stream.paused &&
+	    stream_is_ready(&c->stream); i++) {
+		if (rounds > 0 && i == rounds) {
+			stream_yield(&c->stream);
+			return;
+		}
+		const ssize_t n = bulk_is_near(&c->stream, c->skip) ?
+		    read_up_bulk(c, &b, max) :
+		    carry_read(&c->carry, &c->stream, &b, max);
+
+		if (n == STREAM_NONE)
+			continue;	/* ready no more, but where splice fails */
+		if (n < 0) {
+			client_close(c, "client unexpected eof");
+			return;
+		}
+		if (!client_is_open(c))
+			return;
+		note_arrival(c);
+		bulk_flow(&c->stream, c->pc.server == NULL ? NULL :
+		    &server_of(c->pc.server)->stream, n);
+		if (b.len == 0) {
+			follow_up_move(c, n);
+			continue;
+		}
+		bulk_note(&c->stream, n);
+		if (!work_off(c, &b))
+			return;
+		/*
+		 * A short read means that the socket is empty, but an error
+		 * may have come with the bytes unseen. A linked client is
+		 * looked at again later.
+		 */
+		if (c->pc.server == NULL && !c->stream.paused)
+			stream_reread(&c->stream);
+	}
+}
+
+void relay_client_input(struct client *c)
+{
+	struct burst b;
+
+	if (carry_again(&c->carry, &b) && !work_off(c, &b))
+		return;
+	read_client(c);
+}
+
+void relay_resume(struct client *c)
+{
+	struct burst b;
+
+	if (carry_again(&c->carry, &b)) {
+		if (!work_off(c, &b))
+			return;
+	} else {
+		update(c);
+	}
+	/* more may have come while it waited: next turn, others are due too */
+	if (!c->stream.paused && c->stream.ready)
+		stream_yield(&c->stream);
+}
+
+/* --- from server to client --- */
+
+/* The server finished what we had asked it ourselves. */
+static void chore_done(struct server *s)
+{
+	struct client *c = linked_client(s);
+
+	if (c == NULL) {
+		broker_chore_done(s);
+		return;
+	}
+	s->chore = CHORE_NONE;
+	timeout_stop(&s->timer);
+	if (broker_adopt_params(c, s) < 0)
+		client_fail(c, "53200", "out of memory");
+	else
+		relay_resume(c);
+}
+
+/* Has a chore that came to its end left the session as it was? */
+static bool is_sound(const struct server *s)
+{
+	return s->track.status == 'I' ||
+	    (s->chore == CHORE_PARAMS && s->track.status == 'T');
+}
+
+/* A RESET has come to its end: its client has other values than s has. */
+static bool must_set(const struct client *c, const struct server *s)
+{
+	return c->resetting == RESET_DUE && track_is_empty(&s->track) &&
+	    !s->track.uncertain && s->track.status != 'E' &&
+	    s->skip == 0 && s->carry.len == 0 &&
+	    (c->skip == 0 || c->skip_drop);
+}
+
+/* After a burst: hand back, resume, stop. Returns false: read no more. */
+static bool follow_up(struct relay_down *d)
+{
+	struct server *s = d->s;
+
+	if (s->chore != CHORE_NONE) {
+		if (!s->track.ready || !track_is_empty(&s->track) ||
+		    s->carry.len > 0)
+			return true;
+		if (!is_sound(s)) {
+			server_close(s, relay_chore_failure(s->chore));
+			return false;
+		}
+		chore_done(s);
+		return false;
+	}
+	if (d->c == NULL)
+		return true;
+	if (d->out.result == STREAM_BROKEN) {
+		client_close(d->c, "client unexpected eof");
+		return false;
+	}
+	if (s->track.uncertain && !relay_probe(d->c))
+		return false;
+	/* it may have waited for replies, or for the queue to get shorter */
+	if (may_part(d->c, s)) {
+		part(d->c, s);
+		if (d->c->stream.paused && client_is_open(d->c) &&
+		    !stream_is_blocked(&d->c->stream))
+			relay_resume(d->c);
+		return false;
+	}
+	if (must_set(d->c, s)) {
+		d->c->resetting = RESET_NONE;
+		if (!broker_same_params(d->c, s))
+			return server_is_open(s);
+	}
+	if (d->c->stream.paused && !stream_is_blocked(&s->stream) &&
+	    !track_is_full(&s->track))
+		relay_resume(d->c);
+	if (s->ps.client == &d->c->pc && stream_is_blocked(&d->c->stream))
+		stream_pause(&s->stream);
+	return true;
+}
+
+static void lost(struct server *s)
+{
+	s->stream.broken = true;
+	server_close(s, "server conn crashed?");
+}
+
+static inline void note_flow(struct server *s, ssize_t n)
+{
+	bulk_flow(&s->stream, s->ps.client == NULL ? NULL :
+	    &client_of(s->ps.client)->stream, n);
+}
+
+/* Bytes went to the client unseen. */
+static void follow_down_move(struct server *s, ssize_t n)
+{
+	struct client *c = client_of(s->ps.client);
+
+	s->ps.pool->counted.now.sent += (uint64_t)n;
+	s->ps.used = time_now();
+	if (c->stream.broken)
+		client_close(c, "client unexpected eof");
+	else if (stream_is_blocked(&c->stream))
+		stream_pause(&s->stream);
+}
+
+/* Rows in bulk go to the client unseen. As bulk_move(). */
+static ssize_t read_down_bulk(struct server *s, struct burst *b, size_t max)
+{
+	struct client *c = linked_client(s);
+
+	if (c == NULL || s->skip_drop || s->carry.len > 0 ||
+	    s->chore != CHORE_NONE || track_is_empty(&s->track) ||
+	    track_has_fake(&s->track) || !splice_can(&s->stream, &c->stream))
+		return carry_read(&s->carry, &s->stream, b, max);
+	struct bulk k = { .from = &s->stream, .to = &c->stream,
+	    .skip = &s->skip, .kinds = { BE_DATA_ROW, BE_COPY_DATA },
+	    .max = (uint32_t)(max - MSG_HEADER) };
+
+	return bulk_move(&k, b);
+}
+
+void relay_server_input(struct server *s)
+{
+	const int rounds = sessions_settings(s->ss)->sbuf_loopcnt;
+	const size_t max = (size_t)sessions_settings(s->ss)->max_packet_size +
+	    MSG_HEADER;
+	struct burst b;
+
+	for (int i = 0; server_is_open(s) && !s->stream.paused &&
+	    stream_is_ready(&s->stream); i++) {
+		if (rounds > 0 && i == rounds) {
+			stream_yield(&s->stream);
+			return;
+		}
+		const ssize_t n = bulk_is_near(&s->stream, s->skip) ?
+		    read_down_bulk(s, &b, max) :
+		    carry_read(&s->carry, &s->stream, &b, max);
+
+		if (n == STREAM_NONE)
+			continue;	/* ready no more, but where splice fails */
+		if (n < 0) {
+			lost(s);
+			return;
+		}
+		note_flow(s, n);
+		if (b.len == 0) {
+			follow_down_move(s, n);
+			continue;
+		}
+		bulk_note(&s->stream, n);
+		struct relay_down d;	/* its buffers are not worth zeroing */
+
+		d.s = s;
+		d.c = linked_client(s);
+		d.max = (uint32_t)(max - MSG_HEADER);
+		s->ps.used = time_now();
+		if (!relay_down_burst(&d, &b) || !follow_up(&d))
+			return;
+	}
+}
+
+/* --- what was in the way is over --- */
+
+void relay_server_drained(struct server *s)
+{
+	if (s->stream.broken)
+		write_failed(s);
+	else if (s->ps.client != NULL)
+		relay_resume(client_of(s->ps.client));
+}
+
+/* Everything it was sent is fetched: its server may be read again. */
+void relay_client_drained(struct client *c)
+{
+	if (c->stream.broken) {
+		client_close(c, "client unexpected eof");
+		return;
+	}
+	if (c->pc.server != NULL)
+		stream_resume(&server_of(c->pc.server)->stream);
+	if (c->pc.state == CLIENT_ACTIVE)
+		relay_resume(c);
+}
+
+void relay_unsuspend(struct client *c)
+{
+	if (!stream_is_suspended(&c->stream))
+		return;
+	stream_unsuspend(&c->stream);
+	if (c->login != NULL)
+		return;
+	/* what it waited for may have come to pass meanwhile */
+	update(c);
+	if (c->stream.paused || c->carry.len == 0)
+		return;
+	stream_reread(&c->stream);
+	stream_yield(&c->stream);
+}

@@ -1,0 +1,49 @@
+/* relay_cancel.c - a client that is told to stop waiting for a server.
+ *
+ * It has no server, so no transaction is open and no COPY runs: what it waits
+ * with has not begun, and PostgreSQL's answer to a cancel is ours to give.
+ * SPDX-License-Identifier: ISC */
+#include "proto/msg.h"
+#include "proto/report.h"
+#include "proto/writer.h"
+#include "session/broker.h"
+#include "session/relay.h"
+#include "session/relay_parts.h"
+#include "session/sessions.h"
+
+#define CANCELED "canceling statement due to user request"
+#define OUT_CAP 4096
+
+void relay_cancel_wait(struct client *c)
+{
+	const struct settings *set = sessions_settings(c->ss);
+	const uint8_t *m = c->carry.at;	/* the message that asked for it */
+	struct writer w;
+
+	if (c->carry.len < MSG_HEADER)
+		return;
+	const bool whole = m[0] == FE_QUERY || m[0] == FE_FUNCTION_CALL;
+
+	broker_leave_queue(c);
+	c->waited = time_precise();	/* all of the time that it took */
+	relay_note_end(c, 'I');
+	if (set->log_pooler_errors)
+		log_at(LEVEL_WARNING, &c->who, "pooler error: %s", CANCELED);
+	writer_init(&w, OUT_CAP);
+	report_write_error(&w, "ERROR", "57014", CANCELED);
+	if (whole) {
+		/* dropped as it comes; what is behind it counts again */
+		c->skip = (uint32_t)msg_size(m, set->max_packet_size);
+		c->skip_drop = c->skip > 0;
+		writer_ready(&w, 'I');
+	} else {
+		c->discard = true;
+	}
+	if (w.failed)
+		client_fail(c, "53200", "out of memory");
+	else if (stream_write_bytes(&c->stream, w.at, w.len) == STREAM_BROKEN)
+		client_close(c, "client unexpected eof");
+	else
+		relay_resume(c);
+	writer_fini(&w);
+}
