@@ -29,7 +29,7 @@ struct stream_ops {
 
 /* Embedded in client and server; private to stream.c but for what is said. */
 struct stream {
-	struct loop_socket socket;	/* first */
+	struct loop_socket socket;
 	struct loop *loop;		/* borrowed */
 	const struct stream_ops *ops;	/* the owner may change it */
 	const struct transport *transport;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/container.h"
 #include "base/crypto.h"
 #include "base/err.h"
 #include "base/input_watch.h"
@@ -34,7 +35,7 @@ struct load_job {
 
 static struct load_job *job_of(struct offload_job *j)
 {
-	return (struct load_job *)((char *)j - offsetof(struct load_job, job));
+	return container_of(j, struct load_job, job);
 }
 
 /* --- on the thread --- */
@@ -286,8 +287,7 @@ struct old {
 
 static void forget(struct offload_job *j)
 {
-	struct old *const o =
-	    (struct old *)((char *)j - offsetof(struct old, job));
+	struct old *const o = container_of(j, struct old, job);
 
 	config_unref(&o->config);
 }
@@ -301,7 +301,7 @@ static void free_old(struct offload_job *j)
 {
 	/* without its thread it still has to be done */
 	forget(j);
-	mem_free((char *)j - offsetof(struct old, job));
+	mem_free(container_of(j, struct old, job));
 }
 
 static const struct offload_ops forgetting = {

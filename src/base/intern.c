@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
@@ -22,7 +23,7 @@ struct intern {
 
 static struct istr *istr_of(const char *s)
 {
-	return (struct istr *)(s - offsetof(struct istr, s));
+	return container_of(s, struct istr, s[0]);
 }
 
 struct intern *intern_new(void)

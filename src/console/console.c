@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/container.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -115,7 +116,8 @@ static int push(struct console *k)
 
 static int on_row(struct row_sink *sink, const struct cell *cells)
 {
-	struct console_sink *const to = (struct console_sink *)sink;
+	struct console_sink *const to =
+	    container_of(sink, struct console_sink, sink);
 	struct console *const k = to->console;
 
 	table_write_row(&k->out, to->shape, cells);

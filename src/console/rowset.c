@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/mem.h"
 
 struct rowset_row {
@@ -64,7 +65,7 @@ static int make_room(struct rowset *rs)
 
 static int keep(struct row_sink *sink, const struct cell *cells)
 {
-	struct rowset *const rs = (struct rowset *)sink;
+	struct rowset *const rs = container_of(sink, struct rowset, sink);
 	const size_t bytes = sizeof(struct rowset_row) +
 	    rs->columns * sizeof *cells + text_bytes(cells, rs->columns);
 	struct rowset_row *row = NULL;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/container.h"
 #include "base/err.h"
 #include "base/num.h"
 #include "base/text.h"
@@ -184,7 +185,7 @@ static int emit(struct filter *f, const struct cell *cells)
 
 static int on_row(struct row_sink *sink, const struct cell *cells)
 {
-	struct filter *const f = (struct filter *)sink;
+	struct filter *const f = container_of(sink, struct filter, sink);
 
 	return passes_all(f->s, cells) ? emit(f, cells) : 0;
 }

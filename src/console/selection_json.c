@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "base/container.h"
 #include "proto/writer.h"
 
 #define JSON_MAX ((size_t)256 << 20)	/* bytes of one result */
@@ -56,7 +57,7 @@ static int append(const char *bytes, size_t n, void *arg)
 
 static int on_row(struct row_sink *sink, const struct cell *cells)
 {
-	struct json_out *const out = (struct json_out *)sink;
+	struct json_out *const out = container_of(sink, struct json_out, sink);
 	json_t *const row = json_object();
 	int rc = row == NULL ? -1 : 0;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/container.h"
 #include "base/crypto.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -335,7 +336,7 @@ struct pass_sink {
 
 static int on_row(struct row_sink *sink, const struct cell *cells)
 {
-	struct pass_sink *const to = (struct pass_sink *)sink;
+	struct pass_sink *const to = container_of(sink, struct pass_sink, sink);
 	struct writer w;
 
 	writer_init(&w, 3 * (size_t)STATE_MAX);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "base/container.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "io/dns.h"
@@ -16,7 +17,7 @@
 
 /* One attempt: a name that is looked up, or a connect that is under way. */
 struct attempt {
-	struct loop_socket socket;	/* first; of fd */
+	struct loop_socket socket;	/* of fd */
 	struct dial *dial;
 	struct dial_place at;
 	struct dns_query *query;	/* owned; NULL: it connects */
@@ -114,7 +115,7 @@ static void step(struct dial *d);
 /* The connect has ended, well or not. */
 static void on_writable(struct loop_socket *socket, uint32_t events)
 {
-	struct attempt *a = (struct attempt *)socket;
+	struct attempt *a = container_of(socket, struct attempt, socket);
 	struct dial *d = a->dial;
 	const struct dial_place at = a->at;
 	const int fd = a->fd;
@@ -268,7 +269,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 static void on_start(struct loop_task *t)
 {
-	step((struct dial *)((char *)t - offsetof(struct dial, task)));
+	step(container_of(t, struct dial, task));
 }
 
 struct dial *dial_start(const struct dial_plan *plan,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/container.h"
 #include "base/err.h"
 #include "io/dns_channel.h"
 #include "io/dns_host.h"
@@ -148,8 +149,7 @@ static void tell_lost(struct dns *d)
 /* Those who were due when the turn began; what fn adds waits for the next. */
 static void on_due(struct loop_task *t)
 {
-	struct dns *d =
-	    (struct dns *)((char *)t - offsetof(struct dns, task));
+	struct dns *d = container_of(t, struct dns, task);
 
 	if (d->any_lost)
 		tell_lost(d);

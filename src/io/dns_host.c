@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <utlist.h>
 
+#include "base/container.h"
 #include "io/dns_channel.h"
 #include "io/dns_parts.h"
 
@@ -35,8 +36,7 @@ static void host_free(struct dns_host *h)
 
 static void deliver(struct loop_task *t)
 {
-	struct dns_host *const h = (struct dns_host *)((char *)t -
-	    offsetof(struct dns_host, task));
+	struct dns_host *const h = container_of(t, struct dns_host, task);
 	char *const name = h->name;
 	const enum dns_host_state state = h->state;
 	dns_host_fn *const fn = h->fn;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "base/container.h"
 #include "base/mem.h"
 
 #define PIPE_BYTES (1 << 20)	/* what anybody may ask for */
@@ -453,7 +454,7 @@ void loop_remove(struct loop *l, int fd, const struct loop_socket *s)
 }
 
 struct loop_watch {
-	struct loop_socket socket;	/* first */
+	struct loop_socket socket;
 	struct loop *loop;
 	int fd;
 	void (*fn)(void *);
@@ -462,7 +463,7 @@ struct loop_watch {
 
 static void on_readable(struct loop_socket *s, uint32_t events)
 {
-	struct loop_watch *w = (struct loop_watch *)s;
+	struct loop_watch *w = container_of(s, struct loop_watch, socket);
 
 	(void)events;
 	w->fn(w->arg);

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/container.h"
 #include "base/mem.h"
 #include "io/socket.h"
 #include "io/transport.h"
@@ -72,8 +73,7 @@ const struct transport *transport_plain(void)
 
 static void run_task(struct loop_task *t)
 {
-	struct stream *s = (struct stream *)((char *)t -
-	    offsetof(struct stream, task));
+	struct stream *s = container_of(t, struct stream, task);
 
 	if (s->fd < 0)
 		return;
@@ -135,7 +135,7 @@ static void on_writable(struct stream *s)
 
 static void on_event(struct loop_socket *socket, uint32_t events)
 {
-	struct stream *s = (struct stream *)socket;
+	struct stream *s = container_of(socket, struct stream, socket);
 
 	if (s->over != NULL && !stream_is_suspended(s) &&
 	    (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) {

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "pool/catalog.h"
 
 static int by_db_name(const struct database *a, const struct database *b)
@@ -33,14 +34,12 @@ struct database *catalog_turn_database(struct catalog *c)
 {
 	struct wheel_node *const n = wheel_take(&c->database_due);
 
-	return n == NULL ? NULL : (struct database *)((char *)n -
-	    offsetof(struct database, wheel));
+	return n == NULL ? NULL : container_of(n, struct database, wheel);
 }
 
 struct pool *catalog_turn_pool(struct catalog *c)
 {
 	struct wheel_node *const n = wheel_take(&c->pool_due);
 
-	return n == NULL ? NULL : (struct pool *)((char *)n -
-	    offsetof(struct pool, wheel));
+	return n == NULL ? NULL : container_of(n, struct pool, wheel);
 }

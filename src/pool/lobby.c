@@ -7,6 +7,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/container.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/net.h"
@@ -235,8 +236,7 @@ void lobby_turn(struct lobby *l, usec_t now)
 
 static struct lobby_guest *guest_of(struct wheel_node *n)
 {
-	return (struct lobby_guest *)((char *)n -
-	    offsetof(struct lobby_guest, penalty));
+	return container_of(n, struct lobby_guest, penalty);
 }
 
 struct lobby_guest *lobby_take_served(struct lobby *l, usec_t now)
