@@ -3,11 +3,15 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
+#include <stdbool.h>
+
+#include "base/errcodes.h"
+
 /* Between a message and its detail, where there is one; its lines end in \n. */
 #define ERR_DETAIL "\x1f"
 
 struct err {
-	char code[6];	 /* SQLSTATE, e.g. "08P01" */
+	char code[6];	 /* SQLSTATE, one of errcodes.h */
 	char text[1018]; /* message for the user, no newline at the end */
 };
 
@@ -18,6 +22,10 @@ struct err {
  */
 int err_set(struct err *e, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Out of memory, in the words of most places. Returns -1. */
+int err_nomem(struct err *e);
+bool err_is_nomem(const struct err *e);
 
 /* Put "<formatted text>" in front of what e says already. Returns -1. */
 int err_prepend(struct err *e, const char *fmt, ...)

@@ -11,6 +11,7 @@
 #include "app/listener.h"
 #include "app/suspend.h"
 #include "base/crypto.h"
+#include "base/errcodes.h"
 #include "base/log.h"
 #include "console/admin.h"
 #include "io/dns.h"
@@ -129,7 +130,8 @@ int app_start(struct app *app, struct err *e)
 
 	app->loop = app->ss.loop = loop_new();
 	if (app->loop == NULL || janitor_start(app) < 0)
-		return err_set(e, "58000", "cannot start the event loop");
+		return err_set(e, ERRCODE_SYSTEM_ERROR,
+		    "cannot start the event loop");
 	login_queue_init(&app->ss.login_queue, app->loop);
 	lobby_init(&app->ss.lobby, time_now());
 	app->ss.dns = dns_new(app->loop, set->resolv_conf, e);
@@ -139,7 +141,8 @@ int app_start(struct app *app, struct err *e)
 	app_dns_setup(app);
 	app->ss.offload = offload_new(app->loop);
 	if (app->ss.offload == NULL)
-		return err_set(e, "58000", "cannot prepare helper threads");
+		return err_set(e, ERRCODE_SYSTEM_ERROR,
+		    "cannot prepare helper threads");
 	app_limit_threads(app);
 	return 0;
 }

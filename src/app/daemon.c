@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "app/app.h"
+#include "base/errcodes.h"
 #include "base/log.h"
 #include "pool/users.h"
 
@@ -86,17 +87,17 @@ int daemon_switch_user(const char *name, struct err *e)
 	const struct passwd *const pw = getpwnam(name);
 
 	if (pw == NULL)
-		return err_set(e, "58000", "could not find user '%s' to "
-		    "switch to: %s", name,
+		return err_set(e, ERRCODE_SYSTEM_ERROR,
+		    "could not find user '%s' to switch to: %s", name,
 		    errno != 0 ? strerror(errno) : "no such user");
 	if (pw->pw_uid == geteuid() && pw->pw_uid == getuid())
 		return 0;
 	if (getuid() == 0 && setgroups(1, &pw->pw_gid) < 0)
-		return err_set(e, "58000", "setgroups(): %s",
+		return err_set(e, ERRCODE_SYSTEM_ERROR, "setgroups(): %s",
 		    strerror(errno));
 	if (setgid(pw->pw_gid) < 0 || setuid(pw->pw_uid) < 0)
-		return err_set(e, "58000", "could not switch to user '%s': "
-		    "%s", name, strerror(errno));
+		return err_set(e, ERRCODE_SYSTEM_ERROR,
+		    "could not switch to user '%s': %s", name, strerror(errno));
 	return 0;
 }
 
@@ -108,7 +109,8 @@ static int fork_on(struct err *e)
 	const pid_t pid = fork();
 
 	if (pid < 0)
-		return err_set(e, "58000", "fork(): %s", strerror(errno));
+		return err_set(e, ERRCODE_SYSTEM_ERROR, "fork(): %s",
+		    strerror(errno));
 	if (pid > 0)
 		_exit(0);
 	return 0;
@@ -141,11 +143,12 @@ static int fork_watched(struct app *app, struct err *e)
 	int word[2];
 
 	if (pipe2(word, O_CLOEXEC) < 0)
-		return err_set(e, "58000", "pipe(): %s", strerror(errno));
+		return err_set(e, ERRCODE_SYSTEM_ERROR, "pipe(): %s",
+		    strerror(errno));
 	const pid_t pid = fork();
 
 	if (pid < 0) {
-		err_set(e, "58000", "fork(): %s", strerror(errno));
+		err_set(e, ERRCODE_SYSTEM_ERROR, "fork(): %s", strerror(errno));
 		close(word[0]);
 		close(word[1]);
 		return -1;
@@ -176,12 +179,13 @@ int daemon_detach(struct app *app, struct err *e)
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null < 0)
-		return err_set(e, "58000", "could not open /dev/null: %s",
-		    strerror(errno));
+		return err_set(e, ERRCODE_SYSTEM_ERROR,
+		    "could not open /dev/null: %s", strerror(errno));
 	if (fork_watched(app, e) < 0)
 		goto fail;
 	if (setsid() < 0) {
-		err_set(e, "58000", "setsid(): %s", strerror(errno));
+		err_set(e, ERRCODE_SYSTEM_ERROR, "setsid(): %s",
+		    strerror(errno));
 		goto fail;
 	}
 	/* not the leader of its session, it can't get a terminal again */

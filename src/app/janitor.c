@@ -10,6 +10,7 @@
 #include "app/notify.h"
 #include "app/period.h"
 #include "app/upkeep.h"
+#include "base/errcodes.h"
 #include "base/log.h"
 #include "io/loop.h"
 #include "pool/users.h"
@@ -39,7 +40,8 @@ static void on_login_timeout(struct timeout *t, void *arg)
 static void on_connect_timeout(struct timeout *t, void *arg)
 {
 	(void)arg;
-	server_fail(server_of_timer(t), "08006", "connect timeout");
+	server_fail(server_of_timer(t), ERRCODE_CONNECTION_FAILURE,
+	    "connect timeout");
 }
 
 static void on_cancel_timeout(struct timeout *t, void *arg)

@@ -8,6 +8,7 @@
 #include "app/app.h"
 #include "app/listener.h"
 #include "app/notify.h"
+#include "base/errcodes.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "io/resolve.h"
@@ -77,7 +78,7 @@ int listener_adopt(struct app *app, int fd, struct err *e)
 		addr.port = (uint16_t)app->config->set.listen_port;
 	if (listener_add(app, fd, &addr,
 	    addr.family == NET_UNIX ? path : NULL) < 0)
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 	last_of(app)->adopted = true;
 	return 0;
 }
@@ -194,7 +195,7 @@ static int open_tcp(struct app *app, const struct net_addr *addr,
 			return 0;
 		}
 		if (listener_add(app, fd, addr, NULL) < 0)
-			return err_set(e, "53200", "out of memory");
+			return err_nomem(e);
 	}
 	log_info("listening on %s", net_format(addr, name, sizeof name));
 	return 0;
@@ -250,8 +251,8 @@ static int open_tcp_all(struct app *app, struct err *e)
 		while (len > 0 && strchr(" \t", at[len - 1]) != NULL)
 			len--;
 		if (len >= sizeof word)
-			return err_set(e, "22023", "listen_addr: an item is "
-			    "too long");
+			return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+			    "listen_addr: an item is too long");
 		memcpy(word, at, len);
 		word[len] = '\0';
 		at += item;
@@ -262,8 +263,9 @@ static int open_tcp_all(struct app *app, struct err *e)
 			return -1;
 	}
 	if (any && !has_tcp(app))
-		return err_set(e, "58000", "failed to listen on any address "
-		    "in listen_addr list: %s", list);
+		return err_set(e, ERRCODE_SYSTEM_ERROR,
+		    "failed to listen on any address in listen_addr list: %s",
+		    list);
 	return 0;
 }
 
@@ -295,8 +297,8 @@ static int check_lock(const char *path, int port, struct err *e)
 		return 0;
 	if (socket_check_owner(lock, e) < 0)
 		return err_prepend(e, "unix port %d is in use: ", port);
-	return err_set(e, "55006", "unix port %d is in use: there is a lock "
-	    "file '%s'", port, lock);
+	return err_set(e, ERRCODE_OBJECT_IN_USE,
+	    "unix port %d is in use: there is a lock file '%s'", port, lock);
 }
 
 static int open_unix(struct app *app, struct err *e)
@@ -312,7 +314,8 @@ static int open_unix(struct app *app, struct err *e)
 	if (set->unix_socket_dir == NULL || set->unix_socket_dir[0] == '\0')
 		return 0;
 	if (listener_unix_path(set, path, sizeof path) == NULL)
-		return err_set(e, "22023", "unix_socket_dir is too long");
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "unix_socket_dir is too long");
 	if (!use_adopted(app, &addr, path)) {
 		if (check_lock(path, set->listen_port, e) < 0)
 			return -1;
@@ -321,7 +324,7 @@ static int open_unix(struct app *app, struct err *e)
 		if (fd < 0)
 			return -1;
 		if (listener_add(app, fd, &addr, path) < 0)
-			return err_set(e, "53200", "out of memory");
+			return err_nomem(e);
 	}
 	log_info("listening on unix:%s", path);
 	return 0;
@@ -337,6 +340,7 @@ int listener_open_all(struct app *app, struct err *e)
 		return -1;
 	drop_adopted(app);
 	if (app->listeners == NULL)
-		return err_set(e, "22023", "nowhere to listen on");
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "nowhere to listen on");
 	return 0;
 }

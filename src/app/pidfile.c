@@ -30,8 +30,8 @@ enum pidfile {
 
 static int open_failed(const char *path, const char *why, struct err *e)
 {
-	return err_set(e, "58000", "could not open pidfile '%s': %s", path,
-	    why);
+	return err_set(e, ERRCODE_SYSTEM_ERROR,
+	    "could not open pidfile '%s': %s", path, why);
 }
 
 static enum pidfile read_pid(int fd, pid_t *out)
@@ -101,12 +101,12 @@ int pidfile_check(const char *path, pid_t ending, struct err *e)
 		    "if that is another program, remove the file", path,
 		    (long)pid);
 	if (what == PIDFILE_BROKEN || is_alive(pid))
-		return err_set(e, "55006", "pidfile '%s' exists, another "
-		    "instance running?", path);
+		return err_set(e, ERRCODE_OBJECT_IN_USE,
+		    "pidfile '%s' exists, another instance running?", path);
 	log_info("stale pidfile, removing");
 	if (unlink(path) < 0 && errno != ENOENT)
-		return err_set(e, "58000", "could not remove pidfile '%s': "
-		    "%s", path, strerror(errno));
+		return err_set(e, ERRCODE_SYSTEM_ERROR,
+		    "could not remove pidfile '%s': %s", path, strerror(errno));
 	return 0;
 }
 
@@ -140,7 +140,8 @@ int pidfile_write(const char *path, struct err *e)
 	if (n == len)
 		return 0;
 	(void)unlink(path);
-	return err_set(e, "58000", "could not write pidfile '%s': %s", path,
+	return err_set(e, ERRCODE_SYSTEM_ERROR,
+	    "could not write pidfile '%s': %s", path,
 	    n < 0 ? strerror(cause) : "short write");
 }
 

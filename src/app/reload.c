@@ -8,6 +8,7 @@
 #include "app/idle.h"
 #include "app/listener.h"
 #include "app/notify.h"
+#include "base/errcodes.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "console/admin.h"
@@ -120,7 +121,7 @@ static int put_in_force(struct app *app, struct config *fresh,
 	if (catalog_apply(app->catalog, fresh, &ops, app) < 0) {
 		config_unref(&fresh);
 		tls_setup_free(&tls);
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 	}
 	config_unref(&app->config);
 	app->config = fresh;
@@ -291,8 +292,8 @@ static int finish_reload(struct app *app, struct load *l, struct err *e)
 	}
 	if (rc < 0) {
 		log_warning("config file loading failed");
-		(void)err_set(e, "F0000", "RELOAD failed, see logs for "
-		    "additional details%s", lines);
+		(void)err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "RELOAD failed, see logs for additional details%s", lines);
 	}
 	/* a rotated log file is let go all the same */
 	app_log_setup(app);
@@ -355,8 +356,9 @@ static int check_lock(const struct app *app, const char *key, struct err *e)
 {
 	if (!option_is_locked(key, &app->config->set))
 		return 0;
-	return err_set(e, "42501", "%s can't be changed from the console "
-	    "(console_locked_settings)", key);
+	return err_set(e, ERRCODE_INSUFFICIENT_PRIVILEGE,
+	    "%s can't be changed from the console (console_locked_settings)",
+	    key);
 }
 
 int app_try_set(const struct app *app, const char *key, const char *value,
@@ -409,7 +411,8 @@ int app_set(struct app *app, const char *key, const char *value,
 		return -1;
 	app->set_since[option_index(key)] = true;
 	/* key and certificate are changed one after the other */
-	err_set(e, "00000", "%s", why_without_effect(key, tls));
+	err_set(e, ERRCODE_SUCCESSFUL_COMPLETION, "%s", why_without_effect(key,
+	    tls));
 	set = &app->config->set;
 	if (set->verbose != verbose || set->syslog != syslog ||
 	    set->log_format != format)

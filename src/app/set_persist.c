@@ -72,8 +72,9 @@ static void tell_errors(const struct load *l, struct err *e)
 	}
 	if (t.len == 0)
 		text_add(&t, ERR_DETAIL "out of memory");
-	(void)err_set(e, "22023", "SET failed: the configuration can't be "
-	    "loaded with this value%s", lines);
+	(void)err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+	    "SET failed: the configuration can't be loaded with this value%s",
+	    lines);
 }
 
 static void begin(struct app *app)
@@ -105,7 +106,7 @@ unsigned app_persist(struct app *app, const struct persist_entry *entry,
 	LL_COUNT(app->persisting, p, waiting);
 	p = waiting < WAITING_MAX ? persisting_new(entry) : NULL;
 	if (p == NULL) {
-		(void)err_set(e, "53200", waiting < WAITING_MAX ?
+		(void)err_set(e, ERRCODE_OUT_OF_MEMORY, waiting < WAITING_MAX ?
 		    "out of memory" : "too many settings are being written");
 		return 0;
 	}

@@ -26,8 +26,8 @@ static bool is_any_paused(const struct catalog *c)
 int suspend_begin(struct app *app, struct err *e)
 {
 	if (is_any_paused(app->catalog))
-		return err_set(e, "08P01", "cannot suspend with paused "
-		    "databases");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "cannot suspend with paused databases");
 	app->ss.suspended = true;
 	app->suspend_since = time_now();
 	app->moving = UINT_MAX;

@@ -72,7 +72,7 @@ static int keep_row(struct takeover *t, const struct talk_message *m,
 	struct row *const r = mem_zalloc(sizeof *r);
 
 	if (r == NULL)
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 	r->fd = talk_take_fd(&t->talk);
 	r->body = mem_alloc(m->len + 1);
 	r->len = m->len;
@@ -82,11 +82,11 @@ static int keep_row(struct takeover *t, const struct talk_message *m,
 		t->last->next = r;
 	t->last = r;
 	if (r->body == NULL)
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 	memcpy(r->body, m->body, m->len);
 	if (r->fd < 0)
-		return err_set(e, "08P01", "a socket came without its "
-		    "descriptor");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "a socket came without its descriptor");
 	return 0;
 }
 
@@ -107,7 +107,8 @@ static int get_rows(struct takeover *t, struct err *e)
 		if (m.type == BE_DATA_ROW && keep_row(t, &m, e) < 0)
 			return -1;
 	}
-	return t->rows != NULL ? 0 : err_set(e, "08P01", "no sockets came");
+	return t->rows != NULL ? 0 : err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+	    "no sockets came");
 }
 
 struct takeover *takeover_begin(const char *path, struct err *e)
@@ -115,7 +116,7 @@ struct takeover *takeover_begin(const char *path, struct err *e)
 	struct takeover *t = mem_zalloc(sizeof *t);
 
 	if (t == NULL) {
-		err_set(e, "53200", "out of memory");
+		err_nomem(e);
 		return NULL;
 	}
 	t->talk.sock = -1;
@@ -190,8 +191,8 @@ static void learn_secrets(const struct catalog *cat, struct pool *p,
 
 static int no_state(struct err *e)
 {
-	return err_set(e, "08P01", "the running process can't tell the state "
-	    "of its sessions");
+	return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+	    "the running process can't tell the state of its sessions");
 }
 
 /* A session that has no place here is dropped: 0 then too. */
@@ -238,7 +239,8 @@ static int restore_row(struct takeover *t, struct app *app, struct row *r,
 
 	if (talk_parse_row(&t->talk, r->body, r->len, &row) < 0 ||
 	    talk_value(&row, TALK_TASK) == NULL)
-		return err_set(e, "08P01", "a row of SHOW FDS is broken");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "a row of SHOW FDS is broken");
 	r->there = talk_number(&row, TALK_FD);
 	r->link = talk_number(&row, TALK_LINK);
 	if (strcmp(talk_value(&row, TALK_TASK), "pooler") == 0)

@@ -43,7 +43,7 @@ int talk_limit(const struct talk *t, int seconds, struct err *e)
 {
 	if (fdpass_block(t->sock, seconds) == 0)
 		return 0;
-	return err_set(e, "58000", "%s", strerror(errno));
+	return err_set(e, ERRCODE_SYSTEM_ERROR, "%s", strerror(errno));
 }
 
 int talk_open(struct talk *t, const char *path, struct err *e)
@@ -56,16 +56,11 @@ int talk_open(struct talk *t, const char *path, struct err *e)
 	if (socket_peer_is_ours(t->sock, path, e) < 0)
 		return -1;
 	if (fdpass_ask_sender(t->sock) < 0)
-		return err_set(e, "58000", "%s", strerror(errno));
+		return err_set(e, ERRCODE_SYSTEM_ERROR, "%s", strerror(errno));
 	return talk_limit(t, ANSWER_SECONDS, e);
 }
 
 /* --- bytes --- */
-
-static int no_memory(struct err *e)
-{
-	return err_set(e, "53200", "out of memory");
-}
 
 static int keep_fd(struct talk *t, int fd, struct err *e)
 {
@@ -75,7 +70,7 @@ static int keep_fd(struct talk *t, int fd, struct err *e)
 
 		if (fds == NULL) {
 			close(fd);
-			return no_memory(e);
+			return err_nomem(e);
 		}
 		t->fds = fds;
 		t->fd_size = size;
@@ -97,7 +92,7 @@ static int reserve(struct talk *t, size_t more, struct err *e)
 	uint8_t *const buf = mem_resize(t->buf, size);
 
 	if (buf == NULL)
-		return no_memory(e);
+		return err_nomem(e);
 	t->buf = buf;
 	t->size = size;
 	return 0;
@@ -106,10 +101,10 @@ static int reserve(struct talk *t, size_t more, struct err *e)
 static int no_answer(struct err *e)
 {
 	if (errno == EAGAIN)
-		return err_set(e, "08006", "the running process does not "
-		    "answer: is it stopped?");
-	return err_set(e, "08006", "the running process does not answer: %s",
-	    strerror(errno));
+		return err_set(e, ERRCODE_CONNECTION_FAILURE,
+		    "the running process does not answer: is it stopped?");
+	return err_set(e, ERRCODE_CONNECTION_FAILURE,
+	    "the running process does not answer: %s", strerror(errno));
 }
 
 /* The file may be ours, and who listens there not. */
@@ -120,8 +115,8 @@ static int check_sender(struct talk *t, const struct fdpassed *with,
 		t->pid = with->pid;
 		return 0;
 	}
-	return err_set(e, "42501", "a process of another user answers: it "
-	    "must not hand over to us");
+	return err_set(e, ERRCODE_INSUFFICIENT_PRIVILEGE,
+	    "a process of another user answers: it must not hand over to us");
 }
 
 /* Returns the bytes read, 0 at the end, -1 with e. */
@@ -153,9 +148,10 @@ static int tell_error(const struct talk_message *m, struct err *e)
 	struct report r;
 
 	if (report_parse(&r, m->body, m->len) < 0)
-		return err_set(e, "08P01", "the running process refuses");
-	return err_set(e, "08P01", "the running process refuses: %s",
-	    r.message);
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "the running process refuses");
+	return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+	    "the running process refuses: %s", r.message);
 }
 
 /* Is a whole message there? Its size, 0 for no, -1 for never. */
@@ -189,12 +185,12 @@ int talk_next(struct talk *t, struct talk_message *out, struct err *e)
 		if (n < 0)
 			return -1;
 		if (n == 0)
-			return err_set(e, "08006", "the running process has "
-			    "hung up");
+			return err_set(e, ERRCODE_CONNECTION_FAILURE,
+			    "the running process has hung up");
 	}
 	if (size < 0)
-		return err_set(e, "08P01", "the running process sends no "
-		    "messages");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "the running process sends no messages");
 	out->type = (char)t->buf[t->used];
 	out->body = t->buf + t->used + MSG_HEADER;
 	out->len = (size_t)size - MSG_HEADER;
@@ -205,7 +201,7 @@ int talk_next(struct talk *t, struct talk_message *out, struct err *e)
 static int send_all(struct talk *t, struct writer *w, struct err *e)
 {
 	size_t done = 0;
-	int rc = w->failed ? no_memory(e) : 0;
+	int rc = w->failed ? err_nomem(e) : 0;
 
 	while (rc == 0 && done < w->len) {
 		const ssize_t n = write(t->sock, w->at + done, w->len - done);
@@ -213,8 +209,9 @@ static int send_all(struct talk *t, struct writer *w, struct err *e)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			rc = err_set(e, "08006", "the running process does "
-			    "not listen: %s", strerror(errno));
+			rc = err_set(e, ERRCODE_CONNECTION_FAILURE,
+			    "the running process does not listen: %s",
+			    strerror(errno));
 		else
 			done += (size_t)n;
 	}
@@ -260,8 +257,9 @@ int talk_login(struct talk *t, struct err *e)
 		return -1;
 	if (m.type != BE_AUTHENTICATION || m.len != 4 ||
 	    msg_u32(m.body) != MSG_AUTH_OK)
-		return err_set(e, "08P01", "the running process does not know "
-		    "us: does it belong to another user?");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION, "the running "
+		    "process does not know us: does it belong to another "
+		    "user?");
 	return await_ready(t, e);
 }
 
@@ -319,10 +317,12 @@ int talk_learn_columns(struct talk *t, const struct talk_message *m,
 	}
 	for (int c = 0; c < TALK_COLUMNS; c++) {
 		if (t->columns[c] < 0)
-			return err_set(e, "08P01", "the running process does "
-			    "not tell the %s of its sockets", names[c]);
+			return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+			    "the running process does not tell the %s of its "
+			    "sockets", names[c]);
 	}
-	return r.failed ? err_set(e, "08P01", "RowDescription is broken") : 0;
+	return r.failed ? err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+	    "RowDescription is broken") : 0;
 }
 
 int talk_parse_row(const struct talk *t, uint8_t *body, size_t len,

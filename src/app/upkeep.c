@@ -7,6 +7,7 @@
 
 #include "app/app.h"
 #include "app/effective.h"
+#include "base/errcodes.h"
 #include "base/log.h"
 #include "pool/due.h"
 #include "pool/drain.h"
@@ -65,11 +66,12 @@ static void explain_wait(const struct round *r, struct client *c,
 	    (enum client_state)c->pc.state, r->app->catalog, r->now),
 	    &why);
 	if (end != NULL)
-		client_fail_report(c, &(struct report){ "FATAL", "08P01", end,
-		    why.detail, why.hint });
+		client_fail_report(c, &(struct report){ "FATAL",
+		    ERRCODE_PROTOCOL_VIOLATION, end, why.detail, why.hint });
 	else
-		client_send_notice(c, &(struct report){ "NOTICE", "00000",
-		    QUEUED_NOTICE, why.detail, why.hint });
+		client_send_notice(c, &(struct report){ "NOTICE",
+		    ERRCODE_SUCCESSFUL_COMPLETION, QUEUED_NOTICE, why.detail,
+		    why.hint });
 }
 
 void upkeep_fail_login(struct app *app, struct client *c, usec_t now)

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/text.h"
 
@@ -26,6 +27,16 @@ int err_set(struct err *e, const char *code, const char *fmt, ...)
 	text_copy(e->code, sizeof e->code, made.code);
 	text_copy(e->text, sizeof e->text, made.text);
 	return -1;
+}
+
+int err_nomem(struct err *e)
+{
+	return err_set(e, ERRCODE_OUT_OF_MEMORY, "out of memory");
+}
+
+bool err_is_nomem(const struct err *e)
+{
+	return strcmp(e->code, ERRCODE_OUT_OF_MEMORY) == 0;
 }
 
 int err_prepend(struct err *e, const char *fmt, ...)

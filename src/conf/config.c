@@ -85,7 +85,7 @@ struct config_db *config_auto_db(const struct config *c, const char *name,
 {
 	if (c->auto_db != NULL)
 		return config_db_parse(name, c->auto_db, e);
-	err_set(e, "3D000", "%s", "");
+	err_set(e, ERRCODE_UNDEFINED_DATABASE, "%s", "");
 	return NULL;
 }
 
@@ -127,7 +127,7 @@ int config_check_setting(const char *key, const char *value, struct err *e)
 	if (strcmp(key, "auth_dbname") != 0 ||
 	    strcmp(value, CONFIG_RESERVED_DB) != 0)
 		return 0;
-	return err_set(e, "22023",
+	return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 	    "%s can't be the reserved database \"%s\"", key, value);
 }
 
@@ -141,9 +141,9 @@ int config_find_peer_user(struct config *c, struct err *e)
 		return 0;
 	if (osuser_find(name, &uid) < 0)
 		return errno == ENOMEM ?
-		    err_set(e, "53200", "out of memory") :
-		    err_set(e, "22023", "server_require_peer: there is no "
-		    "user \"%s\"", name);
+		    err_nomem(e) :
+		    err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "server_require_peer: there is no user \"%s\"", name);
 	c->server_peer = uid;
 	return 0;
 }
@@ -195,13 +195,14 @@ struct config *config_with(const struct config *c, const char *key,
 	int rc;
 
 	if (o == NULL) {
-		err_set(e, "22023", "unknown parameter: pgbouncer/%s", key);
+		err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "unknown parameter: pgbouncer/%s", key);
 		return NULL;
 	}
 
 	struct config *copy = copy_all(c);
 	if (copy == NULL) {
-		err_set(e, "53200", "out of memory");
+		err_nomem(e);
 		return NULL;
 	}
 	rc = config_check_setting(key, value, e);
@@ -210,7 +211,7 @@ struct config *config_with(const struct config *c, const char *key,
 	/* A value for the next start is checked, and then of no effect. */
 	if (rc == 0 && o->effect == OPT_START &&
 	    option_copy(o, &copy->set, &c->set) != 0)
-		rc = err_set(e, "53200", "out of memory");
+		rc = err_nomem(e);
 	if (rc == 0 && is_about_hba(key))
 		rc = config_load_hba(copy, on_hba_line, NULL, e);
 	if (rc == 0 && strcmp(key, "server_require_peer") == 0)
@@ -236,7 +237,7 @@ struct config *config_with_marked(const struct config *c,
 		hba = hba || is_about_hba(rows[i].name);
 	}
 	if (copy == NULL || rc != 0)
-		err_set(e, "53200", "out of memory");
+		err_nomem(e);
 	else if (hba)
 		rc = config_load_hba(copy, on_hba_line, NULL, e);
 	if (rc == 0 && copy != NULL)

@@ -40,7 +40,7 @@ static int set_str(const struct entry_key *k, void *at, const char *value,
 
 	(void)k;
 	if (copy == NULL)
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 	secret_free(*(char **)at);
 	*(char **)at = copy;
 	return 0;
@@ -53,7 +53,7 @@ static int set_secret(const struct entry_key *k, void *at, const char *value,
 
 	(void)k;
 	if (copy == NULL)
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 	secmem_free(*(char **)at);
 	*(char **)at = copy;
 	return 0;
@@ -67,8 +67,8 @@ static int set_host(const struct entry_key *k, void *at, const char *value,
 
 	if (value[0] == ',' || value[len - 1] == ',' ||
 	    strstr(value, ",,") != NULL)
-		return err_set(e, "22023", "empty entry in host list: %s",
-		    value);
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "empty entry in host list: %s", value);
 	return set_str(k, at, value, e);
 }
 
@@ -84,7 +84,8 @@ static int set_user(const struct entry_key *k, void *at, const char *value,
     struct err *e)
 {
 	if (strlen(value) >= CONFIG_USER_MAX)
-		return err_set(e, "22023", "too long user name: %s", value);
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "too long user name: %s", value);
 	return set_str(k, at, value, e);
 }
 
@@ -116,7 +117,8 @@ static int set_port(const struct entry_key *k, void *at, const char *value,
 
 	(void)k;
 	if (parse_decimal(value, &port) != 0 || port < 1 || port > UINT16_MAX)
-		return err_set(e, "22023", "invalid port: %s", value);
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "invalid port: %s", value);
 	*(int *)at = port;
 	return 0;
 }
@@ -128,8 +130,8 @@ static int set_int(const struct entry_key *k, void *at, const char *value,
 	int v;
 
 	if (parse_decimal(value, &v) != 0)
-		return err_set(e, "22023", "invalid number for %s: %s",
-		    k->name, value);
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "invalid number for %s: %s", k->name, value);
 	*(int *)at = v >= 0 ? v : CONFIG_UNSET;
 	return 0;
 }
@@ -154,8 +156,8 @@ static int set_time(const struct entry_key *k, void *at, const char *value,
 	if (parse_decimal(value, &seconds) == 0)
 		v = seconds >= 0 ? seconds * USEC : CONFIG_UNSET;
 	else if (num_parse_usec(value, &v) != 0)
-		return err_set(e, "22023", "invalid time for %s: %s", k->name,
-		    value);
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "invalid time for %s: %s", k->name, value);
 	*(usec_t *)at = v;
 	return 0;
 }
@@ -177,7 +179,8 @@ static int set_mode(const struct entry_key *k, void *at, const char *value,
 
 	(void)k;
 	if (mode < 0)
-		return err_set(e, "22023", "invalid pool mode: %s", value);
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "invalid pool mode: %s", value);
 	*(int *)at = mode;
 	return 0;
 }
@@ -194,8 +197,8 @@ static int set_load_balance(const struct entry_key *k, void *at,
 
 	(void)k;
 	if (i < 0)
-		return err_set(e, "22023", "invalid load_balance_hosts: %s",
-		    value);
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "invalid load_balance_hosts: %s", value);
 	*(int *)at = i;
 	return 0;
 }
@@ -207,7 +210,8 @@ static int set_word(const struct entry_key *k, void *at, const char *value,
 	const int i = words_find(option_find(k->name)->words, value);
 
 	if (i < 0)
-		return err_set(e, "22023", "invalid %s: %s", k->name, value);
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "invalid %s: %s", k->name, value);
 	*(int *)at = i;
 	return 0;
 }
@@ -295,9 +299,10 @@ static int unknown_key(const struct entry_keys *known, const char *key,
 	for (size_t i = 0; i < known->count; i++)
 		nearest_offer(&n, known->keys[i].name);
 	if (n.best == NULL)
-		return err_set(e, "22023", "%s: %s", known->unknown, key);
-	return err_set(e, "22023", "%s: %s (did you mean \"%s\"?)",
-	    known->unknown, key, n.best);
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE, "%s: %s",
+		    known->unknown, key);
+	return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+	    "%s: %s (did you mean \"%s\"?)", known->unknown, key, n.best);
 }
 
 static int set_pair(const struct entry_keys *known, void *entry,
@@ -320,11 +325,6 @@ static int add_mistake(struct err *e, const struct err *why)
 	    err_set(e, why->code, "%s; %s", e->text, why->text);
 }
 
-static bool is_fatal(const struct err *e)
-{
-	return strcmp(e->code, "53200") == 0;
-}
-
 static int set_all(const struct entry_keys *known, void *entry,
     const char *text, struct err *e)
 {
@@ -338,9 +338,9 @@ static int set_all(const struct entry_keys *known, void *entry,
 	int rc = 0;
 
 	if (copy == NULL)
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 	connstr_init(&c, copy);
-	while (!is_fatal(&all) &&
+	while (!err_is_nomem(&all) &&
 	    (step = connstr_next(&c, &p, &why)) != CONNSTR_END) {
 		if (step == CONNSTR_BAD ||
 		    set_pair(known, entry, &p, &why) != 0)
@@ -358,13 +358,13 @@ static int fill_db(struct config_db *db, const char *name, const char *text,
 {
 	db->name = mem_strdup(name);
 	if (db->name == NULL)
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 	if (set_all(&db_keys, db, text, e) != 0)
 		return -1;
 	if (db->dbname == NULL)
 		db->dbname = mem_strdup(name);
 	if (db->dbname == NULL)
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 	return 0;
 }
 
@@ -372,17 +372,19 @@ struct config_db *config_db_parse(const char *name, const char *text,
     struct err *e)
 {
 	if (strcmp(name, CONFIG_RESERVED_DB) == 0) {
-		err_set(e, "22023", "database name \"%s\" is reserved", name);
+		err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "database name \"%s\" is reserved", name);
 		return NULL;
 	}
 	if (strlen(name) >= CONFIG_NAME_MAX) {
-		err_set(e, "22023", "too long db name: %s", name);
+		err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "too long db name: %s", name);
 		return NULL;
 	}
 
 	struct config_db *const db = mem_alloc(sizeof(*db));
 	if (db == NULL) {
-		err_set(e, "53200", "out of memory");
+		err_nomem(e);
 		return NULL;
 	}
 	*db = (struct config_db){
@@ -424,13 +426,14 @@ struct config_user *config_user_parse(const char *name, const char *text,
     struct err *e)
 {
 	if (strlen(name) >= CONFIG_USER_MAX) {
-		err_set(e, "22023", "too long user name: %s", name);
+		err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "too long user name: %s", name);
 		return NULL;
 	}
 
 	struct config_user *const u = mem_alloc(sizeof(*u));
 	if (u == NULL) {
-		err_set(e, "53200", "out of memory");
+		err_nomem(e);
 		return NULL;
 	}
 	*u = (struct config_user){
@@ -447,7 +450,7 @@ struct config_user *config_user_parse(const char *name, const char *text,
 		.query_wait_timeout = CONFIG_UNSET,
 	};
 	if (u->name == NULL)
-		err_set(e, "53200", "out of memory");
+		err_nomem(e);
 	else if (set_all(&user_keys, u, text, e) == 0)
 		return u;
 	config_user_free(u);
@@ -469,14 +472,14 @@ struct config_peer *config_peer_parse(const char *id, const char *text,
 
 	if (parse_decimal(id, &number) != 0 || number < 1 ||
 	    number > PEER_ID_MAX) {
-		err_set(e, "22023", "ids of peers must be a number larger "
-		    "than 0 and at most 65536");
+		err_set(e, ERRCODE_INVALID_PARAMETER_VALUE, "ids of peers must "
+		    "be a number larger than 0 and at most 65536");
 		return NULL;
 	}
 
 	struct config_peer *const p = mem_alloc(sizeof(*p));
 	if (p == NULL) {
-		err_set(e, "53200", "out of memory");
+		err_nomem(e);
 		return NULL;
 	}
 	*p = (struct config_peer){
@@ -487,8 +490,8 @@ struct config_peer *config_peer_parse(const char *id, const char *text,
 	if (set_all(&peer_keys, p, text, e) == 0) {
 		if (p->host != NULL)
 			return p;
-		err_set(e, "22023", "host was not provided for peer %d",
-		    p->id);
+		err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "host was not provided for peer %d", p->id);
 	}
 	config_peer_free(p);
 	return NULL;

@@ -76,7 +76,7 @@ static void fail(struct loader *l, const char *why, const char *fmt, ...)
 		say(l, why);
 	say(l, line);
 	if (l->problems++ == 0)
-		err_set(l->e, "F0000", "%s%s%s", line,
+		err_set(l->e, ERRCODE_CONFIG_FILE_ERROR, "%s%s%s", line,
 		    why[0] != '\0' ? ": " : "", why);
 }
 
@@ -99,9 +99,9 @@ static int entry_main(struct config *c, const char *key, const char *value,
 
 	const char *const near = option_nearest(key);
 	if (near == NULL)
-		return err_set(e, "22023", "unknown parameter: pgbouncer/%s",
-		    key);
-	return err_set(e, "22023",
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "unknown parameter: pgbouncer/%s", key);
+	return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 	    "unknown parameter: pgbouncer/%s (did you mean \"%s\"?)", key,
 	    near);
 }
@@ -115,7 +115,7 @@ static int entry_database(struct config *c, const char *key,
 		char *const copy = secmem_strdup(value);
 
 		if (copy == NULL)
-			return err_set(e, "53200", "out of memory");
+			return err_nomem(e);
 		secmem_free(ix->auto_db);
 		ix->auto_db = copy;
 		return 0;
@@ -125,7 +125,7 @@ static int entry_database(struct config *c, const char *key,
 	if (db == NULL)
 		return -1;
 	if (config_index_put_db(ix, db) != 0)
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 	return 0;
 }
 
@@ -137,7 +137,7 @@ static int entry_user(struct config *c, const char *key, const char *value,
 	if (u == NULL)
 		return -1;
 	if (config_index_put_user(c->index, u) != 0)
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 	return 0;
 }
 
@@ -149,7 +149,7 @@ static int entry_peer(struct config *c, const char *key, const char *value,
 	if (p == NULL)
 		return -1;
 	if (config_index_put_peer(c->index, p) != 0)
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 	return 0;
 }
 
@@ -263,12 +263,12 @@ static enum ini_step on_entry(void *arg, const char *key, const char *value,
 	if (l->section == &sections[0] && option_find(key) != NULL)
 		l->seen[option_index(key)] = true;
 	if (l->section == NULL)
-		err_set(&why, "22023",
+		err_set(&why, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "load_init_file: value without section: %s", key);
 	else if (l->section->entry(l->c, key, value, &why) == 0)
 		return INI_GO;
 	fail_entry(l, &(struct entry){ key, value }, &why, at);
-	return strcmp(why.code, "53200") == 0 ? INI_STOP : INI_BAD;
+	return err_is_nomem(&why) ? INI_STOP : INI_BAD;
 }
 
 /* Recursive, by on_include(). */

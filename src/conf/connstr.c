@@ -23,7 +23,8 @@ static enum connstr_step bad(struct connstr *c, struct err *e,
     const char *why)
 {
 	c->at += strlen(c->at);
-	err_set(e, "22023", "syntax error in connection string: %s", why);
+	err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+	    "syntax error in connection string: %s", why);
 	return CONNSTR_BAD;
 }
 

@@ -70,7 +70,7 @@ void hba_unref(struct hba **hp)
 
 static int bad(struct err *e, const char *what, const struct hba_word *w)
 {
-	return err_set(e, "F0000", "%s \"%.*s\"", what,
+	return err_set(e, ERRCODE_CONFIG_FILE_ERROR, "%s \"%.*s\"", what,
 	    (int)(w->len < 200 ? w->len : 200), w->at);
 }
 
@@ -139,9 +139,10 @@ static int take_method(struct hba_line *l, struct rule *r, struct err *e)
 
 	switch (hba_line_next(l, &w)) {
 	case HBA_END:
-		return err_set(e, "F0000", "the method is missing");
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "the method is missing");
 	case HBA_BROKEN:
-		return err_set(e, "F0000", "an open quote");
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR, "an open quote");
 	case HBA_WORD:
 		break;
 	}
@@ -183,7 +184,7 @@ static int take_map(const struct hba_word *w, struct rule *r, struct err *e)
 
 	char *const name = mem_strndup(w->at + key_len, w->len - key_len);
 	if (name == NULL)
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 	r->said.map = r->maps == NULL ? NULL : ident_find(r->maps, name);
 	mem_free(name);
 	return r->said.map != NULL ? 0 : bad(e, "unknown ident map", w);
@@ -198,7 +199,7 @@ static int take_options(struct hba_line *l, struct rule *r, struct err *e)
 		w = hba_line_rest(l);
 	r->options = secmem_zalloc(w.len + 1);
 	if (r->options == NULL)
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 	memcpy(r->options, w.at, w.len);
 	r->said.options = r->options;
 	while ((step = hba_line_next(l, &w)) == HBA_WORD) {
@@ -207,7 +208,8 @@ static int take_options(struct hba_line *l, struct rule *r, struct err *e)
 		if (take_map(&w, r, e) != 0)
 			return -1;
 	}
-	return step == HBA_END ? 0 : err_set(e, "F0000", "an open quote");
+	return step == HBA_END ? 0 : err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+	    "an open quote");
 }
 
 static int take_fields(struct hba_line *l, const struct hba_place *at,
@@ -231,7 +233,7 @@ static int take_rule(void *arg, struct hba_line *l,
 	struct rule *const r = mem_zalloc(sizeof(*r));
 
 	if (r == NULL)
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 	r->said.line = l->number;
 	r->maps = h->maps;
 	r->databases.column = HBA_DATABASE;
@@ -253,7 +255,7 @@ struct hba *hba_parse(const struct hba_source *src, struct ident *maps,
 
 	if (h == NULL) {
 		ident_free(&maps);
-		err_set(e, "53200", "out of memory");
+		err_nomem(e);
 		return NULL;
 	}
 	h->refs = 1;
@@ -265,8 +267,8 @@ struct hba *hba_parse(const struct hba_source *src, struct ident *maps,
 	if (hba_source_walk(src, &to, e) < 0) {
 		hba_unref(&h);
 	} else if (h->rules == NULL && !src->skip_unknown) {
-		err_set(e, "F0000", "hba config file %s has no rules",
-		    src->path);
+		err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "hba config file %s has no rules", src->path);
 		hba_unref(&h);
 	}
 	return h;
@@ -276,9 +278,10 @@ struct hba *hba_parse(const struct hba_source *src, struct ident *maps,
 static int not_read(const char *what, const char *path, struct err *e)
 {
 	if (errno == ENOMEM)
-		return err_set(e, "53200", "out of memory");
-	return err_set(e, "58P01", "could not open %s config file %s: %s",
-	    what, path, input_why(errno));
+		return err_nomem(e);
+	return err_set(e, ERRCODE_UNDEFINED_FILE,
+	    "could not open %s config file %s: %s", what, path,
+	    input_why(errno));
 }
 
 static int load_maps(const char *path, const struct hba_source *how,
@@ -306,7 +309,8 @@ struct hba *hba_load(const char *path, const char *map_path,
 	struct file_text f = { 0 };
 
 	if (path == NULL || path[0] == '\0') {
-		err_set(e, "F0000", "auth_type=hba needs auth_hba_file");
+		err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "auth_type=hba needs auth_hba_file");
 		return NULL;
 	}
 	if (load_maps(map_path, how, &maps, e) != 0)

@@ -21,7 +21,7 @@ void hba_address_fini(struct hba_address *a)
 
 static int bad(const char *what, const struct hba_word *w, struct err *e)
 {
-	return err_set(e, "F0000", "%s \"%.*s\"", what,
+	return err_set(e, ERRCODE_CONFIG_FILE_ERROR, "%s \"%.*s\"", what,
 	    (int)(w->len < 200 ? w->len : 200), w->at);
 }
 
@@ -33,11 +33,12 @@ static int need(struct hba_line *l, const char *what, struct hba_word *w,
 	case HBA_WORD:
 		return w->comma ? bad(what, w, e) : 0;
 	case HBA_END:
-		return err_set(e, "F0000", "%s is missing", what);
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR, "%s is missing",
+		    what);
 	case HBA_BROKEN:
 		break;
 	}
-	return err_set(e, "F0000", "an open quote");
+	return err_set(e, ERRCODE_CONFIG_FILE_ERROR, "an open quote");
 }
 
 static bool take_keyword(struct hba_address *a, const struct hba_word *w)
@@ -135,7 +136,7 @@ int hba_address_take(struct hba_address *a, struct hba_line *l,
 		return bad("invalid address", &w, e);
 	a->kind = HBA_HOST;
 	a->name = mem_strndup(w.at, w.len);
-	return a->name != NULL ? 0 : err_set(e, "53200", "out of memory");
+	return a->name != NULL ? 0 : err_nomem(e);
 }
 
 static enum hba_fit is_near(const struct hba_login *l, bool net)

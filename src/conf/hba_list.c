@@ -25,11 +25,6 @@ static const struct {
 	{ "all", HBA_USER, HBA_ALL },
 };
 
-static int no_memory(struct err *e)
-{
-	return err_set(e, "53200", "out of memory");
-}
-
 void hba_list_fini(struct hba_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
@@ -45,7 +40,7 @@ static int add_name(struct hba_list *list, const struct hba_word *w,
     const struct hba_place *at, struct err *e)
 {
 	if (at->budget->names == 0)
-		return err_set(e, "F0000", "too many names");
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR, "too many names");
 	at->budget->names--;
 	if (list->count == list->size) {
 		const size_t size = list->size == 0 ? 4 : list->size * 2;
@@ -53,14 +48,14 @@ static int add_name(struct hba_list *list, const struct hba_word *w,
 		    size * sizeof(*names));
 
 		if (names == NULL)
-			return no_memory(e);
+			return err_nomem(e);
 		list->names = names;
 		list->size = size;
 	}
 
 	char *const name = mem_strndup(w->at, w->len);
 	if (name == NULL)
-		return no_memory(e);
+		return err_nomem(e);
 	list->names[list->count++] = name;
 	return 0;
 }
@@ -70,13 +65,14 @@ static int add_regex(struct hba_list *list, const struct hba_word *w,
     const struct hba_place *at, struct err *e)
 {
 	if (at->budget->regexes == 0)
-		return err_set(e, "F0000", "too many regular expressions");
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "too many regular expressions");
 	at->budget->regexes--;
 
 	struct hba_regex **const all = mem_resize(list->regexes,
 	    (list->regex_count + 1) * sizeof(*all));
 	if (all == NULL)
-		return no_memory(e);
+		return err_nomem(e);
 	list->regexes = all;
 	all[list->regex_count] = hba_regex_new(w->at + 1, w->len - 1, e);
 	if (all[list->regex_count] == NULL)
@@ -109,12 +105,12 @@ static int take_words(struct hba_list *list, struct hba_line *l,
 		if (w.comma)
 			continue;
 		if (first && is_include(&w))
-			return err_set(e, "F0000",
+			return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
 			    "include in a list, %s:%u", at->path, l->number);
 		if (take_word(list, &w, at, e) != 0)
 			return -1;
 	}
-	return step == HBA_END ? 0 : err_set(e, "F0000",
+	return step == HBA_END ? 0 : err_set(e, ERRCODE_CONFIG_FILE_ERROR,
 	    "an open quote, %s:%u", at->path, l->number);
 }
 
@@ -128,7 +124,8 @@ static int take_file(struct hba_list *list, const struct hba_word *w,
 	int rc = 0;
 
 	if (hba_path(at, w, 1, path) != 0)
-		return err_set(e, "F0000", "no file name behind @");
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "no file name behind @");
 	if (hba_open(at, path, &f, e) != 0)
 		return -1;
 	inner.depth++;
@@ -158,9 +155,10 @@ static int take_word(struct hba_list *list, const struct hba_word *w,
     const struct hba_place *at, struct err *e)
 {
 	if (w->comma)
-		return err_set(e, "F0000", "a name is missing");
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "a name is missing");
 	if (w->len == 0)
-		return err_set(e, "F0000", "an empty name");
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR, "an empty name");
 	if (!w->quoted && w->at[0] == '@')
 		return take_file(list, w, at, e);
 	if (is_role(list, w))
@@ -194,8 +192,9 @@ int hba_list_take(struct hba_list *list, struct hba_line *l,
 		const enum hba_step step = hba_line_next(l, &w);
 
 		if (step != HBA_WORD)
-			return err_set(e, "F0000", step == HBA_END ?
-			    "a name is missing" : "an open quote");
+			return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+			    step == HBA_END ? "a name is missing" :
+			    "an open quote");
 		if (take_word(list, &w, at, e) != 0)
 			return -1;
 	} while (hba_line_take_comma(l));

@@ -45,7 +45,8 @@ struct reader {
 
 static int bad(const struct reader *r, const char *what)
 {
-	return err_set(r->e, "F0000", "regular expression: %s", what);
+	return err_set(r->e, ERRCODE_CONFIG_FILE_ERROR,
+	    "regular expression: %s", what);
 }
 
 static void put(struct reader *r, unsigned char c)
@@ -408,9 +409,10 @@ static int compile(struct hba_regex *re, const char *text, struct err *e)
 	if (rc == 0)
 		return 0;
 	if (rc == REG_ESPACE)
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 	regerror(rc, &re->re, why, sizeof why);
-	return err_set(e, "F0000", "regular expression: %s", why);
+	return err_set(e, ERRCODE_CONFIG_FILE_ERROR, "regular expression: %s",
+	    why);
 }
 
 struct hba_regex *hba_regex_new(const char *pattern, size_t len,
@@ -425,7 +427,7 @@ struct hba_regex *hba_regex_new(const char *pattern, size_t len,
 	int rc;
 
 	if (re == NULL || buf == NULL) {
-		rc = err_set(e, "53200", "out of memory");
+		rc = err_nomem(e);
 	} else if (len > PATTERN_MAX) {
 		rc = bad(&r, "too long");
 	} else {

@@ -43,8 +43,8 @@ static int complain(struct walk *w, const struct hba_place *at,
 	const enum log_level level = skip ? LEVEL_WARNING : LEVEL_ERROR;
 	char line[REPORT_MAX];
 
-	if (strcmp(why->code, "53200") == 0) {
-		err_set(w->first, "53200", "out of memory");
+	if (err_is_nomem(why)) {
+		err_nomem(w->first);
 		w->failed = true;
 		return -1;
 	}
@@ -52,7 +52,7 @@ static int complain(struct walk *w, const struct hba_place *at,
 	    number, why->text, at->path, number, skip ? ": skipped" : "");
 	tell(at->src, level, line);
 	if (!skip && !w->failed) {
-		err_set(w->first, "F0000", "%s", line);
+		err_set(w->first, ERRCODE_CONFIG_FILE_ERROR, "%s", line);
 		w->failed = true;
 	}
 	snprintf(line, sizeof(line), "could not parse %s config line %u",
@@ -84,16 +84,17 @@ int hba_open(const struct hba_place *at, const char *path,
 {
 	errno = 0;
 	if (at->depth >= DEPTH_MAX || at->budget->files == 0)
-		return err_set(e, "F0000", "too many files behind %s", path);
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "too many files behind %s", path);
 	at->budget->files--;
 	if (at->src->read(path, f) == 0)
 		return 0;
 	if (errno == ENOMEM)
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 
 	const int saved = errno;
-	err_set(e, "F0000", "could not open file \"%s\": %s", path,
-	    input_why(saved));
+	err_set(e, ERRCODE_CONFIG_FILE_ERROR, "could not open file \"%s\": %s",
+	    path, input_why(saved));
 	errno = saved;
 	return -1;
 }
@@ -115,7 +116,7 @@ static int include(struct walk *w, const struct hba_place *at,
 	inner.path = path;
 	inner.depth++;
 	if (walk_text(w, &inner, f.at, f.len) != 0)
-		err_set(e, "53200", "out of memory");
+		err_nomem(e);
 	else
 		e->code[0] = '\0';
 	file_text_fini(&f);
@@ -138,8 +139,8 @@ static int include_dir(struct walk *w, const struct hba_place *at,
 
 	if (at->src->list(path, &names) != 0) {
 		if (errno == ENOMEM)
-			return err_set(e, "53200", "out of memory");
-		return err_set(e, "F0000",
+			return err_nomem(e);
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
 		    "could not open directory \"%s\": %s", path,
 		    strerror(errno));
 	}
@@ -182,8 +183,8 @@ static int run_include(struct walk *w, struct hba_line *l,
 	    hba_line_next(l, &more) != HBA_END ||
 	    (!name.quoted && name.at[0] == '@') ||
 	    hba_path(at, &name, 0, path) != 0)
-		return err_set(e, "F0000", "%s wants the name of one file",
-		    kind->word);
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "%s wants the name of one file", kind->word);
 	return kind->run(w, at, path, e);
 }
 
@@ -196,7 +197,7 @@ static int take_line(struct walk *w, struct hba_line *l,
 	case HBA_END:
 		return 0;
 	case HBA_BROKEN:
-		return err_set(e, "F0000", "an open quote");
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR, "an open quote");
 	case HBA_WORD:
 		break;
 	}
@@ -235,7 +236,7 @@ long hba_source_walk(const struct hba_source *src,
 	char *const copy = mem_alloc(src->len + 1);
 
 	if (copy == NULL)
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 	memcpy(copy, src->text, src->len);
 	(void)walk_text(&w, &at, copy, src->len);
 	secret_wipe(copy, src->len);

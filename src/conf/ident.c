@@ -64,11 +64,6 @@ void ident_free(struct ident **ip)
 
 /* --- one line; functions return 0, or -1 with e --- */
 
-static int no_memory(struct err *e)
-{
-	return err_set(e, "53200", "out of memory");
-}
-
 /* The map with the name that w is, made if need be. NULL: no memory. */
 static struct ident_map *get_map(struct ident *i, const struct hba_word *w)
 {
@@ -96,10 +91,11 @@ static int take_pattern(const struct hba_word *w, const struct hba_place *at,
 {
 	if (w->at[0] != '/') {
 		p->name = mem_strndup(w->at, w->len);
-		return p->name != NULL ? 0 : no_memory(e);
+		return p->name != NULL ? 0 : err_nomem(e);
 	}
 	if (at->budget->regexes == 0)
-		return err_set(e, "F0000", "too many regular expressions");
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "too many regular expressions");
 	at->budget->regexes--;
 	p->regex = hba_regex_new(w->at + 1, w->len - 1, e);
 	return p->regex != NULL ? 0 : -1;
@@ -112,8 +108,9 @@ static int find_group(struct entry *n, struct err *e)
 	n->group = strstr(n->user.name, GROUP);
 	if (n->group == NULL || hba_regex_has_group(n->system.regex))
 		return 0;
-	return err_set(e, "F0000", "\"%s\" wants a group in parentheses of the "
-	    "regular expression", n->user.name);
+	return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+	    "\"%s\" wants a group in parentheses of the regular expression",
+	    n->user.name);
 }
 
 static int take_fields(struct entry *n, const struct hba_word w[3],
@@ -136,7 +133,7 @@ static int put_entry(struct ident *i, const struct hba_word w[3],
     const struct hba_place *at, struct err *e)
 {
 	struct entry *const n = mem_zalloc(sizeof(*n));
-	int rc = n != NULL ? take_fields(n, w, at, e) : no_memory(e);
+	int rc = n != NULL ? take_fields(n, w, at, e) : err_nomem(e);
 	struct ident_map *const m = rc == 0 ? get_map(i, &w[0]) : NULL;
 
 	if (m != NULL) {
@@ -144,7 +141,7 @@ static int put_entry(struct ident *i, const struct hba_word w[3],
 		return 0;
 	}
 	if (rc == 0)
-		rc = no_memory(e);
+		rc = err_nomem(e);
 	if (n != NULL)
 		entry_free(n);
 	return rc;
@@ -164,16 +161,18 @@ static int take_line(void *arg, struct hba_line *l,
 
 	while (step == HBA_WORD && n < 4) {
 		if (!is_word(&words[n]))
-			return err_set(e, "F0000", "a name is expected, not "
-			    "\"%.*s\"", (int)(words[n].len < 200 ?
-			    words[n].len : 200), words[n].at);
+			return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+			    "a name is expected, not \"%.*s\"",
+			    (int)(words[n].len < 200 ? words[n].len : 200),
+			    words[n].at);
 		if (++n < 4)
 			step = hba_line_next(l, &words[n]);
 	}
 	if (step == HBA_BROKEN)
-		return err_set(e, "F0000", "an open quote");
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR, "an open quote");
 	if (n != 3)
-		return err_set(e, "F0000", n < 3 ? "a name is missing" :
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    n < 3 ? "a name is missing" :
 		    "more than three names");
 	return put_entry(arg, words, at, e);
 }
@@ -183,7 +182,7 @@ struct ident *ident_parse(const struct hba_source *src, struct err *e)
 	struct ident *i = mem_zalloc(sizeof(*i));
 
 	if (i == NULL) {
-		no_memory(e);
+		err_nomem(e);
 		return NULL;
 	}
 	const struct hba_taker to = {

@@ -85,17 +85,12 @@ struct key {
 	size_t offset;		/* of a string */
 };
 
-static int no_memory(struct err *e)
-{
-	return err_set(e, "53200", "out of memory");
-}
-
 static int put(char **slot, const char *value, struct err *e)
 {
 	char *copy = mem_strdup(value);
 
 	if (copy == NULL)
-		return no_memory(e);
+		return err_nomem(e);
 	secret_free(*slot);
 	*slot = copy;
 	return 0;
@@ -108,8 +103,8 @@ static int set_text(const struct item *it, struct err *e)
 
 static int bad_value(const struct item *it, struct err *e)
 {
-	return err_set(e, "22023", "invalid value for %s: \"%s\"",
-	    it->key->name, it->value);
+	return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+	    "invalid value for %s: \"%s\"", it->key->name, it->value);
 }
 
 static int set_port(const struct item *it, struct err *e)
@@ -256,7 +251,7 @@ static int set_url(const struct item *it, struct err *e)
 		char *rest = mem_strdup(it->value + len);
 
 		if (rest == NULL)
-			return no_memory(e);
+			return err_nomem(e);
 		it->o->ldaps = i == 1;
 		const int rc = read_url(it, rest, e);
 
@@ -295,7 +290,8 @@ static int set(struct ldap_options *o, const char *name, const char *value,
 		if (strcmp(keys[i].name, name) == 0)
 			return keys[i].set(&it, e);
 	}
-	return err_set(e, "22023", "unknown option \"%s\"", name);
+	return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+	    "unknown option \"%s\"", name);
 }
 
 static int read_items(struct ldap_options *o, char *at, struct err *e)
@@ -308,7 +304,8 @@ static int read_items(struct ldap_options *o, char *at, struct err *e)
 
 		at = value == NULL ? NULL : cut_value(&value);
 		if (at == NULL)
-			return err_set(e, "22023", "key=value expected");
+			return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+			    "key=value expected");
 		if (set(o, name, value, e) < 0)
 			return -1;
 	}
@@ -322,20 +319,22 @@ static int check(const struct ldap_options *o, struct err *e)
 	if (simple && (o->basedn != NULL || o->binddn != NULL ||
 	    o->bindpasswd != NULL || o->attribute != NULL ||
 	    o->filter != NULL))
-		return err_set(e, "22023", "ldapprefix and ldapsuffix cannot "
-		    "be mixed with ldapbasedn, ldapbinddn, ldapbindpasswd, "
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "ldapprefix and ldapsuffix cannot be mixed with "
+		    "ldapbasedn, ldapbinddn, ldapbindpasswd, "
 		    "ldapsearchattribute, ldapsearchfilter or ldapurl");
 	if (!simple && o->basedn == NULL)
-		return err_set(e, "22023",
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "ldapbasedn, ldapprefix or ldapsuffix must be set");
 	if (o->attribute != NULL && o->filter != NULL)
-		return err_set(e, "22023", "ldapsearchattribute and "
-		    "ldapsearchfilter cannot be used together");
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "ldapsearchattribute and ldapsearchfilter cannot be used "
+		    "together");
 	if (o->tls && o->ldaps)
-		return err_set(e, "22023",
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "ldaptls cannot be used with ldaps");
 	if (o->server == NULL && o->basedn == NULL)
-		return err_set(e, "22023",
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "ldapserver or ldapbasedn must be set");
 	return 0;
 }
@@ -345,12 +344,13 @@ int ldap_options_parse(struct ldap_options *o, const char *text,
 {
 	*o = (struct ldap_options){ 0 };
 	if (strlen(text) > LDAP_OPTIONS_MAX)
-		return err_set(e, "22023", "LDAP options are too long");
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "LDAP options are too long");
 	const size_t size = strlen(text) + 1;
 	char *copy = mem_dup(text, size);
 
 	if (copy == NULL)
-		return no_memory(e);
+		return err_nomem(e);
 	int rc = read_items(o, copy, e);
 
 	if (rc == 0)

@@ -144,14 +144,15 @@ static int read_seed(const char *path, uint8_t seed[SHA256_BYTES],
 	int rc = 0;
 
 	if (file_read(path, &f) != 0)
-		return err_set(e, "58P01", "could not open "
+		return err_set(e, ERRCODE_UNDEFINED_FILE, "could not open "
 		    "auth_mock_secret_file %s: %s", path, input_why(errno));
 	if (f.len < SECRET_FILE_MIN)
-		rc = err_set(e, "F0000", "auth_mock_secret_file %s is too "
-		    "short: it needs %d bytes", path, SECRET_FILE_MIN);
+		rc = err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "auth_mock_secret_file %s is too short: it needs %d bytes",
+		    path, SECRET_FILE_MIN);
 	else if (crypto_hmac_sha256(purpose, sizeof purpose, f.at, f.len,
 	    seed) != 0)
-		rc = err_set(e, "53200", "out of memory");
+		rc = err_nomem(e);
 	file_text_fini(&f);
 	return rc;
 }
@@ -177,5 +178,5 @@ int mock_load(struct config *c, const struct config *prev, struct err *e)
 		rc = derive_slowly(&s, m->seed);
 	}
 	secret_wipe(s.digest, sizeof s.digest);
-	return rc == 0 ? 0 : err_set(e, "53200", "out of memory");
+	return rc == 0 ? 0 : err_nomem(e);
 }

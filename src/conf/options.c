@@ -202,8 +202,9 @@ int option_check_patterns(const char *patterns, struct err *e)
 
 	for (; (patterns = next_item(patterns, &n)) != NULL; patterns += n) {
 		if (n > PATTERN_MAX || !matches_any(patterns, n))
-			return err_set(e, "22023", "no setting is called "
-			    "\"%.*s\"", (int)(n > PATTERN_MAX ? PATTERN_MAX :
+			return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+			    "no setting is called \"%.*s\"",
+			    (int)(n > PATTERN_MAX ? PATTERN_MAX :
 			    n), patterns);
 	}
 	return 0;
@@ -229,7 +230,7 @@ static int to_range(const struct option_row *o, int64_t *v, struct err *e)
 	if (o->min <= o->max) {
 		if (*v >= o->min && *v <= o->max)
 			return 0;
-		return err_set(e, "22023",
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "%s must be from %" PRId64 " to %" PRId64, o->name, o->min,
 		    o->max);
 	}
@@ -248,8 +249,9 @@ static int set_int(const struct option_row *o, void *to, const char *value,
 	int64_t v;
 
 	if (num_parse_i64(value, &v) != 0)
-		return err_set(e, "22023", "%s must be a whole number%s",
-		    o->name, strpbrk(value, ";#") == NULL ? "" :
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "%s must be a whole number%s", o->name, strpbrk(value,
+		    ";#") == NULL ? "" :
 		    " (a comment needs a line of its own)");
 	if (to_range(o, &v, e) != 0)
 		return -1;
@@ -266,8 +268,8 @@ static int set_bool(const struct option_row *o, void *to, const char *value,
 
 	if (num_parse_i64(value, &v) != 0) {
 		if (num_parse_bool(value, &word) != 0)
-			return err_set(e, "22023", "%s must be 0 or 1",
-			    o->name);
+			return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+			    "%s must be 0 or 1", o->name);
 		v = word ? 1 : 0;
 	}
 	if (to_range(o, &v, e) != 0)
@@ -283,8 +285,9 @@ static int set_bytes(const struct option_row *o, void *to, const char *value,
 	int64_t v;
 
 	if (num_parse_bytes(value, &v) != 0)
-		return err_set(e, "22023", "%s must be a whole number, of "
-		    "bytes or with a unit (kB, MB, GB)", o->name);
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "%s must be a whole number, of bytes or with a unit (kB, "
+		    "MB, GB)", o->name);
 	if (to_range(o, &v, e) != 0)
 		return -1;
 	*(opt_bytes_t *)to = (opt_bytes_t)v;
@@ -295,7 +298,7 @@ static int set_time(const struct option_row *o, void *to, const char *value,
     struct err *e)
 {
 	if (num_parse_usec(value, to) != 0)
-		return err_set(e, "22023",
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "%s must be a number of seconds, 0 or more, "
 		    "or a number with a unit (us, ms, s, min, h, d)",
 		    o->name);
@@ -319,7 +322,8 @@ static int set_enum(const struct option_row *o, void *to, const char *value,
 			text_addf(&list, "%s%s", j > 0 ? ", " : "",
 			    o->words[j]);
 	}
-	return err_set(e, "22023", "%s must be one of %s", o->name, buf);
+	return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+	    "%s must be one of %s", o->name, buf);
 }
 
 static int set_str(const struct option_row *o, void *to, const char *value,
@@ -329,7 +333,7 @@ static int set_str(const struct option_row *o, void *to, const char *value,
 
 	(void)o;
 	if (copy == NULL)
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 	secmem_free(*(opt_str_t *)to);
 	*(opt_str_t *)to = copy;
 	return 0;

@@ -146,12 +146,14 @@ static int check(const char *path, const struct text *content,
 	const enum ini_step step = ini_parse(&src, &ops, &r);
 
 	if (r.foreign > 0)
-		return err_set(e, "F0000", "\"%s\" may hold settings only: "
-		    "line %u is none", path, r.foreign);
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "\"%s\" may hold settings only: line %u is none", path,
+		    r.foreign);
 	if (step != INI_GO)
-		return err_set(e, "F0000", "\"%s\" has a syntax error", path);
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "\"%s\" has a syntax error", path);
 	if (r.right != 1 || r.wrong)
-		return err_set(e, "22023",
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "value cannot be written as one line");
 	return 0;
 }
@@ -161,11 +163,12 @@ int persist_compose(struct text *out, const struct persist_old *old,
 {
 	/* of more lines each might be a setting */
 	if (strchr(entry->value, '\n') != NULL)
-		return err_set(e, "22023",
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "value cannot be written as one line");
 	compose(out, old->text, entry);
 	if (out->cut)
-		return err_set(e, "22023", "value is too long to be kept");
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "value is too long to be kept");
 	return check(old->path, out, entry, e);
 }
 
@@ -271,14 +274,14 @@ static int rewrite(const char *path, const char *ini,
 	if (persist_check(path, ini, e) < 0)
 		return -1;
 	if (file_read(path, &old) != 0 && errno != ENOENT)
-		return err_set(e, "58030", "could not read \"%s\": %s", path,
-		    input_why(errno));
+		return err_set(e, ERRCODE_IO_ERROR, "could not read \"%s\": %s",
+		    path, input_why(errno));
 	const size_t size = old.len + sizeof heading + ENTRY_MAX;
 	char *const buf = mem_alloc(size);
 	int rc;
 
 	if (buf == NULL) {
-		rc = err_set(e, "53200", "out of memory");
+		rc = err_nomem(e);
 	} else {
 		const struct persist_old was = {
 			.path = path, .text = old.at != NULL ? old.at : "",
@@ -287,8 +290,9 @@ static int rewrite(const char *path, const char *ini,
 		text_init(&content, buf, size);
 		rc = persist_compose(&content, &was, entry, e);
 		if (rc == 0 && replace(path, ini, &content) != 0)
-			rc = err_set(e, "58030", "could not write \"%s\": %s",
-			    path, strerror(errno));
+			rc = err_set(e, ERRCODE_IO_ERROR,
+			    "could not write \"%s\": %s", path,
+			    strerror(errno));
 		secret_wipe(buf, size);
 	}
 	mem_free(buf);
@@ -302,8 +306,8 @@ int persist_set(const char *ini, const struct persist_entry *entry,
 	char path[PATH_MAX];
 
 	if (persist_path(ini, path, sizeof path) == NULL)
-		return err_set(e, "58030", "the name of the configuration "
-		    "file is too long");
+		return err_set(e, ERRCODE_IO_ERROR,
+		    "the name of the configuration file is too long");
 	return rewrite(path, ini, entry, e);
 }
 
@@ -326,11 +330,12 @@ int persist_check(const char *path, const char *ini, struct err *e)
 	if (lstat(path, &st) < 0)
 		return 0;
 	if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-		return err_set(e, "F0000", "\"%s\" is not a regular file",
-		    path);
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "\"%s\" is not a regular file", path);
 	if (!is_shared(path) || st.st_uid == 0 || st.st_uid == geteuid() ||
 	    (stat(ini, &main) == 0 && st.st_uid == main.st_uid))
 		return 0;
-	return err_set(e, "F0000", "\"%s\" belongs to user %u, and anybody may "
-	    "create files in its directory", path, (unsigned)st.st_uid);
+	return err_set(e, ERRCODE_CONFIG_FILE_ERROR, "\"%s\" belongs to user "
+	    "%u, and anybody may create files in its directory", path,
+	    (unsigned)st.st_uid);
 }

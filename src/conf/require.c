@@ -33,8 +33,9 @@ static unsigned find_method(const char *word, size_t len)
 static int invalid(const char *why, const char *word, size_t len,
     struct err *e)
 {
-	return err_set(e, "22023", "server_require_auth: %s \"%.*s\"", why,
-	    len < 64 ? (int)len : 64, word);
+	return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+	    "server_require_auth: %s \"%.*s\"", why, len < 64 ? (int)len : 64,
+	    word);
 }
 
 static bool is_blank(char c)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/errcodes.h"
 #include "base/mem.h"
 #include "base/wheel.h"
 #include "console/admin.h"
@@ -82,7 +83,7 @@ void admin_open(struct admin *a, struct client *c)
 	struct console *const k = mem_zalloc(sizeof *k);
 
 	if (k == NULL) {
-		client_fail(c, "53200", "no mem");
+		client_fail(c, ERRCODE_OUT_OF_MEMORY, "no mem");
 		return;
 	}
 	k->client = c;
@@ -119,7 +120,7 @@ static void on_unsupported(struct console *k, struct reader *body)
 	struct err e;
 
 	(void)body;
-	err_set(&e, "08P01",
+	err_set(&e, ERRCODE_PROTOCOL_VIOLATION,
 	    "unsupported packet type for admin console: %d", FE_FUNCTION_CALL);
 	k->extended = false;
 	console_error(k, &e);
@@ -217,7 +218,7 @@ static size_t take_whole(const struct burst *b, size_t size,
 	m->body = mem_alloc(size);
 	if (m->body == NULL) {
 		m->bad = "no mem";
-		m->bad_code = "53200";
+		m->bad_code = ERRCODE_OUT_OF_MEMORY;
 		return 0;
 	}
 	memcpy(m->body, b->at + MSG_HEADER, m->len);
@@ -312,7 +313,7 @@ static void work(struct client *c, struct burst *b)
 
 		if (carry_rest(&c->carry, b, used) < 0) {
 			mem_free(m.body);
-			client_fail(c, "53200", "no mem");
+			client_fail(c, ERRCODE_OUT_OF_MEMORY, "no mem");
 			return;
 		}
 		act(c, &m);

@@ -96,7 +96,8 @@ void admin_cancel(struct client *c)
 	/* what is being tried may be in force by the time of the answer */
 	if (k->wait == CONSOLE_READY || k->wait == CONSOLE_PERSIST)
 		return;
-	err_set(&e, "57014", "canceling statement due to user request");
+	err_set(&e, ERRCODE_QUERY_CANCELED,
+	    "canceling statement due to user request");
 	unblock(k, &e, NULL);
 	if (lift)
 		a->ops->resume(a->app);
@@ -136,10 +137,10 @@ static void check_pause(struct console *k, const struct database *db)
 
 	if (!paused) {
 		if (db != NULL)
-			err_set(&e, "08P01", "database %s is not paused",
-			    k->db);
+			err_set(&e, ERRCODE_PROTOCOL_VIOLATION,
+			    "database %s is not paused", k->db);
 		else
-			err_set(&e, "08P01",
+			err_set(&e, ERRCODE_PROTOCOL_VIOLATION,
 			    "pooler is not paused/suspended");
 		unblock(k, &e, NULL);
 	} else if (broker_is_quiet(k->admin->ss, db)) {
@@ -152,7 +153,8 @@ static void check_suspend(struct console *k)
 	struct err e;
 
 	if (!k->admin->ss->suspended) {
-		err_set(&e, "08P01", "pooler is not paused/suspended");
+		err_set(&e, ERRCODE_PROTOCOL_VIOLATION,
+		    "pooler is not paused/suspended");
 		unblock(k, &e, NULL);
 	} else if (k->admin->ops->is_suspended(k->admin->app)) {
 		unblock(k, NULL, "SUSPEND");
@@ -173,7 +175,8 @@ void admin_turn(struct admin *a)
 		if (k->db[0] != '\0')
 			db = catalog_find_database(a->ss->catalog, k->db);
 		if (k->db[0] != '\0' && db == NULL) {
-			err_set(&e, "08P01", "no such database: %s", k->db);
+			err_set(&e, ERRCODE_PROTOCOL_VIOLATION,
+			    "no such database: %s", k->db);
 			unblock(k, &e, NULL);
 		} else if (k->wait == CONSOLE_PAUSE) {
 			check_pause(k, db);

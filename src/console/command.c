@@ -106,10 +106,10 @@ enum command_result command_run(const struct command *row, struct console *k,
     const struct admin_command *cmd, struct err *e)
 {
 	if (row->admin && !k->client->admin)
-		return command_failed(err_set(e, "08P01",
+		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "admin access needed"));
 	if (row->arg == ARG_DATABASE && !cmd->has_arg)
-		return command_failed(err_set(e, "08P01",
+		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "a database is required"));
 	if (row->logged)
 		log_command(row, cmd);

@@ -24,11 +24,13 @@ static struct database *find_database(struct console *k, const char *name,
 	    name);
 
 	if (db == NULL) {
-		err_set(e, "08P01", "no such database: %s", name);
+		err_set(e, ERRCODE_PROTOCOL_VIOLATION, "no such database: %s",
+		    name);
 		return NULL;
 	}
 	if (db->console && verb != NULL) {
-		err_set(e, "08P01", "cannot %s admin db: %s", verb, name);
+		err_set(e, ERRCODE_PROTOCOL_VIOLATION, "cannot %s admin db: %s",
+		    verb, name);
 		return NULL;
 	}
 	return db;
@@ -70,7 +72,8 @@ static enum command_result cmd_pause(struct console *k,
 	struct database *db;
 
 	if (is_halted(k))
-		return command_failed(err_set(e, "08P01", "already suspended/paused"));
+		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "already suspended/paused"));
 	if (!cmd->has_arg) {
 		k->admin->ops->pause(k->admin->app);
 		return wait_for(k, CONSOLE_PAUSE, NULL);
@@ -89,7 +92,7 @@ static enum command_result drain_host(struct console *k, const char *host,
     struct err *e)
 {
 	if (drain_add(k->admin->ss->catalog, host) < 0)
-		return command_failed(err_set(e, "53400",
+		return command_failed(err_set(e, ERRCODE_LIMIT_EXCEEDED,
 		    "too many hosts are being drained"));
 	broker_drain_hosts(k->admin->ss);
 	return COMMAND_DONE;
@@ -107,7 +110,7 @@ static enum command_result cmd_drain(struct console *k,
 	if (cmd->is_host)
 		return drain_host(k, cmd->value, e);
 	if (is_halted(k))
-		return command_failed(err_set(e, "08P01",
+		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "already suspended/paused"));
 	if (cmd->has_arg) {
 		db = get_database(k, cmd->arg, "drain", e);
@@ -127,7 +130,7 @@ static enum command_result resume_host(struct console *k, const char *host,
     struct err *e)
 {
 	if (!drain_remove(k->admin->ss->catalog, host))
-		return command_failed(err_set(e, "08P01",
+		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "host %s is not being drained", host));
 	broker_pause_changed(k->admin->ss);
 	return COMMAND_DONE;
@@ -147,17 +150,18 @@ static enum command_result nothing_to_resume(const struct console *k,
 			text_addf(&t, "%s%s", t.len > 0 ? ", " : "", db->name);
 	}
 	if (t.len == 0)
-		return command_failed(err_set(e, "08P01",
+		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "pooler is not paused/suspended"));
-	return command_failed(err_set(e, "08P01", "pooler is not "
-	    "paused/suspended" ERR_DETAIL "Paused or killed by name: %s%s; "
-	    "use RESUME <database>.", names, t.cut ? "..." : ""));
+	return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+	    "pooler is not paused/suspended" ERR_DETAIL
+	    "Paused or killed by name: %s%s; use RESUME <database>.", names,
+	    t.cut ? "..." : ""));
 }
 
 static enum command_result resume_all(struct console *k, struct err *e)
 {
 	if (k->admin->ss->shutdown != SHUTDOWN_NONE)
-		return command_failed(err_set(e, "08P01",
+		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "pooler is shutting down"));
 	const bool drained = drain_remove(k->admin->ss->catalog, NULL);
 
@@ -184,8 +188,8 @@ static enum command_result cmd_resume(struct console *k,
 	if (db == NULL)
 		return COMMAND_FAILED;
 	if (!db->paused)
-		return command_failed(err_set(e, "08P01", "database %s is not paused",
-		    db->name));
+		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "database %s is not paused", db->name));
 	db->paused = false;
 	broker_pause_changed(k->admin->ss);
 	return COMMAND_DONE;
@@ -228,7 +232,8 @@ static enum command_result cmd_kill(struct console *k,
 	struct database *db, *next;
 
 	if (is_halted(k))
-		return command_failed(err_set(e, "08P01", "already suspended/paused"));
+		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "already suspended/paused"));
 	if (cmd->has_arg) {
 		db = get_database(k, cmd->arg, "kill", e);
 		if (db == NULL)
@@ -285,7 +290,7 @@ static enum command_result cmd_suspend(struct console *k,
 {
 	(void)cmd;
 	if (is_halted(k))
-		return command_failed(err_set(e, "08P01",
+		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "already suspended/paused"));
 	if (k->admin->ops->suspend(k->admin->app, e) < 0)
 		return COMMAND_FAILED;

@@ -33,13 +33,14 @@ static enum command_result set_persistent(struct console *k,
 /* Tools know the others as one. */
 static const char *set_code(const struct err *why)
 {
-	static const char *const codes[] = { "53200", "42501" };
+	static const char *const codes[] = { ERRCODE_OUT_OF_MEMORY,
+	    ERRCODE_INSUFFICIENT_PRIVILEGE };
 
 	for (size_t i = 0; i < COUNT(codes); i++) {
 		if (strcmp(codes[i], why->code) == 0)
 			return codes[i];
 	}
-	return "08P01";
+	return ERRCODE_PROTOCOL_VIOLATION;
 }
 
 /* (section 4.11) */
@@ -51,7 +52,8 @@ static enum command_result cmd_set(struct console *k,
 	struct err why = { .text = "" };
 
 	if (!c->admin)
-		return command_failed(err_set(e, "08P01", "admin access needed"));
+		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "admin access needed"));
 	if (cmd->persist)
 		return set_persistent(k, cmd, e);
 	if (k->admin->ops->set(k->admin->app, cmd->arg, cmd->value, &why) < 0) {

@@ -56,11 +56,12 @@ static int parse_id(const struct admin_command *cmd, const char *what,
 	snprintf(digits, sizeof digits, "%.*s",
 	    (int)strspn(cmd->arg, "0123456789"), cmd->arg);
 	if (digits[0] == '\0')
-		return err_set(e, "08P01", "invalid %s pointer supplied",
-		    what);
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "invalid %s pointer supplied", what);
 	/* what is too long for one is nobody's */
 	if (num_parse_u32(digits, id) < 0)
-		return err_set(e, "08P01", "%s not found", what);
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION, "%s not found",
+		    what);
 	return 0;
 }
 
@@ -75,7 +76,7 @@ static struct client *client_of_arg(struct console *k,
 		return NULL;
 	c = find_client(k->admin->ss, id);
 	if (c == NULL)
-		err_set(e, "08P01", "client not found");
+		err_set(e, ERRCODE_PROTOCOL_VIOLATION, "client not found");
 	return c;
 }
 
@@ -100,7 +101,7 @@ static enum command_result cmd_cancel_client(struct console *k,
 	if (c == NULL)
 		return COMMAND_FAILED;
 	if (c->console != NULL)
-		return command_failed(err_set(e, "08P01",
+		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "client is a console: KILL_CLIENT ends it"));
 	return cancel_by_admin(c, e) < 0 ? COMMAND_FAILED : COMMAND_DONE;
 }
@@ -142,7 +143,8 @@ static enum command_result cmd_kill_server(struct console *k,
 		return COMMAND_FAILED;
 	victim = find_server(k->admin->ss, id);
 	if (victim == NULL)
-		return command_failed(err_set(e, "08P01", "server not found"));
+		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "server not found"));
 	/* its client, if there is one, is told the same */
 	server_close(victim, "admin forced disconnect");
 	return COMMAND_DONE;

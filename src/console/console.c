@@ -139,7 +139,7 @@ void console_send(struct console *k)
 	struct client *const c = k->client;
 
 	if (k->out.failed) {
-		client_fail(c, "53200", "no mem");
+		client_fail(c, ERRCODE_OUT_OF_MEMORY, "no mem");
 		return;
 	}
 	const int rc = push(k);
@@ -178,6 +178,6 @@ void extended_bad_message(struct console *k, const char *what)
 {
 	struct err e;
 
-	err_set(&e, "08P01", "invalid %s message", what);
+	err_set(&e, ERRCODE_PROTOCOL_VIOLATION, "invalid %s message", what);
 	extended_refuse(k, &e);
 }

@@ -22,11 +22,12 @@ static int read_formats(struct reader *body, struct formats *f, struct err *e)
 {
 	f->count = reader_u16(body);
 	if (f->count > FORMATS_MAX)
-		return err_set(e, "08P01", "too many format codes");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "too many format codes");
 	for (unsigned i = 0; i < f->count; i++) {
 		f->codes[i] = reader_u16(body);
 		if (!body->failed && f->codes[i] > 1)
-			return err_set(e, "08P01",
+			return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 			    "unsupported format code: %u", f->codes[i]);
 	}
 	return 0;
@@ -81,13 +82,15 @@ static int param_text(const struct param_bytes *pb, char **out, struct err *e)
 	if (pb->binary && is_integer(pb->oid))
 		*out = integer_text(pb->at, pb->len);
 	else if (pb->binary && !is_text(pb->oid))
-		return err_set(e, "0A000", "parameters of type %u must be "
-		    "text", (unsigned)pb->oid);
+		return err_set(e, ERRCODE_FEATURE_NOT_SUPPORTED,
+		    "parameters of type %u must be text", (unsigned)pb->oid);
 	else if (memchr(pb->at, '\0', pb->len) != NULL)
-		return err_set(e, "22021", "a parameter has a zero byte");
+		return err_set(e, ERRCODE_CHARACTER_NOT_IN_REPERTOIRE,
+		    "a parameter has a zero byte");
 	else
 		*out = mem_strndup((const char *)pb->at, pb->len);
-	return *out != NULL ? 0 : err_set(e, "22P03",
+	return *out != NULL ? 0 : err_set(e,
+	    ERRCODE_INVALID_BINARY_REPRESENTATION,
 	    "a parameter is no number, or there is no memory");
 }
 
@@ -96,12 +99,15 @@ static int read_value(struct reader *body, struct param_bytes *pb, char **out,
 {
 	pb->len = reader_u32(body);
 	if (body->failed)
-		return err_set(e, "08P01", "invalid Bind message");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "invalid Bind message");
 	if (pb->len == UINT32_MAX)
-		return err_set(e, "22004", "a parameter must not be null");
+		return err_set(e, ERRCODE_NULL_VALUE_NOT_ALLOWED,
+		    "a parameter must not be null");
 	pb->at = reader_bytes(body, pb->len);
 	if (pb->at == NULL)
-		return err_set(e, "08P01", "invalid Bind message");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "invalid Bind message");
 	return param_text(pb, out, e);
 }
 
@@ -115,9 +121,9 @@ static int read_values(struct reader *body, const struct console_prepared *ps,
 	const unsigned n = reader_u16(body);
 
 	if (n != ps->params || (f.count > 1 && f.count != n))
-		return err_set(e, "08P01", "bind message supplies %u "
-		    "parameters, but prepared statement \"%s\" requires %u", n,
-		    ps->name, ps->params);
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION, "bind message "
+		    "supplies %u parameters, but prepared statement \"%s\" "
+		    "requires %u", n, ps->name, ps->params);
 	for (; p->params < n; p->params++) {
 		struct param_bytes pb = { .oid = ps->types[p->params],
 			.binary = is_binary(&f, p->params) };
@@ -136,10 +142,11 @@ static int read_results(struct reader *body, const struct shape *shape,
 	if (read_formats(body, &f, e) < 0)
 		return -1;
 	if (body->failed || reader_left(body) > 0)
-		return err_set(e, "08P01", "invalid Bind message");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "invalid Bind message");
 	if (f.count > 1 && f.count != shape->count)
-		return err_set(e, "08P01", "bind message has %u result "
-		    "formats but query has %zu columns", f.count,
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION, "bind message "
+		    "has %u result formats but query has %zu columns", f.count,
 		    shape->count);
 	for (size_t i = 0; i < shape->count; i++)
 		p->binary[i] = is_binary(&f, i);

@@ -24,7 +24,7 @@ static int describe_prepared(struct console *k, const char *name,
 	struct statement st;
 
 	if (ps == NULL)
-		return err_set(e, "26000",
+		return err_set(e, ERRCODE_UNDEFINED_PSTATEMENT,
 		    "prepared statement \"%s\" does not exist", name);
 	if (prepared_make(k, &st, ps, e) < 0)
 		return -1;
@@ -43,8 +43,8 @@ static int describe_portal(struct console *k, const char *name, struct err *e)
 	struct statement st;
 
 	if (p == NULL)
-		return err_set(e, "34000", "portal \"%s\" does not exist",
-		    name);
+		return err_set(e, ERRCODE_UNDEFINED_CURSOR,
+		    "portal \"%s\" does not exist", name);
 	if (portal_make(k, &st, p, e) < 0)
 		return -1;
 	write_shape(k, &st.shape);

@@ -81,7 +81,7 @@ static struct console_portal *new_portal(struct console *k, const char *name,
 	}
 	if (p != NULL)
 		portal_free(p);
-	err_set(&e, "53400", "too many portals");
+	err_set(&e, ERRCODE_LIMIT_EXCEEDED, "too many portals");
 	extended_refuse(k, &e);
 	return NULL;
 }
@@ -99,7 +99,7 @@ void console_bind(struct console *k, struct reader *body)
 		return;
 	}
 	if (ps == NULL) {
-		err_set(&e, "26000",
+		err_set(&e, ERRCODE_UNDEFINED_PSTATEMENT,
 		    "prepared statement \"%s\" does not exist", name);
 		extended_refuse(k, &e);
 		return;
@@ -115,7 +115,7 @@ void console_bind(struct console *k, struct reader *body)
 	HASH_ADD_KEYPTR(hh, k->portals, p->name, strlen(p->name), p);
 	if (p->hh.tbl == NULL) {
 		portal_free(p);
-		err_set(&e, "53200", "no mem");
+		err_set(&e, ERRCODE_OUT_OF_MEMORY, "no mem");
 		extended_refuse(k, &e);
 		return;
 	}
@@ -146,7 +146,7 @@ static int keep_rows(struct console *k, struct console_portal *p,
 	if (console_rows(k, st, &p->rows.sink, e) < 0)
 		return -1;
 	if (p->rows.failed)
-		return err_set(e, "53200", "no mem");
+		return err_set(e, ERRCODE_OUT_OF_MEMORY, "no mem");
 	p->started = true;
 	return 0;
 }
@@ -192,7 +192,8 @@ static void run_again(struct console *k, const struct console_portal *p,
 		console_complete(k, statement_tag(st));
 		return;
 	}
-	err_set(&e, "55000", "portal \"%s\" cannot be run", p->name);
+	err_set(&e, ERRCODE_WRONG_STATE, "portal \"%s\" cannot be run",
+	    p->name);
 	console_error(k, &e);
 }
 
@@ -225,7 +226,8 @@ void console_execute(struct console *k, struct reader *body)
 	}
 	k->extended = true;
 	if (p == NULL) {
-		err_set(&e, "34000", "portal \"%s\" does not exist", name);
+		err_set(&e, ERRCODE_UNDEFINED_CURSOR,
+		    "portal \"%s\" does not exist", name);
 		console_error(k, &e);
 	} else if (portal_make(k, &st, p, &e) < 0) {
 		console_error(k, &e);

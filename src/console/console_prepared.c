@@ -74,8 +74,8 @@ int extended_make(struct console *k, struct statement *st,
 	if (statement_make(st, &told, e) < 0)
 		return -1;
 	if (src->query[st->length] != '\0')
-		return err_set(e, "42601", "cannot insert multiple commands "
-		    "into a prepared statement");
+		return err_set(e, ERRCODE_SYNTAX_ERROR, "cannot insert "
+		    "multiple commands into a prepared statement");
 	return 0;
 }
 
@@ -110,10 +110,11 @@ static int check_parse(struct console *k, struct console_prepared *ps,
 	struct statement st;
 
 	if (prepared_find(k, ps->name) != NULL)
-		return err_set(e, "42P05",
+		return err_set(e, ERRCODE_DUPLICATE_PSTATEMENT,
 		    "prepared statement \"%s\" already exists", ps->name);
 	if (HASH_COUNT(k->prepared) >= PREPARED_MAX)
-		return err_set(e, "53400", "too many prepared statements");
+		return err_set(e, ERRCODE_LIMIT_EXCEEDED,
+		    "too many prepared statements");
 	if (prepared_make(k, &st, ps, e) < 0)
 		return -1;
 	ps->params = st.cmd.params;
@@ -128,12 +129,13 @@ static int prepared_add(struct console *k, struct console_prepared *ps,
 	int rc = check_parse(k, ps, e);
 
 	if (rc == 0 && read_types(body, ps) < 0)
-		rc = err_set(e, "08P01", "invalid Parse message");
+		rc = err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "invalid Parse message");
 	if (rc == 0) {
 		HASH_ADD_KEYPTR(hh, k->prepared, ps->name, strlen(ps->name),
 		    ps);
 		if (ps->hh.tbl == NULL)
-			rc = err_set(e, "53200", "no mem");
+			rc = err_set(e, ERRCODE_OUT_OF_MEMORY, "no mem");
 	}
 	if (rc < 0)
 		prepared_free(ps);
@@ -154,7 +156,7 @@ void console_parse(struct console *k, struct reader *body)
 	if (name[0] == '\0')
 		prepared_drop(k, prepared_find(k, name));
 	ps = prepared_new(name, query);
-	err_set(&e, "53200", "no mem");
+	err_set(&e, ERRCODE_OUT_OF_MEMORY, "no mem");
 	if (ps == NULL || prepared_add(k, ps, body, &e) < 0) {
 		extended_refuse(k, &e);
 		return;

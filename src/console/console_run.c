@@ -22,12 +22,13 @@ int console_rows(struct console *k, const struct statement *st,
 	if (st->kind == STATEMENT_DRIVER_QUERY)
 		driver_query_rows(&st->answer, sink);
 	else if (st->show.view->admin && !k->client->admin)
-		return err_set(e, "08P01", "admin access needed");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "admin access needed");
 	else if (st->cmd.show.json)
 		rc = selection_json(&st->show, k->admin, sink);
 	else
 		rc = selection_rows(&st->show, k->admin, sink);
-	return rc == 0 ? 0 : err_set(e, "53200", "no mem");
+	return rc == 0 ? 0 : err_set(e, ERRCODE_OUT_OF_MEMORY, "no mem");
 }
 
 static enum command_result send_help(struct console *k)
@@ -126,7 +127,7 @@ static void run_simple(struct console *k, const struct statement *st)
 		return;
 	/* a message that was cut short must not leave */
 	writer_fini(&k->out);
-	err_set(&e, "53200", "result prepare failed");
+	err_set(&e, ERRCODE_OUT_OF_MEMORY, "result prepare failed");
 	console_error(k, &e);
 }
 

@@ -28,10 +28,11 @@ static int shown(const char *s)
 int mistyped(const char *query, const char *meant, struct err *e)
 {
 	if (meant == NULL)
-		return err_set(e, "08P01", "%s%.*s%s", before, shown(query),
-		    query, after);
-	return err_set(e, "08P01", "%s%.*s%s%sDid you mean \"%s\"?", before,
-	    shown(query), query, after, ERR_DETAIL, meant);
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION, "%s%.*s%s",
+		    before, shown(query), query, after);
+	return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+	    "%s%.*s%s%sDid you mean \"%s\"?", before, shown(query), query,
+	    after, ERR_DETAIL, meant);
 }
 
 void mistyped_hide(const char *text, size_t n, struct text *out)

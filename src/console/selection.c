@@ -29,7 +29,8 @@ static int find_column(const struct view *v, const char *name, struct err *e)
 
 	if (column >= 0)
 		return column;
-	return err_set(e, "42703", "column \"%s\" does not exist", name);
+	return err_set(e, ERRCODE_UNDEFINED_COLUMN,
+	    "column \"%s\" does not exist", name);
 }
 
 static int add_column(struct selection *s, int column)
@@ -66,15 +67,16 @@ static int add_test(struct selection *s, const struct show_condition *c,
 	if (column < 0)
 		return -1;
 	if (c->bare && look_up(s->view, c->value) >= 0)
-		return err_set(e, "0A000", "columns can't be compared with "
-		    "each other: write '%s' if the word is meant", c->value);
+		return err_set(e, ERRCODE_FEATURE_NOT_SUPPORTED,
+		    "columns can't be compared with each other: write '%s' if "
+		    "the word is meant", c->value);
 	*t = (struct selection_test){ .column = (uint8_t)column, .op = c->op,
 		.text = c->value };
 	if (!column_is_number(s->view->columns[column].type) ||
 	    c->op == SHOW_NULL || c->op == SHOW_NOT_NULL || unknown)
 		return 0;
 	if (parse_number(c->value, &t->number) < 0)
-		return err_set(e, "22P02",
+		return err_set(e, ERRCODE_INVALID_TEXT_REPRESENTATION,
 		    "invalid input for column \"%s\", a number: \"%s\"",
 		    c->column, c->value);
 	return 0;

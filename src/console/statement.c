@@ -119,13 +119,13 @@ int statement_make(struct statement *st, const struct statement_source *src,
 	st->shape = (struct shape){ .count = 0 };
 	st->length = strlen(src->query);
 	if (parsed == ADMIN_PARSE_TOO_LONG && command_find(&st->cmd) != NULL)
-		return err_set(e, "08P01", "bad arguments");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION, "bad arguments");
 	st->row = parsed != ADMIN_PARSE_OK ? NULL : command_find(&st->cmd);
 	if (st->row == NULL || is_foreign_set(&st->cmd, src->who)) {
 		if (make_answer(st, src, e) == 0)
 			return 0;
-		return parsed == ADMIN_PARSE_TOO_LONG ?
-		    err_set(e, "08P01", "bad arguments") : -1;
+		return parsed == ADMIN_PARSE_TOO_LONG ? err_set(e,
+		    ERRCODE_PROTOCOL_VIOLATION, "bad arguments") : -1;
 	}
 	st->kind = STATEMENT_COMMAND;
 	if (!st->row->shows)

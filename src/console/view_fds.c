@@ -362,6 +362,6 @@ int fds_pass(struct console *k, const struct view *v, struct err *e)
 		with.rows(k->admin, &with, &to.sink);
 	if (fdpass_unblock(st->fd) == 0 && !to.failed)
 		return 0;
-	return err_set(e, "58000", "could not pass descriptors: %s",
-	    strerror(errno));
+	return err_set(e, ERRCODE_SYSTEM_ERROR,
+	    "could not pass descriptors: %s", strerror(errno));
 }

@@ -18,15 +18,10 @@
 #include "conf/file.h"
 #include "conf/userlist.h"
 
-static int no_memory(struct err *e)
-{
-	return err_set(e, "53200", "out of memory");
-}
-
 static int failed(struct err *e, const char *what, const char *path)
 {
-	return err_set(e, "58030", "could not %s \"%s\": %s", what, path,
-	    strerror(errno));
+	return err_set(e, ERRCODE_IO_ERROR, "could not %s \"%s\": %s", what,
+	    path, strerror(errno));
 }
 
 /* --- reading --- */
@@ -78,12 +73,12 @@ static int parse(struct auth_file *f, struct search *s, struct err *e)
 	userlist_unref(&f->users);
 	f->users = users;
 	if (users == NULL || s->failed)
-		return no_memory(e);
+		return err_nomem(e);
 	if (strlen(f->text) != f->len)
-		return err_set(e, "F0000", "there is a NUL byte in \"%s\"",
-		    f->path);
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "there is a NUL byte in \"%s\"", f->path);
 	return s->problem[0] == '\0' ? 0 :
-	    err_set(e, "F0000", "%s", s->problem);
+	    err_set(e, ERRCODE_CONFIG_FILE_ERROR, "%s", s->problem);
 }
 
 /* Follow links, so that they stay; the file itself may be missing. */
@@ -95,7 +90,7 @@ static int take_path(struct auth_file *f, const char *path, struct err *e)
 	if (real == NULL && errno != ENOENT)
 		return failed(e, "find", path);
 	f->path = mem_strdup(real != NULL ? real : path);
-	return f->path != NULL ? 0 : no_memory(e);
+	return f->path != NULL ? 0 : err_nomem(e);
 }
 
 static void folder_of(const char *path, char folder[PATH_MAX])
@@ -137,7 +132,7 @@ int auth_file_open(struct auth_file *f, const char *path, bool edit,
 	} else {
 		return failed(e, "read", path);
 	}
-	return f->text == NULL ? no_memory(e) : parse(f, &s, e);
+	return f->text == NULL ? err_nomem(e) : parse(f, &s, e);
 }
 
 void auth_file_close(struct auth_file *f)
@@ -213,11 +208,14 @@ static size_t quoted_len(const char *s)
 static int check_lengths(const char *name, const char *secret, struct err *e)
 {
 	if (name[0] == '\0')
-		return err_set(e, "22023", "the name is empty");
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "the name is empty");
 	if (quoted_len(name) >= USERLIST_NAME_MAX)
-		return err_set(e, "22023", "the name is too long");
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "the name is too long");
 	if (quoted_len(secret) >= USERLIST_SECRET_MAX)
-		return err_set(e, "22023", "the secret is too long");
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "the secret is too long");
 	return 0;
 }
 
@@ -257,7 +255,7 @@ int auth_file_put(struct auth_file *f, const char *name, const char *secret,
 	if (line == NULL || drop(f, &s, 1) != 0 ||
 	    put_bytes(f, s.count > 0 ? s.found[0].at : f->len,
 	    s.count > 0 ? s.found[0].len : 0, line) != 0) {
-		no_memory(e);
+		err_nomem(e);
 		goto out;
 	}
 	mem_free(s.found);
@@ -277,7 +275,7 @@ int auth_file_remove(struct auth_file *f, const char *name, struct err *e)
 	if (parse(f, &s, e) == 0) {
 		rc = s.count > 0;
 		if (drop(f, &s, 0) != 0)
-			rc = no_memory(e);
+			rc = err_nomem(e);
 		else if (parse(f, &after, e) != 0)
 			rc = -1;
 	}

@@ -32,7 +32,8 @@ static int failed(struct err *e, const char *what, const char *why)
 
 	while (len > 0 && why[len - 1] == '\n')
 		len--;
-	return err_set(e, "08000", "%s: %.*s", what, (int)len, why);
+	return err_set(e, ERRCODE_CONNECTION_EXCEPTION, "%s: %.*s", what,
+	    (int)len, why);
 }
 
 static PGconn *connect_with(const char *conninfo, const char *password)
@@ -73,7 +74,7 @@ static PGconn *connect_to(const char *conninfo, struct err *e)
 	if (conn != NULL && PQstatus(conn) == CONNECTION_OK)
 		return conn;
 	if (conn == NULL)
-		err_set(e, "53200", "out of memory");
+		err_nomem(e);
 	else
 		failed(e, "could not connect", PQerrorMessage(conn));
 	PQfinish(conn);
@@ -84,7 +85,8 @@ static bool is_refused(const PGresult *res)
 {
 	const char *const code = PQresultErrorField(res, PG_DIAG_SQLSTATE);
 
-	return code != NULL && strcmp(code, "42501") == 0;
+	return code != NULL && strcmp(code,
+	    ERRCODE_INSUFFICIENT_PRIVILEGE) == 0;
 }
 
 /* The users, from what may be read. NULL with e. */
@@ -142,8 +144,9 @@ static int check_names(const struct import *im, const PGresult *res,
 		    strcmp(PQgetvalue(res, i, 0), im->names[n]) != 0)
 			i++;
 		if (i == PQntuples(res))
-			return err_set(e, "42704", "the server has no user "
-			    "\"%s\" with a password", im->names[n]);
+			return err_set(e, ERRCODE_UNDEFINED_OBJECT,
+			    "the server has no user \"%s\" with a password",
+			    im->names[n]);
 	}
 	return 0;
 }

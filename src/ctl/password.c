@@ -29,15 +29,16 @@ static int read_line(int fd, char *line, struct err *e)
 		const ssize_t n = read(fd, line + len, 1);
 
 		if (n < 0)
-			return err_set(e, "58030", "no password: %s",
+			return err_set(e, ERRCODE_IO_ERROR, "no password: %s",
 			    strerror(errno));
 		if (n == 0 && len == 0)
-			return err_set(e, "22023", "no password was given");
+			return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+			    "no password was given");
 		if (n == 0 || line[len] == '\n')
 			break;
 		if (line[len] == '\0' || ++len == PASSWORD_MAX)
-			return err_set(e, "22023", "the password is too long, "
-			    "or has a NUL byte");
+			return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+			    "the password is too long, or has a NUL byte");
 	}
 	line[len] = '\0';
 	if (len > 0 && line[len - 1] == '\r')
@@ -51,13 +52,13 @@ static char *take_line(int fd, struct err *e)
 	char *copy = NULL;
 
 	if (line == NULL) {
-		err_set(e, "53200", "out of memory");
+		err_nomem(e);
 		return NULL;
 	}
 	if (read_line(fd, line, e) == 0) {
 		copy = mem_strdup(line);
 		if (copy == NULL)
-			err_set(e, "53200", "out of memory");
+			err_nomem(e);
 	}
 	secret_wipe(line, PASSWORD_MAX + 1);
 	mem_free(line);
@@ -114,7 +115,8 @@ static char *ask_terminal(int tty, const char *prompt, struct err *e)
 	sigset_t before;
 
 	if (tcgetattr(tty, &old) != 0) {
-		err_set(e, "58030", "no terminal: %s", strerror(errno));
+		err_set(e, ERRCODE_IO_ERROR, "no terminal: %s",
+		    strerror(errno));
 		return NULL;
 	}
 	quiet = old;
@@ -125,7 +127,8 @@ static char *ask_terminal(int tty, const char *prompt, struct err *e)
 	    await_line(tty, &before) == 0)
 		line = take_line(tty, e);
 	else
-		err_set(e, "58030", "no password: %s", strerror(errno));
+		err_set(e, ERRCODE_IO_ERROR, "no password: %s",
+		    strerror(errno));
 	if (write(tty, "\n", 1) < 0)
 		errno = 0;	/* nobody is left to see it */
 	tcsetattr(tty, TCSAFLUSH, &old);
@@ -143,7 +146,8 @@ static char *ask_twice(int tty, const char *prompt, const char *again,
 	if (first != NULL && again != NULL &&
 	    (second == NULL || strcmp(first, second) != 0)) {
 		if (second != NULL)
-			err_set(e, "22023", "the passwords differ");
+			err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+			    "the passwords differ");
 		secret_free(first);
 		first = NULL;
 	}
@@ -158,7 +162,8 @@ char *password_ask(const char *prompt, const char *again, struct err *e)
 
 	const int tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
 	if (tty < 0) {
-		err_set(e, "58030", "no terminal: %s", strerror(errno));
+		err_set(e, ERRCODE_IO_ERROR, "no terminal: %s",
+		    strerror(errno));
 		return NULL;
 	}
 

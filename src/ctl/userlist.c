@@ -42,7 +42,8 @@ static char *make_secret(const char *password, int iterations, struct err *e)
 
 	crypto_random(salt, sizeof(salt));
 	if (password[0] == '\0') {
-		err_set(e, "22023", "the password is empty");
+		err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "the password is empty");
 		return NULL;
 	}
 	if (scram_verifier_derive(&v, password, salt, sizeof(salt),
@@ -50,7 +51,7 @@ static char *make_secret(const char *password, int iterations, struct err *e)
 		text = scram_verifier_text(&v);
 	secret_wipe(&v, sizeof(v));
 	if (text == NULL)
-		err_set(e, "53200", "out of memory");
+		err_nomem(e);
 	return text;
 }
 

@@ -349,7 +349,7 @@ struct dns *dns_new(struct loop *l, const char *resolv_conf, struct err *e)
 		return NULL;
 	d = mem_zalloc(sizeof *d);
 	if (d == NULL) {
-		err_set(e, "53200", "out of memory");
+		err_nomem(e);
 		dns_channel_free(&channel);
 		return NULL;
 	}
@@ -358,7 +358,7 @@ struct dns *dns_new(struct loop *l, const char *resolv_conf, struct err *e)
 	d->task.run = on_due;
 	d->patience = evtimer_new(loop_base(l), on_patience, d);
 	if (d->patience == NULL) {
-		err_set(e, "53200", "out of memory");
+		err_nomem(e);
 		dns_free(&d);
 	}
 	return d;

@@ -144,7 +144,7 @@ static int open_ares(struct dns_channel *c, const char *resolv_conf,
 	if (resolv_conf != NULL && resolv_conf[0] != '\0') {
 		path = mem_strdup(resolv_conf);
 		if (path == NULL)
-			return err_set(e, "53200", "out of memory");
+			return err_nomem(e);
 		o.resolvconf_path = path;
 		mask |= ARES_OPT_RESOLVCONF;
 	}
@@ -153,7 +153,7 @@ static int open_ares(struct dns_channel *c, const char *resolv_conf,
 	if (rc == ARES_SUCCESS)
 		return 0;
 	c->ares = NULL;
-	return err_set(e, "58000", "cannot start the resolver: %s",
+	return err_set(e, ERRCODE_SYSTEM_ERROR, "cannot start the resolver: %s",
 	    ares_strerror(rc));
 }
 
@@ -173,14 +173,16 @@ static int set_ports(struct dns_channel *c, const char *path, struct err *e)
 
 	/* c-ares would go on with defaults of its own */
 	if (f == NULL)
-		return err_set(e, "58P01", "cannot read resolv_conf %s", path);
+		return err_set(e, ERRCODE_UNDEFINED_FILE,
+		    "cannot read resolv_conf %s", path);
 	text_init(&list, buf, sizeof buf);
 	while (fgets(line, sizeof line, f) != NULL)
 		any |= resolv_conf_line(line, &list);
 	fclose(f);
 	if (!any || dns_channel_set_servers(c, buf) == 0)
 		return 0;
-	return err_set(e, "58000", "bad name servers in resolv_conf %s", path);
+	return err_set(e, ERRCODE_SYSTEM_ERROR,
+	    "bad name servers in resolv_conf %s", path);
 }
 
 static int open_library(struct dns_channel *c, struct err *e)
@@ -188,11 +190,11 @@ static int open_library(struct dns_channel *c, struct err *e)
 	const int rc = ares_library_init(ARES_LIB_INIT_ALL);
 
 	if (rc != ARES_SUCCESS)
-		return err_set(e, "58000", "cannot start the resolver: %s",
-		    ares_strerror(rc));
+		return err_set(e, ERRCODE_SYSTEM_ERROR,
+		    "cannot start the resolver: %s", ares_strerror(rc));
 	c->library = true;
 	c->timer = evtimer_new(loop_base(c->loop), on_timer, c);
-	return c->timer != NULL ? 0 : err_set(e, "53200", "out of memory");
+	return c->timer != NULL ? 0 : err_nomem(e);
 }
 
 struct dns_channel *dns_channel_new(struct loop *l, const char *resolv_conf,
@@ -202,7 +204,7 @@ struct dns_channel *dns_channel_new(struct loop *l, const char *resolv_conf,
 	struct dns_channel *c = mem_zalloc(sizeof *c);
 
 	if (c == NULL) {
-		err_set(e, "53200", "out of memory");
+		err_nomem(e);
 		return NULL;
 	}
 	c->loop = l;

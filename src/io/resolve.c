@@ -21,7 +21,7 @@ int resolve_name(const char *name, struct net_addr *out, size_t max,
 	const int rc = getaddrinfo(name, NULL, &hints, &list);
 
 	if (rc != 0)
-		return err_set(e, "08001", "%s: %s", name,
+		return err_set(e, ERRCODE_CANNOT_CONNECT, "%s: %s", name,
 		    rc == EAI_SYSTEM ? strerror(errno) : gai_strerror(rc));
 	for (struct addrinfo *a = list; a != NULL && n < max; a = a->ai_next)
 		net_from_sockaddr(&out[n++], a->ai_addr);

@@ -40,8 +40,8 @@ static int listen_failed(int fd, const char *addr, const char *call,
 
 	if (fd >= 0)
 		close(fd);
-	return err_set(e, "58000", "cannot listen on %s: %s(): %s", addr, call,
-	    strerror(saved));
+	return err_set(e, ERRCODE_SYSTEM_ERROR, "cannot listen on %s: %s(): %s",
+	    addr, call, strerror(saved));
 }
 
 int socket_listen_tcp(const struct net_addr *a, const struct socket_listen *o,
@@ -116,8 +116,8 @@ static int clear_place(const char *path, const char *name, struct err *e)
 		return errno == ENOENT ? 0 :
 		    listen_failed(-1, name, "lstat", e);
 	if (!S_ISSOCK(st.st_mode))
-		return err_set(e, "58000", "cannot listen on %s: the file is "
-		    "no socket", name);
+		return err_set(e, ERRCODE_SYSTEM_ERROR,
+		    "cannot listen on %s: the file is no socket", name);
 	if (unlink(path) == 0 || errno == ENOENT)
 		return 0;
 	const int cause = errno;
@@ -179,7 +179,8 @@ int socket_connect_tcp(const struct net_addr *a, const struct socket_opts *o,
 	const int fd = socket(ss.ss_family, SOCKET_TYPE, 0);
 
 	if (fd < 0)
-		return err_set(e, "08001", "%s", strerror(errno));
+		return err_set(e, ERRCODE_CANNOT_CONNECT, "%s",
+		    strerror(errno));
 	if (socket_tune(fd, o, e) < 0) {
 		close(fd);
 		return -1;
@@ -187,7 +188,7 @@ int socket_connect_tcp(const struct net_addr *a, const struct socket_opts *o,
 	if (connect(fd, (struct sockaddr *)&ss, len) == 0 ||
 	    errno == EINPROGRESS)
 		return fd;
-	err_set(e, "08001", "%s", strerror(errno));
+	err_set(e, ERRCODE_CANNOT_CONNECT, "%s", strerror(errno));
 	close(fd);
 	return -1;
 }
@@ -201,7 +202,7 @@ int socket_connect_unix(const char *path, struct err *e)
 	if (fd >= 0 && (connect(fd, (struct sockaddr *)&un, len) == 0 ||
 	    errno == EINPROGRESS))
 		return fd;
-	err_set(e, "08001", "%s", strerror(errno));
+	err_set(e, ERRCODE_CANNOT_CONNECT, "%s", strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	return -1;
@@ -287,8 +288,8 @@ int socket_tune(int fd, const struct socket_opts *o, struct err *e)
 
 		if (t->value != 0 &&
 		    set_int(fd, t->level, t->name, t->value) < 0)
-			return err_set(e, "58000", "setsockopt(%s): %s",
-			    t->what, strerror(errno));
+			return err_set(e, ERRCODE_SYSTEM_ERROR,
+			    "setsockopt(%s): %s", t->what, strerror(errno));
 	}
 	return 0;
 }
@@ -310,7 +311,8 @@ int socket_retune(int fd, const struct socket_opts *o, struct err *e)
 	const int fresh = socket(AF_INET, SOCKET_TYPE, 0);
 
 	if (fresh < 0)
-		return err_set(e, "58000", "socket(): %s", strerror(errno));
+		return err_set(e, ERRCODE_SYSTEM_ERROR, "socket(): %s",
+		    strerror(errno));
 	for (size_t i = 0; i < sizeof untuned / sizeof untuned[0]; i++) {
 		int value = 0;
 		socklen_t len = sizeof value;
@@ -329,8 +331,8 @@ int socket_defer_accept(int fd, bool on, struct err *e)
 {
 	if (set_int(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, on) == 0)
 		return 0;
-	return err_set(e, "58000", "setsockopt(TCP_DEFER_ACCEPT): %s",
-	    strerror(errno));
+	return err_set(e, ERRCODE_SYSTEM_ERROR,
+	    "setsockopt(TCP_DEFER_ACCEPT): %s", strerror(errno));
 }
 
 /*
@@ -409,12 +411,12 @@ int socket_adopt(int fd, struct net_addr *addr, char *path, struct err *e)
 	path[0] = '\0';
 	if (get_int(fd, SO_TYPE) != SOCK_STREAM ||
 	    get_int(fd, SO_ACCEPTCONN) != 1)
-		return err_set(e, "58000", "descriptor %d is no listening "
-		    "stream socket", fd);
+		return err_set(e, ERRCODE_SYSTEM_ERROR,
+		    "descriptor %d is no listening stream socket", fd);
 	if (getsockname(fd, (struct sockaddr *)&name.ss, &len) < 0 ||
 	    fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ||
 	    fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
-		return err_set(e, "58000", "descriptor %d: %s", fd,
+		return err_set(e, ERRCODE_SYSTEM_ERROR, "descriptor %d: %s", fd,
 		    strerror(errno));
 	net_from_sockaddr(addr, (struct sockaddr *)&name.ss);
 	if (name.ss.ss_family == AF_UNIX)
@@ -492,11 +494,12 @@ int socket_check_owner(const char *path, struct err *e)
 
 	if (lstat(path, &st) < 0)
 		return errno == ENOENT ? 0 :
-		    err_set(e, "58000", "'%s': %s", path, strerror(errno));
+		    err_set(e, ERRCODE_SYSTEM_ERROR, "'%s': %s", path,
+		    strerror(errno));
 	if (is_us(st.st_uid))
 		return 0;
-	return err_set(e, "42501", "'%s' belongs to %s", path,
-	    whose(st.st_uid, owner, sizeof owner));
+	return err_set(e, ERRCODE_INSUFFICIENT_PRIVILEGE, "'%s' belongs to %s",
+	    path, whose(st.st_uid, owner, sizeof owner));
 }
 
 int socket_unix_is_ours(const char *path, struct err *e)
@@ -506,9 +509,10 @@ int socket_unix_is_ours(const char *path, struct err *e)
 	if (socket_check_owner(path, e) < 0)
 		return -1;
 	if (lstat(path, &st) < 0)
-		return err_set(e, "58000", "'%s': %s", path, strerror(errno));
+		return err_set(e, ERRCODE_SYSTEM_ERROR, "'%s': %s", path,
+		    strerror(errno));
 	return S_ISSOCK(st.st_mode) ? 0 :
-	    err_set(e, "58000", "'%s' is no socket", path);
+	    err_set(e, ERRCODE_SYSTEM_ERROR, "'%s' is no socket", path);
 }
 
 int socket_peer_is_ours(int fd, const char *path, struct err *e)
@@ -518,9 +522,11 @@ int socket_peer_is_ours(int fd, const char *path, struct err *e)
 	pid_t pid;
 
 	if (socket_peer_cred(fd, &uid, &pid) < 0)
-		return err_set(e, "58000", "'%s': %s", path, strerror(errno));
-	return is_us(uid) ? 0 : err_set(e, "42501", "at '%s' a process of %s "
-	    "listens", path, whose(uid, owner, sizeof owner));
+		return err_set(e, ERRCODE_SYSTEM_ERROR, "'%s': %s", path,
+		    strerror(errno));
+	return is_us(uid) ? 0 : err_set(e, ERRCODE_INSUFFICIENT_PRIVILEGE,
+	    "at '%s' a process of %s listens", path, whose(uid, owner,
+	    sizeof owner));
 }
 
 bool socket_unix_alive(const char *path)

@@ -449,8 +449,8 @@ static int check_alpn(const struct tls *t, struct err *e)
 	SSL_get0_alpn_selected(t->ssl, &got, &len);
 	if (len == sizeof want - 1 && memcmp(got, want, len) == 0)
 		return 0;
-	return err_set(e, "08P01", "server does not speak PostgreSQL over "
-	    "direct TLS (no ALPN)");
+	return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+	    "server does not speak PostgreSQL over direct TLS (no ALPN)");
 }
 
 static int check_name(const struct tls *t, struct err *e)
@@ -461,8 +461,8 @@ static int check_name(const struct tls *t, struct err *e)
 
 	if (cert != NULL && tls_cert_is_for(cert, t->host))
 		return 0;
-	return err_set(e, "08P01", "name \"%s\" not present in server "
-	    "certificate", t->host);
+	return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+	    "name \"%s\" not present in server certificate", t->host);
 }
 
 static enum tls_step fail(struct tls *t, int result, struct err *e)
@@ -475,7 +475,8 @@ static enum tls_step fail(struct tls *t, int result, struct err *e)
 	if (t->eof && verify == X509_V_OK)
 		return TLS_GONE;
 	if (verify != X509_V_OK)
-		err_set(e, "08P01", "certificate verification failed: %s",
+		err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "certificate verification failed: %s",
 		    X509_verify_cert_error_string(verify));
 	else
 		tls_err(e, "");
@@ -501,7 +502,7 @@ static enum tls_step take_step(struct stream *s, struct err *e)
 		    t->ctx->unused + 1;
 	}
 	if (finish(s, false) < 0) {
-		err_set(e, "53200", "out of memory");
+		err_nomem(e);
 		step = TLS_FAILED;
 	}
 	if (step == TLS_FAILED)

@@ -42,7 +42,8 @@ int tls_err(struct err *e, const char *prefix)
 
 	if (code != 0 && ERR_SYSTEM_ERROR(code))
 		why = input_why((int)ERR_GET_REASON(code));
-	err_set(e, "08P01", "%s%s", prefix, why != NULL ? why :
+	err_set(e, ERRCODE_PROTOCOL_VIOLATION, "%s%s", prefix,
+	    why != NULL ? why :
 	    "unknown TLS error");
 	ERR_clear_error();
 	return -1;
@@ -90,7 +91,7 @@ struct tls_store *tls_store_new(const char *ca_file, const char *crl_file,
 	if (s != NULL)
 		s->x509 = X509_STORE_new();
 	if (s == NULL || s->x509 == NULL) {
-		err_set(e, "53200", "out of memory");
+		err_nomem(e);
 		goto fail;
 	}
 	s->refs = 1;
@@ -134,8 +135,9 @@ static int invalid(const struct build *b, const char *item, const char *value,
     struct err *e)
 {
 	ERR_clear_error();
-	return err_set(e, "22023", "invalid %s_tls_%s: %s",
-	    b->o->accepts ? "client" : "server", item, value);
+	return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+	    "invalid %s_tls_%s: %s", b->o->accepts ? "client" : "server", item,
+	    value);
 }
 
 static int set_protocols(struct build *b, struct err *e)
@@ -206,7 +208,8 @@ static int set_ciphers(struct build *b, struct err *e)
 	if (is_given(o->tls13_ciphers) && (b->protocols & TLS_V1_3) &&
 	    SSL_CTX_set_ciphersuites(b->c->ssl, o->tls13_ciphers) != 1) {
 		ERR_clear_error();
-		return err_set(e, "22023", "invalid %s_tls13_ciphers: %s",
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "invalid %s_tls13_ciphers: %s",
 		    o->accepts ? "client" : "server", o->tls13_ciphers);
 	}
 	return 0;
@@ -321,11 +324,11 @@ static int set_certificate(struct build *b, struct err *e)
 	if (!is_given(cert) && !is_given(key) && !b->o->accepts)
 		return 0;
 	if (!is_given(cert) || !is_given(key))
-		return err_set(e, "22023", b->o->accepts ?
-		    "To allow TLS connections from clients, "
-		    "client_tls_key_file and client_tls_cert_file must be "
-		    "set." : "server_tls_key_file and server_tls_cert_file "
-		    "must be set both, or none of them");
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    b->o->accepts ? "To allow TLS connections from clients, "
+		    "client_tls_key_file and client_tls_cert_file must be set."
+		    : "server_tls_key_file and server_tls_cert_file must be "
+		    "set both, or none of them");
 	if (!is_readable(cert) ||
 	    SSL_CTX_use_certificate_chain_file(ssl, cert) != 1)
 		return failed_to_load("certificate file", cert, e);
@@ -454,7 +457,7 @@ struct tls_context *tls_context_new(const struct tls_opts *o, struct err *e)
 		    TLS_client_method());
 	}
 	if (c == NULL || c->wire == NULL || c->bio == NULL || c->ssl == NULL) {
-		err_set(e, "53200", "out of memory");
+		err_nomem(e);
 		tls_context_unref(&c);
 		return NULL;
 	}

@@ -298,7 +298,7 @@ static int prepare_automatic(struct catalog *c, struct database *db,
 	if (db->next_own != NULL)
 		return prepare_entry(c, db, db->next_own);
 	/* without a usable line the old one stays */
-	return strcmp(e.code, "53200") == 0 ? -1 : 0;
+	return err_is_nomem(&e) ? -1 : 0;
 }
 
 /* A SET shares the entries, and a reload an auth file that is unchanged. */
@@ -545,7 +545,7 @@ struct database *catalog_auto_database(struct catalog *c, const char *name,
 	struct database *db = database_new(c, name);
 
 	if (db == NULL || prepare_entry(c, db, own) < 0) {
-		err_set(e, "53200", "out of memory");
+		err_nomem(e);
 		if (db != NULL)
 			catalog_drop_database(c, db);
 		config_db_free(own);

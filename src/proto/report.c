@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "proto/report.h"
 
+#include "base/errcodes.h"
 #include "proto/msg.h"
 #include "proto/reader.h"
 #include "proto/writer.h"
@@ -76,5 +77,6 @@ void report_write_notice(struct writer *w, const char *message,
     const char *detail)
 {
 	report_write(w, BE_NOTICE_RESPONSE, &(struct report){ "NOTICE",
-	    "00000", message, detail != NULL ? detail : "", "" });
+	    ERRCODE_SUCCESSFUL_COMPLETION, message,
+	    detail != NULL ? detail : "", "" });
 }

@@ -60,22 +60,24 @@ static int read_server_first(struct scram_client *c, struct scram_span rest,
 	struct scram_span nonce, salt, iterations;
 
 	if (rest.at[0] == 'm')
-		return err_set(e, "08P01",
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "server requires an unsupported SCRAM extension");
 	if (!scram_text_take(&rest, 'r', &nonce))
-		return err_set(e, "08P01", "no nonce in SCRAM challenge");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "no nonce in SCRAM challenge");
 	if (!nonce_continues_ours(c, nonce))
-		return err_set(e, "08P01",
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "nonce in SCRAM challenge does not continue ours");
 	if (!scram_text_take(&rest, 's', &salt) ||
 	    !scram_text_salt(salt, c->salt, &c->salt_len))
-		return err_set(e, "08P01", "bad salt in SCRAM challenge");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "bad salt in SCRAM challenge");
 	if (!scram_text_take(&rest, 'i', &iterations) ||
 	    !scram_text_iterations(iterations, &c->iterations))
-		return err_set(e, "08P01",
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "bad iteration count in SCRAM challenge");
 	if (rest.len > 0)
-		return err_set(e, "08P01",
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "garbage at the end of SCRAM challenge");
 	c->nonce_full = nonce.at;
 	c->nonce_full_len = nonce.len;
@@ -89,7 +91,8 @@ int scram_client_challenge(struct scram_client *c, const char *in, size_t len,
 
 	c->step = SCRAM_FAILED;
 	if (step != SCRAM_FIRST_SENT)
-		return err_set(e, "08P01", "SCRAM challenge out of order");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "SCRAM challenge out of order");
 	if (scram_text_check(in, len, e) != 0)
 		return -1;
 	c->server_first = mem_strndup(in, len);
@@ -161,9 +164,9 @@ char *scram_client_final(struct scram_client *c, const struct scram_keys *k)
 static int report_server_error(struct scram_span value, struct err *e)
 {
 	if (!scram_text_is_printable(value) || value.len > SERVER_ERROR_MAX)
-		return err_set(e, "08P01",
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "server reports an error in SCRAM authentication");
-	return err_set(e, "08P01",
+	return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 	    "server reports an error in SCRAM authentication: %.*s",
 	    (int)value.len, value.at);
 }
@@ -179,17 +182,20 @@ static int check_server_final(const struct scram_client *c,
 		return report_server_error(value, e);
 	if (!scram_text_take(&rest, 'v', &value) ||
 	    !scram_text_key(value, theirs))
-		return err_set(e, "08P01", "malformed server signature");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "malformed server signature");
 	if (rest.len > 0)
-		return err_set(e, "08P01",
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "garbage at the end of server-final-message");
 	if (sign(c, c->keys.server_key, expected) != 0)
-		return err_set(e, "53200", "failed to verify server signature");
+		return err_set(e, ERRCODE_OUT_OF_MEMORY,
+		    "failed to verify server signature");
 
 	const bool same = crypto_equal(theirs, expected, sizeof expected);
 	secret_wipe(expected, sizeof expected);
 	if (!same)
-		return err_set(e, "28P01", "invalid server signature");
+		return err_set(e, ERRCODE_INVALID_PASSWORD,
+		    "invalid server signature");
 	return 0;
 }
 
@@ -201,7 +207,8 @@ int scram_client_verify(struct scram_client *c, const char *in, size_t len,
 
 	c->step = SCRAM_FAILED;
 	if (step != SCRAM_FINAL_SENT)
-		return err_set(e, "08P01", "SCRAM signature out of order");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "SCRAM signature out of order");
 	if (scram_text_check(in, len, e) != 0 ||
 	    check_server_final(c, message, e) != 0)
 		return -1;

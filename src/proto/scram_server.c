@@ -17,7 +17,7 @@ static int read_gs2_binding(struct scram_server *s, struct scram_span in,
 
 	if (s->binding.len == 0 || in.len < len ||
 	    memcmp(in.at, header, len) != 0)
-		return err_set(e, "08P01",
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "unsupported SCRAM channel binding type");
 	s->gs2 = 'p';
 	bare->at = in.at + len;
@@ -32,21 +32,24 @@ static int read_gs2_header(struct scram_server *s, struct scram_span in,
 	if (s->plus)
 		return read_gs2_binding(s, in, bare, e);
 	if (in.at[0] == 'p')
-		return err_set(e, "08P01",
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "client asks for SCRAM channel binding");
 	/* RFC 5802 §6: somebody has taken our offer out of the list */
 	if (in.at[0] == 'y' && s->binding.len > 0)
-		return err_set(e, "08P01", "client thinks that we don't "
-		    "support SCRAM channel binding, but we do");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION, "client thinks "
+		    "that we don't support SCRAM channel binding, but we do");
 	if (in.at[0] != 'n' && in.at[0] != 'y')
-		return err_set(e, "08P01", "bad SCRAM channel binding flag");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "bad SCRAM channel binding flag");
 	if (in.len < 3 || in.at[1] != ',')
-		return err_set(e, "08P01", "malformed SCRAM GS2 header");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "malformed SCRAM GS2 header");
 	if (in.at[2] == 'a')
-		return err_set(e, "08P01",
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "client sent a SCRAM authorization identity");
 	if (in.at[2] != ',')
-		return err_set(e, "08P01", "malformed SCRAM GS2 header");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "malformed SCRAM GS2 header");
 	s->gs2 = in.at[0];
 	bare->at = in.at + 3;
 	bare->len = in.len - 3;
@@ -72,16 +75,19 @@ static int read_first_bare(struct scram_span bare, struct scram_span *nonce,
 	struct scram_span user;
 
 	if (bare.len > 0 && bare.at[0] == 'm')
-		return err_set(e, "08P01",
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "client requires an unsupported SCRAM extension");
 	if (!scram_text_take(&bare, 'n', &user))
-		return err_set(e, "08P01", "no user name in SCRAM message");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "no user name in SCRAM message");
 	if (!scram_text_take(&bare, 'r', nonce))
-		return err_set(e, "08P01", "no nonce in SCRAM message");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "no nonce in SCRAM message");
 	if (!scram_text_is_printable(*nonce))
-		return err_set(e, "08P01", "unprintable or empty SCRAM nonce");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "unprintable or empty SCRAM nonce");
 	if (!skip_extensions(bare))
-		return err_set(e, "08P01",
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "garbage at the end of client-first-message");
 	return 0;
 }
@@ -123,7 +129,8 @@ static int remember_first(struct scram_server *s, struct scram_span bare,
 		strlen(server_first) };
 
 	if (first.len > SCRAM_MESSAGE_MAX)
-		return err_set(e, "08P01", "SCRAM nonce too long");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "SCRAM nonce too long");
 	s->auth_message = scram_text_join_two(bare, first);
 	return s->auth_message == NULL ? scram_err_memory(e) : 0;
 }
@@ -152,7 +159,8 @@ int scram_server_first(struct scram_server *s, const struct scram_verifier *v,
 	*out = NULL;
 	if (s->step != SCRAM_START) {
 		s->step = SCRAM_FAILED;
-		return err_set(e, "08P01", "SCRAM message out of order");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "SCRAM message out of order");
 	}
 	s->v = *v;
 	const struct scram_span message = { .at = in, .len = len };
@@ -181,22 +189,24 @@ static int read_client_final(const struct scram_server *s, struct scram_span in,
 	scram_text_binding(s->gs2, &s->binding, binding);
 	if (!scram_text_take(&rest, 'c', &value) ||
 	    !scram_text_equals(value, binding))
-		return err_set(e, "08P01",
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "SCRAM channel binding does not match the flag");
 	if (!scram_text_take(&rest, 'r', &value) ||
 	    !scram_text_equals(value, s->nonce))
-		return err_set(e, "08P01", "SCRAM nonce does not match");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "SCRAM nonce does not match");
 	do {
 		f->without_proof.at = in.at;
 		f->without_proof.len = (size_t)(rest.at - in.at);
 		if (!scram_text_take_any(&rest, &name, &f->proof))
-			return err_set(e, "08P01", "no proof in SCRAM message");
+			return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+			    "no proof in SCRAM message");
 		if (name == 'm')
-			return err_set(e, "08P01",
+			return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 			    "client requires an unsupported SCRAM extension");
 	} while (name != 'p');
 	if (rest.len > 0)
-		return err_set(e, "08P01",
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "garbage at the end of client-final-message");
 	f->without_proof.len--; /* the comma */
 	return 0;
@@ -223,7 +233,7 @@ static int check_proof(struct scram_server *s,
 		goto out;
 	}
 	if (!crypto_equal(hash, s->v.stored_key, sizeof hash)) {
-		err_set(e, "28P01", "SCRAM proof is wrong");
+		err_set(e, ERRCODE_INVALID_PASSWORD, "SCRAM proof is wrong");
 		goto out;
 	}
 	memcpy(s->client_key, key, sizeof key);
@@ -256,7 +266,8 @@ static int server_final(struct scram_server *s, struct scram_span in,
 	    read_client_final(s, in, &f, e) != 0)
 		return -1;
 	if (!scram_text_key(f.proof, proof))
-		return err_set(e, "08P01", "malformed SCRAM proof");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "malformed SCRAM proof");
 	const struct scram_span before = { s->auth_message,
 		strlen(s->auth_message) };
 	/* RFC 5802 §3: AuthMessage, now that all of it is known */
@@ -284,7 +295,8 @@ int scram_server_final(struct scram_server *s, const char *in, size_t len,
 	if (s->step == SCRAM_CHALLENGED)
 		rc = server_final(s, message, out, e);
 	else
-		rc = err_set(e, "08P01", "SCRAM message out of order");
+		rc = err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "SCRAM message out of order");
 	if (rc != 0)
 		secret_wipe(s->client_key, sizeof s->client_key);
 	s->step = rc == 0 ? SCRAM_DONE : SCRAM_FAILED;

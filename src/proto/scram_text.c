@@ -14,17 +14,21 @@
 
 int scram_err_memory(struct err *e)
 {
-	return err_set(e, "53200", "out of memory during SCRAM exchange");
+	return err_set(e, ERRCODE_OUT_OF_MEMORY,
+	    "out of memory during SCRAM exchange");
 }
 
 int scram_text_check(const char *in, size_t len, struct err *e)
 {
 	if (len == 0)
-		return err_set(e, "08P01", "empty SCRAM message");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "empty SCRAM message");
 	if (len > SCRAM_MESSAGE_MAX)
-		return err_set(e, "08P01", "SCRAM message too long");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "SCRAM message too long");
 	if (memchr(in, '\0', len) != NULL)
-		return err_set(e, "08P01", "NUL in SCRAM message");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "NUL in SCRAM message");
 	return 0;
 }
 

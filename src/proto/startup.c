@@ -91,7 +91,7 @@ int startup_each(const struct startup *s, startup_fn *fn, void *arg,
 			return -1;
 	}
 	if (in.failed || reader_left(&in) > 0)
-		return err_set(e, "08P01",
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "invalid startup packet layout: "
 		    "expected terminator as last byte");
 	return 0;
@@ -146,12 +146,12 @@ int startup_options(const char *options, startup_fn *fn, void *arg,
 	int result = 0;
 
 	if (word == NULL)
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 	while (result == 0 && at[strspn(at, blanks)] != '\0') {
 		char *const name = next_setting(&at, word);
 
 		if (name == NULL) {
-			result = err_set(e, "08P01",
+			result = err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 			    "unsupported options startup parameter: only "
 			    "'-c config=val' and '--config=val' are allowed");
 			break;

@@ -82,6 +82,21 @@ static void test_an_argument_may_be_the_old_text(void **state)
 	assert_string_equal(e.text, "outer (inner)");
 }
 
+static void test_no_memory_is_known_again(void **state)
+{
+	(void)state;
+
+	struct err e;
+
+	assert_int_equal(err_nomem(&e), -1);
+	assert_true(err_is_nomem(&e));
+	assert_string_equal(e.code, "53200");
+	assert_string_equal(e.text, "out of memory");
+	assert_int_equal(err_nomem(NULL), -1);
+	err_set(&e, "53300", "out of memory");
+	assert_false(err_is_nomem(&e));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -91,6 +106,7 @@ int main(void)
 		cmocka_unit_test(test_prepend_keeps_code_and_old_text),
 		cmocka_unit_test(test_prepend_cuts_the_old_text),
 		cmocka_unit_test(test_an_argument_may_be_the_old_text),
+		cmocka_unit_test(test_no_memory_is_known_again),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
