@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
 #include "base/hash.h"
 #include "base/time.h"
 #include "base/wheel.h"
@@ -75,7 +74,7 @@ struct pool {
 	usec_t unused_since, drained_at;	/* 0 = in use; drain_stops() */
 	bool failing;			/* the latest login failed */
 	bool old_protocol;		/* its servers refuse what is not 3.0 */
-	struct err failure;		/* why; code and text */
+	char *failure;			/* owned; see pool_failure.h */
 	unsigned host_turn, address_turn;	/* of a list, of a name: the next */
 	struct host_failures *failures;	/* owned; see hosts.h */
 	bool serving;			/* private to the broker */

@@ -64,7 +64,8 @@ struct server {
 	bool superuser;			/* it says that we are one */
 	bool told;			/* its client has a FATAL of it */
 	bool tls_direct;		/* TLS, and it was not asked for it */
-	struct err failure;		/* see server_fail(); no code: none */
+	const struct err *failure;	/* borrowed, while it closes by one:
+					 * see server_fail(); NULL: none */
 	struct host host;		/* connected to, or to be connected to;
 					 * HOST_NONE: one of its pool's */
 	struct net_addr addr;		/* TCP or Unix peer */
@@ -96,6 +97,9 @@ int server_open(struct server *s, int fd);
 void server_close(struct server *s, const char *reason);
 /* The same; code and reason are for its client, or those who wait, too. */
 void server_fail(struct server *s, const char *code, const char *reason);
+/* The same, where these hear something else than the log. */
+void server_close_for(struct server *s, const struct err *failure,
+    const char *reason);
 
 /* Send one of our own queries; its replies are swallowed. 0 or -1 (closed). */
 int server_send_query(struct server *s, const char *sql,

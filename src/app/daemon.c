@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "app/app.h"
+#include "base/err.h"
 #include "base/errcodes.h"
 #include "base/log.h"
 #include "pool/users.h"

@@ -10,6 +10,7 @@
 #include <utlist.h>
 
 #include "app/app.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"

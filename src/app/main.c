@@ -15,6 +15,7 @@
 #include "app/signals.h"
 #include "app/takeover.h"
 #include "base/crypto.h"
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "console/version.h"

@@ -8,6 +8,7 @@
 #include "app/idle.h"
 #include "app/listener.h"
 #include "app/notify.h"
+#include "base/err.h"
 #include "base/errcodes.h"
 #include "base/log.h"
 #include "base/text.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/err.h"
 #include "base/errcodes.h"
 #include "base/mem.h"
 #include "base/wheel.h"

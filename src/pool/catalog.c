@@ -217,6 +217,7 @@ void catalog_drop_pool(struct catalog *c, struct pool *p)
 	DL_DELETE2(p->key.user->pools, p, user_prev, user_next);
 	credentials_unref(&p->credentials);
 	hosts_free(p);
+	mem_free(p->failure);
 	if (p->welcome != NULL) {
 		params_unref(&p->welcome->params);
 		mem_free(p->welcome);

@@ -7,6 +7,7 @@
 #include "pool/catalog.h"
 #include "pool/drain.h"
 #include "pool/limit.h"
+#include "pool/pool_failure.h"
 
 static bool is_full(const struct pool *p)
 {
@@ -141,7 +142,7 @@ static void explain_detail(const struct pool *p, enum wait_reason reason,
 		break;
 	case WAIT_LOGIN_FAILED:
 		snprintf(out, size, "The last connection to database \"%s\" "
-		    "failed: %s", db, p->failure.text);
+		    "failed: %s", db, pool_failure(p));
 		break;
 	case WAIT_CHECK:
 		snprintf(out, size, "A server connection of database \"%s\" "

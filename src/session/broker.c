@@ -10,6 +10,7 @@
 #include "pool/drain.h"
 #include "pool/latencies.h"
 #include "pool/limit.h"
+#include "pool/pool_failure.h"
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/writer.h"
@@ -106,7 +107,7 @@ static bool join(struct client *c, struct server *s)
 static bool may_queue(struct client *c)
 {
 	struct pool *p = c->pc.pool;
-	char text[sizeof p->failure.text + 128];
+	char text[sizeof((struct err *)0)->text + 128];
 
 	if (c->ss->shutdown == SHUTDOWN_WAIT_FOR_SERVERS) {
 		client_fail(c, NULL, "server shutting down");
@@ -118,7 +119,7 @@ static bool may_queue(struct client *c)
 	    (c->replication != REPLICATION_NONE && c->login == NULL))
 		return true;
 	snprintf(text, sizeof text, "server login has been failing, "
-	    "cached error: %s (server_login_retry)", p->failure.text);
+	    "cached error: %s (server_login_retry)", pool_failure(p));
 	struct sessions *ss = c->ss;
 	struct pool_server *victim;
 	const usec_t now = time_now();
@@ -465,7 +466,7 @@ void broker_server_ready(struct server *s)
 {
 	struct pool *p = s->ps.pool;
 
-	p->failing = false;
+	pool_worked(p);
 	hosts_worked(p, s->host.item);
 	broker_touch(s->ss, p);
 	if (s->ps.dedicated) {
@@ -501,15 +502,14 @@ static void on_failure(struct server *s)
 		return;
 	}
 	/* of several hosts the next is tried at once */
-	if (hosts_left(p, s->ss->catalog, time_now()) && strcmp(s->failure.code, "53200") != 0)
+	if (hosts_left(p, s->ss->catalog, time_now()) && strcmp(s->failure->code, "53200") != 0)
 		return;
-	p->failing = true;
-	p->failure = s->failure;
+	pool_fail(p, s->failure->text);
 	/* a refusal that concerns everybody: nobody need wait for the next */
 	if (!s->attempt->refused || (pool_connected(p) > 0 && p->welcome != NULL))
 		return;
-	broker_fail_all(p, CLIENT_WAITING, s->failure.code, s->failure.text);
-	broker_fail_all(p, CLIENT_WELCOME, s->failure.code, s->failure.text);
+	broker_fail_all(p, CLIENT_WAITING, s->failure->code, s->failure->text);
+	broker_fail_all(p, CLIENT_WELCOME, s->failure->code, s->failure->text);
 }
 
 /* Its login is long over: a failure is its client's, not that of the pool. */
@@ -522,8 +522,8 @@ static bool is_past_login(const struct server *s)
 static void fail_client(struct client *c, const struct server *s,
     const char *reason)
 {
-	if (s->failure.code[0] != '\0' && is_past_login(s))
-		client_fail(c, s->failure.code, reason);
+	if (s->failure != NULL && is_past_login(s))
+		client_fail(c, s->failure->code, reason);
 	else if (c->login == NULL)
 		client_fail(c, NULL, reason);
 	else	/* what its auth_query met with concerns the operator only */
@@ -532,7 +532,7 @@ static void fail_client(struct client *c, const struct server *s,
 
 void broker_server_gone(struct server *s, const char *reason)
 {
-	if (s->failure.code[0] != '\0' && !is_past_login(s))
+	if (s->failure != NULL && !is_past_login(s))
 		on_failure(s);
 	struct pool_client *pc = s->ps.client;
 

@@ -7,6 +7,7 @@
 
 #include "pool/latencies.h"
 #include "pool/limit.h"
+#include "pool/pool_failure.h"
 #include "proto/params.h"
 #include "proto/writer.h"
 #include "session/client.h"
@@ -111,8 +112,7 @@ void replication_failed(struct server *s)
 	if (server_is_introduced(s))
 		return;
 	if (!hosts_left(p, s->ss->catalog, time_now())) {
-		p->failing = true;
-		p->failure = s->failure;
+		pool_fail(p, s->failure->text);
 	}
 	pool_unlink(s->ps.client);
 }

@@ -146,8 +146,10 @@ struct server *server_adopt(struct sessions *ss, struct pool *p, int fd)
 
 void server_fail(struct server *s, const char *code, const char *reason)
 {
-	err_set(&s->failure, code, "%s", reason);
-	server_close(s, reason);
+	struct err e;
+
+	err_set(&e, code, "%s", reason);
+	server_close_for(s, &e, reason);
 }
 
 int server_open(struct server *s, int fd)
@@ -196,9 +198,19 @@ static void terminate(struct server *s)
 /* Not for what a replication client wants of it. */
 static bool is_host_to_blame(const struct server *s)
 {
-	return s->failure.code[0] != '\0' && (s->ps.state == SERVER_LOGIN ||
+	return s->failure != NULL && (s->ps.state == SERVER_LOGIN ||
 	    (s->ps.state == SERVER_DEDICATED_LOGIN &&
 	    !server_is_introduced(s)));
+}
+
+void server_close_for(struct server *s, const struct err *failure,
+    const char *reason)
+{
+	if (s->ps.state == SERVER_GONE)
+		return;
+	s->failure = failure;
+	server_close(s, reason);
+	s->failure = NULL;
 }
 
 void server_close(struct server *s, const char *reason)

@@ -4,6 +4,7 @@
 
 #include "io/tls.h"
 #include "io/tls_context.h"
+#include "pool/pool_failure.h"
 #include "session/server.h"
 #include "session/server_attempt.h"
 #include "session/sessions.h"
@@ -15,10 +16,8 @@ static struct server *attempt(struct sessions *ss, struct pool *p,
 	struct server *s = server_new(ss, p, state);
 
 	p->last_launch = time_now();
-	if (s == NULL) {
-		p->failing = true;
-		err_set(&p->failure, "53200", "out of memory");
-	}
+	if (s == NULL)
+		pool_fail(p, NULL);
 	return s;
 }
 

@@ -124,9 +124,8 @@ static int act_on(struct server *s, enum server_auth_result r,
 	if (s->attempt->auth.detail[0] != '\0')
 		log_at(LEVEL_ERROR, &s->who, "%s", s->attempt->auth.detail);
 	s->attempt->refused = true;
-	s->failure = s->attempt->auth.error;
-	server_close(s, s->ps.dedicated ? "login failed" :
-	    "failed to answer authreq");
+	server_close_for(s, &s->attempt->auth.error, s->ps.dedicated ?
+	    "login failed" : "failed to answer authreq");
 	return -1;
 }
 

@@ -109,7 +109,7 @@
 	X(server, skip, MOVED) X(server, skip_drop, MOVED) \
 	X(server, sent, MADE) X(server, superuser, MOVED) \
 	X(server, told, !it->told) X(server, tls_direct, MADE) \
-	X(server, failure, it->failure.code[0] == '\0') \
+	X(server, failure, it->failure == NULL) \
 	X(server, host, MOVED) X(server, addr, MOVED) X(server, id, MADE) \
 	A(server, key, MOVED) X(server, key_len, MOVED) \
 	X(server, target, it->target == NULL) \

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "pool/catalog.h"
+#include "pool/pool_failure.h"
 
 struct stage {
 	struct config_db conf;
@@ -167,7 +168,7 @@ static void test_every_reason_is_explained(void **state)
 
 	(void)state;
 	st.pool.limits.max_db = 7;
-	err_set(&st.pool.failure, "28P01", "no way");
+	pool_fail(&st.pool, "no way");
 	for (int i = WAIT_NONE + 1; i < WAIT_REASONS; i++) {
 		wait_explain(&st.pool, (enum wait_reason)i, &text);
 		assert_non_null(wait_name((enum wait_reason)i));
@@ -195,6 +196,7 @@ static void test_every_reason_is_explained(void **state)
 	wait_explain(&st.pool, WAIT_NONE, &text);
 	assert_string_equal(text.detail, "");
 	assert_string_equal(text.hint, "");
+	pool_worked(&st.pool);
 }
 
 #define STAGED(test) cmocka_unit_test_setup(test, set_up)

@@ -1,0 +1,14 @@
+/* pool_failure.h - why no server of a pool could be logged in.
+ * SPDX-License-Identifier: ISC */
+#ifndef POOL_POOL_FAILURE_H
+#define POOL_POOL_FAILURE_H
+
+struct pool;
+
+/* A login failed, for this reason (NULL: no memory); or it did not. */
+void pool_fail(struct pool *p, const char *reason);
+void pool_worked(struct pool *p);
+/* Why the latest login failed. */
+const char *pool_failure(const struct pool *p);
+
+#endif
