@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct params;		/* one set: a value or NULL for each tracked name */
 struct params_table;	/* the names, and every set and value alive */
@@ -13,9 +14,8 @@ struct writer;
 #define PARAMS_MAX 64	/* tracked names */
 
 /*
- * DateStyle, client_encoding, TimeZone, standard_conforming_strings,
- * application_name, then the names of extra (a comma list, may be NULL).
- * NULL: no memory. It must outlive its sets.
+ * All that PostgreSQL reports and a client may set, then the names of extra (a
+ * comma list, may be NULL). NULL: no memory. It must outlive its sets.
  */
 struct params_table *params_table_new(const char *extra);
 void params_table_free(struct params_table **t);
@@ -47,22 +47,35 @@ int params_set(struct params **p, int i, const char *value);
  * and the spelling of equal ones are taken from defaults.
  */
 int params_fill(struct params **p, const struct params *defaults);
-/* Take over every value that have has, where want has one too. */
-int params_adopt(struct params **want, const struct params *have);
+
+/*
+ * A server may not report all of them (search_path is reported from PostgreSQL
+ * 18 on). The values of these, its silent ones (one bit for each number), are
+ * known as long as nobody but us sets them.
+ */
+uint64_t params_missing(const struct params *p);	/* those without value */
+/* Somebody may have set silent ones. 0, or -1: no memory, *have is kept. */
+int params_forget(struct params **have, uint64_t silent);
+
+/* Take over every value that have reports, where want has one too. */
+int params_adopt(struct params **want, const struct params *have,
+    uint64_t silent);
 
 /*
  * Write "SET name=value;" for each value that both have and that differs: in
- * case only, if case is of no matter to it. The server reads a query in the
+ * case only, if case is of no matter to it. A silent value that have lacks is
+ * SET, and one that want lacks is RESET. The server reads a query in the
  * encoding it has: client_encoding stands in one of its own, ahead of that of
  * the others. Each ends in NUL. Returns how many queries; equal sets cost one
  * comparison. (spec/pooling.md section 21)
  */
 int params_write_sets(const struct params *want, const struct params *have,
-    struct writer *w);
+    uint64_t silent, struct writer *w);
 /*
  * Those were sent to who has *have: it will have the values, but for what it
  * spells in its own way, and reports, or has it in other words already.
  */
-int params_expect(struct params **have, const struct params *want);
+int params_expect(struct params **have, const struct params *want,
+    uint64_t silent);
 
 #endif

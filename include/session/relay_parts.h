@@ -75,11 +75,12 @@ size_t relay_run_down(struct relay_down *d);
 /* A query of the client is answered in full; status is that it ended with. */
 void relay_note_end(struct client *c, char status);
 
-/* Hot: may the message tell of a DISCARD, a DEALLOCATE or a RESET? */
+/* Hot: may the message tell of a DISCARD, a DEALLOCATE, a RESET or a SET? */
 static inline bool relay_has_meaning(const uint8_t *m, size_t size)
 {
 	return m[0] == BE_COMMAND_COMPLETE && size > MSG_HEADER &&
-	    (m[MSG_HEADER] == 'D' || m[MSG_HEADER] == 'R');
+	    (m[MSG_HEADER] == 'D' || m[MSG_HEADER] == 'R' ||
+	    size == MSG_HEADER + sizeof "SET");
 }
 
 /*

@@ -56,7 +56,8 @@ struct server {
 	enum server_chore chore;
 	struct track track;
 	struct prepared_uses prepared;
-	struct params *params;		/* counted; what the server reported */
+	struct params *params;		/* counted; what the server has */
+	uint64_t silent;		/* of these; see params_missing() */
 	struct carry carry;
 	uint32_t skip;			/* bytes of the open message to pass */
 	bool skip_drop;			/* ... and they are dropped instead */

@@ -12,7 +12,7 @@
 
 struct err;
 
-#define SNAPSHOT_VERSION 2
+#define SNAPSHOT_VERSION 3
 
 enum snapshot_flag {
 	SNAPSHOT_WAITING = 1,	/* client: asked for a server */
@@ -58,6 +58,7 @@ struct snapshot_server {
 	uint32_t skip;		/* as of a client */
 	const uint8_t *key, *carry, *queued;
 	uint32_t key_len, carry_len, queued_len;
+	uint64_t silent;	/* parameters, by their place in params */
 	uint32_t forgotten;	/* of struct prepared_uses */
 	struct reader params, statements;
 	/* where it leads to: not the same any more, it is of no use */

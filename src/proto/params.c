@@ -31,10 +31,19 @@ struct params_table {
 	bool folds[PARAMS_MAX];		/* case is of no matter to the value */
 };
 
+/* All that PostgreSQL 18 reports and lets a client set. */
 static const char *const always[] = { [PARAMS_DATESTYLE] = "DateStyle",
 	[PARAMS_CLIENT_ENCODING] = "client_encoding", "TimeZone",
 	"standard_conforming_strings",
-	[PARAMS_APPLICATION_NAME] = "application_name" };
+	[PARAMS_APPLICATION_NAME] = "application_name", "search_path",
+	"IntervalStyle", "default_transaction_read_only", "scram_iterations",
+	"session_authorization" };
+
+/*
+ * In place of a value that somebody may have changed without a report: an
+ * address that no interned value has.
+ */
+static const char unknown[] = "?";
 
 /* Words of a fixed list, which the server reports in its own spelling. */
 static const char *const folding[] = { "DateStyle", "client_encoding",
@@ -165,7 +174,7 @@ static struct params *add_set(struct params_table *t, const char **value)
 		return NULL;
 	}
 	for (int i = 0; i < t->count; i++)
-		if (value[i] != NULL)
+		if (value[i] != NULL && value[i] != unknown)
 			intern_ref(value[i]);
 	return p;
 }
@@ -202,7 +211,8 @@ void params_unref(struct params **pp)
 	HASH_DELETE(hh, t->sets, p);
 	mem_free(p->status);
 	for (int i = 0; i < t->count; i++)
-		intern_put(t->strings, p->value[i]);
+		if (p->value[i] != unknown)
+			intern_put(t->strings, p->value[i]);
 	mem_delete(MEM_PARAMS, p, set_size(t));
 }
 
@@ -300,7 +310,23 @@ int params_fill(struct params **pp, const struct params *defaults)
 	return rc;
 }
 
-int params_adopt(struct params **want, const struct params *have)
+static uint64_t bit(int i)
+{
+	return (uint64_t)1 << i;
+}
+
+uint64_t params_missing(const struct params *p)
+{
+	uint64_t missing = 0;
+
+	for (int i = 0; i < p->table->count; i++)
+		if (p->value[i] == NULL)
+			missing |= bit(i);
+	return missing;
+}
+
+int params_adopt(struct params **want, const struct params *have,
+    uint64_t silent)
 {
 	const struct params *p = *want;
 	const char *v[PARAMS_MAX];
@@ -308,9 +334,20 @@ int params_adopt(struct params **want, const struct params *have)
 	if (p == have)
 		return 0;
 	for (int i = 0; i < p->table->count; i++)
-		v[i] = p->value[i] != NULL && have->value[i] != NULL ?
-		    have->value[i] : p->value[i];
+		v[i] = p->value[i] != NULL && have->value[i] != NULL &&
+		    (silent & bit(i)) == 0 ? have->value[i] : p->value[i];
 	return replace(want, v);
+}
+
+int params_forget(struct params **have, uint64_t silent)
+{
+	const struct params *p = *have;
+	const char *v[PARAMS_MAX];
+
+	for (int i = 0; i < p->table->count; i++)
+		v[i] = p->value[i] != NULL && (silent & bit(i)) != 0 ?
+		    unknown : p->value[i];
+	return replace(have, v);
 }
 
 /*
@@ -408,60 +445,95 @@ static bool is_ascii(const char *s)
 	return *s == '\0';
 }
 
-/*
- * Must value i be set? Where the encoding changes, bytes that are not ASCII
- * meant something else up to now.
- */
-static bool must_set(const struct params *want, const struct params *have,
-    int i, bool recoded)
-{
-	const char *a = want->value[i], *b = have->value[i];
+/* A server, and what it is to have. */
+struct reconciling {
+	const struct params *want, *have;
+	uint64_t silent;	/* what it does not report */
+	bool recoded;		/* client_encoding changes */
+};
 
-	if (a == NULL || b == NULL)
-		return false;
-	return !is_same(want->table, i, a, b) || (recoded && !is_ascii(a));
+enum change { KEEP, SET, RESET };
+
+/*
+ * What is to be done about value i? Where the encoding changes, bytes that are
+ * not ASCII meant something else up to now. Nobody reports a silent value: it
+ * is what was set last, or unknown.
+ */
+static enum change change_of(const struct reconciling *r, int i)
+{
+	const char *a = r->want->value[i], *b = r->have->value[i];
+	const bool silent = (r->silent & bit(i)) != 0;
+
+	if (a == NULL)
+		return silent && b != NULL ? RESET : KEEP;
+	if (b == NULL)
+		return silent ? SET : KEEP;
+	if (b == unknown)
+		return SET;
+	return !is_same(r->want->table, i, a, b) ||
+	    (r->recoded && !is_ascii(a)) ? SET : KEEP;
 }
 
-static bool is_recoded(const struct params *want, const struct params *have)
+static struct reconciling reconcile(const struct params *want,
+    const struct params *have, uint64_t silent)
 {
-	return must_set(want, have, PARAMS_CLIENT_ENCODING, false);
+	struct reconciling r = { want, have, silent, false };
+
+	r.recoded = change_of(&r, PARAMS_CLIENT_ENCODING) == SET;
+	return r;
+}
+
+static void write_change(struct writer *w, const char *name,
+    const char *value)
+{
+	if (value != NULL) {
+		write_set(w, name, value);
+		return;
+	}
+	writer_bytes(w, "RESET ", 6);
+	writer_bytes(w, name, strlen(name));
+	writer_u8(w, ';');
 }
 
 int params_write_sets(const struct params *want, const struct params *have,
-    struct writer *w)
+    uint64_t silent, struct writer *w)
 {
 	const struct params_table *t = want->table;
 	bool others = false;
 
 	if (want == have)
 		return 0;
-	const bool recoded = is_recoded(want, have);
+	const struct reconciling r = reconcile(want, have, silent);
 
-	if (recoded) {
+	if (r.recoded) {
 		write_set(w, t->name[PARAMS_CLIENT_ENCODING],
 		    want->value[PARAMS_CLIENT_ENCODING]);
 		writer_u8(w, 0);
 	}
 	for (int i = 0; i < t->count; i++) {
-		if (i == PARAMS_CLIENT_ENCODING ||
-		    !must_set(want, have, i, recoded))
+		if (i == PARAMS_CLIENT_ENCODING || change_of(&r, i) == KEEP)
 			continue;
-		write_set(w, t->name[i], want->value[i]);
+		write_change(w, t->name[i], want->value[i]);
 		others = true;
 	}
 	if (others)
 		writer_u8(w, 0);
-	return recoded + others;
+	return r.recoded + others;
 }
 
-int params_expect(struct params **have, const struct params *want)
+int params_expect(struct params **have, const struct params *want,
+    uint64_t silent)
 {
 	const struct params *p = *have;
-	const bool recoded = is_recoded(want, p);
+	const struct reconciling r = reconcile(want, p, silent);
 	const char *v[PARAMS_MAX];
 
-	for (int i = 0; i < p->table->count; i++)
-		v[i] = !p->table->folds[i] && must_set(want, p, i, recoded) ?
-		    want->value[i] : p->value[i];
+	for (int i = 0; i < p->table->count; i++) {
+		const bool told = p->table->folds[i] &&
+		    (silent & bit(i)) == 0;
+
+		v[i] = change_of(&r, i) == KEEP || told ? p->value[i] :
+		    want->value[i];
+	}
 	return replace(have, v);
 }

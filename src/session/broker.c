@@ -44,7 +44,7 @@ int broker_adopt_params(struct client *c, const struct server *s)
 {
 	const bool begins = c->start == c->params;
 
-	if (params_adopt(&c->params, s->params) < 0)
+	if (params_adopt(&c->params, s->params, s->silent) < 0)
 		return -1;
 	if (begins && c->start != NULL) {
 		params_unref(&c->start);
@@ -60,7 +60,8 @@ bool broker_same_params(struct client *c, struct server *s)
 	if (c->params == s->params)
 		return true;
 	writer_init(&w, 1 << 20);
-	const int n = params_write_sets(c->params, s->params, &w);
+	const int n = params_write_sets(c->params, s->params,
+	    s->silent, &w);
 
 	if (n == 0 && !w.failed) {
 		/* they are one set from now on */
@@ -69,7 +70,8 @@ bool broker_same_params(struct client *c, struct server *s)
 		return true;
 	}
 	stream_pause(&c->stream);
-	if (w.failed || params_expect(&s->params, c->params) < 0)
+	if (w.failed || params_expect(&s->params, c->params,
+	    s->silent) < 0)
 		server_fail(s, "53200", "no memory for server parameters");
 	else
 		send_sets(s, (const char *)w.at, n);

@@ -171,6 +171,8 @@ static enum relay_step on_complete(struct relay_down *d)
 		return fail(d, "bad pkt header");
 	if (d->have < d->size)
 		return RELAY_SHORT;
+	if (relay_reset_silent(d) < 0)
+		return fail_memory(d);
 	relay_reset_tag(d);
 	if (!relay_has_meaning(d->m, d->size))
 		return on_reply(d);
@@ -197,6 +199,8 @@ static enum relay_step on_parameter(struct relay_down *d)
 
 	if (i >= 0 && params_set(&d->s->params, i, value) < 0)
 		return fail_memory(d);
+	if (i >= 0)
+		d->s->silent &= ~((uint64_t)1 << i);
 	if (d->c == NULL || d->s->chore != CHORE_NONE)
 		return on_notice(d);
 	const bool hidden = i >= 0 && relay_reset_hides(d, i);

@@ -87,22 +87,36 @@ bool relay_reset_asked(const struct relay_up *up)
 
 /* --- on the way down --- */
 
+static bool has_tag(const struct relay_down *d, const char *tag)
+{
+	const size_t n = strlen(tag) + 1;
+
+	return d->size == MSG_HEADER + n &&
+	    memcmp(d->m + MSG_HEADER, tag, n) == 0;
+}
+
+int relay_reset_silent(const struct relay_down *d)
+{
+	struct server *s = d->s;
+
+	if (s->silent == 0 || s->chore == CHORE_PARAMS ||
+	    (!has_tag(d, "SET") && !has_tag(d, "RESET") &&
+	    !has_tag(d, "DISCARD ALL")))
+		return 0;
+	return params_forget(&s->params, s->silent);
+}
+
 void relay_reset_tag(const struct relay_down *d)
 {
-	static const char reset[] = "RESET", set[] = "SET",
-	    discard[] = "DISCARD ALL";
 	struct client *c = d->c;
-	const uint8_t *tag = d->m + MSG_HEADER;
-	const size_t n = d->size - MSG_HEADER;
 
 	if (c == NULL || c->start == NULL || d->s->chore != CHORE_NONE)
 		return;
-	const bool all = n == sizeof discard && memcmp(tag, discard, n) == 0;
+	const bool all = has_tag(d, "DISCARD ALL");
 
 	if (all)
 		c->resets = ALL;
-	else if ((n != sizeof reset || memcmp(tag, reset, n) != 0) &&
-	    (c->resets == 0 || n != sizeof set || memcmp(tag, set, n) != 0))
+	else if (!has_tag(d, "RESET") && (c->resets == 0 || !has_tag(d, "SET")))
 		return;
 	c->resetting = all || c->resetting == RESET_ASKED ||
 	    c->resetting == RESET_DONE ? RESET_DONE : RESET_GUESSED;
@@ -172,7 +186,7 @@ int relay_reset_end(struct relay_down *d, bool answered)
 	if (!done && !answered)
 		return 0;
 	for (int i = 0; i < n; i++) {
-		if ((c->resets & bit(i)) != 0 && tell(d, i,
+		if ((c->resets & ~d->s->silent & bit(i)) != 0 && tell(d, i,
 		    params_get(done && is_initial(d, i) ? c->start :
 		    d->s->params, i)) < 0)
 			return -1;

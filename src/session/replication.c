@@ -85,7 +85,7 @@ static bool greet(struct client *c, struct server *s)
 		    .tracked = s->params,
 		    .others = { w->at, w->len },
 		});
-	else if (params_adopt(&c->params, s->params) < 0)
+	else if (params_adopt(&c->params, s->params, s->silent) < 0)
 		client_fail(c, "53200", "out of memory");
 	return client_is_open(c);
 }

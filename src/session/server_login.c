@@ -397,6 +397,7 @@ static void finish(struct server *s, const struct burst *b, size_t used)
 		server_fail(s, "53200", "no memory for what the server said");
 		return;
 	}
+	s->silent = params_missing(s->params);
 	s->track.status = 'I';
 	s->track.ready = true;
 	server_set_phase(s, SERVER_PHASE_POOLED);

@@ -104,7 +104,7 @@
 	    it->chore == CHORE_PARAMS) \
 	X(server, track, is_movable_track(&it->track)) \
 	X(server, prepared, is_movable_prepared_uses(&it->prepared)) \
-	X(server, params, MOVED) \
+	X(server, params, MOVED) X(server, silent, MOVED) \
 	X(server, carry, is_movable_carry(&it->carry)) \
 	X(server, skip, MOVED) X(server, skip_drop, MOVED) \
 	X(server, sent, MADE) X(server, superuser, MOVED) \

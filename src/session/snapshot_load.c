@@ -85,26 +85,32 @@ static int read_queued(struct stream *s, const uint8_t *p, size_t n)
 
 /* --- clients --- */
 
-/*
- * What it came with, and what of that is being reset: a bit for each place in
- * the list, which may be another one here.
- */
-static int read_start(struct client *c, struct snapshot_client *in)
+/* A bit for each place in the list, which may be another one here. */
+static uint64_t read_bits(const struct sessions *ss, const struct reader *list,
+    uint64_t there)
 {
 	struct snapshot_pair pair;
-	struct reader walk = in->start;
+	struct reader walk = *list;
+	uint64_t here = 0;
 
+	for (unsigned n = 0; n < 64 && snapshot_next_pair(&walk, &pair); n++) {
+		const int i = params_find(ss->params, pair.name);
+
+		if (i >= 0 && (there >> n & 1) != 0)
+			here |= (uint64_t)1 << i;
+	}
+	return here;
+}
+
+/* What it came with, and what of that is being reset. */
+static int read_start(struct client *c, struct snapshot_client *in)
+{
 	if (reader_left(&in->start) == 0)
 		return 0;
+	c->resets = read_bits(c->ss, &in->start, in->resets);
 	c->start = params_empty(c->ss->params);
 	if (c->start == NULL || read_params(c->ss, &in->start, &c->start) < 0)
 		return -1;
-	for (unsigned n = 0; n < 64 && snapshot_next_pair(&walk, &pair); n++) {
-		const int i = params_find(c->ss->params, pair.name);
-
-		if (i >= 0 && (in->resets >> n & 1) != 0)
-			c->resets |= (uint64_t)1 << i;
-	}
 	c->resetting = in->resetting <= RESET_GUESSED ? in->resetting : RESET_NONE;
 	return 0;
 }
@@ -372,7 +378,10 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	s->ps.mode = (in->flags & SNAPSHOT_SESSION) != 0 ? POOL_SESSION :
 	    (in->flags & SNAPSHOT_STATEMENT) != 0 ? POOL_STATEMENT :
 	    POOL_TRANSACTION;
+	s->silent = read_bits(s->ss, &in->params, in->silent);
+	/* of its silent values nobody knows where they came from */
 	if (read_params(s->ss, &in->params, &s->params) < 0 ||
+	    params_forget(&s->params, s->silent) < 0 ||
 	    carry_keep(&s->carry, in->carry, in->carry_len) < 0 ||
 	    read_queued(&s->stream, in->queued, in->queued_len) < 0)
 		return no_memory(e);

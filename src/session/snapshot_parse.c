@@ -187,6 +187,7 @@ int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,
 	out->skip = reader_u32(&r);
 	out->key = get_blob(&r, &out->key_len);
 	get_pairs(&r, &out->params);
+	out->silent = (uint64_t)get_64(&r);
 	get_statements(&r, &out->statements);
 	out->forgotten = reader_u32(&r);
 	out->carry = get_blob(&r, &out->carry_len);

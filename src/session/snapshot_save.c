@@ -211,6 +211,7 @@ void snapshot_write_server(const struct server *s, struct writer *w)
 	writer_u32(w, s->skip);
 	put_blob(w, s->key, s->key_len);
 	put_params(w, s->ss->params, s->params);
+	put_64(w, (int64_t)s->silent);
 	writer_init(&list, w->cap);
 	/* least recently used first: added in this order it is the same list */
 	for (use = s->prepared.lru; use != NULL; use = use->next)

@@ -114,7 +114,7 @@ static void check(const struct params *want, const struct params *have,
 	char *const buf = mem_alloc(room + 1);
 
 	writer_init(&w, 1 << 24);
-	const int queries = params_write_sets(want, have, &w);
+	const int queries = params_write_sets(want, have, 0, &w);
 
 	assert(buf != NULL && !w.failed && queries <= 2);
 	struct cursor c = { (const char *)w.at };

@@ -359,15 +359,44 @@ def test_obsolete_servers_are_closed_between_transactions(pooler, fast):
 
 @pytest.mark.setting("track_extra_parameters")
 def test_further_parameters_follow_their_client(pooler):
-    """settings.md 3: names that PostgreSQL reports"""
-    name = "default_transaction_read_only"
+    """settings.md 3: also what the server does not report"""
+    name = "statement_timeout"
     p = pooler(default_pool_size=1,
                track_extra_parameters=" %s , IntervalStyle" % name)
-    a, b = p.raw(), p.raw()
-    a.query("set %s = on" % name)
-    assert b.value("show " + name) == "off"
-    assert a.value("show " + name) == "on"
+    a, b = p.raw(**{name: "1min"}), p.raw()
+    for _ in range(2):
+        assert a.value("show " + name) == "1min"
+        assert b.value("show " + name) == "0"
     assert len(p.servers()) == 1
+
+
+@pytest.mark.parametrize("name, value, other", [
+    ("default_transaction_read_only", "on", "off"),
+    ("IntervalStyle", "iso_8601", "postgres")])
+def test_reported_parameters_follow_their_client(pooler, name, value, other):
+    """pooling.md 21: all that PostgreSQL reports"""
+    p = pooler(default_pool_size=1, track_extra_parameters="")
+    a, b = p.raw(), p.raw()
+    a.query("set %s = '%s'" % (name, value))
+    for _ in range(2):
+        assert b.value("show " + name) == other
+        assert a.value("show " + name) == value
+    assert len(p.servers()) == 1
+
+
+def test_session_authorization_goes_with_its_client(pooler, pg):
+    """pooling.md 21: nobody else acts as somebody's other role"""
+    pg.sql("create role u_other")
+    try:
+        p = pooler(dbs={"p0": "user=postgres password=x"},
+                   default_pool_size=1)
+        a, b = p.raw(), p.raw()
+        a.query("set session authorization u_other")
+        for _ in range(2):
+            assert b.value("select session_user") == "postgres"
+            assert a.value("select session_user") == "u_other"
+    finally:
+        pg.sql("drop role u_other")
 
 
 @pytest.mark.setting("conffile")

@@ -366,6 +366,17 @@ def take_over(pooler, p, **settings):
     return q
 
 
+def test_takeover_keeps_parameters_of_the_start_up_packet(pooler):
+    """pooling.md 21: also where the server does not report search_path"""
+    p = pooler(default_pool_size=1)
+    plain, mine = p.raw(), p.raw(search_path="pg_catalog")
+    for c, path in (plain, '"$user", public'), (mine, "pg_catalog"):
+        assert c.value("show search_path") == path
+    take_over(pooler, p)
+    for c, path in (plain, '"$user", public'), (mine, "pg_catalog"):
+        assert c.value("show search_path") == path
+
+
 @pytest.mark.option("--reboot")
 def test_takeover_of_idle_and_busy_sessions(pooler, latch):
     """config-files.md 21: -R"""

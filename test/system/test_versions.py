@@ -48,9 +48,8 @@ def test_every_parameter_that_the_server_reports_is_told(pooler, pg, mode):
 
 @since_18
 def test_search_path_follows_its_client(pooler):
-    """track_extra_parameters: 18 reports it, so it can be tracked"""
-    p = pooler(default_pool_size=1,
-               track_extra_parameters="IntervalStyle, search_path")
+    """pooling.md 21: 18 reports it"""
+    p = pooler(default_pool_size=1)
     a, b = p.raw(), p.raw()
     a.query("set search_path = pg_catalog, \"odd \"\"name\", public")
     b.query("set search_path to ''")
@@ -64,14 +63,43 @@ def test_search_path_follows_its_client(pooler):
     assert c.value("show search_path") == "p1, public"
 
 
-@since_18
-def test_search_path_is_reported_but_not_kept_if_not_tracked(pooler):
-    """pooling.md 21: who sets it hears of it; the server keeps it"""
+PATH = "show search_path"
+
+
+@pytest.mark.parametrize("how", ["by name", "in options"])
+def test_search_path_of_the_start_up_packet_is_nobody_elses(pooler, how):
+    """pooling.md 21: reported (since 18) or not, neither lost nor leaked"""
     p = pooler(default_pool_size=1)
-    a = p.raw()
-    a.send(pq.query("set search_path = public"))
-    kinds = a.recv_until().messages
-    assert ("S", b"search_path\0public\0") in kinds
+    plain = p.raw()
+    mine = p.raw(search_path="pg_catalog, public") if how == "by name" else \
+        p.raw(options="-c search_path=pg_catalog,\\ public")
+    other = p.raw(search_path="information_schema")
+    for _ in range(2):
+        assert mine.value(PATH) == "pg_catalog, public"
+        assert plain.value(PATH) == '"$user", public'
+        assert other.value(PATH) == "information_schema"
+    assert len(p.servers()) == 1
+
+
+@pytest.mark.parametrize("change", [
+    "set search_path = pg_temp", "begin; set local search_path = x; commit",
+    "reset search_path", "reset all", "discard all", "set work_mem = '1MB'"])
+def test_search_path_that_may_have_changed_is_set_again(pooler, change):
+    """pooling.md 21: each client goes on with what it came with, or has set
+    where the server reports it"""
+    p = pooler(default_pool_size=1)
+    plain, mine = p.raw(), p.raw(search_path="pg_catalog, public")
+    changing = p.raw(search_path="information_schema")
+    sets = change.startswith("set search") and server_major() >= 18
+    for _ in range(2):
+        assert changing.value(PATH) == ("pg_temp" if sets and _ else
+                                        "information_schema")
+        for command in change.split("; "):
+            changing.query(command)
+        assert plain.value(PATH) == '"$user", public'
+        assert mine.value(PATH) == "pg_catalog, public"
+        assert changing.value(PATH) == ("pg_temp" if sets else
+                                        "information_schema")
 
 
 @pytest.mark.parametrize("version", [pq.V3_0, pq.V3_2])

@@ -30,11 +30,11 @@ static void test_names(void **state)
 	    " search_path ,, IntervalStyle,datestyle , ,x");
 
 	(void)state;
-	assert_int_equal(params_count(t), 8);
+	assert_int_equal(params_count(t), 11);
 	assert_string_equal(params_name(t, 0), "DateStyle");
 	assert_string_equal(params_name(t, 5), "search_path");
 	assert_int_equal(params_find(t, "INTERVALSTYLE"), 6);
-	assert_int_equal(params_find(t, "x"), 7);
+	assert_int_equal(params_find(t, "x"), 10);
 	assert_int_equal(params_find(t, ""), -1);
 	params_table_free(&t);
 	assert_null(t);
@@ -110,12 +110,12 @@ static void test_fill_and_adopt(void **state)
 	(void)state;
 	assert_int_equal(params_set(&server, 0, "ISO"), 0);
 	/* what the client lacks is not adopted, but filled */
-	assert_int_equal(params_adopt(&client, server), 0);
+	assert_int_equal(params_adopt(&client, server, 0), 0);
 	assert_null(params_get(client, 0));
 	assert_string_equal(params_get(client, 2), "UTC");
 	assert_int_equal(params_fill(&client, server), 0);
 	assert_ptr_equal(client, server);
-	assert_int_equal(params_adopt(&client, server), 0);
+	assert_int_equal(params_adopt(&client, server, 0), 0);
 	params_unref(&client);
 	params_unref(&server);
 	params_table_free(&t);
@@ -128,7 +128,7 @@ static void assert_sets(const char *name, const char *value, const char *sql)
 	struct writer w;
 
 	writer_init(&w, 1 << 16);
-	assert_int_equal(params_write_sets(want, have, &w), 1);
+	assert_int_equal(params_write_sets(want, have, 0, &w), 1);
 	assert_false(w.failed);
 	assert_int_equal(w.len, strlen(sql) + 1);
 	assert_string_equal((const char *)w.at, sql);
@@ -189,12 +189,12 @@ static void test_only_differences_of_both_are_set(void **state)
 	writer_init(&w, 1 << 16);
 	assert_int_equal(params_set(&want, 4, "app"), 0);
 	assert_int_equal(params_set(&have, 0, "ISO"), 0);
-	assert_int_equal(params_write_sets(want, have, &w), 0);
-	assert_int_equal(params_write_sets(want, want, &w), 0);
+	assert_int_equal(params_write_sets(want, have, 0, &w), 0);
+	assert_int_equal(params_write_sets(want, want, 0, &w), 0);
 	assert_int_equal(w.len, 0);
 	assert_int_equal(params_set(&have, 4, ""), 0);
 	assert_int_equal(params_set(&want, 0, "German"), 0);
-	assert_int_equal(params_write_sets(want, have, &w), 1);
+	assert_int_equal(params_write_sets(want, have, 0, &w), 1);
 	assert_string_equal((const char *)w.at,
 	    "SET DateStyle='German';SET application_name='app';");
 	writer_fini(&w);
@@ -210,7 +210,7 @@ static void assert_queries(const struct params *want,
 	struct writer w;
 
 	writer_init(&w, 1 << 16);
-	const int n = params_write_sets(want, have, &w);
+	const int n = params_write_sets(want, have, 0, &w);
 	int bars = 0;
 
 	for (size_t i = 0; i < w.len; i++) {
@@ -240,7 +240,7 @@ static void test_encoding_comes_first_by_itself(void **state)
 	/* the same bytes are other characters now */
 	assert_queries(want, have, "SET client_encoding='LATIN1';|"
 	    "SET application_name='caf\xe9';SET search_path=\xc3\xa4;|");
-	assert_int_equal(params_expect(&have, want), 0);
+	assert_int_equal(params_expect(&have, want, 0), 0);
 	assert_string_equal(params_get(have, 1), "UTF8");
 	assert_string_equal(params_get(have, 4), "caf\xe9");
 	assert_int_equal(params_set(&have, 1, "LATIN1"), 0);
@@ -261,7 +261,8 @@ static void test_case_counts_but_for_words_of_a_list(void **state)
 		assert_int_equal(params_set(&have, i, "AB"), 0);
 	}
 	assert_queries(want, have,
-	    "SET application_name='ab';SET search_path=ab;|");
+	    "SET application_name='ab';SET search_path=ab;"
+	    "SET scram_iterations='ab';SET session_authorization='ab';|");
 	/* who is asked about the others spells them in his own way */
 	assert_int_equal(params_fill(&want, have), 0);
 	assert_string_equal(params_get(want, 2), "AB");
@@ -288,6 +289,76 @@ static void test_half_a_datestyle_is_filled(void **state)
 	params_table_free(&t);
 }
 
+#define SEARCH_PATH 5
+#define SILENT ((uint64_t)1 << SEARCH_PATH)
+
+static void assert_silent(const struct params *want,
+    const struct params *have, const char *expected)
+{
+	struct writer w;
+
+	writer_init(&w, 1 << 16);
+	(void)params_write_sets(want, have, SILENT, &w);
+	writer_u8(&w, 0);
+	assert_string_equal((char *)w.at, expected);
+	writer_fini(&w);
+}
+
+static void test_silent_value_is_set_and_reset(void **state)
+{
+	struct params_table *t = params_table_new(NULL);
+	struct params *none = params_empty(t), *have = params_empty(t);
+	struct params *want = with(t, "search_path", "a, b");
+
+	(void)state;
+	assert_true(params_missing(want) == (params_missing(none) & ~SILENT));
+	assert_true((params_missing(none) & SILENT) != 0);
+	/* a server that reports it would have told us */
+	assert_queries(want, have, "");
+	assert_silent(want, have, "SET search_path=a, b;");
+	assert_int_equal(params_expect(&have, want, SILENT), 0);
+	assert_string_equal(params_get(have, SEARCH_PATH), "a, b");
+	assert_silent(want, have, "");
+	assert_silent(none, have, "RESET search_path;");
+	assert_int_equal(params_expect(&have, none, SILENT), 0);
+	assert_null(params_get(have, SEARCH_PATH));
+	assert_silent(none, have, "");
+	params_unref(&none);
+	params_unref(&want);
+	params_unref(&have);
+	params_table_free(&t);
+}
+
+static void test_silent_value_that_may_have_changed_is_set_again(void **state)
+{
+	struct params_table *t = params_table_new(NULL);
+	struct params *none = params_empty(t), *clean = params_empty(t);
+	struct params *want = with(t, "search_path", "a");
+	struct params *have = params_ref(want);
+
+	(void)state;
+	assert_int_equal(params_forget(&have, 0), 0);
+	assert_ptr_equal(have, want);
+	assert_int_equal(params_forget(&have, SILENT), 0);
+	assert_silent(want, have, "SET search_path=a;");
+	assert_silent(none, have, "RESET search_path;");
+	/* what nobody knows is told to nobody */
+	assert_int_equal(params_adopt(&want, have, SILENT), 0);
+	assert_string_equal(params_get(want, SEARCH_PATH), "a");
+	/* nor has it who asks for just that text */
+	assert_int_equal(params_set(&want, SEARCH_PATH,
+	    params_get(have, SEARCH_PATH)), 0);
+	assert_silent(want, have, "SET search_path='?';");
+	/* a server that we never gave one has what it had */
+	assert_int_equal(params_forget(&clean, SILENT), 0);
+	assert_silent(none, clean, "");
+	params_unref(&none);
+	params_unref(&clean);
+	params_unref(&want);
+	params_unref(&have);
+	params_table_free(&t);
+}
+
 static bool whole_life(void)
 {
 	struct params_table *t = params_table_new("search_path,a");
@@ -302,7 +373,9 @@ static bool whole_life(void)
 	}
 	ok = ok && params_set(&q, 0, "ISO") == 0 &&
 	    params_set(&p, 0, "SQL, MDY") == 0 && params_fill(&q, p) == 0 &&
-	    params_set(&p, 2, "CET") == 0 && params_expect(&p, q) == 0 && params_adopt(&q, p) == 0;
+	    params_set(&p, 2, "CET") == 0 && params_expect(&p, q, 0) == 0 &&
+	    params_adopt(&q, p, 0) == 0 && params_set(&p, 5, "a") == 0 &&
+	    params_forget(&p, SILENT) == 0;
 	if (ok)
 		assert_string_equal(params_get(q, 2), "CET");
 	params_unref(&p);
@@ -344,6 +417,8 @@ int main(void)
 		cmocka_unit_test(test_encoding_comes_first_by_itself),
 		cmocka_unit_test(test_case_counts_but_for_words_of_a_list),
 		cmocka_unit_test(test_half_a_datestyle_is_filled),
+		cmocka_unit_test(test_silent_value_is_set_and_reset),
+		cmocka_unit_test(test_silent_value_that_may_have_changed_is_set_again),
 		cmocka_unit_test(test_each_allocation_may_fail),
 	};
 

@@ -65,6 +65,7 @@ static void make_server(struct writer *w)
 	writer_u32(w, 77);
 	BLOB(w, "123456789012");
 	BLOB(w, PAIRS);
+	put_64(w, 2);
 	BLOB(w, "\0PGBOUNCER_7\0\0\0\0\3abc\0");
 	writer_u32(w, 4);
 	BLOB(w, "D\0\0");
@@ -180,6 +181,7 @@ static void test_server_is_read_as_written(void **state)
 	assert_int_equal(in.status, 'T');
 	assert_int_equal(in.chore, 3);
 	assert_int_equal(in.skip, 77);
+	assert_int_equal(in.silent, 2);
 	assert_int_equal(in.forgotten, 4);
 	assert_int_equal(in.carry_len, 3);
 	assert_int_equal(in.queued_len, 0);
