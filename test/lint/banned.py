@@ -28,6 +28,8 @@ RULES = [
     ("global", CODE,
      r"(?m)^(?:static|_Thread_local)\s(?![^;=({]*\bconst\b)[^;=(]*[;=]",
      None),
+    # what a server is about changes by server_set_phase()
+    ("phase", CODE, r"(?:->|\.)phase\s*=(?!=)", "src/session/server.c"),
     ("unfinished", C,
      r"(?i)\b(?:TODO|FIXME|XXX|not implemented|not yet implemented)\b", None),
 ]
