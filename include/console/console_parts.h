@@ -33,25 +33,25 @@ struct console_portal {
 void extended_refuse(struct console *k, const struct err *e);
 void extended_bad_message(struct console *k, const char *what);
 /*
- * (console_prepared.c) Make st of a text that must be one statement; who asks is filled in.
- * 0, or -1 with e.
+ * (console_prepared.c) Of a text that must be one statement; who asks is
+ * filled in. statement_free() it; NULL with e.
  */
-int extended_make(struct console *k, struct statement *st,
+struct statement *extended_make(struct console *k,
     const struct statement_source *src, struct err *e);
 
 /* By name; NULL: none, which drop takes as well. */
 struct console_prepared *prepared_find(struct console *k, const char *name);
 void prepared_drop(struct console *k, struct console_prepared *ps);
-/* Its statement, while the parameters are not known. 0, or -1 with e. */
-int prepared_make(struct console *k, struct statement *st,
+/* Its statement, while the parameters are not known; NULL with e. */
+struct statement *prepared_make(struct console *k,
     const struct console_prepared *ps, struct err *e);
 
 struct console_portal *portal_find(struct console *k, const char *name);
 void portal_drop(struct console *k, struct console_portal *p);
 /* One that is in no table. */
 void portal_free(struct console_portal *p);
-/* Its statement, with the values of its parameters. 0, or -1 with e. */
-int portal_make(struct console *k, struct statement *st,
+/* Its statement, with the values of its parameters; NULL with e. */
+struct statement *portal_make(struct console *k,
     const struct console_portal *p, struct err *e);
 
 /* (console_bind.c) The rest of Bind: values, formats. 0, or -1: refused. */

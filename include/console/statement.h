@@ -35,9 +35,14 @@ struct statement_source {
 };
 
 /*
- * Understand it. src must outlive st, which points to itself: not to be copied.
- * Returns: 0, or -1 with e for the console.
+ * Understand src, which must outlive the statement. That is 40 kB, most of it
+ * room for the texts of an answer, so it lives on the heap.
+ * Returns: NULL with e for the console.
  */
+struct statement *statement_new(const struct statement_source *src,
+    struct err *e);
+void statement_free(struct statement **st);
+/* The same in the room of another one. 0, or -1 with e. */
 int statement_make(struct statement *st, const struct statement_source *src,
     struct err *e);
 

@@ -156,13 +156,14 @@ static int read_results(struct reader *body, const struct shape *shape,
 int portal_read(struct console *k, struct console_portal *p,
     const struct console_prepared *ps, struct reader *body)
 {
-	struct statement st;
 	struct err e;
+	struct statement *st = read_values(body, ps, p, &e) < 0 ? NULL :
+	    portal_make(k, p, &e);
+	const int rc = st == NULL ? -1 :
+	    read_results(body, &st->shape, p, &e);
 
-	if (read_values(body, ps, p, &e) == 0 &&
-	    portal_make(k, &st, p, &e) == 0 &&
-	    read_results(body, &st.shape, p, &e) == 0)
-		return 0;
-	extended_refuse(k, &e);
-	return -1;
+	statement_free(&st);
+	if (rc < 0)
+		extended_refuse(k, &e);
+	return rc;
 }

@@ -21,33 +21,37 @@ static int describe_prepared(struct console *k, const char *name,
     struct err *e)
 {
 	const struct console_prepared *const ps = prepared_find(k, name);
-	struct statement st;
 
 	if (ps == NULL)
 		return err_set(e, ERRCODE_UNDEFINED_PSTATEMENT,
 		    "prepared statement \"%s\" does not exist", name);
-	if (prepared_make(k, &st, ps, e) < 0)
+	struct statement *st = prepared_make(k, ps, e);
+
+	if (st == NULL)
 		return -1;
 	writer_begin(&k->out, BE_PARAMETER_DESCRIPTION);
 	writer_u16(&k->out, (uint16_t)ps->params);
 	for (unsigned i = 0; i < ps->params; i++)
 		writer_u32(&k->out, ps->types[i]);
 	writer_end(&k->out);
-	write_shape(k, &st.shape);
+	write_shape(k, &st->shape);
+	statement_free(&st);
 	return 0;
 }
 
 static int describe_portal(struct console *k, const char *name, struct err *e)
 {
 	const struct console_portal *const p = portal_find(k, name);
-	struct statement st;
 
 	if (p == NULL)
 		return err_set(e, ERRCODE_UNDEFINED_CURSOR,
 		    "portal \"%s\" does not exist", name);
-	if (portal_make(k, &st, p, e) < 0)
+	struct statement *st = portal_make(k, p, e);
+
+	if (st == NULL)
 		return -1;
-	write_shape(k, &st.shape);
+	write_shape(k, &st->shape);
+	statement_free(&st);
 	return 0;
 }
 

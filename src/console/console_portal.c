@@ -48,7 +48,7 @@ void console_forget_portal(struct console *k)
 }
 
 /* The statement of a portal, with its values. */
-int portal_make(struct console *k, struct statement *st,
+struct statement *portal_make(struct console *k,
     const struct console_portal *p, struct err *e)
 {
 	const struct admin_params params = {
@@ -56,11 +56,11 @@ int portal_make(struct console *k, struct statement *st,
 		.count = p->params,
 	};
 	const struct statement_source src = { p->query, &params, NULL };
+	struct statement *const st = extended_make(k, &src, e);
 
-	if (extended_make(k, st, &src, e) < 0)
-		return -1;
-	st->shape.binary = p->binary;
-	return 0;
+	if (st != NULL)
+		st->shape.binary = p->binary;
+	return st;
 }
 
 /* --- Bind --- */
@@ -217,7 +217,7 @@ void console_execute(struct console *k, struct reader *body)
 	struct console_portal *const p = name == NULL ? NULL :
 	    portal_find(k, name);
 	struct client *const c = k->client;
-	struct statement st;
+	struct statement *st = NULL;
 	struct err e;
 
 	if (body->failed || reader_left(body) > 0) {
@@ -229,11 +229,12 @@ void console_execute(struct console *k, struct reader *body)
 		err_set(&e, ERRCODE_UNDEFINED_CURSOR,
 		    "portal \"%s\" does not exist", name);
 		console_error(k, &e);
-	} else if (portal_make(k, &st, p, &e) < 0) {
+	} else if ((st = portal_make(k, p, &e)) == NULL) {
 		console_error(k, &e);
 	} else {
-		run_portal(k, p, &st, limit > INT32_MAX ? 0 : limit);
+		run_portal(k, p, st, limit > INT32_MAX ? 0 : limit);
 	}
+	statement_free(&st);
 	if (c->console != NULL)
 		console_send(k);
 }

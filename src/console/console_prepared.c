@@ -65,27 +65,28 @@ static int read_types(struct reader *body, struct console_prepared *ps)
 	return body->failed || reader_left(body) > 0 ? -1 : 0;
 }
 
-int extended_make(struct console *k, struct statement *st,
+struct statement *extended_make(struct console *k,
     const struct statement_source *src, struct err *e)
 {
 	const struct asker who = console_asker(k);
 	const struct statement_source told = { src->query, src->params, &who };
+	struct statement *st = statement_new(&told, e);
 
-	if (statement_make(st, &told, e) < 0)
-		return -1;
-	if (src->query[st->length] != '\0')
-		return err_set(e, ERRCODE_SYNTAX_ERROR, "cannot insert "
+	if (st != NULL && src->query[st->length] != '\0') {
+		err_set(e, ERRCODE_SYNTAX_ERROR, "cannot insert "
 		    "multiple commands into a prepared statement");
-	return 0;
+		statement_free(&st);
+	}
+	return st;
 }
 
-int prepared_make(struct console *k, struct statement *st,
+struct statement *prepared_make(struct console *k,
     const struct console_prepared *ps, struct err *e)
 {
 	static const struct admin_params unknown = { .values = NULL };
 	const struct statement_source src = { ps->query, &unknown, NULL };
 
-	return extended_make(k, st, &src, e);
+	return extended_make(k, &src, e);
 }
 
 /* In no table yet; NULL: no memory. */
@@ -107,18 +108,19 @@ static struct console_prepared *prepared_new(const char *name,
 static int check_parse(struct console *k, struct console_prepared *ps,
     struct err *e)
 {
-	struct statement st;
-
 	if (prepared_find(k, ps->name) != NULL)
 		return err_set(e, ERRCODE_DUPLICATE_PSTATEMENT,
 		    "prepared statement \"%s\" already exists", ps->name);
 	if (HASH_COUNT(k->prepared) >= PREPARED_MAX)
 		return err_set(e, ERRCODE_LIMIT_EXCEEDED,
 		    "too many prepared statements");
-	if (prepared_make(k, &st, ps, e) < 0)
+	struct statement *st = prepared_make(k, ps, e);
+
+	if (st == NULL)
 		return -1;
-	ps->params = st.cmd.params;
-	statement_param_types(&st, ps->types);
+	ps->params = st->cmd.params;
+	statement_param_types(st, ps->types);
+	statement_free(&st);
 	return 0;
 }
 

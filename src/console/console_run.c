@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "console/admin.h"
 #include "console/command.h"
@@ -131,19 +132,36 @@ static void run_simple(struct console *k, const struct statement *st)
 	console_error(k, &e);
 }
 
-/* Are all statements from here on such as drivers send? */
-static bool all_have_answers(const char *query, const struct asker *who)
+/* How many bytes of query, from its start on, are what drivers send. */
+static size_t answered(const char *query, const struct asker *who,
+    struct driver_query *space)
 {
-	struct driver_query space;
+	const char *at = query;
+	size_t n = 1;
 
-	while (*query != '\0') {
-		const size_t n = driver_query_find(query, who, &space);
-
-		if (n == 0)
-			return false;
-		query += n;
+	while (*at != '\0' && n > 0) {
+		n = driver_query_find(at, who, space);
+		at += n;
 	}
-	return true;
+	return (size_t)(at - query);
+}
+
+/* Only what drivers send may follow a first statement. 0, or -1 with e. */
+static int check_rest(const char *query, size_t length,
+    const struct asker *who, struct err *e)
+{
+	const char *const rest = query + length;
+
+	if (*rest == '\0')
+		return 0;
+	struct driver_query *const space = mem_alloc(sizeof *space);
+
+	if (space == NULL)
+		return err_set(e, ERRCODE_OUT_OF_MEMORY, "no mem");
+	const bool all = rest[answered(rest, who, space)] == '\0';
+
+	mem_free(space);
+	return all ? 0 : mistyped(query, NULL, e);
 }
 
 /* Run st and what follows it; only the last reply is "ready". */
@@ -167,18 +185,16 @@ void console_query(struct console *k, const char *query)
 	const struct asker who = console_asker(k);
 	const struct statement_source src = { query, NULL, &who };
 	struct client *const c = k->client;
-	struct statement st;
+	struct statement *st;
 	struct err e;
 
 	console_forget_portal(k);
-	if (statement_make(&st, &src, &e) < 0) {
+	st = statement_new(&src, &e);
+	if (st == NULL || check_rest(query, st->length, &who, &e) < 0)
 		console_error(k, &e);
-	} else if (!all_have_answers(query + st.length, &who)) {
-		mistyped(query, NULL, &e);
-		console_error(k, &e);
-	} else {
-		run_all(k, &st, &src);
-	}
+	else
+		run_all(k, st, &src);
+	statement_free(&st);
 	if (c->console != NULL)
 		console_send(k);
 }

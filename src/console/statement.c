@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "conf/options.h"
 #include "conf/words.h"
@@ -136,6 +137,24 @@ int statement_make(struct statement *st, const struct statement_source *src,
 	}
 	return view_find(st->cmd.arg) != NULL ? make_show(st, src->who, e) :
 	    make_answer(st, src, e);
+}
+
+struct statement *statement_new(const struct statement_source *src,
+    struct err *e)
+{
+	struct statement *st = mem_alloc(sizeof *st);
+
+	if (st == NULL)
+		err_set(e, ERRCODE_OUT_OF_MEMORY, "no mem");
+	else if (statement_make(st, src, e) < 0)
+		statement_free(&st);
+	return st;
+}
+
+void statement_free(struct statement **st)
+{
+	mem_free(*st);
+	*st = NULL;
 }
 
 static bool is_number(const struct statement *st, size_t test)
