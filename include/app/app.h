@@ -9,12 +9,11 @@
 #include "console/admin.h"
 #include "session/sessions.h"
 
-struct app_persisting;
 struct client;
 struct err;
 struct idle;
 struct listener;
-struct persist_entry;
+struct set_persisting;
 
 /* What the command line said. */
 struct app_args {
@@ -32,7 +31,7 @@ struct app {
 	struct load load;		/* the reload under way */
 	struct load trial;		/* of a value for SET PERSIST */
 	struct load_hung hung;		/* threads that both have lost */
-	struct app_persisting *persisting;	/* owned; LL, oldest first */
+	struct set_persisting *persisting;	/* owned; LL, oldest first */
 	unsigned persists;		/* asked for so far, as reloads */
 	unsigned reloads;		/* begun so far: the number of this one */
 	bool reload_again;		/* asked for since it was begun */
@@ -76,49 +75,5 @@ void app_shutdown(struct app *app, enum shutdown_mode mode);
 /* PAUSE and RESUME of everything; the broker is told, consoles ask. */
 void app_pause(struct app *app);
 void app_resume(struct app *app);
-
-/*
- * (reload.c) Read the files again, and apply what they say: all, or nothing.
- * The loop goes on meanwhile. Returns the number of the reload that has the
- * result: the caller is told by admin_reloaded(), not from inside this call.
- * One that is under way may have read the file before it was changed: another
- * follows then, one for all who ask.
- */
-unsigned app_reload(struct app *app);
-/* (reload.c) After each turn: put in force what has been read. */
-void app_reload_turn(struct app *app);
-/* (reload.c) Every LOAD_LOOK: is it stuck? */
-void app_reload_tick(struct app *app);
-/*
- * (reload.c) Put one changed setting in force: the console's SET. 0, or -1.
- * With 0 e holds a notice for the console, or an empty text.
- */
-int app_set(struct app *app, const char *key, const char *value,
-    struct err *e);
-/* (reload.c) Could that be put in force, alone? 0, or -1 with e. */
-int app_try_set(const struct app *app, const char *key, const char *value,
-    struct err *e);
-/*
- * (set_persist.c) The same as app_set(), and write it down for the next reload
- * and start, when all that they read has been tried with it.
- * Returns the number that admin_persisted() will name, or 0 with e.
- */
-unsigned app_persist(struct app *app, const struct persist_entry *entry,
-    struct err *e);
-/* (set_persist.c) After a turn in which app->trial has become ready: go on with it. */
-void app_persist_turn(struct app *app);
-void app_persist_fini(struct app *app);
-/* (reload.c) The file of the next reload, which is itself a setting. */
-const char *app_file_to_read(const struct app *app);
-/* (reload.c) Free a result, of which the biggest part may go to a thread. */
-void app_drop_load(struct app *app, struct load *l);
-/* (reload.c) How much may be under way at once outside the loop. */
-void app_limit_threads(const struct app *app);
-/* (reload.c) Keep names, and check their zones, as the configuration says. */
-void app_dns_setup(const struct app *app);
-/* What users are shown who have no salt, or don't exist. */
-void app_mock_setup(struct app *app);
-/* (reload.c) Log as the configuration says; reopens file and syslog. */
-void app_log_setup(const struct app *app);
 
 #endif

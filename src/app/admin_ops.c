@@ -6,6 +6,9 @@
 
 #include "app/app.h"
 #include "app/listener.h"
+#include "app/reload.h"
+#include "app/set.h"
+#include "app/set_persist.h"
 #include "app/suspend.h"
 
 static void op_pause(void *app)
@@ -40,19 +43,19 @@ static void op_exit(void *app)
 
 static unsigned op_reload(void *app)
 {
-	return app_reload(app);
+	return reload_start(app);
 }
 
 static int op_set(void *app, const char *key, const char *value,
     struct err *e)
 {
-	return app_set(app, key, value, e);
+	return set_now(app, key, value, e);
 }
 
 static unsigned op_persist(void *app, const struct persist_entry *entry,
     struct err *e)
 {
-	return app_persist(app, entry, e);
+	return set_persist(app, entry, e);
 }
 
 static int op_each_listener(void *arg, admin_listener_fn fn, void *fn_arg)

@@ -6,9 +6,12 @@
 #include <utlist.h>
 
 #include "app/admin_ops.h"
+#include "app/apply.h"
 #include "app/idle.h"
 #include "app/janitor.h"
 #include "app/listener.h"
+#include "app/reload.h"
+#include "app/set_persist.h"
 #include "app/suspend.h"
 #include "base/crypto.h"
 #include "base/errcodes.h"
@@ -110,7 +113,7 @@ int app_init(struct app *app)
 	ss->server_ops = server_phases();
 	crypto_random(ss->mock_salt, sizeof ss->mock_salt);
 	ss->lookup_shape = MOCK_SHAPE_SERVER;
-	app_mock_setup(app);
+	apply_mock(app);
 	ss->params = params_table_new(app->config->set.track_extra_parameters);
 	ss->prepared = prepared_table_new();
 	app->catalog = ss->catalog = catalog_new(app->config);
@@ -138,12 +141,12 @@ int app_start(struct app *app, struct err *e)
 	if (app->ss.dns == NULL)
 		return err_prepend(e, "cannot start the resolver: ");
 	dns_on_lost(app->ss.dns, on_address_lost, &app->ss);
-	app_dns_setup(app);
+	apply_dns(app);
 	app->ss.offload = offload_new(app->loop);
 	if (app->ss.offload == NULL)
 		return err_set(e, ERRCODE_SYSTEM_ERROR,
 		    "cannot prepare helper threads");
-	app_limit_threads(app);
+	apply_threads(app);
 	return 0;
 }
 
@@ -151,9 +154,9 @@ static void after_turn(void *arg)
 {
 	struct app *const app = arg;
 
-	app_reload_turn(app);
+	reload_turn(app);
 	if (app->trial.ready)
-		app_persist_turn(app);
+		set_persist_turn(app);
 	broker_turn(&app->ss);
 	suspend_turn(app);
 	admin_turn(&app->admin);
@@ -269,7 +272,7 @@ void app_fini(struct app *app)
 	params_table_free(&app->ss.params);
 	loop_free(&app->loop);
 	load_clear(&app->load);
-	app_persist_fini(app);
+	set_persist_fini(app);
 	config_unref(&app->config);
 	config_unref(&app->loaded);
 }

@@ -9,6 +9,7 @@
 #include "app/listener.h"
 #include "app/notify.h"
 #include "app/period.h"
+#include "app/reload.h"
 #include "app/upkeep.h"
 #include "base/errcodes.h"
 #include "base/log.h"
@@ -162,7 +163,7 @@ static void janitor_tick(void *arg)
 	const usec_t now = time_now();
 
 	listener_tick(app, now);
-	app_reload_tick(app);
+	reload_tick(app);
 	if (!app->ss.suspended) {
 		note_stall(app, now);
 		login_tick(&app->ss, now);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "app/app.h"
+#include "app/apply.h"
 #include "app/args.h"
 #include "app/check.h"
 #include "app/daemon.h"
@@ -182,7 +183,7 @@ static void go_to_background(struct app *app)
 	if (daemon_detach(app, &e) < 0)
 		log_fatal("%s", e.text);
 	app->args.quiet = true;
-	app_log_setup(app);
+	apply_log(app);
 }
 
 /* Every exit, also one by log_fatal(), leaves no files behind. */
@@ -250,7 +251,7 @@ static void start(struct app *app)
 	load_tls(app);
 	become_user(app);
 	/* not before: nobody may have root write to where a link leads */
-	app_log_setup(app);
+	apply_log(app);
 	if (app_init(app) < 0)
 		log_fatal("out of memory");
 	take_sockets(app);

@@ -3,10 +3,15 @@
  * All that a reload reads is read with the new value, by a thread; then only
  * is the value written down, and put in force.
  * SPDX-License-Identifier: ISC */
+#include "app/set_persist.h"
+
 #include <string.h>
 #include <utlist.h>
 
 #include "app/app.h"
+#include "app/apply.h"
+#include "app/reload.h"
+#include "app/set.h"
 #include "base/crypto.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -18,8 +23,8 @@
 #define WAITING_MAX 100		/* who asks waits for the answer; he may leave */
 
 /* One that was asked for; the first is being tried. */
-struct app_persisting {
-	struct app_persisting *next;
+struct set_persisting {
+	struct set_persisting *next;
 	struct persist_entry entry;	/* its strings are owned */
 	unsigned number;
 };
@@ -33,7 +38,7 @@ static void wipe(const char *text)
 	mem_free(owned);
 }
 
-static void persisting_free(struct app_persisting *p)
+static void persisting_free(struct set_persisting *p)
 {
 	wipe(p->entry.key);
 	wipe(p->entry.value);
@@ -41,9 +46,9 @@ static void persisting_free(struct app_persisting *p)
 	mem_free(p);
 }
 
-static struct app_persisting *persisting_new(const struct persist_entry *entry)
+static struct set_persisting *persisting_new(const struct persist_entry *entry)
 {
-	struct app_persisting *const p = mem_zalloc(sizeof *p);
+	struct set_persisting *const p = mem_zalloc(sizeof *p);
 
 	if (p == NULL)
 		return NULL;
@@ -83,25 +88,25 @@ static void begin(struct app *app)
 	/* with this one it is another file that a reload reads */
 	const bool moves = strcmp(entry->key, "conffile") == 0;
 	const struct load_order order = {
-		.path = moves ? entry->value : app_file_to_read(app),
+		.path = moves ? entry->value : reload_path(app),
 		.prev = app->config,
 		.key = moves ? NULL : entry->key,
 		.value = entry->value,
 	};
 
-	app_limit_threads(app);
+	apply_threads(app);
 	/* no memory: nothing was read, and the result says no more */
 	if (load_start(&app->trial, app->ss.offload, &order) < 0)
 		app->trial.ready = true;
 }
 
-unsigned app_persist(struct app *app, const struct persist_entry *entry,
+unsigned set_persist(struct app *app, const struct persist_entry *entry,
     struct err *e)
 {
-	struct app_persisting *p;
+	struct set_persisting *p;
 	int waiting;
 
-	if (app_try_set(app, entry->key, entry->value, e) < 0)
+	if (set_try(app, entry->key, entry->value, e) < 0)
 		return 0;
 	LL_COUNT(app->persisting, p, waiting);
 	p = waiting < WAITING_MAX ? persisting_new(entry) : NULL;
@@ -127,19 +132,19 @@ static int finish(struct app *app, const struct persist_entry *entry,
 		return -1;
 	}
 	/* a lock may have come meanwhile */
-	if (app_try_set(app, entry->key, entry->value, e) < 0 ||
-	    persist_set(app_file_to_read(app), entry, e) < 0)
+	if (set_try(app, entry->key, entry->value, e) < 0 ||
+	    persist_set(reload_path(app), entry, e) < 0)
 		return -1;
-	return app_set(app, entry->key, entry->value, e);
+	return set_now(app, entry->key, entry->value, e);
 }
 
-void app_persist_turn(struct app *app)
+void set_persist_turn(struct app *app)
 {
-	struct app_persisting *const p = app->persisting;
+	struct set_persisting *const p = app->persisting;
 	struct err e = { .text = "" };
 	const int rc = finish(app, &p->entry, &e);
 
-	app_drop_load(app, &app->trial);
+	reload_drop(app, &app->trial);
 	LL_DELETE(app->persisting, p);
 	if (app->persisting != NULL)
 		begin(app);
@@ -148,9 +153,9 @@ void app_persist_turn(struct app *app)
 	persisting_free(p);
 }
 
-void app_persist_fini(struct app *app)
+void set_persist_fini(struct app *app)
 {
-	struct app_persisting *p, *next;
+	struct set_persisting *p, *next;
 
 	LL_FOREACH_SAFE(app->persisting, p, next)
 		persisting_free(p);

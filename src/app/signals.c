@@ -7,6 +7,7 @@
 
 #include "app/app.h"
 #include "app/notify.h"
+#include "app/reload.h"
 #include "base/log.h"
 #include "io/loop.h"
 
@@ -61,7 +62,7 @@ static void on_hup(struct app *app)
 	log_info("got SIGHUP, re-reading config");
 	notify_reloading();
 	app->manager_waits = true;
-	(void)app_reload(app);
+	(void)reload_start(app);
 }
 
 static void on_usr1(struct app *app)

@@ -1,0 +1,21 @@
+/* set_persist.h - SET PERSIST: a setting that the next start has as well.
+ * SPDX-License-Identifier: ISC */
+#ifndef APP_SET_PERSIST_H
+#define APP_SET_PERSIST_H
+
+struct app;
+struct err;
+struct persist_entry;
+
+/*
+ * As set_now(), and write the setting down for the next reload and start, when
+ * all that they read has been tried with it. Returns the number that
+ * admin_persisted() will name, or 0 with e.
+ */
+unsigned set_persist(struct app *app, const struct persist_entry *entry,
+    struct err *e);
+/* After a turn in which app->trial has become ready: go on with it. */
+void set_persist_turn(struct app *app);
+void set_persist_fini(struct app *app);
+
+#endif
