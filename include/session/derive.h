@@ -11,7 +11,8 @@ struct credentials;
 struct derivation;
 struct offload;
 
-/* Who waits; embedded in the exchange. All zero but for ready to begin. */
+/* One that waits for keys; embedded in its exchange. At first all is zero but
+ * ready. */
 struct derive_wait {
 	struct derive_wait *prev, *next;	/* private to derive.c */
 	struct derivation *of;		/* private; NULL: waits for nothing */
@@ -27,8 +28,8 @@ enum derive_result {
 };
 
 /*
- * Below, o may be NULL: then, and when there is no thread to be had, it is
- * done at once, which takes milliseconds.
+ * Below, o may be NULL: then, and when there is no thread to be had, the keys
+ * are derived at once, which takes milliseconds.
  */
 
 /*

@@ -62,19 +62,19 @@ struct server {
 	uint32_t skip;			/* bytes of the open message to pass */
 	bool skip_drop;			/* ... and they are dropped instead */
 	bool sent;			/* canceler: the request is on its way */
-	bool superuser;			/* it says that we are one */
-	bool told;			/* its client has a FATAL of it */
-	bool tls_direct;		/* TLS, and it was not asked for it */
+	bool superuser;			/* ParameterStatus says so */
+	bool told;			/* the client got its FATAL already */
+	bool tls_direct;		/* TLS began without an SSLRequest */
 	const struct err *failure;	/* borrowed, while it closes by one:
 					 * see server_fail(); NULL: none */
 	struct host host;		/* connected to, or to be connected to;
 					 * HOST_NONE: one of its pool's */
 	struct net_addr addr;		/* TCP or Unix peer */
 	uint64_t id;
-	uint8_t key[SERVER_KEY_MAX];	/* BackendKeyData as it came */
+	uint8_t key[SERVER_KEY_MAX];	/* the body of BackendKeyData */
 	uint16_t key_len;		/* 0 = the server gave none */
 	struct server *target;		/* of a canceler; NULL = gone, a peer */
-	struct server *canceler;		/* of a target: brings it a cancel */
+	struct server *canceler;	/* of a target: brings cancels to it */
 	bool cancel_wanted;		/* of a target: by the console */
 };
 
@@ -96,9 +96,9 @@ int server_open(struct server *s, int fd);
  * is sound. reason goes to the log and to ops->closed.
  */
 void server_close(struct server *s, const char *reason);
-/* The same; code and reason are for its client, or those who wait, too. */
+/* The same; its client, or the clients that wait, get code and reason, too. */
 void server_fail(struct server *s, const char *code, const char *reason);
-/* The same, where these hear something else than the log. */
+/* The same, where clients get something else than the log. */
 void server_close_for(struct server *s, const struct err *failure,
     const char *reason);
 
@@ -111,14 +111,14 @@ static inline struct server *server_of(struct pool_server *ps)
 	return (struct server *)((char *)ps - offsetof(struct server, ps));
 }
 
-/* Is it there, or to be there, for cancel requests alone? */
+/* Is s there, or to be there, for cancel requests alone? */
 static inline bool server_is_canceler(const struct server *s)
 {
 	return s->ps.state == SERVER_ACTIVE_CANCEL ||
 	    s->ps.pool->peer_id != 0;
 }
 
-/* Does its host know whom it is for? Then nobody else can have it. */
+/* Was its StartupMessage sent? Then no other client can have s. */
 static inline bool server_is_introduced(const struct server *s)
 {
 	return s->phase >= SERVER_PHASE_AUTH;

@@ -22,13 +22,13 @@ struct dialling {
 	struct dial *dial;		/* owned; NULL: over */
 	struct host *hosts;		/* owned */
 	unsigned count;
-	bool listed;			/* they are those of the pool */
+	bool listed;			/* hosts is the list of the pool */
 	bool had_addr;			/* one of them, at least */
 	enum outcome outcomes[HOSTS_MAX];
 };
 
 struct server_attempt {
-	struct server *server;		/* borrowed; whose it is */
+	struct server *server;		/* borrowed; the owner */
 	struct dialling *dialling;	/* owned; phase CONNECT */
 	struct tls_context *context;	/* counted; until the handshake */
 	struct server_auth auth;
@@ -47,9 +47,9 @@ void server_attempt_free(struct server_attempt **a);
 
 /* The search is over, or given up. Nothing if there is none. */
 void server_attempt_end_dialling(struct server_attempt *a);
-/* The hosts of d that failed, or let it wait, are not used for a while. */
+/* Hosts of d that failed, or were slow, are not used for a while. */
 void server_attempt_blame(const struct dialling *d, unsigned winner);
-/* s fails: the same of its host, or of those that it had tried so far. */
+/* s fails: the same of its host, or of all that were tried so far. */
 void server_attempt_failed(struct server *s);
 
 #endif

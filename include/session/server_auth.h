@@ -32,8 +32,8 @@ struct server_auth {
 	struct offload *offload;	/* borrowed; NULL: there are no threads */
 	void (*wake)(struct server_auth *a);	/* once after WAIT, from the loop */
 	struct server_scram *scram;	/* owned; NULL: no exchange is open */
-	uint8_t step;			/* how far it got */
-	bool cleartext;			/* the password was sent as it is */
+	uint8_t step;			/* how far the exchange is */
+	bool cleartext;		/* the password was sent in clear text */
 	struct err error;	/* "server login failed: wrong password type" */
 	char detail[256];	/* for the log (spec/logging.md section 9), or "" */
 };
@@ -46,7 +46,7 @@ struct server_auth {
 enum server_auth_result server_auth_step(struct server_auth *a,
     const char *user, struct credentials *credentials, const uint8_t *body,
     size_t len, struct writer *out);
-/* After SERVER_AUTH_WAIT and wake: go on where it stopped. */
+/* After SERVER_AUTH_WAIT and wake: go on with the exchange. */
 enum server_auth_result server_auth_resume(struct server_auth *a,
     struct writer *out);
 void server_auth_end(struct server_auth *a);

@@ -17,7 +17,8 @@ void server_launch(struct sessions *ss, struct pool *p);
 void server_launch_dedicated(struct sessions *ss, struct pool_client *pc);
 /*
  * Open one in state SERVER_ACTIVE_CANCEL to the address of target, that will
- * carry the cancel requests for it. NULL: it could not be started.
+ * carry the cancel requests for it. NULL: no connection could be
+ * begun.
  */
 struct server *server_launch_canceler(struct server *target);
 

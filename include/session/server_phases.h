@@ -34,7 +34,7 @@ struct server_ops {
 	 * Returns: does that connection know SQL?
 	 */
 	bool (*introduce)(const struct server *s, struct writer *w);
-	/* It is closed: leave client and pool. s->failure: see server_fail() */
+	/* s is closed: leave client and pool. s->failure: see server_fail() */
 	void (*closed)(struct server *s, const char *reason);
 };
 

@@ -9,19 +9,19 @@ struct sessions;
 
 /*
  * Stop every session that can stop now, wherever its bytes end. Nothing more
- * is read from it, nothing that is queued is sent, so nothing happens to it;
- * what a client has sent already stays with it. Servers that are of no use
- * like that are closed. (spec/admin-console.md section 4.8)
- * is_patient: who is logging in may come to an end; else it stands still, too.
- * Call it each turn, as new connections may come to an end of their logins.
+ * is read from a session that stands still, and nothing that is queued is
+ * sent; what a client has sent already stays in its socket. Servers
+ * that are of no use like that are closed. (spec/admin-console.md section 4.8)
+ * is_patient: a login may come to an end; else it stands still, too.
+ * To be called each turn, as logins come to their ends.
  * Returns: how many sessions still move.
  */
 unsigned suspension_turn(struct sessions *ss, bool is_patient);
 
-/* They have had their time: close those that still move. */
+/* The time is over: close the sessions that still move. */
 void suspension_close_rest(struct sessions *ss, const char *reason);
 
-/* All go on. */
+/* All sessions go on. */
 void suspension_end(struct sessions *ss);
 
 #endif

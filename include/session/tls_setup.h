@@ -38,9 +38,10 @@ struct tls_setup *tls_setup_new(struct config *config, struct err *e);
 void tls_setup_free(struct tls_setup **s);
 
 /*
- * Do the settings of who proves what, and the rules of the HBA file, fit? 0,
- * or -1 with e. To be asked when one of the settings has changed that
- * tls_setup_is_asked_for() names, and their files are not read anew.
+ * Do the settings of how clients and servers prove who they are fit, and the
+ * rules of the HBA file? 0, or -1 with e. To be asked when one of the settings
+ * has changed that tls_setup_is_asked_for() names, and their files are not read
+ * anew.
  * Source: spec/authentication.md sections 3.4, 9.1.
  */
 int tls_setup_check(const struct config *c, struct err *e);

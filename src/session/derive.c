@@ -6,6 +6,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/container.h"
 #include "base/crypto.h"
 #include "base/mem.h"
 #include "base/secmem.h"
@@ -35,8 +36,7 @@ struct derivation {
 
 static struct derivation *derivation_of(struct offload_job *j)
 {
-	return (struct derivation *)((char *)j -
-	    offsetof(struct derivation, job));
+	return container_of(j, struct derivation, job);
 }
 
 /* --- the job --- */
@@ -100,7 +100,7 @@ static const struct offload_ops ops = {
 	.work = work, .done = done, .free = free_job,
 };
 
-/* --- who wants what --- */
+/* --- wishes --- */
 
 struct wish {
 	struct offload *offload;

@@ -5,7 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/container.h"
 #include "base/crypto.h"
+#include "base/errcodes.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "io/loop.h"
@@ -18,8 +20,7 @@
 
 static void describe(const struct log_who *who, struct log_facts *out)
 {
-	const struct server *s = (const struct server *)((const char *)who -
-	    offsetof(struct server, who));
+	const struct server *s = container_of(who, const struct server, who);
 	const struct pool *p = s->ps.pool;
 
 	out->side = 'S';
@@ -73,7 +74,7 @@ static void on_drained(struct stream *st)
 		phase_of(s)->drained(s);
 }
 
-/* A paused server is read when its client can take more. */
+/* A server that is paused is read when its client can take more. */
 static void on_hangup(struct stream *st)
 {
 	(void)st;
@@ -92,8 +93,7 @@ _Static_assert(offsetof(struct server, stream) == 0,
 
 static void free_task(struct loop_task *t)
 {
-	struct server *s = (struct server *)((char *)t -
-	    offsetof(struct stream, task));
+	struct server *s = container_of(t, struct server, stream.task);
 
 	mem_delete(MEM_SERVER, s, sizeof *s);
 }
@@ -140,7 +140,7 @@ struct server *server_adopt(struct sessions *ss, struct pool *p, int fd)
 	s->ps.lent = true;
 	if (stream_open(&s->stream, ss->loop, fd, &stream_ops) == 0)
 		return s;
-	server_fail(s, "53200", "out of memory");
+	server_fail(s, ERRCODE_OUT_OF_MEMORY, "out of memory");
 	return NULL;
 }
 
@@ -156,7 +156,7 @@ int server_open(struct server *s, int fd)
 {
 	if (stream_open(&s->stream, s->ss->loop, fd, &stream_ops) == 0)
 		return 0;
-	server_fail(s, "53200", "connect failed");
+	server_fail(s, ERRCODE_OUT_OF_MEMORY, "connect failed");
 	return -1;
 }
 
@@ -174,7 +174,7 @@ int server_send_query(struct server *s, const char *sql,
 	if (!timeout_running(&s->timer))
 		timeout_start(&s->ss->chore_list, &s->timer, time_now());
 	if (w.failed || track_add(&s->track, FE_QUERY, TRACK_SKIP, NULL) < 0)
-		server_fail(s, "53200", "out of memory");
+		server_fail(s, ERRCODE_OUT_OF_MEMORY, "out of memory");
 	else if (stream_write_bytes(&s->stream, w.at, w.len) == STREAM_BROKEN)
 		server_close(s, "server connection closed");
 	else

@@ -4,10 +4,12 @@
 
 #include <string.h>
 
+#include "base/container.h"
 #include "base/crypto.h"
+#include "base/errcodes.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "base/secmem.h"
+#include "base/text.h"
 #include "conf/require.h"
 #include "pool/credentials.h"
 #include "proto/md5.h"
@@ -33,7 +35,7 @@ enum step {
 struct server_scram {
 	struct scram_client client;
 	struct derive_wait derive;	/* keys for the salt of the server */
-	struct server_auth *auth;	/* whose it is */
+	struct server_auth *auth;	/* borrowed; the owner */
 };
 
 /* What a message needs to be answered. */
@@ -49,7 +51,7 @@ static enum server_auth_result fail(struct server_auth *a, const char *text,
     const char *detail)
 {
 	a->step = STEP_OVER;
-	err_set(&a->error, "08P01", PREFIX "%s", text);
+	err_set(&a->error, ERRCODE_PROTOCOL_VIOLATION, PREFIX "%s", text);
 	text_copy(a->detail, sizeof a->detail, detail);
 	return SERVER_AUTH_FAILED;
 }
@@ -57,7 +59,7 @@ static enum server_auth_result fail(struct server_auth *a, const char *text,
 static enum server_auth_result fail_memory(struct server_auth *a)
 {
 	fail(a, "out of memory", "");
-	err_set(&a->error, "53200", "%s", a->error.text);
+	err_set(&a->error, ERRCODE_OUT_OF_MEMORY, "%s", a->error.text);
 	return SERVER_AUTH_FAILED;
 }
 
@@ -188,7 +190,7 @@ static enum server_auth_result on_md5(struct request *q)
 
 enum { OFFERS_SCRAM = 1, OFFERS_PLUS = 2 };
 
-/* A set of those that are in the list; -1: that is no list. */
+/* A set of the mechanisms that are in the list; -1: that is no list. */
 static int offers(struct reader *r)
 {
 	int found = 0;
@@ -221,8 +223,7 @@ static const char *scram_obstacle(const struct request *q)
 
 static void on_derived(struct derive_wait *w)
 {
-	struct server_scram *x = (struct server_scram *)((char *)w -
-	    offsetof(struct server_scram, derive));
+	struct server_scram *x = container_of(w, struct server_scram, derive);
 
 	x->auth->wake(x->auth);
 }
@@ -326,7 +327,7 @@ static enum server_auth_result on_continue(struct request *q)
 		return fail_kind(q->a, obstacle);
 	if (scram_client_challenge(&q->a->scram->client, data, len, &e) == 0)
 		return find_keys(q);
-	if (strcmp(e.code, "53200") == 0)
+	if (err_is_nomem(&e))
 		return fail_memory(q->a);
 	return fail(q->a, e.text, e.text);
 }
@@ -339,9 +340,9 @@ static enum server_auth_result on_final(struct request *q)
 
 	if (scram_client_verify(&q->a->scram->client, data, len, &e) == 0)
 		return sent(q->a, q->out, STEP_SASL_VERIFIED);
-	if (strcmp(e.code, "53200") == 0)
+	if (err_is_nomem(&e))
 		return fail_memory(q->a);
-	return fail(q->a, strcmp(e.code, "28P01") == 0 ?
+	return fail(q->a, strcmp(e.code, ERRCODE_INVALID_PASSWORD) == 0 ?
 	    "invalid server signature" : "failed to verify server signature",
 	    e.text);
 }
@@ -352,7 +353,7 @@ static enum server_auth_result on_final(struct request *q)
 
 struct row {
 	uint32_t code;
-	unsigned steps;		/* AT() of those in which it may come */
+	unsigned steps;		/* AT() of steps at which it may come */
 	enum server_auth_result (*on)(struct request *q);
 };
 

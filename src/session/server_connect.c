@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/errcodes.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/dial.h"
@@ -157,7 +158,8 @@ static void connected(struct server *s, int fd)
 
 		s->addr.pid = known ? pid : 0;
 		if (!is_wanted(s, known ? (int64_t)uid : -1)) {
-			server_fail(s, "08001", "server of another user");
+			server_fail(s, ERRCODE_CANNOT_CONNECT,
+			    "server of another user");
 			return;
 		}
 	}
@@ -177,8 +179,8 @@ static void on_done(void *arg, int fd, const struct dial_place *at)
 	}
 	if (fd < 0) {
 		server_attempt_blame(d, d->count);
-		server_fail(s, "08001", d->had_addr ? "connect failed" :
-		    "server DNS lookup failed");
+		server_fail(s, ERRCODE_CANNOT_CONNECT, d->had_addr ?
+		    "connect failed" : "server DNS lookup failed");
 		return;
 	}
 	server_attempt_blame(d, at->host);
@@ -225,7 +227,7 @@ static void begin(struct server *s, struct host *hosts, unsigned count,
 
 	if (d == NULL) {
 		mem_free(hosts);
-		server_fail(s, "53200", "connect failed");
+		server_fail(s, ERRCODE_OUT_OF_MEMORY, "connect failed");
 		return;
 	}
 	d->server = s;
@@ -246,7 +248,7 @@ static void begin(struct server *s, struct host *hosts, unsigned count,
 	socket_options(sessions_settings(s->ss), &plan.opts);
 	d->dial = dial_start(&plan, &ops, d);
 	if (d->dial == NULL)
-		server_fail(s, "53200", "connect failed");
+		server_fail(s, ERRCODE_OUT_OF_MEMORY, "connect failed");
 }
 
 /* To the first of the pool's hosts that answers. */
@@ -257,7 +259,8 @@ static void search(struct server *s)
 	    &hosts);
 
 	if (count < 0 && errno == 0) {
-		server_fail(s, "08001", "unix socket dir not configured");
+		server_fail(s, ERRCODE_CANNOT_CONNECT,
+		    "unix socket dir not configured");
 		return;
 	}
 	if (count == 0) {

@@ -49,7 +49,7 @@ struct server *server_launch_canceler(struct server *target)
 		return NULL;
 	s->target = target;
 	s->host = target->host;
-	/* what the key protects is not told to those who listen */
+	/* nobody on the way may read the key, with which to cancel more */
 	if (tls_state(&target->stream) == TLS_UP) {
 		s->attempt->context = tls_context_ref(
 		    tls_context_of(&target->stream));

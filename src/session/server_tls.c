@@ -3,6 +3,7 @@
 #include "session/server_tls.h"
 
 #include "base/err.h"
+#include "base/errcodes.h"
 #include "io/tls.h"
 #include "io/tls_context.h"
 #include "proto/msg.h"
@@ -15,7 +16,7 @@
 
 static void fail(struct server *s, const char *reason)
 {
-	server_fail(s, "08001", reason);
+	server_fail(s, ERRCODE_CANNOT_CONNECT, reason);
 }
 
 static void hand_shake(struct server *s);
@@ -32,7 +33,7 @@ static void start(struct server *s)
 
 	tls_context_unref(&s->attempt->context);
 	if (rc < 0)
-		server_fail(s, "53200", "no memory for TLS");
+		server_fail(s, ERRCODE_OUT_OF_MEMORY, "no memory for TLS");
 	else
 		hand_shake(s);
 }
@@ -48,7 +49,7 @@ static void ask(struct server *s)
 		fail(s, "sslreq processing failed");
 }
 
-/* Which way it goes; false: there is no usable context. */
+/* Is TLS wanted, and how? false: there is no usable context. */
 static bool choose(struct server *s)
 {
 	const struct tls_target *t;

@@ -19,12 +19,12 @@ static struct client *client_of_login(struct timeout *t)
 	return (struct client *)((char *)t - offsetof(struct client, timer));
 }
 
-/* --- who can stop --- */
+/* --- sessions that can stop --- */
 
 /*
- * The client of s rests already, or there is none. What is under way to it or
- * from it stays as it is, but for a cancel: that is sent, and must not hit
- * what comes later.
+ * The client of s rests already, or there is none. What is under way to s or
+ * from s stays as it is, but for a cancel: that is sent, and must not hit what
+ * comes later.
  */
 static bool server_can_rest(const struct server *s)
 {
@@ -64,7 +64,7 @@ static unsigned rest_servers(struct pool *p, enum server_state state)
 	return moving;
 }
 
-/* --- who must go, or have an end first --- */
+/* --- sessions that must go, or have an end first --- */
 
 #define UNSAFE "close unsafe file descriptors on suspend"
 
@@ -75,7 +75,7 @@ static void close_servers(struct pool *p, enum server_state state,
 		server_close(server_of(p->servers[state]), reason);
 }
 
-/* A new connection belongs to nobody yet: it may come while all stand still. */
+/* No others: a new connection belongs to no client, and may come meanwhile. */
 static const enum client_state busy_clients[] = { CLIENT_CANCEL_WAITING,
 	CLIENT_CANCEL_SENT };
 static const enum server_state busy_servers[] = { SERVER_ACTIVE_CANCEL,
@@ -136,7 +136,7 @@ unsigned suspension_turn(struct sessions *ss, bool is_patient)
 
 /* --- the end --- */
 
-/* Who brought a cancel request is told nothing. */
+/* A client that brought a cancel request is told nothing. */
 static void close_clients(struct pool *p, enum client_state state,
     const char *reason)
 {

@@ -6,6 +6,7 @@
 #include <utlist.h>
 
 #include "base/err.h"
+#include "base/errcodes.h"
 #include "base/mem.h"
 #include "conf/hba.h"
 #include "conf/require.h"
@@ -42,7 +43,7 @@ static struct tls_store *get_store(struct maker *m, const char *path,
 	}
 	a = mem_zalloc(sizeof *a);
 	if (a == NULL) {
-		err_set(e, "53200", "out of memory");
+		(void)err_nomem(e);
 		return NULL;
 	}
 	a->path = text(path);
@@ -68,7 +69,7 @@ static bool cannot_bind(const struct hba_rule *r)
 	return !auth_can_bind(r->method);
 }
 
-/* Whoever must bind has to be able to. */
+/* A client that must bind its login to TLS has to be able to. */
 static int check_binding(const struct config *c, struct err *e)
 {
 	static const char item[] = "client_channel_binding=require";
@@ -79,20 +80,23 @@ static int check_binding(const struct config *c, struct err *e)
 	if (s->client_channel_binding != BINDING_REQUIRE)
 		return 0;
 	if (s->client_tls_sslmode == SSLMODE_DISABLE)
-		return err_set(e, "22023", "%s requires client_tls_sslmode",
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "%s requires client_tls_sslmode",
 		    item);
 	if (!auth_can_bind((enum auth_type)s->auth_type))
-		return err_set(e, "22023", "%s cannot be met by auth_type=%s",
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "%s cannot be met by auth_type=%s",
 		    item, option_show(option_find("auth_type"), s, buf,
 		    sizeof buf));
 	if (s->auth_type == AUTH_HBA && rule != NULL)
-		return err_set(e, "22023", "%s cannot be met by the method in "
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "%s cannot be met by the method in "
 		    "line %u of \"%s\"", item, rule->line,
 		    text(s->auth_hba_file));
 	return 0;
 }
 
-/* Whoever has to bind must be let do it. */
+/* A login to a server that must be bound to TLS has to be allowed. */
 static int check_servers(const struct config *c, struct err *e)
 {
 	unsigned forbidden;
@@ -101,7 +105,8 @@ static int check_servers(const struct config *c, struct err *e)
 		return -1;
 	if (c->set.server_channel_binding == BINDING_REQUIRE &&
 	    (forbidden & REQUIRE_SCRAM))
-		return err_set(e, "22023", "server_channel_binding=require "
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "server_channel_binding=require "
 		    "requires scram-sha-256, which server_require_auth "
 		    "forbids");
 	return 0;
@@ -129,19 +134,21 @@ int tls_setup_check(const struct config *c, struct err *e)
 
 	if (s->auth_type == AUTH_CERT &&
 	    s->client_tls_sslmode != SSLMODE_VERIFY_FULL)
-		return err_set(e, "22023", "auth_type=cert requires "
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "auth_type=cert requires "
 		    "client_tls_sslmode=SSLMODE_VERIFY_FULL");
 	if (s->auth_type == AUTH_CERT && !has_ca)
-		return err_set(e, "22023",
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "auth_type=cert requires client_tls_ca_file");
 	/* else whom the authorities of the system know would be let in */
 	if (s->auth_type == AUTH_HBA && rule != NULL && !has_ca &&
 	    s->client_tls_sslmode != SSLMODE_DISABLE)
-		return err_set(e, "22023", "the method cert in line %u of "
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "the method cert in line %u of "
 		    "\"%s\" requires client_tls_ca_file", rule->line,
 		    text(s->auth_hba_file));
 	if (s->client_tls_sslmode == SSLMODE_VERIFY_FULL && !has_ca)
-		return err_set(e, "22023",
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "client_tls_sslmode requires client_tls_ca_file");
 	return check_binding(c, e) < 0 ? -1 : check_servers(c, e);
 }
@@ -202,11 +209,13 @@ static int make_context(struct maker *m, struct tls_target *t, struct err *e)
 	};
 
 	if (o.alpn && w->sslmode < SSLMODE_REQUIRE)
-		return err_set(e, "22023", "server_tls_negotiation=direct "
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "server_tls_negotiation=direct "
 		    "requires server_tls_sslmode=require or stricter");
 	if (w->sslmode == SSLMODE_DISABLE)
 		return m->setup->config->set.server_channel_binding !=
-		    BINDING_REQUIRE ? 0 : err_set(e, "22023",
+		    BINDING_REQUIRE ? 0 : err_set(e,
+		    ERRCODE_INVALID_PARAMETER_VALUE,
 		    "server_channel_binding=require requires "
 		    "server_tls_sslmode");
 	if (o.verify != TLS_VERIFY_NONE) {
@@ -245,7 +254,7 @@ static int add_target(struct maker *m, const struct config_tls *tls,
 	t = mem_zalloc(sizeof *t);
 	if (t == NULL) {
 		config_db_free(own);
-		return err_set(e, "53200", "out of memory");
+		return err_nomem(e);
 	}
 	t->what = what;
 	t->own = own;
@@ -280,7 +289,7 @@ struct tls_setup *tls_setup_new(struct config *config, struct err *e)
 	struct authority *a, *next;
 
 	if (m.setup == NULL) {
-		err_set(e, "53200", "out of memory");
+		(void)err_nomem(e);
 		return NULL;
 	}
 	m.setup->config = config_ref(config);
