@@ -19,6 +19,18 @@ struct carry {
 int carry_keep(struct carry *c, const void *p, size_t n);
 void carry_fini(struct carry *c);
 
+/* What is still to come of a message whose head is done with. */
+struct rest {
+	uint32_t bytes;
+	bool dropped;			/* else they pass, as it has */
+};
+
+/* Is the other side amid this message? */
+static inline bool rest_passes(const struct rest *r)
+{
+	return r->bytes > 0 && !r->dropped;
+}
+
 struct stream;
 
 /* A burst: what was carried and what one read has added. */

@@ -16,6 +16,7 @@
 #include "proto/cancel_key.h"
 #include "proto/startup.h"
 #include "session/carry.h"
+#include "session/relay_state.h"
 
 struct client;
 struct console;
@@ -63,10 +64,9 @@ struct client {
 	struct params *start;		/* counted; see relay_reset.h */
 	uint64_t resets;
 	struct slots *statements;	/* protocol-level names; NULL = none */
-	char *leaving;			/* owned; the one that the unnamed
-					 * statement deallocates, or NULL */
-	char *leaving_portal;		/* owned; by this one; or NULL */
+	struct relay_state relay;
 	struct carry carry;		/* read, but not consumed yet */
+	struct rest rest;		/* of the message that was read last */
 	struct net_addr addr;		/* of the peer */
 	uint64_t id;
 	usec_t born;			/* accepted */
@@ -75,12 +75,6 @@ struct client {
 	usec_t xact_start;		/* 0 = no transaction */
 	usec_t waited;			/* of query_start, for a server */
 	char *query_text;		/* owned; for slow.h; NULL */
-	uint32_t skip;			/* bytes of the open message to pass */
-	bool skip_drop;			/* ... and they are dropped instead */
-	bool hold;			/* what follows waits for the replies */
-	bool tried;			/* the Parse at hand, on the server */
-	bool forgets;			/* Execute may run DISCARD ALL or so */
-	bool discard;			/* no server; see relay_discard() */
 	bool notified;			/* query_wait_notify was sent */
 	bool heard;			/* has sent something */
 	bool answered;			/* logging in: what it has sent last */

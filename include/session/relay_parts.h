@@ -60,8 +60,9 @@ const char *relay_chore_failure(enum server_chore chore);
 static inline bool relay_must_hold(const struct client *c,
     const struct server *s)
 {
-	return c->hold && c->skip == 0 && !track_is_empty(&s->track) &&
-	    !track_wants_data(&s->track) && !track_is_unsure(&s->track);
+	return c->relay.hold && c->rest.bytes == 0 &&
+	    !track_is_empty(&s->track) && !track_wants_data(&s->track) &&
+	    !track_is_unsure(&s->track);
 }
 
 /*

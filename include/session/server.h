@@ -59,11 +59,10 @@ struct server {
 	struct params *params;		/* counted; what the server has */
 	uint64_t silent;		/* of these; see params_missing() */
 	struct carry carry;
-	uint32_t skip;			/* bytes of the open message to pass */
-	bool skip_drop;			/* ... and they are dropped instead */
+	struct rest rest;		/* of the message that was read last */
 	bool sent;			/* canceler: the request is on its way */
 	bool superuser;			/* ParameterStatus says so */
-	bool told;			/* the client got its FATAL already */
+	bool fatal_passed;		/* the client got its FATAL already */
 	bool tls_direct;		/* TLS began without an SSLRequest */
 	const struct err *failure;	/* borrowed, while it closes by one:
 					 * see server_fail(); NULL: none */

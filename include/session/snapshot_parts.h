@@ -16,18 +16,14 @@ struct err;
 
 enum snapshot_flag {
 	SNAPSHOT_WAITING = 1,	/* client: asked for a server */
-	SNAPSHOT_HOLD = 2,	/* client: fields of struct client ... */
-	SNAPSHOT_TRIED = 4,
-	SNAPSHOT_FORGETS = 8,
-	SNAPSHOT_DISCARD = 16,
-	SNAPSHOT_TRANSLATES = 32,	/* ... relay_translates() */
+	SNAPSHOT_TRANSLATES = 32,	/* client: relay_translates() */
 	SNAPSHOT_CLOSE = 64,	/* server: close_needed */
 	SNAPSHOT_READY = 128,	/* server: fields of struct track ... */
 	SNAPSHOT_COPY_IN = 256,
 	SNAPSHOT_ABORTED = 512,
 	SNAPSHOT_UNCERTAIN = 1024,
 	SNAPSHOT_OLD = 2048,	/* server: knows no newer protocol */
-	SNAPSHOT_DROP = 4096,	/* both: skip_drop */
+	SNAPSHOT_DROP = 4096,	/* both: rest.dropped */
 	SNAPSHOT_NOTIFIED = 8192,	/* client: the field */
 	SNAPSHOT_SUPERUSER = 16384,	/* server: the field */
 	SNAPSHOT_WELCOME = 32768,	/* client: waits for its welcome */
@@ -39,15 +35,16 @@ enum snapshot_flag {
 struct snapshot_client {
 	unsigned flags;
 	usec_t born, request_time, query_start, xact_start, waited, wait_since;
-	uint32_t skip;		/* bytes of the open message, to pass or drop */
+	uint32_t rest;		/* rest.bytes */
 	const uint8_t *key, *carry;
 	const uint8_t *queued;	/* what its socket has not taken */
 	uint32_t key_len, carry_len, queued_len;
 	struct reader params, statements, start;
 	uint8_t resetting;
 	uint64_t resets;	/* of parameters, by their place in start */
-	const char *leaving, *leaving_portal;	/* of struct client; or NULL */
-	const char *query_text;	/* likewise */
+	const uint8_t *relay;	/* see relay_state_load() */
+	uint32_t relay_len;
+	const char *query_text;	/* of struct client; or NULL */
 	uint64_t last;		/* number of a statement */
 };
 
@@ -55,7 +52,7 @@ struct snapshot_server {
 	unsigned flags;
 	usec_t born, used;
 	uint8_t chore;		/* enum server_chore */
-	uint32_t skip;		/* as of a client */
+	uint32_t rest;		/* as of a client */
 	const uint8_t *key, *carry, *queued;
 	uint32_t key_len, carry_len, queued_len;
 	uint64_t silent;	/* parameters, by their place in params */

@@ -198,9 +198,9 @@ struct message {
 
 static size_t pass_over(struct client *c, size_t left)
 {
-	const size_t n = left < c->skip ? left : c->skip;
+	const size_t n = left < c->rest.bytes ? left : c->rest.bytes;
 
-	c->skip -= (uint32_t)n;
+	c->rest.bytes -= (uint32_t)n;
 	return n;
 }
 
@@ -232,7 +232,7 @@ static size_t next_message(struct client *c, const struct burst *b,
     struct message *m)
 {
 	*m = (struct message){ .kind = NULL };
-	if (c->skip > 0)
+	if (c->rest.bytes > 0)
 		return pass_over(c, b->len);
 	if (b->len < MSG_HEADER)
 		return 0;
@@ -251,7 +251,7 @@ static size_t next_message(struct client *c, const struct burst *b,
 	if (!kind->skip)
 		return take_whole(b, size, m);
 	m->kind = kind;
-	c->skip = (uint32_t)size;
+	c->rest.bytes = (uint32_t)size;
 	return pass_over(c, b->len);
 }
 

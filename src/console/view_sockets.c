@@ -198,7 +198,7 @@ static struct session client_session(const struct client *c, const char *state)
 		.pid = c->addr.family == NET_UNIX ? c->addr.pid : 0,
 		.prepared = slots_count(c->statements),
 		.id = c->id,
-		.skip = c->skip,
+		.skip = c->rest.bytes,
 	};
 }
 
@@ -224,7 +224,7 @@ static struct session server_session(const struct server *s, const char *state)
 		.pid = s->key_len >= 4 ? (int32_t)msg_u32(s->key) : 0,
 		.prepared = s->prepared.count,
 		.id = s->id,
-		.skip = s->skip,
+		.skip = s->rest.bytes,
 		.close_needed = s->ps.close_needed,
 	};
 }

@@ -356,14 +356,14 @@ void broker_chore_done(struct server *s)
 /* Why a server can't be kept when its client leaves now; NULL: it can. */
 static const char *spoiled(const struct client *c, const struct server *s)
 {
-	if ((c->skip > 0 && !c->skip_drop) || stream_is_blocked(&s->stream))
+	if (rest_passes(&c->rest) || stream_is_blocked(&s->stream))
 		return "client disconnect before everything was sent to the "
 		    "server";
 	if (s->chore != CHORE_NONE || s->phase == SERVER_PHASE_LOOKUP)
 		return "client disconnect while server was not ready";
 	if (!track_is_empty(&s->track))
 		return "client disconnected with query in progress";
-	if (!track_is_done(&s->track) || s->skip > 0 || s->carry.len > 0)
+	if (!track_is_done(&s->track) || s->rest.bytes > 0 || s->carry.len > 0)
 		return "client disconnect while server was not ready";
 	return NULL;
 }
@@ -380,8 +380,8 @@ static bool can_roll_back(const struct client *c, const struct server *s)
 	return sessions_settings(s->ss)->server_rollback_on_disconnect &&
 	    t->ready && t->status != 'I' && track_is_empty(t) &&
 	    s->phase == SERVER_PHASE_POOLED && s->chore == CHORE_NONE &&
-	    s->skip == 0 && s->carry.len == 0 &&
-	    (c->skip == 0 || c->skip_drop) &&
+	    s->rest.bytes == 0 && s->carry.len == 0 &&
+	    !rest_passes(&c->rest) &&
 	    !stream_is_blocked(&s->stream) && !s->stream.hup &&
 	    !s->stream.broken && !s->ps.dedicated && !s->ps.close_needed &&
 	    s->ps.cancels == 0 && !pool_is_paused(s->ps.pool, s->ss->catalog);
@@ -544,8 +544,8 @@ void broker_server_gone(struct server *s, const char *reason)
 		struct client *c = client_of(pc);
 
 		pool_unlink(pc);
-		c->torn = s->skip > 0 && !s->skip_drop;
-		if (s->told)
+		c->torn = rest_passes(&s->rest);
+		if (s->fatal_passed)
 			client_close(c, reason);
 		else
 			fail_client(c, s, reason);

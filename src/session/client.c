@@ -179,9 +179,8 @@ static void release(struct client *c)
 	carry_fini(&c->carry);
 	secret_wipe(c->key, sizeof c->key);
 	mem_free(c->options);
-	mem_free(c->leaving);
-	mem_free(c->leaving_portal);
-	c->options = c->leaving = c->leaving_portal = NULL;
+	c->options = NULL;
+	relay_state_fini(&c->relay);
 	if (c->db != NULL)
 		database_count_client(c->db, -1);
 	if (c->user != NULL)
@@ -197,7 +196,7 @@ static bool is_torn(const struct client *c)
 	const struct server *s = c->pc.server == NULL ? NULL :
 	    server_of(c->pc.server);
 
-	return c->torn || (s != NULL && s->skip > 0 && !s->skip_drop);
+	return c->torn || (s != NULL && rest_passes(&s->rest));
 }
 
 static void log_refusal(const struct client *c, const struct report *r)

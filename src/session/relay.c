@@ -8,7 +8,6 @@
 #include "proto/track_look.h"
 #include "session/broker.h"
 #include "session/bulk.h"
-#include "session/relay_deallocate.h"
 #include "session/relay_parts.h"
 #include "session/relay_reset.h"
 #include "session/sessions.h"
@@ -53,8 +52,8 @@ static void update(struct client *c)
 static bool may_part(const struct client *c, const struct server *s)
 {
 	return track_is_done(&s->track) && s->chore == CHORE_NONE &&
-	    s->skip == 0 && s->carry.len == 0 &&
-	    (c->skip == 0 || c->skip_drop) &&
+	    s->rest.bytes == 0 && s->carry.len == 0 &&
+	    !rest_passes(&c->rest) &&
 	    s->ps.mode != POOL_SESSION &&
 	    c->replication == REPLICATION_NONE;
 }
@@ -76,8 +75,8 @@ static bool may_work(const struct client *c)
 static void part(struct client *c, struct server *s)
 {
 	c->resetting = RESET_NONE;
-	if (c->leaving != NULL)
-		relay_forget_leaving(c);
+	if (c->relay.dealloc.name != NULL)
+		relay_dealloc_clear(&c->relay);
 	broker_release(s);
 }
 
@@ -147,13 +146,13 @@ static ssize_t read_up_bulk(struct client *c, struct burst *b, size_t max)
 {
 	struct server *s = linked_server(c);
 
-	if (s == NULL || c->skip_drop || c->carry.len > 0 ||
-	    (c->hold && c->skip < SPLICE_MIN) ||
+	if (s == NULL || c->rest.dropped || c->carry.len > 0 ||
+	    (c->relay.hold && c->rest.bytes < SPLICE_MIN) ||
 	    s->chore != CHORE_NONE || track_is_empty(&s->track) ||
 	    !splice_can(&c->stream, &s->stream))
 		return carry_read(&c->carry, &c->stream, b, max);
 	struct bulk k = { .from = &c->stream, .to = &s->stream,
-	    .skip = &c->skip, .kinds = { FE_COPY_DATA, FE_COPY_DATA },
+	    .skip = &c->rest.bytes, .kinds = { FE_COPY_DATA, FE_COPY_DATA },
 	    .max = (uint32_t)(max - MSG_HEADER) };
 
 	return bulk_move(&k, b);
@@ -180,7 +179,7 @@ static void read_client(struct client *c)
 			stream_yield(&c->stream);
 			return;
 		}
-		const ssize_t n = bulk_is_near(&c->stream, c->skip) ?
+		const ssize_t n = bulk_is_near(&c->stream, c->rest.bytes) ?
 		    read_up_bulk(c, &b, max) :
 		    carry_read(&c->carry, &c->stream, &b, max);
 
@@ -267,8 +266,8 @@ static bool must_set(const struct client *c, const struct server *s)
 {
 	return c->resetting == RESET_DUE && track_is_empty(&s->track) &&
 	    !s->track.uncertain && s->track.status != 'E' &&
-	    s->skip == 0 && s->carry.len == 0 &&
-	    (c->skip == 0 || c->skip_drop);
+	    s->rest.bytes == 0 && s->carry.len == 0 &&
+	    !rest_passes(&c->rest);
 }
 
 /* After a burst: hand back, resume, stop. Returns false: read no more. */
@@ -346,12 +345,12 @@ static ssize_t read_down_bulk(struct server *s, struct burst *b, size_t max)
 {
 	struct client *c = linked_client(s);
 
-	if (c == NULL || s->skip_drop || s->carry.len > 0 ||
+	if (c == NULL || s->rest.dropped || s->carry.len > 0 ||
 	    s->chore != CHORE_NONE || track_is_empty(&s->track) ||
 	    track_has_fake(&s->track) || !splice_can(&s->stream, &c->stream))
 		return carry_read(&s->carry, &s->stream, b, max);
 	struct bulk k = { .from = &s->stream, .to = &c->stream,
-	    .skip = &s->skip, .kinds = { BE_DATA_ROW, BE_COPY_DATA },
+	    .skip = &s->rest.bytes, .kinds = { BE_DATA_ROW, BE_COPY_DATA },
 	    .max = (uint32_t)(max - MSG_HEADER) };
 
 	return bulk_move(&k, b);
@@ -370,7 +369,7 @@ void relay_server_input(struct server *s)
 			stream_yield(&s->stream);
 			return;
 		}
-		const ssize_t n = bulk_is_near(&s->stream, s->skip) ?
+		const ssize_t n = bulk_is_near(&s->stream, s->rest.bytes) ?
 		    read_down_bulk(s, &b, max) :
 		    carry_read(&s->carry, &s->stream, &b, max);
 

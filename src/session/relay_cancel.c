@@ -33,11 +33,11 @@ void relay_cancel_wait(struct client *c)
 	report_write_error(&w, "ERROR", "57014", CANCELED);
 	if (whole) {
 		/* dropped as it comes; what is behind it counts again */
-		c->skip = (uint32_t)msg_size(m, set->max_packet_size);
-		c->skip_drop = c->skip > 0;
+		c->rest.bytes = (uint32_t)msg_size(m, set->max_packet_size);
+		c->rest.dropped = c->rest.bytes > 0;
 		writer_ready(&w, 'I');
 	} else {
-		c->discard = true;
+		c->relay.discards = true;
 	}
 	if (w.failed)
 		client_fail(c, "53200", "out of memory");

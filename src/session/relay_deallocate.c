@@ -84,7 +84,7 @@ static enum relay_step deallocate(struct relay_up *up, const char *name,
 	if (ask_server(up, op) < 0)
 		return relay_no_memory(up);
 	/* what comes behind depends on the answer */
-	c->hold = true;
+	c->relay.hold = true;
 	up->used = up->size;
 	return RELAY_NEXT;
 }
@@ -115,23 +115,16 @@ static struct prepared_name *find_name(struct relay_up *up, const uint8_t *text,
 	return NULL;
 }
 
-bool relay_deallocate_query(struct relay_up *up, enum relay_step *step)
+bool relay_dealloc_query(struct relay_up *up, enum relay_step *step)
 {
 	struct prepared_name *n = find_name(up, up->m + MSG_HEADER,
 	    up->size - MSG_HEADER, step);
 
 	if (n == NULL)
 		return *step != RELAY_NEXT;
-	relay_forget_leaving(up->c);
+	relay_dealloc_clear(&up->c->relay);
 	*step = deallocate(up, n->name, n->stmt);
 	return true;
-}
-
-void relay_forget_leaving(struct client *c)
-{
-	mem_free(c->leaving);
-	mem_free(c->leaving_portal);
-	c->leaving = c->leaving_portal = NULL;
 }
 
 /* Is it a suspect's text alone, with no types of parameters? */
@@ -146,9 +139,9 @@ static bool is_plain_parse(const struct relay_up *up)
 	    memcmp(text + n - sizeof no_text, no_text, sizeof no_text) == 0;
 }
 
-bool relay_parse_deallocate(struct relay_up *up, enum relay_step *step)
+bool relay_dealloc_parse(struct relay_up *up, enum relay_step *step)
 {
-	relay_forget_leaving(up->c);
+	relay_dealloc_clear(&up->c->relay);
 	if (!is_plain_parse(up))
 		return false;
 	struct prepared_name *n = find_name(up, up->m + MSG_HEADER + 1,
@@ -156,8 +149,8 @@ bool relay_parse_deallocate(struct relay_up *up, enum relay_step *step)
 
 	if (n == NULL)
 		return *step != RELAY_NEXT;
-	up->c->leaving = mem_strdup(n->name);
-	if (up->c->leaving == NULL || prepare_dummy(up) < 0 ||
+	up->c->relay.dealloc.name = mem_strdup(n->name);
+	if (up->c->relay.dealloc.name == NULL || prepare_dummy(up) < 0 ||
 	    track_add(&up->s->track, FE_PARSE, TRACK_FORWARD, NULL) < 0) {
 		*step = relay_no_memory(up);
 		return true;
@@ -169,25 +162,25 @@ bool relay_parse_deallocate(struct relay_up *up, enum relay_step *step)
 	return true;
 }
 
-enum relay_step relay_bind_leaving(struct relay_up *up, const char *portal,
+enum relay_step relay_dealloc_bind(struct relay_up *up, const char *portal,
     bool ours)
 {
 	struct client *c = up->c;
 
-	if (!ours && (c->leaving_portal == NULL ||
-	    !prepared_name_is(c->leaving_portal, portal)))
+	if (!ours && (c->relay.dealloc.portal == NULL ||
+	    !prepared_name_is(c->relay.dealloc.portal, portal)))
 		return RELAY_NEXT;
-	mem_free(c->leaving_portal);
-	c->leaving_portal = ours ? mem_strndup(portal,
+	mem_free(c->relay.dealloc.portal);
+	c->relay.dealloc.portal = ours ? mem_strndup(portal,
 	    strnlen(portal, PREPARED_NAME_KEPT)) : NULL;
-	return ours && c->leaving_portal == NULL ? relay_no_memory(up) :
+	return ours && c->relay.dealloc.portal == NULL ? relay_no_memory(up) :
 	    RELAY_NEXT;
 }
 
 /* Does the message, an Execute, run the statement that deallocates? */
-static bool runs_leaving(const struct relay_up *up)
+static bool runs_dealloc(const struct relay_up *up)
 {
-	const char *const ours = up->c->leaving_portal;
+	const char *const ours = up->c->relay.dealloc.portal;
 	const char *const portal = (const char *)up->m + MSG_HEADER;
 
 	return ours != NULL &&
@@ -195,11 +188,11 @@ static bool runs_leaving(const struct relay_up *up)
 	    prepared_name_is(ours, portal);
 }
 
-enum relay_step relay_execute_leaving(struct relay_up *up)
+enum relay_step relay_dealloc_execute(struct relay_up *up)
 {
 	struct client *c = up->c;
-	const struct prepared_name *n = runs_leaving(up) ?
-	    prepared_name_find(c->statements, c->leaving) : NULL;
+	const struct prepared_name *n = runs_dealloc(up) ?
+	    prepared_name_find(c->statements, c->relay.dealloc.name) : NULL;
 
 	if (n == NULL)
 		return relay_request(up);
@@ -208,7 +201,7 @@ enum relay_step relay_execute_leaving(struct relay_up *up)
 
 	if (op == NULL)
 		return relay_no_memory(up);
-	prepared_name_remove(&c->statements, c->leaving);
+	prepared_name_remove(&c->statements, c->relay.dealloc.name);
 	if (track_add(&up->s->track, FE_EXECUTE, TRACK_FORWARD, op) < 0)
 		return relay_no_memory(up);
 	relay_pass(up);

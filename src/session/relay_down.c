@@ -21,8 +21,8 @@ static void pass(struct relay_down *d, bool forward)
 	forward = forward && d->c != NULL;
 	if (forward)
 		outbox_pass(&d->out, d->m, n);
-	d->s->skip = (uint32_t)(d->size - n);
-	d->s->skip_drop = !forward;
+	d->s->rest.bytes = (uint32_t)(d->size - n);
+	d->s->rest.dropped = !forward;
 	d->used = n;
 }
 
@@ -48,7 +48,7 @@ static void send_fakes(struct relay_down *d)
 {
 	char type;
 
-	while (d->s->skip == 0 && track_has_fake(&d->s->track) &&
+	while (d->s->rest.bytes == 0 && track_has_fake(&d->s->track) &&
 	    (type = track_fake(&d->s->track)) != 0)
 		if (d->c != NULL)
 			relay_send_fake(&d->out, type);
@@ -125,7 +125,7 @@ static enum relay_step on_error(struct relay_down *d)
 		return on_reply(d);
 	if (d->have < d->size)
 		return RELAY_SHORT;
-	d->s->told = d->s->told || is_fatal(d);
+	d->s->fatal_passed = d->s->fatal_passed || is_fatal(d);
 	if (!relay_translates(d->c) || !relay_reword_error(d))
 		return on_reply(d);
 	(void)track_reply(&d->s->track, BE_ERROR_RESPONSE, 0);
@@ -277,18 +277,18 @@ static enum relay_step (*const handlers[256])(struct relay_down *d) = {
 static void pass_rest(struct relay_down *d)
 {
 	struct server *s = d->s;
-	const size_t n = d->have < s->skip ? d->have : s->skip;
+	const size_t n = d->have < s->rest.bytes ? d->have : s->rest.bytes;
 
-	if (!s->skip_drop)
+	if (!s->rest.dropped)
 		outbox_pass(&d->out, d->m, n);
-	s->skip -= (uint32_t)n;
+	s->rest.bytes -= (uint32_t)n;
 	d->used = n;
 	send_fakes(d);
 }
 
 static enum relay_step next_message(struct relay_down *d)
 {
-	if (d->s->skip > 0) {
+	if (d->s->rest.bytes > 0) {
 		pass_rest(d);
 		return RELAY_NEXT;
 	}

@@ -30,7 +30,8 @@ static const char *unknown_name(const struct relay_down *d)
  */
 static void distrust(struct relay_down *d, const char *client_name)
 {
-	if (client_name == d->c->leaving || unknown_name(d) != NULL ||
+	if (client_name == d->c->relay.dealloc.name ||
+	    unknown_name(d) != NULL ||
 	    (!has_field(d, "C26000") && !has_field(d, "C42P05")))
 		return;
 	d->s->ps.close_needed = true;
@@ -68,7 +69,7 @@ static const char *client_name(const struct relay_down *d, const char *name,
 	if (len == sizeof unknown - 1 && memcmp(name, unknown, len) == 0)
 		return unknown_name(d);
 	if (len == sizeof dummy - 1 && memcmp(name, dummy, len) == 0)
-		return d->c->leaving;
+		return d->c->relay.dealloc.name;
 	/* the oldest that it closed behind the request that failed now */
 	for (unsigned i = 0; i < d->s->track.count; i++) {
 		const struct prepared_op *op = track_op(&d->s->track, i);

@@ -147,7 +147,7 @@ static enum relay_step refuse_name(struct relay_up *up, const char *name,
 
 	if (!track_is_empty(&up->s->track))
 		return relay_wait(up);
-	if (c->tried) {
+	if (c->relay.parse_tried) {
 		log_at(LEVEL_ERROR, &c->who,
 		    "prepared statement '%s' was already prepared", name);
 		return relay_fail(up,
@@ -157,7 +157,7 @@ static enum relay_step refuse_name(struct relay_up *up, const char *name,
 
 	if (op == NULL || try_parse(up, stmt, TRACK_SKIP, op) < 0)
 		return relay_no_memory(up);
-	c->tried = true;
+	c->relay.parse_tried = true;
 	return relay_wait(up);
 }
 
@@ -200,12 +200,12 @@ static enum relay_step parse_unnamed(struct relay_up *up)
 
 	if (relay_is_cut(up))
 		return RELAY_SHORT;
-	if (relay_parse_deallocate(up, &step))
+	if (relay_dealloc_parse(up, &step))
 		return step;
 	const char *sql = (const char *)up->m + MSG_HEADER + 1;
 	const size_t n = here > MSG_HEADER ? here - MSG_HEADER - 1 : 0;
 
-	up->c->forgets = sql_may_matter(sql, n) &&
+	up->c->relay.execute_holds = sql_may_matter(sql, n) &&
 	    (sql_forgets_all(sql, n) || sql_resets(sql, n));
 	return relay_request(up);
 }
@@ -330,7 +330,8 @@ enum relay_step relay_bind(struct relay_up *up)
 
 	/* hot: unnamed portal, unnamed statement */
 	if (up->have > MSG_HEADER + 2 && up->size > MSG_HEADER + 2 &&
-	    portal[0] == '\0' && portal[1] == '\0' && c->leaving == NULL)
+	    portal[0] == '\0' && portal[1] == '\0' &&
+	    c->relay.dealloc.name == NULL)
 		return relay_request(up);
 	const size_t here = up->have < up->size ? up->have : up->size;
 	const uint8_t *end = up->m + here;
@@ -341,7 +342,7 @@ enum relay_step relay_bind(struct relay_up *up)
 	if (name == NULL)
 		return here < up->size && here < NAMES_MAX ? RELAY_SHORT :
 		    relay_fail(up, "broken Bind packet");
-	if (c->leaving != NULL && relay_bind_leaving(up, p,
+	if (c->relay.dealloc.name != NULL && relay_dealloc_bind(up, p,
 	    name[0] == '\0') != RELAY_NEXT)
 		return RELAY_STOP;
 	if (name[0] == '\0')
@@ -352,7 +353,7 @@ enum relay_step relay_bind(struct relay_up *up)
 	if (step != RELAY_NEXT || stmt == NULL)
 		return step;
 	if (stmt->forgets_all)
-		c->forgets = true;
+		c->relay.execute_holds = true;
 	if (track_add(&up->s->track, FE_BIND, TRACK_FORWARD, NULL) < 0)
 		return relay_no_memory(up);
 	track_tag(&up->s->track, stmt->number);
@@ -368,7 +369,7 @@ enum relay_step relay_bind(struct relay_up *up)
 	outbox_copy(&up->out, stmt->name, stmt->name_len);
 	if (end > rest)
 		outbox_pass(&up->out, rest, (size_t)(end - rest));
-	c->skip = (uint32_t)(up->size - here);
+	c->rest.bytes = (uint32_t)(up->size - here);
 	up->used = here;
 	return RELAY_NEXT;
 }
@@ -467,7 +468,7 @@ bool relay_is_half(const struct relay_up *up)
 	case FE_CLOSE:
 		return up->size <= NAMES_MAX;
 	case FE_EXECUTE:
-		return up->c->forgets || up->c->leaving != NULL;
+		return relay_execute_holds(&up->c->relay);
 	default:
 		return false;
 	}

@@ -30,7 +30,7 @@ bool relay_probe(struct client *c)
 		return false;
 	}
 	/* amid a message of the client nothing can be said; no pool waits */
-	if ((c->skip > 0 && !c->skip_drop) || track_is_full(t) ||
+	if (rest_passes(&c->rest) || track_is_full(t) ||
 	    c->replication != REPLICATION_NONE || !track_wants_probe(t))
 		return true;
 	if (track_add(t, FE_CLOSE, TRACK_SKIP, NULL) < 0 ||

@@ -54,7 +54,7 @@ size_t relay_run_up(struct relay_up *up)
 	struct track *t = &up->s->track;
 	size_t n = 0;
 
-	if (c->forgets || c->leaving != NULL || c->resetting != RESET_NONE)
+	if (relay_execute_holds(&c->relay) || c->resetting != RESET_NONE)
 		return 0;
 	while (up->have - n >= MSG_HEADER && !track_is_full(t)) {
 		const uint8_t *m = up->m + n;

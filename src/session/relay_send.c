@@ -11,7 +11,7 @@ void relay_pass(struct relay_up *up)
 	const size_t n = up->have < up->size ? up->have : up->size;
 
 	outbox_pass(&up->out, up->m, n);
-	up->c->skip = (uint32_t)(up->size - n);
+	up->c->rest.bytes = (uint32_t)(up->size - n);
 	up->used = n;
 }
 
@@ -57,7 +57,7 @@ enum relay_step relay_fake(struct relay_up *up, char type, void *op)
 	struct outbox o;
 
 	up->used = up->size;
-	if (t != NULL && (!track_is_empty(t) || up->s->skip > 0))
+	if (t != NULL && (!track_is_empty(t) || up->s->rest.bytes > 0))
 		return track_add(t, type, TRACK_FAKE, op) < 0 ?
 		    relay_no_memory(up) : RELAY_NEXT;
 	prepared_op_free(op);
@@ -71,7 +71,7 @@ enum relay_step relay_wait(struct relay_up *up)
 {
 	static const uint8_t flush[] = { FE_FLUSH, 0, 0, 0, 4 };
 
-	up->c->hold = true;
+	up->c->relay.hold = true;
 	/* the client may never ask for what we must know */
 	if (!track_awaits_ready(&up->s->track))
 		outbox_pass(&up->out, flush, sizeof flush);
@@ -82,8 +82,8 @@ enum relay_step relay_drop(struct relay_up *up)
 {
 	const size_t n = up->have < up->size ? up->have : up->size;
 
-	up->c->skip = (uint32_t)(up->size - n);
-	up->c->skip_drop = up->c->skip > 0;
+	up->c->rest.bytes = (uint32_t)(up->size - n);
+	up->c->rest.dropped = up->c->rest.bytes > 0;
 	up->used = n;
 	return RELAY_NEXT;
 }
@@ -96,7 +96,7 @@ enum relay_step relay_discard(struct relay_up *up)
 
 	if (up->m[0] != FE_SYNC)
 		return relay_drop(up);
-	c->discard = false;
+	c->relay.discards = false;
 	if (stream_write_bytes(&c->stream, ready, sizeof ready) !=
 	    STREAM_BROKEN)
 		return relay_drop(up);

@@ -27,5 +27,5 @@ bool relay_can_terminate(const struct server *s)
 	const struct client *c = s->ps.client == NULL ? NULL :
 	    client_of(s->ps.client);
 
-	return c == NULL || c->skip == 0 || c->skip_drop;
+	return c == NULL || !rest_passes(&c->rest);
 }

@@ -57,9 +57,9 @@ static enum relay_step on_query(struct relay_up *up)
 			return step;
 		if (relay_reset_waits(up))
 			return relay_wait(up);
-		up->c->hold = is_watershed(up) ||
+		up->c->relay.hold = is_watershed(up) ||
 		    up->c->resetting != RESET_NONE;
-		relay_forget_leaving(up->c);
+		relay_dealloc_clear(&up->c->relay);
 		return pass_call(up);
 	}
 	log_at(LEVEL_ERROR, &up->c->who,
@@ -70,12 +70,12 @@ static enum relay_step on_query(struct relay_up *up)
 /* As with a DISCARD ALL that is a simple query. */
 static enum relay_step on_execute(struct relay_up *up)
 {
-	const bool waits = up->c->forgets || up->c->leaving != NULL;
+	const bool waits = relay_execute_holds(&up->c->relay);
 
 	if (waits && up->have < up->size)
 		return RELAY_SHORT;
-	const enum relay_step step = up->c->leaving != NULL ?
-	    relay_execute_leaving(up) : relay_request(up);
+	const enum relay_step step = up->c->relay.dealloc.name != NULL ?
+	    relay_dealloc_execute(up) : relay_request(up);
 
 	if (waits && step == RELAY_NEXT)
 		(void)relay_wait(up);
@@ -85,7 +85,7 @@ static enum relay_step on_execute(struct relay_up *up)
 /* What comes behind a RESET has the values that the client then has. */
 static enum relay_step on_sync(struct relay_up *up)
 {
-	up->c->hold = up->c->resetting != RESET_NONE;
+	up->c->relay.hold = up->c->resetting != RESET_NONE;
 	return relay_request(up);
 }
 
@@ -183,7 +183,7 @@ static bool get_server(struct relay_up *up, enum relay_step *step)
 {
 	struct client *c = up->c;
 
-	if (c->discard) {
+	if (c->relay.discards) {
 		*step = relay_discard(up);
 		return false;
 	}
@@ -211,13 +211,13 @@ static bool get_server(struct relay_up *up, enum relay_step *step)
 static void pass_rest(struct relay_up *up)
 {
 	struct client *c = up->c;
-	const size_t n = up->have < c->skip ? up->have : c->skip;
+	const size_t n = up->have < c->rest.bytes ? up->have : c->rest.bytes;
 
-	if (!c->skip_drop)
+	if (!c->rest.dropped)
 		outbox_pass(&up->out, up->m, n);
-	c->skip -= (uint32_t)n;
-	if (c->skip == 0)
-		c->skip_drop = false;
+	c->rest.bytes -= (uint32_t)n;
+	if (c->rest.bytes == 0)
+		c->rest.dropped = false;
 	up->used = n;
 }
 
@@ -226,7 +226,7 @@ static enum relay_step next_message(struct relay_up *up)
 	struct client *c = up->c;
 	enum relay_step step;
 
-	if (c->skip > 0) {
+	if (c->rest.bytes > 0) {
 		pass_rest(up);
 		return RELAY_NEXT;
 	}
@@ -241,7 +241,7 @@ static enum relay_step next_message(struct relay_up *up)
 
 	if (up->s != NULL && relay_must_hold(c, up->s))
 		return RELAY_SHORT;
-	c->hold = false;
+	c->relay.hold = false;
 	if (r->plain == NULL)
 		return on_unknown(up);
 	if (r->need == NEED_LINK && up->s == NULL)
@@ -263,7 +263,7 @@ static enum relay_step next_message(struct relay_up *up)
 	}
 	/* Message Flow, Extended Query: discarded up to Sync, also by us */
 	if (up->named && r->named != r->plain && up->s->track.aborted) {
-		c->tried = false;
+		c->relay.parse_tried = false;
 		return relay_drop(up);
 	}
 	return up->named ? r->named(up) : r->plain(up);

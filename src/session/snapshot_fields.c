@@ -30,6 +30,14 @@
 	X(carry, at, MOVED) X(carry, len, MOVED) X(carry, size, MADE) \
 	X(carry, used, MADE)
 
+#define REST(X, A) X(rest, bytes, MOVED) X(rest, dropped, MOVED)
+
+/* By relay_state_save(). */
+#define RELAY_STATE(X, A) \
+	X(relay_state, hold, MOVED) X(relay_state, parse_tried, MOVED) \
+	X(relay_state, execute_holds, MOVED) \
+	X(relay_state, discards, MOVED) X(relay_state, dealloc, MOVED)
+
 #define POOL_CLIENT(X, A) \
 	X(pool_client, prev, MADE) X(pool_client, next, MADE) \
 	X(pool_client, pool, MADE) X(pool_client, server, MOVED) \
@@ -47,16 +55,14 @@
 	X(client, console, it->console == NULL) \
 	X(client, cancel, it->cancel == NULL) X(client, params, MOVED) \
 	X(client, start, MOVED) X(client, resets, MOVED) \
-	X(client, statements, MOVED) X(client, leaving, MOVED) \
-	X(client, leaving_portal, MOVED) \
+	X(client, statements, MOVED) \
+	X(client, relay, is_movable_relay_state(&it->relay)) \
 	X(client, carry, is_movable_carry(&it->carry)) \
+	X(client, rest, is_movable_rest(&it->rest)) \
 	X(client, addr, MADE) X(client, id, MADE) X(client, born, MOVED) \
 	X(client, request_time, MOVED) X(client, query_start, MOVED) \
 	X(client, xact_start, MOVED) X(client, waited, MOVED) \
-	X(client, query_text, MOVED) X(client, skip, MOVED) \
-	X(client, skip_drop, MOVED) X(client, hold, MOVED) \
-	X(client, tried, MOVED) X(client, forgets, MOVED) \
-	X(client, discard, MOVED) X(client, notified, MOVED) \
+	X(client, query_text, MOVED) X(client, notified, MOVED) \
 	X(client, heard, MADE) X(client, answered, MADE) \
 	X(client, welcomed, MOVED) X(client, torn, !it->torn) \
 	X(client, has_reserve_fd, MADE) X(client, admin, MADE) \
@@ -106,9 +112,9 @@
 	X(server, prepared, is_movable_prepared_uses(&it->prepared)) \
 	X(server, params, MOVED) X(server, silent, MOVED) \
 	X(server, carry, is_movable_carry(&it->carry)) \
-	X(server, skip, MOVED) X(server, skip_drop, MOVED) \
+	X(server, rest, is_movable_rest(&it->rest)) \
 	X(server, sent, MADE) X(server, superuser, MOVED) \
-	X(server, told, !it->told) X(server, tls_direct, MADE) \
+	X(server, fatal_passed, !it->fatal_passed) X(server, tls_direct, MADE) \
 	X(server, failure, it->failure == NULL) \
 	X(server, host, MOVED) X(server, addr, MOVED) X(server, id, MADE) \
 	A(server, key, MOVED) X(server, key_len, MOVED) \
@@ -143,6 +149,8 @@
 
 IS_MOVABLE(stream, STREAM)
 IS_MOVABLE(carry, CARRY)
+IS_MOVABLE(rest, REST)
+IS_MOVABLE(relay_state, RELAY_STATE)
 IS_MOVABLE(pool_client, POOL_CLIENT)
 IS_MOVABLE(client, CLIENT)
 IS_MOVABLE(pool_server, POOL_SERVER)
@@ -168,8 +176,8 @@ bool snapshot_takes_server(const struct server *s)
 
 static bool is_plain_half_client(const struct client *c)
 {
-	return c->statements == NULL && c->leaving == NULL &&
-	    c->carry.len == 0 && c->skip == 0 && !c->discard &&
+	return c->statements == NULL && c->relay.dealloc.name == NULL &&
+	    c->carry.len == 0 && c->rest.bytes == 0 && !c->relay.discards &&
 	    c->key_len == CLIENT_KEY_BYTES && c->pc.state == CLIENT_ACTIVE &&
 	    !stream_is_blocked(&c->stream);
 }
@@ -177,7 +185,7 @@ static bool is_plain_half_client(const struct client *c)
 static bool is_plain_half_server(const struct server *s)
 {
 	return s->prepared.count == 0 && track_is_empty(&s->track) &&
-	    s->carry.len == 0 && s->skip == 0 &&
+	    s->carry.len == 0 && s->rest.bytes == 0 &&
 	    s->chore == CHORE_NONE && !stream_is_blocked(&s->stream);
 }
 

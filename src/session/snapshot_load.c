@@ -142,13 +142,9 @@ static void set_client(struct client *c, const struct snapshot_client *in)
 	c->xact_start = in->xact_start;
 	c->waited = in->waited;
 	c->pc.wait_since = in->wait_since;
-	c->skip = in->skip;
-	c->skip_drop = (in->flags & SNAPSHOT_DROP) != 0;
+	c->rest.bytes = in->rest;
+	c->rest.dropped = (in->flags & SNAPSHOT_DROP) != 0;
 	c->notified = (in->flags & SNAPSHOT_NOTIFIED) != 0;
-	c->hold = (in->flags & SNAPSHOT_HOLD) != 0;
-	c->tried = (in->flags & SNAPSHOT_TRIED) != 0;
-	c->forgets = (in->flags & SNAPSHOT_FORGETS) != 0;
-	c->discard = (in->flags & SNAPSHOT_DISCARD) != 0;
 	c->heard = true;
 	c->welcomed = (in->flags & SNAPSHOT_WELCOME) == 0;
 }
@@ -173,10 +169,10 @@ static int fill_client(struct client *c, struct snapshot_client *in,
 	    carry_keep(&c->carry, in->carry, in->carry_len) < 0 ||
 	    read_queued(&c->stream, in->queued, in->queued_len) < 0)
 		return no_memory(e);
-	if (copy_text(&c->leaving, in->leaving) < 0 ||
-	    copy_text(&c->leaving_portal, in->leaving_portal) < 0 ||
-	    copy_text(&c->query_text, in->query_text) < 0)
+	if (copy_text(&c->query_text, in->query_text) < 0)
 		return no_memory(e);
+	if (relay_state_load(&c->relay, in->relay, in->relay_len, e) < 0)
+		return -1;
 	if (c->welcomed)
 		client_set_key(c, in->key, in->key_len);
 	else	/* it gets one with its welcome */
@@ -372,8 +368,8 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	if (in->chore != CHORE_NONE && in->chore != CHORE_PARAMS)
 		return err_set(e, "08P01", "state of a session is broken");
 	s->chore = (enum server_chore)in->chore;
-	s->skip = in->skip;
-	s->skip_drop = (in->flags & SNAPSHOT_DROP) != 0;
+	s->rest.bytes = in->rest;
+	s->rest.dropped = (in->flags & SNAPSHOT_DROP) != 0;
 	s->superuser = (in->flags & SNAPSHOT_SUPERUSER) != 0;
 	s->ps.mode = (in->flags & SNAPSHOT_SESSION) != 0 ? POOL_SESSION :
 	    (in->flags & SNAPSHOT_STATEMENT) != 0 ? POOL_STATEMENT :

@@ -141,7 +141,7 @@ int snapshot_parse_client(const void *p, size_t n, struct snapshot_client *out,
 	out->xact_start = get_64(&r);
 	out->waited = get_64(&r);
 	out->wait_since = get_64(&r);
-	out->skip = reader_u32(&r);
+	out->rest = reader_u32(&r);
 	out->key = get_blob(&r, &out->key_len);
 	get_pairs(&r, &out->params);
 	get_statements(&r, &out->statements);
@@ -149,8 +149,7 @@ int snapshot_parse_client(const void *p, size_t n, struct snapshot_client *out,
 	get_pairs(&r, &out->start);
 	out->resetting = reader_u8(&r);
 	out->resets = (uint64_t)get_64(&r);
-	out->leaving = get_text(&r);
-	out->leaving_portal = get_text(&r);
+	out->relay = get_blob(&r, &out->relay_len);
 	out->query_text = get_text(&r);
 	out->queued = get_blob(&r, &out->queued_len);
 	out->last = (uint64_t)get_64(&r);
@@ -184,7 +183,7 @@ int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,
 	out->born = get_64(&r);
 	out->used = get_64(&r);
 	out->chore = reader_u8(&r);
-	out->skip = reader_u32(&r);
+	out->rest = reader_u32(&r);
 	out->key = get_blob(&r, &out->key_len);
 	get_pairs(&r, &out->params);
 	out->silent = (uint64_t)get_64(&r);

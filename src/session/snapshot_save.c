@@ -92,11 +92,7 @@ static unsigned client_flags(const struct client *c)
 
 	flags |= c->pc.state == CLIENT_WAITING ? SNAPSHOT_WAITING : 0;
 	flags |= c->pc.state == CLIENT_WELCOME ? SNAPSHOT_WELCOME : 0;
-	flags |= c->hold ? SNAPSHOT_HOLD : 0;
-	flags |= c->tried ? SNAPSHOT_TRIED : 0;
-	flags |= c->forgets ? SNAPSHOT_FORGETS : 0;
-	flags |= c->discard ? SNAPSHOT_DISCARD : 0;
-	flags |= c->skip_drop ? SNAPSHOT_DROP : 0;
+	flags |= c->rest.dropped ? SNAPSHOT_DROP : 0;
 	flags |= c->notified ? SNAPSHOT_NOTIFIED : 0;
 	flags |= relay_translates(c) ? SNAPSHOT_TRANSLATES : 0;
 	flags |= c->pc.server != NULL ? mode_flag(c->pc.server) : 0;
@@ -118,7 +114,7 @@ void snapshot_write_client(const struct client *c, struct writer *w)
 	put_64(w, c->xact_start);
 	put_64(w, c->waited);
 	put_64(w, c->pc.wait_since);
-	writer_u32(w, c->skip);
+	writer_u32(w, c->rest.bytes);
 	put_blob(w, c->key, c->key_len);
 	put_params(w, c->ss->params, c->params);
 	writer_init(&list, w->cap);
@@ -129,8 +125,9 @@ void snapshot_write_client(const struct client *c, struct writer *w)
 	put_params(w, c->ss->params, c->start);
 	writer_u8(w, c->resetting);
 	put_64(w, (int64_t)c->resets);
-	put_text(w, c->leaving);
-	put_text(w, c->leaving_portal);
+	writer_init(&list, w->cap);
+	relay_state_save(&c->relay, &list);
+	put_list(w, &list);
 	put_text(w, c->query_text);
 	put_queued(w, &c->stream);
 	put_64(w, (int64_t)prepared_last(c->ss->prepared));
@@ -146,7 +143,7 @@ static unsigned server_flags(const struct server *s)
 	flags |= s->track.aborted ? SNAPSHOT_ABORTED : 0;
 	flags |= s->track.uncertain ? SNAPSHOT_UNCERTAIN : 0;
 	flags |= s->ps.pool->old_protocol ? SNAPSHOT_OLD : 0;
-	flags |= s->skip_drop ? SNAPSHOT_DROP : 0;
+	flags |= s->rest.dropped ? SNAPSHOT_DROP : 0;
 	flags |= s->superuser ? SNAPSHOT_SUPERUSER : 0;
 	flags |= mode_flag(&s->ps);
 	return flags;
@@ -208,7 +205,7 @@ void snapshot_write_server(const struct server *s, struct writer *w)
 	put_64(w, s->ps.born);
 	put_64(w, s->ps.used);
 	writer_u8(w, (uint8_t)s->chore);
-	writer_u32(w, s->skip);
+	writer_u32(w, s->rest.bytes);
 	put_blob(w, s->key, s->key_len);
 	put_params(w, s->ss->params, s->params);
 	put_64(w, (int64_t)s->silent);

@@ -36,7 +36,7 @@ static void make_client(struct writer *w)
 	writer_init(w, 1 << 16);
 	writer_u8(w, SNAPSHOT_VERSION);
 	writer_u8(w, 'C');
-	writer_u32(w, SNAPSHOT_HOLD | SNAPSHOT_TRANSLATES);
+	writer_u32(w, SNAPSHOT_WAITING | SNAPSHOT_TRANSLATES);
 	for (uint64_t n = 1; n <= 6; n++)
 		put_64(w, n << 33);
 	writer_u32(w, 9);
@@ -47,7 +47,7 @@ static void make_client(struct writer *w)
 	BLOB(w, "TimeZone\0\1UTC\0");
 	writer_u8(w, 2);
 	put_64(w, 3);
-	writer_bytes(w, "\1s1\0\1", 6);	/* leaving, by portal "" */
+	BLOB(w, "relay");
 	writer_bytes(w, "\1select\0", 8);
 	BLOB(w, "queued");
 	put_64(w, 7);
@@ -98,11 +98,11 @@ static void test_client_is_read_as_written(void **state)
 	(void)state;
 	make_client(&w);
 	assert_int_equal(snapshot_parse_client(w.at, w.len, &in, &e), 0);
-	assert_int_equal(in.flags, SNAPSHOT_HOLD | SNAPSHOT_TRANSLATES);
+	assert_int_equal(in.flags, SNAPSHOT_WAITING | SNAPSHOT_TRANSLATES);
 	assert_int_equal(in.born, (int64_t)1 << 33);
 	assert_int_equal(in.waited, (int64_t)5 << 33);
 	assert_int_equal(in.wait_since, (int64_t)6 << 33);
-	assert_int_equal(in.skip, 9);
+	assert_int_equal(in.rest, 9);
 	assert_int_equal(in.key_len, 8);
 	assert_memory_equal(in.key, "12345678", 8);
 	assert_true(snapshot_next_pair(&in.params, &pair));
@@ -124,8 +124,7 @@ static void test_client_is_read_as_written(void **state)
 	assert_false(snapshot_next_pair(&in.start, &pair));
 	assert_int_equal(in.resetting, 2);
 	assert_int_equal(in.resets, 3);
-	assert_string_equal(in.leaving, "s1");
-	assert_string_equal(in.leaving_portal, "");
+	assert_memory_equal(in.relay, "relay", in.relay_len);
 	assert_string_equal(in.query_text, "select");
 	assert_int_equal(in.queued_len, 6);
 	assert_int_equal(in.last, 7);
@@ -180,7 +179,7 @@ static void test_server_is_read_as_written(void **state)
 	assert_int_equal(in.ip[0], 127);
 	assert_int_equal(in.status, 'T');
 	assert_int_equal(in.chore, 3);
-	assert_int_equal(in.skip, 77);
+	assert_int_equal(in.rest, 77);
 	assert_int_equal(in.silent, 2);
 	assert_int_equal(in.forgotten, 4);
 	assert_int_equal(in.carry_len, 3);
