@@ -98,14 +98,22 @@ static void write_failed(struct server *s)
 
 /* --- from client to server --- */
 
+/* Nothing of b can go yet. Returns false when c was closed. */
+static bool keep(struct client *c, const struct burst *b)
+{
+	if (carry_rest(&c->carry, b, 0) == 0)
+		return true;
+	client_fail(c, "53200", "out of memory");
+	return false;
+}
+
 /* Everything of b that can go goes. Returns false when c was closed. */
 static bool work_off(struct client *c, const struct burst *b)
 {
 	struct relay_up up;	/* its buffers are not worth zeroing */
 
-	/* nothing is read meanwhile: b is the carry */
 	if (!may_work(c))
-		return true;
+		return keep(c, b);
 	up.c = c;
 	up.s = linked_server(c);
 	up.max = sessions_settings(c->ss)->max_packet_size;

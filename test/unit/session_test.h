@@ -1,0 +1,179 @@
+/* session_test.h - a client, its server and their pool, for tests of what joins
+ * them: with real sockets, and without a catalog, a login or a configuration.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_TEST_H
+#define SESSION_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "conf/config.h"
+#include "io/loop.h"
+#include "pool/catalog.h"
+#include "pool/latencies.h"
+#include "proto/msg.h"
+#include "proto/params.h"
+#include "session/client.h"
+#include "session/server.h"
+#include "session/sessions.h"
+
+#define SESSION_CLIENTS 4
+#define SESSION_SERVERS 4
+
+struct house {
+	struct loop *loop;
+	struct sessions ss;
+	struct catalog cat;
+	struct config config;
+	struct config_db db_conf;
+	struct database db;
+	struct user user;
+	struct pool pool;
+	struct client c[SESSION_CLIENTS];
+	struct server s[SESSION_SERVERS];
+	int c_end[SESSION_CLIENTS], s_end[SESSION_SERVERS];	/* the peers' */
+	unsigned clients, servers;
+};
+
+static struct house house;
+
+static void on_stream(struct stream *s)
+{
+	(void)s;
+}
+
+static inline void session_open(struct stream *s, int *end)
+{
+	static const struct stream_ops ops = { on_stream, on_stream,
+		on_stream };
+	int fd[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK |
+	    SOCK_CLOEXEC, 0, fd), 0);
+	assert_int_equal(stream_open(s, house.loop, fd[0], &ops), 0);
+	*end = fd[1];
+}
+
+static inline struct client *session_client(enum client_state state)
+{
+	struct client *c = &house.c[house.clients];
+
+	session_open(&c->stream, &house.c_end[house.clients++]);
+	c->ss = &house.ss;
+	c->params = params_empty(house.ss.params);
+	c->pc.pool = &house.pool;
+	c->pc.wait_since = time_now();
+	pool_client_set(&c->pc, state);
+	return c;
+}
+
+static inline void session_forget_op(void *op, void *arg)
+{
+	(void)op;
+	(void)arg;
+}
+
+static inline struct server *session_server(enum server_state state)
+{
+	static const struct track_ops ops = { session_forget_op,
+		session_forget_op };
+	struct server *s = &house.s[house.servers];
+
+	session_open(&s->stream, &house.s_end[house.servers++]);
+	s->ss = &house.ss;
+	s->phase = SERVER_PHASE_POOLED;
+	s->params = params_empty(house.ss.params);
+	s->key_len = 8;
+	track_init(&s->track, &ops, s);
+	s->track.status = 'I';
+	s->track.ready = true;
+	s->ps.pool = &house.pool;
+	s->ps.state = SERVER_GONE;
+	s->ps.born = s->ps.used = time_now();
+	pool_server_set(&s->ps, state);
+	return s;
+}
+
+/* As the broker does it. */
+static inline void session_link(struct client *c, struct server *s)
+{
+	pool_client_set(&c->pc, CLIENT_ACTIVE);
+	pool_link(&c->pc, &s->ps);
+}
+
+/* A socket's other end says n bytes, which are to be read. */
+static inline void session_say(struct stream *s, int end, const void *p,
+    size_t n)
+{
+	assert_int_equal(send(end, p, n, 0), n);
+	s->ready = true;
+}
+
+/* That it has been told exactly this. */
+static inline void session_heard(int end, const void *p, size_t n)
+{
+	char got[4096];
+	const ssize_t len = recv(end, got, sizeof got, MSG_DONTWAIT);
+
+	assert_int_equal(len < 0 ? 0 : len, n);
+	assert_memory_equal(got, p, n);
+}
+
+static inline int session_setup(void **state)
+{
+	(void)state;
+	memset(&house, 0, sizeof house);
+	house.loop = house.ss.loop = loop_new();
+	house.ss.catalog = &house.cat;
+	house.cat.config = &house.config;
+	house.config.set.max_packet_size = 1 << 20;
+	house.ss.params = params_table_new(NULL);
+	house.db.name = "db";
+	house.db.conf = &house.db_conf;
+	house.user.name = "user";
+	house.pool.key.db = &house.db;
+	house.pool.key.user = &house.user;
+	house.pool.limits = (struct pool_limits){ .size = 5,
+		.mode = POOL_TRANSACTION };
+	return house.loop == NULL || house.ss.params == NULL ? -1 : 0;
+}
+
+static inline int session_teardown(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < house.clients; i++) {
+		struct client *c = &house.c[i];
+
+		stream_close(&c->stream);
+		close(house.c_end[i]);
+		params_unref(&c->params);
+		carry_fini(&c->carry);
+		relay_state_fini(&c->relay);
+	}
+	for (unsigned i = 0; i < house.servers; i++) {
+		struct server *s = &house.s[i];
+
+		stream_close(&s->stream);
+		close(house.s_end[i]);
+		params_unref(&s->params);
+		carry_fini(&s->carry);
+		track_fini(&s->track);
+	}
+	latencies_free(&house.pool.latencies);
+	params_table_free(&house.ss.params);
+	loop_free(&house.loop);
+	return 0;
+}
+
+#define SESSION_TEST(t) \
+	cmocka_unit_test_setup_teardown(t, session_setup, session_teardown)
+
+#endif

@@ -1,0 +1,331 @@
+/* test_relay.c - a linked pair: what is passed, when it waits, when it parts.
+ * SPDX-License-Identifier: ISC */
+#include "session_test.h"
+
+#include "session/broker.h"
+#include "session/relay.h"
+
+#define QUERY "Q\0\0\0\015select 1\0"
+#define DONE "C\0\0\0\015SELECT 1\0"
+#define READY(status) "Z\0\0\0\5" status
+#define LEN(text) (sizeof(text) - 1)
+
+/* --- the neighbours, who take notes --- */
+
+static struct {
+	unsigned released, acquired, chores;
+	bool gives;		/* broker_acquire() finds a server */
+	const char *client_closed, *server_closed;
+} seen;
+
+bool broker_acquire(struct client *c)
+{
+	seen.acquired++;
+	if (seen.gives)
+		session_link(c, &house.s[0]);
+	else
+		pool_client_set(&c->pc, CLIENT_WAITING);
+	return seen.gives;
+}
+
+void broker_release(struct server *s)
+{
+	seen.released++;
+	pool_unlink(s->ps.client);
+	pool_server_set(&s->ps, SERVER_IDLE);
+}
+
+bool broker_same_params(struct client *c, struct server *s)
+{
+	(void)c;
+	(void)s;
+	return true;
+}
+
+int broker_adopt_params(struct client *c, const struct server *s)
+{
+	(void)c;
+	(void)s;
+	return 0;
+}
+
+void broker_chore_done(struct server *s)
+{
+	s->chore = CHORE_NONE;
+	seen.chores++;
+}
+
+void client_close(struct client *c, const char *reason)
+{
+	seen.client_closed = reason;
+	stream_close(&c->stream);
+}
+
+void client_fail(struct client *c, const char *code, const char *reason)
+{
+	(void)code;
+	client_close(c, reason);
+}
+
+void server_close(struct server *s, const char *reason)
+{
+	seen.server_closed = reason;
+	stream_close(&s->stream);
+}
+
+void server_fail(struct server *s, const char *code, const char *reason)
+{
+	(void)code;
+	server_close(s, reason);
+}
+
+/* --- pairs --- */
+
+static int setup(void **state)
+{
+	memset(&seen, 0, sizeof seen);
+	return session_setup(state);
+}
+
+#define TEST(t) cmocka_unit_test_setup_teardown(t, setup, session_teardown)
+
+static struct client *pair(void)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+
+	session_link(c, session_server(SERVER_IDLE));
+	return c;
+}
+
+static void client_says(const char *p, size_t n)
+{
+	session_say(&house.c[0].stream, house.c_end[0], p, n);
+	relay_client_input(&house.c[0]);
+}
+
+static void server_says(const char *p, size_t n)
+{
+	session_say(&house.s[0].stream, house.s_end[0], p, n);
+	relay_server_input(&house.s[0]);
+}
+
+#define CLIENT_SAYS(text) client_says(text, LEN(text))
+#define SERVER_SAYS(text) server_says(text, LEN(text))
+#define CLIENT_HEARD(text) session_heard(house.c_end[0], text, LEN(text))
+#define SERVER_HEARD(text) session_heard(house.s_end[0], text, LEN(text))
+
+/* --- tests --- */
+
+static void test_a_transaction_passes_and_the_server_is_given_back(void **state)
+{
+	struct client *c = pair();
+
+	(void)state;
+	CLIENT_SAYS(QUERY);
+	SERVER_HEARD(QUERY);
+	SERVER_SAYS(DONE READY("I"));
+	CLIENT_HEARD(DONE READY("I"));
+	assert_int_equal(seen.released, 1);
+	assert_null(c->pc.server);
+	assert_false(c->stream.paused);
+	assert_int_equal(house.pool.counted.now.xact_count, 1);
+}
+
+static void test_it_is_kept_while_anything_is_owed_or_open(void **state)
+{
+	(void)state;
+	pair();
+	CLIENT_SAYS(QUERY QUERY);
+	SERVER_SAYS(DONE);
+	SERVER_SAYS(READY("I"));	/* of the first of two */
+	assert_int_equal(seen.released, 0);
+	SERVER_SAYS(DONE READY("T"));
+	assert_int_equal(seen.released, 0);
+	CLIENT_SAYS(QUERY);
+	SERVER_SAYS(DONE READY("I") "Z\0");	/* half a message more */
+	assert_int_equal(seen.released, 0);
+}
+
+static void test_a_session_keeps_its_server(void **state)
+{
+	(void)state;
+	house.s[0].ps.mode = POOL_SESSION;
+	struct client *c = pair();
+
+	c->pc.server->mode = POOL_SESSION;
+	CLIENT_SAYS(QUERY);
+	SERVER_SAYS(DONE READY("I"));
+	assert_int_equal(seen.released, 0);
+	assert_non_null(c->pc.server);
+}
+
+static void test_who_waits_is_resumed_with_what_it_has_sent(void **state)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+	struct server *s = session_server(SERVER_IDLE);
+
+	(void)state;
+	CLIENT_SAYS(QUERY);
+	assert_int_equal(seen.acquired, 1);
+	assert_int_equal(c->carry.len, LEN(QUERY));
+	SERVER_HEARD("");
+	session_link(c, s);
+	relay_resume(c);
+	SERVER_HEARD(QUERY);
+	assert_int_equal(c->carry.len, 0);
+}
+
+static void test_who_was_held_goes_on_when_all_is_answered(void **state)
+{
+	struct client *c = pair();
+
+	(void)state;
+	c->relay.hold = true;
+	assert_int_equal(track_add(&house.s[0].track, 'Q', TRACK_FORWARD,
+	    NULL), 0);
+	CLIENT_SAYS(QUERY);
+	SERVER_HEARD("");
+	assert_true(c->stream.paused);
+	SERVER_SAYS(DONE READY("T"));
+	SERVER_HEARD(QUERY);
+	assert_false(c->stream.paused);
+}
+
+static void test_what_is_suspended_is_not_worked_on(void **state)
+{
+	struct client *c = pair();
+
+	(void)state;
+	assert_int_equal(carry_keep(&c->carry, QUERY, LEN(QUERY)), 0);
+	stream_suspend(&c->stream);
+	relay_resume(c);
+	SERVER_HEARD("");
+	assert_int_equal(c->carry.len, LEN(QUERY));
+	relay_unsuspend(c);
+	relay_client_input(c);
+	SERVER_HEARD(QUERY);
+}
+
+static void test_the_rest_of_a_cut_message_passes_unseen(void **state)
+{
+	struct client *c = pair();
+
+	(void)state;
+	CLIENT_SAYS("Q\0\0\0\015sel");
+	SERVER_HEARD("Q\0\0\0\015sel");
+	assert_int_equal(c->rest.bytes, 6);
+	assert_true(rest_passes(&c->rest));
+	CLIENT_SAYS("ect 1\0" "Q");
+	SERVER_HEARD("ect 1\0");
+	assert_int_equal(c->rest.bytes, 0);
+	assert_int_equal(c->carry.len, 1);
+	assert_int_equal(house.s[0].track.count, 1);
+}
+
+static void test_the_rest_of_what_was_dropped_is_dropped(void **state)
+{
+	struct client *c = pair();
+
+	(void)state;
+	c->rest = (struct rest){ .bytes = 6, .dropped = true };
+	CLIENT_SAYS("ect 1\0" QUERY);
+	SERVER_HEARD(QUERY);
+	assert_int_equal(house.s[0].track.count, 1);
+}
+
+static void test_a_server_amid_a_message_is_not_given_back(void **state)
+{
+	struct server *s;
+
+	(void)state;
+	s = server_of(pair()->pc.server);
+	CLIENT_SAYS(QUERY);
+	SERVER_SAYS(DONE READY("I") "N\0\0\0\7x");	/* a notice, cut */
+	assert_int_equal(seen.released, 0);
+	assert_int_equal(s->rest.bytes, 2);
+	SERVER_SAYS("y\0");
+	assert_int_equal(seen.released, 1);
+}
+
+static void test_requests_wait_for_the_sets_that_come_first(void **state)
+{
+	struct client *c = pair();
+	struct server *s = &house.s[0];
+
+	(void)state;
+	s->chore = CHORE_PARAMS;
+	assert_int_equal(track_add(&s->track, 'Q', TRACK_SKIP, NULL), 0);
+	CLIENT_SAYS(QUERY);
+	SERVER_HEARD("");
+	assert_int_equal(c->carry.len, LEN(QUERY));
+	SERVER_SAYS("C\0\0\0\010SET\0" READY("I"));
+	CLIENT_HEARD("");
+	SERVER_HEARD(QUERY);
+	assert_int_equal(s->chore, CHORE_NONE);
+	assert_int_equal(c->carry.len, 0);
+}
+
+static void test_a_chore_that_fails_closes_the_server(void **state)
+{
+	struct server *s = session_server(SERVER_TESTED);
+
+	(void)state;
+	s->chore = CHORE_RESET;
+	assert_int_equal(track_add(&s->track, 'Q', TRACK_SKIP, NULL), 0);
+	SERVER_SAYS(READY("E"));
+	assert_string_equal(seen.server_closed, "reset query failed");
+	assert_int_equal(seen.chores, 0);
+}
+
+static void test_an_idle_server_that_talks_is_closed(void **state)
+{
+	(void)state;
+	session_server(SERVER_IDLE);
+	SERVER_SAYS("C\0\0\0\010SET\0");
+	assert_string_equal(seen.server_closed, "idle server got dirty");
+}
+
+static void test_last_words_reach_the_client_before_the_end(void **state)
+{
+	(void)state;
+	pair();
+	session_say(&house.s[0].stream, house.s_end[0], DONE, LEN(DONE));
+	assert_int_equal(shutdown(house.s_end[0], SHUT_RDWR), 0);
+	assert_int_equal(track_add(&house.s[0].track, 'Q', TRACK_FORWARD,
+	    NULL), 0);
+	CLIENT_SAYS(QUERY);
+	CLIENT_HEARD(DONE);
+	assert_string_equal(seen.server_closed, "server connection closed");
+}
+
+static void test_a_header_that_cannot_be_closes_the_client(void **state)
+{
+	(void)state;
+	pair();
+	CLIENT_SAYS("Q\0\0\0\1");
+	assert_non_null(seen.client_closed);
+	SERVER_HEARD("");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_transaction_passes_and_the_server_is_given_back),
+		TEST(test_it_is_kept_while_anything_is_owed_or_open),
+		TEST(test_a_session_keeps_its_server),
+		TEST(test_who_waits_is_resumed_with_what_it_has_sent),
+		TEST(test_who_was_held_goes_on_when_all_is_answered),
+		TEST(test_what_is_suspended_is_not_worked_on),
+		TEST(test_the_rest_of_a_cut_message_passes_unseen),
+		TEST(test_the_rest_of_what_was_dropped_is_dropped),
+		TEST(test_a_server_amid_a_message_is_not_given_back),
+		TEST(test_requests_wait_for_the_sets_that_come_first),
+		TEST(test_a_chore_that_fails_closes_the_server),
+		TEST(test_an_idle_server_that_talks_is_closed),
+		TEST(test_last_words_reach_the_client_before_the_end),
+		TEST(test_a_header_that_cannot_be_closes_the_client),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
