@@ -11,6 +11,7 @@
 
 struct client;
 struct err;
+struct http;
 struct idle;
 struct listener;
 struct set_persisting;
@@ -42,6 +43,7 @@ struct app {
 	struct listener *listeners;	/* owned; LL list */
 	struct idle *idle;		/* owned; see idle.h */
 	struct admin admin;		/* the console */
+	struct http *http;		/* owned */
 	usec_t ticked;			/* when the janitor did its rounds */
 	usec_t accept_pause;		/* accepting again from then on; 0 */
 	usec_t suspend_since;		/* when SUSPEND was given */

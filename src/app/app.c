@@ -17,6 +17,7 @@
 #include "base/errcodes.h"
 #include "base/log.h"
 #include "console/admin.h"
+#include "http/http.h"
 #include "io/dns.h"
 #include "io/loop.h"
 #include "io/offload.h"
@@ -147,6 +148,9 @@ int app_start(struct app *app, struct err *e)
 		return err_set(e, ERRCODE_SYSTEM_ERROR,
 		    "cannot prepare helper threads");
 	apply_threads(app);
+	app->http = http_new(&app->ss);
+	if (app->http == NULL)
+		return err_set(e, ERRCODE_OUT_OF_MEMORY, "out of memory");
 	return 0;
 }
 
@@ -257,6 +261,7 @@ void app_fini(struct app *app)
 	/* one line for each of ten thousand clients would tell nobody more */
 	log_setup(&(struct log_opts){ .quiet = true });
 	listener_close_all(app);
+	http_free(&app->http);
 	if (app->loop != NULL) {
 		close_sessions(app);
 		loop_finish(app->loop);

@@ -10,6 +10,7 @@
 #include "app/notify.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "http/http.h"
 #include "io/dns.h"
 #include "io/offload.h"
 #include "session/broker.h"
@@ -130,6 +131,7 @@ int apply_config(struct app *app, struct config *fresh,
 	apply_mock(app);
 	idle_reset(app->idle);
 	listener_retune_all(app);
+	http_apply(app->http);
 	/* larger limits: look at all pools again */
 	struct pool *p, *next;
 	HASH_ITER(hh, app->catalog->pools, p, next)

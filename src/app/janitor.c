@@ -13,6 +13,7 @@
 #include "app/upkeep.h"
 #include "base/errcodes.h"
 #include "base/log.h"
+#include "http/http.h"
 #include "io/loop.h"
 #include "pool/users.h"
 #include "session/broker.h"
@@ -164,6 +165,7 @@ static void janitor_tick(void *arg)
 
 	listener_tick(app, now);
 	reload_tick(app);
+	http_tick(app->http, now);
 	if (!app->ss.suspended) {
 		note_stall(app, now);
 		login_tick(&app->ss, now);

@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "console/version.h"
+#include "http/http.h"
 #include "io/library.h"
 #include "io/log_thread.h"
 #include "io/loop.h"
@@ -270,6 +271,7 @@ static void start(struct app *app)
 	if (listener_adopt_passed(app, app->passed, &e) < 0 ||
 	    listener_open_all(app, &e) < 0)
 		log_fatal("%s", e.text);
+	http_apply(app->http);
 	if (t != NULL)
 		finish_takeover(app, &t);
 	else

@@ -44,6 +44,8 @@ static const struct group groups[] = {
 	{ "Console",
 	    { "admin_users", "stats_users", "console_locked_settings",
 	    "stats_period", "console_version" } },
+	{ "Health and metrics",
+	    { "http_listen_port", "http_listen_addr" } },
 	{ "Clients",
 	    { "ignore_startup_parameters", "track_extra_parameters",
 	    "application_name_add_host", "disable_pqexec",

@@ -16,6 +16,7 @@ PATTERNS = {
     "pool_sources": "src/pool/*.c",
     "session_sources": "src/session/*.c",
     "console_sources": "src/console/*.c",
+    "http_sources": "src/http/*.c",
     "app_sources": "src/app/*.c",
     "ctl_sources": "src/ctl/*.c",
     "headers": "include/*/*.[hd]*",

@@ -154,6 +154,8 @@ static const struct {
 	{ "server_require_peer", "", true },
 	{ "strict_permissions", "0", true },
 	{ "auth_mock_secret_file", "", true },
+	{ "http_listen_addr", "127.0.0.1", true },
+	{ "http_listen_port", "0", true },
 };
 
 static void test_rows_are_those_of_show_config(void **state)

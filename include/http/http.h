@@ -1,0 +1,23 @@
+/* http.h - what is seen of the pooler by HTTP: its health, its numbers.
+ * SPDX-License-Identifier: ISC */
+#ifndef HTTP_HTTP_H
+#define HTTP_HTTP_H
+
+#include "base/time.h"
+
+struct http;
+struct sessions;
+
+/* Nothing is open before http_apply(). NULL: no memory. */
+struct http *http_new(struct sessions *ss);
+void http_free(struct http **h);
+
+/*
+ * The settings may have changed: listen where they say. What can't be had is
+ * logged, and tried again: clients of the pooler are not to suffer from it.
+ */
+void http_apply(struct http *h);
+/* From time to time. */
+void http_tick(struct http *h, usec_t now);
+
+#endif

@@ -1,0 +1,72 @@
+/* httpd.h - connections of HTTP clients: taken, heard, answered, let go.
+ *
+ * They are streams as those of database clients are, not evhttp's: libevent 2.1
+ * can neither limit how many there are nor how long a head may take to come.
+ * SPDX-License-Identifier: ISC */
+#ifndef HTTP_HTTPD_H
+#define HTTP_HTTPD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/time.h"
+
+struct err;
+struct httpd;
+struct httpd_conn;
+struct loop;
+struct net_addr;
+struct request;
+struct text;
+struct tls_context;
+
+/* What anybody who can connect may take. */
+#define HTTPD_CONNS 64
+#define HTTPD_HEAD_BYTES 8192		/* of a request */
+#define HTTPD_HEAD_TIME (10 * USEC)	/* for all of it to come, TLS included */
+#define HTTPD_IDLE_TIME (120 * USEC)	/* between two requests */
+#define HTTPD_REPLY_TIME (60 * USEC)	/* for all of an answer to go */
+#define HTTPD_CHUNK_BYTES 32768		/* of an answer, in a turn */
+
+/* Answer the request with one of the functions below, before it returns. */
+typedef void httpd_fn(void *arg, struct httpd_conn *c,
+    const struct request *r);
+
+/* An answer that is made bit by bit, each when the last one has gone. */
+struct httpd_source {
+	/* Put the next bytes into t, which has room for a chunk, without
+	 * taking long. Returns false when these were the last. */
+	bool (*more)(void *body, struct text *t);
+	/* Nobody wants it any more. */
+	void (*free)(void *body);
+};
+
+/* What is answered, but for the body. */
+struct httpd_head {
+	int status;
+	const char *type;	/* of the content */
+	const char *extra;	/* more lines, each with its end; or NULL */
+};
+
+/* NULL: no memory. */
+struct httpd *httpd_new(struct loop *l, httpd_fn *fn, void *arg);
+void httpd_free(struct httpd **h);
+
+/* Is it listening here? */
+bool httpd_listens(const struct httpd *h, const struct net_addr *addr);
+/* Listen here, too. 0, or -1 with e. */
+int httpd_listen(struct httpd *h, const struct net_addr *addr, struct err *e);
+/* The listening sockets are closed; who is connected is answered. */
+void httpd_deafen(struct httpd *h);
+/* New connections are TLS; NULL: they are not. Takes a reference. */
+void httpd_set_tls(struct httpd *h, struct tls_context *ctx);
+/* From time to time: whose time is up? */
+void httpd_tick(struct httpd *h, usec_t now);
+
+void httpd_reply(struct httpd_conn *c, const struct httpd_head *head,
+    const char *body, size_t len);
+/* source->free() is called in any case. */
+void httpd_stream(struct httpd_conn *c, const struct httpd_head *head,
+    const struct httpd_source *source, void *body);
+
+#endif

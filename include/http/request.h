@@ -1,0 +1,40 @@
+/* request.h - what a client of HTTP asks for: a head, parsed in its place.
+ *
+ * GET and HEAD without a body, which is all that is answered (RFC 9112). Host
+ * is not looked at: nothing that is answered depends on it.
+ * SPDX-License-Identifier: ISC */
+#ifndef HTTP_REQUEST_H
+#define HTTP_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Texts are in the buffer that was parsed, and "" when they are not there. */
+struct request {
+	bool head;		/* HEAD: only the head of the answer is wanted */
+	bool keep;		/* the connection may go on after it */
+	bool chunks;		/* HTTP/1.1: knows a body in chunks */
+	const char *path;	/* as sent: percent signs stay */
+	const char *query;	/* what follows the ? */
+	const char *accept;
+	const char *authorization;
+};
+
+#define REQUEST_MORE 0		/* the head has not come to its end */
+#define REQUEST_READY 200
+
+/*
+ * Parse the len bytes at buf, which is written to once the head is whole.
+ * Returns REQUEST_MORE; REQUEST_READY, and *used is the length of the head; or
+ * the status of the answer that refuses it.
+ */
+int request_parse(char *buf, size_t len, struct request *r, size_t *used);
+
+/*
+ * The value of a parameter of the query, decoded, in out. Returns false when it
+ * is not there, is not decodable, or does not fit.
+ */
+bool request_parameter(const struct request *r, const char *name, char *out,
+    size_t size);
+
+#endif

@@ -1,0 +1,144 @@
+/* health.c - is this pooler alive, and may clients be sent to it?
+ * SPDX-License-Identifier: ISC */
+#include "http/health.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "pool/catalog.h"
+#include "pool/drain.h"
+#include "pool/pool_failure.h"
+#include "session/sessions.h"
+
+#define TOLD 10			/* reasons; of more the number is told */
+#define CAUSE_BYTES 200		/* of what a server said */
+
+/* What speaks against it, so far. */
+struct reasons {
+	struct text *t;		/* borrowed */
+	unsigned count;
+};
+
+static void add_char(struct text *t, const char *s, size_t n)
+{
+	const unsigned char c = (unsigned char)s[0];
+
+	if (n == 0)
+		text_add(t, "\\ufffd");
+	else if (c == '"' || c == '\\')
+		text_addf(t, "\\%c", c);
+	else if (c < ' ' || c == 0x7f)
+		text_addf(t, "\\u%04x", c);
+	else
+		text_add_bytes(t, s, n);
+}
+
+/* A string of JSON, of max bytes of s at most. */
+static void add_string(struct text *t, const char *s, size_t max)
+{
+	const char *const begin = s;
+
+	text_add(t, "\"");
+	while (*s != '\0' && (size_t)(s - begin) < max) {
+		const size_t n = text_character(s);
+
+		add_char(t, s, n);
+		s += n > 0 ? n : 1;
+	}
+	text_add(t, "\"");
+}
+
+/* database NULL: of all; detail NULL: nothing more to say. */
+static void add_reason(struct reasons *r, const char *why,
+    const char *database, const char *detail)
+{
+	if (r->count++ >= TOLD)
+		return;
+	text_addf(r->t, "%s{\"reason\": ", r->count > 1 ? ", " : "");
+	add_string(r->t, why, CAUSE_BYTES);
+	if (database != NULL) {
+		text_add(r->t, ", \"database\": ");
+		add_string(r->t, database, CAUSE_BYTES / 2);
+	}
+	if (detail != NULL) {
+		text_add(r->t, ", \"detail\": ");
+		add_string(r->t, detail, CAUSE_BYTES);
+	}
+	text_add(r->t, "}");
+}
+
+static void check_process(struct reasons *r, const struct sessions *ss)
+{
+	if (ss->shutdown != SHUTDOWN_NONE)
+		add_reason(r, "shutting down", NULL, NULL);
+	else if (ss->suspended)
+		add_reason(r, "suspended", NULL, NULL);
+	else if (ss->catalog->paused)
+		add_reason(r, "paused", NULL, NULL);
+}
+
+/* A pool with a server has one; one that has not tried yet can get one. */
+static const struct pool *find_stuck(const struct catalog *c,
+    const struct database *db, const char **why)
+{
+	for (const struct pool *p = db->pools; p != NULL; p = p->db_next) {
+		*why = pool_is_down(p) ? "no server" :
+		    pool_connected(p) == 0 && drain_stops(c, p, time_now()) ?
+		    "drained" : NULL;
+		if (*why != NULL)
+			return p;
+	}
+	return NULL;
+}
+
+static void check_database(struct reasons *r, const struct catalog *c,
+    const struct database *db)
+{
+	const char *why;
+
+	if (db->disabled)
+		add_reason(r, "disabled", db->name, NULL);
+	if (db->paused)
+		add_reason(r, "paused", db->name, NULL);
+	const struct pool *const p = find_stuck(c, db, &why);
+
+	if (p != NULL)
+		add_reason(r, why, db->name,
+		    p->failing ? pool_failure(p) : NULL);
+}
+
+static void check_databases(struct reasons *r, const struct catalog *c)
+{
+	for (const struct database *db = c->databases; db != NULL;
+	    db = db->hh.next) {
+		/* whoever asked for a name may have made it up */
+		if (!db->console && db->own == NULL)
+			check_database(r, c, db);
+	}
+}
+
+enum health health_check(const struct sessions *ss, const char *database,
+    struct text *t)
+{
+	struct catalog *const c = ss->catalog;
+	struct reasons r = { .t = t };
+	const struct database *db = NULL;
+
+	if (database != NULL)
+		db = catalog_find_database(c, database);
+	if (database != NULL && db == NULL && c->config->auto_db == NULL) {
+		text_add(t, "{\"ready\": false, \"reasons\": "
+		    "[{\"reason\": \"no such database\"}]}\n");
+		return HEALTH_NO_DATABASE;
+	}
+	text_add(t, "{\"reasons\": [");
+	check_process(&r, ss);
+	if (database == NULL)
+		check_databases(&r, c);
+	else if (db != NULL)
+		check_database(&r, c, db);
+	if (r.count > TOLD)
+		text_addf(t, ", {\"reason\": \"%u more\"}", r.count - TOLD);
+	text_addf(t, "], \"ready\": %s}\n", r.count == 0 ? "true" : "false");
+	return r.count == 0 ? HEALTH_READY : HEALTH_NOT_READY;
+}

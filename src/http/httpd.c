@@ -1,0 +1,524 @@
+/* httpd.c - connections of HTTP clients: taken, heard, answered, let go.
+ * SPDX-License-Identifier: ISC */
+#include "http/httpd.h"
+
+#include <string.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/err.h"
+#include "base/errcodes.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/net.h"
+#include "base/text.h"
+#include "http/request.h"
+#include "io/loop.h"
+#include "io/socket.h"
+#include "io/stream.h"
+#include "io/tls.h"
+#include "io/tls_context.h"
+
+#define ACCEPT_BURST 8		/* in a turn */
+#define BACKLOG 64
+#define LISTENERS 8
+#define HEAD_TEXT 512		/* of an answer */
+
+enum conn_state {
+	CONN_SHAKES,	/* hands, TLS */
+	CONN_HEARD,	/* a request is to come, or comes */
+	CONN_ANSWERED,	/* its answer goes */
+	CONN_CLOSED,	/* in no list; freed after the turn */
+};
+
+struct httpd_conn {
+	struct stream stream;		/* first */
+	struct httpd *httpd;		/* borrowed */
+	struct httpd_conn *prev, *next;
+	struct loop_task task;		/* the next bit of an answer */
+	enum conn_state state;
+	usec_t since;			/* when its time began */
+	const struct request *asked;	/* only while it is being answered */
+	const struct httpd_source *source;	/* NULL: nothing more to make */
+	void *body;			/* owned: of source */
+	bool chunks, keep, head;	/* as in the request at hand */
+	bool served;			/* has had an answer */
+	size_t len;			/* of buf */
+	char buf[HTTPD_HEAD_BYTES + 1];
+};
+
+struct httpd {
+	struct loop *loop;		/* borrowed */
+	httpd_fn *fn;
+	void *arg;
+	struct tls_context *tls;	/* counted; NULL: plain */
+	struct httpd_conn *conns;	/* DL */
+	unsigned conn_count;
+	unsigned listener_count;
+	struct {
+		struct loop_watch *watch;	/* owned */
+		struct net_addr addr;
+		int fd;
+	} listeners[LISTENERS];
+	char chunk[HTTPD_CHUNK_BYTES];	/* nothing in it outlives a call */
+};
+
+static const struct {
+	int status;
+	const char *text;
+} reasons[] = {
+	{ 200, "OK" },
+	{ 400, "Bad Request" },
+	{ 401, "Unauthorized" },
+	{ 404, "Not Found" },
+	{ 405, "Method Not Allowed" },
+	{ 413, "Content Too Large" },
+	{ 431, "Request Header Fields Too Large" },
+	{ 503, "Service Unavailable" },
+	{ 505, "HTTP Version Not Supported" },
+};
+
+static const char *reason_of(int status)
+{
+	for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
+		if (reasons[i].status == status)
+			return reasons[i].text;
+	}
+	return "";
+}
+
+/* --- the end --- */
+
+static void free_conn(struct loop_task *t)
+{
+	mem_free((char *)t - offsetof(struct httpd_conn, stream.task));
+}
+
+static void drop_source(struct httpd_conn *c)
+{
+	const struct httpd_source *const source = c->source;
+
+	c->source = NULL;
+	if (source != NULL)
+		source->free(c->body);
+}
+
+static void close_conn(struct httpd_conn *c)
+{
+	struct httpd *const h = c->httpd;
+
+	if (c->state == CONN_CLOSED)
+		return;
+	c->state = CONN_CLOSED;
+	DL_DELETE(h->conns, c);
+	h->conn_count--;
+	drop_source(c);
+	loop_cancel(h->loop, &c->task);
+	stream_close_told(&c->stream);
+	c->stream.task.run = free_conn;
+	loop_defer(h->loop, &c->stream.task);
+}
+
+/* --- answers --- */
+
+static void hear_next(struct httpd_conn *c);
+
+static void end_answer(struct httpd_conn *c)
+{
+	drop_source(c);
+	if (!c->keep) {
+		close_conn(c);
+		return;
+	}
+	c->state = CONN_HEARD;
+	c->served = true;
+	c->since = time_now();
+	stream_resume(&c->stream);
+	/* the next request may be here already */
+	hear_next(c);
+}
+
+/* What has been written is gone, or queued: go on, some time. */
+static void after_write(struct httpd_conn *c, enum stream_write how)
+{
+	if (how == STREAM_BROKEN)
+		close_conn(c);
+	else if (how == STREAM_SENT)
+		loop_again(c->httpd->loop, &c->task);
+}
+
+static enum stream_write write_piece(struct httpd_conn *c,
+    const struct text *piece, bool last)
+{
+	char size[32];
+	struct text t;
+
+	text_init(&t, size, sizeof size);
+	text_addf(&t, "%zx\r\n", piece->len);
+	const char *const end = !last ? "\r\n" :
+	    piece->len > 0 ? "\r\n0\r\n\r\n" : "\r\n";
+	struct iovec iov[] = {
+		{ size, t.len },
+		{ piece->at, piece->len },
+		{ (char *)(uintptr_t)end, strlen(end) },
+	};
+
+	return c->chunks ? stream_write(&c->stream, iov, 3) :
+	    stream_write(&c->stream, &iov[1], 1);
+}
+
+/* The next bit, or the end. */
+static void go_on(struct loop_task *task)
+{
+	struct httpd_conn *const c = (struct httpd_conn *)((char *)task -
+	    offsetof(struct httpd_conn, task));
+	struct text piece;
+
+	if (c->source == NULL) {
+		end_answer(c);
+		return;
+	}
+	text_init(&piece, c->httpd->chunk, sizeof c->httpd->chunk);
+	const bool last = !c->source->more(c->body, &piece);
+
+	if (last)
+		drop_source(c);
+	/* an empty chunk would be the last one */
+	if (piece.len == 0 && (!last || !c->chunks))
+		loop_again(c->httpd->loop, &c->task);
+	else
+		after_write(c, write_piece(c, &piece, last));
+}
+
+static void write_head(struct text *t, const struct httpd_conn *c,
+    const struct httpd_head *head)
+{
+	text_addf(t, "HTTP/1.1 %d %s\r\n", head->status,
+	    reason_of(head->status));
+	text_addf(t, "Content-Type: %s\r\n", head->type);
+	text_add(t, "Cache-Control: no-store\r\n"
+	    "X-Content-Type-Options: nosniff\r\n");
+	if (head->extra != NULL)
+		text_add(t, head->extra);
+	if (!c->keep)
+		text_add(t, "Connection: close\r\n");
+}
+
+static void begin_answer(struct httpd_conn *c)
+{
+	c->state = CONN_ANSWERED;
+	c->since = time_now();
+	stream_pause(&c->stream);
+}
+
+void httpd_reply(struct httpd_conn *c, const struct httpd_head *head,
+    const char *body, size_t len)
+{
+	char buf[HEAD_TEXT];
+	struct text t;
+
+	begin_answer(c);
+	text_init(&t, buf, sizeof buf);
+	write_head(&t, c, head);
+	text_addf(&t, "Content-Length: %zu\r\n\r\n", len);
+	struct iovec iov[] = {
+		{ buf, t.len },
+		{ (char *)(uintptr_t)body, len },
+	};
+
+	after_write(c, stream_write(&c->stream, iov, c->head ? 1 : 2));
+}
+
+void httpd_stream(struct httpd_conn *c, const struct httpd_head *head,
+    const struct httpd_source *source, void *body)
+{
+	char buf[HEAD_TEXT];
+	struct text t;
+
+	begin_answer(c);
+	c->source = source;
+	c->body = body;
+	if (c->head)
+		drop_source(c);
+	/* without chunks it is the end that tells where it ends */
+	if (!c->chunks)
+		c->keep = false;
+	text_init(&t, buf, sizeof buf);
+	write_head(&t, c, head);
+	text_add(&t, c->chunks ? "Transfer-Encoding: chunked\r\n\r\n" :
+	    "\r\n");
+	after_write(c, stream_write_bytes(&c->stream, buf, t.len));
+}
+
+/* It was not understood: where the next request begins is not known. */
+static void refuse(struct httpd_conn *c, int status)
+{
+	char body[64];
+	struct text t;
+
+	c->keep = false;
+	c->len = 0;
+	text_init(&t, body, sizeof body);
+	text_addf(&t, "%s\n", reason_of(status));
+	httpd_reply(c, &(struct httpd_head){
+		.status = status, .type = "text/plain",
+		.extra = status == 405 ? "Allow: GET, HEAD\r\n" : NULL,
+	}, body, t.len);
+}
+
+/* --- requests --- */
+
+static void take_request(struct httpd_conn *c, const struct request *r)
+{
+	c->chunks = r->chunks;
+	c->keep = r->keep;
+	c->head = r->head;
+	c->httpd->fn(c->httpd->arg, c, r);
+}
+
+/* Is there a whole one in the buffer? Answer it. */
+static void hear_next(struct httpd_conn *c)
+{
+	struct request r;
+	size_t used = 0;
+	const int status = request_parse(c->buf, c->len, &r, &used);
+
+	c->chunks = c->keep = c->head = false;
+	if (status == REQUEST_MORE) {
+		if (c->len == HTTPD_HEAD_BYTES)
+			refuse(c, 431);
+		return;
+	}
+	if (status != REQUEST_READY) {
+		c->head = r.head;
+		refuse(c, status);
+		return;
+	}
+	take_request(c, &r);
+	/* the texts of r were in it until now */
+	c->len -= used;
+	memmove(c->buf, c->buf + used, c->len);
+}
+
+static void hear(struct httpd_conn *c)
+{
+	while (c->state == CONN_HEARD) {
+		const ssize_t n = stream_read(&c->stream, c->buf + c->len,
+		    HTTPD_HEAD_BYTES - c->len);
+
+		if (n == STREAM_NONE)
+			return;
+		if (n < 0) {
+			close_conn(c);
+			return;
+		}
+		if (c->len == 0 && c->served)
+			c->since = time_now();
+		c->served = false;
+		c->len += (size_t)n;
+		hear_next(c);
+	}
+}
+
+static void shake_hands(struct httpd_conn *c)
+{
+	struct err e;
+
+	switch (tls_handshake(&c->stream, &e)) {
+	case TLS_DONE:
+		c->state = CONN_HEARD;
+		stream_reread(&c->stream);
+		hear(c);
+		break;
+	case TLS_MORE:
+		break;
+	case TLS_FAILED:
+		log_debug("http: TLS handshake error: %s", e.text);
+		/* fall through */
+	case TLS_GONE:
+		close_conn(c);
+		break;
+	}
+}
+
+static void on_readable(struct stream *s)
+{
+	struct httpd_conn *const c = (struct httpd_conn *)s;
+
+	if (c->state == CONN_SHAKES)
+		shake_hands(c);
+	else
+		hear(c);
+}
+
+static void on_drained(struct stream *s)
+{
+	struct httpd_conn *const c = (struct httpd_conn *)s;
+
+	if (c->state == CONN_ANSWERED)
+		loop_again(c->httpd->loop, &c->task);
+}
+
+static void on_hangup(struct stream *s)
+{
+	close_conn((struct httpd_conn *)s);
+}
+
+static const struct stream_ops conn_ops = {
+	.readable = on_readable, .drained = on_drained, .hangup = on_hangup,
+};
+
+/* --- who comes --- */
+
+/* Someone without a request has to go when others come. false: all are busy. */
+static bool make_room(struct httpd *h)
+{
+	struct httpd_conn *c, *oldest = NULL;
+
+	if (h->conn_count < HTTPD_CONNS)
+		return true;
+	DL_FOREACH(h->conns, c) {
+		if (c->state != CONN_ANSWERED &&
+		    (oldest == NULL || c->since < oldest->since))
+			oldest = c;
+	}
+	if (oldest == NULL)
+		return false;
+	close_conn(oldest);
+	return true;
+}
+
+static void take_conn(struct httpd *h, int fd)
+{
+	struct httpd_conn *const c = make_room(h) ? mem_zalloc(sizeof *c) :
+	    NULL;
+
+	if (c == NULL) {
+		close(fd);
+		return;
+	}
+	c->httpd = h;
+	c->since = time_now();
+	c->task.run = go_on;
+	c->state = CONN_HEARD;
+	if (stream_open(&c->stream, h->loop, fd, &conn_ops) < 0) {
+		mem_free(c);
+		return;
+	}
+	DL_APPEND(h->conns, c);
+	h->conn_count++;
+	if (h->tls == NULL)
+		return;
+	c->state = CONN_SHAKES;
+	if (tls_accept(&c->stream, h->tls, NULL, 0) < 0)
+		close_conn(c);
+}
+
+static void on_acceptable(void *arg)
+{
+	struct httpd *const h = arg;
+
+	for (unsigned i = 0; i < h->listener_count; i++) {
+		for (int n = 0; n < ACCEPT_BURST; n++) {
+			struct net_addr peer;
+			const int fd = socket_accept(h->listeners[i].fd,
+			    &peer);
+
+			if (fd < 0)
+				break;
+			take_conn(h, fd);
+		}
+	}
+}
+
+bool httpd_listens(const struct httpd *h, const struct net_addr *addr)
+{
+	for (unsigned i = 0; i < h->listener_count; i++) {
+		if (net_equal(&h->listeners[i].addr, addr))
+			return true;
+	}
+	return false;
+}
+
+int httpd_listen(struct httpd *h, const struct net_addr *addr, struct err *e)
+{
+	/* so that a successor can (-R), while we are still here */
+	const struct socket_listen how = {
+		.backlog = BACKLOG, .reuseport = true,
+	};
+	const unsigned n = h->listener_count;
+
+	if (n == LISTENERS)
+		return err_set(e, ERRCODE_LIMIT_EXCEEDED, "too many addresses");
+	const int fd = socket_listen_tcp(addr, &how, e);
+
+	if (fd < 0)
+		return -1;
+	h->listeners[n].watch = loop_watch(h->loop, fd, on_acceptable, h);
+	if (h->listeners[n].watch == NULL) {
+		close(fd);
+		return err_set(e, ERRCODE_OUT_OF_MEMORY, "out of memory");
+	}
+	h->listeners[n].fd = fd;
+	h->listeners[n].addr = *addr;
+	h->listener_count++;
+	return 0;
+}
+
+void httpd_deafen(struct httpd *h)
+{
+	for (unsigned i = 0; i < h->listener_count; i++) {
+		loop_unwatch(&h->listeners[i].watch);
+		close(h->listeners[i].fd);
+	}
+	h->listener_count = 0;
+}
+
+void httpd_set_tls(struct httpd *h, struct tls_context *ctx)
+{
+	tls_context_unref(&h->tls);
+	h->tls = ctx != NULL ? tls_context_ref(ctx) : NULL;
+}
+
+static usec_t limit_of(const struct httpd_conn *c)
+{
+	if (c->state == CONN_ANSWERED)
+		return HTTPD_REPLY_TIME;
+	return c->served ? HTTPD_IDLE_TIME : HTTPD_HEAD_TIME;
+}
+
+void httpd_tick(struct httpd *h, usec_t now)
+{
+	struct httpd_conn *c, *next;
+
+	DL_FOREACH_SAFE(h->conns, c, next) {
+		if (time_age(c->since, now) > limit_of(c))
+			close_conn(c);
+	}
+}
+
+struct httpd *httpd_new(struct loop *l, httpd_fn *fn, void *arg)
+{
+	struct httpd *const h = mem_zalloc(sizeof *h);
+
+	if (h == NULL)
+		return NULL;
+	h->loop = l;
+	h->fn = fn;
+	h->arg = arg;
+	return h;
+}
+
+void httpd_free(struct httpd **hp)
+{
+	struct httpd *const h = *hp;
+
+	*hp = NULL;
+	if (h == NULL)
+		return;
+	httpd_deafen(h);
+	while (h->conns != NULL)
+		close_conn(h->conns);
+	httpd_set_tls(h, NULL);
+	mem_free(h);
+}
