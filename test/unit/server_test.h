@@ -72,7 +72,7 @@ static void on_closed(struct server *s, const char *reason)
 	text_addf(&st.told, "closed: %s;", reason);
 }
 
-static bool can_terminate(const struct server *s)
+__attribute__((unused)) static bool can_terminate(const struct server *s)
 {
 	(void)s;
 	return st.can_terminate;
@@ -181,7 +181,7 @@ static int stage_socket(void)
 }
 
 /* What ops heard since this was asked last. */
-static const char *stage_told(void)
+__attribute__((unused)) static const char *stage_told(void)
 {
 	static char out[sizeof st.told_buf];
 
@@ -191,7 +191,7 @@ static const char *stage_told(void)
 }
 
 /* Which phases it came to, as the log says. */
-static const char *stage_moved(void)
+__attribute__((unused)) static const char *stage_moved(void)
 {
 	static char out[sizeof st.moved_buf];
 

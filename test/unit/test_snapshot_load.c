@@ -1,0 +1,297 @@
+/* test_snapshot_load.c - a server made again from what was saved of it.
+ * SPDX-License-Identifier: ISC */
+#include "session/snapshot.h"
+
+#include "proto/prepared.h"
+#include "proto/track_look.h"
+#include "proto/writer.h"
+#include "server_test.h"
+
+/* --- what is faked --- */
+
+static void drop_op(void *op, void *arg)
+{
+	(void)arg;
+	prepared_op_free(op);
+}
+
+static const struct track_ops track_ops = {
+	.commit = drop_op,
+	.rollback = drop_op,
+};
+
+static const struct server_phase_ops phases[SERVER_PHASES] = {
+	[SERVER_PHASE_NEW] = { .name = "new" },
+	[SERVER_PHASE_POOLED] = { .name = "pooled",
+		.can_terminate = can_terminate },
+};
+
+static const struct server_ops ops = {
+	.phases = phases,
+	.track = &track_ops,
+	.ready = on_ready,
+	.introduce = on_introduce,
+	.closed = on_closed,
+};
+
+/* --- the stage --- */
+
+static int set_up(void **state)
+{
+	(void)state;
+	stage_open(&ops, "connect_query='SELECT 1'");
+	st.ss.prepared = prepared_table_new();
+	assert_non_null(st.ss.prepared);
+	st.can_terminate = true;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	stage_turns(2);
+	prepared_table_free(&st.ss.prepared);
+	stage_close();
+	return 0;
+}
+
+static void set_param(struct server *s, const char *name, const char *value)
+{
+	const int i = params_find(st.ss.params, name);
+
+	assert_true(i >= 0);
+	assert_int_equal(params_set(&s->params, i, value), 0);
+}
+
+static void owe(struct server *s, char type, enum track_how how, void *op)
+{
+	const struct track_req r = { .type = type, .how = (uint8_t)how,
+		.tag = 7, .op = op };
+
+	assert_int_equal(track_put(&s->track, &r), 0);
+}
+
+/* In the middle of as much as there can be. */
+static struct server *busy_server(void)
+{
+	struct server *s = server_adopt(&st.ss, st.pool, stage_socket());
+	struct prepared *stmt = prepared_get(st.ss.prepared, "SELECT 1\0\0\0",
+	    11);
+
+	assert_non_null(s);
+	assert_non_null(stmt);
+	s->ps.born = time_now() - 100 * USEC;
+	s->superuser = true;
+	s->host = (struct host){ .kind = HOST_ADDRESS, .text = "127.0.0.1" };
+	s->addr = (struct net_addr){ .family = NET_IPV4, .port = 5432,
+		.ip = { 127, 0, 0, 1 } };
+	s->host.addr = s->addr;
+	memcpy(s->key, "12345678", 8);
+	s->key_len = 8;
+	set_param(s, "TimeZone", "Asia/Tokyo");
+	assert_int_equal(prepared_uses_add(&s->prepared, stmt), 0);
+	assert_int_equal(carry_keep(&s->carry, (const void *)"D\0\0", 3), 0);
+	assert_int_equal(stream_queue(&s->stream, "queued", 6),
+	    STREAM_QUEUED);
+	owe(s, 'P', TRACK_FORWARD, prepared_op_new(1, stmt, "s1"));
+	owe(s, 'S', TRACK_FORWARD, NULL);
+	s->track.status = 'T';
+	stream_suspend(&s->stream);
+	prepared_unref(stmt);
+	return s;
+}
+
+/* As another process would: all that it knows of s are these bytes. */
+static struct server *make_again(const struct writer *w, int fd,
+    struct err *e)
+{
+	const struct snapshot h = { .fd = fd, .user = "ann",
+		.database = "shop", .state = w->at, .len = w->len };
+
+	*e = (struct err){ .text = "" };
+	return snapshot_read_server(&st.ss, &h, e);
+}
+
+static void save(const struct server *s, struct writer *w)
+{
+	writer_init(w, 1 << 16);
+	snapshot_write_server(s, w);
+	assert_false(w->failed);
+}
+
+static void expect_nothing_was_said(int peer)
+{
+	char byte;
+
+	assert_int_equal(recv(peer, &byte, 1, 0), 0);
+	close(peer);
+	st.peer = -1;
+}
+
+/* --- tests --- */
+
+static void test_made_again_it_is_saved_as_the_same(void **state)
+{
+	struct server *s = busy_server(), *again;
+	const int first = st.peer;
+	struct writer one, two;
+	struct err e;
+
+	(void)state;
+	save(s, &one);
+	again = make_again(&one, stage_socket(), &e);
+	assert_string_equal(e.text, "");
+	assert_non_null(again);
+	save(again, &two);
+	assert_int_equal(one.len, two.len);
+	assert_memory_equal(one.at, two.at, one.len);
+	assert_int_equal(again->phase, SERVER_PHASE_POOLED);
+	assert_null(again->attempt);
+	assert_true(stream_is_suspended(&again->stream));
+	assert_true(again->superuser);
+	assert_int_equal(stream_queued(&again->stream), 6);
+	assert_int_equal(again->track.count, 2);
+	assert_false(again->ps.close_needed);
+	writer_fini(&one);
+	writer_fini(&two);
+	s->stream.broken = again->stream.broken = true;
+	server_close(s, "over");
+	server_close(again, "over");
+	close(first);
+}
+
+static void test_what_is_half_saved_cannot_go(void **state)
+{
+	struct server *s = server_adopt(&st.ss, st.pool, stage_socket());
+
+	(void)state;
+	assert_true(snapshot_takes_server(s));
+	assert_true(snapshot_is_plain_server(s));
+	assert_int_equal(carry_keep(&s->carry, (const void *)"D", 1), 0);
+	assert_true(snapshot_takes_server(s));
+	assert_false(snapshot_is_plain_server(s));
+	/* nobody knows what a cancel on its way will hit */
+	s->ps.cancels = 1;
+	assert_false(snapshot_takes_server(s));
+	s->ps.cancels = 0;
+	s->stream.broken = true;
+	assert_false(snapshot_takes_server(s));
+	server_close(s, "over");
+}
+
+static void test_server_that_logs_in_does_not_go(void **state)
+{
+	struct server *s = server_new(&st.ss, st.pool, SERVER_LOGIN);
+
+	(void)state;
+	assert_false(snapshot_takes_server(s));
+	server_close(s, "over");
+}
+
+static void test_other_place_is_of_no_use_for_long(void **state)
+{
+	struct server *s = busy_server(), *again;
+	const int first = st.peer;
+	struct config_db *db = (struct config_db *)st.pool->key.db->conf;
+	const int port = db->port;
+	struct writer w;
+	struct err e;
+
+	(void)state;
+	save(s, &w);
+	db->port = port + 1;
+	again = make_again(&w, stage_socket(), &e);
+	db->port = port;
+	assert_non_null(again);
+	assert_true(again->ps.close_needed);
+	writer_fini(&w);
+	server_close(s, "over");
+	server_close(again, "over");
+	close(first);
+}
+
+static void test_other_version_is_refused(void **state)
+{
+	struct server *s = busy_server();
+	const int first = st.peer;
+	struct writer w;
+	struct err e;
+
+	(void)state;
+	save(s, &w);
+	w.at[0]++;
+	assert_null(make_again(&w, stage_socket(), &e));
+	assert_string_not_equal(e.text, "");
+	expect_nothing_was_said(st.peer);
+	writer_fini(&w);
+	server_close(s, "over");
+	close(first);
+}
+
+static void test_unknown_database_is_no_error(void **state)
+{
+	struct server *s = busy_server();
+	const int first = st.peer;
+	struct writer w;
+	struct err e = { .text = "?" };
+
+	(void)state;
+	save(s, &w);
+	const struct snapshot h = { .fd = stage_socket(), .user = "ann",
+		.database = "gone", .state = w.at, .len = w.len };
+
+	assert_null(snapshot_read_server(&st.ss, &h, &e));
+	assert_string_equal(e.text, "");
+	expect_nothing_was_said(st.peer);
+	writer_fini(&w);
+	server_close(s, "over");
+	close(first);
+}
+
+/* The other process goes on with it: PostgreSQL must not hear a word. */
+static void test_without_memory_nothing_is_said(void **state)
+{
+	struct server *s = busy_server(), *again = NULL;
+	const int first = st.peer;
+	struct writer w;
+	struct err e;
+	unsigned long n;
+
+	(void)state;
+	save(s, &w);
+	for (n = 1; again == NULL; n++) {
+		const int fd = stage_socket();
+
+		assert_true(n < 100);
+		mem_fail_at(n);
+		again = make_again(&w, fd, &e);
+		mem_fail_at(0);
+		if (again != NULL)
+			break;
+		assert_string_not_equal(e.text, "");
+		expect_nothing_was_said(st.peer);
+	}
+	assert_true(n > 5);
+	again->stream.broken = true;
+	server_close(again, "over");
+	writer_fini(&w);
+	server_close(s, "over");
+	close(first);
+}
+
+#define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_made_again_it_is_saved_as_the_same),
+		TEST(test_what_is_half_saved_cannot_go),
+		TEST(test_server_that_logs_in_does_not_go),
+		TEST(test_other_place_is_of_no_use_for_long),
+		TEST(test_other_version_is_refused),
+		TEST(test_unknown_database_is_no_error),
+		TEST(test_without_memory_nothing_is_said),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

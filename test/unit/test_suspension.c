@@ -1,0 +1,186 @@
+/* test_suspension.c - servers that stand still, and go on where they were.
+ * SPDX-License-Identifier: ISC */
+#include "session/suspension.h"
+
+#include "server_test.h"
+#include "session/broker.h"
+#include "session/client.h"
+#include "session/peer.h"
+#include "session/relay.h"
+
+/* --- what is faked --- */
+
+void relay_unsuspend(struct client *c)
+{
+	stream_unsuspend(&c->stream);
+}
+
+void client_close(struct client *c, const char *reason)
+{
+	(void)c;
+	text_addf(&st.told, "client closed: %s;", reason);
+}
+
+void broker_pause_changed(struct sessions *ss)
+{
+	(void)ss;
+	tell("looked at again");
+}
+
+void peer_drop_all(struct sessions *ss, const char *reason)
+{
+	(void)ss;
+	text_addf(&st.told, "peers dropped: %s;", reason);
+}
+
+static void on_input(struct server *s)
+{
+	char bytes[64];
+	const ssize_t n = stream_read(&s->stream, bytes, sizeof bytes);
+
+	text_addf(&st.told, "input %.*s;", n > 0 ? (int)n : 0, bytes);
+}
+
+static const struct server_phase_ops phases[SERVER_PHASES] = {
+	[SERVER_PHASE_NEW] = { .name = "new" },
+	[SERVER_PHASE_POOLED] = { .name = "pooled", .input = on_input },
+};
+
+static const struct track_ops track_ops;
+
+static const struct server_ops ops = {
+	.phases = phases,
+	.track = &track_ops,
+	.ready = on_ready,
+	.introduce = on_introduce,
+	.closed = on_closed,
+};
+
+/* --- the stage --- */
+
+static struct server *s;
+
+static int set_up(void **state)
+{
+	(void)state;
+	stage_open(&ops, "");
+	s = server_adopt(&st.ss, st.pool, stage_socket());
+	assert_non_null(s);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	suspension_end(&st.ss);
+	server_close(s, "over");
+	stage_close();
+	return 0;
+}
+
+static void expect_heard(const char *bytes)
+{
+	char in[64];
+	const ssize_t n = recv(st.peer, in, sizeof in, 0);
+
+	assert_int_equal(n > 0 ? n : 0, (ssize_t)strlen(bytes));
+	assert_memory_equal(in, bytes, strlen(bytes));
+}
+
+/* --- tests --- */
+
+static void test_bytes_stay_until_the_end(void **state)
+{
+	(void)state;
+	assert_int_equal(suspension_turn(&st.ss, true), 0);
+	assert_int_equal(write(st.peer, "hello", 5), 5);
+	stage_turns(2);
+	assert_string_equal(stage_told(), "");
+	suspension_end(&st.ss);
+	stage_turns(2);
+	assert_string_equal(stage_told(), "looked at again;input hello;");
+}
+
+static void test_what_is_queued_is_not_sent_meanwhile(void **state)
+{
+	(void)state;
+	assert_int_equal(suspension_turn(&st.ss, true), 0);
+	assert_int_equal(stream_queue(&s->stream, "queued", 6),
+	    STREAM_QUEUED);
+	stage_turns(2);
+	expect_heard("");
+	suspension_end(&st.ss);
+	stage_turns(2);
+	expect_heard("queued");
+}
+
+static void test_cancel_has_to_be_over(void **state)
+{
+	(void)state;
+	s->ps.cancels = 1;
+	assert_int_equal(suspension_turn(&st.ss, true), 1);
+	assert_false(stream_is_suspended(&s->stream));
+	s->ps.cancels = 0;
+	assert_int_equal(suspension_turn(&st.ss, true), 0);
+	assert_true(stream_is_suspended(&s->stream));
+}
+
+static void test_rest_is_closed(void **state)
+{
+	(void)state;
+	s->ps.cancels = 1;
+	assert_int_equal(suspension_turn(&st.ss, true), 1);
+	suspension_close_rest(&st.ss, "too late");
+	assert_string_equal(stage_told(),
+	    "closed: too late;peers dropped: too late;");
+}
+
+static void test_those_that_stand_still_are_not_the_rest(void **state)
+{
+	(void)state;
+	assert_int_equal(suspension_turn(&st.ss, true), 0);
+	suspension_close_rest(&st.ss, "too late");
+	assert_string_equal(stage_told(), "peers dropped: too late;");
+	assert_true(server_is_open(s));
+}
+
+static void test_servers_of_no_use_are_closed(void **state)
+{
+	(void)state;
+	pool_server_set(&s->ps, SERVER_TESTED);
+	assert_int_equal(suspension_turn(&st.ss, true), 0);
+	assert_string_equal(stage_told(),
+	    "closed: close unsafe file descriptors on suspend;");
+}
+
+static void test_logins_come_to_an_end_or_stand_still(void **state)
+{
+	(void)state;
+	st.ss.logins = 2;
+	assert_int_equal(suspension_turn(&st.ss, true), 2);
+	assert_false(st.ss.still);
+	assert_int_equal(suspension_turn(&st.ss, false), 0);
+	assert_true(st.ss.still);
+	suspension_end(&st.ss);
+	assert_false(st.ss.still);
+	st.ss.logins = 0;
+	assert_int_equal(suspension_turn(&st.ss, true), 0);
+	assert_true(st.ss.still);
+}
+
+#define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_bytes_stay_until_the_end),
+		TEST(test_what_is_queued_is_not_sent_meanwhile),
+		TEST(test_cancel_has_to_be_over),
+		TEST(test_rest_is_closed),
+		TEST(test_those_that_stand_still_are_not_the_rest),
+		TEST(test_servers_of_no_use_are_closed),
+		TEST(test_logins_come_to_an_end_or_stand_still),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
