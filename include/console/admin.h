@@ -8,6 +8,7 @@
 #include "session/sessions.h"
 
 struct client;
+struct client_role;
 struct console;
 struct err;
 struct net_addr;
@@ -48,12 +49,8 @@ struct admin {
 	struct console *consoles;	/* DL list of those logged in */
 };
 
-/* client_ops->console: c logged in to the admin database; greet it. */
-void admin_open(struct admin *a, struct client *c);
-/* client_ops->input, ->drained and ->closed for a client with ->console set. */
-void admin_input(struct client *c);
-void admin_drained(struct client *c);
-void admin_closed(struct client *c);
+/* What a client is that logged in to the admin database. */
+const struct client_role *admin_role(void);
 /* A CancelRequest for it came (spec/admin-console.md section 4.12). */
 void admin_cancel(struct client *c);
 

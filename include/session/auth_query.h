@@ -25,6 +25,9 @@ int auth_query_start(struct client *c, struct err *e);
 /* c is linked: send the query. May close both. */
 void auth_query_send(struct client *c);
 
+/* c does not log in any more: part it from its server, if there is one. */
+void auth_query_leave(struct client *c);
+
 /* Bytes of the answer wait to be read, in SERVER_PHASE_LOOKUP. */
 void auth_query_input(struct server *s);
 

@@ -37,8 +37,6 @@ void cancel_failed(struct server *canceler);
 void cancel_detach(struct server *target);
 /* target is closed: its canceler must not look for it. */
 void cancel_target_gone(struct server *target);
-/* c, which brought a request, is closed. */
-void cancel_client_gone(struct client *c);
 /* s, if it is a canceler, is closed: its target is free for others. */
 void cancel_canceler_gone(struct server *s);
 

@@ -16,6 +16,7 @@
 #include "proto/cancel_key.h"
 #include "proto/startup.h"
 #include "session/carry.h"
+#include "session/client_role.h"
 #include "session/relay_state.h"
 
 struct client;
@@ -31,24 +32,9 @@ struct slots;
 #define CLIENT_KEY_BYTES CANCEL_KEY_BYTES	/* by which it is found */
 #define CLIENT_KEY_MAX 32	/* protocol 3.2: more to guess */
 
-/* Calls upward. Each may close the client; the caller looks no further. */
-struct client_ops {
-	/* Authenticated, pool known: send first, then welcome it. */
-	void (*ready)(struct client *c, const struct iovec *first);
-	/* Logged in to the admin database. */
-	void (*console)(struct client *c);
-	/* Bytes can be read and the client is logged in. */
-	void (*input)(struct client *c);
-	/* Its overflow queue is empty again. */
-	void (*drained)(struct client *c);
-	/* It brought a CancelRequest with this key. */
-	void (*cancel)(struct client *c, const uint8_t *key, size_t len);
-	/* It is closed: leave its server, queue, console. */
-	void (*closed)(struct client *c);
-};
-
 struct client {
 	struct stream stream;
+	const struct client_role *role;	/* never NULL; see client_become() */
 	struct pool_client pc;
 	struct log_who who;
 	struct timeout timer;		/* of the list its state belongs to */
@@ -56,8 +42,8 @@ struct client {
 	struct sessions *ss;		/* borrowed */
 	struct database *db;		/* NULL until the start-up names it */
 	struct user *user;		/* login user; NULL until known */
-	struct login *login;		/* owned; only while logging in */
-	struct console *console;	/* owned by the console; NULL */
+	struct login *login;		/* owned by the role of that name */
+	struct console *console;	/* owned by the role of that name */
 	struct server *cancel;		/* target of the request it brought;
 					 * once sent on, the canceler */
 	struct params *params;		/* counted */
@@ -89,16 +75,17 @@ struct client {
 	char *options;			/* owned; replication: for its server */
 };
 
-/* Take over an accepted fd. Returns NULL (fd closed) when memory is short. */
-struct client *client_accept(struct sessions *ss, int fd,
-    const struct net_addr *peer);
-
 /*
- * The same for a connection that is logged in already, as another process has
- * seen to: nothing is known of it, and nobody waits for it to log in.
+ * A client without a role, of a connection that is accepted: nothing is known
+ * of it, and it is not read. NULL: memory is short, and fd is closed.
  */
-struct client *client_adopt(struct sessions *ss, int fd,
+struct client *client_open(struct sessions *ss, int fd,
     const struct net_addr *peer);
+/*
+ * The one way from role to role: the role before leaves, the time-out of the
+ * new one starts.
+ */
+void client_become(struct client *c, const struct client_role *role);
 void client_enter(struct client *c, struct database *db, struct user *u);
 
 /*
@@ -132,6 +119,11 @@ void client_send_notice(struct client *c, const struct report *r);
 static inline struct client *client_of(struct pool_client *pc)
 {
 	return (struct client *)((char *)pc - offsetof(struct client, pc));
+}
+
+static inline bool client_logs_in(const struct client *c)
+{
+	return c->role->logging_in;
 }
 
 static inline bool client_is_open(const struct client *c)

@@ -4,16 +4,17 @@
 #define SESSION_LOGIN_H
 
 struct client;
-struct login;
+struct net_addr;
+struct sessions;
 
-/* What only a client that logs in needs; freed when it is in. */
-struct login *login_new(struct client *c);
-void login_free(struct login **l);
+/*
+ * A connection was accepted: a client that logs in. NULL: there is none, and
+ * fd is closed.
+ */
+struct client *login_accept(struct sessions *ss, int fd,
+    const struct net_addr *peer);
 
 /* The answer to its auth_query is there: go on. May close c. */
 void login_answered(struct client *c);
-
-/* Bytes wait to be read: soon they will be (see login_queue.h). */
-void login_input(struct client *c);
 
 #endif

@@ -15,7 +15,7 @@ static inline bool login_speaks(const struct client *c)
 {
 	const struct settings *set = sessions_settings(c->ss);
 
-	return c->login == NULL || lobby_speaks(&c->ss->lobby,
+	return !client_logs_in(c) || lobby_speaks(&c->ss->lobby,
 	    &c->login->guest, (unsigned)set->auth_failure_log_rate,
 	    time_now());
 }

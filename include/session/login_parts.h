@@ -19,6 +19,7 @@ struct dns_host;
 struct err;
 struct mock_shape;
 
+#define LOGIN_MAX (64 * 1024)	/* bytes of one message before login */
 #define LOGIN_EXTENSIONS_MAX 16	/* unknown _pq_ names we tell the client */
 
 struct login {
@@ -62,6 +63,15 @@ void login_work(struct client *c);
  */
 int login_read_params(struct client *c, const struct startup *m,
     struct err *e);
+
+/* --- login_auth.c; each may close c, or let it in --- */
+
+/* Database and user are found, or known to be unknown. */
+void login_begin_auth(struct client *c);
+/* The body of a PasswordMessage; wiped. */
+void login_step_auth(struct client *c, uint8_t *body, size_t len);
+/* What a hasty client has sent while it was not read is behind the carry. */
+void login_read_on(struct client *c);
 
 /* --- login_host.c --- */
 

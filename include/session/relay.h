@@ -6,9 +6,14 @@
 #include <stdbool.h>
 
 struct client;
+struct client_role;
 struct server;
 
-/* ops->input of a logged-in client, and of a server after its login. */
+/* What a client is after its login (relay_role.c). */
+const struct client_role *relay_role(void);
+const struct client_role *replication_role(void);
+
+/* Bytes of a logged-in client, and of a server after its login. */
 void relay_client_input(struct client *c);
 void relay_server_input(struct server *s);
 

@@ -12,10 +12,11 @@
 #include "conf/mock.h"
 #include "pool/catalog.h"
 #include "pool/lobby.h"
+#include "session/client_role.h"
 #include "session/login_queue.h"
 
+struct admin;
 struct client;
-struct client_ops;
 struct dns;
 struct loop;
 struct offload;
@@ -40,9 +41,10 @@ struct sessions {
 	struct params_table *params;	/* owned by the app */
 	struct prepared_table *prepared;	/* owned by the app */
 	struct tls_setup *tls;		/* in force; owned by the app */
-	const struct client_ops *client_ops;
+	struct client_ops client_ops;
 	const struct server_ops *server_ops;
-	void *app;			/* for the console's ops */
+	struct admin *admin;		/* of the console; owned by the app */
+	void *app;			/* of client_ops.return_reserve */
 
 	struct client *by_key;		/* uthash: clients by cancel key */
 	struct peer *peers;		/* uthash: those we have asked already */

@@ -24,7 +24,6 @@
 #include "proto/params.h"
 #include "proto/prepared.h"
 #include "session/broker.h"
-#include "session/cancel.h"
 #include "session/client.h"
 #include "session/peer.h"
 #include "session/relay.h"
@@ -34,71 +33,10 @@
 
 /* --- who hears of what: sessions call upward, and meet here --- */
 
-static void on_client_input(struct client *c)
+static void on_reserve(struct client *c)
 {
-	if (c->console != NULL)
-		admin_input(c);
-	else
-		relay_client_input(c);
+	listener_return_reserve(c->ss->app);
 }
-
-static void on_client_drained(struct client *c)
-{
-	if (c->console != NULL)
-		admin_drained(c);
-	else
-		relay_client_drained(c);
-}
-
-/* The console whose cancel key this is, or NULL. (spec/pooling.md section 18) */
-static struct client *find_console(struct sessions *ss, const uint8_t *key,
-    size_t len)
-{
-	struct client *const target = client_find(ss, key, len);
-
-	return target != NULL && target->console != NULL ? target : NULL;
-}
-
-static void on_client_cancel(struct client *c, const uint8_t *key, size_t len)
-{
-	struct client *const target = find_console(c->ss, key, len);
-
-	if (target == NULL) {
-		cancel_request(c, key, len);
-		return;
-	}
-	admin_cancel(target);
-	client_close(c, "cancel request for console client");
-}
-
-static void on_client_closed(struct client *c)
-{
-	if (c->pc.state == CLIENT_CANCEL_WAITING ||
-	    c->pc.state == CLIENT_CANCEL_SENT)
-		cancel_client_gone(c);
-	if (c->console != NULL)
-		admin_closed(c);
-	else
-		broker_client_gone(c);
-	if (c->has_reserve_fd)
-		listener_return_reserve(c->ss->app);
-}
-
-static void on_client_console(struct client *c)
-{
-	struct app *const app = c->ss->app;
-
-	admin_open(&app->admin, c);
-}
-
-static const struct client_ops client_ops = {
-	.ready = broker_welcome,
-	.console = on_client_console,
-	.input = on_client_input,
-	.drained = on_client_drained,
-	.cancel = on_client_cancel,
-	.closed = on_client_closed,
-};
 
 /* --- life --- */
 
@@ -107,10 +45,13 @@ int app_init(struct app *app)
 	struct sessions *const ss = &app->ss;
 
 	ss->app = app;
+	ss->admin = &app->admin;
 	app->load.hung = app->trial.hung = &app->hung;
 	app->admin = (struct admin){ .ops = admin_ops(), .app = app,
 		.ss = ss };
-	ss->client_ops = &client_ops;
+	ss->client_ops = (struct client_ops){ .relay = relay_role(),
+		.replication = replication_role(), .console = admin_role(),
+		.return_reserve = on_reserve };
 	ss->server_ops = server_phases();
 	crypto_random(ss->mock_salt, sizeof ss->mock_salt);
 	ss->lookup_shape = MOCK_SHAPE_SERVER;

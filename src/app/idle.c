@@ -147,7 +147,7 @@ static void watch_all(struct app *app)
 		DL_FOREACH(p->clients[CLIENT_ACTIVE], pc) {
 			struct client *const c = client_of(pc);
 
-			if (pc->server == NULL && c->login == NULL)
+			if (pc->server == NULL && !client_logs_in(c))
 				timeout_start(&app->ss.idle_list, &c->timer,
 				    time_now());
 		}

@@ -17,6 +17,7 @@
 #include "io/loop.h"
 #include "io/socket.h"
 #include "session/client.h"
+#include "session/login.h"
 
 #define ACCEPT_BURST 64		/* then others get their turn */
 #define ACCEPT_CALM 4		/* turns in a row; then bursts double */
@@ -208,7 +209,7 @@ static bool accept_next(struct listener *l, bool begin)
 		socket_hear_new(fd);
 	if (l->path != NULL)
 		peer = l->addr;
-	struct client *const c = client_accept(&l->app->ss, fd, &peer);
+	struct client *const c = login_accept(&l->app->ss, fd, &peer);
 
 	if (c != NULL && reserve) {
 		c->has_reserve_fd = true;
@@ -408,7 +409,7 @@ void listener_tick(struct app *app, usec_t now)
 		listener_drop(l);
 	}
 	/* who has the reserve descriptor must be quick: others wait for it */
-	if (app->reserve_user != NULL && app->reserve_user->login != NULL &&
+	if (app->reserve_user != NULL && client_logs_in(app->reserve_user) &&
 	    now - app->reserve_user->born > RESERVE_TIME)
 		client_fail(app->reserve_user, NULL, "client_login_timeout");
 	if (app->accept_pause == 0 || now < app->accept_pause)

@@ -46,7 +46,7 @@ static const char *wait_over(const struct round *r, const struct client *c)
 	const usec_t age = time_age(c->query_start != 0 ? c->query_start :
 	    c->request_time, r->now);
 
-	if (!c->welcomed && c->login == NULL &&
+	if (!c->welcomed && !client_logs_in(c) &&
 	    is_over(r->set->client_login_timeout, time_age(c->born, r->now)))
 		return SERVER_DOWN;
 	if (is_over(r->set->query_timeout, age))

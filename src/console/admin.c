@@ -79,8 +79,9 @@ static void go_on(struct client *c)
 	stream_yield(&c->stream);
 }
 
-void admin_open(struct admin *a, struct client *c)
+static void open_console(struct client *c)
 {
+	struct admin *const a = c->ss->admin;
 	struct console *const k = mem_zalloc(sizeof *k);
 
 	if (k == NULL) {
@@ -101,10 +102,18 @@ void admin_open(struct admin *a, struct client *c)
 		go_on(c);
 }
 
-void admin_closed(struct client *c)
+static void on_admitted(struct client *c, const struct iovec *first)
+{
+	if (client_send_login(c, first) == 0)
+		open_console(c);
+}
+
+static void on_leave(struct client *c)
 {
 	struct console *const k = c->console;
 
+	if (k == NULL)
+		return;
 	DL_DELETE(k->admin->consoles, k);
 	console_fini_extended(k);
 	writer_fini(&k->out);
@@ -323,7 +332,7 @@ static void work(struct client *c, struct burst *b)
 	settle(c, more);
 }
 
-void admin_input(struct client *c)
+static void on_input(struct client *c)
 {
 	struct burst b;
 
@@ -346,10 +355,30 @@ void admin_input(struct client *c)
 	work(c, &b);
 }
 
-void admin_drained(struct client *c)
+static void on_drained(struct client *c)
 {
 	if (c->stream.broken)
 		client_close(c, "client unexpected eof");
 	else
 		go_on(c);
+}
+
+static const char *on_cancel(struct client *c)
+{
+	admin_cancel(c);
+	return "cancel request for console client";
+}
+
+static const struct client_role role = {
+	.name = "console",
+	.admitted = on_admitted,
+	.input = on_input,
+	.drained = on_drained,
+	.cancel = on_cancel,
+	.leave = on_leave,
+};
+
+const struct client_role *admin_role(void)
+{
+	return &role;
 }

@@ -100,7 +100,7 @@ static enum command_result cmd_cancel_client(struct console *k,
 
 	if (c == NULL)
 		return COMMAND_FAILED;
-	if (c->console != NULL)
+	if (c->role == c->ss->client_ops.console)
 		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "client is a console: KILL_CLIENT ends it"));
 	return cancel_by_admin(c, e) < 0 ? COMMAND_FAILED : COMMAND_DONE;

@@ -203,6 +203,11 @@ void auth_query_send(struct client *c)
 	writer_fini(&w);
 }
 
+void auth_query_leave(struct client *c)
+{
+	broker_client_gone(c);
+}
+
 /* --- the answer --- */
 
 static int refuse(struct server *s, const char *reason)

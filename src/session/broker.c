@@ -14,7 +14,6 @@
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/writer.h"
-#include "session/auth_query.h"
 #include "session/broker_parts.h"
 #include "session/cancel.h"
 #include "session/client.h"
@@ -84,24 +83,24 @@ static bool join(struct client *c, struct server *s)
 {
 	struct counters *n = &c->pc.pool->counted.now;
 
-	if (c->login == NULL)
+	if (!client_logs_in(c))
 		timeout_stop(&c->timer);
 	if (c->pc.state == CLIENT_WAITING) {
 		c->waited = time_now() - c->pc.wait_since;
 		n->wait_time += (uint64_t)c->waited;
 		if (c->waited > 0)
 			latencies_note(c->pc.pool, LATENCY_WAIT, c->waited);
-		pool_client_set(&c->pc, c->login == NULL ? CLIENT_ACTIVE :
-		    CLIENT_LOGIN);
+		pool_client_set(&c->pc, client_logs_in(c) ?
+		    CLIENT_LOGIN : CLIENT_ACTIVE);
 	}
 	if (stream_is_suspended(&s->stream))	/* suspended, and to log in */
 		stream_unsuspend(&s->stream);
 	pool_link(&c->pc, &s->ps);
 	if (log_wants(LEVEL_NOISE))
 		log_at(LEVEL_NOISE, &c->who, "linked to S-%p", (void *)s);
-	if (c->login == NULL)
+	if (!client_logs_in(c))
 		return c->params == s->params || broker_same_params(c, s);
-	auth_query_send(c);
+	c->role->linked(c);
 	return false;
 }
 
@@ -118,7 +117,7 @@ static bool may_queue(struct client *c)
 	if (!pool_is_down(p) || pool_is_paused(p, c->ss->catalog) ||
 	    drain_stops(c->ss->catalog, p, time_now()) ||
 	    c->pc.state == CLIENT_WELCOME ||
-	    (c->replication != REPLICATION_NONE && c->login == NULL))
+	    (c->replication != REPLICATION_NONE && !client_logs_in(c)))
 		return true;
 	snprintf(text, sizeof text, "server login has been failing, "
 	    "cached error: %s (server_login_retry)", pool_failure(p));
@@ -139,13 +138,13 @@ static void queue(struct client *c, enum client_state state)
 {
 	c->pc.wait_since = time_now();
 	c->notified = false;
-	if (c->login == NULL)
+	if (!client_logs_in(c))
 		timeout_stop(&c->timer);
 	pool_client_set(&c->pc, state);
 	stream_pause(&c->stream);
 	if (log_wants(LEVEL_DEBUG))
 		log_at(LEVEL_DEBUG, &c->who, "%s -> %s",
-		    c->login == NULL ? "active" : "login",
+		    client_logs_in(c) ? "login" : "active",
 		    state == CLIENT_WELCOME ? "welcome" : "waiting");
 	broker_touch(c->ss, c->pc.pool);
 }
@@ -184,7 +183,7 @@ static struct pool_client *pick_login(const struct pool *p)
 	struct pool_client *pc;
 
 	DL_FOREACH(p->clients[CLIENT_WAITING], pc) {
-		if (client_of(pc)->login != NULL)
+		if (client_logs_in(client_of(pc)))
 			return pc;
 	}
 	return NULL;
@@ -307,7 +306,7 @@ static void settle(struct server *s)
 
 static void idle_begins(struct client *c)
 {
-	if (c->ss->watch_idle && client_is_open(c) && c->login == NULL)
+	if (c->ss->watch_idle && client_is_open(c) && !client_logs_in(c))
 		timeout_start(&c->ss->idle_list, &c->timer, time_now());
 }
 
@@ -526,7 +525,7 @@ static void fail_client(struct client *c, const struct server *s,
 {
 	if (s->failure != NULL && is_past_login(s))
 		client_fail(c, s->failure->code, reason);
-	else if (c->login == NULL)
+	else if (!client_logs_in(c))
 		client_fail(c, NULL, reason);
 	else	/* what its auth_query met with concerns the operator only */
 		client_fail(c, NULL, "bouncer config error");

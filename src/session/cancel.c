@@ -11,6 +11,7 @@
  * SPDX-License-Identifier: ISC */
 #include "session/cancel.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "io/loop.h"
@@ -18,9 +19,7 @@
 #include "proto/msg.h"
 #include "session/broker.h"
 #include "session/client.h"
-#include "session/login.h"
 #include "session/peer.h"
-#include "session/relay.h"
 #include "session/server.h"
 #include "session/server_launch.h"
 #include "session/sessions.h"
@@ -50,13 +49,62 @@ static struct server *find_target(const struct client *owner,
 	return s->key_len == 0 ? NULL : s;
 }
 
+/* Part a target from its canceler, which is closed if it has sent nothing. */
+static void drop_canceler(struct server *target)
+{
+	struct server *const canceler = target->canceler;
+
+	target->canceler = NULL;
+	canceler->target = NULL;
+	if (!canceler->sent)
+		server_close(canceler, GAVE_UP);
+}
+
+static bool is_wanted(const struct server *target)
+{
+	if (target->cancel_wanted)
+		return true;
+	const struct pool_client *pc =
+	    target->ps.pool->clients[CLIENT_CANCEL_WAITING];
+
+	while (pc != NULL && client_of((struct pool_client *)pc)->cancel !=
+	    target)
+		pc = pc->next;
+	return pc != NULL;
+}
+
+static void on_leave(struct client *c)
+{
+	struct server *const target = c->cancel;
+
+	c->cancel = NULL;
+	if (target == NULL || c->pc.state != CLIENT_CANCEL_WAITING)
+		return;
+	/* once sent, its end must be awaited: the target depends on it */
+	if (target->canceler != NULL && !target->canceler->sent &&
+	    !is_wanted(target))
+		drop_canceler(target);
+}
+
+static void ignore(struct client *c)
+{
+	(void)c;
+}
+
+/* Gets no answer, and so need not stay for it: no matter who hangs up. */
+static const struct client_role role = {
+	.name = "cancel",
+	.mute = true,
+	.time_out = offsetof(struct sessions, cancel_list),
+	.input = ignore,
+	.leave = on_leave,
+};
+
 void cancel_enqueue(struct client *c, struct pool *p)
 {
-	login_free(&c->login);
-	c->ss->logins--;
+	client_become(c, &role);
 	c->pc.pool = p;
 	pool_client_set(&c->pc, CLIENT_CANCEL_WAITING);
-	timeout_start(&c->ss->cancel_list, &c->timer, time_now());
 	stream_pause(&c->stream);
 	/* a burst of requests is looked at once */
 	broker_touch(c->ss, p);
@@ -81,9 +129,10 @@ void cancel_request(struct client *c, const uint8_t *key, size_t len)
 		peer_forward(c, key, len);
 		return;
 	}
-	if (owner != NULL && owner->pc.state == CLIENT_WAITING) {
-		relay_cancel_wait(owner);
-		client_close(c, "cancel request for waiting client");
+	why = owner != NULL && owner->role->cancel != NULL ?
+	    owner->role->cancel(owner) : NULL;
+	if (why != NULL) {
+		client_close(c, why);
 		return;
 	}
 	struct server *const target = find_target(owner, &why);
@@ -107,19 +156,6 @@ static void close_bound(struct pool_client *pc, const struct server *s,
 		if (c->cancel == s)
 			client_close(c, why);
 	}
-}
-
-static bool is_wanted(const struct server *target)
-{
-	if (target->cancel_wanted)
-		return true;
-	const struct pool_client *pc =
-	    target->ps.pool->clients[CLIENT_CANCEL_WAITING];
-
-	while (pc != NULL && client_of((struct pool_client *)pc)->cancel !=
-	    target)
-		pc = pc->next;
-	return pc != NULL;
 }
 
 /* --- cancelers --- */
@@ -161,10 +197,9 @@ int cancel_by_admin(struct client *owner, struct err *e)
 	struct server *target;
 	const char *why;
 
-	if (owner->pc.state == CLIENT_WAITING) {
-		relay_cancel_wait(owner);
+	if (owner->pc.state == CLIENT_WAITING &&
+	    owner->role->cancel(owner) != NULL)
 		return 0;
-	}
 	target = find_target(owner, &why);
 	if (target == NULL)
 		return err_set(e, "08P01",
@@ -247,17 +282,6 @@ void cancel_failed(struct server *canceler)
 		canceler->target->ps.close_needed = true;
 }
 
-/* Part a target from its canceler, which is closed if it has sent nothing. */
-static void drop_canceler(struct server *target)
-{
-	struct server *const canceler = target->canceler;
-
-	target->canceler = NULL;
-	canceler->target = NULL;
-	if (!canceler->sent)
-		server_close(canceler, GAVE_UP);
-}
-
 /* --- ends --- */
 
 void cancel_detach(struct server *target)
@@ -279,19 +303,6 @@ void cancel_target_gone(struct server *target)
 {
 	cancel_detach(target);
 	if (target->canceler != NULL)
-		drop_canceler(target);
-}
-
-void cancel_client_gone(struct client *c)
-{
-	struct server *const target = c->cancel;
-
-	c->cancel = NULL;
-	if (target == NULL || c->pc.state != CLIENT_CANCEL_WAITING)
-		return;
-	/* once sent, its end must be awaited: the target depends on it */
-	if (target->canceler != NULL && !target->canceler->sent &&
-	    !is_wanted(target))
 		drop_canceler(target);
 }
 

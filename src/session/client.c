@@ -16,9 +16,6 @@
 #include "proto/prepared.h"
 #include "proto/report.h"
 #include "proto/writer.h"
-#include "session/login.h"
-#include "session/login_lobby.h"
-#include "session/login_log.h"
 #include "session/server.h"
 #include "session/sessions.h"
 #include "session/slow.h"
@@ -45,40 +42,23 @@ static void on_readable(struct stream *st)
 {
 	struct client *c = (struct client *)st;
 
-	if (c->login != NULL)
-		login_input(c);
-	else
-		c->ss->client_ops->input(c);
+	c->role->input(c);
 }
 
 static void on_drained(struct stream *st)
 {
 	struct client *c = (struct client *)st;
 
-	if (c->login == NULL)
-		c->ss->client_ops->drained(c);
+	if (c->role->drained != NULL)
+		c->role->drained(c);
 }
 
-static bool is_cancel(const struct client *c)
-{
-	return c->pc.state == CLIENT_CANCEL_WAITING ||
-	    c->pc.state == CLIENT_CANCEL_SENT;
-}
-
-/*
- * It is not read because it waits; who hangs up does not want an answer. But
- * who brought a cancel request gets none anyway, and need not stay for it.
- */
 static void on_hangup(struct stream *st)
 {
 	struct client *c = (struct client *)st;
 
-	if (c->login != NULL)
-		login_hung_up(c);
-	else if (c->pc.state == CLIENT_WAITING ||
-	    c->pc.state == CLIENT_WELCOME ||
-	    c->pc.state == CLIENT_DEDICATED_WAITING)
-		client_close(c, "client unexpected eof");
+	if (c->role->hung_up != NULL)
+		c->role->hung_up(c);
 }
 
 static const struct stream_ops stream_ops = {
@@ -90,6 +70,30 @@ static const struct stream_ops stream_ops = {
 _Static_assert(offsetof(struct client, stream) == 0,
     "a client is found from its stream");
 
+static void ignore(struct client *c)
+{
+	(void)c;
+}
+
+/* Of a client that is not yet something, or not any more. */
+static const struct client_role no_role = { .name = "none", .input = ignore };
+
+void client_become(struct client *c, const struct client_role *role)
+{
+	const struct client_role *const before = c->role;
+
+	if (log_wants(LEVEL_DEBUG))
+		log_at(LEVEL_DEBUG, &c->who, "%s -> %s", before->name,
+		    role->name);
+	timeout_stop(&c->timer);
+	c->role = role;
+	if (before->leave != NULL)
+		before->leave(c);
+	if (role->time_out != 0)
+		timeout_start((struct timeout_list *)((char *)c->ss +
+		    role->time_out), &c->timer, time_now());
+}
+
 static void free_task(struct loop_task *t)
 {
 	struct client *c = (struct client *)((char *)t -
@@ -98,7 +102,7 @@ static void free_task(struct loop_task *t)
 	mem_delete(MEM_CLIENT, c, sizeof *c);
 }
 
-struct client *client_adopt(struct sessions *ss, int fd,
+struct client *client_open(struct sessions *ss, int fd,
     const struct net_addr *peer)
 {
 	struct client *c = mem_new(MEM_CLIENT, sizeof *c);
@@ -112,6 +116,7 @@ struct client *client_adopt(struct sessions *ss, int fd,
 	if (stream_open(&c->stream, ss->loop, fd, &stream_ops) < 0)
 		goto fail;
 	c->ss = ss;
+	c->role = &no_role;
 	c->who.describe = describe;
 	c->addr = *peer;
 	c->id = ++ss->last_id;
@@ -130,26 +135,6 @@ fail:
 	return NULL;
 }
 
-struct client *client_accept(struct sessions *ss, int fd,
-    const struct net_addr *peer)
-{
-	struct client *const c = client_adopt(ss, fd, peer);
-
-	if (c == NULL)
-		return NULL;
-	c->login = login_new(c);
-	if (c->login == NULL) {
-		params_unref(&c->params);
-		stream_close(&c->stream);
-		ss->catalog->clients--;
-		mem_delete(MEM_CLIENT, c, sizeof *c);
-		return NULL;
-	}
-	ss->logins++;
-	timeout_start(&ss->login_list, &c->timer, c->born);
-	return login_enter(c) ? c : NULL;
-}
-
 void client_enter(struct client *c, struct database *db, struct user *u)
 {
 	c->db = db;
@@ -163,10 +148,6 @@ static void release(struct client *c)
 {
 	struct sessions *ss = c->ss;
 
-	if (c->login != NULL)
-		ss->logins--;
-	login_free(&c->login);
-	timeout_stop(&c->timer);
 	if (c->pc.pool != NULL)
 		pool_client_set(&c->pc, CLIENT_LOGIN);
 	c->pc.pool = NULL;
@@ -216,11 +197,12 @@ static void close_it(struct client *c, const char *reason,
 {
 	const struct settings *set = sessions_settings(c->ss);
 	/* a connection that never said anything logs nothing */
-	const bool silent = error == NULL && !c->heard && c->login != NULL;
+	const bool silent = error == NULL && !c->heard && client_logs_in(c);
 
 	if (!client_is_open(c))
 		return;
-	const bool speaks = !silent && login_speaks(c);
+	const bool speaks = !silent && (c->role->speaks == NULL ||
+	    c->role->speaks(c));
 
 	if (error != NULL && !is_torn(c)) {
 		struct writer w;
@@ -241,7 +223,9 @@ static void close_it(struct client *c, const char *reason,
 		stream_close_told(&c->stream);
 	else
 		stream_close(&c->stream);
-	c->ss->client_ops->closed(c);
+	client_become(c, &no_role);
+	if (c->has_reserve_fd)
+		c->ss->client_ops.return_reserve(c);
 	release(c);
 	c->stream.task.run = free_task;
 	loop_defer(c->ss->loop, &c->stream.task);
@@ -260,8 +244,7 @@ void client_fail(struct client *c, const char *code, const char *reason)
 
 void client_fail_report(struct client *c, const struct report *r)
 {
-	/* who brings a cancel request is never told anything */
-	close_it(c, r->message, is_cancel(c) ? NULL : r);
+	close_it(c, r->message, c->role->mute ? NULL : r);
 }
 
 static struct client *find_id(struct sessions *ss, const uint8_t *key)

@@ -4,20 +4,18 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/crypto.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "conf/hba.h"
 #include "io/dns_host.h"
-#include "io/socket.h"
 #include "io/tls.h"
 #include "pool/credentials.h"
-#include "pool/latencies.h"
-#include "pool/users.h"
 #include "proto/msg.h"
 #include "proto/writer.h"
 #include "session/auth_query.h"
+#include "session/cancel.h"
 #include "session/client.h"
 #include "session/login_lobby.h"
 #include "session/login_log.h"
@@ -25,9 +23,7 @@
 #include "session/sessions.h"
 #include "session/tls_setup.h"
 
-#define LOGIN_MAX (64 * 1024)	/* bytes of one message before login */
-
-struct login *login_new(struct client *c)
+static struct login *new(void)
 {
 	struct login *l = mem_alloc(sizeof *l);
 
@@ -36,19 +32,16 @@ struct login *login_new(struct client *c)
 	/* the rest are texts, most of which nobody needs */
 	memset(l, 0, offsetof(struct login, user));
 	l->user[0] = l->found_name[0] = '\0';
-	l->client = c;
 	return l;
 }
 
-void login_free(struct login **lp)
+static void on_leave(struct client *c)
 {
-	struct login *l = *lp;
+	struct login *const l = c->login;
 
-	*lp = NULL;
-	if (l == NULL)
-		return;
-	struct client *const c = l->client;
-
+	auth_query_leave(c);
+	c->login = NULL;
+	c->ss->logins--;
 	login_queue_remove(&c->ss->login_queue, l);
 	lobby_leave(&c->ss->lobby, &l->guest);
 	if (c->db != NULL)
@@ -69,210 +62,46 @@ void login_free(struct login **lp)
 	mem_free(l);
 }
 
-/* --- authentication --- */
-
-static int check_admission(struct client *c, struct err *e)
+/* Bytes wait to be read: soon they will be. */
+static void on_input(struct client *c)
 {
-	const struct settings *set = sessions_settings(c->ss);
-	const char *name = c->login->db_name;
+	login_queue_add(&c->ss->login_queue, c->login);
+}
 
-	if (c->db == NULL) {
-		if (set->log_connections)
-			login_log(c, LEVEL_INFO,
-			    "login failed: db=%s user=%s", name,
-			    c->login->user);
-		return err_set(e, "08P01", "no such database: %s", name);
+static const struct client_role role = {
+	.name = "login",
+	.logging_in = true,
+	.time_out = offsetof(struct sessions, login_list),
+	.input = on_input,
+	.hung_up = login_hung_up,
+	.linked = auth_query_send,
+	.speaks = login_speaks,
+	.leave = on_leave,
+};
+
+struct client *login_accept(struct sessions *ss, int fd,
+    const struct net_addr *peer)
+{
+	struct login *l = new();
+
+	if (l == NULL) {
+		close(fd);
+		return NULL;
 	}
-	if (c->db->disabled)
-		return err_set(e, "08P01", "database \"%s\" is disabled", name);
-	if (c->login->auth.typed != NULL &&
-	    login_adopt_typed(c, c->login->auth.typed, e) < 0)
-		return -1;
-	if (login_admit(c, e) < 0)
-		return -1;
-	login_keep_database(c, c->db);
-	struct user *pu = catalog_pool_user(c->ss->catalog, c->db, c->user);
+	struct client *const c = client_open(ss, fd, peer);
 
-	c->pc.pool = pu == NULL ? NULL :
-	    catalog_get_pool(c->ss->catalog, c->db, pu);
-	if (c->pc.pool == NULL)
-		return err_set(e, "53200", "no memory for pool");
-	/* (spec/authentication.md section 6: of this database, and this only) */
-	if (c->login->found != NULL && pu == c->user)
-		catalog_learn_credentials(c->pc.pool, c->login->found);
-	return 0;
-}
-
-/* first is what the exchange ends with. */
-static void admit(struct client *c, const struct iovec *first)
-{
-	struct err e;
-
-	if (check_admission(c, &e) < 0) {
-		if (client_send_login(c, first) == 0)
-			client_fail(c, e.code, e.text);
-		return;
+	if (c == NULL) {
+		mem_free(l);
+		return NULL;
 	}
-	if (c->own_user && sessions_settings(c->ss)->log_connections)
-		log_at(LEVEL_INFO, &c->who,
-		    "pgbouncer access from unix socket");
-	/* what was left unsaid while others failed */
-	if (lobby_admit(&c->ss->lobby, &c->login->guest) &&
-	    sessions_settings(c->ss)->log_connections)
-		login_log_attempt(c);
-	timeout_stop(&c->timer);
-	login_free(&c->login);
-	c->ss->logins--;
-	c->pc.pool->counted.now.client_login_count++;
-	latencies_note(c->pc.pool, LATENCY_LOGIN, time_precise() - c->born);
-	pool_client_set(&c->pc, CLIENT_ACTIVE);
-	if (!c->db->console)
-		c->ss->client_ops->ready(c, first);
-	else if (client_send_login(c, first) == 0)
-		c->ss->client_ops->console(c);
+	l->client = c;
+	c->login = l;
+	ss->logins++;
+	client_become(c, &role);
+	return login_enter(c) ? c : NULL;
 }
 
-/*
- * c is not read till its password is checked. An error may have come in one
- * edge with the password, and there will be no other that tells of it.
- */
-static void rest(struct client *c)
-{
-	stream_pause(&c->stream);
-	if (socket_error(c->stream.fd) != 0)
-		login_hung_up(c);
-}
-
-static void act_on(struct client *c, enum auth_result r, struct writer *w)
-{
-	const struct auth_refusal *why = c->login->auth.refusal;
-
-	if (r == AUTH_DENY) {
-		if (why->detail[0] != '\0')
-			login_log(c, LEVEL_ERROR, "%s", why->detail);
-		login_refuse(c, &why->error);
-		return;
-	}
-	if (w->failed) {
-		client_fail(c, "53200", "no memory for authentication pool");
-		return;
-	}
-	const struct iovec said = { w->at, w->len };
-
-	if (r == AUTH_OK)
-		admit(c, &said);
-	else if (client_send_login(c, &said) == 0 && r == AUTH_WAIT)
-		rest(c);
-}
-
-static void write_negotiate(const struct client *c, struct writer *w)
-{
-	const struct login *l = c->login;
-	const uint32_t version = startup_protocol(l->startup.code);
-
-	if (l->startup.code != version || l->extension_count > 0)
-		startup_write_negotiate(w, version,
-		    (const char *const *)l->extensions, l->extension_count);
-}
-
-/* Who the kernel says is at the other end; NULL: it does not. */
-static const uid_t *peer_uid(const struct client *c, uid_t *uid)
-{
-	pid_t pid;
-
-	return c->addr.family == NET_UNIX &&
-	    socket_peer_cred(c->stream.fd, uid, &pid) == 0 ? uid : NULL;
-}
-
-/* What a hasty client has sent meanwhile is read, behind the carry. */
-static void read_on(struct client *c)
-{
-	if (!client_is_open(c) || c->stream.paused)
-		return;
-	stream_reread(&c->stream);
-	stream_yield(&c->stream);
-}
-
-/* The one that counts for the method cert. */
-static const char *cert_name(const struct client *c, char *buf, size_t size)
-{
-	return tls_peer_is_verified(&c->stream) &&
-	    tls_peer_name(&c->stream, buf, size) ? buf : NULL;
-}
-
-static void offer_binding(const struct client *c, struct auth_request *rq)
-{
-	const int mode = sessions_settings(c->ss)->client_channel_binding;
-
-	_Static_assert(SCRAM_BINDING_MAX == TLS_BINDING_MAX, "they differ");
-	if (mode != BINDING_DISABLE)
-		rq->binding.len = tls_end_point(&c->stream,
-		    rq->binding.bytes);
-	rq->must_bind = mode == BINDING_REQUIRE && !c->own_user;
-}
-
-/* What the exchange waited for is there. */
-static void on_woken(struct auth *a)
-{
-	struct login *l = (struct login *)((char *)a -
-	    offsetof(struct login, auth));
-	struct client *c = l->client;
-	struct auth_refusal why;
-	struct writer w;
-
-	a->refusal = &why;
-	writer_init(&w, LOGIN_MAX);
-	stream_resume(&c->stream);
-	login_examine(c, 0);
-	act_on(c, auth_resume(a, &w), &w);
-	writer_fini(&w);
-	read_on(c);
-}
-
-static void begin_auth(struct client *c)
-{
-	const struct settings *set = sessions_settings(c->ss);
-	struct login *l = c->login;
-	struct auth_refusal why;
-	char cert[TLS_NAME_MAX];
-	uid_t uid;
-	struct writer w;
-
-	/* without his secret nobody is told that his password is wrong */
-	if (c->user != NULL && user_renew(c->ss->catalog, c->user) < 0) {
-		client_fail(c, "53200", "out of memory");
-		return;
-	}
-	login_choose_method(c);
-	struct auth_request rq = {
-		.type = l->method,
-		.user = l->user,
-		.credentials = login_credentials(c),
-		.map = l->rule != NULL ? l->rule->map : NULL,
-		.os_uid = l->method == AUTH_PEER ? peer_uid(c, &uid) : NULL,
-		.cert_name = l->method == AUTH_CERT ?
-		    cert_name(c, cert, sizeof cert) : NULL,
-		.tls = tls_state(&c->stream) == TLS_UP,
-		.options = l->rule != NULL ? l->rule->options :
-		    set->auth_ldap_options,
-		.addr = &c->addr,
-		.scram_iterations = set->scram_iterations,
-		.random = &c->ss->random,
-		.mock_salt = c->ss->mock_salt,
-		.mock_shape = login_mock_shape(c),
-		.offload = c->ss->offload,
-		.wake = on_woken,
-	};
-
-	offer_binding(c, &rq);
-	if (set->log_connections && login_speaks(c))
-		login_log_attempt(c);
-	l->auth.refusal = &why;
-	writer_init(&w, LOGIN_MAX);
-	write_negotiate(c, &w);
-	act_on(c, auth_begin(&l->auth, &rq, &w), &w);
-	writer_fini(&w);
-}
+/* --- who the client is --- */
 
 static void identify(struct client *c)
 {
@@ -280,7 +109,7 @@ static void identify(struct client *c)
 
 	switch (login_identify(c, &e)) {
 	case LOGIN_KNOWN:
-		begin_auth(c);
+		login_begin_auth(c);
 		return;
 	case LOGIN_ASK:
 		if (auth_query_start(c, &e) == 0)
@@ -296,7 +125,7 @@ static void on_host_answered(struct client *c)
 {
 	stream_resume(&c->stream);
 	identify(c);
-	read_on(c);
+	login_read_on(c);
 }
 
 static void on_startup(struct client *c, const struct startup *m)
@@ -335,14 +164,14 @@ static void go_on(struct client *c)
 		client_fail(c, e.code, e.text);
 		return;
 	}
-	begin_auth(c);
+	login_begin_auth(c);
 }
 
 void login_answered(struct client *c)
 {
 	stream_resume(&c->stream);
 	go_on(c);
-	read_on(c);
+	login_read_on(c);
 }
 
 /* --- the messages of a login --- */
@@ -442,7 +271,7 @@ static size_t first_message(struct client *c, const uint8_t *p, size_t len)
 	case STARTUP_GSS:
 		return answer_encryption(c, &m, len);
 	case STARTUP_CANCEL:
-		c->ss->client_ops->cancel(c, m.body, m.body_len);
+		cancel_request(c, m.body, m.body_len);
 		return 0;
 	case STARTUP_V2:
 		client_fail(c, NULL, "old V2 protocol not supported");
@@ -466,9 +295,7 @@ static size_t first_message(struct client *c, const uint8_t *p, size_t len)
 
 static size_t auth_message(struct client *c, const uint8_t *p, size_t len)
 {
-	struct auth_refusal why;
 	struct startup m;
-	struct writer w;
 
 	if (p[0] == 0) {
 		if (startup_peek(p, len, &m) == STARTUP_SHORT)
@@ -489,17 +316,7 @@ static size_t auth_message(struct client *c, const uint8_t *p, size_t len)
 	}
 	if (len < size)
 		return 0;
-	c->login->auth.refusal = &why;
-	writer_init(&w, LOGIN_MAX);
-	const enum auth_result r = auth_step(&c->login->auth, p + MSG_HEADER,
-	    size - MSG_HEADER, &w);
-
-	/* the shared buffer might keep a password for long */
-	secret_wipe((uint8_t *)p + MSG_HEADER, size - MSG_HEADER);
-	/* whoever looks at it now has a copy */
-	login_examine(c, r == AUTH_WAIT ? size : 0);
-	act_on(c, r, &w);
-	writer_fini(&w);
+	login_step_auth(c, (uint8_t *)p + MSG_HEADER, size - MSG_HEADER);
 	return size;
 }
 
@@ -515,7 +332,7 @@ static int on_burst(struct client *c, const struct burst *b)
 {
 	size_t used = 0;
 
-	while (used < b->len && c->login != NULL) {
+	while (used < b->len && client_logs_in(c)) {
 		const size_t n = next_message(c, b->at + used, b->len - used);
 
 		if (!client_is_open(c))
@@ -526,14 +343,14 @@ static int on_burst(struct client *c, const struct burst *b)
 		if (c->stream.paused)
 			break;
 	}
-	if (c->login != NULL)
+	if (client_logs_in(c))
 		c->login->unread = c->stream.paused && used < b->len;
 	/* what a hasty client sent behind its login waits for the relay */
 	if (carry_rest(&c->carry, b, used) < 0) {
 		client_fail(c, "53200", "bouncer resources exhaustion");
 		return -1;
 	}
-	if (c->login != NULL)
+	if (client_logs_in(c))
 		login_weigh(c);
 	return client_is_open(c) ? 0 : -1;
 }
@@ -543,14 +360,9 @@ static int take_unread(struct client *c)
 {
 	struct burst b;
 
-	if (c->login == NULL || !c->login->unread || c->stream.paused)
+	if (!client_logs_in(c) || !c->login->unread || c->stream.paused)
 		return 0;
 	return carry_again(&c->carry, &b) ? on_burst(c, &b) : 0;
-}
-
-void login_input(struct client *c)
-{
-	login_queue_add(&c->ss->login_queue, c->login);
 }
 
 /* Only a password or token may be long. */
@@ -566,7 +378,7 @@ void login_work(struct client *c)
 
 	if (take_unread(c) < 0)
 		return;
-	while (client_is_open(c) && c->login != NULL && !c->stream.paused &&
+	while (client_is_open(c) && client_logs_in(c) && !c->stream.paused &&
 	    stream_is_ready(&c->stream)) {
 		if (tls_state(&c->stream) == TLS_HANDSHAKE) {
 			if (!hand_shake(c))
@@ -594,6 +406,6 @@ void login_work(struct client *c)
 		if (!c->answered)
 			stream_reread(&c->stream);
 	}
-	if (client_is_open(c) && c->login == NULL && !c->stream.paused)
-		c->ss->client_ops->input(c);
+	if (client_is_open(c) && !client_logs_in(c) && !c->stream.paused)
+		c->role->input(c);
 }

@@ -432,7 +432,7 @@ void relay_unsuspend(struct client *c)
 	if (!stream_is_suspended(&c->stream))
 		return;
 	stream_unsuspend(&c->stream);
-	if (c->login != NULL)
+	if (client_logs_in(c))
 		return;
 	/* what it waited for may have come to pass meanwhile */
 	update(c);

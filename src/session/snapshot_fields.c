@@ -12,6 +12,7 @@
 #include "session/client.h"
 #include "session/snapshot.h"
 #include "session/server.h"
+#include "session/sessions.h"
 
 #define MOVED true
 #define MADE true
@@ -48,11 +49,11 @@
 
 #define CLIENT(X, A) \
 	X(client, stream, is_movable_stream(&it->stream)) \
+	X(client, role, it->role == it->ss->client_ops.relay) \
 	X(client, pc, is_movable_pool_client(&it->pc)) X(client, who, MADE) \
 	X(client, timer, MADE) X(client, hh, MADE) X(client, ss, MADE) \
 	X(client, db, MOVED) X(client, user, MOVED) \
-	X(client, login, it->login == NULL) \
-	X(client, console, it->console == NULL) \
+	X(client, login, MADE) X(client, console, MADE) \
 	X(client, cancel, it->cancel == NULL) X(client, params, MOVED) \
 	X(client, start, MOVED) X(client, resets, MOVED) \
 	X(client, statements, MOVED) \

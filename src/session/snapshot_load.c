@@ -213,12 +213,13 @@ struct client *snapshot_read_client(struct sessions *ss,
 	}
 	if (peer.family == NET_UNIX)
 		peer.port = (uint16_t)sessions_settings(ss)->listen_port;
-	struct client *const c = client_adopt(ss, h->fd, &peer);
+	struct client *const c = client_open(ss, h->fd, &peer);
 
 	if (c == NULL) {
 		(void)no_memory(e);
 		return NULL;
 	}
+	client_become(c, ss->client_ops.relay);
 	stream_suspend(&c->stream);
 	client_enter(c, p->key.db, catalog_get_user(ss->catalog, h->user));
 	c->pc.pool = p;

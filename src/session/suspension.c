@@ -44,7 +44,7 @@ static void rest_clients(struct pool *p, enum client_state state)
 	struct pool_client *pc;
 
 	DL_FOREACH(p->clients[state], pc) {
-		if (client_of(pc)->login == NULL)
+		if (!client_logs_in(client_of(pc)))
 			stream_suspend(&client_of(pc)->stream);
 	}
 }

@@ -25,6 +25,7 @@
 #include "proto/prepared.h"
 #include "session/broker.h"
 #include "session/client.h"
+#include "session/relay.h"
 #include "session/suspension.h"
 #include "session/snapshot.h"
 #include "session/server.h"
@@ -54,7 +55,6 @@ struct world {
 
 static struct app apps[2];
 static struct world *now;	/* the one that is driven */
-static const struct client_ops *ops;
 
 /* --- the process --- */
 
@@ -90,19 +90,18 @@ static void on_closed(struct client *c)
 	for (int i = 0; now != NULL && i < CLIENTS; i++)
 		if (now->client[i].c == c)
 			now->client[i].c = NULL;
-	ops->closed(c);
+	relay_role()->leave(c);
 }
 
 static void start(struct app *app)
 {
-	static struct client_ops mine;
+	static struct client_role watched;
 
 	app->config = load();
 	assert(app_init(app) == 0);
-	ops = app->ss.client_ops;
-	mine = *ops;
-	mine.closed = on_closed;
-	app->ss.client_ops = &mine;
+	watched = *relay_role();
+	watched.leave = on_closed;
+	app->ss.client_ops.relay = &watched;
 	app->loop = app->ss.loop = loop_new();
 	assert(app->loop != NULL);
 }
@@ -175,9 +174,10 @@ static void add_client(struct world *w, int i)
 	writer_init(&e->unsent, 1 << 24);
 	writer_init(&e->got, 1 << 24);
 	backend_init(&e->own, zones[i]);
-	struct client *c = client_adopt(ss, connect_pair(&e->fd), &addr);
+	struct client *c = client_open(ss, connect_pair(&e->fd), &addr);
 
 	assert(c != NULL);
+	client_become(c, ss->client_ops.relay);
 	client_enter(c, w->pool->key.db, w->pool->key.user);
 	c->pc.pool = w->pool;
 	pool_client_set(&c->pc, CLIENT_ACTIVE);

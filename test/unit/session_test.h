@@ -64,10 +64,12 @@ static inline void session_open(struct stream *s, int *end)
 
 static inline struct client *session_client(enum client_state state)
 {
+	static const struct client_role role = { .name = "test" };
 	struct client *c = &house.c[house.clients];
 
 	session_open(&c->stream, &house.c_end[house.clients++]);
 	c->ss = &house.ss;
+	c->role = &role;
 	c->params = params_empty(house.ss.params);
 	c->pc.pool = &house.pool;
 	c->pc.wait_since = time_now();

@@ -1,0 +1,55 @@
+/* client_role.h - what a client is for the time being, and who serves it.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_CLIENT_ROLE_H
+#define SESSION_CLIENT_ROLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct client;
+struct iovec;
+
+/*
+ * What a client is for the time being: a const row for each role, in a file of
+ * the module that serves it. client_become() moves a client from row to row,
+ * and nothing else does. What is called here may close the client: the caller
+ * looks no further. NULL: that does not concern the role.
+ */
+struct client_role {
+	const char *name;
+	bool logging_in;		/* nobody knows yet who the client is */
+	bool mute;			/* never told why it is closed */
+	size_t time_out;		/* the list in struct sessions; 0 = none */
+	/* Logged in, its pool known: send first, then the welcome. */
+	void (*admitted)(struct client *c, const struct iovec *first);
+	/* Bytes can be read; never NULL. */
+	void (*input)(struct client *c);
+	/* The overflow queue is empty again. */
+	void (*drained)(struct client *c);
+	/* The client has hung up while it was not read. */
+	void (*hung_up)(struct client *c);
+	/* A server was found: c->pc.server. */
+	void (*linked)(struct client *c);
+	/*
+	 * A CancelRequest with the key of c came. Returns the end of that
+	 * request for the log; NULL: a query that runs is what it is for.
+	 */
+	const char *(*cancel)(struct client *c);
+	/* May the log speak of the end of c? NULL: always. */
+	bool (*speaks)(const struct client *c);
+	/*
+	 * Another role begins, or c is closed already: leave the server, the
+	 * queue, the console; free what belongs to the role alone.
+	 */
+	void (*leave)(struct client *c);
+};
+
+/* What the app provides. */
+struct client_ops {
+	/* the roles that a login leads to */
+	const struct client_role *relay, *replication, *console;
+	/* c, which has the last descriptor, is closed. */
+	void (*return_reserve)(struct client *c);
+};
+
+#endif

@@ -1,0 +1,243 @@
+/* login_auth.c - the exchange of a login, and its end: in or out.
+ * SPDX-License-Identifier: ISC */
+#include <stddef.h>
+
+#include "base/crypto.h"
+#include "base/err.h"
+#include "io/socket.h"
+#include "io/tls.h"
+#include "pool/credentials.h"
+#include "pool/latencies.h"
+#include "pool/users.h"
+#include "proto/msg.h"
+#include "proto/writer.h"
+#include "session/client.h"
+#include "session/login_lobby.h"
+#include "session/login_log.h"
+#include "session/login_parts.h"
+#include "session/sessions.h"
+
+static int check_admission(struct client *c, struct err *e)
+{
+	const struct settings *set = sessions_settings(c->ss);
+	const char *name = c->login->db_name;
+
+	if (c->db == NULL) {
+		if (set->log_connections)
+			login_log(c, LEVEL_INFO,
+			    "login failed: db=%s user=%s", name,
+			    c->login->user);
+		return err_set(e, "08P01", "no such database: %s", name);
+	}
+	if (c->db->disabled)
+		return err_set(e, "08P01", "database \"%s\" is disabled", name);
+	if (c->login->auth.typed != NULL &&
+	    login_adopt_typed(c, c->login->auth.typed, e) < 0)
+		return -1;
+	if (login_admit(c, e) < 0)
+		return -1;
+	login_keep_database(c, c->db);
+	struct user *pu = catalog_pool_user(c->ss->catalog, c->db, c->user);
+
+	c->pc.pool = pu == NULL ? NULL :
+	    catalog_get_pool(c->ss->catalog, c->db, pu);
+	if (c->pc.pool == NULL)
+		return err_set(e, "53200", "no memory for pool");
+	/* (spec/authentication.md section 6: of this database, and this only) */
+	if (c->login->found != NULL && pu == c->user)
+		catalog_learn_credentials(c->pc.pool, c->login->found);
+	return 0;
+}
+
+static const struct client_role *next_role(const struct client *c)
+{
+	const struct client_ops *const ops = &c->ss->client_ops;
+
+	if (c->db->console)
+		return ops->console;
+	return c->replication != REPLICATION_NONE ? ops->replication :
+	    ops->relay;
+}
+
+/* first is what the exchange ends with. */
+static void admit(struct client *c, const struct iovec *first)
+{
+	struct err e;
+
+	if (check_admission(c, &e) < 0) {
+		if (client_send_login(c, first) == 0)
+			client_fail(c, e.code, e.text);
+		return;
+	}
+	if (c->own_user && sessions_settings(c->ss)->log_connections)
+		log_at(LEVEL_INFO, &c->who,
+		    "pgbouncer access from unix socket");
+	/* what was left unsaid while others failed */
+	if (lobby_admit(&c->ss->lobby, &c->login->guest) &&
+	    sessions_settings(c->ss)->log_connections)
+		login_log_attempt(c);
+	client_become(c, next_role(c));
+	c->pc.pool->counted.now.client_login_count++;
+	latencies_note(c->pc.pool, LATENCY_LOGIN, time_precise() - c->born);
+	pool_client_set(&c->pc, CLIENT_ACTIVE);
+	c->role->admitted(c, first);
+}
+
+/*
+ * c is not read till its password is checked. An error may have come in one
+ * edge with the password, and there will be no other that tells of it.
+ */
+static void rest(struct client *c)
+{
+	stream_pause(&c->stream);
+	if (socket_error(c->stream.fd) != 0)
+		login_hung_up(c);
+}
+
+static void act_on(struct client *c, enum auth_result r, struct writer *w)
+{
+	const struct auth_refusal *why = c->login->auth.refusal;
+
+	if (r == AUTH_DENY) {
+		if (why->detail[0] != '\0')
+			login_log(c, LEVEL_ERROR, "%s", why->detail);
+		login_refuse(c, &why->error);
+		return;
+	}
+	if (w->failed) {
+		client_fail(c, "53200", "no memory for authentication pool");
+		return;
+	}
+	const struct iovec said = { w->at, w->len };
+
+	if (r == AUTH_OK)
+		admit(c, &said);
+	else if (client_send_login(c, &said) == 0 && r == AUTH_WAIT)
+		rest(c);
+}
+
+static void write_negotiate(const struct client *c, struct writer *w)
+{
+	const struct login *l = c->login;
+	const uint32_t version = startup_protocol(l->startup.code);
+
+	if (l->startup.code != version || l->extension_count > 0)
+		startup_write_negotiate(w, version,
+		    (const char *const *)l->extensions, l->extension_count);
+}
+
+/* Who the kernel says is at the other end; NULL: it does not. */
+static const uid_t *peer_uid(const struct client *c, uid_t *uid)
+{
+	pid_t pid;
+
+	return c->addr.family == NET_UNIX &&
+	    socket_peer_cred(c->stream.fd, uid, &pid) == 0 ? uid : NULL;
+}
+
+/* What a hasty client has sent meanwhile is read, behind the carry. */
+void login_read_on(struct client *c)
+{
+	if (!client_is_open(c) || c->stream.paused)
+		return;
+	stream_reread(&c->stream);
+	stream_yield(&c->stream);
+}
+
+/* The one that counts for the method cert. */
+static const char *cert_name(const struct client *c, char *buf, size_t size)
+{
+	return tls_peer_is_verified(&c->stream) &&
+	    tls_peer_name(&c->stream, buf, size) ? buf : NULL;
+}
+
+static void offer_binding(const struct client *c, struct auth_request *rq)
+{
+	const int mode = sessions_settings(c->ss)->client_channel_binding;
+
+	_Static_assert(SCRAM_BINDING_MAX == TLS_BINDING_MAX, "they differ");
+	if (mode != BINDING_DISABLE)
+		rq->binding.len = tls_end_point(&c->stream,
+		    rq->binding.bytes);
+	rq->must_bind = mode == BINDING_REQUIRE && !c->own_user;
+}
+
+/* What the exchange waited for is there. */
+static void on_woken(struct auth *a)
+{
+	struct login *l = (struct login *)((char *)a -
+	    offsetof(struct login, auth));
+	struct client *c = l->client;
+	struct auth_refusal why;
+	struct writer w;
+
+	a->refusal = &why;
+	writer_init(&w, LOGIN_MAX);
+	stream_resume(&c->stream);
+	login_examine(c, 0);
+	act_on(c, auth_resume(a, &w), &w);
+	writer_fini(&w);
+	login_read_on(c);
+}
+
+void login_begin_auth(struct client *c)
+{
+	const struct settings *set = sessions_settings(c->ss);
+	struct login *l = c->login;
+	struct auth_refusal why;
+	char cert[TLS_NAME_MAX];
+	uid_t uid;
+	struct writer w;
+
+	/* without his secret nobody is told that his password is wrong */
+	if (c->user != NULL && user_renew(c->ss->catalog, c->user) < 0) {
+		client_fail(c, "53200", "out of memory");
+		return;
+	}
+	login_choose_method(c);
+	struct auth_request rq = {
+		.type = l->method,
+		.user = l->user,
+		.credentials = login_credentials(c),
+		.map = l->rule != NULL ? l->rule->map : NULL,
+		.os_uid = l->method == AUTH_PEER ? peer_uid(c, &uid) : NULL,
+		.cert_name = l->method == AUTH_CERT ?
+		    cert_name(c, cert, sizeof cert) : NULL,
+		.tls = tls_state(&c->stream) == TLS_UP,
+		.options = l->rule != NULL ? l->rule->options :
+		    set->auth_ldap_options,
+		.addr = &c->addr,
+		.scram_iterations = set->scram_iterations,
+		.random = &c->ss->random,
+		.mock_salt = c->ss->mock_salt,
+		.mock_shape = login_mock_shape(c),
+		.offload = c->ss->offload,
+		.wake = on_woken,
+	};
+
+	offer_binding(c, &rq);
+	if (set->log_connections && login_speaks(c))
+		login_log_attempt(c);
+	l->auth.refusal = &why;
+	writer_init(&w, LOGIN_MAX);
+	write_negotiate(c, &w);
+	act_on(c, auth_begin(&l->auth, &rq, &w), &w);
+	writer_fini(&w);
+}
+
+void login_step_auth(struct client *c, uint8_t *body, size_t len)
+{
+	struct auth_refusal why;
+	struct writer w;
+
+	c->login->auth.refusal = &why;
+	writer_init(&w, LOGIN_MAX);
+	const enum auth_result r = auth_step(&c->login->auth, body, len, &w);
+
+	/* the shared buffer might keep a password for long */
+	secret_wipe(body, len);
+	/* a thread that looks at the password now has a copy */
+	login_examine(c, r == AUTH_WAIT ? MSG_HEADER + len : 0);
+	act_on(c, r, &w);
+	writer_fini(&w);
+}

@@ -1,0 +1,62 @@
+/* relay_role.c - what a client is that has logged in to be served.
+ * SPDX-License-Identifier: ISC */
+#include <stddef.h>
+
+#include "session/broker.h"
+#include "session/client.h"
+#include "session/relay.h"
+#include "session/replication.h"
+#include "session/server.h"
+
+/* A client that waits is not read: one that hangs up wants no answer. */
+static void on_hung_up(struct client *c)
+{
+	if (c->pc.state == CLIENT_WAITING || c->pc.state == CLIENT_WELCOME ||
+	    c->pc.state == CLIENT_DEDICATED_WAITING)
+		client_close(c, "client unexpected eof");
+}
+
+static const char *on_cancel(struct client *c)
+{
+	if (c->pc.state != CLIENT_WAITING)
+		return NULL;
+	relay_cancel_wait(c);
+	return "cancel request for waiting client";
+}
+
+static void on_dedicated(struct client *c)
+{
+	replication_ready(server_of(c->pc.server));
+}
+
+static const struct client_role relay = {
+	.name = "relay",
+	.admitted = broker_welcome,
+	.input = relay_client_input,
+	.drained = relay_client_drained,
+	.hung_up = on_hung_up,
+	.linked = relay_resume,
+	.cancel = on_cancel,
+	.leave = broker_client_gone,
+};
+
+static const struct client_role replication = {
+	.name = "replication",
+	.admitted = broker_welcome,
+	.input = relay_client_input,
+	.drained = relay_client_drained,
+	.hung_up = on_hung_up,
+	.linked = on_dedicated,
+	.cancel = on_cancel,
+	.leave = broker_client_gone,
+};
+
+const struct client_role *relay_role(void)
+{
+	return &relay;
+}
+
+const struct client_role *replication_role(void)
+{
+	return &replication;
+}
