@@ -18,20 +18,20 @@ struct server;
 struct sessions;
 struct writer;
 
-/* The application_name by which the other says that it knows our format. */
+/* The application_name of a process that knows our format. */
 #define SNAPSHOT_READER "pgsluice-takeover-1"
 
 /* May c, and its server, be handed over at all? */
 bool snapshot_takes_client(const struct client *c);
 bool snapshot_takes_server(const struct server *s);
-/* ... to one that knows nothing of what is written here? */
+/* ... to a process that knows nothing of what is written here? */
 bool snapshot_is_plain_client(const struct client *c);
 bool snapshot_is_plain_server(const struct server *s);
 
 void snapshot_write_client(const struct client *c, struct writer *w);
 void snapshot_write_server(const struct server *s, struct writer *w);
 
-/* A session as it was received: names, bytes of the above, its socket. */
+/* A session as received: names, the bytes of the above, the socket. */
 struct snapshot {
 	int fd;
 	const char *user, *database;
@@ -40,16 +40,17 @@ struct snapshot {
 };
 
 /*
- * Make it again, suspended: suspension_end() and then snapshot_go_on() set it going.
+ * Make the session again, suspended: suspension_end(), then snapshot_go_on() set
+ * it going.
  * fd is taken, and closed on failure.
- * Returns: NULL with e set; e->text is "" when there is no place for it here,
- *          as its database is unknown.
+ * Returns: NULL with e set; e->text is "" when there is no place for the
+ *          session here, as its database is unknown.
  */
 struct client *snapshot_read_client(struct sessions *ss,
     const struct snapshot *h, struct err *e);
 struct server *snapshot_read_server(struct sessions *ss,
     const struct snapshot *h, struct err *e);
-/* They belong together. */
+/* c and s belong together. */
 void snapshot_link(struct client *c, struct server *s);
 /* Serve c again; may close it. */
 void snapshot_go_on(struct client *c);

@@ -58,7 +58,7 @@ struct snapshot_server {
 	uint64_t silent;	/* parameters, by their place in params */
 	uint32_t forgotten;	/* of struct prepared_uses */
 	struct reader params, statements;
-	/* where it leads to: not the same any more, it is of no use */
+	/* the place: a connection to another one is of no use */
 	const char *host, *dbname, *forced_user, *connect_query; /* or NULL */
 	uint32_t port;
 	const char *address;	/* struct host: kind, text, addr */

@@ -57,7 +57,7 @@ static struct scram_salt salt_of(const struct derivation *d)
 	    .iterations = d->iterations };
 }
 
-/* Let later logins find it. */
+/* Let later logins find the result. */
 static void keep(struct derivation *d)
 {
 	const struct scram_salt salt = salt_of(d);
@@ -155,7 +155,7 @@ static enum derive_result wait_for(struct derivation *d,
 	return DERIVE_WAIT;
 }
 
-/* Wrong guesses, however many, keep nobody from the keys he is known by. */
+/* Wrong guesses, however many, keep no other login from its keys. */
 static enum offload_lane lane_of(const struct derivation *d)
 {
 	return d->typed != NULL ? OFFLOAD_TYPED : OFFLOAD_DERIVE;

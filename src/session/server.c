@@ -195,7 +195,7 @@ static void terminate(struct server *s)
 		stream_write_bytes(&s->stream, message, sizeof message);
 }
 
-/* Not for what a replication client wants of it. */
+/* What a replication client wants may be refused by the best of hosts. */
 static bool is_host_to_blame(const struct server *s)
 {
 	return s->failure != NULL && (s->ps.state == SERVER_LOGIN ||

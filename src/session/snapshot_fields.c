@@ -1,10 +1,10 @@
 /* snapshot_fields.c - sessions as bytes: what becomes of each field.
  *
  * A row for each field of all that makes up a session, in their order, so that
- * none can be forgotten: a field without a row does not compile. It says what
+ * none can be forgotten: a field without a row does not compile. A row says what
  * must hold for the session to be handed over. MOVED: snapshot_save.c writes
- * the field, and snapshot_load.c reads it. MADE: it is made anew, belongs to a
- * login, or follows from others. A() is for arrays.
+ * the field, and snapshot_load.c reads it. MADE: the field is made anew, belongs
+ * to a login, or follows from others. A() is for arrays.
  * SPDX-License-Identifier: ISC */
 #include <stddef.h>
 
@@ -17,7 +17,7 @@
 #define MOVED true
 #define MADE true
 
-/* What is queued moves; it is paused by suspension.h. */
+/* What is queued moves; a stream that moves was paused by suspension.h. */
 #define STREAM(X, A) \
 	X(stream, socket, MOVED) X(stream, loop, MADE) X(stream, ops, MADE) \
 	X(stream, transport, MADE) X(stream, tls, it->tls == NULL) \
@@ -173,7 +173,7 @@ bool snapshot_takes_server(const struct server *s)
 	    is_movable_client(client_of(s->ps.client))));
 }
 
-/* --- to one that knows less --- */
+/* --- to a process that knows less --- */
 
 static bool is_plain_half_client(const struct client *c)
 {

@@ -56,7 +56,7 @@ static int read_params(struct sessions *ss, struct reader *list,
 	struct snapshot_pair pair;
 
 	while (snapshot_next_pair(list, &pair)) {
-		/* it may not be tracked any more */
+		/* the parameter may not be tracked any more */
 		const int i = params_find(ss->params, pair.name);
 
 		if (i >= 0 && pair.value != NULL &&
@@ -77,7 +77,7 @@ static struct prepared *read_statement(struct sessions *ss,
 	return stmt;
 }
 
-/* What its socket had not taken there: it is sent when all goes on. */
+/* Bytes that the socket had not taken are sent when all sessions go on. */
 static int read_queued(struct stream *s, const uint8_t *p, size_t n)
 {
 	return n > 0 && stream_queue(s, p, n) == STREAM_BROKEN ? -1 : 0;
@@ -175,13 +175,13 @@ static int fill_client(struct client *c, struct snapshot_client *in,
 		return -1;
 	if (c->welcomed)
 		client_set_key(c, in->key, in->key_len);
-	else	/* it gets one with its welcome */
+	else	/* a key comes with the welcome */
 		c->key_len = (uint8_t)in->key_len;
 	prepared_skip(c->ss->prepared, in->last);
 	return read_names(c, &in->statements, e);
 }
 
-/* The other process goes on with it, if we fail: not a word to anybody. */
+/* If we fail, the other process goes on with c: not a word to the client. */
 static void drop_client(struct client *c, const char *reason)
 {
 	c->stream.broken = true;
@@ -189,8 +189,8 @@ static void drop_client(struct client *c, const char *reason)
 }
 
 /*
- * Are its statements known by the names that we would use? Where they have
- * been translated they go on to be; where not, only the server knows them.
+ * Are the statements of c known by the names that we would use? Names that have
+ * been translated go on to be; names that were not, only the server knows.
  */
 static bool fits(const struct client *c, unsigned flags)
 {
@@ -241,7 +241,7 @@ static bool same(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-/* Does it lead to where a new connection would? */
+/* Does the connection lead to where a new one would? */
 static bool same_place(const struct snapshot_server *in, const struct pool *p)
 {
 	const struct config_db *const db = p->key.db->conf;
@@ -313,7 +313,7 @@ static int read_owed(struct server *s, struct snapshot_server *in,
 	return 0;
 }
 
-/* What the clients of the pool are greeted with; known once, it is kept. */
+/* The welcome for clients of the pool; the first that is known is kept. */
 static int read_welcome(struct server *s, struct snapshot_server *in,
     struct err *e)
 {

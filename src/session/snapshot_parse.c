@@ -59,11 +59,11 @@ bool snapshot_next_owed(struct reader *r, struct snapshot_owed *out)
 	if (!out->has_statement)
 		out->of.name = reader_str(r);
 	else if (!snapshot_next_statement(r, &out->of))
-		r->failed = true;	/* it was to come */
+		r->failed = true;	/* the statement was to come */
 	return !r->failed;
 }
 
-/* A list is a blob; it is walked once to see that it is sound. */
+/* A list is a blob; one walk shows that the list is sound. */
 static void get_list(struct reader *r, struct reader *out)
 {
 	uint32_t len;

@@ -33,7 +33,7 @@ static void put_text(struct writer *w, const char *s)
 		writer_str(w, s);
 }
 
-/* A list is made on its own, as its length stands before it. */
+/* A list is made apart, as its length stands in front. */
 static void put_list(struct writer *w, struct writer *list)
 {
 	put_blob(w, list->at, list->len);
@@ -210,7 +210,7 @@ void snapshot_write_server(const struct server *s, struct writer *w)
 	put_params(w, s->ss->params, s->params);
 	put_64(w, (int64_t)s->silent);
 	writer_init(&list, w->cap);
-	/* least recently used first: added in this order it is the same list */
+	/* least recently used first: added in this order they make the same list */
 	for (use = s->prepared.lru; use != NULL; use = use->next)
 		put_statement(&list, "", use->stmt);
 	put_list(w, &list);
