@@ -1,19 +1,18 @@
-/* snapshot_load.c - sessions as bytes: made again.
+/* snapshot_load.c - sessions as bytes: made again; clients.
  * SPDX-License-Identifier: ISC */
-#include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/errcodes.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/socket.h"
-#include "pool/evict.h"
 #include "proto/params.h"
 #include "proto/prepared.h"
-#include "proto/track_look.h"
 #include "session/broker.h"
 #include "session/client.h"
 #include "session/snapshot.h"
+#include "session/snapshot_load_parts.h"
 #include "session/snapshot_parts.h"
 #include "session/relay.h"
 #include "session/relay_reset.h"
@@ -22,14 +21,13 @@
 
 static int no_memory(struct err *e)
 {
-	return err_set(e, "53200", "out of memory");
+	return err_nomem(e);
 }
 
 /* --- what both have --- */
 
-/* The pool that serves user in database; NULL: e says why, or "". */
-static struct pool *find_pool(struct sessions *ss, const struct snapshot *h,
-    struct err *e)
+struct pool *snapshot_find_pool(struct sessions *ss,
+    const struct snapshot *h, struct err *e)
 {
 	struct catalog *const cat = ss->catalog;
 	struct database *db = catalog_find_database(cat, h->database);
@@ -50,7 +48,7 @@ static struct pool *find_pool(struct sessions *ss, const struct snapshot *h,
 	return p;
 }
 
-static int read_params(struct sessions *ss, struct reader *list,
+int snapshot_read_params(struct sessions *ss, struct reader *list,
     struct params **out)
 {
 	struct snapshot_pair pair;
@@ -66,28 +64,25 @@ static int read_params(struct sessions *ss, struct reader *list,
 	return 0;
 }
 
-static struct prepared *read_statement(struct sessions *ss,
+struct prepared *snapshot_read_statement(struct sessions *ss,
     const struct snapshot_statement *in, struct err *e)
 {
 	struct prepared *const stmt = (in->retired ? prepared_adopt_retired :
 	    prepared_adopt)(ss->prepared, in->server_name, in->body, in->len);
 
 	if (stmt == NULL)
-		err_set(e, "53200", "no statement %s", in->server_name);
+		err_set(e, ERRCODE_OUT_OF_MEMORY, "no statement %s",
+		    in->server_name);
 	return stmt;
 }
 
-/* Bytes that the socket had not taken are sent when all sessions go on. */
-static int read_queued(struct stream *s, const uint8_t *p, size_t n)
+int snapshot_read_queued(struct stream *s, const uint8_t *p, size_t n)
 {
 	return n > 0 && stream_queue(s, p, n) == STREAM_BROKEN ? -1 : 0;
 }
 
-/* --- clients --- */
-
-/* A bit for each place in the list, which may be another one here. */
-static uint64_t read_bits(const struct sessions *ss, const struct reader *list,
-    uint64_t there)
+uint64_t snapshot_read_bits(const struct sessions *ss,
+    const struct reader *list, uint64_t there)
 {
 	struct snapshot_pair pair;
 	struct reader walk = *list;
@@ -102,14 +97,17 @@ static uint64_t read_bits(const struct sessions *ss, const struct reader *list,
 	return here;
 }
 
-/* What it came with, and what of that is being reset. */
+/* --- clients --- */
+
+/* What the client came with, and what of that is being reset. */
 static int read_start(struct client *c, struct snapshot_client *in)
 {
 	if (reader_left(&in->start) == 0)
 		return 0;
-	c->resets = read_bits(c->ss, &in->start, in->resets);
+	c->resets = snapshot_read_bits(c->ss, &in->start, in->resets);
 	c->start = params_empty(c->ss->params);
-	if (c->start == NULL || read_params(c->ss, &in->start, &c->start) < 0)
+	if (c->start == NULL ||
+	    snapshot_read_params(c->ss, &in->start, &c->start) < 0)
 		return -1;
 	c->resetting = in->resetting <= RESET_GUESSED ? in->resetting : RESET_NONE;
 	return 0;
@@ -120,7 +118,8 @@ static int read_names(struct client *c, struct reader *list, struct err *e)
 	struct snapshot_statement in;
 
 	while (snapshot_next_statement(list, &in)) {
-		struct prepared *const stmt = read_statement(c->ss, &in, e);
+		struct prepared *const stmt = snapshot_read_statement(c->ss,
+		    &in, e);
 
 		if (stmt == NULL)
 			return -1;
@@ -164,10 +163,10 @@ static int fill_client(struct client *c, struct snapshot_client *in,
 	pool_client_set(&c->pc, !c->welcomed ? CLIENT_WELCOME :
 	    (in->flags & SNAPSHOT_WAITING) != 0 ? CLIENT_WAITING :
 	    CLIENT_ACTIVE);
-	if (read_params(c->ss, &in->params, &c->params) < 0 ||
+	if (snapshot_read_params(c->ss, &in->params, &c->params) < 0 ||
 	    read_start(c, in) < 0 ||
 	    carry_keep(&c->carry, in->carry, in->carry_len) < 0 ||
-	    read_queued(&c->stream, in->queued, in->queued_len) < 0)
+	    snapshot_read_queued(&c->stream, in->queued, in->queued_len) < 0)
 		return no_memory(e);
 	if (copy_text(&c->query_text, in->query_text) < 0)
 		return no_memory(e);
@@ -206,7 +205,7 @@ struct client *snapshot_read_client(struct sessions *ss,
 	struct net_addr peer;
 
 	if (snapshot_parse_client(h->state, h->len, &in, e) == 0)
-		p = find_pool(ss, h, e);
+		p = snapshot_find_pool(ss, h, e);
 	if (p == NULL || socket_peer_addr(h->fd, &peer) < 0) {
 		close(h->fd);
 		return NULL;
@@ -231,188 +230,6 @@ struct client *snapshot_read_client(struct sessions *ss,
 		return c;
 	drop_client(c, "database configuration changed");
 	e->text[0] = '\0';
-	return NULL;
-}
-
-/* --- servers --- */
-
-static bool same(const char *a, const char *b)
-{
-	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
-/* Does the connection lead to where a new one would? */
-static bool same_place(const struct snapshot_server *in, const struct pool *p)
-{
-	const struct config_db *const db = p->key.db->conf;
-
-	return same(in->host, db->host) && in->port == (uint32_t)db->port &&
-	    same(in->dbname, db->dbname) &&
-	    same(in->forced_user, db->user) &&
-	    same(in->connect_query, db->connect_query);
-}
-
-static int read_uses(struct server *s, struct reader *list, struct err *e)
-{
-	struct snapshot_statement in;
-
-	while (snapshot_next_statement(list, &in)) {
-		struct prepared *const stmt = read_statement(s->ss, &in, e);
-
-		if (stmt == NULL)
-			return -1;
-		const int rc = prepared_uses_touch(&s->prepared, stmt) !=
-		    NULL ? 0 : prepared_uses_add(&s->prepared, stmt);
-
-		prepared_unref(stmt);
-		if (rc < 0)
-			return no_memory(e);
-	}
-	return 0;
-}
-
-static struct prepared_op *read_op(struct server *s,
-    const struct snapshot_owed *in, struct err *e)
-{
-	struct prepared *const stmt = in->has_statement ?
-	    read_statement(s->ss, &in->of, e) : NULL;
-
-	if (in->has_statement && stmt == NULL)
-		return NULL;
-	struct prepared_op *const op = prepared_op_new(in->changes, stmt,
-	    in->of.name);
-
-	prepared_unref(stmt);
-	if (op == NULL)
-		(void)no_memory(e);
-	return op;
-}
-
-static int read_owed(struct server *s, struct snapshot_server *in,
-    struct err *e)
-{
-	struct track *const t = &s->track;
-	struct snapshot_owed owed;
-
-	while (snapshot_next_owed(&in->owed, &owed)) {
-		struct track_req r = { .type = owed.type, .how = owed.how,
-			.tag = owed.tag };
-
-		if (owed.has_op && (r.op = read_op(s, &owed, e)) == NULL)
-			return -1;
-		if (track_put(t, &r) < 0) {
-			prepared_op_free(r.op);
-			return no_memory(e);
-		}
-	}
-	t->status = in->status;
-	t->ready = (in->flags & SNAPSHOT_READY) != 0;
-	t->copy_in = (in->flags & SNAPSHOT_COPY_IN) != 0;
-	t->aborted = (in->flags & SNAPSHOT_ABORTED) != 0;
-	t->uncertain = (in->flags & SNAPSHOT_UNCERTAIN) != 0;
-	return 0;
-}
-
-/* The welcome for clients of the pool; the first that is known is kept. */
-static int read_welcome(struct server *s, struct snapshot_server *in,
-    struct err *e)
-{
-	struct pool *const p = s->ps.pool;
-
-	if (!in->has_welcome || p->welcome != NULL || s->ps.close_needed)
-		return 0;
-	struct params *set = params_empty(s->ss->params);
-
-	if (set == NULL || read_params(s->ss, &in->welcome_params, &set) < 0)
-		goto fail;
-	p->welcome = mem_alloc(sizeof *p->welcome + in->welcome_len);
-	if (p->welcome == NULL)
-		goto fail;
-	p->welcome->params = set;
-	p->welcome->len = in->welcome_len;
-	memcpy(p->welcome->bytes, in->welcome, in->welcome_len);
-	return 0;
-fail:
-	params_unref(&set);
-	return no_memory(e);
-}
-
-static int set_address(struct server *s, const struct snapshot_server *in,
-    struct err *e)
-{
-	const size_t len = strlen(in->address);
-
-	if (in->key_len > sizeof s->key || len >= sizeof s->host.text ||
-	    in->host_kind > HOST_NAME)
-		return err_set(e, "08P01", "state of a session is broken");
-	memcpy(s->key, in->key, in->key_len);
-	s->key_len = (uint16_t)in->key_len;
-	memcpy(s->host.text, in->address, len + 1);
-	s->host.kind = (enum host_kind)in->host_kind;
-	s->addr = (struct net_addr){ .family = in->family,
-		.port = in->address_port, .pid = in->pid };
-	memcpy(s->addr.ip, in->ip, sizeof s->addr.ip);
-	s->host.addr = s->addr;
-	return 0;
-}
-
-static int fill_server(struct server *s, struct snapshot_server *in,
-    struct err *e)
-{
-	s->ps.born = in->born;
-	s->ps.used = in->used;
-	evict_update(&s->ps);
-	s->ps.close_needed = (in->flags & SNAPSHOT_CLOSE) != 0 ||
-	    !same_place(in, s->ps.pool);
-	if ((in->flags & SNAPSHOT_OLD) != 0)
-		s->ps.pool->old_protocol = true;
-	if (in->chore != CHORE_NONE && in->chore != CHORE_PARAMS)
-		return err_set(e, "08P01", "state of a session is broken");
-	s->chore = (enum server_chore)in->chore;
-	s->rest.bytes = in->rest;
-	s->rest.dropped = (in->flags & SNAPSHOT_DROP) != 0;
-	s->superuser = (in->flags & SNAPSHOT_SUPERUSER) != 0;
-	s->ps.mode = (in->flags & SNAPSHOT_SESSION) != 0 ? POOL_SESSION :
-	    (in->flags & SNAPSHOT_STATEMENT) != 0 ? POOL_STATEMENT :
-	    POOL_TRANSACTION;
-	s->silent = read_bits(s->ss, &in->params, in->silent);
-	/* of its silent values nobody knows where they came from */
-	if (read_params(s->ss, &in->params, &s->params) < 0 ||
-	    params_forget(&s->params, s->silent) < 0 ||
-	    carry_keep(&s->carry, in->carry, in->carry_len) < 0 ||
-	    read_queued(&s->stream, in->queued, in->queued_len) < 0)
-		return no_memory(e);
-	if (set_address(s, in, e) < 0 || read_owed(s, in, e) < 0 ||
-	    read_welcome(s, in, e) < 0)
-		return -1;
-	prepared_skip(s->ss->prepared, in->last);
-	s->prepared.forgotten = in->forgotten;
-	return read_uses(s, &in->statements, e);
-}
-
-struct server *snapshot_read_server(struct sessions *ss,
-    const struct snapshot *h, struct err *e)
-{
-	struct snapshot_server in;
-	struct pool *p = NULL;
-
-	if (snapshot_parse_server(h->state, h->len, &in, e) == 0)
-		p = find_pool(ss, h, e);
-	if (p == NULL) {
-		close(h->fd);
-		return NULL;
-	}
-	struct server *const s = server_adopt(ss, p, h->fd);
-
-	if (s == NULL) {
-		(void)no_memory(e);
-		return NULL;
-	}
-	stream_suspend(&s->stream);
-	if (fill_server(s, &in, e) == 0)
-		return s;
-	s->stream.broken = true;
-	server_close(s, e->text);
 	return NULL;
 }
 

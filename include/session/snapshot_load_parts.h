@@ -1,0 +1,34 @@
+/* snapshot_load_parts.h - how clients and servers are made again.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_SNAPSHOT_LOAD_PARTS_H
+#define SESSION_SNAPSHOT_LOAD_PARTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct params;
+struct pool;
+struct prepared;
+struct reader;
+struct sessions;
+struct snapshot;
+struct snapshot_statement;
+struct stream;
+
+/* The pool that serves user in database; NULL: e says why, or "". */
+struct pool *snapshot_find_pool(struct sessions *ss,
+    const struct snapshot *h, struct err *e);
+/* Set those in *out that are tracked here. 0, or -1: no memory. */
+int snapshot_read_params(struct sessions *ss, struct reader *list,
+    struct params **out);
+/* Bits by places in the list, of which there may be others here. */
+uint64_t snapshot_read_bits(const struct sessions *ss,
+    const struct reader *list, uint64_t there);
+/* Counted for the caller; NULL with e. */
+struct prepared *snapshot_read_statement(struct sessions *ss,
+    const struct snapshot_statement *in, struct err *e);
+/* Bytes that the socket had not taken are sent when all sessions go on. */
+int snapshot_read_queued(struct stream *s, const uint8_t *p, size_t n);
+
+#endif

@@ -1,0 +1,201 @@
+/* snapshot_load_server.c - sessions as bytes: made again; servers.
+ * SPDX-License-Identifier: ISC */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/errcodes.h"
+#include "base/mem.h"
+#include "pool/evict.h"
+#include "proto/params.h"
+#include "proto/prepared.h"
+#include "proto/track_look.h"
+#include "session/server.h"
+#include "session/sessions.h"
+#include "session/snapshot.h"
+#include "session/snapshot_load_parts.h"
+#include "session/snapshot_parts.h"
+
+static bool same(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* Does the connection lead to where a new one would? */
+static bool same_place(const struct snapshot_server *in, const struct pool *p)
+{
+	const struct config_db *const db = p->key.db->conf;
+
+	return same(in->host, db->host) && in->port == (uint32_t)db->port &&
+	    same(in->dbname, db->dbname) &&
+	    same(in->forced_user, db->user) &&
+	    same(in->connect_query, db->connect_query);
+}
+
+static int read_uses(struct server *s, struct reader *list, struct err *e)
+{
+	struct snapshot_statement in;
+
+	while (snapshot_next_statement(list, &in)) {
+		struct prepared *const stmt = snapshot_read_statement(s->ss,
+		    &in, e);
+
+		if (stmt == NULL)
+			return -1;
+		const int rc = prepared_uses_touch(&s->prepared, stmt) !=
+		    NULL ? 0 : prepared_uses_add(&s->prepared, stmt);
+
+		prepared_unref(stmt);
+		if (rc < 0)
+			return err_nomem(e);
+	}
+	return 0;
+}
+
+static struct prepared_op *read_op(struct server *s,
+    const struct snapshot_owed *in, struct err *e)
+{
+	struct prepared *const stmt = in->has_statement ?
+	    snapshot_read_statement(s->ss, &in->of, e) : NULL;
+
+	if (in->has_statement && stmt == NULL)
+		return NULL;
+	struct prepared_op *const op = prepared_op_new(in->changes, stmt,
+	    in->of.name);
+
+	prepared_unref(stmt);
+	if (op == NULL)
+		(void)err_nomem(e);
+	return op;
+}
+
+static int read_owed(struct server *s, struct snapshot_server *in,
+    struct err *e)
+{
+	struct track *const t = &s->track;
+	struct snapshot_owed owed;
+
+	while (snapshot_next_owed(&in->owed, &owed)) {
+		struct track_req r = { .type = owed.type, .how = owed.how,
+			.tag = owed.tag };
+
+		if (owed.has_op && (r.op = read_op(s, &owed, e)) == NULL)
+			return -1;
+		if (track_put(t, &r) < 0) {
+			prepared_op_free(r.op);
+			return err_nomem(e);
+		}
+	}
+	t->status = in->status;
+	t->ready = (in->flags & SNAPSHOT_READY) != 0;
+	t->copy_in = (in->flags & SNAPSHOT_COPY_IN) != 0;
+	t->aborted = (in->flags & SNAPSHOT_ABORTED) != 0;
+	t->uncertain = (in->flags & SNAPSHOT_UNCERTAIN) != 0;
+	return 0;
+}
+
+/* The welcome for clients of the pool; the first that is known is kept. */
+static int read_welcome(struct server *s, struct snapshot_server *in,
+    struct err *e)
+{
+	struct pool *const p = s->ps.pool;
+
+	if (!in->has_welcome || p->welcome != NULL || s->ps.close_needed)
+		return 0;
+	struct params *set = params_empty(s->ss->params);
+
+	if (set == NULL ||
+	    snapshot_read_params(s->ss, &in->welcome_params, &set) < 0)
+		goto fail;
+	p->welcome = mem_alloc(sizeof *p->welcome + in->welcome_len);
+	if (p->welcome == NULL)
+		goto fail;
+	p->welcome->params = set;
+	p->welcome->len = in->welcome_len;
+	memcpy(p->welcome->bytes, in->welcome, in->welcome_len);
+	return 0;
+fail:
+	params_unref(&set);
+	return err_nomem(e);
+}
+
+static int set_address(struct server *s, const struct snapshot_server *in,
+    struct err *e)
+{
+	const size_t len = strlen(in->address);
+
+	if (in->key_len > sizeof s->key || len >= sizeof s->host.text ||
+	    in->host_kind > HOST_NAME)
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "state of a session is broken");
+	memcpy(s->key, in->key, in->key_len);
+	s->key_len = (uint16_t)in->key_len;
+	memcpy(s->host.text, in->address, len + 1);
+	s->host.kind = (enum host_kind)in->host_kind;
+	s->addr = (struct net_addr){ .family = in->family,
+		.port = in->address_port, .pid = in->pid };
+	memcpy(s->addr.ip, in->ip, sizeof s->addr.ip);
+	s->host.addr = s->addr;
+	return 0;
+}
+
+static int fill_server(struct server *s, struct snapshot_server *in,
+    struct err *e)
+{
+	s->ps.born = in->born;
+	s->ps.used = in->used;
+	evict_update(&s->ps);
+	s->ps.close_needed = (in->flags & SNAPSHOT_CLOSE) != 0 ||
+	    !same_place(in, s->ps.pool);
+	if ((in->flags & SNAPSHOT_OLD) != 0)
+		s->ps.pool->old_protocol = true;
+	if (in->chore != CHORE_NONE && in->chore != CHORE_PARAMS)
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "state of a session is broken");
+	s->chore = (enum server_chore)in->chore;
+	s->rest.bytes = in->rest;
+	s->rest.dropped = (in->flags & SNAPSHOT_DROP) != 0;
+	s->superuser = (in->flags & SNAPSHOT_SUPERUSER) != 0;
+	s->ps.mode = (in->flags & SNAPSHOT_SESSION) != 0 ? POOL_SESSION :
+	    (in->flags & SNAPSHOT_STATEMENT) != 0 ? POOL_STATEMENT :
+	    POOL_TRANSACTION;
+	s->silent = snapshot_read_bits(s->ss, &in->params, in->silent);
+	/* of silent values nobody knows where they came from */
+	if (snapshot_read_params(s->ss, &in->params, &s->params) < 0 ||
+	    params_forget(&s->params, s->silent) < 0 ||
+	    carry_keep(&s->carry, in->carry, in->carry_len) < 0 ||
+	    snapshot_read_queued(&s->stream, in->queued, in->queued_len) < 0)
+		return err_nomem(e);
+	if (set_address(s, in, e) < 0 || read_owed(s, in, e) < 0 ||
+	    read_welcome(s, in, e) < 0)
+		return -1;
+	prepared_skip(s->ss->prepared, in->last);
+	s->prepared.forgotten = in->forgotten;
+	return read_uses(s, &in->statements, e);
+}
+
+struct server *snapshot_read_server(struct sessions *ss,
+    const struct snapshot *h, struct err *e)
+{
+	struct snapshot_server in;
+	struct pool *p = NULL;
+
+	if (snapshot_parse_server(h->state, h->len, &in, e) == 0)
+		p = snapshot_find_pool(ss, h, e);
+	if (p == NULL) {
+		close(h->fd);
+		return NULL;
+	}
+	struct server *const s = server_adopt(ss, p, h->fd);
+
+	if (s == NULL) {
+		(void)err_nomem(e);
+		return NULL;
+	}
+	stream_suspend(&s->stream);
+	if (fill_server(s, &in, e) == 0)
+		return s;
+	s->stream.broken = true;
+	server_close(s, e->text);
+	return NULL;
+}
