@@ -15,6 +15,7 @@ struct http;
 struct idle;
 struct listener;
 struct set_persisting;
+struct takeover;
 
 /* What the command line said. */
 struct app_args {
@@ -47,6 +48,7 @@ struct app {
 	usec_t ticked;			/* when the janitor did its rounds */
 	usec_t accept_pause;		/* accepting again from then on; 0 */
 	usec_t suspend_since;		/* when SUSPEND was given */
+	usec_t still_since;		/* when all did; 0 */
 	unsigned moving;		/* sessions that do not stand still yet */
 	unsigned left;			/* whom a shutdown waits for, as told */
 	int exit_code;
@@ -54,6 +56,7 @@ struct app {
 	int reserve_fd;			/* held back for the console; 0 = lent */
 	struct client *reserve_user;	/* to whom; NULL = nobody */
 	int passed;			/* sockets of the service manager */
+	struct takeover *takeover;	/* owned: of one that ends; NULL */
 	bool pidfile_written;		/* by us: to be removed */
 	int starter;			/* owned: waits for our word; 0 = none */
 };

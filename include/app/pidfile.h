@@ -3,6 +3,7 @@
 #ifndef APP_PIDFILE_H
 #define APP_PIDFILE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct err;
@@ -17,8 +18,8 @@ int pidfile_check(const char *path, pid_t ending, struct err *e);
 /* Could we make it, in its folder? Nothing is left there. 0 or -1. */
 int pidfile_try(const char *path, struct err *e);
 
-/* Wait until it does not name that process any more, but not for long. */
-void pidfile_await_end(const char *path, pid_t ending);
+/* Does it name that process, which lives? 0: none is meant. */
+bool pidfile_names(const char *path, pid_t process);
 
 int pidfile_write(const char *path, struct err *e);
 

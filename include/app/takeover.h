@@ -5,6 +5,8 @@
 
 #include <sys/types.h>
 
+#include "base/time.h"
+
 struct app;
 struct err;
 struct takeover;
@@ -30,10 +32,13 @@ int takeover_get(struct takeover *t, const struct app *app, struct err *e);
 int takeover_restore(struct takeover *t, struct app *app, struct err *e);
 
 /*
- * Tell it to end, wait until it has, and serve its clients. Frees t. 0, or -1
- * with e: it has not been told, and serves them still. All that can fail here
+ * Tell it to end, and serve its clients from now on. Takes t. 0, or -1 with e:
+ * it has not been told, and serves them still. All that can fail from here on
  * must have been tried before: there is no way back.
  */
 int takeover_finish(struct takeover **t, struct app *app, struct err *e);
+/* A few times a second: when it has ended, its pid file's place is ours. */
+void takeover_tick(struct app *app, usec_t now);
+void takeover_free(struct takeover **t);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef APP_TAKEOVER_TALK_H
 #define APP_TAKEOVER_TALK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -16,7 +17,7 @@ enum talk_column {
 	TALK_COLUMNS
 };
 
-/* A blocking connection; all zero but for sock to begin. */
+/* A blocking connection; all zero but for the descriptors to begin. */
 struct talk {
 	int sock;		/* owned */
 	uint8_t *buf;		/* owned: bytes received */
@@ -25,6 +26,8 @@ struct talk {
 	size_t fd_count, fd_size, fd_used;
 	int columns[TALK_COLUMNS];	/* where they are; -1 = nowhere */
 	pid_t pid;		/* who answers; 0: not known */
+	int pidfd;		/* owned: the same; -1 */
+	bool refused;		/* it has sent an error */
 };
 
 struct talk_message {
@@ -55,7 +58,13 @@ int talk_ask(struct talk *t, const char *command, struct err *e);
 int talk_next(struct talk *t, struct talk_message *out, struct err *e);
 /* Ask, and wait for its end. */
 int talk_command(struct talk *t, const char *command, struct err *e);
-int talk_await_end(struct talk *t, struct err *e);
+/* Has it ended the connection by now? What it says is not read any more. */
+bool talk_is_over(const struct talk *t);
+/*
+ * Has the process ended, without having refused us? Then nobody else has what
+ * it gave us. Waits for some seconds for what is under way.
+ */
+bool talk_is_orphaned(struct talk *t);
 
 /* The oldest descriptor that came and was not taken; -1: none. */
 int talk_take_fd(struct talk *t);

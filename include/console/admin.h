@@ -41,12 +41,21 @@ struct admin_ops {
 	int (*each_listener)(void *app, admin_listener_fn fn, void *arg);
 };
 
+/* See handover.h. */
+enum admin_handover {
+	HANDOVER_NONE,
+	HANDOVER_BEGUN,		/* what stands still is the successor's */
+	HANDOVER_REVOKED,	/* no more, but it may not know yet */
+};
+
 /* All consoles, and what they show and steer. The app fills it in. */
 struct admin {
 	const struct admin_ops *ops;
 	void *app;
 	struct sessions *ss;		/* borrowed */
 	struct console *consoles;	/* DL list of those logged in */
+	struct console *successor;	/* one of them; NULL: none, or gone */
+	enum admin_handover handover;
 };
 
 /* What a client is that logged in to the admin database. */

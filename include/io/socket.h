@@ -61,6 +61,11 @@ int socket_set_rcvlowat(int fd, int bytes);
  * connection, and the peer may lose what it was told last (RFC 2525, 2.17).
  */
 void socket_drain(int fd);
+/*
+ * Of a Unix socket: the peer can send no more from now on; what it has sent is
+ * still read, and the end behind it.
+ */
+void socket_shut_input(int fd);
 
 /* TCP_NODELAY and the options; 0, or -1 with e. Nothing on Unix sockets. */
 int socket_tune(int fd, const struct socket_opts *o, struct err *e);

@@ -13,10 +13,12 @@
 #include "app/reload.h"
 #include "app/set_persist.h"
 #include "app/suspend.h"
+#include "app/takeover.h"
 #include "base/crypto.h"
 #include "base/errcodes.h"
 #include "base/log.h"
 #include "console/admin.h"
+#include "console/handover.h"
 #include "http/http.h"
 #include "io/dns.h"
 #include "io/loop.h"
@@ -99,8 +101,10 @@ static void after_turn(void *arg)
 {
 	struct app *const app = arg;
 
-	reload_turn(app);
-	if (app->trial.ready)
+	/* what a successor has of us must stay what it is */
+	if (!handover_is_on(&app->admin))
+		reload_turn(app);
+	if (app->trial.ready && !handover_is_on(&app->admin))
 		set_persist_turn(app);
 	broker_turn(&app->ss);
 	suspend_turn(app);
@@ -201,6 +205,7 @@ void app_fini(struct app *app)
 {
 	/* one line for each of ten thousand clients would tell nobody more */
 	log_setup(&(struct log_opts){ .quiet = true });
+	takeover_free(&app->takeover);
 	listener_close_all(app);
 	http_free(&app->http);
 	if (app->loop != NULL) {
@@ -233,6 +238,9 @@ void app_pause(struct app *app)
 
 void app_resume(struct app *app)
 {
+	/* suspend_turn() comes again when it has heard of it */
+	if (handover_revoke(&app->admin))
+		return;
 	app->catalog->paused = false;
 	suspend_end(app);
 	broker_pause_changed(&app->ss);

@@ -10,6 +10,7 @@
 #include "app/notify.h"
 #include "app/period.h"
 #include "app/reload.h"
+#include "app/takeover.h"
 #include "app/upkeep.h"
 #include "base/errcodes.h"
 #include "base/log.h"
@@ -164,6 +165,7 @@ static void janitor_tick(void *arg)
 	const usec_t now = time_now();
 
 	listener_tick(app, now);
+	takeover_tick(app, now);
 	reload_tick(app);
 	http_tick(app->http, now);
 	if (!app->ss.suspended) {

@@ -13,15 +13,14 @@
 #include "app/listener.h"
 #include "app/notify.h"
 #include "app/pidfile.h"
+#include "app/ready.h"
 #include "app/signals.h"
 #include "app/takeover.h"
 #include "base/crypto.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "console/version.h"
 #include "http/http.h"
-#include "io/library.h"
 #include "io/log_thread.h"
 #include "io/loop.h"
 #include "io/socket.h"
@@ -130,24 +129,6 @@ static struct takeover *take_over(const struct app *app, const char *path)
 	return t;
 }
 
-/* From here on its clients are ours alone, and nothing must end us. */
-static void finish_takeover(struct app *app, struct takeover **t)
-{
-	const char *const path = app->config->set.pidfile;
-	const pid_t ending = takeover_pid(*t);
-	struct err e;
-
-	if (takeover_finish(t, app, &e) < 0)
-		log_fatal("%s", e.text);
-	if (path[0] == '\0')
-		return;
-	pidfile_await_end(path, ending);
-	if (pidfile_check(path, 0, &e) == 0 && pidfile_write(path, &e) == 0)
-		app->pidfile_written = true;
-	else
-		log_error("%s: going on without it", e.text);
-}
-
 /* Is the place free that we want to take, or do we get it? NULL: it is free. */
 static struct takeover *check_others(const struct app *app)
 {
@@ -210,14 +191,6 @@ static void write_pidfile(struct app *app)
 	app->pidfile_written = true;
 }
 
-/* With Type=notify the start would seem to hang. */
-static void warn_of_notify(void)
-{
-	if (getenv("NOTIFY_SOCKET") != NULL && !notify_is_built())
-		log_warning("NOTIFY_SOCKET is set, but the service manager "
-		    "will not be notified");
-}
-
 /* Before any fork: they are passed to this process alone. */
 static void take_sockets(struct app *app)
 {
@@ -272,17 +245,13 @@ static void start(struct app *app)
 	    listener_open_all(app, &e) < 0)
 		log_fatal("%s", e.text);
 	http_apply(app->http);
-	if (t != NULL)
-		finish_takeover(app, &t);
-	else
+	if (t != NULL && takeover_finish(&t, app, &e) < 0)
+		log_fatal("%s", e.text);
+	/* from here on nothing must end us: who was served there has us alone */
+	if (app->takeover == NULL) {
 		write_pidfile(app);
-	warn_of_notify();
-	log_info("process up: %s, libevent %s (%s), adns: %s, tls: %s",
-	    version_of(app->config->set.console_version)->text,
-	    library_libevent(), loop_method(app->loop),
-	    library_dns(), library_tls());
-	notify_ready();
-	daemon_tell_up(app);
+		ready_tell(app);
+	}
 	log_thread_start();
 }
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,8 +16,6 @@
 #include "base/log.h"
 #include "base/num.h"
 #include "base/text.h"
-
-#define AWAIT_TURNS 200		/* of 10 ms */
 
 /* What is there? */
 enum pidfile {
@@ -110,15 +107,13 @@ int pidfile_check(const char *path, pid_t ending, struct err *e)
 	return 0;
 }
 
-void pidfile_await_end(const char *path, pid_t ending)
+bool pidfile_names(const char *path, pid_t process)
 {
 	struct err e;
 	pid_t pid = 0;
 
-	for (int i = 0; i < AWAIT_TURNS && ending != 0 &&
-	    look(path, &pid, &e) == PIDFILE_NAMES && pid == ending &&
-	    is_alive(pid); i++)
-		(void)poll(NULL, 0, 10);
+	return process != 0 && look(path, &pid, &e) == PIDFILE_NAMES &&
+	    pid == process && is_alive(pid);
 }
 
 int pidfile_write(const char *path, struct err *e)

@@ -8,9 +8,11 @@
 #include "app/listener.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "console/handover.h"
 #include "session/suspension.h"
 
 #define PATIENCE (USEC / 4)	/* that a login may take to come to its end */
+#define SUCCESSION (10 * USEC)	/* to make of what stands still its own */
 
 static bool is_any_paused(const struct catalog *c)
 {
@@ -31,8 +33,30 @@ int suspend_begin(struct app *app, struct err *e)
 	app->ss.suspended = true;
 	app->suspend_since = time_now();
 	app->moving = UINT_MAX;
+	app->still_since = 0;
 	listener_pause_all(app);
 	return 0;
+}
+
+/*
+ * All stands still for the sake of another process: when that is stopped, or
+ * takes too long, it goes on here.
+ */
+static void await_successor(struct app *app, usec_t limit)
+{
+	struct admin *const a = &app->admin;
+	const usec_t now = time_now();
+
+	if (app->still_since == 0)
+		app->still_since = now;
+	if (a->handover == HANDOVER_REVOKED) {
+		handover_revoke(a);
+	} else if (handover_is_on(a) && limit > 0 &&
+	    now - app->still_since > limit + SUCCESSION) {
+		log_warning("process %ld takes too long to take over, going "
+		    "on without it", handover_pid(a));
+		handover_revoke(a);
+	}
 }
 
 void suspend_turn(struct app *app)
@@ -43,15 +67,17 @@ void suspend_turn(struct app *app)
 
 	if (!app->ss.suspended)
 		return;
-	if (app->admin.consoles == NULL) {
+	if (app->admin.consoles == NULL || handover_is_deserted(&app->admin)) {
 		log_info("admin disappeared when suspended, doing RESUME");
 		app_resume(app);
 		return;
 	}
 	const unsigned moving = suspension_turn(&app->ss, age < PATIENCE && !over);
 
-	if (app->moving == 0)
+	if (app->moving == 0) {
+		await_successor(app, limit);
 		return;
+	}
 	app->moving = moving;
 	if (moving == 0 || !over)
 		return;
@@ -69,6 +95,7 @@ void suspend_end(struct app *app)
 	if (!app->ss.suspended)
 		return;
 	app->ss.suspended = false;
+	handover_end(&app->admin);
 	listener_resume_all(app);
 	suspension_end(&app->ss);
 }

@@ -9,6 +9,8 @@
 
 #include "app/app.h"
 #include "app/listener.h"
+#include "app/pidfile.h"
+#include "app/ready.h"
 #include "app/takeover_talk.h"
 #include "base/crypto.h"
 #include "base/err.h"
@@ -22,6 +24,7 @@
 #include "session/snapshot.h"
 #include "session/server.h"
 
+#define PIDFILE_TIME (2 * USEC)	/* in which it takes its pid file away */
 #define SLACK_SECONDS 10	/* on top of what the flush may take */
 
 /* A row of SHOW FDS, and what became of it. */
@@ -39,6 +42,9 @@ struct takeover {
 	struct talk talk;
 	struct row *rows;	/* LL list, owned */
 	struct row *last;
+	usec_t told;		/* when it was told to end */
+	usec_t ended;		/* when its connection was found ended; 0 */
+	bool is_late;		/* that took too long, and is told */
 };
 
 static void row_free(struct row *r)
@@ -50,16 +56,23 @@ static void row_free(struct row *r)
 	mem_free(r);
 }
 
-static void takeover_free(struct takeover **tp)
+static void free_rows(struct takeover *t)
+{
+	struct row *r, *next;
+
+	LL_FOREACH_SAFE(t->rows, r, next)
+		row_free(r);
+	t->rows = t->last = NULL;
+}
+
+void takeover_free(struct takeover **tp)
 {
 	struct takeover *const t = *tp;
-	struct row *r, *next;
 
 	*tp = NULL;
 	if (t == NULL)
 		return;
-	LL_FOREACH_SAFE(t->rows, r, next)
-		row_free(r);
+	free_rows(t);
 	talk_fini(&t->talk);
 	mem_free(t);
 }
@@ -119,7 +132,7 @@ struct takeover *takeover_begin(const char *path, struct err *e)
 		err_nomem(e);
 		return NULL;
 	}
-	t->talk.sock = -1;
+	t->talk.sock = t->talk.pidfd = -1;
 	if (talk_open(&t->talk, path, e) == 0 && talk_login(&t->talk, e) == 0)
 		return t;
 	takeover_free(&t);
@@ -309,32 +322,22 @@ int takeover_restore(struct takeover *t, struct app *app, struct err *e)
 /* --- the end of the other --- */
 
 /*
- * The way back ends here. One that has been stopped since it stands still
- * would end as soon as it goes on, with sessions that nobody serves: does it
- * hear us?
+ * The way back ends here, with one word: it goes on if that does not reach it,
+ * and we do if it does. One that has been stopped since it stands still would
+ * hear it late, so: does it answer? One that has ended was not told anything,
+ * but nobody else has its sessions now.
  */
 static int tell_to_end(struct takeover *t, struct err *e)
 {
-	if (talk_limit(&t->talk, SLACK_SECONDS, e) < 0 ||
-	    talk_command(&t->talk, "SHOW VERSION;", e) < 0)
+	if (talk_limit(&t->talk, SLACK_SECONDS, e) == 0 &&
+	    talk_command(&t->talk, "SHOW VERSION;", e) == 0 &&
+	    talk_ask(&t->talk, "SHUTDOWN;", e) == 0)
+		return 0;
+	if (!talk_is_orphaned(&t->talk))
 		return -1;
-	return talk_ask(&t->talk, "SHUTDOWN;", e);
-}
-
-/*
- * What it was told waits for it, and it stands still until then: whatever
- * became of it, it does nothing else any more. Our connection stays open, for
- * its end would let it go on.
- */
-static void await_end(struct takeover *t)
-{
-	struct err e;
-
-	if (talk_await_end(&t->talk, &e) == 0)
-		return;
-	log_warning("the old process (%ld) has been told to end, and has not "
-	    "done so: %s", (long)t->talk.pid, e.text);
-	t->talk.sock = -1;
+	log_warning("the old process (%ld) has ended by itself, its sessions "
+	    "are ours all the same", (long)t->talk.pid);
+	return 0;
 }
 
 int takeover_finish(struct takeover **tp, struct app *app, struct err *e)
@@ -344,13 +347,50 @@ int takeover_finish(struct takeover **tp, struct app *app, struct err *e)
 
 	if (tell_to_end(t, e) < 0)
 		return err_prepend(e, "cannot take over: ");
-	await_end(t);
 	app->ss.suspended = false;
 	suspension_end(&app->ss);
 	LL_FOREACH(t->rows, r) {
 		if (r->client != NULL && client_is_open(r->client))
 			snapshot_go_on(r->client);
 	}
-	takeover_free(tp);
+	free_rows(t);
+	t->told = time_now();
+	app->takeover = t;
+	*tp = NULL;
 	return 0;
+}
+
+/*
+ * It stands still until it hears what it was told: whatever keeps it from
+ * that, it does nothing else any more, and is no concern of our clients.
+ */
+static void note_silence(struct takeover *t, struct app *app, usec_t now)
+{
+	if (t->is_late || now - t->told <= SLACK_SECONDS * USEC)
+		return;
+	t->is_late = true;
+	log_warning("the old process (%ld) has been told to end, and has not "
+	    "done so: is it stopped?", (long)t->talk.pid);
+	ready_tell(app);
+}
+
+void takeover_tick(struct app *app, usec_t now)
+{
+	struct takeover *const t = app->takeover;
+
+	if (t == NULL)
+		return;
+	if (t->ended == 0 && talk_is_over(&t->talk))
+		t->ended = now;
+	if (t->ended == 0) {
+		note_silence(t, app, now);
+		return;
+	}
+	if (now - t->ended < PIDFILE_TIME &&
+	    pidfile_names(app->config->set.pidfile, t->talk.pid))
+		return;
+	ready_take_pidfile(app);
+	if (!t->is_late)
+		ready_tell(app);
+	takeover_free(&app->takeover);
 }

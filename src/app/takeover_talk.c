@@ -3,7 +3,10 @@
 #include "app/takeover_talk.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/crypto.h"
@@ -22,6 +25,7 @@
 #define MESSAGE_MAX (1 << 28)
 #define READ_SIZE 65536
 #define ANSWER_SECONDS 10	/* for what it can answer at once */
+#define END_MS 2000		/* from its connections' end to its own */
 #define CONSOLE "pgbouncer"	/* its database, and who may enter by uid */
 
 void talk_fini(struct talk *t)
@@ -30,11 +34,13 @@ void talk_fini(struct talk *t)
 		close(t->fds[i]);
 	if (t->sock >= 0)
 		close(t->sock);
+	if (t->pidfd >= 0)
+		close(t->pidfd);
 	if (t->buf != NULL)
 		secret_wipe(t->buf, t->size);
 	mem_free(t->buf);
 	mem_free(t->fds);
-	*t = (struct talk){ .sock = -1 };
+	*t = (struct talk){ .sock = -1, .pidfd = -1 };
 }
 
 /* --- who is there --- */
@@ -195,7 +201,20 @@ int talk_next(struct talk *t, struct talk_message *out, struct err *e)
 	out->body = t->buf + t->used + MSG_HEADER;
 	out->len = (size_t)size - MSG_HEADER;
 	t->used += (size_t)size;
+	t->refused = t->refused || out->type == BE_ERROR_RESPONSE;
 	return out->type == BE_ERROR_RESPONSE ? tell_error(out, e) : 0;
+}
+
+/* It does not take what we say: what has it said last? */
+static int not_heard(struct talk *t, struct err *e)
+{
+	const int cause = errno;
+	struct talk_message m;
+
+	while (!t->refused && talk_next(t, &m, e) == 0)
+		;
+	return t->refused ? -1 : err_set(e, ERRCODE_CONNECTION_FAILURE,
+	    "the running process does not listen: %s", strerror(cause));
 }
 
 static int send_all(struct talk *t, struct writer *w, struct err *e)
@@ -204,14 +223,13 @@ static int send_all(struct talk *t, struct writer *w, struct err *e)
 	int rc = w->failed ? err_nomem(e) : 0;
 
 	while (rc == 0 && done < w->len) {
-		const ssize_t n = write(t->sock, w->at + done, w->len - done);
+		const ssize_t n = send(t->sock, w->at + done, w->len - done,
+		    MSG_NOSIGNAL);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			rc = err_set(e, ERRCODE_CONNECTION_FAILURE,
-			    "the running process does not listen: %s",
-			    strerror(errno));
+			rc = not_heard(t, e);
 		else
 			done += (size_t)n;
 	}
@@ -260,6 +278,7 @@ int talk_login(struct talk *t, struct err *e)
 		return err_set(e, ERRCODE_PROTOCOL_VIOLATION, "the running "
 		    "process does not know us: does it belong to another "
 		    "user?");
+	t->pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
 	return await_ready(t, e);
 }
 
@@ -277,15 +296,28 @@ int talk_command(struct talk *t, const char *command, struct err *e)
 	return talk_ask(t, command, e) < 0 ? -1 : await_ready(t, e);
 }
 
-int talk_await_end(struct talk *t, struct err *e)
+bool talk_is_over(const struct talk *t)
 {
+	uint8_t bytes[256];
 	ssize_t n;
 
-	do {
-		t->len = t->used = 0;
-		n = fill(t, e);
-	} while (n > 0);
-	return (int)n;
+	do
+		n = recv(t->sock, bytes, sizeof bytes, MSG_DONTWAIT);
+	while (n > 0 || (n < 0 && errno == EINTR));
+	return n == 0 || errno != EAGAIN;
+}
+
+bool talk_is_orphaned(struct talk *t)
+{
+	struct pollfd end = { .fd = t->pidfd, .events = POLLIN };
+	struct talk_message m;
+	struct err e;
+
+	if (t->refused || poll(&end, 1, END_MS) != 1)
+		return false;
+	while (talk_next(t, &m, &e) == 0)
+		;
+	return !t->refused;
 }
 
 /* --- rows --- */

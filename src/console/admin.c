@@ -11,6 +11,7 @@
 #include "base/wheel.h"
 #include "console/admin.h"
 #include "console/console.h"
+#include "console/handover.h"
 #include "console/version.h"
 #include "pool/catalog.h"
 #include "proto/msg.h"
@@ -115,6 +116,7 @@ static void on_leave(struct client *c)
 	if (k == NULL)
 		return;
 	DL_DELETE(k->admin->consoles, k);
+	handover_closed(k);
 	console_fini_extended(k);
 	writer_fini(&k->out);
 	mem_free(k);

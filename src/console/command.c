@@ -8,6 +8,7 @@
 #include "conf/words.h"
 #include "console/admin_parse.h"
 #include "console/console.h"
+#include "console/handover.h"
 #include "console/table.h"
 #include "session/client.h"
 
@@ -111,6 +112,8 @@ enum command_result command_run(const struct command *row, struct console *k,
 	if (row->arg == ARG_DATABASE && !cmd->has_arg)
 		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "a database is required"));
+	if (!row->always && handover_permit(k, e) < 0)
+		return COMMAND_FAILED;
 	if (row->logged)
 		log_command(row, cmd);
 	return row->run(k, cmd, e);

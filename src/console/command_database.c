@@ -7,6 +7,7 @@
 #include "console/admin.h"
 #include "console/admin_parse.h"
 #include "console/console.h"
+#include "console/handover.h"
 #include "pool/catalog.h"
 #include "pool/drain.h"
 #include "session/broker.h"
@@ -294,6 +295,7 @@ static enum command_result cmd_suspend(struct console *k,
 		    "already suspended/paused"));
 	if (k->admin->ops->suspend(k->admin->app, e) < 0)
 		return COMMAND_FAILED;
+	handover_begin(k);
 	return wait_for(k, CONSOLE_SUSPEND, NULL);
 }
 
@@ -307,7 +309,8 @@ struct command_group command_group_databases(void)
 		    .host = true, .arg = ARG_OPTIONAL, .run = cmd_drain,
 		    .help = "DRAIN [<db>]|HOST <host>" },
 		{ .name = "RESUME", .admin = true, .logged = true,
-		    .host = true, .arg = ARG_OPTIONAL, .run = cmd_resume,
+		    .host = true, .arg = ARG_OPTIONAL, .always = true,
+		    .run = cmd_resume,
 		    .help = "RESUME [<db>]|HOST <host>" },
 		{ .name = "SUSPEND", .admin = true, .logged = true,
 		    .arg = ARG_NONE, .run = cmd_suspend, .help = "SUSPEND" },

@@ -117,7 +117,7 @@ struct command_group command_group_process(void)
 		{ .name = "SET", .arg = ARG_SETTING, .run = cmd_set,
 		    .help = "SET [PERSIST] key = arg" },
 		{ .name = "LOG", .admin = true, .arg = ARG_TEXT,
-		    .run = cmd_log, .help = "LOG <text>" },
+		    .always = true, .run = cmd_log, .help = "LOG <text>" },
 		{ .name = "RELOAD", .admin = true, .logged = true,
 		    .arg = ARG_NONE, .run = cmd_reload, .help = "RELOAD" },
 		{ .name = "SHUTDOWN", .admin = true, .logged = true,

@@ -15,6 +15,7 @@
 #include "console/admin.h"
 #include "console/console.h"
 #include "console/fds.h"
+#include "console/handover.h"
 #include "console/selection.h"
 #include "console/views.h"
 #include "io/fdpass.h"
@@ -318,15 +319,6 @@ bool fds_may_pass(const struct client *c, const struct selection *s)
 	    c->stream.tls == NULL;
 }
 
-static int who_reads(const struct client *c)
-{
-	const char *const name = params_get(c->params,
-	    params_find(c->ss->params, "application_name"));
-
-	return name != NULL && strcmp(name, SNAPSHOT_READER) == 0 ?
-	    FOR_SUCCESSOR : FOR_STRANGER;
-}
-
 struct pass_sink {
 	struct row_sink sink;
 	struct shape shape;
@@ -353,7 +345,8 @@ int fds_pass(struct console *k, const struct view *v, struct err *e)
 	struct view with = *v;
 	struct pass_sink to = { { on_row }, view_shape(v), st->fd, false };
 
-	with.variant = who_reads(k->client);
+	with.variant = handover_reads_state(k->client) ? FOR_SUCCESSOR :
+	    FOR_STRANGER;
 	table_write_description(&k->out, &to.shape);
 	to.failed = k->out.failed || stream_write_bytes(st, k->out.at,
 	    k->out.len) != STREAM_SENT || fdpass_block(st->fd, PASS_SECONDS) < 0;

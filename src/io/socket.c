@@ -249,6 +249,11 @@ int socket_set_rcvlowat(int fd, int bytes)
 	return set_int(fd, SOL_SOCKET, SO_RCVLOWAT, bytes);
 }
 
+void socket_shut_input(int fd)
+{
+	(void)shutdown(fd, SHUT_RD);
+}
+
 void socket_drain(int fd)
 {
 	uint8_t bytes[16384];

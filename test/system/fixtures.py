@@ -52,22 +52,33 @@ def pytest_configure(config):
                                 "shows the effect of")
 
 
-@pytest.fixture(scope="session")
-def slow_disk():
-    """For LD_PRELOAD: files that do not come, see hang.c."""
+def preloadable(name):
+    """For LD_PRELOAD: what the C file of this name does."""
     compiler = shutil.which("cc") or shutil.which("gcc") or \
         shutil.which("clang")
     if compiler is None:
         pytest.skip("needs a C compiler")
     folder = harness.make_tmp()
-    path = os.path.join(folder, "hang.so")
+    path = os.path.join(folder, name + ".so")
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                          "hang.c")
+                          name + ".c")
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", path, source,
                     "-ldl"], check=True)
     os.chmod(path, 0o755)
     yield harness.preload_file(path)
     shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def slow_disk():
+    """Files that do not come, see hang.c."""
+    yield from preloadable("hang")
+
+
+@pytest.fixture(scope="session")
+def stops():
+    """A process that stops before it says a certain word, see stop.c."""
+    yield from preloadable("stop")
 
 
 @pytest.fixture(autouse=True)
