@@ -5,11 +5,19 @@
 
 #include "pool/states.h"
 
+struct client;
 struct pool;
+struct server;
 struct sessions;
 
 /* As long as there are both, the oldest waiter gets the next server. */
 void broker_serve(struct sessions *ss, struct pool *p);
+/* s has no client: where does it go? May close s. */
+void broker_settle(struct server *s);
+/* c waits for a server from now on, and is not read. */
+void broker_queue(struct client *c, enum client_state state);
+/* c has no server any more, and has asked for none. */
+void broker_idle_begins(struct client *c);
 /* The first server told what the clients have waited for. */
 void broker_welcome_all(struct pool *p);
 /* Close all clients of a state with this error. */

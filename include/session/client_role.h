@@ -28,8 +28,8 @@ struct client_role {
 	void (*drained)(struct client *c);
 	/* The client has hung up while it was not read. */
 	void (*hung_up)(struct client *c);
-	/* A server was found: c->pc.server. */
-	void (*linked)(struct client *c);
+	/* What c waited for is there: a server (c->pc.server), its welcome. */
+	void (*go_on)(struct client *c);
 	/*
 	 * A CancelRequest with the key of c came. Returns the end of that
 	 * request for the log; NULL: a query that runs is what it is for.

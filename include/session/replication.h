@@ -19,11 +19,6 @@ void replication_launch(struct pool *p);
 bool replication_introduce(const struct server *s, struct writer *w);
 /* Login of s is done: from now on it is linked. May close the client. */
 void replication_ready(struct server *s);
-/*
- * Login of s has failed, it is closed. Who asked for it waits on when no
- * word was said yet; else he goes with it, and nobody else does.
- */
-void replication_failed(struct server *s);
 /* Close those that log in; their clients wait for others. */
 void replication_drop_logins(struct pool *p, const char *why);
 

@@ -11,17 +11,12 @@
 #include "pool/latencies.h"
 #include "pool/limit.h"
 #include "pool/pool_failure.h"
-#include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/writer.h"
 #include "session/broker_parts.h"
-#include "session/cancel.h"
+#include "session/canceler.h"
 #include "session/client.h"
-#include "session/welcome.h"
-#include "session/relay.h"
-#include "session/replication.h"
 #include "session/server.h"
-#include "session/server_attempt.h"
 #include "session/server_launch.h"
 #include "session/sessions.h"
 
@@ -100,7 +95,7 @@ static bool join(struct client *c, struct server *s)
 		log_at(LEVEL_NOISE, &c->who, "linked to S-%p", (void *)s);
 	if (!client_logs_in(c))
 		return c->params == s->params || broker_same_params(c, s);
-	c->role->linked(c);
+	c->role->go_on(c);
 	return false;
 }
 
@@ -134,7 +129,7 @@ static bool may_queue(struct client *c)
 	return false;
 }
 
-static void queue(struct client *c, enum client_state state)
+void broker_queue(struct client *c, enum client_state state)
 {
 	c->pc.wait_since = time_now();
 	c->notified = false;
@@ -161,7 +156,7 @@ bool broker_acquire(struct client *c)
 	if (ps != NULL)
 		return join(c, server_of(ps));
 	if (may_queue(c))
-		queue(c, own ? CLIENT_DEDICATED_WAITING : CLIENT_WAITING);
+		broker_queue(c, own ? CLIENT_DEDICATED_WAITING : CLIENT_WAITING);
 	return false;
 }
 
@@ -174,7 +169,7 @@ void broker_look_up(struct client *c)
 	if (ps != NULL)
 		(void)join(c, server_of(ps));
 	else if (may_queue(c))
-		queue(c, CLIENT_WAITING);
+		broker_queue(c, CLIENT_WAITING);
 }
 
 /* Suspended, others stand still; but who logs in has to come to an end. */
@@ -226,7 +221,7 @@ void broker_serve(struct sessions *ss, struct pool *p)
 		if (!pick_pair(ss, p, &pc, &ps))
 			break;
 		if (join(client_of(pc), server_of(ps)))
-			relay_resume(client_of(pc));
+			client_of(pc)->role->go_on(client_of(pc));
 	}
 	p->serving = false;
 }
@@ -255,8 +250,7 @@ static bool must_hand_over(const struct server *s)
 	    limit_takes_away(&s->ps, s->ss->catalog, time_now());
 }
 
-/* s has no client: where does it go? */
-static void settle(struct server *s)
+void broker_settle(struct server *s)
 {
 	struct sessions *ss = s->ss;
 	struct pool *p = s->ps.pool;
@@ -304,7 +298,7 @@ static void settle(struct server *s)
 	}
 }
 
-static void idle_begins(struct client *c)
+void broker_idle_begins(struct client *c)
 {
 	if (c->ss->watch_idle && client_is_open(c) && !client_logs_in(c))
 		timeout_start(&c->ss->idle_list, &c->timer, time_now());
@@ -315,8 +309,8 @@ void broker_adopt(struct client *c)
 	if (c->pc.state != CLIENT_ACTIVE)
 		return;		/* it keeps its place */
 	if (c->pc.server == NULL)
-		idle_begins(c);
-	relay_resume(c);
+		broker_idle_begins(c);
+	c->role->go_on(c);
 }
 
 void broker_leave_queue(struct client *c)
@@ -326,7 +320,7 @@ void broker_leave_queue(struct client *c)
 	c->pc.pool->counted.now.wait_time += (uint64_t)waited;
 	latencies_note_unassigned(c->pc.pool, waited);
 	pool_client_set(&c->pc, CLIENT_ACTIVE);
-	idle_begins(c);
+	broker_idle_begins(c);
 }
 
 void broker_release(struct server *s)
@@ -335,11 +329,11 @@ void broker_release(struct server *s)
 
 	if (log_wants(LEVEL_NOISE))
 		log_at(LEVEL_NOISE, &c->who, "parted from S-%p", (void *)s);
-	cancel_detach(s);
+	canceler_detach(s);
 	stream_flow_over(&s->stream);
 	pool_unlink(&c->pc);
-	idle_begins(c);
-	settle(s);
+	broker_idle_begins(c);
+	broker_settle(s);
 }
 
 void broker_chore_done(struct server *s)
@@ -349,7 +343,7 @@ void broker_chore_done(struct server *s)
 		pool_server_set(&s->ps, SERVER_ACTIVE);
 	timeout_stop(&s->timer);
 	s->chore = CHORE_NONE;
-	settle(s);
+	broker_settle(s);
 }
 
 /* Why a server can't be kept when its client leaves now; NULL: it can. */
@@ -388,7 +382,7 @@ static bool can_roll_back(const struct client *c, const struct server *s)
 
 static void roll_back(struct client *c, struct server *s)
 {
-	cancel_detach(s);
+	canceler_detach(s);
 	stream_flow_over(&s->stream);
 	pool_unlink(&c->pc);
 	pool_server_set(&s->ps, SERVER_TESTED);
@@ -415,140 +409,4 @@ void broker_client_gone(struct client *c)
 	}
 	/* still linked, so that no Terminate ends a message cut in half */
 	server_close(s, why);
-}
-
-/* --- logins --- */
-
-static const struct iovec nothing = { NULL, 0 };
-
-static void send_welcome(struct client *c, const struct iovec *first)
-{
-	struct welcome *w = c->pc.pool->welcome;
-
-	welcome_send(c, &(struct welcome_parts){
-	    .first = *first,
-	    .tracked = w->params,
-	    .others = { w->bytes, w->len },
-	});
-}
-
-void broker_welcome(struct client *c, const struct iovec *first)
-{
-	if (c->pc.pool->welcome != NULL)
-		send_welcome(c, first);
-	else if (client_send_login(c, first) < 0)
-		return;
-	else if (c->ss->shutdown == SHUTDOWN_WAIT_FOR_SERVERS)
-		client_fail(c, NULL, "server shutting down");
-	else
-		queue(c, c->replication != REPLICATION_NONE ?
-		    CLIENT_DEDICATED_WAITING : CLIENT_WELCOME);
-	if (client_is_open(c) && c->welcomed)
-		idle_begins(c);
-}
-
-void broker_welcome_all(struct pool *p)
-{
-	while (p->welcome != NULL && p->clients[CLIENT_WELCOME] != NULL) {
-		struct client *c = client_of(p->clients[CLIENT_WELCOME]);
-
-		if (stream_is_suspended(&c->stream))
-			return;		/* it is greeted when all go on */
-		pool_client_set(&c->pc, CLIENT_ACTIVE);
-		send_welcome(c, &nothing);
-		if (!client_is_open(c))
-			continue;
-		idle_begins(c);
-		relay_resume(c);
-	}
-}
-
-void broker_server_ready(struct server *s)
-{
-	struct pool *p = s->ps.pool;
-
-	pool_worked(p);
-	hosts_worked(p, s->host.item);
-	broker_touch(s->ss, p);
-	if (s->ps.dedicated) {
-		replication_ready(s);
-		return;
-	}
-	broker_welcome_all(p);
-	settle(s);
-}
-
-void broker_fail_all(struct pool *p, enum client_state state,
-    const char *code, const char *reason)
-{
-	while (p->clients[state] != NULL)
-		client_fail(client_of(p->clients[state]), code, reason);
-}
-
-/*
- * The login, or what else a new connection is for, was in vain. A canceler is
- * one that has its target still, or has got as far as to send something.
- */
-static void on_failure(struct server *s)
-{
-	struct pool *p = s->ps.pool;
-
-	if (s->phase == SERVER_PHASE_CANCEL || s->target != NULL ||
-	    p->peer_id != 0) {
-		cancel_failed(s);
-		return;
-	}
-	if (s->ps.dedicated) {
-		replication_failed(s);
-		return;
-	}
-	/* of several hosts the next is tried at once */
-	if (hosts_left(p, s->ss->catalog, time_now()) && strcmp(s->failure->code, "53200") != 0)
-		return;
-	pool_fail(p, s->failure->text);
-	/* a refusal that concerns everybody: nobody need wait for the next */
-	if (!s->attempt->refused || (pool_connected(p) > 0 && p->welcome != NULL))
-		return;
-	broker_fail_all(p, CLIENT_WAITING, s->failure->code, s->failure->text);
-	broker_fail_all(p, CLIENT_WELCOME, s->failure->code, s->failure->text);
-}
-
-/* Its login is long over: a failure is its client's, not that of the pool. */
-static bool is_past_login(const struct server *s)
-{
-	return s->phase == SERVER_PHASE_POOLED ||
-	    s->phase == SERVER_PHASE_LOOKUP;
-}
-
-static void fail_client(struct client *c, const struct server *s,
-    const char *reason)
-{
-	if (s->failure != NULL && is_past_login(s))
-		client_fail(c, s->failure->code, reason);
-	else if (!client_logs_in(c))
-		client_fail(c, NULL, reason);
-	else	/* what its auth_query met with concerns the operator only */
-		client_fail(c, NULL, "bouncer config error");
-}
-
-void broker_server_gone(struct server *s, const char *reason)
-{
-	if (s->failure != NULL && !is_past_login(s))
-		on_failure(s);
-	struct pool_client *pc = s->ps.client;
-
-	cancel_canceler_gone(s);
-	cancel_target_gone(s);
-	if (pc != NULL) {
-		struct client *c = client_of(pc);
-
-		pool_unlink(pc);
-		c->torn = rest_passes(&s->rest);
-		if (s->fatal_passed)
-			client_close(c, reason);
-		else
-			fail_client(c, s, reason);
-	}
-	broker_touch(s->ss, s->ps.pool);
-	broker_touch_next(s->ss, s->ps.pool);
 }

@@ -12,7 +12,7 @@
 #include "proto/params.h"
 #include "session/broker.h"
 #include "session/broker_parts.h"
-#include "session/cancel.h"
+#include "session/canceler.h"
 #include "session/client.h"
 #include "session/peer.h"
 #include "session/replication.h"
@@ -138,7 +138,7 @@ static void look_at(struct sessions *ss, struct pool *p)
 		peer_launch(ss, p);
 		return;
 	}
-	cancel_launch(ss, p);
+	canceler_launch(p);
 	if (ss->shutdown == SHUTDOWN_WAIT_FOR_SERVERS) {
 		broker_fail_all(p, CLIENT_WAITING, NULL, "server shutting down");
 		broker_fail_all(p, CLIENT_WELCOME, NULL, "server shutting down");

@@ -74,7 +74,7 @@ static const struct client_role role = {
 	.time_out = offsetof(struct sessions, login_list),
 	.input = on_input,
 	.hung_up = login_hung_up,
-	.linked = auth_query_send,
+	.go_on = auth_query_send,
 	.speaks = login_speaks,
 	.leave = on_leave,
 };

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "io/socket.h"
 #include "proto/cancel_key.h"
-#include "session/cancel.h"
+#include "session/canceler.h"
 #include "session/client.h"
 #include "session/login_lobby.h"
 #include "session/server.h"
@@ -159,7 +159,7 @@ void peer_forward(struct client *c, const uint8_t *key, size_t len)
 		client_close(c, "could not find peer to forward request to");
 		return;
 	}
-	cancel_enqueue(c, &p->pool);
+	canceler_enqueue(c, &p->pool);
 	keep_few(ss);
 }
 
@@ -256,14 +256,14 @@ void peer_connected(struct server *canceler)
 	}
 	memcpy(canceler->key, first->key, first->key_len);
 	canceler->key_len = first->key_len;
-	if (cancel_send(canceler, canceler->key, canceler->key_len) < 0)
+	if (canceler_send(canceler, canceler->key, canceler->key_len) < 0)
 		return;
 	pool_server_set(&canceler->ps, SERVER_ACTIVE_CANCEL);
 	timeout_start(&canceler->ss->peer_list, &canceler->timer, time_now());
 	for (pc = p->clients[CLIENT_CANCEL_WAITING]; pc != NULL; pc = next) {
 		next = pc->next;
 		if (same_key(client_of(pc), canceler))
-			cancel_sent(client_of(pc), canceler);
+			canceler_take(canceler, client_of(pc));
 	}
 	catalog_touch_pool(canceler->ss->catalog, p);
 }

@@ -35,7 +35,7 @@ static const struct client_role relay = {
 	.input = relay_client_input,
 	.drained = relay_client_drained,
 	.hung_up = on_hung_up,
-	.linked = relay_resume,
+	.go_on = relay_resume,
 	.cancel = on_cancel,
 	.leave = broker_client_gone,
 };
@@ -46,7 +46,7 @@ static const struct client_role replication = {
 	.input = relay_client_input,
 	.drained = relay_client_drained,
 	.hung_up = on_hung_up,
-	.linked = on_dedicated,
+	.go_on = on_dedicated,
 	.cancel = on_cancel,
 	.leave = broker_client_gone,
 };

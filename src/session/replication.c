@@ -105,18 +105,6 @@ void replication_ready(struct server *s)
 	relay_resume(c);
 }
 
-void replication_failed(struct server *s)
-{
-	struct pool *p = s->ps.pool;
-
-	if (server_is_introduced(s))
-		return;
-	if (!hosts_left(p, s->ss->catalog, time_now())) {
-		pool_fail(p, s->failure->text);
-	}
-	pool_unlink(s->ps.client);
-}
-
 void replication_drop_logins(struct pool *p, const char *why)
 {
 	while (p->servers[SERVER_DEDICATED_LOGIN] != NULL) {

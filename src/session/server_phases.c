@@ -5,6 +5,7 @@
 #include "session/auth_query.h"
 #include "session/broker.h"
 #include "session/cancel.h"
+#include "session/canceler.h"
 #include "session/relay.h"
 #include "session/relay_server.h"
 #include "session/replication.h"
@@ -38,7 +39,7 @@ static const struct server_phase_ops phases[SERVER_PHASES] = {
 	[SERVER_PHASE_LOOKUP] = { .name = "lookup",
 		.input = auth_query_input, .can_terminate = always },
 	[SERVER_PHASE_CANCEL] = { .name = "cancel", .timed = true,
-		.begin = cancel_connected, .input = cancel_input },
+		.begin = cancel_connected, .input = canceler_input },
 };
 
 const struct server_ops *server_phases(void)

@@ -1,0 +1,169 @@
+/* broker_login.c - who has logged in, and servers that are there, or gone.
+ *
+ * A pool's first server tells what its clients are welcomed with; one that
+ * fails to log in may end the hope of all that wait.
+ * SPDX-License-Identifier: ISC */
+#include <string.h>
+
+#include "pool/hosts.h"
+#include "pool/pool_failure.h"
+#include "session/broker.h"
+#include "session/broker_parts.h"
+#include "session/canceler.h"
+#include "session/client.h"
+#include "session/server.h"
+#include "session/server_attempt.h"
+#include "session/sessions.h"
+#include "session/welcome.h"
+
+static const struct iovec nothing = { NULL, 0 };
+
+static void send_welcome(struct client *c, const struct iovec *first)
+{
+	struct welcome *w = c->pc.pool->welcome;
+
+	welcome_send(c, &(struct welcome_parts){
+	    .first = *first,
+	    .tracked = w->params,
+	    .others = { w->bytes, w->len },
+	});
+}
+
+void broker_welcome(struct client *c, const struct iovec *first)
+{
+	if (c->pc.pool->welcome != NULL)
+		send_welcome(c, first);
+	else if (client_send_login(c, first) < 0)
+		return;
+	else if (c->ss->shutdown == SHUTDOWN_WAIT_FOR_SERVERS)
+		client_fail(c, NULL, "server shutting down");
+	else
+		broker_queue(c, c->replication != REPLICATION_NONE ?
+		    CLIENT_DEDICATED_WAITING : CLIENT_WELCOME);
+	if (client_is_open(c) && c->welcomed)
+		broker_idle_begins(c);
+}
+
+void broker_welcome_all(struct pool *p)
+{
+	while (p->welcome != NULL && p->clients[CLIENT_WELCOME] != NULL) {
+		struct client *c = client_of(p->clients[CLIENT_WELCOME]);
+
+		if (stream_is_suspended(&c->stream))
+			return;		/* it is greeted when all go on */
+		pool_client_set(&c->pc, CLIENT_ACTIVE);
+		send_welcome(c, &nothing);
+		if (!client_is_open(c))
+			continue;
+		broker_idle_begins(c);
+		c->role->go_on(c);
+	}
+}
+
+void broker_server_ready(struct server *s)
+{
+	struct pool *p = s->ps.pool;
+
+	pool_worked(p);
+	hosts_worked(p, s->host.item);
+	broker_touch(s->ss, p);
+	if (s->ps.dedicated) {
+		struct client *const c = client_of(s->ps.client);
+
+		c->role->go_on(c);
+		return;
+	}
+	broker_welcome_all(p);
+	broker_settle(s);
+}
+
+/* --- servers that do not come, or go --- */
+
+void broker_fail_all(struct pool *p, enum client_state state,
+    const char *code, const char *reason)
+{
+	while (p->clients[state] != NULL)
+		client_fail(client_of(p->clients[state]), code, reason);
+}
+
+/* Its client waits on when no word was said yet; else both go. */
+static void dedicated_failed(struct server *s)
+{
+	struct pool *p = s->ps.pool;
+
+	if (server_is_introduced(s))
+		return;
+	if (!hosts_left(p, s->ss->catalog, time_now()))
+		pool_fail(p, s->failure->text);
+	pool_unlink(s->ps.client);
+}
+
+/*
+ * The login, or what else a new connection is for, was in vain. A canceler is
+ * one that has its target still, or has got as far as to send something.
+ */
+static void on_failure(struct server *s)
+{
+	struct pool *p = s->ps.pool;
+
+	if (s->phase == SERVER_PHASE_CANCEL || s->target != NULL ||
+	    p->peer_id != 0) {
+		canceler_failed(s);
+		return;
+	}
+	if (s->ps.dedicated) {
+		dedicated_failed(s);
+		return;
+	}
+	/* of several hosts the next is tried at once */
+	if (hosts_left(p, s->ss->catalog, time_now()) && strcmp(s->failure->code, "53200") != 0)
+		return;
+	pool_fail(p, s->failure->text);
+	/* a refusal that concerns everybody: nobody need wait for the next */
+	if (!s->attempt->refused || (pool_connected(p) > 0 && p->welcome != NULL))
+		return;
+	broker_fail_all(p, CLIENT_WAITING, s->failure->code, s->failure->text);
+	broker_fail_all(p, CLIENT_WELCOME, s->failure->code, s->failure->text);
+}
+
+/* Its login is long over: a failure is its client's, not that of the pool. */
+static bool is_past_login(const struct server *s)
+{
+	return s->phase == SERVER_PHASE_POOLED ||
+	    s->phase == SERVER_PHASE_LOOKUP;
+}
+
+static void fail_client(struct client *c, const struct server *s,
+    const char *reason)
+{
+	if (s->failure != NULL && is_past_login(s))
+		client_fail(c, s->failure->code, reason);
+	else if (!client_logs_in(c))
+		client_fail(c, NULL, reason);
+	else	/* what its auth_query met with concerns the operator only */
+		client_fail(c, NULL, "bouncer config error");
+}
+
+void broker_server_gone(struct server *s, const char *reason)
+{
+	if (s->failure != NULL && !is_past_login(s))
+		on_failure(s);
+	struct pool_client *pc = s->ps.client;
+	struct server *const freed = canceler_gone(s);
+
+	if (freed != NULL)
+		broker_chore_done(freed);
+	canceler_target_gone(s);
+	if (pc != NULL) {
+		struct client *c = client_of(pc);
+
+		pool_unlink(pc);
+		c->torn = rest_passes(&s->rest);
+		if (s->fatal_passed)
+			client_close(c, reason);
+		else
+			fail_client(c, s, reason);
+	}
+	broker_touch(s->ss, s->ps.pool);
+	broker_touch_next(s->ss, s->ps.pool);
+}

@@ -1,0 +1,266 @@
+/* canceler.c - connections that bring cancel requests, each bound to its target.
+ *
+ * A request is bound to the server that runs the client's query. The bond is
+ * cut when that server is released, so a late request is never sent; and a
+ * server at which one is aimed is lent to nobody else before the canceler's
+ * connection is closed by PostgreSQL, which it does after the signal.
+ *
+ * A target has one canceler at a time, whatever the number of requests: it
+ * serves all that have come when it is connected, and those that come later
+ * may mean a later query, so they wait for the next one.
+ * SPDX-License-Identifier: ISC */
+#include "session/canceler.h"
+
+#include <stddef.h>
+
+#include "io/loop.h"
+#include "proto/msg.h"
+#include "session/client.h"
+#include "session/server.h"
+#include "session/server_launch.h"
+#include "session/sessions.h"
+
+#define CANCEL_REQUEST 80877102
+#define GAVE_UP "client gave up on cancel request, so we also give up " \
+	"forwarding to server"
+
+/* --- the bond --- */
+
+static bool is_wanted(const struct server *target)
+{
+	if (target->cancel_wanted)
+		return true;
+	const struct pool_client *pc =
+	    target->ps.pool->clients[CLIENT_CANCEL_WAITING];
+
+	while (pc != NULL && client_of((struct pool_client *)pc)->cancel !=
+	    target)
+		pc = pc->next;
+	return pc != NULL;
+}
+
+/* Part a target from its canceler, which is closed if it has sent nothing. */
+static void drop_canceler(struct server *target)
+{
+	struct server *const canceler = target->canceler;
+
+	target->canceler = NULL;
+	canceler->target = NULL;
+	if (!canceler->sent)
+		server_close(canceler, GAVE_UP);
+}
+
+/* Close the requests of a list that are bound to s. */
+static void close_bound(struct pool_client *pc, const struct server *s,
+    const char *why)
+{
+	while (pc != NULL) {
+		struct client *const c = client_of(pc);
+
+		pc = pc->next;
+		if (c->cancel == s)
+			client_close(c, why);
+	}
+}
+
+/* --- requests --- */
+
+/* It wants its request served no more. */
+static void on_leave(struct client *c)
+{
+	struct server *const target = c->cancel;
+
+	c->cancel = NULL;
+	if (target == NULL || c->pc.state != CLIENT_CANCEL_WAITING)
+		return;
+	/* once sent, its end must be awaited: the target depends on it */
+	if (target->canceler != NULL && !target->canceler->sent &&
+	    !is_wanted(target))
+		drop_canceler(target);
+}
+
+static void ignore(struct client *c)
+{
+	(void)c;
+}
+
+/* Gets no answer, and so need not stay for it: no matter who hangs up. */
+static const struct client_role role = {
+	.name = "cancel",
+	.mute = true,
+	.time_out = offsetof(struct sessions, cancel_list),
+	.input = ignore,
+	.leave = on_leave,
+};
+
+void canceler_enqueue(struct client *c, struct pool *p)
+{
+	client_become(c, &role);
+	c->pc.pool = p;
+	pool_client_set(&c->pc, CLIENT_CANCEL_WAITING);
+	stream_pause(&c->stream);
+	/* a burst of requests is looked at once */
+	catalog_touch_pool(c->ss->catalog, p);
+}
+
+/* --- from the request to its end --- */
+
+/* The first request of p whose target has no canceler. */
+static struct client *next_request(const struct pool *p)
+{
+	struct pool_client *pc = p->clients[CLIENT_CANCEL_WAITING];
+
+	while (pc != NULL && client_of(pc)->cancel->canceler != NULL)
+		pc = pc->next;
+	return pc == NULL ? NULL : client_of(pc);
+}
+
+/* (spec/pooling.md section 18, "Limits") */
+static bool has_room(const struct pool *p)
+{
+	return p->limits.size <= 0 ||
+	    pool_total(p) < 2 * (unsigned)p->limits.size;
+}
+
+void canceler_launch(struct pool *p)
+{
+	struct client *c;
+
+	while (has_room(p) && (c = next_request(p)) != NULL) {
+		struct server *const target = c->cancel;
+
+		target->canceler = server_launch_canceler(target);
+		if (target->canceler == NULL)
+			close_bound(p->clients[CLIENT_CANCEL_WAITING], target,
+			    "failed cancel request");
+	}
+}
+
+int canceler_want(struct server *target)
+{
+	struct server *const canceler = target->canceler;
+
+	if (canceler == NULL && has_room(target->ps.pool)) {
+		target->cancel_wanted = true;
+		target->canceler = server_launch_canceler(target);
+		target->cancel_wanted = target->canceler != NULL;
+	} else if (canceler != NULL && !canceler->sent) {
+		target->cancel_wanted = true;
+	}
+	/* one that was sent may have meant an earlier query */
+	return target->cancel_wanted ? 0 : -1;
+}
+
+int canceler_send(struct server *canceler, const uint8_t *key, size_t len)
+{
+	uint8_t head[8];
+	struct iovec iov[] = { { head, sizeof head }, { (void *)key, len } };
+
+	msg_put_u32(head, (uint32_t)(sizeof head + len));
+	msg_put_u32(head + 4, CANCEL_REQUEST);
+	if (stream_write(&canceler->stream, iov, 2) != STREAM_SENT) {
+		server_close(canceler, "failed cancel request");
+		return -1;
+	}
+	canceler->sent = true;
+	return 0;
+}
+
+void canceler_take(struct server *canceler, struct client *c)
+{
+	timeout_stop(&c->timer);
+	c->cancel = canceler;
+	pool_client_set(&c->pc, CLIENT_CANCEL_SENT);
+}
+
+void canceler_connected(struct server *canceler)
+{
+	struct server *const target = canceler->target;
+	struct pool_client *pc, *next;
+
+	if (target == NULL) {
+		server_close(canceler, GAVE_UP);
+		return;
+	}
+	if (canceler_send(canceler, target->key, target->key_len) < 0)
+		return;
+	target->ps.cancels++;
+	target->cancel_wanted = false;
+	pc = target->ps.pool->clients[CLIENT_CANCEL_WAITING];
+	for (; pc != NULL; pc = next) {
+		next = pc->next;
+		if (client_of(pc)->cancel == target)
+			canceler_take(canceler, client_of(pc));
+	}
+}
+
+void canceler_input(struct server *canceler)
+{
+	ssize_t n;
+
+	do
+		n = stream_read(&canceler->stream,
+		    loop_buffer(canceler->ss->loop), LOOP_BUFFER);
+	while (n > 0);
+	if (n != STREAM_NONE)
+		server_close(canceler, "successfully sent cancel request");
+}
+
+/* --- what ends, or goes --- */
+
+void canceler_failed(struct server *canceler)
+{
+	/* a signal may still come: nobody else may get that server */
+	if (canceler->sent && canceler->target != NULL)
+		canceler->target->ps.close_needed = true;
+}
+
+void canceler_detach(struct server *target)
+{
+	struct pool *p = target->ps.pool;
+
+	if (target->cancel_wanted) {
+		target->cancel_wanted = false;
+		if (target->canceler != NULL && !target->canceler->sent &&
+		    !is_wanted(target))
+			drop_canceler(target);
+	}
+	if (p->clients[CLIENT_CANCEL_WAITING] != NULL)
+		close_bound(p->clients[CLIENT_CANCEL_WAITING], target,
+		    "not sending cancel request for client that is now idle");
+}
+
+void canceler_target_gone(struct server *target)
+{
+	canceler_detach(target);
+	if (target->canceler != NULL)
+		drop_canceler(target);
+}
+
+/* Nothing was sent; those who waited for it wait in vain. */
+static void give_up(struct server *s, struct server *target)
+{
+	struct pool_client *waiting =
+	    s->ps.pool->clients[CLIENT_CANCEL_WAITING];
+
+	/* a peer's canceler was there for all that wait, not bound to any */
+	if (target != NULL || s->ps.pool->peer_id != 0)
+		close_bound(waiting, target, "failed cancel request");
+}
+
+struct server *canceler_gone(struct server *s)
+{
+	struct server *const target = s->target;
+
+	s->target = NULL;
+	if (target != NULL)
+		target->canceler = NULL;
+	if (!s->sent) {
+		give_up(s, target);
+		return NULL;
+	}
+	close_bound(s->ps.pool->clients[CLIENT_CANCEL_SENT], s,
+	    "successfully sent cancel request");
+	return target != NULL && --target->ps.cancels == 0 &&
+	    target->ps.state == SERVER_BEING_CANCELED ? target : NULL;
+}
