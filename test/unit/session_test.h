@@ -37,6 +37,7 @@ struct house {
 	struct database db;
 	struct user user;
 	struct pool pool;
+	struct client_role role;	/* of all clients */
 	struct client c[SESSION_CLIENTS];
 	struct server s[SESSION_SERVERS];
 	int c_end[SESSION_CLIENTS], s_end[SESSION_SERVERS];	/* the peers' */
@@ -64,12 +65,11 @@ static inline void session_open(struct stream *s, int *end)
 
 static inline struct client *session_client(enum client_state state)
 {
-	static const struct client_role role = { .name = "test" };
 	struct client *c = &house.c[house.clients];
 
 	session_open(&c->stream, &house.c_end[house.clients++]);
 	c->ss = &house.ss;
-	c->role = &role;
+	c->role = &house.role;
 	c->params = params_empty(house.ss.params);
 	c->pc.pool = &house.pool;
 	c->pc.wait_since = time_now();
@@ -144,7 +144,8 @@ static inline int session_setup(void **state)
 	house.pool.key.db = &house.db;
 	house.pool.key.user = &house.user;
 	house.pool.limits = (struct pool_limits){ .size = 5,
-		.mode = POOL_TRANSACTION };
+		.lifetime = 3600 * USEC, .mode = POOL_TRANSACTION };
+	house.role.name = "test";
 	return house.loop == NULL || house.ss.params == NULL ? -1 : 0;
 }
 

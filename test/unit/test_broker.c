@@ -1,0 +1,408 @@
+/* test_broker.c - who is joined and parted, and where servers go from there.
+ * SPDX-License-Identifier: ISC */
+#include "session_test.h"
+
+#include "base/err.h"
+#include "pool/pool_failure.h"
+#include "session/broker.h"
+#include "session/broker_parts.h"
+#include "session/canceler.h"
+#include "session/server_attempt.h"
+#include "session/server_launch.h"
+#include "session/welcome.h"
+
+/* --- the neighbours, who take notes --- */
+
+static struct {
+	const struct client *went_on[SESSION_CLIENTS];
+	unsigned count;			/* of these */
+	unsigned launched, welcomed, detached;
+	const char *told[SESSION_CLIENTS];	/* why it is closed */
+	const char *closed[SESSION_SERVERS];
+	const char *sent;		/* the last query of our own */
+	enum server_chore chore;
+	struct server *freed;		/* by the canceler that is gone */
+	struct welcome *welcome;
+} seen;
+
+static void go_on(struct client *c)
+{
+	seen.went_on[seen.count++] = c;
+}
+
+void client_close(struct client *c, const char *reason)
+{
+	seen.told[c - house.c] = reason;
+	pool_client_set(&c->pc, CLIENT_LOGIN);
+	stream_close(&c->stream);
+}
+
+void client_fail(struct client *c, const char *code, const char *reason)
+{
+	(void)code;
+	client_close(c, reason);
+}
+
+int client_send_login(struct client *c, const struct iovec *v)
+{
+	(void)c;
+	(void)v;
+	return 0;
+}
+
+void server_close(struct server *s, const char *reason)
+{
+	seen.closed[s - house.s] = reason;
+	pool_server_set(&s->ps, SERVER_GONE);
+	if (s->ps.client != NULL)
+		pool_unlink(s->ps.client);
+}
+
+void server_fail(struct server *s, const char *code, const char *reason)
+{
+	(void)code;
+	server_close(s, reason);
+}
+
+int server_send_query(struct server *s, const char *sql,
+    enum server_chore chore)
+{
+	seen.sent = sql;
+	seen.chore = s->chore = chore;
+	return 0;
+}
+
+void server_launch(struct sessions *ss, struct pool *p)
+{
+	(void)ss;
+	(void)p;
+	seen.launched++;
+}
+
+void canceler_failed(struct server *canceler)
+{
+	(void)canceler;
+}
+
+struct server *canceler_gone(struct server *s)
+{
+	(void)s;
+	return seen.freed;
+}
+
+void canceler_detach(struct server *target)
+{
+	(void)target;
+	seen.detached++;
+}
+
+void canceler_target_gone(struct server *target)
+{
+	(void)target;
+}
+
+void welcome_send(struct client *c, const struct welcome_parts *g)
+{
+	(void)g;
+	c->welcomed = true;
+	seen.welcomed++;
+}
+
+/* --- clients and servers --- */
+
+static int setup(void **state)
+{
+	static struct welcome welcome;
+
+	memset(&seen, 0, sizeof seen);
+	seen.welcome = &welcome;
+	if (session_setup(state) < 0)
+		return -1;
+	house.role.go_on = go_on;
+	timeout_list_init(&house.ss.rollback_list, NULL, NULL);
+	return 0;
+}
+
+#define TEST(t) cmocka_unit_test_setup_teardown(t, setup, session_teardown)
+
+/* A client and the server that it has. */
+static struct client *pair(void)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+
+	session_link(c, session_server(SERVER_IDLE));
+	return c;
+}
+
+static void owe(struct server *s)
+{
+	assert_int_equal(track_add(&s->track, 'Q', TRACK_FORWARD, NULL), 0);
+}
+
+static void test_idle_server_is_had_at_once(void **state)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+	struct server *s = session_server(SERVER_IDLE);
+
+	(void)state;
+	assert_true(broker_acquire(c));
+	assert_ptr_equal(c->pc.server, &s->ps);
+	assert_int_equal(s->ps.state, SERVER_ACTIVE);
+	assert_int_equal(seen.count, 0);	/* it was not waiting */
+}
+
+static void test_who_finds_none_waits_and_is_not_read(void **state)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	assert_false(broker_acquire(c));
+	assert_int_equal(c->pc.state, CLIENT_WAITING);
+	assert_true(c->stream.paused);
+}
+
+static void test_released_server_goes_to_the_oldest_waiter(void **state)
+{
+	struct server *s = server_of(pair()->pc.server);
+	struct client *a = session_client(CLIENT_ACTIVE),
+	    *b = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	assert_false(broker_acquire(a));
+	assert_false(broker_acquire(b));
+	broker_release(s);
+	assert_ptr_equal(a->pc.server, &s->ps);
+	assert_null(house.c[0].pc.server);
+	assert_null(b->pc.server);
+	assert_int_equal(seen.count, 1);
+	assert_ptr_equal(seen.went_on[0], a);
+	assert_int_equal(seen.detached, 1);
+}
+
+static void test_other_values_are_set_before_a_client_goes_on(void **state)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+	struct server *s = session_server(SERVER_IDLE);
+
+	(void)state;
+	assert_int_equal(params_set(&c->params, PARAMS_DATESTYLE, "ISO"), 0);
+	assert_int_equal(params_set(&s->params, PARAMS_DATESTYLE, "SQL"), 0);
+	assert_false(broker_acquire(c));
+	assert_ptr_equal(c->pc.server, &s->ps);
+	assert_int_equal(seen.chore, CHORE_PARAMS);
+	assert_true(c->stream.paused);
+	assert_int_equal(seen.count, 0);
+}
+
+static void test_server_that_hung_up_is_lent_to_nobody(void **state)
+{
+	struct server *s = server_of(pair()->pc.server);
+	struct client *a = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	assert_false(broker_acquire(a));
+	s->stream.hup = true;
+	broker_release(s);
+	assert_string_equal(seen.closed[0], "server conn crashed?");
+	assert_int_equal(a->pc.state, CLIENT_WAITING);
+}
+
+static void test_paused_pool_keeps_its_waiters_and_closes_servers(void **state)
+{
+	struct server *s = server_of(pair()->pc.server);
+	struct client *a = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	assert_false(broker_acquire(a));
+	house.cat.paused = true;
+	broker_release(s);
+	assert_string_equal(seen.closed[0], "pause mode");
+	assert_int_equal(a->pc.state, CLIENT_WAITING);
+	assert_int_equal(seen.count, 0);
+}
+
+/* --- a client goes --- */
+
+static void test_client_with_a_query_in_progress_takes_it_along(void **state)
+{
+	struct client *c = pair();
+
+	(void)state;
+	owe(&house.s[0]);
+	broker_client_gone(c);
+	assert_string_equal(seen.closed[0],
+	    "client disconnected with query in progress");
+}
+
+static void test_client_amid_a_message_takes_its_server_along(void **state)
+{
+	struct client *c = pair();
+
+	(void)state;
+	c->rest.bytes = 1;
+	broker_client_gone(c);
+	assert_string_equal(seen.closed[0], "client disconnect before "
+	    "everything was sent to the server");
+}
+
+static void test_rest_of_what_is_dropped_harms_no_server(void **state)
+{
+	struct client *c = pair();
+
+	(void)state;
+	c->rest = (struct rest){ .bytes = 1, .dropped = true };
+	broker_client_gone(c);
+	assert_null(seen.closed[0]);
+	assert_int_equal(house.s[0].ps.state, SERVER_IDLE);
+}
+
+static void test_open_transaction_is_rolled_back_for_the_next(void **state)
+{
+	struct client *c = pair(), *next = session_client(CLIENT_ACTIVE);
+	struct server *s = &house.s[0];
+
+	(void)state;
+	house.config.set.server_rollback_on_disconnect = true;
+	assert_false(broker_acquire(next));
+	s->track.status = 'T';
+	broker_client_gone(c);
+	assert_string_equal(seen.sent, "ROLLBACK");
+	assert_int_equal(s->ps.state, SERVER_TESTED);
+	assert_int_equal(seen.count, 0);
+	s->track.status = 'I';
+	broker_chore_done(s);
+	assert_ptr_equal(next->pc.server, &s->ps);
+	assert_ptr_equal(seen.went_on[0], next);
+}
+
+static void test_transaction_that_is_not_rolled_back_is_closed(void **state)
+{
+	struct client *c = pair();
+
+	(void)state;
+	house.s[0].track.status = 'T';
+	broker_client_gone(c);
+	assert_non_null(seen.closed[0]);
+}
+
+/* --- a server goes, or comes --- */
+
+static void test_end_of_a_server_is_told_to_its_client(void **state)
+{
+	struct client *c = pair();
+
+	(void)state;
+	house.s[0].rest.bytes = 3;
+	broker_server_gone(&house.s[0], "server conn crashed?");
+	assert_string_equal(seen.told[0], "server conn crashed?");
+	assert_null(c->pc.server);
+	assert_true(c->torn);
+}
+
+static void test_server_that_its_canceler_frees_serves_again(void **state)
+{
+	struct server *s = session_server(SERVER_BEING_CANCELED),
+	    *canceler = session_server(SERVER_ACTIVE_CANCEL);
+	struct client *c = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	assert_false(broker_acquire(c));
+	seen.freed = s;
+	pool_server_set(&canceler->ps, SERVER_GONE);
+	broker_server_gone(canceler, "successfully sent cancel request");
+	assert_ptr_equal(c->pc.server, &s->ps);
+	assert_ptr_equal(seen.went_on[0], c);
+}
+
+static void fail_login(bool refused)
+{
+	static const struct err why = { .code = "28P01", .text = "no" };
+	struct server_attempt attempt = { .refused = refused };
+	struct server *s = session_server(SERVER_LOGIN);
+
+	s->phase = SERVER_PHASE_AUTH;
+	s->attempt = &attempt;
+	s->failure = &why;
+	pool_server_set(&s->ps, SERVER_GONE);
+	broker_server_gone(s, why.text);
+	s->attempt = NULL;
+	assert_string_equal(pool_failure(&house.pool), "no");
+	pool_worked(&house.pool);
+}
+
+static void test_refusal_of_all_ends_the_waiting(void **state)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	assert_false(broker_acquire(c));
+	fail_login(true);
+	assert_string_equal(seen.told[0], "no");
+}
+
+static void test_failure_that_may_pass_is_waited_out(void **state)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	assert_false(broker_acquire(c));
+	fail_login(false);
+	assert_null(seen.told[0]);
+	assert_int_equal(c->pc.state, CLIENT_WAITING);
+}
+
+static void test_first_server_brings_the_welcome_of_all(void **state)
+{
+	struct client *a = session_client(CLIENT_WELCOME),
+	    *b = session_client(CLIENT_WELCOME);
+	struct server *s = session_server(SERVER_LOGIN);
+
+	(void)state;
+	house.pool.welcome = seen.welcome;
+	broker_server_ready(s);
+	assert_int_equal(seen.welcomed, 2);
+	assert_ptr_equal(seen.went_on[0], a);
+	assert_ptr_equal(seen.went_on[1], b);
+	assert_int_equal(s->ps.state, SERVER_IDLE);
+}
+
+static void test_server_of_one_client_is_told_to_that_alone(void **state)
+{
+	struct client *c = session_client(CLIENT_DEDICATED_WAITING);
+	struct server *s = session_server(SERVER_DEDICATED_LOGIN);
+
+	(void)state;
+	s->ps.dedicated = true;
+	s->ps.client = &c->pc;
+	c->pc.server = &s->ps;
+	broker_server_ready(s);
+	assert_int_equal(seen.count, 1);
+	assert_ptr_equal(seen.went_on[0], c);
+	assert_int_equal(s->ps.state, SERVER_DEDICATED_LOGIN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_idle_server_is_had_at_once),
+		TEST(test_who_finds_none_waits_and_is_not_read),
+		TEST(test_released_server_goes_to_the_oldest_waiter),
+		TEST(test_other_values_are_set_before_a_client_goes_on),
+		TEST(test_server_that_hung_up_is_lent_to_nobody),
+		TEST(test_paused_pool_keeps_its_waiters_and_closes_servers),
+		TEST(test_client_with_a_query_in_progress_takes_it_along),
+		TEST(test_client_amid_a_message_takes_its_server_along),
+		TEST(test_rest_of_what_is_dropped_harms_no_server),
+		TEST(test_open_transaction_is_rolled_back_for_the_next),
+		TEST(test_transaction_that_is_not_rolled_back_is_closed),
+		TEST(test_end_of_a_server_is_told_to_its_client),
+		TEST(test_server_that_its_canceler_frees_serves_again),
+		TEST(test_refusal_of_all_ends_the_waiting),
+		TEST(test_failure_that_may_pass_is_waited_out),
+		TEST(test_first_server_brings_the_welcome_of_all),
+		TEST(test_server_of_one_client_is_told_to_that_alone),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
