@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# layers.py - each #include against test/lint/layers; no rings.
+# layers.py - each #include against test/lint/layers; no rings, no back doors.
 # SPDX-License-Identifier: ISC
 import fnmatch
 import os
@@ -95,8 +95,24 @@ def rings(paths):
     return findings
 
 
+def back_doors(waivers):
+    """x_parts.h is for the files of x: x.c, x_*.c, x_*.h."""
+    findings = []
+    for path in lint.files("include", "src"):
+        text = lint.blank(lint.read(path), strings=False)
+        stem = os.path.splitext(os.path.basename(path))[0]
+        for match in INCLUDE.finditer(text):
+            name, parts, _ = os.path.basename(match.group(2)).partition(
+                "_parts.h")
+            if parts and stem != name and not stem.startswith(name + "_") \
+                    and not waivers.has(path, "parts"):
+                findings.append(f"{path}: {match.group(2)} is for {name}*")
+    return findings
+
+
 def main():
     rules, known = allowed(), modules()
+    waivers = lint.Waivers({"parts"})
     results = {}
     for path in lint.files("include", "src"):
         rank = rank_of(path, known)
@@ -106,6 +122,8 @@ def main():
         f for path in lint.files("test/unit", "test/fuzz", ends=".c")
         for f in check_file(path, rank_of(path, known), rules)]
     results["no rings"] = rings(lint.files("include"))
+    results["no back doors"] = back_doors(waivers)
+    results["waivers"] = waivers.findings()
     lint.finish(results)
 
 
