@@ -16,9 +16,6 @@
 /* C syntax: decimal, 0x hex, leading 0 octal, optional sign. */
 int num_parse_i64(const char *s, int64_t *out);
 
-/* The same, held to lo..hi. */
-int num_parse_int(const char *s, int lo, int hi, int *out);
-
 /* Decimal digits only, no sign, no blanks; for ids and ports. */
 int num_parse_u32(const char *s, uint32_t *out);
 

@@ -108,7 +108,7 @@ struct config *config_ref(struct config *c);
 /* Drops the reference and sets *c to NULL; secrets are wiped. */
 void config_unref(struct config **c);
 
-/* Exact, case-sensitive; NULL when there is none. Owned by c. */
+/* Exact, case-sensitive; NULL when there is none. Owned by c. (db: tests) */
 const struct config_db *config_find_db(const struct config *c,
     const char *name);
 const struct config_user *config_find_user(const struct config *c,

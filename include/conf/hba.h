@@ -78,6 +78,7 @@ const struct hba_rule *hba_find_like(const struct hba *h,
 /* May it depend on the name of the client's machine, whoever the user is? */
 bool hba_asks_host(const struct hba *h, const struct hba_login *l);
 
+/* For tests: how many rules there are. */
 size_t hba_count(const struct hba *h);
 
 #endif

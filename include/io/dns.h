@@ -26,8 +26,8 @@ struct dns *dns_new(struct loop *l, const char *resolv_conf, struct err *e);
 /* Queries still open are forgotten: fn is not called. Not from inside fn. */
 void dns_free(struct dns **d);
 /*
- * Ask these servers instead: "host[:port],...", IPv6 as "[::1]:53". 0, or -1
- * when that is no such list. Before the first lookup.
+ * For tests: ask these servers instead: "host[:port],...", IPv6 as "[::1]:53".
+ * 0, or -1 when that is no such list. Before the first lookup.
  */
 int dns_set_servers(struct dns *d, const char *servers);
 /*

@@ -63,13 +63,6 @@ bool tls_peer_is_verified(const struct stream *s);
  */
 bool tls_peer_name(const struct stream *s, char *buf, size_t size);
 /*
- * Each dNSName of it; the first call that returns true ends the walk. Returns
- * whether one did.
- */
-bool tls_peer_any_alt_name(const struct stream *s,
-    bool (*fn)(const char *name, void *arg), void *arg);
-
-/*
  * RFC 5929 section 4: what tls-server-end-point binds to, for SCRAM. Returns
  * the length, 0: this connection has none.
  */
@@ -77,8 +70,5 @@ size_t tls_end_point(const struct stream *s, uint8_t out[TLS_BINDING_MAX]);
 
 /* Have both sides agreed on "postgresql" by ALPN? */
 bool tls_has_alpn(const struct stream *s);
-
-/* Was the session a resumed one? For tests and statistics. */
-bool tls_is_resumed(const struct stream *s);
 
 #endif

@@ -65,10 +65,8 @@ BIO *tls_bio_new(void);
 /* Ends a connection whose peer wants to renegotiate. */
 void tls_on_info(const SSL *ssl, int where, int value);
 
-/* tls_peer_name() and tls_peer_any_alt_name() of this certificate. */
+/* tls_peer_name() of this certificate. */
 bool tls_cert_name(const X509 *cert, char *buf, size_t size);
-bool tls_cert_any_alt_name(const X509 *cert,
-    bool (*fn)(const char *name, void *arg), void *arg);
 /* Does the certificate name host? An address is compared as one. */
 bool tls_cert_is_for(X509 *cert, const char *host);
 /* Its hash for tls-server-end-point; 0: none is defined. */

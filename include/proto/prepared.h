@@ -43,6 +43,7 @@ struct prepared {
 
 struct prepared_table *prepared_table_new(void);
 void prepared_table_free(struct prepared_table **t);
+/* For tests: how many texts are kept; bytes of texts and names. */
 size_t prepared_table_count(const struct prepared_table *t);
 size_t prepared_table_bytes(const struct prepared_table *t);
 

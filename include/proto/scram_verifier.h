@@ -70,9 +70,6 @@ int scram_mock_salt(const uint8_t seed[SHA256_BYTES], const char *user,
  */
 int scram_verifier_mock(struct scram_verifier *v, const char *user,
     const uint8_t seed[SHA256_BYTES], const struct scram_shape *shape);
-/* Does the clear password belong to v? An empty one never does. (costly) */
-bool scram_verifier_matches(const struct scram_verifier *v,
-    const char *password);
 /* Keys of a client that knows the password, which may be empty. 0 or -1. */
 int scram_keys_derive(struct scram_keys *k, const char *password,
     const void *salt, size_t salt_len, int iterations);

@@ -34,16 +34,6 @@ int num_parse_i64(const char *s, int64_t *out)
 	return 0;
 }
 
-int num_parse_int(const char *s, int lo, int hi, int *out)
-{
-	int64_t v;
-
-	if (num_parse_i64(s, &v) != 0 || v < lo || v > hi)
-		return -1;
-	*out = (int)v;
-	return 0;
-}
-
 int num_parse_u32(const char *s, uint32_t *out)
 {
 	uint64_t v = 0;

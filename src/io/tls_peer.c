@@ -62,13 +62,6 @@ bool tls_has_alpn(const struct stream *s)
 	return len > 0;
 }
 
-bool tls_is_resumed(const struct stream *s)
-{
-	const struct tls *c = find(s);
-
-	return c != NULL && SSL_session_reused(c->ssl);
-}
-
 /* --- who is there --- */
 
 static X509 *peer_cert(const struct stream *s)
@@ -122,34 +115,6 @@ bool tls_peer_name(const struct stream *s, char *buf, size_t size)
 
 	buf[0] = '\0';
 	return cert != NULL && tls_cert_name(cert, buf, size);
-}
-
-bool tls_cert_any_alt_name(const X509 *cert,
-    bool (*fn)(const char *name, void *arg), void *arg)
-{
-	GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name,
-	    NULL, NULL);
-	bool found = false;
-
-	for (int i = 0; !found && i < sk_GENERAL_NAME_num(names); i++) {
-		const GENERAL_NAME *n = sk_GENERAL_NAME_value(names, i);
-		char name[TLS_NAME_MAX];
-
-		if (n->type == GEN_DNS &&
-		    copy_name(n->d.dNSName, name, sizeof name))
-			found = fn(name, arg);
-	}
-	GENERAL_NAMES_free(names);
-	ERR_clear_error();
-	return found;
-}
-
-bool tls_peer_any_alt_name(const struct stream *s,
-    bool (*fn)(const char *name, void *arg), void *arg)
-{
-	const X509 *cert = peer_cert(s);
-
-	return cert != NULL && tls_cert_any_alt_name(cert, fn, arg);
 }
 
 /* Has its subjectAltName an address? */

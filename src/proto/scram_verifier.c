@@ -170,19 +170,3 @@ int scram_verifier_mock(struct scram_verifier *v, const char *user,
 	crypto_random(v->server_key, sizeof v->server_key);
 	return 0;
 }
-
-bool scram_verifier_matches(const struct scram_verifier *v,
-    const char *password)
-{
-	struct scram_keys k;
-
-	if (password[0] == '\0')
-		return false;
-	if (scram_keys_derive(&k, password, v->salt, v->salt_len,
-		v->iterations) != 0)
-		return false;
-	const bool same =
-	    crypto_equal(k.server_key, v->server_key, sizeof k.server_key);
-	secret_wipe(&k, sizeof k);
-	return same;
-}

@@ -93,23 +93,6 @@ static void test_the_64_bit_limits_are_held(void **state)
 	i64_refused("-9223372036854775809");
 }
 
-static void test_int_is_held_to_its_range(void **state)
-{
-	(void)state;
-
-	int v = UNTOUCHED;
-
-	assert_int_equal(num_parse_int("1", 1, 3, &v), 0);
-	assert_int_equal(v, 1);
-	assert_int_equal(num_parse_int("3", 1, 3, &v), 0);
-	assert_int_equal(v, 3);
-	assert_int_equal(num_parse_int("0", 1, 3, &v), -1);
-	assert_int_equal(num_parse_int("4", 1, 3, &v), -1);
-	assert_int_equal(num_parse_int("4294967297", INT_MIN, INT_MAX, &v), -1);
-	assert_int_equal(num_parse_int("x", 1, 3, &v), -1);
-	assert_int_equal(v, 3);
-}
-
 static void test_u32_takes_digits_only(void **state)
 {
 	(void)state;
@@ -316,7 +299,6 @@ int main(void)
 		cmocka_unit_test(test_binary_is_refused),
 		cmocka_unit_test(test_text_that_is_no_number_is_refused),
 		cmocka_unit_test(test_the_64_bit_limits_are_held),
-		cmocka_unit_test(test_int_is_held_to_its_range),
 		cmocka_unit_test(test_u32_takes_digits_only),
 		cmocka_unit_test(test_plain_time_is_seconds),
 		cmocka_unit_test(test_time_takes_units),

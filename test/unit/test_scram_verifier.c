@@ -1,6 +1,7 @@
 /* test_scram_verifier.c - stored verifiers and the keys of passwords.
  * SPDX-License-Identifier: ISC */
 #include "scram_test.h"
+#include "verifier_test.h"
 
 /* ALTER ROLE ... PASSWORD 'pencil' on PostgreSQL 15 */
 #define PG_SALT "cKrOuqWUPpNHQA7CoO5Thw=="
@@ -16,10 +17,10 @@ static void test_verifier_of_postgresql_matches_its_password_only(void **state)
 	assert_int_equal(scram_verifier_parse(&v, PG_SECRET), 0);
 	assert_int_equal(v.iterations, 4096);
 	assert_int_equal(v.salt_len, SCRAM_SALT_BYTES);
-	assert_true(scram_verifier_matches(&v, "pencil"));
-	assert_false(scram_verifier_matches(&v, "Pencil"));
-	assert_false(scram_verifier_matches(&v, "pencil "));
-	assert_false(scram_verifier_matches(&v, ""));
+	assert_true(verifier_matches(&v, "pencil"));
+	assert_false(verifier_matches(&v, "Pencil"));
+	assert_false(verifier_matches(&v, "pencil "));
+	assert_false(verifier_matches(&v, ""));
 }
 
 static void test_derived_verifier_equals_the_parsed_one(void **state)
@@ -73,8 +74,8 @@ static void test_verifier_matches_password_that_saslprep_makes_equal(
 	assert_int_equal(scram_verifier_derive(&v, "\xc3\xa9", salt16,
 			     sizeof salt16, ITERATIONS),
 	    0);
-	assert_true(scram_verifier_matches(&v, "e\xcc\x81"));
-	assert_false(scram_verifier_matches(&v, "e"));
+	assert_true(verifier_matches(&v, "e\xcc\x81"));
+	assert_false(verifier_matches(&v, "e"));
 }
 
 static void test_malformed_secret_is_refused_and_leaves_zeros(void **state)
@@ -197,8 +198,8 @@ static void test_zeroed_verifier_matches_nothing(void **state)
 	static const struct scram_verifier zero;
 
 	(void)state;
-	assert_false(scram_verifier_matches(&zero, ""));
-	assert_false(scram_verifier_matches(&zero, "x"));
+	assert_false(verifier_matches(&zero, ""));
+	assert_false(verifier_matches(&zero, "x"));
 }
 
 static const struct scram_shape usual = { 4096, SCRAM_SALT_BYTES };
@@ -239,7 +240,7 @@ static void test_every_failed_allocation_ends_a_password_check(void **state)
 	(void)state;
 	make_verifier(&v);
 	mem_fail_at(1);
-	assert_false(scram_verifier_matches(&v, PASSWORD));
+	assert_false(verifier_matches(&v, PASSWORD));
 	mem_fail_at(1);
 	assert_int_equal(scram_verifier_derive(&w, PASSWORD, salt16,
 			     sizeof salt16, ITERATIONS),
@@ -247,7 +248,7 @@ static void test_every_failed_allocation_ends_a_password_check(void **state)
 	mem_fail_at(1);
 	assert_int_equal(scram_verifier_mock(&w, "joe", seed, &usual), -1);
 	mem_fail_at(0);
-	assert_true(scram_verifier_matches(&v, PASSWORD));
+	assert_true(verifier_matches(&v, PASSWORD));
 }
 
 int main(void)
