@@ -27,7 +27,8 @@ struct loop;
  * each fast_tick (loop_fast_tick_on), or idle.
  */
 struct loop_task {
-	struct loop_task *prev, *next;	/* prev NULL: not scheduled */
+	struct loop_task *prev, *next;
+	struct loop_task **list;	/* the loop's that it is in; NULL: none */
 	void (*run)(struct loop_task *t);
 };
 
@@ -49,17 +50,17 @@ void loop_drop_pipe(struct loop *l);
 
 /* Run t once in the next turn, which then does not sleep. Again: no effect. */
 void loop_again(struct loop *l, struct loop_task *t);
-/* Run t when all events of this turn are handled; t leaves loop_again. */
+/* Run t when all events of this turn are handled; nothing else, from now on. */
 void loop_defer(struct loop *l, struct loop_task *t);
-void loop_cancel(struct loop *l, struct loop_task *t);
+/* Not at all: whatever t was scheduled for. */
+void loop_cancel(struct loop_task *t);
 
 /*
- * Run t again and again until loop_fast_tick_off(), every one to two milliseconds:
- * for what is wanted now and then, so that nothing wakes up for it meanwhile.
- * Asked for or ended twice: no effect.
+ * Run t again and again until loop_cancel(), every one to two milliseconds: for
+ * what is wanted now and then, so that nothing wakes up for it meanwhile. Asked
+ * for twice: no effect.
  */
 void loop_fast_tick_on(struct loop *l, struct loop_task *t);
-void loop_fast_tick_off(struct loop *l, struct loop_task *t);
 
 /* Call fn(arg) every interval. Returns 0 or -1. Lives as long as the loop. */
 int loop_every(struct loop *l, usec_t interval, void (*fn)(void *), void *arg);

@@ -113,7 +113,7 @@ static void close_conn(struct httpd_conn *c)
 	DL_DELETE(h->conns, c);
 	h->conn_count--;
 	drop_source(c);
-	loop_cancel(h->loop, &c->task);
+	loop_cancel(&c->task);
 	stream_close_told(&c->stream);
 	c->stream.task.run = free_conn;
 	loop_defer(h->loop, &c->stream.task);

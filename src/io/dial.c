@@ -73,7 +73,7 @@ void dial_cancel(struct dial **dp, bool blame)
 		if (blame)
 			missed(d, &at, DIAL_SLOW, 0);
 	}
-	loop_cancel(d->loop, &d->task);
+	loop_cancel(&d->task);
 	if (d->timer != NULL)
 		event_free(d->timer);
 	mem_free(d->places);

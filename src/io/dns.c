@@ -376,7 +376,7 @@ void dns_free(struct dns **dp)
 	dns_hosts_fini(d);
 	if (d->patience != NULL)
 		event_free(d->patience);
-	loop_cancel(d->loop, &d->task);
+	loop_cancel(&d->task);
 	drop_queries(&d->due);
 	drop_queries(&d->now);
 	HASH_ITER(hh, d->names, n, next) {

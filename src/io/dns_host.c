@@ -29,7 +29,7 @@ struct dns_host {
 static void host_free(struct dns_host *h)
 {
 	DL_DELETE(h->dns->hosts, h);
-	loop_cancel(h->dns->loop, &h->task);
+	loop_cancel(&h->task);
 	mem_free(h->name);
 	mem_free(h);
 }

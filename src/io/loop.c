@@ -155,16 +155,28 @@ void loop_woke(struct loop *l)
 	time_update();
 }
 
+static void enter(struct loop_task **list, struct loop_task *t)
+{
+	DL_APPEND(*list, t);
+	t->list = list;
+}
+
+static void leave(struct loop_task *t)
+{
+	DL_DELETE(*t->list, t);
+	t->list = NULL;
+}
+
 /* Run what is listed now; what the calls add waits for the next turn. */
 static void run_again(struct loop *l)
 {
 	if (l->again == NULL)
 		return;
-	DL_APPEND(l->again, &l->mark);
+	enter(&l->again, &l->mark);
 	for (;;) {
 		struct loop_task *t = l->again;
 
-		loop_cancel(l, t);
+		leave(t);
 		if (t == &l->mark)
 			return;
 		t->run(t);
@@ -176,8 +188,7 @@ static void run_dead(struct loop *l)
 	while (l->dead != NULL) {
 		struct loop_task *t = l->dead;
 
-		DL_DELETE(l->dead, t);
-		t->prev = t->next = NULL;
+		leave(t);
 		t->run(t);
 	}
 }
@@ -188,17 +199,16 @@ static void run_fast_ticks(struct loop *l)
 	if (l->fast_ticks == NULL || time_now() - l->fast_ticked_at < FAST_TICK)
 		return;
 	l->fast_ticked_at = time_now();
-	DL_APPEND(l->fast_ticks, &l->mark);
+	enter(&l->fast_ticks, &l->mark);
 	for (;;) {
 		struct loop_task *t = l->fast_ticks;
 
-		DL_DELETE(l->fast_ticks, t);
+		leave(t);
 		if (t == &l->mark)
-			break;
-		DL_APPEND(l->fast_ticks, t);
+			return;
+		enter(&l->fast_ticks, t);
 		t->run(t);
 	}
-	l->mark.prev = NULL;
 }
 
 /* Wait so many ms and call those whom epoll tells of. False: nobody. */
@@ -283,46 +293,33 @@ void loop_stop(struct loop *l)
 	l->stop = true;
 }
 
-/*
- * A task is in one of two lists, told apart by nothing but the time: those in
- * dead were moved there by loop_defer() and are never cancelled.
- */
+/* --- tasks --- */
+
 void loop_again(struct loop *l, struct loop_task *t)
 {
-	if (t->prev != NULL)
-		return;
-	DL_APPEND(l->again, t);
-}
-
-void loop_cancel(struct loop *l, struct loop_task *t)
-{
-	if (t->prev == NULL)
-		return;
-	DL_DELETE(l->again, t);
-	t->prev = t->next = NULL;
+	if (t->list == NULL)
+		enter(&l->again, t);
 }
 
 void loop_defer(struct loop *l, struct loop_task *t)
 {
-	loop_cancel(l, t);
-	DL_APPEND(l->dead, t);
+	loop_cancel(t);
+	enter(&l->dead, t);
 }
 
 void loop_fast_tick_on(struct loop *l, struct loop_task *t)
 {
-	if (t->prev != NULL)
+	if (t->list != NULL)
 		return;
 	if (l->fast_ticks == NULL)
 		l->fast_ticked_at = time_now();
-	DL_APPEND(l->fast_ticks, t);
+	enter(&l->fast_ticks, t);
 }
 
-void loop_fast_tick_off(struct loop *l, struct loop_task *t)
+void loop_cancel(struct loop_task *t)
 {
-	if (t->prev == NULL)
-		return;
-	DL_DELETE(l->fast_ticks, t);
-	t->prev = t->next = NULL;
+	if (t->list != NULL)
+		leave(t);
 }
 
 static struct source *add_source(struct loop *l, void *arg)

@@ -255,7 +255,7 @@ static void let_go(struct stream *s)
 
 	if (h == NULL)
 		return;
-	loop_fast_tick_off(s->loop, &h->fast_tick);
+	loop_cancel(&h->fast_tick);
 	mem_free(h);
 	s->hold = NULL;
 	(void)socket_set_rcvlowat(s->fd, 1);
@@ -298,7 +298,7 @@ void stream_close(struct stream *s)
 	overflow_free(s);
 	let_go(s);
 	loop_remove(s->loop, s->fd, &s->socket);
-	loop_cancel(s->loop, &s->task);
+	loop_cancel(&s->task);
 	close(s->fd);
 	s->fd = -1;
 }

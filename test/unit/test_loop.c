@@ -120,7 +120,7 @@ static void test_tasks_run_once_each_in_order(void **state)
 	loop_again(w->loop, &b.task);
 	loop_again(w->loop, &c.task);
 	loop_again(w->loop, &a.task);
-	loop_cancel(w->loop, &b.task);
+	loop_cancel(&b.task);
 	assert_string_equal(run(w, 3), "ac.");
 }
 
@@ -461,7 +461,7 @@ static void test_sockets_and_ticks_come_while_a_task_goes_on(void **state)
 	assert_int_equal(loop_every(w->loop, USEC / 500, on_tick, &t), 0);
 	run(w, LOG_MAX + 1);
 	assert_int_equal(t.left, 0);
-	loop_cancel(w->loop, &p.task);
+	loop_cancel(&p.task);
 	end_close(&a);
 }
 
@@ -641,7 +641,7 @@ static void test_little_toil_is_done_in_one_turn(void **state)
 
 static void end_other(struct player *p)
 {
-	loop_fast_tick_off(p->w->loop, &p->other->task);
+	loop_cancel(&p->other->task);
 }
 
 static void begin_other(struct player *p)
@@ -660,10 +660,10 @@ static void test_beat_goes_on_until_it_is_ended(void **state)
 	loop_fast_tick_on(w->loop, &a.task);
 	assert_string_equal(run(w, 9), "ab.ab.ab.");
 	assert_true(time_precise() - begin >= USEC / 500);
-	loop_fast_tick_off(w->loop, &a.task);
-	loop_fast_tick_off(w->loop, &a.task);
+	loop_cancel(&a.task);
+	loop_cancel(&a.task);
 	assert_string_equal(run(w, 11), "ab.ab.ab.b.");
-	loop_fast_tick_off(w->loop, &b.task);
+	loop_cancel(&b.task);
 }
 
 static void test_beats_may_end_and_begin_each_other(void **state)
@@ -685,7 +685,7 @@ static void test_beats_may_end_and_begin_each_other(void **state)
 
 static void end_self(struct player *p)
 {
-	loop_fast_tick_off(p->w->loop, &p->task);
+	loop_cancel(&p->task);
 }
 
 static void test_last_beat_may_end_itself(void **state)
@@ -698,7 +698,7 @@ static void test_last_beat_may_end_itself(void **state)
 	assert_string_equal(run(w, 2), "a.");
 	loop_fast_tick_on(w->loop, &b.task);
 	assert_string_equal(run(w, 4), "a.b.");
-	loop_fast_tick_off(w->loop, &b.task);
+	loop_cancel(&b.task);
 }
 
 int main(void)
