@@ -70,7 +70,7 @@ void catalog_free(struct catalog **c);
 int catalog_apply(struct catalog *c, struct config *config,
     const struct catalog_ops *ops, void *arg);
 
-/* Exact; with create also from the "*" entry (then *made is set). */
+/* The database of exactly this name, NULL: none; or one made from "*". */
 struct database *catalog_find_database(struct catalog *c, const char *name);
 struct database *catalog_auto_database(struct catalog *c, const char *name,
     struct err *e);

@@ -60,15 +60,16 @@ struct pool {
 	unsigned server_count[SERVER_STATES];
 	struct pool_client *clients[CLIENT_STATES];	/* DL lists, FIFO */
 	unsigned client_count[CLIENT_STATES];
-	unsigned lookups;		/* of those who wait */
+	unsigned lookups;		/* clients that wait for auth_query */
 	struct credentials *credentials;	/* counted; by auth_query; NULL */
 	struct welcome *welcome;	/* owned; NULL = none, or obsolete */
 	struct counted counted;
 	struct latencies *latencies;	/* owned; NULL: nothing noted yet */
 	struct pool *averages_prev, *averages_next;	/* see averages.h; prev NULL: not */
-	unsigned averages_round;		/* counted in, or come after its begin */
-	struct wheel_node wheel;		/* when it is looked at; see due.h */
-	usec_t idle_due_at, idle_seen_at;	/* when all idle servers are, were */
+	unsigned averages_round;		/* the last one that has this pool */
+	struct wheel_node wheel;		/* of catalog.pool_due; see due.h */
+	usec_t idle_due_at;		/* when all idle servers are looked at */
+	usec_t idle_seen_at;		/* when they were, last */
 	usec_t last_launch;		/* start of the latest attempt */
 	usec_t last_lifetime_close;
 	usec_t unused_since, drained_at;	/* 0 = in use; drain_stops() */
@@ -88,7 +89,7 @@ void pool_server_set(struct pool_server *ps, enum server_state state);
 void pool_client_set(struct pool_client *pc, enum client_state state);
 void pool_link(struct pool_client *pc, struct pool_server *ps);
 void pool_unlink(struct pool_client *pc);
-/* Its servers, or what is asked of them, changed: look at each of them. */
+/* Servers of p, or the settings they must meet, changed: look at each. */
 void pool_recheck(struct pool *p);
 
 /* connected: active + being canceled + idle + tested + used. */
@@ -100,13 +101,13 @@ unsigned pool_total(const struct pool *p);
 struct pool_server *pool_pick_server(const struct pool *p);
 /* The client to serve next, or NULL. */
 struct pool_client *pool_pick_client(const struct pool *p);
-/* Since when has anybody waited here? 0: nobody does. */
+/* When the client that has waited longest began to; 0: none waits. */
 usec_t pool_waiting_since(const struct pool *p);
-/* The same of those for whom no server is coming yet; somebody wants one. */
+/* The same of the clients that no server is on its way for. */
 usec_t pool_uncovered_since(const struct pool *p);
-unsigned pool_uncovered(const struct pool *p);	/* how many these are */
+unsigned pool_uncovered(const struct pool *p);	/* how many these clients are */
 
-/* What becomes of a server that its client gives up. (section 9) */
+/* What becomes of a server at its release. (spec/pooling.md section 9) */
 enum pool_release {
 	POOL_TO_IDLE,
 	POOL_TO_USED,		/* to be checked before its next use */

@@ -379,7 +379,7 @@ static void make_minimum_pool(struct app *app, struct database *db, usec_t now)
 	wheel_hasten(&db->wheel, now + DUE_AGAIN);
 }
 
-/* A login may wait in a pool of it to run auth_query, and be no client of it. */
+/* Also by logins that wait in a pool of db for auth_query: not clients of db. */
 static bool database_is_used(const struct database *db)
 {
 	if (db->clients > 0 || db->servers > 0)
@@ -391,7 +391,7 @@ static bool database_is_used(const struct database *db)
 	return false;
 }
 
-/* One that nobody has ever logged in to does not wait for anybody. */
+/* A database of autodb_idle_timeout; before the first login it has no respite. */
 static bool is_abandoned(const struct app *app, struct database *db, usec_t now)
 {
 	const bool used = database_is_used(db);

@@ -225,13 +225,16 @@ static void run_fast_tick(struct loop_task *t)
 {
 	struct stream *const s = ((struct hold *)t)->stream;
 
-	/* silence is to be noted as well */
+	/* a millisecond without a byte may end the full flow */
 	stream_flow_note(s, 0);
 	s->ready = true;
 	s->ops->readable(s);
 }
 
-/* Held is better, but for what can't be. */
+/*
+ * From now on the kernel tells of s only when RCVLOWAT bytes are there, and the
+ * fast tick reads what is less. TLS, paused and closed streams stay as they are.
+ */
 static void hold(struct stream *s)
 {
 	if (s->hold != NULL || s->transport != &plain || s->paused || s->hup ||

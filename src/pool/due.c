@@ -47,12 +47,12 @@ bool due_is_above_minimum(const struct pool *p)
 	    pool_connected(p) > (unsigned)p->limits.min;
 }
 
-/* Something is due for a server used then, if it is idle and stays so. */
+/* When a server of that state, last used then, is to be looked at. */
 static usec_t idle_end(const struct pool *p, enum server_state state,
     usec_t used)
 {
 	const struct pool_limits *const l = &p->limits;
-	/* when there are more, all are looked at */
+	/* above the minimum idle_timeout closes servers, below it none */
 	const usec_t end = due_is_above_minimum(p) ?
 	    due_after(used, l->idle_timeout) : WHEEL_NEVER;
 
