@@ -3,8 +3,7 @@
  * Sockets of sessions are in an epoll set of the loop's own: to find whose an
  * event is and to call it takes a few instructions there, and some hundreds in
  * libevent, which keeps what comes rarely: timers, signals, the resolver. The
- * set is itself one event of libevent's, so that the loop sleeps there. One
- * with much to do looks in the set first, and asks libevent once a millisecond.
+ * set is itself one event of libevent's, so that all waiting is done there.
  * SPDX-License-Identifier: ISC */
 #ifndef IO_LOOP_H
 #define IO_LOOP_H

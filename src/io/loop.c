@@ -14,9 +14,7 @@
 
 #define PIPE_BYTES (1 << 20)	/* what anybody may ask for */
 #define BATCH 256		/* sockets told of in one turn */
-#define PATIENCE 1		/* ms of sleep in our set, between fast_ticks */
-#define FAST_TICK (USEC / 1000)	/* how often it is asked while we don't */
-#define LIVELY 4		/* wake-ups, before we expect one more */
+#define FAST_TICK (USEC / 1000)
 
 struct source {
 	struct event *ev;	/* owned */
@@ -30,10 +28,9 @@ struct source {
 struct loop {
 	struct event_base *base;	/* owned */
 	struct event *set_event;	/* owned: there is something in set */
+	struct event *timer;		/* owned: of fast_ticks, while there are */
 	int set;			/* epoll, owned */
 	int next, count;		/* of batch: not told yet */
-	usec_t told;			/* when set had something */
-	usec_t asked;			/* when libevent was */
 	struct loop_task *again;	/* DL list: next turn */
 	struct loop_task mark;		/* where this turn's part of again ends */
 	struct loop_task *dead;		/* DL list: end of this turn */
@@ -43,7 +40,6 @@ struct loop {
 	int pipe[2];			/* for splice.c; or -1, -1 */
 	bool stop;
 	bool woken;	/* the clock was read in this turn */
-	unsigned lively; /* times in a row that set had something at once */
 	unsigned turn;
 	unsigned toil_turn;	/* the last one with toil */
 	unsigned toil_refused;	/* the last one with too much of it */
@@ -71,6 +67,18 @@ void loop_drop_pipe(struct loop *l)
 }
 
 static void on_set(evutil_socket_t fd, short what, void *arg);
+
+/* The turn that this begins runs the tasks: run_fast_ticks(). */
+static void on_fast_tick(evutil_socket_t fd, short what, void *arg)
+{
+	struct loop *l = arg;
+
+	(void)fd;
+	(void)what;
+	loop_woke(l);
+	if (l->fast_ticks == NULL)
+		event_del(l->timer);
+}
 
 static struct event_base *new_base(void)
 {
@@ -100,7 +108,10 @@ struct loop *loop_new(void)
 	if (l->base != NULL && l->set >= 0)
 		l->set_event = event_new(l->base, l->set, EV_READ | EV_PERSIST,
 		    on_set, l);
-	if (l->set_event == NULL || event_add(l->set_event, NULL) < 0)
+	if (l->base != NULL)
+		l->timer = event_new(l->base, -1, EV_PERSIST, on_fast_tick, l);
+	if (l->timer == NULL || l->set_event == NULL ||
+	    event_add(l->set_event, NULL) < 0)
 		loop_free(&l);
 	return l;
 }
@@ -117,6 +128,8 @@ void loop_free(struct loop **lp)
 		event_free(s->ev);
 		mem_free(s);
 	}
+	if (l->timer != NULL)
+		event_free(l->timer);
 	if (l->set_event != NULL)
 		event_free(l->set_event);
 	if (l->base != NULL)
@@ -211,16 +224,15 @@ static void run_fast_ticks(struct loop *l)
 	}
 }
 
-/* Wait so many ms and call those whom epoll tells of. False: nobody. */
-static bool poll_set(struct loop *l, int patience)
+/* There is something in our set: call those that epoll tells of. */
+static void on_set(evutil_socket_t fd, short what, void *arg)
 {
+	struct loop *l = arg;
+
+	(void)what;
 	l->next = 0;
-	l->count = epoll_wait(l->set, l->batch, BATCH, patience);
+	l->count = epoll_wait(fd, l->batch, BATCH, 0);
 	loop_woke(l);
-	if (l->count <= 0)
-		return false;
-	l->lively = time_now() - l->told < FAST_TICK ? l->lively + 1 : 1;
-	l->told = time_now();
 	while (l->next < l->count) {
 		const struct epoll_event *const e = &l->batch[l->next++];
 		struct loop_socket *const s = e->data.ptr;
@@ -228,49 +240,15 @@ static bool poll_set(struct loop *l, int patience)
 		if (s != NULL)
 			s->on_event(s, e->events);
 	}
-	return true;
-}
-
-/* Libevent tells that there is something in our set. */
-static void on_set(evutil_socket_t fd, short what, void *arg)
-{
-	(void)fd;
-	(void)what;
-	(void)poll_set(arg, 0);
-}
-
-/*
- * Where to look first? Our set saves asking libevent as well, but when nothing
- * is there it was asked in vain. So it is for those who can expect something.
- * We don't sleep there: libevent must not wait, so it would take a timer of a
- * millisecond, and to set one before each sleep costs more than what it saves.
- */
-static bool looks_in_set(const struct loop *l)
-{
-	return l->lively >= LIVELY || l->fast_ticks != NULL;
 }
 
 /* Sleep until something happens, unless a task waits for its turn. */
 static void wait_for_events(struct loop *l)
 {
-	bool told = false;
+	const int now = l->again != NULL ? EVLOOP_NONBLOCK : 0;
 
-	if (looks_in_set(l)) {
-		const bool hurry = l->again != NULL;
-
-		told = poll_set(l, hurry || l->fast_ticks == NULL ? 0 : PATIENCE);
-		if (!told && !hurry)
-			l->lively = 0;
-		if (looks_in_set(l) && time_now() - l->asked < FAST_TICK)
-			return;
-	}
-	const bool sleeps = !told && l->again == NULL && !looks_in_set(l);
-
-	if (sleeps)
-		l->woken = false;
-	event_base_loop(l->base, EVLOOP_ONCE | (sleeps ? 0 : EVLOOP_NONBLOCK));
+	event_base_loop(l->base, EVLOOP_ONCE | now);
 	loop_woke(l);
-	l->asked = time_now();
 }
 
 void loop_run(struct loop *l, void (*after_turn)(void *), void *arg)
@@ -309,10 +287,14 @@ void loop_defer(struct loop *l, struct loop_task *t)
 
 void loop_fast_tick_on(struct loop *l, struct loop_task *t)
 {
+	static const struct timeval tick = { .tv_usec = FAST_TICK };
+
 	if (t->list != NULL)
 		return;
-	if (l->fast_ticks == NULL)
+	if (l->fast_ticks == NULL) {
 		l->fast_ticked_at = time_now();
+		event_add(l->timer, &tick);
+	}
 	enter(&l->fast_ticks, t);
 }
 

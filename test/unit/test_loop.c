@@ -649,7 +649,7 @@ static void begin_other(struct player *p)
 	loop_fast_tick_on(p->w->loop, &p->other->task);
 }
 
-static void test_beat_goes_on_until_it_is_ended(void **state)
+static void test_fast_tick_goes_on_until_it_is_ended(void **state)
 {
 	struct world *w = *state;
 	struct player a = player(w, 'a'), b = player(w, 'b');
@@ -666,7 +666,7 @@ static void test_beat_goes_on_until_it_is_ended(void **state)
 	loop_cancel(&b.task);
 }
 
-static void test_beats_may_end_and_begin_each_other(void **state)
+static void test_fast_ticks_may_end_and_begin_each_other(void **state)
 {
 	struct world *w = *state;
 	struct player a = player(w, 'a'), b = player(w, 'b'),
@@ -688,7 +688,7 @@ static void end_self(struct player *p)
 	loop_cancel(&p->task);
 }
 
-static void test_last_beat_may_end_itself(void **state)
+static void test_last_fast_tick_may_end_itself(void **state)
 {
 	struct world *w = *state;
 	struct player a = player(w, 'a'), b = player(w, 'b');
@@ -724,9 +724,9 @@ int main(void)
 		T(test_toil_is_bounded_and_done_in_order),
 		T(test_toil_of_newcomers_stands_behind),
 		T(test_little_toil_is_done_in_one_turn),
-		T(test_beat_goes_on_until_it_is_ended),
-		T(test_beats_may_end_and_begin_each_other),
-		T(test_last_beat_may_end_itself),
+		T(test_fast_tick_goes_on_until_it_is_ended),
+		T(test_fast_ticks_may_end_and_begin_each_other),
+		T(test_last_fast_tick_may_end_itself),
 #undef T
 	};
 
