@@ -3,6 +3,7 @@
 """PAM is real; pam_wrapper lets it read its service file from a folder of the
 test, and pam_exec asks a script there."""
 import contextlib
+import glob
 import os
 import signal
 import time
@@ -43,6 +44,41 @@ PASSWORDS = "app:app pw\nold:old pw\nadmin:adminpw\nu_scram:pw_three\n"
 def built():
     if not harness.built_with("pam"):
         pytest.skip("this build has no PAM")
+
+
+@pytest.fixture
+def pooler(pooler):
+    """Scripts that wait at a gate end with their test, whoever started them."""
+    made = []
+
+    def make(*args, **kw):
+        made.append(pooler(*args, **kw))
+        return made[-1]
+    yield make
+    for p in made:
+        remove_gate(p)
+        wait_until(lambda d=p.dir: not scripts(d), what="scripts to end")
+
+
+def scripts(folder):
+    """Command lines of processes that run something of this folder's gate."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        with contextlib.suppress(OSError), open(path) as f:
+            line = f.read()
+            if folder + "/check" in line or folder + "/pipe" in line:
+                found.append(line)
+    return found
+
+
+def remove_gate(p):
+    """Scripts at the gate find a line, and later ones no gate."""
+    path = os.path.join(p.dir, "pipe")
+    with contextlib.suppress(FileNotFoundError):
+        fd = os.open(path, os.O_RDWR)
+        os.write(fd, b"\n" * 100)
+        os.unlink(path)
+        os.close(fd)
 
 
 def pam(pooler, service="pgbouncer", **kw):
