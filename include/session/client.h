@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 
 #include "base/hash.h"
+#include "base/container.h"
 #include "base/log.h"
 #include "base/net.h"
 #include "base/timeouts.h"
@@ -90,7 +91,8 @@ void client_enter(struct client *c, struct database *db, struct user *u);
 
 /*
  * Close now, free after the turn. reason goes to the log; client_fail() also
- * sends it to the client as FATAL with code ("08P01" if NULL) before.
+ * sends it to the client as FATAL before, with code or, if that is NULL, with
+ * ERRCODE_PROTOCOL_VIOLATION.
  */
 void client_close(struct client *c, const char *reason);
 void client_fail(struct client *c, const char *code, const char *reason);
@@ -118,7 +120,7 @@ void client_send_notice(struct client *c, const struct report *r);
 
 static inline struct client *client_of(struct pool_client *pc)
 {
-	return (struct client *)((char *)pc - offsetof(struct client, pc));
+	return container_of(pc, struct client, pc);
 }
 
 static inline bool client_logs_in(const struct client *c)

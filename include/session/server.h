@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/container.h"
 #include "base/log.h"
 #include "base/net.h"
 #include "base/timeouts.h"
@@ -107,7 +108,7 @@ int server_send_query(struct server *s, const char *sql,
 
 static inline struct server *server_of(struct pool_server *ps)
 {
-	return (struct server *)((char *)ps - offsetof(struct server, ps));
+	return container_of(ps, struct server, ps);
 }
 
 /* Is s there, or to be there, for cancel requests alone? */

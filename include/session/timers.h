@@ -6,16 +6,17 @@
 #include <stddef.h>
 
 #include "session/client.h"
+#include "base/container.h"
 #include "session/server.h"
 
 static inline struct client *client_of_timer(struct timeout *t)
 {
-	return (struct client *)((char *)t - offsetof(struct client, timer));
+	return container_of(t, struct client, timer);
 }
 
 static inline struct server *server_of_timer(struct timeout *t)
 {
-	return (struct server *)((char *)t - offsetof(struct server, timer));
+	return container_of(t, struct server, timer);
 }
 
 #endif

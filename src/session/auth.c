@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "pool/credentials.h"
 #include "proto/scram.h"
 
@@ -106,8 +107,7 @@ static int sane_iterations(int n)
 
 static void on_derived(struct derive_wait *w)
 {
-	struct auth *a = (struct auth *)((char *)w -
-	    offsetof(struct auth, derive));
+	struct auth *a = container_of(w, struct auth, derive);
 
 	a->request.wake(a);
 }

@@ -25,30 +25,31 @@ static enum auth_result deny(struct auth *a, const char *code,
 enum auth_result auth_deny(struct auth *a, const char *text,
     const char *detail)
 {
-	return deny(a, "28P01", text, detail);
+	return deny(a, ERRCODE_INVALID_PASSWORD, text, detail);
 }
 
 enum auth_result auth_refuse(struct auth *a, const char *text,
     const char *detail)
 {
-	return deny(a, "28000", text, detail);
+	return deny(a, ERRCODE_INVALID_AUTHORIZATION, text, detail);
 }
 
 enum auth_result auth_deny_violation(struct auth *a, const char *text)
 {
-	return deny(a, "08P01", text, "");
+	return deny(a, ERRCODE_PROTOCOL_VIOLATION, text, "");
 }
 
 enum auth_result auth_deny_memory(struct auth *a)
 {
-	err_set(&a->refusal->error, "53200", "out of memory");
+	err_nomem(&a->refusal->error);
 	a->refusal->detail[0] = '\0';
 	return AUTH_DENY;
 }
 
 enum auth_result auth_deny_busy(struct auth *a, const char *detail)
 {
-	err_set(&a->refusal->error, "53300", "too many logins wait to be checked");
+	err_set(&a->refusal->error, ERRCODE_TOO_MANY_CONNECTIONS,
+	    "too many logins wait to be checked");
 	text_copy(a->refusal->detail, sizeof a->refusal->detail, detail);
 	return AUTH_DENY;
 }

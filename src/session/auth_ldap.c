@@ -305,7 +305,7 @@ void ask_ldap(struct ask *q)
 	}
 	if (ldap_options_parse(&s.o, q->options, &e) < 0) {
 		fail(&s, "%s", e.text);
-		q->no_memory = strcmp(e.code, "53200") == 0;
+		q->no_memory = err_is_nomem(&e);
 		return;
 	}
 	q->allowed = ldap_options_search(&s.o) ? search_and_bind(&s) :

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/crypto.h"
+#include "base/errcodes.h"
 #include "base/mem.h"
 #include "pool/credentials.h"
 #include "proto/msg.h"
@@ -78,15 +79,15 @@ static struct database *auth_database(struct client *c, struct err *e)
 	if (db == NULL || db->console) {
 		login_log(c, LEVEL_ERROR, "authentication database \"%s\" "
 		    "is not configured.", db != NULL ? db->name : name);
-		err_set(e, "08P01", "bouncer config error");
+		err_set(e, ERRCODE_PROTOCOL_VIOLATION, "bouncer config error");
 		return NULL;
 	}
 	if (name != NULL)
 		login_keep_database(c, db);
 	if (!db->disabled)
 		return db;
-	err_set(e, "08P01", "authentication database \"%s\" is disabled",
-	    db->name);
+	err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+	    "authentication database \"%s\" is disabled", db->name);
 	return NULL;
 }
 
@@ -101,7 +102,7 @@ int auth_query_start(struct client *c, struct err *e)
 
 	c->pc.pool = u == NULL ? NULL : catalog_get_pool(cat, db, u);
 	if (c->pc.pool == NULL)
-		return err_set(e, "53200",
+		return err_set(e, ERRCODE_OUT_OF_MEMORY,
 		    "no memory for authentication pool");
 	c->pc.lookup = true;
 	stream_pause(&c->stream);
@@ -197,7 +198,8 @@ void auth_query_send(struct client *c)
 	writer_init(&w, QUERY_MAX);
 	write_query(&w, sql != NULL ? sql : "", c->login->user);
 	if (w.failed)
-		server_fail(s, "53200", "no memory for auth_query");
+		server_fail(s, ERRCODE_OUT_OF_MEMORY,
+		    "no memory for auth_query");
 	else if (stream_write_bytes(&s->stream, w.at, w.len) == STREAM_BROKEN)
 		server_close(s, "server connection closed");
 	writer_fini(&w);
@@ -218,7 +220,8 @@ static int refuse(struct server *s, const char *reason)
 
 static int refuse_memory(struct server *s)
 {
-	server_fail(s, "53200", "no memory for the auth_query response");
+	server_fail(s, ERRCODE_OUT_OF_MEMORY,
+	    "no memory for the auth_query response");
 	return -1;
 }
 

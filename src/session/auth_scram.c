@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/errcodes.h"
 #include "base/secmem.h"
 #include "pool/credentials.h"
 #include "proto/msg.h"
@@ -46,7 +47,7 @@ static enum auth_result begin(struct auth *a, struct writer *out)
 
 static enum auth_result deny(struct auth *a, const struct err *why)
 {
-	if (strcmp(why->code, "53200") == 0)
+	if (err_is_nomem(why))
 		return auth_deny_memory(a);
 	return auth_deny(a, failed, why->text);
 }
@@ -191,7 +192,7 @@ static enum auth_result step_final(struct auth *a, const uint8_t *body,
 		return AUTH_OK;
 	}
 	mem_free(answer);
-	if (rc < 0 && strcmp(e.code, "28P01") != 0)
+	if (rc < 0 && strcmp(e.code, ERRCODE_INVALID_PASSWORD) != 0)
 		return deny(a, &e);
 	if (c != NULL && c->kind == SECRET_UNUSABLE)
 		return auth_deny(a, failed, AUTH_UNUSABLE);

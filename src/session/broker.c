@@ -6,6 +6,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/errcodes.h"
 #include "pool/clean.h"
 #include "pool/drain.h"
 #include "pool/latencies.h"
@@ -66,7 +67,8 @@ bool broker_same_params(struct client *c, struct server *s)
 	stream_pause(&c->stream);
 	if (w.failed || params_expect(&s->params, c->params,
 	    s->silent) < 0)
-		server_fail(s, "53200", "no memory for server parameters");
+		server_fail(s, ERRCODE_OUT_OF_MEMORY,
+		    "no memory for server parameters");
 	else
 		send_sets(s, (const char *)w.at, n);
 	writer_fini(&w);

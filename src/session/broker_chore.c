@@ -4,6 +4,7 @@
  * and the kernel tries for a quarter of an hour.
  * SPDX-License-Identifier: ISC */
 #include "pool/hosts.h"
+#include "base/errcodes.h"
 #include "pool/pool.h"
 #include "session/broker.h"
 #include "session/server.h"
@@ -46,7 +47,7 @@ void broker_chore_late(struct server *s, usec_t since)
 	/* of a list the next is to be tried first */
 	if (s->host.kind != HOST_NONE)
 		hosts_failed(p, s->host.item, false, time_now());
-	server_fail(s, "08006", late[s->chore]);
+	server_fail(s, ERRCODE_CONNECTION_FAILURE, late[s->chore]);
 	if (!check)
 		return;
 	/* else each client would have to wait for one after the other */

@@ -116,7 +116,7 @@ static void on_failure(struct server *s)
 		return;
 	}
 	/* of several hosts the next is tried at once */
-	if (hosts_left(p, s->ss->catalog, time_now()) && strcmp(s->failure->code, "53200") != 0)
+	if (hosts_left(p, s->ss->catalog, time_now()) && !err_is_nomem(s->failure))
 		return;
 	pool_fail(p, s->failure->text);
 	/* a refusal that concerns everybody: nobody need wait for the next */

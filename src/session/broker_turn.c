@@ -5,6 +5,7 @@
 #include <utlist.h>
 
 #include "base/log.h"
+#include "base/container.h"
 #include "base/mem.h"
 #include "pool/clean.h"
 #include "pool/drain.h"
@@ -323,8 +324,7 @@ void broker_kill_database(struct sessions *ss, struct database *db)
 	struct timeout *t = ss->login_list.head, *next;
 
 	for (; t != NULL; t = next) {
-		struct client *c = (struct client *)((char *)t -
-		    offsetof(struct client, timer));
+		struct client *c = container_of(t, struct client, timer);
 
 		next = t->next;
 		if (c->db == db)

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "session/cancel.h"
 
+#include "base/errcodes.h"
 #include "proto/cancel_key.h"
 #include "session/canceler.h"
 #include "session/client.h"
@@ -73,9 +74,10 @@ int cancel_by_admin(struct client *owner, struct err *e)
 		return 0;
 	target = find_target(owner, &why);
 	if (target == NULL)
-		return err_set(e, "08P01",
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "client runs no query that could be canceled");
-	return canceler_want(target) == 0 ? 0 : err_set(e, "53300",
+	return canceler_want(target) == 0 ? 0 : err_set(e,
+	    ERRCODE_TOO_MANY_CONNECTIONS,
 	    "no connection for a cancel request is free");
 }
 

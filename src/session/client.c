@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/crypto.h"
+#include "base/errcodes.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "io/socket.h"
@@ -239,7 +240,7 @@ void client_close(struct client *c, const char *reason)
 void client_fail(struct client *c, const char *code, const char *reason)
 {
 	client_fail_report(c, &(struct report){ "FATAL",
-	    code == NULL ? "08P01" : code, reason, "", "" });
+	    code == NULL ? ERRCODE_PROTOCOL_VIOLATION : code, reason, "", "" });
 }
 
 void client_fail_report(struct client *c, const struct report *r)

@@ -137,7 +137,7 @@ static void on_startup(struct client *c, const struct startup *m)
 	    CLIENT_KEY_MAX : CLIENT_KEY_BYTES;
 	if (c->addr.family != NET_UNIX && tls_state(&c->stream) != TLS_UP &&
 	    c->ss->tls->client_mode >= SSLMODE_REQUIRE) {
-		client_fail(c, "28000", "SSL required");
+		client_fail(c, ERRCODE_INVALID_AUTHORIZATION, "SSL required");
 		return;
 	}
 	if (login_read_params(c, m, &e) < 0 || login_check_room(c, &e) < 0) {
@@ -347,7 +347,8 @@ static int on_burst(struct client *c, const struct burst *b)
 		c->login->unread = c->stream.paused && used < b->len;
 	/* what a hasty client sent behind its login waits for the relay */
 	if (carry_rest(&c->carry, b, used) < 0) {
-		client_fail(c, "53200", "bouncer resources exhaustion");
+		client_fail(c, ERRCODE_OUT_OF_MEMORY,
+		    "bouncer resources exhaustion");
 		return -1;
 	}
 	if (client_logs_in(c))

@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "base/crypto.h"
+#include "base/container.h"
 #include "base/err.h"
 #include "io/socket.h"
 #include "io/tls.h"
@@ -27,10 +28,12 @@ static int check_admission(struct client *c, struct err *e)
 			login_log(c, LEVEL_INFO,
 			    "login failed: db=%s user=%s", name,
 			    c->login->user);
-		return err_set(e, "08P01", "no such database: %s", name);
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "no such database: %s", name);
 	}
 	if (c->db->disabled)
-		return err_set(e, "08P01", "database \"%s\" is disabled", name);
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "database \"%s\" is disabled", name);
 	if (c->login->auth.typed != NULL &&
 	    login_adopt_typed(c, c->login->auth.typed, e) < 0)
 		return -1;
@@ -42,7 +45,7 @@ static int check_admission(struct client *c, struct err *e)
 	c->pc.pool = pu == NULL ? NULL :
 	    catalog_get_pool(c->ss->catalog, c->db, pu);
 	if (c->pc.pool == NULL)
-		return err_set(e, "53200", "no memory for pool");
+		return err_set(e, ERRCODE_OUT_OF_MEMORY, "no memory for pool");
 	/* (spec/authentication.md section 6: of this database, and this only) */
 	if (c->login->found != NULL && pu == c->user)
 		catalog_learn_credentials(c->pc.pool, c->login->found);
@@ -105,7 +108,8 @@ static void act_on(struct client *c, enum auth_result r, struct writer *w)
 		return;
 	}
 	if (w->failed) {
-		client_fail(c, "53200", "no memory for authentication pool");
+		client_fail(c, ERRCODE_OUT_OF_MEMORY,
+		    "no memory for authentication pool");
 		return;
 	}
 	const struct iovec said = { w->at, w->len };
@@ -165,8 +169,7 @@ static void offer_binding(const struct client *c, struct auth_request *rq)
 /* What the exchange waited for is there. */
 static void on_woken(struct auth *a)
 {
-	struct login *l = (struct login *)((char *)a -
-	    offsetof(struct login, auth));
+	struct login *l = container_of(a, struct login, auth);
 	struct client *c = l->client;
 	struct auth_refusal why;
 	struct writer w;
@@ -191,7 +194,7 @@ void login_begin_auth(struct client *c)
 
 	/* without his secret nobody is told that his password is wrong */
 	if (c->user != NULL && user_renew(c->ss->catalog, c->user) < 0) {
-		client_fail(c, "53200", "out of memory");
+		client_fail(c, ERRCODE_OUT_OF_MEMORY, "out of memory");
 		return;
 	}
 	login_choose_method(c);

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "base/container.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -17,8 +18,7 @@
 
 static struct client *client_of_guest(struct lobby_guest *g)
 {
-	return ((struct login *)((char *)g -
-	    offsetof(struct login, guest)))->client;
+	return container_of(g, struct login, guest)->client;
 }
 
 static const struct settings *settings(const struct client *c)
@@ -32,7 +32,8 @@ static void drop(struct lobby_guest *g, const char *limit)
 {
 	struct err e;
 
-	err_set(&e, "53300", "no more connections allowed (%s)", limit);
+	err_set(&e, ERRCODE_TOO_MANY_CONNECTIONS,
+	    "no more connections allowed (%s)", limit);
 	client_fail(client_of_guest(g), e.code, e.text);
 }
 

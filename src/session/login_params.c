@@ -16,7 +16,8 @@
 
 static int no_memory(struct err *e)
 {
-	return err_set(e, "53200", "bouncer resources exhaustion");
+	return err_set(e, ERRCODE_OUT_OF_MEMORY,
+	    "bouncer resources exhaustion");
 }
 
 static int set_copy(char **slot, const char *value, struct err *e)
@@ -110,7 +111,8 @@ static int on_param(const char *name, const char *value, void *arg,
 		return 0;
 	login_log(c, LEVEL_WARNING, "unsupported startup parameter: %s=%s",
 	    name, value);
-	return err_set(e, "08P01", "unsupported startup parameter: %s", name);
+	return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+	    "unsupported startup parameter: %s", name);
 }
 
 static int on_option(const char *name, const char *value, void *arg,
@@ -126,7 +128,7 @@ static int on_option(const char *name, const char *value, void *arg,
 		return 0;
 	login_log(c, LEVEL_WARNING,
 	    "unsupported startup parameter in options: %s=%s", name, value);
-	return err_set(e, "08P01",
+	return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 	    "unsupported startup parameter in options: %s", name);
 }
 
@@ -161,9 +163,11 @@ int login_read_params(struct client *c, const struct startup *m,
 	if (startup_each(m, on_param, c, e) < 0)
 		return -1;
 	if (l->user[0] == '\0')
-		return err_set(e, "28000", "no username supplied");
+		return err_set(e, ERRCODE_INVALID_AUTHORIZATION,
+		    "no username supplied");
 	if (l->user_too_long)
-		return err_set(e, "08P01", "username too long");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "username too long");
 	if (c->replication != REPLICATION_NONE) {
 		c->options = l->options;
 		l->options = NULL;

@@ -5,14 +5,14 @@
 #include <stddef.h>
 #include <utlist.h>
 
+#include "base/container.h"
 #include "base/time.h"
 #include "session/login_parts.h"
 
 /* After the events of the turn, and all that they have woken. */
 static void run(struct loop_task *t)
 {
-	struct login_queue *q = (struct login_queue *)((char *)t -
-	    offsetof(struct login_queue, task));
+	struct login_queue *q = container_of(t, struct login_queue, task);
 	const usec_t end = time_precise() + LOGIN_TURN;
 
 	while (q->first != NULL) {

@@ -41,7 +41,7 @@ int login_check_room(const struct client *c, struct err *e)
 		if (!login_displace(c))
 			break;
 	}
-	return err_set(e, "08P01",
+	return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 	    "no more connections allowed (max_client_conn)");
 }
 
@@ -59,7 +59,7 @@ struct database *login_find_database(struct client *c, const char *name,
 		db->tentative = true;
 	else if (e->text[0] != '\0')
 		login_log(c, LEVEL_WARNING, "%s", e->text);
-	if (strcmp(e->code, "53200") != 0)
+	if (!err_is_nomem(e))
 		e->code[0] = '\0';
 	return db;
 }
@@ -108,12 +108,13 @@ static int check_limits(const struct client *c, struct err *e)
 	if (is_full(database_admitted(c->db), limit(
 	    c->db->conf->max_db_client_connections,
 	    set->max_db_client_connections)))
-		return err_set(e, "08P01", "client connections exceeded "
-		    "(max_db_client_connections)");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "client connections exceeded (max_db_client_connections)");
 	if (is_full(user_admitted(c->user), limit(
 	    own != NULL ? own->max_user_client_connections : 0,
 	    set->max_user_client_connections)))
-		return err_set(e, "08P01", "client connections exceeded "
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "client connections exceeded "
 		    "(max_user_client_connections)");
 	return 0;
 }
@@ -130,7 +131,7 @@ static int find_rights(struct client *c, struct err *e)
 	if (c->admin || set->auth_type == AUTH_ANY ||
 	    text_list_has(set->stats_users, name))
 		return 0;
-	return err_set(e, "28000", "not allowed");
+	return err_set(e, ERRCODE_INVALID_AUTHORIZATION, "not allowed");
 }
 
 /*
@@ -176,7 +177,8 @@ const struct mock_shape *login_mock_shape(const struct client *c)
 int login_admit(struct client *c, struct err *e)
 {
 	if (is_too_late(c))
-		return err_set(e, "08P01", "pooler is shutting down");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "pooler is shutting down");
 	if (find_rights(c, e) < 0 || check_limits(c, e) < 0)
 		return -1;
 	if (c->login->found != NULL)
@@ -208,11 +210,12 @@ static enum auth_type global_method(const struct client *c)
 static int find_anybody(struct client *c, struct user **user, struct err *e)
 {
 	if (c->db == NULL || c->db->conf->user == NULL)
-		return err_set(e, "08P01", "bouncer config error");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "bouncer config error");
 	*user = catalog_get_user(c->ss->catalog, c->db->console ?
 	    c->login->user : c->db->conf->user);
 	return *user != NULL ? 0 :
-	    err_set(e, "53200", "bouncer resources exhaustion");
+	    err_set(e, ERRCODE_OUT_OF_MEMORY, "bouncer resources exhaustion");
 }
 
 /* Who has an entry in the auth file; *user stays NULL: not known, so far. */
@@ -222,7 +225,7 @@ static int find_listed(struct client *c, struct user **user, struct err *e)
 		return 0;
 	*user = catalog_get_user(c->ss->catalog, c->login->user);
 	return *user != NULL ? 0 :
-	    err_set(e, "53200", "bouncer resources exhaustion");
+	    err_set(e, ERRCODE_OUT_OF_MEMORY, "bouncer resources exhaustion");
 }
 
 /* By PAM or LDAP: any name may be right, and exists once it was. */
@@ -242,7 +245,7 @@ static enum login_who await_typed(const struct client *c, struct err *e)
 	/* spec/authentication.md section 2 */
 	if (c->db == NULL || c->db->conf->auth_user == NULL)
 		return LOGIN_KNOWN;
-	err_set(e, "08P01", "bouncer config error");
+	err_set(e, ERRCODE_PROTOCOL_VIOLATION, "bouncer config error");
 	return LOGIN_REFUSED;
 }
 
@@ -303,7 +306,8 @@ int login_adopt(struct client *c, struct err *e)
 	struct user *u = catalog_get_user(c->ss->catalog, l->user);
 
 	if (u == NULL)
-		return err_set(e, "53200", "bouncer resources exhaustion");
+		return err_set(e, ERRCODE_OUT_OF_MEMORY,
+		    "bouncer resources exhaustion");
 	assign_user(c, u);
 	keep_known_secret(c);
 	return 0;
@@ -315,7 +319,8 @@ int login_adopt_typed(struct client *c, struct credentials *typed,
 	struct user *u = catalog_get_user(c->ss->catalog, c->login->user);
 
 	if (u == NULL)
-		return err_set(e, "53200", "bouncer resources exhaustion");
+		return err_set(e, ERRCODE_OUT_OF_MEMORY,
+		    "bouncer resources exhaustion");
 	/* a newer line of the auth file would take away what is put now */
 	(void)user_credentials(c->ss->catalog, u);
 	user_put_typed(u, typed);

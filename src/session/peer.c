@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/container.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -56,7 +57,7 @@ static struct peer *add(struct sessions *ss, int id)
 
 static struct peer *peer_of(struct pool *p)
 {
-	return (struct peer *)((char *)p - offsetof(struct peer, pool));
+	return container_of(p, struct peer, pool);
 }
 
 static void drop(struct sessions *ss, struct peer *p, const char *reason)
@@ -233,7 +234,7 @@ static bool is_trusted(struct server *canceler)
 		return true;
 	log_at(LEVEL_WARNING, &canceler->who, "no cancel request is passed on: "
 	    "%s", why.text);
-	server_fail(canceler, "08001", "peer of another user");
+	server_fail(canceler, ERRCODE_CANNOT_CONNECT, "peer of another user");
 	return false;
 }
 

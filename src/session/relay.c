@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: ISC */
 #include "session/relay.h"
 
+#include "base/errcodes.h"
 #include "proto/track_look.h"
 #include "session/broker.h"
 #include "session/bulk.h"
@@ -103,7 +104,7 @@ static bool keep(struct client *c, const struct burst *b)
 {
 	if (carry_rest(&c->carry, b, 0) == 0)
 		return true;
-	client_fail(c, "53200", "out of memory");
+	client_fail(c, ERRCODE_OUT_OF_MEMORY, "out of memory");
 	return false;
 }
 
@@ -257,7 +258,7 @@ static void chore_done(struct server *s)
 	s->chore = CHORE_NONE;
 	timeout_stop(&s->timer);
 	if (broker_adopt_params(c, s) < 0)
-		client_fail(c, "53200", "out of memory");
+		client_fail(c, ERRCODE_OUT_OF_MEMORY, "out of memory");
 	else
 		relay_resume(c);
 }

@@ -4,6 +4,7 @@
  * with has not begun, and PostgreSQL's answer to a cancel is ours to give.
  * SPDX-License-Identifier: ISC */
 #include "proto/msg.h"
+#include "base/errcodes.h"
 #include "proto/report.h"
 #include "proto/writer.h"
 #include "session/broker.h"
@@ -30,7 +31,7 @@ void relay_cancel_wait(struct client *c)
 	if (set->log_pooler_errors)
 		log_at(LEVEL_WARNING, &c->who, "pooler error: %s", CANCELED);
 	writer_init(&w, OUT_CAP);
-	report_write_error(&w, "ERROR", "57014", CANCELED);
+	report_write_error(&w, "ERROR", ERRCODE_QUERY_CANCELED, CANCELED);
 	if (whole) {
 		/* dropped as it comes; what is behind it counts again */
 		c->rest.bytes = (uint32_t)msg_size(m, set->max_packet_size);
@@ -40,7 +41,7 @@ void relay_cancel_wait(struct client *c)
 		c->relay.discards = true;
 	}
 	if (w.failed)
-		client_fail(c, "53200", "out of memory");
+		client_fail(c, ERRCODE_OUT_OF_MEMORY, "out of memory");
 	else if (stream_write_bytes(&c->stream, w.at, w.len) == STREAM_BROKEN)
 		client_close(c, "client unexpected eof");
 	else

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/wheel.h"
+#include "base/errcodes.h"
 #include "pool/counters.h"
 #include "proto/msg.h"
 #include "proto/params.h"
@@ -39,7 +40,7 @@ static enum relay_step fail_memory(struct relay_down *d)
 {
 	if (d->c != NULL)
 		outbox_flush(&d->out);
-	server_fail(d->s, "53200", "out of memory");
+	server_fail(d->s, ERRCODE_OUT_OF_MEMORY, "out of memory");
 	return RELAY_STOP;
 }
 
@@ -335,6 +336,6 @@ bool relay_down_burst(struct relay_down *d, const struct burst *b)
 		wheel_wake(&s->ps.pool->wheel);
 	if (carry_rest(&s->carry, b, used) == 0)
 		return true;
-	server_fail(s, "53200", "out of memory");
+	server_fail(s, ERRCODE_OUT_OF_MEMORY, "out of memory");
 	return false;
 }

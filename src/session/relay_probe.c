@@ -7,6 +7,7 @@
  * query would drop the client's unnamed statement.
  * SPDX-License-Identifier: ISC */
 #include "proto/msg.h"
+#include "base/errcodes.h"
 #include "proto/prepared.h"
 #include "session/relay_parts.h"
 
@@ -35,7 +36,7 @@ bool relay_probe(struct client *c)
 		return true;
 	if (track_add(t, FE_CLOSE, TRACK_SKIP, NULL) < 0 ||
 	    track_add(t, FE_SYNC, TRACK_SKIP, NULL) < 0) {
-		server_fail(s, "53200", "out of memory");
+		server_fail(s, ERRCODE_OUT_OF_MEMORY, "out of memory");
 		return false;
 	}
 	(void)stream_write_bytes(&s->stream, &probe, sizeof probe);

@@ -5,6 +5,7 @@
  * replaced. (max_prepared_statement_memory)
  * SPDX-License-Identifier: ISC */
 #include "proto/msg.h"
+#include "base/errcodes.h"
 #include "proto/prepared.h"
 #include "proto/report.h"
 #include "proto/track_look.h"
@@ -47,7 +48,7 @@ void relay_send_refusal(struct outbox *to_client, const struct client *c)
 		log_at(LEVEL_WARNING, &c->who, "pooler error: %s", REASON);
 	writer_init(&w, OUTBOX_BYTES);
 	report_write(&w, BE_ERROR_RESPONSE, &(struct report){ "ERROR",
-	    "53200", REASON, NULL, HINT });
+	    ERRCODE_OUT_OF_MEMORY, REASON, NULL, HINT });
 	if (!w.failed)
 		outbox_copy(to_client, w.at, w.len);
 	else

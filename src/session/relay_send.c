@@ -1,6 +1,7 @@
 /* relay_send.c - what becomes of a message: passed, dropped, answered here.
  * SPDX-License-Identifier: ISC */
 #include "proto/msg.h"
+#include "base/errcodes.h"
 #include "proto/prepared.h"
 #include "proto/track_look.h"
 #include "proto/track_run.h"
@@ -25,7 +26,7 @@ enum relay_step relay_fail(struct relay_up *up, const char *text)
 
 enum relay_step relay_no_memory(struct relay_up *up)
 {
-	client_fail(up->c, "53200", "out of memory");
+	client_fail(up->c, ERRCODE_OUT_OF_MEMORY, "out of memory");
 	return RELAY_STOP;
 }
 

@@ -67,7 +67,7 @@ int relay_state_load(struct relay_state *r, const void *p, size_t n,
 	r->discards = (flags & DISCARDS) != 0;
 	if (!load_text(&in, &r->dealloc.name) ||
 	    !load_text(&in, &r->dealloc.portal))
-		return err_set(e, "53200", "out of memory");
-	return in.failed || reader_left(&in) > 0 ?
-	    err_set(e, "08P01", "state of a session is broken") : 0;
+		return err_nomem(e);
+	return in.failed || reader_left(&in) > 0 ? err_set(e,
+	    ERRCODE_PROTOCOL_VIOLATION, "state of a session is broken") : 0;
 }

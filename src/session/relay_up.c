@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/wheel.h"
+#include "base/errcodes.h"
 #include "pool/counters.h"
 #include "proto/msg.h"
 #include "proto/prepared.h"
@@ -294,6 +295,6 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b)
 		wheel_wake(&c->pc.pool->wheel);
 	if (carry_rest(&c->carry, b, used) == 0)
 		return true;
-	client_fail(c, "53200", "out of memory");
+	client_fail(c, ERRCODE_OUT_OF_MEMORY, "out of memory");
 	return false;
 }

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: ISC */
 #include "session/replication.h"
 
+#include "base/errcodes.h"
 #include "pool/latencies.h"
 #include "pool/limit.h"
 #include "pool/pool_failure.h"
@@ -79,14 +80,15 @@ static bool greet(struct client *c, struct server *s)
 	struct writer *w = &s->attempt->welcome;
 
 	if (!c->welcomed && w->failed)
-		client_fail(c, "53200", "failed to prepare welcome message");
+		client_fail(c, ERRCODE_OUT_OF_MEMORY,
+		    "failed to prepare welcome message");
 	else if (!c->welcomed)
 		welcome_send(c, &(struct welcome_parts){
 		    .tracked = s->params,
 		    .others = { w->at, w->len },
 		});
 	else if (params_adopt(&c->params, s->params, s->silent) < 0)
-		client_fail(c, "53200", "out of memory");
+		client_fail(c, ERRCODE_OUT_OF_MEMORY, "out of memory");
 	return client_is_open(c);
 }
 

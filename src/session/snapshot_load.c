@@ -19,11 +19,6 @@
 #include "session/server.h"
 #include "session/sessions.h"
 
-static int no_memory(struct err *e)
-{
-	return err_nomem(e);
-}
-
 /* --- what both have --- */
 
 struct pool *snapshot_find_pool(struct sessions *ss,
@@ -44,7 +39,7 @@ struct pool *snapshot_find_pool(struct sessions *ss,
 	    catalog_get_pool(cat, db, pu);
 
 	if (p == NULL)
-		(void)no_memory(e);
+		(void)err_nomem(e);
 	return p;
 }
 
@@ -128,7 +123,7 @@ static int read_names(struct client *c, struct reader *list, struct err *e)
 
 		prepared_unref(stmt);
 		if (rc < 0)
-			return no_memory(e);
+			return err_nomem(e);
 	}
 	return 0;
 }
@@ -158,7 +153,8 @@ static int fill_client(struct client *c, struct snapshot_client *in,
     struct err *e)
 {
 	if (in->key_len > sizeof c->key || in->key_len < CLIENT_KEY_BYTES)
-		return err_set(e, "08P01", "state of a session is broken");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "state of a session is broken");
 	set_client(c, in);
 	pool_client_set(&c->pc, !c->welcomed ? CLIENT_WELCOME :
 	    (in->flags & SNAPSHOT_WAITING) != 0 ? CLIENT_WAITING :
@@ -167,9 +163,9 @@ static int fill_client(struct client *c, struct snapshot_client *in,
 	    read_start(c, in) < 0 ||
 	    carry_keep(&c->carry, in->carry, in->carry_len) < 0 ||
 	    snapshot_read_queued(&c->stream, in->queued, in->queued_len) < 0)
-		return no_memory(e);
+		return err_nomem(e);
 	if (copy_text(&c->query_text, in->query_text) < 0)
-		return no_memory(e);
+		return err_nomem(e);
 	if (relay_state_load(&c->relay, in->relay, in->relay_len, e) < 0)
 		return -1;
 	if (c->welcomed)
@@ -215,7 +211,7 @@ struct client *snapshot_read_client(struct sessions *ss,
 	struct client *const c = client_open(ss, h->fd, &peer);
 
 	if (c == NULL) {
-		(void)no_memory(e);
+		(void)err_nomem(e);
 		return NULL;
 	}
 	client_become(c, ss->client_ops.relay);

@@ -114,15 +114,16 @@ static int check_head(struct reader *r, char kind, struct err *e)
 	const uint8_t version = reader_u8(r);
 
 	if (version != SNAPSHOT_VERSION || reader_u8(r) != (uint8_t)kind)
-		return err_set(e, "08P01", "state of a session in an unknown "
-		    "format");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "state of a session in an unknown format");
 	return 0;
 }
 
 static int check_end(const struct reader *r, struct err *e)
 {
 	if (r->failed || reader_left(r) > 0)
-		return err_set(e, "08P01", "state of a session is broken");
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "state of a session is broken");
 	return 0;
 }
 

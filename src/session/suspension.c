@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <utlist.h>
 
+#include "base/container.h"
 #include "pool/catalog.h"
 #include "session/broker.h"
 #include "session/client.h"
@@ -16,7 +17,7 @@
 
 static struct client *client_of_login(struct timeout *t)
 {
-	return (struct client *)((char *)t - offsetof(struct client, timer));
+	return container_of(t, struct client, timer);
 }
 
 /* --- sessions that can stop --- */

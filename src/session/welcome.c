@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "session/welcome.h"
 
+#include "base/errcodes.h"
 #include "io/stream.h"
 #include "proto/msg.h"
 #include "proto/params.h"
@@ -43,7 +44,8 @@ void welcome_send(struct client *c, const struct welcome_parts *g)
 	writer_ready(&w, 'I');
 	c->welcomed = true;
 	if (w.failed) {
-		client_fail(c, "53200", "failed to prepare welcome message");
+		client_fail(c, ERRCODE_OUT_OF_MEMORY,
+		    "failed to prepare welcome message");
 		writer_fini(&w);
 		return;
 	}
