@@ -1,0 +1,208 @@
+# arena.py - where a suite runs: a server of its own, and what is before it.
+# SPDX-License-Identifier: ISC
+"""A way is how a suite reaches PostgreSQL: directly, or through a pooler.
+Each suite gets a fresh server on each way, so that none sees what another
+left behind."""
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "system"))
+import harness  # noqa: E402
+
+DIRECT, SESSION, TRANSACTION = "direct", "session", "transaction"
+REFERENCE = "reference"			# the same modes, by the reference
+REFERENCE_TRANSACTION = "reference transaction"
+ALL = (DIRECT, SESSION, TRANSACTION, REFERENCE, REFERENCE_TRANSACTION)
+# for suites that are about a session's own state all the time
+SESSIONS = (DIRECT, SESSION, REFERENCE)
+OURS = (SESSION, TRANSACTION)
+
+KEEP = os.environ.get("KEEP_OUTPUT")
+SERVER = {
+    "max_connections": 100, "max_prepared_transactions": 10,
+    "shared_buffers": "'128MB'", "wal_level": "logical",
+    "lc_messages": "'C'", "lc_monetary": "'C'", "lc_numeric": "'C'",
+    "lc_time": "'C'",
+}
+POOLER = {
+    "listen_addr": "127.0.0.1", "auth_type": "trust",
+    "auth_user": "postgres", "max_client_conn": 500,
+    "default_pool_size": 60, "admin_users": "nobody",
+}
+# What 1.18 refuses at login. It loses what is asked for, or the suite could
+# not run at all.
+IGNORED = "extra_float_digits,options,search_path,statement_timeout," \
+    "intervalstyle,geqo,jit,default_transaction_isolation," \
+    "default_transaction_read_only,bytea_output,lock_timeout,work_mem"
+
+
+class Pooler:
+    """One pooler before a server; it is ended by stop()."""
+
+    def __init__(self, program, pg, mode, **settings):
+        self.folder = harness.make_tmp()
+        self.port = harness.free_port()
+        self.log = os.path.join(self.folder, "log")
+        users = os.path.join(self.folder, "users")
+        self._put(users, '"postgres" ""\n')
+        ini = os.path.join(self.folder, "ini")
+        values = {**POOLER, "listen_port": self.port, "pool_mode": mode,
+                  "unix_socket_dir": self.folder, "auth_file": users,
+                  **settings}
+        self._put(ini, "[databases]\n* = host=127.0.0.1 port=%d\n"
+                  "[pgbouncer]\n" % pg.port + "".join(
+                      "%s = %s\n" % item for item in values.items()))
+        with open(self.log, "wb") as log:
+            self.proc = subprocess.Popen(
+                [program, ini], stdout=log, stderr=log,
+                stdin=subprocess.DEVNULL, cwd=self.folder,
+                env=harness.process_env(), **harness.as_user())
+        harness.wait_until(self._is_up, what="the pooler to start")
+
+    def _put(self, path, text):
+        with open(path, "w") as f:
+            f.write(text)
+        os.chmod(harness.give(path), 0o644)
+
+    def _is_up(self):
+        if self.proc.poll() is not None:
+            raise RuntimeError("%s has ended:\n%s" % (
+                self.proc.args[0], self.text()))
+        return "process up: " in self.text()
+
+    def text(self):
+        with open(self.log, errors="replace") as f:
+            return f.read()
+
+    def stop(self):
+        """What is wrong with its end, or None."""
+        early = self.proc.poll()
+        if early is None:
+            self.proc.send_signal(signal.SIGQUIT)
+            try:
+                self.proc.wait(harness.TIMEOUT)
+            except subprocess.TimeoutExpired:
+                self.proc.kill()
+                self.proc.wait()
+        text = self.text()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        bad = harness.SANITIZER.search(text)
+        if bad:
+            return text[bad.start():bad.start() + 3000]
+        return None if early is None else \
+            "it had ended with %d:\n%s" % (early, text[-3000:])
+
+
+class Place:
+    """What a suite's run() is given: where to connect, and a folder."""
+
+    user, dbname, host = "postgres", "postgres", "127.0.0.1"
+
+    def __init__(self, way, pg, port):
+        self.way, self.pg, self.port = way, pg, port
+        self.folder = harness.make_tmp()
+
+    def env(self, **more):
+        """The environment of a client program, with libpq's variables."""
+        kept = {k: v for k, v in os.environ.items()
+                if not k.startswith(("PG", "LC_", "PYTHON"))
+                and k != "LANGUAGE"}
+        return {**kept, "HOME": self.folder, "TMPDIR": self.folder,
+                "LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONUNBUFFERED": "1",
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "PGHOST": self.host, "PGPORT": str(self.port),
+                "PGUSER": self.user, "PGDATABASE": self.dbname, **more}
+
+    def run(self, command, limit=1800, cwd=None, **env):
+        """Output of a client program; it runs as the unprivileged user, in a
+        process group of its own that does not outlive it."""
+        with open(os.path.join(self.folder, "output"), "w+b") as out:
+            proc = subprocess.Popen(
+                command, cwd=cwd or self.folder, env=self.env(**env),
+                stdin=subprocess.DEVNULL, stdout=out,
+                stderr=subprocess.STDOUT, start_new_session=True,
+                **harness.as_user())
+            try:
+                proc.wait(limit)
+            except subprocess.TimeoutExpired:
+                print("%s: not done after %d s" % (command[0], limit))
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(proc.pid, signal.SIGKILL)
+                proc.wait()
+            out.seek(0)
+            return out.read().decode(errors="replace")
+
+    def keep(self, to):
+        """For who looks for a reason: what the suite printed."""
+        to = os.path.join(to, self.way.replace(" ", "-"))
+        os.makedirs(to, exist_ok=True)
+        for name in ("output", "regression.diffs"):
+            path = os.path.join(self.folder, name)
+            if os.path.exists(path):
+                shutil.copy(path, to)
+
+    def copy(self, folder):
+        """A copy that the user may write to."""
+        to = os.path.join(self.folder, os.path.basename(folder))
+        shutil.copytree(folder, to, symlinks=True)
+        if harness.USER:
+            subprocess.run(["chown", "-R", "%d:%d" % (
+                harness.USER.pw_uid, harness.USER.pw_gid), to], check=True)
+        return to
+
+
+class Arena:
+    """The programs, and a data folder to copy new servers from."""
+
+    def __init__(self, pooler, reference):
+        self.pooler, self.reference = pooler, reference
+        self.seed = harness.make_tmp()
+        self.data = os.path.join(self.seed, "data")
+        subprocess.run([harness.pg_bin("initdb"), "-D", self.data,
+                        "-U", "postgres", "-A", "trust", "-E", "UTF8",
+                        "--locale=C", "-N"], check=True,
+                       stdout=subprocess.DEVNULL, cwd="/",
+                       **harness.as_user())
+
+    def close(self):
+        shutil.rmtree(self.seed, ignore_errors=True)
+
+    def _copy(self, to):
+        subprocess.run(["cp", "-R", self.data, to], check=True, cwd="/",
+                       **harness.as_user())
+
+    def _before(self, way, pg):
+        if way == DIRECT:
+            return None
+        mode = TRANSACTION if way.endswith(TRANSACTION) else SESSION
+        if way in OURS:
+            return Pooler(self.pooler, pg, mode,
+                          ignore_startup_parameters="extra_float_digits")
+        return Pooler(self.reference, pg, mode,
+                      ignore_startup_parameters=IGNORED)
+
+    @contextlib.contextmanager
+    def place(self, way):
+        """A server, and what is before it on this way."""
+        pg = harness.Postgres(copy=self._copy, **SERVER)
+        before = place = wrong = None
+        try:
+            before = self._before(way, pg)
+            place = Place(way, pg, before.port if before else pg.port)
+            yield place
+        finally:
+            if before:
+                wrong = before.stop()
+            pg.stop()
+            if place:
+                if KEEP:
+                    place.keep(KEEP)
+                shutil.rmtree(place.folder, ignore_errors=True)
+        if wrong:
+            raise RuntimeError("%s: %s" % (way, wrong))

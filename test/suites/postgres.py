@@ -1,0 +1,128 @@
+# postgres.py - PostgreSQL's own suites: regress, isolation, libpq_pipeline.
+# SPDX-License-Identifier: ISC
+import os
+import re
+
+import arena
+import fetch
+import harness
+
+SHORT_REGRESS = """test_setup boolean char int4 numerology insert transactions
+prepare portals plancache guc temp copy2 prepared_xacts xml""".split()
+SHORT_ISOLATION = """read-only-anomaly simple-write-skew lock-update-delete
+deadlock-simple eval-plan-qual-trigger nowait skip-locked timeouts
+temp-schema-cleanup""".split()
+# the only thing a pooler's client cannot know from its login
+PID = "= PQbackendPID(conns[i].conn);"
+ASK = '= atoi(PQgetvalue(PQexec(conns[i].conn, ' \
+    '"SELECT pg_backend_pid()"), 0, 0));'
+DONE = re.compile(
+    r"^(?:test\s+| {5})(\S+)\s+\.\.\.\s+(ok|FAILED|failed \(ignored\))", re.M)
+ROWS = "700"
+
+
+def fetch_source(folder):
+    if os.path.isdir(folder):
+        return
+    version = fetch.installed("postgresql-15")
+    fetch.debian_source("postgresql-15", version, folder)
+
+
+def build(folder):
+    """The programs that test, none of the server."""
+    done = os.path.join(folder, "built")
+    if os.path.exists(done):
+        return
+    path = os.path.join(folder, "src/test/isolation/isolationtester.c")
+    with open(path) as f:
+        text = f.read()
+    with open(path, "w") as f:
+        f.write(text.replace(PID, ASK))
+    fetch.command("./configure", "-q", "--without-readline", "--without-zlib",
+                  cwd=folder, CFLAGS="-O0")
+    for target in (["-C", "src/backend", "generated-headers"],
+                   ["-C", "src/test/regress"], ["-C", "src/test/isolation"],
+                   ["-C", "src/test/modules/libpq_pipeline"]):
+        fetch.command("make", "-s", *target, cwd=folder)
+    open(done, "w").close()
+
+
+def prepare(folder):
+    fetch_source(folder)
+    build(folder)
+
+
+def make_database(place, name, options):
+    """As pg_regress makes it; what it asks for at login by PGOPTIONS is lost
+    on the way through the reference."""
+    place.pg.sql('create database "%s" template template0' % name)
+    for key, value in (("lc_messages", "C"), ("lc_monetary", "C"),
+                       ("lc_numeric", "C"), ("lc_time", "C"),
+                       ("bytea_output", "hex"),
+                       ("timezone_abbreviations", "Default")):
+        place.pg.sql("alter database \"%s\" set %s = '%s'"
+                     % (name, key, value))
+    if place.way.startswith(arena.REFERENCE):
+        for key, value in options:
+            place.pg.sql("alter database \"%s\" set %s = '%s'"
+                         % (name, key, value))
+
+
+def regress_command(place, program, folder, source):
+    return [os.path.join(folder, program), "--use-existing",
+            "--inputdir=" + os.path.join(folder, source),
+            "--outputdir=" + place.folder,
+            "--bindir=" + os.path.dirname(harness.pg_bin("psql")),
+            "--dlpath=" + os.path.join(folder, "src/test/regress"),
+            "--host=" + place.host, "--port=%d" % place.port,
+            "--user=" + place.user, "--max-concurrent-tests=20"]
+
+
+def outcomes(text):
+    return {name: "ok" if word == "ok" else "failed"
+            for name, word in DONE.findall(text)}
+
+
+def regress(place, folder, short):
+    make_database(place, "regression",
+                  [("intervalstyle", "postgres_verbose")])
+    tests = SHORT_REGRESS if short else [
+        "--schedule=" + os.path.join(
+            folder, "src/test/regress/parallel_schedule")]
+    text = place.run(regress_command(
+        place, "src/test/regress/pg_regress", folder, "src/test/regress")
+        + ["--dbname=regression"] + tests, limit=3600)
+    return outcomes(text)
+
+
+def isolation(place, folder, short):
+    make_database(place, "isolation_regression", [])
+    tests = SHORT_ISOLATION if short else [
+        "--schedule=" + os.path.join(
+            folder, "src/test/isolation/isolation_schedule")]
+    text = place.run(regress_command(
+        place, "src/test/isolation/pg_isolation_regress", folder,
+        "src/test/isolation") + ["--dbname=isolation_regression"] + tests,
+        limit=3600)
+    return outcomes(text)
+
+
+def pipeline(place, folder, _short):
+    """It is short. What it sends and gets is compared, too."""
+    base = os.path.join(folder, "src/test/modules/libpq_pipeline")
+    program = os.path.join(base, "libpq_pipeline")
+    found = {}
+    conninfo = "host=%s port=%d user=%s dbname=%s" % (
+        place.host, place.port, place.user, place.dbname)
+    for name in place.run([program, "tests"]).split():
+        trace = os.path.join(place.folder, name + ".trace")
+        code = place.run(["sh", "-c", '"$@"; echo "code $?"', "sh", program,
+                          "-r", ROWS, "-t", trace, name, conninfo],
+                         limit=120)
+        found[name] = "ok" if code.endswith("code 0\n") else "failed"
+        want = os.path.join(base, "traces", name + ".trace")
+        if os.path.exists(want):
+            same = os.path.exists(trace) and harness.read(
+                trace) == harness.read(want)
+            found[name + " trace"] = "ok" if same else "failed"
+    return found

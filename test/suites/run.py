@@ -1,0 +1,243 @@
+#!/usr/bin/python3
+# run.py - the suites of PostgreSQL and of its drivers, on every way.
+# SPDX-License-Identifier: ISC
+"""run.py [--short] [--cache DIR] [NAME...]: runs all suites, or those named,
+and writes their sections of doc/conformance.md. With --short, a selection of
+each, pgsluice in session mode only, and nothing is written. Ends with 1 when
+something differs for no reason that is known; see README.md."""
+import argparse
+import dataclasses
+import fnmatch
+import os
+import re
+import shutil
+import signal
+import sys
+import time
+import traceback
+import typing
+
+import arena
+import drivers
+import fetch
+import harness
+import postgres
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+REPORT = os.path.join(harness.ROOT, "doc", "conformance.md")
+NAMED = 12		# differences of the reference that are worth a name
+INTRODUCTION = """# Conformance
+
+The suites of PostgreSQL and of its drivers, as they come, run directly and
+through a pooler; `./bootstrap suites` wrote this, see
+[test/suites](../test/suites/README.md). A test *differs* when its outcome is
+not the one of the direct run. "reference" is Debian's package pgbouncer, in
+session mode and in transaction mode, by the same settings.
+
+"""
+
+
+@dataclasses.dataclass
+class Suite:
+    """A row of the table below."""
+    name: str
+    title: str
+    source: str			# what folder it is made in; some share one
+    prepare: typing.Callable	# (folder): fetch and build, unless it is there
+    run: typing.Callable	# (place, folder, short) -> {test: outcome}
+    ways: tuple = arena.ALL
+
+
+SUITES = (
+    Suite("regress", "PostgreSQL's regression tests", "postgresql",
+          postgres.prepare, postgres.regress, arena.SESSIONS),
+    Suite("isolation", "PostgreSQL's isolation tests", "postgresql",
+          postgres.prepare, postgres.isolation, arena.SESSIONS),
+    Suite("libpq_pipeline", "PostgreSQL's tests of libpq's pipelines",
+          "postgresql", postgres.prepare, postgres.pipeline),
+    Suite("psycopg2", "psycopg2", "psycopg2", drivers.prepare_psycopg2,
+          drivers.psycopg2),
+    Suite("asyncpg", "asyncpg", "asyncpg", drivers.prepare_asyncpg,
+          drivers.asyncpg),
+    Suite("pg8000", "pg8000", "pg8000", drivers.prepare_pg8000,
+          drivers.pg8000),
+    Suite("lib-pq", "lib/pq", "lib-pq", drivers.prepare_lib_pq,
+          drivers.lib_pq),
+)
+
+
+def read_reasons(name):
+    """[(way, pattern of tests, why)] of a suite."""
+    path = os.path.join(HERE, "reasons", name)
+    if not os.path.exists(path):
+        return []
+    with open(path) as f:
+        rows = [line.strip().split(": ", 1) for line in f
+                if line.strip() and not line.startswith("#")]
+    return [(*head.split(" ", 1), why) for head, why in rows]
+
+
+def reason(reasons, way, test):
+    for ways, pattern, why in reasons:
+        if way in ways.split(",") and fnmatch.fnmatchcase(test, pattern):
+            return why
+    return None
+
+
+def differences(direct, found):
+    """[(test, outcome directly, outcome here)]"""
+    return [(test, direct.get(test, "not run"), found.get(test, "not run"))
+            for test in sorted(direct.keys() | found.keys())
+            if direct.get(test) != found.get(test)]
+
+
+def table(results):
+    lines = ["| way | tests | ok | failed | skipped | differ |",
+             "|---|---|---|---|---|---|"]
+    direct = results[arena.DIRECT]
+    for way, found in results.items():
+        outcomes = list(found.values())
+        counts = [len(outcomes)] + [outcomes.count(o) for o in (
+            "ok", "failed", "skipped")]
+        differ = "" if way == arena.DIRECT else len(
+            differences(direct, found))
+        lines.append("| %s | %d | %d | %d | %d | %s |" % (
+            way, *counts, differ))
+    return lines
+
+
+def explain(suite, results):
+    """Lines about what differs, and how much of it nobody can explain."""
+    reasons, lines, unexplained = read_reasons(suite.name), [], 0
+    direct = results[arena.DIRECT]
+    for way, found in results.items():
+        differ = differences(direct, found) if way != arena.DIRECT else []
+        if not differ:
+            continue
+        if way not in arena.OURS:
+            names = ["`%s`" % test for test, _, _ in differ]
+            more = len(names) - NAMED
+            lines += ["", "%s: %s%s" % (
+                way.capitalize(), ", ".join(names[:NAMED]),
+                " and %d more" % more if more > 0 else "")]
+            continue
+        lines += ["", "| %s | directly | here | why |" % way,
+                  "|---|---|---|---|"]
+        for test, before, here in differ:
+            why = reason(reasons, way, test)
+            unexplained += why is None
+            lines.append("| `%s` | %s | %s | %s |" % (
+                test.replace("|", "\\|"), before, here,
+                why or "**unexplained**"))
+    return lines, unexplained
+
+
+def run_suite(suite, ground, cache, short):
+    """{way: {test: outcome}}"""
+    folder = os.path.join(cache, suite.source)
+    suite.prepare(folder)
+    results = {}
+    ways = (arena.DIRECT, arena.SESSION) if short else suite.ways
+    for way in ways:
+        begun = time.monotonic()
+        try:
+            with ground.place(way) as place:
+                found = suite.run(place, folder, short)
+        except (RuntimeError, AssertionError):
+            # a pooler that ends badly is what must not be overlooked
+            traceback.print_exc()
+            found = {"(the way itself)": "failed"}
+        if way == arena.DIRECT and not found:
+            raise fetch.Missing("its direct run has no results")
+        results[way] = found
+        print("%-16s%-24s%5d tests, %d failed, %.0f s" % (
+            suite.name, way, len(found), list(found.values()).count(
+                "failed"), time.monotonic() - begun), flush=True)
+    return results
+
+
+def read_report():
+    """{suite: its section}"""
+    if not os.path.exists(REPORT):
+        return {}
+    with open(REPORT) as f:
+        parts = re.split(r"^## (\S+)\n", f.read(), flags=re.M)
+    return {name: text.strip("\n") for name, text in zip(
+        parts[1::2], parts[2::2])}
+
+
+def write_report(sections):
+    with open(REPORT, "w") as f:
+        f.write(INTRODUCTION + "\n\n".join(
+            "## %s\n\n%s" % (s.name, sections[s.name]) for s in SUITES
+            if s.name in sections) + "\n")
+
+
+def run_all(suites, ground, args):
+    """How many differences nobody can explain."""
+    unexplained = 0
+    for suite in suites:
+        try:
+            results = run_suite(suite, ground, args.cache, args.short)
+        except fetch.Missing as e:
+            print("%-16sskipped: %s" % (suite.name, e), flush=True)
+            continue
+        lines, bad = explain(suite, results)
+        unexplained += bad
+        if bad or args.short:
+            print("\n".join(line for line in lines if line), flush=True)
+        if not args.short:
+            sections = read_report()
+            sections[suite.name] = "\n".join(
+                [suite.title + ".", ""] + table(results) + lines)
+            write_report(sections)
+    return unexplained
+
+
+def find_reference(cache):
+    """The program, fetched when it is not installed; it is run, not read."""
+    path = shutil.which("pgbouncer", path="/usr/sbin:/usr/bin") or \
+        os.path.join(cache, "pgbouncer")
+    if not os.path.exists(path):
+        fetch.debian_program("pgbouncer", "usr/sbin/pgbouncer", path)
+    return path
+
+
+def main():
+    names = [s.name for s in SUITES]
+    parser = argparse.ArgumentParser(prog="run.py")
+    parser.add_argument("--short", action="store_true",
+                        help="a few seconds of each")
+    parser.add_argument("--cache", help="where to keep what was fetched and "
+                        "built; without it, nothing is kept")
+    parser.add_argument("names", nargs="*", metavar="NAME",
+                        help=", ".join(names))
+    args = parser.parse_args()
+    # what was started is ended whatever ends this
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for name in args.names:
+        if name not in names:
+            parser.error("no such suite: %s" % name)
+    scratch = harness.make_tmp()
+    args.cache = os.path.abspath(args.cache or os.path.join(
+        scratch, "cache"))
+    os.makedirs(args.cache, exist_ok=True)
+    ground = None
+    try:
+        ground = arena.Arena(harness.binary(), None if args.short else
+                             find_reference(args.cache))
+        unexplained = run_all(
+            [s for s in SUITES if not args.names or s.name in args.names],
+            ground, args)
+    finally:
+        if ground:
+            ground.close()
+        harness.shutdown()
+        shutil.rmtree(scratch, ignore_errors=True)
+    if unexplained:
+        print("%d differences are unexplained" % unexplained)
+    return 1 if unexplained else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
