@@ -5,9 +5,22 @@
 
 #include <stdbool.h>
 
+#include "conf/config.h"
+#include "session/auth_answer.h"
+
 struct client;
+struct credentials;
 struct err;
 struct server;
+
+/* A question, and what came of it; of a login. */
+struct auth_query {
+	const char *user;		/* borrowed: the name that wants in */
+	void (*answered)(struct client *c);	/* may close c */
+	struct auth_answer answer;	/* as far as it is here */
+	struct credentials *found;	/* counted: the secret; NULL = no row */
+	char name[CONFIG_USER_MAX];	/* of the row */
+};
 
 /* Is there an auth_user for the database of c? */
 bool auth_query_is_possible(const struct client *c);
@@ -16,7 +29,7 @@ bool auth_query_is_meant(const struct client *c);
 
 /*
  * c, which logs in as an unknown user, waits in the auth pool from here on and
- * is not read. Its login gets the answer, and login_answered() is called.
+ * is not read. c->role->query() names the question, gets the answer and is told.
  * Returns: 0 (c may be closed already), or -1 with e for the client.
  * Source:  spec/authentication.md section 6.
  */

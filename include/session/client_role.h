@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct auth_query;
 struct client;
 struct iovec;
 
@@ -35,6 +36,8 @@ struct client_role {
 	 * request for the log; NULL: a query that runs is what it is for.
 	 */
 	const char *(*cancel)(struct client *c);
+	/* Of a login: what auth_query is asked. */
+	struct auth_query *(*query)(const struct client *c);
 	/* May the log speak of the end of c? NULL: always. */
 	bool (*speaks)(const struct client *c);
 	/*

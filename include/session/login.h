@@ -14,7 +14,4 @@ struct sessions;
 struct client *login_accept(struct sessions *ss, int fd,
     const struct net_addr *peer);
 
-/* The answer to its auth_query is there: go on. May close c. */
-void login_answered(struct client *c);
-
 #endif

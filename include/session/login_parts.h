@@ -10,7 +10,7 @@
 #include "pool/lobby.h"
 #include "proto/startup.h"
 #include "session/auth.h"
-#include "session/auth_answer.h"
+#include "session/auth_query.h"
 
 struct client;
 struct credentials;
@@ -36,7 +36,6 @@ struct login {
 	char *host;			/* owned: the name of his machine */
 	struct dns_host *host_query;	/* is being asked for */
 	void (*host_answered)(struct client *c);
-	struct credentials *found;	/* counted: its secret; NULL = no row */
 	char *db_name;			/* owned; as asked for */
 	char *options;			/* owned; NULL = none */
 	char *application_name;		/* owned; NULL = none */
@@ -48,14 +47,11 @@ struct login {
 	bool queued;			/* its turn will come */
 	bool looked_up;			/* auth_query has answered */
 	struct auth auth;
-	struct auth_answer answer;	/* of auth_query */
+	struct auth_query query;	/* and its answer */
+	void (*work)(struct client *c);	/* its turn in the queue has come */
 	/* from here on: "" at first, and the rest as it may be */
 	char user[CONFIG_USER_MAX];	/* as asked for */
-	char found_name[CONFIG_USER_MAX];	/* by auth_query */
 };
-
-/* Its turn has come: read on, as far as there is something. May close c. */
-void login_work(struct client *c);
 
 /*
  * Take the parameters of a StartupMessage into c->login and c->params.
@@ -85,14 +81,6 @@ bool login_ask_host(struct client *c, const struct hba_login *who,
 /* --- login_user.c; int functions: 0, or -1 with e for the client --- */
 
 int login_check_room(const struct client *c, struct err *e);
-/*
- * Unknown names with a "*" line become a database, else NULL. It goes with the
- * last login that wants it, unless one is through: strangers make none that
- * stay. NULL with e where there is no memory; else e has no code.
- */
-struct database *login_find_database(struct client *c, const char *name,
-    struct err *e);
-void login_keep_database(const struct client *c, struct database *db);
 
 enum login_who {
 	LOGIN_KNOWN,	/* or unknown for good: the exchange is a mock one */

@@ -26,7 +26,7 @@ struct login_queue {
 #define LOGIN_TURN (5 * USEC / 1000)	/* once begun, a step is finished */
 
 void login_queue_init(struct login_queue *q, struct loop *l);
-/* Have login_work() called for l, in this turn or a later one; or not. */
+/* Have l->work() called, in this turn or a later one; or not. */
 void login_queue_add(struct login_queue *q, struct login *l);
 void login_queue_remove(struct login_queue *q, struct login *l);
 

@@ -20,9 +20,9 @@
 #include "proto/writer.h"
 #include "session/broker.h"
 #include "session/client.h"
-#include "session/login.h"
+#include "session/client_role.h"
+#include "session/login_database.h"
 #include "session/login_log.h"
-#include "session/login_parts.h"
 #include "session/server.h"
 #include "session/sessions.h"
 
@@ -187,6 +187,7 @@ static void warn_of_superuser(const struct client *c, const struct server *s)
 void auth_query_send(struct client *c)
 {
 	struct server *s = server_of(c->pc.server);
+	struct auth_query *q = c->role->query(c);
 	const char *sql = own_or_global(c->db->conf->auth_query,
 	    sessions_settings(c->ss)->auth_query);
 	struct writer w;
@@ -194,9 +195,9 @@ void auth_query_send(struct client *c)
 	warn_of_superuser(c, s);
 	server_set_phase(s, SERVER_PHASE_LOOKUP);
 	s->track.ready = false;
-	c->login->answer = (struct auth_answer){ 0 };
+	q->answer = (struct auth_answer){ 0 };
 	writer_init(&w, QUERY_MAX);
-	write_query(&w, sql != NULL ? sql : "", c->login->user);
+	write_query(&w, sql != NULL ? sql : "", q->user);
 	if (w.failed)
 		server_fail(s, ERRCODE_OUT_OF_MEMORY,
 		    "no memory for auth_query");
@@ -240,16 +241,16 @@ static struct credentials *make_credentials(const struct auth_field *secret)
 }
 
 /* With several rows the last one counts. */
-static int on_row(struct server *s, struct login *l)
+static int on_row(struct server *s, struct auth_query *q)
 {
-	const struct auth_answer *a = &l->answer;
+	const struct auth_answer *a = &q->answer;
 	struct credentials *cr = make_credentials(&a->secret);
 
 	if (cr == NULL)
 		return refuse_memory(s);
-	credentials_unref(&l->found);
-	l->found = cr;
-	snprintf(l->found_name, sizeof l->found_name, "%.*s",
+	credentials_unref(&q->found);
+	q->found = cr;
+	snprintf(q->name, sizeof q->name, "%.*s",
 	    (int)a->name.len, a->name.at);
 	return 0;
 }
@@ -275,15 +276,16 @@ static void log_error_response(const uint8_t *body, size_t len)
 static int on_message(struct server *s, char type, const uint8_t *body,
     size_t len)
 {
-	struct login *l = client_of(s->ps.client)->login;
+	const struct client *c = client_of(s->ps.client);
+	struct auth_query *q = c->role->query(c);
 
-	switch (auth_answer_take(&l->answer, type, body, len)) {
+	switch (auth_answer_take(&q->answer, type, body, len)) {
 	case AUTH_ANSWER_MORE:
 		return 0;
 	case AUTH_ANSWER_ROW:
-		return on_row(s, l);
+		return on_row(s, q);
 	case AUTH_ANSWER_PARAMETER:
-		return on_parameter(s, &l->answer);
+		return on_parameter(s, &q->answer);
 	case AUTH_ANSWER_END:
 		s->track.status = 'I';
 		s->track.ready = true;
@@ -296,9 +298,9 @@ static int on_message(struct server *s, char type, const uint8_t *body,
 		break;
 	}
 	/* of the login nothing may be left once s is closed */
-	char why[sizeof l->answer.why];
+	char why[sizeof q->answer.why];
 
-	memcpy(why, l->answer.why, sizeof why);
+	memcpy(why, q->answer.why, sizeof why);
 	return refuse(s, why);
 }
 
@@ -323,7 +325,7 @@ static void finish(struct server *s)
 	broker_release(s);
 	c->pc.pool = NULL;
 	c->pc.lookup = false;
-	login_answered(c);
+	c->role->query(c)->answered(c);
 }
 
 /* Returns -1 when there is no more to be read here. */

@@ -23,84 +23,6 @@
 #include "session/sessions.h"
 #include "session/tls_setup.h"
 
-static struct login *new(void)
-{
-	struct login *l = mem_alloc(sizeof *l);
-
-	if (l == NULL)
-		return NULL;
-	/* the rest are texts, most of which nobody needs */
-	memset(l, 0, offsetof(struct login, user));
-	l->user[0] = l->found_name[0] = '\0';
-	return l;
-}
-
-static void on_leave(struct client *c)
-{
-	struct login *const l = c->login;
-
-	auth_query_leave(c);
-	c->login = NULL;
-	c->ss->logins--;
-	login_queue_remove(&c->ss->login_queue, l);
-	lobby_leave(&c->ss->lobby, &l->guest);
-	if (c->db != NULL)
-		c->db->logins--;
-	if (c->user != NULL)
-		c->user->logins--;
-	auth_end(&l->auth);
-	hba_unref(&l->hba);
-	dns_host_cancel(&l->host_query);
-	mem_free(l->host);
-	credentials_unref(&l->found);
-	mem_free(l->late);
-	mem_free(l->db_name);
-	mem_free(l->options);
-	mem_free(l->application_name);
-	for (unsigned i = 0; i < l->extension_count; i++)
-		mem_free(l->extensions[i]);
-	mem_free(l);
-}
-
-/* Bytes wait to be read: soon they will be. */
-static void on_input(struct client *c)
-{
-	login_queue_add(&c->ss->login_queue, c->login);
-}
-
-static const struct client_role role = {
-	.name = "login",
-	.logging_in = true,
-	.time_out = offsetof(struct sessions, login_list),
-	.input = on_input,
-	.hung_up = login_hung_up,
-	.go_on = auth_query_send,
-	.speaks = login_speaks,
-	.leave = on_leave,
-};
-
-struct client *login_accept(struct sessions *ss, int fd,
-    const struct net_addr *peer)
-{
-	struct login *l = new();
-
-	if (l == NULL) {
-		close(fd);
-		return NULL;
-	}
-	struct client *const c = client_open(ss, fd, peer);
-
-	if (c == NULL) {
-		mem_free(l);
-		return NULL;
-	}
-	l->client = c;
-	c->login = l;
-	ss->logins++;
-	client_become(c, &role);
-	return login_enter(c) ? c : NULL;
-}
-
 /* --- who the client is --- */
 
 static void identify(struct client *c)
@@ -158,7 +80,7 @@ static void go_on(struct client *c)
 	struct err e;
 
 	c->login->looked_up = true;
-	if (c->login->found == NULL)
+	if (c->login->query.found == NULL)
 		login_log(c, LEVEL_INFO, "no such user: %s", c->login->user);
 	else if (login_adopt(c, &e) < 0) {
 		client_fail(c, e.code, e.text);
@@ -167,7 +89,7 @@ static void go_on(struct client *c)
 	login_begin_auth(c);
 }
 
-void login_answered(struct client *c)
+static void on_answered(struct client *c)
 {
 	stream_resume(&c->stream);
 	go_on(c);
@@ -373,7 +295,7 @@ static size_t burst_max(const struct login *l)
 	    LOBBY_LIGHT;
 }
 
-void login_work(struct client *c)
+static void work(struct client *c)
 {
 	struct burst b;
 
@@ -409,4 +331,93 @@ void login_work(struct client *c)
 	}
 	if (client_is_open(c) && !client_logs_in(c) && !c->stream.paused)
 		c->role->input(c);
+}
+
+/* --- life --- */
+
+static struct login *new(void)
+{
+	struct login *l = mem_alloc(sizeof *l);
+
+	if (l == NULL)
+		return NULL;
+	/* the rest are texts, most of which nobody needs */
+	memset(l, 0, offsetof(struct login, user));
+	l->user[0] = '\0';
+	return l;
+}
+
+static void on_leave(struct client *c)
+{
+	struct login *const l = c->login;
+
+	auth_query_leave(c);
+	c->login = NULL;
+	c->ss->logins--;
+	login_queue_remove(&c->ss->login_queue, l);
+	lobby_leave(&c->ss->lobby, &l->guest);
+	if (c->db != NULL)
+		c->db->logins--;
+	if (c->user != NULL)
+		c->user->logins--;
+	auth_end(&l->auth);
+	hba_unref(&l->hba);
+	dns_host_cancel(&l->host_query);
+	mem_free(l->host);
+	credentials_unref(&l->query.found);
+	mem_free(l->late);
+	mem_free(l->db_name);
+	mem_free(l->options);
+	mem_free(l->application_name);
+	for (unsigned i = 0; i < l->extension_count; i++)
+		mem_free(l->extensions[i]);
+	mem_free(l);
+}
+
+/* Bytes wait to be read: soon they will be. */
+static void on_input(struct client *c)
+{
+	login_queue_add(&c->ss->login_queue, c->login);
+}
+
+static struct auth_query *query_of(const struct client *c)
+{
+	return &c->login->query;
+}
+
+static const struct client_role role = {
+	.name = "login",
+	.logging_in = true,
+	.time_out = offsetof(struct sessions, login_list),
+	.input = on_input,
+	.hung_up = login_hung_up,
+	.go_on = auth_query_send,
+	.query = query_of,
+	.speaks = login_speaks,
+	.leave = on_leave,
+};
+
+struct client *login_accept(struct sessions *ss, int fd,
+    const struct net_addr *peer)
+{
+	struct login *l = new();
+
+	if (l == NULL) {
+		close(fd);
+		return NULL;
+	}
+	struct client *const c = client_open(ss, fd, peer);
+
+	if (c == NULL) {
+		mem_free(l);
+		return NULL;
+	}
+	l->client = c;
+	l->work = work;
+	l->query = (struct auth_query){ .user = l->user,
+	    .answered = on_answered };
+	c->login = l;
+	ss->logins++;
+	client_become(c, &role);
+	return login_enter(c) ? c : NULL;
 }

@@ -13,6 +13,7 @@
 #include "proto/msg.h"
 #include "proto/writer.h"
 #include "session/client.h"
+#include "session/login_database.h"
 #include "session/login_lobby.h"
 #include "session/login_log.h"
 #include "session/login_parts.h"
@@ -47,8 +48,8 @@ static int check_admission(struct client *c, struct err *e)
 	if (c->pc.pool == NULL)
 		return err_set(e, ERRCODE_OUT_OF_MEMORY, "no memory for pool");
 	/* (spec/authentication.md section 6: of this database, and this only) */
-	if (c->login->found != NULL && pu == c->user)
-		catalog_learn_credentials(c->pc.pool, c->login->found);
+	if (c->login->query.found != NULL && pu == c->user)
+		catalog_learn_credentials(c->pc.pool, c->login->query.found);
 	return 0;
 }
 

@@ -19,7 +19,7 @@ static void run(struct loop_task *t)
 		struct login *l = q->first;
 
 		login_queue_remove(q, l);
-		login_work(l->client);
+		l->work(l->client);
 		if (time_precise() >= end)
 			break;
 	}

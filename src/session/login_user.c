@@ -13,6 +13,7 @@
 #include "pool/users.h"
 #include "session/auth_query.h"
 #include "session/client.h"
+#include "session/login_database.h"
 #include "session/login_lobby.h"
 #include "session/login_log.h"
 #include "session/login_parts.h"
@@ -43,34 +44,6 @@ int login_check_room(const struct client *c, struct err *e)
 	}
 	return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 	    "no more connections allowed (max_client_conn)");
-}
-
-struct database *login_find_database(struct client *c, const char *name,
-    struct err *e)
-{
-	struct catalog *cat = c->ss->catalog;
-	struct database *db = catalog_find_database(cat, name);
-
-	e->code[0] = e->text[0] = '\0';
-	if (db != NULL || strlen(name) >= CONFIG_NAME_MAX)
-		return db;
-	db = catalog_auto_database(cat, name, e);
-	if (db != NULL)
-		db->tentative = true;
-	else if (e->text[0] != '\0')
-		login_log(c, LEVEL_WARNING, "%s", e->text);
-	if (!err_is_nomem(e))
-		e->code[0] = '\0';
-	return db;
-}
-
-void login_keep_database(const struct client *c, struct database *db)
-{
-	if (!db->tentative)
-		return;
-	database_keep(db);
-	log_at(LEVEL_INFO, &c->who, "registered new auto-database: %s",
-	    db->name);
 }
 
 static int limit(int own, int global)
@@ -181,8 +154,8 @@ int login_admit(struct client *c, struct err *e)
 		    "pooler is shutting down");
 	if (find_rights(c, e) < 0 || check_limits(c, e) < 0)
 		return -1;
-	if (c->login->found != NULL)
-		learn_shape(c->ss, c->login->found->secret);
+	if (c->login->query.found != NULL)
+		learn_shape(c->ss, c->login->query.found->secret);
 	return 0;
 }
 
@@ -291,10 +264,10 @@ static void keep_known_secret(struct client *c)
 	    catalog_find_pool(c->ss->catalog, c->db, c->user);
 
 	if (p == NULL || p->credentials == NULL ||
-	    strcmp(p->credentials->secret, l->found->secret) != 0)
+	    strcmp(p->credentials->secret, l->query.found->secret) != 0)
 		return;
-	credentials_unref(&l->found);
-	l->found = credentials_ref(p->credentials);
+	credentials_unref(&l->query.found);
+	l->query.found = credentials_ref(p->credentials);
 }
 
 int login_adopt(struct client *c, struct err *e)
@@ -302,7 +275,7 @@ int login_adopt(struct client *c, struct err *e)
 	struct login *l = c->login;
 
 	/* from here on it is that name that counts, for rights and rules too */
-	text_copy(l->user, sizeof l->user, l->found_name);
+	text_copy(l->user, sizeof l->user, l->query.name);
 	struct user *u = catalog_get_user(c->ss->catalog, l->user);
 
 	if (u == NULL)
@@ -330,8 +303,8 @@ int login_adopt_typed(struct client *c, struct credentials *typed,
 
 struct credentials *login_credentials(const struct client *c)
 {
-	if (c->login->found != NULL)
-		return c->login->found;
+	if (c->login->query.found != NULL)
+		return c->login->query.found;
 	return c->user == NULL ? NULL :
 	    user_credentials(c->ss->catalog, c->user);
 }
@@ -399,7 +372,7 @@ void login_choose_method(struct client *c)
 	 * It is chosen again before the exchange: a reload, or who auth_query
 	 * has found, may have come since.
 	 */
-	if (l->rule != NULL && l->hba == hba && l->found == NULL &&
+	if (l->rule != NULL && l->hba == hba && l->query.found == NULL &&
 	    global_method(c) == AUTH_HBA)
 		return;
 	l->rule = NULL;
