@@ -1,4 +1,4 @@
-/* test_snapshot_load.c - a server made again from what was saved of it.
+/* test_snapshot_load.c - sessions made again from what was saved of them.
  * SPDX-License-Identifier: ISC */
 #include "session/snapshot.h"
 
@@ -6,6 +6,8 @@
 #include "proto/track_look.h"
 #include "proto/writer.h"
 #include "server_test.h"
+#include "session/client.h"
+#include "session/client_role.h"
 
 /* --- what is faked --- */
 
@@ -34,6 +36,15 @@ static const struct server_ops ops = {
 	.closed = on_closed,
 };
 
+static void on_client_input(struct client *c)
+{
+	(void)c;
+	fail_msg("a client is read that stands still");
+}
+
+static const struct client_role relay = { .name = "relay",
+	.input = on_client_input };
+
 /* --- the stage --- */
 
 static int set_up(void **state)
@@ -43,6 +54,7 @@ static int set_up(void **state)
 	st.ss.prepared = prepared_table_new();
 	assert_non_null(st.ss.prepared);
 	st.can_terminate = true;
+	st.ss.client_ops.relay = &relay;
 	return 0;
 }
 
@@ -279,6 +291,108 @@ static void test_without_memory_nothing_is_said(void **state)
 	close(first);
 }
 
+/* In the middle of as much as there can be. */
+static struct client *busy_client(void)
+{
+	const struct net_addr peer = { .family = NET_UNIX };
+	struct client *c = client_open(&st.ss, stage_socket(), &peer);
+	struct prepared *stmt = prepared_get(st.ss.prepared, "SELECT 1\0\0\0",
+	    11);
+
+	assert_non_null(c);
+	assert_non_null(stmt);
+	client_become(c, &relay);
+	stream_suspend(&c->stream);
+	client_enter(c, st.pool->key.db, st.pool->key.user);
+	c->pc.pool = st.pool;
+	pool_client_set(&c->pc, CLIENT_WAITING);
+	c->pc.wait_since = c->query_start = time_now() - 3 * USEC;
+	c->welcomed = c->notified = c->relay.hold = true;
+	c->rest.bytes = 9;
+	c->relay.dealloc.name = mem_strdup("s1");
+	c->query_text = mem_strdup("select 1");
+	client_set_key(c, (const uint8_t *)"12345678", 8);
+	assert_int_equal(prepared_name_add(&c->statements, "s1", stmt), 0);
+	assert_int_equal(carry_keep(&c->carry, (const void *)"Q\0", 2), 0);
+	assert_int_equal(stream_queue(&c->stream, "queued", 6),
+	    STREAM_QUEUED);
+	prepared_unref(stmt);
+	return c;
+}
+
+static struct client *client_again(const struct writer *w, struct err *e)
+{
+	const struct snapshot h = { .fd = stage_socket(), .user = "ann",
+		.database = "shop", .state = w->at, .len = w->len };
+
+	*e = (struct err){ .text = "" };
+	return snapshot_read_client(&st.ss, &h, e);
+}
+
+/* It is here no more, and the other process has it: not a word. */
+static void let_go(struct client *c, int peer)
+{
+	c->stream.broken = true;
+	client_close(c, "over");
+	expect_nothing_was_said(peer);
+}
+
+static void save_and_let_go(struct client *c, struct writer *w)
+{
+	writer_init(w, 1 << 16);
+	snapshot_write_client(c, w);
+	assert_false(w->failed);
+	let_go(c, st.peer);
+}
+
+static void test_client_made_again_is_saved_as_the_same(void **state)
+{
+	struct client *c = busy_client();
+	struct writer one, two;
+	struct err e;
+
+	(void)state;
+	assert_true(snapshot_takes_client(c));
+	assert_false(snapshot_is_plain_client(c));
+	save_and_let_go(c, &one);
+	c = client_again(&one, &e);
+	assert_string_equal(e.text, "");
+	assert_non_null(c);
+	assert_true(stream_is_suspended(&c->stream));
+	assert_ptr_equal(c->role, &relay);
+	assert_int_equal(c->pc.state, CLIENT_WAITING);
+	assert_ptr_equal(client_find(&st.ss, c->key, 8), c);
+	save_and_let_go(c, &two);
+	assert_int_equal(one.len, two.len);
+	assert_memory_equal(one.at, two.at, one.len);
+	writer_fini(&one);
+	writer_fini(&two);
+}
+
+static void test_client_without_memory_hears_nothing(void **state)
+{
+	struct client *again = NULL;
+	struct writer w;
+	struct err e;
+	unsigned long n;
+
+	(void)state;
+	save_and_let_go(busy_client(), &w);
+	for (n = 1; again == NULL; n++) {
+		assert_true(n < 100);
+		mem_fail_at(n);
+		again = client_again(&w, &e);
+		mem_fail_at(0);
+		if (again == NULL) {
+			assert_string_not_equal(e.text, "");
+			expect_nothing_was_said(st.peer);
+		}
+	}
+	assert_true(n > 5);
+	let_go(again, st.peer);
+	writer_fini(&w);
+}
+
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
 
 int main(void)
@@ -291,6 +405,8 @@ int main(void)
 		TEST(test_other_version_is_refused),
 		TEST(test_unknown_database_is_no_error),
 		TEST(test_without_memory_nothing_is_said),
+		TEST(test_client_made_again_is_saved_as_the_same),
+		TEST(test_client_without_memory_hears_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,11 @@
-/* test_suspension.c - servers that stand still, and go on where they were.
+/* test_suspension.c - sessions that stand still, and go on where they were.
  * SPDX-License-Identifier: ISC */
 #include "session/suspension.h"
 
 #include "server_test.h"
 #include "session/broker.h"
 #include "session/client.h"
+#include "session/client_role.h"
 #include "session/peer.h"
 #include "session/relay.h"
 
@@ -168,6 +169,46 @@ static void test_logins_come_to_an_end_or_stand_still(void **state)
 	assert_true(st.ss.still);
 }
 
+/* s has a client. */
+static void link_client(struct client *c, const struct client_role *role)
+{
+	*c = (struct client){ .role = role, .stream = { .fd = -1,
+		.loop = st.ss.loop }, .pc = { .pool = st.pool } };
+	pool_client_set(&c->pc, CLIENT_ACTIVE);
+	pool_link(&c->pc, &s->ps);
+}
+
+static void test_server_rests_with_its_client(void **state)
+{
+	static const struct client_role role = { .name = "relay" };
+	struct client c;
+
+	(void)state;
+	link_client(&c, &role);
+	assert_int_equal(suspension_turn(&st.ss, true), 0);
+	assert_true(stream_is_suspended(&c.stream));
+	assert_true(stream_is_suspended(&s->stream));
+	pool_unlink(&c.pc);
+	pool_client_set(&c.pc, CLIENT_LOGIN);
+}
+
+static void test_server_of_a_login_goes_on(void **state)
+{
+	static const struct client_role role = { .name = "login",
+		.logging_in = true };
+	struct client c;
+
+	(void)state;
+	link_client(&c, &role);
+	st.ss.logins = 1;
+	assert_int_equal(suspension_turn(&st.ss, true), 2);
+	assert_false(stream_is_suspended(&c.stream));
+	assert_false(stream_is_suspended(&s->stream));
+	st.ss.logins = 0;
+	pool_unlink(&c.pc);
+	pool_client_set(&c.pc, CLIENT_LOGIN);
+}
+
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
 
 int main(void)
@@ -180,6 +221,8 @@ int main(void)
 		TEST(test_those_that_stand_still_are_not_the_rest),
 		TEST(test_servers_of_no_use_are_closed),
 		TEST(test_logins_come_to_an_end_or_stand_still),
+		TEST(test_server_rests_with_its_client),
+		TEST(test_server_of_a_login_goes_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
