@@ -5,11 +5,11 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "base/log.h"
 #include "conf/mock.h"
 #include "conf/options.h"
+#include "conf/token.h"
 
 struct err;
 struct hba;
@@ -59,8 +59,7 @@ struct config_user {
 struct config_peer {
 	int id;
 	char *host;
-	int port;		/* 6432 when not given */
-	int pool_size;		/* CONFIG_UNSET = default_pool_size */
+	int port, pool_size;	/* 6432, CONFIG_UNSET when not given */
 	struct config_peer *next;
 };
 
@@ -77,6 +76,7 @@ struct config {
 	struct userlist *userlist;	/* a reference; NULL when not loaded */
 	struct hba *hba;	/* a reference; NULL: no auth_type=hba, or no file */
 	struct mock mock;	/* for users who don't exist */
+	struct token http_token;	/* of http_auth_token_file as it was read */
 	void *index;		/* private: owns the four above, shared */
 };
 

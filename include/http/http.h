@@ -7,9 +7,13 @@
 
 struct http;
 struct sessions;
+struct settings;
+
+/* The version as SHOW has it, with these settings. */
+typedef const char *http_version_fn(const struct settings *set);
 
 /* Nothing is open before http_apply(). NULL: no memory. */
-struct http *http_new(struct sessions *ss);
+struct http *http_new(struct sessions *ss, http_version_fn *version);
 void http_free(struct http **h);
 
 /*

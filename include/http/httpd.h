@@ -26,7 +26,7 @@ struct tls_context;
 #define HTTPD_HEAD_TIME (10 * USEC)	/* for all of it to come, TLS included */
 #define HTTPD_IDLE_TIME (120 * USEC)	/* between two requests */
 #define HTTPD_REPLY_TIME (60 * USEC)	/* for all of an answer to go */
-#define HTTPD_CHUNK_BYTES 32768		/* of an answer, in a turn */
+#define HTTPD_CHUNK_BYTES 65536		/* of an answer, in a turn */
 
 /* Answer the request with one of the functions below, before it returns. */
 typedef void httpd_fn(void *arg, struct httpd_conn *c,

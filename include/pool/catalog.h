@@ -17,6 +17,7 @@ struct drain;
 /* Made when it is used first; names that nobody uses stay in the config. */
 struct user {
 	UT_hash_handle hh;
+	struct cursor_node node;		/* of catalog.all_users */
 	char *name;			/* owned */
 	const struct config_user *conf;	/* borrowed; NULL = no [users] line */
 	struct credentials *credentials;	/* see user_credentials() */
@@ -43,6 +44,7 @@ struct catalog {
 	unsigned auth_file;		/* counts those put in force */
 	struct user *to_renew;		/* from him on; NULL: nobody */
 	struct pool *pools;		/* uthash by key */
+	struct cursor_list all_databases, all_users, all_pools;	/* the oldest first */
 	struct database *console;	/* the admin database */
 	unsigned clients;		/* sockets of clients, all */
 	struct pool *dirty;		/* DL: to be looked at this turn */

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cursor.h"
 #include "base/hash.h"
 #include "base/time.h"
 #include "base/wheel.h"
@@ -18,6 +19,7 @@ struct pool_server;
 
 struct database {
 	UT_hash_handle hh;
+	struct cursor_node node;		/* of catalog.all_databases */
 	char *name;			/* owned */
 	const struct config_db *conf;	/* borrowed from the config, or own */
 	struct config_db *own;		/* automatic: owned; else NULL */

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cursor.h"
 #include "base/hash.h"
-#include "base/time.h"
 #include "base/wheel.h"
 #include "conf/options.h"
 #include "pool/counters.h"
@@ -20,7 +20,6 @@ struct credentials;
 struct database;
 struct host_failures;
 struct params;
-struct pool;
 struct user;
 
 /* What the first server of a pool said at login. (section 3, "Welcome") */
@@ -51,6 +50,7 @@ struct pool_key {
 
 struct pool {
 	UT_hash_handle hh;		/* in the catalog, by key */
+	struct cursor_node node;		/* of catalog.all_pools */
 	struct pool_key key;
 	struct pool *db_prev, *db_next;		/* other pools of the same: DL */
 	struct pool *user_prev, *user_next;

@@ -26,6 +26,7 @@ struct tls_setup {
 	struct config *config;		/* counted */
 	enum ssl_mode client_mode;
 	struct tls_context *client;	/* counted; NULL: disable */
+	struct tls_context *http;	/* counted; NULL: plain HTTP */
 	struct tls_target *targets;	/* owned; the first: no own settings */
 };
 

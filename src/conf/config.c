@@ -104,6 +104,7 @@ static struct config *copy_all(const struct config *c)
 	copy->peers = c->peers;
 	copy->auto_db = c->auto_db;
 	copy->mock = c->mock;
+	copy->http_token = c->http_token;
 	if (c->userlist != NULL)
 		copy->userlist = userlist_ref(c->userlist);
 	if (c->hba != NULL)

@@ -51,6 +51,8 @@ void config_find_exposed(struct config *c, config_exposed_fn *found,
 	if (set->client_tls_sslmode != SSLMODE_DISABLE)
 		look_at(&s, "client_tls_key_file", set->client_tls_key_file);
 	look_at(&s, "server_tls_key_file", set->server_tls_key_file);
+	look_at(&s, "http_tls_key_file", set->http_tls_key_file);
+	look_at(&s, "http_auth_token_file", set->http_auth_token_file);
 	for (const struct config_db *db = config_index_link_dbs(c->index);
 	    db != NULL; db = db->next)
 		look_at(&s, "server_tls_key_file", db->tls.key_file);

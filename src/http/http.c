@@ -3,6 +3,7 @@
 #include "http/http.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/err.h"
 #include "base/log.h"
@@ -10,9 +11,12 @@
 #include "base/net.h"
 #include "base/text.h"
 #include "http/health.h"
+#include "http/exposition.h"
 #include "http/httpd.h"
+#include "http/metrics.h"
 #include "http/request.h"
 #include "session/sessions.h"
+#include "session/tls_setup.h"
 
 #define RETRY (2 * USEC)	/* after an address could not be had */
 #define ADDR_BYTES 64
@@ -20,6 +24,7 @@
 
 struct http {
 	struct sessions *ss;	/* borrowed */
+	http_version_fn *version;
 	struct httpd *httpd;	/* owned; NULL: nothing is open */
 	char *addr;		/* owned: as opened; NULL */
 	int port;
@@ -43,6 +48,30 @@ static void reply_plain(struct httpd_conn *c, int status, const char *body)
 	httpd_reply(c, &(struct httpd_head){
 		.status = status, .type = "text/plain" },
 	    body, strlen(body));
+}
+
+/* (RFC 6750) A file that was named and not read yet lets nobody in. */
+static bool may_know(const struct http *h, const struct request *r)
+{
+	static const char scheme[] = "Bearer ";
+	const struct config *const config = h->ss->catalog->config;
+	const char *const given = r->authorization;
+
+	if (!config->http_token.given)
+		return config->set.http_auth_token_file[0] == '\0';
+	if (strncasecmp(given, scheme, sizeof scheme - 1) != 0)
+		return false;
+	return token_is(&config->http_token, given + sizeof scheme - 1);
+}
+
+static void demand_token(struct httpd_conn *c)
+{
+	static const char body[] = "a token is needed\n";
+
+	httpd_reply(c, &(struct httpd_head){
+		.status = 401, .type = "text/plain",
+		.extra = "WWW-Authenticate: Bearer\r\n",
+	}, body, sizeof body - 1);
 }
 
 /* Whoever hears this has heard of a loop that turns. */
@@ -74,10 +103,45 @@ static void get_readyz(struct http *h, struct httpd_conn *c,
 		reply_plain(c, 400, "the only parameter is database=NAME\n");
 		return;
 	}
+	/* which databases there are is not for strangers */
+	if (r->query[0] != '\0' && !may_know(h, r)) {
+		demand_token(c);
+		return;
+	}
 	const enum health health = health_check(h->ss,
 	    r->query[0] != '\0' ? name : NULL, &t);
 
+	if (!may_know(h, r)) {
+		text_init(&t, body, sizeof body);
+		text_addf(&t, "{\"ready\": %s}\n",
+		    health == HEALTH_READY ? "true" : "false");
+	}
 	reply(c, statuses[health], json, &t);
+}
+
+static void get_metrics(struct http *h, struct httpd_conn *c,
+    const struct request *r)
+{
+	const struct settings *const set = sessions_settings(h->ss);
+	struct metrics_order order = {
+		.ss = h->ss,
+		.version = h->version(set),
+		.bouncer = set->http_pgbouncer_names != 0,
+		.max = (uint64_t)set->http_max_series,
+	};
+	const char *const type = exposition_type(r->accept, &order.open);
+
+	if (!may_know(h, r)) {
+		demand_token(c);
+		return;
+	}
+	struct metrics *const m = metrics_new(&order);
+
+	if (m == NULL)
+		reply_plain(c, 503, "out of memory\n");
+	else
+		httpd_stream(c, &(struct httpd_head){
+			.status = 200, .type = type }, metrics_source(), m);
 }
 
 static const struct {
@@ -87,6 +151,7 @@ static const struct {
 } pages[] = {
 	{ "/healthz", get_healthz },
 	{ "/readyz", get_readyz },
+	{ "/metrics", get_metrics },
 };
 
 static void on_request(void *arg, struct httpd_conn *c,
@@ -98,7 +163,7 @@ static void on_request(void *arg, struct httpd_conn *c,
 			return;
 		}
 	}
-	reply_plain(c, 404, "there is /healthz and /readyz\n");
+	reply_plain(c, 404, "there is /healthz, /readyz and /metrics\n");
 }
 
 /* --- where --- */
@@ -158,6 +223,8 @@ void http_apply(struct http *h)
 	const struct settings *const set = sessions_settings(h->ss);
 	const char *const addr = set->http_listen_addr;
 
+	if (h->httpd != NULL)
+		httpd_set_tls(h->httpd, h->ss->tls->http);
 	if (h->port == set->http_listen_port &&
 	    (h->port == 0 || strcmp(h->addr, addr) == 0))
 		return;
@@ -172,6 +239,7 @@ void http_apply(struct http *h)
 		return;
 	}
 	h->port = set->http_listen_port;
+	httpd_set_tls(h->httpd, h->ss->tls->http);
 	open_all(h);
 }
 
@@ -186,12 +254,14 @@ void http_tick(struct http *h, usec_t now)
 	open_all(h);
 }
 
-struct http *http_new(struct sessions *ss)
+struct http *http_new(struct sessions *ss, http_version_fn *version)
 {
 	struct http *const h = mem_zalloc(sizeof *h);
 
-	if (h != NULL)
-		h->ss = ss;
+	if (h == NULL)
+		return NULL;
+	h->ss = ss;
+	h->version = version;
 	return h;
 }
 

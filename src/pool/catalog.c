@@ -48,6 +48,7 @@ static struct database *database_new(struct catalog *c, const char *name)
 		return NULL;
 	}
 	wheel_add(&c->database_due, &db->wheel);
+	cursor_list_add(&c->all_databases, &db->node);
 	return db;
 }
 
@@ -58,6 +59,7 @@ void catalog_drop_database(struct catalog *c, struct database *db)
 		catalog_drop_pool(c, p);
 	}
 	wheel_remove(&db->wheel);
+	cursor_list_remove(&c->all_databases, &db->node);
 	HASH_DEL(c->databases, db);
 	credentials_unref(&db->password);
 	credentials_unref(&db->next_password);
@@ -169,6 +171,7 @@ struct pool *catalog_get_pool(struct catalog *c, struct database *db,
 	DL_PREPEND2(db->pools, p, db_prev, db_next);
 	DL_PREPEND2(user->pools, p, user_prev, user_next);
 	wheel_add(&c->pool_due, &p->wheel);
+	cursor_list_add(&c->all_pools, &p->node);
 	pool_configure(p, c->config);
 	return p;
 fail_hash:
@@ -211,6 +214,7 @@ void catalog_drop_pool(struct catalog *c, struct pool *p)
 	limit_queue_dismiss(&p->key.user->queue, p);
 	averages_forget(&c->averages, p);
 	wheel_remove(&p->wheel);
+	cursor_list_remove(&c->all_pools, &p->node);
 	wheel_wake(&p->key.db->wheel);
 	HASH_DEL(c->pools, p);
 	DL_DELETE2(p->key.db->pools, p, db_prev, db_next);

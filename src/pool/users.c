@@ -40,6 +40,7 @@ struct user *catalog_get_user(struct catalog *c, const char *name)
 		mem_delete(MEM_USER, u, sizeof *u);
 		return NULL;
 	}
+	cursor_list_add(&c->all_users, &u->node);
 	return u;
 }
 
@@ -97,6 +98,7 @@ void catalog_drop_user(struct catalog *c, struct user *u)
 	if (c->to_renew == u)
 		c->to_renew = u->hh.next;
 	HASH_DEL(c->users, u);
+	cursor_list_remove(&c->all_users, &u->node);
 	credentials_unref(&u->credentials);
 	credentials_unref(&u->typed);
 	limit_queue_fini(&u->queue);

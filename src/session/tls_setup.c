@@ -183,6 +183,32 @@ static int make_client(struct maker *m, struct err *e)
 	return m->setup->client == NULL ? -1 : 0;
 }
 
+/* The protocols and ciphers are those for clients. */
+static int make_http(struct maker *m, struct err *e)
+{
+	const struct settings *s = &m->setup->config->set;
+	const struct tls_opts o = {
+		.accepts = true,
+		.key_file = s->http_tls_key_file,
+		.cert_file = s->http_tls_cert_file,
+		.protocols = s->client_tls_protocols,
+		.ciphers = s->client_tls_ciphers,
+		.tls13_ciphers = s->client_tls13_ciphers,
+		.dheparams = s->client_tls_dheparams,
+		.ecdhcurve = s->client_tls_ecdhcurve,
+		.groups = s->client_tls_groups,
+	};
+
+	if (text(o.key_file)[0] == '\0' && text(o.cert_file)[0] == '\0')
+		return 0;
+	if (text(o.key_file)[0] == '\0' || text(o.cert_file)[0] == '\0')
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "http_tls_cert_file and http_tls_key_file need each "
+		    "other");
+	m->setup->http = tls_context_new(&o, e);
+	return m->setup->http == NULL ? err_prepend(e, "HTTP: ") : 0;
+}
+
 /* --- servers --- */
 
 static enum tls_verify verify_of(int mode)
@@ -293,7 +319,8 @@ struct tls_setup *tls_setup_new(struct config *config, struct err *e)
 		return NULL;
 	}
 	m.setup->config = config_ref(config);
-	if (make_client(&m, e) < 0 || make_servers(&m, e) < 0)
+	if (make_client(&m, e) < 0 || make_http(&m, e) < 0 ||
+	    make_servers(&m, e) < 0)
 		tls_setup_free(&m.setup);
 	LL_FOREACH_SAFE(m.authorities, a, next) {
 		tls_store_unref(&a->store);
@@ -316,6 +343,7 @@ void tls_setup_free(struct tls_setup **sp)
 		mem_free(t);
 	}
 	tls_context_unref(&s->client);
+	tls_context_unref(&s->http);
 	config_unref(&s->config);
 	mem_free(s);
 }

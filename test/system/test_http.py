@@ -3,12 +3,15 @@
 import http.client
 import json
 import os
+import re
+import shutil
 import socket
+import ssl
 
 import pytest
 
 import pq
-from harness import REFERENCE, free_port, wait_until
+from harness import REFERENCE, free_port, run, wait_until
 from test_takeover import take_over
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="has none")
@@ -201,3 +204,262 @@ def test_successor_takes_the_port(pooler, web):
     q = take_over(pooler, p)
     q.http = p.http
     assert get(q, "/readyz").json["ready"]
+
+
+# --- metrics --------------------------------------------------------------
+
+OPEN = "application/openmetrics-text; version=1.0.0"
+SAMPLE = re.compile(r'^([a-z_]+)(?:\{(.*)\})? (\S+)$')
+LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"(?:,|$)')
+
+
+def metrics(p, **headers):
+    """{(name, labels as sorted pairs): value}"""
+    page = get(p, "/metrics", **headers)
+    assert page.status == 200
+    return parsed(page.body)
+
+
+def parsed(body):
+    seen = {}
+    for line in body.splitlines():
+        if line.startswith("#"):
+            continue
+        name, labels, value = SAMPLE.match(line).groups()
+        key = name, tuple(sorted(LABEL.findall(labels or "")))
+        assert key not in seen, key
+        seen[key] = float(value)
+    return seen
+
+
+def value(seen, name, /, **labels):
+    return seen[name, tuple(sorted(labels.items()))]
+
+
+def test_numbers_are_those_of_the_console(web):
+    p = web(default_pool_size=3)
+    a, b = p.raw(), p.raw(database="p1")
+    for _ in range(5):
+        a.query("select 1")
+    a.query("begin")
+    a.query("set application_name = 'some \"one\"'")
+    b.query("select 1")
+    seen = metrics(p)
+    k = p.console()
+    for row in p.show("pools"):
+        at = {"database": row["database"], "user": row["user"]}
+        if row["database"] == "pgbouncer":
+            continue
+        for column, name in (
+                ("cl_active", "client_active"),
+                ("cl_waiting", "client_waiting"),
+                ("sv_active", "server_active"),
+                ("sv_idle", "server_idle"), ("sv_used", "server_used")):
+            assert value(seen, "pgbouncer_pools_%s_connections" % name,
+                         **at) == int(row[column]), (column, row)
+        assert value(seen, "pgsluice_pool_servers", state="active",
+                     **at) == int(row["sv_active"])
+    for row in p.show("stats_totals"):
+        if row["database"] == "pgbouncer":
+            continue
+        at = {"database": row["database"]}
+        for column, name, scale in (
+                ("query_count", "queries_pooled", 1),
+                ("xact_count", "sql_transactions_pooled", 1),
+                ("bytes_received", "received_bytes", 1),
+                ("bytes_sent", "sent_bytes", 1),
+                ("query_time", "queries_duration_seconds", 1e6),
+                ("wait_time", "client_wait_seconds", 1e6)):
+            for family in ("stats", "stats_totals"):
+                assert round(scale * value(
+                    seen, "pgbouncer_%s_%s_total" % (family, name),
+                    **at)) == int(row[column]), (column, row)
+    for row in p.show("databases"):
+        at = {"name": row["name"], "host": row["host"] or "",
+              "port": str(row["port"]), "database": row["database"],
+              "force_user": row["force_user"] or "",
+              "pool_mode": row["pool_mode"] or ""}
+        for column, name in (("pool_size", "pool_size"),
+                             ("reserve_pool_size", "reserve_pool"),
+                             ("max_connections", "max_connections"),
+                             ("paused", "paused")):
+            assert value(seen, "pgbouncer_databases_" + name,
+                         **at) == int(row[column]), (column, row)
+    lists = {r["list"]: int(r["items"]) for r in p.show("lists")}
+    for name in ("databases", "users"):
+        assert value(seen, "pgbouncer_" + name) == lists[name]
+    assert value(seen, "pgbouncer_up") == 1
+    assert value(seen, "pgbouncer_version_info",
+                 version=p.show("version")[0]["version"]) == 1
+    assert value(seen, "pgsluice_setting", name="default_pool_size") == 3
+    assert value(seen, "pgbouncer_client_connections", database="p0",
+                 user="app", application_name='some \\"one\\"',
+                 state="active") == 1
+    del k
+
+
+def test_waiting_clients_are_seen(web):
+    p = web(default_pool_size=1)
+    holder, waiter = p.raw(), p.raw()
+    holder.query("begin")
+    waiter.send(pq.query("select 1"))
+    p.wait_pool(cl_waiting=1)
+    at = {"database": "p0", "user": "app"}
+    wait_until(lambda: value(metrics(
+        p), "pgsluice_pool_longest_wait_seconds", **at) > 0.1, what="a wait")
+    assert value(metrics(p), "pgsluice_pool_waiting_clients",
+                 reason=p.pool()["wait_reason"], **at) == 1
+
+
+@pytest.mark.setting("http_pgbouncer_names")
+def test_names_of_the_exporter_can_be_left_out(web):
+    names = {name for name, _ in metrics(web(http_pgbouncer_names=0))}
+    assert "pgsluice_clients" in names
+    assert not [n for n in names if n.startswith("pgbouncer")]
+
+
+def test_accept_chooses_the_format(web):
+    p = web()
+    plain, open_ = get(p, "/metrics"), get(p, "/metrics", Accept=OPEN)
+    assert plain.headers["Content-Type"].startswith("text/plain; version=0")
+    assert open_.headers["Content-Type"].startswith(OPEN)
+    assert open_.body.endswith("# EOF\n") and "# EOF" not in plain.body
+    assert "# TYPE pgsluice_pool_queries counter" in open_.body
+    assert "# TYPE pgsluice_pool_queries_total counter" in plain.body
+    assert "# UNIT pgsluice_pool_query_seconds seconds" in open_.body
+    assert {n for n, _ in parsed(plain.body)} == \
+        {n for n, _ in parsed(open_.body)}
+    assert get(p, "/metrics", "HEAD").body == ""
+    old = say(p, b"GET /metrics HTTP/1.0\r\n\r\n")
+    assert b"chunked" not in old and b"pgbouncer_up 1\n" in old
+
+
+@pytest.mark.skipif(not shutil.which("promtool"), reason="no promtool")
+def test_promtool_finds_nothing_to_say(web):
+    p = web()
+    p.raw().query("select 1")
+    out = run(["promtool", "check", "metrics"],
+              input=get(p, "/metrics").body)
+    assert (out.returncode, out.stdout + out.stderr) == (0, "")
+
+
+@pytest.mark.setting("http_max_series")
+def test_cap_on_series_is_told(web):
+    p = web(http_max_series=5)
+    p.raw().query("select 1")
+    seen = metrics(p)
+    assert len([1 for _, labels in seen if labels]) == 5
+    assert value(seen, "pgsluice_http_left_out_series") > 100
+    assert value(seen, "pgbouncer_up") == 1
+    p.wait_log("http_max_series: [0-9]+ series left out of a scrape")
+
+
+@pytest.mark.parametrize("name", [b"\xff\xfe", b"x" * 5000, b"a\n\"\\"])
+def test_odd_names_of_applications_spoil_nothing(web, name):
+    p = web()
+    c = p.open()
+    c.send(pq.startup({"user": "app", "database": "p0",
+                       "application_name": name}))
+    c.recv_until()
+    assert value(metrics(p), "pgbouncer_used_clients") == 1
+
+
+def test_very_many_applications_are_told_together(web):
+    p = web()
+    many = [p.raw(application_name="app %d" % i) for i in range(50)]
+    seen = {k: v for k, v in metrics(p).items()
+            if k[0] == "pgbouncer_client_connections"}
+    assert len(seen) <= 25 and sum(seen.values()) == 50
+    assert any(("application_name", "<other>") in k[1] for k in seen)
+    del many
+
+
+# --- who may know ---------------------------------------------------------
+
+@pytest.mark.setting("http_auth_token_file")
+def test_token_is_asked_for(web):
+    p = web(start=False)
+    p.settings["http_auth_token_file"] = p.put("token", "s3cret\n")
+    p.start()
+    for given in ({}, {"Authorization": "Bearer s3cre"},
+                  {"Authorization": "Basic s3cret"},
+                  {"Authorization": "Bearer s3cret2"}):
+        page = get(p, "/metrics", **given)
+        assert page.status == 401 and "s3cret" not in page.body
+        assert page.headers["WWW-Authenticate"] == "Bearer"
+    good = {"Authorization": "bearer s3cret"}
+    assert get(p, "/metrics", **good).status == 200
+    # health is for all, what there is, is not
+    assert get(p, "/healthz").status == 200
+    p.admin("pause p1")
+    assert get(p, "/readyz").json == {"ready": False}
+    assert get(p, "/readyz?database=p0").status == 401
+    assert get(p, "/readyz", **good).json["reasons"][0]["database"] == "p1"
+    assert "s3cret" not in p.log
+    p.put("token", "other\n")
+    p.reload()
+    assert get(p, "/metrics", **good).status == 401
+    assert get(p, "/metrics", Authorization="Bearer other").status == 200
+
+
+def test_token_that_was_not_read_lets_nobody_in(web):
+    p = web()
+    assert get(p, "/metrics").status == 200
+    p.admin("set http_auth_token_file = '%s'" % p.put("token", "x\n"))
+    assert get(p, "/metrics", Authorization="Bearer x").status == 401
+    p.settings["http_auth_token_file"] = os.path.join(p.dir, "none")
+    p.write()
+    with p.console() as k:
+        refused = k.try_query("reload").errors[0]
+    assert "RELOAD failed" in refused.message
+    assert get(p, "/metrics").status == 401
+
+
+@pytest.mark.setting("http_tls_cert_file", "http_tls_key_file")
+def test_https(web, certs):
+    p = web(http_tls_cert_file=certs.crt("server"),
+            http_tls_key_file=certs.key("server"))
+    with pytest.raises((http.client.HTTPException, OSError)):
+        get(p, "/healthz")
+    context = ssl.create_default_context(cafile=certs.crt("ca"))
+    for _ in range(2):
+        c = http.client.HTTPSConnection("127.0.0.1", p.http, timeout=60,
+                                        context=context)
+        c.request("GET", "/metrics")
+        assert value(parsed(Page(c.getresponse()).body), "pgbouncer_up") == 1
+        c.close()
+    del p.settings["http_tls_cert_file"], p.settings["http_tls_key_file"]
+    p.reload()
+    assert get(p, "/healthz").status == 200
+
+
+# --- scrapes that last ----------------------------------------------------
+
+def test_scrape_of_many_pools_while_they_come_and_go(web):
+    """Each is told once, in pieces; who is slow costs no memory."""
+    names = ["d%d" % i for i in range(300)]
+    dead = free_port()
+    p = web({"p0": "", **{n: "host=127.0.0.1 port=%d" % dead
+                          for n in names}}, http_max_series=0)
+    clients = [p.open() for n in names]
+    for c, name in zip(clients, names):
+        c.send(pq.startup({"user": "app", "database": name}))
+    wait_until(lambda: len(p.show("pools")) > 300, what="the pools")
+    with connect(p) as slow:
+        slow.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+        first = slow.recv(1)
+        assert first
+        for n in names[100:200]:
+            del p.dbs[n]
+        p.reload()
+        assert len(parsed(get(p, "/metrics").body)) > 10000
+        body = first
+        while chunk := slow.recv(65536):
+            body += chunk
+    text = body.decode().split("\r\n\r\n", 1)[1]
+    assert value(parsed(text), "pgsluice_http_left_out_series") == 0
+    with connect(p) as gone:
+        gone.sendall(b"GET /metrics HTTP/1.1\r\n\r\n" * 3)
+        gone.recv(1)
+    assert get(p, "/healthz").status == 200
+    del clients

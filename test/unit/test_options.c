@@ -156,6 +156,11 @@ static const struct {
 	{ "auth_mock_secret_file", "", true },
 	{ "http_listen_addr", "127.0.0.1", true },
 	{ "http_listen_port", "0", true },
+	{ "http_pgbouncer_names", "1", true },
+	{ "http_tls_cert_file", "", true },
+	{ "http_tls_key_file", "", true },
+	{ "http_auth_token_file", "", true },
+	{ "http_max_series", "100000", true },
 };
 
 static void test_rows_are_those_of_show_config(void **state)

@@ -1,0 +1,38 @@
+/* cursor.h - a list that is walked bit by bit, while it changes.
+ *
+ * What is added meanwhile comes last; what is removed is not come to; what
+ * stays is come to once.
+ * SPDX-License-Identifier: ISC */
+#ifndef BASE_CURSOR_H
+#define BASE_CURSOR_H
+
+struct cursor;
+
+/* Embedded in what is in the list; prev NULL: it is in none. */
+struct cursor_node {
+	struct cursor_node *prev, *next;
+};
+
+/* All zero at first. */
+struct cursor_list {
+	struct cursor_node *first;	/* DL */
+	struct cursor *cursors;		/* DL: those under way */
+};
+
+void cursor_list_add(struct cursor_list *l, struct cursor_node *n);
+void cursor_list_remove(struct cursor_list *l, struct cursor_node *n);
+
+struct cursor {
+	struct cursor *prev, *next;
+	struct cursor_list *list;		/* borrowed; NULL: not under way */
+	struct cursor_node *at;		/* who is next; NULL: nobody */
+};
+
+/* Each walk that was begun must be ended, before its list goes. */
+void cursor_begin(struct cursor *w, struct cursor_list *l);
+/* Who is next, and move on; NULL: that was all. */
+struct cursor_node *cursor_take(struct cursor *w);
+/* Ended twice, or never begun: no effect. */
+void cursor_end(struct cursor *w);
+
+#endif

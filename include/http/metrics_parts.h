@@ -1,0 +1,75 @@
+/* metrics_parts.h - what the files of the metrics share; for metrics*.c only.
+ * SPDX-License-Identifier: ISC */
+#ifndef HTTP_METRICS_PARTS_H
+#define HTTP_METRICS_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/cursor.h"
+#include "http/exposition.h"
+#include "http/httpd.h"
+#include "pool/catalog.h"
+#include "pool/latencies.h"
+#include "session/sessions.h"
+
+/* What the samples of one item may take; a chunk has room for several. */
+#define METRICS_ITEM_BYTES (HTTPD_CHUNK_BYTES / 2)
+
+struct metrics {
+	struct exposition x;
+	const struct sessions *ss;	/* borrowed */
+	const char *version;		/* borrowed: static */
+	bool bouncer;
+	size_t group, family;		/* where it is */
+	bool begun, told;		/* the family's head; its only item */
+	struct cursor cursor;		/* its items */
+	struct histogram sums[LATENCIES];
+};
+
+/* Whose samples there are: of the process, or of each of its ... */
+enum metrics_over { OVER_PROCESS, OVER_DATABASES, OVER_USERS, OVER_POOLS };
+
+struct family {
+	struct metric metric;
+	enum metrics_over over;
+	unsigned what;		/* for put: which of several values */
+	/* Put the samples of an item, in METRICS_ITEM_BYTES at most. */
+	void (*put)(struct metrics *m, const struct family *f,
+	    const void *item);
+	/* There are no more items; or NULL. */
+	void (*end)(struct metrics *m, const struct family *f);
+};
+
+struct family_group {
+	const struct family *families;
+	size_t count;
+	bool bouncer;		/* names of pgbouncer_exporter */
+};
+
+#define FAMILY_GROUP(array, is_bouncer) ((struct family_group){ \
+	(array), sizeof(array) / sizeof((array)[0]), (is_bouncer) })
+
+struct family_group metrics_process(void);		/* metrics_process.c */
+struct family_group metrics_process_bouncer(void);
+struct family_group metrics_catalog(void);		/* metrics_catalog.c */
+struct family_group metrics_catalog_bouncer(void);
+struct family_group metrics_pools(void);		/* metrics_pools.c */
+struct family_group metrics_pools_bouncer(void);
+struct family_group metrics_stats_bouncer(void);	/* metrics_stats.c */
+struct family_group metrics_stats(void);
+struct family_group metrics_latencies(void);		/* metrics_latencies.c */
+struct family_group metrics_clients_bouncer(void);	/* metrics_clients.c */
+
+/* A sample with these labels. */
+static inline void metrics_put(struct metrics *m, const struct label *labels,
+    size_t count, int64_t value)
+{
+	exposition_put(&m->x, &(struct sample){
+		.labels = labels, .label_count = count, .value = value });
+}
+
+#define METRICS_POOL_LABELS(p) \
+	{ "database", (p)->key.db->name }, { "user", (p)->key.user->name }
+
+#endif

@@ -1,0 +1,159 @@
+/* metrics.c - /metrics: what can be counted, told bit by bit.
+ *
+ * The text has all samples of a name together, so each name is a walk of its
+ * own over the pools (databases, users); they may come and go meanwhile.
+ * SPDX-License-Identifier: ISC */
+#include "http/metrics.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "http/metrics_parts.h"
+
+#define SLICE (USEC / 1000)	/* of a turn, for one scraper */
+
+/* In the order of the text: when it is cut, what is first counts most. */
+static struct family_group (*const groups[])(void) = {
+	metrics_process,
+	metrics_process_bouncer,
+	metrics_catalog,
+	metrics_catalog_bouncer,
+	metrics_stats_bouncer,
+	metrics_pools,
+	metrics_pools_bouncer,
+	metrics_stats,
+	metrics_latencies,
+	metrics_clients_bouncer,
+};
+
+#define GROUPS (sizeof groups / sizeof groups[0])
+
+/* Where it is; NULL: behind the last. */
+static const struct family *family_at(struct metrics *m)
+{
+	for (; m->group < GROUPS; m->group++, m->family = 0) {
+		const struct family_group g = groups[m->group]();
+
+		if (m->family < g.count && (m->bouncer || !g.bouncer))
+			return &g.families[m->family];
+	}
+	return NULL;
+}
+
+static void begin_family(struct metrics *m, const struct family *f)
+{
+	struct catalog *const c = m->ss->catalog;
+	struct cursor_list *const lists[] = {
+		[OVER_DATABASES] = &c->all_databases,
+		[OVER_USERS] = &c->all_users,
+		[OVER_POOLS] = &c->all_pools,
+	};
+
+	exposition_begin(&m->x, &f->metric);
+	m->begun = true;
+	m->told = false;
+	if (f->over != OVER_PROCESS)
+		cursor_begin(&m->cursor, lists[f->over]);
+}
+
+static void end_family(struct metrics *m, const struct family *f)
+{
+	if (f->end != NULL)
+		f->end(m, f);
+	cursor_end(&m->cursor);
+	m->begun = false;
+	m->family++;
+}
+
+static const void *object_of(enum metrics_over over, struct cursor_node *n)
+{
+	static const size_t offsets[] = {
+		[OVER_DATABASES] = offsetof(struct database, node),
+		[OVER_USERS] = offsetof(struct user, node),
+		[OVER_POOLS] = offsetof(struct pool, node),
+	};
+
+	return n == NULL ? NULL : (char *)n - offsets[over];
+}
+
+/* One item. Returns false when there is none left. */
+static bool put_next(struct metrics *m, const struct family *f)
+{
+	const void *item = NULL;
+
+	if (f->over == OVER_PROCESS && m->told)
+		return false;
+	m->told = true;
+	if (f->over != OVER_PROCESS)
+		item = object_of(f->over, cursor_take(&m->cursor));
+	if (f->over != OVER_PROCESS && item == NULL)
+		return false;
+	f->put(m, f, item);
+	return true;
+}
+
+static void put_end(struct metrics *m)
+{
+	static const struct metric left_out = {
+		"pgsluice_http_left_out_series", METRIC_GAUGE, NULL,
+		"Series that http_max_series kept out of this scrape." };
+
+	exposition_begin(&m->x, &left_out);
+	metrics_put(m, NULL, 0, (int64_t)m->x.left_out);
+	exposition_end(&m->x);
+	if (m->x.left_out > 0)
+		log_warning("http_max_series: %llu series left out of a "
+		    "scrape", (unsigned long long)m->x.left_out);
+}
+
+static bool more(void *body, struct text *t)
+{
+	struct metrics *const m = body;
+	const usec_t begin = time_precise();
+	const struct family *f;
+
+	m->x.t = t;
+	while ((f = family_at(m)) != NULL) {
+		if (!m->begun)
+			begin_family(m, f);
+		if (!put_next(m, f))
+			end_family(m, f);
+		if (t->size - t->len < METRICS_ITEM_BYTES ||
+		    time_precise() - begin >= SLICE)
+			return true;
+	}
+	put_end(m);
+	return false;
+}
+
+static void metrics_free(void *body)
+{
+	struct metrics *const m = body;
+
+	cursor_end(&m->cursor);
+	for (size_t i = 0; i < LATENCIES; i++)
+		histogram_fini(&m->sums[i]);
+	mem_free(m);
+}
+
+struct metrics *metrics_new(const struct metrics_order *o)
+{
+	struct metrics *const m = mem_zalloc(sizeof *m);
+
+	if (m == NULL)
+		return NULL;
+	m->ss = o->ss;
+	m->version = o->version;
+	m->bouncer = o->bouncer;
+	m->x.open = o->open;
+	m->x.max = o->max;
+	return m;
+}
+
+const struct httpd_source *metrics_source(void)
+{
+	static const struct httpd_source source = {
+		.more = more, .free = metrics_free };
+
+	return &source;
+}

@@ -1,0 +1,199 @@
+/* metrics_pools.c - metrics of pools: who is in which state, who waits.
+ * SPDX-License-Identifier: ISC */
+#include "http/metrics_parts.h"
+
+#include "pool/wait.h"
+
+#define BIT(state) (1u << (state))
+#define OF_SERVERS (1u << 31)	/* the states are those of servers */
+
+#define CL_WAITING (BIT(CLIENT_WAITING) | BIT(CLIENT_WELCOME) | \
+	BIT(CLIENT_DEDICATED_WAITING))
+#define SV_LOGIN (OF_SERVERS | BIT(SERVER_LOGIN) | BIT(SERVER_DEDICATED_LOGIN))
+
+/* The columns of SHOW POOLS: states, and what they are called together. */
+static const struct {
+	const char *name;
+	unsigned states;
+} columns[] = {
+	{ "active", BIT(CLIENT_ACTIVE) },
+	{ "waiting", CL_WAITING },
+	{ "active_cancel_req", BIT(CLIENT_CANCEL_SENT) },
+	{ "waiting_cancel_req", BIT(CLIENT_CANCEL_WAITING) },
+	{ "active", OF_SERVERS | BIT(SERVER_ACTIVE) },
+	{ "active_cancel", OF_SERVERS | BIT(SERVER_ACTIVE_CANCEL) },
+	{ "being_canceled", OF_SERVERS | BIT(SERVER_BEING_CANCELED) },
+	{ "idle", OF_SERVERS | BIT(SERVER_IDLE) },
+	{ "used", OF_SERVERS | BIT(SERVER_USED) },
+	{ "tested", OF_SERVERS | BIT(SERVER_TESTED) },
+	{ "login", SV_LOGIN },
+};
+
+static int64_t count_of(const struct pool *p, unsigned states)
+{
+	const bool servers = (states & OF_SERVERS) != 0;
+	const unsigned *const counts = servers ? p->server_count :
+	    p->client_count;
+	const int all = servers ? SERVER_STATES : CLIENT_STATES;
+	int64_t n = 0;
+
+	for (int i = 0; i < all; i++) {
+		if ((states & BIT(i)) != 0)
+			n += counts[i];
+	}
+	return n;
+}
+
+static usec_t wait_of(const struct pool *p, enum client_state state)
+{
+	const struct pool_client *const head = p->clients[state];
+
+	return head == NULL ? 0 : time_now() - head->wait_since;
+}
+
+static usec_t longest_wait(const struct pool *p)
+{
+	usec_t longest = 0;
+
+	for (int i = 0; i < CLIENT_STATES; i++) {
+		if ((CL_WAITING & BIT(i)) != 0 &&
+		    wait_of(p, (enum client_state)i) > longest)
+			longest = wait_of(p, (enum client_state)i);
+	}
+	return longest;
+}
+
+/* --- ours --- */
+
+static void put_states(struct metrics *m, const struct family *f,
+    const void *item)
+{
+	const struct pool *const p = item;
+
+	for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+		const struct label labels[] = { METRICS_POOL_LABELS(p),
+			{ "state", columns[i].name } };
+
+		if ((columns[i].states & OF_SERVERS) == f->what)
+			metrics_put(m, labels, 3,
+			    count_of(p, columns[i].states));
+	}
+}
+
+static void put_wait(struct metrics *m, const struct family *f,
+    const void *item)
+{
+	const struct pool *const p = item;
+	const struct label labels[] = { METRICS_POOL_LABELS(p) };
+
+	(void)f;
+	exposition_put(&m->x, &(struct sample){ .labels = labels,
+	    .label_count = 2, .value = longest_wait(p), .micro = true });
+}
+
+/* As SHOW WAITS, where several states may have the same reason. */
+static void put_reasons(struct metrics *m, const struct family *f,
+    const void *item)
+{
+	const struct pool *const p = item;
+	int64_t counts[WAIT_REASONS] = { 0 };
+
+	(void)f;
+	for (int i = 0; i < CLIENT_STATES; i++) {
+		if ((CL_WAITING & BIT(i)) != 0 && p->client_count[i] > 0)
+			counts[wait_reason(p, (enum client_state)i,
+			    m->ss->catalog, time_now())] += p->client_count[i];
+	}
+	for (int i = WAIT_NONE + 1; i < WAIT_REASONS; i++) {
+		const struct label labels[] = { METRICS_POOL_LABELS(p),
+			{ "reason", wait_name((enum wait_reason)i) } };
+
+		if (counts[i] > 0)
+			metrics_put(m, labels, 3, counts[i]);
+	}
+}
+
+struct family_group metrics_pools(void)
+{
+	static const struct family families[] = {
+		{ { "pgsluice_pool_clients", METRIC_GAUGE, NULL,
+		    "Clients of a pool, by state, as SHOW POOLS." },
+		    OVER_POOLS, 0, put_states, NULL },
+		{ { "pgsluice_pool_servers", METRIC_GAUGE, NULL,
+		    "Servers of a pool, by state, as SHOW POOLS." },
+		    OVER_POOLS, OF_SERVERS, put_states, NULL },
+		{ { "pgsluice_pool_longest_wait_seconds", METRIC_GAUGE,
+		    "seconds", "How long the first in the queue has waited." },
+		    OVER_POOLS, 0, put_wait, NULL },
+		{ { "pgsluice_pool_waiting_clients", METRIC_GAUGE, NULL,
+		    "Clients that wait for a server, by reason." },
+		    OVER_POOLS, 0, put_reasons, NULL },
+	};
+
+	return FAMILY_GROUP(families, false);
+}
+
+/* --- of pgbouncer_exporter --- */
+
+static void put_count(struct metrics *m, const struct family *f,
+    const void *item)
+{
+	const struct pool *const p = item;
+	const struct label labels[] = { METRICS_POOL_LABELS(p) };
+
+	metrics_put(m, labels, 2, count_of(p, f->what));
+}
+
+static void put_maxwait(struct metrics *m, const struct family *f,
+    const void *item)
+{
+	const struct pool *const p = item;
+	const struct label labels[] = { METRICS_POOL_LABELS(p) };
+
+	(void)f;
+	/* whole ones: maxwait without maxwait_us */
+	metrics_put(m, labels, 2, longest_wait(p) / USEC);
+}
+
+#define BOUNCER(name, states, help) \
+	{ { "pgbouncer_pools_" name, METRIC_GAUGE, NULL, help }, \
+	    OVER_POOLS, states, put_count, NULL }
+#define SERVERS(state) (OF_SERVERS | BIT(state))
+
+/* (spec/exporter-metrics.md) */
+struct family_group metrics_pools_bouncer(void)
+{
+	static const struct family families[] = {
+		BOUNCER("client_active_connections", BIT(CLIENT_ACTIVE),
+		    "Clients linked to a server, or idle."),
+		BOUNCER("client_active_cancel_connections",
+		    BIT(CLIENT_CANCEL_SENT),
+		    "Clients whose cancel request was sent on."),
+		BOUNCER("client_waiting_connections", CL_WAITING,
+		    "Clients that wait for a server."),
+		BOUNCER("client_waiting_cancel_connections",
+		    BIT(CLIENT_CANCEL_WAITING),
+		    "Clients whose cancel request was not sent on yet."),
+		BOUNCER("server_active_connections", SERVERS(SERVER_ACTIVE),
+		    "Servers linked to a client."),
+		BOUNCER("server_active_cancel_connections",
+		    SERVERS(SERVER_ACTIVE_CANCEL),
+		    "Servers that a cancel request is being sent to."),
+		BOUNCER("server_being_canceled_connections",
+		    SERVERS(SERVER_BEING_CANCELED),
+		    "Servers that wait for cancel requests in flight."),
+		BOUNCER("server_idle_connections", SERVERS(SERVER_IDLE),
+		    "Servers ready for use."),
+		BOUNCER("server_used_connections", SERVERS(SERVER_USED),
+		    "Servers that are checked before their next use."),
+		BOUNCER("server_testing_connections", SERVERS(SERVER_TESTED),
+		    "Servers that run the reset or the check query."),
+		BOUNCER("server_login_connections", SV_LOGIN,
+		    "Servers that are being logged in to."),
+		{ { "pgbouncer_pools_client_maxwait_seconds", METRIC_GAUGE,
+		    NULL, "Age of the oldest client that waits, in seconds." },
+		    OVER_POOLS, 0, put_maxwait, NULL },
+	};
+
+	return FAMILY_GROUP(families, true);
+}

@@ -1,0 +1,275 @@
+/* metrics_process.c - metrics of the process: SHOW LISTS, STATE, MEM, CONFIG.
+ * SPDX-License-Identifier: ISC */
+#include "base/mem.h"
+#include "base/text.h"
+#include "http/metrics_parts.h"
+#include "io/dns.h"
+#include "pool/drain.h"
+#include "pool/users.h"
+#include "session/peer.h"
+
+enum value {
+	DATABASES, USERS, POOLS, PEERS, PEER_POOLS, CLIENTS, LOGINS, SERVERS,
+	DNS_NAMES, DNS_ZONES, DNS_QUERIES, NONE, PAUSED, SUSPENDED, ENDING,
+	DRAINED, ONE, MAX_CLIENTS, MAX_USER, VALUES
+};
+
+static int64_t count_users(struct metrics *m)
+{
+	return (int64_t)users_count(m->ss->catalog);
+}
+
+static int64_t count_peers(const struct config *config)
+{
+	const struct config_peer *p = config->peers;
+	int64_t n = 0;
+
+	for (; p != NULL; p = p->next)
+		n++;
+	return n;
+}
+
+static int64_t count_drained(const struct catalog *c)
+{
+	int64_t n = 0;
+
+	for (const struct drain *d = c->drained; d != NULL; d = d->next)
+		n++;
+	return n;
+}
+
+static void put_value(struct metrics *m, const struct family *f,
+    const void *item)
+{
+	const struct sessions *const ss = m->ss;
+	const struct catalog *const c = ss->catalog;
+	struct dns_stat dns = { .names = 0 };
+
+	(void)item;
+	if (ss->dns != NULL)
+		dns_stat(ss->dns, &dns);
+	const int64_t values[VALUES] = {
+		[DATABASES] = HASH_COUNT(c->databases),
+		[USERS] = f->what == USERS ? count_users(m) : 0,
+		[POOLS] = HASH_COUNT(c->pools),
+		[PEERS] = count_peers(c->config),
+		[PEER_POOLS] = HASH_COUNT(ss->peers),
+		[CLIENTS] = c->clients,
+		[LOGINS] = ss->logins,
+		[SERVERS] = ss->servers,
+		[DNS_NAMES] = (int64_t)dns.names,
+		[DNS_ZONES] = (int64_t)dns.zones,
+		[DNS_QUERIES] = (int64_t)dns.queries,
+		[PAUSED] = c->paused && !ss->suspended,
+		[SUSPENDED] = ss->suspended,
+		[ENDING] = ss->shutdown != SHUTDOWN_NONE,
+		[DRAINED] = count_drained(c),
+		[ONE] = 1,
+		[MAX_CLIENTS] = sessions_settings(ss)->max_client_conn,
+		[MAX_USER] = sessions_settings(ss)->max_user_connections,
+	};
+
+	metrics_put(m, NULL, 0, values[f->what]);
+}
+
+static void put_version(struct metrics *m, const struct family *f,
+    const void *item)
+{
+	const struct label labels[] = { { "version", m->version } };
+
+	(void)f;
+	(void)item;
+	metrics_put(m, labels, 1, 1);
+}
+
+enum { MEMORY_BYTES, MEMORY_OBJECTS };
+
+static void put_memory(struct metrics *m, const struct family *f,
+    const void *item)
+{
+	(void)item;
+	for (int kind = 0; kind < MEM_KINDS; kind++) {
+		const struct mem_stat *const st = mem_stat(kind);
+		const struct label labels[] = { { "kind", st->name } };
+
+		metrics_put(m, labels, 1, (int64_t)(f->what == MEMORY_BYTES ?
+		    st->bytes : st->used));
+	}
+}
+
+/* A setting that is a number; false: it is none. */
+static bool read_setting(const struct option_row *o, const struct settings *set,
+    struct sample *s)
+{
+	const void *const at = (const char *)set + o->offset;
+
+	switch (o->type) {
+	case OPT_T_INT:
+	case OPT_T_BOOL:
+		s->value = *(const opt_int_t *)at;
+		return true;
+	case OPT_T_BYTES:
+		s->value = *(const opt_bytes_t *)at;
+		return true;
+	case OPT_T_TIME:
+		s->value = *(const opt_time_t *)at;
+		s->micro = true;
+		return true;
+	case OPT_T_ENUM:
+	case OPT_T_STR:
+		break;
+	}
+	return false;
+}
+
+static void put_settings(struct metrics *m, const struct family *f,
+    const void *item)
+{
+	size_t count;
+	const struct option_row *const rows = option_rows(&count);
+
+	(void)f;
+	(void)item;
+	for (size_t i = 0; i < count; i++) {
+		const struct label labels[] = { { "name", rows[i].name } };
+		struct sample s = { .labels = labels, .label_count = 1 };
+
+		if (read_setting(&rows[i], sessions_settings(m->ss), &s))
+			exposition_put(&m->x, &s);
+	}
+}
+
+/* The states of SHOW PEER_POOLS. */
+static const struct {
+	const char *state;
+	bool is_server;
+	uint8_t index;
+} peer_states[] = {
+	{ "active_cancel_req", false, CLIENT_CANCEL_SENT },
+	{ "waiting_cancel_req", false, CLIENT_CANCEL_WAITING },
+	{ "active_cancel", true, SERVER_ACTIVE_CANCEL },
+	{ "login", true, SERVER_LOGIN },
+};
+
+static void put_peer(struct metrics *m, const struct peer *p, bool servers)
+{
+	char id[16];
+	struct text t;
+
+	text_init(&t, id, sizeof id);
+	text_addf(&t, "%d", p->id);
+	for (size_t i = 0; i < sizeof peer_states / sizeof peer_states[0];
+	    i++) {
+		const unsigned *const counts = servers ?
+		    p->pool.server_count : p->pool.client_count;
+		const struct label labels[] = { { "peer_id", id },
+			{ "state", peer_states[i].state } };
+
+		if (peer_states[i].is_server == servers)
+			metrics_put(m, labels, 2,
+			    counts[peer_states[i].index]);
+	}
+}
+
+static void put_peers(struct metrics *m, const struct family *f,
+    const void *item)
+{
+	struct text *const t = m->x.t;
+
+	(void)item;
+	for (const struct peer *p = m->ss->peers; p != NULL; p = p->hh.next) {
+		if (t->size - t->len < 4 * EXPOSITION_SAMPLE_BYTES)
+			return;
+		put_peer(m, p, f->what != 0);
+	}
+}
+
+#define GAUGE(name, value, help) \
+	{ { name, METRIC_GAUGE, NULL, help }, OVER_PROCESS, value, put_value, \
+	    NULL }
+
+struct family_group metrics_process(void)
+{
+	static const struct family families[] = {
+		{ { "pgsluice_build", METRIC_INFO, NULL,
+		    "Version of the program." }, .put = put_version },
+		GAUGE("pgsluice_clients", CLIENTS,
+		    "Client connections, those that log in included."),
+		GAUGE("pgsluice_clients_logging_in", LOGINS,
+		    "Client connections that have not logged in yet."),
+		GAUGE("pgsluice_servers", SERVERS,
+		    "Server connections of any state."),
+		GAUGE("pgsluice_databases", DATABASES, "Databases."),
+		GAUGE("pgsluice_users", USERS, "Users that are known."),
+		GAUGE("pgsluice_pools", POOLS, "Pools."),
+		GAUGE("pgsluice_peers", PEERS, "Peers that are configured."),
+		GAUGE("pgsluice_peer_pools", PEER_POOLS,
+		    "Peers that cancel requests were passed on to."),
+		GAUGE("pgsluice_dns_names", DNS_NAMES,
+		    "Host names that are kept."),
+		GAUGE("pgsluice_dns_zones", DNS_ZONES,
+		    "Zones that these belong to."),
+		GAUGE("pgsluice_dns_queries", DNS_QUERIES,
+		    "Lookups of host names under way."),
+		GAUGE("pgsluice_paused", PAUSED, "1: PAUSE was given."),
+		GAUGE("pgsluice_suspended", SUSPENDED,
+		    "1: SUSPEND was given."),
+		GAUGE("pgsluice_shutting_down", ENDING,
+		    "1: waits for clients or servers to go, then ends."),
+		GAUGE("pgsluice_drained_hosts", DRAINED,
+		    "Hosts that DRAIN HOST was given for."),
+		{ { "pgsluice_memory_bytes", METRIC_GAUGE, "bytes",
+		    "Memory of counted objects, as SHOW MEM." },
+		    .what = MEMORY_BYTES, .put = put_memory },
+		{ { "pgsluice_memory_objects", METRIC_GAUGE, NULL,
+		    "Counted objects alive, as SHOW MEM." },
+		    .what = MEMORY_OBJECTS, .put = put_memory },
+		{ { "pgsluice_setting", METRIC_GAUGE, NULL,
+		    "Settings that are numbers; times in seconds." },
+		    .put = put_settings },
+		{ { "pgsluice_peer_pool_clients", METRIC_GAUGE, NULL,
+		    "Cancel requests for peers, by state." },
+		    .what = false, .put = put_peers },
+		{ { "pgsluice_peer_pool_servers", METRIC_GAUGE, NULL,
+		    "Connections to peers, by state." },
+		    .what = true, .put = put_peers },
+	};
+
+	return FAMILY_GROUP(families, false);
+}
+
+/* (spec/exporter-metrics.md) */
+struct family_group metrics_process_bouncer(void)
+{
+	static const struct family families[] = {
+		GAUGE("pgbouncer_up", ONE, "The pooler answers."),
+		{ { "pgbouncer_version", METRIC_INFO, NULL,
+		    "As SHOW VERSION." }, .put = put_version },
+		GAUGE("pgbouncer_databases", DATABASES,
+		    "Count of databases."),
+		GAUGE("pgbouncer_users", USERS, "Count of users."),
+		GAUGE("pgbouncer_pools", POOLS, "Count of pools."),
+		GAUGE("pgbouncer_free_clients", NONE,
+		    "Count of free clients."),
+		GAUGE("pgbouncer_used_clients", CLIENTS,
+		    "Count of used clients."),
+		GAUGE("pgbouncer_login_clients", LOGINS,
+		    "Count of clients in login state."),
+		GAUGE("pgbouncer_free_servers", NONE,
+		    "Count of free servers."),
+		GAUGE("pgbouncer_used_servers", SERVERS,
+		    "Count of used servers."),
+		GAUGE("pgbouncer_cached_dns_names", DNS_NAMES,
+		    "Count of DNS names in the cache."),
+		GAUGE("pgbouncer_cached_dns_zones", DNS_ZONES,
+		    "Count of DNS zones in the cache."),
+		GAUGE("pgbouncer_in_flight_dns_queries", DNS_QUERIES,
+		    "Count of DNS queries in flight."),
+		GAUGE("pgbouncer_config_max_client_connections", MAX_CLIENTS,
+		    "Setting max_client_conn."),
+		GAUGE("pgbouncer_config_max_user_connections", MAX_USER,
+		    "Setting max_user_connections."),
+	};
+
+	return FAMILY_GROUP(families, true);
+}
