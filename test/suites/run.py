@@ -58,7 +58,7 @@ SUITES = (
     Suite("psycopg2", "psycopg2", "psycopg2", drivers.prepare_psycopg2,
           drivers.psycopg2),
     Suite("asyncpg", "asyncpg", "asyncpg", drivers.prepare_asyncpg,
-          drivers.asyncpg),
+          drivers.asyncpg, arena.SESSIONS),
     Suite("pg8000", "pg8000", "pg8000", drivers.prepare_pg8000,
           drivers.pg8000),
     Suite("lib-pq", "lib/pq", "lib-pq", drivers.prepare_lib_pq,
