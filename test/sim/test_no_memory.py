@@ -291,7 +291,8 @@ def test_reload(pooler, pg, each_fails):
         with p.console() as c:
             res = c.try_query("reload")
         if res.errors:
-            assert "F0000" == res.errors[0].code
+            # the console itself may lack it, too
+            assert res.errors[0].code in ("F0000", "53200")
         size = int(p.show("config", key="default_pool_size")[0]["value"])
         now = p.settings["default_pool_size"]
         assert (size == now) == (not res.errors), res.errors
