@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #define CANCEL_KEY_BYTES 8
+#define CANCEL_KEY_MAX 32	/* from protocol 3.2 on: more to guess */
 
 /*
  * Make a key of random bytes. peer_id is our own, 0 = no peering: then all but

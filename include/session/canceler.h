@@ -6,12 +6,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proto/cancel_key.h"
+
 struct client;
 struct pool;
 struct server;
 
-/* c, which brought a request, waits in its pool till that is sent on. */
-void canceler_enqueue(struct client *c, struct pool *p);
+/* What a client in the role "cancel" has brought. */
+struct cancel_request {
+	struct server *target;		/* borrowed; NULL: gone, or at a peer */
+	struct server *canceler;	/* borrowed; has sent it; NULL: none */
+	uint8_t key_len;
+	uint8_t key[CANCEL_KEY_MAX];	/* for a peer */
+};
+
+/*
+ * c, which brought *r, waits in p till that is sent on. r is copied. 0, or -1:
+ * c was closed, memory is short.
+ */
+int canceler_enqueue(struct client *c, struct pool *p,
+    const struct cancel_request *r);
 /* Open cancelers for the requests that wait in p, as far as there is room. */
 void canceler_launch(struct pool *p);
 /* One for target, though no client asks. 0, or -1: there is no room. */

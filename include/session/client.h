@@ -20,6 +20,7 @@
 #include "session/client_role.h"
 #include "session/relay_state.h"
 
+struct cancel_request;
 struct client;
 struct console;
 struct err;
@@ -31,7 +32,7 @@ struct sessions;
 struct slots;
 
 #define CLIENT_KEY_BYTES CANCEL_KEY_BYTES	/* by which it is found */
-#define CLIENT_KEY_MAX 32	/* protocol 3.2: more to guess */
+#define CLIENT_KEY_MAX CANCEL_KEY_MAX	/* protocol 3.2 */
 
 struct client {
 	struct stream stream;
@@ -45,8 +46,7 @@ struct client {
 	struct user *user;		/* login user; NULL until known */
 	struct login *login;		/* owned by the role of that name */
 	struct console *console;	/* owned by the role of that name */
-	struct server *cancel;		/* target of the request it brought;
-					 * once sent on, the canceler */
+	struct cancel_request *request;	/* owned by the role "cancel" */
 	struct params *params;		/* counted */
 	struct params *start;		/* counted; see relay_reset.h */
 	uint64_t resets;
@@ -71,8 +71,7 @@ struct client {
 	bool admin, own_user;		/* console rights */
 	uint8_t replication, resetting;	/* enums of these names */
 	uint8_t key_len;		/* 0 until protocol and key are known */
-	uint8_t key[CLIENT_KEY_MAX];	/* cancel key we gave it; or that of
-					 * the request it brought for a peer */
+	uint8_t key[CLIENT_KEY_MAX];	/* by which its queries are canceled */
 	char *options;			/* owned; replication: for its server */
 };
 

@@ -60,8 +60,8 @@ void cancel_request(struct client *c, const uint8_t *key, size_t len)
 		client_close(c, why);
 		return;
 	}
-	c->cancel = target;
-	canceler_enqueue(c, target->ps.pool);
+	(void)canceler_enqueue(c, target->ps.pool,
+	    &(struct cancel_request){ .target = target });
 }
 
 int cancel_by_admin(struct client *owner, struct err *e)

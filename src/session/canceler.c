@@ -13,6 +13,8 @@
 
 #include <stddef.h>
 
+#include "base/crypto.h"
+#include "base/mem.h"
 #include "io/loop.h"
 #include "proto/msg.h"
 #include "session/client.h"
@@ -24,6 +26,11 @@
 #define GAVE_UP "client gave up on cancel request, so we also give up " \
 	"forwarding to server"
 
+static struct cancel_request *request_of(struct pool_client *pc)
+{
+	return client_of(pc)->request;
+}
+
 /* --- the bond --- */
 
 static bool is_wanted(const struct server *target)
@@ -33,8 +40,8 @@ static bool is_wanted(const struct server *target)
 	const struct pool_client *pc =
 	    target->ps.pool->clients[CLIENT_CANCEL_WAITING];
 
-	while (pc != NULL && client_of((struct pool_client *)pc)->cancel !=
-	    target)
+	while (pc != NULL &&
+	    request_of((struct pool_client *)pc)->target != target)
 		pc = pc->next;
 	return pc != NULL;
 }
@@ -50,7 +57,7 @@ static void drop_canceler(struct server *target)
 		server_close(canceler, GAVE_UP);
 }
 
-/* Close the requests of a list that are bound to s. */
+/* Close the clients of a list whose request is for target, or s has sent it. */
 static void close_bound(struct pool_client *pc, const struct server *s,
     const char *why)
 {
@@ -58,25 +65,29 @@ static void close_bound(struct pool_client *pc, const struct server *s,
 		struct client *const c = client_of(pc);
 
 		pc = pc->next;
-		if (c->cancel == s)
+		if ((c->request->canceler == NULL ? c->request->target :
+		    c->request->canceler) == s)
 			client_close(c, why);
 	}
 }
 
 /* --- requests --- */
 
-/* It wants its request served no more. */
+/* c wants its request served no more. */
 static void on_leave(struct client *c)
 {
-	struct server *const target = c->cancel;
+	struct cancel_request *const r = c->request;
+	struct server *const target = r->target;
 
-	c->cancel = NULL;
-	if (target == NULL || c->pc.state != CLIENT_CANCEL_WAITING)
-		return;
+	/* c stands in its list yet */
+	r->target = r->canceler = NULL;
 	/* once sent, its end must be awaited: the target depends on it */
-	if (target->canceler != NULL && !target->canceler->sent &&
-	    !is_wanted(target))
+	if (target != NULL && target->canceler != NULL &&
+	    !target->canceler->sent && !is_wanted(target))
 		drop_canceler(target);
+	c->request = NULL;
+	secret_wipe(r->key, sizeof r->key);
+	mem_free(r);
 }
 
 static void ignore(struct client *c)
@@ -93,14 +104,23 @@ static const struct client_role role = {
 	.leave = on_leave,
 };
 
-void canceler_enqueue(struct client *c, struct pool *p)
+int canceler_enqueue(struct client *c, struct pool *p,
+    const struct cancel_request *r)
 {
+	struct cancel_request *const copy = mem_dup(r, sizeof *r);
+
+	if (copy == NULL) {
+		client_close(c, "no memory for a cancel request");
+		return -1;
+	}
 	client_become(c, &role);
+	c->request = copy;
 	c->pc.pool = p;
 	pool_client_set(&c->pc, CLIENT_CANCEL_WAITING);
 	stream_pause(&c->stream);
 	/* a burst of requests is looked at once */
 	catalog_touch_pool(c->ss->catalog, p);
+	return 0;
 }
 
 /* --- from the request to its end --- */
@@ -110,7 +130,7 @@ static struct client *next_request(const struct pool *p)
 {
 	struct pool_client *pc = p->clients[CLIENT_CANCEL_WAITING];
 
-	while (pc != NULL && client_of(pc)->cancel->canceler != NULL)
+	while (pc != NULL && request_of(pc)->target->canceler != NULL)
 		pc = pc->next;
 	return pc == NULL ? NULL : client_of(pc);
 }
@@ -127,7 +147,7 @@ void canceler_launch(struct pool *p)
 	struct client *c;
 
 	while (has_room(p) && (c = next_request(p)) != NULL) {
-		struct server *const target = c->cancel;
+		struct server *const target = c->request->target;
 
 		target->canceler = server_launch_canceler(target);
 		if (target->canceler == NULL)
@@ -169,7 +189,8 @@ int canceler_send(struct server *canceler, const uint8_t *key, size_t len)
 void canceler_take(struct server *canceler, struct client *c)
 {
 	timeout_stop(&c->timer);
-	c->cancel = canceler;
+	c->request->target = NULL;
+	c->request->canceler = canceler;
 	pool_client_set(&c->pc, CLIENT_CANCEL_SENT);
 }
 
@@ -189,7 +210,7 @@ void canceler_connected(struct server *canceler)
 	pc = target->ps.pool->clients[CLIENT_CANCEL_WAITING];
 	for (; pc != NULL; pc = next) {
 		next = pc->next;
-		if (client_of(pc)->cancel == target)
+		if (request_of(pc)->target == target)
 			canceler_take(canceler, client_of(pc));
 	}
 }

@@ -146,9 +146,10 @@ void peer_forward(struct client *c, const uint8_t *key, size_t len)
 	struct sessions *ss = c->ss;
 	const int id = cancel_key_peer(key);
 
-	memcpy(c->key, key, len);
-	c->key_len = (uint8_t)len;
-	if (!cancel_key_spend(c->key)) {
+	struct cancel_request r = { .key_len = (uint8_t)len };
+
+	memcpy(r.key, key, len);
+	if (!cancel_key_spend(r.key)) {
 		client_close(c, "failed to forward cancel request because its "
 		    "TTL was exhausted");
 		return;
@@ -160,14 +161,16 @@ void peer_forward(struct client *c, const uint8_t *key, size_t len)
 		client_close(c, "could not find peer to forward request to");
 		return;
 	}
-	canceler_enqueue(c, &p->pool);
-	keep_few(ss);
+	if (canceler_enqueue(c, &p->pool, &r) == 0)
+		keep_few(ss);
 }
 
 static bool same_key(const struct client *c, const struct server *canceler)
 {
-	return c->key_len == canceler->key_len &&
-	    memcmp(c->key, canceler->key, c->key_len) == 0;
+	const struct cancel_request *const r = c->request;
+
+	return r->key_len == canceler->key_len &&
+	    memcmp(r->key, canceler->key, r->key_len) == 0;
 }
 
 /* Is a request with the key of c on its way already? */
@@ -255,8 +258,8 @@ void peer_connected(struct server *canceler)
 		    "we also give up forwarding to server");
 		return;
 	}
-	memcpy(canceler->key, first->key, first->key_len);
-	canceler->key_len = first->key_len;
+	memcpy(canceler->key, first->request->key, first->request->key_len);
+	canceler->key_len = first->request->key_len;
 	if (canceler_send(canceler, canceler->key, canceler->key_len) < 0)
 		return;
 	pool_server_set(&canceler->ps, SERVER_ACTIVE_CANCEL);

@@ -54,7 +54,7 @@
 	X(client, timer, MADE) X(client, hh, MADE) X(client, ss, MADE) \
 	X(client, db, MOVED) X(client, user, MOVED) \
 	X(client, login, MADE) X(client, console, MADE) \
-	X(client, cancel, it->cancel == NULL) X(client, params, MOVED) \
+	X(client, request, it->request == NULL) X(client, params, MOVED) \
 	X(client, start, MOVED) X(client, resets, MOVED) \
 	X(client, statements, MOVED) \
 	X(client, relay, is_movable_relay_state(&it->relay)) \

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "session_test.h"
 
+#include "base/mem.h"
 #include "session/canceler.h"
 #include "session/server_launch.h"
 
@@ -52,7 +53,14 @@ static int setup(void **state)
 	return session_setup(state);
 }
 
-#define TEST(t) cmocka_unit_test_setup_teardown(t, setup, session_teardown)
+static int teardown(void **state)
+{
+	for (size_t i = 0; i < SESSION_CLIENTS; i++)
+		mem_free(house.c[i].request);
+	return session_teardown(state);
+}
+
+#define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 
 /* One that runs the query of a client. */
 static struct server *target(void)
@@ -64,8 +72,8 @@ static struct client *request(struct server *t)
 {
 	struct client *c = session_client(CLIENT_LOGIN);
 
-	c->cancel = t;
-	canceler_enqueue(c, &house.pool);
+	assert_int_equal(canceler_enqueue(c, &house.pool,
+	    &(struct cancel_request){ .target = t }), 0);
 	return c;
 }
 
