@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "proto/encoding.h"
 #include "proto/params.h"
 #include "session/client.h"
 #include "session/login_log.h"
@@ -90,6 +91,8 @@ static int take_tracked(struct client *c, const char *name, const char *value,
 
 	*unknown = i < 0 && !text_list_has(
 	    sessions_settings(c->ss)->ignore_startup_parameters, name);
+	if (i == PARAMS_CLIENT_ENCODING && encoding_name(value) != NULL)
+		value = encoding_name(value);
 	return i < 0 ? 0 : params_set(&c->params, i, value);
 }
 

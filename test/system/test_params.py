@@ -36,6 +36,19 @@ def test_case_counts(pooler):
         assert b.value("show application_name") == "TENANT"
 
 
+@pytest.mark.parametrize("spelling", [
+    "utf8", "'utf-8'", "Unicode", "latin-1", "ISO_8859-15", "windows1252",
+    "win", "KOI8", "euc_jp", "SQL_ASCII", "mskanji", "win949"])
+def test_encoding_is_told_as_the_server_spells_it(pooler, direct, spelling):
+    """drivers look it up by PostgreSQL's name"""
+    p = pooler()
+    want = direct(client_encoding=spelling).params["client_encoding"]
+    for _ in range(2):
+        c = p.raw(client_encoding=spelling)
+        assert c.params["client_encoding"] == want
+        assert c.value("show client_encoding") == want
+
+
 def test_encoding_is_set_first(pooler):
     """the others are read in the client's encoding"""
     p = pooler(default_pool_size=1)
