@@ -32,7 +32,7 @@ void broker_look_up(struct client *c);
 void broker_adopt(struct client *c);
 /* c, which is waiting, wants no server any more. */
 void broker_leave_queue(struct client *c);
-/* The linked server of s->ps is free again (spec/pooling.md section 9). */
+/* s, which is linked, is free again (spec/pooling.md section 9). */
 void broker_release(struct server *s);
 /*
  * Give s, linked to c and idle or in a transaction, the parameters of c where
@@ -41,11 +41,11 @@ void broker_release(struct server *s);
  */
 bool broker_same_params(struct client *c, struct server *s);
 /*
- * That has happened: c has the server's spelling of its values, so that the
+ * The server has them: c has the server's spelling of its values, so that the
  * next comparison is equal. 0, or -1: no memory.
  */
 int broker_adopt_params(struct client *c, const struct server *s);
-/* A chore (reset, check) of an unlinked server is done. */
+/* A chore (reset, check, ROLLBACK) of an unlinked server is done. */
 void broker_chore_done(struct server *s);
 /* (broker_chore.c) One that began at since is not answered: close s. */
 void broker_chore_late(struct server *s, usec_t since);

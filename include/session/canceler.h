@@ -30,13 +30,13 @@ int canceler_enqueue(struct client *c, struct pool *p,
 void canceler_launch(struct pool *p);
 /* One for target, though no client asks. 0, or -1: there is no room. */
 int canceler_want(struct server *target);
-/* It has a target, and is connected: send, if anybody still wants it. */
+/* The canceler, which has a target, is connected: send, if still wanted. */
 void canceler_connected(struct server *canceler);
 /* Write the request with a key of len bytes. 0, or -1: canceler is closed. */
 int canceler_send(struct server *canceler, const uint8_t *key, size_t len);
-/* It has the request of c now: they go away together. */
+/* The canceler has the request of c now: both go away together. */
 void canceler_take(struct server *canceler, struct client *c);
-/* It has sent; no answer comes, its end says that the signal was sent. */
+/* The canceler has sent; no answer comes, its end is that of the signal. */
 void canceler_input(struct server *canceler);
 
 /* The canceler failed: nobody knows whether its signal is still to come. */

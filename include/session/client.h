@@ -1,4 +1,4 @@
-/* client.h - a client connection: accept, start-up, authentication, ready.
+/* client.h - a client connection: open, role, cancel key, close.
  * SPDX-License-Identifier: ISC */
 #ifndef SESSION_CLIENT_H
 #define SESSION_CLIENT_H
@@ -39,7 +39,7 @@ struct client {
 	const struct client_role *role;	/* never NULL; see client_become() */
 	struct pool_client pc;
 	struct log_who who;
-	struct timeout timer;		/* of the list its state belongs to */
+	struct timeout timer;		/* of its role's list, or idle_list */
 	UT_hash_handle hh;		/* ss->by_key */
 	struct sessions *ss;		/* borrowed */
 	struct database *db;		/* NULL until the start-up names it */
@@ -64,10 +64,10 @@ struct client {
 	char *query_text;		/* owned; for slow.h; NULL */
 	bool notified;			/* query_wait_notify was sent */
 	bool heard;			/* has sent something */
-	bool answered;			/* logging in: what it has sent last */
+	bool answered;			/* logging in: its last bytes have a reply */
 	bool welcomed;			/* has its ReadyForQuery */
 	bool torn;			/* a message to it was cut: say no more */
-	bool has_reserve_fd;			/* has the last descriptor */
+	bool has_reserve_fd;		/* has the last descriptor */
 	bool admin, own_user;		/* console rights */
 	uint8_t replication, resetting;	/* enums of these names */
 	uint8_t key_len;		/* 0 until protocol and key are known */

@@ -92,7 +92,7 @@ bool relay_reword_error(struct relay_down *d);
 
 #define RELAY_SMALL_MAX (1 << 20)	/* bytes of what must be whole to be read */
 
-/* Nothing runs that it could be about: drop it. */
+/* No request is open that this message could belong to: drop it. */
 enum relay_step relay_drop(struct relay_up *up);
 /*
  * A message of a batch that was given up before it had a server. Like the
@@ -121,17 +121,18 @@ enum relay_step relay_no_memory(struct relay_up *up);
 	"cannot be told"
 
 /*
- * t->uncertain of c's server: may c go on? Asks the server, when that is needed and
- * can be done; that may fail as any write. Returns false when both were closed.
+ * track.uncertain of c's server: may c go on? Asks the server, when that is
+ * needed and can be done; that may fail as any write. Returns false when both
+ * were closed.
  */
 bool relay_probe(struct client *c);
 
-/* Is text one that we may have to know, as it is short, and not whole yet? */
+/* Is the Query at hand one that must be known, being short, and not whole yet? */
 bool relay_is_cut(const struct relay_up *up);
 
 /* There is no room for the text of a Parse: it shall fail. */
 enum relay_step relay_refuse_parse(struct relay_up *up);
-/* It has: tell the client why. */
+/* The Parse has failed: tell the client why. */
 void relay_send_refusal(struct outbox *to_client, const struct client *c);
 
 /*

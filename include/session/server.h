@@ -37,7 +37,7 @@ enum server_phase {
 	SERVER_PHASES
 };
 
-/* What an unlinked or paused pair's server is doing for us. */
+/* A query of our own that runs on a server, which nobody may use meanwhile. */
 enum server_chore {
 	CHORE_NONE,
 	CHORE_RESET,		/* server_reset_query */

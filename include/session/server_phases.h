@@ -12,7 +12,7 @@ struct writer;
 /* One row for each phase. Each call may close the server. */
 struct server_phase_ops {
 	const char *name;	/* for the log */
-	/* server_begin() has come to this phase; NULL: nothing to begin with */
+	/* server_begin() has come to this phase; NULL: nobody begins it */
 	void (*begin)(struct server *s);
 	/* Bytes can be read; NULL: there is no connection yet. */
 	void (*input)(struct server *s);

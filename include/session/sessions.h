@@ -50,18 +50,18 @@ struct sessions {
 	struct peer *peers;		/* uthash: those we have asked already */
 	uint64_t last_id;		/* of clients and servers */
 	unsigned logins;		/* clients that are logging in */
-	struct login_queue login_queue;	/* those that have their turn next */
-	struct lobby lobby;		/* they, and what they may cost */
+	struct login_queue login_queue;	/* whose work is done next */
+	struct lobby lobby;		/* strangers, and what they may cost */
 	unsigned servers;		/* server connections of any state */
 	enum shutdown_mode shutdown;
+	usec_t shutdown_since;		/* when that was asked for */
 	struct random_pool random;	/* for cancel keys */
-	usec_t shutdown_since;		/* when that began */
 	bool suspended;			/* SUSPEND: nothing moves */
 	bool still;			/* ... nor does who is logging in */
 	uint8_t mock_salt[32];		/* for users without one (SCRAM) */
 	struct mock_shape mock_shape;	/* of the auth file's secrets */
 	struct mock_shape lookup_shape;	/* of those of auth_query */
-	unsigned lookup_votes;		/* how many more had that */
+	unsigned lookup_votes;		/* by how many lookup_shape leads */
 
 	/* time-outs whose members all have the same duration */
 	struct timeout_list login_list;		/* clients since connect */

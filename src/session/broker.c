@@ -101,7 +101,7 @@ static bool join(struct client *c, struct server *s)
 	return false;
 }
 
-/* Nobody may queue who can't be served. Returns false when c was closed. */
+/* Close c, and say false, if its pool cannot serve it; log in anew when due. */
 static bool may_queue(struct client *c)
 {
 	struct pool *p = c->pc.pool;
@@ -242,7 +242,7 @@ void broker_touch_next(struct sessions *ss, const struct pool *p)
 	}
 }
 
-/* It has served here; is it another pool's turn now? */
+/* s has just served its pool: does the slot go to another pool now? */
 static bool must_hand_over(const struct server *s)
 {
 	const struct pool *p = s->ps.pool;
@@ -258,7 +258,7 @@ void broker_settle(struct server *s)
 	struct pool *p = s->ps.pool;
 	const char *why;
 
-	/* it left right behind its last word: nobody else must get it */
+	/* the server closed right after its last reply */
 	if (s->stream.hup || s->stream.broken) {
 		server_close(s, "server conn crashed?");
 		return;
@@ -340,7 +340,7 @@ void broker_release(struct server *s)
 
 void broker_chore_done(struct server *s)
 {
-	/* as if the client had given it back without a transaction */
+	/* after a ROLLBACK as if the client had just released the server */
 	if (s->chore == CHORE_ROLLBACK)
 		pool_server_set(&s->ps, SERVER_ACTIVE);
 	timeout_stop(&s->timer);

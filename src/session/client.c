@@ -1,4 +1,4 @@
-/* client.c - a client connection: accept, welcome, close.
+/* client.c - a client connection: open, role, cancel key, close.
  * SPDX-License-Identifier: ISC */
 #include "session/client.h"
 
@@ -190,8 +190,9 @@ static void log_refusal(const struct client *c, const struct report *r)
 }
 
 /*
- * error: what is told to the client; NULL = nothing. What it was told is logged after the
- * closing line (spec/logging.md section 5), while its name is still known.
+ * error: what is told to the client; NULL = nothing. What it was told is
+ * logged after the closing line (spec/logging.md section 5), while its name is
+ * still known.
  */
 static void close_it(struct client *c, const char *reason,
     const struct report *error)
@@ -256,7 +257,7 @@ static struct client *find_id(struct sessions *ss, const uint8_t *key)
 	return c;
 }
 
-/* (spec/pooling.md section 18, "Client key"; a longer one begins like that) */
+/* spec/pooling.md section 18, "Client key"; one of 3.2 begins with as many. */
 void client_new_key(struct client *c)
 {
 	const int peer = sessions_settings(c->ss)->peer_id;

@@ -26,8 +26,9 @@ static struct client *linked_client(const struct server *s)
 /* --- what may be read, worked on, given back --- */
 
 /*
- * Interest follows from state, here and nowhere else. A client is read unless
- * its server takes no more, or what it has not fetched yet could only grow.
+ * Is a linked client read? Others may pause its stream, only this function
+ * resumes it. It is read unless its server takes no more, or what it has not
+ * fetched yet could only grow.
  */
 static void update(struct client *c)
 {
@@ -61,7 +62,7 @@ static bool may_part(const struct client *c, const struct server *s)
 
 /*
  * May what c has sent be worked on? Nothing else decides that. Not while all
- * stands still, whatever its server says: it may be another process's by then.
+ * stands still, whatever its server says: both may be the successor's by then.
  * Its SETs come first, and a server that is gone can only be listened to.
  */
 static bool may_work(const struct client *c)
@@ -72,7 +73,7 @@ static bool may_work(const struct client *c)
 	    (s->chore == CHORE_NONE && !s->stream.broken));
 }
 
-/* Its unnamed statement, and values that it had set, were those of s. */
+/* c loses its unnamed statement and a pending RESET together with s. */
 static void part(struct client *c, struct server *s)
 {
 	c->resetting = RESET_NONE;
@@ -108,7 +109,7 @@ static bool keep(struct client *c, const struct burst *b)
 	return false;
 }
 
-/* Everything of b that can go goes. Returns false when c was closed. */
+/* Everything of b that can go goes. False: read no more; c may be closed. */
 static bool work_off(struct client *c, const struct burst *b)
 {
 	struct relay_up up;	/* its buffers are not worth zeroing */
@@ -303,7 +304,7 @@ static bool follow_up(struct relay_down *d)
 	}
 	if (s->track.uncertain && !relay_probe(d->c))
 		return false;
-	/* it may have waited for replies, or for the queue to get shorter */
+	/* c may have waited for replies, or for its queue to get shorter */
 	if (may_part(d->c, s)) {
 		part(d->c, s);
 		if (d->c->stream.paused && client_is_open(d->c) &&

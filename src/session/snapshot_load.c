@@ -233,7 +233,7 @@ struct client *snapshot_read_client(struct sessions *ss,
 
 void snapshot_link(struct client *c, struct server *s)
 {
-	const uint8_t mode = s->ps.mode;	/* when that was linked */
+	const uint8_t mode = s->ps.mode;	/* as the old process linked them */
 
 	pool_link(&c->pc, &s->ps);
 	s->ps.mode = mode;
