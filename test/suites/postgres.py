@@ -8,7 +8,7 @@ import fetch
 import harness
 
 SHORT_REGRESS = """test_setup boolean char int4 numerology insert transactions
-prepare portals plancache guc temp copy2 prepared_xacts xml""".split()
+prepare plancache guc copy2 prepared_xacts xml""".split()
 SHORT_ISOLATION = """read-only-anomaly simple-write-skew lock-update-delete
 deadlock-simple eval-plan-qual-trigger nowait skip-locked timeouts
 temp-schema-cleanup""".split()
