@@ -84,10 +84,7 @@ enum auth_result auth_step(struct auth *a, const uint8_t *body, size_t len,
     struct writer *out);
 /* After AUTH_WAIT and wake: go on where it stopped. */
 enum auth_result auth_resume(struct auth *a, struct writer *out);
-/*
- * Wipe and free, forget what it waits for; safe on an auth that was never
- * begun (all zero).
- */
+/* Wipe, free, and forget what it waits for; of all zero: nothing. */
 void auth_end(struct auth *a);
 
 /*
