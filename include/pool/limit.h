@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "base/time.h"
+#include "pool/close_reason.h"
 #include "pool/limit_queue.h"
 
 struct catalog;
@@ -47,9 +48,9 @@ bool limit_is_near(const struct pool *p, enum limit_kind kind);
 
 /*
  * Its client gives ps back, and there are more than may be since a limit was
- * lowered: why it is to be closed; NULL: it is not.
+ * lowered: why it is to be closed; CLOSE_NONE: it is not.
  */
-const char *limit_exceeded(const struct pool_server *ps);
+enum close_reason limit_exceeded(const struct pool_server *ps);
 /* An idle server of a pool under such a limit of p, to close now; or NULL. */
 struct pool_server *limit_surplus(const struct pool *p);
 

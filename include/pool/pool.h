@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/wheel.h"
 #include "conf/options.h"
+#include "pool/close_reason.h"
 #include "pool/counters.h"
 #include "pool/limit_queue.h"
 #include "pool/members.h"
@@ -116,7 +117,7 @@ enum pool_release {
 	POOL_TO_CLOSE,		/* *why says so */
 };
 enum pool_release pool_release_verdict(struct pool_server *ps, usec_t now,
-    const char **why);
+    enum close_reason *why);
 
 /*
  * Who is next to get a server of its own, if one may be opened now; or NULL.
@@ -140,7 +141,6 @@ unsigned pool_wanted(const struct pool *p, usec_t now, bool *reserve);
 unsigned pool_wanted_minimum(const struct pool *p, usec_t now);
 /* Are there fewer than min_pool_size, and none on its way? */
 bool pool_is_below_minimum(const struct pool *p);
-
 /* Is a pause over that follows a login that failed? */
 bool pool_may_retry(const struct pool *p, usec_t now);
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/time.h"
+#include "pool/close_reason.h"
 
 struct client;
 struct iovec;
@@ -54,7 +55,7 @@ void broker_client_gone(struct client *c);
 /* Login of s is done. */
 void broker_server_ready(struct server *s);
 /* s is closed; if its login failed, those who waited for it are told. */
-void broker_server_gone(struct server *s, const char *reason);
+void broker_server_gone(struct server *s, struct close_cause why);
 
 /* c is authenticated: send the welcome, or wait for a server to tell it. */
 void broker_welcome(struct client *c, const struct iovec *first);

@@ -3,6 +3,7 @@
 #ifndef SESSION_BROKER_PARTS_H
 #define SESSION_BROKER_PARTS_H
 
+#include "pool/close_reason.h"
 #include "pool/states.h"
 
 struct client;
@@ -22,7 +23,7 @@ void broker_idle_begins(struct client *c);
 void broker_welcome_all(struct pool *p);
 /* Close all clients of a state with this error. */
 void broker_fail_all(struct pool *p, enum client_state state,
-    const char *code, const char *reason);
+    struct close_cause why);
 /*
  * A server of p is idle now, or gone: where a limit was reached, the pool
  * whose turn it is may be waiting for a victim, or a slot.

@@ -14,6 +14,7 @@
 #include "base/timeouts.h"
 #include "io/stream.h"
 #include "pool/catalog.h"
+#include "pool/close_reason.h"
 #include "proto/cancel_key.h"
 #include "proto/startup.h"
 #include "session/carry.h"
@@ -90,13 +91,13 @@ void client_enter(struct client *c, struct database *db, struct user *u);
 
 /*
  * Close now, free after the turn. reason goes to the log; client_fail() also
- * sends it to the client as FATAL before, with code or, if that is NULL, with
- * ERRCODE_PROTOCOL_VIOLATION.
+ * sends it to the client as FATAL before, with the code of the reason.
  */
-void client_close(struct client *c, const char *reason);
-void client_fail(struct client *c, const char *code, const char *reason);
-/* The same, with detail and hint for the client ("" = none). */
-void client_fail_report(struct client *c, const struct report *r);
+void client_close(struct client *c, enum close_reason reason);
+void client_fail(struct client *c, enum close_reason reason);
+/* The same, with a text that is made at run time, or with another code. */
+void client_close_cause(struct client *c, struct close_cause why);
+void client_fail_cause(struct client *c, struct close_cause why);
 
 /*
  * Draw a cancel key that no other client has, and be found by it: by all of

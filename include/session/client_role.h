@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "pool/close_reason.h"
+
 struct auth_query;
 struct client;
 struct iovec;
@@ -33,9 +35,10 @@ struct client_role {
 	void (*go_on)(struct client *c);
 	/*
 	 * A CancelRequest with the key of c came. Returns the end of that
-	 * request for the log; NULL: a query that runs is what it is for.
+	 * request for the log; CLOSE_NONE: a query that runs is what it is
+	 * for.
 	 */
-	const char *(*cancel)(struct client *c);
+	enum close_reason (*cancel)(struct client *c);
 	/* Of a login: what auth_query is asked. */
 	struct auth_query *(*query)(const struct client *c);
 	/* May the log speak of the end of c? NULL: always. */

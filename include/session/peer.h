@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "pool/catalog.h"
+#include "pool/close_reason.h"
 
 struct client;
 struct server;
@@ -43,7 +44,7 @@ void peer_connected(struct server *canceler);
 /* A configuration came into force: peers that it lacks are dropped. */
 void peer_apply(struct sessions *ss);
 /* The process ends. */
-void peer_drop_all(struct sessions *ss, const char *reason);
+void peer_drop_all(struct sessions *ss, enum close_reason reason);
 
 /* In order of their ids, for SHOW. */
 void peer_sort(struct sessions *ss);

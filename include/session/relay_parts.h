@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pool/close_reason.h"
 #include "proto/msg.h"
 #include "proto/track_look.h"
 #include "session/client.h"
@@ -54,7 +55,7 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b);
 bool relay_down_burst(struct relay_down *d, const struct burst *b);
 
 /* Why a server goes whose chore failed, or ended in a transaction. */
-const char *relay_chore_failure(enum server_chore chore);
+enum close_reason relay_chore_failure(enum server_chore chore);
 
 /* Must c wait? Not while it is the client that the server waits for. */
 static inline bool relay_must_hold(const struct client *c,
@@ -113,12 +114,10 @@ void relay_send_fake(struct outbox *to_client, char type);
  */
 enum relay_step relay_wait(struct relay_up *up);
 /* Close the client with an error; send first what came before. */
-enum relay_step relay_fail(struct relay_up *up, const char *text);
+enum relay_step relay_fail(struct relay_up *up, enum close_reason reason);
+enum relay_step relay_fail_cause(struct relay_up *up, struct close_cause why);
 /* The same of want of memory; what came before may be lost. */
 enum relay_step relay_no_memory(struct relay_up *up);
-
-#define RELAY_UNSURE "COPY failed, and what became of the messages behind it " \
-	"cannot be told"
 
 /*
  * track.uncertain of c's server: may c go on? Asks the server, when that is

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "pool/close_reason.h"
+
 struct client;
 struct pool;
 struct server;
@@ -20,6 +22,6 @@ bool replication_introduce(const struct server *s, struct writer *w);
 /* Login of s is done: from now on it is linked. May close the client. */
 void replication_ready(struct server *s);
 /* Close those that log in; their clients wait for others. */
-void replication_drop_logins(struct pool *p, const char *why);
+void replication_drop_logins(struct pool *p, enum close_reason why);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/timeouts.h"
 #include "io/stream.h"
 #include "pool/catalog.h"
+#include "pool/close_reason.h"
 #include "pool/hosts.h"
 #include "proto/prepared.h"
 #include "proto/track.h"
@@ -95,12 +96,18 @@ int server_open(struct server *s, int fd);
  * Close now, free after the turn; Terminate is sent first when the connection
  * is sound. reason goes to the log and to ops->closed.
  */
-void server_close(struct server *s, const char *reason);
-/* The same; its client, or the clients that wait, get code and reason, too. */
-void server_fail(struct server *s, const char *code, const char *reason);
+void server_close(struct server *s, enum close_reason reason);
+/* The same; its client, or the clients that wait, get code and text, too. */
+void server_fail(struct server *s, enum close_reason reason);
+/* The same, with another code than that of the reason. */
+void server_fail_as(struct server *s, enum close_reason reason,
+    const char *code);
 /* The same, where clients get something else than the log. */
 void server_close_for(struct server *s, const struct err *failure,
-    const char *reason);
+    enum close_reason reason);
+/* With a text that is made at run time. */
+void server_close_cause(struct server *s, struct close_cause why);
+void server_fail_cause(struct server *s, struct close_cause why);
 
 /* Send one of our own queries; its replies are swallowed. 0 or -1 (closed). */
 int server_send_query(struct server *s, const char *sql,

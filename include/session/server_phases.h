@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "pool/close_reason.h"
+
 struct server;
 struct track_ops;
 struct writer;
@@ -35,7 +37,7 @@ struct server_ops {
 	 */
 	bool (*introduce)(const struct server *s, struct writer *w);
 	/* s is closed: leave client and pool. s->failure: see server_fail() */
-	void (*closed)(struct server *s, const char *reason);
+	void (*closed)(struct server *s, struct close_cause why);
 };
 
 /* Those of the process. */

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "pool/close_reason.h"
+
 struct sessions;
 
 /*
@@ -19,7 +21,7 @@ struct sessions;
 unsigned suspension_turn(struct sessions *ss, bool is_patient);
 
 /* The time is over: close the sessions that still move. */
-void suspension_close_rest(struct sessions *ss, const char *reason);
+void suspension_close_rest(struct sessions *ss, enum close_reason reason);
 
 /* All sessions go on. */
 void suspension_end(struct sessions *ss);

@@ -148,7 +148,7 @@ static void close_pool_servers(struct pool *p)
 		DL_FOREACH(p->servers[i], ps)
 			mute(&server_of(ps)->stream);
 		while ((ps = p->servers[i]) != NULL) {
-			server_close(server_of(ps), "shutdown");
+			server_close(server_of(ps), CLOSE_SHUTDOWN);
 			if (p->servers[i] == ps)
 				break;
 		}
@@ -171,7 +171,7 @@ static void close_pool_clients(struct pool *p)
 
 	for (int i = 0; i < CLIENT_STATES; i++) {
 		while ((pc = p->clients[i]) != NULL) {
-			client_close(client_of(pc), "shutdown");
+			client_close(client_of(pc), CLOSE_SHUTDOWN);
 			if (p->clients[i] == pc)
 				break;
 		}
@@ -187,7 +187,7 @@ static void close_listed_clients(struct timeout_list *l)
 		struct client *const c = client_of_timer(t);
 
 		mute(&c->stream);
-		client_close(c, "shutdown");
+		client_close(c, CLOSE_SHUTDOWN);
 		timeout_stop(t);
 	}
 }
@@ -202,7 +202,7 @@ static void close_sessions(struct app *app)
 		close_pool_servers(p);
 	HASH_ITER(hh, app->catalog->pools, p, next)
 		close_pool_clients(p);
-	peer_drop_all(&app->ss, "shutdown");
+	peer_drop_all(&app->ss, CLOSE_SHUTDOWN);
 	close_listed_clients(&app->ss.login_list);
 	close_listed_clients(&app->ss.cancel_list);
 }

@@ -26,7 +26,7 @@ static void fail_idle(struct client *c)
 {
 	/* linked or queued, other limits count */
 	if (c->pc.state == CLIENT_ACTIVE && c->pc.server == NULL)
-		client_fail(c, NULL, "client_idle_timeout");
+		client_fail(c, CLOSE_CLIENT_IDLE_TIMEOUT);
 }
 
 static void on_expired(struct timeout *t, void *arg)

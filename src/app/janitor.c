@@ -12,7 +12,6 @@
 #include "app/reload.h"
 #include "app/takeover.h"
 #include "app/upkeep.h"
-#include "base/errcodes.h"
 #include "base/log.h"
 #include "http/http.h"
 #include "io/loop.h"
@@ -37,26 +36,25 @@ static void on_login_timeout(struct timeout *t, void *arg)
 	if (c->pc.state == CLIENT_WELCOME)
 		upkeep_fail_login(arg, c, time_now());
 	else
-		client_fail(c, NULL, "client_login_timeout");
+		client_fail(c, CLOSE_CLIENT_LOGIN_TIMEOUT);
 }
 
 static void on_connect_timeout(struct timeout *t, void *arg)
 {
 	(void)arg;
-	server_fail(server_of_timer(t), ERRCODE_CONNECTION_FAILURE,
-	    "connect timeout");
+	server_fail(server_of_timer(t), CLOSE_CONNECT_TIMEOUT);
 }
 
 static void on_cancel_timeout(struct timeout *t, void *arg)
 {
 	(void)arg;
-	client_close(client_of_timer(t), "cancel_wait_timeout");
+	client_close(client_of_timer(t), CLOSE_CANCEL_WAIT_TIMEOUT);
 }
 
 static void on_peer_timeout(struct timeout *t, void *arg)
 {
 	(void)arg;
-	server_close(server_of_timer(t), "cancel_wait_timeout");
+	server_close(server_of_timer(t), CLOSE_CANCEL_WAIT_TIMEOUT);
 }
 
 static void on_chore_timeout(struct timeout *t, void *arg)
@@ -68,7 +66,7 @@ static void on_chore_timeout(struct timeout *t, void *arg)
 static void on_rollback_timeout(struct timeout *t, void *arg)
 {
 	(void)arg;
-	server_close(server_of_timer(t), "rollback timeout");
+	server_close(server_of_timer(t), CLOSE_ROLLBACK_TIMEOUT);
 }
 
 static void run_lists(struct app *app, usec_t now)

@@ -411,7 +411,7 @@ void listener_tick(struct app *app, usec_t now)
 	/* who has the reserve descriptor must be quick: others wait for it */
 	if (app->reserve_user != NULL && client_logs_in(app->reserve_user) &&
 	    now - app->reserve_user->born > RESERVE_TIME)
-		client_fail(app->reserve_user, NULL, "client_login_timeout");
+		client_fail(app->reserve_user, CLOSE_CLIENT_LOGIN_TIMEOUT);
 	if (app->accept_pause == 0 || now < app->accept_pause)
 		return;
 	app->accept_pause = 0;

@@ -81,7 +81,7 @@ void suspend_turn(struct app *app)
 	app->moving = moving;
 	if (moving == 0 || !over)
 		return;
-	suspension_close_rest(&app->ss, "suspend_timeout");
+	suspension_close_rest(&app->ss, CLOSE_SUSPEND_TIMEOUT);
 	app->moving = suspension_turn(&app->ss, false);
 }
 

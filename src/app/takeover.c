@@ -279,11 +279,11 @@ static void drop_half(struct row *r)
 	r->server = NULL;
 	if (c != NULL) {
 		c->stream.broken = true;
-		client_close(c, "database configuration changed");
+		client_close(c, CLOSE_CONFIGURATION_CHANGED);
 	}
 	if (s != NULL) {
 		s->stream.broken = true;
-		server_close(s, "database configuration changed");
+		server_close(s, CLOSE_CONFIGURATION_CHANGED);
 	}
 }
 

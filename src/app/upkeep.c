@@ -22,7 +22,6 @@
 
 #define QUEUED_NOTICE "No server connection available in postgres backend, " \
 	"client being queued"
-#define SERVER_DOWN "client_login_timeout (server down)"
 
 /* A pool, the moment, and what counts now: read once for all its members. */
 struct round {
@@ -40,38 +39,43 @@ static bool is_over(usec_t limit, usec_t age)
 
 /* --- those who wait --- */
 
-/* Why c may not wait any longer; NULL: it may. (section 12) */
-static const char *wait_over(const struct round *r, const struct client *c)
+/* Why c may not wait any longer; CLOSE_NONE: it may. (section 12) */
+static enum close_reason wait_over(const struct round *r,
+    const struct client *c)
 {
 	const usec_t age = time_age(c->query_start != 0 ? c->query_start :
 	    c->request_time, r->now);
 
 	if (!c->welcomed && !client_logs_in(c) &&
 	    is_over(r->set->client_login_timeout, time_age(c->born, r->now)))
-		return SERVER_DOWN;
+		return CLOSE_LOGIN_TIMEOUT_SERVER_DOWN;
 	if (is_over(r->set->query_timeout, age))
-		return "query_timeout";
+		return CLOSE_WAITING_QUERY_TIMEOUT;
 	if (is_over(effective_query_wait(r->set, c->user, c->db), age))
-		return "query_wait_timeout";
-	return NULL;
+		return CLOSE_QUERY_WAIT_TIMEOUT;
+	return CLOSE_NONE;
 }
 
 /* Tell c why it waits: with the end of its session, or a notice. */
 static void explain_wait(const struct round *r, struct client *c,
-    const char *end)
+    enum close_reason end)
 {
 	struct wait_text why;
 
 	wait_explain(r->pool, wait_reason(r->pool,
 	    (enum client_state)c->pc.state, r->app->catalog, r->now),
 	    &why);
-	if (end != NULL)
-		client_fail_report(c, &(struct report){ "FATAL",
-		    ERRCODE_PROTOCOL_VIOLATION, end, why.detail, why.hint });
-	else
+	if (end != CLOSE_NONE) {
+		struct close_cause cause = close_cause(end);
+
+		cause.detail = why.detail;
+		cause.hint = why.hint;
+		client_fail_cause(c, cause);
+	} else {
 		client_send_notice(c, &(struct report){ "NOTICE",
 		    ERRCODE_SUCCESSFUL_COMPLETION, QUEUED_NOTICE, why.detail,
 		    why.hint });
+	}
 }
 
 void upkeep_fail_login(struct app *app, struct client *c, usec_t now)
@@ -79,7 +83,7 @@ void upkeep_fail_login(struct app *app, struct client *c, usec_t now)
 	const struct round r = { .app = app, .pool = c->pc.pool,
 		.set = &app->config->set, .now = now };
 
-	explain_wait(&r, c, SERVER_DOWN);
+	explain_wait(&r, c, CLOSE_LOGIN_TIMEOUT_SERVER_DOWN);
 }
 
 static bool wants_notice(const struct round *r, const struct client *c)
@@ -93,16 +97,16 @@ static bool wants_notice(const struct round *r, const struct client *c)
 /* Returns false when c waits for so short a time that nothing was due. */
 static bool check_waiter(const struct round *r, struct client *c)
 {
-	const char *const why = wait_over(r, c);
+	const enum close_reason why = wait_over(r, c);
 
-	if (why != NULL) {
+	if (why != CLOSE_NONE) {
 		explain_wait(r, c, why);
 		return true;
 	}
 	if (!wants_notice(r, c))
 		return c->notified;
 	c->notified = true;
-	explain_wait(r, c, NULL);
+	explain_wait(r, c, CLOSE_NONE);
 	return true;
 }
 
@@ -134,28 +138,29 @@ static bool is_in_transaction(const struct server *s)
 	    s->track.status != 'I';
 }
 
-/* Why s must be taken from its client c; NULL: go on. (sections 11, 12) */
-static const char *work_over(const struct round *r, const struct server *s,
-    const struct client *c, const struct effective_work *limits)
+/* Why s is taken from its client c; CLOSE_NONE: go on. (sections 11, 12) */
+static enum close_reason work_over(const struct round *r,
+    const struct server *s, const struct client *c,
+    const struct effective_work *limits)
 {
 	const bool done = track_is_done(&s->track);
 
 	if (s->ps.close_needed && (c->replication != REPLICATION_NONE ||
 	    (r->set->server_fast_close && done)))
-		return "database configuration changed";
+		return CLOSE_CONFIGURATION_CHANGED;
 	/* a stream is one command that never ends, nor do its snapshots */
 	if (c->replication != REPLICATION_NONE)
-		return NULL;
+		return CLOSE_NONE;
 	if (c->query_start != 0 &&
 	    is_over(limits->query, time_age(c->query_start, r->now)))
-		return "query timeout";
+		return CLOSE_QUERY_TIMEOUT;
 	if (is_in_transaction(s) &&
 	    is_over(limits->idle_transaction, time_age(s->ps.used, r->now)))
-		return "idle transaction timeout";
+		return CLOSE_IDLE_TRANSACTION_TIMEOUT;
 	if (c->xact_start != 0 && !done &&
 	    is_over(limits->transaction, time_age(c->xact_start, r->now)))
-		return "transaction timeout";
-	return NULL;
+		return CLOSE_TRANSACTION_TIMEOUT;
+	return CLOSE_NONE;
 }
 
 static void check_work(const struct round *r)
@@ -166,11 +171,11 @@ static void check_work(const struct round *r)
 
 	DL_FOREACH_SAFE(r->pool->servers[SERVER_ACTIVE], ps, next) {
 		struct server *const s = server_of(ps);
-		const char *const why = ps->client == NULL ? NULL :
+		const enum close_reason why = ps->client == NULL ? CLOSE_NONE :
 		    work_over(r, s, client_of(ps->client), &limits);
 
 		/* the client is told by the broker, with the same reason */
-		if (why != NULL)
+		if (why != CLOSE_NONE)
 			server_close(s, why);
 		if (next != NULL && next->state != SERVER_ACTIVE)
 			return;
@@ -179,35 +184,36 @@ static void check_work(const struct round *r)
 
 /* --- idle servers --- */
 
-/* Why s must go; NULL: it may stay. (section 11, first match) */
-static const char *idle_over(const struct round *r, const struct server *s)
+/* Why s must go; CLOSE_NONE: it may stay. (section 11, first match) */
+static enum close_reason idle_over(const struct round *r,
+    const struct server *s)
 {
-	static const char *const dirty[SERVER_STATES] = {
-		[SERVER_IDLE] = "SV_IDLE server got dirty",
-		[SERVER_USED] = "SV_USED server got dirty",
+	static const enum close_reason dirty[SERVER_STATES] = {
+		[SERVER_IDLE] = CLOSE_SV_IDLE_GOT_DIRTY,
+		[SERVER_USED] = CLOSE_SV_USED_GOT_DIRTY,
 	};
 	struct pool *const p = r->pool;
 
 	if (s->ps.close_needed)
-		return "database configuration changed";
-	if (dirty[s->ps.state] != NULL && !track_is_done(&s->track))
+		return CLOSE_CONFIGURATION_CHANGED;
+	if (dirty[s->ps.state] != CLOSE_NONE && !track_is_done(&s->track))
 		return dirty[s->ps.state];
 	if (is_over(p->limits.idle_timeout, r->now - s->ps.used) &&
 	    due_is_above_minimum(p))
-		return "server idle timeout";
+		return CLOSE_SERVER_IDLE_TIMEOUT;
 	if (pool_lifetime_over(&s->ps, r->now)) {
 		p->last_lifetime_close = r->now;
-		return "server lifetime over";
+		return CLOSE_SERVER_LIFETIME_OVER;
 	}
-	return r->paused ? "pause mode" : NULL;
+	return r->paused ? CLOSE_PAUSE_MODE : CLOSE_NONE;
 }
 
 static void check_idle_server(const struct round *r, struct pool_server *ps)
 {
 	const struct pool_limits *const l = &r->pool->limits;
-	const char *const why = idle_over(r, server_of(ps));
+	const enum close_reason why = idle_over(r, server_of(ps));
 
-	if (why != NULL)
+	if (why != CLOSE_NONE)
 		server_close(server_of(ps), why);
 	else if (ps->state == SERVER_IDLE && l->check &&
 	    r->now - ps->used > l->check_delay)
@@ -266,12 +272,12 @@ static void check_size(const struct round *r)
 	struct pool_server *ps;
 
 	while ((ps = surplus(p)) != NULL) {
-		server_close(server_of(ps), "too many servers in the pool");
+		server_close(server_of(ps), CLOSE_TOO_MANY_SERVERS);
 		if (ps->state != SERVER_GONE)
 			return;
 	}
 	while ((ps = limit_surplus(p)) != NULL) {
-		server_close(server_of(ps), "evicted");
+		server_close(server_of(ps), CLOSE_EVICTED);
 		if (ps->state != SERVER_GONE)
 			return;
 	}

@@ -86,7 +86,7 @@ static void open_console(struct client *c)
 	struct console *const k = mem_zalloc(sizeof *k);
 
 	if (k == NULL) {
-		client_fail(c, ERRCODE_OUT_OF_MEMORY, "no mem");
+		client_fail(c, CLOSE_NO_MEM);
 		return;
 	}
 	k->client = c;
@@ -137,7 +137,7 @@ static void on_unsupported(struct console *k, struct reader *body)
 	k->extended = false;
 	console_error(k, &e);
 	console_send(k);
-	client_fail(c, NULL, "bad packet");
+	client_fail(c, CLOSE_BAD_PACKET);
 }
 
 static void on_query(struct console *k, struct reader *body)
@@ -146,9 +146,9 @@ static void on_query(struct console *k, struct reader *body)
 
 	k->extended = false;
 	if (sessions_settings(k->client->ss)->disable_pqexec)
-		client_fail(k->client, NULL, "PQexec disallowed");
+		client_fail(k->client, CLOSE_PQEXEC_DISALLOWED);
 	else if (query == NULL || reader_left(body) > 0)
-		client_fail(k->client, NULL, "bad packet");
+		client_fail(k->client, CLOSE_BAD_PACKET);
 	else
 		console_query(k, query);
 }
@@ -169,7 +169,7 @@ static void on_nothing(struct console *k, struct reader *body)
 static void on_terminate(struct console *k, struct reader *body)
 {
 	(void)body;
-	client_close(k->client, "close req");
+	client_close(k->client, CLOSE_CONSOLE_CLOSE_REQUEST);
 }
 
 struct kind {
@@ -202,8 +202,8 @@ struct message {
 	const struct kind *kind;	/* NULL: it is not whole yet */
 	uint8_t *body;			/* owned; NULL = empty */
 	size_t len;
-	const char *bad;		/* it ends the session, with this text */
-	const char *bad_code;	/* NULL: a protocol violation */
+	struct close_cause bad;		/* it ends the session, unless of
+					 * CLOSE_NONE */
 	char bad_text[MSG_BAD_TEXT];
 };
 
@@ -221,7 +221,7 @@ static size_t take_whole(const struct burst *b, size_t size,
 {
 	m->len = size - MSG_HEADER;
 	if (size > QUERY_MAX) {
-		m->bad = "query too long for admin console";
+		m->bad = close_cause(CLOSE_CONSOLE_QUERY_TOO_LONG);
 		return 0;
 	}
 	if (b->len < size)
@@ -229,8 +229,7 @@ static size_t take_whole(const struct burst *b, size_t size,
 	/* running it may use the shared buffer for others */
 	m->body = mem_alloc(size);
 	if (m->body == NULL) {
-		m->bad = "no mem";
-		m->bad_code = ERRCODE_OUT_OF_MEMORY;
+		m->bad = close_cause(CLOSE_NO_MEM);
 		return 0;
 	}
 	memcpy(m->body, b->at + MSG_HEADER, m->len);
@@ -252,11 +251,14 @@ static size_t next_message(struct client *c, const struct burst *b,
 	const struct kind *const kind = &kinds[b->at[0]];
 
 	if (size == 0) {
-		m->bad = msg_bad_header(b->at, b->len, m->bad_text);
+		m->bad = (struct close_cause){
+			.reason = CLOSE_BAD_PACKET_HEADER,
+			.text = msg_bad_header(b->at, b->len, m->bad_text),
+		};
 		return 0;
 	}
 	if (kind->run == NULL) {
-		m->bad = "unknown pkt";
+		m->bad = close_cause(CLOSE_UNKNOWN_PKT);
 		return 0;
 	}
 	if (!kind->skip)
@@ -285,8 +287,8 @@ static void act(struct client *c, struct message *m)
 	struct console *const k = c->console;
 	struct reader body;
 
-	if (m->bad != NULL) {
-		client_fail(c, m->bad_code, m->bad);
+	if (m->bad.reason != CLOSE_NONE) {
+		client_fail_cause(c, m->bad);
 	} else if (m->kind != NULL && (!k->skipping || m->kind->always)) {
 		count(k);
 		reader_init(&body, m->body, m->len);
@@ -309,7 +311,7 @@ static void settle(struct client *c, bool more)
 	if (c->console == NULL)
 		return;
 	if (c->console->wait != CONSOLE_READY && c->stream.hup)
-		client_close(c, "client unexpected eof");
+		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 	else if (is_listening(c) && (more || stream_is_ready(&c->stream)))
 		go_on(c);
 }
@@ -325,7 +327,7 @@ static void work(struct client *c, struct burst *b)
 
 		if (carry_rest(&c->carry, b, used) < 0) {
 			mem_free(m.body);
-			client_fail(c, ERRCODE_OUT_OF_MEMORY, "no mem");
+			client_fail(c, CLOSE_NO_MEM);
 			return;
 		}
 		act(c, &m);
@@ -339,7 +341,7 @@ static void on_input(struct client *c)
 	struct burst b;
 
 	if (c->console->wait != CONSOLE_READY && c->stream.hup) {
-		client_close(c, "client unexpected eof");
+		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 		return;
 	}
 	if (!is_listening(c))
@@ -349,7 +351,7 @@ static void on_input(struct client *c)
 	if (n == STREAM_NONE && !carry_again(&c->carry, &b))
 		return;
 	if (n < 0) {
-		client_close(c, "client unexpected eof");
+		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 		return;
 	}
 	if (n > 0)
@@ -360,15 +362,15 @@ static void on_input(struct client *c)
 static void on_drained(struct client *c)
 {
 	if (c->stream.broken)
-		client_close(c, "client unexpected eof");
+		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 	else
 		go_on(c);
 }
 
-static const char *on_cancel(struct client *c)
+static enum close_reason on_cancel(struct client *c)
 {
 	admin_cancel(c);
-	return "cancel request for console client";
+	return CLOSE_CANCEL_CONSOLE_CLIENT;
 }
 
 static const struct client_role role = {

@@ -88,7 +88,7 @@ static enum command_result cmd_kill_client(struct console *k,
 
 	if (victim == NULL)
 		return COMMAND_FAILED;
-	client_fail(victim, NULL, "admin forced disconnect");
+	client_fail(victim, CLOSE_ADMIN_FORCED_DISCONNECT);
 	return COMMAND_DONE;
 }
 
@@ -146,7 +146,7 @@ static enum command_result cmd_kill_server(struct console *k,
 		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "server not found"));
 	/* its client, if there is one, is told the same */
-	server_close(victim, "admin forced disconnect");
+	server_close(victim, CLOSE_ADMIN_FORCED_DISCONNECT);
 	return COMMAND_DONE;
 }
 

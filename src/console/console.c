@@ -139,14 +139,14 @@ void console_send(struct console *k)
 	struct client *const c = k->client;
 
 	if (k->out.failed) {
-		client_fail(c, ERRCODE_OUT_OF_MEMORY, "no mem");
+		client_fail(c, CLOSE_NO_MEM);
 		return;
 	}
 	const int rc = push(k);
 
 	writer_fini(&k->out);
 	if (rc < 0)
-		client_close(c, "client unexpected eof");
+		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 }
 
 struct asker console_asker(const struct console *k)

@@ -106,7 +106,8 @@ static void pass_fds(struct console *k, const struct statement *st)
 	if (fds_pass(k, st->show.view, &e) == 0)
 		console_complete(k, statement_tag(st));
 	else
-		client_close(k->client, e.text);
+		client_close_cause(k->client,
+		    close_cause_err(CLOSE_FDS_NOT_PASSED, &e));
 }
 
 /* Description, rows and all. */

@@ -67,7 +67,7 @@ static bool is_over(const struct pool *p, enum limit_kind kind)
 	return max > 0 && taken(p, kind) > max && kept(p, kind) > max;
 }
 
-const char *limit_exceeded(const struct pool_server *ps)
+enum close_reason limit_exceeded(const struct pool_server *ps)
 {
 	const struct pool *p = ps->pool;
 	const struct pool_limits *l = &p->limits;
@@ -75,10 +75,11 @@ const char *limit_exceeded(const struct pool_server *ps)
 
 	/* a pool opens one past its size to know what to greet clients with */
 	if (ps->state == SERVER_LOGIN)
-		return NULL;
+		return CLOSE_NONE;
 	if (l->size > 0 && pool_connected(p) > (unsigned)(l->size + reserve))
-		return "too many servers in the pool";
-	return is_over(p, LIMIT_DB) || is_over(p, LIMIT_USER) ? "evicted" : NULL;
+		return CLOSE_TOO_MANY_SERVERS;
+	return is_over(p, LIMIT_DB) || is_over(p, LIMIT_USER) ? CLOSE_EVICTED :
+	    CLOSE_NONE;
 }
 
 struct pool_server *limit_surplus(const struct pool *p)

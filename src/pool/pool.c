@@ -170,7 +170,7 @@ bool pool_lifetime_over(const struct pool_server *ps, usec_t now)
 }
 
 enum pool_release pool_release_verdict(struct pool_server *ps, usec_t now,
-    const char **why)
+    enum close_reason *why)
 {
 	const struct pool *p = ps->pool;
 	const bool fresh = ps->state == SERVER_LOGIN;
@@ -178,17 +178,17 @@ enum pool_release pool_release_verdict(struct pool_server *ps, usec_t now,
 	    ps->state == SERVER_BEING_CANCELED;
 
 	if (!fresh && pool_lifetime_over(ps, now)) {
-		*why = "server lifetime over";
+		*why = CLOSE_SERVER_LIFETIME_OVER;
 		return POOL_TO_CLOSE;
 	}
 	if (ps->close_needed) {
-		*why = "close_needed";
+		*why = CLOSE_NEEDED;
 		return POOL_TO_CLOSE;
 	}
 	if (ps->cancels > 0)
 		return POOL_TO_BEING_CANCELED;
 	if (ps->dedicated) {
-		*why = "replication client was closed";
+		*why = CLOSE_REPLICATION_CLIENT_CLOSED;
 		return POOL_TO_CLOSE;
 	}
 	if (was_linked && (p->limits.reset || (p->limits.can_reset &&

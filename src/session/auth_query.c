@@ -199,10 +199,9 @@ void auth_query_send(struct client *c)
 	writer_init(&w, QUERY_MAX);
 	write_query(&w, sql != NULL ? sql : "", q->user);
 	if (w.failed)
-		server_fail(s, ERRCODE_OUT_OF_MEMORY,
-		    "no memory for auth_query");
+		server_fail(s, CLOSE_NO_MEMORY_FOR_AUTH_QUERY);
 	else if (stream_write_bytes(&s->stream, w.at, w.len) == STREAM_BROKEN)
-		server_close(s, "server connection closed");
+		server_close(s, CLOSE_SERVER_CONNECTION_CLOSED);
 	writer_fini(&w);
 }
 
@@ -213,7 +212,7 @@ void auth_query_leave(struct client *c)
 
 /* --- the answer --- */
 
-static int refuse(struct server *s, const char *reason)
+static int refuse(struct server *s, enum close_reason reason)
 {
 	server_close(s, reason);
 	return -1;
@@ -221,8 +220,7 @@ static int refuse(struct server *s, const char *reason)
 
 static int refuse_memory(struct server *s)
 {
-	server_fail(s, ERRCODE_OUT_OF_MEMORY,
-	    "no memory for the auth_query response");
+	server_fail(s, CLOSE_NO_MEMORY_FOR_AUTH_ANSWER);
 	return -1;
 }
 
@@ -301,7 +299,9 @@ static int on_message(struct server *s, char type, const uint8_t *body,
 	char why[sizeof q->answer.why];
 
 	memcpy(why, q->answer.why, sizeof why);
-	return refuse(s, why);
+	server_close_cause(s, (struct close_cause){
+	    .reason = CLOSE_AUTH_QUERY_FAILED, .text = why });
+	return -1;
 }
 
 /* Returns the size of the message at p, 0 when it is short; -1: closed. */
@@ -310,7 +310,7 @@ static ssize_t take_message(struct server *s, const uint8_t *p, size_t len)
 	const size_t size = len < MSG_HEADER ? 0 : msg_size(p, ANSWER_MAX - 1);
 
 	if (len >= MSG_HEADER && size == 0)
-		return refuse(s, "bad pkt header");
+		return refuse(s, CLOSE_BAD_PKT_HEADER);
 	if (size == 0 || size > len)
 		return 0;
 	return on_message(s, (char)p[0], p + MSG_HEADER, size - MSG_HEADER) <
@@ -349,7 +349,7 @@ static int on_burst(struct server *s, const struct burst *b)
 
 	carry_fini(&s->carry);
 	if (talks_on)
-		return refuse(s, "unexpected response from auth_query");
+		return refuse(s, CLOSE_AUTH_QUERY_UNEXPECTED);
 	finish(s);
 	return -1;
 }
@@ -365,7 +365,7 @@ void auth_query_input(struct server *s)
 		if (n == STREAM_NONE)
 			return;
 		if (n < 0) {
-			server_close(s, "server conn crashed?");
+			server_close(s, CLOSE_SERVER_CRASHED);
 			return;
 		}
 		s->ps.used = time_now();

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "base/errcodes.h"
 #include "pool/clean.h"
 #include "pool/drain.h"
 #include "pool/latencies.h"
@@ -67,8 +66,7 @@ bool broker_same_params(struct client *c, struct server *s)
 	stream_pause(&c->stream);
 	if (w.failed || params_expect(&s->params, c->params,
 	    s->silent) < 0)
-		server_fail(s, ERRCODE_OUT_OF_MEMORY,
-		    "no memory for server parameters");
+		server_fail(s, CLOSE_NO_MEMORY_FOR_PARAMETERS);
 	else
 		send_sets(s, (const char *)w.at, n);
 	writer_fini(&w);
@@ -108,7 +106,7 @@ static bool may_queue(struct client *c)
 	char text[sizeof((struct err *)0)->text + 128];
 
 	if (c->ss->shutdown == SHUTDOWN_WAIT_FOR_SERVERS) {
-		client_fail(c, NULL, "server shutting down");
+		client_fail(c, CLOSE_SERVER_SHUTTING_DOWN);
 		return false;
 	}
 	if (!pool_is_down(p) || pool_is_paused(p, c->ss->catalog) ||
@@ -125,7 +123,8 @@ static bool may_queue(struct client *c)
 	    p->server_count[SERVER_LOGIN] == 0 &&
 	    limit_check(p, now, &victim) == LIMIT_FREE;
 
-	client_fail(c, NULL, text);
+	client_fail_cause(c, (struct close_cause){
+	    .reason = CLOSE_CACHED_ERROR, .text = text });
 	if (retry)
 		server_launch(ss, p);
 	return false;
@@ -256,24 +255,25 @@ void broker_settle(struct server *s)
 {
 	struct sessions *ss = s->ss;
 	struct pool *p = s->ps.pool;
-	const char *why;
+	enum close_reason why;
 
 	/* the server closed right after its last reply */
 	if (s->stream.hup || s->stream.broken) {
-		server_close(s, "server conn crashed?");
+		server_close(s, CLOSE_SERVER_CRASHED);
 		return;
 	}
 	if (pool_is_paused(p, ss->catalog)) {
-		server_close(s, "pause mode");
+		server_close(s, CLOSE_PAUSE_MODE);
 		return;
 	}
-	if ((why = limit_exceeded(&s->ps)) != NULL || must_hand_over(s)) {
-		server_close(s, why != NULL ? why : "evicted");
+	why = limit_exceeded(&s->ps);
+	if (why != CLOSE_NONE || must_hand_over(s)) {
+		server_close(s, why != CLOSE_NONE ? why : CLOSE_EVICTED);
 		return;
 	}
 	switch (pool_release_verdict(&s->ps, time_now(), &why)) {
 	case POOL_TO_CLOSE:
-		if (strcmp(why, "server lifetime over") == 0)
+		if (why == CLOSE_SERVER_LIFETIME_OVER)
 			p->last_lifetime_close = time_now();
 		server_close(s, why);
 		return;
@@ -348,19 +348,19 @@ void broker_chore_done(struct server *s)
 	broker_settle(s);
 }
 
-/* Why a server can't be kept when its client leaves now; NULL: it can. */
-static const char *spoiled(const struct client *c, const struct server *s)
+/* Why a server can't be kept when its client leaves now; CLOSE_NONE: it can. */
+static enum close_reason spoiled(const struct client *c,
+    const struct server *s)
 {
 	if (rest_passes(&c->rest) || stream_is_blocked(&s->stream))
-		return "client disconnect before everything was sent to the "
-		    "server";
+		return CLOSE_CLIENT_GONE_WHILE_SENDING;
 	if (s->chore != CHORE_NONE || s->phase == SERVER_PHASE_LOOKUP)
-		return "client disconnect while server was not ready";
+		return CLOSE_CLIENT_GONE_NOT_READY;
 	if (!track_is_empty(&s->track))
-		return "client disconnected with query in progress";
+		return CLOSE_CLIENT_GONE_IN_QUERY;
 	if (!track_is_done(&s->track) || s->rest.bytes > 0 || s->carry.len > 0)
-		return "client disconnect while server was not ready";
-	return NULL;
+		return CLOSE_CLIENT_GONE_NOT_READY;
+	return CLOSE_NONE;
 }
 
 /*
@@ -397,11 +397,11 @@ void broker_client_gone(struct client *c)
 	if (c->pc.server == NULL)
 		return;
 	struct server *s = server_of(c->pc.server);
-	const char *why = s->ps.state == SERVER_DEDICATED_LOGIN ?
-	    "replication client disconnected" : spoiled(c, s);
+	const enum close_reason why = s->ps.state == SERVER_DEDICATED_LOGIN ?
+	    CLOSE_REPLICATION_CLIENT_GONE : spoiled(c, s);
 
 	stream_resume(&s->stream);
-	if (why == NULL) {
+	if (why == CLOSE_NONE) {
 		broker_release(s);
 		return;
 	}

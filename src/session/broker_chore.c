@@ -4,16 +4,15 @@
  * and the kernel tries for a quarter of an hour.
  * SPDX-License-Identifier: ISC */
 #include "pool/hosts.h"
-#include "base/errcodes.h"
 #include "pool/pool.h"
 #include "session/broker.h"
 #include "session/server.h"
 
-static const char *const late[] = {
-	[CHORE_RESET] = "reset query timeout",
-	[CHORE_CHECK] = "test query timeout",
-	[CHORE_PARAMS] = "server parameters timeout",
-	[CHORE_ROLLBACK] = "rollback timeout",
+static const enum close_reason late[] = {
+	[CHORE_RESET] = CLOSE_RESET_QUERY_TIMEOUT,
+	[CHORE_CHECK] = CLOSE_TEST_QUERY_TIMEOUT,
+	[CHORE_PARAMS] = CLOSE_SERVER_PARAMETERS_TIMEOUT,
+	[CHORE_ROLLBACK] = CLOSE_ROLLBACK_TIMEOUT,
 };
 
 /* Is it as likely to be dead as one at addr that is silent since then? */
@@ -47,7 +46,7 @@ void broker_chore_late(struct server *s, usec_t since)
 	/* of a list the next is to be tried first */
 	if (s->host.kind != HOST_NONE)
 		hosts_failed(p, s->host.item, false, time_now());
-	server_fail(s, ERRCODE_CONNECTION_FAILURE, late[s->chore]);
+	server_fail(s, late[s->chore]);
 	if (!check)
 		return;
 	/* else each client would have to wait for one after the other */

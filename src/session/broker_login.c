@@ -36,7 +36,7 @@ void broker_welcome(struct client *c, const struct iovec *first)
 	else if (client_send_login(c, first) < 0)
 		return;
 	else if (c->ss->shutdown == SHUTDOWN_WAIT_FOR_SERVERS)
-		client_fail(c, NULL, "server shutting down");
+		client_fail(c, CLOSE_SERVER_SHUTTING_DOWN);
 	else
 		broker_queue(c, c->replication != REPLICATION_NONE ?
 		    CLIENT_DEDICATED_WAITING : CLIENT_WELCOME);
@@ -80,10 +80,10 @@ void broker_server_ready(struct server *s)
 /* --- servers that do not come, or go --- */
 
 void broker_fail_all(struct pool *p, enum client_state state,
-    const char *code, const char *reason)
+    struct close_cause why)
 {
 	while (p->clients[state] != NULL)
-		client_fail(client_of(p->clients[state]), code, reason);
+		client_fail_cause(client_of(p->clients[state]), why);
 }
 
 /* Its client waits on when no word was said yet; else both go. */
@@ -102,7 +102,7 @@ static void dedicated_failed(struct server *s)
  * The login, or what else a new connection is for, was in vain. A canceler is
  * one that has its target still, or has got as far as to send something.
  */
-static void on_failure(struct server *s)
+static void on_failure(struct server *s, enum close_reason reason)
 {
 	struct pool *p = s->ps.pool;
 
@@ -122,8 +122,10 @@ static void on_failure(struct server *s)
 	/* a refusal that concerns everybody: nobody need wait for the next */
 	if (!s->attempt->refused || (pool_connected(p) > 0 && p->welcome != NULL))
 		return;
-	broker_fail_all(p, CLIENT_WAITING, s->failure->code, s->failure->text);
-	broker_fail_all(p, CLIENT_WELCOME, s->failure->code, s->failure->text);
+	const struct close_cause why = close_cause_err(reason, s->failure);
+
+	broker_fail_all(p, CLIENT_WAITING, why);
+	broker_fail_all(p, CLIENT_WELCOME, why);
 }
 
 /* Its login is long over: a failure is its client's, not that of the pool. */
@@ -134,20 +136,22 @@ static bool is_past_login(const struct server *s)
 }
 
 static void fail_client(struct client *c, const struct server *s,
-    const char *reason)
+    struct close_cause why)
 {
-	if (s->failure != NULL && is_past_login(s))
-		client_fail(c, s->failure->code, reason);
-	else if (!client_logs_in(c))
-		client_fail(c, NULL, reason);
+	const bool failed = s->failure != NULL && is_past_login(s);
+
+	/* without a failure, the code of the reason is not for the client */
+	why.code = failed ? s->failure->code : NULL;
+	if (failed || !client_logs_in(c))
+		client_fail_cause(c, why);
 	else	/* what its auth_query met with concerns the operator only */
-		client_fail(c, NULL, "bouncer config error");
+		client_fail(c, CLOSE_BOUNCER_CONFIG_ERROR);
 }
 
-void broker_server_gone(struct server *s, const char *reason)
+void broker_server_gone(struct server *s, struct close_cause why)
 {
 	if (s->failure != NULL && !is_past_login(s))
-		on_failure(s);
+		on_failure(s, why.reason);
 	struct pool_client *pc = s->ps.client;
 	struct server *const freed = canceler_gone(s);
 
@@ -160,9 +164,9 @@ void broker_server_gone(struct server *s, const char *reason)
 		pool_unlink(pc);
 		c->torn = rest_passes(&s->rest);
 		if (s->fatal_passed)
-			client_close(c, reason);
+			client_close_cause(c, why);
 		else
-			fail_client(c, s, reason);
+			fail_client(c, s, why);
 	}
 	broker_touch(s->ss, s->ps.pool);
 	broker_touch_next(s->ss, s->ps.pool);

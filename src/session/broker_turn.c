@@ -69,7 +69,7 @@ static bool make_room(struct pool *p)
 		case LIMIT_FULL:
 			return false;
 		case LIMIT_EVICT:
-			server_close(server_of(victim), "evicted");
+			server_close(server_of(victim), CLOSE_EVICTED);
 		}
 	}
 }
@@ -111,13 +111,13 @@ static void open_clean(struct sessions *ss, struct pool *p)
 		    p->key.user->name, p->key.db->name);
 	p->lent_told = true;
 	if (!room)
-		server_close(server_of(lent), "a client has used it");
+		server_close(server_of(lent), CLOSE_LENT_TO_CLIENT);
 	server_launch(ss, p);
 	broker_serve(ss, p);
 }
 
 static void close_list(struct pool *p, enum server_state state,
-    const char *why)
+    enum close_reason why)
 {
 	while (p->servers[state] != NULL)
 		server_close(server_of(p->servers[state]), why);
@@ -125,10 +125,10 @@ static void close_list(struct pool *p, enum server_state state,
 
 static void hold(struct pool *p)
 {
-	close_list(p, SERVER_IDLE, "pause mode");
-	close_list(p, SERVER_USED, "pause mode");
-	close_list(p, SERVER_LOGIN, "pause mode");
-	replication_drop_logins(p, "pause mode");
+	close_list(p, SERVER_IDLE, CLOSE_PAUSE_MODE);
+	close_list(p, SERVER_USED, CLOSE_PAUSE_MODE);
+	close_list(p, SERVER_LOGIN, CLOSE_PAUSE_MODE);
+	replication_drop_logins(p, CLOSE_PAUSE_MODE);
 }
 
 static void look_at(struct sessions *ss, struct pool *p)
@@ -141,9 +141,12 @@ static void look_at(struct sessions *ss, struct pool *p)
 	}
 	canceler_launch(p);
 	if (ss->shutdown == SHUTDOWN_WAIT_FOR_SERVERS) {
-		broker_fail_all(p, CLIENT_WAITING, NULL, "server shutting down");
-		broker_fail_all(p, CLIENT_WELCOME, NULL, "server shutting down");
-		broker_fail_all(p, CLIENT_DEDICATED_WAITING, NULL, "server shutting down");
+		const struct close_cause why =
+		    close_cause(CLOSE_SERVER_SHUTTING_DOWN);
+
+		broker_fail_all(p, CLIENT_WAITING, why);
+		broker_fail_all(p, CLIENT_WELCOME, why);
+		broker_fail_all(p, CLIENT_DEDICATED_WAITING, why);
 	}
 	if (pool_is_paused(p, ss->catalog)) {
 		hold(p);
@@ -223,7 +226,7 @@ static void drain_list(struct sessions *ss, struct pool *p,
 		/* its client waits for another one */
 		if (ps->dedicated && !server_is_introduced(s))
 			pool_unlink(ps->client);
-		server_close(s, "host is being drained");
+		server_close(s, CLOSE_HOST_IS_BEING_DRAINED);
 	}
 }
 
@@ -245,10 +248,10 @@ void broker_reconnect_pool(struct sessions *ss, struct pool *p)
 	drop_welcome(p);
 	p->old_protocol = false;
 	p->drained_at = 0;
-	close_list(p, SERVER_LOGIN, "connect string changed");
-	replication_drop_logins(p, "connect string changed");
-	close_list(p, SERVER_IDLE, "database configuration changed");
-	close_list(p, SERVER_USED, "database configuration changed");
+	close_list(p, SERVER_LOGIN, CLOSE_CONNECT_STRING_CHANGED);
+	replication_drop_logins(p, CLOSE_CONNECT_STRING_CHANGED);
+	close_list(p, SERVER_IDLE, CLOSE_CONFIGURATION_CHANGED);
+	close_list(p, SERVER_USED, CLOSE_CONFIGURATION_CHANGED);
 	mark(p, SERVER_ACTIVE);
 	mark(p, SERVER_TESTED);
 	mark(p, SERVER_BEING_CANCELED);
@@ -274,10 +277,10 @@ static bool is_at(const struct server *s, const struct net_addr *addr)
 
 static void retire(struct pool *p, const struct net_addr *addr)
 {
-	static const char *const why[SERVER_STATES] = {
-		[SERVER_LOGIN] = "connect string changed",
-		[SERVER_IDLE] = "database configuration changed",
-		[SERVER_USED] = "database configuration changed",
+	static const enum close_reason why[SERVER_STATES] = {
+		[SERVER_LOGIN] = CLOSE_CONNECT_STRING_CHANGED,
+		[SERVER_IDLE] = CLOSE_CONFIGURATION_CHANGED,
+		[SERVER_USED] = CLOSE_CONFIGURATION_CHANGED,
 	};
 	struct pool_server *ps, *next;
 
@@ -287,7 +290,7 @@ static void retire(struct pool *p, const struct net_addr *addr)
 			if (!is_at(server_of(ps), addr))
 				continue;
 			ps->close_needed = true;
-			if (why[state] != NULL)
+			if (why[state] != CLOSE_NONE)
 				server_close(server_of(ps), why[state]);
 		}
 	}
@@ -306,10 +309,10 @@ void broker_address_lost(struct sessions *ss, const char *host,
 
 void broker_kill_pool(struct sessions *ss, struct pool *p)
 {
-	static const char why[] = "database removed";
+	const enum close_reason why = CLOSE_DATABASE_REMOVED;
 
 	for (int i = CLIENT_ACTIVE; i < CLIENT_CANCEL_WAITING; i++)
-		broker_fail_all(p, (enum client_state)i, NULL, why);
+		broker_fail_all(p, (enum client_state)i, close_cause(why));
 	/* who brought a cancel request is told nothing, ever */
 	for (int i = CLIENT_CANCEL_WAITING; i < CLIENT_STATES; i++)
 		while (p->clients[i] != NULL)
@@ -328,7 +331,7 @@ void broker_kill_database(struct sessions *ss, struct database *db)
 
 		next = t->next;
 		if (c->db == db)
-			client_fail(c, NULL, "database removed");
+			client_fail(c, CLOSE_DATABASE_REMOVED);
 	}
 	while (db->pools != NULL)
 		broker_kill_pool(ss, db->pools);

@@ -12,20 +12,20 @@
 
 /* Which server runs the query? NULL and *why: none that could be asked. */
 static struct server *find_target(const struct client *owner,
-    const char **why)
+    enum close_reason *why)
 {
-	*why = "bad cancel request";
+	*why = CLOSE_BAD_CANCEL_REQUEST;
 	if (owner == NULL)
 		return NULL;
-	*why = "cancel request for idle client";
+	*why = CLOSE_CANCEL_IDLE_CLIENT;
 	if (owner->pc.server == NULL)
 		return NULL;
 	struct server *s = server_of(owner->pc.server);
 
-	*why = "ignoring cancel request for server that is setting vars";
+	*why = CLOSE_CANCEL_SETTING_VARS;
 	if (s->chore != CHORE_NONE)
 		return NULL;
-	*why = "bad cancel key";
+	*why = CLOSE_BAD_CANCEL_KEY;
 	return s->key_len == 0 ? NULL : s;
 }
 
@@ -42,15 +42,15 @@ static bool is_of_peer(const struct sessions *ss, const uint8_t *key,
 void cancel_request(struct client *c, const uint8_t *key, size_t len)
 {
 	struct client *const owner = client_find(c->ss, key, len);
-	const char *why;
+	enum close_reason why;
 
 	if (owner == NULL && is_of_peer(c->ss, key, len)) {
 		peer_forward(c, key, len);
 		return;
 	}
 	why = owner != NULL && owner->role->cancel != NULL ?
-	    owner->role->cancel(owner) : NULL;
-	if (why != NULL) {
+	    owner->role->cancel(owner) : CLOSE_NONE;
+	if (why != CLOSE_NONE) {
 		client_close(c, why);
 		return;
 	}
@@ -67,10 +67,10 @@ void cancel_request(struct client *c, const uint8_t *key, size_t len)
 int cancel_by_admin(struct client *owner, struct err *e)
 {
 	struct server *target;
-	const char *why;
+	enum close_reason why;
 
 	if (owner->pc.state == CLIENT_WAITING &&
-	    owner->role->cancel(owner) != NULL)
+	    owner->role->cancel(owner) != CLOSE_NONE)
 		return 0;
 	target = find_target(owner, &why);
 	if (target == NULL)

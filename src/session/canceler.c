@@ -23,8 +23,6 @@
 #include "session/sessions.h"
 
 #define CANCEL_REQUEST 80877102
-#define GAVE_UP "client gave up on cancel request, so we also give up " \
-	"forwarding to server"
 
 static struct cancel_request *request_of(struct pool_client *pc)
 {
@@ -54,12 +52,12 @@ static void drop_canceler(struct server *target)
 	target->canceler = NULL;
 	canceler->target = NULL;
 	if (!canceler->sent)
-		server_close(canceler, GAVE_UP);
+		server_close(canceler, CLOSE_CANCEL_GIVEN_UP);
 }
 
 /* Close the clients of a list whose request is for target, or s has sent it. */
 static void close_bound(struct pool_client *pc, const struct server *s,
-    const char *why)
+    enum close_reason why)
 {
 	while (pc != NULL) {
 		struct client *const c = client_of(pc);
@@ -110,7 +108,7 @@ int canceler_enqueue(struct client *c, struct pool *p,
 	struct cancel_request *const copy = mem_dup(r, sizeof *r);
 
 	if (copy == NULL) {
-		client_close(c, "no memory for a cancel request");
+		client_close(c, CLOSE_NO_MEMORY_FOR_CANCEL);
 		return -1;
 	}
 	client_become(c, &role);
@@ -152,7 +150,7 @@ void canceler_launch(struct pool *p)
 		target->canceler = server_launch_canceler(target);
 		if (target->canceler == NULL)
 			close_bound(p->clients[CLIENT_CANCEL_WAITING], target,
-			    "failed cancel request");
+			    CLOSE_CANCEL_FAILED);
 	}
 }
 
@@ -179,7 +177,7 @@ int canceler_send(struct server *canceler, const uint8_t *key, size_t len)
 	msg_put_u32(head, (uint32_t)(sizeof head + len));
 	msg_put_u32(head + 4, CANCEL_REQUEST);
 	if (stream_write(&canceler->stream, iov, 2) != STREAM_SENT) {
-		server_close(canceler, "failed cancel request");
+		server_close(canceler, CLOSE_CANCEL_FAILED);
 		return -1;
 	}
 	canceler->sent = true;
@@ -200,7 +198,7 @@ void canceler_connected(struct server *canceler)
 	struct pool_client *pc, *next;
 
 	if (target == NULL) {
-		server_close(canceler, GAVE_UP);
+		server_close(canceler, CLOSE_CANCEL_GIVEN_UP);
 		return;
 	}
 	if (canceler_send(canceler, target->key, target->key_len) < 0)
@@ -224,7 +222,7 @@ void canceler_input(struct server *canceler)
 		    loop_buffer(canceler->ss->loop), LOOP_BUFFER);
 	while (n > 0);
 	if (n != STREAM_NONE)
-		server_close(canceler, "successfully sent cancel request");
+		server_close(canceler, CLOSE_CANCEL_SENT);
 }
 
 /* --- what ends, or goes --- */
@@ -248,7 +246,7 @@ void canceler_detach(struct server *target)
 	}
 	if (p->clients[CLIENT_CANCEL_WAITING] != NULL)
 		close_bound(p->clients[CLIENT_CANCEL_WAITING], target,
-		    "not sending cancel request for client that is now idle");
+		    CLOSE_CANCEL_TOO_LATE);
 }
 
 void canceler_target_gone(struct server *target)
@@ -266,7 +264,7 @@ static void give_up(struct server *s, struct server *target)
 
 	/* a peer's canceler was there for all that wait, not bound to any */
 	if (target != NULL || s->ps.pool->peer_id != 0)
-		close_bound(waiting, target, "failed cancel request");
+		close_bound(waiting, target, CLOSE_CANCEL_FAILED);
 }
 
 struct server *canceler_gone(struct server *s)
@@ -281,7 +279,7 @@ struct server *canceler_gone(struct server *s)
 		return NULL;
 	}
 	close_bound(s->ps.pool->clients[CLIENT_CANCEL_SENT], s,
-	    "successfully sent cancel request");
+	    CLOSE_CANCEL_SENT);
 	return target != NULL && --target->ps.cancels == 0 &&
 	    target->ps.state == SERVER_BEING_CANCELED ? target : NULL;
 }

@@ -233,20 +233,29 @@ static void close_it(struct client *c, const char *reason,
 	loop_defer(c->ss->loop, &c->stream.task);
 }
 
-void client_close(struct client *c, const char *reason)
+void client_close(struct client *c, enum close_reason reason)
 {
-	close_it(c, reason, NULL);
+	client_close_cause(c, close_cause(reason));
 }
 
-void client_fail(struct client *c, const char *code, const char *reason)
+void client_close_cause(struct client *c, struct close_cause why)
 {
-	client_fail_report(c, &(struct report){ "FATAL",
-	    code == NULL ? ERRCODE_PROTOCOL_VIOLATION : code, reason, "", "" });
+	close_it(c, why.text, NULL);
 }
 
-void client_fail_report(struct client *c, const struct report *r)
+void client_fail(struct client *c, enum close_reason reason)
 {
-	close_it(c, r->message, c->role->mute ? NULL : r);
+	client_fail_cause(c, close_cause(reason));
+}
+
+void client_fail_cause(struct client *c, struct close_cause why)
+{
+	const struct report r = { "FATAL",
+		why.code == NULL ? ERRCODE_PROTOCOL_VIOLATION : why.code,
+		why.text, why.detail == NULL ? "" : why.detail,
+		why.hint == NULL ? "" : why.hint };
+
+	close_it(c, why.text, c->role->mute ? NULL : &r);
 }
 
 static struct client *find_id(struct sessions *ss, const uint8_t *key)
@@ -309,7 +318,7 @@ int client_send_login(struct client *c, const struct iovec *v)
 		c->answered = true;
 		return 0;
 	}
-	client_close(c, "client unexpected eof");
+	client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 	return -1;
 }
 

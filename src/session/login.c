@@ -40,7 +40,7 @@ static void identify(struct client *c)
 	case LOGIN_REFUSED:
 		break;
 	}
-	client_fail(c, e.code, e.text);
+	client_fail_cause(c, close_cause_err(CLOSE_LOGIN_REFUSED, &e));
 }
 
 static void on_host_answered(struct client *c)
@@ -59,11 +59,11 @@ static void on_startup(struct client *c, const struct startup *m)
 	    CLIENT_KEY_MAX : CLIENT_KEY_BYTES;
 	if (c->addr.family != NET_UNIX && tls_state(&c->stream) != TLS_UP &&
 	    c->ss->tls->client_mode >= SSLMODE_REQUIRE) {
-		client_fail(c, ERRCODE_INVALID_AUTHORIZATION, "SSL required");
+		client_fail(c, CLOSE_SSL_REQUIRED);
 		return;
 	}
 	if (login_read_params(c, m, &e) < 0 || login_check_room(c, &e) < 0) {
-		client_fail(c, e.code, e.text);
+		client_fail_cause(c, close_cause_err(CLOSE_LOGIN_REFUSED, &e));
 		return;
 	}
 	const struct hba_login who = login_describe(c);
@@ -83,7 +83,7 @@ static void go_on(struct client *c)
 	if (c->login->query.found == NULL)
 		login_log(c, LEVEL_INFO, "no such user: %s", c->login->user);
 	else if (login_adopt(c, &e) < 0) {
-		client_fail(c, e.code, e.text);
+		client_fail_cause(c, close_cause_err(CLOSE_LOGIN_REFUSED, &e));
 		return;
 	}
 	login_begin_auth(c);
@@ -102,7 +102,10 @@ static void bad_header(struct client *c, const uint8_t *p, size_t len)
 {
 	char text[MSG_BAD_TEXT];
 
-	client_fail(c, NULL, msg_bad_header(p, len, text));
+	client_fail_cause(c, (struct close_cause){
+	    .reason = CLOSE_BAD_PACKET_HEADER,
+	    .text = msg_bad_header(p, len, text),
+	});
 }
 
 static bool may_use_tls(const struct client *c)
@@ -116,7 +119,7 @@ static size_t start_tls(struct client *c, const uint8_t *start, size_t len)
 {
 	if (tls_accept(&c->stream, c->ss->tls->client, start, len) == 0)
 		return len;
-	client_close(c, "no memory for TLS");
+	client_close(c, CLOSE_NO_MEMORY_FOR_TLS);
 	return 0;
 }
 
@@ -129,7 +132,7 @@ static bool hand_shake(struct client *c)
 	case TLS_DONE:
 		/* as PostgreSQL: it may be meant for another service */
 		if (!c->login->asked && !tls_has_alpn(&c->stream)) {
-			client_close(c, "direct TLS without ALPN");
+			client_close(c, CLOSE_DIRECT_TLS_WITHOUT_ALPN);
 			return false;
 		}
 		stream_reread(&c->stream);
@@ -137,12 +140,12 @@ static bool hand_shake(struct client *c)
 	case TLS_MORE:
 		return false;
 	case TLS_GONE:
-		client_close(c, "client unexpected eof");
+		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 		return false;
 	case TLS_FAILED:
 		login_log(c, LEVEL_WARNING, "TLS handshake error: %s",
 		    e.text);
-		client_close(c, "failed to accept SSL");
+		client_close(c, CLOSE_FAILED_TO_ACCEPT_SSL);
 		break;
 	}
 	return false;
@@ -156,23 +159,23 @@ static size_t answer_encryption(struct client *c, const struct startup *m,
 
 	c->login->asked = true;
 	if (m->kind == STARTUP_SSL && tls_state(&c->stream) == TLS_UP) {
-		client_close(c, "SSL req inside SSL");
+		client_close(c, CLOSE_SSL_REQ_INSIDE_SSL);
 		return 0;
 	}
 	if (have > m->size) {
-		client_fail(c, NULL, m->kind == STARTUP_SSL ?
-		    "received unencrypted data after SSL request" :
-		    "received unencrypted data after GSSAPI encryption request");
+		client_fail(c, m->kind == STARTUP_SSL ?
+		    CLOSE_DATA_AFTER_SSL_REQUEST :
+		    CLOSE_DATA_AFTER_GSS_REQUEST);
 		return 0;
 	}
 	if (stream_write_bytes(&c->stream, tls ? "S" : "N", 1) !=
 	    STREAM_SENT) {
-		client_close(c, "client unexpected eof");
+		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 		return 0;
 	}
 	c->answered = true;
 	if (tls && tls_accept(&c->stream, c->ss->tls->client, NULL, 0) < 0) {
-		client_close(c, "no memory for TLS");
+		client_close(c, CLOSE_NO_MEMORY_FOR_TLS);
 		return 0;
 	}
 	return m->size;
@@ -196,17 +199,16 @@ static size_t first_message(struct client *c, const uint8_t *p, size_t len)
 		cancel_request(c, m.body, m.body_len);
 		return 0;
 	case STARTUP_V2:
-		client_fail(c, NULL, "old V2 protocol not supported");
+		client_fail(c, CLOSE_OLD_V2_PROTOCOL);
 		return 0;
 	case STARTUP_MESSAGE:
 		on_startup(c, &m);
 		return m.size;
 	case STARTUP_TYPED:
 		if (p[0] == FE_PASSWORD)
-			client_fail(c, NULL,
-			    "client password pkt before startup packet");
+			client_fail(c, CLOSE_PASSWORD_BEFORE_STARTUP);
 		else
-			client_close(c, "bad packet");
+			client_close(c, CLOSE_BAD_PACKET);
 		return 0;
 	case STARTUP_BAD:
 		break;
@@ -222,11 +224,11 @@ static size_t auth_message(struct client *c, const uint8_t *p, size_t len)
 	if (p[0] == 0) {
 		if (startup_peek(p, len, &m) == STARTUP_SHORT)
 			return 0;
-		client_fail(c, NULL, "client re-sent startup pkt");
+		client_fail(c, CLOSE_STARTUP_SENT_AGAIN);
 		return 0;
 	}
 	if (p[0] != FE_PASSWORD) {
-		client_close(c, "bad packet");
+		client_close(c, CLOSE_BAD_PACKET);
 		return 0;
 	}
 	if (len < MSG_HEADER)
@@ -269,8 +271,7 @@ static int on_burst(struct client *c, const struct burst *b)
 		c->login->unread = c->stream.paused && used < b->len;
 	/* what a hasty client sent behind its login waits for the relay */
 	if (carry_rest(&c->carry, b, used) < 0) {
-		client_fail(c, ERRCODE_OUT_OF_MEMORY,
-		    "bouncer resources exhaustion");
+		client_fail(c, CLOSE_RESOURCES_EXHAUSTED);
 		return -1;
 	}
 	if (client_logs_in(c))
@@ -314,7 +315,7 @@ static void work(struct client *c)
 		if (n == STREAM_NONE)
 			return;
 		if (n < 0) {
-			client_close(c, "client unexpected eof");
+			client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 			return;
 		}
 		c->request_time = time_now();

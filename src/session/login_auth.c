@@ -70,7 +70,8 @@ static void admit(struct client *c, const struct iovec *first)
 
 	if (check_admission(c, &e) < 0) {
 		if (client_send_login(c, first) == 0)
-			client_fail(c, e.code, e.text);
+			client_fail_cause(c,
+			    close_cause_err(CLOSE_LOGIN_REFUSED, &e));
 		return;
 	}
 	if (c->own_user && sessions_settings(c->ss)->log_connections)
@@ -109,8 +110,7 @@ static void act_on(struct client *c, enum auth_result r, struct writer *w)
 		return;
 	}
 	if (w->failed) {
-		client_fail(c, ERRCODE_OUT_OF_MEMORY,
-		    "no memory for authentication pool");
+		client_fail(c, CLOSE_NO_MEMORY_FOR_AUTH);
 		return;
 	}
 	const struct iovec said = { w->at, w->len };
@@ -195,7 +195,7 @@ void login_begin_auth(struct client *c)
 
 	/* without his secret nobody is told that his password is wrong */
 	if (c->user != NULL && user_renew(c->ss->catalog, c->user) < 0) {
-		client_fail(c, ERRCODE_OUT_OF_MEMORY, "out of memory");
+		client_fail(c, CLOSE_OUT_OF_MEMORY);
 		return;
 	}
 	login_choose_method(c);

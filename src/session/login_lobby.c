@@ -34,7 +34,8 @@ static void drop(struct lobby_guest *g, const char *limit)
 
 	err_set(&e, ERRCODE_TOO_MANY_CONNECTIONS,
 	    "no more connections allowed (%s)", limit);
-	client_fail(client_of_guest(g), e.code, e.text);
+	client_fail_cause(client_of_guest(g),
+	    close_cause_err(CLOSE_LOGIN_REFUSED, &e));
 }
 
 unsigned login_max_strangers(const struct sessions *ss)
@@ -54,7 +55,7 @@ bool login_enter(struct client *c)
 	struct lobby_guest *const me = &c->login->guest, *g;
 
 	if (lobby_enter(l, me, &c->addr) < 0) {
-		client_close(c, "no memory for a login");
+		client_close(c, CLOSE_NO_MEMORY_FOR_A_LOGIN);
 		return false;
 	}
 	g = lobby_surplus_mate(me,
@@ -146,7 +147,7 @@ void login_refuse(struct client *c, const struct err *why)
 
 	l->late = mem_dup(why, sizeof *why);
 	if (l->late == NULL || !is_his_fault(why) || !punish(c))
-		client_fail(c, why->code, why->text);
+		client_fail_cause(c, close_cause_err(CLOSE_LOGIN_REFUSED, why));
 }
 
 void login_examine(struct client *c, size_t bytes)
@@ -167,7 +168,7 @@ void login_hung_up(struct client *c)
 		if (punish(c))
 			return;
 	}
-	client_close(c, "client unexpected eof");
+	client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 }
 
 /* --- */
@@ -185,9 +186,9 @@ void login_tick(struct sessions *ss, usec_t now)
 		struct client *const c = client_of_guest(g);
 
 		if (c->login->late == NULL)
-			client_close(c, "client unexpected eof");
+			client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 		else
-			client_fail(c, c->login->late->code,
-			    c->login->late->text);
+			client_fail_cause(c, close_cause_err(
+			    CLOSE_LOGIN_REFUSED, c->login->late));
 	}
 }

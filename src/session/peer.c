@@ -60,7 +60,7 @@ static struct peer *peer_of(struct pool *p)
 	return container_of(p, struct peer, pool);
 }
 
-static void drop(struct sessions *ss, struct peer *p, const char *reason)
+static void drop(struct sessions *ss, struct peer *p, enum close_reason reason)
 {
 	/* the clients first: a closed server would tell them something else */
 	for (int i = 0; i < CLIENT_STATES; i++)
@@ -84,11 +84,11 @@ void peer_apply(struct sessions *ss)
 			continue;
 		log_warning("dropping peer %d as it does not exist anymore",
 		    p->id);
-		drop(ss, p, "peer removed");
+		drop(ss, p, CLOSE_PEER_REMOVED);
 	}
 }
 
-void peer_drop_all(struct sessions *ss, const char *reason)
+void peer_drop_all(struct sessions *ss, enum close_reason reason)
 {
 	struct peer *p, *next;
 
@@ -135,7 +135,7 @@ static void keep_few(struct sessions *ss)
 			most = p;
 	}
 	client_close(client_of(most->pool.clients[CLIENT_CANCEL_WAITING]),
-	    "too many cancel requests for peers");
+	    CLOSE_TOO_MANY_PEER_CANCELS);
 }
 
 /* --- passing on --- */
@@ -150,15 +150,14 @@ void peer_forward(struct client *c, const uint8_t *key, size_t len)
 
 	memcpy(r.key, key, len);
 	if (!cancel_key_spend(r.key)) {
-		client_close(c, "failed to forward cancel request because its "
-		    "TTL was exhausted");
+		client_close(c, CLOSE_CANCEL_TTL_EXHAUSTED);
 		return;
 	}
 	struct peer *p = find(ss, id);
 
 	if (find_config(ss, id) == NULL || (p == NULL &&
 	    (p = add(ss, id)) == NULL)) {
-		client_close(c, "could not find peer to forward request to");
+		client_close(c, CLOSE_NO_SUCH_PEER);
 		return;
 	}
 	if (canceler_enqueue(c, &p->pool, &r) == 0)
@@ -237,7 +236,7 @@ static bool is_trusted(struct server *canceler)
 		return true;
 	log_at(LEVEL_WARNING, &canceler->who, "no cancel request is passed on: "
 	    "%s", why.text);
-	server_fail(canceler, ERRCODE_CANNOT_CONNECT, "peer of another user");
+	server_fail(canceler, CLOSE_PEER_OF_ANOTHER_USER);
 	return false;
 }
 
@@ -254,8 +253,7 @@ void peer_connected(struct server *canceler)
 		/* nobody else may be told that it failed */
 		pool_server_set(&canceler->ps, SERVER_ACTIVE_CANCEL);
 		canceler->sent = true;
-		server_close(canceler, "client gave up on cancel request, so "
-		    "we also give up forwarding to server");
+		server_close(canceler, CLOSE_CANCEL_GIVEN_UP);
 		return;
 	}
 	memcpy(canceler->key, first->request->key, first->request->key_len);

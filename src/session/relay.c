@@ -5,7 +5,6 @@
  * SPDX-License-Identifier: ISC */
 #include "session/relay.h"
 
-#include "base/errcodes.h"
 #include "proto/track_look.h"
 #include "session/broker.h"
 #include "session/bulk.h"
@@ -95,7 +94,7 @@ static void write_failed(struct server *s)
 	if (!s->stream.paused)
 		relay_server_input(s);
 	if (server_is_open(s) && !s->stream.paused && !s->stream.ready)
-		server_close(s, "server connection closed");
+		server_close(s, CLOSE_SERVER_CONNECTION_CLOSED);
 }
 
 /* --- from client to server --- */
@@ -105,7 +104,7 @@ static bool keep(struct client *c, const struct burst *b)
 {
 	if (carry_rest(&c->carry, b, 0) == 0)
 		return true;
-	client_fail(c, ERRCODE_OUT_OF_MEMORY, "out of memory");
+	client_fail(c, CLOSE_OUT_OF_MEMORY);
 	return false;
 }
 
@@ -196,7 +195,7 @@ static void read_client(struct client *c)
 		if (n == STREAM_NONE)
 			continue;	/* ready no more, but where splice fails */
 		if (n < 0) {
-			client_close(c, "client unexpected eof");
+			client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 			return;
 		}
 		if (!client_is_open(c))
@@ -259,7 +258,7 @@ static void chore_done(struct server *s)
 	s->chore = CHORE_NONE;
 	timeout_stop(&s->timer);
 	if (broker_adopt_params(c, s) < 0)
-		client_fail(c, ERRCODE_OUT_OF_MEMORY, "out of memory");
+		client_fail(c, CLOSE_OUT_OF_MEMORY);
 	else
 		relay_resume(c);
 }
@@ -299,7 +298,7 @@ static bool follow_up(struct relay_down *d)
 	if (d->c == NULL)
 		return true;
 	if (d->out.result == STREAM_BROKEN) {
-		client_close(d->c, "client unexpected eof");
+		client_close(d->c, CLOSE_CLIENT_UNEXPECTED_EOF);
 		return false;
 	}
 	if (s->track.uncertain && !relay_probe(d->c))
@@ -328,7 +327,7 @@ static bool follow_up(struct relay_down *d)
 static void lost(struct server *s)
 {
 	s->stream.broken = true;
-	server_close(s, "server conn crashed?");
+	server_close(s, CLOSE_SERVER_CRASHED);
 }
 
 static inline void note_flow(struct server *s, ssize_t n)
@@ -345,7 +344,7 @@ static void follow_down_move(struct server *s, ssize_t n)
 	s->ps.pool->counted.now.sent += (uint64_t)n;
 	s->ps.used = time_now();
 	if (c->stream.broken)
-		client_close(c, "client unexpected eof");
+		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 	else if (stream_is_blocked(&c->stream))
 		stream_pause(&s->stream);
 }
@@ -420,7 +419,7 @@ void relay_server_drained(struct server *s)
 void relay_client_drained(struct client *c)
 {
 	if (c->stream.broken) {
-		client_close(c, "client unexpected eof");
+		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 		return;
 	}
 	if (c->pc.server != NULL)

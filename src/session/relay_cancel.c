@@ -41,9 +41,9 @@ void relay_cancel_wait(struct client *c)
 		c->relay.discards = true;
 	}
 	if (w.failed)
-		client_fail(c, ERRCODE_OUT_OF_MEMORY, "out of memory");
+		client_fail(c, CLOSE_OUT_OF_MEMORY);
 	else if (stream_write_bytes(&c->stream, w.at, w.len) == STREAM_BROKEN)
-		client_close(c, "client unexpected eof");
+		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 	else
 		relay_resume(c);
 	writer_fini(&w);

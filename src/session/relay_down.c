@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/wheel.h"
-#include "base/errcodes.h"
 #include "pool/counters.h"
 #include "proto/msg.h"
 #include "proto/params.h"
@@ -27,7 +26,7 @@ static void pass(struct relay_down *d, bool forward)
 	d->used = n;
 }
 
-static enum relay_step fail(struct relay_down *d, const char *why)
+static enum relay_step fail(struct relay_down *d, enum close_reason why)
 {
 	/* what came before belongs to the client */
 	if (d->c != NULL)
@@ -40,7 +39,7 @@ static enum relay_step fail_memory(struct relay_down *d)
 {
 	if (d->c != NULL)
 		outbox_flush(&d->out);
-	server_fail(d->s, ERRCODE_OUT_OF_MEMORY, "out of memory");
+	server_fail(d->s, CLOSE_OUT_OF_MEMORY);
 	return RELAY_STOP;
 }
 
@@ -62,7 +61,7 @@ static enum relay_step on_data(struct relay_down *d)
 {
 	if (track_is_empty(&d->s->track) &&
 	    d->m[0] != BE_NOTIFICATION_RESPONSE)
-		return fail(d, "unknown pkt");
+		return fail(d, CLOSE_UNKNOWN_PKT);
 	if (d->size <= d->have)
 		d->size = msg_run(d->m, d->have, d->max);
 	pass(d, d->s->chore == CHORE_NONE);
@@ -80,7 +79,7 @@ static enum relay_step on_reply(struct relay_down *d)
 		pass(d, false);
 		break;
 	case TRACK_CONFUSED:
-		return fail(d, "unknown pkt");
+		return fail(d, CLOSE_UNKNOWN_PKT);
 	}
 	send_fakes(d);
 	return RELAY_NEXT;
@@ -93,13 +92,13 @@ static enum relay_step on_notice(struct relay_down *d)
 	return RELAY_NEXT;
 }
 
-const char *relay_chore_failure(enum server_chore chore)
+enum close_reason relay_chore_failure(enum server_chore chore)
 {
-	static const char *const why[] = {
-		[CHORE_RESET] = "reset query failed",
-		[CHORE_CHECK] = "test query failed",
-		[CHORE_PARAMS] = "invalid server parameter",
-		[CHORE_ROLLBACK] = "rollback failed",
+	static const enum close_reason why[] = {
+		[CHORE_RESET] = CLOSE_RESET_QUERY_FAILED,
+		[CHORE_CHECK] = CLOSE_TEST_QUERY_FAILED,
+		[CHORE_PARAMS] = CLOSE_INVALID_SERVER_PARAMETER,
+		[CHORE_ROLLBACK] = CLOSE_ROLLBACK_FAILED,
 	};
 
 	return why[chore];
@@ -169,7 +168,7 @@ static enum relay_step on_complete(struct relay_down *d)
 	static const char *const tags[] = { "DEALLOCATE ALL", "DISCARD ALL" };
 
 	if (d->size > RELAY_SMALL_MAX)
-		return fail(d, "bad pkt header");
+		return fail(d, CLOSE_BAD_PKT_HEADER);
 	if (d->have < d->size)
 		return RELAY_SHORT;
 	if (relay_reset_silent(d) < 0)
@@ -188,14 +187,14 @@ static enum relay_step on_parameter(struct relay_down *d)
 	struct reader r;
 
 	if (d->size > RELAY_SMALL_MAX)
-		return fail(d, "broken ParameterStatus packet");
+		return fail(d, CLOSE_BROKEN_PARAMETER_STATUS);
 	if (d->have < d->size)
 		return RELAY_SHORT;
 	reader_init(&r, d->m + MSG_HEADER, d->size - MSG_HEADER);
 	const char *name = reader_str(&r), *value = reader_str(&r);
 
 	if (r.failed)
-		return fail(d, "broken ParameterStatus packet");
+		return fail(d, CLOSE_BROKEN_PARAMETER_STATUS);
 	const int i = params_find(d->s->ss->params, name);
 
 	if (i >= 0 && params_set(&d->s->params, i, value) < 0)
@@ -217,7 +216,7 @@ static enum relay_step on_ready(struct relay_down *d)
 	struct server *s = d->s;
 
 	if (d->size != MSG_HEADER + 1)
-		return fail(d, "bad pkt header");
+		return fail(d, CLOSE_BAD_PKT_HEADER);
 	if (d->have < d->size)
 		return RELAY_SHORT;
 	const char status = (char)d->m[MSG_HEADER];
@@ -229,15 +228,14 @@ static enum relay_step on_ready(struct relay_down *d)
 	    BE_READY_FOR_QUERY, status);
 
 	if (v == TRACK_CONFUSED)
-		return fail(d, "unknown pkt");
+		return fail(d, CLOSE_UNKNOWN_PKT);
 	const bool answered = track_is_empty(&s->track);
 
 	/* the first one counts: what is behind it in the pipeline may end it */
 	if (d->c != NULL && s->chore == CHORE_NONE && status != 'I' &&
 	    s->ps.mode == POOL_STATEMENT &&
 	    d->c->replication == REPLICATION_NONE)
-		return fail(d, "transaction blocks not allowed in statement "
-		    "pooling mode");
+		return fail(d, CLOSE_NO_TRANSACTION_BLOCKS);
 	if (d->c != NULL && s->chore == CHORE_NONE &&
 	    d->c->resetting != RESET_NONE && relay_reset_end(d, answered) < 0)
 		return fail_memory(d);
@@ -302,12 +300,12 @@ static enum relay_step next_message(struct relay_down *d)
 	}
 	d->size = msg_size(d->m, d->max);
 	if (d->size == 0)
-		return fail(d, "bad pkt header");
+		return fail(d, CLOSE_BAD_PKT_HEADER);
 	if (handlers[d->m[0]] == NULL)
-		return fail(d, "unknown pkt");
+		return fail(d, CLOSE_UNKNOWN_PKT);
 	if (d->c == NULL && d->s->chore == CHORE_NONE &&
 	    d->m[0] != BE_NOTIFICATION_RESPONSE)
-		return fail(d, "idle server got dirty");
+		return fail(d, CLOSE_IDLE_SERVER_GOT_DIRTY);
 	if (d->s->track.uncertain)
 		track_settle(&d->s->track, (char)d->m[0]);
 	return handlers[d->m[0]](d);
@@ -336,6 +334,6 @@ bool relay_down_burst(struct relay_down *d, const struct burst *b)
 		wheel_wake(&s->ps.pool->wheel);
 	if (carry_rest(&s->carry, b, used) == 0)
 		return true;
-	server_fail(s, ERRCODE_OUT_OF_MEMORY, "out of memory");
+	server_fail(s, CLOSE_OUT_OF_MEMORY);
 	return false;
 }

@@ -150,8 +150,7 @@ static enum relay_step refuse_name(struct relay_up *up, const char *name,
 	if (c->relay.parse_tried) {
 		log_at(LEVEL_ERROR, &c->who,
 		    "prepared statement '%s' was already prepared", name);
-		return relay_fail(up,
-		    "prepared statement name is already in use");
+		return relay_fail(up, CLOSE_PREPARED_NAME_IN_USE);
 	}
 	struct prepared_op *op = prepared_op_new(0, stmt, "");
 
@@ -223,11 +222,11 @@ enum relay_step relay_parse(struct relay_up *up)
 	const char *name = string_at(body, len);
 
 	if (name == NULL)
-		return relay_fail(up, "failed to parse packet");
+		return relay_fail(up, CLOSE_FAILED_TO_PARSE_PACKET);
 	const size_t name_len = strlen(name) + 1;
 
 	if (!is_parse_body(body + name_len, len - name_len))
-		return relay_fail(up, "broken Parse packet");
+		return relay_fail(up, CLOSE_BROKEN_PARSE_PACKET);
 	struct prepared_table *table = c->ss->prepared;
 	struct prepared *stmt = prepared_lookup(table, body + name_len,
 	    len - name_len);
@@ -341,7 +340,7 @@ enum relay_step relay_bind(struct relay_up *up)
 
 	if (name == NULL)
 		return here < up->size && here < NAMES_MAX ? RELAY_SHORT :
-		    relay_fail(up, "broken Bind packet");
+		    relay_fail(up, CLOSE_BROKEN_BIND_PACKET);
 	if (c->relay.dealloc.name != NULL && relay_dealloc_bind(up, p,
 	    name[0] == '\0') != RELAY_NEXT)
 		return RELAY_STOP;
@@ -388,7 +387,8 @@ static const char *statement_name(const struct relay_up *up)
 }
 
 /* Is the message whole and sound? */
-static enum relay_step check_target(struct relay_up *up, const char *broken)
+static enum relay_step check_target(struct relay_up *up,
+    enum close_reason broken)
 {
 	const size_t len = up->size - MSG_HEADER;
 
@@ -402,7 +402,8 @@ static enum relay_step check_target(struct relay_up *up, const char *broken)
 
 enum relay_step relay_describe(struct relay_up *up)
 {
-	const enum relay_step step = check_target(up, "broken Describe packet");
+	const enum relay_step step = check_target(up,
+	    CLOSE_BROKEN_DESCRIBE_PACKET);
 
 	if (step != RELAY_NEXT)
 		return step;
@@ -426,7 +427,8 @@ enum relay_step relay_describe(struct relay_up *up)
 enum relay_step relay_close(struct relay_up *up)
 {
 	struct client *c = up->c;
-	const enum relay_step step = check_target(up, "broken Close packet");
+	const enum relay_step step = check_target(up,
+	    CLOSE_BROKEN_CLOSE_PACKET);
 
 	if (step != RELAY_NEXT)
 		return step;

@@ -7,7 +7,6 @@
  * query would drop the client's unnamed statement.
  * SPDX-License-Identifier: ISC */
 #include "proto/msg.h"
-#include "base/errcodes.h"
 #include "proto/prepared.h"
 #include "session/relay_parts.h"
 
@@ -27,7 +26,7 @@ bool relay_probe(struct client *c)
 	struct track *t = &s->track;
 
 	if (t->lost) {
-		server_close(s, RELAY_UNSURE);
+		server_close(s, CLOSE_COPY_UNCERTAIN);
 		return false;
 	}
 	/* amid a message of the client nothing can be said; no pool waits */
@@ -36,7 +35,7 @@ bool relay_probe(struct client *c)
 		return true;
 	if (track_add(t, FE_CLOSE, TRACK_SKIP, NULL) < 0 ||
 	    track_add(t, FE_SYNC, TRACK_SKIP, NULL) < 0) {
-		server_fail(s, ERRCODE_OUT_OF_MEMORY, "out of memory");
+		server_fail(s, CLOSE_OUT_OF_MEMORY);
 		return false;
 	}
 	(void)stream_write_bytes(&s->stream, &probe, sizeof probe);

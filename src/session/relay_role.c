@@ -13,15 +13,15 @@ static void on_hung_up(struct client *c)
 {
 	if (c->pc.state == CLIENT_WAITING || c->pc.state == CLIENT_WELCOME ||
 	    c->pc.state == CLIENT_DEDICATED_WAITING)
-		client_close(c, "client unexpected eof");
+		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 }
 
-static const char *on_cancel(struct client *c)
+static enum close_reason on_cancel(struct client *c)
 {
 	if (c->pc.state != CLIENT_WAITING)
-		return NULL;
+		return CLOSE_NONE;
 	relay_cancel_wait(c);
-	return "cancel request for waiting client";
+	return CLOSE_CANCEL_WAITING_CLIENT;
 }
 
 static void on_dedicated(struct client *c)

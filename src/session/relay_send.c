@@ -1,7 +1,6 @@
 /* relay_send.c - what becomes of a message: passed, dropped, answered here.
  * SPDX-License-Identifier: ISC */
 #include "proto/msg.h"
-#include "base/errcodes.h"
 #include "proto/prepared.h"
 #include "proto/track_look.h"
 #include "proto/track_run.h"
@@ -16,17 +15,22 @@ void relay_pass(struct relay_up *up)
 	up->used = n;
 }
 
-enum relay_step relay_fail(struct relay_up *up, const char *text)
+enum relay_step relay_fail(struct relay_up *up, enum close_reason reason)
+{
+	return relay_fail_cause(up, close_cause(reason));
+}
+
+enum relay_step relay_fail_cause(struct relay_up *up, struct close_cause why)
 {
 	if (up->s != NULL)
 		outbox_flush(&up->out);
-	client_fail(up->c, NULL, text);
+	client_fail_cause(up->c, why);
 	return RELAY_STOP;
 }
 
 enum relay_step relay_no_memory(struct relay_up *up)
 {
-	client_fail(up->c, ERRCODE_OUT_OF_MEMORY, "out of memory");
+	client_fail(up->c, CLOSE_OUT_OF_MEMORY);
 	return RELAY_STOP;
 }
 
@@ -101,6 +105,6 @@ enum relay_step relay_discard(struct relay_up *up)
 	if (stream_write_bytes(&c->stream, ready, sizeof ready) !=
 	    STREAM_BROKEN)
 		return relay_drop(up);
-	client_close(c, "client unexpected eof");
+	client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 	return RELAY_STOP;
 }

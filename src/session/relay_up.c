@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/wheel.h"
-#include "base/errcodes.h"
 #include "pool/counters.h"
 #include "proto/msg.h"
 #include "proto/prepared.h"
@@ -65,7 +64,7 @@ static enum relay_step on_query(struct relay_up *up)
 	}
 	log_at(LEVEL_ERROR, &up->c->who,
 	    "client used \"Query\" packet type");
-	return relay_fail(up, "PQexec disallowed");
+	return relay_fail(up, CLOSE_PQEXEC_DISALLOWED);
 }
 
 /* As with a DISCARD ALL that is a simple query. */
@@ -110,13 +109,13 @@ static enum relay_step on_terminate(struct relay_up *up)
 {
 	if (up->s != NULL)
 		outbox_flush(&up->out);
-	client_close(up->c, "client close request");
+	client_close(up->c, CLOSE_CLIENT_CLOSE_REQUEST);
 	return RELAY_STOP;
 }
 
 static enum relay_step on_unknown(struct relay_up *up)
 {
-	return relay_fail(up, "unknown pkt");
+	return relay_fail(up, CLOSE_UNKNOWN_PKT);
 }
 
 enum need {
@@ -154,7 +153,10 @@ static void bad_header(struct relay_up *up)
 {
 	char text[MSG_BAD_TEXT];
 
-	relay_fail(up, msg_bad_header(up->m, up->have, text));
+	relay_fail_cause(up, (struct close_cause){
+	    .reason = CLOSE_BAD_PACKET_HEADER,
+	    .text = msg_bad_header(up->m, up->have, text),
+	});
 }
 
 /* A query begins with the first message after the last one was answered. */
@@ -260,7 +262,7 @@ static enum relay_step next_message(struct relay_up *up)
 			return RELAY_NEXT;
 		}
 		if (track_is_unsure(&up->s->track) && up->m[0] != FE_SYNC)
-			return relay_fail(up, RELAY_UNSURE);
+			return relay_fail(up, CLOSE_COPY_UNCERTAIN);
 	}
 	/* Message Flow, Extended Query: discarded up to Sync, also by us */
 	if (up->named && r->named != r->plain && up->s->track.aborted) {
@@ -295,6 +297,6 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b)
 		wheel_wake(&c->pc.pool->wheel);
 	if (carry_rest(&c->carry, b, used) == 0)
 		return true;
-	client_fail(c, ERRCODE_OUT_OF_MEMORY, "out of memory");
+	client_fail(c, CLOSE_OUT_OF_MEMORY);
 	return false;
 }

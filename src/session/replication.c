@@ -5,7 +5,6 @@
  * SPDX-License-Identifier: ISC */
 #include "session/replication.h"
 
-#include "base/errcodes.h"
 #include "pool/latencies.h"
 #include "pool/limit.h"
 #include "pool/pool_failure.h"
@@ -30,7 +29,7 @@ static bool make_room(struct pool_client *pc, bool *reserve)
 		case LIMIT_FULL:
 			return false;
 		case LIMIT_EVICT:
-			server_close(server_of(victim), "evicted");
+			server_close(server_of(victim), CLOSE_EVICTED);
 		}
 	}
 }
@@ -80,15 +79,14 @@ static bool greet(struct client *c, struct server *s)
 	struct writer *w = &s->attempt->welcome;
 
 	if (!c->welcomed && w->failed)
-		client_fail(c, ERRCODE_OUT_OF_MEMORY,
-		    "failed to prepare welcome message");
+		client_fail(c, CLOSE_WELCOME_FAILED);
 	else if (!c->welcomed)
 		welcome_send(c, &(struct welcome_parts){
 		    .tracked = s->params,
 		    .others = { w->at, w->len },
 		});
 	else if (params_adopt(&c->params, s->params, s->silent) < 0)
-		client_fail(c, ERRCODE_OUT_OF_MEMORY, "out of memory");
+		client_fail(c, CLOSE_OUT_OF_MEMORY);
 	return client_is_open(c);
 }
 
@@ -107,7 +105,7 @@ void replication_ready(struct server *s)
 	relay_resume(c);
 }
 
-void replication_drop_logins(struct pool *p, const char *why)
+void replication_drop_logins(struct pool *p, enum close_reason why)
 {
 	while (p->servers[SERVER_DEDICATED_LOGIN] != NULL) {
 		struct pool_server *ps = p->servers[SERVER_DEDICATED_LOGIN];

@@ -128,6 +128,16 @@ struct server *server_new(struct sessions *ss, struct pool *p,
 	return s;
 }
 
+static void close_for(struct server *s, const struct err *failure,
+    struct close_cause why)
+{
+	if (s->ps.state == SERVER_GONE)
+		return;
+	s->failure = failure;
+	server_close_cause(s, why);
+	s->failure = NULL;
+}
+
 struct server *server_adopt(struct sessions *ss, struct pool *p, int fd)
 {
 	struct server *const s = server_new(ss, p, SERVER_IDLE);
@@ -140,23 +150,38 @@ struct server *server_adopt(struct sessions *ss, struct pool *p, int fd)
 	s->ps.lent = true;
 	if (stream_open(&s->stream, ss->loop, fd, &stream_ops) == 0)
 		return s;
-	server_fail(s, ERRCODE_OUT_OF_MEMORY, "out of memory");
+	server_fail(s, CLOSE_OUT_OF_MEMORY);
 	return NULL;
 }
 
-void server_fail(struct server *s, const char *code, const char *reason)
+void server_fail(struct server *s, enum close_reason reason)
+{
+	server_fail_cause(s, close_cause(reason));
+}
+
+void server_fail_as(struct server *s, enum close_reason reason,
+    const char *code)
+{
+	struct close_cause why = close_cause(reason);
+
+	why.code = code;
+	server_fail_cause(s, why);
+}
+
+void server_fail_cause(struct server *s, struct close_cause why)
 {
 	struct err e;
 
-	err_set(&e, code, "%s", reason);
-	server_close_for(s, &e, reason);
+	err_set(&e, why.code == NULL ? ERRCODE_PROTOCOL_VIOLATION : why.code,
+	    "%s", why.text);
+	close_for(s, &e, why);
 }
 
 int server_open(struct server *s, int fd)
 {
 	if (stream_open(&s->stream, s->ss->loop, fd, &stream_ops) == 0)
 		return 0;
-	server_fail(s, ERRCODE_OUT_OF_MEMORY, "connect failed");
+	server_fail_as(s, CLOSE_CONNECT_FAILED, ERRCODE_OUT_OF_MEMORY);
 	return -1;
 }
 
@@ -174,9 +199,9 @@ int server_send_query(struct server *s, const char *sql,
 	if (!timeout_running(&s->timer))
 		timeout_start(&s->ss->chore_list, &s->timer, time_now());
 	if (w.failed || track_add(&s->track, FE_QUERY, TRACK_SKIP, NULL) < 0)
-		server_fail(s, ERRCODE_OUT_OF_MEMORY, "out of memory");
+		server_fail(s, CLOSE_OUT_OF_MEMORY);
 	else if (stream_write_bytes(&s->stream, w.at, w.len) == STREAM_BROKEN)
-		server_close(s, "server connection closed");
+		server_close(s, CLOSE_SERVER_CONNECTION_CLOSED);
 	else
 		rc = 0;
 	writer_fini(&w);
@@ -204,16 +229,17 @@ static bool is_host_to_blame(const struct server *s)
 }
 
 void server_close_for(struct server *s, const struct err *failure,
-    const char *reason)
+    enum close_reason reason)
 {
-	if (s->ps.state == SERVER_GONE)
-		return;
-	s->failure = failure;
-	server_close(s, reason);
-	s->failure = NULL;
+	close_for(s, failure, close_cause(reason));
 }
 
-void server_close(struct server *s, const char *reason)
+void server_close(struct server *s, enum close_reason reason)
+{
+	server_close_cause(s, close_cause(reason));
+}
+
+void server_close_cause(struct server *s, struct close_cause why)
 {
 	struct sessions *ss = s->ss;
 
@@ -221,7 +247,7 @@ void server_close(struct server *s, const char *reason)
 		return;
 	if (sessions_settings(ss)->log_disconnections)
 		log_at(LEVEL_INFO, &s->who, "closing because: %s (age=%llds)",
-		    reason, (long long)((time_now() - s->ps.born) / USEC));
+		    why.text, (long long)((time_now() - s->ps.born) / USEC));
 	if (is_host_to_blame(s))
 		server_attempt_failed(s);
 	timeout_stop(&s->timer);
@@ -231,7 +257,7 @@ void server_close(struct server *s, const char *reason)
 	}
 	pool_server_set(&s->ps, SERVER_GONE);
 	ss->servers--;
-	ss->server_ops->closed(s, reason);
+	ss->server_ops->closed(s, why);
 	track_fini(&s->track);
 	prepared_uses_clear(&s->prepared);
 	params_unref(&s->params);

@@ -110,7 +110,7 @@ static void stop_at_drained(struct server *s)
 	s->ps.pool->drained_at = time_now();
 	if (s->ps.dedicated)
 		pool_unlink(s->ps.client);
-	server_close(s, "host is being drained");
+	server_close(s, CLOSE_HOST_IS_BEING_DRAINED);
 }
 
 /* --- life --- */
@@ -158,8 +158,7 @@ static void connected(struct server *s, int fd)
 
 		s->addr.pid = known ? pid : 0;
 		if (!is_wanted(s, known ? (int64_t)uid : -1)) {
-			server_fail(s, ERRCODE_CANNOT_CONNECT,
-			    "server of another user");
+			server_fail(s, CLOSE_SERVER_OF_ANOTHER_USER);
 			return;
 		}
 	}
@@ -179,8 +178,8 @@ static void on_done(void *arg, int fd, const struct dial_place *at)
 	}
 	if (fd < 0) {
 		server_attempt_blame(d, d->count);
-		server_fail(s, ERRCODE_CANNOT_CONNECT, d->had_addr ?
-		    "connect failed" : "server DNS lookup failed");
+		server_fail(s, d->had_addr ? CLOSE_CONNECT_FAILED :
+		    CLOSE_SERVER_DNS_LOOKUP_FAILED);
 		return;
 	}
 	server_attempt_blame(d, at->host);
@@ -227,7 +226,7 @@ static void begin(struct server *s, struct host *hosts, unsigned count,
 
 	if (d == NULL) {
 		mem_free(hosts);
-		server_fail(s, ERRCODE_OUT_OF_MEMORY, "connect failed");
+		server_fail_as(s, CLOSE_CONNECT_FAILED, ERRCODE_OUT_OF_MEMORY);
 		return;
 	}
 	d->server = s;
@@ -248,7 +247,7 @@ static void begin(struct server *s, struct host *hosts, unsigned count,
 	socket_options(sessions_settings(s->ss), &plan.opts);
 	d->dial = dial_start(&plan, &ops, d);
 	if (d->dial == NULL)
-		server_fail(s, ERRCODE_OUT_OF_MEMORY, "connect failed");
+		server_fail_as(s, CLOSE_CONNECT_FAILED, ERRCODE_OUT_OF_MEMORY);
 }
 
 /* To the first of the pool's hosts that answers. */
@@ -259,8 +258,7 @@ static void search(struct server *s)
 	    &hosts);
 
 	if (count < 0 && errno == 0) {
-		server_fail(s, ERRCODE_CANNOT_CONNECT,
-		    "unix socket dir not configured");
+		server_fail(s, CLOSE_NO_UNIX_SOCKET_DIR);
 		return;
 	}
 	if (count == 0) {

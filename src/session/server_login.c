@@ -123,13 +123,11 @@ static void finish(struct server *s, const struct burst *b, size_t used)
 {
 	/* a server that talks on without being asked is not fit for use */
 	if (!skip_notifications(b, &used)) {
-		server_fail(s, ERRCODE_PROTOCOL_VIOLATION,
-		    "idle server got dirty");
+		server_fail(s, CLOSE_IDLE_SERVER_GOT_DIRTY);
 		return;
 	}
 	if (carry_rest(&s->carry, b, used) < 0 || keep_welcome(s) < 0) {
-		server_fail(s, ERRCODE_OUT_OF_MEMORY,
-		    "no memory for what the server said");
+		server_fail(s, CLOSE_NO_MEMORY_FOR_WELCOME);
 		return;
 	}
 	s->silent = params_missing(s->params);
@@ -156,8 +154,7 @@ static int on_burst(struct server *s, const struct burst *b)
 		const size_t size = msg_size(p, SERVER_LOGIN_MAX - 1);
 
 		if (size == 0) {
-			server_fail(s, ERRCODE_PROTOCOL_VIOLATION,
-			    "bad pkt header");
+			server_fail(s, CLOSE_BAD_PKT_HEADER);
 			return -1;
 		}
 		if (size > b->len - used)
@@ -174,7 +171,7 @@ static int on_burst(struct server *s, const struct burst *b)
 		return -1;
 	if (carry_rest(&s->carry, b, used) == 0)
 		return 0;
-	server_fail(s, ERRCODE_OUT_OF_MEMORY, "login failed");
+	server_fail_as(s, CLOSE_LOGIN_FAILED, ERRCODE_OUT_OF_MEMORY);
 	return -1;
 }
 
@@ -190,8 +187,7 @@ void server_login_input(struct server *s)
 		if (n == STREAM_NONE)
 			return;
 		if (n < 0) {
-			server_fail(s, ERRCODE_CONNECTION_FAILURE,
-			    "server conn crashed?");
+			server_fail(s, CLOSE_SERVER_CRASHED);
 			return;
 		}
 		s->ps.used = time_now();

@@ -16,15 +16,9 @@
 #include "session/server_login_parts.h"
 #include "session/sessions.h"
 
-static int refuse(struct server *s, const char *reason)
+static int fail(struct server *s, enum close_reason reason)
 {
-	server_fail(s, ERRCODE_PROTOCOL_VIOLATION, reason);
-	return -1;
-}
-
-static int fail_memory(struct server *s, const char *reason)
-{
-	server_fail(s, ERRCODE_OUT_OF_MEMORY, reason);
+	server_fail(s, reason);
 	return -1;
 }
 
@@ -36,7 +30,7 @@ int server_login_send(struct server *s, struct writer *w)
 	writer_fini(w);
 	if (!bad)
 		return 0;
-	server_fail(s, ERRCODE_CONNECTION_FAILURE, "startup pkt failed");
+	server_fail(s, CLOSE_STARTUP_PKT_FAILED);
 	return -1;
 }
 
@@ -83,7 +77,7 @@ static int act_on(struct server *s, enum server_auth_result r,
 		log_at(LEVEL_ERROR, &s->who, "%s", a->auth.detail);
 	a->refused = true;
 	server_close_for(s, &a->auth.error, s->ps.dedicated ?
-	    "login failed" : "failed to answer authreq");
+	    CLOSE_LOGIN_FAILED : CLOSE_FAILED_TO_ANSWER_AUTHREQ);
 	return -1;
 }
 
@@ -105,9 +99,9 @@ static int on_authentication(struct server *s, const struct server_message *m)
 	struct writer w;
 
 	if (s->phase != SERVER_PHASE_AUTH)
-		return refuse(s, "unknown pkt from server");
+		return fail(s, CLOSE_UNKNOWN_PKT_FROM_SERVER);
 	if (user_renew(s->ss->catalog, user) < 0)
-		return fail_memory(s, "out of memory");
+		return fail(s, CLOSE_OUT_OF_MEMORY);
 	if (a->plain)
 		s->ps.pool->old_protocol = true;
 	a->answered = true;
@@ -129,13 +123,13 @@ static int on_parameter(struct server *s, const struct server_message *m)
 	const char *name = reader_str(&r), *value = reader_str(&r);
 
 	if (r.failed)
-		return refuse(s, "broken ParameterStatus packet");
+		return fail(s, CLOSE_BROKEN_PARAMETER_STATUS);
 	const int i = params_find(s->ss->params, name);
 
 	if (strcmp(name, "is_superuser") == 0)
 		s->superuser = strcmp(value, "on") == 0;
 	if (i >= 0 && params_set(&s->params, i, value) < 0)
-		return fail_memory(s, "no memory for what the server said");
+		return fail(s, CLOSE_NO_MEMORY_FOR_WELCOME);
 	if (i < 0)
 		writer_parameter_status(&s->attempt->welcome, name, value);
 	return 0;
@@ -144,7 +138,7 @@ static int on_parameter(struct server *s, const struct server_message *m)
 static int on_key(struct server *s, const struct server_message *m)
 {
 	if (m->len < 8 || m->len > sizeof s->key)
-		return refuse(s, "bad cancel key");
+		return fail(s, CLOSE_BAD_CANCEL_KEY);
 	memcpy(s->key, m->body, m->len);
 	s->key_len = (uint16_t)m->len;
 	return 0;
@@ -177,7 +171,7 @@ static int on_negotiate(struct server *s, const struct server_message *m)
 
 	if (s->phase != SERVER_PHASE_AUTH || a->answered || a->plain ||
 	    version < PROTOCOL_3_0 || version > PROTOCOL_3_2)
-		return refuse(s, "unknown pkt from server");
+		return fail(s, CLOSE_UNKNOWN_PKT_FROM_SERVER);
 	a->answered = true;
 	return 0;
 }
@@ -219,9 +213,13 @@ static int on_login_error(struct server *s, const struct report *r)
 	else
 		log_warning("server login failed: %s %s", r->severity,
 		    r->message);
-	server_fail(s, r->code[0] != '\0' ? r->code :
-	    ERRCODE_PROTOCOL_VIOLATION, s->ps.dedicated ||
-	    r->message[0] == '\0' ? "login failed" : r->message);
+	struct close_cause why = close_cause(CLOSE_LOGIN_FAILED);
+
+	if (r->code[0] != '\0')
+		why.code = r->code;
+	if (!s->ps.dedicated && r->message[0] != '\0')
+		why.text = r->message;
+	server_fail_cause(s, why);
 	return -1;
 }
 
@@ -232,7 +230,7 @@ static int on_error(struct server *s, const struct server_message *m)
 	if (s->phase == SERVER_PHASE_QUERY)
 		return on_query_error(m);
 	if (report_parse(&r, m->body, m->len) < 0)
-		return refuse(s, "unknown pkt from server");
+		return fail(s, CLOSE_UNKNOWN_PKT_FROM_SERVER);
 	return on_login_error(s, &r);
 }
 
@@ -249,7 +247,7 @@ static int on_ready(struct server *s, const struct server_message *m)
 	struct writer w;
 
 	if (m->len != 1 || s->phase == SERVER_PHASE_AUTH)
-		return refuse(s, "unknown pkt from server");
+		return fail(s, CLOSE_UNKNOWN_PKT_FROM_SERVER);
 	if (s->phase == SERVER_PHASE_SYNC && query != NULL) {
 		server_set_phase(s, SERVER_PHASE_QUERY);
 		writer_init(&w, 1 << 24);
@@ -258,7 +256,7 @@ static int on_ready(struct server *s, const struct server_message *m)
 	}
 	/* connect_query left a transaction, which nobody has asked for */
 	if (m->body[0] != 'I')
-		return refuse(s, "idle server got dirty");
+		return fail(s, CLOSE_IDLE_SERVER_GOT_DIRTY);
 	return 1;
 }
 
@@ -283,5 +281,5 @@ int server_login_take(struct server *s, const struct server_message *m)
 		return fn(s, m);
 	if (s->phase == SERVER_PHASE_QUERY)
 		return 0;
-	return refuse(s, "unknown pkt from server");
+	return fail(s, CLOSE_UNKNOWN_PKT_FROM_SERVER);
 }

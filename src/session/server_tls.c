@@ -14,9 +14,9 @@
 
 #define SSL_REQUEST 80877103
 
-static void fail(struct server *s, const char *reason)
+static void crashed(struct server *s)
 {
-	server_fail(s, ERRCODE_CANNOT_CONNECT, reason);
+	server_fail_as(s, CLOSE_SERVER_CRASHED, ERRCODE_CANNOT_CONNECT);
 }
 
 static void hand_shake(struct server *s);
@@ -33,7 +33,7 @@ static void start(struct server *s)
 
 	tls_context_unref(&s->attempt->context);
 	if (rc < 0)
-		server_fail(s, ERRCODE_OUT_OF_MEMORY, "no memory for TLS");
+		server_fail(s, CLOSE_NO_MEMORY_FOR_TLS);
 	else
 		hand_shake(s);
 }
@@ -46,7 +46,7 @@ static void ask(struct server *s)
 	msg_put_u32(request + 4, SSL_REQUEST);
 	if (stream_write_bytes(&s->stream, request, sizeof request) ==
 	    STREAM_BROKEN)
-		fail(s, "sslreq processing failed");
+		server_fail(s, CLOSE_SSLREQ_PROCESSING_FAILED);
 }
 
 /* Is TLS wanted, and how? false: there is no usable context. */
@@ -72,7 +72,7 @@ static bool choose(struct server *s)
 void server_tls_begin(struct server *s)
 {
 	if (!choose(s)) {
-		fail(s, "TLS configuration is broken");
+		server_fail(s, CLOSE_TLS_CONFIGURATION_IS_BROKEN);
 		return;
 	}
 	if (s->attempt->context == NULL) {
@@ -111,12 +111,12 @@ static void hand_shake(struct server *s)
 		done(s);
 		return;
 	case TLS_GONE:
-		fail(s, "server conn crashed?");
+		crashed(s);
 		return;
 	case TLS_FAILED:
 		log_at(LEVEL_WARNING, &s->who, "TLS handshake error: %s",
 		    e.text);
-		fail(s, "TLS handshake failed");
+		server_fail(s, CLOSE_TLS_HANDSHAKE_FAILED);
 	}
 }
 
@@ -129,16 +129,16 @@ static void on_answer(struct server *s)
 	if (n == STREAM_NONE)
 		return;
 	if (n < 0)
-		fail(s, "server conn crashed?");
+		crashed(s);
 	else if (n > 1 && answer[0] == 'S')
 		/* CVE-2021-3935, CVE-2021-23222: nobody has signed that */
-		fail(s, "received unencrypted data after SSL response");
+		server_fail(s, CLOSE_DATA_AFTER_SSL_RESPONSE);
 	else if (n > 1 || (answer[0] != 'S' && answer[0] != 'N'))
-		fail(s, "bad sslreq answer");
+		server_fail(s, CLOSE_BAD_SSLREQ_ANSWER);
 	else if (answer[0] == 'S')
 		start(s);
 	else if (s->attempt->tls_required)
-		fail(s, "server refused SSL");
+		server_fail(s, CLOSE_SERVER_REFUSED_SSL);
 	else
 		done(s);
 }

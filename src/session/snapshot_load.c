@@ -177,10 +177,10 @@ static int fill_client(struct client *c, struct snapshot_client *in,
 }
 
 /* If we fail, the other process goes on with c: not a word to the client. */
-static void drop_client(struct client *c, const char *reason)
+static void drop_client(struct client *c, struct close_cause why)
 {
 	c->stream.broken = true;
-	client_close(c, reason);
+	client_close_cause(c, why);
 }
 
 /*
@@ -219,12 +219,12 @@ struct client *snapshot_read_client(struct sessions *ss,
 	client_enter(c, p->key.db, catalog_get_user(ss->catalog, h->user));
 	c->pc.pool = p;
 	if (fill_client(c, &in, e) < 0) {
-		drop_client(c, e->text);
+		drop_client(c, close_cause_err(CLOSE_SNAPSHOT_UNUSABLE, e));
 		return NULL;
 	}
 	if (fits(c, in.flags))
 		return c;
-	drop_client(c, "database configuration changed");
+	drop_client(c, close_cause(CLOSE_CONFIGURATION_CHANGED));
 	e->text[0] = '\0';
 	return NULL;
 }

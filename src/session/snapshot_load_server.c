@@ -196,6 +196,6 @@ struct server *snapshot_read_server(struct sessions *ss,
 	if (fill_server(s, &in, e) == 0)
 		return s;
 	s->stream.broken = true;
-	server_close(s, e->text);
+	server_close_cause(s, close_cause_err(CLOSE_SNAPSHOT_UNUSABLE, e));
 	return NULL;
 }

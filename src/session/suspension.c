@@ -67,10 +67,8 @@ static unsigned rest_servers(struct pool *p, enum server_state state)
 
 /* --- sessions that must go, or have an end first --- */
 
-#define UNSAFE "close unsafe file descriptors on suspend"
-
 static void close_servers(struct pool *p, enum server_state state,
-    const char *reason)
+    enum close_reason reason)
 {
 	while (p->servers[state] != NULL)
 		server_close(server_of(p->servers[state]), reason);
@@ -97,8 +95,8 @@ static unsigned count_busy(const struct pool *p)
 
 static unsigned rest_pool(struct pool *p)
 {
-	close_servers(p, SERVER_USED, UNSAFE);
-	close_servers(p, SERVER_TESTED, UNSAFE);
+	close_servers(p, SERVER_USED, CLOSE_UNSAFE_ON_SUSPEND);
+	close_servers(p, SERVER_TESTED, CLOSE_UNSAFE_ON_SUSPEND);
 	rest_clients(p, CLIENT_ACTIVE);
 	rest_clients(p, CLIENT_WAITING);
 	rest_clients(p, CLIENT_WELCOME);
@@ -139,14 +137,14 @@ unsigned suspension_turn(struct sessions *ss, bool is_patient)
 
 /* A client that brought a cancel request is told nothing. */
 static void close_clients(struct pool *p, enum client_state state,
-    const char *reason)
+    enum close_reason reason)
 {
 	while (p->clients[state] != NULL)
 		client_close(client_of(p->clients[state]), reason);
 }
 
 static void close_moving_servers(struct pool *p, enum server_state state,
-    const char *reason)
+    enum close_reason reason)
 {
 	struct pool_server *ps, *next;
 
@@ -158,7 +156,7 @@ static void close_moving_servers(struct pool *p, enum server_state state,
 	}
 }
 
-static void close_pool(struct pool *p, const char *reason)
+static void close_pool(struct pool *p, enum close_reason reason)
 {
 	for (size_t i = 0; i < COUNT(busy_clients); i++)
 		close_clients(p, busy_clients[i], reason);
@@ -168,7 +166,7 @@ static void close_pool(struct pool *p, const char *reason)
 		close_servers(p, busy_servers[i], reason);
 }
 
-void suspension_close_rest(struct sessions *ss, const char *reason)
+void suspension_close_rest(struct sessions *ss, enum close_reason reason)
 {
 	struct pool *p, *next;
 

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: ISC */
 #include "session/welcome.h"
 
-#include "base/errcodes.h"
 #include "io/stream.h"
 #include "proto/msg.h"
 #include "proto/params.h"
@@ -44,8 +43,7 @@ void welcome_send(struct client *c, const struct welcome_parts *g)
 	writer_ready(&w, 'I');
 	c->welcomed = true;
 	if (w.failed) {
-		client_fail(c, ERRCODE_OUT_OF_MEMORY,
-		    "failed to prepare welcome message");
+		client_fail(c, CLOSE_WELCOME_FAILED);
 		writer_fini(&w);
 		return;
 	}
@@ -55,5 +53,5 @@ void welcome_send(struct client *c, const struct welcome_parts *g)
 	writer_fini(&w);
 	c->answered = r == STREAM_SENT;
 	if (r == STREAM_BROKEN)
-		client_close(c, "client unexpected eof");
+		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 }

@@ -437,11 +437,11 @@ static void close_old(struct app *app, struct client **old, struct server *s)
 			old[i]->stream.broken = true;
 	if (s != NULL) {
 		s->stream.broken = true;
-		server_close(s, "handed over");
+		server_close(s, CLOSE_SHUTDOWN);
 	}
 	for (int i = 0; i < CLIENTS; i++)
 		if (old[i] != NULL && client_is_open(old[i]))
-			client_close(old[i], "handed over");
+			client_close(old[i], CLOSE_SHUTDOWN);
 	app->ss.suspended = app->ss.still = false;
 	turn_of(app);
 }
@@ -580,7 +580,7 @@ static void finish(struct world *w)
 	}
 	turn_of(w->app);
 	while ((s = the_server(w->pool)) != NULL)
-		server_close(s, "the end");
+		server_close(s, CLOSE_SHUTDOWN);
 	turn_of(w->app);
 	now = NULL;
 	close(w->backend_fd);

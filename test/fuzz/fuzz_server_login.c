@@ -71,10 +71,10 @@ static void on_ready(struct server *s)
 	assert(st.pool->welcome != NULL && s->welcome.len == 0);
 }
 
-static void on_closed(struct server *s, const char *reason)
+static void on_closed(struct server *s, struct close_cause why)
 {
 	st.closed++;
-	assert(st.closed == 1 && reason[0] != '\0');
+	assert(st.closed == 1 && why.text[0] != '\0');
 	/* who waits for it is told something, or it may be tried again */
 	assert(s->failure.code[0] == '\0' || s->failure.text[0] != '\0');
 	assert(strnlen(s->failure.text, sizeof s->failure.text) <
@@ -177,7 +177,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	server_login_input(s);
 	assert(st.ready + st.closed == 1);
 	if (st.ready > 0)
-		server_close(s, "fuzz");
+		server_close(s, CLOSE_SHUTDOWN);
 	assert(st.closed == 1 && s->ps.state == SERVER_GONE);
 	loop_finish(st.ss.loop);
 	forget(st.pool);

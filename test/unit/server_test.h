@@ -63,13 +63,13 @@ static bool on_introduce(const struct server *s, struct writer *w)
 	return st.knows_sql;
 }
 
-static void on_closed(struct server *s, const char *reason)
+static void on_closed(struct server *s, struct close_cause why)
 {
 	if (s->failure != NULL)
 		text_addf(&st.told, "failed %s %s%s;", s->failure->code,
 		    s->failure->text, s->attempt != NULL &&
 		    s->attempt->refused ? " (refused)" : "");
-	text_addf(&st.told, "closed: %s;", reason);
+	text_addf(&st.told, "closed: %s;", why.text);
 }
 
 __attribute__((unused)) static bool can_terminate(const struct server *s)

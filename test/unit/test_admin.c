@@ -86,9 +86,10 @@ int cancel_by_admin(struct client *owner, struct err *e)
 	return 0;
 }
 
-void server_close(struct server *s, const char *reason)
+void server_close(struct server *s, enum close_reason reason)
 {
-	text_addf(&st.told, "close server %d: %s;", (int)s->id, reason);
+	text_addf(&st.told, "close server %d: %s;", (int)s->id,
+	    close_reason_text(reason));
 	pool_server_set(&s->ps, SERVER_GONE);
 }
 
@@ -166,11 +167,11 @@ void client_new_key(struct client *c)
 	c->key_len = CLIENT_KEY_BYTES;
 }
 
-void client_close(struct client *c, const char *reason)
+void client_close_cause(struct client *c, struct close_cause why)
 {
 	if (!client_is_open(c))
 		return;
-	text_addf(&st.told, "close: %s;", reason);
+	text_addf(&st.told, "close: %s;", why.text);
 	stream_close(&c->stream);
 	if (c->console != NULL)
 		admin_role()->leave(c);
@@ -179,13 +180,24 @@ void client_close(struct client *c, const char *reason)
 		pool_client_set(&c->pc, CLIENT_LOGIN);
 }
 
-void client_fail(struct client *c, const char *code, const char *reason)
+void client_close(struct client *c, enum close_reason reason)
+{
+	client_close_cause(c, close_cause(reason));
+}
+
+void client_fail_cause(struct client *c, struct close_cause why)
 {
 	if (!client_is_open(c))
 		return;
-	text_addf(&st.told, "fail %s: %s;", code != NULL ? code : "08P01",
-	    reason);
-	client_close(c, "failed");
+	text_addf(&st.told, "fail %s: %s;",
+	    why.code != NULL ? why.code : "08P01", why.text);
+	why.text = "failed";
+	client_close_cause(c, why);
+}
+
+void client_fail(struct client *c, enum close_reason reason)
+{
+	client_fail_cause(c, close_cause(reason));
 }
 
 bool fds_may_pass(const struct client *c, const struct selection *s)
@@ -331,8 +343,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	client_close(&st.client, "over");
-	client_close(&st.other, "over");
+	client_close(&st.client, CLOSE_SHUTDOWN);
+	client_close(&st.other, CLOSE_SHUTDOWN);
 	params_unref(&st.client.params);
 	params_unref(&st.other.params);
 	close(st.peer);

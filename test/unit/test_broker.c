@@ -30,16 +30,25 @@ static void go_on(struct client *c)
 	seen.went_on[seen.count++] = c;
 }
 
-void client_close(struct client *c, const char *reason)
+void client_close_cause(struct client *c, struct close_cause why)
 {
-	seen.told[c - house.c] = reason;
+	seen.told[c - house.c] = why.text;
 	pool_client_set(&c->pc, CLIENT_LOGIN);
 	stream_close(&c->stream);
 }
 
-void client_fail(struct client *c, const char *code, const char *reason)
+void client_fail_cause(struct client *c, struct close_cause why)
 {
-	(void)code;
+	client_close_cause(c, why);
+}
+
+void client_close(struct client *c, enum close_reason reason)
+{
+	client_close_cause(c, close_cause(reason));
+}
+
+void client_fail(struct client *c, enum close_reason reason)
+{
 	client_close(c, reason);
 }
 
@@ -50,17 +59,16 @@ int client_send_login(struct client *c, const struct iovec *v)
 	return 0;
 }
 
-void server_close(struct server *s, const char *reason)
+void server_close(struct server *s, enum close_reason reason)
 {
-	seen.closed[s - house.s] = reason;
+	seen.closed[s - house.s] = close_reason_text(reason);
 	pool_server_set(&s->ps, SERVER_GONE);
 	if (s->ps.client != NULL)
 		pool_unlink(s->ps.client);
 }
 
-void server_fail(struct server *s, const char *code, const char *reason)
+void server_fail(struct server *s, enum close_reason reason)
 {
-	(void)code;
 	server_close(s, reason);
 }
 
@@ -293,7 +301,7 @@ static void test_end_of_a_server_is_told_to_its_client(void **state)
 
 	(void)state;
 	house.s[0].rest.bytes = 3;
-	broker_server_gone(&house.s[0], "server conn crashed?");
+	broker_server_gone(&house.s[0], close_cause(CLOSE_SERVER_CRASHED));
 	assert_string_equal(seen.told[0], "server conn crashed?");
 	assert_null(c->pc.server);
 	assert_true(c->torn);
@@ -309,7 +317,7 @@ static void test_server_that_its_canceler_frees_serves_again(void **state)
 	assert_false(broker_acquire(c));
 	seen.freed = s;
 	pool_server_set(&canceler->ps, SERVER_GONE);
-	broker_server_gone(canceler, "successfully sent cancel request");
+	broker_server_gone(canceler, close_cause(CLOSE_CANCEL_SENT));
 	assert_ptr_equal(c->pc.server, &s->ps);
 	assert_ptr_equal(seen.went_on[0], c);
 }
@@ -324,7 +332,7 @@ static void fail_login(bool refused)
 	s->attempt = &attempt;
 	s->failure = &why;
 	pool_server_set(&s->ps, SERVER_GONE);
-	broker_server_gone(s, why.text);
+	broker_server_gone(s, close_cause_err(CLOSE_LOGIN_FAILED, &why));
 	s->attempt = NULL;
 	assert_string_equal(pool_failure(&house.pool), "no");
 	pool_worked(&house.pool);

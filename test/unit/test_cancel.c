@@ -26,10 +26,10 @@ struct client *client_find(struct sessions *ss, const uint8_t *key,
 	return seen.owner;
 }
 
-void client_close(struct client *c, const char *reason)
+void client_close(struct client *c, enum close_reason reason)
 {
 	(void)c;
-	seen.told = reason;
+	seen.told = close_reason_text(reason);
 }
 
 int canceler_enqueue(struct client *c, struct pool *p,
@@ -67,9 +67,10 @@ void peer_forward(struct client *c, const uint8_t *key, size_t len)
 	seen.forwarded = true;
 }
 
-static const char *give_up(struct client *c)
+static enum close_reason give_up(struct client *c)
 {
-	return c->pc.state == CLIENT_WAITING ? "waited" : NULL;
+	return c->pc.state == CLIENT_WAITING ? CLOSE_CANCEL_WAITING_CLIENT :
+	    CLOSE_NONE;
 }
 
 /* --- tests --- */
@@ -145,7 +146,7 @@ static void test_client_that_waits_gives_up_by_itself(void **state)
 	(void)state;
 	seen.owner = session_client(CLIENT_WAITING);
 	request();
-	assert_string_equal(seen.told, "waited");
+	assert_string_equal(seen.told, "cancel request for waiting client");
 	assert_null(seen.pool);
 }
 

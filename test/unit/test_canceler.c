@@ -26,16 +26,16 @@ struct server *server_launch_canceler(struct server *target)
 	return s;
 }
 
-void server_close(struct server *s, const char *reason)
+void server_close(struct server *s, enum close_reason reason)
 {
-	seen.server_closed[s - house.s] = reason;
+	seen.server_closed[s - house.s] = close_reason_text(reason);
 	pool_server_set(&s->ps, SERVER_GONE);
 	(void)canceler_gone(s);
 }
 
-void client_close(struct client *c, const char *reason)
+void client_close(struct client *c, enum close_reason reason)
 {
-	seen.client_closed[c - house.c] = reason;
+	seen.client_closed[c - house.c] = close_reason_text(reason);
 	c->role->leave(c);
 	pool_client_set(&c->pc, CLIENT_LOGIN);
 }
@@ -116,7 +116,7 @@ static void test_what_comes_later_waits_for_the_next_one(void **state)
 	canceler_launch(&house.pool);
 	assert_int_equal(seen.launched, 1);
 	assert_int_equal(late->pc.state, CLIENT_CANCEL_WAITING);
-	server_close(t->canceler, "done");
+	server_close(t->canceler, CLOSE_SHUTDOWN);
 	canceler_launch(&house.pool);
 	assert_int_equal(seen.launched, 2);
 }
@@ -191,9 +191,9 @@ static void test_canceler_goes_with_the_last_that_wants_it(void **state)
 	(void)state;
 	canceler_launch(&house.pool);
 	canceler = t->canceler;
-	client_close(a, "gave up");
+	client_close(a, CLOSE_SHUTDOWN);
 	assert_null(end_of_server(canceler));
-	client_close(b, "gave up");
+	client_close(b, CLOSE_SHUTDOWN);
 	assert_non_null(end_of_server(canceler));
 	assert_null(t->canceler);
 }
@@ -246,7 +246,7 @@ static void test_wish_of_the_console_holds_a_canceler(void **state)
 	(void)state;
 	canceler_launch(&house.pool);
 	assert_int_equal(canceler_want(t), 0);
-	client_close(c, "gave up");
+	client_close(c, CLOSE_SHUTDOWN);
 	assert_non_null(t->canceler);
 	struct server *canceler = t->canceler;
 

@@ -84,7 +84,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	if (client_is_open(st.c))
-		client_close(st.c, "over");
+		client_close(st.c, CLOSE_SHUTDOWN);
 	close(st.peer);
 	loop_finish(st.ss.loop);
 	params_table_free(&st.ss.params);
@@ -133,8 +133,8 @@ static void test_close_leaves_the_role_once_when_the_socket_is_closed(
 {
 	(void)state;
 	client_become(st.c, &first);
-	client_close(st.c, "over");
-	client_close(st.c, "over again");
+	client_close(st.c, CLOSE_SHUTDOWN);
+	client_close(st.c, CLOSE_SHUTDOWN);
 	assert_int_equal(st.left[0], 1);
 	assert_false(st.was_open);
 	assert_ptr_not_equal(st.c->role, &first);
@@ -153,7 +153,7 @@ static void test_failure_is_told(void **state)
 {
 	(void)state;
 	client_become(st.c, &first);
-	client_fail(st.c, NULL, "no");
+	client_fail(st.c, CLOSE_BAD_PACKET);
 	assert_true(told() > 0);
 }
 
@@ -161,7 +161,7 @@ static void test_mute_role_is_told_nothing(void **state)
 {
 	(void)state;
 	client_become(st.c, &second);
-	client_fail(st.c, NULL, "no");
+	client_fail(st.c, CLOSE_BAD_PACKET);
 	assert_int_equal(told(), 0);
 }
 
@@ -179,7 +179,7 @@ static void test_client_is_found_by_all_of_its_key_until_it_is_closed(
 	key[0] ^= 1;
 	assert_null(client_find(&st.ss, key, sizeof key));
 	key[0] ^= 1;
-	client_close(st.c, "over");
+	client_close(st.c, CLOSE_SHUTDOWN);
 	assert_null(client_find(&st.ss, key, sizeof key));
 }
 

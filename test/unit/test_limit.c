@@ -116,24 +116,24 @@ static void test_lowered_limit_takes_what_is_given_back(void **state)
 	struct pool_server *const ps = server(f, 0, SERVER_ACTIVE);
 
 	server(f, 0, SERVER_ACTIVE);
-	assert_null(limit_exceeded(ps));
+	assert_int_equal(limit_exceeded(ps), CLOSE_NONE);
 	assert_null(limit_surplus(&f->pool[0]));
 	/* a canceler does not count */
 	server(f, 1, SERVER_ACTIVE_CANCEL);
-	assert_null(limit_exceeded(ps));
+	assert_int_equal(limit_exceeded(ps), CLOSE_NONE);
 	struct pool_server *const idle = server(f, 1, SERVER_IDLE);
-	assert_string_equal(limit_exceeded(ps), "evicted");
+	assert_int_equal(limit_exceeded(ps), CLOSE_EVICTED);
 	assert_ptr_equal(limit_surplus(&f->pool[0]), idle);
 	f->pool[0].limits.max_db = 0;
-	assert_null(limit_exceeded(ps));
+	assert_int_equal(limit_exceeded(ps), CLOSE_NONE);
 	f->pool[0].limits.size = 1;
-	assert_string_equal(limit_exceeded(ps), "too many servers in the pool");
+	assert_int_equal(limit_exceeded(ps), CLOSE_TOO_MANY_SERVERS);
 	f->pool[0].limits.reserve = 1;
-	assert_null(limit_exceeded(ps));
+	assert_int_equal(limit_exceeded(ps), CLOSE_NONE);
 	f->pool[0].limits.reserve = 0;
 	pool_server_set(ps, SERVER_LOGIN);
 	server(f, 0, SERVER_ACTIVE);
-	assert_null(limit_exceeded(ps));
+	assert_int_equal(limit_exceeded(ps), CLOSE_NONE);
 }
 
 static void test_slot_is_for_who_waits_longest(void **state)

@@ -250,15 +250,12 @@ static void test_link_and_queue(void **state)
 }
 
 static void verdict(struct pool_server *ps, usec_t now,
-    enum pool_release want, const char *text)
+    enum pool_release want, enum close_reason reason)
 {
-	const char *why = NULL;
+	enum close_reason why = CLOSE_NONE;
 
 	assert_int_equal(pool_release_verdict(ps, now, &why), want);
-	if (text == NULL)
-		assert_null(why);
-	else
-		assert_string_equal(why, text);
+	assert_int_equal(why, reason);
 }
 
 static void test_release_verdicts_come_in_order(void **state)
@@ -271,24 +268,24 @@ static void test_release_verdicts_come_in_order(void **state)
 	s->cancels = 1;
 	f->pool.limits.reset = f->pool.limits.check = true;
 	f->pool.limits.check_delay = 0;
-	verdict(s, old, POOL_TO_CLOSE, "server lifetime over");
-	verdict(s, old - 1, POOL_TO_CLOSE, "close_needed");
+	verdict(s, old, POOL_TO_CLOSE, CLOSE_SERVER_LIFETIME_OVER);
+	verdict(s, old - 1, POOL_TO_CLOSE, CLOSE_NEEDED);
 	s->close_needed = false;
 	s->dedicated = true;
-	verdict(s, NOW, POOL_TO_BEING_CANCELED, NULL);
+	verdict(s, NOW, POOL_TO_BEING_CANCELED, CLOSE_NONE);
 	s->cancels = 0;
-	verdict(s, NOW, POOL_TO_CLOSE, "replication client was closed");
+	verdict(s, NOW, POOL_TO_CLOSE, CLOSE_REPLICATION_CLIENT_CLOSED);
 	s->dedicated = false;
-	verdict(s, NOW, POOL_TO_TESTED, NULL);
+	verdict(s, NOW, POOL_TO_TESTED, CLOSE_NONE);
 	pool_server_set(s, SERVER_BEING_CANCELED);
-	verdict(s, NOW, POOL_TO_TESTED, NULL);
+	verdict(s, NOW, POOL_TO_TESTED, CLOSE_NONE);
 	f->pool.limits.reset = false;
-	verdict(s, NOW, POOL_TO_USED, NULL);
+	verdict(s, NOW, POOL_TO_USED, CLOSE_NONE);
 	f->pool.limits.check_delay = 1;
-	verdict(s, NOW, POOL_TO_IDLE, NULL);
+	verdict(s, NOW, POOL_TO_IDLE, CLOSE_NONE);
 	f->pool.limits.check_delay = 0;
 	f->pool.limits.check = false;
-	verdict(s, NOW, POOL_TO_IDLE, NULL);
+	verdict(s, NOW, POOL_TO_IDLE, CLOSE_NONE);
 }
 
 static void test_tested_and_fresh_servers_become_idle(void **state)
@@ -298,13 +295,13 @@ static void test_tested_and_fresh_servers_become_idle(void **state)
 
 	f->pool.limits.reset = f->pool.limits.check = true;
 	f->pool.limits.check_delay = 0;
-	verdict(s, NOW, POOL_TO_IDLE, NULL);
-	verdict(s, NOW + 100 * USEC, POOL_TO_CLOSE, "server lifetime over");
+	verdict(s, NOW, POOL_TO_IDLE, CLOSE_NONE);
+	verdict(s, NOW + 100 * USEC, POOL_TO_CLOSE, CLOSE_SERVER_LIFETIME_OVER);
 	pool_server_set(s, SERVER_LOGIN);
 	f->pool.limits.lifetime = 0;	/* one use, but one at least */
-	verdict(s, NOW, POOL_TO_IDLE, NULL);
+	verdict(s, NOW, POOL_TO_IDLE, CLOSE_NONE);
 	pool_server_set(s, SERVER_ACTIVE);
-	verdict(s, NOW, POOL_TO_CLOSE, "server lifetime over");
+	verdict(s, NOW, POOL_TO_CLOSE, CLOSE_SERVER_LIFETIME_OVER);
 }
 
 static void test_lifetime_is_spread_over_the_pool(void **state)

@@ -55,27 +55,31 @@ void broker_chore_done(struct server *s)
 	seen.chores++;
 }
 
-void client_close(struct client *c, const char *reason)
+void client_close(struct client *c, enum close_reason reason)
 {
-	seen.client_closed = reason;
+	seen.client_closed = close_reason_text(reason);
 	stream_close(&c->stream);
 }
 
-void client_fail(struct client *c, const char *code, const char *reason)
+void client_fail(struct client *c, enum close_reason reason)
 {
-	(void)code;
 	client_close(c, reason);
 }
 
-void server_close(struct server *s, const char *reason)
+void client_fail_cause(struct client *c, struct close_cause why)
 {
-	seen.server_closed = reason;
+	seen.client_closed = why.text;
+	stream_close(&c->stream);
+}
+
+void server_close(struct server *s, enum close_reason reason)
+{
+	seen.server_closed = close_reason_text(reason);
 	stream_close(&s->stream);
 }
 
-void server_fail(struct server *s, const char *code, const char *reason)
+void server_fail(struct server *s, enum close_reason reason)
 {
-	(void)code;
 	server_close(s, reason);
 }
 

@@ -91,8 +91,8 @@ static void test_setter_moves_and_logs(void **state)
 	assert_int_equal(s->phase, SERVER_PHASE_POOLED);
 	assert_string_equal(stage_moved(),
 	    "new -> connect;connect -> tls;tls -> pooled;");
-	server_close(s, "over");
-	assert_string_equal(stage_told(), "closed: over;");
+	server_close(s, CLOSE_SHUTDOWN);
+	assert_string_equal(stage_told(), "closed: shutdown;");
 }
 
 static void test_time_out_of_a_login_runs_from_launch_to_pool(void **state)
@@ -111,7 +111,7 @@ static void test_time_out_of_a_login_runs_from_launch_to_pool(void **state)
 	assert_int_equal(s->timer.since, 1000 * USEC);
 	server_set_phase(s, SERVER_PHASE_POOLED);
 	assert_false(timeout_running(&s->timer));
-	server_close(s, "over");
+	server_close(s, CLOSE_SHUTDOWN);
 	time_set_fake(-1);
 }
 
@@ -124,7 +124,7 @@ static void test_connections_to_peers_have_their_own_time_out(void **state)
 	server_begin(s, SERVER_PHASE_CONNECT);
 	assert_ptr_equal(st.ss.peer_list.head, &s->timer);
 	assert_true(server_is_canceler(s));
-	server_close(s, "over");
+	server_close(s, CLOSE_SHUTDOWN);
 	assert_null(st.ss.peer_list.head);
 	st.pool->peer_id = 0;
 }
@@ -137,7 +137,7 @@ static void test_bytes_go_to_the_phase(void **state)
 	assert_int_equal(write(st.peer, "hello", 5), 5);
 	stage_turns(2);
 	assert_string_equal(stage_told(), "input hello;");
-	server_close(s, "over");
+	server_close(s, CLOSE_SHUTDOWN);
 }
 
 static void test_failure_is_told_and_gone(void **state)
@@ -147,13 +147,14 @@ static void test_failure_is_told_and_gone(void **state)
 
 	(void)state;
 	s->attempt->refused = true;
-	server_close_for(s, &other, "for the log");
+	server_close_for(s, &other, CLOSE_FAILED_TO_ANSWER_AUTHREQ);
 	assert_string_equal(stage_told(),
-	    "failed 28P01 for the client (refused);closed: for the log;");
+	    "failed 28P01 for the client (refused);"
+	    "closed: failed to answer authreq;");
 	assert_null(s->failure);
 	assert_null(s->attempt);
 	/* once is enough */
-	server_fail(s, "08006", "again");
+	server_fail(s, CLOSE_SERVER_CRASHED);
 	assert_null(s->failure);
 	assert_string_equal(stage_told(), "");
 }
@@ -164,7 +165,7 @@ static void test_no_failure_blames_no_host(void **state)
 
 	(void)state;
 	s->host.kind = HOST_ADDRESS;
-	server_close(s, "pause mode");
+	server_close(s, CLOSE_PAUSE_MODE);
 	assert_string_equal(stage_told(), "closed: pause mode;");
 	assert_null(st.pool->failures);
 }
@@ -175,7 +176,7 @@ static void test_failed_login_blames_its_host(void **state)
 
 	(void)state;
 	s->host.kind = HOST_ADDRESS;
-	server_fail(s, "08006", "gone");
+	server_fail(s, CLOSE_SERVER_CRASHED);
 	assert_false(hosts_left(st.pool, st.ss.catalog, time_now()));
 }
 
@@ -188,7 +189,7 @@ static void test_host_is_not_blamed_for_what_a_replication_client_wants(
 	server_set_phase(s, SERVER_PHASE_AUTH);
 	assert_true(server_is_introduced(s));
 	s->host.kind = HOST_ADDRESS;
-	server_fail(s, "08P01", "no such slot");
+	server_fail(s, CLOSE_LOGIN_FAILED);
 	assert_null(st.pool->failures);
 }
 
@@ -199,7 +200,7 @@ static void expect_last_words(enum server_phase phase, bool can,
 	char bytes[16];
 
 	st.can_terminate = can;
-	server_close(s, "over");
+	server_close(s, CLOSE_SHUTDOWN);
 	assert_int_equal(recv(st.peer, bytes, sizeof bytes, 0),
 	    (ssize_t)strlen(words) * 5);
 	if (words[0] != '\0')
@@ -226,7 +227,7 @@ static void test_adopted_has_no_attempt(void **state)
 	assert_null(s->attempt);
 	assert_int_equal(s->ps.state, SERVER_IDLE);
 	assert_string_equal(stage_moved(), "new -> pooled;");
-	server_close(s, "over");
+	server_close(s, CLOSE_SHUTDOWN);
 }
 
 static void test_chore_is_timed_and_owed(void **state)
@@ -241,7 +242,7 @@ static void test_chore_is_timed_and_owed(void **state)
 	assert_false(track_is_empty(&s->track));
 	assert_int_equal(recv(st.peer, bytes, sizeof bytes, 0), 14);
 	assert_memory_equal(bytes, "Q\0\0\0\15SELECT 1", 14);
-	server_close(s, "over");
+	server_close(s, CLOSE_SHUTDOWN);
 }
 
 static void test_new_without_memory(void **state)
@@ -258,7 +259,7 @@ static void test_new_without_memory(void **state)
 	mem_fail_at(0);
 	assert_true(n > 2);
 	assert_int_equal(st.ss.servers, 1);
-	server_close(s, "over");
+	server_close(s, CLOSE_SHUTDOWN);
 }
 
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)

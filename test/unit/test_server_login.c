@@ -125,7 +125,7 @@ static void test_pooled_server_has_nothing_of_its_login(void **state)
 	assert_int_equal(s->key_len, 8);
 	/* what it said first is the welcome of the pool's clients */
 	assert_non_null(st.pool->welcome);
-	server_close(s, "over");
+	server_close(s, CLOSE_SHUTDOWN);
 }
 
 static void test_refusal_is_told_to_those_who_wait(void **state)
@@ -174,7 +174,7 @@ static void test_password_is_sent_and_nothing_of_it_stays(void **state)
 	stage_turns(2);
 	assert_string_equal(stage_told(), "ready;");
 	assert_null(s->attempt);
-	server_close(s, "over");
+	server_close(s, CLOSE_SHUTDOWN);
 }
 
 static void test_older_protocol_is_tried_once(void **state)
@@ -210,7 +210,7 @@ static void test_physical_replication_knows_no_sql(void **state)
 	    "new -> auth;auth -> sync;sync -> pooled;");
 	/* what it said was for one client */
 	assert_null(st.pool->welcome);
-	server_close(s, "over");
+	server_close(s, CLOSE_SHUTDOWN);
 }
 
 static void test_logical_replication_does(void **state)
@@ -223,7 +223,7 @@ static void test_logical_replication_does(void **state)
 	(void)heard();
 	let_in();
 	assert_string_equal(heard(), "Q....SELECT 1.");
-	server_close(s, "over");
+	server_close(s, CLOSE_SHUTDOWN);
 }
 
 static void test_talking_on_is_not_fit_for_use(void **state)
@@ -281,7 +281,7 @@ static bool log_in_failing(unsigned long nth)
 	told = stage_told();
 	in = strcmp(told, "ready;") == 0;
 	if (in)
-		server_close(s, "over");
+		server_close(s, CLOSE_SHUTDOWN);
 	else
 		assert_int_equal(strncmp(told, "failed ", 7), 0);
 	(void)stage_told();

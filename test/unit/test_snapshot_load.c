@@ -167,8 +167,8 @@ static void test_made_again_it_is_saved_as_the_same(void **state)
 	writer_fini(&one);
 	writer_fini(&two);
 	s->stream.broken = again->stream.broken = true;
-	server_close(s, "over");
-	server_close(again, "over");
+	server_close(s, CLOSE_SHUTDOWN);
+	server_close(again, CLOSE_SHUTDOWN);
 	close(first);
 }
 
@@ -188,7 +188,7 @@ static void test_what_is_half_saved_cannot_go(void **state)
 	s->ps.cancels = 0;
 	s->stream.broken = true;
 	assert_false(snapshot_takes_server(s));
-	server_close(s, "over");
+	server_close(s, CLOSE_SHUTDOWN);
 }
 
 static void test_server_that_logs_in_does_not_go(void **state)
@@ -197,7 +197,7 @@ static void test_server_that_logs_in_does_not_go(void **state)
 
 	(void)state;
 	assert_false(snapshot_takes_server(s));
-	server_close(s, "over");
+	server_close(s, CLOSE_SHUTDOWN);
 }
 
 static void test_other_place_is_of_no_use_for_long(void **state)
@@ -217,8 +217,8 @@ static void test_other_place_is_of_no_use_for_long(void **state)
 	assert_non_null(again);
 	assert_true(again->ps.close_needed);
 	writer_fini(&w);
-	server_close(s, "over");
-	server_close(again, "over");
+	server_close(s, CLOSE_SHUTDOWN);
+	server_close(again, CLOSE_SHUTDOWN);
 	close(first);
 }
 
@@ -236,7 +236,7 @@ static void test_other_version_is_refused(void **state)
 	assert_string_not_equal(e.text, "");
 	expect_nothing_was_said(st.peer);
 	writer_fini(&w);
-	server_close(s, "over");
+	server_close(s, CLOSE_SHUTDOWN);
 	close(first);
 }
 
@@ -256,7 +256,7 @@ static void test_unknown_database_is_no_error(void **state)
 	assert_string_equal(e.text, "");
 	expect_nothing_was_said(st.peer);
 	writer_fini(&w);
-	server_close(s, "over");
+	server_close(s, CLOSE_SHUTDOWN);
 	close(first);
 }
 
@@ -285,9 +285,9 @@ static void test_without_memory_nothing_is_said(void **state)
 	}
 	assert_true(n > 5);
 	again->stream.broken = true;
-	server_close(again, "over");
+	server_close(again, CLOSE_SHUTDOWN);
 	writer_fini(&w);
-	server_close(s, "over");
+	server_close(s, CLOSE_SHUTDOWN);
 	close(first);
 }
 
@@ -333,7 +333,7 @@ static struct client *client_again(const struct writer *w, struct err *e)
 static void let_go(struct client *c, int peer)
 {
 	c->stream.broken = true;
-	client_close(c, "over");
+	client_close(c, CLOSE_SHUTDOWN);
 	expect_nothing_was_said(peer);
 }
 

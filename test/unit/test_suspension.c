@@ -16,10 +16,11 @@ void relay_unsuspend(struct client *c)
 	stream_unsuspend(&c->stream);
 }
 
-void client_close(struct client *c, const char *reason)
+void client_close(struct client *c, enum close_reason reason)
 {
 	(void)c;
-	text_addf(&st.told, "client closed: %s;", reason);
+	text_addf(&st.told, "client closed: %s;",
+	    close_reason_text(reason));
 }
 
 void broker_pause_changed(struct sessions *ss)
@@ -28,10 +29,11 @@ void broker_pause_changed(struct sessions *ss)
 	tell("looked at again");
 }
 
-void peer_drop_all(struct sessions *ss, const char *reason)
+void peer_drop_all(struct sessions *ss, enum close_reason reason)
 {
 	(void)ss;
-	text_addf(&st.told, "peers dropped: %s;", reason);
+	text_addf(&st.told, "peers dropped: %s;",
+	    close_reason_text(reason));
 }
 
 static void on_input(struct server *s)
@@ -74,7 +76,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	suspension_end(&st.ss);
-	server_close(s, "over");
+	server_close(s, CLOSE_SHUTDOWN);
 	stage_close();
 	return 0;
 }
@@ -131,17 +133,17 @@ static void test_rest_is_closed(void **state)
 	(void)state;
 	s->ps.cancels = 1;
 	assert_int_equal(suspension_turn(&st.ss, true), 1);
-	suspension_close_rest(&st.ss, "too late");
+	suspension_close_rest(&st.ss, CLOSE_SUSPEND_TIMEOUT);
 	assert_string_equal(stage_told(),
-	    "closed: too late;peers dropped: too late;");
+	    "closed: suspend_timeout;peers dropped: suspend_timeout;");
 }
 
 static void test_those_that_stand_still_are_not_the_rest(void **state)
 {
 	(void)state;
 	assert_int_equal(suspension_turn(&st.ss, true), 0);
-	suspension_close_rest(&st.ss, "too late");
-	assert_string_equal(stage_told(), "peers dropped: too late;");
+	suspension_close_rest(&st.ss, CLOSE_SUSPEND_TIMEOUT);
+	assert_string_equal(stage_told(), "peers dropped: suspend_timeout;");
 	assert_true(server_is_open(s));
 }
 
