@@ -3,6 +3,7 @@
  * rest is what the server sends, up to the end of the connection.
  * SPDX-License-Identifier: ISC */
 #include <assert.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,7 +18,9 @@
 #include "pool/credentials.h"
 #include "proto/params.h"
 #include "session/server.h"
+#include "session/server_attempt.h"
 #include "session/server_login.h"
+#include "session/server_phases.h"
 #include "session/sessions.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -68,7 +71,7 @@ static void on_ready(struct server *s)
 	assert(s->phase == SERVER_PHASE_POOLED && s->track.status == 'I');
 	assert(s->key_len == 0 || (s->key_len >= 8 &&
 	    s->key_len <= SERVER_KEY_MAX));
-	assert(st.pool->welcome != NULL && s->welcome.len == 0);
+	assert(st.pool->welcome != NULL);
 }
 
 static void on_closed(struct server *s, struct close_cause why)
@@ -76,12 +79,34 @@ static void on_closed(struct server *s, struct close_cause why)
 	st.closed++;
 	assert(st.closed == 1 && why.text[0] != '\0');
 	/* who waits for it is told something, or it may be tried again */
-	assert(s->failure.code[0] == '\0' || s->failure.text[0] != '\0');
-	assert(strnlen(s->failure.text, sizeof s->failure.text) <
-	    sizeof s->failure.text);
+	assert(s->failure == NULL || (s->failure->text[0] != '\0' &&
+	    strnlen(s->failure->text, sizeof s->failure->text) <
+	    sizeof s->failure->text));
 }
 
+static void begin_connect(struct server *s)
+{
+	(void)s;
+	assert(false);
+}
+
+static const struct server_phase_ops phases[SERVER_PHASES] = {
+	[SERVER_PHASE_NEW] = { .name = "new" },
+	/* a refusal of our protocol leads there: see begins_anew() */
+	[SERVER_PHASE_CONNECT] = { .name = "connect", .begin = begin_connect },
+	[SERVER_PHASE_AUTH] = { .name = "auth", .timed = true,
+		.begin = server_login_begin, .input = server_login_input },
+	[SERVER_PHASE_SYNC] = { .name = "sync", .timed = true,
+		.input = server_login_input },
+	[SERVER_PHASE_QUERY] = { .name = "query", .timed = true,
+		.input = server_login_input },
+	[SERVER_PHASE_POOLED] = { .name = "pooled" },
+};
+
+static const struct track_ops track_ops;
+
 static const struct server_ops server_ops = {
+	.phases = phases, .track = &track_ops,
 	.ready = on_ready, .closed = on_closed,
 };
 
@@ -140,23 +165,23 @@ static struct server *start(uint8_t choice)
 	int fds[2];
 
 	assert(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
-	struct server *const s = server_adopt(&st.ss, st.pool, fds[0]);
+	struct server *const s = server_new(&st.ss, st.pool, SERVER_LOGIN);
 
 	close(fds[1]);
 	assert(s != NULL);
-	pool_server_set(&s->ps, SERVER_LOGIN);
-	s->phase = SERVER_PHASE_AUTH;
-	s->introduced = true;
-	/* the second attempt: no third one follows */
-	s->plain = (choice & 4) != 0;
+	s->host.kind = HOST_ADDRESS;
+	assert(server_open(s, fds[0]) == 0);
 	s->stream.transport = &transport;
+	/* the second attempt: no third one follows */
+	s->attempt->plain = (choice & 4) != 0;
+	server_begin(s, SERVER_PHASE_AUTH);
 	return s;
 }
 
 /* A refusal of our protocol is answered by a new connection: not here. */
 static bool begins_anew(const struct server *s, const uint8_t *p, size_t n)
 {
-	return !s->plain && memchr(p, 'E', n) != NULL;
+	return !s->attempt->plain && memchr(p, 'E', n) != NULL;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -172,7 +197,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	st.left = size - 2;
 	st.cuts = data[1];
 	st.ready = st.closed = 0;
-	s->plain = s->plain || begins_anew(s, st.at, st.left);
+	s->attempt->plain = s->attempt->plain ||
+	    begins_anew(s, st.at, st.left);
 	stream_reread(&s->stream);
 	server_login_input(s);
 	assert(st.ready + st.closed == 1);
