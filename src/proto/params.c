@@ -376,52 +376,87 @@ static void write_literal(struct writer *w, const char *value)
 	writer_u8(w, '\'');
 }
 
-static bool starts_word(char c)
+static const char *skip_blank(const char *s)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-	    (uint8_t)c >= 0x80;
+	return s + strspn(s, " \t\n\r\f\v");
 }
 
-static bool continues_word(char c)
+/* The end of the item of a list at s; NULL: it is none. */
+static const char *skip_item(const char *s)
 {
-	return starts_word(c) || (c >= '0' && c <= '9') || c == '$';
-}
+	if (*s != '"') {
+		const size_t n = strcspn(s, ", \t\n\r\f\v");
 
-/* The end of the identifier at s; NULL: it is none. */
-static const char *skip_identifier(const char *s)
-{
-	if (starts_word(*s)) {
-		while (continues_word(*s))
-			s++;
-		return s;
+		return n == 0 ? NULL : s + n;
 	}
-	if (*s++ != '"')
-		return NULL;
-	for (; *s != '\0'; s++)
+	for (s++; *s != '\0'; s++)
 		if (*s == '"' && *++s != '"')
 			return s;
 	return NULL;
 }
 
 /*
- * Is value a list of identifiers as the server reports search_path? A client's
- * own text may be anything, and must not become SQL: a dollar sign in front
- * of a word, for one, would begin a string.
+ * Is value a list of identifiers as PostgreSQL reads a search_path that stands
+ * in a StartupMessage (SplitIdentifierString())?
  */
 static bool is_identifier_list(const char *value)
 {
-	if (strcmp(value, "\"\"") == 0)
-		return false;
+	value = skip_blank(value);
+	if (*value == '\0')
+		return true;
 	for (;;) {
-		value = skip_identifier(value + strspn(value, " "));
+		value = skip_item(value);
 		if (value == NULL)
 			return false;
-		value += strspn(value, " ");
+		value = skip_blank(value);
 		if (*value == '\0')
 			return true;
-		if (*value++ != ',')
+		if (*value != ',')
 			return false;
+		value = skip_blank(value + 1);
 	}
+}
+
+/*
+ * An item without quotes is put into them: in SQL it might be a word of the
+ * language, or no identifier at all. What it is in lower case counts.
+ */
+static void write_item(struct writer *w, const char *s, const char *end)
+{
+	if (*s == '"') {
+		writer_bytes(w, s, (size_t)(end - s));
+		return;
+	}
+	writer_u8(w, '"');
+	for (; s < end; s++) {
+		if (*s == '"')
+			writer_u8(w, '"');
+		writer_u8(w, *s >= 'A' && *s <= 'Z' ?
+		    (uint8_t)(*s + ('a' - 'A')) : (uint8_t)*s);
+	}
+	writer_u8(w, '"');
+}
+
+/* There is no schema "": who names that alone wants the empty path. */
+static void write_identifiers(struct writer *w, const char *value)
+{
+	bool any = false;
+
+	for (value = skip_blank(value); *value != '\0';
+	    value = skip_blank(value)) {
+		const char *const end = skip_item(value);
+
+		if (end - value != 2 || *value != '"') {
+			if (any)
+				writer_u8(w, ',');
+			write_item(w, value, end);
+			any = true;
+		}
+		value = skip_blank(end);
+		value += *value == ',';
+	}
+	if (!any)
+		write_literal(w, "");
 }
 
 static void write_set(struct writer *w, const char *name, const char *value)
@@ -432,9 +467,9 @@ static void write_set(struct writer *w, const char *name, const char *value)
 	if (text_casecmp(name, "search_path") != 0)
 		write_literal(w, value);
 	else if (is_identifier_list(value))
-		writer_bytes(w, value, strlen(value));
-	else	/* "" stands for the empty path */
-		write_literal(w, strcmp(value, "\"\"") == 0 ? "" : value);
+		write_identifiers(w, value);
+	else	/* one name, whatever it is: it must not become SQL */
+		write_literal(w, value);
 	writer_u8(w, ';');
 }
 

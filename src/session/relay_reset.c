@@ -99,9 +99,10 @@ int relay_reset_silent(const struct relay_down *d)
 {
 	struct server *s = d->s;
 
+	/* a ROLLBACK undoes what we have set in the transaction, too */
 	if (s->silent == 0 || s->chore == CHORE_PARAMS ||
 	    (!has_tag(d, "SET") && !has_tag(d, "RESET") &&
-	    !has_tag(d, "DISCARD ALL")))
+	    !has_tag(d, "ROLLBACK") && !has_tag(d, "DISCARD ALL")))
 		return 0;
 	return params_forget(&s->params, s->silent);
 }

@@ -102,6 +102,37 @@ def test_search_path_that_may_have_changed_is_set_again(pooler, change):
                                         "information_schema")
 
 
+@pytest.mark.parametrize("mode", ["transaction", "session"])
+@pytest.mark.parametrize("commands", [
+    ["begin", "set search_path to pg_temp", "savepoint s",
+     "reset search_path", "select 1", "rollback to s", "commit"],
+    ["begin; set search_path to pg_temp; commit; begin; reset search_path",
+     "select 1", "rollback"]])
+def test_search_path_that_a_rollback_brings_back_is_nobody_elses(
+        pooler, mode, commands):
+    """pooling.md 21: what we had set in the transaction is undone, too"""
+    p = pooler(default_pool_size=1, pool_mode=mode, server_reset_query="")
+    mine = p.raw(search_path="pg_catalog")
+    for command in commands:
+        mine.query(command)
+    if mode == "session":
+        mine.close()
+    assert p.raw(search_path="pg_catalog").value(PATH) == "pg_catalog"
+
+
+@pytest.mark.parametrize("path", [
+    "public", '"public"', "PG_CATALOG,public", " pg_catalog , public",
+    "tenant-1, public", "1a,public", "default, public", "user,public",
+    '"$user", public', "$user,public", "a.b,public,'", '""', "", "Public",
+    '"PUBLIC", public', "$$,public", "a;b,public", "é, public"])
+def test_search_path_is_read_as_by_postgresql(pooler, pg, path):
+    """pooling.md 21: also what is no identifier of SQL, or a word of it"""
+    schemas = "select current_schemas(false)::text"
+    p = pooler(default_pool_size=1)
+    assert p.raw(search_path=path).value(schemas) == \
+        direct(pg, search_path=path).value(schemas)
+
+
 @pytest.mark.parametrize("version", [pq.V3_0, pq.V3_2])
 def test_cancel_between_any_two_protocols(pooler, pg, version):
     """a 3.0 client on a 3.2 server and the reverse: each has its own key"""

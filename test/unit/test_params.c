@@ -156,26 +156,34 @@ static void test_values_are_quoted(void **state)
 
 static void test_search_path_is_a_list_or_a_literal(void **state)
 {
-	static const char *const plain[] = { "public", "\"$user\", public",
-		"a,b , c", "\"a;b\"", "\"a\"\"; x\"", "_1$x", "\xc3\xa9, b" };
-	static const char *const other[] = { "a;b", "a b", "a,", ",a", "\"a",
-		"a\"", "1", "$a", "a-b", "$$\"$$; DROP TABLE t; --\"",
-		"1$$\"$$; DROP TABLE t; --\"", "$x$\"$x$; DROP TABLE t; --\"",
-		"a/*", "a--", "a\"b\"", "\"a\"b", " ", "a\n" };
+	static const char *const lists[][2] = {
+		{ "public", "\"public\"" },
+		{ "\"$user\", public", "\"$user\",\"public\"" },
+		{ "a,B , \tc ", "\"a\",\"b\",\"c\"" },
+		{ "\"a;B\"", "\"a;B\"" },
+		{ "\"a\"\"; x\"", "\"a\"\"; x\"" },
+		/* no identifiers of SQL, or words of it */
+		{ "tenant-1, User", "\"tenant-1\",\"user\"" },
+		{ "default", "\"default\"" }, { "1", "\"1\"" },
+		{ "$$\"$$;", "\"$$\"\"$$;\"" },
+		{ "a--,b/*", "\"a--\",\"b/*\"" },
+		{ "a'b\\", "\"a'b\\\"" }, { "a, \"\"", "\"a\"" },
+		{ "\"\"", "''" }, { "", "''" }, { " ", "''" },
+	};
+	static const char *const others[] = { "a b", "a,", ",a", "a,,b", "\"a",
+		"\"a\"b", "a \"b\"", "\"a\" b", " , " };
 	char sql[128];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
-		snprintf(sql, sizeof sql, "SET search_path=%s;", plain[i]);
-		assert_sets("search_path", plain[i], sql);
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+		snprintf(sql, sizeof sql, "SET search_path=%s;", lists[i][1]);
+		assert_sets("search_path", lists[i][0], sql);
 	}
-	for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
-		snprintf(sql, sizeof sql, "SET search_path='%s';", other[i]);
-		assert_sets("search_path", other[i], sql);
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		snprintf(sql, sizeof sql, "SET search_path='%s';", others[i]);
+		assert_sets("search_path", others[i], sql);
 	}
-	assert_sets("search_path", "\"\"", "SET search_path='';");
-	assert_sets("search_path", "", "SET search_path='';");
-	assert_sets("search_path", "'x", "SET search_path='''x';");
+	assert_sets("search_path", "'x y", "SET search_path='''x y';");
 }
 
 static void test_only_differences_of_both_are_set(void **state)
@@ -239,7 +247,7 @@ static void test_encoding_comes_first_by_itself(void **state)
 	assert_int_equal(params_set(&have, 5, "\xc3\xa4"), 0);
 	/* the same bytes are other characters now */
 	assert_queries(want, have, "SET client_encoding='LATIN1';|"
-	    "SET application_name='caf\xe9';SET search_path=\xc3\xa4;|");
+	    "SET application_name='caf\xe9';SET search_path=\"\xc3\xa4\";|");
 	assert_int_equal(params_expect(&have, want, 0), 0);
 	assert_string_equal(params_get(have, 1), "UTF8");
 	assert_string_equal(params_get(have, 4), "caf\xe9");
@@ -261,7 +269,7 @@ static void test_case_counts_but_for_words_of_a_list(void **state)
 		assert_int_equal(params_set(&have, i, "AB"), 0);
 	}
 	assert_queries(want, have,
-	    "SET application_name='ab';SET search_path=ab;"
+	    "SET application_name='ab';SET search_path=\"ab\";"
 	    "SET scram_iterations='ab';SET session_authorization='ab';|");
 	/* who is asked about the others spells them in his own way */
 	assert_int_equal(params_fill(&want, have), 0);
@@ -315,7 +323,7 @@ static void test_silent_value_is_set_and_reset(void **state)
 	assert_true((params_missing(none) & SILENT) != 0);
 	/* a server that reports it would have told us */
 	assert_queries(want, have, "");
-	assert_silent(want, have, "SET search_path=a, b;");
+	assert_silent(want, have, "SET search_path=\"a\",\"b\";");
 	assert_int_equal(params_expect(&have, want, SILENT), 0);
 	assert_string_equal(params_get(have, SEARCH_PATH), "a, b");
 	assert_silent(want, have, "");
@@ -340,7 +348,7 @@ static void test_silent_value_that_may_have_changed_is_set_again(void **state)
 	assert_int_equal(params_forget(&have, 0), 0);
 	assert_ptr_equal(have, want);
 	assert_int_equal(params_forget(&have, SILENT), 0);
-	assert_silent(want, have, "SET search_path=a;");
+	assert_silent(want, have, "SET search_path=\"a\";");
 	assert_silent(none, have, "RESET search_path;");
 	/* what nobody knows is told to nobody */
 	assert_int_equal(params_adopt(&want, have, SILENT), 0);
@@ -348,7 +356,7 @@ static void test_silent_value_that_may_have_changed_is_set_again(void **state)
 	/* nor has it who asks for just that text */
 	assert_int_equal(params_set(&want, SEARCH_PATH,
 	    params_get(have, SEARCH_PATH)), 0);
-	assert_silent(want, have, "SET search_path='?';");
+	assert_silent(want, have, "SET search_path=\"?\";");
 	/* a server that we never gave one has what it had */
 	assert_int_equal(params_forget(&clean, SILENT), 0);
 	assert_silent(none, clean, "");
