@@ -20,6 +20,7 @@
 #include "io/tls_context.h"
 
 #define ACCEPT_BURST 8		/* in a turn */
+#define ANSWER_TIME USEC	/* that an answer has while others wait */
 #define BACKLOG 64
 #define LISTENERS 8
 #define HEAD_TEXT 512		/* of an answer */
@@ -370,21 +371,30 @@ static const struct stream_ops conn_ops = {
 
 /* --- who comes --- */
 
-/* Someone without a request has to go when others come. false: all are busy. */
+/* Must it go before the other, where one must? Who has no request goes first. */
+static bool is_dearer(const struct httpd_conn *c, const struct httpd_conn *o)
+{
+	const bool answered = c->state == CONN_ANSWERED,
+	    other_is = o->state == CONN_ANSWERED;
+
+	return answered == other_is ? c->since < o->since : other_is;
+}
+
+/* Someone has to go when others come. false: all are busy, and not for long. */
 static bool make_room(struct httpd *h)
 {
-	struct httpd_conn *c, *oldest = NULL;
+	struct httpd_conn *c, *first = h->conns;
 
 	if (h->conn_count < HTTPD_CONNS)
 		return true;
 	DL_FOREACH(h->conns, c) {
-		if (c->state != CONN_ANSWERED &&
-		    (oldest == NULL || c->since < oldest->since))
-			oldest = c;
+		if (is_dearer(c, first))
+			first = c;
 	}
-	if (oldest == NULL)
+	if (first->state == CONN_ANSWERED &&
+	    time_age(first->since, time_now()) < ANSWER_TIME)
 		return false;
-	close_conn(oldest);
+	close_conn(first);
 	return true;
 }
 

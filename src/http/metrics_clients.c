@@ -13,6 +13,7 @@
 
 #define GROUPS 20		/* of one pool; they fit METRICS_ITEM_BYTES */
 #define LOOKED 5000		/* clients of one pool */
+#define OTHER "<other>"
 
 enum { ACTIVE, IDLE, WAITING, CANCEL_SENT, CANCEL_WAITING, STATES };
 
@@ -67,6 +68,11 @@ static void count_client(struct tally *t, const struct client *c, int state)
 	const char *const application = application_of(c);
 	const char *const user = c->user != NULL ? c->user->name : "(nouser)";
 
+	/* who calls itself so must not become a second series of that name */
+	if (strcmp(application, OTHER) == 0) {
+		t->others[state]++;
+		return;
+	}
 	for (size_t i = 0; i < t->count; i++) {
 		struct group *const g = &t->groups[i];
 
@@ -147,7 +153,7 @@ static void put_clients(struct metrics *m, const struct family *f,
 	for (int state = 0; state < STATES; state++) {
 		if (t.others[state] > 0)
 			put_group(m, p, &(struct group){ p->key.user->name,
-			    "<other>", state, t.others[state] });
+			    OTHER, state, t.others[state] });
 	}
 }
 

@@ -93,8 +93,9 @@ static int on_accept(struct request *r, const char *value)
 /* One of two would be the wrong one. */
 static int on_authorization(struct request *r, const char *value)
 {
-	if (r->authorization[0] != '\0')
+	if (r->authorized)
 		return BAD;
+	r->authorized = true;
 	r->authorization = value;
 	return REQUEST_READY;
 }

@@ -172,6 +172,29 @@ def test_those_who_say_nothing_make_room(web):
         s.close()
 
 
+def is_alive(p):
+    try:
+        return get(p, "/healthz").status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+
+
+def test_those_who_do_not_read_their_answers_make_room(web):
+    """64 of them; who has stood still for a second goes"""
+    p = web()
+    deaf = [connect(p) for _ in range(64)]
+    for s in deaf:
+        s.setblocking(False)
+        try:
+            while True:
+                s.send(b"GET /nothing HTTP/1.1\r\n\r\n" * 500)
+        except BlockingIOError:
+            pass
+    wait_until(lambda: is_alive(p), what="an answer")
+    for s in deaf:
+        s.close()
+
+
 def test_port_of_another_does_not_keep_us_from_working(web):
     with socket.create_server(("127.0.0.1", free_port())) as other:
         p = web(http_listen_port=other.getsockname()[1])
@@ -366,7 +389,13 @@ def test_odd_names_of_applications_spoil_nothing(web, name):
 
 def test_very_many_applications_are_told_together(web):
     p = web()
-    many = [p.raw(application_name="app %d" % i) for i in range(50)]
+    many = [p.raw(application_name="app %d" % i) for i in range(48)]
+    # their sum is nobody's own series
+    many += [p.raw(application_name="<other>") for _ in range(2)]
+    text = get(p, "/metrics").body
+    names = [line.rpartition(" ")[0] for line in text.splitlines()
+             if line.startswith("pgbouncer_client_connections{")]
+    assert len(names) == len(set(names))
     seen = {k: v for k, v in metrics(p).items()
             if k[0] == "pgbouncer_client_connections"}
     assert len(seen) <= 25 and sum(seen.values()) == 50

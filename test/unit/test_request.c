@@ -95,6 +95,8 @@ static void test_what_is_not_answered_has_its_status(void **state)
 		{ "GET / HTTP/1.1\r\nContent-Length: 5\r\n\r\n", 413 },
 		{ "GET / HTTP/1.1\r\nContent-Length: 0\r\n\r\n", 200 },
 		{ "GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 413 },
+		{ "GET / HTTP/1.1\r\nAuthorization:\r\nAuthorization: b"
+		    "\r\n\r\n", 400 },
 		{ "GET / HTTP/1.1\r\nAuthorization: a\r\nAuthorization: b"
 		  "\r\n\r\n", 400 },
 	};
