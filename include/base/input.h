@@ -9,8 +9,8 @@
  * Open path for reading. Refused is what is neither a regular file nor a
  * character device such as /dev/null: a named pipe could keep us for ever. As
  * root also what is reached by a link of somebody else than root, unless the
- * file is his as well: who runs us without being root must not have root read
- * another's file to him. An input_watch sees it until input_watch_end().
+ * file has the same owner: a user who may start us as root must not have root
+ * read another's file out. An input_watch sees it until input_watch_end().
  * Returns: a descriptor, or -1 with errno, for input_why().
  */
 int input_open(const char *path);

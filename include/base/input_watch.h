@@ -1,7 +1,7 @@
 /* input_watch.h - which file a thread waits for, seen by another.
  *
- * A disk that never answers holds whoever reads it for ever, and nothing gives
- * him back. Others can tell where he is, and go on without him.
+ * A disk that never answers holds a thread that reads it for ever, and nothing
+ * gives it back. Others can tell where it is, and go on without it.
  * SPDX-License-Identifier: ISC */
 #ifndef BASE_INPUT_WATCH_H
 #define BASE_INPUT_WATCH_H

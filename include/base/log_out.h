@@ -23,8 +23,8 @@ struct log_record {
 };
 
 /*
- * Who writes in our place, so that nobody waits for a disk or a reader: see
- * io/log_thread.h. Without him log_out_put() writes itself, and waits.
+ * The thread that writes, so that nobody waits for a disk or a reader: see
+ * io/log_thread.h. Without it log_out_put() writes itself, and waits.
  */
 struct log_queue {
 	void (*put)(enum log_dest to, const struct log_record *r);
@@ -32,7 +32,7 @@ struct log_queue {
 };
 void log_out_set_queue(const struct log_queue *q);
 bool log_out_is_queued(void);
-/* Wait for him to have written all there is, but no longer than ms. */
+/* Wait until all there is was written, but no longer than ms. */
 void log_out_flush(int ms);
 
 struct log_out_opts {

@@ -1,7 +1,7 @@
 /* slots.h - a hash table in one piece, for what is looked up all the time.
  *
- * Open addressing: who is found costs one line of the cache here and one of his
- * own, and he needs no links. The caller has the hash, and compares.
+ * Open addressing: an entry costs one line of the cache here and one of its
+ * own, and needs no links. The caller has the hash, and compares.
  * SPDX-License-Identifier: ISC */
 #ifndef BASE_SLOTS_H
 #define BASE_SLOTS_H

@@ -22,7 +22,7 @@ struct user {
 	const struct config_user *conf;	/* borrowed; NULL = no [users] line */
 	struct credentials *credentials;	/* see user_credentials() */
 	unsigned auth_file;		/* which one they are from */
-	struct credentials *typed;	/* of his last login by PAM or LDAP; NULL */
+	struct credentials *typed;	/* of the last login by PAM or LDAP; NULL */
 	struct pool *pools;		/* DL by user_next */
 	struct limit_queue queue;		/* for max_user_connections */
 	struct pool_server *evictable;	/* DL under that limit; see evict.h */
@@ -42,7 +42,7 @@ struct catalog {
 	struct database *databases;	/* uthash */
 	struct user *users;		/* uthash */
 	unsigned auth_file;		/* counts those put in force */
-	struct user *to_renew;		/* from him on; NULL: nobody */
+	struct user *to_renew;		/* from this one on; NULL: none */
 	struct pool *pools;		/* uthash by key */
 	struct cursor_list all_databases, all_users, all_pools;	/* the oldest first */
 	struct database *console;	/* the admin database */
@@ -87,9 +87,9 @@ void catalog_wake_databases(struct catalog *c);
 
 struct user *catalog_find_user(struct catalog *c, const char *name);
 struct user *catalog_get_user(struct catalog *c, const char *name);
-/* No pool and no client may know him. */
+/* No pool and no client may refer to u. */
 void catalog_drop_user(struct catalog *c, struct user *u);
-/* A client of his has gone: drop him if nothing tells of him any more. */
+/* A client of u has gone: drop u if nothing refers to it any more. */
 void catalog_release_user(struct catalog *c, struct user *u);
 
 struct pool *catalog_find_pool(struct catalog *c, struct database *db,

@@ -67,6 +67,9 @@ enum replication { REPLICATION_NONE, REPLICATION_LOGICAL,
 	REPLICATION_PHYSICAL };
 enum replication startup_replication(const char *value);
 
+/* A parameter of a StartupMessage that we send; NULL: none. */
+void startup_write_param(struct writer *w, const char *name,
+    const char *value);
 /* NegotiateProtocolVersion: what we speak, and the names we don't know. */
 void startup_write_negotiate(struct writer *w, uint32_t version,
     const char *const *unknown, unsigned count);

@@ -25,12 +25,12 @@ struct writer;
 
 enum auth_result {
 	AUTH_MORE,	/* send what was written, wait for the client's answer */
-	AUTH_OK,	/* send what was written (SASLFinal); he is who he says */
+	AUTH_OK,	/* send what was written (SASLFinal); the user is proven */
 	AUTH_DENY,	/* auth->refusal says why */
 	AUTH_WAIT,	/* read nothing; rq->wake tells when to call auth_resume() */
 };
 
-/* Who wants in, and what we know of him. */
+/* Who wants in, and what is known of that user. */
 struct auth_request {
 	enum auth_type type;		/* never AUTH_HBA: that is resolved */
 	const char *user;		/* borrowed for the exchange */
@@ -139,7 +139,7 @@ bool auth_is_allowed(const struct auth_request *rq, const char *name);
  */
 enum auth_result auth_deny(struct auth *a, const char *text,
     const char *detail);
-/* He can't be the user, whatever he knows (28000); broken protocol (08P01). */
+/* It can't be the user, whatever it knows (28000); broken protocol (08P01). */
 enum auth_result auth_refuse(struct auth *a, const char *text,
     const char *detail);
 enum auth_result auth_deny_violation(struct auth *a, const char *text);

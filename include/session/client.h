@@ -64,10 +64,10 @@ struct client {
 	usec_t waited;			/* of query_start, for a server */
 	char *query_text;		/* owned; for slow.h; NULL */
 	bool notified;			/* query_wait_notify was sent */
-	bool heard;			/* has sent something */
+	bool has_spoken;		/* has sent something */
 	bool answered;			/* logging in: its last bytes have a reply */
 	bool welcomed;			/* has its ReadyForQuery */
-	bool torn;			/* a message to it was cut: say no more */
+	bool cut_short;			/* a message to it was: say no more */
 	bool has_reserve_fd;		/* has the last descriptor */
 	bool admin, own_user;		/* console rights */
 	uint8_t replication, resetting;	/* enums of these names */
@@ -111,7 +111,7 @@ struct client *client_find(struct sessions *ss, const uint8_t *key,
 
 /*
  * Send what belongs to a login. 0, or -1: c was closed, as nobody may make us
- * queue before he has logged in.
+ * queue before the login is over.
  */
 int client_send_login(struct client *c, const struct iovec *v);
 

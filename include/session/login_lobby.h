@@ -17,7 +17,7 @@ struct sessions;
  * itself.
  */
 bool login_enter(struct client *c);
-/* How many connections there may be of which nobody has shown who he is. */
+/* How many connections there may be whose user is not proven. */
 unsigned login_max_strangers(const struct sessions *ss);
 /* Count what c holds by now; others, or c itself, may be closed. */
 void login_weigh(struct client *c);
@@ -27,7 +27,7 @@ bool login_displace(const struct client *c);
 /* Refuse c, which failed to prove who it is: now, or after a while. */
 void login_refuse(struct client *c, const struct err *why);
 /*
- * c, which is not read now, has hung up. A guess that he does not wait for has
+ * c, which is not read now, has hung up. A guess that it does not wait for has
  * failed, and a place that is taken for a penalty stays so.
  */
 void login_hung_up(struct client *c);

@@ -33,7 +33,7 @@ struct login {
 	struct hba *hba;		/* counted: of the rule */
 	const struct hba_rule *rule;	/* that chose it; NULL = none did */
 	enum hba_host_state host_state;	/* of the next one */
-	char *host;			/* owned: the name of his machine */
+	char *host;			/* owned: the name of its machine */
 	struct dns_host *host_query;	/* is being asked for */
 	void (*host_answered)(struct client *c);
 	char *db_name;			/* owned; as asked for */
@@ -95,11 +95,11 @@ int login_adopt(struct client *c, struct err *e);
 int login_adopt_typed(struct client *c, struct credentials *typed,
     struct err *e);
 /*
- * He is who he says: has he rights on the console, is there room? Those who
+ * The user is proven: any rights on the console, is there room? Those who
  * are not in yet keep nobody out, and learn nothing.
  */
 int login_admit(struct client *c, struct err *e);
-/* What he looks like, if he doesn't exist; borrowed from the sessions. */
+/* What a user that doesn't exist looks like; borrowed from the sessions. */
 const struct mock_shape *login_mock_shape(const struct client *c);
 /* What is known of the user's secret; NULL: nobody has that name. */
 struct credentials *login_credentials(const struct client *c);

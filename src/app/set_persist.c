@@ -20,7 +20,7 @@
 #include "conf/persist.h"
 #include "console/admin.h"
 
-#define WAITING_MAX 100		/* who asks waits for the answer; he may leave */
+#define WAITING_MAX 100		/* consoles that wait for an answer, or have left */
 
 /* One that was asked for; the first is being tried. */
 struct set_persisting {

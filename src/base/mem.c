@@ -16,7 +16,7 @@ static atomic_ulong fail_at; /* which of them fails; 0 = none */
 #define SMALL 1024	/* bytes */
 
 #if defined __SANITIZE_ADDRESS__
-#define KEEPS_CACHED false	/* who uses one he gave back shall be caught */
+#define KEEPS_CACHED false	/* a use of what was given back shall be caught */
 #else
 #define KEEPS_CACHED true
 #endif

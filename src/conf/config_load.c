@@ -230,7 +230,7 @@ static void fail_entry(struct loader *l, const struct entry *entry,
 
 /*
  * What the console must not change, it must not have changed before it was
- * locked either. And what the operator wrote in a file of his own must not
+ * locked either. And what the operator wrote in a file apart must not
  * lose its effect without a word.
  */
 static bool may_persist(const struct loader *l, const char *key,

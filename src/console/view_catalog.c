@@ -119,7 +119,7 @@ static void databases_rows(const struct admin *a, const struct view *v,
 	}
 }
 
-/* The reference pads what a user has of his own. */
+/* The reference pads the settings of a user. */
 static struct cell cell_padded(const struct config_user *conf, int own,
     char buf[16])
 {

@@ -1,6 +1,6 @@
 /* metrics_clients.c - clients by user, application_name and state.
  *
- * Whoever connects chooses his application_name, and a pool may have very many
+ * A client chooses its application_name, and a pool may have very many
  * clients: so many are looked at, and so many are told apart; the others are
  * one each state, so that the sums are right.
  * SPDX-License-Identifier: ISC */

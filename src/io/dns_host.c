@@ -110,7 +110,7 @@ static bool same_machine(const struct net_addr *a, const struct net_addr *b)
 }
 
 /*
- * Who leaves and comes again takes up the question that he left behind: else
+ * A client that comes again takes up the question that it left behind: else
  * one machine could have any number of them asked. Returns false when there is
  * none, and room for another; *h is NULL when there is neither.
  */

@@ -139,7 +139,7 @@ static void put(enum log_dest to, const struct log_record *r)
 	if (atomic_load(&l->dropped) > 0 ||
 	    !ring_put(&l->ring, r->tag, r->text, r->len))
 		atomic_fetch_add(&l->dropped, 1);
-	/* also for a lost one: the ring may be empty by now, and he asleep */
+	/* also for a lost one: the ring may be empty, and the thread asleep */
 	if (atomic_exchange(&l->asleep, false))
 		sem_post(&l->work);
 }

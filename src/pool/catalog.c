@@ -259,7 +259,7 @@ struct credentials *catalog_pool_credentials(const struct catalog *c,
 
 	if (is_forced(p) && p->key.db->password != NULL)
 		return p->key.db->password;
-	/* the auth file may have been told a newer one than he typed */
+	/* the auth file may have a newer one than was typed */
 	struct credentials *const listed = user_credentials(c, u);
 
 	if (!is_forced(p) && u->typed != NULL)

@@ -177,7 +177,7 @@ struct lobby_guest *lobby_surplus_mate(struct lobby_guest *g, unsigned max)
 
 	if (s == NULL || max == 0 || s->count <= max)
 		return NULL;
-	/* who does not wait for his answer does not get his place back */
+	/* a guess that is not waited for keeps its place taken */
 	DL_FOREACH2(s->mates, mate, mate_next) {
 		if (!lobby_is_punished(mate) && !mate->examined)
 			return mate;

@@ -189,6 +189,14 @@ enum replication startup_replication(const char *value)
 	return REPLICATION_NONE;
 }
 
+void startup_write_param(struct writer *w, const char *name, const char *value)
+{
+	if (value == NULL)
+		return;
+	writer_str(w, name);
+	writer_str(w, value);
+}
+
 void startup_write_negotiate(struct writer *w, uint32_t version,
     const char *const *unknown, unsigned count)
 {

@@ -113,7 +113,7 @@ int auth_query_start(struct client *c, struct err *e)
 /*
  * What comes first, for as long as the transaction lasts, which the Sync ends:
  * whoever may create objects in the database shadows nothing of the catalog,
- * neither by his schemas nor by the search_path he gave the database, and what
+ * neither by schemas of its own nor by the search_path of its database, and what
  * the role or database has in its path is found all the same. Nothing in here
  * depends on the path that is replaced. (CVE-2018-1058; PostgreSQL docs,
  * Writing SECURITY DEFINER Functions Safely)

@@ -186,7 +186,7 @@ static struct pool_client *pick_login(const struct pool *p)
 }
 
 /*
- * Who is next, and the server he gets. An auth_query gets one that no client
+ * The client that is next, and the server it gets. An auth_query gets one that no client
  * has had: while such a one is on its way, those behind it go first; else
  * nobody does, for the next server to be released is closed in its favour.
  */

@@ -162,7 +162,7 @@ void broker_server_gone(struct server *s, struct close_cause why)
 		struct client *c = client_of(pc);
 
 		pool_unlink(pc);
-		c->torn = rest_passes(&s->rest);
+		c->cut_short = rest_passes(&s->rest);
 		if (s->fatal_passed)
 			client_close_cause(c, why);
 		else

@@ -178,7 +178,7 @@ static bool is_torn(const struct client *c)
 	const struct server *s = c->pc.server == NULL ? NULL :
 	    server_of(c->pc.server);
 
-	return c->torn || (s != NULL && rest_passes(&s->rest));
+	return c->cut_short || (s != NULL && rest_passes(&s->rest));
 }
 
 static void log_refusal(const struct client *c, const struct report *r)
@@ -199,7 +199,7 @@ static void close_it(struct client *c, const char *reason,
 {
 	const struct settings *set = sessions_settings(c->ss);
 	/* a connection that never said anything logs nothing */
-	const bool silent = error == NULL && !c->heard && client_logs_in(c);
+	const bool silent = error == NULL && !c->has_spoken && client_logs_in(c);
 
 	if (!client_is_open(c))
 		return;

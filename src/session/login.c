@@ -319,7 +319,7 @@ static void work(struct client *c)
 			return;
 		}
 		c->request_time = time_now();
-		c->heard = true;
+		c->has_spoken = true;
 		c->answered = false;
 		if (on_burst(c, &b) < 0)
 			return;

@@ -193,7 +193,7 @@ void login_begin_auth(struct client *c)
 	uid_t uid;
 	struct writer w;
 
-	/* without his secret nobody is told that his password is wrong */
+	/* where no secret is known a password is not called wrong */
 	if (c->user != NULL && user_renew(c->ss->catalog, c->user) < 0) {
 		client_fail(c, CLOSE_OUT_OF_MEMORY);
 		return;

@@ -82,7 +82,7 @@ void login_weigh(struct client *c)
 		drop(g, "login_memory");
 }
 
-/* He says nothing, or only waits to be told that he failed. */
+/* The client says nothing, or only waits to be told that it failed. */
 static bool is_idle(const struct client *c)
 {
 	return lobby_is_punished(&c->login->guest) || (!c->stream.paused &&
@@ -120,7 +120,7 @@ bool login_displace(const struct client *c)
 
 /* --- failures --- */
 
-/* Wanting memory or room says nothing about who he is. */
+/* Want of memory or room says nothing about the client. */
 static bool is_his_fault(const struct err *why)
 {
 	return why->code[0] != '5';

@@ -249,7 +249,7 @@ enum login_who login_identify(struct client *c, struct err *e)
 		assign_database(c, db);
 	c->admin = c->own_user = db != NULL && db->console && is_own_user(c);
 	login_choose_method(c);
-	/* whoever he is: nobody is asked, and no name is told from others */
+	/* whatever the name: nobody is asked, and none is told from others */
 	if (is_rejected(c->login->method))
 		return LOGIN_KNOWN;
 	return is_checked_elsewhere(c->login->method) ? await_typed(c, e) :

@@ -9,6 +9,7 @@
 #include "pool/limit.h"
 #include "pool/pool_failure.h"
 #include "proto/params.h"
+#include "proto/startup.h"
 #include "proto/writer.h"
 #include "session/client.h"
 #include "session/welcome.h"
@@ -51,25 +52,16 @@ void replication_launch(struct pool *p)
 	}
 }
 
-static void write_option(struct writer *w, const char *name,
-    const char *value)
-{
-	if (value == NULL)
-		return;
-	writer_str(w, name);
-	writer_str(w, value);
-}
-
 bool replication_introduce(const struct server *s, struct writer *w)
 {
 	const struct client *c = client_of(s->ps.client);
 	const struct params_table *t = s->ss->params;
 
-	write_option(w, "replication",
+	startup_write_param(w, "replication",
 	    c->replication == REPLICATION_LOGICAL ? "database" : "yes");
-	write_option(w, "options", c->options);
+	startup_write_param(w, "options", c->options);
 	for (int i = 0; i < params_count(t); i++)
-		write_option(w, params_name(t, i), params_get(c->params, i));
+		startup_write_param(w, params_name(t, i), params_get(c->params, i));
 	return c->replication == REPLICATION_LOGICAL;
 }
 

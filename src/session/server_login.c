@@ -18,15 +18,6 @@
 #include "session/server_phases.h"
 #include "session/sessions.h"
 
-static void write_option(struct writer *w, const char *name,
-    const char *value)
-{
-	if (value == NULL)
-		return;
-	writer_str(w, name);
-	writer_str(w, value);
-}
-
 /* How we may prove who we are: by the settings of now. */
 static void prepare_auth(struct server *s)
 {
@@ -55,13 +46,13 @@ void server_login_begin(struct server *s)
 	writer_init(&w, SERVER_LOGIN_MAX);
 	writer_begin(&w, 0);
 	writer_u32(&w, a->plain ? PROTOCOL_3_0 : PROTOCOL_3_2);
-	write_option(&w, "database", db->dbname);
-	write_option(&w, "client_encoding", db->client_encoding);
-	write_option(&w, "datestyle", db->datestyle);
-	write_option(&w, "timezone", db->timezone);
-	write_option(&w, "application_name", db->application_name);
+	startup_write_param(&w, "database", db->dbname);
+	startup_write_param(&w, "client_encoding", db->client_encoding);
+	startup_write_param(&w, "datestyle", db->datestyle);
+	startup_write_param(&w, "timezone", db->timezone);
+	startup_write_param(&w, "application_name", db->application_name);
 	a->no_sql = s->ps.dedicated && !s->ss->server_ops->introduce(s, &w);
-	write_option(&w, "user", s->ps.pool->key.user->name);
+	startup_write_param(&w, "user", s->ps.pool->key.user->name);
 	writer_u8(&w, 0);
 	writer_end(&w);
 	server_login_send(s, &w);

@@ -64,8 +64,8 @@
 	X(client, request_time, MOVED) X(client, query_start, MOVED) \
 	X(client, xact_start, MOVED) X(client, waited, MOVED) \
 	X(client, query_text, MOVED) X(client, notified, MOVED) \
-	X(client, heard, MADE) X(client, answered, MADE) \
-	X(client, welcomed, MOVED) X(client, torn, !it->torn) \
+	X(client, has_spoken, MADE) X(client, answered, MADE) \
+	X(client, welcomed, MOVED) X(client, cut_short, !it->cut_short) \
 	X(client, has_reserve_fd, MADE) X(client, admin, MADE) \
 	X(client, own_user, MADE) \
 	X(client, replication, it->replication == REPLICATION_NONE) \

@@ -139,7 +139,7 @@ static void set_client(struct client *c, const struct snapshot_client *in)
 	c->rest.bytes = in->rest;
 	c->rest.dropped = (in->flags & SNAPSHOT_DROP) != 0;
 	c->notified = (in->flags & SNAPSHOT_NOTIFIED) != 0;
-	c->heard = true;
+	c->has_spoken = true;
 	c->welcomed = (in->flags & SNAPSHOT_WELCOME) == 0;
 }
 

@@ -304,7 +304,7 @@ static void test_end_of_a_server_is_told_to_its_client(void **state)
 	broker_server_gone(&house.s[0], close_cause(CLOSE_SERVER_CRASHED));
 	assert_string_equal(seen.told[0], "server conn crashed?");
 	assert_null(c->pc.server);
-	assert_true(c->torn);
+	assert_true(c->cut_short);
 }
 
 static void test_server_that_its_canceler_frees_serves_again(void **state)
