@@ -43,6 +43,7 @@ struct stream {
 	bool hup;	/* the peer closed: read on until the end */
 	uint8_t paused;	/* STREAM_PAUSED, STREAM_FROZEN; 0 = is read */
 	bool broken;	/* a write failed */
+	bool given;	/* broken for the time being: see stream_give() */
 	bool long_reads;	/* the last one was, for the owner to know */
 	bool in_line;	/* urgent bytes are like others; for splice.c */
 };
@@ -111,6 +112,9 @@ void stream_resume(struct stream *s);
 #define STREAM_FROZEN 2
 void stream_suspend(struct stream *s);
 void stream_unsuspend(struct stream *s);
+/* Another process has its socket, too: nothing is sent or read till the next. */
+void stream_give(struct stream *s);
+void stream_take_back(struct stream *s);
 static inline bool stream_is_suspended(const struct stream *s)
 {
 	return (s->paused & STREAM_FROZEN) != 0;

@@ -23,6 +23,9 @@ unsigned suspension_turn(struct sessions *ss, bool is_patient);
 /* The time is over: close the sessions that still move. */
 void suspension_close_rest(struct sessions *ss, enum close_reason reason);
 
+/* Another process has what stands still: not a word from here any more. */
+void suspension_give(struct sessions *ss);
+
 /* All sessions go on. */
 void suspension_end(struct sessions *ss);
 

@@ -23,6 +23,7 @@
 #include "proto/params.h"
 #include "session/client.h"
 #include "session/snapshot.h"
+#include "session/suspension.h"
 #include "session/server.h"
 #include "session/timers.h"
 
@@ -353,6 +354,8 @@ int fds_pass(struct console *k, const struct view *v, struct err *e)
 	writer_fini(&k->out);
 	if (!to.failed)
 		with.rows(k->admin, &with, &to.sink);
+	/* some may have arrived, even where it failed: the successor decides */
+	suspension_give(k->admin->ss);
 	if (fdpass_unblock(st->fd) == 0 && !to.failed)
 		return 0;
 	return err_set(e, ERRCODE_SYSTEM_ERROR,

@@ -161,7 +161,7 @@ int stream_open(struct stream *s, struct loop *l, int fd,
 	s->ops = ops;
 	s->transport = &plain;
 	s->tls = NULL;
-	s->ready = s->hup = s->broken = false;
+	s->ready = s->hup = s->broken = s->given = false;
 	s->long_reads = s->in_line = false;
 	s->hold = NULL;
 	s->flow = (struct flow){ 0 };
@@ -418,6 +418,18 @@ void stream_resume(struct stream *s)
 void stream_suspend(struct stream *s)
 {
 	stop(s, STREAM_FROZEN);
+}
+
+void stream_give(struct stream *s)
+{
+	if (stream_is_suspended(s) && !s->broken)
+		s->given = s->broken = true;
+}
+
+void stream_take_back(struct stream *s)
+{
+	if (s->given)
+		s->given = s->broken = false;
 }
 
 void stream_unsuspend(struct stream *s)

@@ -24,8 +24,8 @@
 	X(stream, over, MOVED) X(stream, hold, MADE) X(stream, flow, MADE) \
 	X(stream, task, MADE) X(stream, fd, MOVED) X(stream, ready, MADE) \
 	X(stream, hup, MADE) X(stream, paused, MADE) \
-	X(stream, broken, !it->broken) X(stream, long_reads, MADE) \
-	X(stream, in_line, MADE)
+	X(stream, broken, !it->broken) X(stream, given, !it->given) \
+	X(stream, long_reads, MADE) X(stream, in_line, MADE)
 
 #define CARRY(X, A) \
 	X(carry, at, MOVED) X(carry, len, MOVED) X(carry, size, MADE) \

@@ -177,6 +177,31 @@ void suspension_close_rest(struct sessions *ss, enum close_reason reason)
 	peer_drop_all(ss, reason);
 }
 
+static void each_stream(struct pool *p, void (*act)(struct stream *s))
+{
+	struct pool_client *pc;
+	struct pool_server *ps;
+
+	for (int i = 0; i < CLIENT_STATES; i++) {
+		DL_FOREACH(p->clients[i], pc)
+			act(&client_of(pc)->stream);
+	}
+	for (int i = 0; i < SERVER_GONE; i++) {
+		DL_FOREACH(p->servers[i], ps)
+			act(&server_of(ps)->stream);
+	}
+}
+
+void suspension_give(struct sessions *ss)
+{
+	struct pool *p, *next;
+
+	HASH_ITER(hh, ss->catalog->pools, p, next) {
+		if (!p->key.db->console)
+			each_stream(p, stream_give);
+	}
+}
+
 static void unsuspend_pool(struct pool *p)
 {
 	struct pool_client *pc;
@@ -200,6 +225,9 @@ void suspension_end(struct sessions *ss)
 	ss->still = false;
 	DL_FOREACH(ss->login_list.head, t)
 		stream_unsuspend(&client_of_login(t)->stream);
+	/* a client goes on only where its server can */
+	HASH_ITER(hh, ss->catalog->pools, p, next)
+		each_stream(p, stream_take_back);
 	HASH_ITER(hh, ss->catalog->pools, p, next)
 		unsuspend_pool(p);
 	broker_pause_changed(ss);
