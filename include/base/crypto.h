@@ -32,6 +32,12 @@ int crypto_hmac_sha256(const void *key, size_t key_len, const void *p, size_t n,
     uint8_t out[SHA256_BYTES]);
 int crypto_pbkdf2_sha256(const char *password, const void *salt,
     size_t salt_len, int iterations, uint8_t out[SHA256_BYTES]);
+/*
+ * What takes a guesser long, and us a twentieth of a second: scrypt, where the
+ * library has it (FIPS has not), otherwise PBKDF2. Errors: as above.
+ */
+int crypto_derive_slowly(const char *password, const void *salt,
+    size_t salt_len, uint8_t out[SHA256_BYTES]);
 
 /* Lower-case hex and a NUL of MD5 over a followed by b. */
 int crypto_md5_hex(const void *a, size_t a_len, const void *b, size_t b_len,

@@ -16,6 +16,13 @@
 
 #define SHA256_BLOCK 64
 
+/* 2 MB: blocks that are larger would raise malloc's limits for the rest */
+#define SCRYPT_N 2048
+#define SCRYPT_R 8
+#define SCRYPT_P 8
+#define SCRYPT_BYTES_MAX ((uint64_t)32 << 20)
+#define SLOW_ITERATIONS 300000
+
 void crypto_random(void *out, size_t n)
 {
 	if (n > INT_MAX || RAND_bytes(out, (int)n) != 1)
@@ -128,6 +135,17 @@ int crypto_pbkdf2_sha256(const char *password, const void *salt,
 	const int ok = PKCS5_PBKDF2_HMAC(password, (int)len, salt,
 	    (int)salt_len, iterations, EVP_sha256(), SHA256_BYTES, out);
 	return ok == 1 ? 0 : -1;
+}
+
+int crypto_derive_slowly(const char *password, const void *salt,
+    size_t salt_len, uint8_t out[SHA256_BYTES])
+{
+	const int ok = EVP_PBE_scrypt(password, strlen(password), salt,
+	    salt_len, SCRYPT_N, SCRYPT_R, SCRYPT_P, SCRYPT_BYTES_MAX, out,
+	    SHA256_BYTES);
+
+	return ok == 1 ? 0 : crypto_pbkdf2_sha256(password, salt, salt_len,
+	    SLOW_ITERATIONS, out);
 }
 
 int crypto_md5_hex(const void *a, size_t a_len, const void *b, size_t b_len,

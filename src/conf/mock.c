@@ -15,7 +15,6 @@
 #include "conf/userlist.h"
 
 #define SECRET_FILE_MIN 16	/* bytes */
-#define SLOWLY 300000	/* iterations: a tenth of a second or so */
 
 static const char purpose[] = "pgsluice mock authentication";
 
@@ -122,8 +121,8 @@ static int derive_slowly(struct survey *s, uint8_t seed[SHA256_BYTES])
 	char text[CRYPTO_BASE64_SIZE(SHA256_BYTES)];
 
 	crypto_base64_encode(s->digest, sizeof s->digest, text);
-	const int rc = crypto_pbkdf2_sha256(text, purpose, sizeof purpose,
-	    SLOWLY, seed);
+	const int rc = crypto_derive_slowly(text, purpose, sizeof purpose,
+	    seed);
 
 	secret_wipe(text, sizeof text);
 	return rc;

@@ -87,6 +87,19 @@ static void test_pbkdf2_is_as_published(void **state)
 	assert_int_equal(crypto_pbkdf2_sha256("x", "salt", 4, 0, out), -1);
 }
 
+/* N 2048, r 8, p 8: what another implementation of RFC 7914 says */
+static void test_slow_derivation_stays_the_same(void **state)
+{
+	(void)state;
+
+	uint8_t out[SHA256_BYTES];
+
+	assert_int_equal(crypto_derive_slowly("passwd", "salt", 4, out), 0);
+	assert_hex(out,
+	    "c28ce843e900c27bbf9de61917cd1742"
+	    "166370954c1336b678ac1edeb2b84039");
+}
+
 /* RFC 1321 A.5 */
 static void test_md5_is_as_published(void **state)
 {
@@ -254,6 +267,7 @@ int main(void)
 		cmocka_unit_test(test_hmac_is_as_published),
 		cmocka_unit_test(test_hmac_with_empty_key_does_not_reuse_one),
 		cmocka_unit_test(test_pbkdf2_is_as_published),
+		cmocka_unit_test(test_slow_derivation_stays_the_same),
 		cmocka_unit_test(test_md5_is_as_published),
 		cmocka_unit_test(test_random_differs_each_time),
 		cmocka_unit_test(test_pool_gives_each_byte_once),
