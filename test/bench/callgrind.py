@@ -15,6 +15,9 @@ class Reader:
     def __init__(self):
         self.names = {}     # ("ob" or "fn", number) -> name, said once
         self.at = {"ob": "", "fn": ""}
+        self.total = 0      # of the dump; not the sum of what follows: a
+                            # function that ends in a jump to another may be
+                            # booked with what that one cost, too
         self.self_cost, self.object_cost = {}, {}   # count by name
         self.called, self.callee = {}, ""   # the same, with all it calls
 
@@ -53,6 +56,8 @@ def read(lines):
             reader.call(int(cost.group(1)))
         elif cost:
             reader.cost(int(cost.group(1)))
+        elif line.startswith("summary:"):
+            reader.total = int(line.split()[1])
         inclusive = line.startswith("calls=")   # so is the line after it
     return reader
 
