@@ -30,6 +30,8 @@ void config_peer_free(struct config_peer *p);
 int config_check_setting(const char *key, const char *value, struct err *e);
 /* Whom server_require_peer means; may block. 0, or -1 with e. */
 int config_find_peer_user(struct config *c, struct err *e);
+/* The same, and do settings that need each other fit? 0, or -1 with e. */
+int config_complete(struct config *c, struct err *e);
 
 /*
  * found() is told of each file with secrets that everybody may read or write,

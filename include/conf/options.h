@@ -25,6 +25,7 @@ enum tls_negotiation { TLS_POSTGRES, TLS_DIRECT };
 /* Whether SCRAM-SHA-256-PLUS is offered or used. */
 enum channel_binding { BINDING_DISABLE, BINDING_PREFER, BINDING_REQUIRE };
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
+enum proxy_protocol { PROXY_OFF, PROXY_OPTIONAL, PROXY_REQUIRED };
 enum hba_unknown { HBA_UNKNOWN_REFUSE, HBA_UNKNOWN_SKIP };
 enum console_version { CONSOLE_1_25, CONSOLE_1_26 };
 enum load_balance { LB_ROUND_ROBIN, LB_DISABLE };

@@ -17,6 +17,8 @@ struct sessions;
  * itself.
  */
 bool login_enter(struct client *c);
+/* The same, when another address has become c's. */
+bool login_enter_again(struct client *c);
 /* How many connections there may be whose user is not proven. */
 unsigned login_max_strangers(const struct sessions *ss);
 /* Count what c holds by now; others, or c itself, may be closed. */

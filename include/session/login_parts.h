@@ -4,6 +4,8 @@
 #define SESSION_LOGIN_PARTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "conf/config.h"
 #include "conf/hba.h"
@@ -18,6 +20,14 @@ struct database;
 struct dns_host;
 struct err;
 struct mock_shape;
+
+/* Does a header of the PROXY protocol come first? */
+enum login_proxy {
+	LOGIN_PROXY_NEVER,	/* or it has come */
+	LOGIN_PROXY_MAYBE,
+	LOGIN_PROXY_MUST,
+	LOGIN_PROXY_REFUSED,	/* it must, and the peer is nobody's balancer */
+};
 
 #define LOGIN_MAX (64 * 1024)	/* bytes of one message before login */
 #define LOGIN_EXTENSIONS_MAX 16	/* unknown _pq_ names we tell the client */
@@ -41,6 +51,7 @@ struct login {
 	char *application_name;		/* owned; NULL = none */
 	char *extensions[LOGIN_EXTENSIONS_MAX];	/* owned */
 	unsigned extension_count;
+	enum login_proxy proxy;
 	bool user_too_long;
 	bool unread;		/* the carry holds messages that came whole */
 	bool asked;			/* for TLS or GSS: it has begun */
@@ -68,6 +79,19 @@ void login_begin_auth(struct client *c);
 void login_step_auth(struct client *c, uint8_t *body, size_t len);
 /* What a hasty client has sent while it was not read is behind the carry. */
 void login_read_on(struct client *c);
+
+/* --- login_proxy.c (spec/pooling.md section 20a) --- */
+
+/* What is to be expected of c, which was just accepted? */
+enum login_proxy login_expect_proxy(const struct client *c);
+/*
+ * The first bytes of c, of which a header is expected: c->addr becomes what it
+ * says. Returns how many belong to it; 0: it is short, there is none (then none
+ * is expected any more), or c was closed.
+ */
+size_t login_take_proxy(struct client *c, const uint8_t *p, size_t len);
+/* May these be the first bytes of one? */
+bool login_is_proxy_header(const uint8_t *p, size_t len);
 
 /* --- login_host.c --- */
 

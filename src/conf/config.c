@@ -8,6 +8,7 @@
 #include "base/crypto.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/net_list.h"
 #include "base/osuser.h"
 #include "conf/config_parts.h"
 #include "conf/file.h"
@@ -125,6 +126,8 @@ int config_check_setting(const char *key, const char *value, struct err *e)
 		return option_check_patterns(value, e);
 	if (strcmp(key, "server_require_auth") == 0)
 		return require_auth_parse(value, &forbidden, e);
+	if (strcmp(key, "proxy_trusted_nets") == 0)
+		return net_list_check(value, e);
 	if (strcmp(key, "auth_dbname") != 0 ||
 	    strcmp(value, CONFIG_RESERVED_DB) != 0)
 		return 0;
@@ -147,6 +150,17 @@ int config_find_peer_user(struct config *c, struct err *e)
 		    "server_require_peer: there is no user \"%s\"", name);
 	c->server_peer = uid;
 	return 0;
+}
+
+int config_complete(struct config *c, struct err *e)
+{
+	const struct settings *const set = &c->set;
+
+	if (set->client_proxy_protocol != PROXY_OFF &&
+	    set->proxy_trusted_nets[0] == '\0')
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "client_proxy_protocol needs proxy_trusted_nets");
+	return config_find_peer_user(c, e);
 }
 
 int config_load_hba(struct config *c, config_report_fn *report, void *arg,

@@ -551,7 +551,7 @@ static int finish(struct loader *l)
 	load_userlist(l);
 	load_hba(l);
 	config_find_exposed(c, on_exposed, l);
-	if (config_find_peer_user(c, &why) < 0 ||
+	if (config_complete(c, &why) < 0 ||
 	    token_load(c->set.http_auth_token_file, &c->http_token, &why) < 0)
 		fail(l, "", "%s", why.text);
 	/* it takes its time: not for files that are refused anyway */

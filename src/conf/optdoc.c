@@ -22,7 +22,8 @@ static const struct group groups[] = {
 	{ "Where to listen",
 	    { "listen_addr", "listen_port", "unix_socket_dir",
 	    "unix_socket_mode", "unix_socket_group", "listen_backlog",
-	    "so_reuseport", "user", "pidfile", "conffile", "job_name",
+	    "so_reuseport", "client_proxy_protocol",
+	    "proxy_trusted_nets", "user", "pidfile", "conffile", "job_name",
 	    "peer_id" } },
 	{ "Pools and limits",
 	    { "pool_mode", "max_client_conn", "default_pool_size",
@@ -153,7 +154,7 @@ static const char sample_head[] =
     "; Not to be changed from the console: who may log in, what is run on\n"
     "; servers, and which files are read and written.\n"
     "console_locked_settings = admin_users, stats_users, auth_*, *_tls*,"
-    " *_channel_binding, server_require_*,"
+    " *_channel_binding, *proxy*, server_require_*,"
     " strict_permissions, conffile, logfile, pidfile, resolv_conf,"
     " unix_socket_*, listen_*, user, server_check_query, server_reset_query,"
     " log_query_text\n"

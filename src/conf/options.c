@@ -47,6 +47,13 @@ static const char *const console_version_words[] = {
 	NULL
 };
 
+static const char *const proxy_words[] = {
+	[PROXY_OFF] = "off",
+	[PROXY_OPTIONAL] = "optional",
+	[PROXY_REQUIRED] = "required",
+	NULL
+};
+
 static const char *const pool_mode_words[] = {
 	[POOL_SESSION] = "session",
 	[POOL_TRANSACTION] = "transaction",

@@ -185,6 +185,13 @@ static size_t first_message(struct client *c, const uint8_t *p, size_t len)
 {
 	struct startup m;
 
+	if (c->login->proxy != LOGIN_PROXY_NEVER) {
+		const size_t n = login_take_proxy(c, p, len);
+
+		if (n > 0 || !client_is_open(c) ||
+		    c->login->proxy != LOGIN_PROXY_NEVER)
+			return n;
+	}
 	if (p[0] == TLS_FIRST_BYTE && !c->login->asked && may_use_tls(c))
 		return start_tls(c, p, len);
 	switch (startup_peek(p, len, &m)) {
@@ -207,6 +214,8 @@ static size_t first_message(struct client *c, const uint8_t *p, size_t len)
 	case STARTUP_TYPED:
 		if (p[0] == FE_PASSWORD)
 			client_fail(c, CLOSE_PASSWORD_BEFORE_STARTUP);
+		else if (login_is_proxy_header(p, len))
+			client_close(c, CLOSE_PROXY_HEADER_UNEXPECTED);
 		else
 			client_close(c, CLOSE_BAD_PACKET);
 		return 0;
@@ -420,5 +429,10 @@ struct client *login_accept(struct sessions *ss, int fd,
 	c->login = l;
 	ss->logins++;
 	client_become(c, &role);
+	l->proxy = login_expect_proxy(c);
+	if (l->proxy == LOGIN_PROXY_REFUSED) {
+		client_fail(c, CLOSE_NOT_A_TRUSTED_PROXY);
+		return NULL;
+	}
 	return login_enter(c) ? c : NULL;
 }

@@ -53,8 +53,11 @@ bool login_enter(struct client *c)
 	const struct settings *set = settings(c);
 	struct lobby *const l = &c->ss->lobby;
 	struct lobby_guest *const me = &c->login->guest, *g;
+	const struct net_addr nobody = { .family = NET_UNIX };
 
-	if (lobby_enter(l, me, &c->addr) < 0) {
+	/* until a balancer has said for whom it speaks, no address counts */
+	if (lobby_enter(l, me, c->login->proxy == LOGIN_PROXY_NEVER ?
+	    &c->addr : &nobody) < 0) {
 		client_close(c, CLOSE_NO_MEMORY_FOR_A_LOGIN);
 		return false;
 	}
@@ -67,6 +70,13 @@ bool login_enter(struct client *c)
 	if (client_is_open(c))
 		login_weigh(c);
 	return client_is_open(c);
+}
+
+bool login_enter_again(struct client *c)
+{
+	lobby_leave(&c->ss->lobby, &c->login->guest);
+	c->login->guest = (struct lobby_guest){ 0 };
+	return login_enter(c);
 }
 
 void login_weigh(struct client *c)

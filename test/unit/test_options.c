@@ -154,6 +154,8 @@ static const struct {
 	{ "server_require_peer", "", true },
 	{ "strict_permissions", "0", true },
 	{ "auth_mock_secret_file", "", true },
+	{ "client_proxy_protocol", "off", true },
+	{ "proxy_trusted_nets", "", true },
 	{ "http_listen_addr", "127.0.0.1", true },
 	{ "http_listen_port", "0", true },
 	{ "http_pgbouncer_names", "1", true },
