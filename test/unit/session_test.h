@@ -63,12 +63,21 @@ static inline void session_open(struct stream *s, int *end)
 	*end = fd[1];
 }
 
+static inline void session_describe(const struct log_who *who,
+    struct log_facts *out)
+{
+	(void)who;
+	*out = (struct log_facts){ .side = 'T', .database = "db",
+		.user = "user" };
+}
+
 static inline struct client *session_client(enum client_state state)
 {
 	struct client *c = &house.c[house.clients];
 
 	session_open(&c->stream, &house.c_end[house.clients++]);
 	c->ss = &house.ss;
+	c->who.describe = session_describe;
 	c->role = &house.role;
 	c->params = params_empty(house.ss.params);
 	c->pc.pool = &house.pool;
@@ -91,6 +100,7 @@ static inline struct server *session_server(enum server_state state)
 
 	session_open(&s->stream, &house.s_end[house.servers++]);
 	s->ss = &house.ss;
+	s->who.describe = session_describe;
 	s->phase = SERVER_PHASE_POOLED;
 	s->params = params_empty(house.ss.params);
 	s->key_len = 8;

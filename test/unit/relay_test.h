@@ -1,0 +1,238 @@
+/* relay_test.h - for tests of the relay: a linked pair with real sockets and
+ * real names of statements, whose neighbours are faked and take notes.
+ * SPDX-License-Identifier: ISC */
+#ifndef RELAY_TEST_H
+#define RELAY_TEST_H
+
+#include "session_test.h"
+
+#include "base/mem.h"
+#include "session/broker.h"
+#include "session/relay.h"
+#include "session/relay_server.h"
+
+#define QUERY "Q\0\0\0\015select 1\0"
+#define DONE "C\0\0\0\015SELECT 1\0"
+#define READY(status) "Z\0\0\0\5" status
+#define LEN(text) (sizeof(text) - 1)
+
+/* --- the neighbours, who take notes --- */
+
+static struct {
+	unsigned released, acquired, chores;
+	bool gives;		/* broker_acquire() finds a server */
+	const char *client_closed, *server_closed;
+} seen;
+
+bool broker_acquire(struct client *c)
+{
+	seen.acquired++;
+	if (seen.gives)
+		session_link(c, &house.s[0]);
+	else
+		pool_client_set(&c->pc, CLIENT_WAITING);
+	return seen.gives;
+}
+
+void broker_release(struct server *s)
+{
+	seen.released++;
+	pool_unlink(s->ps.client);
+	pool_server_set(&s->ps, SERVER_IDLE);
+}
+
+bool broker_same_params(struct client *c, struct server *s)
+{
+	(void)c;
+	(void)s;
+	return true;
+}
+
+int broker_adopt_params(struct client *c, const struct server *s)
+{
+	(void)c;
+	(void)s;
+	return 0;
+}
+
+void broker_chore_done(struct server *s)
+{
+	s->chore = CHORE_NONE;
+	seen.chores++;
+}
+
+void client_fail_cause(struct client *c, struct close_cause why)
+{
+	seen.client_closed = why.text;
+	stream_close(&c->stream);
+	if (c->pc.server != NULL)
+		pool_unlink(&c->pc);
+}
+
+void client_close(struct client *c, enum close_reason reason)
+{
+	client_fail_cause(c, close_cause(reason));
+}
+
+void client_fail(struct client *c, enum close_reason reason)
+{
+	client_close(c, reason);
+}
+
+void server_close(struct server *s, enum close_reason reason)
+{
+	seen.server_closed = close_reason_text(reason);
+	stream_close(&s->stream);
+}
+
+void server_fail(struct server *s, enum close_reason reason)
+{
+	server_close(s, reason);
+}
+
+/* --- pairs --- */
+
+static inline int relay_setup(void **state)
+{
+	memset(&seen, 0, sizeof seen);
+	if (session_setup(state) < 0)
+		return -1;
+	house.ss.prepared = prepared_table_new();
+	return house.ss.prepared == NULL ? -1 : 0;
+}
+
+/* Nothing of the table may be left: each statement has been given back. */
+static inline int relay_teardown(void **state)
+{
+	for (unsigned i = 0; i < house.servers; i++) {
+		track_fini(&house.s[i].track);
+		prepared_uses_clear(&house.s[i].prepared);
+	}
+	for (unsigned i = 0; i < house.clients; i++)
+		prepared_name_clear(&house.c[i].statements);
+	prepared_table_free(&house.ss.prepared);
+	return session_teardown(state);
+}
+
+#define TEST(t) cmocka_unit_test_setup_teardown(t, relay_setup, relay_teardown)
+
+static inline struct client *pair(void)
+{
+	static const struct track_ops ops = { relay_commit, relay_rollback };
+	struct client *c = session_client(CLIENT_ACTIVE);
+	struct server *s = session_server(SERVER_IDLE);
+
+	s->track.ops = &ops;
+	session_link(c, s);
+	return c;
+}
+
+static inline void client_says(const char *p, size_t n)
+{
+	session_say(&house.c[0].stream, house.c_end[0], p, n);
+	relay_client_input(&house.c[0]);
+}
+
+static inline void server_says(const char *p, size_t n)
+{
+	session_say(&house.s[0].stream, house.s_end[0], p, n);
+	relay_server_input(&house.s[0]);
+}
+
+#define CLIENT_SAYS(text) client_says(text, LEN(text))
+#define SERVER_SAYS(text) server_says(text, LEN(text))
+#define CLIENT_HEARD(text) session_heard(house.c_end[0], text, LEN(text))
+#define SERVER_HEARD(text) session_heard(house.s_end[0], text, LEN(text))
+
+/* --- the same, as a script --- */
+
+#define SCRIPT_BYTES 4096
+
+/* "P[s1|select 1|||]S[]" are two messages; a NUL is shown as |. */
+static inline size_t script_write(const char *script, char *to)
+{
+	char *m = to;
+
+	while (*script != '\0') {
+		char *p = m + MSG_HEADER;
+
+		*m = *script++;
+		assert_int_equal(*script++, '[');
+		for (; *script != ']'; script++)
+			*p++ = *script == '|' ? '\0' : *script;
+		script++;
+		msg_put_u32((uint8_t *)m + 1, (uint32_t)(p - m - 1));
+		m = p;
+	}
+	return (size_t)(m - to);
+}
+
+/* What end was told since this was asked last, as such a script. */
+static inline const char *script_heard(int end)
+{
+	static char out[SCRIPT_BYTES];
+	char got[SCRIPT_BYTES], *p = out;
+	const ssize_t n = recv(end, got, sizeof got, MSG_DONTWAIT);
+
+	for (ssize_t at = 0; at < n;) {
+		const size_t size = msg_size((uint8_t *)got + at, SCRIPT_BYTES);
+
+		assert_true(size > 0 && at + (ssize_t)size <= n);
+		*p++ = got[at];
+		*p++ = '[';
+		for (size_t i = MSG_HEADER; i < size; i++)
+			*p++ = got[at + (ssize_t)i] == '\0' ? '|' :
+			    got[at + (ssize_t)i];
+		*p++ = ']';
+		at += (ssize_t)size;
+	}
+	*p = '\0';
+	return out;
+}
+
+static inline void client_sends(const char *script)
+{
+	char bytes[SCRIPT_BYTES];
+
+	client_says(bytes, script_write(script, bytes));
+}
+
+static inline void server_sends(const char *script)
+{
+	char bytes[SCRIPT_BYTES];
+
+	server_says(bytes, script_write(script, bytes));
+}
+
+#define CLIENT_GETS(script) \
+	assert_string_equal(script_heard(house.c_end[0]), script)
+#define SERVER_GETS(script) \
+	assert_string_equal(script_heard(house.s_end[0]), script)
+
+/*
+ * Run act with each of its allocations failing, one after the other: the
+ * connection that cannot go on is closed for want of memory, and nothing of it
+ * is left behind. stage has the pair made ready for act.
+ */
+static inline void relay_without_memory(void (*stage)(void), void (*act)(void))
+{
+	unsigned long n = 0, made;
+
+	do {
+		stage();
+		mem_fail_at(++n);
+		act();
+		made = mem_fail_at(0);
+		if (made >= n)
+			assert_string_equal(seen.client_closed != NULL ?
+			    seen.client_closed : seen.server_closed,
+			    "out of memory");
+		else
+			assert_null(seen.client_closed);
+		assert_int_equal(relay_teardown(NULL), 0);
+		assert_int_equal(relay_setup(NULL), 0);
+	} while (made >= n);
+	assert_true(n > 1);
+}
+
+#endif
