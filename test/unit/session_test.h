@@ -139,6 +139,52 @@ static inline void session_heard(int end, const void *p, size_t n)
 	assert_memory_equal(got, p, n);
 }
 
+/* --- what is said and heard, as a script --- */
+
+#define SCRIPT_BYTES 4096
+
+/* "P[s1|select 1|||]S[]" are two messages; a NUL is shown as |. */
+static inline size_t script_write(const char *script, char *to)
+{
+	char *m = to;
+
+	while (*script != '\0') {
+		char *p = m + MSG_HEADER;
+
+		*m = *script++;
+		assert_int_equal(*script++, '[');
+		for (; *script != ']'; script++)
+			*p++ = *script == '|' ? '\0' : *script;
+		script++;
+		msg_put_u32((uint8_t *)m + 1, (uint32_t)(p - m - 1));
+		m = p;
+	}
+	return (size_t)(m - to);
+}
+
+/* What end was told since this was asked last, as such a script. */
+static inline const char *script_heard(int end)
+{
+	static char out[SCRIPT_BYTES];
+	char got[SCRIPT_BYTES], *p = out;
+	const ssize_t n = recv(end, got, sizeof got, MSG_DONTWAIT);
+
+	for (ssize_t at = 0; at < n;) {
+		const size_t size = msg_size((uint8_t *)got + at, SCRIPT_BYTES);
+
+		assert_true(size > 0 && at + (ssize_t)size <= n);
+		*p++ = got[at];
+		*p++ = '[';
+		for (size_t i = MSG_HEADER; i < size; i++)
+			*p++ = got[at + (ssize_t)i] == '\0' ? '|' :
+			    got[at + (ssize_t)i];
+		*p++ = ']';
+		at += (ssize_t)size;
+	}
+	*p = '\0';
+	return out;
+}
+
 static inline int session_setup(void **state)
 {
 	(void)state;
