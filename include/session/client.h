@@ -49,8 +49,6 @@ struct client {
 	struct console *console;	/* owned by the role of that name */
 	struct cancel_request *request;	/* owned by the role "cancel" */
 	struct params *params;		/* counted */
-	struct params *start;		/* counted; see relay_reset.h */
-	uint64_t resets;
 	struct slots *statements;	/* protocol-level names; NULL = none */
 	struct relay_state relay;
 	struct carry carry;		/* read, but not consumed yet */
@@ -70,7 +68,7 @@ struct client {
 	bool cut_short;			/* a message to it was: say no more */
 	bool has_reserve_fd;		/* has the last descriptor */
 	bool admin, own_user;		/* console rights */
-	uint8_t replication, resetting;	/* enums of these names */
+	uint8_t replication;		/* enum replication */
 	uint8_t key_len;		/* 0 until protocol and key are known */
 	uint8_t key[CLIENT_KEY_MAX];	/* by which its queries are canceled */
 	char *options;			/* owned; replication: for its server */

@@ -1,21 +1,11 @@
 /* relay_reset.h - RESET gives a client the values that it has brought along.
  *
- * client.start are these, NULL if they are the pool's; client.resets has a bit
- * for each that is to be given back.
+ * See relay_state: start, resets and resetting are this module's.
  * SPDX-License-Identifier: ISC */
 #ifndef SESSION_RELAY_RESET_H
 #define SESSION_RELAY_RESET_H
 
 #include <stdbool.h>
-
-/* A RESET, from its query to the end of what it takes. */
-enum resetting {
-	RESET_NONE,
-	RESET_ASKED,	/* its query is on the way */
-	RESET_DONE,	/* it has succeeded, unless its query fails */
-	RESET_DUE,	/* the client was told; its server is to be */
-	RESET_GUESSED,	/* as DONE; of what is told by what has changed */
-};
 
 struct relay_down;
 struct relay_up;

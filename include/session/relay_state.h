@@ -5,9 +5,21 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct err;
+struct params;
+struct params_table;
 struct writer;
+
+/* A RESET, from its query to the end of what it takes; see relay_reset.h. */
+enum resetting {
+	RESET_NONE,
+	RESET_ASKED,	/* its query is on the way */
+	RESET_DONE,	/* it has succeeded, unless its query fails */
+	RESET_DUE,	/* the client was told; its server is to be */
+	RESET_GUESSED,	/* as DONE; of what is told by what has changed */
+};
 
 /* Embedded in client; all zero at first. */
 struct relay_state {
@@ -17,10 +29,14 @@ struct relay_state {
 	bool execute_holds;	/* the next Execute may be of a DISCARD ALL
 				 * or so: what follows waits for its reply */
 	bool discards;		/* a batch was given up: see relay_discard() */
+	uint8_t resetting;	/* enum resetting */
 	struct {		/* what the unnamed statement deallocates: */
 		char *name;	/* owned; the client's, or NULL */
 		char *portal;	/* owned; of that statement, or NULL */
 	} dealloc;
+	struct params *start;	/* counted: what the client has brought along;
+				 * NULL: nothing but what is the pool's */
+	uint64_t resets;	/* a bit for each of these to be given back */
 };
 
 /* Does what comes behind the next Execute depend on its success? */
@@ -33,9 +49,15 @@ void relay_state_fini(struct relay_state *r);
 /* The unnamed statement is another one, or no more. */
 void relay_dealloc_clear(struct relay_state *r);
 
-/* As bytes, for another process; and back. 0, or -1 with e. */
-void relay_state_save(const struct relay_state *r, struct writer *w);
-int relay_state_load(struct relay_state *r, const void *p, size_t n,
-    struct err *e);
+/* As bytes, for another process; parameters of t. */
+void relay_state_save(const struct relay_state *r,
+    const struct params_table *t, struct writer *w);
+struct relay_bytes {
+	const void *at;
+	size_t len;
+};
+/* And back, where t may have others. 0, or -1 with e. */
+int relay_state_load(struct relay_state *r, struct params_table *t,
+    struct relay_bytes bytes, struct err *e);
 
 #endif

@@ -7,10 +7,8 @@
 #include <stdint.h>
 
 struct err;
-struct params;
 struct pool;
 struct prepared;
-struct reader;
 struct sessions;
 struct snapshot;
 struct snapshot_statement;
@@ -19,12 +17,6 @@ struct stream;
 /* The pool that serves user in database; NULL: e says why, or "". */
 struct pool *snapshot_find_pool(struct sessions *ss,
     const struct snapshot *h, struct err *e);
-/* Set those in *out that are tracked here. 0, or -1: no memory. */
-int snapshot_read_params(struct sessions *ss, struct reader *list,
-    struct params **out);
-/* Bits by places in the list, of which there may be others here. */
-uint64_t snapshot_read_bits(const struct sessions *ss,
-    const struct reader *list, uint64_t there);
 /* Counted for the caller; NULL with e. */
 struct prepared *snapshot_read_statement(struct sessions *ss,
     const struct snapshot_statement *in, struct err *e);

@@ -12,7 +12,7 @@
 
 struct err;
 
-#define SNAPSHOT_VERSION 3
+#define SNAPSHOT_VERSION 4
 
 enum snapshot_flag {
 	SNAPSHOT_WAITING = 1,	/* client: asked for a server */
@@ -39,9 +39,7 @@ struct snapshot_client {
 	const uint8_t *key, *carry;
 	const uint8_t *queued;	/* what its socket has not taken */
 	uint32_t key_len, carry_len, queued_len;
-	struct reader params, statements, start;
-	uint8_t resetting;
-	uint64_t resets;	/* of parameters, by their place in start */
+	struct reader params, statements;	/* params: see params_list.h */
 	const uint8_t *relay;	/* see relay_state_load() */
 	uint32_t relay_len;
 	const char *query_text;	/* of struct client; or NULL */
@@ -81,10 +79,6 @@ int snapshot_parse_client(const void *p, size_t n, struct snapshot_client *out,
 int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,
     struct err *e);
 
-struct snapshot_pair {
-	const char *name, *value;	/* value may be NULL */
-};
-
 struct snapshot_statement {
 	const char *name;	/* the client's; "" in a server's list */
 	const char *server_name;
@@ -104,7 +98,6 @@ struct snapshot_owed {
 };
 
 /* The next of a list that was parsed; false: that was all. */
-bool snapshot_next_pair(struct reader *r, struct snapshot_pair *out);
 bool snapshot_next_statement(struct reader *r, struct snapshot_statement *out);
 bool snapshot_next_owed(struct reader *r, struct snapshot_owed *out);
 

@@ -36,13 +36,13 @@ static void send_sets(struct server *s, const char *sql, int n)
 
 int broker_adopt_params(struct client *c, const struct server *s)
 {
-	const bool begins = c->start == c->params;
+	const bool begins = c->relay.start == c->params;
 
 	if (params_adopt(&c->params, s->params, s->silent) < 0)
 		return -1;
-	if (begins && c->start != NULL) {
-		params_unref(&c->start);
-		c->start = params_ref(c->params);
+	if (begins && c->relay.start != NULL) {
+		params_unref(&c->relay.start);
+		c->relay.start = params_ref(c->params);
 	}
 	return 0;
 }

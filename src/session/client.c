@@ -156,7 +156,6 @@ static void release(struct client *c)
 		HASH_DEL(ss->by_key, c);
 	prepared_name_clear(&c->statements);
 	slow_forget(c);
-	params_unref(&c->start);
 	params_unref(&c->params);
 	carry_fini(&c->carry);
 	secret_wipe(c->key, sizeof c->key);

@@ -75,7 +75,7 @@ static bool may_work(const struct client *c)
 /* c loses its unnamed statement and a pending RESET together with s. */
 static void part(struct client *c, struct server *s)
 {
-	c->resetting = RESET_NONE;
+	c->relay.resetting = RESET_NONE;
 	if (c->relay.dealloc.name != NULL)
 		relay_dealloc_clear(&c->relay);
 	broker_release(s);
@@ -273,7 +273,7 @@ static bool is_sound(const struct server *s)
 /* A RESET has come to its end: its client has other values than s has. */
 static bool must_set(const struct client *c, const struct server *s)
 {
-	return c->resetting == RESET_DUE && track_is_empty(&s->track) &&
+	return c->relay.resetting == RESET_DUE && track_is_empty(&s->track) &&
 	    !s->track.uncertain && s->track.status != 'E' &&
 	    s->rest.bytes == 0 && s->carry.len == 0 &&
 	    !rest_passes(&c->rest);
@@ -312,7 +312,7 @@ static bool follow_up(struct relay_down *d)
 		return false;
 	}
 	if (must_set(d->c, s)) {
-		d->c->resetting = RESET_NONE;
+		d->c->relay.resetting = RESET_NONE;
 		if (!broker_same_params(d->c, s))
 			return server_is_open(s);
 	}

@@ -237,7 +237,8 @@ static enum relay_step on_ready(struct relay_down *d)
 	    d->c->replication == REPLICATION_NONE)
 		return fail(d, CLOSE_NO_TRANSACTION_BLOCKS);
 	if (d->c != NULL && s->chore == CHORE_NONE &&
-	    d->c->resetting != RESET_NONE && relay_reset_end(d, answered) < 0)
+	    d->c->relay.resetting != RESET_NONE &&
+	    relay_reset_end(d, answered) < 0)
 		return fail_memory(d);
 	pass(d, v == TRACK_PASS);
 	send_fakes(d);

@@ -13,6 +13,7 @@
 #include "proto/writer.h"
 #include "session/relay_parts.h"
 #include "session/relay_reset.h"
+#include "session/sessions.h"
 
 #define KNOWN_MAX 1024	/* bytes of a query that we may have to know */
 #define ALL UINT64_MAX
@@ -27,7 +28,7 @@ static uint64_t bit(int i)
 
 static uint64_t named(const struct client *c, const char *name)
 {
-	const int i = params_find(params_table_of(c->start), name);
+	const int i = params_find(params_table_of(c->relay.start), name);
 
 	return i < 0 ? 0 : bit(i);
 }
@@ -35,7 +36,7 @@ static uint64_t named(const struct client *c, const char *name)
 bool relay_is_cut(const struct relay_up *up)
 {
 	return up->have < up->size && up->size <= KNOWN_MAX &&
-	    (up->named || up->c->start != NULL);
+	    (up->named || up->c->relay.start != NULL);
 }
 
 /*
@@ -52,7 +53,7 @@ static bool asked(const struct relay_up *up, uint64_t *resets)
 	bool any = false;
 
 	*resets = 0;
-	if (c->start == NULL || up->have < up->size ||
+	if (c->relay.start == NULL || up->have < up->size ||
 	    !sql_may_matter(sql, (size_t)(end - sql)))
 		return false;
 	while ((what = sql_next_change(&sql, end, name)) != SQL_NO_CHANGE) {
@@ -80,8 +81,8 @@ bool relay_reset_asked(const struct relay_up *up)
 
 	if (!asked(up, &resets))
 		return false;
-	up->c->resets = resets;
-	up->c->resetting = RESET_ASKED;
+	up->c->relay.resets = resets;
+	up->c->relay.resetting = RESET_ASKED;
 	return true;
 }
 
@@ -111,16 +112,17 @@ void relay_reset_tag(const struct relay_down *d)
 {
 	struct client *c = d->c;
 
-	if (c == NULL || c->start == NULL || d->s->chore != CHORE_NONE)
+	if (c == NULL || c->relay.start == NULL || d->s->chore != CHORE_NONE)
 		return;
 	const bool all = has_tag(d, "DISCARD ALL");
 
 	if (all)
-		c->resets = ALL;
-	else if (!has_tag(d, "RESET") && (c->resets == 0 || !has_tag(d, "SET")))
+		c->relay.resets = ALL;
+	else if (!has_tag(d, "RESET") &&
+	    (c->relay.resets == 0 || !has_tag(d, "SET")))
 		return;
-	c->resetting = all || c->resetting == RESET_ASKED ||
-	    c->resetting == RESET_DONE ? RESET_DONE : RESET_GUESSED;
+	c->relay.resetting = all || c->relay.resetting == RESET_ASKED ||
+	    c->relay.resetting == RESET_DONE ? RESET_DONE : RESET_GUESSED;
 }
 
 /* Has the server what it was started with, as far as that is known? */
@@ -136,11 +138,12 @@ bool relay_reset_hides(const struct relay_down *d, int i)
 {
 	struct client *c = d->c;
 
-	if (c == NULL || c->resetting == RESET_NONE || c->start == NULL)
+	if (c == NULL || c->relay.resetting == RESET_NONE ||
+	    c->relay.start == NULL)
 		return false;
-	if (c->resetting == RESET_GUESSED && is_initial(d, i))
-		c->resets |= bit(i);
-	return (c->resets & bit(i)) != 0;
+	if (c->relay.resetting == RESET_GUESSED && is_initial(d, i))
+		c->relay.resets |= bit(i);
+	return (c->relay.resets & bit(i)) != 0;
 }
 
 void relay_reset_failed(const struct relay_down *d)
@@ -149,11 +152,11 @@ void relay_reset_failed(const struct relay_down *d)
 
 	if (c == NULL)
 		return;
-	if (c->resetting == RESET_DONE) {
-		c->resetting = RESET_ASKED;
-	} else if (c->resetting == RESET_GUESSED) {
-		c->resetting = RESET_NONE;
-		c->resets = 0;
+	if (c->relay.resetting == RESET_DONE) {
+		c->relay.resetting = RESET_ASKED;
+	} else if (c->relay.resetting == RESET_GUESSED) {
+		c->relay.resetting = RESET_NONE;
+		c->relay.resets = 0;
 	}
 }
 
@@ -166,8 +169,7 @@ static int tell(struct relay_down *d, int i, const char *value)
 	if (value == NULL || value == params_get(c->params, i))
 		return 0;
 	writer_init(&w, RELAY_SMALL_MAX);
-	writer_parameter_status(&w, params_name(params_table_of(c->start), i),
-	    value);
+	writer_parameter_status(&w, params_name(d->s->ss->params, i), value);
 	const int rc = w.failed ? -1 : params_set(&c->params, i, value);
 
 	if (rc == 0)
@@ -179,22 +181,23 @@ static int tell(struct relay_down *d, int i, const char *value)
 int relay_reset_end(struct relay_down *d, bool answered)
 {
 	struct client *c = d->c;
-	const bool done = c->resetting == RESET_DONE ||
-	    c->resetting == RESET_GUESSED;
-	const int n = c->start == NULL ? 0 :
-	    params_count(params_table_of(c->start));
+	const bool done = c->relay.resetting == RESET_DONE ||
+	    c->relay.resetting == RESET_GUESSED;
+	const int n = c->relay.start == NULL ? 0 :
+	    params_count(d->s->ss->params);
+	const uint64_t told = c->relay.resets & ~d->s->silent;
 
 	if (!done && !answered)
 		return 0;
 	for (int i = 0; i < n; i++) {
-		if ((c->resets & ~d->s->silent & bit(i)) != 0 && tell(d, i,
-		    params_get(done && is_initial(d, i) ? c->start :
+		if ((told & bit(i)) != 0 && tell(d, i,
+		    params_get(done && is_initial(d, i) ? c->relay.start :
 		    d->s->params, i)) < 0)
 			return -1;
 	}
-	c->resets = 0;
+	c->relay.resets = 0;
 	/* until its server has nothing else to do */
-	c->resetting = done || c->resetting == RESET_DUE ? RESET_DUE :
-	    RESET_NONE;
+	c->relay.resetting = done || c->relay.resetting == RESET_DUE ?
+	    RESET_DUE : RESET_NONE;
 	return 0;
 }

@@ -40,7 +40,7 @@ static inline bool is_plain(const struct relay_up *up, const uint8_t *m,
 		return true;
 	case FE_QUERY:
 		return !sessions_settings(up->c->ss)->disable_pqexec &&
-		    !((up->named || up->c->start != NULL) &&
+		    !((up->named || up->c->relay.start != NULL) &&
 		    sql_may_matter(body, n)) &&
 		    !track_is_in_batch(&up->s->track);
 	default:
@@ -54,7 +54,7 @@ size_t relay_run_up(struct relay_up *up)
 	struct track *t = &up->s->track;
 	size_t n = 0;
 
-	if (relay_execute_holds(&c->relay) || c->resetting != RESET_NONE)
+	if (relay_execute_holds(&c->relay) || c->relay.resetting != RESET_NONE)
 		return 0;
 	while (up->have - n >= MSG_HEADER && !track_is_full(t)) {
 		const uint8_t *m = up->m + n;
@@ -119,7 +119,8 @@ size_t relay_run_down(struct relay_down *d)
 	struct track *t = &d->s->track;
 	size_t n = 0;
 
-	if (d->c == NULL || d->c->resetting != RESET_NONE || !track_is_plain(t))
+	if (d->c == NULL || d->c->relay.resetting != RESET_NONE ||
+	    !track_is_plain(t))
 		return 0;
 	while (d->have - n >= MSG_HEADER) {
 		const uint8_t *m = d->m + n;

@@ -6,6 +6,8 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "proto/params.h"
+#include "proto/params_list.h"
 #include "proto/reader.h"
 #include "proto/writer.h"
 
@@ -21,6 +23,7 @@ void relay_dealloc_clear(struct relay_state *r)
 void relay_state_fini(struct relay_state *r)
 {
 	relay_dealloc_clear(r);
+	params_unref(&r->start);
 }
 
 static void save_text(struct writer *w, const char *s)
@@ -30,7 +33,8 @@ static void save_text(struct writer *w, const char *s)
 		writer_str(w, s);
 }
 
-void relay_state_save(const struct relay_state *r, struct writer *w)
+void relay_state_save(const struct relay_state *r,
+    const struct params_table *t, struct writer *w)
 {
 	writer_u8(w, (uint8_t)((r->hold ? HOLD : 0) |
 	    (r->parse_tried ? PARSE_TRIED : 0) |
@@ -38,6 +42,10 @@ void relay_state_save(const struct relay_state *r, struct writer *w)
 	    (r->discards ? DISCARDS : 0)));
 	save_text(w, r->dealloc.name);
 	save_text(w, r->dealloc.portal);
+	params_list_write(t, r->start, w);
+	writer_u8(w, r->resetting);
+	writer_u32(w, (uint32_t)(r->resets >> 32));
+	writer_u32(w, (uint32_t)r->resets);
 }
 
 /* Returns false when there is no memory. */
@@ -53,12 +61,30 @@ static bool load_text(struct reader *r, char **to)
 	return *to != NULL;
 }
 
-int relay_state_load(struct relay_state *r, const void *p, size_t n,
-    struct err *e)
+/* What the client came with, and what of that is being reset. The same. */
+static bool load_start(struct relay_state *r, struct params_table *t,
+    struct reader *in)
+{
+	struct reader list;
+
+	params_list_read(in, &list);
+	const uint8_t resetting = reader_u8(in);
+	const uint64_t high = reader_u32(in), low = reader_u32(in);
+
+	if (in->failed || reader_left(&list) == 0)
+		return true;
+	r->resetting = resetting <= RESET_GUESSED ? resetting : RESET_NONE;
+	r->resets = params_list_bits(t, list, high << 32 | low);
+	r->start = params_empty(t);
+	return r->start != NULL && params_list_load(t, list, &r->start) == 0;
+}
+
+int relay_state_load(struct relay_state *r, struct params_table *t,
+    struct relay_bytes bytes, struct err *e)
 {
 	struct reader in;
 
-	reader_init(&in, p, n);
+	reader_init(&in, bytes.at, bytes.len);
 	const uint8_t flags = reader_u8(&in);
 
 	r->hold = (flags & HOLD) != 0;
@@ -66,7 +92,7 @@ int relay_state_load(struct relay_state *r, const void *p, size_t n,
 	r->execute_holds = (flags & EXECUTE_HOLDS) != 0;
 	r->discards = (flags & DISCARDS) != 0;
 	if (!load_text(&in, &r->dealloc.name) ||
-	    !load_text(&in, &r->dealloc.portal))
+	    !load_text(&in, &r->dealloc.portal) || !load_start(r, t, &in))
 		return err_nomem(e);
 	return in.failed || reader_left(&in) > 0 ? err_set(e,
 	    ERRCODE_PROTOCOL_VIOLATION, "state of a session is broken") : 0;

@@ -58,7 +58,7 @@ static enum relay_step on_query(struct relay_up *up)
 		if (relay_reset_waits(up))
 			return relay_wait(up);
 		up->c->relay.hold = is_watershed(up) ||
-		    up->c->resetting != RESET_NONE;
+		    up->c->relay.resetting != RESET_NONE;
 		relay_dealloc_clear(&up->c->relay);
 		return pass_call(up);
 	}
@@ -85,7 +85,7 @@ static enum relay_step on_execute(struct relay_up *up)
 /* What comes behind a RESET has the values that the client then has. */
 static enum relay_step on_sync(struct relay_up *up)
 {
-	up->c->relay.hold = up->c->resetting != RESET_NONE;
+	up->c->relay.hold = up->c->relay.resetting != RESET_NONE;
 	return relay_request(up);
 }
 

@@ -37,7 +37,9 @@
 #define RELAY_STATE(X, A) \
 	X(relay_state, hold, MOVED) X(relay_state, parse_tried, MOVED) \
 	X(relay_state, execute_holds, MOVED) \
-	X(relay_state, discards, MOVED) X(relay_state, dealloc, MOVED)
+	X(relay_state, discards, MOVED) X(relay_state, resetting, MOVED) \
+	X(relay_state, dealloc, MOVED) X(relay_state, start, MOVED) \
+	X(relay_state, resets, MOVED)
 
 #define POOL_CLIENT(X, A) \
 	X(pool_client, prev, MADE) X(pool_client, next, MADE) \
@@ -55,7 +57,6 @@
 	X(client, db, MOVED) X(client, user, MOVED) \
 	X(client, login, MADE) X(client, console, MADE) \
 	X(client, request, it->request == NULL) X(client, params, MOVED) \
-	X(client, start, MOVED) X(client, resets, MOVED) \
 	X(client, statements, MOVED) \
 	X(client, relay, is_movable_relay_state(&it->relay)) \
 	X(client, carry, is_movable_carry(&it->carry)) \
@@ -69,7 +70,6 @@
 	X(client, has_reserve_fd, MADE) X(client, admin, MADE) \
 	X(client, own_user, MADE) \
 	X(client, replication, it->replication == REPLICATION_NONE) \
-	X(client, resetting, MOVED) \
 	X(client, key_len, it->key_len >= CLIENT_KEY_BYTES) \
 	A(client, key, MOVED) X(client, options, MADE)
 

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/socket.h"
-#include "proto/params.h"
+#include "proto/params_list.h"
 #include "proto/prepared.h"
 #include "session/broker.h"
 #include "session/client.h"
@@ -15,7 +15,6 @@
 #include "session/snapshot_load_parts.h"
 #include "session/snapshot_parts.h"
 #include "session/relay.h"
-#include "session/relay_reset.h"
 #include "session/server.h"
 #include "session/sessions.h"
 
@@ -43,22 +42,6 @@ struct pool *snapshot_find_pool(struct sessions *ss,
 	return p;
 }
 
-int snapshot_read_params(struct sessions *ss, struct reader *list,
-    struct params **out)
-{
-	struct snapshot_pair pair;
-
-	while (snapshot_next_pair(list, &pair)) {
-		/* the parameter may not be tracked any more */
-		const int i = params_find(ss->params, pair.name);
-
-		if (i >= 0 && pair.value != NULL &&
-		    params_set(out, i, pair.value) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 struct prepared *snapshot_read_statement(struct sessions *ss,
     const struct snapshot_statement *in, struct err *e)
 {
@@ -76,37 +59,7 @@ int snapshot_read_queued(struct stream *s, const uint8_t *p, size_t n)
 	return n > 0 && stream_queue(s, p, n) == STREAM_BROKEN ? -1 : 0;
 }
 
-uint64_t snapshot_read_bits(const struct sessions *ss,
-    const struct reader *list, uint64_t there)
-{
-	struct snapshot_pair pair;
-	struct reader walk = *list;
-	uint64_t here = 0;
-
-	for (unsigned n = 0; n < 64 && snapshot_next_pair(&walk, &pair); n++) {
-		const int i = params_find(ss->params, pair.name);
-
-		if (i >= 0 && (there >> n & 1) != 0)
-			here |= (uint64_t)1 << i;
-	}
-	return here;
-}
-
 /* --- clients --- */
-
-/* What the client came with, and what of that is being reset. */
-static int read_start(struct client *c, struct snapshot_client *in)
-{
-	if (reader_left(&in->start) == 0)
-		return 0;
-	c->resets = snapshot_read_bits(c->ss, &in->start, in->resets);
-	c->start = params_empty(c->ss->params);
-	if (c->start == NULL ||
-	    snapshot_read_params(c->ss, &in->start, &c->start) < 0)
-		return -1;
-	c->resetting = in->resetting <= RESET_GUESSED ? in->resetting : RESET_NONE;
-	return 0;
-}
 
 static int read_names(struct client *c, struct reader *list, struct err *e)
 {
@@ -159,14 +112,14 @@ static int fill_client(struct client *c, struct snapshot_client *in,
 	pool_client_set(&c->pc, !c->welcomed ? CLIENT_WELCOME :
 	    (in->flags & SNAPSHOT_WAITING) != 0 ? CLIENT_WAITING :
 	    CLIENT_ACTIVE);
-	if (snapshot_read_params(c->ss, &in->params, &c->params) < 0 ||
-	    read_start(c, in) < 0 ||
+	if (params_list_load(c->ss->params, in->params, &c->params) < 0 ||
 	    carry_keep(&c->carry, in->carry, in->carry_len) < 0 ||
 	    snapshot_read_queued(&c->stream, in->queued, in->queued_len) < 0)
 		return err_nomem(e);
 	if (copy_text(&c->query_text, in->query_text) < 0)
 		return err_nomem(e);
-	if (relay_state_load(&c->relay, in->relay, in->relay_len, e) < 0)
+	if (relay_state_load(&c->relay, c->ss->params,
+	    (struct relay_bytes){ in->relay, in->relay_len }, e) < 0)
 		return -1;
 	if (c->welcomed)
 		client_set_key(c, in->key, in->key_len);

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "pool/evict.h"
 #include "proto/params.h"
+#include "proto/params_list.h"
 #include "proto/prepared.h"
 #include "proto/track_look.h"
 #include "session/server.h"
@@ -105,7 +106,8 @@ static int read_welcome(struct server *s, struct snapshot_server *in,
 	struct params *set = params_empty(s->ss->params);
 
 	if (set == NULL ||
-	    snapshot_read_params(s->ss, &in->welcome_params, &set) < 0)
+	    params_list_load(s->ss->params, in->welcome_params,
+	    &set) < 0)
 		goto fail;
 	p->welcome = mem_alloc(sizeof *p->welcome + in->welcome_len);
 	if (p->welcome == NULL)
@@ -159,9 +161,11 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	s->ps.mode = (in->flags & SNAPSHOT_SESSION) != 0 ? POOL_SESSION :
 	    (in->flags & SNAPSHOT_STATEMENT) != 0 ? POOL_STATEMENT :
 	    POOL_TRANSACTION;
-	s->silent = snapshot_read_bits(s->ss, &in->params, in->silent);
+	s->silent = params_list_bits(s->ss->params, in->params,
+	    in->silent);
 	/* of silent values nobody knows where they came from */
-	if (snapshot_read_params(s->ss, &in->params, &s->params) < 0 ||
+	if (params_list_load(s->ss->params, in->params,
+	    &s->params) < 0 ||
 	    params_forget(&s->params, s->silent) < 0 ||
 	    carry_keep(&s->carry, in->carry, in->carry_len) < 0 ||
 	    snapshot_read_queued(&s->stream, in->queued, in->queued_len) < 0)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "proto/params_list.h"
 #include "session/snapshot_parts.h"
 
 static int64_t get_64(struct reader *r)
@@ -22,15 +23,6 @@ static const uint8_t *get_blob(struct reader *r, uint32_t *len)
 static const char *get_text(struct reader *r)
 {
 	return reader_u8(r) == 0 ? NULL : reader_str(r);
-}
-
-bool snapshot_next_pair(struct reader *r, struct snapshot_pair *out)
-{
-	if (reader_left(r) == 0)
-		return false;
-	out->name = reader_str(r);
-	out->value = get_text(r);
-	return !r->failed;
 }
 
 bool snapshot_next_statement(struct reader *r, struct snapshot_statement *out)
@@ -70,18 +62,6 @@ static void get_list(struct reader *r, struct reader *out)
 	const uint8_t *const at = get_blob(r, &len);
 
 	reader_init(out, at, at == NULL ? 0 : len);
-}
-
-static void get_pairs(struct reader *r, struct reader *out)
-{
-	struct snapshot_pair pair;
-
-	get_list(r, out);
-	struct reader walk = *out;
-
-	while (snapshot_next_pair(&walk, &pair))
-		;
-	r->failed = r->failed || walk.failed;
 }
 
 static void get_statements(struct reader *r, struct reader *out)
@@ -144,12 +124,9 @@ int snapshot_parse_client(const void *p, size_t n, struct snapshot_client *out,
 	out->wait_since = get_64(&r);
 	out->rest = reader_u32(&r);
 	out->key = get_blob(&r, &out->key_len);
-	get_pairs(&r, &out->params);
+	params_list_read(&r, &out->params);
 	get_statements(&r, &out->statements);
 	out->carry = get_blob(&r, &out->carry_len);
-	get_pairs(&r, &out->start);
-	out->resetting = reader_u8(&r);
-	out->resets = (uint64_t)get_64(&r);
 	out->relay = get_blob(&r, &out->relay_len);
 	out->query_text = get_text(&r);
 	out->queued = get_blob(&r, &out->queued_len);
@@ -186,7 +163,7 @@ int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,
 	out->chore = reader_u8(&r);
 	out->rest = reader_u32(&r);
 	out->key = get_blob(&r, &out->key_len);
-	get_pairs(&r, &out->params);
+	params_list_read(&r, &out->params);
 	out->silent = (uint64_t)get_64(&r);
 	get_statements(&r, &out->statements);
 	out->forgotten = reader_u32(&r);
@@ -196,7 +173,7 @@ int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,
 	out->status = (char)reader_u8(&r);
 	get_owed(&r, &out->owed);
 	out->has_welcome = reader_u8(&r) != 0;
-	get_pairs(&r, &out->welcome_params);
+	params_list_read(&r, &out->welcome_params);
 	out->welcome = get_blob(&r, &out->welcome_len);
 	out->last = (uint64_t)get_64(&r);
 	return check_end(&r, e);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "base/crypto.h"
 #include "base/mem.h"
-#include "proto/params.h"
+#include "proto/params_list.h"
 #include "proto/prepared.h"
 #include "proto/writer.h"
 #include "session/client.h"
@@ -39,19 +39,6 @@ static void put_list(struct writer *w, struct writer *list)
 	put_blob(w, list->at, list->len);
 	w->failed = w->failed || list->failed;
 	writer_fini(list);
-}
-
-static void put_params(struct writer *w, const struct params_table *t,
-    const struct params *set)
-{
-	struct writer list;
-
-	writer_init(&list, w->cap);
-	for (int i = 0; set != NULL && i < params_count(t); i++) {
-		writer_str(&list, params_name(t, i));
-		put_text(&list, params_get(set, i));
-	}
-	put_list(w, &list);
 }
 
 static void put_statement(struct writer *w, const char *name,
@@ -116,17 +103,14 @@ void snapshot_write_client(const struct client *c, struct writer *w)
 	put_64(w, c->pc.wait_since);
 	writer_u32(w, c->rest.bytes);
 	put_blob(w, c->key, c->key_len);
-	put_params(w, c->ss->params, c->params);
+	params_list_write(c->ss->params, c->params, w);
 	writer_init(&list, w->cap);
 	while ((n = slots_next(c->statements, &at)) != NULL)
 		put_statement(&list, n->name, n->stmt);
 	put_list(w, &list);
 	put_blob(w, c->carry.at, c->carry.len);
-	put_params(w, c->ss->params, c->start);
-	writer_u8(w, c->resetting);
-	put_64(w, (int64_t)c->resets);
 	writer_init(&list, w->cap);
-	relay_state_save(&c->relay, &list);
+	relay_state_save(&c->relay, c->ss->params, &list);
 	put_list(w, &list);
 	put_text(w, c->query_text);
 	put_queued(w, &c->stream);
@@ -207,7 +191,7 @@ void snapshot_write_server(const struct server *s, struct writer *w)
 	writer_u8(w, (uint8_t)s->chore);
 	writer_u32(w, s->rest.bytes);
 	put_blob(w, s->key, s->key_len);
-	put_params(w, s->ss->params, s->params);
+	params_list_write(s->ss->params, s->params, w);
 	put_64(w, (int64_t)s->silent);
 	writer_init(&list, w->cap);
 	/* least recently used first: added in this order they make the same list */
@@ -221,7 +205,8 @@ void snapshot_write_server(const struct server *s, struct writer *w)
 	writer_u8(w, (uint8_t)s->track.status);
 	put_owed(w, &s->track);
 	writer_u8(w, welcome != NULL);
-	put_params(w, s->ss->params, welcome != NULL ? welcome->params : NULL);
+	params_list_write(s->ss->params,
+	    welcome != NULL ? welcome->params : NULL, w);
 	put_blob(w, welcome != NULL ? welcome->bytes : NULL,
 	    welcome != NULL ? welcome->len : 0);
 	put_64(w, (int64_t)prepared_last(s->ss->prepared));

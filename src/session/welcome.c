@@ -35,7 +35,7 @@ void welcome_send(struct client *c, const struct welcome_parts *g)
 	else
 		params_write_status(c->params, &w);
 	if (c->params != g->tracked && c->replication == REPLICATION_NONE)
-		c->start = params_ref(c->params);
+		c->relay.start = params_ref(c->params);
 	client_new_key(c);
 	write_key(&w, c);
 	if (notice != NULL && notice[0] != '\0')

@@ -183,7 +183,7 @@ static void add_client(struct world *w, int i)
 	pool_client_set(&c->pc, CLIENT_ACTIVE);
 	params_unref(&c->params);
 	c->params = zone(w->app, zones[i]);
-	c->start = params_ref(c->params);
+	c->relay.start = params_ref(c->params);
 	c->welcomed = true;
 	client_new_key(c);
 	e->c = c;

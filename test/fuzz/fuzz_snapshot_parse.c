@@ -4,15 +4,16 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "proto/params_list.h"
 #include "session/snapshot_parts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void walk_pairs(struct reader *list)
 {
-	struct snapshot_pair pair;
+	struct params_pair pair;
 
-	while (snapshot_next_pair(list, &pair))
+	while (params_list_next(list, &pair))
 		assert(strlen(pair.name) < 1u << 30);
 	assert(!list->failed && reader_left(list) == 0);
 }
@@ -58,7 +59,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (snapshot_parse_client(data, size, &c, &e) == 0) {
 		walk_pairs(&c.params);
-		walk_pairs(&c.start);
 		walk_statements(&c.statements);
 		(void)touch(c.key, c.key_len);
 		(void)touch(c.carry, c.carry_len);

@@ -8,78 +8,133 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/mem.h"
+#include "proto/params.h"
 #include "proto/writer.h"
 #include "session/relay_state.h"
 
 static char name[] = "s1", portal[] = "";
 
-static const struct relay_state full = {
-	.hold = true, .parse_tried = true, .execute_holds = true,
-	.discards = true, .dealloc = { name, portal },
-};
+static struct {
+	struct params_table *table;
+	struct params *start;
+	struct writer saved;
+} st;
 
-static void save(const struct relay_state *r, struct writer *w)
+static int set_up(void **state)
 {
-	writer_init(w, 1 << 16);
-	relay_state_save(r, w);
-	assert_false(w->failed);
+	(void)state;
+	st.table = params_table_new(NULL);
+	assert_non_null(st.table);
+	st.start = params_empty(st.table);
+	assert_int_equal(params_set(&st.start, PARAMS_DATESTYLE, "ISO"), 0);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	writer_fini(&st.saved);
+	params_unref(&st.start);
+	params_table_free(&st.table);
+	return 0;
+}
+
+static void save(const struct relay_state *r)
+{
+	writer_init(&st.saved, 1 << 16);
+	relay_state_save(r, st.table, &st.saved);
+	assert_false(st.saved.failed);
+}
+
+static void save_full(void)
+{
+	save(&(struct relay_state){
+	    .hold = true, .parse_tried = true, .execute_holds = true,
+	    .discards = true, .resetting = RESET_DONE,
+	    .dealloc = { name, portal }, .start = st.start,
+	    .resets = (uint64_t)1 << PARAMS_DATESTYLE,
+	});
+}
+
+static int load(struct relay_state *r, struct params_table *t, size_t n)
+{
+	struct err e;
+
+	*r = (struct relay_state){ 0 };
+	return relay_state_load(r, t,
+	    (struct relay_bytes){ st.saved.at, n }, &e);
 }
 
 static void test_all_that_is_known_is_known_again(void **state)
 {
-	struct relay_state r = { 0 };
-	struct writer w;
-	struct err e;
+	struct relay_state r;
 
 	(void)state;
-	save(&full, &w);
-	assert_int_equal(relay_state_load(&r, w.at, w.len, &e), 0);
+	save_full();
+	assert_int_equal(load(&r, st.table, st.saved.len), 0);
 	assert_true(r.hold && r.parse_tried && r.execute_holds && r.discards);
 	assert_string_equal(r.dealloc.name, "s1");
 	assert_string_equal(r.dealloc.portal, "");
+	assert_int_equal(r.resetting, RESET_DONE);
+	assert_int_equal(r.resets, (uint64_t)1 << PARAMS_DATESTYLE);
+	assert_string_equal(params_get(r.start, PARAMS_DATESTYLE), "ISO");
 	relay_state_fini(&r);
-	writer_fini(&w);
 }
 
 static void test_nothing_stays_nothing(void **state)
 {
-	struct relay_state r = { 0 };
-	struct writer w;
-	struct err e;
+	struct relay_state r;
 
 	(void)state;
-	save(&(struct relay_state){ 0 }, &w);
-	assert_int_equal(relay_state_load(&r, w.at, w.len, &e), 0);
+	save(&(struct relay_state){ 0 });
+	assert_int_equal(load(&r, st.table, st.saved.len), 0);
 	assert_false(r.hold || r.parse_tried || r.execute_holds || r.discards);
 	assert_null(r.dealloc.name);
 	assert_null(r.dealloc.portal);
-	writer_fini(&w);
+	assert_null(r.start);
 }
 
 static void test_bytes_that_are_cut_or_too_many_are_refused(void **state)
 {
-	struct writer w;
-	struct err e;
-
 	(void)state;
-	save(&full, &w);
-	writer_u8(&w, 0);
-	for (size_t n = 0; n <= w.len; n++) {
-		struct relay_state r = { 0 };
-		const int rc = relay_state_load(&r, w.at, n, &e);
+	save_full();
+	writer_u8(&st.saved, 0);
+	for (size_t n = 0; n <= st.saved.len; n++) {
+		struct relay_state r;
 
-		assert_int_equal(rc, n == w.len - 1 ? 0 : -1);
+		assert_int_equal(load(&r, st.table, n),
+		    n == st.saved.len - 1 ? 0 : -1);
 		relay_state_fini(&r);
 	}
-	writer_fini(&w);
 }
+
+static void test_want_of_memory_is_an_error(void **state)
+{
+	unsigned long n = 0;
+	struct relay_state r;
+	int rc;
+
+	(void)state;
+	save_full();
+	do {
+		mem_fail_at(++n);
+		rc = load(&r, st.table, st.saved.len);
+		mem_fail_at(0);
+		relay_state_fini(&r);
+	} while (rc < 0);
+	assert_true(n > 2);
+}
+
+#define STAGED(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_that_is_known_is_known_again),
-		cmocka_unit_test(test_nothing_stays_nothing),
-		cmocka_unit_test(test_bytes_that_are_cut_or_too_many_are_refused),
+		STAGED(test_all_that_is_known_is_known_again),
+		STAGED(test_nothing_stays_nothing),
+		STAGED(test_bytes_that_are_cut_or_too_many_are_refused),
+		STAGED(test_want_of_memory_is_an_error),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
