@@ -43,9 +43,6 @@ int listener_adopt_passed(struct app *app, int count, struct err *e);
  * not adopted; what was adopted but is not named is closed. 0 or -1.
  */
 int listener_open_all(struct app *app, struct err *e);
-/* (listener.c, for listener_open.c) Accept from fd. 0 or -1: it is closed. */
-int listener_add(struct app *app, int fd, const struct net_addr *addr,
-    const char *path);
 /* Close l and forget it; its file stays. */
 void listener_drop(struct listener *l);
 void listener_close_all(struct app *app);
@@ -70,8 +67,6 @@ void listener_pause_all(struct app *app);
 void listener_resume_all(struct app *app);
 /* After a reload: socket options that accepted connections inherit. */
 void listener_retune_all(struct app *app);
-/* (listener_open.c) The options for l, which may have had others. */
-int listener_retune(const struct listener *l, struct err *e);
 
 /*
  * "<unix_socket_dir>/.s.PGSQL.<listen_port>" in buf; may begin with '@'.

@@ -29,11 +29,11 @@ struct console_portal {
 	bool done;
 };
 
-/* (console.c) Tell e, and skip to Sync. May close the client. */
+/* Tell e, and skip to Sync. May close the client. */
 void extended_refuse(struct console *k, const struct err *e);
 void extended_bad_message(struct console *k, const char *what);
 /*
- * (console_prepared.c) Of a text that must be one statement; who asks is
+ * Of a text that must be one statement; who asks is
  * filled in. statement_free() it; NULL with e.
  */
 struct statement *extended_make(struct console *k,
@@ -54,7 +54,7 @@ void portal_free(struct console_portal *p);
 struct statement *portal_make(struct console *k,
     const struct console_portal *p, struct err *e);
 
-/* (console_bind.c) The rest of Bind: values, formats. 0, or -1: refused. */
+/* The rest of Bind: values, formats. 0, or -1: refused. */
 int portal_read(struct console *k, struct console_portal *p,
     const struct console_prepared *ps, struct reader *body);
 

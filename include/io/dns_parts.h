@@ -76,13 +76,13 @@ struct dns {
 	usec_t max_ttl, negative_ttl;
 };
 
-/* (dns.c) Ask for n, which nobody asks for yet; the answer goes to its queries. */
+/* Ask for n, which nobody asks for yet; the answer goes to its queries. */
 void dns_ask(struct dns *d, struct name *n);
 
-/* (dns_zone.c) The zone of a name, counted; NULL: it is in none, no memory. */
+/* The zone of a name, counted; NULL: it is in none, no memory. */
 struct zone *dns_zone_ref(struct dns *d, const char *name);
 void dns_zone_unref(struct dns *d, struct zone *z);	/* z may be NULL */
-/* (dns_zone.c) Forget all zones, and ask no more. */
+/* Forget all zones, and ask no more. */
 void dns_zones_fini(struct dns *d);
 
 #endif

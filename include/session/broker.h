@@ -3,6 +3,13 @@
 #ifndef SESSION_BROKER_H
 #define SESSION_BROKER_H
 
+/*
+ * Who reads a client, and who does not: a module that makes a client wait
+ * (broker, a login, auth_query) pauses its stream, and calls the role's go_on()
+ * or its own answered() when the wait is over. Only the role resumes the
+ * stream: update() in relay.c, on_answered() and the like in login*.c.
+ */
+
 #include <stdbool.h>
 
 #include "base/time.h"
@@ -48,7 +55,7 @@ bool broker_same_params(struct client *c, struct server *s);
 int broker_adopt_params(struct client *c, const struct server *s);
 /* A chore (reset, check, ROLLBACK) of an unlinked server is done. */
 void broker_chore_done(struct server *s);
-/* (broker_chore.c) One that began at since is not answered: close s. */
+/* One that began at since is not answered: close s. */
 void broker_chore_late(struct server *s, usec_t since);
 /* c leaves (section 13): its server is released or closed. */
 void broker_client_gone(struct client *c);

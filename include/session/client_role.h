@@ -11,6 +11,8 @@
 struct auth_query;
 struct client;
 struct iovec;
+struct sessions;
+struct timeout_list;
 
 /*
  * What a client is for the time being: a const row for each role, in a file of
@@ -22,7 +24,8 @@ struct client_role {
 	const char *name;
 	bool logging_in;		/* nobody knows yet who the client is */
 	bool mute;			/* never told why it is closed */
-	size_t time_out;		/* the list in struct sessions; 0 = none */
+	/* The list of those that run the time-out of the role. */
+	struct timeout_list *(*time_out)(struct sessions *ss);
 	/* Logged in, its pool known: send first, then the welcome. */
 	void (*admitted)(struct client *c, const struct iovec *first);
 	/* Bytes can be read; never NULL. */

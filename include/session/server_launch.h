@@ -3,11 +3,20 @@
 #ifndef SESSION_SERVER_LAUNCH_H
 #define SESSION_SERVER_LAUNCH_H
 
+#include <stdbool.h>
+
 struct pool;
 struct pool_client;
 struct server;
 struct sessions;
 
+/*
+ * May p open one more server, for dedicated alone, or for all (NULL)? Where a
+ * limit asks for that, idle servers are closed. *reserve is set for dedicated:
+ * the server would be past the size of the pool.
+ */
+bool server_launch_room(struct pool *p, const struct pool_client *dedicated,
+    bool *reserve);
 /*
  * Open a connection for p in state SERVER_LOGIN. What goes wrong is told by
  * ops->closed, perhaps before this returns.

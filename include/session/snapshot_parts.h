@@ -15,20 +15,20 @@ struct err;
 #define SNAPSHOT_VERSION 4
 
 enum snapshot_flag {
-	SNAPSHOT_WAITING = 1,	/* client: asked for a server */
-	SNAPSHOT_TRANSLATES = 32,	/* client: relay_translates() */
-	SNAPSHOT_CLOSE = 64,	/* server: close_needed */
-	SNAPSHOT_READY = 128,	/* server: fields of struct track ... */
-	SNAPSHOT_COPY_IN = 256,
-	SNAPSHOT_ABORTED = 512,
-	SNAPSHOT_UNCERTAIN = 1024,
-	SNAPSHOT_OLD = 2048,	/* server: knows no newer protocol */
-	SNAPSHOT_DROP = 4096,	/* both: rest.dropped */
-	SNAPSHOT_NOTIFIED = 8192,	/* client: the field */
-	SNAPSHOT_SUPERUSER = 16384,	/* server: the field */
-	SNAPSHOT_WELCOME = 32768,	/* client: waits for its welcome */
-	SNAPSHOT_SESSION = 65536,	/* both: linked in this pool_mode, */
-	SNAPSHOT_STATEMENT = 131072,	/* or in this one */
+	SNAPSHOT_WAITING = 1 << 0,	/* client: asked for a server */
+	SNAPSHOT_TRANSLATES = 1 << 5,	/* client: relay_translates() */
+	SNAPSHOT_CLOSE = 1 << 6,	/* server: close_needed */
+	SNAPSHOT_READY = 1 << 7,	/* server: fields of struct track ... */
+	SNAPSHOT_COPY_IN = 1 << 8,
+	SNAPSHOT_ABORTED = 1 << 9,
+	SNAPSHOT_UNCERTAIN = 1 << 10,
+	SNAPSHOT_OLD = 1 << 11,	/* server: knows no newer protocol */
+	SNAPSHOT_DROP = 1 << 12,	/* both: rest.dropped */
+	SNAPSHOT_NOTIFIED = 1 << 13,	/* client: the field */
+	SNAPSHOT_SUPERUSER = 1 << 14,	/* server: the field */
+	SNAPSHOT_WELCOME = 1 << 15,	/* client: waits for its welcome */
+	SNAPSHOT_SESSION = 1 << 16,	/* both: linked in this pool_mode, */
+	SNAPSHOT_STATEMENT = 1 << 17,	/* or in this one */
 };
 
 /* All point into the bytes that were parsed; lists are walked by next(). */

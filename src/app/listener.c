@@ -1,6 +1,6 @@
 /* listener.c - what listening sockets accept, and when they rest or end.
  * SPDX-License-Identifier: ISC */
-#include "app/listener.h"
+#include "app/listener_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include <utlist.h>
 
 #include "app/app.h"
-#include "app/listener.h"
+#include "app/listener_parts.h"
 #include "app/notify.h"
 #include "base/err.h"
 #include "base/errcodes.h"

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "proto/msg.h"
 #include "proto/reader.h"
+#include "proto/type_oid.h"
 
 #define FORMATS_MAX 128
 
@@ -58,18 +59,6 @@ static char *integer_text(const uint8_t *p, size_t n)
 	return mem_strdup(buf);
 }
 
-static bool is_integer(uint32_t oid)
-{
-	return oid == 20 || oid == 21 || oid == 23;	/* int8, int2, int4 */
-}
-
-/* text, varchar, bpchar, name, unknown: in binary they are the same */
-static bool is_text(uint32_t oid)
-{
-	return oid == 25 || oid == 1043 || oid == 1042 || oid == 19 ||
-	    oid == 705;
-}
-
 struct param_bytes {
 	const uint8_t *at;
 	uint32_t len;
@@ -79,9 +68,9 @@ struct param_bytes {
 
 static int param_text(const struct param_bytes *pb, char **out, struct err *e)
 {
-	if (pb->binary && is_integer(pb->oid))
+	if (pb->binary && type_is_integer(pb->oid))
 		*out = integer_text(pb->at, pb->len);
-	else if (pb->binary && !is_text(pb->oid))
+	else if (pb->binary && !type_is_text(pb->oid))
 		return err_set(e, ERRCODE_FEATURE_NOT_SUPPORTED,
 		    "parameters of type %u must be text", (unsigned)pb->oid);
 	else if (memchr(pb->at, '\0', pb->len) != NULL)

@@ -169,13 +169,11 @@ bool pool_lifetime_over(const struct pool_server *ps, usec_t now)
 	    now - p->last_lifetime_close >= life / p->limits.size;
 }
 
-enum pool_release pool_release_verdict(struct pool_server *ps, usec_t now,
-    enum close_reason *why)
+enum pool_release pool_release_verdict(struct pool_server *ps, bool lent,
+    usec_t now, enum close_reason *why)
 {
 	const struct pool *p = ps->pool;
 	const bool fresh = ps->state == SERVER_LOGIN;
-	const bool was_linked = ps->state == SERVER_ACTIVE ||
-	    ps->state == SERVER_BEING_CANCELED;
 
 	if (!fresh && pool_lifetime_over(ps, now)) {
 		*why = CLOSE_SERVER_LIFETIME_OVER;
@@ -191,10 +189,10 @@ enum pool_release pool_release_verdict(struct pool_server *ps, usec_t now,
 		*why = CLOSE_REPLICATION_CLIENT_CLOSED;
 		return POOL_TO_CLOSE;
 	}
-	if (was_linked && (p->limits.reset || (p->limits.can_reset &&
+	if (lent && (p->limits.reset || (p->limits.can_reset &&
 	    ps->mode == POOL_SESSION)))
 		return POOL_TO_TESTED;
-	if (was_linked && p->limits.check && p->limits.check_delay == 0)
+	if (lent && p->limits.check && p->limits.check_delay == 0)
 		return POOL_TO_USED;
 	return POOL_TO_IDLE;
 }

@@ -1,6 +1,6 @@
 /* auth.c - how a client proves who it is: finds the method and runs it.
  * SPDX-License-Identifier: ISC */
-#include "session/auth.h"
+#include "session/auth_parts.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "base/net.h"
 #include "base/secmem.h"
 #include "pool/credentials.h"
-#include "session/auth.h"
+#include "session/auth_parts.h"
 
 /* Whom to ask. */
 static const struct asked {

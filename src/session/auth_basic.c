@@ -11,7 +11,7 @@
 #include "proto/reader.h"
 #include "proto/scram.h"
 #include "proto/writer.h"
-#include "session/auth.h"
+#include "session/auth_parts.h"
 
 #define MD5_SALT 4
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "conf/ident.h"
-#include "session/auth.h"
+#include "session/auth_parts.h"
 
 static enum auth_result deny(struct auth *a, const char *detail)
 {

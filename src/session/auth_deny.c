@@ -1,6 +1,6 @@
 /* auth_deny.c - how the methods refuse, and who a name known outside may be.
  * SPDX-License-Identifier: ISC */
-#include "session/auth.h"
+#include "session/auth_parts.h"
 
 #include <string.h>
 

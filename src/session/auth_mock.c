@@ -2,7 +2,7 @@
  * (spec/authentication.md section 7)
  * SPDX-License-Identifier: ISC */
 #include "proto/scram.h"
-#include "session/auth.h"
+#include "session/auth_parts.h"
 
 static struct scram_shape shape_of(const struct auth_request *rq)
 {

@@ -8,7 +8,7 @@
 #include "conf/ident.h"
 #include "io/offload.h"
 #include "io/socket.h"
-#include "session/auth.h"
+#include "session/auth_parts.h"
 
 /*
  * What a uid is called may be known to a directory only (nsswitch.conf(5)),

@@ -10,7 +10,7 @@
 #include "proto/reader.h"
 #include "proto/scram.h"
 #include "proto/writer.h"
-#include "session/auth.h"
+#include "session/auth_parts.h"
 
 static const char failed[] = "SASL authentication failed";
 

@@ -99,21 +99,24 @@ static bool join(struct client *c, struct server *s)
 	return false;
 }
 
-/* Close c, and say false, if its pool cannot serve it; log in anew when due. */
-static bool may_queue(struct client *c)
+/*
+ * Fail c, and say true, if its pool cannot serve it: another server is tried
+ * when its time has come.
+ */
+static bool fail_if_down(struct client *c)
 {
 	struct pool *p = c->pc.pool;
 	char text[sizeof((struct err *)0)->text + 128];
 
 	if (c->ss->shutdown == SHUTDOWN_WAIT_FOR_SERVERS) {
 		client_fail(c, CLOSE_SERVER_SHUTTING_DOWN);
-		return false;
+		return true;
 	}
 	if (!pool_is_down(p) || pool_is_paused(p, c->ss->catalog) ||
 	    drain_stops(c->ss->catalog, p, time_now()) ||
 	    c->pc.state == CLIENT_WELCOME ||
 	    (c->replication != REPLICATION_NONE && !client_logs_in(c)))
-		return true;
+		return false;
 	snprintf(text, sizeof text, "server login has been failing, "
 	    "cached error: %s (server_login_retry)", pool_failure(p));
 	struct sessions *ss = c->ss;
@@ -127,7 +130,7 @@ static bool may_queue(struct client *c)
 	    .reason = CLOSE_CACHED_ERROR, .text = text });
 	if (retry)
 		server_launch(ss, p);
-	return false;
+	return true;
 }
 
 void broker_queue(struct client *c, enum client_state state)
@@ -156,7 +159,7 @@ bool broker_acquire(struct client *c)
 
 	if (ps != NULL)
 		return join(c, server_of(ps));
-	if (may_queue(c))
+	if (!fail_if_down(c))
 		broker_queue(c, own ? CLIENT_DEDICATED_WAITING : CLIENT_WAITING);
 	return false;
 }
@@ -169,7 +172,7 @@ void broker_look_up(struct client *c)
 
 	if (ps != NULL)
 		(void)join(c, server_of(ps));
-	else if (may_queue(c))
+	else if (!fail_if_down(c))
 		broker_queue(c, CLIENT_WAITING);
 }
 
@@ -251,7 +254,8 @@ static bool must_hand_over(const struct server *s)
 	    limit_takes_away(&s->ps, s->ss->catalog, time_now());
 }
 
-void broker_settle(struct server *s)
+/* lent: a client has used s since it was settled last. */
+static void settle(struct server *s, bool lent)
 {
 	struct sessions *ss = s->ss;
 	struct pool *p = s->ps.pool;
@@ -271,7 +275,7 @@ void broker_settle(struct server *s)
 		server_close(s, why != CLOSE_NONE ? why : CLOSE_EVICTED);
 		return;
 	}
-	switch (pool_release_verdict(&s->ps, time_now(), &why)) {
+	switch (pool_release_verdict(&s->ps, lent, time_now(), &why)) {
 	case POOL_TO_CLOSE:
 		if (why == CLOSE_SERVER_LIFETIME_OVER)
 			p->last_lifetime_close = time_now();
@@ -300,6 +304,12 @@ void broker_settle(struct server *s)
 	}
 }
 
+void broker_settle(struct server *s)
+{
+	settle(s, s->ps.state == SERVER_ACTIVE ||
+	    s->ps.state == SERVER_BEING_CANCELED);
+}
+
 void broker_idle_begins(struct client *c)
 {
 	if (c->ss->watch_idle && client_is_open(c) && !client_logs_in(c))
@@ -325,27 +335,33 @@ void broker_leave_queue(struct client *c)
 	broker_idle_begins(c);
 }
 
+static void unlink_pair(struct client *c, struct server *s)
+{
+	canceler_detach(s);
+	stream_flow_over(&s->stream);
+	pool_unlink(&c->pc);
+}
+
 void broker_release(struct server *s)
 {
 	struct client *c = client_of(s->ps.client);
 
 	if (log_wants(LEVEL_NOISE))
 		log_at(LEVEL_NOISE, &c->who, "parted from S-%p", (void *)s);
-	canceler_detach(s);
-	stream_flow_over(&s->stream);
-	pool_unlink(&c->pc);
+	unlink_pair(c, s);
 	broker_idle_begins(c);
 	broker_settle(s);
 }
 
 void broker_chore_done(struct server *s)
 {
-	/* after a ROLLBACK as if the client had just released the server */
-	if (s->chore == CHORE_ROLLBACK)
-		pool_server_set(&s->ps, SERVER_ACTIVE);
+	/* as if its client had released it just now */
+	const bool lent = s->chore == CHORE_ROLLBACK ||
+	    s->ps.state == SERVER_BEING_CANCELED;
+
 	timeout_stop(&s->timer);
 	s->chore = CHORE_NONE;
-	broker_settle(s);
+	settle(s, lent);
 }
 
 /* Why a server can't be kept when its client leaves now; CLOSE_NONE: it can. */
@@ -384,9 +400,7 @@ static bool can_roll_back(const struct client *c, const struct server *s)
 
 static void roll_back(struct client *c, struct server *s)
 {
-	canceler_detach(s);
-	stream_flow_over(&s->stream);
-	pool_unlink(&c->pc);
+	unlink_pair(c, s);
 	pool_server_set(&s->ps, SERVER_TESTED);
 	timeout_start(&s->ss->rollback_list, &s->timer, time_now());
 	(void)server_send_query(s, "ROLLBACK", CHORE_ROLLBACK);

@@ -57,29 +57,12 @@ static bool has_turn(struct sessions *ss, struct pool *p)
 	return heir == NULL;
 }
 
-/* Make room under the limits of database and user. */
-static bool make_room(struct pool *p)
-{
-	struct pool_server *victim;
-
-	for (;;) {
-		switch (limit_check(p, time_now(), &victim)) {
-		case LIMIT_FREE:
-			return true;
-		case LIMIT_FULL:
-			return false;
-		case LIMIT_EVICT:
-			server_close(server_of(victim), CLOSE_EVICTED);
-		}
-	}
-}
-
 static void launch(struct sessions *ss, struct pool *p)
 {
 	bool reserve, done = false;
 
 	while (pool_wanted(p, time_now(), &reserve) > 0 && has_turn(ss, p) &&
-	    make_room(p)) {
+	    server_launch_room(p, NULL, &reserve)) {
 		if (reserve)
 			log_at(LEVEL_WARNING, &client_of(
 			    p->clients[CLIENT_WAITING])->who,

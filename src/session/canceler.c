@@ -93,11 +93,16 @@ static void ignore(struct client *c)
 	(void)c;
 }
 
+static struct timeout_list *time_out(struct sessions *ss)
+{
+	return &ss->cancel_list;
+}
+
 /* Gets no answer, and so need not stay for it: no matter who hangs up. */
 static const struct client_role role = {
 	.name = "cancel",
 	.mute = true,
-	.time_out = offsetof(struct sessions, cancel_list),
+	.time_out = time_out,
 	.input = ignore,
 	.leave = on_leave,
 };

@@ -90,9 +90,8 @@ void client_become(struct client *c, const struct client_role *role)
 	c->role = role;
 	if (before->leave != NULL)
 		before->leave(c);
-	if (role->time_out != 0)
-		timeout_start((struct timeout_list *)((char *)c->ss +
-		    role->time_out), &c->timer, time_now());
+	if (role->time_out != NULL)
+		timeout_start(role->time_out(c->ss), &c->timer, time_now());
 }
 
 static void free_task(struct loop_task *t)

@@ -395,10 +395,15 @@ static struct auth_query *query_of(const struct client *c)
 	return &c->login->query;
 }
 
+static struct timeout_list *time_out(struct sessions *ss)
+{
+	return &ss->login_list;
+}
+
 static const struct client_role role = {
 	.name = "login",
 	.logging_in = true,
-	.time_out = offsetof(struct sessions, login_list),
+	.time_out = time_out,
 	.input = on_input,
 	.hung_up = login_hung_up,
 	.go_on = auth_query_send,

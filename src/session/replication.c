@@ -6,7 +6,6 @@
 #include "session/replication.h"
 
 #include "pool/latencies.h"
-#include "pool/limit.h"
 #include "pool/pool_failure.h"
 #include "proto/params.h"
 #include "proto/startup.h"
@@ -19,29 +18,13 @@
 #include "session/server_launch.h"
 #include "session/sessions.h"
 
-static bool make_room(struct pool_client *pc, bool *reserve)
-{
-	struct pool_server *victim;
-
-	for (;;) {
-		switch (limit_check_dedicated(pc, time_now(), &victim, reserve)) {
-		case LIMIT_FREE:
-			return true;
-		case LIMIT_FULL:
-			return false;
-		case LIMIT_EVICT:
-			server_close(server_of(victim), CLOSE_EVICTED);
-		}
-	}
-}
-
 void replication_launch(struct pool *p)
 {
 	struct pool_client *pc;
 	bool reserve;
 
 	while ((pc = pool_pick_dedicated(p, time_now())) != NULL &&
-	    make_room(pc, &reserve)) {
+	    server_launch_room(p, pc, &reserve)) {
 		if (reserve)
 			log_at(LEVEL_WARNING, &client_of(pc)->who,
 			    "taking connection from reserve_pool");

@@ -4,6 +4,7 @@
 
 #include "io/tls.h"
 #include "io/tls_context.h"
+#include "pool/limit.h"
 #include "pool/pool_failure.h"
 #include "session/server.h"
 #include "session/server_attempt.h"
@@ -19,6 +20,23 @@ static struct server *attempt(struct sessions *ss, struct pool *p,
 	if (s == NULL)
 		pool_fail(p, NULL);
 	return s;
+}
+
+bool server_launch_room(struct pool *p, const struct pool_client *dedicated,
+    bool *reserve)
+{
+	struct pool_server *victim;
+	enum limit_verdict verdict;
+
+	for (;;) {
+		verdict = dedicated == NULL ?
+		    limit_check(p, time_now(), &victim) :
+		    limit_check_dedicated(dedicated, time_now(), &victim,
+		    reserve);
+		if (verdict != LIMIT_EVICT)
+			return verdict == LIMIT_FREE;
+		server_close(server_of(victim), CLOSE_EVICTED);
+	}
 }
 
 void server_launch(struct sessions *ss, struct pool *p)

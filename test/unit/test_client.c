@@ -46,10 +46,15 @@ static void on_leave_second(struct client *c)
 	st.left[1]++;
 }
 
+static struct timeout_list *time_out(struct sessions *ss)
+{
+	return &ss->login_list;
+}
+
 static const struct client_role first = {
 	.name = "first",
 	.logging_in = true,
-	.time_out = offsetof(struct sessions, login_list),
+	.time_out = time_out,
 	.input = on_input,
 	.leave = on_leave_first,
 };
