@@ -30,7 +30,7 @@ struct cursor {
 
 /* Each walk that was begun must be ended, before its list goes. */
 void cursor_begin(struct cursor *w, struct cursor_list *l);
-/* Who is next, and move on; NULL: that was all. */
+/* The member that is next, and move on; NULL: that was all. */
 struct cursor_node *cursor_take(struct cursor *w);
 /* Ended twice, or never begun: no effect. */
 void cursor_end(struct cursor *w);

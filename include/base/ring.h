@@ -26,7 +26,7 @@ bool ring_put(struct ring *r, int tag, const void *p, size_t n);
 bool ring_is_empty(const struct ring *r);
 /* The oldest record's length and tag; false: there is none. */
 bool ring_peek(const struct ring *r, int *tag, size_t *n);
-/* Its n bytes, as ring_peek() has told, into buf; its room is free then. */
+/* The record's n bytes, as ring_peek() has told, into buf; its room is free. */
 void ring_take(struct ring *r, void *buf, size_t n);
 
 #endif

@@ -44,7 +44,7 @@ static inline void *slots_find(const struct slots *s, uint32_t hash,
 
 /* 0, or -1: no memory. It must not be there already. */
 int slots_add(struct slots **s, uint32_t hash, void *item);
-/* It must be there. */
+/* item must be there. */
 void slots_remove(struct slots **s, uint32_t hash, const void *item);
 /* Each in turn, from *at = 0 on; NULL: no more. None may come or go meanwhile. */
 void *slots_next(const struct slots *s, unsigned *at);

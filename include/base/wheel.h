@@ -54,7 +54,7 @@ static inline void wheel_wake(struct wheel_node *n)
 		wheel_hasten(n, 0);
 }
 
-/* It is now: see what is due. */
+/* The time is now: see which members are due. */
 void wheel_turn(struct wheel *w, usec_t now);
 /*
  * The next that is due, in the order in which they came to be so; NULL: no

@@ -46,7 +46,7 @@ struct hba_place {
 	struct hba_budget *budget;
 };
 
-/* Who takes the lines. */
+/* The receiver of the lines. */
 struct hba_taker {
 	const char *what;	/* begins the reports: "hba", "ident" */
 	/*

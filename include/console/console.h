@@ -66,7 +66,7 @@ struct console_sink {
 void console_sink_init(struct console_sink *to, struct console *k,
     const struct shape *s);
 
-/* Who it is, for what only they can be told. */
+/* The user of the console, for queries whose answer depends on it. */
 struct asker console_asker(const struct console *k);
 
 /* --- running statements (console_run.c) --- */
@@ -79,7 +79,7 @@ void console_query(struct console *k, const char *query);
  */
 void console_run(struct console *k, const struct statement *st,
     struct row_sink *sink);
-/* Its rows only. 0, or -1 with e. */
+/* The rows of the statement only. 0, or -1 with e. */
 int console_rows(struct console *k, const struct statement *st,
     struct row_sink *sink, struct err *e);
 

@@ -42,7 +42,7 @@ struct statement *extended_make(struct console *k,
 /* By name; NULL: none, which drop takes as well. */
 struct console_prepared *prepared_find(struct console *k, const char *name);
 void prepared_drop(struct console *k, struct console_prepared *ps);
-/* Its statement, while the parameters are not known; NULL with e. */
+/* The statement of ps, while the parameters are not known; NULL with e. */
 struct statement *prepared_make(struct console *k,
     const struct console_prepared *ps, struct err *e);
 
@@ -50,7 +50,7 @@ struct console_portal *portal_find(struct console *k, const char *name);
 void portal_drop(struct console *k, struct console_portal *p);
 /* One that is in no table. */
 void portal_free(struct console_portal *p);
-/* Its statement, with the values of its parameters; NULL with e. */
+/* The statement of p, with the values of its parameters; NULL with e. */
 struct statement *portal_make(struct console *k,
     const struct console_portal *p, struct err *e);
 

@@ -11,7 +11,7 @@
 #define DRIVER_QUERY_COLUMNS 32
 #define DRIVER_QUERY_MAX 16384	/* bytes of a query that is looked at */
 
-/* Who asks. */
+/* The client that asks. */
 struct asker {
 	const char *user;
 	const char *application_name;

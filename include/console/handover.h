@@ -22,7 +22,7 @@ void handover_end(struct admin *a);
 bool handover_is_on(const struct admin *a);
 /* The number of its process; 0: not known. */
 long handover_pid(const struct admin *a);
-/* Its connection ended, and with it what it wanted. */
+/* The successor's connection ended, and with it what it wanted. */
 bool handover_is_deserted(const struct admin *a);
 void handover_closed(struct console *k);
 

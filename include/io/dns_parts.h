@@ -14,7 +14,7 @@ struct dns_channel;
 struct dns_host;
 struct event;
 
-/* Somebody who wants to know. */
+/* A call of dns_lookup() that waits for its answer. */
 struct dns_query {
 	struct name *name;		/* borrowed; counted in its users */
 	dns_fn *fn;

@@ -41,7 +41,7 @@ struct stream {
 	int fd;				/* -1 once closed */
 	bool ready;	/* an edge was seen and not read away yet */
 	bool hup;	/* the peer closed: read on until the end */
-	uint8_t paused;	/* STREAM_PAUSED, STREAM_FROZEN; 0 = is read */
+	uint8_t paused;	/* STREAM_PAUSED, STREAM_SUSPENDED; 0 = is read */
 	bool broken;	/* a write failed */
 	bool given;	/* broken for the time being: see stream_give() */
 	bool long_reads;	/* the last one was, for the owner to know */
@@ -109,7 +109,7 @@ void stream_resume(struct stream *s);
  * either, not even when s is closed: it may be another process's by then.
  */
 #define STREAM_PAUSED 1
-#define STREAM_FROZEN 2
+#define STREAM_SUSPENDED 2
 void stream_suspend(struct stream *s);
 void stream_unsuspend(struct stream *s);
 /* Another process has its socket, too: nothing is sent or read till the next. */
@@ -117,7 +117,7 @@ void stream_give(struct stream *s);
 void stream_take_back(struct stream *s);
 static inline bool stream_is_suspended(const struct stream *s)
 {
-	return (s->paused & STREAM_FROZEN) != 0;
+	return (s->paused & STREAM_SUSPENDED) != 0;
 }
 
 /*

@@ -69,7 +69,7 @@ void tls_on_info(const SSL *ssl, int where, int value);
 bool tls_cert_name(const X509 *cert, char *buf, size_t size);
 /* Does the certificate name host? An address is compared as one. */
 bool tls_cert_is_for(X509 *cert, const char *host);
-/* Its hash for tls-server-end-point; 0: none is defined. */
+/* The certificate's hash for tls-server-end-point; 0: none is defined. */
 size_t tls_cert_binding(const X509 *cert, uint8_t out[TLS_BINDING_MAX]);
 
 #define TLS_V1_0 1u

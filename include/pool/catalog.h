@@ -31,7 +31,7 @@ struct user {
 	unsigned servers;		/* of pools of this user */
 };
 
-/* Those that count: who has not logged in yet takes nobody's place. */
+/* Clients that count for limits: none that has not logged in yet. */
 static inline unsigned user_admitted(const struct user *u)
 {
 	return u->clients - u->logins;

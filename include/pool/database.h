@@ -41,14 +41,14 @@ struct database {
 	bool tentative;			/* automatic: of logins, none done */
 };
 
-/* It is not, or no more, tentative. */
+/* db is not, or no more, tentative. */
 static inline void database_keep(struct database *db)
 {
 	db->tentative = false;
 	wheel_wake(&db->wheel);
 }
 
-/* Those that count: who has not logged in yet takes nobody's place. */
+/* Clients that count for limits: none that has not logged in yet. */
 static inline unsigned database_admitted(const struct database *db)
 {
 	return db->clients - db->logins;

@@ -46,7 +46,7 @@ int hosts_plan(struct pool *p, const struct catalog *c, usec_t now,
  * stays with a host that is only slow.
  */
 void hosts_failed(struct pool *p, unsigned item, bool slow, usec_t now);
-/* It works. */
+/* The host works. */
 void hosts_worked(struct pool *p, unsigned item);
 /* After a failure: is there a host left that did not fail lately? */
 bool hosts_left(const struct pool *p, const struct catalog *c, usec_t now);

@@ -28,7 +28,7 @@ struct latencies {
 /* As SHOW LATENCIES names it. */
 const char *latency_name(enum latency what);
 
-/* Those of a pool that something is noted in, or NULL: no memory. */
+/* The latencies of a pool, made when first asked for; NULL: no memory. */
 struct latencies *latencies_get(struct pool *p);
 
 /* Hot: it took so long in p. A wait of no time needs no note. */

@@ -1,5 +1,5 @@
-/* lobby.h - those who have not shown yet who they are: how many, how much, how
- * often they fail, and what is said of them.
+/* lobby.h - guests, which are clients that have not logged in yet: how many, what
+ * memory they hold, how often they fail, and what the log says of them.
  * SPDX-License-Identifier: ISC */
 #ifndef POOL_LOBBY_H
 #define POOL_LOBBY_H
@@ -58,8 +58,8 @@ void lobby_leave(struct lobby *l, struct lobby_guest *g);
 void lobby_hold(struct lobby *l, struct lobby_guest *g, size_t bytes);
 
 /*
- * Who must go, so that there are max at most; NULL: nobody. The oldest: who
- * means to log in is quick.
+ * The guest that must go, so that there are max at most; NULL: none. It is the
+ * oldest: a client that means to log in is quick.
  */
 struct lobby_guest *lobby_surplus(const struct lobby *l, unsigned max);
 /*
@@ -82,7 +82,7 @@ static inline bool lobby_is_punished(const struct lobby_guest *g)
 {
 	return g->until != 0;
 }
-/* Those whose time is over: first this, then one by one; NULL: no more. */
+/* Guests whose penalty is over: first this, then one by one; NULL: no more. */
 void lobby_turn(struct lobby *l, usec_t now);
 struct lobby_guest *lobby_take_served(struct lobby *l, usec_t now);
 

@@ -108,10 +108,7 @@ usec_t pool_waiting_since(const struct pool *p);
 usec_t pool_uncovered_since(const struct pool *p);
 unsigned pool_uncovered(const struct pool *p);	/* how many these clients are */
 
-/*
- * What becomes of a server that is free: lent, by a client that has used it
- * just now, or by a chore of ours. (spec/pooling.md section 9)
- */
+/* What becomes of a free server, which was lent, or not (section 9). */
 enum pool_release {
 	POOL_TO_IDLE,
 	POOL_TO_USED,		/* to be checked before its next use */
@@ -123,7 +120,7 @@ enum pool_release pool_release_verdict(struct pool_server *ps, bool lent,
     usec_t now, enum close_reason *why);
 
 /*
- * Who is next to get a server of its own, if one may be opened now; or NULL.
+ * The client to get a dedicated server next, if one may be opened now; or NULL.
  * Room for it is another question: limit_check_dedicated(). (section 17)
  */
 struct pool_client *pool_pick_dedicated(const struct pool *p, usec_t now);

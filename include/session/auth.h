@@ -30,7 +30,7 @@ enum auth_result {
 	AUTH_WAIT,	/* read nothing; rq->wake tells when to call auth_resume() */
 };
 
-/* Who wants in, and what is known of that user. */
+/* The user that wants to log in, and what is known of that user. */
 struct auth_request {
 	enum auth_type type;		/* never AUTH_HBA: that is resolved */
 	const char *user;		/* borrowed for the exchange */

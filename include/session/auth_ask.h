@@ -10,10 +10,10 @@
 struct auth;
 
 /* One question; on the thread, only ask_*() touches it. */
-struct ask {
+struct auth_ask {
 	struct offload_job job;		/* first */
 	struct auth *auth;		/* the loop's: who waits */
-	void (*ask)(struct ask *q);	/* one of those below */
+	void (*ask)(struct auth_ask *q);	/* one of those below */
 	char *user;			/* owned */
 	char *password;			/* owned, of secmem */
 	char *options;			/* the same: LDAP's; else "" */
@@ -25,7 +25,7 @@ struct ask {
 };
 
 /* Each blocks; on a thread. Each exists where configure found its library. */
-void ask_pam(struct ask *q);
-void ask_ldap(struct ask *q);
+void ask_pam(struct auth_ask *q);
+void ask_ldap(struct auth_ask *q);
 
 #endif

@@ -4,10 +4,10 @@
 #define SESSION_BROKER_H
 
 /*
- * Who reads a client, and who does not: a module that makes a client wait
- * (broker, a login, auth_query) pauses its stream, and calls the role's go_on()
- * or its own answered() when the wait is over. Only the role resumes the
- * stream: update() in relay.c, on_answered() and the like in login*.c.
+ * Which module lets a client be read: one that makes a client wait (broker, a
+ * login, auth_query) pauses the stream of the client, and calls go_on() of the
+ * role, or answered() of the login, when the wait is over. Only the role resumes
+ * the stream: update() in relay.c, on_answered() and the like in login*.c.
  */
 
 #include <stdbool.h>

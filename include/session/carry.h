@@ -20,13 +20,13 @@ int carry_keep(struct carry *c, const void *p, size_t n);
 void carry_fini(struct carry *c);
 
 /* What is still to come of a message whose head is done with. */
-struct rest {
+struct message_rest {
 	uint32_t bytes;
 	bool dropped;			/* else they pass, as it has */
 };
 
 /* Is the other side amid this message? */
-static inline bool rest_passes(const struct rest *r)
+static inline bool rest_passes(const struct message_rest *r)
 {
 	return r->bytes > 0 && !r->dropped;
 }

@@ -52,7 +52,7 @@ struct client {
 	struct slots *statements;	/* protocol-level names; NULL = none */
 	struct relay_state relay;
 	struct carry carry;		/* read, but not consumed yet */
-	struct rest rest;		/* of the message that was read last */
+	struct message_rest rest;	/* of what was read last */
 	struct net_addr addr;		/* of the peer */
 	uint64_t id;
 	usec_t born;			/* accepted */

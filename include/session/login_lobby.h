@@ -23,17 +23,17 @@ bool login_enter_again(struct client *c);
 unsigned login_max_strangers(const struct sessions *ss);
 /* Count what c holds by now; others, or c itself, may be closed. */
 void login_weigh(struct client *c);
-/* Has somebody who hardly means to log in left, so that there is room for c? */
+/* Was a client closed that hardly means to log in, so that c has room? */
 bool login_displace(const struct client *c);
 
 /* Refuse c, which failed to prove who it is: now, or after a while. */
 void login_refuse(struct client *c, const struct err *why);
 /*
- * c, which is not read now, has hung up. A guess that it does not wait for has
- * failed, and a place that is taken for a penalty stays so.
+ * c, which is not read now, has hung up. If its password is being checked, that
+ * has failed; if c serves a penalty, it keeps its place up to the end of that.
  */
 void login_hung_up(struct client *c);
-/* What c has sent is being checked by somebody else; or no more. */
+/* bytes that c has sent are being checked by a thread; 0: no more. */
 void login_examine(struct client *c, size_t bytes);
 
 /* From the janitor. */

@@ -1,4 +1,4 @@
-/* login_log.h - lines about those who are not in yet: there may be too many.
+/* login_log.h - lines about clients that log in: there may be too many.
  * SPDX-License-Identifier: ISC */
 #ifndef SESSION_LOGIN_LOG_H
 #define SESSION_LOGIN_LOG_H

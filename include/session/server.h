@@ -61,7 +61,7 @@ struct server {
 	struct params *params;		/* counted; what the server has */
 	uint64_t silent;		/* of these; see params_missing() */
 	struct carry carry;
-	struct rest rest;		/* of the message that was read last */
+	struct message_rest rest;	/* of what was read last */
 	bool sent;			/* canceler: the request is on its way */
 	bool superuser;			/* ParameterStatus says so */
 	bool fatal_passed;		/* the client got its FATAL already */

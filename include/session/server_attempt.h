@@ -14,7 +14,9 @@ struct server;
 struct tls_context;
 
 /* What became of a host. */
-enum outcome { OUTCOME_NONE, OUTCOME_DRAINED, OUTCOME_SLOW, OUTCOME_FAILED };
+enum host_outcome {
+	OUTCOME_NONE, OUTCOME_DRAINED, OUTCOME_SLOW, OUTCOME_FAILED
+};
 
 /* The search for a host that answers: server_connect.c. */
 struct dialling {
@@ -24,7 +26,7 @@ struct dialling {
 	unsigned count;
 	bool listed;			/* hosts is the list of the pool */
 	bool had_addr;			/* one of them, at least */
-	enum outcome outcomes[HOSTS_MAX];
+	enum host_outcome outcomes[HOSTS_MAX];
 };
 
 struct server_attempt {

@@ -40,7 +40,7 @@ struct server_ops {
 	void (*closed)(struct server *s, struct close_cause why);
 };
 
-/* Those of the process. */
+/* The phases of all servers of the process. */
 const struct server_ops *server_phases(void);
 
 #endif

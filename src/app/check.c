@@ -141,7 +141,7 @@ static bool has_auth_user(const struct config *c)
 	    (c->set.auth_user != NULL && c->set.auth_user[0] != '\0');
 }
 
-/* Who can log in? auth_query may find everybody. */
+/* Which users can log in? auth_query may find everybody. */
 static void note_users(const struct config *c)
 {
 	const enum auth_type type = (enum auth_type)c->set.auth_type;

@@ -140,7 +140,7 @@ static void note_failure(struct app *app, int cause)
 		    "fs.file-max (sysctl)");
 }
 
-/* Those that can't go on till there are descriptors again. */
+/* Listeners that can't go on till there are descriptors again. */
 static void rest(struct app *app, int cause)
 {
 	struct listener *l;

@@ -136,7 +136,7 @@ static void drop_adopted(struct app *app)
 	}
 }
 
-/* They are all there will be. (spec/config-files.md section 18) */
+/* No other sockets are opened. (spec/config-files.md section 18) */
 static void use_passed(struct app *app)
 {
 	const struct settings *const set = &app->config->set;

@@ -123,7 +123,7 @@ static void give_result(struct offload_job *oj)
 	j->result = (struct load){ .running = false };
 }
 
-/* It was given up, and is back. */
+/* A load that was given up is back. */
 static void forget_hung(struct load_job *j)
 {
 	struct load_hung *const h = j->load->hung;

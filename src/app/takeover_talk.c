@@ -205,7 +205,7 @@ int talk_next(struct talk *t, struct talk_message *out, struct err *e)
 	return out->type == BE_ERROR_RESPONSE ? tell_error(out, e) : 0;
 }
 
-/* It does not take what we say: what has it said last? */
+/* The old process does not take what we say: what has it said last? */
 static int not_heard(struct talk *t, struct err *e)
 {
 	const int cause = errno;

@@ -19,7 +19,7 @@
 #define LOG_MODE 0640
 #define OFF_MS 200	/* that lines get before their file is let go */
 
-/* Its own thread's alone, but for fd, which stays the same once it is there. */
+/* The log thread's alone, but for fd, which stays the same once it is open. */
 struct output {
 	int fd;			/* -1: none yet */
 	int cause;		/* errno of the last failure; 0: no room */

@@ -58,7 +58,7 @@ void config_find_exposed(struct config *c, config_exposed_fn *found,
 		look_at(&s, "server_tls_key_file", db->tls.key_file);
 }
 
-/* Those of the auth file are told of as it is read. */
+/* Not of secrets in the auth file: reading that file tells of them. */
 void config_find_unusable(const struct config *c, config_exposed_fn *found,
     void *arg)
 {

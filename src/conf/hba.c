@@ -74,7 +74,7 @@ static int bad(struct err *e, const char *what, const struct hba_word *w)
 	    (int)(w->len < 200 ? w->len : 200), w->at);
 }
 
-/* Its quotes don't count, as for PostgreSQL. */
+/* The quotes of a keyword don't count, as for PostgreSQL. */
 static int take_type(const struct hba_word *w, struct rule *r, struct err *e)
 {
 	static const char *const types[] = {
@@ -153,7 +153,7 @@ static int take_method(struct hba_line *l, struct rule *r, struct err *e)
 	return bad(e, w.comma ? "the method" : "unknown method", &w);
 }
 
-/* Its value may be a secret, meant for another method. */
+/* The value of an unknown option may be a secret, for another method. */
 static int bad_option(const struct hba_word *w, struct err *e)
 {
 	static const char *const foreign[] = { "clientcert=", "clientname=" };

@@ -82,7 +82,7 @@ static int add_test(struct selection *s, const struct show_condition *c,
 	return 0;
 }
 
-/* Those of the view that a query without a list of columns gets. */
+/* The columns of the view that a query without a list of them gets. */
 static void add_columns(struct selection *s, enum column_shape most)
 {
 	for (size_t i = 0; i < s->view->column_count; i++) {

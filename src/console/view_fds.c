@@ -133,7 +133,7 @@ static char *state_text(struct socket_row *r)
 	return text;
 }
 
-/* Its reader can't do without, and must not do without all the others. */
+/* The successor does without this session, so that it gets all the others. */
 static int leave(const struct socket_row *r)
 {
 	log_at(LEVEL_WARNING, r->who, "can't be handed over: its state takes "

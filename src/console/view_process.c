@@ -56,7 +56,7 @@ static void version_rows(const struct admin *a, const struct view *v,
 	sink->row(sink, VIEW_ROW(VERSIONS));
 }
 
-/* Who may look at the settings need not be one who may know passwords. */
+/* A user of the console that may see settings may not see passwords. */
 static const char *shown(const struct option_row *o, const struct settings *s,
     char *buf, size_t size)
 {

@@ -75,7 +75,7 @@ static void on_signal(int sig)
 	(void)sig;
 }
 
-/* They are caught, but held back: await_line() lets them in. */
+/* The signals are caught, but held back: await_line() lets them in. */
 static void catch_signals(struct sigaction old[ENDERS], sigset_t *before)
 {
 	struct sigaction sa = { .sa_handler = on_signal };

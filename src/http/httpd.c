@@ -251,7 +251,7 @@ void httpd_stream(struct httpd_conn *c, const struct httpd_head *head,
 	after_write(c, stream_write_bytes(&c->stream, buf, t.len));
 }
 
-/* It was not understood: where the next request begins is not known. */
+/* A request that was not understood: where the next one begins is not known. */
 static void refuse(struct httpd_conn *c, int status)
 {
 	char body[64];

@@ -90,7 +90,7 @@ static void count_client(struct tally *t, const struct client *c, int state)
 	    (struct group){ user, application, state, 1 };
 }
 
-/* Those of a list that are too many to look at, by what is known of them. */
+/* Clients of a list too long to walk, by what is known of all of them. */
 static void count_rest(struct tally *t, const struct pool *p, int list,
     const int64_t seen[2])
 {

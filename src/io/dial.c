@@ -81,7 +81,7 @@ void dial_cancel(struct dial **dp, bool blame)
 	mem_free(d);
 }
 
-/* It is over: those who are slower are told as missed. */
+/* The dial is over: slower attempts are told as missed. */
 static void finish(struct dial *d, int fd, const struct dial_place *at)
 {
 	const struct dial_ops *const ops = d->ops;

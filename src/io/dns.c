@@ -98,7 +98,7 @@ static void drop_queries(struct dns_query **list)
 		drop_query(*list);
 }
 
-/* Those that need not be avoided, if there are any; else all. */
+/* The addresses that need not be avoided, if there are any; else all. */
 static unsigned choose(const struct name *n,
     struct net_addr out[DNS_ADDRS_MAX])
 {
@@ -146,7 +146,7 @@ static void tell_lost(struct dns *d)
 	}
 }
 
-/* Those who were due when the turn began; what fn adds waits for the next. */
+/* Answer the queries that were due when the turn began, and no later ones. */
 static void on_due(struct loop_task *t)
 {
 	struct dns *d = container_of(t, struct dns, task);
@@ -177,7 +177,7 @@ static struct known find_known(const struct name *n, const struct net_addr *a)
 	return (struct known){ .addr = *a };
 }
 
-/* Those with a route, if there are any; else all. */
+/* The addresses with a route, if there are any; else all. */
 static unsigned keep_reachable(const struct name *n,
     const struct dns_answer *a, struct known out[DNS_ADDRS_MAX])
 {

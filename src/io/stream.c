@@ -417,7 +417,7 @@ void stream_resume(struct stream *s)
 
 void stream_suspend(struct stream *s)
 {
-	stop(s, STREAM_FROZEN);
+	stop(s, STREAM_SUSPENDED);
 }
 
 void stream_give(struct stream *s)
@@ -438,7 +438,7 @@ void stream_unsuspend(struct stream *s)
 	if (stream_is_suspended(s) && s->over != NULL)
 		loop_change(s->loop, s->fd, READ_EVENTS | EPOLLOUT,
 		    &s->socket);
-	go_on(s, STREAM_FROZEN);
+	go_on(s, STREAM_SUSPENDED);
 }
 
 void stream_begin(struct stream *s)

@@ -97,7 +97,7 @@ bool due_has_waiters(const struct pool *p)
 	    p->client_count[CLIENT_CANCEL_WAITING] > 0;
 }
 
-/* It has too few, and nobody could open one: for how long? */
+/* The pool has too few servers, and none could be opened: for how long? */
 static usec_t minimum_due(const struct pool *p, usec_t now)
 {
 	if (!pool_is_below_minimum(p))

@@ -33,7 +33,7 @@ void latencies_note_unassigned(struct pool *p, usec_t took)
 	latencies_note(p, LATENCY_WAIT, took);
 }
 
-/* Who got a server at once has waited for no time. */
+/* A client that got a server at once has waited for no time. */
 static void add_short_waits(struct pool *p)
 {
 	struct latencies *const l = p->latencies;

@@ -94,7 +94,7 @@ struct pool_server *limit_surplus(const struct pool *p)
 	return NULL;
 }
 
-/* It was just used and may be soon again, and p has others to wait for. */
+/* victim was just used and may be soon again; p has others to wait for. */
 static bool is_too_fresh(const struct pool_server *victim,
     const struct pool *p, usec_t now)
 {

@@ -29,7 +29,7 @@ static void skip_line(struct cursor *c)
 		c->at++;
 }
 
-/* They nest. One without an end is none, and the text is not ours. */
+/* Comments nest. One without an end is none, and the text is not ours. */
 static bool skip_comment(struct cursor *c)
 {
 	const char *const start = c->at;

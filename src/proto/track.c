@@ -325,7 +325,7 @@ static bool is_exact(char type)
 	    type == BE_PORTAL_SUSPENDED;
 }
 
-/* Who is told, when the request is ours? */
+/* A reply to a request of our own: does the client get it? */
 static enum track_verdict ours(char type, const struct track_req *r)
 {
 	/* a change that did not come from our query concerns the client */

@@ -12,7 +12,7 @@
 static const struct asked {
 	enum auth_type type;
 	enum offload_lane lane;
-	void (*ask)(struct ask *q);
+	void (*ask)(struct auth_ask *q);
 	const char *refused;		/* for the client */
 	const char *full;		/* for the log */
 } table[] = {
@@ -40,21 +40,21 @@ static const struct asked *find(enum auth_type type)
 
 static void work(struct offload_job *j)
 {
-	struct ask *q = (struct ask *)j;
+	struct auth_ask *q = (struct auth_ask *)j;
 
 	q->ask(q);
 }
 
 static void done(struct offload_job *j)
 {
-	struct auth *a = ((struct ask *)j)->auth;
+	struct auth *a = ((struct auth_ask *)j)->auth;
 
 	a->request.wake(a);
 }
 
 static void free_ask(struct offload_job *j)
 {
-	struct ask *q = (struct ask *)j;
+	struct auth_ask *q = (struct auth_ask *)j;
 
 	mem_free(q->user);
 	secmem_free(q->password);
@@ -63,13 +63,13 @@ static void free_ask(struct offload_job *j)
 	mem_free(q);
 }
 
-static struct ask *ask_new(struct auth *a)
+static struct auth_ask *ask_new(struct auth *a)
 {
 	static const struct offload_ops ops = {
 		.work = work, .done = done, .free = free_ask,
 	};
 	const struct auth_request *rq = &a->request;
-	struct ask *q = mem_zalloc(sizeof *q);
+	struct auth_ask *q = mem_zalloc(sizeof *q);
 	char address[NET_TEXT_MAX];
 
 	if (q == NULL)
@@ -105,7 +105,7 @@ static enum auth_result step(struct auth *a, const uint8_t *body, size_t len,
 {
 	const struct asked *t = find(a->request.type);
 	const char *password = auth_read_password(a, body, len);
-	struct ask *q = a->state;
+	struct auth_ask *q = a->state;
 
 	(void)out;
 	if (password == NULL)
@@ -129,7 +129,7 @@ static enum auth_result step(struct auth *a, const uint8_t *body, size_t len,
 /* The answer is there; the question is freed when this returns. */
 static enum auth_result resume(struct auth *a, struct writer *out)
 {
-	struct ask *q = a->state;
+	struct auth_ask *q = a->state;
 
 	(void)out;
 	a->state = NULL;
@@ -145,7 +145,7 @@ static enum auth_result resume(struct auth *a, struct writer *out)
 
 static void end(struct auth *a)
 {
-	struct ask *q = a->state;
+	struct auth_ask *q = a->state;
 
 	a->state = NULL;
 	if (q != NULL && q->submitted)

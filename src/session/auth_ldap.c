@@ -21,7 +21,7 @@
 #define URIS_MAX 4096
 
 struct session {
-	struct ask *ask;
+	struct auth_ask *ask;
 	struct ldap_options o;
 	LDAP *ld;		/* owned; NULL: not connected */
 };
@@ -289,7 +289,7 @@ static void init_library(void)
 	(void)ldap_get_option(NULL, LDAP_OPT_PROTOCOL_VERSION, &version);
 }
 
-void ask_ldap(struct ask *q)
+void ask_ldap(struct auth_ask *q)
 {
 	/* two threads that use it first at the same time would race */
 	static pthread_once_t ready = PTHREAD_ONCE_INIT;

@@ -24,7 +24,7 @@ static void free_replies(struct pam_response *r, int n)
 static int converse(int n, const struct pam_message **m,
     struct pam_response **out, void *arg)
 {
-	const struct ask *q = arg;
+	const struct auth_ask *q = arg;
 	struct pam_response *r;
 
 	if (n <= 0 || n > PAM_MAX_NUM_MSG)
@@ -48,7 +48,7 @@ static int converse(int n, const struct pam_message **m,
 	return PAM_SUCCESS;
 }
 
-static void note(struct ask *q, pam_handle_t *h, const char *call, int rc)
+static void note(struct auth_ask *q, pam_handle_t *h, const char *call, int rc)
 {
 	struct text t;
 
@@ -57,7 +57,7 @@ static void note(struct ask *q, pam_handle_t *h, const char *call, int rc)
 	q->no_memory = rc == PAM_BUF_ERR;
 }
 
-static bool check(struct ask *q, pam_handle_t *h)
+static bool check(struct auth_ask *q, pam_handle_t *h)
 {
 	int rc = pam_set_item(h, PAM_RHOST, q->address);
 
@@ -76,7 +76,7 @@ static bool check(struct ask *q, pam_handle_t *h)
 	return rc == PAM_SUCCESS;
 }
 
-void ask_pam(struct ask *q)
+void ask_pam(struct auth_ask *q)
 {
 	const struct pam_conv conv = { .conv = converse, .appdata_ptr = q };
 	pam_handle_t *h = NULL;

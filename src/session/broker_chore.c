@@ -22,7 +22,7 @@ static bool is_suspect(const struct server *s, const struct net_addr *addr,
 	return s->ps.used <= since && net_equal(&s->addr, addr);
 }
 
-/* Those at addr which have said nothing since then, either. */
+/* Servers at addr that have said nothing since then, either. */
 static void close_suspects(struct pool *p, enum server_state state,
     const struct net_addr *addr, usec_t since)
 {

@@ -1,4 +1,4 @@
-/* broker_login.c - who has logged in, and servers that are there, or gone.
+/* broker_login.c - clients that have logged in; servers that come and go.
  *
  * A pool's first server tells what its clients are welcomed with; one that
  * fails to log in may end the hope of all that wait.
@@ -50,7 +50,7 @@ void broker_welcome_all(struct pool *p)
 		struct client *c = client_of(p->clients[CLIENT_WELCOME]);
 
 		if (stream_is_suspended(&c->stream))
-			return;		/* it is greeted when all go on */
+			return;		/* c is welcomed when all go on */
 		pool_client_set(&c->pc, CLIENT_ACTIVE);
 		send_welcome(c, &nothing);
 		if (!client_is_open(c))
@@ -86,7 +86,7 @@ void broker_fail_all(struct pool *p, enum client_state state,
 		client_fail_cause(client_of(p->clients[state]), why);
 }
 
-/* Its client waits on when no word was said yet; else both go. */
+/* The client of s waits on if s was told nothing of it yet; else both go. */
 static void dedicated_failed(struct server *s)
 {
 	struct pool *p = s->ps.pool;
@@ -128,7 +128,7 @@ static void on_failure(struct server *s, enum close_reason reason)
 	broker_fail_all(p, CLIENT_WELCOME, why);
 }
 
-/* Its login is long over: a failure is its client's, not that of the pool. */
+/* The login of s is long over: a failure is its client's, not the pool's. */
 static bool is_past_login(const struct server *s)
 {
 	return s->phase == SERVER_PHASE_POOLED ||

@@ -106,7 +106,8 @@ static void close_list(struct pool *p, enum server_state state,
 		server_close(server_of(p->servers[state]), why);
 }
 
-static void hold(struct pool *p)
+/* PAUSE: servers that no client has go. */
+static void close_unlinked(struct pool *p)
 {
 	close_list(p, SERVER_IDLE, CLOSE_PAUSE_MODE);
 	close_list(p, SERVER_USED, CLOSE_PAUSE_MODE);
@@ -132,7 +133,7 @@ static void look_at(struct sessions *ss, struct pool *p)
 		broker_fail_all(p, CLIENT_DEDICATED_WAITING, why);
 	}
 	if (pool_is_paused(p, ss->catalog)) {
-		hold(p);
+		close_unlinked(p);
 		return;
 	}
 	broker_welcome_all(p);

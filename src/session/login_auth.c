@@ -131,7 +131,7 @@ static void write_negotiate(const struct client *c, struct writer *w)
 		    (const char *const *)l->extensions, l->extension_count);
 }
 
-/* Who the kernel says is at the other end; NULL: it does not. */
+/* The user at the other end, as the kernel says; NULL: it does not. */
 static const uid_t *peer_uid(const struct client *c, uid_t *uid)
 {
 	pid_t pid;

@@ -12,9 +12,9 @@
 #include "session/login_parts.h"
 #include "session/sessions.h"
 
-#define SILENCE USEC	/* who means to log in has said something by then */
-#define LOOK_AT 64	/* of the oldest, for one who is silent */
-#define SLOW (3 * USEC)	/* who means to log in is in by then, mostly */
+#define SILENCE USEC	/* a client that means to log in has spoken by then */
+#define LOOK_AT 64	/* of the oldest, for one that is silent */
+#define SLOW (3 * USEC)	/* most logins are done by then */
 
 static struct client *client_of_guest(struct lobby_guest *g)
 {
@@ -131,7 +131,7 @@ bool login_displace(const struct client *c)
 /* --- failures --- */
 
 /* Want of memory or room says nothing about the client. */
-static bool is_his_fault(const struct err *why)
+static bool is_clients_fault(const struct err *why)
 {
 	return why->code[0] != '5';
 }
@@ -156,7 +156,7 @@ void login_refuse(struct client *c, const struct err *why)
 	struct login *const l = c->login;
 
 	l->late = mem_dup(why, sizeof *why);
-	if (l->late == NULL || !is_his_fault(why) || !punish(c))
+	if (l->late == NULL || !is_clients_fault(why) || !punish(c))
 		client_fail_cause(c, close_cause_err(CLOSE_LOGIN_REFUSED, why));
 }
 

@@ -51,7 +51,7 @@ static int limit(int own, int global)
 	return own > 0 ? own : global;
 }
 
-/* Its limits are checked once it is in. */
+/* The limits of u are checked once c is in. */
 static void assign_user(struct client *c, struct user *u)
 {
 	c->user = u;
@@ -191,7 +191,7 @@ static int find_anybody(struct client *c, struct user **user, struct err *e)
 	    err_set(e, ERRCODE_OUT_OF_MEMORY, "bouncer resources exhaustion");
 }
 
-/* Who has an entry in the auth file; *user stays NULL: not known, so far. */
+/* A user of the auth file; *user stays NULL: not known, so far. */
 static int find_listed(struct client *c, struct user **user, struct err *e)
 {
 	if (!users_has_listed(c->ss->catalog, c->login->user))

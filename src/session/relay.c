@@ -61,8 +61,8 @@ static bool may_part(const struct client *c, const struct server *s)
 
 /*
  * May what c has sent be worked on? Nothing else decides that. Not while all
- * stands still, whatever its server says: both may be the successor's by then.
- * Its SETs come first, and a server that is gone can only be listened to.
+ * stands still, whatever the server says: both may be the successor's by then.
+ * The SETs for c come first; a server that is gone can only be listened to.
  */
 static bool may_work(const struct client *c)
 {
@@ -324,7 +324,7 @@ static bool follow_up(struct relay_down *d)
 	return true;
 }
 
-static void lost(struct server *s)
+static void server_lost(struct server *s)
 {
 	s->stream.broken = true;
 	server_close(s, CLOSE_SERVER_CRASHED);
@@ -385,7 +385,7 @@ void relay_server_input(struct server *s)
 		if (n == STREAM_NONE)
 			continue;	/* ready no more, but where splice fails */
 		if (n < 0) {
-			lost(s);
+			server_lost(s);
 			return;
 		}
 		note_flow(s, n);

@@ -1,7 +1,7 @@
 /* relay_cancel.c - a client that is told to stop waiting for a server.
  *
- * It has no server, so no transaction is open and no COPY runs: what it waits
- * with has not begun, and PostgreSQL's answer to a cancel is ours to give.
+ * The client has no server, so no transaction is open and no COPY runs: what
+ * waits has not begun, and the answer that PostgreSQL gives is ours to give.
  * SPDX-License-Identifier: ISC */
 #include "proto/msg.h"
 #include "base/errcodes.h"

@@ -67,7 +67,7 @@ static void log_miss(struct dialling *d, const struct dial_place *at,
 static void on_missed(void *arg, const struct dial_place *at,
     enum dial_miss why, int error)
 {
-	static const enum outcome outcomes[] = {
+	static const enum host_outcome outcomes[] = {
 		[DIAL_NO_NAME] = OUTCOME_FAILED,
 		[DIAL_NO_START] = OUTCOME_FAILED,
 		[DIAL_NO_CONNECT] = OUTCOME_FAILED,

@@ -31,7 +31,7 @@
 	X(carry, at, MOVED) X(carry, len, MOVED) X(carry, size, MADE) \
 	X(carry, used, MADE)
 
-#define REST(X, A) X(rest, bytes, MOVED) X(rest, dropped, MOVED)
+#define REST(X, A) X(message_rest, bytes, MOVED) X(message_rest, dropped, MOVED)
 
 /* By relay_state_save(). */
 #define RELAY_STATE(X, A) \
@@ -60,7 +60,7 @@
 	X(client, statements, MOVED) \
 	X(client, relay, is_movable_relay_state(&it->relay)) \
 	X(client, carry, is_movable_carry(&it->carry)) \
-	X(client, rest, is_movable_rest(&it->rest)) \
+	X(client, rest, is_movable_message_rest(&it->rest)) \
 	X(client, addr, MADE) X(client, id, MADE) X(client, born, MOVED) \
 	X(client, request_time, MOVED) X(client, query_start, MOVED) \
 	X(client, xact_start, MOVED) X(client, waited, MOVED) \
@@ -113,7 +113,7 @@
 	X(server, prepared, is_movable_prepared_uses(&it->prepared)) \
 	X(server, params, MOVED) X(server, silent, MOVED) \
 	X(server, carry, is_movable_carry(&it->carry)) \
-	X(server, rest, is_movable_rest(&it->rest)) \
+	X(server, rest, is_movable_message_rest(&it->rest)) \
 	X(server, sent, MADE) X(server, superuser, MOVED) \
 	X(server, fatal_passed, !it->fatal_passed) X(server, tls_direct, MADE) \
 	X(server, failure, it->failure == NULL) \
@@ -150,7 +150,7 @@
 
 IS_MOVABLE(stream, STREAM)
 IS_MOVABLE(carry, CARRY)
-IS_MOVABLE(rest, REST)
+IS_MOVABLE(message_rest, REST)
 IS_MOVABLE(relay_state, RELAY_STATE)
 IS_MOVABLE(pool_client, POOL_CLIENT)
 IS_MOVABLE(client, CLIENT)

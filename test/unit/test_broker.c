@@ -258,7 +258,7 @@ static void test_rest_of_what_is_dropped_harms_no_server(void **state)
 	struct client *c = pair();
 
 	(void)state;
-	c->rest = (struct rest){ .bytes = 1, .dropped = true };
+	c->rest = (struct message_rest){ .bytes = 1, .dropped = true };
 	broker_client_gone(c);
 	assert_null(seen.closed[0]);
 	assert_int_equal(house.s[0].ps.state, SERVER_IDLE);

@@ -115,7 +115,7 @@ static void test_the_rest_of_what_was_dropped_is_dropped(void **state)
 	struct client *c = pair();
 
 	(void)state;
-	c->rest = (struct rest){ .bytes = 6, .dropped = true };
+	c->rest = (struct message_rest){ .bytes = 6, .dropped = true };
 	CLIENT_SAYS("ect 1\0" QUERY);
 	SERVER_HEARD(QUERY);
 	assert_int_equal(house.s[0].track.count, 1);
