@@ -71,6 +71,23 @@ struct login {
 int login_read_params(struct client *c, const struct startup *m,
     struct err *e);
 
+/* --- login_tls.c --- */
+
+bool login_may_use_tls(const struct client *c);
+/*
+ * TLS without an SSLRequest; start: what of the ClientHello is here. Returns
+ * len, or 0: c was closed.
+ */
+size_t login_start_tls(struct client *c, const uint8_t *start, size_t len);
+/* Returns true when the handshake is done; false: later, or c was closed. */
+bool login_hand_shake(struct client *c);
+/*
+ * Answer m, an SSLRequest or GSSENCRequest, by one byte; have: bytes that are
+ * here. Returns those of m, or 0: c was closed.
+ */
+size_t login_answer_encryption(struct client *c, const struct startup *m,
+    size_t have);
+
 /* --- login_auth.c; each may close c, or let it in --- */
 
 /* Database and user are found, or known to be unknown. */

@@ -4,6 +4,9 @@
 #define SESSION_RELAY_PREPARED_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "session/relay_parts.h"
 
@@ -12,6 +15,24 @@ enum relay_step relay_parse(struct relay_up *up);
 enum relay_step relay_bind(struct relay_up *up);
 enum relay_step relay_describe(struct relay_up *up);
 enum relay_step relay_close(struct relay_up *up);
+
+/* --- relay_parse.c --- */
+
+/* Send a message of ours about stmt: type, what stands before the name. */
+void relay_send_named(struct relay_up *up, char type, const char *kind,
+    const struct prepared *stmt);
+/*
+ * Send Parse of stmt; op, which is taken, and how say whose request that is.
+ * 0, or -1: no memory, op might be NULL for that.
+ */
+int relay_send_parse(struct relay_up *up, struct prepared *stmt,
+    enum track_how how, struct prepared_op *op);
+
+/* The string at p, at most n bytes; NULL: no NUL among them. */
+static inline const char *relay_string_at(const uint8_t *p, size_t n)
+{
+	return n > 0 && memchr(p, 0, n) != NULL ? (const char *)p : NULL;
+}
 
 /*
  * Would its handler ask for more of the message before it does anything? Who

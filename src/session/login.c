@@ -13,7 +13,6 @@
 #include "io/tls.h"
 #include "pool/credentials.h"
 #include "proto/msg.h"
-#include "proto/writer.h"
 #include "session/auth_query.h"
 #include "session/cancel.h"
 #include "session/client.h"
@@ -108,79 +107,6 @@ static void bad_header(struct client *c, const uint8_t *p, size_t len)
 	});
 }
 
-static bool may_use_tls(const struct client *c)
-{
-	return c->ss->tls->client != NULL && c->addr.family != NET_UNIX &&
-	    tls_state(&c->stream) == TLS_NONE;
-}
-
-/* start: what of the ClientHello is here. Returns len, or 0: c was closed. */
-static size_t start_tls(struct client *c, const uint8_t *start, size_t len)
-{
-	if (tls_accept(&c->stream, c->ss->tls->client, start, len) == 0)
-		return len;
-	client_close(c, CLOSE_NO_MEMORY_FOR_TLS);
-	return 0;
-}
-
-/* Returns true when it is done; false: later, or c was closed. */
-static bool hand_shake(struct client *c)
-{
-	struct err e;
-
-	switch (tls_handshake(&c->stream, &e)) {
-	case TLS_DONE:
-		/* as PostgreSQL: it may be meant for another service */
-		if (!c->login->asked && !tls_has_alpn(&c->stream)) {
-			client_close(c, CLOSE_DIRECT_TLS_WITHOUT_ALPN);
-			return false;
-		}
-		stream_reread(&c->stream);
-		return true;
-	case TLS_MORE:
-		return false;
-	case TLS_GONE:
-		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
-		return false;
-	case TLS_FAILED:
-		login_log(c, LEVEL_WARNING, "TLS handshake error: %s",
-		    e.text);
-		client_close(c, CLOSE_FAILED_TO_ACCEPT_SSL);
-		break;
-	}
-	return false;
-}
-
-/* SSLRequest and GSSENCRequest: the answer is one byte. */
-static size_t answer_encryption(struct client *c, const struct startup *m,
-    size_t have)
-{
-	const bool tls = m->kind == STARTUP_SSL && may_use_tls(c);
-
-	c->login->asked = true;
-	if (m->kind == STARTUP_SSL && tls_state(&c->stream) == TLS_UP) {
-		client_close(c, CLOSE_SSL_REQ_INSIDE_SSL);
-		return 0;
-	}
-	if (have > m->size) {
-		client_fail(c, m->kind == STARTUP_SSL ?
-		    CLOSE_DATA_AFTER_SSL_REQUEST :
-		    CLOSE_DATA_AFTER_GSS_REQUEST);
-		return 0;
-	}
-	if (stream_write_bytes(&c->stream, tls ? "S" : "N", 1) !=
-	    STREAM_SENT) {
-		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
-		return 0;
-	}
-	c->answered = true;
-	if (tls && tls_accept(&c->stream, c->ss->tls->client, NULL, 0) < 0) {
-		client_close(c, CLOSE_NO_MEMORY_FOR_TLS);
-		return 0;
-	}
-	return m->size;
-}
-
 static size_t first_message(struct client *c, const uint8_t *p, size_t len)
 {
 	struct startup m;
@@ -192,8 +118,8 @@ static size_t first_message(struct client *c, const uint8_t *p, size_t len)
 		    c->login->proxy != LOGIN_PROXY_NEVER)
 			return n;
 	}
-	if (p[0] == TLS_FIRST_BYTE && !c->login->asked && may_use_tls(c))
-		return start_tls(c, p, len);
+	if (p[0] == TLS_FIRST_BYTE && !c->login->asked && login_may_use_tls(c))
+		return login_start_tls(c, p, len);
 	switch (startup_peek(p, len, &m)) {
 	case STARTUP_SHORT:
 		if (m.size <= LOBBY_LIGHT)
@@ -201,7 +127,7 @@ static size_t first_message(struct client *c, const uint8_t *p, size_t len)
 		break;
 	case STARTUP_SSL:
 	case STARTUP_GSS:
-		return answer_encryption(c, &m, len);
+		return login_answer_encryption(c, &m, len);
 	case STARTUP_CANCEL:
 		cancel_request(c, m.body, m.body_len);
 		return 0;
@@ -314,7 +240,7 @@ static void work(struct client *c)
 	while (client_is_open(c) && client_logs_in(c) && !c->stream.paused &&
 	    stream_is_ready(&c->stream)) {
 		if (tls_state(&c->stream) == TLS_HANDSHAKE) {
-			if (!hand_shake(c))
+			if (!login_hand_shake(c))
 				return;
 			continue;
 		}

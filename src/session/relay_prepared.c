@@ -1,253 +1,18 @@
-/* relay_prepared.c - named statements under names that servers share.
+/* relay_prepared.c - what is done with named statements that servers share.
  *
  * A client's name stands for a text; on the servers the text has a name of
  * its own. (spec/pooling.md section 16)
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
-#include "base/mem.h"
 #include "proto/msg.h"
-#include "proto/reader.h"
-#include "proto/sql.h"
 #include "proto/track_look.h"
 #include "session/relay_deallocate.h"
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
-#include "session/sessions.h"
 
 #define NAMES_MAX 65536	/* bytes in which a message must tell its names */
 #define INJECTED_MAX 65536	/* bytes of texts that one sending may have */
-
-/* The string at p, at most n bytes; NULL: no NUL among them. */
-static const char *string_at(const uint8_t *p, size_t n)
-{
-	return n > 0 && memchr(p, 0, n) != NULL ? (const char *)p : NULL;
-}
-
-/* Send a message of ours about stmt: type, what stands before the name. */
-static void send_named(struct relay_up *up, char type, const char *kind,
-    const struct prepared *stmt)
-{
-	const size_t extra = strlen(kind);
-	const size_t body = type == FE_PARSE ? stmt->len : 0;
-	uint8_t head[MSG_HEADER];
-
-	head[0] = (uint8_t)type;
-	msg_put_u32(head + 1, (uint32_t)(4 + extra + stmt->name_len + body));
-	outbox_copy(&up->out, head, sizeof head);
-	outbox_copy(&up->out, kind, extra);
-	outbox_copy(&up->out, stmt->name, stmt->name_len);
-	if (body == 0)
-		return;
-	outbox_pass(&up->out, stmt->body, stmt->len);
-}
-
-/* The least recently used one that may go; not the newest. NULL: none. */
-static struct prepared *find_victim(const struct server *s)
-{
-	const struct prepared_use *use = s->prepared.lru;
-
-	while (use->next != NULL && relay_is_open(s, NULL, use->stmt))
-		use = use->next;
-	return use->next == NULL ? NULL : use->stmt;
-}
-
-/* The least recently used statements make room. 0 or -1: no memory. */
-static int evict(struct relay_up *up)
-{
-	struct prepared_uses *uses = &up->s->prepared;
-	const unsigned max = (unsigned)sessions_settings(up->c->ss)->
-	    max_prepared_statements;
-	struct prepared *old;
-
-	while (uses->count > max && (old = find_victim(up->s)) != NULL) {
-		struct prepared_op *op = prepared_op_new(PREPARED_UNUSED, old,
-		    "");
-
-		if (op == NULL)
-			return -1;
-		send_named(up, FE_CLOSE, "S", old);
-		prepared_uses_remove(uses, old);
-		if (track_add(&up->s->track, FE_CLOSE, TRACK_SKIP, op) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* Send Parse of stmt; op and how say whose request it is. 0 or -1. */
-static int send_parse(struct relay_up *up, struct prepared *stmt,
-    enum track_how how, struct prepared_op *op)
-{
-	if (op == NULL)
-		return -1;
-	/* what was forgotten is not closed: it goes with the connection */
-	if (up->s->prepared.forgotten > (unsigned)sessions_settings(
-	    up->c->ss)->max_prepared_statements)
-		up->s->ps.close_needed = true;
-	/* op keeps the text alive until the server has answered */
-	send_named(up, FE_PARSE, "", stmt);
-	up->c->pc.pool->counted.now.server_parse_count++;
-	if (prepared_uses_add(&up->s->prepared, stmt) < 0) {
-		prepared_op_free(op);
-		return -1;
-	}
-	if (track_add(&up->s->track, FE_PARSE, how, op) < 0)
-		return -1;
-	return evict(up);
-}
-
-/*
- * The server has stmt, but what it says to Parse is not known beforehand, as
- * the transaction may have failed: it is asked under a name that is not kept.
- * op is what its consent means. 0 or -1.
- */
-static int try_parse(struct relay_up *up, const struct prepared *stmt,
-    enum track_how how, struct prepared_op *op)
-{
-	static const char name[] = PREPARED_NAME_TRIED;
-	static const uint8_t closing[] = { FE_CLOSE, 0, 0, 0,
-		4 + 1 + sizeof name, 'S' };
-	struct track *t = &up->s->track;
-	uint8_t head[MSG_HEADER];
-
-	head[0] = FE_PARSE;
-	msg_put_u32(head + 1, (uint32_t)(4 + sizeof name + stmt->len));
-	outbox_copy(&up->out, head, sizeof head);
-	outbox_pass(&up->out, name, sizeof name);
-	outbox_pass(&up->out, stmt->body, stmt->len);
-	outbox_pass(&up->out, closing, sizeof closing);
-	outbox_pass(&up->out, name, sizeof name);
-	up->c->pc.pool->counted.now.server_parse_count++;
-	if (track_add(t, FE_PARSE, how, op) < 0)
-		return -1;
-	return track_add(t, FE_CLOSE, TRACK_SKIP, NULL);
-}
-
-/* A query and its parameter types, to the byte. */
-static bool is_parse_body(const uint8_t *p, size_t n)
-{
-	struct reader r;
-
-	reader_init(&r, p, n);
-	(void)reader_str(&r);
-	const uint16_t types = reader_u16(&r);
-
-	(void)reader_bytes(&r, types * sizeof(uint32_t));
-	return !r.failed && reader_left(&r) == 0;
-}
-
-/*
- * The name is taken. PostgreSQL looks at the text and at the transaction
- * before it looks at the name, so it is asked about those first.
- */
-static enum relay_step refuse_name(struct relay_up *up, const char *name,
-    struct prepared *stmt)
-{
-	struct client *c = up->c;
-
-	if (!track_is_empty(&up->s->track))
-		return relay_wait(up);
-	if (c->relay.parse_tried) {
-		log_at(LEVEL_ERROR, &c->who,
-		    "prepared statement '%s' was already prepared", name);
-		return relay_fail(up, CLOSE_PREPARED_NAME_IN_USE);
-	}
-	struct prepared_op *op = prepared_op_new(0, stmt, "");
-
-	if (op == NULL || try_parse(up, stmt, TRACK_SKIP, op) < 0)
-		return relay_no_memory(up);
-	c->relay.parse_tried = true;
-	return relay_wait(up);
-}
-
-/* A sound Parse of stmt: under which name, or not at all, is it sent? */
-static enum relay_step parse_as(struct relay_up *up, const char *name,
-    struct prepared *stmt)
-{
-	struct client *c = up->c;
-	struct server *s = up->s;
-
-	if (track_wants_data(&s->track))
-		return relay_request(up);	/* that ends the COPY */
-	if (relay_is_open(s, name, stmt))
-		return relay_wait(up);
-	if (prepared_name_find(c->statements, name) != NULL)
-		return refuse_name(up, name, stmt);
-	const bool known = prepared_uses_touch(&s->prepared, stmt) != NULL;
-	struct prepared_op *op = prepared_op_new(known ? PREPARED_NAMED :
-	    PREPARED_NAMED | PREPARED_USED, stmt, name);
-
-	if (op == NULL || prepared_name_add(&c->statements, name, stmt) < 0) {
-		prepared_op_free(op);
-		return relay_no_memory(up);
-	}
-	c->pc.pool->counted.now.client_parse_count++;
-	up->used = up->size;
-	if (known && !track_may_be_failed(&s->track))
-		return relay_fake(up, FE_PARSE, op);
-	if ((known ? try_parse(up, stmt, TRACK_FORWARD, op) :
-	    send_parse(up, stmt, TRACK_FORWARD, op)) < 0)
-		return relay_no_memory(up);
-	return RELAY_NEXT;
-}
-
-/* An unnamed one passes as it comes, however long. */
-static enum relay_step parse_unnamed(struct relay_up *up)
-{
-	const size_t here = up->have < up->size ? up->have : up->size;
-	enum relay_step step;
-
-	if (relay_is_cut(up))
-		return RELAY_SHORT;
-	if (relay_dealloc_parse(up, &step))
-		return step;
-	const char *sql = (const char *)up->m + MSG_HEADER + 1;
-	const size_t n = here > MSG_HEADER ? here - MSG_HEADER - 1 : 0;
-
-	up->c->relay.execute_holds = sql_may_matter(sql, n) &&
-	    (sql_forgets_all(sql, n) || sql_resets(sql, n));
-	return relay_request(up);
-}
-
-enum relay_step relay_parse(struct relay_up *up)
-{
-	struct client *c = up->c;
-	const uint8_t *body = up->m + MSG_HEADER;
-	const size_t len = up->size - MSG_HEADER;
-
-	if (up->have > MSG_HEADER && len > 0 && body[0] == '\0')
-		return parse_unnamed(up);
-	if (up->have < up->size)
-		return RELAY_SHORT;
-	const char *name = string_at(body, len);
-
-	if (name == NULL)
-		return relay_fail(up, CLOSE_FAILED_TO_PARSE_PACKET);
-	const size_t name_len = strlen(name) + 1;
-
-	if (!is_parse_body(body + name_len, len - name_len))
-		return relay_fail(up, CLOSE_BROKEN_PARSE_PACKET);
-	struct prepared_table *table = c->ss->prepared;
-	struct prepared *stmt = prepared_lookup(table, body + name_len,
-	    len - name_len);
-
-	const size_t more = prepared_name_bytes(name) + (stmt != NULL ? 0 :
-	    prepared_text_bytes(len - name_len));
-
-	if (!prepared_table_make_room(table, more,
-	    sessions_settings(c->ss)->max_prepared_statement_memory)) {
-		prepared_unref(stmt);
-		return relay_refuse_parse(up);
-	}
-	if (stmt == NULL)
-		stmt = prepared_get(table, body + name_len, len - name_len);
-	if (stmt == NULL)
-		return relay_no_memory(up);
-	const enum relay_step step = parse_as(up, name, stmt);
-
-	prepared_unref(stmt);
-	return step;
-}
 
 /*
  * May a text of ours go out now? A Bind of a few bytes may need a megabyte: the
@@ -308,8 +73,8 @@ static enum relay_step find_statement(struct relay_up *up, const char *name,
 		return RELAY_NEXT;
 	if (!has_room(up, stmt))
 		return RELAY_SHORT;
-	return send_parse(up, stmt, TRACK_SKIP, prepared_op_new(PREPARED_USED,
-	    stmt, "")) < 0 ? relay_no_memory(up) : RELAY_NEXT;
+	return relay_send_parse(up, stmt, TRACK_SKIP,
+	    prepared_op_new(PREPARED_USED, stmt, "")) < 0 ? relay_no_memory(up) : RELAY_NEXT;
 }
 
 /* The same; or *out is NULL and the message is done with. */
@@ -334,9 +99,9 @@ enum relay_step relay_bind(struct relay_up *up)
 		return relay_request(up);
 	const size_t here = up->have < up->size ? up->have : up->size;
 	const uint8_t *end = up->m + here;
-	const char *p = string_at(portal, (size_t)(end - portal));
+	const char *p = relay_string_at(portal, (size_t)(end - portal));
 	const uint8_t *at = p == NULL ? end : portal + strlen(p) + 1;
-	const char *name = string_at(at, (size_t)(end - at));
+	const char *name = relay_string_at(at, (size_t)(end - at));
 
 	if (name == NULL)
 		return here < up->size && here < NAMES_MAX ? RELAY_SHORT :
@@ -381,7 +146,7 @@ static const char *statement_name(const struct relay_up *up)
 
 	if (len < 2 || body[0] != 'S')
 		return NULL;
-	const char *name = string_at(body + 1, len - 1);
+	const char *name = relay_string_at(body + 1, len - 1);
 
 	return name == NULL || name[0] == '\0' ? NULL : name;
 }
@@ -395,7 +160,7 @@ static enum relay_step check_target(struct relay_up *up,
 	if (up->have < up->size && up->size <= NAMES_MAX)
 		return RELAY_SHORT;
 	if (len < 2 || up->size > NAMES_MAX ||
-	    string_at(up->m + MSG_HEADER + 1, len - 1) == NULL)
+	    relay_string_at(up->m + MSG_HEADER + 1, len - 1) == NULL)
 		return relay_fail(up, broken);
 	return RELAY_NEXT;
 }
@@ -419,7 +184,7 @@ enum relay_step relay_describe(struct relay_up *up)
 	if (track_add(&up->s->track, FE_DESCRIBE, TRACK_FORWARD, NULL) < 0)
 		return relay_no_memory(up);
 	track_tag(&up->s->track, stmt->number);
-	send_named(up, FE_DESCRIBE, "S", stmt);
+	relay_send_named(up, FE_DESCRIBE, "S", stmt);
 	up->used = up->size;
 	return RELAY_NEXT;
 }

@@ -1,0 +1,179 @@
+/* broker_release.c - a server is free again: who is next, or where it goes.
+ * SPDX-License-Identifier: ISC */
+#include "pool/limit.h"
+#include "session/broker.h"
+#include "session/broker_parts.h"
+#include "session/canceler.h"
+#include "session/client.h"
+#include "session/server.h"
+#include "session/sessions.h"
+
+void broker_touch_next(struct sessions *ss, const struct pool *p)
+{
+	for (int kind = 0; kind < LIMIT_KINDS; kind++) {
+		struct pool *q = limit_is_near(p, (enum limit_kind)kind) ?
+		    limit_next(p, (enum limit_kind)kind, ss->catalog,
+		    time_now()) : NULL;
+
+		if (q != NULL)
+			broker_touch(ss, q);
+	}
+}
+
+/* s has just served its pool: does the slot go to another pool now? */
+static bool must_hand_over(const struct server *s)
+{
+	const struct pool *p = s->ps.pool;
+
+	return (p->limits.max_db > 0 || p->limits.max_user > 0) &&
+	    s->ps.state != SERVER_LOGIN && pool_pick_client(p) != NULL &&
+	    limit_takes_away(&s->ps, s->ss->catalog, time_now());
+}
+
+/* lent: a client has used s since it was settled last. */
+static void settle(struct server *s, bool lent)
+{
+	struct sessions *ss = s->ss;
+	struct pool *p = s->ps.pool;
+	enum close_reason why;
+
+	/* the server closed right after its last reply */
+	if (s->stream.hup || s->stream.broken) {
+		server_close(s, CLOSE_SERVER_CRASHED);
+		return;
+	}
+	if (pool_is_paused(p, ss->catalog)) {
+		server_close(s, CLOSE_PAUSE_MODE);
+		return;
+	}
+	why = limit_exceeded(&s->ps);
+	if (why != CLOSE_NONE || must_hand_over(s)) {
+		server_close(s, why != CLOSE_NONE ? why : CLOSE_EVICTED);
+		return;
+	}
+	switch (pool_release_verdict(&s->ps, lent, time_now(), &why)) {
+	case POOL_TO_CLOSE:
+		if (why == CLOSE_SERVER_LIFETIME_OVER)
+			p->last_lifetime_close = time_now();
+		server_close(s, why);
+		return;
+	case POOL_TO_BEING_CANCELED:
+		pool_server_set(&s->ps, SERVER_BEING_CANCELED);
+		return;
+	case POOL_TO_TESTED:
+		pool_server_set(&s->ps, SERVER_TESTED);
+		(void)server_send_query(s,
+		    sessions_settings(ss)->server_reset_query, CHORE_RESET);
+		return;
+	case POOL_TO_USED:
+		pool_server_set(&s->ps, SERVER_USED);
+		broker_touch(ss, p);
+		return;
+	case POOL_TO_IDLE:
+		pool_server_set(&s->ps, SERVER_IDLE);
+		broker_serve(ss, p);
+		if (s->ps.state == SERVER_IDLE)
+			broker_touch_next(ss, p);
+		if (p->lookups > 0)
+			broker_touch(ss, p);
+		return;
+	}
+}
+
+void broker_settle(struct server *s)
+{
+	settle(s, s->ps.state == SERVER_ACTIVE ||
+	    s->ps.state == SERVER_BEING_CANCELED);
+}
+
+static void unlink_pair(struct client *c, struct server *s)
+{
+	canceler_detach(s);
+	stream_flow_over(&s->stream);
+	pool_unlink(&c->pc);
+}
+
+void broker_release(struct server *s)
+{
+	struct client *c = client_of(s->ps.client);
+
+	if (log_wants(LEVEL_NOISE))
+		log_at(LEVEL_NOISE, &c->who, "parted from S-%p", (void *)s);
+	unlink_pair(c, s);
+	broker_idle_begins(c);
+	broker_settle(s);
+}
+
+void broker_chore_done(struct server *s)
+{
+	/* as if its client had released it just now */
+	const bool lent = s->chore == CHORE_ROLLBACK ||
+	    s->ps.state == SERVER_BEING_CANCELED;
+
+	timeout_stop(&s->timer);
+	s->chore = CHORE_NONE;
+	settle(s, lent);
+}
+
+/* Why a server can't be kept when its client leaves now; CLOSE_NONE: it can. */
+static enum close_reason spoiled(const struct client *c,
+    const struct server *s)
+{
+	if (rest_passes(&c->rest) || stream_is_blocked(&s->stream))
+		return CLOSE_CLIENT_GONE_WHILE_SENDING;
+	if (s->chore != CHORE_NONE || s->phase == SERVER_PHASE_LOOKUP)
+		return CLOSE_CLIENT_GONE_NOT_READY;
+	if (!track_is_empty(&s->track))
+		return CLOSE_CLIENT_GONE_IN_QUERY;
+	if (!track_is_done(&s->track) || s->rest.bytes > 0 || s->carry.len > 0)
+		return CLOSE_CLIENT_GONE_NOT_READY;
+	return CLOSE_NONE;
+}
+
+/*
+ * Is an open transaction all that stands between s and the next client? Then
+ * the server owes nothing, has said nothing that was not read, and nothing is
+ * on its way to it: a ROLLBACK is the next thing that it will see.
+ */
+static bool can_roll_back(const struct client *c, const struct server *s)
+{
+	const struct track *t = &s->track;
+
+	return sessions_settings(s->ss)->server_rollback_on_disconnect &&
+	    t->ready && t->status != 'I' && track_is_empty(t) &&
+	    s->phase == SERVER_PHASE_POOLED && s->chore == CHORE_NONE &&
+	    s->rest.bytes == 0 && s->carry.len == 0 &&
+	    !rest_passes(&c->rest) &&
+	    !stream_is_blocked(&s->stream) && !s->stream.hup &&
+	    !s->stream.broken && !s->ps.dedicated && !s->ps.close_needed &&
+	    s->ps.cancels == 0 && !pool_is_paused(s->ps.pool, s->ss->catalog);
+}
+
+static void roll_back(struct client *c, struct server *s)
+{
+	unlink_pair(c, s);
+	pool_server_set(&s->ps, SERVER_TESTED);
+	timeout_start(&s->ss->rollback_list, &s->timer, time_now());
+	(void)server_send_query(s, "ROLLBACK", CHORE_ROLLBACK);
+}
+
+void broker_client_gone(struct client *c)
+{
+	if (c->pc.server == NULL)
+		return;
+	struct server *s = server_of(c->pc.server);
+	const enum close_reason why = s->ps.state == SERVER_DEDICATED_LOGIN ?
+	    CLOSE_REPLICATION_CLIENT_GONE : spoiled(c, s);
+
+	stream_resume(&s->stream);
+	if (why == CLOSE_NONE) {
+		broker_release(s);
+		return;
+	}
+	if (can_roll_back(c, s)) {
+		roll_back(c, s);
+		return;
+	}
+	/* still linked, so that no Terminate ends a message cut in half */
+	server_close(s, why);
+}

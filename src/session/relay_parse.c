@@ -1,0 +1,239 @@
+/* relay_parse.c - a Parse, and the texts that servers are told by it.
+ *
+ * A text is sent under a name that all servers share, if this one does not
+ * have it yet; what it has and nobody uses is closed. (spec/pooling.md section
+ * 16)
+ * SPDX-License-Identifier: ISC */
+#include <string.h>
+
+#include "proto/msg.h"
+#include "proto/reader.h"
+#include "proto/sql.h"
+#include "proto/track_look.h"
+#include "session/relay_deallocate.h"
+#include "session/relay_parts.h"
+#include "session/relay_prepared.h"
+#include "session/sessions.h"
+
+void relay_send_named(struct relay_up *up, char type, const char *kind,
+    const struct prepared *stmt)
+{
+	const size_t extra = strlen(kind);
+	const size_t body = type == FE_PARSE ? stmt->len : 0;
+	uint8_t head[MSG_HEADER];
+
+	head[0] = (uint8_t)type;
+	msg_put_u32(head + 1, (uint32_t)(4 + extra + stmt->name_len + body));
+	outbox_copy(&up->out, head, sizeof head);
+	outbox_copy(&up->out, kind, extra);
+	outbox_copy(&up->out, stmt->name, stmt->name_len);
+	if (body == 0)
+		return;
+	outbox_pass(&up->out, stmt->body, stmt->len);
+}
+
+/* The least recently used one that may go; not the newest. NULL: none. */
+static struct prepared *find_victim(const struct server *s)
+{
+	const struct prepared_use *use = s->prepared.lru;
+
+	while (use->next != NULL && relay_is_open(s, NULL, use->stmt))
+		use = use->next;
+	return use->next == NULL ? NULL : use->stmt;
+}
+
+/* The least recently used statements make room. 0 or -1: no memory. */
+static int evict(struct relay_up *up)
+{
+	struct prepared_uses *uses = &up->s->prepared;
+	const unsigned max = (unsigned)sessions_settings(up->c->ss)->
+	    max_prepared_statements;
+	struct prepared *old;
+
+	while (uses->count > max && (old = find_victim(up->s)) != NULL) {
+		struct prepared_op *op = prepared_op_new(PREPARED_UNUSED, old,
+		    "");
+
+		if (op == NULL)
+			return -1;
+		relay_send_named(up, FE_CLOSE, "S", old);
+		prepared_uses_remove(uses, old);
+		if (track_add(&up->s->track, FE_CLOSE, TRACK_SKIP, op) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int relay_send_parse(struct relay_up *up, struct prepared *stmt,
+    enum track_how how, struct prepared_op *op)
+{
+	if (op == NULL)
+		return -1;
+	/* what was forgotten is not closed: it goes with the connection */
+	if (up->s->prepared.forgotten > (unsigned)sessions_settings(
+	    up->c->ss)->max_prepared_statements)
+		up->s->ps.close_needed = true;
+	/* op keeps the text alive until the server has answered */
+	relay_send_named(up, FE_PARSE, "", stmt);
+	up->c->pc.pool->counted.now.server_parse_count++;
+	if (prepared_uses_add(&up->s->prepared, stmt) < 0) {
+		prepared_op_free(op);
+		return -1;
+	}
+	if (track_add(&up->s->track, FE_PARSE, how, op) < 0)
+		return -1;
+	return evict(up);
+}
+
+/*
+ * The server has stmt, but what it says to Parse is not known beforehand, as
+ * the transaction may have failed: it is asked under a name that is not kept.
+ * op is what its consent means. 0 or -1.
+ */
+static int try_parse(struct relay_up *up, const struct prepared *stmt,
+    enum track_how how, struct prepared_op *op)
+{
+	static const char name[] = PREPARED_NAME_TRIED;
+	static const uint8_t closing[] = { FE_CLOSE, 0, 0, 0,
+		4 + 1 + sizeof name, 'S' };
+	struct track *t = &up->s->track;
+	uint8_t head[MSG_HEADER];
+
+	head[0] = FE_PARSE;
+	msg_put_u32(head + 1, (uint32_t)(4 + sizeof name + stmt->len));
+	outbox_copy(&up->out, head, sizeof head);
+	outbox_pass(&up->out, name, sizeof name);
+	outbox_pass(&up->out, stmt->body, stmt->len);
+	outbox_pass(&up->out, closing, sizeof closing);
+	outbox_pass(&up->out, name, sizeof name);
+	up->c->pc.pool->counted.now.server_parse_count++;
+	if (track_add(t, FE_PARSE, how, op) < 0)
+		return -1;
+	return track_add(t, FE_CLOSE, TRACK_SKIP, NULL);
+}
+
+/* A query and its parameter types, to the byte. */
+static bool is_parse_body(const uint8_t *p, size_t n)
+{
+	struct reader r;
+
+	reader_init(&r, p, n);
+	(void)reader_str(&r);
+	const uint16_t types = reader_u16(&r);
+
+	(void)reader_bytes(&r, types * sizeof(uint32_t));
+	return !r.failed && reader_left(&r) == 0;
+}
+
+/*
+ * The name is taken. PostgreSQL looks at the text and at the transaction
+ * before it looks at the name, so it is asked about those first.
+ */
+static enum relay_step refuse_name(struct relay_up *up, const char *name,
+    struct prepared *stmt)
+{
+	struct client *c = up->c;
+
+	if (!track_is_empty(&up->s->track))
+		return relay_wait(up);
+	if (c->relay.parse_tried) {
+		log_at(LEVEL_ERROR, &c->who,
+		    "prepared statement '%s' was already prepared", name);
+		return relay_fail(up, CLOSE_PREPARED_NAME_IN_USE);
+	}
+	struct prepared_op *op = prepared_op_new(0, stmt, "");
+
+	if (op == NULL || try_parse(up, stmt, TRACK_SKIP, op) < 0)
+		return relay_no_memory(up);
+	c->relay.parse_tried = true;
+	return relay_wait(up);
+}
+
+/* A sound Parse of stmt: under which name, or not at all, is it sent? */
+static enum relay_step parse_as(struct relay_up *up, const char *name,
+    struct prepared *stmt)
+{
+	struct client *c = up->c;
+	struct server *s = up->s;
+
+	if (track_wants_data(&s->track))
+		return relay_request(up);	/* that ends the COPY */
+	if (relay_is_open(s, name, stmt))
+		return relay_wait(up);
+	if (prepared_name_find(c->statements, name) != NULL)
+		return refuse_name(up, name, stmt);
+	const bool known = prepared_uses_touch(&s->prepared, stmt) != NULL;
+	struct prepared_op *op = prepared_op_new(known ? PREPARED_NAMED :
+	    PREPARED_NAMED | PREPARED_USED, stmt, name);
+
+	if (op == NULL || prepared_name_add(&c->statements, name, stmt) < 0) {
+		prepared_op_free(op);
+		return relay_no_memory(up);
+	}
+	c->pc.pool->counted.now.client_parse_count++;
+	up->used = up->size;
+	if (known && !track_may_be_failed(&s->track))
+		return relay_fake(up, FE_PARSE, op);
+	if ((known ? try_parse(up, stmt, TRACK_FORWARD, op) :
+	    relay_send_parse(up, stmt, TRACK_FORWARD, op)) < 0)
+		return relay_no_memory(up);
+	return RELAY_NEXT;
+}
+
+/* An unnamed one passes as it comes, however long. */
+static enum relay_step parse_unnamed(struct relay_up *up)
+{
+	const size_t here = up->have < up->size ? up->have : up->size;
+	enum relay_step step;
+
+	if (relay_is_cut(up))
+		return RELAY_SHORT;
+	if (relay_dealloc_parse(up, &step))
+		return step;
+	const char *sql = (const char *)up->m + MSG_HEADER + 1;
+	const size_t n = here > MSG_HEADER ? here - MSG_HEADER - 1 : 0;
+
+	up->c->relay.execute_holds = sql_may_matter(sql, n) &&
+	    (sql_forgets_all(sql, n) || sql_resets(sql, n));
+	return relay_request(up);
+}
+
+enum relay_step relay_parse(struct relay_up *up)
+{
+	struct client *c = up->c;
+	const uint8_t *body = up->m + MSG_HEADER;
+	const size_t len = up->size - MSG_HEADER;
+
+	if (up->have > MSG_HEADER && len > 0 && body[0] == '\0')
+		return parse_unnamed(up);
+	if (up->have < up->size)
+		return RELAY_SHORT;
+	const char *name = relay_string_at(body, len);
+
+	if (name == NULL)
+		return relay_fail(up, CLOSE_FAILED_TO_PARSE_PACKET);
+	const size_t name_len = strlen(name) + 1;
+
+	if (!is_parse_body(body + name_len, len - name_len))
+		return relay_fail(up, CLOSE_BROKEN_PARSE_PACKET);
+	struct prepared_table *table = c->ss->prepared;
+	struct prepared *stmt = prepared_lookup(table, body + name_len,
+	    len - name_len);
+
+	const size_t more = prepared_name_bytes(name) + (stmt != NULL ? 0 :
+	    prepared_text_bytes(len - name_len));
+
+	if (!prepared_table_make_room(table, more,
+	    sessions_settings(c->ss)->max_prepared_statement_memory)) {
+		prepared_unref(stmt);
+		return relay_refuse_parse(up);
+	}
+	if (stmt == NULL)
+		stmt = prepared_get(table, body + name_len, len - name_len);
+	if (stmt == NULL)
+		return relay_no_memory(up);
+	const enum relay_step step = parse_as(up, name, stmt);
+
+	prepared_unref(stmt);
+	return step;
+}
