@@ -32,7 +32,7 @@ void dns_free(struct dns **d);
 int dns_set_servers(struct dns *d, const char *servers);
 /*
  * How long an answer is used at most (its records may say less), and how long
- * a failure; 0 = for those only who wait for it.
+ * a failure; 0 = for the queries that wait for it only.
  * Source: pgsluice.ini(5), dns_max_ttl, dns_nxdomain_ttl.
  */
 void dns_set_ttl(struct dns *d, usec_t max_ttl, usec_t negative_ttl);

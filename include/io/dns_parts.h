@@ -62,7 +62,7 @@ struct dns {
 	struct dns_channel *channel;	/* owned */
 	struct name *names;		/* hash, owned */
 	struct zone *zones;		/* hash, owned */
-	struct event *patience;		/* owned: who waits gets old addresses */
+	struct event *patience;		/* owned: then old addresses do */
 	struct event *zone_timer;	/* owned; NULL: zones are not asked */
 	usec_t zone_period;
 	struct dns_query *due;		/* DL list, owned: next turn */

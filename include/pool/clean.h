@@ -19,7 +19,7 @@ struct pool_server;
 struct pool_server *clean_pick(const struct pool *p);
 /* One that a client has had, to be closed in favour of a clean one; or NULL. */
 struct pool_server *clean_pick_lent(const struct pool *p);
-/* The client to serve next of those who take any server, or NULL. */
+/* The client to serve next that takes any server, or NULL. */
 struct pool_client *clean_pick_other(const struct pool *p);
 /* Does a login wait for a clean server, and none is on its way? */
 bool clean_is_wanted(const struct pool *p, usec_t now);

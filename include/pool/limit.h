@@ -58,7 +58,7 @@ struct pool_server *limit_surplus(const struct pool *p);
 void limit_join(struct pool *p);
 /*
  * Whose turn is it at this limit of p? It could open a connection if there
- * were room. NULL: nobody waits who could.
+ * were room. NULL: no pool waits that could.
  */
 struct pool *limit_next(const struct pool *p, enum limit_kind kind,
     const struct catalog *c, usec_t now);

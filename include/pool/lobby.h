@@ -1,5 +1,5 @@
-/* lobby.h - guests, which are clients that have not logged in yet: how many, what
- * memory they hold, how often they fail, and what the log says of them.
+/* lobby.h - guests, clients that have not logged in yet: how many, what memory
+ * they hold, how often they fail, and what the log says of them.
  * SPDX-License-Identifier: ISC */
 #ifndef POOL_LOBBY_H
 #define POOL_LOBBY_H
@@ -13,8 +13,8 @@
 struct lobby_source;
 struct net_addr;
 
-#define LOBBY_LIGHT 8192	/* who holds more than that, with what belongs
-				 * to it, goes first */
+#define LOBBY_LIGHT 8192	/* a guest that holds more than that, with what
+				 * belongs to it, goes first */
 
 /* Embedded in a login; all zero before lobby_enter(). Private to lobby.c. */
 struct lobby_guest {

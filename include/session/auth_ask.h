@@ -12,7 +12,7 @@ struct auth;
 /* One question; on the thread, only ask_*() touches it. */
 struct auth_ask {
 	struct offload_job job;		/* first */
-	struct auth *auth;		/* the loop's: who waits */
+	struct auth *auth;		/* the loop's: what waits */
 	void (*ask)(struct auth_ask *q);	/* one of those below */
 	char *user;			/* owned */
 	char *password;			/* owned, of secmem */

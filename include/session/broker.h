@@ -61,7 +61,7 @@ void broker_chore_late(struct server *s, usec_t since);
 void broker_client_gone(struct client *c);
 /* Login of s is done. */
 void broker_server_ready(struct server *s);
-/* s is closed; if its login failed, those who waited for it are told. */
+/* s is closed; if its login failed, the clients that wait may be told. */
 void broker_server_gone(struct server *s, struct close_cause why);
 
 /* c is authenticated: send the welcome, or wait for a server to tell it. */

@@ -1,4 +1,4 @@
-/* client_role.h - what a client is for the time being, and who serves it.
+/* client_role.h - what a client is for the time being, and what serves it.
  * SPDX-License-Identifier: ISC */
 #ifndef SESSION_CLIENT_ROLE_H
 #define SESSION_CLIENT_ROLE_H

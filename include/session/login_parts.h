@@ -130,14 +130,14 @@ enum login_who {
 };
 /* Find database and user, as far as they exist. */
 enum login_who login_identify(struct client *c, struct err *e);
-/* ... who is the one that auth_query has found. */
+/* ... for the user that auth_query has found. */
 int login_adopt(struct client *c, struct err *e);
 /* ... whose password somebody else has found right. */
 int login_adopt_typed(struct client *c, struct credentials *typed,
     struct err *e);
 /*
- * The user is proven: any rights on the console, is there room? Those who
- * are not in yet keep nobody out, and learn nothing.
+ * The user is proven: any rights on the console, is there room? Clients
+ * that are not in yet keep nobody out, and learn nothing.
  */
 int login_admit(struct client *c, struct err *e);
 /* What a user that doesn't exist looks like; borrowed from the sessions. */

@@ -13,9 +13,9 @@ struct loop;
  * thousand times what a query costs: done as they come, those of two thousand
  * clients would be one turn of seconds. So what clients and servers that are
  * linked have sent is passed on first, and then logins are worked on till
- * LOGIN_TURN is over; the others wait for the next turn, in front of who comes
- * later. A query meets a turn of logins on its way to the server and one on
- * the way back, at worst.
+ * LOGIN_TURN is over; the others wait for the next turn, in front of any that
+ * come later. A query meets a turn of logins on its way to the server and one
+ * on the way back, at worst.
  */
 struct login_queue {
 	struct loop_task task;		/* private to login_queue.c, all of it */

@@ -12,7 +12,7 @@ struct pool;
 struct server;
 struct writer;
 
-/* Open servers for those who wait in p, as far as there is room. */
+/* Open servers for the clients that wait in p, as far as there is room. */
 void replication_launch(struct pool *p);
 /*
  * What the StartupMessage of s carries for its client.

@@ -1,4 +1,4 @@
-/* server_phases.h - who acts for a server in which phase.
+/* server_phases.h - which module acts for a server in which phase.
  * SPDX-License-Identifier: ISC */
 #ifndef SESSION_SERVER_PHASES_H
 #define SESSION_SERVER_PHASES_H

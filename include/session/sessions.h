@@ -57,7 +57,7 @@ struct sessions {
 	usec_t shutdown_since;		/* when that was asked for */
 	struct random_pool random;	/* for cancel keys */
 	bool suspended;			/* SUSPEND: nothing moves */
-	bool still;			/* ... nor does who is logging in */
+	bool still;			/* ... nor does any login */
 	uint8_t mock_salt[32];		/* for users without one (SCRAM) */
 	struct mock_shape mock_shape;	/* of the auth file's secrets */
 	struct mock_shape lookup_shape;	/* of those of auth_query */

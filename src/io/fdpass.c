@@ -16,7 +16,7 @@ union control {
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-/* And for who has sent it. */
+/* And for the credentials of the sender. */
 union received {
 	struct cmsghdr head;
 	char bytes[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];

@@ -542,7 +542,7 @@ bool socket_unix_alive(const char *path)
 
 	if (fd < 0)
 		return false;
-	/* who keeps us out may well be there */
+	/* a process that keeps us out may well be there */
 	const bool alive = connect(fd, (struct sockaddr *)&un, len) == 0 ||
 	    (errno != ECONNREFUSED && errno != ENOENT && errno != ENOTDIR);
 

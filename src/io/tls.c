@@ -192,7 +192,7 @@ static int keep_rest(struct tls *t)
 
 /*
  * TLS has requests of its own, as for new keys, that are answered while we
- * read. Who only asks would have us queue answers without end.
+ * read. A peer that only asks would have us queue answers without end.
  */
 static bool asks_too_much(const struct stream *s)
 {
@@ -429,7 +429,7 @@ int tls_connect(struct stream *s, struct tls_context *ctx, const char *host)
 
 void tls_on_info(const SSL *ssl, int where, int value)
 {
-	/* it was refused, and who asks for it has no good reason */
+	/* renegotiation was refused: no peer has a good reason for it */
 	if ((where & SSL_CB_WRITE_ALERT) != SSL_CB_WRITE_ALERT ||
 	    (value & 0xff) != SSL_AD_NO_RENEGOTIATION)
 		return;

@@ -62,7 +62,7 @@ bool tls_has_alpn(const struct stream *s)
 	return len > 0;
 }
 
-/* --- who is there --- */
+/* --- the names of the peer --- */
 
 static X509 *peer_cert(const struct stream *s)
 {

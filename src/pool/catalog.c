@@ -417,7 +417,7 @@ static void put_databases(struct catalog *c, const struct config *old,
 	}
 }
 
-/* Only who has a record can be concerned. */
+/* Only a user that has a record can be concerned. */
 static void put_users(struct catalog *c, const struct config *old)
 {
 	struct user *u;

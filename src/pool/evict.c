@@ -82,7 +82,7 @@ void evict_update(struct pool_server *ps)
 		update(ps, (enum limit_kind)kind);
 }
 
-/* A server under test is as good as promised to who waits there. */
+/* A server under test is as good as promised to a client that waits there. */
 static bool may_go(const struct pool_server *ps)
 {
 	return ps->state == SERVER_IDLE ||

@@ -175,7 +175,7 @@ struct pool *limit_next(const struct pool *p, enum limit_kind kind,
 	struct limit_queue *const l = queue_of(p, kind);
 	struct pool *next;
 
-	/* who can't go on enters it again when its pool is looked at */
+	/* a pool that can't go on enters it again when it is looked at */
 	while ((next = limit_queue_first(l)) != NULL && !can_take(next, kind, c, now))
 		limit_queue_remove(l, next);
 	return next;

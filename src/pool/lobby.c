@@ -1,5 +1,5 @@
-/* lobby.c - those who have not shown yet who they are: how many, how much, how
- * often they fail, and what is said of them.
+/* lobby.c - guests, clients that have not logged in yet: how many, what memory
+ * they hold, how often they fail, and what the log says of them.
  * SPDX-License-Identifier: ISC */
 #include "pool/lobby.h"
 

@@ -134,7 +134,7 @@ struct pool_client *pool_pick_client(const struct pool *p)
 	return p->clients[CLIENT_WAITING];
 }
 
-/* The first who has no server of its own on its way. */
+/* The first client that has no server of its own on its way. */
 static struct pool_client *first_dedicated(const struct pool *p)
 {
 	struct pool_client *pc = p->clients[CLIENT_DEDICATED_WAITING];
@@ -246,7 +246,7 @@ usec_t pool_uncovered_since(const struct pool *p)
 }
 
 /*
- * Who waits for the welcome will want a server next: a cold pool grows for
+ * A client in CLIENT_WELCOME will want a server next: a cold pool grows for
  * all at once.
  */
 unsigned pool_uncovered(const struct pool *p)

@@ -16,7 +16,7 @@
  */
 struct lookup {
 	struct offload_job job;		/* first */
-	struct auth *auth;		/* the loop's: who waits */
+	struct auth *auth;		/* the loop's: what waits */
 	uid_t uid;
 	bool submitted;			/* the loop's: a thread will do it */
 	bool found;

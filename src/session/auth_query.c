@@ -169,7 +169,7 @@ static void write_query(struct writer *w, const char *sql, const char *name)
 	writer_end(w);
 }
 
-/* Once for each pool: where the query runs is up to who logs in. */
+/* Once for each pool: the client that logs in says where the query runs. */
 static void warn_of_superuser(const struct client *c, const struct server *s)
 {
 	struct pool *p = s->ps.pool;

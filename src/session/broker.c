@@ -176,7 +176,7 @@ void broker_look_up(struct client *c)
 		broker_queue(c, CLIENT_WAITING);
 }
 
-/* Suspended, others stand still; but who logs in has to come to an end. */
+/* Suspended, clients stand still; but a login has to come to an end. */
 static struct pool_client *pick_login(const struct pool *p)
 {
 	struct pool_client *pc;

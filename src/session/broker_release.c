@@ -1,4 +1,4 @@
-/* broker_release.c - a server is free again: who is next, or where it goes.
+/* broker_release.c - a server is free again: the next client, or where it goes.
  * SPDX-License-Identifier: ISC */
 #include "pool/limit.h"
 #include "session/broker.h"

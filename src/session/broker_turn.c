@@ -1,4 +1,4 @@
-/* broker_turn.c - the end of a turn: who is served, what is opened or closed.
+/* broker_turn.c - the end of a turn: clients served, servers opened and closed.
  * SPDX-License-Identifier: ISC */
 #include <stddef.h>
 #include <string.h>
@@ -137,7 +137,7 @@ static void look_at(struct sessions *ss, struct pool *p)
 		return;
 	}
 	broker_welcome_all(p);
-	/* suspended: only who is logging in still wants a server */
+	/* suspended: only a login still wants a server */
 	if (ss->still || (ss->suspended && ss->logins == 0))
 		return;
 	broker_serve(ss, p);
@@ -297,7 +297,7 @@ void broker_kill_pool(struct sessions *ss, struct pool *p)
 
 	for (int i = CLIENT_ACTIVE; i < CLIENT_CANCEL_WAITING; i++)
 		broker_fail_all(p, (enum client_state)i, close_cause(why));
-	/* who brought a cancel request is told nothing, ever */
+	/* the bringer of a cancel request is told nothing, ever */
 	for (int i = CLIENT_CANCEL_WAITING; i < CLIENT_STATES; i++)
 		while (p->clients[i] != NULL)
 			client_close(client_of(p->clients[i]), why);

@@ -98,7 +98,7 @@ static struct timeout_list *time_out(struct sessions *ss)
 	return &ss->cancel_list;
 }
 
-/* Gets no answer, and so need not stay for it: no matter who hangs up. */
+/* A client that gets no answer need not stay: its hanging up means nothing. */
 static const struct client_role role = {
 	.name = "cancel",
 	.mute = true,
@@ -261,7 +261,7 @@ void canceler_target_gone(struct server *target)
 		drop_canceler(target);
 }
 
-/* Nothing was sent; those who waited for it wait in vain. */
+/* Nothing was sent; the clients of its requests have waited in vain. */
 static void give_up(struct server *s, struct server *target)
 {
 	struct pool_client *waiting =

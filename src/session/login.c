@@ -71,7 +71,7 @@ static void on_startup(struct client *c, const struct startup *m)
 }
 
 /*
- * auth_query found somebody, or did not: who is asked for a password then
+ * auth_query found a user, or did not: a client that is then asked for a password
  * learns no more than one whose password is wrong.
  */
 static void go_on(struct client *c)

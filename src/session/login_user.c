@@ -1,4 +1,4 @@
-/* login_user.c - who logs in, whether there is room, and by which method.
+/* login_user.c - the user of a login, its room, and its method.
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ int login_check_room(const struct client *c, struct err *e)
 	if (is_console(c))
 		return 0;
 	while (!c->has_reserve_fd) {
-		/* who only has a key that a peer may know is no client */
+		/* a connection with a key that a peer may know is no client */
 		if (c->ss->catalog->clients - peer_requests(c->ss) <=
 		    (unsigned)max)
 			return 0;
@@ -108,7 +108,7 @@ static int find_rights(struct client *c, struct err *e)
 }
 
 /*
- * Who connected before the shutdown began is a client to wait for; later ones
+ * A client that connected before the shutdown began is waited for; later ones
  * come by Unix sockets, for the console.
  */
 static bool is_too_late(const struct client *c)

@@ -1,4 +1,4 @@
-/* server_phases.c - who acts for a server in which phase.
+/* server_phases.c - which module acts for a server in which phase.
  * SPDX-License-Identifier: ISC */
 #include "session/server_phases.h"
 
