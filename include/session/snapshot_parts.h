@@ -7,12 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/net.h"
 #include "base/time.h"
 #include "proto/reader.h"
 
 struct err;
 
-#define SNAPSHOT_VERSION 4
+#define SNAPSHOT_VERSION 5
 
 enum snapshot_flag {
 	SNAPSHOT_WAITING = 1 << 0,	/* client: asked for a server */
@@ -36,6 +37,7 @@ struct snapshot_client {
 	unsigned flags;
 	usec_t born, request_time, query_start, xact_start, waited, wait_since;
 	uint32_t rest;		/* rest.bytes */
+	struct net_addr addr;	/* a balancer may have told it */
 	const uint8_t *key, *carry;
 	const uint8_t *queued;	/* what its socket has not taken */
 	uint32_t key_len, carry_len, queued_len;
@@ -60,10 +62,8 @@ struct snapshot_server {
 	const char *host, *dbname, *forced_user, *connect_query; /* or NULL */
 	uint32_t port;
 	const char *address;	/* struct host: kind, text, addr */
-	uint8_t host_kind, family;
-	uint16_t address_port;
-	int32_t pid;
-	const uint8_t *ip;	/* 16 bytes */
+	uint8_t host_kind;
+	struct net_addr addr;
 	char status;
 	struct reader owed;	/* requests */
 	uint64_t last;		/* number of a statement */

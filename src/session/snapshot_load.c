@@ -161,6 +161,8 @@ struct client *snapshot_read_client(struct sessions *ss,
 	}
 	if (peer.family == NET_UNIX)
 		peer.port = (uint16_t)sessions_settings(ss)->listen_port;
+	else
+		peer = in.addr;
 	struct client *const c = client_open(ss, h->fd, &peer);
 
 	if (c == NULL) {

@@ -134,10 +134,7 @@ static int set_address(struct server *s, const struct snapshot_server *in,
 	s->key_len = (uint16_t)in->key_len;
 	memcpy(s->host.text, in->address, len + 1);
 	s->host.kind = (enum host_kind)in->host_kind;
-	s->addr = (struct net_addr){ .family = in->family,
-		.port = in->address_port, .pid = in->pid };
-	memcpy(s->addr.ip, in->ip, sizeof s->addr.ip);
-	s->host.addr = s->addr;
+	s->addr = s->host.addr = in->addr;
 	return 0;
 }
 

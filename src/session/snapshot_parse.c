@@ -107,6 +107,20 @@ static int check_end(const struct reader *r, struct err *e)
 	return 0;
 }
 
+static void get_addr(struct reader *r, struct net_addr *out)
+{
+	const uint8_t *ip;
+
+	*out = (struct net_addr){ .family = reader_u8(r) };
+	out->port = reader_u16(r);
+	out->pid = (int32_t)reader_u32(r);
+	ip = reader_bytes(r, sizeof out->ip);
+	if (out->family > NET_IPV6)
+		r->failed = true;
+	if (!r->failed)
+		memcpy(out->ip, ip, sizeof out->ip);
+}
+
 int snapshot_parse_client(const void *p, size_t n, struct snapshot_client *out,
     struct err *e)
 {
@@ -123,6 +137,7 @@ int snapshot_parse_client(const void *p, size_t n, struct snapshot_client *out,
 	out->waited = get_64(&r);
 	out->wait_since = get_64(&r);
 	out->rest = reader_u32(&r);
+	get_addr(&r, &out->addr);
 	out->key = get_blob(&r, &out->key_len);
 	params_list_read(&r, &out->params);
 	get_statements(&r, &out->statements);
@@ -143,10 +158,7 @@ static void get_place(struct reader *r, struct snapshot_server *out)
 	out->connect_query = get_text(r);
 	out->host_kind = reader_u8(r);
 	out->address = reader_str(r);
-	out->family = reader_u8(r);
-	out->address_port = reader_u16(r);
-	out->pid = (int32_t)reader_u32(r);
-	out->ip = reader_bytes(r, 16);
+	get_addr(r, &out->addr);
 }
 
 int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,

@@ -86,6 +86,14 @@ static unsigned client_flags(const struct client *c)
 	return flags;
 }
 
+static void put_addr(struct writer *w, const struct net_addr *a)
+{
+	writer_u8(w, a->family);
+	writer_u16(w, a->port);
+	writer_u32(w, (uint32_t)a->pid);
+	writer_bytes(w, a->ip, sizeof a->ip);
+}
+
 void snapshot_write_client(const struct client *c, struct writer *w)
 {
 	const struct prepared_name *n;
@@ -102,6 +110,7 @@ void snapshot_write_client(const struct client *c, struct writer *w)
 	put_64(w, c->waited);
 	put_64(w, c->pc.wait_since);
 	writer_u32(w, c->rest.bytes);
+	put_addr(w, &c->addr);
 	put_blob(w, c->key, c->key_len);
 	params_list_write(c->ss->params, c->params, w);
 	writer_init(&list, w->cap);
@@ -144,10 +153,7 @@ static void put_place(struct writer *w, const struct server *s)
 	put_text(w, db->connect_query);
 	writer_u8(w, (uint8_t)s->host.kind);
 	writer_str(w, s->host.text);
-	writer_u8(w, s->addr.family);
-	writer_u16(w, s->addr.port);
-	writer_u32(w, (uint32_t)s->addr.pid);
-	writer_bytes(w, s->addr.ip, sizeof s->addr.ip);
+	put_addr(w, &s->addr);
 }
 
 static void put_op(struct writer *w, const struct prepared_op *op)

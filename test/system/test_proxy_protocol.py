@@ -9,6 +9,7 @@ import pytest
 import pq
 from harness import BIG, REFERENCE, binary, wait_until
 from test_login import refused
+from test_takeover import take_over
 
 pytestmark = [
     pytest.mark.skipif(REFERENCE, reason="newer than that"),
@@ -183,6 +184,18 @@ def test_limits_of_addresses_are_about_clients(pooler):
         c.send(v2()[20:])
     wait_until(lambda: sum(c.readable() for c in silent) == 3)
     assert not any(c.readable() for c in wanted)
+
+
+def test_address_survives_an_online_restart(pooler):
+    p = behind(pooler)
+    c = p.open()
+    c.send(v2())
+    c.login("app", "apppw", "p0")
+    assert c.value("select 1") == "1"
+    q = take_over(pooler, p)
+    assert c.value("select 1") == "1"
+    row, = show(q, "clients", database="p0")
+    assert (row["addr"], row["port"]) == (SOURCE, "12345")
 
 
 def test_cancel_comes_through_the_balancer(pooler, pg):

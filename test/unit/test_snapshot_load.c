@@ -294,7 +294,7 @@ static void test_without_memory_nothing_is_said(void **state)
 /* In the middle of as much as there can be. */
 static struct client *busy_client(void)
 {
-	const struct net_addr peer = { .family = NET_UNIX };
+	const struct net_addr peer = { .family = NET_UNIX, .port = 6432 };
 	struct client *c = client_open(&st.ss, stage_socket(), &peer);
 	struct prepared *stmt = prepared_get(st.ss.prepared, "SELECT 1\0\0\0",
 	    11);

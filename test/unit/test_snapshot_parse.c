@@ -41,6 +41,8 @@ static void make_client(struct writer *w)
 	for (uint64_t n = 1; n <= 6; n++)
 		put_64(w, n << 33);
 	writer_u32(w, 9);
+	writer_bytes(w, "\2" "\x30\x39" "\0\0\0\0"
+	    "\xc0\0\2\7" "\0\0\0\0\0\0\0\0\0\0\0\0", 23);
 	BLOB(w, "12345678");
 	BLOB(w, PAIRS);
 	BLOB(w, STATEMENT);
@@ -101,6 +103,9 @@ static void test_client_is_read_as_written(void **state)
 	assert_int_equal(in.waited, (int64_t)5 << 33);
 	assert_int_equal(in.wait_since, (int64_t)6 << 33);
 	assert_int_equal(in.rest, 9);
+	assert_int_equal(in.addr.family, NET_IPV4);
+	assert_int_equal(in.addr.port, 12345);
+	assert_int_equal(in.addr.ip[0], 192);
 	assert_int_equal(in.key_len, 8);
 	assert_memory_equal(in.key, "12345678", 8);
 	assert_true(params_list_next(&in.params, &pair));
@@ -169,7 +174,7 @@ static void test_server_is_read_as_written(void **state)
 	assert_null(in.forced_user);
 	assert_null(in.connect_query);
 	assert_string_equal(in.address, "");
-	assert_int_equal(in.ip[0], 127);
+	assert_int_equal(in.addr.ip[0], 127);
 	assert_int_equal(in.status, 'T');
 	assert_int_equal(in.chore, 3);
 	assert_int_equal(in.rest, 77);
