@@ -40,6 +40,9 @@ size_t text_character(const char *s);
  */
 size_t text_control(const char *s, size_t n);
 
+/* The line, from 1, in which the first NUL of len bytes stands; 0: none. */
+unsigned text_nul_line(const char *at, size_t len);
+
 /*
  * Is word an item of list? Items are separated by commas and white space,
  * compared byte by byte (spec/settings.md, "membership list").

@@ -67,7 +67,10 @@ long hba_source_walk(const struct hba_source *src,
 
 #define HBA_PATH_MAX 4096
 
-/* Read a file into an all-zero f. 0, or -1 with e and errno. */
+/*
+ * Read a file into an all-zero f; an empty one is an error. 0, or -1 with e
+ * and errno.
+ */
 int hba_open(const struct hba_place *at, const char *path,
     struct file_text *f, struct err *e);
 /* The path that w without its first skip bytes means there. 0, or -1: none. */

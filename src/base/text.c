@@ -100,6 +100,18 @@ bool text_list_has(const char *list, const char *word)
 	return false;
 }
 
+unsigned text_nul_line(const char *at, size_t len)
+{
+	const char *const nul = len == 0 ? NULL : memchr(at, '\0', len);
+	unsigned line = 1;
+
+	if (nul == NULL)
+		return 0;
+	for (; at < nul; at++)
+		line += *at == '\n';
+	return line;
+}
+
 size_t text_character(const char *at)
 {
 	const unsigned char *const s = (const unsigned char *)at;

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "conf/file.h"
 #include "conf/hba_line.h"
 #include "conf/hba_source.h"
@@ -132,6 +133,11 @@ static int take_file(struct hba_list *list, const struct hba_word *w,
 	inner.path = path;
 
 	struct hba_text t = { .at = f.at, .end = f.at + f.len, .next = 1 };
+	const unsigned nul = text_nul_line(f.at, f.len);
+
+	if (nul > 0)
+		rc = err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "a NUL byte, %s:%u", path, nul);
 	while (rc == 0 && hba_text_next(&t, &l))
 		rc = take_words(list, &l, &inner, e);
 	file_text_fini(&f);

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/input.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "conf/file.h"
 #include "conf/hba_line.h"
 
@@ -79,6 +80,12 @@ int hba_path(const struct hba_place *at, const struct hba_word *w,
 	return n < HBA_PATH_MAX ? 0 : -1;
 }
 
+/* Caught between truncating and writing? Without it others would get in. */
+static bool is_blank(const struct file_text *f)
+{
+	return strspn(f->at, " \t\r\n") == f->len;
+}
+
 int hba_open(const struct hba_place *at, const char *path,
     struct file_text *f, struct err *e)
 {
@@ -87,8 +94,14 @@ int hba_open(const struct hba_place *at, const char *path,
 		return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
 		    "too many files behind %s", path);
 	at->budget->files--;
-	if (at->src->read(path, f) == 0)
-		return 0;
+	if (at->src->read(path, f) == 0) {
+		if (!is_blank(f))
+			return 0;
+		file_text_fini(f);
+		errno = 0;
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR, "file \"%s\" is "
+		    "empty: a comment in it says that this is meant", path);
+	}
 	if (errno == ENOMEM)
 		return err_nomem(e);
 
@@ -214,9 +227,14 @@ static int walk_text(struct walk *w, const struct hba_place *at, char *text,
     size_t len)
 {
 	struct hba_text t = { .at = text, .end = text + len, .next = 1 };
+	const unsigned nul = text_nul_line(text, len);
 	struct hba_line l;
 	struct err why;
 
+	if (nul > 0) {
+		(void)err_set(&why, ERRCODE_CONFIG_FILE_ERROR, "a NUL byte");
+		return complain(w, at, nul, &why);
+	}
 	while (hba_text_next(&t, &l)) {
 		if (take_line(w, &l, at, &why) != 0 &&
 		    complain(w, at, l.number, &why) != 0)

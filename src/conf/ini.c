@@ -9,6 +9,7 @@
 
 #include "base/crypto.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 #define INCLUDE "%include"
 #define PROBLEM_MAX 2048	/* as much as a log line takes */
@@ -255,12 +256,18 @@ enum ini_step ini_parse(const struct ini_source *src,
 {
 	struct lexer l = {
 		.at = src->text,
-		.end = src->text + strnlen(src->text, src->len),
-		.place = { .file = src->file, .line = 1, .depth = src->depth },
+		.end = src->text + src->len,
+		.place = { .file = src->file, .depth = src->depth },
 		.ops = ops,
 		.arg = arg,
 	};
 
+	/* a torn write, and what is behind it would be lost without a word */
+	l.place.line = text_nul_line(src->text, src->len);
+	if (l.place.line > 0)
+		return problem(&l, "NUL byte in configuration (%s:%u), "
+		    "stopping loading", l.place.file, l.place.line);
+	l.place.line = 1;
 	for (skip_space(&l); l.at < l.end; skip_space(&l)) {
 		const char *const start = l.at;
 		const enum ini_step step = take_item(&l);

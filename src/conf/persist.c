@@ -278,10 +278,14 @@ static int rewrite(const char *path, const char *ini,
 		    path, input_why(errno));
 	const size_t size = old.len + sizeof heading + ENTRY_MAX;
 	char *const buf = mem_alloc(size);
+	const unsigned nul = text_nul_line(old.at, old.len);
 	int rc;
 
 	if (buf == NULL) {
 		rc = err_nomem(e);
+	} else if (nul > 0) {
+		rc = err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "NUL byte in \"%s\", line %u", path, nul);
 	} else {
 		const struct persist_old was = {
 			.path = path, .text = old.at != NULL ? old.at : "",

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/input.h"
+#include "base/text.h"
 #include "conf/file.h"
 
 int token_load(const char *path, struct token *t, struct err *e)
@@ -22,8 +23,12 @@ int token_load(const char *path, struct token *t, struct err *e)
 		    "http_auth_token_file %s: %s", path, input_why(errno));
 	const char *const begin = f.at + strspn(f.at, " \t");
 	const size_t len = strcspn(begin, " \t\r\n");
+	const unsigned nul = text_nul_line(f.at, f.len);
 
-	if (len == 0)
+	if (nul > 0)
+		rc = err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "NUL byte in http_auth_token_file %s, line %u", path, nul);
+	else if (len == 0)
 		rc = err_set(e, ERRCODE_CONFIG_FILE_ERROR,
 		    "http_auth_token_file %s has no token in its first line",
 		    path);

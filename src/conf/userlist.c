@@ -13,6 +13,7 @@
 #include "base/input.h"
 #include "base/mem.h"
 #include "base/secmem.h"
+#include "base/text.h"
 #include "conf/file.h"
 #include "proto/md5.h"
 #include "proto/scram.h"
@@ -229,6 +230,18 @@ static enum record bad(const struct parser *p, const char *what)
 	return RECORD_BAD;
 }
 
+/* A torn write: no part of it is taken. */
+static void look_for_nul(struct parser *p)
+{
+	p->line = text_nul_line(p->at, (size_t)(p->end - p->at));
+	if (p->line > 0) {
+		bad(p, "NUL byte in auth file");
+		p->broken = true;
+		p->at = p->end;
+	}
+	p->line = 1;
+}
+
 static enum record take_record(struct parser *p, struct userlist *u)
 {
 	const char *const begin = p->at;
@@ -274,8 +287,7 @@ struct userlist *userlist_parse(const struct userlist_source *src)
 {
 	struct parser p = {
 		.at = src->text,
-		.end = src->text + strnlen(src->text, src->len),
-		.line = 1,
+		.end = src->text + src->len,
 		.src = src,
 	};
 	struct userlist *u = mem_zalloc(sizeof(*u));
@@ -286,6 +298,7 @@ struct userlist *userlist_parse(const struct userlist_source *src)
 	u->texts = secmem_zalloc((size_t)(p.end - p.at) + 1);
 	if (u->texts == NULL)
 		userlist_unref(&u);
+	look_for_nul(&p);
 	while (u != NULL) {
 		skip_to_record(&p);
 		if (p.at == p.end) {

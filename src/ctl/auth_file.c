@@ -74,9 +74,6 @@ static int parse(struct auth_file *f, struct search *s, struct err *e)
 	f->users = users;
 	if (users == NULL || s->failed)
 		return err_nomem(e);
-	if (strlen(f->text) != f->len)
-		return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
-		    "there is a NUL byte in \"%s\"", f->path);
 	return s->problem[0] == '\0' ? 0 :
 	    err_set(e, ERRCODE_CONFIG_FILE_ERROR, "%s", s->problem);
 }

@@ -151,7 +151,7 @@ def test_failure_changes_nothing(path, args, password, text):
 @pytest.mark.parametrize("text,why", [
     ('"bob" "b"\nbroken\n', "broken auth file (%s:2)"),
     ('"bob" "b"\n"x\n', "broken auth file (%s:2)"),
-    ('"bob" "b"\n\0"x" "y"\n', 'there is a NUL byte in "%s"')])
+    ('"bob" "b"\n\0"x" "y"\n', "NUL byte in auth file (%s:2)")])
 def test_file_with_a_mistake_is_left_alone(path, text, why):
     """what follows a mistake does not count: nobody may be added there"""
     put(path, text)

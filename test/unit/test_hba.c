@@ -66,6 +66,10 @@ static const struct {
 	{ "/etc/x/rings", "include rings\n" },
 	{ "/etc/x/hba", "local all all peer map=m\n" },
 	{ "/elsewhere", "fritz\n" },
+	{ "/etc/x/nul", "# the zero is another\n# 0\n" },
+	{ "/etc/x/empty", "" },
+	{ "/etc/x/blank", " \t\r\n\n" },
+	{ "/etc/x/nobody", "# meant\n" },
 };
 
 static int read_file(const char *path, struct file_text *f)
@@ -75,6 +79,8 @@ static int read_file(const char *path, struct file_text *f)
 			continue;
 		f->at = mem_strdup(files[i].text);
 		f->len = strlen(files[i].text);
+		if (f->at != NULL && strcmp(path, "/etc/x/nul") == 0)
+			*strchr(f->at, '0') = '\0';
 		errno = ENOMEM;
 		return f->at != NULL ? 0 : -1;
 	}
@@ -312,6 +318,12 @@ static void test_a_faulty_line_refuses_the_file(void **state)
 		{ "\"include\" @a", "include wants the name of one file" },
 		{ "include absent", "could not open file "
 		    "\"/etc/x/absent\": No such file or directory" },
+		{ "include empty", "file \"/etc/x/empty\" is empty: a comment "
+		    "in it says that this is meant" },
+		{ "include_if_exists blank", "file \"/etc/x/blank\" is empty: "
+		    "a comment in it says that this is meant" },
+		{ "host all @blank all trust", "file \"/etc/x/blank\" is empty"
+		    ": a comment in it says that this is meant" },
 		{ "include_dir absent", "could not open directory "
 		    "\"/etc/x/absent\": No such file or directory" },
 		{ "host all all", "the address is missing" },
@@ -560,15 +572,26 @@ static void test_names_of_hosts_are_asked_for_where_rules_need_them(
 	assert_false(hba_asks_host(NULL, &l));
 }
 
-static void test_nul_makes_a_line_faulty(void **state)
+static void test_a_nul_byte_refuses_the_file(void **state)
 {
-	static const char text[] = "local all a\0b trust\nlocal all a trust";
-	struct got g = { .skip = false };
+	static const char *const texts[] = {
+		"local all a trust\nlocal all a\0b trust\n",
+		"local all a trust\n# no\0thing                ",
+		"local all a trust\n\0                        ",
+	};
+	struct got g = { .skip = true };
 
 	(void)state;
-	assert_null(parse_bytes(&g, text, sizeof(text) - 1));
-	assert_string_equal(g.e.text,
-	    "hba line 1: an open quote (/etc/x/hba.conf:1)");
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		assert_null(parse_bytes(&g, texts[i], 35));
+		assert_string_equal(g.e.text,
+		    "hba line 2: a NUL byte (/etc/x/hba.conf:2)");
+	}
+	assert_null(parse(&g, "include nul\n"));
+	assert_string_equal(g.e.text, "hba line 2: a NUL byte (/etc/x/nul:2)");
+	assert_null(parse(&g, "host all @nul all trust\n"));
+	assert_string_equal(g.e.text, "hba line 1: a NUL byte, /etc/x/nul:2 "
+	    "(/etc/x/hba.conf:1)");
 }
 
 static void test_bits_outside_the_mask_do_not_count(void **state)
@@ -584,6 +607,18 @@ static void test_bits_outside_the_mask_do_not_count(void **state)
 	assert_int_equal(find(h, "10.9.0.1", "d", "u")->line, 1);
 	assert_int_equal(find(h, "11.9.3.5", "d", "u")->line, 2);
 	assert_int_equal(find(h, "11.9.4.5", "d", "u")->line, 3);
+	hba_unref(&h);
+}
+
+static void test_a_comment_says_that_a_file_is_meant_empty(void **state)
+{
+	struct got g = { .skip = false };
+	struct hba *h = parse(&g, "include nobody\ninclude_if_exists nobody\n"
+	    "local all @nobody reject\nlocal all all trust\n");
+
+	(void)state;
+	assert_string_equal(g.buf, "");
+	assert_int_equal(find(h, "", "d", "ann")->line, 4);
 	hba_unref(&h);
 }
 
@@ -665,8 +700,10 @@ int main(void)
 		cmocka_unit_test(test_included_rules_stand_in_their_place),
 		cmocka_unit_test(
 		    test_names_of_hosts_are_asked_for_where_rules_need_them),
-		cmocka_unit_test(test_nul_makes_a_line_faulty),
+		cmocka_unit_test(test_a_nul_byte_refuses_the_file),
 		cmocka_unit_test(test_bits_outside_the_mask_do_not_count),
+		cmocka_unit_test(
+		    test_a_comment_says_that_a_file_is_meant_empty),
 		cmocka_unit_test(test_a_file_without_rules_is_refused),
 		cmocka_unit_test(test_files_that_cannot_be_read_are_named),
 		cmocka_unit_test(test_each_failed_allocation_gives_null),

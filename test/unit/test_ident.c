@@ -116,7 +116,7 @@ static void test_lines_of_a_map_are_looked_through_in_order(void **state)
 static void test_a_faulty_line_refuses_the_file(void **state)
 {
 	static const char text[] = "a b\na b c d\na, b c\n\"\" b c\n"
-	    "a \"b c\na b @c\nm x y\na b\0c d\na /( c\na /b \\1\n"
+	    "a \"b c\na b @c\nm x y\na \"b\na /( c\na /b \\1\n"
 	    "a b /c|\nz b +c\n";
 	static const char *const why[] = {
 		"1: a name is missing", "2: more than three names",

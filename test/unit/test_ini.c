@@ -195,15 +195,16 @@ static void test_parsing_goes_on_after_a_bad_line(void **state)
 	    "7<b><2>\n");
 }
 
-static void test_nul_ends_the_file(void **state)
+static void test_a_nul_byte_refuses_the_file(void **state)
 {
-	static const char text[] = "a = 1\0\nb = 2";
+	static const char text[] = "a = 1\n;\0\nb = 2";
 	struct log l;
 
 	(void)state;
 	log_init(&l);
-	assert_int_equal(parse(&l, text, sizeof(text) - 1), INI_GO);
-	assert_string_equal(l.buf, "1<a><1>\n");
+	assert_int_equal(parse(&l, text, sizeof(text) - 1), INI_BAD);
+	assert_string_equal(l.buf,
+	    "!NUL byte in configuration (f:2), stopping loading\n");
 }
 
 static void test_include_is_parsed_in_place(void **state)
@@ -319,7 +320,7 @@ int main(void)
 		cmocka_unit_test(test_good_text_gives_its_entries),
 		cmocka_unit_test(test_bad_text_is_reported_with_its_line),
 		cmocka_unit_test(test_parsing_goes_on_after_a_bad_line),
-		cmocka_unit_test(test_nul_ends_the_file),
+		cmocka_unit_test(test_a_nul_byte_refuses_the_file),
 		cmocka_unit_test(test_include_is_parsed_in_place),
 		cmocka_unit_test(
 		    test_bad_include_is_reported_and_the_rest_read),

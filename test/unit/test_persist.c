@@ -128,6 +128,20 @@ static void test_name_of_who_set_it_breaks_nothing(void **state)
 	    "verbose = 1\n");
 }
 
+static void test_a_file_with_a_nul_byte_is_not_rewritten(void **state)
+{
+	static const char text[] = "verbose = 1\n\0\nquery_timeout = 7\n";
+	FILE *const f = fopen(kept, "w");
+
+	(void)state;
+	assert_non_null(f);
+	assert_int_equal(fwrite(text, 1, sizeof text - 1, f), sizeof text - 1);
+	fclose(f);
+	assert_int_equal(keep("verbose", "2"), -1);
+	assert_non_null(strstr(e.text, "NUL byte"));
+	assert_non_null(strstr(e.text, "line 2"));
+}
+
 static void test_it_is_read_behind_the_main_file(void **state)
 {
 	struct config *c;
@@ -334,6 +348,7 @@ int main(void)
 		IN_FOLDER(test_entry_in_another_form_is_replaced),
 		IN_FOLDER(test_no_replaced_value_is_kept),
 		IN_FOLDER(test_name_of_who_set_it_breaks_nothing),
+		IN_FOLDER(test_a_file_with_a_nul_byte_is_not_rewritten),
 		IN_FOLDER(test_it_is_read_behind_the_main_file),
 		IN_FOLDER(test_what_would_be_read_otherwise_is_refused),
 		IN_FOLDER(test_any_other_value_is_read_back),

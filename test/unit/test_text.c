@@ -136,6 +136,16 @@ static void test_empty_word_and_missing_list_have_no_match(void **state)
 	assert_false(text_list_has("ann, bob", "ann, bob"));
 }
 
+static void test_line_of_a_nul_is_found(void **state)
+{
+	(void)state;
+
+	assert_int_equal(text_nul_line(NULL, 0), 0);
+	assert_int_equal(text_nul_line("a\nb", 3), 0);
+	assert_int_equal(text_nul_line("a\nb", 4), 2);
+	assert_int_equal(text_nul_line("\0\n\0", 3), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -149,6 +159,7 @@ int main(void)
 		cmocka_unit_test(test_list_compares_whole_items_with_case),
 		cmocka_unit_test(
 		    test_empty_word_and_missing_list_have_no_match),
+		cmocka_unit_test(test_line_of_a_nul_is_found),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

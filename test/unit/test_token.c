@@ -18,18 +18,23 @@
 static struct token t;
 static struct err e;
 
-static int load(const char *text)
+static int load_bytes(const char *text, size_t len)
 {
 	char path[] = "/tmp/pgsluice-token-XXXXXX";
 	const int fd = mkstemp(path);
 
 	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	assert_int_equal(write(fd, text, len), len);
 	close(fd);
 	const int rc = token_load(path, &t, &e);
 
 	unlink(path);
 	return rc;
+}
+
+static int load(const char *text)
+{
+	return load_bytes(text, strlen(text));
 }
 
 static void test_first_line_is_the_token(void **state)
@@ -54,6 +59,17 @@ static void test_file_without_token_is_refused(void **state)
 	assert_false(t.given);
 }
 
+static void test_file_with_a_nul_byte_is_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(load_bytes("abc\0def\n", 8), -1);
+	assert_false(t.given);
+	assert_non_null(strstr(e.text, "NUL byte"));
+	assert_non_null(strstr(e.text, "line 1"));
+	assert_int_equal(load_bytes("abc\n\0", 5), -1);
+	assert_non_null(strstr(e.text, "line 2"));
+}
+
 static void test_no_file_means_no_token(void **state)
 {
 	(void)state;
@@ -66,6 +82,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first_line_is_the_token),
 		cmocka_unit_test(test_file_without_token_is_refused),
+		cmocka_unit_test(test_file_with_a_nul_byte_is_refused),
 		cmocka_unit_test(test_no_file_means_no_token),
 	};
 

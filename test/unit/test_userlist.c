@@ -125,13 +125,14 @@ static void test_each_record_is_told_with_its_place(void **state)
 	userlist_unref(&u);
 }
 
-static void test_nul_ends_the_file(void **state)
+static void test_a_nul_byte_refuses_the_file(void **state)
 {
-	static const char text[] = "\"a\" \"b\"\n\0\"c\" \"d\"\n";
+	static const char text[] = "\"a\" \"b\"\n;\0\n\"c\" \"d\"\n";
 	struct got g;
 
 	(void)state;
-	assert_string_equal(users_of(&g, text, sizeof(text) - 1), "<a><b>");
+	assert_string_equal(users_of(&g, text, sizeof(text) - 1),
+	    "!NUL byte in auth file (f:2)");
 }
 
 /* A file of one line: a name and a secret of these lengths. */
@@ -387,7 +388,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_row_of_the_table),
 		cmocka_unit_test(test_each_record_is_told_with_its_place),
-		cmocka_unit_test(test_nul_ends_the_file),
+		cmocka_unit_test(test_a_nul_byte_refuses_the_file),
 		cmocka_unit_test(test_lengths_are_limited),
 		cmocka_unit_test(test_content_tells_the_kind),
 		cmocka_unit_test(test_unusable_secret_is_told_with_its_line),
