@@ -24,6 +24,8 @@ void broker_welcome_all(struct pool *p);
 /* Close all clients of a state with this error. */
 void broker_fail_all(struct pool *p, enum client_state state,
     struct close_cause why);
+/* c gets no server. Before it has proved who it is, it is not told why. */
+void broker_refuse(struct client *c, struct close_cause why);
 /*
  * A server of p is idle now, or gone: where a limit was reached, the pool
  * whose turn it is may be waiting for a victim, or a slot.

@@ -65,7 +65,9 @@ static void explain_wait(const struct round *r, struct client *c,
 	wait_explain(r->pool, wait_reason(r->pool,
 	    (enum client_state)c->pc.state, r->app->catalog, r->now),
 	    &why);
-	if (end != CLOSE_NONE) {
+	if (client_logs_in(c)) {
+		client_fail(c, end);	/* who is that? */
+	} else if (end != CLOSE_NONE) {
 		struct close_cause cause = close_cause(end);
 
 		cause.detail = why.detail;

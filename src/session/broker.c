@@ -125,7 +125,7 @@ static bool fail_if_down(struct client *c)
 	    p->server_count[SERVER_LOGIN] == 0 &&
 	    limit_check(p, now, &victim) == LIMIT_FREE;
 
-	client_fail_cause(c, (struct close_cause){
+	broker_refuse(c, (struct close_cause){
 	    .reason = CLOSE_CACHED_ERROR, .text = text });
 	if (retry)
 		server_launch(ss, p);

@@ -79,11 +79,20 @@ void broker_server_ready(struct server *s)
 
 /* --- servers that do not come, or go --- */
 
+void broker_refuse(struct client *c, struct close_cause why)
+{
+	/* a stranger would read which databases and users there are */
+	if (client_logs_in(c))
+		client_fail(c, CLOSE_SERVER_LOGIN_FAILED);
+	else
+		client_fail_cause(c, why);
+}
+
 void broker_fail_all(struct pool *p, enum client_state state,
     struct close_cause why)
 {
 	while (p->clients[state] != NULL)
-		client_fail_cause(client_of(p->clients[state]), why);
+		broker_refuse(client_of(p->clients[state]), why);
 }
 
 /* The client of s waits on if s was told nothing of it yet; else both go. */

@@ -10,6 +10,7 @@ from test_login import refused, secret
 
 LIST = {"postgres": "", "admin": "adminpw", "stats": ""}
 CONFIG = "bouncer config error"
+FAILED = "server login failed"
 
 pytestmark = [
     pytest.mark.skipif(REFERENCE, reason="newer than that"),
@@ -575,9 +576,33 @@ def test_auth_server_that_is_down_fails_fast(pooler):
                client_login_timeout=1)
     first = start(p)
     assert first.recv_all().errors[0].message == "client_login_timeout"
-    assert refused(p.open(), user="x", database="p0") == \
-        "server login has been failing, cached error: connect failed " \
-        "(server_login_retry)"
+    assert refused(p.open(), user="x", database="p0") == FAILED
+
+
+def ask_stranger(p, db):
+    with p.open() as c:
+        return c.login("x", database=db, wait=False).recv_all().errors[0]
+
+
+def test_stranger_does_not_read_what_the_server_says(pooler):
+    """client-errors.md 4: neither at once nor from memory, nor while he
+    waits"""
+    p = asking(pooler, dbs={"*": ""})
+    told = [ask_stranger(p, "ghost") for _ in range(2)]
+    assert 'database "ghost" does not exist' in p.log
+    for e in told:
+        assert (e.code, e.message) == ("08P01", FAILED)
+        assert not e.fields.get("D") and not e.fields.get("H")
+
+
+def test_stranger_who_waits_is_not_told_why(pooler):
+    """query_wait_timeout: of the failure that he waits for the end of"""
+    p = asking(pooler, dbs={"p0": "auth_dbname=down",
+                            "down": "host=127.0.0.1 port=1"},
+               query_wait_timeout=1)
+    e = ask_stranger(p, "p0")
+    assert e.message == "query_wait_timeout"
+    assert not e.fields.get("D") and not e.fields.get("H")
 
 
 @pytest.mark.parametrize("when", ["waiting", "running"])

@@ -73,6 +73,7 @@ failed to send welcome message
 password too long
 """
 SERVER = """
+server login failed
 <server's message>
 server login failed: wrong password type
 server login failed: none of the server's SASL authentication mechanisms are supported
@@ -519,6 +520,16 @@ def server_refuses_without_code(env):
 @scene("server", "<server's message>", "x" * 900, "XX000")
 def server_refuses_at_length(env):
     return refused_by_server(env, fakepg.error("x" * 900, "XX000", "FATAL"))
+
+
+@scene("server", "server login failed")
+def server_refuses_auth_user(env):
+    def on_login(sess):
+        sess.send(fakepg.error("no room", "53300", "FATAL"))
+        raise Gone
+    p = env.pooler({"p0": env.fake(on_login=on_login).conn}, auth_user="app",
+                   auth_type="plain", userlist={"app": ""})
+    return p.open().login("ghost", database="p0", wait=False)
 
 
 @scene("server", "server login failed: wrong password type")
