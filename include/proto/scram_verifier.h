@@ -65,8 +65,8 @@ int scram_verifier_fill(struct scram_verifier *v, const struct scram_keys *k,
 int scram_mock_salt(const uint8_t seed[SHA256_BYTES], const char *user,
     uint8_t *out, size_t len);
 /*
- * For users that don't exist: such a salt, keys no password has. Costs as much
- * as a parse. Source: spec/authentication.md section 7.
+ * For users that don't exist: such a salt, keys no password has. Costs what a
+ * salt does. Source: spec/authentication.md section 7.
  */
 int scram_verifier_mock(struct scram_verifier *v, const char *user,
     const uint8_t seed[SHA256_BYTES], const struct scram_shape *shape);

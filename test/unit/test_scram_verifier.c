@@ -223,7 +223,6 @@ static void test_mock_salt_depends_on_user_and_seed_only(void **state)
 	assert_memory_equal(a.salt, b.salt, SCRAM_SALT_BYTES);
 	assert_memory_not_equal(a.salt, user.salt, SCRAM_SALT_BYTES);
 	assert_memory_not_equal(a.salt, seeded.salt, SCRAM_SALT_BYTES);
-	assert_memory_not_equal(a.stored_key, b.stored_key, SHA256_BYTES);
 	assert_int_equal(scram_verifier_mock(&a, "joe", seed, &none), -1);
 	assert_int_equal(scram_verifier_mock(&a, "joe", seed, &longer), 0);
 	assert_int_equal(a.salt_len, 80);
