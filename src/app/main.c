@@ -260,10 +260,12 @@ static int run(struct app *app)
 	/* -q counts once it is known where else to write to */
 	log_setup(&(struct log_opts){ .verbose = app->args.verbose,
 	    .early = true });
+	signals_early();
 	daemon_keep_streams();
 	daemon_raise_fd_limit();
 	start(app);
 	app_run(app);
+	signals_late();
 	log_flush();
 	remove_files(0, app);
 	app->pidfile_written = false;

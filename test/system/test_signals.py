@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: ISC
 import os
 import signal
+import threading
 
 import pytest
 
@@ -135,6 +136,59 @@ def test_reload_works_while_it_shuts_down(pooler):
     a.send(pq.query("select pg_sleep(60)"))
     assert a.recv_all().errors[-1].message == "query timeout"
     assert p.wait_exit() == 0
+
+
+OTHERS = [signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2]
+ENDINGS = [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT]
+
+
+@pytest.fixture
+def starting(pooler, slow_disk):
+    """A process that is about to read its configuration."""
+    p = pooler(start=False)
+    p.write()
+    p.env.update(LD_PRELOAD=slow_disk)
+    p.put("pooler.ini.hang", "")
+    p.launch()
+    wait_until(lambda: os.path.exists(p.ini + ".waits"), what="the start")
+    return p
+
+
+def test_no_signal_kills_a_process_that_starts(starting):
+    """config-files.md 19: it counts once there is a loop"""
+    p = starting
+    for signo in OTHERS:
+        p.signal(signo)
+    os.unlink(p.ini + ".hang")
+    p.wait_log("got SIGHUP, re-reading config")
+    p.wait_log("got SIGUSR1, pausing all activity|got SIGUSR1, but already")
+    p.wait_log("configuration reloaded")
+
+
+@pytest.mark.parametrize("signo", ENDINGS)
+def test_start_may_be_ended(starting, signo):
+    """config-files.md 19, 20: at once, and in order"""
+    p = starting
+    p.signal(signo)
+    assert p.wait_exit() == 0
+
+
+def test_no_signal_kills_a_process_that_ends(pooler):
+    """config-files.md 20: it has its status, whatever comes meanwhile"""
+    p = pooler()
+    over = threading.Event()
+
+    def hail():
+        while not over.is_set():
+            for signo in ENDINGS + OTHERS:
+                p.signal(signo)
+    thread = threading.Thread(target=hail)
+    thread.start()
+    try:
+        assert p.wait_exit() == 0
+    finally:
+        over.set()
+        thread.join()
 
 
 def test_console_is_a_client_that_is_waited_for(pooler):
