@@ -32,7 +32,7 @@ static void drop(struct lobby_guest *g, const char *limit)
 {
 	struct err e;
 
-	err_set(&e, ERRCODE_TOO_MANY_CONNECTIONS,
+	err_set(&e, ERRCODE_PROTOCOL_VIOLATION,
 	    "no more connections allowed (%s)", limit);
 	client_fail_cause(client_of_guest(g),
 	    close_cause_err(CLOSE_LOGIN_REFUSED, &e));
