@@ -23,6 +23,7 @@ void params_table_free(struct params_table **t);
 /* Their numbers. */
 #define PARAMS_DATESTYLE 0
 #define PARAMS_CLIENT_ENCODING 1
+#define PARAMS_STANDARD_STRINGS 3
 #define PARAMS_APPLICATION_NAME 4
 struct params_table *params_table_of(const struct params *p);
 int params_count(const struct params_table *t);
@@ -66,8 +67,11 @@ int params_adopt(struct params **want, const struct params *have,
  * case only, if case is of no matter to it. A silent value that have lacks is
  * SET, and one that want lacks is RESET. The server reads a query in the
  * encoding it has: client_encoding stands in one of its own, ahead of that of
- * the others. Each ends in NUL. Returns how many queries; equal sets cost one
- * comparison. (spec/pooling.md section 21)
+ * the others, with standard_conforming_strings where it must be on for a
+ * backslash. Where session_authorization or role changes, it is RESET before
+ * the others, as not everybody may set them, and SET behind. Each ends in NUL.
+ * Returns how many queries; equal sets cost one comparison. (spec/pooling.md
+ * section 21)
  */
 int params_write_sets(const struct params *want, const struct params *have,
     uint64_t silent, struct writer *w);

@@ -136,3 +136,16 @@ const char *encoding_name(const char *alias)
 
 	return row == NULL ? NULL : row->name;
 }
+
+bool encoding_has_pairs(const char *alias)
+{
+	static const char *const pairs[] = { "SJIS", "SHIFT_JIS_2004", "BIG5",
+		"GBK", "GB18030", "JOHAB", "UHC" };
+	const char *const name = encoding_name(alias);
+
+	for (size_t i = 0; name != NULL &&
+	    i < sizeof pairs / sizeof *pairs; i++)
+		if (strcmp(pairs[i], name) == 0)
+			return true;
+	return false;
+}

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "proto/datestyle.h"
+#include "proto/params_sql.h"
 #include "proto/writer.h"
 
 struct params {
@@ -29,12 +30,13 @@ struct params_table {
 	int count;
 	const char *name[PARAMS_MAX];	/* interned */
 	bool folds[PARAMS_MAX];		/* case is of no matter to the value */
+	bool acts[PARAMS_MAX];		/* it says who acts, see below */
 };
 
 /* All that PostgreSQL 18 reports and lets a client set. */
 static const char *const always[] = { [PARAMS_DATESTYLE] = "DateStyle",
 	[PARAMS_CLIENT_ENCODING] = "client_encoding", "TimeZone",
-	"standard_conforming_strings",
+	[PARAMS_STANDARD_STRINGS] = "standard_conforming_strings",
 	[PARAMS_APPLICATION_NAME] = "application_name", "search_path",
 	"IntervalStyle", "default_transaction_read_only", "scram_iterations",
 	"session_authorization" };
@@ -50,10 +52,18 @@ static const char *const folding[] = { "DateStyle", "client_encoding",
 	"TimeZone", "standard_conforming_strings", "IntervalStyle",
 	"default_transaction_read_only" };
 
-static bool is_folding(const char *name)
+/*
+ * Who acts. Each RESET and SET of the first takes the second back, so it comes
+ * behind it.
+ */
+static const char *const acting[] = { "session_authorization", "role" };
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+static bool is_one_of(const char *const *list, size_t n, const char *name)
 {
-	for (size_t i = 0; i < sizeof folding / sizeof *folding; i++)
-		if (text_casecmp(folding[i], name) == 0)
+	for (size_t i = 0; i < n; i++)
+		if (text_casecmp(list[i], name) == 0)
 			return true;
 	return false;
 }
@@ -64,7 +74,8 @@ static int add_name(struct params_table *t, const char *name)
 		return 0;
 	if (t->count == PARAMS_MAX)
 		return 0;
-	t->folds[t->count] = is_folding(name);
+	t->folds[t->count] = is_one_of(folding, COUNT(folding), name);
+	t->acts[t->count] = is_one_of(acting, COUNT(acting), name);
 	t->name[t->count] = intern_get(t->strings, name);
 	return t->name[t->count] == NULL ? -1 : (t->count++, 0);
 }
@@ -350,129 +361,6 @@ int params_forget(struct params **have, uint64_t silent)
 	return replace(have, v);
 }
 
-/*
- * A literal that means value whatever standard_conforming_strings says. A
- * backslash behind a byte that is not ASCII may be the second half of a
- * character (SJIS, BIG5, GBK): doubled, one of the two would stand alone and
- * escape what follows. Written as \x5c it can't.
- */
-static void write_literal(struct writer *w, const char *value)
-{
-	uint8_t last = 0;
-
-	if (strchr(value, '\\') != NULL)
-		writer_u8(w, 'E');
-	writer_u8(w, '\'');
-	for (const char *s = value; *s != '\0'; s++) {
-		if (*s == '\\' && last >= 0x80) {
-			writer_bytes(w, "\\x5c", 4);
-		} else {
-			if (*s == '\'' || *s == '\\')
-				writer_u8(w, (uint8_t)*s);
-			writer_u8(w, (uint8_t)*s);
-		}
-		last = (uint8_t)*s;
-	}
-	writer_u8(w, '\'');
-}
-
-static const char *skip_blank(const char *s)
-{
-	return s + strspn(s, " \t\n\r\f\v");
-}
-
-/* The end of the item of a list at s; NULL: it is none. */
-static const char *skip_item(const char *s)
-{
-	if (*s != '"') {
-		const size_t n = strcspn(s, ", \t\n\r\f\v");
-
-		return n == 0 ? NULL : s + n;
-	}
-	for (s++; *s != '\0'; s++)
-		if (*s == '"' && *++s != '"')
-			return s;
-	return NULL;
-}
-
-/*
- * Is value a list of identifiers as PostgreSQL reads a search_path that stands
- * in a StartupMessage (SplitIdentifierString())?
- */
-static bool is_identifier_list(const char *value)
-{
-	value = skip_blank(value);
-	if (*value == '\0')
-		return true;
-	for (;;) {
-		value = skip_item(value);
-		if (value == NULL)
-			return false;
-		value = skip_blank(value);
-		if (*value == '\0')
-			return true;
-		if (*value != ',')
-			return false;
-		value = skip_blank(value + 1);
-	}
-}
-
-/*
- * An item without quotes is put into them: in SQL it might be a word of the
- * language, or no identifier at all. What it is in lower case counts.
- */
-static void write_item(struct writer *w, const char *s, const char *end)
-{
-	if (*s == '"') {
-		writer_bytes(w, s, (size_t)(end - s));
-		return;
-	}
-	writer_u8(w, '"');
-	for (; s < end; s++) {
-		if (*s == '"')
-			writer_u8(w, '"');
-		writer_u8(w, *s >= 'A' && *s <= 'Z' ?
-		    (uint8_t)(*s + ('a' - 'A')) : (uint8_t)*s);
-	}
-	writer_u8(w, '"');
-}
-
-/* There is no schema "": who names that alone wants the empty path. */
-static void write_identifiers(struct writer *w, const char *value)
-{
-	bool any = false;
-
-	for (value = skip_blank(value); *value != '\0';
-	    value = skip_blank(value)) {
-		const char *const end = skip_item(value);
-
-		if (end - value != 2 || *value != '"') {
-			if (any)
-				writer_u8(w, ',');
-			write_item(w, value, end);
-			any = true;
-		}
-		value = skip_blank(end);
-		value += *value == ',';
-	}
-	if (!any)
-		write_literal(w, "");
-}
-
-static void write_set(struct writer *w, const char *name, const char *value)
-{
-	writer_bytes(w, "SET ", 4);
-	writer_bytes(w, name, strlen(name));
-	writer_u8(w, '=');
-	if (text_casecmp(name, "search_path") != 0)
-		write_literal(w, value);
-	else if (is_identifier_list(value))
-		write_identifiers(w, value);
-	else	/* one name, whatever it is: it must not become SQL */
-		write_literal(w, value);
-	writer_u8(w, ';');
-}
-
 static bool is_ascii(const char *s)
 {
 	while (*s != '\0' && (uint8_t)*s < 0x80)
@@ -480,14 +368,18 @@ static bool is_ascii(const char *s)
 	return *s == '\0';
 }
 
-/* A server, and what it is to have. */
+enum change { KEEP, SET, RESET };
+
+/* A server, what it is to have, and what it will be told. */
 struct reconciling {
 	const struct params *want, *have;
 	uint64_t silent;	/* what it does not report */
 	bool recoded;		/* client_encoding changes */
+	bool acting;		/* so does who acts */
+	bool strings;		/* standard_conforming_strings is on for a while */
+	struct params_dialect dialect;
+	uint8_t change[PARAMS_MAX];	/* enum change */
 };
-
-enum change { KEEP, SET, RESET };
 
 /*
  * What is to be done about value i? Where the encoding changes, bytes that are
@@ -509,65 +401,138 @@ static enum change change_of(const struct reconciling *r, int i)
 	    (r->recoded && !is_ascii(a)) ? SET : KEEP;
 }
 
-static struct reconciling reconcile(const struct params *want,
-    const struct params *have, uint64_t silent)
+static void reconcile(struct reconciling *r)
 {
-	struct reconciling r = { want, have, silent, false };
+	const struct params *const want = r->want;
+	const char *const strings = r->have->value[PARAMS_STANDARD_STRINGS];
+	const bool known = strings != NULL && strings != unknown;
+	const bool on = known && text_casecmp(strings, "on") == 0;
+	bool escapes = false;
 
-	r.recoded = change_of(&r, PARAMS_CLIENT_ENCODING) == SET;
-	return r;
+	r->recoded = r->acting = false;
+	r->recoded = change_of(r, PARAMS_CLIENT_ENCODING) == SET;
+	for (int i = 0; i < want->table->count; i++) {
+		const enum change what = change_of(r, i);
+
+		r->change[i] = (uint8_t)what;
+		r->acting = r->acting || (want->table->acts[i] && what != KEEP);
+		escapes = escapes || (what == SET &&
+		    strchr(want->value[i], '\\') != NULL);
+	}
+	r->strings = escapes && known && !on;
+	r->dialect = (struct params_dialect){
+		.standard = on || r->strings,
+		.encoding = want->value[PARAMS_CLIENT_ENCODING],
+	};
 }
 
-static void write_change(struct writer *w, const char *name,
-    const char *value)
+static void write_reset(struct writer *w, const char *name)
 {
-	if (value != NULL) {
-		write_set(w, name, value);
-		return;
-	}
 	writer_bytes(w, "RESET ", 6);
 	writer_bytes(w, name, strlen(name));
 	writer_u8(w, ';');
 }
 
+/* What the server has to know before it reads the others. Returns queries. */
+static int write_first(const struct reconciling *r, struct writer *w)
+{
+	const char *const *const name = r->want->table->name;
+	/* as a whole it is read before they are on */
+	const struct params_dialect dialect = {
+		.standard = r->dialect.standard && !r->strings,
+	};
+
+	if (r->recoded)
+		params_sql_set(w, name[PARAMS_CLIENT_ENCODING],
+		    r->want->value[PARAMS_CLIENT_ENCODING], &dialect);
+	if (r->strings)
+		params_sql_set(w, name[PARAMS_STANDARD_STRINGS], "on",
+		    &dialect);
+	if (!r->recoded && !r->strings)
+		return 0;
+	writer_u8(w, 0);
+	return 1;
+}
+
+/* The server becomes again who has logged in: he may set what it is given. */
+static void write_departure(const struct reconciling *r, struct writer *w)
+{
+	for (int i = r->want->table->count - 1; i >= 0; i--)
+		if (r->want->table->acts[i])
+			write_reset(w, r->want->table->name[i]);
+}
+
+/* ... and last, who the client is. */
+static void write_arrival(const struct reconciling *r, struct writer *w)
+{
+	const struct params *const p = r->want;
+
+	for (int i = 0; i < p->table->count; i++)
+		if (p->table->acts[i] && p->value[i] != NULL)
+			params_sql_set(w, p->table->name[i], p->value[i],
+			    &r->dialect);
+}
+
+/* All but who acts. Returns whether there was any. */
+static bool write_values(const struct reconciling *r, struct writer *w)
+{
+	const struct params *const p = r->want;
+	const size_t before = w->len;
+
+	for (int i = 0; i < p->table->count; i++) {
+		const uint8_t what = r->change[i];
+		const char *const name = p->table->name[i];
+		const char *value = p->value[i];
+		const bool back = i == PARAMS_STANDARD_STRINGS && r->strings;
+
+		if (i == PARAMS_CLIENT_ENCODING || p->table->acts[i])
+			continue;
+		if (back && value == NULL)
+			value = r->have->value[i];
+		if (what == RESET)
+			write_reset(w, name);
+		else if (what == SET || back)
+			params_sql_set(w, name, value, &r->dialect);
+	}
+	return w->len > before;
+}
+
 int params_write_sets(const struct params *want, const struct params *have,
     uint64_t silent, struct writer *w)
 {
-	const struct params_table *t = want->table;
-	bool others = false;
-
 	if (want == have)
 		return 0;
-	const struct reconciling r = reconcile(want, have, silent);
+	struct reconciling r = { .want = want, .have = have, .silent = silent };
 
-	if (r.recoded) {
-		write_set(w, t->name[PARAMS_CLIENT_ENCODING],
-		    want->value[PARAMS_CLIENT_ENCODING]);
-		writer_u8(w, 0);
-	}
-	for (int i = 0; i < t->count; i++) {
-		if (i == PARAMS_CLIENT_ENCODING || change_of(&r, i) == KEEP)
-			continue;
-		write_change(w, t->name[i], want->value[i]);
-		others = true;
-	}
-	if (others)
-		writer_u8(w, 0);
-	return r.recoded + others;
+	reconcile(&r);
+	const int first = write_first(&r, w);
+
+	if (r.acting)
+		write_departure(&r, w);
+	const bool any = write_values(&r, w);
+
+	if (r.acting)
+		write_arrival(&r, w);
+	if (!any && !r.acting)
+		return first;
+	writer_u8(w, 0);
+	return first + 1;
 }
 
 int params_expect(struct params **have, const struct params *want,
     uint64_t silent)
 {
 	const struct params *p = *have;
-	const struct reconciling r = reconcile(want, p, silent);
+	struct reconciling r = { .want = want, .have = p, .silent = silent };
 	const char *v[PARAMS_MAX];
+
+	reconcile(&r);
 
 	for (int i = 0; i < p->table->count; i++) {
 		const bool told = p->table->folds[i] &&
 		    (silent & bit(i)) == 0;
 
-		v[i] = change_of(&r, i) == KEEP || told ? p->value[i] :
+		v[i] = r.change[i] == KEEP || told ? p->value[i] :
 		    want->value[i];
 	}
 	return replace(have, v);

@@ -17,6 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct cursor {
 	const char *at;
 	bool is_list;		/* what was read last */
+	bool standard;		/* strings are, by now */
+	const char *strings;	/* what that is put back to */
 };
 
 static struct params_table *table;
@@ -43,8 +45,8 @@ static void read_literal(struct cursor *c, char *out)
 		if (*c->at == '\'' && *++c->at != '\'')
 			break;
 		/* elsewhere it would depend on a setting */
-		assert(*c->at != '\\' || escapes);
-		*out++ = *c->at == '\\' ? read_escape(c) : *c->at;
+		assert(*c->at != '\\' || escapes || c->standard);
+		*out++ = *c->at == '\\' && escapes ? read_escape(c) : *c->at;
 	}
 	*out = '\0';
 }
@@ -100,15 +102,45 @@ static int read_set(struct cursor *c, char *out)
 	return params_find(table, name);
 }
 
+/* Who acts is reset first: nothing else is. */
+static bool read_reset(struct cursor *c)
+{
+	static const char reset[] = "RESET session_authorization;";
+	const size_t n = sizeof reset - 1;
+
+	if (strncmp(c->at, reset, n) != 0)
+		return false;
+	c->at += n;
+	return true;
+}
+
+/* The query ahead of the others may have more of it than what is wanted. */
+static bool read_on(struct cursor *c)
+{
+	static const char on[] = "SET standard_conforming_strings='on';";
+
+	if (strcmp(c->at, on) != 0)
+		return false;
+	c->at += sizeof on;
+	c->standard = true;
+	return true;
+}
+
 /* A query, with nothing in it but SETs of what is wanted. */
 static void read_back(struct cursor *c, const struct params *want, char *buf)
 {
 	assert(*c->at != '\0');
+	(void)read_reset(c);
 	while (*c->at != '\0') {
+		if (read_on(c))
+			return;
 		const int i = read_set(c, buf);
 
 		assert(i >= 0);
-		char *const value = mem_strdup(params_get(want, i));
+		const char *const wanted = i == PARAMS_STANDARD_STRINGS &&
+		    params_get(want, i) == NULL ? c->strings :
+		    params_get(want, i);
+		char *const value = mem_strdup(wanted);
 
 		assert(value != NULL);
 		if (c->is_list || buf[0] == '\0') {
@@ -142,7 +174,9 @@ static void check(const struct params *want, const struct params *have,
 	const int queries = params_write_sets(want, have, 0, &w);
 
 	assert(buf != NULL && !w.failed && queries <= 2);
-	struct cursor c = { (const char *)w.at, false };
+	const char *const strings = params_get(have, PARAMS_STANDARD_STRINGS);
+	struct cursor c = { (const char *)w.at, false,
+	    strings != NULL && strcasecmp(strings, "on") == 0, strings };
 
 	for (int i = 0; i < queries; i++)
 		read_back(&c, want, buf);

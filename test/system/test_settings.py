@@ -399,6 +399,52 @@ def test_session_authorization_goes_with_its_client(pooler, pg):
         pg.sql("drop role u_other")
 
 
+def test_other_values_are_set_by_who_has_logged_in(pooler, pg):
+    """pooling.md 21: session_authorization takes the right away"""
+    pg.sql("create role u_other")
+    try:
+        p = pooler(dbs={"p0": "user=postgres password=x"},
+                   default_pool_size=1, track_extra_parameters="log_statement")
+        b = p.raw()
+        a = p.open().login("app", database="p0", log_statement="ddl",
+                           session_authorization="u_other")
+        for _ in range(2):
+            assert a.value("show log_statement") == "ddl"
+            assert a.value("select session_user") == "u_other"
+            assert b.value("show log_statement") == "none"
+            assert b.value("select session_user") == "postgres"
+        assert len(p.servers()) == 1
+    finally:
+        pg.sql("drop role u_other")
+
+
+@pytest.mark.parametrize("encoding,so,strings", [
+    ("SJIS", "\u30bd", "on"), ("SJIS", "\u30bd", "off"),
+    ("BIG5", "\u529f", "on"), ("GB18030", "\u5213", "off")])
+def test_half_a_character_is_no_backslash(pooler, pg, encoding, so, strings):
+    """pooling.md 21: the second byte of this one is"""
+    # PostgreSQL knows what ends in it
+    role = "x\\' " + so
+    raw = role.encode(encoding.lower())
+    pg.sql('create role "%s"' % role)
+    try:
+        p = pooler(dbs={"p0": "user=postgres password=x"},
+                   default_pool_size=1)
+        a, b = p.raw(), p.raw()
+        a.query("set client_encoding = " + encoding)
+        a.query("set standard_conforming_strings = on")
+        a.query(b"set session_authorization = '%s'" %
+                raw.replace(b"'", b"''"))
+        a.query("set standard_conforming_strings = " + strings)
+        for _ in range(2):
+            assert b.value("select session_user") == "postgres"
+            assert a.value("select session_user") == raw.decode(
+                errors="replace")
+            assert a.value("show standard_conforming_strings") == strings
+    finally:
+        pg.sql('drop role "%s"' % role)
+
+
 @pytest.mark.setting("conffile")
 def test_conffile_is_read_by_the_next_reload(pooler):
     """settings.md 3"""

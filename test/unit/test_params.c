@@ -269,6 +269,7 @@ static void test_case_counts_but_for_words_of_a_list(void **state)
 		assert_int_equal(params_set(&have, i, "AB"), 0);
 	}
 	assert_queries(want, have,
+	    "RESET session_authorization;"
 	    "SET application_name='ab';SET search_path=\"ab\";"
 	    "SET scram_iterations='ab';SET session_authorization='ab';|");
 	/* who is asked about the others spells them in his own way */
@@ -292,6 +293,99 @@ static void test_half_a_datestyle_is_filled(void **state)
 	assert_int_equal(params_set(&want, 0, "no style"), 0);
 	assert_int_equal(params_fill(&want, have), 0);
 	assert_string_equal(params_get(want, 0), "no style");
+	params_unref(&want);
+	params_unref(&have);
+	params_table_free(&t);
+}
+
+/* standard_conforming_strings of the server: v; then sql is sent. */
+static void assert_literal(const char *v, const char *want_v,
+    const char *sql)
+{
+	static const char value[] = "\x83\\a\\'";	/* SJIS: so, a, backslash */
+	struct params_table *t = params_table_new(NULL);
+	struct params *want = with(t, "application_name", value);
+	struct params *have = with(t, "application_name", "");
+
+	if (v != NULL) {
+		assert_int_equal(params_set(&have, 3, v), 0);
+		assert_int_equal(params_set(&want, 3, want_v), 0);
+	}
+	assert_queries(want, have, sql);
+	params_unref(&want);
+	params_unref(&have);
+	params_table_free(&t);
+}
+
+static void test_backslash_is_a_byte_where_strings_are_standard(void **state)
+{
+	(void)state;
+	assert_literal("on", "on",
+	    "SET application_name='\x83\\a\\''';|");
+	assert_literal("on", "off", "SET standard_conforming_strings='off';"
+	    "SET application_name='\x83\\a\\''';|");
+	assert_literal("off", "off", "SET standard_conforming_strings='on';|"
+	    "SET standard_conforming_strings='off';"
+	    "SET application_name='\x83\\a\\''';|");
+	assert_literal("off", "on", "SET standard_conforming_strings='on';|"
+	    "SET standard_conforming_strings='on';"
+	    "SET application_name='\x83\\a\\''';|");
+	/* nobody knows: it means the same in both, if not in SJIS */
+	assert_literal(NULL, NULL,
+	    "SET application_name=E'\x83\\x5ca\\\\''';|");
+}
+
+static void test_strings_become_standard_behind_the_first_query(void **state)
+{
+	struct params_table *t = params_table_new(NULL);
+	struct params *want = with(t, "client_encoding", "\\'");
+	struct params *have = with(t, "client_encoding", "UTF8");
+
+	(void)state;
+	assert_int_equal(params_set(&have, 3, "off"), 0);
+	assert_queries(want, have, "SET client_encoding=E'\\\\''';"
+	    "SET standard_conforming_strings='on';|"
+	    "SET standard_conforming_strings='off';|");
+	params_unref(&want);
+	params_unref(&have);
+	params_table_free(&t);
+}
+
+static void test_names_in_pairs_of_bytes_keep_their_case(void **state)
+{
+	struct params_table *t = params_table_new(NULL);
+	struct params *want = with(t, "search_path", "A\x83" "A\x83\\B, C");
+	struct params *have = with(t, "search_path", "");
+
+	(void)state;
+	assert_queries(want, have,
+	    "SET search_path=\"a\x83" "a\x83\\b\",\"c\";|");
+	assert_int_equal(params_set(&want, 1, "shift-jis"), 0);
+	assert_int_equal(params_set(&have, 1, "SHIFT-JIS"), 0);
+	assert_queries(want, have,
+	    "SET search_path=\"a\x83" "A\x83\\b\",\"c\";|");
+	params_unref(&want);
+	params_unref(&have);
+	params_table_free(&t);
+}
+
+static void test_who_acts_is_reset_first_and_set_last(void **state)
+{
+	struct params_table *t = params_table_new("role, log_statement");
+	struct params *want = with(t, "session_authorization", "ann");
+	struct params *have = with(t, "session_authorization", "bob");
+
+	(void)state;
+	for (int i = 10; i < 12; i++) {
+		assert_int_equal(params_set(&want, i, "x"), 0);
+		assert_int_equal(params_set(&have, i, i == 10 ? "x" : "y"), 0);
+	}
+	/* the role is kept, but whom it was taken by is not */
+	assert_queries(want, have, "RESET role;RESET session_authorization;"
+	    "SET log_statement='x';SET session_authorization='ann';"
+	    "SET role='x';|");
+	assert_int_equal(params_set(&have, 9, "ann"), 0);
+	assert_queries(want, have, "SET log_statement='x';|");
 	params_unref(&want);
 	params_unref(&have);
 	params_table_free(&t);
@@ -425,6 +519,12 @@ int main(void)
 		cmocka_unit_test(test_encoding_comes_first_by_itself),
 		cmocka_unit_test(test_case_counts_but_for_words_of_a_list),
 		cmocka_unit_test(test_half_a_datestyle_is_filled),
+		cmocka_unit_test(
+		    test_backslash_is_a_byte_where_strings_are_standard),
+		cmocka_unit_test(
+		    test_strings_become_standard_behind_the_first_query),
+		cmocka_unit_test(test_names_in_pairs_of_bytes_keep_their_case),
+		cmocka_unit_test(test_who_acts_is_reset_first_and_set_last),
 		cmocka_unit_test(test_silent_value_is_set_and_reset),
 		cmocka_unit_test(test_silent_value_that_may_have_changed_is_set_again),
 		cmocka_unit_test(test_each_allocation_may_fail),

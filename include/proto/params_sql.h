@@ -1,0 +1,20 @@
+/* params_sql.h - a tracked parameter's value as SQL.
+ * SPDX-License-Identifier: ISC */
+#ifndef PROTO_PARAMS_SQL_H
+#define PROTO_PARAMS_SQL_H
+
+#include <stdbool.h>
+
+struct writer;
+
+/* How the server will read it. */
+struct params_dialect {
+	bool standard;		/* standard_conforming_strings is on, surely */
+	const char *encoding;	/* its client_encoding; NULL: not known */
+};
+
+/* Write "SET name=value;", of which no value makes anything else. */
+void params_sql_set(struct writer *w, const char *name, const char *value,
+    const struct params_dialect *d);
+
+#endif
