@@ -7,15 +7,22 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/*
- * Both block, so that nothing else happens meanwhile: fdpass_block() before, and
- * it gives up (errno EAGAIN) when the other end does nothing for so long.
- */
-int fdpass_block(int sock, int seconds);	/* 0: for ever. 0 or -1 */
-int fdpass_unblock(int sock);
+#include "base/time.h"
+
+/* Where they go. It blocks, so that nothing else happens meanwhile. */
+struct fdpass_way {
+	int sock;
+	usec_t until;		/* by time_precise(): given up then */
+};
 
 /* All n bytes, and fd with them. 0, or -1 and errno. */
-int fdpass_send(int sock, const void *p, size_t n, int fd);
+int fdpass_send(const struct fdpass_way *way, const void *p, size_t n, int fd);
+
+/*
+ * To receive, and to send without one: the calls block, and give up (errno
+ * EAGAIN) when the other end does nothing for so long.
+ */
+int fdpass_block(int sock, int seconds);	/* 0: for ever. 0 or -1 */
 
 /* From now on the kernel says who has written what is received. 0 or -1. */
 int fdpass_ask_sender(int sock);

@@ -22,13 +22,14 @@
 #include "pool/credentials.h"
 #include "proto/params.h"
 #include "session/client.h"
+#include "session/sessions.h"
 #include "session/snapshot.h"
 #include "session/suspension.h"
 #include "session/server.h"
 #include "session/timers.h"
 
 #define STATE_MAX (64 << 20)	/* bytes of the state of one session */
-#define PASS_SECONDS 30		/* that the reader may keep us waiting */
+#define PASS_TIME (10 * USEC)	/* that all may take, without suspend_timeout */
 
 /* (spec/admin-console.md section 5.17; the last one is ours) */
 #define FDS(X) \
@@ -323,7 +324,7 @@ bool fds_may_pass(const struct client *c, const struct selection *s)
 struct pass_sink {
 	struct row_sink sink;
 	struct shape shape;
-	int sock;
+	struct fdpass_way way;
 	bool failed;
 };
 
@@ -334,7 +335,7 @@ static int on_row(struct row_sink *sink, const struct cell *cells)
 
 	writer_init(&w, 3 * (size_t)STATE_MAX);
 	table_write_row(&w, &to->shape, cells);
-	to->failed = w.failed || fdpass_send(to->sock, w.at, w.len,
+	to->failed = w.failed || fdpass_send(&to->way, w.at, w.len,
 	    (int)cells[0].number) < 0;
 	writer_fini(&w);
 	return to->failed ? -1 : 0;
@@ -344,19 +345,25 @@ int fds_pass(struct console *k, const struct view *v, struct err *e)
 {
 	struct stream *const st = &k->client->stream;
 	struct view with = *v;
-	struct pass_sink to = { { on_row }, view_shape(v), st->fd, false };
+	const usec_t limit = sessions_settings(k->admin->ss)->suspend_timeout;
+	struct pass_sink to = {
+		.sink = { on_row }, .shape = view_shape(v),
+		/* nobody is served until the reader has them all */
+		.way = { st->fd, time_precise() +
+		    (limit > 0 ? limit : PASS_TIME) },
+	};
 
 	with.variant = handover_reads_state(k->client) ? FOR_SUCCESSOR :
 	    FOR_STRANGER;
 	table_write_description(&k->out, &to.shape);
 	to.failed = k->out.failed || stream_write_bytes(st, k->out.at,
-	    k->out.len) != STREAM_SENT || fdpass_block(st->fd, PASS_SECONDS) < 0;
+	    k->out.len) != STREAM_SENT;
 	writer_fini(&k->out);
 	if (!to.failed)
 		with.rows(k->admin, &with, &to.sink);
 	/* some may have arrived, even where it failed: the successor decides */
 	suspension_give(k->admin->ss);
-	if (fdpass_unblock(st->fd) == 0 && !to.failed)
+	if (!to.failed)
 		return 0;
 	return err_set(e, ERRCODE_SYSTEM_ERROR,
 	    "could not pass descriptors: %s", strerror(errno));

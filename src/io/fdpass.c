@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -34,13 +35,6 @@ int fdpass_block(int sock, int seconds)
 	return setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof tv);
 }
 
-int fdpass_unblock(int sock)
-{
-	const int flags = fcntl(sock, F_GETFL);
-
-	return flags < 0 ? -1 : fcntl(sock, F_SETFL, flags | O_NONBLOCK);
-}
-
 static void put_fd(struct msghdr *m, union control *c, int fd)
 {
 	memset(c, 0, sizeof *c);
@@ -54,7 +48,22 @@ static void put_fd(struct msghdr *m, union control *c, int fd)
 	memcpy(CMSG_DATA(h), &fd, sizeof fd);
 }
 
-int fdpass_send(int sock, const void *p, size_t n, int fd)
+/* Until more can be written. 0, or -1: not in time. */
+static int await_room(const struct fdpass_way *way)
+{
+	struct pollfd room = { .fd = way->sock, .events = POLLOUT };
+	const usec_t left = way->until - time_precise();
+	int n;
+
+	if (left <= 0) {
+		errno = ETIMEDOUT;
+		return -1;
+	}
+	n = poll(&room, 1, (int)(left / 1000) + 1);
+	return n < 0 && errno != EINTR ? -1 : 0;
+}
+
+int fdpass_send(const struct fdpass_way *way, const void *p, size_t n, int fd)
 {
 	const char *at = p;
 	union control c;
@@ -65,9 +74,12 @@ int fdpass_send(int sock, const void *p, size_t n, int fd)
 
 		if (first)
 			put_fd(&m, &c, fd);
-		const ssize_t sent = sendmsg(sock, &m, MSG_NOSIGNAL);
+		const ssize_t sent = sendmsg(way->sock, &m,
+		    MSG_NOSIGNAL | MSG_DONTWAIT);
 
 		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent < 0 && errno == EAGAIN && await_room(way) == 0)
 			continue;
 		if (sent < 0)
 			return -1;

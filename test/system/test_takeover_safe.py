@@ -433,3 +433,19 @@ def test_what_is_no_socket_is_not_removed(pooler):
     assert "the file is no socket" in fails(q)
     with open(path) as f:
         assert f.read() == "precious\n"
+
+
+def test_successor_that_does_not_read_is_given_up(pooler):
+    """admin-console.md 5.17: in suspend_timeout, then all go on"""
+    p = pooler(suspend_timeout=1)
+    c = p.raw()
+    c.send(pq.parse("select 1 /* %s */" % ("x" * 3000000), "big"), pq.sync())
+    c.recv_until().check()
+    k = p.raw("pgbouncer", "pgbouncer", unix=True,
+              application_name="pgsluice-takeover-1")
+    k.query("suspend")
+    before = time.monotonic()
+    k.send(pq.query("show fds"))
+    assert c.value("select 1") == "1"
+    assert time.monotonic() - before < 25
+    assert "could not pass descriptors: Connection timed out" in p.log
