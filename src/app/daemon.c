@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "app/app.h"
-#include "app/signals.h"
+#include "app/sigmask.h"
 #include "base/err.h"
 #include "base/errcodes.h"
 #include "base/log.h"
@@ -129,7 +129,7 @@ static _Noreturn void await_word(int word, bool quiet)
 	char status = 1;
 	ssize_t n;
 
-	signals_forget();
+	sigmask_forget();
 	if (dup2(word, STDIN_FILENO) >= 0)
 		(void)close_range(STDERR_FILENO + 1, UINT_MAX, 0);
 	do

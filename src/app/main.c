@@ -14,6 +14,7 @@
 #include "app/notify.h"
 #include "app/pidfile.h"
 #include "app/ready.h"
+#include "app/sigmask.h"
 #include "app/signals.h"
 #include "app/takeover.h"
 #include "base/crypto.h"
@@ -260,12 +261,12 @@ static int run(struct app *app)
 	/* -q counts once it is known where else to write to */
 	log_setup(&(struct log_opts){ .verbose = app->args.verbose,
 	    .early = true });
-	signals_early();
+	sigmask_early();
 	daemon_keep_streams();
 	daemon_raise_fd_limit();
 	start(app);
 	app_run(app);
-	signals_late();
+	sigmask_late();
 	log_flush();
 	remove_files(0, app);
 	app->pidfile_written = false;

@@ -4,11 +4,11 @@
 
 #include <signal.h>
 #include <stddef.h>
-#include <unistd.h>
 
 #include "app/app.h"
 #include "app/notify.h"
 #include "app/reload.h"
+#include "app/sigmask.h"
 #include "base/log.h"
 #include "io/loop.h"
 
@@ -95,14 +95,13 @@ static void on_usr2(struct app *app)
 static const struct {
 	int signo;
 	void (*run)(struct app *app);
-	bool ends;
 } actions[] = {
-	{ SIGHUP, on_hup, .ends = false },
-	{ SIGTERM, on_term, .ends = true },
-	{ SIGINT, on_int, .ends = true },
-	{ SIGQUIT, on_quit, .ends = true },
-	{ SIGUSR1, on_usr1, .ends = false },
-	{ SIGUSR2, on_usr2, .ends = false },
+	{ SIGHUP, on_hup },
+	{ SIGTERM, on_term },
+	{ SIGINT, on_int },
+	{ SIGQUIT, on_quit },
+	{ SIGUSR1, on_usr1 },
+	{ SIGUSR2, on_usr2 },
 };
 
 static void on_signal(int signo, void *arg)
@@ -111,50 +110,6 @@ static void on_signal(int signo, void *arg)
 		if (actions[i].signo == signo)
 			actions[i].run(arg);
 	}
-}
-
-/* how: SIG_BLOCK or SIG_UNBLOCK. all: those that end the process, too. */
-static void set_mask(int how, bool all)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
-		if (all || !actions[i].ends)
-			sigaddset(&set, actions[i].signo);
-	}
-	sigprocmask(how, &set, NULL);
-}
-
-static void set_endings(void (*handler)(int))
-{
-	for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
-		if (actions[i].ends)
-			(void)signal(actions[i].signo, handler);
-	}
-}
-
-static void on_early(int signo)
-{
-	(void)signo;
-	_exit(0);
-}
-
-void signals_early(void)
-{
-	set_endings(on_early);
-	set_mask(SIG_BLOCK, false);
-}
-
-void signals_late(void)
-{
-	set_mask(SIG_BLOCK, true);
-}
-
-void signals_forget(void)
-{
-	set_endings(SIG_DFL);
-	set_mask(SIG_UNBLOCK, true);
 }
 
 int signals_start(struct app *app)
@@ -167,6 +122,6 @@ int signals_start(struct app *app)
 			return -1;
 	}
 	/* what came meanwhile has its turn now */
-	set_mask(SIG_UNBLOCK, true);
+	sigmask_open();
 	return 0;
 }

@@ -1,0 +1,18 @@
+/* sigmask.h - signals while there is no loop to hear them.
+ * SPDX-License-Identifier: ISC */
+#ifndef APP_SIGMASK_H
+#define APP_SIGMASK_H
+
+/*
+ * Before there is one: a signal that asks for the end ends us at once, with
+ * status 0, as there is nothing yet to take apart. Others wait for the loop.
+ */
+void sigmask_early(void);
+/* The loop hears them: what has come meanwhile has its turn. */
+void sigmask_open(void);
+/* The loop is left, and its handlers with it: none counts any more. */
+void sigmask_late(void);
+/* They mean to this process, a child, what they mean to any. */
+void sigmask_forget(void);
+
+#endif
