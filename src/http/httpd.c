@@ -134,6 +134,8 @@ static void end_answer(struct httpd_conn *c)
 	c->state = CONN_HEARD;
 	c->served = true;
 	c->since = time_now();
+	/* the end of what it asks may have come meanwhile */
+	stream_reread(&c->stream);
 	stream_resume(&c->stream);
 	/* the next request may be here already */
 	hear_next(c);
@@ -360,9 +362,16 @@ static void on_drained(struct stream *s)
 		loop_again(c->httpd->loop, &c->task);
 }
 
+/*
+ * Who has asked may have nothing more to ask (RFC 9112 9.6) and yet wait for
+ * the answer. Who is gone does not take it: then writing fails.
+ */
 static void on_hangup(struct stream *s)
 {
-	close_conn((struct httpd_conn *)s);
+	struct httpd_conn *const c = (struct httpd_conn *)s;
+
+	if (c->state != CONN_ANSWERED)
+		close_conn(c);
 }
 
 static const struct stream_ops conn_ops = {

@@ -152,6 +152,17 @@ def test_one_connection_serves_many_requests(web):
     assert answer.count(b'{"alive": true}') == 20
 
 
+def test_who_has_nothing_more_to_ask_gets_the_answer(web):
+    """RFC 9112 9.6: it has shut its side, and the connection ends"""
+    p = web()
+    with connect(p) as s:
+        s.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+        s.shutdown(socket.SHUT_WR)
+        s.settimeout(60)
+        got = b"".join(iter(lambda: s.recv(65536), b""))
+    assert got.endswith(b"\r\n0\r\n\r\n")
+
+
 def test_host_is_not_believed(web):
     p = web()
     answer = say(p, b"GET /healthz HTTP/1.1\r\nHost: evil.example\r\n"
