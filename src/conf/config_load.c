@@ -330,11 +330,12 @@ static void load_persisted(struct loader *l, const char *ini)
 		return;
 	}
 	const bool is_there = access(path, F_OK) == 0;
+	const int rc = is_there ? persist_check(path, ini, &why) : 0;
 
 	input_watch_end();
 	if (!is_there)
 		return;
-	if (persist_check(path, ini, &why) < 0) {
+	if (rc < 0) {
 		fail(l, "", "%s", why.text);
 		return;
 	}
