@@ -333,12 +333,10 @@ static void load_persisted(struct loader *l, const char *ini)
 	const int rc = is_there ? persist_check(path, ini, &why) : 0;
 
 	input_watch_end();
-	if (!is_there)
-		return;
-	if (rc < 0) {
+	if (rc < 0)
 		fail(l, "", "%s", why.text);
+	if (!is_there || rc < 0)
 		return;
-	}
 	l->section = &sections[0];
 	l->in_unknown = false;
 	l->persisted = path;
