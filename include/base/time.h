@@ -46,4 +46,10 @@ usec_t time_wall(usec_t t);
  */
 char *time_format(usec_t t, char *buf, size_t size);
 
+/*
+ * "YYYY-MM-DD HH:MM:SS.UUUUUU+00", a timestamptz of PostgreSQL in UTC, of wall
+ * clock time. Returns buf.
+ */
+char *time_format_utc(usec_t wall, char *buf, size_t size);
+
 #endif

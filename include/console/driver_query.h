@@ -17,6 +17,7 @@ struct asker {
 	const char *application_name;
 	int64_t id;
 	enum console_version version;	/* that they are shown */
+	usec_t born;			/* when this process began: wall clock */
 };
 
 struct driver_query {

@@ -72,6 +72,8 @@ struct sessions {
 	struct timeout_list peer_list;		/* connections to peers */
 	struct timeout_list chore_list;		/* servers, other chores */
 	struct timeout_list rollback_list;	/* servers, CHORE_ROLLBACK */
+
+	usec_t born;			/* when this process began: wall clock */
 };
 
 static inline const struct settings *sessions_settings(

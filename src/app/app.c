@@ -48,6 +48,7 @@ int app_init(struct app *app)
 	struct sessions *const ss = &app->ss;
 
 	ss->app = app;
+	ss->born = time_wall(time_precise());
 	ss->admin = &app->admin;
 	app->load.hung = app->trial.hung = &app->hung;
 	app->admin = (struct admin){ .ops = admin_ops(), .app = app,

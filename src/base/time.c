@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "base/time.h"
 
+#include <stdio.h>
 #include <time.h>
 
 static usec_t turn;	 /* what time_update() read; 0 before the first */
@@ -61,6 +62,20 @@ usec_t time_wall(usec_t t)
 	if (fake >= 0)
 		return t;
 	return read_clock(CLOCK_REALTIME) - (read_clock(CLOCK_MONOTONIC) - t);
+}
+
+char *time_format_utc(usec_t wall, char *buf, size_t size)
+{
+	const usec_t rest = (wall % USEC + USEC) % USEC;
+	const time_t sec = (time_t)((wall - rest) / USEC);
+	struct tm tm;
+	char day[32];
+
+	if (gmtime_r(&sec, &tm) == NULL ||
+	    strftime(day, sizeof(day), "%Y-%m-%d %H:%M:%S", &tm) == 0 ||
+	    snprintf(buf, size, "%s.%06d+00", day, (int)rest) >= (int)size)
+		buf[0] = '\0';
+	return buf;
 }
 
 char *time_format(usec_t t, char *buf, size_t size)

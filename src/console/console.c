@@ -162,6 +162,7 @@ struct asker console_asker(const struct console *k)
 		.application_name = name != NULL ? name : "",
 		.id = (int64_t)(c->id & INT32_MAX),
 		.version = sessions_settings(c->ss)->console_version,
+		.born = c->ss->born,
 	};
 }
 

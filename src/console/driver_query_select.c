@@ -169,6 +169,19 @@ static bool add_pid(struct driver_query *a, const struct item *it,
 	    cell_number(who->id));
 }
 
+/* PostgreSQL's name for it; the time zone is always UTC here. */
+static bool add_birth(struct driver_query *a, const struct item *it,
+    const struct asker *who)
+{
+	char buf[64];
+
+	if (strcmp(it->expr, "pg_postmaster_start_time()") != 0)
+		return false;
+	time_format_utc(who->born, buf, sizeof buf);
+	return driver_query_add(a, name_of(a, it, "pg_postmaster_start_time"),
+	    COL_TEXT, cell_text(driver_query_keep(a, buf, strlen(buf))));
+}
+
 static bool add_number(struct driver_query *a, const struct item *it,
     const struct asker *who)
 {
@@ -259,7 +272,7 @@ static bool add_set_config(struct driver_query *a, const struct item *it,
 
 static bool (*const expressions[])(struct driver_query *a, const struct item *it,
     const struct asker *who) = {
-	add_constant, add_truth, add_pid, add_number, add_string,
+	add_constant, add_truth, add_pid, add_birth, add_number, add_string,
 	add_current_setting, add_set_config,
 };
 

@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct asker who = { "ann", "fuzz", 7, CONSOLE_1_25 };
+	static const struct asker who = { "ann", "fuzz", 7, CONSOLE_1_25, 0 };
 	static struct driver_query a;
 	char *const query = malloc(size + 1);
 	const char *at = query;

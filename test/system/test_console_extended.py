@@ -1,6 +1,7 @@
 # test_console_extended.py - the console by the extended query protocol, and
 # what drivers ask it when they connect.
 # SPDX-License-Identifier: ISC
+import datetime
 import struct
 
 import pytest
@@ -296,6 +297,17 @@ ANSWERS = [
     ("SELECT t.oid, typarray FROM pg_type t JOIN pg_namespace ns ON true",
      []),
 ]
+
+
+def test_start_time_stays(pooler):
+    """pg_postmaster_start_time() is a timestamptz that does not wander"""
+    c = pooler().console()
+    sql = "select pg_postmaster_start_time()"
+    began = c.value(sql)
+    at = datetime.datetime.fromisoformat(began + ":00")
+    now = datetime.datetime.now(datetime.timezone.utc)
+    assert datetime.timedelta(0) <= now - at < datetime.timedelta(minutes=10)
+    assert c.value(sql) == began
 
 
 @pytest.mark.parametrize("query,rows", ANSWERS)

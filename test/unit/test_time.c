@@ -91,6 +91,19 @@ static void test_format_without_room_is_empty(void **state)
 	assert_string_equal(time_format(time_now(), buf, sizeof buf), "");
 }
 
+static void test_utc_is_written_as_postgresql_does(void **state)
+{
+	(void)state;
+
+	char buf[40];
+
+	assert_string_equal(time_format_utc(1769850300 * USEC + 7, buf,
+	    sizeof buf), "2026-01-31 09:05:00.000007+00");
+	assert_string_equal(time_format_utc(-1, buf, sizeof buf),
+	    "1969-12-31 23:59:59.999999+00");
+	assert_string_equal(time_format_utc(0, buf, 20), "");
+}
+
 static void test_a_lapse_makes_only_older_things_younger(void **state)
 {
 	(void)state;
@@ -113,6 +126,7 @@ int main(void)
 		cmocka_unit_test(test_wall_is_the_time_of_day),
 		cmocka_unit_test(test_format_has_date_time_and_zone),
 		cmocka_unit_test(test_format_without_room_is_empty),
+		cmocka_unit_test(test_utc_is_written_as_postgresql_does),
 		cmocka_unit_test(
 		    test_a_lapse_makes_only_older_things_younger),
 	};
