@@ -3,27 +3,60 @@
 #ifndef CTL_COMMAND_H
 #define CTL_COMMAND_H
 
+#include "base/time.h"
+
 /* Exit codes. */
-enum { CTL_OK, CTL_FAILED, CTL_USAGE };
+enum { CTL_OK, CTL_FAILED, CTL_USAGE, CTL_UNREACHABLE, CTL_UNHEALTHY };
+
+/* Which options a command takes. */
+enum {
+	TAKES_SECRET = 1 << 0,		/* --iterations, --no-password */
+	TAKES_PLACE = 1 << 1,		/* --config, --dbname, --username */
+	TAKES_FORM = 1 << 2,		/* --json, --csv */
+	TAKES_WATCH = 1 << 3,
+	TAKES_TIMEOUT = 1 << 4,
+};
+
+enum ctl_form { FORM_TABLE, FORM_JSON, FORM_CSV };
 
 /* What the options of the command line said. */
 struct ctl_options {
 	const char *program;	/* as it was called */
 	int iterations;		/* of SCRAM secrets */
 	int no_password;	/* non-zero: the user gets no secret */
+	const char *config;	/* an ini file; NULL: the usual one */
+	const char *conninfo;	/* as psql takes it; or NULL */
+	const char *user;	/* of the console; or NULL */
+	enum ctl_form form;
+	usec_t watch;		/* again after so long; 0: not given */
+	usec_t timeout;		/* 0: not given */
 };
 
 struct ctl_command {
-	const char *group, *name;	/* "userlist", "add" */
+	const char *group;	/* "userlist", "show" */
+	const char *name;	/* "add"; NULL: the group is the command */
 	const char *args, *help;
 	int min_args, max_args;		/* max < 0: any number */
 	int (*run)(const struct ctl_options *o, int argc, char **argv);
+	unsigned takes;		/* options */
 };
 
-/* Ends with a row without a group. */
+/* Each ends with a row without a group. */
+const struct ctl_command *check_commands(void);
+const struct ctl_command *order_commands(void);
+const struct ctl_command *show_commands(void);
+const struct ctl_command *status_commands(void);
+const struct ctl_command *top_commands(void);
 const struct ctl_command *userlist_commands(void);
+const struct ctl_command *wait_ready_commands(void);
 
-/* "pgsluicectl: ..." on stderr. Returns CTL_FAILED. */
+/* "pgsluicectl: ..." on stderr, without control bytes. Returns CTL_FAILED. */
 int ctl_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The same, and CTL_UNREACHABLE. */
+int ctl_unreachable(const char *fmt, ...)
+    __attribute__((format(printf, 1, 2)));
+
+/* All of what was printed got out: CTL_OK; else it is said. */
+int ctl_flush(void);
 
 #endif

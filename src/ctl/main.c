@@ -1,26 +1,76 @@
 /* main.c - pgsluicectl, the companion command.
  * SPDX-License-Identifier: ISC */
+#include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
+#include "base/text.h"
 #include "ctl/command.h"
+#include "ctl/printable.h"
+#include "ctl/terminal.h"
 #include "proto/scram_verifier.h"
 
 #define ITERATIONS 4096		/* as PostgreSQL, and scram_iterations */
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* In the order of --help. */
+static const struct ctl_command *(*const groups[])(void) = {
+	status_commands,
+	top_commands,
+	show_commands,
+	order_commands,
+	wait_ready_commands,
+	check_commands,
+	userlist_commands,
+};
+
+/* --- messages --- */
+
+static void say(const char *fmt, va_list ap)
+    __attribute__((format(printf, 1, 0)));
+
+static void say(const char *fmt, va_list ap)
+{
+	char buf[2048];
+	struct text t;
+
+	text_init(&t, buf, sizeof(buf));
+	text_vaddf(&t, fmt, ap);
+	fputs("pgsluicectl: ", stderr);
+	printable_lines(stderr, buf);
+	fputc('\n', stderr);
+}
 
 int ctl_fail(const char *fmt, ...)
 {
 	va_list ap;
 
-	fputs("pgsluicectl: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	say(fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
 	return CTL_FAILED;
+}
+
+int ctl_unreachable(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+	return CTL_UNREACHABLE;
+}
+
+int ctl_flush(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return CTL_OK;
+	/* whoever closed it knows */
+	return errno == EPIPE ? CTL_FAILED :
+	    ctl_fail("could not write: %s", strerror(errno));
 }
 
 static int wrong(const struct ctl_options *o, const char *why)
@@ -30,86 +80,223 @@ static int wrong(const struct ctl_options *o, const char *why)
 	return CTL_USAGE;
 }
 
+static void usage_commands(void)
+{
+	for (size_t g = 0; g < COUNT(groups); g++) {
+		for (const struct ctl_command *c = groups[g]();
+		    c->group != NULL; c++)
+			printf("  %s%s%s%s%s\n      %s\n", c->group,
+			    c->name != NULL ? " " : "",
+			    c->name != NULL ? c->name : "",
+			    c->args[0] != '\0' ? " " : "", c->args, c->help);
+	}
+}
+
 static int usage(const struct ctl_options *o)
 {
-	const struct ctl_command *c;
-
-	printf("Usage: %s [OPTION]... COMMAND ARGUMENT...\n"
-	    "Looks after what pgsluice needs.\n\nCommands:\n", o->program);
-	for (c = userlist_commands(); c->group != NULL; c++)
-		printf("  %s %s %s\n      %s\n", c->group, c->name, c->args,
-		    c->help);
-	printf("\nOptions:\n"
-	    "  -i, --iterations=N  cost of new SCRAM secrets (%d)\n"
-	    "  -n, --no-password   add: the user gets no secret, which is for "
+	printf("Usage: %s [OPTION]... COMMAND [ARGUMENT]...\n"
+	    "Looks after pgsluice.\n\nCommands:\n", o->program);
+	usage_commands();
+	printf("\nOptions of those that talk to the console:\n"
+	    "  -c, --config=FILE    the ini file that tells where it is\n"
+	    "  -d, --dbname=CONNINFO  where it is, as psql takes it\n"
+	    "  -U, --username=NAME  who to log in as\n"
+	    "      --json, --csv    show: the form of the answer\n"
+	    "  -w, --watch=SECONDS  show, top: ask again after so long\n"
+	    "  -t, --timeout=SECONDS  wait-ready: give up after so long (60)\n"
+	    "\nOptions of userlist add:\n"
+	    "  -i, --iterations=N   cost of new SCRAM secrets (%d)\n"
+	    "  -n, --no-password    the user gets no secret, which is for "
 	    "trust,\n"
-	    "                      cert and peer\n"
-	    "  -V, --version       print the version, and exit\n"
-	    "  -h, --help          print this, and exit\n\n"
-	    "A password is asked for, or read from standard input when that "
-	    "is no terminal.\n"
-	    "Exit codes: 0 done, 1 failed and nothing changed, 2 wrong "
-	    "usage.\n", ITERATIONS);
-	return CTL_OK;
+	    "                       cert and peer\n"
+	    "\n"
+	    "  -V, --version        print the version, and exit\n"
+	    "  -h, --help           print this, and exit\n\n"
+	    "Without --config, PG* variables tell where the console is, else\n"
+	    "/etc/pgsluice/pgsluice.ini. A password is asked for on a "
+	    "terminal.\n"
+	    "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the console "
+	    "cannot be\nreached, 4 it answers, but is not healthy or ready.\n",
+	    ITERATIONS);
+	return ctl_flush();
 }
 
-static const struct ctl_command *find(const char *group, const char *name)
-{
-	const struct ctl_command *c = userlist_commands();
+/* --- the command line --- */
 
-	while (c->group != NULL && (strcmp(c->group, group) != 0 ||
-	    strcmp(c->name, name) != 0))
-		c++;
-	return c->group != NULL ? c : NULL;
+static bool is_meant(const struct ctl_command *c, int argc, char **argv)
+{
+	return strcmp(c->group, argv[0]) == 0 && (c->name == NULL ||
+	    (argc > 1 && strcmp(c->name, argv[1]) == 0));
 }
 
-static int run(const struct ctl_options *o, int argc, char **argv)
+static const struct ctl_command *find(int argc, char **argv)
 {
-	const struct ctl_command *const c = argc < 2 ? NULL :
-	    find(argv[0], argv[1]);
+	for (size_t g = 0; g < COUNT(groups); g++) {
+		for (const struct ctl_command *c = groups[g]();
+		    c->group != NULL; c++) {
+			if (is_meant(c, argc, argv))
+				return c;
+		}
+	}
+	return NULL;
+}
 
-	if (argc < 2)
+static const struct option options[] = {
+	{ "config", required_argument, NULL, 'c' },
+	{ "csv", no_argument, NULL, 'v' },
+	{ "dbname", required_argument, NULL, 'd' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "iterations", required_argument, NULL, 'i' },
+	{ "json", no_argument, NULL, 'j' },
+	{ "no-password", no_argument, NULL, 'n' },
+	{ "timeout", required_argument, NULL, 't' },
+	{ "username", required_argument, NULL, 'U' },
+	{ "version", no_argument, NULL, 'V' },
+	{ "watch", required_argument, NULL, 'w' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static const char *set_iterations(struct ctl_options *o, const char *arg)
+{
+	uint32_t n;
+
+	if (num_parse_u32(arg, &n) != 0 || n < 1 || n > SCRAM_ITERATIONS_MAX)
+		return "bad number of iterations";
+	o->iterations = (int)n;
+	return NULL;
+}
+
+static const char *set_no_password(struct ctl_options *o, const char *arg)
+{
+	(void)arg;
+	o->no_password = 1;
+	return NULL;
+}
+
+static const char *set_config(struct ctl_options *o, const char *arg)
+{
+	o->config = arg;
+	return NULL;
+}
+
+static const char *set_conninfo(struct ctl_options *o, const char *arg)
+{
+	o->conninfo = arg;
+	return NULL;
+}
+
+static const char *set_user(struct ctl_options *o, const char *arg)
+{
+	o->user = arg;
+	return NULL;
+}
+
+static const char *set_json(struct ctl_options *o, const char *arg)
+{
+	(void)arg;
+	o->form = FORM_JSON;
+	return NULL;
+}
+
+static const char *set_csv(struct ctl_options *o, const char *arg)
+{
+	(void)arg;
+	o->form = FORM_CSV;
+	return NULL;
+}
+
+static const char *set_time(usec_t *out, const char *arg)
+{
+	return num_parse_usec(arg, out) != 0 || *out < USEC / 10 ||
+	    *out > 86400 * USEC ? "bad number of seconds" : NULL;
+}
+
+static const char *set_watch(struct ctl_options *o, const char *arg)
+{
+	return set_time(&o->watch, arg);
+}
+
+static const char *set_timeout(struct ctl_options *o, const char *arg)
+{
+	return set_time(&o->timeout, arg);
+}
+
+/* What an option does; a text is what is wrong with it. */
+static const struct effect {
+	int letter;
+	unsigned takes;
+	const char *(*set)(struct ctl_options *o, const char *arg);
+} effects[] = {
+	{ 'c', TAKES_PLACE, set_config },
+	{ 'd', TAKES_PLACE, set_conninfo },
+	{ 'U', TAKES_PLACE, set_user },
+	{ 'j', TAKES_FORM, set_json },
+	{ 'v', TAKES_FORM, set_csv },
+	{ 'w', TAKES_WATCH, set_watch },
+	{ 't', TAKES_TIMEOUT, set_timeout },
+	{ 'i', TAKES_SECRET, set_iterations },
+	{ 'n', TAKES_SECRET, set_no_password },
+};
+
+static const struct effect *effect_of(int letter)
+{
+	for (size_t i = 0; i < COUNT(effects); i++) {
+		if (effects[i].letter == letter)
+			return &effects[i];
+	}
+	return NULL;
+}
+
+static int run(const struct ctl_options *o, unsigned used, int argc,
+    char **argv)
+{
+	const struct ctl_command *const c = argc < 1 ? NULL :
+	    find(argc, argv);
+	const int words = c != NULL && c->name != NULL ? 2 : 1;
+
+	if (argc < 1 || (c == NULL && argc < 2 &&
+	    strcmp(argv[0], "userlist") == 0))
 		return wrong(o, "no command specified");
 	if (c == NULL)
 		return wrong(o, "unknown command");
-	argc -= 2;
-	argv += 2;
+	argc -= words;
+	argv += words;
 	if (argc < c->min_args)
 		return wrong(o, "an argument is missing");
 	if (c->max_args >= 0 && argc > c->max_args)
 		return wrong(o, "too many arguments");
+	if ((used & ~c->takes) != 0)
+		return wrong(o, "the command has no such option");
 	return c->run(o, argc, argv);
 }
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ "iterations", required_argument, NULL, 'i' },
-		{ "no-password", no_argument, NULL, 'n' },
-		{ "version", no_argument, NULL, 'V' },
-		{ NULL, 0, NULL, 0 },
-	};
 	struct ctl_options o = {
 		.program = argc > 0 ? argv[0] : "pgsluicectl",
 		.iterations = ITERATIONS,
 	};
-	uint32_t n;
+	unsigned used = 0;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "hi:nV", options, NULL)) != -1) {
-		switch (c) {
-		case 'i':
-			if (num_parse_u32(optarg, &n) != 0 || n < 1 ||
-			    n > SCRAM_ITERATIONS_MAX)
-				return wrong(&o, "bad number of iterations");
-			o.iterations = (int)n;
-			break;
-		case 'n': o.no_password = 1; break;
-		case 'h': return usage(&o);
-		case 'V': puts("pgsluicectl " PACKAGE_VERSION); return CTL_OK;
-		default: return wrong(&o, "wrong options");
+	terminal_locale();
+	while ((c = getopt_long(argc, argv, "c:d:hi:nt:U:Vw:", options,
+	    NULL)) != -1) {
+		const struct effect *const effect = effect_of(c);
+		const char *why = "wrong options";
+
+		if (c == 'h')
+			return usage(&o);
+		if (c == 'V') {
+			puts("pgsluicectl " PACKAGE_VERSION);
+			return ctl_flush();
 		}
+		if (effect != NULL) {
+			used |= effect->takes;
+			why = effect->set(&o, optarg);
+		}
+		if (why != NULL)
+			return wrong(&o, why);
 	}
-	return run(&o, argc - optind, argv + optind);
+	return run(&o, used, argc - optind, argv + optind);
 }

@@ -193,15 +193,16 @@ const struct ctl_command *userlist_commands(void)
 {
 	static const struct ctl_command commands[] = {
 		{ "userlist", "add", "FILE USER",
-		    "add a user, or give one another password", 2, 2, add },
+		    "add a user, or give one another password", 2, 2, add,
+		    TAKES_SECRET },
 		{ "userlist", "remove", "FILE USER...",
-		    "remove users", 2, -1, remove_users },
+		    "remove users", 2, -1, remove_users, 0 },
 		{ "userlist", "list", "FILE",
 		    "print the users, and of what kind their secrets are",
-		    1, 1, list },
+		    1, 1, list, 0 },
 		{ "userlist", "import", "CONNINFO FILE [USER...]",
 		    "take users and secrets over from a PostgreSQL server",
-		    2, -1, import },
+		    2, -1, import, 0 },
 		{ .group = NULL },
 	};
 

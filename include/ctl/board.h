@@ -1,0 +1,85 @@
+/* board.h - the lists of status and top: which columns, how wide, in what order.
+ * SPDX-License-Identifier: ISC */
+#ifndef CTL_BOARD_H
+#define CTL_BOARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct grid;
+struct text;
+
+#define BOARD_COLUMNS 16
+
+enum board_kind {
+	BOARD_TEXT,
+	BOARD_NUMBER,
+	BOARD_WAIT,	/* microseconds */
+	BOARD_USE,	/* servers of the pool, of as many as there may be */
+	BOARD_PEER,	/* addr:port */
+};
+
+struct board_column {
+	const char *source;	/* column of the console's answer */
+	const char *title;
+	enum board_kind kind;
+	int most;		/* columns of the screen; 0: what it takes */
+};
+
+struct board {
+	const char *name;
+	char key;		/* that chooses it */
+	const char *topic;	/* SELECT * FROM topic */
+	int sort;		/* column, at first ... */
+	bool descending;
+	bool capped;		/* there may be thousands of rows */
+	struct board_column columns[BOARD_COLUMNS];	/* title NULL: the end */
+};
+
+#define BOARD_ROWS 1000		/* of those that are capped */
+
+/* What is on it. */
+struct board_data {
+	const struct grid *rows;
+	const struct grid *databases;	/* SHOW DATABASES; or NULL */
+};
+
+/* NULL: there are not so many. */
+const struct board *board_at(size_t i);
+size_t board_width(const struct board *b);	/* columns */
+
+/* The query, in this order of the rows. */
+void board_query(const struct board *b, int sort, bool descending,
+    struct text *t);
+
+/* What is written in a cell. */
+void board_cell(const struct board *b, int column,
+    const struct board_data *d, size_t row, struct text *t);
+
+/*
+ * The width of each column, as far as they fit into so many; 0 from the first
+ * that does not. The last takes what is left.
+ */
+void board_layout(const struct board *b, const struct board_data *d,
+    int columns, int widths[BOARD_COLUMNS]);
+
+/* One line: row SIZE_MAX is the titles, where sort has a mark (-1: none). */
+struct board_line {
+	const struct board *board;
+	const int *widths;
+	int sort;
+	bool descending;
+};
+
+void board_line(const struct board_line *l, const struct board_data *d,
+    size_t row, struct text *t);
+
+/* Is the row one that somebody should look at? */
+bool board_is_alarming(const struct board *b, const struct board_data *d,
+    size_t row);
+
+/* Rows of the console's own pool are nobody's business. Returns how many stay. */
+size_t board_hide_console(struct grid *g);
+
+#endif

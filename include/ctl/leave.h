@@ -1,0 +1,18 @@
+/* leave.h - wait for the end of the process at the other end.
+ * SPDX-License-Identifier: ISC */
+#ifndef CTL_LEAVE_H
+#define CTL_LEAVE_H
+
+struct err;
+struct leave;
+struct link;
+
+/* Note who that is, before it is told to end. NULL with e. */
+struct leave *leave_new(struct link *l, struct err *e);
+
+/* Wait, with progress on a terminal. The exit code; what failed is told. */
+int leave_wait(struct leave *w);
+
+void leave_free(struct leave **w);
+
+#endif

@@ -1,0 +1,71 @@
+/* link.h - a connection to the console.
+ * SPDX-License-Identifier: ISC */
+#ifndef CTL_LINK_H
+#define CTL_LINK_H
+
+#include <libpq-fe.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/time.h"
+#include "ctl/place.h"
+
+struct ctl_options;
+struct err;
+struct grid;
+
+struct link {
+	struct place place;
+	PGconn *conn;		/* owned; NULL: none */
+	FILE *notices;		/* borrowed; NULL: stderr */
+	int interrupt;		/* readable: the user gives up; -1: none */
+};
+
+enum link_end {
+	LINK_OK,
+	LINK_REFUSED,	/* by the console; the connection goes on */
+	LINK_LOST,
+};
+
+#define LINK_TIMEOUT (10 * USEC)	/* of what the console answers at once */
+
+/* Find out where it is, into an all-zero l. 0, or -1 with e. */
+int link_init(struct link *l, const struct ctl_options *o, struct err *e);
+void link_fini(struct link *l);		/* wipes */
+
+/*
+ * Connect; a password is asked for where one is wanted and there is a terminal.
+ * 0, or -1 with e.
+ */
+int link_open(struct link *l, struct err *e);
+
+/* The same in steps, for who polls: PQconnectPoll(). 0, or -1 with e. */
+int link_start(struct link *l, struct err *e);
+
+/* What libpq has to say of why the connection failed. Returns -1. */
+int link_failure(const struct link *l, struct err *e);
+
+/* It was refused for good: another try would not help. */
+bool link_is_denied(const struct link *l);
+
+/*
+ * Send sql and wait, for timeout at most (0: no limit). *res is for PQclear()
+ * when it went well; else the reason is in e. l->interrupt has it cancelled.
+ */
+enum link_end link_query(struct link *l, const char *sql, usec_t timeout,
+    PGresult **res, struct err *e);
+
+/* What a result says went wrong, with its detail and hint. Returns -1. */
+int link_complaint(const PGresult *res, struct err *e);
+
+/* Fill g from res, which it keeps. 0, or -1 with e: out of memory. */
+int link_take(struct grid *g, PGresult *res, struct err *e);
+/* The answer to sql, within LINK_TIMEOUT. */
+enum link_end link_ask(struct link *l, const char *sql, struct grid *g,
+    struct err *e);
+void link_give_back(struct grid *g);	/* with its result */
+
+/* "host:port", for people. Returns buf. */
+const char *link_where(const struct link *l, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,17 @@
+/* orders.h - what is told to the console in a word: pause, drain ...
+ * SPDX-License-Identifier: ISC */
+#ifndef CTL_ORDERS_H
+#define CTL_ORDERS_H
+
+struct text;
+
+enum order_end {
+	ORDER_GOES_ON,
+	ORDER_ENDS,	/* the process ends by it */
+};
+
+/* The console's command for a verb and what stands behind it, to t. */
+enum order_end orders_compose(const char *verb, int argc, char **argv,
+    struct text *t);
+
+#endif

@@ -1,0 +1,58 @@
+/* place.h - where the console is, by an ini file, PG* variables and options.
+ * SPDX-License-Identifier: ISC */
+#ifndef CTL_PLACE_H
+#define CTL_PLACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "conf/options.h"
+
+struct err;
+
+#define PLACE_KEYS 64		/* more than libpq has */
+
+/* Parameters of a connection, as libpq takes them: NULL behind the last. */
+struct place {
+	char *keys[PLACE_KEYS + 1];	/* owned, each */
+	char *values[PLACE_KEYS + 1];	/* the same; maybe secret */
+	size_t count;
+	uid_t as;		/* whom root connects as; or (uid_t)-1 */
+};
+
+/* What the world says. */
+struct place_facts {
+	const struct settings *ini;	/* NULL: there is none */
+	bool given;		/* the ini was named: it beats PG* variables */
+	const char *user;	/* of the command line, or NULL */
+	const char *os_user;	/* name of uid, or NULL */
+	uid_t uid;		/* effective */
+	const char *(*env)(const char *name);
+	/* Who owns the socket at path? 0, or -1: it is not there. */
+	int (*owner)(const char *path, uid_t *uid);
+};
+
+/* 0, or -1 out of memory; a key that is there keeps its value. */
+int place_default(struct place *p, const char *key, const char *value);
+const char *place_get(const struct place *p, const char *key);	/* or NULL */
+
+/*
+ * Complete p, which has what a conninfo said. 0, or -1 out of memory.
+ * Source:  pgsluicectl(1), "FINDING THE CONSOLE".
+ */
+int place_find(struct place *p, const struct place_facts *f);
+
+void place_fini(struct place *p);	/* wipes */
+
+/* Do PG* variables, or parameters, name the place by themselves? */
+bool place_is_named(const struct place *p,
+    const char *(*env)(const char *name));
+
+/*
+ * The settings of an ini file that tell the place; mistakes elsewhere in it are
+ * no matter. s is all-zero before. 0, or -1 with e; settings_fini() all the same.
+ */
+int place_read(const char *path, struct settings *s, struct err *e);
+
+#endif

@@ -1,0 +1,39 @@
+/* summary.h - how the pooler is, in a few figures and words.
+ * SPDX-License-Identifier: ISC */
+#ifndef CTL_SUMMARY_H
+#define CTL_SUMMARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/time.h"
+
+struct grid;
+struct text;
+
+struct summary {
+	char version[64];
+	usec_t uptime;		/* < 0: not known */
+	bool paused, suspended, draining;
+	int64_t clients, logins, servers;	/* connections */
+	int64_t waiting;	/* clients in queues */
+	usec_t longest;		/* the longest of their waits */
+	int64_t failing;	/* pools that get no server */
+};
+
+void summary_version(struct summary *s, const struct grid *version);
+/* started: as PostgreSQL prints a timestamptz in UTC; NULL: not known. */
+void summary_uptime(struct summary *s, const char *started, usec_t now);
+void summary_state(struct summary *s, const struct grid *state);
+void summary_lists(struct summary *s, const struct grid *lists);
+void summary_waits(struct summary *s, const struct grid *waits);
+
+bool summary_is_active(const struct summary *s);	/* may clients come? */
+const char *summary_word(const struct summary *s);	/* "active", "paused" */
+
+/* "3 days 04:05", "04:05:06"; "1.5 s", "250 ms", "2 min" */
+void summary_add_uptime(struct text *t, usec_t time);
+void summary_add_wait(struct text *t, usec_t time);
+
+#endif

@@ -1,0 +1,29 @@
+/* terminal.h - what is known of the terminal, if there is one.
+ * SPDX-License-Identifier: ISC */
+#ifndef CTL_TERMINAL_H
+#define CTL_TERMINAL_H
+
+#include <stdbool.h>
+
+#include "base/time.h"
+
+/* Characters are those of UTF-8, whatever the locale is. */
+void terminal_locale(void);
+
+bool terminal_is_out(void);	/* standard output is one that moves */
+bool terminal_is_err(void);
+bool terminal_has_colour(void);	/* NO_COLOR, TERM=dumb */
+
+struct terminal_size {
+	int rows, columns;	/* 0: no terminal */
+};
+
+struct terminal_size terminal_size(void);
+
+/*
+ * Wait so long, or until nobody reads standard output any more, or fd (or -1)
+ * can be read. Returns 0: the time is over, 1: fd, -1: nobody reads.
+ */
+int terminal_rest(usec_t time, int fd);
+
+#endif

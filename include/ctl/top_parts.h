@@ -1,0 +1,78 @@
+/* top_parts.h - what the files of top share.
+ * SPDX-License-Identifier: ISC */
+#ifndef CTL_TOP_PARTS_H
+#define CTL_TOP_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/time.h"
+#include "ctl/board.h"
+#include "ctl/grid.h"
+#include "ctl/link.h"
+#include "ctl/summary.h"
+
+#define TOP_BOARDS 4
+
+enum top_phase {
+	TOP_CONNECTING,
+	TOP_ASKING,	/* an answer is awaited */
+	TOP_RESTING,	/* until next */
+	TOP_DOWN,	/* the console is gone; another try at next */
+};
+
+/* What one round asks, in this order; the first two once a connection. */
+enum top_question {
+	TOP_VERSION, TOP_BIRTH, TOP_STATE, TOP_LISTS, TOP_TOTALS, TOP_WAITS,
+	TOP_DATABASES, TOP_ROWS, TOP_QUESTIONS
+};
+
+struct top {
+	struct link link;
+	enum top_phase phase;
+	enum top_question question;	/* asked now */
+	PGresult *answer;	/* owned: of it, so far */
+	short events;		/* what the connection waits for */
+	usec_t next;		/* end of the rest */
+	usec_t since;		/* when the question was asked */
+	usec_t interval;
+	bool greeted;		/* version and birth are known */
+	struct err why;		/* the connection was lost, or a question refused */
+
+	struct summary sum;
+	struct grid rows, databases;
+	size_t shown;		/* which board the rows are of */
+	struct {
+		int64_t transactions, queries;
+		usec_t at;	/* 0: never */
+	} count;
+	int64_t tps, qps;	/* < 0: not known yet */
+
+	size_t board;		/* the chosen one */
+	struct {
+		int column;
+		bool descending;
+	} sort[TOP_BOARDS];
+	size_t first;		/* row at the top */
+	bool frozen, help, leave;
+};
+
+/* --- top_ask.c --- */
+
+void top_connect(struct top *t);
+/* A new round, unless one is under way. */
+void top_ask(struct top *t);
+/* The connection can be read or written, or time has passed. */
+void top_proceed(struct top *t, bool ready);
+/* When top_proceed() must be called at the latest. */
+usec_t top_due(const struct top *t);
+void top_sort(struct top *t);
+void top_forget(struct top *t);		/* all answers */
+
+/* --- top_draw.c --- */
+
+void top_draw(const struct top *t);
+size_t top_page(void);		/* rows of the list that are seen at once */
+
+#endif

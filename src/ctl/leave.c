@@ -1,0 +1,191 @@
+/* leave.c - wait for the end of the process at the other end.
+ * SPDX-License-Identifier: ISC */
+#include "ctl/leave.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "ctl/command.h"
+#include "ctl/grid.h"
+#include "ctl/link.h"
+#include "ctl/printable.h"
+#include "ctl/terminal.h"
+
+#define LOOK (USEC / 4)		/* how often its state is asked for */
+
+struct leave {
+	struct link *link;	/* borrowed */
+	int process;		/* readable when it is gone; -1: not known */
+	char born[64];		/* when it began; "": not known */
+	usec_t since;
+	bool shown;		/* there is a line of progress */
+};
+
+/* Over a Unix socket the kernel says which process it is. */
+static int find_process(const struct link *l)
+{
+	struct ucred who = { .pid = 0 };
+	socklen_t len = sizeof(who);
+
+	if (getsockopt(PQsocket(l->conn), SOL_SOCKET, SO_PEERCRED, &who,
+	    &len) != 0 || who.pid <= 0)
+		return -1;
+	return (int)syscall(SYS_pidfd_open, who.pid, 0);
+}
+
+/* Pooler processes that share a port differ by it, too. */
+static void ask_birth(struct link *l, char born[64])
+{
+	struct grid g;
+	struct err e;
+
+	born[0] = '\0';
+	if (link_ask(l, "SELECT pg_postmaster_start_time()", &g, &e) !=
+	    LINK_OK)
+		return;
+	if (grid_cell(&g, 0, 0) != NULL)
+		text_copy(born, 64, grid_cell(&g, 0, 0));
+	link_give_back(&g);
+}
+
+struct leave *leave_new(struct link *l, struct err *e)
+{
+	struct leave *const w = mem_zalloc(sizeof(*w));
+
+	if (w == NULL) {
+		err_nomem(e);
+		return NULL;
+	}
+	w->link = l;
+	w->process = find_process(l);
+	w->since = time_precise();
+	ask_birth(l, w->born);
+	return w;
+}
+
+void leave_free(struct leave **w)
+{
+	if (*w != NULL && (*w)->process >= 0)
+		close((*w)->process);
+	mem_free(*w);
+	*w = NULL;
+}
+
+/* --- progress --- */
+
+static void clear_progress(struct leave *w)
+{
+	if (w->shown)
+		fputs("\r\033[K", stderr);
+	w->shown = false;
+}
+
+/* What SHOW STATE says beside the usual: how far a drain is. */
+static void add_state(struct text *t, const struct grid *state)
+{
+	static const char usual[] = "active paused suspended drained";
+
+	for (size_t i = 0; i < state->rows; i++) {
+		const char *const key = grid_cell(state, i, 0);
+		const char *const value = grid_cell(state, i, 1);
+
+		if (key == NULL || value == NULL || value[0] == '\0' ||
+		    text_list_has(usual, key))
+			continue;
+		text_addf(t, ", %s %s", key, value);
+	}
+}
+
+static void show_progress(struct leave *w, const struct grid *state,
+    const struct grid *lists)
+{
+	struct terminal_size size = terminal_size();
+	char full[1024], line[1024];
+	struct text t;
+
+	if (!terminal_is_err())
+		return;
+	text_init(&t, full, sizeof(full));
+	text_addf(&t, "%lld s: %s clients, %s servers",
+	    (long long)((time_precise() - w->since) / USEC),
+	    grid_value(lists, "used_clients"),
+	    grid_value(lists, "used_servers"));
+	add_state(&t, state);
+	text_init(&t, line, sizeof(line));
+	printable_add(&t, full, (size.columns > 0 ? size.columns : 80) - 1);
+	fprintf(stderr, "\r\033[K%s", line);
+	w->shown = true;
+}
+
+/* --- waiting --- */
+
+enum sight { STILL_THERE, GONE, LOST, GOES_ON };
+
+/* An end that was asked for can be called off. */
+static bool is_called_off(const struct grid *state)
+{
+	const char *const draining = grid_value(state, "draining");
+
+	return draining != NULL && strcmp(draining, "no") == 0;
+}
+
+static enum sight look(struct leave *w)
+{
+	struct grid state, lists;
+	struct err e;
+	enum sight sight = STILL_THERE;
+
+	if (PQstatus(w->link->conn) != CONNECTION_OK ||
+	    link_ask(w->link, "SHOW STATE", &state, &e) != LINK_OK)
+		return LOST;
+	if (link_ask(w->link, "SHOW LISTS", &lists, &e) == LINK_OK) {
+		show_progress(w, &state, &lists);
+		link_give_back(&lists);
+	}
+	if (is_called_off(&state))
+		sight = GOES_ON;
+	link_give_back(&state);
+	return sight;
+}
+
+/* The connection is gone; nothing else tells what became of the process. */
+static enum sight look_again(struct leave *w)
+{
+	struct place *const p = &w->link->place;
+	struct err e;
+	char born[64];
+
+	if (PQpingParams((const char *const *)p->keys,
+	    (const char *const *)p->values, 0) == PQPING_NO_RESPONSE)
+		return GONE;
+	if (link_open(w->link, &e) != 0)
+		return STILL_THERE;
+	ask_birth(w->link, born);
+	return strcmp(born, w->born) != 0 ? GONE : STILL_THERE;
+}
+
+int leave_wait(struct leave *w)
+{
+	enum sight sight;
+
+	for (;;) {
+		sight = look(w);
+		if (sight == LOST && w->process < 0)
+			sight = look_again(w);
+		if (sight == GONE || sight == GOES_ON)
+			break;
+		if (terminal_rest(LOOK, w->process) == 1) {
+			sight = GONE;
+			break;
+		}
+	}
+	clear_progress(w);
+	return sight == GONE ? CTL_OK :
+	    ctl_fail("the end was called off: the process goes on");
+}

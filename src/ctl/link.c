@@ -1,0 +1,413 @@
+/* link.c - a connection to the console.
+ * SPDX-License-Identifier: ISC */
+#include "ctl/link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/crypto.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "ctl/command.h"
+#include "ctl/grid.h"
+#include "ctl/password.h"
+#include "ctl/printable.h"
+
+#define CONNECT_TIMEOUT (15 * USEC)
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* --- waiting --- */
+
+enum waited { WAITED, TIMED_OUT, INTERRUPTED };
+
+/* For the connection's socket, until end (0: for ever). */
+static enum waited wait_for(const struct link *l, short events, usec_t end)
+{
+	struct pollfd p[] = {
+		{ .fd = PQsocket(l->conn), .events = events },
+		{ .fd = l->interrupt, .events = POLLIN },
+	};
+	const usec_t left = end == 0 ? 0 : end - time_precise();
+
+	if (end != 0 && left <= 0)
+		return TIMED_OUT;
+	const int n = poll(p, 2, end == 0 ? -1 : (int)(left / 1000) + 1);
+	if (n > 0 && p[1].revents != 0)
+		return INTERRUPTED;
+	return n == 0 ? TIMED_OUT : WAITED;
+}
+
+/* --- where it is --- */
+
+/* In this order: our own, and that of the package pgsluice-pgbouncer. */
+static const char *const usual[] = {
+	"/etc/pgsluice/pgsluice.ini", "/etc/pgbouncer/pgbouncer.ini",
+};
+
+static const char *environment(const char *name)
+{
+	const char *const value = getenv(name);
+
+	return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+static int socket_owner(const char *path, uid_t *uid)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0 || !S_ISSOCK(st.st_mode))
+		return -1;
+	*uid = st.st_uid;
+	return 0;
+}
+
+/* libpq's, without the line ends behind them. Returns -1. */
+static int take_words(struct err *e, const char *why)
+{
+	size_t len = strlen(why);
+
+	while (len > 0 && why[len - 1] == '\n')
+		len--;
+	return err_set(e, ERRCODE_CONNECTION_EXCEPTION, "%.*s", (int)len, why);
+}
+
+/* What conninfo says, which comes before all else. */
+static int take_conninfo(struct place *p, const char *conninfo, struct err *e)
+{
+	char *why = NULL;
+	int rc = 0;
+
+	if (conninfo == NULL)
+		return 0;
+	PQconninfoOption *const options = PQconninfoParse(conninfo, &why);
+	if (options == NULL) {
+		take_words(e, why != NULL ? why : "out of memory");
+		PQfreemem(why);
+		return -1;
+	}
+	for (size_t i = 0; options[i].keyword != NULL; i++) {
+		if (place_default(p, options[i].keyword, options[i].val) != 0)
+			rc = err_nomem(e);
+	}
+	PQconninfoFree(options);
+	return rc;
+}
+
+/* The ini that was named, or the usual one; *found: there is one. */
+static int take_ini(const char *named, struct settings *s, bool *found,
+    struct err *e)
+{
+	const char *path = named;
+
+	for (size_t i = 0; path == NULL && i < COUNT(usual); i++) {
+		if (access(usual[i], F_OK) == 0 || errno == EACCES)
+			path = usual[i];
+	}
+	*found = path != NULL;
+	if (path == NULL || place_read(path, s, e) == 0)
+		return 0;
+	if (named == NULL)
+		text_copy(e->text + strlen(e->text), sizeof(e->text) -
+		    strlen(e->text), "\nSay where the console is by --config,"
+		    " --dbname or PGHOST and PGPORT, or be the user that "
+		    "pgsluice runs as.");
+	return -1;
+}
+
+int link_init(struct link *l, const struct ctl_options *o, struct err *e)
+{
+	const struct passwd *const who = getpwuid(geteuid());
+	struct settings set = { 0 };
+	struct place_facts f = {
+		.given = o->config != NULL,
+		.user = o->user,
+		.os_user = who != NULL ? who->pw_name : NULL,
+		.uid = geteuid(),
+		.env = environment,
+		.owner = socket_owner,
+	};
+	bool found = false;
+	int rc = -1;
+
+	l->interrupt = -1;
+	if (take_conninfo(&l->place, o->conninfo, e) == 0 &&
+	    ((!f.given && place_is_named(&l->place, environment)) ||
+	    take_ini(o->config, &set, &found, e) == 0)) {
+		f.ini = found ? &set : NULL;
+		rc = place_find(&l->place, &f) == 0 ? 0 : err_nomem(e);
+	}
+	settings_fini(&set);
+	return rc;
+}
+
+void link_fini(struct link *l)
+{
+	PQfinish(l->conn);
+	l->conn = NULL;
+	place_fini(&l->place);
+}
+
+const char *link_where(const struct link *l, char *buf, size_t size)
+{
+	const char *const host = PQhost(l->conn), *const port = PQport(l->conn);
+
+	snprintf(buf, size, "%s:%s", host != NULL ? host : "",
+	    port != NULL ? port : "");
+	return buf;
+}
+
+/* --- connecting --- */
+
+/* What the server tells beside its answers. */
+static void on_notice(void *arg, const PGresult *res)
+{
+	const struct link *const l = arg;
+	FILE *const out = l->notices != NULL ? l->notices : stderr;
+	static const char fields[] = { PG_DIAG_MESSAGE_PRIMARY,
+		PG_DIAG_MESSAGE_DETAIL, PG_DIAG_MESSAGE_HINT };
+
+	for (size_t i = 0; i < COUNT(fields); i++) {
+		const char *const text = PQresultErrorField(res, fields[i]);
+
+		if (text == NULL)
+			continue;
+		printable_lines(out, text);
+		putc('\n', out);
+	}
+}
+
+int link_start(struct link *l, struct err *e)
+{
+	static const struct {
+		const char *key, *value;
+	} more[] = {
+		{ "fallback_application_name", "pgsluicectl" },
+		{ "client_encoding", "UTF8" },
+	};
+
+	for (size_t i = 0; i < COUNT(more); i++) {
+		if (place_default(&l->place, more[i].key, more[i].value) != 0)
+			return err_nomem(e);
+	}
+	/* over its own socket the pooler lets in who is of its own user */
+	if (l->place.as != (uid_t)-1 && seteuid(l->place.as) != 0)
+		return err_set(e, ERRCODE_IO_ERROR, "could not become user "
+		    "%u: %s", (unsigned)l->place.as, strerror(errno));
+	l->conn = PQconnectStartParams((const char *const *)l->place.keys,
+	    (const char *const *)l->place.values, 0);
+	if (l->place.as != (uid_t)-1 && seteuid(getuid()) != 0)
+		abort();
+	if (l->conn == NULL)
+		return err_nomem(e);
+	PQsetNoticeReceiver(l->conn, on_notice, l);
+	return PQstatus(l->conn) == CONNECTION_BAD ? link_failure(l, e) : 0;
+}
+
+int link_failure(const struct link *l, struct err *e)
+{
+	return take_words(e, PQerrorMessage(l->conn));
+}
+
+bool link_is_denied(const struct link *l)
+{
+	return l->conn != NULL && (PQconnectionNeedsPassword(l->conn) ||
+	    strstr(PQerrorMessage(l->conn), "authentication failed") != NULL);
+}
+
+/* As much of connecting as goes without a question. 0, or -1 with e. */
+static int try_open(struct link *l, struct err *e)
+{
+	const usec_t end = time_precise() + CONNECT_TIMEOUT;
+	PostgresPollingStatusType step = PGRES_POLLING_WRITING;
+
+	PQfinish(l->conn);
+	l->conn = NULL;
+	if (link_start(l, e) != 0)
+		return -1;
+	while (step != PGRES_POLLING_OK && step != PGRES_POLLING_FAILED) {
+		const short events = step == PGRES_POLLING_READING ? POLLIN :
+		    POLLOUT;
+
+		if (wait_for(l, events, end) != WAITED)
+			return err_set(e, ERRCODE_CONNECTION_EXCEPTION,
+			    "no answer from the console while connecting");
+		step = PQconnectPoll(l->conn);
+	}
+	return step == PGRES_POLLING_OK ? 0 : link_failure(l, e);
+}
+
+int link_open(struct link *l, struct err *e)
+{
+	char prompt[256];
+
+	if (try_open(l, e) == 0)
+		return 0;
+	if (l->conn == NULL || !PQconnectionNeedsPassword(l->conn) ||
+	    !isatty(STDIN_FILENO))
+		return -1;
+	snprintf(prompt, sizeof(prompt), "Password of %s: ", PQuser(l->conn));
+	char *const password = password_ask(prompt, NULL, e);
+
+	if (password == NULL)
+		return -1;
+	const int rc = place_default(&l->place, "password", password);
+	secret_free(password);
+	return rc == 0 ? try_open(l, e) : err_nomem(e);
+}
+
+/* --- asking --- */
+
+int link_complaint(const PGresult *res, struct err *e)
+{
+	static const struct {
+		int field;
+		const char *before;
+	} parts[] = {
+		{ PG_DIAG_MESSAGE_PRIMARY, "" },
+		{ PG_DIAG_MESSAGE_DETAIL, "\n" },
+		{ PG_DIAG_MESSAGE_HINT, "\n" },
+	};
+	const char *const code = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+	char text[sizeof(e->text)];
+	struct text t;
+
+	text_init(&t, text, sizeof(text));
+	for (size_t i = 0; i < COUNT(parts); i++) {
+		const char *const part = PQresultErrorField(res,
+		    parts[i].field);
+
+		if (part != NULL)
+			text_addf(&t, "%s%s", parts[i].before, part);
+	}
+	return err_set(e, code != NULL ? code : ERRCODE_CONNECTION_EXCEPTION,
+	    "%s", t.len > 0 ? text : PQresultErrorMessage(res));
+}
+
+/* Once; what comes is the answer to the query, or its error. */
+static void cancel(const struct link *l)
+{
+	PGcancel *const c = PQgetCancel(l->conn);
+	char why[256];
+
+	if (c != NULL)
+		(void)PQcancel(c, why, sizeof(why));
+	PQfreeCancel(c);
+}
+
+/* All of the answer has come: LINK_OK; or LINK_LOST with e. */
+static enum link_end await(struct link *l, usec_t end, struct err *e)
+{
+	while (PQisBusy(l->conn)) {
+		const enum waited how = wait_for(l, POLLIN, end);
+
+		if (how == TIMED_OUT) {
+			err_set(e, ERRCODE_CONNECTION_EXCEPTION,
+			    "the console does not answer");
+			return LINK_LOST;
+		}
+		if (how == INTERRUPTED) {
+			cancel(l);
+			l->interrupt = -1;
+		}
+		if (!PQconsumeInput(l->conn)) {
+			link_failure(l, e);
+			return LINK_LOST;
+		}
+	}
+	return LINK_OK;
+}
+
+/* The answer that counts is the first; the rest is taken off the line. */
+static enum link_end collect(struct link *l, usec_t end, PGresult **res,
+    struct err *e)
+{
+	for (;;) {
+		if (await(l, end, e) != LINK_OK)
+			return LINK_LOST;
+		PGresult *const r = PQgetResult(l->conn);
+
+		if (r == NULL)
+			return LINK_OK;
+		if (*res == NULL)
+			*res = r;
+		else
+			PQclear(r);
+	}
+}
+
+enum link_end link_query(struct link *l, const char *sql, usec_t timeout,
+    PGresult **res, struct err *e)
+{
+	const usec_t end = timeout == 0 ? 0 : time_precise() + timeout;
+	enum link_end how = LINK_LOST;
+
+	*res = NULL;
+	if (!PQsendQuery(l->conn, sql))
+		link_failure(l, e);
+	else
+		how = collect(l, end, res, e);
+	if (*res != NULL && PQresultStatus(*res) == PGRES_FATAL_ERROR) {
+		link_complaint(*res, e);
+		how = PQstatus(l->conn) == CONNECTION_OK ? LINK_REFUSED :
+		    LINK_LOST;
+	}
+	if (how == LINK_OK)
+		return LINK_OK;
+	PQclear(*res);
+	*res = NULL;
+	return how;
+}
+
+/* --- grids --- */
+
+/* int2, int4, int8, numeric */
+static bool is_numeric(Oid type)
+{
+	return type == 21 || type == 23 || type == 20 || type == 1700;
+}
+
+int link_take(struct grid *g, PGresult *res, struct err *e)
+{
+	const size_t columns = (size_t)PQnfields(res);
+	const size_t rows = (size_t)PQntuples(res);
+
+	if (grid_init(g, columns, rows) != 0) {
+		PQclear(res);
+		return err_nomem(e);
+	}
+	for (size_t c = 0; c < columns; c++) {
+		g->names[c] = PQfname(res, (int)c);
+		g->numeric[c] = is_numeric(PQftype(res, (int)c));
+	}
+	for (size_t i = 0; i < rows * columns; i++) {
+		const int r = (int)(i / columns), c = (int)(i % columns);
+
+		g->cells[i] = PQgetisnull(res, r, c) ? NULL :
+		    PQgetvalue(res, r, c);
+	}
+	g->source = res;
+	return 0;
+}
+
+void link_give_back(struct grid *g)
+{
+	PQclear(g->source);
+	grid_fini(g);
+}
+
+enum link_end link_ask(struct link *l, const char *sql, struct grid *g,
+    struct err *e)
+{
+	PGresult *res;
+	const enum link_end how = link_query(l, sql, LINK_TIMEOUT, &res, e);
+
+	if (how != LINK_OK)
+		return how;
+	return link_take(g, res, e) == 0 ? LINK_OK : LINK_LOST;
+}

@@ -1,0 +1,194 @@
+/* place.c - where the console is, by an ini file, PG* variables and options.
+ * SPDX-License-Identifier: ISC */
+#include "ctl/place.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/crypto.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#define CONSOLE "pgbouncer"	/* the database, and the user who owns it */
+#define ADDRESS_MAX 1024
+
+int place_default(struct place *p, const char *key, const char *value)
+{
+	if (value == NULL || place_get(p, key) != NULL)
+		return 0;
+	if (p->count == PLACE_KEYS)
+		return -1;
+	char *const k = mem_strdup(key), *const v = mem_strdup(value);
+
+	if (k == NULL || v == NULL) {
+		mem_free(k);
+		secret_free(v);
+		return -1;
+	}
+	p->keys[p->count] = k;
+	p->values[p->count++] = v;
+	return 0;
+}
+
+const char *place_get(const struct place *p, const char *key)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		if (strcmp(p->keys[i], key) == 0)
+			return p->values[i];
+	}
+	return NULL;
+}
+
+void place_fini(struct place *p)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		mem_free(p->keys[i]);
+		secret_free(p->values[i]);
+	}
+	*p = (struct place){ .as = (uid_t)-1 };
+}
+
+static bool has_any(const struct place *p, const char *const *keys,
+    const char *(*env)(const char *name))
+{
+	for (; *keys != NULL; keys++) {
+		if (place_get(p, *keys) != NULL ||
+		    (env != NULL && env(*keys) != NULL))
+			return true;
+	}
+	return false;
+}
+
+bool place_is_named(const struct place *p,
+    const char *(*env)(const char *name))
+{
+	static const char *const names[] = { "host", "hostaddr", "port",
+		"service", "PGHOST", "PGHOSTADDR", "PGPORT", "PGSERVICE",
+		NULL };
+
+	return has_any(p, names, env);
+}
+
+/* --- what the ini says --- */
+
+/* The first of a list; "all addresses" is this machine. */
+static void first_address(const char *list, char *buf, size_t size)
+{
+	static const char separators[] = ", \t";
+	static const char *const all[][2] = {
+		{ "*", "localhost" }, { "0.0.0.0", "127.0.0.1" },
+		{ "::", "::1" },
+	};
+	struct text t;
+
+	list += strspn(list, separators);
+	text_init(&t, buf, size);
+	text_add_bytes(&t, list, strcspn(list, separators));
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		if (strcmp(buf, all[i][0]) == 0)
+			text_copy(buf, size, all[i][1]);
+	}
+}
+
+/* The Unix socket, where it is: its owner needs no password. */
+static const char *find_socket(struct place *p, const struct place_facts *f,
+    bool *own)
+{
+	const char *const dir = f->ini == NULL ? "/tmp" :
+	    f->ini->unix_socket_dir;
+	const char *const port = place_get(p, "port");
+	char path[ADDRESS_MAX];
+	uid_t uid = (uid_t)-1;
+
+	if (dir == NULL || dir[0] == '\0')
+		return NULL;
+	if (dir[0] == '@')
+		return dir;
+	snprintf(path, sizeof(path), "%s/.s.PGSQL.%s", dir, port);
+	if (f->owner(path, &uid) != 0)
+		return NULL;
+	*own = uid == f->uid || f->uid == 0;
+	if (f->uid == 0 && uid != 0)
+		p->as = uid;
+	return dir;
+}
+
+static int set_host(struct place *p, const struct place_facts *f, bool *own)
+{
+	char address[ADDRESS_MAX] = "";
+	const char *host = find_socket(p, f, own);
+
+	if (host == NULL && f->ini != NULL && f->ini->listen_addr != NULL) {
+		first_address(f->ini->listen_addr, address, sizeof(address));
+		/* nowhere else to look: the message will name the socket */
+		host = address[0] != '\0' ? address : f->ini->unix_socket_dir;
+	}
+	return place_default(p, "host", host != NULL && host[0] != '\0' ?
+	    host : "127.0.0.1");
+}
+
+/* The first word of a list of names; NULL: there is none. */
+static const char *first_name(const char *list, char *buf, size_t size)
+{
+	first_address(list != NULL ? list : "", buf, size);
+	return buf[0] != '\0' ? buf : NULL;
+}
+
+static int set_user(struct place *p, const struct place_facts *f, bool own)
+{
+	char buf[ADDRESS_MAX];
+	const char *user = NULL;
+
+	if (own)
+		user = CONSOLE;
+	else if (f->ini == NULL)
+		return 0;
+	else if (f->os_user != NULL &&
+	    (text_list_has(f->ini->admin_users, f->os_user) ||
+	    text_list_has(f->ini->stats_users, f->os_user)))
+		user = f->os_user;
+	if (user == NULL)
+		user = first_name(f->ini->admin_users, buf, sizeof(buf));
+	if (user == NULL)
+		user = first_name(f->ini->stats_users, buf, sizeof(buf));
+	return place_default(p, "user", user);
+}
+
+static int set_port(struct place *p, const struct place_facts *f)
+{
+	char port[16];
+
+	snprintf(port, sizeof(port), "%d", f->ini != NULL ?
+	    f->ini->listen_port : 6432);
+	return place_default(p, "port", port);
+}
+
+int place_find(struct place *p, const struct place_facts *f)
+{
+	static const char *const services[] = { "service", "PGSERVICE", NULL };
+	static const char *const hosts[] = { "host", "hostaddr", "PGHOST",
+		"PGHOSTADDR", NULL };
+	static const char *const users[] = { "user", "PGUSER", NULL };
+	/* without an ini that was named, variables count */
+	const char *(*const env)(const char *) = f->given ? NULL : f->env;
+	bool own = false;
+
+	p->as = (uid_t)-1;
+	if (place_default(p, "user", f->user) != 0 ||
+	    place_default(p, "dbname", CONSOLE) != 0)
+		return -1;
+	if (has_any(p, services, env))
+		return 0;
+	if (env != NULL && env("PGPORT") != NULL &&
+	    place_default(p, "port", env("PGPORT")) != 0)
+		return -1;
+	if (set_port(p, f) != 0 ||
+	    (!has_any(p, hosts, env) && set_host(p, f, &own) != 0))
+		return -1;
+	if (has_any(p, users, f->env)) {
+		p->as = (uid_t)-1;
+		return 0;
+	}
+	return set_user(p, f, own);
+}

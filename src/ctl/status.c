@@ -1,0 +1,237 @@
+/* status.c - pgsluicectl status: how the pooler is, on one screen.
+ * SPDX-License-Identifier: ISC */
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "ctl/board.h"
+#include "ctl/command.h"
+#include "ctl/grid.h"
+#include "ctl/link.h"
+#include "ctl/printable.h"
+#include "ctl/summary.h"
+#include "ctl/terminal.h"
+
+#define LINE_MAX_BYTES 2048
+#define REASONS_MAX 5		/* shown; of more the number is told */
+
+/* What is asked; all answers together are one status. */
+enum {
+	ASK_VERSION, ASK_STATE, ASK_LISTS, ASK_POOLS, ASK_WAITS, ASK_DATABASES,
+	ANSWERS
+};
+
+static const char *const queries[ANSWERS] = {
+	[ASK_VERSION] = "SHOW VERSION",
+	[ASK_STATE] = "SHOW STATE",
+	[ASK_LISTS] = "SHOW LISTS",
+	[ASK_POOLS] = "SHOW POOLS EXTENDED",
+	[ASK_WAITS] = "SHOW WAITS",
+	[ASK_DATABASES] = "SHOW DATABASES",
+};
+
+struct status {
+	struct link link;
+	struct grid answers[ANSWERS];
+	struct summary sum;
+	unsigned problems;
+	bool colour;
+};
+
+static void ask_uptime(struct status *s)
+{
+	struct grid g;
+	struct err e;
+
+	s->sum.uptime = -1;
+	if (link_ask(&s->link, "SELECT pg_postmaster_start_time()", &g, &e) !=
+	    LINK_OK)
+		return;
+	time_update();
+	summary_uptime(&s->sum, grid_cell(&g, 0, 0), time_wall(time_now()));
+	link_give_back(&g);
+}
+
+static enum link_end ask(struct status *s, struct err *e)
+{
+	for (size_t i = 0; i < ANSWERS; i++) {
+		const enum link_end how = link_ask(&s->link, queries[i],
+		    &s->answers[i], e);
+
+		if (how != LINK_OK)
+			return how;
+	}
+	ask_uptime(s);
+	summary_version(&s->sum, &s->answers[ASK_VERSION]);
+	summary_state(&s->sum, &s->answers[ASK_STATE]);
+	summary_lists(&s->sum, &s->answers[ASK_LISTS]);
+	summary_waits(&s->sum, &s->answers[ASK_WAITS]);
+	board_hide_console(&s->answers[ASK_POOLS]);
+	return LINK_OK;
+}
+
+/* --- what is wrong --- */
+
+static void problem(struct status *s, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void problem(struct status *s, const char *fmt, ...)
+{
+	char buf[LINE_MAX_BYTES];
+	struct text t;
+	va_list ap;
+
+	if (s->problems++ >= REASONS_MAX)
+		return;
+	text_init(&t, buf, sizeof(buf));
+	va_start(ap, fmt);
+	text_vaddf(&t, fmt, ap);
+	va_end(ap);
+	fputs(s->colour ? "\033[31m" : "", stdout);
+	fputs("unhealthy  ", stdout);
+	printable_put(stdout, buf);
+	fputs(s->colour ? "\033[0m\n" : "\n", stdout);
+}
+
+static void check_databases(struct status *s)
+{
+	static const struct {
+		const char *column, *word;
+	} flags[] = { { "paused", "paused" }, { "disabled", "disabled" } };
+	const struct grid *const g = &s->answers[ASK_DATABASES];
+
+	for (size_t i = 0; i < g->rows; i++) {
+		for (size_t f = 0; f < 2; f++) {
+			if (grid_number(g, i, flags[f].column) != 0)
+				problem(s, "database \"%s\" is %s",
+				    grid_cell(g, i, grid_column(g, "name")),
+				    flags[f].word);
+		}
+	}
+}
+
+static const char *text_at(const struct grid *g, size_t row, const char *column)
+{
+	const char *const text = grid_cell(g, row, grid_column(g, column));
+
+	return text != NULL ? text : "";
+}
+
+/* Clients that wait for a server that cannot be had. */
+static void check_waits(struct status *s)
+{
+	const struct grid *const g = &s->answers[ASK_WAITS];
+
+	for (size_t i = 0; i < g->rows; i++) {
+		if (strcmp(text_at(g, i, "wait_reason"),
+		    "server_login_failed") == 0)
+			problem(s, "pool %s/%s: %s", text_at(g, i, "database"),
+			    text_at(g, i, "user"), text_at(g, i, "detail"));
+	}
+}
+
+static void print_problems(struct status *s)
+{
+	if (!summary_is_active(&s->sum))
+		problem(s, "the pooler is %s", summary_word(&s->sum));
+	check_databases(s);
+	check_waits(s);
+	if (s->problems > REASONS_MAX)
+		printf("unhealthy  %u more\n", s->problems - REASONS_MAX);
+	if (s->problems == 0)
+		printf("%shealthy%s\n", s->colour ? "\033[32m" : "",
+		    s->colour ? "\033[0m" : "");
+}
+
+/* --- the screen --- */
+
+static void print_head(const struct status *s)
+{
+	const struct summary *const sum = &s->sum;
+	char buf[LINE_MAX_BYTES], where[256];
+	struct text t;
+
+	text_init(&t, buf, sizeof(buf));
+	text_addf(&t, "%s at %s", sum->version, link_where(&s->link, where,
+	    sizeof(where)));
+	if (sum->uptime >= 0) {
+		text_add(&t, ", up ");
+		summary_add_uptime(&t, sum->uptime);
+	}
+	printable_put(stdout, buf);
+	text_init(&t, buf, sizeof(buf));
+	summary_add_wait(&t, sum->longest);
+	printf("\n\nstate      %s\n"
+	    "clients    %lld, %lld of them waiting, the longest for %s\n"
+	    "servers    %lld\n\n", summary_word(sum), (long long)sum->clients,
+	    (long long)sum->waiting, buf, (long long)sum->servers);
+}
+
+/* The busiest pools, as many as the screen has room for. */
+static void print_pools(struct status *s)
+{
+	const struct terminal_size size = terminal_size();
+	const struct board *const b = board_at(0);
+	struct grid *const g = &s->answers[ASK_POOLS];
+	const struct board_data d = { g, &s->answers[ASK_DATABASES] };
+	const size_t most = size.rows > 20 ? (size_t)size.rows - 14 : 8;
+	int widths[BOARD_COLUMNS];
+
+	(void)grid_sort(g, grid_column(g, "sv_active"), true);
+	(void)grid_sort(g, grid_column(g, "cl_waiting"), true);
+	board_layout(b, &d, size.columns > 0 ? size.columns : 120, widths);
+	for (size_t i = 0; i <= g->rows && i <= most; i++) {
+		const struct board_line line = { b, widths, -1, false };
+		char buf[LINE_MAX_BYTES];
+		struct text t;
+
+		text_init(&t, buf, sizeof(buf));
+		board_line(&line, &d, i == 0 ? SIZE_MAX : i - 1, &t);
+		while (t.len > 0 && buf[t.len - 1] == ' ')
+			buf[--t.len] = '\0';
+		printf("%s%s%s\n", s->colour && i == 0 ? "\033[1m" : "", buf,
+		    s->colour && i == 0 ? "\033[0m" : "");
+	}
+	if (g->rows > most)
+		printf("... and %zu more\n", g->rows - most);
+	putchar('\n');
+}
+
+static int status(const struct ctl_options *o, int argc, char **argv)
+{
+	struct status s = { .colour = terminal_has_colour() };
+	struct err e = { .text = "" };
+	int rc;
+
+	(void)argc;
+	(void)argv;
+	if (link_init(&s.link, o, &e) != 0) {
+		rc = ctl_fail("%s", e.text);
+	} else if (link_open(&s.link, &e) != 0 || ask(&s, &e) != LINK_OK) {
+		rc = ctl_unreachable("%s", e.text);
+	} else {
+		print_head(&s);
+		print_pools(&s);
+		print_problems(&s);
+		rc = ctl_flush();
+	}
+	for (size_t i = 0; i < ANSWERS; i++)
+		link_give_back(&s.answers[i]);
+	link_fini(&s.link);
+	return rc == CTL_OK && s.problems > 0 ? CTL_UNHEALTHY : rc;
+}
+
+const struct ctl_command *status_commands(void)
+{
+	static const struct ctl_command commands[] = {
+		{ "status", NULL, "", "print how it is, on one screen; the "
+		    "exit code tells whether it is healthy", 0, 0, status,
+		    TAKES_PLACE },
+		{ .group = NULL },
+	};
+
+	return commands;
+}

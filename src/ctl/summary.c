@@ -1,0 +1,126 @@
+/* summary.c - how the pooler is, in a few figures and words.
+ * SPDX-License-Identifier: ISC */
+#include "ctl/summary.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/num.h"
+#include "base/text.h"
+#include "ctl/grid.h"
+
+/* "PgBouncer 1.25.2 (pgsluice 0.1.0)": what is in brackets. */
+void summary_version(struct summary *s, const struct grid *version)
+{
+	const char *const all = grid_cell(version, 0, 0);
+	const char *const from = all == NULL ? NULL : strchr(all, '(');
+	struct text t;
+
+	text_init(&t, s->version, sizeof(s->version));
+	if (from != NULL)
+		text_add_bytes(&t, from + 1, strcspn(from + 1, ")"));
+	else
+		text_add(&t, all != NULL ? all : "");
+}
+
+/* "2026-11-23 09:15:02.123456+00" */
+void summary_uptime(struct summary *s, const char *started, usec_t now)
+{
+	struct tm tm = { 0 };
+
+	s->uptime = -1;
+	if (started == NULL ||
+	    strptime(started, "%Y-%m-%d %H:%M:%S", &tm) == NULL)
+		return;
+	const usec_t uptime = now - (usec_t)timegm(&tm) * USEC;
+
+	s->uptime = uptime > 0 ? uptime : 0;
+}
+
+static bool is_yes(const struct grid *state, const char *key)
+{
+	const char *const value = grid_value(state, key);
+
+	return value != NULL && strcmp(value, "yes") == 0;
+}
+
+void summary_state(struct summary *s, const struct grid *state)
+{
+	s->paused = is_yes(state, "paused");
+	s->suspended = is_yes(state, "suspended");
+	s->draining = is_yes(state, "draining");
+}
+
+static int64_t items(const struct grid *lists, const char *key)
+{
+	const char *const value = grid_value(lists, key);
+	int64_t n = 0;
+
+	if (value != NULL)
+		(void)num_parse_i64(value, &n);
+	return n;
+}
+
+void summary_lists(struct summary *s, const struct grid *lists)
+{
+	s->clients = items(lists, "used_clients");
+	s->logins = items(lists, "login_clients");
+	s->servers = items(lists, "used_servers");
+}
+
+static bool is_failing(const char *reason)
+{
+	return reason != NULL && strcmp(reason, "server_login_failed") == 0;
+}
+
+void summary_waits(struct summary *s, const struct grid *waits)
+{
+	const int reason = grid_column(waits, "wait_reason");
+
+	s->waiting = s->longest = s->failing = 0;
+	for (size_t i = 0; i < waits->rows; i++) {
+		const usec_t wait = grid_number(waits, i, "wait_us");
+
+		s->waiting += grid_number(waits, i, "clients");
+		s->longest = wait > s->longest ? wait : s->longest;
+		s->failing += is_failing(grid_cell(waits, i, reason));
+	}
+}
+
+bool summary_is_active(const struct summary *s)
+{
+	return !s->paused && !s->suspended && !s->draining;
+}
+
+const char *summary_word(const struct summary *s)
+{
+	return s->draining ? "draining" : s->suspended ? "suspended" :
+	    s->paused ? "paused" : "active";
+}
+
+void summary_add_uptime(struct text *t, usec_t time)
+{
+	const long long all = time / USEC;
+	const int s = (int)(all % 60), m = (int)(all / 60 % 60);
+	const int h = (int)(all / 3600 % 24);
+	const long long days = all / 86400;
+
+	if (days > 0)
+		text_addf(t, "%lld day%s %02d:%02d", days, days == 1 ? "" :
+		    "s", h, m);
+	else
+		text_addf(t, "%02d:%02d:%02d", h, m, s);
+}
+
+void summary_add_wait(struct text *t, usec_t time)
+{
+	if (time <= 0)
+		text_add(t, "0");
+	else if (time < USEC)
+		text_addf(t, "%lld ms", (long long)(time + 999) / 1000);
+	else if (time < 100 * USEC)
+		text_addf(t, "%lld.%lld s", (long long)(time / USEC),
+		    (long long)(time % USEC / (USEC / 10)));
+	else
+		text_addf(t, "%lld min", (long long)(time / USEC / 60));
+}

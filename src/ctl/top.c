@@ -1,0 +1,293 @@
+/* top.c - pgsluicectl top: pools, clients, servers and waits, live.
+ * SPDX-License-Identifier: ISC */
+#include <ncurses.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "ctl/command.h"
+#include "ctl/terminal.h"
+#include "ctl/top_parts.h"
+
+#define INTERVAL (2 * USEC)
+#define INTERVAL_MIN (USEC / 2)
+#define INTERVAL_MAX (60 * USEC)
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* --- keys --- */
+
+static void choose(struct top *t, size_t board)
+{
+	t->board = board;
+	t->first = 0;
+	t->frozen = false;
+	top_ask(t);
+}
+
+static void key_board(struct top *t, int key)
+{
+	choose(t, (size_t)(key - '1'));
+}
+
+static void key_tab(struct top *t, int key)
+{
+	choose(t, (t->board + (key == '\t' ? 1 : TOP_BOARDS - 1)) % TOP_BOARDS);
+}
+
+static void key_order(struct top *t, int key)
+{
+	const int n = (int)board_width(board_at(t->board));
+	const int step = key == '>' || key == KEY_RIGHT ? 1 : n - 1;
+
+	t->sort[t->board].column = (t->sort[t->board].column + step) % n;
+	t->sort[t->board].descending = board_at(t->board)->columns[
+	    t->sort[t->board].column].kind != BOARD_TEXT;
+	top_sort(t);
+	top_ask(t);
+}
+
+static void key_reverse(struct top *t, int key)
+{
+	(void)key;
+	t->sort[t->board].descending = !t->sort[t->board].descending;
+	top_sort(t);
+	top_ask(t);
+}
+
+static void key_scroll(struct top *t, int key)
+{
+	const long page = (long)top_page(), rows = (long)t->rows.rows;
+	const long last = rows > page ? rows - page : 0;
+	const struct {
+		int key;
+		long to;
+	} moves[] = {
+		{ KEY_UP, (long)t->first - 1 }, { 'k', (long)t->first - 1 },
+		{ KEY_DOWN, (long)t->first + 1 }, { 'j', (long)t->first + 1 },
+		{ KEY_PPAGE, (long)t->first - page },
+		{ KEY_NPAGE, (long)t->first + page },
+		{ KEY_HOME, 0 }, { KEY_END, last },
+	};
+
+	for (size_t i = 0; i < COUNT(moves); i++) {
+		const long to = moves[i].to < last ? moves[i].to : last;
+
+		if (moves[i].key == key)
+			t->first = to > 0 ? (size_t)to : 0;
+	}
+}
+
+static void key_freeze(struct top *t, int key)
+{
+	(void)key;
+	t->frozen = !t->frozen;
+	if (!t->frozen)
+		top_ask(t);
+}
+
+static void key_interval(struct top *t, int key)
+{
+	const usec_t next = key == '-' ? t->interval / 2 : t->interval * 2;
+
+	if (next >= INTERVAL_MIN && next <= INTERVAL_MAX)
+		t->interval = next;
+	top_ask(t);
+}
+
+static void key_help(struct top *t, int key)
+{
+	(void)key;
+	t->help = true;
+}
+
+static void key_quit(struct top *t, int key)
+{
+	(void)key;
+	t->leave = true;
+}
+
+static const struct {
+	int key;
+	void (*act)(struct top *t, int key);
+} keys[] = {
+	{ '1', key_board }, { '2', key_board }, { '3', key_board },
+	{ '4', key_board }, { '\t', key_tab }, { KEY_BTAB, key_tab },
+	{ '<', key_order }, { '>', key_order }, { KEY_LEFT, key_order },
+	{ KEY_RIGHT, key_order }, { 'r', key_reverse },
+	{ KEY_UP, key_scroll }, { KEY_DOWN, key_scroll }, { 'j', key_scroll },
+	{ 'k', key_scroll }, { KEY_PPAGE, key_scroll },
+	{ KEY_NPAGE, key_scroll }, { KEY_HOME, key_scroll },
+	{ KEY_END, key_scroll }, { ' ', key_freeze }, { '+', key_interval },
+	{ '-', key_interval }, { 'h', key_help }, { '?', key_help },
+	{ 'q', key_quit }, { 'Q', key_quit },
+};
+
+static void on_key(struct top *t, int key)
+{
+	if (t->help && key != 'q' && key != 'Q') {
+		t->help = false;
+		return;
+	}
+	for (size_t i = 0; i < COUNT(keys); i++) {
+		if (keys[i].key == key)
+			keys[i].act(t, key);
+	}
+}
+
+/* --- signals: they come by a descriptor, so that none hits amid a line --- */
+
+static int catch_signals(sigset_t *before)
+{
+	static const int caught[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT,
+		SIGWINCH };
+	sigset_t s;
+
+	sigemptyset(&s);
+	for (size_t i = 0; i < COUNT(caught); i++)
+		sigaddset(&s, caught[i]);
+	if (sigprocmask(SIG_BLOCK, &s, before) != 0)
+		return -1;
+	return signalfd(-1, &s, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Returns the one that ends us, or 0. */
+static int take_signals(int fd)
+{
+	struct signalfd_siginfo info;
+
+	while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo != SIGWINCH)
+			return (int)info.ssi_signo;
+		const struct terminal_size size = terminal_size();
+
+		if (size.rows > 0)
+			resizeterm(size.rows, size.columns);
+	}
+	return 0;
+}
+
+/* Whoever sent it sees that it worked. Ctrl-C is as good as q. */
+static int end_by(int sig, const sigset_t *before)
+{
+	if (sig == 0 || sig == SIGINT)
+		return CTL_OK;
+	(void)signal(sig, SIG_DFL);
+	raise(sig);
+	sigprocmask(SIG_SETMASK, before, NULL);
+	return CTL_FAILED;
+}
+
+/* --- the loop --- */
+
+static SCREEN *open_screen(void)
+{
+	SCREEN *const s = newterm(NULL, stdout, stdin);
+
+	if (s == NULL)
+		return NULL;
+	cbreak();
+	noecho();
+	nonl();
+	curs_set(0);
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	set_escdelay(25);
+	if (terminal_has_colour() && start_color() == OK) {
+		use_default_colors();
+		init_pair(1, COLOR_RED, -1);
+		init_pair(2, COLOR_GREEN, -1);
+	}
+	return s;
+}
+
+/* Until there is something to do. Returns the signal that ends us, or 0. */
+static int turn(struct top *t, int signals)
+{
+	struct pollfd p[] = {
+		{ .fd = STDIN_FILENO, .events = POLLIN },
+		{ .fd = signals, .events = POLLIN },
+		{ .fd = PQsocket(t->link.conn), .events = POLLIN },
+	};
+	const usec_t left = top_due(t) - time_precise();
+	int key;
+
+	if (t->phase == TOP_CONNECTING)
+		p[2].events = t->events;
+	if (poll(p, COUNT(p), left > 0 ? (int)(left / 1000) + 1 : 0) < 0)
+		return 0;
+	if ((p[0].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0)
+		return SIGHUP;
+	while ((key = getch()) != ERR)
+		on_key(t, key);
+	top_proceed(t, p[2].revents != 0);
+	return take_signals(signals);
+}
+
+static int run(struct top *t)
+{
+	sigset_t before;
+	const int signals = catch_signals(&before);
+	SCREEN *const screen = signals < 0 ? NULL : open_screen();
+	int sig = 0;
+
+	if (screen == NULL) {
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		return ctl_fail("the terminal is of a kind that is not known: "
+		    "set TERM");
+	}
+	while (sig == 0 && !t->leave) {
+		if (t->first >= t->rows.rows)
+			key_scroll(t, KEY_END);
+		top_draw(t);
+		sig = turn(t, signals);
+	}
+	endwin();
+	delscreen(screen);
+	close(signals);
+	return end_by(sig, &before);
+}
+
+static void init(struct top *t, const struct ctl_options *o)
+{
+	t->interval = o->watch > 0 ? o->watch : INTERVAL;
+	t->tps = t->qps = t->sum.uptime = -1;
+	for (size_t i = 0; i < TOP_BOARDS; i++) {
+		t->sort[i].column = board_at(i)->sort;
+		t->sort[i].descending = board_at(i)->descending;
+	}
+}
+
+static int top(const struct ctl_options *o, int argc, char **argv)
+{
+	struct top t = { .phase = TOP_RESTING };
+	int rc;
+
+	(void)argc;
+	(void)argv;
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return ctl_fail("top needs a terminal; \"show pools --watch 2\" "
+		    "does not");
+	init(&t, o);
+	if (link_init(&t.link, o, &t.why) != 0)
+		rc = ctl_fail("%s", t.why.text);
+	else if (link_open(&t.link, &t.why) != 0)
+		rc = ctl_unreachable("%s", t.why.text);
+	else
+		rc = run(&t);
+	top_forget(&t);
+	link_fini(&t.link);
+	return rc;
+}
+
+const struct ctl_command *top_commands(void)
+{
+	static const struct ctl_command commands[] = {
+		{ "top", NULL, "", "show pools, clients, servers and waits, "
+		    "live; h helps", 0, 0, top, TAKES_PLACE | TAKES_WATCH },
+		{ .group = NULL },
+	};
+
+	return commands;
+}
