@@ -41,6 +41,7 @@ struct board {
 
 /* What is on it. */
 struct board_data {
+	const struct board *board;
 	const struct grid *rows;
 	const struct grid *databases;	/* SHOW DATABASES; or NULL */
 };
@@ -54,19 +55,18 @@ void board_query(const struct board *b, int sort, bool descending,
     struct text *t);
 
 /* What is written in a cell. */
-void board_cell(const struct board *b, int column,
-    const struct board_data *d, size_t row, struct text *t);
+void board_cell(const struct board_data *d, int column, size_t row,
+    struct text *t);
 
 /*
  * The width of each column, as far as they fit into so many; 0 from the first
  * that does not. The last takes what is left.
  */
-void board_layout(const struct board *b, const struct board_data *d,
-    int columns, int widths[BOARD_COLUMNS]);
+void board_layout(const struct board_data *d, int columns,
+    int widths[BOARD_COLUMNS]);
 
 /* One line: row SIZE_MAX is the titles, where sort has a mark (-1: none). */
 struct board_line {
-	const struct board *board;
 	const int *widths;
 	int sort;
 	bool descending;
@@ -76,8 +76,7 @@ void board_line(const struct board_line *l, const struct board_data *d,
     size_t row, struct text *t);
 
 /* Is the row one that somebody should look at? */
-bool board_is_alarming(const struct board *b, const struct board_data *d,
-    size_t row);
+bool board_is_alarming(const struct board_data *d, size_t row);
 
 /* Rows of the console's own pool are nobody's business. Returns how many stay. */
 size_t board_hide_console(struct grid *g);

@@ -3,7 +3,6 @@
 #ifndef CTL_LINK_H
 #define CTL_LINK_H
 
-#include <libpq-fe.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -13,12 +12,15 @@
 struct ctl_options;
 struct err;
 struct grid;
+struct pg_conn;
+struct pg_result;
 
 struct link {
 	struct place place;
-	PGconn *conn;		/* owned; NULL: none */
+	struct pg_conn *conn;		/* owned; NULL: none */
 	FILE *notices;		/* borrowed; NULL: stderr */
 	int interrupt;		/* readable: the user gives up; -1: none */
+	usec_t patience;	/* with an answer; LINK_TIMEOUT; 0: no limit */
 };
 
 enum link_end {
@@ -49,18 +51,18 @@ int link_failure(const struct link *l, struct err *e);
 bool link_is_denied(const struct link *l);
 
 /*
- * Send sql and wait, for timeout at most (0: no limit). *res is for PQclear()
- * when it went well; else the reason is in e. l->interrupt has it cancelled.
+ * Send sql and wait, for l->patience at most. *res is for PQclear() when it
+ * went well; else the reason is in e. l->interrupt has it cancelled.
  */
-enum link_end link_query(struct link *l, const char *sql, usec_t timeout,
-    PGresult **res, struct err *e);
+enum link_end link_query(struct link *l, const char *sql,
+    struct pg_result **res, struct err *e);
 
 /* What a result says went wrong, with its detail and hint. Returns -1. */
-int link_complaint(const PGresult *res, struct err *e);
+int link_complaint(const struct pg_result *res, struct err *e);
 
 /* Fill g from res, which it keeps. 0, or -1 with e: out of memory. */
-int link_take(struct grid *g, PGresult *res, struct err *e);
-/* The answer to sql, within LINK_TIMEOUT. */
+int link_take(struct grid *g, struct pg_result *res, struct err *e);
+/* The answer to sql, whole. */
 enum link_end link_ask(struct link *l, const char *sql, struct grid *g,
     struct err *e);
 void link_give_back(struct grid *g);	/* with its result */

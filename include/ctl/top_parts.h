@@ -15,7 +15,7 @@
 
 #define TOP_BOARDS 4
 
-enum top_phase {
+enum top_state {
 	TOP_CONNECTING,
 	TOP_ASKING,	/* an answer is awaited */
 	TOP_RESTING,	/* until next */
@@ -30,9 +30,9 @@ enum top_question {
 
 struct top {
 	struct link link;
-	enum top_phase phase;
+	enum top_state state;
 	enum top_question question;	/* asked now */
-	PGresult *answer;	/* owned: of it, so far */
+	struct pg_result *answer;	/* owned: of it, so far */
 	short events;		/* what the connection waits for */
 	usec_t next;		/* end of the rest */
 	usec_t since;		/* when the question was asked */
@@ -41,6 +41,7 @@ struct top {
 	struct err why;		/* the connection was lost, or a question refused */
 
 	struct summary sum;
+	usec_t birth;		/* of the pooler, by our clock */
 	struct grid rows, databases;
 	size_t shown;		/* which board the rows are of */
 	struct {

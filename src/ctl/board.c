@@ -22,11 +22,11 @@ static const struct board boards[] = {
 		{ "sv_active", "BUSY/SIZE", BOARD_USE, 0 },
 		{ "sv_idle", "IDLE", BOARD_NUMBER, 0 },
 		{ "cl_active", "CLIENTS", BOARD_NUMBER, 0 },
+		{ "wait_reason", "REASON", BOARD_TEXT, 20 },
 		{ "sv_login", "LOGIN", BOARD_NUMBER, 0 },
 		{ "sv_used", "USED", BOARD_NUMBER, 0 },
 		{ "sv_tested", "TESTED", BOARD_NUMBER, 0 },
 		{ "pool_mode", "MODE", BOARD_TEXT, 11 },
-		{ "wait_reason", "REASON", BOARD_TEXT, 0 },
 	} },
 	{ "clients", '2', "clients", 3, true, true, {
 		{ "database", "DATABASE", BOARD_TEXT, NAME_MAX_WIDTH },
@@ -134,10 +134,10 @@ static void add_peer(const struct board_data *d, size_t row, struct text *t)
 		text_addf(t, ":%s", value(d, row, "port"));
 }
 
-void board_cell(const struct board *b, int column,
-    const struct board_data *d, size_t row, struct text *t)
+void board_cell(const struct board_data *d, int column, size_t row,
+    struct text *t)
 {
-	const struct board_column *const c = &b->columns[column];
+	const struct board_column *const c = &d->board->columns[column];
 
 	switch (c->kind) {
 	case BOARD_TEXT:
@@ -158,10 +158,9 @@ void board_cell(const struct board *b, int column,
 
 /* --- layout --- */
 
-static int content_width(const struct board *b, int column,
-    const struct board_data *d)
+static int content_width(const struct board_data *d, int column)
 {
-	const struct board_column *const c = &b->columns[column];
+	const struct board_column *const c = &d->board->columns[column];
 	/* one more, for the mark of the order */
 	int width = (int)strlen(c->title) + 1;
 
@@ -170,7 +169,7 @@ static int content_width(const struct board *b, int column,
 		struct text t;
 
 		text_init(&t, buf, sizeof(buf));
-		board_cell(b, column, d, r, &t);
+		board_cell(d, column, r, &t);
 		const int w = printable_width(buf);
 
 		width = w > width ? w : width;
@@ -179,15 +178,15 @@ static int content_width(const struct board *b, int column,
 	    c->most > (int)strlen(c->title) ? c->most : width;
 }
 
-void board_layout(const struct board *b, const struct board_data *d,
-    int columns, int widths[BOARD_COLUMNS])
+void board_layout(const struct board_data *d, int columns,
+    int widths[BOARD_COLUMNS])
 {
-	const int n = (int)board_width(b);
+	const int n = (int)board_width(d->board);
 	int left = columns, last = -1;
 
 	memset(widths, 0, BOARD_COLUMNS * sizeof(*widths));
 	for (int c = 0; c < n; c++) {
-		const int width = content_width(b, c, d);
+		const int width = content_width(d, c);
 
 		/* cut, but not so that nothing can be read */
 		if (left < width && left < 8 && c > 0)
@@ -198,7 +197,7 @@ void board_layout(const struct board *b, const struct board_data *d,
 		if (left <= 0)
 			break;
 	}
-	if (last >= 0 && left > 0 && b->columns[last].kind == BOARD_TEXT)
+	if (last >= 0 && left > 0 && d->board->columns[last].kind == BOARD_TEXT)
 		widths[last] += left;
 }
 
@@ -229,7 +228,7 @@ void board_line(const struct board_line *l, const struct board_data *d,
 {
 	for (int c = 0; c < BOARD_COLUMNS && l->widths[c] > 0; c++) {
 		const struct board_column *const column =
-		    &l->board->columns[c];
+		    &d->board->columns[c];
 		char buf[CELL_MAX];
 		struct text cell;
 
@@ -238,19 +237,17 @@ void board_line(const struct board_line *l, const struct board_data *d,
 			text_addf(&cell, "%s%s", column->title,
 			    c != l->sort ? "" : l->descending ? "v" : "^");
 		else
-			board_cell(l->board, c, d, row, &cell);
+			board_cell(d, c, row, &cell);
 		add_blanks(t, c > 0 ? GAP : 0);
 		add_field(t, buf, l->widths[c], is_right(column));
 	}
 }
 
-bool board_is_alarming(const struct board *b, const struct board_data *d,
-    size_t row)
+bool board_is_alarming(const struct board_data *d, size_t row)
 {
 	static const char *const queues[] = { "cl_waiting", "waited_us",
 		"wait_us" };
 
-	(void)b;
 	for (size_t i = 0; i < sizeof(queues) / sizeof(*queues); i++) {
 		if (grid_number(d->rows, row, queues[i]) > 0)
 			return true;

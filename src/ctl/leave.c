@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "ctl/leave.h"
 
+#include <libpq-fe.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -3,6 +3,7 @@
 #include "ctl/link.h"
 
 #include <errno.h>
+#include <libpq-fe.h>
 #include <poll.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -136,6 +137,7 @@ int link_init(struct link *l, const struct ctl_options *o, struct err *e)
 	int rc = -1;
 
 	l->interrupt = -1;
+	l->patience = LINK_TIMEOUT;
 	if (take_conninfo(&l->place, o->conninfo, e) == 0 &&
 	    ((!f.given && place_is_named(&l->place, environment)) ||
 	    take_ini(o->config, &set, &found, e) == 0)) {
@@ -341,10 +343,11 @@ static enum link_end collect(struct link *l, usec_t end, PGresult **res,
 	}
 }
 
-enum link_end link_query(struct link *l, const char *sql, usec_t timeout,
-    PGresult **res, struct err *e)
+enum link_end link_query(struct link *l, const char *sql, PGresult **res,
+    struct err *e)
 {
-	const usec_t end = timeout == 0 ? 0 : time_precise() + timeout;
+	const usec_t end = l->patience == 0 ? 0 :
+	    time_precise() + l->patience;
 	enum link_end how = LINK_LOST;
 
 	*res = NULL;
@@ -405,7 +408,7 @@ enum link_end link_ask(struct link *l, const char *sql, struct grid *g,
     struct err *e)
 {
 	PGresult *res;
-	const enum link_end how = link_query(l, sql, LINK_TIMEOUT, &res, e);
+	const enum link_end how = link_query(l, sql, &res, e);
 
 	if (how != LINK_OK)
 		return how;

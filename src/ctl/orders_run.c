@@ -1,5 +1,6 @@
 /* orders_run.c - pgsluicectl pause, resume, reload, drain, shutdown.
  * SPDX-License-Identifier: ISC */
+#include <libpq-fe.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -34,7 +35,8 @@ static int carry_out(struct link *l, const char *sql)
 	struct err e = { .text = "" };
 
 	l->interrupt = fd;
-	const enum link_end how = link_query(l, sql, 0, &res, &e);
+	l->patience = 0;
+	const enum link_end how = link_query(l, sql, &res, &e);
 
 	if (how == LINK_OK)
 		PQclear(res);
@@ -56,7 +58,7 @@ static int carry_out_end(struct link *l, const char *sql)
 
 	if (w == NULL)
 		return ctl_fail("%s", e.text);
-	const enum link_end how = link_query(l, sql, LINK_TIMEOUT, &res, &e);
+	const enum link_end how = link_query(l, sql, &res, &e);
 	int rc = CTL_OK;
 
 	if (how == LINK_OK)

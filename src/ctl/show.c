@@ -1,5 +1,6 @@
 /* show.c - pgsluicectl show: what the console shows, once or again and again.
  * SPDX-License-Identifier: ISC */
+#include <libpq-fe.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -78,8 +79,7 @@ static int show_once(struct show *s, struct err *e)
 {
 	struct grid g;
 	PGresult *res;
-	const enum link_end how = link_query(&s->link, s->query,
-	    LINK_TIMEOUT, &res, e);
+	const enum link_end how = link_query(&s->link, s->query, &res, e);
 
 	if (how == LINK_REFUSED)
 		return ctl_fail("%s", e->text);

@@ -163,28 +163,33 @@ static void print_head(const struct status *s)
 	}
 	printable_put(stdout, buf);
 	text_init(&t, buf, sizeof(buf));
-	summary_add_wait(&t, sum->longest);
-	printf("\n\nstate      %s\n"
-	    "clients    %lld, %lld of them waiting, the longest for %s\n"
+	if (sum->waiting > 0) {
+		text_addf(&t, "%lld wait, the longest for ",
+		    (long long)sum->waiting);
+		summary_add_wait(&t, sum->longest);
+	} else {
+		text_add(&t, "none waits");
+	}
+	printf("\n\nstate      %s\nclients    %lld, %s\n"
 	    "servers    %lld\n\n", summary_word(sum), (long long)sum->clients,
-	    (long long)sum->waiting, buf, (long long)sum->servers);
+	    buf, (long long)sum->servers);
 }
 
 /* The busiest pools, as many as the screen has room for. */
 static void print_pools(struct status *s)
 {
 	const struct terminal_size size = terminal_size();
-	const struct board *const b = board_at(0);
 	struct grid *const g = &s->answers[ASK_POOLS];
-	const struct board_data d = { g, &s->answers[ASK_DATABASES] };
+	const struct board_data d = { board_at(0), g,
+	    &s->answers[ASK_DATABASES] };
 	const size_t most = size.rows > 20 ? (size_t)size.rows - 14 : 8;
 	int widths[BOARD_COLUMNS];
 
 	(void)grid_sort(g, grid_column(g, "sv_active"), true);
 	(void)grid_sort(g, grid_column(g, "cl_waiting"), true);
-	board_layout(b, &d, size.columns > 0 ? size.columns : 120, widths);
+	board_layout(&d, size.columns > 0 ? size.columns : 120, widths);
 	for (size_t i = 0; i <= g->rows && i <= most; i++) {
-		const struct board_line line = { b, widths, -1, false };
+		const struct board_line line = { widths, -1, false };
 		char buf[LINE_MAX_BYTES];
 		struct text t;
 

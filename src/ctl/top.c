@@ -1,5 +1,6 @@
 /* top.c - pgsluicectl top: pools, clients, servers and waits, live.
  * SPDX-License-Identifier: ISC */
+#include <libpq-fe.h>
 #include <ncurses.h>
 #include <poll.h>
 #include <signal.h>
@@ -213,7 +214,7 @@ static int turn(struct top *t, int signals)
 	const usec_t left = top_due(t) - time_precise();
 	int key;
 
-	if (t->phase == TOP_CONNECTING)
+	if (t->state == TOP_CONNECTING)
 		p[2].events = t->events;
 	if (poll(p, COUNT(p), left > 0 ? (int)(left / 1000) + 1 : 0) < 0)
 		return 0;
@@ -261,7 +262,7 @@ static void init(struct top *t, const struct ctl_options *o)
 
 static int top(const struct ctl_options *o, int argc, char **argv)
 {
-	struct top t = { .phase = TOP_RESTING };
+	struct top t = { .state = TOP_RESTING };
 	int rc;
 
 	(void)argc;

@@ -1,5 +1,6 @@
 /* top_ask.c - what top wants to know, asked without ever waiting.
  * SPDX-License-Identifier: ISC */
+#include <libpq-fe.h>
 #include <poll.h>
 #include <string.h>
 
@@ -29,7 +30,7 @@ static void go_down(struct top *t)
 	t->link.conn = NULL;
 	t->greeted = false;
 	t->count.at = 0;
-	t->phase = TOP_DOWN;
+	t->state = TOP_DOWN;
 	t->next = time_precise() + RETRY;
 }
 
@@ -40,7 +41,7 @@ void top_connect(struct top *t)
 		go_down(t);
 		return;
 	}
-	t->phase = TOP_CONNECTING;
+	t->state = TOP_CONNECTING;
 	t->events = POLLOUT;
 }
 
@@ -48,7 +49,7 @@ void top_connect(struct top *t)
 
 static void rest(struct top *t)
 {
-	t->phase = TOP_RESTING;
+	t->state = TOP_RESTING;
 	t->next = time_precise() + t->interval;
 }
 
@@ -79,7 +80,7 @@ static void ask_from(struct top *t, enum top_question q)
 		    t->sort[t->board].descending, &query);
 	}
 	t->question = q;
-	t->phase = TOP_ASKING;
+	t->state = TOP_ASKING;
 	t->events = POLLIN;
 	t->since = time_precise();
 	if (!PQsendQuery(t->link.conn, q == TOP_ROWS ? rows : queries[q])) {
@@ -90,7 +91,7 @@ static void ask_from(struct top *t, enum top_question q)
 
 void top_ask(struct top *t)
 {
-	if (t->phase == TOP_RESTING)
+	if (t->state == TOP_RESTING)
 		ask_from(t, (enum top_question)0);
 }
 
@@ -134,6 +135,7 @@ static void take_birth(struct top *t, const struct grid *g)
 {
 	time_update();
 	summary_uptime(&t->sum, grid_cell(g, 0, 0), time_wall(time_now()));
+	t->birth = time_now() - t->sum.uptime;
 }
 
 static void take_version(struct top *t, const struct grid *g)
@@ -144,6 +146,8 @@ static void take_version(struct top *t, const struct grid *g)
 static void take_state(struct top *t, const struct grid *g)
 {
 	summary_state(&t->sum, g);
+	if (t->sum.uptime >= 0)
+		t->sum.uptime = time_precise() - t->birth;
 }
 
 static void take_lists(struct top *t, const struct grid *g)
@@ -240,7 +244,7 @@ static void proceed_asking(struct top *t)
 		go_down(t);
 		return;
 	}
-	while (t->phase == TOP_ASKING && !PQisBusy(t->link.conn)) {
+	while (t->state == TOP_ASKING && !PQisBusy(t->link.conn)) {
 		PGresult *const res = PQgetResult(t->link.conn);
 
 		if (res != NULL) {
@@ -264,9 +268,9 @@ static void proceed_resting(struct top *t)
 
 static void on_time(struct top *t)
 {
-	if (t->phase == TOP_DOWN) {
+	if (t->state == TOP_DOWN) {
 		top_connect(t);
-	} else if (t->phase == TOP_RESTING) {
+	} else if (t->state == TOP_RESTING) {
 		if (t->frozen)
 			rest(t);
 		else
@@ -280,7 +284,7 @@ static void on_time(struct top *t)
 
 usec_t top_due(const struct top *t)
 {
-	return t->phase == TOP_DOWN || t->phase == TOP_RESTING ? t->next :
+	return t->state == TOP_DOWN || t->state == TOP_RESTING ? t->next :
 	    t->since + LINK_TIMEOUT;
 }
 
@@ -292,8 +296,8 @@ void top_proceed(struct top *t, bool ready)
 		[TOP_RESTING] = proceed_resting,
 	};
 
-	if (ready && t->phase != TOP_DOWN)
-		steps[t->phase](t);
+	if (ready && t->state != TOP_DOWN)
+		steps[t->state](t);
 	if (time_precise() >= top_due(t))
 		on_time(t);
 }

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include <ncurses.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "ctl/printable.h"
@@ -45,18 +46,28 @@ static attr_t colour(short pair)
 
 /* --- the head --- */
 
+/* What libpq says is long; the reason stands at the end of its first line. */
+static void draw_loss(const struct top *t)
+{
+	static const char before[] = " failed: ";
+	const char *const at = strstr(t->why.text, before);
+	const char *const why = at != NULL ? at + strlen(before) : t->why.text;
+	char buf[LINE_BYTES];
+	struct text line;
+
+	text_init(&line, buf, sizeof(buf));
+	text_add_bytes(&line, why, strcspn(why, "\n"));
+	put(0, "NO CONSOLE, trying again; what is shown is old",
+	    colour(ALARM));
+	put(1, buf, colour(ALARM));
+}
+
 static void draw_state(const struct top *t)
 {
-	const bool down = t->why.text[0] != '\0';
 	char buf[LINE_BYTES], where[256];
 	struct text line;
 
 	text_init(&line, buf, sizeof(buf));
-	if (down) {
-		text_addf(&line, "NO CONSOLE, trying again: %s", t->why.text);
-		put(0, buf, colour(ALARM));
-		return;
-	}
 	text_addf(&line, "%s  %s  %s", summary_word(&t->sum), t->sum.version,
 	    link_where(&t->link, where, sizeof(where)));
 	if (t->sum.uptime >= 0) {
@@ -106,13 +117,13 @@ static void draw_tabs(const struct top *t)
 
 static void draw_rows(const struct top *t)
 {
-	const struct board *const b = board_at(t->shown);
-	const struct board_data d = { &t->rows, &t->databases };
+	const struct board_data d = { board_at(t->shown), &t->rows,
+		&t->databases };
 	int widths[BOARD_COLUMNS];
-	const struct board_line line = { b, widths,
-		t->sort[t->shown].column, t->sort[t->shown].descending };
+	const struct board_line line = { widths, t->sort[t->shown].column,
+		t->sort[t->shown].descending };
 
-	board_layout(b, &d, COLS, widths);
+	board_layout(&d, COLS, widths);
 	for (size_t i = 0; i <= top_page(); i++) {
 		const size_t row = i == 0 ? SIZE_MAX : t->first + i - 1;
 		char buf[LINE_BYTES];
@@ -122,7 +133,7 @@ static void draw_rows(const struct top *t)
 		if (i == 0 || row < t->rows.rows)
 			board_line(&line, &d, row, &text);
 		put(HEAD - 1 + (int)i, buf, i == 0 ? A_REVERSE :
-		    row < t->rows.rows && board_is_alarming(b, &d, row) ?
+		    row < t->rows.rows && board_is_alarming(&d, row) ?
 		    colour(ALARM) : A_NORMAL);
 	}
 }
@@ -153,8 +164,12 @@ static void draw_help(void)
 void top_draw(const struct top *t)
 {
 	erase();
-	draw_state(t);
-	draw_figures(t);
+	if (t->why.text[0] != '\0') {
+		draw_loss(t);
+	} else {
+		draw_state(t);
+		draw_figures(t);
+	}
 	draw_tabs(t);
 	if (t->help)
 		draw_help();

@@ -1,5 +1,7 @@
 /* wait_ready.c - pgsluicectl wait-ready: until clients may come.
  * SPDX-License-Identifier: ISC */
+#include <libpq-fe.h>
+
 #include "base/err.h"
 #include "ctl/command.h"
 #include "ctl/grid.h"

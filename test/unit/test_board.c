@@ -1,0 +1,186 @@
+/* test_board.c - the lists of status and top.
+ * SPDX-License-Identifier: ISC */
+#include "ctl/board.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "ctl/grid.h"
+
+static const char *pool_names[] = { "database", "user", "cl_waiting",
+	"wait_us", "sv_active", "sv_idle", "cl_active", "sv_login", "sv_used",
+	"sv_tested", "pool_mode", "wait_reason" };
+
+/* Two pools and the console's own. */
+struct pools {
+	const char *cells[3 * 12];
+	struct grid rows, databases;
+	struct board_data data;
+};
+
+static void fill(struct pools *p)
+{
+	static const char *names[] = { "name", "pool_size" };
+	static const char *databases[] = { "shop", "20" };
+	static const char *const cells[] = {
+		"shop", "app", "5", "1500000", "20", "0", "25", "0", "0", "0",
+		"transaction", "pool_size",
+		"pgbouncer", "pgbouncer", "0", "0", "0", "0", "1", "0", "0",
+		"0", "statement", NULL,
+		"a_database_with_a_long_name", "ann", "0", "0", "1", "2", "1",
+		"0", "0", "0", "session", NULL,
+	};
+
+	memcpy(p->cells, cells, sizeof(cells));
+	p->rows = (struct grid){ 12, 3, pool_names, p->cells, NULL, NULL };
+	p->databases = (struct grid){ 2, 1, names, databases, NULL, NULL };
+	p->data = (struct board_data){ board_at(0), &p->rows, &p->databases };
+	board_hide_console(&p->rows);
+}
+
+static void assert_line(struct pools *p, int columns, size_t row,
+    const char *want)
+{
+	int widths[BOARD_COLUMNS];
+	const struct board_line line = { widths, 2, true };
+	char buf[512];
+	struct text t;
+
+	board_layout(&p->data, columns, widths);
+	text_init(&t, buf, sizeof(buf));
+	board_line(&line, &p->data, row, &t);
+	assert_string_equal(buf, want);
+}
+
+static void test_the_console_s_own_pool_is_hidden(void **state)
+{
+	(void)state;
+
+	struct pools p;
+
+	fill(&p);
+	assert_int_equal(p.rows.rows, 2);
+	assert_string_equal(grid_cell(&p.rows, 1, 1), "ann");
+}
+
+static void test_line_has_what_fits_and_no_more(void **state)
+{
+	(void)state;
+
+	struct pools p;
+
+	fill(&p);
+	assert_line(&p, 51, SIZE_MAX,
+	    "DATABASE         USER  QUEUEv  WAIT  BUSY/SIZE");
+	assert_line(&p, 52, SIZE_MAX,
+	    "DATABASE         USER  QUEUEv  WAIT  BUSY/SIZE  IDLE");
+}
+
+static void test_cells_are_aligned_and_cut(void **state)
+{
+	(void)state;
+
+	struct pools p;
+
+	fill(&p);
+	assert_line(&p, 46, 0,
+	    "shop             app        5 1.5 s      20/20");
+	assert_line(&p, 46, 1,
+	    "a_database_with~ ann        0     0          1");
+}
+
+static void test_narrow_screens_lose_columns_not_names(void **state)
+{
+	(void)state;
+
+	struct pools p;
+	int widths[BOARD_COLUMNS];
+
+	fill(&p);
+	board_layout(&p.data, 12, widths);
+	assert_int_equal(widths[0], 12);
+	assert_int_equal(widths[1], 0);
+	assert_line(&p, 12, 1, "a_database_~");
+	for (int columns = 1; columns < 300; columns++) {
+		int sum = 0;
+
+		board_layout(&p.data, columns, widths);
+		for (int c = 0; c < BOARD_COLUMNS && widths[c] > 0; c++)
+			sum += widths[c] + (c > 0);
+		assert_in_range(sum, 1, columns);
+	}
+}
+
+static void test_big_lists_are_ordered_and_capped_by_the_console(void **state)
+{
+	(void)state;
+
+	char buf[256];
+	struct text t;
+
+	text_init(&t, buf, sizeof(buf));
+	board_query(board_at(1), 3, true, &t);
+	assert_string_equal(buf, "SELECT * FROM clients ORDER BY waited_us "
+	    "DESC LIMIT 1000");
+	text_init(&t, buf, sizeof(buf));
+	board_query(board_at(3), 0, false, &t);
+	assert_string_equal(buf, "SELECT * FROM waits");
+	assert_null(board_at(4));
+}
+
+static void assert_peer(const char *addr, const char *port, const char *want)
+{
+	static const char *names[] = { "addr", "port" };
+	const char *cells[] = { addr, port };
+	const struct grid g = { 2, 1, names, cells, NULL, NULL };
+	const struct board_data d = { board_at(2), &g, NULL };
+	char buf[64];
+	struct text t;
+
+	text_init(&t, buf, sizeof(buf));
+	board_cell(&d, 3, 0, &t);
+	assert_string_equal(buf, want);
+}
+
+static void test_addresses_have_their_port(void **state)
+{
+	(void)state;
+
+	assert_peer("10.0.0.7", "5432", "10.0.0.7:5432");
+	assert_peer("::1", "5432", "[::1]:5432");
+	assert_peer("unix", "5432", "unix");
+}
+
+static void test_who_waits_is_alarming(void **state)
+{
+	(void)state;
+
+	struct pools p;
+
+	fill(&p);
+	assert_true(board_is_alarming(&p.data, 0));
+	assert_false(board_is_alarming(&p.data, 1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_console_s_own_pool_is_hidden),
+		cmocka_unit_test(test_line_has_what_fits_and_no_more),
+		cmocka_unit_test(test_cells_are_aligned_and_cut),
+		cmocka_unit_test(test_narrow_screens_lose_columns_not_names),
+		cmocka_unit_test(
+		    test_big_lists_are_ordered_and_capped_by_the_console),
+		cmocka_unit_test(test_addresses_have_their_port),
+		cmocka_unit_test(test_who_waits_is_alarming),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+/* test_grid.c - rows and columns of text.
+ * SPDX-License-Identifier: ISC */
+#include "ctl/grid.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+
+/* Names, numbers, and what may be NULL. */
+static void fill(struct grid *g)
+{
+	static const char *const cells[] = {
+		"b", "10", NULL,
+		"a", "9", "x",
+		"c", "-1", NULL,
+		"d", "9", "w",
+	};
+
+	assert_int_equal(grid_init(g, 3, 4), 0);
+	g->names[0] = "name";
+	g->names[1] = "size";
+	g->names[2] = "note";
+	g->numeric[1] = true;
+	memcpy(g->cells, cells, sizeof(cells));
+}
+
+static void assert_order(const struct grid *g, const char *want)
+{
+	for (size_t i = 0; i < g->rows; i++)
+		assert_int_equal(grid_cell(g, i, 0)[0], want[i]);
+}
+
+static void test_numbers_are_ordered_as_numbers(void **state)
+{
+	(void)state;
+
+	struct grid g;
+
+	fill(&g);
+	assert_int_equal(grid_sort(&g, 1, false), 0);
+	assert_order(&g, "cadb");
+	assert_int_equal(grid_sort(&g, 1, true), 0);
+	assert_order(&g, "badc");
+	grid_fini(&g);
+}
+
+static void test_equal_rows_keep_their_order(void **state)
+{
+	(void)state;
+
+	struct grid g;
+
+	fill(&g);
+	assert_int_equal(grid_sort(&g, 0, true), 0);
+	assert_order(&g, "dcba");
+	assert_int_equal(grid_sort(&g, 1, true), 0);
+	assert_order(&g, "bdac");
+	grid_fini(&g);
+}
+
+static void test_null_is_last_either_way(void **state)
+{
+	(void)state;
+
+	struct grid g;
+
+	fill(&g);
+	assert_int_equal(grid_sort(&g, 2, false), 0);
+	assert_order(&g, "dabc");
+	assert_int_equal(grid_sort(&g, 2, true), 0);
+	assert_order(&g, "adbc");
+	grid_fini(&g);
+}
+
+static void test_no_such_column_changes_nothing(void **state)
+{
+	(void)state;
+
+	struct grid g;
+
+	fill(&g);
+	assert_int_equal(grid_column(&g, "ghost"), -1);
+	assert_int_equal(grid_sort(&g, -1, false), 0);
+	assert_order(&g, "bacd");
+	assert_null(grid_cell(&g, 0, -1));
+	assert_null(grid_cell(&g, 4, 0));
+	assert_int_equal(grid_number(&g, 0, "ghost"), 0);
+	grid_fini(&g);
+}
+
+static void test_values_are_found_by_their_keys(void **state)
+{
+	(void)state;
+
+	struct grid g;
+
+	fill(&g);
+	assert_string_equal(grid_value(&g, "c"), "-1");
+	assert_null(grid_value(&g, "ghost"));
+	assert_int_equal(grid_number(&g, 0, "size"), 10);
+	assert_int_equal(grid_number(&g, 0, "name"), 0);
+	grid_fini(&g);
+}
+
+static void test_without_memory_the_order_stays(void **state)
+{
+	(void)state;
+
+	struct grid g;
+
+	fill(&g);
+	for (unsigned long i = 1; i <= 2; i++) {
+		mem_fail_at(i);
+		assert_int_equal(grid_sort(&g, 1, false), -1);
+		assert_order(&g, "bacd");
+	}
+	mem_fail_at(0);
+	grid_fini(&g);
+	mem_fail_at(2);
+	assert_int_equal(grid_init(&g, 2, 2), -1);
+	mem_fail_at(0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers_are_ordered_as_numbers),
+		cmocka_unit_test(test_equal_rows_keep_their_order),
+		cmocka_unit_test(test_null_is_last_either_way),
+		cmocka_unit_test(test_no_such_column_changes_nothing),
+		cmocka_unit_test(test_values_are_found_by_their_keys),
+		cmocka_unit_test(test_without_memory_the_order_stays),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
