@@ -3,6 +3,8 @@
 #ifndef CTL_LEAVE_H
 #define CTL_LEAVE_H
 
+#include <stdbool.h>
+
 struct err;
 struct leave;
 struct link;
@@ -10,8 +12,11 @@ struct link;
 /* Note who that is, before it is told to end. NULL with e. */
 struct leave *leave_new(struct link *l, struct err *e);
 
-/* Wait, with progress on a terminal. The exit code; what failed is told. */
-int leave_wait(struct leave *w);
+/*
+ * Wait, with progress on a terminal. alone: without being a client of it, as
+ * that would keep it from ending.
+ */
+void leave_wait(struct leave *w, bool alone);
 
 void leave_free(struct leave **w);
 

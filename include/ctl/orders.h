@@ -8,6 +8,7 @@ struct text;
 enum order_end {
 	ORDER_GOES_ON,
 	ORDER_ENDS,	/* the process ends by it */
+	ORDER_ENDS_ALONE,	/* ... when the last client has left: we, too */
 };
 
 /* The console's command for a verb and what stands behind it, to t. */

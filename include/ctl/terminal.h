@@ -21,9 +21,9 @@ struct terminal_size {
 struct terminal_size terminal_size(void);
 
 /*
- * Wait so long, or until nobody reads standard output any more, or fd (or -1)
- * can be read. Returns 0: the time is over, 1: fd, -1: nobody reads.
+ * Wait so long, or until there are events, as poll(2) has them, at fd (-1: none).
+ * Whether there were; without any, it is that nobody is at the other end.
  */
-int terminal_rest(usec_t time, int fd);
+bool terminal_rest(usec_t time, int fd, short events);
 
 #endif

@@ -71,6 +71,10 @@ usec_t top_due(const struct top *t);
 void top_sort(struct top *t);
 void top_forget(struct top *t);		/* all answers */
 
+/* --- top_terminal.c --- */
+
+bool top_knows_terminal(void);
+
 /* --- top_draw.c --- */
 
 void top_draw(const struct top *t);

@@ -3,6 +3,7 @@
 #include "ctl/leave.h"
 
 #include <libpq-fe.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -87,20 +88,19 @@ static void clear_progress(struct leave *w)
 	w->shown = false;
 }
 
-/* What SHOW STATE says beside the usual: how far a drain is. */
-static void add_state(struct text *t, const struct grid *state)
+/* While it drains it says itself how far it is. */
+static void add_state(struct text *t, const struct grid *state,
+    const struct grid *lists)
 {
-	static const char usual[] = "active paused suspended drained";
+	const char *const left = grid_value(state, "clients_left");
+	const char *const seconds = grid_value(state, "seconds_left");
 
-	for (size_t i = 0; i < state->rows; i++) {
-		const char *const key = grid_cell(state, i, 0);
-		const char *const value = grid_cell(state, i, 1);
-
-		if (key == NULL || value == NULL || value[0] == '\0' ||
-		    text_list_has(usual, key))
-			continue;
-		text_addf(t, ", %s %s", key, value);
-	}
+	if (left != NULL && seconds != NULL)
+		text_addf(t, "%s clients left, %s s left", left, seconds);
+	else
+		text_addf(t, "%s clients, %s servers",
+		    grid_value(lists, "used_clients"),
+		    grid_value(lists, "used_servers"));
 }
 
 static void show_progress(struct leave *w, const struct grid *state,
@@ -113,11 +113,9 @@ static void show_progress(struct leave *w, const struct grid *state,
 	if (!terminal_is_err())
 		return;
 	text_init(&t, full, sizeof(full));
-	text_addf(&t, "%lld s: %s clients, %s servers",
-	    (long long)((time_precise() - w->since) / USEC),
-	    grid_value(lists, "used_clients"),
-	    grid_value(lists, "used_servers"));
-	add_state(&t, state);
+	text_addf(&t, "waiting for %lld s: ",
+	    (long long)((time_precise() - w->since) / USEC));
+	add_state(&t, state, lists);
 	text_init(&t, line, sizeof(line));
 	printable_add(&t, full, (size.columns > 0 ? size.columns : 80) - 1);
 	fprintf(stderr, "\r\033[K%s", line);
@@ -126,21 +124,12 @@ static void show_progress(struct leave *w, const struct grid *state,
 
 /* --- waiting --- */
 
-enum sight { STILL_THERE, GONE, LOST, GOES_ON };
-
-/* An end that was asked for can be called off. */
-static bool is_called_off(const struct grid *state)
-{
-	const char *const draining = grid_value(state, "draining");
-
-	return draining != NULL && strcmp(draining, "no") == 0;
-}
+enum sight { STILL_THERE, GONE, LOST };
 
 static enum sight look(struct leave *w)
 {
 	struct grid state, lists;
 	struct err e;
-	enum sight sight = STILL_THERE;
 
 	if (PQstatus(w->link->conn) != CONNECTION_OK ||
 	    link_ask(w->link, "SHOW STATE", &state, &e) != LINK_OK)
@@ -149,21 +138,25 @@ static enum sight look(struct leave *w)
 		show_progress(w, &state, &lists);
 		link_give_back(&lists);
 	}
-	if (is_called_off(&state))
-		sight = GOES_ON;
 	link_give_back(&state);
-	return sight;
+	return STILL_THERE;
+}
+
+static bool is_silent(const struct leave *w)
+{
+	const struct place *const p = &w->link->place;
+
+	return PQpingParams((const char *const *)p->keys,
+	    (const char *const *)p->values, 0) == PQPING_NO_RESPONSE;
 }
 
 /* The connection is gone; nothing else tells what became of the process. */
 static enum sight look_again(struct leave *w)
 {
-	struct place *const p = &w->link->place;
 	struct err e;
 	char born[64];
 
-	if (PQpingParams((const char *const *)p->keys,
-	    (const char *const *)p->values, 0) == PQPING_NO_RESPONSE)
+	if (is_silent(w))
 		return GONE;
 	if (link_open(w->link, &e) != 0)
 		return STILL_THERE;
@@ -171,22 +164,25 @@ static enum sight look_again(struct leave *w)
 	return strcmp(born, w->born) != 0 ? GONE : STILL_THERE;
 }
 
-int leave_wait(struct leave *w)
+static enum sight look_from_afar(const struct leave *w)
 {
-	enum sight sight;
+	return w->process < 0 && is_silent(w) ? GONE : STILL_THERE;
+}
 
-	for (;;) {
-		sight = look(w);
+void leave_wait(struct leave *w, bool alone)
+{
+	enum sight sight = STILL_THERE;
+
+	if (alone) {
+		PQfinish(w->link->conn);
+		w->link->conn = NULL;
+	}
+	while (sight != GONE) {
+		sight = alone ? look_from_afar(w) : look(w);
 		if (sight == LOST && w->process < 0)
 			sight = look_again(w);
-		if (sight == GONE || sight == GOES_ON)
-			break;
-		if (terminal_rest(LOOK, w->process) == 1) {
+		if (sight != GONE && terminal_rest(LOOK, w->process, POLLIN))
 			sight = GONE;
-			break;
-		}
 	}
 	clear_progress(w);
-	return sight == GONE ? CTL_OK :
-	    ctl_fail("the end was called off: the process goes on");
 }

@@ -66,5 +66,8 @@ enum order_end orders_compose(const char *verb, int argc, char **argv,
 	for (const char *s = verb; *s != '\0'; s++)
 		text_addf(t, "%c", *s - 'a' + 'A');
 	add_words(t, argc, argv);
-	return strcmp(verb, "shutdown") == 0 ? ORDER_ENDS : ORDER_GOES_ON;
+	if (strcmp(verb, "shutdown") != 0)
+		return ORDER_GOES_ON;
+	return argc > 0 && text_casecmp(argv[0], "wait_for_clients") == 0 ?
+	    ORDER_ENDS_ALONE : ORDER_ENDS;
 }

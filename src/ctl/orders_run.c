@@ -50,7 +50,7 @@ static int carry_out(struct link *l, const char *sql)
 }
 
 /* The answer to SHUTDOWN may be the end of the connection. */
-static int carry_out_end(struct link *l, const char *sql)
+static int carry_out_end(struct link *l, const char *sql, bool alone)
 {
 	PGresult *res;
 	struct err e = { .text = "" };
@@ -63,7 +63,10 @@ static int carry_out_end(struct link *l, const char *sql)
 
 	if (how == LINK_OK)
 		PQclear(res);
-	rc = how == LINK_REFUSED ? ctl_fail("%s", e.text) : leave_wait(w);
+	if (how == LINK_REFUSED)
+		rc = ctl_fail("%s", e.text);
+	else
+		leave_wait(w, alone);
 	leave_free(&w);
 	return rc;
 }
@@ -87,8 +90,8 @@ static int give(const struct ctl_options *o, const char *verb, int argc,
 	else if (link_open(&l, &e) != 0)
 		rc = ctl_unreachable("%s", e.text);
 	else
-		rc = end == ORDER_ENDS ? carry_out_end(&l, sql) :
-		    carry_out(&l, sql);
+		rc = end == ORDER_GOES_ON ? carry_out(&l, sql) :
+		    carry_out_end(&l, sql, end == ORDER_ENDS_ALONE);
 	link_fini(&l);
 	return rc;
 }

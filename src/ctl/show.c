@@ -3,6 +3,7 @@
 #include <libpq-fe.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/text.h"
@@ -104,7 +105,7 @@ static int reconnect(struct show *s, struct err *e)
 	while (link_open(&s->link, e) != 0) {
 		if (link_is_denied(&s->link))
 			return ctl_unreachable("%s", e->text);
-		if (terminal_rest(USEC, -1) < 0)
+		if (terminal_rest(USEC, STDOUT_FILENO, 0))
 			return CTL_FAILED;
 	}
 	return CTL_OK;
@@ -118,7 +119,8 @@ static int show_again(struct show *s, struct err *e)
 		rc = show_once(s, e);
 		if (rc == CTL_UNREACHABLE)
 			rc = reconnect(s, e);
-		else if (rc == CTL_OK && terminal_rest(s->o->watch, -1) < 0)
+		else if (rc == CTL_OK && terminal_rest(s->o->watch,
+		    STDOUT_FILENO, 0))
 			return CTL_FAILED;
 	}
 	return rc;

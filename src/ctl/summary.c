@@ -48,7 +48,7 @@ void summary_state(struct summary *s, const struct grid *state)
 {
 	s->paused = is_yes(state, "paused");
 	s->suspended = is_yes(state, "suspended");
-	s->draining = is_yes(state, "draining");
+	s->draining = grid_value(state, "draining") != NULL;
 }
 
 static int64_t items(const struct grid *lists, const char *key)

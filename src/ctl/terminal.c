@@ -51,25 +51,17 @@ struct terminal_size terminal_size(void)
 		w.ws_col > 0 ? w.ws_col : 80 };
 }
 
-int terminal_rest(usec_t time, int fd)
+bool terminal_rest(usec_t time, int fd, short events)
 {
 	const usec_t end = time_precise() + time;
-	struct pollfd p[] = {
-		{ .fd = STDOUT_FILENO, .events = 0 },
-		{ .fd = fd, .events = POLLIN },
-	};
+	struct pollfd p = { .fd = fd, .events = events };
 
 	for (;;) {
 		const usec_t left = end - time_precise();
-		const int n = left <= 0 ? 0 : poll(p, 2,
+		const int n = left <= 0 ? 0 : poll(&p, 1,
 		    (int)(left / 1000) + 1);
 
-		if (n == 0)
-			return 0;
-		if (n > 0)
-			return (p[0].revents & (POLLERR | POLLHUP)) != 0 ?
-			    -1 : 1;
-		if (errno != EINTR)
-			return -1;
+		if (n >= 0 || errno != EINTR)
+			return n != 0;
 	}
 }

@@ -184,7 +184,8 @@ static int end_by(int sig, const sigset_t *before)
 
 static SCREEN *open_screen(void)
 {
-	SCREEN *const s = newterm(NULL, stdout, stdin);
+	SCREEN *const s = top_knows_terminal() ?
+	    newterm(NULL, stdout, stdin) : NULL;
 
 	if (s == NULL)
 		return NULL;

@@ -45,7 +45,7 @@ static int wait_for(struct link *l, usec_t timeout)
 		if (rc == CTL_UNREACHABLE && link_is_denied(l))
 			return ctl_unreachable("%s", e.text);
 	} while (time_precise() + AGAIN < end &&
-	    terminal_rest(AGAIN, -1) == 0);
+	    !terminal_rest(AGAIN, -1, 0));
 	ctl_fail("%s", e.text);
 	return rc;
 }

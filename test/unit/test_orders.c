@@ -34,8 +34,10 @@ static void test_verbs_are_the_console_s(void **state)
 	assert_order(ORDER("pause"), ORDER_GOES_ON, "PAUSE");
 	assert_order(ORDER("reload"), ORDER_GOES_ON, "RELOAD");
 	assert_order(ORDER("shutdown"), ORDER_ENDS, "SHUTDOWN");
-	assert_order(ORDER("shutdown", "wait_for_clients"), ORDER_ENDS,
-	    "SHUTDOWN wait_for_clients");
+	assert_order(ORDER("shutdown", "wait_for_servers"), ORDER_ENDS,
+	    "SHUTDOWN wait_for_servers");
+	assert_order(ORDER("shutdown", "Wait_for_clients"), ORDER_ENDS_ALONE,
+	    "SHUTDOWN Wait_for_clients");
 }
 
 static void test_names_are_quoted_where_they_must_be(void **state)

@@ -58,10 +58,10 @@ static void test_state_is_one_word(void **state)
 	static const struct {
 		const char *paused, *suspended, *draining, *word;
 	} rows[] = {
-		{ "no", "no", "no", "active" },
-		{ "yes", "no", "no", "paused" },
-		{ "no", "yes", "no", "suspended" },
-		{ "yes", "no", "yes", "draining" },
+		{ "no", "no", NULL, "active" },
+		{ "yes", "no", NULL, "paused" },
+		{ "no", "yes", NULL, "suspended" },
+		{ "yes", "no", "leaving", "draining" },
 	};
 
 	for (size_t i = 0; i < 4; i++) {

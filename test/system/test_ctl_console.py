@@ -1,0 +1,316 @@
+# test_ctl_console.py - pgsluicectl at the console of a real pooler.
+# SPDX-License-Identifier: ISC
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+import harness
+from harness import REFERENCE, as_user, process_env, wait_until
+from test_ctl import binary, ctl, ok
+
+pytestmark = pytest.mark.skipif(REFERENCE, reason="pgsluice only")
+
+
+def start(*args, **kw):
+    return subprocess.Popen([binary()] + list(args), text=True,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, cwd="/",
+                            env=dict(process_env(), **kw), **as_user())
+
+
+def done(proc):
+    """Its exit code and what it said."""
+    out, err = proc.communicate(timeout=harness.TIMEOUT)
+    return proc.returncode, out, err
+
+
+def failed(out, code, *texts):
+    assert out.returncode == code, out
+    assert out.stderr.startswith("pgsluicectl: ")
+    for text in texts:
+        assert text in out.stderr
+
+
+def state(p, key):
+    return {r["key"]: r["value"] for r in p.admin("show state")}[key]
+
+
+# --- finding it -----------------------------------------------------------
+
+def test_console_is_found(pooler):
+    """by ini, PG* variables, conninfo, service and password files"""
+    p = pooler(auth_type="scram-sha-256")
+    want = "version\n%s\n" % p.admin("show version")[0]["version"]
+    where = {"PGHOST": "127.0.0.1", "PGPORT": str(p.port)}
+    # over its own socket nobody is asked for a password
+    assert ok(ctl("show", "version", "-c", p.ini)) == want
+    assert ok(ctl("show", "version", "-c", p.ini, PGHOST="nowhere")) == want
+    assert ok(ctl("show", "version", "-U", "stats", PGPASSWORD="statspw",
+                  **where)) == want
+    info = "host=127.0.0.1 port=%d user=admin password=adminpw" % p.port
+    assert ok(ctl("show", "version", "--dbname", info)) == want
+    service = p.put("service", "[pool]\nhost=127.0.0.1\nport=%d\n"
+                    "user=admin\n" % p.port)
+    passfile = p.put("pgpass", "127.0.0.1:%d:pgbouncer:admin:adminpw\n"
+                     % p.port)
+    os.chmod(passfile, 0o600)
+    assert ok(ctl("show", "version", PGSERVICEFILE=service, PGSERVICE="pool",
+                  PGPASSFILE=passfile)) == want
+    # without a socket: the address, and the first of admin_users
+    ini = p.put("tcp.ini", "%%include %s\nunix_socket_dir =\n" % p.ini)
+    assert ok(ctl("show", "version", "-c", ini,
+                  PGPASSWORD="adminpw")) == want
+
+
+def test_login_that_is_refused(pooler):
+    """exit code 3, and no second try"""
+    p = pooler(auth_type="scram-sha-256")
+    info = "host=127.0.0.1 port=%d user=admin" % p.port
+    for args in (["status"], ["wait-ready"], ["reload"], ["show", "pools"]):
+        failed(ctl(*args, "-d", info, PGPASSWORD="wrong"), 3,
+               "SASL authentication failed")
+    failed(ctl("wait-ready", "-d", info), 3, "no password supplied")
+
+
+@pytest.mark.parametrize("args", [
+    ["status"], ["show", "pools"], ["show", "pools", "-w", "9"], ["pause"],
+    ["resume"], ["reload"], ["drain"], ["shutdown"],
+    ["wait-ready", "-t", "0.2"]])
+def test_nobody_is_there(args):
+    """exit code 3"""
+    failed(ctl(*args, PGHOST="127.0.0.1", PGPORT="1"), 3,
+           "Connection refused")
+
+
+@pytest.mark.parametrize("args,text", [
+    (["status", "x"], "too many arguments"),
+    (["show"], "an argument is missing"),
+    (["status", "--json"], "the command has no such option"),
+    (["show", "pools", "-w", "x"], "bad number of seconds"),
+    (["show", "pools", "-w", "0"], "bad number of seconds"),
+    (["show", "pools", "--wat"], "wrong options"),
+    (["reload", "p0"], "too many arguments"),
+    (["check"], "an argument is missing")])
+def test_wrong_words(args, text):
+    """exit code 2"""
+    out = ctl(*args)
+    assert out.returncode == 2 and text in out.stderr
+
+
+def test_wrong_places():
+    """exit code 1: nobody was asked"""
+    failed(ctl("status", "-c", "/nonexistent.ini"), 1,
+           'could not read "/nonexistent.ini": No such file')
+    failed(ctl("status", "-d", "frob=1"), 1, "invalid connection option")
+
+
+# --- status ---------------------------------------------------------------
+
+def test_status_tells_how_it_is(pooler):
+    """exit code 0 or 4"""
+    p = pooler()
+    out = ok(ctl("status", "-c", p.ini))
+    assert "state      active\n" in out and out.endswith("\nhealthy\n")
+    assert "up 00:00:" in out and "\x1b" not in out
+    assert "%s:%d" % (p.dir, p.port) in out
+    p.admin("pause p1")
+    out = ctl("status", "-c", p.ini)
+    assert out.returncode == 4
+    assert 'unhealthy  database "p1" is paused\n' in out.stdout
+    p.admin("pause")
+    out = ctl("status", "-c", p.ini)
+    assert out.returncode == 4 and "state      paused" in out.stdout
+
+
+def test_status_names_the_server_that_is_down(pooler):
+    """why clients wait, and for how long"""
+    p = pooler({"down": "host=127.0.0.1 port=1"}, server_login_retry=60)
+    c = p.open()
+    c.send(harness.pq.startup({"user": "app", "database": "down"}))
+    wait_until(lambda: [r for r in p.admin("show waits")
+                        if r["wait_reason"] == "server_login_failed"])
+    out = ctl("status", "-c", p.ini)
+    assert out.returncode == 4
+    assert "unhealthy  pool down/app: " in out.stdout
+    assert "1 wait, the longest for " in out.stdout
+    c.abort()
+
+
+# --- show -----------------------------------------------------------------
+
+def test_show_has_three_forms(pooler):
+    """as a table, --json, --csv; columns, WHERE; one word or many"""
+    p = pooler()
+    rows = {r["list"]: r["items"] for r in p.admin("show lists")}
+    lines = ok(ctl("show", "lists", "-c", p.ini)).splitlines()
+    assert lines[0].split() == ["list", "items"]
+    assert dict(x.split() for x in lines[1:]).keys() == rows.keys()
+    out = ok(ctl("show", "lists", "--csv", "-c", p.ini))
+    assert [r["list"] for r in csv.DictReader(io.StringIO(out))] == list(rows)
+    out = json.loads(ok(ctl("show", "lists", "--json", "-c", p.ini)))
+    assert [r["list"] for r in out] == list(rows)
+    for words in (["config (key) where key = listen_port"],
+                  ["config", "(key)", "where", "key", "=", "listen_port"]):
+        assert ok(ctl("show", *words, "-c", p.ini)) == "key\nlisten_port\n"
+    assert "wait_reason" in ok(ctl("show", "pools", "extended", "-c", p.ini))
+    assert "SHOW HELP|DATABASES" in ok(ctl("show", "help", "-c", p.ini))
+
+
+def test_show_of_nothing_known(pooler):
+    """exit code 1, and the console's words"""
+    p = pooler()
+    failed(ctl("show", "frob", "-c", p.ini), 1, "invalid command 'SHOW frob'")
+    failed(ctl("show", "pools (frob)", "-c", p.ini), 1, "frob")
+
+
+def test_control_bytes_stay_away_from_the_terminal(pooler):
+    """of what others chose; CSV in a file is true to the byte"""
+    p = pooler()
+    p.raw(application_name="a\x1b[31m\tb")
+    words = ["show", "clients (application_name) where database = p0", "-c",
+             p.ini]
+    assert "a\\x1b[31m\\tb" in ok(ctl(*words))
+    assert "a\\u001b[31m\\tb" in ok(ctl(*words, "--json")).lower()
+    assert "a\x1b[31m\tb" in ok(ctl(*words, "--csv"))
+    failed(ctl("show", "\x1b[31m", "-c", p.ini), 1, "\\x1b[31m")
+
+
+def test_watch_ends_with_the_pooler(pooler):
+    """exit code 3, and why"""
+    p = pooler()
+    w = start("show", "version", "-w", "0.1", "-c", p.ini)
+    for _ in range(9):      # time and query, a blank, two lines, a blank ...
+        w.stdout.readline()
+    p.stop()
+    code, _, err = done(w)
+    assert code == 3 and err.startswith("pgsluicectl: "), err
+
+
+def test_output_may_be_closed_early(pooler):
+    """| head: quiet, and at once"""
+    p = pooler()
+    w = start("show", "config", "-w", "3600", "-c", p.ini)
+    w.stdout.readline()
+    w.stdout.close()
+    assert w.wait(harness.TIMEOUT) in (1, -signal.SIGPIPE)
+    assert w.stderr.read() == ""
+    out = subprocess.run(["sh", "-c", '"$0" show config -c "$1" | head -1',
+                          binary(), p.ini], stdout=subprocess.PIPE, text=True,
+                         stderr=subprocess.PIPE, env=process_env(),
+                         **as_user())
+    assert out.stderr == "" and out.stdout.startswith("key ")
+    with open("/dev/full", "w") as full:
+        out = subprocess.run([binary(), "show", "config", "-c", p.ini],
+                             stdout=full, stderr=subprocess.PIPE, text=True,
+                             env=process_env(), **as_user())
+    assert out.returncode == 1 and "could not write" in out.stderr
+
+
+# --- orders ---------------------------------------------------------------
+
+def test_orders_are_passed_on(pooler):
+    """pause, resume, reload, drain DATABASE; refusals are told"""
+    p = pooler()
+    ok(ctl("pause", "-c", p.ini))
+    assert state(p, "paused") == "yes"
+    ok(ctl("resume", "-c", p.ini))
+    assert state(p, "paused") == "no"
+    ok(ctl("pause", "p1", "-c", p.ini))
+    assert [r["name"] for r in p.admin("show databases")
+            if r["paused"] == "1"] == ["p1"]
+    ok(ctl("resume", "p1", "-c", p.ini))
+    ok(ctl("drain", "host", "127.0.0.1", "-c", p.ini))
+    assert state(p, "drained") == "127.0.0.1"
+    ok(ctl("resume", "-c", p.ini))
+    p.settings["default_pool_size"] = 7
+    p.write()
+    ok(ctl("reload", "-c", p.ini))
+    assert "7" in ok(ctl("show", "config (value) where "
+                         "key = default_pool_size", "-c", p.ini))
+    failed(ctl("pause", "no db", "-c", p.ini), 1, "no db")
+    failed(ctl("pause", "-c", p.ini, "-U", "stats"), 1, "admin access needed")
+    p.put("pooler.ini", "[pgbouncer]\nfrob = 1\n")
+    failed(ctl("reload", "-d", "host=%s port=%d" % (p.dir, p.port), "-U",
+               "admin"), 1, "frob")
+    p.write()
+
+
+def test_interrupt_calls_a_pause_off(pooler):
+    """Ctrl-C: the console forgets it"""
+    p = pooler(pool_mode="session")
+    p.connect("p0").execute("select 1")
+    w = start("pause", "-c", p.ini)
+    wait_until(lambda: state(p, "paused") == "yes")
+    w.send_signal(signal.SIGINT)
+    code, out, err = done(w)
+    assert (code, out) == (1, "") and "cancel" in err
+    assert state(p, "paused") == "no"
+
+
+@pytest.mark.parametrize("way", ["ini", "tcp"])
+def test_shutdown_waits_for_the_end(pooler, way):
+    """exit code 0: the process has gone"""
+    p = pooler()
+    args = ["-c", p.ini] if way == "ini" else [
+        "-d", "host=127.0.0.1 port=%d user=admin" % p.port]
+    c = p.connect()
+    w = start("shutdown", "wait_for_clients", *args)
+    p.wait_log("SHUTDOWN WAIT_FOR_CLIENTS command issued")
+    assert w.poll() is None
+    c.close()
+    assert done(w) == (0, "", "")
+    # over TCP the last that is seen of it is that it does not listen
+    assert way == "tcp" or harness.has_ended(p.proc.pid)
+    p.wait_exit()
+
+
+def test_drain_ends_the_process_or_says_why_not(pooler):
+    """drain [SECONDS]"""
+    p = pooler()
+    known = "SHUTDOWN DRAIN" in ok(ctl("show", "help", "-c", p.ini))
+    out = ctl("drain", "1", "-c", p.ini)
+    if known:
+        assert ok(out) == "" and harness.has_ended(p.proc.pid)
+    else:
+        failed(out, 1, "SHUTDOWN DRAIN")
+
+
+def test_shutdown_at_once(pooler):
+    """the answer is the end of the connection"""
+    p = pooler()
+    assert ok(ctl("shutdown", "-c", p.ini)) == ""
+    assert harness.has_ended(p.proc.pid)
+
+
+# --- wait-ready, check ----------------------------------------------------
+
+def test_wait_ready(pooler):
+    """until it is up, and not paused: exit codes 0, 3, 4"""
+    p = pooler(start=False)
+    p.write()
+    w = start("wait-ready", "-c", p.ini)
+    p.start()
+    assert done(w) == (0, "", "")
+    p.admin("pause")
+    failed(ctl("wait-ready", "--timeout", "0.2", "-c", p.ini), 4,
+           "not ready: paused")
+    w = start("wait-ready", "-c", p.ini)
+    p.admin("resume")
+    assert done(w) == (0, "", "")
+
+
+def test_check(pooler):
+    """what pgsluice --check says, with its exit code"""
+    p = pooler(start=False)
+    p.write()
+    out = ctl("check", p.ini)
+    assert out.returncode == 0 and "no problems found" in out.stdout
+    bad = p.put("bad.ini", "[databases]\nx = frob=1\n[pgbouncer]\nfrob = 1\n")
+    out = ctl("check", bad)
+    assert out.returncode == 1 and "%s: " % bad in out.stdout
+    assert "frob" in out.stdout

@@ -1,0 +1,110 @@
+# test_ctl_top.py - pgsluicectl top, on a terminal that pyte reads.
+# SPDX-License-Identifier: ISC
+import os
+import signal
+
+import pytest
+
+import pq
+from harness import REFERENCE
+from test_ctl import binary, ctl
+
+pyte = pytest.importorskip("pyte")
+from screen import Screen  # noqa: E402
+
+pytestmark = pytest.mark.skipif(REFERENCE, reason="pgsluice only")
+
+
+@pytest.fixture
+def top():
+    """Starts it; it is gone when the test is over."""
+    made = []
+
+    def make(p, *args, **kw):
+        made.append(Screen([binary(), "-c", p.ini, "top"] + list(args), **kw))
+        return made[-1]
+    yield make
+    for screen in made:
+        screen.close()
+
+
+def test_top_lists_what_there_is(pooler, latch, top):
+    """pools, clients, servers, waits; order; help; any size"""
+    p = pooler({"p0": "pool_size=1", "p1": ""}, query_wait_timeout=0)
+    clients = [p.raw("app", "p0") for _ in range(2)]
+    for c in clients:
+        c.send(pq.query("select " + latch.query))
+    p.wait_pool(cl_waiting=1)
+    s = top(p, "-w", "0.2")
+    text = s.wait(lambda t: "QUEUEv" in t and "1/1" in t and "pool_size" in t)
+    lines = text.split("\n")
+    assert lines[0].startswith("active  pgsluice")
+    assert lines[1].startswith("waiting 1  longest ")
+    assert lines[4].split()[:3] == ["p0", "app", "1"]
+    assert lines[23].startswith("q quit")
+    s.press(b"2")
+    s.wait(lambda t: "QUEUEDv" in t and " waiting " in t and " active " in t)
+    s.press(b"3")
+    s.wait(lambda t: "[3 servers]" in t and "STATE^" in t and "active" in t)
+    s.press(b"r")
+    s.wait("STATEv")
+    s.press(b"<")
+    s.wait("USER^")
+    s.press(b"4")
+    s.wait("default_pool_size")
+    s.press(b"?")
+    s.wait("Any key goes back.")
+    s.press(b" ")
+    s.wait("default_pool_size")
+    s.resize(8, 30)
+    s.wait(lambda t: len(t.split("\n")) == 8 and "QUEUE" in t and
+           t.split("\n")[7].startswith("q quit"))
+    s.press(b"\t")          # Tab goes round
+    s.wait("[1 pools]")
+    s.resize(30, 132)
+    s.wait(lambda t: "MODE" in t and "TESTED" in t)
+    s.press(b" ")
+    s.wait("FROZEN")
+    s.press(b"q")
+    assert s.end() == 0 and s.is_sane()
+    latch.open()
+
+
+def test_top_outlives_the_pooler(pooler, top):
+    """it says that the console is gone, and when it is back"""
+    p = pooler()
+    s = top(p, "-w", "0.2", NO_COLOR="1")
+    s.wait("active  pgsluice")
+    p.signal(signal.SIGINT)
+    p.wait_exit()
+    s.wait("NO CONSOLE, trying again")
+    s.press(b"2")
+    s.wait("[2 clients]")
+    p.launch()
+    s.wait("active  pgsluice")
+    s.press(b"q")
+    assert s.end() == 0 and s.is_sane()
+    assert b"\x1b[31" not in s.raw
+
+
+@pytest.mark.parametrize("sig", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_top_gives_the_terminal_back(pooler, top, sig):
+    """whatever ends it, which whoever did it sees"""
+    s = top(pooler())
+    s.wait("active  pgsluice")
+    number = getattr(signal, sig)
+    os.kill(s.pid, number)
+    assert s.end() == (0 if sig == "SIGINT" else -number)
+    assert s.is_sane()
+
+
+def test_top_needs_a_terminal(pooler, top):
+    """one that it knows; and a console"""
+    p = pooler()
+    out = ctl("top", "-c", p.ini)
+    assert out.returncode == 1 and "top needs a terminal" in out.stderr
+    s = top(p, TERM="nonsense")
+    assert s.end() == 1 and "set TERM" in s.text
+    p.stop()
+    s = top(p)
+    assert s.end() == 3 and "pgsluicectl: connection" in s.text
