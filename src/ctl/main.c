@@ -1,15 +1,11 @@
 /* main.c - pgsluicectl, the companion command.
  * SPDX-License-Identifier: ISC */
-#include <errno.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
-#include "base/text.h"
 #include "ctl/command.h"
-#include "ctl/printable.h"
 #include "ctl/terminal.h"
 #include "proto/scram_verifier.h"
 
@@ -26,52 +22,6 @@ static const struct ctl_command *(*const groups[])(void) = {
 	check_commands,
 	userlist_commands,
 };
-
-/* --- messages --- */
-
-static void say(const char *fmt, va_list ap)
-    __attribute__((format(printf, 1, 0)));
-
-static void say(const char *fmt, va_list ap)
-{
-	char buf[2048];
-	struct text t;
-
-	text_init(&t, buf, sizeof(buf));
-	text_vaddf(&t, fmt, ap);
-	fputs("pgsluicectl: ", stderr);
-	printable_lines(stderr, buf);
-	fputc('\n', stderr);
-}
-
-int ctl_fail(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	say(fmt, ap);
-	va_end(ap);
-	return CTL_FAILED;
-}
-
-int ctl_unreachable(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	say(fmt, ap);
-	va_end(ap);
-	return CTL_UNREACHABLE;
-}
-
-int ctl_flush(void)
-{
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return CTL_OK;
-	/* whoever closed it knows */
-	return errno == EPIPE ? CTL_FAILED :
-	    ctl_fail("could not write: %s", strerror(errno));
-}
 
 static int wrong(const struct ctl_options *o, const char *why)
 {

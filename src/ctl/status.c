@@ -185,6 +185,10 @@ static void print_pools(struct status *s)
 	const size_t most = size.rows > 20 ? (size_t)size.rows - 14 : 8;
 	int widths[BOARD_COLUMNS];
 
+	if (g->rows == 0) {
+		printf("no pools yet\n\n");
+		return;
+	}
 	(void)grid_sort(g, grid_column(g, "sv_active"), true);
 	(void)grid_sort(g, grid_column(g, "cl_waiting"), true);
 	board_layout(&d, size.columns > 0 ? size.columns : 120, widths);

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -314,3 +315,39 @@ def test_check(pooler):
     out = ctl("check", bad)
     assert out.returncode == 1 and "%s: " % bad in out.stdout
     assert "frob" in out.stdout
+
+
+# --- completion -----------------------------------------------------------
+
+COMPLETE = """. "$1"; shift
+COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _pgsluicectl
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def complete(*words):
+    path = os.path.join(harness.ROOT, "etc/completion/pgsluicectl")
+    return harness.run(["bash", "-c", COMPLETE, "bash", path, "pgsluicectl"] +
+                       list(words)).stdout.split()
+
+
+def test_completion_knows_what_there_is(pooler):
+    """each command and topic, in bash and in zsh"""
+    p = pooler()
+    zsh = open(os.path.join(harness.ROOT,
+                            "etc/completion/_pgsluicectl")).read()
+    commands = {line.split()[0] for line in
+                ok(ctl("--help")).partition("Commands:\n")[2].partition(
+                    "\n\n")[0].split("\n") if line[2:3] not in (" ", "")}
+    assert commands == {w for w in complete("") if not w.startswith("-")}
+    for word in commands:
+        assert "'%s:" % word in zsh
+    topics = re.findall(r"[A-Z_]{2,}", ok(ctl(
+        "show", "help", "-c", p.ini)).partition("SHOW ")[2].partition(
+            "SHOW [JSON]")[0])
+    found = complete("show", "")
+    for topic in set(topics) - {"SHOW"}:
+        assert topic.lower() in found and topic.lower() in zsh, topic
+    assert complete("-c", "x", "show", "pools", "--j") == ["--json"]
+    assert complete("shutdown", "wait_for_c") == ["wait_for_clients"]
+    assert complete("userlist", "a") == ["add"]

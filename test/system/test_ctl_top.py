@@ -105,6 +105,7 @@ def test_top_needs_a_terminal(pooler, top):
     assert out.returncode == 1 and "top needs a terminal" in out.stderr
     s = top(p, TERM="nonsense")
     assert s.end() == 1 and "set TERM" in s.text
-    p.stop()
+    p.signal(signal.SIGINT)
+    p.wait_exit()
     s = top(p)
     assert s.end() == 3 and "pgsluicectl: connection" in s.text
