@@ -24,11 +24,15 @@ def module(path):
 
 
 def objects(build):
-    """But not those whose source is gone since they were made."""
+    """But not those whose source is gone since they were made, nor those that
+    the same source was made into before."""
     here = {os.path.splitext(path)[0] for path in lint.files("src")}
-    return [path for path in
-            sorted(glob.glob(os.path.join(build, "src", "*", "*.o")))
-            if f"src/{module(path)}" in here]
+    newest = {}
+    for path in sorted(glob.glob(os.path.join(build, "src", "*", "*.o")),
+                       key=os.path.getmtime):
+        if f"src/{module(path)}" in here:
+            newest[module(path)] = path
+    return sorted(newest.values())
 
 
 def symbols(paths):
