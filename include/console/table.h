@@ -56,6 +56,13 @@ struct row_sink {
 	int (*row)(struct row_sink *sink, const struct cell *cells);
 };
 
+/* What the rows of a view are of, for who walks it bit by bit. */
+enum view_over {
+	VIEW_PRIVATE,		/* shown on the console only */
+	VIEW_WHOLE,		/* few rows: rows() emits them at once */
+	VIEW_DATABASES, VIEW_POOLS, VIEW_CLIENTS, VIEW_SERVERS,
+};
+
 struct view {
 	const char *topic;		/* "POOLS" */
 	const struct column *columns;
@@ -63,6 +70,12 @@ struct view {
 	/* Emit all rows in the spec's order. */
 	void (*rows)(const struct admin *a, const struct view *v,
 	    struct row_sink *sink);
+	enum view_over over;
+	/* Emit the rows of one database, pool ... Non-zero to stop. */
+	int (*item)(const struct admin *a, const struct view *v,
+	    const void *item, struct row_sink *sink);
+	/* Emit what comes before them; or NULL. */
+	int (*begin)(const struct admin *a, struct row_sink *sink);
 	int variant;			/* for views that share a function */
 	bool admin;			/* not for users who may only look */
 };

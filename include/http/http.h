@@ -5,15 +5,11 @@
 
 #include "base/time.h"
 
+struct admin;
 struct http;
-struct sessions;
-struct settings;
-
-/* The version as SHOW has it, with these settings. */
-typedef const char *http_version_fn(const struct settings *set);
 
 /* Nothing is open before http_apply(). NULL: no memory. */
-struct http *http_new(struct sessions *ss, http_version_fn *version);
+struct http *http_new(const struct admin *a);
 void http_free(struct http **h);
 
 /*

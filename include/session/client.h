@@ -42,6 +42,7 @@ struct client {
 	struct log_who who;
 	struct timeout timer;		/* of its role's list, or idle_list */
 	UT_hash_handle hh;		/* ss->by_key */
+	struct cursor_node node;	/* of ss->all_clients */
 	struct sessions *ss;		/* borrowed */
 	struct database *db;		/* NULL until the start-up names it */
 	struct user *user;		/* login user; NULL until known */

@@ -53,6 +53,7 @@ struct server {
 	struct log_who who;
 	struct timeout timer;		/* ss->connect_list, or another */
 	struct sessions *ss;		/* borrowed */
+	struct cursor_node node;	/* of ss->all_servers */
 	enum server_phase phase;	/* see server_set_phase() */
 	struct server_attempt *attempt;	/* owned; NULL: it is pooled */
 	enum server_chore chore;

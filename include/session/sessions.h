@@ -48,6 +48,7 @@ struct sessions {
 
 	struct client *by_key;		/* uthash: clients by cancel key */
 	struct peer *peers;		/* uthash: those we have asked already */
+	struct cursor_list all_clients, all_servers;	/* the oldest first */
 	uint64_t last_id;		/* of clients and servers */
 	unsigned logins;		/* clients that are logging in */
 	struct login_queue login_queue;	/* whose work is done next */

@@ -19,7 +19,6 @@
 #include "base/log.h"
 #include "console/admin.h"
 #include "console/handover.h"
-#include "console/version.h"
 #include "http/http.h"
 #include "io/dns.h"
 #include "io/loop.h"
@@ -73,11 +72,6 @@ static void on_address_lost(void *arg, const char *name,
 	broker_address_lost(arg, name, addr);
 }
 
-static const char *version_text(const struct settings *set)
-{
-	return version_of(set->console_version)->text;
-}
-
 int app_start(struct app *app, struct err *e)
 {
 	const struct settings *const set = &app->config->set;
@@ -98,7 +92,7 @@ int app_start(struct app *app, struct err *e)
 		return err_set(e, ERRCODE_SYSTEM_ERROR,
 		    "cannot prepare helper threads");
 	apply_threads(app);
-	app->http = http_new(&app->ss, version_text);
+	app->http = http_new(&app->admin);
 	if (app->http == NULL)
 		return err_set(e, ERRCODE_OUT_OF_MEMORY, "out of memory");
 	return 0;

@@ -90,14 +90,6 @@ const char *view_load_balance(const struct config_db *conf)
 	return words[conf->load_balance_hosts];
 }
 
-static int database_row(const struct database *db, const struct settings *set,
-    struct row_sink *sink)
-{
-	const struct config_db *const conf = db->conf;
-
-	return sink->row(sink, VIEW_ROW(DATABASES));
-}
-
 /* An automatic database that nobody uses. */
 static bool is_hidden(const struct database *db)
 {
@@ -105,16 +97,24 @@ static bool is_hidden(const struct database *db)
 	    db->servers == 0;
 }
 
+static int database_row(const struct admin *a, const struct view *v,
+    const void *item, struct row_sink *sink)
+{
+	const struct database *const db = item;
+	const struct config_db *const conf = db->conf;
+	const struct settings *const set = sessions_settings(a->ss);
+
+	(void)v;
+	return is_hidden(db) ? 0 : sink->row(sink, VIEW_ROW(DATABASES));
+}
+
 static void databases_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
-	(void)v;
 	catalog_sort(a->ss->catalog);
 	for (const struct database *db = a->ss->catalog->databases; db != NULL;
 	    db = db->hh.next) {
-		if (is_hidden(db))
-			continue;
-		if (database_row(db, sessions_settings(a->ss), sink) != 0)
+		if (database_row(a, v, db, sink) != 0)
 			return;
 	}
 }
@@ -192,11 +192,12 @@ struct view_group view_group_catalog(void)
 {
 	static const struct view views[] = {
 		{ .topic = "DATABASES", VIEW_COLUMNS(databases_columns),
-		    .rows = databases_rows },
+		    .rows = databases_rows, .over = VIEW_DATABASES,
+		    .item = database_row },
 		{ .topic = "USERS", VIEW_COLUMNS(users_columns),
 		    .rows = users_rows },
 		{ .topic = "PEERS", VIEW_COLUMNS(peers_columns),
-		    .rows = peers_rows },
+		    .rows = peers_rows, .over = VIEW_WHOLE },
 	};
 
 	return (struct view_group){ views, VIEW_COUNT(views) };

@@ -63,9 +63,9 @@ struct view_group view_group_dns(void)
 {
 	static const struct view views[] = {
 		{ .topic = "DNS_HOSTS", VIEW_COLUMNS(hosts_columns),
-		    .rows = hosts_rows },
+		    .rows = hosts_rows, .over = VIEW_WHOLE },
 		{ .topic = "DNS_ZONES", VIEW_COLUMNS(zones_columns),
-		    .rows = zones_rows },
+		    .rows = zones_rows, .over = VIEW_WHOLE },
 	};
 
 	return (struct view_group){ views, VIEW_COUNT(views) };

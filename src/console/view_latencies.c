@@ -63,8 +63,29 @@ static int sum_row(const struct catalog *c, enum latency what,
 	return rc;
 }
 
-static int pool_rows(const struct pool *p, struct row_sink *sink)
+/* The same, without what this period has brought: that takes a look at all. */
+static int begin_rows(const struct admin *a, struct row_sink *sink)
 {
+	const struct averages *const sums = &a->ss->catalog->averages;
+
+	for (size_t i = 0; i < LATENCIES; i++) {
+		const struct whose who = {
+			.latency = latency_name((enum latency)i) };
+
+		if (latency_row(&who, &sums->latencies.of[i], sink) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int pool_rows(const struct admin *a, const struct view *v,
+    const void *item, struct row_sink *sink)
+{
+	struct pool *const p = (void *)(uintptr_t)item;
+
+	(void)a;
+	(void)v;
+	latencies_settle(p);
 	for (size_t i = 0; p->latencies != NULL && i < LATENCIES; i++) {
 		const struct whose who = {
 			.database = p->key.db->name,
@@ -83,7 +104,6 @@ static void latencies_rows(const struct admin *a, const struct view *v,
 {
 	struct catalog *const c = a->ss->catalog;
 
-	(void)v;
 	catalog_sort(c);
 	averages_settle(&c->averages);
 	for (struct pool *p = c->pools; p != NULL; p = p->hh.next)
@@ -93,7 +113,7 @@ static void latencies_rows(const struct admin *a, const struct view *v,
 			return;
 	}
 	for (struct pool *p = c->pools; p != NULL; p = p->hh.next) {
-		if (pool_rows(p, sink) != 0)
+		if (pool_rows(a, v, p, sink) != 0)
 			return;
 	}
 }
@@ -102,7 +122,8 @@ struct view_group view_group_latencies(void)
 {
 	static const struct view views[] = {
 		{ .topic = "LATENCIES", VIEW_COLUMNS(latencies_columns),
-		    .rows = latencies_rows },
+		    .rows = latencies_rows, .over = VIEW_POOLS,
+		    .item = pool_rows, .begin = begin_rows },
 	};
 
 	return (struct view_group){ views, VIEW_COUNT(views) };

@@ -99,30 +99,33 @@ static const char *reason_of(const struct pool *p, enum client_state state,
 	    wait_name(wait_reason(p, state, c, time_now()));
 }
 
-static int pool_row(const struct pool *p, const struct catalog *c,
-    struct row_sink *sink)
+static int pool_row(const struct admin *a, const struct view *v,
+    const void *item, struct row_sink *sink)
 {
+	const struct pool *const p = item;
+	const struct catalog *const c = a->ss->catalog;
 	const struct config_db *const conf = p->key.db->conf;
 	const unsigned *const cl = p->client_count, *const sv = p->server_count;
 	usec_t wait;
 	const enum client_state state = longest_wait(p, &wait);
 
+	(void)v;
 	return sink->row(sink, VIEW_ROW(POOLS));
 }
 
+/* Of each pool. */
 static void pools_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
-	(void)v;
 	catalog_sort(a->ss->catalog);
 	for (const struct pool *p = a->ss->catalog->pools; p != NULL;
 	    p = p->hh.next) {
-		if (pool_row(p, a->ss->catalog, sink) != 0)
+		if (v->item(a, v, p, sink) != 0)
 			return;
 	}
 }
 
-static int waits_row(const struct pool *p, enum client_state state,
+static int state_row(const struct pool *p, enum client_state state,
     const struct catalog *c, struct row_sink *sink)
 {
 	const enum wait_reason reason = wait_reason(p, state, c, time_now());
@@ -138,18 +141,15 @@ static int waits_row(const struct pool *p, enum client_state state,
 	return sink->row(sink, VIEW_ROW(WAITS));
 }
 
-static void waits_rows(const struct admin *a, const struct view *v,
-    struct row_sink *sink)
+static int waits_row(const struct admin *a, const struct view *v,
+    const void *item, struct row_sink *sink)
 {
 	(void)v;
-	catalog_sort(a->ss->catalog);
-	for (const struct pool *p = a->ss->catalog->pools; p != NULL;
-	    p = p->hh.next) {
-		for (size_t i = 0; i < VIEW_COUNT(waiting); i++) {
-			if (waits_row(p, waiting[i], a->ss->catalog, sink) != 0)
-				return;
-		}
+	for (size_t i = 0; i < VIEW_COUNT(waiting); i++) {
+		if (state_row(item, waiting[i], a->ss->catalog, sink) != 0)
+			return -1;
 	}
+	return 0;
 }
 
 static void peer_pools_rows(const struct admin *a, const struct view *v,
@@ -171,11 +171,12 @@ struct view_group view_group_pools(void)
 {
 	static const struct view views[] = {
 		{ .topic = "POOLS", VIEW_COLUMNS(pools_columns),
-		    .rows = pools_rows },
+		    .rows = pools_rows, .over = VIEW_POOLS, .item = pool_row },
 		{ .topic = "PEER_POOLS", VIEW_COLUMNS(peer_pools_columns),
-		    .rows = peer_pools_rows },
+		    .rows = peer_pools_rows, .over = VIEW_WHOLE },
 		{ .topic = "WAITS", VIEW_COLUMNS(waits_columns),
-		    .rows = waits_rows },
+		    .rows = pools_rows, .over = VIEW_POOLS,
+		    .item = waits_row },
 	};
 
 	return (struct view_group){ views, VIEW_COUNT(views) };

@@ -195,15 +195,15 @@ struct view_group view_group_process(void)
 {
 	static const struct view views[] = {
 		{ .topic = "CONFIG", VIEW_COLUMNS(config_columns),
-		    .rows = config_rows },
+		    .rows = config_rows, .over = VIEW_WHOLE },
 		{ .topic = "VERSION", VIEW_COLUMNS(version_columns),
-		    .rows = version_rows },
+		    .rows = version_rows, .over = VIEW_WHOLE },
 		{ .topic = "STATE", VIEW_COLUMNS(state_columns),
-		    .rows = state_rows },
+		    .rows = state_rows, .over = VIEW_WHOLE },
 		{ .topic = "LISTS", VIEW_COLUMNS(lists_columns),
-		    .rows = lists_rows },
+		    .rows = lists_rows, .over = VIEW_WHOLE },
 		{ .topic = "MEM", VIEW_COLUMNS(mem_columns),
-		    .rows = mem_rows },
+		    .rows = mem_rows, .over = VIEW_WHOLE },
 	};
 
 	return (struct view_group){ views, VIEW_COUNT(views) };

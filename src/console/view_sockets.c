@@ -281,19 +281,78 @@ static int session_row(const struct walk *w, const struct session *x)
 	}
 }
 
+/* What one in this state is called; NULL: it is in none of the lists. */
+static const struct part *part_of(const struct view *v, int state)
+{
+	for (size_t i = 0; i < variants[v->variant].count; i++) {
+		if (variants[v->variant].parts[i].state == state)
+			return &variants[v->variant].parts[i];
+	}
+	return NULL;
+}
+
+static struct walk walk_of(const struct admin *a, const struct view *v,
+    struct row_sink *sink)
+{
+	return (struct walk){ a, v, sink,
+		params_find(a->ss->params, "application_name") };
+}
+
+static const char *state_name(const struct part *part, const void *other)
+{
+	return part->unlinked != NULL && other == NULL ? part->unlinked :
+	    part->name;
+}
+
+static const char *reason_of(const struct admin *a, const struct pool *p,
+    int state)
+{
+	return p->client_count[state] == 0 ? NULL : wait_name(wait_reason(p,
+	    (enum client_state)state, a->ss->catalog, time_now()));
+}
+
+/* One by itself, of the view CLIENTS. */
+static int client_row(const struct admin *a, const struct view *v,
+    const void *item, struct row_sink *sink)
+{
+	const struct client *const c = item;
+	const struct part *const part = part_of(v, c->pc.state);
+	const struct walk w = walk_of(a, v, sink);
+
+	if (c->pc.pool == NULL || part == NULL)
+		return 0;
+	struct session x = client_session(c,
+	    state_name(part, c->pc.server));
+
+	x.wait_reason = reason_of(a, c->pc.pool, c->pc.state);
+	return session_row(&w, &x);
+}
+
+static int server_row(const struct admin *a, const struct view *v,
+    const void *item, struct row_sink *sink)
+{
+	const struct server *const s = item;
+	const struct part *const part = part_of(v, s->ps.state);
+	const struct walk w = walk_of(a, v, sink);
+
+	if (part == NULL)
+		return 0;
+	const struct session x = server_session(s,
+	    state_name(part, s->ps.client));
+
+	return session_row(&w, &x);
+}
+
 static int walk_clients(const struct walk *w, const struct pool *p,
     const struct part *part)
 {
-	const char *const reason = p->client_count[part->state] == 0 ? NULL :
-	    wait_name(wait_reason(p, (enum client_state)part->state,
-	    w->a->ss->catalog, time_now()));
+	const char *const reason = reason_of(w->a, p, part->state);
 	const struct pool_client *pc;
 
 	DL_FOREACH(p->clients[part->state], pc) {
-		const char *const state = part->unlinked != NULL &&
-		    pc->server == NULL ? part->unlinked : part->name;
 		struct session x = client_session(
-		    client_of((struct pool_client *)pc), state);
+		    client_of((struct pool_client *)pc),
+		    state_name(part, pc->server));
 
 		x.wait_reason = reason;
 		if (session_row(w, &x) != 0)
@@ -308,10 +367,9 @@ static int walk_servers(const struct walk *w, const struct pool *p,
 	const struct pool_server *ps;
 
 	DL_FOREACH(p->servers[part->state], ps) {
-		const char *const state = part->unlinked != NULL &&
-		    ps->client == NULL ? part->unlinked : part->name;
 		const struct session x = server_session(
-		    server_of((struct pool_server *)ps), state);
+		    server_of((struct pool_server *)ps),
+		    state_name(part, ps->client));
 
 		if (session_row(w, &x) != 0)
 			return -1;
@@ -347,8 +405,7 @@ static void walk_logins(const struct walk *w)
 static void sockets_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
-	const struct walk w = { a, v, sink,
-		params_find(a->ss->params, "application_name") };
+	const struct walk w = walk_of(a, v, sink);
 
 	catalog_sort(a->ss->catalog);
 	for (const struct pool *p = a->ss->catalog->pools; p != NULL;
@@ -370,11 +427,11 @@ struct view_group view_group_sockets(void)
 {
 	static const struct view views[] = {
 		{ .topic = "CLIENTS", VIEW_COLUMNS(clients_columns),
-		    .rows = sockets_rows,
-		    .variant = VARIANT_CLIENTS },
+		    .rows = sockets_rows, .over = VIEW_CLIENTS,
+		    .item = client_row, .variant = VARIANT_CLIENTS },
 		{ .topic = "SERVERS", VIEW_COLUMNS(servers_columns),
-		    .rows = sockets_rows,
-		    .variant = VARIANT_SERVERS },
+		    .rows = sockets_rows, .over = VIEW_SERVERS,
+		    .item = server_row, .variant = VARIANT_SERVERS },
 		{ .topic = "SOCKETS", VIEW_COLUMNS(sockets_columns),
 		    .rows = sockets_rows, .variant = VARIANT_SOCKETS },
 		{ .topic = "ACTIVE_SOCKETS", VIEW_COLUMNS(sockets_columns),

@@ -9,6 +9,9 @@
 
 #define NUMBER(name, from) { name, COL_NUMERIC, SHAPE_##from },
 
+/* All but TOTALS have a row a database. */
+#define STATS_ITEM .over = VIEW_DATABASES, .item = stats_row
+
 static const struct column stats_columns[] = {
 	{ "database", COL_TEXT, SHAPE_PLAIN },
 #define COUNTER(name, from, total, ...) NUMBER(total, from)
@@ -83,6 +86,27 @@ static size_t add_counters(struct cell *cells, size_t at,
 	return at;
 }
 
+static int stats_row(const struct admin *a, const struct view *v,
+    const void *item, struct row_sink *sink)
+{
+	const struct database *const db = item;
+	struct cell cells[1 + 2 * COUNTERS] = { cell_text(db->name) };
+	struct sums sums = { 0 };
+	struct counters avg;
+	size_t at = 1;
+
+	if (db->pools == NULL)
+		return 0;
+	for (const struct pool *p = db->pools; p != NULL; p = p->db_next)
+		sums_add(&sums, p);
+	sums_average(&sums, a, &avg);
+	if (v->variant & STATS_TOTALS)
+		at = add_counters(cells, at, &sums.now);
+	if (v->variant & STATS_AVERAGES)
+		add_counters(cells, at, &avg);
+	return sink->row(sink, cells);
+}
+
 static void stats_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
@@ -90,22 +114,7 @@ static void stats_rows(const struct admin *a, const struct view *v,
 	averages_settle(&a->ss->catalog->averages);
 	for (const struct database *db = a->ss->catalog->databases; db != NULL;
 	    db = db->hh.next) {
-		struct cell cells[1 + 2 * COUNTERS] = { cell_text(db->name) };
-		struct sums sums = { 0 };
-		struct counters avg;
-		size_t at = 1;
-
-		if (db->pools == NULL)
-			continue;
-		for (const struct pool *p = db->pools; p != NULL;
-		    p = p->db_next)
-			sums_add(&sums, p);
-		sums_average(&sums, a, &avg);
-		if (v->variant & STATS_TOTALS)
-			at = add_counters(cells, at, &sums.now);
-		if (v->variant & STATS_AVERAGES)
-			add_counters(cells, at, &avg);
-		if (sink->row(sink, cells) != 0)
+		if (stats_row(a, v, db, sink) != 0)
 			return;
 	}
 }
@@ -144,15 +153,17 @@ struct view_group view_group_stats(void)
 {
 	static const struct view views[] = {
 		{ .topic = "STATS", VIEW_COLUMNS(stats_columns),
-		    .rows = stats_rows,
+		    .rows = stats_rows, STATS_ITEM,
 		    .variant = STATS_TOTALS | STATS_AVERAGES },
 		{ .topic = "STATS_TOTALS", VIEW_COLUMNS(stats_totals_columns),
-		    .rows = stats_rows, .variant = STATS_TOTALS },
+		    .rows = stats_rows, STATS_ITEM,
+		    .variant = STATS_TOTALS },
 		{ .topic = "STATS_AVERAGES",
 		    VIEW_COLUMNS(stats_averages_columns),
-		    .rows = stats_rows, .variant = STATS_AVERAGES },
+		    .rows = stats_rows, STATS_ITEM,
+		    .variant = STATS_AVERAGES },
 		{ .topic = "TOTALS", VIEW_COLUMNS(totals_columns),
-		    .rows = totals_rows },
+		    .rows = totals_rows, .over = VIEW_WHOLE },
 	};
 
 	return (struct view_group){ views, VIEW_COUNT(views) };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "http/json.h"
 #include "pool/catalog.h"
 #include "pool/drain.h"
 #include "pool/pool_failure.h"
@@ -19,20 +20,6 @@ struct reasons {
 	unsigned count;
 };
 
-static void add_char(struct text *t, const char *s, size_t n)
-{
-	const unsigned char c = (unsigned char)s[0];
-
-	if (n == 0)
-		text_add(t, "\\ufffd");
-	else if (c == '"' || c == '\\')
-		text_addf(t, "\\%c", c);
-	else if (c < ' ' || c == 0x7f)
-		text_addf(t, "\\u%04x", c);
-	else
-		text_add_bytes(t, s, n);
-}
-
 /* A string of JSON, of max bytes of s at most. */
 static void add_string(struct text *t, const char *s, size_t max)
 {
@@ -40,10 +27,10 @@ static void add_string(struct text *t, const char *s, size_t max)
 
 	text_add(t, "\"");
 	while (*s != '\0' && (size_t)(s - begin) < max) {
-		const size_t n = text_character(s);
+		char out[JSON_CHARACTER];
+		const size_t n = json_character(&s, out);
 
-		add_char(t, s, n);
-		s += n > 0 ? n : 1;
+		text_add_bytes(t, out, n);
 	}
 	text_add(t, "\"");
 }

@@ -10,8 +10,10 @@
 #include "base/mem.h"
 #include "base/net.h"
 #include "base/text.h"
-#include "http/health.h"
+#include "console/admin.h"
+#include "console/version.h"
 #include "http/exposition.h"
+#include "http/health.h"
 #include "http/httpd.h"
 #include "http/metrics.h"
 #include "http/request.h"
@@ -23,8 +25,8 @@
 #define NAME_BYTES 256		/* of a database in a question */
 
 struct http {
-	struct sessions *ss;	/* borrowed */
-	http_version_fn *version;
+	const struct admin *admin;	/* borrowed */
+	struct sessions *ss;	/* borrowed: its */
 	struct httpd *httpd;	/* owned; NULL: nothing is open */
 	char *addr;		/* owned: as opened; NULL */
 	int port;
@@ -125,7 +127,7 @@ static void get_metrics(struct http *h, struct httpd_conn *c,
 	const struct settings *const set = sessions_settings(h->ss);
 	struct metrics_order order = {
 		.ss = h->ss,
-		.version = h->version(set),
+		.version = version_of(set->console_version)->text,
 		.bouncer = set->http_pgbouncer_names != 0,
 		.max = (uint64_t)set->http_max_series,
 	};
@@ -254,14 +256,14 @@ void http_tick(struct http *h, usec_t now)
 	open_all(h);
 }
 
-struct http *http_new(struct sessions *ss, http_version_fn *version)
+struct http *http_new(const struct admin *a)
 {
 	struct http *const h = mem_zalloc(sizeof *h);
 
 	if (h == NULL)
 		return NULL;
-	h->ss = ss;
-	h->version = version;
+	h->admin = a;
+	h->ss = a->ss;
 	return h;
 }
 

@@ -128,6 +128,7 @@ struct client *client_open(struct sessions *ss, int fd,
 		stream_close(&c->stream);
 		goto fail;
 	}
+	cursor_list_add(&ss->all_clients, &c->node);
 	ss->catalog->clients++;
 	return c;
 fail:
@@ -167,6 +168,7 @@ static void release(struct client *c)
 		catalog_release_user(ss->catalog, c->user);
 	c->db = NULL;
 	c->user = NULL;
+	cursor_list_remove(&ss->all_clients, &c->node);
 	ss->catalog->clients--;
 }
 

@@ -124,6 +124,7 @@ struct server *server_new(struct sessions *ss, struct pool *p,
 	track_init(&s->track, ss->server_ops->track, s);
 	s->ps.dedicated = state == SERVER_DEDICATED_LOGIN;
 	pool_server_set(&s->ps, state);
+	cursor_list_add(&ss->all_servers, &s->node);
 	ss->servers++;
 	return s;
 }
@@ -256,6 +257,7 @@ void server_close_cause(struct server *s, struct close_cause why)
 		stream_close(&s->stream);
 	}
 	pool_server_set(&s->ps, SERVER_GONE);
+	cursor_list_remove(&ss->all_servers, &s->node);
 	ss->servers--;
 	ss->server_ops->closed(s, why);
 	track_fini(&s->track);

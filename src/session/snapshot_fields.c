@@ -53,7 +53,8 @@
 	X(client, stream, is_movable_stream(&it->stream)) \
 	X(client, role, it->role == it->ss->client_ops.relay) \
 	X(client, pc, is_movable_pool_client(&it->pc)) X(client, who, MADE) \
-	X(client, timer, MADE) X(client, hh, MADE) X(client, ss, MADE) \
+	X(client, timer, MADE) X(client, hh, MADE) X(client, node, MADE) \
+	X(client, ss, MADE) \
 	X(client, db, MOVED) X(client, user, MOVED) \
 	X(client, login, MADE) X(client, console, MADE) \
 	X(client, request, it->request == NULL) X(client, params, MOVED) \
@@ -104,7 +105,7 @@
 #define SERVER(X, A) \
 	X(server, stream, is_movable_stream(&it->stream)) \
 	X(server, ps, is_movable_pool_server(&it->ps)) X(server, who, MADE) \
-	X(server, timer, MADE) X(server, ss, MADE) \
+	X(server, timer, MADE) X(server, ss, MADE) X(server, node, MADE) \
 	X(server, phase, it->phase == SERVER_PHASE_POOLED) \
 	X(server, attempt, it->attempt == NULL) \
 	X(server, chore, it->chore == CHORE_NONE || \

@@ -1,0 +1,32 @@
+/* view_walk.h - a view bit by bit, for who must not take long.
+ *
+ * The same rows as SHOW has, the oldest database, pool, client ... first; what
+ * goes meanwhile is not told, what comes is told last, nothing twice.
+ * SPDX-License-Identifier: ISC */
+#ifndef CONSOLE_VIEW_WALK_H
+#define CONSOLE_VIEW_WALK_H
+
+#include <stdbool.h>
+
+#include "base/cursor.h"
+
+struct admin;
+struct row_sink;
+struct view;
+
+struct view_walk {
+	const struct admin *a;		/* borrowed */
+	const struct view *v;
+	struct cursor cursor;
+	bool begun;
+};
+
+/* v is not VIEW_PRIVATE. */
+void view_walk_begin(struct view_walk *w, const struct admin *a,
+    const struct view *v);
+/* The rows of one item. Returns false when that was all. */
+bool view_walk_next(struct view_walk *w, struct row_sink *sink);
+/* Must be called before what is walked over goes. */
+void view_walk_end(struct view_walk *w);
+
+#endif
