@@ -54,6 +54,9 @@ static inline size_t histogram_bucket(uint64_t value)
 	return i < LAST ? i : LAST;
 }
 
+/* The middle of a bucket. */
+uint64_t histogram_value(size_t bucket);
+
 /* The power's place, or NULL: no memory. */
 struct histogram_power *histogram_get_power(struct histogram *h, size_t i);
 

@@ -76,6 +76,10 @@ void log_flush(void);
 #define log_info(...) log_at(LEVEL_INFO, NULL, __VA_ARGS__)
 #define log_debug(...) log_at(LEVEL_DEBUG, NULL, __VA_ARGS__)
 
+struct log_line;
+/* Each line goes to fn as well, which must not log; NULL ends it. */
+void log_set_tap(void (*fn)(void *arg, const struct log_line *l), void *arg);
+
 /* Unit tests: lines go to fn (without time and pid) instead; NULL ends it. */
 void log_set_sink(void (*fn)(enum log_level level, const char *line));
 

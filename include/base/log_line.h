@@ -22,6 +22,8 @@ struct log_line {
 	const char *cooked;	/* with prefix, of printable lines */
 };
 
+/* As the line has it. */
+const char *log_line_level(enum log_level level);
 /* The priority of syslog and the journal. */
 int log_line_priority(enum log_level level);
 

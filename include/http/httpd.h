@@ -37,6 +37,9 @@ struct httpd_source {
 	/* Put the next bytes into t, which has room for a chunk, without
 	 * taking long. Returns false when these were the last. */
 	bool (*more)(void *body, struct text *t);
+	/* For httpd_prepare(): what the head says, NULL: not known yet, ask
+	 * again. t is a chunk of room to work in. */
+	const struct httpd_head *(*head)(void *body, struct text *t);
 	/* Nobody wants it any more. */
 	void (*free)(void *body);
 };
@@ -63,10 +66,16 @@ void httpd_set_tls(struct httpd *h, struct tls_context *ctx);
 /* From time to time: whose time is up? */
 void httpd_tick(struct httpd *h, usec_t now);
 
+/* Who asks. */
+const struct net_addr *httpd_peer(const struct httpd_conn *c);
+
 void httpd_reply(struct httpd_conn *c, const struct httpd_head *head,
     const char *body, size_t len);
 /* source->free() is called in any case. */
 void httpd_stream(struct httpd_conn *c, const struct httpd_head *head,
     const struct httpd_source *source, void *body);
+/* The same, where source->head() says the head. */
+void httpd_prepare(struct httpd_conn *c, const struct httpd_source *source,
+    void *body);
 
 #endif

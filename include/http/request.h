@@ -1,7 +1,7 @@
 /* request.h - what a client of HTTP asks for: a head, parsed in its place.
  *
  * GET and HEAD without a body, which is all that is answered (RFC 9112). Host
- * is not looked at: nothing that is answered depends on it.
+ * is for who must know whether a browser was led here by another name.
  * SPDX-License-Identifier: ISC */
 #ifndef HTTP_REQUEST_H
 #define HTTP_REQUEST_H
@@ -19,6 +19,8 @@ struct request {
 	const char *query;	/* what follows the ? */
 	const char *accept;
 	const char *authorization;
+	const char *if_none_match;
+	const char *host;
 };
 
 #define REQUEST_MORE 0		/* the head has not come to its end */

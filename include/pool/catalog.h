@@ -10,6 +10,7 @@
 #include "pool/averages.h"
 #include "pool/database.h"
 #include "pool/pool.h"
+#include "pool/recent.h"
 
 struct credentials;
 struct drain;
@@ -50,6 +51,7 @@ struct catalog {
 	struct pool *dirty;		/* DL: to be looked at this turn */
 	struct wheel database_due, pool_due;	/* when each is looked at */
 	struct averages averages;		/* of the pools */
+	struct recent recent;			/* of them, too */
 	bool paused;			/* PAUSE without a database */
 	struct drain *drained;		/* LL: see drain.h */
 };

@@ -8,6 +8,7 @@
 #include "base/histogram.h"
 #include "base/time.h"
 #include "pool/pool.h"
+#include "pool/recent.h"
 
 enum latency {
 	LATENCY_WAIT,		/* for a server; of each that was assigned */
@@ -31,7 +32,7 @@ const char *latency_name(enum latency what);
 /* The latencies of a pool, made when first asked for; NULL: no memory. */
 struct latencies *latencies_get(struct pool *p);
 
-/* Hot: it took so long in p. A wait of no time needs no note. */
+/* Hot: it took so long in p. A wait of no time needs no note here. */
 static inline void latencies_note(struct pool *p, enum latency what,
     usec_t took)
 {
@@ -40,6 +41,14 @@ static inline void latencies_note(struct pool *p, enum latency what,
 
 	if (l != NULL)
 		histogram_note(&l->of[what], (uint64_t)took, 1);
+}
+
+/* Hot: it took so long, for who asks what happens now. */
+static inline void latencies_note_recent(struct pool *p,
+    enum recent_kind kind, usec_t took)
+{
+	if (p->recent != NULL)
+		recent_note(p->recent, kind, took);
 }
 
 /* Hot: the same of a query that was a transaction by itself. */

@@ -66,13 +66,13 @@ struct pool {
 	struct welcome *welcome;	/* owned; NULL = none, or obsolete */
 	struct counted counted;
 	struct latencies *latencies;	/* owned; NULL: nothing noted yet */
+	struct recent *recent;		/* the catalog's; NULL: a peer's pool */
 	struct pool *averages_prev, *averages_next;	/* see averages.h; prev NULL: not */
 	unsigned averages_round;		/* the last one that has this pool */
 	struct wheel_node wheel;		/* of catalog.pool_due; see due.h */
 	usec_t idle_due_at;		/* when all idle servers are looked at */
 	usec_t idle_seen_at;		/* when they were, last */
-	usec_t last_launch;		/* start of the latest attempt */
-	usec_t last_lifetime_close;
+	usec_t last_launch, last_lifetime_close;	/* an attempt's start */
 	usec_t unused_since, drained_at;	/* 0 = in use; drain_stops() */
 	bool failing;			/* the latest login failed */
 	bool old_protocol;		/* its servers refuse what is not 3.0 */

@@ -16,8 +16,7 @@ unsigned histogram_rank(unsigned i)
 	return ranks[i];
 }
 
-/* The middle of a bucket. */
-static uint64_t value_of(size_t bucket)
+uint64_t histogram_value(size_t bucket)
 {
 	if (bucket < HISTOGRAM_BUCKETS)
 		return bucket;
@@ -110,7 +109,7 @@ static void find_ranks(const struct histogram *h, bool all,
 		while (rank < HISTOGRAM_RANKS && seen > 0 &&
 		    (unsigned __int128)seen * 1000 >=
 		    (unsigned __int128)out->count * histogram_rank(rank)) {
-			const uint64_t value = value_of(b);
+			const uint64_t value = histogram_value(b);
 
 			out->at[rank++] = value < out->max ? value : out->max;
 		}

@@ -67,6 +67,8 @@ static struct {
 	char ident[128];
 	/* One byte past the longest path, so that a cut one can't be opened. */
 	char file[PATH_MAX + 1];
+	void (*tap)(void *arg, const struct log_line *l);
+	void *tap_arg;
 	void (*test_sink)(enum log_level level, const char *line);
 } sink = { .facility = LOG_DAEMON };
 
@@ -249,6 +251,8 @@ static void tell_early(void)
 
 static void deliver(const struct log_line *l)
 {
+	if (sink.tap != NULL)
+		sink.tap(sink.tap_arg, l);
 	if (!sink.quiet && sink.journal)
 		to_journal(l);
 	else if (!sink.quiet)
@@ -328,6 +332,12 @@ void log_fatal(const char *fmt, ...)
 void log_flush(void)
 {
 	log_out_flush(LAST_MS);
+}
+
+void log_set_tap(void (*fn)(void *arg, const struct log_line *l), void *arg)
+{
+	sink.tap = fn;
+	sink.tap_arg = arg;
 }
 
 void log_set_sink(void (*fn)(enum log_level level, const char *line))

@@ -22,6 +22,11 @@ static const struct {
 	[LEVEL_NOISE] = { "NOISE", LOG_DEBUG },
 };
 
+const char *log_line_level(enum log_level level)
+{
+	return levels[level].word;
+}
+
 int log_line_priority(enum log_level level)
 {
 	return levels[level].priority;

@@ -47,7 +47,7 @@ static const struct group groups[] = {
 	    "stats_period", "console_version" } },
 	{ "Health and metrics",
 	    { "http_listen_port", "http_listen_addr",
-	    "http_pgbouncer_names", "http_max_series",
+	    "http_pgbouncer_names", "http_max_series", "http_log_lines",
 	    "http_auth_token_file", "http_tls_cert_file",
 	    "http_tls_key_file" } },
 	{ "Clients",

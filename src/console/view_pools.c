@@ -36,7 +36,9 @@
 	X(TEXT, "load_balance_hosts", PLAIN, \
 	    cell_text(view_load_balance(conf))) \
 	X(TEXT, "wait_reason", EXTENDED, cell_text(reason_of(p, state, c))) \
-	X(INT8, "wait_us", EXTENDED, cell_number(wait))
+	X(INT8, "wait_us", EXTENDED, cell_number(wait)) \
+	X(INT4, "pool_size", EXTENDED, cell_number(p->limits.size)) \
+	X(INT4, "reserve_pool_size", EXTENDED, cell_number(p->limits.reserve))
 
 static const struct column pools_columns[] = { POOLS(VIEW_COLUMN) };
 

@@ -12,10 +12,15 @@
 #include "base/text.h"
 #include "console/admin.h"
 #include "console/version.h"
+#include "http/access.h"
+#include "http/api.h"
 #include "http/exposition.h"
 #include "http/health.h"
+#include "http/history.h"
 #include "http/httpd.h"
+#include "http/log_ring.h"
 #include "http/metrics.h"
+#include "http/page.h"
 #include "http/request.h"
 #include "session/sessions.h"
 #include "session/tls_setup.h"
@@ -28,6 +33,9 @@ struct http {
 	const struct admin *admin;	/* borrowed */
 	struct sessions *ss;	/* borrowed: its */
 	struct httpd *httpd;	/* owned; NULL: nothing is open */
+	struct page *page;	/* owned, as these: NULL where nothing is */
+	struct history *history;
+	struct log_ring *log;	/* NULL: no lines are kept */
 	char *addr;		/* owned: as opened; NULL */
 	int port;
 	usec_t retry;		/* not all could be opened: again then; 0 */
@@ -146,6 +154,48 @@ static void get_metrics(struct http *h, struct httpd_conn *c,
 			.status = 200, .type = type }, metrics_source(), m);
 }
 
+/*
+ * Why the log is not for this client, NULL: it is. A browser on this machine may
+ * have been led here by the name of another site, whose scripts it trusts with
+ * what we answer.
+ */
+static const char *keep_log_from(const struct http *h, struct httpd_conn *c,
+    const struct request *r)
+{
+	if (h->ss->catalog->config->http_token.given)
+		return NULL;
+	if (!access_is_local(httpd_peer(c)))
+		return "without a token the log is for this machine only";
+	return access_names_us(r->host) ? NULL :
+	    "without a token the log is for http://localhost only";
+}
+
+static void get_api(struct http *h, struct httpd_conn *c,
+    const struct request *r)
+{
+	const struct api api = {
+		.admin = h->admin,
+		.history = h->history,
+		.log = h->log,
+		.no_log = keep_log_from(h, c, r),
+	};
+
+	if (may_know(h, r))
+		api_get(&api, c, r);
+	else
+		demand_token(c);
+}
+
+/* For all: it has nothing in it but what asks for the rest. */
+static void get_page(struct http *h, struct httpd_conn *c,
+    const struct request *r)
+{
+	page_reply(h->page, c, &(struct page_facts){
+		.token = !may_know(h, &(struct request){
+			.authorization = "" }),
+		.log = h->log != NULL && keep_log_from(h, c, r) == NULL });
+}
+
 static const struct {
 	const char *path;
 	void (*get)(struct http *h, struct httpd_conn *c,
@@ -154,6 +204,7 @@ static const struct {
 	{ "/healthz", get_healthz },
 	{ "/readyz", get_readyz },
 	{ "/metrics", get_metrics },
+	{ "/", get_page },
 };
 
 static void on_request(void *arg, struct httpd_conn *c,
@@ -165,7 +216,11 @@ static void on_request(void *arg, struct httpd_conn *c,
 			return;
 		}
 	}
-	reply_plain(c, 404, "there is /healthz, /readyz and /metrics\n");
+	if (strncmp(r->path, API_PREFIX, sizeof API_PREFIX - 1) == 0)
+		get_api(arg, c, r);
+	else
+		reply_plain(c, 404, "there is /, /api/, /healthz, /readyz and "
+		    "/metrics\n");
 }
 
 /* --- where --- */
@@ -210,9 +265,26 @@ static void open_all(struct http *h)
 	}
 }
 
+/* So many lines of it; who looks at them is served first. */
+static void keep_log(struct http *h, size_t lines)
+{
+	if (lines == (h->log != NULL ? log_ring_size(h->log) : 0))
+		return;
+	log_set_tap(NULL, NULL);
+	log_ring_free(&h->log);
+	if (lines == 0)
+		return;
+	h->log = log_ring_new(lines);
+	if (h->log != NULL)
+		log_set_tap(log_ring_put, h->log);
+}
+
 static void close_all(struct http *h)
 {
 	httpd_free(&h->httpd);
+	keep_log(h, 0);
+	history_free(&h->history);
+	page_free(&h->page);
 	mem_free(h->addr);
 	h->addr = NULL;
 	h->port = 0;
@@ -225,8 +297,10 @@ void http_apply(struct http *h)
 	const struct settings *const set = sessions_settings(h->ss);
 	const char *const addr = set->http_listen_addr;
 
-	if (h->httpd != NULL)
+	if (h->httpd != NULL) {
 		httpd_set_tls(h->httpd, h->ss->tls->http);
+		keep_log(h, (size_t)set->http_log_lines);
+	}
 	if (h->port == set->http_listen_port &&
 	    (h->port == 0 || strcmp(h->addr, addr) == 0))
 		return;
@@ -235,12 +309,16 @@ void http_apply(struct http *h)
 		return;
 	h->addr = mem_strdup(addr);
 	h->httpd = httpd_new(h->ss->loop, on_request, h);
-	if (h->addr == NULL || h->httpd == NULL) {
+	h->page = page_new();
+	h->history = history_new(h->ss->catalog, time_now());
+	if (h->addr == NULL || h->httpd == NULL || h->page == NULL ||
+	    h->history == NULL) {
 		log_error("out of memory: nothing listens for HTTP");
 		close_all(h);
 		return;
 	}
 	h->port = set->http_listen_port;
+	keep_log(h, (size_t)set->http_log_lines);
 	httpd_set_tls(h->httpd, h->ss->tls->http);
 	open_all(h);
 }
@@ -250,6 +328,7 @@ void http_tick(struct http *h, usec_t now)
 	if (h->httpd == NULL)
 		return;
 	httpd_tick(h->httpd, now);
+	history_tick(h->history, h->ss->catalog, now);
 	if (h->retry == 0 || now < h->retry)
 		return;
 	h->retry = 0;

@@ -23,7 +23,7 @@
 #define ANSWER_TIME USEC	/* that an answer has while others wait */
 #define BACKLOG 64
 #define LISTENERS 8
-#define HEAD_TEXT 512		/* of an answer */
+#define HEAD_TEXT 1024		/* of an answer */
 
 enum conn_state {
 	CONN_SHAKES,	/* hands, TLS */
@@ -43,7 +43,9 @@ struct httpd_conn {
 	const struct httpd_source *source;	/* NULL: nothing more to make */
 	void *body;			/* owned: of source */
 	bool chunks, keep, head;	/* as in the request at hand */
+	bool headed;			/* the head of the answer is written */
 	bool served;			/* has had an answer */
+	struct net_addr peer;
 	size_t len;			/* of buf */
 	char buf[HTTPD_HEAD_BYTES + 1];
 };
@@ -69,8 +71,10 @@ static const struct {
 	const char *text;
 } reasons[] = {
 	{ 200, "OK" },
+	{ 304, "Not Modified" },
 	{ 400, "Bad Request" },
 	{ 401, "Unauthorized" },
+	{ 403, "Forbidden" },
 	{ 404, "Not Found" },
 	{ 405, "Method Not Allowed" },
 	{ 413, "Content Too Large" },
@@ -170,29 +174,6 @@ static enum stream_write write_piece(struct httpd_conn *c,
 	    stream_write(&c->stream, &iov[1], 1);
 }
 
-/* The next bit, or the end. */
-static void go_on(struct loop_task *task)
-{
-	struct httpd_conn *const c = (struct httpd_conn *)((char *)task -
-	    offsetof(struct httpd_conn, task));
-	struct text piece;
-
-	if (c->source == NULL) {
-		end_answer(c);
-		return;
-	}
-	text_init(&piece, c->httpd->chunk, sizeof c->httpd->chunk);
-	const bool last = !c->source->more(c->body, &piece);
-
-	if (last)
-		drop_source(c);
-	/* an empty chunk would be the last one */
-	if (piece.len == 0 && (!last || !c->chunks))
-		loop_again(c->httpd->loop, &c->task);
-	else
-		after_write(c, write_piece(c, &piece, last));
-}
-
 static void write_head(struct text *t, const struct httpd_conn *c,
     const struct httpd_head *head)
 {
@@ -205,6 +186,64 @@ static void write_head(struct text *t, const struct httpd_conn *c,
 		text_add(t, head->extra);
 	if (!c->keep)
 		text_add(t, "Connection: close\r\n");
+}
+
+/* The head of a body whose length is not known. */
+static void send_head(struct httpd_conn *c, const struct httpd_head *head)
+{
+	const bool empty = head->status == 304;
+	char buf[HEAD_TEXT];
+	struct text t;
+
+	c->headed = true;
+	/* without chunks it is the end that tells where it ends */
+	if (!c->chunks && !empty)
+		c->keep = false;
+	text_init(&t, buf, sizeof buf);
+	write_head(&t, c, head);
+	text_add(&t, c->chunks && !empty ?
+	    "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
+	/* what head says may be its source's */
+	if (c->head || empty)
+		drop_source(c);
+	after_write(c, stream_write_bytes(&c->stream, buf, t.len));
+}
+
+static void prepare(struct httpd_conn *c, struct text *room)
+{
+	const struct httpd_head *const head = c->source->head(c->body, room);
+
+	if (head == NULL)
+		loop_again(c->httpd->loop, &c->task);
+	else
+		send_head(c, head);
+}
+
+/* The next bit, or the end. */
+static void go_on(struct loop_task *task)
+{
+	struct httpd_conn *const c = (struct httpd_conn *)((char *)task -
+	    offsetof(struct httpd_conn, task));
+	struct text piece;
+
+	if (c->source == NULL) {
+		end_answer(c);
+		return;
+	}
+	text_init(&piece, c->httpd->chunk, sizeof c->httpd->chunk);
+	if (!c->headed) {
+		prepare(c, &piece);
+		return;
+	}
+	const bool last = !c->source->more(c->body, &piece);
+
+	if (last)
+		drop_source(c);
+	/* an empty chunk would be the last one */
+	if (piece.len == 0 && (!last || !c->chunks))
+		loop_again(c->httpd->loop, &c->task);
+	else
+		after_write(c, write_piece(c, &piece, last));
 }
 
 static void begin_answer(struct httpd_conn *c)
@@ -235,22 +274,25 @@ void httpd_reply(struct httpd_conn *c, const struct httpd_head *head,
 void httpd_stream(struct httpd_conn *c, const struct httpd_head *head,
     const struct httpd_source *source, void *body)
 {
-	char buf[HEAD_TEXT];
-	struct text t;
-
 	begin_answer(c);
 	c->source = source;
 	c->body = body;
-	if (c->head)
-		drop_source(c);
-	/* without chunks it is the end that tells where it ends */
-	if (!c->chunks)
-		c->keep = false;
-	text_init(&t, buf, sizeof buf);
-	write_head(&t, c, head);
-	text_add(&t, c->chunks ? "Transfer-Encoding: chunked\r\n\r\n" :
-	    "\r\n");
-	after_write(c, stream_write_bytes(&c->stream, buf, t.len));
+	send_head(c, head);
+}
+
+void httpd_prepare(struct httpd_conn *c, const struct httpd_source *source,
+    void *body)
+{
+	begin_answer(c);
+	c->headed = false;
+	c->source = source;
+	c->body = body;
+	loop_again(c->httpd->loop, &c->task);
+}
+
+const struct net_addr *httpd_peer(const struct httpd_conn *c)
+{
+	return &c->peer;
 }
 
 /* A request that was not understood: where the next one begins is not known. */
@@ -407,7 +449,7 @@ static bool make_room(struct httpd *h)
 	return true;
 }
 
-static void take_conn(struct httpd *h, int fd)
+static void take_conn(struct httpd *h, int fd, const struct net_addr *peer)
 {
 	struct httpd_conn *const c = make_room(h) ? mem_zalloc(sizeof *c) :
 	    NULL;
@@ -417,6 +459,7 @@ static void take_conn(struct httpd *h, int fd)
 		return;
 	}
 	c->httpd = h;
+	c->peer = *peer;
 	c->since = time_now();
 	c->task.run = go_on;
 	c->state = CONN_HEARD;
@@ -445,7 +488,7 @@ static void on_acceptable(void *arg)
 
 			if (fd < 0)
 				break;
-			take_conn(h, fd);
+			take_conn(h, fd, &peer);
 		}
 	}
 }

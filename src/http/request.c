@@ -100,6 +100,18 @@ static int on_authorization(struct request *r, const char *value)
 	return REQUEST_READY;
 }
 
+static int on_if_none_match(struct request *r, const char *value)
+{
+	r->if_none_match = value;
+	return REQUEST_READY;
+}
+
+static int on_host(struct request *r, const char *value)
+{
+	r->host = value;
+	return REQUEST_READY;
+}
+
 static int on_connection(struct request *r, const char *value)
 {
 	if (text_casecmp(value, "close") == 0)
@@ -128,6 +140,8 @@ static const struct {
 	{ "authorization", on_authorization },
 	{ "connection", on_connection },
 	{ "content-length", on_length },
+	{ "host", on_host },
+	{ "if-none-match", on_if_none_match },
 	{ "transfer-encoding", on_coding },
 };
 
@@ -158,6 +172,7 @@ int request_parse(char *buf, size_t len, struct request *r, size_t *used)
 
 	*r = (struct request){
 		.path = "", .query = "", .accept = "", .authorization = "",
+		.if_none_match = "", .host = "",
 	};
 	if (head == 0)
 		return REQUEST_MORE;

@@ -171,6 +171,7 @@ struct pool *catalog_get_pool(struct catalog *c, struct database *db,
 	DL_PREPEND2(db->pools, p, db_prev, db_next);
 	DL_PREPEND2(user->pools, p, user_prev, user_next);
 	wheel_add(&c->pool_due, &p->wheel);
+	p->recent = &c->recent;
 	cursor_list_add(&c->all_pools, &p->node);
 	pool_configure(p, c->config);
 	return p;

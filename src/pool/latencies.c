@@ -31,6 +31,7 @@ void latencies_note_unassigned(struct pool *p, usec_t took)
 		return;
 	p->latencies->unassigned++;
 	latencies_note(p, LATENCY_WAIT, took);
+	latencies_note_recent(p, RECENT_WAIT, took);
 }
 
 /* A client that got a server at once has waited for no time. */

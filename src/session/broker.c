@@ -76,17 +76,19 @@ bool broker_same_params(struct client *c, struct server *s)
 static bool join(struct client *c, struct server *s)
 {
 	struct counters *n = &c->pc.pool->counted.now;
+	usec_t waited = 0;
 
 	if (!client_logs_in(c))
 		timeout_stop(&c->timer);
 	if (c->pc.state == CLIENT_WAITING) {
-		c->waited = time_now() - c->pc.wait_since;
+		c->waited = waited = time_now() - c->pc.wait_since;
 		n->wait_time += (uint64_t)c->waited;
 		if (c->waited > 0)
 			latencies_note(c->pc.pool, LATENCY_WAIT, c->waited);
 		pool_client_set(&c->pc, client_logs_in(c) ?
 		    CLIENT_LOGIN : CLIENT_ACTIVE);
 	}
+	latencies_note_recent(c->pc.pool, RECENT_WAIT, waited);
 	if (stream_is_suspended(&s->stream))	/* suspended, and to log in */
 		stream_unsuspend(&s->stream);
 	pool_link(&c->pc, &s->ps);

@@ -70,6 +70,19 @@ size_t relay_run_up(struct relay_up *up)
 
 /* --- from server to client --- */
 
+static inline void note_alone(struct pool *p, usec_t took)
+{
+	latencies_note_alone(p, took);
+	latencies_note_recent(p, RECENT_ALONE, took);
+}
+
+static inline void note(struct pool *p, enum latency what, usec_t took)
+{
+	latencies_note(p, what, took);
+	latencies_note_recent(p, what == LATENCY_XACT ? RECENT_XACT :
+	    RECENT_QUERY, took);
+}
+
 void relay_note_end(struct client *c, char status)
 {
 	struct counters *n = &c->pc.pool->counted.now;
@@ -79,9 +92,9 @@ void relay_note_end(struct client *c, char status)
 	if (started != 0) {
 		n->query_time += (uint64_t)(now - started);
 		if (xact && c->xact_start == started)
-			latencies_note_alone(c->pc.pool, now - started);
+			note_alone(c->pc.pool, now - started);
 		else
-			latencies_note(c->pc.pool, LATENCY_QUERY, now - started);
+			note(c->pc.pool, LATENCY_QUERY, now - started);
 		if (sessions_settings(c->ss)->log_min_duration > 0)
 			slow_log(c, now - started);
 	}
@@ -90,7 +103,7 @@ void relay_note_end(struct client *c, char status)
 		return;
 	n->xact_time += (uint64_t)(now - c->xact_start);
 	if (c->xact_start != started)
-		latencies_note(c->pc.pool, LATENCY_XACT, now - c->xact_start);
+		note(c->pc.pool, LATENCY_XACT, now - c->xact_start);
 	c->xact_start = 0;
 }
 

@@ -73,6 +73,7 @@ void replication_ready(struct server *s)
 
 	s->ps.pool->counted.now.wait_time += (uint64_t)waited;
 	latencies_note(s->ps.pool, LATENCY_WAIT, waited);
+	latencies_note_recent(s->ps.pool, RECENT_WAIT, waited);
 	pool_client_set(&c->pc, CLIENT_ACTIVE);
 	pool_link(&c->pc, &s->ps);
 	if (!greet(c, s))

@@ -163,6 +163,7 @@ static const struct {
 	{ "http_tls_key_file", "", true },
 	{ "http_auth_token_file", "", true },
 	{ "http_max_series", "100000", true },
+	{ "http_log_lines", "100", true },
 };
 
 static void test_rows_are_those_of_show_config(void **state)

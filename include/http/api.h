@@ -1,0 +1,25 @@
+/* api.h - /api/...: what the console shows, the history and the log as JSON.
+ * SPDX-License-Identifier: ISC */
+#ifndef HTTP_API_H
+#define HTTP_API_H
+
+struct admin;
+struct history;
+struct httpd_conn;
+struct log_ring;
+struct request;
+
+/* What there is to be told; all borrowed. */
+struct api {
+	const struct admin *admin;
+	const struct history *history;
+	const struct log_ring *log;
+	const char *no_log;	/* why this client may not read it; or NULL */
+};
+
+/* r->path begins with API_PREFIX; who asks may know. */
+#define API_PREFIX "/api/"
+void api_get(const struct api *api, struct httpd_conn *c,
+    const struct request *r);
+
+#endif

@@ -1,0 +1,48 @@
+/* history.h - the last ten minutes in samples, for charts.
+ * SPDX-License-Identifier: ISC */
+#ifndef HTTP_HISTORY_H
+#define HTTP_HISTORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/time.h"
+
+struct catalog;
+struct history;
+struct writer;
+
+#define HISTORY_INTERVAL (2 * USEC)
+#define HISTORY_SAMPLES 300
+
+struct history_sample {
+	uint64_t number;		/* of the first: 1 */
+	usec_t at;			/* by the wall clock */
+	usec_t length;			/* of the time that is counted */
+	uint64_t transactions, queries, waits;
+	uint64_t query_p50, query_p95, query_p99;
+	uint64_t wait_p50, wait_p95, wait_p99;
+	uint64_t longest_wait;		/* of those who wait now */
+	uint64_t clients_active, clients_waiting;
+	uint64_t servers_active, servers_idle;
+};
+
+/* Empty; what happens from now on counts. NULL: no memory. */
+struct history *history_new(struct catalog *c, usec_t now);
+void history_free(struct history **h);
+
+/* From time to time: takes a sample when its time has come, bit by bit. */
+void history_tick(struct history *h, struct catalog *c, usec_t now);
+/* The catalog goes, or is not looked at any more. */
+void history_stop(struct history *h);
+
+/* Put one in, the oldest goes; its number is set. */
+void history_add(struct history *h, const struct history_sample *s);
+/* How many there are; and each, the oldest first. */
+size_t history_count(const struct history *h);
+const struct history_sample *history_at(const struct history *h, size_t i);
+
+/* Those with a higher number, as JSON. */
+void history_write(const struct history *h, uint64_t since, struct writer *w);
+
+#endif

@@ -1,0 +1,200 @@
+/* history.c - the last ten minutes in samples, for charts.
+ * SPDX-License-Identifier: ISC */
+#include "http/history.h"
+
+#include "base/mem.h"
+#include "http/json.h"
+#include "pool/catalog.h"
+#include "proto/writer.h"
+
+#define POOLS_PER_TICK 2000	/* takes about a millisecond */
+
+#define KIND(k) (1u << RECENT_##k)
+
+struct history {
+	struct history_sample samples[HISTORY_SAMPLES];
+	uint64_t taken;			/* so far */
+	struct history_sample next;	/* being counted */
+	struct cursor pools;		/* ... up to here */
+	bool counting;
+	usec_t since;			/* what is counted began */
+};
+
+/* --- the ring --- */
+
+void history_add(struct history *h, const struct history_sample *s)
+{
+	struct history_sample *const at =
+	    &h->samples[h->taken++ % HISTORY_SAMPLES];
+
+	*at = *s;
+	at->number = h->taken;
+}
+
+size_t history_count(const struct history *h)
+{
+	return h->taken < HISTORY_SAMPLES ? (size_t)h->taken : HISTORY_SAMPLES;
+}
+
+const struct history_sample *history_at(const struct history *h, size_t i)
+{
+	return &h->samples[(h->taken - history_count(h) + i) %
+	    HISTORY_SAMPLES];
+}
+
+/* --- a sample --- */
+
+static void count_pool(struct history_sample *s, const struct pool *p,
+    usec_t now)
+{
+	const unsigned *const cl = p->client_count, *const sv = p->server_count;
+	const usec_t since = pool_waiting_since(p);
+
+	s->clients_active += cl[CLIENT_ACTIVE];
+	s->clients_waiting += cl[CLIENT_WAITING] + cl[CLIENT_WELCOME] +
+	    cl[CLIENT_DEDICATED_WAITING];
+	s->servers_active += sv[SERVER_ACTIVE];
+	s->servers_idle += sv[SERVER_IDLE] + sv[SERVER_USED];
+	if (since != 0 && (uint64_t)(now - since) > s->longest_wait)
+		s->longest_wait = (uint64_t)(now - since);
+}
+
+/* Returns false when all pools were counted. */
+static bool count_some(struct history *h, usec_t now)
+{
+	for (int i = 0; i < POOLS_PER_TICK; i++) {
+		const struct cursor_node *const n = cursor_take(&h->pools);
+
+		if (n == NULL)
+			return false;
+		const struct pool *const p = (const void *)
+		    ((const char *)n - offsetof(struct pool, node));
+
+		if (!p->key.db->console)
+			count_pool(&h->next, p, now);
+	}
+	return true;
+}
+
+static void take_recent(struct history_sample *s, struct recent *r)
+{
+	struct recent_summary q, w, x;
+
+	recent_summarize(r, KIND(QUERY) | KIND(ALONE), &q);
+	recent_summarize(r, KIND(XACT) | KIND(ALONE), &x);
+	recent_summarize(r, KIND(WAIT), &w);
+	s->queries = q.count;
+	s->transactions = x.count;
+	s->waits = w.count;
+	s->query_p50 = q.p50;
+	s->query_p95 = q.p95;
+	s->query_p99 = q.p99;
+	s->wait_p50 = w.p50;
+	s->wait_p95 = w.p95;
+	s->wait_p99 = w.p99;
+	recent_clear(r);
+}
+
+static void begin(struct history *h, struct catalog *c)
+{
+	h->next = (struct history_sample){ .number = 0 };
+	cursor_begin(&h->pools, &c->all_pools);
+	h->counting = true;
+}
+
+static void finish(struct history *h, struct catalog *c, usec_t now)
+{
+	history_stop(h);
+	h->next.at = time_wall(now);
+	h->next.length = now - h->since;
+	h->since = now;
+	take_recent(&h->next, &c->recent);
+	history_add(h, &h->next);
+}
+
+void history_tick(struct history *h, struct catalog *c, usec_t now)
+{
+	if (!h->counting && now - h->since >= HISTORY_INTERVAL)
+		begin(h, c);
+	if (h->counting && !count_some(h, now))
+		finish(h, c, now);
+}
+
+void history_stop(struct history *h)
+{
+	cursor_end(&h->pools);
+	h->counting = false;
+}
+
+struct history *history_new(struct catalog *c, usec_t now)
+{
+	struct history *const h = mem_zalloc(sizeof *h);
+
+	if (h == NULL)
+		return NULL;
+	recent_clear(&c->recent);
+	h->since = now;
+	return h;
+}
+
+void history_free(struct history **h)
+{
+	if (*h != NULL)
+		history_stop(*h);
+	mem_free(*h);
+	*h = NULL;
+}
+
+/* --- as JSON --- */
+
+static const struct {
+	const char *name;
+	size_t place;
+} columns[] = {
+#define COLUMN(name) { #name, offsetof(struct history_sample, name) }
+	COLUMN(number), COLUMN(at), COLUMN(length),
+	COLUMN(transactions), COLUMN(queries), COLUMN(waits),
+	COLUMN(query_p50), COLUMN(query_p95), COLUMN(query_p99),
+	COLUMN(wait_p50), COLUMN(wait_p95), COLUMN(wait_p99),
+	COLUMN(longest_wait), COLUMN(clients_active), COLUMN(clients_waiting),
+	COLUMN(servers_active), COLUMN(servers_idle),
+#undef COLUMN
+};
+
+#define COLUMNS (sizeof columns / sizeof columns[0])
+
+static void put_sample(struct writer *w, const struct history_sample *s)
+{
+	for (size_t i = 0; i < COLUMNS; i++) {
+		json_put_raw(w, i == 0 ? "[" : ",");
+		json_put_unsigned(w, *(const uint64_t *)(const void *)
+		    ((const char *)s + columns[i].place));
+	}
+	json_put_raw(w, "]");
+}
+
+void history_write(const struct history *h, uint64_t since, struct writer *w)
+{
+	const char *between = "";
+
+	json_put_raw(w, "{\"interval\":");
+	json_put_number(w, HISTORY_INTERVAL);
+	json_put_raw(w, ",\"samples\":");
+	json_put_number(w, HISTORY_SAMPLES);
+	json_put_raw(w, ",\"last\":");
+	json_put_unsigned(w, h->taken);
+	json_put_raw(w, ",\"columns\":[");
+	for (size_t i = 0; i < COLUMNS; i++) {
+		json_put_raw(w, i == 0 ? "" : ",");
+		json_put_string(w, columns[i].name);
+	}
+	json_put_raw(w, "],\n\"rows\":[");
+	for (size_t i = 0; i < history_count(h); i++) {
+		if (history_at(h, i)->number <= since)
+			continue;
+		json_put_raw(w, between);
+		put_sample(w, history_at(h, i));
+		between = ",\n";
+	}
+	json_put_raw(w, "]}\n");
+}
