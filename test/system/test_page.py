@@ -340,7 +340,7 @@ def test_hostile_names_are_only_text(web, look):
     # what the log has of a stranger
     c = p.open()
     c.send(pq.startup({"user": EVIL, "database": EVIL}))
-    c.recv_until()
+    c.recv_all()
     d = look(p)
     wait_renewed(d)
     shown = text(d, "#clients")
