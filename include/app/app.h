@@ -51,6 +51,8 @@ struct app {
 	usec_t still_since;		/* when all did; 0 */
 	unsigned moving;		/* sessions that do not stand still yet */
 	unsigned left;			/* whom a shutdown waits for, as told */
+	usec_t told_at;			/* when the log told how far a drain is */
+	bool terminated;		/* SIGTERM has joined a drain */
 	int exit_code;
 	bool stuck;			/* a thread never ended: leave by _exit() */
 	int reserve_fd;			/* held back for the console; 0 = lent */

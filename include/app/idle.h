@@ -7,6 +7,7 @@
 
 struct app;
 struct idle;
+struct timeout;
 
 /*
  * Everybody starts in ss->idle_list, which runs with the shortest limit that
@@ -18,7 +19,9 @@ struct idle *idle_new(struct app *app);
 void idle_free(struct idle **i);
 
 void idle_run(struct idle *i, usec_t now);
-/* The limits have changed: everybody starts anew, with the time passed. */
+/* Who has been idle for longest, or NULL; of those who are watched. */
+struct timeout *idle_oldest(const struct idle *i);
+/* The limits have changed, or a drain begins: everybody starts anew, with the time passed. */
 void idle_reset(struct idle *i);
 
 #endif

@@ -50,9 +50,11 @@ void listener_close_all(struct app *app);
 /*
  * Let TCP go (SHUTDOWN WAIT_FOR_*), and nobody be lost who is connected by
  * now. Where others listen at the same address too (so_reuseport), that takes
- * two; else it is closed at once.
+ * two; else it is closed at once. Not all: what nobody else can have stays.
  */
-void listener_drain(struct app *app);
+void listener_drain(struct app *app, bool all);
+/* Who has connected by now has come by now. */
+void listener_accept_rest(struct app *app);
 /* From time to time: is the moment over, or an error? Go on. */
 void listener_tick(struct app *app, usec_t now);
 /* Does one of them still drain? */

@@ -27,6 +27,8 @@ struct admin_ops {
 	/* Does nothing move any more? */
 	bool (*is_suspended)(void *app);
 	void (*shutdown)(void *app, enum shutdown_mode mode);
+	/* SHUTDOWN DRAIN; NULL: as long as the settings say. */
+	void (*drain)(void *app, const usec_t *time);
 	/* Leave at once, with status 0. */
 	void (*exit)(void *app);
 	/* Returns the number that admin_reloaded() will name. */

@@ -43,7 +43,7 @@ struct show_query {
 struct admin_command {
 	char verb[16];		/* "SHOW", as given; compare without case */
 	char arg[64];		/* unquoted; "" with has_arg false: none */
-	char value[256];	/* SET, LOG, ... HOST */
+	char value[256];	/* SET, LOG, ... HOST, DRAIN */
 	bool has_arg;
 	bool is_set;
 	bool is_host;		/* DRAIN HOST value, RESUME HOST value */

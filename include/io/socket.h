@@ -61,6 +61,8 @@ int socket_set_rcvlowat(int fd, int bytes);
  * connection, and the peer may lose what it was told last (RFC 2525, 2.17).
  */
 void socket_drain(int fd);
+/* Is there anything to read, be it the end? */
+bool socket_has_input(int fd);
 /*
  * Of a Unix socket: the peer can send no more from now on; what it has sent is
  * still read, and the end behind it.

@@ -11,6 +11,7 @@
 #include "conf/config.h"
 #include "conf/mock.h"
 #include "pool/catalog.h"
+#include "pool/departure.h"
 #include "pool/lobby.h"
 #include "session/client_role.h"
 #include "session/login_queue.h"
@@ -31,6 +32,7 @@ enum shutdown_mode {
 	SHUTDOWN_NONE,
 	SHUTDOWN_WAIT_FOR_SERVERS,
 	SHUTDOWN_WAIT_FOR_CLIENTS,
+	SHUTDOWN_DRAIN,
 };
 
 struct sessions {
@@ -56,6 +58,7 @@ struct sessions {
 	unsigned servers;		/* server connections of any state */
 	enum shutdown_mode shutdown;
 	usec_t shutdown_since;		/* when that was asked for */
+	struct departure departure;	/* of SHUTDOWN_DRAIN */
 	struct random_pool random;	/* for cancel keys */
 	bool suspended;			/* SUSPEND: nothing moves */
 	bool still;			/* ... nor does any login */
@@ -81,6 +84,12 @@ static inline const struct settings *sessions_settings(
     const struct sessions *ss)
 {
 	return &ss->catalog->config->set;
+}
+
+/* A shutdown is not taken back; but what pauses a drain would only delay it. */
+static inline bool sessions_may_resume(const struct sessions *ss)
+{
+	return ss->shutdown == SHUTDOWN_NONE || ss->shutdown == SHUTDOWN_DRAIN;
 }
 
 #endif

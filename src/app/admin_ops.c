@@ -5,11 +5,14 @@
 #include <utlist.h>
 
 #include "app/app.h"
+#include "app/closedown.h"
 #include "app/listener.h"
 #include "app/reload.h"
 #include "app/set.h"
 #include "app/set_persist.h"
 #include "app/suspend.h"
+
+#define DRAIN_TIMEOUT (30 * USEC)	/* where nobody says how long */
 
 static void op_pause(void *app)
 {
@@ -34,6 +37,15 @@ static bool op_is_suspended(void *app)
 static void op_shutdown(void *app, enum shutdown_mode mode)
 {
 	app_shutdown(app, mode);
+}
+
+static void op_drain(void *arg, const usec_t *time)
+{
+	struct app *const app = arg;
+	const usec_t set = app->config->set.shutdown_drain_timeout;
+
+	closedown_drain(app, time != NULL ? *time : set > 0 ? set :
+	    DRAIN_TIMEOUT);
 }
 
 static void op_exit(void *app)
@@ -80,6 +92,7 @@ const struct admin_ops *admin_ops(void)
 		.suspend = op_suspend,
 		.is_suspended = op_is_suspended,
 		.shutdown = op_shutdown,
+		.drain = op_drain,
 		.exit = op_exit,
 		.reload = op_reload,
 		.set = op_set,

@@ -7,6 +7,7 @@
 
 #include "app/admin_ops.h"
 #include "app/apply.h"
+#include "app/closedown.h"
 #include "app/idle.h"
 #include "app/janitor.h"
 #include "app/listener.h"
@@ -108,6 +109,7 @@ static void after_turn(void *arg)
 	if (app->trial.ready && !handover_is_on(&app->admin))
 		set_persist_turn(app);
 	broker_turn(&app->ss);
+	closedown_turn(app);
 	suspend_turn(app);
 	admin_turn(&app->admin);
 }
@@ -251,10 +253,13 @@ void app_shutdown(struct app *app, enum shutdown_mode mode)
 {
 	const enum shutdown_mode before = app->ss.shutdown;
 
+	/* a drain ends sooner than clients leave */
+	if (before == SHUTDOWN_DRAIN && mode == SHUTDOWN_WAIT_FOR_CLIENTS)
+		return;
 	if (before == SHUTDOWN_NONE)
 		app->ss.shutdown_since = time_now();
 	app->ss.shutdown = mode;
-	listener_drain(app);
+	listener_drain(app, true);
 	if (mode == SHUTDOWN_WAIT_FOR_SERVERS) {
 		app_pause(app);	/* the broker drops those who wait */
 	} else if (before == SHUTDOWN_WAIT_FOR_SERVERS) {

@@ -120,8 +120,7 @@ void idle_run(struct idle *i, usec_t now)
 		timeout_list_run(&il->list, il->limit, now);
 }
 
-/* The member of any of the lists that started first, or NULL. */
-static struct timeout *oldest(const struct idle *i)
+struct timeout *idle_oldest(const struct idle *i)
 {
 	struct timeout *best = i->app->ss.idle_list.head;
 	const struct idle_list *il;
@@ -161,13 +160,14 @@ void idle_reset(struct idle *i)
 	const bool watched = i->app->ss.watch_idle;
 
 	i->shortest = shortest_limit(i->app->config);
-	i->app->ss.watch_idle = i->shortest > 0;
-	if (i->shortest > 0 && !watched)
+	i->app->ss.watch_idle = i->shortest > 0 ||
+	    departure_is_on(&i->app->ss.departure);
+	if (i->app->ss.watch_idle && !watched)
 		watch_all(i->app);
 	if (i->lists == NULL)
 		return;
 	timeout_list_init(&all, NULL, NULL);
-	while ((t = oldest(i)) != NULL)
+	while ((t = idle_oldest(i)) != NULL)
 		timeout_start(&all, t, t->since);
 	while ((t = all.head) != NULL)
 		timeout_start(&i->app->ss.idle_list, t, t->since);

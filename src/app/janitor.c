@@ -2,12 +2,10 @@
  * SPDX-License-Identifier: ISC */
 #include "app/janitor.h"
 
-#include <stdio.h>
-
 #include "app/app.h"
+#include "app/closedown.h"
 #include "app/idle.h"
 #include "app/listener.h"
-#include "app/notify.h"
 #include "app/period.h"
 #include "app/reload.h"
 #include "app/takeover.h"
@@ -108,41 +106,6 @@ static void maintain(struct app *app, usec_t now)
 	}
 }
 
-/* Who wonders why it does not end asks the service manager. */
-static void tell_left(struct app *app, unsigned left, const char *whom)
-{
-	char text[64];
-
-	if (left == app->left)
-		return;
-	app->left = left;
-	snprintf(text, sizeof text, "shutting down, waiting for %u %s", left,
-	    whom);
-	notify_status(text);
-}
-
-/* (spec/config-files.md section 19) */
-static void finish_shutdown(struct app *app)
-{
-	const struct {
-		unsigned left;
-		const char *whom, *text;
-	} modes[] = {
-		[SHUTDOWN_WAIT_FOR_SERVERS] = { app->ss.servers, "servers",
-		    "server connections dropped, exiting" },
-		[SHUTDOWN_WAIT_FOR_CLIENTS] = { app->catalog->clients,
-		    "clients", "client connections dropped, exiting" },
-	}, *const mode = &modes[app->ss.shutdown];
-
-	if (app->ss.shutdown == SHUTDOWN_NONE)
-		return;
-	tell_left(app, mode->left, mode->whom);
-	if (mode->left > 0 || listener_is_draining(app))
-		return;
-	log_info("%s", mode->text);
-	app_exit(app, 0);
-}
-
 /*
  * The process was stopped, or SUSPEND is over. What is in the sockets since
  * then may not have been read yet, and its time has not been used by anybody.
@@ -171,7 +134,8 @@ static void janitor_tick(void *arg)
 		login_tick(&app->ss, now);
 		run_lists(app, now);
 		maintain(app, now);
-		finish_shutdown(app);
+		if (closedown_tick(app, now))
+			app_exit(app, 0);
 	}
 	/* behind the upkeep, which notes the pools that were woken */
 	period_tick(app, now);

@@ -369,13 +369,23 @@ static void begin_to_ignore(struct listener *l, usec_t now)
 	l->closing = now + DRAIN_TIME;
 }
 
-void listener_drain(struct app *app)
+void listener_accept_rest(struct app *app)
+{
+	struct listener *l;
+
+	LL_FOREACH(app->listeners, l)
+		accept_rest(l);
+}
+
+void listener_drain(struct app *app, bool all)
 {
 	const bool shared = app->config->set.so_reuseport != 0;
 	struct listener *l, *next;
 
 	LL_FOREACH_SAFE(app->listeners, l, next) {
 		if (l->path != NULL || drains(l))
+			continue;
+		if (!all && !shared && !l->passed)
 			continue;
 		if (shared && !l->passed)
 			begin_to_drain(l, time_now());

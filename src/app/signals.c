@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "app/app.h"
+#include "app/closedown.h"
 #include "app/notify.h"
 #include "app/reload.h"
 #include "app/sigmask.h"
@@ -34,8 +35,32 @@ static void end(struct app *app, const struct ending *how)
 	}
 }
 
+/* The end of a preStop hook, too: that has begun the drain already. */
+static bool drains(const struct app *app)
+{
+	return !app->ss.suspended && !app->terminated &&
+	    (departure_is_on(&app->ss.departure) ||
+	    (app->config->set.shutdown_drain_timeout > 0 &&
+	    app->ss.shutdown == SHUTDOWN_NONE));
+}
+
+static void drain(struct app *app)
+{
+	const usec_t time = app->config->set.shutdown_drain_timeout;
+
+	log_info("got SIGTERM, shutting down, clients are told to go");
+	notify_stopping();
+	app->terminated = true;
+	if (time > 0)
+		closedown_drain(app, time);
+}
+
 static void on_term(struct app *app)
 {
+	if (drains(app)) {
+		drain(app);
+		return;
+	}
 	end(app, &(struct ending){
 		.name = "SIGTERM",
 		.first = "waiting for all clients disconnect",
@@ -78,7 +103,7 @@ static void on_usr1(struct app *app)
 
 static void on_usr2(struct app *app)
 {
-	if (app->ss.shutdown != SHUTDOWN_NONE) {
+	if (!sessions_may_resume(&app->ss)) {
 		log_info("got SIGUSR2 while shutting down, ignoring");
 		return;
 	}

@@ -276,6 +276,18 @@ static bool take_place(struct lex *l, struct admin_command *out)
 	return take_plain(l, out);
 }
 
+/* A mode, and how long a DRAIN may take. */
+static bool take_shutdown(struct lex *l, struct admin_command *out)
+{
+	struct lex_word value = WORD_OF(out->value);
+
+	if (!take_plain(l, out) || text_casecmp(out->arg, "DRAIN") != 0)
+		return true;
+	if (lex_blank(l) && *l->at != '\0' && *l->at != ';')
+		return lex_bare(l, &value);
+	return true;
+}
+
 static bool take_text(struct lex *l, struct admin_command *out)
 {
 	struct lex_word value = WORD_OF(out->value);
@@ -301,6 +313,7 @@ static take_fn *form_of(const char *verb)
 		{ "DRAIN", take_place },
 		{ "RESUME", take_place },
 		{ "LOG", take_text },
+		{ "SHUTDOWN", take_shutdown },
 	};
 
 	for (size_t i = 0; i < COUNT(forms); i++) {

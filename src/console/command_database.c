@@ -161,7 +161,7 @@ static enum command_result nothing_to_resume(const struct console *k,
 
 static enum command_result resume_all(struct console *k, struct err *e)
 {
-	if (k->admin->ss->shutdown != SHUTDOWN_NONE)
+	if (!sessions_may_resume(k->admin->ss))
 		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "pooler is shutting down"));
 	const bool drained = drain_remove(k->admin->ss->catalog, NULL);

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/num.h"
 #include "conf/persist.h"
 #include "conf/words.h"
 #include "console/admin.h"
@@ -94,20 +95,38 @@ static const char *const shutdown_words[] = {
 	[SHUTDOWN_NONE] = "",
 	[SHUTDOWN_WAIT_FOR_SERVERS] = "WAIT_FOR_SERVERS",
 	[SHUTDOWN_WAIT_FOR_CLIENTS] = "WAIT_FOR_CLIENTS",
+	[SHUTDOWN_DRAIN] = "DRAIN",
 	NULL,
 };
+
+static enum command_result shut_down_by_drain(struct console *k,
+    const char *seconds, struct err *e)
+{
+	const bool given = seconds[0] != '\0';
+	usec_t time;
+
+	if (given && num_parse_usec(seconds, &time) < 0)
+		return command_failed(err_set(e,
+		    ERRCODE_INVALID_PARAMETER_VALUE,
+		    "SHUTDOWN DRAIN takes a number of seconds, 0 or more"));
+	k->admin->ops->drain(k->admin->app, given ? &time : NULL);
+	return COMMAND_DONE;
+}
 
 /* (section 4.9) */
 static enum command_result cmd_shutdown(struct console *k,
     const struct admin_command *cmd, struct err *e)
 {
-	(void)e;
 	if (!cmd->has_arg) {
 		k->admin->ops->exit(k->admin->app);
 		return COMMAND_REPLIED;
 	}
-	k->admin->ops->shutdown(k->admin->app,
-	    (enum shutdown_mode)words_find(shutdown_words, cmd->arg));
+	const enum shutdown_mode mode = (enum shutdown_mode)
+	    words_find(shutdown_words, cmd->arg);
+
+	if (mode == SHUTDOWN_DRAIN)
+		return shut_down_by_drain(k, cmd->value, e);
+	k->admin->ops->shutdown(k->admin->app, mode);
 	return COMMAND_DONE;
 }
 
@@ -123,7 +142,8 @@ struct command_group command_group_process(void)
 		{ .name = "SHUTDOWN", .admin = true, .logged = true,
 		    .arg = ARG_WORD, .words = shutdown_words,
 		    .run = cmd_shutdown, .help = "SHUTDOWN\n"
-		    "\tSHUTDOWN WAIT_FOR_SERVERS|WAIT_FOR_CLIENTS" },
+		    "\tSHUTDOWN WAIT_FOR_SERVERS|WAIT_FOR_CLIENTS\n"
+		    "\tSHUTDOWN DRAIN [<seconds>]" },
 	};
 
 	return (struct command_group){ commands, COUNT(commands) };

@@ -1,5 +1,6 @@
 /* view_process.c - SHOW VERSION, CONFIG, STATE, LISTS, MEM.
  * SPDX-License-Identifier: ISC */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -88,6 +89,30 @@ static void config_rows(const struct admin *a, const struct view *v,
 	}
 }
 
+static int drain_rows(const struct admin *a, struct row_sink *sink)
+{
+	const struct departure *const d = &a->ss->departure;
+	char left[16], seconds[16];
+	const struct {
+		const char *key, *value;
+	} rows[] = {
+		{ "draining", departure_phase(d) },
+		{ "clients_left", left },
+		{ "seconds_left", seconds },
+	};
+	int rc = 0;
+
+	if (!departure_is_on(d))
+		return 0;
+	snprintf(left, sizeof left, "%u", d->left);
+	snprintf(seconds, sizeof seconds, "%u", departure_seconds(d,
+	    time_now()));
+	for (size_t i = 0; i < VIEW_COUNT(rows) && rc == 0; i++)
+		rc = sink->row(sink, (const struct cell[]){
+		    cell_text(rows[i].key), cell_text(rows[i].value) });
+	return rc;
+}
+
 static void state_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
@@ -112,7 +137,9 @@ static void state_rows(const struct admin *a, const struct view *v,
 		if (rc != 0)
 			return;
 	}
-	/* ours: DRAIN HOST */
+	/* ours: SHUTDOWN DRAIN, DRAIN HOST */
+	if (drain_rows(a, sink) != 0)
+		return;
 	for (const struct drain *d = a->ss->catalog->drained; d != NULL;
 	    d = d->next) {
 		if (sink->row(sink, (const struct cell[]){

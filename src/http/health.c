@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "http/health.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -54,9 +55,20 @@ static void add_reason(struct reasons *r, const char *why,
 	text_add(r->t, "}");
 }
 
+static void add_drain(struct reasons *r, const struct departure *d)
+{
+	char detail[64];
+
+	snprintf(detail, sizeof detail, "%s: %u clients, %u s left",
+	    departure_phase(d), d->left, departure_seconds(d, time_now()));
+	add_reason(r, "draining", NULL, detail);
+}
+
 static void check_process(struct reasons *r, const struct sessions *ss)
 {
-	if (ss->shutdown != SHUTDOWN_NONE)
+	if (ss->shutdown == SHUTDOWN_DRAIN)
+		add_drain(r, &ss->departure);
+	else if (ss->shutdown != SHUTDOWN_NONE)
 		add_reason(r, "shutting down", NULL, NULL);
 	else if (ss->suspended)
 		add_reason(r, "suspended", NULL, NULL);

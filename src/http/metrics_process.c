@@ -11,7 +11,7 @@
 enum value {
 	DATABASES, USERS, POOLS, PEERS, PEER_POOLS, CLIENTS, LOGINS, SERVERS,
 	DNS_NAMES, DNS_ZONES, DNS_QUERIES, NONE, PAUSED, SUSPENDED, ENDING,
-	DRAINED, ONE, MAX_CLIENTS, MAX_USER, VALUES
+	DRAINED, DRAINING, DRAIN_CLIENTS, DRAIN_SECONDS, ONE, MAX_CLIENTS, MAX_USER, VALUES
 };
 
 static int64_t count_users(struct metrics *m)
@@ -43,6 +43,7 @@ static void put_value(struct metrics *m, const struct family *f,
 {
 	const struct sessions *const ss = m->ss;
 	const struct catalog *const c = ss->catalog;
+	const struct departure *const d = &ss->departure;
 	struct dns_stat dns = { .names = 0 };
 
 	(void)item;
@@ -64,6 +65,9 @@ static void put_value(struct metrics *m, const struct family *f,
 		[SUSPENDED] = ss->suspended,
 		[ENDING] = ss->shutdown != SHUTDOWN_NONE,
 		[DRAINED] = count_drained(c),
+		[DRAINING] = departure_is_on(d),
+		[DRAIN_CLIENTS] = d->left,
+		[DRAIN_SECONDS] = departure_seconds(d, time_now()),
 		[ONE] = 1,
 		[MAX_CLIENTS] = sessions_settings(ss)->max_client_conn,
 		[MAX_USER] = sessions_settings(ss)->max_user_connections,
@@ -216,6 +220,13 @@ struct family_group metrics_process(void)
 		    "1: SUSPEND was given."),
 		GAUGE("pgsluice_shutting_down", ENDING,
 		    "1: waits for clients or servers to go, then ends."),
+		GAUGE("pgsluice_draining", DRAINING,
+		    "1: SHUTDOWN DRAIN, or SIGTERM with a time for it."),
+		GAUGE("pgsluice_drain_clients_left", DRAIN_CLIENTS,
+		    "Clients that have to go before a drain is over."),
+		{ { "pgsluice_drain_left_seconds", METRIC_GAUGE, "seconds",
+		    "Time until a drain closes those who are left." },
+		    OVER_PROCESS, DRAIN_SECONDS, put_value, NULL },
 		GAUGE("pgsluice_drained_hosts", DRAINED,
 		    "Hosts that DRAIN HOST was given for."),
 		{ { "pgsluice_memory_bytes", METRIC_GAUGE, "bytes",

@@ -254,6 +254,13 @@ void socket_shut_input(int fd)
 	(void)shutdown(fd, SHUT_RD);
 }
 
+bool socket_has_input(int fd)
+{
+	uint8_t byte;
+
+	return recv(fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) >= 0;
+}
+
 void socket_drain(int fd)
 {
 	uint8_t bytes[16384];

@@ -291,13 +291,24 @@ void broker_address_lost(struct sessions *ss, const char *host,
 	}
 }
 
+/* Who brought a cancel request is told nothing, ever, and is none of these. */
+static void fail_clients(struct pool *p, enum close_reason why)
+{
+	for (int i = CLIENT_ACTIVE; i < CLIENT_CANCEL_WAITING; i++)
+		broker_fail_all(p, (enum client_state)i, close_cause(why));
+}
+
+void broker_fail_clients(struct sessions *ss, enum close_reason why)
+{
+	for (struct pool *p = ss->catalog->pools; p != NULL; p = p->hh.next)
+		fail_clients(p, why);
+}
+
 void broker_kill_pool(struct sessions *ss, struct pool *p)
 {
 	const enum close_reason why = CLOSE_DATABASE_REMOVED;
 
-	for (int i = CLIENT_ACTIVE; i < CLIENT_CANCEL_WAITING; i++)
-		broker_fail_all(p, (enum client_state)i, close_cause(why));
-	/* the bringer of a cancel request is told nothing, ever */
+	fail_clients(p, why);
 	for (int i = CLIENT_CANCEL_WAITING; i < CLIENT_STATES; i++)
 		while (p->clients[i] != NULL)
 			client_close(client_of(p->clients[i]), why);

@@ -109,7 +109,8 @@ static int find_rights(struct client *c, struct err *e)
 
 /*
  * A client that connected before the shutdown began is waited for; later ones
- * come by Unix sockets, for the console.
+ * come by Unix sockets, for the console. During a drain TCP is still accepted:
+ * where the address is shared, a client that comes by it has come before.
  */
 static bool is_too_late(const struct client *c)
 {
@@ -117,6 +118,10 @@ static bool is_too_late(const struct client *c)
 
 	if (ss->shutdown == SHUTDOWN_NONE || c->db->console)
 		return false;
+	if (ss->shutdown == SHUTDOWN_DRAIN)
+		return departure_is_late(&ss->departure, c->born) &&
+		    (c->addr.family == NET_UNIX ||
+		    !sessions_settings(ss)->so_reuseport);
 	return ss->shutdown != SHUTDOWN_WAIT_FOR_CLIENTS ||
 	    (c->addr.family == NET_UNIX && c->born >= ss->shutdown_since);
 }
@@ -150,7 +155,8 @@ const struct mock_shape *login_mock_shape(const struct client *c)
 int login_admit(struct client *c, struct err *e)
 {
 	if (is_too_late(c))
-		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		return err_set(e, c->ss->shutdown == SHUTDOWN_DRAIN ?
+		    ERRCODE_CANNOT_CONNECT_NOW : ERRCODE_PROTOCOL_VIOLATION,
 		    "pooler is shutting down");
 	if (find_rights(c, e) < 0 || check_limits(c, e) < 0)
 		return -1;

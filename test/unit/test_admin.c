@@ -117,6 +117,13 @@ static void op_shutdown(void *app, enum shutdown_mode mode)
 	text_addf(&st.told, "shutdown %d;", mode);
 }
 
+static void op_drain(void *app, const usec_t *time)
+{
+	(void)app;
+	text_addf(&st.told, "drain %lld;", time == NULL ? -1LL :
+	    (long long)*time);
+}
+
 static void op_pause(void *app)
 {
 	(void)app;
@@ -253,6 +260,7 @@ static const struct admin_ops admin_ops = {
 	.suspend = op_suspend,
 	.is_suspended = op_is_suspended,
 	.shutdown = op_shutdown,
+	.drain = op_drain,
 	.exit = op_exit,
 	.reload = op_reload,
 	.set = op_set,
@@ -927,6 +935,20 @@ static void test_shutdown_with_a_mode_replies_at_once(void **state)
 	assert_string_equal(ask("RESUME"), ERROR_OF("pooler is shutting down"));
 }
 
+static void test_drain_takes_seconds_or_none(void **state)
+{
+	(void)state;
+	open_console();
+	assert_string_equal(ask("shutdown drain"), "C:SHUTDOWN. Z:I ");
+	assert_string_equal(ask("SHUTDOWN DRAIN 1.5;"), "C:SHUTDOWN. Z:I ");
+	assert_string_equal(st.told.at, "drain -1;drain 1500000;");
+	assert_non_null(strstr(ask("shutdown drain soon"), "SHUTDOWN DRAIN "
+	    "takes a number of seconds, 0 or more"));
+	assert_non_null(strstr(ask("shutdown drain -1"), "0 or more"));
+	assert_non_null(strstr(ask("shutdown drain 1 2"), "invalid command"));
+	assert_string_equal(st.told.at, "drain -1;drain 1500000;");
+}
+
 static void test_query_may_come_byte_by_byte(void **state)
 {
 	static const char query[] = "Q\0\0\0\22SHOW timezone";
@@ -1099,6 +1121,7 @@ int main(void)
 		STAGED(test_kill_pauses_databases_and_drops_their_pools),
 		STAGED(test_shutdown_now_says_nothing),
 		STAGED(test_shutdown_with_a_mode_replies_at_once),
+		STAGED(test_drain_takes_seconds_or_none),
 		STAGED(test_query_may_come_byte_by_byte),
 		STAGED(test_many_queries_in_one_segment_are_all_answered),
 		cmocka_unit_test(test_other_messages_are_treated_as_specified),

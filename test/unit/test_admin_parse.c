@@ -46,6 +46,8 @@ static void test_command_takes_at_most_one_argument(void **state)
 		{ "PAUSE Shop", "PAUSE", "Shop", NULL },
 		{ "\"SHOW\" pools", "SHOW", "pools", NULL },
 		{ "SETTLE x", "SETTLE", "x", NULL },
+		{ "SHUTDOWN drain", "SHUTDOWN", "drain", NULL },
+		{ "SHUTDOWN drain 7 ;", "SHUTDOWN", "drain", "7" },
 	};
 
 	(void)state;

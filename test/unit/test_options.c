@@ -164,6 +164,8 @@ static const struct {
 	{ "http_auth_token_file", "", true },
 	{ "http_max_series", "100000", true },
 	{ "http_log_lines", "100", true },
+	{ "shutdown_drain_timeout", "0", true },
+	{ "shutdown_grace", "0", true },
 };
 
 static void test_rows_are_those_of_show_config(void **state)

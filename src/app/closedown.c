@@ -1,0 +1,221 @@
+/* closedown.c - the end of the process, where it waits for others.
+ * SPDX-License-Identifier: ISC */
+#include "app/closedown.h"
+
+#include <stdio.h>
+#include <utlist.h>
+
+#include "app/app.h"
+#include "app/idle.h"
+#include "app/listener.h"
+#include "app/notify.h"
+#include "base/log.h"
+#include "console/console.h"
+#include "io/socket.h"
+#include "session/broker.h"
+#include "session/client.h"
+#include "session/timers.h"
+
+#define LONGEST (86400 * USEC)
+#define TELL (5 * USEC)		/* between two lines of progress */
+#define TRIES 64		/* a turn: clients that prove to be busy */
+
+/* --- who is left --- */
+
+/* They are refused when they have logged in, and keep nobody waiting. */
+static unsigned count_late(const struct app *app)
+{
+	const struct timeout *const head = app->ss.login_list.head;
+	unsigned n = 0;
+
+	for (struct timeout *t = head == NULL ? NULL : head->prev; t != NULL &&
+	    departure_is_late(&app->ss.departure, client_of_timer(t)->born);
+	    t = t == head ? NULL : t->prev)
+		n++;
+	return n;
+}
+
+/* But for consoles, which may stay and watch. */
+static unsigned count_left(const struct app *app)
+{
+	const struct console *k;
+	unsigned consoles;
+
+	DL_COUNT(app->admin.consoles, k, consoles);
+	const unsigned others = consoles + count_late(app);
+
+	return app->catalog->clients > others ?
+	    app->catalog->clients - others : 0;
+}
+
+/* --- telling them to go --- */
+
+/*
+ * Between two transactions, and nothing of the next one is here yet: what a
+ * client has sent is served first. (Whoever sends while it is told so learns
+ * from the answer that nothing was done.)
+ */
+static bool may_go(const struct client *c)
+{
+	return c->pc.state == CLIENT_ACTIVE && c->pc.server == NULL &&
+	    c->carry.len == 0 && c->rest.bytes == 0 &&
+	    !stream_is_blocked(&c->stream) && !stream_is_ready(&c->stream) &&
+	    !socket_has_input(c->stream.fd);
+}
+
+void closedown_turn(struct app *app)
+{
+	struct departure *const d = &app->ss.departure;
+	struct timeout *t;
+
+	if (!d->shut || app->ss.suspended)
+		return;
+	for (int i = 0; i < TRIES && departure_may_tell(d) &&
+	    (t = idle_oldest(app->idle)) != NULL; i++) {
+		struct client *const c = client_of_timer(t);
+
+		if (may_go(c)) {
+			client_fail(c, CLOSE_DRAINED);
+			departure_note_told(d);
+		} else {
+			timeout_start(t->list, t, time_now());
+		}
+	}
+}
+
+/* --- its course --- */
+
+static usec_t at_most(usec_t time)
+{
+	return time < LONGEST ? time : LONGEST;
+}
+
+void closedown_drain(struct app *app, usec_t time)
+{
+	struct departure *const d = &app->ss.departure;
+	const bool running = app->ss.shutdown == SHUTDOWN_NONE ||
+	    app->ss.shutdown == SHUTDOWN_DRAIN;
+	const usec_t doors = time_now() + (running ?
+	    at_most(app->config->set.shutdown_grace) : 0);
+
+	departure_begin(d, doors, doors + at_most(time));
+	if (app->ss.shutdown != SHUTDOWN_WAIT_FOR_SERVERS)
+		app->ss.shutdown = SHUTDOWN_DRAIN;
+	/* who is idle has to be known */
+	idle_reset(app->idle);
+	d->left = count_left(app);
+	log_info("draining, %u s left", departure_seconds(d, time_now()));
+}
+
+/*
+ * Where others can have the address, it is left to them. Else who connects is
+ * told to try elsewhere, and cancel requests find us.
+ */
+static void shut_doors(struct app *app, usec_t now)
+{
+	struct departure *const d = &app->ss.departure;
+
+	d->doors = now;
+	d->shut = true;
+	app->ss.shutdown_since = app->told_at = now;
+	listener_accept_rest(app);
+	listener_drain(app, false);
+	log_info("drain: refusing new connections, %u clients have to go in "
+	    "%u s", d->left, departure_seconds(d, now));
+}
+
+/* Who wonders why it does not end asks the service manager. */
+static void tell_left(struct app *app, unsigned left, const char *whom)
+{
+	char text[64];
+
+	if (left == app->left)
+		return;
+	app->left = left;
+	snprintf(text, sizeof text, "shutting down, waiting for %u %s", left,
+	    whom);
+	notify_status(text);
+}
+
+static void tell_progress(struct app *app, usec_t now)
+{
+	const struct departure *const d = &app->ss.departure;
+
+	tell_left(app, d->left, "clients");
+	if (now < app->told_at + TELL || !d->shut)
+		return;
+	app->told_at = now;
+	log_info("drain: %u clients left, %u s", d->left,
+	    departure_seconds(d, now));
+}
+
+static void close_listed(struct timeout_list *l)
+{
+	struct timeout *t;
+
+	while ((t = l->head) != NULL) {
+		timeout_stop(t);
+		client_fail(client_of_timer(t), CLOSE_DRAINED);
+	}
+}
+
+/* The process ends a tick later: till then words go out. */
+static void end_drain(struct app *app)
+{
+	struct departure *const d = &app->ss.departure;
+
+	if (d->left > 0)
+		log_warning("drain: time is up, closing %u clients", d->left);
+	else
+		log_info("drain: all clients have left, exiting");
+	close_listed(&app->ss.login_list);
+	broker_fail_clients(&app->ss, CLOSE_DRAINED);
+	d->over = true;
+}
+
+static void drain_tick(struct app *app, usec_t now)
+{
+	struct departure *const d = &app->ss.departure;
+
+	d->left = count_left(app);
+	if (!d->shut && now >= d->doors)
+		shut_doors(app, now);
+	tell_progress(app, now);
+	if (now >= d->end || (d->shut && d->left == 0 &&
+	    !listener_is_draining(app)))
+		end_drain(app);
+	else if (d->shut)
+		departure_earn(d, now);
+}
+
+/* (spec/config-files.md section 19) Is there nobody left? */
+static bool others_have_gone(struct app *app)
+{
+	const struct {
+		unsigned left;
+		const char *whom, *text;
+	} modes[] = {
+		[SHUTDOWN_WAIT_FOR_SERVERS] = { app->ss.servers, "servers",
+		    "server connections dropped, exiting" },
+		[SHUTDOWN_WAIT_FOR_CLIENTS] = { app->catalog->clients,
+		    "clients", "client connections dropped, exiting" },
+	}, *const mode = &modes[app->ss.shutdown];
+
+	tell_left(app, mode->left, mode->whom);
+	if (mode->left > 0 || listener_is_draining(app))
+		return false;
+	log_info("%s", mode->text);
+	return true;
+}
+
+bool closedown_tick(struct app *app, usec_t now)
+{
+	const enum shutdown_mode mode = app->ss.shutdown;
+
+	if (app->ss.departure.over)
+		return true;
+	if (departure_is_on(&app->ss.departure))
+		drain_tick(app, now);
+	return mode != SHUTDOWN_NONE && mode != SHUTDOWN_DRAIN &&
+	    others_have_gone(app);
+}

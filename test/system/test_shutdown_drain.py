@@ -1,0 +1,255 @@
+# test_shutdown_drain.py - SHUTDOWN DRAIN: clients go, none of them amid its work.
+# SPDX-License-Identifier: ISC
+import json
+import signal
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+import pq
+from harness import REFERENCE, free_port, wait_until
+from test_takeover import take_over
+
+pytestmark = pytest.mark.skipif(REFERENCE, reason="has none")
+
+GONE = ("57P01", "terminating connection due to administrator command")
+REFUSED = ("57P03", "pooler is shutting down")
+
+
+def drain(p, seconds=""):
+    """Returns the console, which watches."""
+    k = p.raw("admin", "pgbouncer", unix=True)
+    assert k.query("shutdown drain %s" % seconds).tags == ["SHUTDOWN"]
+    return k
+
+
+def state(k):
+    return {r["key"]: r["value"] for r in k.query("show state").dicts}
+
+
+def end_of(c):
+    """(code, message) of the last words to c."""
+    e = c.recv_all().errors[-1]
+    return e.code, e.message
+
+
+def wait_leaving(k):
+    wait_until(lambda: state(k)["draining"] == "leaving")
+
+
+class Worker(threading.Thread):
+    """Counts in transactions until it is told to go."""
+
+    def __init__(self, p):
+        super().__init__()
+        self.conn, self.done, self.told, self.failure = p.raw(), 0, None, None
+
+    def begin(self):
+        """False: it was told to go instead."""
+        res = pq.Result()
+        try:
+            self.conn.send(pq.query("begin"))
+        except OSError:
+            pass
+        try:
+            self.conn.recv_until(res=res)
+        except pq.Closed:
+            self.told = (time.monotonic(), [e.code for e in res.errors])
+        return self.told is None
+
+    def run(self):
+        try:
+            while self.begin():
+                self.conn.query("insert into seq_log (who) values ('drain')")
+                assert self.conn.query("commit").tags == ["COMMIT"]
+                self.done += 1
+        except BaseException as e:  # reported by the test
+            self.failure = repr(e)
+
+
+def test_busy_clients_go_between_transactions(pooler, pg):
+    """All are told 57P01, after each other, and what they did counts"""
+    p = pooler(default_pool_size=5)
+    pg.sql("truncate seq_log", db="p0")
+    workers = [Worker(p) for _ in range(60)]
+    for w in workers:
+        w.start()
+    wait_until(lambda: all(w.done > 0 for w in workers))
+    began = time.monotonic()
+    drain(p, 3)
+    assert p.wait_exit() == 0
+    for w in workers:
+        w.join()
+    assert [w.failure for w in workers if w.failure] == []
+    assert [w.told[1] for w in workers] == [["57P01"]] * len(workers)
+    n = pg.sql("select count(*) from seq_log", db="p0")[0][0]
+    assert n == sum(w.done for w in workers)
+    times = sorted(w.told[0] - began for w in workers)
+    assert times[45] - times[15] > 0.3, times
+    assert "all clients have left" in p.log
+
+
+def test_who_goes_when(pooler):
+    """Idle ones first, transactions end, who waits is served, sessions last"""
+    p = pooler({"p0": "pool_size=1", "p1": "pool_mode=session"})
+    busy, waits, idle = p.raw(), p.raw(), p.raw()
+    kept = p.raw(database="p1")
+    kept.query("select 1")
+    half = p.raw()
+    half.send(pq.query("select 'half'")[:7])
+    busy.query("begin")
+    waits.send(pq.query("select 'served'"))
+    p.wait_pool(cl_waiting=1)
+    k = drain(p, 600)
+    assert end_of(idle) == GONE
+    wait_until(lambda: state(k)["clients_left"] == "4")
+    assert busy.value("select 1") == "1" and not waits.readable()
+    busy.send(pq.query("commit"))
+    assert busy.recv_until().tags == ["COMMIT"]
+    assert waits.recv_until().rows == [["served"]]
+    assert (end_of(busy), end_of(waits)) == (GONE, GONE)
+    half.send(pq.query("select 'half'")[7:])
+    assert half.recv_until().rows == [["half"]]
+    assert end_of(half) == GONE
+    assert kept.value("select 1") == "1"
+    # the sooner end counts, and nobody is left out
+    k.query("shutdown drain 3600")
+    assert int(state(k)["seconds_left"]) <= 600
+    k.query("shutdown wait_for_clients")
+    k.query("shutdown drain 0")
+    assert (end_of(kept), end_of(k)) == (GONE, GONE)
+    assert p.wait_exit() == 0
+    assert "time is up, closing 1 clients" in p.log
+
+
+def test_who_comes_during_a_drain(pooler):
+    """Refused by 57P03; cancel requests and consoles are not"""
+    p = pooler()
+    busy = p.raw()
+    busy.send(pq.query("select pg_sleep(600)"))
+    early = p.open()
+    early.send(pq.startup({"user": "app", "database": "p0"})[:5])
+    p.wait_pool(sv_active=1)
+    k = drain(p, 600)
+    wait_leaving(k)
+    for unix in (False, True):
+        late = p.open(unix)
+        late.send(pq.startup({"user": "app", "database": "p0"}))
+        assert end_of(late) == REFUSED
+    with p.raw("admin", "pgbouncer") as other:
+        assert state(other)["draining"] == "leaving"
+    # its login was under way
+    early.send(pq.startup({"user": "app", "database": "p0"})[5:])
+    assert end_of(early) == GONE
+    p.reload()
+    pq.send_cancel(p.port, busy.key)
+    assert [e.code for e in busy.recv_until().errors] == ["57014"]
+    assert end_of(busy) == GONE
+    assert p.wait_exit() == 0
+    assert end_of(k) == GONE
+
+
+@pytest.mark.setting("shutdown_grace", "shutdown_drain_timeout")
+def test_grace_and_signals(pooler):
+    """/readyz fails first; the first SIGTERM joins, the second ends all"""
+    port = free_port()
+    p = pooler(shutdown_grace=600, shutdown_drain_timeout=600,
+               http_listen_port=port)
+    a = p.raw()
+    p.signal(signal.SIGTERM)
+    p.wait_log("clients are told to go")
+    k = p.raw("admin", "pgbouncer")
+    assert state(k)["draining"] == "grace"
+    try:
+        urllib.request.urlopen("http://127.0.0.1:%d/readyz" % port)
+    except urllib.error.HTTPError as e:
+        reason, = json.load(e)["reasons"]
+    assert reason["reason"] == "draining"
+    assert reason["detail"].startswith("grace: 1 clients, 1")
+    with p.raw() as b:
+        assert b.value("select 1") == a.value("select 1") == "1"
+    text = urllib.request.urlopen(
+        "http://127.0.0.1:%d/metrics" % port).read().decode()
+    assert "\npgsluice_draining 1\n" in text
+    assert "\npgsluice_drain_clients_left 1\n" in text
+    # without the grace
+    k.query("set shutdown_grace = 0")
+    a.query("begin")
+    k.query("shutdown drain")
+    wait_leaving(k)
+    p.signal(signal.SIGTERM)
+    assert p.wait_exit() == 0
+    assert "got SIGTERM while shutting down, fast exit" in p.log
+
+
+def test_signals_amid_a_drain_of_the_console(pooler):
+    """As at the end of a preStop hook: SIGTERM goes on with what there is"""
+    p = pooler()
+    a = p.raw()
+    a.query("begin")
+    k = drain(p, 600)
+    p.signal(signal.SIGTERM)
+    p.wait_log("clients are told to go")
+    wait_leaving(k)
+    assert a.query("commit").tags == ["COMMIT"]
+    assert end_of(a) == GONE
+    assert p.wait_exit() == 0
+    p = pooler()
+    p.raw().query("begin")
+    drain(p, 600)
+    p.signal(signal.SIGINT)
+    assert p.wait_exit() == 0
+
+
+def test_pause_amid_a_drain(pooler):
+    """Who waits is served after RESUME, or told at the end"""
+    p = pooler()
+    a, b = p.raw(), p.raw()
+    k = p.raw("admin", "pgbouncer", unix=True)
+    k.query("pause")
+    a.send(pq.query("select 'a'"))
+    p.wait_pool(cl_waiting=1)
+    k.query("shutdown drain 600")
+    assert end_of(b) == GONE
+    assert not a.readable()
+    assert k.query("resume").tags == ["RESUME"]
+    assert a.recv_until().rows == [["a"]]
+    assert end_of(a) == GONE
+    assert p.wait_exit() == 0
+    p = pooler()
+    a = p.raw()
+    k = p.raw("admin", "pgbouncer", unix=True)
+    k.query("pause")
+    a.send(pq.query("select 'a'"))
+    p.wait_pool(cl_waiting=1)
+    k.query("shutdown wait_for_servers")
+    assert p.wait_exit() == 0
+
+
+def test_suspend_and_takeover_amid_a_drain(pooler):
+    """Nobody is told while all stands still; a successor drains nobody"""
+    p = pooler(default_pool_size=2)
+    a, k = p.raw(), p.raw("admin", "pgbouncer", unix=True)
+    a.query("begin")
+    k.query("shutdown drain 600")
+    wait_leaving(k)
+    k.query("suspend")
+    a.send(pq.query("commit"))
+    assert not a.readable(0.2)
+    k.query("resume")
+    assert a.recv_until().tags == ["COMMIT"]
+    assert end_of(a) == GONE
+    assert p.wait_exit() == 0
+    p = pooler()
+    a = p.raw()
+    a.query("begin")
+    with drain(p, 600) as k:
+        wait_leaving(k)
+    q = take_over(pooler, p)
+    assert a.query("commit").tags == ["COMMIT"]
+    assert a.value("select 1") == "1"
+    with q.raw() as b:
+        assert b.value("select 1") == "1"
