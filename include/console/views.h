@@ -17,6 +17,7 @@ struct view_group {
 };
 
 struct view_group view_group_catalog(void);	/* view_catalog.c */
+struct view_group view_group_counters(void);	/* view_counters.c */
 struct view_group view_group_dns(void);		/* view_dns.c */
 struct view_group view_group_fds(void);		/* view_fds.c */
 struct view_group view_group_latencies(void);	/* view_latencies.c */

@@ -13,6 +13,7 @@
 #include "pool/catalog.h"
 #include "pool/departure.h"
 #include "pool/lobby.h"
+#include "pool/tally.h"
 #include "session/client_role.h"
 #include "session/login_queue.h"
 
@@ -59,6 +60,7 @@ struct sessions {
 	enum shutdown_mode shutdown;
 	usec_t shutdown_since;		/* when that was asked for */
 	struct departure departure;	/* of SHUTDOWN_DRAIN */
+	struct tally tally;		/* what SHOW COUNTERS shows */
 	struct random_pool random;	/* for cancel keys */
 	bool suspended;			/* SUSPEND: nothing moves */
 	bool still;			/* ... nor does any login */

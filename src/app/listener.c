@@ -127,6 +127,8 @@ static void note_failure(struct app *app, int cause)
 {
 	struct rlimit limit;
 
+	if (is_exhausted(cause))
+		app->ss.tally.limits_hit[TALLY_open_files][0]++;
 	if (app->accept_pause != 0)
 		return;
 	app->accept_pause = time_now() + ACCEPT_PAUSE;

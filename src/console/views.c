@@ -14,6 +14,7 @@ static struct view_group (*const groups[])(void) = {
 	view_group_process,
 	view_group_stats,
 	view_group_latencies,
+	view_group_counters,
 };
 
 const struct view *view_at(size_t i)

@@ -16,6 +16,7 @@
 static struct family_group (*const groups[])(void) = {
 	metrics_process,
 	metrics_process_bouncer,
+	metrics_counters,
 	metrics_catalog,
 	metrics_catalog_bouncer,
 	metrics_stats_bouncer,

@@ -41,7 +41,7 @@ struct group {
 	int64_t clients;
 };
 
-struct tally {
+struct headcount {
 	struct group groups[GROUPS];
 	size_t count;
 	unsigned looked;
@@ -63,7 +63,7 @@ static bool is_same(const char *a, const char *b)
 	return a == b || strcmp(a, b) == 0;
 }
 
-static void count_client(struct tally *t, const struct client *c, int state)
+static void count_client(struct headcount *t, const struct client *c, int state)
 {
 	const char *const application = application_of(c);
 	const char *const user = c->user != NULL ? c->user->name : "(nouser)";
@@ -91,7 +91,7 @@ static void count_client(struct tally *t, const struct client *c, int state)
 }
 
 /* Clients of a list too long to walk, by what is known of all of them. */
-static void count_rest(struct tally *t, const struct pool *p, int list,
+static void count_rest(struct headcount *t, const struct pool *p, int list,
     const int64_t seen[2])
 {
 	const int64_t rest = p->client_count[list] - seen[0] - seen[1];
@@ -109,7 +109,7 @@ static void count_rest(struct tally *t, const struct pool *p, int list,
 	t->others[states[list]] += rest - idle;
 }
 
-static void count_list(struct tally *t, const struct pool *p, int list)
+static void count_list(struct headcount *t, const struct pool *p, int list)
 {
 	const struct pool_client *pc;
 	int64_t seen[2] = { 0, 0 };	/* linked, or not */
@@ -143,7 +143,7 @@ static void put_clients(struct metrics *m, const struct family *f,
     const void *item)
 {
 	const struct pool *const p = item;
-	struct tally t = { .count = 0 };
+	struct headcount t = { .count = 0 };
 
 	(void)f;
 	for (int list = CLIENT_ACTIVE; list < CLIENT_STATES; list++)

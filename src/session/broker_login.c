@@ -64,6 +64,7 @@ void broker_server_ready(struct server *s)
 {
 	struct pool *p = s->ps.pool;
 
+	s->ss->tally.server_logins[TALLY_OK][0]++;
 	pool_worked(p);
 	hosts_worked(p, s->host.item);
 	broker_touch(s->ss, p);
@@ -120,6 +121,7 @@ static void on_failure(struct server *s, enum close_reason reason)
 		canceler_failed(s);
 		return;
 	}
+	s->ss->tally.server_logins[TALLY_FAILED][0]++;
 	if (s->ps.dedicated) {
 		dedicated_failed(s);
 		return;

@@ -194,7 +194,7 @@ static void log_refusal(const struct client *c, const struct report *r)
  * logged after the closing line (spec/logging.md section 5), while its name is
  * still known.
  */
-static void close_it(struct client *c, const char *reason,
+static void close_it(struct client *c, const struct close_cause *why,
     const struct report *error)
 {
 	const struct settings *set = sessions_settings(c->ss);
@@ -206,8 +206,11 @@ static void close_it(struct client *c, const char *reason,
 	const bool speaks = !silent && (c->role->speaks == NULL ||
 	    c->role->speaks(c));
 
+	c->ss->tally.disconnects[TALLY_CLIENT][why->reason]++;
 	if (error != NULL && !is_torn(c)) {
 		struct writer w;
+
+		tally_error(&c->ss->tally, TALLY_OF_POOLER, error->code);
 
 		writer_init(&w, OUT_CAP);
 		report_write(&w, BE_ERROR_RESPONSE, error);
@@ -218,7 +221,7 @@ static void close_it(struct client *c, const char *reason,
 	slow_log_unfinished(c);
 	if (set->log_disconnections && speaks)
 		log_at(LEVEL_INFO, &c->who, "closing because: %s (age=%llds)",
-		    reason, (long long)((time_now() - c->born) / USEC));
+		    why->text, (long long)((time_now() - c->born) / USEC));
 	if (error != NULL && speaks && set->log_pooler_errors)
 		log_refusal(c, error);
 	if (error)
@@ -240,7 +243,7 @@ void client_close(struct client *c, enum close_reason reason)
 
 void client_close_cause(struct client *c, struct close_cause why)
 {
-	close_it(c, why.text, NULL);
+	close_it(c, &why, NULL);
 }
 
 void client_fail(struct client *c, enum close_reason reason)
@@ -255,7 +258,7 @@ void client_fail_cause(struct client *c, struct close_cause why)
 		why.text, why.detail == NULL ? "" : why.detail,
 		why.hint == NULL ? "" : why.hint };
 
-	close_it(c, why.text, c->role->mute ? NULL : &r);
+	close_it(c, &why, c->role->mute ? NULL : &r);
 }
 
 static struct client *find_id(struct sessions *ss, const uint8_t *key)

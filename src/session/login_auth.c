@@ -1,6 +1,7 @@
 /* login_auth.c - the exchange of a login, and its end: in or out.
  * SPDX-License-Identifier: ISC */
 #include <stddef.h>
+#include <string.h>
 
 #include "base/crypto.h"
 #include "base/container.h"
@@ -53,6 +54,11 @@ static int check_admission(struct client *c, struct err *e)
 	return 0;
 }
 
+static void count_login(const struct client *c, enum tally_result r)
+{
+	c->ss->tally.client_logins[c->login->method][r]++;
+}
+
 static const struct client_role *next_role(const struct client *c)
 {
 	const struct client_ops *const ops = &c->ss->client_ops;
@@ -69,6 +75,7 @@ static void admit(struct client *c, const struct iovec *first)
 	struct err e;
 
 	if (check_admission(c, &e) < 0) {
+		count_login(c, TALLY_FAILED);
 		if (client_send_login(c, first) == 0)
 			client_fail_cause(c,
 			    close_cause_err(CLOSE_LOGIN_REFUSED, &e));
@@ -81,6 +88,7 @@ static void admit(struct client *c, const struct iovec *first)
 	if (lobby_admit(&c->ss->lobby, &c->login->guest) &&
 	    sessions_settings(c->ss)->log_connections)
 		login_log_attempt(c);
+	count_login(c, TALLY_OK);
 	client_become(c, next_role(c));
 	c->pc.pool->counted.now.client_login_count++;
 	latencies_note(c->pc.pool, LATENCY_LOGIN, time_precise() - c->born);
@@ -106,6 +114,9 @@ static void act_on(struct client *c, enum auth_result r, struct writer *w)
 	if (r == AUTH_DENY) {
 		if (why->detail[0] != '\0')
 			login_log(c, LEVEL_ERROR, "%s", why->detail);
+		count_login(c, TALLY_FAILED);
+		if (strcmp(why->error.code, ERRCODE_TOO_MANY_CONNECTIONS) == 0)
+			c->ss->tally.limits_hit[TALLY_auth_queue][0]++;
 		login_refuse(c, &why->error);
 		return;
 	}

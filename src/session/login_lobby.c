@@ -28,13 +28,15 @@ static const struct settings *settings(const struct client *c)
 
 /* --- limits --- */
 
-static void drop(struct lobby_guest *g, const char *limit)
+static void drop(struct lobby_guest *g, enum tally_limit limit)
 {
+	struct client *const c = client_of_guest(g);
 	struct err e;
 
 	err_set(&e, ERRCODE_PROTOCOL_VIOLATION,
-	    "no more connections allowed (%s)", limit);
-	client_fail_cause(client_of_guest(g),
+	    "no more connections allowed (%s)", tally_limit_name(limit));
+	c->ss->tally.limits_hit[limit][0]++;
+	client_fail_cause(c,
 	    close_cause_err(CLOSE_LOGIN_REFUSED, &e));
 }
 
@@ -64,9 +66,9 @@ bool login_enter(struct client *c)
 	g = lobby_surplus_mate(me,
 	    (unsigned)set->max_unauthenticated_per_address);
 	if (g != NULL)
-		drop(g, "max_unauthenticated_per_address");
+		drop(g, TALLY_max_unauthenticated_per_address);
 	while ((g = lobby_surplus(l, login_max_strangers(c->ss))) != NULL)
-		drop(g, "max_unauthenticated");
+		drop(g, TALLY_max_unauthenticated);
 	if (client_is_open(c))
 		login_weigh(c);
 	return client_is_open(c);
@@ -89,7 +91,7 @@ void login_weigh(struct client *c)
 	    me->startup.size + me->asked_bytes + c->carry.size);
 	while ((g = lobby_surplus_bytes(l,
 	    (size_t)settings(c)->login_memory)) != NULL)
-		drop(g, "login_memory");
+		drop(g, TALLY_login_memory);
 }
 
 /* The client says nothing, or only waits to be told that it failed. */
@@ -124,7 +126,7 @@ bool login_displace(const struct client *c)
 		    time_now() - client_of_guest(g)->born < SLOW)
 			return false;
 	}
-	drop(g, "max_client_conn");
+	drop(g, TALLY_max_client_conn);
 	return true;
 }
 

@@ -25,7 +25,12 @@ bool login_hand_shake(struct client *c)
 {
 	struct err e;
 
-	switch (tls_handshake(&c->stream, &e)) {
+	const enum tls_step step = tls_handshake(&c->stream, &e);
+
+	if (step != TLS_MORE)
+		c->ss->tally.tls_handshakes[TALLY_CLIENT][step == TLS_DONE ?
+		    TALLY_OK : TALLY_FAILED]++;
+	switch (step) {
 	case TLS_DONE:
 		/* as PostgreSQL: it may be meant for another service */
 		if (!c->login->asked && !tls_has_alpn(&c->stream)) {

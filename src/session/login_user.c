@@ -42,6 +42,7 @@ int login_check_room(const struct client *c, struct err *e)
 		if (!login_displace(c))
 			break;
 	}
+	c->ss->tally.limits_hit[TALLY_max_client_conn][0]++;
 	return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 	    "no more connections allowed (max_client_conn)");
 }
@@ -71,6 +72,14 @@ static bool is_full(unsigned admitted, int max)
 	return max > 0 && admitted >= (unsigned)max;
 }
 
+static int refuse(const struct client *c, enum tally_limit limit,
+    struct err *e)
+{
+	c->ss->tally.limits_hit[limit][0]++;
+	return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+	    "client connections exceeded (%s)", tally_limit_name(limit));
+}
+
 static int check_limits(const struct client *c, struct err *e)
 {
 	const struct settings *set = sessions_settings(c->ss);
@@ -81,14 +90,11 @@ static int check_limits(const struct client *c, struct err *e)
 	if (is_full(database_admitted(c->db), limit(
 	    c->db->conf->max_db_client_connections,
 	    set->max_db_client_connections)))
-		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
-		    "client connections exceeded (max_db_client_connections)");
+		return refuse(c, TALLY_max_db_client_connections, e);
 	if (is_full(user_admitted(c->user), limit(
 	    own != NULL ? own->max_user_client_connections : 0,
 	    set->max_user_client_connections)))
-		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
-		    "client connections exceeded "
-		    "(max_user_client_connections)");
+		return refuse(c, TALLY_max_user_client_connections, e);
 	return 0;
 }
 

@@ -32,6 +32,7 @@ void relay_cancel_wait(struct client *c)
 		log_at(LEVEL_WARNING, &c->who, "pooler error: %s", CANCELED);
 	writer_init(&w, OUT_CAP);
 	report_write_error(&w, "ERROR", ERRCODE_QUERY_CANCELED, CANCELED);
+	tally_error(&c->ss->tally, TALLY_OF_POOLER, ERRCODE_QUERY_CANCELED);
 	if (whole) {
 		/* dropped as it comes; what is behind it counts again */
 		c->rest.bytes = (uint32_t)msg_size(m, set->max_packet_size);

@@ -114,17 +114,31 @@ static bool is_fatal(const struct relay_down *d)
 	    strcmp(r.severity, "PANIC") == 0);
 }
 
+/* What of it is here is enough to have the code. */
+static void count_error(const struct relay_down *d)
+{
+	const size_t size = d->have < d->size ? d->have : d->size;
+	struct report r;
+
+	(void)report_parse(&r, d->m + MSG_HEADER, size - MSG_HEADER);
+	tally_error(&d->s->ss->tally, TALLY_OF_SERVER, r.code);
+}
+
 static enum relay_step on_error(struct relay_down *d)
 {
 	relay_reset_failed(d);
 	if (d->s->chore == CHORE_PARAMS || d->s->chore == CHORE_ROLLBACK)
 		return fail(d, relay_chore_failure(d->s->chore));
 	/* no error that means something here is that long: it passes as it comes */
-	if (d->s->chore != CHORE_NONE || d->c == NULL ||
-	    d->size > RELAY_SMALL_MAX)
+	if (d->s->chore != CHORE_NONE || d->c == NULL)
 		return on_reply(d);
+	if (d->size > RELAY_SMALL_MAX) {
+		count_error(d);
+		return on_reply(d);
+	}
 	if (d->have < d->size)
 		return RELAY_SHORT;
+	count_error(d);
 	d->s->fatal_passed = d->s->fatal_passed || is_fatal(d);
 	if (!relay_translates(d->c) || !relay_reword_error(d))
 		return on_reply(d);

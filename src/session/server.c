@@ -246,6 +246,7 @@ void server_close_cause(struct server *s, struct close_cause why)
 
 	if (s->ps.state == SERVER_GONE)
 		return;
+	ss->tally.disconnects[TALLY_SERVER][why.reason]++;
 	if (sessions_settings(ss)->log_disconnections)
 		log_at(LEVEL_INFO, &s->who, "closing because: %s (age=%llds)",
 		    why.text, (long long)((time_now() - s->ps.born) / USEC));

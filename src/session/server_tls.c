@@ -101,7 +101,12 @@ static void hand_shake(struct server *s)
 {
 	struct err e;
 
-	switch (tls_handshake(&s->stream, &e)) {
+	const enum tls_step step = tls_handshake(&s->stream, &e);
+
+	if (step != TLS_MORE)
+		s->ss->tally.tls_handshakes[TALLY_SERVER][step == TLS_DONE ?
+		    TALLY_OK : TALLY_FAILED]++;
+	switch (step) {
 	case TLS_MORE:
 		return;
 	case TLS_DONE:

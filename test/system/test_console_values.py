@@ -26,6 +26,7 @@ MORE = {
     + [("avg_" + n, N) for n in PS],
     "totals": cols("name t, value n"),
     "state": cols("key t, value t"),
+    "counters": cols("name t, label t, value i8"),
     "peers": cols("peer_id i4, host t, port i4, pool_size i4"),
     "peer_pools": cols("""peer_id i4, cl_active_cancel_req i4,
         cl_waiting_cancel_req i4, sv_active_cancel i4, sv_login i4"""),

@@ -194,6 +194,7 @@ static const struct {
 	of "p95_us i8, " of "p99_us i8, " of "p999_us i8, " of "max_us i8"
 	{ "LATENCIES", "database t, user t, latency t, " RANKS("") ", "
 	    RANKS("total_") },
+	{ "COUNTERS", "name t, label t, value i8" },
 };
 
 static void test_columns_are_those_of_the_specification(void **state)

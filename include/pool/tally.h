@@ -1,0 +1,69 @@
+/* tally.h - counters of the process: errors, ends, refusals, logins.
+ * SPDX-License-Identifier: ISC */
+#ifndef POOL_TALLY_H
+#define POOL_TALLY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pool/close_reason.h"
+
+enum tally_source { TALLY_OF_SERVER, TALLY_OF_POOLER, TALLY_SOURCES };
+enum tally_side { TALLY_CLIENT, TALLY_SERVER, TALLY_SIDES };
+enum tally_result { TALLY_OK, TALLY_FAILED, TALLY_RESULTS };
+
+/* Labels are the settings' names; but for the one that is none. */
+#define TALLY_LIMIT_NAMES(X) \
+	X(max_client_conn) \
+	X(max_db_client_connections) \
+	X(max_user_client_connections) \
+	X(max_unauthenticated) \
+	X(max_unauthenticated_per_address) \
+	X(login_memory) \
+	X(auth_queue) \
+	X(open_files)
+
+#define X(name) TALLY_##name,
+enum tally_limit { TALLY_LIMIT_NAMES(X) TALLY_LIMITS };
+#undef X
+
+#define TALLY_METHODS 16			/* as enum auth_type, or more */
+#define TALLY_CLASSES (36 * 36 + 1)	/* SQLSTATE classes; at last: none */
+
+/* Plain increments: t->tls_handshakes[TALLY_CLIENT][TALLY_OK]++. */
+struct tally {
+#define TALLY(name, rows, columns, ...) uint64_t name[rows][columns];
+#include "pool/tally.def"
+#undef TALLY
+};
+
+enum tally_table {
+#define TALLY(name, ...) TALLY_TABLE_##name,
+#include "pool/tally.def"
+#undef TALLY
+	TALLY_TABLES
+};
+
+/* An error with this SQLSTATE was sent to a client. */
+void tally_error(struct tally *t, enum tally_source from, const char *code);
+const char *tally_limit_name(enum tally_limit limit);
+
+const char *tally_name(enum tally_table table);
+const char *tally_help(enum tally_table table);
+
+/* One count, with a label or two: kind and value. */
+struct tally_count {
+	struct {
+		const char *name, *value;
+	} labels[2];
+	size_t label_count;
+	uint64_t value;
+};
+
+/* Told of each count. Returns non-zero to stop. */
+typedef int tally_fn(void *arg, const struct tally_count *n);
+/* All counts of a table that are to be shown. Returns what fn stopped it with. */
+int tally_each(const struct tally *t, enum tally_table table, tally_fn *fn,
+    void *arg);
+
+#endif

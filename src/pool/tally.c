@@ -1,0 +1,171 @@
+/* tally.c - counters of the process: errors, ends, refusals, logins.
+ * SPDX-License-Identifier: ISC */
+#include "pool/tally.h"
+
+#include <stdbool.h>
+
+#include "conf/options.h"
+
+#define LETTERS 36		/* of a SQLSTATE: 0-9, A-Z */
+#define CLASS_BYTES 3
+
+static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/* --- labels: what the i-th row or column of a table is called --- */
+
+static const char *source_label(unsigned i, char *buf)
+{
+	static const char *const names[TALLY_SOURCES] = {
+		[TALLY_OF_SERVER] = "server", [TALLY_OF_POOLER] = "pooler" };
+
+	(void)buf;
+	return names[i];
+}
+
+static const char *side_label(unsigned i, char *buf)
+{
+	static const char *const names[TALLY_SIDES] = {
+		[TALLY_CLIENT] = "client", [TALLY_SERVER] = "server" };
+
+	(void)buf;
+	return names[i];
+}
+
+static const char *result_label(unsigned i, char *buf)
+{
+	static const char *const names[TALLY_RESULTS] = {
+		[TALLY_OK] = "ok", [TALLY_FAILED] = "failed" };
+
+	(void)buf;
+	return names[i];
+}
+
+static const char *class_label(unsigned i, char *buf)
+{
+	if (i == TALLY_CLASSES - 1)
+		return "other";
+	buf[0] = digits[i / LETTERS];
+	buf[1] = digits[i % LETTERS];
+	buf[2] = '\0';
+	return buf;
+}
+
+static const char *reason_label(unsigned i, char *buf)
+{
+	(void)buf;
+	return close_reason_text((enum close_reason)i);
+}
+
+static const char *limit_label(unsigned i, char *buf)
+{
+	(void)buf;
+	return tally_limit_name((enum tally_limit)i);
+}
+
+static const char *method_label(unsigned i, char *buf)
+{
+	(void)buf;
+	return option_find("auth_type")->words[i];
+}
+
+struct kind {
+	const char *name;
+	const char *(*label)(unsigned i, char *buf);
+};
+
+static const struct kind SOURCE = { "source", source_label },
+    SIDE = { "side", side_label }, RESULT = { "result", result_label },
+    CLASS = { "sqlstate_class", class_label },
+    REASON = { "reason", reason_label }, LIMIT = { "limit", limit_label },
+    METHOD = { "method", method_label }, NONE = { NULL, NULL };
+
+/* --- tables --- */
+
+static const struct table {
+	const char *name, *help;
+	const struct kind *row, *column;
+	size_t offset;
+	unsigned rows, columns;
+	bool all;
+} tables[TALLY_TABLES] = {
+#define TALLY(n, r, c, rk, ck, a, h) [TALLY_TABLE_##n] = { .name = #n, \
+	.help = h, .row = &(rk), .column = &(ck), \
+	.offset = offsetof(struct tally, n), .rows = r, .columns = c, .all = a },
+#include "pool/tally.def"
+#undef TALLY
+};
+
+_Static_assert(AUTH_REJECT < TALLY_METHODS, "a method has no place");
+
+const char *tally_name(enum tally_table table)
+{
+	return tables[table].name;
+}
+
+const char *tally_help(enum tally_table table)
+{
+	return tables[table].help;
+}
+
+const char *tally_limit_name(enum tally_limit limit)
+{
+	static const char *const names[TALLY_LIMITS] = {
+#define X(name) #name,
+		TALLY_LIMIT_NAMES(X)
+#undef X
+	};
+
+	return names[limit];
+}
+
+/* LETTERS: it is none. */
+static unsigned digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return (unsigned)(c - '0');
+	return c >= 'A' && c <= 'Z' ? (unsigned)(c - 'A') + 10 : LETTERS;
+}
+
+void tally_error(struct tally *t, enum tally_source from, const char *code)
+{
+	const unsigned high = digit(code[0]);
+	const unsigned low = high < LETTERS ? digit(code[1]) : LETTERS;
+
+	t->errors[from][low < LETTERS ? high * LETTERS + low :
+	    TALLY_CLASSES - 1]++;
+}
+
+/* What the i-th count of a table is called; bufs: where labels are made. */
+static void name(struct tally_count *n, const struct table *of, unsigned i,
+    char bufs[2][CLASS_BYTES])
+{
+	const struct kind *const kinds[2] = { of->row, of->column };
+	const unsigned at[2] = { i / of->columns, i % of->columns };
+
+	n->label_count = 0;
+	for (size_t k = 0; k < 2 && kinds[k]->label != NULL; k++) {
+		n->labels[k].name = kinds[k]->name;
+		n->labels[k].value = kinds[k]->label(at[k], bufs[k]);
+		n->label_count++;
+	}
+}
+
+int tally_each(const struct tally *t, enum tally_table table, tally_fn *fn,
+    void *arg)
+{
+	const struct table *const of = &tables[table];
+	const uint64_t *const at = (const uint64_t *)(const void *)
+	    ((const char *)t + of->offset);
+	int rc = 0;
+
+	for (unsigned i = 0; i < of->rows * of->columns && rc == 0; i++) {
+		char bufs[2][CLASS_BYTES];
+		struct tally_count n = { .value = at[i] };
+
+		if (n.value == 0 && !of->all)
+			continue;
+		name(&n, of, i, bufs);
+		rc = fn(arg, &n);
+	}
+	return rc;
+}

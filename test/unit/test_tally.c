@@ -1,0 +1,136 @@
+/* test_tally.c - counters of the process, and what they are called.
+ * SPDX-License-Identifier: ISC */
+#include "pool/tally.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "conf/options.h"
+
+static struct tally t;
+static char said[4096];
+static struct text out;
+
+static int setup(void **state)
+{
+	(void)state;
+	t = (struct tally){ .errors = { { 0 } } };
+	text_init(&out, said, sizeof said);
+	return 0;
+}
+
+static int put(void *arg, const struct tally_count *n)
+{
+	(void)arg;
+	for (size_t i = 0; i < n->label_count; i++)
+		text_addf(&out, "%s=%s ", n->labels[i].name,
+		    n->labels[i].value);
+	text_addf(&out, "%d;", (int)n->value);
+	return 0;
+}
+
+static const char *told(enum tally_table table)
+{
+	text_init(&out, said, sizeof said);
+	assert_int_equal(tally_each(&t, table, put, NULL), 0);
+	return said;
+}
+
+static void test_errors_are_counted_by_class(void **state)
+{
+	(void)state;
+	tally_error(&t, TALLY_OF_SERVER, "42601");
+	tally_error(&t, TALLY_OF_SERVER, "42P01");
+	tally_error(&t, TALLY_OF_SERVER, "XX000");
+	tally_error(&t, TALLY_OF_POOLER, "08P01");
+	assert_string_equal(told(TALLY_TABLE_errors),
+	    "source=server sqlstate_class=42 2;"
+	    "source=server sqlstate_class=XX 1;"
+	    "source=pooler sqlstate_class=08 1;");
+}
+
+static void test_what_is_no_code_is_other(void **state)
+{
+	static const char *const codes[] = { "", "4", "a1000", "\xff\xff",
+	    "4\"" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+		tally_error(&t, TALLY_OF_SERVER, codes[i]);
+	tally_error(&t, TALLY_OF_SERVER, "ZZ999");
+	assert_string_equal(told(TALLY_TABLE_errors),
+	    "source=server sqlstate_class=ZZ 1;"
+	    "source=server sqlstate_class=other 5;");
+}
+
+static void test_labels_are_words_of_log_and_settings(void **state)
+{
+	(void)state;
+	assert_string_equal(told(TALLY_TABLE_disconnects), "");
+	t.disconnects[TALLY_CLIENT][CLOSE_QUERY_TIMEOUT] = 3;
+	t.disconnects[TALLY_SERVER][CLOSE_SERVER_CRASHED] = 4;
+	assert_string_equal(told(TALLY_TABLE_disconnects),
+	    "side=client reason=query timeout 3;"
+	    "side=server reason=server conn crashed? 4;");
+	t.client_logins[AUTH_SCRAM_SHA_256][TALLY_FAILED]++;
+	assert_string_equal(told(TALLY_TABLE_client_logins),
+	    "method=scram-sha-256 result=failed 1;");
+	for (int i = 0; i < TALLY_LIMITS; i++) {
+		const char *const name = tally_limit_name(i);
+
+		if (i != TALLY_open_files)
+			assert_non_null(option_find(name));
+	}
+}
+
+static void test_what_is_small_is_told_when_it_is_0_too(void **state)
+{
+	(void)state;
+	t.tls_handshakes[TALLY_SERVER][TALLY_OK] = 2;
+	assert_string_equal(told(TALLY_TABLE_tls_handshakes),
+	    "side=client result=ok 0;side=client result=failed 0;"
+	    "side=server result=ok 2;side=server result=failed 0;");
+	assert_string_equal(told(TALLY_TABLE_server_logins),
+	    "result=ok 0;result=failed 0;");
+	assert_string_equal(tally_name(TALLY_TABLE_limits_hit), "limits_hit");
+}
+
+static int stop(void *arg, const struct tally_count *n)
+{
+	(void)n;
+	++*(int *)arg;
+	return -1;
+}
+
+static void test_who_has_enough_is_told_no_more(void **state)
+{
+	int calls = 0;
+
+	(void)state;
+	assert_int_equal(tally_each(&t, TALLY_TABLE_limits_hit, stop, &calls),
+	    -1);
+	assert_int_equal(calls, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_errors_are_counted_by_class,
+		    setup),
+		cmocka_unit_test_setup(test_what_is_no_code_is_other, setup),
+		cmocka_unit_test_setup(
+		    test_labels_are_words_of_log_and_settings, setup),
+		cmocka_unit_test_setup(
+		    test_what_is_small_is_told_when_it_is_0_too, setup),
+		cmocka_unit_test_setup(test_who_has_enough_is_told_no_more,
+		    setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
