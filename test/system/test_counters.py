@@ -33,7 +33,7 @@ def test_what_happens_is_counted_where_it_belongs(web, tls_pg):  # noqa: F811
         c.try_query("select 1/0")
         c.try_query("select 2/0")
         refused(p, "app", "apppw")          # one at a time
-        p.admin("set query_timeout = 0.2")
+        p.admin("set query_timeout = '0.2'")
         c.send(pq.query("select pg_sleep(600)"))
         assert c.recv_all().errors[-1].message == "query timeout"
     p.admin("set query_timeout = 0")
