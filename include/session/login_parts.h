@@ -13,6 +13,7 @@
 #include "proto/startup.h"
 #include "session/auth.h"
 #include "session/auth_query.h"
+#include "session/login_proxy.h"
 
 struct client;
 struct credentials;
@@ -20,14 +21,6 @@ struct database;
 struct dns_host;
 struct err;
 struct mock_shape;
-
-/* Does a header of the PROXY protocol come first? */
-enum login_proxy {
-	LOGIN_PROXY_NEVER,	/* or it has come */
-	LOGIN_PROXY_MAYBE,
-	LOGIN_PROXY_MUST,
-	LOGIN_PROXY_REFUSED,	/* it must, and the peer is nobody's balancer */
-};
 
 #define LOGIN_MAX (64 * 1024)	/* bytes of one message before login */
 #define LOGIN_EXTENSIONS_MAX 16	/* unknown _pq_ names we tell the client */
@@ -96,19 +89,6 @@ void login_begin_auth(struct client *c);
 void login_step_auth(struct client *c, uint8_t *body, size_t len);
 /* What a hasty client has sent while it was not read is behind the carry. */
 void login_read_on(struct client *c);
-
-/* --- login_proxy.c (spec/pooling.md section 20a) --- */
-
-/* What is to be expected of c, which was just accepted? */
-enum login_proxy login_expect_proxy(const struct client *c);
-/*
- * The first bytes of c, of which a header is expected: c->addr becomes what it
- * says. Returns how many belong to it; 0: it is short, there is none (then none
- * is expected any more), or c was closed.
- */
-size_t login_take_proxy(struct client *c, const uint8_t *p, size_t len);
-/* May these be the first bytes of one? */
-bool login_is_proxy_header(const uint8_t *p, size_t len);
 
 /* --- login_host.c --- */
 

@@ -15,6 +15,7 @@
 #include "session/client.h"
 #include "session/login_lobby.h"
 #include "session/login_parts.h"
+#include "session/login_proxy.h"
 #include "session/sessions.h"
 
 enum login_proxy login_expect_proxy(const struct client *c)

@@ -40,7 +40,7 @@ static void test_oldest_stranger_makes_room_for_the_next(void **state)
 	starts("10.0.0.1");
 	starts("10.0.0.2");
 	starts("");
-	assert_true(guest_is_refused(0, "53300",
+	assert_true(guest_is_refused(0, "08P01",
 	    TOO_MANY("max_unauthenticated")));
 	assert_null(st.c[0]);
 	assert_non_null(st.c[1]);
@@ -68,7 +68,7 @@ static void test_limit_of_an_address_concerns_that_alone(void **state)
 	starts("");		/* Unix sockets have none */
 	assert_non_null(st.c[0]);
 	starts("10.0.0.1");
-	assert_true(guest_is_refused(0, "53300",
+	assert_true(guest_is_refused(0, "08P01",
 	    TOO_MANY("max_unauthenticated_per_address")));
 	for (unsigned i = 1; i < st.guests; i++)
 		assert_non_null(st.c[i]);
@@ -84,7 +84,7 @@ static void test_stranger_with_much_memory_goes_before_older_ones(void **state)
 	starts("");
 	st.set->login_memory = (int64_t)st.ss.lobby.bytes + 10000;
 	guest_says(1, half, sizeof half);
-	assert_true(guest_is_refused(1, "53300", TOO_MANY("login_memory")));
+	assert_true(guest_is_refused(1, "08P01", TOO_MANY("login_memory")));
 	assert_non_null(st.c[0]);
 	assert_non_null(st.c[2]);
 }
@@ -97,7 +97,7 @@ static void test_silent_stranger_makes_room_for_a_client(void **state)
 	stranger("");
 	st.c[0]->request_time -= USEC;		/* said nothing since */
 	starts("");
-	assert_true(guest_is_refused(0, "53300",
+	assert_true(guest_is_refused(0, "08P01",
 	    TOO_MANY("max_client_conn")));
 }
 
@@ -109,7 +109,7 @@ static void test_stranger_that_talks_on_without_an_end_makes_room(void **state)
 	stranger("");
 	st.c[0]->born -= 3 * USEC;
 	starts("");
-	assert_true(guest_is_refused(0, "53300",
+	assert_true(guest_is_refused(0, "08P01",
 	    TOO_MANY("max_client_conn")));
 }
 
