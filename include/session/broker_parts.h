@@ -13,6 +13,8 @@ struct sessions;
 
 /* As long as there are both, the oldest waiter gets the next server. */
 void broker_serve(struct sessions *ss, struct pool *p);
+/* c gives back the server it had. */
+void broker_part(struct client *c);
 /* s has no client: where does it go? May close s. */
 void broker_settle(struct server *s);
 /* c waits for a server from now on, and is not read. */

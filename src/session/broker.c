@@ -6,6 +6,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/probe.h"
 #include "pool/clean.h"
 #include "pool/drain.h"
 #include "pool/latencies.h"
@@ -92,6 +93,7 @@ static bool join(struct client *c, struct server *s)
 	if (stream_is_suspended(&s->stream))	/* suspended, and to log in */
 		stream_unsuspend(&s->stream);
 	pool_link(&c->pc, &s->ps);
+	PROBE(server__acquire, c->id, s->id, c->db->name, c->waited);
 	if (log_wants(LEVEL_NOISE))
 		log_at(LEVEL_NOISE, &c->who, "linked to S-%p", (void *)s);
 	if (!client_logs_in(c))

@@ -172,7 +172,7 @@ void broker_server_gone(struct server *s, struct close_cause why)
 	if (pc != NULL) {
 		struct client *c = client_of(pc);
 
-		pool_unlink(pc);
+		broker_part(c);
 		c->cut_short = rest_passes(&s->rest);
 		if (s->fatal_passed)
 			client_close_cause(c, why);

@@ -1,5 +1,6 @@
 /* broker_release.c - a server is free again: the next client, or where it goes.
  * SPDX-License-Identifier: ISC */
+#include "base/probe.h"
 #include "pool/limit.h"
 #include "session/broker.h"
 #include "session/broker_parts.h"
@@ -86,11 +87,17 @@ void broker_settle(struct server *s)
 	    s->ps.state == SERVER_BEING_CANCELED);
 }
 
+void broker_part(struct client *c)
+{
+	PROBE(server__release, c->id, server_of(c->pc.server)->id);
+	pool_unlink(&c->pc);
+}
+
 static void unlink_pair(struct client *c, struct server *s)
 {
 	canceler_detach(s);
 	stream_flow_over(&s->stream);
-	pool_unlink(&c->pc);
+	broker_part(c);
 }
 
 void broker_release(struct server *s)

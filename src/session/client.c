@@ -9,6 +9,7 @@
 #include "base/crypto.h"
 #include "base/errcodes.h"
 #include "base/mem.h"
+#include "base/probe.h"
 #include "base/text.h"
 #include "io/socket.h"
 #include "pool/credentials.h"
@@ -219,6 +220,8 @@ static void close_it(struct client *c, const struct close_cause *why,
 		writer_fini(&w);
 	}
 	slow_log_unfinished(c);
+	if (client_logs_in(c))
+		PROBE(login__failed, c->id, why->text);
 	if (set->log_disconnections && speaks)
 		log_at(LEVEL_INFO, &c->who, "closing because: %s (age=%llds)",
 		    why->text, (long long)((time_now() - c->born) / USEC));

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/probe.h"
 #include "conf/hba.h"
 #include "io/dns_host.h"
 #include "io/tls.h"
@@ -359,6 +360,7 @@ struct client *login_accept(struct sessions *ss, int fd,
 	    .answered = on_answered };
 	c->login = l;
 	ss->logins++;
+	PROBE(login__start, c->id);
 	client_become(c, &role);
 	l->proxy = login_expect_proxy(c);
 	if (l->proxy == LOGIN_PROXY_REFUSED) {

@@ -6,6 +6,7 @@
 #include "base/crypto.h"
 #include "base/container.h"
 #include "base/err.h"
+#include "base/probe.h"
 #include "io/socket.h"
 #include "io/tls.h"
 #include "pool/credentials.h"
@@ -91,7 +92,10 @@ static void admit(struct client *c, const struct iovec *first)
 	count_login(c, TALLY_OK);
 	client_become(c, next_role(c));
 	c->pc.pool->counted.now.client_login_count++;
-	latencies_note(c->pc.pool, LATENCY_LOGIN, time_precise() - c->born);
+	const usec_t took = time_precise() - c->born;
+
+	latencies_note(c->pc.pool, LATENCY_LOGIN, took);
+	PROBE(login__end, c->id, c->db->name, c->user->name, took);
 	pool_client_set(&c->pc, CLIENT_ACTIVE);
 	c->role->admitted(c, first);
 }

@@ -3,6 +3,7 @@
  * All that most transactions are made of. A run is noted in one go, and passes
  * as one piece.
  * SPDX-License-Identifier: ISC */
+#include "base/probe.h"
 #include "pool/counters.h"
 #include "pool/latencies.h"
 #include "proto/msg.h"
@@ -90,13 +91,16 @@ void relay_note_end(struct client *c, char status)
 	const bool xact = status == 'I' && c->xact_start != 0;
 
 	if (started != 0) {
-		n->query_time += (uint64_t)(now - started);
+		const usec_t took = now - started;
+
+		PROBE(query__end, c->id, c->db->name, took);
+		n->query_time += (uint64_t)took;
 		if (xact && c->xact_start == started)
-			note_alone(c->pc.pool, now - started);
+			note_alone(c->pc.pool, took);
 		else
-			note(c->pc.pool, LATENCY_QUERY, now - started);
+			note(c->pc.pool, LATENCY_QUERY, took);
 		if (sessions_settings(c->ss)->log_min_duration > 0)
-			slow_log(c, now - started);
+			slow_log(c, took);
 	}
 	c->query_start = 0;
 	if (!xact)

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
+#include "base/probe.h"
 #include "base/wheel.h"
 #include "pool/counters.h"
 #include "proto/msg.h"
@@ -172,6 +173,7 @@ static void note_start(struct relay_up *up)
 	if (set->log_query_text && set->log_min_duration > 0)
 		slow_note(c, up->m, up->have < up->size ? up->have : up->size);
 	n->query_count++;
+	PROBE(query__start, c->id);
 	if (c->xact_start != 0)
 		return;
 	c->xact_start = c->query_start;

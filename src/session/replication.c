@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: ISC */
 #include "session/replication.h"
 
+#include "base/probe.h"
 #include "pool/latencies.h"
 #include "pool/pool_failure.h"
 #include "proto/params.h"
@@ -76,6 +77,7 @@ void replication_ready(struct server *s)
 	latencies_note_recent(s->ps.pool, RECENT_WAIT, waited);
 	pool_client_set(&c->pc, CLIENT_ACTIVE);
 	pool_link(&c->pc, &s->ps);
+	PROBE(server__acquire, c->id, s->id, c->db->name, waited);
 	if (!greet(c, s))
 		return;
 	relay_resume(c);

@@ -78,6 +78,7 @@ static inline struct client *session_client(enum client_state state)
 	session_open(&c->stream, &house.c_end[house.clients++]);
 	c->ss = &house.ss;
 	c->who.describe = session_describe;
+	c->db = &house.db;
 	c->role = &house.role;
 	c->params = params_empty(house.ss.params);
 	c->pc.pool = &house.pool;
