@@ -3,6 +3,9 @@
 #ifndef CTL_COMMAND_H
 #define CTL_COMMAND_H
 
+#include <stdbool.h>
+#include <sys/types.h>
+
 #include "base/time.h"
 
 /* Exit codes. */
@@ -11,10 +14,13 @@ enum { CTL_OK, CTL_FAILED, CTL_USAGE, CTL_UNREACHABLE, CTL_UNHEALTHY };
 /* Which options a command takes. */
 enum {
 	TAKES_SECRET = 1 << 0,		/* --iterations, --no-password */
-	TAKES_PLACE = 1 << 1,		/* --config, --dbname, --username */
+	TAKES_CONFIG = 1 << 1,
 	TAKES_FORM = 1 << 2,		/* --json, --csv */
 	TAKES_WATCH = 1 << 3,
 	TAKES_TIMEOUT = 1 << 4,
+	TAKES_CONSOLE = 1 << 5,		/* --dbname, --username */
+	TAKES_PLACE = TAKES_CONFIG | TAKES_CONSOLE,
+	TAKES_PROFILE = 1 << 6,		/* --seconds, --pid and so on */
 };
 
 enum ctl_form { FORM_TABLE, FORM_JSON, FORM_CSV };
@@ -30,6 +36,11 @@ struct ctl_options {
 	enum ctl_form form;
 	usec_t watch;		/* again after so long; 0: not given */
 	usec_t timeout;		/* 0: not given */
+	usec_t seconds;		/* the same */
+	pid_t pid;		/* the same */
+	const char *pattern;	/* of a command line; or NULL */
+	const char *output;	/* a folder; or NULL */
+	bool off_cpu;
 };
 
 struct ctl_command {
@@ -44,6 +55,7 @@ struct ctl_command {
 /* Each ends with a row without a group. */
 const struct ctl_command *check_commands(void);
 const struct ctl_command *order_commands(void);
+const struct ctl_command *profile_commands(void);
 const struct ctl_command *show_commands(void);
 const struct ctl_command *status_commands(void);
 const struct ctl_command *top_commands(void);

@@ -1,6 +1,7 @@
 /* main.c - pgsluicectl, the companion command.
  * SPDX-License-Identifier: ISC */
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ static const struct ctl_command *(*const groups[])(void) = {
 	order_commands,
 	wait_ready_commands,
 	check_commands,
+	profile_commands,
 	userlist_commands,
 };
 
@@ -54,6 +56,13 @@ static int usage(const struct ctl_options *o)
 	    "      --json, --csv    show: the form of the answer\n"
 	    "  -w, --watch=SECONDS  show, top: ask again after so long\n"
 	    "  -t, --timeout=SECONDS  wait-ready: give up after so long (60)\n"
+	    "\nOptions of profile:\n"
+	    "  -s, --seconds=N      how long (10)\n"
+	    "  -p, --pid=PID        of this process; else of --config's "
+	    "pidfile, else\n"
+	    "      --pattern=TEXT   of the one with this in its command line\n"
+	    "      --off-cpu        what it waited for, not what it did\n"
+	    "  -o, --output=DIR     write stacks and a flame graph there\n"
 	    "\nOptions of userlist add:\n"
 	    "  -i, --iterations=N   cost of new SCRAM secrets (%d)\n"
 	    "  -n, --no-password    the user gets no secret, which is for "
@@ -99,6 +108,11 @@ static const struct option options[] = {
 	{ "iterations", required_argument, NULL, 'i' },
 	{ "json", no_argument, NULL, 'j' },
 	{ "no-password", no_argument, NULL, 'n' },
+	{ "off-cpu", no_argument, NULL, 'O' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "pattern", required_argument, NULL, 'P' },
+	{ "pid", required_argument, NULL, 'p' },
+	{ "seconds", required_argument, NULL, 's' },
 	{ "timeout", required_argument, NULL, 't' },
 	{ "username", required_argument, NULL, 'U' },
 	{ "version", no_argument, NULL, 'V' },
@@ -171,21 +185,60 @@ static const char *set_timeout(struct ctl_options *o, const char *arg)
 	return set_time(&o->timeout, arg);
 }
 
+static const char *set_seconds(struct ctl_options *o, const char *arg)
+{
+	return set_time(&o->seconds, arg);
+}
+
+static const char *set_pid(struct ctl_options *o, const char *arg)
+{
+	uint32_t n;
+
+	if (num_parse_u32(arg, &n) != 0 || n < 1 || n > INT_MAX)
+		return "bad number of a process";
+	o->pid = (pid_t)n;
+	return NULL;
+}
+
+static const char *set_pattern(struct ctl_options *o, const char *arg)
+{
+	o->pattern = arg;
+	return NULL;
+}
+
+static const char *set_off_cpu(struct ctl_options *o, const char *arg)
+{
+	(void)arg;
+	o->off_cpu = true;
+	return NULL;
+}
+
+static const char *set_output(struct ctl_options *o, const char *arg)
+{
+	o->output = arg;
+	return NULL;
+}
+
 /* What an option does; a text is what is wrong with it. */
 static const struct effect {
 	int letter;
 	unsigned takes;
 	const char *(*set)(struct ctl_options *o, const char *arg);
 } effects[] = {
-	{ 'c', TAKES_PLACE, set_config },
-	{ 'd', TAKES_PLACE, set_conninfo },
-	{ 'U', TAKES_PLACE, set_user },
+	{ 'c', TAKES_CONFIG, set_config },
+	{ 'd', TAKES_CONSOLE, set_conninfo },
+	{ 'U', TAKES_CONSOLE, set_user },
 	{ 'j', TAKES_FORM, set_json },
 	{ 'v', TAKES_FORM, set_csv },
 	{ 'w', TAKES_WATCH, set_watch },
 	{ 't', TAKES_TIMEOUT, set_timeout },
 	{ 'i', TAKES_SECRET, set_iterations },
 	{ 'n', TAKES_SECRET, set_no_password },
+	{ 's', TAKES_PROFILE, set_seconds },
+	{ 'p', TAKES_PROFILE, set_pid },
+	{ 'P', TAKES_PROFILE, set_pattern },
+	{ 'O', TAKES_PROFILE, set_off_cpu },
+	{ 'o', TAKES_PROFILE, set_output },
 };
 
 static const struct effect *effect_of(int letter)
@@ -230,7 +283,7 @@ int main(int argc, char **argv)
 	int c;
 
 	terminal_locale();
-	while ((c = getopt_long(argc, argv, "c:d:hi:nt:U:Vw:", options,
+	while ((c = getopt_long(argc, argv, "c:d:hi:no:p:s:t:U:Vw:", options,
 	    NULL)) != -1) {
 		const struct effect *const effect = effect_of(c);
 		const char *why = "wrong options";

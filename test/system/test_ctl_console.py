@@ -350,4 +350,6 @@ def test_completion_knows_what_there_is(pooler):
         assert topic.lower() in found and topic.lower() in zsh, topic
     assert complete("-c", "x", "show", "pools", "--j") == ["--json"]
     assert complete("shutdown", "wait_for_c") == ["wait_for_clients"]
+    assert complete("profile", "--o") == ["--off-cpu", "--output"]
+    assert complete("-o", "x", "profile", "--se") == ["--seconds"]
     assert complete("userlist", "a") == ["add"]
