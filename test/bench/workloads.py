@@ -158,6 +158,9 @@ BLOB = "select repeat('x', 1000000);\n"
 TLS = {"PGSSLMODE": "require"}
 SCRAM = {"PGUSER": "scram", "PGPASSWORD": PASSWORD}
 
+# Each on its own clock, so that they stay together.
+BURST = ("\\sleep 500 ms\n" + "select 1;\n" * 10)
+
 WORKLOADS = {
     "simple50": Workload("tx", pgbench("-S", "-M", "simple", "-c", "50")),
     "simple1": Workload("tx", pgbench("-S", "-M", "simple", "-c", "1")),
@@ -178,6 +181,10 @@ WORKLOADS = {
                             floor=None),
     "login": Workload("tx", logins("bench"), floor="floor_pool"),
     "scramlogin": Workload("tx", logins("scram"), floor=None),
+    "steady20": Workload("tx", pgbench("-S", "-M", "prepared", "-c", "20",
+                                       "-R", "2000"), floor=None),
+    "burst200": Workload("tx", pgbench("-c", "200", script=BURST),
+                         floor=None),
     "simple50_tls": Workload("tx", pgbench("-S", "-M", "simple", "-c", "50",
                                            **TLS), floor=None),
     "extended50_tls": Workload("tx", pgbench(
