@@ -149,13 +149,13 @@ static void end_sample(struct perf_script *p)
 		p->left = p->at;
 }
 
-/* Decimal digits; *s is behind them. Returns -1: none, or too many. */
+/* At most 12 digits; *s is behind them. Returns -1: none, or more. */
 static int64_t digits(const char **s)
 {
 	const char *const begin = *s;
 	int64_t n = 0;
 
-	while (**s >= '0' && **s <= '9' && *s - begin < 15)
+	while (**s >= '0' && **s <= '9' && *s - begin < 12)
 		n = n * 10 + *(*s)++ - '0';
 	return *s == begin || (**s >= '0' && **s <= '9') ? -1 : n;
 }

@@ -174,7 +174,7 @@ static void test_noise_is_no_sample(void **state)
 	(void)state;
 	read_text("# a comment\n\tframe of nothing (x)\n\nWarning: 1.5\n"
 	    "7 x.5: \n\n-3 1.5: \n\n7 12345678901234567890.1: \n\n"
-	    "7 18446744073709551616: \n\n \n", 0);
+	    "7 106666666666666.5: \n\n7 18446744073709551616: \n\n \n", 0);
 	assert_int_equal(stacks.times, 0);
 	read_text("", 0);
 	assert_int_equal(stacks.times, 0);
