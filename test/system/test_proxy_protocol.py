@@ -192,9 +192,9 @@ def test_address_survives_an_online_restart(pooler):
     c.send(v2())
     c.login("app", "apppw", "p0")
     assert c.value("select 1") == "1"
-    q = take_over(pooler, p)
+    take_over(pooler, p)
     assert c.value("select 1") == "1"
-    row, = show(q, "clients", database="p0")
+    row, = show(p, "clients", database="p0")
     assert (row["addr"], row["port"]) == (SOURCE, "12345")
 
 

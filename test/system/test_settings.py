@@ -511,6 +511,7 @@ def other_value(row):
     key, value = row["key"], row["value"]
     words = {"pool_mode": "session", "auth_type": "any",
              "unix_socket_mode": "0700", "auth_dbname": "p1",
+             "proxy_trusted_nets": "192.0.2.0/24",
              "login_memory": "1048576"}
     if key in words:
         return words[key]
