@@ -14,14 +14,21 @@ TOKEN = re.compile(
     r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 
 
+def is_made(path):
+    """By a build in the tree itself, as a package's is."""
+    with open(path, "rb") as f:
+        return f.read(11) == b"/* made by "
+
+
 def files(*folders, ends=(".c", ".h", ".def")):
-    """Paths below the folders, relative to the root, sorted."""
+    """Paths of sources below the folders, relative to the root, sorted."""
     found = []
     for folder in folders:
         for where, _, names in os.walk(os.path.join(ROOT, folder)):
             found += [os.path.relpath(os.path.join(where, n), ROOT)
                       for n in names if n.endswith(ends)
-                      and not n.startswith(".")]
+                      and not n.startswith(".")
+                      and not is_made(os.path.join(where, n))]
     return sorted(found)
 
 
