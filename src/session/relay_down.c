@@ -124,13 +124,30 @@ static void count_error(const struct relay_down *d)
 	tally_error(&d->s->ss->tally, TALLY_OF_SERVER, r.code);
 }
 
+/* The end of the server is its client's affair, a failure of our query is not. */
+static enum relay_step on_chore_error(struct relay_down *d)
+{
+	const enum server_chore chore = d->s->chore;
+
+	if (d->have < d->size && d->size <= RELAY_SMALL_MAX)
+		return RELAY_SHORT;
+	if (d->have >= d->size && is_fatal(d)) {
+		count_error(d);
+		pass(d, true);
+		d->s->fatal_passed = true;
+		return fail(d, CLOSE_SERVER_CRASHED);
+	}
+	return chore == CHORE_PARAMS || chore == CHORE_ROLLBACK ?
+	    fail(d, relay_chore_failure(chore)) : on_reply(d);
+}
+
 static enum relay_step on_error(struct relay_down *d)
 {
 	relay_reset_failed(d);
-	if (d->s->chore == CHORE_PARAMS || d->s->chore == CHORE_ROLLBACK)
-		return fail(d, relay_chore_failure(d->s->chore));
+	if (d->s->chore != CHORE_NONE)
+		return on_chore_error(d);
 	/* no error that means something here is that long: it passes as it comes */
-	if (d->s->chore != CHORE_NONE || d->c == NULL)
+	if (d->c == NULL)
 		return on_reply(d);
 	if (d->size > RELAY_SMALL_MAX) {
 		count_error(d);

@@ -192,7 +192,7 @@ def twice(sess):
 @pytest.mark.parametrize("answer,why", [
     (fails, "rollback failed"), (fails_on, "rollback failed"),
     (stays, "rollback failed"), (dies, "server conn crashed\\?"),
-    (half, "server conn crashed\\?"), (fatal, "rollback failed"),
+    (half, "server conn crashed\\?"), (fatal, "server conn crashed\\?"),
     (garbage, "unknown pkt"), (twice, "unknown pkt|idle server got dirty")])
 def test_rollback_that_fails_closes_the_server(pooler, fakepg, answer, why):
     """the next client gets another one"""

@@ -498,19 +498,22 @@ def test_spelling_is_asked_about_once(pooler, fakepg):
     assert sets == ["SET standard_conforming_strings='true';"]
 
 
-def test_failed_set_ends_client_and_server(pooler, fakepg):
-    """pooling.md 21: invalid server parameter"""
+@pytest.mark.parametrize("answer,told", [
+    (error("no") + ready(), ("08P01", "invalid server parameter")),
+    (error("terminating", "57P01", "FATAL"), ("57P01", "terminating"))])
+def test_failed_set_ends_client_and_server(pooler, fakepg, answer, told):
+    """pooling.md 21: invalid server parameter, or the server's own end"""
     # regressions: Ody 67e3e827
     def handler(sess, kind, body):
         if kind == "Q" and body.upper().startswith(b"SET"):
-            sess.send(error("no"), ready())
+            sess.send(answer)
             return True
     f = fakepg(handler=handler)
     p = pooler({"p0": f.conn}, default_pool_size=1)
     p.raw().query("select 1")
     c = p.raw(TimeZone="Asia/Tokyo")
     c.send(pq.query("select 2"))
-    assert c.recv_all().errors[-1].message == "invalid server parameter"
+    assert [(e.code, e.message) for e in c.recv_all().errors] == [told]
     wait_until(lambda: f.sessions[0].ended)
     assert "select 2" not in f.sessions[0].queries()
     assert p.raw().value("select 3") == "select 3"

@@ -165,6 +165,45 @@ static void test_a_chore_that_fails_closes_the_server(void **state)
 	assert_int_equal(seen.chores, 0);
 }
 
+#define FATAL "E\0\0\0\026VFATAL\0" "C57P01\0" "Mx\0" "\0"
+
+static void test_the_end_of_the_server_amid_the_sets_is_told(void **state)
+{
+	struct client *c = pair();
+	struct server *s = &house.s[0];
+
+	(void)state;
+	s->chore = CHORE_PARAMS;
+	assert_int_equal(track_add(&s->track, 'Q', TRACK_SKIP, NULL), 0);
+	CLIENT_SAYS(QUERY);
+	SERVER_SAYS("E\0\0\0\026VFAT");
+	assert_null(seen.server_closed);
+	SERVER_SAYS("AL\0" "C57P01\0" "Mx\0" "\0");
+	CLIENT_HEARD(FATAL);
+	assert_string_equal(seen.server_closed, "server conn crashed?");
+	assert_true(s->fatal_passed);
+	assert_null(seen.client_closed);
+	assert_int_equal(c->carry.len, LEN(QUERY));
+}
+
+static void test_the_end_of_a_server_amid_any_chore_is_no_failure(void **state)
+{
+	static const enum server_chore chores[] = { CHORE_RESET, CHORE_CHECK,
+	    CHORE_ROLLBACK };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof chores / sizeof *chores; i++) {
+		struct server *s = session_server(SERVER_TESTED);
+
+		s->chore = chores[i];
+		assert_int_equal(track_add(&s->track, 'Q', TRACK_SKIP, NULL), 0);
+		session_say(&s->stream, house.s_end[i], FATAL, LEN(FATAL));
+		relay_server_input(s);
+		assert_string_equal(seen.server_closed, "server conn crashed?");
+		seen.server_closed = NULL;
+	}
+}
+
 static void test_an_idle_server_that_talks_is_closed(void **state)
 {
 	(void)state;
@@ -209,6 +248,8 @@ int main(void)
 		TEST(test_a_server_amid_a_message_is_not_given_back),
 		TEST(test_requests_wait_for_the_sets_that_come_first),
 		TEST(test_a_chore_that_fails_closes_the_server),
+		TEST(test_the_end_of_the_server_amid_the_sets_is_told),
+		TEST(test_the_end_of_a_server_amid_any_chore_is_no_failure),
 		TEST(test_an_idle_server_that_talks_is_closed),
 		TEST(test_last_words_reach_the_client_before_the_end),
 		TEST(test_a_header_that_cannot_be_closes_the_client),
