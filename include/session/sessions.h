@@ -88,10 +88,10 @@ static inline const struct settings *sessions_settings(
 	return &ss->catalog->config->set;
 }
 
-/* A shutdown is not taken back; but what pauses a drain would only delay it. */
+/* A shutdown that pauses is not taken back; a PAUSE would only delay others. */
 static inline bool sessions_may_resume(const struct sessions *ss)
 {
-	return ss->shutdown == SHUTDOWN_NONE || ss->shutdown == SHUTDOWN_DRAIN;
+	return ss->shutdown != SHUTDOWN_WAIT_FOR_SERVERS;
 }
 
 #endif

@@ -898,7 +898,7 @@ def resume_while_shutting_down(env):
     p = env.pooler()
     p.raw().query("begin")
     c = p.console()
-    c.query("shutdown wait_for_clients")
+    c.query("shutdown wait_for_servers")
     return [m for m in c.try_query("resume").messages if m[0] in "EN"]
 
 
