@@ -12,6 +12,7 @@
 #include "app/pidfile.h"
 #include "app/ready.h"
 #include "app/takeover_talk.h"
+#include "app/turnstile.h"
 #include "base/crypto.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -40,6 +41,7 @@ struct row {
 
 struct takeover {
 	struct talk talk;
+	int turnstile;		/* nobody else does so; -1: not held */
 	struct row *rows;	/* LL list, owned */
 	struct row *last;
 	usec_t told;		/* when it was told to end */
@@ -65,6 +67,13 @@ static void free_rows(struct takeover *t)
 	t->rows = t->last = NULL;
 }
 
+static void leave_turnstile(struct takeover *t)
+{
+	if (t->turnstile >= 0)
+		close(t->turnstile);
+	t->turnstile = -1;
+}
+
 void takeover_free(struct takeover **tp)
 {
 	struct takeover *const t = *tp;
@@ -74,6 +83,7 @@ void takeover_free(struct takeover **tp)
 		return;
 	free_rows(t);
 	talk_fini(&t->talk);
+	leave_turnstile(t);
 	mem_free(t);
 }
 
@@ -133,7 +143,8 @@ struct takeover *takeover_begin(const char *path, struct err *e)
 		return NULL;
 	}
 	t->talk.sock = t->talk.pidfd = -1;
-	if (talk_open(&t->talk, path, e) == 0 && talk_login(&t->talk, e) == 0)
+	if (turnstile_enter(path, &t->turnstile, e) == 0 &&
+	    talk_open(&t->talk, path, e) == 0 && talk_login(&t->talk, e) == 0)
 		return t;
 	takeover_free(&t);
 	return NULL;
@@ -354,6 +365,7 @@ int takeover_finish(struct takeover **tp, struct app *app, struct err *e)
 			snapshot_go_on(r->client);
 	}
 	free_rows(t);
+	leave_turnstile(t);
 	t->told = time_now();
 	app->takeover = t;
 	*tp = NULL;

@@ -144,26 +144,20 @@ def test_old_process_that_is_stopped_at_its_end(pooler, halted, lives):
         assert f.read() == "%d\n" % q.proc.pid
 
 
-def test_two_successors_at_once(pooler, halted):
-    """config-files.md 21: one gets all, and the other one nothing"""
+@pytest.mark.parametrize("word", [WORDS[0], WORDS[2]])
+def test_two_successors_at_once(pooler, halted, word):
+    """config-files.md 21: one gets all, and the other one is told so, when
+    nobody answers any more, too"""
     p = pooler()
     c = in_transaction(p)
-    first, second = halted(p, "SUSPEND;"), halted(p, "SUSPEND;")
-    succeeds(first)
-    fails(second)
-    assert p.wait_exit() == 0
-    serves(first, c)
-
-
-def test_another_successor_later(pooler, halted):
-    """config-files.md 21: nobody comes in amid that"""
-    p = pooler()
-    c = in_transaction(p)
-    first = halted(p, "SHOW VERSION;")
+    first = halted(p, word)
     second = successor(pooler, p)
     second.write()
+    then = time.monotonic()
     second.launch()
     fails(second)
+    assert time.monotonic() - then < DEATHLY_STILL
+    assert "cannot take over: another process is about to do so" in second.log
     succeeds(first)
     assert p.wait_exit() == 0
     serves(first, c)
