@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/net_list.h"
 #include "base/osuser.h"
+#include "conf/clash.h"
 #include "conf/config_parts.h"
 #include "conf/file.h"
 #include "conf/hba.h"
@@ -160,6 +161,8 @@ int config_complete(struct config *c, struct err *e)
 	    set->proxy_trusted_nets[0] == '\0')
 		return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
 		    "client_proxy_protocol needs proxy_trusted_nets");
+	if (clash_check(set, e) < 0)
+		return -1;
 	return config_find_peer_user(c, e);
 }
 
@@ -231,6 +234,8 @@ struct config *config_with(const struct config *c, const char *key,
 		rc = config_load_hba(copy, on_hba_line, NULL, e);
 	if (rc == 0 && strcmp(key, "server_require_peer") == 0)
 		rc = config_find_peer_user(copy, e);
+	if (rc == 0 && strncmp(key, "http_listen_", 12) == 0)
+		rc = clash_check(&copy->set, e);
 	if (rc != 0)
 		config_unref(&copy);
 	return copy;

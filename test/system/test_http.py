@@ -84,6 +84,19 @@ def test_nothing_listens_unless_a_port_is_set(pooler, web):
     assert get(q, "/nothing").status == 404
 
 
+def test_where_clients_connect_to_is_refused(web):
+    """http.md: by SET and RELOAD, as at the start"""
+    p = web()
+    k = p.console()
+    text = "http_listen_port %d at 127.0.0.1 is where clients" % p.port
+    assert k.try_query("set http_listen_port = %d" % p.port).errors
+    p.wait_log(text)
+    p.settings["http_listen_port"] = p.port
+    p.write()
+    assert text in str(k.try_query("reload").errors[0].fields)
+    assert get(p, "/healthz").status == 200
+
+
 def test_ready_unless_told_to_pause(web):
     p = web()
     assert reasons(p) == []
