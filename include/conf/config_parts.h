@@ -4,6 +4,7 @@
 #define CONF_CONFIG_PARTS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/log.h"
@@ -13,6 +14,8 @@ struct config_db;
 struct config_peer;
 struct config_user;
 struct err;
+struct ini_source;
+struct option_row;
 
 #define CONFIG_RESERVED_DB "pgbouncer"	/* the console */
 
@@ -52,6 +55,10 @@ void config_find_unusable(const struct config *c, config_exposed_fn *found,
 int config_load_hba(struct config *c, void (*report)(void *arg,
     enum log_level level, const char *text), void *arg, struct err *e);
 
+/* Copy the settings of prev whose row is wanted; 0, or -1 out of memory. */
+int config_take(struct config *c, const struct config *prev,
+    bool (*wanted)(const struct option_row *o));
+
 struct config_node;
 
 /*
@@ -61,6 +68,7 @@ struct config_node;
 struct config_index {
 	atomic_uint refs;
 	struct config_node *dbs, *users, *peers;	/* owned maps */
+	struct config_node *filled;	/* owned: included files with text */
 	char *auto_db;		/* owned: text of the "*" entry; secret */
 };
 
@@ -75,6 +83,13 @@ void config_index_unref(struct config_index **ix);
 int config_index_put_db(struct config_index *ix, struct config_db *db);
 int config_index_put_user(struct config_index *ix, struct config_user *u);
 int config_index_put_peer(struct config_index *ix, struct config_peer *p);
+
+/*
+ * A file is included: is it empty, and was not in prev (NULL: there is none)?
+ * It may be caught between truncating and writing. 0, or -1 with e.
+ */
+int config_note_include(struct config *c, const struct config *prev,
+    const struct ini_source *file, struct err *e);
 
 /* The item of a map; NULL: none. */
 void *config_node_find(struct config_node *map, const void *key, size_t len);

@@ -153,6 +153,21 @@ int config_find_peer_user(struct config *c, struct err *e)
 	return 0;
 }
 
+int config_take(struct config *c, const struct config *prev,
+    bool (*wanted)(const struct option_row *o))
+{
+	size_t count;
+	const struct option_row *const rows = option_rows(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (!wanted(&rows[i]))
+			continue;
+		if (option_copy(&rows[i], &c->set, &prev->set) != 0)
+			return -1;
+	}
+	return 0;
+}
+
 int config_complete(struct config *c, struct err *e)
 {
 	const struct settings *const set = &c->set;

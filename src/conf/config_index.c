@@ -2,10 +2,13 @@
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
+#include "base/err.h"
+#include "base/errcodes.h"
 #include "base/hash.h"
 #include "base/secmem.h"
 #include "conf/config.h"
 #include "conf/config_parts.h"
+#include "conf/ini.h"
 
 struct config_node {
 	void *item;		/* owned; the key lies within */
@@ -63,6 +66,7 @@ void config_index_unref(struct config_index **ixp)
 	map_free(ix->dbs, free_db);
 	map_free(ix->users, free_user);
 	map_free(ix->peers, free_peer);
+	map_free(ix->filled, mem_free);
 	secmem_free(ix->auto_db);
 	mem_free(ix);
 }
@@ -144,6 +148,37 @@ int config_index_put_peer(struct config_index *ix, struct config_peer *p)
 
 	config_peer_free(out);
 	return rc;
+}
+
+static int put_filled(struct config_index *ix, const char *path)
+{
+	char *const copy = mem_strdup(path);
+
+	if (copy == NULL)
+		return -1;
+	const struct map_key key = { copy, strlen(copy) };
+	char *const out = map_put(&ix->filled, &key, copy);
+	const int rc = out == copy ? -1 : 0;
+
+	mem_free(out);
+	return rc;
+}
+
+int config_note_include(struct config *c, const struct config *prev,
+    const struct ini_source *file, struct err *e)
+{
+	const bool blank = strspn(file->text, " \t\r\n") == file->len;
+	const struct config_index *const old = prev == NULL ? NULL :
+	    prev->index;
+
+	if (!blank)
+		return put_filled(c->index, file->file) < 0 ? err_nomem(e) : 0;
+	if (old == NULL || config_node_find(old->filled, file->file,
+	    strlen(file->file)) == NULL)
+		return 0;
+	return err_set(e, ERRCODE_CONFIG_FILE_ERROR, "%%include file %s is "
+	    "empty and was not: a comment in it says that this is meant",
+	    file->file);
 }
 
 struct config_db *config_index_link_dbs(struct config_index *ix)

@@ -311,7 +311,13 @@ static enum ini_step load_file(struct loader *l, const char *path,
 	const struct ini_source src = {
 		.text = f.at, .len = f.len, .file = path, .depth = depth,
 	};
-	const enum ini_step step = ini_parse(&src, &ops, l);
+	enum ini_step step = INI_BAD;
+	struct err why;
+
+	if (depth > 0 && config_note_include(l->c, l->prev, &src, &why) < 0)
+		fail(l, "", "%s", why.text);
+	else
+		step = ini_parse(&src, &ops, l);
 	file_text_fini(&f);
 	return step;
 }
@@ -353,22 +359,6 @@ static void load_tried(struct loader *l, const struct config_order *o)
 		fail(l, "", "%s", why.text);
 }
 
-/* Copy the settings of prev whose row is wanted; 0, or -1 out of memory. */
-static int take_over(struct config *c, const struct config *prev,
-    bool (*wanted)(const struct option_row *o))
-{
-	size_t count;
-	const struct option_row *const rows = option_rows(&count);
-
-	for (size_t i = 0; i < count; i++) {
-		if (!wanted(&rows[i]))
-			continue;
-		if (option_copy(&rows[i], &c->set, &prev->set) != 0)
-			return -1;
-	}
-	return 0;
-}
-
 static bool has_no_default(const struct option_row *o)
 {
 	return o->def == NULL;
@@ -402,7 +392,7 @@ static int keep_until_restart(const struct loader *l)
 	for (size_t i = 0; i < count; i++)
 		if (counts_at_start(&rows[i]))
 			tell_restart(l, &rows[i]);
-	return take_over(l->c, l->prev, counts_at_start);
+	return config_take(l->c, l->prev, counts_at_start);
 }
 
 /* Everything as it is before the first line of the file. */
@@ -415,7 +405,7 @@ static struct config *begin(const char *path, const struct config *prev)
 	c->is_seed = false;
 	c->path = mem_strdup(path);
 	if (c->path == NULL ||
-	    (prev != NULL && take_over(c, prev, has_no_default) != 0))
+	    (prev != NULL && config_take(c, prev, has_no_default) != 0))
 		goto fail;
 	if (c->set.conffile == NULL) {
 		c->set.conffile = secmem_strdup(path);

@@ -556,6 +556,33 @@ static void test_reload_fails_with_its_auth_file(void **state)
 	config_unref(&d);
 }
 
+static void test_reload_fails_with_an_include_that_was_emptied(void **state)
+{
+	static const char text[] = "[pgbouncer]\n%include more.ini\n";
+	struct box *const box = *state;
+
+	write_file("more.ini", "\n");
+	struct config *c = load_good(box, text, NULL), *d;
+
+	d = load_good(box, text, c);	/* it was empty */
+	config_unref(&c);
+	write_file("more.ini", "[databases]\na = host=x\n");
+	c = load_good(box, text, d);
+	config_unref(&d);
+	write_file("more.ini", " \n");
+	for (int i = 0; i < 2; i++) {
+		assert_null(load(box, text, c));
+		assert_non_null(strstr(box->buf, "%include file more.ini is "
+		    "empty and was not: a comment in it says that this is "
+		    "meant\n"));
+	}
+	write_file("more.ini", "; none\n");
+	d = load_good(box, text, c);
+	assert_null(d->dbs);
+	config_unref(&c);
+	config_unref(&d);
+}
+
 static void test_unusable_secrets_are_told_of(void **state)
 {
 	struct box *const box = *state;
@@ -842,6 +869,7 @@ int main(void)
 		BOXED(test_auth_file_is_read),
 		BOXED(test_unreadable_auth_file_is_told_and_users_stay),
 		BOXED(test_reload_fails_with_its_auth_file),
+		BOXED(test_reload_fails_with_an_include_that_was_emptied),
 		BOXED(test_unusable_secrets_are_told_of),
 		BOXED(test_unchanged_auth_file_is_shared),
 		BOXED(test_start_fails_with_a_broken_auth_file),
