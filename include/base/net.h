@@ -53,6 +53,9 @@ char *net_format(const struct net_addr *a, char *buf, size_t size);
 /* Same family, address and port. */
 bool net_equal(const struct net_addr *a, const struct net_addr *b);
 
+/* The same address, or of IPv6 the same /64, which one host or site has. */
+bool net_same_site(const struct net_addr *a, const struct net_addr *b);
+
 /* A network such as 10.0.0.0/8. */
 struct net_cidr {
 	struct net_addr base;	/* bits outside the mask don't count */

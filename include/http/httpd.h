@@ -22,6 +22,7 @@ struct tls_context;
 
 /* What anybody who can connect may take. */
 #define HTTPD_CONNS 64
+#define HTTPD_SHARE 16			/* of these, from one address or /64 */
 #define HTTPD_HEAD_BYTES 8192		/* of a request */
 #define HTTPD_HEAD_TIME (10 * USEC)	/* for all of it to come, TLS included */
 #define HTTPD_IDLE_TIME (120 * USEC)	/* between two requests */

@@ -40,4 +40,7 @@ int request_parse(char *buf, size_t len, struct request *r, size_t *used);
 bool request_parameter(const struct request *r, const char *name, char *out,
     size_t size);
 
+/* "Not Found" of 404; "": not one of ours. */
+const char *request_reason(int status);
+
 #endif

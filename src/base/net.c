@@ -155,6 +155,15 @@ bool net_equal(const struct net_addr *a, const struct net_addr *b)
 	return true;
 }
 
+bool net_same_site(const struct net_addr *a, const struct net_addr *b)
+{
+	if (a->family != b->family)
+		return false;
+	if (a->family == NET_IPV4)
+		return memcmp(a->ip, b->ip, 4) == 0;
+	return a->family != NET_IPV6 || memcmp(a->ip, b->ip, 8) == 0;
+}
+
 static unsigned address_bits(const struct net_addr *a)
 {
 	return a->family == NET_IPV4 ? 32 : 128;

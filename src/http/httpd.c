@@ -66,32 +66,6 @@ struct httpd {
 	char chunk[HTTPD_CHUNK_BYTES];	/* nothing in it outlives a call */
 };
 
-static const struct {
-	int status;
-	const char *text;
-} reasons[] = {
-	{ 200, "OK" },
-	{ 304, "Not Modified" },
-	{ 400, "Bad Request" },
-	{ 401, "Unauthorized" },
-	{ 403, "Forbidden" },
-	{ 404, "Not Found" },
-	{ 405, "Method Not Allowed" },
-	{ 413, "Content Too Large" },
-	{ 431, "Request Header Fields Too Large" },
-	{ 503, "Service Unavailable" },
-	{ 505, "HTTP Version Not Supported" },
-};
-
-static const char *reason_of(int status)
-{
-	for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
-		if (reasons[i].status == status)
-			return reasons[i].text;
-	}
-	return "";
-}
-
 /* --- the end --- */
 
 static void free_conn(struct loop_task *t)
@@ -178,7 +152,7 @@ static void write_head(struct text *t, const struct httpd_conn *c,
     const struct httpd_head *head)
 {
 	text_addf(t, "HTTP/1.1 %d %s\r\n", head->status,
-	    reason_of(head->status));
+	    request_reason(head->status));
 	text_addf(t, "Content-Type: %s\r\n", head->type);
 	text_add(t, "Cache-Control: no-store\r\n"
 	    "X-Content-Type-Options: nosniff\r\n");
@@ -304,7 +278,7 @@ static void refuse(struct httpd_conn *c, int status)
 	c->keep = false;
 	c->len = 0;
 	text_init(&t, body, sizeof body);
-	text_addf(&t, "%s\n", reason_of(status));
+	text_addf(&t, "%s\n", request_reason(status));
 	httpd_reply(c, &(struct httpd_head){
 		.status = status, .type = "text/plain",
 		.extra = status == 405 ? "Allow: GET, HEAD\r\n" : NULL,
@@ -431,15 +405,32 @@ static bool is_dearer(const struct httpd_conn *c, const struct httpd_conn *o)
 	return answered == other_is ? c->since < o->since : other_is;
 }
 
-/* Someone has to go when others come. false: all are busy, and not for long. */
-static bool make_room(struct httpd *h)
+static unsigned count_of(const struct httpd *h, const struct net_addr *peer)
 {
-	struct httpd_conn *c, *first = h->conns;
+	const struct httpd_conn *c;
+	unsigned n = 0;
 
-	if (h->conn_count < HTTPD_CONNS)
+	DL_FOREACH(h->conns, c)
+		n += net_same_site(&c->peer, peer);
+	return n;
+}
+
+/*
+ * Someone has to go when others come; one of the same place where that has its
+ * share, so that nobody can keep all others out. false: all are busy, and not
+ * for long.
+ */
+static bool make_room(struct httpd *h, const struct net_addr *peer)
+{
+	const bool has_share = count_of(h, peer) >= HTTPD_SHARE;
+	struct httpd_conn *c, *first = NULL;
+
+	if (!has_share && h->conn_count < HTTPD_CONNS)
 		return true;
 	DL_FOREACH(h->conns, c) {
-		if (is_dearer(c, first))
+		if (has_share && !net_same_site(&c->peer, peer))
+			continue;
+		if (first == NULL || is_dearer(c, first))
 			first = c;
 	}
 	if (first->state == CONN_ANSWERED &&
@@ -451,8 +442,8 @@ static bool make_room(struct httpd *h)
 
 static void take_conn(struct httpd *h, int fd, const struct net_addr *peer)
 {
-	struct httpd_conn *const c = make_room(h) ? mem_zalloc(sizeof *c) :
-	    NULL;
+	struct httpd_conn *const c = make_room(h, peer) ?
+	    mem_zalloc(sizeof *c) : NULL;
 
 	if (c == NULL) {
 		close(fd);

@@ -247,3 +247,31 @@ bool request_parameter(const struct request *r, const char *name, char *out,
 	}
 	return false;
 }
+
+/* --- what an answer says --- */
+
+static const struct {
+	int status;
+	const char *text;
+} reasons[] = {
+	{ 200, "OK" },
+	{ 304, "Not Modified" },
+	{ 400, "Bad Request" },
+	{ 401, "Unauthorized" },
+	{ 403, "Forbidden" },
+	{ 404, "Not Found" },
+	{ 405, "Method Not Allowed" },
+	{ 413, "Content Too Large" },
+	{ 431, "Request Header Fields Too Large" },
+	{ 503, "Service Unavailable" },
+	{ 505, "HTTP Version Not Supported" },
+};
+
+const char *request_reason(int status)
+{
+	for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
+		if (reasons[i].status == status)
+			return reasons[i].text;
+	}
+	return "";
+}

@@ -124,6 +124,28 @@ static void test_other_families_have_no_sockaddr(void **state)
 	assert_int_equal(net_to_sockaddr(&a, &ss), 0);
 }
 
+static void test_a_site_is_an_address_or_a_64(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		bool same;
+	} rows[] = {
+		{ "10.0.0.1", "10.0.0.1", true },
+		{ "10.0.0.1", "10.0.0.2", false },
+		{ "fd00::1", "fd00::ffff:0:0:2", true },
+		{ "fd00::1", "fd00:0:0:1::1", false },
+		{ "10.0.0.1", "a00:1::", false },
+	};
+	struct net_addr a, b;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		assert_int_equal(net_parse_ip(rows[i].a, 1, &a), 0);
+		assert_int_equal(net_parse_ip(rows[i].b, 2, &b), 0);
+		assert_int_equal(net_same_site(&a, &b), rows[i].same);
+	}
+}
+
 static void test_equality_is_family_address_and_port(void **state)
 {
 	(void)state;
@@ -321,6 +343,7 @@ int main(void)
 		cmocka_unit_test(test_longest_address_fits),
 		cmocka_unit_test(test_ip_survives_the_way_through_sockaddr),
 		cmocka_unit_test(test_other_families_have_no_sockaddr),
+		cmocka_unit_test(test_a_site_is_an_address_or_a_64),
 		cmocka_unit_test(test_equality_is_family_address_and_port),
 		cmocka_unit_test(test_mapped_address_is_one_of_ipv4),
 		cmocka_unit_test(
