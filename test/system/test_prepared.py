@@ -117,6 +117,16 @@ def test_types_belong_to_the_statement(two):
     prepare(c, "t", sql, (25,))
     assert run(c, "i", "1").rows == [["integer"]]
     assert run(c, "t", "1").rows == [["text"]]
+    # of another client, and of one that prepares the name again
+    other = p.raw()
+    prepare(other, "i", sql, (25,))
+    assert run(other, "i", "1").rows == [["text"]]
+    c.send(pq.close("S", "i"), pq.parse(sql, "i", (20,)), pq.sync())
+    c.recv_until().check()
+    assert run(c, "i", "1").rows == [["bigint"]]
+    c.send(pq.close("S", "i"), pq.parse(sql, "i"), pq.sync())
+    assert c.recv_until().errors[0].code == "42P18"
+    assert run(other, "i", "1").rows == [["text"]]
 
 
 def test_eviction_with_a_small_cache(two):
