@@ -1,6 +1,7 @@
 /* hang.c - for LD_PRELOAD: a disk that does not answer. Whoever opens a file
  * waits as long as there is another of its name with ".hang" behind it, and none
- * with ".go", which lets one go on. ".waits" says that he is there.
+ * with ".go", which lets one go on. ".waits" says that he is there. Who only
+ * looks at it waits as if its name had ".look" behind it.
  * SPDX-License-Identifier: ISC */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -9,11 +10,14 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
-static void wait_at(const char *path, int (*real)(const char *, int, ...))
+static void wait_at(const char *path)
 {
+	int (*const real)(const char *, int, ...) =
+	    (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
 	char hang[PATH_MAX], go[PATH_MAX], waits[PATH_MAX];
 
 	snprintf(hang, sizeof hang, "%s.hang", path);
@@ -42,6 +46,17 @@ int open(const char *path, int flags, ...)
 	if ((flags & (O_CREAT | __O_TMPFILE)) != 0)
 		mode = va_arg(ap, mode_t);
 	va_end(ap);
-	wait_at(path, real);
+	wait_at(path);
 	return real(path, flags, mode);
+}
+
+int lstat(const char *path, struct stat *st)
+{
+	int (*const real)(const char *, struct stat *) =
+	    (int (*)(const char *, struct stat *))dlsym(RTLD_NEXT, "lstat");
+	char look[PATH_MAX];
+
+	snprintf(look, sizeof look, "%s.look", path);
+	wait_at(look);
+	return real(path, st);
 }

@@ -90,6 +90,20 @@ def test_reload_is_given_up(disk, certs, key):
     assert p.show("config", key="query_wait_timeout")[0]["value"] == "77"
 
 
+def test_owner_of_what_was_persisted_is_given_up(disk):
+    """config-files.md 13: whose the file is, is asked in the same way"""
+    p, d = disk()
+    p.admin("set persist query_timeout = 70")
+    path = p.ini + ".persist.ini"
+    hang = p.put(os.path.basename(path) + ".look.hang", "")
+    c = p.raw()
+    assert try_reload(p) == STILL % path
+    assert c.value("select 1") == "1"
+    os.unlink(hang)
+    p.wait_log(BACK % path)
+    assert try_reload(p) == ["RELOAD"]
+
+
 def test_two_threads_are_lost_to_a_file_and_the_next_is_refused(disk):
     """config-files.md 13: another file counts all the same"""
     p, d = disk(auth_type="trust")
