@@ -26,6 +26,7 @@ struct log_facts {
 	int peer;		/* id; 0 = none, and these two count: */
 	const char *database, *user;	/* "(nodb)", "(nouser)": not known */
 	char address[64];	/* "10.0.0.7:51034" */
+	const char *traceparent;	/* of what it does now; NULL; JSON only */
 };
 
 /* Embedded in client and server. */

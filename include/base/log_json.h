@@ -16,7 +16,8 @@ struct log_event {
 
 /*
  * One object and a newline, at most size bytes, into buf. Keys: time, pid,
- * level; side, ptr, database, user, address (or peer, address); message.
+ * level; side, ptr, database, user, address (or peer, address), traceparent;
+ * message.
  * Returns its length; 0: no memory, or no room.
  */
 size_t log_json_write(const struct log_event *ev, char *buf, size_t size);

@@ -62,6 +62,7 @@ struct client {
 	usec_t xact_start;		/* 0 = no transaction */
 	usec_t waited;			/* of query_start, for a server */
 	char *query_text;		/* owned; for slow.h; NULL */
+	char *traceparent;		/* the same */
 	bool notified;			/* query_wait_notify was sent */
 	bool has_spoken;		/* has sent something */
 	bool answered;			/* logging in: its last bytes have a reply */

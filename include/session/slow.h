@@ -10,7 +10,10 @@
 
 struct client;
 
-/* Keep the text of the query that begins with the message m; n bytes came. */
+/*
+ * A query begins with the message m, of which n bytes came: keep what its line
+ * is to say of it.
+ */
 void slow_note(struct client *c, const uint8_t *m, size_t n);
 /* The query of c has ended after so long: log it, forget its text. */
 void slow_log(struct client *c, usec_t duration);

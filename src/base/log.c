@@ -282,7 +282,7 @@ void log_vat(enum log_level level, const struct log_who *who, const char *fmt,
 {
 	char raw[LOG_MESSAGE_SIZE], cooked[LOG_COOKED_SIZE];
 	struct text message;
-	struct log_facts facts;
+	struct log_facts facts = { .traceparent = NULL };
 	const int saved = errno;
 	size_t prefix = 0;
 

@@ -44,6 +44,9 @@ static void add_who(json_t *o, const struct log_facts *who)
 		json_object_set_new(o, "user", text_of(who->user));
 	}
 	json_object_set_new(o, "address", text_of(who->address));
+	if (who->traceparent != NULL)
+		json_object_set_new(o, "traceparent",
+		    text_of(who->traceparent));
 }
 
 /* JSON leaves some of them as they are, but a terminal obeys them. */

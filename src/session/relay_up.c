@@ -170,7 +170,7 @@ static void note_start(struct relay_up *up)
 	/* it has been here since this turn began */
 	c->query_start = time_now();
 	c->waited = 0;
-	if (set->log_query_text && set->log_min_duration > 0)
+	if (set->log_min_duration > 0)
 		slow_note(c, up->m, up->have < up->size ? up->have : up->size);
 	n->query_count++;
 	PROBE(query__start, c->id);

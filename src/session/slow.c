@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "proto/msg.h"
 #include "proto/prepared.h"
+#include "proto/traceparent.h"
 #include "session/client.h"
 #include "session/sessions.h"
 
@@ -17,6 +18,8 @@
 
 void slow_forget(struct client *c)
 {
+	mem_free(c->traceparent);
+	c->traceparent = NULL;
 	if (c->query_text == NULL)
 		return;
 	secret_wipe(c->query_text, strlen(c->query_text));
@@ -24,7 +27,7 @@ void slow_forget(struct client *c)
 	c->query_text = NULL;
 }
 
-static void keep(struct client *c, const uint8_t *p, size_t n)
+static void keep_text(struct client *c, const uint8_t *p, size_t n)
 {
 	const size_t len = strnlen((const char *)p,
 	    n < TEXT_BYTES ? n : TEXT_BYTES);
@@ -34,6 +37,16 @@ static void keep(struct client *c, const uint8_t *p, size_t n)
 		return;		/* the line comes without it */
 	memcpy(c->query_text, p, len);
 	c->query_text[len] = '\0';
+}
+
+static void keep(struct client *c, const uint8_t *p, size_t n)
+{
+	char trace[TRACEPARENT_BYTES];
+
+	if (traceparent_find((const char *)p, n, trace))
+		c->traceparent = mem_strdup(trace);
+	if (sessions_settings(c->ss)->log_query_text)
+		keep_text(c, p, n);
 }
 
 /* What is behind the NUL of the string at p; end when there is none. */
@@ -86,12 +99,14 @@ static void write_line(struct client *c, usec_t duration, const char *how)
 	const usec_t wait = c->waited < duration ? c->waited : duration;
 	const usec_t run = duration - wait;
 	const char *const text = c->query_text != NULL ? c->query_text : "";
+	const char *const trace = c->traceparent != NULL ? c->traceparent : "";
 
 	if (duration >= sessions_settings(c->ss)->log_min_duration)
 		log_at(LEVEL_INFO, &c->who, "slow query: wait %lld.%03d ms, "
-		    "run %lld.%03d ms%s%s%s", (long long)(wait / MS),
+		    "run %lld.%03d ms%s%s%s%s%s", (long long)(wait / MS),
 		    (int)(wait % MS), (long long)(run / MS), (int)(run % MS),
-		    how, text[0] != '\0' ? ": " : "", text);
+		    how, trace[0] != '\0' ? ", traceparent " : "", trace,
+		    text[0] != '\0' ? ": " : "", text);
 	slow_forget(c);
 }
 

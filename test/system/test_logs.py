@@ -248,6 +248,24 @@ def test_slow_queries_with_their_text(pooler):
     assert len(texts[3]) <= 1002
 
 
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+
+def test_slow_queries_with_their_trace(pooler):
+    """W3C traceparent in a comment, as sqlcommenter writes it"""
+    p = pooler(log_format="json", log_min_duration=0.01)
+    with p.raw() as c:
+        for sql in ("select pg_sleep(0.02), 1 /*traceparent='%s'*/" % TRACE,
+                    "select pg_sleep(0.02), 2 /*traceparent='%s'*/" % "x"):
+            c.query(sql)
+        c.extended("/*traceparent='%s'*/ select pg_sleep(0.02)" % TRACE)
+    wait_until(lambda: p.log.count("slow query") == 3)
+    slow = [o for o in objects(p) if o["message"].startswith("slow query")]
+    assert [o.get("traceparent") for o in slow] == [TRACE, None, TRACE]
+    assert slow[0]["message"].endswith(" ms, traceparent " + TRACE)
+    assert not any("traceparent" in o for o in objects(p) if o not in slow)
+
+
 # --- where nobody reads, or nothing can be written -----------------------
 
 LOST = r"UTC \[\d+\] WARNING (\d+) log lines lost: "
