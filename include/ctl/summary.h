@@ -16,6 +16,7 @@ struct summary {
 	char version[64];
 	usec_t uptime;		/* < 0: not known */
 	bool paused, suspended, draining;
+	int64_t drain_clients, drain_seconds;	/* left, while draining */
 	int64_t clients, logins, servers;	/* connections */
 	int64_t waiting;	/* clients in queues */
 	usec_t longest;		/* the longest of their waits */
@@ -31,6 +32,8 @@ void summary_waits(struct summary *s, const struct grid *waits);
 
 bool summary_is_active(const struct summary *s);	/* may clients come? */
 const char *summary_word(const struct summary *s);	/* "active", "paused" */
+/* The same; a drain with how far it is. */
+void summary_add_state(struct text *t, const struct summary *s);
 
 /* "3 days 04:05", "04:05:06"; "1.5 s", "250 ms", "2 min" */
 void summary_add_uptime(struct text *t, usec_t time);

@@ -151,8 +151,8 @@ static void print_problems(struct status *s)
 static void print_head(const struct status *s)
 {
 	const struct summary *const sum = &s->sum;
-	char buf[LINE_MAX_BYTES], where[256];
-	struct text t;
+	char buf[LINE_MAX_BYTES], where[256], how[128];
+	struct text t, state;
 
 	text_init(&t, buf, sizeof(buf));
 	text_addf(&t, "%s at %s", sum->version, link_where(&s->link, where,
@@ -170,8 +170,10 @@ static void print_head(const struct status *s)
 	} else {
 		text_add(&t, "none waits");
 	}
+	text_init(&state, how, sizeof(how));
+	summary_add_state(&state, sum);
 	printf("\n\nstate      %s\nclients    %lld, %s\n"
-	    "servers    %lld\n\n", summary_word(sum), (long long)sum->clients,
+	    "servers    %lld\n\n", how, (long long)sum->clients,
 	    buf, (long long)sum->servers);
 }
 

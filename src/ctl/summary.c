@@ -44,21 +44,23 @@ static bool is_yes(const struct grid *state, const char *key)
 	return value != NULL && strcmp(value, "yes") == 0;
 }
 
-void summary_state(struct summary *s, const struct grid *state)
+static int64_t items(const struct grid *g, const char *key)
 {
-	s->paused = is_yes(state, "paused");
-	s->suspended = is_yes(state, "suspended");
-	s->draining = grid_value(state, "draining") != NULL;
-}
-
-static int64_t items(const struct grid *lists, const char *key)
-{
-	const char *const value = grid_value(lists, key);
+	const char *const value = grid_value(g, key);
 	int64_t n = 0;
 
 	if (value != NULL)
 		(void)num_parse_i64(value, &n);
 	return n;
+}
+
+void summary_state(struct summary *s, const struct grid *state)
+{
+	s->paused = is_yes(state, "paused");
+	s->suspended = is_yes(state, "suspended");
+	s->draining = grid_value(state, "draining") != NULL;
+	s->drain_clients = items(state, "clients_left");
+	s->drain_seconds = items(state, "seconds_left");
 }
 
 void summary_lists(struct summary *s, const struct grid *lists)
@@ -96,6 +98,14 @@ const char *summary_word(const struct summary *s)
 {
 	return s->draining ? "draining" : s->suspended ? "suspended" :
 	    s->paused ? "paused" : "active";
+}
+
+void summary_add_state(struct text *t, const struct summary *s)
+{
+	text_add(t, summary_word(s));
+	if (s->draining)
+		text_addf(t, ", %lld clients left, %lld s",
+		    (long long)s->drain_clients, (long long)s->drain_seconds);
 }
 
 void summary_add_uptime(struct text *t, usec_t time)

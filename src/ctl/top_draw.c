@@ -68,7 +68,8 @@ static void draw_state(const struct top *t)
 	struct text line;
 
 	text_init(&line, buf, sizeof(buf));
-	text_addf(&line, "%s  %s  %s", summary_word(&t->sum), t->sum.version,
+	summary_add_state(&line, &t->sum);
+	text_addf(&line, "  %s  %s", t->sum.version,
 	    link_where(&t->link, where, sizeof(where)));
 	if (t->sum.uptime >= 0) {
 		text_add(&line, "  up ");

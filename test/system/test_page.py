@@ -287,6 +287,29 @@ def test_page_shows_what_the_console_shows(web, look):
                what="lines in charts")
 
 
+def test_page_tells_how_far_a_drain_is(web, look):
+    p = web(shutdown_grace=600)
+    held = [p.raw() for _ in range(2)]
+    for c in held:
+        c.query("begin")
+    d = look(p)
+    wait_renewed(d)
+    assert text(d, "#tile-drain") is None
+    k = p.raw("admin", "pgbouncer")
+    k.query("shutdown drain 600")
+    wait_page(d, lambda: text(d, "#state") == "Draining", "the drain")
+    assert "who comes is served still" in text(d, "#banner")
+    assert text(d, "#tile-drain .value") == "2"
+    k.query("set shutdown_grace = 0")
+    k.query("shutdown drain")
+    wait_page(d, lambda: "new ones are refused" in text(d, "#banner"),
+              "the end of the grace")
+    held[0].query("commit")
+    wait_page(d, lambda: text(d, "#tile-drain .value") == "1", "one to go")
+    assert text(d, "#tile-drain .note").startswith("within ")
+    assert text(d, "#state") == "Draining"
+
+
 def test_page_by_keyboard_and_on_a_phone(web, look):
     from selenium.webdriver.common.keys import Keys
     p = web()

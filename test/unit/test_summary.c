@@ -76,6 +76,29 @@ static void test_state_is_one_word(void **state)
 	}
 }
 
+static void test_drain_says_how_far_it_is(void **state)
+{
+	(void)state;
+
+	static const char *names[] = { "key", "value" };
+	const char *cells[] = { "draining", "leaving", "clients_left", "3",
+		"seconds_left", "12" };
+	struct grid g = { 2, 3, names, cells, NULL, NULL };
+	struct summary s = { 0 };
+	char buf[64];
+	struct text t;
+
+	summary_state(&s, &g);
+	text_init(&t, buf, sizeof(buf));
+	summary_add_state(&t, &s);
+	assert_string_equal(buf, "draining, 3 clients left, 12 s");
+	g.rows = 0;
+	summary_state(&s, &g);
+	text_init(&t, buf, sizeof(buf));
+	summary_add_state(&t, &s);
+	assert_string_equal(buf, "active");
+}
+
 static void test_waits_are_added_up(void **state)
 {
 	(void)state;
@@ -126,6 +149,7 @@ int main(void)
 		cmocka_unit_test(test_version_is_our_own),
 		cmocka_unit_test(test_uptime_counts_from_the_start),
 		cmocka_unit_test(test_state_is_one_word),
+		cmocka_unit_test(test_drain_says_how_far_it_is),
 		cmocka_unit_test(test_waits_are_added_up),
 		cmocka_unit_test(test_times_are_short),
 	};

@@ -653,7 +653,19 @@ function tile(id, title, value, note, kind) {
 
 const sum = (rows, value) => rows.reduce((n, row) => n + value(row), 0);
 
-function tellTiles(pools, settings) {
+const PHASES = {
+	grace: "/readyz fails; who comes is served still.",
+	leaving: "Clients go between two transactions; new ones are refused.",
+};
+
+/* How far a drain is; nothing where there is none. */
+function tileOfDrain(state) {
+	return state.draining ? [tile("drain", "Clients that have to go",
+	    count(state.clients_left), "within " + state.seconds_left + " s",
+	    "bad")] : [];
+}
+
+function tellTiles(pools, settings, state) {
 	const s = samples[samples.length - 1];
 	const waiting = sum(pools, p => p.cl_waiting);
 	const longest = Math.max(0, ...pools.map(p => p.wait_us));
@@ -661,7 +673,7 @@ function tellTiles(pools, settings) {
 	const fresh = sum(pools, p => p.sv_login);
 	const most = settings.max_client_conn;
 
-	$("tiles").replaceChildren(
+	$("tiles").replaceChildren(...tileOfDrain(state),
 	    tile("clients", "Clients", count(sum(pools, p => p.cl_active) +
 	        waiting), most ? "of " + count(most.value) : ""),
 	    tile("waiting", "Waiting for a server", count(waiting),
@@ -685,9 +697,9 @@ function tellTiles(pools, settings) {
 const STATES = [
 	["Shutting down", "bad", x => x.reasons.some(r =>
 		r.reason === "shutting down")],
-	["Suspended", "bad", x => x.yes.has("suspended")],
-	["Paused", "warn", x => x.yes.has("paused")],
-	["Draining", "bad", x => x.yes.has("draining")],
+	["Draining", "bad", x => x.state.draining],
+	["Suspended", "bad", x => x.state.suspended === "yes"],
+	["Paused", "warn", x => x.state.paused === "yes"],
 	["Not ready", "bad", x => !x.ready],
 	["Clients wait", "warn", x => x.waiting],
 	["Active", "ok", () => true],
@@ -717,17 +729,22 @@ function tellPill(text, kind) {
 	document.title = (text === "Active" ? "" : text + " – ") + "pgsluice";
 }
 
-function tellState(state, health, waiting) {
-	const yes = new Set(state.filter(s => s.value === "yes")
-	    .map(s => s.key));
-	const x = { yes, waiting, ready: health.ready,
+/* Its head and the rest. The progress of a drain stands elsewhere. */
+function lineOf(r, state) {
+	if (r.database)
+		return [r.database, r.reason + (r.detail ? ": " + r.detail :
+		    "")];
+	return [r.reason, r.reason === "draining" ? PHASES[state.draining] :
+	    r.detail];
+}
+
+function tellState(rows, state, health, waiting) {
+	const x = { state, waiting, ready: health.ready,
 		reasons: health.reasons };
 	const [text, kind] = STATES.find(([, , holds]) => holds(x));
-	const lines = health.reasons.map(r => [r.database || r.reason,
-		r.database ? r.reason + (r.detail ? ": " + r.detail : "") :
-		    r.detail]);
+	const lines = health.reasons.map(r => lineOf(r, state));
 
-	for (const s of state.filter(one => one.key === "drained"))
+	for (const s of rows.filter(one => one.key === "drained"))
 		lines.push(["drained", s.value]);
 	tellPill(text, kind);
 	tellBanner(lines, kind === "ok" ? "warn" : kind);
@@ -803,11 +820,12 @@ function renewSettings(config) {
 }
 
 async function renew() {
-	const [state, health, version, config, all, waits, databases] =
+	const [rows, health, version, config, all, waits, databases] =
 	    await Promise.all([get("state"), get("health"), get("version"),
 		get("config"), get("pools"), get("waits"), get("databases"),
 		renewHistory()]);
 	const pools = all.filter(p => p.database !== CONSOLE);
+	const state = Object.fromEntries(rows.map(r => [r.key, r.value]));
 
 	$("login").hidden = true;
 	$("main").hidden = false;
@@ -816,9 +834,9 @@ async function renew() {
 
 	$("version").textContent = own ? own[1] : text;
 	$("version").title = text;
-	tellState(state, health, pools.some(p =>
+	tellState(rows, state, health, pools.some(p =>
 		p.cl_waiting && p.wait_us > LONG));
-	tellTiles(pools, renewSettings(config));
+	tellTiles(pools, renewSettings(config), state);
 	charts.forEach(plot);
 	renewTables(pools, waits, databases);
 	await renewBoxes();
