@@ -10,7 +10,7 @@ import urllib.request
 import pytest
 
 import pq
-from harness import REFERENCE, free_port, wait_until
+from harness import BIG, REFERENCE, free_port, wait_until
 from test_takeover import take_over
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="has none")
@@ -41,10 +41,11 @@ def wait_leaving(k):
 
 
 class Worker(threading.Thread):
-    """Counts in transactions until it is told to go."""
+    """Counts in transactions until it is told to go, and goes to other."""
 
-    def __init__(self, p):
+    def __init__(self, p, other):
         super().__init__()
+        self.other, self.back = other, None
         self.conn, self.done, self.told, self.failure = p.raw(), 0, None, None
 
     def begin(self):
@@ -57,7 +58,7 @@ class Worker(threading.Thread):
         try:
             self.conn.recv_until(res=res)
         except pq.Closed:
-            self.told = (time.monotonic(), [e.code for e in res.errors])
+            self.told = [e.code for e in res.errors]
         return self.told is None
 
     def run(self):
@@ -66,30 +67,40 @@ class Worker(threading.Thread):
                 self.conn.query("insert into seq_log (who) values ('drain')")
                 assert self.conn.query("commit").tags == ["COMMIT"]
                 self.done += 1
+            with self.other.raw() as again:
+                assert again.value("select 1") == "1"
+                self.back = time.monotonic()
         except BaseException as e:  # reported by the test
             self.failure = repr(e)
 
 
 def test_busy_clients_go_between_transactions(pooler, pg):
-    """All are told 57P01, after each other, and what they did counts"""
-    p = pooler(default_pool_size=5)
+    """All are told 57P01, what they did counts, they come back in turn"""
+    n, seconds = (1000, 10) if BIG else (100, 3)
+    p, q = pooler(default_pool_size=5), pooler(default_pool_size=5)
     pg.sql("truncate seq_log", db="p0")
-    workers = [Worker(p) for _ in range(60)]
+    workers = [Worker(p, q) for _ in range(n)]
     for w in workers:
         w.start()
-    wait_until(lambda: all(w.done > 0 for w in workers))
+    wait_until(lambda: all(w.done > 0 or w.failure for w in workers))
     began = time.monotonic()
-    drain(p, 3)
+    drain(p, seconds)
     assert p.wait_exit() == 0
+    took = time.monotonic() - began
     for w in workers:
         w.join()
     assert [w.failure for w in workers if w.failure] == []
-    assert [w.told[1] for w in workers] == [["57P01"]] * len(workers)
-    n = pg.sql("select count(*) from seq_log", db="p0")[0][0]
-    assert n == sum(w.done for w in workers)
-    times = sorted(w.told[0] - began for w in workers)
-    assert times[45] - times[15] > 0.3, times
+    assert [w.told for w in workers] == [["57P01"]] * n
+    rows = pg.sql("select count(*) from seq_log", db="p0")[0][0]
+    assert rows == sum(w.done for w in workers)
+    times = sorted(w.back - began for w in workers)
+    assert times[n * 3 // 4] - times[n // 4] > seconds / 10, times
     assert "all clients have left" in p.log
+    tenths = [0] * 10
+    for t in times:
+        tenths[min(9, int(t * 10 / seconds))] += 1
+    print("%d transactions, over after %.1f s, back in each tenth of the "
+          "time: %s" % (rows, took, tenths))
 
 
 def test_who_goes_when(pooler):
@@ -163,6 +174,7 @@ def test_grace_and_signals(pooler):
     p.wait_log("clients are told to go")
     k = p.raw("admin", "pgbouncer")
     assert state(k)["draining"] == "grace"
+    assert 600 < int(state(k)["seconds_left"]) <= 1200
     try:
         urllib.request.urlopen("http://127.0.0.1:%d/readyz" % port)
     except urllib.error.HTTPError as e:
@@ -171,6 +183,7 @@ def test_grace_and_signals(pooler):
     assert reason["detail"].startswith("grace: 1 clients, 1")
     with p.raw() as b:
         assert b.value("select 1") == a.value("select 1") == "1"
+    wait_until(lambda: state(k)["clients_left"] == "1")
     text = urllib.request.urlopen(
         "http://127.0.0.1:%d/metrics" % port).read().decode()
     assert "\npgsluice_draining 1\n" in text
