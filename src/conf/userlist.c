@@ -102,14 +102,6 @@ static void report(const struct parser *p, enum log_level level,
 	p->src->report(p->src->arg, level, text);
 }
 
-static void skip_to(struct parser *p, const char *to)
-{
-	for (; p->at < to; p->at++) {
-		if (*p->at == '\n')
-			p->line++;
-	}
-}
-
 static void skip_line(struct parser *p)
 {
 	const char *const nl = memchr(p->at, '\n', (size_t)(p->end - p->at));
@@ -140,11 +132,14 @@ struct field {
 	size_t len;		/* doubled quotes counted as two */
 };
 
-/* Take the quoted field at p->at; -1 when its end is missing. */
+/*
+ * Take the quoted field at p->at; -1 when its end is missing on this line: one
+ * lost quote would make the next user a part of this one.
+ */
 static int take_field(struct parser *p, struct field *f)
 {
 	f->at = p->at + 1;
-	for (const char *s = f->at; s < p->end; s++) {
+	for (const char *s = f->at; s < p->end && *s != '\n'; s++) {
 		if (*s != '"')
 			continue;
 		if (s + 1 < p->end && s[1] == '"') {
@@ -152,7 +147,7 @@ static int take_field(struct parser *p, struct field *f)
 			continue;
 		}
 		f->len = (size_t)(s - f->at);
-		skip_to(p, s + 1);
+		p->at = s + 1;
 		return 0;
 	}
 	return -1;
@@ -252,11 +247,10 @@ static enum record take_record(struct parser *p, struct userlist *u)
 	if (name.len >= USERLIST_NAME_MAX)
 		return bad(p, "username too long in auth file");
 
-	const char *const quote =
-	    memchr(p->at, '"', (size_t)(p->end - p->at));
-	if (quote == NULL)
+	while (p->at < p->end && *p->at != '\n' && *p->at != '"')
+		p->at++;
+	if (p->at == p->end || *p->at != '"')
 		return bad(p, "broken auth file");
-	skip_to(p, quote);
 	if (take_field(p, &secret) != 0)
 		return bad(p, "broken auth file");
 	if (secret.len >= USERLIST_SECRET_MAX)

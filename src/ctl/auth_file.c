@@ -202,11 +202,15 @@ static size_t quoted_len(const char *s)
 	return n;
 }
 
-static int check_lengths(const char *name, const char *secret, struct err *e)
+/* What could not be read again as it was meant. */
+static int check_texts(const char *name, const char *secret, struct err *e)
 {
 	if (name[0] == '\0')
 		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "the name is empty");
+	if (strchr(name, '\n') != NULL || strchr(secret, '\n') != NULL)
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "the name or the secret has a line end");
 	if (quoted_len(name) >= USERLIST_NAME_MAX)
 		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "the name is too long");
@@ -244,7 +248,7 @@ int auth_file_put(struct auth_file *f, const char *name, const char *secret,
 	char *line = NULL;
 	int rc = -1;
 
-	if (check_lengths(name, secret, e) != 0)
+	if (check_texts(name, secret, e) != 0)
 		return -1;
 	if (parse(f, &s, e) != 0)
 		goto out;

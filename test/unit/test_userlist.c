@@ -72,7 +72,7 @@ static const struct {
 	{ "\"a\" \"b\"", "<a><b>" },
 	{ "  \"a\" \"b\" \"old\" third\n\"c\":\"d\"x", "<a><b><c><d>" },
 	{ "\"a\" \"b\"\r\n\"c\" \"d\"\r\n", "<a><b><c><d>" },
-	{ "\"a\"\n is = \n\"b\"\n\"c\" \"d\"", "<a><b><c><d>" },
+	{ "\"a\" is = \"b\"\n\"c\" \"d\"", "<a><b><c><d>" },
 	{ "\"a\"\"b\" \"\"\"c\"\"\"", "<a\"b><\"c\">" },
 	{ "\"a\\\" \"b\\\"", "<a\\><b\\>" },
 	{ "; \"x\" \"y\"\n  ; z\n\"a\" \"b\"\n;", "<a><b>" },
@@ -87,8 +87,14 @@ static const struct {
 	{ "a b", "!broken auth file (f:1)" },
 	{ "\n\n\"a", "!broken auth file (f:3)" },
 	{ "\"a\"", "!broken auth file (f:1)" },
-	{ "\"a\" \n\"b", "!broken auth file (f:2)" },
+	{ "\"a\" \"b", "!broken auth file (f:1)" },
 	{ "\"a\" b\n", "!broken auth file (f:1)" },
+	/* a quote that is lost does not take the next user away */
+	{ "\"a\" b\n\"c\" \"d\"\n", "!broken auth file (f:1)" },
+	{ "\"a\n\"c\" \"d\"\n", "!broken auth file (f:1)" },
+	{ "\"a\" \"b\n\"c\" \"d\"\n", "!broken auth file (f:1)" },
+	{ "\"a\"\n\"b\"\n",
+	    "!broken auth file (f:1)!broken auth file (f:2)" },
 };
 
 static void test_each_row_of_the_table(void **state)
@@ -110,7 +116,7 @@ static void on_record(void *arg, const char *name, size_t at, size_t len)
 
 static void test_each_record_is_told_with_its_place(void **state)
 {
-	static const char text[] = "; c\n \"a\" \"b\" x\n\"a\"\n\"c\"\n\n"
+	static const char text[] = "; c\n \"a\" \"b\" x\n\"a\" \"c\"\n\n"
 	    "\"e\"\"\" \"\"";
 	struct got g;
 	const struct userlist_source src = {
