@@ -45,7 +45,9 @@ static void load_config(struct app *app)
 		    NULL, &e);
 	config_unref(&seed);
 	if (app->config == NULL)
-		log_fatal("cannot load config file");
+		log_fatal("cannot load config file (\"pgsluice --check %s\" "
+		    "prints every problem, pgsluice.ini(5) has an example)",
+		    app->args.path);
 	app->loaded = config_ref(app->config);
 }
 

@@ -29,6 +29,9 @@ const char *input_why(int cause)
 		return "not as root: a link of another user leads there";
 	if (cause == STILL_READ)
 		return "earlier reloads still read it";
+	if (cause == EACCES)
+		return "Permission denied (the user that runs pgsluice must "
+		    "be able to read it)";
 	return strerror(cause);
 }
 

@@ -32,6 +32,29 @@ static int set_int(int fd, int level, int name, int value)
 	return setsockopt(fd, level, name, &value, sizeof value);
 }
 
+/* What to do about it, for what a first configuration meets. */
+static const char *listen_hint(int cause)
+{
+	static const struct {
+		int cause;
+		const char *hint;
+	} hints[] = {
+		{ EADDRINUSE, " (another program has the port: \"ss -ltnp\" "
+		    "tells which; end it, or change listen_port)" },
+		{ EADDRNOTAVAIL, " (no interface here has this address: see "
+		    "listen_addr)" },
+		{ ENOENT, " (make the folder, or change unix_socket_dir)" },
+		{ EACCES, " (the user that runs pgsluice has no right to: see "
+		    "listen_port, unix_socket_dir)" },
+	};
+
+	for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++) {
+		if (hints[i].cause == cause)
+			return hints[i].hint;
+	}
+	return "";
+}
+
 /* Close fd and say which call failed. Always -1. */
 static int listen_failed(int fd, const char *addr, const char *call,
     struct err *e)
@@ -40,8 +63,8 @@ static int listen_failed(int fd, const char *addr, const char *call,
 
 	if (fd >= 0)
 		close(fd);
-	return err_set(e, ERRCODE_SYSTEM_ERROR, "cannot listen on %s: %s(): %s",
-	    addr, call, strerror(saved));
+	return err_set(e, ERRCODE_SYSTEM_ERROR, "cannot listen on %s: %s(): %s%s",
+	    addr, call, strerror(saved), listen_hint(saved));
 }
 
 int socket_listen_tcp(const struct net_addr *a, const struct socket_listen *o,

@@ -75,7 +75,8 @@ static const struct {
 	    "The settings are server_connect_timeout and "
 	    "server_login_concurrency." },
 	[WAIT_LOGIN_FAILED] = { "server_login_failed", "server_login_retry",
-	    "It is tried again after server_login_retry." },
+	    "Look at the server, and at host and port in [databases]; the log "
+	    "says more. It is tried again after server_login_retry." },
 	[WAIT_CHECK] = { "server_check", "server_check_query",
 	    "The settings are server_reset_query and server_check_query." },
 };

@@ -215,7 +215,8 @@ def test_missing_configuration_is_fatal():
     """config-files.md 1: file unreadable"""
     out = run([binary(), "/does/not/exist.ini"], cwd="/")
     assert out.returncode == 1
-    assert "FATAL cannot load config file" in out.stderr
+    assert ('FATAL cannot load config file ("pgsluice --check '
+            '/does/not/exist.ini" prints') in out.stderr
 
 
 @newer

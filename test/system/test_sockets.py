@@ -233,6 +233,7 @@ def test_address_that_can_not_be_had(pooler):
         p.start()
         assert ("WARNING cannot listen on 127.0.0.1:%d: bind(): Address "
                 "already in use" % port) in p.log
+        assert 'ss -ltnp' in p.log and "change listen_port" in p.log
         c = pq.Conn(host="127.0.0.2", port=port)
         assert c.login("app", "apppw", "p0").value("select 1") == "1"
         c.close()
