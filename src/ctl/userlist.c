@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/crypto.h"
 #include "base/err.h"
@@ -32,6 +33,11 @@ static int save(struct auth_file *f)
 }
 
 /* --- add --- */
+
+#define ADD_NOTE \
+	"Clients log in by this secret, pgsluice to the server does not: the " \
+	"line in\n[databases] needs user= and password=, or take the server's " \
+	"own secret by\n\"pgsluicectl userlist import\".\n"
 
 /* heap, secret; NULL with e */
 static char *make_secret(const char *password, int iterations, struct err *e)
@@ -88,6 +94,8 @@ static int add(const struct ctl_options *o, int argc, char **argv)
 		ctl_fail("%s", e.text);
 	else
 		rc = save(&f);
+	if (rc == CTL_OK && secret != NULL && isatty(STDERR_FILENO))
+		fputs(ADD_NOTE, stderr);
 	secret_free(secret);
 	auth_file_close(&f);
 	return rc;
