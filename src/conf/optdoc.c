@@ -110,8 +110,8 @@ static const char *const type_words[] = {
 
 static const char *const effect_words[] = {
 	[OPT_LIVE] = "",
-	[OPT_NEW] = "A change counts for new connections.",
-	[OPT_START] = "A change counts after a restart.",
+	[OPT_NEW] = "Applies to new connections.",
+	[OPT_START] = "Requires a restart.",
 };
 
 static const char sample_head[] =

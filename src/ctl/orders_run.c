@@ -125,7 +125,7 @@ const struct ctl_command *order_commands(void)
 {
 	static const struct ctl_command commands[] = {
 		{ "pause", NULL, "[DATABASE]",
-		    "lend no servers, and wait until all have been released",
+		    "stop assigning servers, and wait until all have been released",
 		    0, 1, run_pause, TAKES_PLACE },
 		{ "resume", NULL, "[DATABASE | host HOST]",
 		    "undo pause and drain", 0, 2, run_resume, TAKES_PLACE },
@@ -135,7 +135,7 @@ const struct ctl_command *order_commands(void)
 		    "let clients end their work, end the process, and wait "
 		    "for that", 0, 2, run_drain, TAKES_PLACE },
 		{ "drain", NULL, "DATABASE | host HOST",
-		    "lend no servers of it, without waiting",
+		    "stop assigning its servers, without waiting",
 		    1, 2, run_drain, TAKES_PLACE },
 		{ "shutdown", NULL, "[wait_for_servers | wait_for_clients]",
 		    "end the process, and wait for that",
