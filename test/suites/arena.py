@@ -4,6 +4,7 @@
 Each suite gets a fresh server on each way, so that none sees what another
 left behind."""
 import contextlib
+import dataclasses
 import os
 import shutil
 import signal
@@ -17,11 +18,6 @@ import harness  # noqa: E402
 DIRECT, SESSION, TRANSACTION = "direct", "session", "transaction"
 REFERENCE = "reference"			# the same modes, by the reference
 REFERENCE_TRANSACTION = "reference transaction"
-ALL = (DIRECT, SESSION, TRANSACTION, REFERENCE, REFERENCE_TRANSACTION)
-# for suites that are about a session's own state all the time
-SESSIONS = (DIRECT, SESSION, REFERENCE)
-OURS = (SESSION, TRANSACTION)
-
 KEEP = os.environ.get("KEEP_OUTPUT")
 SERVER = {
     "max_connections": 100, "max_prepared_transactions": 10,
@@ -38,22 +34,74 @@ POOLER = {
 # not run at all.
 IGNORED = "extra_float_digits,options,search_path,statement_timeout," \
     "intervalstyle,geqo,jit,default_transaction_isolation," \
-    "default_transaction_read_only,bytea_output,lock_timeout,work_mem"
+    "default_transaction_read_only,bytea_output,lock_timeout,work_mem," \
+    "client_min_messages,synchronous_commit"
+# What PostgreSQL does not report, and suites ask for at login.
+TRACKED = "IntervalStyle,client_min_messages,extra_float_digits," \
+    "statement_timeout,geqo,jit,synchronous_commit"
+
+
+@dataclasses.dataclass
+class Way:
+    """A row of the table below: what is before the server."""
+    name: str
+    program: str = ""		# of the arena
+    mode: str = ""
+    settings: dict = dataclasses.field(default_factory=dict)
+
+
+OUR = {"track_extra_parameters": TRACKED}
+THEIR = {"ignore_startup_parameters": IGNORED}
+WAYS = (
+    Way(DIRECT),
+    Way(SESSION, "pooler", "session", OUR),
+    Way(TRANSACTION, "pooler", "transaction", OUR),
+    Way(REFERENCE, "reference", "session", THEIR),
+    Way(REFERENCE_TRANSACTION, "reference", "transaction", THEIR),
+)
+ALL = tuple(way.name for way in WAYS)
+# for suites that are about a session's own state all the time
+SESSIONS = tuple(way.name for way in WAYS if way.mode != "transaction")
+OURS = tuple(way.name for way in WAYS if way.program == "pooler")
+
+
+def hba(users):
+    """Rules by which these are asked for a password, and nobody else is."""
+    return "".join("host all %s 127.0.0.1/32 %s\n" % (user, method)
+                   for user, _, method in users) + \
+        "host all all 127.0.0.1/32 trust\n"
+
+
+def add_users(pg, users):
+    if not users:
+        return
+    with open(os.path.join(pg.data, "pg_hba.conf"), "w") as f:
+        f.write(hba(users) + "local all all trust\n"
+                "host replication all 127.0.0.1/32 trust\n")
+    for name, password, method in users:
+        pg.sql("set password_encryption = '%s'" % (
+            "md5" if method == "md5" else "scram-sha-256"),
+            "create role %s login password '%s'" % (name, password))
+    pg.sql("select pg_reload_conf()")
 
 
 class Pooler:
     """One pooler before a server; it is ended by stop()."""
 
-    def __init__(self, program, pg, mode, **settings):
+    def __init__(self, program, pg, mode, users, settings):
         self.folder = harness.make_tmp()
         self.port = harness.free_port()
         self.log = os.path.join(self.folder, "log")
-        users = os.path.join(self.folder, "users")
-        self._put(users, '"postgres" ""\n')
-        ini = os.path.join(self.folder, "ini")
+        names, rules, ini = (os.path.join(self.folder, name)
+                             for name in ("users", "hba", "ini"))
+        self._put(names, '"postgres" ""\n' + "".join(
+            '"%s" "%s"\n' % user[:2] for user in users))
+        self._put(rules, hba(users))
         values = {**POOLER, "listen_port": self.port, "pool_mode": mode,
-                  "unix_socket_dir": self.folder, "auth_file": users,
-                  **settings}
+                  "unix_socket_dir": self.folder, "auth_file": names,
+                  "auth_hba_file": rules, **settings}
+        if users:
+            values["auth_type"] = "hba"
         self._put(ini, "[databases]\n* = host=127.0.0.1 port=%d\n"
                   "[pgbouncer]\n" % pg.port + "".join(
                       "%s = %s\n" % item for item in values.items()))
@@ -121,7 +169,8 @@ class Place:
     def run(self, command, limit=1800, cwd=None, **env):
         """Output of a client program; it runs as the unprivileged user, in a
         process group of its own that does not outlive it."""
-        with open(os.path.join(self.folder, "output"), "w+b") as out:
+        with open(os.path.join(self.folder, "output"), "a+b") as out:
+            begun = out.seek(0, os.SEEK_END)
             proc = subprocess.Popen(
                 command, cwd=cwd or self.folder, env=self.env(**env),
                 stdin=subprocess.DEVNULL, stdout=out,
@@ -135,7 +184,7 @@ class Place:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(proc.pid, signal.SIGKILL)
                 proc.wait()
-            out.seek(0)
+            out.seek(begun)
             return out.read().decode(errors="replace")
 
     def keep(self, to):
@@ -177,24 +226,23 @@ class Arena:
         subprocess.run(["cp", "-R", self.data, to], check=True, cwd="/",
                        **harness.as_user())
 
-    def _before(self, way, pg):
-        if way == DIRECT:
+    def _before(self, way, pg, users):
+        if not way.program:
             return None
-        mode = TRANSACTION if way.endswith(TRANSACTION) else SESSION
-        if way in OURS:
-            return Pooler(self.pooler, pg, mode,
-                          ignore_startup_parameters="extra_float_digits")
-        return Pooler(self.reference, pg, mode,
-                      ignore_startup_parameters=IGNORED)
+        return Pooler(getattr(self, way.program), pg, way.mode, users,
+                      way.settings)
 
     @contextlib.contextmanager
-    def place(self, way):
-        """A server, and what is before it on this way."""
+    def place(self, name, users=()):
+        """A server, and what is before it on this way; `users` are
+        (name, password, how they are asked for it)."""
+        way = next(w for w in WAYS if w.name == name)
         pg = harness.Postgres(copy=self._copy, **SERVER)
         before = place = wrong = None
         try:
-            before = self._before(way, pg)
-            place = Place(way, pg, before.port if before else pg.port)
+            add_users(pg, users)
+            before = self._before(way, pg, users)
+            place = Place(name, pg, before.port if before else pg.port)
             yield place
         finally:
             if before:
@@ -205,4 +253,4 @@ class Arena:
                     place.keep(KEEP)
                 shutil.rmtree(place.folder, ignore_errors=True)
         if wrong:
-            raise RuntimeError("%s: %s" % (way, wrong))
+            raise RuntimeError("%s: %s" % (name, wrong))

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: ISC
 import glob
 import os
+import re
 import shutil
 import subprocess
 
 TARGET = "$(REPO_URI) $(RELEASE) $(COMPONENT)"
+RETRIES = ("-o", "Acquire::Retries=3")
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
@@ -58,31 +60,48 @@ def own_sources():
 
 
 def debian_source(name, version, folder):
-    """The source as it was before Debian's changes."""
+    """The source of that version as it was before Debian's changes; of one
+    that is near it where the archive has no longer, or not yet, that one."""
     apt = folder + ".apt"
     for sub in ("lists/partial", "cache/archives/partial"):
         os.makedirs(os.path.join(apt, sub), exist_ok=True)
     with open(os.path.join(apt, "sources.list"), "w") as f:
         f.write(own_sources())
-    words = ["apt-get", "-q", "-o", "Acquire::Retries=3"]
+    private = []
     for key, value in (("Etc::sourcelist", apt + "/sources.list"),
                        ("Etc::sourceparts", "/dev/null"),
                        ("State::lists", apt + "/lists"),
                        ("Cache", apt + "/cache")):
-        words += ["-o", "Dir::%s=%s" % (key, value)]
-    command(*words, "update")
-    command(*words, "source", "--download-only",
-            "%s=%s" % (name, version), cwd=apt)
-    unpack(glob.glob(apt + "/*.orig.tar.*")[0], folder)
+        private += ["-o", "Dir::%s=%s" % (key, value)]
+    command("apt-get", "-q", *private, *RETRIES, "update")
+    others = re.findall(r"^Version: (\S+)", command(
+        "apt-cache", *private, "showsrc", name), re.M)
+    versions = [version] + [v for v in others if v != version]
+    unpack(first_source(name, versions, apt, private), folder)
     shutil.rmtree(apt)
+
+
+def first_source(name, versions, apt, private):
+    """The archive of the first version that can be had."""
+    for version in versions:
+        try:
+            command("apt-get", "-q", *private, *RETRIES, "source",
+                    "--download-only", "%s=%s" % (name, version), cwd=apt)
+            break
+        except Missing as e:
+            said = e
+            print("%s %s is not to be had, trying another" % (name, version))
+    else:
+        raise said
+    upstream = version.partition("-")[0]
+    return glob.glob("%s/%s_%s.orig.tar.*[a-z2]" % (apt, name, upstream))[0]
 
 
 def debian_program(package, path, to):
     """One program of a package that need not be installed."""
     apt = to + ".apt"
     os.makedirs(apt, exist_ok=True)
-    command("apt-get", "-q", "-o", "Acquire::Retries=3", "download", package,
-            cwd=apt)
+    command("apt-get", "-q", *RETRIES, "download", package, cwd=apt)
     command("dpkg-deb", "-x", glob.glob(apt + "/*.deb")[0], apt + "/files")
     shutil.copy2(os.path.join(apt, "files", path), to)
     shutil.rmtree(apt)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: ISC
 import os
 import re
+import shutil
 
 import arena
 import fetch
@@ -41,8 +42,7 @@ def build(folder):
     fetch.command("./configure", "-q", "--without-readline", "--without-zlib",
                   cwd=folder, CFLAGS="-O0")
     for target in (["-C", "src/backend", "generated-headers"],
-                   ["-C", "src/test/regress"], ["-C", "src/test/isolation"],
-                   ["-C", "src/test/modules/libpq_pipeline"]):
+                   ["-C", "src/test/regress"], ["-C", "src/test/isolation"]):
         fetch.command("make", "-s", *target, cwd=folder)
     open(done, "w").close()
 
@@ -50,6 +50,30 @@ def build(folder):
 def prepare(folder):
     fetch_source(folder)
     build(folder)
+
+
+def prepare_pipeline(folder):
+    """This one needs no more than some files of the source, and libpq: a
+    matter of seconds."""
+    fetch_source(folder)
+    if os.path.exists(os.path.join(folder, "libpq_pipeline")):
+        return
+    source = os.path.join(folder, "src")
+    headers = os.path.join(folder, "pipeline-headers")
+    shutil.copytree(os.path.join(source, "include"), headers,
+                    ignore=shutil.ignore_patterns("pg_config*.h"))
+    # in the source as it is published, made already
+    shutil.copy(os.path.join(source, "backend/catalog/pg_type_d.h"),
+                os.path.join(headers, "catalog"))
+    fetch.command(
+        "cc", "-O1", "-w", "-DFRONTEND", "-D_GNU_SOURCE", "-o",
+        "libpq_pipeline", "-I" + headers, "-I/usr/include/postgresql",
+        *["-I%s/%s" % (source, path) for path in (
+            "interfaces/libpq", "port")],
+        *["%s/%s.c" % (source, path) for path in (
+            "test/modules/libpq_pipeline/libpq_pipeline",
+            "common/fe_memutils", "common/psprintf", "port/snprintf",
+            "port/strerror")], "-lpq", cwd=folder)
 
 
 def make_database(place, name, options):
@@ -109,8 +133,8 @@ def isolation(place, folder, short):
 
 def pipeline(place, folder, _short):
     """It is short. What it sends and gets is compared, too."""
-    base = os.path.join(folder, "src/test/modules/libpq_pipeline")
-    program = os.path.join(base, "libpq_pipeline")
+    traces = os.path.join(folder, "src/test/modules/libpq_pipeline/traces")
+    program = os.path.join(folder, "libpq_pipeline")
     found = {}
     conninfo = "host=%s port=%d user=%s dbname=%s" % (
         place.host, place.port, place.user, place.dbname)
@@ -120,7 +144,7 @@ def pipeline(place, folder, _short):
                           "-r", ROWS, "-t", trace, name, conninfo],
                          limit=120)
         found[name] = "ok" if code.endswith("code 0\n") else "failed"
-        want = os.path.join(base, "traces", name + ".trace")
+        want = os.path.join(traces, name + ".trace")
         if os.path.exists(want):
             same = os.path.exists(trace) and harness.read(
                 trace) == harness.read(want)

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 # run.py - the suites of PostgreSQL and of its drivers, on every way.
 # SPDX-License-Identifier: ISC
-"""run.py [--short] [--cache DIR] [NAME...]: runs all suites, or those named,
+"""run.py [--short] [--cache DIR] [--ways WAY,...] [NAME...]: runs all suites, or those named,
 and writes their sections of doc/conformance.md. With --short, a selection of
 each, pgsluice in session mode only, and nothing is written. Ends with 1 when
 something differs for no reason that is known; see README.md."""
 import argparse
 import dataclasses
 import fnmatch
+import json
 import os
 import re
 import shutil
@@ -18,10 +19,13 @@ import traceback
 import typing
 
 import arena
-import drivers
+import cargo
 import fetch
+import go
 import harness
+import java
 import postgres
+import pytests
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REPORT = os.path.join(harness.ROOT, "doc", "conformance.md")
@@ -46,6 +50,7 @@ class Suite:
     prepare: typing.Callable	# (folder): fetch and build, unless it is there
     run: typing.Callable	# (place, folder, short) -> {test: outcome}
     ways: tuple = arena.ALL
+    users: tuple = ()		# who log in with a password
 
 
 SUITES = (
@@ -54,15 +59,31 @@ SUITES = (
     Suite("isolation", "PostgreSQL's isolation tests", "postgresql",
           postgres.prepare, postgres.isolation, arena.SESSIONS),
     Suite("libpq_pipeline", "PostgreSQL's tests of libpq's pipelines",
-          "postgresql", postgres.prepare, postgres.pipeline),
-    Suite("psycopg2", "psycopg2", "psycopg2", drivers.prepare_psycopg2,
-          drivers.psycopg2),
-    Suite("asyncpg", "asyncpg", "asyncpg", drivers.prepare_asyncpg,
-          drivers.asyncpg, arena.SESSIONS),
-    Suite("pg8000", "pg8000", "pg8000", drivers.prepare_pg8000,
-          drivers.pg8000),
-    Suite("lib-pq", "lib/pq", "lib-pq", drivers.prepare_lib_pq,
-          drivers.lib_pq),
+          "postgresql", postgres.prepare_pipeline, postgres.pipeline),
+    Suite("psycopg2", "psycopg2", "psycopg2", pytests.prepare_psycopg2,
+          pytests.psycopg2),
+    Suite("asyncpg", "asyncpg", "asyncpg", pytests.prepare_asyncpg,
+          pytests.asyncpg),
+    Suite("pg8000", "pg8000", "pg8000", pytests.prepare_pg8000,
+          pytests.pg8000),
+    Suite("sqlalchemy-psycopg2", "SQLAlchemy's PostgreSQL dialect, psycopg2",
+          "sqlalchemy", pytests.prepare_sqlalchemy,
+          pytests.sqlalchemy("psycopg2")),
+    Suite("sqlalchemy-asyncpg", "SQLAlchemy's PostgreSQL dialect, asyncpg",
+          "sqlalchemy", pytests.prepare_sqlalchemy,
+          pytests.sqlalchemy("asyncpg")),
+    Suite("sqlalchemy-psycopg", "SQLAlchemy's PostgreSQL dialect, psycopg 3",
+          "sqlalchemy", pytests.prepare_sqlalchemy,
+          pytests.sqlalchemy("psycopg")),
+    Suite("django", "Django's tests of databases, psycopg 3", "django",
+          pytests.prepare_django, pytests.django),
+    Suite("lib-pq", "lib/pq", "lib-pq", go.prepare_lib_pq, go.lib_pq),
+    Suite("pgjdbc", "pgjdbc", "pgjdbc", java.prepare_pgjdbc, java.pgjdbc,
+          users=java.PGJDBC_USERS),
+    Suite("tokio-postgres", "tokio-postgres", "tokio-postgres",
+          cargo.prepare_tokio_postgres, cargo.tokio_postgres,
+          users=cargo.TOKIO_USERS),
+    Suite("sqlx", "sqlx", "sqlx", cargo.prepare_sqlx, cargo.sqlx),
 )
 
 
@@ -132,27 +153,45 @@ def explain(suite, results):
     return lines, unexplained
 
 
-def run_suite(suite, ground, cache, short):
-    """{way: {test: outcome}}"""
-    folder = os.path.join(cache, suite.source)
-    suite.prepare(folder)
+def run_way(suite, ground, way, args):
+    """{test: outcome}"""
+    begun = time.monotonic()
+    try:
+        with ground.place(way, suite.users) as place:
+            found = suite.run(place, os.path.join(args.cache, suite.source),
+                              args.short)
+    except (RuntimeError, AssertionError):
+        # a pooler that ends badly is what must not be overlooked
+        traceback.print_exc()
+        found = {"(the way itself)": "failed"}
+    print("%-20s%-24s%5d tests, %d failed, %.0f s" % (
+        suite.name, way, len(found), list(found.values()).count("failed"),
+        time.monotonic() - begun), flush=True)
+    return found
+
+
+def run_suite(suite, ground, args):
+    """{way: {test: outcome}}; what is not asked for is as it was last time"""
+    suite.prepare(os.path.join(args.cache, suite.source))
+    ways = (arena.DIRECT, arena.SESSION) if args.short else suite.ways
+    path = os.path.join(args.cache, "results", suite.name)
+    kept = {}
+    if args.ways and os.path.exists(path):
+        with open(path) as f:
+            kept = json.load(f)
     results = {}
-    ways = (arena.DIRECT, arena.SESSION) if short else suite.ways
     for way in ways:
-        begun = time.monotonic()
-        try:
-            with ground.place(way) as place:
-                found = suite.run(place, folder, short)
-        except (RuntimeError, AssertionError):
-            # a pooler that ends badly is what must not be overlooked
-            traceback.print_exc()
-            found = {"(the way itself)": "failed"}
-        if way == arena.DIRECT and not found:
+        if args.ways and way not in args.ways:
+            if way in kept:
+                results[way] = kept[way]
+            continue
+        results[way] = run_way(suite, ground, way, args)
+        if not results[arena.DIRECT]:
             raise fetch.Missing("its direct run has no results")
-        results[way] = found
-        print("%-16s%-24s%5d tests, %d failed, %.0f s" % (
-            suite.name, way, len(found), list(found.values()).count(
-                "failed"), time.monotonic() - begun), flush=True)
+        if not args.short:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w") as f:
+                json.dump({**kept, **results}, f, indent=0)
     return results
 
 
@@ -173,25 +212,43 @@ def write_report(sections):
             if s.name in sections) + "\n")
 
 
+def count_same(results):
+    """How many tests came out as directly, on ways through pgsluice."""
+    direct = results[arena.DIRECT]
+    return sum(len(found) - len(differences(direct, found))
+               for way, found in results.items() if way in arena.OURS)
+
+
+def run_one(suite, ground, args):
+    """(tests as they are directly, differences nobody can explain)"""
+    results = run_suite(suite, ground, args)
+    lines, bad = explain(suite, results)
+    if bad or args.short:
+        print("\n".join(line for line in lines if line), flush=True)
+    if not args.short:
+        sections = read_report()
+        sections[suite.name] = "\n".join(
+            [suite.title + ".", ""] + table(results) + lines)
+        write_report(sections)
+    return count_same(results), bad
+
+
 def run_all(suites, ground, args):
-    """How many differences nobody can explain."""
-    unexplained = 0
+    """Sums of run_one(), and how many suites were skipped."""
+    same = unexplained = skipped = 0
     for suite in suites:
         try:
-            results = run_suite(suite, ground, args.cache, args.short)
+            good, bad = run_one(suite, ground, args)
+            if bad and args.short:
+                print("once more: " + suite.name, flush=True)
+                good, bad = run_one(suite, ground, args)
         except fetch.Missing as e:
-            print("%-16sskipped: %s" % (suite.name, e), flush=True)
+            print("%-20sskipped: %s" % (suite.name, e), flush=True)
+            skipped += 1
             continue
-        lines, bad = explain(suite, results)
+        same += good
         unexplained += bad
-        if bad or args.short:
-            print("\n".join(line for line in lines if line), flush=True)
-        if not args.short:
-            sections = read_report()
-            sections[suite.name] = "\n".join(
-                [suite.title + ".", ""] + table(results) + lines)
-            write_report(sections)
-    return unexplained
+    return same, unexplained, skipped
 
 
 def find_reference(cache):
@@ -210,6 +267,9 @@ def main():
                         help="a few seconds of each")
     parser.add_argument("--cache", help="where to keep what was fetched and "
                         "built; without it, nothing is kept")
+    parser.add_argument("--ways", type=lambda text: text.split(","),
+                        help="run only these, with commas between; the "
+                        "others' results are taken from the cache")
     parser.add_argument("names", nargs="*", metavar="NAME",
                         help=", ".join(names))
     args = parser.parse_args()
@@ -226,7 +286,7 @@ def main():
     try:
         ground = arena.Arena(harness.binary(), None if args.short else
                              find_reference(args.cache))
-        unexplained = run_all(
+        same, unexplained, skipped = run_all(
             [s for s in SUITES if not args.names or s.name in args.names],
             ground, args)
     finally:
@@ -234,8 +294,7 @@ def main():
             ground.close()
         harness.shutdown()
         shutil.rmtree(scratch, ignore_errors=True)
-    if unexplained:
-        print("%d differences are unexplained" % unexplained)
+    print("%d passed, %d failed, %d skipped" % (same, unexplained, skipped))
     return 1 if unexplained else 0
 
 

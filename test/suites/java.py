@@ -1,0 +1,75 @@
+# java.py - suites of what Maven builds.
+# SPDX-License-Identifier: ISC
+import glob
+import os
+import shutil
+
+import fetch
+from pytests import junit
+
+PGJDBC = "42.7.7"
+CONSOLE = "1.12.2"		# JUnit's own runner, of the release PGJDBC uses
+# it sends copy data until the server has been ended, which it is not: it
+# looks for the connection by the process number of its login
+ENDLESS = ".*[#.]lockReleaseOnCancelFailure"
+PGJDBC_USERS = (("test", "test", "scram-sha-256"),)
+
+
+def maven(folder, *words):
+    fetch.command("mvn", "-q", "-B",
+                  "-Dmaven.repo.local=" + os.path.join(folder, "m2"), *words,
+                  cwd=folder, limit=1800)
+
+
+def artifact(folder, to, name):
+    """One file of Maven's central repository."""
+    maven(folder, "dependency:copy", "-Dartifact=" + name,
+          "-DoutputDirectory=" + to)
+
+
+def prepare_pgjdbc(folder):
+    if os.path.isdir(folder):
+        return
+    fresh = folder + ".part"
+    shutil.rmtree(fresh, ignore_errors=True)
+    os.makedirs(fresh)
+    artifact(fresh, fresh, "org.postgresql:postgresql:%s:tar.gz:jdbc-src"
+             % PGJDBC)
+    source = os.path.join(fresh, "source")
+    fetch.unpack(glob.glob(fresh + "/*.tar.gz")[0], source)
+    os.rename(os.path.join(fresh, "m2"), os.path.join(source, "m2"))
+    libraries = os.path.join(source, "lib")
+    maven(source, "test-compile", "dependency:copy-dependencies",
+          "-DoutputDirectory=" + libraries)
+    artifact(source, source, "org.junit.platform:"
+             "junit-platform-console-standalone:" + CONSOLE)
+    shutil.rmtree(os.path.join(source, "m2"))
+    os.rename(source, folder)
+    shutil.rmtree(fresh)
+
+
+def pgjdbc(place, folder, short):
+    place.pg.sql("create database test owner test")
+    place.pg.sql("create extension hstore", "create extension citext",
+                 db="test")
+    cwd = place.copy(folder)
+    reports = os.path.join(place.folder, "reports")
+    paths = ["target/classes", "target/test-classes", *[
+        p for p in glob.glob(cwd + "/lib/*.jar")
+        if "junit-p" not in p and "junit-j" not in p]]
+    what = ["--select-package=org.postgresql.test.jdbc2"] if short else \
+        ["--scan-classpath=target/test-classes"]
+    place.run(["java", "-Xmx1536m", "-Dbuild.properties.relative.path=.",
+               "-Dtest.url.PGHOST=" + place.host,
+               "-Dtest.url.PGPORT=%d" % place.port,
+               "-jar", glob.glob(cwd + "/junit-platform-console-*")[0],
+               "execute", "--class-path=" + ":".join(paths),
+               "--exclude-methodname=" + ENDLESS, "--reports-dir=" + reports,
+               "--config=junit.jupiter.extensions.autodetection.enabled=true",
+               "--config=junit.jupiter.execution.timeout.default=2 m",
+               "--include-classname=.*", "--details=none", *what],
+              cwd=cwd, limit=3600)
+    found = {}
+    for path in sorted(glob.glob(reports + "/*.xml")):
+        found.update(junit(path))
+    return found
