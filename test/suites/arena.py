@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "system"))
@@ -19,7 +20,12 @@ DIRECT, SESSION, TRANSACTION = "direct", "session", "transaction"
 REFERENCE = "reference"			# the same modes, by the reference
 REFERENCE_TRANSACTION = "reference transaction"
 KEEP = os.environ.get("KEEP_OUTPUT")
+# A test that writes until its server ends must not fill the disk: pgjdbc had
+# some that don't know the server's process behind a pooler.
+ROOM = 6 << 30			# bytes of a server's folder, a pooler's, a suite's
+LOOK = 1			# seconds between looks at them
 SERVER = {
+    "temp_file_limit": "'1GB'", "max_slot_wal_keep_size": "'1GB'",
     "max_connections": 100, "max_prepared_transactions": 10,
     "shared_buffers": "'128MB'", "wal_level": "logical",
     "lc_messages": "'C'", "lc_monetary": "'C'", "lc_numeric": "'C'",
@@ -83,6 +89,29 @@ def add_users(pg, users):
             "md5" if method == "md5" else "scram-sha-256"),
             "create role %s login password '%s'" % (name, password))
     pg.sql("select pg_reload_conf()")
+
+
+def size(folder):
+    """Bytes on the disk; files come and go meanwhile."""
+    total = 0
+    for path, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.lstat(os.path.join(path, name)).st_blocks * 512
+    return total
+
+
+def watch(proc, limit, folders):
+    """Wait for its end; why it may not go on, or None."""
+    end = time.monotonic() + limit
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            proc.wait(LOOK)
+            return None
+        if time.monotonic() > end:
+            return "not done after %d s" % limit
+        if sum(map(size, folders)) > ROOM:
+            return "more than %d GB on the disk" % (ROOM >> 30)
 
 
 class Pooler:
@@ -151,9 +180,12 @@ class Place:
 
     user, dbname, host = "postgres", "postgres", "127.0.0.1"
 
-    def __init__(self, way, pg, port):
-        self.way, self.pg, self.port = way, pg, port
+    def __init__(self, way, pg, before):
+        self.way, self.pg = way, pg
+        self.port = before.port if before else pg.port
         self.folder = harness.make_tmp()
+        self.folders = [self.folder, pg.dir] + (
+            [before.folder] if before else [])
 
     def env(self, **more):
         """The environment of a client program, with libpq's variables."""
@@ -177,13 +209,13 @@ class Place:
                 stderr=subprocess.STDOUT, start_new_session=True,
                 **harness.as_user())
             try:
-                proc.wait(limit)
-            except subprocess.TimeoutExpired:
-                print("%s: not done after %d s" % (command[0], limit))
+                bad = watch(proc, limit, self.folders)
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(proc.pid, signal.SIGKILL)
                 proc.wait()
+            if bad:
+                print("%s: %s" % (command[0], bad), flush=True)
             out.seek(begun)
             return out.read().decode(errors="replace")
 
@@ -242,7 +274,7 @@ class Arena:
         try:
             add_users(pg, users)
             before = self._before(way, pg, users)
-            place = Place(name, pg, before.port if before else pg.port)
+            place = Place(name, pg, before)
             yield place
         finally:
             if before:
