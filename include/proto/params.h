@@ -50,13 +50,25 @@ int params_set(struct params **p, int i, const char *value);
 int params_fill(struct params **p, const struct params *defaults);
 
 /*
- * A server may not report all of them (search_path is reported from PostgreSQL
- * 18 on). The values of these, its silent ones (one bit for each number), are
- * known as long as nobody but us sets them.
+ * How a server was when its login was over. It may not report all of them
+ * (search_path is reported from PostgreSQL 18 on). The values of these, its
+ * silent ones (one bit for each number), are known as long as nobody but us
+ * sets them.
  */
-uint64_t params_missing(const struct params *p);	/* those without value */
-/* Somebody may have set silent ones. 0, or -1: no memory, *have is kept. */
-int params_forget(struct params **have, uint64_t silent);
+struct params_origin {
+	struct params *set;	/* counted; what who lacks a value is given,
+				 * of silent ones only what was asked for */
+	uint64_t silent;
+};
+
+/* Which does a server that has told p not report? */
+uint64_t params_silent(const struct params *p);
+/*
+ * Somebody may have set silent ones, or has put all back to what it was before
+ * connect_query. 0, or -1: no memory, *have is kept.
+ */
+int params_forget(struct params **have, const struct params_origin *o,
+    bool put_back);
 
 /* Take over every value that have reports, where want has one too. */
 int params_adopt(struct params **want, const struct params *have,
@@ -65,7 +77,7 @@ int params_adopt(struct params **want, const struct params *have,
 /*
  * Write "SET name=value;" for each value that both have and that differs: in
  * case only, if case is of no matter to it. A silent value that have lacks is
- * SET, and one that want lacks is RESET. The server reads a query in the
+ * SET; one that want lacks goes back to that of o, or is RESET. The server reads a query in the
  * encoding it has: client_encoding stands in one of its own, ahead of that of
  * the others, with standard_conforming_strings where it must be on for a
  * backslash. Where session_authorization or role changes, it is RESET before
@@ -74,12 +86,12 @@ int params_adopt(struct params **want, const struct params *have,
  * section 21)
  */
 int params_write_sets(const struct params *want, const struct params *have,
-    uint64_t silent, struct writer *w);
+    const struct params_origin *o, struct writer *w);
 /*
  * Those were sent to who has *have: it will have the values, but for what it
  * spells in its own way, and reports, or has it in other words already.
  */
 int params_expect(struct params **have, const struct params *want,
-    uint64_t silent);
+    const struct params_origin *o);
 
 #endif

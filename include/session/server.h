@@ -15,6 +15,7 @@
 #include "pool/catalog.h"
 #include "pool/close_reason.h"
 #include "pool/hosts.h"
+#include "proto/params.h"
 #include "proto/prepared.h"
 #include "proto/track.h"
 #include "session/carry.h"
@@ -32,6 +33,7 @@ enum server_phase {
 	SERVER_PHASE_AUTH,	/* StartupMessage sent */
 	SERVER_PHASE_SYNC,	/* authenticated; parameters and key come */
 	SERVER_PHASE_QUERY,	/* connect_query runs */
+	SERVER_PHASE_ORIGIN,	/* what it has set is asked for */
 	SERVER_PHASE_POOLED,	/* login is over: ps.state tells the rest */
 	SERVER_PHASE_LOOKUP,	/* runs auth_query for a client's login */
 	SERVER_PHASE_CANCEL,	/* carries a CancelRequest */
@@ -60,7 +62,7 @@ struct server {
 	struct track track;
 	struct prepared_uses prepared;
 	struct params *params;		/* counted; what the server has */
-	uint64_t silent;		/* of these; see params_missing() */
+	struct params_origin origin;	/* what it had at first */
 	struct carry carry;
 	struct message_rest rest;	/* of what was read last */
 	bool sent;			/* canceler: the request is on its way */

@@ -13,7 +13,7 @@
 
 struct err;
 
-#define SNAPSHOT_VERSION 5
+#define SNAPSHOT_VERSION 6
 
 enum snapshot_flag {
 	SNAPSHOT_WAITING = 1 << 0,	/* client: asked for a server */
@@ -57,7 +57,7 @@ struct snapshot_server {
 	uint32_t key_len, carry_len, queued_len;
 	uint64_t silent;	/* parameters, by their place in params */
 	uint32_t forgotten;	/* of struct prepared_uses */
-	struct reader params, statements;
+	struct reader params, origin, statements;
 	/* the place: a connection to another one is of no use */
 	const char *host, *dbname, *forced_user, *connect_query; /* or NULL */
 	uint32_t port;

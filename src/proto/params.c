@@ -326,14 +326,14 @@ static uint64_t bit(int i)
 	return (uint64_t)1 << i;
 }
 
-uint64_t params_missing(const struct params *p)
+uint64_t params_silent(const struct params *p)
 {
-	uint64_t missing = 0;
+	uint64_t silent = 0;
 
 	for (int i = 0; i < p->table->count; i++)
 		if (p->value[i] == NULL)
-			missing |= bit(i);
-	return missing;
+			silent |= bit(i);
+	return silent;
 }
 
 int params_adopt(struct params **want, const struct params *have,
@@ -350,14 +350,25 @@ int params_adopt(struct params **want, const struct params *have,
 	return replace(want, v);
 }
 
-int params_forget(struct params **have, uint64_t silent)
+/* What a server had of value i at first, as far as somebody knows. */
+static const char *origin_of(const struct params_origin *o, int i)
+{
+	return o->set == NULL ? NULL : o->set->value[i];
+}
+
+int params_forget(struct params **have, const struct params_origin *o,
+    bool put_back)
 {
 	const struct params *p = *have;
 	const char *v[PARAMS_MAX];
 
-	for (int i = 0; i < p->table->count; i++)
-		v[i] = p->value[i] != NULL && (silent & bit(i)) != 0 ?
-		    unknown : p->value[i];
+	for (int i = 0; i < p->table->count; i++) {
+		const bool doubtful = p->value[i] != NULL ||
+		    (put_back && origin_of(o, i) != NULL);
+
+		v[i] = doubtful && (o->silent & bit(i)) != 0 ? unknown :
+		    p->value[i];
+	}
 	return replace(have, v);
 }
 
@@ -373,7 +384,7 @@ enum change { KEEP, SET, RESET };
 /* A server, what it is to have, and what it will be told. */
 struct reconciling {
 	const struct params *want, *have;
-	uint64_t silent;	/* what it does not report */
+	const struct params_origin *origin;
 	bool recoded;		/* client_encoding changes */
 	bool acting;		/* so does who acts */
 	bool strings;		/* standard_conforming_strings is on for a while */
@@ -381,20 +392,36 @@ struct reconciling {
 	uint8_t change[PARAMS_MAX];	/* enum change */
 };
 
+static bool is_silent(const struct reconciling *r, int i)
+{
+	return (r->origin->silent & bit(i)) != 0;
+}
+
+/*
+ * The server is to have it. Who has no value, as the pool's first server did
+ * not report it, is not given that of whoever was here before.
+ */
+static const char *aim(const struct reconciling *r, int i)
+{
+	const char *const own = r->want->value[i];
+
+	return own != NULL ? own : origin_of(r->origin, i);
+}
+
 /*
  * What is to be done about value i? Where the encoding changes, bytes that are
  * not ASCII meant something else up to now. Nobody reports a silent value: it
- * is what was set last, or unknown.
+ * is what was set last, or unknown, or none has been set.
  */
 static enum change change_of(const struct reconciling *r, int i)
 {
-	const char *a = r->want->value[i], *b = r->have->value[i];
-	const bool silent = (r->silent & bit(i)) != 0;
+	const char *a = aim(r, i), *b = r->have->value[i];
 
-	if (a == NULL)
-		return silent && b != NULL ? RESET : KEEP;
 	if (b == NULL)
-		return silent ? SET : KEEP;
+		return is_silent(r, i) && r->want->value[i] != NULL ? SET :
+		    KEEP;
+	if (a == NULL)
+		return is_silent(r, i) ? RESET : KEEP;
 	if (b == unknown)
 		return SET;
 	return !is_same(r->want->table, i, a, b) ||
@@ -417,12 +444,12 @@ static void reconcile(struct reconciling *r)
 		r->change[i] = (uint8_t)what;
 		r->acting = r->acting || (want->table->acts[i] && what != KEEP);
 		escapes = escapes || (what == SET &&
-		    strchr(want->value[i], '\\') != NULL);
+		    strchr(aim(r, i), '\\') != NULL);
 	}
 	r->strings = escapes && known && !on;
 	r->dialect = (struct params_dialect){
 		.standard = on || r->strings,
-		.encoding = want->value[PARAMS_CLIENT_ENCODING],
+		.encoding = aim(r, PARAMS_CLIENT_ENCODING),
 	};
 }
 
@@ -444,7 +471,7 @@ static int write_first(const struct reconciling *r, struct writer *w)
 
 	if (r->recoded)
 		params_sql_set(w, name[PARAMS_CLIENT_ENCODING],
-		    r->want->value[PARAMS_CLIENT_ENCODING], &dialect);
+		    aim(r, PARAMS_CLIENT_ENCODING), &dialect);
 	if (r->strings)
 		params_sql_set(w, name[PARAMS_STANDARD_STRINGS], "on",
 		    &dialect);
@@ -465,27 +492,26 @@ static void write_departure(const struct reconciling *r, struct writer *w)
 /* ... and last, who the client is. */
 static void write_arrival(const struct reconciling *r, struct writer *w)
 {
-	const struct params *const p = r->want;
+	const struct params_table *const t = r->want->table;
 
-	for (int i = 0; i < p->table->count; i++)
-		if (p->table->acts[i] && p->value[i] != NULL)
-			params_sql_set(w, p->table->name[i], p->value[i],
-			    &r->dialect);
+	for (int i = 0; i < t->count; i++)
+		if (t->acts[i] && aim(r, i) != NULL)
+			params_sql_set(w, t->name[i], aim(r, i), &r->dialect);
 }
 
 /* All but who acts. Returns whether there was any. */
 static bool write_values(const struct reconciling *r, struct writer *w)
 {
-	const struct params *const p = r->want;
+	const struct params_table *const t = r->want->table;
 	const size_t before = w->len;
 
-	for (int i = 0; i < p->table->count; i++) {
+	for (int i = 0; i < t->count; i++) {
 		const uint8_t what = r->change[i];
-		const char *const name = p->table->name[i];
-		const char *value = p->value[i];
+		const char *const name = t->name[i];
+		const char *value = aim(r, i);
 		const bool back = i == PARAMS_STANDARD_STRINGS && r->strings;
 
-		if (i == PARAMS_CLIENT_ENCODING || p->table->acts[i])
+		if (i == PARAMS_CLIENT_ENCODING || t->acts[i])
 			continue;
 		if (back && value == NULL)
 			value = r->have->value[i];
@@ -498,11 +524,11 @@ static bool write_values(const struct reconciling *r, struct writer *w)
 }
 
 int params_write_sets(const struct params *want, const struct params *have,
-    uint64_t silent, struct writer *w)
+    const struct params_origin *o, struct writer *w)
 {
 	if (want == have)
 		return 0;
-	struct reconciling r = { .want = want, .have = have, .silent = silent };
+	struct reconciling r = { .want = want, .have = have, .origin = o };
 
 	reconcile(&r);
 	const int first = write_first(&r, w);
@@ -520,20 +546,21 @@ int params_write_sets(const struct params *want, const struct params *have,
 }
 
 int params_expect(struct params **have, const struct params *want,
-    uint64_t silent)
+    const struct params_origin *o)
 {
 	const struct params *p = *have;
-	struct reconciling r = { .want = want, .have = p, .silent = silent };
+	struct reconciling r = { .want = want, .have = p, .origin = o };
 	const char *v[PARAMS_MAX];
 
 	reconcile(&r);
 
 	for (int i = 0; i < p->table->count; i++) {
-		const bool told = p->table->folds[i] &&
-		    (silent & bit(i)) == 0;
-
-		v[i] = r.change[i] == KEEP || told ? p->value[i] :
-		    want->value[i];
+		if (r.change[i] == KEEP)
+			v[i] = p->value[i];
+		else if (is_silent(&r, i))
+			v[i] = want->value[i];
+		else
+			v[i] = p->table->folds[i] ? p->value[i] : aim(&r, i);
 	}
 	return replace(have, v);
 }

@@ -38,7 +38,7 @@ int broker_adopt_params(struct client *c, const struct server *s)
 {
 	const bool begins = c->relay.start == c->params;
 
-	if (params_adopt(&c->params, s->params, s->silent) < 0)
+	if (params_adopt(&c->params, s->params, s->origin.silent) < 0)
 		return -1;
 	if (begins && c->relay.start != NULL) {
 		params_unref(&c->relay.start);
@@ -54,8 +54,7 @@ bool broker_same_params(struct client *c, struct server *s)
 	if (c->params == s->params)
 		return true;
 	writer_init(&w, 1 << 20);
-	const int n = params_write_sets(c->params, s->params,
-	    s->silent, &w);
+	const int n = params_write_sets(c->params, s->params, &s->origin, &w);
 
 	if (n == 0 && !w.failed) {
 		/* they are one set from now on */
@@ -65,7 +64,7 @@ bool broker_same_params(struct client *c, struct server *s)
 	}
 	stream_pause(&c->stream);
 	if (w.failed || params_expect(&s->params, c->params,
-	    s->silent) < 0)
+	    &s->origin) < 0)
 		server_fail(s, CLOSE_NO_MEMORY_FOR_PARAMETERS);
 	else
 		send_sets(s, (const char *)w.at, n);

@@ -231,7 +231,7 @@ static enum relay_step on_parameter(struct relay_down *d)
 	if (i >= 0 && params_set(&d->s->params, i, value) < 0)
 		return fail_memory(d);
 	if (i >= 0)
-		d->s->silent &= ~((uint64_t)1 << i);
+		d->s->origin.silent &= ~((uint64_t)1 << i);
 	if (d->c == NULL || d->s->chore != CHORE_NONE)
 		return on_notice(d);
 	const bool hidden = i >= 0 && relay_reset_hides(d, i);

@@ -101,11 +101,12 @@ int relay_reset_silent(const struct relay_down *d)
 	struct server *s = d->s;
 
 	/* a ROLLBACK undoes what we have set in the transaction, too */
-	if (s->silent == 0 || s->chore == CHORE_PARAMS ||
+	if (s->origin.silent == 0 || s->chore == CHORE_PARAMS ||
 	    (!has_tag(d, "SET") && !has_tag(d, "RESET") &&
 	    !has_tag(d, "ROLLBACK") && !has_tag(d, "DISCARD ALL")))
 		return 0;
-	return params_forget(&s->params, s->silent);
+	return params_forget(&s->params, &s->origin,
+	    has_tag(d, "DISCARD ALL") || has_tag(d, "RESET"));
 }
 
 void relay_reset_tag(const struct relay_down *d)
@@ -128,10 +129,10 @@ void relay_reset_tag(const struct relay_down *d)
 /* Has the server what it was started with, as far as that is known? */
 static bool is_initial(const struct relay_down *d, int i)
 {
-	const struct welcome *w = d->c->pc.pool->welcome;
+	const struct server *const s = d->s;
 
-	return w != NULL && params_get(d->s->params, i) ==
-	    params_get(w->params, i);
+	return s->origin.set != NULL && params_get(s->params, i) ==
+	    params_get(s->origin.set, i);
 }
 
 bool relay_reset_hides(const struct relay_down *d, int i)
@@ -185,7 +186,7 @@ int relay_reset_end(struct relay_down *d, bool answered)
 	    c->relay.resetting == RESET_GUESSED;
 	const int n = c->relay.start == NULL ? 0 :
 	    params_count(d->s->ss->params);
-	const uint64_t told = c->relay.resets & ~d->s->silent;
+	const uint64_t told = c->relay.resets & ~d->s->origin.silent;
 
 	if (!done && !answered)
 		return 0;

@@ -61,7 +61,7 @@ static bool greet(struct client *c, struct server *s)
 		    .tracked = s->params,
 		    .others = { w->at, w->len },
 		});
-	else if (params_adopt(&c->params, s->params, s->silent) < 0)
+	else if (params_adopt(&c->params, s->params, s->origin.silent) < 0)
 		client_fail(c, CLOSE_OUT_OF_MEMORY);
 	return client_is_open(c);
 }

@@ -264,6 +264,7 @@ void server_close_cause(struct server *s, struct close_cause why)
 	track_fini(&s->track);
 	prepared_uses_clear(&s->prepared);
 	params_unref(&s->params);
+	params_unref(&s->origin.set);
 	carry_fini(&s->carry);
 	server_attempt_free(&s->attempt);
 	secret_wipe(s->key, sizeof s->key);

@@ -15,6 +15,7 @@
 #include "session/server.h"
 #include "session/server_attempt.h"
 #include "session/server_login_parts.h"
+#include "session/server_origin.h"
 #include "session/server_phases.h"
 #include "session/sessions.h"
 
@@ -121,7 +122,7 @@ static void finish(struct server *s, const struct burst *b, size_t used)
 		server_fail(s, CLOSE_NO_MEMORY_FOR_WELCOME);
 		return;
 	}
-	s->silent = params_missing(s->params);
+	server_origin_known(s);
 	s->track.status = 'I';
 	s->track.ready = true;
 	server_set_phase(s, SERVER_PHASE_POOLED);

@@ -14,6 +14,7 @@
 #include "session/server.h"
 #include "session/server_attempt.h"
 #include "session/server_login_parts.h"
+#include "session/server_origin.h"
 #include "session/sessions.h"
 
 static int fail(struct server *s, enum close_reason reason)
@@ -229,6 +230,8 @@ static int on_error(struct server *s, const struct server_message *m)
 
 	if (s->phase == SERVER_PHASE_QUERY)
 		return on_query_error(m);
+	if (s->phase == SERVER_PHASE_ORIGIN)	/* an old one: it is RESET */
+		return 0;
 	if (report_parse(&r, m->body, m->len) < 0)
 		return fail(s, CLOSE_UNKNOWN_PKT_FROM_SERVER);
 	return on_login_error(s, &r);
@@ -239,6 +242,28 @@ static const char *first_query(const struct server *s)
 {
 	return s->attempt->no_sql ? NULL :
 	    s->ps.pool->key.db->conf->connect_query;
+}
+
+/* What it has set is known, or nobody else will use s. Else: ask. */
+static int on_first_query(struct server *s)
+{
+	struct writer w;
+
+	writer_init(&w, SERVER_LOGIN_MAX);
+	if (s->ps.dedicated || !server_origin_question(s, &w)) {
+		writer_fini(&w);
+		return 1;
+	}
+	server_set_phase(s, SERVER_PHASE_ORIGIN);
+	return server_login_send(s, &w);
+}
+
+static int on_row(struct server *s, const struct server_message *m)
+{
+	if (s->phase == SERVER_PHASE_ORIGIN &&
+	    server_origin_answer(s, m->body, m->len) < 0)
+		return fail(s, CLOSE_NO_MEMORY_FOR_WELCOME);
+	return 0;
 }
 
 static int on_ready(struct server *s, const struct server_message *m)
@@ -257,7 +282,14 @@ static int on_ready(struct server *s, const struct server_message *m)
 	/* connect_query left a transaction, which nobody has asked for */
 	if (m->body[0] != 'I')
 		return fail(s, CLOSE_IDLE_SERVER_GOT_DIRTY);
-	return 1;
+	return s->phase == SERVER_PHASE_QUERY ? on_first_query(s) : 1;
+}
+
+/* Has it run something that has results? */
+static bool runs_sql(const struct server *s)
+{
+	return s->phase == SERVER_PHASE_QUERY ||
+	    s->phase == SERVER_PHASE_ORIGIN;
 }
 
 /* By message type; the results of connect_query are ignored. */
@@ -277,9 +309,9 @@ int server_login_take(struct server *s, const struct server_message *m)
 	int (*fn)(struct server *, const struct server_message *) =
 	    handlers[(uint8_t)m->type];
 
+	if (runs_sql(s) && fn == NULL)
+		return m->type == BE_DATA_ROW ? on_row(s, m) : 0;
 	if (fn != NULL)
 		return fn(s, m);
-	if (s->phase == SERVER_PHASE_QUERY)
-		return 0;
 	return fail(s, CLOSE_UNKNOWN_PKT_FROM_SERVER);
 }

@@ -33,6 +33,8 @@ static const struct server_phase_ops phases[SERVER_PHASES] = {
 		.input = server_login_input },
 	[SERVER_PHASE_QUERY] = { .name = "query", .timed = true,
 		.input = server_login_input },
+	[SERVER_PHASE_ORIGIN] = { .name = "origin", .timed = true,
+		.input = server_login_input },
 	[SERVER_PHASE_POOLED] = { .name = "pooled",
 		.input = relay_server_input, .drained = relay_server_drained,
 		.can_terminate = relay_can_terminate },

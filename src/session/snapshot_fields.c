@@ -113,7 +113,7 @@
 	    it->chore == CHORE_PARAMS) \
 	X(server, track, is_movable_track(&it->track)) \
 	X(server, prepared, is_movable_prepared_uses(&it->prepared)) \
-	X(server, params, MOVED) X(server, silent, MOVED) \
+	X(server, params, MOVED) X(server, origin, MOVED) \
 	X(server, carry, is_movable_carry(&it->carry)) \
 	X(server, rest, is_movable_message_rest(&it->rest)) \
 	X(server, sent, MADE) X(server, superuser, MOVED) \

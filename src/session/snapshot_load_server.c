@@ -138,6 +138,20 @@ static int set_address(struct server *s, const struct snapshot_server *in,
 	return 0;
 }
 
+/* Its values, and those it had at first. 0, or -1: no memory. */
+static int read_params(struct server *s, const struct snapshot_server *in)
+{
+	const struct params_table *const t = s->ss->params;
+
+	s->origin.silent = params_list_bits(t, in->params, in->silent);
+	s->origin.set = params_empty(s->ss->params);
+	/* of silent values nobody knows where they came from */
+	return s->origin.set == NULL ||
+	    params_list_load(t, in->origin, &s->origin.set) < 0 ||
+	    params_list_load(t, in->params, &s->params) < 0 ||
+	    params_forget(&s->params, &s->origin, false) < 0 ? -1 : 0;
+}
+
 static int fill_server(struct server *s, struct snapshot_server *in,
     struct err *e)
 {
@@ -158,12 +172,7 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	s->ps.mode = (in->flags & SNAPSHOT_SESSION) != 0 ? POOL_SESSION :
 	    (in->flags & SNAPSHOT_STATEMENT) != 0 ? POOL_STATEMENT :
 	    POOL_TRANSACTION;
-	s->silent = params_list_bits(s->ss->params, in->params,
-	    in->silent);
-	/* of silent values nobody knows where they came from */
-	if (params_list_load(s->ss->params, in->params,
-	    &s->params) < 0 ||
-	    params_forget(&s->params, s->silent) < 0 ||
+	if (read_params(s, in) < 0 ||
 	    carry_keep(&s->carry, in->carry, in->carry_len) < 0 ||
 	    snapshot_read_queued(&s->stream, in->queued, in->queued_len) < 0)
 		return err_nomem(e);

@@ -177,6 +177,7 @@ int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,
 	out->key = get_blob(&r, &out->key_len);
 	params_list_read(&r, &out->params);
 	out->silent = (uint64_t)get_64(&r);
+	params_list_read(&r, &out->origin);
 	get_statements(&r, &out->statements);
 	out->forgotten = reader_u32(&r);
 	out->carry = get_blob(&r, &out->carry_len);

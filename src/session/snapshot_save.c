@@ -198,7 +198,8 @@ void snapshot_write_server(const struct server *s, struct writer *w)
 	writer_u32(w, s->rest.bytes);
 	put_blob(w, s->key, s->key_len);
 	params_list_write(s->ss->params, s->params, w);
-	put_64(w, (int64_t)s->silent);
+	put_64(w, (int64_t)s->origin.silent);
+	params_list_write(s->ss->params, s->origin.set, w);
 	writer_init(&list, w->cap);
 	/* least recently used first: added in this order they make the same list */
 	for (use = s->prepared.lru; use != NULL; use = use->next)

@@ -22,6 +22,7 @@ struct cursor {
 };
 
 static struct params_table *table;
+static const struct params_origin reports_all;
 
 /* What follows a backslash of E'', as the scanner reads it. */
 static char read_escape(struct cursor *c)
@@ -171,7 +172,7 @@ static void check(const struct params *want, const struct params *have,
 	char *const buf = mem_alloc(room + 1);
 
 	writer_init(&w, 1 << 24);
-	const int queries = params_write_sets(want, have, 0, &w);
+	const int queries = params_write_sets(want, have, &reports_all, &w);
 
 	assert(buf != NULL && !w.failed && queries <= 2);
 	const char *const strings = params_get(have, PARAMS_STANDARD_STRINGS);

@@ -247,9 +247,10 @@ def notification(channel):
 def test_notifications_after_login_are_dropped(pooler, fakepg, cut):
     """pooling.md 4, 22: connect_query may LISTEN; an idle server is none's"""
     def handler(sess, kind, body):
-        if body.startswith(b"listen"):
+        # what is asked when connect_query has run
+        if body.startswith(b"SELECT pg_catalog.current_setting"):
             sent = notification("one") + notification("two")
-            sess.send(complete("LISTEN"), ready(), sent[:len(sent) - cut])
+            sess.send(complete("SELECT 0"), ready(), sent[:len(sent) - cut])
             gate.wait(TIMEOUT)
             sess.send(sent[len(sent) - cut:])
             return True

@@ -241,7 +241,7 @@ class Postgres:
     def __init__(self, initdb=(), copy=None, **settings):
         """copy(folder) makes the data folder, where it is not a new one"""
         self.dir = make_tmp()
-        self.port = free_port()
+        self.port = settings.get("port") or free_port()
         self.data = os.path.join(self.dir, "data")
         self._bench = False
         self._monitor = None

@@ -120,6 +120,65 @@ def test_search_path_that_a_rollback_brings_back_is_nobody_elses(
     assert p.raw(search_path="pg_catalog").value(PATH) == "pg_catalog"
 
 
+@pytest.mark.parametrize("mode", ["transaction", "session"])
+def test_search_path_of_connect_query_is_for_who_asks_for_none(pooler, mode):
+    """pooling.md 21: reported or not, no RESET or DISCARD ALL takes it"""
+    p = pooler({"p0": "connect_query='set search_path = pg_catalog'"},
+               default_pool_size=1, pool_mode=mode)
+    for end in ("reset search_path", "reset all", "discard all", "select 1"):
+        mine = p.raw(search_path="information_schema")
+        assert mine.value(PATH) == "information_schema"
+        mine.query(end)
+        mine.close()
+        plain = p.raw()
+        assert plain.value(PATH) == "pg_catalog"
+        plain.close()
+    assert len(p.servers()) == 1
+
+
+@pytest.fixture
+def older(pg, monkeypatch):
+    """another server, of Debian's release: the socket has the port of pg"""
+    with monkeypatch.context() as m:
+        m.delenv("PGBIN", raising=False)
+        server = Postgres(port=pg.port, listen_addresses="''")
+    yield server
+    server.stop()
+
+
+@since_18
+@pytest.mark.parametrize("hosts", ["127.0.0.1,%s", "%s,127.0.0.1"])
+def test_servers_of_two_releases_in_one_pool(pooler, pg, older, hosts):
+    """pooling.md 21: whoever was the first, only one reports search_path"""
+    p = pooler({"p0": "host=%s port=%d" % (hosts % older.dir, pg.port)},
+               default_pool_size=2)
+    clients = [(p.raw(**asked), want) for asked, want in (
+        ({}, '"$user", public'), ({"search_path": "pg_catalog, public"},
+                                  "pg_catalog, public"),
+        ({"search_path": "public"}, "public"),
+        ({}, '"$user", public'))]
+    holders = [p.raw(), p.raw()]
+    for c in holders:
+        c.query("begin")
+    release = "show server_version_num"
+    of = {c.value(release): c for c in holders}
+    assert len(of) == 2
+    for _ in range(2):
+        for name, holder in of.items():
+            holder.query("commit")		# the other is taken
+            for c, want in clients:
+                assert (c.value(release), c.value(PATH)) == (name, want)
+            holder.query("begin")
+    new, setter = of[max(of)], clients[3][0]
+    new.query("commit")
+    setter.query("set search_path = pg_temp")
+    assert clients[0][0].value(PATH) == '"$user", public'
+    new.query("begin")
+    of[min(of)].query("commit")
+    assert setter.value(PATH) == "pg_temp"
+    assert clients[0][0].value(PATH) == '"$user", public'
+
+
 @pytest.mark.parametrize("path", [
     "public", '"public"', "PG_CATALOG,public", " pg_catalog , public",
     "tenant-1, public", "1a,public", "default, public", "user,public",

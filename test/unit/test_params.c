@@ -14,6 +14,9 @@
 #include "proto/params.h"
 #include "proto/writer.h"
 
+/* that of a server that reports all */
+static const struct params_origin loud;
+
 static struct params *with(struct params_table *t, const char *name,
     const char *value)
 {
@@ -128,7 +131,7 @@ static void assert_sets(const char *name, const char *value, const char *sql)
 	struct writer w;
 
 	writer_init(&w, 1 << 16);
-	assert_int_equal(params_write_sets(want, have, 0, &w), 1);
+	assert_int_equal(params_write_sets(want, have, &loud, &w), 1);
 	assert_false(w.failed);
 	assert_int_equal(w.len, strlen(sql) + 1);
 	assert_string_equal((const char *)w.at, sql);
@@ -197,12 +200,12 @@ static void test_only_differences_of_both_are_set(void **state)
 	writer_init(&w, 1 << 16);
 	assert_int_equal(params_set(&want, 4, "app"), 0);
 	assert_int_equal(params_set(&have, 0, "ISO"), 0);
-	assert_int_equal(params_write_sets(want, have, 0, &w), 0);
-	assert_int_equal(params_write_sets(want, want, 0, &w), 0);
+	assert_int_equal(params_write_sets(want, have, &loud, &w), 0);
+	assert_int_equal(params_write_sets(want, want, &loud, &w), 0);
 	assert_int_equal(w.len, 0);
 	assert_int_equal(params_set(&have, 4, ""), 0);
 	assert_int_equal(params_set(&want, 0, "German"), 0);
-	assert_int_equal(params_write_sets(want, have, 0, &w), 1);
+	assert_int_equal(params_write_sets(want, have, &loud, &w), 1);
 	assert_string_equal((const char *)w.at,
 	    "SET DateStyle='German';SET application_name='app';");
 	writer_fini(&w);
@@ -218,7 +221,7 @@ static void assert_queries(const struct params *want,
 	struct writer w;
 
 	writer_init(&w, 1 << 16);
-	const int n = params_write_sets(want, have, 0, &w);
+	const int n = params_write_sets(want, have, &loud, &w);
 	int bars = 0;
 
 	for (size_t i = 0; i < w.len; i++) {
@@ -248,7 +251,7 @@ static void test_encoding_comes_first_by_itself(void **state)
 	/* the same bytes are other characters now */
 	assert_queries(want, have, "SET client_encoding='LATIN1';|"
 	    "SET application_name='caf\xe9';SET search_path=\"\xc3\xa4\";|");
-	assert_int_equal(params_expect(&have, want, 0), 0);
+	assert_int_equal(params_expect(&have, want, &loud), 0);
 	assert_string_equal(params_get(have, 1), "UTF8");
 	assert_string_equal(params_get(have, 4), "caf\xe9");
 	assert_int_equal(params_set(&have, 1, "LATIN1"), 0);
@@ -394,16 +397,24 @@ static void test_who_acts_is_reset_first_and_set_last(void **state)
 #define SEARCH_PATH 5
 #define SILENT ((uint64_t)1 << SEARCH_PATH)
 
-static void assert_silent(const struct params *want,
-    const struct params *have, const char *expected)
+static const struct params_origin quiet = { .silent = SILENT };
+
+static void assert_changes(const struct params *want, const struct params *have,
+    const struct params_origin *o, const char *expected)
 {
 	struct writer w;
 
 	writer_init(&w, 1 << 16);
-	(void)params_write_sets(want, have, SILENT, &w);
+	(void)params_write_sets(want, have, o, &w);
 	writer_u8(&w, 0);
 	assert_string_equal((char *)w.at, expected);
 	writer_fini(&w);
+}
+
+static void assert_silent(const struct params *want,
+    const struct params *have, const char *expected)
+{
+	assert_changes(want, have, &quiet, expected);
 }
 
 static void test_silent_value_is_set_and_reset(void **state)
@@ -413,16 +424,16 @@ static void test_silent_value_is_set_and_reset(void **state)
 	struct params *want = with(t, "search_path", "a, b");
 
 	(void)state;
-	assert_true(params_missing(want) == (params_missing(none) & ~SILENT));
-	assert_true((params_missing(none) & SILENT) != 0);
+	assert_true(params_silent(want) == (params_silent(none) & ~SILENT));
+	assert_true((params_silent(none) & SILENT) != 0);
 	/* a server that reports it would have told us */
 	assert_queries(want, have, "");
 	assert_silent(want, have, "SET search_path=\"a\",\"b\";");
-	assert_int_equal(params_expect(&have, want, SILENT), 0);
+	assert_int_equal(params_expect(&have, want, &quiet), 0);
 	assert_string_equal(params_get(have, SEARCH_PATH), "a, b");
 	assert_silent(want, have, "");
 	assert_silent(none, have, "RESET search_path;");
-	assert_int_equal(params_expect(&have, none, SILENT), 0);
+	assert_int_equal(params_expect(&have, none, &quiet), 0);
 	assert_null(params_get(have, SEARCH_PATH));
 	assert_silent(none, have, "");
 	params_unref(&none);
@@ -439,9 +450,9 @@ static void test_silent_value_that_may_have_changed_is_set_again(void **state)
 	struct params *have = params_ref(want);
 
 	(void)state;
-	assert_int_equal(params_forget(&have, 0), 0);
+	assert_int_equal(params_forget(&have, &loud, true), 0);
 	assert_ptr_equal(have, want);
-	assert_int_equal(params_forget(&have, SILENT), 0);
+	assert_int_equal(params_forget(&have, &quiet, false), 0);
 	assert_silent(want, have, "SET search_path=\"a\";");
 	assert_silent(none, have, "RESET search_path;");
 	/* what nobody knows is told to nobody */
@@ -452,10 +463,63 @@ static void test_silent_value_that_may_have_changed_is_set_again(void **state)
 	    params_get(have, SEARCH_PATH)), 0);
 	assert_silent(want, have, "SET search_path=\"?\";");
 	/* a server that we never gave one has what it had */
-	assert_int_equal(params_forget(&clean, SILENT), 0);
+	assert_int_equal(params_forget(&clean, &quiet, true), 0);
 	assert_silent(none, clean, "");
 	params_unref(&none);
 	params_unref(&clean);
+	params_unref(&want);
+	params_unref(&have);
+	params_table_free(&t);
+}
+
+/* spec/pooling.md 21: what connect_query has set is there for who asks for
+ * nothing */
+static void test_silent_value_goes_back_to_that_of_connect_query(void **state)
+{
+	struct params_table *t = params_table_new(NULL);
+	struct params *none = params_empty(t), *have = params_empty(t);
+	struct params *want = with(t, "search_path", "a");
+	struct params_origin o = { with(t, "search_path", "tenant, public"),
+		SILENT };
+
+	(void)state;
+	assert_changes(none, have, &o, "");
+	assert_changes(want, have, &o, "SET search_path=\"a\";");
+	assert_int_equal(params_expect(&have, want, &o), 0);
+	assert_changes(none, have, &o, "SET search_path=\"tenant\",\"public\";");
+	assert_int_equal(params_expect(&have, none, &o), 0);
+	assert_ptr_equal(have, none);
+	/* a SET of who knows what leaves alone what we have not set ... */
+	assert_int_equal(params_forget(&have, &o, false), 0);
+	assert_ptr_equal(have, none);
+	/* ... DISCARD ALL takes it back */
+	assert_int_equal(params_forget(&have, &o, true), 0);
+	assert_changes(none, have, &o, "SET search_path=\"tenant\",\"public\";");
+	params_unref(&o.set);
+	params_unref(&none);
+	params_unref(&want);
+	params_unref(&have);
+	params_table_free(&t);
+}
+
+/* the pool's first server was of a release that does not report it */
+static void test_reported_value_that_the_client_lacks_is_the_servers(
+    void **state)
+{
+	struct params_table *t = params_table_new(NULL);
+	struct params *none = params_empty(t);
+	struct params_origin o = { with(t, "search_path", "public"), 0 };
+	struct params *have = params_ref(o.set);
+	struct params *want = with(t, "search_path", "a");
+
+	(void)state;
+	assert_changes(none, have, &o, "");
+	assert_int_equal(params_expect(&have, want, &o), 0);
+	assert_changes(none, have, &o, "SET search_path=\"public\";");
+	assert_int_equal(params_expect(&have, none, &o), 0);
+	assert_ptr_equal(have, o.set);
+	params_unref(&o.set);
+	params_unref(&none);
 	params_unref(&want);
 	params_unref(&have);
 	params_table_free(&t);
@@ -475,9 +539,9 @@ static bool whole_life(void)
 	}
 	ok = ok && params_set(&q, 0, "ISO") == 0 &&
 	    params_set(&p, 0, "SQL, MDY") == 0 && params_fill(&q, p) == 0 &&
-	    params_set(&p, 2, "CET") == 0 && params_expect(&p, q, 0) == 0 &&
+	    params_set(&p, 2, "CET") == 0 && params_expect(&p, q, &loud) == 0 &&
 	    params_adopt(&q, p, 0) == 0 && params_set(&p, 5, "a") == 0 &&
-	    params_forget(&p, SILENT) == 0;
+	    params_forget(&p, &quiet, true) == 0;
 	if (ok)
 		assert_string_equal(params_get(q, 2), "CET");
 	params_unref(&p);
@@ -527,6 +591,10 @@ int main(void)
 		cmocka_unit_test(test_who_acts_is_reset_first_and_set_last),
 		cmocka_unit_test(test_silent_value_is_set_and_reset),
 		cmocka_unit_test(test_silent_value_that_may_have_changed_is_set_again),
+		cmocka_unit_test(
+		    test_silent_value_goes_back_to_that_of_connect_query),
+		cmocka_unit_test(
+		    test_reported_value_that_the_client_lacks_is_the_servers),
 		cmocka_unit_test(test_each_allocation_may_fail),
 	};
 

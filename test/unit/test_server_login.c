@@ -3,6 +3,7 @@
 #include "session/server_login.h"
 
 #include "proto/msg.h"
+#include "proto/params.h"
 #include "server_test.h"
 
 /* --- what is faked --- */
@@ -22,6 +23,8 @@ static const struct server_phase_ops phases[SERVER_PHASES] = {
 	[SERVER_PHASE_SYNC] = { .name = "sync", .timed = true,
 		.input = server_login_input },
 	[SERVER_PHASE_QUERY] = { .name = "query", .timed = true,
+		.input = server_login_input },
+	[SERVER_PHASE_ORIGIN] = { .name = "origin", .timed = true,
 		.input = server_login_input },
 	[SERVER_PHASE_POOLED] = { .name = "pooled",
 		.can_terminate = can_terminate },
@@ -116,9 +119,14 @@ static void test_pooled_server_has_nothing_of_its_login(void **state)
 	assert_string_equal(heard(), "Q....SELECT 1.");
 	SAY('Z', "I");
 	stage_turns(2);
+	assert_string_equal(stage_told(), "");
+	assert_non_null(strstr(heard(), "SELECT pg_catalog.current_setting("
+	    "'DateStyle', true), pg_catalog.current_setting('"));
+	SAY('Z', "I");
+	stage_turns(2);
 	assert_string_equal(stage_told(), "ready;");
-	assert_string_equal(stage_moved(),
-	    "new -> auth;auth -> sync;sync -> query;query -> pooled;");
+	assert_string_equal(stage_moved(), "new -> auth;auth -> sync;"
+	    "sync -> query;query -> origin;origin -> pooled;");
 	assert_null(s->attempt);
 	assert_null(s->failure);
 	assert_false(timeout_running(&s->timer));
@@ -126,6 +134,72 @@ static void test_pooled_server_has_nothing_of_its_login(void **state)
 	/* what it said first is the welcome of the pool's clients */
 	assert_non_null(st.pool->welcome);
 	server_close(s, CLOSE_SHUTDOWN);
+}
+
+/* It reports all but the search_path, and has run connect_query. */
+static struct server *run_connect_query(void)
+{
+	static const char *const reported[] = { "DateStyle", "client_encoding",
+		"TimeZone", "standard_conforming_strings", "application_name",
+		"IntervalStyle", "default_transaction_read_only",
+		"scram_iterations", "session_authorization" };
+	struct server *s = begin(SERVER_LOGIN);
+	char status[64];
+
+	SAY('R', OK);
+	for (size_t i = 0; i < sizeof reported / sizeof *reported; i++) {
+		const int n = snprintf(status, sizeof status, "%s%cx",
+		    reported[i], '\0');
+
+		say_bytes('S', status, (size_t)n + 1);
+	}
+	SAY('K', KEY);
+	SAY('Z', "I");
+	SAY('Z', "I");
+	stage_turns(2);
+	return s;
+}
+
+static void test_what_connect_query_has_set_is_asked_for(void **state)
+{
+	struct server *s = run_connect_query();
+	const int path = params_find(st.ss.params, "search_path");
+
+	(void)state;
+	assert_non_null(strstr(heard(),
+	    "SELECT pg_catalog.current_setting('search_path', true)."));
+	SAY('D', "\0\1\0\0\0\6public");
+	SAY('C', "SELECT 1\0");
+	SAY('Z', "I");
+	stage_turns(2);
+	assert_string_equal(stage_told(), "ready;");
+	assert_string_equal(params_get(s->origin.set, path), "public");
+	/* a pool's clients are not told of what PostgreSQL does not tell */
+	assert_null(params_get(s->params, path));
+	assert_null(params_get(st.pool->welcome->params, path));
+	server_close(s, CLOSE_SHUTDOWN);
+}
+
+static void test_server_that_cannot_say_it_is_pooled(void **state)
+{
+	struct server *s = run_connect_query();
+
+	(void)state;
+	SAY('E', REFUSAL("42883", "no such function"));
+	SAY('Z', "I");
+	stage_turns(2);
+	assert_string_equal(stage_told(), "ready;");
+	assert_ptr_equal(s->origin.set, s->params);
+	server_close(s, CLOSE_SHUTDOWN);
+}
+
+static void test_broken_row_is_a_failure(void **state)
+{
+	(void)state;
+	(void)run_connect_query();
+	SAY('D', "\0\1\0\0\0\7public");
+	stage_turns(2);
+	assert_int_equal(strncmp(stage_told(), "failed ", 7), 0);
 }
 
 static void test_refusal_is_told_to_those_who_wait(void **state)
@@ -170,6 +244,7 @@ static void test_password_is_sent_and_nothing_of_it_stays(void **state)
 	assert_string_equal(heard(), "p....secret.");
 	let_in();
 	(void)heard();
+	SAY('Z', "I");
 	SAY('Z', "I");
 	stage_turns(2);
 	assert_string_equal(stage_told(), "ready;");
@@ -233,6 +308,7 @@ static void test_talking_on_is_not_fit_for_use(void **state)
 	let_in();
 	SAY('Z', "I");
 	SAY('Z', "I");
+	SAY('Z', "I");
 	stage_turns(2);
 	assert_string_equal(stage_told(), "failed 08P01 idle server got dirty;"
 	    "closed: idle server got dirty;");
@@ -275,6 +351,10 @@ static bool log_in_failing(unsigned long nth)
 	SAY('K', KEY);
 	SAY('Z', "I");
 	SAY('Z', "I");
+	SAY('D', "\0\11" "\0\0\0\3ISO" "\377\377\377\377" "\0\0\0\2on"
+	    "\377\377\377\377" "\0\0\0\1p" "\377\377\377\377"
+	    "\377\377\377\377" "\377\377\377\377" "\0\0\0\0");
+	SAY('Z', "I");
 	mem_fail_at(nth);
 	stage_turns(2);
 	mem_fail_at(0);
@@ -310,6 +390,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_pooled_server_has_nothing_of_its_login),
+		TEST(test_what_connect_query_has_set_is_asked_for),
+		TEST(test_server_that_cannot_say_it_is_pooled),
+		TEST(test_broken_row_is_a_failure),
 		TEST(test_refusal_is_told_to_those_who_wait),
 		TEST(test_starting_up_passes),
 		TEST(test_no_method_is_the_pools_failure),

@@ -101,6 +101,7 @@ static struct server *busy_server(void)
 	memcpy(s->key, "12345678", 8);
 	s->key_len = 8;
 	set_param(s, "TimeZone", "Asia/Tokyo");
+	s->origin.set = params_ref(s->params);
 	assert_int_equal(prepared_uses_add(&s->prepared, stmt), 0);
 	assert_int_equal(carry_keep(&s->carry, (const void *)"D\0\0", 3), 0);
 	assert_int_equal(stream_queue(&s->stream, "queued", 6),

@@ -66,6 +66,7 @@ static void make_server(struct writer *w)
 	BLOB(w, "123456789012");
 	BLOB(w, PAIRS);
 	put_64(w, 2);
+	BLOB(w, PAIRS);
 	BLOB(w, "\0PGBOUNCER_7\0\0\0\0\3abc\0");
 	writer_u32(w, 4);
 	BLOB(w, "D\0\0");
