@@ -25,6 +25,7 @@ void params_table_free(struct params_table **t);
 #define PARAMS_CLIENT_ENCODING 1
 #define PARAMS_STANDARD_STRINGS 3
 #define PARAMS_APPLICATION_NAME 4
+#define PARAMS_SCRAM_ITERATIONS 8
 struct params_table *params_table_of(const struct params *p);
 int params_count(const struct params_table *t);
 const char *params_name(const struct params_table *t, int i);

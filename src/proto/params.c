@@ -38,7 +38,8 @@ static const char *const always[] = { [PARAMS_DATESTYLE] = "DateStyle",
 	[PARAMS_CLIENT_ENCODING] = "client_encoding", "TimeZone",
 	[PARAMS_STANDARD_STRINGS] = "standard_conforming_strings",
 	[PARAMS_APPLICATION_NAME] = "application_name", "search_path",
-	"IntervalStyle", "default_transaction_read_only", "scram_iterations",
+	"IntervalStyle", "default_transaction_read_only",
+	[PARAMS_SCRAM_ITERATIONS] = "scram_iterations",
 	"session_authorization" };
 
 /*
@@ -330,8 +331,9 @@ uint64_t params_silent(const struct params *p)
 {
 	uint64_t silent = 0;
 
+	/* who has scram_iterations (from PostgreSQL 16 on) reports it */
 	for (int i = 0; i < p->table->count; i++)
-		if (p->value[i] == NULL)
+		if (p->value[i] == NULL && i != PARAMS_SCRAM_ITERATIONS)
 			silent |= bit(i);
 	return silent;
 }

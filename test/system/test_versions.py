@@ -136,6 +136,18 @@ def test_search_path_of_connect_query_is_for_who_asks_for_none(pooler, mode):
     assert len(p.servers()) == 1
 
 
+def test_scram_iterations_is_given_to_who_has_it(pooler):
+    """pooling.md 21: servers before 16 do not know it, nor does it harm them"""
+    p = pooler(default_pool_size=1)
+    mine, other = p.raw(scram_iterations="5000"), p.raw()
+    known = server_major() >= 16
+    for _ in range(2):
+        for c, want in (mine, "5000"), (other, "4096"):
+            shown = c.query("select current_setting('scram_iterations', true)")
+            assert shown.rows == [[want if known else None]]
+    assert p.log.count("new connection to server") == 1
+
+
 @pytest.fixture
 def older(pg, monkeypatch):
     """another server, of Debian's release: the socket has the port of pg"""
@@ -155,7 +167,7 @@ def test_servers_of_two_releases_in_one_pool(pooler, pg, older, hosts):
     clients = [(p.raw(**asked), want) for asked, want in (
         ({}, '"$user", public'), ({"search_path": "pg_catalog, public"},
                                   "pg_catalog, public"),
-        ({"search_path": "public"}, "public"),
+        ({"search_path": "public", "scram_iterations": "5000"}, "public"),
         ({}, '"$user", public'))]
     holders = [p.raw(), p.raw()]
     for c in holders:

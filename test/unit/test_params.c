@@ -525,6 +525,23 @@ static void test_reported_value_that_the_client_lacks_is_the_servers(
 	params_table_free(&t);
 }
 
+/* PostgreSQL 15 has no scram_iterations, and would refuse to SET it */
+static void test_scram_iterations_is_not_set_where_it_is_unknown(void **state)
+{
+	struct params_table *t = params_table_new(NULL);
+	struct params *none = params_empty(t);
+	struct params *want = with(t, "scram_iterations", "4096");
+	const struct params_origin o = { .silent = params_silent(none) };
+
+	(void)state;
+	assert_changes(want, none, &o, "");
+	assert_int_equal(params_find(t, "scram_iterations"),
+	    PARAMS_SCRAM_ITERATIONS);
+	params_unref(&none);
+	params_unref(&want);
+	params_table_free(&t);
+}
+
 static bool whole_life(void)
 {
 	struct params_table *t = params_table_new("search_path,a");
@@ -595,6 +612,8 @@ int main(void)
 		    test_silent_value_goes_back_to_that_of_connect_query),
 		cmocka_unit_test(
 		    test_reported_value_that_the_client_lacks_is_the_servers),
+		cmocka_unit_test(
+		    test_scram_iterations_is_not_set_where_it_is_unknown),
 		cmocka_unit_test(test_each_allocation_may_fail),
 	};
 
