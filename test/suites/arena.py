@@ -56,7 +56,9 @@ class Way:
     settings: dict = dataclasses.field(default_factory=dict)
 
 
-OUR = {"track_extra_parameters": TRACKED}
+# a user of its own making, who asks for a database that is not there, is told
+# so when auth_query can be asked elsewhere
+OUR = {"track_extra_parameters": TRACKED, "auth_dbname": "postgres"}
 THEIR = {"ignore_startup_parameters": IGNORED}
 WAYS = (
     Way(DIRECT),

@@ -24,6 +24,7 @@ SQLX_TESTS = ("postgres", "postgres-types", "postgres-describe",
 DONE = re.compile(r"^test (\S+)(?: - should panic)? \.\.\. (ok|FAILED|ignored)",
                   re.M)
 WORDS = {"ok": "ok", "FAILED": "failed", "ignored": "skipped"}
+LIMIT = 300			# seconds of a program of tests; one may wait for ever
 LEAN = {"CARGO_PROFILE_DEV_DEBUG": "0", "CARGO_INCREMENTAL": "0"}
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -43,7 +44,9 @@ def crate(name, version, folder):
         CARGO_TERM_COLOR="never"))
     path = next(p["manifest_path"] for p in told["packages"]
                 if p["name"] == name)
-    shutil.copytree(os.path.dirname(path), folder)
+    # the Rust of its makers is not ours
+    shutil.copytree(os.path.dirname(path), folder,
+                    ignore=shutil.ignore_patterns("rust-toolchain*"))
     shutil.rmtree(asks)
 
 
@@ -69,7 +72,7 @@ def run(place, folder, words=(), **env):
     found = {}
     cwd = place.copy(folder)
     for program in sorted(glob.glob(cwd + "/programs/*")):
-        text = place.run([program, "--test-threads=1", *words], cwd=cwd,
+        text = place.run([program, "--test-threads=1", *words], LIMIT, cwd,
                          **env)
         name = os.path.basename(program)
         found.update(("%s %s" % (name, test), WORDS[word])

@@ -105,10 +105,10 @@ def pg8000(place, folder, short):
                                                    "native"]
     return pytest(place, [os.path.join(cwd, part) for part in parts],
                   place.folder,
-                  *["--ignore=" + os.path.join(cwd, kind, "auth")
-                    for kind in ("dbapi", "legacy", "native")],
+                  *["--ignore=" + os.path.join(cwd, kind, part)
+                    for kind in ("dbapi", "legacy", "native")
+                    for part in ("auth", "test_benchmarks.py")],
                   PYTHONPATH=os.path.join(folder, "modules"))
-
 
 
 # --- SQLAlchemy: its PostgreSQL dialect, by each of its drivers --------------

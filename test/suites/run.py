@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # run.py - the suites of PostgreSQL and of its drivers, on every way.
 # SPDX-License-Identifier: ISC
-"""run.py [--short] [--cache DIR] [--ways WAY,...] [NAME...]: runs all suites, or those named,
-and writes their sections of doc/conformance.md. With --short, a selection of
+"""run.py [--short] [--cache DIR] [--ways WAY,...] [NAME...]: runs all suites,
+or those named, and writes their sections of doc/conformance.md. With --short, a selection of
 each, pgsluice in session mode only, and nothing is written. Ends with 1 when
 something differs for no reason that is known; see README.md."""
 import argparse
