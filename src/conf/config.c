@@ -129,11 +129,7 @@ int config_check_setting(const char *key, const char *value, struct err *e)
 		return require_auth_parse(value, &forbidden, e);
 	if (strcmp(key, "proxy_trusted_nets") == 0)
 		return net_list_check(value, e);
-	if (strcmp(key, "auth_dbname") != 0 ||
-	    strcmp(value, CONFIG_RESERVED_DB) != 0)
-		return 0;
-	return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
-	    "%s can't be the reserved database \"%s\"", key, value);
+	return 0;
 }
 
 int config_find_peer_user(struct config *c, struct err *e)

@@ -72,14 +72,6 @@ static int set_host(const struct entry_key *k, void *at, const char *value,
 	return set_str(k, at, value, e);
 }
 
-static int set_auth_dbname(const struct entry_key *k, void *at,
-    const char *value, struct err *e)
-{
-	if (config_check_setting(k->name, value, e) != 0)
-		return -1;
-	return set_str(k, at, value, e);
-}
-
 static int set_user(const struct entry_key *k, void *at, const char *value,
     struct err *e)
 {
@@ -228,7 +220,7 @@ static const struct entry_key db_key_rows[] = {
 	{ "password", set_secret, DB(password) },
 	{ "auth_user", set_str, DB(auth_user) },
 	{ "auth_query", set_str, DB(auth_query) },
-	{ "auth_dbname", set_auth_dbname, DB(auth_dbname) },
+	{ "auth_dbname", set_str, DB(auth_dbname) },
 	{ "connect_query", set_str, DB(connect_query) },
 	{ "client_encoding", set_str, DB(client_encoding) },
 	{ "datestyle", set_str, DB(datestyle) },
@@ -414,7 +406,7 @@ void config_db_free(struct config_db *db)
 		const struct entry_key *const k = &db_key_rows[i];
 
 		if (k->set == set_str || k->set == set_host ||
-		    k->set == set_user || k->set == set_auth_dbname)
+		    k->set == set_user)
 			secret_free(*(char **)((char *)db + k->offset));
 	}
 	secmem_free(db->password);

@@ -77,8 +77,12 @@ static struct database *auth_database(struct client *c, struct err *e)
 	if (e->code[0] != '\0')
 		return NULL;
 	if (db == NULL || db->console) {
-		login_log(c, LEVEL_ERROR, "authentication database \"%s\" "
-		    "is not configured.", db != NULL ? db->name : name);
+		if (db == NULL)
+			login_log(c, LEVEL_ERROR, "authentication database "
+			    "\"%s\" is not configured.", name);
+		else
+			login_log(c, LEVEL_ERROR, "cannot use the reserved "
+			    "\"%s\" database as an auth_dbname", db->name);
 		err_set(e, ERRCODE_PROTOCOL_VIOLATION, "bouncer config error");
 		return NULL;
 	}

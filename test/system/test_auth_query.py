@@ -367,11 +367,12 @@ def test_disabled_auth_database_is_named(pooler):
 def test_console_cannot_be_the_auth_database(pooler):
     """PB#817; admin-console.md 1"""
     # regressions: PB#817
-    p = pooler(start=False, auth_user="postgres", auth_dbname="pgbouncer")
-    p.write()
-    p.launch()
-    assert p.wait_exit() == 1
-    p.checked = True
+    p = asking(pooler, auth_dbname="pgbouncer",
+               dbs={"p0": "", "p1": "auth_dbname=p1"})
+    assert refused(p.open(), user="app", database="p0") == CONFIG
+    p.wait_log('ERROR C-.*cannot use the reserved "pgbouncer" database as an '
+               "auth_dbname")
+    assert p.open().login("u_scram", "pw_three", "p1").value("select 1") == "1"
     q = asking(pooler, admin_users="admin, u_scram")
     assert refused(q.open(), user="u_scram", password_="pw_three",
                    database="pgbouncer") == "SASL authentication failed"

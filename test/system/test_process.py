@@ -105,8 +105,7 @@ def test_check_misses_a_place_to_listen(pooler):
 @pytest.mark.parametrize("text", [
     "", "[pgbouncer\n", "key = 1\n", "[nonsense]\n", "[databases]\np0\n",
     "[databases]\np0 = host='x\n", "%include /does/not/exist\n",
-    "[users]\nu = nope=1\n", "[peers]\nx = host=a\n", "[peers]\n1 = port=1\n",
-    "[pgbouncer]\nauth_dbname = pgbouncer\n"])
+    "[users]\nu = nope=1\n", "[peers]\nx = host=a\n", "[peers]\n1 = port=1\n"])
 def test_check_refuses_bad_files(pooler, text):
     """config-files.md 1-5"""
     p = pooler(start=False)

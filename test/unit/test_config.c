@@ -265,9 +265,6 @@ static const struct {
 	{ "[pgbouncer]\nlog_stats = 1 ; note\n",
 	    "log_stats must be 0 or 1\n"
 	    "invalid value \"1 ; note\" for parameter log_stats" AT(2) },
-	{ "[pgbouncer]\nauth_dbname = pgbouncer\npkt_buf = 1\n",
-	    "auth_dbname can't be the reserved database \"pgbouncer\"\n"
-	    "invalid value \"pgbouncer\" for parameter auth_dbname" AT(2) },
 	{ "[pgbouncer]\n%include none.ini\n",
 	    "could not load file \"none.ini\": No such file or directory\n"
 	    "error processing include file in configuration (main.ini:2), "
@@ -317,9 +314,6 @@ static const struct {
 	{ "[pgbouncer]\n[databases]\na = load_balance_hosts=x\n",
 	    "invalid load_balance_hosts: x\n"
 	    "invalid value \"load_balance_hosts=x\" for parameter a" AT(3) },
-	{ "[pgbouncer]\n[databases]\na = auth_dbname=pgbouncer\n",
-	    "auth_dbname can't be the reserved database \"pgbouncer\"\n"
-	    "invalid value \"auth_dbname=pgbouncer\" for parameter a" AT(3) },
 	{ "[pgbouncer]\n[databases]\na = host=x password=geheim port=0\n",
 	    "invalid port: 0\n"
 	    "invalid value \"host=x ...\" for parameter a" AT(3) },
@@ -698,7 +692,6 @@ static void test_with_changes_one_setting_of_a_copy(void **state)
 	config_unref(&c);
 
 	assert_null(config_with(b, "listen_port", "x", &e));
-	assert_null(config_with(b, "auth_dbname", "pgbouncer", &e));
 	assert_null(config_with(b, "Pool_mode", "session", &e));
 	assert_string_equal(e.text, "unknown parameter: pgbouncer/Pool_mode");
 	config_unref(&b);
