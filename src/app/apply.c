@@ -153,6 +153,7 @@ struct tls_setup *apply_new_tls(struct config *c)
 	if (tls != NULL)
 		return tls;
 	log_error("%s", why.text);
+	log_error("TLS setup failed: %s", why.text);
 	log_error("TLS configuration could not be reloaded, keeping old "
 	    "configuration");
 	return NULL;

@@ -72,6 +72,15 @@ static void on_problem(void *arg, enum log_level level, const char *text)
 	j->count++;
 }
 
+static void on_tls_problem(struct load_job *j, const struct err *why)
+{
+	char line[sizeof why->text + 32];
+
+	on_problem(j, LEVEL_ERROR, why->text);
+	snprintf(line, sizeof line, "TLS setup failed: %s", why->text);
+	on_problem(j, LEVEL_ERROR, line);
+}
+
 static void read_all(struct load_job *j)
 {
 	struct load *const l = &j->result;
@@ -85,7 +94,7 @@ static void read_all(struct load_job *j)
 	l->tls = tls_setup_new(l->config, &why);
 	if (l->tls != NULL)
 		return;
-	on_problem(j, LEVEL_ERROR, why.text);
+	on_tls_problem(j, &why);
 	on_problem(j, LEVEL_ERROR, "TLS configuration could not be "
 	    "reloaded, keeping old configuration");
 	config_unref(&l->config);

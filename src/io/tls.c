@@ -476,7 +476,7 @@ static enum tls_step fail(struct tls *t, int result, struct err *e)
 		return TLS_GONE;
 	if (verify != X509_V_OK)
 		err_set(e, ERRCODE_PROTOCOL_VIOLATION,
-		    "certificate verification failed: %s",
+		    "certificate verify failed: %s",
 		    X509_verify_cert_error_string(verify));
 	else
 		tls_err(e, "");

@@ -209,7 +209,8 @@ static int set_ciphers(struct build *b, struct err *e)
 	    SSL_CTX_set_ciphersuites(b->c->ssl, o->tls13_ciphers) != 1) {
 		ERR_clear_error();
 		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
-		    "invalid %s_tls13_ciphers: %s",
+		    "failed to set the TLSv1.3 cipher suites: "
+		    "%s_tls13_ciphers = %s",
 		    o->accepts ? "client" : "server", o->tls13_ciphers);
 	}
 	return 0;

@@ -40,7 +40,7 @@ def test_revoked_certificate_of_a_client(pooler, certs):
     p.reload()
     with pytest.raises((pq.Closed, OSError)):
         login("leaver")
-    p.wait_log("certificate verification failed: certificate revoked")
+    p.wait_log("certificate verify failed: certificate revoked")
     assert login("client") == "1"
     # the same name with another content, and SET
     certs.make_crl("gone", "client")
@@ -63,7 +63,7 @@ def test_no_list_that_says_it_is_good(pooler, certs, crl):
     assert tls_client(p, certs.client_context()).value("select 1") == "1"
     with pytest.raises((pq.Closed, OSError)):
         tls_client(p, certs.client_context("client"))
-    p.wait_log("verification failed: " + {
+    p.wait_log("certificate verify failed: " + {
         "other": "unable to get certificate CRL",
         "old": "CRL has expired"}[crl])
     assert pooler_is_fine(p)
@@ -81,10 +81,10 @@ def test_revoked_certificate_of_a_server(pooler, certs):
                **certs.connect("verify-ca", server_tls_crl_file=good))
     assert p.raw().value("select 1") == "1"
     assert p.raw(database="p2").value("select 1") == "1"  # looks at nothing
-    vain(p, "verification failed: certificate revoked", database="p1")
+    vain(p, "certificate verify failed: certificate revoked", database="p1")
     p.settings["server_tls_crl_file"] = bad
     p.reload()  # which replaces the server
-    vain(p, "verification failed: certificate revoked", database="p0")
+    vain(p, "certificate verify failed: certificate revoked", database="p0")
 
 
 @pytest.mark.parametrize("side", ["client", "server"])

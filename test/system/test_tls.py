@@ -93,7 +93,7 @@ def test_client_certificate(pooler, certs, mode, cert):
         return
     with pytest.raises((pq.Closed, OSError)):
         tls_client(p, context)
-    p.wait_log("TLS handshake error: (certificate verification failed: |"
+    p.wait_log("TLS handshake error: (certificate verify failed: |"
                "peer did not return a certificate)")
     p.wait_log("closing because: failed to accept SSL")
     assert pooler_is_fine(p)
@@ -534,7 +534,8 @@ BAD = [
     ({"client_tls_ca_file": "/nowhere"}, "failed to load CA file"),
     ({"client_tls_protocols": "tlsv9"}, "invalid client_tls_protocols: tlsv9"),
     ({"client_tls_ciphers": "bogus"}, "invalid client_tls_ciphers: bogus"),
-    ({"client_tls13_ciphers": "bogus"}, "invalid client_tls13_ciphers: bogus"),
+    ({"client_tls13_ciphers": "bogus"}, "failed to set the TLSv1.3 cipher "
+     "suites: client_tls13_ciphers = bogus"),
     ({"client_tls_dheparams": "bogus"}, "invalid client_tls_dheparams: bogus"),
     ({"client_tls_ecdhcurve": "bogus"}, "invalid client_tls_ecdhecurve: bogus"),
     ({"client_tls_groups": "P-256:x"}, "invalid client_tls_groups: P-256:x"),
@@ -652,7 +653,7 @@ def test_broken_certificate_keeps_the_old_one(pooler, certs, how):
             "F0000", "RELOAD failed, see logs for additional details")
     p.wait_log("ERROR TLS configuration could not be reloaded, keeping old "
                "configuration")
-    p.wait_log("failed to load certificate file")
+    p.wait_log("ERROR TLS setup failed: failed to load certificate file")
     assert served(p, certs) == before
     assert p.show("config", key="max_client_conn")[0]["value"] == "2000"
     copy_files(p, certs, "server_rsa")
