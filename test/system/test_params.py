@@ -7,6 +7,7 @@ import pytest
 
 import pq
 from harness import REFERENCE
+from test_takeover import take_over
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="not so there")
 
@@ -179,6 +180,18 @@ def test_reset_in_a_pipeline(pooler, direct, mode):
                          pq.query("reset timezone") +
                          pq.query("show timezone") + pq.query("commit"), n=7))
     assert seen[0] == seen[1]
+
+
+def test_reset_on_a_server_that_is_to_go(pooler):
+    """what it was started with is its own: the pool may not know it"""
+    p = pooler({"p0": "timezone=Europe/Oslo"}, default_pool_size=1)
+    c = p.raw(TimeZone="Asia/Tokyo")
+    c.query("begin")
+    p.admin("reconnect")
+    for _ in range(2):
+        c.query("reset timezone")
+        assert c.value("show timezone") == "Asia/Tokyo"
+        p = take_over(pooler, p)
 
 
 @pytest.mark.parametrize("name", ["", "s"])
