@@ -24,6 +24,7 @@ struct metrics {
 	size_t group, family;		/* where it is */
 	bool begun, told;		/* the family's head; its only item */
 	struct cursor cursor;		/* its items */
+	size_t strangers;		/* users met who are not configured */
 	struct histogram sums[LATENCIES];
 };
 

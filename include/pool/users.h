@@ -38,6 +38,12 @@ struct known_user {
 /* In byte order; fn returns non-zero to stop. */
 int users_each(struct catalog *c,
     int (*fn)(void *arg, const struct known_user *u), void *arg);
-size_t users_count(struct catalog *c);
+/*
+ * How many there are: those of the configuration, which takes no time to speak
+ * of, and those who came without being in it.
+ */
+size_t users_count(const struct catalog *c);
+size_t users_configured(const struct catalog *c);
+bool user_is_configured(const struct catalog *c, const struct user *u);
 
 #endif

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "base/container.h"
 #include "base/err.h"
 #include "base/errcodes.h"
 #include "base/log.h"
@@ -45,6 +46,7 @@ struct httpd_conn {
 	bool chunks, keep, head;	/* as in the request at hand */
 	bool headed;			/* the head of the answer is written */
 	bool served;			/* has had an answer */
+	bool waits;			/* for a turn with less toil */
 	struct net_addr peer;
 	size_t len;			/* of buf */
 	char buf[HTTPD_HEAD_BYTES + 1];
@@ -193,17 +195,10 @@ static void prepare(struct httpd_conn *c, struct text *room)
 		send_head(c, head);
 }
 
-/* The next bit, or the end. */
-static void go_on(struct loop_task *task)
+static void make_piece(struct httpd_conn *c)
 {
-	struct httpd_conn *const c = (struct httpd_conn *)((char *)task -
-	    offsetof(struct httpd_conn, task));
 	struct text piece;
 
-	if (c->source == NULL) {
-		end_answer(c);
-		return;
-	}
 	text_init(&piece, c->httpd->chunk, sizeof c->httpd->chunk);
 	if (!c->headed) {
 		prepare(c, &piece);
@@ -218,6 +213,27 @@ static void go_on(struct loop_task *task)
 		loop_again(c->httpd->loop, &c->task);
 	else
 		after_write(c, write_piece(c, &piece, last));
+}
+
+/* The next bit, or the end. 64 that ask at once are not all served in a turn. */
+static void go_on(struct loop_task *task)
+{
+	struct httpd_conn *const c = container_of(task, struct httpd_conn, task);
+	struct loop *const l = c->httpd->loop;
+
+	if (c->source == NULL) {
+		end_answer(c);
+		return;
+	}
+	c->waits = !loop_may_toil(l, c->waits);
+	if (c->waits) {
+		loop_again(l, task);
+		return;
+	}
+	const usec_t begun = time_precise();
+
+	make_piece(c);
+	loop_toiled(l, time_precise() - begun);
 }
 
 static void begin_answer(struct httpd_conn *c)
@@ -378,10 +394,7 @@ static void on_drained(struct stream *s)
 		loop_again(c->httpd->loop, &c->task);
 }
 
-/*
- * Who has asked may have nothing more to ask (RFC 9112 9.6) and yet wait for
- * the answer. Who is gone does not take it: then writing fails.
- */
+/* (RFC 9112 9.6) Who waits for the answer may have nothing more to ask. */
 static void on_hangup(struct stream *s)
 {
 	struct httpd_conn *const c = (struct httpd_conn *)s;

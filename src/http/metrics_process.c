@@ -9,15 +9,11 @@
 #include "session/peer.h"
 
 enum value {
-	DATABASES, USERS, POOLS, PEERS, PEER_POOLS, CLIENTS, LOGINS, SERVERS,
+	DATABASES, POOLS, PEERS, PEER_POOLS, CLIENTS, LOGINS, SERVERS,
 	DNS_NAMES, DNS_ZONES, DNS_QUERIES, NONE, PAUSED, SUSPENDED, ENDING,
-	DRAINED, DRAINING, DRAIN_CLIENTS, DRAIN_SECONDS, ONE, MAX_CLIENTS, MAX_USER, VALUES
+	DRAINED, DRAINING, DRAIN_CLIENTS, DRAIN_SECONDS, ONE,
+	MAX_CLIENTS, MAX_USER, VALUES
 };
-
-static int64_t count_users(struct metrics *m)
-{
-	return (int64_t)users_count(m->ss->catalog);
-}
 
 static int64_t count_peers(const struct config *config)
 {
@@ -51,7 +47,6 @@ static void put_value(struct metrics *m, const struct family *f,
 		dns_stat(ss->dns, &dns);
 	const int64_t values[VALUES] = {
 		[DATABASES] = HASH_COUNT(c->databases),
-		[USERS] = f->what == USERS ? count_users(m) : 0,
 		[POOLS] = HASH_COUNT(c->pools),
 		[PEERS] = count_peers(c->config),
 		[PEER_POOLS] = HASH_COUNT(ss->peers),
@@ -74,6 +69,22 @@ static void put_value(struct metrics *m, const struct family *f,
 	};
 
 	metrics_put(m, NULL, 0, values[f->what]);
+}
+
+/* Bit by bit: there may be as many as there are pools. */
+static void add_user(struct metrics *m, const struct family *f,
+    const void *item)
+{
+	(void)f;
+	m->strangers += !user_is_configured(m->ss->catalog, item);
+}
+
+static void put_users(struct metrics *m, const struct family *f)
+{
+	(void)f;
+	metrics_put(m, NULL, 0, (int64_t)(m->strangers +
+	    users_configured(m->ss->catalog)));
+	m->strangers = 0;
 }
 
 static void put_version(struct metrics *m, const struct family *f,
@@ -191,6 +202,8 @@ static void put_peers(struct metrics *m, const struct family *f,
 #define GAUGE(name, value, help) \
 	{ { name, METRIC_GAUGE, NULL, help }, OVER_PROCESS, value, put_value, \
 	    NULL }
+#define USERS(name, help) \
+	{ { name, METRIC_GAUGE, NULL, help }, OVER_USERS, 0, add_user, put_users }
 
 struct family_group metrics_process(void)
 {
@@ -204,7 +217,7 @@ struct family_group metrics_process(void)
 		GAUGE("pgsluice_servers", SERVERS,
 		    "Server connections of any state."),
 		GAUGE("pgsluice_databases", DATABASES, "Databases."),
-		GAUGE("pgsluice_users", USERS, "Users that are known."),
+		USERS("pgsluice_users", "Users that are known."),
 		GAUGE("pgsluice_pools", POOLS, "Pools."),
 		GAUGE("pgsluice_peers", PEERS, "Peers that are configured."),
 		GAUGE("pgsluice_peer_pools", PEER_POOLS,
@@ -258,7 +271,7 @@ struct family_group metrics_process_bouncer(void)
 		    "As SHOW VERSION." }, .put = put_version },
 		GAUGE("pgbouncer_databases", DATABASES,
 		    "Count of databases."),
-		GAUGE("pgbouncer_users", USERS, "Count of users."),
+		USERS("pgbouncer_users", "Count of users."),
 		GAUGE("pgbouncer_pools", POOLS, "Count of pools."),
 		GAUGE("pgbouncer_free_clients", NONE,
 		    "Count of free clients."),

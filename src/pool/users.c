@@ -58,6 +58,11 @@ bool users_has_listed(const struct catalog *c, const char *name)
 	return listed_secret(c, name) != NULL;
 }
 
+bool user_is_configured(const struct catalog *c, const struct user *u)
+{
+	return u->conf != NULL || users_has_listed(c, u->name);
+}
+
 int user_renew(const struct catalog *c, struct user *u)
 {
 	struct credentials *next = NULL;
@@ -110,9 +115,9 @@ void catalog_drop_user(struct catalog *c, struct user *u)
 void catalog_release_user(struct catalog *c, struct user *u)
 {
 	u->clients--;
-	if (u->clients == 0 && u->pools == NULL && u->conf == NULL &&
+	if (u->clients == 0 && u->pools == NULL &&
 	    u->credentials == NULL && u->typed == NULL &&
-	    !users_has_listed(c, u->name))
+	    !user_is_configured(c, u))
 		catalog_drop_user(c, u);
 }
 
@@ -179,14 +184,23 @@ static int by_user_name(const struct user *a, const struct user *b)
 	return strcmp(a->name, b->name);
 }
 
+/* The lists of the configuration, which are in order. */
+static struct merge begin_configured(const struct catalog *c)
+{
+	return (struct merge){ .conf = c->config->users,
+		.list = c->config->userlist };
+}
+
 static struct merge begin(struct catalog *c)
 {
+	struct merge m = begin_configured(c);
+
 	HASH_SORT(c->users, by_user_name);
 	/* whoever was next may be anywhere now */
 	if (c->to_renew != NULL)
 		c->to_renew = c->users;
-	return (struct merge){ .used = c->users, .conf = c->config->users,
-		.list = c->config->userlist };
+	m.used = c->users;
+	return m;
 }
 
 int users_each(struct catalog *c,
@@ -204,17 +218,22 @@ int users_each(struct catalog *c,
 	return 0;
 }
 
-static int count(void *arg, const struct known_user *u)
+size_t users_configured(const struct catalog *c)
 {
-	(void)u;
-	++*(size_t *)arg;
-	return 0;
-}
-
-size_t users_count(struct catalog *c)
-{
+	struct merge m = begin_configured(c);
+	struct known_user u;
 	size_t n = 0;
 
-	(void)users_each(c, count, &n);
+	while (take(&m, &u))
+		n++;
+	return n;
+}
+
+size_t users_count(const struct catalog *c)
+{
+	size_t n = users_configured(c);
+
+	for (const struct user *u = c->users; u != NULL; u = u->hh.next)
+		n += !user_is_configured(c, u);
 	return n;
 }

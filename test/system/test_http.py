@@ -1,5 +1,6 @@
 # test_http.py - what is seen of a pooler by HTTP: its health, its numbers.
 # SPDX-License-Identifier: ISC
+import contextlib
 import http.client
 import json
 import os
@@ -523,8 +524,28 @@ def test_scrape_of_many_pools_while_they_come_and_go(web):
             body += chunk
     text = body.decode().split("\r\n\r\n", 1)[1]
     assert value(parsed(text), "pgsluice_http_left_out_series") == 0
+    # a piece is what is made in a turn
+    whole = say(p, b"GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n")
+    sizes = [int(n, 16) for n in re.findall(
+        rb"\r\n([0-9a-f]+)\r\n(?=[#p])", whole)]
+    assert len(sizes) > 10 and max(sizes) <= 65536, sizes
     with connect(p) as gone:
         gone.sendall(b"GET /metrics HTTP/1.1\r\n\r\n" * 3)
         gone.recv(1)
     assert get(p, "/healthz").status == 200
     del clients
+
+
+def test_very_many_scrapers_take_turns(web):
+    """all are answered, and so are clients meanwhile"""
+    names = ["d%d" % i for i in range(300)]
+    p = web({"p0": "", **{n: "host=127.0.0.1 port=1" for n in names}})
+    with p.raw() as c, contextlib.ExitStack() as stack:
+        asked = [stack.enter_context(connect(p)) for _ in range(60)]
+        for s in asked:
+            s.sendall(b"GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n")
+        assert c.value("select 1") == "1"
+        for s in asked:
+            body = b"".join(iter(lambda: s.recv(65536), b""))
+            assert body.endswith(b"\r\n0\r\n\r\n")
+        assert c.value("select 1") == "1"

@@ -305,6 +305,9 @@ static void test_users_are_known_before_they_come(void **state)
 	assert_null(catalog_get_user(c, "both")->conf);
 	assert_int_equal(users_each(c, note_user, f), 1);
 	assert_string_equal(f->log, "both+ guest+ pgbouncer+ stop= ");
+	/* and the one that the log stopped before */
+	assert_int_equal(users_count(c), 5);
+	assert_int_equal(users_configured(c), 1);
 	catalog_free(&c);
 }
 
