@@ -43,7 +43,6 @@ struct board {
 struct board_data {
 	const struct board *board;
 	const struct grid *rows;
-	const struct grid *databases;	/* SHOW DATABASES; or NULL */
 };
 
 /* NULL: there are not so many. */

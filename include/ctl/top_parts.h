@@ -25,7 +25,7 @@ enum top_state {
 /* What one round asks, in this order; the first two once a connection. */
 enum top_question {
 	TOP_VERSION, TOP_BIRTH, TOP_STATE, TOP_LISTS, TOP_TOTALS, TOP_WAITS,
-	TOP_DATABASES, TOP_ROWS, TOP_QUESTIONS
+	TOP_ROWS, TOP_QUESTIONS
 };
 
 struct top {
@@ -42,7 +42,7 @@ struct top {
 
 	struct summary sum;
 	usec_t birth;		/* of the pooler, by our clock */
-	struct grid rows, databases;
+	struct grid rows;
 	size_t shown;		/* which board the rows are of */
 	struct {
 		int64_t transactions, queries;

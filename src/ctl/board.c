@@ -98,25 +98,10 @@ static const char *value(const struct board_data *d, size_t row,
 	return text != NULL ? text : "";
 }
 
-/* As far as it is known: 0 is none, or no limit. */
-static int64_t pool_size(const struct board_data *d, size_t row)
-{
-	const char *const name = value(d, row, "database");
-	const struct grid *const g = d->databases;
-
-	for (size_t i = 0; g != NULL && i < g->rows; i++) {
-		const char *const other = grid_cell(g, i,
-		    grid_column(g, "name"));
-
-		if (other != NULL && strcmp(other, name) == 0)
-			return grid_number(g, i, "pool_size");
-	}
-	return 0;
-}
-
 static void add_use(const struct board_data *d, size_t row, struct text *t)
 {
-	const int64_t size = pool_size(d, row);
+	/* the pool's own; 0: no limit, or an older pooler */
+	const int64_t size = grid_number(d->rows, row, "pool_size");
 
 	text_addf(t, "%lld", (long long)grid_number(d->rows, row,
 	    "sv_active"));

@@ -18,7 +18,6 @@ static const char *const queries[TOP_QUESTIONS] = {
 	[TOP_LISTS] = "SHOW LISTS",
 	[TOP_TOTALS] = "SHOW TOTALS",
 	[TOP_WAITS] = "SHOW WAITS",
-	[TOP_DATABASES] = "SHOW DATABASES",
 };
 
 /* The reason is in t->why. */
@@ -55,9 +54,7 @@ static void rest(struct top *t)
 
 static bool is_wanted(const struct top *t, enum top_question q)
 {
-	if (q == TOP_VERSION || q == TOP_BIRTH)
-		return !t->greeted;
-	return q != TOP_DATABASES || t->board == 0;
+	return !t->greeted || (q != TOP_VERSION && q != TOP_BIRTH);
 }
 
 /* The next question that is wanted, or the end of the round. */
@@ -180,15 +177,10 @@ void top_sort(struct top *t)
 	    b->columns[column].source), t->sort[t->shown].descending);
 }
 
-static void keep(struct top *t, struct grid *g)
+static void keep(struct top *t, const struct grid *g)
 {
-	struct grid *const place = t->question == TOP_ROWS ? &t->rows :
-	    &t->databases;
-
-	link_give_back(place);
-	*place = *g;
-	if (t->question != TOP_ROWS)
-		return;
+	link_give_back(&t->rows);
+	t->rows = *g;
 	board_hide_console(&t->rows);
 	top_sort(t);
 }
@@ -218,7 +210,6 @@ void top_forget(struct top *t)
 	PQclear(t->answer);
 	t->answer = NULL;
 	link_give_back(&t->rows);
-	link_give_back(&t->databases);
 }
 
 /* --- steps --- */

@@ -118,8 +118,7 @@ static void draw_tabs(const struct top *t)
 
 static void draw_rows(const struct top *t)
 {
-	const struct board_data d = { board_at(t->shown), &t->rows,
-		&t->databases };
+	const struct board_data d = { board_at(t->shown), &t->rows };
 	int widths[BOARD_COLUMNS];
 	const struct board_line line = { widths, t->sort[t->shown].column,
 		t->sort[t->shown].descending };

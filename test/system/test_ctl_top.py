@@ -30,7 +30,8 @@ def top():
 
 def test_top_lists_what_there_is(pooler, latch, top):
     """pools, clients, servers, waits; order; help; any size"""
-    p = pooler({"p0": "pool_size=1", "p1": ""}, query_wait_timeout=0)
+    p = pooler({"p0": "pool_size=9", "p1": ""}, query_wait_timeout=0,
+               users={"app": "pool_size=1"})
     clients = [p.raw("app", "p0") for _ in range(2)]
     for c in clients:
         c.send(pq.query("select " + latch.query))

@@ -15,32 +15,30 @@
 
 static const char *pool_names[] = { "database", "user", "cl_waiting",
 	"wait_us", "sv_active", "sv_idle", "cl_active", "sv_login", "sv_used",
-	"sv_tested", "pool_mode", "wait_reason" };
+	"sv_tested", "pool_mode", "wait_reason",
+	"pool_size" };
 
 /* Two pools and the console's own. */
 struct pools {
-	const char *cells[3 * 12];
-	struct grid rows, databases;
+	const char *cells[3 * 13];
+	struct grid rows;
 	struct board_data data;
 };
 
 static void fill(struct pools *p)
 {
-	static const char *names[] = { "name", "pool_size" };
-	static const char *databases[] = { "shop", "20" };
 	static const char *const cells[] = {
 		"shop", "app", "5", "1500000", "20", "0", "25", "0", "0", "0",
-		"transaction", "pool_size",
+		"transaction", "pool_size", "20",
 		"pgbouncer", "pgbouncer", "0", "0", "0", "0", "1", "0", "0",
-		"0", "statement", NULL,
+		"0", "statement", NULL, "2",
 		"a_database_with_a_long_name", "ann", "0", "0", "1", "2", "1",
-		"0", "0", "0", "session", NULL,
+		"0", "0", "0", "session", NULL, "0",
 	};
 
 	memcpy(p->cells, cells, sizeof(cells));
-	p->rows = (struct grid){ 12, 3, pool_names, p->cells, NULL, NULL };
-	p->databases = (struct grid){ 2, 1, names, databases, NULL, NULL };
-	p->data = (struct board_data){ board_at(0), &p->rows, &p->databases };
+	p->rows = (struct grid){ 13, 3, pool_names, p->cells, NULL, NULL };
+	p->data = (struct board_data){ board_at(0), &p->rows };
 	board_hide_console(&p->rows);
 }
 
@@ -139,7 +137,7 @@ static void assert_peer(const char *addr, const char *port, const char *want)
 	static const char *names[] = { "addr", "port" };
 	const char *cells[] = { addr, port };
 	const struct grid g = { 2, 1, names, cells, NULL, NULL };
-	const struct board_data d = { board_at(2), &g, NULL };
+	const struct board_data d = { board_at(2), &g };
 	char buf[64];
 	struct text t;
 
