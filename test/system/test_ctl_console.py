@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 
@@ -350,3 +351,37 @@ def test_completion_knows_what_there_is(pooler):
     assert complete("profile", "--o") == ["--off-cpu", "--output"]
     assert complete("-o", "x", "profile", "--se") == ["--seconds"]
     assert complete("userlist", "a") == ["add"]
+
+
+@pytest.fixture
+def zsh():
+    """On a terminal, with our completion; tab(line): what stands there."""
+    shell = shutil.which("zsh")
+    if shell is None:
+        pytest.skip("no zsh")
+    screen = pytest.importorskip("screen")
+    s = screen.Screen([shell, "-f", "-i"], rows=40, columns=100)
+    s.press(b"PS1='> '; unsetopt beep; autoload -U compinit; "
+            b"fpath=(%s $fpath); compinit -u -D; echo REA''DY\r"
+            % os.path.join(harness.ROOT, "etc/completion").encode())
+    s.wait("READY")
+
+    def tab(line, *wanted):
+        s.press(b"\x15\x0c")         # an empty line, and nothing else
+        s.wait(lambda t: t.strip() == ">")
+        s.press(line.encode() + b"\t")
+        return s.wait(lambda t: all(w in t for w in wanted))
+    yield tab
+    s.close()
+
+
+def test_zsh_completes(zsh):
+    """skipped where there is no zsh"""
+    zsh("pgsluicectl ", "check       -- print every problem",
+        "wait-ready  -- wait until clients may come")
+    zsh("pgsluicectl sho", "pgsluicectl show")
+    zsh("pgsluicectl show ", "active_sockets", "stats_totals", "waits")
+    zsh("pgsluicectl -c x show stats_t", "show stats_totals")
+    zsh("pgsluicectl show pools --j", "pools --json")
+    zsh("pgsluicectl shutdown ", "shutdown wait_for_")
+    zsh("pgsluicectl userlist ", "add     import  list    remove")
