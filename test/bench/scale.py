@@ -7,6 +7,8 @@ SPDX-License-Identifier: ISC
 import contextlib
 import os
 import sys
+import threading
+import urllib.request
 from typing import Callable, NamedTuple
 
 import bench
@@ -104,6 +106,35 @@ def many_statements(stand, count):
     return "", STATEMENTS
 
 
+class Watched:
+    """Whatever an operator may want to see. Histograms and probes are always
+    there; their cost is in that of both."""
+
+    def config(self, stand, count):
+        self.port = free_port()
+        return "", f"http_listen_port = {self.port}\nlog_min_duration = 1\n"
+
+    @contextlib.contextmanager
+    def scraped(self, stand, pooler, count):
+        """By so many, each once a second."""
+        over = threading.Event()
+        url = f"http://127.0.0.1:{self.port}/metrics"
+
+        def scrape():
+            while not over.wait(1):
+                with urllib.request.urlopen(url) as r:
+                    r.read()
+        threads = [threading.Thread(target=scrape) for _ in range(count)]
+        for t in threads:
+            t.start()
+        try:
+            yield
+        finally:
+            over.set()
+            for t in threads:
+                t.join()
+
+
 class Case(NamedTuple):
     count: int
     text: str
@@ -114,6 +145,7 @@ class Case(NamedTuple):
     floor: bool = False     # what it costs the kernel, beside it
 
 
+WATCHED = Watched()
 CASES = {
     "scale_pools": Case(10000, "databases, users and pools", with_pools,
                         many_pools),
@@ -123,6 +155,8 @@ CASES = {
     "scale_prepared": Case(1000, "prepared statements a client",
                            config=many_statements,
                            small=prepared(1), large=prepared(1000)),
+    "watched": Case(1, "scrape a second, log_min_duration", WATCHED.scraped,
+                    WATCHED.config),
 }
 
 
