@@ -440,7 +440,7 @@ function ceiling(n, whole) {
 
 	for (let i = 0; size < n; i++)
 		size *= [2, 2.5, 2][i % 3];
-	return whole && size === 1 ? 2 : size;
+	return Math.max(size, whole ? 2 : 0.2);
 }
 
 /* From 10 microseconds on, ten times as much each step: what is seldom does not
@@ -660,7 +660,7 @@ const PHASES = {
 
 /* How far a drain is; nothing where there is none. */
 function tileOfDrain(state) {
-	return state.draining ? [tile("drain", "Clients that have to go",
+	return state.draining ? [tile("drain", "Clients left to go",
 	    count(state.clients_left), "within " + state.seconds_left + " s",
 	    "bad")] : [];
 }
