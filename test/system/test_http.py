@@ -424,6 +424,31 @@ def test_odd_names_of_applications_spoil_nothing(web, name):
     assert value(metrics(p), "pgbouncer_used_clients") == 1
 
 
+@pytest.mark.skipif(not shutil.which("promtool"), reason="no promtool")
+def test_databases_that_clients_name_spoil_nothing(web):
+    """the entry "*": what a client asks for is a label of ours"""
+    p = web({"*": "host=127.0.0.1 port=1"})
+    names = [b'"} 1\nevil 1\n#', b"\xff\xfe", b"\xff\xfd", b"\\", b"\xe2\x80",
+             b"\xe2\x80\xae", b"a\x01\x1b[2J", b"{}=,", b"x" * 60,
+             b"y" * 500 + b"1", b"y" * 500 + b"2"]
+    clients = [p.open() for _ in names]
+    for c, name in zip(clients, names):
+        c.send(pq.startup({"user": "app", "database": name}))
+
+    def all_told(accept):
+        """Each pool once, and nothing that is none."""
+        seen = metrics(p, Accept=accept)
+        assert ("evil", ()) not in seen
+        told = [k for k in seen if k[0] == "pgsluice_pool_queries_total"]
+        return len(told) == value(seen, "pgsluice_pools") > 8
+    for accept in ("text/plain", OPEN):
+        wait_until(lambda: all_told(accept), what="the pools")
+    out = run(["promtool", "check", "metrics"],
+              input=get(p, "/metrics").body)
+    assert (out.returncode, out.stdout + out.stderr) == (0, "")
+    del clients
+
+
 def test_very_many_applications_are_told_together(web):
     p = web()
     many = [p.raw(application_name="app %d" % i) for i in range(48)]
