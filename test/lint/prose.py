@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# prose.py - manual pages, spelling, links between documents.
+# prose.py - manual pages, spelling, links between documents, texts of errors.
 # SPDX-License-Identifier: ISC
 """Needs scdoc and mandoc, and codespell; what is not there is left out."""
 import os
@@ -85,9 +85,27 @@ def links():
     return found or ([] if count > 5 else [f"{count} links, no more?"])
 
 
+# in doc/troubleshooting.md: what others say
+FOREIGN = {"server does not support SSL, but SSL was required",
+           'prepared statement "<name>" does not exist',
+           "password authentication failed for user", "SET"}
+
+
+def errors():
+    """What troubleshooting explains is what the program says."""
+    path = "doc/troubleshooting.md"
+    said = "".join(re.sub(r'"\s*"', "", lint.read(p)).replace('\\"', '"')
+                   for p in lint.files("src", "include"))
+    told = re.findall(r"^### `(.+?)`", lint.read(path), re.M)
+    found = [f"{path}: nothing says {text}" for text in told
+             if text not in FOREIGN and
+             not all(part in said for part in re.split(r"<\w+>", text))]
+    return found or ([] if len(told) > 10 else [f"{path}: no more?"])
+
+
 def main():
     results = {"manual pages": manuals(), "spelling": spelling(),
-               "links": links()}
+               "links": links(), "errors": errors()}
     lint.finish({name if found is not None else f"{name} # SKIP no tool": found
                  or [] for name, found in results.items()})
 
