@@ -37,7 +37,7 @@ struct config_db {
 	char *auth_user, *auth_query, *auth_dbname, *connect_query;
 	char *client_encoding, *datestyle, *timezone, *application_name;
 	int pool_size, min_pool_size, reserve_pool_size;
-	int pool_mode;		/* enum pool_mode or CONFIG_UNSET */
+	int pool_mode, session_state;	/* enums of these, or CONFIG_UNSET */
 	int max_db_connections, max_db_client_connections;
 	usec_t server_lifetime, query_wait_timeout;
 	int load_balance_hosts;	/* enum load_balance; round-robin default */
@@ -48,7 +48,7 @@ struct config_db {
 /* One line of [users]. */
 struct config_user {
 	char *name;
-	int pool_size, reserve_pool_size, pool_mode;
+	int pool_size, reserve_pool_size, pool_mode, session_state;
 	int max_user_connections, max_user_client_connections;
 	usec_t query_timeout, idle_transaction_timeout, transaction_timeout,
 	    client_idle_timeout, query_wait_timeout;

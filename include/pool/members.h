@@ -30,6 +30,8 @@ struct pool_server {
 	bool close_needed;		/* obsolete: close when released */
 	bool dedicated;			/* of one client, never lent to another */
 	bool lent;			/* a client has had it */
+	bool stained;			/* and may have left something there:
+					 * see session_state */
 	uint8_t mode;			/* enum pool_mode as it was linked last:
 					 * that decides how it is given back */
 	struct evict_place evict[LIMIT_KINDS];

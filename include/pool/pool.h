@@ -32,16 +32,16 @@ struct welcome {
 
 /* Effective settings; pool_configure() fills them (section 1). */
 struct pool_limits {
-	int size;			/* 0 = no limit */
-	int reserve, min;
+	int size, reserve, min;		/* size 0 = no limit */
 	enum pool_mode mode;
+	enum session_state state;	/* forget in session mode */
 	usec_t reserve_timeout, login_retry, lifetime, idle_timeout,
 	    check_delay;
 	int login_concurrency;
 	int max_db, max_user;		/* server connections; 0 = no limit */
 	usec_t handover_delay;	/* see limit_heir(); 0 = never */
 	bool round_robin, check, reset;	/* check query set; reset at release */
-	bool can_reset;			/* reset query set */
+	bool can_reset, state_always;	/* reset query set; state_check */
 };
 
 struct pool_key {
@@ -112,7 +112,7 @@ unsigned pool_uncovered(const struct pool *p);	/* how many these clients are */
 enum pool_release {
 	POOL_TO_IDLE,
 	POOL_TO_USED,		/* to be checked before its next use */
-	POOL_TO_TESTED,		/* run the reset query */
+	POOL_TO_TESTED, POOL_TO_CLEANED,	/* run the reset query; clean */
 	POOL_TO_BEING_CANCELED,	/* wait for the cancels in flight */
 	POOL_TO_CLOSE,		/* *why says so */
 };

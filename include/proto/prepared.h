@@ -27,7 +27,7 @@ struct prepared {
 	char name[PREPARED_NAME_MAX];	/* on the servers */
 	uint8_t name_len;		/* NUL included */
 	bool forgets_all;		/* ... or resets, says sql.h */
-	bool retired;			/* nobody gets it any more */
+	bool leaves, retired;		/* see sql_leave.h; nobody gets it */
 	bool unused;			/* in the table's list of those */
 	uint32_t number;		/* of the name, its low bits */
 	unsigned refs;

@@ -11,6 +11,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/time.h"
 #include "pool/close_reason.h"
@@ -55,6 +56,10 @@ bool broker_same_params(struct client *c, struct server *s);
 int broker_adopt_params(struct client *c, const struct server *s);
 /* A chore (reset, check, ROLLBACK) of an unlinked server is done. */
 void broker_chore_done(struct server *s);
+/* A server that is stained is cleaned (spec/pooling.md section 25). */
+void broker_clean(struct server *s);
+/* A row of the answer to that: size bytes of a DataRow. */
+void broker_clean_row(struct server *s, const void *row, size_t size);
 /* One that began at since is not answered: close s. */
 void broker_chore_late(struct server *s, usec_t since);
 /* c leaves (section 13): its server is released or closed. */

@@ -3,6 +3,8 @@
 #ifndef SESSION_BROKER_PARTS_H
 #define SESSION_BROKER_PARTS_H
 
+#include <stdbool.h>
+
 #include "pool/close_reason.h"
 #include "pool/states.h"
 
@@ -15,6 +17,10 @@ struct sessions;
 void broker_serve(struct sessions *ss, struct pool *p);
 /* c gives back the server it had. */
 void broker_part(struct client *c);
+/* What a client had in s is over: may it have left something there? */
+void broker_stain(struct server *s);
+/* A step of the cleaning is done: is there another one? May close s. */
+bool broker_clean_goes_on(struct server *s);
 /* s has no client: where does it go? May close s. */
 void broker_settle(struct server *s);
 /* c waits for a server from now on, and is not read. */

@@ -28,6 +28,7 @@ struct relay_up {
 	struct server *s;	/* NULL: none is linked yet */
 	uint32_t max;		/* max_packet_size */
 	bool named;		/* relay_translates(c) */
+	bool watched;		/* relay_watches() its pool */
 	struct outbox out;	/* to s */
 	size_t injected;	/* bytes of texts in out; see has_room() */
 	const uint8_t *m;	/* the message at hand, header first */
@@ -77,11 +78,15 @@ size_t relay_run_down(struct relay_down *d);
 /* A query of the client is answered in full; status is that it ended with. */
 void relay_note_end(struct client *c, char status);
 
-/* Hot: may the message tell of a DISCARD, a DEALLOCATE, a RESET or a SET? */
+/*
+ * Hot: may the message tell of a DISCARD, a DEALLOCATE, a RESET or a SET; or of
+ * another command that may leave something in the session? See trace.h.
+ */
 static inline bool relay_has_meaning(const uint8_t *m, size_t size)
 {
 	return m[0] == BE_COMMAND_COMPLETE && size > MSG_HEADER &&
 	    (m[MSG_HEADER] == 'D' || m[MSG_HEADER] == 'R' ||
+	    m[MSG_HEADER] == 'L' || m[MSG_HEADER] == 'P' ||
 	    size == MSG_HEADER + sizeof "SET");
 }
 

@@ -18,7 +18,9 @@
 #include "proto/params.h"
 #include "proto/prepared.h"
 #include "proto/track.h"
+#include "proto/writer.h"
 #include "session/carry.h"
+#include "session/trace.h"
 
 #define SERVER_KEY_MAX 260	/* process id, and a secret of 256 bytes */
 
@@ -47,6 +49,8 @@ enum server_chore {
 	CHORE_CHECK,		/* server_check_query */
 	CHORE_PARAMS,		/* SETs for the client that waits */
 	CHORE_ROLLBACK,		/* its client left inside a transaction */
+	CHORE_CLEAN,		/* what clients have left is taken away */
+	CHORE_CONNECT,		/* connect_query, again */
 };
 
 struct server {
@@ -63,6 +67,8 @@ struct server {
 	struct prepared_uses prepared;
 	struct params *params;		/* counted; what the server has */
 	struct params_origin origin;	/* what it had at first */
+	struct trace trace;		/* of state, in this transaction */
+	struct writer deallocates;	/* SQL for CHORE_CLEAN */
 	struct carry carry;
 	struct message_rest rest;	/* of what was read last */
 	bool sent;			/* canceler: the request is on its way */

@@ -30,6 +30,9 @@ enum snapshot_flag {
 	SNAPSHOT_WELCOME = 1 << 15,	/* client: waits for its welcome */
 	SNAPSHOT_SESSION = 1 << 16,	/* both: linked in this pool_mode, */
 	SNAPSHOT_STATEMENT = 1 << 17,	/* or in this one */
+	SNAPSHOT_STAINED = 1 << 18,	/* server: the field, or a trace */
+	SNAPSHOT_WATCHED = 1 << 19,	/* server: somebody has looked */
+	SNAPSHOT_LINKED = 1 << 20,	/* server: to a client */
 };
 
 /* All point into the bytes that were parsed; lists are walked by next(). */

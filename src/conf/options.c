@@ -61,6 +61,18 @@ static const char *const pool_mode_words[] = {
 	NULL
 };
 
+static const char *const session_state_words[] = {
+	[STATE_FORGET] = "forget",
+	[STATE_CLEAN] = "clean",
+	NULL
+};
+
+static const char *const state_check_words[] = {
+	[STATE_CHECK_TOLD] = "told",
+	[STATE_CHECK_ALWAYS] = "always",
+	NULL
+};
+
 /* The others of enum auth_type are words of the HBA file only. */
 static const char *const auth_type_words[] = {
 	[AUTH_ANY] = "any",

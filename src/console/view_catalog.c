@@ -142,6 +142,7 @@ static int user_row(void *arg, const struct known_user *u)
 		.pool_size = CONFIG_UNSET,
 		.reserve_pool_size = CONFIG_UNSET,
 		.pool_mode = CONFIG_UNSET,
+		.session_state = CONFIG_UNSET,
 	};
 	const struct config_user *const conf = u->conf != NULL ? u->conf :
 	    &none;

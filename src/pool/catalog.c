@@ -99,6 +99,30 @@ static void update_evictable(struct pool *p)
 			evict_update(ps);
 }
 
+static enum session_state state_of(const struct pool *p,
+    const struct config *config)
+{
+	const struct config_user *const u = p->key.user->conf;
+
+	return p->limits.mode == POOL_SESSION ? STATE_FORGET :
+	    (enum session_state)first_given(u ? u->session_state : -1,
+	    p->key.db->conf->session_state, config->set.session_state);
+}
+
+/* Up to now nobody has looked at what clients left in these sessions. */
+static void stain_all(struct pool *p)
+{
+	for (int state = 0; state < SERVER_GONE; state++) {
+		for (struct pool_server *ps = p->servers[state]; ps != NULL;
+		    ps = ps->next) {
+			ps->stained = ps->lent;
+			if (ps->lent && (state == SERVER_IDLE ||
+			    state == SERVER_USED))
+				ps->close_needed = true;
+		}
+	}
+}
+
 /* (spec/pooling.md section 1) */
 void pool_configure(struct pool *p, const struct config *config)
 {
@@ -107,6 +131,7 @@ void pool_configure(struct pool *p, const struct config *config)
 	const struct config_user *u = p->key.user->conf;
 	struct pool_limits *l = &p->limits;
 	const bool is_limited = evict_is_limited(p);
+	const bool forgot = l->state == STATE_FORGET;
 
 	const int size = first_given(u ? u->pool_size : -1, db->pool_size,
 	    s->default_pool_size);
@@ -116,6 +141,10 @@ void pool_configure(struct pool *p, const struct config *config)
 	l->min = db->min_pool_size >= 0 ? db->min_pool_size : s->min_pool_size;
 	l->mode = (enum pool_mode)first_given(u ? u->pool_mode : -1,
 	    db->pool_mode, s->pool_mode);
+	l->state = state_of(p, config);
+	l->state_always = s->session_state_check == STATE_CHECK_ALWAYS;
+	if (forgot && l->state != STATE_FORGET)
+		stain_all(p);
 	l->lifetime = db->server_lifetime > 0 ? db->server_lifetime :
 	    s->server_lifetime;
 	l->reserve_timeout = s->reserve_pool_timeout;
@@ -486,6 +515,7 @@ static int make_console(struct catalog *c)
 	own->min_pool_size = own->reserve_pool_size = CONFIG_UNSET;
 	own->server_lifetime = own->query_wait_timeout = CONFIG_UNSET;
 	own->pool_mode = POOL_STATEMENT;
+	own->session_state = CONFIG_UNSET;
 	own->tls.sslmode = own->tls.negotiation = CONFIG_UNSET;
 	own->port = c->config->set.listen_port;
 	own->name = mem_strdup(CONSOLE);

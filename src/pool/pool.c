@@ -192,6 +192,8 @@ enum pool_release pool_release_verdict(struct pool_server *ps, bool lent,
 	if (lent && (p->limits.reset || (p->limits.can_reset &&
 	    ps->mode == POOL_SESSION)))
 		return POOL_TO_TESTED;
+	if (ps->stained && p->limits.state != STATE_FORGET)
+		return POOL_TO_CLEANED;
 	if (lent && p->limits.check && p->limits.check_delay == 0)
 		return POOL_TO_USED;
 	return POOL_TO_IDLE;

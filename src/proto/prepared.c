@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "proto/sql.h"
+#include "proto/sql_leave.h"
 
 #define PREFIX "PGBOUNCER_"
 
@@ -72,6 +73,7 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	p->number = (uint32_t)number;
 	p->forgets_all = sql_forgets_all(body, len) ||
 	    sql_resets(body, len);
+	p->leaves = sql_may_leave(body, len);
 	p->hh.tbl = NULL;
 	t->bytes += prepared_text_bytes(len);
 	return p;

@@ -13,6 +13,8 @@ static const enum close_reason late[] = {
 	[CHORE_CHECK] = CLOSE_TEST_QUERY_TIMEOUT,
 	[CHORE_PARAMS] = CLOSE_SERVER_PARAMETERS_TIMEOUT,
 	[CHORE_ROLLBACK] = CLOSE_ROLLBACK_TIMEOUT,
+	[CHORE_CLEAN] = CLOSE_CLEANING_TIMEOUT,
+	[CHORE_CONNECT] = CLOSE_CLEANING_TIMEOUT,
 };
 
 /* Is it as likely to be dead as one at addr that is silent since then? */

@@ -52,6 +52,8 @@ static void settle(struct server *s, bool lent)
 		server_close(s, why != CLOSE_NONE ? why : CLOSE_EVICTED);
 		return;
 	}
+	if (lent)
+		broker_stain(s);
 	switch (pool_release_verdict(&s->ps, lent, time_now(), &why)) {
 	case POOL_TO_CLOSE:
 		if (why == CLOSE_SERVER_LIFETIME_OVER)
@@ -65,6 +67,10 @@ static void settle(struct server *s, bool lent)
 		pool_server_set(&s->ps, SERVER_TESTED);
 		(void)server_send_query(s,
 		    sessions_settings(ss)->server_reset_query, CHORE_RESET);
+		return;
+	case POOL_TO_CLEANED:
+		pool_server_set(&s->ps, SERVER_TESTED);
+		broker_clean(s);
 		return;
 	case POOL_TO_USED:
 		pool_server_set(&s->ps, SERVER_USED);
@@ -117,6 +123,8 @@ void broker_chore_done(struct server *s)
 	const bool lent = s->chore == CHORE_ROLLBACK ||
 	    s->ps.state == SERVER_BEING_CANCELED;
 
+	if (broker_clean_goes_on(s))
+		return;
 	timeout_stop(&s->timer);
 	s->chore = CHORE_NONE;
 	settle(s, lent);

@@ -9,8 +9,10 @@
 #include "proto/reader.h"
 #include "proto/report.h"
 #include "proto/track_look.h"
+#include "session/broker.h"
 #include "session/relay_parts.h"
 #include "session/relay_reset.h"
+#include "session/relay_watch.h"
 #include "session/sessions.h"
 
 /* Forward (or, without a client, drop) what is here of the message. */
@@ -62,6 +64,16 @@ static enum relay_step on_data(struct relay_down *d)
 	if (track_is_empty(&d->s->track) &&
 	    d->m[0] != BE_NOTIFICATION_RESPONSE)
 		return fail(d, CLOSE_UNKNOWN_PKT);
+	if (d->s->chore == CHORE_CLEAN && d->m[0] == BE_DATA_ROW) {
+		if (d->size > RELAY_SMALL_MAX)
+			return fail(d, CLOSE_CLEANING_FAILED);
+		if (d->have < d->size)
+			return RELAY_SHORT;
+		broker_clean_row(d->s, d->m + MSG_HEADER,
+		    d->size - MSG_HEADER);
+		pass(d, false);
+		return RELAY_NEXT;
+	}
 	if (d->size <= d->have)
 		d->size = msg_run(d->m, d->have, d->max);
 	pass(d, d->s->chore == CHORE_NONE);
@@ -99,6 +111,8 @@ enum close_reason relay_chore_failure(enum server_chore chore)
 		[CHORE_CHECK] = CLOSE_TEST_QUERY_FAILED,
 		[CHORE_PARAMS] = CLOSE_INVALID_SERVER_PARAMETER,
 		[CHORE_ROLLBACK] = CLOSE_ROLLBACK_FAILED,
+		[CHORE_CLEAN] = CLOSE_CLEANING_FAILED,
+		[CHORE_CONNECT] = CLOSE_CLEANING_FAILED,
 	};
 
 	return why[chore];
@@ -137,13 +151,15 @@ static enum relay_step on_chore_error(struct relay_down *d)
 		d->s->fatal_passed = true;
 		return fail(d, CLOSE_SERVER_CRASHED);
 	}
-	return chore == CHORE_PARAMS || chore == CHORE_ROLLBACK ?
-	    fail(d, relay_chore_failure(chore)) : on_reply(d);
+	return chore == CHORE_PARAMS || chore == CHORE_ROLLBACK ||
+	    chore == CHORE_CLEAN ? fail(d, relay_chore_failure(chore)) :
+	    on_reply(d);
 }
 
 static enum relay_step on_error(struct relay_down *d)
 {
 	relay_reset_failed(d);
+	d->s->trace.failed = true;
 	if (d->s->chore != CHORE_NONE)
 		return on_chore_error(d);
 	/* no error that means something here is that long: it passes as it comes */
@@ -207,6 +223,7 @@ static enum relay_step on_complete(struct relay_down *d)
 	relay_reset_tag(d);
 	if (!relay_has_meaning(d->m, d->size))
 		return on_reply(d);
+	relay_watch_tag(d);
 	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
 		if (has_tag(d, tags[i]) && forget_statements(d) < 0)
 			return fail_memory(d);

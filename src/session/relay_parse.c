@@ -13,6 +13,7 @@
 #include "session/relay_deallocate.h"
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
+#include "session/relay_watch.h"
 #include "session/sessions.h"
 
 void relay_send_named(struct relay_up *up, char type, const char *kind,
@@ -193,6 +194,7 @@ static enum relay_step parse_unnamed(struct relay_up *up)
 	const char *sql = (const char *)up->m + MSG_HEADER + 1;
 	const size_t n = here > MSG_HEADER ? here - MSG_HEADER - 1 : 0;
 
+	relay_watch_parse(up);
 	up->c->relay.execute_holds = sql_may_matter(sql, n) &&
 	    (sql_forgets_all(sql, n) || sql_resets(sql, n));
 	return relay_request(up);

@@ -118,6 +118,7 @@ enum relay_step relay_bind(struct relay_up *up)
 		return step;
 	if (stmt->forgets_all)
 		c->relay.execute_holds = true;
+	up->s->trace.marked = up->s->trace.marked || stmt->leaves;
 	if (track_add(&up->s->track, FE_BIND, TRACK_FORWARD, NULL) < 0)
 		return relay_no_memory(up);
 	track_tag(&up->s->track, stmt->number);

@@ -8,6 +8,7 @@
 #include "pool/latencies.h"
 #include "proto/msg.h"
 #include "proto/sql.h"
+#include "proto/sql_leave.h"
 #include "proto/track_look.h"
 #include "proto/track_run.h"
 #include "session/relay_parts.h"
@@ -29,8 +30,9 @@ static inline bool is_plain(const struct relay_up *up, const uint8_t *m,
 
 	switch (m[0]) {
 	case FE_PARSE:
-		return !up->named || (n > 1 && body[0] == '\0' &&
-		    !sql_may_matter_alone(body[1]));
+		return (!up->named || (n > 1 && body[0] == '\0' &&
+		    !sql_may_matter_alone(body[1]))) &&
+		    !(up->watched && sql_may_leave(body, n));
 	case FE_BIND:
 		return !up->named || (n > 1 && body[0] == '\0' &&
 		    body[1] == '\0');
@@ -41,8 +43,9 @@ static inline bool is_plain(const struct relay_up *up, const uint8_t *m,
 		return true;
 	case FE_QUERY:
 		return !sessions_settings(up->c->ss)->disable_pqexec &&
-		    !((up->named || up->c->relay.start != NULL) &&
-		    sql_may_matter(body, n)) &&
+		    !((up->named || up->watched ||
+		    up->c->relay.start != NULL) && sql_may_matter(body, n)) &&
+		    !(up->watched && sql_may_leave(body, n)) &&
 		    !track_is_in_batch(&up->s->track);
 	default:
 		return false;

@@ -15,6 +15,7 @@
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
 #include "session/relay_reset.h"
+#include "session/relay_watch.h"
 #include "session/sessions.h"
 #include "session/slow.h"
 
@@ -44,6 +45,8 @@ static enum relay_step pass_call(struct relay_up *up)
 
 	if (in_batch && step == RELAY_NEXT)
 		track_tag(&up->s->track, 1);
+	if (up->watched && step == RELAY_NEXT)
+		relay_watch_call(up);
 	return step;
 }
 
@@ -114,6 +117,13 @@ static enum relay_step on_terminate(struct relay_up *up)
 	return RELAY_STOP;
 }
 
+/* A Parse of a name that is the client's own business. */
+static enum relay_step on_parse(struct relay_up *up)
+{
+	relay_watch_parse(up);
+	return relay_request(up);
+}
+
 static enum relay_step on_unknown(struct relay_up *up)
 {
 	return relay_fail(up, CLOSE_UNKNOWN_PKT);
@@ -137,7 +147,7 @@ static const struct row rows[256] = {
 	[FE_FUNCTION_CALL] = { pass_call, pass_call, NEED_SERVER },
 	[FE_SYNC] = { on_sync, on_sync, NEED_SERVER },
 	[FE_EXECUTE] = { relay_request, on_execute, NEED_SERVER },
-	[FE_PARSE] = { relay_request, relay_parse, NEED_SERVER },
+	[FE_PARSE] = { on_parse, relay_parse, NEED_SERVER },
 	[FE_BIND] = { relay_request, relay_bind, NEED_SERVER },
 	[FE_DESCRIBE] = { relay_request, relay_describe, NEED_SERVER },
 	[FE_CLOSE] = { relay_request, relay_close, NEED_SERVER },
@@ -281,6 +291,7 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b)
 	size_t used = 0;
 
 	up->named = relay_translates(c);
+	up->watched = relay_watches(c->pc.pool);
 	up->injected = 0;
 	outbox_init(&up->out, up->s == NULL ? NULL : &up->s->stream);
 	while (used < b->len && step == RELAY_NEXT) {

@@ -84,6 +84,7 @@
 	    it->state == SERVER_IDLE) \
 	X(pool_server, close_needed, MOVED) \
 	X(pool_server, dedicated, !it->dedicated) X(pool_server, lent, MADE) \
+	X(pool_server, stained, MOVED) \
 	X(pool_server, mode, MOVED) \
 	A(pool_server, evict, MADE)
 
@@ -114,6 +115,7 @@
 	X(server, track, is_movable_track(&it->track)) \
 	X(server, prepared, is_movable_prepared_uses(&it->prepared)) \
 	X(server, params, MOVED) X(server, origin, MOVED) \
+	X(server, trace, MOVED) X(server, deallocates, MADE) \
 	X(server, carry, is_movable_carry(&it->carry)) \
 	X(server, rest, is_movable_message_rest(&it->rest)) \
 	X(server, sent, MADE) X(server, superuser, MOVED) \

@@ -152,6 +152,18 @@ static int read_params(struct server *s, const struct snapshot_server *in)
 	    params_forget(&s->params, &s->origin, false) < 0 ? -1 : 0;
 }
 
+/* What nobody has watched may have anything. */
+static void set_stain(struct server *s, const struct snapshot_server *in)
+{
+	const unsigned both = SNAPSHOT_WATCHED | SNAPSHOT_STAINED;
+
+	s->ps.stained = s->ps.pool->limits.state != STATE_FORGET &&
+	    (in->flags & both) != SNAPSHOT_WATCHED;
+	/* an idle one would be lent as it is */
+	if (s->ps.stained && (in->flags & SNAPSHOT_LINKED) == 0)
+		s->ps.close_needed = true;
+}
+
 static int fill_server(struct server *s, struct snapshot_server *in,
     struct err *e)
 {
@@ -160,6 +172,7 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	evict_update(&s->ps);
 	s->ps.close_needed = (in->flags & SNAPSHOT_CLOSE) != 0 ||
 	    !same_place(in, s->ps.pool);
+	set_stain(s, in);
 	if ((in->flags & SNAPSHOT_OLD) != 0)
 		s->ps.pool->old_protocol = true;
 	if (in->chore != CHORE_NONE && in->chore != CHORE_PARAMS)

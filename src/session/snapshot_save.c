@@ -138,6 +138,11 @@ static unsigned server_flags(const struct server *s)
 	flags |= s->ps.pool->old_protocol ? SNAPSHOT_OLD : 0;
 	flags |= s->rest.dropped ? SNAPSHOT_DROP : 0;
 	flags |= s->superuser ? SNAPSHOT_SUPERUSER : 0;
+	flags |= s->ps.stained || trace_is_any(&s->trace) ?
+	    SNAPSHOT_STAINED : 0;
+	flags |= s->ps.pool->limits.state != STATE_FORGET ?
+	    SNAPSHOT_WATCHED : 0;
+	flags |= s->ps.client != NULL ? SNAPSHOT_LINKED : 0;
 	flags |= mode_flag(&s->ps);
 	return flags;
 }

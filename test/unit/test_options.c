@@ -166,6 +166,8 @@ static const struct {
 	{ "http_log_lines", "100", true },
 	{ "shutdown_drain_timeout", "0", true },
 	{ "shutdown_grace", "0", true },
+	{ "session_state", "forget", true },
+	{ "session_state_check", "told", true },
 };
 
 static void test_rows_are_those_of_show_config(void **state)

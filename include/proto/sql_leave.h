@@ -1,0 +1,25 @@
+/* sql_leave.h - texts that may leave something behind in a session.
+ *
+ * What a SET, a LISTEN or a PREPARE does, their command tags tell. These are
+ * the words of what no tag tells: CREATE TEMP and SELECT INTO TEMP, pg_temp,
+ * set_config(), advisory locks, sequences.
+ * SPDX-License-Identifier: ISC */
+#ifndef PROTO_SQL_LEAVE_H
+#define PROTO_SQL_LEAVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Hot: is one of the words in n bytes of SQL? In comments and strings, too: that
+ * costs a look at the session, no more.
+ */
+bool sql_may_leave(const void *sql, size_t n);
+
+/*
+ * Is the first statement one whose tag is SET, and that leaves nothing: SET
+ * LOCAL, SET TRANSACTION?
+ */
+bool sql_is_local(const char *sql, size_t n);
+
+#endif

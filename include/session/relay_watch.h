@@ -1,0 +1,27 @@
+/* relay_watch.h - what passes is watched for what it may leave in the session.
+ *
+ * In a pool that has a session_state other than forget; see trace.h.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_RELAY_WATCH_H
+#define SESSION_RELAY_WATCH_H
+
+#include <stdbool.h>
+
+#include "pool/pool.h"
+
+struct relay_down;
+struct relay_up;
+
+static inline bool relay_watches(const struct pool *p)
+{
+	return p->limits.state != STATE_FORGET;
+}
+
+/* A Query or FunctionCall was sent. */
+void relay_watch_call(const struct relay_up *up);
+/* A Parse is sent that goes to the server with the client's own name. */
+void relay_watch_parse(const struct relay_up *up);
+/* A whole CommandComplete. */
+void relay_watch_tag(const struct relay_down *d);
+
+#endif

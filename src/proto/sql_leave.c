@@ -1,0 +1,153 @@
+/* sql_leave.c - texts that may leave something behind in a session.
+ *
+ * Two letters of each word are rare enough that most texts have none of these
+ * pairs; 16 bytes are looked at in one go.
+ * SPDX-License-Identifier: ISC */
+#include "proto/sql_leave.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+#include "proto/sql.h"
+
+#define BLOCK 16
+#define FOLD 0x20	/* to lower case, where it is a letter */
+
+typedef uint8_t block __attribute__((vector_size(BLOCK)));
+
+/* --- is there a pair? --- */
+
+/* Of BLOCK + 1 bytes. */
+static inline bool has_pair(const uint8_t *s)
+{
+	uint64_t any[2];
+	block a, b, hit;
+
+	memcpy(&a, s, BLOCK);
+	memcpy(&b, s + 1, BLOCK);
+	a |= FOLD;
+	b |= FOLD;
+	/* nextVal, setVal, aDVisory; teMPorary; set_coNFig; U&"..." */
+	hit = (block)(((a == 't') | (a == 'd')) & (b == 'v'));
+	hit |= (block)((a == 'm') & (b == 'p'));
+	hit |= (block)((a == 'n') & (b == 'f'));
+	hit |= (block)((a == 'u') & (b == '&'));
+	memcpy(any, &hit, sizeof any);
+	return (any[0] | any[1]) != 0;
+}
+
+/* --- is it one of the words? --- */
+
+/* A text around a place in it. */
+struct place {
+	const char *start, *at, *end;
+};
+
+static bool is_inner(char ch)
+{
+	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
+	    (ch >= '0' && ch <= '9') || ch == '$' || (uint8_t)ch >= 0x80;
+}
+
+/* Does word stand there, so that at is behind its first `before` letters? */
+static bool is_word(const struct place *p, const char *word, size_t before)
+{
+	const size_t n = strlen(word);
+
+	return (size_t)(p->at - p->start) >= before &&
+	    (size_t)(p->end - p->at) + before >= n &&
+	    strncasecmp(p->at - before, word, n) == 0;
+}
+
+/* TEMP or TEMPORARY, and pg_temp or pg_temp_3; not a_temp, temper, tempt. */
+static bool is_temporary(const struct place *p)
+{
+	if (!is_word(p, "temp", 2))
+		return false;
+	const char *const word = p->at - 2;
+	const char *const next = p->at + 2;
+	const struct place prefix = { p->start, word, p->end };
+
+	if (is_word(&prefix, "pg_temp", 3))
+		return true;
+	if (word > p->start && (is_inner(word[-1]) || word[-1] == '_'))
+		return false;
+	return is_word(p, "temporary", 2) || next == p->end ||
+	    !(is_inner(*next) || *next == '_');
+}
+
+static bool is_one(const struct place *p)
+{
+	static const struct {
+		const char *word;
+		size_t before;
+	} words[] = { { "set_config", 6 }, { "nextval", 3 }, { "setval", 2 },
+		{ "_advisory_", 2 }, { "u&\"", 0 }, { "u&'", 0 } };
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (is_word(p, words[i].word, words[i].before))
+			return true;
+	return is_temporary(p);
+}
+
+static bool is_pair(const char *s)
+{
+	const char a = s[0] | FOLD, b = s[1] | FOLD;
+
+	return (b == 'v' && (a == 't' || a == 'd')) || (a == 'm' && b == 'p') ||
+	    (a == 'n' && b == 'f') || (a == 'u' && s[1] == '&');
+}
+
+static bool has_word(const char *sql, size_t n)
+{
+	struct place p = { sql, sql, sql + n };
+
+	for (; p.end - p.at > 1; p.at++)
+		if (is_pair(p.at) && is_one(&p))
+			return true;
+	return false;
+}
+
+bool sql_may_leave(const void *sql, size_t n)
+{
+	const uint8_t *const s = sql;
+	uint8_t last[BLOCK + 1] = { 0 };
+	size_t i = 0;
+
+	for (; i + BLOCK < n; i += BLOCK)
+		if (has_pair(s + i))
+			return has_word(sql, n);
+	if (n > BLOCK)	/* the end, again with some of what was before */
+		return has_pair(s + n - BLOCK - 1) && has_word(sql, n);
+	memcpy(last, s, n);
+	return has_pair(last) && has_word(sql, n);
+}
+
+/* --- SET LOCAL --- */
+
+static const char *skip_blanks(const char *s, const char *end)
+{
+	while (s < end && (*s == ' ' || (*s >= '\t' && *s <= '\r')))
+		s++;
+	return s;
+}
+
+/* Behind the word, if it stands at s; else NULL. */
+static const char *skip_word(const char *s, const char *end, const char *word)
+{
+	const size_t n = strlen(word);
+
+	s = skip_blanks(s, end);
+	return (size_t)(end - s) > n && strncasecmp(s, word, n) == 0 &&
+	    !is_inner(s[n]) && s[n] != '_' ? s + n : NULL;
+}
+
+bool sql_is_local(const char *sql, size_t n)
+{
+	const char *const end = sql + n;
+	const char *const at = skip_word(sql, end, "set");
+
+	return at != NULL && (skip_word(at, end, "local") != NULL ||
+	    skip_word(at, end, "transaction") != NULL);
+}

@@ -1,0 +1,109 @@
+/* broker_clean.c - what clients have left in a session is taken away.
+ *
+ * By the statements that DISCARD ALL is made of, but for plans and statements
+ * of the protocol, which clients share. They cost less than to ask what there
+ * is. connect_query is run again, for what they have taken of its own.
+ * (spec/pooling.md section 25)
+ * SPDX-License-Identifier: ISC */
+#include <string.h>
+
+#include "proto/reader.h"
+#include "session/broker.h"
+#include "session/broker_parts.h"
+#include "session/server.h"
+
+/*
+ * RESET first: no statement_timeout of a client may hit the rest. Names are
+ * qualified, as search_path may be anybody's.
+ */
+#define CLEAN \
+	"RESET ALL;RESET SESSION AUTHORIZATION;RESET ROLE;CLOSE ALL;" \
+	"UNLISTEN *;SELECT pg_catalog.pg_advisory_unlock_all();" \
+	"DISCARD TEMP;DISCARD SEQUENCES"
+#define PREPARED \
+	"SELECT name FROM pg_catalog.pg_prepared_statements WHERE from_sql"
+
+#define DEALLOCATES_MAX (1 << 20)	/* bytes of SQL */
+
+static const char *connect_query(const struct server *s)
+{
+	return s->ps.pool->key.db->conf->connect_query;
+}
+
+void broker_stain(struct server *s)
+{
+	const struct pool_limits *const l = &s->ps.pool->limits;
+	const struct trace *const t = &s->trace;
+
+	if (l->state == STATE_FORGET) {
+		trace_clear(&s->trace);
+		return;
+	}
+	if (trace_is_left(t) || l->state_always ||
+	    s->ps.mode == POOL_SESSION ||
+	    (t->discarded && connect_query(s) != NULL))
+		s->ps.stained = true;
+	if (t->loaded)
+		s->ps.close_needed = true;
+	trace_clear(&s->trace);
+}
+
+void broker_clean(struct server *s)
+{
+	writer_fini(&s->deallocates);
+	writer_init(&s->deallocates, DEALLOCATES_MAX);
+	if (server_send_query(s, CLEAN, CHORE_CLEAN) == 0)
+		(void)server_send_query(s, PREPARED, CHORE_CLEAN);
+}
+
+/* The name of a statement; or nothing, which pg_advisory_unlock_all() gives. */
+void broker_clean_row(struct server *s, const void *row, size_t size)
+{
+	struct writer *const w = &s->deallocates;
+	struct reader r;
+
+	reader_init(&r, row, size);
+	const uint16_t columns = reader_u16(&r);
+	const uint32_t len = reader_u32(&r);
+	const char *const name = columns == 1 && len > 0 && len <= size ?
+	    (const char *)reader_bytes(&r, len) : NULL;
+
+	if (name == NULL || r.failed)
+		return;
+	writer_bytes(w, "DEALLOCATE \"", 12);
+	for (uint32_t i = 0; i < len; i++) {
+		if (name[i] == '"')
+			writer_u8(w, '"');
+		writer_u8(w, (uint8_t)name[i]);
+	}
+	writer_bytes(w, "\";", 2);
+}
+
+bool broker_clean_goes_on(struct server *s)
+{
+	struct writer *const w = &s->deallocates;
+	const enum server_chore chore = s->chore;
+
+	if (chore != CHORE_CLEAN && chore != CHORE_CONNECT)
+		return false;
+	if (chore == CHORE_CLEAN && (w->len > 0 || w->failed)) {
+		struct writer sql = *w;
+
+		*w = (struct writer){ .cap = DEALLOCATES_MAX };
+		writer_u8(&sql, 0);
+		if (sql.failed)
+			server_close(s, CLOSE_CLEANING_FAILED);
+		else
+			(void)server_send_query(s, (const char *)sql.at,
+			    CHORE_CLEAN);
+		writer_fini(&sql);
+		return true;
+	}
+	writer_fini(w);
+	if (chore == CHORE_CLEAN && connect_query(s) != NULL) {
+		(void)server_send_query(s, connect_query(s), CHORE_CONNECT);
+		return true;
+	}
+	s->ps.stained = false;
+	return false;
+}

@@ -1,0 +1,62 @@
+/* trace.c - may what a client has done have left something in the session?
+ * SPDX-License-Identifier: ISC */
+#include "session/trace.h"
+
+#include <string.h>
+
+enum { SETS = 1, MARKS = 2, PREPARES = 4, LOADS = 8, DISCARDS = 16 };
+
+/* A DO may do anything. */
+static const struct {
+	const char *tag;
+	unsigned does;
+} tags[] = {
+	{ "SET", SETS },
+	{ "RESET", SETS },
+	{ "LISTEN", MARKS },
+	{ "DECLARE CURSOR", MARKS },
+	{ "PREPARE", MARKS | PREPARES },
+	{ "DO", MARKS | PREPARES },
+	{ "LOAD", MARKS | LOADS },
+	{ "DISCARD ALL", DISCARDS },
+};
+
+static unsigned find(const char *tag)
+{
+	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
+		if (strcmp(tags[i].tag, tag) == 0)
+			return tags[i].does;
+	return 0;
+}
+
+void trace_tag(struct trace *t, const char *tag, bool last)
+{
+	const unsigned does = find(tag);
+
+	t->sets += (does & SETS) != 0;
+	t->marked = t->marked || (does & MARKS) != 0;
+	t->prepared = t->prepared || (does & PREPARES) != 0;
+	t->loaded = t->loaded || (does & LOADS) != 0;
+	if ((does & DISCARDS) == 0)
+		return;
+	/* it is no part of a transaction that could be undone */
+	if (last && !t->failed)
+		*t = (struct trace){ .loaded = t->loaded,
+		    .lasting = t->lasting };
+	t->discarded = true;
+}
+
+/*
+ * Which of those that were sent were completed is not known: only that all
+ * were, if there was no error.
+ */
+bool trace_is_left(const struct trace *t)
+{
+	return t->marked || t->loaded || t->lasting || t->sets > t->local ||
+	    (t->failed && (t->sets > 0 || t->discarded));
+}
+
+void trace_clear(struct trace *t)
+{
+	*t = (struct trace){ .lasting = t->lasting };
+}

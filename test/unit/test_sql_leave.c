@@ -1,0 +1,90 @@
+/* test_sql_leave.c - unit tests of the words that may leave something behind.
+ * SPDX-License-Identifier: ISC */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "proto/sql_leave.h"
+
+static const char *const words[] = { "create temp table t()",
+	"CREATE TEMPORARY TABLE t()", "select 1 into Temp t",
+	"select * from pg_temp.t", "create table pg_temp_3.t()",
+	"select set_config('a.b', '1', false)", "select SET_CONFIG($1, $2, $3)",
+	"select pg_advisory_lock(1)", "select pg_try_ADVISORY_lock(1)",
+	"select nextval('s')", "select SetVal('s', 7)", "temp",
+	"select U&\"\\0073et_config\"()", "select u&'x'" };
+
+static const char *const others[] = { "", "t", "select 1",
+	"select abalance from pgbench_accounts where aid = 7",
+	"select temper, attempt, template, temperature from tempt",
+	"update item set room_temp = 3, temp_id = 2 where config = 'x'",
+	"insert into m (value) values ('advice')", "select currval('s')",
+	"select a & b from conf", "select vector, dv, tv, mp, nf from nft",
+	"select lastval()", "select pg_config()" };
+
+static void test_words_are_seen(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		assert_true(sql_may_leave(words[i], strlen(words[i]) + 1));
+}
+
+static void test_others_are_not(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		assert_false(sql_may_leave(others[i], strlen(others[i]) + 1));
+}
+
+/* Whichever block of bytes it falls into. */
+static void test_place_is_of_no_matter(void **state)
+{
+	char text[128];
+
+	(void)state;
+	for (int before = 0; before < 40; before++) {
+		for (int after = 0; after < 40; after++) {
+			const int n = snprintf(text, sizeof text,
+			    "%*s nextval %*s", before, "", after, "");
+
+			assert_true(sql_may_leave(text, (size_t)n));
+			assert_true(sql_may_leave(text, (size_t)before + 8));
+			assert_false(sql_may_leave(text, (size_t)before + 7));
+		}
+	}
+}
+
+static void test_local_is_told_from_others(void **state)
+{
+	static const char *const yes[] = { "set local work_mem = 1",
+	    "SET  LOCAL a.b to 1", " set\ttransaction read only",
+	    "set local role x; set role y" };
+	static const char *const no[] = { "set work_mem = 1", "set", "set local",
+	    "set locale = 1", "set session work_mem = 1", "reset local",
+	    "set session characteristics as transaction read only",
+	    "set local_x = 1", "select 1", "", "settle local x" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+		assert_true(sql_is_local(yes[i], strlen(yes[i]) + 1));
+	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+		assert_false(sql_is_local(no[i], strlen(no[i])));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_words_are_seen),
+		cmocka_unit_test(test_others_are_not),
+		cmocka_unit_test(test_place_is_of_no_matter),
+		cmocka_unit_test(test_local_is_told_from_others),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+/* test_trace.c - unit tests of what may be left in a session.
+ * SPDX-License-Identifier: ISC */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "session/trace.h"
+
+static void test_tags_tell(void **state)
+{
+	static const char *const yes[] = { "SET", "RESET", "LISTEN", "DO",
+	    "DECLARE CURSOR", "PREPARE", "LOAD" };
+	static const char *const no[] = { "SELECT 1", "INSERT 0 1", "COMMIT",
+	    "ROLLBACK", "DELETE 3", "UNLISTEN", "DEALLOCATE", "DISCARD ALL",
+	    "DISCARD PLANS", "LOCK TABLE", "PREPARE TRANSACTION", "" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) {
+		struct trace t = { 0 };
+
+		trace_tag(&t, yes[i], true);
+		assert_true(trace_is_left(&t));
+	}
+	for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
+		struct trace t = { 0 };
+
+		trace_tag(&t, no[i], true);
+		assert_false(trace_is_left(&t));
+	}
+}
+
+static void test_set_local_leaves_nothing(void **state)
+{
+	struct trace t = { .local = 2 };
+
+	(void)state;
+	trace_tag(&t, "SET", false);
+	trace_tag(&t, "SET", false);
+	assert_false(trace_is_left(&t));
+	trace_tag(&t, "SET", false);
+	assert_true(trace_is_left(&t));
+}
+
+/* Was it the SET LOCAL that failed, or the other one? */
+static void test_error_leaves_doubt(void **state)
+{
+	struct trace t = { .local = 1, .failed = true };
+
+	(void)state;
+	assert_false(trace_is_left(&t));
+	trace_tag(&t, "SET", false);
+	assert_true(trace_is_left(&t));
+}
+
+static void test_discard_all_takes_back(void **state)
+{
+	struct trace t = { 0 };
+
+	(void)state;
+	trace_tag(&t, "SET", true);
+	trace_tag(&t, "PREPARE", true);
+	trace_tag(&t, "DISCARD ALL", true);
+	assert_false(trace_is_left(&t));
+	assert_true(t.discarded && trace_is_any(&t));
+	trace_tag(&t, "SET", true);
+	assert_true(trace_is_left(&t));
+	trace_clear(&t);
+	assert_false(trace_is_any(&t));
+}
+
+/* What was sent behind it is in the trace already. */
+static void test_discard_all_in_front_of_others_does_not(void **state)
+{
+	struct trace t = { .marked = true };
+
+	(void)state;
+	trace_tag(&t, "DISCARD ALL", false);
+	assert_true(trace_is_left(&t));
+}
+
+static void test_library_and_named_statement_stay(void **state)
+{
+	struct trace t = { .lasting = true };
+
+	(void)state;
+	trace_tag(&t, "LOAD", true);
+	trace_tag(&t, "DISCARD ALL", true);
+	assert_true(t.loaded && t.lasting && trace_is_left(&t));
+	trace_clear(&t);
+	assert_true(!t.loaded && t.lasting && trace_is_left(&t));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tags_tell),
+		cmocka_unit_test(test_set_local_leaves_nothing),
+		cmocka_unit_test(test_error_leaves_doubt),
+		cmocka_unit_test(test_discard_all_takes_back),
+		cmocka_unit_test(test_discard_all_in_front_of_others_does_not),
+		cmocka_unit_test(test_library_and_named_statement_stay),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
