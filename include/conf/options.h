@@ -12,7 +12,7 @@
 struct err;
 
 enum pool_mode { POOL_SESSION, POOL_TRANSACTION, POOL_STATEMENT };
-enum session_state { STATE_FORGET, STATE_CLEAN };
+enum session_state { STATE_FORGET, STATE_CLEAN, STATE_KEEP };
 enum state_check { STATE_CHECK_TOLD, STATE_CHECK_ALWAYS };
 enum auth_type {
 	AUTH_ANY, AUTH_TRUST, AUTH_PLAIN, AUTH_MD5, AUTH_SCRAM_SHA_256,

@@ -22,4 +22,7 @@ bool sql_may_leave(const void *sql, size_t n);
  */
 bool sql_is_local(const char *sql, size_t n);
 
+/* Is there no other statement behind the first one, as far as can be seen? */
+bool sql_is_single(const char *sql, size_t n);
+
 #endif

@@ -21,6 +21,7 @@
 #include "session/client_role.h"
 #include "session/relay_state.h"
 
+struct baggage;
 struct cancel_request;
 struct client;
 struct console;
@@ -50,6 +51,7 @@ struct client {
 	struct console *console;	/* owned by the role of that name */
 	struct cancel_request *request;	/* owned by the role "cancel" */
 	struct params *params;		/* counted */
+	struct baggage *baggage;	/* counted; NULL: as its server's base */
 	struct slots *statements;	/* protocol-level names; NULL = none */
 	struct relay_state relay;
 	struct carry carry;		/* read, but not consumed yet */

@@ -6,9 +6,13 @@
 #define SESSION_RELAY_WATCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "pool/pool.h"
+#include "proto/sql.h"
+#include "proto/sql_leave.h"
 
+struct prepared;
 struct relay_down;
 struct relay_up;
 
@@ -17,10 +21,19 @@ static inline bool relay_watches(const struct pool *p)
 	return p->limits.state != STATE_FORGET;
 }
 
+/* Hot: is the body of a Parse, n bytes, to be looked at? */
+static inline bool relay_watch_is_near(const char *body, size_t n)
+{
+	return sql_may_leave(body, n) || (n > 1 && body[0] == '\0' &&
+	    sql_may_matter(body + 1, n - 1));
+}
+
 /* A Query or FunctionCall was sent. */
 void relay_watch_call(const struct relay_up *up);
-/* A Parse is sent that goes to the server with the client's own name. */
+/* A Parse comes, unnamed or not. */
 void relay_watch_parse(const struct relay_up *up);
+/* A Bind of stmt. */
+void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt);
 /* A whole CommandComplete. */
 void relay_watch_tag(const struct relay_down *d);
 

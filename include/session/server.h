@@ -20,6 +20,7 @@
 #include "proto/track.h"
 #include "proto/writer.h"
 #include "session/carry.h"
+#include "session/keep.h"
 #include "session/trace.h"
 
 #define SERVER_KEY_MAX 260	/* process id, and a secret of 256 bytes */
@@ -51,6 +52,7 @@ enum server_chore {
 	CHORE_ROLLBACK,		/* its client left inside a transaction */
 	CHORE_CLEAN,		/* what clients have left is taken away */
 	CHORE_CONNECT,		/* connect_query, again */
+	CHORE_PROBE,		/* what is there? For keep.h */
 };
 
 struct server {
@@ -69,6 +71,7 @@ struct server {
 	struct params_origin origin;	/* what it had at first */
 	struct trace trace;		/* of state, in this transaction */
 	struct writer deallocates;	/* SQL for CHORE_CLEAN */
+	struct keep keep;
 	struct carry carry;
 	struct message_rest rest;	/* of what was read last */
 	bool sent;			/* canceler: the request is on its way */

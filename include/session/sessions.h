@@ -14,10 +14,12 @@
 #include "pool/departure.h"
 #include "pool/lobby.h"
 #include "pool/tally.h"
+#include "proto/custom.h"
 #include "session/client_role.h"
 #include "session/login_queue.h"
 
 struct admin;
+struct baggage_table;
 struct client;
 struct dns;
 struct loop;
@@ -42,6 +44,8 @@ struct sessions {
 	struct dns *dns;		/* owned by the app */
 	struct offload *offload;	/* owned by the app */
 	struct params_table *params;	/* owned by the app */
+	struct baggage_table *baggage;	/* owned by the app */
+	struct custom custom;		/* parameters that were seen */
 	struct prepared_table *prepared;	/* owned by the app */
 	struct tls_setup *tls;		/* in force; owned by the app */
 	struct client_ops client_ops;

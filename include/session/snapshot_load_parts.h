@@ -9,8 +9,10 @@
 struct err;
 struct pool;
 struct prepared;
+struct baggage;
 struct sessions;
 struct snapshot;
+struct snapshot_baggage;
 struct snapshot_statement;
 struct stream;
 
@@ -22,5 +24,9 @@ struct prepared *snapshot_read_statement(struct sessions *ss,
     const struct snapshot_statement *in, struct err *e);
 /* Bytes that the socket had not taken are sent when all sessions go on. */
 int snapshot_read_queued(struct stream *s, const uint8_t *p, size_t n);
+
+/* A set as it was; its names of custom parameters are known here, too. */
+int snapshot_read_baggage(struct sessions *ss,
+    const struct snapshot_baggage *in, struct baggage **out, struct err *e);
 
 #endif

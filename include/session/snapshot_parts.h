@@ -35,6 +35,12 @@ enum snapshot_flag {
 	SNAPSHOT_LINKED = 1 << 20,	/* server: to a client */
 };
 
+/* Of struct baggage; at NULL: none. */
+struct snapshot_baggage {
+	const uint8_t *at;
+	uint32_t len;
+};
+
 /* All point into the bytes that were parsed; lists are walked by next(). */
 struct snapshot_client {
 	unsigned flags;
@@ -49,6 +55,7 @@ struct snapshot_client {
 	uint32_t relay_len;
 	const char *query_text;	/* of struct client; or NULL */
 	uint64_t last;		/* number of a statement */
+	struct snapshot_baggage baggage;
 };
 
 struct snapshot_server {
@@ -74,6 +81,9 @@ struct snapshot_server {
 	struct reader welcome_params;
 	const uint8_t *welcome;
 	uint32_t welcome_len;
+	struct snapshot_baggage has, base;	/* of struct keep */
+	uint8_t pins;
+	bool unlisted;
 };
 
 /* 0, or -1 with e set: not ours, or of another version. */

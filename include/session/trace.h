@@ -17,6 +17,7 @@ struct trace {
 	bool marked;		/* something else may have been left */
 	bool prepared;		/* a statement, by SQL, among it */
 	bool loaded;		/* a library: nothing takes that back */
+	bool unlisted;		/* custom parameters of unknown names, too */
 	bool discarded;		/* all was taken back before the others */
 	bool lasting;		/* a statement that may leave something has a
 				 * name: whoever runs it is not known */

@@ -24,6 +24,7 @@
 #include "io/dns.h"
 #include "io/loop.h"
 #include "io/offload.h"
+#include "proto/baggage.h"
 #include "proto/params.h"
 #include "proto/prepared.h"
 #include "session/broker.h"
@@ -63,7 +64,9 @@ int app_init(struct app *app)
 	ss->params = params_table_new(app->config->set.track_extra_parameters);
 	ss->prepared = prepared_table_new();
 	app->catalog = ss->catalog = catalog_new(app->config);
+	ss->baggage = baggage_table_new();
 	return ss->params == NULL || ss->prepared == NULL ||
+	    ss->baggage == NULL ||
 	    app->catalog == NULL ? -1 : 0;
 }
 
@@ -224,6 +227,8 @@ void app_fini(struct app *app)
 	tls_setup_free(&app->ss.tls);
 	prepared_table_free(&app->ss.prepared);
 	params_table_free(&app->ss.params);
+	baggage_table_free(&app->ss.baggage);
+	custom_fini(&app->ss.custom);
 	loop_free(&app->loop);
 	load_clear(&app->load);
 	set_persist_fini(app);

@@ -64,6 +64,7 @@ static const char *const pool_mode_words[] = {
 static const char *const session_state_words[] = {
 	[STATE_FORGET] = "forget",
 	[STATE_CLEAN] = "clean",
+	[STATE_KEEP] = "keep",
 	NULL
 };
 

@@ -131,7 +131,7 @@ void pool_configure(struct pool *p, const struct config *config)
 	const struct config_user *u = p->key.user->conf;
 	struct pool_limits *l = &p->limits;
 	const bool is_limited = evict_is_limited(p);
-	const bool forgot = l->state == STATE_FORGET;
+	const enum session_state before = l->state;
 
 	const int size = first_given(u ? u->pool_size : -1, db->pool_size,
 	    s->default_pool_size);
@@ -143,7 +143,7 @@ void pool_configure(struct pool *p, const struct config *config)
 	    db->pool_mode, s->pool_mode);
 	l->state = state_of(p, config);
 	l->state_always = s->session_state_check == STATE_CHECK_ALWAYS;
-	if (forgot && l->state != STATE_FORGET)
+	if (l->state != before && l->state != STATE_FORGET)
 		stain_all(p);
 	l->lifetime = db->server_lifetime > 0 ? db->server_lifetime :
 	    s->server_lifetime;

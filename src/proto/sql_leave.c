@@ -151,3 +151,10 @@ bool sql_is_local(const char *sql, size_t n)
 	return at != NULL && (skip_word(at, end, "local") != NULL ||
 	    skip_word(at, end, "transaction") != NULL);
 }
+
+bool sql_is_single(const char *sql, size_t n)
+{
+	const char *const end = memchr(sql, ';', n);
+
+	return end == NULL || (size_t)(end - sql) + 2 >= n;
+}

@@ -12,6 +12,7 @@
 #include "pool/latencies.h"
 #include "pool/limit.h"
 #include "pool/pool_failure.h"
+#include "proto/baggage.h"
 #include "proto/params.h"
 #include "proto/writer.h"
 #include "session/broker_parts.h"
@@ -27,6 +28,12 @@ void broker_touch(struct sessions *ss, struct pool *p)
 
 /* --- joining --- */
 
+static inline bool is_same(const struct client *c,
+    const struct server *s)
+{
+	return c->params == s->params && c->baggage == s->keep.has;
+}
+
 /* n queries, each with its NUL. May close s. */
 static void send_sets(struct server *s, const char *sql, int n)
 {
@@ -34,11 +41,18 @@ static void send_sets(struct server *s, const char *sql, int n)
 		sql += strlen(sql) + 1;
 }
 
+/* With what is kept go the values that the server does not report, too. */
+static struct params_origin origin_of(const struct server *s)
+{
+	return (struct params_origin){ .set = s->origin.set,
+		.silent = keep_is_on(s->ps.pool) ? 0 : s->origin.silent };
+}
+
 int broker_adopt_params(struct client *c, const struct server *s)
 {
 	const bool begins = c->relay.start == c->params;
 
-	if (params_adopt(&c->params, s->params, s->origin.silent) < 0)
+	if (params_adopt(&c->params, s->params, origin_of(s).silent) < 0)
 		return -1;
 	if (begins && c->relay.start != NULL) {
 		params_unref(&c->relay.start);
@@ -47,24 +61,42 @@ int broker_adopt_params(struct client *c, const struct server *s)
 	return 0;
 }
 
+/* All that makes s as c wants it. Returns how many queries; -1: no memory. */
+static int write_sets(struct client *c, struct server *s, struct writer *w)
+{
+	const struct params_origin origin = origin_of(s);
+	struct baggage *want = keep_wanted(c, s);
+	int n = params_write_sets(c->params, s->params, &origin, w);
+
+	if (keep_is_on(s->ps.pool))
+		n += keep_write_sql(s, c, want, w);
+	const bool failed = w->failed ||
+	    (want == NULL && keep_is_on(s->ps.pool)) ||
+	    (n > 0 && params_expect(&s->params, c->params, &origin) < 0);
+
+	baggage_put(&c->baggage, want);
+	baggage_put(&s->keep.has, want);
+	baggage_unref(&want);
+	return failed ? -1 : n;
+}
+
 bool broker_same_params(struct client *c, struct server *s)
 {
 	struct writer w;
 
-	if (c->params == s->params)
+	if (is_same(c, s))
 		return true;
-	writer_init(&w, 1 << 20);
-	const int n = params_write_sets(c->params, s->params, &s->origin, &w);
+	writer_init(&w, BAGGAGE_BYTES);
+	const int n = write_sets(c, s, &w);
 
-	if (n == 0 && !w.failed) {
+	if (n == 0) {
 		/* they are one set from now on */
 		(void)broker_adopt_params(c, s);
 		writer_fini(&w);
 		return true;
 	}
 	stream_pause(&c->stream);
-	if (w.failed || params_expect(&s->params, c->params,
-	    &s->origin) < 0)
+	if (n < 0)
 		server_fail(s, CLOSE_NO_MEMORY_FOR_PARAMETERS);
 	else
 		send_sets(s, (const char *)w.at, n);
@@ -96,7 +128,7 @@ static bool join(struct client *c, struct server *s)
 	if (log_wants(LEVEL_NOISE))
 		log_at(LEVEL_NOISE, &c->who, "linked to S-%p", (void *)s);
 	if (!client_logs_in(c))
-		return c->params == s->params || broker_same_params(c, s);
+		return is_same(c, s) || broker_same_params(c, s);
 	c->role->go_on(c);
 	return false;
 }

@@ -15,6 +15,7 @@ static const enum close_reason late[] = {
 	[CHORE_ROLLBACK] = CLOSE_ROLLBACK_TIMEOUT,
 	[CHORE_CLEAN] = CLOSE_CLEANING_TIMEOUT,
 	[CHORE_CONNECT] = CLOSE_CLEANING_TIMEOUT,
+	[CHORE_PROBE] = CLOSE_PROBE_TIMEOUT,
 };
 
 /* Is it as likely to be dead as one at addr that is silent since then? */

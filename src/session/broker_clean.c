@@ -30,21 +30,29 @@ static const char *connect_query(const struct server *s)
 	return s->ps.pool->key.db->conf->connect_query;
 }
 
-void broker_stain(struct server *s)
+/* What is not kept, or can't be, as its client is gone, is to go. */
+static bool is_stained(const struct server *s)
 {
 	const struct pool_limits *const l = &s->ps.pool->limits;
 	const struct trace *const t = &s->trace;
 
-	if (l->state == STATE_FORGET) {
-		trace_clear(&s->trace);
-		return;
-	}
-	if (trace_is_left(t) || l->state_always ||
-	    s->ps.mode == POOL_SESSION ||
-	    (t->discarded && connect_query(s) != NULL))
+	if (s->keep.pins != 0 || s->keep.unlisted ||
+	    s->ps.mode == POOL_SESSION)
+		return true;
+	if (keep_is_on(s->ps.pool) && s->keep.settled)
+		return false;
+	return trace_is_left(t) || l->state_always ||
+	    (t->discarded && connect_query(s) != NULL);
+}
+
+void broker_stain(struct server *s)
+{
+	if (s->ps.pool->limits.state != STATE_FORGET && is_stained(s))
 		s->ps.stained = true;
-	if (t->loaded)
+	if (s->ps.stained && (s->trace.loaded ||
+	    (s->keep.pins & PIN_LOADED) != 0))
 		s->ps.close_needed = true;
+	s->keep.settled = false;
 	trace_clear(&s->trace);
 }
 
@@ -105,5 +113,6 @@ bool broker_clean_goes_on(struct server *s)
 		return true;
 	}
 	s->ps.stained = false;
+	keep_cleaned(s);
 	return false;
 }

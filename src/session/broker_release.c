@@ -31,25 +31,41 @@ static bool must_hand_over(const struct server *s)
 	    limit_takes_away(&s->ps, s->ss->catalog, time_now());
 }
 
+/* False: it is asked; meanwhile nobody gets it. */
+static bool knows_base(struct server *s)
+{
+	if (keep_knows_base(s))
+		return true;
+	if (server_is_open(s))
+		pool_server_set(&s->ps, SERVER_TESTED);
+	return false;
+}
+
+/* Whatever it could be used for; CLOSE_NONE: none. */
+static enum close_reason why_to_close(const struct server *s)
+{
+	const struct pool *p = s->ps.pool;
+
+	/* the server closed right after its last reply */
+	if (s->stream.hup || s->stream.broken)
+		return CLOSE_SERVER_CRASHED;
+	if (pool_is_paused(p, s->ss->catalog))
+		return CLOSE_PAUSE_MODE;
+	const enum close_reason why = limit_exceeded(&s->ps);
+
+	return why != CLOSE_NONE ? why :
+	    must_hand_over(s) ? CLOSE_EVICTED : CLOSE_NONE;
+}
+
 /* lent: a client has used s since it was settled last. */
 static void settle(struct server *s, bool lent)
 {
 	struct sessions *ss = s->ss;
 	struct pool *p = s->ps.pool;
-	enum close_reason why;
+	enum close_reason why = why_to_close(s);
 
-	/* the server closed right after its last reply */
-	if (s->stream.hup || s->stream.broken) {
-		server_close(s, CLOSE_SERVER_CRASHED);
-		return;
-	}
-	if (pool_is_paused(p, ss->catalog)) {
-		server_close(s, CLOSE_PAUSE_MODE);
-		return;
-	}
-	why = limit_exceeded(&s->ps);
-	if (why != CLOSE_NONE || must_hand_over(s)) {
-		server_close(s, why != CLOSE_NONE ? why : CLOSE_EVICTED);
+	if (why != CLOSE_NONE) {
+		server_close(s, why);
 		return;
 	}
 	if (lent)
@@ -73,10 +89,14 @@ static void settle(struct server *s, bool lent)
 		broker_clean(s);
 		return;
 	case POOL_TO_USED:
+		if (!knows_base(s))
+			return;
 		pool_server_set(&s->ps, SERVER_USED);
 		broker_touch(ss, p);
 		return;
 	case POOL_TO_IDLE:
+		if (!knows_base(s))
+			return;
 		pool_server_set(&s->ps, SERVER_IDLE);
 		broker_serve(ss, p);
 		if (s->ps.state == SERVER_IDLE)
@@ -123,7 +143,8 @@ void broker_chore_done(struct server *s)
 	const bool lent = s->chore == CHORE_ROLLBACK ||
 	    s->ps.state == SERVER_BEING_CANCELED;
 
-	if (broker_clean_goes_on(s))
+	if (broker_clean_goes_on(s) ||
+	    (s->chore == CHORE_PROBE && !keep_answered(s, NULL)))
 		return;
 	timeout_stop(&s->timer);
 	s->chore = CHORE_NONE;
@@ -172,11 +193,25 @@ static void roll_back(struct client *c, struct server *s)
 	(void)server_send_query(s, "ROLLBACK", CHORE_ROLLBACK);
 }
 
+/* The answer is of no use any more: s will be cleaned. */
+static void leave_probe(struct client *c, struct server *s)
+{
+	unlink_pair(c, s);
+	s->ps.stained = true;
+	pool_server_set(&s->ps, SERVER_TESTED);
+}
+
 void broker_client_gone(struct client *c)
 {
 	if (c->pc.server == NULL)
 		return;
 	struct server *s = server_of(c->pc.server);
+
+	if (s->chore == CHORE_PROBE && !stream_is_blocked(&s->stream)) {
+		stream_resume(&s->stream);
+		leave_probe(c, s);
+		return;
+	}
 	const enum close_reason why = s->ps.state == SERVER_DEDICATED_LOGIN ?
 	    CLOSE_REPLICATION_CLIENT_GONE : spoiled(c, s);
 

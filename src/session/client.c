@@ -14,6 +14,7 @@
 #include "io/socket.h"
 #include "pool/credentials.h"
 #include "proto/msg.h"
+#include "proto/baggage.h"
 #include "proto/params.h"
 #include "proto/prepared.h"
 #include "proto/report.h"
@@ -159,6 +160,7 @@ static void release(struct client *c)
 	prepared_name_clear(&c->statements);
 	slow_forget(c);
 	params_unref(&c->params);
+	baggage_unref(&c->baggage);
 	carry_fini(&c->carry);
 	secret_wipe(c->key, sizeof c->key);
 	mem_free(c->options);

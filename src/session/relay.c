@@ -81,6 +81,12 @@ static void part(struct client *c, struct server *s)
 	broker_release(s);
 }
 
+/* May c give s back now, all else being done? Not what it keeps for itself. */
+static inline bool lets_go(struct client *c, struct server *s)
+{
+	return !keep_is_on(s->ps.pool) || keep_lets_go(c, s);
+}
+
 /* The server is gone; what it has said before is still to be had. */
 static void write_failed(struct server *s)
 {
@@ -129,7 +135,7 @@ static bool work_off(struct client *c, const struct burst *b)
 	}
 	update(c);
 	/* nothing was asked, or the message that the server is late for ended */
-	if (up.s != NULL && may_part(c, up.s)) {
+	if (up.s != NULL && may_part(c, up.s) && lets_go(c, up.s)) {
 		part(c, up.s);
 		stream_reread(&c->stream);
 	}
@@ -246,6 +252,28 @@ void relay_resume(struct client *c)
 
 /* --- from server to client --- */
 
+/* Its replies are all passed on. */
+static void part_at_end(struct client *c, struct server *s)
+{
+	part(c, s);
+	if (c->stream.paused && client_is_open(c) &&
+	    !stream_is_blocked(&c->stream))
+		relay_resume(c);
+}
+
+/* What c has left in s is known: some of it may be for s alone. */
+static void probe_done(struct client *c, struct server *s)
+{
+	if (!keep_answered(s, c))
+		return;
+	s->chore = CHORE_NONE;
+	timeout_stop(&s->timer);
+	if (s->keep.pins == 0)
+		part_at_end(c, s);
+	else if (broker_same_params(c, s))
+		relay_resume(c);
+}
+
 /* The server finished what we had asked it ourselves. */
 static void chore_done(struct server *s)
 {
@@ -253,6 +281,10 @@ static void chore_done(struct server *s)
 
 	if (c == NULL) {
 		broker_chore_done(s);
+		return;
+	}
+	if (s->chore == CHORE_PROBE) {
+		probe_done(c, s);
 		return;
 	}
 	s->chore = CHORE_NONE;
@@ -305,11 +337,12 @@ static bool follow_up(struct relay_down *d)
 		return false;
 	/* c may have waited for replies, or for its queue to get shorter */
 	if (may_part(d->c, s)) {
-		part(d->c, s);
-		if (d->c->stream.paused && client_is_open(d->c) &&
-		    !stream_is_blocked(&d->c->stream))
-			relay_resume(d->c);
-		return false;
+		if (lets_go(d->c, s)) {
+			part_at_end(d->c, s);
+			return false;
+		}
+		if (!server_is_open(s) || s->chore != CHORE_NONE)
+			return server_is_open(s);
 	}
 	if (must_set(d->c, s)) {
 		d->c->relay.resetting = RESET_NONE;

@@ -58,22 +58,30 @@ static void send_fakes(struct relay_down *d)
 
 /* --- one handler a kind of message --- */
 
+/* A row of the answer to a query of ours that is read. */
+static enum relay_step on_our_row(struct relay_down *d)
+{
+	const enum server_chore chore = d->s->chore;
+
+	if (d->size > RELAY_SMALL_MAX)
+		return fail(d, relay_chore_failure(chore));
+	if (d->have < d->size)
+		return RELAY_SHORT;
+	(chore == CHORE_CLEAN ? broker_clean_row : keep_take_row)(d->s,
+	    d->m + MSG_HEADER, d->size - MSG_HEADER);
+	pass(d, false);
+	return RELAY_NEXT;
+}
+
 /* DataRow, CopyData and others that end no request: the bulk of results. */
 static enum relay_step on_data(struct relay_down *d)
 {
 	if (track_is_empty(&d->s->track) &&
 	    d->m[0] != BE_NOTIFICATION_RESPONSE)
 		return fail(d, CLOSE_UNKNOWN_PKT);
-	if (d->s->chore == CHORE_CLEAN && d->m[0] == BE_DATA_ROW) {
-		if (d->size > RELAY_SMALL_MAX)
-			return fail(d, CLOSE_CLEANING_FAILED);
-		if (d->have < d->size)
-			return RELAY_SHORT;
-		broker_clean_row(d->s, d->m + MSG_HEADER,
-		    d->size - MSG_HEADER);
-		pass(d, false);
-		return RELAY_NEXT;
-	}
+	if ((d->s->chore == CHORE_CLEAN || d->s->chore == CHORE_PROBE) &&
+	    d->m[0] == BE_DATA_ROW)
+		return on_our_row(d);
 	if (d->size <= d->have)
 		d->size = msg_run(d->m, d->have, d->max);
 	pass(d, d->s->chore == CHORE_NONE);
@@ -113,6 +121,7 @@ enum close_reason relay_chore_failure(enum server_chore chore)
 		[CHORE_ROLLBACK] = CLOSE_ROLLBACK_FAILED,
 		[CHORE_CLEAN] = CLOSE_CLEANING_FAILED,
 		[CHORE_CONNECT] = CLOSE_CLEANING_FAILED,
+		[CHORE_PROBE] = CLOSE_PROBE_FAILED,
 	};
 
 	return why[chore];
@@ -138,6 +147,35 @@ static void count_error(const struct relay_down *d)
 	tally_error(&d->s->ss->tally, TALLY_OF_SERVER, r.code);
 }
 
+/* Somebody's cancel or time-out may have hit the probe: that is sent again. */
+static enum relay_step on_probe_error(struct relay_down *d)
+{
+	struct report r;
+
+	if (d->size > RELAY_SMALL_MAX)
+		return fail(d, CLOSE_PROBE_FAILED);
+	(void)report_parse(&r, d->m + MSG_HEADER, d->size - MSG_HEADER);
+	if (!keep_asks_again(d->s, r.code))
+		return fail(d, CLOSE_PROBE_FAILED);
+	return on_reply(d);
+}
+
+/* A setting that the client keeps can't be set again: it is told why. */
+static enum relay_step on_kept_error(struct relay_down *d)
+{
+	struct close_cause why = close_cause(CLOSE_INVALID_SERVER_PARAMETER);
+	struct report r;
+
+	if (d->size > RELAY_SMALL_MAX)
+		return fail(d, CLOSE_INVALID_SERVER_PARAMETER);
+	if (report_parse(&r, d->m + MSG_HEADER, d->size - MSG_HEADER) == 0) {
+		why.text = r.message;
+		why.code = r.code;
+	}
+	server_close_cause(d->s, why);
+	return RELAY_STOP;
+}
+
 /* The end of the server is its client's affair, a failure of our query is not. */
 static enum relay_step on_chore_error(struct relay_down *d)
 {
@@ -151,6 +189,10 @@ static enum relay_step on_chore_error(struct relay_down *d)
 		d->s->fatal_passed = true;
 		return fail(d, CLOSE_SERVER_CRASHED);
 	}
+	if (chore == CHORE_PROBE)
+		return on_probe_error(d);
+	if (chore == CHORE_PARAMS && keep_is_on(d->s->ps.pool))
+		return on_kept_error(d);
 	return chore == CHORE_PARAMS || chore == CHORE_ROLLBACK ||
 	    chore == CHORE_CLEAN ? fail(d, relay_chore_failure(chore)) :
 	    on_reply(d);
@@ -158,10 +200,10 @@ static enum relay_step on_chore_error(struct relay_down *d)
 
 static enum relay_step on_error(struct relay_down *d)
 {
-	relay_reset_failed(d);
-	d->s->trace.failed = true;
 	if (d->s->chore != CHORE_NONE)
 		return on_chore_error(d);
+	relay_reset_failed(d);
+	d->s->trace.failed = true;
 	/* no error that means something here is that long: it passes as it comes */
 	if (d->c == NULL)
 		return on_reply(d);
@@ -221,9 +263,9 @@ static enum relay_step on_complete(struct relay_down *d)
 	if (relay_reset_silent(d) < 0)
 		return fail_memory(d);
 	relay_reset_tag(d);
+	relay_watch_tag(d);
 	if (!relay_has_meaning(d->m, d->size))
 		return on_reply(d);
-	relay_watch_tag(d);
 	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
 		if (has_tag(d, tags[i]) && forget_statements(d) < 0)
 			return fail_memory(d);

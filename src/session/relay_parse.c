@@ -234,6 +234,7 @@ enum relay_step relay_parse(struct relay_up *up)
 		stmt = prepared_get(table, body + name_len, len - name_len);
 	if (stmt == NULL)
 		return relay_no_memory(up);
+	relay_watch_parse(up);
 	const enum relay_step step = parse_as(up, name, stmt);
 
 	prepared_unref(stmt);

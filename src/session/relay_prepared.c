@@ -10,6 +10,7 @@
 #include "session/relay_deallocate.h"
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
+#include "session/relay_watch.h"
 
 #define NAMES_MAX 65536	/* bytes in which a message must tell its names */
 #define INJECTED_MAX 65536	/* bytes of texts that one sending may have */
@@ -118,7 +119,8 @@ enum relay_step relay_bind(struct relay_up *up)
 		return step;
 	if (stmt->forgets_all)
 		c->relay.execute_holds = true;
-	up->s->trace.marked = up->s->trace.marked || stmt->leaves;
+	if (up->watched)
+		relay_watch_bind(up, stmt);
 	if (track_add(&up->s->track, FE_BIND, TRACK_FORWARD, NULL) < 0)
 		return relay_no_memory(up);
 	track_tag(&up->s->track, stmt->number);

@@ -13,6 +13,7 @@
 #include "proto/track_run.h"
 #include "session/relay_parts.h"
 #include "session/relay_reset.h"
+#include "session/relay_watch.h"
 #include "session/sessions.h"
 #include "session/slow.h"
 
@@ -32,7 +33,7 @@ static inline bool is_plain(const struct relay_up *up, const uint8_t *m,
 	case FE_PARSE:
 		return (!up->named || (n > 1 && body[0] == '\0' &&
 		    !sql_may_matter_alone(body[1]))) &&
-		    !(up->watched && sql_may_leave(body, n));
+		    !(up->watched && relay_watch_is_near(body, n));
 	case FE_BIND:
 		return !up->named || (n > 1 && body[0] == '\0' &&
 		    body[1] == '\0');
@@ -140,7 +141,7 @@ size_t relay_run_down(struct relay_down *d)
 	size_t n = 0;
 
 	if (d->c == NULL || d->c->relay.resetting != RESET_NONE ||
-	    !track_is_plain(t))
+	    d->s->keep.pins != 0 || !track_is_plain(t))
 		return 0;
 	while (d->have - n >= MSG_HEADER) {
 		const uint8_t *m = d->m + n;

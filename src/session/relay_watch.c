@@ -2,8 +2,12 @@
  * SPDX-License-Identifier: ISC */
 #include "session/relay_watch.h"
 
+#include <string.h>
+
+#include "proto/custom.h"
 #include "proto/msg.h"
 #include "proto/params.h"
+#include "proto/prepared.h"
 #include "proto/sql.h"
 #include "proto/sql_leave.h"
 #include "proto/track_look.h"
@@ -39,24 +43,79 @@ static bool is_harmless(const struct relay_up *up)
 	return i >= 0 && (up->s->origin.silent >> i & 1) == 0;
 }
 
+/* Names of custom parameters are learned from n bytes. False: not all. */
+static bool learn(const struct relay_up *up, const char *sql, size_t n)
+{
+	return !keep_is_on(up->s->ps.pool) || !(sql_may_matter(sql, n) ||
+	    sql_may_leave(sql, n)) || (up->have >= up->size &&
+	    custom_learn(&up->c->ss->custom, sql, n));
+}
+
 void relay_watch_call(const struct relay_up *up)
 {
 	struct trace *const t = &up->s->trace;
 
-	if (up->m[0] == FE_FUNCTION_CALL || may_leave(up))
+	if (up->m[0] == FE_FUNCTION_CALL) {
+		t->marked = t->unlisted = true;
+		return;
+	}
+	if (may_leave(up)) {
 		t->marked = true;
-	else if (is_harmless(up))
+	} else if (is_harmless(up)) {
 		t->local++;
+		if (sql_is_single((const char *)up->m + MSG_HEADER,
+		    up->size - MSG_HEADER))
+			return;
+	}
+	if (up->have < up->size || !learn(up,
+	    (const char *)up->m + MSG_HEADER, up->size - MSG_HEADER))
+		t->unlisted = true;
 }
 
 void relay_watch_parse(const struct relay_up *up)
 {
-	if (!up->watched || !may_leave(up))
+	const size_t here = up->have < up->size ? up->have : up->size;
+	const uint8_t *const body = up->m + MSG_HEADER;
+	const uint8_t *const nul = !up->watched || here <= MSG_HEADER ? NULL :
+	    memchr(body, '\0', here - MSG_HEADER);
+
+	if (!up->watched)
 		return;
-	up->s->trace.marked = true;
-	/* who binds it later is not looked at */
-	if (!up->named && (up->have <= MSG_HEADER || up->m[MSG_HEADER] != '\0'))
+	const bool named = nul != body;
+	const bool sure = nul != NULL && learn(up, (const char *)nul + 1,
+	    (size_t)(up->m + here - nul - 1));
+
+	if (!sure && named)
+		up->c->ss->custom.unsure = true;
+	up->s->trace.unlisted = up->s->trace.unlisted || !sure;
+	if (!may_leave(up))
+		return;
+	/* where it has a name, it may be executed later, and by whom is told */
+	if (!up->named || !named)
+		up->s->trace.marked = true;
+	/* ... or is not */
+	if (!up->named && named)
 		up->s->trace.lasting = true;
+}
+
+void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt)
+{
+	struct trace *const t = &up->s->trace;
+
+	t->marked = t->marked || stmt->leaves;
+	t->unlisted = t->unlisted || up->c->ss->custom.unsure;
+}
+
+/* Of a client that is pinned: may it have what pins it no more? */
+static bool unpins(const char *tag)
+{
+	static const char *const first[] = { "CLOSE", "DEALLOCATE", "UNLISTEN",
+		"DROP", "DISCARD", "ROLLBACK" };
+
+	for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+		if (strncmp(tag, first[i], strlen(first[i])) == 0)
+			return true;
+	return false;
 }
 
 void relay_watch_tag(const struct relay_down *d)
@@ -68,6 +127,8 @@ void relay_watch_tag(const struct relay_down *d)
 	if (d->s->chore != CHORE_NONE || !relay_watches(d->s->ps.pool) ||
 	    d->m[d->size - 1] != '\0')
 		return;
+	if (d->s->keep.pins != 0 && unpins(tag))
+		d->s->trace.marked = true;
 	trace_tag(&d->s->trace, tag, left == 1 ||
 	    (left == 2 && track_req(t, 1)->type == FE_SYNC));
 }

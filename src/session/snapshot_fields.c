@@ -58,6 +58,7 @@
 	X(client, db, MOVED) X(client, user, MOVED) \
 	X(client, login, MADE) X(client, console, MADE) \
 	X(client, request, it->request == NULL) X(client, params, MOVED) \
+	X(client, baggage, MOVED) \
 	X(client, statements, MOVED) \
 	X(client, relay, is_movable_relay_state(&it->relay)) \
 	X(client, carry, is_movable_carry(&it->carry)) \
@@ -116,6 +117,7 @@
 	X(server, prepared, is_movable_prepared_uses(&it->prepared)) \
 	X(server, params, MOVED) X(server, origin, MOVED) \
 	X(server, trace, MOVED) X(server, deallocates, MADE) \
+	X(server, keep, MOVED) \
 	X(server, carry, is_movable_carry(&it->carry)) \
 	X(server, rest, is_movable_message_rest(&it->rest)) \
 	X(server, sent, MADE) X(server, superuser, MOVED) \
@@ -181,7 +183,7 @@ bool snapshot_takes_server(const struct server *s)
 
 static bool is_plain_half_client(const struct client *c)
 {
-	return c->statements == NULL && c->relay.dealloc.name == NULL &&
+	return c->baggage == NULL && c->statements == NULL && c->relay.dealloc.name == NULL &&
 	    c->carry.len == 0 && c->rest.bytes == 0 && !c->relay.discards &&
 	    c->key_len == CLIENT_KEY_BYTES && c->pc.state == CLIENT_ACTIVE &&
 	    !stream_is_blocked(&c->stream);
@@ -189,7 +191,7 @@ static bool is_plain_half_client(const struct client *c)
 
 static bool is_plain_half_server(const struct server *s)
 {
-	return s->prepared.count == 0 && track_is_empty(&s->track) &&
+	return s->keep.pins == 0 && s->prepared.count == 0 && track_is_empty(&s->track) &&
 	    s->carry.len == 0 && s->rest.bytes == 0 &&
 	    s->chore == CHORE_NONE && !stream_is_blocked(&s->stream);
 }

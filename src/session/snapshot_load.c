@@ -1,5 +1,6 @@
 /* snapshot_load.c - sessions as bytes: made again; clients.
  * SPDX-License-Identifier: ISC */
+#include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -7,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/socket.h"
+#include "proto/baggage.h"
 #include "proto/params_list.h"
 #include "proto/prepared.h"
 #include "session/broker.h"
@@ -59,6 +61,29 @@ int snapshot_read_queued(struct stream *s, const uint8_t *p, size_t n)
 	return n > 0 && stream_queue(s, p, n) == STREAM_BROKEN ? -1 : 0;
 }
 
+static void learn_names(struct sessions *ss, const struct baggage *b)
+{
+	struct baggage_pair pair;
+	const char *at = NULL;
+
+	while (baggage_next(b, &at, &pair))
+		if (strchr(pair.name, '.') != NULL)
+			(void)custom_add(&ss->custom, pair.name,
+			    strlen(pair.name));
+}
+
+int snapshot_read_baggage(struct sessions *ss,
+    const struct snapshot_baggage *in, struct baggage **out, struct err *e)
+{
+	if (in->at == NULL)
+		return 0;
+	*out = baggage_get(ss->baggage, in->at, in->len);
+	if (*out == NULL)
+		return err_nomem(e);
+	learn_names(ss, *out);
+	return 0;
+}
+
 /* --- clients --- */
 
 static int read_names(struct client *c, struct reader *list, struct err *e)
@@ -66,6 +91,8 @@ static int read_names(struct client *c, struct reader *list, struct err *e)
 	struct snapshot_statement in;
 
 	while (snapshot_next_statement(list, &in)) {
+		/* what the other process could not see in it, nobody knows */
+		c->ss->custom.unsure = true;
 		struct prepared *const stmt = snapshot_read_statement(c->ss,
 		    &in, e);
 
@@ -126,6 +153,8 @@ static int fill_client(struct client *c, struct snapshot_client *in,
 	else	/* a key comes with the welcome */
 		c->key_len = (uint8_t)in->key_len;
 	prepared_skip(c->ss->prepared, in->last);
+	if (snapshot_read_baggage(c->ss, &in->baggage, &c->baggage, e) < 0)
+		return -1;
 	return read_names(c, &in->statements, e);
 }
 

@@ -159,6 +159,9 @@ static void set_stain(struct server *s, const struct snapshot_server *in)
 
 	s->ps.stained = s->ps.pool->limits.state != STATE_FORGET &&
 	    (in->flags & both) != SNAPSHOT_WATCHED;
+	/* to be asked for, before that is taken away */
+	s->trace.marked = s->trace.unlisted = s->ps.stained &&
+	    keep_is_on(s->ps.pool);
 	/* an idle one would be lent as it is */
 	if (s->ps.stained && (in->flags & SNAPSHOT_LINKED) == 0)
 		s->ps.close_needed = true;
@@ -193,6 +196,11 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	    read_welcome(s, in, e) < 0)
 		return -1;
 	prepared_skip(s->ss->prepared, in->last);
+	s->keep.pins = in->pins;
+	s->keep.unlisted = in->unlisted;
+	if (snapshot_read_baggage(s->ss, &in->has, &s->keep.has, e) < 0 ||
+	    snapshot_read_baggage(s->ss, &in->base, &s->keep.base, e) < 0)
+		return -1;
 	s->prepared.forgotten = in->forgotten;
 	return read_uses(s, &in->statements, e);
 }

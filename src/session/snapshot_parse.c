@@ -55,6 +55,18 @@ bool snapshot_next_owed(struct reader *r, struct snapshot_owed *out)
 	return !r->failed;
 }
 
+static void get_baggage(struct reader *r, struct snapshot_baggage *out)
+{
+	static const uint8_t nothing[1];
+	const bool is_there = reader_u8(r) != 0;
+
+	out->at = get_blob(r, &out->len);
+	if (out->at == NULL)
+		out->at = nothing;
+	if (!is_there)
+		out->at = NULL;
+}
+
 /* A list is a blob; one walk shows that the list is sound. */
 static void get_list(struct reader *r, struct reader *out)
 {
@@ -146,6 +158,7 @@ int snapshot_parse_client(const void *p, size_t n, struct snapshot_client *out,
 	out->query_text = get_text(&r);
 	out->queued = get_blob(&r, &out->queued_len);
 	out->last = (uint64_t)get_64(&r);
+	get_baggage(&r, &out->baggage);
 	return check_end(&r, e);
 }
 
@@ -189,5 +202,9 @@ int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,
 	params_list_read(&r, &out->welcome_params);
 	out->welcome = get_blob(&r, &out->welcome_len);
 	out->last = (uint64_t)get_64(&r);
+	get_baggage(&r, &out->has);
+	get_baggage(&r, &out->base);
+	out->pins = reader_u8(&r);
+	out->unlisted = reader_u8(&r) != 0;
 	return check_end(&r, e);
 }

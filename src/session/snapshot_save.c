@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "base/crypto.h"
 #include "base/mem.h"
+#include "proto/baggage.h"
 #include "proto/params_list.h"
 #include "proto/prepared.h"
 #include "proto/writer.h"
@@ -31,6 +32,15 @@ static void put_text(struct writer *w, const char *s)
 	writer_u8(w, s != NULL);
 	if (s != NULL)
 		writer_str(w, s);
+}
+
+static void put_baggage(struct writer *w, const struct baggage *b)
+{
+	size_t len = 0;
+	const char *const bytes = b == NULL ? NULL : baggage_bytes(b, &len);
+
+	writer_u8(w, b != NULL);
+	put_blob(w, bytes, len);
 }
 
 /* A list is made apart, as its length stands in front. */
@@ -124,6 +134,7 @@ void snapshot_write_client(const struct client *c, struct writer *w)
 	put_text(w, c->query_text);
 	put_queued(w, &c->stream);
 	put_64(w, (int64_t)prepared_last(c->ss->prepared));
+	put_baggage(w, c->baggage);
 }
 
 static unsigned server_flags(const struct server *s)
@@ -222,4 +233,8 @@ void snapshot_write_server(const struct server *s, struct writer *w)
 	put_blob(w, welcome != NULL ? welcome->bytes : NULL,
 	    welcome != NULL ? welcome->len : 0);
 	put_64(w, (int64_t)prepared_last(s->ss->prepared));
+	put_baggage(w, s->keep.has);
+	put_baggage(w, s->keep.base);
+	writer_u8(w, s->keep.pins);
+	writer_u8(w, s->keep.unlisted);
 }

@@ -33,6 +33,7 @@ static bool server_can_rest(const struct server *s)
 	    client_of(s->ps.client);
 
 	return (c == NULL || stream_is_suspended(&c->stream)) &&
+	    s->chore != CHORE_PROBE &&
 	    s->ps.cancels == 0 && s->canceler == NULL;
 }
 

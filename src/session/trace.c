@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-enum { SETS = 1, MARKS = 2, PREPARES = 4, LOADS = 8, DISCARDS = 16 };
+enum { SETS = 1, MARKS = 2, PREPARES = 4, LOADS = 8, DISCARDS = 16,
+	HIDES = 32 };
 
 /* A DO may do anything. */
 static const struct {
@@ -16,7 +17,7 @@ static const struct {
 	{ "LISTEN", MARKS },
 	{ "DECLARE CURSOR", MARKS },
 	{ "PREPARE", MARKS | PREPARES },
-	{ "DO", MARKS | PREPARES },
+	{ "DO", MARKS | PREPARES | HIDES },
 	{ "LOAD", MARKS | LOADS },
 	{ "DISCARD ALL", DISCARDS },
 };
@@ -37,12 +38,13 @@ void trace_tag(struct trace *t, const char *tag, bool last)
 	t->marked = t->marked || (does & MARKS) != 0;
 	t->prepared = t->prepared || (does & PREPARES) != 0;
 	t->loaded = t->loaded || (does & LOADS) != 0;
+	t->unlisted = t->unlisted || (does & HIDES) != 0;
 	if ((does & DISCARDS) == 0)
 		return;
 	/* it is no part of a transaction that could be undone */
 	if (last && !t->failed)
 		*t = (struct trace){ .loaded = t->loaded,
-		    .lasting = t->lasting };
+		    .unlisted = t->unlisted, .lasting = t->lasting };
 	t->discarded = true;
 }
 

@@ -509,6 +509,27 @@ def test_takeover_keeps_parameters(pooler):
         assert b.value("show timezone") != "Asia/Tokyo"
 
 
+@pytest.mark.setting("session_state")
+def test_takeover_keeps_settings_and_pins(pooler):
+    """session_state=keep: all settings, and the server of a temporary table"""
+    p = pooler(default_pool_size=2, session_state="keep")
+    a, b = p.raw(), p.raw()
+    a.query("set work_mem = '1MB'; set my.own = 'x'")
+    b.query("create temp table pinned (i int); set work_mem = '2MB'")
+    a.query("begin; set local work_mem = '3MB'; set my.two = 'y'")
+    take_over(pooler, p)
+    a.query("commit")
+    show = "select current_setting('work_mem') || " \
+        "coalesce(current_setting('my.own', true), '')"
+    c = p.raw()
+    for _ in range(2):
+        assert a.value(show) == "1MBx"
+        assert b.value(show) == "2MB"
+        assert c.value(show) == "4MB"
+        assert b.value("select count(*) from pinned") == "0"
+        assert a.value("select current_setting('my.two')") == "y"
+
+
 def test_takeover_keeps_what_reset_gives_back(pooler, latch):
     """pooling.md 21: also where the RESET is on its way"""
     p = pooler({"p0": "timezone=Europe/Oslo"}, default_pool_size=2)

@@ -93,6 +93,20 @@ void server_close(struct server *s, enum close_reason reason)
 	stream_close(&s->stream);
 }
 
+void server_close_cause(struct server *s, struct close_cause why)
+{
+	seen.server_closed = why.text;
+	stream_close(&s->stream);
+}
+
+int server_send_query(struct server *s, const char *sql,
+    enum server_chore chore)
+{
+	(void)sql;
+	s->chore = chore;
+	return 0;
+}
+
 void server_fail(struct server *s, enum close_reason reason)
 {
 	server_close(s, reason);

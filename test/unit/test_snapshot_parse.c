@@ -51,6 +51,9 @@ static void make_client(struct writer *w)
 	writer_bytes(w, "\1select\0", 8);
 	BLOB(w, "queued");
 	put_64(w, 7);
+	writer_u8(w, 1);
+	writer_u32(w, 4);
+	writer_bytes(w, "a\0001", 4);
 }
 
 static void make_server(struct writer *w)
@@ -86,6 +89,12 @@ static void make_server(struct writer *w)
 	BLOB(w, "TimeZone\0\1UTC\0");
 	BLOB(w, "S");
 	put_64(w, 8);
+	writer_u8(w, 1);
+	writer_u32(w, 0);
+	writer_u8(w, 0);
+	writer_u32(w, 0);
+	writer_u8(w, 5);
+	writer_u8(w, 1);
 }
 
 static void test_client_is_read_as_written(void **state)
@@ -127,6 +136,8 @@ static void test_client_is_read_as_written(void **state)
 	assert_string_equal(in.query_text, "select");
 	assert_int_equal(in.queued_len, 6);
 	assert_int_equal(in.last, 7);
+	assert_int_equal(in.baggage.len, 4);
+	assert_memory_equal(in.baggage.at, "a\0001", 4);
 	writer_fini(&w);
 }
 
@@ -186,6 +197,11 @@ static void test_server_is_read_as_written(void **state)
 	assert_true(in.has_welcome);
 	assert_int_equal(in.welcome_len, 1);
 	assert_int_equal(in.last, 8);
+	assert_non_null(in.has.at);
+	assert_int_equal(in.has.len, 0);
+	assert_null(in.base.at);
+	assert_int_equal(in.pins, 5);
+	assert_true(in.unlisted);
 	writer_fini(&w);
 }
 

@@ -1,0 +1,63 @@
+/* baggage.h - settings of a session as immutable sets, shared by who has the same.
+ *
+ * By name and value; what is not in a set is as the server gives it. One set is
+ * one pointer: who has an equal one has this.
+ * SPDX-License-Identifier: ISC */
+#ifndef PROTO_BAGGAGE_H
+#define PROTO_BAGGAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct baggage;
+struct baggage_table;	/* every set alive */
+struct writer;
+
+#define BAGGAGE_BYTES (1 << 20)	/* of one set, at most */
+
+/* NULL: no memory. It must outlive its sets. */
+struct baggage_table *baggage_table_new(void);
+void baggage_table_free(struct baggage_table **t);
+
+/*
+ * The set of len bytes of names and values, each with its NUL, in any order; of
+ * a name that is there twice the first one counts. A new reference. NULL: no
+ * memory, too much, or no such bytes.
+ */
+struct baggage *baggage_get(struct baggage_table *t, const void *bytes,
+    size_t len);
+struct baggage *baggage_empty(struct baggage_table *t);	/* never NULL */
+struct baggage *baggage_ref(struct baggage *b);
+void baggage_unref(struct baggage **b);	/* NULL is fine */
+/* *to has another one now; of b it takes a reference. */
+void baggage_put(struct baggage **to, struct baggage *b);
+
+/* The bytes that make it. */
+const char *baggage_bytes(const struct baggage *b, size_t *len);
+const char *baggage_find(const struct baggage *b, const char *name);
+
+/* *b is without that one now. 0, or -1: no memory. */
+int baggage_forget(struct baggage **b, const char *name);
+
+struct baggage_pair {
+	const char *name, *value;
+};
+/* The next one; *at is NULL at first. False: that was all. */
+bool baggage_next(const struct baggage *b, const char **at,
+    struct baggage_pair *out);
+
+/*
+ * Values that are not ASCII are in this client_encoding. It is one of the pairs,
+ * with a name that no parameter has, where there are such values.
+ */
+#define BAGGAGE_ENCODING ""
+
+/*
+ * Write the SQL that takes a session from have to want, and a NUL; nothing where
+ * they are one. role comes back first and is set last. It is all ASCII, and
+ * means the same whatever settings there are, search_path too.
+ */
+void baggage_write_sql(const struct baggage *want, const struct baggage *have,
+    struct writer *w);
+
+#endif

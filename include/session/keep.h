@@ -1,0 +1,84 @@
+/* keep.h - settings follow the client from server to server.
+ *
+ * Once a client may have changed something, its server is asked what there is
+ * (CHORE_PROBE): settings are the client's from then on, and whoever is lent
+ * that server next has it set to its own. What can't be moved pins the server.
+ * (session_state = keep; spec/pooling.md section 25)
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_KEEP_H
+#define SESSION_KEEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pool/pool.h"
+#include "proto/writer.h"
+
+struct baggage;
+struct client;
+struct server;
+
+/* What a session has that no other one can be given. */
+enum pin {
+	PIN_TEMPORARY = 1,	/* tables and others */
+	PIN_CURSOR = 2,		/* WITH HOLD */
+	PIN_LOCK = 4,		/* advisory */
+	PIN_PREPARED = 8,	/* by SQL */
+	PIN_LISTEN = 16,
+	PIN_LOADED = 32,	/* a library */
+};
+
+/* Embedded in server; all zero: nothing is known. */
+struct keep {
+	struct baggage *has;	/* counted; what is set in it */
+	struct baggage *base;	/* counted; the same before anybody had it */
+	struct writer rows;	/* of a probe: names and values */
+	uint8_t pins;		/* of enum pin */
+	uint8_t found;		/* the same, by the probe under way */
+	uint8_t tries;		/* of one probe */
+	bool canceled;		/* the last one was */
+	bool accented;		/* a value is not all ASCII */
+	bool unlisted;		/* there may be custom parameters whose names
+				 * are not known */
+	bool settled;		/* all of that is of now */
+};
+
+void keep_fini(struct keep *k);
+
+static inline bool keep_is_on(const struct pool *p)
+{
+	return p->limits.state == STATE_KEEP;
+}
+
+/*
+ * A transaction of c is over, and c would give s back. Returns false when it
+ * does not yet, or not at all: s was asked what there is, or is pinned.
+ */
+bool keep_lets_go(struct client *c, struct server *s);
+/* Ask s. */
+void keep_ask(struct server *s);
+/* A row of the answer. */
+void keep_take_row(struct server *s, const void *row, size_t size);
+/* An error is: may it be asked again? */
+bool keep_asks_again(struct server *s, const char *code);
+/*
+ * The answer is complete; c may be NULL. Returns false when s was asked again,
+ * or closed.
+ */
+bool keep_answered(struct server *s, struct client *c);
+/* A server that nobody has had: false: it is asked what connect_query set. */
+bool keep_knows_base(struct server *s);
+/* s was cleaned. */
+void keep_cleaned(struct server *s);
+
+/*
+ * What c is to have on s. NULL: no memory, or there is none, as the pool keeps
+ * nothing; then neither has any.
+ */
+struct baggage *keep_wanted(struct client *c, struct server *s);
+/* The SQL that makes s so, behind that of params.h; how many queries. */
+int keep_write_sql(struct server *s, const struct client *c,
+    const struct baggage *want, struct writer *w);
+
+#endif

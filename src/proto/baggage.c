@@ -1,0 +1,366 @@
+/* baggage.c - settings of a session as immutable sets, shared by who has the same.
+ * SPDX-License-Identifier: ISC */
+#include "proto/baggage.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "proto/writer.h"
+
+#define PAIRS_MAX 2000
+#define COLUMNS_MAX 500		/* of a SELECT; PostgreSQL has 1664 */
+
+struct baggage {
+	UT_hash_handle hh;
+	struct baggage_table *table;	/* borrowed */
+	unsigned refs;
+	size_t len;
+	char bytes[];			/* sorted by name */
+};
+
+struct baggage_table {
+	struct baggage *sets;		/* uthash, by their bytes */
+	struct baggage *empty;		/* owned */
+};
+
+/* --- sets --- */
+
+static struct baggage *add(struct baggage_table *t, const char *bytes,
+    size_t len)
+{
+	struct baggage *const b = mem_alloc(sizeof *b + len);
+
+	if (b == NULL)
+		return NULL;
+	b->table = t;
+	b->refs = 1;
+	b->len = len;
+	if (len > 0)
+		memcpy(b->bytes, bytes, len);
+	HASH_ADD_KEYPTR(hh, t->sets, b->bytes, (unsigned)len, b);
+	if (b->hh.tbl != NULL)
+		return b;
+	mem_free(b);
+	return NULL;
+}
+
+struct baggage_table *baggage_table_new(void)
+{
+	struct baggage_table *t = mem_zalloc(sizeof *t);
+
+	if (t == NULL)
+		return NULL;
+	t->empty = add(t, "", 0);
+	if (t->empty == NULL)
+		baggage_table_free(&t);
+	return t;
+}
+
+void baggage_table_free(struct baggage_table **tp)
+{
+	struct baggage_table *const t = *tp;
+
+	*tp = NULL;
+	if (t == NULL)
+		return;
+	baggage_unref(&t->empty);
+	mem_free(t);
+}
+
+struct baggage *baggage_empty(struct baggage_table *t)
+{
+	return baggage_ref(t->empty);
+}
+
+struct baggage *baggage_ref(struct baggage *b)
+{
+	b->refs++;
+	return b;
+}
+
+void baggage_unref(struct baggage **bp)
+{
+	struct baggage *const b = *bp;
+
+	*bp = NULL;
+	if (b == NULL || --b->refs > 0)
+		return;
+	HASH_DELETE(hh, b->table->sets, b);
+	mem_free(b);
+}
+
+void baggage_put(struct baggage **to, struct baggage *b)
+{
+	if (b != NULL)
+		baggage_ref(b);
+	baggage_unref(to);
+	*to = b;
+}
+
+const char *baggage_bytes(const struct baggage *b, size_t *len)
+{
+	*len = b->len;
+	return b->bytes;
+}
+
+/* The pair at, and where the next one is; NULL: it has no end. */
+static const char *read_pair(const char *at, const char *end,
+    struct baggage_pair *out)
+{
+	const char *const value = memchr(at, '\0', (size_t)(end - at));
+	const char *const last = value == NULL ? NULL : memchr(value + 1, '\0',
+	    (size_t)(end - value - 1));
+
+	if (last == NULL)
+		return NULL;
+	*out = (struct baggage_pair){ at, value + 1 };
+	return last + 1;
+}
+
+bool baggage_next(const struct baggage *b, const char **at,
+    struct baggage_pair *out)
+{
+	const char *const from = *at == NULL ? b->bytes : *at;
+
+	if (from == b->bytes + b->len)
+		return false;
+	*at = read_pair(from, b->bytes + b->len, out);
+	return true;
+}
+
+const char *baggage_find(const struct baggage *b, const char *name)
+{
+	struct baggage_pair pair;
+	const char *at = NULL;
+
+	while (baggage_next(b, &at, &pair))
+		if (strcmp(pair.name, name) == 0)
+			return pair.value;
+	return NULL;
+}
+
+/* Of equal names the first one stays in front. */
+static int compare(const void *a, const void *b)
+{
+	const struct baggage_pair *const x = a, *const y = b;
+	const int rc = strcmp(x->name, y->name);
+
+	return rc != 0 ? rc : x->name < y->name ? -1 : 1;
+}
+
+/* How many pairs; -1: the bytes are not of such, or too many. */
+static int read_pairs(const char *at, size_t len, struct baggage_pair *pairs)
+{
+	const char *const end = at + len;
+	int n = 0;
+
+	for (; at < end; n++) {
+		if (n == PAIRS_MAX)
+			return -1;
+		at = read_pair(at, end, &pairs[n]);
+		if (at == NULL)
+			return -1;
+	}
+	return n;
+}
+
+/* Sorted, each name once. */
+static void write_pairs(const struct baggage_pair *pairs, int n,
+    struct writer *w)
+{
+	for (int i = 0; i < n; i++) {
+		if (i > 0 && strcmp(pairs[i].name, pairs[i - 1].name) == 0)
+			continue;
+		writer_str(w, pairs[i].name);
+		writer_str(w, pairs[i].value);
+	}
+}
+
+static struct baggage *intern(struct baggage_table *t, const struct writer *w)
+{
+	struct baggage *b = NULL;
+
+	if (w->failed)
+		return NULL;
+	if (w->len == 0)
+		return baggage_empty(t);
+	HASH_FIND(hh, t->sets, w->at, (unsigned)w->len, b);
+	return b != NULL ? baggage_ref(b) :
+	    add(t, (const char *)w->at, w->len);
+}
+
+struct baggage *baggage_get(struct baggage_table *t, const void *bytes,
+    size_t len)
+{
+	struct baggage_pair *const pairs = len > BAGGAGE_BYTES ? NULL :
+	    mem_alloc(PAIRS_MAX * sizeof *pairs);
+	const int n = pairs == NULL ? -1 : read_pairs(bytes, len, pairs);
+	struct baggage *b = NULL;
+	struct writer w;
+
+	if (n >= 0) {
+		qsort(pairs, (size_t)n, sizeof *pairs, compare);
+		writer_init(&w, BAGGAGE_BYTES);
+		write_pairs(pairs, n, &w);
+		b = intern(t, &w);
+		writer_fini(&w);
+	}
+	mem_free(pairs);
+	return b;
+}
+
+int baggage_forget(struct baggage **bp, const char *name)
+{
+	struct baggage_pair pair;
+	const char *at = NULL;
+	struct writer w;
+
+	if (baggage_find(*bp, name) == NULL)
+		return 0;
+	writer_init(&w, BAGGAGE_BYTES);
+	while (baggage_next(*bp, &at, &pair)) {
+		if (strcmp(pair.name, name) == 0)
+			continue;
+		writer_str(&w, pair.name);
+		writer_str(&w, pair.value);
+	}
+	struct baggage *b = intern((*bp)->table, &w);
+
+	writer_fini(&w);
+	if (b == NULL)
+		return -1;
+	baggage_unref(bp);
+	*bp = b;
+	return 0;
+}
+
+/* --- SQL --- */
+
+static void write_text(struct writer *w, const char *s)
+{
+	writer_bytes(w, s, strlen(s));
+}
+
+/* Is it the same inside of quotes, in any encoding and whatever is set? */
+static bool is_simple(const char *s)
+{
+	while (*s >= ' ' && *s <= '~' && *s != '\'' && *s != '\\')
+		s++;
+	return *s == '\0';
+}
+
+static void write_value(struct writer *w, const char *value,
+    const char *encoding)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	if (is_simple(value)) {
+		writer_u8(w, '\'');
+		write_text(w, value);
+		writer_u8(w, '\'');
+		return;
+	}
+	write_text(w, "pg_catalog.convert_from(pg_catalog.decode('");
+	for (const char *s = value; *s != '\0'; s++) {
+		writer_u8(w, (uint8_t)digits[(uint8_t)*s >> 4]);
+		writer_u8(w, (uint8_t)digits[(uint8_t)*s & 15]);
+	}
+	write_text(w, "','hex'),'");
+	write_text(w, encoding != NULL && is_simple(encoding) ? encoding :
+	    "SQL_ASCII");
+	write_text(w, "')");
+}
+
+/* One SELECT after the other, of as many columns as there can be. */
+struct selects {
+	struct writer *w;
+	const char *encoding;
+	unsigned columns;
+};
+
+/* value NULL: RESET. */
+static void write_set(struct selects *s, const char *name, const char *value)
+{
+	struct writer *const w = s->w;
+
+	if (s->columns == COLUMNS_MAX)
+		s->columns = 0;
+	if (s->columns == 0 && w->len > 0)
+		writer_u8(w, ';');
+	write_text(w, s->columns++ == 0 ? "SELECT " : ",");
+	write_text(w, "pg_catalog.set_config(");
+	write_value(w, name, NULL);
+	writer_u8(w, ',');
+	if (value == NULL)
+		write_text(w, "NULL");
+	else
+		write_value(w, value, s->encoding);
+	write_text(w, ",false)");
+}
+
+/* Is it no setting, or one that has its own place? */
+static bool is_apart(const char *name)
+{
+	return name[0] == '\0' || strcmp(name, "role") == 0;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* Both are sorted. */
+static void write_others(struct selects *s, const struct baggage *want,
+    const struct baggage *have)
+{
+	const char *at[2] = { NULL, NULL };
+	struct baggage_pair a, b;
+	bool is_a = baggage_next(want, &at[0], &a);
+	bool is_b = baggage_next(have, &at[1], &b);
+	const bool recoded = !same(s->encoding,
+	    baggage_find(have, BAGGAGE_ENCODING));
+
+	while (is_a || is_b) {
+		const int order = !is_a ? 1 : !is_b ? -1 :
+		    strcmp(a.name, b.name);
+
+		if (order <= 0 && !is_apart(a.name) && (order < 0 ||
+		    strcmp(a.value, b.value) != 0 ||
+		    (recoded && !is_simple(a.value))))
+			write_set(s, a.name, a.value);
+		if (order > 0 && !is_apart(b.name))
+			write_set(s, b.name, NULL);
+		if (order <= 0)
+			is_a = baggage_next(want, &at[0], &a);
+		if (order >= 0)
+			is_b = baggage_next(have, &at[1], &b);
+	}
+}
+
+void baggage_write_sql(const struct baggage *want, const struct baggage *have,
+    struct writer *w)
+{
+	const char *const role = baggage_find(want, "role");
+	const char *const before = baggage_find(have, "role");
+	struct writer own;
+	struct selects s = { &own, baggage_find(want, BAGGAGE_ENCODING), 0 };
+
+	if (want == have)
+		return;
+	writer_init(&own, w->cap);
+	/* not every role may set the others */
+	if (before != NULL)
+		write_set(&s, "role", NULL);
+	write_others(&s, want, have);
+	if (role != NULL)
+		write_set(&s, "role", role);
+	if (own.len > 0 || own.failed) {
+		writer_bytes(w, own.at, own.len);
+		writer_u8(w, 0);
+		w->failed = w->failed || own.failed;
+	}
+	writer_fini(&own);
+}

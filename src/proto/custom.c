@@ -1,0 +1,138 @@
+/* custom.c - names of custom parameters, which no view of PostgreSQL lists.
+ * SPDX-License-Identifier: ISC */
+#include "proto/custom.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/mem.h"
+
+static bool is_letter(char ch)
+{
+	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_';
+}
+
+static bool is_inner(char ch)
+{
+	return is_letter(ch) || (ch >= '0' && ch <= '9') || ch == '$';
+}
+
+static const char *skip_blanks(const char *s, const char *end)
+{
+	while (s < end && (*s == ' ' || (*s >= '\t' && *s <= '\r')))
+		s++;
+	return s;
+}
+
+/* Identifiers with points between; how many bytes. */
+static size_t name_length(const char *s, const char *end, bool *custom)
+{
+	const char *at = s;
+
+	*custom = false;
+	while (at < end && is_letter(*at)) {
+		while (at < end && is_inner(*at))
+			at++;
+		if (at == end || *at != '.')
+			break;
+		*custom = true;
+		at++;
+	}
+	return (size_t)(at - s);
+}
+
+bool custom_add(struct custom *t, const char *name, size_t n)
+{
+	char text[128];
+
+	if (n == 0 || n >= sizeof text)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		text[i] = name[i] >= 'A' && name[i] <= 'Z' ?
+		    (char)(name[i] + 32) : name[i];
+	text[n] = '\0';
+	for (unsigned i = 0; i < t->count; i++)
+		if (strcmp(t->names[i], text) == 0)
+			return true;
+	if (t->count == CUSTOM_MAX)
+		return false;
+	t->names[t->count] = mem_strdup(text);
+	return t->names[t->count] != NULL && (t->count++, true);
+}
+
+static bool skip_word(const char **s, const char *end, const char *word)
+{
+	const size_t n = strlen(word);
+	const char *const at = skip_blanks(*s, end);
+
+	if ((size_t)(end - at) <= n || strncasecmp(at, word, n) != 0 ||
+	    is_inner(at[n]))
+		return false;
+	*s = skip_blanks(at + n, end);
+	return true;
+}
+
+/* Behind SET: a name, in quotes or not. */
+static bool learn_set(struct custom *t, const char *at, const char *end)
+{
+	bool custom;
+
+	if (!skip_word(&at, end, "session"))
+		(void)skip_word(&at, end, "local");
+	const size_t n = name_length(at, end, &custom);
+
+	if (n == 0)	/* "a".b, perhaps; not the SET of an UPDATE */
+		return at == end || *at != '"';
+	return !custom || custom_add(t, at, n);
+}
+
+/* Behind set_config: a string that is the name. */
+static bool learn_call(struct custom *t, const char *at,
+    const char *end)
+{
+	bool custom;
+
+	at = skip_blanks(at, end);
+	if (at == end || *at != '(')
+		return true;	/* no call */
+	at = skip_blanks(at + 1, end);
+	if (at == end || *at != '\'')
+		return false;
+	const size_t n = name_length(++at, end, &custom);
+
+	if (at + n == end || at[n] != '\'')
+		return false;
+	const char *const next = skip_blanks(at + n + 1, end);
+
+	/* else it is a part of the name only */
+	return next < end && *next == ',' && (!custom || custom_add(t, at, n));
+}
+
+bool custom_learn(struct custom *t, const char *sql, size_t n)
+{
+	const char *const end = sql + n;
+	bool sure = true;
+
+	for (const char *at = sql; end - at > 4; at++) {
+		if ((*at | 0x20) != 's' || (at > sql && is_inner(at[-1])))
+			continue;
+		const char *next = at;
+
+		if (skip_word(&next, end, "set"))
+			sure = learn_set(t, next, end) && sure;
+		else if (skip_word(&next, end, "set_config"))
+			sure = learn_call(t, next, end) && sure;
+	}
+	return sure;
+}
+
+const char *custom_next(const struct custom *t, unsigned *at)
+{
+	return *at < t->count ? t->names[(*at)++] : NULL;
+}
+
+void custom_fini(struct custom *t)
+{
+	while (t->count > 0)
+		mem_free(t->names[--t->count]);
+}

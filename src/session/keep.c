@@ -1,0 +1,387 @@
+/* keep.c - settings follow the client from server to server.
+ * SPDX-License-Identifier: ISC */
+#include "session/keep.h"
+
+#include <string.h>
+
+#include "base/errcodes.h"
+#include "proto/baggage.h"
+#include "proto/custom.h"
+#include "proto/params.h"
+#include "proto/reader.h"
+#include "session/client.h"
+#include "session/server.h"
+#include "session/sessions.h"
+
+#define TRIES 3
+
+void keep_fini(struct keep *k)
+{
+	baggage_unref(&k->has);
+	baggage_unref(&k->base);
+	writer_fini(&k->rows);
+}
+
+/* --- the question --- */
+
+/*
+ * All names are qualified, as anybody may have set search_path, and by the user
+ * whose server it is: a role may not be shown everything. SET LOCAL counts as
+ * set in the session for as long as it lasts, but these two are not listed.
+ */
+static const char settings[] =
+    ";SET LOCAL SESSION AUTHORIZATION DEFAULT;SET LOCAL ROLE NONE;"
+    "SELECT name,setting FROM pg_catalog.pg_settings "
+    "WHERE source OPERATOR(pg_catalog.=) 'session'";
+
+/* The marks that stand for a pin can be no names of settings. */
+static const char others[] =
+    " UNION ALL SELECT '!p',NULL FROM pg_catalog.pg_prepared_statements "
+    "WHERE from_sql"
+    " UNION ALL SELECT '!c',NULL FROM pg_catalog.pg_cursors WHERE is_holdable"
+    " UNION ALL SELECT '!a',NULL FROM pg_catalog.pg_locks "
+    "WHERE locktype OPERATOR(pg_catalog.=) 'advisory' "
+    "AND pid OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()"
+    " UNION ALL SELECT '!l',c FROM pg_catalog.pg_listening_channels() c"
+    " UNION ALL SELECT '!t',NULL WHERE EXISTS (SELECT "
+    "FROM pg_catalog.pg_depend WHERE refclassid OPERATOR(pg_catalog.=) "
+    "'pg_catalog.pg_namespace'::pg_catalog.regclass "
+    "AND refobjid OPERATOR(pg_catalog.=) pg_catalog.pg_my_temp_schema())";
+
+static const struct {
+	char mark;
+	enum pin pin;
+} marks[] = {
+	{ 'p', PIN_PREPARED }, { 'c', PIN_CURSOR }, { 'a', PIN_LOCK },
+	{ 'l', PIN_LISTEN }, { 't', PIN_TEMPORARY },
+};
+
+static void write_text(struct writer *w, const char *s)
+{
+	writer_bytes(w, s, strlen(s));
+}
+
+/*
+ * A statement_timeout of a client that has canceled the probe is taken away for
+ * this one, its value having been told before.
+ */
+static void write_guard(struct writer *w)
+{
+	write_text(w, "SELECT 'statement_timeout',"
+	    "pg_catalog.current_setting('statement_timeout');"
+	    "SET LOCAL statement_timeout=0;");
+}
+
+static void write_names(const struct custom *t, struct writer *w)
+{
+	const char *name;
+	unsigned at = 0;
+
+	write_text(w, "SELECT 'role',pg_catalog.current_setting('role')");
+	while ((name = custom_next(t, &at)) != NULL) {
+		write_text(w, " UNION ALL SELECT '");
+		write_text(w, name);
+		write_text(w, "',pg_catalog.current_setting('");
+		write_text(w, name);
+		write_text(w, "',true)");
+	}
+}
+
+void keep_ask(struct server *s)
+{
+	struct keep *const k = &s->keep;
+	struct writer sql;
+
+	writer_fini(&k->rows);
+	writer_init(&k->rows, BAGGAGE_BYTES);
+	k->found = 0;
+	k->canceled = k->accented = false;
+	writer_init(&sql, BAGGAGE_BYTES);
+	if (k->tries++ > 0)
+		write_guard(&sql);
+	write_names(&s->ss->custom, &sql);
+	write_text(&sql, settings);
+	if (k->tries > 1)
+		write_text(&sql, " AND name OPERATOR(pg_catalog.<>) "
+		    "'statement_timeout'");
+	write_text(&sql, others);
+	/* lastval() and currval() of one are not for the next one */
+	if (k->pins == 0)
+		write_text(&sql, ";DISCARD SEQUENCES");
+	writer_u8(&sql, 0);
+	if (sql.failed)
+		server_fail(s, CLOSE_OUT_OF_MEMORY);
+	else
+		(void)server_send_query(s, (const char *)sql.at, CHORE_PROBE);
+	writer_fini(&sql);
+}
+
+/* --- the answer --- */
+
+static void note_pin(struct keep *k, char mark)
+{
+	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+		if (marks[i].mark == mark)
+			k->found |= (uint8_t)marks[i].pin;
+}
+
+/* Of the transaction that asks, whatever their source is said to be. */
+static bool is_momentary(const char *name)
+{
+	return strncmp(name, "transaction_", 12) == 0 &&
+	    strcmp(name, "transaction_timeout") != 0;
+}
+
+/* What the server reports is the business of params.h. */
+static bool is_reported(const struct server *s, const char *name)
+{
+	const int i = params_find(s->ss->params, name);
+
+	return i >= 0 && (s->origin.silent >> i & 1) == 0;
+}
+
+/* A custom parameter that was set once is never unset again, only empty. */
+static bool is_none(const char *name, const char *value)
+{
+	return value[0] == '\0' ? strchr(name, '.') != NULL :
+	    strcmp(name, "role") == 0 && strcmp(value, "none") == 0;
+}
+
+/* A column that is not NULL, or none. */
+static const char *read_column(struct reader *r, uint32_t *len)
+{
+	*len = reader_u32(r);
+	return r->failed || *len == UINT32_MAX ? NULL :
+	    (const char *)reader_bytes(r, *len);
+}
+
+static void add(struct server *s, const char *name, const char *value)
+{
+	struct writer *const w = &s->keep.rows;
+
+	if (is_reported(s, name) || is_momentary(name) || is_none(name, value))
+		return;
+	for (const char *at = value; *at != '\0'; at++)
+		s->keep.accented = s->keep.accented || (uint8_t)*at >= 0x80;
+	writer_str(w, name);
+	writer_str(w, value);
+}
+
+void keep_take_row(struct server *s, const void *row, size_t size)
+{
+	struct writer *const w = &s->keep.rows;
+	struct writer pair;
+	struct reader r;
+	uint32_t lens[2];
+
+	reader_init(&r, row, size);
+	if (reader_u16(&r) != 2) {
+		w->failed = true;
+		return;
+	}
+	const char *const name = read_column(&r, &lens[0]);
+	const char *const value = read_column(&r, &lens[1]);
+
+	if (name != NULL && lens[0] == 2 && name[0] == '!')
+		note_pin(&s->keep, name[1]);
+	else if (name != NULL && value != NULL) {
+		writer_init(&pair, BAGGAGE_BYTES);
+		writer_bytes(&pair, name, lens[0]);
+		writer_u8(&pair, 0);
+		writer_bytes(&pair, value, lens[1]);
+		writer_u8(&pair, 0);
+		if (!pair.failed)
+			add(s, (const char *)pair.at,
+			    (const char *)pair.at + lens[0] + 1);
+		w->failed = w->failed || pair.failed;
+		writer_fini(&pair);
+	}
+}
+
+bool keep_asks_again(struct server *s, const char *code)
+{
+	s->keep.canceled = strcmp(code, ERRCODE_QUERY_CANCELED) == 0 &&
+	    s->keep.tries < TRIES;
+	return s->keep.canceled;
+}
+
+/* The values that c has come with, of parameters that s does not report. */
+static void write_defaults(const struct client *c, const struct server *s,
+    struct writer *w)
+{
+	const int n = s->origin.silent == 0 ? 0 : params_count(c->ss->params);
+
+	for (int i = 0; i < n; i++) {
+		const char *const value = (s->origin.silent >> i & 1) == 0 ? NULL :
+		    params_get(c->params, i);
+
+		if (value == NULL)
+			continue;
+		writer_str(w, params_name(c->ss->params, i));
+		writer_str(w, value);
+	}
+}
+
+/* b, and what c has come with of what is not in it. NULL: no memory. */
+static struct baggage *with_defaults(const struct client *c,
+    const struct server *s, struct baggage *b)
+{
+	struct baggage *both = NULL;
+	struct writer w;
+	size_t len;
+
+	writer_init(&w, BAGGAGE_BYTES);
+	const char *const bytes = baggage_bytes(b, &len);
+
+	writer_bytes(&w, bytes, len);
+	write_defaults(c, s, &w);
+	if (!w.failed)
+		both = w.len == len ? baggage_ref(b) :
+		    baggage_get(c->ss->baggage, w.at, w.len);
+	writer_fini(&w);
+	return both;
+}
+
+static struct baggage *make_set(struct server *s)
+{
+	const char *const encoding = params_get(s->params,
+	    PARAMS_CLIENT_ENCODING);
+	struct writer *const w = &s->keep.rows;
+
+	if (s->keep.accented && encoding != NULL) {
+		writer_str(w, BAGGAGE_ENCODING);
+		writer_str(w, encoding);
+	}
+	return w->failed ? NULL : baggage_get(s->ss->baggage, w->at, w->len);
+}
+
+bool keep_answered(struct server *s, struct client *c)
+{
+	struct keep *const k = &s->keep;
+
+	if (k->canceled) {
+		keep_ask(s);
+		return false;
+	}
+	struct baggage *set = make_set(s);
+	struct baggage *own = set == NULL || c == NULL ? NULL :
+	    with_defaults(c, s, set);
+
+	writer_fini(&k->rows);
+	k->tries = 0;
+	if (set == NULL || (c != NULL && own == NULL)) {
+		baggage_unref(&set);
+		server_fail(s, CLOSE_PROBE_FAILED);
+		return false;
+	}
+	baggage_put(&k->has, set);
+	if (c != NULL)
+		baggage_put(&c->baggage, own);
+	else if (!s->ps.stained)
+		baggage_put(&k->base, set);
+	baggage_unref(&set);
+	baggage_unref(&own);
+	k->pins = (uint8_t)(k->found | (k->pins & PIN_LOADED));
+	k->settled = true;
+	return true;
+}
+
+/* --- when it is asked --- */
+
+/* DISCARD ALL was the last that counts: what there is now, is known. */
+static void note_discard(struct client *c, struct server *s)
+{
+	struct keep *const k = &s->keep;
+	struct baggage *none = baggage_empty(s->ss->baggage);
+
+	baggage_put(&k->has, none);
+	baggage_unref(&none);
+	baggage_unref(&c->baggage);	/* as if it had just come */
+	k->pins &= PIN_LOADED;
+	if (s->ps.pool->key.db->conf->connect_query != NULL)
+		s->ps.stained = true;
+}
+
+bool keep_lets_go(struct client *c, struct server *s)
+{
+	struct keep *const k = &s->keep;
+	struct trace *const t = &s->trace;
+
+	if (t->loaded)
+		k->pins |= PIN_LOADED;
+	if (trace_is_left(t) || (s->ps.pool->limits.state_always &&
+	    k->pins == 0)) {
+		k->unlisted = k->unlisted || t->unlisted ||
+		    s->ps.pool->limits.state_always;
+		trace_clear(t);
+		k->tries = 0;
+		stream_pause(&c->stream);
+		keep_ask(s);
+		return false;
+	}
+	if (t->discarded)
+		note_discard(c, s);
+	trace_clear(t);
+	k->settled = true;
+	return k->pins == 0;
+}
+
+bool keep_knows_base(struct server *s)
+{
+	struct keep *const k = &s->keep;
+
+	if (!keep_is_on(s->ps.pool) || k->has != NULL)
+		return true;
+	if (s->ps.pool->key.db->conf->connect_query != NULL) {
+		k->tries = 0;
+		keep_ask(s);
+		return false;
+	}
+	k->has = baggage_empty(s->ss->baggage);
+	baggage_put(&k->base, k->has);
+	return true;
+}
+
+void keep_cleaned(struct server *s)
+{
+	baggage_put(&s->keep.has, s->keep.base);
+	s->keep.pins = 0;
+	s->keep.unlisted = false;
+}
+
+struct baggage *keep_wanted(struct client *c, struct server *s)
+{
+	if (!keep_is_on(s->ps.pool)) {
+		baggage_unref(&c->baggage);
+		baggage_unref(&s->keep.has);
+		baggage_unref(&s->keep.base);
+		return NULL;
+	}
+	if (s->keep.has == NULL)
+		s->keep.has = baggage_empty(s->ss->baggage);
+	if (c->baggage != NULL)
+		return baggage_ref(c->baggage);
+	return with_defaults(c, s, s->keep.base != NULL ? s->keep.base :
+	    s->keep.has);
+}
+
+/* Who acts is set by params.h, and takes back the role. */
+static bool is_other_actor(const struct server *s, const struct client *c)
+{
+	const int i = params_find(s->ss->params, "session_authorization");
+
+	return i >= 0 && params_get(c->params, i) != params_get(s->params, i);
+}
+
+int keep_write_sql(struct server *s, const struct client *c,
+    const struct baggage *want, struct writer *w)
+{
+	const size_t before = w->len;
+
+	if (want == NULL)
+		return 0;
+	if (is_other_actor(s, c) && baggage_forget(&s->keep.has, "role") < 0)
+		w->failed = true;
+	baggage_write_sql(want, s->keep.has, w);
+	return w->len > before;
+}

@@ -1,0 +1,192 @@
+# test_state_keep.py - settings that follow clients; servers that are kept.
+# SPDX-License-Identifier: ISC
+"""Clients that take turns on fewer servers, each with a connection of its own
+to PostgreSQL that does the same: both see the same (session_state=keep).
+"""
+import pytest
+
+import pq
+from harness import REFERENCE
+from test_state import SHOW
+
+pytestmark = [pytest.mark.skipif(REFERENCE, reason="not so there"),
+              pytest.mark.setting("session_state")]
+
+
+class Both:
+    """A client of the pooler, and one of PostgreSQL: what they see is equal."""
+
+    def __init__(self, p, pg, user="app", **params):
+        self.pooled = p.raw(user, **params)
+        self.own = pq.Conn(port=pg.port).login(user, database="p0", **params)
+
+    def do(self, sql):
+        got, want = self.pooled.try_query(sql), self.own.try_query(sql)
+        assert (got.rows, got.tags, [e.code for e in got.errors]) == \
+            (want.rows, want.tags, [e.code for e in want.errors]), sql
+        return got
+
+    def close(self):
+        self.pooled.close()
+        self.own.close()
+
+
+@pytest.fixture
+def both(pooler, pg):
+    made = []
+
+    def make(count=2, user="app", dbs=None, params=({}, {}, {}), **settings):
+        p = pooler(dbs, **{"default_pool_size": 1, "session_state": "keep",
+                           **settings})
+        made.extend(Both(p, pg, user, **params[i]) for i in range(count))
+        return (p, *made[-count:])
+    yield make
+    for b in made:
+        b.close()
+
+
+SETTINGS = [
+    "set work_mem = '1MB'", "set search_path = pg_catalog, \"$user\", \"a,'B\"",
+    "set statement_timeout = '10s'", "select set_config('my.own', 'x', false)",
+    "select set_config('work_mem', '2MB', false)", "set my.own = 'y\\''z'",
+    "do $$ begin perform set_config('my.deep', 'ü', false); end $$",
+    "select 1; set lc_numeric = 'C.UTF-8'; select 2",
+    "begin; set local work_mem = '1MB'; set work_mem = '5MB'; commit",
+    "begin; set work_mem = '6MB'; rollback", "set work_mem = 'nonsense'",
+    "begin; savepoint a; set work_mem = '3MB'; release a; end",
+    "set session characteristics as transaction read only", "reset work_mem",
+    "set transaction_isolation = 'serializable'; reset all",
+    "set default_transaction_isolation to serializable", "set role none",
+    "set client_encoding = LATIN1; set my.own = 'caf\u00e9'",
+    "set standard_conforming_strings = off", "set my.own = 'b\\\\s'",
+    "set statement_timeout = 1", "set statement_timeout to default",
+    "discard all", "set datestyle = 'SQL'", "set time zone 'Asia/Tokyo'",
+]
+
+
+def test_settings_follow(both):
+    """to the other server, and don't stay for the other client"""
+    p, a, b = both()
+    for sql in SETTINGS:
+        a.do(sql)
+        for c in (b, a, b):
+            c.do(SHOW)
+    all_ = "select name, setting from pg_settings where name not like " \
+        "'plpgsql.%' order by name"
+    for c in (a, b):
+        got, want = (x.query(all_).rows for x in (c.pooled, c.own))
+        assert [r for r in got if r not in want] == []
+    assert len(p.servers()) == 1
+
+
+def test_roles_follow(both):
+    p, a, b = both(user="postgres")
+    for sql in ("set role app", "set work_mem = '1MB'", "reset role",
+                "set session authorization app", "set role none",
+                "set session authorization default",
+                "begin; set role app; set my.own = 'x'; commit",
+                "set log_statement = 'all'", "reset session authorization"):
+        a.do(sql)
+        for c in (b, a, b):
+            c.do(SHOW)
+            c.do("select current_user, session_user")
+
+
+def test_what_one_came_with_is_its_default(both):
+    """search_path is not reported by servers of before 18"""
+    p, a, b = both(params=({"search_path": "pg_catalog, public"}, {}))
+    for sql in ("show search_path", "set search_path = public",
+                "reset search_path", "set search_path = \"$user\"",
+                "discard all", "reset all"):
+        a.do(sql)
+        for c in (b, a):
+            c.do("show search_path")
+
+
+PINS = [
+    ("create temp table mine (i int)", "drop table mine"),
+    ("select 1 as i into temp mine", "discard temp"),
+    ("create table pg_temp.mine (i int)", "drop table mine"),
+    ("declare mine cursor with hold for select 7", "close mine"),
+    ("select pg_advisory_lock_shared(4711)", "select pg_advisory_unlock_shared(4711)"),
+    ("select pg_advisory_lock_shared(4711)", "select pg_advisory_unlock_all()"),
+    ("prepare mine as select 8", "deallocate mine"),
+    ("prepare mine as select 8", "deallocate all"),
+    ("listen mine", "unlisten mine"),
+    ("begin; create temp table mine (i int); savepoint a; "
+     "create temp table more (i int); rollback to a; commit",
+     "begin; drop table mine; commit"),
+    ("create temp table mine (i int)", "discard all"),
+]
+
+
+def test_what_cannot_move_keeps_the_server(both):
+    """for as long as it is there"""
+    p, a, b = both(default_pool_size=2)
+    c = p.raw()
+    for pins, unpins in PINS:
+        a.do(pins)
+        pid = a.pooled.value("select pg_backend_pid()")
+        for _ in range(2):
+            a.do(SHOW)
+            b.do(SHOW)
+            c.query(SHOW)
+            assert a.pooled.value("select pg_backend_pid()") == pid, pins
+            assert c.value("select pg_backend_pid()") != pid, pins
+        a.do(unpins)
+        # now either may have it: somebody inside a transaction needs one
+        b.pooled.query("begin")
+        c.query("select 1")
+        b.pooled.query("commit")
+        a.do(SHOW)
+        p.wait_pool(sv_active=0)
+    assert len(p.servers()) == 2
+
+
+def test_what_is_gone_by_the_end_pins_nothing(both):
+    p, a, b = both()
+    for sql in ("begin; create temp table t (i int) on commit drop; commit",
+                "begin; create temp table t (i int); rollback",
+                "begin; select pg_advisory_xact_lock(1); commit",
+                "begin; declare c cursor for select 1; commit",
+                "prepare t as select 1; deallocate t"):
+        a.do(sql)
+        b.do(SHOW)
+        p.wait_pool(sv_active=0)
+
+
+def test_who_leaves_takes_all_along(both):
+    """pinned, or with the answer to the probe on its way"""
+    p, a, b = both()
+    b.do(SHOW)
+    for sql in ("create temp table mine (i int)", "set work_mem = '1MB'",
+                "select pg_advisory_lock(5)", "begin; set work_mem = '1MB'",
+                "select set_config('m' || 'y.own', 'x', false)"):
+        c = p.raw()
+        c.send(pq.query(sql), pq.msg("X"))
+        c.close()
+        b.do(SHOW)
+
+
+def test_connect_query_is_the_base(both):
+    p, a, b = both(dbs={"p0": "connect_query='set work_mem = ''7MB'''"})
+    for c in (a, b):
+        c.own.query("set work_mem = '7MB'")
+    for sql in ("set work_mem = '1MB'", "set my.own = 'x'",
+                "select set_config('m' || 'y.own', 'z', false)"):
+        a.do(sql)
+        b.do(SHOW)
+    assert a.pooled.value("show work_mem") == "1MB"
+
+
+def test_equal_settings_cost_nothing(both, pg):
+    """two clients with the same ones: no statement of ours"""
+    p, a, b = both()
+    a.do("set work_mem = '1MB'")
+    b.do("set work_mem = '1MB'")
+    pid = b.pooled.value("select pg_backend_pid()")
+    for c in (a, b, a, b):
+        c.pooled.query("select 'mine'")
+        c.pooled.query("set application_name = 'n'")
+        assert pg.sql("select query from pg_stat_activity where pid = %s"
+                      % pid)[0][0] == "set application_name = 'n'"

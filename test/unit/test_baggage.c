@@ -1,0 +1,151 @@
+/* test_baggage.c - unit tests of settings that clients carry along.
+ * SPDX-License-Identifier: ISC */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "proto/baggage.h"
+#include "proto/writer.h"
+
+static struct baggage_table *table;
+
+static int setup(void **state)
+{
+	(void)state;
+	table = baggage_table_new();
+	return table == NULL ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	baggage_table_free(&table);
+	return 0;
+}
+
+#define SET(text) baggage_get(table, text, sizeof text - 1)
+
+static void test_equal_sets_are_one(void **state)
+{
+	struct baggage *a = SET("x\0001\0y\0002\0");
+	struct baggage *b = SET("y\0002\0x\0001\0");
+	struct baggage *c = SET("y\0002\0x\0001\0x\0003\0");
+	struct baggage *d = SET("y\0002\0x\0003\0"), *none = SET("");
+	struct baggage *empty = baggage_empty(table);
+
+	(void)state;
+	assert_ptr_equal(a, b);
+	assert_ptr_equal(a, c);
+	assert_ptr_not_equal(a, d);
+	assert_ptr_equal(none, empty);
+	assert_string_equal(baggage_find(d, "x"), "3");
+	assert_null(baggage_find(d, "z"));
+	baggage_unref(&a);
+	baggage_unref(&b);
+	baggage_unref(&c);
+	baggage_unref(&d);
+	baggage_unref(&none);
+	baggage_unref(&empty);
+}
+
+static void test_bytes_that_are_none_are_refused(void **state)
+{
+	(void)state;
+	assert_null(SET("x"));
+	assert_null(SET("x\0"));
+	assert_null(SET("x\0y"));
+	assert_null(SET("x\0y\0z\0"));
+}
+
+/* The SQL from have to want, or "". */
+static const char *sql(struct baggage *want, struct baggage *have)
+{
+	static char out[1024];
+	struct writer w;
+
+	writer_init(&w, sizeof out);
+	baggage_write_sql(want, have, &w);
+	assert_false(w.failed);
+	assert_true(w.len < sizeof out);
+	out[0] = '\0';
+	if (w.len > 0)
+		memcpy(out, w.at, w.len);
+	writer_fini(&w);
+	baggage_unref(&want);
+	baggage_unref(&have);
+	return out;
+}
+
+#define CONFIG(name, value) \
+	"pg_catalog.set_config('" name "'," value ",false)"
+
+static void test_difference_is_sql(void **state)
+{
+	(void)state;
+	assert_string_equal(sql(SET("a\0001\0"), SET("a\0001\0")), "");
+	assert_string_equal(sql(SET("a\0001\0"), SET("")),
+	    "SELECT " CONFIG("a", "'1'"));
+	assert_string_equal(sql(SET(""), SET("a\0001\0")),
+	    "SELECT " CONFIG("a", "NULL"));
+	assert_string_equal(sql(SET("a\0001\0c\0002\0d\0\0"),
+	    SET("a\0002\0b\0001\0c\0002\0")), "SELECT " CONFIG("a", "'1'")
+	    "," CONFIG("b", "NULL") "," CONFIG("d", "''"));
+}
+
+static void test_role_is_reset_first_and_set_last(void **state)
+{
+	(void)state;
+	assert_string_equal(sql(SET("role\0x\0work_mem\0001\0"),
+	    SET("role\0y\0")), "SELECT " CONFIG("role", "NULL") ","
+	    CONFIG("work_mem", "'1'") "," CONFIG("role", "'x'"));
+}
+
+/* What is in quotes means something else in other encodings, or settings. */
+static void test_odd_bytes_are_no_part_of_the_sql(void **state)
+{
+	(void)state;
+	assert_string_equal(sql(SET("a\0it's\0"), SET("")), "SELECT "
+	    CONFIG("a", "pg_catalog.convert_from(pg_catalog.decode("
+	    "'69742773','hex'),'SQL_ASCII')"));
+	assert_string_equal(sql(SET("\0LATIN1\0a\0\xe9\0"), SET("")), "SELECT "
+	    CONFIG("a", "pg_catalog.convert_from(pg_catalog.decode("
+	    "'e9','hex'),'LATIN1')"));
+	/* the same bytes were something else */
+	assert_string_equal(sql(SET("\0LATIN1\0a\0\xe9\0b\0001\0"),
+	    SET("\0LATIN2\0a\0\xe9\0b\0001\0")), "SELECT "
+	    CONFIG("a", "pg_catalog.convert_from(pg_catalog.decode("
+	    "'e9','hex'),'LATIN1')"));
+}
+
+static void test_one_is_forgotten(void **state)
+{
+	struct baggage *a = SET("a\0001\0role\0x\0"), *b = SET("a\0001\0");
+
+	(void)state;
+	assert_int_equal(baggage_forget(&a, "role"), 0);
+	assert_ptr_equal(a, b);
+	assert_int_equal(baggage_forget(&a, "role"), 0);
+	assert_ptr_equal(a, b);
+	baggage_unref(&a);
+	baggage_unref(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_equal_sets_are_one),
+		cmocka_unit_test(test_bytes_that_are_none_are_refused),
+		cmocka_unit_test(test_difference_is_sql),
+		cmocka_unit_test(test_role_is_reset_first_and_set_last),
+		cmocka_unit_test(test_odd_bytes_are_no_part_of_the_sql),
+		cmocka_unit_test(test_one_is_forgotten),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
