@@ -84,6 +84,7 @@ struct snapshot_server {
 	struct snapshot_baggage has, base;	/* of struct keep */
 	uint8_t pins;
 	bool unlisted;
+	struct reader names;	/* of custom parameters to ask it for */
 };
 
 /* 0, or -1 with e set: not ours, or of another version. */

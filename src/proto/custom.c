@@ -45,7 +45,11 @@ bool custom_add(struct custom *t, const char *name, size_t n)
 {
 	char text[128];
 
-	if (n == 0 || n >= sizeof text)
+	bool custom;
+
+	/* it will be a part of SQL */
+	if (n == 0 || n >= sizeof text ||
+	    name_length(name, name + n, &custom) != n || !custom)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		text[i] = name[i] >= 'A' && name[i] <= 'Z' ?

@@ -167,6 +167,17 @@ static void set_stain(struct server *s, const struct snapshot_server *in)
 		s->ps.close_needed = true;
 }
 
+static void learn_names(struct sessions *ss, struct reader *list)
+{
+	while (reader_left(list) > 0) {
+		const char *const name = reader_str(list);
+
+		if (list->failed)
+			return;
+		(void)custom_add(&ss->custom, name, strlen(name));
+	}
+}
+
 static int fill_server(struct server *s, struct snapshot_server *in,
     struct err *e)
 {
@@ -198,6 +209,7 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	prepared_skip(s->ss->prepared, in->last);
 	s->keep.pins = in->pins;
 	s->keep.unlisted = in->unlisted;
+	learn_names(s->ss, &in->names);
 	if (snapshot_read_baggage(s->ss, &in->has, &s->keep.has, e) < 0 ||
 	    snapshot_read_baggage(s->ss, &in->base, &s->keep.base, e) < 0)
 		return -1;

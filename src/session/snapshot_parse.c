@@ -206,5 +206,6 @@ int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,
 	get_baggage(&r, &out->base);
 	out->pins = reader_u8(&r);
 	out->unlisted = reader_u8(&r) != 0;
+	get_list(&r, &out->names);
 	return check_end(&r, e);
 }

@@ -137,6 +137,20 @@ void snapshot_write_client(const struct client *c, struct writer *w)
 	put_baggage(w, c->baggage);
 }
 
+/* What was learned in this transaction is in no set yet. */
+static void put_names(struct writer *w, const struct server *s)
+{
+	struct writer list;
+	const char *name;
+	unsigned at = 0;
+
+	writer_init(&list, w->cap);
+	while (trace_is_any(&s->trace) &&
+	    (name = custom_next(&s->ss->custom, &at)) != NULL)
+		writer_str(&list, name);
+	put_list(w, &list);
+}
+
 static unsigned server_flags(const struct server *s)
 {
 	unsigned flags = 0;
@@ -237,4 +251,5 @@ void snapshot_write_server(const struct server *s, struct writer *w)
 	put_baggage(w, s->keep.base);
 	writer_u8(w, s->keep.pins);
 	writer_u8(w, s->keep.unlisted);
+	put_names(w, s);
 }

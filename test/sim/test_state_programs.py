@@ -1,0 +1,149 @@
+# test_state_programs.py - random programs of state, on few servers and direct.
+# SPDX-License-Identifier: ISC
+"""Clients of one pool, which has fewer servers than there are clients; each has
+a connection of its own to PostgreSQL as well, where it does the same: what both
+say is equal (session_state=keep). SIM_PROGRAMS is how many statements a seed
+has, SIM_SEED the first seed.
+"""
+import os
+import random
+
+import pytest
+
+import pq
+from harness import REFERENCE
+
+STEPS = int(os.environ.get("SIM_PROGRAMS", "150")) * 2
+SEED = int(os.environ.get("SIM_SEED", "1"))
+CLIENTS, SERVERS = 20, 3
+
+pytestmark = pytest.mark.skipif(REFERENCE, reason="not so there")
+
+NAMES = ["work_mem", "statement_timeout", "lock_timeout", "search_path",
+         "my.one", "my.two", "datestyle", "timezone", "extra_float_digits",
+         "default_transaction_isolation", "role", "application_name"]
+VALUES = {
+    "work_mem": ["1MB", "2MB"], "statement_timeout": ["10s", "20s"],
+    "lock_timeout": ["1s"], "search_path": ["public", "pg_catalog, \"A'b\""],
+    "my.one": ["x", "it''s", "b\\s", "\u00e9"], "my.two": ["1"],
+    "datestyle": ["German", "ISO, DMY"], "timezone": ["Asia/Tokyo", "UTC"],
+    "extra_float_digits": ["0", "3"], "role": ["none", "app2"],
+    "default_transaction_isolation": ["serializable", "read committed"],
+    "application_name": ["a", "b"],
+}
+LOOK = "select " + ", ".join(
+    "nullif(current_setting('%s', true), '')" % n for n in NAMES) + \
+    ", current_user, 1.1::float8, '2020-02-01'::date::text"
+LISTS = [
+    "select name from pg_prepared_statements where from_sql order by 1",
+    "select count(*) from pg_locks where locktype = 'advisory' "
+    "and pid = pg_backend_pid()",
+    "select relname from pg_class where relnamespace = pg_my_temp_schema() "
+    "order by 1",
+    "select name from pg_cursors where is_holdable order by 1",
+    "select c from pg_listening_channels() c order by 1",
+]
+PINS = [
+    ("create temp table t%d (i int)", "drop table if exists pg_temp.t%d"),
+    ("insert into pg_temp.t%d values (1)", "select * from pg_temp.t%d"),
+    ("prepare p%d as select 7", "deallocate p%d"),
+    ("prepare p%d as select 8", "execute p%d"),
+    ("declare c%d cursor with hold for select generate_series(1, 9)",
+     "close c%d"),
+    ("fetch 2 from c%d", "fetch 3 from c%d"),
+    ("select pg_advisory_lock_shared(%d)", "select pg_advisory_unlock_shared("
+     "%d)"), ("listen l%d", "unlisten l%d"),
+]
+
+
+def change(r):
+    """SET, in one of its ways"""
+    name = r.choice(NAMES)
+    value = r.choice(VALUES[name])
+    return r.choice([
+        "set %s to %s" % (name, value if name == "search_path" and
+                          "'" not in value else "E'%s'" % value.replace(
+                              "\\", "\\\\").replace("A'b", "Ab")),
+        "set session %s to default" % name, "reset %s" % name,
+        "set local %s to default" % name,
+        "select set_config('%s', E'%s', %s)" % (
+            name, value.replace("\\", "\\\\").replace("A'b", "A''b"),
+            r.choice(["true", "false"])),
+        "reset all" if r.random() < 0.2 else
+        # where one was set once, it is empty ever after, not unknown
+        "select nullif(current_setting('%s', true), '')" % name])
+
+
+def statement(r, i, pinned):
+    """Of client i; only few of them may pin, or there would be no servers."""
+    kind = r.random()
+    if kind < 0.35:
+        return change(r)
+    if kind < 0.45 and pinned:
+        return r.choice(r.choice(PINS)) % r.randrange(2)
+    if kind < 0.55:
+        return LOOK if not pinned or r.random() < 0.7 else r.choice(LISTS)
+    if kind < 0.75:
+        return r.choice(["begin", "commit", "rollback", "savepoint a",
+                         "rollback to a", "commit", "end"])
+    if kind < 0.78:
+        return "discard all"
+    if kind < 0.83:
+        return "select 1/0"
+    if kind < 0.88:
+        return "do $$ begin perform set_config('my.one', 'do', %s); end $$" \
+            % r.choice(["true", "false"])
+    return LOOK
+
+
+class Both:
+    def __init__(self, p, pg, **params):
+        self.pooled = p.raw("postgres", **params)
+        self.own = pq.Conn(port=pg.port).login("postgres", database="p0",
+                                               **params)
+        self.done = []
+
+    def do(self, sql):
+        extended = len(self.done) % 3 == 2 and ";" not in sql
+        self.done.append(sql)
+        got, want = (self.one(c, sql, extended)
+                     for c in (self.pooled, self.own))
+        assert got == want, "\n".join(self.done[-30:])
+        return got[-1]
+
+    @staticmethod
+    def one(c, sql, extended):
+        if extended:
+            c.send(pq.parse(sql), pq.bind(), pq.execute(), pq.sync())
+        else:
+            c.send(pq.query(sql))
+        res = c.recv_until()
+        return res.rows, res.tags, [e.code for e in res.errors], res.status
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + 3))
+def test_all_see_what_postgresql_shows(pooler, pg, seed):
+    """also where errors and rollbacks take back what was set"""
+    r = random.Random(seed)
+    p = pooler(default_pool_size=SERVERS, session_state="keep")
+    crew = [Both(p, pg) for _ in range(CLIENTS)]
+    busy, pinner = [], r.randrange(CLIENTS)
+    for _ in range(STEPS):
+        # one may hold a server by a transaction, one by a pin
+        i = r.choice(busy) if busy and r.random() < 0.7 else \
+            r.choice([pinner, r.randrange(CLIENTS)])
+        if busy and i not in busy and i != pinner and len(busy) > 0:
+            sql = LOOK if r.random() < 0.3 else change(r)
+        else:
+            sql = statement(r, i, i == pinner)
+        status = crew[i].do(sql)
+        if status == "I" and i in busy:
+            busy.remove(i)
+        elif status != "I" and i not in busy and i != pinner:
+            busy.append(i)
+    for b in crew:
+        if b.own and b.done:
+            b.do("rollback")
+            b.do(LOOK)
+            b.own.close()
+    assert len(p.servers()) <= SERVERS
