@@ -43,8 +43,7 @@ enum server_phase {
 	SERVER_PHASES
 };
 
-/* A query of our own that runs on a server, which nobody may use meanwhile. */
-enum server_chore {
+enum server_chore {		/* a query of our own; nobody may use it now */
 	CHORE_NONE,
 	CHORE_RESET,		/* server_reset_query */
 	CHORE_CHECK,		/* server_check_query */
@@ -111,7 +110,7 @@ int server_open(struct server *s, int fd);
 void server_close(struct server *s, enum close_reason reason);
 /* The same; its client, or the clients that wait, get code and text, too. */
 void server_fail(struct server *s, enum close_reason reason);
-/* The same, with another code than that of the reason. */
+/* ... with another code than that of the reason. */
 void server_fail_as(struct server *s, enum close_reason reason,
     const char *code);
 /* The same, where clients get something else than the log. */

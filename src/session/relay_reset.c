@@ -102,7 +102,7 @@ int relay_reset_silent(const struct relay_down *d)
 
 	/* a ROLLBACK undoes what we have set in the transaction, too */
 	if (s->origin.silent == 0 || s->chore == CHORE_PARAMS ||
-	    s->chore == CHORE_CLEAN ||
+	    keep_is_on(s->ps.pool) ||
 	    (!has_tag(d, "SET") && !has_tag(d, "RESET") &&
 	    !has_tag(d, "ROLLBACK") && !has_tag(d, "DISCARD ALL")))
 		return 0;

@@ -161,6 +161,17 @@ def test_what_leaves_nothing_costs_nothing(pooler, pg):
                       % pid)[0][0] == sql
 
 
+def test_what_a_client_came_with_stays_its_own(pooler):
+    """cleaning takes away what we have set for it ourselves"""
+    p = alone(pooler)
+    a, b = p.raw(search_path="pg_catalog"), p.raw()
+    for sql in "set work_mem = '1MB'", "reset all", "listen x":
+        for c, path in (a, "pg_catalog"), (b, '"$user", public'):
+            assert c.value("show search_path") == path
+            c.query(sql)
+            assert c.value("show search_path") == path
+
+
 def test_connect_query_stays(pooler):
     """all that it has done, by doing it again"""
     p = pooler({"p0": "connect_query='set work_mem = ''7MB''; create temp "
