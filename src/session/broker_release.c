@@ -146,6 +146,10 @@ void broker_chore_done(struct server *s)
 	if (broker_clean_goes_on(s) ||
 	    (s->chore == CHORE_PROBE && !keep_answered(s, NULL)))
 		return;
+	/* DISCARD ALL, maybe: of what was there nobody knows */
+	if (s->chore == CHORE_RESET && s->ps.pool->limits.state !=
+	    STATE_FORGET)
+		s->ps.stained = true;
 	timeout_stop(&s->timer);
 	s->chore = CHORE_NONE;
 	settle(s, lent);

@@ -179,6 +179,16 @@ def test_connect_query_is_the_base(both):
     assert a.pooled.value("show work_mem") == "1MB"
 
 
+def test_a_reset_query_takes_nothing_from_the_client(both):
+    """server_reset_query_always: then it is set again"""
+    p, a, b = both(server_reset_query_always=1,
+                   server_reset_query="discard all")
+    for sql in ("set work_mem = '1MB'", "set my.own = 'x'", "select 1"):
+        a.do(sql)
+        for c in (a, b, a):
+            c.do(SHOW)
+
+
 def test_equal_settings_cost_nothing(both, pg):
     """two clients with the same ones: no statement of ours"""
     p, a, b = both()
