@@ -51,8 +51,9 @@ def get(p, path, method="GET", **headers):
         c.close()
 
 
-def connect(p):
-    return socket.create_connection(("127.0.0.1", p.http), timeout=60)
+def connect(p, source="127.0.0.1"):
+    return socket.create_connection(("127.0.0.1", p.http), timeout=60,
+                                    source_address=(source, 0))
 
 
 def say(p, data):
@@ -566,7 +567,9 @@ def test_very_many_scrapers_take_turns(web):
     names = ["d%d" % i for i in range(300)]
     p = web({"p0": "", **{n: "host=127.0.0.1 port=1" for n in names}})
     with p.raw() as c, contextlib.ExitStack() as stack:
-        asked = [stack.enter_context(connect(p)) for _ in range(60)]
+        # of one address as many as it may have
+        asked = [stack.enter_context(connect(p, "127.0.0.%d" % (i // 15 + 1)))
+                 for i in range(60)]
         for s in asked:
             s.sendall(b"GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n")
         assert c.value("select 1") == "1"
