@@ -203,6 +203,7 @@ static void add_server(struct world *w)
 	assert(s != NULL);
 	params_unref(&s->params);
 	s->params = zone(w->app, "D");
+	s->origin.set = params_ref(s->params);
 	s->track.ready = true;
 	s->track.status = 'I';
 	if (w->suspended)

@@ -68,6 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		walk_pairs(&s.params);
 		walk_statements(&s.statements);
 		walk_pairs(&s.welcome_params);
+		walk_pairs(&s.origin);
 		(void)touch(s.key, s.key_len);
 		(void)touch(s.welcome, s.welcome_len);
 		(void)touch(s.carry, s.carry_len);
