@@ -659,6 +659,7 @@ def test_requests_for_a_dead_peer_keep_nobody_out(pooler, fake_peer):
         elif i >= 6:
             p.wait_log("too many cancel requests for peers", count=i - 5)
     # the oldest had to go, but for the one that the peer has been told
+    wait_until(lambda: sum(bool(c.readable()) for c in sent) == 14)
     kept = [i for i, c in enumerate(sent) if not c.readable()]
     assert kept == [0] + list(range(15, 20))
     clients = [p.raw() for _ in range(4)]
