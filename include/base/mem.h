@@ -17,7 +17,7 @@ void mem_free(void *p);
 
 /*
  * Hot: MEM_BLOCK bytes for a short while, not zeroed. Some that came back are
- * kept for the next who asks. For the loop's thread only.
+ * kept for the next of its thread who asks.
  */
 #define MEM_BLOCK 512
 void *mem_block(void);
@@ -25,14 +25,14 @@ void mem_block_free(void *p);
 
 /*
  * Tests only: let the nth allocation from now fail (1 = the next), 0 = never.
- * Returns how many were made since the last call.
+ * Returns how many were made since the last call; the first one knows of none.
  */
 unsigned long mem_fail_at(unsigned long nth);
 
 /* For other allocators: is this the one that must fail? Counts it. */
 bool mem_must_fail(void);
 
-/* Live object counters for SHOW MEM, one per kind. */
+/* Live object counters for SHOW MEM, one per kind, of each thread. */
 enum mem_kind {
 	MEM_CLIENT,
 	MEM_SERVER,
@@ -52,7 +52,6 @@ enum mem_kind {
 };
 
 struct mem_stat {
-	const char *name; /* as SHOW MEM prints it */
 	size_t size;	  /* bytes of one; 0 when they differ */
 	size_t used;	  /* objects alive */
 	size_t bytes;	  /* bytes alive */
@@ -63,7 +62,10 @@ void *mem_new(enum mem_kind kind, size_t n);
 void mem_delete(enum mem_kind kind, void *p, size_t n);
 /* Note a change of n bytes that was allocated otherwise (n may be negative). */
 void mem_note(enum mem_kind kind, int objects, long n);
+/* Of the thread that asks. */
 const struct mem_stat *mem_stat(enum mem_kind kind);
+/* As SHOW MEM prints it. */
+const char *mem_name(enum mem_kind kind);
 
 /*
  * malloc(3) and so on for a library that is told its allocator. Between

@@ -8,8 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Atomic because the helper thread allocates, too. */
-static atomic_ulong made;    /* allocations since the last mem_fail_at() */
+/*
+ * Atomic because helper threads allocate, too. They would all write to one cache
+ * line: so nothing is counted before somebody asks, and only tests do.
+ */
+static atomic_bool counting; /* mem_fail_at() was called */
+static atomic_ulong made;    /* allocations since its last call */
 static atomic_ulong fail_at; /* which of them fails; 0 = none */
 
 #define CACHED_MAX 256	/* blocks kept */
@@ -21,32 +25,36 @@ static atomic_ulong fail_at; /* which of them fails; 0 = none */
 #define KEEPS_CACHED true
 #endif
 
-/* Blocks that came back; of the loop's thread. */
-static struct cached {
+/* Blocks that came back to this thread. */
+static _Thread_local struct cached {
 	struct cached *next;
 } *cached;
-static unsigned cached_count;
+static _Thread_local unsigned cached_count;
 
-/* Counted by the loop's thread only. */
-static struct mem_stat stats[MEM_KINDS] = {
-	[MEM_CLIENT] = { .name = "client_cache" },
-	[MEM_SERVER] = { .name = "server_cache" },
-	[MEM_POOL] = { .name = "pool_cache" },
-	[MEM_DATABASE] = { .name = "db_cache" },
-	[MEM_USER] = { .name = "user_cache" },
-	[MEM_PEER] = { .name = "peer_cache" },
-	[MEM_CREDENTIALS] = { .name = "credentials_cache" },
-	[MEM_TRACK] = { .name = "outstanding_request_cache" },
-	[MEM_PARAMS] = { .name = "var_list_cache" },
-	[MEM_STATEMENT] = { .name = "prepared_statement_cache" },
-	[MEM_STATEMENT_USE] = { .name = "server_prepared_statement_cache" },
-	[MEM_OVERFLOW] = { .name = "iobuf_cache" },
-	[MEM_CARRY] = { .name = "carry_cache" },
-	[MEM_TLS] = { .name = "tls_cache" },
+static const char *const names[MEM_KINDS] = {
+	[MEM_CLIENT] = "client_cache",
+	[MEM_SERVER] = "server_cache",
+	[MEM_POOL] = "pool_cache",
+	[MEM_DATABASE] = "db_cache",
+	[MEM_USER] = "user_cache",
+	[MEM_PEER] = "peer_cache",
+	[MEM_CREDENTIALS] = "credentials_cache",
+	[MEM_TRACK] = "outstanding_request_cache",
+	[MEM_PARAMS] = "var_list_cache",
+	[MEM_STATEMENT] = "prepared_statement_cache",
+	[MEM_STATEMENT_USE] = "server_prepared_statement_cache",
+	[MEM_OVERFLOW] = "iobuf_cache",
+	[MEM_CARRY] = "carry_cache",
+	[MEM_TLS] = "tls_cache",
 };
+
+/* What this thread has. */
+static _Thread_local struct mem_stat stats[MEM_KINDS];
 
 bool mem_must_fail(void)
 {
+	if (!atomic_load_explicit(&counting, memory_order_relaxed))
+		return false;
 	const unsigned long nth =
 	    atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
 
@@ -56,6 +64,7 @@ bool mem_must_fail(void)
 unsigned long mem_fail_at(unsigned long nth)
 {
 	atomic_store(&fail_at, nth);
+	atomic_store(&counting, true);
 	return atomic_exchange(&made, 0);
 }
 
@@ -173,6 +182,11 @@ void mem_note(enum mem_kind kind, int objects, long n)
 const struct mem_stat *mem_stat(enum mem_kind kind)
 {
 	return &stats[kind];
+}
+
+const char *mem_name(enum mem_kind kind)
+{
+	return names[kind];
 }
 
 /* --- for libraries --- */

@@ -5,12 +5,13 @@
 #include <stdio.h>
 #include <time.h>
 
-static usec_t turn;	 /* what time_update() read; 0 before the first */
+/* What time_update() read; 0 before the first. Each loop has its own turns. */
+static _Thread_local usec_t turn;
 static usec_t fake = -1; /* shown instead of the clock when >= 0 */
 
-static struct {
+static _Thread_local struct {
 	usec_t begin, length;
-} lapse; /* the last one; 0 = none */
+} lapse; /* of the thread's loop, the last one; 0 = none */
 
 static usec_t read_clock(clockid_t id)
 {

@@ -42,7 +42,7 @@ static const struct column state_columns[] = {
 static const struct column lists_columns[] = { LISTS(VIEW_COLUMN) };
 
 #define MEM(X) \
-	X(TEXT, "name", PLAIN, cell_text(st->name)) \
+	X(TEXT, "name", PLAIN, cell_text(mem_name(kind))) \
 	X(INT4, "size", PLAIN, cell_number((int64_t)mem_object_size(st))) \
 	X(INT4, "used", PLAIN, cell_number((int64_t)st->used)) \
 	X(INT4, "free", PLAIN, cell_number(0)) \

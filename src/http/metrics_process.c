@@ -105,7 +105,7 @@ static void put_memory(struct metrics *m, const struct family *f,
 	(void)item;
 	for (int kind = 0; kind < MEM_KINDS; kind++) {
 		const struct mem_stat *const st = mem_stat(kind);
-		const struct label labels[] = { { "kind", st->name } };
+		const struct label labels[] = { { "kind", mem_name(kind) } };
 
 		metrics_put(m, labels, 1, (int64_t)(f->what == MEMORY_BYTES ?
 		    st->bytes : st->used));

@@ -4,9 +4,9 @@
 same or told that there was no memory (53200), nobody else notices, and the
 next attempt is as good as the first.
 
-base/mem counts allocations, and lets one fail, for the unit tests. Here its
-two counters are changed in the memory of the process, where the system and the
-binary allow that.
+base/mem counts allocations, and lets one fail, for the unit tests. Here that is
+switched on, and its two counters are changed, in the memory of the process,
+where the system and the binary allow that.
 """
 import itertools
 import os
@@ -33,7 +33,7 @@ class Memory:
         out = subprocess.run(["nm", harness.binary()], text=True,
                              stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE).stdout
-        for at, name in re.findall(r"^(\w+) [bB] (made|fail_at)(?:\.|$)",
+        for at, name in re.findall(r"^(\w+) [bB] (made|fail_at|counting)(?:\.|$)",
                                    out, re.M):
             assert name not in names, "two are called %s" % name
             names[name] = int(at, 16)
@@ -45,10 +45,11 @@ class Memory:
             self.fd = os.open("/proc/%d/mem" % p.proc.pid, os.O_RDWR)
         except PermissionError:
             pytest.skip("the memory of the pooler can't be written to")
-        if len(names) < 2:
+        if len(names) < 3:
             pytest.skip("the binary does not tell its symbols")
         self.made, self.fail_at = (base + names[n]
                                    for n in ("made", "fail_at"))
+        os.pwrite(self.fd, b"\1", base + names["counting"])
 
     def count(self):
         return struct.unpack("=Q", os.pread(self.fd, 8, self.made))[0]

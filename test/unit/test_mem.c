@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -138,12 +139,45 @@ static void test_every_kind_has_its_own_name(void **state)
 	(void)state;
 
 	for (int i = 0; i < MEM_KINDS; i++) {
-		assert_non_null(mem_stat((enum mem_kind)i)->name);
+		assert_non_null(mem_name((enum mem_kind)i));
 		for (int k = 0; k < i; k++)
-			assert_string_not_equal(mem_stat((enum mem_kind)i)
-						    ->name,
-			    mem_stat((enum mem_kind)k)->name);
+			assert_string_not_equal(mem_name((enum mem_kind)i),
+			    mem_name((enum mem_kind)k));
 	}
+}
+
+/* Not NULL: it counted as it should. */
+static void *make_and_free(void *arg)
+{
+	const struct mem_stat *const s = mem_stat(MEM_USER);
+	void *const p = mem_new(MEM_USER, 16), *const block = mem_block();
+	bool right = p != NULL && block != NULL && s->used == 1;
+
+	mem_delete(MEM_USER, p, 16);
+	right = right && s->used == 0;
+	/* it may be kept, for the next of this thread */
+	mem_block_free(block);
+	mem_free(mem_block());
+	return right ? arg : NULL;
+}
+
+static void test_threads_count_for_themselves(void **state)
+{
+	void *const mine = mem_new(MEM_USER, 16);
+	pthread_t t[2];
+	void *right;
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, make_and_free,
+		    t), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(pthread_join(t[i], &right), 0);
+		assert_non_null(right);
+	}
+	assert_int_equal(mem_stat(MEM_USER)->used, 1);
+	mem_delete(MEM_USER, mine, 16);
+	assert_int_equal(mem_stat(MEM_USER)->used, 0);
 }
 
 /* --- wiping --- */
@@ -210,6 +244,7 @@ int main(void)
 		cmocka_unit_test(test_failed_new_is_not_counted),
 		cmocka_unit_test(test_notes_add_and_subtract),
 		cmocka_unit_test(test_every_kind_has_its_own_name),
+		cmocka_unit_test(test_threads_count_for_themselves),
 		cmocka_unit_test(test_each_thread_wipes_by_itself),
 	};
 

@@ -1,5 +1,6 @@
 /* test_time.c - the clock of the loop and its fake.
  * SPDX-License-Identifier: ISC */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,6 +25,35 @@ static void test_now_stands_still_within_a_turn(void **state)
 	assert_int_equal(time_now(), turn);
 	time_update();
 	assert_true(time_now() > turn);
+}
+
+static void *take_a_turn(void *arg)
+{
+	usec_t *const now = arg;
+
+	time_note_lapse(0, USEC);
+	time_update();
+	*now = time_now();
+	return NULL;
+}
+
+static void test_threads_have_turns_of_their_own(void **state)
+{
+	usec_t other;
+	pthread_t t;
+
+	(void)state;
+	time_update();
+	const usec_t turn = time_now();
+
+	while (time_precise() <= turn + 10)
+		;
+	assert_int_equal(pthread_create(&t, NULL, take_a_turn, &other), 0);
+	assert_int_equal(pthread_join(t, NULL), 0);
+	assert_true(other > turn);
+	assert_int_equal(time_now(), turn);
+	/* nor was there a lapse here */
+	assert_int_equal(time_age(turn - 10, turn), 10);
 }
 
 static void test_fake_clock_stands_still(void **state)
@@ -121,6 +151,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_now_stands_still_within_a_turn),
+		cmocka_unit_test(test_threads_have_turns_of_their_own),
 		cmocka_unit_test(test_fake_clock_stands_still),
 		cmocka_unit_test(test_end_of_fake_brings_the_clock_back),
 		cmocka_unit_test(test_wall_is_the_time_of_day),
