@@ -1,0 +1,114 @@
+/* test_mailbox.c - objects arrive at the other thread, all of them, in order.
+ * SPDX-License-Identifier: ISC */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "io/loop.h"
+#include "io/mailbox.h"
+#include "io/thread.h"
+
+#define MANY 20000
+
+struct letter {
+	unsigned number;
+};
+
+struct reader {
+	struct loop *loop;
+	unsigned expected, wrong;
+};
+
+static void on_letter(void *arg, void *object)
+{
+	struct reader *const r = arg;
+	struct letter *const l = object;
+
+	/* whose it is now: the sanitizer sees whether the other one lets go */
+	r->wrong += l->number++ != r->expected++;
+	mem_free(l);
+	if (r->expected == MANY)
+		loop_stop(r->loop);
+}
+
+static void run(void *arg)
+{
+	struct reader *const r = arg;
+
+	loop_run(r->loop, NULL, NULL);
+}
+
+static void put(struct mailbox *m, unsigned number)
+{
+	struct letter *const l = mem_alloc(sizeof *l);
+
+	assert_non_null(l);
+	l->number = number;
+	mailbox_put(m, l);
+}
+
+static void test_all_arrive_in_order(void **state)
+{
+	struct reader r = { .loop = loop_new() };
+	struct mailbox *m = mailbox_new(r.loop, on_letter, &r);
+	struct thread *t = thread_start("reader", run, &r);
+
+	(void)state;
+	assert_non_null(m);
+	assert_non_null(t);
+	for (unsigned n = 0; n < MANY;) {
+		if (mailbox_has_room(m))
+			put(m, n++);
+	}
+	thread_join(&t);
+	assert_int_equal(r.expected, MANY);
+	assert_int_equal(r.wrong, 0);
+	mailbox_free(&m);
+	loop_free(&r.loop);
+}
+
+static void test_one_that_is_full_has_no_room(void **state)
+{
+	struct reader r = { .loop = loop_new() };
+	struct mailbox *m = mailbox_new(r.loop, on_letter, &r);
+	unsigned n = 0;
+
+	(void)state;
+	for (; mailbox_has_room(m); n++)
+		put(m, n);
+	assert_true(n > 1000);
+	/* they are not lost, even if nobody reads any more */
+	mailbox_free(&m);
+	assert_int_equal(r.expected, n);
+	assert_int_equal(r.wrong, 0);
+	loop_free(&r.loop);
+}
+
+static void test_no_memory_is_told(void **state)
+{
+	struct loop *l = loop_new();
+
+	(void)state;
+	for (unsigned long n = 1; n <= 2; n++) {
+		mem_fail_at(n);
+		assert_null(mailbox_new(l, on_letter, NULL));
+	}
+	mem_fail_at(0);
+	loop_free(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_arrive_in_order),
+		cmocka_unit_test(test_one_that_is_full_has_no_room),
+		cmocka_unit_test(test_no_memory_is_told),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
