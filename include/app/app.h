@@ -16,6 +16,7 @@ struct idle;
 struct listener;
 struct set_persisting;
 struct takeover;
+struct workers;
 
 /* What the command line said. */
 struct app_args {
@@ -27,6 +28,10 @@ struct app_args {
 
 struct app {
 	struct app_args args;
+	unsigned number;		/* of this worker; the first is 0 */
+	struct app *first;		/* of others; NULL: it is the first */
+	struct app *next;		/* worker; see workers.h */
+	struct workers *workers;	/* owned by the first; NULL: it is alone */
 	struct loop *loop;		/* owned */
 	struct config *config;		/* in force; counted */
 	struct config *loaded;		/* as read last, without SET; counted */

@@ -77,6 +77,9 @@ void log_flush(void);
 #define log_info(...) log_at(LEVEL_INFO, NULL, __VA_ARGS__)
 #define log_debug(...) log_at(LEVEL_DEBUG, NULL, __VA_ARGS__)
 
+/* Several threads are about to log: from now on they take turns. */
+void log_share(void);
+
 struct log_line;
 /* Each line goes to fn as well, which must not log; NULL ends it. */
 void log_set_tap(void (*fn)(void *arg, const struct log_line *l), void *arg);

@@ -64,6 +64,8 @@ void mem_delete(enum mem_kind kind, void *p, size_t n);
 void mem_note(enum mem_kind kind, int objects, long n);
 /* Of the thread that asks. */
 const struct mem_stat *mem_stat(enum mem_kind kind);
+/* Those of each kind, for another thread to add up while this one stands still. */
+const struct mem_stat *mem_account(void);
 /* As SHOW MEM prints it. */
 const char *mem_name(enum mem_kind kind);
 

@@ -11,6 +11,7 @@ struct client;
 struct client_role;
 struct console;
 struct err;
+struct mem_stat;
 struct net_addr;
 struct persist_entry;
 
@@ -39,6 +40,12 @@ struct admin_ops {
 	/* SET PERSIST: the number admin_persisted() will name; 0: see e. */
 	unsigned (*persist)(void *app, const struct persist_entry *entry,
 	    struct err *e);
+	/*
+	 * Others stand still until the second call, so that their admins can be
+	 * used: 0, or -1 with e.
+	 */
+	int (*hold)(void *app, struct err *e);
+	void (*let_go)(void *app);
 	/* Returns what fn stopped it with, or 0. */
 	int (*each_listener)(void *app, admin_listener_fn fn, void *arg);
 };
@@ -55,6 +62,9 @@ struct admin {
 	const struct admin_ops *ops;
 	void *app;
 	struct sessions *ss;		/* borrowed */
+	struct admin *next;		/* of the next worker, in a hold; NULL */
+	const struct mem_stat *memory;	/* of its thread; NULL: the first's */
+	usec_t looked;			/* at the next ones, for who waits */
 	struct console *consoles;	/* DL list of those logged in */
 	struct console *successor;	/* one of them; NULL: none, or gone */
 	enum admin_handover handover;

@@ -63,6 +63,13 @@ enum view_over {
 	VIEW_DATABASES, VIEW_POOLS, VIEW_CLIENTS, VIEW_SERVERS,
 };
 
+/* Where there are several workers. */
+enum view_spread {
+	VIEW_EACH,		/* the rows of one, then those of the next */
+	VIEW_FIRST,		/* the first one knows it all */
+	VIEW_NOT_YET,		/* nobody has added it up so far */
+};
+
 struct view {
 	const char *topic;		/* "POOLS" */
 	const struct column *columns;
@@ -70,6 +77,7 @@ struct view {
 	/* Emit all rows in the spec's order. */
 	void (*rows)(const struct admin *a, const struct view *v,
 	    struct row_sink *sink);
+	enum view_spread spread;
 	enum view_over over;
 	/* Emit the rows of one database, pool ... Non-zero to stop. */
 	int (*item)(const struct admin *a, const struct view *v,
@@ -84,6 +92,10 @@ struct view {
 const struct view *view_find(const char *topic);
 /* All of them in the order of SHOW HELP; NULL: i is past the last. */
 const struct view *view_at(size_t i);
+
+/* Emit the rows of all workers, which stand still. */
+void view_rows(const struct admin *a, const struct view *v,
+    struct row_sink *sink);
 
 /* What the rows of a result look like. */
 struct shape {

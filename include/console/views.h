@@ -25,6 +25,7 @@ struct view_group view_group_pools(void);	/* view_pools.c */
 struct view_group view_group_process(void);	/* view_process.c */
 struct view_group view_group_sockets(void);	/* view_sockets.c */
 struct view_group view_group_stats(void);	/* view_stats.c */
+struct view_group view_group_workers(void);	/* view_workers.c */
 
 /*
  * The columns of a view are a macro that is given one of these, and lists rows

@@ -61,6 +61,8 @@ enum stream_write { STREAM_SENT, STREAM_QUEUED, STREAM_BROKEN };
  */
 int stream_open(struct stream *s, struct loop *l, int fd,
     const struct stream_ops *ops);
+void stream_leave(struct stream *s);	/* its loop; nothing is queued */
+int stream_join(struct stream *s, struct loop *l);	/* another one: 0 or -1 */
 /* Close now; what is queued is tried once more. Safe to call twice. */
 void stream_close(struct stream *s);
 /* The same, where the peer shall hear our last words; see socket_drain(). */

@@ -3,6 +3,7 @@
 #ifndef POOL_CATALOG_H
 #define POOL_CATALOG_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/hash.h"
@@ -11,34 +12,18 @@
 #include "pool/database.h"
 #include "pool/pool.h"
 #include "pool/recent.h"
+#include "pool/user.h"
 
 struct credentials;
 struct drain;
 
-/* Made when it is used first; names that nobody uses stay in the config. */
-struct user {
-	UT_hash_handle hh;
-	struct cursor_node node;		/* of catalog.all_users */
-	char *name;			/* owned */
-	const struct config_user *conf;	/* borrowed; NULL = no [users] line */
-	struct credentials *credentials;	/* see user_credentials() */
-	unsigned auth_file;		/* which one they are from */
-	struct credentials *typed;	/* of the last login by PAM or LDAP; NULL */
-	struct pool *pools;		/* DL by user_next */
-	struct limit_queue queue;		/* for max_user_connections */
-	struct pool_server *evictable;	/* DL under that limit; see evict.h */
-	unsigned clients;		/* of this name */
-	unsigned logins;		/* of these: not in yet */
-	unsigned servers;		/* of pools of this user */
+/* Which databases are here, where several workers have some each. */
+struct catalog_part {
+	unsigned index, count;		/* count 0: all are */
 };
 
-/* Clients that count for limits: none that has not logged in yet. */
-static inline unsigned user_admitted(const struct user *u)
-{
-	return u->clients - u->logins;
-}
-
 struct catalog {
+	struct catalog_part part;
 	const struct config *config;	/* in force; counted */
 	struct database *databases;	/* uthash */
 	struct user *users;		/* uthash */
@@ -47,7 +32,7 @@ struct catalog {
 	struct pool *pools;		/* uthash by key */
 	struct cursor_list all_databases, all_users, all_pools;	/* the oldest first */
 	struct database *console;	/* the admin database */
-	unsigned clients;		/* sockets of clients, all */
+	atomic_uint clients;		/* sockets of clients, all */
 	struct pool *dirty;		/* DL: to be looked at this turn */
 	struct wheel database_due, pool_due;	/* when each is looked at */
 	struct averages averages;		/* of the pools */
@@ -65,6 +50,9 @@ struct catalog_ops {
 
 /* NULL: no memory. Takes a reference of config. */
 struct catalog *catalog_new(struct config *config);
+/* The same with one part of the databases; the console is the first part's. */
+struct catalog *catalog_new_part(struct config *config,
+    struct catalog_part part);
 void catalog_free(struct catalog **c);
 
 /*
@@ -86,6 +74,9 @@ void catalog_drop_database(struct catalog *c, struct database *db);
  * forced user, and the automatic ones.
  */
 void catalog_wake_databases(struct catalog *c);
+
+/* The part that has the database of this name, whether it exists or not. */
+unsigned catalog_home(const struct catalog *c, const char *name);
 
 struct user *catalog_find_user(struct catalog *c, const char *name);
 struct user *catalog_get_user(struct catalog *c, const char *name);
@@ -132,6 +123,13 @@ void catalog_sort(struct catalog *c);
 void catalog_touch_pool(struct catalog *c, struct pool *p);
 struct pool *catalog_take_touched(struct catalog *c);	/* NULL: none left */
 void catalog_untouch_pool(struct catalog *c, struct pool *p);
+
+/* One client more, or less; other threads may look. */
+static inline void catalog_count_client(struct catalog *c, int n)
+{
+	atomic_store_explicit(&c->clients, atomic_load_explicit(&c->clients,
+	    memory_order_relaxed) + (unsigned)n, memory_order_relaxed);
+}
 
 /* Paused, by PAUSE or by PAUSE db? */
 static inline bool pool_is_paused(const struct pool *p,

@@ -18,6 +18,10 @@ void cancel_key_stamp(uint8_t *key, int peer_id);
 /* Whose key is it, if everybody has a peer_id? */
 int cancel_key_peer(const uint8_t *key);
 
+/* Of the process whose it is: the worker that has its client. */
+void cancel_key_set_worker(uint8_t *key, unsigned worker);
+unsigned cancel_key_worker(const uint8_t *key);
+
 /* One hop more; false: its budget is used up, nothing is changed. */
 bool cancel_key_spend(uint8_t *key);
 

@@ -45,6 +45,8 @@ struct login {
 	char *extensions[LOGIN_EXTENSIONS_MAX];	/* owned */
 	unsigned extension_count;
 	enum login_proxy proxy;
+	unsigned to;			/* the worker it departs for */
+	bool arrived;			/* from worker 0: no one else's */
 	bool user_too_long;
 	bool unread;		/* the carry holds messages that came whole */
 	bool asked;			/* for TLS or GSS: it has begun */
@@ -63,6 +65,9 @@ struct login {
  */
 int login_read_params(struct client *c, const struct startup *m,
     struct err *e);
+
+/* What the role's turn in the queue is for: see login.work. */
+void login_work(struct client *c);
 
 /* --- login_tls.c --- */
 
@@ -102,6 +107,8 @@ bool login_ask_host(struct client *c, const struct hba_login *who,
 /* --- login_user.c; int functions: 0, or -1 with e for the client --- */
 
 int login_check_room(const struct client *c, struct err *e);
+/* The same for one that is known not to want the console. */
+int login_claim_room(const struct client *c, struct err *e);
 
 enum login_who {
 	LOGIN_KNOWN,	/* or unknown for good: the exchange is a mock one */

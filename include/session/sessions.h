@@ -57,6 +57,7 @@ struct sessions {
 	struct peer *peers;		/* uthash: those we have asked already */
 	struct cursor_list all_clients, all_servers;	/* the oldest first */
 	uint64_t last_id;		/* of clients and servers */
+	unsigned worker, others;	/* which one we are; how many more */
 	unsigned logins;		/* clients that are logging in */
 	struct login_queue login_queue;	/* whose work is done next */
 	struct lobby lobby;		/* strangers, and what they may cost */
@@ -90,6 +91,12 @@ static inline const struct settings *sessions_settings(
     const struct sessions *ss)
 {
 	return &ss->catalog->config->set;
+}
+
+/* Ids tell the workers apart: each counts from its own number in steps. */
+static inline uint64_t sessions_next_id(struct sessions *ss)
+{
+	return ss->last_id += 1 + ss->others;
 }
 
 /* A shutdown that pauses is not taken back; a PAUSE would only delay others. */

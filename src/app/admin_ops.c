@@ -11,6 +11,8 @@
 #include "app/set.h"
 #include "app/set_persist.h"
 #include "app/suspend.h"
+#include "app/workers.h"
+#include "base/err.h"
 
 #define DRAIN_TIMEOUT (30 * USEC)	/* where nobody says how long */
 
@@ -70,6 +72,17 @@ static unsigned op_persist(void *app, const struct persist_entry *entry,
 	return set_persist(app, entry, e);
 }
 
+static int op_hold(void *app, struct err *e)
+{
+	return workers_hold(app) ? 0 : err_set(e, ERRCODE_SYSTEM_ERROR,
+	    "a worker does not answer");
+}
+
+static void op_let_go(void *app)
+{
+	workers_let_go(app);
+}
+
 static int op_each_listener(void *arg, admin_listener_fn fn, void *fn_arg)
 {
 	const struct app *const app = arg;
@@ -97,6 +110,8 @@ const struct admin_ops *admin_ops(void)
 		.reload = op_reload,
 		.set = op_set,
 		.persist = op_persist,
+		.hold = op_hold,
+		.let_go = op_let_go,
 		.each_listener = op_each_listener,
 	};
 

@@ -15,6 +15,7 @@
 #include "app/set_persist.h"
 #include "app/suspend.h"
 #include "app/takeover.h"
+#include "app/workers.h"
 #include "base/crypto.h"
 #include "base/errcodes.h"
 #include "base/log.h"
@@ -44,6 +45,39 @@ static void on_reserve(struct client *c)
 
 /* --- life --- */
 
+/* Which part this worker has of what there is. */
+static struct catalog_part divide(struct app *app)
+{
+	struct sessions *const ss = &app->ss;
+	const unsigned workers = (unsigned)app->config->set.workers;
+
+	ss->worker = app->number;
+	ss->others = workers - 1;
+	ss->last_id = app->number;
+	if (workers == 1)
+		return (struct catalog_part){ 0 };
+	if (app->first == NULL) {
+		ss->client_ops.elsewhere = workers_count_clients;
+		ss->client_ops.may_send = workers_may_send;
+		ss->client_ops.send = workers_send;
+	}
+	return (struct catalog_part){ app->number, workers };
+}
+
+/* Whether a user exists must not show in what another worker says. */
+static void make_mock(struct app *app)
+{
+	struct sessions *const ss = &app->ss;
+
+	ss->lookup_shape = MOCK_SHAPE_SERVER;
+	if (app->first == NULL)
+		crypto_random(ss->mock_salt, sizeof ss->mock_salt);
+	else
+		memcpy(ss->mock_salt, app->first->ss.mock_salt,
+		    sizeof ss->mock_salt);
+	apply_mock(app);
+}
+
 int app_init(struct app *app)
 {
 	struct sessions *const ss = &app->ss;
@@ -58,12 +92,11 @@ int app_init(struct app *app)
 		.replication = replication_role(), .console = admin_role(),
 		.return_reserve = on_reserve };
 	ss->server_ops = server_phases();
-	crypto_random(ss->mock_salt, sizeof ss->mock_salt);
-	ss->lookup_shape = MOCK_SHAPE_SERVER;
-	apply_mock(app);
+	make_mock(app);
 	ss->params = params_table_new(app->config->set.track_extra_parameters);
 	ss->prepared = prepared_table_new();
-	app->catalog = ss->catalog = catalog_new(app->config);
+	app->catalog = ss->catalog = catalog_new_part(app->config,
+	    divide(app));
 	ss->baggage = baggage_table_new();
 	return ss->params == NULL || ss->prepared == NULL ||
 	    ss->baggage == NULL ||
@@ -238,10 +271,23 @@ void app_fini(struct app *app)
 
 /* --- modes of the whole --- */
 
+static void put_paused(struct app *app, bool paused)
+{
+	const bool held = workers_hold(app);
+
+	for (struct app *w = app; w != NULL; w = held ? workers_next(w) : NULL) {
+		w->catalog->paused = paused;
+		if (!paused)
+			suspend_end(w);
+		broker_pause_changed(&w->ss);
+	}
+	if (held)
+		workers_let_go(app);
+}
+
 void app_pause(struct app *app)
 {
-	app->catalog->paused = true;
-	broker_pause_changed(&app->ss);
+	put_paused(app, true);
 }
 
 void app_resume(struct app *app)
@@ -249,9 +295,16 @@ void app_resume(struct app *app)
 	/* suspend_turn() comes again when it has heard of it */
 	if (handover_revoke(&app->admin))
 		return;
-	app->catalog->paused = false;
-	suspend_end(app);
-	broker_pause_changed(&app->ss);
+	put_paused(app, false);
+}
+
+static void put_mode(struct app *app, enum shutdown_mode mode, bool all)
+{
+	for (; app != NULL; app = all ? workers_next(app) : NULL) {
+		if (app->ss.shutdown == SHUTDOWN_NONE)
+			app->ss.shutdown_since = time_now();
+		app->ss.shutdown = mode;
+	}
 }
 
 void app_shutdown(struct app *app, enum shutdown_mode mode)
@@ -261,13 +314,16 @@ void app_shutdown(struct app *app, enum shutdown_mode mode)
 	/* a drain ends sooner than clients leave */
 	if (before == SHUTDOWN_DRAIN && mode == SHUTDOWN_WAIT_FOR_CLIENTS)
 		return;
-	if (before == SHUTDOWN_NONE)
-		app->ss.shutdown_since = time_now();
-	app->ss.shutdown = mode;
+	/* one that does not come goes on, and is left in the end */
+	const bool held = workers_hold(app);
+
+	put_mode(app, mode, held);
 	listener_drain(app, true);
 	if (mode == SHUTDOWN_WAIT_FOR_SERVERS) {
 		app_pause(app);	/* the broker drops those who wait */
 	} else if (before == SHUTDOWN_WAIT_FOR_SERVERS) {
 		app_resume(app);	/* clients are waited for: serve them */
 	}
+	if (held)
+		workers_let_go(app);
 }

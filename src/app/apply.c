@@ -8,6 +8,7 @@
 #include "app/idle.h"
 #include "app/listener.h"
 #include "app/notify.h"
+#include "app/workers.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "http/http.h"
@@ -41,6 +42,14 @@ void apply_log(const struct app *app)
 #define NAMES_QUEUE 1000
 #define CONFIG_QUEUE 10	/* one reading, and what it replaces */
 
+/* What all workers may have together. */
+static int share(const struct app *app, int all)
+{
+	const int part = all / app->config->set.workers;
+
+	return part > 0 ? part : 1;
+}
+
 void apply_threads(const struct app *app)
 {
 	const struct settings *const set = &app->config->set;
@@ -49,8 +58,10 @@ void apply_threads(const struct app *app)
 	offload_limit(o, OFFLOAD_DERIVE, DERIVE_THREADS, DERIVE_QUEUE);
 	offload_limit(o, OFFLOAD_TYPED, DERIVE_THREADS, DERIVE_QUEUE);
 	offload_limit(o, OFFLOAD_NAMES, NAMES_THREADS, NAMES_QUEUE);
-	offload_limit(o, OFFLOAD_PAM, set->auth_threads, set->auth_queue);
-	offload_limit(o, OFFLOAD_LDAP, set->auth_threads, set->auth_queue);
+	offload_limit(o, OFFLOAD_PAM, share(app, set->auth_threads),
+	    set->auth_queue);
+	offload_limit(o, OFFLOAD_LDAP, share(app, set->auth_threads),
+	    set->auth_queue);
 	offload_limit(o, OFFLOAD_CONFIG, 1 + (int)app->hung.count,
 	    CONFIG_QUEUE);
 }
@@ -108,7 +119,8 @@ static void put_tls_in_force(struct app *app, struct tls_setup *tls)
 	}
 }
 
-int apply_config(struct app *app, struct config *fresh,
+/* Takes fresh and tls. 0, or -1 with e. */
+static int put_in_force(struct app *app, struct config *fresh,
     struct tls_setup *tls, struct err *e)
 {
 	static const struct catalog_ops ops = {
@@ -130,12 +142,48 @@ int apply_config(struct app *app, struct config *fresh,
 	apply_dns(app);
 	apply_mock(app);
 	idle_reset(app->idle);
-	listener_retune_all(app);
-	http_apply(app->http);
 	/* larger limits: look at all pools again */
 	struct pool *p, *next;
 	HASH_ITER(hh, app->catalog->pools, p, next)
 		broker_touch(&app->ss, p);
+	return 0;
+}
+
+/* The others follow; where memory is short, one stays as it was. */
+static int put_in_force_elsewhere(struct app *app, bool tls, struct err *e)
+{
+	for (struct app *w = workers_next(app); w != NULL;
+	    w = workers_next(w)) {
+		struct tls_setup *const own = tls ?
+		    tls_setup_new(app->config, e) : NULL;
+
+		if ((tls && own == NULL) || put_in_force(w,
+		    config_ref(app->config), own, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int apply_config(struct app *app, struct config *fresh,
+    struct tls_setup *tls, struct err *e)
+{
+	const bool has_tls = tls != NULL;
+
+	if (!workers_hold(app)) {
+		config_unref(&fresh);
+		tls_setup_free(&tls);
+		return err_set(e, ERRCODE_SYSTEM_ERROR,
+		    "a worker does not answer");
+	}
+	int rc = put_in_force(app, fresh, tls, e);
+
+	if (rc == 0)
+		rc = put_in_force_elsewhere(app, has_tls, e);
+	workers_let_go(app);
+	if (rc < 0)
+		return -1;
+	listener_retune_all(app);
+	http_apply(app->http);
 	return 0;
 }
 

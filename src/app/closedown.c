@@ -9,6 +9,7 @@
 #include "app/idle.h"
 #include "app/listener.h"
 #include "app/notify.h"
+#include "app/workers.h"
 #include "base/log.h"
 #include "console/console.h"
 #include "io/socket.h"
@@ -188,17 +189,38 @@ static void drain_tick(struct app *app, usec_t now)
 		departure_earn(d, now);
 }
 
+static unsigned count_servers(const struct app *app)
+{
+	unsigned n = 0;
+
+	for (; app != NULL; app = workers_next(app))
+		n += app->ss.servers;
+	return n;
+}
+
+static unsigned count_clients(const struct app *app)
+{
+	return app->catalog->clients + (app->workers == NULL ? 0 :
+	    workers_count_clients((void *)app));
+}
+
 /* (spec/config-files.md section 19) Is there nobody left? */
 static bool others_have_gone(struct app *app)
 {
+	if (!workers_hold(app))
+		return false;
+	const unsigned servers = count_servers(app);
+	const unsigned clients = count_clients(app);
+
+	workers_let_go(app);
 	const struct {
 		unsigned left;
 		const char *whom, *text;
 	} modes[] = {
-		[SHUTDOWN_WAIT_FOR_SERVERS] = { app->ss.servers, "servers",
+		[SHUTDOWN_WAIT_FOR_SERVERS] = { servers, "servers",
 		    "server connections dropped, exiting" },
-		[SHUTDOWN_WAIT_FOR_CLIENTS] = { app->catalog->clients,
-		    "clients", "client connections dropped, exiting" },
+		[SHUTDOWN_WAIT_FOR_CLIENTS] = { clients, "clients",
+		    "client connections dropped, exiting" },
 	}, *const mode = &modes[app->ss.shutdown];
 
 	tell_left(app, mode->left, mode->whom);
@@ -212,6 +234,9 @@ bool closedown_tick(struct app *app, usec_t now)
 {
 	const enum shutdown_mode mode = app->ss.shutdown;
 
+	/* the first one ends them all */
+	if (app->first != NULL)
+		return false;
 	if (app->ss.departure.over)
 		return true;
 	if (departure_is_on(&app->ss.departure))

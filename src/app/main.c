@@ -9,6 +9,7 @@
 #include "app/apply.h"
 #include "app/args.h"
 #include "app/check.h"
+#include "app/workers_crew.h"
 #include "app/daemon.h"
 #include "app/listener.h"
 #include "app/notify.h"
@@ -17,6 +18,7 @@
 #include "app/sigmask.h"
 #include "app/signals.h"
 #include "app/takeover.h"
+#include "app/workers.h"
 #include "base/crypto.h"
 #include "base/err.h"
 #include "base/hash.h"
@@ -82,6 +84,9 @@ static void check_reboot(const struct app *app, const char *path)
 {
 	if (app->passed > 0)
 		log_fatal("cannot reboot under service manager");
+	if (app->config->set.workers > 1)
+		log_fatal("online restart can't be done with several workers "
+		    "yet");
 	log_warning("Online restart is deprecated, use so_reuseport instead");
 	if (path == NULL)
 		log_fatal("online restart needs unix_socket_dir");
@@ -205,17 +210,21 @@ static void take_sockets(struct app *app)
 
 static void on_watchdog(void *arg)
 {
-	(void)arg;
+	struct app *const app = arg;
+
+	if (!workers_hold(app))
+		return;
+	workers_let_go(app);
 	notify_alive();
 }
 
-/* The loop answers for itself as long as it turns. */
+/* Each loop answers for itself as long as it turns. */
 static void start_watchdog(struct app *app)
 {
 	const usec_t interval = notify_watchdog();
 
 	if (interval > 0 && loop_every(app->loop, interval / 2, on_watchdog,
-	    NULL) < 0)
+	    app) < 0)
 		log_fatal("out of memory");
 }
 
@@ -237,7 +246,7 @@ static void start(struct app *app)
 	if (app->args.daemon)
 		go_to_background(app);
 	daemon_log_fd_limit(app);
-	if (app_start(app, &e) < 0)
+	if (app_start(app, &e) < 0 || crew_make(app, &e) < 0)
 		log_fatal("%s", e.text);
 	start_watchdog(app);
 	if (signals_start(app) < 0 || on_exit(remove_files, app) != 0)
@@ -256,6 +265,8 @@ static void start(struct app *app)
 		ready_tell(app);
 	}
 	log_thread_start();
+	if (crew_run(app, &e) < 0)
+		log_fatal("%s", e.text);
 }
 
 static int run(struct app *app)
@@ -272,6 +283,9 @@ static int run(struct app *app)
 	log_flush();
 	remove_files(0, app);
 	app->pidfile_written = false;
+	/* one that does not stop may use anything */
+	if (!crew_end(app))
+		_exit(app->exit_code);
 	app_fini(app);
 	/* what a stuck thread uses must not be taken down under it */
 	if (app->stuck)

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,9 +53,13 @@ struct early {
 	char text[];
 };
 
-/* The one sink of the process; used by the loop's thread only. */
+/* Of the sink, once several threads log; a line may tell of the log itself. */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+/* The one sink of the process. Under the lock, if it is shared, but verbose. */
 static struct {
-	int verbose;
+	atomic_int verbose;
+	bool shared;	/* set before there are several */
 	bool quiet;
 	bool journal; /* stderr leads to the systemd journal */
 	bool to_entries; /* it takes entries; else lines with a priority */
@@ -86,6 +92,23 @@ static bool stderr_is_journal(void)
 	return strcmp(mine, stream) == 0;
 }
 
+static void enter(void)
+{
+	if (sink.shared)
+		pthread_mutex_lock(&lock);
+}
+
+static void leave(void)
+{
+	if (sink.shared)
+		pthread_mutex_unlock(&lock);
+}
+
+void log_share(void)
+{
+	sink.shared = true;
+}
+
 static int facility_code(const char *name)
 {
 	for (size_t i = 0; name != NULL && i < COUNT(facilities); i++) {
@@ -97,12 +120,14 @@ static int facility_code(const char *name)
 
 void log_setup(const struct log_opts *opts)
 {
+	enter();
 	log_out_setup(&(struct log_out_opts){
 		.json = opts->json,
 		.journal = opts->journal,
 	});
 	sink.keep = opts->early;
-	sink.verbose = opts->verbose;
+	atomic_store_explicit(&sink.verbose, opts->verbose,
+	    memory_order_relaxed);
 	sink.quiet = opts->quiet;
 	sink.json = opts->json;
 	sink.journal = stderr_is_journal();
@@ -116,12 +141,14 @@ void log_setup(const struct log_opts *opts)
 	sink.file_stale = sink.file[0] != '\0';
 	if (!sink.file_stale)
 		(void)log_out_open(NULL);
+	leave();
 }
 
 bool log_wants(enum log_level level)
 {
 	return level <= LEVEL_INFO ||
-	    sink.verbose >= (int)level - (int)LEVEL_INFO;
+	    atomic_load_explicit(&sink.verbose, memory_order_relaxed) >=
+	    (int)level - (int)LEVEL_INFO;
 }
 
 static _Noreturn void file_failed(int cause)
@@ -298,6 +325,7 @@ void log_vat(enum log_level level, const struct log_who *who, const char *fmt,
 	text_vaddf(&message, fmt, ap);
 	log_line_cook(raw, message.len, cooked, sizeof cooked);
 
+	enter();
 	if (sink.test_sink != NULL)
 		sink.test_sink(level, cooked);
 	else
@@ -305,6 +333,7 @@ void log_vat(enum log_level level, const struct log_who *who, const char *fmt,
 			.when = log_line_now(),
 			.who = who != NULL ? &facts : NULL,
 			.raw = raw + prefix, .cooked = cooked });
+	leave();
 	errno = saved;
 }
 

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: ISC */
 #include "base/mem.h"
 
-#include <assert.h>
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -176,12 +175,16 @@ void mem_note(enum mem_kind kind, int objects, long n)
 	/* Unsigned arithmetic wraps, so a negative value subtracts. */
 	s->used += (size_t)objects;
 	s->bytes += (size_t)n;
-	assert((long)s->used >= 0 && (long)s->bytes >= 0);
 }
 
 const struct mem_stat *mem_stat(enum mem_kind kind)
 {
 	return &stats[kind];
+}
+
+const struct mem_stat *mem_account(void)
+{
+	return stats;
 }
 
 const char *mem_name(enum mem_kind kind)

@@ -548,15 +548,16 @@ static int finish(struct loader *l)
 		fail(l, "", "%s", why.text);
 	if (l->problems > 0)
 		return -1;
-	if (is_reload(l) && keep_until_restart(l) != 0) {
+	if (is_reload(l) && keep_until_restart(l) != 0)
 		fail(l, "", "out of memory");
-		return -1;
-	}
 	c->dbs = config_index_link_dbs(ix);
 	c->users = config_index_link_users(ix);
 	c->peers = config_index_link_peers(ix);
 	config_find_unusable(c, on_unusable, l);
-	return 0;
+	/* entries, and the number that stays until a restart */
+	if (config_check_workers(c, &why) < 0)
+		fail(l, "", "%s", why.text);
+	return l->problems == 0 ? 0 : -1;
 }
 
 struct config *config_load_with(const struct config_order *o, struct err *e)

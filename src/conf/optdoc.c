@@ -22,7 +22,7 @@ static const struct group groups[] = {
 	{ "Where to listen",
 	    { "listen_addr", "listen_port", "unix_socket_dir",
 	    "unix_socket_mode", "unix_socket_group", "listen_backlog",
-	    "so_reuseport", "client_proxy_protocol",
+	    "so_reuseport", "workers", "client_proxy_protocol",
 	    "proxy_trusted_nets", "user", "pidfile", "conffile", "job_name",
 	    "peer_id" } },
 	{ "Pools and limits",

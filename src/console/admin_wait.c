@@ -15,6 +15,7 @@
 #include "session/client.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define LOOK (USEC / 20)	/* at several workers */
 
 /* The reply is written: it leaves, and others may come. */
 static void go_on(struct console *k)
@@ -119,15 +120,32 @@ static bool has_obsolete(const struct pool *p)
 	return false;
 }
 
-static void check_close(struct console *k, const struct database *db)
+/* Of one database, or all. */
+static bool any_obsolete(const struct catalog *c, const struct database *db)
 {
-	const struct pool *p = k->admin->ss->catalog->pools;
+	const struct pool *p = c->pools;
 
 	for (; p != NULL; p = p->hh.next) {
 		if ((db == NULL || p->key.db == db) && has_obsolete(p))
+			return true;
+	}
+	return false;
+}
+
+static void check_close(struct console *k, const struct database *db)
+{
+	for (const struct admin *a = k->admin; a != NULL; a = a->next) {
+		if (any_obsolete(a->ss->catalog, db))
 			return;
 	}
 	unblock(k, NULL, "WAIT_CLOSE");
+}
+
+static bool all_quiet(const struct admin *a, const struct database *db)
+{
+	while (a != NULL && broker_is_quiet(a->ss, db))
+		a = a->next;
+	return a == NULL;
 }
 
 static void check_pause(struct console *k, const struct database *db)
@@ -143,7 +161,7 @@ static void check_pause(struct console *k, const struct database *db)
 			err_set(&e, ERRCODE_PROTOCOL_VIOLATION,
 			    "pooler is not paused/suspended");
 		unblock(k, &e, NULL);
-	} else if (broker_is_quiet(k->admin->ss, db)) {
+	} else if (all_quiet(k->admin, db)) {
 		unblock(k, NULL, "PAUSE");
 	}
 }
@@ -161,29 +179,73 @@ static void check_suspend(struct console *k)
 	}
 }
 
-void admin_turn(struct admin *a)
+static bool waits(const struct console *k)
+{
+	return k->wait != CONSOLE_READY && k->wait != CONSOLE_RELOAD &&
+	    k->wait != CONSOLE_PERSIST;
+}
+
+static const struct database *find_waited(const struct console *k)
+{
+	const struct database *db = NULL;
+
+	for (const struct admin *a = k->admin; a != NULL && db == NULL;
+	    a = a->next)
+		db = catalog_find_database(a->ss->catalog, k->db);
+	return db;
+}
+
+static void check(struct console *k)
+{
+	const struct database *const db = k->db[0] == '\0' ? NULL :
+	    find_waited(k);
+	struct err e;
+
+	if (k->db[0] != '\0' && db == NULL) {
+		err_set(&e, ERRCODE_PROTOCOL_VIOLATION,
+		    "no such database: %s", k->db);
+		unblock(k, &e, NULL);
+	} else if (k->wait == CONSOLE_PAUSE) {
+		check_pause(k, db);
+	} else if (k->wait == CONSOLE_SUSPEND) {
+		check_suspend(k);
+	} else {
+		check_close(k, db);
+	}
+}
+
+static void check_all(struct admin *a)
 {
 	struct console *k, *next;
 
 	DL_FOREACH_SAFE(a->consoles, k, next) {
-		const struct database *db = NULL;
-		struct err e;
-
-		if (k->wait == CONSOLE_READY || k->wait == CONSOLE_RELOAD ||
-		    k->wait == CONSOLE_PERSIST)
-			continue;
-		if (k->db[0] != '\0')
-			db = catalog_find_database(a->ss->catalog, k->db);
-		if (k->db[0] != '\0' && db == NULL) {
-			err_set(&e, ERRCODE_PROTOCOL_VIOLATION,
-			    "no such database: %s", k->db);
-			unblock(k, &e, NULL);
-		} else if (k->wait == CONSOLE_PAUSE) {
-			check_pause(k, db);
-		} else if (k->wait == CONSOLE_SUSPEND) {
-			check_suspend(k);
-		} else {
-			check_close(k, db);
-		}
+		if (waits(k))
+			check(k);
 	}
+}
+
+/* Now and then: it costs the workers more than a look. */
+static void check_in_a_hold(struct admin *a)
+{
+	const struct console *k;
+	struct err e;
+
+	DL_FOREACH(a->consoles, k) {
+		if (waits(k))
+			break;
+	}
+	if (k == NULL || time_now() < a->looked + LOOK ||
+	    a->ops->hold(a->app, &e) < 0)
+		return;
+	a->looked = time_now();
+	check_all(a);
+	a->ops->let_go(a->app);
+}
+
+void admin_turn(struct admin *a)
+{
+	if (a->next == NULL)
+		check_all(a);
+	else
+		check_in_a_hold(a);
 }

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "conf/words.h"
+#include "console/admin.h"
 #include "console/admin_parse.h"
 #include "console/console.h"
 #include "console/handover.h"
@@ -103,9 +104,30 @@ static void log_command(const struct command *row,
 	    word);
 }
 
+/* The other workers stand still: what is theirs is ours. */
+static enum command_result run_in_a_hold(const struct command *row,
+    struct console *k, const struct admin_command *cmd, struct err *e)
+{
+	/* k may end */
+	struct admin *const a = k->admin;
+
+	if (row->alone)
+		return command_failed(err_set(e,
+		    ERRCODE_FEATURE_NOT_SUPPORTED,
+		    "%s can't be done with several workers yet", row->name));
+	if (a->ops->hold(a->app, e) < 0)
+		return COMMAND_FAILED;
+	const enum command_result result = row->run(k, cmd, e);
+
+	a->ops->let_go(a->app);
+	return result;
+}
+
 enum command_result command_run(const struct command *row, struct console *k,
     const struct admin_command *cmd, struct err *e)
 {
+	const struct admin *const a = k->admin;
+
 	if (row->admin && !k->client->admin)
 		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "admin access needed"));
@@ -116,7 +138,8 @@ enum command_result command_run(const struct command *row, struct console *k,
 		return COMMAND_FAILED;
 	if (row->logged)
 		log_command(row, cmd);
-	return row->run(k, cmd, e);
+	return a->next == NULL ? row->run(k, cmd, e) :
+	    run_in_a_hold(row, k, cmd, e);
 }
 
 /* (section 5.2) */

@@ -14,6 +14,17 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
+/* Those of the worker that has, or would have, the database. */
+static struct sessions *home(const struct console *k, const char *name)
+{
+	const struct admin *a = k->admin;
+	const unsigned worker = catalog_home(a->ss->catalog, name);
+
+	while (a->ss->worker != worker)
+		a = a->next;
+	return a->ss;
+}
+
 /*
  * The database of the argument. verb: what can't be done to the console's own
  * ("pause", NULL = nothing).
@@ -21,8 +32,8 @@
 static struct database *find_database(struct console *k, const char *name,
     const char *verb, struct err *e)
 {
-	struct database *const db = catalog_find_database(k->admin->ss->catalog,
-	    name);
+	struct database *const db = catalog_find_database(
+	    home(k, name)->catalog, name);
 
 	if (db == NULL) {
 		err_set(e, ERRCODE_PROTOCOL_VIOLATION, "no such database: %s",
@@ -41,7 +52,7 @@ static struct database *find_database(struct console *k, const char *name,
 static struct database *get_database(struct console *k, const char *name,
     const char *verb, struct err *e)
 {
-	struct catalog *const c = k->admin->ss->catalog;
+	struct catalog *const c = home(k, name)->catalog;
 
 	struct database *db = name[0] == '\0' ? NULL :
 	    catalog_find_database(c, name);
@@ -83,7 +94,7 @@ static enum command_result cmd_pause(struct console *k,
 	if (db == NULL)
 		return COMMAND_FAILED;
 	db->paused = true;
-	broker_pause_changed(k->admin->ss);
+	broker_pause_changed(home(k, db->name));
 	return db->servers == 0 ? COMMAND_DONE :
 	    wait_for(k, CONSOLE_PAUSE, db);
 }
@@ -92,10 +103,13 @@ static enum command_result cmd_pause(struct console *k,
 static enum command_result drain_host(struct console *k, const char *host,
     struct err *e)
 {
-	if (drain_add(k->admin->ss->catalog, host) < 0)
-		return command_failed(err_set(e, ERRCODE_LIMIT_EXCEEDED,
-		    "too many hosts are being drained"));
-	broker_drain_hosts(k->admin->ss);
+	for (struct admin *a = k->admin; a != NULL; a = a->next) {
+		if (drain_add(a->ss->catalog, host) < 0)
+			return command_failed(err_set(e,
+			    ERRCODE_LIMIT_EXCEEDED,
+			    "too many hosts are being drained"));
+		broker_drain_hosts(a->ss);
+	}
 	return COMMAND_DONE;
 }
 
@@ -119,22 +133,48 @@ static enum command_result cmd_drain(struct console *k,
 			return COMMAND_FAILED;
 		db->paused = true;
 	}
-	broker_drain(k->admin->ss, db);
+	for (struct admin *a = k->admin; a != NULL; a = a->next)
+		broker_drain(a->ss, db);
 	if (db == NULL)
 		k->admin->ops->pause(k->admin->app);
 	else
-		broker_pause_changed(k->admin->ss);
+		broker_pause_changed(home(k, db->name));
 	return COMMAND_DONE;
+}
+
+/* Were there any? host NULL: all. */
+static bool remove_drained(struct console *k, const char *host)
+{
+	bool found = false;
+
+	for (struct admin *a = k->admin; a != NULL; a = a->next)
+		found = drain_remove(a->ss->catalog, host) || found;
+	return found;
+}
+
+static void pause_changed(struct console *k)
+{
+	for (struct admin *a = k->admin; a != NULL; a = a->next)
+		broker_pause_changed(a->ss);
 }
 
 static enum command_result resume_host(struct console *k, const char *host,
     struct err *e)
 {
-	if (!drain_remove(k->admin->ss->catalog, host))
+	if (!remove_drained(k, host))
 		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "host %s is not being drained", host));
-	broker_pause_changed(k->admin->ss);
+	pause_changed(k);
 	return COMMAND_DONE;
+}
+
+static void add_paused(struct text *t, const struct catalog *c)
+{
+	for (const struct database *db = c->databases; db != NULL;
+	    db = db->hh.next) {
+		if (db->paused)
+			text_addf(t, "%s%s", t->len > 0 ? ", " : "", db->name);
+	}
 }
 
 /* Nothing stands still as a whole; but who asks may have met one that does. */
@@ -145,11 +185,8 @@ static enum command_result nothing_to_resume(const struct console *k,
 	struct text t;
 
 	text_init(&t, names, sizeof names);
-	for (const struct database *db = k->admin->ss->catalog->databases;
-	    db != NULL; db = db->hh.next) {
-		if (db->paused)
-			text_addf(&t, "%s%s", t.len > 0 ? ", " : "", db->name);
-	}
+	for (const struct admin *a = k->admin; a != NULL; a = a->next)
+		add_paused(&t, a->ss->catalog);
 	if (t.len == 0)
 		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "pooler is not paused/suspended"));
@@ -164,12 +201,12 @@ static enum command_result resume_all(struct console *k, struct err *e)
 	if (!sessions_may_resume(k->admin->ss))
 		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "pooler is shutting down"));
-	const bool drained = drain_remove(k->admin->ss->catalog, NULL);
+	const bool drained = remove_drained(k, NULL);
 
 	if (is_halted(k))
 		k->admin->ops->resume(k->admin->app);
 	else if (drained)
-		broker_pause_changed(k->admin->ss);
+		pause_changed(k);
 	else
 		return nothing_to_resume(k, e);
 	return COMMAND_DONE;
@@ -192,7 +229,7 @@ static enum command_result cmd_resume(struct console *k,
 		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "database %s is not paused", db->name));
 	db->paused = false;
-	broker_pause_changed(k->admin->ss);
+	broker_pause_changed(home(k, db->name));
 	return COMMAND_DONE;
 }
 
@@ -219,18 +256,28 @@ static enum command_result cmd_enable(struct console *k,
 	return COMMAND_DONE;
 }
 
-static void kill_database(struct console *k, struct database *db)
+static void kill_database(struct sessions *ss, struct database *db)
 {
 	db->paused = true;
 	while (db->pools != NULL)
-		broker_kill_pool(k->admin->ss, db->pools);
+		broker_kill_pool(ss, db->pools);
+}
+
+static void kill_all(struct sessions *ss)
+{
+	struct database *db, *next;
+
+	HASH_ITER(hh, ss->catalog->databases, db, next) {
+		if (!db->console && db->pools != NULL)
+			kill_database(ss, db);
+	}
 }
 
 /* (section 4.4) */
 static enum command_result cmd_kill(struct console *k,
     const struct admin_command *cmd, struct err *e)
 {
-	struct database *db, *next;
+	struct database *db;
 
 	if (is_halted(k))
 		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
@@ -239,34 +286,49 @@ static enum command_result cmd_kill(struct console *k,
 		db = get_database(k, cmd->arg, "kill", e);
 		if (db == NULL)
 			return COMMAND_FAILED;
-		kill_database(k, db);
+		kill_database(home(k, db->name), db);
 		return COMMAND_DONE;
 	}
-	HASH_ITER(hh, k->admin->ss->catalog->databases, db, next) {
-		if (!db->console && db->pools != NULL)
-			kill_database(k, db);
-	}
+	for (struct admin *a = k->admin; a != NULL; a = a->next)
+		kill_all(a->ss);
 	return COMMAND_DONE;
+}
+
+static void reconnect_all(struct sessions *ss)
+{
+	struct database *db, *next;
+
+	HASH_ITER(hh, ss->catalog->databases, db, next) {
+		if (!db->console)
+			broker_reconnect(ss, db);
+	}
 }
 
 /* (section 4.6) */
 static enum command_result cmd_reconnect(struct console *k,
     const struct admin_command *cmd, struct err *e)
 {
-	struct database *db, *next;
+	struct database *db;
 
 	if (cmd->has_arg) {
 		db = get_database(k, cmd->arg, "reconnect", e);
 		if (db == NULL)
 			return COMMAND_FAILED;
-		broker_reconnect(k->admin->ss, db);
+		broker_reconnect(home(k, db->name), db);
 		return COMMAND_DONE;
 	}
-	HASH_ITER(hh, k->admin->ss->catalog->databases, db, next) {
-		if (!db->console)
-			broker_reconnect(k->admin->ss, db);
-	}
+	for (struct admin *a = k->admin; a != NULL; a = a->next)
+		reconnect_all(a->ss);
 	return COMMAND_DONE;
+}
+
+static unsigned count_servers(const struct console *k)
+{
+	unsigned n = 0;
+
+	for (const struct admin *a = k->admin; a != NULL; a = a->next)
+		n += a->ss->servers;
+	return n;
 }
 
 /* (section 4.7) */
@@ -280,7 +342,7 @@ static enum command_result cmd_wait_close(struct console *k,
 		if (db == NULL)
 			return COMMAND_FAILED;
 	}
-	if ((db != NULL ? db->servers : k->admin->ss->servers) == 0)
+	if ((db != NULL ? db->servers : count_servers(k)) == 0)
 		return COMMAND_DONE;
 	return wait_for(k, CONSOLE_CLOSE, db);
 }
@@ -312,7 +374,7 @@ struct command_group command_group_databases(void)
 		    .host = true, .arg = ARG_OPTIONAL, .always = true,
 		    .run = cmd_resume,
 		    .help = "RESUME [<db>]|HOST <host>" },
-		{ .name = "SUSPEND", .admin = true, .logged = true,
+		{ .name = "SUSPEND", .admin = true, .alone = true, .logged = true,
 		    .arg = ARG_NONE, .run = cmd_suspend, .help = "SUSPEND" },
 		{ .name = "DISABLE", .admin = true, .logged = true,
 		    .arg = ARG_DATABASE, .run = cmd_disable,

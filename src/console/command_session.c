@@ -74,7 +74,10 @@ static struct client *client_of_arg(struct console *k,
 
 	if (parse_id(cmd, "client", &id, e) < 0)
 		return NULL;
-	c = find_client(k->admin->ss, id);
+	c = NULL;
+	for (const struct admin *a = k->admin; a != NULL && c == NULL;
+	    a = a->next)
+		c = find_client(a->ss, id);
 	if (c == NULL)
 		err_set(e, ERRCODE_PROTOCOL_VIOLATION, "client not found");
 	return c;
@@ -141,7 +144,10 @@ static enum command_result cmd_kill_server(struct console *k,
 
 	if (parse_id(cmd, "server", &id, e) < 0)
 		return COMMAND_FAILED;
-	victim = find_server(k->admin->ss, id);
+	victim = NULL;
+	for (const struct admin *a = k->admin; a != NULL && victim == NULL;
+	    a = a->next)
+		victim = find_server(a->ss, id);
 	if (victim == NULL)
 		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "server not found"));

@@ -15,21 +15,45 @@
 #include "proto/params.h"
 #include "session/client.h"
 
+static int show_rows(const struct console *k, const struct statement *st,
+    struct row_sink *sink)
+{
+	return st->cmd.show.json ? selection_json(&st->show, k->admin, sink) :
+	    selection_rows(&st->show, k->admin, sink);
+}
+
+/* They stand still meanwhile. */
+static int show_workers(const struct console *k, const struct statement *st,
+    struct row_sink *sink, struct err *e)
+{
+	const struct admin *const a = k->admin;
+
+	if (st->show.view->spread == VIEW_NOT_YET)
+		return err_set(e, ERRCODE_FEATURE_NOT_SUPPORTED,
+		    "SHOW %s is not known of several workers yet",
+		    st->show.view->topic);
+	if (a->ops->hold(a->app, e) < 0)
+		return -1;
+	const int rc = show_rows(k, st, sink);
+
+	a->ops->let_go(a->app);
+	return rc == 0 ? 0 : err_set(e, ERRCODE_OUT_OF_MEMORY, "no mem");
+}
+
 int console_rows(struct console *k, const struct statement *st,
     struct row_sink *sink, struct err *e)
 {
-	int rc = 0;
-
-	if (st->kind == STATEMENT_DRIVER_QUERY)
+	if (st->kind == STATEMENT_DRIVER_QUERY) {
 		driver_query_rows(&st->answer, sink);
-	else if (st->show.view->admin && !k->client->admin)
+		return 0;
+	}
+	if (st->show.view->admin && !k->client->admin)
 		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "admin access needed");
-	else if (st->cmd.show.json)
-		rc = selection_json(&st->show, k->admin, sink);
-	else
-		rc = selection_rows(&st->show, k->admin, sink);
-	return rc == 0 ? 0 : err_set(e, ERRCODE_OUT_OF_MEMORY, "no mem");
+	if (k->admin->next != NULL)
+		return show_workers(k, st, sink, e);
+	return show_rows(k, st, sink) == 0 ? 0 :
+	    err_set(e, ERRCODE_OUT_OF_MEMORY, "no mem");
 }
 
 static enum command_result send_help(struct console *k)

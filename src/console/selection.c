@@ -205,7 +205,7 @@ static int sorted_rows(const struct selection *s, const struct admin *a,
 	rowset_init(&rs, s->view->column_count, SORT_MAX);
 	struct filter in = { { on_row }, s, &rs.sink, -1, true };
 
-	s->view->rows(a, s->view, &in.sink);
+	view_rows(a, s->view, &in.sink);
 	const int rc = rs.failed ? -1 : 0;
 
 	rowset_sort(&rs, &order);
@@ -226,6 +226,6 @@ int selection_rows(const struct selection *s, const struct admin *a,
 		return 0;
 	if (s->order >= 0)
 		return sorted_rows(s, a, &out);
-	s->view->rows(a, s->view, &out.sink);
+	view_rows(a, s->view, &out.sink);
 	return 0;
 }

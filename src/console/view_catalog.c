@@ -195,9 +195,11 @@ struct view_group view_group_catalog(void)
 		{ .topic = "DATABASES", VIEW_COLUMNS(databases_columns),
 		    .rows = databases_rows, .over = VIEW_DATABASES,
 		    .item = database_row },
-		{ .topic = "USERS", VIEW_COLUMNS(users_columns),
+		{ .topic = "USERS", .spread = VIEW_NOT_YET,
+		    VIEW_COLUMNS(users_columns),
 		    .rows = users_rows },
-		{ .topic = "PEERS", VIEW_COLUMNS(peers_columns),
+		{ .topic = "PEERS", .spread = VIEW_FIRST,
+		    VIEW_COLUMNS(peers_columns),
 		    .rows = peers_rows, .over = VIEW_WHOLE },
 	};
 

@@ -50,7 +50,8 @@ static void counters_rows(const struct admin *a, const struct view *v,
 struct view_group view_group_counters(void)
 {
 	static const struct view views[] = {
-		{ .topic = "COUNTERS", VIEW_COLUMNS(counters_columns),
+		{ .topic = "COUNTERS", .spread = VIEW_NOT_YET,
+		    VIEW_COLUMNS(counters_columns),
 		    .rows = counters_rows },
 	};
 

@@ -303,7 +303,8 @@ static void fds_rows(const struct admin *a, const struct view *v,
 struct view_group view_group_fds(void)
 {
 	static const struct view views[] = {
-		{ .topic = "FDS", VIEW_COLUMNS(columns), .rows = fds_rows,
+		{ .topic = "FDS", .spread = VIEW_NOT_YET,
+		    VIEW_COLUMNS(columns), .rows = fds_rows,
 		    .variant = FOR_EYES, .admin = true },
 	};
 

@@ -121,7 +121,8 @@ static void latencies_rows(const struct admin *a, const struct view *v,
 struct view_group view_group_latencies(void)
 {
 	static const struct view views[] = {
-		{ .topic = "LATENCIES", VIEW_COLUMNS(latencies_columns),
+		{ .topic = "LATENCIES", .spread = VIEW_NOT_YET,
+		    VIEW_COLUMNS(latencies_columns),
 		    .rows = latencies_rows, .over = VIEW_POOLS,
 		    .item = pool_rows, .begin = begin_rows },
 	};

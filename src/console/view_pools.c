@@ -174,7 +174,8 @@ struct view_group view_group_pools(void)
 	static const struct view views[] = {
 		{ .topic = "POOLS", VIEW_COLUMNS(pools_columns),
 		    .rows = pools_rows, .over = VIEW_POOLS, .item = pool_row },
-		{ .topic = "PEER_POOLS", VIEW_COLUMNS(peer_pools_columns),
+		{ .topic = "PEER_POOLS", .spread = VIEW_FIRST,
+		    VIEW_COLUMNS(peer_pools_columns),
 		    .rows = peer_pools_rows, .over = VIEW_WHOLE },
 		{ .topic = "WAITS", VIEW_COLUMNS(waits_columns),
 		    .rows = pools_rows, .over = VIEW_POOLS,

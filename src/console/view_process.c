@@ -43,10 +43,10 @@ static const struct column lists_columns[] = { LISTS(VIEW_COLUMN) };
 
 #define MEM(X) \
 	X(TEXT, "name", PLAIN, cell_text(mem_name(kind))) \
-	X(INT4, "size", PLAIN, cell_number((int64_t)mem_object_size(st))) \
-	X(INT4, "used", PLAIN, cell_number((int64_t)st->used)) \
+	X(INT4, "size", PLAIN, cell_number((int64_t)mem_object_size(&st))) \
+	X(INT4, "used", PLAIN, cell_number((int64_t)st.used)) \
 	X(INT4, "free", PLAIN, cell_number(0)) \
-	X(INT4, "memtotal", PLAIN, cell_number((int64_t)st->bytes))
+	X(INT4, "memtotal", PLAIN, cell_number((int64_t)st.bytes))
 
 static const struct column mem_columns[] = { MEM(VIEW_COLUMN) };
 
@@ -158,32 +158,57 @@ static int64_t count_peers(const struct config *config)
 	return n;
 }
 
+/* What the workers have together. */
+struct lists {
+	int64_t databases, users, pools, clients, logins, servers;
+	struct dns_stat dns;
+};
+
+static void lists_add(struct lists *l, const struct sessions *ss)
+{
+	struct catalog *const c = ss->catalog;
+	const int64_t users = (int64_t)users_count(c);
+	struct dns_stat dns = { .names = 0 };
+
+	if (ss->dns != NULL)
+		dns_stat(ss->dns, &dns);
+	l->databases += HASH_COUNT(c->databases);
+	/* each knows those of the files */
+	l->users = users > l->users ? users : l->users;
+	l->pools += HASH_COUNT(c->pools);
+	l->clients += c->clients;
+	l->logins += ss->logins;
+	l->servers += ss->servers;
+	l->dns.names += dns.names;
+	l->dns.zones += dns.zones;
+	l->dns.queries += dns.queries;
+}
+
 static void lists_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
-	struct catalog *const c = a->ss->catalog;
-	struct dns_stat dns = { .names = 0 };
+	struct lists l = { .databases = 0 };
 
-	if (a->ss->dns != NULL)
-		dns_stat(a->ss->dns, &dns);
+	for (const struct admin *w = a; w != NULL; w = w->next)
+		lists_add(&l, w->ss);
 	/* nothing is kept for later use */
 	const struct {
 		const char *list;
 		int64_t items;
 	} rows[] = {
-		{ "databases", HASH_COUNT(c->databases) },
-		{ "users", (int64_t)users_count(c) },
+		{ "databases", l.databases },
+		{ "users", l.users },
 		{ "peers", count_peers(a->ss->catalog->config) },
-		{ "pools", HASH_COUNT(c->pools) },
+		{ "pools", l.pools },
 		{ "peer_pools", HASH_COUNT(a->ss->peers) },
 		{ "free_clients", 0 },
-		{ "used_clients", c->clients },
-		{ "login_clients", a->ss->logins },
+		{ "used_clients", l.clients },
+		{ "login_clients", l.logins },
 		{ "free_servers", 0 },
-		{ "used_servers", a->ss->servers },
-		{ "dns_names", (int64_t)dns.names },
-		{ "dns_zones", (int64_t)dns.zones },
-		{ "dns_queries", (int64_t)dns.queries },
+		{ "used_servers", l.servers },
+		{ "dns_names", (int64_t)l.dns.names },
+		{ "dns_zones", (int64_t)l.dns.zones },
+		{ "dns_queries", (int64_t)l.dns.queries },
 		{ "dns_pending", 0 },
 	};
 
@@ -204,13 +229,28 @@ static size_t mem_object_size(const struct mem_stat *st)
 	return st->used > 0 ? st->bytes / st->used : 0;
 }
 
+/* What one worker has made another may have freed: the sum is right. */
+static struct mem_stat mem_sum(const struct admin *a, enum mem_kind kind)
+{
+	struct mem_stat sum = *mem_stat(kind);
+
+	for (a = a->next; a != NULL; a = a->next) {
+		const struct mem_stat *const st = &a->memory[kind];
+
+		sum.used += st->used;
+		sum.bytes += st->bytes;
+		if (sum.size == 0)
+			sum.size = st->size;
+	}
+	return sum;
+}
+
 static void mem_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
-	(void)a;
 	(void)v;
 	for (int kind = 0; kind < MEM_KINDS; kind++) {
-		const struct mem_stat *const st = mem_stat(kind);
+		const struct mem_stat st = mem_sum(a, (enum mem_kind)kind);
 		const int rc = sink->row(sink, VIEW_ROW(MEM));
 
 		if (rc != 0)
@@ -221,15 +261,20 @@ static void mem_rows(const struct admin *a, const struct view *v,
 struct view_group view_group_process(void)
 {
 	static const struct view views[] = {
-		{ .topic = "CONFIG", VIEW_COLUMNS(config_columns),
+		{ .topic = "CONFIG", .spread = VIEW_FIRST,
+		    VIEW_COLUMNS(config_columns),
 		    .rows = config_rows, .over = VIEW_WHOLE },
-		{ .topic = "VERSION", VIEW_COLUMNS(version_columns),
+		{ .topic = "VERSION", .spread = VIEW_FIRST,
+		    VIEW_COLUMNS(version_columns),
 		    .rows = version_rows, .over = VIEW_WHOLE },
-		{ .topic = "STATE", VIEW_COLUMNS(state_columns),
+		{ .topic = "STATE", .spread = VIEW_FIRST,
+		    VIEW_COLUMNS(state_columns),
 		    .rows = state_rows, .over = VIEW_WHOLE },
-		{ .topic = "LISTS", VIEW_COLUMNS(lists_columns),
+		{ .topic = "LISTS", .spread = VIEW_FIRST,
+		    VIEW_COLUMNS(lists_columns),
 		    .rows = lists_rows, .over = VIEW_WHOLE },
-		{ .topic = "MEM", VIEW_COLUMNS(mem_columns),
+		{ .topic = "MEM", .spread = VIEW_FIRST,
+		    VIEW_COLUMNS(mem_columns),
 		    .rows = mem_rows, .over = VIEW_WHOLE },
 	};
 

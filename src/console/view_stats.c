@@ -162,7 +162,8 @@ struct view_group view_group_stats(void)
 		    VIEW_COLUMNS(stats_averages_columns),
 		    .rows = stats_rows, STATS_ITEM,
 		    .variant = STATS_AVERAGES },
-		{ .topic = "TOTALS", VIEW_COLUMNS(totals_columns),
+		{ .topic = "TOTALS", .spread = VIEW_NOT_YET,
+		    VIEW_COLUMNS(totals_columns),
 		    .rows = totals_rows, .over = VIEW_WHOLE },
 	};
 

@@ -3,6 +3,7 @@
 #include "console/views.h"
 
 #include "base/text.h"
+#include "console/admin.h"
 
 /* In the order of SHOW HELP. */
 static struct view_group (*const groups[])(void) = {
@@ -15,6 +16,7 @@ static struct view_group (*const groups[])(void) = {
 	view_group_stats,
 	view_group_latencies,
 	view_group_counters,
+	view_group_workers,
 };
 
 const struct view *view_at(size_t i)
@@ -38,4 +40,11 @@ const struct view *view_find(const char *topic)
 			return v;
 	}
 	return NULL;
+}
+
+void view_rows(const struct admin *a, const struct view *v,
+    struct row_sink *sink)
+{
+	for (; a != NULL; a = v->spread == VIEW_EACH ? a->next : NULL)
+		v->rows(a, v, sink);
 }

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "io/stream.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <event2/buffer.h>
 #include <limits.h>
@@ -304,6 +305,22 @@ void stream_close(struct stream *s)
 	loop_cancel(&s->task);
 	close(s->fd);
 	s->fd = -1;
+}
+
+void stream_leave(struct stream *s)
+{
+	assert(s->over == NULL);
+	let_go(s);
+	loop_remove(s->loop, s->fd, &s->socket);
+	loop_cancel(&s->task);
+	s->loop = NULL;
+}
+
+int stream_join(struct stream *s, struct loop *l)
+{
+	s->loop = l;
+	s->ready = true;
+	return loop_add(l, s->fd, READ_EVENTS, &s->socket);
 }
 
 void stream_close_told(struct stream *s)

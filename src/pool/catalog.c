@@ -353,6 +353,8 @@ static int prepare_entries(struct catalog *c, const struct config *config)
 
 	for (const struct config_db *conf = config->dbs; conf != NULL;
 	    conf = conf->next) {
+		if (catalog_home(c, conf->name) != c->part.index)
+			continue;
 		db = catalog_find_database(c, conf->name);
 		if (db == NULL)
 			db = database_new(c, conf->name);
@@ -536,16 +538,30 @@ static int make_console(struct catalog *c)
 	return u == NULL || catalog_get_pool(c, db, u) == NULL ? -1 : 0;
 }
 
+unsigned catalog_home(const struct catalog *c, const char *name)
+{
+	return c->part.count == 0 || strcmp(name, CONSOLE) == 0 ? 0 :
+	    hash_bytes(name, strlen(name)) % c->part.count;
+}
+
 struct catalog *catalog_new(struct config *config)
+{
+	return catalog_new_part(config, (struct catalog_part){ 0 });
+}
+
+struct catalog *catalog_new_part(struct config *config,
+    struct catalog_part part)
 {
 	struct catalog *c = mem_zalloc(sizeof *c);
 
 	if (c == NULL)
 		return NULL;
+	c->part = part;
 	c->config = config_ref(config);
 	wheel_init(&c->database_due, DUE_GRAIN, time_now());
 	wheel_init(&c->pool_due, DUE_GRAIN, time_now());
-	if (make_console(c) < 0 || catalog_apply(c, config, NULL, NULL) < 0)
+	if ((part.index == 0 && make_console(c) < 0) ||
+	    catalog_apply(c, config, NULL, NULL) < 0)
 		catalog_free(&c);
 	return c;
 }

@@ -19,6 +19,16 @@ int cancel_key_peer(const uint8_t *key)
 	return key[1] | key[2] << 8;
 }
 
+void cancel_key_set_worker(uint8_t *key, unsigned worker)
+{
+	key[3] = (uint8_t)worker;
+}
+
+unsigned cancel_key_worker(const uint8_t *key)
+{
+	return key[3];
+}
+
 bool cancel_key_spend(uint8_t *key)
 {
 	if ((key[7] & BUDGET) == 0)

@@ -122,7 +122,7 @@ struct client *client_open(struct sessions *ss, int fd,
 	c->role = &no_role;
 	c->who.describe = describe;
 	c->addr = *peer;
-	c->id = ++ss->last_id;
+	c->id = sessions_next_id(ss);
 	c->born = c->request_time = time_now();
 	if (peer->family == NET_UNIX && socket_peer_cred(fd, &uid, &pid) == 0)
 		c->addr.pid = pid;
@@ -132,7 +132,7 @@ struct client *client_open(struct sessions *ss, int fd,
 		goto fail;
 	}
 	cursor_list_add(&ss->all_clients, &c->node);
-	ss->catalog->clients++;
+	catalog_count_client(ss->catalog, 1);
 	return c;
 fail:
 	mem_delete(MEM_CLIENT, c, sizeof *c);
@@ -173,7 +173,7 @@ static void release(struct client *c)
 	c->db = NULL;
 	c->user = NULL;
 	cursor_list_remove(&ss->all_clients, &c->node);
-	ss->catalog->clients--;
+	catalog_count_client(ss->catalog, -1);
 }
 
 /* Is it amid a message of its server? What we say would be the rest of that. */
@@ -287,6 +287,8 @@ void client_new_key(struct client *c)
 	do {
 		random_pool_take(&c->ss->random, c->key, c->key_len);
 		cancel_key_stamp(c->key, peer);
+		if (c->ss->others > 0)
+			cancel_key_set_worker(c->key, c->ss->worker);
 	} while (find_id(c->ss, c->key) != NULL);
 	/* without memory it is not found, and its cancels are dropped */
 	HASH_ADD(hh, c->ss->by_key, key, CLIENT_KEY_BYTES, c);

@@ -19,6 +19,7 @@
 #include "session/client.h"
 #include "session/login_lobby.h"
 #include "session/login_log.h"
+#include "session/login_move.h"
 #include "session/login_parts.h"
 #include "session/sessions.h"
 #include "session/tls_setup.h"
@@ -108,6 +109,20 @@ static void bad_header(struct client *c, const uint8_t *p, size_t len)
 	});
 }
 
+static void take_cancel(struct client *c, const struct startup *m)
+{
+	if (!login_departs(c, m))
+		cancel_request(c, m->body, m->body_len);
+}
+
+static size_t take_startup(struct client *c, const struct startup *m)
+{
+	if (login_departs(c, m))
+		return 0;
+	on_startup(c, m);
+	return m->size;
+}
+
 static size_t first_message(struct client *c, const uint8_t *p, size_t len)
 {
 	struct startup m;
@@ -130,14 +145,13 @@ static size_t first_message(struct client *c, const uint8_t *p, size_t len)
 	case STARTUP_GSS:
 		return login_answer_encryption(c, &m, len);
 	case STARTUP_CANCEL:
-		cancel_request(c, m.body, m.body_len);
+		take_cancel(c, &m);
 		return 0;
 	case STARTUP_V2:
 		client_fail(c, CLOSE_OLD_V2_PROTOCOL);
 		return 0;
 	case STARTUP_MESSAGE:
-		on_startup(c, &m);
-		return m.size;
+		return take_startup(c, &m);
 	case STARTUP_TYPED:
 		if (p[0] == FE_PASSWORD)
 			client_fail(c, CLOSE_PASSWORD_BEFORE_STARTUP);
@@ -232,7 +246,7 @@ static size_t burst_max(const struct login *l)
 	    LOBBY_LIGHT;
 }
 
-static void work(struct client *c)
+void login_work(struct client *c)
 {
 	struct burst b;
 
@@ -355,7 +369,7 @@ struct client *login_accept(struct sessions *ss, int fd,
 		return NULL;
 	}
 	l->client = c;
-	l->work = work;
+	l->work = login_work;
 	l->query = (struct auth_query){ .user = l->user,
 	    .answered = on_answered };
 	c->login = l;

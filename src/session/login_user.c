@@ -28,15 +28,20 @@ static bool is_console(const struct client *c)
 	return strcmp(c->login->db_name, CONSOLE) == 0;
 }
 
-int login_check_room(const struct client *c, struct err *e)
+/* Of all workers. */
+static unsigned count_clients(const struct sessions *ss)
+{
+	return ss->catalog->clients + (ss->client_ops.elsewhere == NULL ? 0 :
+	    ss->client_ops.elsewhere(ss->app));
+}
+
+int login_claim_room(const struct client *c, struct err *e)
 {
 	const int max = sessions_settings(c->ss)->max_client_conn;
 
-	if (is_console(c))
-		return 0;
 	while (!c->has_reserve_fd) {
 		/* a connection with a key that a peer may know is no client */
-		if (c->ss->catalog->clients - peer_requests(c->ss) <=
+		if (count_clients(c->ss) - peer_requests(c->ss) <=
 		    (unsigned)max)
 			return 0;
 		if (!login_displace(c))
@@ -45,6 +50,12 @@ int login_check_room(const struct client *c, struct err *e)
 	c->ss->tally.limits_hit[TALLY_max_client_conn][0]++;
 	return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 	    "no more connections allowed (max_client_conn)");
+}
+
+int login_check_room(const struct client *c, struct err *e)
+{
+	return is_console(c) || c->login->arrived ? 0 :
+	    login_claim_room(c, e);
 }
 
 static int limit(int own, int global)

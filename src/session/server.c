@@ -117,7 +117,7 @@ struct server *server_new(struct sessions *ss, struct pool *p,
 	s->stream.fd = -1;
 	s->stream.loop = ss->loop;
 	s->who.describe = describe;
-	s->id = ++ss->last_id;
+	s->id = sessions_next_id(ss);
 	s->ps.pool = p;
 	s->ps.state = SERVER_GONE;
 	s->ps.born = s->ps.used = time_now();

@@ -581,6 +581,9 @@ class Pooler:
             # tests fail to log in more often than anybody
             self.settings["auth_failure_delay"] = 0
             self.settings["auth_failure_log_rate"] = 0
+        if os.environ.get("WORKERS"):
+            self.settings["workers"] = os.environ["WORKERS"]
+            self.settings["server_tls_sslmode"] = "disable"
         self.settings.update(settings)
         self.env = {}              # more environment of the process
         self.proc, self.conns = None, []

@@ -27,6 +27,8 @@ MORE = {
     "totals": cols("name t, value n"),
     "state": cols("key t, value t"),
     "counters": cols("name t, label t, value i8"),
+    "workers": cols("""worker i4, databases i4, pools i4, clients i4,
+        login_clients i4, servers i4"""),
     "peers": cols("peer_id i4, host t, port i4, pool_size i4"),
     "peer_pools": cols("""peer_id i4, cl_active_cancel_req i4,
         cl_waiting_cancel_req i4, sv_active_cancel i4, sv_login i4"""),

@@ -43,6 +43,19 @@ static void test_peer_is_read_back_over_the_whole_range(void **state)
 	}
 }
 
+static void test_worker_stands_beside_the_peer(void **state)
+{
+	uint8_t key[CANCEL_KEY_BYTES];
+
+	(void)state;
+	memset(key, 0x80, sizeof key);
+	cancel_key_stamp(key, 0x1234);
+	cancel_key_set_worker(key, 63);
+	assert_int_equal(cancel_key_worker(key), 63);
+	assert_int_equal(cancel_key_peer(key), 0x1234);
+	assert_memory_equal(key, "\x00\x34\x12\x3f\x80\x80\x80\x83", 8);
+}
+
 static void test_budget_is_three_hops(void **state)
 {
 	uint8_t key[CANCEL_KEY_BYTES];
@@ -70,6 +83,7 @@ int main(void)
 		cmocka_unit_test(
 		    test_stamp_puts_id_low_byte_first_and_a_full_budget),
 		cmocka_unit_test(test_peer_is_read_back_over_the_whole_range),
+		cmocka_unit_test(test_worker_stands_beside_the_peer),
 		cmocka_unit_test(test_budget_is_three_hops),
 	};
 

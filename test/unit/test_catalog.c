@@ -132,6 +132,41 @@ static struct credentials *secret_of(struct catalog *c, const char *name)
 	return user_credentials(c, u);
 }
 
+#define PARTS 3
+
+static void test_each_database_is_in_one_part(void **state)
+{
+	struct fixture *const f = *state;
+	struct config *config = load(f, "a = host=h\nb = host=h\n"
+	    "c = host=h\nd = host=h\ne = host=h\n", "", "");
+	struct catalog *parts[PARTS];
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < PARTS; i++) {
+		parts[i] = catalog_new_part(config,
+		    (struct catalog_part){ i, PARTS });
+		assert_non_null(parts[i]);
+	}
+	for (const char *name = "abcde"; *name != '\0'; name++) {
+		const char db[] = { *name, '\0' };
+		const unsigned home = catalog_home(parts[0], db);
+
+		for (unsigned i = 0; i < PARTS; i++) {
+			assert_int_equal(catalog_home(parts[i], db), home);
+			assert_int_equal(catalog_find_database(parts[i], db) !=
+			    NULL, i == home);
+		}
+	}
+	/* the first has the console as well */
+	assert_int_equal(catalog_home(parts[1], "pgbouncer"), 0);
+	for (unsigned i = 0; i < PARTS; i++) {
+		found += HASH_COUNT(parts[i]->databases);
+		catalog_free(&parts[i]);
+	}
+	assert_int_equal(found, 5 + 1);
+	config_unref(&config);
+}
+
 static void test_databases_come_change_and_go(void **state)
 {
 	struct fixture *f = *state;
@@ -495,6 +530,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(test_databases_come_change_and_go),
+		CASE(test_each_database_is_in_one_part),
 		CASE(test_secrets_keep_or_lose_what_was_derived),
 		CASE(test_learned_secret_is_of_one_pool),
 		CASE(test_effective_settings),

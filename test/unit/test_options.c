@@ -168,6 +168,7 @@ static const struct {
 	{ "shutdown_grace", "0", true },
 	{ "session_state", "forget", true },
 	{ "session_state_check", "told", true },
+	{ "workers", "1", false },
 };
 
 static void test_rows_are_those_of_show_config(void **state)

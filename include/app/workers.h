@@ -1,0 +1,25 @@
+/* workers.h - what the first worker does with the others; see doc/workers.md.
+ * SPDX-License-Identifier: ISC */
+#ifndef APP_WORKERS_H
+#define APP_WORKERS_H
+
+#include <stdbool.h>
+
+struct app;
+struct client;
+
+/*
+ * They stand still, until the call that ends it. False: one of them does not
+ * come, which the log tells. Both do nothing where there is one worker.
+ */
+bool workers_hold(struct app *app);
+void workers_let_go(struct app *app);
+/* The one after app, in a hold; NULL: that was the last. */
+struct app *workers_next(const struct app *app);
+
+/* For client_ops; on the first one. */
+unsigned workers_count_clients(void *app);
+bool workers_may_send(void *app, unsigned worker);
+void workers_send(void *app, struct client *c, unsigned worker);
+
+#endif

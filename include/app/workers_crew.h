@@ -1,0 +1,21 @@
+/* workers_crew.h - threads that serve databases of their own: made, started and ended.
+ * SPDX-License-Identifier: ISC */
+#ifndef APP_WORKERS_CREW_H
+#define APP_WORKERS_CREW_H
+
+#include <stdbool.h>
+
+struct app;
+struct err;
+
+/*
+ * Make the others that the settings ask for, each an app of its own that hangs
+ * off this one; with one worker there are none. 0, or -1 with e.
+ */
+int crew_make(struct app *app, struct err *e);
+/* They begin to serve; from here on what is theirs is touched in a hold only. */
+int crew_run(struct app *app, struct err *e);
+/* They have stopped, and are taken apart. False: one does not stop. */
+bool crew_end(struct app *app);
+
+#endif

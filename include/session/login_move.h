@@ -1,0 +1,24 @@
+/* login_move.h - a client goes to the worker that has its database.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_LOGIN_MOVE_H
+#define SESSION_LOGIN_MOVE_H
+
+#include <stdbool.h>
+
+struct client;
+struct sessions;
+struct startup;
+
+/*
+ * Is m, a start-up packet or cancel request, for another worker? Then c goes
+ * there at its turn, and m with it, unread; or it was closed for want of room.
+ */
+bool login_departs(struct client *c, const struct startup *m);
+
+/*
+ * On the thread of ss: c has come, and its login begins again with the packet
+ * that it departed with. May close it.
+ */
+void login_arrive(struct sessions *ss, struct client *c);
+
+#endif

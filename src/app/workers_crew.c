@@ -1,0 +1,147 @@
+/* workers_crew.c - threads that serve databases of their own: made, started and ended.
+ * SPDX-License-Identifier: ISC */
+#include "app/workers_crew.h"
+
+#include <stdio.h>
+
+#include "app/workers_parts.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "io/hold.h"
+#include "io/loop.h"
+#include "io/mailbox.h"
+#include "io/thread.h"
+#include "session/login_move.h"
+#include "session/tls_setup.h"
+
+static void on_mail(void *arg, void *object)
+{
+	struct worker *const w = arg;
+
+	/* it may have been accepted since this turn began */
+	time_update();
+	login_arrive(&w->app.ss, object);
+	/* it is counted here by now */
+	atomic_store_explicit(&w->arrived, w->arrived + 1,
+	    memory_order_release);
+}
+
+static struct worker *make(struct app *first, unsigned number, struct err *e)
+{
+	struct worker *const w = mem_zalloc(sizeof *w);
+	struct app *const app = w == NULL ? NULL : &w->app;
+
+	if (w == NULL) {
+		(void)err_nomem(e);
+		return NULL;
+	}
+	first->workers->at[first->workers->count++] = w;
+	app->args = first->args;
+	app->number = number;
+	app->first = first;
+	app->config = config_ref(first->config);
+	app->loaded = config_ref(first->loaded);
+	app->ss.tls = tls_setup_new(app->config, e);
+	if (app->ss.tls == NULL)
+		return NULL;
+	if (app_init(app) < 0) {
+		(void)err_nomem(e);
+		return NULL;
+	}
+	if (app_start(app, e) < 0)
+		return NULL;
+	w->mail = mailbox_new(app->loop, on_mail, w);
+	if (w->mail == NULL || hold_join(first->workers->hold, app->loop) < 0) {
+		(void)err_nomem(e);
+		return NULL;
+	}
+	return w;
+}
+
+int crew_make(struct app *app, struct err *e)
+{
+	const unsigned others = app->ss.others;
+	struct app *last = app;
+
+	if (others == 0)
+		return 0;
+	app->workers = mem_zalloc(sizeof *app->workers +
+	    others * sizeof app->workers->at[0]);
+	if (app->workers == NULL)
+		return err_nomem(e);
+	app->workers->hold = hold_new();
+	if (app->workers->hold == NULL)
+		return err_nomem(e);
+	for (unsigned i = 1; i <= others; i++) {
+		struct worker *const w = make(app, i, e);
+
+		if (w == NULL)
+			return err_prepend(e, "worker: ");
+		last->next = &w->app;
+		last->admin.next = &w->app.admin;
+		last = &w->app;
+	}
+	return 0;
+}
+
+static void run(void *arg)
+{
+	struct app *const app = arg;
+
+	app->admin.memory = mem_account();
+	app_run(app);
+}
+
+int crew_run(struct app *app, struct err *e)
+{
+	struct workers *const ws = app->workers;
+
+	if (ws == NULL)
+		return 0;
+	log_share();
+	for (unsigned i = 0; i < ws->count; i++) {
+		char name[24];
+
+		snprintf(name, sizeof name, "worker %u", i + 1);
+		ws->at[i]->thread = thread_start(name, run, &ws->at[i]->app);
+		if (ws->at[i]->thread == NULL)
+			return err_set(e, ERRCODE_SYSTEM_ERROR,
+			    "cannot start a thread for each worker");
+	}
+	return 0;
+}
+
+static void end_worker(struct worker *w)
+{
+	thread_join(&w->thread);
+	/* who never arrived is closed with the others */
+	mailbox_free(&w->mail);
+}
+
+bool crew_end(struct app *app)
+{
+	struct workers *const ws = app->workers;
+
+	if (ws == NULL)
+		return true;
+	if (ws->count > 0 && ws->at[0]->thread != NULL) {
+		if (!workers_hold(app))
+			return false;
+		for (unsigned i = 0; i < ws->count; i++)
+			loop_stop(ws->at[i]->app.loop);
+		workers_let_go(app);
+	}
+	for (unsigned i = 0; i < ws->count; i++)
+		end_worker(ws->at[i]);
+	hold_free(&ws->hold);
+	for (unsigned i = 0; i < ws->count; i++) {
+		app_fini(&ws->at[i]->app);
+		mem_free(ws->at[i]);
+	}
+	mem_free(ws);
+	app->workers = NULL;
+	app->next = NULL;
+	app->admin.next = NULL;
+	return true;
+}

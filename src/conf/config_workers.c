@@ -1,0 +1,113 @@
+/* config_workers.c - what several workers can't do together yet.
+ * SPDX-License-Identifier: ISC */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "conf/config.h"
+#include "conf/config_parts.h"
+
+static bool is_text(const char *s)
+{
+	return s != NULL && s[0] != '\0';
+}
+
+static bool limits_users(const struct config *c)
+{
+	for (const struct config_user *u = c->users; u != NULL; u = u->next) {
+		if (u->max_user_connections > 0 ||
+		    u->max_user_client_connections > 0)
+			return true;
+	}
+	return c->set.max_user_connections > 0 ||
+	    c->set.max_user_client_connections > 0;
+}
+
+/* The pool that answers would be another worker's. */
+static bool asks_other_database(const struct config *c)
+{
+	for (const struct config_db *db = c->dbs; db != NULL; db = db->next) {
+		if (is_text(db->auth_dbname))
+			return true;
+	}
+	return is_text(c->set.auth_dbname);
+}
+
+static bool has_client_tls(const struct config *c)
+{
+	return c->set.client_tls_sslmode != SSLMODE_DISABLE;
+}
+
+static bool wants_tls(const struct config *c, const struct config_db *db)
+{
+	return config_tls_merge(&c->set, db == NULL ? NULL : &db->tls).sslmode !=
+	    SSLMODE_DISABLE;
+}
+
+static bool has_server_tls(const struct config *c)
+{
+	for (const struct config_db *db = c->dbs; db != NULL; db = db->next) {
+		if (wants_tls(c, db))
+			return true;
+	}
+	struct err e;
+	struct config_db *const any = config_auto_db(c, "any", &e);
+	const bool wanted = any != NULL && wants_tls(c, any);
+
+	config_db_free(any);
+	return wanted || wants_tls(c, NULL);
+}
+
+static bool has_http(const struct config *c)
+{
+	return c->set.http_listen_port != 0;
+}
+
+static bool drains(const struct config *c)
+{
+	return c->set.shutdown_drain_timeout != 0;
+}
+
+static bool has_peers(const struct config *c)
+{
+	return c->peers != NULL || c->set.peer_id != 0;
+}
+
+static bool keeps_state(const struct config *c)
+{
+	bool keeps = c->set.session_state != STATE_FORGET;
+
+	for (const struct config_db *db = c->dbs; db != NULL; db = db->next)
+		keeps = keeps || db->session_state > STATE_FORGET;
+	for (const struct config_user *u = c->users; u != NULL; u = u->next)
+		keeps = keeps || u->session_state > STATE_FORGET;
+	return keeps;
+}
+
+int config_check_workers(const struct config *c, struct err *e)
+{
+	static const struct {
+		bool (*used)(const struct config *c);
+		const char *what;
+	} rows[] = {
+		{ limits_users, "max_user_connections and "
+		    "max_user_client_connections" },
+		{ asks_other_database, "auth_dbname" },
+		{ has_client_tls, "client_tls_sslmode other than disable" },
+		{ has_server_tls, "server_tls_sslmode other than disable" },
+		{ has_http, "http_listen_port" },
+		{ drains, "shutdown_drain_timeout" },
+		{ has_peers, "peer_id and [peers]" },
+		{ keeps_state, "session_state other than forget" },
+	};
+
+	if (c->set.workers <= 1)
+		return 0;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		if (rows[i].used(c))
+			return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+			    "workers = %d can't go with %s yet",
+			    c->set.workers, rows[i].what);
+	}
+	return 0;
+}

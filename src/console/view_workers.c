@@ -1,0 +1,35 @@
+/* view_workers.c - SHOW WORKERS.
+ * SPDX-License-Identifier: ISC */
+#include "console/admin.h"
+#include "console/views.h"
+#include "pool/catalog.h"
+
+#define WORKERS(X) \
+	X(INT4, "worker", PLAIN, cell_number(ss->worker)) \
+	X(INT4, "databases", PLAIN, cell_number(HASH_COUNT(c->databases))) \
+	X(INT4, "pools", PLAIN, cell_number(HASH_COUNT(c->pools))) \
+	X(INT4, "clients", PLAIN, cell_number(c->clients)) \
+	X(INT4, "login_clients", PLAIN, cell_number(ss->logins)) \
+	X(INT4, "servers", PLAIN, cell_number(ss->servers))
+
+static const struct column workers_columns[] = { WORKERS(VIEW_COLUMN) };
+
+static void workers_rows(const struct admin *a, const struct view *v,
+    struct row_sink *sink)
+{
+	const struct sessions *const ss = a->ss;
+	struct catalog *const c = ss->catalog;
+
+	(void)v;
+	(void)sink->row(sink, VIEW_ROW(WORKERS));
+}
+
+struct view_group view_group_workers(void)
+{
+	static const struct view views[] = {
+		{ .topic = "WORKERS", VIEW_COLUMNS(workers_columns),
+		    .rows = workers_rows },
+	};
+
+	return (struct view_group){ views, VIEW_COUNT(views) };
+}

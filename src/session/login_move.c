@@ -1,0 +1,133 @@
+/* login_move.c - a client goes to the worker that has its database.
+ * SPDX-License-Identifier: ISC */
+#include "session/login_move.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "proto/cancel_key.h"
+#include "proto/params.h"
+#include "session/client.h"
+#include "session/login_lobby.h"
+#include "session/login_parts.h"
+#include "session/sessions.h"
+
+/* --- where to --- */
+
+struct names {
+	const char *database, *user;	/* NULL: not there */
+};
+
+static int note_name(const char *name, const char *value, void *arg,
+    struct err *e)
+{
+	struct names *const n = arg;
+
+	(void)e;
+	if (strcmp(name, "database") == 0)
+		n->database = value;
+	else if (strcmp(name, "user") == 0)
+		n->user = value;
+	return 0;
+}
+
+static unsigned home_of_database(const struct sessions *ss,
+    const struct startup *m)
+{
+	struct names n = { NULL, NULL };
+	struct err e;
+
+	/* who says it wrongly is told so here */
+	if (startup_each(m, note_name, &n, &e) < 0)
+		return ss->worker;
+	if (n.database == NULL || n.database[0] == '\0')
+		n.database = n.user;
+	return n.database == NULL ? ss->worker :
+	    catalog_home(ss->catalog, n.database);
+}
+
+/* Those of peers stay, as what is no key. */
+static unsigned home_of_key(const struct sessions *ss, const struct startup *m)
+{
+	const int own = sessions_settings(ss)->peer_id;
+
+	if (m->body_len < CANCEL_KEY_BYTES ||
+	    (own > 0 && cancel_key_peer(m->body) != own))
+		return ss->worker;
+	const unsigned worker = cancel_key_worker(m->body);
+
+	return worker <= ss->others ? worker : ss->worker;
+}
+
+/* --- going --- */
+
+/* Out of all that is this worker's; the socket and what is unread stay. */
+static void leave(struct client *c)
+{
+	struct sessions *const ss = c->ss;
+	struct login *const l = c->login;
+
+	timeout_stop(&c->timer);
+	lobby_leave(&ss->lobby, &l->guest);
+	l->guest = (struct lobby_guest){ .bytes = 0 };
+	params_unref(&c->params);
+	cursor_list_remove(&ss->all_clients, &c->node);
+	ss->logins--;
+	catalog_count_client(ss->catalog, -1);
+	stream_leave(&c->stream);
+	c->ss = NULL;
+}
+
+static void depart(struct client *c)
+{
+	struct sessions *const ss = c->ss;
+	const unsigned to = c->login->to;
+
+	if (!ss->client_ops.may_send(ss->app, to)) {
+		login_queue_add(&ss->login_queue, c->login);
+		return;
+	}
+	leave(c);
+	ss->client_ops.send(ss->app, c, to);
+}
+
+bool login_departs(struct client *c, const struct startup *m)
+{
+	struct sessions *const ss = c->ss;
+	struct login *const l = c->login;
+	struct err e;
+
+	if (ss->others == 0 || l->arrived || c->has_reserve_fd)
+		return false;
+	l->to = m->kind == STARTUP_CANCEL ? home_of_key(ss, m) :
+	    home_of_database(ss, m);
+	if (l->to == ss->worker)
+		return false;
+	if (m->kind == STARTUP_MESSAGE && login_claim_room(c, &e) < 0) {
+		client_fail_cause(c, close_cause_err(CLOSE_LOGIN_REFUSED, &e));
+		return true;
+	}
+	stream_pause(&c->stream);
+	l->work = depart;
+	login_queue_add(&ss->login_queue, l);
+	return true;
+}
+
+void login_arrive(struct sessions *ss, struct client *c)
+{
+	struct login *const l = c->login;
+
+	c->ss = ss;
+	c->id = sessions_next_id(ss);
+	c->params = params_empty(ss->params);
+	cursor_list_add(&ss->all_clients, &c->node);
+	catalog_count_client(ss->catalog, 1);
+	ss->logins++;
+	l->arrived = true;
+	l->work = login_work;
+	timeout_start(c->role->time_out(ss), &c->timer, time_now());
+	if (stream_join(&c->stream, ss->loop) < 0 || c->params == NULL)
+		client_close(c, CLOSE_NO_MEMORY_FOR_A_LOGIN);
+	else if (login_enter(c))
+		stream_resume(&c->stream);
+}

@@ -1,0 +1,243 @@
+# test_workers.py - several threads serve databases of their own (doc/workers.md).
+# SPDX-License-Identifier: ISC
+import subprocess
+
+import pytest
+
+import pq
+from harness import REFERENCE, as_user, binary, wait_until
+
+pytestmark = [pytest.mark.skipif(REFERENCE, reason="not known there"),
+              pytest.mark.setting("workers")]
+
+# with three workers, one of them has none of these in 1 of 3,000 runs
+NAMES = ["d%d" % n for n in range(24)]
+WORKERS = 3
+
+
+@pytest.fixture
+def crew(pooler):
+    """A pooler with some workers, and databases on each."""
+    def start(**settings):
+        return pooler({name: "dbname=p0" for name in NAMES},
+                      workers=WORKERS, server_tls_sslmode="disable",
+                      **settings)
+    return start
+
+
+def of_all(p, column):
+    return sum(int(r[column]) for r in p.show("workers"))
+
+
+def test_databases_are_spread_and_shown_as_one(crew):
+    p = crew()
+    clients = {name: p.raw(database=name) for name in NAMES}
+    for c in clients.values():
+        assert c.value("select 1") == "1"
+    rows = p.show("workers")
+    assert [r["worker"] for r in rows] == ["0", "1", "2"]
+    # and the console
+    assert of_all(p, "databases") == len(NAMES) + 1
+    assert of_all(p, "servers") == len(NAMES)
+    assert {r["database"] for r in p.show("pools")} == {*NAMES, "pgbouncer"}
+    stats = {r["database"]: r["total_query_count"] for r in p.show("stats")}
+    assert [stats[name] for name in NAMES] == ["1"] * len(NAMES)
+    shown = [r for r in p.show("clients") if r["database"] in clients]
+    assert sorted(r["database"] for r in shown) == sorted(NAMES)
+    assert len({r["id"] for r in shown}) == len(NAMES)
+    lists = {r["list"]: int(r["items"]) for r in p.show("lists")}
+    assert lists["used_servers"] == len(NAMES)
+    assert lists["databases"] == len(NAMES) + 1
+    mem = p.mem()
+    assert mem["server_cache"] == len(NAMES)
+    assert mem["db_cache"] == len(NAMES) + 1
+    limited = p.admin("select database from pools where database <> "
+                      "'pgbouncer' order by database limit 2")
+    assert [r["database"] for r in limited] == sorted(NAMES)[:2]
+
+
+def test_cancel_and_kill_find_the_worker(crew, pg):
+    p = crew()
+    clients = {name: p.raw(database=name) for name in NAMES[:8]}
+    for c in clients.values():
+        c.send(pq.query("select pg_sleep(60)"))
+    wait_until(lambda: len(pg.backends(
+        where="state='active' and strpos(query, 'pg_sleep(6') > 0"))
+        == len(clients))
+    for c in clients.values():
+        pq.send_cancel(p.port, c.key)
+        assert c.recv_until().errors[0].code == "57014"
+        assert c.value("select 1") == "1"
+    with p.console() as con:
+        ids = {r["database"]: r["id"] for r in p.show("clients")}
+        for name, c in clients.items():
+            assert con.query(f"kill_client {ids[name]}").tags == [
+                "KILL_CLIENT"]
+            assert c.recv_until("E").errors[0].message == \
+                "admin forced disconnect"
+
+
+def test_pause_waits_for_all_and_resume_wakes_all(crew):
+    p = crew()
+    clients = [p.raw(database=name) for name in NAMES]
+    for c in clients:
+        c.query("begin")
+    con = p.console()
+    con.send(pq.query("pause"))
+    wait_until(lambda: ["paused", "yes"] in p.console().query(
+        "show state").rows)
+    for c in clients[1:]:
+        c.query("commit")
+        c.send(pq.query("select 7"))
+    wait_until(lambda: sum(int(r["cl_waiting"]) for r in p.show("pools"))
+               == len(NAMES) - 1)
+    clients[0].query("commit")
+    assert con.recv_until().tags == ["PAUSE"]
+    assert con.query("resume").tags == ["RESUME"]
+    assert all(c.recv_until().rows == [["7"]] for c in clients[1:])
+
+
+def test_orders_for_one_database(crew):
+    p = crew()
+    con = p.console()
+    for name in NAMES[:6]:
+        c = p.raw(database=name)
+        c.query("select 1")
+        assert con.query(f"pause {name}").tags == ["PAUSE"]
+        c.send(pq.query("select 7"))
+        assert con.query(f"resume {name}").tags == ["RESUME"]
+        assert c.recv_until().rows == [["7"]]
+        assert con.query(f"kill {name}").tags == ["KILL"]
+        assert c.recv_until("E").errors
+    assert con.try_query("pause nowhere").errors[0].message == \
+        "no such database: nowhere"
+
+
+def test_reload_and_set_reach_all(crew):
+    p = crew(default_pool_size=2)
+    clients = [p.raw(database=name) for name in NAMES]
+    for c in clients:
+        c.query("select 1")
+    con = p.console()
+    con.query("set default_pool_size = 3")
+    assert {r["pool_size"] for r in p.show("pools")
+            if r["database"] in NAMES} == {"3"}
+    p.dbs.update({"new%d" % n: "dbname=p0" for n in range(9)})
+    for name in NAMES[:9]:
+        del p.dbs[name]
+    p.settings["default_pool_size"] = 4
+    p.write()
+    assert con.query("reload").tags == ["RELOAD"]
+    assert {r["pool_size"] for r in p.show("pools")
+            if r["database"] in NAMES} == {"4"}
+    for n in range(9):
+        assert p.raw(database="new%d" % n).value("select 1") == "1"
+    assert all(c.recv_until("E").errors for c in clients[:9])
+    assert all(c.value("select 2") == "2" for c in clients[9:])
+
+
+def test_max_client_conn_counts_all(crew):
+    p = crew(max_client_conn=20)
+    clients = [p.raw(database=name) for name in NAMES[:20]]
+    c = p.open()
+    c.send(pq.startup({"user": "app", "database": NAMES[20]}))
+    assert "max_client_conn" in c.recv_until("E").errors[0].message
+    for old in clients:
+        old.close()
+    wait_until(lambda: of_all(p, "clients") == 1)
+    assert p.raw(database=NAMES[21]).value("select 1") == "1"
+
+
+def test_logins_in_all_shapes(crew):
+    """by password; what comes in pieces, or too early, is not lost"""
+    p = crew(auth_type="scram-sha-256")
+    for name in NAMES[:6]:
+        c = p.open()
+        c.send(pq.untyped(pq.SSL_REQUEST))
+        assert c.sock.recv(1) == b"N"
+        assert c.login("app", p.userlist["app"], name).value(
+            "select 1") == "1"
+        with pytest.raises(pq.PgError):
+            p.raw(database=name, password="wrong")
+    p.settings["auth_type"] = "trust"
+    p.reload()
+    for name in NAMES[:6]:
+        hello = pq.startup({"user": "app", "database": name})
+        early, slow = p.open(), p.open()
+        early.send(hello + pq.query("select 8"))
+        for n in range(len(hello)):
+            slow.send(hello[n:n + 1])
+        for c in (early, slow):
+            assert not c.recv_until().errors
+        assert early.recv_until().rows == [["8"]]
+        assert slow.value("select 9") == "9"
+
+
+@pytest.mark.parametrize("order, ends_at_once", [
+    ("shutdown wait_for_clients", False), ("shutdown", True)])
+def test_shutdown_ends_all(crew, order, ends_at_once):
+    p = crew()
+    clients = [p.raw(database=name) for name in NAMES]
+    for c in clients:
+        c.query("select 1")
+    con = p.console()
+    con.send(pq.query(order))
+    if not ends_at_once:
+        assert con.recv_until().tags == ["SHUTDOWN"]
+        con.close()
+        p.wait_log("SHUTDOWN WAIT_FOR_CLIENTS command issued")
+        for c in clients:
+            assert c.value("select 1") == "1"
+            c.close()
+    assert p.wait_exit() == 0
+
+
+@pytest.mark.parametrize("line, what", [
+    ("max_user_connections = 5", "max_user_connections and "
+     "max_user_client_connections"),
+    ("auth_dbname = d0", "auth_dbname"),
+    ("server_tls_sslmode = prefer", "server_tls_sslmode other than disable"),
+    ("http_listen_port = 5", "http_listen_port"),
+    ("shutdown_drain_timeout = 5", "shutdown_drain_timeout"),
+    ("[users]\nu = max_user_connections=5", "max_user_connections and "
+     "max_user_client_connections"),
+    ("[databases]\nd1 = auth_dbname=d0", "auth_dbname"),
+    ("[databases]\nd1 = server_tls_sslmode=require",
+     "server_tls_sslmode other than disable"),
+    ("[databases]\n* = server_tls_sslmode=require",
+     "server_tls_sslmode other than disable"),
+    ("peer_id = 5", "peer_id and [peers]"),
+])
+def test_what_can_not_be_done_yet_is_refused(tmp_path, line, what):
+    path = tmp_path / "pooler.ini"
+    path.write_text("[databases]\nd0 =\n[pgbouncer]\nworkers = 2\n"
+                    f"server_tls_sslmode = disable\n{line}\n")
+    done = subprocess.run([binary(), "--check", path], text=True,
+                          capture_output=True, **as_user())
+    assert f"workers = 2 can't go with {what} yet" in done.stdout
+    assert done.returncode != 0
+
+
+def test_nor_by_set_or_reload(crew):
+    p = crew()
+    con = p.console()
+    e = con.try_query("set max_user_connections = 5").errors[0]
+    assert "can't go with max_user_connections" in e.fields["D"]
+    p.dbs["d0"] = "dbname=p0 server_tls_sslmode=require"
+    # which counts after a restart only
+    p.settings["workers"] = 1
+    p.write()
+    e = con.try_query("reload").errors[0]
+    assert "can't go with server_tls_sslmode" in e.fields["D"]
+    assert p.raw(database="d0").value("select 1") == "1"
+
+
+def test_what_the_console_can_not_do_yet(crew):
+    p = crew()
+    con = p.console()
+    for topic in ("users", "totals", "fds", "latencies", "counters"):
+        e = con.try_query("show " + topic).errors[0]
+        assert e.code == "0A000" and "several workers" in e.message
+    for order in ("suspend", "shutdown drain"):
+        e = con.try_query(order).errors[0]
+        assert e.code == "0A000" and "several workers" in e.message
