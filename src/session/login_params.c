@@ -118,12 +118,29 @@ static int on_param(const char *name, const char *value, void *arg,
 	    "unsupported startup parameter: %s", name);
 }
 
+/* Who reads options, and what he has been given by name. */
+struct option_reader {
+	struct client *c;
+	struct params *named;		/* counted */
+};
+
+/* A parameter of its own goes before one in options, wherever it stands. */
+static bool is_named(const struct option_reader *r, const char *name)
+{
+	const int i = params_find(r->c->ss->params, name);
+
+	return i >= 0 && params_get(r->named, i) != NULL;
+}
+
 static int on_option(const char *name, const char *value, void *arg,
     struct err *e)
 {
-	struct client *c = arg;
+	const struct option_reader *const r = arg;
+	struct client *const c = r->c;
 	bool unknown;
 
+	if (is_named(r, name))
+		return 0;
 	if (take_tracked(c, name, value, &unknown) < 0)
 		return no_memory(e);
 	if (!unknown || text_list_has(
@@ -133,6 +150,15 @@ static int on_option(const char *name, const char *value, void *arg,
 	    "unsupported startup parameter in options: %s=%s", name, value);
 	return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 	    "unsupported startup parameter in options: %s", name);
+}
+
+static int read_options(struct client *c, const char *options, struct err *e)
+{
+	struct option_reader r = { .c = c, .named = params_ref(c->params) };
+	const int rc = startup_options(options, on_option, &r, e);
+
+	params_unref(&r.named);
+	return rc;
 }
 
 /* application_name as the client is to have it (application_name_add_host) */
@@ -175,8 +201,7 @@ int login_read_params(struct client *c, const struct startup *m,
 		c->options = l->options;
 		l->options = NULL;
 	}
-	if (l->options != NULL && startup_options(l->options, on_option, c,
-	    e) < 0)
+	if (l->options != NULL && read_options(c, l->options, e) < 0)
 		return -1;
 	if (l->db_name == NULL || l->db_name[0] == '\0')
 		if (set_copy(&l->db_name, l->user, e) < 0)

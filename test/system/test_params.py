@@ -63,6 +63,16 @@ def test_encoding_is_set_first(pooler):
     assert len(p.servers()) == 1 and "invalid server" not in p.log
 
 
+def test_parameter_by_name_goes_before_options(pooler, direct):
+    """pooling.md 20: wherever it stands in the packet; lib/pq asks so"""
+    asked = {"TimeZone": "Asia/Tokyo", "options": "-c timezone=UTC "
+             "-c intervalstyle=iso_8601 -c intervalstyle=sql_standard"}
+    mine, want = pooler().raw(**asked), direct(**asked)
+    for name in ("timezone", "intervalstyle"):
+        assert mine.value("show " + name) == want.value("show " + name)
+    assert mine.params["TimeZone"] == want.params["TimeZone"] == "Asia/Tokyo"
+
+
 # --- a value of two halves ------------------------------------------------
 
 STYLES = ["ISO", "iso", "DMY", "German", "Postgres, US", "european",
