@@ -44,7 +44,7 @@ IGNORED = "extra_float_digits,options,search_path,statement_timeout," \
     "client_min_messages,synchronous_commit"
 # What PostgreSQL does not report, and suites ask for at login.
 TRACKED = "IntervalStyle,client_min_messages,extra_float_digits," \
-    "statement_timeout,geqo,jit,synchronous_commit"
+    "statement_timeout,geqo,jit,synchronous_commit,work_mem"
 
 
 @dataclasses.dataclass
