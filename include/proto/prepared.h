@@ -60,9 +60,8 @@ size_t prepared_name_bytes(const char *name);
  */
 bool prepared_table_make_room(struct prepared_table *t, size_t bytes,
     size_t limit);
-/* Find or add; a new reference. NULL: no memory. */
 struct prepared *prepared_get(struct prepared_table *t, const void *body,
-    size_t len);
+    size_t len);		/* the same, or add it. NULL: no memory */
 /*
  * The same under a name that another process gave it ("PGBOUNCER_<n>"); new
  * ones will have others. NULL: no memory, or it has another name here.
@@ -93,7 +92,8 @@ struct prepared_name {
 struct prepared_name *prepared_name_find(const struct slots *map,
     const char *name);
 int prepared_name_add(struct slots **map, const char *name,
-    struct prepared *stmt);			/* takes a reference of its own */
+    struct prepared *stmt);	/* takes a reference of its own; move, too */
+void prepared_name_move(struct prepared_name *n, struct prepared *to);
 /* A name that stands for the statement called so on the servers, or NULL. */
 const char *prepared_name_of(const struct slots *map, const char *server_name,
     size_t len);

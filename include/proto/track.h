@@ -99,6 +99,9 @@ static inline bool track_is_unsure(const struct track *t)
 /* A message came; its request leaves the queue. RFQ's status in status. */
 enum track_verdict track_reply(struct track *t, char type, char status);
 
+/* The reply to the oldest request, which is the client's, is swallowed. */
+void track_own(struct track *t);
+
 /*
  * If the next in turn is a fake, take it off and return its type (the caller
  * sends the reply), else 0. Call until 0 after each track_reply(), and after

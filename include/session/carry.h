@@ -15,6 +15,14 @@ struct carry {
 	uint32_t used;			/* the most that len was: to be wiped */
 };
 
+/* Its first len bytes, of size, are in use now. */
+static inline void carry_set_len(struct carry *c, size_t len)
+{
+	c->len = (uint32_t)len;
+	if (c->used < c->len)
+		c->used = c->len;
+}
+
 /* Keep n bytes of p (which may lie inside at). 0, or -1: no memory. */
 int carry_keep(struct carry *c, const void *p, size_t n);
 void carry_fini(struct carry *c);

@@ -35,6 +35,7 @@ struct relay_up {
 	size_t size;		/* of the whole message */
 	size_t have;		/* bytes of it (and behind it) in the burst */
 	size_t used;		/* set by the handler: bytes done with */
+	const uint8_t *first;	/* see relay_repeat.h; or NULL */
 };
 
 /* One burst from a server, on its way to its client. */

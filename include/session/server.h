@@ -73,6 +73,7 @@ struct server {
 	struct keep keep;
 	struct carry carry;
 	struct message_rest rest;	/* of what was read last */
+	struct carry asked;		/* see relay_repeat.h; often stale */
 	bool sent;			/* canceler: the request is on its way */
 	bool superuser;			/* ParameterStatus says so */
 	bool fatal_passed;		/* the client got its FATAL already */

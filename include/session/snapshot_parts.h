@@ -77,6 +77,8 @@ struct snapshot_server {
 	char status;
 	struct reader owed;	/* requests */
 	uint64_t last;		/* number of a statement */
+	const uint8_t *asked;	/* of struct server */
+	uint32_t asked_len;
 	bool has_welcome;
 	struct reader welcome_params;
 	const uint8_t *welcome;

@@ -270,13 +270,34 @@ static void count_name(const struct prepared_name *n, int sign)
 	mem_note(MEM_STATEMENT, 0, bytes);
 }
 
+/* Its statement has one name less. */
+static void leave(struct prepared *stmt)
+{
+	if (--stmt->names == 0)
+		set_unused(stmt, true);
+	prepared_unref(stmt);
+}
+
 static void name_free(struct prepared_name *n)
 {
 	count_name(n, -1);
-	if (--n->stmt->names == 0)
-		set_unused(n->stmt, true);
-	prepared_unref(n->stmt);
+	leave(n->stmt);
 	mem_free(n);
+}
+
+static void join(struct prepared_name *n, struct prepared *stmt)
+{
+	n->stmt = prepared_ref(stmt);
+	stmt->names++;
+	set_unused(stmt, false);
+}
+
+void prepared_name_move(struct prepared_name *n, struct prepared *to)
+{
+	struct prepared *const old = n->stmt;
+
+	join(n, to);
+	leave(old);
 }
 
 int prepared_name_add(struct slots **map, const char *name,
@@ -291,10 +312,8 @@ int prepared_name_add(struct slots **map, const char *name,
 		return -1;
 	}
 	copy_name(n->name, name);
-	n->stmt = prepared_ref(stmt);
+	join(n, stmt);
 	count_name(n, 1);
-	stmt->names++;
-	set_unused(stmt, false);
 	return 0;
 }
 

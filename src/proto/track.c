@@ -379,6 +379,12 @@ enum track_verdict track_reply(struct track *t, char type, char status)
 	return v;
 }
 
+void track_own(struct track *t)
+{
+	at(t, 0)->how = TRACK_SKIP;
+	t->odd++;
+}
+
 char track_fake(struct track *t)
 {
 	if (!track_has_fake(t))

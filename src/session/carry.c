@@ -29,13 +29,6 @@ void carry_fini(struct carry *c)
 	*c = (struct carry){ 0 };
 }
 
-static void set_len(struct carry *c, size_t len)
-{
-	c->len = (uint32_t)len;
-	if (c->used < c->len)
-		c->used = c->len;
-}
-
 /* Make room for size bytes, keeping what is there. */
 static int reserve(struct carry *c, size_t size)
 {
@@ -77,7 +70,7 @@ int carry_keep(struct carry *c, const void *p, size_t n)
 	if (!inside && reserve(c, n) < 0)
 		return -1;
 	memmove(c->at, p, n);
-	set_len(c, n);
+	carry_set_len(c, n);
 	return 0;
 }
 
@@ -111,7 +104,7 @@ ssize_t carry_read(struct carry *c, struct stream *s, struct burst *out,
 	out->at = buf;
 	out->len = had + (size_t)n;
 	if (buf == c->at)
-		set_len(c, out->len);
+		carry_set_len(c, out->len);
 	return n;
 }
 

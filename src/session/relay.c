@@ -335,6 +335,11 @@ static bool follow_up(struct relay_down *d)
 	}
 	if (s->track.uncertain && !relay_probe(d->c))
 		return false;
+	/* its batch comes again, from what it carries */
+	if (d->c->relay.repeats) {
+		relay_resume(d->c);
+		return server_is_open(s);
+	}
 	/* c may have waited for replies, or for its queue to get shorter */
 	if (may_part(d->c, s)) {
 		if (lets_go(d->c, s)) {

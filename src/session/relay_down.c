@@ -11,6 +11,7 @@
 #include "proto/track_look.h"
 #include "session/broker.h"
 #include "session/relay_parts.h"
+#include "session/relay_repeat.h"
 #include "session/relay_reset.h"
 #include "session/relay_watch.h"
 #include "session/sessions.h"
@@ -102,6 +103,34 @@ static enum relay_step on_reply(struct relay_down *d)
 		return fail(d, CLOSE_UNKNOWN_PKT);
 	}
 	send_fakes(d);
+	return RELAY_NEXT;
+}
+
+/*
+ * Of a statement that returns other columns PostgreSQL tells the parameters
+ * before it fails: that is told with what follows, or not at all.
+ */
+static enum relay_step on_parameters(struct relay_down *d)
+{
+	struct relay_down next;	/* its buffers are not worth zeroing */
+
+	if (d->c == NULL || d->s->asked.len == 0)
+		return on_reply(d);
+	if (d->have < d->size + MSG_HEADER)
+		return RELAY_SHORT;
+	next.s = d->s;
+	next.c = d->c;
+	next.m = d->m + d->size;
+	next.have = d->have - d->size;
+	next.size = msg_size(next.m, d->max);
+	if (next.m[0] != BE_ERROR_RESPONSE || next.size == 0 ||
+	    next.size > RELAY_SMALL_MAX)
+		return on_reply(d);
+	if (next.have < next.size)
+		return RELAY_SHORT;
+	if (!relay_repeat(&next))
+		return on_reply(d);
+	d->used = d->size + next.size;
 	return RELAY_NEXT;
 }
 
@@ -213,12 +242,16 @@ static enum relay_step on_error(struct relay_down *d)
 	}
 	if (d->have < d->size)
 		return RELAY_SHORT;
+	const bool named = relay_translates(d->c);
+
+	d->used = d->size;
+	if (named && relay_repeat(d))
+		return RELAY_NEXT;
 	count_error(d);
 	d->s->fatal_passed = d->s->fatal_passed || is_fatal(d);
-	if (!relay_translates(d->c) || !relay_reword_error(d))
+	if (!named || !relay_reword_error(d))
 		return on_reply(d);
 	(void)track_reply(&d->s->track, BE_ERROR_RESPONSE, 0);
-	d->used = d->size;
 	send_fakes(d);
 	return RELAY_NEXT;
 }
@@ -332,7 +365,8 @@ static enum relay_step on_ready(struct relay_down *d)
 		return fail_memory(d);
 	pass(d, v == TRACK_PASS);
 	send_fakes(d);
-	if (d->c != NULL && s->chore == CHORE_NONE && answered)
+	if (d->c != NULL && s->chore == CHORE_NONE && answered &&
+	    !d->c->relay.repeats)
 		relay_note_end(d->c, status);
 	return RELAY_NEXT;
 }
@@ -342,7 +376,7 @@ static enum relay_step (*const handlers[256])(struct relay_down *d) = {
 	[BE_DATA_ROW] = on_data,
 	[BE_COPY_DATA] = on_data,
 	[BE_NOTIFICATION_RESPONSE] = on_data,
-	[BE_PARAMETER_DESCRIPTION] = on_reply,
+	[BE_PARAMETER_DESCRIPTION] = on_parameters,
 	[BE_FUNCTION_CALL_RESPONSE] = on_reply,
 	[BE_COPY_DONE] = on_reply,
 	[BE_COPY_OUT_RESPONSE] = on_reply,

@@ -10,6 +10,7 @@
 #include "session/relay_deallocate.h"
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
+#include "session/relay_repeat.h"
 #include "session/relay_watch.h"
 
 #define NAMES_MAX 65536	/* bytes in which a message must tell its names */
@@ -88,6 +89,16 @@ static enum relay_step check_pass(struct relay_up *up, const char *name,
 	return find_statement(up, name, out);
 }
 
+/* Hot: as relay_string_at() and strlen(); most portals have no name. */
+static inline const char *string_at(const uint8_t *p, size_t n)
+{
+	return n > 0 && *p == '\0' ? (const char *)p : relay_string_at(p, n);
+}
+static inline size_t length(const char *s)
+{
+	return *s == '\0' ? 0 : strlen(s);
+}
+
 enum relay_step relay_bind(struct relay_up *up)
 {
 	struct client *c = up->c;
@@ -100,8 +111,8 @@ enum relay_step relay_bind(struct relay_up *up)
 		return relay_request(up);
 	const size_t here = up->have < up->size ? up->have : up->size;
 	const uint8_t *end = up->m + here;
-	const char *p = relay_string_at(portal, (size_t)(end - portal));
-	const uint8_t *at = p == NULL ? end : portal + strlen(p) + 1;
+	const char *p = string_at(portal, (size_t)(end - portal));
+	const uint8_t *at = p == NULL ? end : portal + length(p) + 1;
 	const char *name = relay_string_at(at, (size_t)(end - at));
 
 	if (name == NULL)
@@ -113,6 +124,8 @@ enum relay_step relay_bind(struct relay_up *up)
 	if (name[0] == '\0')
 		return relay_request(up);
 	struct prepared *stmt;
+
+	relay_repeat_note(up);
 	const enum relay_step step = check_pass(up, name, &stmt);
 
 	if (step != RELAY_NEXT || stmt == NULL)
@@ -180,6 +193,8 @@ enum relay_step relay_describe(struct relay_up *up)
 	if (name == NULL)
 		return relay_request(up);
 	struct prepared *stmt;
+
+	relay_repeat_note(up);
 	const enum relay_step found = check_pass(up, name, &stmt);
 
 	if (found != RELAY_NEXT || stmt == NULL)

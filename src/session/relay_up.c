@@ -14,6 +14,7 @@
 #include "session/relay_deallocate.h"
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
+#include "session/relay_repeat.h"
 #include "session/relay_reset.h"
 #include "session/relay_watch.h"
 #include "session/sessions.h"
@@ -293,6 +294,7 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b)
 	up->named = relay_translates(c);
 	up->watched = relay_watches(c->pc.pool);
 	up->injected = 0;
+	up->first = NULL;
 	outbox_init(&up->out, up->s == NULL ? NULL : &up->s->stream);
 	while (used < b->len && step == RELAY_NEXT) {
 		up->m = b->at + used;
@@ -304,6 +306,8 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b)
 			used += up->used;
 	}
 	c->pc.pool->counted.now.received += used;
+	if (up->first != NULL)
+		relay_repeat_keep(up, b, used);
 	if (up->s != NULL)
 		outbox_flush(&up->out);
 	else	/* the pool may sleep, but this is to be counted */

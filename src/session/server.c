@@ -268,6 +268,7 @@ void server_close_cause(struct server *s, struct close_cause why)
 	carry_fini(&s->carry);
 	writer_fini(&s->deallocates);
 	keep_fini(&s->keep);
+	carry_fini(&s->asked);
 	server_attempt_free(&s->attempt);
 	secret_wipe(s->key, sizeof s->key);
 	s->stream.task.run = free_task;

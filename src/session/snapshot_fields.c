@@ -37,7 +37,8 @@
 #define RELAY_STATE(X, A) \
 	X(relay_state, hold, MOVED) X(relay_state, parse_tried, MOVED) \
 	X(relay_state, execute_holds, MOVED) \
-	X(relay_state, discards, MOVED) X(relay_state, resetting, MOVED) \
+	X(relay_state, discards, MOVED) X(relay_state, repeats, MOVED) \
+	X(relay_state, resetting, MOVED) \
 	X(relay_state, dealloc, MOVED) X(relay_state, start, MOVED) \
 	X(relay_state, resets, MOVED)
 
@@ -120,6 +121,7 @@
 	X(server, keep, MOVED) \
 	X(server, carry, is_movable_carry(&it->carry)) \
 	X(server, rest, is_movable_message_rest(&it->rest)) \
+	X(server, asked, MOVED) \
 	X(server, sent, MADE) X(server, superuser, MOVED) \
 	X(server, fatal_passed, !it->fatal_passed) X(server, tls_direct, MADE) \
 	X(server, failure, it->failure == NULL) \

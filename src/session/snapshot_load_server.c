@@ -201,6 +201,7 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	    POOL_TRANSACTION;
 	if (read_params(s, in) < 0 ||
 	    carry_keep(&s->carry, in->carry, in->carry_len) < 0 ||
+	    carry_keep(&s->asked, in->asked, in->asked_len) < 0 ||
 	    snapshot_read_queued(&s->stream, in->queued, in->queued_len) < 0)
 		return err_nomem(e);
 	if (set_address(s, in, e) < 0 || read_owed(s, in, e) < 0 ||

@@ -252,4 +252,5 @@ void snapshot_write_server(const struct server *s, struct writer *w)
 	writer_u8(w, s->keep.pins);
 	writer_u8(w, s->keep.unlisted);
 	put_names(w, s);
+	put_blob(w, s->asked.at, s->asked.len);
 }

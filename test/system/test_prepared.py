@@ -501,9 +501,8 @@ def change(pg, to):
     pg.sql("alter table changing alter val type " + to, db="p0")
 
 
-@pytest.mark.parametrize("how", ["bind", "describe"])
 def test_changed_result_type_is_cured_by_preparing_again(pooler, pg,
-                                                         changing, how):
+                                                         changing):
     """family 5 (schema change): not "cached plan must not change result
     type" for ever, for nobody
     """
@@ -515,12 +514,7 @@ def test_changed_result_type_is_cured_by_preparing_again(pooler, pg,
         assert run(c, "st").rows == [["1", "one"]]
     change(pg, "varchar(9)")
     for _ in range(2):		# as PostgreSQL, till it is prepared again
-        if how == "bind":
-            res = run(a, "st")
-        else:
-            a.send(pq.describe("S", "st"), pq.sync())
-            res = a.recv_until()
-        assert res.errors[0].code == "0A000"
+        assert run(a, "st").errors[0].code == "0A000"
     a.send(pq.close("S", "st"), pq.sync())
     assert a.recv_until().kinds == "3Z"
     assert prepare(a, "st", changing).kinds == "1Z"
@@ -534,6 +528,89 @@ def test_changed_result_type_is_cured_by_preparing_again(pooler, pg,
     c = p.raw()
     assert prepare(c, "other", changing).kinds == "1Z"
     assert run(c, "other").rows == [["1", "one"]]
+
+
+def run_described(c, name, *params):
+    c.send(pq.bind(name, params), pq.describe("P"), pq.execute(), pq.sync())
+    return c.recv_until()
+
+
+def test_schema_change_is_not_noticed_by_who_is_told_of_columns(
+        pooler, pg, changing):
+    """pooling.md 16: on each server, by each client, once only in between"""
+    p = pooler(default_pool_size=2)
+    clients = [p.raw() for _ in range(2)]
+    for c in clients:
+        assert prepare(c, "st", changing + " where id = $1").kinds == "1Z"
+    for to in "varchar(9)", "text", "char(3)", "text":
+        change(pg, to)
+        for c in clients:
+            for res in (on_other_server(p, c, lambda: run_described(
+                    c, "st", 1)), run_described(c, "st", 1)):
+                assert res.kinds == "2TDCZ"
+                assert [v.strip() for v in res.rows[0]] == ["1", "one"]
+
+
+def test_schema_change_is_not_noticed_by_who_describes(pooler, pg, changing):
+    p = pooler(default_pool_size=1)
+    c = p.raw()
+    prepare(c, "st", changing)
+    change(pg, "varchar(9)")
+    c.send(pq.describe("S", "st"), pq.sync())
+    assert c.recv_until().kinds == "tTZ"
+    assert run(c, "st").rows == [["1", "one"]]
+
+
+def test_schema_change_during_the_wait_for_a_lock(pooler, pg, changing):
+    """the server is late: the batch is still at hand"""
+    p = pooler(default_pool_size=1)
+    c = p.raw()
+    prepare(c, "st", changing)
+    with pg.connect(dbname="p0") as owner:
+        owner.execute("begin")
+        owner.execute("alter table changing add more int default 7")
+        c.send(pq.bind("st"), pq.describe("P"), pq.execute(), pq.sync())
+        wait_until(lambda: pg.sql("select 1 from pg_locks where not granted",
+                                  db="p0"))
+        owner.execute("commit")
+    assert c.recv_until().rows == [["1", "one", "7"]]
+
+
+def test_schema_change_in_a_transaction_is_postgresql_s_error(pooler, pg,
+                                                              changing):
+    p = pooler(default_pool_size=1)
+    c = p.raw()
+    prepare(c, "st", changing)
+    c.query("begin")
+    change(pg, "varchar(9)")
+    assert run_described(c, "st").errors[0].code == "0A000"
+    c.query("rollback")
+    assert run_described(c, "st").rows == [["1", "one"]]
+
+
+def test_statement_that_vanished_is_prepared_again(pooler):
+    p = pooler(default_pool_size=1)
+    c = p.raw()
+    assert prepare(c, "st", "select $1::int").kinds == "1Z"
+    for n in range(3):
+        c.query("do $$ begin execute 'deallocate all'; end $$")
+        assert run(c, "st", n).rows == [[str(n)]]
+
+
+def test_error_of_a_function_is_not_taken_for_a_schema_change(pooler):
+    """what runs is run once, whatever SQLSTATE it ends with"""
+    p = pooler(default_pool_size=1)
+    c = p.raw()
+    c.query("create sequence once; create or replace function fails() "
+            "returns int language plpgsql as $$ begin "
+            "perform nextval('once'); raise 'cached plan must not change "
+            "result type' using errcode = '0A000'; end $$")
+    try:
+        prepare(c, "st", "select fails()")
+        assert run_described(c, "st").errors[0].code == "0A000"
+        assert c.value("select nextval('once')") == "2"
+    finally:
+        c.query("drop function fails(); drop sequence once")
 
 
 def test_changed_result_type_is_cured_on_every_server(pooler, pg, changing):
@@ -562,10 +639,11 @@ def test_statements_lost_behind_our_back_are_not_relied_on(pooler):
     a, b = p.raw(), p.raw()
     for c in (a, b):
         assert prepare(c, "st", "select 5").kinds == "1Z"
-    a.query("do $$ begin execute 'deallocate all'; end $$")
+    a.query("begin; do $$ begin execute 'deallocate all'; end $$")
     err = run(a, "st").errors[0]
     assert (err.code, err.message) == (
         "26000", 'prepared statement "st" does not exist')
+    a.query("rollback")
     assert run(b, "st").rows == [["5"]]
     assert prepare(a, "st", "select 5").kinds == "1Z"
     assert run(a, "st").rows == [["5"]]

@@ -449,6 +449,24 @@ def test_takeover_keeps_prepared_statements_apart(pooler):
     assert conns[0].recv_until().check().rows == [["again"]]
 
 
+def test_takeover_keeps_a_batch_that_will_have_to_be_repeated(pooler, pg):
+    """the server waits for a lock, and says then that the columns changed"""
+    pg.sql("drop table if exists changing", "create table changing (a int)",
+           "grant all on changing to public", db="p0")
+    p = pooler(default_pool_size=1)
+    c = p.raw()
+    c.send(pq.parse("select * from changing", "s"), pq.sync())
+    assert not c.recv_until().errors
+    with pg.connect(dbname="p0") as owner:
+        owner.execute("begin; alter table changing add b int")
+        c.send(pq.bind("s"), pq.describe("P"), pq.execute(), pq.sync())
+        wait_until(lambda: pg.sql("select 1 from pg_locks where not granted",
+                                  db="p0"))
+        take_over(pooler, p)
+        owner.execute("commit")
+    assert c.recv_until().kinds == "2TCZ"
+
+
 def test_takeover_keeps_names_whose_result_has_changed(pooler, pg):
     """who was told so once is told so again, until it prepares anew; who has
     the text since then has the new result"""

@@ -225,6 +225,7 @@ static inline int session_teardown(void **state)
 		close(house.s_end[i]);
 		params_unref(&s->params);
 		carry_fini(&s->carry);
+		carry_fini(&s->asked);
 		track_fini(&s->track);
 	}
 	latencies_free(&house.pool.latencies);

@@ -96,6 +96,8 @@ static void make_server(struct writer *w)
 	writer_u8(w, 5);
 	writer_u8(w, 1);
 	writer_u32(w, 0);
+	writer_u32(w, 1);	/* asked */
+	writer_u8(w, 'B');
 }
 
 static void test_client_is_read_as_written(void **state)

@@ -1,0 +1,188 @@
+/* relay_repeat.c - what a server did not get to run is asked once more.
+ *
+ * A statement of ours is gone, or returns other columns than when it was
+ * prepared: PostgreSQL says so before anything is run, and skips to the Sync.
+ * Outside of a transaction block nothing else has happened either, so that the
+ * client's batch may come again, when the statement is to be prepared again.
+ * (spec/pooling.md section 16)
+ * SPDX-License-Identifier: ISC */
+#include "session/relay_repeat.h"
+
+#include <string.h>
+
+#include "proto/msg.h"
+#include "proto/prepared.h"
+#include "proto/reader.h"
+#include "proto/track_look.h"
+#include "session/sessions.h"
+
+#define SHAPE_MAX 8
+
+/* What may be repeated; is the client told of the columns in it? */
+static const struct shape {
+	const char *requests;
+	bool told;
+} shapes[] = {
+	{ "BES", false },
+	{ "BDES", true },
+	{ "dS", true },
+	{ "dBES", true },
+	{ "dBDES", true },
+};
+
+void relay_repeat_keep(struct relay_up *up, const struct burst *b, size_t used)
+{
+	struct carry *const k = &up->s->asked;
+	const size_t n = (size_t)(b->at + b->len - up->first);
+
+	if (used < b->len || up->c->rest.bytes > 0 || n > REPEAT_MAX)
+		return;
+	if (n > k->size) {
+		(void)carry_keep(k, up->first, n);
+		return;
+	}
+	memcpy(k->at, up->first, n);
+	carry_set_len(k, n);
+}
+
+/* --- what was asked --- */
+
+/* A letter for a message: as its type, but 'd' for Describe of a statement. */
+static char letter(const uint8_t *m, size_t size)
+{
+	return m[0] == FE_DESCRIBE && size > MSG_HEADER &&
+	    m[MSG_HEADER] == 'S' ? 'd' : (char)m[0];
+}
+
+/* The shape of what is kept, if it is all that the server owes; or NULL. */
+static const struct shape *find_shape(const struct server *s)
+{
+	char found[SHAPE_MAX + 1];
+	size_t at = 0, n = 0;
+
+	while (at < s->asked.len && n < SHAPE_MAX) {
+		const uint8_t *const m = s->asked.at + at;
+		const size_t size = msg_size(m, REPEAT_MAX);
+
+		found[n++] = letter(m, size);
+		at += size;
+	}
+	found[n] = '\0';
+	if (at < s->asked.len || s->track.count != n)
+		return NULL;
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+		if (strcmp(shapes[i].requests, found) == 0)
+			return &shapes[i];
+	return NULL;
+}
+
+/* The statement's name that the first request has, by that of the client. */
+static struct prepared_name *find_name(const struct relay_down *d)
+{
+	const struct carry *const k = &d->s->asked;
+	struct reader r;
+
+	reader_init(&r, k->at + MSG_HEADER, k->len - MSG_HEADER);
+	if (k->at[0] == FE_DESCRIBE)
+		(void)reader_u8(&r);	/* 'S' */
+	else
+		(void)reader_str(&r);	/* the portal */
+	const char *const name = reader_str(&r);
+
+	return name == NULL ? NULL :
+	    prepared_name_find(d->c->statements, name);
+}
+
+/* --- what the server says --- */
+
+/* The field of the error at hand, or NULL. */
+static const char *field(const struct relay_down *d, char type)
+{
+	struct reader r;
+
+	reader_init(&r, d->m + MSG_HEADER, d->size - MSG_HEADER);
+	for (;;) {
+		const char found = (char)reader_u8(&r);
+		const char *const text = reader_str(&r);
+
+		if (found == '\0' || text == NULL)
+			return NULL;
+		if (found == type)
+			return text;
+	}
+}
+
+/*
+ * Was the error raised by this function of PostgreSQL, in the name of no
+ * function of a user's? (That would be told by "where".)
+ */
+static bool is_raised_by(const struct relay_down *d, const char *code,
+    const char *routine)
+{
+	const char *const c = field(d, 'C'), *const r = field(d, 'R');
+
+	return c != NULL && r != NULL && strcmp(c, code) == 0 &&
+	    strcmp(r, routine) == 0 && field(d, 'W') == NULL;
+}
+
+/*
+ * The statement returns other columns: the name stands for the same text, as
+ * it will be prepared now. Who is not told of the columns might take them for
+ * others: he gets the error, as from PostgreSQL.
+ */
+static bool renew(struct relay_down *d, struct prepared_name *n)
+{
+	struct prepared *const old = n->stmt;
+
+	prepared_retire(old);
+	struct prepared *const stmt = prepared_get(d->c->ss->prepared,
+	    old->body, old->len);
+
+	if (stmt == NULL)
+		return false;
+	prepared_name_move(n, stmt);
+	prepared_unref(stmt);
+	return true;
+}
+
+/* As with a DEALLOCATE ALL in a function: who knows what else is gone. */
+static bool restore(struct relay_down *d, struct prepared_name *n)
+{
+	prepared_uses_remove(&d->s->prepared, n->stmt);
+	d->s->ps.close_needed = true;
+	return true;
+}
+
+static bool cure(struct relay_down *d)
+{
+	const struct shape *const shape = find_shape(d->s);
+	struct prepared_name *const n = shape == NULL ? NULL : find_name(d);
+
+	if (n == NULL || n->stmt->number != track_head_tag(&d->s->track))
+		return false;
+	if (is_raised_by(d, "0A000", "RevalidateCachedQuery"))
+		return shape->told && renew(d, n);
+	return is_raised_by(d, "26000", "FetchPreparedStatement") &&
+	    restore(d, n);
+}
+
+bool relay_repeat(struct relay_down *d)
+{
+	struct server *const s = d->s;
+	struct client *const c = d->c;
+
+	if (s->asked.len == 0 || s->track.status != 'I' ||
+	    s->stream.broken || c->carry.len > 0 || c->rest.bytes > 0 ||
+	    !cure(d))
+		return false;
+	/* without memory: the client gets the error */
+	if (carry_keep(&c->carry, s->asked.at, s->asked.len) < 0)
+		return false;
+	log_at(LEVEL_DEBUG, &c->who, "statement is prepared again: %s",
+	    field(d, 'M'));
+	(void)track_reply(&s->track, BE_ERROR_RESPONSE, 0);
+	track_own(&s->track);
+	s->asked.len = 0;
+	c->relay.repeats = true;
+	return true;
+}
