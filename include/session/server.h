@@ -71,9 +71,8 @@ struct server {
 	struct trace trace;		/* of state, in this transaction */
 	struct writer deallocates;	/* SQL for CHORE_CLEAN */
 	struct keep keep;
-	struct carry carry;
+	struct carry carry, asked;	/* see relay_repeat.h; often stale */
 	struct message_rest rest;	/* of what was read last */
-	struct carry asked;		/* see relay_repeat.h; often stale */
 	bool sent;			/* canceler: the request is on its way */
 	bool superuser;			/* ParameterStatus says so */
 	bool fatal_passed;		/* the client got its FATAL already */

@@ -120,8 +120,8 @@
 	X(server, trace, MOVED) X(server, deallocates, MADE) \
 	X(server, keep, MOVED) \
 	X(server, carry, is_movable_carry(&it->carry)) \
-	X(server, rest, is_movable_message_rest(&it->rest)) \
 	X(server, asked, MOVED) \
+	X(server, rest, is_movable_message_rest(&it->rest)) \
 	X(server, sent, MADE) X(server, superuser, MOVED) \
 	X(server, fatal_passed, !it->fatal_passed) X(server, tls_direct, MADE) \
 	X(server, failure, it->failure == NULL) \

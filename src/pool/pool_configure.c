@@ -1,0 +1,99 @@
+/* pool_configure.c - which settings are in force in a pool.
+ * SPDX-License-Identifier: ISC */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "conf/config.h"
+#include "pool/catalog.h"
+#include "pool/database.h"
+#include "pool/evict.h"
+#include "pool/pool.h"
+
+/* The first that was given, of user, database and the whole process. */
+static int first_given(int user, int db, int global)
+{
+	return user >= 0 ? user : db >= 0 ? db : global;
+}
+
+static int positive(int own, int global)
+{
+	return own > 0 ? own : global > 0 ? global : 0;
+}
+
+/* A limit may have come or gone. */
+static void update_evictable(struct pool *p)
+{
+	for (int state = 0; state < SERVER_GONE; state++)
+		for (struct pool_server *ps = p->servers[state]; ps != NULL;
+		    ps = ps->next)
+			evict_update(ps);
+}
+
+static enum session_state state_of(const struct pool *p,
+    const struct config *config)
+{
+	const struct config_user *const u = p->key.user->conf;
+
+	return p->limits.mode == POOL_SESSION ? STATE_FORGET :
+	    (enum session_state)first_given(u ? u->session_state : -1,
+	    p->key.db->conf->session_state, config->set.session_state);
+}
+
+/* Up to now nobody has looked at what clients left in these sessions. */
+static void stain_all(struct pool *p)
+{
+	for (int state = 0; state < SERVER_GONE; state++) {
+		for (struct pool_server *ps = p->servers[state]; ps != NULL;
+		    ps = ps->next) {
+			ps->stained = ps->lent;
+			if (ps->lent && (state == SERVER_IDLE ||
+			    state == SERVER_USED))
+				ps->close_needed = true;
+		}
+	}
+}
+
+/* (spec/pooling.md section 1) */
+void pool_configure(struct pool *p, const struct config *config)
+{
+	const struct settings *s = &config->set;
+	const struct config_db *db = p->key.db->conf;
+	const struct config_user *u = p->key.user->conf;
+	struct pool_limits *l = &p->limits;
+	const bool is_limited = evict_is_limited(p);
+	const enum session_state before = l->state;
+
+	const int size = first_given(u ? u->pool_size : -1, db->pool_size,
+	    s->default_pool_size);
+	l->size = size > 0 ? size : 0;
+	l->reserve = first_given(u ? u->reserve_pool_size : -1,
+	    db->reserve_pool_size, s->reserve_pool_size);
+	l->min = db->min_pool_size >= 0 ? db->min_pool_size : s->min_pool_size;
+	l->mode = (enum pool_mode)first_given(u ? u->pool_mode : -1,
+	    db->pool_mode, s->pool_mode);
+	l->state = state_of(p, config);
+	l->state_always = s->session_state_check == STATE_CHECK_ALWAYS;
+	if (l->state != before && l->state != STATE_FORGET)
+		stain_all(p);
+	l->lifetime = db->server_lifetime > 0 ? db->server_lifetime :
+	    s->server_lifetime;
+	l->reserve_timeout = s->reserve_pool_timeout;
+	l->login_retry = s->server_login_retry;
+	l->idle_timeout = s->server_idle_timeout;
+	l->check_delay = s->server_check_delay;
+	l->login_concurrency = s->server_login_concurrency;
+	l->max_db = positive(db->max_db_connections, s->max_db_connections);
+	l->max_user = positive(u ? u->max_user_connections : 0,
+	    s->max_user_connections);
+	l->handover_delay = s->server_handover_delay;
+	l->round_robin = s->server_round_robin != 0;
+	l->check = s->server_check_query != NULL &&
+	    s->server_check_query[0] != '\0';
+	l->can_reset = s->server_reset_query != NULL &&
+	    s->server_reset_query[0] != '\0';
+	l->reset = l->can_reset && (s->server_reset_query_always ||
+	    l->mode == POOL_SESSION);
+	if (is_limited || evict_is_limited(p))
+		update_evictable(p);
+	pool_recheck(p);
+}
