@@ -38,6 +38,9 @@ test_newer_protocols_are_negotiated_down test_failing_logins_fail_fast
 
 
 def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("root") and harness.USER is None:
+            item.add_marker(pytest.mark.skip(reason="needs root"))
     if not harness.REFERENCE:
         return
     for item in items:
@@ -50,6 +53,7 @@ def pytest_configure(config):
     for kind in ("setting", "database", "user", "peer", "option"):
         config.addinivalue_line("markers", kind + "(*names): what the test "
                                 "shows the effect of")
+    config.addinivalue_line("markers", "root: processes of several users")
 
 
 def preloadable(name):

@@ -367,11 +367,10 @@ for _ in range(int(sys.argv[2])):
 """
 
 
+@pytest.mark.root
 @pytest.mark.parametrize("file_is_ours", [False, True])
 def test_process_of_another_user_learns_no_key(pooler, file_is_ours):
     """config-files.md 5: a folder that all may write"""
-    if os.getuid() != 0:
-        pytest.skip("needs two users")
     other = harness.pwd.getpwnam("daemon")
     p = pooler(start=False, peer_id=1, log_disconnections=1)
     shared = os.path.join(p.dir, "shared")

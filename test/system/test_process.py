@@ -231,7 +231,7 @@ def test_bad_configuration_names_file_and_line(pooler):
             'configuration (%s:%d)' % (p.ini, n)) in out.stderr
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="needs root")
+@pytest.mark.root
 def test_root_is_refused(pooler):
     """config-files.md 15: step 5"""
     p = pooler(start=False)

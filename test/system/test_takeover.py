@@ -695,13 +695,12 @@ def test_takeover_that_fails_leaves_all_as_it_was(pooler):
     assert os.path.exists(os.path.join(p.dir, ".s.PGSQL.%d" % p.port))
 
 
+@pytest.mark.root
 def test_takeover_by_another_user_is_refused(pooler):
     """own uid only: the console asks others for a password"""
     p = pooler(auth_type="md5")
     q = successor(pooler, p)
     q.expect_exit = 1
-    if os.getuid() != 0:
-        pytest.skip("needs two users")
     q.write()
     user = harness.pwd.getpwnam("daemon")
     q.launch(user=user.pw_uid, group=user.pw_gid)

@@ -372,12 +372,11 @@ def test_process_that_falls_silent_at_its_end_is_replaced(pooler):
 
 def two_users():
     """The keyword arguments that start a process as another one."""
-    if os.getuid() != 0:
-        pytest.skip("needs two users")
     user = harness.pwd.getpwnam("daemon")
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
+@pytest.mark.root
 @pytest.mark.parametrize("args", [["-R"], []])
 def test_impostor_hands_over_nothing(pooler, args):
     """config-files.md 17, 21: a folder that all may write"""
@@ -393,6 +392,7 @@ def test_impostor_hands_over_nothing(pooler, args):
     assert "login" not in fake.words
 
 
+@pytest.mark.root
 def test_impostor_behind_a_file_of_ours_hands_over_nothing(pooler):
     """config-files.md 21: the file is ours, who answers is not"""
     other = two_users()
@@ -409,6 +409,7 @@ def test_impostor_behind_a_file_of_ours_hands_over_nothing(pooler):
     assert "login" not in fake.words
 
 
+@pytest.mark.root
 @pytest.mark.parametrize("name", ["", ".lock"])
 def test_files_of_others_are_told(pooler, name):
     """config-files.md 17: whose file is in the way"""
