@@ -22,6 +22,9 @@ bool sql_may_leave(const void *sql, size_t n);
  */
 bool sql_is_local(const char *sql, size_t n);
 
+/* Is the first statement a SET or RESET? False where a comment is in the way. */
+bool sql_is_set(const char *sql, size_t n);
+
 /* Is there no other statement behind the first one, as far as can be seen? */
 bool sql_is_single(const char *sql, size_t n);
 

@@ -19,6 +19,13 @@ struct baggage;
 struct client;
 struct server;
 
+/*
+ * Ahead of queries of our own: with the client's defaults they might wait until
+ * others have ended their transactions.
+ */
+#define KEEP_BEGIN \
+	"SET TRANSACTION ISOLATION LEVEL READ COMMITTED,NOT DEFERRABLE;"
+
 /* What a session has that no other one can be given. */
 enum pin {
 	PIN_TEMPORARY = 1,	/* tables and others */

@@ -79,15 +79,14 @@ size_t relay_run_down(struct relay_down *d);
 /* A query of the client is answered in full; status is that it ended with. */
 void relay_note_end(struct client *c, char status);
 
-/*
- * Hot: may the message tell of a DISCARD, a DEALLOCATE, a RESET or a SET; or of
- * another command that may leave something in the session? See trace.h.
- */
+/* Hot: may it tell of a command that may leave something? See trace.h. */
 static inline bool relay_has_meaning(const uint8_t *m, size_t size)
 {
-	return m[0] == BE_COMMAND_COMPLETE && size > MSG_HEADER &&
-	    (m[MSG_HEADER] == 'D' || m[MSG_HEADER] == 'R' ||
-	    m[MSG_HEADER] == 'L' || m[MSG_HEADER] == 'P' ||
+	const uint8_t *const tag = m + MSG_HEADER;
+
+	return m[0] == BE_COMMAND_COMPLETE && size > MSG_HEADER + 1 &&
+	    (tag[0] == 'D' || tag[0] == 'R' || tag[0] == 'L' || tag[0] == 'P' ||
+	    (tag[0] == 'C' && tag[1] == 'R') ||
 	    size == MSG_HEADER + sizeof "SET");
 }
 

@@ -76,18 +76,43 @@ static bool skip_word(const char **s, const char *end, const char *word)
 	return true;
 }
 
-/* Behind SET: a name, in quotes or not. */
+static bool is_blank(char ch)
+{
+	return ch == ' ' || (ch >= '\t' && ch <= '\r');
+}
+
+/* Behind a name of n bytes: is it the whole name, and how does it go on? */
+static bool is_whole(const char *name, size_t n, const char *end, bool custom)
+{
+	const char *next = skip_blanks(name + n, end);
+
+	if (name[n - 1] == '.')		/* a."b" */
+		return false;
+	if (next < end && *next == '=')
+		return true;
+	if (custom)
+		return is_blank(name[n]) && skip_word(&next, end, "to");
+	/* more words, or nothing; a . b, a comment and so on are no such */
+	return name + n == end || name[n] == ';' || name[n] == '\0' ||
+	    (is_blank(name[n]) && (next == end ||
+	    strchr("./-\"", *next) == NULL));
+}
+
+/* Behind SET: a name, perhaps in a way that is not understood here. */
 static bool learn_set(struct custom *t, const char *at, const char *end)
 {
+	const char *const set = at;
 	bool custom;
 
-	if (!skip_word(&at, end, "session"))
-		(void)skip_word(&at, end, "local");
+	if ((skip_word(&at, end, "session") || skip_word(&at, end, "local")) &&
+	    at < end && *at == '.')
+		at = set;	/* SET local.x */
 	const size_t n = name_length(at, end, &custom);
 
-	if (n == 0)	/* "a".b, perhaps; not the SET of an UPDATE */
-		return at == end || *at != '"';
-	return !custom || custom_add(t, at, n);
+	if (n == 0)	/* UPDATE t SET (a, b) = ... */
+		return at < end && *at == '(';
+	return is_whole(at, n, end, custom) &&
+	    (!custom || custom_add(t, at, n));
 }
 
 /* Behind set_config: a string that is the name. */
@@ -98,7 +123,7 @@ static bool learn_call(struct custom *t, const char *at,
 
 	at = skip_blanks(at, end);
 	if (at == end || *at != '(')
-		return true;	/* no call */
+		return false;
 	at = skip_blanks(at + 1, end);
 	if (at == end || *at != '\'')
 		return false;
@@ -118,6 +143,9 @@ bool custom_learn(struct custom *t, const char *sql, size_t n)
 	bool sure = true;
 
 	for (const char *at = sql; end - at > 4; at++) {
+		/* U&"set\005fconfig" */
+		if (at[1] == '&' && (*at | 0x20) == 'u')
+			sure = false;
 		if ((*at | 0x20) != 's' || (at > sql && is_inner(at[-1])))
 			continue;
 		const char *next = at;

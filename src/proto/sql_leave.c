@@ -133,14 +133,27 @@ static const char *skip_blanks(const char *s, const char *end)
 	return s;
 }
 
-/* Behind the word, if it stands at s; else NULL. */
+/* Behind the word and blanks, if it stands at s; else NULL. */
 static const char *skip_word(const char *s, const char *end, const char *word)
 {
 	const size_t n = strlen(word);
 
 	s = skip_blanks(s, end);
-	return (size_t)(end - s) > n && strncasecmp(s, word, n) == 0 &&
-	    !is_inner(s[n]) && s[n] != '_' ? s + n : NULL;
+	if ((size_t)(end - s) <= n || strncasecmp(s, word, n) != 0)
+		return NULL;
+	const char *const next = skip_blanks(s + n, end);
+
+	return next == s + n || next == end ? NULL : next;
+}
+
+/* ... and a name or word comes, not the rest of a name, as in local . x */
+static bool is_word_before_name(const char *s, const char *end,
+    const char *word)
+{
+	const char *const next = skip_word(s, end, word);
+
+	return next != NULL && (*next == '"' || *next == '_' ||
+	    (is_inner(*next) && *next != '$'));
 }
 
 bool sql_is_local(const char *sql, size_t n)
@@ -148,8 +161,14 @@ bool sql_is_local(const char *sql, size_t n)
 	const char *const end = sql + n;
 	const char *const at = skip_word(sql, end, "set");
 
-	return at != NULL && (skip_word(at, end, "local") != NULL ||
-	    skip_word(at, end, "transaction") != NULL);
+	return at != NULL && (is_word_before_name(at, end, "local") ||
+	    is_word_before_name(at, end, "transaction"));
+}
+
+bool sql_is_set(const char *sql, size_t n)
+{
+	return skip_word(sql, sql + n, "set") != NULL ||
+	    skip_word(sql, sql + n, "reset") != NULL;
 }
 
 bool sql_is_single(const char *sql, size_t n)

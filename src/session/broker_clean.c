@@ -17,7 +17,7 @@
  * qualified, as search_path may be anybody's.
  */
 #define CLEAN \
-	"RESET ALL;RESET SESSION AUTHORIZATION;RESET ROLE;CLOSE ALL;" \
+	KEEP_BEGIN "RESET ALL;RESET SESSION AUTHORIZATION;RESET ROLE;CLOSE ALL;" \
 	"UNLISTEN *;SELECT pg_catalog.pg_advisory_unlock_all();" \
 	"DISCARD TEMP;DISCARD SEQUENCES"
 #define PREPARED \

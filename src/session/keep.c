@@ -72,19 +72,26 @@ static void write_guard(struct writer *w)
 	    "SET LOCAL statement_timeout=0;");
 }
 
+/*
+ * Custom parameters are in no view, until a library that is loaded defines
+ * them: then they count if they were set, as all others.
+ */
 static void write_names(const struct custom *t, struct writer *w)
 {
+	const char *between = " UNION ALL SELECT n,"
+	    "pg_catalog.current_setting(n,true) FROM pg_catalog.unnest('{";
 	const char *name;
 	unsigned at = 0;
 
 	write_text(w, "SELECT 'role',pg_catalog.current_setting('role')");
-	while ((name = custom_next(t, &at)) != NULL) {
-		write_text(w, " UNION ALL SELECT '");
+	for (; (name = custom_next(t, &at)) != NULL; between = ",") {
+		write_text(w, between);
 		write_text(w, name);
-		write_text(w, "',pg_catalog.current_setting('");
-		write_text(w, name);
-		write_text(w, "',true)");
 	}
+	if (at > 0)
+		write_text(w, "}'::pg_catalog.text[]) n WHERE NOT EXISTS "
+		    "(SELECT FROM pg_catalog.pg_settings s WHERE pg_catalog."
+		    "lower(s.name) OPERATOR(pg_catalog.=) n)");
 }
 
 void keep_ask(struct server *s)
@@ -97,6 +104,7 @@ void keep_ask(struct server *s)
 	k->found = 0;
 	k->canceled = k->accented = false;
 	writer_init(&sql, BAGGAGE_BYTES);
+	write_text(&sql, KEEP_BEGIN);
 	if (k->tries++ > 0)
 		write_guard(&sql);
 	write_names(&s->ss->custom, &sql);
@@ -128,8 +136,9 @@ static void note_pin(struct keep *k, char mark)
 /* Of the transaction that asks, whatever their source is said to be. */
 static bool is_momentary(const char *name)
 {
-	return strncmp(name, "transaction_", 12) == 0 &&
-	    strcmp(name, "transaction_timeout") != 0;
+	return strcmp(name, "transaction_isolation") == 0 ||
+	    strcmp(name, "transaction_read_only") == 0 ||
+	    strcmp(name, "transaction_deferrable") == 0;
 }
 
 /* What the server reports is the business of params.h. */

@@ -21,6 +21,16 @@ static bool may_leave(const struct relay_up *up)
 	    up->size - MSG_HEADER);
 }
 
+/* Bytes of a SET that come before its value, of a text of n bytes. */
+static size_t head_of(const char *sql, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && sql[i] != '=' && sql[i] != '\'')
+		i++;
+	return i;
+}
+
 /*
  * Does the text begin with a SET or RESET that leaves nothing which we don't
  * hear of: SET LOCAL, or one of a parameter that the server reports?
@@ -35,6 +45,9 @@ static bool is_harmless(const struct relay_up *up)
 		return false;
 	if (sql_is_local(sql, n))
 		return true;
+	/* not one that a string has, nor local.application_name */
+	if (!sql_is_set(sql, n) || memchr(sql, '.', head_of(sql, n)) != NULL)
+		return false;
 	const char *at = sql;
 	const enum sql_change what = sql_next_change(&at, sql + n, name);
 	const int i = what == SQL_NO_CHANGE || name[0] == '\0' ? -1 :

@@ -24,6 +24,9 @@ static const struct {
 
 static unsigned find(const char *tag)
 {
+	/* search_path may begin with pg_temp */
+	if (strncmp(tag, "CREATE ", 7) == 0)
+		return MARKS;
 	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
 		if (strcmp(tags[i].tag, tag) == 0)
 			return tags[i].does;

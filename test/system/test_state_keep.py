@@ -64,6 +64,60 @@ SETTINGS = [
 ]
 
 
+# names that are not learned: better lost than another client's
+UNSEEN = [
+    "set my . own = '42'", "set /* c */ my.own = '42'",
+    "set -- c\n my.own = '42'", "set session/**/my.own = '42'",
+    "set my.\"own\" = '42'", "set \"my\".own = '42'",
+    "set U&\"my\".own = '42'",
+    "select \"set_config\"('my.own', '42', false)",
+    "select set_config/* */('my.own', '42', false)",
+    "select U&\"set\\005fconfig\"('my.own', '42', false)",
+    "do $$ begin execute 'set my.' || 'own = 42'; end $$",
+]
+
+
+def test_names_that_are_not_seen_reach_nobody(both):
+    p, a, b = both()
+    want = b.pooled.value(SHOW)
+    for sql in UNSEEN:
+        a.pooled.query(sql)
+        assert b.pooled.value(SHOW) == want, sql
+
+
+def test_string_with_a_set_in_it_hides_none(both):
+    p, a, b = both()
+    for sql in ("begin", "select E'a'\n'\\'; set application_name = 1; --'",
+                "set work_mem = '77MB'", "commit"):
+        a.do(sql)
+    for c in (b, a):
+        c.do("show work_mem")
+
+
+def test_table_of_a_temporary_schema_in_the_path(both):
+    p, a, b = both(params=({"search_path": "pg_temp"}, {}),
+                   default_pool_size=2)
+    a.do("create table mine (i int)")
+    b.do("select count(*) from pg_class where relname = 'mine' and "
+         "pg_table_is_visible(oid)")
+    a.do("select count(*) from mine")
+
+
+def test_probe_waits_for_nobody(both, pg):
+    """whatever the client's defaults for transactions are"""
+    p, a, b = both(query_timeout=0)
+    other = pq.Conn(port=pg.port).login("app", database="p0")
+    other.query("begin isolation level serializable; "
+                "create temp table w (i int); insert into w values (1)")
+    a.do("set session characteristics as transaction isolation level "
+         "serializable, read only, deferrable")
+    a.pooled.query("begin; set transaction not deferrable; "
+                   "set work_mem = '5MB'; commit")
+    assert b.pooled.value("show work_mem") != "5MB"
+    other.query("commit")
+    other.close()
+
+
 def test_settings_follow(both):
     """to the other server, and don't stay for the other client"""
     p, a, b = both()

@@ -53,6 +53,9 @@ static void test_names_are_learned(void **state)
 	assert_string_equal(names("select set_config ( 'a.b','', true), "
 	    "pg_catalog.SET_CONFIG('c.d', 'x', false)"), "a.b c.d");
 	assert_string_equal(names("set a.b = 1; set a.b = 2"), "a.b");
+	assert_string_equal(names("set session.a = 1; set local.b to 2"),
+	    "session.a local.b");
+	assert_string_equal(names("set local session.a = 1"), "session.a");
 }
 
 static void test_others_are_not(void **state)
@@ -63,6 +66,10 @@ static void test_others_are_not(void **state)
 	    "");
 	assert_string_equal(names("update t set a = 1 where b.c = 2"), "");
 	assert_string_equal(names("select a.b from reset.set_x"), "");
+	assert_string_equal(names("update t set (a, b) = (1, 2)"), "");
+	assert_string_equal(names("set time zone 'UTC'; set role none"), "");
+	assert_string_equal(names("set session characteristics as transaction "
+	    "read only"), "");
 }
 
 static void test_what_cannot_be_seen_is_told(void **state)
@@ -72,6 +79,20 @@ static void test_what_cannot_be_seen_is_told(void **state)
 	assert_false(learn("select set_config('a' || '.b', '1', false)"));
 	assert_false(learn("select set_config(E'a.b', '1', false)"));
 	assert_false(learn("set \"a\".b = 1"));
+	assert_false(learn("set a.\"b\" = 1"));
+	assert_false(learn("set a . b = 1"));
+	assert_false(learn("set /* c */ a.b = 1"));
+	assert_false(learn("set -- c\n a.b = 1"));
+	assert_false(learn("set session/**/a.b = 1"));
+	assert_false(learn("set a/**/.b = 1"));
+	assert_false(learn("set session . b = 1"));
+	assert_false(learn("set U&\"a\".b = 1"));
+	assert_false(learn("set a.\xc3\xa9 = 1"));
+	assert_false(learn("set a\xc3\xa9.b = 1"));
+	assert_false(learn("set a.b\xc3\xa9 = 1"));
+	assert_false(learn("select \"set_config\"('a.b', '1', false)"));
+	assert_false(learn("select set_config/**/('a.b', '1', false)"));
+	assert_false(learn("select U&\"set\\005fconfig\"('a.b', '', false)"));
 }
 
 static void test_there_is_an_end(void **state)

@@ -67,7 +67,9 @@ static void test_local_is_told_from_others(void **state)
 	static const char *const no[] = { "set work_mem = 1", "set", "set local",
 	    "set locale = 1", "set session work_mem = 1", "reset local",
 	    "set session characteristics as transaction read only",
-	    "set local_x = 1", "select 1", "", "settle local x" };
+	    "set local_x = 1", "select 1", "", "settle local x",
+	    "set local.x = 1", "set local . x = 1", "set transaction.x = 1",
+	    "set/**/local x = 1", "set local/**/.x = 1" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
