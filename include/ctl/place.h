@@ -19,6 +19,14 @@ struct place {
 	char *values[PLACE_KEYS + 1];	/* the same; maybe secret */
 	size_t count;
 	uid_t as;		/* whom root connects as; or (uid_t)-1 */
+	bool own;		/* over our own socket: no password is needed */
+};
+
+/* A Unix socket that is there. */
+struct place_socket {
+	uid_t uid;		/* who owns it */
+	char owner[64];		/* the same by name; "": has none */
+	bool shared;		/* anyone could have put it there */
 };
 
 /* What the world says. */
@@ -28,9 +36,11 @@ struct place_facts {
 	const char *user;	/* of the command line, or NULL */
 	const char *os_user;	/* name of uid, or NULL */
 	uid_t uid;		/* effective */
+	uid_t keeper;		/* the ini's setting "user"; or (uid_t)-1 */
+	uid_t author;		/* who owns the ini; or (uid_t)-1 */
 	const char *(*env)(const char *name);
-	/* Who owns the socket at path? 0, or -1: it is not there. */
-	int (*owner)(const char *path, uid_t *uid);
+	/* The socket at path. 0, or -1: it is not there. */
+	int (*socket)(const char *path, struct place_socket *s);
 };
 
 /* 0, or -1 out of memory; a key that is there keeps its value. */
@@ -38,10 +48,10 @@ int place_default(struct place *p, const char *key, const char *value);
 const char *place_get(const struct place *p, const char *key);	/* or NULL */
 
 /*
- * Complete p, which has what a conninfo said. 0, or -1 out of memory.
+ * Complete p, which has what a conninfo said. 0, or -1 with e.
  * Source:  pgsluicectl(1), "FINDING THE CONSOLE".
  */
-int place_find(struct place *p, const struct place_facts *f);
+int place_find(struct place *p, const struct place_facts *f, struct err *e);
 
 void place_fini(struct place *p);	/* wipes */
 

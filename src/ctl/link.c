@@ -3,6 +3,7 @@
 #include "ctl/link.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <libpq-fe.h>
 #include <poll.h>
 #include <pwd.h>
@@ -21,6 +22,7 @@
 #include "ctl/printable.h"
 
 #define CONNECT_TIMEOUT (15 * USEC)
+#define NO_FILE "/dev/null/none"	/* nothing can be there */
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* --- waiting --- */
@@ -58,13 +60,39 @@ static const char *environment(const char *name)
 	return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-static int socket_owner(const char *path, uid_t *uid)
+/* May anyone write to this folder, or to one above it? Cuts path. */
+static bool is_shared(char *path)
 {
+	struct stat st;
+
+	for (;;) {
+		char *const slash = strrchr(path, '/');
+
+		if (stat(path, &st) != 0 || (st.st_mode & S_IWOTH) != 0)
+			return true;
+		if (slash == NULL || strcmp(path, "/") == 0)
+			return false;
+		slash[slash == path] = '\0';
+	}
+}
+
+static int find_socket(const char *path, struct place_socket *s)
+{
+	char as_named[PATH_MAX], real[PATH_MAX];
 	struct stat st;
 
 	if (stat(path, &st) != 0 || !S_ISSOCK(st.st_mode))
 		return -1;
-	*uid = st.st_uid;
+	const struct passwd *const who = getpwuid(st.st_uid);
+
+	*s = (struct place_socket){ .uid = st.st_uid };
+	if (who != NULL)
+		text_copy(s->owner, sizeof(s->owner), who->pw_name);
+	text_copy(as_named, sizeof(as_named), path);
+	*strrchr(as_named, '/') = '\0';
+	/* a link leads to a folder that may be elsewhere */
+	s->shared = realpath(as_named, real) == NULL || is_shared(real) ||
+	    is_shared(as_named);
 	return 0;
 }
 
@@ -100,19 +128,32 @@ static int take_conninfo(struct place *p, const char *conninfo, struct err *e)
 	return rc;
 }
 
-/* The ini that was named, or the usual one; *found: there is one. */
-static int take_ini(const char *named, struct settings *s, bool *found,
-    struct err *e)
+static uid_t uid_of(const char *name)
+{
+	const struct passwd *const who = name != NULL ? getpwnam(name) : NULL;
+
+	return who != NULL ? who->pw_uid : (uid_t)-1;
+}
+
+/* The ini that was named, or the usual one, in s; f->ini: there is one. */
+static int take_ini(struct place_facts *f, const char *named,
+    struct settings *s, struct err *e)
 {
 	const char *path = named;
+	struct stat st;
 
 	for (size_t i = 0; path == NULL && i < COUNT(usual); i++) {
 		if (access(usual[i], F_OK) == 0 || errno == EACCES)
 			path = usual[i];
 	}
-	*found = path != NULL;
-	if (path == NULL || place_read(path, s, e) == 0)
+	if (path == NULL)
 		return 0;
+	if (place_read(path, s, e) == 0) {
+		f->ini = s;
+		f->keeper = uid_of(s->user);
+		f->author = stat(path, &st) == 0 ? st.st_uid : (uid_t)-1;
+		return 0;
+	}
 	if (named == NULL)
 		text_copy(e->text + strlen(e->text), sizeof(e->text) -
 		    strlen(e->text), "\nSay where the console is by --config,"
@@ -124,26 +165,27 @@ static int take_ini(const char *named, struct settings *s, bool *found,
 int link_init(struct link *l, const struct ctl_options *o, struct err *e)
 {
 	const struct passwd *const who = getpwuid(geteuid());
+	char *const os_user = who != NULL ? mem_strdup(who->pw_name) : NULL;
 	struct settings set = { 0 };
 	struct place_facts f = {
 		.given = o->config != NULL,
 		.user = o->user,
-		.os_user = who != NULL ? who->pw_name : NULL,
+		.os_user = os_user,
 		.uid = geteuid(),
+		.keeper = (uid_t)-1,
+		.author = (uid_t)-1,
 		.env = environment,
-		.owner = socket_owner,
+		.socket = find_socket,
 	};
-	bool found = false;
 	int rc = -1;
 
 	l->interrupt = -1;
 	l->patience = LINK_TIMEOUT;
 	if (take_conninfo(&l->place, o->conninfo, e) == 0 &&
 	    ((!f.given && place_is_named(&l->place, environment)) ||
-	    take_ini(o->config, &set, &found, e) == 0)) {
-		f.ini = found ? &set : NULL;
-		rc = place_find(&l->place, &f) == 0 ? 0 : err_nomem(e);
-	}
+	    take_ini(&f, o->config, &set, e) == 0))
+		rc = place_find(&l->place, &f, e);
+	mem_free(os_user);
 	settings_fini(&set);
 	return rc;
 }
@@ -198,6 +240,10 @@ int link_start(struct link *l, struct err *e)
 			return err_nomem(e);
 	}
 	/* over its own socket the pooler lets in who is of its own user */
+	if (l->place.own && place_default(&l->place, "passfile", NO_FILE) != 0)
+		return err_nomem(e);
+	if (l->place.own)
+		unsetenv("PGPASSWORD");
 	if (l->place.as != (uid_t)-1 && seteuid(l->place.as) != 0)
 		return err_set(e, ERRCODE_IO_ERROR, "could not become user "
 		    "%u: %s", (unsigned)l->place.as, strerror(errno));
@@ -250,8 +296,14 @@ int link_open(struct link *l, struct err *e)
 
 	if (try_open(l, e) == 0)
 		return 0;
-	if (l->conn == NULL || !PQconnectionNeedsPassword(l->conn) ||
-	    !isatty(STDIN_FILENO))
+	if (l->conn == NULL || !PQconnectionNeedsPassword(l->conn))
+		return -1;
+	if (l->place.own)
+		return err_set(e, ERRCODE_CONNECTION_EXCEPTION,
+		    "the console at %s wants a password over its own socket, "
+		    "where it needs none: none was sent",
+		    link_where(l, prompt, sizeof(prompt)));
+	if (!isatty(STDIN_FILENO))
 		return -1;
 	snprintf(prompt, sizeof(prompt), "Password of %s: ", PQuser(l->conn));
 	char *const password = password_ask(prompt, NULL, e);

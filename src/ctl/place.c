@@ -91,41 +91,80 @@ static void first_address(const char *list, char *buf, size_t size)
 	}
 }
 
-/* The Unix socket, where it is: its owner needs no password. */
-static const char *find_socket(struct place *p, const struct place_facts *f,
-    bool *own)
+/*
+ * May it have our password? Who waits for the pooler to be down may put one
+ * of his own where anyone may.
+ */
+static bool is_trusted(const struct place_facts *f,
+    const struct place_socket *s)
 {
-	const char *const dir = f->ini == NULL ? "/tmp" :
-	    f->ini->unix_socket_dir;
-	const char *const port = place_get(p, "port");
-	char path[ADDRESS_MAX];
-	uid_t uid = (uid_t)-1;
+	const uid_t known[] = { 0, f->uid, f->keeper, f->author };
 
-	if (dir == NULL || dir[0] == '\0')
-		return NULL;
-	if (dir[0] == '@')
-		return dir;
-	snprintf(path, sizeof(path), "%s/.s.PGSQL.%s", dir, port);
-	if (f->owner(path, &uid) != 0)
-		return NULL;
-	*own = uid == f->uid || f->uid == 0;
-	if (f->uid == 0 && uid != 0)
-		p->as = uid;
-	return dir;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (s->uid == known[i])
+			return true;
+	}
+	return f->ini != NULL && !s->shared;
 }
 
-static int set_host(struct place *p, const struct place_facts *f, bool *own)
+/* The one at path is taken. 0, or -1 with e. */
+static int take_socket(struct place *p, const struct place_facts *f,
+    const struct place_socket *s, struct err *e)
+{
+	if (!is_trusted(f, s))
+		return err_set(e, ERRCODE_INSUFFICIENT_PRIVILEGE,
+		    "the socket for port %s belongs to %s (uid %u), who is "
+		    "neither root, you, the \"user\" of the configuration nor "
+		    "the owner of its file\nIf the pooler runs as that user, "
+		    "name the folder by PGHOST or --dbname.",
+		    place_get(p, "port"), s->owner[0] != '\0' ? s->owner :
+		    "nobody known", (unsigned)s->uid);
+	p->own = s->uid == f->uid || f->uid == 0;
+	if (f->uid == 0 && s->uid != 0)
+		p->as = s->uid;
+	/*
+	 * It may change hands until we connect, or connect again. Elsewhere
+	 * the listener may be another's: that of a service manager.
+	 */
+	return place_default(p, "requirepeer", s->shared &&
+	    s->owner[0] != '\0' ? s->owner : NULL) == 0 ? 0 : err_nomem(e);
+}
+
+/* The Unix socket, where it is; *dir is NULL where it is not. */
+static int find_socket(struct place *p, const struct place_facts *f,
+    const char **dir, struct err *e)
+{
+	const char *const at = f->ini == NULL ? "/tmp" :
+	    f->ini->unix_socket_dir;
+	char path[ADDRESS_MAX];
+	struct place_socket s;
+
+	*dir = NULL;
+	if (at == NULL || at[0] == '\0')
+		return 0;
+	snprintf(path, sizeof(path), "%s/.s.PGSQL.%s", at,
+	    place_get(p, "port"));
+	if (at[0] != '@' && f->socket(path, &s) != 0)
+		return 0;
+	*dir = at;
+	return at[0] == '@' ? 0 : take_socket(p, f, &s, e);
+}
+
+static int set_host(struct place *p, const struct place_facts *f,
+    struct err *e)
 {
 	char address[ADDRESS_MAX] = "";
-	const char *host = find_socket(p, f, own);
+	const char *host;
 
+	if (find_socket(p, f, &host, e) != 0)
+		return -1;
 	if (host == NULL && f->ini != NULL && f->ini->listen_addr != NULL) {
 		first_address(f->ini->listen_addr, address, sizeof(address));
 		/* nowhere else to look: the message will name the socket */
 		host = address[0] != '\0' ? address : f->ini->unix_socket_dir;
 	}
 	return place_default(p, "host", host != NULL && host[0] != '\0' ?
-	    host : "127.0.0.1");
+	    host : "127.0.0.1") == 0 ? 0 : err_nomem(e);
 }
 
 /* The first word of a list of names; NULL: there is none. */
@@ -135,12 +174,12 @@ static const char *first_name(const char *list, char *buf, size_t size)
 	return buf[0] != '\0' ? buf : NULL;
 }
 
-static int set_user(struct place *p, const struct place_facts *f, bool own)
+static int set_user(struct place *p, const struct place_facts *f)
 {
 	char buf[ADDRESS_MAX];
 	const char *user = NULL;
 
-	if (own)
+	if (p->own)
 		user = CONSOLE;
 	else if (f->ini == NULL)
 		return 0;
@@ -164,7 +203,7 @@ static int set_port(struct place *p, const struct place_facts *f)
 	return place_default(p, "port", port);
 }
 
-int place_find(struct place *p, const struct place_facts *f)
+int place_find(struct place *p, const struct place_facts *f, struct err *e)
 {
 	static const char *const services[] = { "service", "PGSERVICE", NULL };
 	static const char *const hosts[] = { "host", "hostaddr", "PGHOST",
@@ -172,23 +211,25 @@ int place_find(struct place *p, const struct place_facts *f)
 	static const char *const users[] = { "user", "PGUSER", NULL };
 	/* without an ini that was named, variables count */
 	const char *(*const env)(const char *) = f->given ? NULL : f->env;
-	bool own = false;
 
 	p->as = (uid_t)-1;
+	p->own = false;
 	if (place_default(p, "user", f->user) != 0 ||
 	    place_default(p, "dbname", CONSOLE) != 0)
-		return -1;
+		return err_nomem(e);
 	if (has_any(p, services, env))
 		return 0;
 	if (env != NULL && env("PGPORT") != NULL &&
 	    place_default(p, "port", env("PGPORT")) != 0)
-		return -1;
-	if (set_port(p, f) != 0 ||
-	    (!has_any(p, hosts, env) && set_host(p, f, &own) != 0))
+		return err_nomem(e);
+	if (set_port(p, f) != 0)
+		return err_nomem(e);
+	if (!has_any(p, hosts, env) && set_host(p, f, e) != 0)
 		return -1;
 	if (has_any(p, users, f->env)) {
 		p->as = (uid_t)-1;
+		p->own = false;
 		return 0;
 	}
-	return set_user(p, f, own);
+	return set_user(p, f) == 0 ? 0 : err_nomem(e);
 }

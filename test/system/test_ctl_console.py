@@ -7,7 +7,9 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
+import threading
 
 import pytest
 
@@ -67,6 +69,48 @@ def test_console_is_found(pooler):
     ini = p.put("tcp.ini", "%%include %s\nunix_socket_dir =\n" % p.ini)
     assert ok(ctl("show", "version", "-c", ini,
                   PGPASSWORD="adminpw")) == want
+
+
+@pytest.fixture
+def curious():
+    """An ini at whose socket everybody is asked for a password in clear; and
+    what was heard there."""
+    folder, heard = harness.make_tmp(), []
+    ini = os.path.join(folder, "pooler.ini")
+    with open(ini, "w") as f:
+        f.write("[pgbouncer]\nlisten_port = 6432\nunix_socket_dir = %s\n"
+                % folder)
+    path = os.path.join(folder, ".s.PGSQL.6432")
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen()
+    for name in (ini, path):
+        harness.give(name)
+
+    def ask():
+        while True:
+            try:
+                s = listener.accept()[0]
+            except OSError:
+                return
+            with s:
+                heard.append(s.recv(4096))
+                s.sendall(b"R\0\0\0\x08\0\0\0\x03")
+                heard.append(s.recv(4096))
+    thread = threading.Thread(target=ask)
+    thread.start()
+    yield ini, heard
+    listener.shutdown(socket.SHUT_RDWR)
+    thread.join()
+    listener.close()
+    shutil.rmtree(folder)
+
+
+def test_no_password_goes_over_our_own_socket(curious):
+    ini, heard = curious
+    out = ctl("show", "version", "-c", ini, PGPASSWORD="secret")
+    failed(out, 3, "none was sent")
+    assert b"pgbouncer" in heard[0] and b"secret" not in b"".join(heard)
 
 
 def test_login_that_is_refused(pooler):

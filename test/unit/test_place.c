@@ -18,6 +18,8 @@
 
 #define POOLER 900		/* its user */
 #define PEER 1000		/* another */
+#define NOBODY ((uid_t)-1)
+#define STRANGER 1001		/* has a socket in /tmp */
 
 /* --- the world --- */
 
@@ -47,12 +49,16 @@ static const char *service_env(const char *name)
 	return strcmp(name, "PGSERVICE") == 0 ? "pool" : NULL;
 }
 
-/* Only the pooler of /run/p is there. */
-static int owner(const char *path, uid_t *uid)
+/* The pooler of /run/p is there, and a stranger waits for those of /tmp. */
+static int find_socket(const char *path, struct place_socket *s)
 {
-	if (strcmp(path, "/run/p/.s.PGSQL.6543") != 0)
+	if (strcmp(path, "/run/p/.s.PGSQL.6543") == 0)
+		*s = (struct place_socket){ .uid = POOLER, .owner = "pool" };
+	else if (strncmp(path, "/tmp/.s.PGSQL.6", 15) == 0)
+		*s = (struct place_socket){ .uid = STRANGER,
+			.owner = "mallory", .shared = true };
+	else
 		return -1;
-	*uid = POOLER;
 	return 0;
 }
 
@@ -60,6 +66,7 @@ struct world {
 	struct settings ini;
 	struct place_facts facts;
 	struct place place;
+	struct err e;
 };
 
 static int up(void **state)
@@ -68,7 +75,8 @@ static int up(void **state)
 
 	*state = w;
 	w->facts = (struct place_facts){ .ini = &w->ini, .os_user = "ann",
-		.uid = PEER, .env = no_env, .owner = owner };
+		.uid = PEER, .keeper = NOBODY, .author = NOBODY, .env = no_env,
+		.socket = find_socket };
 	return settings_init(&w->ini);
 }
 
@@ -110,7 +118,7 @@ static void assert_is(const struct world *w, const char *key, const char *want)
 static void assert_found(struct world *w, const char *host, const char *port,
     const char *user)
 {
-	assert_int_equal(place_find(&w->place, &w->facts), 0);
+	assert_int_equal(place_find(&w->place, &w->facts, &w->e), 0);
 	assert_is(w, "dbname", "pgbouncer");
 	assert_is(w, "host", host);
 	assert_is(w, "port", port);
@@ -146,6 +154,57 @@ static void test_root_connects_as_the_owner_of_the_socket(void **state)
 	w->facts.uid = 0;
 	assert_found(w, "/run/p", "6543", "pgbouncer");
 	assert_int_equal(w->place.as, POOLER);
+}
+
+static void assert_refused(struct world *w)
+{
+	w->e.text[0] = '\0';
+	assert_int_equal(place_find(&w->place, &w->facts, &w->e), -1);
+	assert_non_null(strstr(w->e.text, "mallory (uid 1001)"));
+	assert_is(w, "host", NULL);
+	place_fini(&w->place);
+}
+
+static void test_socket_that_anyone_may_have_made_is_refused(void **state)
+{
+	struct world *const w = *state;
+
+	say_all(w);
+	say(w, "unix_socket_dir", "/tmp");
+	assert_refused(w);
+	w->facts.uid = 0;
+	assert_refused(w);
+	w->facts.user = "carl";
+	assert_refused(w);
+	w->facts.ini = NULL;
+	assert_refused(w);
+	/* who says where it is has chosen */
+	place_default(&w->place, "host", "/tmp");
+	assert_found(w, "/tmp", "6432", "carl");
+	assert_is(w, "requirepeer", NULL);
+}
+
+static void test_socket_of_who_is_named_must_stay_his(void **state)
+{
+	struct world *const w = *state;
+	uid_t *const whose[] = { &w->facts.uid, &w->facts.keeper,
+		&w->facts.author };
+
+	say_all(w);
+	say(w, "unix_socket_dir", "/tmp");
+	for (size_t i = 0; i < 3; i++) {
+		const uid_t before = *whose[i];
+
+		*whose[i] = STRANGER;
+		assert_found(w, "/tmp", "6543", i == 0 ? "pgbouncer" : "bob");
+		assert_is(w, "requirepeer", "mallory");
+		assert_int_equal(w->place.own, i == 0);
+		*whose[i] = before;
+		place_fini(&w->place);
+	}
+	say(w, "unix_socket_dir", "/run/p");
+	assert_found(w, "/run/p", "6543", "bob");
+	assert_is(w, "requirepeer", NULL);
 }
 
 static void test_root_with_a_user_stays_root(void **state)
@@ -341,7 +400,7 @@ static void test_without_memory_nothing_is_found(void **state)
 	say_all(w);
 	do {
 		mem_fail_at(i++);
-		rc = place_find(&w->place, &w->facts);
+		rc = place_find(&w->place, &w->facts, &w->e);
 		mem_fail_at(0);
 		if (rc != 0)
 			place_fini(&w->place);
@@ -356,6 +415,8 @@ int main(void)
 		TEST(test_socket_of_others_wants_an_admin_user),
 		TEST(test_own_socket_wants_no_password),
 		TEST(test_root_connects_as_the_owner_of_the_socket),
+		TEST(test_socket_that_anyone_may_have_made_is_refused),
+		TEST(test_socket_of_who_is_named_must_stay_his),
 		TEST(test_root_with_a_user_stays_root),
 		TEST(test_who_may_look_goes_by_his_own_name),
 		TEST(test_without_socket_the_first_address_counts),
