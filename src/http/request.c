@@ -3,6 +3,7 @@
 #include "http/request.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 
@@ -106,17 +107,30 @@ static int on_if_none_match(struct request *r, const char *value)
 	return REQUEST_READY;
 }
 
+/* (RFC 9112 section 3.2) Whoever stands before us may have seen another. */
 static int on_host(struct request *r, const char *value)
 {
+	if (r->hosted)
+		return BAD;
+	r->hosted = true;
 	r->host = value;
 	return REQUEST_READY;
 }
 
 static int on_connection(struct request *r, const char *value)
 {
-	if (text_casecmp(value, "close") == 0)
-		r->keep = false;
-	return REQUEST_READY;
+	static const char separators[] = ", \t";
+
+	for (;;) {
+		value += strspn(value, separators);
+		const size_t len = strcspn(value, separators);
+
+		if (len == 0)
+			return REQUEST_READY;
+		if (len == 5 && strncasecmp(value, "close", len) == 0)
+			r->keep = false;
+		value += len;
+	}
 }
 
 static int on_length(struct request *r, const char *value)
@@ -149,8 +163,9 @@ static int parse_field(char *line, struct request *r)
 {
 	char *const colon = strchr(line, ':');
 
-	if (colon == NULL || colon == line || line[0] == ' ' ||
-	    line[0] == '\t')
+	/* (RFC 9112 section 5.1) no blank in a name, nor behind it */
+	if (colon == NULL || colon == line ||
+	    strcspn(line, " \t") < (size_t)(colon - line))
 		return BAD;
 	*colon = '\0';
 	char *value = colon + 1 + strspn(colon + 1, " \t");

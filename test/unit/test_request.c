@@ -52,6 +52,10 @@ static void test_old_version_and_close_end_the_connection(void **state)
 	assert_true(!r.keep && r.chunks);
 	assert_string_equal(r.accept, "");
 	assert_string_equal(r.query, "");
+	parse("GET / HTTP/1.1\r\nConnection: keep-alive ,\tCLOSE\r\n\r\n");
+	assert_false(r.keep);
+	parse("GET / HTTP/1.1\r\nConnection: , closed\r\n\r\n");
+	assert_true(r.keep);
 }
 
 static void test_part_of_a_head_is_left_alone(void **state)
@@ -89,6 +93,10 @@ static void test_what_is_not_answered_has_its_status(void **state)
 		{ "GET / HTTP/1.1\r\nno colon\r\n\r\n", 400 },
 		{ "GET / HTTP/1.1\r\n: x\r\n\r\n", 400 },
 		{ "GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n", 400 },
+		{ "GET / HTTP/1.1\r\nContent-Length : 5\r\n\r\n", 400 },
+		{ "GET / HTTP/1.1\r\nA\t: b\r\n\r\n", 400 },
+		{ "GET / HTTP/1.1\r\nA B: c\r\n\r\n", 400 },
+		{ "GET / HTTP/1.1\r\nHost:\r\nhost: a\r\n\r\n", 400 },
 		{ "GET / HTTP/1.1\r\nA: b\nB: c\r\n\r\n", 400 },
 		{ "GET / HTTP/1.1\r\nA: b\rB: c\r\n\r\n", 400 },
 		{ "GET / HTTP/1.1\r\nA: \x01\r\n\r\n", 400 },
