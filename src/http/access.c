@@ -21,11 +21,20 @@ bool access_is_local(const struct net_addr *peer)
 	return false;
 }
 
-/* Only an address, so no name that begins like one. */
+/* Of this machine, and whole, so no name that begins like one. */
 static bool is_address(const char *host)
 {
+	struct net_addr a;
+
 	return strncmp(host, "127.", 4) == 0 &&
-	    host[strspn(host, "0123456789.")] == '\0';
+	    net_parse_ip(host, 1, &a) == 0 && access_is_local(&a);
+}
+
+/* What may follow a name: nothing, or a port. */
+static bool is_port(const char *s)
+{
+	return s[0] == '\0' || (s[0] == ':' && s[1] != '\0' &&
+	    s[1 + strspn(s + 1, "0123456789")] == '\0');
 }
 
 bool access_names_us(const char *host)
@@ -37,7 +46,7 @@ bool access_names_us(const char *host)
 	/* no browser leaves it out */
 	if (host[0] == '\0')
 		return true;
-	if (len >= sizeof name || len > strlen(host))
+	if (len >= sizeof name || len > strlen(host) || !is_port(host + len))
 		return false;
 	memcpy(name, host, len);
 	name[len] = '\0';

@@ -48,6 +48,9 @@ static void test_names_that_somebody_may_own(void **state)
 	static const char *const others[] = { "evil.example",
 		"localhost.evil.example", "127.evil.example",
 		"127.0.0.1.evil.example:80", "10.0.0.1", "[::2]", "[::1", "[",
+		"[::1].evil.example", "[::1]x", "localhost:evil.example",
+		"localhost:80.evil.example", "localhost:", "127.", "127.1",
+		"127.0.0.1.", "127.0.0.1:80:80", "127.0.0.256",
 		":", "0123456789012345678901234567890123456789"
 		"012345678901234567890123456789" };
 
