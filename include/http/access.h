@@ -11,5 +11,7 @@ struct net_addr;
 bool access_is_local(const struct net_addr *peer);
 /* The value of Host: names of this machine that nobody else can have. */
 bool access_names_us(const char *host);
+/* The same: the name that this machine gives itself. */
+bool access_names_host(const char *host);
 
 #endif

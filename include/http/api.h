@@ -14,7 +14,8 @@ struct api {
 	const struct admin *admin;
 	const struct history *history;
 	const struct log_ring *log;
-	const char *no_log;	/* why this client may not read it; or NULL */
+	const char *nothing;	/* why this client is told nothing; or NULL */
+	const char *no_log;	/* the same of the log */
 };
 
 /* r->path begins with API_PREFIX; who asks may know. */

@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/net.h"
 
@@ -37,19 +38,39 @@ static bool is_port(const char *s)
 	    s[1 + strspn(s + 1, "0123456789")] == '\0');
 }
 
-bool access_names_us(const char *host)
+/* The name in the value of Host, NULL: none that is ours. */
+static const char *name_of(const char *host, char *buf, size_t size)
 {
-	char name[64];
 	const size_t len = host[0] == '[' ? strcspn(host, "]") + 1 :
 	    strcspn(host, ":");
+
+	if (len >= size || len > strlen(host) || !is_port(host + len))
+		return NULL;
+	memcpy(buf, host, len);
+	buf[len] = '\0';
+	return buf;
+}
+
+bool access_names_us(const char *host)
+{
+	char buf[64];
+	const char *const name = name_of(host, buf, sizeof buf);
 
 	/* no browser leaves it out */
 	if (host[0] == '\0')
 		return true;
-	if (len >= sizeof name || len > strlen(host) || !is_port(host + len))
+	if (name == NULL)
 		return false;
-	memcpy(name, host, len);
-	name[len] = '\0';
 	return is_address(name) || strcmp(name, "[::1]") == 0 ||
 	    strcasecmp(name, "localhost") == 0;
+}
+
+bool access_names_host(const char *host)
+{
+	char buf[256], ours[256] = "";
+	const char *const name = name_of(host, buf, sizeof buf);
+
+	if (name == NULL || gethostname(ours, sizeof ours - 1) != 0)
+		return false;
+	return ours[0] != '\0' && strcasecmp(name, ours) == 0;
 }

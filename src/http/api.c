@@ -165,6 +165,10 @@ void api_get(const struct api *api, struct httpd_conn *c,
 {
 	const char *const name = r->path + sizeof API_PREFIX - 1;
 
+	if (api->nothing != NULL) {
+		refuse(c, 403, api->nothing);
+		return;
+	}
 	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
 		if (strcmp(name, others[i].name) == 0) {
 			others[i].get(api, c, r);

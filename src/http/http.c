@@ -42,6 +42,9 @@ struct http {
 	bool warned;		/* ... as the log says */
 };
 
+#define ASK_LOCALHOST "without a token, from this machine, ask " \
+	"http://localhost"
+
 static const char json[] = "application/json";
 
 /* --- what can be asked for --- */
@@ -129,6 +132,22 @@ static void get_readyz(struct http *h, struct httpd_conn *c,
 	reply(c, statuses[health], json, &t);
 }
 
+/*
+ * Why this client is told nothing of users, addresses and settings, NULL: it
+ * is. A browser on this machine may have been led here by the name of another
+ * site, whose scripts it trusts with what we answer. Of other machines it was
+ * decided when http_listen_addr was set, whatever they call us.
+ */
+static const char *keep_all_from(const struct http *h, struct httpd_conn *c,
+    const struct request *r)
+{
+	if (h->ss->catalog->config->http_token.given ||
+	    !access_is_local(httpd_peer(c)) ||
+	    access_names_us(r->host) || access_names_host(r->host))
+		return NULL;
+	return ASK_LOCALHOST;
+}
+
 static void get_metrics(struct http *h, struct httpd_conn *c,
     const struct request *r)
 {
@@ -145,6 +164,10 @@ static void get_metrics(struct http *h, struct httpd_conn *c,
 		demand_token(c);
 		return;
 	}
+	if (keep_all_from(h, c, r) != NULL) {
+		reply_plain(c, 403, ASK_LOCALHOST "\n");
+		return;
+	}
 	struct metrics *const m = metrics_new(&order);
 
 	if (m == NULL)
@@ -154,11 +177,7 @@ static void get_metrics(struct http *h, struct httpd_conn *c,
 			.status = 200, .type = type }, metrics_source(), m);
 }
 
-/*
- * Why the log is not for this client, NULL: it is. A browser on this machine may
- * have been led here by the name of another site, whose scripts it trusts with
- * what we answer.
- */
+/* Why the log is not for this client, NULL: it is. */
 static const char *keep_log_from(const struct http *h, struct httpd_conn *c,
     const struct request *r)
 {
@@ -177,6 +196,7 @@ static void get_api(struct http *h, struct httpd_conn *c,
 		.admin = h->admin,
 		.history = h->history,
 		.log = h->log,
+		.nothing = keep_all_from(h, c, r),
 		.no_log = keep_log_from(h, c, r),
 	};
 

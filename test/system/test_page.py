@@ -1,6 +1,7 @@
 # test_page.py - the status page in a browser, and what it asks of /api/.
 # SPDX-License-Identifier: ISC
 import json
+import socket
 
 import pytest
 
@@ -153,9 +154,20 @@ def test_end_of_the_log(web):
     assert all(r["number"] > lines[-1]["number"] for r in newer)
     evil = get(p, "/api/log", Host="evil.example")
     assert evil.status == 403 and "pause" not in evil.body
-    assert get(p, "/api/state", Host="evil.example").status == 200
     p.admin("set http_log_lines = 0")
     assert get(p, "/api/log").status == 404
+
+
+def test_name_of_another_site_gets_nothing_on_this_machine(web):
+    p = web(http_listen_addr="127.0.0.1")
+    paths = "/metrics", "/api/clients", "/api/config", "/api/databases"
+    for path in paths:
+        evil = get(p, path, Host="evil.example")
+        assert evil.status == 403 and "localhost" in evil.body
+        for host in "localhost:9127", "[::1]", "", socket.gethostname():
+            assert get(p, path, Host=host).status == 200
+    # health tells nothing that a site could want
+    assert get(p, "/healthz", Host="evil.example").status == 200
 
 
 def test_token_guards_all_but_the_empty_page(web):

@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -59,12 +61,28 @@ static void test_names_that_somebody_may_own(void **state)
 		assert_false(access_names_us(others[i]));
 }
 
+static void test_name_of_this_machine_is_ours_as_a_whole(void **state)
+{
+	char name[300] = "", more[320];
+
+	(void)state;
+	assert_int_equal(gethostname(name, 250), 0);
+	assert_true(access_names_host(name));
+	snprintf(more, sizeof more, "%s:80", name);
+	assert_true(access_names_host(more));
+	snprintf(more, sizeof more, "%s.evil.example", name);
+	assert_false(access_names_host(more));
+	assert_false(access_names_host(""));
+	assert_false(access_names_host("evil.example"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_loopback_addresses_are_local),
 		cmocka_unit_test(test_names_that_are_ours_alone),
 		cmocka_unit_test(test_names_that_somebody_may_own),
+		cmocka_unit_test(test_name_of_this_machine_is_ours_as_a_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
