@@ -14,6 +14,7 @@ struct request {
 	bool head;		/* HEAD: only the head of the answer is wanted */
 	bool keep;		/* the connection may go on after it */
 	bool chunks;		/* HTTP/1.1: knows a body in chunks */
+	bool forwarded;		/* by a proxy, for somebody anywhere */
 	bool hosted;		/* host was there, perhaps empty */
 	bool authorized;	/* authorization was there, perhaps empty */
 	const char *path;	/* as sent: percent signs stay */

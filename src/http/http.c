@@ -183,7 +183,7 @@ static const char *keep_log_from(const struct http *h, struct httpd_conn *c,
 {
 	if (h->ss->catalog->config->http_token.given)
 		return NULL;
-	if (!access_is_local(httpd_peer(c)))
+	if (!access_is_local(httpd_peer(c)) || r->forwarded)
 		return "without a token the log is for this machine only";
 	return access_names_us(r->host) ? NULL :
 	    "without a token the log is for http://localhost only";

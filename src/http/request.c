@@ -117,6 +117,14 @@ static int on_host(struct request *r, const char *value)
 	return REQUEST_READY;
 }
 
+/* A proxy says for whom it asks; (RFC 7239, RFC 9110 section 7.6.3) */
+static int on_forwarded(struct request *r, const char *value)
+{
+	(void)value;
+	r->forwarded = true;
+	return REQUEST_READY;
+}
+
 static int on_connection(struct request *r, const char *value)
 {
 	static const char separators[] = ", \t";
@@ -154,9 +162,17 @@ static const struct {
 	{ "authorization", on_authorization },
 	{ "connection", on_connection },
 	{ "content-length", on_length },
+	{ "forwarded", on_forwarded },
 	{ "host", on_host },
 	{ "if-none-match", on_if_none_match },
 	{ "transfer-encoding", on_coding },
+	{ "via", on_forwarded },
+	{ "x-forwarded-for", on_forwarded },
+	{ "x-forwarded-host", on_forwarded },
+	{ "x-forwarded-port", on_forwarded },
+	{ "x-forwarded-proto", on_forwarded },
+	{ "x-forwarded-server", on_forwarded },
+	{ "x-real-ip", on_forwarded },
 };
 
 static int parse_field(char *line, struct request *r)

@@ -154,6 +154,8 @@ def test_end_of_the_log(web):
     assert all(r["number"] > lines[-1]["number"] for r in newer)
     evil = get(p, "/api/log", Host="evil.example")
     assert evil.status == 403 and "pause" not in evil.body
+    passed_on = get(p, "/api/log", Host="127.0.0.1", Via="1.1 proxy")
+    assert passed_on.status == 403 and "pause" not in passed_on.body
     p.admin("set http_log_lines = 0")
     assert get(p, "/api/log").status == 404
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -56,6 +57,24 @@ static void test_old_version_and_close_end_the_connection(void **state)
 	assert_false(r.keep);
 	parse("GET / HTTP/1.1\r\nConnection: , closed\r\n\r\n");
 	assert_true(r.keep);
+}
+
+static void test_what_a_proxy_passes_on_is_known(void **state)
+{
+	static const char *const names[] = { "Forwarded", "via",
+		"X-Forwarded-For", "x-forwarded-host", "X-Forwarded-Port",
+		"X-Forwarded-Proto", "X-Forwarded-Server", "X-Real-IP" };
+	char text[80];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		snprintf(text, sizeof text, "GET / HTTP/1.1\r\n%s:\r\n\r\n",
+		    names[i]);
+		assert_int_equal(parse(text), REQUEST_READY);
+		assert_true(r.forwarded);
+	}
+	parse("GET / HTTP/1.1\r\nForward: x\r\n\r\n");
+	assert_false(r.forwarded);
 }
 
 static void test_part_of_a_head_is_left_alone(void **state)
@@ -137,6 +156,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_get_with_fields_is_taken_apart),
 		cmocka_unit_test(test_old_version_and_close_end_the_connection),
+		cmocka_unit_test(test_what_a_proxy_passes_on_is_known),
 		cmocka_unit_test(test_part_of_a_head_is_left_alone),
 		cmocka_unit_test(test_what_is_not_answered_has_its_status),
 		cmocka_unit_test(test_parameters_are_decoded),
