@@ -12,12 +12,13 @@ struct glyph {
 	const char *at;		/* borrowed from the text, or from escape */
 	size_t len;		/* bytes */
 	int width;		/* columns */
-	char escape[12];
+	char escape[16];	/* "\xe2\x80\xae" is the longest */
 };
 
 /*
- * The character at s, which is not the end. Control characters (C0, DEL, C1)
- * and what is not UTF-8 are shown as \n, \t or \x1b. Returns what follows.
+ * The character at s, which is not the end. Control characters (C0, DEL, C1;
+ * those that set the direction of text) and what is not UTF-8 are shown as \n,
+ * \t or \x1b. Returns what follows.
  */
 const char *printable_next(const char *s, struct glyph *g);
 

@@ -10,6 +10,7 @@
 #include "base/crypto.h"
 #include "base/err.h"
 #include "ctl/password.h"
+#include "ctl/printable.h"
 
 /* An expired password would let in here whom the server refuses. */
 #define SELECT_FROM(relation, name, secret, until) \
@@ -116,6 +117,13 @@ static bool is_wanted(const struct import *im, const char *name)
 	return im->count == 0;
 }
 
+static void warn_of_expired(const char *name)
+{
+	fputs("pgsluicectl: warning: the password of \"", stderr);
+	printable_put(stderr, name);
+	fputs("\" has expired, left out\n", stderr);
+}
+
 static int put_all(const struct import *im, const PGresult *res, void *arg,
     struct err *e)
 {
@@ -125,8 +133,7 @@ static int put_all(const struct import *im, const PGresult *res, void *arg,
 		if (!is_wanted(im, name))
 			continue;
 		if (PQgetvalue(res, i, 2)[0] == 't')
-			fprintf(stderr, "pgsluicectl: warning: the password "
-			    "of \"%s\" has expired, left out\n", name);
+			warn_of_expired(name);
 		else if (im->put(arg, name, PQgetvalue(res, i, 1), e) != 0)
 			return err_prepend(e, "user \"%s\": ", name);
 	}

@@ -3,6 +3,7 @@
 #include "ctl/printable.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <wchar.h>
 
@@ -35,11 +36,17 @@ static void escape(struct glyph *g, const char *s, size_t n)
 	g->width = (int)t.len;
 }
 
+/* Turns what follows around, so that it reads as something else. */
+static bool is_bidi(uint32_t c)
+{
+	return (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
 const char *printable_next(const char *s, struct glyph *g)
 {
 	const size_t n = text_character(s);
 
-	if (n == 0 || text_control(s, n) > 0) {
+	if (n == 0 || text_control(s, n) > 0 || is_bidi(code_point(s, n))) {
 		escape(g, s, n > 0 ? n : 1);
 		return s + (n > 0 ? n : 1);
 	}

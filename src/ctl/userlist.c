@@ -11,6 +11,7 @@
 #include "ctl/command.h"
 #include "ctl/import.h"
 #include "ctl/password.h"
+#include "ctl/printable.h"
 #include "proto/scram_verifier.h"
 
 /* A file that others can read gives its secrets away. */
@@ -127,7 +128,7 @@ static int remove_users(const struct ctl_options *o, int argc, char **argv)
 
 /* --- list --- */
 
-/* A name may hold anything; what would move the cursor is not shown. */
+/* A name may hold anything. */
 static int print_user(const char *name, const char *secret, void *arg)
 {
 	static const char *const kinds[] = {
@@ -140,9 +141,7 @@ static int print_user(const char *name, const char *secret, void *arg)
 
 	(void)arg;
 	printf("%-14s", kinds[secret_kind(secret)]);
-	for (; *name != '\0'; name++)
-		putchar((unsigned char)*name < ' ' || *name == 0x7f ?
-		    '?' : *name);
+	printable_put(stdout, name);
 	putchar('\n');
 	return 0;
 }

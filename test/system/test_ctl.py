@@ -77,11 +77,12 @@ def test_list_tells_name_and_kind(path):
     """userlist list"""
     ok(ctl("userlist", "add", path, "ann", password="x"))
     put(path, text_of(path) + '"bob" "md5%s"\n"carl" "secret"\n"d" ""\n'
-        '"e ""f""\t" "x"\n' % ("0" * 32))
+        '"e ""f""\t" "x"\n"g\x9b31m\u202e" "x"\n' % ("0" * 32))
     out = ok(ctl("userlist", "list", path))
     assert out == ("scram-sha-256 ann\nmd5           bob\n"
                    "plain         carl\nnone          d\n"
-                   'plain         e "f"?\n')
+                   'plain         e "f"\\t\n'
+                   'plain         g\\xc2\\x9b31m\\xe2\\x80\\xae\n')
     assert "secret" not in out.replace("scram", "")
 
 
@@ -300,16 +301,18 @@ def test_import_takes_those_who_are_named(pg, path):
 def test_import_leaves_expired_passwords_out(pg, path):
     """CVE-2025-2291, by another way"""
     # regressions: CVE-2025-2291
-    pg.sql("create role u_gone login password 'x' valid until '2001-01-01'",
+    pg.sql("create role \"u_gone\x1b\" login password 'x' valid until "
+           "'2001-01-01'",
            "create role u_nologin password 'x'")
     try:
         out = ctl("userlist", "import", conninfo(pg), path)
         assert out.returncode == 0
-        assert 'the password of "u_gone" has expired, left out' in out.stderr
+        assert ('the password of "u_gone\\x1b" has expired, left out'
+                in out.stderr)
         assert "u_gone" not in text_of(path)
         assert "u_nologin" not in text_of(path)
     finally:
-        pg.sql("drop role u_gone", "drop role u_nologin")
+        pg.sql('drop role "u_gone\x1b"', "drop role u_nologin")
 
 
 def test_import_without_rights_says_so(pg, path):

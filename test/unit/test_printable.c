@@ -46,6 +46,17 @@ static void test_control_characters_are_escaped(void **state)
 	assert_put("\x9b" "31m", "\\x9b31m");
 }
 
+static void test_what_turns_text_around_is_escaped(void **state)
+{
+	(void)state;
+
+	assert_put("a\xe2\x80\xaa\xe2\x80\xae" "b",
+	    "a\\xe2\\x80\\xaa\\xe2\\x80\\xaeb");
+	assert_put("\xe2\x81\xa6\xe2\x81\xa9", "\\xe2\\x81\\xa6\\xe2\\x81\\xa9");
+	/* their neighbours are not */
+	assert_put("\xe2\x80\xaf", "\xe2\x80\xaf");
+}
+
 static void test_what_is_no_utf8_is_escaped(void **state)
 {
 	(void)state;
@@ -110,6 +121,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_control_characters_are_escaped),
+		cmocka_unit_test(test_what_turns_text_around_is_escaped),
 		cmocka_unit_test(test_what_is_no_utf8_is_escaped),
 		cmocka_unit_test(test_width_is_that_on_the_screen),
 		cmocka_unit_test(test_what_is_too_wide_is_cut_with_a_mark),
