@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # options.py - each row of options.def is in the manual and in the sample.
 # SPDX-License-Identifier: ISC
+import fnmatch
 import os
 import re
 import subprocess
@@ -10,6 +11,7 @@ import lint
 MANUAL = "doc/pgsluice.ini.5.scd"
 SAMPLE = "etc/pgsluice.ini"
 ROW = re.compile(r"^OPTION\(\s*\w+\s*,\s*(\w+)", re.M)
+DOOR = re.compile(r"listen_(addr|port)$|_token_file$|^auth_|_tls_")
 SETTING = re.compile(r"^[;#]? ?([a-z][a-z0-9_]*) ?=", re.M)
 
 
@@ -21,6 +23,15 @@ def text_of(path):
 def section(sample, name):
     match = re.search(rf"^\[{name}\](.*?)(?=^\[|\Z)", sample, re.M | re.S)
     return match.group(1) if match else ""
+
+
+def unlocked(names):
+    """Settings that let others in, and that SET may change in the sample."""
+    locked = re.search(r"^console_locked_settings = (.*)", text_of(SAMPLE),
+                       re.M).group(1).split(", ")
+    return [f"{SAMPLE}: console_locked_settings lacks {n}" for n in names
+            if DOOR.search(n)
+            and not any(fnmatch.fnmatchcase(n, p) for p in locked)]
 
 
 def generated(path, what, text):
@@ -47,6 +58,7 @@ def main():
         "sample": [f"{SAMPLE}: lacks {n}" for n in names if n not in sample]
                   + [f"{SAMPLE}: {n} is no setting" for n in sample
                      if n not in names],
+        "sample locks what lets others in": unlocked(names),
         "manual is up to date": generated(MANUAL, "man", text_of(MANUAL)),
         "sample is up to date": generated(SAMPLE, "sample", text_of(SAMPLE)),
     })
