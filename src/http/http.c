@@ -22,6 +22,7 @@
 #include "http/metrics.h"
 #include "http/page.h"
 #include "http/request.h"
+#include "pool/lobby.h"
 #include "session/sessions.h"
 #include "session/tls_setup.h"
 
@@ -77,6 +78,29 @@ static bool may_know(const struct http *h, const struct request *r)
 	return token_is(&config->http_token, given + sizeof scheme - 1);
 }
 
+/* Like a login that failed, and no more of them a second. */
+static void log_refusal(const struct http *h, struct httpd_conn *c)
+{
+	struct lobby_guest guess = { .voice = LOBBY_UNDECIDED };
+	char from[NET_TEXT_MAX];
+	const int rate = sessions_settings(h->ss)->auth_failure_log_rate;
+
+	if (lobby_speaks(&h->ss->lobby, &guess, (unsigned)rate, time_now()))
+		log_warning("HTTP: wrong token from %s",
+		    net_format(httpd_peer(c), from, sizeof from));
+}
+
+/* The same; a guess that was wrong is logged. */
+static bool is_let_in(const struct http *h, struct httpd_conn *c,
+    const struct request *r)
+{
+	if (may_know(h, r))
+		return true;
+	if (r->authorized)
+		log_refusal(h, c);
+	return false;
+}
+
 static void demand_token(struct httpd_conn *c)
 {
 	static const char body[] = "a token is needed\n";
@@ -116,15 +140,17 @@ static void get_readyz(struct http *h, struct httpd_conn *c,
 		reply_plain(c, 400, "the only parameter is database=NAME\n");
 		return;
 	}
+	const bool let_in = is_let_in(h, c, r);
+
 	/* which databases there are is not for strangers */
-	if (r->query[0] != '\0' && !may_know(h, r)) {
+	if (r->query[0] != '\0' && !let_in) {
 		demand_token(c);
 		return;
 	}
 	const enum health health = health_check(h->ss,
 	    r->query[0] != '\0' ? name : NULL, &t);
 
-	if (!may_know(h, r)) {
+	if (!let_in) {
 		text_init(&t, body, sizeof body);
 		text_addf(&t, "{\"ready\": %s}\n",
 		    health == HEALTH_READY ? "true" : "false");
@@ -160,7 +186,7 @@ static void get_metrics(struct http *h, struct httpd_conn *c,
 	};
 	const char *const type = exposition_type(r->accept, &order.open);
 
-	if (!may_know(h, r)) {
+	if (!is_let_in(h, c, r)) {
 		demand_token(c);
 		return;
 	}
@@ -200,7 +226,7 @@ static void get_api(struct http *h, struct httpd_conn *c,
 		.no_log = keep_log_from(h, c, r),
 	};
 
-	if (may_know(h, r))
+	if (is_let_in(h, c, r))
 		api_get(&api, c, r);
 	else
 		demand_token(c);

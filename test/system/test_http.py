@@ -494,6 +494,23 @@ def test_token_is_asked_for(web):
     assert get(p, "/metrics", Authorization="Bearer other").status == 200
 
 
+def test_wrong_tokens_are_logged_and_summed_up(web):
+    p = web(start=False, auth_failure_log_rate=2)
+    p.settings["http_auth_token_file"] = p.put("token", "s3cret\n")
+    p.start()
+    assert get(p, "/metrics").status == 401
+    for n in range(10):
+        path = ("/metrics", "/api/state", "/readyz")[n % 3]
+        get(p, path, Authorization="Bearer gu3ss")
+
+    def told():
+        return p.log.count("WARNING HTTP: wrong token from 127.0.0.1:") + sum(
+            map(int, re.findall(r"WARNING (\d+) more logins were refused",
+                                p.log)))
+    wait_until(lambda: told() == 10)
+    assert "gu3ss" not in p.log
+
+
 def test_token_that_was_not_read_lets_nobody_in(web):
     p = web()
     assert get(p, "/metrics").status == 200
