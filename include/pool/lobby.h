@@ -21,7 +21,7 @@ struct lobby_guest {
 	struct lobby_guest *prev, *next;	/* all, oldest first */
 	struct lobby_guest *heavy_prev, *heavy_next;	/* since they are */
 	struct lobby_guest *mate_prev, *mate_next;	/* of one source */
-	struct lobby_source *source;	/* NULL: Unix sockets have none */
+	struct lobby_source *source;
 	struct wheel_node penalty;
 	usec_t until;			/* of the penalty; 0 = none */
 	size_t bytes;
@@ -58,17 +58,24 @@ void lobby_leave(struct lobby *l, struct lobby_guest *g);
 void lobby_hold(struct lobby *l, struct lobby_guest *g, size_t bytes);
 
 /*
- * The guest that must go, so that there are max at most; NULL: none. It is the
- * oldest: a client that means to log in is quick.
+ * The guest that must go when g has come, so that there are max at most; NULL:
+ * none. It is of the source that has most of them here: the oldest that owes
+ * nothing, neither a penalty nor the outcome of a guess (a client that means to
+ * log in is quick); else g, if it is of that source, or the oldest.
  */
-struct lobby_guest *lobby_surplus(const struct lobby *l, unsigned max);
-/*
- * The same for those of g's source: the oldest that owes nothing, neither a
- * penalty nor the outcome of a guess; else g. 0 = there is no limit.
- */
+struct lobby_guest *lobby_surplus(const struct lobby *l, struct lobby_guest *g,
+    unsigned max);
+/* The same for those of g's source. 0 = there is no limit. */
 struct lobby_guest *lobby_surplus_mate(struct lobby_guest *g, unsigned max);
-/* ... so that they hold max bytes at most (0 = no limit). */
-struct lobby_guest *lobby_surplus_bytes(const struct lobby *l, size_t max);
+/* ... so that they hold max bytes at most (0 = no limit), g having more. */
+struct lobby_guest *lobby_surplus_bytes(const struct lobby *l,
+    struct lobby_guest *g, size_t max);
+/*
+ * May old make room for g, which is to be a client? Not if it serves a penalty
+ * and is of the same source: who guesses would pay none.
+ */
+bool lobby_makes_room(const struct lobby_guest *old,
+    const struct lobby_guest *g);
 
 /*
  * g has failed: how long is it to wait for its answer? After a few failures

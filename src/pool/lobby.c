@@ -17,6 +17,7 @@
 #define STEP (USEC / 8)		/* the first delay; then it doubles */
 #define GRAIN (USEC / 10)
 #define MARKS_MAX 10000		/* sources whose failures are remembered */
+#define LOOK_AT 64		/* guests, for one that must go */
 
 struct source_key {
 	uint8_t family;
@@ -35,14 +36,19 @@ struct lobby_source {
 
 /* --- sources --- */
 
-static bool make_key(struct source_key *k, const struct net_addr *a)
+/* Those without an address are of one source, which has no limit. */
+static void make_key(struct source_key *k, const struct net_addr *a)
 {
 	memset(k, 0, sizeof *k);
 	if (a->family != NET_IPV4 && a->family != NET_IPV6)
-		return false;
+		return;
 	k->family = a->family;
 	memcpy(k->net, a->ip, a->family == NET_IPV4 ? 4 : sizeof k->net);
-	return true;
+}
+
+static bool has_address(const struct lobby_guest *g)
+{
+	return g->source != NULL && g->source->key.family != 0;
 }
 
 static struct lobby_source *source_get(struct lobby *l,
@@ -107,13 +113,12 @@ int lobby_enter(struct lobby *l, struct lobby_guest *g,
 {
 	struct source_key k;
 
-	if (make_key(&k, from)) {
-		g->source = source_get(l, &k);
-		if (g->source == NULL)
-			return -1;
-		g->source->count++;
-		DL_APPEND2(g->source->mates, g, mate_prev, mate_next);
-	}
+	make_key(&k, from);
+	g->source = source_get(l, &k);
+	if (g->source == NULL)
+		return -1;
+	g->source->count++;
+	DL_APPEND2(g->source->mates, g, mate_prev, mate_next);
 	DL_APPEND(l->all, g);
 	l->count++;
 	g->present = true;
@@ -124,8 +129,6 @@ static void leave_source(struct lobby *l, struct lobby_guest *g)
 {
 	struct lobby_source *const s = g->source;
 
-	if (s == NULL)
-		return;
 	DL_DELETE2(s->mates, g, mate_prev, mate_next);
 	s->count--;
 	g->source = NULL;
@@ -165,31 +168,72 @@ void lobby_hold(struct lobby *l, struct lobby_guest *g, size_t bytes)
 
 /* --- limits --- */
 
-struct lobby_guest *lobby_surplus(const struct lobby *l, unsigned max)
+/* A guess that is not waited for keeps its place taken. */
+static struct lobby_guest *find_free(const struct lobby_source *s)
 {
-	return l->count > max ? l->all : NULL;
+	struct lobby_guest *g = s->mates;
+
+	for (int i = 0; i < LOOK_AT && g != NULL; i++, g = g->mate_next) {
+		if (!lobby_is_punished(g) && !g->examined)
+			return g;
+	}
+	return NULL;
+}
+
+/* Whoever has most of them here; where several have, the oldest one's. */
+static const struct lobby_source *find_crowd(const struct lobby *l,
+    const struct lobby_guest *newest)
+{
+	const struct lobby_guest *g = l->all;
+	const struct lobby_source *crowd = g->source;
+
+	for (int i = 0; i < LOOK_AT && g != NULL; i++, g = g->next) {
+		if (g->source->count > crowd->count)
+			crowd = g->source;
+	}
+	return newest->source->count > crowd->count ? newest->source : crowd;
+}
+
+static struct lobby_guest *find_one_too_many(const struct lobby *l,
+    struct lobby_guest *g)
+{
+	const struct lobby_source *const crowd = find_crowd(l, g);
+	struct lobby_guest *const one = find_free(crowd);
+
+	if (one != NULL)
+		return one;
+	return crowd == g->source ? g : crowd->mates;
+}
+
+struct lobby_guest *lobby_surplus(const struct lobby *l, struct lobby_guest *g,
+    unsigned max)
+{
+	return l->count > max ? find_one_too_many(l, g) : NULL;
 }
 
 struct lobby_guest *lobby_surplus_mate(struct lobby_guest *g, unsigned max)
 {
-	const struct lobby_source *const s = g->source;
 	struct lobby_guest *mate;
 
-	if (s == NULL || max == 0 || s->count <= max)
+	if (!has_address(g) || max == 0 || g->source->count <= max)
 		return NULL;
-	/* a guess that is not waited for keeps its place taken */
-	DL_FOREACH2(s->mates, mate, mate_next) {
-		if (!lobby_is_punished(mate) && !mate->examined)
-			return mate;
-	}
-	return g;
+	mate = find_free(g->source);
+	return mate != NULL ? mate : g;
 }
 
-struct lobby_guest *lobby_surplus_bytes(const struct lobby *l, size_t max)
+struct lobby_guest *lobby_surplus_bytes(const struct lobby *l,
+    struct lobby_guest *g, size_t max)
 {
 	if (max == 0 || l->bytes <= max)
 		return NULL;
-	return l->heavies != NULL ? l->heavies : l->all;
+	return l->heavies != NULL ? l->heavies : find_one_too_many(l, g);
+}
+
+bool lobby_makes_room(const struct lobby_guest *old,
+    const struct lobby_guest *g)
+{
+	return old != g && !(lobby_is_punished(old) &&
+	    old->source == g->source);
 }
 
 /* --- failures --- */
@@ -210,7 +254,7 @@ usec_t lobby_fail(struct lobby *l, struct lobby_guest *g, usec_t max,
 {
 	struct lobby_source *const s = g->source;
 
-	if (s == NULL || max <= 0)
+	if (!has_address(g) || max <= 0)
 		return 0;
 	forgive_old(l, now);
 	if (s->failures++ > 0)

@@ -67,7 +67,8 @@ bool login_enter(struct client *c)
 	    (unsigned)set->max_unauthenticated_per_address);
 	if (g != NULL)
 		drop(g, TALLY_max_unauthenticated_per_address);
-	while ((g = lobby_surplus(l, login_max_strangers(c->ss))) != NULL)
+	while (client_is_open(c) &&
+	    (g = lobby_surplus(l, me, login_max_strangers(c->ss))) != NULL)
 		drop(g, TALLY_max_unauthenticated);
 	if (client_is_open(c))
 		login_weigh(c);
@@ -84,12 +85,12 @@ bool login_enter_again(struct client *c)
 void login_weigh(struct client *c)
 {
 	struct lobby *const l = &c->ss->lobby;
-	const struct login *const me = c->login;
+	struct login *const me = c->login;
 	struct lobby_guest *g;
 
-	lobby_hold(l, &c->login->guest, sizeof *c + sizeof *me +
+	lobby_hold(l, &me->guest, sizeof *c + sizeof *me +
 	    me->startup.size + me->asked_bytes + c->carry.size);
-	while ((g = lobby_surplus_bytes(l,
+	while (client_is_open(c) && (g = lobby_surplus_bytes(l, &me->guest,
 	    (size_t)settings(c)->login_memory)) != NULL)
 		drop(g, TALLY_login_memory);
 }
@@ -101,7 +102,7 @@ static bool is_idle(const struct client *c)
 	    time_now() - c->request_time >= SILENCE);
 }
 
-/* One of the oldest that is idle, but not c; NULL: there is none. */
+/* One of the oldest that is idle; NULL: there is none. */
 static struct lobby_guest *find_idle(const struct client *c)
 {
 	struct lobby_guest *g = c->ss->lobby.all;
@@ -109,7 +110,7 @@ static struct lobby_guest *find_idle(const struct client *c)
 	for (int i = 0; i < LOOK_AT && g != NULL; i++, g = g->next) {
 		const struct client *const other = client_of_guest(g);
 
-		if (other != c && is_idle(other))
+		if (lobby_makes_room(g, &c->login->guest) && is_idle(other))
 			return g;
 	}
 	return NULL;
@@ -122,7 +123,7 @@ bool login_displace(const struct client *c)
 	/* drop by drop others may say something without an end */
 	if (g == NULL) {
 		g = c->ss->lobby.all;
-		if (g == NULL || client_of_guest(g) == c ||
+		if (g == NULL || !lobby_makes_room(g, &c->login->guest) ||
 		    time_now() - client_of_guest(g)->born < SLOW)
 			return false;
 	}

@@ -110,9 +110,9 @@ def test_silent_stranger_leaves_when_the_house_is_full(pooler):
     assert inside.value("select 1") == "1"
 
 
-def gets_in(p):
+def gets_in(p, **kw):
     """False: the house is full."""
-    with p.open() as c:
+    with p.open(**kw) as c:
         try:
             c.login("app", "apppw", "p0")
             return True
@@ -146,17 +146,25 @@ def test_slow_stranger_leaves_when_the_house_is_full(pooler):
 
 @pytest.mark.setting("max_client_conn", "auth_failure_delay")
 def test_who_serves_a_delay_leaves_when_the_house_is_full(pooler):
-    """or a few wrong passwords would keep everybody out"""
+    """or a few wrong passwords would keep everybody out; not for another guess
+    from there, which would have no delay then"""
     p = pooler(auth_type="plain", max_client_conn=5, max_unauthenticated=50,
                auth_failure_delay=600)
     inside = p.raw("app", "p0", "apppw")
     for _ in range(3):
         assert text_of(guess(p)) == "password authentication failed"
-    # at most so long a delay that it is not over before somebody wants in
-    wait_until(lambda: not guess(p).readable(0.5))
-    late = [guess(p) for _ in range(4)]
-    wait_until(lambda: gets_in(p))
-    assert any(c.readable() for c in late)
+    late = []
+
+    def is_full():
+        late.append(p.open())
+        late[-1].login("app", database="p0", wait=False)
+        if late[-1].recv()[0] == "E":
+            return True
+        late[-1].send(pq.password("wrong"))
+        return False
+    # each delay is twice as long: they fill it soon
+    wait_until(is_full)
+    wait_until(lambda: gets_in(p, source="127.0.0.5"))
     assert inside.value("select 1") == "1"
 
 

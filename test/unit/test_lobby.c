@@ -46,15 +46,16 @@ static void test_oldest_is_the_surplus(void **state)
 
 	(void)state;
 	lobby_init(&l, T0);
-	assert_null(lobby_surplus(&l, 1));
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++) {
+		assert_null(lobby_surplus(&l, &g[2], 3));
 		enter(&l, &g[i], "10.0.0.1");
-	assert_null(lobby_surplus(&l, 3));
-	assert_ptr_equal(lobby_surplus(&l, 2), &g[0]);
+	}
+	assert_null(lobby_surplus(&l, &g[2], 3));
+	assert_ptr_equal(lobby_surplus(&l, &g[2], 2), &g[0]);
 	lobby_leave(&l, &g[0]);
 	lobby_leave(&l, &g[0]);
-	assert_null(lobby_surplus(&l, 2));
-	assert_ptr_equal(lobby_surplus(&l, 1), &g[1]);
+	assert_null(lobby_surplus(&l, &g[2], 2));
+	assert_ptr_equal(lobby_surplus(&l, &g[2], 1), &g[1]);
 	leave_all(&l);
 }
 
@@ -106,8 +107,68 @@ static void test_who_owes_something_keeps_his_place(void **state)
 	assert_ptr_equal(lobby_surplus_mate(&g[3], 3), &g[2]);
 	lobby_leave(&l, &g[2]);
 	assert_ptr_equal(lobby_surplus_mate(&g[3], 2), &g[3]);
-	/* of all together it is the oldest, whoever he is */
-	assert_ptr_equal(lobby_surplus(&l, 2), &g[0]);
+	assert_ptr_equal(lobby_surplus(&l, &g[3], 2), &g[3]);
+	leave_all(&l);
+}
+
+static void test_surplus_is_of_the_source_with_most_guests(void **state)
+{
+	struct lobby l;
+	struct lobby_guest g[5] = { 0 };
+
+	(void)state;
+	lobby_init(&l, T0);
+	enter(&l, &g[0], "10.0.0.1");
+	enter(&l, &g[1], "10.0.0.2");
+	/* as many of each: the oldest */
+	assert_ptr_equal(lobby_surplus(&l, &g[1], 1), &g[0]);
+	enter(&l, &g[2], "10.0.0.2");
+	assert_ptr_equal(lobby_surplus(&l, &g[2], 2), &g[1]);
+	enter(&l, &g[3], "10.0.0.3");
+	assert_ptr_equal(lobby_surplus(&l, &g[3], 3), &g[1]);
+	/* who guesses keeps nobody out but himself ... */
+	lobby_punish(&l, &g[1], T0 + USEC);
+	assert_ptr_equal(lobby_surplus(&l, &g[3], 3), &g[2]);
+	lobby_punish(&l, &g[2], T0 + USEC);
+	assert_ptr_equal(lobby_surplus(&l, &g[3], 3), &g[1]);
+	/* ... and has no other guess for that */
+	enter(&l, &g[4], "10.0.0.2");
+	g[4].examined = true;
+	assert_ptr_equal(lobby_surplus(&l, &g[4], 4), &g[4]);
+	leave_all(&l);
+}
+
+static void test_crowd_without_an_address(void **state)
+{
+	const struct net_addr local = { .family = NET_UNIX };
+	struct lobby l;
+	struct lobby_guest g[3] = { 0 };
+
+	(void)state;
+	lobby_init(&l, T0);
+	assert_int_equal(lobby_enter(&l, &g[0], &local), 0);
+	assert_int_equal(lobby_enter(&l, &g[1], &local), 0);
+	enter(&l, &g[2], "10.0.0.1");
+	assert_ptr_equal(lobby_surplus(&l, &g[2], 2), &g[0]);
+	assert_int_equal(lobby_fail(&l, &g[0], USEC, T0), 0);
+	leave_all(&l);
+}
+
+static void test_penalty_makes_room_for_others_only(void **state)
+{
+	struct lobby l;
+	struct lobby_guest g[3] = { 0 };
+
+	(void)state;
+	lobby_init(&l, T0);
+	enter(&l, &g[0], "10.0.0.1");
+	enter(&l, &g[1], "10.0.0.1");
+	enter(&l, &g[2], "10.0.0.2");
+	assert_true(lobby_makes_room(&g[0], &g[1]));
+	assert_false(lobby_makes_room(&g[1], &g[1]));
+	lobby_punish(&l, &g[0], T0 + USEC);
+	assert_false(lobby_makes_room(&g[0], &g[1]));
+	assert_true(lobby_makes_room(&g[0], &g[2]));
 	leave_all(&l);
 }
 
@@ -122,16 +183,19 @@ static void test_heavy_ones_go_first(void **state)
 		enter(&l, &g[i], "10.0.0.1");
 		lobby_hold(&l, &g[i], 1000);
 	}
-	assert_null(lobby_surplus_bytes(&l, 3000));
-	assert_ptr_equal(lobby_surplus_bytes(&l, 2999), &g[0]);
-	assert_null(lobby_surplus_bytes(&l, 0));
+	assert_null(lobby_surplus_bytes(&l, &g[2], 3000));
+	assert_ptr_equal(lobby_surplus_bytes(&l, &g[2], 2999), &g[0]);
+	assert_null(lobby_surplus_bytes(&l, &g[2], 0));
 	lobby_hold(&l, &g[2], LOBBY_LIGHT + 1);
 	lobby_hold(&l, &g[1], LOBBY_LIGHT + 1);
-	assert_ptr_equal(lobby_surplus_bytes(&l, 10000), &g[2]);
+	assert_ptr_equal(lobby_surplus_bytes(&l, &g[2], 10000), &g[2]);
 	lobby_hold(&l, &g[2], LOBBY_LIGHT);
-	assert_ptr_equal(lobby_surplus_bytes(&l, 10000), &g[1]);
+	assert_ptr_equal(lobby_surplus_bytes(&l, &g[2], 10000), &g[1]);
 	lobby_leave(&l, &g[1]);
 	assert_int_equal(l.bytes, 1000 + LOBBY_LIGHT);
+	/* none is heavy: who serves a penalty stays */
+	lobby_punish(&l, &g[0], T0 + USEC);
+	assert_ptr_equal(lobby_surplus_bytes(&l, &g[2], 1), &g[2]);
 	leave_all(&l);
 }
 
@@ -263,6 +327,9 @@ int main(void)
 		cmocka_unit_test(test_oldest_is_the_surplus),
 		cmocka_unit_test(test_sources_are_addresses_and_networks),
 		cmocka_unit_test(test_who_owes_something_keeps_his_place),
+		cmocka_unit_test(test_surplus_is_of_the_source_with_most_guests),
+		cmocka_unit_test(test_crowd_without_an_address),
+		cmocka_unit_test(test_penalty_makes_room_for_others_only),
 		cmocka_unit_test(test_heavy_ones_go_first),
 		cmocka_unit_test(test_delay_doubles_and_is_forgotten),
 		cmocka_unit_test(test_failures_of_many_are_not_kept),

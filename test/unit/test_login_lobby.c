@@ -169,6 +169,29 @@ static void test_one_that_waits_for_its_answer_keeps_its_place(void **state)
 	assert_null(st.c[i]);
 }
 
+/* ... whatever limit more guesses run into. */
+static void test_others_from_there_do_not_take_its_place(void **state)
+{
+	const unsigned i = fail_till_it_hurts();
+
+	(void)state;
+	st.set->max_unauthenticated = 1;
+	stranger("10.0.0.1");
+	assert_true(guest_is_refused(i + 1, "08P01",
+	    TOO_MANY("max_unauthenticated")));
+	st.set->max_unauthenticated = 4;
+	st.set->max_client_conn = 1;
+	stranger("10.0.0.1");
+	STARTS(i + 2, ANN);
+	assert_true(guest_is_refused(i + 2, "08P01",
+	    TOO_MANY("max_client_conn")));
+	assert_non_null(st.c[i]);
+	/* ... but it keeps nobody else out */
+	starts("10.0.0.2");
+	assert_null(st.c[i]);
+	assert_non_null(st.c[i + 3]);
+}
+
 static void test_hanging_up_on_a_guess_is_a_failure(void **state)
 {
 	(void)state;
@@ -234,6 +257,7 @@ int main(void)
 		LOGIN_TEST(test_failure_of_one_that_guesses_is_told_later),
 		LOGIN_TEST(test_others_are_told_at_once),
 		LOGIN_TEST(test_one_that_waits_for_its_answer_keeps_its_place),
+		LOGIN_TEST(test_others_from_there_do_not_take_its_place),
 		LOGIN_TEST(test_hanging_up_on_a_guess_is_a_failure),
 		LOGIN_TEST(test_want_of_memory_is_told_at_once),
 		LOGIN_TEST(test_want_of_memory_at_the_door_closes_the_connection),
