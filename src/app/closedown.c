@@ -23,16 +23,21 @@
 
 /* --- who is left --- */
 
-/* They are refused when they have logged in, and keep nobody waiting. */
+/* c, which logs in, is refused when it has, and keeps nobody waiting. */
+static bool is_late(const struct app *app, const struct client *c)
+{
+	return departure_is_late(&app->ss.departure, c->born) ||
+	    (app->ss.shutdown == SHUTDOWN_WAIT_FOR_CLIENTS &&
+	    c->addr.family == NET_UNIX && c->born >= app->ss.shutdown_since);
+}
+
 static unsigned count_late(const struct app *app)
 {
-	const struct timeout *const head = app->ss.login_list.head;
+	struct timeout *t;
 	unsigned n = 0;
 
-	for (struct timeout *t = head == NULL ? NULL : head->prev; t != NULL &&
-	    departure_is_late(&app->ss.departure, client_of_timer(t)->born);
-	    t = t == head ? NULL : t->prev)
-		n++;
+	DL_FOREACH(app->ss.login_list.head, t)
+		n += is_late(app, client_of_timer(t));
 	return n;
 }
 
@@ -200,8 +205,12 @@ static unsigned count_servers(const struct app *app)
 
 static unsigned count_clients(const struct app *app)
 {
-	return app->catalog->clients + (app->workers == NULL ? 0 :
+	unsigned n = app->catalog->clients + (app->workers == NULL ? 0 :
 	    workers_count_clients((void *)app));
+
+	for (; app != NULL; app = workers_next(app))
+		n -= count_late(app);
+	return n;
 }
 
 /* (spec/config-files.md section 19) Is there nobody left? */

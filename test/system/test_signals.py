@@ -138,6 +138,21 @@ def test_reload_works_while_it_shuts_down(pooler):
     assert p.wait_exit() == 0
 
 
+def test_who_is_refused_anyway_is_not_waited_for(pooler):
+    """a Unix socket that somebody touches now and then kept it for ever"""
+    p = pooler(client_login_timeout=600)
+    a = p.raw()
+    p.signal(signal.SIGTERM)
+    p.wait_log("got SIGTERM, shutting down")
+    with p.open(unix=True) as late:
+        # it is there: the answer shows it
+        late.send(pq.untyped(80877104))
+        assert late.recv_bytes(1) == b"N"
+        assert a.value("select 1") == "1"
+        a.close()
+        assert p.wait_exit() == 0
+
+
 OTHERS = [signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2]
 ENDINGS = [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT]
 
