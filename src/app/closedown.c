@@ -19,6 +19,7 @@
 
 #define LONGEST (86400 * USEC)
 #define TELL (5 * USEC)		/* between two lines of progress */
+#define STRANGERS (3 * USEC)	/* most logins are done by then */
 #define TRIES 64		/* a turn: clients that prove to be busy */
 
 /* --- who is left --- */
@@ -165,6 +166,20 @@ static void close_listed(struct timeout_list *l)
 	}
 }
 
+/* Who has not shown yet who it is keeps nobody waiting for long. */
+static void close_strangers(struct app *app)
+{
+	struct timeout *t, *next;
+
+	for (t = app->ss.login_list.head; t != NULL; t = next) {
+		struct client *const c = client_of_timer(t);
+
+		next = t->next;
+		if (c->pc.state == CLIENT_LOGIN && !is_late(app, c))
+			client_fail(c, CLOSE_DRAINED);
+	}
+}
+
 /* The process ends a tick later: till then words go out. */
 static void end_drain(struct app *app)
 {
@@ -186,6 +201,8 @@ static void drain_tick(struct app *app, usec_t now)
 	d->left = count_left(app);
 	if (!d->shut && now >= d->doors)
 		shut_doors(app, now);
+	if (d->shut && now >= d->doors + STRANGERS && !app->ss.suspended)
+		close_strangers(app);
 	tell_progress(app, now);
 	if (now >= d->end || (d->shut && d->left == 0 &&
 	    !listener_is_draining(app)))

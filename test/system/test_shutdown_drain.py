@@ -74,6 +74,17 @@ class Worker(threading.Thread):
             self.failure = repr(e)
 
 
+def test_stranger_does_not_hold_up_the_end(pooler):
+    """one that never logs in did, for all of the time"""
+    p = pooler(auth_type="plain", shutdown_grace=0)
+    with p.open() as stranger:
+        stranger.login("app", database="p0", wait=False)
+        assert stranger.recv()[0] == "R"
+        drain(p, 600)
+        assert end_of(stranger) == GONE
+        assert p.wait_exit() == 0
+
+
 def test_busy_clients_go_between_transactions(pooler, pg):
     """All are told 57P01, what they did counts, they come back in turn"""
     n, seconds = (1000, 10) if BIG else (100, 3)
