@@ -55,13 +55,13 @@ struct app {
 	usec_t suspend_since;		/* when SUSPEND was given */
 	usec_t still_since;		/* when all did; 0 */
 	unsigned moving;		/* sessions that do not stand still yet */
-	unsigned left;			/* whom a shutdown waits for, as told */
+	unsigned left;			/* sessions to wait for, as told */
 	usec_t told_at;			/* when the log told how far a drain is */
 	bool terminated;		/* SIGTERM has joined a drain */
 	int exit_code;
 	bool stuck;			/* a thread never ended: leave by _exit() */
 	int reserve_fd;			/* held back for the console; 0 = lent */
-	struct client *reserve_user;	/* to whom; NULL = nobody */
+	struct client *reserve_user;	/* the borrower; NULL = nobody */
 	int passed;			/* sockets of the service manager */
 	struct takeover *takeover;	/* owned: of one that ends; NULL */
 	bool pidfile_written;		/* by us: to be removed */

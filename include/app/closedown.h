@@ -16,7 +16,7 @@ struct app;
 void closedown_drain(struct app *app, usec_t time);
 /* From the janitor, unless all stands still. Is it time to exit? */
 bool closedown_tick(struct app *app, usec_t now);
-/* After each turn: tell those to go who may, between two transactions. */
+/* After each turn: tell clients to go that may, between two transactions. */
 void closedown_turn(struct app *app);
 
 #endif

@@ -10,16 +10,16 @@ struct idle;
 struct timeout;
 
 /*
- * Everybody starts in ss->idle_list, which runs with the shortest limit that
- * anybody has. Who has a longer one goes on from there to the list of that
- * limit, so that each list stays in order and only heads are looked at.
+ * Every client starts in ss->idle_list, which runs with the shortest limit that
+ * any client has. A client with a longer limit goes on from there to the list
+ * of that limit, so that each list stays in order and only heads are looked at.
  * Returns NULL without memory.
  */
 struct idle *idle_new(struct app *app);
 void idle_free(struct idle **i);
 
 void idle_run(struct idle *i, usec_t now);
-/* Who has been idle for longest, or NULL; of those who are watched. */
+/* Of the watched clients, the one that has been idle for longest; or NULL. */
 struct timeout *idle_oldest(const struct idle *i);
 /* The limits have changed, or a drain begins: everybody starts anew, with the time passed. */
 void idle_reset(struct idle *i);

@@ -23,7 +23,7 @@ struct listener {
 	char *path;		/* Unix; owned; NULL for TCP */
 	unsigned turn;		/* of the loop that accepted last */
 	unsigned streak;	/* turns in a row that left, perhaps, some */
-	usec_t deaf;		/* ignores who is new from then on; 0: or does */
+	usec_t deaf;		/* ignores new clients from then; 0: or does */
 	usec_t closing;		/* is closed from then on; 0 = stays, so far */
 	bool paused;
 	bool passed;		/* by the service manager: its file stays */
@@ -48,12 +48,13 @@ void listener_drop(struct listener *l);
 void listener_close_all(struct app *app);
 
 /*
- * Let TCP go (SHUTDOWN WAIT_FOR_*), and nobody be lost who is connected by
+ * Let TCP go (SHUTDOWN WAIT_FOR_*), and no client be lost that is connected by
  * now. Where others listen at the same address too (so_reuseport), that takes
- * two; else it is closed at once. Not all: what nobody else can have stays.
+ * two steps; else the listener is closed at once. Not all: a listener that
+ * nobody else can have stays.
  */
 void listener_drain(struct app *app, bool all);
-/* Who has connected by now has come by now. */
+/* Accept every client that has connected by now. */
 void listener_accept_rest(struct app *app);
 /* From time to time: is the moment over, or an error? Go on. */
 void listener_tick(struct app *app, usec_t now);

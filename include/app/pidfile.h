@@ -10,15 +10,15 @@ struct err;
 
 /*
  * (spec/config-files.md section 16) Is the place free? A stale file is removed.
- * That of the process ending, which is about to remove it, is no obstacle; 0:
- * there is none such. 0 or -1.
+ * The file of the process ending, which is about to remove it, is no obstacle;
+ * 0: there is no such process. 0 or -1.
  */
 int pidfile_check(const char *path, pid_t ending, struct err *e);
 
 /* Could we make it, in its folder? Nothing is left there. 0 or -1. */
 int pidfile_try(const char *path, struct err *e);
 
-/* Does it name that process, which lives? 0: none is meant. */
+/* Does the file name that process, which lives? 0: none is meant. */
 bool pidfile_names(const char *path, pid_t process);
 
 int pidfile_write(const char *path, struct err *e);

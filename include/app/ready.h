@@ -7,7 +7,7 @@ struct app;
 
 /* Of one that has taken over: what can't be written is an error, not the end. */
 void ready_take_pidfile(struct app *app);
-/* The log, the service manager, and who has started a daemon. */
+/* The log, the service manager, and the process that has started a daemon. */
 void ready_tell(struct app *app);
 
 #endif

@@ -12,7 +12,7 @@ void sigmask_early(void);
 void sigmask_open(void);
 /* The loop is left, and its handlers with it: none counts any more. */
 void sigmask_late(void);
-/* They mean to this process, a child, what they mean to any. */
+/* Signals mean to this process, a child, what they mean to any. */
 void sigmask_forget(void);
 
 #endif

@@ -25,7 +25,7 @@ struct talk {
 	int *fds;		/* owned: descriptors received, in order */
 	size_t fd_count, fd_size, fd_used;
 	int columns[TALK_COLUMNS];	/* where they are; -1 = nowhere */
-	pid_t pid;		/* who answers; 0: not known */
+	pid_t pid;		/* the process that answers; 0: not known */
 	int pidfd;		/* owned: the same; -1 */
 	bool refused;		/* it has sent an error */
 };
@@ -58,7 +58,7 @@ int talk_ask(struct talk *t, const char *command, struct err *e);
 int talk_next(struct talk *t, struct talk_message *out, struct err *e);
 /* Ask, and wait for its end. */
 int talk_command(struct talk *t, const char *command, struct err *e);
-/* Has it ended the connection by now? What it says is not read any more. */
+/* Has the process ended the connection? What it says is not read any more. */
 bool talk_is_over(const struct talk *t);
 /*
  * Has the process ended, without having refused us? Then nobody else has what

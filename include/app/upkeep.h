@@ -11,7 +11,7 @@ struct database;
 struct pool;
 
 /*
- * Time-outs of those who wait and work in p, its idle servers, its size
+ * Time-outs of clients that wait and work in p, its idle servers, its size
  * (spec/pooling.md sections 7, 11, 12). May drop p, but no other pool.
  */
 void upkeep_pool(struct app *app, struct pool *p, usec_t now);

@@ -9,8 +9,9 @@ struct app;
 struct client;
 
 /*
- * They stand still, until the call that ends it. False: one of them does not
- * come, which the log tells. Both do nothing where there is one worker.
+ * The workers stand still, until the call that ends the hold. False: a worker
+ * does not come, which the log tells. Both calls do nothing where there is one
+ * worker.
  */
 bool workers_hold(struct app *app);
 void workers_let_go(struct app *app);

@@ -13,9 +13,9 @@ struct err;
  * off this one; with one worker there are none. 0, or -1 with e.
  */
 int crew_make(struct app *app, struct err *e);
-/* They begin to serve; from here on what is theirs is touched in a hold only. */
+/* The workers begin to serve; from here on touch what is theirs in a hold. */
 int crew_run(struct app *app, struct err *e);
-/* They have stopped, and are taken apart. False: one does not stop. */
+/* The workers have stopped, and are taken apart. False: one does not stop. */
 bool crew_end(struct app *app);
 
 #endif

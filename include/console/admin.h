@@ -64,8 +64,8 @@ struct admin {
 	struct sessions *ss;		/* borrowed */
 	struct admin *next;		/* of the next worker, in a hold; NULL */
 	const struct mem_stat *memory;	/* of its thread; NULL: the first's */
-	usec_t looked;			/* at the next ones, for who waits */
-	struct console *consoles;	/* DL list of those logged in */
+	usec_t looked;			/* at the next ones, for waiters */
+	struct console *consoles;	/* DL list of consoles logged in */
 	struct console *successor;	/* one of them; NULL: none, or gone */
 	enum admin_handover handover;
 };
@@ -77,7 +77,7 @@ void admin_cancel(struct client *c);
 
 /* End of each turn: answer the PAUSE, WAIT_CLOSE ... that are complete. */
 void admin_turn(struct admin *a);
-/* Answer who waits for this RELOAD; e: it failed. */
+/* Answer the consoles that wait for this RELOAD; e: it failed. */
 void admin_reloaded(struct admin *a, unsigned reload, const struct err *e);
 
 /* What became of a SET PERSIST. */
@@ -86,7 +86,7 @@ struct admin_persist {
 	bool failed;
 	const struct err *why;	/* or else a notice, if it has a text */
 };
-/* Answer who waits for it. */
+/* Answer the console that waits for that SET PERSIST. */
 void admin_persisted(struct admin *a, unsigned number,
     const struct admin_persist *p);
 

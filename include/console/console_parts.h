@@ -33,8 +33,8 @@ struct console_portal {
 void extended_refuse(struct console *k, const struct err *e);
 void extended_bad_message(struct console *k, const char *what);
 /*
- * Of a text that must be one statement; who asks is
- * filled in. statement_free() it; NULL with e.
+ * A statement of a text that must be one; the asker is filled in.
+ * statement_free() it; NULL with e.
  */
 struct statement *extended_make(struct console *k,
     const struct statement_source *src, struct err *e);

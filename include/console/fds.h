@@ -1,4 +1,4 @@
-/* fds.h - SHOW FDS: our sockets, for whom is to go on with them.
+/* fds.h - SHOW FDS: our sockets, for the process to go on with them.
  * SPDX-License-Identifier: ISC */
 #ifndef CONSOLE_FDS_H
 #define CONSOLE_FDS_H
@@ -11,7 +11,7 @@ struct err;
 struct selection;
 struct view;
 
-/* Is it SHOW FDS, and c one who gets descriptors, not numbers? */
+/* Is s SHOW FDS, and c a client that gets descriptors, not numbers? */
 bool fds_may_pass(const struct client *c, const struct selection *s);
 
 /*

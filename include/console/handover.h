@@ -1,4 +1,4 @@
-/* handover.h - who has said SUSPEND to go on with our sockets (-R).
+/* handover.h - the console that said SUSPEND to go on with our sockets (-R).
  * SPDX-License-Identifier: ISC */
 #ifndef CONSOLE_HANDOVER_H
 #define CONSOLE_HANDOVER_H

@@ -20,7 +20,7 @@ enum column_type { COL_TEXT, COL_INT4, COL_INT8, COL_NUMERIC, COL_BYTEA,
 /* When a plain SHOW has it: always, where console_version is 1.26, never. */
 enum column_shape { SHAPE_PLAIN, SHAPE_1_26, SHAPE_EXTENDED };
 
-/* The last of those that a plain SHOW has. */
+/* The last shape of column that a plain SHOW has. */
 static inline enum column_shape column_plain(enum console_version v)
 {
 	return v == CONSOLE_1_25 ? SHAPE_PLAIN : SHAPE_1_26;
@@ -56,7 +56,7 @@ struct row_sink {
 	int (*row)(struct row_sink *sink, const struct cell *cells);
 };
 
-/* What the rows of a view are of, for who walks it bit by bit. */
+/* What the rows of a view are of, for a walk bit by bit. */
 enum view_over {
 	VIEW_PRIVATE,		/* shown on the console only */
 	VIEW_WHOLE,		/* few rows: rows() emits them at once */
@@ -65,7 +65,7 @@ enum view_over {
 
 /* Where there are several workers. */
 enum view_spread {
-	VIEW_EACH,		/* the rows of one, then those of the next */
+	VIEW_EACH,		/* the rows of one worker, then of the next */
 	VIEW_FIRST,		/* the first one knows it all */
 	VIEW_NOT_YET,		/* nobody has added it up so far */
 };
@@ -122,7 +122,7 @@ uint32_t table_type_oid(enum column_type type);
 /* The cell as text, in buf or borrowed; NULL = SQL NULL. */
 const char *cell_format(const struct cell *cell, enum column_type type,
     char buf[CELL_TEXT_MAX]);
-/* Is it a number that can be compared as such? */
+/* Is this type a number that can be compared as such? */
 static inline bool column_is_number(enum column_type type)
 {
 	return type == COL_INT4 || type == COL_INT8 || type == COL_NUMERIC;

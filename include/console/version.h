@@ -1,11 +1,14 @@
-/* version.h - what we call ourselves towards those who ask.
+/* version.h - what we call ourselves towards clients.
  * SPDX-License-Identifier: ISC */
 #ifndef CONSOLE_VERSION_H
 #define CONSOLE_VERSION_H
 
 #include "conf/options.h"
 
-/* Whose behaviour drivers may count on, as far as a number can tell it. */
+/*
+ * The PostgreSQL whose behaviour drivers may count on, as far as a number can
+ * tell it.
+ */
 #define POSTGRESQL_VERSION "15.0"
 #define POSTGRESQL_VERSION_NUM "150000"
 

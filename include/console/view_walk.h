@@ -1,4 +1,4 @@
-/* view_walk.h - a view bit by bit, for who must not take long.
+/* view_walk.h - a view bit by bit, for callers that must not take long.
  *
  * The same rows as SHOW has, the oldest database, pool, client ... first; what
  * goes meanwhile is not told, what comes is told last, nothing twice.

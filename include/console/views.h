@@ -44,7 +44,10 @@ struct view_group view_group_workers(void);	/* view_workers.c */
 /* The columns of a view, and how many: initialisers of struct view. */
 #define VIEW_COLUMNS(array) .columns = (array), .column_count = VIEW_COUNT(array)
 
-/* Its load_balance_hosts, as SHOW says it; NULL where it does not count. */
+/*
+ * The load_balance_hosts of conf, as SHOW says it; NULL where it does not
+ * count.
+ */
 const char *view_load_balance(const struct config_db *conf);
 
 /* The id of a client or server as its int4 column shows it. */

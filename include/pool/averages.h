@@ -16,9 +16,9 @@ struct pool;
 
 /* In the catalog; all zero at first. Private to averages.c but for the times. */
 struct averages {
-	struct pool *pools;		/* DL: first those not counted yet */
+	struct pool *pools;		/* DL: first pools not counted yet */
 	unsigned round;			/* how many ends there were */
-	struct counters last, before;	/* sums of those counted */
+	struct counters last, before;	/* sums of pools counted */
 	struct latencies latencies;	/* sums since the start */
 	usec_t since, since_before;	/* begin of this period, of the last */
 	bool open;			/* its averages were not told yet */

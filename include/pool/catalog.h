@@ -27,7 +27,7 @@ struct catalog {
 	const struct config *config;	/* in force; counted */
 	struct database *databases;	/* uthash */
 	struct user *users;		/* uthash */
-	unsigned auth_file;		/* counts those put in force */
+	unsigned auth_file;		/* counts files put in force */
 	struct user *to_renew;		/* from this one on; NULL: none */
 	struct pool *pools;		/* uthash by key */
 	struct cursor_list all_databases, all_users, all_pools;	/* the oldest first */
@@ -44,7 +44,7 @@ struct catalog {
 struct catalog_ops {
 	/* A database is going: close its clients and servers, then forget. */
 	void (*database_removed)(struct database *db, void *arg);
-	/* Its servers no longer fit the configuration (as RECONNECT). */
+	/* Servers of db no longer fit the configuration (as RECONNECT). */
 	void (*database_changed)(struct database *db, void *arg);
 };
 
@@ -70,8 +70,8 @@ struct database *catalog_auto_database(struct catalog *c, const char *name,
 void catalog_drop_database(struct catalog *c, struct database *db);
 
 /*
- * Something changed for those that may want a pool or may go: the ones with a
- * forced user, and the automatic ones.
+ * Something changed for databases that may want a pool or may go: the ones with
+ * a forced user, and the automatic ones.
  */
 void catalog_wake_databases(struct catalog *c);
 
@@ -109,8 +109,8 @@ struct credentials *catalog_pool_credentials(const struct catalog *c,
 void pool_configure(struct pool *p, const struct config *config);
 
 /*
- * A tick of the upkeep begins; then those that are due to be looked at, one by
- * one (NULL: no more), who must say when it is next.
+ * A tick of the upkeep begins; then the databases and pools that are due to be
+ * looked at, one by one (NULL: no more); the caller must say when each is next.
  */
 void catalog_turn(struct catalog *c, usec_t now);
 struct database *catalog_turn_database(struct catalog *c);

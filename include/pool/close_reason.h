@@ -25,7 +25,7 @@ struct close_cause {
 const char *close_reason_text(enum close_reason reason);
 /* With the reason's own text and code. */
 struct close_cause close_cause(enum close_reason reason);
-/* With those of e, which must outlive the cause. */
+/* With the text and code of e, which must outlive the cause. */
 struct close_cause close_cause_err(enum close_reason reason,
     const struct err *e);
 

@@ -61,13 +61,13 @@ int credentials_put_verifier(struct credentials *c, const struct scram_keys *k,
 void credentials_learn(struct credentials *c, const uint8_t *client_key);
 
 /*
- * Keys for a server that asks for this: those learned, or those that
+ * Keys for a server that asks for this: keys learned, or keys that
  * credentials_put_keys() was given for a plain secret. Borrowed until the next
  * put. NULL: there are none (yet).
  */
 const struct scram_keys *credentials_keys(struct credentials *c,
     const struct scram_salt *salt);
-/* Without memory they are not remembered. */
+/* Without memory the keys are not remembered. */
 void credentials_put_keys(struct credentials *c, const struct scram_keys *k,
     const struct scram_salt *salt);
 

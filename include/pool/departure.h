@@ -1,4 +1,4 @@
-/* departure.h - SHUTDOWN DRAIN: when who is told to go.
+/* departure.h - SHUTDOWN DRAIN: when clients are told to go.
  * SPDX-License-Identifier: ISC */
 #ifndef POOL_DEPARTURE_H
 #define POOL_DEPARTURE_H
@@ -31,16 +31,16 @@ static inline bool departure_is_on(const struct departure *d)
 
 /* What a second one asks for counts where it is sooner. */
 void departure_begin(struct departure *d, usec_t doors, usec_t end);
-/* Once a tick, d->left known, the doors shut: who may go by now? */
+/* Once a tick, d->left known, the doors shut: which clients may go by now? */
 void departure_earn(struct departure *d, usec_t now);
-/* May one more be told to go? */
+/* May one more client be told to go? */
 static inline bool departure_may_tell(const struct departure *d)
 {
 	return d->credit >= 1000;
 }
-/* It was. */
+/* One more client was told to go. */
 void departure_note_told(struct departure *d);
-/* Who came at born has come after the doors were shut. */
+/* Did a client that came at born come after the doors were shut? */
 bool departure_is_late(const struct departure *d, usec_t born);
 /* Seconds until the end, rounded up. */
 unsigned departure_seconds(const struct departure *d, usec_t now);

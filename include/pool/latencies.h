@@ -43,7 +43,7 @@ static inline void latencies_note(struct pool *p, enum latency what,
 		histogram_note(&l->of[what], (uint64_t)took, 1);
 }
 
-/* Hot: it took so long, for who asks what happens now. */
+/* Hot: an event of this kind took so long, for views of what happens now. */
 static inline void latencies_note_recent(struct pool *p,
     enum recent_kind kind, usec_t took)
 {

@@ -3,9 +3,9 @@
  * Pools that share a limit take turns: a slot goes to the one whose clients
  * have waited longest. Two rules keep connections from being closed all the
  * time (server_handover_delay): a server that its own pool needs is given up
- * when it has lived for that long, for who has waited so much longer than its
- * own clients; and a server that was just used is not evicted sooner for a pool
- * that has others at work.
+ * when it has lived for that long, for a client that has waited so much longer
+ * than the pool's own; and a server that was just used is not evicted sooner
+ * for a pool that has others at work.
  * SPDX-License-Identifier: ISC */
 #ifndef POOL_LIMIT_H
 #define POOL_LIMIT_H
@@ -47,8 +47,8 @@ bool limit_is_full(const struct pool *p, enum limit_kind kind);
 bool limit_is_near(const struct pool *p, enum limit_kind kind);
 
 /*
- * Its client gives ps back, and there are more than may be since a limit was
- * lowered: why it is to be closed; CLOSE_NONE: it is not.
+ * The client gives ps back, and there are more servers than may be since a
+ * limit was lowered: why ps is to be closed; CLOSE_NONE: it is not.
  */
 enum close_reason limit_exceeded(const struct pool_server *ps);
 /* An idle server of a pool under such a limit of p, to close now; or NULL. */
@@ -57,8 +57,8 @@ struct pool_server *limit_surplus(const struct pool *p);
 /* Clients of p wait: from now on its turn may come. */
 void limit_join(struct pool *p);
 /*
- * Whose turn is it at this limit of p? It could open a connection if there
- * were room. NULL: no pool waits that could.
+ * The pool whose turn it is at this limit of p, and that could open a
+ * connection if there were room. NULL: no pool waits that could.
  */
 struct pool *limit_next(const struct pool *p, enum limit_kind kind,
     const struct catalog *c, usec_t now);

@@ -39,7 +39,7 @@ void limit_queue_fini(struct limit_queue *l);
 void limit_queue_add(struct limit_queue *l, struct pool *p);
 void limit_queue_remove(struct limit_queue *l, struct pool *p);
 
-/* Whose oldest waiter waits longest; NULL: nobody waits. */
+/* The pool whose oldest waiter waits longest; NULL: nobody waits. */
 struct pool *limit_queue_first(struct limit_queue *l);
 
 #endif

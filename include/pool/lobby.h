@@ -59,20 +59,20 @@ void lobby_hold(struct lobby *l, struct lobby_guest *g, size_t bytes);
 
 /*
  * The guest that must go when g has come, so that there are max at most; NULL:
- * none. It is of the source that has most of them here: the oldest that owes
+ * none. It is of the source that has most guests here: the oldest that owes
  * nothing, neither a penalty nor the outcome of a guess (a client that means to
  * log in is quick); else g, if it is of that source, or the oldest.
  */
 struct lobby_guest *lobby_surplus(const struct lobby *l, struct lobby_guest *g,
     unsigned max);
-/* The same for those of g's source. 0 = there is no limit. */
+/* The same for the guests of g's source. 0 = there is no limit. */
 struct lobby_guest *lobby_surplus_mate(struct lobby_guest *g, unsigned max);
 /* ... so that they hold max bytes at most (0 = no limit), g having more. */
 struct lobby_guest *lobby_surplus_bytes(const struct lobby *l,
     struct lobby_guest *g, size_t max);
 /*
  * May old make room for g, which is to be a client? Not if it serves a penalty
- * and is of the same source: who guesses would pay none.
+ * and is of the same source: a client that guesses would pay none.
  */
 bool lobby_makes_room(const struct lobby_guest *old,
     const struct lobby_guest *g);
@@ -94,7 +94,7 @@ void lobby_turn(struct lobby *l, usec_t now);
 struct lobby_guest *lobby_take_served(struct lobby *l, usec_t now);
 
 /*
- * May the log speak of g? Decided once: rate guests a second, those that are
+ * May the log speak of g? Decided once: rate guests a second, guests that are
  * let in left out of account (0 = all).
  */
 bool lobby_speaks(struct lobby *l, struct lobby_guest *g, unsigned rate,

@@ -22,7 +22,7 @@ struct evict_place {
 struct pool_server {
 	struct pool_server *prev, *next;
 	struct pool *pool;
-	struct pool_client *client;	/* linked, or whose own it is, or NULL */
+	struct pool_client *client;	/* linked, or the owner, or NULL */
 	usec_t born;			/* when launched */
 	usec_t used;			/* last traffic */
 	unsigned cancels;		/* cancel requests sent, not finished */

@@ -1,4 +1,4 @@
-/* pool.h - who gets which server connection: states, the queue, limits.
+/* pool.h - which client gets which server connection: states, queue, limits.
  * SPDX-License-Identifier: ISC */
 #ifndef POOL_POOL_H
 #define POOL_POOL_H

@@ -14,7 +14,7 @@
 #define RECENT_BUCKETS (HISTOGRAM_POWERS * HISTOGRAM_BUCKETS)
 
 enum recent_kind {
-	RECENT_WAIT,		/* for a server; those of no time, too */
+	RECENT_WAIT,		/* for a server; waits of no time, too */
 	RECENT_QUERY,		/* inside a transaction of several */
 	RECENT_ALONE,		/* queries that were transactions */
 	RECENT_XACT,		/* transactions of several */

@@ -17,7 +17,7 @@ enum server_state {
 	SERVER_STATES
 };
 
-/* (spec/pooling.md section 3); those still logging in are in no pool's list */
+/* (spec/pooling.md section 3); clients that log in are in no pool's list */
 enum client_state {
 	CLIENT_LOGIN,		/* in no list */
 	CLIENT_ACTIVE,		/* logged in: idle, or linked */

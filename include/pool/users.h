@@ -29,7 +29,7 @@ void users_renew(struct catalog *c);
  */
 void user_put_typed(struct user *u, struct credentials *typed);
 
-/* A name out of the auth file, of a line of [users], or of one who came. */
+/* A name out of the auth file, of a line of [users], or of a user that came. */
 struct known_user {
 	const char *name;
 	const struct user *used;	/* NULL: nobody came yet */
@@ -39,8 +39,8 @@ struct known_user {
 int users_each(struct catalog *c,
     int (*fn)(void *arg, const struct known_user *u), void *arg);
 /*
- * How many there are: those of the configuration, which takes no time to speak
- * of, and those who came without being in it.
+ * How many users there are: users of the configuration, which takes no time to
+ * speak of, and users that came without being in it.
  */
 size_t users_count(const struct catalog *c);
 size_t users_configured(const struct catalog *c);

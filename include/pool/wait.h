@@ -23,8 +23,8 @@ enum wait_reason {
 };
 
 /*
- * What keeps the last of those from a server who wait in this state (one of
- * enum client_state): the first of them may be about to get one.
+ * What keeps the last client that waits in this state (one of enum
+ * client_state) from a server: the first one may be about to get one.
  */
 enum wait_reason wait_reason(const struct pool *p, enum client_state state,
     const struct catalog *c, usec_t now);

@@ -13,7 +13,7 @@ struct auth;
 struct auth_ask {
 	struct offload_job job;		/* first */
 	struct auth *auth;		/* the loop's: what waits */
-	void (*ask)(struct auth_ask *q);	/* one of those below */
+	void (*ask)(struct auth_ask *q);	/* a function below */
 	char *user;			/* owned */
 	char *password;			/* owned, of secmem */
 	char *options;			/* the same: LDAP's; else "" */

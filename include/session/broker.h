@@ -90,7 +90,9 @@ void broker_address_lost(struct sessions *ss, const char *host,
     const struct net_addr *addr);
 /* A host was drained: its servers are to go. */
 void broker_drain_hosts(struct sessions *ss);
-/* Close all clients, the console's too; not those who bring cancel requests. */
+/*
+ * Close all clients, the console's too; but none that brings a cancel request.
+ */
 void broker_fail_clients(struct sessions *ss, enum close_reason why);
 /* Close all clients (reason "database removed") and servers; drop the pool. */
 void broker_kill_pool(struct sessions *ss, struct pool *p);

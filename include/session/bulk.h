@@ -38,8 +38,8 @@ static inline void bulk_note(struct stream *from, ssize_t n)
 }
 
 /*
- * One side of a pair brought n bytes. The other side (or NULL) may be spoken
- * to in turn by who got them: so it flows no more.
+ * One side of a pair brought n bytes. The other side (or NULL) may be spoken to
+ * in turn by the receiver: so it flows no more.
  */
 static inline void bulk_flow(struct stream *from, struct stream *other,
     ssize_t n)

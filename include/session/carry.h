@@ -15,7 +15,7 @@ struct carry {
 	uint32_t used;			/* the most that len was: to be wiped */
 };
 
-/* Its first len bytes, of size, are in use now. */
+/* The first len bytes of c, out of size, are in use now. */
 static inline void carry_set_len(struct carry *c, size_t len)
 {
 	c->len = (uint32_t)len;

@@ -24,7 +24,7 @@ struct client_role {
 	const char *name;
 	bool logging_in;		/* nobody knows yet who the client is */
 	bool mute;			/* never told why it is closed */
-	/* The list of those that run the time-out of the role. */
+	/* The list of clients that run the time-out of the role. */
 	struct timeout_list *(*time_out)(struct sessions *ss);
 	/* Logged in, its pool known: send first, then the welcome. */
 	void (*admitted)(struct client *c, const struct iovec *first);

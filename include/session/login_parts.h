@@ -26,7 +26,7 @@ struct mock_shape;
 #define LOGIN_EXTENSIONS_MAX 16	/* unknown _pq_ names we tell the client */
 
 struct login {
-	struct client *client;		/* whose it is */
+	struct client *client;		/* the one that logs in */
 	struct login *prev, *next;	/* in the queue */
 	struct lobby_guest guest;	/* see login_lobby.h */
 	struct err *late;		/* owned: why it is refused, later */
@@ -119,7 +119,7 @@ enum login_who {
 enum login_who login_identify(struct client *c, struct err *e);
 /* ... for the user that auth_query has found. */
 int login_adopt(struct client *c, struct err *e);
-/* ... whose password somebody else has found right. */
+/* ... for the user whose password another service has found right. */
 int login_adopt_typed(struct client *c, struct credentials *typed,
     struct err *e);
 /*

@@ -15,7 +15,7 @@ enum login_proxy {
 	LOGIN_PROXY_NEVER,	/* or it has come */
 	LOGIN_PROXY_MAYBE,
 	LOGIN_PROXY_MUST,
-	LOGIN_PROXY_REFUSED,	/* it must, and the peer is nobody's balancer */
+	LOGIN_PROXY_REFUSED,	/* MUST, and the peer is nobody's balancer */
 };
 
 /* What is to be expected of c, which was just accepted? */

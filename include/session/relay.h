@@ -17,7 +17,7 @@ const struct client_role *replication_role(void);
 void relay_client_input(struct client *c);
 void relay_server_input(struct server *s);
 
-/* Their overflow queues are empty: the other side may be read again. */
+/* The overflow queue of c or s is empty: the other side may be read again. */
 void relay_client_drained(struct client *c);
 void relay_server_drained(struct server *s);
 

@@ -27,8 +27,8 @@ static inline bool relay_deallocate(struct relay_up *up, enum relay_step *step)
  */
 bool relay_dealloc_parse(struct relay_up *up, enum relay_step *step);
 /*
- * It deallocates a name, and a Bind of portal comes: to the unnamed statement
- * (ours), or to another one. RELAY_NEXT, or RELAY_STOP: no memory.
+ * The unnamed statement deallocates a name, and a Bind of portal comes: to that
+ * statement (ours), or to another one. RELAY_NEXT, or RELAY_STOP: no memory.
  */
 enum relay_step relay_dealloc_bind(struct relay_up *up, const char *portal,
     bool ours);

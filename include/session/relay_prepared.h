@@ -35,8 +35,8 @@ static inline const char *relay_string_at(const uint8_t *p, size_t n)
 }
 
 /*
- * Would its handler ask for more of the message before it does anything? Who
- * gets a server for that only gives it back.
+ * Would the handler of the message ask for more of it before it does anything?
+ * A client that gets a server for that only gives it back.
  */
 bool relay_is_half(const struct relay_up *up);
 /* Does this message need no server? Close of a tracked statement. */

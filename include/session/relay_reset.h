@@ -26,7 +26,7 @@ bool relay_reset_asked(const struct relay_up *up);
  * report? They are unknown from now on. 0, or -1: no memory.
  */
 int relay_reset_silent(const struct relay_down *d);
-/* Is it that of a RESET, or of a DISCARD ALL? */
+/* Is the CommandComplete that of a RESET, or of a DISCARD ALL? */
 void relay_reset_tag(const struct relay_down *d);
 /*
  * The server's value i has changed, which is noted: is it none for the client?

@@ -29,7 +29,7 @@ struct relay_state {
 	bool execute_holds;	/* the next Execute may be of a DISCARD ALL
 				 * or so: what follows waits for its reply */
 	bool discards;		/* a batch was given up: see relay_discard() */
-	bool repeats;		/* its batch is asked once more: see
+	bool repeats;		/* the batch is asked once more: see
 				 * relay_repeat() */
 	uint8_t resetting;	/* enum resetting */
 	struct {		/* what the unnamed statement deallocates: */

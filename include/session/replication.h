@@ -21,7 +21,7 @@ void replication_launch(struct pool *p);
 bool replication_introduce(const struct server *s, struct writer *w);
 /* Login of s is done: from now on it is linked. May close the client. */
 void replication_ready(struct server *s);
-/* Close those that log in; their clients wait for others. */
+/* Close the servers that log in; their clients wait for others. */
 void replication_drop_logins(struct pool *p, enum close_reason why);
 
 #endif

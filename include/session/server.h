@@ -48,7 +48,7 @@ enum server_chore {		/* a query of our own; nobody may use it now */
 	CHORE_RESET,		/* server_reset_query */
 	CHORE_CHECK,		/* server_check_query */
 	CHORE_PARAMS,		/* SETs for the client that waits */
-	CHORE_ROLLBACK,		/* its client left inside a transaction */
+	CHORE_ROLLBACK,		/* the client left inside a transaction */
 	CHORE_CLEAN,		/* what clients have left is taken away */
 	CHORE_CONNECT,		/* connect_query, again */
 	CHORE_PROBE,		/* what is there? For keep.h */

@@ -12,7 +12,7 @@ struct writer;
 
 /* Write a Query for what s does not report. False: it reports all. */
 bool server_origin_question(struct server *s, struct writer *w);
-/* Its DataRow. 0, or -1: it is broken, or there is no memory. */
+/* Take the answer's DataRow. 0, or -1: a broken row, or no memory. */
 int server_origin_answer(struct server *s, const uint8_t *body, size_t len);
 /* The login is over: what was not asked for is as s has told it. */
 void server_origin_known(struct server *s);

@@ -54,12 +54,12 @@ struct sessions {
 	void *app;			/* of client_ops.return_reserve */
 
 	struct client *by_key;		/* uthash: clients by cancel key */
-	struct peer *peers;		/* uthash: those we have asked already */
+	struct peer *peers;		/* uthash: peers asked already */
 	struct cursor_list all_clients, all_servers;	/* the oldest first */
 	uint64_t last_id;		/* of clients and servers */
 	unsigned worker, others;	/* which one we are; how many more */
 	unsigned logins;		/* clients that are logging in */
-	struct login_queue login_queue;	/* whose work is done next */
+	struct login_queue login_queue;	/* logins to be worked on next */
 	struct lobby lobby;		/* strangers, and what they may cost */
 	unsigned servers;		/* server connections of any state */
 	enum shutdown_mode shutdown;
@@ -71,7 +71,7 @@ struct sessions {
 	bool still;			/* ... nor does any login */
 	uint8_t mock_salt[32];		/* for users without one (SCRAM) */
 	struct mock_shape mock_shape;	/* of the auth file's secrets */
-	struct mock_shape lookup_shape;	/* of those of auth_query */
+	struct mock_shape lookup_shape;	/* of auth_query's secrets */
 	unsigned lookup_votes;		/* by how many lookup_shape leads */
 
 	/* time-outs whose members all have the same duration */

@@ -12,7 +12,7 @@
 /* Embedded in server; all zero: nothing. */
 struct trace {
 	unsigned sets;		/* SET and RESET that were completed */
-	unsigned local;		/* of those that were sent: they leave nothing */
+	unsigned local;		/* SET LOCAL sent: they leave nothing */
 	bool failed;		/* an error came: some were not completed */
 	bool marked;		/* something else may have been left */
 	bool prepared;		/* a statement, by SQL, among it */

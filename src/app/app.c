@@ -36,7 +36,7 @@
 #include "session/timers.h"
 #include "session/tls_setup.h"
 
-/* --- who hears of what: sessions call upward, and meet here --- */
+/* --- calls upward from sessions meet here --- */
 
 static void on_reserve(struct client *c)
 {
@@ -320,7 +320,7 @@ void app_shutdown(struct app *app, enum shutdown_mode mode)
 	put_mode(app, mode, held);
 	listener_drain(app, true);
 	if (mode == SHUTDOWN_WAIT_FOR_SERVERS) {
-		app_pause(app);	/* the broker drops those who wait */
+		app_pause(app);	/* the broker drops clients that wait */
 	} else if (before == SHUTDOWN_WAIT_FOR_SERVERS) {
 		app_resume(app);	/* clients are waited for: serve them */
 	}

@@ -22,7 +22,7 @@
 #define STRANGERS (3 * USEC)	/* most logins are done by then */
 #define TRIES 64		/* a turn: clients that prove to be busy */
 
-/* --- who is left --- */
+/* --- clients that are left --- */
 
 /* c, which logs in, is refused when it has, and keeps nobody waiting. */
 static bool is_late(const struct app *app, const struct client *c)
@@ -108,15 +108,15 @@ void closedown_drain(struct app *app, usec_t time)
 	departure_begin(d, doors, doors + at_most(time));
 	if (app->ss.shutdown != SHUTDOWN_WAIT_FOR_SERVERS)
 		app->ss.shutdown = SHUTDOWN_DRAIN;
-	/* who is idle has to be known */
+	/* the clients that are idle have to be known */
 	idle_reset(app->idle);
 	d->left = count_left(app);
 	log_info("draining, %u s left", departure_seconds(d, time_now()));
 }
 
 /*
- * Where others can have the address, it is left to them. Else who connects is
- * told to try elsewhere, and cancel requests find us.
+ * Where other processes can have the address, it is left to them. Else a client
+ * that connects is told to try elsewhere, and cancel requests find us.
  */
 static void shut_doors(struct app *app, usec_t now)
 {
@@ -131,7 +131,7 @@ static void shut_doors(struct app *app, usec_t now)
 	    "%u s", d->left, departure_seconds(d, now));
 }
 
-/* Who wonders why it does not end asks the service manager. */
+/* The service manager can tell why the process does not end yet. */
 static void tell_left(struct app *app, unsigned left, const char *whom)
 {
 	char text[64];
@@ -166,7 +166,7 @@ static void close_listed(struct timeout_list *l)
 	}
 }
 
-/* Who has not shown yet who it is keeps nobody waiting for long. */
+/* A client that has not shown yet who it is keeps nobody waiting for long. */
 static void close_strangers(struct app *app)
 {
 	struct timeout *t, *next;

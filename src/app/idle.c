@@ -134,7 +134,7 @@ struct timeout *idle_oldest(const struct idle *i)
 	return best;
 }
 
-/* Nobody was watched so far: who is idle now begins to be. */
+/* No client was watched so far: clients that are idle now begin to be. */
 static void watch_all(struct app *app)
 {
 	struct pool *p, *next;

@@ -99,8 +99,8 @@ static bool may_lend(const struct listener *l)
 
 /*
  * One descriptor is held back for the console: when there are no others, it is
- * lent to whoever connects next to a Unix socket (if there is one), and who
- * turns out not to want the console has to leave.
+ * lent to the client that connects next to a Unix socket (if there is one), and
+ * a client that turns out not to want the console has to leave.
  */
 static void take_reserve(struct app *app)
 {
@@ -358,8 +358,8 @@ static void begin_to_drain(struct listener *l, usec_t now)
 }
 
 /*
- * Then it is kept from getting more: who connects is not answered, and has
- * another one next time.
+ * Then the listener is kept from getting more: a client that connects is not
+ * answered, and has another listener next time.
  */
 static void begin_to_ignore(struct listener *l, usec_t now)
 {
@@ -420,7 +420,7 @@ void listener_tick(struct app *app, usec_t now)
 		accept_rest(l);
 		listener_drop(l);
 	}
-	/* who has the reserve descriptor must be quick: others wait for it */
+	/* the client with the reserve descriptor must be quick: others wait */
 	if (app->reserve_user != NULL && client_logs_in(app->reserve_user) &&
 	    now - app->reserve_user->born > RESERVE_TIME)
 		client_fail(app->reserve_user, CLOSE_CLIENT_LOGIN_TIMEOUT);

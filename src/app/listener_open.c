@@ -111,7 +111,7 @@ static struct listener *find_adopted(struct app *app,
 	return l;
 }
 
-/* Was it adopted? Then it is used with our options from now on. */
+/* Was the listener adopted? Then it is used with our options from now on. */
 static bool use_adopted(struct app *app, const struct net_addr *addr,
     const char *path)
 {

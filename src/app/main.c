@@ -259,7 +259,9 @@ static void start(struct app *app)
 	http_apply(app->http);
 	if (t != NULL && takeover_finish(&t, app, &e) < 0)
 		log_fatal("%s", e.text);
-	/* from here on nothing must end us: who was served there has us alone */
+	/*
+	 * from here on nothing must end us: clients served there have us alone
+	 */
 	if (app->takeover == NULL) {
 		write_pidfile(app);
 		ready_tell(app);

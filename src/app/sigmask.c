@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-/* Those that the loop is to hear. (spec/config-files.md section 19) */
+/* The signals that the loop is to hear. (spec/config-files.md section 19) */
 static const int endings[] = { SIGTERM, SIGINT, SIGQUIT };
 static const int others[] = { SIGHUP, SIGUSR1, SIGUSR2 };
 

@@ -35,7 +35,7 @@ struct row {
 	uint8_t *body;		/* owned: the DataRow */
 	size_t len;
 	int64_t there, link;	/* numbers of the descriptors, there */
-	struct client *client;	/* it was made into one of these, or */
+	struct client *client;	/* the row was made into this, or */
 	struct server *server;	/* neither */
 };
 
@@ -44,7 +44,7 @@ struct takeover {
 	int turnstile;		/* nobody else does so; -1: not held */
 	struct row *rows;	/* LL list, owned */
 	struct row *last;
-	usec_t told;		/* when it was told to end */
+	usec_t told;		/* when the old process was told to end */
 	usec_t ended;		/* when its connection was found ended; 0 */
 	bool is_late;		/* that took too long, and is told */
 };
@@ -373,8 +373,9 @@ int takeover_finish(struct takeover **tp, struct app *app, struct err *e)
 }
 
 /*
- * It stands still until it hears what it was told: whatever keeps it from
- * that, it does nothing else any more, and is no concern of our clients.
+ * The old process stands still until it hears what it was told: whatever keeps
+ * it from that, it does nothing else any more, and is no concern of our
+ * clients.
  */
 static void note_silence(struct takeover *t, struct app *app, usec_t now)
 {

@@ -26,7 +26,7 @@
 #define READ_SIZE 65536
 #define ANSWER_SECONDS 10	/* for what it can answer at once */
 #define END_MS 2000		/* from its connections' end to its own */
-#define CONSOLE "pgbouncer"	/* its database, and who may enter by uid */
+#define CONSOLE "pgbouncer"	/* its database, and the user let in by uid */
 
 void talk_fini(struct talk *t)
 {
@@ -43,7 +43,7 @@ void talk_fini(struct talk *t)
 	*t = (struct talk){ .sock = -1, .pidfd = -1 };
 }
 
-/* --- who is there --- */
+/* --- the process at the other end --- */
 
 int talk_limit(const struct talk *t, int seconds, struct err *e)
 {
@@ -113,7 +113,7 @@ static int no_answer(struct err *e)
 	    "the running process does not answer: %s", strerror(errno));
 }
 
-/* The file may be ours, and who listens there not. */
+/* The file may be ours, and the process that listens there not. */
 static int check_sender(struct talk *t, const struct fdpassed *with,
     struct err *e)
 {

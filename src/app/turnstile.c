@@ -13,7 +13,8 @@
 
 /*
  * Of the abstract namespace: what we hold ends with us, however we end, and
- * leaves no file. It is called after the file that all of us have to go through.
+ * leaves no file. Its name is made of the file that all of us have to go
+ * through.
  */
 static bool name_it(const char *path, char *name, size_t size)
 {

@@ -37,7 +37,7 @@ static bool is_over(usec_t limit, usec_t age)
 	return limit > 0 && age > limit;
 }
 
-/* --- those who wait --- */
+/* --- clients that wait --- */
 
 /* Why c may not wait any longer; CLOSE_NONE: it may. (section 12) */
 static enum close_reason wait_over(const struct round *r,
@@ -66,7 +66,7 @@ static void explain_wait(const struct round *r, struct client *c,
 	    (enum client_state)c->pc.state, r->app->catalog, r->now),
 	    &why);
 	if (client_logs_in(c)) {
-		client_fail(c, end);	/* who is that? */
+		client_fail(c, end);	/* a stranger */
 	} else if (end != CLOSE_NONE) {
 		struct close_cause cause = close_cause(end);
 
@@ -113,9 +113,9 @@ static bool check_waiter(const struct round *r, struct client *c)
 }
 
 /*
- * The queue is in order of waiting, so the first for whom nothing is due ends
- * the walk; unless login users with limits of their own share it, or those
- * who wait for the welcome, whose time counts from the connect.
+ * The queue is in order of waiting, so the first client for which nothing is
+ * due ends the walk; unless login users with limits of their own share it, or
+ * clients that wait for the welcome, whose time counts from the connect.
  */
 static void check_queue(const struct round *r, enum client_state state)
 {
@@ -222,7 +222,7 @@ static void check_idle_server(const struct round *r, struct pool_server *ps)
 		pool_server_set(ps, SERVER_USED);
 }
 
-/* From the tail, where those are that were not used for longest. */
+/* From the tail, where the servers are that were not used for longest. */
 static void check_idle_in(const struct round *r, enum server_state state)
 {
 	struct pool_server *ps = r->pool->servers[state];

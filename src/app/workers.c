@@ -51,7 +51,7 @@ unsigned workers_count_clients(void *arg)
 	for (unsigned i = 0; i < app->workers->count; i++) {
 		struct worker *const w = app->workers->at[i];
 
-		/* who arrives between the two counts twice, never not at all */
+		/* a client in between counts twice, never not at all */
 		n += w->sent - atomic_load_explicit(&w->arrived,
 		    memory_order_acquire);
 		n += w->app.catalog->clients;

@@ -19,10 +19,10 @@ static void on_mail(void *arg, void *object)
 {
 	struct worker *const w = arg;
 
-	/* it may have been accepted since this turn began */
+	/* the client may have been accepted since this turn began */
 	time_update();
 	login_arrive(&w->app.ss, object);
-	/* it is counted here by now */
+	/* the client is counted here by now */
 	atomic_store_explicit(&w->arrived, w->arrived + 1,
 	    memory_order_release);
 }
@@ -115,7 +115,7 @@ int crew_run(struct app *app, struct err *e)
 static void end_worker(struct worker *w)
 {
 	thread_join(&w->thread);
-	/* who never arrived is closed with the others */
+	/* a client that never arrived is closed with the others */
 	mailbox_free(&w->mail);
 }
 

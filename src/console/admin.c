@@ -98,7 +98,7 @@ static void open_console(struct client *c)
 	write_welcome(k);
 	c->welcomed = true;
 	console_send(k);
-	/* it may have sent queries behind its password */
+	/* the client may have sent queries behind its password */
 	if (c->console != NULL)
 		go_on(c);
 }

@@ -14,7 +14,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Those of the worker that has, or would have, the database. */
+/* The sessions of the worker that has, or would have, the database. */
 static struct sessions *home(const struct console *k, const char *name)
 {
 	const struct admin *a = k->admin;
@@ -99,7 +99,7 @@ static enum command_result cmd_pause(struct console *k,
 	    wait_for(k, CONSOLE_PAUSE, db);
 }
 
-/* No connection goes there any more, and those there are go. */
+/* No new connection goes to host, and the connections it has go. */
 static enum command_result drain_host(struct console *k, const char *host,
     struct err *e)
 {
@@ -177,7 +177,10 @@ static void add_paused(struct text *t, const struct catalog *c)
 	}
 }
 
-/* Nothing stands still as a whole; but who asks may have met one that does. */
+/*
+ * Nothing stands still as a whole; but the asker may have met a database that
+ * does.
+ */
 static enum command_result nothing_to_resume(const struct console *k,
     struct err *e)
 {

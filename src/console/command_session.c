@@ -33,7 +33,7 @@ static struct client *find_in_pool(const struct pool *p, uint32_t id)
 	return NULL;
 }
 
-/* Among those that SHOW CLIENTS lists. */
+/* Among the clients that SHOW CLIENTS lists. */
 static struct client *find_client(const struct sessions *ss, uint32_t id)
 {
 	struct client *found = NULL;
@@ -122,7 +122,7 @@ static struct server *server_in_pool(const struct pool *p, uint32_t id)
 	return NULL;
 }
 
-/* Among those that SHOW SERVERS lists. */
+/* Among the servers that SHOW SERVERS lists. */
 static struct server *find_server(const struct sessions *ss, uint32_t id)
 {
 	struct server *found = NULL;
@@ -151,7 +151,7 @@ static enum command_result cmd_kill_server(struct console *k,
 	if (victim == NULL)
 		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "server not found"));
-	/* its client, if there is one, is told the same */
+	/* the server's client, if there is one, is told the same */
 	server_close(victim, CLOSE_ADMIN_FORCED_DISCONNECT);
 	return COMMAND_DONE;
 }

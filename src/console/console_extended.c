@@ -81,7 +81,7 @@ void console_close(struct console *k, struct reader *body)
 		extended_bad_message(k, "Close");
 		return;
 	}
-	/* it is no error if there is none */
+	/* a name that nothing has is no error */
 	if (what == 'S')
 		prepared_drop(k, prepared_find(k, name));
 	else

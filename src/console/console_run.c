@@ -22,7 +22,7 @@ static int show_rows(const struct console *k, const struct statement *st,
 	    selection_rows(&st->show, k->admin, sink);
 }
 
-/* They stand still meanwhile. */
+/* The workers stand still meanwhile. */
 static int show_workers(const struct console *k, const struct statement *st,
     struct row_sink *sink, struct err *e)
 {
@@ -105,7 +105,7 @@ void console_run(struct console *k, const struct statement *st,
 	struct err e = { .text = "" };
 	const enum command_result result = run(k, st, sink, &e);
 
-	if (c->console == NULL)		/* it killed itself */
+	if (c->console == NULL)		/* the client killed itself */
 		return;
 	switch (result) {
 	case COMMAND_DONE:

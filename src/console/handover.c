@@ -1,4 +1,4 @@
-/* handover.c - who has said SUSPEND to go on with our sockets (-R).
+/* handover.c - the console that said SUSPEND to go on with our sockets (-R).
  * SPDX-License-Identifier: ISC */
 #include "console/handover.h"
 
@@ -66,8 +66,8 @@ void handover_closed(struct console *k)
 }
 
 /*
- * It may find us gone before it reads on, and must not think then that it is
- * the one to go on: so nothing happens until it can read this.
+ * The successor may find us gone before it reads on, and must not think then
+ * that it is the one to go on: so nothing happens until it can read this.
  */
 static void tell(struct console *k)
 {

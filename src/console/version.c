@@ -1,4 +1,4 @@
-/* version.c - what we call ourselves towards those who ask.
+/* version.c - what we call ourselves towards clients.
  * SPDX-License-Identifier: ISC */
 #include "console/version.h"
 

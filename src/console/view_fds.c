@@ -58,7 +58,7 @@
 
 static const struct column columns[] = { FDS(VIEW_COLUMN) };
 
-/* By struct view's variant: who looks. */
+/* By struct view's variant: the kind of reader. */
 enum {
 	FOR_EYES,		/* numbers only: all there is */
 	FOR_STRANGER,		/* descriptors: what is all in the columns */
@@ -82,7 +82,7 @@ struct socket_row {
 	const struct params *params;
 	const struct pool *pool;	/* NULL: none */
 	struct writer state;	/* all zero: none */
-	const struct log_who *who;	/* whose it is */
+	const struct log_who *who;	/* the owner's */
 };
 
 /* --- one row --- */

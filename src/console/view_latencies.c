@@ -28,7 +28,7 @@
 static const struct column latencies_columns[] = {
 	LATENCIES_VIEW(VIEW_COLUMN) };
 
-/* Whose row it is; database and user NULL: the sum of all pools. */
+/* What a row is of; database and user NULL: the sum of all pools. */
 struct whose {
 	const char *database, *user, *latency;
 };

@@ -173,7 +173,7 @@ static void lists_add(struct lists *l, const struct sessions *ss)
 	if (ss->dns != NULL)
 		dns_stat(ss->dns, &dns);
 	l->databases += HASH_COUNT(c->databases);
-	/* each knows those of the files */
+	/* each worker knows the users of the files */
 	l->users = users > l->users ? users : l->users;
 	l->pools += HASH_COUNT(c->pools);
 	l->clients += c->clients;

@@ -168,7 +168,7 @@ static usec_t client_wait(const struct client *c)
 
 	if (queued > 0 || c->query_start == 0)
 		return queued;
-	/* it was read precisely, in this turn perhaps */
+	/* query_start was read precisely, in this turn perhaps */
 	const usec_t wait = time_now() - c->query_start;
 
 	return wait > 0 ? wait : 0;

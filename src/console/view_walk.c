@@ -1,4 +1,4 @@
-/* view_walk.c - a view bit by bit, for who must not take long.
+/* view_walk.c - a view bit by bit, for callers that must not take long.
  * SPDX-License-Identifier: ISC */
 #include "console/view_walk.h"
 

@@ -313,7 +313,7 @@ static void put_entry(struct database *db, const struct config_db *conf)
 	config_db_free(db->own);
 	db->own = db->next_own;
 	db->next_own = NULL;
-	if (db->own == NULL)	/* it has a line now */
+	if (db->own == NULL)	/* db has a line now */
 		db->tentative = false;
 	wake(db);
 }
@@ -407,7 +407,7 @@ int catalog_apply(struct catalog *c, struct config *config,
 	put_users(c, old);
 	if (!same_entries(old, config))
 		put_databases(c, old, ops, arg);
-	/* also of those that have lost the line which made them */
+	/* also of databases that have lost the line which made them */
 	if (database_limits_differ(&old->set, &config->set))
 		catalog_wake_databases(c);
 	HASH_ITER(hh, c->pools, p, next)

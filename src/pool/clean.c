@@ -4,7 +4,9 @@
 
 #include "pool/pool.h"
 
-/* The last idle one that is (not) lent: those rest in front, mostly. */
+/*
+ * The last idle server that is (not) lent: lent servers rest in front, mostly.
+ */
 static struct pool_server *last_idle(const struct pool *p, bool lent)
 {
 	struct pool_server *head = p->servers[SERVER_IDLE], *ps = head;

@@ -1,4 +1,4 @@
-/* departure.c - SHUTDOWN DRAIN: when who is told to go.
+/* departure.c - SHUTDOWN DRAIN: when clients are told to go.
  * SPDX-License-Identifier: ISC */
 #include "pool/departure.h"
 

@@ -81,7 +81,7 @@ usec_t due_idle_servers(struct pool *p, usec_t now)
 
 	for (int state = 0; state < SERVER_GONE; state++)
 		end = earlier(end, list_end(p, (enum server_state)state));
-	/* nor of those that get idle from now on; with new ones all starts anew */
+	/* nor of servers idle from now on; with new ones all starts anew */
 	p->idle_due_at = earlier(end, idle_end(p, SERVER_IDLE, now));
 	p->idle_seen_at = now;
 	return end;

@@ -52,7 +52,7 @@ static void enter(struct pool_server *ps, enum limit_kind kind)
 		    evict[kind].next);
 }
 
-/* Is it between one used earlier and one used later? */
+/* Is ps between a server used earlier and one used later? */
 static bool is_in_place(const struct pool_server *ps, enum limit_kind kind)
 {
 	const struct pool_server *const head = *list_of(ps->pool, kind);
@@ -95,7 +95,7 @@ struct pool_server *evict_oldest(const struct pool *p, enum limit_kind kind)
 
 	for (; ps != NULL; ps = next) {
 		next = ps->evict[kind].next;
-		/* it had something to say meanwhile, as a notification */
+		/* ps had something to say meanwhile, as a notification */
 		if (next != NULL && ps->used > next->used)
 			update(ps, kind);
 		else if (may_go(ps))

@@ -27,7 +27,7 @@ struct source_key {
 struct lobby_source {
 	UT_hash_handle hh;
 	struct source_key key;
-	struct lobby_guest *mates;	/* DL: those here, oldest first */
+	struct lobby_guest *mates;	/* DL: guests here, oldest first */
 	unsigned count;
 	unsigned failures;		/* 0: not in the list of the marked */
 	usec_t failed;			/* the last of them */
@@ -36,7 +36,7 @@ struct lobby_source {
 
 /* --- sources --- */
 
-/* Those without an address are of one source, which has no limit. */
+/* Guests without an address are of one source, which has no limit. */
 static void make_key(struct source_key *k, const struct net_addr *a)
 {
 	memset(k, 0, sizeof *k);

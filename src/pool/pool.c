@@ -1,4 +1,4 @@
-/* pool.c - who gets which server connection: states, the queue, limits.
+/* pool.c - which client gets which server connection: states, queue, limits.
  * SPDX-License-Identifier: ISC */
 #include "pool/pool.h"
 
@@ -21,13 +21,13 @@ static bool enters_in_front(const struct pool_server *ps,
 	return state == SERVER_USED;
 }
 
-/* Was it not reckoned with when the idle servers were looked at? */
+/* Was ps not reckoned with when the idle servers were looked at? */
 static bool upsets_idle(const struct pool_server *ps, enum server_state state)
 {
 	if (ps->state == SERVER_GONE || ps->state == SERVER_LOGIN ||
 	    ps->state == SERVER_DEDICATED_LOGIN)
 		return true;
-	/* its client said nothing for long */
+	/* the client of ps said nothing for long */
 	return (state == SERVER_IDLE || state == SERVER_USED) &&
 	    ps->used < ps->pool->idle_seen_at;
 }

@@ -8,7 +8,7 @@
 #include "pool/credentials.h"
 #include "session/auth_parts.h"
 
-/* Whom to ask. */
+/* The methods that ask somebody else, one row each. */
 static const struct asked {
 	enum auth_type type;
 	enum offload_lane lane;
@@ -138,7 +138,7 @@ static enum auth_result resume(struct auth *a, struct writer *out)
 	if (!q->allowed)
 		return auth_deny(a, find(a->request.type)->refused,
 		    q->detail);
-	/* it is for the servers, too: spec/authentication.md section 5 */
+	/* the password is for servers, too: spec/authentication.md section 5 */
 	a->typed = credentials_new(q->password);
 	return a->typed == NULL ? auth_deny_memory(a) : AUTH_OK;
 }

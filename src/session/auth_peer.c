@@ -97,7 +97,7 @@ static enum auth_result begin(struct auth *a, struct writer *out)
 	q->job.ops = &ops;
 	q->auth = a;
 	q->uid = *a->request.os_uid;
-	a->request.os_uid = NULL;	/* it is the caller's */
+	a->request.os_uid = NULL;	/* the pointer is the caller's */
 	a->state = q;
 	return submit(a, q);
 }

@@ -90,7 +90,7 @@ bool broker_same_params(struct client *c, struct server *s)
 	const int n = write_sets(c, s, &w);
 
 	if (n == 0) {
-		/* they are one set from now on */
+		/* c and s share one set from now on */
 		(void)broker_adopt_params(c, s);
 		writer_fini(&w);
 		return true;
@@ -274,7 +274,7 @@ void broker_idle_begins(struct client *c)
 void broker_adopt(struct client *c)
 {
 	if (c->pc.state != CLIENT_ACTIVE)
-		return;		/* it keeps its place */
+		return;		/* c keeps its place */
 	if (c->pc.server == NULL)
 		broker_idle_begins(c);
 	c->role->go_on(c);

@@ -18,7 +18,7 @@ static const enum close_reason late[] = {
 	[CHORE_PROBE] = CLOSE_PROBE_TIMEOUT,
 };
 
-/* Is it as likely to be dead as one at addr that is silent since then? */
+/* Is s as likely to be dead as a server at addr that is silent since then? */
 static bool is_suspect(const struct server *s, const struct net_addr *addr,
     usec_t since)
 {

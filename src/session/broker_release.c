@@ -139,7 +139,7 @@ void broker_release(struct server *s)
 
 void broker_chore_done(struct server *s)
 {
-	/* as if its client had released it just now */
+	/* as if the client had released s just now */
 	const bool lent = s->chore == CHORE_ROLLBACK ||
 	    s->ps.state == SERVER_BEING_CANCELED;
 

@@ -185,7 +185,7 @@ void broker_drain(struct sessions *ss, const struct database *db)
 	}
 }
 
-/* Is it, or may it be on its way there? */
+/* Is s at a drained host, or may it be on its way there? */
 static bool is_at_drained(const struct sessions *ss, const struct server *s)
 {
 	return s->phase == SERVER_PHASE_CONNECT ||
@@ -207,7 +207,7 @@ static void drain_list(struct sessions *ss, struct pool *p,
 			ps->close_needed = true;
 			continue;
 		}
-		/* its client waits for another one */
+		/* the client waits for another server */
 		if (ps->dedicated && !server_is_introduced(s))
 			pool_unlink(ps->client);
 		server_close(s, CLOSE_HOST_IS_BEING_DRAINED);
@@ -291,7 +291,7 @@ void broker_address_lost(struct sessions *ss, const char *host,
 	}
 }
 
-/* Who brought a cancel request is told nothing, ever, and is none of these. */
+/* Not clients that brought a cancel request: they are told nothing, ever. */
 static void fail_clients(struct pool *p, enum close_reason why)
 {
 	for (int i = CLIENT_ACTIVE; i < CLIENT_CANCEL_WAITING; i++)

@@ -45,7 +45,7 @@ static size_t data_in(const struct bulk *k, const uint8_t *p, size_t n,
 
 static ssize_t move_body(struct bulk *k)
 {
-	/* its end is read, for what may follow from it */
+	/* the end of the body is read, for what may follow from it */
 	const ssize_t n = splice_move(k->from, k->to, *k->skip - 1);
 
 	if (n > 0)

@@ -55,7 +55,7 @@ static void drop_canceler(struct server *target)
 		server_close(canceler, CLOSE_CANCEL_GIVEN_UP);
 }
 
-/* Close the clients of a list whose request is for target, or s has sent it. */
+/* Close the clients of a list whose request is for s, or was sent by s. */
 static void close_bound(struct pool_client *pc, const struct server *s,
     enum close_reason why)
 {

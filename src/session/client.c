@@ -176,7 +176,7 @@ static void release(struct client *c)
 	catalog_count_client(ss->catalog, -1);
 }
 
-/* Is it amid a message of its server? What we say would be the rest of that. */
+/* Is c amid a message of its server? What we say would be the rest of that. */
 static bool is_torn(const struct client *c)
 {
 	const struct server *s = c->pc.server == NULL ? NULL :

@@ -175,7 +175,7 @@ static enum derive_result start(struct derivation *d, struct derive_wait *w)
 	return DERIVE_FULL;
 }
 
-/* One under way whose result will do. */
+/* A derivation under way whose result will do. */
 static struct derivation *find(const struct wish *q)
 {
 	struct derivation *d;

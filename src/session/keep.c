@@ -305,7 +305,7 @@ static void note_discard(struct client *c, struct server *s)
 
 	baggage_put(&k->has, none);
 	baggage_unref(&none);
-	baggage_unref(&c->baggage);	/* as if it had just come */
+	baggage_unref(&c->baggage);	/* as if c had just come */
 	k->pins &= PIN_LOADED;
 	if (s->ps.pool->key.db->conf->connect_query != NULL)
 		s->ps.stained = true;
@@ -374,7 +374,7 @@ struct baggage *keep_wanted(struct client *c, struct server *s)
 	    s->keep.has);
 }
 
-/* Who acts is set by params.h, and takes back the role. */
+/* params.h sets session_authorization, which takes back the role. */
 static bool is_other_actor(const struct server *s, const struct client *c)
 {
 	const int i = params_find(s->ss->params, "session_authorization");

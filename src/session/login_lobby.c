@@ -46,7 +46,7 @@ unsigned login_max_strangers(const struct sessions *ss)
 	const int max = set->max_unauthenticated > 0 ?
 	    set->max_unauthenticated : set->max_client_conn;
 
-	/* the console is for those times, too */
+	/* the console is there with a limit of 0, too */
 	return max > 0 ? (unsigned)max : 1;
 }
 

@@ -37,7 +37,7 @@ static unsigned home_of_database(const struct sessions *ss,
 	struct names n = { NULL, NULL };
 	struct err e;
 
-	/* who says it wrongly is told so here */
+	/* a client whose message is wrong is told so by this worker */
 	if (startup_each(m, note_name, &n, &e) < 0)
 		return ss->worker;
 	if (n.database == NULL || n.database[0] == '\0')
@@ -46,7 +46,7 @@ static unsigned home_of_database(const struct sessions *ss,
 	    catalog_home(ss->catalog, n.database);
 }
 
-/* Those of peers stay, as what is no key. */
+/* Requests with the key of a peer, or with no key, stay with this worker. */
 static unsigned home_of_key(const struct sessions *ss, const struct startup *m)
 {
 	const int own = sessions_settings(ss)->peer_id;

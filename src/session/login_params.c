@@ -118,7 +118,7 @@ static int on_param(const char *name, const char *value, void *arg,
 	    "unsupported startup parameter: %s", name);
 }
 
-/* Who reads options, and what he has been given by name. */
+/* The client whose options are read, and the parameters that came by name. */
 struct option_reader {
 	struct client *c;
 	struct params *named;		/* counted */

@@ -32,7 +32,7 @@ enum login_proxy login_expect_proxy(const struct client *c)
 	    LOGIN_PROXY_REFUSED : LOGIN_PROXY_NEVER;
 }
 
-/* It is known now where c comes from: limits by address begin to count. */
+/* The origin of c is known now: limits by address begin to count. */
 static size_t settle(struct client *c, size_t used)
 {
 	c->login->proxy = LOGIN_PROXY_NEVER;

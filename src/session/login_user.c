@@ -144,8 +144,8 @@ static bool is_too_late(const struct client *c)
 }
 
 /*
- * What auth_query says of unknown names looks like what it says of most. Only
- * who has logged in counts: guesses at a name change nothing.
+ * What auth_query says of unknown names looks like what it says of most. Only a
+ * user that has logged in counts: guesses at a name change nothing.
  */
 static void learn_shape(struct sessions *ss, const char *secret)
 {
@@ -392,8 +392,8 @@ void login_choose_method(struct client *c)
 	const struct hba_login who = login_describe(c);
 
 	/*
-	 * It is chosen again before the exchange: a reload, or who auth_query
-	 * has found, may have come since.
+	 * The rule is chosen again before the exchange: a reload, or a user
+	 * that auth_query has found, may have come since.
 	 */
 	if (l->rule != NULL && l->hba == hba && l->query.found == NULL &&
 	    global_method(c) == AUTH_HBA)

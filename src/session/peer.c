@@ -224,7 +224,7 @@ void peer_launch(struct sessions *ss, struct pool *p)
 
 /*
  * In a folder that all may write anybody may listen where the peer should, and
- * who has the key of a client can end its queries.
+ * a process that has the key of a client can end its queries.
  */
 static bool is_trusted(struct server *canceler)
 {

@@ -252,7 +252,7 @@ void relay_resume(struct client *c)
 
 /* --- from server to client --- */
 
-/* Its replies are all passed on. */
+/* The replies of s are all passed on. */
 static void part_at_end(struct client *c, struct server *s)
 {
 	part(c, s);
@@ -335,7 +335,7 @@ static bool follow_up(struct relay_down *d)
 	}
 	if (s->track.uncertain && !relay_probe(d->c))
 		return false;
-	/* its batch comes again, from what it carries */
+	/* the batch comes again, from what the client carries */
 	if (d->c->relay.repeats) {
 		relay_resume(d->c);
 		return server_is_open(s);

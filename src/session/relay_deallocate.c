@@ -102,7 +102,7 @@ static struct prepared_name *find_name(struct relay_up *up, const uint8_t *text,
 	*step = RELAY_NEXT;
 	if (!sql_deallocates((const char *)text, n, name))
 		return NULL;
-	/* it is discarded, or ends a COPY */
+	/* the message is discarded, or ends a COPY */
 	if (t != NULL && (t->aborted || track_wants_data(t)))
 		return NULL;
 	struct prepared_name *found = prepared_name_find(up->c->statements,
@@ -127,7 +127,7 @@ bool relay_dealloc_query(struct relay_up *up, enum relay_step *step)
 	return true;
 }
 
-/* Is it a suspect's text alone, with no types of parameters? */
+/* Is the message a suspect's text alone, with no types of parameters? */
 static bool is_plain_parse(const struct relay_up *up)
 {
 	const uint8_t *text = up->m + MSG_HEADER + 1;

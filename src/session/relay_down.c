@@ -156,7 +156,7 @@ enum close_reason relay_chore_failure(enum server_chore chore)
 	return why[chore];
 }
 
-/* Does it end the session? Then its code and text are what counts. */
+/* Does the error end the session? Then its code and text are what counts. */
 static bool is_fatal(const struct relay_down *d)
 {
 	struct report r;

@@ -127,8 +127,9 @@ static bool is_parse_body(const uint8_t *p, size_t n)
 }
 
 /*
- * The name is taken. PostgreSQL looks at the text and at the transaction
- * before it looks at the name, so it is asked about those first.
+ * The name is taken. PostgreSQL looks at the text and at the transaction before
+ * it looks at the name, so the server is asked about text and transaction
+ * first.
  */
 static enum relay_step refuse_name(struct relay_up *up, const char *name,
     struct prepared *stmt)
@@ -158,7 +159,7 @@ static enum relay_step parse_as(struct relay_up *up, const char *name,
 	struct server *s = up->s;
 
 	if (track_wants_data(&s->track))
-		return relay_request(up);	/* that ends the COPY */
+		return relay_request(up);	/* the message ends the COPY */
 	if (relay_is_open(s, name, stmt))
 		return relay_wait(up);
 	if (prepared_name_find(c->statements, name) != NULL)

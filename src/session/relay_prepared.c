@@ -85,7 +85,7 @@ static enum relay_step check_pass(struct relay_up *up, const char *name,
 {
 	*out = NULL;
 	if (track_wants_data(&up->s->track))
-		return relay_request(up);	/* that ends the COPY */
+		return relay_request(up);	/* the message ends the COPY */
 	return find_statement(up, name, out);
 }
 
@@ -220,7 +220,7 @@ enum relay_step relay_close(struct relay_up *up)
 	if (name == NULL)
 		return relay_request(up);
 	if (up->s != NULL && track_wants_data(&up->s->track))
-		return relay_request(up);	/* that ends the COPY */
+		return relay_request(up);	/* the message ends the COPY */
 	/* where our own reply belongs is known when the COPY is over */
 	if (up->s != NULL && (relay_is_open(up->s, name, NULL) ||
 	    up->s->track.uncertain || track_has_copy_end(&up->s->track)))

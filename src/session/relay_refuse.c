@@ -26,7 +26,7 @@ static const uint8_t head[] = { FE_PARSE, 0, 0, 0, 4 + sizeof body + 1 };
 enum relay_step relay_refuse_parse(struct relay_up *up)
 {
 	if (track_wants_data(&up->s->track))
-		return relay_request(up);	/* that ends the COPY */
+		return relay_request(up);	/* the message ends the COPY */
 	struct prepared_op *op = prepared_op_new(PREPARED_REFUSED, NULL, "");
 
 	if (op == NULL || track_add(&up->s->track, FE_PARSE, TRACK_FORWARD,

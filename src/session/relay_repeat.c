@@ -126,9 +126,9 @@ static bool is_raised_by(const struct relay_down *d, const char *code,
 }
 
 /*
- * The statement returns other columns: the name stands for the same text, as
- * it will be prepared now. Who is not told of the columns might take them for
- * others: he gets the error, as from PostgreSQL.
+ * The statement returns other columns: the name stands for the same text, as it
+ * will be prepared now. A client that is not told of the columns might take
+ * them for others: it gets the error, as from PostgreSQL.
  */
 static bool renew(struct relay_down *d, struct prepared_name *n)
 {
@@ -145,7 +145,7 @@ static bool renew(struct relay_down *d, struct prepared_name *n)
 	return true;
 }
 
-/* As with a DEALLOCATE ALL in a function: who knows what else is gone. */
+/* As with a DEALLOCATE ALL in a function: more statements may be gone. */
 static bool restore(struct relay_down *d, struct prepared_name *n)
 {
 	prepared_uses_remove(&d->s->prepared, n->stmt);

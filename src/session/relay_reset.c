@@ -198,7 +198,7 @@ int relay_reset_end(struct relay_down *d, bool answered)
 			return -1;
 	}
 	c->relay.resets = 0;
-	/* until its server has nothing else to do */
+	/* until the server has nothing else to do */
 	c->relay.resetting = done || c->relay.resetting == RESET_DUE ?
 	    RESET_DUE : RESET_NONE;
 	return 0;

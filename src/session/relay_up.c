@@ -23,9 +23,9 @@
 /* --- one handler a kind of message --- */
 
 /*
- * What comes behind a DISCARD ALL depends on its success: is a statement still
- * prepared? It is not sent before that is known. A long query may have one
- * where we don't see it.
+ * A message behind a DISCARD ALL depends on its success: is a statement still
+ * prepared? The message is not sent before that is known. A long query may have
+ * a DISCARD ALL where we don't see it.
  */
 static bool is_watershed(const struct relay_up *up)
 {
@@ -178,7 +178,7 @@ static void note_start(struct relay_up *up)
 	const struct settings *set = sessions_settings(c->ss);
 	struct counters *n = &c->pc.pool->counted.now;
 
-	/* it has been here since this turn began */
+	/* the query has been here since this turn began */
 	c->query_start = time_now();
 	c->waited = 0;
 	if (set->log_min_duration > 0)

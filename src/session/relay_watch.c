@@ -103,7 +103,7 @@ void relay_watch_parse(const struct relay_up *up)
 	up->s->trace.unlisted = up->s->trace.unlisted || !sure;
 	if (!may_leave(up))
 		return;
-	/* where it has a name, it may be executed later, and by whom is told */
+	/* a named statement may be executed later, by a client that is known */
 	if (!up->named || !named)
 		up->s->trace.marked = true;
 	/* ... or is not */

@@ -30,7 +30,7 @@ void replication_launch(struct pool *p)
 			log_at(LEVEL_WARNING, &client_of(pc)->who,
 			    "taking connection from reserve_pool");
 		server_launch_dedicated(client_of(pc)->ss, pc);
-		/* it failed at once: the upkeep tries again */
+		/* the launch failed at once: the upkeep tries again */
 		if (pc->server == NULL)
 			break;
 	}

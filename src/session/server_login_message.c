@@ -285,7 +285,7 @@ static int on_ready(struct server *s, const struct server_message *m)
 	return s->phase == SERVER_PHASE_QUERY ? on_first_query(s) : 1;
 }
 
-/* Has it run something that has results? */
+/* Has s run something that has results? */
 static bool runs_sql(const struct server *s)
 {
 	return s->phase == SERVER_PHASE_QUERY ||

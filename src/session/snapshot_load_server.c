@@ -138,7 +138,7 @@ static int set_address(struct server *s, const struct snapshot_server *in,
 	return 0;
 }
 
-/* Its values, and those it had at first. 0, or -1: no memory. */
+/* The values of s, and the values it had at first. 0, or -1: no memory. */
 static int read_params(struct server *s, const struct snapshot_server *in)
 {
 	const struct params_table *const t = s->ss->params;

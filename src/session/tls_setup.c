@@ -140,7 +140,7 @@ int tls_setup_check(const struct config *c, struct err *e)
 	if (s->auth_type == AUTH_CERT && !has_ca)
 		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "auth_type=cert requires client_tls_ca_file");
-	/* else whom the authorities of the system know would be let in */
+	/* else clients that the system's authorities know would be let in */
 	if (s->auth_type == AUTH_HBA && rule != NULL && !has_ca &&
 	    s->client_tls_sslmode != SSLMODE_DISABLE)
 		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,

@@ -44,7 +44,7 @@ void trace_tag(struct trace *t, const char *tag, bool last)
 	t->unlisted = t->unlisted || (does & HIDES) != 0;
 	if ((does & DISCARDS) == 0)
 		return;
-	/* it is no part of a transaction that could be undone */
+	/* the statement is no part of a transaction that could be undone */
 	if (last && !t->failed)
 		*t = (struct trace){ .loaded = t->loaded,
 		    .unlisted = t->unlisted, .lasting = t->lasting };
@@ -52,8 +52,8 @@ void trace_tag(struct trace *t, const char *tag, bool last)
 }
 
 /*
- * Which of those that were sent were completed is not known: only that all
- * were, if there was no error.
+ * Which of the local SETs that were sent were completed is not known: only that
+ * all were, if there was no error.
  */
 bool trace_is_left(const struct trace *t)
 {
