@@ -8,7 +8,7 @@
 
 struct cursor;
 
-/* Embedded in what is in the list; prev NULL: it is in none. */
+/* Embedded in a member of the list; prev NULL: the member is in no list. */
 struct cursor_node {
 	struct cursor_node *prev, *next;
 };
@@ -16,7 +16,7 @@ struct cursor_node {
 /* All zero at first. */
 struct cursor_list {
 	struct cursor_node *first;	/* DL */
-	struct cursor *cursors;		/* DL: those under way */
+	struct cursor *cursors;		/* DL: walks under way */
 };
 
 void cursor_list_add(struct cursor_list *l, struct cursor_node *n);
@@ -25,12 +25,12 @@ void cursor_list_remove(struct cursor_list *l, struct cursor_node *n);
 struct cursor {
 	struct cursor *prev, *next;
 	struct cursor_list *list;		/* borrowed; NULL: not under way */
-	struct cursor_node *at;		/* who is next; NULL: nobody */
+	struct cursor_node *at;		/* next member; NULL: none */
 };
 
 /* Each walk that was begun must be ended, before its list goes. */
 void cursor_begin(struct cursor *w, struct cursor_list *l);
-/* The member that is next, and move on; NULL: that was all. */
+/* The next member, and move on; NULL: no more members. */
 struct cursor_node *cursor_take(struct cursor *w);
 /* Ended twice, or never begun: no effect. */
 void cursor_end(struct cursor *w);

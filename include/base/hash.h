@@ -15,8 +15,8 @@
 #include <uthash.h>
 
 /*
- * Hot. Seeded: who chooses keys, as names of statements and of users, must not
- * know which of them share a bucket.
+ * Hot. Seeded: a client that chooses keys (names of statements and of users)
+ * must not know which keys share a bucket.
  */
 unsigned hash_bytes(const void *key, size_t len);
 

@@ -22,13 +22,13 @@ struct input_watch {
 void input_watch_init(struct input_watch *w, const char *barred);
 void input_watch_fini(struct input_watch *w);
 
-/* This thread notes its files there from now on; NULL: nowhere. */
+/* This thread notes its files in w from now on; NULL: nowhere. */
 void input_watch_set(struct input_watch *w);
 
 /*
- * Before this thread touches path, and when it has what it wanted of it. A
+ * Before this thread touches path, and when the thread is done with path. A
  * path follows another without an end in between, too.
- * Returns 0, or -1: it is barred.
+ * Returns 0, or -1: path is barred.
  */
 int input_watch_begin(const char *path);
 void input_watch_end(void);

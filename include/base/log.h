@@ -38,7 +38,7 @@ struct log_opts {
 	int verbose;	  /* 0, 1, 2 */
 	bool quiet;	  /* nothing on stderr */
 	bool early;	  /* file and syslog are not known yet: lines are kept
-			     for those that the next call names */
+			     for the destinations that the next call names */
 	bool json;	  /* stderr and file: one object a line */
 	const char *file; /* NULL or "" = none; copied */
 	bool syslog;
@@ -58,7 +58,7 @@ bool log_wants(enum log_level level);
 /*
  * Write one line; who may be NULL. Never fails, except that a log file that
  * can't be opened ends a process that is not up yet with status 1 (section 1).
- * With io/log_thread.h it never waits either.
+ * With io/log_thread.h log_at() never waits either.
  */
 void log_at(enum log_level level, const struct log_who *who, const char *fmt,
     ...) __attribute__((format(printf, 3, 4)));

@@ -10,7 +10,7 @@
 #include "base/log.h"
 
 #define LOG_MESSAGE_SIZE 2048	/* prefix and message are cut at 2047 */
-#define LOG_COOKED_SIZE (2 * LOG_MESSAGE_SIZE)	/* all of them newlines */
+#define LOG_COOKED_SIZE (2 * LOG_MESSAGE_SIZE)	/* all newlines */
 /* each byte may be six in JSON; the other members need some hundred */
 #define LOG_LINE_SIZE (6 * LOG_MESSAGE_SIZE + 2048)
 

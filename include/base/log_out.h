@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 enum log_dest {
-	LOG_TO_STDERR,	/* or the journal, if it leads there */
+	LOG_TO_STDERR,	/* or the journal, if stderr leads there */
 	LOG_TO_FILE,
 	LOG_TO_SYSLOG,
 	LOG_DESTS
@@ -36,7 +36,7 @@ bool log_out_is_queued(void);
 void log_out_flush(int ms);
 
 struct log_out_opts {
-	bool json;	/* what is told about lost lines */
+	bool json;	/* for the lines that tell of lost lines */
 	void (*journal)(int priority, const char *message);	/* or NULL */
 };
 void log_out_setup(const struct log_out_opts *opts);
@@ -47,7 +47,7 @@ void log_out_setup(const struct log_out_opts *opts);
  */
 int log_out_open(const char *path);
 
-/* Hand r over; it is copied. */
+/* Hand r over; r is copied. */
 void log_out_put(enum log_dest to, const struct log_record *r);
 
 /*

@@ -16,8 +16,8 @@ void *mem_dup(const void *p, size_t n);
 void mem_free(void *p);
 
 /*
- * Hot: MEM_BLOCK bytes for a short while, not zeroed. Some that came back are
- * kept for the next of its thread who asks.
+ * Hot: MEM_BLOCK bytes for a short while, not zeroed. Some freed blocks are
+ * kept for the next call on the same thread.
  */
 #define MEM_BLOCK 512
 void *mem_block(void);
@@ -64,7 +64,7 @@ void mem_delete(enum mem_kind kind, void *p, size_t n);
 void mem_note(enum mem_kind kind, int objects, long n);
 /* Of the thread that asks. */
 const struct mem_stat *mem_stat(enum mem_kind kind);
-/* Those of each kind, for another thread to add up while this one stands still. */
+/* Counts of each kind: another thread adds them up while this one is held. */
 const struct mem_stat *mem_account(void);
 /* As SHOW MEM prints it. */
 const char *mem_name(enum mem_kind kind);

@@ -73,7 +73,7 @@ void net_cidr_from_sockaddr(struct net_cidr *c, const struct sockaddr *addr,
 
 /* Same family and inside. */
 bool net_cidr_has(const struct net_cidr *c, const struct net_addr *a);
-/* Is it the address that c was made of? */
+/* Is a the address that c was made of? */
 bool net_cidr_is(const struct net_cidr *c, const struct net_addr *a);
 
 #endif

@@ -14,7 +14,7 @@ struct net_addr;
  */
 int net_list_check(const char *list, struct err *e);
 
-/* Is a in one of them? Unix sockets never are. What is broken has nobody. */
+/* Is a in the list? A Unix socket never is. A broken item matches none. */
 bool net_list_has(const char *list, const struct net_addr *a);
 
 #endif

@@ -6,8 +6,9 @@
 #include <sys/types.h>
 
 /*
- * Who is meant: a name, or a number. It may block: names may be kept by a server
- * far away. Returns 0, or -1 with errno: ENOMEM, or ENOENT (there is nobody).
+ * The user that text means: a name, or a number. May block: names may be kept
+ * by a server far away. Returns 0, or -1 with errno: ENOMEM, or ENOENT (no such
+ * user).
  */
 int osuser_find(const char *text, uid_t *uid);
 

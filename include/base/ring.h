@@ -22,11 +22,11 @@ void ring_fini(struct ring *r);
 /* A tag of the caller's choice and n bytes; false: there is no room. */
 bool ring_put(struct ring *r, int tag, const void *p, size_t n);
 
-/* For either of them, and for others. */
+/* For the reader, the writer, and other threads. */
 bool ring_is_empty(const struct ring *r);
 /* The oldest record's length and tag; false: there is none. */
 bool ring_peek(const struct ring *r, int *tag, size_t *n);
-/* The record's n bytes, as ring_peek() has told, into buf; its room is free. */
+/* Copy the record's n bytes (see ring_peek()) into buf, and free its room. */
 void ring_take(struct ring *r, void *buf, size_t n);
 
 #endif

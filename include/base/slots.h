@@ -42,7 +42,7 @@ static inline void *slots_find(const struct slots *s, uint32_t hash,
 	return NULL;
 }
 
-/* 0, or -1: no memory. It must not be there already. */
+/* 0, or -1: no memory. item must not be in *s already. */
 int slots_add(struct slots **s, uint32_t hash, void *item);
 /* item must be there. */
 void slots_remove(struct slots **s, uint32_t hash, const void *item);

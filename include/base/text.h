@@ -29,14 +29,14 @@ bool text_copy(char *dst, size_t size, const char *s);
 int text_casecmp(const char *a, const char *b);
 
 /*
- * How many bytes the character at s has, in UTF-8 (RFC 3629 section 4); 0: it
- * is none. s ends with NUL, which is a character of one.
+ * How many bytes the character at s has, in UTF-8 (RFC 3629 section 4); 0: no
+ * character. s ends with NUL, a character of one byte.
  */
 size_t text_character(const char *s);
 
 /*
  * How many of the n bytes at s (1 or more) are one control character: C0, DEL,
- * or C1 as UTF-8. 0: it is none.
+ * or C1 as UTF-8. 0: no control character.
  */
 size_t text_control(const char *s, size_t n);
 

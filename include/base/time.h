@@ -26,8 +26,8 @@ usec_t time_precise(void);
 void time_note_lapse(usec_t begin, usec_t length);
 
 /*
- * How old at now is what began at since? Time in which nobody could be served
- * is held against nobody: it makes nothing older.
+ * The age at now of something that began at since. Time in which nobody could
+ * be served makes nothing older.
  */
 usec_t time_age(usec_t since, usec_t now);
 

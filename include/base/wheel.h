@@ -19,8 +19,9 @@ struct wheel_link {
 };
 
 /*
- * Embedded in what is due. due is 0: in the next turn; WHEEL_NEVER: it is in
- * no list. One of all zeros belongs to no wheel, and nothing brings it there.
+ * Embedded in an object that becomes due. due 0: in the next turn; WHEEL_NEVER:
+ * the node is in no list. A node of all zeros belongs to no wheel, and nothing
+ * brings it there.
  */
 struct wheel_node {
 	struct wheel_link link;		/* first: private to wheel.c */
@@ -44,7 +45,7 @@ void wheel_add(struct wheel *w, struct wheel_node *n);
 /* n is going. */
 void wheel_remove(struct wheel_node *n);
 
-/* n is due then, if it was not sooner. */
+/* n is due at that time, if not sooner. */
 void wheel_hasten(struct wheel_node *n, usec_t due);
 
 /* n is due in the next turn. */
@@ -57,9 +58,9 @@ static inline void wheel_wake(struct wheel_node *n)
 /* The time is now: see which members are due. */
 void wheel_turn(struct wheel *w, usec_t now);
 /*
- * The next that is due, in the order in which they came to be so; NULL: no
- * more in this turn. It is due never then. What is left is there in the next
- * turn.
+ * The next node that is due, in the order in which nodes became due; NULL: no
+ * more in this turn. Its due is WHEEL_NEVER then. Nodes that are left stay due
+ * in the next turn.
  */
 struct wheel_node *wheel_take(struct wheel *w);
 

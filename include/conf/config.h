@@ -81,9 +81,9 @@ struct config {
 };
 
 /*
- * What is in force before the first file is read: defaults and the verbosity
- * of the command line. To be given to the first config_load() as prev; its
- * settings that take effect at start only are not taken over.
+ * The configuration before the first file is read: defaults and the verbosity
+ * of the command line. To be given to the first config_load() as prev; settings
+ * that take effect at start only are not taken over.
  * Returns: one reference, or NULL out of memory.
  */
 struct config *config_seed(int verbose);

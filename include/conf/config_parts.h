@@ -31,12 +31,12 @@ void config_peer_free(struct config_peer *p);
 
 /* Rules of a setting beyond its type and range; 0, or -1 with e. */
 int config_check_setting(const char *key, const char *value, struct err *e);
-/* Whom server_require_peer means; may block. 0, or -1 with e. */
+/* Find the user of server_require_peer; may block. 0, or -1 with e. */
 int config_find_peer_user(struct config *c, struct err *e);
 /* The same, and do settings that need each other fit? 0, or -1 with e. */
 int config_complete(struct config *c, struct err *e);
 
-/* What several workers can't do together yet. 0, or -1 with e. */
+/* Refuse settings that several workers can't serve yet. 0, or -1 with e. */
 int config_check_workers(const struct config *c, struct err *e);
 
 /*

@@ -13,10 +13,10 @@ struct connstr_pair {
 	const char *key, *value;	/* inside the text */
 };
 
-/* What connstr_next() found. */
+/* Results of connstr_next(). */
 enum connstr_step { CONNSTR_PAIR, CONNSTR_END, CONNSTR_BAD };
 
-/* Cuts text into pairs in place; it must outlive them. */
+/* Cuts text into pairs in place; text must outlive them. */
 void connstr_init(struct connstr *c, char *text);
 
 /* The next pair; CONNSTR_BAD sets e and ends the parsing. */

@@ -1,4 +1,4 @@
-/* hba.h - who may log in from where, and how: auth_hba_file and its maps.
+/* hba.h - rules for logins, by user and address: auth_hba_file and its maps.
  * SPDX-License-Identifier: ISC */
 #ifndef CONF_HBA_H
 #define CONF_HBA_H
@@ -16,7 +16,7 @@ struct ident;
 struct ident_map;
 struct net_addr;
 
-/* What a rule says about those whom it fits; lives as long as its hba. */
+/* What a rule says about logins that match; lives as long as its hba. */
 struct hba_rule {
 	enum auth_type method;
 	const struct ident_map *map;	/* cert, peer: NULL = names are equal */
@@ -26,8 +26,8 @@ struct hba_rule {
 
 /* The name of the client's machine, whose addresses have the client's. */
 enum hba_host_state {
-	HBA_HOST_UNKNOWN,	/* not asked for, or nobody answered */
-	HBA_HOST_NONE,		/* there is none, or its address is another */
+	HBA_HOST_UNKNOWN,	/* not asked for, or no answer */
+	HBA_HOST_NONE,		/* no name, or with another address */
 	HBA_HOST_KNOWN,
 };
 
@@ -39,7 +39,7 @@ struct hba_login {
 	const char *database, *user;
 	enum hba_host_state host_state;
 	const char *host;		/* HBA_HOST_KNOWN */
-	/* Is it of this machine, or of a network that it is in? NULL: uncertain. */
+	/* Is a of this machine, or of one of its networks? NULL: uncertain. */
 	enum hba_fit (*near)(const struct net_addr *a, bool net);
 };
 
@@ -71,11 +71,11 @@ void hba_unref(struct hba **h);
 const struct hba_rule *hba_find(const struct hba *h,
     const struct hba_login *l);
 
-/* The first one, for anybody, that is() holds of; NULL: there is none. */
+/* The first rule, for any login, that is() holds of; NULL: none. */
 const struct hba_rule *hba_find_like(const struct hba *h,
     bool (*is)(const struct hba_rule *r));
 
-/* May it depend on the name of the client's machine, whoever the user is? */
+/* May a rule depend on the name of the client's machine, for any user? */
 bool hba_asks_host(const struct hba *h, const struct hba_login *l);
 
 /* For tests: how many rules there are. */

@@ -14,7 +14,7 @@ enum hba_address_kind {
 	HBA_ANY,
 	HBA_NETWORK,
 	HBA_SAME_HOST,		/* an address of this machine */
-	HBA_SAME_NET,		/* of a network that it is in */
+	HBA_SAME_NET,		/* of this machine's networks */
 	HBA_HOST,		/* by the name of the client's machine */
 };
 

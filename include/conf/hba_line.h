@@ -9,11 +9,11 @@
 struct hba_word {
 	const char *at;		/* borrowed from the line; no NUL follows */
 	size_t len;
-	bool quoted;		/* it began with a quote: no keyword */
+	bool quoted;		/* began with a quote: no keyword */
 	bool comma;		/* the word "," of its own */
 };
 
-/* The lines that are still to be taken; they are changed as they are. */
+/* The lines that are still to be taken; changed as they are taken. */
 struct hba_text {
 	char *at, *end;		/* borrowed */
 	unsigned next;		/* number of the next one; the first is 1 */
@@ -22,7 +22,7 @@ struct hba_text {
 /* A cursor; the text is changed as quotes are taken off. */
 struct hba_line {
 	char *at, *end;		/* borrowed: what is still to be read */
-	unsigned number;	/* of the first of those that were joined */
+	unsigned number;	/* of the first line joined */
 	struct hba_word first;	/* set by hba_source_walk() */
 };
 
@@ -33,8 +33,8 @@ enum hba_step {
 };
 
 /*
- * The next line, joined to those behind it as long as it ends in a backslash:
- * a comment, too, goes on there. Returns false when nothing is left.
+ * The next line, joined to the lines behind it as long as the end is a
+ * backslash: a comment, too, goes on there. Returns false when nothing is left.
  * Source: PostgreSQL docs, The pg_hba.conf File.
  */
 bool hba_text_next(struct hba_text *t, struct hba_line *l);
@@ -46,15 +46,15 @@ bool hba_text_next(struct hba_text *t, struct hba_line *l);
  */
 enum hba_step hba_line_next(struct hba_line *l, struct hba_word *w);
 
-/* Is a comma next? Then it is taken. */
+/* Take a comma, if one is next. */
 bool hba_line_take_comma(struct hba_line *l);
 
-/* What is left up to a comment, as it stands, blanks at both ends cut off. */
+/* The rest up to a comment, as it stands, blanks at both ends cut off. */
 struct hba_word hba_line_rest(struct hba_line *l);
 
 /* Is w text, quoted or not? */
 bool hba_word_equals(const struct hba_word *w, const char *text);
-/* Is w this keyword? Not when it began with a quote. */
+/* Is w this keyword? Not when w began with a quote. */
 bool hba_word_is(const struct hba_word *w, const char *keyword);
 
 #endif

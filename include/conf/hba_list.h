@@ -32,12 +32,12 @@ struct hba_list {
 
 /*
  * Take a comma list off the line into a list that is all zero but for its
- * column. 0, or -1 with e (53200: no memory; HBA_UNKNOWN: it asks for members
- * of roles); fini the list all the same.
+ * column. 0, or -1 with e (53200: no memory; HBA_UNKNOWN: the list asks for
+ * members of roles); fini the list all the same.
  */
 int hba_list_take(struct hba_list *list, struct hba_line *l,
     const struct hba_place *at, struct err *e);
-/* Is it one of the names, or does it fit one of the regular expressions? */
+/* Is name in the list, or does it fit one of the regular expressions? */
 enum hba_fit hba_list_has(const struct hba_list *list, const char *name);
 void hba_list_fini(struct hba_list *list);
 

@@ -1,5 +1,4 @@
-/* hba_source.h - the lines of an HBA or ident map file, and of those that it
- * includes.
+/* hba_source.h - the lines of an HBA or ident map file and its includes.
  * SPDX-License-Identifier: ISC */
 #ifndef CONF_HBA_SOURCE_H
 #define CONF_HBA_SOURCE_H
@@ -29,10 +28,10 @@ struct hba_source {
 	/* error: the file is refused; warning: a line was skipped; or NULL */
 	void (*report)(void *arg, enum log_level level, const char *text);
 	void *arg;
-	bool skip_unknown;	/* lines with HBA_UNKNOWN, else it is refused */
+	bool skip_unknown;	/* lines with HBA_UNKNOWN; else fail */
 };
 
-/* What reading may cost: shared by all that one source includes. */
+/* Limits of reading, shared by all files that one source includes. */
 struct hba_budget {
 	size_t names;		/* left */
 	unsigned files, regexes;	/* left */
@@ -59,8 +58,9 @@ struct hba_taker {
 };
 
 /*
- * Give to all lines, those of included files in their place. Returns how many
- * were taken, or -1 with the first problem in e after all were reported.
+ * Give all lines to to->line, lines of included files in their place. Returns
+ * how many were taken, or -1 with the first problem in e after all were
+ * reported.
  */
 long hba_source_walk(const struct hba_source *src,
     const struct hba_taker *to, struct err *e);

@@ -26,8 +26,8 @@ const struct ident_map *ident_find(const struct ident *i, const char *name);
 const char *ident_map_name(const struct ident_map *m);
 
 /*
- * May who is called system outside (by the kernel, in a certificate) log in
- * as user?
+ * May a client with the name system (of the kernel, in a certificate) log in as
+ * user?
  */
 bool ident_map_allows(const struct ident_map *m, const char *system,
     const char *user);

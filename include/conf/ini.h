@@ -10,7 +10,7 @@
 struct ini_source {
 	const char *text;	/* borrowed; need not end in a NUL */
 	size_t len;
-	const char *file;	/* borrowed: its name, for messages */
+	const char *file;	/* borrowed: the file's name, for messages */
 	unsigned depth;		/* 0 = the main file */
 };
 

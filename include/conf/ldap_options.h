@@ -39,7 +39,7 @@ int ldap_options_parse(struct ldap_options *o, const char *text,
     struct err *e);
 void ldap_options_fini(struct ldap_options *o);
 
-/* text without the password in it, for those who may not know it; buf. */
+/* text without its password, for readers who may not know that; buf. */
 const char *ldap_options_hide(const char *text, char *buf, size_t size);
 
 static inline bool ldap_options_search(const struct ldap_options *o)

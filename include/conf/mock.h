@@ -1,4 +1,4 @@
-/* mock.h - how users who don't exist look like those who do.
+/* mock.h - how missing users look like existing users.
  * SPDX-License-Identifier: ISC */
 #ifndef CONF_MOCK_H
 #define CONF_MOCK_H
@@ -12,7 +12,7 @@
 struct config;
 struct err;
 
-/* What most of the secrets are. */
+/* The shape of most secrets. */
 struct mock_shape {
 	bool scram;		/* method md5 asks for SCRAM */
 	struct scram_shape salt;	/* iterations 0: scram_iterations */
@@ -20,15 +20,15 @@ struct mock_shape {
 
 struct mock {
 	struct mock_shape shape;
-	bool seeded;		/* else there is nothing to derive it from */
+	bool seeded;		/* else no seed can be derived */
 	uint8_t seed[SHA256_BYTES];	/* of all salts that are ours */
 };
 
-/* Nothing is known: as PostgreSQL stores them. */
+/* No secret is known: as PostgreSQL stores secrets. */
 #define MOCK_SHAPE_SERVER \
 	((struct mock_shape){ true, { 0, SCRAM_SALT_BYTES } })
 
-/* What a stored secret looks like. False: nobody can prove to know it. */
+/* The shape of a stored secret. False: no client can prove to know it. */
 bool mock_shape_of(const char *secret, struct mock_shape *out);
 bool mock_shape_equal(const struct mock_shape *a, const struct mock_shape *b);
 

@@ -10,32 +10,33 @@ struct text;
 
 #define PERSIST_SUFFIX ".persist.ini"
 
-/* What SET PERSIST writes down. */
+/* A setting that SET PERSIST writes. */
 struct persist_entry {
 	const char *key, *value;
-	const char *by;		/* who set it: any bytes */
+	const char *by;		/* user that set it: any bytes */
 };
 
 /* "<ini>.persist.ini" in buf. Returns buf, or NULL: no room. */
 char *persist_path(const char *ini, char *buf, size_t size);
 
-/* What the file holds already. */
+/* The file as it is. */
 struct persist_old {
-	const char *path;	/* its name, for messages */
+	const char *path;	/* the file's name, for messages */
 	const char *text;
 };
 
 /*
  * The text with entry in place of an older one of its key; all other settings
- * stay, and no replaced value does. It is read back before it counts: what the
- * next start would not read as it is meant is an error. 0, or -1 with e.
+ * stay, and no replaced value does. The text is read back before it counts: an
+ * entry that the next start would read otherwise is an error. 0, or -1 with e.
  */
 int persist_compose(struct text *out, const struct persist_old *old,
     const struct persist_entry *entry, struct err *e);
 
 /*
- * Put it into the file beside ini, so that at any moment the file is whole.
- * Others than the owner and the group of ini can't read it. 0, or -1 with e.
+ * Put the entry into the file beside ini, so that at any moment the file is
+ * whole. Others than the owner and the group of ini can't read it. 0, or -1
+ * with e.
  */
 int persist_set(const char *ini, const struct persist_entry *entry,
     struct err *e);

@@ -1,11 +1,11 @@
-/* require.h - how servers may have us prove who we are.
+/* require.h - how servers may authenticate us.
  * SPDX-License-Identifier: ISC */
 #ifndef CONF_REQUIRE_H
 #define CONF_REQUIRE_H
 
 struct err;
 
-/* How a server may have us prove who we are: bits. */
+/* How a server may authenticate us: bits. */
 enum require_auth {
 	REQUIRE_PASSWORD = 1,	/* in clear text */
 	REQUIRE_MD5 = 2,

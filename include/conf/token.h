@@ -17,12 +17,12 @@ struct token {
 };
 
 /*
- * The first line of path, without blanks around it; "": there is none. 0, or -1
- * with e: it can't be read, or is empty.
+ * The first line of path, without blanks around it; path "": no token. 0, or -1
+ * with e: the file can't be read, or is empty.
  */
 int token_load(const char *path, struct token *t, struct err *e);
 
-/* Is it this one? Takes the same time wherever they differ. */
+/* Is given this token? Takes the same time wherever the two differ. */
 bool token_is(const struct token *t, const char *given);
 
 #endif

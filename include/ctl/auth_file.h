@@ -14,7 +14,7 @@ struct auth_file {
 	char *path;		/* owned; links followed */
 	char *text;		/* owned, secret; NUL terminated */
 	size_t len;
-	struct stat st;		/* st_nlink 0: it is not there yet */
+	struct stat st;		/* st_nlink 0: no file yet */
 	int lock;		/* fd of its folder, or -1 */
 	struct userlist *users;	/* a reference: what text says */
 };
@@ -27,13 +27,13 @@ struct auth_file {
 int auth_file_open(struct auth_file *f, const char *path, bool edit,
     struct err *e);
 
-/* Give name this secret, in the place of the one it has. 0, or -1 with e. */
+/* Give name this secret, in place of its old secret. 0, or -1 with e. */
 int auth_file_put(struct auth_file *f, const char *name, const char *secret,
     struct err *e);
 /* Returns 1, or 0: there is no such name, or -1 with e. */
 int auth_file_remove(struct auth_file *f, const char *name, struct err *e);
 
-/* Put it in the place of the old one, whole or not at all. 0, or -1 with e. */
+/* Replace the old file, whole or not at all. 0, or -1 with e. */
 int auth_file_save(const struct auth_file *f, struct err *e);
 
 void auth_file_close(struct auth_file *f);	/* wipes */

@@ -24,12 +24,12 @@ struct board_column {
 	const char *source;	/* column of the console's answer */
 	const char *title;
 	enum board_kind kind;
-	int most;		/* columns of the screen; 0: what it takes */
+	int most;		/* columns of the screen; 0: no limit */
 };
 
 struct board {
 	const char *name;
-	char key;		/* that chooses it */
+	char key;		/* chooses the board */
 	const char *topic;	/* SELECT * FROM topic */
 	int sort;		/* column, at first ... */
 	bool descending;
@@ -37,15 +37,15 @@ struct board {
 	struct board_column columns[BOARD_COLUMNS];	/* title NULL: the end */
 };
 
-#define BOARD_ROWS 1000		/* of those that are capped */
+#define BOARD_ROWS 1000		/* of a capped board */
 
-/* What is on it. */
+/* The rows of a board. */
 struct board_data {
 	const struct board *board;
 	const struct grid *rows;
 };
 
-/* NULL: there are not so many. */
+/* NULL: there are fewer boards. */
 const struct board *board_at(size_t i);
 size_t board_width(const struct board *b);	/* columns */
 
@@ -53,7 +53,7 @@ size_t board_width(const struct board *b);	/* columns */
 void board_query(const struct board *b, int sort, bool descending,
     struct text *t);
 
-/* What is written in a cell. */
+/* The text of a cell. */
 void board_cell(const struct board_data *d, int column, size_t row,
     struct text *t);
 
@@ -74,10 +74,10 @@ struct board_line {
 void board_line(const struct board_line *l, const struct board_data *d,
     size_t row, struct text *t);
 
-/* Is the row one that somebody should look at? */
+/* Does the row need the operator's attention? */
 bool board_is_alarming(const struct board_data *d, size_t row);
 
-/* Rows of the console's own pool are nobody's business. Returns how many stay. */
+/* Remove rows of the console's own pool. Returns how many stay. */
 size_t board_hide_console(struct grid *g);
 
 #endif

@@ -25,7 +25,7 @@ enum {
 
 enum ctl_form { FORM_TABLE, FORM_JSON, FORM_CSV };
 
-/* What the options of the command line said. */
+/* Values of the command line's options. */
 struct ctl_options {
 	const char *program;	/* as it was called */
 	int iterations;		/* of SCRAM secrets */

@@ -11,7 +11,7 @@ struct stacks;
 struct flame {
 	const struct stacks *stacks;	/* sorted */
 	const char *title;
-	const char *unit;	/* what is counted: "samples", "ms" */
+	const char *unit;	/* unit of counts: "samples", "ms" */
 	uint64_t per_unit;	/* of weight: 1, 1000 */
 };
 

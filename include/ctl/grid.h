@@ -12,7 +12,7 @@ struct grid {
 	const char **names;	/* owned array; the texts are the source's */
 	const char **cells;	/* row by row; NULL: SQL NULL */
 	bool *numeric;		/* owned: of each column */
-	void *source;		/* owned by who filled it */
+	void *source;		/* owned by the grid's filler */
 };
 
 /* Room for so much; 0, or -1 out of memory. */

@@ -7,15 +7,15 @@ struct err;
 
 struct import {
 	const char *conninfo;	/* as psql takes it */
-	char **names;		/* those wanted ... */
-	int count;		/* ... 0 = all who have a password */
+	char **names;		/* users wanted ... */
+	int count;		/* ... 0 = all with a password */
 	/* 0, or -1 with e. */
 	int (*put)(void *arg, const char *name, const char *secret,
 	    struct err *e);
 };
 
 /*
- * Give each user that can log in by password to put. Who is wanted and is not
+ * Give each user that can log in by password to put. A wanted user that is not
  * there is an error; an expired password is left out, which stderr says.
  * 0, or -1 with e.
  */

@@ -9,12 +9,12 @@ struct err;
 struct leave;
 struct link;
 
-/* Note who that is, before it is told to end. NULL with e. */
+/* Note the process at l, before it is told to end. NULL with e. */
 struct leave *leave_new(struct link *l, struct err *e);
 
 /*
- * Wait, with progress on a terminal. alone: without being a client of it, as
- * that would keep it from ending.
+ * Wait, with progress on a terminal. alone: without being a client of the
+ * pooler, as that would keep it from ending.
  */
 void leave_wait(struct leave *w, bool alone);
 

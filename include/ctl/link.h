@@ -31,7 +31,7 @@ enum link_end {
 
 #define LINK_TIMEOUT (10 * USEC)	/* of what the console answers at once */
 
-/* Find out where it is, into an all-zero l. 0, or -1 with e. */
+/* Find out where the console is, into an all-zero l. 0, or -1 with e. */
 int link_init(struct link *l, const struct ctl_options *o, struct err *e);
 void link_fini(struct link *l);		/* wipes */
 
@@ -41,13 +41,13 @@ void link_fini(struct link *l);		/* wipes */
  */
 int link_open(struct link *l, struct err *e);
 
-/* The same in steps, for who polls: PQconnectPoll(). 0, or -1 with e. */
+/* The same in steps for callers that poll: PQconnectPoll(). 0, -1 with e. */
 int link_start(struct link *l, struct err *e);
 
-/* What libpq has to say of why the connection failed. Returns -1. */
+/* Put libpq's reason for the failed connection into e. Returns -1. */
 int link_failure(const struct link *l, struct err *e);
 
-/* It was refused for good: another try would not help. */
+/* The connection was refused for good: another try would not help. */
 bool link_is_denied(const struct link *l);
 
 /*
@@ -57,10 +57,10 @@ bool link_is_denied(const struct link *l);
 enum link_end link_query(struct link *l, const char *sql,
     struct pg_result **res, struct err *e);
 
-/* What a result says went wrong, with its detail and hint. Returns -1. */
+/* Put the error of res into e, with its detail and hint. Returns -1. */
 int link_complaint(const struct pg_result *res, struct err *e);
 
-/* Fill g from res, which it keeps. 0, or -1 with e: out of memory. */
+/* Fill g from res, which g keeps. 0, or -1 with e: out of memory. */
 int link_take(struct grid *g, struct pg_result *res, struct err *e);
 /* The answer to sql, whole. */
 enum link_end link_ask(struct link *l, const char *sql, struct grid *g,

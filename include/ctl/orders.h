@@ -7,7 +7,7 @@ struct text;
 
 enum order_end {
 	ORDER_GOES_ON,
-	ORDER_ENDS,	/* the process ends by it */
+	ORDER_ENDS,	/* the pooler ends by the command */
 	ORDER_ENDS_ALONE,	/* ... when the last client has left: we, too */
 };
 

@@ -18,32 +18,32 @@ struct place {
 	char *keys[PLACE_KEYS + 1];	/* owned, each */
 	char *values[PLACE_KEYS + 1];	/* the same; maybe secret */
 	size_t count;
-	uid_t as;		/* whom root connects as; or (uid_t)-1 */
+	uid_t as;		/* user that root connects as; or (uid_t)-1 */
 	bool own;		/* over our own socket: no password is needed */
 };
 
 /* A Unix socket that is there. */
 struct place_socket {
-	uid_t uid;		/* who owns it */
+	uid_t uid;		/* owner of the socket */
 	char owner[64];		/* the same by name; "": has none */
-	bool shared;		/* anyone could have put it there */
+	bool shared;		/* any user could have put the socket there */
 };
 
-/* What the world says. */
+/* Facts about the system. */
 struct place_facts {
 	const struct settings *ini;	/* NULL: there is none */
-	bool given;		/* the ini was named: it beats PG* variables */
+	bool given;		/* the ini was named: beats PG* variables */
 	const char *user;	/* of the command line, or NULL */
 	const char *os_user;	/* name of uid, or NULL */
 	uid_t uid;		/* effective */
 	uid_t keeper;		/* the ini's setting "user"; or (uid_t)-1 */
-	uid_t author;		/* who owns the ini; or (uid_t)-1 */
+	uid_t author;		/* owner of the ini; or (uid_t)-1 */
 	const char *(*env)(const char *name);
-	/* The socket at path. 0, or -1: it is not there. */
+	/* The socket at path. 0, or -1: not there. */
 	int (*socket)(const char *path, struct place_socket *s);
 };
 
-/* 0, or -1 out of memory; a key that is there keeps its value. */
+/* 0, or -1 out of memory; a key with a value keeps it. */
 int place_default(struct place *p, const char *key, const char *value);
 const char *place_get(const struct place *p, const char *key);	/* or NULL */
 

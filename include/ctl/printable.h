@@ -17,8 +17,8 @@ struct glyph {
 
 /*
  * The character at s, which is not the end. Control characters (C0, DEL, C1;
- * those that set the direction of text) and what is not UTF-8 are shown as \n,
- * \t or \x1b. Returns what follows.
+ * marks that set the direction of text) and bytes that are not UTF-8 are shown
+ * as \n, \t or \x1b. Returns the place behind.
  */
 const char *printable_next(const char *s, struct glyph *g);
 
@@ -31,7 +31,7 @@ void printable_put(FILE *out, const char *s);
 /* Add s, of at most columns; what is cut ends in "~". Returns the width. */
 int printable_add(struct text *t, const char *s, int columns);
 
-/* The same; line ends and tabs are what they are. */
+/* The same; line ends and tabs stay. */
 void printable_lines(FILE *out, const char *s);
 
 #endif

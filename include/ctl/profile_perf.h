@@ -19,7 +19,7 @@ struct profile_perf {
 	bool off_cpu;
 	usec_t time;
 
-	/* what became of it */
+	/* results */
 	usec_t took;
 	bool interrupted;	/* by a signal: Ctrl-C */
 };

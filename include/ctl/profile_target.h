@@ -11,7 +11,7 @@ struct err;
 
 struct profile_target {
 	pid_t pid;
-	char program[64];	/* file name of what it runs */
+	char program[64];	/* file name of its program */
 };
 
 /*
@@ -23,7 +23,7 @@ int profile_target_find(struct profile_target *t,
 
 bool profile_target_lives(const struct profile_target *t);
 
-/* Is it the name of the pooler's program, and of none of its companions? */
+/* Is name the pooler's program, and none of its companions? */
 bool profile_target_is_name(const char *name);
 
 #endif

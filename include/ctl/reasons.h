@@ -9,7 +9,7 @@
 struct stacks;
 
 enum reason {
-	REASON_CPU,		/* off-CPU: somebody else had it */
+	REASON_CPU,		/* off-CPU: another thread had it */
 	REASON_EVENTS,
 	REASON_LOCK,
 	REASON_DISK,

@@ -15,20 +15,20 @@
 struct stack {
 	UT_hash_handle hh;
 	uint64_t weight;	/* samples, or microseconds */
-	uint64_t times;		/* how often it was added */
+	uint64_t times;		/* times the stack was added */
 	char text[];		/* the outermost first, ';' between */
 };
 
 /* All zero at first. */
 struct stacks {
 	struct stack *all;	/* owned; by text */
-	uint64_t weight, times;	/* of all, those without a place too */
-	uint64_t homeless;	/* weight of those beyond the cap */
+	uint64_t weight, times;	/* of all stacks, those beyond the cap too */
+	uint64_t homeless;	/* weight of stacks beyond the cap */
 };
 
 /* 0, or -1: no memory. */
 int stacks_add(struct stacks *s, const char *text, uint64_t weight);
-/* As a tree is walked: what begins in the same way is together. */
+/* As a tree is walked: stacks with the same beginning are together. */
 void stacks_sort(struct stacks *s);
 /* A line each, as flame graph programs read them. */
 void stacks_write(const struct stacks *s, FILE *out);

@@ -7,7 +7,7 @@
 
 #include "base/time.h"
 
-/* Characters are those of UTF-8, whatever the locale is. */
+/* Characters are UTF-8's, whatever the locale is. */
 void terminal_locale(void);
 
 bool terminal_is_out(void);	/* standard output is one that moves */

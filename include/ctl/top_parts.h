@@ -22,7 +22,7 @@ enum top_state {
 	TOP_DOWN,	/* the console is gone; another try at next */
 };
 
-/* What one round asks, in this order; the first two once a connection. */
+/* Questions of one round, in this order; the first two once a connection. */
 enum top_question {
 	TOP_VERSION, TOP_BIRTH, TOP_STATE, TOP_LISTS, TOP_TOTALS, TOP_WAITS,
 	TOP_ROWS, TOP_QUESTIONS
@@ -33,7 +33,7 @@ struct top {
 	enum top_state state;
 	enum top_question question;	/* asked now */
 	struct pg_result *answer;	/* owned: of it, so far */
-	short events;		/* what the connection waits for */
+	short events;		/* events the connection waits for */
 	usec_t next;		/* end of the rest */
 	usec_t since;		/* when the question was asked */
 	usec_t interval;

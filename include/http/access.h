@@ -1,4 +1,4 @@
-/* access.h - is who asks on this machine, and do they know whom they ask?
+/* access.h - is a client on this machine, and does it call us by our name?
  * SPDX-License-Identifier: ISC */
 #ifndef HTTP_ACCESS_H
 #define HTTP_ACCESS_H
@@ -9,7 +9,7 @@ struct net_addr;
 
 /* Of the loopback interface. */
 bool access_is_local(const struct net_addr *peer);
-/* The value of Host: names of this machine that nobody else can have. */
+/* The value of Host: names that only this machine can have. */
 bool access_names_us(const char *host);
 /* The same: the name that this machine gives itself. */
 bool access_names_host(const char *host);

@@ -9,7 +9,7 @@ struct httpd_conn;
 struct log_ring;
 struct request;
 
-/* What there is to be told; all borrowed. */
+/* The objects that the API shows; all borrowed. */
 struct api {
 	const struct admin *admin;
 	const struct history *history;
@@ -18,7 +18,7 @@ struct api {
 	const char *no_log;	/* the same of the log */
 };
 
-/* r->path begins with API_PREFIX; who asks may know. */
+/* r->path begins with API_PREFIX; the client has been let in. */
 #define API_PREFIX "/api/"
 void api_get(const struct api *api, struct httpd_conn *c,
     const struct request *r);

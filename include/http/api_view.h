@@ -11,7 +11,7 @@ struct httpd_source;
 struct request;
 struct view;
 
-/* Is v one that may be shown to who asks by HTTP? */
+/* The view of that topic, if it may be shown by HTTP; or NULL. */
 const struct view *api_view_find(const char *topic);
 
 /*

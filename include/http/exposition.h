@@ -21,7 +21,7 @@ enum metric_type { METRIC_GAUGE, METRIC_COUNTER, METRIC_SUMMARY, METRIC_INFO };
 struct metric {
 	const char *name;
 	enum metric_type type;
-	const char *unit;	/* the name ends in it; NULL: none is said */
+	const char *unit;	/* the name ends in the unit; NULL: none */
 	const char *help;	/* without quotes, backslashes, ends of lines */
 };
 
@@ -42,12 +42,12 @@ struct sample {
 struct exposition {
 	struct text *t;		/* borrowed: what is being written now */
 	bool open;		/* OpenMetrics */
-	const struct metric *metric;	/* whose samples come now */
+	const struct metric *metric;	/* metric of coming samples */
 	uint64_t max;		/* samples with labels; 0: no limit */
 	uint64_t count, left_out;
 };
 
-/* The content type for who accepts this, and which of the two it is. */
+/* The content type for this Accept:, and which of the two formats it is. */
 const char *exposition_type(const char *accept, bool *open);
 
 void exposition_begin(struct exposition *x, const struct metric *m);
@@ -55,7 +55,7 @@ void exposition_begin(struct exposition *x, const struct metric *m);
 void exposition_put(struct exposition *x, const struct sample *s);
 void exposition_end(struct exposition *x);
 
-/* Is it all UTF-8? */
+/* Is s all UTF-8? */
 bool exposition_is_text(const char *s);
 
 #endif

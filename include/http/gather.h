@@ -13,9 +13,9 @@ struct httpd_source;
 
 struct gather_order {
 	const struct httpd_source *source;	/* without head() */
-	void *body;			/* of it */
+	void *body;			/* of the source */
 	const char *type;		/* of the content; static */
-	const char *if_none_match;	/* what was asked with; copied */
+	const char *if_none_match;	/* of the request; copied */
 };
 
 /* The body for gather_source(). NULL: no memory, and o->body is freed. */

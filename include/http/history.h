@@ -22,7 +22,7 @@ struct history_sample {
 	uint64_t transactions, queries, waits;
 	uint64_t query_p50, query_p95, query_p99;
 	uint64_t wait_p50, wait_p95, wait_p99;
-	uint64_t longest_wait;		/* of those who wait now */
+	uint64_t longest_wait;		/* of clients that wait now */
 	uint64_t clients_active, clients_waiting;
 	uint64_t servers_active, servers_idle;
 };
@@ -36,13 +36,13 @@ void history_tick(struct history *h, struct catalog *c, usec_t now);
 /* The catalog goes, or is not looked at any more. */
 void history_stop(struct history *h);
 
-/* Put one in, the oldest goes; its number is set. */
+/* Put s in, with a number of its own; the oldest sample goes. */
 void history_add(struct history *h, const struct history_sample *s);
-/* How many there are; and each, the oldest first. */
+/* The number of samples; and each, the oldest first. */
 size_t history_count(const struct history *h);
 const struct history_sample *history_at(const struct history *h, size_t i);
 
-/* Those with a higher number, as JSON. */
+/* Samples with a higher number than since, as JSON. */
 void history_write(const struct history *h, uint64_t since, struct writer *w);
 
 #endif

@@ -1,4 +1,4 @@
-/* http.h - what is seen of the pooler by HTTP: its health, its numbers.
+/* http.h - the pooler by HTTP: its health, its numbers.
  * SPDX-License-Identifier: ISC */
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H

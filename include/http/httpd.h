@@ -1,7 +1,7 @@
 /* httpd.h - connections of HTTP clients: taken, heard, answered, let go.
  *
- * They are streams as those of database clients are, not evhttp's: libevent 2.1
- * can neither limit how many there are nor how long a head may take to come.
+ * HTTP connections are streams, as those of database clients, not evhttp's:
+ * libevent 2.1 can neither limit their number nor the time for a head to come.
  * SPDX-License-Identifier: ISC */
 #ifndef HTTP_HTTPD_H
 #define HTTP_HTTPD_H
@@ -20,11 +20,11 @@ struct request;
 struct text;
 struct tls_context;
 
-/* What anybody who can connect may take. */
+/* Limits for any client that can connect. */
 #define HTTPD_CONNS 64
 #define HTTPD_SHARE 16			/* of these, from one address or /64 */
 #define HTTPD_HEAD_BYTES 8192		/* of a request */
-#define HTTPD_HEAD_TIME (10 * USEC)	/* for all of it to come, TLS included */
+#define HTTPD_HEAD_TIME (10 * USEC)	/* for a whole head, TLS included */
 #define HTTPD_IDLE_TIME (120 * USEC)	/* between two requests */
 #define HTTPD_REPLY_TIME (60 * USEC)	/* for all of an answer to go */
 #define HTTPD_CHUNK_BYTES 65536		/* of an answer, in a turn */
@@ -41,11 +41,11 @@ struct httpd_source {
 	/* For httpd_prepare(): what the head says, NULL: not known yet, ask
 	 * again. t is a chunk of room to work in. */
 	const struct httpd_head *(*head)(void *body, struct text *t);
-	/* Nobody wants it any more. */
+	/* Free the body; no more calls follow. */
 	void (*free)(void *body);
 };
 
-/* What is answered, but for the body. */
+/* An answer, but for the body. */
 struct httpd_head {
 	int status;
 	const char *type;	/* of the content */
@@ -56,18 +56,18 @@ struct httpd_head {
 struct httpd *httpd_new(struct loop *l, httpd_fn *fn, void *arg);
 void httpd_free(struct httpd **h);
 
-/* Is it listening here? */
+/* Does h listen at addr? */
 bool httpd_listens(const struct httpd *h, const struct net_addr *addr);
 /* Listen here, too. 0, or -1 with e. */
 int httpd_listen(struct httpd *h, const struct net_addr *addr, struct err *e);
-/* The listening sockets are closed; who is connected is answered. */
+/* Close the listening sockets; connected clients are still answered. */
 void httpd_deafen(struct httpd *h);
-/* New connections are TLS; NULL: they are not. Takes a reference. */
+/* New connections use TLS; NULL: no TLS. Takes a reference. */
 void httpd_set_tls(struct httpd *h, struct tls_context *ctx);
-/* From time to time: whose time is up? */
+/* From time to time: close connections whose time is up. */
 void httpd_tick(struct httpd *h, usec_t now);
 
-/* Who asks. */
+/* Address of the client. */
 const struct net_addr *httpd_peer(const struct httpd_conn *c);
 
 void httpd_reply(struct httpd_conn *c, const struct httpd_head *head,

@@ -8,7 +8,7 @@
 
 struct writer;
 
-#define JSON_CHARACTER 8	/* bytes that one may take */
+#define JSON_CHARACTER 8	/* bytes of a character, at most */
 
 /*
  * The character at *at as it stands in a string, and on to the next. What is

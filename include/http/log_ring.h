@@ -1,4 +1,4 @@
-/* log_ring.h - the end of the log, kept for who looks at it by HTTP.
+/* log_ring.h - the end of the log, kept to be read by HTTP.
  * SPDX-License-Identifier: ISC */
 #ifndef HTTP_LOG_RING_H
 #define HTTP_LOG_RING_H
@@ -21,7 +21,7 @@ size_t log_ring_size(const struct log_ring *r);
 /* arg is the ring; lines of DEBUG and NOISE are not kept. */
 void log_ring_put(void *arg, const struct log_line *l);
 
-/* Those with a higher number, the oldest first, as JSON. */
+/* Lines with a higher number than since, the oldest first, as JSON. */
 void log_ring_write(const struct log_ring *r, uint64_t since,
     struct writer *w);
 

@@ -13,7 +13,7 @@
 #include "pool/latencies.h"
 #include "session/sessions.h"
 
-/* What the samples of one item may take; a chunk has room for several. */
+/* Limit for the samples of one item; a chunk has room for several. */
 #define METRICS_ITEM_BYTES (HTTPD_CHUNK_BYTES / 2)
 
 struct metrics {
@@ -21,14 +21,14 @@ struct metrics {
 	const struct sessions *ss;	/* borrowed */
 	const char *version;		/* borrowed: static */
 	bool bouncer;
-	size_t group, family;		/* where it is */
-	bool begun, told;		/* the family's head; its only item */
-	struct cursor cursor;		/* its items */
-	size_t strangers;		/* users met who are not configured */
+	size_t group, family;		/* the next family */
+	bool begun, told;		/* the family's head; the only item */
+	struct cursor cursor;		/* the family's items */
+	size_t strangers;		/* users met without configuration */
 	struct histogram sums[LATENCIES];
 };
 
-/* Whose samples there are: of the process, or of each of its ... */
+/* The subject of samples: the process, or each of its ... */
 enum metrics_over { OVER_PROCESS, OVER_DATABASES, OVER_USERS, OVER_POOLS };
 
 struct family {

@@ -10,7 +10,7 @@
 struct httpd_conn;
 struct page;
 
-/* What the script would else have to find out by an error. */
+/* Facts that the script would else have to find out by an error. */
 struct page_facts {
 	bool token;		/* /api/ asks for one */
 	bool log;		/* there is /api/log for this client */

@@ -1,7 +1,7 @@
-/* request.h - what a client of HTTP asks for: a head, parsed in its place.
+/* request.h - the head of an HTTP request, parsed in its place.
  *
  * GET and HEAD without a body, which is all that is answered (RFC 9112). Host
- * is for who must know whether a browser was led here by another name.
+ * tells access.h whether a browser was led here by another name.
  * SPDX-License-Identifier: ISC */
 #ifndef HTTP_REQUEST_H
 #define HTTP_REQUEST_H
@@ -12,13 +12,13 @@
 /* Texts are in the buffer that was parsed, and "" when they are not there. */
 struct request {
 	bool head;		/* HEAD: only the head of the answer is wanted */
-	bool keep;		/* the connection may go on after it */
+	bool keep;		/* the connection may go on */
 	bool chunks;		/* HTTP/1.1: knows a body in chunks */
-	bool forwarded;		/* by a proxy, for somebody anywhere */
+	bool forwarded;		/* by a proxy, for a client anywhere */
 	bool hosted;		/* host was there, perhaps empty */
 	bool authorized;	/* authorization was there, perhaps empty */
 	const char *path;	/* as sent: percent signs stay */
-	const char *query;	/* what follows the ? */
+	const char *query;	/* text behind the ? */
 	const char *accept;
 	const char *authorization;
 	const char *if_none_match;

@@ -10,7 +10,7 @@ struct text;
 
 struct written {
 	struct writer w;
-	size_t sent;		/* of it */
+	size_t sent;		/* bytes of the text sent */
 };
 
 /* Put into t what it has room for. Returns false when that was all. */

@@ -14,7 +14,7 @@ struct dial;
 struct dns;
 struct loop;
 
-/* RFC 8305 §5: what one attempt has before the next begins beside it. */
+/* RFC 8305 §5: head start of an attempt before the next begins beside it. */
 #define DIAL_HEAD_START (USEC / 4)
 
 /* Somewhere to connect to. Strings are borrowed until the dial is over. */

@@ -43,7 +43,7 @@ void dns_set_ttl(struct dns *d, usec_t max_ttl, usec_t negative_ttl);
 int dns_set_zone_period(struct dns *d, usec_t period);
 /*
  * fn is called, from the loop, for each address that a name had before and
- * lacks in its latest answer. It may look up names, and cancel queries.
+ * lacks in its latest answer. fn may look up names, and cancel queries.
  */
 typedef void dns_lost_fn(void *arg, const char *name,
     const struct net_addr *addr);
@@ -75,9 +75,9 @@ void dns_avoid(struct dns *d, const char *name, const struct net_addr *addr,
 
 struct dns_stat {
 	size_t names;		/* in the cache */
-	size_t zones;		/* they belong to */
-	size_t pending;		/* of these: being asked for now */
-	size_t queries;		/* that wait for an answer */
+	size_t zones;		/* zones of these names */
+	size_t pending;		/* names being asked for now */
+	size_t queries;		/* queries that wait for an answer */
 };
 
 void dns_stat(const struct dns *d, struct dns_stat *out);
@@ -87,7 +87,7 @@ struct dns_name {
 	const char *name;
 	const struct net_addr *addrs;
 	unsigned count;		/* 0: failed, or not answered yet */
-	usec_t ttl;		/* that is left; 0 = ask again */
+	usec_t ttl;		/* time left; 0 = ask again */
 };
 
 /* Valid during each call; fn returns non-zero to stop. */

@@ -9,7 +9,7 @@ struct net_addr;
 
 enum dns_host_state {
 	DNS_HOST_SILENT,	/* no server gave an answer, or no memory */
-	DNS_HOST_NONE,		/* no name, or its addresses are others */
+	DNS_HOST_NONE,		/* no name, or not with this address */
 	DNS_HOST_KNOWN,
 };
 
@@ -28,7 +28,7 @@ struct dns_host *dns_host_ask(struct dns *d, const struct net_addr *a,
 /* fn will not be called. NULLs *h. */
 void dns_host_cancel(struct dns_host **h);
 
-/* For dns_free(): all of them. */
+/* For dns_free(): free all hosts. */
 void dns_hosts_fini(struct dns *d);
 
 #endif

@@ -23,22 +23,22 @@ struct dns_query {
 	struct dns_query *prev, *next;
 };
 
-/* An address, and until when it is not given if there are others. */
+/* An address, and until when other addresses are preferred to this one. */
 struct known {
 	struct net_addr addr;
 	usec_t avoid;
 };
 
-/* What is known of a name. */
+/* A name in the cache. */
 struct name {
 	struct dns *dns;
-	struct zone *zone;		/* borrowed; NULL: no dot in it */
+	struct zone *zone;		/* borrowed; NULL: no dot */
 	bool asking;			/* on_answer() will be called */
-	unsigned users;			/* queries for it, in any list */
+	unsigned users;			/* queries for this name, in any list */
 	unsigned count;			/* of the last good answer */
 	struct known *addrs;		/* owned */
 	unsigned lost_count;
-	struct net_addr *lost;		/* owned; nobody was told yet */
+	struct net_addr *lost;		/* owned; addresses not reported yet */
 	int error;			/* status of c-ares, latest; 0 = good */
 	usec_t expires;			/* 0: nothing is known */
 	usec_t asked;			/* when, while asking */
@@ -49,7 +49,7 @@ struct name {
 
 struct zone {
 	struct dns *dns;
-	unsigned names;			/* 0: goes when its answer is in */
+	unsigned names;			/* 0: freed when its answer is in */
 	bool asking;			/* on_serial() will be called */
 	bool known;
 	uint32_t serial;
@@ -79,7 +79,7 @@ struct dns {
 /* Ask for n, which nobody asks for yet; the answer goes to its queries. */
 void dns_ask(struct dns *d, struct name *n);
 
-/* The zone of a name, counted; NULL: it is in none, no memory. */
+/* The zone of a name, counted; NULL: the name is in none, or no memory. */
 struct zone *dns_zone_ref(struct dns *d, const char *name);
 void dns_zone_unref(struct dns *d, struct zone *z);	/* z may be NULL */
 /* Forget all zones, and ask no more. */

@@ -9,7 +9,7 @@
 
 #include "base/time.h"
 
-/* Where they go. It blocks, so that nothing else happens meanwhile. */
+/* Where descriptors go. Sending blocks: nothing else happens meanwhile. */
 struct fdpass_way {
 	int sock;
 	usec_t until;		/* by time_precise(): given up then */
@@ -24,10 +24,10 @@ int fdpass_send(const struct fdpass_way *way, const void *p, size_t n, int fd);
  */
 int fdpass_block(int sock, int seconds);	/* 0: for ever. 0 or -1 */
 
-/* From now on the kernel says who has written what is received. 0 or -1. */
+/* From now on the kernel names the sender of received bytes. 0 or -1. */
 int fdpass_ask_sender(int sock);
 
-/* What came with some bytes. */
+/* Descriptor and sender that came with some bytes. */
 struct fdpassed {
 	int fd;			/* ours to close; -1: none */
 	bool known;		/* the rest is, see fdpass_ask_sender() */

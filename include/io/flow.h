@@ -11,19 +11,19 @@
 
 #define FLOW_MIN 1024		/* less at a time is no bulk, and not noted */
 #define FLOW_WINDOW 16		/* ms that are looked at together */
-#define FLOW_RATE 16384		/* bytes a ms from which on it is full */
+#define FLOW_RATE 16384		/* bytes a ms from which on the flow is full */
 
-/* What has come of late. Embedded; all zero: nothing. */
+/* Bytes that came of late. Embedded; all zero: none. */
 struct flow {
-	uint32_t since;		/* ms, they wrap: when the window opened */
-	uint32_t bytes;		/* in it */
+	uint32_t since;		/* when the window opened; ms, wraps */
+	uint32_t bytes;		/* bytes in the window */
 	bool runs;		/* there is a window */
 };
 
 enum flow_verdict {
 	FLOW_OPEN,	/* the window is not over */
-	FLOW_FULL,	/* it is, and so much came; the next one runs */
-	FLOW_EBB,	/* it is, and less came; none runs */
+	FLOW_FULL,	/* full window over; the next one runs */
+	FLOW_EBB,	/* window over, FLOW_RATE not reached; no window runs */
 };
 
 /* n bytes came now; without a window, one begins behind them. */

@@ -1,4 +1,4 @@
-/* library.h - which libraries this process runs with, for those who ask.
+/* library.h - which libraries this process runs with.
  * SPDX-License-Identifier: ISC */
 #ifndef IO_LIBRARY_H
 #define IO_LIBRARY_H

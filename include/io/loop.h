@@ -21,13 +21,13 @@ struct loop;
 #define LOOP_BUFFER 131072
 
 /*
- * A call to be made later, embedded in its object. It is either scheduled for
- * the next turn (loop_again), or for the end of this one (loop_defer), or for
- * each fast_tick (loop_fast_tick_on), or idle.
+ * A call to be made later, embedded in its object. The task is either scheduled
+ * for the next turn (loop_again), or for the end of this turn (loop_defer), or
+ * for each fast_tick (loop_fast_tick_on), or idle.
  */
 struct loop_task {
 	struct loop_task *prev, *next;
-	struct loop_task **list;	/* the loop's that it is in; NULL: none */
+	struct loop_task **list;	/* the task's list; NULL: none */
 	void (*run)(struct loop_task *t);
 };
 
@@ -41,7 +41,7 @@ void loop_stop(struct loop *l);
 
 struct event_base *loop_base(struct loop *l);
 uint8_t *loop_buffer(struct loop *l);
-/* Which turn this is; it wraps. */
+/* Number of this turn; wraps. */
 unsigned loop_turn(const struct loop *l);
 /* A pipe for splice.c, empty between its calls; NULL: there is none. */
 const int *loop_pipe(const struct loop *l);
@@ -77,7 +77,7 @@ struct loop_socket {
 
 /* Wait for events (EPOLLIN and so on) of fd. Returns 0 or -1. */
 int loop_add(struct loop *l, int fd, uint32_t events, struct loop_socket *s);
-/* From now on for these: what holds of them is told once more, edge or not. */
+/* From now on for these events: each that holds is told again, edge or not. */
 void loop_change(struct loop *l, int fd, uint32_t events,
     struct loop_socket *s);
 /*
@@ -87,11 +87,11 @@ void loop_change(struct loop *l, int fd, uint32_t events,
 void loop_remove(struct loop *l, int fd, const struct loop_socket *s);
 
 /*
- * Work that takes long, as a handshake of TLS with a server, is not to keep
- * those waiting who only want a query passed on: so much of it is done in a
- * turn, and the rest in the next ones, first come, first served. Ask before each
- * piece, and say then how long it took. false: come again next turn, with waited
- * set.
+ * Long work, as a handshake of TLS with a server, must not keep waiting a
+ * client that only wants a query passed on: so much of the work is done in a
+ * turn, and the rest in the next turns, first come, first served. Ask before
+ * each piece, and say then how long the piece took. false: come again next
+ * turn, with waited set.
  */
 #define LOOP_TOIL (2 * USEC / 1000)
 bool loop_may_toil(struct loop *l, bool waited);
@@ -111,12 +111,12 @@ void loop_unwatch(struct loop_watch **w);
 /* After loop_run(): what was deferred since its last turn is run. */
 void loop_finish(struct loop *l);
 
-/* What libevent found to wait with: "epoll". */
+/* The method that libevent waits with: "epoll". */
 const char *loop_method(const struct loop *l);
 
 /*
- * Every callback from libevent starts with this: one clock read a turn. Those
- * of sockets need not.
+ * Every callback from libevent starts with this: one clock read a turn.
+ * Callbacks of sockets need not.
  */
 void loop_woke(struct loop *l);
 

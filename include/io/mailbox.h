@@ -9,8 +9,8 @@ struct loop;
 struct mailbox;
 
 /*
- * fn gets each object on the loop of its thread, in order. Who has put one must
- * not touch it any more. NULL: no memory, no fd.
+ * fn gets each object on the loop of its thread, in order. The thread that has
+ * put an object must not touch it any more. NULL: no memory, no fd.
  */
 struct mailbox *mailbox_new(struct loop *to, void (*fn)(void *arg, void *object),
     void *arg);

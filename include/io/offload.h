@@ -11,15 +11,15 @@ struct offload_job;
 
 /*
  * Each kind of work has threads and a queue of its own, so that a directory
- * that does not answer holds up nobody but those who ask it.
+ * that does not answer holds up only jobs that ask this directory.
  */
 enum offload_lane {
 	OFFLOAD_DERIVE,		/* PBKDF2 of stored passwords, for logins */
-	OFFLOAD_TYPED,		/* of what strangers say it is */
+	OFFLOAD_TYPED,		/* PBKDF2 of passwords that clients sent */
 	OFFLOAD_PAM,
 	OFFLOAD_LDAP,
 	OFFLOAD_NAMES,		/* of OS users */
-	OFFLOAD_CONFIG,		/* reading it, and freeing the one before */
+	OFFLOAD_CONFIG,		/* reading one, freeing the last */
 	OFFLOAD_LANES
 };
 
@@ -28,7 +28,7 @@ struct offload_ops {
 	void (*work)(struct offload_job *j);
 	/* On the loop, when the work is done; not for a job cancelled. */
 	void (*done)(struct offload_job *j);
-	/* On the loop; the last call for j, whatever became of it. */
+	/* On the loop; the last call for j, whatever became of the job. */
 	void (*free)(struct offload_job *j);
 };
 

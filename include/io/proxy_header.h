@@ -12,8 +12,8 @@
 #define PROXY_HEADER_MAX 4096	/* bytes; longer ones are refused */
 
 enum proxy_kind {
-	PROXY_OTHER,	/* these bytes begin something else */
-	PROXY_SHORT,	/* more of it must come */
+	PROXY_OTHER,	/* bytes that begin no header */
+	PROXY_SHORT,	/* more of the header must come */
 	PROXY_LOCAL,	/* the balancer speaks for itself, or knows no address */
 	PROXY_PASSED,	/* for a client at source */
 	PROXY_BROKEN,
@@ -21,11 +21,11 @@ enum proxy_kind {
 
 struct proxy_header {
 	enum proxy_kind kind;
-	size_t size;		/* LOCAL and PASSED: bytes that belong to it */
+	size_t size;		/* LOCAL and PASSED: bytes of the header */
 	struct net_addr source;	/* PASSED */
 };
 
-/* What do the n bytes at p begin with? Pure. */
+/* The header that the n bytes at p begin with. Pure. */
 struct proxy_header proxy_header_peek(const uint8_t *p, size_t n);
 
 #endif

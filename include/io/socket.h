@@ -43,7 +43,7 @@ int socket_connect_tcp(const struct net_addr *a, const struct socket_opts *o,
 /* path may begin with '@' (Linux abstract namespace). */
 int socket_connect_unix(const char *path, struct err *e);
 
-/* Would a packet to it leave this machine? None is sent; no port is needed. */
+/* Would a packet to a leave this machine? None is sent; no port is needed. */
 bool socket_has_route(const struct net_addr *a);
 
 /* 0, or the errno of a connect that has ended. */
@@ -51,8 +51,8 @@ int socket_error(int fd);
 
 bool socket_is_tcp(int fd);
 /*
- * TCP: it can be read (poll, epoll) when so many bytes wait, or its buffer is
- * full, or no more will come; 1 = as ever. 0 or -1.
+ * TCP: fd is readable (poll, epoll) when so many bytes wait, or its buffer is
+ * full, or no more will come; 1 = the default. 0 or -1.
  */
 int socket_set_rcvlowat(int fd, int bytes);
 
@@ -61,7 +61,7 @@ int socket_set_rcvlowat(int fd, int bytes);
  * connection, and the peer may lose what it was told last (RFC 2525, 2.17).
  */
 void socket_drain(int fd);
-/* Is there anything to read, be it the end? */
+/* Is there anything to read, or the end? */
 bool socket_has_input(int fd);
 /*
  * Of a Unix socket: the peer can send no more from now on; what it has sent is
@@ -90,9 +90,10 @@ int socket_ignore_new(int fd);
 void socket_hear_new(int fd);
 
 /*
- * fd was opened by somebody else: is it a listening stream socket? Its address
- * goes to addr, and to path (SOCKET_PATH_MAX bytes) that of a Unix socket, ""
- * for others. It becomes non-blocking and close-on-exec. 0, or -1 with e.
+ * fd was opened by another process: is fd a listening stream socket? Its
+ * address goes to addr, and to path (SOCKET_PATH_MAX bytes) the path of a Unix
+ * socket, "" for others. fd becomes non-blocking and close-on-exec. 0, or -1
+ * with e.
  */
 #define SOCKET_PATH_MAX 128	/* more than a sockaddr_un takes */
 int socket_adopt(int fd, struct net_addr *addr, char *path, struct err *e);
@@ -100,9 +101,9 @@ int socket_adopt(int fd, struct net_addr *addr, char *path, struct err *e);
 int socket_local_addr(int fd, struct net_addr *out);
 int socket_peer_addr(int fd, struct net_addr *out);
 
-/* Unix: who is at the other end. 0 or -1. */
+/* Unix: user and process of the peer. 0 or -1. */
 int socket_peer_cred(int fd, uid_t *uid, pid_t *pid);
-/* What that user is called: may block. 0 or -1: not known, or too long. */
+/* The name of user uid: may block. 0 or -1: not known, or too long. */
 int socket_user_name(uid_t uid, char *name, size_t size);
 
 /*

@@ -21,7 +21,7 @@ struct transport;
 struct stream_ops {
 	/* Bytes, end of file or an error wait to be read. May close s. */
 	void (*readable)(struct stream *s);
-	/* What stream_write() had queued is gone. May close s. */
+	/* The bytes that stream_write() had queued are gone. May close s. */
 	void (*drained)(struct stream *s);
 	/* The peer hung up while s was paused. May close s. */
 	void (*hangup)(struct stream *s);
@@ -48,7 +48,7 @@ struct stream {
 	bool in_line;	/* urgent bytes are like others; for splice.c */
 };
 
-/* What stream_read() returns instead of a number of bytes. */
+/* Results of stream_read() other than a number of bytes. */
 #define STREAM_NONE 0		/* nothing to read now */
 #define STREAM_EOF (-1)
 #define STREAM_ERROR (-2)	/* errno tells */
@@ -61,7 +61,7 @@ enum stream_write { STREAM_SENT, STREAM_QUEUED, STREAM_BROKEN };
  */
 int stream_open(struct stream *s, struct loop *l, int fd,
     const struct stream_ops *ops);
-void stream_leave(struct stream *s);	/* its loop; nothing is queued */
+void stream_leave(struct stream *s);	/* leave the loop; nothing is queued */
 int stream_join(struct stream *s, struct loop *l);	/* another one: 0 or -1 */
 /* Close now; what is queued is tried once more. Safe to call twice. */
 void stream_close(struct stream *s);
@@ -106,9 +106,9 @@ void stream_pause(struct stream *s);
 void stream_resume(struct stream *s);
 
 /*
- * The same for another reason (SUSPEND): it is read when neither holds. What
- * asks stream.paused asks for both. What is queued is not sent meanwhile,
- * either, not even when s is closed: it may be another process's by then.
+ * The same for another reason (SUSPEND): s is read when neither holds. A test
+ * of stream.paused tests both. Queued bytes are not sent meanwhile, either, not
+ * even when s is closed: the socket may be another process's by then.
  */
 #define STREAM_PAUSED 1
 #define STREAM_SUSPENDED 2
@@ -126,8 +126,8 @@ static inline bool stream_is_suspended(const struct stream *s)
  * n bytes of s were read. In full flow, a plain TCP socket is read once in a
  * millisecond, or when RCVLOWAT bytes wait, as a network card moderates its
  * interrupts: a burst, which is 8 kB with PostgreSQL, would cost a turn each.
- * The end of the stream and errors are told at once all the same. It is over
- * when less comes, and when s is paused.
+ * The end of the stream and errors are told at once all the same. Full flow is
+ * over when less comes, and when s is paused.
  */
 void stream_flow_note(struct stream *s, size_t n);
 /* The peer may wait for us before it sends more: what comes is told at once. */

@@ -1,4 +1,4 @@
-/* tls.h - TLS over a stream, either side: start, handshake, who is there.
+/* tls.h - TLS over a stream, either side: start, handshake, peer's names.
  * SPDX-License-Identifier: ISC */
 #ifndef IO_TLS_H
 #define IO_TLS_H
@@ -24,17 +24,17 @@ struct tls_context;
 int tls_accept(struct stream *s, struct tls_context *ctx, const void *start,
     size_t len);
 /*
- * Go on in TLS, as the side that speaks first. host: whom the certificate must
- * name if ctx is that strict, and whom SNI asks for (a name, or an address).
- * It is read and written by tls_handshake(). 0, or -1: no memory.
+ * Go on in TLS, as the side that speaks first. host: the host that the
+ * certificate must name if ctx is that strict, and that SNI asks for (a name,
+ * or an address). tls_handshake() reads and writes s. 0, or -1: no memory.
  */
 int tls_connect(struct stream *s, struct tls_context *ctx, const char *host);
 
-/* What it was started with, borrowed; NULL without TLS. */
+/* The context that s was started with, borrowed; NULL without TLS. */
 struct tls_context *tls_context_of(const struct stream *s);
 
 enum tls_step {
-	TLS_DONE,	/* what is read and written now is of the session */
+	TLS_DONE,	/* bytes read and written now are of the session */
 	TLS_MORE,	/* call again when readable */
 	TLS_GONE,	/* the peer hung up in the middle */
 	TLS_FAILED,	/* e says why */

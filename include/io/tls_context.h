@@ -37,9 +37,9 @@ struct tls_context *tls_context_ref(struct tls_context *c);
 void tls_context_unref(struct tls_context **c);
 
 /*
- * The authorities of a PEM file, or ("" and NULL) those of the system, and what
- * they have revoked ("" and NULL: nothing); to be shared by the contexts that
- * trust them. One reference, or NULL with e.
+ * The authorities of a PEM file, or ("" and NULL) the system's authorities, and
+ * the certificates revoked by them ("" and NULL: none); to be shared by the
+ * contexts that trust them. One reference, or NULL with e.
  */
 struct tls_store *tls_store_new(const char *ca_file, const char *crl_file,
     struct err *e);

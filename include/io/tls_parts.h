@@ -14,15 +14,16 @@
 struct err;
 
 /*
- * One send of at most this many bytes is one record. PostgreSQL's own are no
- * longer, and asynchronous clients with libpq stop at what does not fit into
- * the 8 kB that it has free: they wait for the socket, and OpenSSL has it.
+ * One send of at most this many bytes is one record. PostgreSQL's records are
+ * no longer, and an asynchronous client with libpq stops at a record that does
+ * not fit into libpq's 8 kB of free room: the client waits for the socket, but
+ * OpenSSL has the bytes.
  */
 #define TLS_RECORD 8192
 #define TLS_IN_BYTES (48 * 1024)
 #define TLS_OUT_BYTES (72 * 1024)
 
-/* Nothing of it outlives the call that uses it. */
+/* No field outlives the call that uses the wire. */
 struct tls_wire {
 	size_t out_len;
 	uint8_t in[TLS_IN_BYTES];
@@ -52,12 +53,12 @@ struct tls {
 	uint32_t queued;		/* by the stream, before this call */
 	uint32_t unasked;		/* queued by reading, and not gone */
 	uint8_t reads;			/* of the socket, in this call */
-	bool drained;			/* ... after which it was empty */
-	bool served;			/* it has given bytes to its caller */
+	bool drained;			/* ... after which it had no input */
+	bool served;			/* this call has returned bytes */
 	bool eof;			/* the wire ends here */
 	bool up;			/* the handshake is done */
 	bool failed;			/* say nothing more */
-	bool waits;			/* for a turn with time for it */
+	bool waits;			/* the handshake waits for its turn */
 };
 
 /* The wire as OpenSSL sees it; in tls.c. NULL: no memory. */

@@ -1,7 +1,7 @@
-/* baggage.h - settings of a session as immutable sets, shared by who has the same.
+/* baggage.h - settings of a session as immutable sets; equal sets are shared.
  *
- * By name and value; what is not in a set is as the server gives it. One set is
- * one pointer: who has an equal one has this.
+ * By name and value; a setting that is not in a set is as the server gives it.
+ * Equal sets are one pointer.
  * SPDX-License-Identifier: ISC */
 #ifndef PROTO_BAGGAGE_H
 #define PROTO_BAGGAGE_H
@@ -15,7 +15,7 @@ struct writer;
 
 #define BAGGAGE_BYTES (1 << 20)	/* of one set, at most */
 
-/* NULL: no memory. It must outlive its sets. */
+/* NULL: no memory. The table must outlive its sets. */
 struct baggage_table *baggage_table_new(void);
 void baggage_table_free(struct baggage_table **t);
 
@@ -29,33 +29,33 @@ struct baggage *baggage_get(struct baggage_table *t, const void *bytes,
 struct baggage *baggage_empty(struct baggage_table *t);	/* never NULL */
 struct baggage *baggage_ref(struct baggage *b);
 void baggage_unref(struct baggage **b);	/* NULL is fine */
-/* *to has another one now; of b it takes a reference. */
+/* *to becomes b, with a reference of its own. */
 void baggage_put(struct baggage **to, struct baggage *b);
 
-/* The bytes that make it. */
+/* The bytes of the set. */
 const char *baggage_bytes(const struct baggage *b, size_t *len);
 const char *baggage_find(const struct baggage *b, const char *name);
 
-/* *b is without that one now. 0, or -1: no memory. */
+/* Take the setting name out of *b. 0, or -1: no memory. */
 int baggage_forget(struct baggage **b, const char *name);
 
 struct baggage_pair {
 	const char *name, *value;
 };
-/* The next one; *at is NULL at first. False: that was all. */
+/* The next pair; *at is NULL at first. False: no more pairs. */
 bool baggage_next(const struct baggage *b, const char **at,
     struct baggage_pair *out);
 
 /*
- * Values that are not ASCII are in this client_encoding. It is one of the pairs,
- * with a name that no parameter has, where there are such values.
+ * Values that are not ASCII are in this client_encoding. The encoding is one of
+ * the pairs, with a name that no parameter has, if there are such values.
  */
 #define BAGGAGE_ENCODING ""
 
 /*
- * Write the SQL that takes a session from have to want, and a NUL; nothing where
- * they are one. role comes back first and is set last. It is all ASCII, and
- * means the same whatever settings there are, search_path too.
+ * Write the SQL that takes a session from have to want, and a NUL; nothing
+ * where both are equal. role is reset first and set last. The SQL is all ASCII,
+ * and means the same whatever settings there are, search_path too.
  */
 void baggage_write_sql(const struct baggage *want, const struct baggage *have,
     struct writer *w);

@@ -15,14 +15,14 @@
  */
 void cancel_key_stamp(uint8_t *key, int peer_id);
 
-/* Whose key is it, if everybody has a peer_id? */
+/* The peer whose key this is, if every peer has a peer_id. */
 int cancel_key_peer(const uint8_t *key);
 
-/* Of the process whose it is: the worker that has its client. */
+/* The worker that has the client of the key. */
 void cancel_key_set_worker(uint8_t *key, unsigned worker);
 unsigned cancel_key_worker(const uint8_t *key);
 
-/* One hop more; false: its budget is used up, nothing is changed. */
+/* One hop more; false: the key's budget is used up, nothing is changed. */
 bool cancel_key_spend(uint8_t *key);
 
 /* With the full budget, as its owner knows it. */

@@ -1,6 +1,6 @@
 /* custom.h - names of custom parameters, which no view of PostgreSQL lists.
  *
- * Who wants their values has to ask for each by its name.
+ * A value has to be asked for by its parameter's name.
  * SPDX-License-Identifier: ISC */
 #ifndef PROTO_CUSTOM_H
 #define PROTO_CUSTOM_H
@@ -21,14 +21,14 @@ struct custom {
 void custom_fini(struct custom *t);
 
 /*
- * Those in a text, behind SET or as the first argument of set_config(), are
- * known from now on. Returns false where there may be one that can't be seen,
- * or there is no room.
+ * Names in a text, behind SET or as the first argument of set_config(), are
+ * known from now on. Returns false where there may be a name that can't be
+ * seen, or there is no room.
  */
 bool custom_learn(struct custom *t, const char *sql, size_t n);
-/* This one; the same. */
+/* The same for one name. */
 bool custom_add(struct custom *t, const char *name, size_t n);
-/* The next of those known, from *at = 0 on; NULL: that was all. */
+/* The next known name, from *at = 0 on; NULL: no more names. */
 const char *custom_next(const struct custom *t, unsigned *at);
 
 #endif

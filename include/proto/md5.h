@@ -8,7 +8,7 @@
 
 #define MD5_SECRET_LEN 35 /* "md5" and 32 hex digits */
 
-/* Is it a stored form: "md5" and 32 lower-case hex digits, nothing else? */
+/* Is secret a stored form: "md5" and 32 lower-case hex digits, no more? */
 bool md5_is_secret(const char *secret);
 
 /* "md5" + hex(md5(password user)): the stored form. 0 or -1. */

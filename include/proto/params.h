@@ -1,4 +1,4 @@
-/* params.h - tracked parameters as immutable sets, shared by who has the same.
+/* params.h - tracked parameters as immutable sets; equal sets are shared.
  * SPDX-License-Identifier: ISC */
 #ifndef PROTO_PARAMS_H
 #define PROTO_PARAMS_H
@@ -15,12 +15,12 @@ struct writer;
 
 /*
  * All that PostgreSQL reports and a client may set, then the names of extra (a
- * comma list, may be NULL). NULL: no memory. It must outlive its sets.
+ * comma list, may be NULL). NULL: no memory. The table must outlive its sets.
  */
 struct params_table *params_table_new(const char *extra);
 void params_table_free(struct params_table **t);
 
-/* Their numbers. */
+/* Numbers of parameters. */
 #define PARAMS_DATESTYLE 0
 #define PARAMS_CLIENT_ENCODING 1
 #define PARAMS_STANDARD_STRINGS 3
@@ -51,14 +51,14 @@ int params_set(struct params **p, int i, const char *value);
 int params_fill(struct params **p, const struct params *defaults);
 
 /*
- * How a server was when its login was over. It may not report all of them
- * (search_path is reported from PostgreSQL 18 on). The values of these, its
- * silent ones (one bit for each number), are known as long as nobody but us
- * sets them.
+ * How a server was when its login was over. A server may not report all
+ * parameters (search_path is reported from PostgreSQL 18 on). The values of its
+ * silent parameters (one bit for each number) are known as long as nobody but
+ * us sets them.
  */
 struct params_origin {
-	struct params *set;	/* counted; what who lacks a value is given,
-				 * of silent ones only what was asked for */
+	struct params *set;	/* counted; fills in for missing values; silent
+				 * ones only if asked for */
 	uint64_t silent;
 };
 
@@ -89,8 +89,9 @@ int params_adopt(struct params **want, const struct params *have,
 int params_write_sets(const struct params *want, const struct params *have,
     const struct params_origin *o, struct writer *w);
 /*
- * Those were sent to who has *have: it will have the values, but for what it
- * spells in its own way, and reports, or has it in other words already.
+ * The SETs were sent to the server that has *have: the server will have the
+ * values, except those that it spells in its own way, and reports, or has in
+ * other words already.
  */
 int params_expect(struct params **have, const struct params *want,
     const struct params_origin *o);

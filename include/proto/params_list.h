@@ -25,7 +25,7 @@ struct params_pair {
 	const char *name, *value;	/* value may be NULL */
 };
 
-/* The next of the list; false: that was all. */
+/* The next pair of the list; false: no more pairs. */
 bool params_list_next(struct reader *list, struct params_pair *out);
 /* Set what of the list is tracked here. 0, or -1: no memory. */
 int params_list_load(const struct params_table *t, struct reader list,

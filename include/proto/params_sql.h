@@ -7,10 +7,10 @@
 
 struct writer;
 
-/* How the server will read it. */
+/* How the server will read the SQL. */
 struct params_dialect {
 	bool standard;		/* standard_conforming_strings is on, surely */
-	const char *encoding;	/* its client_encoding; NULL: not known */
+	const char *encoding;	/* the server's; NULL: not known */
 };
 
 /* Write "SET name=value;", of which no value makes anything else. */

@@ -27,14 +27,14 @@ struct prepared {
 	char name[PREPARED_NAME_MAX];	/* on the servers */
 	uint8_t name_len;		/* NUL included */
 	bool forgets_all;		/* ... or resets, says sql.h */
-	bool leaves, retired;		/* see sql_leave.h; nobody gets it */
-	bool unused;			/* in the table's list of those */
+	bool leaves, retired;		/* see sql_leave.h; not handed out */
+	bool unused;			/* in the table's list of unused ones */
 	uint32_t number;		/* of the name, its low bits */
 	unsigned refs;
 	unsigned names;			/* of clients that stand for it */
 	unsigned use_count;
 	uint32_t len;
-	struct prepared_use *uses;	/* DL list: who has it */
+	struct prepared_use *uses;	/* DL list: servers that have it */
 	struct prepared_table *table;	/* borrowed */
 	struct prepared *prev, *next;	/* unused */
 	UT_hash_handle hh;
@@ -47,10 +47,10 @@ void prepared_table_free(struct prepared_table **t);
 size_t prepared_table_count(const struct prepared_table *t);
 size_t prepared_table_bytes(const struct prepared_table *t);
 
-/* A new reference. NULL: it is not there. */
+/* A new reference. NULL: not in the table. */
 struct prepared *prepared_lookup(struct prepared_table *t, const void *body,
     size_t len);
-/* What a text of len bytes takes; and a client's name, with its place. */
+/* Memory of a text of len bytes; and of a client's name, with its place. */
 size_t prepared_text_bytes(size_t len);
 size_t prepared_name_bytes(const char *name);
 /*
@@ -68,7 +68,7 @@ struct prepared *prepared_get(struct prepared_table *t, const void *body,
  */
 struct prepared *prepared_adopt(struct prepared_table *t, const char *name,
     const void *body, size_t len);
-/* The same for one that was retired there: it is so here. */
+/* The same for a statement that was retired there: retired here, too. */
 struct prepared *prepared_adopt_retired(struct prepared_table *t,
     const char *name, const void *body, size_t len);
 /* The number of the newest name; new ones are to have higher ones than last. */
@@ -76,8 +76,8 @@ uint64_t prepared_last(const struct prepared_table *t);
 void prepared_skip(struct prepared_table *t, uint64_t last);
 struct prepared *prepared_ref(struct prepared *p);
 /*
- * What p returns has changed: who has it keeps it, to be told so, and who asks
- * for its text from now on gets another one.
+ * The result type of p has changed: clients that have p keep it, to be told so;
+ * a look-up of its text from now on gets another statement.
  */
 void prepared_retire(struct prepared *p);
 void prepared_unref(struct prepared *p);	/* NULL is fine */
@@ -113,11 +113,11 @@ struct prepared_uses {
 	unsigned count;
 	unsigned forgotten;		/* still there, by making room */
 };
-/* Is it there? Then it is the most recently used now. */
+/* Is stmt there? Then stmt is the most recently used now. */
 struct prepared_use *prepared_uses_touch(struct prepared_uses *u,
     struct prepared *stmt);
 int prepared_uses_add(struct prepared_uses *u, struct prepared *stmt);
-/* The one of that number, or NULL. */
+/* The statement of that number, or NULL. */
 struct prepared *prepared_uses_find(const struct prepared_uses *u,
     uint32_t number);
 void prepared_uses_remove(struct prepared_uses *u, struct prepared *stmt);
@@ -126,11 +126,11 @@ void prepared_uses_clear(struct prepared_uses *u);
 /* --- what a request in flight will have changed; see track_ops --- */
 enum prepared_change {
 	PREPARED_NAMED = 1,	/* the client's map got name -> stmt */
-	PREPARED_UNNAMED = 2,	/* the client's map lost it */
+	PREPARED_UNNAMED = 2,	/* the client's map lost name */
 	PREPARED_USED = 4,	/* the server's list got stmt */
-	PREPARED_UNUSED = 8,	/* the server's list lost it */
-	PREPARED_REFUSED = 16,	/* nothing; its failure is told by us */
-	PREPARED_UNKNOWN = 32,	/* nothing; it fails, as there is no such name */
+	PREPARED_UNUSED = 8,	/* the server's list lost stmt */
+	PREPARED_REFUSED = 16,	/* nothing; we report the failure */
+	PREPARED_UNKNOWN = 32,	/* nothing; fails: no such name */
 };
 struct prepared_op {
 	unsigned changes;		/* of enum prepared_change */
@@ -140,7 +140,7 @@ struct prepared_op {
 struct prepared_op *prepared_op_new(unsigned changes, struct prepared *stmt,
     const char *name);
 void prepared_op_free(struct prepared_op *op);
-/* Do it (again), as after DISCARD ALL took everything. 0 or -1. */
+/* Do op (again), as after DISCARD ALL took everything. 0 or -1. */
 int prepared_op_redo(const struct prepared_op *op, struct slots **map,
     struct prepared_uses *uses);
 /* Undo op in the map (NULL: the client is gone) and the list. */

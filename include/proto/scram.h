@@ -17,7 +17,7 @@ struct err;
 #define SCRAM_BINDING_MAX 64
 #define SCRAM_MESSAGE_MAX 8192	      /* one SASL message, either way */
 
-/* What ties an exchange to its TLS connection: tls-server-end-point. */
+/* Binding of an exchange to its TLS connection: tls-server-end-point. */
 struct scram_binding {
 	size_t len;		/* 0: there is none */
 	uint8_t bytes[SCRAM_BINDING_MAX];
@@ -42,7 +42,7 @@ enum scram_step {
 struct scram_server {
 	enum scram_step step;
 	/* Set by the caller before the first message: */
-	struct scram_binding binding; /* what we have offered; or none */
+	struct scram_binding binding; /* our offer; or none */
 	bool plus;		 /* the client has taken the offer */
 
 	char gs2;		 /* 'n', 'y' or 'p' */
@@ -69,12 +69,12 @@ struct scram_client {
 	enum scram_step step;
 	/* Set by the caller before the first message: */
 	struct scram_binding binding; /* to be used; or none */
-	bool unbound;	/* we could bind, but the server does not offer it */
+	bool unbound;	/* we could bind, but the server does not offer to */
 
 	char nonce[32]; /* ours, text */
 	char *client_first_bare, *server_first, *client_final_bare; /* owned */
 	struct scram_keys keys; /* copy of what scram_client_final() got */
-	uint8_t salt[SCRAM_SALT_MAX]; /* what the server asked for */
+	uint8_t salt[SCRAM_SALT_MAX]; /* as the server asked for */
 	size_t salt_len;
 	int iterations;
 	const char *nonce_full; /* inside server_first */

@@ -32,7 +32,7 @@ int scram_text_check(const char *in, size_t len, struct err *e);
  */
 bool scram_text_take(struct scram_span *rest, char name,
     struct scram_span *value);
-/* The same for any attribute; its name goes to *name. */
+/* The same for any attribute, whose name goes to *name. */
 bool scram_text_take_any(struct scram_span *rest, char *name,
     struct scram_span *value);
 
@@ -59,7 +59,7 @@ void scram_text_binding(char flag, const struct scram_binding *b,
 /* The strings up to a NULL, joined; heap. NULL: no memory. */
 char *scram_text_join(const char *first, ...) __attribute__((sentinel));
 
-/* Both, and a comma between them; heap. NULL: no memory. */
+/* a and b, with a comma between; heap. NULL: no memory. */
 char *scram_text_join_two(struct scram_span a, struct scram_span b);
 
 /* HMAC of a text. 0 or -1 (no memory). */

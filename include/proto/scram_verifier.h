@@ -10,10 +10,10 @@
 #include "base/crypto.h"
 
 #define SCRAM_SALT_BYTES 16
-#define SCRAM_SALT_MAX 1024	      /* what we accept from others */
+#define SCRAM_SALT_MAX 1024	      /* limit for salts of others */
 #define SCRAM_ITERATIONS_MAX 1000000 /* a peer may not burn our CPU */
 
-/* What proves a password without being it. */
+/* Keys that prove a password without containing it. */
 struct scram_verifier {
 	int iterations;
 	size_t salt_len;
@@ -22,14 +22,14 @@ struct scram_verifier {
 	uint8_t server_key[SHA256_BYTES];
 };
 
-/* What keys are derived with, besides the password. */
+/* Salt and iterations that keys are derived with, besides the password. */
 struct scram_salt {
 	const uint8_t *at; /* borrowed */
 	size_t len;
 	int iterations;
 };
 
-/* What is seen of a verifier before any proof. */
+/* The part of a verifier that a client sees before any proof. */
 struct scram_shape {
 	int iterations;
 	size_t salt_len;

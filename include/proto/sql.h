@@ -69,7 +69,7 @@ static inline bool sql_may_matter_alone(char first)
 }
 
 /*
- * Is it nothing but DEALLOCATE [PREPARE] and a name? Then that is in name, as
+ * Is sql nothing but DEALLOCATE [PREPARE] and a name? Then that is in name, as
  * the server understands it: folded, or without its quotes, and cut. Names that
  * the server would cut inside of a character, or fold by its locale, are left
  * to it.

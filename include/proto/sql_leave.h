@@ -1,7 +1,7 @@
 /* sql_leave.h - texts that may leave something behind in a session.
  *
- * What a SET, a LISTEN or a PREPARE does, their command tags tell. These are
- * the words of what no tag tells: CREATE TEMP and SELECT INTO TEMP, pg_temp,
+ * Command tags tell of a SET, a LISTEN or a PREPARE. The words here are for
+ * effects that no tag tells: CREATE TEMP and SELECT INTO TEMP, pg_temp,
  * set_config(), advisory locks, sequences.
  * SPDX-License-Identifier: ISC */
 #ifndef PROTO_SQL_LEAVE_H
@@ -11,8 +11,8 @@
 #include <stddef.h>
 
 /*
- * Hot: is one of the words in n bytes of SQL? In comments and strings, too: that
- * costs a look at the session, no more.
+ * Hot: is one of the words in n bytes of SQL? Comments and strings count, too:
+ * a false hit costs a look at the session, no more.
  */
 bool sql_may_leave(const void *sql, size_t n);
 

@@ -18,13 +18,13 @@ enum track_how {
 struct track_req {
 	char type;	/* frontend message type */
 	uint8_t how;	/* enum track_how */
-	uint32_t tag;	/* what it is about, by track_tag(); else 0 */
+	uint32_t tag;	/* subject, by track_tag(); else 0 */
 	void *op;	/* owned by the request until ops takes it; or NULL */
 };
 
 struct track_ops {
-	void (*commit)(void *op, void *arg);	/* it has happened */
-	void (*rollback)(void *op, void *arg);	/* it has not */
+	void (*commit)(void *op, void *arg);	/* op has happened */
+	void (*rollback)(void *op, void *arg);	/* op has not happened */
 };
 
 #define TRACK_CAP 65536		/* requests; past it the client must wait */
@@ -44,7 +44,7 @@ struct track {
 	bool uncertain;	/* how many ReadyForQuery come is not known, until the
 			 * first request that is no Sync is answered */
 	bool asked;	/* ... and there is one, so that this will end */
-	bool lost;	/* what has happened can't be known: close */
+	bool lost;	/* the outcome can't be known: close */
 };
 
 void track_init(struct track *t, const struct track_ops *ops, void *arg);
@@ -66,16 +66,16 @@ static inline size_t track_bytes(const struct track *t)
 }
 
 /*
- * A request was, or will now be, sent (FORWARD, SKIP), or is to be faked. It
- * is rolled back at once where the server is known to discard it. CopyDone and
- * CopyFail are requests, CopyData, Flush and Terminate are not.
+ * A request was, or will now be, sent (FORWARD, SKIP), or is to be faked. The
+ * request is rolled back at once where the server is known to discard it.
+ * CopyDone and CopyFail are requests, CopyData, Flush and Terminate are not.
  * Returns 0, or -1: no memory.
  */
 int track_add(struct track *t, char type, enum track_how how, void *op);
 
 enum track_verdict {
 	TRACK_PASS,	/* the reply is the client's */
-	TRACK_SWALLOW,	/* it answers a request of ours */
+	TRACK_SWALLOW,	/* answers a request of ours */
 	TRACK_FAILED,	/* an error that answers a whole query of ours */
 	TRACK_CONFUSED,	/* not a reply that can come now: close */
 };
@@ -96,7 +96,7 @@ static inline bool track_is_unsure(const struct track *t)
 	return t->uncertain && t->aborted;
 }
 
-/* A message came; its request leaves the queue. RFQ's status in status. */
+/* A message came; the request it ends leaves the queue. status: RFQ's. */
 enum track_verdict track_reply(struct track *t, char type, char status);
 
 /* The reply to the oldest request, which is the client's, is swallowed. */

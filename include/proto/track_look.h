@@ -12,9 +12,9 @@
 #define TRACK_LOOK 1024
 
 /*
- * Requests, oldest first, whose fate does not decide over one that is added
- * now: a Sync stands between them. When one of those fails, what is behind
- * that Sync happens all the same. Returns 0,
+ * Requests, oldest first, whose fate does not decide over a request that is
+ * added now: a Sync stands between them. When such a request fails, requests
+ * behind the Sync happen all the same. Returns 0,
  * or -1: too many to look through.
  */
 int track_apart(const struct track *t, unsigned *n);
@@ -36,7 +36,7 @@ static inline void track_tag(struct track *t, uint32_t tag)
 	if (t->count > 0 && !t->aborted)
 		t->ring[(t->head + t->count - 1) & (t->size - 1)].tag = tag;
 }
-/* What the oldest request is about; 0: not told. */
+/* Subject of the oldest request; 0: not told. */
 static inline uint32_t track_head_tag(const struct track *t)
 {
 	return t->count == 0 ? 0 : track_req(t, 0)->tag;
@@ -44,8 +44,8 @@ static inline uint32_t track_head_tag(const struct track *t)
 
 /*
  * Is a batch without its Sync open, outside of a transaction block? PostgreSQL
- * 18 forgets to end the transaction of a Query that comes then: its next
- * command fails, whoever sends it.
+ * 18 forgets to end the transaction of a Query that comes then: the next
+ * command on that server fails, whichever client sends it.
  */
 static inline bool track_is_in_batch(const struct track *t)
 {
@@ -54,8 +54,8 @@ static inline bool track_is_in_batch(const struct track *t)
 }
 
 /*
- * As it stands in the ring of another process; its op is taken. -1, and then
- * it is not: no memory, or bad.
+ * Add r as it stands in the ring of another process; r's op is taken. -1, and
+ * op is not taken: no memory, or bad.
  */
 int track_put(struct track *t, const struct track_req *r);
 

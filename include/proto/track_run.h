@@ -9,11 +9,11 @@
 #include "proto/msg.h"
 #include "proto/track.h"
 
-/* What a reply is to a request that is the client's own. */
+/* The role of a reply to a request of the client. */
 struct track_kind {
-	char ends;		/* the type of request it ends, or 0 */
-	uint8_t in_query;	/* the result of a simple query has it */
-	uint8_t in_execute;	/* that of an Execute, before its end */
+	char ends;		/* type of the request ended, or 0 */
+	uint8_t in_query;	/* part of a simple query's result */
+	uint8_t in_execute;	/* part of an Execute's result */
 };
 static const struct track_kind track_kinds[256] = {
 	[BE_PARSE_COMPLETE] = { FE_PARSE, 0, 0 },

@@ -22,7 +22,7 @@ static inline bool type_is_integer(uint32_t oid)
 	return oid == TYPE_INT8 || oid == TYPE_INT2 || oid == TYPE_INT4;
 }
 
-/* Their values are the same bytes in text and in binary format. */
+/* Types whose values are the same bytes in text and in binary format. */
 static inline bool type_is_text(uint32_t oid)
 {
 	return oid == TYPE_TEXT || oid == TYPE_VARCHAR || oid == TYPE_BPCHAR ||

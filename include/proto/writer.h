@@ -16,7 +16,7 @@ struct writer {
 };
 
 void writer_init(struct writer *w, size_t cap);
-void writer_fini(struct writer *w);	/* wipes: it may hold a password */
+void writer_fini(struct writer *w);	/* wipes: may hold a password */
 
 /* Open a message; type 0 = untyped (start-up). writer_end() sets its length. */
 void writer_begin(struct writer *w, char type);

@@ -45,7 +45,7 @@ void random_pool_take(struct random_pool *p, void *out, size_t n)
 
 /*
  * The library's own look-up of a digest takes as long as the digest of a short
- * text: it is done once. Kept until the end of the process.
+ * text: done once. Kept until the end of the process.
  */
 static const EVP_MD *sha256(void)
 {
@@ -210,7 +210,7 @@ int crypto_base64_decode(const char *s, size_t len, void *out, size_t size)
 		return -1;
 
 	uint8_t *at = out;
-	uint32_t bits = 0; /* those not written yet are the lowest */
+	uint32_t bits = 0; /* bits not written yet are the lowest */
 	unsigned count = 0;
 
 	for (size_t i = 0; i < len - pad; i++) {

@@ -63,10 +63,10 @@ static int accept_kind(int fd)
 
 struct walk {
 	int dir;		/* owned: where we are */
-	char rest[PATH_MAX];	/* what is left of the path */
+	char rest[PATH_MAX];	/* rest of the path */
 	unsigned links;
-	bool foreign;		/* one of them was not root's: */
-	uid_t owner;		/* whose */
+	bool foreign;		/* one of the links was not root's: */
+	uid_t owner;		/* owner of that link */
 };
 
 static int enter(struct walk *w, int fd)

@@ -23,8 +23,8 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-#define LAST_MS 1000	/* that the last lines may take */
-#define EARLY_MAX 1000	/* lines kept until it is known where to */
+#define LAST_MS 1000	/* time for writing the last lines */
+#define EARLY_MAX 1000	/* lines kept until their destinations are known */
 
 static const struct {
 	const char *name;
@@ -44,7 +44,7 @@ static const struct {
 	{ "local7", LOG_LOCAL7 },
 };
 
-/* A line from before it was known where lines go. */
+/* A line from before the destinations were known. */
 struct early {
 	struct early *prev, *next;
 	enum log_level level;
@@ -56,18 +56,18 @@ struct early {
 /* Of the sink, once several threads log; a line may tell of the log itself. */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
-/* The one sink of the process. Under the lock, if it is shared, but verbose. */
+/* The one sink of the process. Under the lock, if shared; verbose is not. */
 static struct {
 	atomic_int verbose;
 	bool shared;	/* set before there are several */
 	bool quiet;
 	bool journal; /* stderr leads to the systemd journal */
-	bool to_entries; /* it takes entries; else lines with a priority */
+	bool to_entries; /* else lines with a priority */
 	bool json;
 	bool use_syslog;
 	bool file_stale; /* to be opened before the next line */
 	int facility;
-	bool keep;	/* what comes is early */
+	bool keep;	/* new lines are early */
 	struct early *early; /* DL list, owned, oldest first */
 	unsigned early_count;
 	char ident[128];
@@ -244,7 +244,7 @@ static void to_record(const struct log_line *l)
 		to_lines(LOG_TO_FILE, l);
 }
 
-/* Without memory it is on stderr only. */
+/* Without memory the line is on stderr only. */
 static void keep(const struct log_line *l)
 {
 	const size_t raw = strlen(l->raw) + 1, cooked = strlen(l->cooked) + 1;

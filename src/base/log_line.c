@@ -66,7 +66,7 @@ static bool is_blank(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* What is no character of UTF-8 may be one of another terminal. */
+/* A byte that is not UTF-8 may be a control character of another terminal. */
 static bool is_raw_c1(char c)
 {
 	return (unsigned char)c >= 0x80 && (unsigned char)c < 0xa0;

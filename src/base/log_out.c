@@ -17,14 +17,14 @@
 
 #define ROOM_MS 1000	/* until another file may be behind the number */
 #define LOG_MODE 0640
-#define OFF_MS 200	/* that lines get before their file is let go */
+#define OFF_MS 200	/* time for lines before their file is closed */
 
 /* The log thread's alone, but for fd, which stays the same once it is open. */
 struct output {
 	int fd;			/* -1: none yet */
 	int cause;		/* errno of the last failure; 0: no room */
 	unsigned long lost;	/* lines nobody was told of yet */
-	bool torn;		/* what was written last has no end */
+	bool torn;		/* the last line written has no end */
 };
 
 static struct {
@@ -84,7 +84,7 @@ static void replace_file(int fd)
 	close(fd);
 }
 
-/* One that is there keeps the mode it was given; a new one is not for all. */
+/* An existing log keeps its mode; a new one is not for all. */
 static int open_log(const char *path)
 {
 	/* a named pipe must have a reader, and is not waited for */
@@ -96,7 +96,7 @@ static int open_log(const char *path)
 	fd = open(path, how | O_CREAT | O_EXCL, LOG_MODE);
 	if (fd >= 0)
 		(void)fchmod(fd, LOG_MODE);	/* whatever the umask */
-	/* somebody else has just made it, or it is a link to none */
+	/* another process has just made the file, or path is a dangling link */
 	return fd < 0 && errno == EEXIST ?
 	    open(path, how | O_CREAT, LOG_MODE) : fd;
 }

@@ -8,12 +8,13 @@
 #include <string.h>
 
 /*
- * Atomic because helper threads allocate, too. They would all write to one cache
- * line: so nothing is counted before somebody asks, and only tests do.
+ * Atomic because helper threads allocate, too. All threads would write to one
+ * cache line: so nothing is counted before mem_fail_at(), and only tests call
+ * that.
  */
 static atomic_bool counting; /* mem_fail_at() was called */
-static atomic_ulong made;    /* allocations since its last call */
-static atomic_ulong fail_at; /* which of them fails; 0 = none */
+static atomic_ulong made;    /* allocations since the last mem_fail_at() */
+static atomic_ulong fail_at; /* number of the allocation that fails; 0 = none */
 
 #define CACHED_MAX 256	/* blocks kept */
 #define SMALL 1024	/* bytes */
@@ -47,7 +48,7 @@ static const char *const names[MEM_KINDS] = {
 	[MEM_TLS] = "tls_cache",
 };
 
-/* What this thread has. */
+/* Counts of this thread. */
 static _Thread_local struct mem_stat stats[MEM_KINDS];
 
 bool mem_must_fail(void)

@@ -206,7 +206,7 @@ static int parse_mask(const char *s, const char *text, struct net_cidr *c)
 	return 0;
 }
 
-/* One of mapped addresses only is one of IPv4, as they are. */
+/* A network of mapped addresses only is one of IPv4, as the addresses are. */
 static void unmap_network(struct net_cidr *c)
 {
 	uint8_t ones[16];

@@ -51,7 +51,7 @@ int num_parse_u32(const char *s, uint32_t *out)
 	return 0;
 }
 
-/* Microseconds of one unit; 0 when it is none. No unit means seconds. */
+/* Microseconds of one unit; 0 when name is no unit. No unit means seconds. */
 static double usec_of_unit(const char *name)
 {
 	static const struct {

@@ -26,7 +26,7 @@ struct block {
 };
 
 struct chunk {
-	struct chunk *prev, *next;	/* of those with free blocks */
+	struct chunk *prev, *next;	/* list of chunks with free blocks */
 	struct block *free;
 	size_t mapped;		/* bytes, from here on */
 	size_t size;		/* of a block; 0: one block fills it */

@@ -75,7 +75,7 @@ void slots_remove(struct slots **sp, uint32_t hash, const void *item)
 	struct slots *const s = *sp;
 	unsigned gap = place_of(s, hash, item);
 
-	/* an entry behind the gap moves into it, if it is found there */
+	/* an entry behind the gap moves into the gap, if found there */
 	for (unsigned i = (gap + 1) & s->mask; s->at[i].item != NULL;
 	    i = (i + 1) & s->mask) {
 		const unsigned home = s->at[i].hash & s->mask;

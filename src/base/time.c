@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/* What time_update() read; 0 before the first. Each loop has its own turns. */
+/* Time read by time_update(); 0 before that. Each loop has its own turns. */
 static _Thread_local usec_t turn;
 static usec_t fake = -1; /* shown instead of the clock when >= 0 */
 

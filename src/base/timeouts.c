@@ -39,7 +39,7 @@ void timeout_list_run(struct timeout_list *l, usec_t limit, usec_t now)
 	if (limit <= 0)
 		return;
 
-	/* What callbacks start anew is for the next run: no endless loop. */
+	/* time-outs started by callbacks wait for the next run: no loop */
 	for (unsigned n = l->count < MOST ? l->count : MOST; n > 0; n--) {
 		struct timeout *const t = l->head;
 

@@ -110,7 +110,7 @@ void wheel_turn(struct wheel *w, usec_t now)
 	/* after a long pause each slot once */
 	if (last - number >= WHEEL_SLOTS)
 		number = last - WHEEL_SLOTS + 1;
-	/* the last one again next time: it is not over */
+	/* the last slot again next time: its time is not over */
 	for (; number <= last; number++)
 		turn_slot(w, number, now);
 	w->at = last;

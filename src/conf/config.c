@@ -314,7 +314,7 @@ struct config_tls config_tls_merge(const struct settings *s,
 		all.ca_file = tls->ca_file;
 	if (tls->crl_file != NULL)
 		all.crl_file = tls->crl_file;
-	/* they belong together: one of a database, none of the other */
+	/* key and certificate go together: both of a database, or none */
 	if (tls->key_file != NULL || tls->cert_file != NULL) {
 		all.key_file = tls->key_file;
 		all.cert_file = tls->cert_file;

@@ -17,7 +17,10 @@ struct search {
 	void *arg;
 };
 
-/* What others may read is no secret, what they may write no authority. */
+/*
+ * A file that others may read is no secret, one that they may write no
+ * authority.
+ */
 static void look_at(const struct search *s, const char *what,
     const char *path)
 {

@@ -26,7 +26,7 @@ struct entry_key {
 	size_t offset;		/* of the field in the entry */
 };
 
-/* What keys one kind of entry has. */
+/* The keys of one kind of entry. */
 struct entry_keys {
 	const struct entry_key *keys;
 	size_t count;

@@ -42,7 +42,8 @@ struct loader {
 	bool main_read;		/* the main file could be */
 	bool main_seen;		/* a [pgbouncer] header */
 	bool auth_closed;	/* the auth file can't be opened */
-	bool in_unknown;	/* section: its entries are no new problems */
+	bool in_unknown;	/* unknown section: its entries are no new
+				 * problems */
 	const char *persisted;	/* the file of SET PERSIST is read; or NULL */
 	bool seen[OPTION_COUNT];	/* the settings that the files name */
 	const struct section *section;	/* NULL before the first header */
@@ -322,7 +323,7 @@ static enum ini_step load_file(struct loader *l, const char *path,
 	return step;
 }
 
-/* What SET PERSIST has kept, as if it stood last in [pgbouncer]. */
+/* Settings of SET PERSIST, as if they stood last in [pgbouncer]. */
 static void load_persisted(struct loader *l, const char *ini)
 {
 	char path[PATH_MAX];
@@ -350,7 +351,7 @@ static void load_persisted(struct loader *l, const char *ini)
 	l->persisted = NULL;
 }
 
-/* As if it were in there, in place of an older value. */
+/* As if o's setting were in the file, in place of an older value. */
 static void load_tried(struct loader *l, const struct config_order *o)
 {
 	struct err why;
@@ -369,7 +370,7 @@ static bool counts_at_start(const struct option_row *o)
 	return o->effect == OPT_START;
 }
 
-/* What a reload can't change: the file has it, and yet it does not count. */
+/* A setting that a reload can't change: the new value does not count yet. */
 static void tell_restart(const struct loader *l, const struct option_row *o)
 {
 	char buf[64], was_buf[64], line[LINE_MAX_BYTES];
@@ -543,7 +544,7 @@ static int finish(struct loader *l)
 	if (config_complete(c, &why) < 0 ||
 	    token_load(c->set.http_auth_token_file, &c->http_token, &why) < 0)
 		fail(l, "", "%s", why.text);
-	/* it takes its time: not for files that are refused anyway */
+	/* mock_load() is slow: not for files that are refused anyway */
 	if (l->problems == 0 && mock_load(c, l->prev, &why) < 0)
 		fail(l, "", "%s", why.text);
 	if (l->problems > 0)

@@ -43,7 +43,7 @@ static char *cut_quoted(char *s)
 			break;
 		*to++ = *s;
 	}
-	/* What follows a closing quote is swallowed, whatever it is. */
+	/* The byte behind a closing quote is swallowed, whatever it is. */
 	char *const rest = *s != '\0' ? s + 1 : s;
 	*to = '\0';
 	return rest;

@@ -1,4 +1,4 @@
-/* hba.c - who may log in from where, and how: auth_hba_file and its maps.
+/* hba.c - rules for logins, by user and address: auth_hba_file and its maps.
  * SPDX-License-Identifier: ISC */
 #include "conf/hba.h"
 
@@ -24,7 +24,7 @@ enum connection { LOCAL, HOST, HOSTSSL, HOSTNOSSL, HOSTGSSENC, HOSTNOGSSENC };
 struct rule {
 	struct hba_rule said;	/* first: what callers see */
 	char *options;		/* owned, of secmem */
-	const struct ident *maps;	/* borrowed: those of its hba */
+	const struct ident *maps;	/* borrowed from its hba */
 	enum connection connection;
 	struct hba_address address;
 	struct hba_list databases, users;
@@ -95,7 +95,7 @@ static int take_type(const struct hba_word *w, struct rule *r, struct err *e)
 struct method {
 	const char *word;
 	enum auth_type type;
-	bool foreign;		/* PostgreSQL has it, and we have not */
+	bool foreign;		/* known to PostgreSQL, not to us */
 };
 
 static const struct method methods[] = {
@@ -107,7 +107,7 @@ static const struct method methods[] = {
 	{ .word = "peer", .type = AUTH_PEER },
 	{ .word = "cert", .type = AUTH_CERT },
 	{ .word = "ldap", .type = AUTH_LDAP },
-	/* on a Unix socket it is another word for peer */
+	/* on a Unix socket "ident" is another word for peer */
 	{ .word = "ident", .type = AUTH_PEER, .foreign = true },
 	{ .word = "gss", .foreign = true },
 	{ .word = "sspi", .foreign = true },
@@ -123,7 +123,7 @@ static int set_method(const struct method *m, const struct hba_word *w,
 	r->said.method = m->type;
 	if (!m->foreign || (r->connection == LOCAL && m->type == AUTH_PEER))
 		return 0;
-	/* it fits nobody here, and whom it would ask how does not matter */
+	/* the rule fits no login here, so its method does not matter */
 	if (r->connection == HOSTGSSENC) {
 		r->said.method = AUTH_REJECT;
 		return 0;
@@ -246,7 +246,7 @@ static int take_rule(void *arg, struct hba_line *l,
 	return 0;
 }
 
-/* --- all of them --- */
+/* --- all rules --- */
 
 struct hba *hba_parse(const struct hba_source *src, struct ident *maps,
     struct err *e)
@@ -370,7 +370,7 @@ static enum hba_fit fits_user(const struct rule *r,
 	    hba_list_has(u, l->user);
 }
 
-/* Both; doubts stay. */
+/* a and b; doubts stay. */
 static enum hba_fit both(enum hba_fit a, enum hba_fit b)
 {
 	if (a == HBA_DIFFERS || b == HBA_DIFFERS)
@@ -378,7 +378,7 @@ static enum hba_fit both(enum hba_fit a, enum hba_fit b)
 	return a == HBA_FITS ? b : HBA_DOUBT;
 }
 
-/* What is cheap first: the address may ask the kernel. */
+/* Cheap tests first: the address may ask the kernel. */
 static bool fits(const struct rule *r, const struct hba_login *l)
 {
 	enum hba_fit fit = HBA_DIFFERS;
@@ -429,7 +429,7 @@ bool hba_asks_host(const struct hba *h, const struct hba_login *l)
 		if (r->address.kind == HBA_HOST && fits_connection(r, l) &&
 		    fits_database(r, l) != HBA_DIFFERS)
 			return true;
-		/* nobody gets further */
+		/* no login gets further */
 		if ((r->users.keywords & HBA_ALL) != 0 &&
 		    r->address.kind != HBA_HOST && fits(r, l))
 			return false;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* As PostgreSQL has them: others are a part of the word. */
+/* PostgreSQL's blanks: other characters are a part of the word. */
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';

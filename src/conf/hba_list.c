@@ -12,7 +12,7 @@
 #include "conf/hba_line.h"
 #include "conf/hba_source.h"
 
-/* What unquoted words mean; 0: only a server with roles could say. */
+/* Meanings of unquoted words; 0: only a server with roles knows. */
 static const struct {
 	const char *word;
 	enum hba_column column;
@@ -61,7 +61,7 @@ static int add_name(struct hba_list *list, const struct hba_word *w,
 	return 0;
 }
 
-/* w begins with its slash. */
+/* w begins with the slash of a regular expression. */
 static int add_regex(struct hba_list *list, const struct hba_word *w,
     const struct hba_place *at, struct err *e)
 {
@@ -169,7 +169,7 @@ static int take_word(struct hba_list *list, const struct hba_word *w,
 		return take_file(list, w, at, e);
 	if (is_role(list, w))
 		return unknown(w, e);
-	/* in quotes, too: a comma may stand in it */
+	/* in quotes, too: the expression may have a comma */
 	if (w->at[0] == '/')
 		return add_regex(list, w, at, e);
 	for (size_t i = 0; i < sizeof(keywords) / sizeof(*keywords); i++) {

@@ -1,7 +1,7 @@
 /* hba_regex.c - PostgreSQL's regular expressions, as far as names need them.
  *
- * A pattern is read by PostgreSQL's rules and written anew by those of
- * regcomp(3), for the locale "C". What has no counterpart is refused.
+ * A pattern is read by PostgreSQL's rules and written anew by the rules of
+ * regcomp(3), for the locale "C". Syntax without a counterpart is refused.
  * SPDX-License-Identifier: ISC */
 #include "conf/hba_regex.h"
 
@@ -30,7 +30,7 @@ struct set {
 /* One branch at some depth. */
 struct level {
 	unsigned weight;	/* of the whole group so far */
-	bool begun;		/* its last branch has something */
+	bool begun;		/* the last branch is not empty */
 };
 
 struct reader {
@@ -129,7 +129,7 @@ static void invert(struct set *s)
 		s->has[c] = !s->has[c];
 }
 
-/* \d, \s, \w; false: it is none of them. */
+/* \d, \s, \w; false: c is none of these. */
 static bool add_shorthand(struct set *s, unsigned char c)
 {
 	switch (c) {

@@ -1,5 +1,4 @@
-/* hba_source.c - the lines of an HBA or ident map file, and of those that it
- * includes.
+/* hba_source.c - the lines of an HBA or ident map file and its includes.
  * SPDX-License-Identifier: ISC */
 #include "conf/hba_source.h"
 
@@ -80,7 +79,7 @@ int hba_path(const struct hba_place *at, const struct hba_word *w,
 	return n < HBA_PATH_MAX ? 0 : -1;
 }
 
-/* Caught between truncating and writing? Without it others would get in. */
+/* Caught between truncating and writing? Without its rules others get in. */
 static bool is_blank(const struct file_text *f)
 {
 	return strspn(f->at, " \t\r\n") == f->len;

@@ -193,7 +193,7 @@ struct ident *ident_parse(const struct hba_source *src, struct err *e)
 	return i;
 }
 
-/* --- who may be whom --- */
+/* --- which name may log in as which user --- */
 
 const struct ident_map *ident_find(const struct ident *i, const char *name)
 {

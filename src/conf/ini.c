@@ -141,7 +141,7 @@ static enum ini_step take_include(struct lexer *l)
 	return step;
 }
 
-/* The length of the quoted key at l->at with its quotes; 0: it is none. */
+/* The length of the quoted key at l->at with its quotes; 0: no quoted key. */
 static size_t quoted_len(const struct lexer *l)
 {
 	const char quote = *l->at;
@@ -262,7 +262,7 @@ enum ini_step ini_parse(const struct ini_source *src,
 		.arg = arg,
 	};
 
-	/* a torn write, and what is behind it would be lost without a word */
+	/* a torn write: lines behind the NUL would be lost without a word */
 	l.place.line = text_nul_line(src->text, src->len);
 	if (l.place.line > 0)
 		return problem(&l, "NUL byte in configuration (%s:%u), "

@@ -181,7 +181,7 @@ static int set_scope(struct ldap_options *o, const char *word)
 		const char *word;
 		enum ldap_scope scope;
 	} scopes[] = {
-		/* its absence means base, too: RFC 4516 section 2 */
+		/* no scope means base, too: RFC 4516 section 2 */
 		{ "", LDAP_OPT_BASE },
 		{ "base", LDAP_OPT_BASE },
 		{ "one", LDAP_OPT_ONE },
@@ -311,7 +311,7 @@ static int read_items(struct ldap_options *o, char *at, struct err *e)
 	}
 }
 
-/* Which mode it is must be clear. */
+/* The mode must be clear: bind or search. */
 static int check(const struct ldap_options *o, struct err *e)
 {
 	const bool simple = o->prefix != NULL || o->suffix != NULL;
@@ -395,7 +395,7 @@ const char *ldap_options_hide(const char *text, char *buf, size_t size)
 		found += strspn(found, "\"");
 		text_add_bytes(&t, text, (size_t)(found - text));
 		text_add(&t, "=****");
-		/* what is no option tells nothing: it may be the password */
+		/* an unknown option is not shown: it may be the password */
 		text = *found == '=' ? skip_value(found + 1) :
 		    found + strlen(found);
 	}

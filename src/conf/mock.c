@@ -1,4 +1,4 @@
-/* mock.c - how users who don't exist look like those who do.
+/* mock.c - how missing users look like existing users.
  * (spec/authentication.md section 7)
  * SPDX-License-Identifier: ISC */
 #include "conf/mock.h"

@@ -349,7 +349,7 @@ static int set_enum(const struct option_row *o, void *to, const char *value,
 static int set_str(const struct option_row *o, void *to, const char *value,
     struct err *e)
 {
-	char *const copy = secmem_strdup(value);	/* it may be a secret */
+	char *const copy = secmem_strdup(value);	/* maybe a secret */
 
 	(void)o;
 	if (copy == NULL)

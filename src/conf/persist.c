@@ -34,7 +34,7 @@ char *persist_path(const char *ini, char *buf, size_t size)
 
 /* --- the text --- */
 
-/* Is it a line about key: "key = ..." or "; key was ..."? */
+/* Is line about key: "key = ..." or "; key was ..."? */
 static bool is_about(const char *line, const char *key)
 {
 	const size_t n = strlen(key);
@@ -65,7 +65,7 @@ static void add_note(struct text *out, const struct persist_entry *entry)
 	text_add(out, "\n");
 }
 
-/* What there is, but for what is about key, and then the new entry. */
+/* The old text without lines about key, and then the new entry. */
 static void compose(struct text *out, const char *old,
     const struct persist_entry *entry)
 {
@@ -216,8 +216,9 @@ static void sync_folder(const char *path)
 }
 
 /*
- * As private as the main file, and never open to others. Its group may read
- * only what is its own: where the file can't be given to it, nobody may.
+ * As private as the main file, and never open to others. The main file's group
+ * may read only a file of its own: where the file can't be given to the group,
+ * no group may.
  */
 static int protect(int fd, const char *ini)
 {
@@ -233,7 +234,7 @@ static int protect(int fd, const char *ini)
 	return fchmod(fd, mode);
 }
 
-/* Write beside it, then put it in its place. 0, or -1 with errno. */
+/* Write a new file beside path, then rename. 0, or -1 with errno. */
 static int replace(const char *path, const char *ini,
     const struct text *content)
 {
@@ -315,9 +316,9 @@ int persist_set(const char *ini, const struct persist_entry *entry,
 	return rewrite(path, ini, entry, e);
 }
 
-/* --- whose file it is --- */
+/* --- owner of the file --- */
 
-/* In a folder like /tmp anybody may have put it there. */
+/* In a folder like /tmp any user may have put the file there. */
 static bool is_shared(const char *path)
 {
 	char folder[PATH_MAX];

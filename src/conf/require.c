@@ -1,4 +1,4 @@
-/* require.c - how servers may have us prove who we are.
+/* require.c - how servers may authenticate us.
  * SPDX-License-Identifier: ISC */
 #include "conf/require.h"
 

@@ -25,11 +25,11 @@ struct listed {
 	size_t place;			/* in the file: which record */
 };
 
-/* Three pieces of memory, however many names: it is read, and freed, often. */
+/* Three pieces of memory for any number of names: often read, often freed. */
 struct userlist {
 	atomic_uint refs;
 	char *texts;		/* owned, of secmem: names and secrets */
-	size_t used;		/* bytes of it */
+	size_t used;		/* bytes of texts in use */
 	struct listed *list;	/* owned; by name, once all are there */
 	size_t count, room;
 	bool broken;		/* there were mistakes */
@@ -154,8 +154,8 @@ static int take_field(struct parser *p, struct field *f)
 }
 
 /*
- * The text of f, among those of u. They fit: in the file each of them has two
- * quotes more, here a NUL.
+ * The text of f, copied to u's texts. All texts fit: each has two quotes in the
+ * file, one NUL here.
  */
 static const char *unquote(struct userlist *u, const struct field *f)
 {
@@ -225,7 +225,7 @@ static enum record bad(const struct parser *p, const char *what)
 	return RECORD_BAD;
 }
 
-/* A torn write: no part of it is taken. */
+/* A NUL is a torn write: no part of the file is taken. */
 static void look_for_nul(struct parser *p)
 {
 	p->line = text_nul_line(p->at, (size_t)(p->end - p->at));

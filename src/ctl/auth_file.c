@@ -78,7 +78,7 @@ static int parse(struct auth_file *f, struct search *s, struct err *e)
 	    err_set(e, ERRCODE_CONFIG_FILE_ERROR, "%s", s->problem);
 }
 
-/* Follow links, so that they stay; the file itself may be missing. */
+/* Follow links, so that the links stay; the file may be missing. */
 static int take_path(struct auth_file *f, const char *path, struct err *e)
 {
 	char buf[PATH_MAX];
@@ -202,7 +202,7 @@ static size_t quoted_len(const char *s)
 	return n;
 }
 
-/* What could not be read again as it was meant. */
+/* Refuse a name or secret that could not be read back as written. */
 static int check_texts(const char *name, const char *secret, struct err *e)
 {
 	if (name[0] == '\0')

@@ -49,7 +49,7 @@ int ctl_flush(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return CTL_OK;
-	/* whoever closed it knows */
+	/* the reader who closed stdout knows */
 	return errno == EPIPE ? CTL_FAILED :
 	    ctl_fail("could not write: %s", strerror(errno));
 }

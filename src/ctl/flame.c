@@ -20,7 +20,7 @@
 struct frame {
 	const char *name;	/* borrowed from a stack */
 	size_t len;
-	uint64_t begin;		/* weight to its left */
+	uint64_t begin;		/* weight to the left of the frame */
 };
 
 struct drawing {
@@ -71,7 +71,7 @@ static bool begins(const struct frame *f, const char *with)
 	return strncmp(f->name, with, strlen(with)) == 0;
 }
 
-/* The program's own stand out; a function has its shade everywhere. */
+/* The program's own functions stand out; each function has one shade. */
 static void put_colour(FILE *out, const struct frame *f)
 {
 	const bool kernel = begins(f, "kernel:");

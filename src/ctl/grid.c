@@ -106,7 +106,7 @@ static void merge(const struct order *o, const size_t *from, size_t *to,
 	}
 }
 
-/* By merging, bottom up: it is stable. Returns where the result is. */
+/* Stable merge sort, bottom up. Returns where the result is. */
 static size_t *sort(const struct order *o, size_t *from, size_t *to)
 {
 	const size_t n = o->g->rows;

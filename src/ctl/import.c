@@ -12,7 +12,7 @@
 #include "ctl/password.h"
 #include "ctl/printable.h"
 
-/* An expired password would let in here whom the server refuses. */
+/* An expired password would let in a user here that the server refuses. */
 #define SELECT_FROM(relation, name, secret, until) \
 	"SELECT " name ", " secret ", coalesce(" until \
 	" OPERATOR(pg_catalog.<) pg_catalog.now(), false) FROM pg_catalog." \
@@ -140,7 +140,7 @@ static int put_all(const struct import *im, const PGresult *res, void *arg,
 	return 0;
 }
 
-/* Is everybody there who was named? */
+/* Are all named users there? */
 static int check_names(const struct import *im, const PGresult *res,
     struct err *e)
 {

@@ -19,17 +19,17 @@
 #include "ctl/printable.h"
 #include "ctl/terminal.h"
 
-#define LOOK (USEC / 4)		/* how often its state is asked for */
+#define LOOK (USEC / 4)		/* between two questions for its state */
 
 struct leave {
 	struct link *link;	/* borrowed */
-	int process;		/* readable when it is gone; -1: not known */
-	char born[64];		/* when it began; "": not known */
+	int process;		/* pidfd: readable at its end; -1: not known */
+	char born[64];		/* start of the process; "": not known */
 	usec_t since;
 	bool shown;		/* there is a line of progress */
 };
 
-/* Over a Unix socket the kernel says which process it is. */
+/* Over a Unix socket the kernel tells the peer's process. */
 static int find_process(const struct link *l)
 {
 	struct ucred who = { .pid = 0 };
@@ -41,7 +41,7 @@ static int find_process(const struct link *l)
 	return (int)syscall(SYS_pidfd_open, who.pid, 0);
 }
 
-/* Pooler processes that share a port differ by it, too. */
+/* The start time tells apart pooler processes that share a port, too. */
 static void ask_birth(struct link *l, char born[64])
 {
 	struct grid g;
@@ -88,7 +88,7 @@ static void clear_progress(struct leave *w)
 	w->shown = false;
 }
 
-/* While it drains it says itself how far it is. */
+/* While the pooler drains it says itself how far it is. */
 static void add_state(struct text *t, const struct grid *state,
     const struct grid *lists)
 {

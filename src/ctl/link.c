@@ -46,7 +46,7 @@ static enum waited wait_for(const struct link *l, short events, usec_t end)
 	return n == 0 ? TIMED_OUT : WAITED;
 }
 
-/* --- where it is --- */
+/* --- where the console is --- */
 
 /* In this order: our own, and that of the package pgsluice-pgbouncer. */
 static const char *const usual[] = {
@@ -96,7 +96,7 @@ static int find_socket(const char *path, struct place_socket *s)
 	return 0;
 }
 
-/* libpq's, without the line ends behind them. Returns -1. */
+/* libpq's words, without the line ends behind them. Returns -1. */
 static int take_words(struct err *e, const char *why)
 {
 	size_t len = strlen(why);
@@ -106,7 +106,7 @@ static int take_words(struct err *e, const char *why)
 	return err_set(e, ERRCODE_CONNECTION_EXCEPTION, "%.*s", (int)len, why);
 }
 
-/* What conninfo says, which comes before all else. */
+/* Take conninfo's parameters, which come before all else. */
 static int take_conninfo(struct place *p, const char *conninfo, struct err *e)
 {
 	char *why = NULL;
@@ -208,7 +208,7 @@ const char *link_where(const struct link *l, char *buf, size_t size)
 
 /* --- connecting --- */
 
-/* What the server tells beside its answers. */
+/* Print a notice of the server. */
 static void on_notice(void *arg, const PGresult *res)
 {
 	const struct link *const l = arg;
@@ -239,7 +239,7 @@ int link_start(struct link *l, struct err *e)
 		if (place_default(&l->place, more[i].key, more[i].value) != 0)
 			return err_nomem(e);
 	}
-	/* over its own socket the pooler lets in who is of its own user */
+	/* over its own socket the pooler lets in processes of its own user */
 	if (l->place.own && place_default(&l->place, "passfile", NO_FILE) != 0)
 		return err_nomem(e);
 	if (l->place.own)
@@ -343,7 +343,7 @@ int link_complaint(const PGresult *res, struct err *e)
 	    "%s", t.len > 0 ? text : PQresultErrorMessage(res));
 }
 
-/* Once; what comes is the answer to the query, or its error. */
+/* Once; the query's answer or error still comes. */
 static void cancel(const struct link *l)
 {
 	PGcancel *const c = PQgetCancel(l->conn);

@@ -219,7 +219,7 @@ static const char *set_output(struct ctl_options *o, const char *arg)
 	return NULL;
 }
 
-/* What an option does; a text is what is wrong with it. */
+/* The effect of an option; set() returns the text of an error, or NULL. */
 static const struct effect {
 	int letter;
 	unsigned takes;

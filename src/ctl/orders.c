@@ -46,7 +46,7 @@ static void add_words(struct text *t, int argc, char **argv)
 	}
 }
 
-/* A time, not the name of a database: it begins with a digit. */
+/* A time, not the name of a database: s begins with a digit. */
 static bool is_time(const char *s)
 {
 	usec_t time;

@@ -27,7 +27,7 @@ static int catch_interrupt(void)
 	return signalfd(-1, &s, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* It may take until all servers are released. */
+/* The command may take until all servers are released. */
 static int carry_out(struct link *l, const char *sql)
 {
 	const int fd = catch_interrupt();

@@ -130,7 +130,7 @@ static char *ask_terminal(int tty, const char *prompt, struct err *e)
 		err_set(e, ERRCODE_IO_ERROR, "no password: %s",
 		    strerror(errno));
 	if (write(tty, "\n", 1) < 0)
-		errno = 0;	/* nobody is left to see it */
+		errno = 0;	/* the newline has no reader then */
 	tcsetattr(tty, TCSAFLUSH, &old);
 	give_signals_back(signals, &before);
 	return line;

@@ -35,7 +35,7 @@ static size_t cut_at(const char *s, size_t n, const char *const *texts)
 	return n;
 }
 
-/* What the compiler and the C library append to a name. */
+/* The length of a name without suffixes of the compiler and the C library. */
 static size_t symbol_length(const char *s)
 {
 	static const char *const suffixes[] = { ".cold", ".constprop", ".isra",
@@ -99,7 +99,7 @@ static void name_frame(struct text *t, const struct perf_script *p,
 
 /* --- samples --- */
 
-/* Its frames as one text, the outermost first. */
+/* The sample's frames as one text, the outermost first. */
 static void fold(const struct perf_script *p, struct text *t)
 {
 	unsigned n = 0;

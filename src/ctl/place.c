@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-#define CONSOLE "pgbouncer"	/* the database, and the user who owns it */
+#define CONSOLE "pgbouncer"	/* name of the database, and of its user */
 #define ADDRESS_MAX 1024
 
 int place_default(struct place *p, const char *key, const char *value)
@@ -92,8 +92,8 @@ static void first_address(const char *list, char *buf, size_t size)
 }
 
 /*
- * May it have our password? Who waits for the pooler to be down may put one
- * of his own where anyone may.
+ * May the listener of this socket have our password? A user who waits for the
+ * pooler to be down may put a socket of their own where any user may.
  */
 static bool is_trusted(const struct place_facts *f,
     const struct place_socket *s)
@@ -123,14 +123,14 @@ static int take_socket(struct place *p, const struct place_facts *f,
 	if (f->uid == 0 && s->uid != 0)
 		p->as = s->uid;
 	/*
-	 * It may change hands until we connect, or connect again. Elsewhere
-	 * the listener may be another's: that of a service manager.
+	 * A shared socket may change hands until we connect, or connect again.
+	 * Elsewhere the listener may be a service manager's.
 	 */
 	return place_default(p, "requirepeer", s->shared &&
 	    s->owner[0] != '\0' ? s->owner : NULL) == 0 ? 0 : err_nomem(e);
 }
 
-/* The Unix socket, where it is; *dir is NULL where it is not. */
+/* Find the Unix socket; *dir is NULL if there is none. */
 static int find_socket(struct place *p, const struct place_facts *f,
     const char **dir, struct err *e)
 {

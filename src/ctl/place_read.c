@@ -92,7 +92,7 @@ int place_read(const char *path, struct settings *s, struct err *e)
 	if (read_file(&r, path, 0) != 0)
 		return err_set(e, ERRCODE_IO_ERROR, "could not read \"%s\": %s",
 		    path, input_why(errno));
-	/* SET PERSIST wrote it without a section */
+	/* SET PERSIST wrote the file without a section */
 	r.ours = true;
 	if (persist_path(path, persisted, sizeof(persisted)) != NULL)
 		(void)read_file(&r, persisted, 0);

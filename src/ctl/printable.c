@@ -36,7 +36,7 @@ static void escape(struct glyph *g, const char *s, size_t n)
 	g->width = (int)t.len;
 }
 
-/* Turns what follows around, so that it reads as something else. */
+/* Does c turn the following text around, so that it reads otherwise? */
 static bool is_bidi(uint32_t c)
 {
 	return (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);

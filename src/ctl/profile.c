@@ -23,7 +23,7 @@ struct profile {
 	char dir[4096];
 };
 
-/* A note to who waits: not part of the report. */
+/* A note for the waiting user, not part of the report. */
 static void say_on_terminal(const struct profile *p)
 {
 	if (terminal_is_err())
@@ -47,7 +47,7 @@ static int read_back(struct profile *p, struct err *e)
 	return rc;
 }
 
-/* It may be that the process had nothing to do, or is gone. */
+/* Why nothing was seen: the process had nothing to do, or is gone. */
 static int nothing_seen(const struct profile *p, struct err *e)
 {
 	const double seconds = (double)p->perf.took / (double)USEC;

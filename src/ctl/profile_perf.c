@@ -24,7 +24,7 @@
 #define ARGS 24
 #define SWITCHES "sched:sched_switch"
 
-/* --- its folder --- */
+/* --- perf's folder --- */
 
 int profile_perf_open(char *dir, size_t size, struct err *e)
 {
@@ -59,7 +59,7 @@ void profile_perf_close(const char *dir)
 	(void)rmdir(dir);
 }
 
-/* --- what it says --- */
+/* --- perf's messages --- */
 
 /* The first line of file that is not empty, or "". */
 static void first_line(const char *path, char *out, size_t size)
@@ -129,7 +129,7 @@ static int no_perf(int error, struct err *e)
 	    "could not run perf: %s", strerror(error));
 }
 
-/* --- how it is run --- */
+/* --- running perf --- */
 
 /*
  * With out (or -1: nowhere) as its output, and complaints to a file; no signal
@@ -171,7 +171,7 @@ static int spawn(const char *const *args, const char *dir, int out,
 }
 
 /*
- * Until it has ended; who wants us to end wants the report now. The signals
+ * Wait until perf has ended; a signal to end us means: report now. The signals
  * are blocked.
  */
 static void await(struct profile_perf *p, pid_t perf, const sigset_t *signals)

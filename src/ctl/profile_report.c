@@ -48,7 +48,7 @@ static int by_weight(const struct stack *a, const struct stack *b)
 	return a->weight < b->weight ? 1 : a->weight > b->weight ? -1 : 0;
 }
 
-/* The rows with the most weight, most of them; those with any. */
+/* The rows with the most weight, `most` at most, none without weight. */
 static void print_rows(const struct profile_report *r, FILE *out,
     struct stacks *rows, size_t most)
 {
@@ -99,7 +99,7 @@ static void print_functions(const struct profile_report *r, FILE *out)
 	    it = it->hh.next)
 		rc = stacks_add(&leaves, stack_leaf(it, r->off_cpu, name,
 		    sizeof(name)), it->weight);
-	/* who waits does so in the same few functions of the kernel */
+	/* all waits are in the same few functions of the kernel */
 	fprintf(out, "\nBy function, the innermost%s\n", r->off_cpu ?
 	    " outside the kernel" : "");
 	print_rows(r, out, &leaves, FUNCTIONS);

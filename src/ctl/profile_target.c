@@ -41,7 +41,7 @@ static size_t read_proc(pid_t pid, const char *name, char *buf, size_t size)
 	return (size_t)n;
 }
 
-/* What it runs; if we may not know, what it calls itself. */
+/* The program of pid; if we may not know, the process's own name. */
 static void read_program(pid_t pid, char *out, size_t size)
 {
 	char path[64], file[PATH_MAX];
@@ -62,7 +62,7 @@ static void read_program(pid_t pid, char *out, size_t size)
 	text_copy(out, size, strrchr(file, '/') + 1);
 }
 
-/* Its arguments with blanks between; empty: it has none, or is gone. */
+/* Arguments of pid with blanks between; empty: none, or the process is gone. */
 static void read_command(pid_t pid, char *out, size_t size)
 {
 	size_t n = read_proc(pid, "cmdline", out, size);
@@ -77,7 +77,7 @@ static void read_command(pid_t pid, char *out, size_t size)
 
 bool profile_target_is_name(const char *name)
 {
-	/* what takes the place of the package pgbouncer goes by its name */
+	/* our replacement of the package pgbouncer goes by its name */
 	return strcmp(name, "pgbouncer") == 0 ||
 	    (strncmp(name, "pgsluice", 8) == 0 &&
 	    strncmp(name, "pgsluicectl", 11) != 0);
@@ -87,7 +87,7 @@ bool profile_target_lives(const struct profile_target *t)
 {
 	char stat[512];
 
-	/* what has ended may wait for its parent to notice: state Z */
+	/* an ended process may wait for its parent to notice: state Z */
 	read_proc(t->pid, "stat", stat, sizeof(stat));
 	const char *const behind = strrchr(stat, ')');
 

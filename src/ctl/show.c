@@ -75,7 +75,7 @@ static void print(const struct show *s, const struct grid *g)
 		sheet_table(&sheet, g);
 }
 
-/* Once. The exit code; the reason has been told unless it is lost. */
+/* Once. Returns the exit code; any reason but a lost link has been told. */
 static int show_once(struct show *s, struct err *e)
 {
 	struct grid g;

@@ -18,7 +18,7 @@
 #define LINE_MAX_BYTES 2048
 #define REASONS_MAX 5		/* shown; of more the number is told */
 
-/* What is asked; all answers together are one status. */
+/* Questions; all answers together are one status. */
 enum {
 	ASK_VERSION, ASK_STATE, ASK_LISTS, ASK_POOLS, ASK_WAITS, ASK_DATABASES,
 	ANSWERS

@@ -137,7 +137,7 @@ static void on_key(struct top *t, int key)
 	}
 }
 
-/* --- signals: they come by a descriptor, so that none hits amid a line --- */
+/* --- signals: read from a descriptor, so that none hits amid a line --- */
 
 static int catch_signals(sigset_t *before)
 {
@@ -169,7 +169,7 @@ static int take_signals(int fd)
 	return 0;
 }
 
-/* Whoever sent it sees that it worked. Ctrl-C is as good as q. */
+/* End by the same signal, which its sender sees. Ctrl-C is as good as q. */
 static int end_by(int sig, const sigset_t *before)
 {
 	if (sig == 0 || sig == SIGINT)

@@ -157,7 +157,7 @@ static void take_waits(struct top *t, const struct grid *g)
 	summary_waits(&t->sum, g);
 }
 
-/* Those that are not kept. */
+/* Takers of answers that are not kept. */
 static void (*const takers[TOP_QUESTIONS])(struct top *t,
     const struct grid *g) = {
 	[TOP_VERSION] = take_version,
@@ -248,7 +248,7 @@ static void proceed_asking(struct top *t)
 	}
 }
 
-/* Nothing was asked: it can only be the end. */
+/* No question is open: input can only be the end of the connection. */
 static void proceed_resting(struct top *t)
 {
 	if (PQconsumeInput(t->link.conn))

@@ -46,7 +46,7 @@ static attr_t colour(short pair)
 
 /* --- the head --- */
 
-/* What libpq says is long; the reason stands at the end of its first line. */
+/* libpq's message is long; the reason stands at the end of its first line. */
 static void draw_loss(const struct top *t)
 {
 	static const char before[] = " failed: ";

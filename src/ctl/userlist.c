@@ -1,4 +1,4 @@
-/* userlist.c - pgsluicectl userlist: who is in an auth file.
+/* userlist.c - pgsluicectl userlist: the users of an auth file.
  * SPDX-License-Identifier: ISC */
 #include <stdio.h>
 #include <string.h>
@@ -84,7 +84,7 @@ static int add(const struct ctl_options *o, int argc, char **argv)
 	int rc = CTL_FAILED;
 
 	(void)argc;
-	/* asked for before the file is locked: that may take a while */
+	/* ask before the file is locked: the answer may take a while */
 	if (!o->no_password) {
 		secret = ask_secret(o, argv[1], &e);
 		if (secret == NULL)

@@ -1,4 +1,4 @@
-/* access.c - is who asks on this machine, and do they know whom they ask?
+/* access.c - is a client on this machine, and does it call us by our name?
  * SPDX-License-Identifier: ISC */
 #include "http/access.h"
 
@@ -31,7 +31,7 @@ static bool is_address(const char *host)
 	    net_parse_ip(host, 1, &a) == 0 && access_is_local(&a);
 }
 
-/* What may follow a name: nothing, or a port. */
+/* Text that may follow a name: nothing, or a port. */
 static bool is_port(const char *s)
 {
 	return s[0] == '\0' || (s[0] == ':' && s[1] != '\0' &&
@@ -56,7 +56,7 @@ bool access_names_us(const char *host)
 	char buf[64];
 	const char *const name = name_of(host, buf, sizeof buf);
 
-	/* no browser leaves it out */
+	/* no browser leaves Host out */
 	if (host[0] == '\0')
 		return true;
 	if (name == NULL)

@@ -16,8 +16,8 @@
 #include "http/request.h"
 #include "http/written.h"
 
-#define SLICE (USEC / 1000)	/* of a turn, for one who asks */
-#define ROWS_BYTES ((size_t)64 << 20)	/* that are written at once */
+#define SLICE (USEC / 1000)	/* of a turn, for one request */
+#define ROWS_BYTES ((size_t)64 << 20)	/* of rows written at once */
 #define TESTS 4
 #define VALUE_BYTES 256
 
@@ -36,7 +36,7 @@ struct api_view {
 	bool begun, ended;
 };
 
-/* Where things lie in memory helps those only who want to break in. */
+/* Addresses of memory help only an attacker. */
 static bool is_hidden(const struct column *c)
 {
 	return strcmp(c->name, "ptr") == 0 || strcmp(c->name, "link") == 0;

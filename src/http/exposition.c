@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-/* What a name and a type are in either. */
+/* Name and type in either format. */
 static const struct {
 	const char *open, *plain;	/* the word */
 	const char *suffix;	/* of samples */

@@ -15,7 +15,7 @@
 #define TOLD 10			/* reasons; of more the number is told */
 #define CAUSE_BYTES 200		/* of what a server said */
 
-/* What speaks against it, so far. */
+/* Reasons against being healthy, so far. */
 struct reasons {
 	struct text *t;		/* borrowed */
 	unsigned count;
@@ -110,7 +110,7 @@ static void check_databases(struct reasons *r, const struct catalog *c)
 {
 	for (const struct database *db = c->databases; db != NULL;
 	    db = db->hh.next) {
-		/* whoever asked for a name may have made it up */
+		/* a client may have made up an automatic database's name */
 		if (!db->console && db->own == NULL)
 			check_database(r, c, db);
 	}

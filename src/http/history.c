@@ -17,7 +17,7 @@ struct history {
 	struct history_sample next;	/* being counted */
 	struct cursor pools;		/* ... up to here */
 	bool counting;
-	usec_t since;			/* what is counted began */
+	usec_t since;			/* begin of the period counted */
 };
 
 /* --- the ring --- */

@@ -1,4 +1,4 @@
-/* http.c - what is seen of the pooler by HTTP: its health, its numbers.
+/* http.c - the pooler by HTTP: its health, its numbers.
  * SPDX-License-Identifier: ISC */
 #include "http/http.h"
 
@@ -32,7 +32,7 @@
 
 struct http {
 	const struct admin *admin;	/* borrowed */
-	struct sessions *ss;	/* borrowed: its */
+	struct sessions *ss;	/* borrowed from admin */
 	struct httpd *httpd;	/* owned; NULL: nothing is open */
 	struct page *page;	/* owned, as these: NULL where nothing is */
 	struct history *history;
@@ -78,7 +78,7 @@ static bool may_know(const struct http *h, const struct request *r)
 	return token_is(&config->http_token, given + sizeof scheme - 1);
 }
 
-/* Like a login that failed, and no more of them a second. */
+/* Log a refusal like a failed login, and as often. */
 static void log_refusal(const struct http *h, struct httpd_conn *c)
 {
 	struct lobby_guest guess = { .voice = LOBBY_UNDECIDED };
@@ -159,10 +159,10 @@ static void get_readyz(struct http *h, struct httpd_conn *c,
 }
 
 /*
- * Why this client is told nothing of users, addresses and settings, NULL: it
- * is. A browser on this machine may have been led here by the name of another
- * site, whose scripts it trusts with what we answer. Of other machines it was
- * decided when http_listen_addr was set, whatever they call us.
+ * Why this client is told nothing of users, addresses and settings; NULL: it is
+ * told. A browser on this machine may have been led here by the name of another
+ * site, whose scripts it trusts with what we answer. Clients on other machines
+ * were admitted when http_listen_addr was set, whatever Host they send.
  */
 static const char *keep_all_from(const struct http *h, struct httpd_conn *c,
     const struct request *r)
@@ -203,7 +203,7 @@ static void get_metrics(struct http *h, struct httpd_conn *c,
 			.status = 200, .type = type }, metrics_source(), m);
 }
 
-/* Why the log is not for this client, NULL: it is. */
+/* Why this client may not read the log; NULL: it may. */
 static const char *keep_log_from(const struct http *h, struct httpd_conn *c,
     const struct request *r)
 {
@@ -232,7 +232,7 @@ static void get_api(struct http *h, struct httpd_conn *c,
 		demand_token(c);
 }
 
-/* For all: it has nothing in it but what asks for the rest. */
+/* For all clients: the page has no data, only the script that asks for data. */
 static void get_page(struct http *h, struct httpd_conn *c,
     const struct request *r)
 {
@@ -311,7 +311,7 @@ static void open_all(struct http *h)
 	}
 }
 
-/* So many lines of it; who looks at them is served first. */
+/* Keep so many lines of the log; requests being answered have copies. */
 static void keep_log(struct http *h, size_t lines)
 {
 	if (lines == (h->log != NULL ? log_ring_size(h->log) : 0))

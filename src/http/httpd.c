@@ -21,7 +21,7 @@
 #include "io/tls_context.h"
 
 #define ACCEPT_BURST 8		/* in a turn */
-#define ANSWER_TIME USEC	/* that an answer has while others wait */
+#define ANSWER_TIME USEC	/* time for an answer while others wait */
 #define BACKLOG 64
 #define LISTENERS 8
 #define HEAD_TEXT 1024		/* of an answer */
@@ -29,7 +29,7 @@
 enum conn_state {
 	CONN_SHAKES,	/* hands, TLS */
 	CONN_HEARD,	/* a request is to come, or comes */
-	CONN_ANSWERED,	/* its answer goes */
+	CONN_ANSWERED,	/* the answer is being sent */
 	CONN_CLOSED,	/* in no list; freed after the turn */
 };
 
@@ -39,7 +39,7 @@ struct httpd_conn {
 	struct httpd_conn *prev, *next;
 	struct loop_task task;		/* the next bit of an answer */
 	enum conn_state state;
-	usec_t since;			/* when its time began */
+	usec_t since;			/* when the connection's time began */
 	const struct request *asked;	/* only while it is being answered */
 	const struct httpd_source *source;	/* NULL: nothing more to make */
 	void *body;			/* owned: of source */
@@ -114,14 +114,14 @@ static void end_answer(struct httpd_conn *c)
 	c->state = CONN_HEARD;
 	c->served = true;
 	c->since = time_now();
-	/* the end of what it asks may have come meanwhile */
+	/* the end of the request may have come meanwhile */
 	stream_reread(&c->stream);
 	stream_resume(&c->stream);
 	/* the next request may be here already */
 	hear_next(c);
 }
 
-/* What has been written is gone, or queued: go on, some time. */
+/* All bytes written are sent, or queued: go on, some time. */
 static void after_write(struct httpd_conn *c, enum stream_write how)
 {
 	if (how == STREAM_BROKEN)
@@ -172,14 +172,14 @@ static void send_head(struct httpd_conn *c, const struct httpd_head *head)
 	struct text t;
 
 	c->headed = true;
-	/* without chunks it is the end that tells where it ends */
+	/* without chunks the end of the connection is the end of the body */
 	if (!c->chunks && !empty)
 		c->keep = false;
 	text_init(&t, buf, sizeof buf);
 	write_head(&t, c, head);
 	text_add(&t, c->chunks && !empty ?
 	    "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
-	/* what head says may be its source's */
+	/* head's texts may belong to the source */
 	if (c->head || empty)
 		drop_source(c);
 	after_write(c, stream_write_bytes(&c->stream, buf, t.len));
@@ -311,7 +311,7 @@ static void take_request(struct httpd_conn *c, const struct request *r)
 	c->httpd->fn(c->httpd->arg, c, r);
 }
 
-/* Is there a whole one in the buffer? Answer it. */
+/* Is there a whole request in the buffer? Answer it. */
 static void hear_next(struct httpd_conn *c)
 {
 	struct request r;
@@ -330,7 +330,7 @@ static void hear_next(struct httpd_conn *c)
 		return;
 	}
 	take_request(c, &r);
-	/* the texts of r were in it until now */
+	/* the texts of r were in the buffer until now */
 	c->len -= used;
 	memmove(c->buf, c->buf + used, c->len);
 }
@@ -394,7 +394,7 @@ static void on_drained(struct stream *s)
 		loop_again(c->httpd->loop, &c->task);
 }
 
-/* (RFC 9112 9.6) Who waits for the answer may have nothing more to ask. */
+/* (RFC 9112 9.6) A client that awaits its answer may have closed its side. */
 static void on_hangup(struct stream *s)
 {
 	struct httpd_conn *const c = (struct httpd_conn *)s;
@@ -407,9 +407,9 @@ static const struct stream_ops conn_ops = {
 	.readable = on_readable, .drained = on_drained, .hangup = on_hangup,
 };
 
-/* --- who comes --- */
+/* --- new connections --- */
 
-/* Must it go before the other, where one must? Who has no request goes first. */
+/* Must c go before o, where one must? A connection without a request does. */
 static bool is_dearer(const struct httpd_conn *c, const struct httpd_conn *o)
 {
 	const bool answered = c->state == CONN_ANSWERED,

@@ -1,4 +1,4 @@
-/* log_ring.c - the end of the log, kept for who looks at it by HTTP.
+/* log_ring.c - the end of the log, kept to be read by HTTP.
  * SPDX-License-Identifier: ISC */
 #include "http/log_ring.h"
 

@@ -1,7 +1,7 @@
-/* metrics.c - /metrics: what can be counted, told bit by bit.
+/* metrics.c - /metrics: all metrics, written bit by bit.
  *
  * The text has all samples of a name together, so each name is a walk of its
- * own over the pools (databases, users); they may come and go meanwhile.
+ * own over the pools (databases, users), which may come and go meanwhile.
  * SPDX-License-Identifier: ISC */
 #include "http/metrics.h"
 
@@ -29,7 +29,7 @@ static struct family_group (*const groups[])(void) = {
 
 #define GROUPS (sizeof groups / sizeof groups[0])
 
-/* Where it is; NULL: behind the last. */
+/* The family at m's place; NULL: behind the last. */
 static const struct family *family_at(struct metrics *m)
 {
 	for (; m->group < GROUPS; m->group++, m->family = 0) {

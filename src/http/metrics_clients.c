@@ -11,7 +11,7 @@
 #include "proto/params.h"
 #include "session/client.h"
 
-#define GROUPS 20		/* of one pool; they fit METRICS_ITEM_BYTES */
+#define GROUPS 20		/* of one pool; fit METRICS_ITEM_BYTES */
 #define LOOKED 5000		/* clients of one pool */
 #define OTHER "<other>"
 
@@ -68,7 +68,7 @@ static void count_client(struct headcount *t, const struct client *c, int state)
 	const char *const application = application_of(c);
 	const char *const user = c->user != NULL ? c->user->name : "(nouser)";
 
-	/* who calls itself so must not become a second series of that name */
+	/* a client of that name must not become a second series */
 	if (strcmp(application, OTHER) == 0) {
 		t->others[state]++;
 		return;

@@ -47,7 +47,7 @@ static bool is_empty(const struct histogram *h)
 static void put_pool(struct metrics *m, const struct family *f,
     const void *item)
 {
-	/* what the hot path left out is to be added */
+	/* counts that the hot path left out are to be added */
 	struct pool *const p = (struct pool *)(uintptr_t)item;
 
 	latencies_settle(p);
@@ -65,7 +65,7 @@ static void put_pool(struct metrics *m, const struct family *f,
 	}
 }
 
-/* What all have had in this period, for the sum. */
+/* Add the pool's latencies of this period to the sum. */
 static void add_pool(struct metrics *m, const struct family *f,
     const void *item)
 {

@@ -1,11 +1,11 @@
-/* metrics_pools.c - metrics of pools: who is in which state, who waits.
+/* metrics_pools.c - metrics of pools: clients and servers by state, waits.
  * SPDX-License-Identifier: ISC */
 #include "http/metrics_parts.h"
 
 #include "pool/wait.h"
 
 #define BIT(state) (1u << (state))
-#define OF_SERVERS (1u << 31)	/* the states are those of servers */
+#define OF_SERVERS (1u << 31)	/* states of servers */
 
 #define CL_WAITING (BIT(CLIENT_WAITING) | BIT(CLIENT_WELCOME) | \
 	BIT(CLIENT_DEDICATED_WAITING))

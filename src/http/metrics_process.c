@@ -112,7 +112,7 @@ static void put_memory(struct metrics *m, const struct family *f,
 	}
 }
 
-/* A setting that is a number; false: it is none. */
+/* A setting that is a number; false: another setting. */
 static bool read_setting(const struct option_row *o, const struct settings *set,
     struct sample *s)
 {

@@ -12,7 +12,7 @@
 #define TOO_LARGE 413
 #define BAD_VERSION 505
 
-/* Behind the empty line that ends the head; 0: it has not come. */
+/* The length of the head with its empty line; 0: the end has not come. */
 static size_t head_length(const char *buf, size_t len)
 {
 	const char *const end = memmem(buf, len, "\r\n\r\n", 4);
@@ -91,7 +91,7 @@ static int on_accept(struct request *r, const char *value)
 	return REQUEST_READY;
 }
 
-/* One of two would be the wrong one. */
+/* Of two Authorization headers one would be wrong. */
 static int on_authorization(struct request *r, const char *value)
 {
 	if (r->authorized)
@@ -117,7 +117,7 @@ static int on_host(struct request *r, const char *value)
 	return REQUEST_READY;
 }
 
-/* A proxy says for whom it asks; (RFC 7239, RFC 9110 section 7.6.3) */
+/* A proxy names its client; (RFC 7239, RFC 9110 section 7.6.3) */
 static int on_forwarded(struct request *r, const char *value)
 {
 	(void)value;

@@ -20,8 +20,8 @@ struct attempt {
 	struct loop_socket socket;	/* of fd */
 	struct dial *dial;
 	struct dial_place at;
-	struct dns_query *query;	/* owned; NULL: it connects */
-	int fd;				/* owned; -1: looked up */
+	struct dns_query *query;	/* owned; NULL: the attempt connects */
+	int fd;				/* owned; -1: the name is looked up */
 	struct attempt *prev, *next;
 };
 
@@ -221,7 +221,7 @@ static bool is_at_end(const struct dial *d)
 	    d->next_host == d->host_count;
 }
 
-/* Begin the next attempt; false: it failed at once. */
+/* Begin the next attempt; false: the attempt failed at once. */
 static bool begin_next(struct dial *d)
 {
 	if (d->next_place < d->place_count) {

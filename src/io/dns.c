@@ -38,7 +38,7 @@ static void forget(struct dns *d, struct name *n)
 	mem_free(n);
 }
 
-/* Room for one more: the oldest nobody waits for goes. */
+/* Room for one more name: the oldest without a query goes. */
 static int make_room(struct dns *d)
 {
 	struct name *n, *next;
@@ -167,7 +167,7 @@ static void make_due(struct dns *d, struct dns_query *q)
 
 /* --- answers --- */
 
-/* What is known of an address already; all zero if nothing is. */
+/* The known record of an address; all zero if there is none. */
 static struct known find_known(const struct name *n, const struct net_addr *a)
 {
 	for (unsigned i = 0; i < n->count; i++) {
@@ -244,7 +244,7 @@ static int set_addrs(struct name *n, const struct dns_answer *a)
 	mem_free(n->addrs);
 	n->addrs = addrs;
 	n->count = count;
-	/* those of files have no time of life */
+	/* addresses of files have no time to live */
 	const usec_t ttl = d->inside || a->ttl > d->max_ttl ? d->max_ttl :
 	    a->ttl;
 

@@ -44,19 +44,19 @@ struct dns_channel {
 	bool library;			/* ares_library_init() was called */
 };
 
-/* What c-ares carries along until it answers, once. */
+/* Argument that c-ares carries along until its one answer. */
 struct question {
 	struct dns_channel *channel;	/* borrowed */
 	dns_answer_fn *answer;
 	dns_serial_fn *serial;
 	dns_name_fn *name;
-	struct net_addr addr;		/* that name is asked for */
+	struct net_addr addr;		/* address whose name is asked for */
 	void *arg;
 };
 
 /* --- c-ares and the loop --- */
 
-/* After each call into c-ares: its next time-out may be another. */
+/* After each call into c-ares: the next time-out of c-ares may be another. */
 static void set_timer(struct dns_channel *c)
 {
 	struct timeval tv;
@@ -115,7 +115,7 @@ static void watch(struct dns_channel *c, ares_socket_t fd, short what)
 		unwatch(c, w);
 }
 
-/* What c-ares wants to know of a socket; nothing: it is about to close it. */
+/* The events that c-ares wants; none: c-ares is about to close the socket. */
 static void on_interest(void *arg, ares_socket_t fd, int readable,
     int writable)
 {

@@ -13,11 +13,11 @@
 /* Each has an id of 16 bits, and c-ares looks for one that is free. */
 #define QUESTIONS_MAX 4096
 
-/* c-ares has it until it answers, wanted or not. */
+/* c-ares has the host until its answer, wanted or not. */
 struct dns_host {
 	struct dns *dns;
 	struct net_addr addr;
-	dns_host_fn *fn;	/* NULL: nobody waits any more */
+	dns_host_fn *fn;	/* NULL: the answer is not wanted any more */
 	void *arg;
 	char *name;		/* owned; NULL: not known */
 	enum dns_host_state state;
@@ -71,7 +71,7 @@ static void on_addrs(void *arg, const struct dns_answer *a)
 		struct net_addr known = a->addrs[i];
 
 		known.port = h->addr.port;
-		known.pid = h->addr.pid;	/* a scope, where it is IPv6 */
+		known.pid = h->addr.pid;	/* scope, if IPv6 */
 		if (net_equal(&known, &h->addr)) {
 			finish(h, DNS_HOST_KNOWN);
 			return;

@@ -16,7 +16,7 @@ struct member {
 	struct member *next;
 	struct hold *hold;
 	struct loop_watch *watch;	/* owned; the loop's */
-	int fd;				/* eventfd: it is asked to stop */
+	int fd;				/* eventfd: the loop is asked to stop */
 };
 
 struct hold {
@@ -46,7 +46,7 @@ static void on_asked(void *arg)
 		while (h->wanted)
 			pthread_cond_wait(&h->released, &h->lock);
 		h->standing--;
-		/* what was written here meanwhile is not of the future */
+		/* times written here meanwhile must not be of the future */
 		time_update();
 	}
 	pthread_mutex_unlock(&h->lock);

@@ -1,4 +1,4 @@
-/* library.c - which libraries this process runs with, for those who ask.
+/* library.c - which libraries this process runs with.
  * SPDX-License-Identifier: ISC */
 #include "io/library.h"
 

@@ -19,9 +19,9 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 #define QUEUE_SIZE (256 * 1024)	/* two thousand lines, of each destination */
-#define CRASH_MS 1000		/* that a crash waits for its lines */
+#define CRASH_MS 1000		/* time that a crash waits for its lines */
 
-/* What a pipe takes as a whole, so that lines of processes don't mix. */
+/* Bytes that a pipe takes as a whole, so that lines of processes don't mix. */
 #define BATCH_SIZE PIPE_BUF
 
 /* A destination and its thread. */
@@ -29,8 +29,8 @@ struct lane {
 	enum log_dest to;
 	bool started, failed;	/* the loop's */
 	struct ring ring;
-	atomic_ulong dropped;	/* lines that found no room, after those in it */
-	atomic_bool asleep;	/* all there was is written */
+	atomic_ulong dropped;	/* lines lost behind those in ring */
+	atomic_bool asleep;	/* all lines in ring are written */
 	sem_t work;		/* posted once for each sleep */
 };
 
@@ -61,7 +61,7 @@ static void write_queued(struct lane *l)
 
 	while (ring_peek(&l->ring, &tag, &n))
 		last = write_next(l, tag, n);
-	/* nothing was queued since the first of them: see put() */
+	/* no line was queued since the first lost one: see put() */
 	dropped = atomic_exchange(&l->dropped, 0);
 	if (dropped > 0)
 		log_out_lose(l->to, last, dropped);
@@ -70,7 +70,7 @@ static void write_queued(struct lane *l)
 static void sleep_on(struct lane *l)
 {
 	atomic_store(&l->asleep, true);
-	/* what came, or was lost, before that did not wake us */
+	/* lines that came, or were lost, before that did not wake us */
 	if ((!ring_is_empty(&l->ring) || atomic_load(&l->dropped) > 0) &&
 	    atomic_exchange(&l->asleep, false))
 		return;
@@ -121,8 +121,8 @@ static int start(struct lane *l, enum log_dest to)
 }
 
 /*
- * Once a line is lost, so are those after it until the thread has written all
- * there was: so what it tells of them stands where they would have stood.
+ * Once a line is lost, so are the lines after it until the thread has written
+ * all queued lines: so the thread's note stands in the place of the lost lines.
  */
 static void put(enum log_dest to, const struct log_record *r)
 {

@@ -12,7 +12,7 @@
 #include "base/container.h"
 #include "base/mem.h"
 
-#define PIPE_BYTES (1 << 20)	/* what anybody may ask for */
+#define PIPE_BYTES (1 << 20)	/* limit of the kernel for ordinary users */
 #define BATCH 256		/* sockets told of in one turn */
 #define FAST_TICK (USEC / 1000)
 
@@ -42,7 +42,7 @@ struct loop {
 	bool woken;	/* the clock was read in this turn */
 	unsigned turn;
 	unsigned toil_turn;	/* the last one with toil */
-	unsigned toil_refused;	/* the last one with too much of it */
+	unsigned toil_refused;	/* last turn with too much toil */
 	usec_t toil;		/* done in toil_turn */
 	struct epoll_event batch[BATCH];
 	uint8_t buffer[LOOP_BUFFER];
@@ -206,7 +206,7 @@ static void run_dead(struct loop *l)
 	}
 }
 
-/* Each of them once: those that ask meanwhile wait for the next fast_tick. */
+/* Each task once: a task that asks meanwhile waits for the next fast_tick. */
 static void run_fast_ticks(struct loop *l)
 {
 	if (l->fast_ticks == NULL || time_now() - l->fast_ticked_at < FAST_TICK)
@@ -224,7 +224,7 @@ static void run_fast_ticks(struct loop *l)
 	}
 }
 
-/* There is something in our set: call those that epoll tells of. */
+/* Our set has events: call the sockets that epoll tells of. */
 static void on_set(evutil_socket_t fd, short what, void *arg)
 {
 	struct loop *l = arg;
@@ -377,8 +377,8 @@ int loop_on_signal(struct loop *l, int signo, void (*fn)(int, void *),
 /* --- toil --- */
 
 /*
- * Who waits asks in each turn, after those who come new, so these stand back as
- * long as somebody had to wait in this turn or the last.
+ * A waiting task asks in each turn, after new tasks, so new tasks stand back as
+ * long as a task had to wait in this turn or the last.
  */
 bool loop_may_toil(struct loop *l, bool waited)
 {

@@ -18,8 +18,8 @@ struct mailbox {
 	void *arg;
 	struct loop_watch *watch;	/* owned */
 	int fd;				/* eventfd */
-	atomic_bool rung;	/* it was written, and what it is for not read */
-	atomic_uint put, taken;		/* objects so far; they wrap */
+	atomic_bool rung;	/* fd was written, and not read yet */
+	atomic_uint put, taken;		/* objects so far; both wrap */
 	void *slots[SLOTS];
 };
 
@@ -41,7 +41,7 @@ static void on_bell(void *arg)
 	uint64_t count;
 
 	(void)!read(m->fd, &count, sizeof count);
-	/* what is put from here on rings again */
+	/* objects put from here on ring again */
 	atomic_store(&m->rung, false);
 	take_all(m);
 }

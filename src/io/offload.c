@@ -14,7 +14,7 @@
 #include "io/loop.h"
 
 #define THREADS_MAX 64
-#define GRACE (USEC / 5)	/* what running jobs get when the process ends */
+#define GRACE (USEC / 5)	/* for running jobs at the end */
 
 struct lane {
 	pthread_cond_t work;		/* a job was queued, or stop was set */
@@ -31,7 +31,7 @@ struct offload {
 	pthread_cond_t ended;		/* a thread has ended */
 	struct lane lanes[OFFLOAD_LANES];
 	struct offload_job *finished;	/* DL list: done is to be called */
-	int threads;			/* that have not ended */
+	int threads;			/* threads that have not ended */
 	int fd;				/* eventfd: finished is not empty */
 	bool stop;
 	struct loop_watch *watch;	/* owned; the loop's */
@@ -39,7 +39,7 @@ struct offload {
 
 /* --- on the threads --- */
 
-/* The oldest job of the lane; NULL: it is over. Called with the lock. */
+/* The oldest job of the lane; NULL: the lane ends. Called with the lock. */
 static struct offload_job *take(struct offload *o, struct lane *l)
 {
 	while (l->queue == NULL && !o->stop)

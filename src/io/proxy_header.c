@@ -18,7 +18,7 @@
 static const char v1_start[] = "PROXY ";
 static const char v2_start[] = "\r\n\r\n\0\r\nQUIT\n";
 
-/* Do the n bytes at p begin as start does, as far as they go? */
+/* Do the n bytes at p begin as start does, up to the shorter of the two? */
 static bool begins(const uint8_t *p, size_t n, const char *start, size_t len)
 {
 	return memcmp(p, start, n < len ? n : len) == 0;
@@ -68,7 +68,7 @@ static struct proxy_header read_line(char *line, size_t size)
 	char *word[V1_WORDS];
 	const int n = split(line, word);
 
-	/* what follows that word is to be ignored */
+	/* text behind UNKNOWN is to be ignored */
 	if (strcmp(word[1], "UNKNOWN") == 0)
 		return of_kind(PROXY_LOCAL, size);
 	if (n != V1_WORDS)

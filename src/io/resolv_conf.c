@@ -11,7 +11,7 @@
 #define KEYWORD "nameserver"
 #define BLANKS " \t\r\n"
 
-/* What stands between the blanks around it, without brackets. */
+/* Text of a server between blanks, without brackets. */
 struct server {
 	char host[NET_TEXT_MAX];
 	uint32_t port;		/* 0 = none is named */

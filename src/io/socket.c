@@ -32,7 +32,7 @@ static int set_int(int fd, int level, int name, int value)
 	return setsockopt(fd, level, name, &value, sizeof value);
 }
 
-/* What to do about it, for what a first configuration meets. */
+/* Hints for the failures that a first configuration meets. */
 static const char *listen_hint(int cause)
 {
 	static const struct {
@@ -355,7 +355,7 @@ int socket_retune(int fd, const struct socket_opts *o, struct err *e)
 		if (untuned[i].ask && getsockopt(fresh, untuned[i].level,
 		    untuned[i].name, &value, &len) < 0)
 			continue;
-		/* what fails here is set, and told, again below */
+		/* an option that fails here is set, and told, again below */
 		(void)set_int(fd, untuned[i].level, untuned[i].name, value);
 	}
 	close(fresh);
@@ -504,7 +504,7 @@ int socket_user_name(uid_t uid, char *name, size_t size)
 	return text_copy(name, size, pw.pw_name) ? 0 : -1;
 }
 
-/* Root may be whoever it likes: it has made the socket of a .socket unit. */
+/* Root counts as us: root has made the socket of a .socket unit. */
 static bool is_us(uid_t uid)
 {
 	return uid == geteuid() || uid == 0;

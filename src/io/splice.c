@@ -18,7 +18,7 @@ bool splice_can(const struct stream *from, const struct stream *to)
 	    !stream_is_blocked(to) && loop_pipe(from->loop) != NULL;
 }
 
-/* The pipe belongs to all: it must be empty when we leave, or never be used. */
+/* The pipe is shared: it must be empty when we leave, or never be used. */
 static void take_rest(const int pipe[2], struct stream *to, size_t n)
 {
 	uint8_t *const buf = loop_buffer(to->loop);
@@ -59,7 +59,7 @@ ssize_t splice_move(struct stream *from, struct stream *to, size_t n)
 		return STREAM_EOF;
 	if (got < 0 && is_refused(errno)) {
 		loop_drop_pipe(from->loop);
-		return STREAM_NONE;	/* and ready as it was */
+		return STREAM_NONE;	/* and from is ready as before */
 	}
 	if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
 		return STREAM_ERROR;
@@ -120,7 +120,7 @@ ssize_t splice_peek(struct stream *from, void *buf, size_t size)
 int splice_take(struct stream *from, void *buf, size_t n)
 {
 	while (n > 0) {
-		/* TCP drops them, Unix sockets give them once more */
+		/* TCP drops the bytes, Unix sockets give them once more */
 		const ssize_t got = recv(from->fd, buf, n, MSG_TRUNC);
 
 		if (got < 0 && errno == EINTR)
@@ -133,7 +133,7 @@ int splice_take(struct stream *from, void *buf, size_t n)
 	return 0;
 }
 
-/* What can't be moved is copied. */
+/* Bytes that can't be moved are copied. */
 static ssize_t copy_some(struct stream *from, struct stream *to, size_t n)
 {
 	uint8_t *const buf = loop_buffer(to->loop);

@@ -21,7 +21,7 @@
 #define OVERFLOW_RUNS 16	/* pieces of the queue tried in one send */
 #define RCVLOWAT (1 << 18)		/* bytes that a held stream is read for */
 
-/* What the socket did not take; exists only while there is something. */
+/* Bytes that the socket did not take; exists only while there are any. */
 struct overflow {
 	struct evbuffer *queue;		/* owned */
 	size_t noted;			/* bytes told to mem_note() */
@@ -263,7 +263,7 @@ static void let_go(struct stream *s)
 	mem_free(h);
 	s->hold = NULL;
 	(void)socket_set_rcvlowat(s->fd, 1);
-	/* what is there already is not told any more */
+	/* input that is there already is not told any more */
 	s->ready = true;
 	if (!s->paused)
 		loop_again(s->loop, &s->task);
@@ -408,7 +408,7 @@ void stream_copy_queued(const struct stream *s, void *to)
 static void stop(struct stream *s, uint8_t why)
 {
 	let_go(s);
-	if (s->paused == 0 && s->hup)	/* its edge has passed already */
+	if (s->paused == 0 && s->hup)	/* the edge has passed already */
 		loop_again(s->loop, &s->task);
 	s->paused |= why;
 }

@@ -22,8 +22,8 @@
 #include "io/transport.h"
 
 #define READS_MAX 4	/* of the socket in one call */
-#define TICKETS_TRIED 32	/* given, before we know what they are worth */
-#define TICKETS_RARE 16		/* one in so many, while nobody uses them */
+#define TICKETS_TRIED 32	/* tickets given before one is used */
+#define TICKETS_RARE 16		/* one ticket in so many, while unused */
 #define UNASKED_MAX 65536	/* bytes that a peer makes us say, but not reads */
 
 /* --- the wire, as OpenSSL sees it --- */
@@ -35,7 +35,7 @@ static int refill(struct stream *s)
 	struct tls_wire *w = t->ctx->wire;
 	ssize_t n;
 
-	/* what came already is more urgent than what there may be */
+	/* bytes that came already are more urgent than bytes that may come */
 	if (t->eof || t->drained || t->served || t->reads == READS_MAX)
 		return -1;
 	t->reads++;
@@ -164,7 +164,7 @@ static void begin(struct stream *s)
 	t->reads = 0;
 	t->drained = t->served = false;
 	BIO_set_data(t->ctx->bio, s);
-	/* what libcrypto has left there elsewhere is not ours */
+	/* errors left in the queue by other uses of libcrypto are not ours */
 	if (ERR_peek_error() != 0)
 		ERR_clear_error();
 }
@@ -369,7 +369,7 @@ static struct tls *tls_new(struct tls_context *ctx)
 	return t;
 }
 
-/* s->tls is set: from here on it is closed with the stream. */
+/* s->tls is set: from here on t is closed with the stream. */
 static void start(struct stream *s, struct tls *t)
 {
 	s->tls = t;
@@ -429,7 +429,7 @@ int tls_connect(struct stream *s, struct tls_context *ctx, const char *host)
 
 void tls_on_info(const SSL *ssl, int where, int value)
 {
-	/* renegotiation was refused: no peer has a good reason for it */
+	/* renegotiation was refused: no peer has a good reason to want it */
 	if ((where & SSL_CB_WRITE_ALERT) != SSL_CB_WRITE_ALERT ||
 	    (value & 0xff) != SSL_AD_NO_RENEGOTIATION)
 		return;
@@ -517,7 +517,7 @@ enum tls_step tls_handshake(struct stream *s, struct err *e)
 {
 	struct tls *t = s->tls;
 
-	/* logins of clients have a queue of their own, with all that they cost */
+	/* logins of clients have a queue of their own, handshakes included */
 	if (t->ctx->accepts)
 		return take_step(s, e);
 	/* all pools connect at once when a server comes back */

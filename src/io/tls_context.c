@@ -25,7 +25,7 @@
 #define KEY_FILE_MAX 65536
 #define GROUPS "X25519:P-256:P-384:P-521"	/* of client_tls_groups */
 
-/* RFC 7301; what PostgreSQL calls its protocol */
+/* RFC 7301; PostgreSQL's name for its protocol */
 static const unsigned char alpn[] = "\012postgresql";
 
 #define ALPN_BYTES (sizeof alpn - 1)
@@ -186,7 +186,7 @@ static bool is_default(const char *ciphers)
 	return false;
 }
 
-/* Both kinds; a curve "none" takes the suites away that need one. */
+/* Both kinds of suites; a curve "none" takes the suites away that need one. */
 static int set_ciphers(struct build *b, struct err *e)
 {
 	const struct tls_opts *o = b->o;
@@ -261,7 +261,7 @@ static int set_exchange(struct build *b, struct err *e)
 	} else if (text_casecmp(dh, "none") != 0) {
 		return invalid(b, "dheparams", dh, e);
 	}
-	/* never those of OpenSSL: ffdhe8192 takes a tenth of a second */
+	/* never OpenSSL's own groups: ffdhe8192 takes 100 ms */
 	if (SSL_CTX_set1_groups_list(b->c->ssl, groups) != 1)
 		return invalid(b, "groups", groups, e);
 	if (auto_curve || SSL_CTX_set1_groups_list(b->c->ssl, curve) == 1)
@@ -368,10 +368,10 @@ static int set_verify(struct build *b, struct err *e)
 }
 
 /*
- * What stands between our certificate and the authority that the other side
- * knows. Unless the file has it, OpenSSL would look for it at each handshake
- * among our own authorities, which may be a directory: it is done here, once.
- * To find nothing is fine.
+ * The chain between our certificate and the authority that the other side
+ * knows. Unless the file has the chain, OpenSSL would look for it at each
+ * handshake among our own authorities, which may be a directory: look for it
+ * here, once. To find nothing is fine.
  */
 static int set_chain(struct build *b, struct err *e)
 {

@@ -19,7 +19,7 @@ static const struct tls *find(const struct stream *s)
 
 /* --- the connection --- */
 
-/* As far as it is known: OpenSSL forgets a server's DH key at once. */
+/* The exchange, as far as known: OpenSSL forgets a server's DH key at once. */
 static void add_exchange(struct text *t, SSL *ssl)
 {
 	const int kind = SSL_CIPHER_get_kx_nid(SSL_get_current_cipher(ssl));
@@ -78,7 +78,7 @@ bool tls_peer_is_verified(const struct stream *s)
 	    SSL_get_verify_result(s->tls->ssl) == X509_V_OK;
 }
 
-/* As UTF-8; false: it has a NUL, or is too long. */
+/* The name as UTF-8; false: the name has a NUL, or is too long. */
 static bool copy_name(const ASN1_STRING *from, char *buf, size_t size)
 {
 	unsigned char *utf8 = NULL;
@@ -101,7 +101,7 @@ bool tls_cert_name(const X509 *cert, char *buf, size_t size)
 	X509_NAME *subject = X509_get_subject_name(cert);
 	const int i = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
 
-	/* with two of them, which does who asks mean? */
+	/* with two common names it is not clear which one counts */
 	if (i < 0 ||
 	    X509_NAME_get_index_by_NID(subject, NID_commonName, i) >= 0)
 		return false;
@@ -117,7 +117,7 @@ bool tls_peer_name(const struct stream *s, char *buf, size_t size)
 	return cert != NULL && tls_cert_name(cert, buf, size);
 }
 
-/* Has its subjectAltName an address? */
+/* Has cert's subjectAltName an address? */
 static bool names_addresses(const X509 *cert)
 {
 	GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name,

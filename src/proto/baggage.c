@@ -1,4 +1,4 @@
-/* baggage.c - settings of a session as immutable sets, shared by who has the same.
+/* baggage.c - settings of a session as immutable sets; equal sets are shared.
  * SPDX-License-Identifier: ISC */
 #include "proto/baggage.h"
 
@@ -106,7 +106,7 @@ const char *baggage_bytes(const struct baggage *b, size_t *len)
 	return b->bytes;
 }
 
-/* The pair at, and where the next one is; NULL: it has no end. */
+/* The pair at, and where the next one is; NULL: the pair has no end. */
 static const char *read_pair(const char *at, const char *end,
     struct baggage_pair *out)
 {
@@ -244,7 +244,7 @@ static void write_text(struct writer *w, const char *s)
 	writer_bytes(w, s, strlen(s));
 }
 
-/* Is it the same inside of quotes, in any encoding and whatever is set? */
+/* Is s the same inside of quotes, in any encoding and whatever is set? */
 static bool is_simple(const char *s)
 {
 	while (*s >= ' ' && *s <= '~' && *s != '\'' && *s != '\\')
@@ -301,7 +301,7 @@ static void write_set(struct selects *s, const char *name, const char *value)
 	write_text(w, ",false)");
 }
 
-/* Is it no setting, or one that has its own place? */
+/* Is name no setting, or one that has its own place? */
 static bool is_apart(const char *name)
 {
 	return name[0] == '\0' || strcmp(name, "role") == 0;
@@ -312,7 +312,7 @@ static bool same(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-/* Both are sorted. */
+/* want and have are sorted. */
 static void write_others(struct selects *s, const struct baggage *want,
     const struct baggage *have)
 {

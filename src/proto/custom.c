@@ -47,7 +47,7 @@ bool custom_add(struct custom *t, const char *name, size_t n)
 
 	bool custom;
 
-	/* it will be a part of SQL */
+	/* the name will be a part of SQL */
 	if (n == 0 || n >= sizeof text ||
 	    name_length(name, name + n, &custom) != n || !custom)
 		return false;
@@ -81,7 +81,7 @@ static bool is_blank(char ch)
 	return ch == ' ' || (ch >= '\t' && ch <= '\r');
 }
 
-/* Behind a name of n bytes: is it the whole name, and how does it go on? */
+/* Behind a name of n bytes: is the name whole, and how does the text go on? */
 static bool is_whole(const char *name, size_t n, const char *end, bool custom)
 {
 	const char *next = skip_blanks(name + n, end);
@@ -133,7 +133,7 @@ static bool learn_call(struct custom *t, const char *at,
 		return false;
 	const char *const next = skip_blanks(at + n + 1, end);
 
-	/* else it is a part of the name only */
+	/* else this is a part of the name only */
 	return next < end && *next == ',' && (!custom || custom_add(t, at, n));
 }
 

@@ -101,7 +101,7 @@ static const struct alias aliases[] = {
 	{ "windows950", "BIG5" },
 };
 
-/* What counts of a name. False: it is too long to be one. */
+/* The part of a name that counts. False: alias is too long for a name. */
 static bool reduce(char out[ALIAS_MAX], const char *alias)
 {
 	size_t n = 0;

@@ -1,4 +1,4 @@
-/* params.c - tracked parameters as immutable sets, shared by who has the same.
+/* params.c - tracked parameters as immutable sets; equal sets are shared.
  * SPDX-License-Identifier: ISC */
 #include "proto/params.h"
 
@@ -30,7 +30,7 @@ struct params_table {
 	int count;
 	const char *name[PARAMS_MAX];	/* interned */
 	bool folds[PARAMS_MAX];		/* case is of no matter to the value */
-	bool acts[PARAMS_MAX];		/* it says who acts, see below */
+	bool acts[PARAMS_MAX];		/* the acting user, see below */
 };
 
 /* All that PostgreSQL 18 reports and lets a client set. */
@@ -54,8 +54,8 @@ static const char *const folding[] = { "DateStyle", "client_encoding",
 	"default_transaction_read_only" };
 
 /*
- * Who acts. Each RESET and SET of the first takes the second back, so it comes
- * behind it.
+ * The acting user. Each RESET and SET of the first parameter resets the second,
+ * so the second follows.
  */
 static const char *const acting[] = { "session_authorization", "role" };
 
@@ -233,7 +233,7 @@ const char *params_get(const struct params *p, int i)
 	return p->value[i];
 }
 
-/* Many have the same set: what is told of it is written once. */
+/* Many clients have the same set: its messages are written once. */
 static void keep_status(struct params *p, const uint8_t *at, size_t len)
 {
 	p->status = mem_alloc(len);
@@ -331,7 +331,7 @@ uint64_t params_silent(const struct params *p)
 {
 	uint64_t silent = 0;
 
-	/* who has scram_iterations (from PostgreSQL 16 on) reports it */
+	/* a server with scram_iterations (PostgreSQL 16 on) reports it */
 	for (int i = 0; i < p->table->count; i++)
 		if (p->value[i] == NULL && i != PARAMS_SCRAM_ITERATIONS)
 			silent |= bit(i);
@@ -352,7 +352,7 @@ int params_adopt(struct params **want, const struct params *have,
 	return replace(want, v);
 }
 
-/* What a server had of value i at first, as far as somebody knows. */
+/* Value i as the server had it at first, as far as known. */
 static const char *origin_of(const struct params_origin *o, int i)
 {
 	return o->set == NULL ? NULL : o->set->value[i];
@@ -388,7 +388,7 @@ struct reconciling {
 	const struct params *want, *have;
 	const struct params_origin *origin;
 	bool recoded;		/* client_encoding changes */
-	bool acting;		/* so does who acts */
+	bool acting;		/* the acting user changes */
 	bool strings;		/* standard_conforming_strings is on for a while */
 	struct params_dialect dialect;
 	uint8_t change[PARAMS_MAX];	/* enum change */
@@ -400,8 +400,8 @@ static bool is_silent(const struct reconciling *r, int i)
 }
 
 /*
- * The server is to have it. Who has no value, as the pool's first server did
- * not report it, is not given that of whoever was here before.
+ * The value that the server is to have. A client without a value, as the pool's
+ * first server did not report it, is not given the value of the client before.
  */
 static const char *aim(const struct reconciling *r, int i)
 {
@@ -412,8 +412,8 @@ static const char *aim(const struct reconciling *r, int i)
 
 /*
  * What is to be done about value i? Where the encoding changes, bytes that are
- * not ASCII meant something else up to now. Nobody reports a silent value: it
- * is what was set last, or unknown, or none has been set.
+ * not ASCII meant something else up to now. A silent value is not reported: it
+ * is the value set last, or unknown, or never set.
  */
 static enum change change_of(const struct reconciling *r, int i)
 {
@@ -462,7 +462,7 @@ static void write_reset(struct writer *w, const char *name)
 	writer_u8(w, ';');
 }
 
-/* What the server has to know before it reads the others. Returns queries. */
+/* Values to be set before the server reads others. Returns queries. */
 static int write_first(const struct reconciling *r, struct writer *w)
 {
 	const char *const *const name = r->want->table->name;
@@ -483,7 +483,7 @@ static int write_first(const struct reconciling *r, struct writer *w)
 	return 1;
 }
 
-/* The server becomes again who has logged in: he may set what it is given. */
+/* The server becomes its login user again, who may set all that follows. */
 static void write_departure(const struct reconciling *r, struct writer *w)
 {
 	for (int i = r->want->table->count - 1; i >= 0; i--)
@@ -491,7 +491,7 @@ static void write_departure(const struct reconciling *r, struct writer *w)
 			write_reset(w, r->want->table->name[i]);
 }
 
-/* ... and last, who the client is. */
+/* ... and last, the client's acting user. */
 static void write_arrival(const struct reconciling *r, struct writer *w)
 {
 	const struct params_table *const t = r->want->table;
@@ -501,7 +501,7 @@ static void write_arrival(const struct reconciling *r, struct writer *w)
 			params_sql_set(w, t->name[i], aim(r, i), &r->dialect);
 }
 
-/* All but who acts. Returns whether there was any. */
+/* All values but the acting user. Returns whether there was any. */
 static bool write_values(const struct reconciling *r, struct writer *w)
 {
 	const struct params_table *const t = r->want->table;

@@ -12,7 +12,7 @@ void params_list_write(const struct params_table *t, const struct params *set,
 {
 	struct writer list;
 
-	/* made apart, as its length stands in front */
+	/* the list is made apart, as its length stands in front */
 	writer_init(&list, w->cap);
 	for (int i = 0; set != NULL && i < params_count(t); i++) {
 		const char *const value = params_get(set, i);

@@ -42,7 +42,7 @@ static const char *skip_blank(const char *s)
 	return s + strspn(s, " \t\n\r\f\v");
 }
 
-/* The end of the item of a list at s; NULL: it is none. */
+/* The end of the item of a list at s; NULL: no item. */
 static const char *skip_item(const char *s)
 {
 	if (*s != '"') {
@@ -102,7 +102,7 @@ static void write_item(struct writer *w, const char *s, const char *end,
 	writer_u8(w, '"');
 }
 
-/* There is no schema "": who names that alone wants the empty path. */
+/* There is no schema "": a list of that alone means the empty path. */
 static void write_identifiers(struct writer *w, const char *value,
     const struct params_dialect *d)
 {
@@ -136,7 +136,7 @@ void params_sql_set(struct writer *w, const char *name, const char *value,
 		write_literal(w, value, d->standard);
 	else if (is_identifier_list(value))
 		write_identifiers(w, value, d);
-	else	/* one name, whatever it is: it must not become SQL */
+	else	/* one name, any bytes: the name must not become SQL */
 		write_literal(w, value, d->standard);
 	writer_u8(w, ';');
 }

@@ -17,7 +17,8 @@
 struct prepared_table {
 	struct prepared *by_body;	/* uthash; not counted */
 	struct prepared *retired;	/* uthash, by name; not counted */
-	struct prepared *unused;		/* DL list: servers have it, no client */
+	struct prepared *unused;		/* DL list: in use by servers,
+						 * by no client */
 	uint64_t last;			/* number of the newest name */
 	size_t bytes;
 };
@@ -79,7 +80,7 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	return p;
 }
 
-/* Put it where it can be found. NULL: no memory, and it is gone. */
+/* Put p where it can be found. NULL: no memory, and p is freed. */
 static struct prepared *enlist(struct prepared *p)
 {
 	struct prepared_table *const t = p->table;
@@ -122,7 +123,7 @@ void prepared_skip(struct prepared_table *t, uint64_t last)
 		t->last = last;
 }
 
-/* The number that a name of ours has; 0: it is none. */
+/* The number that a name of ours has; 0: name is not ours. */
 static uint64_t number_of(const char *name)
 {
 	const size_t prefix = sizeof PREFIX - 1;
@@ -142,7 +143,7 @@ static void set_unused(struct prepared *p, bool unused)
 	p->unused = unused;
 }
 
-/* As it comes to us no client has a name for it. */
+/* An adopted statement comes without names of clients. */
 static struct prepared *adopt(struct prepared *p, bool retired)
 {
 	if (p == NULL)
@@ -211,7 +212,7 @@ void prepared_retire(struct prepared *p)
 	HASH_DELETE(hh, p->table->by_body, p);
 	p->retired = true;
 	p->hh.tbl = NULL;
-	/* without memory it is not found: nobody has to find it here */
+	/* without memory p is not found: no caller relies on finding p here */
 	HASH_ADD_KEYPTR(hh, p->table->retired, p->name, p->name_len, p);
 }
 
@@ -261,7 +262,7 @@ size_t prepared_name_bytes(const char *name)
 	return name_size(name) + sizeof(struct slot) * 8 / 3;
 }
 
-/* By sign it has come, or goes: it belongs to the bytes of the table. */
+/* sign 1: the name has come, -1: goes. Names count in the table's bytes. */
 static void count_name(const struct prepared_name *n, int sign)
 {
 	const long bytes = sign * (long)prepared_name_bytes(n->name);
@@ -270,7 +271,7 @@ static void count_name(const struct prepared_name *n, int sign)
 	mem_note(MEM_STATEMENT, 0, bytes);
 }
 
-/* Its statement has one name less. */
+/* stmt has one name less. */
 static void leave(struct prepared *stmt)
 {
 	if (--stmt->names == 0)

@@ -35,7 +35,7 @@ static bool is_ascii(const char *s)
 
 /*
  * libidn's profile without its normalisation step. PostgreSQL looks for
- * forbidden characters before it normalises, which matters for those that
+ * forbidden characters before it normalises, which matters for characters that
  * decompose (U+0340, U+2135); both ends must derive the same key.
  */
 static void profile_without_nfkc(Stringprep_profile out[PROFILE_ROWS_MAX])

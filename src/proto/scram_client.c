@@ -160,7 +160,7 @@ char *scram_client_final(struct scram_client *c, const struct scram_keys *k)
 	return out;
 }
 
-/* RFC 5802 §7: server-error; its values are plain words. */
+/* RFC 5802 §7: server-error, whose values are plain words. */
 static int report_server_error(struct scram_span value, struct err *e)
 {
 	if (!scram_text_is_printable(value) || value.len > SERVER_ERROR_MAX)

@@ -8,7 +8,7 @@
 #include "proto/scram.h"
 #include "proto/scram_text.h"
 
-/* The client has taken SCRAM-SHA-256-PLUS: it must bind, and to what we do. */
+/* The client has taken SCRAM-SHA-256-PLUS: the client must bind as we do. */
 static int read_gs2_binding(struct scram_server *s, struct scram_span in,
     struct scram_span *bare, struct err *e)
 {
@@ -34,7 +34,7 @@ static int read_gs2_header(struct scram_server *s, struct scram_span in,
 	if (in.at[0] == 'p')
 		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "client asks for SCRAM channel binding");
-	/* RFC 5802 §6: somebody has taken our offer out of the list */
+	/* RFC 5802 §6: a man in the middle has removed our offer */
 	if (in.at[0] == 'y' && s->binding.len > 0)
 		return err_set(e, ERRCODE_PROTOCOL_VIOLATION, "client thinks "
 		    "that we don't support SCRAM channel binding, but we do");
@@ -174,7 +174,7 @@ int scram_server_first(struct scram_server *s, const struct scram_verifier *v,
 	return 0;
 }
 
-/* What a client-final-message says, all of it borrowed. */
+/* Fields of a client-final-message, all borrowed. */
 struct client_final {
 	struct scram_span without_proof, proof;
 };
@@ -270,7 +270,7 @@ static int server_final(struct scram_server *s, struct scram_span in,
 		    "malformed SCRAM proof");
 	const struct scram_span before = { s->auth_message,
 		strlen(s->auth_message) };
-	/* RFC 5802 §3: AuthMessage, now that all of it is known */
+	/* RFC 5802 §3: AuthMessage, now that all parts are known */
 	char *auth_message = scram_text_join_two(before, f.without_proof);
 	if (auth_message == NULL)
 		return scram_err_memory(e);

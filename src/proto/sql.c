@@ -71,7 +71,7 @@ static bool is_inner(char ch)
 	    ch == '$' || (unsigned char)ch >= 0x80;
 }
 
-/* Step over the word if it comes next. */
+/* Step over word if word comes next. */
 static bool take_word(struct cursor *c, const char *word)
 {
 	const size_t n = strlen(word);
@@ -181,7 +181,7 @@ bool sql_deallocates(const char *sql, size_t n, char name[SQL_NAME_MAX])
 
 	if (take_word(&c, "prepare") && take_name(&c, name) && is_end(&c))
 		return true;
-	/* PREPARE is no reserved word: it may be the name itself */
+	/* PREPARE is no reserved word: a statement may have this name */
 	c = start;
 	return take_name(&c, name) && is_end(&c);
 }

@@ -12,7 +12,7 @@
 #include "proto/sql.h"
 
 #define BLOCK 16
-#define FOLD 0x20	/* to lower case, where it is a letter */
+#define FOLD 0x20	/* letters to lower case */
 
 typedef uint8_t block __attribute__((vector_size(BLOCK)));
 
@@ -37,7 +37,7 @@ static inline bool has_pair(const uint8_t *s)
 	return (any[0] | any[1]) != 0;
 }
 
-/* --- is it one of the words? --- */
+/* --- is this one of the words? --- */
 
 /* A text around a place in it. */
 struct place {

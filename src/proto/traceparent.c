@@ -133,7 +133,7 @@ static bool find_first(struct span s, char *out)
 	return find_in(s, out);
 }
 
-/* A semicolon may follow it. */
+/* A semicolon may follow the traceparent. */
 static bool find_last(struct span s, char *out)
 {
 	while (s.end > s.at && (is_blank(s.end[-1]) || s.end[-1] == ';'))

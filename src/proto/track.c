@@ -35,7 +35,7 @@ static void push(struct track *t, const struct track_req *r)
 	t->op_count += r->op != NULL;
 }
 
-/* Remove request i; those before it move up, so i is small or the head. */
+/* Remove request i; requests before i move up, so i is small or the head. */
 static void drop(struct track *t, unsigned i)
 {
 	t->odd -= is_odd(at(t, i));
@@ -120,10 +120,10 @@ int track_put(struct track *t, const struct track_req *r)
 
 int track_add(struct track *t, char type, enum track_how how, void *op)
 {
-	/* Message Flow, COPY Operations: outside of COPY it is ignored */
+	/* Message Flow, COPY Operations: outside of COPY its end is ignored */
 	if (t->count == 0 && is_copy_end(type))
 		return 0;
-	if (how != TRACK_FAKE)	/* the server hears nothing of those */
+	if (how != TRACK_FAKE)	/* fakes do not reach the server */
 		t->ready = false;
 	if (t->aborted && type != FE_SYNC) {
 		/* Message Flow, Extended Query: discarded up to Sync */
@@ -151,7 +151,7 @@ bool track_awaits_ready(const struct track *t)
 
 	while (i > 0 && is_copy_end(at(t, i - 1)->type))
 		i--;
-	/* a Sync before the end of the data may be a part of those */
+	/* a Sync before the end of the data may be COPY data */
 	if (i == 0 || (i < t->count && at(t, i - 1)->type == FE_SYNC))
 		return false;
 	return ends_in_ready(at(t, i - 1)->type);
@@ -237,13 +237,13 @@ static void on_error(struct track *t)
 	if (t->copy_in)
 		break_copy(t);
 	if (!is_extended(at(t, 0)->type)) {
-		undo(t, 0);	/* its ReadyForQuery is still to come */
+		undo(t, 0);	/* the ReadyForQuery is still to come */
 		return;
 	}
 	skip_to_sync(t);
 }
 
-/* May it come when nobody asked? (Message Flow, Asynchronous Operations) */
+/* May type come unasked? (Message Flow, Asynchronous Operations) */
 static bool is_asynchronous(char type)
 {
 	return type == BE_NOTICE_RESPONSE || type == BE_PARAMETER_STATUS;
@@ -278,7 +278,7 @@ void track_settle(struct track *t, char type)
 	while (i < t->count && is_sync_or_silent(at(t, i)->type))
 		i++;
 	if (i == t->count)
-		return;	/* it answers nothing */
+		return;	/* no request awaits this reply */
 	rollback(t, 0, i);
 	t->uncertain = t->aborted = false;
 }
@@ -317,7 +317,7 @@ static enum track_verdict on_ready(struct track *t, char status)
 	return v;
 }
 
-/* Does it answer one type of request and nothing else? */
+/* Does type answer one type of request and nothing else? */
 static bool is_exact(char type)
 {
 	return type == BE_PARSE_COMPLETE || type == BE_BIND_COMPLETE ||
@@ -353,7 +353,7 @@ static enum track_verdict on_other(struct track *t, char type)
 	return head.how == TRACK_SKIP ? ours(type, &head) : TRACK_PASS;
 }
 
-/* Ahead of the client's own message it stands for the failure of that one. */
+/* Ahead of a client's message an error of ours stands for its failure. */
 static enum track_verdict error_verdict(const struct track *t)
 {
 	return t->count > 0 && at(t, 0)->how == TRACK_SKIP &&

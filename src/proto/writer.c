@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "proto/msg.h"
 
-#define FIRST_SIZE 512	/* what a login is told has room */
+#define FIRST_SIZE 512	/* enough for the answer to a login */
 #define NOT_OPEN SIZE_MAX /* start while no message is open */
 
 void writer_init(struct writer *w, size_t cap)
@@ -35,7 +35,7 @@ void writer_fini(struct writer *w)
 	writer_init(w, w->cap);
 }
 
-/* Not by mem_resize(): it would leave a copy of a password behind. */
+/* Not by mem_resize(), which would leave a copy of a password behind. */
 static bool grow(struct writer *w, size_t need)
 {
 	size_t size = w->size > 0 ? w->size : FIRST_SIZE;
