@@ -60,11 +60,13 @@ uint64_t histogram_value(size_t bucket);
 /* The power's place, or NULL: no memory. */
 struct histogram_power *histogram_get_power(struct histogram *h, size_t i);
 
-/* Count a value so many times, if there is memory for it. */
-static inline void histogram_note(struct histogram *h, uint64_t value,
-    uint32_t times)
+/*
+ * Count a value so many times, if there is memory for it; its bucket is the
+ * caller's to find, who may need it for more than one histogram.
+ */
+static inline void histogram_note_in(struct histogram *h, size_t bucket,
+    uint64_t value, uint32_t times)
 {
-	const size_t bucket = histogram_bucket(value);
 	struct histogram_power *p = h->powers[bucket / HISTOGRAM_BUCKETS];
 
 	if (p == NULL)
@@ -75,6 +77,12 @@ static inline void histogram_note(struct histogram *h, uint64_t value,
 	h->count_now += times;
 	if (value > h->max_now)
 		h->max_now = value;
+}
+
+static inline void histogram_note(struct histogram *h, uint64_t value,
+    uint32_t times)
+{
+	histogram_note_in(h, histogram_bucket(value), value, times);
 }
 
 /* Forget this period, but what is before it. */

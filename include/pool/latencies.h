@@ -51,14 +51,20 @@ static inline void latencies_note_recent(struct pool *p,
 		recent_note(p->recent, kind, took);
 }
 
-/* Hot: the same of a query that was a transaction by itself. */
-static inline void latencies_note_alone(struct pool *p, usec_t took)
+/* Hot: a query or a transaction, by its kind, took so long. */
+static inline void latencies_note_end(struct pool *p, enum recent_kind kind,
+    usec_t took)
 {
+	const size_t bucket = histogram_bucket((uint64_t)took);
 	struct latencies *const l =
 	    p->latencies != NULL ? p->latencies : latencies_get(p);
 
 	if (l != NULL)
-		histogram_note(&l->alone, (uint64_t)took, 1);
+		histogram_note_in(kind == RECENT_ALONE ? &l->alone :
+		    &l->of[kind == RECENT_XACT ? LATENCY_XACT : LATENCY_QUERY],
+		    bucket, (uint64_t)took, 1);
+	if (p->recent != NULL)
+		recent_note_in(p->recent, kind, bucket);
 }
 
 /* A client has waited so long, and got no server. */

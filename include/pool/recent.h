@@ -26,10 +26,17 @@ struct recent {
 	uint32_t times[RECENT_KINDS][RECENT_BUCKETS];
 };
 
+/* bucket: of histogram_bucket(). */
+static inline void recent_note_in(struct recent *r, enum recent_kind kind,
+    size_t bucket)
+{
+	r->times[kind][bucket]++;
+}
+
 static inline void recent_note(struct recent *r, enum recent_kind kind,
     usec_t took)
 {
-	r->times[kind][histogram_bucket((uint64_t)took)]++;
+	recent_note_in(r, kind, histogram_bucket((uint64_t)took));
 }
 
 struct recent_summary {

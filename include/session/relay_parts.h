@@ -79,17 +79,6 @@ size_t relay_run_down(struct relay_down *d);
 /* A query of the client is answered in full; status is that it ended with. */
 void relay_note_end(struct client *c, char status);
 
-/* Hot: may it tell of a command that may leave something? See trace.h. */
-static inline bool relay_has_meaning(const uint8_t *m, size_t size)
-{
-	const uint8_t *const tag = m + MSG_HEADER;
-
-	return m[0] == BE_COMMAND_COMPLETE && size > MSG_HEADER + 1 &&
-	    (tag[0] == 'D' || tag[0] == 'R' || tag[0] == 'L' || tag[0] == 'P' ||
-	    (tag[0] == 'C' && tag[1] == 'R') ||
-	    size == MSG_HEADER + sizeof "SET");
-}
-
 /*
  * A whole error of the server: is the client told something else instead? Then
  * that is in the outbox.

@@ -8,6 +8,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include "proto/msg.h"
 
 /* Embedded in server; all zero: nothing. */
 struct trace {
@@ -34,6 +37,19 @@ static inline bool trace_is_any(const struct trace *t)
 {
 	return t->sets > 0 || t->marked || t->loaded || t->discarded ||
 	    t->lasting;
+}
+
+/* Hot: is this message of a server one with a tag for trace_tag()? */
+static inline bool trace_may_tell(const uint8_t *m, size_t size)
+{
+	/* a bit for each letter; what is none may well be taken for one */
+	static const uint32_t first = 1u << ('D' & 31) | 1u << ('R' & 31) |
+	    1u << ('L' & 31) | 1u << ('P' & 31);
+	const uint8_t *const tag = m + MSG_HEADER;
+
+	return m[0] == BE_COMMAND_COMPLETE && size > MSG_HEADER + 1 &&
+	    (first >> (tag[0] & 31) & 1 || (tag[0] == 'C' && tag[1] == 'R') ||
+	    size == MSG_HEADER + sizeof "SET");
 }
 
 #endif

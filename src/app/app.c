@@ -140,13 +140,15 @@ static void after_turn(void *arg)
 	struct app *const app = arg;
 
 	/* what a successor has of us must stay what it is */
-	if (!handover_is_on(&app->admin))
+	if (app->load.ready && !handover_is_on(&app->admin))
 		reload_turn(app);
 	if (app->trial.ready && !handover_is_on(&app->admin))
 		set_persist_turn(app);
 	broker_turn(&app->ss);
-	closedown_turn(app);
-	suspend_turn(app);
+	if (app->ss.departure.shut)
+		closedown_turn(app);
+	if (app->ss.suspended)
+		suspend_turn(app);
 	admin_turn(&app->admin);
 }
 

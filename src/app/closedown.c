@@ -75,7 +75,7 @@ void closedown_turn(struct app *app)
 	struct departure *const d = &app->ss.departure;
 	struct timeout *t;
 
-	if (!d->shut || app->ss.suspended)
+	if (app->ss.suspended)
 		return;
 	for (int i = 0; i < TRIES && departure_may_tell(d) &&
 	    (t = idle_oldest(app->idle)) != NULL; i++) {

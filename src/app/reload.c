@@ -186,9 +186,6 @@ void reload_turn(struct app *app)
 {
 	const unsigned number = app->reloads;
 	struct err e;
-
-	if (!app->load.ready)
-		return;
 	const int rc = finish_reload(app, &app->load, &e);
 
 	reload_drop(app, &app->load);

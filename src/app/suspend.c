@@ -65,8 +65,6 @@ void suspend_turn(struct app *app)
 	const usec_t age = time_now() - app->suspend_since;
 	const bool over = limit > 0 && age > limit;
 
-	if (!app->ss.suspended)
-		return;
 	if (app->admin.consoles == NULL || handover_is_deserted(&app->admin)) {
 		log_info("admin disappeared when suspended, doing RESUME");
 		app_resume(app);

@@ -15,6 +15,7 @@
 #include "session/relay_reset.h"
 #include "session/relay_watch.h"
 #include "session/sessions.h"
+#include "session/trace.h"
 
 /* Forward (or, without a client, drop) what is here of the message. */
 static void pass(struct relay_down *d, bool forward)
@@ -297,7 +298,7 @@ static enum relay_step on_complete(struct relay_down *d)
 		return fail_memory(d);
 	relay_reset_tag(d);
 	relay_watch_tag(d);
-	if (!relay_has_meaning(d->m, d->size))
+	if (!trace_may_tell(d->m, d->size))
 		return on_reply(d);
 	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
 		if (has_tag(d, tags[i]) && forget_statements(d) < 0)

@@ -16,6 +16,7 @@
 #include "session/relay_watch.h"
 #include "session/sessions.h"
 #include "session/slow.h"
+#include "session/trace.h"
 
 /* --- from client to server --- */
 
@@ -75,19 +76,6 @@ size_t relay_run_up(struct relay_up *up)
 
 /* --- from server to client --- */
 
-static inline void note_alone(struct pool *p, usec_t took)
-{
-	latencies_note_alone(p, took);
-	latencies_note_recent(p, RECENT_ALONE, took);
-}
-
-static inline void note(struct pool *p, enum latency what, usec_t took)
-{
-	latencies_note(p, what, took);
-	latencies_note_recent(p, what == LATENCY_XACT ? RECENT_XACT :
-	    RECENT_QUERY, took);
-}
-
 void relay_note_end(struct client *c, char status)
 {
 	struct counters *n = &c->pc.pool->counted.now;
@@ -99,10 +87,8 @@ void relay_note_end(struct client *c, char status)
 
 		PROBE(query__end, c->id, c->db->name, took);
 		n->query_time += (uint64_t)took;
-		if (xact && c->xact_start == started)
-			note_alone(c->pc.pool, took);
-		else
-			note(c->pc.pool, LATENCY_QUERY, took);
+		latencies_note_end(c->pc.pool, xact && c->xact_start == started ?
+		    RECENT_ALONE : RECENT_QUERY, took);
 		if (sessions_settings(c->ss)->log_min_duration > 0)
 			slow_log(c, took);
 	}
@@ -111,7 +97,8 @@ void relay_note_end(struct client *c, char status)
 		return;
 	n->xact_time += (uint64_t)(now - c->xact_start);
 	if (c->xact_start != started)
-		note(c->pc.pool, LATENCY_XACT, now - c->xact_start);
+		latencies_note_end(c->pc.pool, RECENT_XACT,
+		    now - c->xact_start);
 	c->xact_start = 0;
 }
 
@@ -147,7 +134,7 @@ size_t relay_run_down(struct relay_down *d)
 		const uint8_t *m = d->m + n;
 		const size_t size = msg_size(m, d->max);
 
-		if (size == 0 || size > d->have - n || relay_has_meaning(m, size))
+		if (size == 0 || size > d->have - n || trace_may_tell(m, size))
 			break;
 		if (m[0] == BE_READY_FOR_QUERY ? !take_ready(d, m, size) :
 		    !track_take(t, m[0]))

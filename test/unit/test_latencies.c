@@ -36,7 +36,7 @@ static void test_query_alone_is_a_transaction_too(void **state)
 	struct pool p = { .latencies = NULL };
 
 	(void)state;
-	latencies_note_alone(&p, 7);
+	latencies_note_end(&p, RECENT_ALONE, 7);
 	assert_false(latencies_are_still(&p));
 	latencies_note(&p, LATENCY_QUERY, 9);
 	latencies_settle(&p);
