@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/container.h"
 #include "base/crypto.h"
 #include "base/errcodes.h"
 #include "base/mem.h"
@@ -99,8 +100,7 @@ void client_become(struct client *c, const struct client_role *role)
 
 static void free_task(struct loop_task *t)
 {
-	struct client *c = (struct client *)((char *)t -
-	    offsetof(struct stream, task));
+	struct client *const c = container_of(t, struct client, stream.task);
 
 	mem_delete(MEM_CLIENT, c, sizeof *c);
 }

@@ -331,15 +331,20 @@ table("databases", {
 	],
 });
 
+/* What clients and servers have in common. */
+const connection = [
+	{ title: "State", sort: c => c.state,
+		show: c => badge(c.state, kindOf(c.state)) },
+	{ title: "Database", value: c => c.database },
+	{ title: "User", value: c => c.user },
+	{ title: "Address", value: where },
+];
+
 table("servers", {
 	empty: "No connection to a server.",
 	key: s => s.id,
 	columns: [
-		{ title: "State", sort: s => s.state,
-			show: s => badge(s.state, kindOf(s.state)) },
-		{ title: "Database", value: s => s.database },
-		{ title: "User", value: s => s.user },
-		{ title: "Address", value: where },
+		...connection,
 		{ title: "Process", sort: s => s.remote_pid, number: true,
 			show: s => String(s.remote_pid || "") },
 		{ title: "Application", optional: true,
@@ -356,11 +361,7 @@ table("clients", {
 	empty: "No client.",
 	key: c => c.id,
 	columns: [
-		{ title: "State", sort: c => c.state,
-			show: c => badge(c.state, kindOf(c.state)) },
-		{ title: "Database", value: c => c.database },
-		{ title: "User", value: c => c.user },
-		{ title: "Address", value: where },
+		...connection,
 		{ title: "Application", optional: true,
 			value: c => c.application_name },
 		{ title: "Waits", number: true, optional: true,
