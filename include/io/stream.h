@@ -61,7 +61,7 @@ enum stream_write { STREAM_SENT, STREAM_QUEUED, STREAM_BROKEN };
  */
 int stream_open(struct stream *s, struct loop *l, int fd,
     const struct stream_ops *ops);
-void stream_leave(struct stream *s);	/* leave the loop; nothing is queued */
+void stream_leave(struct stream *s);	/* its loop, with what is queued */
 int stream_join(struct stream *s, struct loop *l);	/* another one: 0 or -1 */
 /* Close now; what is queued is tried once more. Safe to call twice. */
 void stream_close(struct stream *s);

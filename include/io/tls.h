@@ -30,6 +30,14 @@ int tls_accept(struct stream *s, struct tls_context *ctx, const void *start,
  */
 int tls_connect(struct stream *s, struct tls_context *ctx, const char *host);
 
+/*
+ * Before and after s goes to the loop of another thread; ctx: what that accepts
+ * with, or NULL. Nothing to do without TLS. tls_join() returns 0, or -1: no
+ * memory, s can only be closed.
+ */
+void tls_leave(struct stream *s);
+int tls_join(struct stream *s, struct tls_context *ctx);
+
 /* The context that s was started with, borrowed; NULL without TLS. */
 struct tls_context *tls_context_of(const struct stream *s);
 

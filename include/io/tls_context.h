@@ -33,6 +33,11 @@ struct tls_opts {
  * client_tls_protocols: x". Connections hold references of their own.
  */
 struct tls_context *tls_context_new(const struct tls_opts *o, struct err *e);
+/*
+ * Another for connections of another thread, with the same certificate, keys of
+ * tickets and rules. NULL: no memory. References are for one thread.
+ */
+struct tls_context *tls_context_share(const struct tls_context *c);
 struct tls_context *tls_context_ref(struct tls_context *c);
 void tls_context_unref(struct tls_context **c);
 

@@ -4,6 +4,7 @@
 #define IO_TLS_PARTS_H
 
 #include <openssl/ssl.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,21 +32,28 @@ struct tls_wire {
 	uint8_t record[TLS_RECORD];	/* small pieces, put together */
 };
 
-struct tls_context {
-	unsigned refs;
+/* What contexts of several threads have in common; it does not change. */
+struct tls_core {
+	atomic_uint refs;
 	SSL_CTX *ssl;			/* owned */
-	BIO *bio;	/* counted; of the stream whose turn it is, as the wire */
-	struct tls_wire *wire;		/* owned */
 	enum tls_verify verify;
 	bool accepts, alpn;
-	unsigned unused;		/* handshakes since a ticket was used */
 	uint8_t binding_len;		/* of our certificate; 0 = none */
 	uint8_t binding[TLS_BINDING_MAX];
 };
 
+struct tls_context {
+	unsigned refs;
+	struct tls_core *core;		/* counted */
+	BIO *bio;	/* counted; of the stream whose turn it is, as the wire */
+	struct tls_wire *wire;		/* owned */
+	unsigned unused;		/* handshakes since a ticket was used */
+};
+
 struct tls {
 	SSL *ssl;			/* owned */
-	struct tls_context *ctx;	/* counted */
+	struct tls_context *ctx;	/* counted; NULL: see core */
+	struct tls_core *core;		/* counted; between two threads, or NULL */
 	char *host;			/* owned; connecting, until TLS_DONE */
 	uint8_t *stash;			/* owned; the wire's bytes for later */
 	const uint8_t *in;		/* in stash or wire: not taken yet */
@@ -63,6 +71,10 @@ struct tls {
 
 /* The wire as OpenSSL sees it; in tls.c. NULL: no memory. */
 BIO *tls_bio_new(void);
+/* A context of core for this thread; takes the reference. NULL: no memory. */
+struct tls_context *tls_context_of_core(struct tls_core *core);
+struct tls_core *tls_core_ref(struct tls_core *core);
+void tls_core_unref(struct tls_core **core);
 /* Ends a connection whose peer wants to renegotiate. */
 void tls_on_info(const SSL *ssl, int where, int value);
 

@@ -36,6 +36,8 @@ struct tls_setup {
  * NULL: e says why, and there is no half of it.
  */
 struct tls_setup *tls_setup_new(struct config *config, struct err *e);
+/* The same for another thread, without HTTP; no file is read. NULL: no memory. */
+struct tls_setup *tls_setup_share(const struct tls_setup *s);
 void tls_setup_free(struct tls_setup **s);
 
 /*

@@ -155,10 +155,11 @@ static int put_in_force_elsewhere(struct app *app, bool tls, struct err *e)
 	for (struct app *w = workers_next(app); w != NULL;
 	    w = workers_next(w)) {
 		struct tls_setup *const own = tls ?
-		    tls_setup_new(app->config, e) : NULL;
+		    tls_setup_share(app->ss.tls) : NULL;
 
-		if ((tls && own == NULL) || put_in_force(w,
-		    config_ref(app->config), own, e) < 0)
+		if (tls && own == NULL)
+			return err_nomem(e);
+		if (put_in_force(w, config_ref(app->config), own, e) < 0)
 			return -1;
 	}
 	return 0;

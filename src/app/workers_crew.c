@@ -42,10 +42,8 @@ static struct worker *make(struct app *first, unsigned number, struct err *e)
 	app->first = first;
 	app->config = config_ref(first->config);
 	app->loaded = config_ref(first->loaded);
-	app->ss.tls = tls_setup_new(app->config, e);
-	if (app->ss.tls == NULL)
-		return NULL;
-	if (app_init(app) < 0) {
+	app->ss.tls = tls_setup_share(first->ss.tls);
+	if (app->ss.tls == NULL || app_init(app) < 0) {
 		(void)err_nomem(e);
 		return NULL;
 	}

@@ -33,31 +33,6 @@ static bool asks_other_database(const struct config *c)
 	return is_text(c->set.auth_dbname);
 }
 
-static bool has_client_tls(const struct config *c)
-{
-	return c->set.client_tls_sslmode != SSLMODE_DISABLE;
-}
-
-static bool wants_tls(const struct config *c, const struct config_db *db)
-{
-	return config_tls_merge(&c->set, db == NULL ? NULL : &db->tls).sslmode !=
-	    SSLMODE_DISABLE;
-}
-
-static bool has_server_tls(const struct config *c)
-{
-	for (const struct config_db *db = c->dbs; db != NULL; db = db->next) {
-		if (wants_tls(c, db))
-			return true;
-	}
-	struct err e;
-	struct config_db *const any = config_auto_db(c, "any", &e);
-	const bool wanted = any != NULL && wants_tls(c, any);
-
-	config_db_free(any);
-	return wanted || wants_tls(c, NULL);
-}
-
 static bool has_http(const struct config *c)
 {
 	return c->set.http_listen_port != 0;
@@ -93,8 +68,6 @@ int config_check_workers(const struct config *c, struct err *e)
 		{ limits_users, "max_user_connections and "
 		    "max_user_client_connections" },
 		{ asks_other_database, "auth_dbname" },
-		{ has_client_tls, "client_tls_sslmode other than disable" },
-		{ has_server_tls, "server_tls_sslmode other than disable" },
 		{ has_http, "http_listen_port" },
 		{ drains, "shutdown_drain_timeout" },
 		{ has_peers, "peer_id and [peers]" },

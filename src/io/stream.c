@@ -309,7 +309,6 @@ void stream_close(struct stream *s)
 
 void stream_leave(struct stream *s)
 {
-	assert(s->over == NULL);
 	let_go(s);
 	loop_remove(s->loop, s->fd, &s->socket);
 	loop_cancel(&s->task);
@@ -320,7 +319,9 @@ int stream_join(struct stream *s, struct loop *l)
 {
 	s->loop = l;
 	s->ready = true;
-	return loop_add(l, s->fd, READ_EVENTS, &s->socket);
+	/* each edge is told anew */
+	return loop_add(l, s->fd, s->over == NULL ? READ_EVENTS :
+	    READ_EVENTS | EPOLLOUT, &s->socket);
 }
 
 void stream_close_told(struct stream *s)

@@ -323,6 +323,7 @@ static void tls_free(struct tls *t)
 {
 	SSL_free(t->ssl);
 	tls_context_unref(&t->ctx);
+	tls_core_unref(&t->core);
 	mem_free(t->host);
 	mem_free(t->stash);
 	mem_delete(MEM_TLS, t, sizeof *t);
@@ -334,6 +335,11 @@ static void tls_close(struct stream *s)
 
 	if (t == NULL)
 		return;
+	if (t->ctx == NULL) {
+		s->tls = NULL;
+		tls_free(t);
+		return;
+	}
 	begin(s);
 	/* not SSL_shutdown() after a failure: OpenSSL forbids it */
 	if (t->up && !t->failed && !s->broken)
@@ -359,7 +365,7 @@ static struct tls *tls_new(struct tls_context *ctx)
 	if (t == NULL)
 		return NULL;
 	t->ctx = tls_context_ref(ctx);
-	t->ssl = SSL_new(ctx->ssl);
+	t->ssl = SSL_new(ctx->core->ssl);
 	if (t->ssl == NULL || BIO_up_ref(ctx->bio) != 1) {
 		ERR_clear_error();
 		tls_free(t);
@@ -425,6 +431,38 @@ int tls_connect(struct stream *s, struct tls_context *ctx, const char *host)
 	return 0;
 }
 
+/* --- to another thread --- */
+
+void tls_leave(struct stream *s)
+{
+	struct tls *const t = s->tls;
+
+	if (t == NULL)
+		return;
+	t->core = tls_core_ref(t->ctx->core);
+	/* the BIO is counted by the thread's own, and no more than that */
+	SSL_set_bio(t->ssl, NULL, NULL);
+	tls_context_unref(&t->ctx);
+}
+
+int tls_join(struct stream *s, struct tls_context *ctx)
+{
+	struct tls *const t = s->tls;
+
+	if (t == NULL)
+		return 0;
+	/* it may come with a context that was replaced while it was on its way */
+	if (ctx != NULL && ctx->core == t->core)
+		t->ctx = tls_context_ref(ctx);
+	else
+		t->ctx = tls_context_of_core(tls_core_ref(t->core));
+	if (t->ctx == NULL || BIO_up_ref(t->ctx->bio) != 1)
+		return -1;
+	tls_core_unref(&t->core);
+	SSL_set_bio(t->ssl, t->ctx->bio, t->ctx->bio);
+	return 0;
+}
+
 /* --- handshake --- */
 
 void tls_on_info(const SSL *ssl, int where, int value)
@@ -444,7 +482,7 @@ static int check_alpn(const struct tls *t, struct err *e)
 	const unsigned char *got = NULL;
 	unsigned len = 0;
 
-	if (!t->ctx->alpn || t->ctx->accepts)
+	if (!t->ctx->core->alpn || t->ctx->core->accepts)
 		return 0;
 	SSL_get0_alpn_selected(t->ssl, &got, &len);
 	if (len == sizeof want - 1 && memcmp(got, want, len) == 0)
@@ -455,7 +493,7 @@ static int check_alpn(const struct tls *t, struct err *e)
 
 static int check_name(const struct tls *t, struct err *e)
 {
-	if (t->ctx->accepts || t->ctx->verify < TLS_VERIFY_NAME)
+	if (t->ctx->core->accepts || t->ctx->core->verify < TLS_VERIFY_NAME)
 		return 0;
 	X509 *cert = SSL_get0_peer_certificate(t->ssl);
 
@@ -518,7 +556,7 @@ enum tls_step tls_handshake(struct stream *s, struct err *e)
 	struct tls *t = s->tls;
 
 	/* logins of clients have a queue of their own, handshakes included */
-	if (t->ctx->accepts)
+	if (t->ctx->core->accepts)
 		return take_step(s, e);
 	/* all pools connect at once when a server comes back */
 	if (!loop_may_toil(s->loop, t->waits)) {

@@ -126,7 +126,7 @@ void tls_store_unref(struct tls_store **sp)
 /* --- one item of the options each; 0, or -1 with e --- */
 
 struct build {
-	struct tls_context *c;
+	struct tls_core *core;
 	const struct tls_opts *o;
 	unsigned protocols;	/* TLS_V* */
 };
@@ -158,15 +158,15 @@ static int set_protocols(struct build *b, struct err *e)
 		return invalid(b, "protocols", b->o->protocols, e);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		if (!(b->protocols & rows[i].set)) {
-			SSL_CTX_set_options(b->c->ssl, rows[i].off);
+			SSL_CTX_set_options(b->core->ssl, rows[i].off);
 			continue;
 		}
 		least = least == 0 ? rows[i].version : least;
 		most = rows[i].version;
 	}
 	/* not what openssl.cnf says: ours is the setting that counts */
-	if (SSL_CTX_set_min_proto_version(b->c->ssl, least) == 1 &&
-	    SSL_CTX_set_max_proto_version(b->c->ssl, most) == 1)
+	if (SSL_CTX_set_min_proto_version(b->core->ssl, least) == 1 &&
+	    SSL_CTX_set_max_proto_version(b->core->ssl, most) == 1)
 		return 0;
 	return invalid(b, "protocols", b->o->protocols, e);
 }
@@ -203,10 +203,10 @@ static int set_ciphers(struct build *b, struct err *e)
 	if (no_curve)
 		text_add(&t, ":!kECDHE");
 	if (t.cut || (t.len > 0 &&
-	    SSL_CTX_set_cipher_list(b->c->ssl, list) != 1))
+	    SSL_CTX_set_cipher_list(b->core->ssl, list) != 1))
 		return invalid(b, "ciphers", o->ciphers, e);
 	if (is_given(o->tls13_ciphers) && (b->protocols & TLS_V1_3) &&
-	    SSL_CTX_set_ciphersuites(b->c->ssl, o->tls13_ciphers) != 1) {
+	    SSL_CTX_set_ciphersuites(b->core->ssl, o->tls13_ciphers) != 1) {
 		ERR_clear_error();
 		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "failed to set the TLSv1.3 cipher suites: "
@@ -236,7 +236,7 @@ static int set_dhe(struct build *b, struct err *e)
 	EVP_PKEY_CTX_free(make);
 	if (!made)
 		return tls_err(e, "DH parameters: ");
-	if (SSL_CTX_set0_tmp_dh_pkey(b->c->ssl, key) != 1)
+	if (SSL_CTX_set0_tmp_dh_pkey(b->core->ssl, key) != 1)
 		EVP_PKEY_free(key);
 	ERR_clear_error();
 	return 0;
@@ -252,7 +252,7 @@ static int set_exchange(struct build *b, struct err *e)
 
 	/* PostgreSQL up to 17 knows P-256 only: X25519 costs a round trip */
 	if (!b->o->accepts)
-		return SSL_CTX_set1_groups_list(b->c->ssl,
+		return SSL_CTX_set1_groups_list(b->core->ssl,
 		    "P-256:X25519:P-384:P-521") == 1 ? 0 : tls_err(e, "");
 	if (!is_given(dh) || text_casecmp(dh, "auto") == 0 ||
 	    text_casecmp(dh, "legacy") == 0) {
@@ -262,9 +262,9 @@ static int set_exchange(struct build *b, struct err *e)
 		return invalid(b, "dheparams", dh, e);
 	}
 	/* never OpenSSL's own groups: ffdhe8192 takes 100 ms */
-	if (SSL_CTX_set1_groups_list(b->c->ssl, groups) != 1)
+	if (SSL_CTX_set1_groups_list(b->core->ssl, groups) != 1)
 		return invalid(b, "groups", groups, e);
-	if (auto_curve || SSL_CTX_set1_groups_list(b->c->ssl, curve) == 1)
+	if (auto_curve || SSL_CTX_set1_groups_list(b->core->ssl, curve) == 1)
 		return 0;
 	return invalid(b, "ecdhecurve", curve, e);
 }
@@ -319,7 +319,7 @@ static int failed_to_load(const char *what, const char *path, struct err *e)
 static int set_certificate(struct build *b, struct err *e)
 {
 	const char *cert = b->o->cert_file, *key = b->o->key_file;
-	SSL_CTX *ssl = b->c->ssl;
+	SSL_CTX *ssl = b->core->ssl;
 
 	SSL_CTX_set_default_passwd_cb(ssl, no_passphrase);
 	if (!is_given(cert) && !is_given(key) && !b->o->accepts)
@@ -338,15 +338,15 @@ static int set_certificate(struct build *b, struct err *e)
 	if (SSL_CTX_check_private_key(ssl) != 1)
 		return failed_to_load("key file", key, e);
 	if (b->o->accepts)
-		b->c->binding_len = (uint8_t)tls_cert_binding(
-		    SSL_CTX_get0_certificate(ssl), b->c->binding);
+		b->core->binding_len = (uint8_t)tls_cert_binding(
+		    SSL_CTX_get0_certificate(ssl), b->core->binding);
 	return 0;
 }
 
 static int set_verify(struct build *b, struct err *e)
 {
 	const struct tls_opts *o = b->o;
-	SSL_CTX *ssl = b->c->ssl;
+	SSL_CTX *ssl = b->core->ssl;
 
 	if (o->verify == TLS_VERIFY_NONE) {
 		SSL_CTX_set_verify(ssl, SSL_VERIFY_NONE, NULL);
@@ -375,7 +375,7 @@ static int set_verify(struct build *b, struct err *e)
  */
 static int set_chain(struct build *b, struct err *e)
 {
-	SSL_CTX *ssl = b->c->ssl;
+	SSL_CTX *ssl = b->core->ssl;
 	STACK_OF(X509) *chain = NULL;
 
 	(void)e;
@@ -411,7 +411,7 @@ static int select_alpn(SSL *ssl, const unsigned char **out,
 static int set_rest(struct build *b, struct err *e)
 {
 	static const unsigned char id[] = "pgsluice";
-	SSL_CTX *ssl = b->c->ssl;
+	SSL_CTX *ssl = b->core->ssl;
 
 	SSL_CTX_set_options(ssl, SSL_OP_NO_COMPRESSION |
 	    SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
@@ -437,38 +437,89 @@ static int set_rest(struct build *b, struct err *e)
 
 /* --- the whole --- */
 
-struct tls_context *tls_context_new(const struct tls_opts *o, struct err *e)
+static struct tls_core *core_new(const struct tls_opts *o, struct err *e)
 {
 	static int (*const setters[])(struct build *b, struct err *e) = {
 		set_protocols, set_ciphers, set_exchange, set_certificate,
 		set_verify, set_chain, set_rest,
 	};
-	struct tls_context *c = mem_zalloc(sizeof *c);
-	struct build b = { .c = c, .o = o };
+	struct tls_core *core = mem_zalloc(sizeof *core);
+	struct build b = { .core = core, .o = o };
 
 	ERR_clear_error();
-	if (c != NULL) {
-		c->refs = 1;
-		c->verify = o->verify;
-		c->accepts = o->accepts;
-		c->alpn = o->alpn;
-		c->wire = mem_alloc(sizeof *c->wire);
-		c->bio = tls_bio_new();
-		c->ssl = SSL_CTX_new(o->accepts ? TLS_server_method() :
+	if (core != NULL) {
+		core->refs = 1;
+		core->verify = o->verify;
+		core->accepts = o->accepts;
+		core->alpn = o->alpn;
+		core->ssl = SSL_CTX_new(o->accepts ? TLS_server_method() :
 		    TLS_client_method());
 	}
-	if (c == NULL || c->wire == NULL || c->bio == NULL || c->ssl == NULL) {
+	if (core == NULL || core->ssl == NULL) {
 		err_nomem(e);
-		tls_context_unref(&c);
+		tls_core_unref(&core);
 		return NULL;
 	}
-	c->wire->out_len = 0;
-	for (size_t i = 0; c != NULL && i < sizeof setters / sizeof *setters;
+	for (size_t i = 0; core != NULL && i < sizeof setters / sizeof *setters;
 	    i++) {
 		if (setters[i](&b, e) < 0)
-			tls_context_unref(&c);
+			tls_core_unref(&core);
 	}
+	return core;
+}
+
+struct tls_core *tls_core_ref(struct tls_core *core)
+{
+	core->refs++;
+	return core;
+}
+
+void tls_core_unref(struct tls_core **cp)
+{
+	struct tls_core *core = *cp;
+
+	*cp = NULL;
+	if (core == NULL || --core->refs > 0)
+		return;
+	SSL_CTX_free(core->ssl);
+	mem_free(core);
+}
+
+struct tls_context *tls_context_of_core(struct tls_core *core)
+{
+	struct tls_context *c = mem_zalloc(sizeof *c);
+
+	if (c == NULL) {
+		tls_core_unref(&core);
+		return NULL;
+	}
+	c->refs = 1;
+	c->core = core;
+	c->wire = mem_alloc(sizeof *c->wire);
+	c->bio = tls_bio_new();
+	if (c->wire == NULL || c->bio == NULL)
+		tls_context_unref(&c);
+	else
+		c->wire->out_len = 0;
 	return c;
+}
+
+struct tls_context *tls_context_new(const struct tls_opts *o, struct err *e)
+{
+	struct tls_core *core = core_new(o, e);
+	struct tls_context *c = NULL;
+
+	if (core == NULL)
+		return NULL;
+	c = tls_context_of_core(core);
+	if (c == NULL)
+		err_nomem(e);
+	return c;
+}
+
+struct tls_context *tls_context_share(const struct tls_context *c)
+{
+	return tls_context_of_core(tls_core_ref(c->core));
 }
 
 struct tls_context *tls_context_ref(struct tls_context *c)
@@ -484,7 +535,7 @@ void tls_context_unref(struct tls_context **cp)
 	*cp = NULL;
 	if (c == NULL || --c->refs > 0)
 		return;
-	SSL_CTX_free(c->ssl);
+	tls_core_unref(&c->core);
 	BIO_free(c->bio);
 	mem_free(c->wire);
 	mem_free(c);

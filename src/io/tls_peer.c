@@ -46,7 +46,7 @@ const char *tls_describe(const struct stream *s, char *buf, size_t size)
 	text_addf(&t, "%s/%s", SSL_get_version(c->ssl),
 	    SSL_get_cipher_name(c->ssl));
 	/* spec/authentication.md section 9.5 */
-	if (!c->ctx->accepts || SSL_version(c->ssl) < TLS1_3_VERSION)
+	if (!c->ctx->core->accepts || SSL_version(c->ssl) < TLS1_3_VERSION)
 		add_exchange(&t, c->ssl);
 	return buf;
 }
@@ -74,7 +74,7 @@ static X509 *peer_cert(const struct stream *s)
 bool tls_peer_is_verified(const struct stream *s)
 {
 	return peer_cert(s) != NULL &&
-	    s->tls->ctx->verify != TLS_VERIFY_NONE &&
+	    s->tls->ctx->core->verify != TLS_VERIFY_NONE &&
 	    SSL_get_verify_result(s->tls->ssl) == X509_V_OK;
 }
 
@@ -178,11 +178,11 @@ size_t tls_end_point(const struct stream *s, uint8_t out[TLS_BINDING_MAX])
 
 	if (c == NULL)
 		return 0;
-	if (!c->ctx->accepts) {
+	if (!c->ctx->core->accepts) {
 		const X509 *cert = SSL_get0_peer_certificate(c->ssl);
 
 		return cert == NULL ? 0 : tls_cert_binding(cert, out);
 	}
-	memcpy(out, c->ctx->binding, c->ctx->binding_len);
-	return c->ctx->binding_len;
+	memcpy(out, c->ctx->core->binding, c->ctx->core->binding_len);
+	return c->ctx->core->binding_len;
 }

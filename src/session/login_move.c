@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "io/tls.h"
 #include "proto/cancel_key.h"
 #include "proto/params.h"
 #include "session/client.h"
 #include "session/login_lobby.h"
 #include "session/login_parts.h"
 #include "session/sessions.h"
+#include "session/tls_setup.h"
 
 /* --- where to --- */
 
@@ -74,6 +76,7 @@ static void leave(struct client *c)
 	cursor_list_remove(&ss->all_clients, &c->node);
 	ss->logins--;
 	catalog_count_client(ss->catalog, -1);
+	tls_leave(&c->stream);
 	stream_leave(&c->stream);
 	c->ss = NULL;
 }
@@ -126,7 +129,8 @@ void login_arrive(struct sessions *ss, struct client *c)
 	l->arrived = true;
 	l->work = login_work;
 	timeout_start(c->role->time_out(ss), &c->timer, time_now());
-	if (stream_join(&c->stream, ss->loop) < 0 || c->params == NULL)
+	if (stream_join(&c->stream, ss->loop) < 0 || c->params == NULL ||
+	    tls_join(&c->stream, ss->tls->client) < 0)
 		client_close(c, CLOSE_NO_MEMORY_FOR_A_LOGIN);
 	else if (login_enter(c))
 		stream_resume(&c->stream);

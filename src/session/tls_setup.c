@@ -329,6 +329,58 @@ struct tls_setup *tls_setup_new(struct config *config, struct err *e)
 	return m.setup;
 }
 
+/* own: a copy of from's, is taken. 0 or -1. */
+static int share_target(struct tls_setup *s, const struct tls_target *from,
+    struct config_db *own)
+{
+	struct tls_target *const t = mem_zalloc(sizeof *t);
+
+	if (t == NULL) {
+		config_db_free(own);
+		return -1;
+	}
+	t->own = own;
+	t->what = own == NULL ? from->what :
+	    config_tls_merge(&s->config->set, &own->tls);
+	LL_APPEND(s->targets, t);
+	if (from->context == NULL)
+		return 0;
+	t->context = tls_context_share(from->context);
+	return t->context == NULL ? -1 : 0;
+}
+
+static int share_targets(struct tls_setup *s, const struct tls_setup *from)
+{
+	const struct tls_target *t;
+	struct err why;
+
+	LL_FOREACH(from->targets, t) {
+		struct config_db *const own = t->own == NULL ? NULL :
+		    config_auto_db(s->config, "any", &why);
+
+		if ((own == NULL && t->own != NULL) ||
+		    share_target(s, t, own) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+struct tls_setup *tls_setup_share(const struct tls_setup *from)
+{
+	struct tls_setup *s = mem_zalloc(sizeof *s);
+
+	if (s == NULL)
+		return NULL;
+	s->config = config_ref(from->config);
+	s->client_mode = from->client_mode;
+	if (from->client != NULL)
+		s->client = tls_context_share(from->client);
+	if ((from->client != NULL && s->client == NULL) ||
+	    share_targets(s, from) < 0)
+		tls_setup_free(&s);
+	return s;
+}
+
 void tls_setup_free(struct tls_setup **sp)
 {
 	struct tls_setup *s = *sp;

@@ -583,7 +583,6 @@ class Pooler:
             self.settings["auth_failure_log_rate"] = 0
         if os.environ.get("WORKERS"):
             self.settings["workers"] = os.environ["WORKERS"]
-            self.settings["server_tls_sslmode"] = "disable"
         self.settings.update(settings)
         self.env = {}              # more environment of the process
         self.proc, self.conns = None, []

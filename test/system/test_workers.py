@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: ISC
 import subprocess
 
+import psycopg
 import pytest
 
 import pq
@@ -20,8 +21,7 @@ def crew(pooler):
     """A pooler with some workers, and databases on each."""
     def start(**settings):
         return pooler({name: "dbname=p0" for name in NAMES},
-                      workers=WORKERS, server_tls_sslmode="disable",
-                      **settings)
+                      **{"workers": WORKERS, **settings})
     return start
 
 
@@ -173,6 +173,32 @@ def test_logins_in_all_shapes(crew):
         assert slow.value("select 9") == "9"
 
 
+def test_tls_on_both_sides_of_each(tls_pg, pooler, certs):
+    """what a client began in TLS with one worker goes on with another"""
+    p = pooler({name: f"port={tls_pg.port} host=localhost dbname=p0"
+                for name in NAMES[:8]}, workers=WORKERS,
+               auth_type="scram-sha-256", **certs.accept("require"),
+               **certs.connect("verify-full"))
+    con = p.console()
+
+    def login(name):
+        # with SCRAM, bound to the certificate
+        c = psycopg.connect(
+            host="127.0.0.1", port=p.port, dbname=name, user="app",
+            password=p.userlist["app"], sslmode="require",
+            channel_binding="require", autocommit=True)
+        assert c.execute("select ssl from pg_stat_ssl where pid = "
+                         "pg_backend_pid()").fetchone() == (True,)
+        return c
+    clients = [login(name) for name in NAMES[:8]]
+    assert con.query("set client_tls_ciphers = 'HIGH'").tags
+    clients += [login(name) for name in NAMES[:8]]
+    text = "x" * 300000
+    for c in clients:
+        assert c.execute("select %s", (text,)).fetchone() == (text,)
+        c.close()
+
+
 @pytest.mark.parametrize("order, ends_at_once", [
     ("shutdown wait_for_clients", False), ("shutdown", True)])
 def test_shutdown_ends_all(crew, order, ends_at_once):
@@ -196,22 +222,17 @@ def test_shutdown_ends_all(crew, order, ends_at_once):
     ("max_user_connections = 5", "max_user_connections and "
      "max_user_client_connections"),
     ("auth_dbname = d0", "auth_dbname"),
-    ("server_tls_sslmode = prefer", "server_tls_sslmode other than disable"),
     ("http_listen_port = 5", "http_listen_port"),
     ("shutdown_drain_timeout = 5", "shutdown_drain_timeout"),
     ("[users]\nu = max_user_connections=5", "max_user_connections and "
      "max_user_client_connections"),
     ("[databases]\nd1 = auth_dbname=d0", "auth_dbname"),
-    ("[databases]\nd1 = server_tls_sslmode=require",
-     "server_tls_sslmode other than disable"),
-    ("[databases]\n* = server_tls_sslmode=require",
-     "server_tls_sslmode other than disable"),
     ("peer_id = 5", "peer_id and [peers]"),
 ])
 def test_what_can_not_be_done_yet_is_refused(tmp_path, line, what):
     path = tmp_path / "pooler.ini"
     path.write_text("[databases]\nd0 =\n[pgbouncer]\nworkers = 2\n"
-                    f"server_tls_sslmode = disable\n{line}\n")
+                    f"{line}\n")
     done = subprocess.run([binary(), "--check", path], text=True,
                           capture_output=True, **as_user())
     assert f"workers = 2 can't go with {what} yet" in done.stdout
@@ -223,12 +244,12 @@ def test_nor_by_set_or_reload(crew):
     con = p.console()
     e = con.try_query("set max_user_connections = 5").errors[0]
     assert "can't go with max_user_connections" in e.fields["D"]
-    p.dbs["d0"] = "dbname=p0 server_tls_sslmode=require"
+    p.dbs["d0"] = "dbname=p0 auth_dbname=d1"
     # which counts after a restart only
     p.settings["workers"] = 1
     p.write()
     e = con.try_query("reload").errors[0]
-    assert "can't go with server_tls_sslmode" in e.fields["D"]
+    assert "can't go with auth_dbname" in e.fields["D"]
     assert p.raw(database="d0").value("select 1") == "1"
 
 

@@ -86,6 +86,33 @@ static void test_databases_share_a_context(void **state)
 	config_unref(&c);
 }
 
+static void test_another_thread_has_the_same(void **state)
+{
+	struct config *c = config_seed(0);
+	struct config_db off = { .tls = as_settings };
+	struct err e;
+	struct tls_setup *a = tls_setup_new(c, &e), *b;
+
+	(void)state;
+	assert_non_null(a);
+	unsigned long n = 1;
+
+	do {
+		mem_fail_at(n++);
+		b = tls_setup_share(a);
+		mem_fail_at(0);
+	} while (b == NULL);
+	assert_true(n > 4);
+	const struct tls_target *const t = tls_setup_find(b, &off);
+
+	assert_int_equal(t->what.sslmode, SSLMODE_PREFER);
+	assert_non_null(t->context);
+	assert_ptr_not_equal(t->context, a->targets->context);
+	tls_setup_free(&a);
+	tls_setup_free(&b);
+	config_unref(&c);
+}
+
 static void test_what_does_not_fit_is_refused(void **state)
 {
 	(void)state;
@@ -165,6 +192,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults_need_no_files),
 		cmocka_unit_test(test_databases_share_a_context),
+		cmocka_unit_test(test_another_thread_has_the_same),
 		cmocka_unit_test(test_what_does_not_fit_is_refused),
 		cmocka_unit_test(test_only_what_counts_recycles),
 		cmocka_unit_test(test_any_number_of_reloads_is_one_type_of_bio),
