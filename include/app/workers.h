@@ -18,6 +18,9 @@ void workers_let_go(struct app *app);
 /* The one after app, in a hold; NULL: that was the last. */
 struct app *workers_next(const struct app *app);
 
+/* Clients on their way to another worker. */
+unsigned workers_count_mailed(const struct app *app);
+
 /* For client_ops; on the first one. */
 unsigned workers_count_clients(void *app);
 bool workers_may_send(void *app, unsigned worker);

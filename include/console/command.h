@@ -34,7 +34,6 @@ struct command {
 	bool admin;		/* needs admin rights */
 	bool logged;		/* "... command issued" */
 	bool host;		/* may be given HOST and a name */
-	bool alone;		/* not with several workers yet */
 	bool always;		/* also while another process takes over */
 	enum command_arg arg;
 	const char *const *words;	/* ARG_WORD */

@@ -6,6 +6,7 @@
 
 #include "app/app.h"
 #include "app/listener.h"
+#include "app/workers.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "console/handover.h"
@@ -25,17 +26,31 @@ static bool is_any_paused(const struct catalog *c)
 	return false;
 }
 
-int suspend_begin(struct app *app, struct err *e)
+static void begin(struct app *app)
 {
-	if (is_any_paused(app->catalog))
-		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
-		    "cannot suspend with paused databases");
 	app->ss.suspended = true;
 	app->suspend_since = time_now();
 	app->moving = UINT_MAX;
 	app->still_since = 0;
+}
+
+int suspend_begin(struct app *app, struct err *e)
+{
+	for (struct app *w = app; w != NULL; w = workers_next(w)) {
+		if (is_any_paused(w->catalog))
+			return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+			    "cannot suspend with paused databases");
+	}
+	for (struct app *w = app; w != NULL; w = workers_next(w))
+		begin(w);
 	listener_pause_all(app);
 	return 0;
+}
+
+void suspend_note_arrival(struct app *app)
+{
+	if (app->ss.suspended)
+		app->moving = UINT_MAX;
 }
 
 /*
@@ -59,17 +74,25 @@ static void await_successor(struct app *app, usec_t limit)
 	}
 }
 
+/* It is for a console's sake; true: it was taken back, as there is none. */
+static bool is_deserted(struct app *app)
+{
+	if (app->first != NULL || (app->admin.consoles != NULL &&
+	    !handover_is_deserted(&app->admin)))
+		return false;
+	log_info("admin disappeared when suspended, doing RESUME");
+	app_resume(app);
+	return true;
+}
+
 void suspend_turn(struct app *app)
 {
 	const usec_t limit = app->config->set.suspend_timeout;
 	const usec_t age = time_now() - app->suspend_since;
 	const bool over = limit > 0 && age > limit;
 
-	if (app->admin.consoles == NULL || handover_is_deserted(&app->admin)) {
-		log_info("admin disappeared when suspended, doing RESUME");
-		app_resume(app);
+	if (is_deserted(app))
 		return;
-	}
 	const unsigned moving = suspension_turn(&app->ss, age < PATIENCE && !over);
 
 	if (app->moving == 0) {
@@ -85,7 +108,12 @@ void suspend_turn(struct app *app)
 
 bool suspend_is_complete(const struct app *app)
 {
-	return app->ss.suspended && app->moving == 0;
+	const struct app *w = app;
+
+	while (w != NULL && w->ss.suspended && w->moving == 0)
+		w = workers_next(w);
+	/* who is on the way to a worker will be told there */
+	return w == NULL && workers_count_mailed(app) == 0;
 }
 
 void suspend_end(struct app *app)

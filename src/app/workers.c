@@ -43,19 +43,28 @@ static struct worker *worker_of(void *arg, unsigned number)
 	return app->workers->at[number - 1];
 }
 
+unsigned workers_count_mailed(const struct app *app)
+{
+	const unsigned count = app->workers == NULL ? 0 : app->workers->count;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		struct worker *const w = app->workers->at[i];
+
+		n += w->sent - atomic_load_explicit(&w->arrived,
+		    memory_order_acquire);
+	}
+	return n;
+}
+
 unsigned workers_count_clients(void *arg)
 {
 	const struct app *const app = arg;
-	unsigned n = 0;
+	/* a client in between counts twice, never not at all */
+	unsigned n = workers_count_mailed(app);
 
-	for (unsigned i = 0; i < app->workers->count; i++) {
-		struct worker *const w = app->workers->at[i];
-
-		/* a client in between counts twice, never not at all */
-		n += w->sent - atomic_load_explicit(&w->arrived,
-		    memory_order_acquire);
-		n += w->app.catalog->clients;
-	}
+	for (unsigned i = 0; i < app->workers->count; i++)
+		n += app->workers->at[i]->app.catalog->clients;
 	return n;
 }
 

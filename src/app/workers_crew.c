@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "app/suspend.h"
 #include "app/workers_parts.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -22,6 +23,7 @@ static void on_mail(void *arg, void *object)
 	/* the client may have been accepted since this turn began */
 	time_update();
 	login_arrive(&w->app.ss, object);
+	suspend_note_arrival(&w->app);
 	/* the client is counted here by now */
 	atomic_store_explicit(&w->arrived, w->arrived + 1,
 	    memory_order_release);

@@ -111,10 +111,6 @@ static enum command_result run_in_a_hold(const struct command *row,
 	/* k may end */
 	struct admin *const a = k->admin;
 
-	if (row->alone)
-		return command_failed(err_set(e,
-		    ERRCODE_FEATURE_NOT_SUPPORTED,
-		    "%s can't be done with several workers yet", row->name));
 	if (a->ops->hold(a->app, e) < 0)
 		return COMMAND_FAILED;
 	const enum command_result result = row->run(k, cmd, e);

@@ -377,7 +377,7 @@ struct command_group command_group_databases(void)
 		    .host = true, .arg = ARG_OPTIONAL, .always = true,
 		    .run = cmd_resume,
 		    .help = "RESUME [<db>]|HOST <host>" },
-		{ .name = "SUSPEND", .admin = true, .alone = true, .logged = true,
+		{ .name = "SUSPEND", .admin = true, .logged = true,
 		    .arg = ARG_NONE, .run = cmd_suspend, .help = "SUSPEND" },
 		{ .name = "DISABLE", .admin = true, .logged = true,
 		    .arg = ARG_DATABASE, .run = cmd_disable,

@@ -116,6 +116,16 @@ bool login_departs(struct client *c, const struct startup *m)
 	return true;
 }
 
+/* SUSPEND may have come, or been lifted, while c was on its way. */
+static void go_on(struct client *c)
+{
+	if (c->ss->still)
+		stream_suspend(&c->stream);
+	else
+		stream_unsuspend(&c->stream);
+	stream_resume(&c->stream);
+}
+
 void login_arrive(struct sessions *ss, struct client *c)
 {
 	struct login *const l = c->login;
@@ -133,5 +143,5 @@ void login_arrive(struct sessions *ss, struct client *c)
 	    tls_join(&c->stream, ss->tls->client) < 0)
 		client_close(c, CLOSE_NO_MEMORY_FOR_A_LOGIN);
 	else if (login_enter(c))
-		stream_resume(&c->stream);
+		go_on(c);
 }

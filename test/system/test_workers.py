@@ -97,6 +97,31 @@ def test_pause_waits_for_all_and_resume_wakes_all(crew):
     assert all(c.recv_until().rows == [["7"]] for c in clients[1:])
 
 
+def test_suspend_stops_all_and_resume_wakes_all(crew):
+    p = crew()
+    clients = [p.raw(database=name) for name in NAMES[:12]]
+    for c in clients:
+        c.query("select 1")
+    con = p.console()
+    con.query("pause " + NAMES[0])
+    assert "paused databases" in con.try_query("suspend").errors[0].message
+    con.query("resume " + NAMES[0])
+    for c in clients[:6]:
+        c.send(pq.query("select pg_sleep(0.1), 'long'"))
+    assert con.query("suspend").tags == ["SUSPEND"]
+    assert ["suspended", "yes"] in con.query("show state").rows
+    for c in clients[6:]:
+        c.send(pq.query("select 7"))
+    late = [p.open() for _ in NAMES[:6]]
+    for name, c in zip(NAMES, late):
+        c.send(pq.startup({"user": "app", "database": name}))
+    assert not any(c.readable(0) for c in clients[6:] + late)
+    assert con.query("resume").tags == ["RESUME"]
+    assert all(c.recv_until().rows == [["", "long"]] for c in clients[:6])
+    assert all(c.recv_until().rows == [["7"]] for c in clients[6:])
+    assert not any(c.recv_until().errors for c in late)
+
+
 def test_orders_for_one_database(crew):
     p = crew()
     con = p.console()
@@ -259,6 +284,5 @@ def test_what_the_console_can_not_do_yet(crew):
     for topic in ("users", "totals", "fds", "latencies", "counters"):
         e = con.try_query("show " + topic).errors[0]
         assert e.code == "0A000" and "several workers" in e.message
-    for order in ("suspend", "shutdown drain"):
-        e = con.try_query(order).errors[0]
-        assert e.code == "0A000" and "several workers" in e.message
+    e = con.try_query("shutdown drain").errors[0]
+    assert e.code == "0A000" and "several workers" in e.message
