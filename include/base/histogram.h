@@ -92,6 +92,13 @@ void histogram_add_now(struct histogram *sum, const struct histogram *from);
 /* Count in sum all that from counted. */
 void histogram_add(struct histogram *sum, const struct histogram *from);
 
+/*
+ * Add to the last period's summary of one place that of another: ranks can't be
+ * added up, so each is the greater one, which the true one is not above.
+ */
+void histogram_summary_add(struct histogram_summary *sum,
+    const struct histogram_summary *from);
+
 /* The period ends: h->last tells of it, and the next one begins. */
 void histogram_end_period(struct histogram *h);
 /* Was nothing counted in this period and in the last? */

@@ -66,8 +66,7 @@ enum view_over {
 /* Where there are several workers. */
 enum view_spread {
 	VIEW_EACH,		/* the rows of one worker, then of the next */
-	VIEW_FIRST,		/* the first one knows it all */
-	VIEW_NOT_YET,		/* nobody has added it up so far */
+	VIEW_FIRST,		/* the first one knows it all, or adds it up */
 };
 
 struct view {

@@ -48,6 +48,9 @@ enum tally_table {
 void tally_error(struct tally *t, enum tally_source from, const char *code);
 const char *tally_limit_name(enum tally_limit limit);
 
+/* Count in sum what t has counted. */
+void tally_add(struct tally *sum, const struct tally *t);
+
 const char *tally_name(enum tally_table table);
 const char *tally_help(enum tally_table table);
 

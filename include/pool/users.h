@@ -32,11 +32,15 @@ void user_put_typed(struct user *u, struct credentials *typed);
 /* A name out of the auth file, of a line of [users], or of a user that came. */
 struct known_user {
 	const char *name;
-	const struct user *used;	/* NULL: nobody came yet */
 	const struct config_user *conf;	/* NULL: no line */
+	unsigned clients, servers;	/* as user_admitted() has them */
 };
-/* In byte order; fn returns non-zero to stop. */
-int users_each(struct catalog *c,
+/*
+ * Of count catalogs with one configuration, in byte order; fn returns non-zero
+ * to stop.
+ */
+#define USERS_CATALOGS 64
+int users_each(struct catalog *const *all, size_t count,
     int (*fn)(void *arg, const struct known_user *u), void *arg);
 /*
  * How many users there are: users of the configuration, which takes no time to

@@ -116,6 +116,15 @@ static void find_ranks(const struct histogram *h, bool all,
 	}
 }
 
+void histogram_summary_add(struct histogram_summary *sum,
+    const struct histogram_summary *from)
+{
+	sum->count += from->count;
+	sum->max = greater(sum->max, from->max);
+	for (size_t i = 0; i < HISTOGRAM_RANKS; i++)
+		sum->at[i] = greater(sum->at[i], from->at[i]);
+}
+
 void histogram_end_period(struct histogram *h)
 {
 	h->last = (struct histogram_summary){

@@ -28,10 +28,6 @@ static int show_workers(const struct console *k, const struct statement *st,
 {
 	const struct admin *const a = k->admin;
 
-	if (st->show.view->spread == VIEW_NOT_YET)
-		return err_set(e, ERRCODE_FEATURE_NOT_SUPPORTED,
-		    "SHOW %s is not known of several workers yet",
-		    st->show.view->topic);
 	if (a->ops->hold(a->app, e) < 0)
 		return -1;
 	const int rc = show_rows(k, st, sink);
@@ -127,7 +123,11 @@ static void pass_fds(struct console *k, const struct statement *st)
 {
 	struct err e;
 
-	if (fds_pass(k, st->show.view, &e) == 0)
+	if (k->admin->next != NULL)
+		console_error(k, (err_set(&e, ERRCODE_FEATURE_NOT_SUPPORTED,
+		    "descriptors can't be passed with several workers yet"),
+		    &e));
+	else if (fds_pass(k, st->show.view, &e) == 0)
 		console_complete(k, statement_tag(st));
 	else
 		client_close_cause(k->client,

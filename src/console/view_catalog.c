@@ -45,11 +45,11 @@ static const struct column databases_columns[] = { DATABASES(VIEW_COLUMN) };
 	X(INT4, "max_user_connections", PLAIN, \
 	    cell_positive(conf->max_user_connections, set->max_user_connections)) \
 	X(INT4, "current_connections", PLAIN, \
-	    cell_number(u->used != NULL ? u->used->servers : 0)) \
+	    cell_number(u->servers)) \
 	X(INT4, "max_user_client_connections", PLAIN, \
 	    cell_positive(conf->max_user_client_connections, set->max_user_client_connections)) \
 	X(INT4, "current_client_connections", PLAIN, \
-	    cell_number(u->used != NULL ? user_admitted(u->used) : 0))
+	    cell_number(u->clients))
 
 static const struct column users_columns[] = { USERS(VIEW_COLUMN) };
 
@@ -154,9 +154,15 @@ static int user_row(void *arg, const struct known_user *u)
 static void users_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
+	const struct users_walk walk = {
+		.set = sessions_settings(a->ss), .sink = sink };
+	struct catalog *all[USERS_CATALOGS];
+	size_t n = 0;
+
 	(void)v;
-	(void)users_each(a->ss->catalog, user_row, &(struct users_walk){
-		.set = sessions_settings(a->ss), .sink = sink });
+	for (; a != NULL && n < USERS_CATALOGS; a = a->next)
+		all[n++] = a->ss->catalog;
+	(void)users_each(all, n, user_row, (void *)(uintptr_t)&walk);
 }
 
 /* The one with the lowest id above last; NULL: none is left. */
@@ -195,7 +201,7 @@ struct view_group view_group_catalog(void)
 		{ .topic = "DATABASES", VIEW_COLUMNS(databases_columns),
 		    .rows = databases_rows, .over = VIEW_DATABASES,
 		    .item = database_row },
-		{ .topic = "USERS", .spread = VIEW_NOT_YET,
+		{ .topic = "USERS", .spread = VIEW_FIRST,
 		    VIEW_COLUMNS(users_columns),
 		    .rows = users_rows },
 		{ .topic = "PEERS", .spread = VIEW_FIRST,

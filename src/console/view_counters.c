@@ -37,12 +37,16 @@ static int put(void *arg, const struct tally_count *n)
 static void counters_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
+	struct tally sum = { .errors = { { 0 } } };
+
 	(void)v;
+	for (; a != NULL; a = a->next)
+		tally_add(&sum, &a->ss->tally);
 	for (int i = 0; i < TALLY_TABLES; i++) {
 		const enum tally_table table = (enum tally_table)i;
 		struct out out = { sink, tally_name(table) };
 
-		if (tally_each(&a->ss->tally, table, put, &out) != 0)
+		if (tally_each(&sum, table, put, &out) != 0)
 			return;
 	}
 }
@@ -50,7 +54,7 @@ static void counters_rows(const struct admin *a, const struct view *v,
 struct view_group view_group_counters(void)
 {
 	static const struct view views[] = {
-		{ .topic = "COUNTERS", .spread = VIEW_NOT_YET,
+		{ .topic = "COUNTERS", .spread = VIEW_FIRST,
 		    VIEW_COLUMNS(counters_columns),
 		    .rows = counters_rows },
 	};

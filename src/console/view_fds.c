@@ -303,8 +303,7 @@ static void fds_rows(const struct admin *a, const struct view *v,
 struct view_group view_group_fds(void)
 {
 	static const struct view views[] = {
-		{ .topic = "FDS", .spread = VIEW_NOT_YET,
-		    VIEW_COLUMNS(columns), .rows = fds_rows,
+		{ .topic = "FDS", VIEW_COLUMNS(columns), .rows = fds_rows,
 		    .variant = FOR_EYES, .admin = true },
 	};
 

@@ -45,18 +45,27 @@ static int latency_row(const struct whose *who, const struct histogram *h,
 }
 
 /* The averages have what was before this period, and of pools that are gone. */
-static int sum_row(const struct catalog *c, enum latency what,
+static void add_catalog(struct histogram *sum, const struct catalog *c,
+    enum latency what)
+{
+	const struct histogram *const all = &c->averages.latencies.of[what];
+
+	histogram_add(sum, all);
+	histogram_summary_add(&sum->last, &all->last);
+	for (const struct pool *p = c->pools; p != NULL; p = p->hh.next) {
+		if (p->latencies != NULL)
+			histogram_add_now(sum, &p->latencies->of[what]);
+	}
+}
+
+static int sum_row(const struct admin *a, enum latency what,
     struct row_sink *sink)
 {
 	const struct whose who = { .latency = latency_name(what) };
 	struct histogram sum = { 0 };
 
-	histogram_add(&sum, &c->averages.latencies.of[what]);
-	sum.last = c->averages.latencies.of[what].last;
-	for (const struct pool *p = c->pools; p != NULL; p = p->hh.next) {
-		if (p->latencies != NULL)
-			histogram_add_now(&sum, &p->latencies->of[what]);
-	}
+	for (; a != NULL; a = a->next)
+		add_catalog(&sum, a->ss->catalog, what);
 	const int rc = latency_row(&who, &sum, sink);
 
 	histogram_fini(&sum);
@@ -99,29 +108,42 @@ static int pool_rows(const struct admin *a, const struct view *v,
 	return 0;
 }
 
-static void latencies_rows(const struct admin *a, const struct view *v,
-    struct row_sink *sink)
+static void settle(struct catalog *c)
 {
-	struct catalog *const c = a->ss->catalog;
-
 	catalog_sort(c);
 	averages_settle(&c->averages);
 	for (struct pool *p = c->pools; p != NULL; p = p->hh.next)
 		latencies_settle(p);
-	for (size_t i = 0; i < LATENCIES; i++) {
-		if (sum_row(c, (enum latency)i, sink) != 0)
-			return;
-	}
-	for (struct pool *p = c->pools; p != NULL; p = p->hh.next) {
+}
+
+static int rows_of_pools(const struct admin *a, const struct view *v,
+    struct row_sink *sink)
+{
+	for (const struct pool *p = a->ss->catalog->pools; p != NULL;
+	    p = p->hh.next) {
 		if (pool_rows(a, v, p, sink) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void latencies_rows(const struct admin *a, const struct view *v,
+    struct row_sink *sink)
+{
+	for (const struct admin *w = a; w != NULL; w = w->next)
+		settle(w->ss->catalog);
+	for (size_t i = 0; i < LATENCIES; i++) {
+		if (sum_row(a, (enum latency)i, sink) != 0)
 			return;
 	}
+	while (a != NULL && rows_of_pools(a, v, sink) == 0)
+		a = a->next;
 }
 
 struct view_group view_group_latencies(void)
 {
 	static const struct view views[] = {
-		{ .topic = "LATENCIES", .spread = VIEW_NOT_YET,
+		{ .topic = "LATENCIES", .spread = VIEW_FIRST,
 		    VIEW_COLUMNS(latencies_columns),
 		    .rows = latencies_rows, .over = VIEW_POOLS,
 		    .item = pool_rows, .begin = begin_rows },

@@ -67,6 +67,13 @@ static void sums_add(struct sums *sums, const struct pool *p)
 	counters_add(&sums->before, &p->counted.before);
 }
 
+static void sums_add_all(struct sums *sums, struct catalog *c)
+{
+	averages_settle(&c->averages);
+	for (const struct pool *p = c->pools; p != NULL; p = p->hh.next)
+		sums_add(sums, p);
+}
+
 static void sums_average(const struct sums *sums, const struct admin *a,
     struct counters *avg)
 {
@@ -127,10 +134,9 @@ static void totals_rows(const struct admin *a, const struct view *v,
 	struct counters avg;
 
 	(void)v;
-	averages_settle(&a->ss->catalog->averages);
-	for (const struct pool *p = a->ss->catalog->pools; p != NULL;
-	    p = p->hh.next)
-		sums_add(&sums, p);
+	for (const struct admin *w = a; w != NULL; w = w->next)
+		sums_add_all(&sums, w->ss->catalog);
+	/* workers begin their periods together, but for one tick */
 	sums_average(&sums, a, &avg);
 	add_counters(values, add_counters(values, 0, &sums.now), &avg);
 
@@ -162,7 +168,7 @@ struct view_group view_group_stats(void)
 		    VIEW_COLUMNS(stats_averages_columns),
 		    .rows = stats_rows, STATS_ITEM,
 		    .variant = STATS_AVERAGES },
-		{ .topic = "TOTALS", .spread = VIEW_NOT_YET,
+		{ .topic = "TOTALS", .spread = VIEW_FIRST,
 		    VIEW_COLUMNS(totals_columns),
 		    .rows = totals_rows, .over = VIEW_WHOLE },
 	};

@@ -150,6 +150,21 @@ static void name(struct tally_count *n, const struct table *of, unsigned i,
 	}
 }
 
+/* A tally is made of tables of counts, and of nothing else. */
+static uint64_t *counts_of(struct tally *t)
+{
+	return (uint64_t *)(void *)t;
+}
+
+void tally_add(struct tally *sum, const struct tally *t)
+{
+	const uint64_t *const from = counts_of((struct tally *)(uintptr_t)t);
+	uint64_t *const to = counts_of(sum);
+
+	for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
+		to[i] += from[i];
+}
+
 int tally_each(const struct tally *t, enum tally_table table, tally_fn *fn,
     void *arg)
 {

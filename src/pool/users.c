@@ -133,7 +133,8 @@ void user_put_typed(struct user *u, struct credentials *typed)
 
 /* Three lists in byte order, and where each of them is. */
 struct merge {
-	const struct user *used;
+	const struct user *used[USERS_CATALOGS];	/* of each catalog */
+	size_t catalogs;
 	const struct config_user *conf;
 	const struct userlist *list;	/* NULL: empty */
 	size_t listed;
@@ -156,20 +157,40 @@ static bool is_name(const char *name, const char *other)
 	return other != NULL && strcmp(name, other) == 0;
 }
 
+static const char *first_used(const struct merge *m)
+{
+	const char *name = NULL;
+
+	for (size_t i = 0; i < m->catalogs; i++)
+		name = first(name, m->used[i] != NULL ? m->used[i]->name :
+		    NULL);
+	return name;
+}
+
+static void take_used(struct merge *m, struct known_user *out)
+{
+	for (size_t i = 0; i < m->catalogs; i++) {
+		const struct user *const u = m->used[i];
+
+		if (u == NULL || strcmp(u->name, out->name) != 0)
+			continue;
+		out->clients += user_admitted(u);
+		out->servers += u->servers;
+		m->used[i] = u->hh.next;
+	}
+}
+
 /* Take the first name off all lists that have it; false: they are empty. */
 static bool take(struct merge *m, struct known_user *out)
 {
-	const char *const used = m->used != NULL ? m->used->name : NULL;
+	const char *const used = first_used(m);
 	const char *const conf = m->conf != NULL ? m->conf->name : NULL;
 	const char *const listed = listed_name(m);
 
 	*out = (struct known_user){ .name = first(used, first(conf, listed)) };
 	if (out->name == NULL)
 		return false;
-	if (is_name(out->name, used)) {
-		out->used = m->used;
-		m->used = m->used->hh.next;
-	}
+	take_used(m, out);
 	if (is_name(out->name, conf)) {
 		out->conf = m->conf;
 		m->conf = m->conf->next;
@@ -191,24 +212,23 @@ static struct merge begin_configured(const struct catalog *c)
 		.list = c->config->userlist };
 }
 
-static struct merge begin(struct catalog *c)
+static void add_used(struct merge *m, struct catalog *c)
 {
-	struct merge m = begin_configured(c);
-
 	HASH_SORT(c->users, by_user_name);
 	/* whoever was next may be anywhere now */
 	if (c->to_renew != NULL)
 		c->to_renew = c->users;
-	m.used = c->users;
-	return m;
+	m->used[m->catalogs++] = c->users;
 }
 
-int users_each(struct catalog *c,
+int users_each(struct catalog *const *all, size_t count,
     int (*fn)(void *arg, const struct known_user *u), void *arg)
 {
-	struct merge m = begin(c);
+	struct merge m = begin_configured(all[0]);
 	struct known_user u;
 
+	for (size_t i = 0; i < count && i < USERS_CATALOGS; i++)
+		add_used(&m, all[i]);
 	while (take(&m, &u)) {
 		const int rc = fn(arg, &u);
 

@@ -312,14 +312,40 @@ static void test_effective_settings(void **state)
 	catalog_free(&c);
 }
 
+static int note_sum(void *arg, const struct known_user *u)
+{
+	struct fixture *f = arg;
+	const size_t n = strlen(f->log);
+
+	snprintf(f->log + n, sizeof f->log - n, "%s %u, ", u->name, u->servers);
+	return 0;
+}
+
 static int note_user(void *arg, const struct known_user *u)
 {
 	struct fixture *f = arg;
 	const size_t n = strlen(f->log);
 
 	snprintf(f->log + n, sizeof f->log - n, "%s%s%s ", u->name,
-	    u->used != NULL ? "+" : "", u->conf != NULL ? "=" : "");
+	    u->servers > 0 ? "+" : "", u->conf != NULL ? "=" : "");
 	return strcmp(u->name, "stop") == 0;
+}
+
+static void test_users_of_several_catalogs_are_added_up(void **state)
+{
+	struct fixture *f = *state;
+	struct catalog *all[] = {
+		start(f, "", "line =\n", ""), start(f, "", "line =\n", ""),
+	};
+
+	f->log[0] = '\0';
+	catalog_get_user(all[0], "ann")->servers = 2;
+	catalog_get_user(all[1], "ann")->servers = 3;
+	catalog_get_user(all[1], "zoe")->servers = 4;
+	assert_int_equal(users_each(all, 2, note_sum, f), 0);
+	assert_string_equal(f->log, "ann 5, line 0, pgbouncer 0, zoe 4, ");
+	catalog_free(&all[0]);
+	catalog_free(&all[1]);
 }
 
 static void test_users_are_known_before_they_come(void **state)
@@ -329,17 +355,17 @@ static void test_users_are_known_before_they_come(void **state)
 	    "\"zoe\" \"\"\n\"both\" \"\"\n\"ann\" \"\"\n");
 
 	assert_null(catalog_find_user(c, "ann"));
-	assert_non_null(catalog_get_user(c, "user"));
+	catalog_get_user(c, "user")->servers = 1;
 	assert_non_null(catalog_get_user(c, "both")->conf);
-	assert_non_null(catalog_get_user(c, "guest"));
-	assert_int_equal(users_each(c, note_user, f), 0);
+	catalog_get_user(c, "guest")->servers = 1;
+	assert_int_equal(users_each(&c, 1, note_user, f), 0);
 	assert_string_equal(f->log,
-	    "ann both+= guest+ line= pgbouncer+ user+= zoe ");
+	    "ann both= guest+ line= pgbouncer user+= zoe ");
 	assert_int_equal(users_count(c), 7);
 	apply(c, f, load(f, "", "stop =\n", ""), "");
 	assert_null(catalog_get_user(c, "both")->conf);
-	assert_int_equal(users_each(c, note_user, f), 1);
-	assert_string_equal(f->log, "both+ guest+ pgbouncer+ stop= ");
+	assert_int_equal(users_each(&c, 1, note_user, f), 1);
+	assert_string_equal(f->log, "both guest+ pgbouncer stop= ");
 	/* and the one that the log stopped before */
 	assert_int_equal(users_count(c), 5);
 	assert_int_equal(users_configured(c), 1);
@@ -534,6 +560,7 @@ int main(void)
 		CASE(test_secrets_keep_or_lose_what_was_derived),
 		CASE(test_learned_secret_is_of_one_pool),
 		CASE(test_effective_settings),
+		CASE(test_users_of_several_catalogs_are_added_up),
 		CASE(test_users_are_known_before_they_come),
 		CASE(test_automatic_databases),
 		CASE(test_each_has_its_turn_whoever_goes),

@@ -168,6 +168,20 @@ static void test_sums_have_all_of_their_parts(void **state)
 	histogram_fini(&sum);
 }
 
+static void test_sum_of_last_periods_is_at_most_the_worst(void **state)
+{
+	struct histogram_summary sum = { 2, { 1, 5, 5, 5, 5 }, 9 };
+	const struct histogram_summary other = { 3, { 4, 4, 6, 6, 6 }, 7 };
+
+	(void)state;
+	histogram_summary_add(&sum, &other);
+	assert_int_equal(sum.count, 5);
+	assert_int_equal(sum.at[0], 4);
+	assert_int_equal(sum.at[1], 5);
+	assert_int_equal(sum.at[4], 6);
+	assert_int_equal(sum.max, 9);
+}
+
 static void test_what_has_no_memory_is_not_counted(void **state)
 {
 	struct histogram h = { 0 }, sum = { 0 };
@@ -199,6 +213,8 @@ int main(void)
 		cmocka_unit_test(test_greatest_values_keep_their_maximum),
 		cmocka_unit_test(test_period_ends_and_the_sum_goes_on),
 		cmocka_unit_test(test_sums_have_all_of_their_parts),
+		cmocka_unit_test(
+		    test_sum_of_last_periods_is_at_most_the_worst),
 		cmocka_unit_test(test_what_has_no_memory_is_not_counted),
 	};
 

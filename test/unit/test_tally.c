@@ -101,6 +101,19 @@ static void test_what_is_small_is_told_when_it_is_0_too(void **state)
 	assert_string_equal(tally_name(TALLY_TABLE_limits_hit), "limits_hit");
 }
 
+static void test_sum_has_what_each_has_counted(void **state)
+{
+	struct tally sum = t;
+
+	(void)state;
+	t.server_logins[TALLY_FAILED][0] = 3;
+	sum.server_logins[TALLY_FAILED][0] = 4;
+	sum.errors[TALLY_SOURCES - 1][TALLY_CLASSES - 1] = 1;
+	tally_add(&sum, &t);
+	assert_int_equal(sum.server_logins[TALLY_FAILED][0], 7);
+	assert_int_equal(sum.errors[TALLY_SOURCES - 1][TALLY_CLASSES - 1], 1);
+}
+
 static int stop(void *arg, const struct tally_count *n)
 {
 	(void)n;
@@ -128,6 +141,8 @@ int main(void)
 		    test_labels_are_words_of_log_and_settings, setup),
 		cmocka_unit_test_setup(
 		    test_what_is_small_is_told_when_it_is_0_too, setup),
+		cmocka_unit_test_setup(test_sum_has_what_each_has_counted,
+		    setup),
 		cmocka_unit_test_setup(test_who_has_enough_is_told_no_more,
 		    setup),
 	};
