@@ -48,17 +48,6 @@ static bool has_peers(const struct config *c)
 	return c->peers != NULL || c->set.peer_id != 0;
 }
 
-static bool keeps_state(const struct config *c)
-{
-	bool keeps = c->set.session_state != STATE_FORGET;
-
-	for (const struct config_db *db = c->dbs; db != NULL; db = db->next)
-		keeps = keeps || db->session_state > STATE_FORGET;
-	for (const struct config_user *u = c->users; u != NULL; u = u->next)
-		keeps = keeps || u->session_state > STATE_FORGET;
-	return keeps;
-}
-
 int config_check_workers(const struct config *c, struct err *e)
 {
 	static const struct {
@@ -71,7 +60,6 @@ int config_check_workers(const struct config *c, struct err *e)
 		{ has_http, "http_listen_port" },
 		{ drains, "shutdown_drain_timeout" },
 		{ has_peers, "peer_id and [peers]" },
-		{ keeps_state, "session_state other than forget" },
 	};
 
 	if (c->set.workers <= 1)

@@ -252,6 +252,19 @@ def test_tls_on_both_sides_of_each(tls_pg, pooler, certs):
         c.close()
 
 
+@pytest.mark.parametrize("state", ["clean", "keep"])
+def test_session_state_is_each_worker_s_own(crew, state):
+    p = crew(session_state=state, default_pool_size=1)
+    pairs = [(p.raw(database=name), p.raw(database=name))
+             for name in NAMES[:6]]
+    for n, (a, b) in enumerate(pairs):
+        a.query(f"set work_mem = '{1000 + n}kB'")
+        assert b.value("show work_mem") == "4MB"
+    for n, (a, b) in enumerate(pairs):
+        assert a.value("show work_mem") == (
+            f"{1000 + n}kB" if state == "keep" else "4MB")
+
+
 @pytest.mark.parametrize("order, ends_at_once", [
     ("shutdown wait_for_clients", False), ("shutdown", True)])
 def test_shutdown_ends_all(crew, order, ends_at_once):
