@@ -10,13 +10,21 @@ struct client;
 
 /*
  * The workers stand still, until the call that ends the hold. False: a worker
- * does not come, which the log tells. Both calls do nothing where there is one
+ * hangs, or does not come, which the log tells. Both calls do nothing where there is one
  * worker.
  */
 bool workers_hold(struct app *app);
 void workers_let_go(struct app *app);
 /* The one after app, in a hold; NULL: that was the last. */
 struct app *workers_next(const struct app *app);
+
+/*
+ * Now and then, on each: says that it turns, and the first one looks whether the
+ * others do. Who hangs is named in the log.
+ */
+void workers_watch(struct app *app);
+/* Does none of them hang? On the first one. */
+bool workers_turn(const struct app *app);
 
 /* Clients on their way to another worker. */
 unsigned workers_count_mailed(const struct app *app);

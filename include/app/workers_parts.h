@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "app/app.h"
+#include "app/watch.h"
 #include "app/workers.h"
 
 struct hold;
@@ -18,6 +19,8 @@ struct worker {
 	struct mailbox *mail;		/* owned: clients from the first one */
 	unsigned sent;			/* of these; by the first one */
 	atomic_uint arrived;		/* by this one */
+	atomic_uint signs;		/* of life: it moves on; by this one */
+	struct watch watch;		/* of these; by the first one */
 };
 
 struct workers {

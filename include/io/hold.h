@@ -26,5 +26,7 @@ int hold_join(struct hold *h, struct loop *l);
  */
 bool hold_take(struct hold *h, usec_t limit);
 void hold_release(struct hold *h);
+/* After a hold that failed: which loop did not come; the first to join is 1. */
+unsigned hold_missing(const struct hold *h);
 
 #endif

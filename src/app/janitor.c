@@ -10,6 +10,7 @@
 #include "app/reload.h"
 #include "app/takeover.h"
 #include "app/upkeep.h"
+#include "app/workers.h"
 #include "base/log.h"
 #include "http/http.h"
 #include "io/loop.h"
@@ -125,6 +126,7 @@ static void janitor_tick(void *arg)
 	struct app *const app = arg;
 	const usec_t now = time_now();
 
+	workers_watch(app);
 	listener_tick(app, now);
 	takeover_tick(app, now);
 	reload_tick(app);

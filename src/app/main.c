@@ -212,10 +212,8 @@ static void on_watchdog(void *arg)
 {
 	struct app *const app = arg;
 
-	if (!workers_hold(app))
-		return;
-	workers_let_go(app);
-	notify_alive();
+	if (workers_turn(app))
+		notify_alive();
 }
 
 /* Each loop answers for itself as long as it turns. */

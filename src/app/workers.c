@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "app/workers_parts.h"
 
+#include "base/container.h"
 #include "base/log.h"
 #include "io/hold.h"
 #include "io/mailbox.h"
@@ -14,8 +15,12 @@ bool workers_hold(struct app *app)
 {
 	if (app->workers == NULL)
 		return true;
+	/* clients of this one must not wait for it over and over */
+	if (!workers_turn(app))
+		return false;
 	if (!hold_take(app->workers->hold, HOLD_LIMIT)) {
-		log_error("a worker does not answer");
+		log_error("worker %u does not answer",
+		    hold_missing(app->workers->hold));
 		return false;
 	}
 	/* what they have noted is not of the future */
@@ -32,6 +37,48 @@ void workers_let_go(struct app *app)
 struct app *workers_next(const struct app *app)
 {
 	return app->next;
+}
+
+/* --- does each of them turn? --- */
+
+static void look_at(struct worker *w)
+{
+	const unsigned signs = atomic_load_explicit(&w->signs,
+	    memory_order_relaxed);
+
+	switch (watch_look(&w->watch, signs)) {
+	case WATCH_HANGS:
+		log_error("worker %u hangs: its clients are not served, and "
+		    "no order reaches all", w->app.number);
+		break;
+	case WATCH_IS_BACK:
+		log_warning("worker %u is back", w->app.number);
+		break;
+	case WATCH_NONE:
+		break;
+	}
+}
+
+void workers_watch(struct app *app)
+{
+	const unsigned count = app->workers == NULL ? 0 : app->workers->count;
+
+	for (unsigned i = 0; i < count; i++)
+		look_at(app->workers->at[i]);
+	if (app->first != NULL)
+		atomic_fetch_add_explicit(&container_of(app, struct worker,
+		    app)->signs, 1, memory_order_relaxed);
+}
+
+bool workers_turn(const struct app *app)
+{
+	const unsigned count = app->workers == NULL ? 0 : app->workers->count;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (watch_hangs(&app->workers->at[i]->watch))
+			return false;
+	}
+	return true;
 }
 
 /* --- clients --- */

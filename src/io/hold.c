@@ -17,6 +17,7 @@ struct member {
 	struct hold *hold;
 	struct loop_watch *watch;	/* owned; the loop's */
 	int fd;				/* eventfd: the loop is asked to stop */
+	bool stands;			/* under the hold's lock */
 };
 
 struct hold {
@@ -27,6 +28,7 @@ struct hold {
 	unsigned standing;		/* loops that stand still */
 	unsigned count;			/* members */
 	unsigned depth;			/* holds within holds */
+	unsigned missing;		/* who did not come last time, from 1 */
 	struct member *members;		/* LL list, owned */
 };
 
@@ -41,11 +43,13 @@ static void on_asked(void *arg)
 	pthread_mutex_lock(&h->lock);
 	if (h->wanted) {
 		h->standing++;
+		m->stands = true;
 		pthread_cond_signal(&h->stopped);
 		/* the next hold may come before we have seen the end of this */
 		while (h->wanted)
 			pthread_cond_wait(&h->released, &h->lock);
 		h->standing--;
+		m->stands = false;
 		/* times written here meanwhile must not be of the future */
 		time_update();
 	}
@@ -126,6 +130,19 @@ static bool await_all(struct hold *h, usec_t limit)
 	return true;
 }
 
+static unsigned find_missing(const struct hold *h)
+{
+	const struct member *m;
+	unsigned n = 1;
+
+	LL_FOREACH(h->members, m) {
+		if (!m->stands)
+			break;
+		n++;
+	}
+	return n;
+}
+
 static void let_go(struct hold *h)
 {
 	h->wanted = false;
@@ -147,12 +164,19 @@ bool hold_take(struct hold *h, usec_t limit)
 		(void)!write(m->fd, &one, sizeof one);
 	const bool all = await_all(h, limit);
 
-	if (all)
+	if (all) {
 		h->depth = 1;
-	else
+	} else {
+		h->missing = find_missing(h);
 		let_go(h);
+	}
 	pthread_mutex_unlock(&h->lock);
 	return all;
+}
+
+unsigned hold_missing(const struct hold *h)
+{
+	return h->missing;
 }
 
 void hold_release(struct hold *h)

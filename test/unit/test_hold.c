@@ -115,6 +115,7 @@ static void test_who_does_not_come_holds_up_nobody(void **state)
 	(void)state;
 	assert_int_equal(hold_join(h, never_run), 0);
 	assert_false(hold_take(h, 1));
+	assert_int_equal(hold_missing(h), 1);
 	hold_free(&h);
 	loop_free(&never_run);
 }

@@ -1,0 +1,34 @@
+/* watch.h - does the loop of another thread still turn?
+ * SPDX-License-Identifier: ISC */
+#ifndef APP_WATCH_H
+#define APP_WATCH_H
+
+#include <stdbool.h>
+
+/*
+ * Looks without a sign of life in between: five seconds of the janitor's. Looks
+ * are counted, not time: a process that was stopped has lost time alone.
+ */
+#define WATCH_LOOKS 50
+
+/* Of one thread; all zero at first. */
+struct watch {
+	unsigned seen;		/* the signs of life, at the last look */
+	unsigned missed;	/* looks since there was a new one */
+};
+
+enum watch_news {
+	WATCH_NONE,
+	WATCH_HANGS,		/* from now on */
+	WATCH_IS_BACK,
+};
+
+/* Look now and then: signs is a count that only a loop that turns moves on. */
+enum watch_news watch_look(struct watch *w, unsigned signs);
+
+static inline bool watch_hangs(const struct watch *w)
+{
+	return w->missed >= WATCH_LOOKS;
+}
+
+#endif
