@@ -186,6 +186,8 @@ def test_grace_and_signals(pooler):
     k = p.raw("admin", "pgbouncer")
     assert state(k)["draining"] == "grace"
     assert 600 < int(state(k)["seconds_left"]) <= 1200
+    # the console was a client like others while it logged in
+    wait_until(lambda: state(k)["clients_left"] == "1")
     try:
         urllib.request.urlopen("http://127.0.0.1:%d/readyz" % port)
     except urllib.error.HTTPError as e:
