@@ -18,7 +18,7 @@ struct departure {
 	usec_t end;		/* what is left then is closed; 0: no departure */
 	usec_t earned;		/* when credit was last added to */
 	uint64_t credit;	/* clients that may be told to go, x 1000 */
-	unsigned left;		/* clients that are waited for */
+	unsigned left;		/* clients that are waited for, at all workers */
 	unsigned told;		/* clients told to go so far */
 	bool shut;		/* the doors are */
 	bool over;		/* nobody is left */
@@ -31,8 +31,8 @@ static inline bool departure_is_on(const struct departure *d)
 
 /* What a second one asks for counts where it is sooner. */
 void departure_begin(struct departure *d, usec_t doors, usec_t end);
-/* Once a tick, d->left known, the doors shut: which clients may go by now? */
-void departure_earn(struct departure *d, usec_t now);
+/* Once a tick, the doors shut: how many of ours, left, may go by now? */
+void departure_earn(struct departure *d, unsigned left, usec_t now);
 /* May one more client be told to go? */
 static inline bool departure_may_tell(const struct departure *d)
 {

@@ -42,7 +42,7 @@ static unsigned count_late(const struct app *app)
 	return n;
 }
 
-/* But for consoles, which may stay and watch. */
+/* Of this worker; but for consoles, which may stay and watch. */
 static unsigned count_left(const struct app *app)
 {
 	const struct console *k;
@@ -53,6 +53,16 @@ static unsigned count_left(const struct app *app)
 
 	return app->catalog->clients > others ?
 	    app->catalog->clients - others : 0;
+}
+
+/* Of all workers, which stand still. */
+static unsigned count_all_left(const struct app *app)
+{
+	unsigned n = workers_count_mailed(app);
+
+	for (; app != NULL; app = workers_next(app))
+		n += count_left(app);
+	return n;
 }
 
 /* --- telling them to go --- */
@@ -97,20 +107,29 @@ static usec_t at_most(usec_t time)
 	return time < LONGEST ? time : LONGEST;
 }
 
+static void begin(struct app *app, usec_t doors, usec_t end)
+{
+	departure_begin(&app->ss.departure, doors, end);
+	if (app->ss.shutdown != SHUTDOWN_WAIT_FOR_SERVERS)
+		app->ss.shutdown = SHUTDOWN_DRAIN;
+	/* the clients that are idle have to be known */
+	idle_reset(app->idle);
+}
+
 void closedown_drain(struct app *app, usec_t time)
 {
 	struct departure *const d = &app->ss.departure;
+	const bool held = workers_hold(app);
 	const bool running = app->ss.shutdown == SHUTDOWN_NONE ||
 	    app->ss.shutdown == SHUTDOWN_DRAIN;
 	const usec_t doors = time_now() + (running ?
 	    at_most(app->config->set.shutdown_grace) : 0);
 
-	departure_begin(d, doors, doors + at_most(time));
-	if (app->ss.shutdown != SHUTDOWN_WAIT_FOR_SERVERS)
-		app->ss.shutdown = SHUTDOWN_DRAIN;
-	/* the clients that are idle have to be known */
-	idle_reset(app->idle);
-	d->left = count_left(app);
+	for (struct app *w = app; w != NULL; w = held ? workers_next(w) : NULL)
+		begin(w, doors, doors + at_most(time));
+	d->left = held ? count_all_left(app) : count_left(app);
+	if (held)
+		workers_let_go(app);
 	log_info("draining, %u s left", departure_seconds(d, time_now()));
 }
 
@@ -122,9 +141,12 @@ static void shut_doors(struct app *app, usec_t now)
 {
 	struct departure *const d = &app->ss.departure;
 
-	d->doors = now;
-	d->shut = true;
-	app->ss.shutdown_since = app->told_at = now;
+	for (struct app *w = app; w != NULL; w = workers_next(w)) {
+		w->ss.departure.doors = now;
+		w->ss.departure.shut = true;
+		w->ss.shutdown_since = now;
+	}
+	app->told_at = now;
 	listener_accept_rest(app);
 	listener_drain(app, false);
 	log_info("drain: refusing new connections, %u clients have to go in "
@@ -189,26 +211,50 @@ static void end_drain(struct app *app)
 		log_warning("drain: time is up, closing %u clients", d->left);
 	else
 		log_info("drain: all clients have left, exiting");
-	close_listed(&app->ss.login_list);
-	broker_fail_clients(&app->ss, CLOSE_DRAINED);
+	for (; app != NULL; app = workers_next(app)) {
+		close_listed(&app->ss.login_list);
+		broker_fail_clients(&app->ss, CLOSE_DRAINED);
+	}
 	d->over = true;
+}
+
+static void drain_worker(struct app *app, usec_t now)
+{
+	struct departure *const d = &app->ss.departure;
+
+	if (now >= d->doors + STRANGERS && !app->ss.suspended)
+		close_strangers(app);
+	departure_earn(d, count_left(app), now);
+}
+
+/* On the first worker, for all. */
+static void drain_all(struct app *app, usec_t now)
+{
+	struct departure *const d = &app->ss.departure;
+
+	d->left = count_all_left(app);
+	if (!d->shut && now >= d->doors)
+		shut_doors(app, now);
+	tell_progress(app, now);
+	if (now >= d->end || (d->shut && d->left == 0 &&
+	    !listener_is_draining(app)))
+		end_drain(app);
+	else if (d->shut)
+		for (; app != NULL; app = workers_next(app))
+			drain_worker(app, now);
 }
 
 static void drain_tick(struct app *app, usec_t now)
 {
 	struct departure *const d = &app->ss.departure;
 
-	d->left = count_left(app);
-	if (!d->shut && now >= d->doors)
-		shut_doors(app, now);
-	if (d->shut && now >= d->doors + STRANGERS && !app->ss.suspended)
-		close_strangers(app);
-	tell_progress(app, now);
-	if (now >= d->end || (d->shut && d->left == 0 &&
-	    !listener_is_draining(app)))
-		end_drain(app);
-	else if (d->shut)
-		departure_earn(d, now);
+	if (workers_hold(app)) {
+		drain_all(app, now);
+		workers_let_go(app);
+	} else if (now >= d->end) {
+		/* one that hangs ends with the process */
+		d->over = true;
+	}
 }
 
 static unsigned count_servers(const struct app *app)

@@ -38,11 +38,6 @@ static bool has_http(const struct config *c)
 	return c->set.http_listen_port != 0;
 }
 
-static bool drains(const struct config *c)
-{
-	return c->set.shutdown_drain_timeout != 0;
-}
-
 static bool has_peers(const struct config *c)
 {
 	return c->peers != NULL || c->set.peer_id != 0;
@@ -58,7 +53,6 @@ int config_check_workers(const struct config *c, struct err *e)
 		    "max_user_client_connections" },
 		{ asks_other_database, "auth_dbname" },
 		{ has_http, "http_listen_port" },
-		{ drains, "shutdown_drain_timeout" },
 		{ has_peers, "peer_id and [peers]" },
 	};
 

@@ -124,10 +124,6 @@ static enum command_result cmd_shutdown(struct console *k,
 	const enum shutdown_mode mode = (enum shutdown_mode)
 	    words_find(shutdown_words, cmd->arg);
 
-	if (mode == SHUTDOWN_DRAIN && k->admin->next != NULL)
-		return command_failed(err_set(e,
-		    ERRCODE_FEATURE_NOT_SUPPORTED, "SHUTDOWN DRAIN can't be "
-		    "done with several workers yet"));
 	if (mode == SHUTDOWN_DRAIN)
 		return shut_down_by_drain(k, cmd->value, e);
 	k->admin->ops->shutdown(k->admin->app, mode);

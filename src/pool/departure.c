@@ -27,9 +27,9 @@ void departure_begin(struct departure *d, usec_t doors, usec_t end)
  * As many go a second as must for all to have gone in time; one a tick at
  * least: a few are no herd.
  */
-void departure_earn(struct departure *d, usec_t now)
+void departure_earn(struct departure *d, unsigned left, usec_t now)
 {
-	const uint64_t all = (uint64_t)d->left * ONE;
+	const uint64_t all = (uint64_t)left * ONE;
 	const usec_t since = d->earned != 0 ? d->earned : d->doors;
 	const usec_t paced = d->doors + (d->end - d->doors) / 100 * PACED;
 	const uint64_t due = paced <= now ? all :

@@ -284,12 +284,33 @@ def test_shutdown_ends_all(crew, order, ends_at_once):
     assert p.wait_exit() == 0
 
 
+def test_drain_tells_the_clients_of_all_to_go(crew):
+    p = crew()
+    idle = [p.raw(database=name) for name in NAMES[:12]]
+    busy = [p.raw(database=name) for name in NAMES[6:18]]
+    for c in idle + busy:
+        c.query("select 1")
+    for c in busy:
+        c.query("begin")
+    con = p.console()
+    con.query("shutdown drain 60")
+    for c in idle:
+        assert c.recv_until("E").errors[0].code == "57P01"
+    wait_until(lambda: {("draining", "leaving"),
+                        ("clients_left", str(len(busy)))} <= {
+        tuple(row) for row in con.query("show state").rows})
+    for c in busy:
+        assert c.value("select 2") == "2"
+        c.send(pq.query("commit"))
+        assert c.recv_until("E").errors[0].code == "57P01"
+    assert p.wait_exit() == 0
+
+
 @pytest.mark.parametrize("line, what", [
     ("max_user_connections = 5", "max_user_connections and "
      "max_user_client_connections"),
     ("auth_dbname = d0", "auth_dbname"),
     ("http_listen_port = 5", "http_listen_port"),
-    ("shutdown_drain_timeout = 5", "shutdown_drain_timeout"),
     ("[users]\nu = max_user_connections=5", "max_user_connections and "
      "max_user_client_connections"),
     ("[databases]\nd1 = auth_dbname=d0", "auth_dbname"),
@@ -319,11 +340,8 @@ def test_nor_by_set_or_reload(crew):
     assert p.raw(database="d0").value("select 1") == "1"
 
 
-def test_what_the_console_can_not_do_yet(crew):
+def test_descriptors_are_not_passed_yet(crew):
     p = crew()
-    con = p.console()
     with p.raw("pgbouncer", "pgbouncer", unix=True) as successor:
         e = successor.try_query("show fds").errors[0]
         assert e.code == "0A000" and "several workers" in e.message
-    e = con.try_query("shutdown drain").errors[0]
-    assert e.code == "0A000" and "several workers" in e.message

@@ -34,7 +34,7 @@ static unsigned tick(usec_t now)
 {
 	const unsigned before = d.told;
 
-	departure_earn(&d, now);
+	departure_earn(&d, d.left, now);
 	while (departure_may_tell(&d)) {
 		departure_note_told(&d);
 		d.left--;
@@ -80,7 +80,7 @@ static void test_who_was_busy_goes_when_its_work_is_done(void **state)
 	begin(10 * USEC, 100);
 	/* nobody is idle for half of the paced time */
 	for (int i = 1; i <= 40; i++)
-		departure_earn(&d, NOW + i * TICK);
+		departure_earn(&d, d.left, NOW + i * TICK);
 	assert_in_range(tick(NOW + 4 * USEC), 49, 75);
 	/* and in the last part nobody has to wait */
 	(void)tick(NOW + 9 * USEC);
