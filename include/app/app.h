@@ -50,6 +50,7 @@ struct app {
 	struct idle *idle;		/* owned; see idle.h */
 	struct admin admin;		/* the console */
 	struct http *http;		/* owned */
+	struct counters average;	/* of this worker, as told last */
 	usec_t ticked;			/* when the janitor did its rounds */
 	usec_t accept_pause;		/* accepting again from then on; 0 */
 	usec_t suspend_since;		/* when SUSPEND was given */

@@ -25,6 +25,8 @@ struct counted {
 };
 
 void counters_add(struct counters *sum, const struct counters *c);
+/* The same for averages of one time: a mean counts as often as its events. */
+void counters_add_average(struct counters *sum, const struct counters *avg);
 /* A period ended: before = last, last = now. */
 void counted_snapshot(struct counted *c);
 /*

@@ -6,6 +6,7 @@
 
 #include "app/app.h"
 #include "app/notify.h"
+#include "app/workers.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -48,10 +49,23 @@ static void report(const struct app *app, const struct counters *avg)
 	log_info("%s", buf);
 }
 
+/* The others' are as old as a period at most: each ends its own. */
+static void report_all(struct app *app)
+{
+	struct counters sum = app->average;
+
+	if (app->first != NULL || !workers_hold(app))
+		return;
+	for (const struct app *w = workers_next(app); w != NULL;
+	    w = workers_next(w))
+		counters_add_average(&sum, &w->average);
+	workers_let_go(app);
+	report(app, &sum);
+}
+
 void period_tick(struct app *app, usec_t now)
 {
 	struct averages *const c = &app->catalog->averages;
-	struct counters avg;
 
 	if (now - c->since >= app->config->set.stats_period * USEC) {
 		c->since_before = c->since;
@@ -59,6 +73,6 @@ void period_tick(struct app *app, usec_t now)
 		averages_begin(c);
 	}
 	averages_go_on(c, AT_ONCE);
-	if (averages_close(c, c->since - c->since_before, &avg))
-		report(app, &avg);
+	if (averages_close(c, c->since - c->since_before, &app->average))
+		report_all(app);
 }

@@ -17,6 +17,26 @@ void counted_snapshot(struct counted *c)
 	c->last = c->now;
 }
 
+static uint64_t mean(uint64_t a, uint64_t times_a, uint64_t b, uint64_t times_b)
+{
+	const uint64_t times = times_a + times_b;
+
+	return times == 0 ? 0 : (a * times_a + b * times_b) / times;
+}
+
+void counters_add_average(struct counters *sum, const struct counters *avg)
+{
+	const struct counters was = *sum;
+
+	counters_add(sum, avg);
+	sum->xact_time = mean(was.xact_time, was.xact_count,
+	    avg->xact_time, avg->xact_count);
+	sum->query_time = mean(was.query_time, was.query_count,
+	    avg->query_time, avg->query_count);
+	sum->wait_time = mean(was.wait_time, was.server_assignment_count,
+	    avg->wait_time, avg->server_assignment_count);
+}
+
 static uint64_t per_event(uint64_t time, uint64_t events)
 {
 	return events == 0 ? 0 : time / events;

@@ -64,6 +64,21 @@ static void test_averages_per_second_and_per_event(void **state)
 	assert_int_equal(avg.server_assignment_count, 2);
 }
 
+static void test_means_count_as_often_as_their_events(void **state)
+{
+	struct counters sum = { .xact_count = 3, .xact_time = 100, .sent = 5 };
+	const struct counters other = { .xact_count = 1, .xact_time = 500,
+		.query_count = 2, .query_time = 7, .sent = 6 };
+
+	(void)state;
+	counters_add_average(&sum, &other);
+	assert_int_equal(sum.xact_count, 4);
+	assert_int_equal(sum.xact_time, 200);
+	assert_int_equal(sum.query_time, 7);
+	assert_int_equal(sum.wait_time, 0);	/* no wait: no division */
+	assert_int_equal(sum.sent, 11);
+}
+
 static void test_averages_of_extremes(void **state)
 {
 	const struct counters zero = { 0 };
@@ -86,6 +101,7 @@ int main(void)
 		cmocka_unit_test(test_add_sums_every_counter),
 		cmocka_unit_test(test_snapshots_shift),
 		cmocka_unit_test(test_averages_per_second_and_per_event),
+		cmocka_unit_test(test_means_count_as_often_as_their_events),
 		cmocka_unit_test(test_averages_of_extremes),
 	};
 
