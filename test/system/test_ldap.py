@@ -309,6 +309,7 @@ def slow_pooler(pooler, d, **kw):
 
 
 @pytest.mark.parametrize("count", [200 if harness.BIG else 60])
+@pytest.mark.skipif(harness.SEVERAL, reason="auth_threads are divided")
 def test_slow_logins_hold_up_nobody(pooler, slow, count):
     """PgBouncer blocks its loop when the queue of 20 is full"""
     p = slow_pooler(pooler, slow)
@@ -363,6 +364,7 @@ def test_directory_of_two_seconds(pooler, slow):
 
 
 @pytest.mark.setting("auth_queue")
+@pytest.mark.skipif(harness.SEVERAL, reason="auth_threads are divided")
 def test_full_queue_refuses_at_once(pooler, slow):
     """spec/authentication.md section 3.8"""
     p = slow_pooler(pooler, slow, auth_threads=2, auth_queue=3)
@@ -407,6 +409,7 @@ def test_login_timeout_ends_the_wait(pooler, slow):
 
 
 @pytest.mark.setting("auth_threads")
+@pytest.mark.skipif(harness.SEVERAL, reason="auth_threads are divided")
 def test_threads_can_be_added_while_running(pooler, slow):
     p = slow_pooler(pooler, slow, auth_threads=1)
     begin(p)
