@@ -1,5 +1,6 @@
 # fixtures.py - fixtures shared by test/system and test/sim.
 # SPDX-License-Identifier: ISC
+import contextlib
 import os
 import resource
 import shutil
@@ -56,6 +57,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "root: processes of several users")
 
 
+@contextlib.contextmanager
 def preloadable(name):
     """For LD_PRELOAD: what the C file of this name does."""
     compiler = shutil.which("cc") or shutil.which("gcc") or \
@@ -69,20 +71,29 @@ def preloadable(name):
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", path, source,
                     "-ldl"], check=True)
     os.chmod(path, 0o755)
-    yield harness.preload_file(path)
+    yield path
     shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")
 def slow_disk():
     """Files that do not come, see hang.c."""
-    yield from preloadable("hang")
+    with preloadable("hang") as path:
+        yield harness.preload_file(path)
 
 
 @pytest.fixture(scope="session")
 def stops():
     """A process that stops before it says a certain word, see stop.c."""
-    yield from preloadable("stop")
+    with preloadable("stop") as path:
+        yield harness.preload_file(path)
+
+
+@pytest.fixture(scope="session")
+def names():
+    """A resolver for programs other than ours, see names.c."""
+    with preloadable("names") as path:
+        yield path
 
 
 @pytest.fixture(autouse=True)

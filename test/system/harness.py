@@ -239,8 +239,9 @@ create role u_md5 login password 'pw-two';
 class Postgres:
     """One scratch cluster: trust for most users, see HBA."""
 
-    def __init__(self, initdb=(), copy=None, **settings):
-        """copy(folder) makes the data folder, where it is not a new one"""
+    def __init__(self, initdb=(), copy=None, env=None, **settings):
+        """copy(folder) makes the data folder, where it is not a new one; env
+        is more environment of the process"""
         self.dir = make_tmp()
         self.port = settings.get("port") or free_port()
         self.data = os.path.join(self.dir, "data")
@@ -255,7 +256,8 @@ class Postgres:
         self.log = open(os.path.join(self.dir, "pg.log"), "wb")
         self.proc = subprocess.Popen(
             [pg_bin("postgres"), "-D", self.data], stdout=self.log,
-            stderr=self.log, cwd="/tmp", **as_user())
+            stderr=self.log, cwd="/tmp", env={**os.environ, **(env or {})},
+            **as_user())
         wait_until(self._up, what="PostgreSQL to start")
         if not copy:
             self._fill()
