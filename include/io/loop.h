@@ -97,6 +97,11 @@ void loop_remove(struct loop *l, int fd, const struct loop_socket *s);
 bool loop_may_toil(struct loop *l, bool waited);
 void loop_toiled(struct loop *l, usec_t how_long);
 
+/* The threads that work for it, see offload.h; NULL: it has none. */
+struct offload;
+void loop_set_offload(struct loop *l, struct offload *o);
+struct offload *loop_offload(const struct loop *l);
+
 /*
  * Call fn(arg) while fd can be read, level-triggered: for listening sockets.
  * NULL: no memory. loop_unwatch() does not close fd.

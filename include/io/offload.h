@@ -19,6 +19,7 @@ enum offload_lane {
 	OFFLOAD_PAM,
 	OFFLOAD_LDAP,
 	OFFLOAD_NAMES,		/* of OS users */
+	OFFLOAD_TLS,		/* handshakes with a long key */
 	OFFLOAD_CONFIG,		/* reading one, freeing the last */
 	OFFLOAD_LANES
 };
@@ -47,7 +48,10 @@ enum offload_answer {
 	OFFLOAD_NO_THREAD,	/* none runs, none can be started */
 };
 
-/* No thread is started before there is work. NULL: no memory, no fd. */
+/*
+ * No thread is started before there is work. From now on loop_offload() is it.
+ * NULL: no memory, no fd.
+ */
 struct offload *offload_new(struct loop *l);
 
 /*

@@ -13,6 +13,7 @@
 #include "io/tls_context.h"
 
 struct err;
+struct tls_away;
 
 /*
  * One send of at most this many bytes is one record. PostgreSQL's records are
@@ -38,6 +39,7 @@ struct tls_core {
 	SSL_CTX *ssl;			/* owned */
 	enum tls_verify verify;
 	bool accepts, alpn;
+	bool dear;			/* the key: a thread signs with it */
 	uint8_t binding_len;		/* of our certificate; 0 = none */
 	uint8_t binding[TLS_BINDING_MAX];
 };
@@ -55,6 +57,7 @@ struct tls {
 	struct tls_context *ctx;	/* counted; NULL: see core */
 	struct tls_core *core;		/* counted; between two threads, or NULL */
 	char *host;			/* owned; connecting, until TLS_DONE */
+	struct tls_away *away;		/* owned; NULL: the loop shakes hands */
 	uint8_t *stash;			/* owned; the wire's bytes for later */
 	const uint8_t *in;		/* in stash or wire: not taken yet */
 	size_t in_len;
@@ -77,6 +80,24 @@ struct tls_core *tls_core_ref(struct tls_core *core);
 void tls_core_unref(struct tls_core **core);
 /* Ends a connection whose peer wants to renegotiate. */
 void tls_on_info(const SSL *ssl, int where, int value);
+
+/* No stream has it any more. */
+void tls_free(struct tls *t);
+/* A step of the handshake: touches t, its SSL and nothing of the loop's. */
+enum tls_step tls_shake(struct tls *t, struct err *e);
+/* On the loop, when it has been taken; returns what became of it. */
+enum tls_step tls_step_taken(struct stream *s, enum tls_step step,
+    struct err *e);
+
+/* Pass on to a memory what has come; false: nothing has, nor the end. */
+bool tls_wire_feed(struct stream *s, BIO *to);
+int tls_wire_send(struct stream *s, const void *p, size_t n);	/* 0 or -1 */
+
+/* Is a thread to shake hands? Then by this step of tls_handshake(). */
+bool tls_away_is_due(const struct stream *s);
+enum tls_step tls_away_step(struct stream *s, struct err *e);
+/* s is closed. Returns true when its struct tls is the thread's by now. */
+bool tls_away_leave(struct stream *s);
 
 /* tls_peer_name() of this certificate. */
 bool tls_cert_name(const X509 *cert, char *buf, size_t size);

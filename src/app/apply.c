@@ -38,6 +38,7 @@ void apply_log(const struct app *app)
 
 #define DERIVE_THREADS 2	/* one that takes long is not alone */
 #define DERIVE_QUEUE 1000
+#define TLS_QUEUE 1000000	/* max_unauthenticated bounds it */
 #define NAMES_THREADS 4
 #define NAMES_QUEUE 1000
 #define CONFIG_QUEUE 10	/* one reading, and what it replaces */
@@ -57,6 +58,7 @@ void apply_threads(const struct app *app)
 
 	offload_limit(o, OFFLOAD_DERIVE, DERIVE_THREADS, DERIVE_QUEUE);
 	offload_limit(o, OFFLOAD_TYPED, DERIVE_THREADS, DERIVE_QUEUE);
+	offload_limit(o, OFFLOAD_TLS, DERIVE_THREADS, TLS_QUEUE);
 	offload_limit(o, OFFLOAD_NAMES, NAMES_THREADS, NAMES_QUEUE);
 	offload_limit(o, OFFLOAD_PAM, share(app, set->auth_threads),
 	    set->auth_queue);

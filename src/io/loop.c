@@ -37,6 +37,7 @@ struct loop {
 	struct loop_task *fast_ticks;	/* DL list: once each fast_tick */
 	usec_t fast_ticked_at;			/* when the last fast_tick was */
 	struct source *sources;		/* LL list, owned */
+	struct offload *offload;	/* borrowed; NULL: it has none */
 	int pipe[2];			/* for splice.c; or -1, -1 */
 	bool stop;
 	bool woken;	/* the clock was read in this turn */
@@ -372,6 +373,16 @@ int loop_on_signal(struct loop *l, int signo, void (*fn)(int, void *),
 		return 0;
 	drop_source(l, s);
 	return -1;
+}
+
+void loop_set_offload(struct loop *l, struct offload *o)
+{
+	l->offload = o;
+}
+
+struct offload *loop_offload(const struct loop *l)
+{
+	return l->offload;
 }
 
 /* --- toil --- */

@@ -34,6 +34,7 @@ struct offload {
 	int threads;			/* threads that have not ended */
 	int fd;				/* eventfd: finished is not empty */
 	bool stop;
+	struct loop *loop;		/* borrowed; NULL: not yet */
 	struct loop_watch *watch;	/* owned; the loop's */
 };
 
@@ -149,6 +150,8 @@ static int init_locks(struct offload *o)
 
 static void release(struct offload *o)
 {
+	if (o->loop != NULL)
+		loop_set_offload(o->loop, NULL);
 	loop_unwatch(&o->watch);
 	if (o->fd >= 0)
 		close(o->fd);
@@ -174,6 +177,8 @@ struct offload *offload_new(struct loop *l)
 		release(o);
 		return NULL;
 	}
+	o->loop = l;
+	loop_set_offload(l, o);
 	return o;
 }
 

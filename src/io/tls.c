@@ -319,7 +319,7 @@ static enum stream_write tls_write(struct stream *s, struct iovec *iov,
 	return STREAM_BROKEN;
 }
 
-static void tls_free(struct tls *t)
+void tls_free(struct tls *t)
 {
 	SSL_free(t->ssl);
 	tls_context_unref(&t->ctx);
@@ -338,6 +338,10 @@ static void tls_close(struct stream *s)
 	if (t->ctx == NULL) {
 		s->tls = NULL;
 		tls_free(t);
+		return;
+	}
+	if (tls_away_leave(s)) {
+		s->tls = NULL;
 		return;
 	}
 	begin(s);
@@ -471,6 +475,9 @@ void tls_on_info(const SSL *ssl, int where, int value)
 	if ((where & SSL_CB_WRITE_ALERT) != SSL_CB_WRITE_ALERT ||
 	    (value & 0xff) != SSL_AD_NO_RENEGOTIATION)
 		return;
+	/* a handshake in memory is the first one */
+	if (BIO_method_type(SSL_get_rbio(ssl)) == BIO_TYPE_MEM)
+		return;
 	struct stream *s = BIO_get_data(SSL_get_rbio(ssl));
 
 	s->tls->failed = true;
@@ -522,18 +529,26 @@ static enum tls_step fail(struct tls *t, int result, struct err *e)
 }
 
 /* Our keys are worked with here, for milliseconds. */
-static enum tls_step take_step(struct stream *s, struct err *e)
+enum tls_step tls_shake(struct tls *t, struct err *e)
 {
-	struct tls *t = s->tls;
 	enum tls_step step = TLS_DONE;
 
-	begin(s);
+	ERR_clear_error();
 	const int result = SSL_do_handshake(t->ssl);
 
 	if (result != 1)
 		step = fail(t, result, e);
 	else if (check_name(t, e) < 0 || check_alpn(t, e) < 0)
 		step = TLS_FAILED;
+	ERR_clear_error();
+	return step;
+}
+
+enum tls_step tls_step_taken(struct stream *s, enum tls_step step,
+    struct err *e)
+{
+	struct tls *t = s->tls;
+
 	if (step == TLS_DONE) {
 		t->up = true;
 		t->ctx->unused = SSL_session_reused(t->ssl) ? 0 :
@@ -547,14 +562,47 @@ static enum tls_step take_step(struct stream *s, struct err *e)
 		t->failed = true;
 	if (step == TLS_MORE && !t->drained)
 		stream_yield(s);
-	ERR_clear_error();
 	return step;
+}
+
+static enum tls_step take_step(struct stream *s, struct err *e)
+{
+	begin(s);
+	return tls_step_taken(s, tls_shake(s->tls, e), e);
+}
+
+bool tls_wire_feed(struct stream *s, BIO *to)
+{
+	struct tls *t = s->tls;
+
+	begin(s);
+	if (t->in_len == 0)
+		(void)refill(s);
+	const bool some = t->in_len > 0;
+
+	if (some && BIO_write(to, t->in, (int)t->in_len) != (int)t->in_len)
+		t->eof = true;		/* no memory */
+	t->in_len = 0;
+	if (t->eof)
+		BIO_set_mem_eof_return(to, 0);
+	(void)finish(s, false);
+	return some || t->eof;
+}
+
+int tls_wire_send(struct stream *s, const void *p, size_t n)
+{
+	struct iovec v = { (void *)p, n };
+
+	begin(s);
+	return n > 0 && stream_push(s, &v, 1) == STREAM_BROKEN ? -1 : 0;
 }
 
 enum tls_step tls_handshake(struct stream *s, struct err *e)
 {
 	struct tls *t = s->tls;
 
+	if (tls_away_is_due(s))
+		return tls_away_step(s, e);
 	/* logins of clients have a queue of their own, handshakes included */
 	if (t->ctx->core->accepts)
 		return take_step(s, e);

@@ -1,7 +1,8 @@
 /* hang.c - for LD_PRELOAD: a disk that does not answer. Whoever opens a file
  * waits as long as there is another of its name with ".hang" behind it, and none
  * with ".go", which lets one go on. ".waits" says that he is there. Who only
- * looks at it waits as if its name had ".look" behind it.
+ * looks at it waits as if its name had ".look" behind it; who signs, in TLS, as
+ * if he opened the file $SIGNS.
  * SPDX-License-Identifier: ISC */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -10,6 +11,7 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -59,4 +61,19 @@ int lstat(const char *path, struct stat *st)
 	snprintf(look, sizeof look, "%s.look", path);
 	wait_at(look);
 	return real(path, st);
+}
+
+/* Of libcrypto, by libssl; a signature of NULL asks how long it would be. */
+int EVP_DigestSign(void *ctx, unsigned char *sig, size_t *len,
+    const unsigned char *data, size_t n)
+{
+	int (*const real)(void *, unsigned char *, size_t *,
+	    const unsigned char *, size_t) = (int (*)(void *, unsigned char *,
+	    size_t *, const unsigned char *, size_t))dlsym(RTLD_NEXT,
+	    "EVP_DigestSign");
+	const char *const path = getenv("SIGNS");
+
+	if (sig != NULL && path != NULL)
+		wait_at(path);
+	return real(ctx, sig, len, data, n);
 }

@@ -3,18 +3,32 @@
 """Keys are agreed on before anybody has proved anything, so the dear ones are
 not offered (spec/authentication.md section 9.3), and a crowd of handshakes
 goes in turns."""
+import os
+import ssl
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import pq
-from harness import run
+from harness import run, wait_until
+from test_storm import hello
 from test_tls import pooler_is_fine, tls_client
 
 CHEAP = ["X25519", "P-256", "P-384", "P-521"]
 DEAR = ["X448", "ffdhe2048", "ffdhe4096", "ffdhe8192"]
 CROWD = 40
+
+
+@pytest.fixture
+def long_keys(certs):
+    """server_rsa3072 and client_rsa3072"""
+    kind = ["-newkey", "rsa:3072"]
+    if not os.path.exists(certs.key("client_rsa3072")):
+        certs.make("server_rsa3072", "/CN=localhost", "DNS:localhost",
+                   kind=kind)
+        certs.make("client_rsa3072", "/CN=app", kind=kind)
+    return certs
 
 
 def s_client(p, *args):
@@ -61,21 +75,17 @@ def test_groups_change_for_new_clients(pooler, certs):
     assert old.value("select 1") == "1"
 
 
-def test_dhe_is_no_longer_with_a_long_key(pooler, certs):
+def test_dhe_is_no_longer_with_a_long_key(pooler, long_keys):
     """spec/authentication.md section 9.3: a key of 4096 bits would have it
     cost ten times as much"""
-    certs.make("server_rsa3072", "/CN=localhost", "DNS:localhost",
-               kind=["-newkey", "rsa:3072"])
-    p = pooler(**certs.accept(cert="server_rsa3072"))
+    p = pooler(**long_keys.accept(cert="server_rsa3072"))
     said = s_client(p, "-tls1_2", "-cipher", "DHE-RSA-AES128-GCM-SHA256")
     assert "Server Temp Key: DH, 2048 bits" in said
 
 
-def test_dhe_is_left_out_where_the_level_forbids_it(pooler, certs):
-    certs.make("server_rsa3072", "/CN=localhost", "DNS:localhost",
-               kind=["-newkey", "rsa:3072"])
-    p = pooler(**certs.accept(cert="server_rsa3072",
-                              client_tls_ciphers="DEFAULT:@SECLEVEL=3"))
+def test_dhe_is_left_out_where_the_level_forbids_it(pooler, long_keys):
+    p = pooler(**long_keys.accept(cert="server_rsa3072",
+                                  client_tls_ciphers="DEFAULT:@SECLEVEL=3"))
     assert "New, TLSv1.2" in s_client(p, "-tls1_2")
     assert "Cipher is (NONE)" in s_client(
         p, "-tls1_2", "-cipher", "DHE-RSA-AES128-GCM-SHA256")
@@ -107,3 +117,91 @@ def test_a_crowd_of_handshakes_with_servers_is_served(pooler, certs, tls_pg):
         got = list(crowd.map(
             lambda db: p.raw(database=db).value("select 7"), dbs))
     assert got == ["7"] * CROWD
+
+
+# --- signatures that take long ---
+
+def held(pooler, certs, slow_disk, **settings):
+    """No signature is finished as long as there is a file p.sign + .hang."""
+    p = pooler(start=False, **certs.accept(**settings))
+    p.sign = os.path.join(p.dir, "sign")
+    p.env.update(LD_PRELOAD=slow_disk, SIGNS=p.sign)
+    return p.start()
+
+
+def test_long_key_holds_nobody_up(pooler, long_keys, slow_disk):
+    """spec/authentication.md section 9.3: a thread signs with it"""
+    certs = long_keys
+    p = held(pooler, certs, slow_disk, cert="server_rsa3072")
+    other, context = p.raw(), certs.client_context()
+    open(p.sign + ".hang", "w").close()
+    with ThreadPoolExecutor(3) as crowd:
+        logins = [crowd.submit(tls_client, p, context) for _ in range(3)]
+        try:
+            wait_until(lambda: os.path.exists(p.sign + ".waits"))
+            assert other.value("select 1") == "1"
+            wait_until(lambda: p.mem()["tls_cache"] == 3)
+            assert not any(done.done() for done in logins)
+        finally:
+            os.unlink(p.sign + ".hang")
+        assert [done.result().value("select 2") for done in logins] == \
+            ["2"] * 3
+
+
+def test_who_leaves_while_a_key_is_worked_with(pooler, long_keys, slow_disk):
+    """nothing is left of it: neither of one that a thread has begun with nor of
+    one that waits for a thread"""
+    p = held(pooler, long_keys, slow_disk, cert="server_rsa3072")
+    other = p.raw()
+    data = hello(long_keys.client_context(alpn="postgresql"))
+    open(p.sign + ".hang", "w").close()
+    crowd = [p.open() for _ in range(6)]
+    try:
+        for c in crowd:
+            c.send(data)
+        wait_until(lambda: p.mem()["tls_cache"] == 6)
+        wait_until(lambda: os.path.exists(p.sign + ".waits"))
+        for i, c in enumerate(crowd):
+            if i % 2:
+                c.abort()
+            else:
+                c.close(polite=False)
+        assert other.value("select 1") == "1"
+        # those that no thread has are gone at once
+        wait_until(lambda: p.mem()["tls_cache"] == 2)
+    finally:
+        os.unlink(p.sign + ".hang")
+    wait_until(lambda: p.mem()["tls_cache"] == 0)
+    assert pooler_is_fine(p)
+
+
+@pytest.mark.parametrize("version", ["TLSv1_2", "TLSv1_3"])
+def test_dearest_handshake_is_made(pooler, long_keys, version):
+    """a long key, P-521, a client's certificate; what comes behind the
+    handshake at once is not lost"""
+    certs = long_keys
+    p = pooler(**certs.accept("verify-full", cert="server_rsa3072",
+                              client_tls_groups="P-521"))
+    context = certs.client_context("client_rsa3072", alpn="postgresql")
+    context.minimum_version = getattr(ssl.TLSVersion, version)
+    context.maximum_version = context.minimum_version
+    for direct in (False, True):
+        c = p.open().start_tls(context, direct=direct)
+        c.login("app", p.userlist["app"], "p0")
+        assert c.value("select 3") == "3"
+        text = "x" * 200000
+        assert c.value("select '%s'" % text) == text
+    # nobody whom we trust has signed this one
+    stranger = certs.client_context("stranger")
+    with pytest.raises((ssl.SSLError, OSError, pq.Closed)):
+        p.open().start_tls(stranger).login("app", None, "p0")
+    p.wait_log("TLS handshake error: certificate verify failed")
+
+
+def test_long_key_towards_a_server(pooler, long_keys, tls_pg):
+    """server_tls_key_file"""
+    p = pooler({"p0": "host=localhost port=%d user=app2" % tls_pg.port},
+               pool_mode="session", default_pool_size=3,
+               **long_keys.connect("verify-full", cert="client_rsa3072"))
+    assert [p.raw().value("select session_user") for _ in range(3)] == \
+        ["app2"] * 3
