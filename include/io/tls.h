@@ -55,6 +55,9 @@ enum tls_state { TLS_NONE, TLS_HANDSHAKE, TLS_UP };
 
 enum tls_state tls_state(const struct stream *s);
 
+/* About what OpenSSL holds for it, in bytes. */
+size_t tls_memory(const struct stream *s);
+
 /* --- what a connection in state TLS_UP can tell; else nothing --- */
 
 /*

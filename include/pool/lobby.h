@@ -14,7 +14,7 @@ struct lobby_source;
 struct net_addr;
 
 #define LOBBY_LIGHT 8192	/* a guest that holds more than that, with what
-				 * belongs to it, goes first */
+				 * belongs to it but a library's, goes first */
 
 /* Embedded in a login; all zero before lobby_enter(). Private to lobby.c. */
 struct lobby_guest {
@@ -54,8 +54,9 @@ int lobby_enter(struct lobby *l, struct lobby_guest *g,
     const struct net_addr *from);
 /* Out of all lists; one that never entered may leave, too. */
 void lobby_leave(struct lobby *l, struct lobby_guest *g);
-/* So much memory is g's now. */
-void lobby_hold(struct lobby *l, struct lobby_guest *g, size_t bytes);
+/* So much memory is g's now, and so much more a library's, for g. */
+void lobby_hold(struct lobby *l, struct lobby_guest *g, size_t own,
+    size_t library);
 
 /*
  * The guest that must go when g has come, so that there are max at most; NULL:

@@ -150,7 +150,7 @@ void lobby_leave(struct lobby *l, struct lobby_guest *g)
 {
 	if (!g->present)
 		return;
-	lobby_hold(l, g, 0);
+	lobby_hold(l, g, 0, 0);
 	leave_source(l, g);
 	DL_DELETE(l->all, g);
 	l->count--;
@@ -159,11 +159,12 @@ void lobby_leave(struct lobby *l, struct lobby_guest *g)
 	g->present = false;
 }
 
-void lobby_hold(struct lobby *l, struct lobby_guest *g, size_t bytes)
+void lobby_hold(struct lobby *l, struct lobby_guest *g, size_t own,
+    size_t library)
 {
-	l->bytes = l->bytes - g->bytes + bytes;
-	g->bytes = bytes;
-	set_heavy(l, g, bytes > LOBBY_LIGHT);
+	l->bytes = l->bytes - g->bytes + own + library;
+	g->bytes = own + library;
+	set_heavy(l, g, own > LOBBY_LIGHT);
 }
 
 /* --- limits --- */

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "io/tls.h"
 #include "session/client.h"
 #include "session/login_parts.h"
 #include "session/sessions.h"
@@ -82,6 +83,14 @@ bool login_enter_again(struct client *c)
 	return login_enter(c);
 }
 
+/* What the workers may hold together is a part for each. */
+static size_t memory_max(const struct client *c)
+{
+	const struct settings *const set = settings(c);
+
+	return (size_t)set->login_memory / (size_t)set->workers;
+}
+
 void login_weigh(struct client *c)
 {
 	struct lobby *const l = &c->ss->lobby;
@@ -89,9 +98,10 @@ void login_weigh(struct client *c)
 	struct lobby_guest *g;
 
 	lobby_hold(l, &me->guest, sizeof *c + sizeof *me +
-	    me->startup.size + me->asked_bytes + c->carry.size);
+	    me->startup.size + me->asked_bytes + c->carry.size,
+	    tls_memory(&c->stream));
 	while (client_is_open(c) && (g = lobby_surplus_bytes(l, &me->guest,
-	    (size_t)settings(c)->login_memory)) != NULL)
+	    memory_max(c))) != NULL)
 		drop(g, TALLY_login_memory);
 }
 

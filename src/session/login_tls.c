@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "io/tls.h"
 #include "session/client.h"
+#include "session/login_lobby.h"
 #include "session/login_log.h"
 #include "session/login_parts.h"
 #include "session/sessions.h"
@@ -38,7 +39,8 @@ bool login_hand_shake(struct client *c)
 			return false;
 		}
 		stream_reread(&c->stream);
-		return true;
+		login_weigh(c);
+		return client_is_open(c);
 	case TLS_MORE:
 		return false;
 	case TLS_GONE:

@@ -8,6 +8,7 @@ import pytest
 import pq
 from harness import REFERENCE, wait_until
 from test_login import refused
+from test_storm import hello
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="newer than that")
 
@@ -229,6 +230,22 @@ def test_half_passwords_do_not_fill_the_memory(pooler):
     assert p.raw("app", "p0", "apppw").value("select 1") == "1"
     light.send(pq.password("apppw"))
     assert light.finish_login("app").value("select 1") == "1"
+
+
+@pytest.mark.setting("login_memory")
+def test_handshakes_do_not_fill_the_memory(pooler, certs):
+    """OpenSSL holds 46 kB for each that stops in the middle of one"""
+    p = pooler(auth_type="plain", login_memory="1MB", **certs.accept())
+    data = hello(certs.client_context(alpn="postgresql"))
+    begun = []
+    for _ in range(40):
+        begun.append(p.open())
+        begun[-1].send(data)
+        wait_until(begun[-1].readable)
+    wait_until(lambda: p.log.count("(login_memory)") >= 2 * 17)
+    assert p.mem()["tls_cache"] <= 1048576 // 46000
+    c = p.open().start_tls(certs.client_context())
+    assert c.login("app", "apppw", "p0").value("select 1") == "1"
 
 
 # --- how often -------------------------------------------------------------

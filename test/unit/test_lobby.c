@@ -181,18 +181,22 @@ static void test_heavy_ones_go_first(void **state)
 	lobby_init(&l, T0);
 	for (int i = 0; i < 3; i++) {
 		enter(&l, &g[i], "10.0.0.1");
-		lobby_hold(&l, &g[i], 1000);
+		lobby_hold(&l, &g[i], 1000, 0);
 	}
 	assert_null(lobby_surplus_bytes(&l, &g[2], 3000));
 	assert_ptr_equal(lobby_surplus_bytes(&l, &g[2], 2999), &g[0]);
 	assert_null(lobby_surplus_bytes(&l, &g[2], 0));
-	lobby_hold(&l, &g[2], LOBBY_LIGHT + 1);
-	lobby_hold(&l, &g[1], LOBBY_LIGHT + 1);
+	lobby_hold(&l, &g[2], LOBBY_LIGHT + 1, 0);
+	lobby_hold(&l, &g[1], LOBBY_LIGHT + 1, 0);
 	assert_ptr_equal(lobby_surplus_bytes(&l, &g[2], 10000), &g[2]);
-	lobby_hold(&l, &g[2], LOBBY_LIGHT);
+	lobby_hold(&l, &g[2], LOBBY_LIGHT, 0);
 	assert_ptr_equal(lobby_surplus_bytes(&l, &g[2], 10000), &g[1]);
 	lobby_leave(&l, &g[1]);
 	assert_int_equal(l.bytes, 1000 + LOBBY_LIGHT);
+	/* what a library holds makes nobody heavy, but counts */
+	lobby_hold(&l, &g[2], LOBBY_LIGHT, 50000);
+	assert_int_equal(l.bytes, 1000 + LOBBY_LIGHT + 50000);
+	assert_ptr_equal(lobby_surplus_bytes(&l, &g[2], 50000), &g[0]);
 	/* none is heavy: who serves a penalty stays */
 	lobby_punish(&l, &g[0], T0 + USEC);
 	assert_ptr_equal(lobby_surplus_bytes(&l, &g[2], 1), &g[2]);

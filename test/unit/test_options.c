@@ -139,7 +139,7 @@ static const struct {
 	{ "log_format", "text", true },
 	{ "log_min_duration", "0", true },
 	{ "log_query_text", "0", true },
-	{ "login_memory", "33554432", true },
+	{ "login_memory", "134217728", true },
 	{ "max_unauthenticated", "0", true },
 	{ "max_unauthenticated_per_address", "0", true },
 	{ "auth_failure_delay", "1", true },
