@@ -3,6 +3,8 @@
 #ifndef APP_SET_PERSIST_H
 #define APP_SET_PERSIST_H
 
+#include <stdbool.h>
+
 struct app;
 struct err;
 struct persist_entry;
@@ -14,7 +16,8 @@ struct persist_entry;
  */
 unsigned set_persist(struct app *app, const struct persist_entry *entry,
     struct err *e);
-/* After a turn in which app->trial has become ready: go on with it. */
+/* After a turn: has the first been tried, or written? Then go on with it. */
+bool set_persist_is_due(const struct app *app);
 void set_persist_turn(struct app *app);
 void set_persist_fini(struct app *app);
 

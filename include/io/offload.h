@@ -21,6 +21,7 @@ enum offload_lane {
 	OFFLOAD_NAMES,		/* of OS users */
 	OFFLOAD_TLS,		/* handshakes with a long key */
 	OFFLOAD_CONFIG,		/* reading one, freeing the last */
+	OFFLOAD_PERSIST,	/* writing one setting */
 	OFFLOAD_LANES
 };
 

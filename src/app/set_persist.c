@@ -1,7 +1,7 @@
 /* set_persist.c - SET PERSIST: what the next reload could not take is refused.
  *
- * All that a reload reads is read with the new value, by a thread; then only
- * is the value written down, and put in force.
+ * All that a reload reads is read with the new value, by a thread; then another
+ * one writes the value down, and then only it is put in force.
  * SPDX-License-Identifier: ISC */
 #include "app/set_persist.h"
 
@@ -12,6 +12,7 @@
 #include "app/apply.h"
 #include "app/reload.h"
 #include "app/set.h"
+#include "base/container.h"
 #include "base/crypto.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -19,14 +20,26 @@
 #include "base/text.h"
 #include "conf/persist.h"
 #include "console/admin.h"
+#include "io/offload.h"
 
 #define WAITING_MAX 100		/* consoles that wait for an answer, or have left */
 
-/* One that was asked for; the first is being tried. */
+/* One that was asked for; the first is being tried, and then written. */
 struct set_persisting {
 	struct set_persisting *next;
 	struct persist_entry entry;	/* its strings are owned */
 	unsigned number;
+	enum { TRIED, BEING_WRITTEN, WRITTEN } state;
+	struct err why;			/* it is WRITTEN, or not */
+	int rc;
+};
+
+/* The thread's, which may never come back from a disk. */
+struct writing {
+	struct offload_job job;
+	struct app *app;		/* borrowed; the loop's */
+	struct set_persisting *p;	/* its own copy */
+	char *path;			/* owned */
 };
 
 static void wipe(const char *text)
@@ -124,27 +137,109 @@ unsigned set_persist(struct app *app, const struct persist_entry *entry,
 	return p->number;
 }
 
-static int finish(struct app *app, const struct persist_entry *entry,
-    struct err *e)
+/* --- writing --- */
+
+static struct writing *writing_of(struct offload_job *j)
 {
+	return container_of(j, struct writing, job);
+}
+
+static void work(struct offload_job *j)
+{
+	struct writing *const w = writing_of(j);
+
+	w->p->rc = persist_set(w->path, &w->p->entry, &w->p->why);
+}
+
+static void done(struct offload_job *j)
+{
+	const struct writing *const w = writing_of(j);
+	struct set_persisting *const p = w->app->persisting;
+
+	p->state = WRITTEN;
+	p->rc = w->p->rc;
+	p->why = w->p->why;
+}
+
+static void free_job(struct offload_job *j)
+{
+	struct writing *const w = writing_of(j);
+
+	if (w->p != NULL)
+		persisting_free(w->p);
+	mem_free(w->path);
+	mem_free(w);
+}
+
+static const struct offload_ops writes = {
+	.work = work, .done = done, .free = free_job,
+};
+
+/* Without a thread it is written now. */
+static int start_writing(struct app *app, struct err *e)
+{
+	struct set_persisting *const p = app->persisting;
+	struct writing *const w = mem_zalloc(sizeof *w);
+
+	if (w == NULL)
+		return err_nomem(e);
+	w->job.ops = &writes;
+	w->app = app;
+	w->p = persisting_new(&p->entry);
+	w->path = mem_strdup(reload_path(app));
+	if (w->p == NULL || w->path == NULL) {
+		free_job(&w->job);
+		return err_nomem(e);
+	}
+	p->state = BEING_WRITTEN;
+	if (offload_submit(app->ss.offload, OFFLOAD_PERSIST, &w->job) ==
+	    OFFLOAD_TAKEN)
+		return 0;
+	work(&w->job);
+	done(&w->job);
+	free_job(&w->job);
+	return 0;
+}
+
+/* --- */
+
+/* One step; 0, or -1 with e. */
+static int go_on(struct app *app, struct err *e)
+{
+	struct set_persisting *const p = app->persisting;
+
+	if (p->state == WRITTEN) {
+		*e = p->why;
+		return p->rc < 0 ? -1 :
+		    set_now(app, p->entry.key, p->entry.value, e);
+	}
 	if (app->trial.config == NULL) {
 		tell_errors(&app->trial, e);
 		return -1;
 	}
 	/* a lock may have come meanwhile */
-	if (set_try(app, entry->key, entry->value, e) < 0 ||
-	    persist_set(reload_path(app), entry, e) < 0)
+	if (set_try(app, p->entry.key, p->entry.value, e) < 0)
 		return -1;
-	return set_now(app, entry->key, entry->value, e);
+	return start_writing(app, e);
+}
+
+bool set_persist_is_due(const struct app *app)
+{
+	return app->trial.ready || (app->persisting != NULL &&
+	    app->persisting->state == WRITTEN);
 }
 
 void set_persist_turn(struct app *app)
 {
 	struct set_persisting *const p = app->persisting;
+	const bool written = p->state == WRITTEN;
 	struct err e = { .text = "" };
-	const int rc = finish(app, &p->entry, &e);
+	const int rc = go_on(app, &e);
 
-	reload_drop(app, &app->trial);
+	if (!written)
+		reload_drop(app, &app->trial);
+	if (rc == 0 && !written)
+		return;
 	LL_DELETE(app->persisting, p);
 	if (app->persisting != NULL)
 		begin(app);

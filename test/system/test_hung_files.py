@@ -162,6 +162,40 @@ def test_set_persist_is_given_up(disk):
             "SET query_timeout=77"]
 
 
+def test_set_persist_waits_for_the_disk_alone(disk):
+    """admin-console.md 4.11: a thread writes; RELOAD and all others go on"""
+    p, d = disk()
+    path = p.ini + ".persist.ini"
+    fresh = path + ".new"
+    d.hang(fresh)
+    c, first, second = p.raw(), p.console(), p.console()
+    first.send(harness.pq.query("set persist query_timeout = 77"))
+    wait_until(lambda: os.path.exists(fresh + ".waits"))
+    second.send(harness.pq.query("set persist query_timeout = 78"))
+    assert c.value("select 1") == "1"
+    assert try_reload(p) == ["RELOAD"]
+    assert not first.readable() and not second.readable()
+    assert not os.path.exists(path)
+    # in force when it is written, and not before
+    assert p.show("config", key="query_timeout")[0]["value"] == "0"
+    os.unlink(fresh + ".hang")
+    assert first.recv_until().tags == ["SET query_timeout=77"]
+    assert second.recv_until().tags == ["SET query_timeout=78"]
+    with open(path) as f:
+        assert "query_timeout = 78" in f.read()
+
+
+def test_process_ends_while_a_setting_is_written(disk):
+    """config-files.md 19"""
+    p, d = disk()
+    fresh = p.ini + ".persist.ini.new"
+    d.hang(fresh)
+    k = p.console()
+    k.send(harness.pq.query("set persist query_timeout = 77"))
+    wait_until(lambda: os.path.exists(fresh + ".waits"))
+    p.stop()
+
+
 def test_process_ends_while_a_file_hangs(disk):
     """config-files.md 19"""
     p, d = disk()
