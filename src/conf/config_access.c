@@ -1,4 +1,4 @@
-/* config_access.c - files with secrets that are not for everybody's eyes.
+/* config_access.c - files that are not for everybody's eyes.
  * SPDX-License-Identifier: ISC */
 #include <stdbool.h>
 #include <stdio.h>
@@ -56,6 +56,8 @@ void config_find_exposed(struct config *c, config_exposed_fn *found,
 	look_at(&s, "server_tls_key_file", set->server_tls_key_file);
 	look_at(&s, "http_tls_key_file", set->http_tls_key_file);
 	look_at(&s, "http_auth_token_file", set->http_auth_token_file);
+	/* one that was there before us keeps its mode */
+	look_at(&s, "logfile", set->logfile);
 	for (const struct config_db *db = config_index_link_dbs(c->index);
 	    db != NULL; db = db->next)
 		look_at(&s, "server_tls_key_file", db->tls.key_file);
