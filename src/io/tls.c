@@ -24,8 +24,6 @@
 #define READS_MAX 4	/* of the socket in one call */
 #define TICKETS_TRIED 32	/* tickets given before one is used */
 #define TICKETS_RARE 16		/* one ticket in so many, while unused */
-#define SHAKE_BYTES 46000	/* of OpenSSL during a handshake, the most */
-#define UP_BYTES 17000		/* and later */
 #define UNASKED_MAX 65536	/* bytes that a peer makes us say, but not reads */
 
 /* --- the wire, as OpenSSL sees it --- */
@@ -633,15 +631,4 @@ enum tls_state tls_state(const struct stream *s)
 	if (s->tls == NULL)
 		return TLS_NONE;
 	return s->tls->up ? TLS_UP : TLS_HANDSHAKE;
-}
-
-size_t tls_memory(const struct stream *s)
-{
-	static const size_t bytes[] = {
-		[TLS_NONE] = 0,
-		[TLS_HANDSHAKE] = SHAKE_BYTES,
-		[TLS_UP] = UP_BYTES,
-	};
-
-	return bytes[tls_state(s)];
 }

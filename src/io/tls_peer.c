@@ -12,6 +12,9 @@
 #include "io/stream.h"
 #include "io/tls_parts.h"
 
+#define SHAKE_BYTES 46000	/* of OpenSSL during a handshake, the most */
+#define UP_BYTES 17000		/* and later */
+
 static const struct tls *find(const struct stream *s)
 {
 	return s->tls != NULL && s->tls->up ? s->tls : NULL;
@@ -185,4 +188,15 @@ size_t tls_end_point(const struct stream *s, uint8_t out[TLS_BINDING_MAX])
 	}
 	memcpy(out, c->ctx->core->binding, c->ctx->core->binding_len);
 	return c->ctx->core->binding_len;
+}
+
+size_t tls_memory(const struct stream *s)
+{
+	static const size_t bytes[] = {
+		[TLS_NONE] = 0,
+		[TLS_HANDSHAKE] = SHAKE_BYTES,
+		[TLS_UP] = UP_BYTES,
+	};
+
+	return bytes[tls_state(s)];
 }
