@@ -39,6 +39,7 @@ struct database {
 	bool paused, disabled;
 	bool console;			/* the admin database */
 	bool tentative;			/* automatic: of logins, none done */
+	unsigned guesses;		/* tentative: logins that had it asked */
 };
 
 /* db is not, or no more, tentative. */

@@ -19,6 +19,8 @@ struct pool;
 /* Just past the limit; WHEEL_NEVER: there is none. */
 usec_t due_after(usec_t since, usec_t limit);
 
+/* Is a client in p, logged in or waiting for auth_query? */
+bool due_has_clients(const struct pool *p);
 /* Is there anybody in p: a client that is logged in, or a server? */
 bool due_is_used(const struct pool *p);
 bool due_has_waiters(const struct pool *p);

@@ -34,6 +34,8 @@ bool auth_query_is_meant(const struct client *c);
  * Source:  spec/authentication.md section 6.
  */
 int auth_query_start(struct client *c, struct err *e);
+/* Does it run in the database that c has named? */
+bool auth_query_is_here(const struct client *c);
 
 /* c is linked: send the query. May close both. */
 void auth_query_send(struct client *c);

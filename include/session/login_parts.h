@@ -28,6 +28,8 @@ struct mock_shape;
 struct login {
 	struct client *client;		/* the one that logs in */
 	struct login *prev, *next;	/* in the queue */
+	struct login *guess_prev, *guess_next;	/* see login_guess.h */
+	void (*guess_go_on)(struct client *c);
 	struct lobby_guest guest;	/* see login_lobby.h */
 	struct err *late;		/* owned: why it is refused, later */
 	size_t asked_bytes;		/* of the message that is looked at */
@@ -51,6 +53,7 @@ struct login {
 	bool unread;		/* the carry holds messages that came whole */
 	bool asked;			/* for TLS or GSS: it has begun */
 	bool queued;			/* its turn will come */
+	bool guess_waits;		/* until fewer names are guessed at */
 	bool looked_up;			/* auth_query has answered */
 	struct auth auth;
 	struct auth_query query;	/* and its answer */

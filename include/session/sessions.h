@@ -22,6 +22,7 @@ struct admin;
 struct baggage_table;
 struct client;
 struct dns;
+struct login;
 struct loop;
 struct offload;
 struct params_table;
@@ -61,6 +62,8 @@ struct sessions {
 	unsigned logins;		/* clients that are logging in */
 	struct login_queue login_queue;	/* logins to be worked on next */
 	struct lobby lobby;		/* strangers, and what they may cost */
+	struct login *guessers;		/* DL: wait, see login_guess.h */
+	unsigned guesses;		/* begun in tentative databases */
 	unsigned servers;		/* server connections of any state */
 	enum shutdown_mode shutdown;
 	usec_t shutdown_since;		/* when that was asked for */

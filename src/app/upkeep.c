@@ -399,12 +399,24 @@ static bool database_is_used(const struct database *db)
 	return false;
 }
 
+/* Servers that were opened for logins that are over are of no use. */
+static bool is_tried(const struct database *db)
+{
+	if (db->clients > 0)
+		return true;
+	for (const struct pool *p = db->pools; p != NULL; p = p->db_next) {
+		if (due_has_clients(p))
+			return true;
+	}
+	return false;
+}
+
 /* A database of autodb_idle_timeout; before the first login it has no respite. */
 static bool is_abandoned(const struct app *app, struct database *db, usec_t now)
 {
 	const bool used = database_is_used(db);
 
-	return db->tentative ? !used : unused_for(&db->unused_since, used,
+	return db->tentative ? !is_tried(db) : unused_for(&db->unused_since, used,
 	    app->config->set.autodb_idle_timeout, now);
 }
 

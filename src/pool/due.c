@@ -21,13 +21,18 @@ usec_t due_after(usec_t since, usec_t limit)
 	return limit > 0 ? since + limit + 1 : WHEEL_NEVER;
 }
 
-bool due_is_used(const struct pool *p)
+bool due_has_clients(const struct pool *p)
 {
 	for (int i = 0; i < CLIENT_STATES; i++) {
 		if (p->client_count[i] > 0)
 			return true;
 	}
-	return pool_total(p) > 0;
+	return false;
+}
+
+bool due_is_used(const struct pool *p)
+{
+	return due_has_clients(p) || pool_total(p) > 0;
 }
 
 /* --- idle servers --- */

@@ -63,6 +63,11 @@ bool auth_query_is_meant(const struct client *c)
 	    NULL;
 }
 
+bool auth_query_is_here(const struct client *c)
+{
+	return auth_dbname(c) == NULL;
+}
+
 /* --- asking --- */
 
 /* The database in which the query runs; NULL with e. */

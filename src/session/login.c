@@ -17,6 +17,7 @@
 #include "session/auth_query.h"
 #include "session/cancel.h"
 #include "session/client.h"
+#include "session/login_guess.h"
 #include "session/login_lobby.h"
 #include "session/login_log.h"
 #include "session/login_move.h"
@@ -25,6 +26,14 @@
 #include "session/tls_setup.h"
 
 /* --- who the client is --- */
+
+static void ask(struct client *c)
+{
+	struct err e;
+
+	if (auth_query_start(c, &e) < 0)
+		client_fail_cause(c, close_cause_err(CLOSE_LOGIN_REFUSED, &e));
+}
 
 static void identify(struct client *c)
 {
@@ -35,9 +44,9 @@ static void identify(struct client *c)
 		login_begin_auth(c);
 		return;
 	case LOGIN_ASK:
-		if (auth_query_start(c, &e) == 0)
-			return;
-		break;
+		if (!login_guess_waits(c, ask))
+			ask(c);
+		return;
 	case LOGIN_REFUSED:
 		break;
 	}
@@ -306,6 +315,7 @@ static void on_leave(struct client *c)
 	c->login = NULL;
 	c->ss->logins--;
 	login_queue_remove(&c->ss->login_queue, l);
+	login_guess_leave(c->ss, l);
 	lobby_leave(&c->ss->lobby, &l->guest);
 	if (c->db != NULL)
 		c->db->logins--;

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "pool/catalog.h"
 #include "session/client.h"
+#include "session/login_guess.h"
 #include "session/login_log.h"
 #include "session/sessions.h"
 
@@ -34,6 +35,7 @@ void login_keep_database(const struct client *c, struct database *db)
 	if (!db->tentative)
 		return;
 	database_keep(db);
+	login_guess_right(c->ss, db);
 	log_at(LEVEL_INFO, &c->who, "registered new auto-database: %s",
 	    db->name);
 }

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "io/tls.h"
 #include "session/client.h"
+#include "session/login_guess.h"
 #include "session/login_parts.h"
 #include "session/sessions.h"
 
@@ -205,6 +206,7 @@ void login_tick(struct sessions *ss, usec_t now)
 		log_warning("%u more logins were refused or not finished "
 		    "(auth_failure_log_rate)", unsaid);
 	lobby_turn(&ss->lobby, now);
+	login_guess_tick(ss);
 	while ((g = lobby_take_served(&ss->lobby, now)) != NULL) {
 		struct client *const c = client_of_guest(g);
 

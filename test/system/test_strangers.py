@@ -210,6 +210,28 @@ def test_names_do_not_stay_behind(pooler, pg, auth_type):
     wait_until(lambda: now() - {"postgres"} == before - {"postgres"})
 
 
+@pytest.mark.setting("auth_query")
+def test_invented_databases_open_few_servers(pooler, pg):
+    """authentication.md 6: 20 at a time, in all of them"""
+    p = pooler({"*": "dbname=p0"}, auth_type="plain", auth_user="postgres",
+               auth_query="select 'app'::text, 'secret'::text "
+               "where $1 <> ''")
+    strangers = [p.open().login("x", database="name%d" % i, wait=False)
+                 for i in range(30)]
+    wait_until(lambda: sum(bool(c.readable()) for c in strangers) == 20)
+    assert len(p.show("servers")) == len(pg.backends()) == 20
+    # who is right makes room at once, and whoever leaves, too
+    strangers[0].recv()
+    strangers[0].send(pq.password("secret"))
+    assert strangers[0].finish_login("app").value("select 1") == "1"
+    wait_until(lambda: sum(bool(c.readable()) for c in strangers[1:]) == 20)
+    for c in strangers[1:]:
+        c.abort()
+    wait_until(lambda: len(p.show("servers")) <= 2)
+    wait_until(lambda: [d["name"] for d in p.show("databases")
+                        if d["name"].startswith("name")] == ["name0"])
+
+
 # --- how much --------------------------------------------------------------
 
 @pytest.mark.setting("login_memory")
