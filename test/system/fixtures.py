@@ -90,6 +90,13 @@ def stops():
 
 
 @pytest.fixture(scope="session")
+def wall():
+    """A wall clock that can be set, see wall.c."""
+    with preloadable("wall") as path:
+        yield harness.preload_file(path)
+
+
+@pytest.fixture(scope="session")
 def names():
     """A resolver for programs other than ours, see names.c."""
     with preloadable("names") as path:

@@ -1,6 +1,7 @@
 # test_lapses.py - what happens to a process: it is stopped, used and left.
 # SPDX-License-Identifier: ISC
 """Time passes here because it has to: more of it than a time-out allows."""
+import calendar
 import os
 import signal
 import socket
@@ -91,6 +92,44 @@ def test_limits_count_again_after_a_stop(pooler):
 
 
 # --- watched, and one of several ------------------------------------------
+
+def set_wall(p, seconds):
+    """Ahead of the true time; see wall.c."""
+    path = p.put("wall", "")
+    os.truncate(path, abs(seconds))
+    os.chmod(path, 0o644 if seconds >= 0 else 0o444)
+    os.rename(path, p.env["WALL"])
+
+
+@pytest.mark.parametrize("seconds", [40 * 86400, -40 * 86400])
+def test_a_wall_clock_that_is_set_ends_nothing(pooler, latch, wall, seconds):
+    """time-outs go by the other clock, and are none the later for it"""
+    names = ("client_idle_timeout", "server_idle_timeout", "server_lifetime",
+             "idle_transaction_timeout", "query_wait_timeout",
+             "client_login_timeout", "server_check_delay")
+    p = pooler(start=False, default_pool_size=2, query_timeout=1,
+               **dict.fromkeys(names, 3600))
+    p.env.update(LD_PRELOAD=wall, WALL=os.path.join(p.dir, "now"))
+    p.start()
+    idle, inside, late = p.raw(), p.raw(), p.raw()
+    login = p.open()
+    pid = inside.query("begin; select pg_backend_pid()").rows[0][0]
+    login.send(pq.untyped(pq.SSL_REQUEST))
+    assert login.recv_bytes(1) == b"N"
+    set_wall(p, seconds)
+    # the log goes by it
+    late.send(pq.query("select %s" % latch.query))
+    assert late.recv_all().errors[-1].message == "query timeout"
+    stamp = p.log.rstrip().rpartition("\n")[2][:19]
+    logged = calendar.timegm(time.strptime(stamp, "%Y-%m-%d %H:%M:%S"))
+    assert abs(logged - time.time() - seconds) < 86400
+    # many rounds of the janitor later
+    assert inside.value("select pg_backend_pid()") == pid
+    assert inside.query("commit").tags == ["COMMIT"]
+    assert idle.value("select 2") == "2"
+    assert login.login("app", None, "p0").value("select 3") == "3"
+    assert p.log.count("timeout") == p.log.count("query timeout") > 0
+
 
 def test_a_stopped_process_feeds_no_watchdog(pooler, monkeypatch):
     """systemd sees that it stands still, and when it goes on"""
