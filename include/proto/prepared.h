@@ -18,7 +18,6 @@
 #define PREPARED_NAME_TRIED "PGBOUNCER_0"
 #define PREPARED_NAME_DUMMY "PGBOUNCER_NONE"
 #define PREPARED_NAME_UNKNOWN "PGBOUNCER_UNKNOWN"	/* never prepared */
-
 struct prepared_table;
 
 /* A statement text with its parameter types; counted. */
@@ -131,6 +130,7 @@ enum prepared_change {
 	PREPARED_UNUSED = 8,	/* the server's list lost stmt */
 	PREPARED_REFUSED = 16,	/* nothing; we report the failure */
 	PREPARED_UNKNOWN = 32,	/* nothing; fails: no such name */
+	PREPARED_TAKEN = 64,	/* nothing; fails: there is one of that name */
 };
 struct prepared_op {
 	unsigned changes;		/* of enum prepared_change */

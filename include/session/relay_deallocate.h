@@ -38,4 +38,10 @@ enum relay_step relay_dealloc_bind(struct relay_up *up, const char *portal,
  */
 enum relay_step relay_dealloc_execute(struct relay_up *up);
 
+/*
+ * Have PREPARED_NAME_DUMMY there, whatever the transaction; it stays. 0, or -1:
+ * no memory.
+ */
+int relay_prepare_dummy(struct relay_up *up);
+
 #endif

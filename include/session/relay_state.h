@@ -24,8 +24,6 @@ enum resetting {
 /* Embedded in client; all zero at first. */
 struct relay_state {
 	bool hold;		/* what follows waits for the replies */
-	bool parse_tried;	/* the server was asked what it says to the
-				 * Parse at hand, whose name is taken */
 	bool execute_holds;	/* the next Execute may be of a DISCARD ALL
 				 * or so: what follows waits for its reply */
 	bool discards;		/* a batch was given up: see relay_discard() */

@@ -44,8 +44,7 @@ static enum relay_step answer_now(struct relay_up *up, const char *name)
 	return RELAY_NEXT;
 }
 
-/* Have a statement there that can be deallocated. 0, or -1: no memory. */
-static int prepare_dummy(struct relay_up *up)
+int relay_prepare_dummy(struct relay_up *up)
 {
 	struct track *t = &up->s->track;
 
@@ -60,7 +59,7 @@ static int prepare_dummy(struct relay_up *up)
 
 static int ask_server(struct relay_up *up, struct prepared_op *op)
 {
-	if (prepare_dummy(up) < 0) {
+	if (relay_prepare_dummy(up) < 0) {
 		prepared_op_free(op);
 		return -1;
 	}
@@ -150,7 +149,7 @@ bool relay_dealloc_parse(struct relay_up *up, enum relay_step *step)
 	if (n == NULL)
 		return *step != RELAY_NEXT;
 	up->c->relay.dealloc.name = mem_strdup(n->name);
-	if (up->c->relay.dealloc.name == NULL || prepare_dummy(up) < 0 ||
+	if (up->c->relay.dealloc.name == NULL || relay_prepare_dummy(up) < 0 ||
 	    track_add(&up->s->track, FE_PARSE, TRACK_FORWARD, NULL) < 0) {
 		*step = relay_no_memory(up);
 		return true;

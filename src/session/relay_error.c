@@ -13,14 +13,13 @@ static bool has_field(const struct relay_down *d, const char *field)
 	return memmem(d->m, d->size, field, strlen(field) + 1) != NULL;
 }
 
-/* The client's name of a statement that there is not: we said so. Or NULL. */
-static const char *unknown_name(const struct relay_down *d)
+/* The client's name that we have the server refuse, as change says; or NULL. */
+static const char *refused_name(const struct relay_down *d, unsigned change)
 {
 	const struct prepared_op *op = track_is_empty(&d->s->track) ? NULL :
 	    track_op(&d->s->track, 0);
 
-	return op != NULL && (op->changes & PREPARED_UNKNOWN) != 0 ?
-	    op->name : NULL;
+	return op != NULL && (op->changes & change) != 0 ? op->name : NULL;
 }
 
 /*
@@ -31,7 +30,7 @@ static const char *unknown_name(const struct relay_down *d)
 static void distrust(struct relay_down *d, const char *client_name)
 {
 	if (client_name == d->c->relay.dealloc.name ||
-	    unknown_name(d) != NULL ||
+	    refused_name(d, PREPARED_UNKNOWN | PREPARED_TAKEN) != NULL ||
 	    (!has_field(d, "C26000") && !has_field(d, "C42P05")))
 		return;
 	d->s->ps.close_needed = true;
@@ -63,13 +62,15 @@ static const char *client_name(const struct relay_down *d, const char *name,
     size_t len)
 {
 	static const char dummy[] = PREPARED_NAME_DUMMY;
-
 	static const char unknown[] = PREPARED_NAME_UNKNOWN;
 
 	if (len == sizeof unknown - 1 && memcmp(name, unknown, len) == 0)
-		return unknown_name(d);
-	if (len == sizeof dummy - 1 && memcmp(name, dummy, len) == 0)
-		return d->c->relay.dealloc.name;
+		return refused_name(d, PREPARED_UNKNOWN);
+	if (len == sizeof dummy - 1 && memcmp(name, dummy, len) == 0) {
+		const char *const taken = refused_name(d, PREPARED_TAKEN);
+
+		return taken != NULL ? taken : d->c->relay.dealloc.name;
+	}
 	/* the oldest that it closed behind the request that failed now */
 	for (unsigned i = 0; i < d->s->track.count; i++) {
 		const struct prepared_op *op = track_op(&d->s->track, i);

@@ -87,30 +87,40 @@ int relay_send_parse(struct relay_up *up, struct prepared *stmt,
 }
 
 /*
- * The server has stmt, but what it says to Parse is not known beforehand, as
- * the transaction may have failed: it is asked under a name that is not kept.
- * op is what its consent means. 0 or -1.
+ * The text of stmt under another name of ours, size bytes. op is what the
+ * server's consent means, and keeps the text. 0 or -1.
  */
-static int try_parse(struct relay_up *up, const struct prepared *stmt,
-    enum track_how how, struct prepared_op *op)
+static int send_as(struct relay_up *up, const char *name, size_t size,
+    struct prepared_op *op)
+{
+	const struct prepared *const stmt = op->stmt;
+	uint8_t head[MSG_HEADER];
+
+	head[0] = FE_PARSE;
+	msg_put_u32(head + 1, (uint32_t)(4 + size + stmt->len));
+	outbox_copy(&up->out, head, sizeof head);
+	outbox_pass(&up->out, name, size);
+	outbox_pass(&up->out, stmt->body, stmt->len);
+	up->c->pc.pool->counted.now.server_parse_count++;
+	return track_add(&up->s->track, FE_PARSE, TRACK_FORWARD, op);
+}
+
+/*
+ * The server has the text, but what it says to Parse is not known beforehand,
+ * as the transaction may have failed: it is asked under a name that is not
+ * kept. 0 or -1.
+ */
+static int try_parse(struct relay_up *up, struct prepared_op *op)
 {
 	static const char name[] = PREPARED_NAME_TRIED;
 	static const uint8_t closing[] = { FE_CLOSE, 0, 0, 0,
 		4 + 1 + sizeof name, 'S' };
-	struct track *t = &up->s->track;
-	uint8_t head[MSG_HEADER];
 
-	head[0] = FE_PARSE;
-	msg_put_u32(head + 1, (uint32_t)(4 + sizeof name + stmt->len));
-	outbox_copy(&up->out, head, sizeof head);
-	outbox_pass(&up->out, name, sizeof name);
-	outbox_pass(&up->out, stmt->body, stmt->len);
+	if (send_as(up, name, sizeof name, op) < 0)
+		return -1;
 	outbox_pass(&up->out, closing, sizeof closing);
 	outbox_pass(&up->out, name, sizeof name);
-	up->c->pc.pool->counted.now.server_parse_count++;
-	if (track_add(t, FE_PARSE, how, op) < 0)
-		return -1;
-	return track_add(t, FE_CLOSE, TRACK_SKIP, NULL);
+	return track_add(&up->s->track, FE_CLOSE, TRACK_SKIP, NULL);
 }
 
 /* A query and its parameter types, to the byte. */
@@ -128,27 +138,23 @@ static bool is_parse_body(const uint8_t *p, size_t n)
 
 /*
  * The name is taken. PostgreSQL looks at the text and at the transaction before
- * it looks at the name, so the server is asked about text and transaction
- * first.
+ * it looks at the name, so the server is told to take one that it has: what it
+ * says of that is told with the client's name.
  */
 static enum relay_step refuse_name(struct relay_up *up, const char *name,
     struct prepared *stmt)
 {
-	struct client *c = up->c;
+	static const char taken[] = PREPARED_NAME_DUMMY;
+	struct prepared_op *op = prepared_op_new(PREPARED_TAKEN, stmt, name);
 
-	if (!track_is_empty(&up->s->track))
-		return relay_wait(up);
-	if (c->relay.parse_tried) {
-		log_at(LEVEL_ERROR, &c->who,
-		    "prepared statement '%s' was already prepared", name);
-		return relay_fail(up, CLOSE_PREPARED_NAME_IN_USE);
-	}
-	struct prepared_op *op = prepared_op_new(0, stmt, "");
-
-	if (op == NULL || try_parse(up, stmt, TRACK_SKIP, op) < 0)
+	if (op == NULL || relay_prepare_dummy(up) < 0) {
+		prepared_op_free(op);
 		return relay_no_memory(up);
-	c->relay.parse_tried = true;
-	return relay_wait(up);
+	}
+	if (send_as(up, taken, sizeof taken, op) < 0)
+		return relay_no_memory(up);
+	up->used = up->size;
+	return RELAY_NEXT;
 }
 
 /* A sound Parse of stmt: under which name, or not at all, is it sent? */
@@ -176,7 +182,7 @@ static enum relay_step parse_as(struct relay_up *up, const char *name,
 	up->used = up->size;
 	if (known && !track_may_be_failed(&s->track))
 		return relay_fake(up, FE_PARSE, op);
-	if ((known ? try_parse(up, stmt, TRACK_FORWARD, op) :
+	if ((known ? try_parse(up, op) :
 	    relay_send_parse(up, stmt, TRACK_FORWARD, op)) < 0)
 		return relay_no_memory(up);
 	return RELAY_NEXT;

@@ -11,8 +11,7 @@
 #include "proto/reader.h"
 #include "proto/writer.h"
 
-enum { HOLD = 1, PARSE_TRIED = 2, EXECUTE_HOLDS = 4, DISCARDS = 8,
-	REPEATS = 16 };
+enum { HOLD = 1, EXECUTE_HOLDS = 2, DISCARDS = 4, REPEATS = 8 };
 
 void relay_dealloc_clear(struct relay_state *r)
 {
@@ -38,7 +37,6 @@ void relay_state_save(const struct relay_state *r,
     const struct params_table *t, struct writer *w)
 {
 	writer_u8(w, (uint8_t)((r->hold ? HOLD : 0) |
-	    (r->parse_tried ? PARSE_TRIED : 0) |
 	    (r->execute_holds ? EXECUTE_HOLDS : 0) |
 	    (r->discards ? DISCARDS : 0) | (r->repeats ? REPEATS : 0)));
 	save_text(w, r->dealloc.name);
@@ -89,7 +87,6 @@ int relay_state_load(struct relay_state *r, struct params_table *t,
 	const uint8_t flags = reader_u8(&in);
 
 	r->hold = (flags & HOLD) != 0;
-	r->parse_tried = (flags & PARSE_TRIED) != 0;
 	r->execute_holds = (flags & EXECUTE_HOLDS) != 0;
 	r->discards = (flags & DISCARDS) != 0;
 	r->repeats = (flags & REPEATS) != 0;

@@ -278,10 +278,8 @@ static enum relay_step next_message(struct relay_up *up)
 			return relay_fail(up, CLOSE_COPY_UNCERTAIN);
 	}
 	/* Message Flow, Extended Query: discarded up to Sync, also by us */
-	if (up->named && r->named != r->plain && up->s->track.aborted) {
-		c->relay.parse_tried = false;
+	if (up->named && r->named != r->plain && up->s->track.aborted)
 		return relay_drop(up);
-	}
 	return up->named ? r->named(up) : r->plain(up);
 }
 

@@ -35,7 +35,7 @@
 
 /* By relay_state_save(). */
 #define RELAY_STATE(X, A) \
-	X(relay_state, hold, MOVED) X(relay_state, parse_tried, MOVED) \
+	X(relay_state, hold, MOVED) \
 	X(relay_state, execute_holds, MOVED) \
 	X(relay_state, discards, MOVED) X(relay_state, repeats, MOVED) \
 	X(relay_state, resetting, MOVED) \

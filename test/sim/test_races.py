@@ -88,17 +88,15 @@ def test_last_words_are_heard_by_who_sent_more(pooler, unix):
     p = pooler(default_pool_size=1)
     owner, c = p.raw(), p.raw(unix=unix, rcvbuf=4096)
     owner.query("begin")
-    c.send(pq.query("select repeat('x', 50000)"), pq.parse("select 1", "n"),
-           pq.parse("select 2", "n"), pq.sync(), pq.query("select '%s'" % ("y" * 150000)))
+    c.send(pq.query("select repeat('x', 50000)"), pq.query("discard all"),
+           pq.msg("P", b"no end"), pq.query("select '%s'" % ("y" * 150000)))
     p.wait_pool(cl_waiting=1)
     owner.query("commit")
-    p.wait_log("closing because: prepared statement name is already in "
-               "use")
+    p.wait_log("closing because: failed to parse packet")
     p.admin("show version")
     res = c.recv_all()
     assert len(res.rows[0][0]) == 50000
-    assert res.errors[0].message == \
-        "prepared statement name is already in use"
+    assert res.errors[0].message == "failed to parse packet"
 
 
 HALVES = [pq.parse("select 1", "name"), pq.parse("select 1"),

@@ -95,7 +95,6 @@ transaction timeout
 client_idle_timeout
 transaction blocks not allowed in statement pooling mode
 PQexec disallowed
-prepared statement name is already in use
 failed to parse packet
 broken Parse packet
 broken Bind packet
@@ -719,15 +718,6 @@ def transaction_in_statement_mode(env):
 def simple_query_disallowed(env):
     c = env.pooler(disable_pqexec=1).raw()
     c.send(pq.query("select 1"))
-    return c
-
-
-@scene("work", "prepared statement name is already in use")
-def name_taken(env):
-    c = env.pooler().raw()
-    c.send(pq.parse("select 1", "st"), pq.sync())
-    c.recv_until().check()
-    c.send(pq.parse("select 2", "st"), pq.sync())
     return c
 
 

@@ -324,14 +324,30 @@ def test_last_words_of_the_server_are_the_last(two, pg):
     assert [e.code for e in errors] == ["57P01"]
 
 
-def test_taken_name_is_fatal(two):
-    """client-errors.md 5"""
-    p = two()
+@pytest.mark.parametrize("text, code, ends", [
+    ("select 2", "42P05", "S"), ("selec 2", "42601", "S"),
+    ("select 2", "42P05", "HS"), ("select 2", "25P02", "ES")])
+def test_taken_name_is_an_error_in_its_place(two, text, code, ends):
+    """pooling.md 16: as PostgreSQL, and the connection goes on"""
+    p = two(default_pool_size=1)
     c = p.raw()
     prepare(c, "st", "select 1")
-    c.send(pq.parse("select 2", "st"), pq.sync())
-    assert c.recv_all().errors[-1].message == \
-        "prepared statement name is already in use"
+    if ends[0] == "E":
+        c.query("begin").check()
+        c.send(pq.query("select 1/0"))
+        assert c.recv_until("Z").errors
+    before = [] if ends[0] == "E" else [pq.bind("st"), pq.execute()]
+    c.send(*before, pq.parse(text, "st"), *[pq.flush()] * ends.count("H"),
+           pq.bind("st"), pq.execute(), pq.sync())
+    res = c.recv_until("Z")
+    error, = res.errors
+    assert (error.severity, error.code) == ("ERROR", code)
+    if code == "42P05":
+        assert error.message == 'prepared statement "st" already exists'
+    assert res.kinds == ("2DCEZ" if before else "EZ")
+    c.query("rollback")
+    assert run(c, "st").rows == [["1"]]
+    assert run(p.raw(), "st").errors[0].code == "26000"
 
 
 @pytest.mark.parametrize("data", [

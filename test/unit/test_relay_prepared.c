@@ -5,6 +5,9 @@
 
 #define UNKNOWN "E[SERROR|C26000|Mprepared statement \"PGBOUNCER_UNKNOWN\" " \
 	"does not exist||]"
+#define TAKE "C[SPGBOUNCER_NONE|]P[PGBOUNCER_NONE||||]"
+#define TAKEN(name) "E[SERROR|C42P05|Mprepared statement \"" name "\" " \
+	"already exists||]"
 
 /* A linked pair whose names are kept apart. */
 static struct client *named_pair(void)
@@ -108,18 +111,31 @@ static void test_parse_in_a_failed_transaction_is_the_servers_to_refuse(
 	assert_true(has_name("s1"));
 }
 
-static void test_name_that_is_taken_is_refused_after_text_and_transaction(
-    void **state)
+static void test_name_that_is_taken_is_refused_by_the_server(void **state)
 {
 	(void)state;
 	prepared_pair();
-	client_sends("P[s1|select 2|||]");
-	SERVER_GETS("P[PGBOUNCER_0|select 2|||]C[SPGBOUNCER_0|]H[]");
+	client_sends("P[s1|select 2|||]S[]");
+	SERVER_GETS(TAKE "P[PGBOUNCER_NONE|select 2|||]S[]");
+	server_sends("3[]1[]" TAKEN("PGBOUNCER_NONE") "Z[E]");
+	CLIENT_GETS(TAKEN("s1") "Z[E]");
 	assert_null(seen.client_closed);
-	server_sends("1[]3[]");
-	CLIENT_GETS("");
-	assert_string_equal(seen.client_closed,
-	    "prepared statement name is already in use");
+	assert_true(has_name("s1"));
+	assert_int_equal(prepared_table_count(house.ss.prepared), 1);
+	assert_false(house.s[0].ps.close_needed);
+}
+
+static void test_name_that_is_taken_is_refused_in_its_place(void **state)
+{
+	(void)state;
+	prepared_pair();
+	client_sends("B[|s1|||||||]P[s1|select 2|||]C[Ss1|]S[]");
+	SERVER_GETS("B[|PGBOUNCER_1|||||||]" TAKE
+	    "P[PGBOUNCER_NONE|select 2|||]S[]");
+	assert_false(has_name("s1"));
+	server_sends("2[]3[]1[]" TAKEN("PGBOUNCER_NONE") "Z[E]");
+	CLIENT_GETS("2[]" TAKEN("s1") "Z[E]");
+	assert_true(has_name("s1"));
 }
 
 static void test_name_that_is_taken_does_not_hide_an_error_of_the_text(
@@ -128,10 +144,8 @@ static void test_name_that_is_taken_does_not_hide_an_error_of_the_text(
 	(void)state;
 	prepared_pair();
 	client_sends("P[s1|selec 2|||]S[]");
-	SERVER_GETS("P[PGBOUNCER_0|selec 2|||]C[SPGBOUNCER_0|]H[]");
-	server_sends("E[SERROR|C42601|Msyntax error||]");
-	SERVER_GETS("S[]");
-	server_sends("Z[E]");
+	SERVER_GETS(TAKE "P[PGBOUNCER_NONE|selec 2|||]S[]");
+	server_sends("3[]1[]E[SERROR|C42601|Msyntax error||]Z[E]");
 	CLIENT_GETS("E[SERROR|C42601|Msyntax error||]Z[E]");
 	assert_null(seen.client_closed);
 	assert_true(has_name("s1"));
@@ -422,7 +436,8 @@ int main(void)
 		TEST(test_our_answer_waits_for_those_before_it),
 		TEST(test_parse_that_fails_leaves_no_name),
 		TEST(test_parse_in_a_failed_transaction_is_the_servers_to_refuse),
-		TEST(test_name_that_is_taken_is_refused_after_text_and_transaction),
+		TEST(test_name_that_is_taken_is_refused_by_the_server),
+		TEST(test_name_that_is_taken_is_refused_in_its_place),
 		TEST(test_name_that_is_taken_does_not_hide_an_error_of_the_text),
 		TEST(test_parse_is_not_sent_before_it_is_whole),
 		TEST(test_unnamed_parse_passes_as_it_is),

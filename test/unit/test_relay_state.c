@@ -50,7 +50,7 @@ static void save(const struct relay_state *r)
 static void save_full(void)
 {
 	save(&(struct relay_state){
-	    .hold = true, .parse_tried = true, .execute_holds = true,
+	    .hold = true, .execute_holds = true,
 	    .discards = true, .resetting = RESET_DONE,
 	    .dealloc = { name, portal }, .start = st.start,
 	    .resets = (uint64_t)1 << PARAMS_DATESTYLE,
@@ -73,7 +73,7 @@ static void test_all_that_is_known_is_known_again(void **state)
 	(void)state;
 	save_full();
 	assert_int_equal(load(&r, st.table, st.saved.len), 0);
-	assert_true(r.hold && r.parse_tried && r.execute_holds && r.discards);
+	assert_true(r.hold && r.execute_holds && r.discards);
 	assert_string_equal(r.dealloc.name, "s1");
 	assert_string_equal(r.dealloc.portal, "");
 	assert_int_equal(r.resetting, RESET_DONE);
@@ -89,7 +89,7 @@ static void test_nothing_stays_nothing(void **state)
 	(void)state;
 	save(&(struct relay_state){ 0 });
 	assert_int_equal(load(&r, st.table, st.saved.len), 0);
-	assert_false(r.hold || r.parse_tried || r.execute_holds || r.discards);
+	assert_false(r.hold || r.execute_holds || r.discards);
 	assert_null(r.dealloc.name);
 	assert_null(r.dealloc.portal);
 	assert_null(r.start);
