@@ -3,6 +3,7 @@
 #ifndef SESSION_CANCELER_H
 #define SESSION_CANCELER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,12 @@ int canceler_send(struct server *canceler, const uint8_t *key, size_t len);
 void canceler_take(struct server *canceler, struct client *c);
 /* The canceler has sent; no answer comes, its end is that of the signal. */
 void canceler_input(struct server *canceler);
+
+/* Is there a request for target that was not sent? */
+bool canceler_is_wanted(const struct server *target);
+/* What was not sent in p is sent when all goes on, here or elsewhere. */
+void canceler_hold(struct pool *p);
+void canceler_go_on(struct pool *p);
 
 /* The canceler failed: nobody knows whether its signal is still to come. */
 void canceler_failed(struct server *canceler);

@@ -72,6 +72,7 @@ struct sessions {
 	struct random_pool random;	/* for cancel keys */
 	bool suspended;			/* SUSPEND: nothing moves */
 	bool still;			/* ... nor does any login */
+	bool cancels_held;		/* ... nor is a cancel sent */
 	uint8_t mock_salt[32];		/* for users without one (SCRAM) */
 	struct mock_shape mock_shape;	/* of the auth file's secrets */
 	struct mock_shape lookup_shape;	/* of auth_query's secrets */

@@ -33,6 +33,7 @@ enum snapshot_flag {
 	SNAPSHOT_STAINED = 1 << 18,	/* server: the field, or a trace */
 	SNAPSHOT_WATCHED = 1 << 19,	/* server: somebody has looked */
 	SNAPSHOT_LINKED = 1 << 20,	/* server: to a client */
+	SNAPSHOT_CANCEL = 1 << 21,	/* server: cancel_wanted */
 };
 
 /* Of struct baggage; at NULL: none. */

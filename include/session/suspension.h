@@ -5,8 +5,6 @@
 
 #include <stdbool.h>
 
-#include "pool/close_reason.h"
-
 struct sessions;
 
 /*
@@ -14,14 +12,13 @@ struct sessions;
  * is read from a session that stands still, and nothing that is queued is
  * sent; what a client has sent already stays in its socket. Servers
  * that are of no use like that are closed. (spec/admin-console.md section 4.8)
- * is_patient: a login may come to an end; else it stands still, too.
- * To be called each turn, as logins come to their ends.
+ * is_patient: a login may come to an end, and a cancel request that is under
+ * way; else they stand still, too. A request that was sent is not taken back:
+ * its target is lent to nobody else before its end.
+ * To be called each turn, as they come to their ends.
  * Returns: how many sessions still move.
  */
 unsigned suspension_turn(struct sessions *ss, bool is_patient);
-
-/* The time is over: close the sessions that still move. */
-void suspension_close_rest(struct sessions *ss, enum close_reason reason);
 
 /* Another process has what stands still: not a word from here any more. */
 void suspension_give(struct sessions *ss);

@@ -12,7 +12,7 @@
 #include "console/handover.h"
 #include "session/suspension.h"
 
-#define PATIENCE (USEC / 4)	/* that a login may take to come to its end */
+#define PATIENCE (USEC / 4)	/* till a login, or a cancel, stands still */
 #define SUCCESSION (10 * USEC)	/* to make of what stands still its own */
 
 static bool is_any_paused(const struct catalog *c)
@@ -87,23 +87,16 @@ static bool is_deserted(struct app *app)
 
 void suspend_turn(struct app *app)
 {
-	const usec_t limit = app->config->set.suspend_timeout;
-	const usec_t age = time_now() - app->suspend_since;
-	const bool over = limit > 0 && age > limit;
+	const bool is_patient = time_now() - app->suspend_since < PATIENCE;
 
 	if (is_deserted(app))
 		return;
-	const unsigned moving = suspension_turn(&app->ss, age < PATIENCE && !over);
+	const unsigned moving = suspension_turn(&app->ss, is_patient);
 
-	if (app->moving == 0) {
-		await_successor(app, limit);
-		return;
-	}
-	app->moving = moving;
-	if (moving == 0 || !over)
-		return;
-	suspension_close_rest(&app->ss, CLOSE_SUSPEND_TIMEOUT);
-	app->moving = suspension_turn(&app->ss, false);
+	if (app->moving == 0)
+		await_successor(app, app->config->set.suspend_timeout);
+	else
+		app->moving = moving;
 }
 
 bool suspend_is_complete(const struct app *app)

@@ -123,7 +123,8 @@ static void look_at(struct sessions *ss, struct pool *p)
 		peer_launch(ss, p);
 		return;
 	}
-	canceler_launch(p);
+	if (!ss->cancels_held)
+		canceler_launch(p);
 	if (ss->shutdown == SHUTDOWN_WAIT_FOR_SERVERS) {
 		const struct close_cause why =
 		    close_cause(CLOSE_SERVER_SHUTTING_DOWN);

@@ -12,6 +12,7 @@
 #include "session/canceler.h"
 
 #include <stddef.h>
+#include <utlist.h>
 
 #include "base/crypto.h"
 #include "base/mem.h"
@@ -31,7 +32,7 @@ static struct cancel_request *request_of(struct pool_client *pc)
 
 /* --- the bond --- */
 
-static bool is_wanted(const struct server *target)
+bool canceler_is_wanted(const struct server *target)
 {
 	if (target->cancel_wanted)
 		return true;
@@ -45,14 +46,14 @@ static bool is_wanted(const struct server *target)
 }
 
 /* Part a target from its canceler, which is closed if it has sent nothing. */
-static void drop_canceler(struct server *target)
+static void drop_canceler(struct server *target, enum close_reason why)
 {
 	struct server *const canceler = target->canceler;
 
 	target->canceler = NULL;
 	canceler->target = NULL;
 	if (!canceler->sent)
-		server_close(canceler, CLOSE_CANCEL_GIVEN_UP);
+		server_close(canceler, why);
 }
 
 /* Close the clients of a list whose request is for s, or was sent by s. */
@@ -81,8 +82,8 @@ static void on_leave(struct client *c)
 	r->target = r->canceler = NULL;
 	/* once sent, its end must be awaited: the target depends on it */
 	if (target != NULL && target->canceler != NULL &&
-	    !target->canceler->sent && !is_wanted(target))
-		drop_canceler(target);
+	    !target->canceler->sent && !canceler_is_wanted(target))
+		drop_canceler(target, CLOSE_CANCEL_GIVEN_UP);
 	c->request = NULL;
 	secret_wipe(r->key, sizeof r->key);
 	mem_free(r);
@@ -230,6 +231,35 @@ void canceler_input(struct server *canceler)
 		server_close(canceler, CLOSE_CANCEL_SENT);
 }
 
+/* --- SUSPEND --- */
+
+void canceler_hold(struct pool *p)
+{
+	struct pool_server *ps, *next;
+
+	DL_FOREACH_SAFE(p->servers[SERVER_ACTIVE_CANCEL], ps, next) {
+		struct server *const s = server_of(ps);
+
+		if (!s->sent && s->target != NULL)
+			drop_canceler(s->target, CLOSE_UNSAFE_ON_SUSPEND);
+	}
+}
+
+/* The requests that clients have brought canceler_launch() looks after. */
+void canceler_go_on(struct pool *p)
+{
+	struct pool_server *ps;
+
+	DL_FOREACH(p->servers[SERVER_ACTIVE], ps) {
+		struct server *const target = server_of(ps);
+
+		if (!target->cancel_wanted || target->canceler != NULL)
+			continue;
+		target->canceler = server_launch_canceler(target);
+		target->cancel_wanted = target->canceler != NULL;
+	}
+}
+
 /* --- what ends, or goes --- */
 
 void canceler_failed(struct server *canceler)
@@ -246,8 +276,8 @@ void canceler_detach(struct server *target)
 	if (target->cancel_wanted) {
 		target->cancel_wanted = false;
 		if (target->canceler != NULL && !target->canceler->sent &&
-		    !is_wanted(target))
-			drop_canceler(target);
+		    !canceler_is_wanted(target))
+			drop_canceler(target, CLOSE_CANCEL_GIVEN_UP);
 	}
 	if (p->clients[CLIENT_CANCEL_WAITING] != NULL)
 		close_bound(p->clients[CLIENT_CANCEL_WAITING], target,
@@ -258,7 +288,7 @@ void canceler_target_gone(struct server *target)
 {
 	canceler_detach(target);
 	if (target->canceler != NULL)
-		drop_canceler(target);
+		drop_canceler(target, CLOSE_CANCEL_GIVEN_UP);
 }
 
 /* Nothing was sent; the clients of its requests have waited in vain. */

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "proto/prepared.h"
+#include "session/canceler.h"
 #include "session/client.h"
 #include "session/snapshot.h"
 #include "session/server.h"
@@ -81,7 +82,7 @@
 	X(pool_server, prev, MADE) X(pool_server, next, MADE) \
 	X(pool_server, pool, MADE) X(pool_server, client, MOVED) \
 	X(pool_server, born, MOVED) X(pool_server, used, MOVED) \
-	X(pool_server, cancels, it->cancels == 0) \
+	X(pool_server, cancels, MOVED) \
 	X(pool_server, state, it->state == SERVER_ACTIVE || \
 	    it->state == SERVER_IDLE) \
 	X(pool_server, close_needed, MOVED) \
@@ -113,7 +114,7 @@
 	X(server, phase, it->phase == SERVER_PHASE_POOLED) \
 	X(server, attempt, it->attempt == NULL) \
 	X(server, chore, it->chore == CHORE_NONE || \
-	    it->chore == CHORE_PARAMS) \
+	    it->chore == CHORE_PARAMS || it->chore == CHORE_PROBE) \
 	X(server, track, is_movable_track(&it->track)) \
 	X(server, prepared, is_movable_prepared_uses(&it->prepared)) \
 	X(server, params, MOVED) X(server, origin, MOVED) \
@@ -128,8 +129,7 @@
 	X(server, host, MOVED) X(server, addr, MOVED) X(server, id, MADE) \
 	A(server, key, MOVED) X(server, key_len, MOVED) \
 	X(server, target, it->target == NULL) \
-	X(server, canceler, it->canceler == NULL) \
-	X(server, cancel_wanted, !it->cancel_wanted)
+	X(server, canceler, MADE) X(server, cancel_wanted, MOVED)
 
 /* --- what can go; and is there a row for each? --- */
 
@@ -195,7 +195,8 @@ static bool is_plain_half_server(const struct server *s)
 {
 	return s->keep.pins == 0 && s->prepared.count == 0 && track_is_empty(&s->track) &&
 	    s->carry.len == 0 && s->rest.bytes == 0 &&
-	    s->chore == CHORE_NONE && !stream_is_blocked(&s->stream);
+	    s->chore == CHORE_NONE && !stream_is_blocked(&s->stream) &&
+	    s->ps.cancels == 0 && !canceler_is_wanted(s);
 }
 
 bool snapshot_is_plain_client(const struct client *c)

@@ -189,10 +189,14 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	set_stain(s, in);
 	if ((in->flags & SNAPSHOT_OLD) != 0)
 		s->ps.pool->old_protocol = true;
-	if (in->chore != CHORE_NONE && in->chore != CHORE_PARAMS)
+	if (in->chore != CHORE_NONE && in->chore != CHORE_PARAMS &&
+	    in->chore != CHORE_PROBE)
 		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "state of a session is broken");
 	s->chore = (enum server_chore)in->chore;
+	s->cancel_wanted = (in->flags & SNAPSHOT_CANCEL) != 0;
+	/* what has come of the answer stays behind */
+	s->keep.canceled = s->chore == CHORE_PROBE;
 	s->rest.bytes = in->rest;
 	s->rest.dropped = (in->flags & SNAPSHOT_DROP) != 0;
 	s->superuser = (in->flags & SNAPSHOT_SUPERUSER) != 0;

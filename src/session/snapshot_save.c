@@ -6,6 +6,7 @@
 #include "proto/params_list.h"
 #include "proto/prepared.h"
 #include "proto/writer.h"
+#include "session/canceler.h"
 #include "session/client.h"
 #include "session/snapshot.h"
 #include "session/snapshot_parts.h"
@@ -145,7 +146,7 @@ static void put_names(struct writer *w, const struct server *s)
 	unsigned at = 0;
 
 	writer_init(&list, w->cap);
-	while (trace_is_any(&s->trace) &&
+	while ((trace_is_any(&s->trace) || s->chore == CHORE_PROBE) &&
 	    (name = custom_next(&s->ss->custom, &at)) != NULL)
 		writer_str(&list, name);
 	put_list(w, &list);
@@ -155,7 +156,9 @@ static unsigned server_flags(const struct server *s)
 {
 	unsigned flags = 0;
 
-	flags |= s->ps.close_needed ? SNAPSHOT_CLOSE : 0;
+	/* nobody is told there when a cancel that was sent has its end */
+	flags |= s->ps.close_needed || s->ps.cancels > 0 ? SNAPSHOT_CLOSE : 0;
+	flags |= canceler_is_wanted(s) ? SNAPSHOT_CANCEL : 0;
 	flags |= s->track.ready ? SNAPSHOT_READY : 0;
 	flags |= s->track.copy_in ? SNAPSHOT_COPY_IN : 0;
 	flags |= s->track.aborted ? SNAPSHOT_ABORTED : 0;

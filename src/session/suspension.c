@@ -9,6 +9,7 @@
 #include "base/container.h"
 #include "pool/catalog.h"
 #include "session/broker.h"
+#include "session/canceler.h"
 #include "session/client.h"
 #include "session/peer.h"
 #include "session/relay.h"
@@ -24,17 +25,15 @@ static struct client *client_of_login(struct timeout *t)
 
 /*
  * The client of s rests already, or there is none. What is under way to s or
- * from s stays as it is, but for a cancel: that is sent, and must not hit what
- * comes later.
+ * from s stays as it is; a cancel may come to its end, if that is near.
  */
-static bool server_can_rest(const struct server *s)
+static bool server_can_rest(const struct server *s, bool is_patient)
 {
 	const struct client *const c = s->ps.client == NULL ? NULL :
 	    client_of(s->ps.client);
 
 	return (c == NULL || stream_is_suspended(&c->stream)) &&
-	    s->chore != CHORE_PROBE &&
-	    s->ps.cancels == 0 && s->canceler == NULL;
+	    (!is_patient || (s->ps.cancels == 0 && s->canceler == NULL));
 }
 
 /*
@@ -51,7 +50,8 @@ static void rest_clients(struct pool *p, enum client_state state)
 	}
 }
 
-static unsigned rest_servers(struct pool *p, enum server_state state)
+static unsigned rest_servers(struct pool *p, enum server_state state,
+    bool is_patient)
 {
 	struct pool_server *ps;
 	unsigned moving = 0;
@@ -59,14 +59,15 @@ static unsigned rest_servers(struct pool *p, enum server_state state)
 	DL_FOREACH(p->servers[state], ps) {
 		struct server *const s = server_of(ps);
 
-		if (!stream_is_suspended(&s->stream) && server_can_rest(s))
+		if (!stream_is_suspended(&s->stream) && server_can_rest(s,
+		    is_patient))
 			stream_suspend(&s->stream);
 		moving += !stream_is_suspended(&s->stream);
 	}
 	return moving;
 }
 
-/* --- sessions that must go, or have an end first --- */
+/* --- sessions that must go, or may have an end first --- */
 
 static void close_servers(struct pool *p, enum server_state state,
     enum close_reason reason)
@@ -94,7 +95,7 @@ static unsigned count_busy(const struct pool *p)
 	return n;
 }
 
-static unsigned rest_pool(struct pool *p)
+static unsigned rest_pool(struct pool *p, bool is_patient)
 {
 	close_servers(p, SERVER_USED, CLOSE_UNSAFE_ON_SUSPEND);
 	close_servers(p, SERVER_TESTED, CLOSE_UNSAFE_ON_SUSPEND);
@@ -102,8 +103,11 @@ static unsigned rest_pool(struct pool *p)
 	rest_clients(p, CLIENT_WAITING);
 	rest_clients(p, CLIENT_WELCOME);
 	rest_clients(p, CLIENT_DEDICATED_WAITING);
-	return rest_servers(p, SERVER_ACTIVE) + rest_servers(p, SERVER_IDLE) +
-	    count_busy(p);
+	if (!is_patient)
+		canceler_hold(p);
+	return rest_servers(p, SERVER_ACTIVE, is_patient) +
+	    rest_servers(p, SERVER_IDLE, is_patient) +
+	    (is_patient ? count_busy(p) : 0);
 }
 
 static void rest_logins(struct sessions *ss)
@@ -120,63 +124,23 @@ unsigned suspension_turn(struct sessions *ss, bool is_patient)
 	struct pool *p, *next;
 
 	ss->still = ss->still || !is_patient || ss->logins == 0;
+	ss->cancels_held = !is_patient;
 	if (ss->still)
 		rest_logins(ss);
 	else
 		moving = ss->logins;
 	HASH_ITER(hh, ss->catalog->pools, p, next) {
 		if (!p->key.db->console)
-			moving += rest_pool(p);
+			moving += rest_pool(p, is_patient);
 	}
-	for (const struct peer *peer = ss->peers; peer != NULL;
+	/* nothing of ours stands still for one that goes to a peer */
+	for (const struct peer *peer = is_patient ? ss->peers : NULL; peer != NULL;
 	    peer = peer->hh.next)
 		moving += count_busy(&peer->pool);
 	return moving;
 }
 
 /* --- the end --- */
-
-/* A client that brought a cancel request is told nothing. */
-static void close_clients(struct pool *p, enum client_state state,
-    enum close_reason reason)
-{
-	while (p->clients[state] != NULL)
-		client_close(client_of(p->clients[state]), reason);
-}
-
-static void close_moving_servers(struct pool *p, enum server_state state,
-    enum close_reason reason)
-{
-	struct pool_server *ps, *next;
-
-	DL_FOREACH_SAFE(p->servers[state], ps, next) {
-		if (!stream_is_suspended(&server_of(ps)->stream))
-			server_close(server_of(ps), reason);
-		if (next != NULL && next->state != state)
-			return;
-	}
-}
-
-static void close_pool(struct pool *p, enum close_reason reason)
-{
-	for (size_t i = 0; i < COUNT(busy_clients); i++)
-		close_clients(p, busy_clients[i], reason);
-	close_moving_servers(p, SERVER_ACTIVE, reason);
-	close_moving_servers(p, SERVER_IDLE, reason);
-	for (size_t i = 0; i < COUNT(busy_servers); i++)
-		close_servers(p, busy_servers[i], reason);
-}
-
-void suspension_close_rest(struct sessions *ss, enum close_reason reason)
-{
-	struct pool *p, *next;
-
-	HASH_ITER(hh, ss->catalog->pools, p, next) {
-		if (!p->key.db->console)
-			close_pool(p, reason);
-	}
-	peer_drop_all(ss, reason);
-}
 
 static void each_stream(struct pool *p, void (*act)(struct stream *s))
 {
@@ -223,7 +187,7 @@ void suspension_end(struct sessions *ss)
 	struct pool *p, *next;
 	struct timeout *t;
 
-	ss->still = false;
+	ss->still = ss->cancels_held = false;
 	DL_FOREACH(ss->login_list.head, t)
 		stream_unsuspend(&client_of_login(t)->stream);
 	/* a client goes on only where its server can */
@@ -231,5 +195,7 @@ void suspension_end(struct sessions *ss)
 		each_stream(p, stream_take_back);
 	HASH_ITER(hh, ss->catalog->pools, p, next)
 		unsuspend_pool(p);
+	HASH_ITER(hh, ss->catalog->pools, p, next)
+		canceler_go_on(p);
 	broker_pause_changed(ss);
 }

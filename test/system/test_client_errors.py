@@ -106,7 +106,6 @@ broken ParameterStatus packet
 database configuration changed
 database removed
 admin forced disconnect
-suspend_timeout
 pause failed
 pause cancel request failed
 out of memory
@@ -157,7 +156,6 @@ NOT_HERE = {
     ("login", "password too long"): "takeover",
     ("server", "server login failed: failed to verify server signature"):
         "no memory",
-    ("work", "suspend_timeout"): "SUSPEND: test_takeover.py",
     ("work", "pause failed"): "internal to the reference",
     ("work", "pause cancel request failed"): "internal to the reference",
     ("work", "out of memory"): "no memory",

@@ -265,6 +265,57 @@ static void test_wish_is_refused_when_one_was_sent_already(void **state)
 	assert_int_equal(canceler_want(t), -1);
 }
 
+/* --- SUSPEND --- */
+
+static void test_what_was_not_sent_is_sent_later(void **state)
+{
+	struct server *t = target(), *canceler;
+	struct client *c = request(t);
+
+	(void)state;
+	canceler_launch(&house.pool);
+	canceler = t->canceler;
+	canceler_hold(&house.pool);
+	assert_string_equal(end_of_server(canceler),
+	    "close unsafe file descriptors on suspend");
+	assert_null(t->canceler);
+	assert_null(end_of(c));
+	assert_true(canceler_is_wanted(t));
+	canceler_go_on(&house.pool);
+	canceler_launch(&house.pool);
+	assert_int_equal(seen.launched, 2);
+	canceler_connected(t->canceler);
+	assert_int_equal(c->pc.state, CLIENT_CANCEL_SENT);
+	assert_false(canceler_is_wanted(t));
+}
+
+static void test_what_was_sent_is_not_held(void **state)
+{
+	struct server *t = target();
+
+	(void)state;
+	request(t);
+	canceler_launch(&house.pool);
+	canceler_connected(t->canceler);
+	canceler_hold(&house.pool);
+	assert_non_null(t->canceler);
+	assert_int_equal(t->ps.cancels, 1);
+}
+
+static void test_wish_of_the_console_is_sent_later(void **state)
+{
+	struct server *t = target();
+
+	(void)state;
+	assert_int_equal(canceler_want(t), 0);
+	canceler_hold(&house.pool);
+	assert_null(t->canceler);
+	canceler_go_on(&house.pool);
+	assert_int_equal(seen.launched, 2);
+	canceler_connected(t->canceler);
+	assert_int_equal(t->ps.cancels, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -280,6 +331,9 @@ int main(void)
 		TEST(test_request_ends_when_no_canceler_can_be_had),
 		TEST(test_wish_of_the_console_holds_a_canceler),
 		TEST(test_wish_is_refused_when_one_was_sent_already),
+		TEST(test_what_was_not_sent_is_sent_later),
+		TEST(test_what_was_sent_is_not_held),
+		TEST(test_wish_of_the_console_is_sent_later),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

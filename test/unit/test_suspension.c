@@ -4,9 +4,9 @@
 
 #include "server_test.h"
 #include "session/broker.h"
+#include "session/canceler.h"
 #include "session/client.h"
 #include "session/client_role.h"
-#include "session/peer.h"
 #include "session/relay.h"
 
 /* --- what is faked --- */
@@ -16,24 +16,22 @@ void relay_unsuspend(struct client *c)
 	stream_unsuspend(&c->stream);
 }
 
-void client_close(struct client *c, enum close_reason reason)
+void canceler_hold(struct pool *p)
 {
-	(void)c;
-	text_addf(&st.told, "client closed: %s;",
-	    close_reason_text(reason));
+	if (p == st.pool)
+		tell("cancels held");
+}
+
+void canceler_go_on(struct pool *p)
+{
+	if (p == st.pool)
+		tell("cancels go on");
 }
 
 void broker_pause_changed(struct sessions *ss)
 {
 	(void)ss;
 	tell("looked at again");
-}
-
-void peer_drop_all(struct sessions *ss, enum close_reason reason)
-{
-	(void)ss;
-	text_addf(&st.told, "peers dropped: %s;",
-	    close_reason_text(reason));
 }
 
 static void on_input(struct server *s)
@@ -101,7 +99,7 @@ static void test_bytes_stay_until_the_end(void **state)
 	assert_string_equal(stage_told(), "");
 	suspension_end(&st.ss);
 	stage_turns(2);
-	assert_string_equal(stage_told(), "looked at again;input hello;");
+	assert_string_equal(stage_told(), "cancels go on;looked at again;input hello;");
 }
 
 static void test_what_is_queued_is_not_sent_meanwhile(void **state)
@@ -117,7 +115,7 @@ static void test_what_is_queued_is_not_sent_meanwhile(void **state)
 	expect_heard("queued");
 }
 
-static void test_cancel_has_to_be_over(void **state)
+static void test_cancel_may_come_to_its_end(void **state)
 {
 	(void)state;
 	s->ps.cancels = 1;
@@ -126,25 +124,23 @@ static void test_cancel_has_to_be_over(void **state)
 	s->ps.cancels = 0;
 	assert_int_equal(suspension_turn(&st.ss, true), 0);
 	assert_true(stream_is_suspended(&s->stream));
+	assert_false(st.ss.cancels_held);
 }
 
-static void test_rest_is_closed(void **state)
+static void test_cancel_is_waited_for_no_longer(void **state)
 {
 	(void)state;
 	s->ps.cancels = 1;
 	assert_int_equal(suspension_turn(&st.ss, true), 1);
-	suspension_close_rest(&st.ss, CLOSE_SUSPEND_TIMEOUT);
+	assert_string_equal(stage_told(), "");
+	assert_int_equal(suspension_turn(&st.ss, false), 0);
+	assert_true(stream_is_suspended(&s->stream));
+	assert_true(st.ss.cancels_held);
+	assert_string_equal(stage_told(), "cancels held;");
+	suspension_end(&st.ss);
+	assert_false(st.ss.cancels_held);
 	assert_string_equal(stage_told(),
-	    "closed: suspend_timeout;peers dropped: suspend_timeout;");
-}
-
-static void test_those_that_stand_still_are_not_the_rest(void **state)
-{
-	(void)state;
-	assert_int_equal(suspension_turn(&st.ss, true), 0);
-	suspension_close_rest(&st.ss, CLOSE_SUSPEND_TIMEOUT);
-	assert_string_equal(stage_told(), "peers dropped: suspend_timeout;");
-	assert_true(server_is_open(s));
+	    "cancels go on;looked at again;");
 }
 
 static void test_servers_of_no_use_are_closed(void **state)
@@ -218,9 +214,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_bytes_stay_until_the_end),
 		TEST(test_what_is_queued_is_not_sent_meanwhile),
-		TEST(test_cancel_has_to_be_over),
-		TEST(test_rest_is_closed),
-		TEST(test_those_that_stand_still_are_not_the_rest),
+		TEST(test_cancel_may_come_to_its_end),
+		TEST(test_cancel_is_waited_for_no_longer),
 		TEST(test_servers_of_no_use_are_closed),
 		TEST(test_logins_come_to_an_end_or_stand_still),
 		TEST(test_server_rests_with_its_client),
