@@ -77,6 +77,12 @@ void log_flush(void);
 #define log_info(...) log_at(LEVEL_INFO, NULL, __VA_ARGS__)
 #define log_debug(...) log_at(LEVEL_DEBUG, NULL, __VA_ARGS__)
 
+/*
+ * Wait until the file has all lines so far, but not long: whoever has got an
+ * answer finds there what it is about. Costs nothing when none is on its way.
+ */
+void log_settle(void);
+
 /* Several threads are about to log: from now on they take turns. */
 void log_share(void);
 

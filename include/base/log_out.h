@@ -29,11 +29,15 @@ struct log_record {
 struct log_queue {
 	void (*put)(enum log_dest to, const struct log_record *r);
 	void (*flush)(int ms);
+	void (*settle)(enum log_dest to);
 };
 void log_out_set_queue(const struct log_queue *q);
 bool log_out_is_queued(void);
 /* Wait until all there is was written, but no longer than ms. */
 void log_out_flush(int ms);
+/* Likewise, what there is for one, and no longer than whoever waits for this
+ * thread can bear. */
+void log_out_settle(enum log_dest to);
 
 struct log_out_opts {
 	bool json;	/* for the lines that tell of lost lines */

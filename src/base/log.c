@@ -363,6 +363,13 @@ void log_flush(void)
 	log_out_flush(LAST_MS);
 }
 
+void log_settle(void)
+{
+	enter();
+	log_out_settle(LOG_TO_FILE);
+	leave();
+}
+
 void log_set_tap(void (*fn)(void *arg, const struct log_line *l), void *arg)
 {
 	sink.tap = fn;

@@ -58,6 +58,12 @@ void log_out_flush(int ms)
 		out.queue->flush(ms);
 }
 
+void log_out_settle(enum log_dest to)
+{
+	if (out.queue != NULL)
+		out.queue->settle(to);
+}
+
 void log_out_setup(const struct log_out_opts *opts)
 {
 	atomic_store(&out.json, opts->json);

@@ -107,6 +107,7 @@ void console_error(struct console *k, const struct err *e)
 /* Hand over what is collected; the buffer is kept. 0, or -1: broken. */
 static int push(struct console *k)
 {
+	log_settle();
 	const enum stream_write rc = stream_write_bytes(&k->client->stream,
 	    k->out.at, k->out.len);
 

@@ -20,6 +20,7 @@
 
 #define QUEUE_SIZE (256 * 1024)	/* two thousand lines, of each destination */
 #define CRASH_MS 1000		/* time that a crash waits for its lines */
+#define PATIENCE (USEC / 10)	/* of each second, the loop waits for lines */
 
 /* Bytes that a pipe takes as a whole, so that lines of processes don't mix. */
 #define BATCH_SIZE PIPE_BUF
@@ -32,6 +33,9 @@ struct lane {
 	atomic_ulong dropped;	/* lines lost behind those in ring */
 	atomic_bool asleep;	/* all lines in ring are written */
 	sem_t work;		/* posted once for each sleep */
+	atomic_bool awaited;	/* the loop waits for the next sleep */
+	sem_t done;		/* posted for it */
+	usec_t since, left;	/* the loop's: a second of it, and patience */
 };
 
 static struct lane lanes[LOG_DESTS];
@@ -74,6 +78,8 @@ static void sleep_on(struct lane *l)
 	if ((!ring_is_empty(&l->ring) || atomic_load(&l->dropped) > 0) &&
 	    atomic_exchange(&l->asleep, false))
 		return;
+	if (atomic_exchange(&l->awaited, false))
+		sem_post(&l->done);
 	while (sem_wait(&l->work) < 0 && errno == EINTR)
 		;
 }
@@ -112,7 +118,8 @@ static int start_thread(struct lane *l)
 static int start(struct lane *l, enum log_dest to)
 {
 	l->to = to;
-	if (sem_init(&l->work, 0, 0) < 0 || ring_init(&l->ring, QUEUE_SIZE) < 0)
+	if (sem_init(&l->work, 0, 0) < 0 || sem_init(&l->done, 0, 0) < 0 ||
+	    ring_init(&l->ring, QUEUE_SIZE) < 0)
 		return -1;
 	if (start_thread(l) == 0)
 		return 0;
@@ -144,15 +151,54 @@ static void put(enum log_dest to, const struct log_record *r)
 		sem_post(&l->work);
 }
 
+static bool is_settled(struct lane *l)
+{
+	return !l->started || (atomic_load(&l->asleep) &&
+	    atomic_load(&l->dropped) == 0 && ring_is_empty(&l->ring));
+}
+
 static bool is_idle(void)
 {
 	for (size_t i = 0; i < COUNT(lanes); i++) {
-		if (lanes[i].started && (!atomic_load(&lanes[i].asleep) ||
-		    atomic_load(&lanes[i].dropped) > 0 ||
-		    !ring_is_empty(&lanes[i].ring)))
+		if (!is_settled(&lanes[i]))
 			return false;
 	}
 	return true;
+}
+
+/* false: it is late. */
+static bool wait_done(struct lane *l, usec_t end)
+{
+	const struct timespec ts = { .tv_sec = end / USEC,
+		.tv_nsec = end % USEC * 1000 };
+
+	return sem_clockwait(&l->done, CLOCK_MONOTONIC, &ts) == 0 ||
+	    errno == EINTR;
+}
+
+/*
+ * A line takes some microseconds. Where it does not come to its end, on a disk
+ * that hangs, most of a second is there for all else.
+ */
+static void settle(enum log_dest to)
+{
+	struct lane *const l = &lanes[to];
+	usec_t now;
+
+	if (is_settled(l))
+		return;
+	now = time_precise();
+	if (now - l->since >= USEC) {
+		l->since = now;
+		l->left = PATIENCE;
+	}
+	const usec_t end = now + l->left;
+
+	do
+		atomic_store(&l->awaited, true);
+	while (!is_settled(l) && wait_done(l, end));
+	now = time_precise();
+	l->left = now < end ? end - now : 0;
 }
 
 /* Safe in a signal handler. */
@@ -193,7 +239,8 @@ static void catch_crashes(void)
 
 void log_thread_start(void)
 {
-	static const struct log_queue queue = { .put = put, .flush = flush };
+	static const struct log_queue queue = { .put = put, .flush = flush,
+		.settle = settle };
 
 	catch_crashes();
 	log_out_set_queue(&queue);

@@ -193,10 +193,22 @@ static void log_refusal(const struct client *c, const struct report *r)
 		    r->detail);
 }
 
+static void tell(struct client *c, const struct report *error)
+{
+	struct writer w;
+
+	tally_error(&c->ss->tally, TALLY_OF_POOLER, error->code);
+	log_settle();
+	writer_init(&w, OUT_CAP);
+	report_write(&w, BE_ERROR_RESPONSE, error);
+	if (!w.failed)
+		stream_write_bytes(&c->stream, w.at, w.len);
+	writer_fini(&w);
+}
+
 /*
- * error: what is told to the client; NULL = nothing. What it was told is
- * logged after the closing line (spec/logging.md section 5), while its name is
- * still known.
+ * error: what is told to the client; NULL = nothing. It is logged after the
+ * closing line (spec/logging.md section 5), and before the client knows.
  */
 static void close_it(struct client *c, const struct close_cause *why,
     const struct report *error)
@@ -211,17 +223,6 @@ static void close_it(struct client *c, const struct close_cause *why,
 	    c->role->speaks(c));
 
 	c->ss->tally.disconnects[TALLY_CLIENT][why->reason]++;
-	if (error != NULL && !is_torn(c)) {
-		struct writer w;
-
-		tally_error(&c->ss->tally, TALLY_OF_POOLER, error->code);
-
-		writer_init(&w, OUT_CAP);
-		report_write(&w, BE_ERROR_RESPONSE, error);
-		if (!w.failed)
-			stream_write_bytes(&c->stream, w.at, w.len);
-		writer_fini(&w);
-	}
 	slow_log_unfinished(c);
 	if (client_logs_in(c))
 		PROBE(login__failed, c->id, why->text);
@@ -230,6 +231,8 @@ static void close_it(struct client *c, const struct close_cause *why,
 		    why->text, (long long)((time_now() - c->born) / USEC));
 	if (error != NULL && speaks && set->log_pooler_errors)
 		log_refusal(c, error);
+	if (error != NULL && !is_torn(c))
+		tell(c, error);
 	if (error)
 		stream_close_told(&c->stream);
 	else

@@ -30,6 +30,7 @@ void relay_cancel_wait(struct client *c)
 	relay_note_end(c, 'I');
 	if (set->log_pooler_errors)
 		log_at(LEVEL_WARNING, &c->who, "pooler error: %s", CANCELED);
+	log_settle();
 	writer_init(&w, OUT_CAP);
 	report_write_error(&w, "ERROR", ERRCODE_QUERY_CANCELED, CANCELED);
 	tally_error(&c->ss->tally, TALLY_OF_POOLER, ERRCODE_QUERY_CANCELED);

@@ -47,6 +47,7 @@ void relay_send_refusal(struct outbox *to_client, const struct client *c)
 	if (sessions_settings(c->ss)->log_pooler_errors)
 		log_at(LEVEL_WARNING, &c->who, "pooler error: %s", REASON);
 	tally_error(&c->ss->tally, TALLY_OF_POOLER, ERRCODE_OUT_OF_MEMORY);
+	log_settle();
 	writer_init(&w, OUTBOX_BYTES);
 	report_write(&w, BE_ERROR_RESPONSE, &(struct report){ "ERROR",
 	    ERRCODE_OUT_OF_MEMORY, REASON, NULL, HINT });

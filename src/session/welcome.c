@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "session/welcome.h"
 
+#include "base/log.h"
 #include "io/stream.h"
 #include "proto/msg.h"
 #include "proto/params.h"
@@ -47,6 +48,7 @@ void welcome_send(struct client *c, const struct welcome_parts *g)
 		writer_fini(&w);
 		return;
 	}
+	log_settle();
 	const enum stream_write r = stream_write_bytes(&c->stream, w.at,
 	    w.len);
 

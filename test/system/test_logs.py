@@ -469,6 +469,39 @@ def test_last_words_are_all_there(pooler):
     assert text.count("login attempt") == 20
 
 
+def refused(p):
+    c = p.open()
+    c.send(pq.startup({"user": "app", "database": "none"}))
+    return c, "pooler error: no such database: none\n"
+
+
+def let_in(p):
+    c = p.open()
+    c.send(pq.startup({"user": "app", "database": "p0"}))
+    return c, "login attempt: db=p0 user=app "
+
+
+def misled(p):
+    c = p.console()
+    c.send(pq.query("show nothing"))
+    return c, "pooler error: "
+
+
+@pytest.mark.parametrize("act", [refused, let_in, misled],
+                         ids=lambda f: f.__name__)
+def test_who_has_an_answer_finds_the_line_in_the_file(pooler, act):
+    """whoever reads the log right after sees why"""
+    p = pooler(start=False)
+    p.settings["logfile"] = own = os.path.join(p.dir, "own.log")
+    p.start()
+    for n in range(30):
+        before = os.path.getsize(own)
+        c, line = act(p)
+        c.recv()
+        assert line in harness.read(own).decode()[before:], n
+        c.close()
+
+
 def test_log_file_that_can_not_be_opened_is_the_end(pooler):
     """logging.md 1: on stderr, in the form of all lines; exit 1"""
     p = pooler(start=False, logfile="/does/not/exist/log")
