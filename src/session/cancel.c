@@ -10,7 +10,19 @@
 #include "session/server.h"
 #include "session/sessions.h"
 
-/* Which server runs the query? NULL and *why: none that could be asked. */
+/*
+ * Is s given the parameters of its client, whose query comes right behind?
+ * Then the request is for that query, and waits as long as that.
+ */
+static bool runs_soon(const struct client *owner, const struct server *s)
+{
+	return s->chore == CHORE_PARAMS && owner->carry.len > 0;
+}
+
+/*
+ * Which server runs the query, or does so soon? NULL and *why: none that could
+ * be asked.
+ */
 static struct server *find_target(const struct client *owner,
     enum close_reason *why)
 {
@@ -23,7 +35,7 @@ static struct server *find_target(const struct client *owner,
 	struct server *s = server_of(owner->pc.server);
 
 	*why = CLOSE_CANCEL_SETTING_VARS;
-	if (s->chore != CHORE_NONE)
+	if (s->chore != CHORE_NONE && !runs_soon(owner, s))
 		return NULL;
 	*why = CLOSE_BAD_CANCEL_KEY;
 	return s->key_len == 0 ? NULL : s;
@@ -73,7 +85,7 @@ int cancel_by_admin(struct client *owner, struct err *e)
 	    owner->role->cancel(owner) != CLOSE_NONE)
 		return 0;
 	target = find_target(owner, &why);
-	if (target == NULL)
+	if (target == NULL || target->chore != CHORE_NONE)
 		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "client runs no query that could be canceled");
 	return canceler_want(target) == 0 ? 0 : err_set(e,

@@ -129,12 +129,18 @@ int canceler_enqueue(struct client *c, struct pool *p,
 
 /* --- from the request to its end --- */
 
-/* The first request of p whose target has no canceler. */
+/* A target with a chore has not got the query yet that is to be canceled. */
+static bool is_due(const struct server *target)
+{
+	return target->canceler == NULL && target->chore == CHORE_NONE;
+}
+
+/* The first request of p whose target wants a canceler now. */
 static struct client *next_request(const struct pool *p)
 {
 	struct pool_client *pc = p->clients[CLIENT_CANCEL_WAITING];
 
-	while (pc != NULL && request_of(pc)->target->canceler != NULL)
+	while (pc != NULL && !is_due(request_of(pc)->target))
 		pc = pc->next;
 	return pc == NULL ? NULL : client_of(pc);
 }

@@ -289,6 +289,9 @@ static void chore_done(struct server *s)
 	}
 	s->chore = CHORE_NONE;
 	timeout_stop(&s->timer);
+	/* a request for the query to come has waited for it: see cancel.c */
+	if (s->ps.pool->clients[CLIENT_CANCEL_WAITING] != NULL)
+		catalog_touch_pool(s->ss->catalog, s->ps.pool);
 	if (broker_adopt_params(c, s) < 0)
 		client_fail(c, CLOSE_OUT_OF_MEMORY);
 	else

@@ -160,6 +160,27 @@ static void test_what_we_ask_a_server_ourselves_is_not_hit(void **state)
 	    "that is setting vars");
 }
 
+static void test_query_behind_the_parameters_is_hit_when_it_runs(void **state)
+{
+	struct err e;
+
+	(void)state;
+	seen.owner = session_client(CLIENT_ACTIVE);
+	struct server *s = serve();
+
+	seen.owner->carry.len = 5;
+	seen.has_room = true;
+	s->chore = CHORE_PROBE;
+	request();
+	assert_null(seen.request.target);
+	s->chore = CHORE_PARAMS;
+	request();
+	assert_ptr_equal(seen.request.target, s);
+	/* the console does not wait for it */
+	assert_int_equal(cancel_by_admin(seen.owner, &e), -1);
+	seen.owner->carry.len = 0;
+}
+
 static void test_server_without_a_key_cannot_be_asked(void **state)
 {
 	(void)state;
@@ -205,6 +226,7 @@ int main(void)
 		TEST(test_idle_client_has_nothing_to_cancel),
 		TEST(test_client_that_waits_gives_up_by_itself),
 		TEST(test_what_we_ask_a_server_ourselves_is_not_hit),
+		TEST(test_query_behind_the_parameters_is_hit_when_it_runs),
 		TEST(test_server_without_a_key_cannot_be_asked),
 		TEST(test_console_is_told_what_became_of_its_wish),
 		TEST(test_canceler_goes_on_for_a_peer_or_a_target),
