@@ -32,6 +32,13 @@ def command(*words, cwd=None, limit=900, **env):
     return done.stdout
 
 
+def at_hand(folder):
+    """For what is built for minutes: is it there?"""
+    if not os.path.isdir(folder):
+        raise Missing("it takes minutes to build; a folder that "
+                      "SUITES_CACHE=DIR ./bootstrap suites has left has it")
+
+
 def unpack(archive, folder):
     """Its only folder becomes `folder`."""
     fresh = folder + ".new"

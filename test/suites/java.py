@@ -14,6 +14,7 @@ CONSOLE = "1.12.2"		# JUnit's own runner, of the release PGJDBC uses
 ENDLESS = ".*[#.]lockReleaseOnCancelFailure"
 # two of all classes are half of the tests, the same in some thousand ways
 MANY = r"org\.postgresql\.test\.jdbc2\.(Quotation|RefCursorFetch)Test"
+SHORT = ("BatchExecuteTest", "CopyTest", "ServerPreparedStmtTest")
 PGJDBC_USERS = (("test", "test", "scram-sha-256"),)
 
 
@@ -59,7 +60,8 @@ def pgjdbc(place, folder, short):
     paths = ["target/classes", "target/test-classes", *[
         p for p in glob.glob(cwd + "/lib/*.jar")
         if "junit-p" not in p and "junit-j" not in p]]
-    what = ["--select-package=org.postgresql.test.jdbc2"] if short else \
+    what = ["--select-class=org.postgresql.test.jdbc2." + name
+            for name in SHORT] if short else \
         ["--scan-classpath=target/test-classes"]
     place.run(["java", "-Xmx1536m", "-Dbuild.properties.relative.path=.",
                "-Dtest.url.PGHOST=" + place.host,

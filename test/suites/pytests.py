@@ -64,7 +64,7 @@ def psycopg2(place, folder, short):
     place.pg.sql("create extension hstore", db="psycopg2_test")
     cwd = place.copy(os.path.join(folder, "tests"))
     tests = [os.path.join(cwd, "test_%s.py" % name) for name in (
-        "transaction", "cursor", "with", "copy", "sql")] if short else [cwd]
+        "transaction", "with", "copy")] if short else [cwd]
     return pytest(place, tests, place.folder, PSYCOPG2_TEST_REPL_DSN="",
                   PSYCOPG2_TEST_FAST="1")
 
@@ -80,7 +80,7 @@ def prepare_asyncpg(folder):
 def asyncpg(place, folder, short):
     cwd = place.copy(os.path.join(folder, "tests"))
     tests = [os.path.join(cwd, "test_%s.py" % name) for name in (
-        "execute", "prepare", "transaction", "cursor")] if short else [cwd]
+        "prepare", "transaction")] if short else [cwd]
     return pytest(place, tests, place.folder)
 
 
@@ -100,9 +100,8 @@ def prepare_pg8000(folder):
 def pg8000(place, folder, short):
     place.pg.sql("create extension hstore")
     cwd = place.copy(os.path.join(folder, "test"))
-    parts = ["native/test_query.py", "dbapi/test_query.py",
-             "native/test_copy.py"] if short else ["dbapi", "legacy",
-                                                   "native"]
+    parts = ["native/test_query.py"] if short else ["dbapi", "legacy",
+                                                    "native"]
     return pytest(place, [os.path.join(cwd, part) for part in parts],
                   place.folder,
                   *["--ignore=" + os.path.join(cwd, kind, part)
@@ -131,7 +130,7 @@ def sqlalchemy(driver):
         place.pg.sql("create schema test_schema",
                      "create schema test_schema_2")
         cwd = place.copy(folder)
-        tests = ["test_types.py", "test_query.py"] if short else [""]
+        tests = ["test_on_conflict.py"] if short else [""]
         return pytest(
             place, ["test/dialect/postgresql/" + test for test in tests]
             + ([] if short else ["test/dialect/test_suite.py"]), cwd,
@@ -181,7 +180,7 @@ def django(place, folder, short):
         f.write(DJANGO_SETTINGS)
     text = place.run(
         [PYTHON, "runtests.py", "--settings=suite_settings", "--parallel=1",
-         "--noinput", "-v2", *(["basic", "transactions"] if short
+         "--noinput", "-v2", *(["transactions"] if short
                                else DJANGO_TESTS)], cwd=cwd, limit=3600,
         PYTHONPATH=":".join([os.path.dirname(cwd), cwd,
                              os.path.join(folder, "modules")]))

@@ -2,10 +2,12 @@
 # run.py - the suites of PostgreSQL and of its drivers, on every way.
 # SPDX-License-Identifier: ISC
 """run.py [--short] [--cache DIR] [--ways WAY,...] [NAME...]: runs all suites,
-or those named, and writes their sections of doc/conformance.md. With --short, a selection of
-each, pgsluice in session mode only, and nothing is written. Ends with 1 when
-something differs for no reason that is known; see README.md."""
+or those named, and writes their sections of doc/conformance.md. With --short, a
+handful of tests of each, pgsluice in session mode only, and nothing is written.
+Ends with 1 when something differs for no reason that is known; see README.md.
+"""
 import argparse
+import concurrent.futures
 import dataclasses
 import fnmatch
 import json
@@ -51,13 +53,16 @@ class Suite:
     run: typing.Callable	# (place, folder, short) -> {test: outcome}
     ways: tuple = arena.ALL
     users: tuple = ()		# who log in with a password
+    # what is needed for --short, in seconds; None: prepare() takes no longer
+    glance: typing.Callable | None = None
 
 
 SUITES = (
     Suite("regress", "PostgreSQL's regression tests", "postgresql",
-          postgres.prepare, postgres.regress, arena.SESSIONS),
+          postgres.prepare, postgres.regress, arena.SESSIONS,
+          glance=postgres.fetch_source),
     Suite("isolation", "PostgreSQL's isolation tests", "postgresql",
-          postgres.prepare, postgres.isolation, arena.SESSIONS),
+          postgres.prepare_isolation, postgres.isolation, arena.SESSIONS),
     Suite("libpq_pipeline", "PostgreSQL's tests of libpq's pipelines",
           "postgresql", postgres.prepare_pipeline, postgres.pipeline),
     Suite("psycopg2", "psycopg2", "psycopg2", pytests.prepare_psycopg2,
@@ -79,11 +84,12 @@ SUITES = (
           pytests.prepare_django, pytests.django),
     Suite("lib-pq", "lib/pq", "lib-pq", go.prepare_lib_pq, go.lib_pq),
     Suite("pgjdbc", "pgjdbc", "pgjdbc", java.prepare_pgjdbc, java.pgjdbc,
-          users=java.PGJDBC_USERS),
+          users=java.PGJDBC_USERS, glance=fetch.at_hand),
     Suite("tokio-postgres", "tokio-postgres", "tokio-postgres",
           cargo.prepare_tokio_postgres, cargo.tokio_postgres,
-          users=cargo.TOKIO_USERS),
-    Suite("sqlx", "sqlx", "sqlx", cargo.prepare_sqlx, cargo.sqlx),
+          users=cargo.TOKIO_USERS, glance=fetch.at_hand),
+    Suite("sqlx", "sqlx", "sqlx", cargo.prepare_sqlx, cargo.sqlx,
+          glance=fetch.at_hand),
 )
 
 
@@ -170,10 +176,19 @@ def run_way(suite, ground, way, args):
     return found
 
 
+def compare_short(suite, ground, args):
+    """{way: {test: outcome}}; what is right needs no comparison."""
+    found = run_way(suite, ground, arena.SESSION, args)
+    if found and "failed" not in found.values():
+        return {arena.DIRECT: found, arena.SESSION: found}
+    print("once more, and directly: " + suite.name, flush=True)
+    return {way: run_way(suite, ground, way, args)
+            for way in (arena.DIRECT, arena.SESSION)}
+
+
 def run_suite(suite, ground, args):
     """{way: {test: outcome}}; what is not asked for is as it was last time"""
-    suite.prepare(os.path.join(args.cache, suite.source))
-    ways = (arena.DIRECT, arena.SESSION) if args.short else suite.ways
+    ways = suite.ways
     path = os.path.join(args.cache, "results", suite.name)
     kept = {}
     if args.ways and os.path.exists(path):
@@ -186,12 +201,9 @@ def run_suite(suite, ground, args):
                 results[way] = kept[way]
             continue
         results[way] = run_way(suite, ground, way, args)
-        if not results[arena.DIRECT]:
-            raise fetch.Missing("its direct run has no results")
-        if not args.short:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w") as f:
-                json.dump({**kept, **results}, f, indent=0)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as f:
+            json.dump({**kept, **results}, f, indent=0)
     return results
 
 
@@ -221,7 +233,10 @@ def count_same(results):
 
 def run_one(suite, ground, args):
     """(tests as they are directly, differences nobody can explain)"""
-    results = run_suite(suite, ground, args)
+    results = (compare_short if args.short else run_suite)(
+        suite, ground, args)
+    if not results.get(arena.DIRECT):
+        raise fetch.Missing("its direct run has no results")
     lines, bad = explain(suite, results)
     if bad or args.short:
         print("\n".join(line for line in lines if line), flush=True)
@@ -233,15 +248,37 @@ def run_one(suite, ground, args):
     return count_same(results), bad
 
 
+def prepare(suites, args):
+    """Fetch and make all of a folder, one after the other; why not, or None"""
+    try:
+        for suite in suites:
+            make = args.short and suite.glance or suite.prepare
+            make(os.path.join(args.cache, suite.source))
+    except fetch.Missing as e:
+        return e
+    return None
+
+
+def prepare_all(suites, args):
+    """{folder: why there is none, or None}; --short fetches all at a time"""
+    sources = {}
+    for suite in suites:
+        sources.setdefault(suite.source, []).append(suite)
+    with concurrent.futures.ThreadPoolExecutor(
+            len(sources) if args.short else 1) as threads:
+        return dict(zip(sources, threads.map(
+            lambda users: prepare(users, args), sources.values())))
+
+
 def run_all(suites, ground, args):
     """Sums of run_one(), and how many suites were skipped."""
     same = unexplained = skipped = 0
+    missing = prepare_all(suites, args)
     for suite in suites:
         try:
+            if missing[suite.source]:
+                raise missing[suite.source]
             good, bad = run_one(suite, ground, args)
-            if bad and args.short:
-                print("once more: " + suite.name, flush=True)
-                good, bad = run_one(suite, ground, args)
         except fetch.Missing as e:
             print("%-20sskipped: %s" % (suite.name, e), flush=True)
             skipped += 1
@@ -264,7 +301,7 @@ def main():
     names = [s.name for s in SUITES]
     parser = argparse.ArgumentParser(prog="run.py")
     parser.add_argument("--short", action="store_true",
-                        help="a few seconds of each")
+                        help="a handful of tests of each")
     parser.add_argument("--cache", help="where to keep what was fetched and "
                         "built; without it, nothing is kept")
     parser.add_argument("--ways", type=lambda text: text.split(","),
