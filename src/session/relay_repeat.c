@@ -1,6 +1,6 @@
 /* relay_repeat.c - what a server did not get to run is asked once more.
  *
- * A statement of ours is gone, or returns other columns than when it was
+ * A statement of ours is gone, or has other columns or types than when it was
  * prepared: PostgreSQL says so before anything is run, and skips to the Sync.
  * Outside of a transaction block nothing else has happened either, so that the
  * client's batch may come again, when the statement is to be prepared again.
@@ -17,17 +17,22 @@
 #include "session/sessions.h"
 
 #define SHAPE_MAX 8
+/* never translated; said by many functions */
+#define NO_TYPE "cache lookup failed for type "
 
-/* What may be repeated; is the client told of the columns in it? */
+/*
+ * What may be repeated; is the client told of the columns in it, and of the
+ * parameters before it gives any?
+ */
 static const struct shape {
 	const char *requests;
-	bool told;
+	bool told, asks;
 } shapes[] = {
-	{ "BES", false },
-	{ "BDES", true },
-	{ "dS", true },
-	{ "dBES", true },
-	{ "dBDES", true },
+	{ "BES", false, false },
+	{ "BDES", true, false },
+	{ "dS", true, true },
+	{ "dBES", true, false },
+	{ "dBDES", true, false },
 };
 
 void relay_repeat_keep(struct relay_up *up, const struct burst *b, size_t used)
@@ -126,7 +131,20 @@ static bool is_raised_by(const struct relay_down *d, const char *code,
 }
 
 /*
- * The statement returns other columns: the name stands for the same text, as it
+ * Was a parameter's type dropped since another client has prepared the same
+ * text? Made anew under its name it is another one for PostgreSQL.
+ */
+static bool lacks_type(const struct relay_down *d)
+{
+	const char *const c = field(d, 'C'), *const m = field(d, 'M');
+
+	return c != NULL && m != NULL && strcmp(c, "XX000") == 0 &&
+	    strncmp(m, NO_TYPE, sizeof NO_TYPE - 1) == 0 &&
+	    field(d, 'W') == NULL;
+}
+
+/*
+ * The statement has other columns or types: the name stands for the same text, as it
  * will be prepared now. A client that is not told of the columns might take
  * them for others: it gets the error, as from PostgreSQL.
  */
@@ -162,6 +180,8 @@ static bool cure(struct relay_down *d)
 		return false;
 	if (is_raised_by(d, "0A000", "RevalidateCachedQuery"))
 		return shape->told && renew(d, n);
+	if (lacks_type(d))
+		return shape->asks && renew(d, n);
 	return is_raised_by(d, "26000", "FetchPreparedStatement") &&
 	    restore(d, n);
 }

@@ -577,6 +577,22 @@ def test_schema_change_is_not_noticed_by_who_describes(pooler, pg, changing):
     assert run(c, "st").rows == [["1", "one"]]
 
 
+def test_type_that_is_made_anew_is_found_by_who_describes(pooler, changing):
+    """the same text, of two clients"""
+    p = pooler(default_pool_size=1)
+    for n in range(3):
+        c = p.raw()
+        c.query("create type remade as (n int)")
+        c.send(pq.parse("select $1::remade", "st"), pq.describe("S", "st"),
+               pq.sync())
+        try:
+            assert c.recv_until().kinds == "1tTZ"
+            c.send(pq.bind("st", ["(%d)" % n]), pq.execute(), pq.sync())
+            assert c.recv_until().rows == [["(%d)" % n]]
+        finally:
+            c.query("drop type remade")
+
+
 def test_schema_change_during_the_wait_for_a_lock(pooler, pg, changing):
     """the server is late: the batch is still at hand"""
     p = pooler(default_pool_size=1)

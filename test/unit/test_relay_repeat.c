@@ -8,6 +8,8 @@
 	"RRevalidateCachedQuery||]"
 #define GONE "E[SERROR|C26000|Mprepared statement \"PGBOUNCER_1\" does not " \
 	"exist|RFetchPreparedStatement||]"
+#define UNTYPED "E[SERROR|CXX000|Mcache lookup failed for type 16475|" \
+	"RgetTypeInputInfo||]"
 #define BIND(name) "B[|" name "|||||||]"
 #define REST "D[P|]E[||||||]S[]"
 #define RUN(name) BIND(name) REST
@@ -88,6 +90,18 @@ static void test_description_alone_is_asked_again(void **state)
 	CLIENT_GETS("t[||]n[]Z[I]");
 }
 
+static void test_dropped_type_is_looked_up_anew(void **state)
+{
+	(void)state;
+	prepared_pair();
+	asks("D[Ss1|]S[]");
+	server_sends("t[||]" UNTYPED "Z[I]");
+	CLIENT_GETS("");
+	SERVER_GETS("P[PGBOUNCER_2|select 1|||]D[SPGBOUNCER_2|]S[]");
+	server_sends("1[]t[||]n[]Z[I]");
+	CLIENT_GETS("t[||]n[]Z[I]");
+}
+
 static void test_description_that_fails_otherwise_is_told(void **state)
 {
 	(void)state;
@@ -115,6 +129,8 @@ static void test_what_is_not_cured_passes(void **state)
 	static const char *const cases[][2] = {
 		/* it would take the columns for those it knows */
 		{ BIND("s1") "E[||||||]S[]", STALE },
+		/* its parameters may be meant for the type that is gone */
+		{ RUN("s1"), UNTYPED },
 		/* a function did it, and something ran */
 		{ RUN("s1"), "E[SERROR|C0A000|Mcached|Wf()|"
 		    "RRevalidateCachedQuery||]" },
@@ -226,6 +242,7 @@ int main(void)
 		TEST(test_error_with_its_ready_is_the_same),
 		TEST(test_statement_that_vanished_comes_back),
 		TEST(test_description_alone_is_asked_again),
+		TEST(test_dropped_type_is_looked_up_anew),
 		TEST(test_description_that_fails_otherwise_is_told),
 		TEST(test_second_failure_is_the_client_s),
 		TEST(test_what_is_not_cured_passes),
