@@ -119,7 +119,7 @@ def pypi_source(name, version, folder, *makers):
     the modules that make it, which it fetches itself unless told."""
     to, modules = folder + ".pip", folder + ".makers"
     words = ["/usr/bin/python3", "-m", "pip", "download", "-q", "--no-deps",
-             "--no-binary", ":all:", "-d", to]
+             "--no-binary", name, "-d", to]
     if makers:
         pypi_install(modules, *makers)
         words.append("--no-build-isolation")
