@@ -920,26 +920,6 @@ def test_cancel_for_a_finished_query_is_not_sent(pooler, fakepg):
     assert f.cancels() == []
 
 
-@newer
-def test_cancel_while_parameters_are_set_is_ignored(pooler, fakepg):
-    """pooling.md 18 (#298): SET phase"""
-    gate = threading.Event()
-
-    def handler(sess, kind, body):
-        if kind == "Q" and body.startswith(b"SET"):
-            gate.wait(TIMEOUT)
-    f = fakepg(handler=handler)
-    p = pooler({"p0": f.conn}, default_pool_size=1)
-    p.raw().query("select 0")
-    c = p.raw(TimeZone="Asia/Tokyo")
-    c.send(pq.query("select 1"))
-    wait_until(lambda: len(f.sessions[0].queries()) == 2)
-    pq.send_cancel(p.port, c.key)
-    gate.set()
-    assert c.recv_until().rows == [["select 1"]]
-    assert f.cancels() == []
-
-
 # --- protocol 3.2 ---------------------------------------------------------
 
 def long_key(fakepg, pooler, **kw):
