@@ -1,8 +1,13 @@
 # test_latencies.py - SHOW LATENCIES: what takes how long.
 # SPDX-License-Identifier: ISC
+import random
+import re
+
 import pytest
 
+import pq
 from harness import REFERENCE, wait_until
+from percentiles import assert_exact
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="has none")
 
@@ -100,3 +105,31 @@ def test_percentiles_are_those_of_the_clients(pooler):
     row = latencies(p)["query"]
     assert row["total_p50_us"] >= 9500
     assert row["total_p999_us"] >= 95000
+
+
+# --- against the exact ones -----------------------------------------------
+
+SLOW = re.compile(r"slow query: wait (\d+)\.(\d{3}) ms, run (\d+)\.(\d{3}) ms")
+
+
+def test_percentiles_are_the_exact_ones_of_a_run(pooler):
+    """the slow log has the time of each query, to the microsecond"""
+    p = pooler(default_pool_size=3, log_min_duration=0.000001)
+    clients = [p.raw() for _ in range(10)]
+    rand = random.Random(17)
+    sleeps = [rand.lognormvariate(-6.5, 1.2) for _ in range(150)]
+    while sleeps:
+        busy = [(c, sleeps.pop()) for c in clients if sleeps]
+        for c, seconds in busy:
+            c.send(pq.query("select pg_sleep(%.6f)" % min(seconds, 0.1)))
+        for c, _ in busy:
+            c.recv_until().check()
+    p.wait_log(SLOW.pattern, count=150)
+    lines = [tuple(map(int, m)) for m in SLOW.findall(p.log)]
+    waits = [ms * 1000 + us for ms, us, *_ in lines]
+    queries = [w + ms * 1000 + us for w, (*_, ms, us) in zip(waits, lines)]
+    seen = latencies(p)
+    assert_exact(seen["wait"], waits)
+    assert_exact(seen["query"], queries)
+    assert_exact(seen["transaction"], queries)
+    assert max(waits) > 0
