@@ -28,6 +28,9 @@ struct tls_context;
 #define HTTPD_IDLE_TIME (120 * USEC)	/* between two requests */
 #define HTTPD_REPLY_TIME (60 * USEC)	/* for all of an answer to go */
 #define HTTPD_CHUNK_BYTES 65536		/* of an answer, in a turn */
+/* What makes a bit of an answer looks at the clock, and stops behind this. Who
+ * is the last to be let in by loop_may_toil() adds so much to the turn. */
+#define HTTPD_SLICE (USEC / 4000)
 
 /* Answer the request with one of the functions below, before it returns. */
 typedef void httpd_fn(void *arg, struct httpd_conn *c,

@@ -16,7 +16,6 @@
 #include "http/request.h"
 #include "http/written.h"
 
-#define SLICE (USEC / 1000)	/* of a turn, for one request */
 #define ROWS_BYTES ((size_t)64 << 20)	/* of rows written at once */
 #define TESTS 4
 #define VALUE_BYTES 256
@@ -114,7 +113,7 @@ static void fill(struct api_view *x, size_t enough)
 	const usec_t begin = time_precise();
 
 	x->out.w.len = x->out.sent = 0;
-	while (x->out.w.len < enough && time_precise() - begin < SLICE) {
+	while (x->out.w.len < enough && time_precise() - begin < HTTPD_SLICE) {
 		if (x->left != 0 && view_walk_next(&x->walk, &x->sink))
 			continue;
 		put_end(x);

@@ -10,8 +10,6 @@
 #include "base/text.h"
 #include "http/metrics_parts.h"
 
-#define SLICE (USEC / 1000)	/* of a turn, for one scraper */
-
 /* In the order of the text: when it is cut, what is first counts most. */
 static struct family_group (*const groups[])(void) = {
 	metrics_process,
@@ -120,7 +118,7 @@ static bool more(void *body, struct text *t)
 		if (!put_next(m, f))
 			end_family(m, f);
 		if (t->size - t->len < METRICS_ITEM_BYTES ||
-		    time_precise() - begin >= SLICE)
+		    time_precise() - begin >= HTTPD_SLICE)
 			return true;
 	}
 	put_end(m);
