@@ -40,7 +40,7 @@ struct config_db {
 	int pool_mode, session_state;	/* enums of these, or CONFIG_UNSET */
 	int max_db_connections, max_db_client_connections;
 	usec_t server_lifetime, query_wait_timeout;
-	int load_balance_hosts;	/* enum load_balance; round-robin default */
+	int load_balance_hosts, target_session_attrs;	/* enums of these */
 	struct config_tls tls;
 	struct config_db *next;	/* in file order */
 };

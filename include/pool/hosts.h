@@ -34,7 +34,7 @@ struct host_failures;
 /*
  * The hosts that the next connection of p tries, in order: by its
  * load_balance_hosts rule, without those that are drained, and without those
- * that failed within server_login_retry if any other is left. *out is an array
+ * that failed within server_login_retry if any other is left; misfits last. *out is an array
  * to be freed by the caller.
  * Returns: how many (0: all are drained), or -1: no host and no
  *          unix_socket_dir (errno 0), or no memory.
@@ -46,6 +46,11 @@ int hosts_plan(struct pool *p, const struct catalog *c, usec_t now,
  * stays with a host that is only slow.
  */
 void hosts_failed(struct pool *p, unsigned item, bool slow, usec_t now);
+/* Is item not what target_session_attrs asks for? Then others come first. */
+void hosts_set_misfit(struct pool *p, unsigned item, bool misfit);
+/* Is there a host left that did not fail lately, nor is known not to fit? */
+bool hosts_better_left(const struct pool *p, const struct catalog *c,
+    usec_t now);
 /* The host works. */
 void hosts_worked(struct pool *p, unsigned item);
 /* After a failure: is there a host left that did not fail lately? */

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/wheel.h"
 #include "conf/options.h"
+#include "conf/session_attrs.h"
 #include "pool/close_reason.h"
 #include "pool/counters.h"
 #include "pool/limit_queue.h"
@@ -35,10 +36,10 @@ struct pool_limits {
 	int size, reserve, min;		/* size 0 = no limit */
 	enum pool_mode mode;
 	enum session_state state;	/* forget in session mode */
+	enum session_attrs attrs;	/* which hosts will do */
 	usec_t reserve_timeout, login_retry, lifetime, idle_timeout,
 	    check_delay;
-	int login_concurrency;
-	int max_db, max_user;		/* server connections; 0 = no limit */
+	int login_concurrency, max_db, max_user;	/* 0 = no limit */
 	usec_t handover_delay;	/* see limit_heir(); 0 = never */
 	bool round_robin, check, reset;	/* check query set; reset at release */
 	bool can_reset, state_always;	/* reset query set; state_check */
@@ -93,9 +94,8 @@ void pool_unlink(struct pool_client *pc);
 /* Servers of p, or the settings they must meet, changed: look at each. */
 void pool_recheck(struct pool *p);
 
-/* connected: active + being canceled + idle + tested + used. */
+/* active + being canceled + idle + tested + used; + login, carrying cancels. */
 unsigned pool_connected(const struct pool *p);
-/* total: connected + login + carrying cancels. */
 unsigned pool_total(const struct pool *p);
 
 /* The idle server to use next, or NULL. */

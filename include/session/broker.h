@@ -88,6 +88,11 @@ void broker_drain(struct sessions *ss, const struct database *db);
  */
 void broker_address_lost(struct sessions *ss, const char *host,
     const struct net_addr *addr);
+/* The host of this server is not what p wants: its other servers there go. */
+void broker_retire_host(struct pool *p, const struct server *of);
+/* The host of s, which is in use, is a standby now, or no longer one: so go s,
+ * and all others there of pools that choose by target_session_attrs. */
+void broker_host_changed(struct server *s);
 /* A host was drained: its servers are to go. */
 void broker_drain_hosts(struct sessions *ss);
 /*

@@ -79,11 +79,10 @@ size_t relay_run_down(struct relay_down *d);
 /* A query of the client is answered in full; status is that it ended with. */
 void relay_note_end(struct client *c, char status);
 
-/*
- * A whole error of the server: is the client told something else instead? Then
- * that is in the outbox.
- */
+/* A whole error: is something else, in the outbox, told in its place? */
 bool relay_reword_error(struct relay_down *d);
+/* A whole error: if it says that the server is read-only, and should not be. */
+void relay_note_read_only(struct relay_down *d);
 
 #define RELAY_SMALL_MAX (1 << 20)	/* bytes of what must be whole to be read */
 

@@ -35,6 +35,7 @@ enum server_phase {
 	SERVER_PHASE_TLS,	/* asked for, or the handshake */
 	SERVER_PHASE_AUTH,	/* StartupMessage sent */
 	SERVER_PHASE_SYNC,	/* authenticated; parameters and key come */
+	SERVER_PHASE_ROLE,	/* whether it is a standby is asked for */
 	SERVER_PHASE_QUERY,	/* connect_query runs */
 	SERVER_PHASE_ORIGIN,	/* what it has set is asked for */
 	SERVER_PHASE_POOLED,	/* login is over: ps.state tells the rest */
@@ -103,10 +104,8 @@ void server_begin(struct server *s, enum server_phase phase);
 
 /* s is connected by fd, which is taken over. 0 or -1 (closed). */
 int server_open(struct server *s, int fd);
-/*
- * Close now, free after the turn; Terminate is sent first when the connection
- * is sound. reason goes to the log and to ops->closed.
- */
+/* Close now, free after the turn; a sound connection is sent Terminate first.
+ * reason goes to the log and to ops->closed. */
 void server_close(struct server *s, enum close_reason reason);
 /* The same; its client, or the clients that wait, get code and text, too. */
 void server_fail(struct server *s, enum close_reason reason);

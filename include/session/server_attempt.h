@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "pool/host_role.h"
 #include "pool/hosts.h"
 #include "proto/writer.h"
 #include "session/server_auth.h"
@@ -34,6 +35,7 @@ struct server_attempt {
 	struct dialling *dialling;	/* owned; phase CONNECT */
 	struct tls_context *context;	/* counted; until the handshake */
 	struct server_auth auth;
+	struct host_role role;
 	struct writer welcome;		/* ParameterStatus of the not tracked */
 	bool tls_required;		/* or no connection at all */
 	bool plain;			/* the host knows no newer protocol */

@@ -351,6 +351,7 @@ bool config_db_recycles(const struct config_db *a, const struct config_db *b)
 {
 	return a->port != b->port ||
 	    a->load_balance_hosts != b->load_balance_hosts ||
+	    a->target_session_attrs != b->target_session_attrs ||
 	    !str_equal(a->host, b->host) ||
 	    !str_equal(a->dbname, b->dbname) ||
 	    !str_equal(a->user, b->user) ||

@@ -11,6 +11,7 @@
 #include "conf/config.h"
 #include "conf/config_parts.h"
 #include "conf/connstr.h"
+#include "conf/session_attrs.h"
 #include "conf/words.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -195,6 +196,18 @@ static int set_load_balance(const struct entry_key *k, void *at,
 	return 0;
 }
 
+static int set_attrs(const struct entry_key *k, void *at, const char *value,
+    struct err *e)
+{
+	const int i = session_attrs_find(value);
+
+	if (i < 0)
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "invalid %s: %s", k->name, value);
+	*(int *)at = i;
+	return 0;
+}
+
 /* A word of the setting with the name of the key. */
 static int set_word(const struct entry_key *k, void *at, const char *value,
     struct err *e)
@@ -238,6 +251,7 @@ static const struct entry_key db_key_rows[] = {
 	{ "server_lifetime", set_positive_time, DB(server_lifetime) },
 	{ "query_wait_timeout", set_time, DB(query_wait_timeout) },
 	{ "load_balance_hosts", set_load_balance, DB(load_balance_hosts) },
+	{ "target_session_attrs", set_attrs, DB(target_session_attrs) },
 	{ "server_tls_sslmode", set_word, DB(tls.sslmode) },
 	{ "server_tls_negotiation", set_word, DB(tls.negotiation) },
 	{ "server_tls_ca_file", set_str, DB(tls.ca_file) },

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conf/session_attrs.h"
 #include "console/admin.h"
 #include "console/views.h"
 #include "pool/catalog.h"
@@ -32,7 +33,10 @@
 	    cell_positive(conf->max_db_client_connections, set->max_db_client_connections)) \
 	X(INT4, "current_client_connections", PLAIN, cell_number(database_admitted(db))) \
 	X(INT4, "paused", PLAIN, cell_number(db->paused)) \
-	X(INT4, "disabled", PLAIN, cell_number(db->disabled))
+	X(INT4, "disabled", PLAIN, cell_number(db->disabled)) \
+	X(TEXT, "target_session_attrs", EXTENDED, \
+	    cell_text(session_attrs_word( \
+	    (enum session_attrs)conf->target_session_attrs)))
 
 static const struct column databases_columns[] = { DATABASES(VIEW_COLUMN) };
 

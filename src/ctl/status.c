@@ -126,8 +126,10 @@ static void check_waits(struct status *s)
 	const struct grid *const g = &s->answers[ASK_WAITS];
 
 	for (size_t i = 0; i < g->rows; i++) {
-		if (strcmp(text_at(g, i, "wait_reason"),
-		    "server_login_failed") == 0)
+		const char *const reason = text_at(g, i, "wait_reason");
+
+		if (strcmp(reason, "server_login_failed") == 0 ||
+		    strcmp(reason, "no_host") == 0)
 			problem(s, "pool %s/%s: %s", text_at(g, i, "database"),
 			    text_at(g, i, "user"), text_at(g, i, "detail"));
 	}

@@ -72,7 +72,8 @@ void summary_lists(struct summary *s, const struct grid *lists)
 
 static bool is_failing(const char *reason)
 {
-	return reason != NULL && strcmp(reason, "server_login_failed") == 0;
+	return reason != NULL && (strcmp(reason, "server_login_failed") == 0 ||
+	    strcmp(reason, "no_host") == 0);
 }
 
 void summary_waits(struct summary *s, const struct grid *waits)

@@ -16,7 +16,10 @@
 struct host_failures {
 	char *list;		/* owned: the hosts it is about */
 	unsigned count;
-	usec_t at[];		/* of the last one; 0 = it works, or is new */
+	struct {
+		usec_t at;	/* of the last one; 0 = it works, or is new */
+		bool misfit;	/* not what target_session_attrs asks for */
+	} of[];
 };
 
 static unsigned count_items(const char *list)
@@ -97,7 +100,7 @@ static struct host_failures *get_failures(struct pool *p)
 	hosts_free(p);
 
 	const unsigned count = count_items(list);
-	f = mem_zalloc(sizeof *f + count * sizeof f->at[0]);
+	f = mem_zalloc(sizeof *f + count * sizeof f->of[0]);
 	if (f == NULL)
 		return NULL;
 	f->count = count;
@@ -110,14 +113,31 @@ static struct host_failures *get_failures(struct pool *p)
 	return f;
 }
 
+/*
+ * Where a host is sought that may take over any time, each is asked in each
+ * attempt: a failure, which comes behind the attempt's start, is older by then.
+ */
+static usec_t pause_of(const struct pool *p)
+{
+	const usec_t retry = p->limits.attrs != ATTRS_ANY ?
+	    p->limits.login_retry / 2 : p->limits.login_retry;
+
+	return retry > PAUSE_MIN ? retry : PAUSE_MIN;
+}
+
 static bool failed_lately(const struct pool *p, unsigned item, usec_t now)
 {
 	const struct host_failures *const f = find_failures(p);
-	const usec_t retry = p->limits.login_retry > PAUSE_MIN ?
-	    p->limits.login_retry : PAUSE_MIN;
 
-	return f != NULL && item < f->count && f->at[item] != 0 &&
-	    now - f->at[item] < retry;
+	return f != NULL && item < f->count && f->of[item].at != 0 &&
+	    now - f->of[item].at < pause_of(p);
+}
+
+static bool is_misfit(const struct pool *p, unsigned item)
+{
+	const struct host_failures *const f = find_failures(p);
+
+	return f != NULL && item < f->count && f->of[item].misfit;
 }
 
 void hosts_failed(struct pool *p, unsigned item, bool slow, usec_t now)
@@ -127,7 +147,7 @@ void hosts_failed(struct pool *p, unsigned item, bool slow, usec_t now)
 
 	if (f == NULL || item >= f->count)
 		return;
-	f->at[item] = now;
+	f->of[item].at = now;
 	if (!slow && conf->load_balance_hosts == LB_DISABLE &&
 	    item == p->host_turn % f->count)
 		p->host_turn++;
@@ -138,7 +158,16 @@ void hosts_worked(struct pool *p, unsigned item)
 	struct host_failures *const f = find_failures(p);
 
 	if (f != NULL && item < f->count)
-		f->at[item] = 0;
+		f->of[item].at = 0;
+}
+
+void hosts_set_misfit(struct pool *p, unsigned item, bool misfit)
+{
+	struct host_failures *const f = misfit ? get_failures(p) :
+	    find_failures(p);
+
+	if (f != NULL && item < f->count)
+		f->of[item].misfit = misfit;
 }
 
 /* --- the next connection --- */
@@ -167,6 +196,19 @@ bool hosts_left(const struct pool *p, const struct catalog *c, usec_t now)
 	return false;
 }
 
+bool hosts_better_left(const struct pool *p, const struct catalog *c,
+    usec_t now)
+{
+	const struct host_failures *const f = find_failures(p);
+
+	for (unsigned i = 0; f != NULL && i < f->count; i++) {
+		if (!f->of[i].misfit && !failed_lately(p, i, now) &&
+		    !is_drained(p, i, c))
+			return true;
+	}
+	return false;
+}
+
 static int plan_default(const struct config_db *conf, const char *unix_dir,
     struct host *out)
 {
@@ -187,10 +229,12 @@ static int plan_list(struct pool *p, const struct catalog *c, usec_t now,
 	const bool left = hosts_left(p, c, now);
 	int count = 0;
 
-	for (unsigned i = 0; i < items && count < HOSTS_MAX; i++) {
+	/* those that did not fit when they were asked last come behind */
+	for (unsigned i = 0; i < 2 * items && count < HOSTS_MAX; i++) {
 		const unsigned item = (p->host_turn + i) % items;
 
 		if (!is_drained(p, item, c) &&
+		    is_misfit(p, item) == (i >= items) &&
 		    (!left || !failed_lately(p, item, now)))
 			make_host(&out[count++], conf, item);
 	}

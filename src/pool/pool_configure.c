@@ -9,6 +9,9 @@
 #include "pool/evict.h"
 #include "pool/pool.h"
 
+/* Clients wait for a host to take over: nobody else looks for it. */
+#define SEEK_RETRY (USEC / 2)
+
 /* The first that was given, of user, database and the whole process. */
 static int first_given(int user, int db, int global)
 {
@@ -78,7 +81,10 @@ void pool_configure(struct pool *p, const struct config *config)
 	l->lifetime = db->server_lifetime > 0 ? db->server_lifetime :
 	    s->server_lifetime;
 	l->reserve_timeout = s->reserve_pool_timeout;
-	l->login_retry = s->server_login_retry;
+	l->attrs = (enum session_attrs)db->target_session_attrs;
+	l->login_retry = l->attrs != ATTRS_ANY &&
+	    s->server_login_retry > SEEK_RETRY ? SEEK_RETRY :
+	    s->server_login_retry;
 	l->idle_timeout = s->server_idle_timeout;
 	l->check_delay = s->server_check_delay;
 	l->login_concurrency = s->server_login_concurrency;

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "conf/session_attrs.h"
 #include "pool/catalog.h"
 #include "pool/drain.h"
 #include "pool/limit.h"
@@ -15,13 +16,18 @@ static bool is_full(const struct pool *p)
 	    pool_total(p) >= (unsigned)p->limits.size;
 }
 
+static enum wait_reason failed(const struct pool *p)
+{
+	return p->limits.attrs != ATTRS_ANY ? WAIT_HOST : WAIT_LOGIN_FAILED;
+}
+
 /* No server is coming for the last in the queue: what is in the way? */
 static enum wait_reason obstacle(const struct pool *p)
 {
 	if (is_full(p))
 		return WAIT_POOL_SIZE;
 	if (p->failing)
-		return WAIT_LOGIN_FAILED;
+		return failed(p);
 	if (limit_is_full(p, LIMIT_DB))
 		return WAIT_MAX_DB;
 	if (limit_is_full(p, LIMIT_USER))
@@ -34,7 +40,7 @@ static enum wait_reason on_the_way(const struct pool *p)
 {
 	if (p->server_count[SERVER_LOGIN] == 0)
 		return WAIT_CHECK;
-	return p->failing ? WAIT_LOGIN_FAILED : WAIT_LOGIN;
+	return p->failing ? failed(p) : WAIT_LOGIN;
 }
 
 enum wait_reason wait_reason(const struct pool *p, enum client_state state,
@@ -50,7 +56,7 @@ enum wait_reason wait_reason(const struct pool *p, enum client_state state,
 		return WAIT_DRAINED;
 	if (state == CLIENT_DEDICATED_WAITING &&
 	    p->server_count[SERVER_DEDICATED_LOGIN] > 0)
-		return p->failing ? WAIT_LOGIN_FAILED : WAIT_LOGIN;
+		return p->failing ? failed(p) : WAIT_LOGIN;
 	if (state == CLIENT_DEDICATED_WAITING || pool_uncovered(p) > 0)
 		return obstacle(p);
 	return on_the_way(p);
@@ -77,6 +83,9 @@ static const struct {
 	[WAIT_LOGIN_FAILED] = { "server_login_failed", "server_login_retry",
 	    "Look at the server, and at host and port in [databases]; the log "
 	    "says more. It is tried again after server_login_retry." },
+	[WAIT_HOST] = { "no_host", "target_session_attrs",
+	    "Look at the hosts in [databases], and at which of them is the "
+	    "primary. They are asked again twice a second." },
 	[WAIT_CHECK] = { "server_check", "server_check_query",
 	    "The settings are server_reset_query and server_check_query." },
 };
@@ -144,6 +153,11 @@ static void explain_detail(const struct pool *p, enum wait_reason reason,
 	case WAIT_LOGIN_FAILED:
 		snprintf(out, size, "The last connection to database \"%s\" "
 		    "failed: %s", db, pool_failure(p));
+		break;
+	case WAIT_HOST:
+		snprintf(out, size, "No host of database \"%s\" meets "
+		    "target_session_attrs = %s: %s", db,
+		    session_attrs_word(p->limits.attrs), pool_failure(p));
 		break;
 	case WAIT_CHECK:
 		snprintf(out, size, "A server connection of database \"%s\" "

@@ -146,7 +146,8 @@ static bool fail_if_down(struct client *c)
 		client_fail(c, CLOSE_SERVER_SHUTTING_DOWN);
 		return true;
 	}
-	if (!pool_is_down(p) || pool_is_paused(p, c->ss->catalog) ||
+	if (!pool_is_down(p) || p->limits.attrs != ATTRS_ANY ||
+	    pool_is_paused(p, c->ss->catalog) ||
 	    drain_stops(c->ss->catalog, p, time_now()) ||
 	    c->pc.state == CLIENT_WELCOME ||
 	    (c->replication != REPLICATION_NONE && !client_logs_in(c)))

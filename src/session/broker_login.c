@@ -97,11 +97,11 @@ void broker_fail_all(struct pool *p, enum client_state state,
 }
 
 /* The client of s waits on if s was told nothing of it yet; else both go. */
-static void dedicated_failed(struct server *s)
+static void dedicated_failed(struct server *s, enum close_reason reason)
 {
 	struct pool *p = s->ps.pool;
 
-	if (server_is_introduced(s))
+	if (server_is_introduced(s) && reason != CLOSE_HOST_DOES_NOT_FIT)
 		return;
 	if (!hosts_left(p, s->ss->catalog, time_now()))
 		pool_fail(p, s->failure->text);
@@ -122,8 +122,12 @@ static void on_failure(struct server *s, enum close_reason reason)
 		return;
 	}
 	s->ss->tally.server_logins[TALLY_FAILED][0]++;
+	/* where another would be better only, what there is may stay */
+	if (reason == CLOSE_HOST_DOES_NOT_FIT &&
+	    p->limits.attrs != ATTRS_PREFER_STANDBY)
+		broker_retire_host(p, s);
 	if (s->ps.dedicated) {
-		dedicated_failed(s);
+		dedicated_failed(s, reason);
 		return;
 	}
 	/* of several hosts the next is tried at once */

@@ -249,6 +249,7 @@ static enum relay_step on_error(struct relay_down *d)
 	if (named && relay_repeat(d))
 		return RELAY_NEXT;
 	count_error(d);
+	relay_note_read_only(d);
 	d->s->fatal_passed = d->s->fatal_passed || is_fatal(d);
 	if (!named || !relay_reword_error(d))
 		return on_reply(d);
@@ -321,6 +322,8 @@ static enum relay_step on_parameter(struct relay_down *d)
 		return fail(d, CLOSE_BROKEN_PARAMETER_STATUS);
 	const int i = params_find(d->s->ss->params, name);
 
+	if (strcmp(name, "in_hot_standby") == 0)
+		broker_host_changed(d->s);
 	if (i >= 0 && params_set(&d->s->params, i, value) < 0)
 		return fail_memory(d);
 	if (i >= 0)

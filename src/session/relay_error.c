@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
+#include "base/errcodes.h"
 #include "proto/msg.h"
 #include "proto/prepared.h"
 #include "proto/track_look.h"
@@ -11,6 +12,19 @@
 static bool has_field(const struct relay_down *d, const char *field)
 {
 	return memmem(d->m, d->size, field, strlen(field) + 1) != NULL;
+}
+
+/*
+ * Somebody was to write, on what is, or has become, read-only: nobody else shall
+ * meet with it. What the host is its next login tells.
+ */
+void relay_note_read_only(struct relay_down *d)
+{
+	const enum session_attrs attrs = d->s->ps.pool->limits.attrs;
+
+	if ((attrs == ATTRS_READ_WRITE || attrs == ATTRS_PRIMARY) &&
+	    has_field(d, "C" ERRCODE_READ_ONLY_SQL_TRANSACTION))
+		d->s->ps.close_needed = true;
 }
 
 /* The client's name that we have the server refuse, as change says; or NULL. */

@@ -15,6 +15,7 @@
 #include "session/server_attempt.h"
 #include "session/server_login_parts.h"
 #include "session/server_origin.h"
+#include "session/server_role.h"
 #include "session/sessions.h"
 
 static int fail(struct server *s, enum close_reason reason)
@@ -127,6 +128,7 @@ static int on_parameter(struct server *s, const struct server_message *m)
 		return fail(s, CLOSE_BROKEN_PARAMETER_STATUS);
 	const int i = params_find(s->ss->params, name);
 
+	host_role_note(&s->attempt->role, name, value);
 	if (strcmp(name, "is_superuser") == 0)
 		s->superuser = strcmp(value, "on") == 0;
 	if (i >= 0 && params_set(&s->params, i, value) < 0)
@@ -260,20 +262,44 @@ static int on_first_query(struct server *s)
 
 static int on_row(struct server *s, const struct server_message *m)
 {
+	if (s->phase == SERVER_PHASE_ROLE)
+		server_role_answer(s, m->body, m->len);
 	if (s->phase == SERVER_PHASE_ORIGIN &&
 	    server_origin_answer(s, m->body, m->len) < 0)
 		return fail(s, CLOSE_NO_MEMORY_FOR_WELCOME);
 	return 0;
 }
 
+/* Is s what the database wants? Else, or while that is asked for, 0 or -1. */
+static int on_role(struct server *s)
+{
+	struct writer w;
+
+	if (s->phase == SERVER_PHASE_ROLE)
+		return server_role_check(s) < 0 ? -1 : 1;
+	writer_init(&w, SERVER_LOGIN_MAX);
+	if (!server_role_question(s, &w)) {
+		writer_fini(&w);
+		return server_role_check(s) < 0 ? -1 : 1;
+	}
+	server_set_phase(s, SERVER_PHASE_ROLE);
+	return server_login_send(s, &w);
+}
+
 static int on_ready(struct server *s, const struct server_message *m)
 {
+	const bool early = s->phase == SERVER_PHASE_SYNC ||
+	    s->phase == SERVER_PHASE_ROLE;
 	const char *query = first_query(s);
 	struct writer w;
 
 	if (m->len != 1 || s->phase == SERVER_PHASE_AUTH)
 		return fail(s, CLOSE_UNKNOWN_PKT_FROM_SERVER);
-	if (s->phase == SERVER_PHASE_SYNC && query != NULL) {
+	const int rc = early ? on_role(s) : 1;
+
+	if (rc <= 0)
+		return rc;
+	if (early && query != NULL) {
 		server_set_phase(s, SERVER_PHASE_QUERY);
 		writer_init(&w, 1 << 24);
 		writer_query(&w, query);
@@ -288,7 +314,8 @@ static int on_ready(struct server *s, const struct server_message *m)
 /* Has s run something that has results? */
 static bool runs_sql(const struct server *s)
 {
-	return s->phase == SERVER_PHASE_QUERY ||
+	return s->phase == SERVER_PHASE_ROLE ||
+	    s->phase == SERVER_PHASE_QUERY ||
 	    s->phase == SERVER_PHASE_ORIGIN;
 }
 

@@ -31,6 +31,8 @@ static const struct server_phase_ops phases[SERVER_PHASES] = {
 		.begin = server_login_begin, .input = server_login_input },
 	[SERVER_PHASE_SYNC] = { .name = "sync", .timed = true,
 		.input = server_login_input },
+	[SERVER_PHASE_ROLE] = { .name = "role", .timed = true,
+		.input = server_login_input },
 	[SERVER_PHASE_QUERY] = { .name = "query", .timed = true,
 		.input = server_login_input },
 	[SERVER_PHASE_ORIGIN] = { .name = "origin", .timed = true,

@@ -98,6 +98,8 @@ static const struct server_phase_ops phases[SERVER_PHASES] = {
 		.begin = server_login_begin, .input = server_login_input },
 	[SERVER_PHASE_SYNC] = { .name = "sync", .timed = true,
 		.input = server_login_input },
+	[SERVER_PHASE_ROLE] = { .name = "role", .timed = true,
+		.input = server_login_input },
 	[SERVER_PHASE_QUERY] = { .name = "query", .timed = true,
 		.input = server_login_input },
 	[SERVER_PHASE_ORIGIN] = { .name = "origin", .timed = true,
@@ -176,6 +178,8 @@ static struct server *start(uint8_t choice)
 	s->stream.transport = &transport;
 	/* the second attempt: no third one follows */
 	s->attempt->plain = (choice & 4) != 0;
+	st.pool->limits.attrs = (enum session_attrs)(choice / 8 %
+	    (ATTRS_PREFER_STANDBY + 1));
 	server_begin(s, SERVER_PHASE_AUTH);
 	return s;
 }

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "conf/session_attrs.h"
 #include "conf/userlist.h"
 
 /* Each test has a directory of its own, and is in it. */
@@ -114,7 +115,8 @@ static void test_database_keys(void **state)
 	    "timezone=utc application_name=app pool_size=1 min_pool_size=2 "
 	    "reserve_pool_size=3 pool_mode=Statement max_db_connections=4 "
 	    "max_db_client_connections=5 server_lifetime=6 "
-	    "query_wait_timeout=0 load_balance_hosts=disable\n"
+	    "query_wait_timeout=0 load_balance_hosts=disable "
+	    "target_session_attrs=standby\n"
 	    "bare =\n"
 	    "off = pool_size=-1 reserve_pool=007 max_db_connections=0 "
 	    "max_db_client_connections=-3 server_lifetime=0 "
@@ -145,6 +147,7 @@ static void test_database_keys(void **state)
 	assert_true(db->server_lifetime == 6 * USEC);
 	assert_true(db->query_wait_timeout == 0);
 	assert_int_equal(db->load_balance_hosts, LB_DISABLE);
+	assert_int_equal(db->target_session_attrs, ATTRS_STANDBY);
 
 	db = config_find_db(c, "bare");
 	assert_null(db->host);

@@ -211,6 +211,30 @@ static void test_without_retry_others_have_their_turn_first(void **state)
 	hosts_free(p);
 }
 
+static void test_hosts_that_did_not_fit_come_last(void **state)
+{
+	struct fixture f;
+	struct pool *p = pool_of(&f, "a,b,c");
+
+	(void)state;
+	p->limits.attrs = ATTRS_PRIMARY;
+	p->limits.login_retry = USEC / 2;
+	hosts_set_misfit(p, 0, true);
+	hosts_failed(p, 0, false, NOW);
+	plan(p, NOW, "b c");
+	assert_true(hosts_better_left(p, &catalog, NOW));
+	/* the next attempt begins half a second after this one did */
+	plan(p, NOW + USEC / 4, "c b a");
+	hosts_set_misfit(p, 1, true);
+	hosts_set_misfit(p, 2, true);
+	assert_true(hosts_left(p, &catalog, NOW + USEC));
+	assert_false(hosts_better_left(p, &catalog, NOW + USEC));
+	hosts_set_misfit(p, 2, false);
+	hosts_worked(p, 2);
+	plan(p, NOW + USEC, "c a b");
+	hosts_free(p);
+}
+
 static void test_changed_list_knows_no_failures(void **state)
 {
 	struct fixture f;
@@ -317,6 +341,7 @@ int main(void)
 		cmocka_unit_test(test_all_are_tried_when_none_is_left),
 		cmocka_unit_test(
 		    test_without_retry_others_have_their_turn_first),
+		cmocka_unit_test(test_hosts_that_did_not_fit_come_last),
 		cmocka_unit_test(test_changed_list_knows_no_failures),
 		cmocka_unit_test(test_long_item_is_cut),
 		cmocka_unit_test(test_long_list_is_cut),

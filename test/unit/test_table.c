@@ -132,7 +132,7 @@ static const struct {
 	    "server_lifetime i4, pool_mode t, load_balance_hosts t, "
 	    "max_connections i4, current_connections i4, "
 	    "max_client_connections i4, current_client_connections i4, "
-	    "paused i4, disabled i4" },
+	    "paused i4, disabled i4, target_session_attrs t" },
 	{ "USERS", "name t, pool_size t, reserve_pool_size t, pool_mode t, "
 	    "max_user_connections i4, current_connections i4, "
 	    "max_user_client_connections i4, current_client_connections i4" },
@@ -321,7 +321,7 @@ static void test_databases_shows_the_console(void **state)
 
 	assert_string_equal(show(st, "DATABASES", 0),
 	    "pgbouncer|\\N|6432|pgbouncer|pgbouncer|2|0|0|3600|statement|\\N|"
-	    "0|0|0|0|0|0\n");
+	    "0|0|0|0|0|0|any\n");
 }
 
 static void test_users_and_pools_are_in_byte_order(void **state)

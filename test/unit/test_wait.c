@@ -149,6 +149,8 @@ static void test_those_without_a_welcome(void **state)
 	assert_string_equal(why(CLIENT_WELCOME), "server_login");
 	st.pool.failing = true;
 	assert_string_equal(why(CLIENT_WELCOME), "server_login_failed");
+	st.pool.limits.attrs = ATTRS_PRIMARY;
+	assert_string_equal(why(CLIENT_WELCOME), "no_host");
 }
 
 static void test_replication_clients(void **state)
@@ -176,7 +178,7 @@ static void test_every_reason_is_explained(void **state)
 		assert_true(strlen(text.detail) > 10);
 		assert_true(strlen(text.hint) > 10);
 		assert_int_equal(text.detail[strlen(text.detail) - 1],
-		    i == WAIT_LOGIN_FAILED ? 'y' : '.');
+		    i == WAIT_LOGIN_FAILED || i == WAIT_HOST ? 'y' : '.');
 	}
 	wait_explain(&st.pool, WAIT_POOL_SIZE, &text);
 	assert_string_equal(text.detail, "All 3 server connections of user "
@@ -193,6 +195,10 @@ static void test_every_reason_is_explained(void **state)
 	wait_explain(&st.pool, WAIT_LOGIN_FAILED, &text);
 	assert_string_equal(text.detail, "The last connection to database "
 	    "\"shop\" failed: no way");
+	st.pool.limits.attrs = ATTRS_PREFER_STANDBY;
+	wait_explain(&st.pool, WAIT_HOST, &text);
+	assert_string_equal(text.detail, "No host of database \"shop\" meets "
+	    "target_session_attrs = prefer-standby: no way");
 	wait_explain(&st.pool, WAIT_NONE, &text);
 	assert_string_equal(text.detail, "");
 	assert_string_equal(text.hint, "");

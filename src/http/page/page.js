@@ -250,6 +250,7 @@ function meter(parts, whole, text) {
 /* --- the tables there are --- */
 
 const KINDS = { paused: "warn", drained: "warn", server_login_failed: "bad",
+	no_host: "bad",
 	waiting: "warn", active: "ok", new: "warn", tested: "warn" };
 
 const kindOf = word => KINDS[word] || "";

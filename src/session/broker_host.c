@@ -1,0 +1,48 @@
+/* broker_host.c - a host is not, or no longer, what target_session_attrs asks for.
+ * SPDX-License-Identifier: ISC */
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/net.h"
+#include "session/broker.h"
+#include "session/server.h"
+#include "session/sessions.h"
+
+static bool is_same_host(const struct server *a, const struct server *b)
+{
+	if (a->host.kind != b->host.kind)
+		return false;
+	return a->host.kind == HOST_UNIX ?
+	    strcmp(a->host.text, b->host.text) == 0 :
+	    net_equal(&a->addr, &b->addr);
+}
+
+void broker_retire_host(struct pool *p, const struct server *of)
+{
+	struct pool_server *ps, *next;
+
+	for (int state = SERVER_IDLE; state < SERVER_ACTIVE_CANCEL; state++) {
+		DL_FOREACH_SAFE(p->servers[state], ps, next) {
+			if (ps == &of->ps || !is_same_host(server_of(ps), of))
+				continue;
+			ps->close_needed = true;
+			if (state == SERVER_IDLE || state == SERVER_USED)
+				server_close(server_of(ps),
+				    CLOSE_HOST_DOES_NOT_FIT);
+		}
+	}
+	pool_recheck(p);
+}
+
+void broker_host_changed(struct server *s)
+{
+	if (s->ps.pool->limits.attrs == ATTRS_ANY)
+		return;
+	s->ps.close_needed = true;
+	for (struct pool *p = s->ss->catalog->pools; p; p = p->hh.next) {
+		if (p->limits.attrs != ATTRS_ANY)
+			broker_retire_host(p, s);
+	}
+}
