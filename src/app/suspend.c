@@ -74,23 +74,36 @@ static void await_successor(struct app *app, usec_t limit)
 	}
 }
 
-/* It is for a console's sake; true: it was taken back, as there is none. */
-static bool is_deserted(struct app *app)
+/*
+ * Why a suspension ends by itself, or NULL. Of several workers the first one
+ * knows, and wakes all.
+ */
+static const char *why_over(const struct app *app)
 {
-	if (app->first != NULL || (app->admin.consoles != NULL &&
-	    !handover_is_deserted(&app->admin)))
-		return false;
-	log_info("admin disappeared when suspended, doing RESUME");
-	app_resume(app);
-	return true;
+	const struct departure *const d = &app->ss.departure;
+
+	if (app->first != NULL)
+		return NULL;
+	/* it is for a console's sake */
+	if (app->admin.consoles == NULL || handover_is_deserted(&app->admin))
+		return "admin disappeared when suspended, doing RESUME";
+	/* a drain ends in time, unless a successor has what there is */
+	if (departure_is_on(d) && time_now() >= d->end &&
+	    !handover_is_on(&app->admin))
+		return "drain: time is up when suspended, doing RESUME";
+	return NULL;
 }
 
 void suspend_turn(struct app *app)
 {
 	const bool is_patient = time_now() - app->suspend_since < PATIENCE;
+	const char *const why = why_over(app);
 
-	if (is_deserted(app))
+	if (why != NULL) {
+		log_info("%s", why);
+		app_resume(app);
 		return;
+	}
 	const unsigned moving = suspension_turn(&app->ss, is_patient);
 
 	if (app->moving == 0)

@@ -279,3 +279,16 @@ def test_suspend_and_takeover_amid_a_drain(pooler):
     assert a.value("select 1") == "1"
     with q.raw() as b:
         assert b.value("select 1") == "1"
+
+
+def test_drain_ends_while_suspended(pooler):
+    """nothing but a successor may hold it up"""
+    p = pooler(shutdown_grace=0)
+    c = p.raw()
+    c.query("begin")
+    watch = p.raw("admin", "pgbouncer", unix=True)
+    k = drain(p, 1)
+    watch.send(pq.query("suspend"))
+    assert end_of(c) == GONE
+    assert p.wait_exit() == 0
+    del k
