@@ -54,6 +54,11 @@ bool broker_same_params(struct client *c, struct server *s);
  * next comparison is equal. 0, or -1: no memory.
  */
 int broker_adopt_params(struct client *c, const struct server *s);
+/*
+ * s, which is linked, refuses what it is to be given for its client. Returns
+ * whether s goes on, without its client; else it was closed.
+ */
+bool broker_sets_refused(struct server *s, struct close_cause why);
 /* A chore (reset, check, ROLLBACK) of an unlinked server is done. */
 void broker_chore_done(struct server *s);
 /* A server that is stained is cleaned (spec/pooling.md section 25). */

@@ -15,6 +15,10 @@ struct sessions;
 
 /* As long as there are both, the oldest waiter gets the next server. */
 void broker_serve(struct sessions *ss, struct pool *p);
+/* Is there nothing to be SET for c in s? */
+bool broker_has_same(const struct client *c, const struct server *s);
+/* As broker_same_params(), of a server that is lent just now. */
+bool broker_sets_at_first(struct client *c, struct server *s);
 /* c gives back the server it had. */
 void broker_part(struct client *c);
 /* What a client had in s is over: may it have left something there? */

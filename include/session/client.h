@@ -52,6 +52,7 @@ struct client {
 	struct cancel_request *request;	/* owned by the role "cancel" */
 	struct params *params;		/* counted */
 	struct baggage *baggage;	/* counted; NULL: as its server's base */
+	struct baggage *brought;	/* counted: its defaults; NULL: none */
 	struct slots *statements;	/* protocol-level names; NULL = none */
 	struct relay_state relay;
 	struct carry carry;		/* read, but not consumed yet */
@@ -70,6 +71,7 @@ struct client {
 	bool answered;			/* logging in: its last bytes have a reply */
 	bool welcomed;			/* has its ReadyForQuery */
 	bool cut_short;			/* a message to it was: say no more */
+	uint8_t refusals;		/* of servers: see broker_sets_refused() */
 	bool has_reserve_fd;		/* has the last descriptor */
 	bool admin, own_user;		/* console rights */
 	uint8_t replication;		/* enum replication */

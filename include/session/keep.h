@@ -36,6 +36,13 @@ enum pin {
 	PIN_LOADED = 32,	/* a library */
 };
 
+/* Is a server being given the settings of a client that it is lent to? */
+enum lending {
+	LENDING_OVER,
+	LENDING_UNTRIED,	/* no server has had them */
+	LENDING_TRIED,		/* PostgreSQL has taken them before */
+};
+
 /* Embedded in server; all zero: nothing is known. */
 struct keep {
 	struct baggage *has;	/* counted; what is set in it */
@@ -49,6 +56,10 @@ struct keep {
 	bool unlisted;		/* there may be custom parameters whose names
 				 * are not known */
 	bool settled;		/* all of that is of now */
+	bool worn;		/* others have had it before its client */
+	bool temporary;		/* new tables may be temporary ones */
+	bool drawn;		/* sequences may have given it numbers */
+	uint8_t lending;	/* enum lending */
 };
 
 void keep_fini(struct keep *k);
@@ -56,6 +67,12 @@ void keep_fini(struct keep *k);
 static inline bool keep_is_on(const struct pool *p)
 {
 	return p->limits.state == STATE_KEEP;
+}
+
+/* Is a client given what it has come with? */
+static inline bool keep_sets(const struct pool *p)
+{
+	return p->limits.state != STATE_FORGET;
 }
 
 /*
@@ -76,11 +93,13 @@ bool keep_asks_again(struct server *s, const char *code);
 bool keep_answered(struct server *s, struct client *c);
 /* A server that nobody has had: false: it is asked what connect_query set. */
 bool keep_knows_base(struct server *s);
+/* What s has has changed: its search_path, maybe. */
+void keep_note_path(struct server *s);
 /* s was cleaned. */
 void keep_cleaned(struct server *s);
 
 /*
- * What c is to have on s. NULL: no memory, or there is none, as the pool keeps
+ * What c is to have on s. NULL: no memory, or there is none, as the pool sets
  * nothing; then neither has any.
  */
 struct baggage *keep_wanted(struct client *c, struct server *s);

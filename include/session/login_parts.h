@@ -11,6 +11,7 @@
 #include "conf/hba.h"
 #include "pool/lobby.h"
 #include "proto/startup.h"
+#include "proto/writer.h"
 #include "session/auth.h"
 #include "session/auth_query.h"
 #include "session/login_proxy.h"
@@ -46,6 +47,9 @@ struct login {
 	char *application_name;		/* owned; NULL = none */
 	char *extensions[LOGIN_EXTENSIONS_MAX];	/* owned */
 	unsigned extension_count;
+	struct writer others[2];	/* see login_others.h; by name, in options */
+	unsigned other_count;
+	struct err *unsupported;	/* owned: why the first may be refused */
 	enum login_proxy proxy;
 	unsigned to;			/* the worker it departs for */
 	bool arrived;			/* from worker 0: no one else's */

@@ -56,7 +56,7 @@ struct snapshot_client {
 	uint32_t relay_len;
 	const char *query_text;	/* of struct client; or NULL */
 	uint64_t last;		/* number of a statement */
-	struct snapshot_baggage baggage;
+	struct snapshot_baggage baggage, brought;
 };
 
 struct snapshot_server {

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "conf/config.h"
 #include "conf/config_parts.h"
+#include "conf/config_state.h"
 
 static bool is_text(const char *s)
 {
@@ -41,6 +42,17 @@ static bool has_http(const struct config *c)
 static bool has_peers(const struct config *c)
 {
 	return c->peers != NULL || c->set.peer_id != 0;
+}
+
+bool config_keeps_state(const struct config *c)
+{
+	bool keeps = c->set.session_state != STATE_FORGET;
+
+	for (const struct config_db *db = c->dbs; db != NULL; db = db->next)
+		keeps = keeps || db->session_state > STATE_FORGET;
+	for (const struct config_user *u = c->users; u != NULL; u = u->next)
+		keeps = keeps || u->session_state > STATE_FORGET;
+	return keeps;
 }
 
 int config_check_workers(const struct config *c, struct err *e)

@@ -312,6 +312,12 @@ static bool same(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
+/* A custom parameter that was set once is never unset again, only empty. */
+static bool is_left_over(const struct baggage_pair *p)
+{
+	return p->value[0] == '\0' && strchr(p->name, '.') != NULL;
+}
+
 /* want and have are sorted. */
 static void write_others(struct selects *s, const struct baggage *want,
     const struct baggage *have)
@@ -331,7 +337,7 @@ static void write_others(struct selects *s, const struct baggage *want,
 		    strcmp(a.value, b.value) != 0 ||
 		    (recoded && !is_simple(a.value))))
 			write_set(s, a.name, a.value);
-		if (order > 0 && !is_apart(b.name))
+		if (order > 0 && !is_apart(b.name) && !is_left_over(&b))
 			write_set(s, b.name, NULL);
 		if (order <= 0)
 			is_a = baggage_next(want, &at[0], &a);
@@ -351,13 +357,18 @@ void baggage_write_sql(const struct baggage *want, const struct baggage *have,
 	if (want == have)
 		return;
 	writer_init(&own, w->cap);
+	/* a time-out of whoever was there last is not for these */
+	if (baggage_find(have, "statement_timeout") != NULL)
+		write_text(&own, "SET LOCAL statement_timeout=0");
+	const size_t guard = own.len;
+
 	/* not every role may set the others */
 	if (before != NULL)
 		write_set(&s, "role", NULL);
 	write_others(&s, want, have);
 	if (role != NULL)
 		write_set(&s, "role", role);
-	if (own.len > 0 || own.failed) {
+	if (own.len > guard || own.failed) {
 		writer_bytes(w, own.at, own.len);
 		writer_u8(w, 0);
 		w->failed = w->failed || own.failed;

@@ -159,6 +159,10 @@ int startup_options(const char *options, startup_fn *fn, void *arg,
 		char *const equals = strchr(name, '=');
 
 		*equals = '\0';
+		/* as PostgreSQL does: --work-mem */
+		for (char *s = name; *s != '\0'; s++)
+			if (*s == '-')
+				*s = '_';
 		result = fn(name, equals + 1, arg, e) != 0 ? -1 : 0;
 	}
 	mem_free(word);

@@ -3,7 +3,6 @@
 #include "session/broker.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <utlist.h>
 
 #include "base/probe.h"
@@ -12,9 +11,6 @@
 #include "pool/latencies.h"
 #include "pool/limit.h"
 #include "pool/pool_failure.h"
-#include "proto/baggage.h"
-#include "proto/params.h"
-#include "proto/writer.h"
 #include "session/broker_parts.h"
 #include "session/client.h"
 #include "session/server.h"
@@ -28,80 +24,23 @@ void broker_touch(struct sessions *ss, struct pool *p)
 
 /* --- joining --- */
 
-static inline bool is_same(const struct client *c,
-    const struct server *s)
+/* Idle servers that are looked at for one that needs no SETs. */
+#define NEAR_MAX 32
+
+/* ps, or another one that has all that c wants already. */
+static struct pool_server *prefer(const struct client *c,
+    struct pool_server *ps)
 {
-	return c->params == s->params && c->baggage == s->keep.has;
-}
+	int n = 0;
 
-/* n queries, each with its NUL. May close s. */
-static void send_sets(struct server *s, const char *sql, int n)
-{
-	while (n-- > 0 && server_send_query(s, sql, CHORE_PARAMS) == 0)
-		sql += strlen(sql) + 1;
-}
-
-/* With what is kept go the values that the server does not report, too. */
-static struct params_origin origin_of(const struct server *s)
-{
-	return (struct params_origin){ .set = s->origin.set,
-		.silent = keep_is_on(s->ps.pool) ? 0 : s->origin.silent };
-}
-
-int broker_adopt_params(struct client *c, const struct server *s)
-{
-	const bool begins = c->relay.start == c->params;
-
-	if (params_adopt(&c->params, s->params, origin_of(s).silent) < 0)
-		return -1;
-	if (begins && c->relay.start != NULL) {
-		params_unref(&c->relay.start);
-		c->relay.start = params_ref(c->params);
-	}
-	return 0;
-}
-
-/* All that makes s as c wants it. Returns how many queries; -1: no memory. */
-static int write_sets(struct client *c, struct server *s, struct writer *w)
-{
-	const struct params_origin origin = origin_of(s);
-	struct baggage *want = keep_wanted(c, s);
-	int n = params_write_sets(c->params, s->params, &origin, w);
-
-	if (keep_is_on(s->ps.pool))
-		n += keep_write_sql(s, c, want, w);
-	const bool failed = w->failed ||
-	    (want == NULL && keep_is_on(s->ps.pool)) ||
-	    (n > 0 && params_expect(&s->params, c->params, &origin) < 0);
-
-	baggage_put(&c->baggage, want);
-	baggage_put(&s->keep.has, want);
-	baggage_unref(&want);
-	return failed ? -1 : n;
-}
-
-bool broker_same_params(struct client *c, struct server *s)
-{
-	struct writer w;
-
-	if (is_same(c, s))
-		return true;
-	writer_init(&w, BAGGAGE_BYTES);
-	const int n = write_sets(c, s, &w);
-
-	if (n == 0) {
-		/* c and s share one set from now on */
-		(void)broker_adopt_params(c, s);
-		writer_fini(&w);
-		return true;
-	}
-	stream_pause(&c->stream);
-	if (n < 0)
-		server_fail(s, CLOSE_NO_MEMORY_FOR_PARAMETERS);
-	else
-		send_sets(s, (const char *)w.at, n);
-	writer_fini(&w);
-	return false;
+	if (ps == NULL || !keep_sets(ps->pool) || client_logs_in(c))
+		return ps;
+	for (struct pool_server *at = ps; at != NULL && n < NEAR_MAX;
+	    at = at->next, n++)
+		if (!at->close_needed && at->lent &&
+		    broker_has_same(c, server_of(at)))
+			return at;
+	return ps;
 }
 
 /* Link both. Returns true when the client may go on at once. */
@@ -123,12 +62,13 @@ static bool join(struct client *c, struct server *s)
 	latencies_note_recent(c->pc.pool, RECENT_WAIT, waited);
 	if (stream_is_suspended(&s->stream))	/* suspended, and to log in */
 		stream_unsuspend(&s->stream);
+	s->keep.worn = s->ps.lent;
 	pool_link(&c->pc, &s->ps);
 	PROBE(server__acquire, c->id, s->id, c->db->name, c->waited);
 	if (log_wants(LEVEL_NOISE))
 		log_at(LEVEL_NOISE, &c->who, "linked to S-%p", (void *)s);
 	if (!client_logs_in(c))
-		return is_same(c, s) || broker_same_params(c, s);
+		return broker_sets_at_first(c, s);
 	c->role->go_on(c);
 	return false;
 }
@@ -193,7 +133,7 @@ bool broker_acquire(struct client *c)
 	    pool_pick_server(c->pc.pool);
 
 	if (ps != NULL)
-		return join(c, server_of(ps));
+		return join(c, server_of(prefer(c, ps)));
 	if (!fail_if_down(c))
 		broker_queue(c, own ? CLIENT_DEDICATED_WAITING :
 		    CLIENT_WAITING);
@@ -234,8 +174,12 @@ static bool pick_pair(struct sessions *ss, struct pool *p,
 {
 	*pc = ss->suspended ? pick_login(p) : pool_pick_client(p);
 	*ps = pool_pick_server(p);
-	if (*pc == NULL || *ps == NULL || !(*pc)->lookup)
-		return *pc != NULL && *ps != NULL;
+	if (*pc == NULL || *ps == NULL)
+		return false;
+	if (!(*pc)->lookup) {
+		*ps = prefer(client_of(*pc), *ps);
+		return true;
+	}
 	struct pool_server *clean = clean_pick(p);
 
 	if (clean != NULL) {

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
+#include "proto/baggage.h"
 #include "proto/reader.h"
 #include "session/broker.h"
 #include "session/broker_parts.h"
@@ -41,7 +42,7 @@ static bool is_stained(const struct server *s)
 		return true;
 	if (keep_is_on(s->ps.pool) && s->keep.settled)
 		return false;
-	return trace_is_left(t) || l->state_always ||
+	return trace_is_left(t) || l->state_always || s->keep.temporary ||
 	    (t->discarded && connect_query(s) != NULL);
 }
 
@@ -49,6 +50,9 @@ void broker_stain(struct server *s)
 {
 	if (s->ps.pool->limits.state != STATE_FORGET && is_stained(s))
 		s->ps.stained = true;
+	/* by a DISCARD ALL, of what its client had come with, too */
+	else if (s->trace.discarded && !keep_is_on(s->ps.pool))
+		baggage_unref(&s->keep.has);
 	if (s->ps.stained && (s->trace.loaded ||
 	    (s->keep.pins & PIN_LOADED) != 0))
 		s->ps.close_needed = true;

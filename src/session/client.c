@@ -161,6 +161,7 @@ static void release(struct client *c)
 	slow_forget(c);
 	params_unref(&c->params);
 	baggage_unref(&c->baggage);
+	baggage_unref(&c->brought);
 	carry_fini(&c->carry);
 	secret_wipe(c->key, sizeof c->key);
 	mem_free(c->options);

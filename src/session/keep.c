@@ -13,7 +13,7 @@
 #include "session/server.h"
 #include "session/sessions.h"
 
-#define TRIES 3
+#define TRIES 100	/* the shortest time-out leaves time for a part of it */
 
 void keep_fini(struct keep *k)
 {
@@ -149,11 +149,21 @@ static bool is_reported(const struct server *s, const char *name)
 	return i >= 0 && (s->origin.silent >> i & 1) == 0;
 }
 
-/* A custom parameter that was set once is never unset again, only empty. */
-static bool is_none(const char *name, const char *value)
+/*
+ * role, if there is none; and a custom parameter that its client has come with,
+ * once it is reset, as that leaves it empty.
+ */
+static bool is_none(const struct server *s, const char *name,
+    const char *value)
 {
-	return value[0] == '\0' ? strchr(name, '.') != NULL :
-	    strcmp(name, "role") == 0 && strcmp(value, "none") == 0;
+	const struct client *const c = s->ps.client == NULL ? NULL :
+	    client_of(s->ps.client);
+
+	if (value[0] == '\0')
+		return strchr(name, '.') != NULL && c != NULL &&
+		    c->brought != NULL &&
+		    baggage_find(c->brought, name) != NULL;
+	return strcmp(name, "role") == 0 && strcmp(value, "none") == 0;
 }
 
 /* A column that is not NULL, or none. */
@@ -168,7 +178,7 @@ static void add(struct server *s, const char *name, const char *value)
 {
 	struct writer *const w = &s->keep.rows;
 
-	if (is_reported(s, name) || is_momentary(name) || is_none(name, value))
+	if (is_reported(s, name) || is_momentary(name) || is_none(s, name, value))
 		return;
 	for (const char *at = value; *at != '\0'; at++)
 		s->keep.accented = s->keep.accented || (uint8_t)*at >= 0x80;
@@ -214,11 +224,12 @@ bool keep_asks_again(struct server *s, const char *code)
 	return s->keep.canceled;
 }
 
-/* The values that c has come with, of parameters that s does not report. */
+/* The values that c has come with, but of parameters that s reports. */
 static void write_defaults(const struct client *c, const struct server *s,
     struct writer *w)
 {
 	const int n = s->origin.silent == 0 ? 0 : params_count(c->ss->params);
+	size_t len;
 
 	for (int i = 0; i < n; i++) {
 		const char *const value = (s->origin.silent >> i & 1) == 0 ? NULL :
@@ -229,11 +240,19 @@ static void write_defaults(const struct client *c, const struct server *s,
 		writer_str(w, params_name(c->ss->params, i));
 		writer_str(w, value);
 	}
+	if (c->brought == NULL)
+		return;
+	const char *const bytes = baggage_bytes(c->brought, &len);
+
+	writer_bytes(w, bytes, len);
 }
 
-/* b, and what c has come with of what is not in it. NULL: no memory. */
+/*
+ * b, and what c has come with: of what b has not, or (ahead) in front of it.
+ * NULL: no memory.
+ */
 static struct baggage *with_defaults(const struct client *c,
-    const struct server *s, struct baggage *b)
+    const struct server *s, struct baggage *b, bool ahead)
 {
 	struct baggage *both = NULL;
 	struct writer w;
@@ -242,8 +261,11 @@ static struct baggage *with_defaults(const struct client *c,
 	writer_init(&w, BAGGAGE_BYTES);
 	const char *const bytes = baggage_bytes(b, &len);
 
-	writer_bytes(&w, bytes, len);
+	if (!ahead)
+		writer_bytes(&w, bytes, len);
 	write_defaults(c, s, &w);
+	if (ahead)
+		writer_bytes(&w, bytes, len);
 	if (!w.failed)
 		both = w.len == len ? baggage_ref(b) :
 		    baggage_get(c->ss->baggage, w.at, w.len);
@@ -274,7 +296,7 @@ bool keep_answered(struct server *s, struct client *c)
 	}
 	struct baggage *set = make_set(s);
 	struct baggage *own = set == NULL || c == NULL ? NULL :
-	    with_defaults(c, s, set);
+	    with_defaults(c, s, set, false);
 
 	writer_fini(&k->rows);
 	k->tries = 0;
@@ -292,6 +314,9 @@ bool keep_answered(struct server *s, struct client *c)
 	baggage_unref(&own);
 	k->pins = (uint8_t)(k->found | (k->pins & PIN_LOADED));
 	k->settled = true;
+	keep_note_path(s);
+	if (k->pins == 0)
+		k->drawn = false;
 	return true;
 }
 
@@ -318,8 +343,8 @@ bool keep_lets_go(struct client *c, struct server *s)
 
 	if (t->loaded)
 		k->pins |= PIN_LOADED;
-	if (trace_is_left(t) || (s->ps.pool->limits.state_always &&
-	    k->pins == 0)) {
+	if (trace_is_left(t) || (k->pins == 0 &&
+	    (s->ps.pool->limits.state_always || k->temporary))) {
 		k->unlisted = k->unlisted || t->unlisted ||
 		    s->ps.pool->limits.state_always;
 		trace_clear(t);
@@ -351,16 +376,56 @@ bool keep_knows_base(struct server *s)
 	return true;
 }
 
+static bool has_temporary(const char *path)
+{
+	return path != NULL && strstr(path, "pg_temp") != NULL;
+}
+
+void keep_note_path(struct server *s)
+{
+	const struct baggage *const has = s->keep.has;
+	const int i = params_find(s->ss->params, "search_path");
+
+	s->keep.temporary = keep_sets(s->ps.pool) &&
+	    ((has != NULL && has_temporary(baggage_find(has,
+	    "search_path"))) ||
+	    (i >= 0 && has_temporary(params_get(s->params, i))));
+}
+
 void keep_cleaned(struct server *s)
 {
 	baggage_put(&s->keep.has, s->keep.base);
+	s->keep.drawn = false;
 	s->keep.pins = 0;
 	s->keep.unlisted = false;
 }
 
+/* A custom parameter that nobody can ask for is taken away by cleaning. */
+static void learn_brought(const struct client *c, struct server *s)
+{
+	struct baggage_pair pair;
+	const char *at = NULL;
+
+	while (c->brought != NULL && baggage_next(c->brought, &at, &pair))
+		if (strchr(pair.name, '.') != NULL && !custom_add(
+		    &s->ss->custom, pair.name, strlen(pair.name)))
+			s->keep.unlisted = true;
+}
+
+/* session_state = clean: nothing but what c has come with. */
+static struct baggage *default_set(const struct client *c, struct server *s)
+{
+	if (c->brought == NULL)
+		return baggage_empty(s->ss->baggage);
+	/* what this may be in the place of, nobody has asked */
+	if (s->ps.pool->key.db->conf->connect_query != NULL)
+		s->ps.stained = true;
+	return baggage_ref(c->brought);
+}
+
 struct baggage *keep_wanted(struct client *c, struct server *s)
 {
-	if (!keep_is_on(s->ps.pool)) {
+	if (!keep_sets(s->ps.pool)) {
 		baggage_unref(&c->baggage);
 		baggage_unref(&s->keep.has);
 		baggage_unref(&s->keep.base);
@@ -368,10 +433,13 @@ struct baggage *keep_wanted(struct client *c, struct server *s)
 	}
 	if (s->keep.has == NULL)
 		s->keep.has = baggage_empty(s->ss->baggage);
+	if (!keep_is_on(s->ps.pool))
+		return default_set(c, s);
+	learn_brought(c, s);
 	if (c->baggage != NULL)
 		return baggage_ref(c->baggage);
 	return with_defaults(c, s, s->keep.base != NULL ? s->keep.base :
-	    s->keep.has);
+	    s->keep.has, true);
 }
 
 /* params.h sets session_authorization, which takes back the role. */
@@ -387,7 +455,7 @@ int keep_write_sql(struct server *s, const struct client *c,
 {
 	const size_t before = w->len;
 
-	if (want == NULL)
+	if (want == NULL || !keep_sets(s->ps.pool))
 		return 0;
 	if (is_other_actor(s, c) && baggage_forget(&s->keep.has, "role") < 0)
 		w->failed = true;

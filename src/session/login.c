@@ -20,6 +20,7 @@
 #include "session/login_guess.h"
 #include "session/login_lobby.h"
 #include "session/login_log.h"
+#include "session/login_others.h"
 #include "session/login_move.h"
 #include "session/login_parts.h"
 #include "session/sessions.h"
@@ -327,6 +328,7 @@ static void on_leave(struct client *c)
 	mem_free(l->host);
 	credentials_unref(&l->query.found);
 	mem_free(l->late);
+	login_others_fini(l);
 	mem_free(l->db_name);
 	mem_free(l->options);
 	mem_free(l->application_name);

@@ -18,6 +18,7 @@
 #include "session/login_database.h"
 #include "session/login_lobby.h"
 #include "session/login_log.h"
+#include "session/login_others.h"
 #include "session/login_parts.h"
 #include "session/sessions.h"
 
@@ -52,7 +53,7 @@ static int check_admission(struct client *c, struct err *e)
 	/* (spec/authentication.md section 6: of this database, and this only) */
 	if (c->login->query.found != NULL && pu == c->user)
 		catalog_learn_credentials(c->pc.pool, c->login->query.found);
-	return 0;
+	return login_accept_others(c, e);
 }
 
 static void count_login(const struct client *c, enum tally_result r)

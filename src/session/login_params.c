@@ -11,7 +11,7 @@
 #include "proto/encoding.h"
 #include "proto/params.h"
 #include "session/client.h"
-#include "session/login_log.h"
+#include "session/login_others.h"
 #include "session/login_parts.h"
 #include "session/sessions.h"
 
@@ -110,12 +110,8 @@ static int on_param(const char *name, const char *value, void *arg,
 		return take_extension(c->login, name, e);
 	if (take_tracked(c, name, value, &unknown) < 0)
 		return no_memory(e);
-	if (!unknown)
-		return 0;
-	login_log(c, LEVEL_WARNING, "unsupported startup parameter: %s=%s",
-	    name, value);
-	return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
-	    "unsupported startup parameter: %s", name);
+	return !unknown ? 0 : login_take_other(c, &(struct login_other){
+	    .name = name, .value = value }, e);
 }
 
 /* The client whose options are read, and the parameters that came by name. */
@@ -146,10 +142,8 @@ static int on_option(const char *name, const char *value, void *arg,
 	if (!unknown || text_list_has(
 	    sessions_settings(c->ss)->ignore_startup_parameters, "options"))
 		return 0;
-	login_log(c, LEVEL_WARNING,
-	    "unsupported startup parameter in options: %s=%s", name, value);
-	return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
-	    "unsupported startup parameter in options: %s", name);
+	return login_take_other(c, &(struct login_other){ .name = name,
+	    .value = value, .in_options = true }, e);
 }
 
 static int read_options(struct client *c, const char *options, struct err *e)

@@ -288,6 +288,7 @@ static void chore_done(struct server *s)
 		return;
 	}
 	s->chore = CHORE_NONE;
+	s->keep.lending = LENDING_OVER;
 	timeout_stop(&s->timer);
 	/* a request for the query to come has waited for it: see cancel.c */
 	if (s->ps.pool->clients[CLIENT_CANCEL_WAITING] != NULL)

@@ -190,20 +190,21 @@ static enum relay_step on_probe_error(struct relay_down *d)
 	return on_reply(d);
 }
 
-/* A setting that the client keeps can't be set again: it is told why. */
+/* A setting of the client is refused: who is told so, and what of s? */
 static enum relay_step on_kept_error(struct relay_down *d)
 {
 	struct close_cause why = close_cause(CLOSE_INVALID_SERVER_PARAMETER);
 	struct report r;
 
-	if (d->size > RELAY_SMALL_MAX)
+	if (d->size > RELAY_SMALL_MAX || report_parse(&r, d->m + MSG_HEADER,
+	    d->size - MSG_HEADER) < 0)
 		return fail(d, CLOSE_INVALID_SERVER_PARAMETER);
-	if (report_parse(&r, d->m + MSG_HEADER, d->size - MSG_HEADER) == 0) {
-		why.text = r.message;
-		why.code = r.code;
-	}
-	server_close_cause(d->s, why);
-	return RELAY_STOP;
+	why.text = r.message;
+	why.code = r.code;
+	if (!broker_sets_refused(d->s, why))
+		return RELAY_STOP;
+	d->c = NULL;
+	return on_reply(d);
 }
 
 /* The end of the server is its client's affair, a failure of our query is not. */
@@ -221,9 +222,10 @@ static enum relay_step on_chore_error(struct relay_down *d)
 	}
 	if (chore == CHORE_PROBE)
 		return on_probe_error(d);
-	if (chore == CHORE_PARAMS && keep_is_on(d->s->ps.pool))
+	if (chore == CHORE_PARAMS && d->c != NULL &&
+	    keep_sets(d->s->ps.pool))
 		return on_kept_error(d);
-	return chore == CHORE_PARAMS || chore == CHORE_ROLLBACK ||
+	return (chore == CHORE_PARAMS && d->c != NULL) || chore == CHORE_ROLLBACK ||
 	    chore == CHORE_CLEAN ? fail(d, relay_chore_failure(chore)) :
 	    on_reply(d);
 }

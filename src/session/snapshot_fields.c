@@ -60,7 +60,7 @@
 	X(client, db, MOVED) X(client, user, MOVED) \
 	X(client, login, MADE) X(client, console, MADE) \
 	X(client, request, it->request == NULL) X(client, params, MOVED) \
-	X(client, baggage, MOVED) \
+	X(client, baggage, MOVED) X(client, brought, MOVED) \
 	X(client, statements, MOVED) \
 	X(client, relay, is_movable_relay_state(&it->relay)) \
 	X(client, carry, is_movable_carry(&it->carry)) \
@@ -72,7 +72,7 @@
 	X(client, notified, MOVED) \
 	X(client, has_spoken, MADE) X(client, answered, MADE) \
 	X(client, welcomed, MOVED) X(client, cut_short, !it->cut_short) \
-	X(client, has_reserve_fd, MADE) X(client, admin, MADE) \
+	X(client, refusals, MADE) X(client, has_reserve_fd, MADE) X(client, admin, MADE) \
 	X(client, own_user, MADE) \
 	X(client, replication, it->replication == REPLICATION_NONE) \
 	X(client, key_len, it->key_len >= CLIENT_KEY_BYTES) \
@@ -185,7 +185,8 @@ bool snapshot_takes_server(const struct server *s)
 
 static bool is_plain_half_client(const struct client *c)
 {
-	return c->baggage == NULL && c->statements == NULL && c->relay.dealloc.name == NULL &&
+	return c->baggage == NULL && c->brought == NULL &&
+	    c->statements == NULL && c->relay.dealloc.name == NULL &&
 	    c->carry.len == 0 && c->rest.bytes == 0 && !c->relay.discards &&
 	    c->key_len == CLIENT_KEY_BYTES && c->pc.state == CLIENT_ACTIVE &&
 	    !stream_is_blocked(&c->stream);

@@ -153,7 +153,8 @@ static int fill_client(struct client *c, struct snapshot_client *in,
 	else	/* a key comes with the welcome */
 		c->key_len = (uint8_t)in->key_len;
 	prepared_skip(c->ss->prepared, in->last);
-	if (snapshot_read_baggage(c->ss, &in->baggage, &c->baggage, e) < 0)
+	if (snapshot_read_baggage(c->ss, &in->baggage, &c->baggage, e) < 0 ||
+	    snapshot_read_baggage(c->ss, &in->brought, &c->brought, e) < 0)
 		return -1;
 	return read_names(c, &in->statements, e);
 }

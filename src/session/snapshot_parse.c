@@ -159,6 +159,7 @@ int snapshot_parse_client(const void *p, size_t n, struct snapshot_client *out,
 	out->queued = get_blob(&r, &out->queued_len);
 	out->last = (uint64_t)get_64(&r);
 	get_baggage(&r, &out->baggage);
+	get_baggage(&r, &out->brought);
 	return check_end(&r, e);
 }
 

@@ -136,6 +136,7 @@ void snapshot_write_client(const struct client *c, struct writer *w)
 	put_queued(w, &c->stream);
 	put_64(w, (int64_t)prepared_last(c->ss->prepared));
 	put_baggage(w, c->baggage);
+	put_baggage(w, c->brought);
 }
 
 /* What was learned in this transaction is in no set yet. */

@@ -157,6 +157,75 @@ def test_what_one_came_with_is_its_default(both):
             c.do("show search_path")
 
 
+BROUGHT = [
+    {"options": "-c work_mem=7MB --lock-timeout=3s -cmy.own=a\\ b\\\\c'd "
+     "-c WORK_MEM=8MB", "statement_timeout": "9s"},
+    {}, {"My.Own": "", "options": "-c my.own=unseen -c role=app2"}]
+LOOK = SHOW.replace("nullif(current_setting('my.own', true), '')",
+                    "current_setting('my.own', true)") + \
+    " || current_setting('lock_timeout')"
+
+
+@pytest.mark.parametrize("state", ["keep", "clean"])
+def test_parameters_of_the_startup_are_defaults(both, state):
+    """of any name, and in options; RESET gives them back"""
+    p, *crew = both(3, "postgres", params=BROUGHT, session_state=state)
+    for sql in ("reset work_mem", "set work_mem = '2MB'", "reset all",
+                "set my.own = 'z'", "discard all",
+                "set session characteristics as transaction read only"):
+        for c in crew:
+            if state == "keep" or sql.split()[0] != "set":
+                c.do(sql)
+        for c in (crew[0], crew[2], crew[1], crew[0]):
+            if state == "keep" or sql.split()[0] != "set":
+                # where one was set once, it is empty ever after
+                c.do((SHOW if c is crew[1] else LOOK) + " -- behind " + sql)
+    assert p.log.count("new connection to server") == 1
+
+
+WRONG = [
+    ({"options": "-c nonsense=1"}, "42704"), ({"work_mem": "x"}, "22023"),
+    ({"options": "-c log_statement=all"}, "42501"),
+    ({"role": "postgres"}, "42501"), ({"is_superuser": "on"}, "55P02"),
+    ({"ignore_system_indexes": "on"}, "55P02"), ({"a\"b": "x"}, "42704"),
+    ({"a.\"b": "x"}, "42602"), ({"timezone": "x"}, "22023"),
+]
+
+
+@pytest.mark.parametrize("state", ["keep", "clean"])
+def test_wrong_startup_parameter_harms_nobody_else(both, state):
+    """the error is PostgreSQL's, and the server lives on, as it was"""
+    p, other = both(1, session_state=state)
+    pid = other.pooled.value("select pg_backend_pid()")
+    for params, code in WRONG * 2:
+        c = p.raw(datestyle="German", **params)
+        c.send(pq.query("select 1"))
+        e = pq.PgError(pq.fields(c.recv()[1]))
+        c.close()
+        assert (e.severity, e.code) == ("FATAL", code), e
+        other.do(SHOW)
+        other.do("select '2020-02-01'::date")
+    assert other.pooled.value("select pg_backend_pid()") == pid
+
+
+def test_only_so_many_startup_parameters(both):
+    p, c = both(1)
+    with pytest.raises(pq.PgError) as e:
+        p.raw(options=" -c a.b=c" * 201)
+    assert e.value.code == "53400"
+
+
+def test_forget_takes_none_where_others_keep(pooler):
+    """and what is to be ignored is ignored"""
+    p = pooler({"p0": "session_state=forget", "p1": "dbname=p0"},
+               session_state="keep", ignore_startup_parameters="jit")
+    with pytest.raises(pq.PgError) as e:
+        p.raw(work_mem="8MB")
+    assert e.value.message == "unsupported startup parameter: work_mem"
+    c = p.raw(database="p1", work_mem="8MB", jit="nonsense")
+    assert c.value("show work_mem") == "8MB"
+
+
 PINS = [
     ("create temp table mine (i int)", "drop table mine"),
     ("select 1 as i into temp mine", "discard temp"),

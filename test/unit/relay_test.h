@@ -49,6 +49,12 @@ bool broker_same_params(struct client *c, struct server *s)
 	return true;
 }
 
+bool broker_sets_refused(struct server *s, struct close_cause why)
+{
+	server_close_cause(s, why);
+	return false;
+}
+
 int broker_adopt_params(struct client *c, const struct server *s)
 {
 	(void)c;

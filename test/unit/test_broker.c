@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "pool/pool_failure.h"
+#include "proto/baggage.h"
 #include "session/broker.h"
 #include "session/broker_parts.h"
 #include "session/canceler.h"
@@ -35,6 +36,12 @@ void client_close_cause(struct client *c, struct close_cause why)
 	seen.told[c - house.c] = why.text;
 	pool_client_set(&c->pc, CLIENT_LOGIN);
 	stream_close(&c->stream);
+}
+
+void server_close_cause(struct server *s, struct close_cause why)
+{
+	server_close(s, why.reason);
+	seen.closed[s - house.s] = why.text;
 }
 
 void client_fail_cause(struct client *c, struct close_cause why)
@@ -200,6 +207,106 @@ static void test_other_values_are_set_before_a_client_goes_on(void **state)
 	assert_int_equal(seen.chore, CHORE_PARAMS);
 	assert_true(c->stream.paused);
 	assert_int_equal(seen.count, 0);
+}
+
+/* --- a server refuses what it is to be given --- */
+
+/* By code, from one that has what a client left of its own; c has brought more. */
+static bool refuse(struct client *c, bool worn, const char *code)
+{
+	struct server *s = session_server(SERVER_IDLE);
+	struct baggage_table *table = baggage_table_new();
+
+	house.pool.limits.state = STATE_KEEP;
+	house.ss.baggage = table;
+	c->brought = baggage_get(table, "work_mem\0x\0", 11);
+	if (c->refusals > 0)	/* of what was taken once */
+		c->baggage = baggage_ref(c->brought);
+	s->keep.has = baggage_empty(table);
+	s->origin.set = params_ref(s->params);
+	s->ps.lent = worn;
+	assert_false(broker_acquire(c));
+	assert_int_equal(seen.chore, CHORE_PARAMS);
+	const bool goes_on = broker_sets_refused(s, (struct close_cause){
+	    .reason = CLOSE_INVALID_SERVER_PARAMETER, .text = "no",
+	    .code = code });
+
+	assert_null(c->pc.server);
+	baggage_unref(&c->brought);
+	baggage_unref(&c->baggage);
+	baggage_unref(&s->keep.has);
+	params_unref(&s->origin.set);
+	baggage_table_free(&table);
+	return goes_on;
+}
+
+static void test_wrong_setting_costs_its_client_not_the_server(void **state)
+{
+	(void)state;
+	assert_true(refuse(session_client(CLIENT_ACTIVE), true, "22023"));
+	assert_string_equal(seen.told[0], "no");
+	assert_null(seen.closed[0]);
+	assert_true(house.s[0].ps.stained);
+	assert_int_equal(house.s[0].ps.state, SERVER_TESTED);
+}
+
+static void test_setting_that_was_taken_once_is_tried_elsewhere(void **state)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	c->refusals = 1;
+	assert_false(refuse(c, true, "22023"));
+	assert_null(seen.told[0]);
+	assert_int_equal(c->pc.state, CLIENT_WAITING);
+	assert_string_equal(seen.closed[0], "no");
+}
+
+static void test_setting_that_all_refuse_is_given_up(void **state)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	c->refusals = 2;
+	assert_true(refuse(c, true, "22023"));
+	assert_string_equal(seen.told[0], "no");
+}
+
+static void test_setting_that_a_new_server_refuses_is_given_up(void **state)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	c->refusals = 1;
+	assert_true(refuse(c, false, "22023"));
+	assert_string_equal(seen.told[0], "no");
+}
+
+static void test_time_out_of_another_client_is_no_fault_of_this_one(
+    void **state)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	assert_false(refuse(c, true, "57014"));
+	assert_null(seen.told[0]);
+	assert_int_equal(c->pc.state, CLIENT_WAITING);
+}
+
+static void test_server_with_the_settings_goes_first(void **state)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+	struct server *other = session_server(SERVER_IDLE),
+	    *same = session_server(SERVER_IDLE);
+
+	(void)state;
+	house.pool.limits.state = STATE_KEEP;
+	other->ps.lent = same->ps.lent = true;
+	assert_int_equal(params_set(&c->params, PARAMS_DATESTYLE, "ISO"), 0);
+	params_unref(&same->params);
+	same->params = params_ref(c->params);
+	assert_true(broker_acquire(c));
+	assert_ptr_equal(c->pc.server, &same->ps);
 }
 
 static void test_server_that_hung_up_is_lent_to_nobody(void **state)
@@ -396,6 +503,12 @@ int main(void)
 		TEST(test_who_finds_none_waits_and_is_not_read),
 		TEST(test_released_server_goes_to_the_oldest_waiter),
 		TEST(test_other_values_are_set_before_a_client_goes_on),
+		TEST(test_wrong_setting_costs_its_client_not_the_server),
+		TEST(test_setting_that_was_taken_once_is_tried_elsewhere),
+		TEST(test_setting_that_all_refuse_is_given_up),
+		TEST(test_setting_that_a_new_server_refuses_is_given_up),
+		TEST(test_time_out_of_another_client_is_no_fault_of_this_one),
+		TEST(test_server_with_the_settings_goes_first),
 		TEST(test_server_that_hung_up_is_lent_to_nobody),
 		TEST(test_paused_pool_keeps_its_waiters_and_closes_servers),
 		TEST(test_client_with_a_query_in_progress_takes_it_along),

@@ -54,6 +54,9 @@ static void make_client(struct writer *w)
 	writer_u8(w, 1);
 	writer_u32(w, 4);
 	writer_bytes(w, "a\0001", 4);
+	writer_u8(w, 1);
+	writer_u32(w, 4);
+	writer_bytes(w, "b\0002", 4);
 }
 
 static void make_server(struct writer *w)
@@ -141,6 +144,7 @@ static void test_client_is_read_as_written(void **state)
 	assert_int_equal(in.last, 7);
 	assert_int_equal(in.baggage.len, 4);
 	assert_memory_equal(in.baggage.at, "a\0001", 4);
+	assert_memory_equal(in.brought.at, "b\0002", 4);
 	writer_fini(&w);
 }
 

@@ -1,0 +1,152 @@
+/* broker_sets.c - a server is given the settings of the client that it is for.
+ *
+ * Of those that a server refuses, the value may be to blame, or what others have
+ * done in that session. (spec/pooling.md sections 21 and 25)
+ * SPDX-License-Identifier: ISC */
+#include <string.h>
+
+#include "base/errcodes.h"
+#include "proto/baggage.h"
+#include "proto/params.h"
+#include "proto/writer.h"
+#include "session/broker.h"
+#include "session/broker_parts.h"
+#include "session/client.h"
+#include "session/server.h"
+#include "session/sessions.h"
+
+#define REFUSALS_MAX 3	/* of servers, in a row, for one client */
+
+bool broker_has_same(const struct client *c, const struct server *s)
+{
+	return c->params == s->params && c->baggage == s->keep.has &&
+	    (c->baggage != NULL || c->brought == NULL);
+}
+
+/* n queries, each with its NUL. May close s. */
+static void send_sets(struct server *s, const char *sql, int n)
+{
+	while (n-- > 0 && server_send_query(s, sql, CHORE_PARAMS) == 0)
+		sql += strlen(sql) + 1;
+}
+
+/* With what is kept go the values that the server does not report, too. */
+static struct params_origin origin_of(const struct server *s)
+{
+	return (struct params_origin){ .set = s->origin.set,
+		.silent = keep_is_on(s->ps.pool) ? 0 : s->origin.silent };
+}
+
+int broker_adopt_params(struct client *c, const struct server *s)
+{
+	const bool begins = c->relay.start == c->params;
+
+	if (params_adopt(&c->params, s->params, origin_of(s).silent) < 0)
+		return -1;
+	c->refusals = 0;
+	if (begins && c->relay.start != NULL) {
+		params_unref(&c->relay.start);
+		c->relay.start = params_ref(c->params);
+	}
+	return 0;
+}
+
+/* All that makes s as c wants it. Returns how many queries; -1: no memory. */
+static int write_sets(struct client *c, struct server *s, struct writer *w)
+{
+	const struct params_origin origin = origin_of(s);
+	struct baggage *want = keep_wanted(c, s);
+	int n = params_write_sets(c->params, s->params, &origin, w);
+
+	n += keep_write_sql(s, c, want, w);
+	const bool failed = w->failed ||
+	    (want == NULL && keep_sets(s->ps.pool)) ||
+	    (n > 0 && params_expect(&s->params, c->params, &origin) < 0);
+
+	baggage_put(&c->baggage, want);
+	baggage_put(&s->keep.has, want);
+	baggage_unref(&want);
+	keep_note_path(s);
+	return failed ? -1 : n;
+}
+
+bool broker_same_params(struct client *c, struct server *s)
+{
+	struct writer w;
+
+	if (broker_has_same(c, s))
+		return true;
+	writer_init(&w, BAGGAGE_BYTES);
+	const int n = write_sets(c, s, &w);
+
+	if (n == 0) {
+		/* c and s share one set from now on */
+		(void)broker_adopt_params(c, s);
+		writer_fini(&w);
+		return true;
+	}
+	stream_pause(&c->stream);
+	if (n < 0)
+		server_fail(s, CLOSE_NO_MEMORY_FOR_PARAMETERS);
+	else
+		send_sets(s, (const char *)w.at, n);
+	writer_fini(&w);
+	return false;
+}
+
+/* --- a server is lent --- */
+
+bool broker_sets_at_first(struct client *c, struct server *s)
+{
+	const bool untried = c->baggage == NULL;
+
+	if (broker_has_same(c, s))
+		return true;
+	if (broker_same_params(c, s))
+		return true;
+	if (s->ps.client == &c->pc)
+		s->keep.lending = untried ? LENDING_UNTRIED : LENDING_TRIED;
+	return false;
+}
+
+/* Not if the server of another client, or a new one, would not have it. */
+static bool is_servers_fault(const struct client *c, const struct server *s,
+    const char *code)
+{
+	if (strcmp(code, ERRCODE_QUERY_CANCELED) == 0)
+		return true;
+	return s->keep.worn && (s->keep.lending == LENDING_TRIED ||
+	    (c->baggage != NULL &&
+	    baggage_find(c->baggage, "temp_buffers") != NULL));
+}
+
+/* What s has, is known again when it is cleaned. False: it is not. */
+static bool leave(struct client *c, struct server *s)
+{
+	if (s->origin.set == NULL)
+		return false;
+	params_unref(&s->params);
+	s->params = params_ref(s->origin.set);
+	broker_part(c);
+	s->ps.stained = true;
+	s->keep.lending = LENDING_OVER;
+	pool_server_set(&s->ps, SERVER_TESTED);
+	return true;
+}
+
+bool broker_sets_refused(struct server *s, struct close_cause why)
+{
+	struct client *const c = client_of(s->ps.client);
+	const bool lending = s->keep.lending != LENDING_OVER;
+
+	if (lending && is_servers_fault(c, s, why.code) &&
+	    ++c->refusals < REFUSALS_MAX) {
+		broker_part(c);
+		broker_queue(c, CLIENT_WAITING);
+	} else if (lending && leave(c, s)) {
+		client_fail_cause(c, why);
+		return true;
+	}
+	server_close_cause(s, why);
+	return false;
+}
