@@ -22,6 +22,7 @@ struct trace {
 	bool loaded;		/* a library: nothing takes that back */
 	bool unlisted;		/* custom parameters of unknown names, too */
 	bool discarded;		/* all was taken back before the others */
+	bool drawn;		/* sequences may have given numbers */
 	bool lasting;		/* a statement that may leave something has a
 				 * name: whoever runs it is not known */
 };

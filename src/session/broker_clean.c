@@ -57,6 +57,7 @@ void broker_stain(struct server *s)
 	    (s->keep.pins & PIN_LOADED) != 0))
 		s->ps.close_needed = true;
 	s->keep.settled = false;
+	s->keep.drawn = s->keep.drawn || s->trace.drawn;
 	trace_clear(&s->trace);
 }
 

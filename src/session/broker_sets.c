@@ -7,6 +7,7 @@
 
 #include "base/errcodes.h"
 #include "proto/baggage.h"
+#include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/writer.h"
 #include "session/broker.h"
@@ -107,6 +108,21 @@ bool broker_sets_at_first(struct client *c, struct server *s)
 	if (s->ps.client == &c->pc)
 		s->keep.lending = untried ? LENDING_UNTRIED : LENDING_TRIED;
 	return false;
+}
+
+bool broker_forget_draws(struct server *s)
+{
+	static const uint8_t query[] = "Q\0\0\0\26DISCARD SEQUENCES";
+
+	s->keep.drawn = false;
+	if (!keep_sets(s->ps.pool))
+		return true;
+	if (track_add(&s->track, FE_QUERY, TRACK_SKIP, NULL) < 0)
+		server_fail(s, CLOSE_OUT_OF_MEMORY);
+	else if (stream_write_bytes(&s->stream, query, sizeof query) ==
+	    STREAM_BROKEN)
+		server_close(s, CLOSE_SERVER_CONNECTION_CLOSED);
+	return server_is_open(s);
 }
 
 /* Not if the server of another client, or a new one, would not have it. */

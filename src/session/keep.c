@@ -343,6 +343,7 @@ bool keep_lets_go(struct client *c, struct server *s)
 
 	if (t->loaded)
 		k->pins |= PIN_LOADED;
+	k->drawn = (k->drawn || t->drawn) && !t->discarded;
 	if (trace_is_left(t) || (k->pins == 0 &&
 	    (s->ps.pool->limits.state_always || k->temporary))) {
 		k->unlisted = k->unlisted || t->unlisted ||

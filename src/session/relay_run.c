@@ -122,9 +122,19 @@ static inline bool take_ready(struct relay_down *d, const uint8_t *m,
 	return true;
 }
 
+/* INSERT, COPY and MERGE, which mean nothing else: see struct trace. */
+static inline bool draws(const uint8_t *m)
+{
+	const uint8_t *const tag = m + MSG_HEADER;
+
+	return m[0] == BE_COMMAND_COMPLETE && (tag[0] == 'I' ||
+	    tag[0] == 'M' || (tag[0] == 'C' && tag[2] == 'P'));
+}
+
 size_t relay_run_down(struct relay_down *d)
 {
 	struct track *t = &d->s->track;
+	const bool watched = relay_watches(d->s->ps.pool);
 	size_t n = 0;
 
 	if (d->c == NULL || d->c->relay.resetting != RESET_NONE ||
@@ -139,6 +149,8 @@ size_t relay_run_down(struct relay_down *d)
 		if (m[0] == BE_READY_FOR_QUERY ? !take_ready(d, m, size) :
 		    !track_take(t, m[0]))
 			break;
+		if (watched && draws(m))
+			d->s->trace.drawn = true;
 		n += m[0] != BE_DATA_ROW ? size :
 		    msg_run(m, d->have - n, d->max);
 	}

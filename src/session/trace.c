@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum { SETS = 1, MARKS = 2, PREPARES = 4, LOADS = 8, DISCARDS = 16,
-	HIDES = 32 };
+	HIDES = 32, DRAWS = 64 };
 
 /* A DO may do anything. */
 static const struct {
@@ -22,11 +22,21 @@ static const struct {
 	{ "DISCARD ALL", DISCARDS },
 };
 
+/* By how the tag begins. search_path may begin with pg_temp. */
+static const struct {
+	const char *begins;
+	unsigned does;
+} families[] = {
+	{ "CREATE ", MARKS }, { "INSERT ", DRAWS }, { "COPY ", DRAWS },
+	{ "MERGE ", DRAWS },
+};
+
 static unsigned find(const char *tag)
 {
-	/* search_path may begin with pg_temp */
-	if (strncmp(tag, "CREATE ", 7) == 0)
-		return MARKS;
+	for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+		if (strncmp(tag, families[i].begins,
+		    strlen(families[i].begins)) == 0)
+			return families[i].does;
 	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
 		if (strcmp(tags[i].tag, tag) == 0)
 			return tags[i].does;
@@ -37,6 +47,7 @@ void trace_tag(struct trace *t, const char *tag, bool last)
 {
 	const unsigned does = find(tag);
 
+	t->drawn = t->drawn || (does & DRAWS) != 0;
 	t->sets += (does & SETS) != 0;
 	t->marked = t->marked || (does & MARKS) != 0;
 	t->prepared = t->prepared || (does & PREPARES) != 0;

@@ -183,6 +183,77 @@ def test_parameters_of_the_startup_are_defaults(both, state):
     assert p.log.count("new connection to server") == 1
 
 
+def test_setting_that_a_used_server_refuses(both):
+    """temp_buffers, once it has had temporary tables: another one takes it"""
+    p, a, b = both()
+    a.do("set temp_buffers = 200")
+    b.do("create temp table mine (i int); insert into mine values (1)")
+    b.do("drop table mine")
+    for c in (a, b):
+        c.do("show temp_buffers")
+    assert p.log.count("new connection to server") == 2
+
+
+def test_empty_custom_parameter_follows(both):
+    """as one that was reset; who never had it is on a server that has it"""
+    p, a, b = both(default_pool_size=2)
+    a.do("set my.empty = ''")
+    first = a.pooled.value("select pg_backend_pid()")
+    b.pooled.query("begin")
+    if b.pooled.value("select pg_backend_pid()") == first:
+        a.do("select current_setting('my.empty', true)")
+    b.pooled.query("commit")
+    for _ in range(2):
+        a.do("select current_setting('my.empty', true)")
+
+
+@pytest.mark.parametrize("how", ["start", "set"])
+def test_table_of_a_query_in_a_temporary_schema(both, how):
+    """its tag is that of a SELECT"""
+    p, a, b = both(default_pool_size=2, params=(
+        {"search_path": "pg_temp"} if how == "start" else {}, {}))
+    if how == "set":
+        a.do("set search_path = pg_temp, public")
+    for sql in ("create table mine as select 7 as i",
+                "select 8 as i into more"):
+        a.do(sql)
+        b.do("select count(*) from pg_class where relname = 'mine' and "
+             "pg_table_is_visible(oid)")
+        a.do("select * from mine")
+
+
+@pytest.mark.parametrize("state", ["keep", "clean"])
+def test_numbers_of_a_column_are_for_the_transaction(both, state):
+    """lastval() of an INSERT, which names no sequence"""
+    p, a, b = both(session_state=state)
+    a.pooled.query("create table drawn (id serial, i int)")
+    try:
+        for sql in ("insert into drawn (i) values (1)",
+                    "copy drawn (i) from program 'echo 1'"):
+            a.pooled.query("begin")
+            if sql.startswith("insert"):
+                a.pooled.query(sql)
+                assert a.pooled.value("select lastval()") == "1"
+            a.pooled.query("commit")
+            for c in (b.pooled, a.pooled):
+                r = c.try_query("select lastval()")
+                assert [e.code for e in r.errors] == ["55000"]
+    finally:
+        b.pooled.query("drop table drawn")
+
+
+def test_library_of_one_client_stops_no_other(both):
+    """the name is known, the library loaded, and app may not set the value"""
+    p, a, b = both()
+    a.pooled.query("select 'set plpgsql.variable_conflict = error'")
+    for c in (a, b):
+        c.do("do $$ begin end $$")
+        c.do("set work_mem = '%dMB'" % (1 if c is a else 2))
+    for c in (a, b, a):
+        c.do("show work_mem")
+    assert len(p.servers()) == 1
+
+
 WRONG = [
     ({"options": "-c nonsense=1"}, "42704"), ({"work_mem": "x"}, "22023"),
     ({"options": "-c log_statement=all"}, "42501"),
