@@ -39,7 +39,8 @@ struct pool_limits {
 	enum session_attrs attrs;	/* which hosts will do */
 	usec_t reserve_timeout, login_retry, lifetime, idle_timeout,
 	    check_delay;
-	int login_concurrency, max_db, max_user;	/* 0 = no limit */
+	int login_concurrency, max_pinned;	/* the latter: -1 = no limit */
+	int max_db, max_user;		/* server connections; 0 = no limit */
 	usec_t handover_delay;	/* see limit_heir(); 0 = never */
 	bool round_robin, check, reset;	/* check query set; reset at release */
 	bool can_reset, state_always;	/* reset query set; state_check */
@@ -62,7 +63,7 @@ struct pool {
 	unsigned server_count[SERVER_STATES];
 	struct pool_client *clients[CLIENT_STATES];	/* DL lists, FIFO */
 	unsigned client_count[CLIENT_STATES];
-	unsigned lookups;		/* clients that wait for auth_query */
+	unsigned lookups, pinned;	/* clients: in auth_query; with a pin */
 	struct credentials *credentials;	/* counted; by auth_query; NULL */
 	struct welcome *welcome;	/* owned; NULL = none, or obsolete */
 	struct counted counted;

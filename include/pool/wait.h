@@ -14,6 +14,7 @@ enum wait_reason {
 	WAIT_PAUSED,		/* PAUSE, KILL, DRAIN */
 	WAIT_DRAINED,		/* DRAIN HOST: none is left to connect to */
 	WAIT_POOL_SIZE,		/* the pool has all the servers it may have */
+	WAIT_PINNED,		/* and all of them are kept for clients */
 	WAIT_MAX_DB,		/* so has the database */
 	WAIT_MAX_USER,		/* so has the user */
 	WAIT_LOGIN,		/* for a connection that is being made */

@@ -56,13 +56,21 @@ struct keep {
 	bool unlisted;		/* there may be custom parameters whose names
 				 * are not known */
 	bool settled;		/* all of that is of now */
+	bool pins_first;	/* it had none before this probe */
+	bool refused;		/* max_pinned: its client can't have it */
 	bool worn;		/* others have had it before its client */
 	bool temporary;		/* new tables may be temporary ones */
 	bool drawn;		/* sequences may have given it numbers */
 	uint8_t lending;	/* enum lending */
 };
 
-void keep_fini(struct keep *k);
+void keep_fini(struct server *s);
+
+/* The setter of keep.pins. */
+void keep_set_pins(struct server *s, unsigned pins);
+#define KEEP_PINS_MAX 80
+/* Their names, by commas. */
+const char *keep_name_pins(unsigned pins, char text[KEEP_PINS_MAX]);
 
 static inline bool keep_is_on(const struct pool *p)
 {

@@ -165,6 +165,14 @@ static enum close_reason work_over(const struct round *r,
 	return CLOSE_NONE;
 }
 
+/* Is s kept for a client that does nothing? (section 25) */
+static bool pin_over(const struct round *r, const struct server *s)
+{
+	return s->keep.pins != 0 && s->chore == CHORE_NONE &&
+	    track_is_done(&s->track) && s->track.status == 'I' &&
+	    is_over(r->set->pin_timeout, time_age(s->ps.used, r->now));
+}
+
 static void check_work(const struct round *r)
 {
 	const struct effective_work limits = effective_work(r->set,
@@ -179,6 +187,8 @@ static void check_work(const struct round *r)
 		/* the client is told by the broker, with the same reason */
 		if (why != CLOSE_NONE)
 			server_close(s, why);
+		else if (ps->client != NULL && pin_over(r, s))
+			client_fail(client_of(ps->client), CLOSE_PIN_TIMEOUT);
 		if (next != NULL && next->state != SERVER_ACTIVE)
 			return;
 	}

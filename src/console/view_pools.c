@@ -38,7 +38,8 @@
 	X(TEXT, "wait_reason", EXTENDED, cell_text(reason_of(p, state, c))) \
 	X(INT8, "wait_us", EXTENDED, cell_number(wait)) \
 	X(INT4, "pool_size", EXTENDED, cell_number(p->limits.size)) \
-	X(INT4, "reserve_pool_size", EXTENDED, cell_number(p->limits.reserve))
+	X(INT4, "reserve_pool_size", EXTENDED, cell_number(p->limits.reserve)) \
+	X(INT4, "pinned", EXTENDED, cell_number(p->pinned))
 
 static const struct column pools_columns[] = { POOLS(VIEW_COLUMN) };
 

@@ -50,7 +50,9 @@
 
 #define SERVERS(X) \
 	SESSION(X) \
-	X(TEXT, "tls_peer", EXTENDED, cell_text(peer))
+	X(TEXT, "tls_peer", EXTENDED, cell_text(peer)) \
+	X(INT4, "pinned", EXTENDED, cell_number(x->pins != 0)) \
+	X(TEXT, "pin_reason", EXTENDED, cell_text(keep_name_pins(x->pins, pins)))
 
 #define CLIENTS(X) \
 	SERVERS(X) \
@@ -144,6 +146,7 @@ struct session {
 	unsigned prepared;
 	uint64_t id;
 	uint32_t skip;
+	uint8_t pins;		/* of enum pin; of a client: its server's */
 	bool close_needed;
 };
 
@@ -199,6 +202,8 @@ static struct session client_session(const struct client *c, const char *state)
 		.prepared = slots_count(c->statements),
 		.id = c->id,
 		.skip = c->rest.bytes,
+		.pins = c->pc.server != NULL ?
+		    server_of(c->pc.server)->keep.pins : 0,
 	};
 }
 
@@ -225,6 +230,7 @@ static struct session server_session(const struct server *s, const char *state)
 		.prepared = s->prepared.count,
 		.id = s->id,
 		.skip = s->rest.bytes,
+		.pins = s->keep.pins,
 		.close_needed = s->ps.close_needed,
 	};
 }
@@ -268,7 +274,7 @@ static int session_row(const struct walk *w, const struct session *x)
 	};
 	const struct net_addr local = local_addr(x);
 	char ip[NET_TEXT_MAX], local_ip[NET_TEXT_MAX], self[32], link[32];
-	char tls[TLS_TEXT_MAX], peer[TLS_NAME_MAX];
+	char tls[TLS_TEXT_MAX], peer[TLS_NAME_MAX], pins[KEEP_PINS_MAX];
 
 	if (w->view->variant == VARIANT_ACTIVE && x->carry->len == 0 &&
 	    stream_queued(x->stream) == 0)

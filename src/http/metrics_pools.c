@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: ISC */
 #include "http/metrics_parts.h"
 
+#include "base/container.h"
 #include "pool/wait.h"
+#include "session/keep.h"
+#include "session/server.h"
 
 #define BIT(state) (1u << (state))
 #define OF_SERVERS (1u << 31)	/* states of servers */
@@ -113,6 +116,28 @@ static void put_reasons(struct metrics *m, const struct family *f,
 	}
 }
 
+/* A server may be kept for several reasons. */
+static void put_pinned(struct metrics *m, const struct family *f,
+    const void *item)
+{
+	const struct pool *const p = item;
+	const struct pool_server *ps;
+	char name[KEEP_PINS_MAX];
+
+	(void)f;
+	for (unsigned pin = 1; p->pinned > 0 && pin <= PIN_LOADED; pin <<= 1) {
+		const struct label labels[] = { METRICS_POOL_LABELS(p),
+			{ "reason", keep_name_pins(pin, name) } };
+		int64_t n = 0;
+
+		for (ps = p->servers[SERVER_ACTIVE]; ps != NULL; ps = ps->next)
+			n += (container_of(ps, struct server, ps)->keep.pins &
+			    pin) != 0;
+		if (n > 0)
+			metrics_put(m, labels, 3, n);
+	}
+}
+
 struct family_group metrics_pools(void)
 {
 	static const struct family families[] = {
@@ -128,6 +153,9 @@ struct family_group metrics_pools(void)
 		{ { "pgsluice_pool_waiting_clients", METRIC_GAUGE, NULL,
 		    "Clients that wait for a server, by reason." },
 		    OVER_POOLS, 0, put_reasons, NULL },
+		{ { "pgsluice_pool_pinned_servers", METRIC_GAUGE, NULL,
+		    "Servers that are kept for a client, by what it has there." },
+		    OVER_POOLS, 0, put_pinned, NULL },
 	};
 
 	return FAMILY_GROUP(families, false);

@@ -76,6 +76,7 @@ void pool_configure(struct pool *p, const struct config *config)
 	    db->pool_mode, s->pool_mode);
 	l->state = state_of(p, config);
 	l->state_always = s->session_state_check == STATE_CHECK_ALWAYS;
+	l->max_pinned = s->max_pinned;
 	if (l->state != before && l->state != STATE_FORGET)
 		stain_all(p);
 	l->lifetime = db->server_lifetime > 0 ? db->server_lifetime :

@@ -25,7 +25,8 @@ static enum wait_reason failed(const struct pool *p)
 static enum wait_reason obstacle(const struct pool *p)
 {
 	if (is_full(p))
-		return WAIT_POOL_SIZE;
+		return p->pinned > 0 && p->pinned == pool_total(p) ?
+		    WAIT_PINNED : WAIT_POOL_SIZE;
 	if (p->failing)
 		return failed(p);
 	if (limit_is_full(p, LIMIT_DB))
@@ -73,6 +74,9 @@ static const struct {
 	[WAIT_POOL_SIZE] = { "pool_size", "default_pool_size",
 	    "The settings are default_pool_size, and pool_size of the "
 	    "database or user." },
+	[WAIT_PINNED] = { "pinned", "max_pinned",
+	    "The settings are max_pinned and pin_timeout; SHOW CLIENTS EXTENDED "
+	    "tells what pins." },
 	[WAIT_MAX_DB] = { "max_db_connections", "max_db_connections",
 	    "The setting is max_db_connections." },
 	[WAIT_MAX_USER] = { "max_user_connections", "max_user_connections",
@@ -133,6 +137,11 @@ static void explain_detail(const struct pool *p, enum wait_reason reason,
 		snprintf(out, size, "All %d server connections of user \"%s\" "
 		    "to database \"%s\" are in use%s.", p->limits.size, user,
 		    db, more);
+		break;
+	case WAIT_PINNED:
+		snprintf(out, size, "All %u server connections of user \"%s\" "
+		    "to database \"%s\" are kept for clients that have "
+		    "something in them.", p->pinned, user, db);
 		break;
 	case WAIT_MAX_DB:
 		explain_excess(p->key.db->servers, p->limits.max_db, more,

@@ -15,8 +15,11 @@
 
 #define TRIES 100	/* the shortest time-out leaves time for a part of it */
 
-void keep_fini(struct keep *k)
+void keep_fini(struct server *s)
 {
+	struct keep *const k = &s->keep;
+
+	keep_set_pins(s, 0);
 	baggage_unref(&k->has);
 	baggage_unref(&k->base);
 	writer_fini(&k->rows);
@@ -286,6 +289,13 @@ static struct baggage *make_set(struct server *s)
 	return w->failed ? NULL : baggage_get(s->ss->baggage, w->at, w->len);
 }
 
+/* One more than may be, by what was counted just now. */
+static bool exceeds(const struct pool *p)
+{
+	return p->limits.max_pinned >= 0 &&
+	    p->pinned > (unsigned)p->limits.max_pinned;
+}
+
 bool keep_answered(struct server *s, struct client *c)
 {
 	struct keep *const k = &s->keep;
@@ -312,7 +322,9 @@ bool keep_answered(struct server *s, struct client *c)
 		baggage_put(&k->base, set);
 	baggage_unref(&set);
 	baggage_unref(&own);
-	k->pins = (uint8_t)(k->found | (k->pins & PIN_LOADED));
+	keep_set_pins(s, k->found | (k->pins & PIN_LOADED));
+	k->refused = c != NULL && k->pins_first && k->pins != 0 &&
+	    exceeds(s->ps.pool);
 	k->settled = true;
 	keep_note_path(s);
 	if (k->pins == 0)
@@ -331,7 +343,7 @@ static void note_discard(struct client *c, struct server *s)
 	baggage_put(&k->has, none);
 	baggage_unref(&none);
 	baggage_unref(&c->baggage);	/* as if c had just come */
-	k->pins &= PIN_LOADED;
+	keep_set_pins(s, k->pins & PIN_LOADED);
 	if (s->ps.pool->key.db->conf->connect_query != NULL)
 		s->ps.stained = true;
 }
@@ -341,8 +353,9 @@ bool keep_lets_go(struct client *c, struct server *s)
 	struct keep *const k = &s->keep;
 	struct trace *const t = &s->trace;
 
+	k->pins_first = k->pins == 0;
 	if (t->loaded)
-		k->pins |= PIN_LOADED;
+		keep_set_pins(s, k->pins | PIN_LOADED);
 	k->drawn = (k->drawn || t->drawn) && !t->discarded;
 	if (trace_is_left(t) || (k->pins == 0 &&
 	    (s->ps.pool->limits.state_always || k->temporary))) {
@@ -397,7 +410,7 @@ void keep_cleaned(struct server *s)
 {
 	baggage_put(&s->keep.has, s->keep.base);
 	s->keep.drawn = false;
-	s->keep.pins = 0;
+	keep_set_pins(s, 0);
 	s->keep.unlisted = false;
 }
 

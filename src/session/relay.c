@@ -5,6 +5,8 @@
  * SPDX-License-Identifier: ISC */
 #include "session/relay.h"
 
+#include <stdio.h>
+
 #include "proto/track_look.h"
 #include "session/broker.h"
 #include "session/bulk.h"
@@ -261,6 +263,19 @@ static void part_at_end(struct client *c, struct server *s)
 		relay_resume(c);
 }
 
+/* max_pinned: what c has made can neither stay nor go along. */
+static void refuse_pin(struct client *c, const struct server *s)
+{
+	struct close_cause why = close_cause(CLOSE_TOO_MANY_PINNED);
+	char hint[200], text[KEEP_PINS_MAX];
+
+	snprintf(hint, sizeof hint, "This session would have kept one for what "
+	    "it has made (%s). Raise max_pinned, or use a pool with "
+	    "pool_mode = session for that.", keep_name_pins(s->keep.pins, text));
+	why.hint = hint;
+	client_fail_cause(c, why);
+}
+
 /* What c has left in s is known: some of it may be for s alone. */
 static void probe_done(struct client *c, struct server *s)
 {
@@ -268,7 +283,9 @@ static void probe_done(struct client *c, struct server *s)
 		return;
 	s->chore = CHORE_NONE;
 	timeout_stop(&s->timer);
-	if (s->keep.pins == 0)
+	if (s->keep.refused)
+		refuse_pin(c, s);
+	else if (s->keep.pins == 0)
 		part_at_end(c, s);
 	else if (broker_same_params(c, s))
 		relay_resume(c);

@@ -267,7 +267,7 @@ void server_close_cause(struct server *s, struct close_cause why)
 	params_unref(&s->origin.set);
 	carry_fini(&s->carry);
 	writer_fini(&s->deallocates);
-	keep_fini(&s->keep);
+	keep_fini(s);
 	carry_fini(&s->asked);
 	server_attempt_free(&s->attempt);
 	secret_wipe(s->key, sizeof s->key);

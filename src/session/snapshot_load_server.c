@@ -212,7 +212,7 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	    read_welcome(s, in, e) < 0)
 		return -1;
 	prepared_skip(s->ss->prepared, in->last);
-	s->keep.pins = in->pins;
+	keep_set_pins(s, in->pins);
 	s->keep.unlisted = in->unlisted;
 	learn_names(s->ss, &in->names);
 	if (snapshot_read_baggage(s->ss, &in->has, &s->keep.has, e) < 0 ||

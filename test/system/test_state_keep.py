@@ -6,7 +6,7 @@ to PostgreSQL that does the same: both see the same (session_state=keep).
 import pytest
 
 import pq
-from harness import REFERENCE
+from harness import REFERENCE, wait_until
 from test_state import SHOW
 
 pytestmark = [pytest.mark.skipif(REFERENCE, reason="not so there"),
@@ -155,6 +155,53 @@ def test_what_one_came_with_is_its_default(both):
         a.do(sql)
         for c in (b, a):
             c.do("show search_path")
+
+
+@pytest.mark.setting("max_pinned")
+def test_one_pin_more_than_may_be_is_refused(both):
+    """behind its transaction, so the session ends, and leaves nothing"""
+    p, a, b = both(max_pinned=1, default_pool_size=2)
+    a.do("create temp table mine (i int)")
+    wait_until(lambda: int(p.pool()["pinned"]) == 1)
+    for sql in ("create temp table mine (i int)", "listen mine",
+                "select pg_advisory_lock(4711)"):
+        c = p.raw()
+        c.query(sql)
+        e = pq.PgError(pq.fields(c.recv()[1]))
+        assert (e.severity, e.code) == ("FATAL", "53400")
+        assert e.message == "too many sessions keep a server (max_pinned)"
+        assert "max_pinned" in e.fields["H"]
+        c.close()
+        b.do(SHOW)
+    a.do("create temp table more (i int)")
+    a.do("drop table mine, more")
+    p.wait_pool(sv_active=0)
+    b.do("create temp table mine (i int)")
+
+
+def pinned(p):
+    return [(int(r["pinned"]), r["pin_reason"])
+            for r in p.admin("show servers extended (pinned, pin_reason)")]
+
+
+@pytest.mark.setting("pin_timeout")
+def test_pinned_client_that_idles_is_closed(both):
+    """and who waited for its server has it; all is told to an operator"""
+    p, a, b = both(pin_timeout=900)
+    a.do("create temp table mine (i int)")
+    a.do("listen mine")
+    wait_until(lambda: pinned(p) == [(1, "temporary,listen")])
+    assert [r["pin_reason"] for r in
+            p.admin("show clients extended (user, pin_reason)")
+            if r["user"] == "app"] == ["temporary,listen", ""]
+    b.pooled.send(pq.query(SHOW))
+    wait_until(lambda: p.show("waits", wait_reason="pinned"))
+    assert int(p.pool()["pinned"]) == 1
+    p.admin("set pin_timeout = '0.1'")
+    e = pq.PgError(pq.fields(a.pooled.recv()[1]))
+    assert (e.severity, e.message) == ("FATAL", "pin_timeout")
+    assert b.pooled.recv_until().rows == b.own.query(SHOW).rows
+    assert pinned(p) == [(0, "")]
 
 
 BROUGHT = [

@@ -168,6 +168,8 @@ static const struct {
 	{ "shutdown_grace", "0", true },
 	{ "session_state", "forget", true },
 	{ "session_state_check", "told", true },
+	{ "max_pinned", "-1", true },
+	{ "pin_timeout", "0", true },
 	{ "workers", "1", false },
 };
 

@@ -142,7 +142,8 @@ static const struct {
 	    "sv_active i4, sv_active_cancel i4, sv_being_canceled i4, "
 	    "sv_idle i4, sv_used i4, sv_tested i4, sv_login i4, maxwait i4, "
 	    "maxwait_us i4, pool_mode t, load_balance_hosts t, "
-	    "wait_reason t, wait_us i8, pool_size i4, reserve_pool_size i4" },
+	    "wait_reason t, wait_us i8, pool_size i4, reserve_pool_size i4, "
+	    "pinned i4" },
 	{ "WAITS", "database t, user t, wait_reason t, setting t, clients i4, "
 	    "wait_us i8, total_wait_us i8, detail t" },
 	{ "PEER_POOLS", "peer_id i4, cl_active_cancel_req i4, "
@@ -153,14 +154,15 @@ static const struct {
 	"link t, remote_pid i4, tls t, application_name t, " \
 	"prepared_statements i4, id i4"
 #define ADDED ", tls_peer t"
+#define PINS ", pinned i4, pin_reason t"
 #define SOCKET SESSION ", recv_pos i4, pkt_pos i4, pkt_remain i4, " \
 	"send_pos i4, send_remain i4, pkt_avail i4, send_avail i4" ADDED
 	{ "FDS", "fd i4, task t, user t, database t, addr t, port i4, "
 	    "cancel i8, link i4, client_encoding t, std_strings t, "
 	    "datestyle t, timezone t, password t, scram_client_key by, "
 	    "scram_server_key by, state by" },
-	{ "CLIENTS", SESSION ADDED ", wait_reason t, waited_us i8" },
-	{ "SERVERS", SESSION ADDED },
+	{ "CLIENTS", SESSION ADDED PINS ", wait_reason t, waited_us i8" },
+	{ "SERVERS", SESSION ADDED PINS },
 	{ "SOCKETS", SOCKET },
 	{ "ACTIVE_SOCKETS", SOCKET },
 	{ "DNS_HOSTS", "hostname t, ttl i8, addrs t" },
@@ -350,9 +352,9 @@ static void test_users_and_pools_are_in_byte_order(void **state)
 	p->server_count[SERVER_USED] = 0;
 	assert_string_equal(shown.buf,
 	    "pgbouncer|Amy|0|3|0|0|0|0|0|0|4|0|0|0|0|statement|\\N|"
-	    "pool_size|0|2|0\n"
-	    "pgbouncer|pgbouncer|0|0|0|0|0|0|0|0|0|0|0|0|0|statement|\\N|\\N|0|2|0\n"
-	    "pgbouncer|zoe|0|0|0|0|0|0|0|0|0|0|0|0|0|statement|\\N|\\N|0|2|0\n");
+	    "pool_size|0|2|0|0\n"
+	    "pgbouncer|pgbouncer|0|0|0|0|0|0|0|0|0|0|0|0|0|statement|\\N|\\N|0|2|0|0\n"
+	    "pgbouncer|zoe|0|0|0|0|0|0|0|0|0|0|0|0|0|statement|\\N|\\N|0|2|0|0\n");
 }
 
 static void test_maxwait_is_that_of_the_first_in_the_queue(void **state)
@@ -368,7 +370,7 @@ static void test_maxwait_is_that_of_the_first_in_the_queue(void **state)
 	pool_client_set(&first, CLIENT_LOGIN);
 	pool_client_set(&second, CLIENT_LOGIN);
 	assert_string_equal(shown.buf, "pgbouncer|pgbouncer|0|2|0|0|0|0|0|0|"
-	    "0|0|0|2|999995|statement|\\N|server_login|2999995|2|0\n");
+	    "0|0|0|2|999995|statement|\\N|server_login|2999995|2|0|0\n");
 }
 
 static void test_stats_sum_the_pools_of_a_database(void **state)
@@ -445,11 +447,11 @@ static void test_clients_and_servers_show_both_ends(void **state)
 	join(st, &c, &s);
 	snprintf(want, sizeof want, "C|pgbouncer|pgbouncer|logical|active|"
 	    "unix|6432|unix|6432|98000000|97000000|2|999999|0|0x%zx|0x%zx|"
-	    "4711||psql|0|7||\\N|0\n", (size_t)&c, (size_t)&s);
+	    "4711||psql|0|7||0||\\N|0\n", (size_t)&c, (size_t)&s);
 	assert_string_equal(show(st, "CLIENTS", 0), want);
 	snprintf(want, sizeof want, "S|pgbouncer|pgbouncer|logical|active|"
 	    "unix|5432|unix|5432|96000000|95000000|0|0|1|0x%zx|0x%zx|"
-	    "-2|||2|8|\n", (size_t)&s, (size_t)&c);
+	    "-2|||2|8||0|\n", (size_t)&s, (size_t)&c);
 	assert_string_equal(show(st, "SERVERS", 0), want);
 
 	show(st, "SOCKETS", 0);

@@ -106,6 +106,11 @@ static void test_pool_that_is_full(void **state)
 	server(SERVER_LOGIN);
 	/* for the first, but not for the last */
 	assert_string_equal(why(CLIENT_WAITING), "pool_size");
+	st.pool.pinned = 2;
+	assert_string_equal(why(CLIENT_WAITING), "pool_size");
+	st.pool.pinned = 3;
+	assert_string_equal(why(CLIENT_WAITING), "pinned");
+	st.pool.pinned = 0;
 	wait_in(CLIENT_DEDICATED_WAITING, 1);
 	assert_string_equal(why(CLIENT_DEDICATED_WAITING), "pool_size");
 	st.pool.limits.size = 0;

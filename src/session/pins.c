@@ -1,0 +1,35 @@
+/* pins.c - what keeps a server for its client: counted, and by name.
+ * SPDX-License-Identifier: ISC */
+#include <stdio.h>
+
+#include "session/keep.h"
+#include "session/server.h"
+
+static const struct {
+	enum pin pin;
+	const char *name;
+} names[] = {
+	{ PIN_TEMPORARY, "temporary" }, { PIN_CURSOR, "cursor" },
+	{ PIN_LOCK, "advisory_lock" }, { PIN_PREPARED, "prepare" },
+	{ PIN_LISTEN, "listen" }, { PIN_LOADED, "load" },
+};
+
+void keep_set_pins(struct server *s, unsigned pins)
+{
+	struct pool *const p = s->ps.pool;
+
+	p->pinned = p->pinned + (pins != 0) - (s->keep.pins != 0);
+	s->keep.pins = (uint8_t)pins;
+}
+
+const char *keep_name_pins(unsigned pins, char text[KEEP_PINS_MAX])
+{
+	int n = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if ((pins & names[i].pin) != 0)
+			n += snprintf(text + n, (size_t)(KEEP_PINS_MAX - n),
+			    "%s%s", n > 0 ? "," : "", names[i].name);
+	return text;
+}
