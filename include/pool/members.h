@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "pool/limit_queue.h"
 
+struct listener;
 struct pool;
 struct pool_client;
 struct pool_server;
@@ -46,6 +47,13 @@ struct pool_client {
 	uint8_t state;			/* enum client_state */
 	bool lookup;			/* auth_query runs for it: never
 					 * changed while it waits */
+};
+
+/* Embedded in struct pool: who listens for its clients. */
+struct pool_hearing {
+	struct listener *listener;	/* owned by session/channels.h; NULL */
+	usec_t idle_since;		/* nobody listens; 0 = somebody does */
+	bool wanted;			/* a connection, which is not there */
 };
 
 #endif

@@ -72,8 +72,7 @@ struct pool {
 	struct pool *averages_prev, *averages_next;	/* see averages.h; prev NULL: not */
 	unsigned averages_round;		/* the last one that has this pool */
 	struct wheel_node wheel;		/* of catalog.pool_due; see due.h */
-	usec_t idle_due_at;		/* when all idle servers are looked at */
-	usec_t idle_seen_at;		/* when they were, last */
+	usec_t idle_due_at, idle_seen_at;	/* all idle servers: next, last look */
 	usec_t last_launch, last_lifetime_close;	/* an attempt's start */
 	usec_t unused_since, drained_at;	/* 0 = in use; drain_stops() */
 	bool failing;			/* the latest login failed */
@@ -84,6 +83,7 @@ struct pool {
 	bool serving;			/* private to the broker */
 	bool lent_told, superuser_told;	/* warned of: see auth_query.h */
 	struct limit_queue_place place[LIMIT_KINDS];
+	struct pool_hearing hearing;
 	int peer_id;			/* of a peer's pool; 0 = of a database */
 };
 

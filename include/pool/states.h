@@ -13,6 +13,7 @@ enum server_state {
 	SERVER_BEING_CANCELED,	/* released, a cancel aimed at it in flight */
 	SERVER_ACTIVE_CANCEL,	/* a bare connection with a CancelRequest */
 	SERVER_DEDICATED_LOGIN,	/* SERVER_LOGIN, for one client only */
+	SERVER_LISTENING,	/* hears notifications for all clients, or is to */
 	SERVER_GONE,		/* in no list */
 	SERVER_STATES
 };

@@ -26,6 +26,7 @@ struct cancel_request;
 struct client;
 struct console;
 struct err;
+struct listening;
 struct login;
 struct params;
 struct report;
@@ -54,6 +55,7 @@ struct client {
 	struct baggage *baggage;	/* counted; NULL: as its server's base */
 	struct baggage *brought;	/* counted: its defaults; NULL: none */
 	struct slots *statements;	/* protocol-level names; NULL = none */
+	struct listening *listening;	/* owned; NULL: to nothing */
 	struct relay_state relay;
 	struct carry carry;		/* read, but not consumed yet */
 	struct message_rest rest;	/* of what was read last */

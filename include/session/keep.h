@@ -26,6 +26,14 @@ struct server;
 #define KEEP_BEGIN \
 	"SET TRANSACTION ISOLATION LEVEL READ COMMITTED,NOT DEFERRABLE;"
 
+/*
+ * A parameter of ours, whose value is undone with all that follows it in a
+ * transaction: what tells that.
+ */
+#define KEEP_BRING "pgsluice.brings"
+#define KEEP_BRINGS \
+	"SELECT '!b',pg_catalog.current_setting('" KEEP_BRING "',true)"
+
 /* What a session has that no other one can be given. */
 enum pin {
 	PIN_TEMPORARY = 1,	/* tables and others */
@@ -43,11 +51,27 @@ enum lending {
 	LENDING_TRIED,		/* PostgreSQL has taken them before */
 };
 
+/* Do servers know what their client listens to? See listener.h. */
+enum brought {
+	BROUGHT_NOTHING,
+	BROUGHT,
+	BROUGHT_INSIDE,		/* in a transaction: it may be undone */
+	BROUGHT_ASKED,		/* ... and the server was asked for that */
+};
+
 /* Embedded in server; all zero: nothing is known. */
 struct keep {
 	struct baggage *has;	/* counted; what is set in it */
 	struct baggage *base;	/* counted; the same before anybody had it */
 	struct writer rows;	/* of a probe: names and values */
+	struct writer channels;	/* of a probe: names */
+	uint32_t bring;		/* by which the server knows what was brought */
+	uint8_t brought;	/* enum brought */
+	bool confirmed;		/* that was not undone */
+	bool undone;		/* it may have been */
+	bool discarded;		/* all was, in what the probe is about */
+	bool surplus;		/* it listens to more than can be moved */
+	bool leaves;		/* it was told to listen no more */
 	uint8_t pins;		/* of enum pin */
 	uint8_t found;		/* the same, by the probe under way */
 	uint8_t tries;		/* of one probe */

@@ -50,9 +50,9 @@ enum server_chore {		/* a query of our own; nobody may use it now */
 	CHORE_CHECK,		/* server_check_query */
 	CHORE_PARAMS,		/* SETs for the client that waits */
 	CHORE_ROLLBACK,		/* the client left inside a transaction */
-	CHORE_CLEAN,		/* what clients have left is taken away */
-	CHORE_CONNECT,		/* connect_query, again */
+	CHORE_CLEAN, CHORE_CONNECT,	/* what clients left is taken away */
 	CHORE_PROBE,		/* what is there? For keep.h */
+	CHORE_LISTEN, CHORE_BRING,	/* of channels; see listener.h */
 };
 
 struct server {

@@ -24,6 +24,8 @@ bool server_launch_room(struct pool *p, const struct pool_client *dedicated,
 void server_launch(struct sessions *ss, struct pool *p);
 /* The same in state SERVER_DEDICATED_LOGIN, for pc alone: replication. */
 void server_launch_dedicated(struct sessions *ss, struct pool_client *pc);
+/* The same in state SERVER_LISTENING. NULL: no connection could be begun. */
+struct server *server_launch_listener(struct sessions *ss, struct pool *p);
 /*
  * Open one in state SERVER_ACTIVE_CANCEL to the address of target, that will
  * carry the cancel requests for it. NULL: no connection could be

@@ -13,7 +13,7 @@
 
 struct err;
 
-#define SNAPSHOT_VERSION 6
+#define SNAPSHOT_VERSION 7
 
 enum snapshot_flag {
 	SNAPSHOT_WAITING = 1 << 0,	/* client: asked for a server */
@@ -57,6 +57,9 @@ struct snapshot_client {
 	const char *query_text;	/* of struct client; or NULL */
 	uint64_t last;		/* number of a statement */
 	struct snapshot_baggage baggage, brought;
+	struct reader channels;	/* names that it listens to */
+	const uint8_t *heard;	/* notifications not sent yet */
+	uint32_t heard_len;
 };
 
 struct snapshot_server {

@@ -369,7 +369,7 @@ void upkeep_pool(struct app *app, struct pool *p, usec_t now)
 
 	check_size(&r);
 	/* for some, time alone changes what may be done: retry, the reserve */
-	if (due_has_waiters(p))
+	if (due_has_waiters(p) || p->hearing.idle_since != 0)
 		broker_touch(&app->ss, p);
 	if (is_abandoned_pool(&r))
 		drop_pool(&r);

@@ -14,6 +14,7 @@
 #include "pool/wait.h"
 #include "proto/msg.h"
 #include "proto/params.h"
+#include "session/channels.h"
 #include "session/client.h"
 #include "session/peer.h"
 #include "session/server.h"
@@ -57,7 +58,8 @@
 #define CLIENTS(X) \
 	SERVERS(X) \
 	X(TEXT, "wait_reason", EXTENDED, cell_text(x->wait_reason)) \
-	X(INT8, "waited_us", EXTENDED, cell_number(x->queued))
+	X(INT8, "waited_us", EXTENDED, cell_number(x->queued)) \
+	X(INT4, "channels", EXTENDED, cell_number(x->channels))
 
 #define SOCKETS(X) \
 	SESSION(X) \
@@ -101,6 +103,7 @@ static const struct part servers_parts[] = {
 	{ true, SERVER_DEDICATED_LOGIN, "new", NULL },
 	{ true, SERVER_ACTIVE_CANCEL, "active_cancel", NULL },
 	{ true, SERVER_BEING_CANCELED, "being_canceled", NULL },
+	{ true, SERVER_LISTENING, "listening", NULL },
 };
 
 static const struct part sockets_parts[] = {
@@ -114,6 +117,7 @@ static const struct part sockets_parts[] = {
 	{ true, SERVER_TESTED, "sv_tested", NULL },
 	{ true, SERVER_LOGIN, "sv_login", NULL },
 	{ true, SERVER_DEDICATED_LOGIN, "sv_login", NULL },
+	{ true, SERVER_LISTENING, "sv_listening", NULL },
 };
 
 /* By struct view's variant. */
@@ -143,7 +147,7 @@ struct session {
 	const char *wait_reason;	/* NULL = it does not */
 	const void *self, *link;	/* link: NULL = none */
 	int32_t pid;
-	unsigned prepared;
+	unsigned prepared, channels;
 	uint64_t id;
 	uint32_t skip;
 	uint8_t pins;		/* of enum pin; of a client: its server's */
@@ -200,6 +204,7 @@ static struct session client_session(const struct client *c, const char *state)
 		.link = c->pc.server != NULL ? server_of(c->pc.server) : NULL,
 		.pid = c->addr.family == NET_UNIX ? c->addr.pid : 0,
 		.prepared = slots_count(c->statements),
+		.channels = channels_count(c),
 		.id = c->id,
 		.skip = c->rest.bytes,
 		.pins = c->pc.server != NULL ?

@@ -30,6 +30,7 @@ static const struct {
 	{ "used", OF_SERVERS | BIT(SERVER_USED) },
 	{ "tested", OF_SERVERS | BIT(SERVER_TESTED) },
 	{ "login", SV_LOGIN },
+	{ "listening", OF_SERVERS | BIT(SERVER_LISTENING) },
 };
 
 static int64_t count_of(const struct pool *p, unsigned states)

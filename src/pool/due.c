@@ -84,7 +84,7 @@ usec_t due_idle_servers(struct pool *p, usec_t now)
 {
 	usec_t end = WHEEL_NEVER;
 
-	for (int state = 0; state < SERVER_GONE; state++)
+	for (int state = 0; state < SERVER_LISTENING; state++)
 		end = earlier(end, list_end(p, (enum server_state)state));
 	/* nor of servers idle from now on; with new ones all starts anew */
 	p->idle_due_at = earlier(end, idle_end(p, SERVER_IDLE, now));
@@ -99,7 +99,7 @@ bool due_has_waiters(const struct pool *p)
 	return p->client_count[CLIENT_WAITING] > 0 ||
 	    p->client_count[CLIENT_WELCOME] > 0 ||
 	    p->client_count[CLIENT_DEDICATED_WAITING] > 0 ||
-	    p->client_count[CLIENT_CANCEL_WAITING] > 0;
+	    p->client_count[CLIENT_CANCEL_WAITING] > 0 || p->hearing.wanted;
 }
 
 /* The pool has too few servers, and none could be opened: for how long? */
@@ -118,6 +118,9 @@ usec_t due_next(const struct pool *p, const struct due_times *t)
 	if (p->server_count[SERVER_ACTIVE] > 0 || due_has_waiters(p))
 		return 0;
 	due = earlier(due, t->idle);
+	if (p->hearing.idle_since != 0)
+		due = earlier(due, due_after(p->hearing.idle_since,
+		    p->limits.idle_timeout));
 	if (p->unused_since != 0)
 		due = earlier(due, due_after(p->unused_since, t->unused));
 	return due <= t->now ? t->now + DUE_AGAIN : due;

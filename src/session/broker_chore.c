@@ -16,6 +16,8 @@ static const enum close_reason late[] = {
 	[CHORE_CLEAN] = CLOSE_CLEANING_TIMEOUT,
 	[CHORE_CONNECT] = CLOSE_CLEANING_TIMEOUT,
 	[CHORE_PROBE] = CLOSE_PROBE_TIMEOUT,
+	[CHORE_LISTEN] = CLOSE_LISTENING_TIMEOUT,
+	[CHORE_BRING] = CLOSE_LISTENING_TIMEOUT,
 };
 
 /* Is s as likely to be dead as a server at addr that is silent since then? */

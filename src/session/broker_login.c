@@ -11,6 +11,7 @@
 #include "session/broker_parts.h"
 #include "session/canceler.h"
 #include "session/client.h"
+#include "session/listener.h"
 #include "session/server.h"
 #include "session/server_attempt.h"
 #include "session/sessions.h"
@@ -75,7 +76,10 @@ void broker_server_ready(struct server *s)
 		return;
 	}
 	broker_welcome_all(p);
-	broker_settle(s);
+	if (s->ps.state == SERVER_LISTENING)
+		listener_ready(s);
+	else
+		broker_settle(s);
 }
 
 /* --- servers that do not come, or go --- */
@@ -173,6 +177,7 @@ void broker_server_gone(struct server *s, struct close_cause why)
 	if (freed != NULL)
 		broker_chore_done(freed);
 	canceler_target_gone(s);
+	listener_gone(s);
 	if (pc != NULL) {
 		struct client *c = client_of(pc);
 

@@ -6,6 +6,7 @@
 #include "session/broker_parts.h"
 #include "session/canceler.h"
 #include "session/client.h"
+#include "session/listener.h"
 #include "session/server.h"
 #include "session/sessions.h"
 
@@ -143,6 +144,10 @@ void broker_chore_done(struct server *s)
 	const bool lent = s->chore == CHORE_ROLLBACK ||
 	    s->ps.state == SERVER_BEING_CANCELED;
 
+	if (s->ps.state == SERVER_LISTENING) {
+		listener_answered(s);
+		return;
+	}
 	if (broker_clean_goes_on(s) ||
 	    (s->chore == CHORE_PROBE && !keep_answered(s, NULL)))
 		return;

@@ -15,6 +15,7 @@
 #include "session/broker_parts.h"
 #include "session/canceler.h"
 #include "session/client.h"
+#include "session/listener.h"
 #include "session/peer.h"
 #include "session/replication.h"
 #include "session/server.h"
@@ -112,6 +113,7 @@ static void close_unlinked(struct pool *p)
 	close_list(p, SERVER_IDLE, CLOSE_PAUSE_MODE);
 	close_list(p, SERVER_USED, CLOSE_PAUSE_MODE);
 	close_list(p, SERVER_LOGIN, CLOSE_PAUSE_MODE);
+	close_list(p, SERVER_LISTENING, CLOSE_PAUSE_MODE);
 	replication_drop_logins(p, CLOSE_PAUSE_MODE);
 }
 
@@ -125,6 +127,7 @@ static void look_at(struct sessions *ss, struct pool *p)
 	}
 	if (!ss->cancels_held)
 		canceler_launch(p);
+	listener_turn(ss, p);
 	if (ss->shutdown == SHUTDOWN_WAIT_FOR_SERVERS) {
 		const struct close_cause why =
 		    close_cause(CLOSE_SERVER_SHUTTING_DOWN);
@@ -223,6 +226,7 @@ void broker_drain_hosts(struct sessions *ss)
 		for (int state = 0; state < SERVER_ACTIVE_CANCEL; state++)
 			drain_list(ss, p, (enum server_state)state);
 		drain_list(ss, p, SERVER_DEDICATED_LOGIN);
+		drain_list(ss, p, SERVER_LISTENING);
 		pool_recheck(p);
 		broker_touch(ss, p);
 	}
@@ -237,6 +241,7 @@ void broker_reconnect_pool(struct sessions *ss, struct pool *p)
 	replication_drop_logins(p, CLOSE_CONNECT_STRING_CHANGED);
 	close_list(p, SERVER_IDLE, CLOSE_CONFIGURATION_CHANGED);
 	close_list(p, SERVER_USED, CLOSE_CONFIGURATION_CHANGED);
+	close_list(p, SERVER_LISTENING, CLOSE_CONFIGURATION_CHANGED);
 	mark(p, SERVER_ACTIVE);
 	mark(p, SERVER_TESTED);
 	mark(p, SERVER_BEING_CANCELED);
@@ -266,6 +271,7 @@ static void retire(struct pool *p, const struct net_addr *addr)
 		[SERVER_LOGIN] = CLOSE_CONNECT_STRING_CHANGED,
 		[SERVER_IDLE] = CLOSE_CONFIGURATION_CHANGED,
 		[SERVER_USED] = CLOSE_CONFIGURATION_CHANGED,
+		[SERVER_LISTENING] = CLOSE_CONFIGURATION_CHANGED,
 	};
 	struct pool_server *ps, *next;
 

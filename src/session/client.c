@@ -20,6 +20,7 @@
 #include "proto/prepared.h"
 #include "proto/report.h"
 #include "proto/writer.h"
+#include "session/channels.h"
 #include "session/server.h"
 #include "session/sessions.h"
 #include "session/slow.h"
@@ -152,6 +153,7 @@ static void release(struct client *c)
 {
 	struct sessions *ss = c->ss;
 
+	channels_leave(c);
 	if (c->pc.pool != NULL)
 		pool_client_set(&c->pc, CLIENT_LOGIN);
 	c->pc.pool = NULL;

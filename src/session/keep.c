@@ -8,7 +8,9 @@
 #include "proto/baggage.h"
 #include "proto/custom.h"
 #include "proto/params.h"
+#include "base/num.h"
 #include "proto/reader.h"
+#include "session/channels.h"
 #include "session/client.h"
 #include "session/server.h"
 #include "session/sessions.h"
@@ -23,6 +25,7 @@ void keep_fini(struct server *s)
 	baggage_unref(&k->has);
 	baggage_unref(&k->base);
 	writer_fini(&k->rows);
+	writer_fini(&k->channels);
 }
 
 /* --- the question --- */
@@ -104,6 +107,8 @@ void keep_ask(struct server *s)
 
 	writer_fini(&k->rows);
 	writer_init(&k->rows, BAGGAGE_BYTES);
+	writer_fini(&k->channels);
+	writer_init(&k->channels, BAGGAGE_BYTES);
 	k->found = 0;
 	k->canceled = k->accented = false;
 	writer_init(&sql, BAGGAGE_BYTES);
@@ -116,6 +121,8 @@ void keep_ask(struct server *s)
 		write_text(&sql, " AND name OPERATOR(pg_catalog.<>) "
 		    "'statement_timeout'");
 	write_text(&sql, others);
+	if (k->brought == BROUGHT_INSIDE)
+		write_text(&sql, " UNION ALL " KEEP_BRINGS);
 	/* lastval() and currval() of one are not for the next one */
 	if (k->pins == 0)
 		write_text(&sql, ";DISCARD SEQUENCES");
@@ -129,11 +136,24 @@ void keep_ask(struct server *s)
 
 /* --- the answer --- */
 
-static void note_pin(struct keep *k, char mark)
+/* A row of a mark, and perhaps of what it is about. */
+static void note_mark(struct keep *k, char mark, const char *value,
+    size_t len)
 {
+	char text[CHANNELS_NAME];
+	uint32_t n;
+
 	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
 		if (marks[i].mark == mark)
 			k->found |= (uint8_t)marks[i].pin;
+	if (value == NULL || len >= sizeof text)
+		return;
+	memcpy(text, value, len);
+	text[len] = '\0';
+	if (mark == 'l' && !channels_is_marker(text))
+		writer_str(&k->channels, text);
+	if (mark == 'b')
+		k->confirmed |= num_parse_u32(text, &n) == 0 && n == k->bring;
 }
 
 /* Of the transaction that asks, whatever their source is said to be. */
@@ -205,7 +225,8 @@ void keep_take_row(struct server *s, const void *row, size_t size)
 	const char *const value = read_column(&r, &lens[1]);
 
 	if (name != NULL && lens[0] == 2 && name[0] == '!')
-		note_pin(&s->keep, name[1]);
+		note_mark(&s->keep, name[1], value, value == NULL ? 0 :
+		    lens[1]);
 	else if (name != NULL && value != NULL) {
 		writer_init(&pair, BAGGAGE_BYTES);
 		writer_bytes(&pair, name, lens[0]);
@@ -343,6 +364,7 @@ static void note_discard(struct client *c, struct server *s)
 	baggage_put(&k->has, none);
 	baggage_unref(&none);
 	baggage_unref(&c->baggage);	/* as if c had just come */
+	channels_leave(c);
 	keep_set_pins(s, k->pins & PIN_LOADED);
 	if (s->ps.pool->key.db->conf->connect_query != NULL)
 		s->ps.stained = true;
@@ -361,6 +383,7 @@ bool keep_lets_go(struct client *c, struct server *s)
 	    (s->ps.pool->limits.state_always || k->temporary))) {
 		k->unlisted = k->unlisted || t->unlisted ||
 		    s->ps.pool->limits.state_always;
+		k->discarded = t->discarded;
 		trace_clear(t);
 		k->tries = 0;
 		stream_pause(&c->stream);
@@ -411,6 +434,7 @@ void keep_cleaned(struct server *s)
 	baggage_put(&s->keep.has, s->keep.base);
 	s->keep.drawn = false;
 	keep_set_pins(s, 0);
+	s->keep.brought = BROUGHT_NOTHING;
 	s->keep.unlisted = false;
 }
 

@@ -10,6 +10,9 @@
 #include "proto/track_look.h"
 #include "session/broker.h"
 #include "session/bulk.h"
+#include "session/channels.h"
+#include "session/channels_send.h"
+#include "session/listener.h"
 #include "session/relay_parts.h"
 #include "session/relay_reset.h"
 #include "session/sessions.h"
@@ -40,8 +43,9 @@ static void update(struct client *c)
 	    s->stream.broken ||
 	    track_is_full(&s->track) || s->chore != CHORE_NONE ||
 	    relay_must_hold(c, s));
+	const bool waits = c->listening != NULL && c->listening->waits;
 
-	if (stuck || full || c->pc.state != CLIENT_ACTIVE)
+	if (stuck || full || waits || c->pc.state != CLIENT_ACTIVE)
 		stream_pause(&c->stream);
 	else
 		stream_resume(&c->stream);
@@ -84,9 +88,13 @@ static void part(struct client *c, struct server *s)
 }
 
 /* May c give s back now, all else being done? Not what it keeps for itself. */
-static inline bool lets_go(struct client *c, struct server *s)
+static bool lets_go(struct client *c, struct server *s)
 {
-	return !keep_is_on(s->ps.pool) || keep_lets_go(c, s);
+	if (!keep_is_on(s->ps.pool) || keep_lets_go(c, s))
+		return true;
+	if (server_is_open(s) && s->keep.pins == PIN_LISTEN)
+		(void)listener_move(c, s);
+	return false;
 }
 
 /* The server is gone; what it has said before is still to be had. */
@@ -283,11 +291,14 @@ static void probe_done(struct client *c, struct server *s)
 		return;
 	s->chore = CHORE_NONE;
 	timeout_stop(&s->timer);
+	listener_note(c, s);
+	if (!client_is_open(c))
+		return;
 	if (s->keep.refused)
 		refuse_pin(c, s);
 	else if (s->keep.pins == 0)
 		part_at_end(c, s);
-	else if (broker_same_params(c, s))
+	else if (!listener_move(c, s) && broker_same_params(c, s))
 		relay_resume(c);
 }
 
@@ -304,6 +315,13 @@ static void chore_done(struct server *s)
 		probe_done(c, s);
 		return;
 	}
+	if (s->chore == CHORE_LISTEN) {
+		if (listener_moved(c, s))
+			part_at_end(c, s);
+		return;
+	}
+	if (s->chore == CHORE_BRING && !listener_brought(c, s))
+		return;
 	s->chore = CHORE_NONE;
 	s->keep.lending = LENDING_OVER;
 	timeout_stop(&s->timer);
@@ -320,7 +338,8 @@ static void chore_done(struct server *s)
 static bool is_sound(const struct server *s)
 {
 	return s->track.status == 'I' ||
-	    (s->chore == CHORE_PARAMS && s->track.status == 'T');
+	    ((s->chore == CHORE_PARAMS || s->chore == CHORE_BRING) &&
+	    s->track.status == 'T');
 }
 
 /* A RESET has come to its end: its client has other values than s has. */
@@ -330,6 +349,14 @@ static bool must_set(const struct client *c, const struct server *s)
 	    !s->track.uncertain && s->track.status != 'E' &&
 	    s->rest.bytes == 0 && s->carry.len == 0 &&
 	    !rest_passes(&c->rest);
+}
+
+/* What it heard meanwhile. Returns false when c was closed. */
+static inline bool flush_heard(struct client *c)
+{
+	if (c != NULL && c->listening != NULL)
+		channels_flush(c);
+	return c == NULL || client_is_open(c);
 }
 
 /* After a burst: hand back, resume, stop. Returns false: read no more. */
@@ -459,7 +486,8 @@ void relay_server_input(struct server *s)
 		d.c = linked_client(s);
 		d.max = (uint32_t)(max - MSG_HEADER);
 		s->ps.used = time_now();
-		if (!relay_down_burst(&d, &b) || !follow_up(&d))
+		if (!relay_down_burst(&d, &b) || !flush_heard(d.c) ||
+		    !follow_up(&d))
 			return;
 	}
 }

@@ -10,6 +10,7 @@
 #include "proto/report.h"
 #include "proto/track_look.h"
 #include "session/broker.h"
+#include "session/listener.h"
 #include "session/relay_parts.h"
 #include "session/relay_repeat.h"
 #include "session/relay_reset.h"
@@ -81,12 +82,30 @@ static enum relay_step on_data(struct relay_down *d)
 	if (track_is_empty(&d->s->track) &&
 	    d->m[0] != BE_NOTIFICATION_RESPONSE)
 		return fail(d, CLOSE_UNKNOWN_PKT);
-	if ((d->s->chore == CHORE_CLEAN || d->s->chore == CHORE_PROBE) &&
-	    d->m[0] == BE_DATA_ROW)
+	if ((d->s->chore == CHORE_CLEAN || d->s->chore == CHORE_PROBE ||
+	    d->s->chore == CHORE_BRING) && d->m[0] == BE_DATA_ROW)
 		return on_our_row(d);
 	if (d->size <= d->have)
 		d->size = msg_run(d->m, d->have, d->max);
 	pass(d, d->s->chore == CHORE_NONE);
+	return RELAY_NEXT;
+}
+
+/* Whom it is for, is known where a client may have it from elsewhere, too. */
+static enum relay_step on_notification(struct relay_down *d)
+{
+	struct server *const s = d->s;
+
+	if (!keep_is_on(s->ps.pool) && s->ps.state != SERVER_LISTENING &&
+	    (d->c == NULL || d->c->listening == NULL))
+		return on_data(d);
+	if (d->size > RELAY_SMALL_MAX)
+		return fail(d, CLOSE_BAD_PKT_HEADER);
+	if (d->have < d->size)
+		return RELAY_SHORT;
+	if (s->ps.state == SERVER_LISTENING)
+		listener_take(s, d->m, d->size);
+	pass(d, d->c != NULL && listener_passes(d->c, d->m, d->size));
 	return RELAY_NEXT;
 }
 
@@ -152,6 +171,8 @@ enum close_reason relay_chore_failure(enum server_chore chore)
 		[CHORE_CLEAN] = CLOSE_CLEANING_FAILED,
 		[CHORE_CONNECT] = CLOSE_CLEANING_FAILED,
 		[CHORE_PROBE] = CLOSE_PROBE_FAILED,
+		[CHORE_LISTEN] = CLOSE_LISTENING_FAILED,
+		[CHORE_BRING] = CLOSE_LISTENING_FAILED,
 	};
 
 	return why[chore];
@@ -226,6 +247,7 @@ static enum relay_step on_chore_error(struct relay_down *d)
 	    keep_sets(d->s->ps.pool))
 		return on_kept_error(d);
 	return (chore == CHORE_PARAMS && d->c != NULL) || chore == CHORE_ROLLBACK ||
+	    chore == CHORE_LISTEN || chore == CHORE_BRING ||
 	    chore == CHORE_CLEAN ? fail(d, relay_chore_failure(chore)) :
 	    on_reply(d);
 }
@@ -381,7 +403,7 @@ static enum relay_step on_ready(struct relay_down *d)
 static enum relay_step (*const handlers[256])(struct relay_down *d) = {
 	[BE_DATA_ROW] = on_data,
 	[BE_COPY_DATA] = on_data,
-	[BE_NOTIFICATION_RESPONSE] = on_data,
+	[BE_NOTIFICATION_RESPONSE] = on_notification,
 	[BE_PARAMETER_DESCRIPTION] = on_parameters,
 	[BE_FUNCTION_CALL_RESPONSE] = on_reply,
 	[BE_COPY_DONE] = on_reply,
@@ -416,6 +438,14 @@ static void pass_rest(struct relay_down *d)
 	send_fakes(d);
 }
 
+/* May it come without a request? It makes a server dirty, if it is to be lent. */
+static bool is_unasked(const struct relay_down *d)
+{
+	return d->m[0] == BE_NOTIFICATION_RESPONSE ||
+	    (d->s->ps.state == SERVER_LISTENING &&
+	    (d->m[0] == BE_NOTICE_RESPONSE || d->m[0] == BE_PARAMETER_STATUS));
+}
+
 static enum relay_step next_message(struct relay_down *d)
 {
 	if (d->s->rest.bytes > 0) {
@@ -434,8 +464,7 @@ static enum relay_step next_message(struct relay_down *d)
 		return fail(d, CLOSE_BAD_PKT_HEADER);
 	if (handlers[d->m[0]] == NULL)
 		return fail(d, CLOSE_UNKNOWN_PKT);
-	if (d->c == NULL && d->s->chore == CHORE_NONE &&
-	    d->m[0] != BE_NOTIFICATION_RESPONSE)
+	if (d->c == NULL && d->s->chore == CHORE_NONE && !is_unasked(d))
 		return fail(d, CLOSE_IDLE_SERVER_GOT_DIRTY);
 	if (d->s->track.uncertain)
 		track_settle(&d->s->track, (char)d->m[0]);

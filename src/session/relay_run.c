@@ -138,7 +138,8 @@ size_t relay_run_down(struct relay_down *d)
 	size_t n = 0;
 
 	if (d->c == NULL || d->c->relay.resetting != RESET_NONE ||
-	    d->s->keep.pins != 0 || !track_is_plain(t))
+	    d->s->keep.pins != 0 || d->c->listening != NULL ||
+	    !track_is_plain(t))
 		return 0;
 	while (d->have - n >= MSG_HEADER) {
 		const uint8_t *m = d->m + n;

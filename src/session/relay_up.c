@@ -11,6 +11,7 @@
 #include "proto/track_look.h"
 #include "proto/track_run.h"
 #include "session/broker.h"
+#include "session/listener.h"
 #include "session/relay_deallocate.h"
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
@@ -237,6 +238,14 @@ static void pass_rest(struct relay_up *up)
 	up->used = n;
 }
 
+/* Who listens may listen to less: what to is its server's to know before. */
+static bool may_listen(const struct relay_up *up)
+{
+	return up->c->listening == NULL || listener_brings(
+	    &(struct listener_request){ up->c, up->s, up->m, up->size,
+	    up->have });
+}
+
 static enum relay_step next_message(struct relay_up *up)
 {
 	struct client *c = up->c;
@@ -267,7 +276,7 @@ static enum relay_step next_message(struct relay_up *up)
 			return step;
 		if (c->query_start == 0)
 			note_start(up);
-		if (track_is_full(&up->s->track))
+		if (track_is_full(&up->s->track) || !may_listen(up))
 			return RELAY_SHORT;
 		up->used = relay_run_up(up);
 		if (up->used > 0) {

@@ -11,6 +11,7 @@
 #include "proto/sql.h"
 #include "proto/sql_leave.h"
 #include "proto/track_look.h"
+#include "session/channels.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"
 
@@ -131,6 +132,20 @@ static bool unpins(const char *tag)
 	return false;
 }
 
+/* What may concern the channels of a client that listens. */
+static void watch_channels(const struct relay_down *d, const char *tag)
+{
+	struct keep *const k = &d->s->keep;
+
+	if (d->c == NULL || d->c->listening == NULL ||
+	    !keep_is_on(d->s->ps.pool))
+		return;
+	if (strcmp(tag, "UNLISTEN") == 0)
+		d->s->trace.marked = true;
+	if (k->brought == BROUGHT_INSIDE && strcmp(tag, "ROLLBACK") == 0)
+		k->undone = true;
+}
+
 void relay_watch_tag(const struct relay_down *d)
 {
 	const struct track *const t = &d->s->track;
@@ -140,6 +155,7 @@ void relay_watch_tag(const struct relay_down *d)
 	if (d->s->chore != CHORE_NONE || !relay_watches(d->s->ps.pool) ||
 	    d->m[d->size - 1] != '\0')
 		return;
+	watch_channels(d, tag);
 	if (d->s->keep.pins != 0 && unpins(tag))
 		d->s->trace.marked = true;
 	trace_tag(&d->s->trace, tag, left == 1 ||

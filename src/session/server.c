@@ -225,6 +225,7 @@ static void terminate(struct server *s)
 static bool is_host_to_blame(const struct server *s)
 {
 	return s->failure != NULL && (s->ps.state == SERVER_LOGIN ||
+	    (s->ps.state == SERVER_LISTENING && s->attempt != NULL) ||
 	    (s->ps.state == SERVER_DEDICATED_LOGIN &&
 	    !server_is_introduced(s)));
 }

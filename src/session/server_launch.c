@@ -58,6 +58,15 @@ void server_launch_dedicated(struct sessions *ss, struct pool_client *pc)
 	server_begin(s, SERVER_PHASE_CONNECT);
 }
 
+struct server *server_launch_listener(struct sessions *ss, struct pool *p)
+{
+	struct server *s = attempt(ss, p, SERVER_LISTENING);
+
+	if (s != NULL)
+		server_begin(s, SERVER_PHASE_CONNECT);
+	return s != NULL && s->ps.state != SERVER_GONE ? s : NULL;
+}
+
 struct server *server_launch_canceler(struct server *target)
 {
 	struct server *s = server_new(target->ss, target->ps.pool,

@@ -61,7 +61,7 @@
 	X(client, login, MADE) X(client, console, MADE) \
 	X(client, request, it->request == NULL) X(client, params, MOVED) \
 	X(client, baggage, MOVED) X(client, brought, MOVED) \
-	X(client, statements, MOVED) \
+	X(client, statements, MOVED) X(client, listening, MOVED) \
 	X(client, relay, is_movable_relay_state(&it->relay)) \
 	X(client, carry, is_movable_carry(&it->carry)) \
 	X(client, rest, is_movable_message_rest(&it->rest)) \
@@ -186,6 +186,7 @@ bool snapshot_takes_server(const struct server *s)
 static bool is_plain_half_client(const struct client *c)
 {
 	return c->baggage == NULL && c->brought == NULL &&
+	    c->listening == NULL &&
 	    c->statements == NULL && c->relay.dealloc.name == NULL &&
 	    c->carry.len == 0 && c->rest.bytes == 0 && !c->relay.discards &&
 	    c->key_len == CLIENT_KEY_BYTES && c->pc.state == CLIENT_ACTIVE &&

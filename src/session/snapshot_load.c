@@ -12,6 +12,7 @@
 #include "proto/params_list.h"
 #include "proto/prepared.h"
 #include "session/broker.h"
+#include "session/channels.h"
 #include "session/client.h"
 #include "session/snapshot.h"
 #include "session/snapshot_load_parts.h"
@@ -129,6 +130,26 @@ static int copy_text(char **to, const char *from)
 	return from != NULL && *to == NULL ? -1 : 0;
 }
 
+/* The connection that listened is the other process's, and gone with it. */
+static int read_channels(struct client *c, struct snapshot_client *in,
+    struct err *e)
+{
+	while (reader_left(&in->channels) > 0) {
+		const char *const name = reader_str(&in->channels);
+
+		if (name == NULL)
+			return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+			    "state of a session is broken");
+		if (channels_find(c, name) == NULL &&
+		    channels_add(c, name, FROM_NOBODY) < 0)
+			return err_nomem(e);
+	}
+	if (c->listening == NULL)
+		return 0;
+	writer_bytes(&c->listening->waiting, in->heard, in->heard_len);
+	return c->listening->waiting.failed ? err_nomem(e) : 0;
+}
+
 static int fill_client(struct client *c, struct snapshot_client *in,
     struct err *e)
 {
@@ -155,6 +176,8 @@ static int fill_client(struct client *c, struct snapshot_client *in,
 	prepared_skip(c->ss->prepared, in->last);
 	if (snapshot_read_baggage(c->ss, &in->baggage, &c->baggage, e) < 0 ||
 	    snapshot_read_baggage(c->ss, &in->brought, &c->brought, e) < 0)
+		return -1;
+	if (read_channels(c, in, e) < 0)
 		return -1;
 	return read_names(c, &in->statements, e);
 }

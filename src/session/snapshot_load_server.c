@@ -214,6 +214,8 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	prepared_skip(s->ss->prepared, in->last);
 	keep_set_pins(s, in->pins);
 	s->keep.unlisted = in->unlisted;
+	/* to which channels, it is asked again */
+	s->trace.marked = s->trace.marked || (in->pins & PIN_LISTEN) != 0;
 	learn_names(s->ss, &in->names);
 	if (snapshot_read_baggage(s->ss, &in->has, &s->keep.has, e) < 0 ||
 	    snapshot_read_baggage(s->ss, &in->base, &s->keep.base, e) < 0)

@@ -160,6 +160,8 @@ int snapshot_parse_client(const void *p, size_t n, struct snapshot_client *out,
 	out->last = (uint64_t)get_64(&r);
 	get_baggage(&r, &out->baggage);
 	get_baggage(&r, &out->brought);
+	get_list(&r, &out->channels);
+	out->heard = get_blob(&r, &out->heard_len);
 	return check_end(&r, e);
 }
 

@@ -1,5 +1,7 @@
 /* snapshot_save.c - sessions as bytes: written.
  * SPDX-License-Identifier: ISC */
+#include <utlist.h>
+
 #include "base/crypto.h"
 #include "base/mem.h"
 #include "proto/baggage.h"
@@ -7,6 +9,7 @@
 #include "proto/prepared.h"
 #include "proto/writer.h"
 #include "session/canceler.h"
+#include "session/channels.h"
 #include "session/client.h"
 #include "session/snapshot.h"
 #include "session/snapshot_parts.h"
@@ -105,6 +108,22 @@ static void put_addr(struct writer *w, const struct net_addr *a)
 	writer_bytes(w, a->ip, sizeof a->ip);
 }
 
+/* What its server alone tells it of is found there again. */
+static void put_channels(struct writer *w, const struct listening *g)
+{
+	const struct subscription *it;
+	struct writer list;
+
+	writer_init(&list, w->cap);
+	DL_FOREACH2(g == NULL ? NULL : g->own, it, own_next) {
+		if (it->from != FROM_SERVER)
+			writer_str(&list, it->channel->name);
+	}
+	put_list(w, &list);
+	put_blob(w, g == NULL ? NULL : g->waiting.at,
+	    g == NULL ? 0 : g->waiting.len);
+}
+
 void snapshot_write_client(const struct client *c, struct writer *w)
 {
 	const struct prepared_name *n;
@@ -137,6 +156,7 @@ void snapshot_write_client(const struct client *c, struct writer *w)
 	put_64(w, (int64_t)prepared_last(c->ss->prepared));
 	put_baggage(w, c->baggage);
 	put_baggage(w, c->brought);
+	put_channels(w, c->listening);
 }
 
 /* What was learned in this transaction is in no set yet. */

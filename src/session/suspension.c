@@ -33,7 +33,8 @@ static bool server_can_rest(const struct server *s, bool is_patient)
 	    client_of(s->ps.client);
 
 	return (c == NULL || stream_is_suspended(&c->stream)) &&
-	    (!is_patient || (s->ps.cancels == 0 && s->canceler == NULL));
+	    (!is_patient || (s->ps.cancels == 0 && s->canceler == NULL &&
+	    s->chore != CHORE_LISTEN && s->chore != CHORE_BRING));
 }
 
 /*
@@ -107,6 +108,7 @@ static unsigned rest_pool(struct pool *p, bool is_patient)
 		canceler_hold(p);
 	return rest_servers(p, SERVER_ACTIVE, is_patient) +
 	    rest_servers(p, SERVER_IDLE, is_patient) +
+	    rest_servers(p, SERVER_LISTENING, is_patient) +
 	    (is_patient ? count_busy(p) : 0);
 }
 

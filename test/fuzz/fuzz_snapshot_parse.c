@@ -63,6 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(void)touch(c.key, c.key_len);
 		(void)touch(c.carry, c.carry_len);
 		(void)touch(c.queued, c.queued_len);
+		(void)touch(c.channels.at, reader_left(&c.channels));
+		(void)touch(c.heard, c.heard_len);
 	}
 	if (snapshot_parse_server(data, size, &s, &e) == 0) {
 		walk_pairs(&s.params);

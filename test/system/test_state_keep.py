@@ -353,7 +353,6 @@ PINS = [
     ("select pg_advisory_lock_shared(4711)", "select pg_advisory_unlock_all()"),
     ("prepare mine as select 8", "deallocate mine"),
     ("prepare mine as select 8", "deallocate all"),
-    ("listen mine", "unlisten mine"),
     ("begin; create temp table mine (i int); savepoint a; "
      "create temp table more (i int); rollback to a; commit",
      "begin; drop table mine; commit"),

@@ -10,6 +10,7 @@
 #include "session/broker.h"
 #include "session/relay.h"
 #include "session/relay_server.h"
+#include "session/server_launch.h"
 
 #define QUERY "Q\0\0\0\015select 1\0"
 #define DONE "C\0\0\0\015SELECT 1\0"
@@ -116,6 +117,22 @@ int server_send_query(struct server *s, const char *sql,
 void server_fail(struct server *s, enum close_reason reason)
 {
 	server_close(s, reason);
+}
+
+struct server *server_launch_listener(struct sessions *ss, struct pool *p)
+{
+	(void)ss;
+	(void)p;
+	return NULL;
+}
+
+bool server_launch_room(struct pool *p, const struct pool_client *dedicated,
+    bool *reserve)
+{
+	(void)p;
+	(void)dedicated;
+	*reserve = false;
+	return true;
 }
 
 /* --- pairs --- */

@@ -8,6 +8,7 @@
 #include "session/broker.h"
 #include "session/broker_parts.h"
 #include "session/canceler.h"
+#include "session/listener.h"
 #include "session/server_attempt.h"
 #include "session/server_launch.h"
 #include "session/welcome.h"
@@ -114,6 +115,27 @@ void canceler_detach(struct server *target)
 void canceler_target_gone(struct server *target)
 {
 	(void)target;
+}
+
+void listener_turn(struct sessions *ss, struct pool *p)
+{
+	(void)ss;
+	(void)p;
+}
+
+void listener_ready(struct server *s)
+{
+	(void)s;
+}
+
+void listener_answered(struct server *s)
+{
+	(void)s;
+}
+
+void listener_gone(struct server *s)
+{
+	(void)s;
 }
 
 void welcome_send(struct client *c, const struct welcome_parts *g)

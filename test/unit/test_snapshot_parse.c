@@ -57,6 +57,8 @@ static void make_client(struct writer *w)
 	writer_u8(w, 1);
 	writer_u32(w, 4);
 	writer_bytes(w, "b\0002", 4);
+	BLOB(w, "x\0");
+	BLOB(w, "A");
 }
 
 static void make_server(struct writer *w)
@@ -145,6 +147,9 @@ static void test_client_is_read_as_written(void **state)
 	assert_int_equal(in.baggage.len, 4);
 	assert_memory_equal(in.baggage.at, "a\0001", 4);
 	assert_memory_equal(in.brought.at, "b\0002", 4);
+	assert_string_equal(reader_str(&in.channels), "x");
+	assert_int_equal(reader_left(&in.channels), 0);
+	assert_int_equal(in.heard_len, 1);
 	writer_fini(&w);
 }
 

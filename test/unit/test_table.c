@@ -161,7 +161,8 @@ static const struct {
 	    "cancel i8, link i4, client_encoding t, std_strings t, "
 	    "datestyle t, timezone t, password t, scram_client_key by, "
 	    "scram_server_key by, state by" },
-	{ "CLIENTS", SESSION ADDED PINS ", wait_reason t, waited_us i8" },
+	{ "CLIENTS", SESSION ADDED PINS ", wait_reason t, waited_us i8, "
+	    "channels i4" },
 	{ "SERVERS", SESSION ADDED PINS },
 	{ "SOCKETS", SOCKET },
 	{ "ACTIVE_SOCKETS", SOCKET },
@@ -447,7 +448,7 @@ static void test_clients_and_servers_show_both_ends(void **state)
 	join(st, &c, &s);
 	snprintf(want, sizeof want, "C|pgbouncer|pgbouncer|logical|active|"
 	    "unix|6432|unix|6432|98000000|97000000|2|999999|0|0x%zx|0x%zx|"
-	    "4711||psql|0|7||0||\\N|0\n", (size_t)&c, (size_t)&s);
+	    "4711||psql|0|7||0||\\N|0|0\n", (size_t)&c, (size_t)&s);
 	assert_string_equal(show(st, "CLIENTS", 0), want);
 	snprintf(want, sizeof want, "S|pgbouncer|pgbouncer|logical|active|"
 	    "unix|5432|unix|5432|96000000|95000000|0|0|1|0x%zx|0x%zx|"

@@ -1,0 +1,59 @@
+/* listener.h - the connection that listens for all clients of a pool.
+ *
+ * A client's LISTEN is PostgreSQL's affair: its server listens, and is kept,
+ * until the listener does so as well. Then both tell each other a mark, at the
+ * same place of all notifications: up to there they come from the server, from
+ * there on from the listener.
+ * (session_state = keep; spec/pooling.md section 25)
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_LISTENER_H
+#define SESSION_LISTENER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct client;
+struct pool;
+struct server;
+struct sessions;
+
+/* End of the turn: open, close, listen to more or less. */
+void listener_turn(struct sessions *ss, struct pool *p);
+/* Login of s, the connection of a listener, is done. */
+void listener_ready(struct server *s);
+/* What s was asked is answered. */
+void listener_answered(struct server *s);
+/* s, perhaps such a connection, is closed. */
+void listener_gone(struct server *s);
+/* A whole NotificationResponse came on it. */
+void listener_take(struct server *s, const uint8_t *m, size_t size);
+
+/* The same from the server of c: is it to be sent on? */
+bool listener_passes(struct client *c, const uint8_t *m, size_t size);
+
+/* A probe of s is answered: what c listens to is known. */
+void listener_note(struct client *c, struct server *s);
+/* s, which c keeps to listen, may be given back soon: true: it was asked for
+ * that, and c waits. */
+bool listener_move(struct client *c, struct server *s);
+/* What it was asked for that is answered: false: there is more to it. */
+bool listener_moved(struct client *c, struct server *s);
+
+/*
+ * What c is about to send may have an UNLISTEN: s must listen to the channels
+ * of c before, so that it knows what is left. Returns false when s was asked
+ * to, or closed; else what is sent goes.
+ */
+struct listener_request {
+	struct client *c;
+	struct server *s;
+	const uint8_t *m;	/* the next message, header first */
+	size_t size;		/* of it */
+	size_t have;		/* bytes of it and behind it that are here */
+};
+bool listener_brings(const struct listener_request *r);
+/* What it was asked for that is answered: the same. */
+bool listener_brought(struct client *c, struct server *s);
+
+#endif

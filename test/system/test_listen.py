@@ -1,0 +1,356 @@
+# test_listen.py - LISTEN and NOTIFY of clients that share servers.
+# SPDX-License-Identifier: ISC
+"""Spec: pooling.md 25. A client of the pooler hears what a connection of its own
+would hear (session_state=keep)."""
+import random
+import struct
+
+import pytest
+
+import pq
+from harness import REFERENCE, wait_until
+from test_takeover import take_over
+
+pytestmark = [pytest.mark.skipif(REFERENCE, reason="not so there"),
+              pytest.mark.setting("session_state")]
+
+RECONNECTED = "pgsluice.reconnected"
+
+
+class Ear:
+    """A connection, and what it has heard: pairs of channel and payload."""
+
+    def __init__(self, conn):
+        self.conn, self.heard, self.pids, self.notices = conn, [], [], []
+        self.status = "I"
+
+    def _take(self, kind, body):
+        if kind == "N":
+            self.notices.append(pq.PgError(pq.fields(body)))
+        if kind != "A":
+            return
+        channel, payload, _ = body[4:].split(b"\0")
+        self.pids.append(struct.unpack("!i", body[:4])[0])
+        self.heard.append((channel.decode(), payload.decode()))
+
+    def do(self, sql):
+        """Tags and codes of errors."""
+        res = self.conn.try_query(sql)
+        self.status = res.status
+        for m in res.messages:
+            self._take(*m)
+        return res.tags, [e.code for e in res.errors]
+
+    def value(self, sql):
+        res = self.conn.try_query(sql)
+        for m in res.messages:
+            self._take(*m)
+        return res.check().rows[0][0]
+
+    def hear(self, *what):
+        """Wait for this to be the last that is heard; all since the last time."""
+        while not self.heard or self.heard[-1] != what:
+            self._take(*self.conn.recv())
+        heard, self.heard = self.heard, []
+        return heard
+
+
+def keep(pooler, **settings):
+    return pooler(**{"default_pool_size": 1, "session_state": "keep",
+                     **settings})
+
+
+def direct(pg, user="app"):
+    return pq.Conn(port=pg.port).login(user, database="p0")
+
+
+def wait_moved(p, *counts):
+    """So many channels has each client that has any; no server is kept."""
+    wait_until(lambda: sorted(
+        int(r["channels"]) for r in p.show("clients")
+        if r["channels"] != "0") == sorted(counts), what="%r" % (counts,))
+    p.wait_pool(sv_active=0)
+
+
+def listeners(p):
+    return [r for r in p.servers() if r["state"] == "listening"]
+
+
+@pytest.fixture
+def other(pg):
+    with direct(pg) as c:
+        yield c
+
+
+def test_who_listens_keeps_no_server(pooler, other):
+    """notifications come to all that listen, and to no others"""
+    p = keep(pooler)
+    a, b, c = (Ear(p.raw()) for _ in range(3))
+    a.do("listen x")
+    b.do("listen X; listen \"Y\"")
+    wait_moved(p, 1, 2)
+    assert len(listeners(p)) == 1 and len(p.servers()) == 2
+    other.query("notify x, '1'; notify \"Y\", '2'; notify y; notify x, '3'")
+    assert a.hear("x", "3") == [("x", "1"), ("x", "3")]
+    assert b.hear("x", "3") == [("x", "1"), ("Y", "2"), ("x", "3")]
+    assert a.pids[0] == int(other.value("select pg_backend_pid()"))
+    assert c.do("select 1")[0] == ["SELECT 1"] and c.heard == []
+
+
+def test_own_notification(pooler):
+    """after the commit; of what is rolled back none"""
+    p = keep(pooler)
+    a = Ear(p.raw())
+    a.do("listen x")
+    wait_moved(p, 1)
+    a.do("begin; notify x, '1'; rollback; notify x, '2'")
+    pid = a.value("select pg_backend_pid()")
+    assert a.hear("x", "2") == [("x", "2")]
+    assert a.pids == [int(pid)]
+
+
+@pytest.mark.parametrize("sql, left", [
+    ("unlisten x", "y"), ("unlisten *", ""), ("discard all", ""),
+    ("begin; unlisten x; commit", "y"), ("begin; unlisten *; rollback", "xy"),
+    ("begin; savepoint a; unlisten x; rollback to a; unlisten y; commit", "x"),
+    ("begin; unlisten *; savepoint a; listen y; rollback to a; commit", ""),
+    ("begin; unlisten x; listen z; commit", "yz"),
+    ("do $$ begin execute 'unlisten x'; end $$", "y"),
+    ("begin; unlisten y; unlisten nothing; select 1/0; commit", "xy"),
+])
+@pytest.mark.parametrize("split", [False, True])
+def test_unlisten(pooler, other, sql, left, split):
+    """in one query and in several: what is left, PostgreSQL says"""
+    p = keep(pooler)
+    a, b = Ear(p.raw()), Ear(p.raw())
+    a.do("listen x; listen y")
+    b.do("listen x")
+    wait_moved(p, 1, 2)
+    for part in (sql.split("; ") if split and "$$" not in sql else [sql]):
+        a.do(part)
+    a.do("rollback")
+    wait_moved(p, *([1, len(left)] if left else [1]))
+    a.do("listen fence")
+    for ch in "xyz":
+        other.query("notify %s" % ch)
+    other.query("notify fence")
+    assert [h[0] for h in a.hear("fence", "")] == list(left) + ["fence"]
+    assert b.hear("x", "") == [("x", "")]
+
+
+def test_rolled_back_listen_hears_nothing(pooler, other):
+    p = keep(pooler)
+    a = Ear(p.raw())
+    for sql in ("begin; listen x; rollback", "begin", "savepoint a",
+                "listen x", "rollback to a", "listen y", "commit"):
+        a.do(sql)
+    wait_moved(p, 1)
+    other.query("notify x; notify y")
+    assert a.hear("y", "") == [("y", "")]
+
+
+def test_nothing_is_lost_or_heard_twice_while_it_moves(pooler, other):
+    """from the answer to the LISTEN on"""
+    p = keep(pooler)
+    a = Ear(p.raw())
+    want, n = [], 0
+    for ch in "abcdefgh":
+        a.do("listen %s" % ch)
+        for _ in range(20):
+            n += 1
+            other.query("notify %s, '%d'" % (ch, n))
+            want.append((ch, str(n)))
+            if n % 7 == 0:
+                a.do("select 1")
+    assert a.hear(*want[-1]) == want
+
+
+def test_notifications_come_amid_rows(pooler, other, latch):
+    """between two messages, while a result is on its way"""
+    p = keep(pooler, default_pool_size=2)
+    a = Ear(p.raw(rcvbuf=4096))
+    a.do("listen x")
+    wait_moved(p, 1)
+    a.conn.send(pq.query("select repeat('r', 50000) from "
+                         "generate_series(1, 400)"))
+    a.conn.recv()
+    for i in range(50):
+        other.query("notify x, '%d'" % i)
+    res = a.conn.recv_until()
+    for m in res.messages:
+        a._take(*m)
+    assert len(res.rows) == 400 and not res.errors
+    assert len(a.heard) == 50 or \
+        a.hear("x", "49") == [("x", str(i)) for i in range(50)]
+
+
+def test_lost_listener(pooler, pg, other):
+    """each client is told when it is replaced, and hears again"""
+    p = keep(pooler, server_login_retry=0.1)
+    a, b, c = (Ear(p.raw()) for _ in range(3))
+    a.do("listen x")
+    b.do("listen y")
+    c.do("select 1")
+    wait_moved(p, 1, 1)
+    pg.terminate(listeners(p)[0]["remote_pid"])
+    for e in (a, b):
+        assert e.hear(RECONNECTED, "") == [(RECONNECTED, "")]
+        assert "may have been lost" in e.notices[0].message
+    other.query("notify x; notify y")
+    assert a.hear("x", "") == [("x", "")]
+    assert b.hear("y", "") == [("y", "")]
+    c.do("select 1")
+    assert c.heard == [] and c.notices == []
+
+
+def test_pause_and_reconnect(pooler, other):
+    p = keep(pooler)
+    a = Ear(p.raw())
+    a.do("listen x")
+    wait_moved(p, 1)
+    p.admin("pause")
+    assert p.servers() == []
+    p.admin("resume")
+    assert a.hear(RECONNECTED, "") == [(RECONNECTED, "")]
+    p.admin("reconnect")
+    assert a.hear(RECONNECTED, "") == [(RECONNECTED, "")]
+    other.query("notify x")
+    a.hear("x", "")
+    with p.console() as k:
+        k.query("suspend")
+        other.query("notify x, '2'")
+        assert not a.conn.readable(0.1)
+        k.query("resume")
+    assert a.hear("x", "2") == [("x", "2")]
+
+
+def test_online_restart(pooler, other):
+    """-R: channels are handed over"""
+    p = keep(pooler)
+    a = Ear(p.raw())
+    a.do("listen x")
+    wait_moved(p, 1)
+    q = take_over(pooler, p)
+    assert a.hear(RECONNECTED, "") == [(RECONNECTED, "")]
+    other.query("notify x")
+    assert a.hear("x", "") == [("x", "")]
+    a.do("unlisten x")
+    wait_moved(q)
+
+
+def test_online_restart_before_it_has_moved(pooler, other):
+    """the server goes on to listen"""
+    p = keep(pooler, max_db_connections=1)
+    a = Ear(p.raw())
+    a.do("listen x")
+    q = take_over(pooler, p, max_db_connections=2)
+    other.query("notify x")
+    assert a.hear("x", "") == [("x", "")]
+    a.do("select 1")
+    wait_moved(q, 1)
+    other.query("notify x")
+    assert a.hear("x", "") == [("x", "")]
+
+
+def test_connection_is_closed_when_nobody_listens(pooler):
+    p = keep(pooler, server_idle_timeout=0.5)
+    a = Ear(p.raw())
+    a.do("listen x")
+    wait_moved(p, 1)
+    a.do("unlisten x")
+    wait_until(lambda: not listeners(p))
+    a.do("listen x")
+    wait_moved(p, 1)
+    a.conn.close()
+    wait_until(lambda: not p.servers())
+
+
+def test_no_room_for_a_listener(pooler, other):
+    """then the client keeps its server, and hears all the same"""
+    p = keep(pooler, max_db_connections=1)
+    a = Ear(p.raw())
+    a.do("listen x")
+    other.query("notify x")
+    assert a.hear("x", "") == [("x", "")]
+    assert len(p.servers()) == 1 and not listeners(p)
+    a.do("unlisten x")
+    p.wait_pool(sv_active=0)
+
+
+def test_other_encoding_keeps_the_server(pooler, other):
+    """names and payloads are those of its client_encoding"""
+    p = keep(pooler, default_pool_size=2)
+    a = Ear(p.raw(client_encoding="LATIN1"))
+    a.do("listen x")
+    other.query("notify x, '\u00e9'")
+    kind, body = a.conn.recv()
+    assert kind == "A" and body[4:] == b"x\0\xe9\0"
+    assert p.pool()["sv_active"] == 1
+
+
+def test_who_does_not_read_is_closed(pooler, other):
+    """no more than 1 MB waits for it"""
+    p = keep(pooler)
+    a = Ear(p.raw(rcvbuf=4096))
+    a.do("listen x")
+    wait_moved(p, 1)
+
+    def closed():
+        other.query("".join("notify x, '%s%d';" % ("n" * 7900, i)
+                            for i in range(100)))
+        return "too many notifications wait to be read" in p.log
+    wait_until(closed)
+
+
+class Model:
+    """A client of the pooler and one of PostgreSQL, that do the same."""
+
+    def __init__(self, p, pg, name):
+        self.name, self.n = name, 0
+        self.pooled, self.own = Ear(p.raw()), Ear(direct(pg))
+
+    def do(self, sql):
+        assert self.pooled.do(sql) == self.own.do(sql), sql
+
+    def compare(self):
+        """What both have heard by now."""
+        self.do("select 1")
+        while len(self.pooled.heard) < len(self.own.heard):
+            self.pooled._take(*self.pooled.conn.recv())
+        assert self.pooled.heard == self.own.heard, self.name
+
+    def step(self, rnd):
+        self.n += 1
+        ch = rnd.choice("abc")
+        self.do(rnd.choice([
+            "listen %s" % ch, "unlisten %s" % ch, "listen %s" % ch,
+            "begin", "commit", "rollback", "savepoint s", "rollback to s",
+            "begin; listen %s; savepoint s; unlisten *" % ch, "unlisten *",
+            "select 1", "discard all", "select 1/0",
+            "do $$ begin execute 'unlisten %s'; end $$" % ch,
+            "reset all", "set work_mem = '1MB'"]))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_random_programs(pooler, pg, other, seed):
+    """several clients on two servers: each hears what it would hear alone"""
+    p = keep(pooler, default_pool_size=4)
+    rnd = random.Random(seed)
+    both = [Model(p, pg, "m%d" % i) for i in range(4)]
+    for n in range(150):
+        m = rnd.choice(both)
+        m.step(rnd)
+        # in a transaction PostgreSQL tells nothing
+        if all(m.own.status == "I" for m in both):
+            for ch in "abc":
+                other.query("notify %s, '%d'" % (ch, n))
+            for m in both:
+                m.compare()
+    for m in both:
+        m.do("rollback")
+        m.do("listen fence")
+    other.query("notify fence")
+    for m in both:
+        got, want = m.pooled.hear("fence", ""), m.own.hear("fence", "")
+        assert got == want, m.name
+        m.own.conn.close()

@@ -1,0 +1,208 @@
+/* test_channels.c - unit tests of who listens to what, and of what is told when.
+ * SPDX-License-Identifier: ISC */
+#include "session_test.h"
+
+#include "base/mem.h"
+#include "proto/writer.h"
+#include "session/channels.h"
+#include "session/channels_send.h"
+
+static char message[256];
+
+/* A NotificationResponse; "A[||||x|1|]" as a script. */
+static size_t notification(const char *script)
+{
+	return script_write(script, message);
+}
+
+static void send_it(struct client *c, const char *script)
+{
+	const size_t n = notification(script);
+
+	channels_send(c, message, n);
+}
+
+static void keep_it(struct client *c, const char *script)
+{
+	const size_t n = notification(script);
+
+	channels_keep(c, message, n);
+}
+
+static void test_channel_is_there_for_as_long_as_somebody_listens(void **state)
+{
+	struct client *a = session_client(CLIENT_ACTIVE),
+	    *b = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	assert_int_equal(channels_add(a, "x", FROM_LISTENER), 0);
+	assert_int_equal(channels_add(a, "y", FROM_LISTENER), 0);
+	assert_int_equal(channels_add(b, "x", FROM_LISTENER), 0);
+	struct listener *const l = house.pool.hearing.listener;
+
+	assert_int_equal(HASH_COUNT(l->channels), 2);
+	assert_int_equal(channels_count(a), 2);
+	assert_non_null(channels_find(b, "x"));
+	assert_null(channels_find(b, "y"));
+	channels_leave(a);
+	assert_null(a->listening);
+	channels_tidy(l);
+	assert_int_equal(HASH_COUNT(l->channels), 1);
+	channels_leave(b);
+	assert_null(house.pool.hearing.listener);
+}
+
+static void test_retained_is_what_is_listed(void **state)
+{
+	struct client *a = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	for (const char *name = "abc"; *name != '\0'; name++) {
+		const char one[] = { *name, '\0' };
+
+		assert_int_equal(channels_add(a, one, FROM_LISTENER), 0);
+	}
+	channels_retain(a, "c\0zz\0a", 7);
+	assert_int_equal(channels_count(a), 2);
+	assert_null(channels_find(a, "b"));
+	channels_retain(a, "", 0);
+	assert_null(a->listening);
+	assert_null(house.pool.hearing.listener);
+}
+
+static void test_channel_the_connection_hears_is_kept_to_unlisten(void **state)
+{
+	struct client *a = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	assert_int_equal(channels_add(a, "x", FROM_LISTENER), 0);
+	struct listener *const l = house.pool.hearing.listener;
+
+	l->server = session_server(SERVER_LISTENING);
+	l->channels->listened = true;
+	channels_leave(a);
+	assert_int_equal(HASH_COUNT(l->channels), 1);
+	l->channels->listened = false;
+	l->server = NULL;
+	channels_tidy(l);
+	assert_null(house.pool.hearing.listener);
+}
+
+static void test_want_of_memory_leaves_nothing_behind(void **state)
+{
+	struct client *a = session_client(CLIENT_ACTIVE);
+	int rc = -1;
+
+	(void)state;
+	for (unsigned long n = 1; rc < 0; n++) {
+		mem_fail_at(n);
+		rc = channels_add(a, "x", FROM_LISTENER);
+		mem_fail_at(0);
+		assert_true(rc == 0 || house.pool.hearing.listener == NULL);
+	}
+	channels_leave(a);
+}
+
+static void test_names_are_quoted(void **state)
+{
+	struct writer w;
+
+	(void)state;
+	writer_init(&w, 100);
+	channels_write(&w, "LISTEN", "a\"b");
+	writer_u8(&w, 0);
+	assert_string_equal(w.at, "LISTEN \"a\"\"b\";");
+	writer_fini(&w);
+}
+
+static void test_marker_is_told_by_its_shape(void **state)
+{
+	struct client *a = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	assert_int_equal(channels_add(a, "x", FROM_LISTENER), 0);
+	assert_true(channels_is_marker(house.pool.hearing.listener->marker));
+	channels_leave(a);
+	assert_false(channels_is_marker(CHANNELS_RECONNECTED));
+	assert_false(channels_is_marker("pgsluice.0123456789abcdefg"));
+	assert_false(channels_is_marker("pgsluice.0123456789abcdeF"));
+	assert_false(channels_is_marker("x"));
+}
+
+static void test_broken_notification_is_none(void **state)
+{
+	struct notification n;
+	const size_t size = notification("A[||||x|1|]");
+
+	(void)state;
+	for (size_t i = 0; i < size; i++)
+		assert_false(channels_parse((uint8_t *)message, i, &n));
+	assert_true(channels_parse((uint8_t *)message, size, &n));
+	assert_string_equal(n.channel, "x");
+	assert_string_equal(n.payload, "1");
+}
+
+static void test_told_between_two_messages(void **state)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+	struct server *s = session_server(SERVER_IDLE);
+	const int end = house.c_end[0];
+
+	(void)state;
+	session_link(c, s);
+	assert_int_equal(channels_add(c, "x", FROM_LISTENER), 0);
+	send_it(c, "A[||||x|1|]");
+	assert_string_equal(script_heard(end), "A[||||x|1|]");
+	s->rest.bytes = 3;
+	send_it(c, "A[||||x|2|]");
+	channels_flush(c);
+	assert_string_equal(script_heard(end), "");
+	s->rest.bytes = 0;
+	send_it(c, "A[||||x|3|]");
+	channels_flush(c);
+	assert_string_equal(script_heard(end), "A[||||x|2|]A[||||x|3|]");
+	channels_leave(c);
+}
+
+static void test_what_is_past_the_mark_comes_last(void **state)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+	const int end = house.c_end[0];
+
+	(void)state;
+	assert_int_equal(channels_add(c, "x", TO_LISTENER), 0);
+	c->listening->token = 1;
+	c->listening->marks = MARK_LISTENER;
+	keep_it(c, "A[||||x|2|]");
+	send_it(c, "A[||||x|1|]");
+	channels_end_move(c);
+	channels_flush(c);
+	assert_string_equal(script_heard(end), "A[||||x|1|]");
+	c->listening->marks = MARK_BOTH;
+	channels_end_move(c);
+	channels_flush(c);
+	assert_string_equal(script_heard(end), "A[||||x|2|]");
+	assert_int_equal(channels_find(c, "x")->from, FROM_LISTENER);
+	assert_int_equal(c->listening->token, 0);
+	channels_leave(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, session_setup, \
+		    session_teardown)
+		T(test_channel_is_there_for_as_long_as_somebody_listens),
+		T(test_retained_is_what_is_listed),
+		T(test_channel_the_connection_hears_is_kept_to_unlisten),
+		T(test_want_of_memory_leaves_nothing_behind),
+		T(test_names_are_quoted),
+		T(test_marker_is_told_by_its_shape),
+		T(test_broken_notification_is_none),
+		T(test_told_between_two_messages),
+		T(test_what_is_past_the_mark_comes_last),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
