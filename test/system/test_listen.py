@@ -138,6 +138,41 @@ def test_unlisten(pooler, other, sql, left, split):
     assert b.hear("x", "") == [("x", "")]
 
 
+def execute(ear, name):
+    ear.conn.send(pq.bind(name), pq.execute(), pq.sync())
+    assert not ear.conn.recv_until().errors
+
+
+def test_statement_that_was_prepared_before(pooler, other):
+    """by its name it is known what it may do"""
+    p = keep(pooler)
+    a = Ear(p.raw())
+    a.conn.send(pq.parse("unlisten x", "u"), pq.parse("listen y", "l"),
+                pq.sync())
+    a.conn.recv_until()
+    a.do("listen x")
+    wait_moved(p, 1)
+    execute(a, "l")
+    wait_moved(p, 2)
+    execute(a, "u")
+    wait_moved(p, 1)
+    other.query("notify x; notify y")
+    assert a.hear("y", "") == [("y", "")]
+
+
+def test_too_many_channels_keep_the_server(pooler, other):
+    p = keep(pooler)
+    a = Ear(p.raw())
+    a.do("".join("listen c%d;" % i for i in range(1001)))
+    other.query("notify c1; notify c1000")
+    assert a.hear("c1000", "") == [("c1", ""), ("c1000", "")]
+    assert p.pool()["sv_active"] == 1 and not listeners(p)
+    a.do("unlisten c0")
+    wait_moved(p, 1000)
+    other.query("notify c0; notify c1; notify c1000")
+    assert a.hear("c1000", "") == [("c1", ""), ("c1000", "")]
+
+
 def test_rolled_back_listen_hears_nothing(pooler, other):
     p = keep(pooler)
     a = Ear(p.raw())
@@ -331,10 +366,11 @@ class Model:
             "reset all", "set work_mem = '1MB'"]))
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_random_programs(pooler, pg, other, seed):
-    """several clients on two servers: each hears what it would hear alone"""
-    p = keep(pooler, default_pool_size=4)
+@pytest.mark.parametrize("seed, check", [(1, "told"), (2, "told"),
+                                         (3, "always")])
+def test_random_programs(pooler, pg, other, seed, check):
+    """several clients: each hears what a connection of its own does"""
+    p = keep(pooler, default_pool_size=4, session_state_check=check)
     rnd = random.Random(seed)
     both = [Model(p, pg, "m%d" % i) for i in range(4)]
     for n in range(150):
