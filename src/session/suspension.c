@@ -25,7 +25,8 @@ static struct client *client_of_login(struct timeout *t)
 
 /*
  * The client of s rests already, or there is none. What is under way to s or
- * from s stays as it is; a cancel may come to its end, if that is near.
+ * from s stays as it is; a cancel, and what a listener takes over or gives back,
+ * may come to its end, if that is near.
  */
 static bool server_can_rest(const struct server *s, bool is_patient)
 {
