@@ -34,6 +34,7 @@ enum snapshot_flag {
 	SNAPSHOT_WATCHED = 1 << 19,	/* server: somebody has looked */
 	SNAPSHOT_LINKED = 1 << 20,	/* server: to a client */
 	SNAPSHOT_CANCEL = 1 << 21,	/* server: cancel_wanted */
+	SNAPSHOT_DRAWN = 1 << 22,	/* server: the field, in keep or trace */
 };
 
 /* Of struct baggage; at NULL: none. */

@@ -216,6 +216,7 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	s->keep.unlisted = in->unlisted;
 	/* to which channels, it is asked again */
 	s->trace.marked = s->trace.marked || (in->pins & PIN_LISTEN) != 0;
+	s->keep.drawn = (in->flags & SNAPSHOT_DRAWN) != 0;
 	learn_names(s->ss, &in->names);
 	if (snapshot_read_baggage(s->ss, &in->has, &s->keep.has, e) < 0 ||
 	    snapshot_read_baggage(s->ss, &in->base, &s->keep.base, e) < 0)

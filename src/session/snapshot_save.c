@@ -192,6 +192,7 @@ static unsigned server_flags(const struct server *s)
 	flags |= s->ps.pool->limits.state != STATE_FORGET ?
 	    SNAPSHOT_WATCHED : 0;
 	flags |= s->ps.client != NULL ? SNAPSHOT_LINKED : 0;
+	flags |= s->keep.drawn || s->trace.drawn ? SNAPSHOT_DRAWN : 0;
 	flags |= mode_flag(&s->ps);
 	return flags;
 }
