@@ -90,6 +90,12 @@ struct keep {
 
 void keep_fini(struct server *s);
 
+/* Do they count towards max_pinned? What is listened to is on its way. */
+static inline bool keep_counts(unsigned pins)
+{
+	return (pins & ~(unsigned)PIN_LISTEN) != 0;
+}
+
 /* The setter of keep.pins. */
 void keep_set_pins(struct server *s, unsigned pins);
 #define KEEP_PINS_MAX 80

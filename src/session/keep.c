@@ -344,7 +344,7 @@ bool keep_answered(struct server *s, struct client *c)
 	baggage_unref(&set);
 	baggage_unref(&own);
 	keep_set_pins(s, k->found | (k->pins & PIN_LOADED));
-	k->refused = c != NULL && k->pins_first && k->pins != 0 &&
+	k->refused = c != NULL && k->pins_first && keep_counts(k->pins) &&
 	    exceeds(s->ps.pool);
 	k->settled = true;
 	keep_note_path(s);

@@ -18,7 +18,7 @@ void keep_set_pins(struct server *s, unsigned pins)
 {
 	struct pool *const p = s->ps.pool;
 
-	p->pinned = p->pinned + (pins != 0) - (s->keep.pins != 0);
+	p->pinned = p->pinned + keep_counts(pins) - keep_counts(s->keep.pins);
 	s->keep.pins = (uint8_t)pins;
 }
 
