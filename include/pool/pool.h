@@ -37,10 +37,9 @@ struct pool_limits {
 	enum pool_mode mode;
 	enum session_state state;	/* forget in session mode */
 	enum session_attrs attrs;	/* which hosts will do */
-	usec_t reserve_timeout, login_retry, lifetime, idle_timeout,
-	    check_delay;
-	int login_concurrency, max_pinned;	/* the latter: -1 = no limit */
-	int max_db, max_user;		/* server connections; 0 = no limit */
+	usec_t reserve_timeout, login_retry, lifetime, idle_timeout, check_delay;
+	int login_concurrency, max_db, max_user;	/* 0 = no limit */
+	int max_pinned;			/* -1 = no limit */
 	usec_t handover_delay;	/* see limit_heir(); 0 = never */
 	bool round_robin, check, reset;	/* check query set; reset at release */
 	bool can_reset, state_always;	/* reset query set; state_check */

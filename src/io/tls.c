@@ -335,13 +335,12 @@ static void tls_close(struct stream *s)
 
 	if (t == NULL)
 		return;
-	if (t->ctx == NULL) {
+	const bool moves = t->ctx == NULL;
+
+	if (moves || tls_away_leave(s)) {
 		s->tls = NULL;
-		tls_free(t);
-		return;
-	}
-	if (tls_away_leave(s)) {
-		s->tls = NULL;
+		if (moves)
+			tls_free(t);
 		return;
 	}
 	begin(s);
@@ -432,38 +431,6 @@ int tls_connect(struct stream *s, struct tls_context *ctx, const char *host)
 	if (t->host == NULL || (net_parse_ip(host, 0, &a) < 0 &&
 	    SSL_set_tlsext_host_name(t->ssl, host) != 1))
 		return -1;
-	return 0;
-}
-
-/* --- to another thread --- */
-
-void tls_leave(struct stream *s)
-{
-	struct tls *const t = s->tls;
-
-	if (t == NULL)
-		return;
-	t->core = tls_core_ref(t->ctx->core);
-	/* the BIO is counted by the thread's own, and no more than that */
-	SSL_set_bio(t->ssl, NULL, NULL);
-	tls_context_unref(&t->ctx);
-}
-
-int tls_join(struct stream *s, struct tls_context *ctx)
-{
-	struct tls *const t = s->tls;
-
-	if (t == NULL)
-		return 0;
-	/* it may come with a context that was replaced while it was on its way */
-	if (ctx != NULL && ctx->core == t->core)
-		t->ctx = tls_context_ref(ctx);
-	else
-		t->ctx = tls_context_of_core(tls_core_ref(t->core));
-	if (t->ctx == NULL || BIO_up_ref(t->ctx->bio) != 1)
-		return -1;
-	tls_core_unref(&t->core);
-	SSL_set_bio(t->ssl, t->ctx->bio, t->ctx->bio);
 	return 0;
 }
 
