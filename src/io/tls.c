@@ -331,12 +331,11 @@ void tls_free(struct tls *t)
 
 static void tls_close(struct stream *s)
 {
-	struct tls *t = s->tls;
+	struct tls *const t = s->tls;
+	const bool moves = t != NULL && t->ctx == NULL;
 
 	if (t == NULL)
 		return;
-	const bool moves = t->ctx == NULL;
-
 	if (moves || tls_away_leave(s)) {
 		s->tls = NULL;
 		if (moves)
