@@ -262,7 +262,7 @@ bool listener_moved(struct client *c, struct server *s)
 		return false;
 	}
 	s->keep.leaves = false;
-	s->keep.pins = 0;
+	keep_set_pins(s, 0);
 	s->chore = CHORE_NONE;
 	timeout_stop(&s->timer);
 	return true;
@@ -321,7 +321,7 @@ static int send_all(struct client *c, struct server *s)
 		    s->keep.bring);
 		write_text(&sql, mark);
 	}
-	s->keep.pins |= PIN_LISTEN;
+	keep_set_pins(s, s->keep.pins | PIN_LISTEN);
 	s->trace.marked = true;
 	return ask(s, &sql, CHORE_BRING);
 }
