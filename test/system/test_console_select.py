@@ -55,8 +55,8 @@ def test_rows_and_columns(con, query, rows):
 
 def test_star_is_all(con):
     assert con.query("select * from databases").rows == \
-        con.query("show databases").rows
-    cols = con.query("show databases").columns
+        con.query("show databases extended").rows
+    cols = con.query("show databases extended").columns
     assert con.query("select * from databases limit 1").columns == cols
     assert con.query("show databases (port, name)").columns == \
         ["port", "name"]

@@ -524,7 +524,7 @@ def other_value(row):
                "server_require_peer"):
         return None
     return "1" if value in ("0", None) else (
-        "7" if re.fullmatch(r"[\d.e+]+", value) else value + ",x")
+        "7" if re.fullmatch(r"-?[\d.e+]+", value) else value + ",x")
 
 
 def test_change_counts_as_said(pooler):

@@ -163,7 +163,7 @@ def test_one_pin_more_than_may_be_is_refused(both):
     p, a, b = both(max_pinned=1, default_pool_size=2)
     a.do("create temp table mine (i int)")
     wait_until(lambda: int(p.pool()["pinned"]) == 1)
-    for sql in ("create temp table mine (i int)", "listen mine",
+    for sql in ("create temp table mine (i int)",
                 "select pg_advisory_lock(4711)"):
         c = p.raw()
         c.query(sql)
