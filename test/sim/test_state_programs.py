@@ -147,4 +147,4 @@ def test_all_see_what_postgresql_shows(pooler, pg, seed):
             b.do("rollback")
             b.do(LOOK)
             b.own.close()
-    assert len(p.servers()) <= SERVERS
+    assert len([s for s in p.servers() if s["state"] != "listening"]) <= SERVERS
