@@ -9,7 +9,9 @@
 
 #include "pool/host_role.h"
 
-enum { NO = FACT_NO, YES = FACT_YES, UNKNOWN = FACT_UNKNOWN };
+#define NO FACT_NO
+#define YES FACT_YES
+#define UNKNOWN FACT_UNKNOWN
 
 /* What each of target_session_attrs says: fits, does not, or '?'. */
 static const struct {
