@@ -36,6 +36,7 @@ struct lane {
 	atomic_bool awaited;	/* the loop waits for the next sleep */
 	sem_t done;		/* posted for it */
 	usec_t since, left;	/* the loop's: a second of it, and patience */
+	bool hangs;		/* the loop's: not waited for until it is idle */
 };
 
 static struct lane lanes[LOG_DESTS];
@@ -177,15 +178,17 @@ static bool wait_done(struct lane *l, usec_t end)
 }
 
 /*
- * A line takes some microseconds. Where it does not come to its end, on a disk
- * that hangs, most of a second is there for all else.
+ * A line takes some microseconds. A disk may be slow: most of each second is
+ * there for all else. Where lines did not come to their end in that time it
+ * hangs, and nobody waits for it until it has written all.
  */
 static void settle(enum log_dest to)
 {
 	struct lane *const l = &lanes[to];
 	usec_t now;
 
-	if (is_settled(l))
+	l->hangs = l->hangs && !is_settled(l);
+	if (l->hangs || is_settled(l))
 		return;
 	now = time_precise();
 	if (now - l->since >= USEC) {
@@ -199,6 +202,7 @@ static void settle(enum log_dest to)
 	while (!is_settled(l) && wait_done(l, end));
 	now = time_precise();
 	l->left = now < end ? end - now : 0;
+	l->hangs = l->left == 0;
 }
 
 /* Safe in a signal handler. */
