@@ -35,6 +35,7 @@ enum channel_from {
 struct channel {
 	UT_hash_handle hh;		/* of the listener's, by name */
 	struct subscription *first;	/* DL; NULL: nobody wants it */
+	uint64_t list;			/* the last one that it was in */
 	bool listened;			/* the connection listens to it */
 	bool asked;			/* to do the opposite */
 	char name[CHANNELS_NAME];
@@ -74,6 +75,7 @@ struct listener {
 	struct server *server;		/* borrowed; NULL: none */
 	struct channel *channels;	/* uthash: by name */
 	struct listening *clients;	/* DL */
+	uint64_t last_list;		/* of names: each has a number */
 	uint32_t last_token;
 	bool marked;			/* the connection listens to marker */
 	char marker[CHANNELS_NAME];	/* a channel of our own: no client's */

@@ -103,15 +103,22 @@ void channels_tidy(struct listener *l)
 	mem_free(l);
 }
 
+/* Of the channel's clients and the client's channels either may be many. */
 struct subscription *channels_find(const struct client *c, const char *name)
 {
-	struct subscription *it = NULL;
+	const struct listening *const g = c->listening;
+	struct subscription *own = g == NULL ? NULL : g->own;
+	struct channel *ch = NULL;
 
-	if (c->listening == NULL)
-		return NULL;
-	DL_FOREACH2(c->listening->own, it, own_next) {
-		if (strcmp(it->channel->name, name) == 0)
+	if (g != NULL)
+		HASH_FIND(hh, g->listener->channels, name, strlen(name), ch);
+	struct subscription *it = ch == NULL ? NULL : ch->first;
+
+	for (; it != NULL && own != NULL; it = it->next, own = own->own_next) {
+		if (it->by == g)
 			return it;
+		if (own->channel == ch)
+			return own;
 	}
 	return NULL;
 }
@@ -160,14 +167,19 @@ int channels_add(struct client *c, const char *name, enum channel_from from)
 	return 0;
 }
 
-static bool is_listed(const char *name, const char *list, size_t len)
+/* The channels of the list get the number that is returned. */
+static uint64_t number(struct listener *l, const char *list, size_t len)
 {
 	const char *const end = list + len;
+	struct channel *ch;
 
-	for (; list < end; list += strlen(list) + 1)
-		if (strcmp(list, name) == 0)
-			return true;
-	return false;
+	l->last_list++;
+	for (; list < end; list += strlen(list) + 1) {
+		HASH_FIND(hh, l->channels, list, strlen(list), ch);
+		if (ch != NULL)
+			ch->list = l->last_list;
+	}
+	return l->last_list;
 }
 
 void channels_retain(struct client *c, const void *list, size_t len)
@@ -177,8 +189,10 @@ void channels_retain(struct client *c, const void *list, size_t len)
 
 	if (g == NULL)
 		return;
+	const uint64_t listed = number(g->listener, list, len);
+
 	DL_FOREACH_SAFE2(g->own, it, next, own_next) {
-		if (!is_listed(it->channel->name, list, len))
+		if (it->channel->list != listed)
 			drop(it);
 	}
 	if (g->own == NULL)

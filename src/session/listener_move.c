@@ -52,12 +52,15 @@ static bool is_same_encoding(const struct client *c)
 	return own != NULL && other != NULL && strcasecmp(own, other) == 0;
 }
 
-static unsigned count(const struct writer *list)
+/* How many of the list c is not known to listen to. */
+static unsigned count_new(const struct client *c, const struct writer *list)
 {
+	const char *name = (const char *)list->at;
+	const char *const end = name + list->len;
 	unsigned n = 0;
 
-	for (size_t i = 0; i < list->len; i++)
-		n += list->at[i] == '\0';
+	for (; name < end; name += strlen(name) + 1)
+		n += channels_find(c, name) == NULL;
 	return n;
 }
 
@@ -118,18 +121,6 @@ static void add_found(struct client *c, const struct writer *found)
 		c->listening->always = true;
 }
 
-/* Is all that was found among what c is known to listen to? */
-static bool is_moving(const struct client *c, const struct writer *found)
-{
-	const char *name = (const char *)found->at;
-	const char *const end = name + found->len;
-
-	for (; name < end; name += strlen(name) + 1)
-		if (channels_find(c, name) == NULL)
-			return false;
-	return true;
-}
-
 void listener_note(struct client *c, struct server *s)
 {
 	struct keep *const k = &s->keep;
@@ -140,9 +131,9 @@ void listener_note(struct client *c, struct server *s)
 	else if (k->brought == BROUGHT_INSIDE && c->listening != NULL)
 		take_back(c);
 	if (k->pins == PIN_LISTEN && is_same_encoding(c) &&
-	    channels_count(c) + count(found) <= CHANNELS_MAX)
+	    channels_count(c) + count_new(c, found) <= CHANNELS_MAX)
 		add_found(c, found);
-	k->surplus = (k->pins & PIN_LISTEN) != 0 && !is_moving(c, found);
+	k->surplus = (k->pins & PIN_LISTEN) != 0 && count_new(c, found) > 0;
 	k->brought = BROUGHT_NOTHING;
 	k->confirmed = k->undone = k->discarded = false;
 	writer_fini(found);

@@ -171,6 +171,11 @@ def test_too_many_channels_keep_the_server(pooler, other):
     wait_moved(p, 1000)
     other.query("notify c0; notify c1; notify c1000")
     assert a.hear("c1000", "") == [("c1", ""), ("c1000", "")]
+    # those that it had before are not counted twice
+    a.do("unlisten c2")
+    wait_moved(p, 999)
+    a.do("listen c0")
+    wait_moved(p, 1000)
 
 
 def test_rolled_back_listen_hears_nothing(pooler, other):

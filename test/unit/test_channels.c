@@ -70,6 +70,34 @@ static void test_retained_is_what_is_listed(void **state)
 	assert_null(house.pool.hearing.listener);
 }
 
+static void test_found_is_what_the_client_itself_listens_to(void **state)
+{
+	static const char *const names[] = { "x", "xy", "xyz", "y" };
+	struct client *const clients[] = { session_client(CLIENT_ACTIVE),
+		session_client(CLIENT_ACTIVE), session_client(CLIENT_ACTIVE) };
+	static const char *const listens[] = { "1111", "0110", "0001" };
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		for (int k = 0; k < 4; k++)
+			if (listens[i][k] == '1')
+				assert_int_equal(channels_add(clients[i],
+				    names[k], FROM_LISTENER), 0);
+	for (int i = 0; i < 3; i++)
+		for (int k = 0; k < 4; k++) {
+			const struct subscription *const it =
+			    channels_find(clients[i], names[k]);
+
+			assert_int_equal(it != NULL, listens[i][k] == '1');
+			assert_true(it == NULL ||
+			    (it->by == clients[i]->listening &&
+			    strcmp(it->channel->name, names[k]) == 0));
+		}
+	for (int i = 0; i < 3; i++)
+		channels_leave(clients[i]);
+	assert_null(house.pool.hearing.listener);
+}
+
 static void test_channel_the_connection_hears_is_kept_to_unlisten(void **state)
 {
 	struct client *a = session_client(CLIENT_ACTIVE);
@@ -194,6 +222,7 @@ int main(void)
 		    session_teardown)
 		T(test_channel_is_there_for_as_long_as_somebody_listens),
 		T(test_retained_is_what_is_listed),
+		T(test_found_is_what_the_client_itself_listens_to),
 		T(test_channel_the_connection_hears_is_kept_to_unlisten),
 		T(test_want_of_memory_leaves_nothing_behind),
 		T(test_names_are_quoted),
