@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: ISC
 """Time passes here because it has to: more of it than a time-out allows."""
 import calendar
+import ctypes
 import os
 import signal
 import socket
 import ssl
+import struct
 import time
 
 import pytest
@@ -192,6 +194,78 @@ def test_a_stopped_sibling_holds_nobody_up(pooler, pg):
     with harness.cancelling(other):
         e = other.recv_until().errors
     assert [x.code for x in e] == ["57014"]
+
+
+# --- hosts that are gone --------------------------------------------------
+
+SO_ATTACH_FILTER = 26
+
+
+def vanish(c):
+    """From now on its kernel answers nothing: neither FIN, RST nor ACK. Not
+    everywhere may everybody have such a filter."""
+    drop = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0))
+    c.sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER,
+                      struct.pack("HP", 1, ctypes.addressof(drop)))
+
+
+def wait_gone(p, c):
+    """The pooler has given it up, and nobody else."""
+    p.wait_pool(cl_active=1, sv_active=0)
+    p.conns.remove(c)
+    c.abort()
+
+
+@pytest.mark.root
+def test_a_host_without_power_is_found_out(pooler):
+    """tcp_keepalive: its transaction is rolled back, its server is free"""
+    p = pooler(tcp_keepidle=1, tcp_keepintvl=1, tcp_keepcnt=2,
+               tcp_user_timeout=0)
+    inside, other = p.raw(), p.raw()
+    inside.query("begin")
+    p.wait_pool(sv_active=1)
+    vanish(inside)
+    wait_gone(p, inside)
+    assert other.value("select 1") == "1"
+
+
+@pytest.mark.root
+def test_a_reply_to_a_host_without_power_ends(pooler, latch):
+    """tcp_user_timeout: what is sent to it waits for no longer"""
+    p = pooler(tcp_keepalive=0, tcp_user_timeout=1000)
+    gone, other = p.raw(), p.raw()
+    gone.send(pq.query("begin; select %s" % latch.query))
+    p.wait_pool(sv_active=1)
+    vanish(gone)
+    latch.open()
+    wait_gone(p, gone)
+    assert other.value("select 1") == "1"
+
+
+def test_a_stopped_sibling_keeps_its_own_alone(pooler):
+    """so_reuseport: the kernel gives it clients all the same, and they wait"""
+    a, b = pooler(so_reuseport=1), pooler(start=False, so_reuseport=1)
+    b.settings["listen_port"] = b.port = a.port
+    b.start()
+    stop(b)
+    crowd = [a.open() for _ in range(24)]
+    for c in crowd:
+        c.send(pq.startup({"user": "app", "database": "p0"}))
+
+    def served():
+        with a.raw("admin", "pgbouncer", unix=True) as k:
+            ports = [r["port"] for r in k.query("show clients").dicts
+                     if r["user"] == "app"]
+        return [c for c in crowd if str(c.sock.getsockname()[1]) in ports]
+    wait_until(served)
+    for c in served():
+        c.recv_until()
+        crowd.remove(c)
+        assert c.value("select 1") == "1"
+    b.signal(signal.SIGCONT)
+    for c in crowd:
+        c.recv_until()
+        assert c.value("select 1") == "1"
 
 
 # --- short connections ----------------------------------------------------
