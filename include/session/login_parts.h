@@ -57,7 +57,7 @@ struct login {
 	bool unread;		/* the carry holds messages that came whole */
 	bool asked;			/* for TLS or GSS: it has begun */
 	bool queued;			/* its turn will come */
-	bool guess_waits;		/* until fewer names are guessed at */
+	enum { GUESS_NONE, GUESS_WAITS, GUESS_BEGUN } guess;
 	bool looked_up;			/* auth_query has answered */
 	struct auth auth;
 	struct auth_query query;	/* and its answer */

@@ -63,6 +63,7 @@ struct sessions {
 	struct login_queue login_queue;	/* logins to be worked on next */
 	struct lobby lobby;		/* strangers, and what they may cost */
 	struct login *guessers;		/* DL: wait, see login_guess.h */
+	struct login *guessing;		/* DL: have begun */
 	unsigned guesses;		/* begun in tentative databases */
 	unsigned servers;		/* server connections of any state */
 	enum shutdown_mode shutdown;

@@ -5,6 +5,7 @@
 #include <utlist.h>
 
 #include "base/hash.h"
+#include "base/net.h"
 #include "pool/catalog.h"
 #include "pool/database.h"
 #include "session/auth_query.h"
@@ -12,9 +13,16 @@
 #include "session/login_parts.h"
 #include "session/sessions.h"
 
-static bool has_room(const struct sessions *ss)
+/* One address alone does not take all the places. */
+static bool has_room(const struct client *c)
 {
-	return ss->guesses < LOGIN_GUESSES_MAX;
+	const struct login *l;
+	unsigned n = 0;
+
+	DL_FOREACH2(c->ss->guessing, l, guess_next)
+		n += net_same_site(&l->client->addr, &c->addr);
+	return c->ss->guesses < LOGIN_GUESSES_MAX &&
+	    n < LOGIN_GUESSES_SITE_MAX;
 }
 
 static void begin(struct client *c)
@@ -23,6 +31,20 @@ static void begin(struct client *c)
 		return;
 	c->db->guesses++;
 	c->ss->guesses++;
+	c->login->guess = GUESS_BEGUN;
+	DL_APPEND2(c->ss->guessing, c->login, guess_prev, guess_next);
+}
+
+/* Does a login from the same address as c wait already? */
+static bool is_behind(const struct client *c)
+{
+	const struct login *l;
+
+	DL_FOREACH2(c->ss->guessers, l, guess_next) {
+		if (net_same_site(&l->client->addr, &c->addr))
+			return true;
+	}
+	return false;
 }
 
 bool login_guess_waits(struct client *c, void (*go_on)(struct client *c))
@@ -31,11 +53,13 @@ bool login_guess_waits(struct client *c, void (*go_on)(struct client *c))
 
 	if (!c->db->tentative || !auth_query_is_here(c))
 		return false;
-	if (has_room(ss) && ss->guessers == NULL) {
+	if (c->login->guess == GUESS_BEGUN)
+		return false;
+	if (!is_behind(c) && has_room(c)) {
 		begin(c);
 		return false;
 	}
-	c->login->guess_waits = true;
+	c->login->guess = GUESS_WAITS;
 	c->login->guess_go_on = go_on;
 	DL_APPEND2(ss->guessers, c->login, guess_prev, guess_next);
 	stream_pause(&c->stream);
@@ -44,17 +68,30 @@ bool login_guess_waits(struct client *c, void (*go_on)(struct client *c))
 
 void login_guess_leave(struct sessions *ss, struct login *l)
 {
-	if (!l->guess_waits)
-		return;
-	l->guess_waits = false;
-	DL_DELETE2(ss->guessers, l, guess_prev, guess_next);
+	if (l->guess == GUESS_WAITS)
+		DL_DELETE2(ss->guessers, l, guess_prev, guess_next);
+	else if (l->guess == GUESS_BEGUN)
+		DL_DELETE2(ss->guessing, l, guess_prev, guess_next);
+	l->guess = GUESS_NONE;
+}
+
+/* The oldest that may begin; NULL: none. */
+static struct login *next_guesser(const struct sessions *ss)
+{
+	struct login *l;
+
+	DL_FOREACH2(ss->guessers, l, guess_next) {
+		if (has_room(l->client))
+			return l;
+	}
+	return NULL;
 }
 
 static void serve(struct sessions *ss)
 {
 	struct login *l;
 
-	while (has_room(ss) && (l = ss->guessers) != NULL) {
+	while ((l = next_guesser(ss)) != NULL) {
 		struct client *const c = l->client;
 
 		login_guess_leave(ss, l);

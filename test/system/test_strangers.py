@@ -212,13 +212,17 @@ def test_names_do_not_stay_behind(pooler, pg, auth_type):
 
 @pytest.mark.setting("auth_query")
 def test_invented_databases_open_few_servers(pooler, pg):
-    """authentication.md 6: 20 at a time, in all of them"""
+    """authentication.md 6: 20 at a time, in all of them; 10 from one address"""
     p = pooler({"*": "dbname=p0"}, auth_type="plain", auth_user="postgres",
                auth_query="select 'app'::text, 'secret'::text "
                "where $1 <> ''")
     strangers = [p.open().login("x", database="name%d" % i, wait=False)
-                 for i in range(30)]
+                 for i in range(15)]
+    wait_until(lambda: sum(bool(c.readable()) for c in strangers) == 10)
+    strangers += [p.open(source="127.0.0.2").login(
+        "x", database="name%d" % i, wait=False) for i in range(15, 30)]
     wait_until(lambda: sum(bool(c.readable()) for c in strangers) == 20)
+    assert sum(bool(c.readable()) for c in strangers[:15]) == 10
     assert len(p.show("servers")) == len(pg.backends()) == 20
     # who is right makes room at once, and whoever leaves, too
     strangers[0].recv()
