@@ -1,31 +1,24 @@
 /* fuzz_app_session.c - whole sessions, cut, suspended and handed over at any place.
  *
- * Two clients share one server in transaction pooling. The bytes are steps: a
+ * Two clients share one server, by transactions or sessions. The bytes are steps: a
  * client says something, some of it arrives, the server answers some, a turn of
  * the loop passes, all is suspended, goes on, or goes to another process. In the
  * end each client has got what a server of its own would have told it.
  * SPDX-License-Identifier: ISC */
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <utlist.h>
 
 #include "app/app.h"
+#include "model_app.h"
 #include "model_sql.h"
 #include "base/err.h"
-#include "base/log.h"
-#include "base/mem.h"
-#include "io/loop.h"
 #include "proto/msg.h"
-#include "proto/params.h"
-#include "proto/prepared.h"
 #include "session/broker.h"
 #include "session/client.h"
-#include "session/relay.h"
 #include "session/suspension.h"
 #include "session/snapshot.h"
 #include "session/server.h"
@@ -41,152 +34,68 @@ struct peer_end {
 	int fd;
 	struct writer unsent, got;
 	struct backend own;
-	struct client *c;
+	struct client *c, *guest;	/* guest: before its login is over */
 };
 
 struct world {
 	struct app *app, *spare;	/* the process, and the one to come */
+	const char *database;
 	struct pool *pool;
 	struct peer_end client[CLIENTS];
 	struct backend backend;
 	int backend_fd;
 	bool suspended;
+	bool logins;		/* clients have to log in */
 };
 
 static struct app apps[2];
 static struct world *now;	/* the one that is driven */
 
-/* --- the process --- */
-
-static void ignore_line(void *arg, enum log_level level, const char *text)
-{
-	(void)arg;
-	(void)level;
-	(void)text;
-}
-
-static struct config *load(void)
-{
-	static const char text[] = "[databases]\np0 = host=/nowhere\n"
-	    "[pgbouncer]\npool_mode = transaction\nauth_type = trust\n"
-	    "default_pool_size = 1\nmax_prepared_statements = 2\n"
-	    "query_wait_notify = 0\nlog_pooler_errors = 0\n"
-	    "auth_file = /dev/null\nlisten_port = 6432\n";
-	char path[] = "/tmp/fuzz_app_session.XXXXXX";
-	const int fd = mkstemp(path);
-	struct err e;
-
-	assert(fd >= 0 && write(fd, text, sizeof text - 1) > 0);
-	close(fd);
-	struct config *c = config_load(path, NULL, ignore_line, NULL, &e);
-
-	unlink(path);
-	assert(c != NULL);
-	return c;
-}
+/* --- connections --- */
 
 static void on_closed(struct client *c)
 {
 	for (int i = 0; now != NULL && i < CLIENTS; i++)
 		if (now->client[i].c == c)
 			now->client[i].c = NULL;
-	relay_role()->leave(c);
 }
 
-static void start(struct app *app)
+static void on_admitted(struct client *c)
 {
-	static struct client_role watched;
-
-	app->config = load();
-	assert(app_init(app) == 0);
-	watched = *relay_role();
-	watched.leave = on_closed;
-	app->ss.client_ops.relay = &watched;
-	app->loop = app->ss.loop = loop_new();
-	assert(app->loop != NULL);
+	for (int i = 0; i < CLIENTS; i++)
+		if (now->client[i].guest == c)
+			now->client[i].c = c;
 }
 
-static void end_turn(void *arg)
+static const char *const zones[CLIENTS] = { "U0", "U1" };
+
+static void put_startup(struct writer *w, const char *database,
+    const char *zone)
 {
-	loop_stop(((struct app *)arg)->loop);
-}
+	const char *const words[] = { "user", "app", "database", database,
+		"TimeZone", zone, "" };
+	const size_t from = w->len;
 
-static void on_task(struct loop_task *t)
-{
-	(void)t;
-}
-
-/* It does not sleep. */
-static void turn_of(struct app *app)
-{
-	struct loop_task awake = { .run = on_task };
-
-	loop_again(app->loop, &awake);
-	loop_run(app->loop, end_turn, app);
-}
-
-static struct pool *pool_of(struct app *app)
-{
-	struct catalog *cat = app->catalog;
-	struct pool *p = catalog_get_pool(cat, catalog_find_database(cat, "p0"),
-	    catalog_get_user(cat, "app"));
-
-	assert(p != NULL);
-	return p;
-}
-
-static struct params *zone(struct app *app, const char *value)
-{
-	struct params *p = params_empty(app->ss.params);
-	const int i = params_find(app->ss.params, "TimeZone");
-
-	assert(i >= 0 && params_set(&p, i, value) == 0);
-	return p;
-}
-
-static void greet_with(struct app *app, struct pool *p)
-{
-	if (p->welcome != NULL)
-		return;
-	p->welcome = mem_zalloc(sizeof *p->welcome);
-	assert(p->welcome != NULL);
-	p->welcome->params = zone(app, "D");
-}
-
-/* --- connections --- */
-
-static int connect_pair(int *theirs)
-{
-	int fd[2];
-
-	assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd) == 0);
-	*theirs = fd[0];
-	return fd[1];
+	writer_u32(w, 0);
+	writer_u32(w, 3 << 16);
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		writer_str(w, words[i]);
+	msg_put_u32(w->at + from, (uint32_t)(w->len - from));
 }
 
 static void add_client(struct world *w, int i)
 {
-	static const char *const zones[CLIENTS] = { "U0", "U1" };
-	struct sessions *ss = &w->app->ss;
 	struct peer_end *e = &w->client[i];
-	const struct net_addr addr = { .family = NET_UNIX };
 
 	writer_init(&e->unsent, 1 << 24);
 	writer_init(&e->got, 1 << 24);
 	backend_init(&e->own, zones[i]);
-	struct client *c = client_open(ss, connect_pair(&e->fd), &addr);
-
-	assert(c != NULL);
-	client_become(c, ss->client_ops.relay);
-	client_enter(c, w->pool->key.db, w->pool->key.user);
-	c->pc.pool = w->pool;
-	pool_client_set(&c->pc, CLIENT_ACTIVE);
-	params_unref(&c->params);
-	c->params = zone(w->app, zones[i]);
-	c->relay.start = params_ref(c->params);
-	c->welcomed = true;
-	client_new_key(c);
-	e->c = c;
+	if (!w->logins) {
+		e->c = pooled_client(w->app, w->pool, zones[i], &e->fd);
+		return;
+	}
+	put_startup(&e->unsent, w->database, zones[i]);
+	e->guest = pooled_login(w->app, &e->fd);
 }
 
 /* One that has no session but is new, in the place of what was closed. */
@@ -196,23 +105,16 @@ static void add_server(struct world *w)
 		close(w->backend_fd);
 		backend_fini(&w->backend);
 	}
-	backend_init(&w->backend, "D");
-	struct server *s = server_adopt(&w->app->ss, w->pool,
-	    connect_pair(&w->backend_fd));
+	backend_init(&w->backend, POOLED_ZONE);
+	struct server *s = pooled_server(w->app, w->pool, &w->backend_fd);
 
-	assert(s != NULL);
-	params_unref(&s->params);
-	s->params = zone(w->app, "D");
-	s->origin.set = params_ref(s->params);
-	s->track.ready = true;
-	s->track.status = 'I';
 	if (w->suspended)
 		stream_suspend(&s->stream);
 }
 
 static void turn(struct world *w)
 {
-	turn_of(w->app);
+	pooled_turn(w->app);
 	if (pool_total(w->pool) == 0)
 		add_server(w);
 	if (w->suspended)
@@ -231,6 +133,7 @@ static const char *const texts[] = { "select 1", "begin", "commit", "select 2",
 #define SAFE 12		/* of these may be a named statement */
 #define RESET 12
 #define DISCARD 13
+#define OTHER 8		/* kinds of what is said */
 
 static void put(struct peer_end *e, char type, const char *head, size_t n,
     const char *tail)
@@ -243,8 +146,6 @@ static void put(struct peer_end *e, char type, const char *head, size_t n,
 		writer_u16(&e->unsent, 0);
 	else if (type == FE_BIND)
 		writer_bytes(&e->unsent, "\0\0\0\0\0\0", 6);
-	else if (type == FE_EXECUTE)
-		writer_u32(&e->unsent, 0);
 	writer_end(&e->unsent);
 }
 
@@ -253,10 +154,17 @@ static void put_parse(struct peer_end *e, const char *name, const char *text)
 	put(e, FE_PARSE, name, strlen(name) + 1, text);
 }
 
+static void put_execute(struct peer_end *e, uint8_t limit)
+{
+	const char body[] = { '\0', 0, 0, 0, (char)limit };
+
+	put(e, FE_EXECUTE, body, sizeof body, NULL);
+}
+
 static void put_run(struct peer_end *e, const char *name)
 {
 	put(e, FE_BIND, "", 1, name);
-	put(e, FE_EXECUTE, "", 1, NULL);
+	put_execute(e, 0);
 }
 
 /* The unnamed statement belongs to whoever has the server: it is run at once. */
@@ -272,13 +180,68 @@ static void put_unnamed(struct peer_end *e, unsigned text)
 		put(e, FE_SYNC, "", 0, NULL);
 }
 
-static void speak(struct peer_end *e, uint8_t what)
+/* The data of a COPY, whether there is one or not. */
+static void put_copy_data(struct peer_end *e, uint8_t what)
+{
+	for (unsigned n = what >> 4 & 3; n > 0; n--)
+		put(e, FE_COPY_DATA, "row\n", 4, NULL);
+	if (what & 0x40)
+		put(e, FE_COPY_DONE, "", 0, NULL);
+	else
+		put(e, FE_COPY_FAIL, "", 0, "no more");
+}
+
+/* What else the protocol has: COPY, FunctionCall, some rows at a time. */
+static void put_other(struct peer_end *e, uint8_t what)
+{
+	const char *text = what & 8 ? "copy view" : "copy in";
+
+	switch (what & 7) {
+	case 0:
+		put(e, FE_QUERY, "", 0, text);
+		put_copy_data(e, what);
+		break;
+	case 1:
+		put_parse(e, "", text);
+		put_run(e, "");
+		if (what & 0x80)
+			put(e, FE_SYNC, "", 0, NULL);
+		put_copy_data(e, what);
+		put(e, FE_SYNC, "", 0, NULL);
+		break;
+	case 2:
+		put(e, FE_QUERY, "", 0, "copy out");
+		break;
+	case 3:
+		put_parse(e, "", "copy out");
+		put_run(e, "");
+		break;
+	case 4:
+		put(e, FE_FUNCTION_CALL, "\0\0\0\1\0\0\0\0\0\0", 10, NULL);
+		break;
+	case 5:
+		put_parse(e, "", "stream");
+		put(e, FE_BIND, "", 1, "");
+		put_execute(e, what >> 4 & 3);
+		break;
+	case 6:
+		put_execute(e, what >> 4 & 3);
+		break;
+	default:
+		put(e, FE_QUERY, "", 0, "stream");
+	}
+}
+
+static void speak(struct peer_end *e, uint8_t what, bool other)
 {
 	const char *name = names[(what >> 3) % 3];
 	const unsigned text = what >> 4;
 	const size_t before = e->unsent.len;
 
-	switch (what & 7) {
+	switch (other ? OTHER : what & 7) {
+	case OTHER:
+		put_other(e, what);
+		break;
 	case 0:
 		put(e, FE_QUERY, "", 0, texts[text]);
 		break;
@@ -360,8 +323,8 @@ static void suspend(struct world *w)
 	int turns = 0;
 
 	ss->suspended = w->suspended = true;
-	/* whatever clients have half sent */
-	while (suspension_turn(ss, true) > 0) {
+	/* whatever clients have half sent; who logs in is waited for a little */
+	while (suspension_turn(ss, turns < PATIENCE / 2) > 0) {
 		(void)move(w);
 		turn(w);
 		assert(++turns < PATIENCE);
@@ -388,7 +351,7 @@ static void write_handover(struct writer *out, const struct client *c,
 static struct snapshot row(struct writer *state, int fd)
 {
 	return (struct snapshot){ .fd = dup(fd), .user = "app",
-		.database = "p0", .state = state->at, .len = state->len };
+		.database = now->database, .state = state->at, .len = state->len };
 }
 
 static struct client *move_client(struct world *w, struct client *c)
@@ -444,7 +407,17 @@ static void close_old(struct app *app, struct client **old, struct server *s)
 		if (old[i] != NULL && client_is_open(old[i]))
 			client_close(old[i], CLOSE_SHUTDOWN);
 	app->ss.suspended = app->ss.still = false;
-	turn_of(app);
+	pooled_turn(app);
+}
+
+/* Who logs in stays behind; here, then, all do. */
+static bool is_movable(const struct world *w)
+{
+	for (int i = 0; i < CLIENTS; i++)
+		if (w->client[i].c != NULL ? client_logs_in(w->client[i].c) :
+		    w->logins && w->client[i].got.len == 0)
+			return false;
+	return true;
 }
 
 static void hand_over(struct world *w)
@@ -470,8 +443,7 @@ static void hand_over(struct world *w)
 	}
 	w->app = w->spare;
 	w->spare = from;
-	w->pool = pool_of(w->app);
-	greet_with(w->app, w->pool);
+	w->pool = pooled_pool(w->app, w->database);
 	close_old(from, old, old_server);
 	resume(w);
 	for (int i = 0; i < CLIENTS; i++)
@@ -489,7 +461,7 @@ static void step(struct world *w, uint8_t what, uint8_t arg)
 	case 0:
 	case 1:
 	case 2:
-		speak(e, arg);
+		speak(e, arg, (what & 0x20) != 0);
 		break;
 	case 3:
 		(void)send_some(e->fd, &e->unsent, (size_t)arg + 1);
@@ -507,7 +479,7 @@ static void step(struct world *w, uint8_t what, uint8_t arg)
 	default:
 		if (!w->suspended)
 			suspend(w);
-		else if (arg & 1)
+		else if ((arg & 1) && is_movable(w))
 			hand_over(w);
 		else
 			resume(w);
@@ -530,6 +502,37 @@ static void settle(struct world *w)
 		quiet = moved ? 0 : quiet + 1;
 		assert(turns < 10000);
 	}
+}
+
+/* Whoever has the server goes, so that the other one gets it. */
+static void take_leave(struct world *w)
+{
+	for (int i = 0; i < CLIENTS; i++) {
+		struct peer_end *e = &w->client[i];
+
+		if (e->c == NULL || e->c->pc.server == NULL)
+			continue;
+		put(e, FE_TERMINATE, "", 0, NULL);
+		settle(w);
+	}
+}
+
+/* What a login ends with goes. */
+static void forget_welcome(struct peer_end *e, const char *zone)
+{
+	struct writer *const got = &e->got;
+	size_t n = 0;
+	char type = '\0';
+
+	while (type != BE_READY_FOR_QUERY) {
+		assert(got->len - n >= MSG_HEADER);
+		type = (char)got->at[n];
+		n += msg_size(got->at + n, 1 << 20);
+		assert(type != BE_ERROR_RESPONSE && n <= got->len);
+	}
+	assert(memmem(got->at, n, zone, strlen(zone)) != NULL);
+	memmove(got->at, got->at + n, got->len - n);
+	got->len -= n;
 }
 
 static void compare(const struct peer_end *e)
@@ -563,10 +566,10 @@ static void finish(struct world *w)
 		writer_fini(&e->got);
 		backend_fini(&e->own);
 	}
-	turn_of(w->app);
+	pooled_turn(w->app);
 	while ((s = the_server(w->pool)) != NULL)
 		server_close(s, CLOSE_SHUTDOWN);
-	turn_of(w->app);
+	pooled_turn(w->app);
 	now = NULL;
 	close(w->backend_fd);
 	backend_fini(&w->backend);
@@ -574,17 +577,20 @@ static void finish(struct world *w)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const struct pooled_told told = { on_admitted, on_closed };
 	struct world w = { .app = &apps[0], .spare = &apps[1],
-		.backend_fd = -1 };
+		.backend_fd = -1, .database = "p0" };
 
+	/* the first byte says also how servers are lent, and to whom */
+	if (size > 0 && (data[0] & 0x80) != 0)
+		w.database = "p1";
+	w.logins = size > 0 && (data[0] & 0x40) != 0;
 	if (apps[0].loop == NULL) {
-		log_setup(&(struct log_opts){ .quiet = true });
-		start(&apps[0]);
-		start(&apps[1]);
+		pooled_start(&apps[0], &told);
+		pooled_start(&apps[1], &told);
 	}
 	now = &w;
-	w.pool = pool_of(w.app);
-	greet_with(w.app, w.pool);
+	w.pool = pooled_pool(w.app, w.database);
 	for (int i = 0; i < CLIENTS; i++)
 		add_client(&w, i);
 	add_server(&w);
@@ -592,12 +598,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		step(&w, data[i], data[i + 1]);
 	/* whoever has a transaction open ends it: the other one waits for it */
 	for (int i = 0; i < CLIENTS; i++) {
-		speak(&w.client[i], 7);
-		speak(&w.client[i], 4 << 4);
+		speak(&w.client[i], 7, false);
+		speak(&w.client[i], 4 << 4, false);
 	}
 	settle(&w);
-	for (int i = 0; i < CLIENTS; i++)
+	if (w.pool->limits.mode == POOL_SESSION)
+		take_leave(&w);
+	for (int i = 0; i < CLIENTS; i++) {
+		if (w.logins)
+			forget_welcome(&w.client[i], zones[i]);
 		compare(&w.client[i]);
+	}
 	finish(&w);
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "proto/sql.h"
 
 #define CAP (64 << 20)
+#define STREAM_ROWS 3
 
 void backend_init(struct backend *b, const char *initial)
 {
@@ -275,6 +276,62 @@ static bool do_select(struct backend *b, const char *text)
 	return true;
 }
 
+/* Some rows at a time. */
+static bool do_stream(struct backend *b, const char *text)
+{
+	char tag[32];
+	unsigned n = 0;
+
+	while (b->row < STREAM_ROWS && (b->limit == 0 || n < b->limit)) {
+		say_row(b, text);
+		b->row++;
+		n++;
+	}
+	if (b->limit > 0 && n == b->limit) {
+		say(b, BE_PORTAL_SUSPENDED);
+		return true;
+	}
+	snprintf(tag, sizeof tag, "SELECT %u", n);
+	say_text(b, BE_COMMAND_COMPLETE, tag);
+	return true;
+}
+
+static void say_copy(struct backend *b, char type)
+{
+	writer_begin(&b->out, type);
+	writer_bytes(&b->out, "\0\0\0", 3);
+	writer_end(&b->out);
+}
+
+static bool do_copy_out(struct backend *b, const char *text)
+{
+	say_copy(b, BE_COPY_OUT_RESPONSE);
+	for (int i = 0; i < 2; i++)
+		say_text(b, BE_COPY_DATA, text);
+	say(b, BE_COPY_DONE);
+	say_text(b, BE_COMMAND_COMPLETE, "COPY 2");
+	return true;
+}
+
+/* Whoever began it says that it goes on. */
+static bool do_copy_in(struct backend *b, const char *text)
+{
+	(void)text;
+	say_copy(b, BE_COPY_IN_RESPONSE);
+	b->has_portal = false;
+	b->copy = FE_EXECUTE;
+	b->copied = 0;
+	return true;
+}
+
+/* It is refused before it has read anything, as that into a view. */
+static bool do_copy_view(struct backend *b, const char *text)
+{
+	(void)text;
+	say_copy(b, BE_COPY_IN_RESPONSE);
+	return fail(b, "55000", "cannot copy to view");
+}
+
 static bool do_fail(struct backend *b, const char *text)
 {
 	(void)text;
@@ -289,6 +346,8 @@ static const struct {
 	{ "discard", do_discard }, { "deallocate", do_deallocate },
 	{ "set", do_set }, { "reset", do_reset }, { "show", do_show },
 	{ "select", do_select }, { "fail", do_fail },
+	{ "stream", do_stream }, { "copy out", do_copy_out },
+	{ "copy in", do_copy_in }, { "copy view", do_copy_view },
 };
 
 static bool run(struct backend *b, const char *text)
@@ -320,8 +379,12 @@ static bool on_query(struct backend *b, struct reader *r)
 		text[strlen(text) - 1] = '\0';
 	if (text[0] == 's' && strncmp(text, "show", 4) == 0)
 		say_columns(b, text);
+	b->row = b->limit = 0;
 	(void)run(b, text);
-	ready(b);
+	if (b->copy != 0)
+		b->copy = FE_QUERY;
+	else
+		ready(b);
 	return true;
 }
 
@@ -357,6 +420,7 @@ static bool on_bind(struct backend *b, struct reader *r)
 		return false;
 	memcpy(b->portal, text, sizeof b->portal);
 	b->has_portal = true;
+	b->row = 0;
 	say(b, BE_BIND_COMPLETE);
 	return true;
 }
@@ -385,7 +449,8 @@ static bool on_execute(struct backend *b, struct reader *r)
 {
 	char text[BACKEND_TEXT];
 
-	(void)r;
+	(void)reader_str(r);
+	b->limit = reader_u32(r);
 	if (!b->has_portal)
 		return fail(b, "34000", "portal does not exist");
 	memcpy(text, b->portal, sizeof text);
@@ -423,17 +488,66 @@ static bool on_flush(struct backend *b, struct reader *r)
 	return true;
 }
 
+static bool on_function_call(struct backend *b, struct reader *r)
+{
+	(void)r;
+	if (!is_refused(b, "a function")) {
+		writer_begin(&b->out, BE_FUNCTION_CALL_RESPONSE);
+		writer_u32(&b->out, UINT32_MAX);
+		writer_end(&b->out);
+	}
+	ready(b);
+	return true;
+}
+
+/* What comes of a COPY outside of it counts for nothing. */
+static bool on_stray(struct backend *b, struct reader *r)
+{
+	(void)b;
+	(void)r;
+	return true;
+}
+
 static bool (*const handlers[256])(struct backend *b, struct reader *r) = {
 	[FE_QUERY] = on_query, [FE_PARSE] = on_parse, [FE_BIND] = on_bind,
 	[FE_DESCRIBE] = on_describe, [FE_EXECUTE] = on_execute,
 	[FE_CLOSE] = on_close, [FE_SYNC] = on_sync, [FE_FLUSH] = on_flush,
+	[FE_FUNCTION_CALL] = on_function_call, [FE_COPY_DATA] = on_stray,
+	[FE_COPY_DONE] = on_stray, [FE_COPY_FAIL] = on_stray,
 };
+
+/* In a COPY, where Sync and Flush count for nothing. */
+static void copy(struct backend *b, char type)
+{
+	const char request = b->copy;
+	char tag[32];
+
+	if (type == FE_COPY_DATA)
+		b->copied++;
+	if (type == FE_COPY_DATA || type == FE_SYNC || type == FE_FLUSH)
+		return;
+	b->copy = 0;
+	if (type == FE_COPY_DONE) {
+		snprintf(tag, sizeof tag, "COPY %u", b->copied);
+		say_text(b, BE_COMMAND_COMPLETE, tag);
+	} else {
+		assert(type == FE_COPY_FAIL);
+		b->skips = request == FE_EXECUTE;
+		fail(b, "57014", "COPY from stdin failed");
+	}
+	if (request == FE_QUERY)
+		ready(b);
+}
 
 static void handle(struct backend *b, const uint8_t *m, size_t size)
 {
 	struct reader r;
 
 	assert(handlers[m[0]] != NULL);
+	if (b->copy != 0) {
+		copy(b, (char)m[0]);
+		return;
+	}
 	if (b->skips && m[0] != FE_SYNC)
 		return;
 	reader_init(&r, m + MSG_HEADER, size - MSG_HEADER);

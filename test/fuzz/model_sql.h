@@ -1,6 +1,6 @@
 /* model_sql.h - as much of PostgreSQL as sessions are made of, in memory.
  *
- * Statements of the protocol, a transaction, one parameter. Requests are bytes,
+ * Statements of the protocol, a transaction, one parameter, COPY. Requests are bytes,
  * and so are the replies, which are there at once.
  * SPDX-License-Identifier: ISC */
 #ifndef TEST_FUZZ_MODEL_SQL_H
@@ -25,6 +25,9 @@ struct backend {
 	char portal[BACKEND_TEXT];	/* the text of the unnamed one */
 	char unnamed[BACKEND_TEXT];	/* statement */
 	bool has_portal, has_unnamed;
+	unsigned row, limit;	/* of the portal; of its Execute, 0: none */
+	char copy;		/* the request that a COPY in belongs to, or 0 */
+	unsigned copied;	/* messages */
 	char status;		/* of ReadyForQuery */
 	bool skips;		/* an error: up to Sync */
 	const char *initial;	/* of the parameter TimeZone */
