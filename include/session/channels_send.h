@@ -35,6 +35,12 @@ void channels_keep(struct client *c, const void *p, size_t n);
  * channels_flush().
  */
 void channels_end_move(struct client *c);
+/*
+ * The server has told its mark by which c is to have all from there. It listens
+ * since its LISTEN, and others may have got between that and the mark: so what
+ * it has told is the listener's, but of channels that it alone has.
+ */
+void channels_drop_early(struct client *c);
 /* c may be between two messages: what has waited goes. May close c. */
 void channels_flush(struct client *c);
 

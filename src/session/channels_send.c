@@ -71,6 +71,25 @@ void channels_keep(struct client *c, const void *p, size_t n)
 	writer_bytes(&c->listening->ahead, p, n);
 }
 
+void channels_drop_early(struct client *c)
+{
+	struct writer *const w = &c->listening->ahead;
+	const struct subscription *it;
+	struct notification n;
+	size_t kept = 0, size;
+
+	for (size_t at = 0; at < w->len; at += size) {
+		size = msg_size(w->at + at, UINT32_MAX);
+		it = channels_parse(w->at + at, size, &n) ?
+		    channels_find(c, n.channel) : NULL;
+		if (it != NULL && it->from != FROM_SERVER)
+			continue;
+		memmove(w->at + kept, w->at + at, size);
+		kept += size;
+	}
+	w->len = kept;
+}
+
 static struct writer take(struct writer *w)
 {
 	const struct writer all = *w;

@@ -298,7 +298,7 @@ static void tell(struct subscription *it, const uint8_t *m, size_t size)
 	const struct listening *const g = it->by;
 	const bool past = (g->marks & MARK_LISTENER) != 0;
 
-	if (it->from != FROM_LISTENER && it->from != TO_SERVER &&
+	if (it->from != FROM_LISTENER && (it->from != TO_SERVER || past) &&
 	    (it->from != TO_LISTENER || !past))
 		return;
 	/* what is past the mark comes behind all that the other one tells */
@@ -342,14 +342,16 @@ static void take_own_mark(struct client *c, const struct notification *n)
 		server_of(c->pc.server)->keep.confirmed = true;
 	if (token != g->token)
 		return;
+	if (g->to_server)
+		channels_drop_early(c);
 	g->marks |= MARK_SERVER;
 	channels_end_move(c);
 	if (g->waits)
 		catalog_touch_pool(c->ss->catalog, g->listener->pool);
 }
 
-/* NULL: what it is, is not known yet. A server that is to tell of a channel has
- * listened to that from the mark on, and not before. */
+/* NULL: what it is, is not known yet. What a server tells of a channel ahead of
+ * the mark by which it is to tell of it is sorted out when that comes. */
 static bool is_from_server(const struct listening *g,
     const struct subscription *it)
 {

@@ -84,6 +84,17 @@ static void take_back(struct client *c)
 	channels_end_move(c);
 }
 
+/* An UNLISTEN * of the client has taken the mark away: it never comes. */
+static void miss_mark(struct client *c, const struct keep *k)
+{
+	struct listening *const g = c->listening;
+
+	if (g == NULL || g->token == 0 || !g->to_server || k->hears_mark)
+		return;
+	g->marks |= MARK_SERVER;
+	channels_end_move(c);
+}
+
 static bool has_word(const uint8_t *p, size_t n)
 {
 	static const char word[] = "listen";
@@ -130,6 +141,7 @@ void listener_note(struct client *c, struct server *s)
 		channels_retain(c, found->at, found->len);
 	else if (k->brought == BROUGHT_INSIDE && c->listening != NULL)
 		take_back(c);
+	miss_mark(c, k);
 	if (k->pins == PIN_LISTEN && is_same_encoding(c) &&
 	    channels_count(c) + count_new(c, found) <= CHANNELS_MAX)
 		add_found(c, found);
@@ -300,8 +312,7 @@ static int send_all(struct client *c, struct server *s)
 	write_mark(g, &sql);
 	change(g, FROM_LISTENER, TO_SERVER);
 	s->keep.bring = g->token;
-	/* it listens from the mark on; what is not there tells nothing */
-	g->marks = MARK_SERVER;
+	g->marks = 0;
 	if (!g->listener->marked)
 		g->token = 0;
 	s->keep.brought = BROUGHT;

@@ -205,6 +205,46 @@ def test_nothing_is_lost_or_heard_twice_while_it_moves(pooler, other):
     assert a.hear(*want[-1]) == want
 
 
+def hold_commit(pg, other, channel):
+    """NOTIFYs that other has sent; the last one's COMMIT waits for a standby."""
+    pid = int(other.value("select pg_backend_pid()"))
+    waits = "select 1 from pg_stat_activity where wait_event = 'SyncRep' " \
+        "and pid = %d" % pid
+    for n in range(1, 1000):
+        # only who has written waits for a standby
+        other.send(pq.query("select pg_logical_emit_message(true, '', ''); "
+                            "notify %s, '%d'" % (channel, n)))
+        wait_until(lambda: other.readable() or pg.sql(waits))
+        if not other.readable():
+            break
+        other.recv_until().check()
+    return [(channel, str(i)) for i in range(1, n + 1)]
+
+
+def test_what_is_told_ahead_of_the_mark_is_heard_once(pooler, pg, other):
+    """a server that is to listen does so before it is at the mark"""
+    p = keep(pooler)
+    a = Ear(p.raw())
+    a.do("listen x")
+    wait_moved(p, 1)
+    other.query("set synchronous_commit = on")
+    pg.sql("alter system set synchronous_standby_names = nobody",
+           "select pg_reload_conf()")
+    try:
+        want = hold_commit(pg, other, "x")
+        a.conn.send(pq.query("listen y"))
+        wait_until(lambda: pg.sql("select 1 from pg_locks where not granted "
+                                  "and locktype = 'object'"))
+    finally:
+        pg.sql("alter system reset synchronous_standby_names",
+               "select pg_reload_conf()")
+    other.recv_until().check()
+    for m in a.conn.recv_until().messages:
+        a._take(*m)
+    other.query("notify y")
+    assert a.hear("y", "") == want + [("y", "")]
+
+
 def test_notifications_come_amid_rows(pooler, other, latch):
     """between two messages, while a result is on its way"""
     p = keep(pooler, default_pool_size=2)

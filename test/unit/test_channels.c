@@ -215,6 +215,30 @@ static void test_what_is_past_the_mark_comes_last(void **state)
 	channels_leave(c);
 }
 
+static void test_ahead_of_its_mark_a_server_tells_what_it_alone_has(void **state)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+	const int end = house.c_end[0];
+
+	(void)state;
+	assert_int_equal(channels_add(c, "x", TO_SERVER), 0);
+	assert_int_equal(channels_add(c, "y", FROM_SERVER), 0);
+	c->listening->token = 1;
+	channels_drop_early(c);
+	keep_it(c, "A[||||x|1|]");
+	keep_it(c, "A[||||y|2|]");
+	keep_it(c, "A[||||x|3|]");
+	keep_it(c, "A[||||new|4|]");
+	channels_drop_early(c);
+	keep_it(c, "A[||||x|5|]");
+	c->listening->marks = MARK_BOTH;
+	channels_end_move(c);
+	channels_flush(c);
+	assert_string_equal(script_heard(end),
+	    "A[||||y|2|]A[||||new|4|]A[||||x|5|]");
+	channels_leave(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,6 +254,7 @@ int main(void)
 		T(test_broken_notification_is_none),
 		T(test_told_between_two_messages),
 		T(test_what_is_past_the_mark_comes_last),
+		T(test_ahead_of_its_mark_a_server_tells_what_it_alone_has),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
