@@ -21,7 +21,8 @@ int track_apart(const struct track *t, unsigned *n);
 
 /*
  * May the transaction have failed when what is added now gets its turn? (If
- * something fails in the same pipeline, it gets none.)
+ * something fails in the same pipeline, it gets none. A Query of our own is
+ * sent ahead of a transaction, and fails none.)
  */
 bool track_may_be_failed(const struct track *t);
 

@@ -25,10 +25,13 @@ bool track_may_be_failed(const struct track *t)
 {
 	if (t->status == 'E' || t->count > TRACK_LOOK)
 		return true;
-	for (unsigned i = 0; i < t->count; i++)
-		if (type_at(t, i) == FE_SYNC || type_at(t, i) == FE_QUERY ||
-		    type_at(t, i) == FE_FUNCTION_CALL)
+	for (unsigned i = 0; i < t->count; i++) {
+		const struct track_req *const r = track_req(t, i);
+
+		if (r->type == FE_SYNC || r->type == FE_FUNCTION_CALL ||
+		    (r->type == FE_QUERY && r->how != TRACK_SKIP))
 			return true;
+	}
 	return false;
 }
 

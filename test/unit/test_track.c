@@ -491,6 +491,16 @@ static void test_what_stands_apart(void **state)
 	assert_true(track_may_be_failed(&o->t));
 }
 
+static void test_query_of_ours_fails_no_transaction(void **state)
+{
+	struct one *o = *state;
+
+	track_add(&o->t, FE_QUERY, TRACK_SKIP, NULL);
+	assert_false(track_may_be_failed(&o->t));
+	track_add(&o->t, FE_QUERY, TRACK_FORWARD, NULL);
+	assert_true(track_may_be_failed(&o->t));
+}
+
 static void test_copy_wants_data_up_to_its_end(void **state)
 {
 	struct one *o = *state;
@@ -576,6 +586,7 @@ int main(void)
 		CASE(test_impossible_replies_confuse),
 		cmocka_unit_test(test_awaits_ready),
 		CASE(test_what_stands_apart),
+		CASE(test_query_of_ours_fails_no_transaction),
 		CASE(test_copy_wants_data_up_to_its_end),
 		CASE(test_a_run_leaves_what_is_special),
 		CASE(test_a_fake_is_no_part_of_a_run),
