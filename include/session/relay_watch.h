@@ -9,8 +9,6 @@
 #include <stddef.h>
 
 #include "pool/pool.h"
-#include "proto/sql.h"
-#include "proto/sql_leave.h"
 
 struct prepared;
 struct relay_down;
@@ -19,13 +17,6 @@ struct relay_up;
 static inline bool relay_watches(const struct pool *p)
 {
 	return p->limits.state != STATE_FORGET;
-}
-
-/* Hot: is the body of a Parse, n bytes, to be looked at? */
-static inline bool relay_watch_is_near(const char *body, size_t n)
-{
-	return sql_may_leave(body, n) || (n > 1 && body[0] == '\0' &&
-	    sql_may_matter(body + 1, n - 1));
 }
 
 /* A Query or FunctionCall was sent. */

@@ -13,26 +13,35 @@
 
 #define BLOCK 16
 #define FOLD 0x20	/* letters to lower case */
+#define D_OR_T (FOLD | ('d' ^ 't'))	/* ... and d to t, f to v */
 
 typedef uint8_t block __attribute__((vector_size(BLOCK)));
 
 /* --- is there a pair? --- */
 
-/* Of BLOCK + 1 bytes. */
-static inline bool has_pair(const uint8_t *s)
+/*
+ * Where BLOCK + 1 bytes have the first letter of one: nextVal, setVal,
+ * aDVisory; teMPorary; set_coNFig; U&"...". Some others are taken for pairs,
+ * too (tf, df, nv, any &), as fewer comparisons do then.
+ */
+static inline block find_pairs(const uint8_t *s)
 {
-	uint64_t any[2];
 	block a, b, hit;
 
 	memcpy(&a, s, BLOCK);
 	memcpy(&b, s + 1, BLOCK);
-	a |= FOLD;
-	b |= FOLD;
-	/* nextVal, setVal, aDVisory; teMPorary; set_coNFig; U&"..." */
-	hit = (block)(((a == 't') | (a == 'd')) & (b == 'v'));
-	hit |= (block)((a == 'm') & (b == 'p'));
-	hit |= (block)((a == 'n') & (b == 'f'));
-	hit |= (block)((a == 'u') & (b == '&'));
+	hit = (block)(b == '&');
+	/* d and t, and f and v, differ by one bit */
+	hit |= (block)((((a | D_OR_T) == 't') | ((a | FOLD) == 'n')) &
+	    ((b | D_OR_T) == 'v'));
+	hit |= (block)(((a | FOLD) == 'm') & ((b | FOLD) == 'p'));
+	return hit;
+}
+
+static inline bool is_any(block hit)
+{
+	uint64_t any[2];
+
 	memcpy(any, &hit, sizeof any);
 	return (any[0] | any[1]) != 0;
 }
@@ -113,15 +122,18 @@ bool sql_may_leave(const void *sql, size_t n)
 {
 	const uint8_t *const s = sql;
 	uint8_t last[BLOCK + 1] = { 0 };
+	block hit = { 0 };
 	size_t i = 0;
 
+	if (n <= BLOCK) {
+		memcpy(last, s, n);
+		return is_any(find_pairs(last)) && has_word(sql, n);
+	}
 	for (; i + BLOCK < n; i += BLOCK)
-		if (has_pair(s + i))
-			return has_word(sql, n);
-	if (n > BLOCK)	/* the end, again with some of what was before */
-		return has_pair(s + n - BLOCK - 1) && has_word(sql, n);
-	memcpy(last, s, n);
-	return has_pair(last) && has_word(sql, n);
+		hit |= find_pairs(s + i);
+	/* the end, again with some of what was before */
+	hit |= find_pairs(s + n - BLOCK - 1);
+	return is_any(hit) && has_word(sql, n);
 }
 
 /* --- SET LOCAL --- */

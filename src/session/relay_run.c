@@ -9,6 +9,7 @@
 #include "proto/msg.h"
 #include "proto/sql.h"
 #include "proto/sql_leave.h"
+#include "proto/sql_seen.h"
 #include "proto/track_look.h"
 #include "proto/track_run.h"
 #include "session/relay_parts.h"
@@ -34,7 +35,9 @@ static inline bool is_plain(const struct relay_up *up, const uint8_t *m,
 	case FE_PARSE:
 		return (!up->named || (n > 1 && body[0] == '\0' &&
 		    !sql_may_matter_alone(body[1]))) &&
-		    !(up->watched && relay_watch_is_near(body, n));
+		    (!up->watched || (n > 1 && body[0] != '\0' ?
+		    !sql_may_leave(body, n) :
+		    sql_seen_is_plain(&up->c->ss->seen, body, n)));
 	case FE_BIND:
 		return !up->named || (n > 1 && body[0] == '\0' &&
 		    body[1] == '\0');
@@ -45,9 +48,10 @@ static inline bool is_plain(const struct relay_up *up, const uint8_t *m,
 		return true;
 	case FE_QUERY:
 		return !sessions_settings(up->c->ss)->disable_pqexec &&
-		    !((up->named || up->watched ||
-		    up->c->relay.start != NULL) && sql_may_matter(body, n)) &&
-		    !(up->watched && sql_may_leave(body, n)) &&
+		    (up->watched ?
+		    sql_seen_is_plain(&up->c->ss->seen, body, n) :
+		    !((up->named || up->c->relay.start != NULL) &&
+		    sql_may_matter(body, n))) &&
 		    !track_is_in_batch(&up->s->track);
 	default:
 		return false;
