@@ -41,8 +41,9 @@ LISTS = [
     "select relname from pg_class where relnamespace = pg_my_temp_schema() "
     "order by 1",
     "select name from pg_cursors where is_holdable order by 1",
-    "select c from pg_listening_channels() c "
-    "where c not like 'pgsluice.%' order by 1",
+    # a request with this word is answered by who listens, to a mark as well
+    "select c from pg_listening_channels() c where c not like 'pgsluice.%' "
+    "order by 1",
 ]
 PINS = [
     ("create temp table t%d (i int)", "drop table if exists pg_temp.t%d"),
