@@ -142,7 +142,8 @@ static void after_turn(void *arg)
 	/* what a successor has of us must stay what it is */
 	if (app->load.ready && !handover_is_on(&app->admin))
 		reload_turn(app);
-	if (set_persist_is_due(app) && !handover_is_on(&app->admin))
+	if (app->persisting != NULL && set_persist_is_due(app) &&
+	    !handover_is_on(&app->admin))
 		set_persist_turn(app);
 	broker_turn(&app->ss);
 	if (app->ss.departure.shut)

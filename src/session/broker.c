@@ -27,20 +27,24 @@ void broker_touch(struct sessions *ss, struct pool *p)
 /* Idle servers that are looked at for one that needs no SETs. */
 #define NEAR_MAX 32
 
-/* ps, or another one that has all that c wants already. */
-static struct pool_server *prefer(const struct client *c,
+static struct pool_server *find_near(const struct client *c,
     struct pool_server *ps)
 {
 	int n = 0;
 
-	if (ps == NULL || !keep_sets(ps->pool) || client_logs_in(c))
-		return ps;
 	for (struct pool_server *at = ps; at != NULL && n < NEAR_MAX;
 	    at = at->next, n++)
 		if (!at->close_needed && at->lent &&
 		    broker_has_same(c, server_of(at)))
 			return at;
 	return ps;
+}
+
+/* Hot: ps, or another one that has all that c wants already. */
+static inline struct pool_server *prefer(const struct client *c,
+    struct pool_server *ps)
+{
+	return keep_sets(ps->pool) && !client_logs_in(c) ? find_near(c, ps) : ps;
 }
 
 /* Link both. Returns true when the client may go on at once. */
