@@ -173,6 +173,9 @@ static void put_unnamed(struct peer_end *e, unsigned text)
 	/* of a RESET that changes nothing on the server nothing is known */
 	if (text == RESET)
 		text = DISCARD;
+	/* nor what is sent before its end is known, in a session */
+	if (text == DISCARD && now->pool->limits.mode == POOL_SESSION)
+		text = 0;
 	put_parse(e, "", texts[text]);
 	put_run(e, "");
 	/* what is behind it in its batch has the pool's value */
