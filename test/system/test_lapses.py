@@ -9,6 +9,7 @@ import socket
 import ssl
 import struct
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -300,7 +301,7 @@ def short_one(p, i, context):
 
 def test_short_connections_leave_nothing(pooler, certs):
     """TLS and SCRAM: no memory, no descriptor"""
-    p = pooler(start=False, auth_type="scram-sha-256",
+    p = pooler(start=False, auth_type="scram-sha-256", default_pool_size=1,
                **certs.accept("require"))
     # what was freed is kept by the sanitizer, up to that
     p.env["ASAN_OPTIONS"] = harness.process_env()["ASAN_OPTIONS"] \
@@ -312,8 +313,8 @@ def test_short_connections_leave_nothing(pooler, certs):
         return len(os.listdir("/proc/%d/fd" % p.proc.pid))
 
     def run(count):
-        for i in range(count):
-            short_one(p, i, context)
+        with ThreadPoolExecutor(8) as crowd:
+            list(crowd.map(lambda i: short_one(p, i, context), range(count)))
         wait_until(lambda: not [c for c in p.show("clients")
                                 if c["database"] != "pgbouncer"])
         return p.mem(), p.rss()
