@@ -9,36 +9,48 @@
 #include "proto/msg.h"
 #include "proto/track.h"
 
-/* The role of a reply to a request of the client. */
+/*
+ * The role of a reply to a request of the client. In a mask each request has a
+ * bit; those that differ from one in nothing but case end a COPY, and are not
+ * plain.
+ */
+#define TRACK_BIT(type) (1u << ((type) & 31))
 struct track_kind {
 	char ends;		/* type of the request ended, or 0 */
-	uint8_t in_query;	/* part of a simple query's result */
-	uint8_t in_execute;	/* part of an Execute's result */
+	uint32_t part_of;	/* mask: in whose result it is, and ends none */
 };
 static const struct track_kind track_kinds[256] = {
-	[BE_PARSE_COMPLETE] = { FE_PARSE, 0, 0 },
-	[BE_BIND_COMPLETE] = { FE_BIND, 0, 0 },
-	[BE_CLOSE_COMPLETE] = { FE_CLOSE, 0, 0 },
-	[BE_ROW_DESCRIPTION] = { FE_DESCRIBE, 1, 0 },
-	[BE_NO_DATA] = { FE_DESCRIBE, 0, 0 },
-	[BE_DATA_ROW] = { 0, 1, 1 },
-	[BE_COMMAND_COMPLETE] = { FE_EXECUTE, 1, 0 },
-	[BE_EMPTY_QUERY_RESPONSE] = { FE_EXECUTE, 1, 0 },
-	[BE_PORTAL_SUSPENDED] = { FE_EXECUTE, 0, 0 },
+	[BE_PARSE_COMPLETE] = { FE_PARSE, 0 },
+	[BE_BIND_COMPLETE] = { FE_BIND, 0 },
+	[BE_CLOSE_COMPLETE] = { FE_CLOSE, 0 },
+	[BE_ROW_DESCRIPTION] = { FE_DESCRIBE, TRACK_BIT(FE_QUERY) },
+	[BE_NO_DATA] = { FE_DESCRIBE, 0 },
+	[BE_DATA_ROW] = { 0, TRACK_BIT(FE_QUERY) | TRACK_BIT(FE_EXECUTE) },
+	[BE_COMMAND_COMPLETE] = { FE_EXECUTE, TRACK_BIT(FE_QUERY) },
+	[BE_EMPTY_QUERY_RESPONSE] = { FE_EXECUTE, TRACK_BIT(FE_QUERY) },
+	[BE_PORTAL_SUSPENDED] = { FE_EXECUTE, 0 },
 };
 
 /*
- * Note a request of the client itself that is none of CopyDone, CopyFail and
- * has no op. False: something is special, call track_add().
+ * How many requests can be noted by track_add_plain(); none where they are
+ * discarded. For others call track_add().
  */
-static inline bool track_add_plain(struct track *t, char type)
+static inline unsigned track_room(const struct track *t)
 {
-	if (t->aborted || t->count == t->size)
-		return false;
+	const unsigned size = t->size < TRACK_CAP ? t->size : TRACK_CAP;
+
+	return t->aborted || t->count >= size ? 0 : size - t->count;
+}
+
+/*
+ * Note a request of the client itself that is none of CopyDone, CopyFail and
+ * has no op. There is room.
+ */
+static inline void track_add_plain(struct track *t, char type)
+{
 	t->ready = false;
 	t->ring[(t->head + t->count++) & (t->size - 1)] = (struct track_req){
 	    .type = type, .how = TRACK_FORWARD };
-	return true;
 }
 
 /*
@@ -69,13 +81,12 @@ static inline bool track_take(struct track *t, uint8_t type)
 		return false;
 	const char asked = t->ring[t->head].type;
 
-	if (asked == FE_QUERY || k->ends != asked) {
-		if (!(asked == FE_QUERY ? k->in_query :
-		    asked == FE_EXECUTE && k->in_execute))
-			return false;
+	if ((k->part_of & TRACK_BIT(asked)) != 0) {
 		t->ready = false;
 		return true;
 	}
+	if (k->ends != asked)
+		return false;
 	track_end_plain(t, false);
 	return true;
 }

@@ -57,7 +57,12 @@ ssize_t carry_read(struct carry *c, struct stream *s, struct burst *out,
     size_t max);
 /* Only what is carried, without reading; false when nothing is. */
 bool carry_again(struct carry *c, struct burst *out);
-/* The first used bytes of the burst are done with; keep the rest. 0 or -1. */
-int carry_rest(struct carry *c, const struct burst *b, size_t used);
+/* Hot: the first used bytes of the burst are done with; keep the rest. 0 or -1. */
+static inline int carry_rest(struct carry *c, const struct burst *b,
+    size_t used)
+{
+	return used == b->len && c->at == NULL ? 0 :
+	    carry_keep(c, b->at + used, b->len - used);
+}
 
 #endif

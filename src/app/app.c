@@ -150,7 +150,8 @@ static void after_turn(void *arg)
 		closedown_turn(app);
 	if (app->ss.suspended)
 		suspend_turn(app);
-	admin_turn(&app->admin);
+	if (app->admin.consoles != NULL || app->admin.next != NULL)
+		admin_turn(&app->admin);
 }
 
 void app_run(struct app *app)

@@ -203,7 +203,7 @@ void broker_serve(struct sessions *ss, struct pool *p)
 	struct pool_client *pc;
 	struct pool_server *ps;
 
-	if (p->serving)
+	if (pool_pick_client(p) == NULL || p->serving)
 		return;
 	p->serving = true;
 	while (!ss->still && !pool_is_paused(p, ss->catalog)) {

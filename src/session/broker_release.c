@@ -1,6 +1,7 @@
 /* broker_release.c - a server is free again: the next client, or where it goes.
  * SPDX-License-Identifier: ISC */
 #include "base/probe.h"
+#include "pool/evict.h"
 #include "pool/limit.h"
 #include "session/broker.h"
 #include "session/broker_parts.h"
@@ -12,6 +13,8 @@
 
 void broker_touch_next(struct sessions *ss, const struct pool *p)
 {
+	if (!evict_is_limited(p))
+		return;
 	for (int kind = 0; kind < LIMIT_KINDS; kind++) {
 		struct pool *q = limit_is_near(p, (enum limit_kind)kind) ?
 		    limit_next(p, (enum limit_kind)kind, ss->catalog,
@@ -27,8 +30,8 @@ static bool must_hand_over(const struct server *s)
 {
 	const struct pool *p = s->ps.pool;
 
-	return (p->limits.max_db > 0 || p->limits.max_user > 0) &&
-	    s->ps.state != SERVER_LOGIN && pool_pick_client(p) != NULL &&
+	return evict_is_limited(p) && s->ps.state != SERVER_LOGIN &&
+	    pool_pick_client(p) != NULL &&
 	    limit_takes_away(&s->ps, s->ss->catalog, time_now());
 }
 

@@ -279,6 +279,9 @@ void canceler_detach(struct server *target)
 {
 	struct pool *p = target->ps.pool;
 
+	if (!target->cancel_wanted &&
+	    p->clients[CLIENT_CANCEL_WAITING] == NULL)
+		return;
 	if (target->cancel_wanted) {
 		target->cancel_wanted = false;
 		if (target->canceler != NULL && !target->canceler->sent &&

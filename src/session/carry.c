@@ -114,8 +114,3 @@ bool carry_again(struct carry *c, struct burst *out)
 	out->len = c->len;
 	return c->len > 0;
 }
-
-int carry_rest(struct carry *c, const struct burst *b, size_t used)
-{
-	return carry_keep(c, b->at + used, b->len - used);
-}

@@ -56,7 +56,7 @@ static void update(struct client *c)
  * server: what comes late is dropped, as PostgreSQL would do. (Message Flow,
  * COPY Operations; the reference waits for its end, spec/pooling.md section 15)
  */
-static bool may_part(const struct client *c, const struct server *s)
+static inline bool may_part(const struct client *c, const struct server *s)
 {
 	return track_is_done(&s->track) && s->chore == CHORE_NONE &&
 	    s->rest.bytes == 0 && s->carry.len == 0 &&
@@ -263,7 +263,7 @@ void relay_resume(struct client *c)
 /* --- from server to client --- */
 
 /* The replies of s are all passed on. */
-static void part_at_end(struct client *c, struct server *s)
+static inline void part_at_end(struct client *c, struct server *s)
 {
 	part(c, s);
 	if (c->stream.paused && client_is_open(c) &&

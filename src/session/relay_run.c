@@ -66,13 +66,14 @@ size_t relay_run_up(struct relay_up *up)
 
 	if (relay_execute_holds(&c->relay) || c->relay.resetting != RESET_NONE)
 		return 0;
-	while (up->have - n >= MSG_HEADER && !track_is_full(t)) {
+	for (unsigned room = track_room(t); room > 0 &&
+	    up->have - n >= MSG_HEADER; room--) {
 		const uint8_t *m = up->m + n;
 		const size_t size = msg_size(m, up->max);
 
-		if (size == 0 || size > up->have - n ||
-		    !is_plain(up, m, size) || !track_add_plain(t, (char)m[0]))
+		if (size == 0 || size > up->have - n || !is_plain(up, m, size))
 			break;
+		track_add_plain(t, (char)m[0]);
 		n += size;
 	}
 	return n;

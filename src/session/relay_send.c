@@ -39,8 +39,9 @@ enum relay_step relay_request(struct relay_up *up)
 	struct track *t = &up->s->track;
 	const char type = (char)up->m[0];
 
-	if (!track_add_plain(t, type) &&
-	    track_add(t, type, TRACK_FORWARD, NULL) < 0)
+	if (track_room(t) > 0)
+		track_add_plain(t, type);
+	else if (track_add(t, type, TRACK_FORWARD, NULL) < 0)
 		return relay_no_memory(up);
 	relay_pass(up);
 	return RELAY_NEXT;

@@ -418,11 +418,13 @@ static struct msg *send_how(struct world *w, char type, enum track_how how)
 	if (!is_silent(type) && how != TRACK_FAKE)
 		w->quiet = false;
 	if (tracked && !m->has_op && how == TRACK_FORWARD && !is_silent(type) &&
-	    roll(w, 2) == 0 && track_add_plain(&w->t, type))
+	    roll(w, 2) == 0 && track_room(&w->t) > 0) {
+		track_add_plain(&w->t, type);
 		w->noted++;
-	else if (tracked)
+	} else if (tracked) {
 		assert_int_equal(track_add(&w->t, type, how,
 		    m->has_op ? m : NULL), 0);
+	}
 	take_fakes(w);
 	probe(w);
 	check_done(w);
