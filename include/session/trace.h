@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "proto/msg.h"
 
@@ -40,17 +41,42 @@ static inline bool trace_is_any(const struct trace *t)
 	    t->lasting;
 }
 
-/* Hot: is this message of a server one with a tag for trace_tag()? */
-static inline bool trace_may_tell(const uint8_t *m, size_t size)
+/* Hot: is it all zero? */
+static inline bool trace_is_blank(const struct trace *t)
 {
-	/* a bit for each letter; what is none may well be taken for one */
-	static const uint32_t first = 1u << ('D' & 31) | 1u << ('R' & 31) |
-	    1u << ('L' & 31) | 1u << ('P' & 31);
+	uint64_t word[2];
+
+	_Static_assert(sizeof *t == sizeof word, "no padding");
+	memcpy(word, t, sizeof word);
+	return (word[0] | word[1]) == 0;
+}
+
+/* What a message of a server may have to do with all that. */
+enum trace_hint {
+	TRACE_NOTHING,
+	TRACE_DRAWS,		/* INSERT, COPY, MERGE: see drawn */
+	TRACE_TELLS,		/* its tag is for trace_tag() */
+};
+
+#define TRACE_LETTER(ch) (1u << ((ch) & 31))	/* or what is none */
+
+/* Hot. */
+static inline enum trace_hint trace_look(const uint8_t *m, size_t size)
+{
+	static const uint32_t tells = TRACE_LETTER('D') | TRACE_LETTER('R') |
+	    TRACE_LETTER('L') | TRACE_LETTER('P');
+	static const uint32_t draws = TRACE_LETTER('I') | TRACE_LETTER('M');
 	const uint8_t *const tag = m + MSG_HEADER;
 
-	return m[0] == BE_COMMAND_COMPLETE && size > MSG_HEADER + 1 &&
-	    (first >> (tag[0] & 31) & 1 || (tag[0] == 'C' && tag[1] == 'R') ||
-	    size == MSG_HEADER + sizeof "SET");
+	if (m[0] != BE_COMMAND_COMPLETE || size <= MSG_HEADER + 1)
+		return TRACE_NOTHING;
+	const uint32_t letter = TRACE_LETTER(tag[0]);
+
+	if (size == MSG_HEADER + sizeof "SET" || (letter & tells) != 0 ||
+	    (tag[0] == 'C' && tag[1] == 'R'))
+		return TRACE_TELLS;
+	return (letter & draws) != 0 || (tag[0] == 'C' && tag[2] == 'P') ?
+	    TRACE_DRAWS : TRACE_NOTHING;
 }
 
 #endif

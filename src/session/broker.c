@@ -44,7 +44,9 @@ static struct pool_server *find_near(const struct client *c,
 static inline struct pool_server *prefer(const struct client *c,
     struct pool_server *ps)
 {
-	return keep_sets(ps->pool) && !client_logs_in(c) ? find_near(c, ps) : ps;
+	return !keep_sets(ps->pool) || client_logs_in(c) ||
+	    (ps->lent && broker_has_same(c, server_of(ps))) ? ps :
+	    find_near(c, ps);
 }
 
 /* Link both. Returns true when the client may go on at once. */

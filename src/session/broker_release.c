@@ -36,9 +36,10 @@ static bool must_hand_over(const struct server *s)
 }
 
 /* False: it is asked; meanwhile nobody gets it. */
-static bool knows_base(struct server *s)
+static inline bool knows_base(struct server *s)
 {
-	if (keep_knows_base(s))
+	if (!keep_is_on(s->ps.pool) || s->keep.has != NULL ||
+	    keep_knows_base(s))
 		return true;
 	if (server_is_open(s))
 		pool_server_set(&s->ps, SERVER_TESTED);

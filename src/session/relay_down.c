@@ -323,7 +323,7 @@ static enum relay_step on_complete(struct relay_down *d)
 		return fail_memory(d);
 	relay_reset_tag(d);
 	relay_watch_tag(d);
-	if (!trace_may_tell(d->m, d->size))
+	if (trace_look(d->m, d->size) != TRACE_TELLS)
 		return on_reply(d);
 	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
 		if (has_tag(d, tags[i]) && forget_statements(d) < 0)

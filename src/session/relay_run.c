@@ -21,6 +21,16 @@
 
 /* --- from client to server --- */
 
+/* As is_plain(), of a Parse. What sql_seen.h knows does not matter either. */
+static inline bool is_plain_parse(const struct relay_up *up, const char *body,
+    size_t n)
+{
+	if (n < 2 || body[0] != '\0')
+		return !up->named && !(up->watched && sql_may_leave(body, n));
+	return up->watched ? sql_seen_is_plain(&up->c->ss->seen, body, n) :
+	    !up->named || !sql_may_matter_alone(body[1]);
+}
+
 /*
  * Is a whole message, with what it may do to named statements, the server's
  * business alone? What is no request, is not.
@@ -33,11 +43,7 @@ static inline bool is_plain(const struct relay_up *up, const uint8_t *m,
 
 	switch (m[0]) {
 	case FE_PARSE:
-		return (!up->named || (n > 1 && body[0] == '\0' &&
-		    !sql_may_matter_alone(body[1]))) &&
-		    (!up->watched || (n > 1 && body[0] != '\0' ?
-		    !sql_may_leave(body, n) :
-		    sql_seen_is_plain(&up->c->ss->seen, body, n)));
+		return is_plain_parse(up, body, n);
 	case FE_BIND:
 		return !up->named || (n > 1 && body[0] == '\0' &&
 		    body[1] == '\0');
@@ -127,15 +133,6 @@ static inline bool take_ready(struct relay_down *d, const uint8_t *m,
 	return true;
 }
 
-/* INSERT, COPY and MERGE, which mean nothing else: see struct trace. */
-static inline bool draws(const uint8_t *m)
-{
-	const uint8_t *const tag = m + MSG_HEADER;
-
-	return m[0] == BE_COMMAND_COMPLETE && (tag[0] == 'I' ||
-	    tag[0] == 'M' || (tag[0] == 'C' && tag[2] == 'P'));
-}
-
 size_t relay_run_down(struct relay_down *d)
 {
 	struct track *t = &d->s->track;
@@ -150,12 +147,16 @@ size_t relay_run_down(struct relay_down *d)
 		const uint8_t *m = d->m + n;
 		const size_t size = msg_size(m, d->max);
 
-		if (size == 0 || size > d->have - n || trace_may_tell(m, size))
+		if (size == 0 || size > d->have - n)
+			break;
+		const enum trace_hint hint = trace_look(m, size);
+
+		if (hint == TRACE_TELLS)
 			break;
 		if (m[0] == BE_READY_FOR_QUERY ? !take_ready(d, m, size) :
 		    !track_take(t, m[0]))
 			break;
-		if (watched && draws(m))
+		if (hint == TRACE_DRAWS && watched)
 			d->s->trace.drawn = true;
 		n += m[0] != BE_DATA_ROW ? size :
 		    msg_run(m, d->have - n, d->max);

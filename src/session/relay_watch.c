@@ -116,8 +116,10 @@ void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt)
 {
 	struct trace *const t = &up->s->trace;
 
-	t->marked = t->marked || stmt->leaves;
-	t->unlisted = t->unlisted || up->c->ss->custom.unsure;
+	if (stmt->leaves)
+		t->marked = true;
+	if (up->c->ss->custom.unsure)
+		t->unlisted = true;
 }
 
 /* Of a client that is pinned: may it have what pins it no more? */

@@ -33,6 +33,39 @@ static void test_tags_tell(void **state)
 	}
 }
 
+static enum trace_hint look(char type, const char *tag)
+{
+	uint8_t m[MSG_HEADER + 32] = { (uint8_t)type };
+	const size_t n = strlen(tag) + 1;
+
+	memcpy(m + MSG_HEADER, tag, n);
+	return trace_look(m, MSG_HEADER + n);
+}
+
+/* What trace_tag() would note must not be passed by. */
+static void test_the_hot_path_leaves_out_no_tag_that_tells(void **state)
+{
+	static const char *const tags[] = { "SET", "RESET", "LISTEN", "DO",
+	    "DECLARE CURSOR", "PREPARE", "LOAD", "CREATE TABLE", "DISCARD ALL",
+	    "SELECT 1", "INSERT 0 1", "MERGE 2", "COPY 3", "UPDATE 1", "BEGIN",
+	    "COMMIT", "CLOSE CURSOR", "NOTIFY", "CREATE SEQUENCE", "" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
+		const enum trace_hint hint = look(BE_COMMAND_COMPLETE, tags[i]);
+		struct trace t = { 0 };
+
+		assert_true(trace_is_blank(&t));
+		trace_tag(&t, tags[i], true);
+		assert_true(trace_is_blank(&t) || hint != TRACE_NOTHING);
+		assert_int_equal(look(BE_DATA_ROW, tags[i]), TRACE_NOTHING);
+		t.drawn = false;
+		assert_true(trace_is_blank(&t) || hint == TRACE_TELLS);
+	}
+	assert_int_equal(look(BE_COMMAND_COMPLETE, "INSERT 0 1"), TRACE_DRAWS);
+	assert_int_equal(look(BE_COMMAND_COMPLETE, "SELECT 1"), TRACE_NOTHING);
+}
+
 static void test_set_local_leaves_nothing(void **state)
 {
 	struct trace t = { .local = 2 };
@@ -98,6 +131,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tags_tell),
+		cmocka_unit_test(
+		    test_the_hot_path_leaves_out_no_tag_that_tells),
 		cmocka_unit_test(test_set_local_leaves_nothing),
 		cmocka_unit_test(test_error_leaves_doubt),
 		cmocka_unit_test(test_discard_all_takes_back),
