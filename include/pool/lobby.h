@@ -35,6 +35,7 @@ struct lobby {
 	unsigned count;
 	size_t bytes;			/* that they hold, in all */
 	struct lobby_source *sources;	/* uthash by address */
+	struct lobby_source *last;	/* of them that was left by all */
 	struct lobby_source *marked;	/* DL: that failed, longest ago first */
 	unsigned marks;
 	struct wheel penalties;

@@ -257,10 +257,14 @@ static bool is_inside(const struct net_cidr *c, const struct net_addr *a,
 	    (a->family != NET_IPV4 && a->family != NET_IPV6))
 		return false;
 
-	for (unsigned i = 0; i < address_bits(a) / 8; i++) {
-		const unsigned mask = masked ? c->mask[i] : 0xff;
+	for (unsigned i = 0; i < address_bits(a) / 8; i += sizeof(uint32_t)) {
+		uint32_t ip, base, mask = UINT32_MAX;
 
-		if (((a->ip[i] ^ c->base.ip[i]) & mask) != 0)
+		memcpy(&ip, a->ip + i, sizeof ip);
+		memcpy(&base, c->base.ip + i, sizeof base);
+		if (masked)
+			memcpy(&mask, c->mask + i, sizeof mask);
+		if (((ip ^ base) & mask) != 0)
 			return false;
 	}
 	return true;

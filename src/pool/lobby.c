@@ -70,12 +70,26 @@ static struct lobby_source *source_get(struct lobby *l,
 	return NULL;
 }
 
-static void source_drop_idle(struct lobby *l, struct lobby_source *s)
+/* Nobody is there, and nothing of it is remembered. */
+static bool is_vacant(const struct lobby_source *s)
 {
-	if (s->count > 0 || s->failures > 0)
-		return;
+	return s != NULL && s->count == 0 && s->failures == 0;
+}
+
+static void source_free(struct lobby *l, struct lobby_source *s)
+{
 	HASH_DEL(l->sources, s);
 	mem_free(s);
+}
+
+/* The last one stays, as the next client is likely to come from there. */
+static void source_drop_idle(struct lobby *l, struct lobby_source *s)
+{
+	if (!is_vacant(s) || s == l->last)
+		return;
+	if (is_vacant(l->last))
+		source_free(l, l->last);
+	l->last = s;
 }
 
 static void source_forgive(struct lobby *l, struct lobby_source *s)
@@ -106,6 +120,9 @@ void lobby_fini(struct lobby *l)
 {
 	while (l->marked != NULL)
 		source_forgive(l, l->marked);
+	if (l->last != NULL)
+		source_free(l, l->last);
+	l->last = NULL;
 }
 
 int lobby_enter(struct lobby *l, struct lobby_guest *g,
