@@ -151,6 +151,8 @@ static const char sample_head[] =
     "auth_type = scram-sha-256\n"
     "auth_file = /etc/pgsluice/userlist.txt\n"
     "pool_mode = transaction\n"
+    "; What a client has set goes with it from server to server.\n"
+    "session_state = keep\n"
     "max_client_conn = 1000\n"
     "default_pool_size = 20\n"
     "admin_users = postgres\n"
