@@ -19,7 +19,7 @@ struct auth_query {
 	void (*answered)(struct client *c);	/* may close c */
 	struct auth_answer answer;	/* as far as it is here */
 	struct credentials *found;	/* counted: the secret; NULL = no row */
-	char name[CONFIG_USER_MAX];	/* of the row */
+	char *name;			/* owned: of the row; NULL = no row */
 };
 
 /* Is there an auth_user for the database of c? */

@@ -36,19 +36,18 @@ struct login {
 	size_t asked_bytes;		/* of the message that is looked at */
 	struct startup startup;		/* kind STARTUP_MESSAGE once it came */
 	enum auth_type method;		/* chosen for this login */
+	enum hba_host_state host_state;	/* of the next rule */
 	struct hba *hba;		/* counted: of the rule */
 	const struct hba_rule *rule;	/* that chose it; NULL = none did */
-	enum hba_host_state host_state;	/* of the next one */
 	char *host;			/* owned: the name of its machine */
 	struct dns_host *host_query;	/* is being asked for */
 	void (*host_answered)(struct client *c);
 	char *db_name;			/* owned; as asked for */
 	char *options;			/* owned; NULL = none */
 	char *application_name;		/* owned; NULL = none */
-	char *extensions[LOGIN_EXTENSIONS_MAX];	/* owned */
-	unsigned extension_count;
+	char **extensions;		/* owned, as they are; NULL = none */
+	unsigned extension_count, other_count;
 	struct writer others[2];	/* see login_others.h; by name, in options */
-	unsigned other_count;
 	struct err *unsupported;	/* owned: why the first may be refused */
 	enum login_proxy proxy;
 	unsigned to;			/* the worker it departs for */

@@ -252,13 +252,17 @@ static int on_row(struct server *s, struct auth_query *q)
 {
 	const struct auth_answer *a = &q->answer;
 	struct credentials *cr = make_credentials(&a->secret);
+	char *const name = mem_strndup(a->name.at, a->name.len);
 
-	if (cr == NULL)
+	if (cr == NULL || name == NULL) {
+		credentials_unref(&cr);
+		mem_free(name);
 		return refuse_memory(s);
+	}
 	credentials_unref(&q->found);
+	mem_free(q->name);
 	q->found = cr;
-	snprintf(q->name, sizeof q->name, "%.*s",
-	    (int)a->name.len, a->name.at);
+	q->name = name;
 	return 0;
 }
 

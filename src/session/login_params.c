@@ -75,6 +75,11 @@ static int take_extension(struct login *l, const char *name, struct err *e)
 {
 	if (l->extension_count == LOGIN_EXTENSIONS_MAX)
 		return 0;
+	if (l->extensions == NULL)
+		l->extensions = mem_zalloc(LOGIN_EXTENSIONS_MAX *
+		    sizeof *l->extensions);
+	if (l->extensions == NULL)
+		return no_memory(e);
 	char *copy = mem_strdup(name);
 
 	if (copy == NULL)

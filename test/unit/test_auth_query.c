@@ -124,6 +124,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	credentials_unref(&seen.query.found);
+	mem_free(seen.query.name);
 	*conf.set = conf.before;
 	limit_queue_fini(&house.db.queue);
 	catalog_free(&house.ss.catalog);

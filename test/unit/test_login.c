@@ -282,7 +282,8 @@ static void answer(struct client *c, const char *secret)
 
 	if (secret != NULL) {
 		q->found = credentials_new(secret);
-		snprintf(q->name, sizeof q->name, "bob");
+		q->name = mem_strdup("bob");
+		assert_non_null(q->name);
 	}
 	q->answered(c);
 	login_turns();
