@@ -31,16 +31,16 @@ void channels_send(struct client *c, const void *p, size_t n);
 /* The same, but they are to come behind what ends the move of c. */
 void channels_keep(struct client *c, const void *p, size_t n);
 /*
+ * What c has told itself, by a server that it does not hear: it comes when the
+ * channel is one of its own.
+ */
+void channels_keep_early(struct client *c, const void *p, size_t n);
+void channels_tell_early(struct client *c);
+/*
  * If both have told the mark: all is as it was to be. What is due waits for
  * channels_flush().
  */
 void channels_end_move(struct client *c);
-/*
- * The server has told its mark by which c is to have all from there. It listens
- * since its LISTEN, and others may have got between that and the mark: so what
- * it has told is the listener's, but of channels that it alone has.
- */
-void channels_drop_early(struct client *c);
 /* c may be between two messages: what has waited goes. May close c. */
 void channels_flush(struct client *c);
 

@@ -69,7 +69,6 @@ struct keep {
 	uint8_t brought;	/* enum brought */
 	bool confirmed;		/* that was not undone */
 	bool undone;		/* it may have been */
-	bool hears_mark;	/* it listens to a channel of ours */
 	bool discarded;		/* all was, in what the probe is about */
 	bool surplus;		/* it listens to more than can be moved */
 	bool leaves;		/* it was told to listen no more */

@@ -76,6 +76,12 @@ size_t relay_run_up(struct relay_up *up);
 /* The same from a server: they change nothing but what is owed. */
 size_t relay_run_down(struct relay_down *d);
 
+/*
+ * What c was not told is known: it is told now, unless it is not in force yet.
+ * False: then, or when c is closed.
+ */
+bool relay_knows_end(struct client *c);
+
 /* A query of the client is answered in full; status is that it ended with. */
 void relay_note_end(struct client *c, char status);
 

@@ -21,6 +21,13 @@ enum resetting {
 	RESET_GUESSED,	/* as DONE; of what is told by what has changed */
 };
 
+/* The end of a transaction, once it is there. */
+enum withheld {
+	WITHHELD_NOT,
+	WITHHELD,		/* ... until it is known what it has changed */
+	WITHHELD_TO_SETTLE,	/* ... and in force */
+};
+
 /* Embedded in client; all zero at first. */
 struct relay_state {
 	bool hold;		/* what follows waits for the replies */
@@ -29,6 +36,7 @@ struct relay_state {
 	bool discards;		/* a batch was given up: see relay_discard() */
 	bool repeats;		/* the batch is asked once more: see
 				 * relay_repeat() */
+	uint8_t withheld;	/* enum withheld: a ReadyForQuery I */
 	uint8_t resetting;	/* enum resetting */
 	struct {		/* what the unnamed statement deallocates: */
 		char *name;	/* owned; the client's, or NULL */

@@ -13,7 +13,7 @@
 
 struct err;
 
-#define SNAPSHOT_VERSION 7
+#define SNAPSHOT_VERSION 8
 
 enum snapshot_flag {
 	SNAPSHOT_WAITING = 1 << 0,	/* client: asked for a server */
@@ -35,6 +35,13 @@ enum snapshot_flag {
 	SNAPSHOT_LINKED = 1 << 20,	/* server: to a client */
 	SNAPSHOT_CANCEL = 1 << 21,	/* server: cancel_wanted */
 	SNAPSHOT_DRAWN = 1 << 22,	/* server: the field, in keep or trace */
+	SNAPSHOT_HEARS_SERVER = 1 << 23,	/* client: of struct listening, */
+	SNAPSHOT_HEARS_NOBODY = 1 << 24,	/* or this; else the listener */
+	SNAPSHOT_LISTENING = 1 << 25,	/* server: the state */
+	SNAPSHOT_LISTENS = 1 << 26,	/* server: trace.listens */
+	SNAPSHOT_BROUGHT = 1 << 27,	/* server: keep.brought */
+	SNAPSHOT_BROUGHT_INSIDE = 1 << 28,	/* the same */
+	SNAPSHOT_UNDONE = 1 << 29,	/* server: keep.undone */
 };
 
 /* Of struct baggage; at NULL: none. */
@@ -92,6 +99,7 @@ struct snapshot_server {
 	uint8_t pins;
 	bool unlisted;
 	struct reader names;	/* of custom parameters to ask it for */
+	uint32_t bring;		/* of struct keep */
 };
 
 /* 0, or -1 with e set: not ours, or of another version. */

@@ -24,6 +24,7 @@ struct trace {
 	bool unlisted;		/* custom parameters of unknown names, too */
 	bool discarded;		/* all was taken back before the others */
 	bool drawn;		/* sequences may have given numbers */
+	bool listens;		/* what its client listens to may be changed */
 	bool lasting;		/* a statement that may leave something has a
 				 * name: whoever runs it is not known */
 };
@@ -41,14 +42,16 @@ static inline bool trace_is_any(const struct trace *t)
 	    t->lasting;
 }
 
-/* Hot: is it all zero? */
+/* Hot: is it all zero? What pads it may have it taken for more. */
 static inline bool trace_is_blank(const struct trace *t)
 {
 	uint64_t word[2];
+	uint32_t last;
 
-	_Static_assert(sizeof *t == sizeof word, "no padding");
+	_Static_assert(sizeof *t == sizeof word + sizeof last, "all of it");
 	memcpy(word, t, sizeof word);
-	return (word[0] | word[1]) == 0;
+	memcpy(&last, (const char *)t + sizeof word, sizeof last);
+	return (word[0] | word[1] | last) == 0;
 }
 
 /* What a message of a server may have to do with all that. */

@@ -255,7 +255,7 @@ static int walk_pool(const struct walk *w, const struct pool *p)
 	static const enum client_state clients[] = { CLIENT_ACTIVE,
 		CLIENT_WAITING, CLIENT_WELCOME };
 	static const enum server_state servers[] = { SERVER_ACTIVE,
-		SERVER_IDLE, SERVER_USED, SERVER_TESTED, SERVER_LOGIN };
+		SERVER_IDLE, SERVER_LISTENING, SERVER_USED, SERVER_TESTED, SERVER_LOGIN };
 	struct pool_client *pc;
 	struct pool_server *ps;
 

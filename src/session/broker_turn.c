@@ -241,7 +241,7 @@ void broker_reconnect_pool(struct sessions *ss, struct pool *p)
 	replication_drop_logins(p, CLOSE_CONNECT_STRING_CHANGED);
 	close_list(p, SERVER_IDLE, CLOSE_CONFIGURATION_CHANGED);
 	close_list(p, SERVER_USED, CLOSE_CONFIGURATION_CHANGED);
-	close_list(p, SERVER_LISTENING, CLOSE_CONFIGURATION_CHANGED);
+	listener_renew(p);
 	mark(p, SERVER_ACTIVE);
 	mark(p, SERVER_TESTED);
 	mark(p, SERVER_BEING_CANCELED);

@@ -32,16 +32,21 @@ bool channels_is_marker(const char *name)
 	    strspn(name + n, "0123456789abcdef") == 16;
 }
 
-static struct listener *get_listener(struct pool *p)
+struct listener *channels_get_listener(struct pool *p)
 {
-	if (p->hearing.listener != NULL)
-		return p->hearing.listener;
-	p->hearing.listener = mem_zalloc(sizeof *p->hearing.listener);
-	if (p->hearing.listener == NULL)
+	struct listener *l = p->hearing.listener;
+
+	if (l != NULL)
+		return l;
+	l = mem_zalloc(sizeof *l);
+	if (l == NULL)
 		return NULL;
-	p->hearing.listener->pool = p;
-	draw_marker(p->hearing.listener);
-	return p->hearing.listener;
+	l->pool = p;
+	l->ear = EAR_ONE;
+	writer_init(&l->ahead, CHANNELS_WAITING);
+	draw_marker(l);
+	p->hearing.listener = l;
+	return l;
 }
 
 static struct channel *get_channel(struct listener *l, const char *name)
@@ -69,7 +74,7 @@ static struct channel *get_channel(struct listener *l, const char *name)
 static struct listening *get_listening(struct client *c)
 {
 	struct listener *const l = c->listening != NULL ? NULL :
-	    get_listener(c->pc.pool);
+	    channels_get_listener(c->pc.pool);
 
 	if (l == NULL)
 		return c->listening;
@@ -82,6 +87,7 @@ static struct listening *get_listening(struct client *c)
 	c->listening->client = c;
 	writer_init(&c->listening->waiting, CHANNELS_WAITING);
 	writer_init(&c->listening->ahead, CHANNELS_WAITING);
+	writer_init(&c->listening->early, CHANNELS_WAITING);
 	DL_APPEND(l->clients, c->listening);
 	return c->listening;
 }
@@ -91,15 +97,16 @@ void channels_tidy(struct listener *l)
 	struct channel *ch, *next;
 
 	HASH_ITER(hh, l->channels, ch, next) {
-		if (ch->first != NULL || (l->server != NULL &&
-		    (ch->listened || ch->asked)))
+		if (ch->first != NULL || ch->listened != 0 || ch->asked != 0)
 			continue;
 		HASH_DEL(l->channels, ch);
 		mem_free(ch);
 	}
-	if (l->channels != NULL || l->server != NULL || l->clients != NULL)
+	if (l->channels != NULL || l->server != NULL || l->next != NULL ||
+	    l->clients != NULL)
 		return;
 	l->pool->hearing.listener = NULL;
+	writer_fini(&l->ahead);
 	mem_free(l);
 }
 
@@ -144,7 +151,7 @@ static void touch(struct client *c, struct listener *l)
 	catalog_touch_pool(c->ss->catalog, l->pool);
 }
 
-int channels_add(struct client *c, const char *name, enum channel_from from)
+int channels_add(struct client *c, const char *name, enum subscribed is)
 {
 	struct listening *const g = get_listening(c);
 	struct channel *const ch = g == NULL ? NULL :
@@ -159,7 +166,7 @@ int channels_add(struct client *c, const char *name, enum channel_from from)
 	}
 	it->channel = ch;
 	it->by = g;
-	it->from = from;
+	it->is = is;
 	DL_APPEND(ch->first, it);
 	DL_APPEND2(g->own, it, own_prev, own_next);
 	g->count++;
@@ -182,23 +189,45 @@ static uint64_t number(struct listener *l, const char *list, size_t len)
 	return l->last_list;
 }
 
-void channels_retain(struct client *c, const void *list, size_t len)
+unsigned channels_retain(struct client *c, const void *list, size_t len)
 {
 	struct listening *const g = c->listening;
 	struct subscription *it, *next;
+	unsigned n = 0;
 
 	if (g == NULL)
-		return;
+		return 0;
 	const uint64_t listed = number(g->listener, list, len);
 
 	DL_FOREACH_SAFE2(g->own, it, next, own_next) {
-		if (it->channel->list != listed)
+		if (it->channel->list == listed)
+			continue;
+		n++;
+		if (channels_source(g) == HEARS_LISTENER)
+			it->is = TO_GO;
+		else
 			drop(it);
 	}
 	if (g->own == NULL)
 		channels_leave(c);
 	else
 		touch(c, g->listener);
+	return n;
+}
+
+void channels_settle(struct client *c)
+{
+	struct listening *const g = c->listening;
+	struct subscription *it, *next;
+
+	g->settles = 0;
+	DL_FOREACH_SAFE2(g->own, it, next, own_next) {
+		if (it->is == TO_GO)
+			drop(it);
+		else
+			it->is = SUBSCRIBED;
+	}
+	touch(c, g->listener);
 }
 
 void channels_leave(struct client *c)
@@ -216,6 +245,7 @@ void channels_leave(struct client *c)
 	DL_DELETE(l->clients, g);
 	writer_fini(&g->waiting);
 	writer_fini(&g->ahead);
+	writer_fini(&g->early);
 	mem_free(g);
 	channels_tidy(l);
 }

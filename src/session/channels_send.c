@@ -71,31 +71,33 @@ void channels_keep(struct client *c, const void *p, size_t n)
 	writer_bytes(&c->listening->ahead, p, n);
 }
 
-void channels_drop_early(struct client *c)
-{
-	struct writer *const w = &c->listening->ahead;
-	const struct subscription *it;
-	struct notification n;
-	size_t kept = 0, size;
-
-	for (size_t at = 0; at < w->len; at += size) {
-		size = msg_size(w->at + at, UINT32_MAX);
-		it = channels_parse(w->at + at, size, &n) ?
-		    channels_find(c, n.channel) : NULL;
-		if (it != NULL && it->from != FROM_SERVER)
-			continue;
-		memmove(w->at + kept, w->at + at, size);
-		kept += size;
-	}
-	w->len = kept;
-}
-
 static struct writer take(struct writer *w)
 {
 	const struct writer all = *w;
 
 	writer_init(w, CHANNELS_WAITING);
 	return all;
+}
+
+void channels_keep_early(struct client *c, const void *p, size_t n)
+{
+	writer_bytes(&c->listening->early, p, n);
+}
+
+void channels_tell_early(struct client *c)
+{
+	struct writer all = take(&c->listening->early);
+	struct notification n;
+	size_t size;
+
+	for (size_t at = 0; at < all.len && !all.failed; at += size) {
+		size = msg_size(all.at + at, UINT32_MAX);
+		if (channels_parse(all.at + at, size, &n) &&
+		    channels_find(c, n.channel) != NULL)
+			writer_bytes(&c->listening->waiting, all.at + at, size);
+	}
+	c->listening->waiting.failed |= all.failed;
+	writer_fini(&all);
 }
 
 void channels_flush(struct client *c)
@@ -118,16 +120,10 @@ void channels_flush(struct client *c)
 void channels_end_move(struct client *c)
 {
 	struct listening *const g = c->listening;
-	struct subscription *it;
 
 	if (g->marks != MARK_BOTH)
 		return;
-	DL_FOREACH2(g->own, it, own_next) {
-		if (it->from == TO_LISTENER)
-			it->from = FROM_LISTENER;
-		else if (it->from == TO_SERVER)
-			it->from = FROM_SERVER;
-	}
+	g->hears = g->becomes;
 	g->token = 0;
 	g->marks = 0;
 	struct writer all = take(&g->ahead);

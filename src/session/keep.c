@@ -110,7 +110,7 @@ void keep_ask(struct server *s)
 	writer_fini(&k->channels);
 	writer_init(&k->channels, BAGGAGE_BYTES);
 	k->found = 0;
-	k->canceled = k->accented = k->hears_mark = false;
+	k->canceled = k->accented = k->confirmed = false;
 	writer_init(&sql, BAGGAGE_BYTES);
 	write_text(&sql, KEEP_BEGIN);
 	if (k->tries++ > 0)
@@ -150,9 +150,7 @@ static void note_mark(struct keep *k, char mark, const char *value,
 		return;
 	memcpy(text, value, len);
 	text[len] = '\0';
-	if (mark == 'l' && channels_is_marker(text))
-		k->hears_mark = true;
-	else if (mark == 'l')
+	if (mark == 'l' && !channels_is_marker(text))
 		writer_str(&k->channels, text);
 	if (mark == 'b')
 		k->confirmed |= num_parse_u32(text, &n) == 0 && n == k->bring;
@@ -366,7 +364,6 @@ static void note_discard(struct client *c, struct server *s)
 	baggage_put(&k->has, none);
 	baggage_unref(&none);
 	baggage_unref(&c->baggage);	/* as if c had just come */
-	channels_leave(c);
 	keep_set_pins(s, k->pins & PIN_LOADED);
 	if (s->ps.pool->key.db->conf->connect_query != NULL)
 		s->ps.stained = true;

@@ -1,8 +1,7 @@
-/* listener_move.c - channels of a client: from its server to the listener.
+/* listener_move.c - channels of a client: its server, and the listener.
  *
- * And back, for as long as PostgreSQL is to tell which of them are left.
+ * What it listens to, a server tells: the one that it has at the moment.
  * SPDX-License-Identifier: ISC */
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <utlist.h>
@@ -15,39 +14,43 @@
 #include "session/channels_send.h"
 #include "session/client.h"
 #include "session/listener.h"
+#include "session/listener_parts.h"
 #include "session/server.h"
 #include "session/sessions.h"
 
-#define SQL_BYTES (1 << 18)
-
-/* sql is complete. 0 or -1 (s is closed). */
-static int ask(struct server *s, struct writer *sql, enum server_chore chore)
+/*
+ * The streams of s and of the listener meet there. What c has from one of them
+ * is to come from the other (becomes) from then on.
+ */
+static int send_mark(struct listening *g, struct server *s,
+    enum hears becomes)
 {
-	int rc = -1;
+	struct writer sql;
 
-	writer_u8(sql, 0);
-	if (sql->failed)
-		server_fail(s, CLOSE_OUT_OF_MEMORY);
-	else
-		rc = server_send_query(s, (const char *)sql->at, chore);
-	writer_fini(sql);
-	return rc;
-}
-
-static void write_text(struct writer *w, const char *s)
-{
-	writer_bytes(w, s, strlen(s));
+	g->token = listener_draw(g->listener);
+	g->marks = 0;
+	g->becomes = becomes;
+	writer_init(&sql, LISTENER_SQL);
+	listener_text(&sql, KEEP_BEGIN "SET LOCAL statement_timeout=0;");
+	channels_write(&sql, "LISTEN", g->listener->marker);
+	listener_write_mark(g->listener, g->token, &sql);
+	return listener_ask(s, &sql, CHORE_LISTEN);
 }
 
 /* --- what the probe has found --- */
 
-/* Would the listener be told the same names and payloads as c? */
-static bool is_same_encoding(const struct client *c)
+/*
+ * Would the listener be told the same names and payloads as c, by what s had at
+ * first? The welcome is gone after a RECONNECT.
+ */
+static bool is_same_encoding(const struct client *c, const struct server *s)
 {
 	const struct welcome *const w = c->pc.pool->welcome;
+	const struct params *const set = s->origin.set != NULL ?
+	    s->origin.set : w == NULL ? NULL : w->params;
 	const char *const own = params_get(c->params, PARAMS_CLIENT_ENCODING);
-	const char *const other = w == NULL ? NULL :
-	    params_get(w->params, PARAMS_CLIENT_ENCODING);
+	const char *const other = set == NULL ? NULL :
+	    params_get(set, PARAMS_CLIENT_ENCODING);
 
 	return own != NULL && other != NULL && strcasecmp(own, other) == 0;
 }
@@ -71,42 +74,6 @@ static bool is_all_known(const struct keep *k)
 	    (k->brought == BROUGHT_INSIDE && (k->confirmed || !k->undone));
 }
 
-/* What was brought to s was undone: all is as before. */
-static void take_back(struct client *c)
-{
-	struct subscription *it;
-
-	DL_FOREACH2(c->listening->own, it, own_next) {
-		if (it->from == TO_SERVER)
-			it->from = FROM_LISTENER;
-	}
-	c->listening->marks = MARK_BOTH;
-	channels_end_move(c);
-}
-
-/* An UNLISTEN * of the client has taken the mark away: it never comes. */
-static void miss_mark(struct client *c, const struct keep *k)
-{
-	struct listening *const g = c->listening;
-
-	if (g == NULL || g->token == 0 || !g->to_server || k->hears_mark)
-		return;
-	g->marks |= MARK_SERVER;
-	channels_end_move(c);
-}
-
-static bool has_word(const uint8_t *p, size_t n)
-{
-	static const char word[] = "listen";
-	const size_t len = sizeof word - 1;
-
-	for (size_t i = 0; i + len <= n; i++)
-		if ((p[i] | 0x20) == 'l' &&
-		    strncasecmp((const char *)p + i, word, len) == 0)
-			return true;
-	return false;
-}
-
 /* Has c prepared a statement with which it may say (UN)LISTEN at any time? */
 static bool has_prepared(const struct client *c)
 {
@@ -114,41 +81,126 @@ static bool has_prepared(const struct client *c)
 	unsigned at = 0;
 
 	while ((n = slots_next(c->statements, &at)) != NULL)
-		if (has_word(n->stmt->body, n->stmt->len))
+		if (listener_has(n->stmt->body, n->stmt->len, "listen"))
 			return true;
 	return false;
 }
 
-/* What is new is told by s for the time being. */
-static void add_found(struct client *c, const struct writer *found)
+/* Returns how many of them are new; there may be no memory for all. */
+static unsigned add_found(struct client *c, const struct writer *found,
+    enum subscribed is)
 {
 	const char *name = (const char *)found->at;
 	const char *const end = name + found->len;
+	unsigned n = 0;
 
 	for (; name < end; name += strlen(name) + 1)
 		if (channels_find(c, name) == NULL)
-			(void)channels_add(c, name, FROM_SERVER);
+			n += channels_add(c, name, is) == 0;
 	if (c->listening != NULL && has_prepared(c))
 		c->listening->always = true;
+	return n;
+}
+
+/* It is in force with the next answer of the listener. */
+static void await_listener(struct listening *g)
+{
+	struct listener *const l = g->listener;
+
+	g->settles = l->to_ask = l->asked + 1;
+	l->look = true;
+	catalog_touch_pool(g->client->ss->catalog, l->pool);
+}
+
+/* What c listens to, of those that the listener is to tell it. */
+static void note_found(struct client *c, struct server *s, bool known)
+{
+	const struct writer *const found = &s->keep.channels;
+	const bool fits = is_same_encoding(c, s) &&
+	    channels_count(c) + count_new(c, found) <= CHANNELS_MAX;
+	const bool heard = channels_source(c->listening) == HEARS_LISTENER;
+	unsigned n = known ? channels_retain(c, found->at, found->len) : 0;
+
+	if (fits && c->listening != NULL)
+		n += add_found(c, found, heard ? TO_COME : SUBSCRIBED);
+	if (c->listening == NULL)
+		return;
+	s->keep.surplus = count_new(c, found) > 0;
+	if (s->keep.surplus && (!heard || c->listening->token != 0)) {
+		channels_settle(c);
+		listener_hear_server(c);
+	} else if (s->keep.surplus) {
+		c->listening->settles = c->listening->listener->asked + 1;
+		(void)send_mark(c->listening, s, HEARS_SERVER);
+	} else if (n > 0 && heard) {
+		await_listener(c->listening);
+	}
+	if (n == 0)
+		writer_fini(&c->listening->early);
+}
+
+/* The same where s tells it. */
+static void note_own(struct client *c, struct server *s)
+{
+	struct keep *const k = &s->keep;
+	const struct writer *const found = &k->channels;
+
+	(void)channels_retain(c, found->at, found->len);
+	if (k->pins == PIN_LISTEN && is_same_encoding(c, s) &&
+	    channels_count(c) + count_new(c, found) <= CHANNELS_MAX)
+		(void)add_found(c, found, SUBSCRIBED);
+	k->surplus = (k->pins & PIN_LISTEN) != 0 && count_new(c, found) > 0;
+}
+
+/* If another process goes on here, it is to ask s again. */
+static void keep_in_doubt(const struct client *c, struct server *s)
+{
+	if (c->relay.withheld != WITHHELD_NOT && listener_is_unsettled(c))
+		s->keep.brought = BROUGHT;
 }
 
 void listener_note(struct client *c, struct server *s)
 {
 	struct keep *const k = &s->keep;
-	struct writer *const found = &k->channels;
+	const bool known = is_all_known(k);
 
-	if (is_all_known(k))
-		channels_retain(c, found->at, found->len);
-	else if (k->brought == BROUGHT_INSIDE && c->listening != NULL)
-		take_back(c);
-	miss_mark(c, k);
-	if (k->pins == PIN_LISTEN && is_same_encoding(c) &&
-	    channels_count(c) + count_new(c, found) <= CHANNELS_MAX)
-		add_found(c, found);
-	k->surplus = (k->pins & PIN_LISTEN) != 0 && count_new(c, found) > 0;
 	k->brought = BROUGHT_NOTHING;
 	k->confirmed = k->undone = k->discarded = false;
-	writer_fini(found);
+	if (c->listening == NULL ||
+	    channels_source(c->listening) == HEARS_SERVER)
+		note_own(c, s);
+	else
+		note_found(c, s, known);
+	writer_fini(&k->channels);
+	if (known)
+		keep_in_doubt(c, s);
+}
+
+void listener_discarded(struct client *c)
+{
+	struct listening *const g = c->listening;
+
+	if (g == NULL || channels_source(g) != HEARS_LISTENER ||
+	    channels_retain(c, "", 0) == 0) {
+		channels_leave(c);
+		return;
+	}
+	await_listener(g);
+	keep_in_doubt(c, server_of(c->pc.server));
+}
+
+bool listener_is_unsettled(const struct client *c)
+{
+	return c->listening != NULL && c->listening->settles != 0;
+}
+
+bool listener_withholds(const struct client *c, const struct server *s)
+{
+	const struct listening *const g = c->listening;
+
+	return g != NULL && channels_source(g) == HEARS_LISTENER &&
+	    keep_is_on(s->ps.pool) && s->ps.mode != POOL_SESSION &&
+	    (s->trace.listens || s->keep.brought != BROUGHT_NOTHING);
 }
 
 /* --- to the listener --- */
@@ -163,66 +215,18 @@ static bool is_at_rest(const struct client *c, const struct server *s)
 	    s->ps.mode != POOL_SESSION;
 }
 
-enum heard { HEARD_ALL, HEARD_SOME, HEARD_NOT_YET };
-
-/* Does the listener hear what c has from its server? */
-static enum heard how_heard(const struct listening *g)
+/* Does the listener hear all that c has from its server? */
+static bool is_heard(const struct listening *g)
 {
+	const struct listener *const l = g->listener;
 	const struct subscription *it;
-	enum heard is = HEARD_ALL;
 
 	DL_FOREACH2(g->own, it, own_next) {
-		if (it->from == FROM_SERVER && !it->channel->listened)
-			return HEARD_NOT_YET;
-		if (it->from == FROM_SERVER)
-			is = HEARD_SOME;
-		if (it->from == TO_SERVER)
-			return HEARD_NOT_YET;
+		if ((it->channel->listened & (uint8_t)~it->channel->asked &
+		    l->ear) == 0)
+			return false;
 	}
-	return is;
-}
-
-/*
- * The streams meet there. What comes from one (is) is to come from the other
- * (becomes) from then on.
- */
-static void write_mark(struct listening *g, struct writer *sql)
-{
-	struct listener *const l = g->listener;
-	char payload[32];
-
-	do
-		g->token = ++l->last_token;
-	while (g->token == 0);
-	g->marks = 0;
-	snprintf(payload, sizeof payload, ",'%u';", g->token);
-	channels_write(sql, "LISTEN", l->marker);
-	channels_write(sql, "NOTIFY", l->marker);
-	sql->len--;		/* the semicolon */
-	write_text(sql, payload);
-}
-
-static void change(struct listening *g, enum channel_from is,
-    enum channel_from becomes)
-{
-	struct subscription *it;
-
-	DL_FOREACH2(g->own, it, own_next) {
-		if (it->from == is)
-			it->from = becomes;
-	}
-}
-
-static int send_mark(struct listening *g, struct server *s)
-{
-	struct writer sql;
-
-	writer_init(&sql, SQL_BYTES);
-	write_text(&sql, KEEP_BEGIN "SET LOCAL statement_timeout=0;");
-	g->to_server = false;
-	write_mark(g, &sql);
-	change(g, FROM_SERVER, TO_LISTENER);
-	return ask(s, &sql, CHORE_LISTEN);
+	return l->server != NULL && (l->marked & l->ear) != 0;
 }
 
 /* All comes from the listener from here on. */
@@ -231,27 +235,25 @@ static int send_unlisten(struct server *s)
 	struct writer sql;
 
 	s->keep.leaves = true;
-	writer_init(&sql, SQL_BYTES);
-	write_text(&sql, KEEP_BEGIN "SET LOCAL statement_timeout=0;"
+	writer_init(&sql, LISTENER_SQL);
+	listener_text(&sql, KEEP_BEGIN "SET LOCAL statement_timeout=0;"
 	    "UNLISTEN *;DISCARD SEQUENCES");
-	return ask(s, &sql, CHORE_LISTEN);
+	return listener_ask(s, &sql, CHORE_LISTEN);
 }
 
 bool listener_move(struct client *c, struct server *s)
 {
 	struct listening *const g = c->listening;
+	const bool own = g != NULL && channels_source(g) == HEARS_SERVER;
 
 	if (s->keep.pins != PIN_LISTEN || s->keep.surplus ||
-	    !is_at_rest(c, s))
+	    listener_is_unsettled(c) || !is_at_rest(c, s))
 		return false;
-	const enum heard heard = g == NULL ? HEARD_ALL : how_heard(g);
-
-	if (heard == HEARD_NOT_YET || (heard == HEARD_SOME &&
-	    (g->listener->server == NULL || g->token != 0)))
+	if (own && (g->token != 0 || !is_heard(g)))
 		return false;
 	stream_pause(&c->stream);
-	if (heard == HEARD_SOME)
-		(void)send_mark(g, s);
+	if (own)
+		(void)send_mark(g, s, HEARS_LISTENER);
 	else
 		(void)send_unlisten(s);
 	return true;
@@ -259,130 +261,17 @@ bool listener_move(struct client *c, struct server *s)
 
 bool listener_moved(struct client *c, struct server *s)
 {
-	(void)c;
-	if (!s->keep.leaves) {
+	const bool own = c->listening != NULL &&
+	    channels_source(c->listening) == HEARS_SERVER;
+
+	if (!s->keep.leaves && !own) {
 		(void)send_unlisten(s);
 		return false;
 	}
+	if (s->keep.leaves)
+		keep_set_pins(s, 0);
 	s->keep.leaves = false;
-	keep_set_pins(s, 0);
 	s->chore = CHORE_NONE;
 	timeout_stop(&s->timer);
 	return true;
-}
-
-/* --- to the server --- */
-
-/* May a transaction that begins, or goes on, here have (UN)LISTEN? */
-static bool may_listen(const struct listener_request *r)
-{
-	struct listening *const g = r->c->listening;
-
-	if (strchr("QPB", r->m[0]) == NULL)
-		return false;
-	if (g->always || r->s->ps.pool->limits.state_always)
-		return true;
-	if (!(r->m[0] != FE_BIND && r->have < r->size) &&
-	    !has_word(r->m, r->have))
-		return false;
-	/* a statement that has a name may be run at any time */
-	g->always = r->m[0] == FE_BIND || (r->m[0] == FE_PARSE &&
-	    r->have > MSG_HEADER && r->m[MSG_HEADER] != '\0');
-	return true;
-}
-
-static bool is_brought(const struct keep *k)
-{
-	return k->brought != BROUGHT_NOTHING && !k->undone;
-}
-
-static int send_all(struct client *c, struct server *s)
-{
-	struct listening *const g = c->listening;
-	const struct subscription *it;
-	struct writer sql;
-	char mark[80];
-
-	writer_init(&sql, SQL_BYTES);
-	if (s->track.status != 'T')
-		write_text(&sql, KEEP_BEGIN);
-	DL_FOREACH2(g->own, it, own_next)
-		channels_write(&sql, "LISTEN", it->channel->name);
-	g->to_server = true;
-	write_mark(g, &sql);
-	change(g, FROM_LISTENER, TO_SERVER);
-	s->keep.bring = g->token;
-	g->marks = 0;
-	if (!g->listener->marked)
-		g->token = 0;
-	s->keep.brought = BROUGHT;
-	s->keep.undone = s->keep.confirmed = false;
-	if (s->track.status == 'T') {
-		s->keep.brought = BROUGHT_INSIDE;
-		snprintf(mark, sizeof mark, "SET " KEEP_BRING " = %u",
-		    s->keep.bring);
-		write_text(&sql, mark);
-	}
-	keep_set_pins(s, s->keep.pins | PIN_LISTEN);
-	s->trace.marked = true;
-	return ask(s, &sql, CHORE_BRING);
-}
-
-/* Something was undone in the transaction: that, too? */
-static int ask_again(struct server *s)
-{
-	struct writer sql;
-
-	s->keep.confirmed = false;
-	s->keep.brought = BROUGHT_ASKED;
-	writer_init(&sql, SQL_BYTES);
-	write_text(&sql, KEEP_BRINGS);
-	return ask(s, &sql, CHORE_BRING);
-}
-
-static void start(struct client *c, struct server *s)
-{
-	stream_pause(&c->stream);
-	if (s->keep.brought == BROUGHT_INSIDE)
-		(void)ask_again(s);
-	else
-		(void)send_all(c, s);
-}
-
-/* Amid a batch, COPY or failed transaction there is no place for it. */
-static bool has_place(const struct track *t)
-{
-	return t->status != 'E' && !track_wants_data(t) &&
-	    !track_is_unsure(t) &&
-	    (track_is_empty(t) ? t->ready : track_awaits_ready(t));
-}
-
-bool listener_brings(const struct listener_request *r)
-{
-	struct server *const s = r->s;
-
-	if (!keep_is_on(s->ps.pool) || is_brought(&s->keep) ||
-	    !has_place(&s->track) || !may_listen(r))
-		return true;
-	if (!track_is_empty(&s->track))
-		r->c->relay.hold = true;
-	else if (r->c->listening->token != 0 &&
-	    s->keep.brought == BROUGHT_NOTHING)
-		r->c->listening->waits = true;
-	else
-		start(r->c, s);
-	return false;
-}
-
-bool listener_brought(struct client *c, struct server *s)
-{
-	if (s->keep.brought != BROUGHT_ASKED)
-		return true;
-	s->keep.brought = BROUGHT_INSIDE;
-	s->keep.undone = false;
-	if (s->keep.confirmed || c->listening == NULL)
-		return true;
-	take_back(c);
-	(void)send_all(c, s);
-	return false;
 }

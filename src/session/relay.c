@@ -43,7 +43,7 @@ static void update(struct client *c)
 	    s->stream.broken ||
 	    track_is_full(&s->track) || s->chore != CHORE_NONE ||
 	    relay_must_hold(c, s));
-	const bool waits = c->listening != NULL && c->listening->waits;
+	const bool waits = c->relay.withheld != WITHHELD_NOT;
 
 	if (stuck || full || waits || c->pc.state != CLIENT_ACTIVE)
 		stream_pause(&c->stream);
@@ -74,7 +74,8 @@ static bool may_work(const struct client *c)
 {
 	const struct server *s = linked_server(c);
 
-	return !stream_is_suspended(&c->stream) && (s == NULL ||
+	return !stream_is_suspended(&c->stream) &&
+	    c->relay.withheld == WITHHELD_NOT && (s == NULL ||
 	    (s->chore == CHORE_NONE && !s->stream.broken));
 }
 
@@ -94,20 +95,35 @@ static inline bool leaves_nothing(const struct server *s)
 	    !s->keep.temporary && !s->ps.pool->limits.state_always;
 }
 
+/* What c has left in s, or what it was not told of it, is to be looked at. */
+static bool lets_go_of_something(struct client *c, struct server *s)
+{
+	if (c->relay.withheld == WITHHELD_TO_SETTLE && !relay_knows_end(c))
+		return false;
+	const bool discarded = s->trace.discarded;
+	const bool free = !keep_is_on(s->ps.pool) || keep_lets_go(c, s);
+
+	if (discarded && s->chore == CHORE_NONE)
+		listener_discarded(c);
+	if (!server_is_open(s) || s->chore != CHORE_NONE || !relay_knows_end(c))
+		return false;
+	if (!free && s->keep.pins == PIN_LISTEN)
+		(void)listener_move(c, s);
+	return free;
+}
+
 /* May c give s back now, all else being done? Not what it keeps for itself. */
 static inline bool lets_go(struct client *c, struct server *s)
 {
-	if (!keep_is_on(s->ps.pool))
-		return true;
-	if (leaves_nothing(s)) {
-		s->keep.settled = true;
-		return true;
+	if (c->relay.withheld == WITHHELD_NOT) {
+		if (!keep_is_on(s->ps.pool))
+			return true;
+		if (leaves_nothing(s)) {
+			s->keep.settled = true;
+			return true;
+		}
 	}
-	if (keep_lets_go(c, s))
-		return true;
-	if (server_is_open(s) && s->keep.pins == PIN_LISTEN)
-		(void)listener_move(c, s);
-	return false;
+	return lets_go_of_something(c, s);
 }
 
 /* The server is gone; what it has said before is still to be had. */
@@ -258,10 +274,48 @@ void relay_client_input(struct client *c)
 	read_client(c);
 }
 
+/* The replies of s are all passed on. */
+static inline void part_at_end(struct client *c, struct server *s)
+{
+	part(c, s);
+	if (c->stream.paused && client_is_open(c) &&
+	    !stream_is_blocked(&c->stream))
+		relay_resume(c);
+}
+
+/* What c has left in s is known: it goes on, with s or without, when that is
+ * in force. */
+static void conclude(struct client *c, struct server *s)
+{
+	if (s->chore != CHORE_NONE || !relay_knows_end(c))
+		return;
+	if (s->keep.pins == 0)
+		part_at_end(c, s);
+	else if (!listener_move(c, s) && broker_same_params(c, s))
+		relay_resume(c);
+}
+
+/* c is still to be told the end of its transaction. */
+static void end_withheld(struct client *c)
+{
+	struct server *const s = linked_server(c);
+
+	if (s == NULL || !may_part(c, s) || stream_is_suspended(&c->stream))
+		return;
+	if (c->relay.withheld == WITHHELD_TO_SETTLE)
+		conclude(c, s);
+	else if (lets_go(c, s))
+		part_at_end(c, s);
+}
+
 void relay_resume(struct client *c)
 {
 	struct burst b;
 
+	if (c->relay.withheld != WITHHELD_NOT) {
+		end_withheld(c);
+		return;
+	}
 	if (carry_again(&c->carry, &b)) {
 		if (!work_off(c, &b))
 			return;
@@ -274,15 +328,6 @@ void relay_resume(struct client *c)
 }
 
 /* --- from server to client --- */
-
-/* The replies of s are all passed on. */
-static inline void part_at_end(struct client *c, struct server *s)
-{
-	part(c, s);
-	if (c->stream.paused && client_is_open(c) &&
-	    !stream_is_blocked(&c->stream))
-		relay_resume(c);
-}
 
 /* max_pinned: what c has made can neither stay nor go along. */
 static void refuse_pin(struct client *c, const struct server *s)
@@ -309,10 +354,8 @@ static void probe_done(struct client *c, struct server *s)
 		return;
 	if (s->keep.refused)
 		refuse_pin(c, s);
-	else if (s->keep.pins == 0)
-		part_at_end(c, s);
-	else if (!listener_move(c, s) && broker_same_params(c, s))
-		relay_resume(c);
+	else
+		conclude(c, s);
 }
 
 /* The server finished what we had asked it ourselves. */
@@ -330,7 +373,7 @@ static void chore_done(struct server *s)
 	}
 	if (s->chore == CHORE_LISTEN) {
 		if (listener_moved(c, s))
-			part_at_end(c, s);
+			conclude(c, s);
 		return;
 	}
 	if (s->chore == CHORE_BRING && !listener_brought(c, s))
@@ -372,6 +415,23 @@ static inline bool flush_heard(struct client *c)
 	return c == NULL || client_is_open(c);
 }
 
+enum handing {
+	HANDING_NOTHING,	/* c keeps s */
+	HANDING_READS,		/* s was asked something before */
+	HANDING_OVER,		/* c has s no more */
+};
+
+static enum handing hand_back(struct client *c, struct server *s)
+{
+	if (lets_go(c, s)) {
+		part_at_end(c, s);
+		return HANDING_OVER;
+	}
+	if (!client_is_open(c) || !server_is_open(s))
+		return HANDING_OVER;
+	return s->chore != CHORE_NONE ? HANDING_READS : HANDING_NOTHING;
+}
+
 /* After a burst: hand back, resume, stop. Returns false: read no more. */
 static bool follow_up(struct relay_down *d)
 {
@@ -402,14 +462,11 @@ static bool follow_up(struct relay_down *d)
 		return server_is_open(s);
 	}
 	/* c may have waited for replies, or for its queue to get shorter */
-	if (may_part(d->c, s)) {
-		if (lets_go(d->c, s)) {
-			part_at_end(d->c, s);
-			return false;
-		}
-		if (!server_is_open(s) || s->chore != CHORE_NONE)
-			return server_is_open(s);
-	}
+	const enum handing step = may_part(d->c, s) ? hand_back(d->c, s) :
+	    HANDING_NOTHING;
+
+	if (step != HANDING_NOTHING)
+		return step == HANDING_READS;
 	if (must_set(d->c, s)) {
 		d->c->relay.resetting = RESET_NONE;
 		if (!broker_same_params(d->c, s))

@@ -391,7 +391,13 @@ static enum relay_step on_ready(struct relay_down *d)
 	    d->c->relay.resetting != RESET_NONE &&
 	    relay_reset_end(d, answered) < 0)
 		return fail_memory(d);
-	pass(d, v == TRACK_PASS);
+	const bool withheld = v == TRACK_PASS && answered && status == 'I' &&
+	    d->c != NULL && d->c->listening != NULL &&
+	    listener_withholds(d->c, s);
+
+	if (withheld)
+		d->c->relay.withheld = WITHHELD;
+	pass(d, v == TRACK_PASS && !withheld);
 	send_fakes(d);
 	if (d->c != NULL && s->chore == CHORE_NONE && answered &&
 	    !d->c->relay.repeats)

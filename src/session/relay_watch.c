@@ -137,6 +137,8 @@ static bool unpins(const char *tag)
 /* What may concern the channels of a client that listens. */
 static void watch_channels(const struct relay_down *d, const char *tag)
 {
+	static const char *const tags[] = { "LISTEN", "UNLISTEN",
+		"DISCARD ALL" };
 	struct keep *const k = &d->s->keep;
 
 	if (d->c == NULL || d->c->listening == NULL ||
@@ -144,6 +146,9 @@ static void watch_channels(const struct relay_down *d, const char *tag)
 		return;
 	if (strcmp(tag, "UNLISTEN") == 0)
 		d->s->trace.marked = true;
+	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
+		if (strcmp(tag, tags[i]) == 0)
+			d->s->trace.listens = true;
 	if (k->brought == BROUGHT_INSIDE && strcmp(tag, "ROLLBACK") == 0)
 		k->undone = true;
 }

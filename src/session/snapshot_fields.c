@@ -11,6 +11,7 @@
 #include "proto/prepared.h"
 #include "session/canceler.h"
 #include "session/client.h"
+#include "session/listener.h"
 #include "session/snapshot.h"
 #include "session/server.h"
 #include "session/sessions.h"
@@ -39,6 +40,7 @@
 	X(relay_state, hold, MOVED) \
 	X(relay_state, execute_holds, MOVED) \
 	X(relay_state, discards, MOVED) X(relay_state, repeats, MOVED) \
+	X(relay_state, withheld, MOVED) \
 	X(relay_state, resetting, MOVED) \
 	X(relay_state, dealloc, MOVED) X(relay_state, start, MOVED) \
 	X(relay_state, resets, MOVED)
@@ -84,7 +86,7 @@
 	X(pool_server, born, MOVED) X(pool_server, used, MOVED) \
 	X(pool_server, cancels, MOVED) \
 	X(pool_server, state, it->state == SERVER_ACTIVE || \
-	    it->state == SERVER_IDLE) \
+	    it->state == SERVER_IDLE || it->state == SERVER_LISTENING) \
 	X(pool_server, close_needed, MOVED) \
 	X(pool_server, dedicated, !it->dedicated) X(pool_server, lent, MADE) \
 	X(pool_server, stained, MOVED) \
@@ -114,7 +116,8 @@
 	X(server, phase, it->phase == SERVER_PHASE_POOLED) \
 	X(server, attempt, it->attempt == NULL) \
 	X(server, chore, it->chore == CHORE_NONE || \
-	    it->chore == CHORE_PARAMS || it->chore == CHORE_PROBE) \
+	    it->chore == CHORE_PARAMS || it->chore == CHORE_PROBE || \
+	    it->ps.state == SERVER_LISTENING) \
 	X(server, track, is_movable_track(&it->track)) \
 	X(server, prepared, is_movable_prepared_uses(&it->prepared)) \
 	X(server, params, MOVED) X(server, origin, MOVED) \
@@ -177,7 +180,7 @@ bool snapshot_takes_client(const struct client *c)
 bool snapshot_takes_server(const struct server *s)
 {
 	return is_movable_server(s) && (s->ps.state == SERVER_IDLE ||
-	    (s->ps.client != NULL &&
+	    listener_moves(s) || (s->ps.client != NULL &&
 	    is_movable_client(client_of(s->ps.client))));
 }
 
@@ -195,7 +198,8 @@ static bool is_plain_half_client(const struct client *c)
 
 static bool is_plain_half_server(const struct server *s)
 {
-	return s->keep.pins == 0 && s->prepared.count == 0 && track_is_empty(&s->track) &&
+	return s->ps.state != SERVER_LISTENING && s->keep.pins == 0 &&
+	    s->prepared.count == 0 && track_is_empty(&s->track) &&
 	    s->carry.len == 0 && s->rest.bytes == 0 &&
 	    s->chore == CHORE_NONE && !stream_is_blocked(&s->stream) &&
 	    s->ps.cancels == 0 && !canceler_is_wanted(s);

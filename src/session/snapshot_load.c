@@ -130,7 +130,14 @@ static int copy_text(char **to, const char *from)
 	return from != NULL && *to == NULL ? -1 : 0;
 }
 
-/* The connection that listened is the other process's, and gone with it. */
+static enum hears hears_of(unsigned flags)
+{
+	return (flags & SNAPSHOT_HEARS_SERVER) != 0 ? HEARS_SERVER :
+	    (flags & SNAPSHOT_HEARS_NOBODY) != 0 ? HEARS_NOBODY :
+	    HEARS_LISTENER;
+}
+
+/* If the connection that listens did not come, that is noticed later. */
 static int read_channels(struct client *c, struct snapshot_client *in,
     struct err *e)
 {
@@ -141,11 +148,12 @@ static int read_channels(struct client *c, struct snapshot_client *in,
 			return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 			    "state of a session is broken");
 		if (channels_find(c, name) == NULL &&
-		    channels_add(c, name, FROM_NOBODY) < 0)
+		    channels_add(c, name, SUBSCRIBED) < 0)
 			return err_nomem(e);
 	}
 	if (c->listening == NULL)
 		return 0;
+	c->listening->hears = hears_of(in->flags);
 	writer_bytes(&c->listening->waiting, in->heard, in->heard_len);
 	return c->listening->waiting.failed ? err_nomem(e) : 0;
 }

@@ -11,6 +11,7 @@
 #include "proto/params_list.h"
 #include "proto/prepared.h"
 #include "proto/track_look.h"
+#include "session/listener.h"
 #include "session/server.h"
 #include "session/sessions.h"
 #include "session/snapshot.h"
@@ -152,6 +153,24 @@ static int read_params(struct server *s, const struct snapshot_server *in)
 	    params_forget(&s->params, &s->origin, false) < 0 ? -1 : 0;
 }
 
+static void set_listening(struct server *s, const struct snapshot_server *in)
+{
+	struct keep *const k = &s->keep;
+
+	s->trace.listens = (in->flags & SNAPSHOT_LISTENS) != 0;
+	k->brought = (in->flags & SNAPSHOT_BROUGHT) != 0 ? BROUGHT :
+	    (in->flags & SNAPSHOT_BROUGHT_INSIDE) != 0 ? BROUGHT_INSIDE :
+	    BROUGHT_NOTHING;
+	k->undone = (in->flags & SNAPSHOT_UNDONE) != 0;
+	k->bring = in->bring;
+	s->trace.marked = s->trace.marked || k->brought != BROUGHT_NOTHING;
+	if ((in->flags & SNAPSHOT_LISTENING) == 0)
+		return;
+	pool_server_set(&s->ps, SERVER_LISTENING);
+	s->ps.stained = false;
+	listener_inherit(s);
+}
+
 /* What nobody has watched may have anything. */
 static void set_stain(struct server *s, const struct snapshot_server *in)
 {
@@ -187,10 +206,11 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	s->ps.close_needed = (in->flags & SNAPSHOT_CLOSE) != 0 ||
 	    !same_place(in, s->ps.pool);
 	set_stain(s, in);
+	set_listening(s, in);
 	if ((in->flags & SNAPSHOT_OLD) != 0)
 		s->ps.pool->old_protocol = true;
 	if (in->chore != CHORE_NONE && in->chore != CHORE_PARAMS &&
-	    in->chore != CHORE_PROBE)
+	    in->chore != CHORE_PROBE && s->ps.state != SERVER_LISTENING)
 		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "state of a session is broken");
 	s->chore = (enum server_chore)in->chore;

@@ -211,5 +211,6 @@ int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,
 	out->unlisted = reader_u8(&r) != 0;
 	get_list(&r, &out->names);
 	out->asked = get_blob(&r, &out->asked_len);
+	out->bring = reader_u32(&r);
 	return check_end(&r, e);
 }

@@ -87,6 +87,16 @@ static unsigned mode_flag(const struct pool_server *ps)
 	    ps->mode == POOL_STATEMENT ? SNAPSHOT_STATEMENT : 0;
 }
 
+/* Where a move was to, not all of it may be heard there. */
+static unsigned hears_flag(const struct listening *g)
+{
+	if (g == NULL || (g->token == 0 && g->hears == HEARS_LISTENER))
+		return 0;
+	return g->hears == HEARS_SERVER && g->client->pc.server != NULL &&
+	    (g->marks & MARK_SERVER) == 0 ? SNAPSHOT_HEARS_SERVER :
+	    SNAPSHOT_HEARS_NOBODY;
+}
+
 static unsigned client_flags(const struct client *c)
 {
 	unsigned flags = 0;
@@ -97,6 +107,7 @@ static unsigned client_flags(const struct client *c)
 	flags |= c->notified ? SNAPSHOT_NOTIFIED : 0;
 	flags |= relay_translates(c) ? SNAPSHOT_TRANSLATES : 0;
 	flags |= c->pc.server != NULL ? mode_flag(c->pc.server) : 0;
+	flags |= hears_flag(c->listening);
 	return flags;
 }
 
@@ -108,7 +119,7 @@ static void put_addr(struct writer *w, const struct net_addr *a)
 	writer_bytes(w, a->ip, sizeof a->ip);
 }
 
-/* What its server alone tells it of is found there again. */
+/* What is not settled is asked for again. */
 static void put_channels(struct writer *w, const struct listening *g)
 {
 	const struct subscription *it;
@@ -116,7 +127,7 @@ static void put_channels(struct writer *w, const struct listening *g)
 
 	writer_init(&list, w->cap);
 	DL_FOREACH2(g == NULL ? NULL : g->own, it, own_next) {
-		if (it->from != FROM_SERVER)
+		if (it->is != TO_COME)
 			writer_str(&list, it->channel->name);
 	}
 	put_list(w, &list);
@@ -173,6 +184,18 @@ static void put_names(struct writer *w, const struct server *s)
 	put_list(w, &list);
 }
 
+static unsigned listening_flags(const struct server *s)
+{
+	unsigned flags = s->ps.state == SERVER_LISTENING ?
+	    SNAPSHOT_LISTENING : 0;
+
+	flags |= s->trace.listens ? SNAPSHOT_LISTENS : 0;
+	flags |= s->keep.brought == BROUGHT ? SNAPSHOT_BROUGHT : 0;
+	flags |= s->keep.brought > BROUGHT ? SNAPSHOT_BROUGHT_INSIDE : 0;
+	flags |= s->keep.undone ? SNAPSHOT_UNDONE : 0;
+	return flags;
+}
+
 static unsigned server_flags(const struct server *s)
 {
 	unsigned flags = 0;
@@ -194,7 +217,7 @@ static unsigned server_flags(const struct server *s)
 	flags |= s->ps.client != NULL ? SNAPSHOT_LINKED : 0;
 	flags |= s->keep.drawn || s->trace.drawn ? SNAPSHOT_DRAWN : 0;
 	flags |= mode_flag(&s->ps);
-	return flags;
+	return flags | listening_flags(s);
 }
 
 static void put_place(struct writer *w, const struct server *s)
@@ -278,4 +301,5 @@ void snapshot_write_server(const struct server *s, struct writer *w)
 	writer_u8(w, s->keep.unlisted);
 	put_names(w, s);
 	put_blob(w, s->asked.at, s->asked.len);
+	writer_u32(w, s->keep.bring);
 }

@@ -11,6 +11,7 @@
 #include "session/broker.h"
 #include "session/canceler.h"
 #include "session/client.h"
+#include "session/listener.h"
 #include "session/peer.h"
 #include "session/relay.h"
 #include "session/server.h"
@@ -35,7 +36,9 @@ static bool server_can_rest(const struct server *s, bool is_patient)
 
 	return (c == NULL || stream_is_suspended(&c->stream)) &&
 	    (!is_patient || (s->ps.cancels == 0 && s->canceler == NULL &&
-	    s->chore != CHORE_LISTEN && s->chore != CHORE_BRING));
+	    s->chore != CHORE_LISTEN && s->chore != CHORE_BRING &&
+	    (s->ps.state != SERVER_LISTENING ||
+	    !listener_is_amid(s->ps.pool))));
 }
 
 /*

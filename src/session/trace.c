@@ -58,7 +58,8 @@ void trace_tag(struct trace *t, const char *tag, bool last)
 	/* the statement is no part of a transaction that could be undone */
 	if (last && !t->failed)
 		*t = (struct trace){ .loaded = t->loaded,
-		    .unlisted = t->unlisted, .lasting = t->lasting };
+		    .unlisted = t->unlisted, .lasting = t->lasting,
+		    .listens = t->listens };
 	t->discarded = true;
 }
 

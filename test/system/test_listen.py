@@ -221,8 +221,8 @@ def hold_commit(pg, other, channel):
     return [(channel, str(i)) for i in range(1, n + 1)]
 
 
-def test_what_is_told_ahead_of_the_mark_is_heard_once(pooler, pg, other):
-    """a server that is to listen does so before it is at the mark"""
+def test_commit_that_waits_delays_no_listen(pooler, pg, other):
+    """as in PostgreSQL; what it tells is heard once"""
     p = keep(pooler)
     a = Ear(p.raw())
     a.do("listen x")
@@ -232,15 +232,12 @@ def test_what_is_told_ahead_of_the_mark_is_heard_once(pooler, pg, other):
            "select pg_reload_conf()")
     try:
         want = hold_commit(pg, other, "x")
-        a.conn.send(pq.query("listen y"))
-        wait_until(lambda: pg.sql("select 1 from pg_locks where not granted "
-                                  "and locktype = 'object'"))
+        a.do("listen y")
+        a.do("unlisten z")
     finally:
         pg.sql("alter system reset synchronous_standby_names",
                "select pg_reload_conf()")
     other.recv_until().check()
-    for m in a.conn.recv_until().messages:
-        a._take(*m)
     other.query("notify y")
     assert a.hear("y", "") == want + [("y", "")]
 
@@ -292,10 +289,6 @@ def test_pause_and_reconnect(pooler, other):
     assert p.servers() == []
     p.admin("resume")
     assert a.hear(RECONNECTED, "") == [(RECONNECTED, "")]
-    p.admin("reconnect")
-    assert a.hear(RECONNECTED, "") == [(RECONNECTED, "")]
-    other.query("notify x")
-    a.hear("x", "")
     with p.console() as k:
         k.query("suspend")
         other.query("notify x, '2'")
@@ -304,16 +297,45 @@ def test_pause_and_reconnect(pooler, other):
     assert a.hear("x", "2") == [("x", "2")]
 
 
-def test_online_restart(pooler, other):
-    """-R: channels are handed over"""
+def test_reconnect_loses_nothing(pooler, other):
+    """another connection takes the place of the listener, at a mark"""
     p = keep(pooler)
     a = Ear(p.raw())
     a.do("listen x")
     wait_moved(p, 1)
-    q = take_over(pooler, p)
+    want, pids = [], set()
+    while len(pids) < 4:
+        if not pids or listeners(p)[0]["remote_pid"] not in pids:
+            pids.add(listeners(p)[0]["remote_pid"])
+            p.admin("reconnect")
+        want.append(("x", str(len(want))))
+        other.query("notify x, '%s'" % want[-1][1])
+    assert a.hear(*want[-1]) == want and not a.notices
+
+
+def test_listener_of_another_server_is_told(pooler, pg, other):
+    """what is heard there has no place in what was heard before"""
+    p = keep(pooler)
+    a = Ear(p.raw())
+    a.do("listen x")
+    wait_moved(p, 1)
+    p.dbs["p0"] = "host=127.0.0.1 port=%d dbname=p1" % pg.port
+    p.reload()
     assert a.hear(RECONNECTED, "") == [(RECONNECTED, "")]
-    other.query("notify x")
-    assert a.hear("x", "") == [("x", "")]
+
+
+def test_online_restart(pooler, other):
+    """-R: the connection that listens is handed over, nothing is lost"""
+    p = keep(pooler)
+    a = Ear(p.raw())
+    a.do("listen x")
+    wait_moved(p, 1)
+    pid = listeners(p)[0]["remote_pid"]
+    other.query("notify x, '1'")
+    q = take_over(pooler, p)
+    assert listeners(q)[0]["remote_pid"] == pid
+    other.query("notify x, '2'")
+    assert a.hear("x", "2") == [("x", "1"), ("x", "2")] and not a.notices
     a.do("unlisten x")
     wait_moved(q)
 

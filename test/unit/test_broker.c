@@ -133,6 +133,11 @@ void listener_answered(struct server *s)
 	(void)s;
 }
 
+void listener_renew(struct pool *p)
+{
+	(void)p;
+}
+
 void listener_gone(struct server *s)
 {
 	(void)s;

@@ -35,9 +35,9 @@ static void test_channel_is_there_for_as_long_as_somebody_listens(void **state)
 	    *b = session_client(CLIENT_ACTIVE);
 
 	(void)state;
-	assert_int_equal(channels_add(a, "x", FROM_LISTENER), 0);
-	assert_int_equal(channels_add(a, "y", FROM_LISTENER), 0);
-	assert_int_equal(channels_add(b, "x", FROM_LISTENER), 0);
+	assert_int_equal(channels_add(a, "x", SUBSCRIBED), 0);
+	assert_int_equal(channels_add(a, "y", SUBSCRIBED), 0);
+	assert_int_equal(channels_add(b, "x", SUBSCRIBED), 0);
 	struct listener *const l = house.pool.hearing.listener;
 
 	assert_int_equal(HASH_COUNT(l->channels), 2);
@@ -60,7 +60,7 @@ static void test_retained_is_what_is_listed(void **state)
 	for (const char *name = "abc"; *name != '\0'; name++) {
 		const char one[] = { *name, '\0' };
 
-		assert_int_equal(channels_add(a, one, FROM_LISTENER), 0);
+		assert_int_equal(channels_add(a, one, SUBSCRIBED), 0);
 	}
 	channels_retain(a, "c\0zz\0a", 7);
 	assert_int_equal(channels_count(a), 2);
@@ -82,7 +82,7 @@ static void test_found_is_what_the_client_itself_listens_to(void **state)
 		for (int k = 0; k < 4; k++)
 			if (listens[i][k] == '1')
 				assert_int_equal(channels_add(clients[i],
-				    names[k], FROM_LISTENER), 0);
+				    names[k], SUBSCRIBED), 0);
 	for (int i = 0; i < 3; i++)
 		for (int k = 0; k < 4; k++) {
 			const struct subscription *const it =
@@ -103,14 +103,14 @@ static void test_channel_the_connection_hears_is_kept_to_unlisten(void **state)
 	struct client *a = session_client(CLIENT_ACTIVE);
 
 	(void)state;
-	assert_int_equal(channels_add(a, "x", FROM_LISTENER), 0);
+	assert_int_equal(channels_add(a, "x", SUBSCRIBED), 0);
 	struct listener *const l = house.pool.hearing.listener;
 
 	l->server = session_server(SERVER_LISTENING);
-	l->channels->listened = true;
+	l->channels->listened = EAR_ONE;
 	channels_leave(a);
 	assert_int_equal(HASH_COUNT(l->channels), 1);
-	l->channels->listened = false;
+	l->channels->listened = 0;
 	l->server = NULL;
 	channels_tidy(l);
 	assert_null(house.pool.hearing.listener);
@@ -124,7 +124,7 @@ static void test_want_of_memory_leaves_nothing_behind(void **state)
 	(void)state;
 	for (unsigned long n = 1; rc < 0; n++) {
 		mem_fail_at(n);
-		rc = channels_add(a, "x", FROM_LISTENER);
+		rc = channels_add(a, "x", SUBSCRIBED);
 		mem_fail_at(0);
 		assert_true(rc == 0 || house.pool.hearing.listener == NULL);
 	}
@@ -148,7 +148,7 @@ static void test_marker_is_told_by_its_shape(void **state)
 	struct client *a = session_client(CLIENT_ACTIVE);
 
 	(void)state;
-	assert_int_equal(channels_add(a, "x", FROM_LISTENER), 0);
+	assert_int_equal(channels_add(a, "x", SUBSCRIBED), 0);
 	assert_true(channels_is_marker(house.pool.hearing.listener->marker));
 	channels_leave(a);
 	assert_false(channels_is_marker(CHANNELS_RECONNECTED));
@@ -178,7 +178,7 @@ static void test_told_between_two_messages(void **state)
 
 	(void)state;
 	session_link(c, s);
-	assert_int_equal(channels_add(c, "x", FROM_LISTENER), 0);
+	assert_int_equal(channels_add(c, "x", SUBSCRIBED), 0);
 	send_it(c, "A[||||x|1|]");
 	assert_string_equal(script_heard(end), "A[||||x|1|]");
 	s->rest.bytes = 3;
@@ -198,44 +198,63 @@ static void test_what_is_past_the_mark_comes_last(void **state)
 	const int end = house.c_end[0];
 
 	(void)state;
-	assert_int_equal(channels_add(c, "x", TO_LISTENER), 0);
-	c->listening->token = 1;
-	c->listening->marks = MARK_LISTENER;
+	assert_int_equal(channels_add(c, "x", SUBSCRIBED), 0);
+	struct listening *const g = c->listening;
+
+	assert_int_equal(channels_source(g), HEARS_SERVER);
+	g->becomes = HEARS_LISTENER;
+	g->token = 1;
+	g->marks = MARK_LISTENER;
+	assert_int_equal(channels_source(g), HEARS_LISTENER);
 	keep_it(c, "A[||||x|2|]");
 	send_it(c, "A[||||x|1|]");
 	channels_end_move(c);
 	channels_flush(c);
 	assert_string_equal(script_heard(end), "A[||||x|1|]");
-	c->listening->marks = MARK_BOTH;
+	g->marks = MARK_BOTH;
 	channels_end_move(c);
 	channels_flush(c);
 	assert_string_equal(script_heard(end), "A[||||x|2|]");
-	assert_int_equal(channels_find(c, "x")->from, FROM_LISTENER);
-	assert_int_equal(c->listening->token, 0);
+	assert_int_equal(g->hears, HEARS_LISTENER);
+	assert_int_equal(g->token, 0);
 	channels_leave(c);
 }
 
-static void test_ahead_of_its_mark_a_server_tells_what_it_alone_has(void **state)
+static void test_what_the_listener_tells_goes_and_comes_when_settled(void **state)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	assert_int_equal(channels_add(c, "x", SUBSCRIBED), 0);
+	assert_int_equal(channels_add(c, "y", SUBSCRIBED), 0);
+	c->listening->hears = HEARS_LISTENER;
+	assert_int_equal(channels_add(c, "z", TO_COME), 0);
+	assert_int_equal(channels_retain(c, "y\0z", 4), 1);
+	assert_int_equal(channels_find(c, "x")->is, TO_GO);
+	assert_int_equal(channels_find(c, "y")->is, SUBSCRIBED);
+	assert_int_equal(channels_find(c, "z")->is, TO_COME);
+	channels_settle(c);
+	assert_null(channels_find(c, "x"));
+	assert_int_equal(channels_find(c, "z")->is, SUBSCRIBED);
+	channels_leave(c);
+}
+
+static void test_its_own_comes_if_it_listens(void **state)
 {
 	struct client *c = session_client(CLIENT_ACTIVE);
 	const int end = house.c_end[0];
+	size_t n;
 
 	(void)state;
-	assert_int_equal(channels_add(c, "x", TO_SERVER), 0);
-	assert_int_equal(channels_add(c, "y", FROM_SERVER), 0);
-	c->listening->token = 1;
-	channels_drop_early(c);
-	keep_it(c, "A[||||x|1|]");
-	keep_it(c, "A[||||y|2|]");
-	keep_it(c, "A[||||x|3|]");
-	keep_it(c, "A[||||new|4|]");
-	channels_drop_early(c);
-	keep_it(c, "A[||||x|5|]");
-	c->listening->marks = MARK_BOTH;
-	channels_end_move(c);
+	assert_int_equal(channels_add(c, "x", SUBSCRIBED), 0);
+	n = notification("A[||||y|1|]");
+	channels_keep_early(c, message, n);
+	n = notification("A[||||z|2|]");
+	channels_keep_early(c, message, n);
+	assert_int_equal(channels_add(c, "z", SUBSCRIBED), 0);
+	channels_tell_early(c);
 	channels_flush(c);
-	assert_string_equal(script_heard(end),
-	    "A[||||y|2|]A[||||new|4|]A[||||x|5|]");
+	assert_string_equal(script_heard(end), "A[||||z|2|]");
 	channels_leave(c);
 }
 
@@ -254,7 +273,8 @@ int main(void)
 		T(test_broken_notification_is_none),
 		T(test_told_between_two_messages),
 		T(test_what_is_past_the_mark_comes_last),
-		T(test_ahead_of_its_mark_a_server_tells_what_it_alone_has),
+		T(test_what_the_listener_tells_goes_and_comes_when_settled),
+		T(test_its_own_comes_if_it_listens),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -103,6 +103,7 @@ static void make_server(struct writer *w)
 	writer_u32(w, 0);
 	writer_u32(w, 1);	/* asked */
 	writer_u8(w, 'B');
+	writer_u32(w, 11);	/* bring */
 }
 
 static void test_client_is_read_as_written(void **state)
