@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: ISC
 """Clients of one pool, which has fewer servers than there are clients; each has
 a connection of its own to PostgreSQL as well, where it does the same: what both
-say is equal (session_state=keep). SIM_PROGRAMS is how many statements a seed
-has, SIM_SEED the first seed.
+say is equal (session_state=keep). The same while all stands still again and
+again, while processes take over from each other, and while servers are killed:
+then a client may be told so, and both begin anew; but nothing else differs.
+SIM_PROGRAMS is how many statements a seed has, SIM_SEED the first seed.
 """
 import os
 import random
@@ -12,6 +14,7 @@ import pytest
 
 import pq
 from harness import REFERENCE
+from test_takeover import take_over
 
 STEPS = int(os.environ.get("SIM_PROGRAMS", "150")) * 2
 SEED = int(os.environ.get("SIM_SEED", "1"))
@@ -92,25 +95,51 @@ def statement(r, i, pinned):
         return "discard all"
     if kind < 0.83:
         return "select 1/0"
-    if kind < 0.88:
+    if kind < 0.85:
+        return "notify l%d, '%d'" % (r.randrange(2), i)
+    if kind < 0.89:
         return "do $$ begin perform set_config('my.one', 'do', %s); end $$" \
             % r.choice(["true", "false"])
     return LOOK
 
 
-class Both:
-    def __init__(self, p, pg, **params):
-        self.pooled = p.raw("postgres", **params)
-        self.own = pq.Conn(port=pg.port).login("postgres", database="p0",
-                                               **params)
-        self.done = []
+# of a server that was killed, and of what it was amid
+KILLED = {"57P01", "08P01", "58000", "57014"}
 
-    def do(self, sql):
-        extended = len(self.done) % 3 == 2 and ";" not in sql
+
+class Both:
+    def __init__(self, p, pg):
+        self.p, self.pg, self.count = p, pg, 0
+        self.begin()
+
+    def begin(self):
+        self.pooled = self.p.raw("postgres")
+        self.own = pq.Conn(port=self.pg.port).login("postgres", database="p0")
+        self.done, self.status = [], "I"
+
+    def end(self):
+        for c in (self.pooled, self.own):
+            c.close()
+
+    def do(self, sql, killed=False):
+        self.count += 1
+        # what is brought to a server in a transaction is not there yet
+        if self.status != "I" and "pg_listening_channels" in sql:
+            sql = LOOK
+        extended = self.count % 3 == 2 and ";" not in sql
         self.done.append(sql)
-        got, want = (self.one(c, sql, extended)
-                     for c in (self.pooled, self.own))
+        want = self.one(self.own, sql, extended)
+        try:
+            got = self.one(self.pooled, sql, extended)
+        except pq.Closed:
+            got = None, None, [], None
+        if killed and (got[-1] is None or (got != want and
+                                           KILLED & set(got[2]))):
+            self.end()
+            self.begin()
+            return "I"
         assert got == want, "\n".join(self.done[-30:])
+        self.status = got[-1]
         return got[-1]
 
     @staticmethod
@@ -123,14 +152,33 @@ class Both:
         return res.rows, res.tags, [e.code for e in res.errors], res.status
 
 
-@pytest.mark.parametrize("seed", range(SEED, SEED + 3))
-def test_all_see_what_postgresql_shows(pooler, pg, seed):
+def disturb(pooler, p, pg, how, r):
+    """Returns who serves from now on."""
+    if how == "suspend":
+        with p.console() as k:
+            k.query("suspend")
+            k.query("resume")
+    elif how == "restart":
+        return take_over(pooler, p)
+    elif how == "kill":
+        pg.terminate(r.choice(p.servers())["remote_pid"])
+    return p
+
+
+@pytest.mark.parametrize("seed, how, every", [
+    (SEED, "", 0), (SEED + 1, "", 0), (SEED + 2, "", 0), (SEED, "suspend", 5),
+    (SEED, "restart", 60), (SEED, "kill", 10)])
+def test_all_see_what_postgresql_shows(pooler, pg, seed, how, every):
     """also where errors and rollbacks take back what was set"""
-    r = random.Random(seed)
+    r = random.Random("%d %s" % (seed, how))
     p = pooler(default_pool_size=SERVERS, session_state="keep")
     crew = [Both(p, pg) for _ in range(CLIENTS)]
     busy, pinner = [], r.randrange(CLIENTS)
-    for _ in range(STEPS):
+    for n in range(STEPS):
+        if how and n % every == every - 1:
+            p = disturb(pooler, p, pg, how, r)
+            for b in crew:
+                b.p = p
         # one may hold a server by a transaction, one by a pin
         i = r.choice(busy) if busy and r.random() < 0.7 else \
             r.choice([pinner, r.randrange(CLIENTS)])
@@ -138,14 +186,14 @@ def test_all_see_what_postgresql_shows(pooler, pg, seed):
             sql = LOOK if r.random() < 0.3 else change(r)
         else:
             sql = statement(r, i, i == pinner)
-        status = crew[i].do(sql)
+        status = crew[i].do(sql, how == "kill")
         if status == "I" and i in busy:
             busy.remove(i)
         elif status != "I" and i not in busy and i != pinner:
             busy.append(i)
     for b in crew:
         if b.own and b.done:
-            b.do("rollback")
-            b.do(LOOK)
+            b.do("rollback", how == "kill")
+            b.do(LOOK, how == "kill")
             b.own.close()
     assert len([s for s in p.servers() if s["state"] != "listening"]) <= SERVERS
