@@ -8,6 +8,7 @@ import pytest
 import pq
 from harness import REFERENCE, wait_until
 from test_state import SHOW
+from test_takeover import take_over
 
 pytestmark = [pytest.mark.skipif(REFERENCE, reason="not so there"),
               pytest.mark.setting("session_state")]
@@ -202,6 +203,26 @@ def test_pinned_client_that_idles_is_closed(both):
     assert (e.severity, e.message) == ("FATAL", "pin_timeout")
     assert b.pooled.recv_until().rows == b.own.query(SHOW).rows
     assert pinned(p) == [(0, "")]
+
+
+def test_takeover_knows_pins(both, pooler):
+    """they count there, and an idle one ends in its time"""
+    p, a, b = both(max_pinned=1, pin_timeout=900, default_pool_size=3)
+    a.do("create temp table mine (i int)")
+    wait_until(lambda: int(p.pool()["pinned"]) == 1)
+    q = take_over(pooler, p)
+    assert int(q.pool()["pinned"]) == 1
+    assert (1, "temporary") in pinned(q)
+    a.do("insert into mine values (1); select * from mine")
+    c = q.raw()
+    c.query("create temp table mine (i int)")
+    assert pq.PgError(pq.fields(c.recv()[1])).message == \
+        "too many sessions keep a server (max_pinned)"
+    b.do(SHOW)
+    q.admin("set pin_timeout = '0.1'")
+    assert pq.PgError(pq.fields(a.pooled.recv()[1])).message == "pin_timeout"
+    wait_until(lambda: int(q.pool()["pinned"]) == 0)
+    b.do("create temp table mine (i int)")
 
 
 BROUGHT = [
