@@ -107,7 +107,7 @@ void admin_cancel(struct client *c)
 static bool has_obsolete(const struct pool *p)
 {
 	static const enum server_state states[] = { SERVER_ACTIVE, SERVER_IDLE,
-		SERVER_LOGIN, SERVER_TESTED, SERVER_USED };
+		SERVER_LISTENING, SERVER_LOGIN, SERVER_TESTED, SERVER_USED };
 
 	for (size_t i = 0; i < COUNT(states); i++) {
 		const struct pool_server *ps;

@@ -271,7 +271,6 @@ static void retire(struct pool *p, const struct net_addr *addr)
 		[SERVER_LOGIN] = CLOSE_CONNECT_STRING_CHANGED,
 		[SERVER_IDLE] = CLOSE_CONFIGURATION_CHANGED,
 		[SERVER_USED] = CLOSE_CONFIGURATION_CHANGED,
-		[SERVER_LISTENING] = CLOSE_CONFIGURATION_CHANGED,
 	};
 	struct pool_server *ps, *next;
 
@@ -293,8 +292,11 @@ void broker_address_lost(struct sessions *ss, const char *host,
 	for (struct pool *p = ss->catalog->pools; p != NULL; p = p->hh.next) {
 		const char *const own = p->key.db->conf->host;
 
-		if (own != NULL && strcmp(own, host) == 0)
-			retire(p, addr);
+		if (own == NULL || strcmp(own, host) != 0)
+			continue;
+		retire(p, addr);
+		/* who listens there is to be replaced */
+		broker_touch(ss, p);
 	}
 }
 

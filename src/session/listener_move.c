@@ -198,7 +198,7 @@ bool listener_withholds(const struct client *c, const struct server *s)
 {
 	const struct listening *const g = c->listening;
 
-	return g != NULL && channels_source(g) == HEARS_LISTENER &&
+	return g != NULL && channels_source(g) != HEARS_SERVER &&
 	    keep_is_on(s->ps.pool) && s->ps.mode != POOL_SESSION &&
 	    (s->trace.listens || s->keep.brought != BROUGHT_NOTHING);
 }

@@ -1,8 +1,8 @@
 # test_listen_programs.py - random programs of LISTEN, while others notify.
 # SPDX-License-Identifier: ISC
 """Clients of a pool with few servers LISTEN and UNLISTEN in many ways, at the
-same time others NOTIFY, and the pooler RECONNECTs, RELOADs, or is replaced by
-another process (session_state=keep). A notification's number is drawn under a
+same time others NOTIFY, and the pooler RECONNECTs, RELOADs, is replaced by
+another process, or loses its listener (session_state=keep). A notification's number is drawn under a
 lock that is held to its commit: so numbers are in the order of PostgreSQL's
 queue. Each client must hear, of each channel that it surely listens to from
 one number to another, all of them; of others none; no number twice, and none
@@ -254,7 +254,7 @@ def fence(listener, conn):
     listener.heard.remove(("fence", -1))
 
 
-def disturb(pooler, p, how, rnd):
+def disturb(pooler, p, pg, how, rnd):
     """Returns who serves now."""
     if how == "reconnect":
         p.admin("reconnect")
@@ -265,6 +265,9 @@ def disturb(pooler, p, how, rnd):
         with p.console() as k:
             k.query("suspend")
             k.query("resume")
+    elif how == "kill":
+        for s in p.show("servers", state="listening"):
+            pg.terminate(s["remote_pid"])
     elif how == "restart":
         q = successor(pooler, p)
         q.start()
@@ -274,12 +277,14 @@ def disturb(pooler, p, how, rnd):
 
 
 @pytest.mark.parametrize("how", ["", "reconnect", "reload", "suspend",
-                                 "restart", "direct"])
+                                 "restart", "kill", "direct"])
 def test_each_hears_all_that_it_listens_to(pooler, pg, how):
     """once, and in the order of PostgreSQL"""
     rnd = random.Random("%s %d" % (how, SEED))
     p = None if how == "direct" else pooler(
-        default_pool_size=4, session_state="keep", max_client_conn=50)
+        default_pool_size=4, session_state="keep", max_client_conn=50,
+        server_login_retry=0.01, session_state_check=rnd.choice(
+            ["told", "told", "always"]))
     serial, stop, errors = Serial(), threading.Event(), []
 
     def direct():
@@ -296,7 +301,7 @@ def test_each_hears_all_that_it_listens_to(pooler, pg, how):
         t.start()
     while any(t.is_alive() for t in crews):
         if p is not None:
-            p = disturb(pooler, p, how, rnd)
+            p = disturb(pooler, p, pg, how, rnd)
         select.select([], [], [], 0.05)
     stop.set()
     for t in threads + crews:
@@ -306,6 +311,6 @@ def test_each_hears_all_that_it_listens_to(pooler, pg, how):
         fence(m, others[0])
         m.check()
         # a process waits for marks on their way for a quarter of a second
-        assert m.told == 0 or how == "restart"
+        assert m.told == 0 or how in ("restart", "kill")
     for c in [m.conn for m in crew] + others:
         c.close()
