@@ -71,6 +71,7 @@ struct listening {
 	uint64_t settles;	/* with the answer to this question to the
 				 * listener; 0: nothing is to */
 	bool always;		/* any transaction may have a LISTEN */
+	bool expects;		/* its own notifications, ahead of the end */
 	struct writer waiting;	/* whole messages, until no other is cut */
 	struct writer ahead;	/* past the mark, which one has not told yet */
 	struct writer early;	/* its own, told by a server that it listens on

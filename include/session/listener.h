@@ -45,6 +45,12 @@ bool listener_passes(struct client *c, const uint8_t *m, size_t size);
 bool listener_withholds(const struct client *c, const struct server *s);
 /* A probe of s is answered: what c listens to is known. */
 void listener_note(struct client *c, struct server *s);
+/*
+ * A transaction of c on s is over: has it told itself something? Then, if there
+ * is nothing else to find out, it is to have that ahead of the end.
+ */
+void listener_expect(struct client *c, const struct server *s);
+void listener_await(struct client *c);
 /* DISCARD ALL has left nothing. */
 void listener_discarded(struct client *c);
 /* That is noted, but not in force yet; then the role of c goes on. */

@@ -25,6 +25,7 @@ struct trace {
 	bool discarded;		/* all was taken back before the others */
 	bool drawn;		/* sequences may have given numbers */
 	bool listens;		/* what its client listens to may be changed */
+	bool notifies;		/* its client may have told itself something */
 	bool lasting;		/* a statement that may leave something has a
 				 * name: whoever runs it is not known */
 };

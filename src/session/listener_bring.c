@@ -115,6 +115,8 @@ bool listener_brings(const struct listener_request *r)
 	}
 	const bool listens = may_listen(r);
 
+	s->trace.notifies = s->trace.notifies ||
+	    listener_has(r->m, r->have, "notify");
 	if (!listens && !listener_has(r->m, r->have, "discard"))
 		return true;
 	if (listens && !is_brought(&s->keep) && has_place(&s->track)) {

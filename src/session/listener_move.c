@@ -107,6 +107,7 @@ static void await_listener(struct listening *g)
 {
 	struct listener *const l = g->listener;
 
+	g->expects = false;
 	g->settles = l->to_ask = l->asked + 1;
 	l->look = true;
 	catalog_touch_pool(g->client->ss->catalog, l->pool);
@@ -132,7 +133,7 @@ static void note_found(struct client *c, struct server *s, bool known)
 	} else if (s->keep.surplus) {
 		c->listening->settles = c->listening->listener->asked + 1;
 		(void)send_mark(c->listening, s, HEARS_SERVER);
-	} else if (n > 0 && heard) {
+	} else if ((n > 0 || c->listening->expects) && heard) {
 		await_listener(c->listening);
 	}
 	if (n == 0)
@@ -189,6 +190,21 @@ void listener_discarded(struct client *c)
 	keep_in_doubt(c, server_of(c->pc.server));
 }
 
+void listener_expect(struct client *c, const struct server *s)
+{
+	if (c->listening != NULL && c->relay.withheld == WITHHELD)
+		c->listening->expects = s->trace.notifies;
+}
+
+void listener_await(struct client *c)
+{
+	struct listening *const g = c->listening;
+
+	if (g != NULL && g->expects && !listener_is_unsettled(c) &&
+	    channels_source(g) == HEARS_LISTENER)
+		await_listener(g);
+}
+
 bool listener_is_unsettled(const struct client *c)
 {
 	return c->listening != NULL && c->listening->settles != 0;
@@ -200,7 +216,8 @@ bool listener_withholds(const struct client *c, const struct server *s)
 
 	return g != NULL && channels_source(g) != HEARS_SERVER &&
 	    keep_is_on(s->ps.pool) && s->ps.mode != POOL_SESSION &&
-	    (s->trace.listens || s->keep.brought != BROUGHT_NOTHING);
+	    (s->trace.listens || s->trace.notifies ||
+	    s->keep.brought != BROUGHT_NOTHING);
 }
 
 /* --- to the listener --- */

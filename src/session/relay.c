@@ -101,10 +101,14 @@ static bool lets_go_of_something(struct client *c, struct server *s)
 	if (c->relay.withheld == WITHHELD_TO_SETTLE && !relay_knows_end(c))
 		return false;
 	const bool discarded = s->trace.discarded;
+
+	listener_expect(c, s);
 	const bool free = !keep_is_on(s->ps.pool) || keep_lets_go(c, s);
 
 	if (discarded && s->chore == CHORE_NONE)
 		listener_discarded(c);
+	if (s->chore == CHORE_NONE)
+		listener_await(c);
 	if (!server_is_open(s) || s->chore != CHORE_NONE || !relay_knows_end(c))
 		return false;
 	if (!free && s->keep.pins == PIN_LISTEN)

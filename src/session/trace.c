@@ -59,7 +59,7 @@ void trace_tag(struct trace *t, const char *tag, bool last)
 	if (last && !t->failed)
 		*t = (struct trace){ .loaded = t->loaded,
 		    .unlisted = t->unlisted, .lasting = t->lasting,
-		    .listens = t->listens };
+		    .listens = t->listens, .notifies = t->notifies };
 	t->discarded = true;
 }
 

@@ -98,14 +98,21 @@ def test_who_listens_keeps_no_server(pooler, other):
 
 
 def test_own_notification(pooler):
-    """after the commit; of what is rolled back none"""
+    """ahead of the end of the query; of what is rolled back none"""
     p = keep(pooler)
     a = Ear(p.raw())
     a.do("listen x")
     wait_moved(p, 1)
     a.do("begin; notify x, '1'; rollback; notify x, '2'")
+    assert a.heard == [("x", "2")]
     pid = a.value("select pg_backend_pid()")
+    a.do("begin; listen y")
+    a.do("select pg_notify('x', '3'), pg_notify('y', '4')")
     assert a.hear("x", "2") == [("x", "2")]
+    a.do("commit")
+    assert a.heard == [("x", "3"), ("y", "4")]
+    a.heard.clear()
+    del a.pids[1:]
     assert a.pids == [int(pid)]
 
 
