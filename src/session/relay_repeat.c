@@ -31,6 +31,7 @@ static const struct shape {
 	{ "BES", false, false },
 	{ "BDES", true, false },
 	{ "dS", true, true },
+	{ "dH", true, true },
 	{ "dBES", true, false },
 	{ "dBDES", true, false },
 };
@@ -63,17 +64,18 @@ static char letter(const uint8_t *m, size_t size)
 static const struct shape *find_shape(const struct server *s)
 {
 	char found[SHAPE_MAX + 1];
-	size_t at = 0, n = 0;
+	size_t at = 0, n = 0, flushes = 0;
 
 	while (at < s->asked.len && n < SHAPE_MAX) {
 		const uint8_t *const m = s->asked.at + at;
 		const size_t size = msg_size(m, REPEAT_MAX);
 
 		found[n++] = letter(m, size);
+		flushes += m[0] == FE_FLUSH;	/* nothing answers it */
 		at += size;
 	}
 	found[n] = '\0';
-	if (at < s->asked.len || s->track.count != n)
+	if (at < s->asked.len || s->track.count != n - flushes)
 		return NULL;
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
 		if (strcmp(shapes[i].requests, found) == 0)
@@ -144,9 +146,9 @@ static bool lacks_type(const struct relay_down *d)
 }
 
 /*
- * The statement has other columns or types: the name stands for the same text, as it
- * will be prepared now. A client that is not told of the columns might take
- * them for others: it gets the error, as from PostgreSQL.
+ * The statement has other columns or types: the name stands for the same text,
+ * as it will be prepared now. A client that is not told of the columns might
+ * take them for others: it gets the error, as from PostgreSQL.
  */
 static bool renew(struct relay_down *d, struct prepared_name *n)
 {
@@ -186,6 +188,24 @@ static bool cure(struct relay_down *d)
 	    restore(d, n);
 }
 
+/*
+ * The server skips to a Sync: that of the batch, whose reply is not told, or
+ * where a Flush ended it, one of ours.
+ */
+static void end_skipping(struct server *s)
+{
+	static const uint8_t sync[] = { FE_SYNC, 0, 0, 0, 4 };
+
+	(void)track_reply(&s->track, BE_ERROR_RESPONSE, 0);
+	if (!s->track.aborted) {
+		track_own(&s->track);
+		return;
+	}
+	/* there is room: the request that failed has left it */
+	(void)track_add(&s->track, FE_SYNC, TRACK_SKIP, NULL);
+	(void)stream_write_bytes(&s->stream, sync, sizeof sync);
+}
+
 bool relay_repeat(struct relay_down *d)
 {
 	struct server *const s = d->s;
@@ -200,8 +220,7 @@ bool relay_repeat(struct relay_down *d)
 		return false;
 	log_at(LEVEL_DEBUG, &c->who, "statement is prepared again: %s",
 	    field(d, 'M'));
-	(void)track_reply(&s->track, BE_ERROR_RESPONSE, 0);
-	track_own(&s->track);
+	end_skipping(s);
 	s->asked.len = 0;
 	c->relay.repeats = true;
 	return true;

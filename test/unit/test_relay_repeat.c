@@ -102,6 +102,55 @@ static void test_dropped_type_is_looked_up_anew(void **state)
 	CLIENT_GETS("t[||]n[]Z[I]");
 }
 
+/* It waits for the description before it sends its Sync. */
+static void test_flushed_description_is_asked_again(void **state)
+{
+	(void)state;
+	prepared_pair();
+	asks("P[s2|select 1|||]D[Ss2|]H[]");
+	CLIENT_GETS("1[]");
+	server_sends("t[||]" UNTYPED);
+	CLIENT_GETS("");
+	SERVER_GETS("S[]P[PGBOUNCER_2|select 1|||]D[SPGBOUNCER_2|]H[]");
+	server_sends("Z[I]1[]t[||]n[]");
+	CLIENT_GETS("t[||]n[]");
+	assert_int_equal(seen.released, 0);
+	client_sends(BIND("s2") "E[||||||]S[]");
+	SERVER_GETS(BIND("PGBOUNCER_2") "E[||||||]S[]");
+	server_sends("2[]C[SELECT 0|]Z[I]");
+	CLIENT_GETS("2[]C[SELECT 0|]Z[I]");
+	assert_int_equal(seen.released, 1);
+}
+
+/* Its Sync is on its way to the server, and will be answered. */
+static void test_flushed_description_with_more_behind_fails(void **state)
+{
+	(void)state;
+	prepared_pair();
+	asks("D[Ss1|]H[]");
+	asks("S[]");
+	server_sends("t[||]" UNTYPED "Z[I]");
+	CLIENT_GETS("t[||]" UNTYPED "Z[I]");
+	SERVER_GETS("");
+	assert_int_equal(seen.released, 1);
+}
+
+static void test_second_failure_behind_a_flush_is_told(void **state)
+{
+	(void)state;
+	prepared_pair();
+	asks("D[Ss1|]H[]");
+	server_sends("t[||]" UNTYPED);
+	(void)script_heard(house.s_end[0]);
+	server_sends("Z[I]1[]t[||]" UNTYPED);
+	CLIENT_GETS("t[||]" UNTYPED);
+	client_sends("S[]");
+	SERVER_GETS("S[]");
+	server_sends("Z[I]");
+	CLIENT_GETS("Z[I]");
+	assert_int_equal(seen.released, 1);
+}
+
 static void test_description_that_fails_otherwise_is_told(void **state)
 {
 	(void)state;
@@ -243,6 +292,9 @@ int main(void)
 		TEST(test_statement_that_vanished_comes_back),
 		TEST(test_description_alone_is_asked_again),
 		TEST(test_dropped_type_is_looked_up_anew),
+		TEST(test_flushed_description_is_asked_again),
+		TEST(test_flushed_description_with_more_behind_fails),
+		TEST(test_second_failure_behind_a_flush_is_told),
 		TEST(test_description_that_fails_otherwise_is_told),
 		TEST(test_second_failure_is_the_client_s),
 		TEST(test_what_is_not_cured_passes),
