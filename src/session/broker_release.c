@@ -172,8 +172,10 @@ static enum close_reason spoiled(const struct client *c,
 		return CLOSE_CLIENT_GONE_WHILE_SENDING;
 	if (s->chore != CHORE_NONE || s->phase == SERVER_PHASE_LOOKUP)
 		return CLOSE_CLIENT_GONE_NOT_READY;
+	/* a stream goes on until its client leaves */
 	if (!track_is_empty(&s->track))
-		return CLOSE_CLIENT_GONE_IN_QUERY;
+		return s->ps.dedicated ? CLOSE_REPLICATION_CLIENT_CLOSED :
+		    CLOSE_CLIENT_GONE_IN_QUERY;
 	if (!track_is_done(&s->track) || s->rest.bytes > 0 || s->carry.len > 0)
 		return CLOSE_CLIENT_GONE_NOT_READY;
 	return CLOSE_NONE;
