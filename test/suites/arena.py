@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "system"))
 import harness  # noqa: E402
 
 DIRECT, SESSION, TRANSACTION = "direct", "session", "transaction"
+KEPT = "keep"				# transaction, and the state follows
 REFERENCE = "reference"			# the same modes, by the reference
 REFERENCE_TRANSACTION = "reference transaction"
 KEEP = os.environ.get("KEEP_OUTPUT")
@@ -59,17 +60,22 @@ class Way:
 # a user of its own making, who asks for a database that is not there, is told
 # so when auth_query can be asked elsewhere
 OUR = {"track_extra_parameters": TRACKED, "auth_dbname": "postgres"}
+KEEPING = {**OUR, "session_state": "keep", "default_pool_size": 20}
 THEIR = {"ignore_startup_parameters": IGNORED}
 WAYS = (
     Way(DIRECT),
     Way(SESSION, "pooler", "session", OUR),
     Way(TRANSACTION, "pooler", "transaction", OUR),
+    Way(KEPT, "pooler", "transaction", KEEPING),
     Way(REFERENCE, "reference", "session", THEIR),
     Way(REFERENCE_TRANSACTION, "reference", "transaction", THEIR),
 )
 ALL = tuple(way.name for way in WAYS)
-# for suites that are about a session's own state all the time
+# for suites that need a server of their own for each session
 SESSIONS = tuple(way.name for way in WAYS if way.mode != "transaction")
+# for suites that are about a session's own state all the time
+STATES = tuple(way.name for way in WAYS
+               if way.mode != "transaction" or way.name == KEPT)
 OURS = tuple(way.name for way in WAYS if way.program == "pooler")
 
 

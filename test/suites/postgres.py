@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import zlib
 
 import arena
 import fetch
@@ -18,6 +19,7 @@ singlerow""".split()
 HERE = os.path.dirname(os.path.abspath(__file__))
 DONE = re.compile(
     r"^(?:test\s+| {5})(\S+)\s+\.\.\.\s+(ok|FAILED|failed \(ignored\))", re.M)
+DIFF = re.compile(r"^diff .*/(\S+)\.out \S+\n---.*\n\+\+\+.*\n", re.M)
 ROWS = "700"
 
 
@@ -114,8 +116,20 @@ def regress_command(place, name, folder, source):
             "--user=" + place.user, "--max-concurrent-tests=20"]
 
 
-def outcomes(text):
-    return {name: "ok" if word == "ok" else "failed"
+def marks(folder):
+    """{test that failed: a sum of how}"""
+    path = os.path.join(folder, "regression.diffs")
+    if not os.path.exists(path):
+        return {}
+    parts = DIFF.split(harness.read(path).decode(errors="replace"))
+    return {name: " %08x" % zlib.crc32(part.encode())
+            for name, part in zip(parts[1::2], parts[2::2])}
+
+
+def outcomes(text, folder):
+    """What fails in another way is another outcome."""
+    how = marks(folder)
+    return {name: "ok" if word == "ok" else "failed" + how.get(name, "")
             for name, word in DONE.findall(text)}
 
 
@@ -128,7 +142,7 @@ def regress(place, folder, short):
     text = place.run(regress_command(
         place, "regress/pg_regress", folder, "src/test/regress")
         + ["--dbname=regression"] + tests, limit=3600)
-    return outcomes(text)
+    return outcomes(text, place.folder)
 
 
 def isolation(place, folder, short):
@@ -140,7 +154,7 @@ def isolation(place, folder, short):
         place, "isolation/pg_isolation_regress", folder,
         "src/test/isolation") + ["--dbname=isolation_regression"] + tests,
         limit=3600, LD_PRELOAD=os.path.join(folder, "backend_pid.so"))
-    return outcomes(text)
+    return outcomes(text, place.folder)
 
 
 def pipeline(place, folder, short):

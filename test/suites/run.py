@@ -59,7 +59,7 @@ class Suite:
 
 SUITES = (
     Suite("regress", "PostgreSQL's regression tests", "postgresql",
-          postgres.prepare, postgres.regress, arena.SESSIONS,
+          postgres.prepare, postgres.regress, arena.STATES,
           glance=postgres.fetch_source),
     Suite("isolation", "PostgreSQL's isolation tests", "postgresql",
           postgres.prepare_isolation, postgres.isolation, arena.SESSIONS),
@@ -118,13 +118,21 @@ def differences(direct, found):
             if direct.get(test) != found.get(test)]
 
 
+def word(outcome):
+    """Without how it failed, which some suites have behind it."""
+    return "failed" if outcome.startswith("failed") else outcome
+
+
+def count(found, what):
+    return sum(word(outcome) == what for outcome in found.values())
+
+
 def table(results):
     lines = ["| way | tests | ok | failed | skipped | differ |",
              "|---|---|---|---|---|---|"]
     direct = results[arena.DIRECT]
     for way, found in results.items():
-        outcomes = list(found.values())
-        counts = [len(outcomes)] + [outcomes.count(o) for o in (
+        counts = [len(found)] + [count(found, what) for what in (
             "ok", "failed", "skipped")]
         differ = "" if way == arena.DIRECT else len(
             differences(direct, found))
@@ -133,10 +141,22 @@ def table(results):
     return lines
 
 
+def explain_direct(reasons, direct):
+    """Lines about what fails without a pooler, and hides what differs."""
+    failed = [(test, reason(reasons, arena.DIRECT, test))
+              for test in sorted(direct) if word(direct[test]) == "failed"]
+    if not any(why for _, why in failed):
+        return []
+    return ["", "| fails directly | why |", "|---|---|"] + [
+        "| `%s` | %s |" % (test.replace("|", "\\|"), why or "")
+        for test, why in failed]
+
+
 def explain(suite, results):
     """Lines about what differs, and how much of it nobody can explain."""
-    reasons, lines, unexplained = read_reasons(suite.name), [], 0
+    reasons, unexplained = read_reasons(suite.name), 0
     direct = results[arena.DIRECT]
+    lines = explain_direct(reasons, direct)
     for way, found in results.items():
         differ = differences(direct, found) if way != arena.DIRECT else []
         if not differ:
@@ -154,7 +174,7 @@ def explain(suite, results):
             why = reason(reasons, way, test)
             unexplained += why is None
             lines.append("| `%s` | %s | %s | %s |" % (
-                test.replace("|", "\\|"), before, here,
+                test.replace("|", "\\|"), word(before), word(here),
                 why or "**unexplained**"))
     return lines, unexplained
 
@@ -171,7 +191,7 @@ def run_way(suite, ground, way, args):
         traceback.print_exc()
         found = {"(the way itself)": "failed"}
     print("%-20s%-24s%5d tests, %d failed, %.0f s" % (
-        suite.name, way, len(found), list(found.values()).count("failed"),
+        suite.name, way, len(found), count(found, "failed"),
         time.monotonic() - begun), flush=True)
     return found
 
@@ -179,7 +199,7 @@ def run_way(suite, ground, way, args):
 def compare_short(suite, ground, args):
     """{way: {test: outcome}}; what is right needs no comparison."""
     found = run_way(suite, ground, arena.SESSION, args)
-    if found and "failed" not in found.values():
+    if found and not count(found, "failed"):
         return {arena.DIRECT: found, arena.SESSION: found}
     print("once more, and directly: " + suite.name, flush=True)
     return {way: run_way(suite, ground, way, args)
