@@ -231,9 +231,12 @@ class Place:
         """For who looks for a reason: what the suite printed."""
         to = os.path.join(to, self.way.replace(" ", "-"))
         os.makedirs(to, exist_ok=True)
-        for name in ("output", "regression.diffs"):
+        for name in ("output", "regression.diffs", "junit.xml", "reports"):
             path = os.path.join(self.folder, name)
-            if os.path.exists(path):
+            if os.path.isdir(path):
+                shutil.copytree(path, os.path.join(to, name),
+                                dirs_exist_ok=True)
+            elif os.path.exists(path):
                 shutil.copy(path, to)
 
     def copy(self, folder):
