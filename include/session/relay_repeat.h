@@ -35,4 +35,10 @@ void relay_repeat_keep(struct relay_up *up, const struct burst *b,
  */
 bool relay_repeat(struct relay_down *d);
 
+/*
+ * Was a type of the statement dropped since somebody has prepared its text?
+ * Made anew under its name it is another one for PostgreSQL.
+ */
+bool relay_lacks_type(const struct relay_down *d);
+
 #endif

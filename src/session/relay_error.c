@@ -7,6 +7,7 @@
 #include "proto/prepared.h"
 #include "proto/track_look.h"
 #include "session/relay_parts.h"
+#include "session/relay_repeat.h"
 
 /* Is this field, NUL included, in the error at hand? */
 static bool has_field(const struct relay_down *d, const char *field)
@@ -59,8 +60,8 @@ static void note_stale(struct relay_down *d)
 	struct prepared *stmt = number == 0 ? NULL :
 	    prepared_uses_find(&d->s->prepared, number);
 
-	if (stmt != NULL && has_field(d, "C0A000") &&
-	    has_field(d, "RRevalidateCachedQuery"))
+	if (stmt != NULL && (relay_lacks_type(d) || (has_field(d, "C0A000") &&
+	    has_field(d, "RRevalidateCachedQuery"))))
 		prepared_retire(stmt);
 }
 

@@ -132,11 +132,7 @@ static bool is_raised_by(const struct relay_down *d, const char *code,
 	    strcmp(r, routine) == 0 && field(d, 'W') == NULL;
 }
 
-/*
- * Was a parameter's type dropped since another client has prepared the same
- * text? Made anew under its name it is another one for PostgreSQL.
- */
-static bool lacks_type(const struct relay_down *d)
+bool relay_lacks_type(const struct relay_down *d)
 {
 	const char *const c = field(d, 'C'), *const m = field(d, 'M');
 
@@ -182,7 +178,7 @@ static bool cure(struct relay_down *d)
 		return false;
 	if (is_raised_by(d, "0A000", "RevalidateCachedQuery"))
 		return shape->told && renew(d, n);
-	if (lacks_type(d))
+	if (relay_lacks_type(d))
 		return shape->asks && renew(d, n);
 	return is_raised_by(d, "26000", "FetchPreparedStatement") &&
 	    restore(d, n);

@@ -220,6 +220,25 @@ static void test_in_a_transaction_the_error_passes(void **state)
 	CLIENT_GETS(STALE "Z[E]");
 }
 
+/* Else its text would fail for whoever prepares it, as long as s[0] lives. */
+static void test_dropped_type_is_told_once(void **state)
+{
+	(void)state;
+	prepared_pair();
+	asks("Q[begin|]");
+	server_sends("C[BEGIN|]Z[T]");
+	(void)script_heard(house.c_end[0]);
+	asks("D[Ss1|]S[]");
+	server_sends("t[||]" UNTYPED "Z[E]");
+	CLIENT_GETS("t[||]" UNTYPED "Z[E]");
+	asks("Q[rollback|]");
+	server_sends("C[ROLLBACK|]Z[I]");
+	(void)script_heard(house.c_end[0]);
+	session_link(&house.c[0], &house.s[0]);
+	client_sends("P[s2|select 1|||]S[]");
+	SERVER_GETS("P[PGBOUNCER_2|select 1|||]S[]");
+}
+
 static void test_batch_of_before_is_not_taken_for_this_one(void **state)
 {
 	(void)state;
@@ -299,6 +318,7 @@ int main(void)
 		TEST(test_second_failure_is_the_client_s),
 		TEST(test_what_is_not_cured_passes),
 		TEST(test_in_a_transaction_the_error_passes),
+		TEST(test_dropped_type_is_told_once),
 		TEST(test_batch_of_before_is_not_taken_for_this_one),
 		TEST(test_half_a_message_behind_lets_the_error_pass),
 		TEST(test_long_batch_is_not_kept),
