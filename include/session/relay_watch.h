@@ -23,6 +23,11 @@ static inline bool relay_watches(const struct pool *p)
 void relay_watch_call(const struct relay_up *up);
 /* A Parse comes, unnamed or not. */
 void relay_watch_parse(const struct relay_up *up);
+/*
+ * trace.waits: is the unnamed statement, after the message at hand, still to be
+ * run? A Query drops it.
+ */
+bool relay_watch_waits(const struct relay_up *up);
 /* A Bind of stmt. */
 void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt);
 /* A whole CommandComplete. */

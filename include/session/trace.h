@@ -23,6 +23,8 @@ struct trace {
 	bool loaded;		/* a library: nothing takes that back */
 	bool unlisted;		/* custom parameters of unknown names, too */
 	bool discarded;		/* all was taken back before the others */
+	bool waits;		/* an unnamed statement, of those that mark, is
+				 * prepared, and not run yet */
 	bool drawn;		/* sequences may have given numbers */
 	bool listens;		/* what its client listens to may be changed */
 	bool notifies;		/* its client may have told itself something */

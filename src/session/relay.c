@@ -98,6 +98,9 @@ static inline bool leaves_nothing(const struct server *s)
 /* What c has left in s, or what it was not told of it, is to be looked at. */
 static bool lets_go_of_something(struct client *c, struct server *s)
 {
+	/* what it is asked, or cleaned by, would drop the unnamed statement */
+	if (s->trace.waits)
+		return false;
 	if (c->relay.withheld == WITHHELD_TO_SETTLE && !relay_knows_end(c))
 		return false;
 	const bool discarded = s->trace.discarded;
@@ -121,7 +124,7 @@ static inline bool lets_go(struct client *c, struct server *s)
 {
 	if (c->relay.withheld == WITHHELD_NOT) {
 		if (!keep_is_on(s->ps.pool))
-			return true;
+			return !s->trace.waits;
 		if (leaves_nothing(s)) {
 			s->keep.settled = true;
 			return true;

@@ -258,6 +258,7 @@ static enum relay_step on_error(struct relay_down *d)
 		return on_chore_error(d);
 	relay_reset_failed(d);
 	d->s->trace.failed = true;
+	d->s->trace.waits = false;
 	/* no error that means something here is that long: it passes as it comes */
 	if (d->c == NULL)
 		return on_reply(d);

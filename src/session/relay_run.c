@@ -72,6 +72,8 @@ size_t relay_run_up(struct relay_up *up)
 
 	if (relay_execute_holds(&c->relay) || c->relay.resetting != RESET_NONE)
 		return 0;
+	if (up->s->trace.waits && relay_watch_waits(up))
+		return 0;
 	for (unsigned room = track_room(t); room > 0 &&
 	    up->have - n >= MSG_HEADER; room--) {
 		const uint8_t *m = up->m + n;

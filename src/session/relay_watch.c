@@ -107,9 +107,19 @@ void relay_watch_parse(const struct relay_up *up)
 	/* a named statement may be executed later, by a client that is known */
 	if (!up->named || !named)
 		up->s->trace.marked = true;
+	up->s->trace.waits = up->s->trace.waits || !named;
 	/* ... or is not */
 	if (!up->named && named)
 		up->s->trace.lasting = true;
+}
+
+bool relay_watch_waits(const struct relay_up *up)
+{
+	struct trace *const t = &up->s->trace;
+
+	t->waits = up->m[0] != FE_BIND && up->m[0] != FE_QUERY &&
+	    up->m[0] != FE_FUNCTION_CALL;
+	return t->waits;
 }
 
 void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt)

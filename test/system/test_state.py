@@ -139,6 +139,30 @@ def test_a_named_statement_that_nobody_knows(pooler):
 
 
 @pytest.mark.setting("session_state_check")
+@pytest.mark.parametrize("statements", [0, 200])
+@pytest.mark.parametrize("state", ["clean", "keep"])
+def test_an_unnamed_statement_lives_until_it_is_run(pooler, state, statements):
+    """lib/pq and pg8000 have a Sync behind each step: what is asked or cleaned
+    between them would drop it"""
+    p = pooler(default_pool_size=1, pool_mode="transaction",
+               session_state=state, max_prepared_statements=statements)
+    c, other = p.raw(), p.raw()
+    for step in ([pq.parse("select set_config($1, $2, false)")],
+                 [pq.describe("S")],
+                 [pq.bind("", ["work_mem", "1MB"]), pq.execute()]):
+        c.send(*step, pq.sync())
+        assert not c.recv_until().errors
+    assert other.value("show work_mem") == "4MB"
+    # neither one that there is not, nor one that is not wanted any more
+    c.send(pq.parse("select set_config($1"), pq.sync())
+    assert c.recv_until().errors
+    assert other.value("select 1") == "1"
+    c.send(pq.parse("select set_config($1, '', false)"), pq.sync())
+    c.recv_until().check()
+    assert c.value("select 2") == "2"
+    assert other.value("select 1") == "1"
+
+
 @pytest.mark.parametrize("check", ["told", "always"])
 def test_what_only_a_function_tells(pooler, pg, check):
     """a text without any of the words: then each transaction is looked at"""
