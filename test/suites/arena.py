@@ -76,6 +76,8 @@ SESSIONS = tuple(way.name for way in WAYS if way.mode != "transaction")
 # for suites that are about a session's own state all the time
 STATES = tuple(way.name for way in WAYS
                if way.mode != "transaction" or way.name == KEPT)
+# where a session's state is whoever's has the server next
+FORGETFUL = (TRANSACTION, REFERENCE_TRANSACTION)
 OURS = tuple(way.name for way in WAYS if way.program == "pooler")
 
 
