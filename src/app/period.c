@@ -21,31 +21,34 @@ void period_start(struct app *app, usec_t now)
 
 /* (spec/logging.md section 10) us: how a microsecond is written. */
 static void write_stats(struct text *out, const struct counters *avg,
-    const char *us)
+    enum console_version version, const char *us)
 {
 	text_addf(out, "stats: %" PRIu64 " xacts/s, %" PRIu64 " queries/s, "
 	    "%" PRIu64 " client parses/s, %" PRIu64 " server parses/s, "
-	    "%" PRIu64 " binds/s, %" PRIu64 " client logins/s, "
-	    "in %" PRIu64 " B/s, out %" PRIu64 " B/s, xact %" PRIu64 " %s, "
-	    "query %" PRIu64 " %s, wait %" PRIu64 " %s",
-	    avg->xact_count, avg->query_count, avg->client_parse_count,
-	    avg->server_parse_count, avg->bind_count,
-	    avg->client_login_count, avg->received, avg->sent,
-	    avg->xact_time, us, avg->query_time, us, avg->wait_time, us);
+	    "%" PRIu64 " binds/s, ", avg->xact_count, avg->query_count,
+	    avg->client_parse_count, avg->server_parse_count, avg->bind_count);
+	if (version >= CONSOLE_1_26)
+		text_addf(out, "%" PRIu64 " client logins/s, ",
+		    avg->client_login_count);
+	text_addf(out, "in %" PRIu64 " B/s, out %" PRIu64 " B/s, "
+	    "xact %" PRIu64 " %s, query %" PRIu64 " %s, wait %" PRIu64 " %s",
+	    avg->received, avg->sent, avg->xact_time, us, avg->query_time, us,
+	    avg->wait_time, us);
 }
 
 static void report(const struct app *app, const struct counters *avg)
 {
+	const enum console_version version = app->config->set.console_version;
 	char buf[512];
 	struct text t;
 
 	text_init(&t, buf, sizeof buf);
-	write_stats(&t, avg, "\316\274s");	/* micro sign */
+	write_stats(&t, avg, version, "\316\274s");	/* micro sign */
 	notify_status(buf);
 	if (!app->config->set.log_stats)
 		return;
 	text_init(&t, buf, sizeof buf);
-	write_stats(&t, avg, "us");
+	write_stats(&t, avg, version, "us");
 	log_info("%s", buf);
 }
 
