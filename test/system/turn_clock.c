@@ -1,10 +1,12 @@
 /* turn_clock.c - how long a turn of an event loop is, from inside.
  *
  * Preloaded into a program: between two calls of epoll_wait(2) of its first
- * thread lies a turn. The longest of them and their number are in the file that
- * $TURN_CLOCK names, mapped, as struct turns; whoever reads it may set it to
- * zero. What counts is CPU time: who else wants the processor does not.
+ * thread lies a turn. How long they are by CPU time and by the wall clock is in
+ * the file that $TURN_CLOCK names, mapped, as two of struct lengths; whoever
+ * reads it may set it to zero. What CPU time says counts: who else wants the
+ * processor is in the wall clock's only.
  * SPDX-License-Identifier: ISC */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -14,14 +16,23 @@
 #include <time.h>
 #include <unistd.h>
 
-struct turns {
+#define STEP 10000	/* nanoseconds, of counts */
+#define STEPS 10000	/* the last has what is longer, too */
+
+struct lengths {
 	uint64_t longest;	/* nanoseconds */
-	uint64_t count;
 	uint64_t sum;
+	uint64_t count;
+	uint64_t counts[STEPS];
 };
 
-static struct turns *turns;
-static uint64_t begun;		/* 0: no turn has begun */
+static struct {
+	struct lengths cpu, wall;
+} *turns;
+
+static struct {
+	uint64_t cpu, wall;	/* 0: no turn has begun */
+} begun;
 
 static int (*real_wait)(int, struct epoll_event *, int, int);
 static int (*real_pwait2)(int, struct epoll_event *, int,
@@ -45,30 +56,39 @@ __attribute__((constructor)) static void begin(void)
 	    dlsym(RTLD_NEXT, "epoll_pwait2");
 }
 
-static uint64_t cpu_time(void)
+static uint64_t now(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void note(struct lengths *l, uint64_t length)
+{
+	const uint64_t step = length / STEP;
+
+	if (length > l->longest)
+		l->longest = length;
+	l->sum += length;
+	l->count++;
+	l->counts[step < STEPS ? step : STEPS - 1]++;
 }
 
 static void end_turn(void)
 {
-	if (turns == NULL || begun == 0 || gettid() != getpid())
+	if (turns == NULL || begun.wall == 0 || gettid() != getpid())
 		return;
-	const uint64_t length = cpu_time() - begun;
-
-	if (length > turns->longest)
-		turns->longest = length;
-	turns->count++;
-	turns->sum += length;
+	note(&turns->cpu, now(CLOCK_THREAD_CPUTIME_ID) - begun.cpu);
+	note(&turns->wall, now(CLOCK_MONOTONIC) - begun.wall);
 }
 
 static void begin_turn(void)
 {
-	if (gettid() == getpid())
-		begun = cpu_time();
+	if (gettid() != getpid())
+		return;
+	begun.wall = now(CLOCK_MONOTONIC);
+	begun.cpu = now(CLOCK_THREAD_CPUTIME_ID);
 }
 
 int epoll_wait(int fd, struct epoll_event *events, int max, int timeout)
