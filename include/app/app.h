@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "app/janitor.h"
 #include "app/load.h"
 #include "console/admin.h"
 #include "session/sessions.h"
@@ -51,7 +52,7 @@ struct app {
 	struct admin admin;		/* the console */
 	struct http *http;		/* owned */
 	struct counters average;	/* of this worker, as told last */
-	usec_t ticked;			/* when the janitor did its rounds */
+	struct janitor janitor;
 	usec_t accept_pause;		/* accepting again from then on; 0 */
 	usec_t suspend_since;		/* when SUSPEND was given */
 	usec_t still_since;		/* when all did; 0 */

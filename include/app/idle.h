@@ -3,6 +3,8 @@
 #ifndef APP_IDLE_H
 #define APP_IDLE_H
 
+#include <stdbool.h>
+
 #include "base/time.h"
 
 struct app;
@@ -18,7 +20,8 @@ struct timeout;
 struct idle *idle_new(struct app *app);
 void idle_free(struct idle **i);
 
-void idle_run(struct idle *i, usec_t now);
+/* As timeout_list_run(), of all these lists. */
+bool idle_run(struct idle *i, usec_t now);
 /* Of the watched clients, the one that has been idle for longest; or NULL. */
 struct timeout *idle_oldest(const struct idle *i);
 /* The limits have changed, or a drain begins: everybody starts anew, with the time passed. */

@@ -36,8 +36,8 @@ static inline bool timeout_running(const struct timeout *t)
 /*
  * Stop and report the members started more than limit before now, oldest
  * first; limit <= 0 means off. The callback may start and stop any member.
- * Of very many only a part: the rest is for the next runs.
+ * Of very many only a part: returns whether more are left, perhaps.
  */
-void timeout_list_run(struct timeout_list *l, usec_t limit, usec_t now);
+bool timeout_list_run(struct timeout_list *l, usec_t limit, usec_t now);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef HTTP_HISTORY_H
 #define HTTP_HISTORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,8 +32,11 @@ struct history_sample {
 struct history *history_new(struct catalog *c, usec_t now);
 void history_free(struct history **h);
 
-/* From time to time: takes a sample when its time has come, bit by bit. */
-void history_tick(struct history *h, struct catalog *c, usec_t now);
+/*
+ * From time to time: takes a sample when its time has come, bit by bit. Returns
+ * whether there is more to do for it.
+ */
+bool history_tick(struct history *h, struct catalog *c, usec_t now);
 /* The catalog goes, or is not looked at any more. */
 void history_stop(struct history *h);
 

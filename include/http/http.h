@@ -3,6 +3,8 @@
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H
 
+#include <stdbool.h>
+
 #include "base/time.h"
 
 struct admin;
@@ -19,5 +21,7 @@ void http_free(struct http **h);
 void http_apply(struct http *h);
 /* From time to time. */
 void http_tick(struct http *h, usec_t now);
+/* Behind that, again and again while it returns true. */
+bool http_go_on(struct http *h, usec_t now);
 
 #endif

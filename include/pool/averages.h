@@ -33,8 +33,8 @@ void averages_forget(struct averages *c, struct pool *p);
 
 /* A period ends now. If the last end is still open, it ends at once. */
 void averages_begin(struct averages *c);
-/* Count so many pools more. */
-void averages_go_on(struct averages *c, unsigned most);
+/* Count so many pools more. Returns whether some are left. */
+bool averages_go_on(struct averages *c, unsigned most);
 /* Count what is left: the averages are about to be read. */
 void averages_settle(struct averages *c);
 /*

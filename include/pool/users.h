@@ -20,8 +20,11 @@ bool users_has_listed(const struct catalog *c, const char *name);
  */
 int user_renew(const struct catalog *c, struct user *u);
 struct credentials *user_credentials(const struct catalog *c, struct user *u);
-/* A step of the way to where no secret is left that the file has lost. */
-void users_renew(struct catalog *c);
+/*
+ * A step of the way to where no secret is left that the file has lost. Returns
+ * whether there are more.
+ */
+bool users_renew(struct catalog *c);
 
 /*
  * u has logged in with a password that somebody else has checked: it is for

@@ -23,7 +23,7 @@ struct login_queue {
 	struct login *first;		/* DL list */
 };
 
-#define LOGIN_TURN (5 * USEC / 1000)	/* once begun, a step is finished */
+#define LOGIN_TURN (3 * USEC / 1000)	/* once begun, a step is finished */
 
 void login_queue_init(struct login_queue *q, struct loop *l);
 /* Have l->work() called, in this turn or a later one; or not. */

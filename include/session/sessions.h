@@ -63,6 +63,7 @@ struct sessions {
 	unsigned worker, others;	/* which one we are; how many more */
 	unsigned logins;		/* clients that are logging in */
 	struct login_queue login_queue;	/* logins to be worked on next */
+	struct loop_task broker_task;	/* pools are left for the next turn */
 	struct lobby lobby;		/* strangers, and what they may cost */
 	struct login *guessers;		/* DL: wait, see login_guess.h */
 	struct login *guessing;		/* DL: have begun */

@@ -111,13 +111,14 @@ void idle_free(struct idle **ip)
 	mem_free(i);
 }
 
-void idle_run(struct idle *i, usec_t now)
+bool idle_run(struct idle *i, usec_t now)
 {
 	struct idle_list *il;
+	bool more = timeout_list_run(&i->app->ss.idle_list, i->shortest, now);
 
-	timeout_list_run(&i->app->ss.idle_list, i->shortest, now);
 	LL_FOREACH(i->lists, il)
-		timeout_list_run(&il->list, il->limit, now);
+		more |= timeout_list_run(&il->list, il->limit, now);
+	return more;
 }
 
 struct timeout *idle_oldest(const struct idle *i)

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: ISC */
 #include "app/janitor.h"
 
+#include <limits.h>
+
 #include "app/app.h"
 #include "app/closedown.h"
 #include "app/idle.h"
@@ -11,6 +13,7 @@
 #include "app/takeover.h"
 #include "app/upkeep.h"
 #include "app/workers.h"
+#include "base/container.h"
 #include "base/log.h"
 #include "http/http.h"
 #include "io/loop.h"
@@ -22,7 +25,9 @@
 #include "session/server_login.h"
 #include "session/timers.h"
 
-#define PER_TICK 2000	/* takes about a millisecond */
+#define AT_ONCE 16	/* between two looks at the clock */
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define SLICE (USEC / 1000)	/* of a turn */
 #define STALL USEC	/* that a tick is late by: nobody was served */
 #define ROLLBACK_LIMIT (3 * USEC)	/* it is quick, or not to be had */
 
@@ -68,42 +73,127 @@ static void on_rollback_timeout(struct timeout *t, void *arg)
 	server_close(server_of_timer(t), CLOSE_ROLLBACK_TIMEOUT);
 }
 
-static void run_lists(struct app *app, usec_t now)
+static bool run_lists(struct app *app)
 {
 	struct sessions *const ss = &app->ss;
 	const struct settings *const set = &app->config->set;
+	const struct {
+		struct timeout_list *list;
+		usec_t limit;
+	} all[] = {
+		{ &ss->login_list, set->client_login_timeout },
+		{ &ss->connect_list, set->server_connect_timeout },
+		{ &ss->cancel_list, set->cancel_wait_timeout },
+		{ &ss->peer_list, set->cancel_wait_timeout },
+		{ &ss->chore_list, set->server_connect_timeout },
+		{ &ss->rollback_list, ROLLBACK_LIMIT },
+	};
+	const usec_t now = time_now();
+	bool more = false;
 
-	timeout_list_run(&ss->login_list, set->client_login_timeout, now);
-	timeout_list_run(&ss->connect_list, set->server_connect_timeout, now);
-	timeout_list_run(&ss->cancel_list, set->cancel_wait_timeout, now);
-	timeout_list_run(&ss->peer_list, set->cancel_wait_timeout, now);
-	timeout_list_run(&ss->chore_list, set->server_connect_timeout, now);
-	timeout_list_run(&ss->rollback_list, ROLLBACK_LIMIT, now);
-	idle_run(app->idle, now);
+	for (size_t i = 0; i < COUNT(all); i++)
+		more |= timeout_list_run(all[i].list, all[i].limit, now);
+	return idle_run(app->idle, now) || more;
 }
 
 /* --- the rest --- */
 
-/*
- * Where many are due, a tick looks at some and the next one goes on: nobody
- * waits for the end of a long list. Servers count like pools.
- */
-static void maintain(struct app *app, usec_t now)
+static bool renew_users(struct app *app)
 {
-	struct catalog *const c = app->catalog;
-	struct database *db;
-	struct pool *p;
+	return users_renew(app->catalog);
+}
 
-	users_renew(c);
-	catalog_turn(c, now);
-	/* databases first: they make the pools that want a minimum */
-	for (unsigned i = 0; i < PER_TICK &&
-	    (db = catalog_turn_database(c)) != NULL; i++)
-		upkeep_database(app, db, now);
-	for (unsigned done = 0; done < PER_TICK &&
-	    (p = catalog_turn_pool(c)) != NULL;) {
+static bool turn_wheels(struct app *app)
+{
+	catalog_turn(app->catalog, time_now());
+	return false;
+}
+
+static bool keep_databases(struct app *app)
+{
+	for (int i = 0; i < AT_ONCE; i++) {
+		struct database *const db = catalog_turn_database(app->catalog);
+
+		if (db == NULL)
+			return false;
+		upkeep_database(app, db, time_now());
+	}
+	return true;
+}
+
+/* Servers count like pools. */
+static bool keep_pools(struct app *app)
+{
+	for (unsigned done = 0; done < AT_ONCE;) {
+		struct pool *const p = catalog_turn_pool(app->catalog);
+
+		if (p == NULL)
+			return false;
 		done += 1 + pool_total(p);
-		upkeep_pool(app, p, now);
+		upkeep_pool(app, p, time_now());
+	}
+	return true;
+}
+
+static bool close_down(struct app *app)
+{
+	if (closedown_tick(app, time_now()))
+		app_exit(app, 0);
+	return false;
+}
+
+static bool begin_period(struct app *app)
+{
+	period_begin(app, time_now());
+	return false;
+}
+
+static bool take_samples(struct app *app)
+{
+	return http_go_on(app->http, time_now());
+}
+
+/*
+ * In this order, each until it has no more to do, or was called for so often
+ * that the rest can wait for the next tick.
+ */
+static const struct round {
+	bool (*go_on)(struct app *app);
+	int most;
+	bool suspended;		/* goes on while all stands still */
+} rounds[] = {
+	{ .go_on = run_lists, .most = 16 },
+	{ .go_on = renew_users, .most = INT_MAX },
+	{ .go_on = turn_wheels, .most = 1 },
+	/* before pools: databases make those that want a minimum */
+	{ .go_on = keep_databases, .most = 100 },
+	{ .go_on = keep_pools, .most = 100 },
+	{ .go_on = close_down, .most = 1 },
+	/* behind the upkeep, which notes the pools that were woken */
+	{ .go_on = begin_period, .most = 1, .suspended = true },
+	{ .go_on = period_go_on, .most = INT_MAX, .suspended = true },
+	{ .go_on = take_samples, .most = INT_MAX, .suspended = true },
+};
+
+/* Thousands of pools may be due at once: no turn has more than a slice of it. */
+static void go_on(struct loop_task *t)
+{
+	struct janitor *const j = container_of(t, struct janitor, task);
+	struct app *const app = container_of(j, struct app, janitor);
+	const usec_t begun = time_precise();
+
+	while (j->round < COUNT(rounds)) {
+		const struct round *const r = &rounds[j->round];
+
+		if ((app->ss.suspended && !r->suspended) ||
+		    ++j->calls > r->most || !r->go_on(app)) {
+			j->round++;
+			j->calls = 0;
+		}
+		if (time_precise() - begun < SLICE)
+			continue;
+		loop_again(app->loop, t);
+		return;
 	}
 }
 
@@ -113,11 +203,11 @@ static void maintain(struct app *app, usec_t now)
  */
 static void note_stall(struct app *app, usec_t now)
 {
-	const usec_t late = now - app->ticked - JANITOR_INTERVAL;
+	const usec_t late = now - app->janitor.ticked - JANITOR_INTERVAL;
 
 	if (late > STALL)
-		time_note_lapse(app->ticked + STALL / 2, late);
-	app->ticked = now;
+		time_note_lapse(app->janitor.ticked + STALL / 2, late);
+	app->janitor.ticked = now;
 }
 
 /* The budget of test/bench finds it by its name. */
@@ -134,13 +224,11 @@ static void janitor_tick(void *arg)
 	if (!app->ss.suspended) {
 		note_stall(app, now);
 		login_tick(&app->ss, now);
-		run_lists(app, now);
-		maintain(app, now);
-		if (closedown_tick(app, now))
-			app_exit(app, 0);
 	}
-	/* behind the upkeep, which notes the pools that were woken */
-	period_tick(app, now);
+	/* the last one's may not have come to their end */
+	if (app->janitor.round == COUNT(rounds))
+		app->janitor.round = 0;
+	go_on(&app->janitor.task);
 }
 
 int janitor_start(struct app *app)
@@ -153,7 +241,10 @@ int janitor_start(struct app *app)
 	timeout_list_init(&ss->peer_list, on_peer_timeout, app);
 	timeout_list_init(&ss->chore_list, on_chore_timeout, app);
 	timeout_list_init(&ss->rollback_list, on_rollback_timeout, app);
-	app->ticked = time_now();
+	app->janitor = (struct janitor){
+		.task = { .run = go_on }, .round = COUNT(rounds),
+		.ticked = time_now(),
+	};
 	app->idle = idle_new(app);
 	if (app->idle == NULL)
 		return -1;

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 
-#define AT_ONCE 2000	/* pools: takes about a millisecond */
+#define AT_ONCE 16	/* pools, each with its histograms */
 
 void period_start(struct app *app, usec_t now)
 {
@@ -66,7 +66,7 @@ static void report_all(struct app *app)
 	report(app, &sum);
 }
 
-void period_tick(struct app *app, usec_t now)
+void period_begin(struct app *app, usec_t now)
 {
 	struct averages *const c = &app->catalog->averages;
 
@@ -75,7 +75,15 @@ void period_tick(struct app *app, usec_t now)
 		c->since = now;
 		averages_begin(c);
 	}
-	averages_go_on(c, AT_ONCE);
+}
+
+bool period_go_on(struct app *app)
+{
+	struct averages *const c = &app->catalog->averages;
+
+	if (averages_go_on(c, AT_ONCE))
+		return true;
 	if (averages_close(c, c->since - c->since_before, &app->average))
 		report_all(app);
+	return false;
 }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <utlist.h>
 
-#define MOST 500	/* in one run: thousands may expire at once */
+#define MOST 32		/* in one run: thousands may expire at once */
 
 void timeout_list_init(struct timeout_list *l,
     void (*expired)(struct timeout *, void *), void *arg)
@@ -34,18 +34,21 @@ void timeout_start(struct timeout_list *l, struct timeout *t, usec_t now)
 	l->count++;
 }
 
-void timeout_list_run(struct timeout_list *l, usec_t limit, usec_t now)
+bool timeout_list_run(struct timeout_list *l, usec_t limit, usec_t now)
 {
 	if (limit <= 0)
-		return;
+		return false;
 
 	/* time-outs started by callbacks wait for the next run: no loop */
-	for (unsigned n = l->count < MOST ? l->count : MOST; n > 0; n--) {
+	const unsigned most = l->count < MOST ? l->count : MOST;
+
+	for (unsigned n = most; n > 0; n--) {
 		struct timeout *const t = l->head;
 
 		if (t == NULL || time_age(t->since, now) <= limit)
-			return;
+			return false;
 		timeout_stop(t);
 		l->expired(t, l->arg);
 	}
+	return most == MOST;
 }

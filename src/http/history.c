@@ -7,7 +7,7 @@
 #include "pool/catalog.h"
 #include "proto/writer.h"
 
-#define POOLS_PER_TICK 2000	/* takes about a millisecond */
+#define AT_ONCE 64		/* pools */
 
 #define KIND(k) (1u << RECENT_##k)
 
@@ -62,7 +62,7 @@ static void count_pool(struct history_sample *s, const struct pool *p,
 /* Returns false when all pools were counted. */
 static bool count_some(struct history *h, usec_t now)
 {
-	for (int i = 0; i < POOLS_PER_TICK; i++) {
+	for (int i = 0; i < AT_ONCE; i++) {
 		const struct cursor_node *const n = cursor_take(&h->pools);
 
 		if (n == NULL)
@@ -112,12 +112,13 @@ static void finish(struct history *h, struct catalog *c, usec_t now)
 	history_add(h, &h->next);
 }
 
-void history_tick(struct history *h, struct catalog *c, usec_t now)
+bool history_tick(struct history *h, struct catalog *c, usec_t now)
 {
 	if (!h->counting && now - h->since >= HISTORY_INTERVAL)
 		begin(h, c);
 	if (h->counting && !count_some(h, now))
 		finish(h, c, now);
+	return h->counting;
 }
 
 void history_stop(struct history *h)

@@ -374,11 +374,16 @@ void http_tick(struct http *h, usec_t now)
 	if (h->httpd == NULL)
 		return;
 	httpd_tick(h->httpd, now);
-	history_tick(h->history, h->ss->catalog, now);
 	if (h->retry == 0 || now < h->retry)
 		return;
 	h->retry = 0;
 	open_all(h);
+}
+
+bool http_go_on(struct http *h, usec_t now)
+{
+	return h->httpd != NULL &&
+	    history_tick(h->history, h->ss->catalog, now);
 }
 
 struct http *http_new(const struct admin *a)

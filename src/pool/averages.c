@@ -88,17 +88,18 @@ static struct pool *next_left(const struct averages *c)
 	return p != NULL && p->averages_round != c->round ? p : NULL;
 }
 
-void averages_go_on(struct averages *c, unsigned most)
+bool averages_go_on(struct averages *c, unsigned most)
 {
 	struct pool *p;
 
 	for (; most > 0 && (p = next_left(c)) != NULL; most--)
 		count(c, p);
+	return next_left(c) != NULL;
 }
 
 void averages_settle(struct averages *c)
 {
-	averages_go_on(c, UINT_MAX);
+	(void)averages_go_on(c, UINT_MAX);
 }
 
 bool averages_close(struct averages *c, usec_t elapsed, struct counters *avg)

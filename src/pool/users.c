@@ -44,7 +44,7 @@ struct user *catalog_get_user(struct catalog *c, const char *name)
 	return u;
 }
 
-#define RENEWALS 5000		/* in one step: some milliseconds */
+#define RENEWALS 64		/* in one step */
 
 static const char *listed_secret(const struct catalog *c, const char *name)
 {
@@ -90,12 +90,13 @@ struct credentials *user_credentials(const struct catalog *c, struct user *u)
 	return user_renew(c, u) == 0 ? u->credentials : NULL;
 }
 
-void users_renew(struct catalog *c)
+bool users_renew(struct catalog *c)
 {
 	for (int i = 0; c->to_renew != NULL && i < RENEWALS; i++) {
 		(void)user_renew(c, c->to_renew);
 		c->to_renew = c->to_renew->hh.next;
 	}
+	return c->to_renew != NULL;
 }
 
 void catalog_drop_user(struct catalog *c, struct user *u)

@@ -22,6 +22,9 @@
 #include "session/server_launch.h"
 #include "session/sessions.h"
 
+#define AT_ONCE 8		/* pools, between two looks at the clock */
+#define SLICE (USEC / 1000)	/* of a turn */
+
 /* Is there a server that was idle for long, and somebody waiting for it? */
 static void check_used(struct sessions *ss, struct pool *p)
 {
@@ -156,12 +159,30 @@ static void look_at(struct sessions *ss, struct pool *p)
 	launch(ss, p);
 }
 
+static void wake(struct loop_task *t)
+{
+	(void)t;
+}
+
+/* All pools may be touched at once: what is left has the next turn. */
 void broker_turn(struct sessions *ss)
 {
 	struct pool *p;
+	usec_t end = 0;
 
-	while ((p = catalog_take_touched(ss->catalog)) != NULL)
+	for (unsigned n = 0; (p = catalog_take_touched(ss->catalog)) != NULL;
+	    n++) {
 		look_at(ss, p);
+		if (n % AT_ONCE != AT_ONCE - 1)
+			continue;
+		if (end == 0) {
+			end = time_precise() + SLICE;
+		} else if (time_precise() >= end) {
+			ss->broker_task.run = wake;
+			loop_again(ss->loop, &ss->broker_task);
+			return;
+		}
+	}
 }
 
 /* --- what the console and the configuration ask for --- */
@@ -348,13 +369,19 @@ void broker_pause_changed(struct sessions *ss)
 	catalog_wake_databases(ss->catalog);
 }
 
+static bool has_idle(const struct pool *p)
+{
+	return p->server_count[SERVER_IDLE] + p->server_count[SERVER_USED] > 0;
+}
+
 bool broker_is_quiet(const struct sessions *ss, const struct database *db)
 {
 	for (const struct pool *p = ss->catalog->pools; p; p = p->hh.next) {
 		if (p->key.db->console || (db != NULL && p->key.db != db))
 			continue;
 		if (p->server_count[SERVER_ACTIVE] > 0 ||
-		    p->server_count[SERVER_TESTED] > 0)
+		    p->server_count[SERVER_TESTED] > 0 ||
+		    (has_idle(p) && pool_is_paused(p, ss->catalog)))
 			return false;
 	}
 	return true;

@@ -97,6 +97,13 @@ def wall():
 
 
 @pytest.fixture(scope="session")
+def turn_clock():
+    """How long turns are, see turn_clock.c."""
+    with preloadable("turn_clock") as path:
+        yield harness.preload_file(path)
+
+
+@pytest.fixture(scope="session")
 def names():
     """A resolver for programs other than ours, see names.c."""
     with preloadable("names") as path:

@@ -1,0 +1,72 @@
+# test_turns.py - how long a turn of the loop is.
+# SPDX-License-Identifier: ISC
+"""Nobody else is served in a turn (spec/pooling.md section 2). What counts is
+the CPU time of the loop's thread, so a busy machine is not in it; bounds are for
+builds with a sanitizer, five times as slow as others. `test/bench/turns` has
+the figures of those."""
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from harness import free_port, wait_until
+from turn_clock import TurnClock
+
+CROWD = 20
+HANDSHAKE = 4                   # ms of the loop, with the login
+LONGEST = 35                    # ms
+
+
+@pytest.fixture
+def clocked(pooler, turn_clock):
+    """A pooler, and the clock of its turns."""
+    def start(*args, **kw):
+        p = pooler(*args, start=False, **kw)
+        clock = TurnClock(os.path.join(p.dir, "turns"))
+        p.env.update(LD_PRELOAD=turn_clock, TURN_CLOCK=clock.path)
+        return p.start(), clock
+    return start
+
+
+def longest(clock):
+    return clock.read()[0].longest
+
+
+def pools(p):
+    return next(int(r["items"]) for r in p.admin("show lists")
+                if r["list"] == "pools")
+
+
+def test_upkeep_of_many_pools_is_cut_up(clocked):
+    """they all want a server at once, and all are paused at once; a turn has
+    some of them"""
+    count, closed = 5000, free_port()
+    p, clock = clocked(
+        {"d%d" % n: "host=127.0.0.1 port=%d user=x min_pool_size=1" % closed
+         for n in range(count)}, log_disconnections=0)
+    wait_until(lambda: pools(p) > count)
+    p.admin("pause")
+    p.admin("resume")
+    assert longest(clock) < LONGEST
+
+
+def test_dearest_handshakes_are_no_work_of_the_loop(clocked, certs):
+    """a long key, P-521 and a client's certificate (spec/authentication.md
+    section 9.3): a thread has the dear part of each"""
+    certs.make("server_rsa4096", "/CN=localhost", "DNS:localhost",
+               kind=["-newkey", "rsa:4096"])
+    p, clock = clocked(**certs.accept(
+        "verify-full", cert="server_rsa4096", client_tls_groups="P-521"))
+    context = certs.client_context("client", alpn="postgresql")
+
+    def go(_):
+        c = p.open().start_tls(context, direct=True)
+        c.login("app", p.userlist["app"], "p0")
+        c.close()
+    go(0)
+    clock.reset()
+    with ThreadPoolExecutor(4) as crowd:
+        list(crowd.map(go, range(CROWD)))
+    of = clock.read()[0]
+    assert of.longest < LONGEST
+    assert of.turns * of.mean / CROWD < HANDSHAKE
