@@ -53,6 +53,15 @@ void suspend_note_arrival(struct app *app)
 		app->moving = UINT_MAX;
 }
 
+static void note_still(struct app *app, usec_t now)
+{
+	const usec_t took = now - app->suspend_since;
+
+	app->still_since = now;
+	log_info("all stands still, %lld.%03lld s after SUSPEND",
+	    (long long)(took / USEC), (long long)(took % USEC / 1000));
+}
+
 /*
  * All stands still for the sake of another process: when that is stopped, or
  * takes too long, it goes on here.
@@ -63,7 +72,7 @@ static void await_successor(struct app *app, usec_t limit)
 	const usec_t now = time_now();
 
 	if (app->still_since == 0)
-		app->still_since = now;
+		note_still(app, now);
 	if (a->handover == HANDOVER_REVOKED) {
 		handover_revoke(a);
 	} else if (handover_is_on(a) && limit > 0 &&
