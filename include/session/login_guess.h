@@ -13,10 +13,10 @@ struct sessions;
  * With a "*" line and no auth_dbname, auth_query runs in the database that a
  * client names, and whoever invents names would have a server opened for each.
  * So in all databases that nobody has logged in to yet it is begun for so many
- * logins at a time, and for half as many from one address (of IPv6: /64).
+ * logins at a time, and for those of one address (of IPv6: /64) as long as they
+ * are not more than half of what others leave, but for one.
  */
 #define LOGIN_GUESSES_MAX 20
-#define LOGIN_GUESSES_SITE_MAX 10
 
 /*
  * c is going to ask auth_query. true: it waits for others, not read, and go_on()

@@ -13,7 +13,7 @@
 #include "session/login_parts.h"
 #include "session/sessions.h"
 
-/* One address alone does not take all the places. */
+/* A few addresses do not take all the places: each next one gets fewer. */
 static bool has_room(const struct client *c)
 {
 	const struct login *l;
@@ -21,8 +21,10 @@ static bool has_room(const struct client *c)
 
 	DL_FOREACH2(c->ss->guessing, l, guess_next)
 		n += net_same_site(&l->client->addr, &c->addr);
-	return c->ss->guesses < LOGIN_GUESSES_MAX &&
-	    n < LOGIN_GUESSES_SITE_MAX;
+	const unsigned all = c->ss->guesses, others = n < all ? all - n : 0;
+
+	return all < LOGIN_GUESSES_MAX &&
+	    (n == 0 || n < (LOGIN_GUESSES_MAX - others) / 2);
 }
 
 static void begin(struct client *c)
