@@ -35,6 +35,8 @@ void baggage_put(struct baggage **to, struct baggage *b);
 /* The bytes of the set. */
 const char *baggage_bytes(const struct baggage *b, size_t *len);
 const char *baggage_find(const struct baggage *b, const char *name);
+/* Would PostgreSQL close a session that has these and does nothing? */
+bool baggage_expires(const struct baggage *b);
 
 /* Take the setting name out of *b. 0, or -1: no memory. */
 int baggage_forget(struct baggage **b, const char *name);

@@ -17,6 +17,7 @@ struct baggage {
 	UT_hash_handle hh;
 	struct baggage_table *table;	/* borrowed */
 	unsigned refs;
+	bool expires;
 	size_t len;
 	char bytes[];			/* sorted by name */
 };
@@ -40,6 +41,9 @@ static struct baggage *add(struct baggage_table *t, const char *bytes,
 	b->len = len;
 	if (len > 0)
 		memcpy(b->bytes, bytes, len);
+	const char *const limit = baggage_find(b, "idle_session_timeout");
+
+	b->expires = limit != NULL && strcmp(limit, "0") != 0;
 	HASH_ADD_KEYPTR(hh, t->sets, b->bytes, (unsigned)len, b);
 	if (b->hh.tbl != NULL)
 		return b;
@@ -140,6 +144,11 @@ const char *baggage_find(const struct baggage *b, const char *name)
 		if (strcmp(pair.name, name) == 0)
 			return pair.value;
 	return NULL;
+}
+
+bool baggage_expires(const struct baggage *b)
+{
+	return b->expires;
 }
 
 /* Of equal names the first one stays in front. */

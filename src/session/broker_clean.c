@@ -40,6 +40,10 @@ static bool is_stained(const struct server *s)
 	if (s->keep.pins != 0 || s->keep.unlisted ||
 	    s->ps.mode == POOL_SESSION)
 		return true;
+	/* PostgreSQL might close it just when somebody is lent it */
+	if (s->keep.has != NULL && s->keep.has != s->keep.base &&
+	    baggage_expires(s->keep.has))
+		return true;
 	if (keep_is_on(s->ps.pool) && s->keep.settled)
 		return false;
 	return trace_is_left(t) || l->state_always || s->keep.temporary ||

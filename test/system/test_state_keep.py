@@ -262,6 +262,24 @@ def test_setting_that_a_used_server_refuses(both):
     assert p.log.count("new connection to server") == 2
 
 
+@pytest.mark.parametrize("state", ["keep", "clean"])
+def test_idle_session_timeout_ends_no_pooled_server(pooler, state):
+    """who is lent it just then would read PostgreSQL's FATAL"""
+    p = pooler(default_pool_size=1, session_state=state)
+    a = p.raw("app", "p0", idle_session_timeout="200")
+    assert a.value("show idle_session_timeout") == "200ms"
+    pid = p.raw().value("select pg_backend_pid()")
+    if state == "keep":
+        b = p.raw()
+        b.query("set idle_session_timeout = 200").check()
+        assert b.value("show idle_session_timeout") == "200ms"
+    assert a.value("select pg_backend_pid()") == pid
+    # that others have a second of work is when it would come to its end
+    assert p.raw(database="p1").value("select 1 from pg_sleep(1)") == "1"
+    assert p.raw().value("select pg_backend_pid()") == pid
+    assert a.value("show idle_session_timeout") == "200ms"
+
+
 def test_empty_custom_parameter_follows(both):
     """as one that was reset; who never had it is on a server that has it"""
     p, a, b = both(default_pool_size=2)
