@@ -76,6 +76,12 @@ size_t relay_run_up(struct relay_up *up);
 /* The same from a server: they change nothing but what is owed. */
 size_t relay_run_down(struct relay_down *d);
 
+/* As bulk_move(), where that may be; what is not linked is NULL. */
+ssize_t relay_read_up(struct client *c, struct server *s, struct burst *b,
+    size_t max);
+ssize_t relay_read_down(struct server *s, struct client *c, struct burst *b,
+    size_t max);
+
 /*
  * What c was not told is known: it is told now, unless it is not in force yet.
  * False: then, or when c is closed.

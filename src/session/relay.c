@@ -202,23 +202,6 @@ static void follow_up_move(struct client *c, ssize_t n)
 		update(c);
 }
 
-/* COPY data in bulk goes to the server unseen. As bulk_move(). */
-static ssize_t read_up_bulk(struct client *c, struct burst *b, size_t max)
-{
-	struct server *s = linked_server(c);
-
-	if (s == NULL || c->rest.dropped || c->carry.len > 0 ||
-	    (c->relay.hold && c->rest.bytes < SPLICE_MIN) ||
-	    s->chore != CHORE_NONE || track_is_empty(&s->track) ||
-	    !splice_can(&c->stream, &s->stream))
-		return carry_read(&c->carry, &c->stream, b, max);
-	struct bulk k = { .from = &c->stream, .to = &s->stream,
-	    .skip = &c->rest.bytes, .kinds = { FE_COPY_DATA, FE_COPY_DATA },
-	    .max = (uint32_t)(max - MSG_HEADER) };
-
-	return bulk_move(&k, b);
-}
-
 /* Bytes came. */
 static void note_arrival(struct client *c)
 {
@@ -241,7 +224,7 @@ static void read_client(struct client *c)
 			return;
 		}
 		const ssize_t n = bulk_is_near(&c->stream, c->rest.bytes) ?
-		    read_up_bulk(c, &b, max) :
+		    relay_read_up(c, linked_server(c), &b, max) :
 		    carry_read(&c->carry, &c->stream, &b, max);
 
 		if (n == STREAM_NONE)
@@ -512,22 +495,6 @@ static void follow_down_move(struct server *s, ssize_t n)
 		stream_pause(&s->stream);
 }
 
-/* Rows in bulk go to the client unseen. As bulk_move(). */
-static ssize_t read_down_bulk(struct server *s, struct burst *b, size_t max)
-{
-	struct client *c = linked_client(s);
-
-	if (c == NULL || s->rest.dropped || s->carry.len > 0 ||
-	    s->chore != CHORE_NONE || track_is_empty(&s->track) ||
-	    track_has_fake(&s->track) || !splice_can(&s->stream, &c->stream))
-		return carry_read(&s->carry, &s->stream, b, max);
-	struct bulk k = { .from = &s->stream, .to = &c->stream,
-	    .skip = &s->rest.bytes, .kinds = { BE_DATA_ROW, BE_COPY_DATA },
-	    .max = (uint32_t)(max - MSG_HEADER) };
-
-	return bulk_move(&k, b);
-}
-
 void relay_server_input(struct server *s)
 {
 	const int rounds = sessions_settings(s->ss)->sbuf_loopcnt;
@@ -542,7 +509,7 @@ void relay_server_input(struct server *s)
 			return;
 		}
 		const ssize_t n = bulk_is_near(&s->stream, s->rest.bytes) ?
-		    read_down_bulk(s, &b, max) :
+		    relay_read_down(s, linked_client(s), &b, max) :
 		    carry_read(&s->carry, &s->stream, &b, max);
 
 		if (n == STREAM_NONE)
