@@ -61,6 +61,8 @@ void broker_stain(struct server *s)
 	    (s->keep.pins & PIN_LOADED) != 0))
 		s->ps.close_needed = true;
 	s->keep.settled = false;
+	/* its client may have left before that was in force */
+	s->keep.brought = BROUGHT_NOTHING;
 	s->keep.drawn = s->keep.drawn || s->trace.drawn;
 	trace_clear(&s->trace);
 }

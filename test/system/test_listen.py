@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: ISC
 """Spec: pooling.md 25. A client of the pooler hears what a connection of its own
 would hear (session_state=keep)."""
+import os
 import random
+import signal
 import struct
 
 import pytest
@@ -395,6 +397,29 @@ def test_other_encoding_keeps_the_server(pooler, other):
     kind, body = a.conn.recv()
     assert kind == "A" and body[4:] == b"x\0\xe9\0"
     assert p.pool()["sv_active"] == 1
+
+
+def test_who_is_killed_before_it_is_settled_leaves_nothing(pooler, other):
+    """the next client of its server is asked for all that it listens to"""
+    p = keep(pooler)
+    a, b = Ear(p.raw()), Ear(p.raw())
+    a.do("listen x")
+    b.do("listen y; listen z")
+    wait_moved(p, 1, 2)
+    pid = int(listeners(p)[0]["remote_pid"])
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        a.conn.send(pq.query("discard all"))
+        wait_until(lambda: "active" in [r["state"] for r in p.servers()])
+        p.admin("kill_client " + [r["id"] for r in p.show("clients")
+                                  if r["channels"] == "1"][0])
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    wait_moved(p, 2)
+    b.do("unlisten z")
+    wait_moved(p, 1)
+    other.query("notify y")
+    assert b.hear("y", "") == [("y", "")]
 
 
 def test_who_does_not_read_is_closed(pooler, other):
