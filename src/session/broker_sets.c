@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/errcodes.h"
+#include "base/num.h"
 #include "proto/baggage.h"
 #include "proto/msg.h"
 #include "proto/params.h"
@@ -16,6 +17,7 @@
 #include "session/server.h"
 #include "session/sessions.h"
 
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define REFUSALS_MAX 3	/* of servers, in a row, for one client */
 
 bool broker_has_same(const struct client *c, const struct server *s)
@@ -125,6 +127,34 @@ bool broker_forget_draws(struct server *s)
 	return server_is_open(s);
 }
 
+/*
+ * Is value one that temp_buffers can have, where no temporary tables were used?
+ * A number of pages, of a kilobyte at least, or of bytes with their unit.
+ */
+static bool can_be_temp_buffers(const char *value)
+{
+	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
+	const char *const unit = value + strspn(value, " 0123456789.");
+	int64_t pages;
+
+	if (num_parse_i64(value, &pages) == 0)
+		return pages >= 100 && pages <= INT32_MAX / 2;
+	for (size_t i = 0; unit != value && i < COUNT(units); i++) {
+		if (strcmp(unit, units[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Once a server has had temporary tables, it refuses any. */
+static bool has_temp_buffers(const struct client *c)
+{
+	const char *const value = c->baggage == NULL ? NULL :
+	    baggage_find(c->baggage, "temp_buffers");
+
+	return value != NULL && can_be_temp_buffers(value);
+}
+
 /* Not if the server of another client, or a new one, would not have it. */
 static bool is_servers_fault(const struct client *c, const struct server *s,
     const char *code)
@@ -132,8 +162,7 @@ static bool is_servers_fault(const struct client *c, const struct server *s,
 	if (strcmp(code, ERRCODE_QUERY_CANCELED) == 0)
 		return true;
 	return s->keep.worn && (s->keep.lending == LENDING_TRIED ||
-	    (c->baggage != NULL &&
-	    baggage_find(c->baggage, "temp_buffers") != NULL));
+	    has_temp_buffers(c));
 }
 
 /* What s has, is known again when it is cleaned. False: it is not. */

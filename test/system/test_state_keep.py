@@ -271,6 +271,20 @@ def test_setting_that_a_used_server_refuses(both):
     assert p.log.count("new connection to server") == 2
 
 
+@pytest.mark.parametrize("value", ["nonsense", "1", "-5", "12 apples", ""])
+def test_wrong_temp_buffers_cost_no_server(pooler, value):
+    p = pooler(default_pool_size=1, session_state="keep")
+    assert p.raw().query("create temp table mine (i int); drop table mine")
+    for _ in range(3):
+        with p.raw(temp_buffers=value) as c:
+            with pytest.raises(pq.Closed):
+                c.query("select 1")
+    assert p.raw().value("select 1") == "1"
+    assert p.log.count("new connection to server") == 1
+    assert p.log.count('invalid value for parameter "temp_buffers"') >= 3 or \
+        p.log.count('outside the valid range for parameter "temp_buf') >= 3
+
+
 @pytest.mark.parametrize("state", ["keep", "clean"])
 def test_idle_session_timeout_ends_no_pooled_server(pooler, state):
     """who is lent it just then would read PostgreSQL's FATAL"""
