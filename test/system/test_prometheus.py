@@ -21,7 +21,17 @@ pytestmark = [
     pytest.mark.skipif(not shutil.which("promtool"), reason="no promtool")]
 
 RULES = sorted(glob.glob(os.path.join(harness.ROOT, "etc/prometheus/*.yml")))
+BOARD = os.path.join(harness.ROOT, "etc/grafana/pgsluice.json")
 TESTS = sorted(glob.glob(os.path.join(harness.HERE, "prometheus/*.yml")))
+
+
+def asked_by_dashboard():
+    """Its queries, with what Grafana would put in for the variables."""
+    board = json.loads(harness.read(BOARD))
+    said = {"$job": "pgsluice", "$instance": ".*", "$database": ".*",
+            "$__rate_interval": "1m"}
+    found = [t["expr"] for p in board["panels"] for t in p.get("targets", [])]
+    return [re.sub(r"\$\w+", lambda m: said[m[0]], e) for e in found]
 
 
 class Prometheus:
@@ -101,6 +111,10 @@ def test_prometheus_has_what_pgbench_counted(web):
             and g)(prom.get("rules")["groups"]), what="the rules")
         assert len(groups) == len(RULES) == 2
         assert prom.ask("ALERTS") == {}
+        # what cannot be understood has no answer
+        bad = [q for q in asked_by_dashboard()
+               if prom.get("query", query=q) is None]
+        assert not bad
     finally:
         prom.stop()
 
@@ -116,8 +130,8 @@ def test_alerts_are_about_what_there_is(web):
     p = web()
     p.raw().query("select 1")
     names = set(re.findall(r"^# TYPE (\S+)", get(p, "/metrics").body, re.M))
-    for path in RULES:
+    texts = [harness.read(path).decode() for path in RULES]
+    for text in texts + ["\n".join(asked_by_dashboard())]:
         asked = set(re.findall(r"\b(?:pgsluice|pgbouncer)_\w+(?=[{\s\[)])",
-                               re.sub(r"#.*|database:\w+:\w+", "",
-                                      harness.read(path).decode())))
+                               re.sub(r"#.*|database:\w+:\w+", "", text)))
         assert len(asked) >= 9 and asked <= names, asked - names
