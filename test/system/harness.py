@@ -219,7 +219,7 @@ HBA = """
 local all all trust
 host all u_pw 127.0.0.1/32 password
 host all u_md5 127.0.0.1/32 md5
-host all u_scram 127.0.0.1/32 scram-sha-256
+host all u_scram,alice,bob 127.0.0.1/32 scram-sha-256
 host all all 127.0.0.1/32 trust
 host replication all 127.0.0.1/32 trust
 """
