@@ -6,7 +6,9 @@ import os
 import re
 import shutil
 
+import arena	# noqa: F401, where harness is
 import fetch
+import harness
 
 TOKIO_POSTGRES, SQLX = "0.7.18", "0.8.6"
 TOKIO_FEATURES = "array-impls,with-chrono-0_4,with-serde_json-1," \
@@ -50,13 +52,13 @@ def crate(name, version, folder):
     shutil.rmtree(asks)
 
 
-def build(folder, features, tests):
+def build(folder, features, tests, **env):
     """Its test programs, each under the name of its test."""
     out = fetch.command(
         "cargo", "test", "-q", "--no-run", "--message-format=json",
         "--no-default-features", "--features=" + features,
         *["--test=" + test for test in tests], cwd=folder, limit=3600,
-        CARGO_TARGET_DIR=folder + ".target", **LEAN)
+        CARGO_TARGET_DIR=folder + ".target", **LEAN, **env)
     os.makedirs(folder + "/programs")
     for line in out.splitlines():
         row = json.loads(line) if line.startswith("{") else {}
@@ -104,8 +106,19 @@ def tokio_postgres(place, folder, short):
 
 # --- sqlx --------------------------------------------------------------------
 
+def set_up_sqlx(pg, folder):
+    """The tables of its tests."""
+    fetch.command("psql", "-X", "-q", "-h", pg.dir, "-p", str(pg.port), "-U",
+                  "postgres", "-f", folder + "/tests/postgres/setup.sql")
+
+
+def sqlx_url(host, port):
+    return "postgres://postgres@%s:%d/postgres?sslmode=disable" % (host, port)
+
+
 def prepare_sqlx(folder):
-    """The crate has its tests, but not the helpers they use."""
+    """The crate has its tests, but not the helpers they use. Some of its tests
+    ask a server at compile time what their queries return."""
     if os.path.isdir(folder):
         return
     fresh = folder + ".part"
@@ -114,14 +127,17 @@ def prepare_sqlx(folder):
     shutil.copytree(os.path.join(HERE, "sqlx-test"), fresh + "/sqlx-test")
     with open(fresh + "/Cargo.toml", "a") as f:
         f.write('\n[dev-dependencies.sqlx-test]\npath = "sqlx-test"\n')
-    build(fresh, SQLX_FEATURES, SQLX_TESTS)
+    pg = harness.Postgres()
+    try:
+        set_up_sqlx(pg, fresh)
+        build(fresh, SQLX_FEATURES, SQLX_TESTS,
+              DATABASE_URL=sqlx_url("127.0.0.1", pg.port))
+    finally:
+        pg.stop()
     os.rename(fresh, folder)
 
 
 def sqlx(place, folder, short):
-    place.run(["psql", "-X", "-q", "-h", place.pg.dir, "-p",
-               str(place.pg.port), "-U", "postgres", "-f",
-               folder + "/tests/postgres/setup.sql"])
+    set_up_sqlx(place.pg, folder)
     return run(place, folder, ["types", "describe"] if short else [],
-               DATABASE_URL="postgres://%s@%s:%d/%s?sslmode=disable" % (
-                   place.user, place.host, place.port, place.dbname))
+               DATABASE_URL=sqlx_url(place.host, place.port))

@@ -26,6 +26,12 @@ macro_rules! test_type {
         $crate::test_decode_type!($name<$ty>($db, $($sql == $value),+));
         $crate::test_prepared_type!($name<$ty>($db, $($sql == $value),+));
     };
+    ($name:ident<$ty:ty>($db:ident, $query:literal,
+            $($sql:literal == $value:expr),+ $(,)?)) => {
+        $crate::test_decode_type!($name<$ty>($db, $($sql == $value),+));
+        $crate::test_prepared_type!($name<$ty>($db, $query,
+            $($sql == $value),+));
+    };
     ($name:ident($db:ident, $($sql:literal == $value:expr),+ $(,)?)) => {
         $crate::test_type!($name<$name>($db, $($sql == $value),+));
     };
@@ -44,7 +50,7 @@ macro_rules! test_decode_type {
                 $(
                     let row = conn.fetch_one(concat!("select ", $sql)).await?;
                     let got: $ty = row.try_get_unchecked(0)?;
-                    assert_eq!(got, $value);
+                    assert_eq!($value, got);
                 )+
                 Ok(())
             }
@@ -66,11 +72,35 @@ macro_rules! test_prepared_type {
                     let row = sqlx::query(concat!("select ", $sql))
                         .fetch_one(&mut conn).await?;
                     let got: $ty = row.try_get_unchecked(0)?;
-                    assert_eq!(got, $value);
+                    assert_eq!($value, got);
                     let row = sqlx::query("select $1")
                         .bind(got).fetch_one(&mut conn).await?;
                     let back: $ty = row.try_get_unchecked(0)?;
-                    assert_eq!(back, $value);
+                    assert_eq!($value, back);
+                )+
+                Ok(())
+            }
+        }
+    };
+    /* by a query of its own: is it the same, the value, and the parameter */
+    ($name:ident<$ty:ty>($db:ident, $query:literal,
+            $($sql:literal == $value:expr),+ $(,)?)) => {
+        $crate::paste::item! {
+            #[sqlx::test]
+            #[allow(non_snake_case)]
+            async fn [<prepared_ $name>]() -> anyhow::Result<()> {
+                use sqlx::Row;
+                let mut conn = $crate::new::<$db>().await?;
+                $(
+                    let row = sqlx::query(&format!($query, $sql))
+                        .bind($value).bind($value)
+                        .fetch_one(&mut conn).await?;
+                    let same: i32 = row.try_get(0)?;
+                    assert_ne!(same, 0);
+                    let got: $ty = row.try_get(1)?;
+                    assert_eq!($value, got);
+                    let back: $ty = row.try_get(2)?;
+                    assert_eq!($value, back);
                 )+
                 Ok(())
             }
