@@ -246,6 +246,17 @@ static bool may_listen(const struct relay_up *up)
 	    up->have });
 }
 
+/*
+ * A message need not wait, so the next one need not. But the data of a COPY in
+ * a simple query tells nothing of its end.
+ */
+static void end_hold(const struct relay_up *up, const struct row *r)
+{
+	if (r->need != NEED_LINK || up->s == NULL ||
+	    !track_awaits_ready(&up->s->track))
+		up->c->relay.hold = false;
+}
+
 static enum relay_step next_message(struct relay_up *up)
 {
 	struct client *c = up->c;
@@ -266,7 +277,7 @@ static enum relay_step next_message(struct relay_up *up)
 
 	if (up->s != NULL && relay_must_hold(c, up->s))
 		return RELAY_SHORT;
-	c->relay.hold = false;
+	end_hold(up, r);
 	if (r->plain == NULL)
 		return on_unknown(up);
 	if (r->need == NEED_LINK && up->s == NULL)

@@ -259,7 +259,8 @@ class Generator:
         x = self.rng.random()
         if x < 0.5:
             if self.chance(0.2):
-                sql = "select 1; " + sql + "; select 2"
+                sql = "select 1; " + sql + self.rng.choice(
+                    ["; select 2", "; deallocate all"])
             return [[pq.query(sql)] + self.copy_tail()]
         early = [pq.sync()] if x > 0.9 else []
         return [[pq.parse(sql), pq.bind(), pq.execute()] + early

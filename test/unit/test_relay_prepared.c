@@ -325,6 +325,19 @@ static void test_discard_all_takes_the_names(void **state)
 	assert_int_equal(house.s[0].prepared.count, 0);
 }
 
+static void test_discard_all_behind_a_copy_holds_what_is_behind(void **state)
+{
+	(void)state;
+	prepared_pair();
+	client_sends("Q[copy t from stdin; discard all|]");
+	server_sends("G[||||||]");
+	client_sends("d[1]c[]D[Ss1|]S[]");
+	SERVER_GETS("Q[copy t from stdin; discard all|]d[1]c[]");
+	server_sends("C[COPY 1|]C[DISCARD ALL|]Z[I]");
+	CLIENT_GETS("G[||||||]C[COPY 1|]C[DISCARD ALL|]Z[I]");
+	assert_false(has_name("s1"));
+}
+
 static void test_statement_that_the_server_lost_is_not_trusted(void **state)
 {
 	(void)state;
@@ -453,6 +466,7 @@ int main(void)
 		TEST(test_close_needs_no_server),
 		TEST(test_portals_are_the_servers_business),
 		TEST(test_discard_all_takes_the_names),
+		TEST(test_discard_all_behind_a_copy_holds_what_is_behind),
 		TEST(test_statement_that_the_server_lost_is_not_trusted),
 		TEST(test_broken_messages_close_the_client),
 		TEST(test_want_of_memory_closes_the_client_and_leaves_nothing),
