@@ -59,6 +59,7 @@ struct login {
 	enum { GUESS_NONE, GUESS_WAITS, GUESS_BEGUN } guess;
 	bool looked_up;			/* auth_query has answered */
 	struct auth auth;
+	struct credentials *asked_for;	/* counted: what auth looks at, or NULL */
 	struct auth_query query;	/* and its answer */
 	void (*work)(struct client *c);	/* its turn in the queue has come */
 	/* from here on: "" at first, and the rest as it may be */

@@ -326,6 +326,7 @@ static void on_leave(struct client *c)
 	if (c->user != NULL)
 		c->user->logins--;
 	auth_end(&l->auth);
+	credentials_unref(&l->asked_for);
 	hba_unref(&l->hba);
 	dns_host_cancel(&l->host_query);
 	mem_free(l->host);

@@ -22,11 +22,21 @@
 #include "session/login_parts.h"
 #include "session/sessions.h"
 
+/* A reload may have changed the secret, or removed the user, meanwhile. */
+static int check_secret(const struct client *c, struct err *e)
+{
+	return login_credentials(c) == c->login->asked_for ? 0 :
+	    err_set(e, ERRCODE_INVALID_PASSWORD,
+	    "password authentication failed");
+}
+
 static int check_admission(struct client *c, struct err *e)
 {
 	const struct settings *set = sessions_settings(c->ss);
 	const char *name = c->login->db_name;
 
+	if (check_secret(c, e) < 0)
+		return -1;
 	if (c->db == NULL) {
 		if (set->log_connections)
 			login_log(c, LEVEL_INFO,
@@ -235,6 +245,9 @@ void login_begin_auth(struct client *c)
 		.wake = on_woken,
 	};
 
+	credentials_unref(&l->asked_for);
+	if (rq.credentials != NULL)
+		l->asked_for = credentials_ref(rq.credentials);
 	offer_binding(c, &rq);
 	if (set->log_connections && login_speaks(c))
 		login_log_attempt(c);

@@ -472,6 +472,34 @@ def test_changed_secrets_count_at_once(pooler):
     assert not works("app2", "two")
 
 
+@pytest.mark.parametrize("method", ["plain", "md5", "scram-sha-256"])
+def test_login_under_way_meets_the_new_secret(pooler, method):
+    """authentication.md 2: removed or changed, whoever has asked before"""
+    p = pooler(auth_type=method)
+    secrets = {"app": "apppw", "app2": "app2pw", "stats": "statspw"}
+    asked = {}
+    for user in secrets:
+        c = p.open().login(user, wait=False,
+                           database="pgbouncer" if user == "stats" else "p0")
+        kind, body = c.recv()
+        assert kind == "R"
+        asked[user] = c, body
+    del p.userlist["app"]
+    p.userlist["app2"] = "another"
+    p.reload()
+
+    def finish(user):
+        c, body = asked[user]
+        c._auth(user, secrets[user], body)
+        return c.finish_login(user, secrets[user])
+    for user in "app", "app2":
+        with pytest.raises(pq.PgError) as e:
+            finish(user)
+        assert (e.value.code, e.value.message) == (
+            "28P01", "password authentication failed")
+    assert finish("stats").status == "I"
+
+
 EMPTY = "auth_file %s is empty and was not: a comment in it says that this " \
     "is meant"
 
