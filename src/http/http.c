@@ -123,6 +123,31 @@ static void get_healthz(struct http *h, struct httpd_conn *c,
 	    body, sizeof body - 1);
 }
 
+/*
+ * Why this client is told nothing of users, addresses and settings; NULL: it is
+ * told. A browser on this machine may have been led here by the name of another
+ * site, whose scripts it trusts with what we answer. Clients on other machines
+ * were admitted when http_listen_addr was set, whatever Host they send.
+ */
+static const char *keep_all_from(const struct http *h, struct httpd_conn *c,
+    const struct request *r)
+{
+	if (h->ss->catalog->config->http_token.given ||
+	    !access_is_local(httpd_peer(c)) ||
+	    access_names_us(r->host) || access_names_host(r->host))
+		return NULL;
+	return ASK_LOCALHOST;
+}
+
+/* let_in: but not by that name. */
+static void turn_away(struct httpd_conn *c, bool let_in)
+{
+	if (let_in)
+		reply_plain(c, 403, ASK_LOCALHOST "\n");
+	else
+		demand_token(c);
+}
+
 static void get_readyz(struct http *h, struct httpd_conn *c,
     const struct request *r)
 {
@@ -141,37 +166,22 @@ static void get_readyz(struct http *h, struct httpd_conn *c,
 		return;
 	}
 	const bool let_in = is_let_in(h, c, r);
+	const bool told = let_in && keep_all_from(h, c, r) == NULL;
 
 	/* which databases there are is not for strangers */
-	if (r->query[0] != '\0' && !let_in) {
-		demand_token(c);
+	if (r->query[0] != '\0' && !told) {
+		turn_away(c, let_in);
 		return;
 	}
 	const enum health health = health_check(h->ss,
 	    r->query[0] != '\0' ? name : NULL, &t);
 
-	if (!let_in) {
+	if (!told) {
 		text_init(&t, body, sizeof body);
 		text_addf(&t, "{\"ready\": %s}\n",
 		    health == HEALTH_READY ? "true" : "false");
 	}
 	reply(c, statuses[health], json, &t);
-}
-
-/*
- * Why this client is told nothing of users, addresses and settings; NULL: it is
- * told. A browser on this machine may have been led here by the name of another
- * site, whose scripts it trusts with what we answer. Clients on other machines
- * were admitted when http_listen_addr was set, whatever Host they send.
- */
-static const char *keep_all_from(const struct http *h, struct httpd_conn *c,
-    const struct request *r)
-{
-	if (h->ss->catalog->config->http_token.given ||
-	    !access_is_local(httpd_peer(c)) ||
-	    access_names_us(r->host) || access_names_host(r->host))
-		return NULL;
-	return ASK_LOCALHOST;
 }
 
 static void get_metrics(struct http *h, struct httpd_conn *c,
@@ -186,12 +196,10 @@ static void get_metrics(struct http *h, struct httpd_conn *c,
 	};
 	const char *const type = exposition_type(r->accept, &order.open);
 
-	if (!is_let_in(h, c, r)) {
-		demand_token(c);
-		return;
-	}
-	if (keep_all_from(h, c, r) != NULL) {
-		reply_plain(c, 403, ASK_LOCALHOST "\n");
+	const bool let_in = is_let_in(h, c, r);
+
+	if (!let_in || keep_all_from(h, c, r) != NULL) {
+		turn_away(c, let_in);
 		return;
 	}
 	struct metrics *const m = metrics_new(&order);

@@ -170,6 +170,13 @@ def test_name_of_another_site_gets_nothing_on_this_machine(web):
             assert get(p, path, Host=host).status == 200
     # health tells nothing that a site could want
     assert get(p, "/healthz", Host="evil.example").status == 200
+    p.admin("pause p1")
+    evil = get(p, "/readyz", Host="evil.example")
+    assert (evil.status, evil.json) == (503, {"ready": False})
+    for name in "p1", "nobody":
+        assert get(p, "/readyz?database=" + name,
+                   Host="evil.example").status == 403
+    assert "p1" in get(p, "/readyz", Host="localhost").body
 
 
 def test_token_guards_all_but_the_empty_page(web):
