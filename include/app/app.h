@@ -10,10 +10,12 @@
 #include "console/admin.h"
 #include "session/sessions.h"
 
+struct bell;
 struct client;
 struct err;
 struct http;
 struct idle;
+struct ledger_book;
 struct listener;
 struct set_persisting;
 struct takeover;
@@ -33,6 +35,8 @@ struct app {
 	struct app *first;		/* of others; NULL: it is the first */
 	struct app *next;		/* worker; see workers.h */
 	struct workers *workers;	/* owned by the first; NULL: it is alone */
+	struct bell *bell;		/* owned: rings when it is called */
+	struct ledger_book *book;	/* the same: of users, for all workers */
 	struct loop *loop;		/* owned */
 	struct config *config;		/* in force; counted */
 	struct config *loaded;		/* as read last, without SET; counted */

@@ -16,10 +16,12 @@
 
 struct credentials;
 struct drain;
+struct ledger_book;
 
 /* Which databases are here, where several workers have some each. */
 struct catalog_part {
 	unsigned index, count;		/* count 0: all are */
+	struct ledger_book *book;	/* borrowed: of users; NULL: not kept */
 };
 
 struct catalog {

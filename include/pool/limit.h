@@ -15,11 +15,13 @@
 #include "base/time.h"
 #include "pool/close_reason.h"
 #include "pool/limit_queue.h"
+#include "pool/states.h"
 
 struct catalog;
 struct pool;
 struct pool_client;
 struct pool_server;
+struct user;
 
 enum limit_verdict {
 	LIMIT_FREE,	/* open one */
@@ -41,6 +43,8 @@ enum limit_verdict limit_check(const struct pool *p, usec_t now,
 enum limit_verdict limit_check_dedicated(const struct pool_client *pc, usec_t now,
     struct pool_server **victim, bool *reserve);
 
+/* The servers that count against this limit of p, at all workers. */
+unsigned limit_taken(const struct pool *p, enum limit_kind kind);
 /* Is this limit of p reached? */
 bool limit_is_full(const struct pool *p, enum limit_kind kind);
 /* Is this limit of p reached, or will the next connection reach it? */
@@ -71,5 +75,39 @@ struct pool *limit_heir(const struct pool *p, const struct catalog *c,
  */
 bool limit_takes_away(const struct pool_server *ps, const struct catalog *c,
     usec_t now);
+
+/*
+ * --- where several workers have servers of one user (limit_workers.c) ---
+ *
+ * They take turns as pools do: each says since when its clients wait, a free
+ * slot is for whose wait is longest, and idle servers of the others make room.
+ */
+
+/* A server of u comes into being, or is gone; u has a ledger. */
+void limit_enter(struct user *u, enum server_state state);
+void limit_leave(struct user *u, enum server_state state);
+/*
+ * A slot for the next server of p, if another worker was not faster. What is not
+ * used is to be given back. With one worker: true.
+ */
+bool limit_take(struct pool *p);
+void limit_give_back(struct pool *p);
+
+/*
+ * p found no room: the others are told, and asked for what they can spare. True:
+ * there is room meanwhile.
+ */
+bool limit_ask(struct pool *p, const struct catalog *c, usec_t now);
+/* What the others were told of u may be past: the pool whose turn it is; NULL. */
+struct pool *limit_tell(struct user *u, const struct catalog *c, usec_t now);
+/* Is the next slot under the limit of its user another worker's, not p's? */
+bool limit_is_rival_first(const struct pool *p);
+/* The same for a server that has served p, as limit_takes_away(). */
+bool limit_rival_takes_away(const struct pool *p);
+/* An idle server of u to be closed, as another worker has waited longer; NULL. */
+struct pool_server *limit_yield(struct user *u, const struct catalog *c,
+    usec_t now);
+/* There may be room that another worker waits for. */
+void limit_pass_on(struct user *u);
 
 #endif

@@ -3,12 +3,16 @@
 #ifndef POOL_USER_H
 #define POOL_USER_H
 
+#include <stdbool.h>
+
 #include "base/cursor.h"
 #include "base/hash.h"
+#include "base/time.h"
 #include "pool/limit_queue.h"
 
 struct config_user;
 struct credentials;
+struct ledger;
 struct pool;
 struct pool_server;
 
@@ -27,6 +31,9 @@ struct user {
 	unsigned clients;		/* of this name */
 	unsigned logins;		/* of these: not in yet */
 	unsigned servers;		/* of pools of this user */
+	struct ledger *ledger;	/* owned: of all workers; NULL: there is one */
+	bool promised;		/* taken off it for the next server */
+	usec_t called_at;	/* who may have servers to spare; see limit.h */
 };
 
 /* Clients that count for limits: none that has not logged in yet. */
@@ -34,5 +41,12 @@ static inline unsigned user_admitted(const struct user *u)
 {
 	return u->clients - u->logins;
 }
+
+/*
+ * One client more is admitted, if there are fewer than max (0: no limit) at all
+ * workers. It gives that back by user_dismiss().
+ */
+bool user_admit(struct user *u, int max);
+void user_dismiss(struct user *u);
 
 #endif

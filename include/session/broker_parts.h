@@ -49,4 +49,13 @@ void broker_refuse(struct client *c, struct close_cause why);
  */
 void broker_touch_next(struct sessions *ss, const struct pool *p);
 
+/* --- broker_share.c --- */
+
+/* p waits for room under its limits. */
+void broker_join_limits(struct sessions *ss, struct pool *p);
+/* Do clients of another worker come before those of p? They are served. */
+bool broker_is_rival_first(struct sessions *ss, const struct pool *p);
+/* p finds no room: other workers may have servers to spare. */
+void broker_ask_others(struct sessions *ss, struct pool *p);
+
 #endif

@@ -76,6 +76,7 @@ struct client {
 	uint8_t refusals;		/* of servers: see broker_sets_refused() */
 	bool has_reserve_fd;		/* has the last descriptor */
 	bool admin, own_user;		/* console rights */
+	bool counted;			/* admitted: see user_admit() */
 	uint8_t replication;		/* enum replication */
 	uint8_t key_len;		/* 0 until protocol and key are known */
 	uint8_t key[CLIENT_KEY_MAX];	/* by which its queries are canceled */

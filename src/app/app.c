@@ -18,10 +18,12 @@
 #include "app/workers.h"
 #include "base/crypto.h"
 #include "base/errcodes.h"
+#include "base/ledger.h"
 #include "base/log.h"
 #include "console/admin.h"
 #include "console/handover.h"
 #include "http/http.h"
+#include "io/bell.h"
 #include "io/dns.h"
 #include "io/loop.h"
 #include "io/offload.h"
@@ -56,12 +58,14 @@ static struct catalog_part divide(struct app *app)
 	ss->last_id = app->number;
 	if (workers == 1)
 		return (struct catalog_part){ 0 };
+	app->book = app->first != NULL ? app->first->book :
+	    ledger_book_new(workers);
 	if (app->first == NULL) {
 		ss->client_ops.elsewhere = workers_count_clients;
 		ss->client_ops.may_send = workers_may_send;
 		ss->client_ops.send = workers_send;
 	}
-	return (struct catalog_part){ app->number, workers };
+	return (struct catalog_part){ app->number, workers, app->book };
 }
 
 /* Whether a user exists must not show in what another worker says. */
@@ -109,6 +113,32 @@ static void on_address_lost(void *arg, const char *name,
 	broker_address_lost(arg, name, addr);
 }
 
+static void on_called(void *arg)
+{
+	struct app *const app = arg;
+	void *user;
+
+	while ((user = ledger_take_called(app->book, app->number)) != NULL)
+		broker_called(&app->ss, user);
+}
+
+static void ring(void *arg)
+{
+	bell_ring(arg);
+}
+
+static int join_book(struct app *app)
+{
+	if (app->book == NULL)
+		return 0;
+	app->bell = bell_new(app->loop, on_called, app);
+	if (app->bell == NULL)
+		return -1;
+	ledger_book_join(app->book, app->number,
+	    (struct ledger_bell){ ring, app->bell });
+	return 0;
+}
+
 int app_start(struct app *app, struct err *e)
 {
 	const struct settings *const set = &app->config->set;
@@ -117,6 +147,8 @@ int app_start(struct app *app, struct err *e)
 	if (app->loop == NULL || janitor_start(app) < 0)
 		return err_set(e, ERRCODE_SYSTEM_ERROR,
 		    "cannot start the event loop");
+	if (join_book(app) < 0)
+		return err_nomem(e);
 	login_queue_init(&app->ss.login_queue, app->loop);
 	lobby_init(&app->ss.lobby, time_now());
 	app->ss.dns = dns_new(app->loop, set->resolv_conf, e);
@@ -266,6 +298,11 @@ void app_fini(struct app *app)
 	params_table_free(&app->ss.params);
 	baggage_table_free(&app->ss.baggage);
 	custom_fini(&app->ss.custom);
+	if (app->book != NULL)
+		ledger_book_leave(app->book, app->number);
+	bell_free(&app->bell);
+	if (app->first == NULL)
+		ledger_book_free(&app->book);
 	loop_free(&app->loop);
 	load_clear(&app->load);
 	set_persist_fini(app);

@@ -13,17 +13,6 @@ static bool is_text(const char *s)
 	return s != NULL && s[0] != '\0';
 }
 
-static bool limits_users(const struct config *c)
-{
-	for (const struct config_user *u = c->users; u != NULL; u = u->next) {
-		if (u->max_user_connections > 0 ||
-		    u->max_user_client_connections > 0)
-			return true;
-	}
-	return c->set.max_user_connections > 0 ||
-	    c->set.max_user_client_connections > 0;
-}
-
 /* The pool that answers would be another worker's. */
 static bool asks_other_database(const struct config *c)
 {
@@ -61,8 +50,6 @@ int config_check_workers(const struct config *c, struct err *e)
 		bool (*used)(const struct config *c);
 		const char *what;
 	} rows[] = {
-		{ limits_users, "max_user_connections and "
-		    "max_user_client_connections" },
 		{ asks_other_database, "auth_dbname" },
 		{ has_http, "http_listen_port" },
 		{ has_peers, "peer_id and [peers]" },

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "base/ledger.h"
 #include "pool/catalog.h"
 #include "pool/drain.h"
 #include "pool/evict.h"
@@ -19,10 +20,14 @@ static struct pool_server *older(const struct pool *p, enum server_state state,
 	return best;
 }
 
-/* The servers that count against a limit of p, and how many may be. */
-static unsigned taken(const struct pool *p, enum limit_kind kind)
+unsigned limit_taken(const struct pool *p, enum limit_kind kind)
 {
-	return kind == LIMIT_DB ? p->key.db->servers : p->key.user->servers;
+	const struct user *const u = p->key.user;
+
+	if (kind == LIMIT_DB)
+		return p->key.db->servers;
+	return u->ledger == NULL ? u->servers :
+	    ledger_taken(u->ledger, LEDGER_SERVERS);
 }
 
 static unsigned maximum(const struct pool *p, enum limit_kind kind)
@@ -35,14 +40,14 @@ bool limit_is_full(const struct pool *p, enum limit_kind kind)
 {
 	const unsigned max = maximum(p, kind);
 
-	return max > 0 && taken(p, kind) >= max;
+	return max > 0 && limit_taken(p, kind) >= max;
 }
 
 bool limit_is_near(const struct pool *p, enum limit_kind kind)
 {
 	const unsigned max = maximum(p, kind);
 
-	return max > 0 && taken(p, kind) + 1 >= max;
+	return max > 0 && limit_taken(p, kind) + 1 >= max;
 }
 
 /*
@@ -53,8 +58,11 @@ static unsigned kept(const struct pool *of, enum limit_kind kind)
 {
 	const struct pool *p = kind == LIMIT_DB ? of->key.db->pools :
 	    of->key.user->pools;
-	unsigned n = taken(of, kind);
+	unsigned n = limit_taken(of, kind);
 
+	if (kind == LIMIT_USER && of->key.user->ledger != NULL)
+		return n - ledger_taken(of->key.user->ledger,
+		    LEDGER_CANCELERS);
 	for (; p != NULL; p = kind == LIMIT_DB ? p->db_next : p->user_next)
 		n -= p->server_count[SERVER_ACTIVE_CANCEL];
 	return n;
@@ -64,7 +72,7 @@ static bool is_over(const struct pool *p, enum limit_kind kind)
 {
 	const unsigned max = maximum(p, kind);
 
-	return max > 0 && taken(p, kind) > max && kept(p, kind) > max;
+	return max > 0 && limit_taken(p, kind) > max && kept(p, kind) > max;
 }
 
 enum close_reason limit_exceeded(const struct pool_server *ps)
@@ -221,5 +229,5 @@ bool limit_takes_away(const struct pool_server *ps, const struct catalog *c,
 		    pool_uncovered_since(q) + delay <= pool_waiting_since(p))
 			return true;
 	}
-	return false;
+	return limit_rival_takes_away(p);
 }

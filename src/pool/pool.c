@@ -6,6 +6,7 @@
 
 #include "pool/catalog.h"
 #include "pool/evict.h"
+#include "pool/limit.h"
 
 /*
  * Where a server enters the list of its state. Idle servers are a stack, so
@@ -44,11 +45,16 @@ void pool_server_set(struct pool_server *ps, enum server_state state)
 	} else if (state != SERVER_GONE) {
 		p->key.db->servers++;
 		p->key.user->servers++;
+		if (p->key.user->ledger != NULL)
+			limit_enter(p->key.user, state);
 	}
 	if (state == SERVER_GONE) {
 		if (ps->state != SERVER_GONE) {
 			p->key.db->servers--;
 			p->key.user->servers--;
+			if (p->key.user->ledger != NULL)
+				limit_leave(p->key.user,
+				    (enum server_state)ps->state);
 		}
 	} else {
 		if (enters_in_front(ps, state))

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "conf/userlist.h"
+#include "base/ledger.h"
 #include "pool/catalog.h"
 #include "pool/credentials.h"
 
@@ -16,6 +17,22 @@ struct user *catalog_find_user(struct catalog *c, const char *name)
 
 	HASH_FIND_STR(c->users, name, u);
 	return u;
+}
+
+/* With one worker there is none. */
+static int open_ledger(const struct catalog *c, struct user *u)
+{
+	if (c->part.book == NULL)
+		return 0;
+	u->ledger = ledger_open(c->part.book, c->part.index, u->name, u);
+	return u->ledger != NULL ? 0 : -1;
+}
+
+static void forget(struct user *u)
+{
+	ledger_close(&u->ledger);
+	mem_free(u->name);
+	mem_delete(MEM_USER, u, sizeof *u);
 }
 
 struct user *catalog_get_user(struct catalog *c, const char *name)
@@ -28,20 +45,35 @@ struct user *catalog_get_user(struct catalog *c, const char *name)
 	if (u == NULL)
 		return NULL;
 	u->name = mem_strdup(name);
-	if (u->name == NULL) {
-		mem_delete(MEM_USER, u, sizeof *u);
+	if (u->name == NULL || open_ledger(c, u) < 0) {
+		forget(u);
 		return NULL;
 	}
 	u->conf = config_find_user(c->config, name);
 	u->queue.kind = LIMIT_USER;
 	HASH_ADD_KEYPTR(hh, c->users, u->name, strlen(name), u);
 	if (u->hh.tbl == NULL) {
-		mem_free(u->name);
-		mem_delete(MEM_USER, u, sizeof *u);
+		forget(u);
 		return NULL;
 	}
 	cursor_list_add(&c->all_users, &u->node);
 	return u;
+}
+
+bool user_admit(struct user *u, int max)
+{
+	if (u->ledger == NULL)
+		return max <= 0 || user_admitted(u) < (unsigned)max;
+	if (max > 0)
+		return ledger_take(u->ledger, LEDGER_CLIENTS, (unsigned)max);
+	ledger_add(u->ledger, LEDGER_CLIENTS);
+	return true;
+}
+
+void user_dismiss(struct user *u)
+{
+	if (u->ledger != NULL)
+		ledger_give(u->ledger, LEDGER_CLIENTS);
 }
 
 #define RENEWALS 64		/* in one step */
@@ -108,8 +140,7 @@ void catalog_drop_user(struct catalog *c, struct user *u)
 	credentials_unref(&u->credentials);
 	credentials_unref(&u->typed);
 	limit_queue_fini(&u->queue);
-	mem_free(u->name);
-	mem_delete(MEM_USER, u, sizeof *u);
+	forget(u);
 }
 
 /* Strangers may have as many names as they like, and leave none behind. */

@@ -150,8 +150,8 @@ static void explain_detail(const struct pool *p, enum wait_reason reason,
 		    "\"%s\" are in use%s.", p->limits.max_db, db, more);
 		break;
 	case WAIT_MAX_USER:
-		explain_excess(p->key.user->servers, p->limits.max_user, more,
-		    sizeof more);
+		explain_excess(limit_taken(p, LIMIT_USER), p->limits.max_user,
+		    more, sizeof more);
 		snprintf(out, size, "All %d server connections of user "
 		    "\"%s\" are in use%s.", p->limits.max_user, user, more);
 		break;

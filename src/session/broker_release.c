@@ -22,6 +22,8 @@ void broker_touch_next(struct sessions *ss, const struct pool *p)
 
 		if (q != NULL)
 			broker_touch(ss, q);
+		else if (kind == LIMIT_USER && limit_is_rival_first(p))
+			broker_touch(ss, (struct pool *)p);
 	}
 }
 

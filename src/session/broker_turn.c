@@ -58,15 +58,19 @@ static bool has_turn(struct sessions *ss, struct pool *p)
 
 	if (heir != NULL)
 		broker_touch(ss, heir);
-	return heir == NULL;
+	return heir == NULL && !broker_is_rival_first(ss, p);
 }
 
 static void launch(struct sessions *ss, struct pool *p)
 {
 	bool reserve, done = false;
 
-	while (pool_wanted(p, time_now(), &reserve) > 0 && has_turn(ss, p) &&
-	    server_launch_room(p, NULL, &reserve)) {
+	while (pool_wanted(p, time_now(), &reserve) > 0) {
+		if (!has_turn(ss, p) ||
+		    !server_launch_room(p, NULL, &reserve)) {
+			broker_ask_others(ss, p);
+			break;
+		}
 		if (reserve)
 			log_at(LEVEL_WARNING, &client_of(
 			    p->clients[CLIENT_WAITING])->who,
@@ -74,8 +78,19 @@ static void launch(struct sessions *ss, struct pool *p)
 		server_launch(ss, p);
 		done = true;
 	}
-	if (done)
-		broker_touch_next(ss, p);
+	if (!done)
+		return;
+	broker_touch_next(ss, p);
+	if (p->key.user->ledger != NULL)
+		broker_called(ss, p->key.user);
+}
+
+static void launch_dedicated(struct sessions *ss, struct pool *p)
+{
+	if (has_turn(ss, p))
+		replication_launch(p);
+	if (pool_pick_dedicated(p, time_now()) != NULL)
+		broker_ask_others(ss, p);
 }
 
 /*
@@ -151,11 +166,12 @@ static void look_at(struct sessions *ss, struct pool *p)
 	check_used(ss, p);
 	if (drain_stops(ss->catalog, p, time_now()))
 		return;
-	limit_join(p);
+	if (p->limits.max_db > 0 || p->limits.max_user > 0)
+		broker_join_limits(ss, p);
 	if (p->lookups > 0)
 		open_clean(ss, p);
-	if (p->clients[CLIENT_DEDICATED_WAITING] != NULL && has_turn(ss, p))
-		replication_launch(p);
+	if (p->clients[CLIENT_DEDICATED_WAITING] != NULL)
+		launch_dedicated(ss, p);
 	launch(ss, p);
 }
 

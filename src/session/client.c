@@ -146,6 +146,7 @@ void client_enter(struct client *c, struct database *db, struct user *u)
 	database_count_client(db, 1);
 	c->user = u;
 	u->clients++;
+	c->counted = user_admit(u, 0);
 }
 
 /* Give back everything but the struct. */
@@ -171,6 +172,9 @@ static void release(struct client *c)
 	relay_state_fini(&c->relay);
 	if (c->db != NULL)
 		database_count_client(c->db, -1);
+	if (c->counted)
+		user_dismiss(c->user);
+	c->counted = false;
 	if (c->user != NULL)
 		catalog_release_user(ss->catalog, c->user);
 	c->db = NULL;

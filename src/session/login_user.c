@@ -91,22 +91,23 @@ static int refuse(const struct client *c, enum tally_limit limit,
 	    "client connections exceeded (%s)", tally_limit_name(limit));
 }
 
-static int check_limits(const struct client *c, struct err *e)
+static int check_limits(struct client *c, struct err *e)
 {
 	const struct settings *set = sessions_settings(c->ss);
 	const struct config_user *own = c->user->conf;
 
+	c->counted = c->admin && user_admit(c->user, 0);
 	if (c->admin)
 		return 0;
 	if (is_full(database_admitted(c->db), limit(
 	    c->db->conf->max_db_client_connections,
 	    set->max_db_client_connections)))
 		return refuse(c, TALLY_max_db_client_connections, e);
-	if (is_full(user_admitted(c->user), limit(
+	c->counted = user_admit(c->user, limit(
 	    own != NULL ? own->max_user_client_connections : 0,
-	    set->max_user_client_connections)))
-		return refuse(c, TALLY_max_user_client_connections, e);
-	return 0;
+	    set->max_user_client_connections));
+	return c->counted ? 0 :
+	    refuse(c, TALLY_max_user_client_connections, e);
 }
 
 /* Console rights by name (spec/admin-console.md section 1). */

@@ -22,6 +22,17 @@ static struct server *attempt(struct sessions *ss, struct pool *p,
 	return s;
 }
 
+/* The same under the limits; also NULL: another worker has the last slot. */
+static struct server *attempt_limited(struct sessions *ss, struct pool *p,
+    enum server_state state)
+{
+	struct server *const s = limit_take(p) ? attempt(ss, p, state) : NULL;
+
+	if (s == NULL)
+		limit_give_back(p);
+	return s;
+}
+
 bool server_launch_room(struct pool *p, const struct pool_client *dedicated,
     bool *reserve)
 {
@@ -41,7 +52,7 @@ bool server_launch_room(struct pool *p, const struct pool_client *dedicated,
 
 void server_launch(struct sessions *ss, struct pool *p)
 {
-	struct server *s = attempt(ss, p, SERVER_LOGIN);
+	struct server *s = attempt_limited(ss, p, SERVER_LOGIN);
 
 	if (s != NULL)
 		server_begin(s, SERVER_PHASE_CONNECT);
@@ -49,7 +60,8 @@ void server_launch(struct sessions *ss, struct pool *p)
 
 void server_launch_dedicated(struct sessions *ss, struct pool_client *pc)
 {
-	struct server *s = attempt(ss, pc->pool, SERVER_DEDICATED_LOGIN);
+	struct server *s = attempt_limited(ss, pc->pool,
+	    SERVER_DEDICATED_LOGIN);
 
 	if (s == NULL)
 		return;

@@ -201,6 +201,65 @@ def test_max_client_conn_counts_all(crew):
     assert p.raw(database=NAMES[21]).value("select 1") == "1"
 
 
+def test_max_user_client_connections_counts_all(crew):
+    p = crew(max_user_client_connections=8)
+    clients = [p.raw(database=name) for name in NAMES[:8]]
+    for name in NAMES[8:12]:
+        with pytest.raises(pq.PgError, match="max_user_client_connections"):
+            p.raw(database=name)
+    assert p.raw("app2", NAMES[8]).value("select 1") == "1"
+    clients.pop().close()
+    wait_until(lambda: of_all(p, "clients") == 9)
+    assert p.raw(database=NAMES[9]).value("select 1") == "1"
+
+
+def test_max_user_connections_holds_for_all(crew, pg):
+    """never one more; idle servers go where clients wait"""
+    p = crew(max_user_connections=4, server_handover_delay=0.05)
+    clients = [p.raw(database=name) for name in NAMES for _ in range(2)]
+    most = 0
+    for turn in range(6):
+        for n, c in enumerate(clients):
+            c.send(pq.query(f"select {n} + {turn}, pg_sleep(0.002)"))
+        for n, c in enumerate(clients):
+            most = max(most, len(pg.backends(where="usename = 'app'")))
+            assert c.recv_until().rows == [[str(n + turn), ""]]
+    assert most <= 4
+    users = {r["name"]: r for r in p.show("users")}
+    assert int(users["app"]["current_connections"]) <= 4
+    # who is alone gets all of them, and gives them back
+    late = clients[2 * 6]
+    for name in NAMES[:6]:
+        busy = [p.raw(database=name) for _ in range(4)]
+        for c in busy:
+            c.query("begin")
+        late.send(pq.query("select 8"))
+        wait_until(lambda: ("max_user_connections", "1") in {
+            (r["setting"], r["clients"]) for r in p.show("waits")})
+        for c in busy:
+            c.query("commit")
+        assert late.recv_until().rows == [["8"]]
+
+
+def test_user_limit_that_is_lowered_or_lifted(crew, pg):
+    p = crew(max_user_connections=6)
+    con = p.console()
+    late = p.raw(database=NAMES[6])
+    clients = [p.raw(database=name) for name in NAMES[:6]]
+    for c in clients:
+        c.query("begin")
+    late.send(pq.query("select 8"))
+    con.query("set max_user_connections = 2")
+    for c in clients[1:]:
+        c.query("commit")
+    assert late.recv_until().rows == [["8"]]
+    wait_until(lambda: len(pg.backends(where="usename = 'app'")) <= 2)
+    con.query("set max_user_connections = 0")
+    for c in clients[1:]:
+        c.query("begin")
+    assert len(pg.backends(where="usename = 'app'")) >= 6
+
+
 def test_logins_in_all_shapes(crew):
     """by password; what comes in pieces, or too early, is not lost"""
     p = crew(auth_type="scram-sha-256")
@@ -307,12 +366,8 @@ def test_drain_tells_the_clients_of_all_to_go(crew):
 
 
 @pytest.mark.parametrize("line, what", [
-    ("max_user_connections = 5", "max_user_connections and "
-     "max_user_client_connections"),
     ("auth_dbname = d0", "auth_dbname"),
     ("http_listen_port = 5", "http_listen_port"),
-    ("[users]\nu = max_user_connections=5", "max_user_connections and "
-     "max_user_client_connections"),
     ("[databases]\nd1 = auth_dbname=d0", "auth_dbname"),
     ("peer_id = 5", "peer_id and [peers]"),
 ])
@@ -329,8 +384,8 @@ def test_what_can_not_be_done_yet_is_refused(tmp_path, line, what):
 def test_nor_by_set_or_reload(crew):
     p = crew()
     con = p.console()
-    e = con.try_query("set max_user_connections = 5").errors[0]
-    assert "can't go with max_user_connections" in e.fields["D"]
+    e = con.try_query("set auth_dbname = 'd1'").errors[0]
+    assert "can't go with auth_dbname" in e.fields["D"]
     p.dbs["d0"] = "dbname=p0 auth_dbname=d1"
     # which counts after a restart only
     p.settings["workers"] = 1

@@ -1,0 +1,309 @@
+/* ledger.c - what several workers may have together under one name.
+ * SPDX-License-Identifier: ISC */
+#include "base/ledger.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+/*
+ * Counts and wants are written, then looked at, by each side in one order of
+ * all: whoever gives sees who wants, or who wants sees what was given.
+ */
+struct ledger {
+	struct ledger_sum *sum;		/* NULL: not open */
+	void *owner;			/* borrowed */
+	unsigned worker;
+	struct ledger *prev, *next;	/* in desk.called; under the lock */
+	bool called;			/* under the lock */
+	atomic_uint servers;		/* of this worker */
+	atomic_llong since;		/* of struct ledger_want */
+	atomic_bool in_need;
+};
+
+/* All of one name. */
+struct ledger_sum {
+	UT_hash_handle hh;		/* in the book, under its lock */
+	struct ledger_book *book;
+	char *name;			/* owned */
+	unsigned open;			/* under the lock */
+	atomic_uint taken[LEDGER_KINDS];
+	struct ledger at[];		/* of each worker */
+};
+
+/* Where a worker is called; under the lock. */
+struct desk {
+	struct ledger *called;		/* DL */
+	struct ledger_bell bell;	/* ring NULL: there is none */
+};
+
+struct ledger_book {
+	pthread_mutex_t lock;
+	struct ledger_sum *sums;	/* uthash */
+	unsigned workers;
+	struct desk desks[];
+};
+
+/* --- the book --- */
+
+struct ledger_book *ledger_book_new(unsigned workers)
+{
+	struct ledger_book *const b = mem_zalloc(sizeof *b +
+	    workers * sizeof b->desks[0]);
+
+	if (b == NULL)
+		return NULL;
+	pthread_mutex_init(&b->lock, NULL);
+	b->workers = workers;
+	return b;
+}
+
+void ledger_book_free(struct ledger_book **bp)
+{
+	struct ledger_book *const b = *bp;
+
+	*bp = NULL;
+	if (b == NULL)
+		return;
+	assert(b->sums == NULL);
+	pthread_mutex_destroy(&b->lock);
+	mem_free(b);
+}
+
+static void put_bell(struct ledger_book *b, unsigned worker,
+    struct ledger_bell bell)
+{
+	pthread_mutex_lock(&b->lock);
+	b->desks[worker].bell = bell;
+	pthread_mutex_unlock(&b->lock);
+}
+
+void ledger_book_join(struct ledger_book *b, unsigned worker,
+    struct ledger_bell bell)
+{
+	put_bell(b, worker, bell);
+}
+
+void ledger_book_leave(struct ledger_book *b, unsigned worker)
+{
+	put_bell(b, worker, (struct ledger_bell){ NULL, NULL });
+}
+
+void *ledger_take_called(struct ledger_book *b, unsigned worker)
+{
+	struct desk *const d = &b->desks[worker];
+	void *owner = NULL;
+
+	pthread_mutex_lock(&b->lock);
+	struct ledger *const l = d->called;
+
+	if (l != NULL) {
+		DL_DELETE(d->called, l);
+		l->called = false;
+		owner = l->owner;
+	}
+	pthread_mutex_unlock(&b->lock);
+	return owner;
+}
+
+/* --- ledgers --- */
+
+static struct ledger_sum *sum_new(struct ledger_book *b, const char *name)
+{
+	struct ledger_sum *const s = mem_zalloc(sizeof *s +
+	    b->workers * sizeof s->at[0]);
+
+	if (s == NULL)
+		return NULL;
+	s->book = b;
+	s->name = mem_strdup(name);
+	if (s->name != NULL)
+		HASH_ADD_KEYPTR(hh, b->sums, s->name, strlen(s->name), s);
+	if (s->name != NULL && s->hh.tbl != NULL)
+		return s;
+	mem_free(s->name);
+	mem_free(s);
+	return NULL;
+}
+
+struct ledger *ledger_open(struct ledger_book *b, unsigned worker,
+    const char *name, void *owner)
+{
+	struct ledger_sum *s = NULL;
+	struct ledger *l = NULL;
+
+	pthread_mutex_lock(&b->lock);
+	HASH_FIND_STR(b->sums, name, s);
+	if (s == NULL)
+		s = sum_new(b, name);
+	if (s != NULL) {
+		l = &s->at[worker];
+		assert(l->sum == NULL);
+		l->sum = s;
+		l->owner = owner;
+		l->worker = worker;
+		s->open++;
+	}
+	pthread_mutex_unlock(&b->lock);
+	return l;
+}
+
+static void sum_close(struct ledger_sum *s)
+{
+	if (--s->open > 0)
+		return;
+	HASH_DEL(s->book->sums, s);
+	mem_free(s->name);
+	mem_free(s);
+}
+
+void ledger_close(struct ledger **lp)
+{
+	struct ledger *const l = *lp;
+
+	*lp = NULL;
+	if (l == NULL)
+		return;
+	struct ledger_book *const b = l->sum->book;
+
+	ledger_want(l, (struct ledger_want){ 0 });
+	pthread_mutex_lock(&b->lock);
+	if (l->called)
+		DL_DELETE(b->desks[l->worker].called, l);
+	l->called = false;
+	struct ledger_sum *const s = l->sum;
+
+	l->sum = NULL;
+	sum_close(s);
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* --- counts --- */
+
+unsigned ledger_taken(const struct ledger *l, enum ledger_kind kind)
+{
+	return atomic_load(&l->sum->taken[kind]);
+}
+
+static void count(struct ledger *l, enum ledger_kind kind, int n)
+{
+	if (kind == LEDGER_SERVERS)
+		atomic_store_explicit(&l->servers, atomic_load_explicit(
+		    &l->servers, memory_order_relaxed) + (unsigned)n,
+		    memory_order_relaxed);
+}
+
+bool ledger_take(struct ledger *l, enum ledger_kind kind, unsigned max)
+{
+	atomic_uint *const taken = &l->sum->taken[kind];
+	unsigned n = atomic_load(taken);
+
+	do {
+		if (n >= max)
+			return false;
+	} while (!atomic_compare_exchange_weak(taken, &n, n + 1));
+	count(l, kind, 1);
+	return true;
+}
+
+void ledger_add(struct ledger *l, enum ledger_kind kind)
+{
+	atomic_fetch_add(&l->sum->taken[kind], 1);
+	count(l, kind, 1);
+}
+
+void ledger_give(struct ledger *l, enum ledger_kind kind)
+{
+	atomic_fetch_sub(&l->sum->taken[kind], 1);
+	count(l, kind, -1);
+}
+
+/* --- who wants --- */
+
+void ledger_want(struct ledger *l, struct ledger_want want)
+{
+	if (atomic_load_explicit(&l->since, memory_order_relaxed) ==
+	    want.since && atomic_load_explicit(&l->in_need,
+	    memory_order_relaxed) == want.in_need)
+		return;
+	atomic_store(&l->in_need, want.in_need);
+	atomic_store(&l->since, want.since);
+}
+
+usec_t ledger_wants(const struct ledger *l)
+{
+	return atomic_load_explicit(&l->since, memory_order_relaxed);
+}
+
+/* The ledger of the worker that wants most; NULL: no other one wants. */
+static struct ledger *find_rival(const struct ledger *l)
+{
+	struct ledger_sum *const s = l->sum;
+	struct ledger *rival = NULL;
+	usec_t first = 0;
+
+	for (unsigned i = 0; i < s->book->workers; i++) {
+		const usec_t since = atomic_load(&s->at[i].since);
+
+		if (&s->at[i] == l || since == 0 ||
+		    (first != 0 && first <= since))
+			continue;
+		first = since;
+		rival = &s->at[i];
+	}
+	return rival;
+}
+
+struct ledger_want ledger_rival(const struct ledger *l)
+{
+	const struct ledger *const rival = find_rival(l);
+
+	return rival == NULL ? (struct ledger_want){ 0 } :
+	    (struct ledger_want){ .since = atomic_load(&rival->since),
+		.in_need = atomic_load(&rival->in_need) };
+}
+
+/* --- calls --- */
+
+/* With the lock. */
+static void call(struct ledger *l)
+{
+	if (l->sum == NULL || l->called)
+		return;
+	struct desk *const d = &l->sum->book->desks[l->worker];
+
+	if (d->called == NULL && d->bell.ring != NULL)
+		d->bell.ring(d->bell.arg);
+	l->called = true;
+	DL_APPEND(d->called, l);
+}
+
+void ledger_call_rival(struct ledger *l)
+{
+	struct ledger *const rival = find_rival(l);
+
+	if (rival == NULL)
+		return;
+	pthread_mutex_lock(&l->sum->book->lock);
+	call(rival);
+	pthread_mutex_unlock(&l->sum->book->lock);
+}
+
+void ledger_call_servers(struct ledger *l)
+{
+	struct ledger_sum *const s = l->sum;
+
+	pthread_mutex_lock(&s->book->lock);
+	for (unsigned i = 0; i < s->book->workers; i++) {
+		if (&s->at[i] != l && atomic_load_explicit(
+		    &s->at[i].servers, memory_order_relaxed) > 0)
+			call(&s->at[i]);
+	}
+	pthread_mutex_unlock(&s->book->lock);
+}
