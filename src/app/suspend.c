@@ -53,11 +53,14 @@ void suspend_note_arrival(struct app *app)
 		app->moving = UINT_MAX;
 }
 
-static void note_still(struct app *app, usec_t now)
+/* A client that arrives from another worker is stopped later, and not counted. */
+static void note_still(struct app *app)
 {
-	const usec_t took = now - app->suspend_since;
+	const usec_t took = time_now() - app->suspend_since;
 
-	app->still_since = now;
+	if (app->still_since != 0)
+		return;
+	app->still_since = time_now();
 	log_info("all stands still, %lld.%03lld s after SUSPEND",
 	    (long long)(took / USEC), (long long)(took % USEC / 1000));
 }
@@ -71,8 +74,6 @@ static void await_successor(struct app *app, usec_t limit)
 	struct admin *const a = &app->admin;
 	const usec_t now = time_now();
 
-	if (app->still_since == 0)
-		note_still(app, now);
 	if (a->handover == HANDOVER_REVOKED) {
 		handover_revoke(a);
 	} else if (handover_is_on(a) && limit > 0 &&
@@ -115,10 +116,13 @@ void suspend_turn(struct app *app)
 	}
 	const unsigned moving = suspension_turn(&app->ss, is_patient);
 
-	if (app->moving == 0)
+	if (app->moving == 0) {
 		await_successor(app, app->config->set.suspend_timeout);
-	else
-		app->moving = moving;
+		return;
+	}
+	app->moving = moving;
+	if (moving == 0)
+		note_still(app);
 }
 
 bool suspend_is_complete(const struct app *app)
