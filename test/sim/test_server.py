@@ -1256,8 +1256,7 @@ def test_client_that_leaves_a_stream_ends_it(pooler, fakepg):
     r.send(pq.query("START_REPLICATION 0/0"))
     assert r.recv_until("d").kinds == "Wd"
     r.close(polite=False)
-    p.wait_log("S-.*closing because: client disconnected with query in "
-               "progress")
+    p.wait_log("S-.*closing because: replication client was closed")
     wait_until(lambda: f.sessions[0].ended)
 
 
