@@ -30,6 +30,8 @@ void relay_watch_parse(const struct relay_up *up);
 bool relay_watch_waits(const struct relay_up *up);
 /* A Bind of stmt. */
 void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt);
+/* PortalSuspended, or an error: what runs may have drawn, and has no tag. */
+void relay_watch_untold(const struct relay_down *d);
 /* A whole CommandComplete. */
 void relay_watch_tag(const struct relay_down *d);
 

@@ -60,7 +60,7 @@ static inline bool trace_is_blank(const struct trace *t)
 /* What a message of a server may have to do with all that. */
 enum trace_hint {
 	TRACE_NOTHING,
-	TRACE_DRAWS,		/* INSERT, COPY, MERGE: see drawn */
+	TRACE_DRAWS,		/* INSERT, COPY, and so on: see drawn */
 	TRACE_TELLS,		/* its tag is for trace_tag() */
 };
 
@@ -71,9 +71,13 @@ static inline enum trace_hint trace_look(const uint8_t *m, size_t size)
 {
 	static const uint32_t tells = TRACE_LETTER('D') | TRACE_LETTER('R') |
 	    TRACE_LETTER('L') | TRACE_LETTER('P');
-	static const uint32_t draws = TRACE_LETTER('I') | TRACE_LETTER('M');
+	static const uint32_t draws = TRACE_LETTER('I') | TRACE_LETTER('M') |
+	    TRACE_LETTER('A') | TRACE_LETTER('E');
 	const uint8_t *const tag = m + MSG_HEADER;
 
+	/* an INSERT ... RETURNING may be run, and have no tag yet */
+	if (m[0] == BE_PORTAL_SUSPENDED)
+		return TRACE_DRAWS;
 	if (m[0] != BE_COMMAND_COMPLETE || size <= MSG_HEADER + 1)
 		return TRACE_NOTHING;
 	const uint32_t letter = TRACE_LETTER(tag[0]);

@@ -252,11 +252,18 @@ static enum relay_step on_chore_error(struct relay_down *d)
 	    on_reply(d);
 }
 
+static enum relay_step on_suspended(struct relay_down *d)
+{
+	relay_watch_untold(d);
+	return on_reply(d);
+}
+
 static enum relay_step on_error(struct relay_down *d)
 {
 	if (d->s->chore != CHORE_NONE)
 		return on_chore_error(d);
 	relay_reset_failed(d);
+	relay_watch_untold(d);
 	d->s->trace.failed = true;
 	d->s->trace.waits = false;
 	/* no error that means something here is that long: it passes as it comes */
@@ -423,7 +430,7 @@ static enum relay_step (*const handlers[256])(struct relay_down *d) = {
 	[BE_ROW_DESCRIPTION] = on_reply,
 	[BE_NO_DATA] = on_reply,
 	[BE_EMPTY_QUERY_RESPONSE] = on_reply,
-	[BE_PORTAL_SUSPENDED] = on_reply,
+	[BE_PORTAL_SUSPENDED] = on_suspended,
 	[BE_COMMAND_COMPLETE] = on_complete,
 	[BE_PARAMETER_STATUS] = on_parameter,
 	[BE_NOTICE_RESPONSE] = on_notice,

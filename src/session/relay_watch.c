@@ -132,6 +132,12 @@ void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt)
 		t->unlisted = true;
 }
 
+void relay_watch_untold(const struct relay_down *d)
+{
+	if (d->s->chore == CHORE_NONE && relay_watches(d->s->ps.pool))
+		d->s->trace.drawn = true;
+}
+
 /* Of a client that is pinned: may it have what pins it no more? */
 static bool unpins(const char *tag)
 {

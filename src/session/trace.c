@@ -28,7 +28,8 @@ static const struct {
 	unsigned does;
 } families[] = {
 	{ "CREATE ", MARKS }, { "INSERT ", DRAWS }, { "COPY ", DRAWS },
-	{ "MERGE ", DRAWS },
+	{ "MERGE ", DRAWS }, { "ALTER ", DRAWS }, { "EXPLAIN", DRAWS },
+	{ "REFRESH ", DRAWS },
 };
 
 static unsigned find(const char *tag)

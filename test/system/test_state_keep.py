@@ -351,6 +351,30 @@ def test_numbers_of_a_column_are_for_the_transaction(both, state):
         b.pooled.query("drop table drawn")
 
 
+DRAWS = [
+    [pq.query("insert into drawn values (default, null)")],
+    [pq.query("alter table drawn add other serial")],
+    [pq.query("explain analyze insert into drawn (i) values (1)")],
+    [pq.parse("insert into drawn (i) values (1), (2) returning i"), pq.bind(),
+     pq.execute(limit=1), pq.sync()],
+]
+
+
+@pytest.mark.parametrize("state", ["keep", "clean"])
+def test_numbers_drawn_without_an_insert_told(both, state):
+    """of all that has no tag of an INSERT"""
+    p, a, b = both(session_state=state)
+    a.pooled.query("create table drawn (id serial, i int not null)")
+    try:
+        for messages in DRAWS:
+            a.pooled.send(*messages)
+            a.pooled.recv_until()
+            r = b.pooled.try_query("select lastval()")
+            assert [e.code for e in r.errors] == ["55000"], messages
+    finally:
+        b.pooled.query("drop table drawn")
+
+
 def test_library_of_one_client_stops_no_other(both):
     """the name is known, the library loaded, and app may not set the value"""
     p, a, b = both()

@@ -48,7 +48,8 @@ static void test_the_hot_path_leaves_out_no_tag_that_tells(void **state)
 	static const char *const tags[] = { "SET", "RESET", "LISTEN", "DO",
 	    "DECLARE CURSOR", "PREPARE", "LOAD", "CREATE TABLE", "DISCARD ALL",
 	    "SELECT 1", "INSERT 0 1", "MERGE 2", "COPY 3", "UPDATE 1", "BEGIN",
-	    "COMMIT", "CLOSE CURSOR", "NOTIFY", "CREATE SEQUENCE", "" };
+	    "COMMIT", "CLOSE CURSOR", "NOTIFY", "CREATE SEQUENCE", "",
+	    "ALTER TABLE", "EXPLAIN", "REFRESH MATERIALIZED VIEW" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
@@ -64,6 +65,8 @@ static void test_the_hot_path_leaves_out_no_tag_that_tells(void **state)
 	}
 	assert_int_equal(look(BE_COMMAND_COMPLETE, "INSERT 0 1"), TRACE_DRAWS);
 	assert_int_equal(look(BE_COMMAND_COMPLETE, "SELECT 1"), TRACE_NOTHING);
+	assert_int_equal(look(BE_COMMAND_COMPLETE, "EXPLAIN"), TRACE_DRAWS);
+	assert_int_equal(look(BE_PORTAL_SUSPENDED, ""), TRACE_DRAWS);
 }
 
 static void test_set_local_leaves_nothing(void **state)
