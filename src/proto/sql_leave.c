@@ -21,8 +21,8 @@ typedef uint8_t block __attribute__((vector_size(BLOCK)));
 
 /*
  * Where BLOCK + 1 bytes have the first letter of one: nextVal, setVal,
- * aDVisory; teMPorary; set_coNFig; U&"...". Some others are taken for pairs,
- * too (tf, df, nv, any &), as fewer comparisons do then.
+ * aDVisory; teMPorary; set_coNFig; pg_settinGS; DO; U&"...". Some others are
+ * taken for pairs, too (tf, df, nv, any &), as fewer comparisons do then.
  */
 static inline block find_pairs(const uint8_t *s)
 {
@@ -35,6 +35,8 @@ static inline block find_pairs(const uint8_t *s)
 	hit |= (block)((((a | D_OR_T) == 't') | ((a | FOLD) == 'n')) &
 	    ((b | D_OR_T) == 'v'));
 	hit |= (block)(((a | FOLD) == 'm') & ((b | FOLD) == 'p'));
+	hit |= (block)(((a | FOLD) == 'g') & ((b | FOLD) == 's'));
+	hit |= (block)(((a | FOLD) == 'd') & ((b | FOLD) == 'o'));
 	return hit;
 }
 
@@ -86,18 +88,44 @@ static bool is_temporary(const struct place *p)
 	    !(is_inner(*next) || *next == '_');
 }
 
+static const char *skip_blanks(const char *s, const char *end)
+{
+	while (s < end && (*s == ' ' || (*s >= '\t' && *s <= '\r')))
+		s++;
+	return s;
+}
+
+/*
+ * DO with a string, LANGUAGE, or a comment behind it; not ON CONFLICT DO
+ * NOTHING. If it fails, it has no tag, but may have committed something before.
+ */
+static bool is_block(const struct place *p)
+{
+	if (!is_word(p, "do", 0) || (p->at > p->start &&
+	    (is_inner(p->at[-1]) || p->at[-1] == '_')))
+		return false;
+	const char *const next = skip_blanks(p->at + 2, p->end);
+	const struct place rest = { next, next, p->end };
+
+	return next < p->end && (strchr("$'/-", *next) != NULL ||
+	    is_word(&rest, "e'", 0) || is_word(&rest, "language", 0)) &&
+	    *next != '\0';
+}
+
+/* By UPDATE of pg_settings parameters are set. */
 static bool is_one(const struct place *p)
 {
 	static const struct {
 		const char *word;
 		size_t before;
 	} words[] = { { "set_config", 6 }, { "nextval", 3 }, { "setval", 2 },
-		{ "_advisory_", 2 }, { "u&\"", 0 }, { "u&'", 0 } };
+		{ "_advisory_", 2 }, { "pg_settings", 9 }, { "u&\"", 0 },
+		{ "u&'", 0 } };
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (is_word(p, words[i].word, words[i].before))
 			return true;
-	return is_temporary(p);
+	return is_temporary(p) || is_block(p);
 }
 
 static bool is_pair(const char *s)
@@ -105,7 +133,8 @@ static bool is_pair(const char *s)
 	const char a = s[0] | FOLD, b = s[1] | FOLD;
 
 	return (b == 'v' && (a == 't' || a == 'd')) || (a == 'm' && b == 'p') ||
-	    (a == 'n' && b == 'f') || (a == 'u' && s[1] == '&');
+	    (a == 'n' && b == 'f') || (a == 'g' && b == 's') ||
+	    (a == 'd' && b == 'o') || (a == 'u' && s[1] == '&');
 }
 
 static bool has_word(const char *sql, size_t n)
@@ -137,13 +166,6 @@ bool sql_may_leave(const void *sql, size_t n)
 }
 
 /* --- SET LOCAL --- */
-
-static const char *skip_blanks(const char *s, const char *end)
-{
-	while (s < end && (*s == ' ' || (*s >= '\t' && *s <= '\r')))
-		s++;
-	return s;
-}
 
 /* Behind the word and blanks, if it stands at s; else NULL. */
 static const char *skip_word(const char *s, const char *end, const char *word)

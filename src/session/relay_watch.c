@@ -134,8 +134,14 @@ void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt)
 
 void relay_watch_untold(const struct relay_down *d)
 {
-	if (d->s->chore == CHORE_NONE && relay_watches(d->s->ps.pool))
-		d->s->trace.drawn = true;
+	struct trace *const t = &d->s->trace;
+
+	if (d->s->chore != CHORE_NONE || !relay_watches(d->s->ps.pool))
+		return;
+	t->drawn = true;
+	/* a DO that has failed may have committed anything before */
+	if (d->m[0] == BE_ERROR_RESPONSE)
+		t->unlisted = t->unlisted || t->marked;
 }
 
 /* Of a client that is pinned: may it have what pins it no more? */

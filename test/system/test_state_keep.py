@@ -65,6 +65,7 @@ SETTINGS = [
     "begin; set work_mem = '6MB'; rollback", "set work_mem = 'nonsense'",
     "begin; savepoint a; set work_mem = '3MB'; release a; end",
     "set session characteristics as transaction read only", "reset work_mem",
+    "update pg_settings set setting = '1024' where name = 'work_mem'",
     "set transaction_isolation = 'serializable'; reset all",
     "set default_transaction_isolation to serializable", "set role none",
     "set client_encoding = LATIN1; set my.own = 'caf\u00e9'",
@@ -93,6 +94,19 @@ def test_names_that_are_not_seen_reach_nobody(both):
     for sql in UNSEEN:
         a.pooled.query(sql)
         assert b.pooled.value(SHOW) == want, sql
+
+
+@pytest.mark.parametrize("state", ["keep", "clean"])
+def test_what_a_block_that_failed_has_committed(both, state):
+    """is found, though there is no tag of a DO"""
+    p, a, b = both(session_state=state)
+    want = b.pooled.value(SHOW)
+    for sql in ("set work_mem = 77", "set my.' || 'own = 42", "listen x"):
+        text = "do $$ begin execute '%s'; commit; raise 'x'; end $$" % sql
+        for ask in (a.pooled.query, a.pooled.extended):
+            with pytest.raises(pq.PgError):
+                ask(text)
+            assert b.pooled.value(SHOW) == want, sql
 
 
 def test_string_with_a_set_in_it_hides_none(both):

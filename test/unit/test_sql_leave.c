@@ -17,7 +17,9 @@ static const char *const words[] = { "create temp table t()",
 	"select set_config('a.b', '1', false)", "select SET_CONFIG($1, $2, $3)",
 	"select pg_advisory_lock(1)", "select pg_try_ADVISORY_lock(1)",
 	"select nextval('s')", "select SetVal('s', 7)", "temp",
-	"select U&\"\\0073et_config\"()", "select u&'x'" };
+	"select U&\"\\0073et_config\"()", "select u&'x'",
+	"update PG_Settings set setting = 1", "do $$ begin end $$", "DO 'x'",
+	"/**/do/**/$a$", "select 1;do --\n$$", "do E'x'", "do\tLANGUAGE plperl" };
 
 static const char *const others[] = { "", "t", "select 1",
 	"select abalance from pgbench_accounts where aid = 7",
@@ -25,7 +27,10 @@ static const char *const others[] = { "", "t", "select 1",
 	"update item set room_temp = 3, temp_id = 2 where config = 'x'",
 	"insert into m (value) values ('advice')", "select currval('s')",
 	"select a & b from conf", "select vector, dv, tv, mp, nf from nft",
-	"select lastval()", "select pg_config()" };
+	"select lastval()", "select pg_config()", "select * from settings",
+	"insert into t values (1) on conflict do nothing",
+	"insert into t values (1) on conflict (a) do update set b = '1'",
+	"select undo $1", "select a.to_do '1'", "windows do", "do" };
 
 static void test_words_are_seen(void **state)
 {
