@@ -136,12 +136,16 @@ bool listener_passes(struct client *c, const uint8_t *m, size_t size)
 	}
 	if (g == NULL)
 		return true;
+	const struct server *const s = server_of(c->pc.server);
 	const bool past = (g->marks & MARK_SERVER) != 0;
 
 	if (g->hears == HEARS_SERVER && !past)
 		return true;
 	if (g->token != 0 && g->becomes == HEARS_SERVER && past)
 		channels_keep(c, m, size);
+	else if (!keep_is_on(s->ps.pool) || s->ps.mode == POOL_SESSION)
+		/* no probe has found what the listener does not tell */
+		return channels_find(c, n.channel) == NULL;
 	else if (is_early(c, &n))
 		channels_keep_early(c, m, size);
 	return false;

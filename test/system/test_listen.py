@@ -306,6 +306,20 @@ def test_pause_and_reconnect(pooler, other):
     assert a.hear("x", "2") == [("x", "2")]
 
 
+def test_pool_that_becomes_one_of_sessions(pooler, other):
+    """what a client says LISTEN to from then on, its server tells it"""
+    p = keep(pooler)
+    a = Ear(p.raw())
+    a.do("listen x")
+    wait_moved(p, 1)
+    p.admin("set pool_mode = session")
+    a.do("listen y; listen x")
+    other.query("notify x, '1'; notify y, '2'")
+    other.query("notify y, '3'")
+    wait_until(lambda: a.do("select 1") and len(a.heard) >= 3)
+    assert sorted(a.heard) == [("x", "1"), ("y", "2"), ("y", "3")]
+
+
 def test_reconnect_loses_nothing(pooler, other):
     """another connection takes the place of the listener, at a mark"""
     p = keep(pooler)
