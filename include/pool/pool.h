@@ -74,9 +74,9 @@ struct pool {
 	usec_t idle_due_at, idle_seen_at;	/* all idle servers: next, last look */
 	usec_t last_launch, last_lifetime_close;	/* an attempt's start */
 	usec_t unused_since, drained_at;	/* 0 = in use; drain_stops() */
-	bool failing;			/* the latest login failed */
-	bool old_protocol;		/* its servers refuse what is not 3.0 */
+	bool failing, old_protocol;	/* the latest login; refuses all but 3.0 */
 	char *failure;			/* owned; see pool_failure.h */
+	const char *failure_hint;	/* borrowed; NULL: as always */
 	unsigned host_turn, address_turn;	/* of a list, of a name: the next */
 	struct host_failures *failures;	/* owned; see hosts.h */
 	bool serving;			/* private to the broker */

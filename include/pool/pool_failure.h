@@ -5,10 +5,15 @@
 
 struct pool;
 
-/* A login failed, for this reason (NULL: no memory); or it did not. */
-void pool_fail(struct pool *p, const char *reason);
+/*
+ * A login failed, for this reason (NULL: no memory); or it did not. hint, a
+ * constant, is what to do; NULL: nothing particular.
+ */
+void pool_fail(struct pool *p, const char *reason, const char *hint);
 void pool_worked(struct pool *p);
 /* Why the latest login failed. */
 const char *pool_failure(const struct pool *p);
+/* What to do about it. */
+const char *pool_failure_hint(const struct pool *p);
 
 #endif

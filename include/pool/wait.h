@@ -39,7 +39,7 @@ const char *wait_setting(enum wait_reason reason);
 /* For the client: sentences that say why, and what can be done. */
 struct wait_text {
 	char detail[1200];
-	char hint[200];
+	char hint[256];
 };
 void wait_explain(const struct pool *p, enum wait_reason reason,
     struct wait_text *out);

@@ -114,7 +114,7 @@ void server_fail_as(struct server *s, enum close_reason reason,
     const char *code);
 /* The same, where clients get something else than the log. */
 void server_close_for(struct server *s, const struct err *failure,
-    enum close_reason reason);
+    struct close_cause why);
 /* With a text that is made at run time. */
 void server_close_cause(struct server *s, struct close_cause why);
 void server_fail_cause(struct server *s, struct close_cause why);

@@ -35,6 +35,7 @@ struct server_auth {
 	uint8_t step;			/* how far the exchange is */
 	bool cleartext;		/* the password was sent in clear text */
 	struct err error;	/* "server login failed: wrong password type" */
+	const char *hint;	/* what to do about the error; NULL: unknown */
 	char detail[256];	/* for the log (spec/logging.md section 9), or "" */
 };
 

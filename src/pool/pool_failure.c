@@ -11,10 +11,11 @@ static void forget_failure(struct pool *p)
 	p->failure = NULL;
 }
 
-void pool_fail(struct pool *p, const char *reason)
+void pool_fail(struct pool *p, const char *reason, const char *hint)
 {
 	forget_failure(p);
 	p->failing = true;
+	p->failure_hint = hint;
 	p->failure = reason == NULL ? NULL : mem_strdup(reason);
 }
 
@@ -27,4 +28,11 @@ void pool_worked(struct pool *p)
 const char *pool_failure(const struct pool *p)
 {
 	return p->failure != NULL ? p->failure : "out of memory";
+}
+
+const char *pool_failure_hint(const struct pool *p)
+{
+	return p->failure_hint != NULL ? p->failure_hint :
+	    "Look at the server, and at host and port in [databases]; the log "
+	    "says more. It is tried again after server_login_retry.";
 }

@@ -85,8 +85,7 @@ static const struct {
 	    "The settings are server_connect_timeout and "
 	    "server_login_concurrency." },
 	[WAIT_LOGIN_FAILED] = { "server_login_failed", "server_login_retry",
-	    "Look at the server, and at host and port in [databases]; the log "
-	    "says more. It is tried again after server_login_retry." },
+	    NULL },
 	[WAIT_HOST] = { "no_host", "target_session_attrs",
 	    "Look at the hosts in [databases], and at which of them is the "
 	    "primary. They are asked again twice a second." },
@@ -178,7 +177,9 @@ static void explain_detail(const struct pool *p, enum wait_reason reason,
 void wait_explain(const struct pool *p, enum wait_reason reason,
     struct wait_text *out)
 {
+	const char *const hint = reason == WAIT_LOGIN_FAILED ?
+	    pool_failure_hint(p) : words[reason].hint;
+
 	explain_detail(p, reason, out->detail, sizeof out->detail);
-	snprintf(out->hint, sizeof out->hint, "%s",
-	    words[reason].hint != NULL ? words[reason].hint : "");
+	snprintf(out->hint, sizeof out->hint, "%s", hint != NULL ? hint : "");
 }

@@ -109,7 +109,8 @@ static bool fail_if_down(struct client *c)
 	    limit_check(p, now, &victim) == LIMIT_FREE;
 
 	broker_refuse(c, (struct close_cause){
-	    .reason = CLOSE_CACHED_ERROR, .text = text });
+	    .reason = CLOSE_CACHED_ERROR, .text = text,
+	    .hint = pool_failure_hint(p) });
 	if (retry)
 		server_launch(ss, p);
 	return true;

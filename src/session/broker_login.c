@@ -101,14 +101,14 @@ void broker_fail_all(struct pool *p, enum client_state state,
 }
 
 /* The client of s waits on if s was told nothing of it yet; else both go. */
-static void dedicated_failed(struct server *s, enum close_reason reason)
+static void dedicated_failed(struct server *s, const struct close_cause *why)
 {
 	struct pool *p = s->ps.pool;
 
-	if (server_is_introduced(s) && reason != CLOSE_HOST_DOES_NOT_FIT)
+	if (server_is_introduced(s) && why->reason != CLOSE_HOST_DOES_NOT_FIT)
 		return;
 	if (!hosts_left(p, s->ss->catalog, time_now()))
-		pool_fail(p, s->failure->text);
+		pool_fail(p, s->failure->text, why->hint);
 	pool_unlink(s->ps.client);
 }
 
@@ -116,7 +116,7 @@ static void dedicated_failed(struct server *s, enum close_reason reason)
  * The login, or what else a new connection is for, was in vain. A canceler is
  * one that has its target still, or has got as far as to send something.
  */
-static void on_failure(struct server *s, enum close_reason reason)
+static void on_failure(struct server *s, const struct close_cause *why)
 {
 	struct pool *p = s->ps.pool;
 
@@ -127,24 +127,25 @@ static void on_failure(struct server *s, enum close_reason reason)
 	}
 	s->ss->tally.server_logins[TALLY_FAILED][0]++;
 	/* where another would be better only, what there is may stay */
-	if (reason == CLOSE_HOST_DOES_NOT_FIT &&
+	if (why->reason == CLOSE_HOST_DOES_NOT_FIT &&
 	    p->limits.attrs != ATTRS_PREFER_STANDBY)
 		broker_retire_host(p, s);
 	if (s->ps.dedicated) {
-		dedicated_failed(s, reason);
+		dedicated_failed(s, why);
 		return;
 	}
 	/* of several hosts the next is tried at once */
 	if (hosts_left(p, s->ss->catalog, time_now()) && !err_is_nomem(s->failure))
 		return;
-	pool_fail(p, s->failure->text);
+	pool_fail(p, s->failure->text, why->hint);
 	/* a refusal that concerns everybody: nobody need wait for the next */
 	if (!s->attempt->refused || (pool_connected(p) > 0 && p->welcome != NULL))
 		return;
-	const struct close_cause why = close_cause_err(reason, s->failure);
+	struct close_cause told = close_cause_err(why->reason, s->failure);
 
-	broker_fail_all(p, CLIENT_WAITING, why);
-	broker_fail_all(p, CLIENT_WELCOME, why);
+	told.hint = why->hint;
+	broker_fail_all(p, CLIENT_WAITING, told);
+	broker_fail_all(p, CLIENT_WELCOME, told);
 }
 
 /* The login of s is long over: a failure is its client's, not the pool's. */
@@ -170,7 +171,7 @@ static void fail_client(struct client *c, const struct server *s,
 void broker_server_gone(struct server *s, struct close_cause why)
 {
 	if (s->failure != NULL && !is_past_login(s))
-		on_failure(s, why.reason);
+		on_failure(s, &why);
 	struct pool_client *pc = s->ps.client;
 	struct server *const freed = canceler_gone(s);
 

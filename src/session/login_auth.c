@@ -81,16 +81,32 @@ static const struct client_role *next_role(const struct client *c)
 	    ops->relay;
 }
 
+/* What to do, for somebody who has proved who he is. */
+static const char *refusal_hint(const struct client *c, const struct err *e)
+{
+	if (strcmp(e->code, ERRCODE_PROTOCOL_VIOLATION) != 0)
+		return NULL;
+	if (c->db == NULL)
+		return "Add a line for it, or for *, to [databases], and say "
+		    "RELOAD; SHOW DATABASES of the console lists those there "
+		    "are.";
+	return c->db->disabled ? "The administrator ends it with ENABLE." :
+	    NULL;
+}
+
 /* first is what the exchange ends with. */
 static void admit(struct client *c, const struct iovec *first)
 {
 	struct err e;
 
 	if (check_admission(c, &e) < 0) {
+		struct close_cause why =
+		    close_cause_err(CLOSE_LOGIN_REFUSED, &e);
+
+		why.hint = refusal_hint(c, &e);
 		count_login(c, TALLY_FAILED);
 		if (client_send_login(c, first) == 0)
-			client_fail_cause(c,
-			    close_cause_err(CLOSE_LOGIN_REFUSED, &e));
+			client_fail_cause(c, why);
 		return;
 	}
 	if (c->own_user && sessions_settings(c->ss)->log_connections)

@@ -129,7 +129,7 @@ struct server *server_new(struct sessions *ss, struct pool *p,
 	return s;
 }
 
-static void close_for(struct server *s, const struct err *failure,
+void server_close_for(struct server *s, const struct err *failure,
     struct close_cause why)
 {
 	if (s->ps.state == SERVER_GONE)
@@ -175,7 +175,7 @@ void server_fail_cause(struct server *s, struct close_cause why)
 
 	err_set(&e, why.code == NULL ? ERRCODE_PROTOCOL_VIOLATION : why.code,
 	    "%s", why.text);
-	close_for(s, &e, why);
+	server_close_for(s, &e, why);
 }
 
 int server_open(struct server *s, int fd)
@@ -228,12 +228,6 @@ static bool is_host_to_blame(const struct server *s)
 	    (s->ps.state == SERVER_LISTENING && s->attempt != NULL) ||
 	    (s->ps.state == SERVER_DEDICATED_LOGIN &&
 	    !server_is_introduced(s)));
-}
-
-void server_close_for(struct server *s, const struct err *failure,
-    enum close_reason reason)
-{
-	close_for(s, failure, close_cause(reason));
 }
 
 void server_close(struct server *s, enum close_reason reason)

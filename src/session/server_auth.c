@@ -18,6 +18,7 @@
 #include "proto/scram.h"
 #include "proto/writer.h"
 #include "session/derive.h"
+#include "session/server_hint.h"
 
 #define PREFIX "server login failed: "
 
@@ -64,8 +65,9 @@ static enum server_auth_result fail_memory(struct server_auth *a)
 }
 
 static enum server_auth_result fail_kind(struct server_auth *a,
-    const char *detail)
+    const char *detail, const char *hint)
 {
+	a->hint = hint;
 	return fail(a, "wrong password type", detail);
 }
 
@@ -154,7 +156,7 @@ static enum server_auth_result on_cleartext(struct request *q)
 		    "text");
 	if (kind_of(q) == SECRET_UNUSABLE)
 		return fail_kind(q->a, "cannot send the password: wrong "
-		    "password type");
+		    "password type", SERVER_HINT_SECRET);
 	q->a->cleartext = secret_of(q)[0] != '\0';
 	return answer(q, secret_of(q));
 }
@@ -174,7 +176,8 @@ static enum server_auth_result on_md5(struct request *q)
 		return fail_required(q->a, "asked for an MD5 hash");
 	if (kind_of(q) == SECRET_SCRAM || kind_of(q) == SECRET_UNUSABLE)
 		return fail_kind(q->a,
-		    "cannot do MD5 authentication: wrong password type");
+		    "cannot do MD5 authentication: wrong password type",
+		    SERVER_HINT_SECRET);
 	if (kind_of(q) == SECRET_MD5)
 		text_copy(secret, sizeof secret, secret_of(q));
 	else
@@ -219,6 +222,13 @@ static const char *scram_obstacle(const struct request *q)
 		    "secret but client authentication did not provide SCRAM "
 		    "keys";
 	return NULL;
+}
+
+static enum server_auth_result fail_scram(const struct request *q,
+    const char *obstacle)
+{
+	return fail_kind(q->a, obstacle, kind_of(q) == SECRET_SCRAM ?
+	    SERVER_HINT_KEYS : SERVER_HINT_SECRET);
 }
 
 static void on_derived(struct derive_wait *w)
@@ -270,10 +280,12 @@ static enum server_auth_result on_sasl(struct request *q)
 
 	if (!plus && must_bind(q->a))
 		return fail_unbound(q->a);
-	if (!plus && !(offered & OFFERS_SCRAM))
+	if (!plus && !(offered & OFFERS_SCRAM)) {
+		q->a->hint = SERVER_HINT_METHOD;
 		return fail(q->a, no_mechanism, no_mechanism);
+	}
 	if (obstacle != NULL)
-		return fail_kind(q->a, obstacle);
+		return fail_scram(q, obstacle);
 	return send_first(q, plus);
 }
 
@@ -324,7 +336,7 @@ static enum server_auth_result on_continue(struct request *q)
 	struct err e;
 
 	if (obstacle != NULL)
-		return fail_kind(q->a, obstacle);
+		return fail_scram(q, obstacle);
 	if (scram_client_challenge(&q->a->scram->client, data, len, &e) == 0)
 		return find_keys(q);
 	if (err_is_nomem(&e))
@@ -342,6 +354,7 @@ static enum server_auth_result on_final(struct request *q)
 		return sent(q->a, q->out, STEP_SASL_VERIFIED);
 	if (err_is_nomem(&e))
 		return fail_memory(q->a);
+	q->a->hint = SERVER_HINT_SECRET;
 	return fail(q->a, strcmp(e.code, ERRCODE_INVALID_PASSWORD) == 0 ?
 	    "invalid server signature" : "failed to verify server signature",
 	    e.text);
@@ -379,7 +392,7 @@ static const struct row *find_row(uint32_t code)
 static enum server_auth_result fail_unknown(struct server_auth *a,
     uint32_t code)
 {
-	fail_kind(a, "");
+	fail_kind(a, "", SERVER_HINT_METHOD);
 	struct text t;
 
 	text_init(&t, a->detail, sizeof a->detail);

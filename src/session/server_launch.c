@@ -18,7 +18,7 @@ static struct server *attempt(struct sessions *ss, struct pool *p,
 
 	p->last_launch = time_now();
 	if (s == NULL)
-		pool_fail(p, NULL);
+		pool_fail(p, NULL, NULL);
 	return s;
 }
 

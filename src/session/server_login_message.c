@@ -13,6 +13,7 @@
 #include "proto/startup.h"
 #include "session/server.h"
 #include "session/server_attempt.h"
+#include "session/server_hint.h"
 #include "session/server_login_parts.h"
 #include "session/server_origin.h"
 #include "session/server_role.h"
@@ -51,6 +52,13 @@ static void warn_of_cleartext(struct server *s)
 	    "server in clear text, without TLS", s->ps.pool->key.user->name);
 }
 
+static void log_hint(const struct server *s, const char *hint)
+{
+	if (hint != NULL)
+		log_at(LEVEL_WARNING, &s->who, "server login failed hint: %s",
+		    hint);
+}
+
 /* --- authentication --- */
 
 /* Returns -1 when s was closed. */
@@ -78,8 +86,12 @@ static int act_on(struct server *s, enum server_auth_result r,
 	if (a->auth.detail[0] != '\0')
 		log_at(LEVEL_ERROR, &s->who, "%s", a->auth.detail);
 	a->refused = true;
-	server_close_for(s, &a->auth.error, s->ps.dedicated ?
+	struct close_cause why = close_cause(s->ps.dedicated ?
 	    CLOSE_LOGIN_FAILED : CLOSE_FAILED_TO_ANSWER_AUTHREQ);
+
+	why.hint = a->auth.hint;
+	log_hint(s, why.hint);
+	server_close_for(s, &a->auth.error, why);
 	return -1;
 }
 
@@ -222,6 +234,8 @@ static int on_login_error(struct server *s, const struct report *r)
 		why.code = r->code;
 	if (!s->ps.dedicated && r->message[0] != '\0')
 		why.text = r->message;
+	why.hint = server_hint(r->code);
+	log_hint(s, why.hint);
 	server_fail_cause(s, why);
 	return -1;
 }

@@ -88,7 +88,9 @@ def links():
 # in doc/troubleshooting.md: what others say
 FOREIGN = {"server does not support SSL, but SSL was required",
            'prepared statement "<name>" does not exist',
-           "password authentication failed for user", "SET"}
+           "password authentication failed for user", "SET",
+           "no pg_hba.conf entry for host",
+           "sorry, too many clients already"}
 
 
 def errors():

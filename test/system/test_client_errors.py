@@ -913,6 +913,14 @@ def function_call_at_the_console(env):
 # --- the tests ------------------------------------------------------------
 
 # They say why, and which setting to look at: see test_waits.py.
+# Those that end a session and say what to do, without a DETAIL.
+HINTED = ["no such database: nowhere", 'database "p0" is disabled', "no room",
+          "server login failed: wrong password type",
+          "server login failed: none of the server's SASL authentication "
+          "mechanisms are supported",
+          "server login failed: invalid server signature",
+          "server login has been failing, cached error: connect failed "
+          "(server_login_retry)"]
 EXPLAINED = ["query_wait_timeout", "query_timeout",
              "client_login_timeout (server down)",
              "No server connection available in "
@@ -931,6 +939,8 @@ def test_error_is_as_it_should(env, fn, text, code, severity):
     said = pq.fields(got[-1][1])
     if text in EXPLAINED:
         assert said.pop("D") and said.pop("H")
+    elif text in HINTED and severity == "FATAL":
+        assert said.pop("H")
     elif code == "F0000" or text == "SET failed":
         assert said.pop("D")  # all that is wrong with the files
     assert said == {"S": severity, "V": severity, "C": code, "M": text}

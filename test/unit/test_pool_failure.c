@@ -18,11 +18,14 @@ static void test_latest_reason_is_kept(void **state)
 	char reason[] = "connect failed";
 
 	(void)state;
-	pool_fail(&p, "login failed");
-	pool_fail(&p, reason);
+	pool_fail(&p, "login failed", NULL);
+	pool_fail(&p, reason, "mend it");
 	reason[0] = '?';
 	assert_true(p.failing);
 	assert_string_equal(pool_failure(&p), "connect failed");
+	assert_string_equal(pool_failure_hint(&p), "mend it");
+	pool_fail(&p, reason, NULL);
+	assert_string_not_equal(pool_failure_hint(&p), "mend it");
 	pool_worked(&p);
 }
 
@@ -31,7 +34,7 @@ static void test_success_forgets(void **state)
 	struct pool p = { .failing = false };
 
 	(void)state;
-	pool_fail(&p, "login failed");
+	pool_fail(&p, "login failed", NULL);
 	pool_worked(&p);
 	assert_false(p.failing);
 	assert_null(p.failure);
@@ -42,11 +45,11 @@ static void test_no_memory_is_a_reason(void **state)
 	struct pool p = { .failing = false };
 
 	(void)state;
-	pool_fail(&p, NULL);
+	pool_fail(&p, NULL, NULL);
 	assert_true(p.failing);
 	assert_string_equal(pool_failure(&p), "out of memory");
 	mem_fail_at(1);
-	pool_fail(&p, "login failed");
+	pool_fail(&p, "login failed", NULL);
 	mem_fail_at(0);
 	assert_true(p.failing);
 	assert_string_equal(pool_failure(&p), "out of memory");

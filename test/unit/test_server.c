@@ -147,7 +147,8 @@ static void test_failure_is_told_and_gone(void **state)
 
 	(void)state;
 	s->attempt->refused = true;
-	server_close_for(s, &other, CLOSE_FAILED_TO_ANSWER_AUTHREQ);
+	server_close_for(s, &other,
+	    close_cause(CLOSE_FAILED_TO_ANSWER_AUTHREQ));
 	assert_string_equal(stage_told(),
 	    "failed 28P01 for the client (refused);"
 	    "closed: failed to answer authreq;");

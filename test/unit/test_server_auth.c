@@ -19,6 +19,7 @@
 #include "proto/reader.h"
 #include "proto/scram.h"
 #include "proto/writer.h"
+#include "session/server_hint.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof *(rows))
 #define USER "ann"
@@ -301,13 +302,14 @@ static void test_sasl_needs_scram_on_the_list(void **state)
 static void test_sasl_fails_with_unfit_secrets(void **state)
 {
 	const struct {
-		const char *secret, *detail;
+		const char *secret, *detail, *hint;
 	} rows[] = {
 		{ md5_of_pencil,
-		    "cannot do SCRAM authentication: wrong password type" },
+		    "cannot do SCRAM authentication: wrong password type",
+		    SERVER_HINT_SECRET },
 		{ SCRAM_SECRET, "cannot do SCRAM authentication: password is "
 		    "SCRAM secret but client authentication did not provide "
-		    "SCRAM keys" },
+		    "SCRAM keys", SERVER_HINT_KEYS },
 	};
 	struct login l;
 
@@ -316,6 +318,7 @@ static void test_sasl_fails_with_unfit_secrets(void **state)
 		start(&l, rows[i].secret);
 		assert_failed(&l, offer(&l), KIND);
 		assert_string_equal(l.auth.detail, rows[i].detail);
+		assert_string_equal(l.auth.hint, rows[i].hint);
 		finish(&l);
 	}
 }

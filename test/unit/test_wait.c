@@ -175,7 +175,7 @@ static void test_every_reason_is_explained(void **state)
 
 	(void)state;
 	st.pool.limits.max_db = 7;
-	pool_fail(&st.pool, "no way");
+	pool_fail(&st.pool, "no way", NULL);
 	for (int i = WAIT_NONE + 1; i < WAIT_REASONS; i++) {
 		wait_explain(&st.pool, (enum wait_reason)i, &text);
 		assert_non_null(wait_name((enum wait_reason)i));
