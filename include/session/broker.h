@@ -98,6 +98,11 @@ void broker_address_lost(struct sessions *ss, const char *host,
     const struct net_addr *addr);
 /* The host of this server is not what p wants: its other servers there go. */
 void broker_retire_host(struct pool *p, const struct server *of);
+/*
+ * s has logged in, and fits: where one host only can be the primary, what is
+ * connected to those that were passed over for it ends, whatever it does.
+ */
+void broker_host_fits(const struct server *s);
 /* The host of s, which is in use, is a standby now, or no longer one: so go s,
  * and all others there of pools that choose by target_session_attrs. */
 void broker_host_changed(struct server *s);

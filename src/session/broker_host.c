@@ -36,6 +36,45 @@ void broker_retire_host(struct pool *p, const struct server *of)
 	pool_recheck(p);
 }
 
+static bool has_one_primary(const struct pool *p)
+{
+	return p->limits.attrs == ATTRS_PRIMARY ||
+	    p->limits.attrs == ATTRS_READ_WRITE;
+}
+
+/* The first in use or idle that is connected to a host in doubt. */
+static struct server *find_doubted(const struct pool *p,
+    const struct pool *judge)
+{
+	struct pool_server *ps;
+
+	for (int state = SERVER_IDLE; state < SERVER_ACTIVE_CANCEL; state++) {
+		DL_FOREACH(p->servers[state], ps) {
+			const unsigned item = server_of(ps)->host.item;
+
+			if (hosts_is_doubted(judge, item))
+				return server_of(ps);
+		}
+	}
+	return NULL;
+}
+
+void broker_host_fits(const struct server *s)
+{
+	const struct pool *const judge = s->ps.pool;
+	struct server *old;
+
+	if (judge->failures == NULL || !has_one_primary(judge))
+		return;
+	for (struct pool *p = s->ss->catalog->pools; p; p = p->hh.next) {
+		if (!has_one_primary(p) || !hosts_are_same(p, judge))
+			continue;
+		/* the end of one may be that of others */
+		while ((old = find_doubted(p, judge)) != NULL)
+			server_close(old, CLOSE_HOST_DOES_NOT_FIT);
+	}
+}
+
 void broker_host_changed(struct server *s)
 {
 	if (s->ps.pool->limits.attrs == ATTRS_ANY)

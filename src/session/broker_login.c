@@ -68,6 +68,7 @@ void broker_server_ready(struct server *s)
 	s->ss->tally.server_logins[TALLY_OK][0]++;
 	pool_worked(p);
 	hosts_worked(p, s->host.item);
+	broker_host_fits(s);
 	broker_touch(s->ss, p);
 	if (s->ps.dedicated) {
 		struct client *const c = client_of(s->ps.client);

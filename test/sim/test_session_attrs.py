@@ -6,7 +6,7 @@ import time
 import pytest
 
 import pq
-from fakepg import complete, error, param, ready, result
+from fakepg import Gone, complete, error, param, ready, result
 from harness import free_port, wait_until
 
 pytestmark = pytest.mark.database("target_session_attrs")
@@ -22,6 +22,7 @@ class Pair:
         self.standby = [False, True]
         self.read_only = [False, False]
         self.told = True            # as of PostgreSQL 14
+        self.stopped = False        # the first lets nobody in, says nothing
         self.fakes = [fakepg(host=h, port=self.port, handler=self.answer,
                              on_login=self.login, **kw) for h in HOSTS]
 
@@ -30,6 +31,8 @@ class Pair:
 
     def login(self, session):
         n = self.at(session)
+        if self.stopped and n == 0:
+            raise Gone
         if self.told:
             session.params["in_hot_standby"] = "on" if self.standby[n] \
                 else "off"
@@ -40,6 +43,8 @@ class Pair:
         n = self.at(session)
         if kind != "Q":
             return False
+        if self.stopped and n == 0:
+            return True
         if b"pg_is_in_recovery" in body:
             session.send(result("t" if self.standby[n] else "f", "on" if
                                 self.standby[n] or self.read_only[n]
@@ -171,6 +176,38 @@ def test_host_that_was_promoted_is_left(pooler, pair):
         clients[0].query("tell")
     clients[0].query("select 1")
     assert {r["addr"] for r in p.servers()} == {HOSTS[1 - left]}
+
+
+@pytest.mark.parametrize("attrs", ["primary", "read-write"])
+def test_nobody_stays_at_a_primary_that_has_stopped(pooler, pair, attrs):
+    """nor do other pools' connections, once another host is the primary"""
+    p = pooler({"p0": pair.entry(attrs), "p1": pair.entry(attrs)},
+               default_pool_size=4)
+    stuck, idle = p.raw(), p.raw(database="p1")
+    others = [p.raw() for _ in range(2)]    # a login goes to each host
+    stuck.query("begin")
+    idle.query("select 1")
+    pair.stopped, pair.standby[1] = True, False
+    stuck.send(pq.query("select 1"))
+    for c in others:
+        c.query("begin")
+    failure, = stuck.recv_all().errors
+    assert failure.message == "host does not meet target_session_attrs"
+    assert {r["addr"] for r in p.servers()} == {HOSTS[1]}
+    idle.query("select 1")
+
+
+def test_two_that_say_they_are_the_primary_are_both_used(pooler, pair):
+    """as long as both let everybody in: a word alone ends nothing"""
+    pair.standby[1] = False
+    p = pooler({"p0": pair.entry("primary")}, default_pool_size=4)
+    clients = [p.raw() for _ in range(4)]
+    for _ in range(2):
+        for c in clients:
+            c.query("begin")
+    for c in clients:
+        c.query("commit")
+    assert {r["addr"] for r in p.servers()} == set(HOSTS)
 
 
 def test_unknown_word_is_refused(pooler):
