@@ -105,7 +105,7 @@ void broker_retire_host(struct pool *p, const struct server *of);
 void broker_host_fits(const struct server *s);
 /* The host of s, which is in use, is a standby now, or no longer one: so go s,
  * and all others there of pools that choose by target_session_attrs. */
-void broker_host_changed(struct server *s);
+void broker_host_changed(struct server *s, bool standby);
 /* A host was drained: its servers are to go. */
 void broker_drain_hosts(struct sessions *ss);
 /*

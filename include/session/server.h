@@ -76,6 +76,7 @@ struct server {
 	struct message_rest rest;	/* of what was read last */
 	bool sent;			/* canceler: the request is on its way */
 	bool superuser;			/* ParameterStatus says so */
+	uint8_t standby;		/* enum fact, as the host said last */
 	bool fatal_passed;		/* the client got its FATAL already */
 	bool tls_direct;		/* TLS began without an SSLRequest */
 	const struct err *failure;	/* borrowed, while it closes by one:

@@ -17,6 +17,8 @@ struct err;
 
 enum snapshot_flag {
 	SNAPSHOT_WAITING = 1 << 0,	/* client: asked for a server */
+	SNAPSHOT_PRIMARY = 1 << 1,	/* server: the field standby is NO, */
+	SNAPSHOT_STANDBY = 1 << 2,	/* or YES */
 	SNAPSHOT_TRANSLATES = 1 << 5,	/* client: relay_translates() */
 	SNAPSHOT_CLOSE = 1 << 6,	/* server: close_needed */
 	SNAPSHOT_READY = 1 << 7,	/* server: fields of struct track ... */

@@ -11,6 +11,7 @@
 #include "io/socket.h"
 #include "io/tls.h"
 #include "pool/catalog.h"
+#include "pool/host_role.h"
 #include "pool/wait.h"
 #include "proto/msg.h"
 #include "proto/params.h"
@@ -49,14 +50,18 @@
 	X(INT4, "prepared_statements", PLAIN, cell_number(x->prepared)) \
 	X(INT4, "id", PLAIN, cell_number(view_id(x->id)))
 
-#define SERVERS(X) \
+#define PINNED(X) \
 	SESSION(X) \
 	X(TEXT, "tls_peer", EXTENDED, cell_text(peer)) \
 	X(INT4, "pinned", EXTENDED, cell_number(x->pins != 0)) \
 	X(TEXT, "pin_reason", EXTENDED, cell_text(keep_name_pins(x->pins, pins)))
 
+#define SERVERS(X) \
+	PINNED(X) \
+	X(TEXT, "role", EXTENDED, cell_text(roles[x->standby]))
+
 #define CLIENTS(X) \
-	SERVERS(X) \
+	PINNED(X) \
 	X(TEXT, "wait_reason", EXTENDED, cell_text(x->wait_reason)) \
 	X(INT8, "waited_us", EXTENDED, cell_number(x->queued)) \
 	X(INT4, "channels", EXTENDED, cell_number(x->channels))
@@ -72,6 +77,12 @@
 	X(INT4, "send_avail", PLAIN, \
 	    cell_number((int64_t)stream_queued(x->stream))) \
 	X(TEXT, "tls_peer", EXTENDED, cell_text(peer))
+
+static const char *const roles[] = {
+	[FACT_UNKNOWN] = "unknown",
+	[FACT_NO] = "primary",
+	[FACT_YES] = "standby",
+};
 
 static const struct column servers_columns[] = { SERVERS(VIEW_COLUMN) };
 static const struct column clients_columns[] = { CLIENTS(VIEW_COLUMN) };
@@ -151,6 +162,7 @@ struct session {
 	uint64_t id;
 	uint32_t skip;
 	uint8_t pins;		/* of enum pin; of a client: its server's */
+	uint8_t standby;	/* enum fact */
 	bool close_needed;
 };
 
@@ -236,6 +248,7 @@ static struct session server_session(const struct server *s, const char *state)
 		.id = s->id,
 		.skip = s->rest.bytes,
 		.pins = s->keep.pins,
+		.standby = s->standby,
 		.close_needed = s->ps.close_needed,
 	};
 }

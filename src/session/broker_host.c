@@ -6,6 +6,7 @@
 #include <utlist.h>
 
 #include "base/net.h"
+#include "pool/host_role.h"
 #include "session/broker.h"
 #include "session/server.h"
 #include "session/sessions.h"
@@ -75,8 +76,9 @@ void broker_host_fits(const struct server *s)
 	}
 }
 
-void broker_host_changed(struct server *s)
+void broker_host_changed(struct server *s, bool standby)
 {
+	s->standby = standby ? FACT_YES : FACT_NO;
 	if (s->ps.pool->limits.attrs == ATTRS_ANY)
 		return;
 	s->ps.close_needed = true;

@@ -355,7 +355,7 @@ static enum relay_step on_parameter(struct relay_down *d)
 	const int i = params_find(d->s->ss->params, name);
 
 	if (strcmp(name, "in_hot_standby") == 0)
-		broker_host_changed(d->s);
+		broker_host_changed(d->s, strcmp(value, "on") == 0);
 	if (i >= 0 && params_set(&d->s->params, i, value) < 0)
 		return fail_memory(d);
 	if (i >= 0)

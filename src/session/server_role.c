@@ -62,6 +62,7 @@ int server_role_check(struct server *s)
 	const char *const why = host_role_misfit(&s->attempt->role,
 	    attrs_of(s));
 
+	s->standby = (uint8_t)s->attempt->role.standby;
 	if (attrs_of(s) == ATTRS_ANY)
 		return 0;
 	hosts_set_misfit(p, s->host.item, why != NULL);

@@ -127,6 +127,7 @@
 	X(server, asked, MOVED) \
 	X(server, rest, is_movable_message_rest(&it->rest)) \
 	X(server, sent, MADE) X(server, superuser, MOVED) \
+	X(server, standby, MOVED) \
 	X(server, fatal_passed, !it->fatal_passed) X(server, tls_direct, MADE) \
 	X(server, failure, it->failure == NULL) \
 	X(server, host, MOVED) X(server, addr, MOVED) X(server, id, MADE) \

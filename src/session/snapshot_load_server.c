@@ -7,6 +7,7 @@
 #include "base/errcodes.h"
 #include "base/mem.h"
 #include "pool/evict.h"
+#include "pool/host_role.h"
 #include "proto/params.h"
 #include "proto/params_list.h"
 #include "proto/prepared.h"
@@ -220,6 +221,8 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	s->rest.bytes = in->rest;
 	s->rest.dropped = (in->flags & SNAPSHOT_DROP) != 0;
 	s->superuser = (in->flags & SNAPSHOT_SUPERUSER) != 0;
+	s->standby = (in->flags & SNAPSHOT_STANDBY) != 0 ? FACT_YES :
+	    (in->flags & SNAPSHOT_PRIMARY) != 0 ? FACT_NO : FACT_UNKNOWN;
 	s->ps.mode = (in->flags & SNAPSHOT_SESSION) != 0 ? POOL_SESSION :
 	    (in->flags & SNAPSHOT_STATEMENT) != 0 ? POOL_STATEMENT :
 	    POOL_TRANSACTION;

@@ -4,6 +4,7 @@
 
 #include "base/crypto.h"
 #include "base/mem.h"
+#include "pool/host_role.h"
 #include "proto/baggage.h"
 #include "proto/params_list.h"
 #include "proto/prepared.h"
@@ -196,6 +197,16 @@ static unsigned listening_flags(const struct server *s)
 	return flags;
 }
 
+static unsigned role_flag(const struct server *s)
+{
+	static const unsigned flags[] = {
+		[FACT_NO] = SNAPSHOT_PRIMARY,
+		[FACT_YES] = SNAPSHOT_STANDBY,
+	};
+
+	return flags[s->standby];
+}
+
 static unsigned server_flags(const struct server *s)
 {
 	unsigned flags = 0;
@@ -217,7 +228,7 @@ static unsigned server_flags(const struct server *s)
 	flags |= s->ps.client != NULL ? SNAPSHOT_LINKED : 0;
 	flags |= s->keep.drawn || s->trace.drawn ? SNAPSHOT_DRAWN : 0;
 	flags |= mode_flag(&s->ps);
-	return flags | listening_flags(s);
+	return flags | listening_flags(s) | role_flag(s);
 }
 
 static void put_place(struct writer *w, const struct server *s)

@@ -85,6 +85,10 @@ def test_hosts_that_fit_are_used(pooler, pair, attrs, primary, standby, told):
         c.query("begin")
         c.query("select 1")
     assert pair.used() == [primary, standby]
+    known = attrs != "any" or told
+    for r in p.admin("show servers extended"):
+        assert r["role"] == (["primary", "standby"][HOSTS.index(r["addr"])]
+                             if known else "unknown")
     row, = p.show("databases", name="p0")
     assert row["target_session_attrs"] == attrs
 

@@ -17,7 +17,8 @@ OURS = {"databases": ["target_session_attrs"],
                   "reserve_pool_size", "pinned"],
         "clients": ["tls_peer", "pinned", "pin_reason", "wait_reason", "waited_us",
                     "channels"],
-        "servers": ["tls_peer", "pinned", "pin_reason"], "sockets": ["tls_peer"],
+        "servers": ["tls_peer", "pinned", "pin_reason", "role"],
+        "sockets": ["tls_peer"],
         "active_sockets": ["tls_peer"]}
 
 

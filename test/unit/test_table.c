@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "conf/config.h"
 #include "pool/catalog.h"
+#include "pool/host_role.h"
 #include "proto/params.h"
 #include "proto/writer.h"
 #include "session/client.h"
@@ -163,7 +164,7 @@ static const struct {
 	    "scram_server_key by, state by" },
 	{ "CLIENTS", SESSION ADDED PINS ", wait_reason t, waited_us i8, "
 	    "channels i4" },
-	{ "SERVERS", SESSION ADDED PINS },
+	{ "SERVERS", SESSION ADDED PINS ", role t" },
 	{ "SOCKETS", SOCKET },
 	{ "ACTIVE_SOCKETS", SOCKET },
 	{ "DNS_HOSTS", "hostname t, ttl i8, addrs t" },
@@ -446,13 +447,14 @@ static void test_clients_and_servers_show_both_ends(void **state)
 	char want[512];
 
 	join(st, &c, &s);
+	s.standby = FACT_YES;
 	snprintf(want, sizeof want, "C|pgbouncer|pgbouncer|logical|active|"
 	    "unix|6432|unix|6432|98000000|97000000|2|999999|0|0x%zx|0x%zx|"
 	    "4711||psql|0|7||0||\\N|0|0\n", (size_t)&c, (size_t)&s);
 	assert_string_equal(show(st, "CLIENTS", 0), want);
 	snprintf(want, sizeof want, "S|pgbouncer|pgbouncer|logical|active|"
 	    "unix|5432|unix|5432|96000000|95000000|0|0|1|0x%zx|0x%zx|"
-	    "-2|||2|8||0|\n", (size_t)&s, (size_t)&c);
+	    "-2|||2|8||0||standby\n", (size_t)&s, (size_t)&c);
 	assert_string_equal(show(st, "SERVERS", 0), want);
 
 	show(st, "SOCKETS", 0);
