@@ -34,6 +34,9 @@ int text_casecmp(const char *a, const char *b);
  */
 size_t text_character(const char *s);
 
+/* How many bytes of s fit into max, no character of UTF-8 cut in two. */
+size_t text_fitting(const char *s, size_t max);
+
 /*
  * How many of the n bytes at s (1 or more) are one control character: C0, DEL,
  * or C1 as UTF-8. 0: no control character.

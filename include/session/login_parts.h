@@ -138,6 +138,8 @@ int login_admit(struct client *c, struct err *e);
 const struct mock_shape *login_mock_shape(const struct client *c);
 /* What is known of the user's secret; NULL: nobody has that name. */
 struct credentials *login_credentials(const struct client *c);
+/* Bytes of the database's name to tell: a stranger's may be endless. */
+int login_name_length(const struct client *c);
 /* "login attempt: ..." */
 void login_log_attempt(const struct client *c);
 /* What rules look at. */

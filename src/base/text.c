@@ -132,6 +132,20 @@ size_t text_character(const char *at)
 	return n;
 }
 
+size_t text_fitting(const char *s, size_t max)
+{
+	size_t len = 0;
+
+	while (s[len] != '\0') {
+		const size_t n = text_character(s + len);
+
+		if (len + (n > 0 ? n : 1) > max)
+			break;
+		len += n > 0 ? n : 1;
+	}
+	return len;
+}
+
 size_t text_control(const char *at, size_t n)
 {
 	const unsigned char *const s = (const unsigned char *)at;

@@ -40,10 +40,10 @@ static int check_admission(struct client *c, struct err *e)
 	if (c->db == NULL) {
 		if (set->log_connections)
 			login_log(c, LEVEL_INFO,
-			    "login failed: db=%s user=%s", name,
-			    c->login->user);
+			    "login failed: db=%.*s user=%s",
+			    login_name_length(c), name, c->login->user);
 		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
-		    "no such database: %s", name);
+		    "no such database: %.*s", login_name_length(c), name);
 	}
 	if (c->db->disabled)
 		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,

@@ -333,6 +333,11 @@ struct credentials *login_credentials(const struct client *c)
 	    user_credentials(c->ss->catalog, c->user);
 }
 
+int login_name_length(const struct client *c)
+{
+	return (int)text_fitting(c->login->db_name, CONFIG_NAME_MAX - 1);
+}
+
 void login_log_attempt(const struct client *c)
 {
 	static const char *const replications[] = {
@@ -344,8 +349,8 @@ void login_log_attempt(const struct client *c)
 
 	tls_describe(&c->stream, tls, sizeof tls);
 	log_at(LEVEL_INFO, &c->who,
-	    "login attempt: db=%s user=%s tls=%s replication=%s",
-	    c->login->db_name, c->login->user, tls[0] != '\0' ? tls : "no",
+	    "login attempt: db=%.*s user=%s tls=%s replication=%s",
+	    login_name_length(c), c->login->db_name, c->login->user, tls[0] != '\0' ? tls : "no",
 	    replications[c->replication]);
 }
 

@@ -72,6 +72,18 @@ def test_json_holds_any_bytes(pooler):
     assert "user=\u00e9 " in text[2]
 
 
+def test_name_of_no_database_is_cut(pooler):
+    """as PostgreSQL cuts names, and no character in two"""
+    p = pooler(auth_type="trust")
+    kept = "x" + 31 * "\u00e9"
+    c = p.open()
+    c.login("app", database=kept[:-1] + 900 * "\u00e9", wait=False)
+    c.recv_all()
+    p.wait_log("pooler error: no such database: %s\n" % kept)
+    assert "login attempt: db=%s user=app " % kept in p.log
+    assert "login failed: db=%s user=app\n" % kept in p.log
+
+
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_no_byte_of_a_client_controls_a_terminal(pooler, form):
     """C0, DEL and C1, as UTF-8 and raw; what can be read stays"""

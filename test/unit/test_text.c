@@ -136,6 +136,18 @@ static void test_empty_word_and_missing_list_have_no_match(void **state)
 	assert_false(text_list_has("ann, bob", "ann, bob"));
 }
 
+static void test_no_character_is_cut_in_two(void **state)
+{
+	(void)state;
+
+	assert_int_equal(text_fitting("", 0), 0);
+	assert_int_equal(text_fitting("abc", 3), 3);
+	assert_int_equal(text_fitting("abcd", 3), 3);
+	assert_int_equal(text_fitting("a\xe2\x82\xac", 4), 4);
+	assert_int_equal(text_fitting("a\xe2\x82\xac", 3), 1);
+	assert_int_equal(text_fitting("\xff\xfe\xe2", 2), 2);
+}
+
 static void test_line_of_a_nul_is_found(void **state)
 {
 	(void)state;
@@ -159,6 +171,7 @@ int main(void)
 		cmocka_unit_test(test_list_compares_whole_items_with_case),
 		cmocka_unit_test(
 		    test_empty_word_and_missing_list_have_no_match),
+		cmocka_unit_test(test_no_character_is_cut_in_two),
 		cmocka_unit_test(test_line_of_a_nul_is_found),
 	};
 
