@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: ISC */
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/input.h"
@@ -82,6 +84,23 @@ static int read_file(struct reader *r, const char *path, unsigned depth)
 	return 0;
 }
 
+/*
+ * libpq takes a host for a folder by its slash alone. Like all names of the
+ * file a relative one counts from where we stand.
+ */
+static int complete_folder(struct settings *s)
+{
+	const char *const dir = s->unix_socket_dir;
+	char here[PATH_MAX], path[2 * PATH_MAX];
+
+	if (dir == NULL || strchr("/@", dir[0]) != NULL ||
+	    getcwd(here, sizeof(here)) == NULL)
+		return 0;
+	snprintf(path, sizeof(path), "%s/%s", strcmp(here, "/") == 0 ? "" :
+	    here, dir);
+	return option_set(option_find("unix_socket_dir"), s, path, NULL);
+}
+
 int place_read(const char *path, struct settings *s, struct err *e)
 {
 	struct reader r = { .set = s };
@@ -96,5 +115,5 @@ int place_read(const char *path, struct settings *s, struct err *e)
 	r.ours = true;
 	if (persist_path(path, persisted, sizeof(persisted)) != NULL)
 		(void)read_file(&r, persisted, 0);
-	return r.failed ? err_nomem(e) : 0;
+	return r.failed || complete_folder(s) != 0 ? err_nomem(e) : 0;
 }

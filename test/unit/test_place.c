@@ -379,6 +379,32 @@ static void test_what_is_included_and_kept_counts(void **state)
 	unlink(kept);
 }
 
+static void test_relative_folder_counts_from_here(void **state)
+{
+	static const char *const given[][2] = { { ".", "%s/." },
+		{ "run/p", "%s/run/p" }, { "/x", "/x" }, { "@x", "@x" },
+		{ "", "" } };
+	char path[32], here[256], text[64], want[300];
+
+	(void)state;
+	assert_non_null(getcwd(here, sizeof(here)));
+	for (size_t i = 0; i < sizeof(given) / sizeof(*given); i++) {
+		const bool full = given[i][1][0] != '%';
+		struct settings s = { 0 };
+		struct err e;
+
+		snprintf(text, sizeof(text), "[pgbouncer]\n"
+		    "unix_socket_dir = %s\n", given[i][0]);
+		put(path, text);
+		assert_int_equal(place_read(path, &s, &e), 0);
+		snprintf(want, sizeof(want), "%s%s", full ? "" : here,
+		    given[i][1] + (full ? 0 : 2));
+		assert_string_equal(s.unix_socket_dir, want);
+		settings_fini(&s);
+		unlink(path);
+	}
+}
+
 static void test_missing_ini_is_told_by_name(void **state)
 {
 	struct settings s = { 0 };
@@ -429,6 +455,7 @@ int main(void)
 		TEST(test_a_conninfo_beats_all),
 		TEST(test_mistakes_elsewhere_are_no_matter),
 		TEST(test_what_is_included_and_kept_counts),
+		TEST(test_relative_folder_counts_from_here),
 		TEST(test_missing_ini_is_told_by_name),
 		TEST(test_without_memory_nothing_is_found),
 	};
