@@ -39,7 +39,7 @@ struct app {
 	struct ledger_book *book;	/* the same: of users, for all workers */
 	struct loop *loop;		/* owned */
 	struct config *config;		/* in force; counted */
-	struct config *loaded;		/* as read last, without SET; counted */
+	struct config *loaded;		/* the first's: as read last; counted */
 	struct load load;		/* the reload under way */
 	struct load trial;		/* of a value for SET PERSIST */
 	struct load_hung hung;		/* threads that both have lost */

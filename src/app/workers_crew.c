@@ -43,7 +43,6 @@ static struct worker *make(struct app *first, unsigned number, struct err *e)
 	app->number = number;
 	app->first = first;
 	app->config = config_ref(first->config);
-	app->loaded = config_ref(first->loaded);
 	app->ss.tls = tls_setup_share(first->ss.tls);
 	if (app->ss.tls == NULL || app_init(app) < 0) {
 		(void)err_nomem(e);
@@ -137,6 +136,7 @@ bool crew_end(struct app *app)
 	hold_free(&ws->hold);
 	for (unsigned i = 0; i < ws->count; i++) {
 		app_fini(&ws->at[i]->app);
+		app->stuck = app->stuck || ws->at[i]->app.stuck;
 		mem_free(ws->at[i]);
 	}
 	mem_free(ws);

@@ -92,9 +92,12 @@ def test_secrets_are_in_the_vault_only(pooler, auth_type):
         assert word not in p.log
 
 
-def test_secret_that_was_replaced_is_gone(pooler):
+@pytest.mark.parametrize("several", [{}, {"workers": 2}])
+def test_secret_that_was_replaced_is_gone(pooler, several):
+    if several and REFERENCE:
+        pytest.skip("no workers there")
     p = pooler(userlist={"app": "the first secret", "admin": "x"},
-               auth_type="plain")
+               auth_type="plain", **several)
     assert p.raw().value("select 1") == "1"
     for c in p.conns:
         c.close()
