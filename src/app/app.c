@@ -289,7 +289,8 @@ void app_fini(struct app *app)
 	}
 	lobby_fini(&app->ss.lobby);
 	/* jobs know credentials, but no sessions any more */
-	app->stuck = !offload_free(&app->ss.offload);
+	if (!offload_free(&app->ss.offload))
+		app->stuck = true;
 	dns_free(&app->ss.dns);
 	idle_free(&app->idle);
 	catalog_free(&app->catalog);

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: ISC
 import time
 
+import pytest
+
 import harness
 import pq
 
@@ -63,10 +65,13 @@ def test_client_may_leave_during_its_derivation(pooler):
         assert c.value("select 1") == "1"
 
 
-def test_end_does_not_wait_for_derivations(pooler):
+@pytest.mark.parametrize("several", [{}, {"workers": 2}])
+def test_end_does_not_wait_for_derivations(pooler, several):
+    if several and harness.REFERENCE:
+        pytest.skip("no workers there")
     names = ["u%d" % i for i in range(8)]
     p = pooler(userlist={n: "pw" for n in names},
-               auth_type="scram-sha-256", scram_iterations=COSTLY)
+               auth_type="scram-sha-256", scram_iterations=COSTLY, **several)
     waiting = [first(p, n) for n in names]
     before = time.monotonic()
     p.stop()
