@@ -66,7 +66,7 @@ enum view_over {
 /* Where there are several workers. */
 enum view_spread {
 	VIEW_EACH,		/* the rows of one worker, then of the next */
-	VIEW_FIRST,		/* the first one knows it all, or adds it up */
+	VIEW_FIRST,		/* the first one knows, adds up or merges it all */
 };
 
 struct view {

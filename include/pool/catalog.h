@@ -120,6 +120,9 @@ struct pool *catalog_turn_pool(struct catalog *c);
 
 /* Databases (name), pools (database, user) in byte order. */
 void catalog_sort(struct catalog *c);
+/* That order, as strcmp() tells one. */
+int database_compare(const struct database *a, const struct database *b);
+int pool_compare(const struct pool *a, const struct pool *b);
 
 /* Have the broker look at p before the turn ends, and which is first. */
 void catalog_touch_pool(struct catalog *c, struct pool *p);

@@ -5,6 +5,7 @@
 
 #include "conf/session_attrs.h"
 #include "console/admin.h"
+#include "console/view_merge.h"
 #include "console/views.h"
 #include "pool/catalog.h"
 #include "pool/users.h"
@@ -115,10 +116,12 @@ static int database_row(const struct admin *a, const struct view *v,
 static void databases_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
-	catalog_sort(a->ss->catalog);
-	for (const struct database *db = a->ss->catalog->databases; db != NULL;
-	    db = db->hh.next) {
-		if (database_row(a, v, db, sink) != 0)
+	struct view_merge m;
+	const struct database *db;
+
+	view_merge_begin(&m, a, MERGE_DATABASES);
+	while ((db = view_merge_take(&m)) != NULL) {
+		if (database_row(m.a, v, db, sink) != 0)
 			return;
 	}
 }
@@ -202,7 +205,8 @@ static void peers_rows(const struct admin *a, const struct view *v,
 struct view_group view_group_catalog(void)
 {
 	static const struct view views[] = {
-		{ .topic = "DATABASES", VIEW_COLUMNS(databases_columns),
+		{ .topic = "DATABASES", .spread = VIEW_FIRST,
+		    VIEW_COLUMNS(databases_columns),
 		    .rows = databases_rows, .over = VIEW_DATABASES,
 		    .item = database_row },
 		{ .topic = "USERS", .spread = VIEW_FIRST,

@@ -17,6 +17,7 @@
 #include "console/fds.h"
 #include "console/handover.h"
 #include "console/selection.h"
+#include "console/view_merge.h"
 #include "console/views.h"
 #include "io/fdpass.h"
 #include "pool/credentials.h"
@@ -241,10 +242,13 @@ static int listener_row(void *arg, int fd, const struct net_addr *addr)
 
 static int walk_logins(const struct walk *w)
 {
-	struct timeout *t;
+	struct view_merge m;
+	const struct client *c;
 
-	DL_FOREACH(w->a->ss->login_list.head, t) {
-		if (client_row(w, client_of_timer(t)) != 0)
+	view_merge_begin(&m, w->a, MERGE_LOGINS);
+	while ((c = view_merge_take(&m)) != NULL) {
+		if (client_row(&(struct walk){ m.a, w->view, w->sink,
+		    w->left }, c) != 0)
 			return -1;
 	}
 	return 0;
@@ -277,14 +281,16 @@ static int walk_pool(const struct walk *w, const struct pool *p)
 static void walk_all(struct walk *w)
 {
 	const struct admin *const a = w->a;
+	struct view_merge m;
+	const struct pool *p;
 
 	if (a->ops->each_listener(a->app, listener_row, w) != 0 ||
 	    walk_logins(w) != 0)
 		return;
-	catalog_sort(w->a->ss->catalog);
-	for (const struct pool *p = w->a->ss->catalog->pools; p != NULL;
-	    p = p->hh.next) {
-		if (!p->key.db->console && walk_pool(w, p) != 0)
+	view_merge_begin(&m, a, MERGE_POOLS);
+	while ((p = view_merge_take(&m)) != NULL) {
+		if (!p->key.db->console && walk_pool(&(struct walk){ m.a,
+		    w->view, w->sink, w->left }, p) != 0)
 			return;
 	}
 }
@@ -303,7 +309,8 @@ static void fds_rows(const struct admin *a, const struct view *v,
 struct view_group view_group_fds(void)
 {
 	static const struct view views[] = {
-		{ .topic = "FDS", VIEW_COLUMNS(columns), .rows = fds_rows,
+		{ .topic = "FDS", .spread = VIEW_FIRST,
+		    VIEW_COLUMNS(columns), .rows = fds_rows,
 		    .variant = FOR_EYES, .admin = true },
 	};
 

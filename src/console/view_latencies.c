@@ -1,6 +1,7 @@
 /* view_latencies.c - SHOW LATENCIES.
  * SPDX-License-Identifier: ISC */
 #include "console/admin.h"
+#include "console/view_merge.h"
 #include "console/views.h"
 #include "pool/catalog.h"
 #include "pool/latencies.h"
@@ -110,34 +111,28 @@ static int pool_rows(const struct admin *a, const struct view *v,
 
 static void settle(struct catalog *c)
 {
-	catalog_sort(c);
 	averages_settle(&c->averages);
 	for (struct pool *p = c->pools; p != NULL; p = p->hh.next)
 		latencies_settle(p);
 }
 
-static int rows_of_pools(const struct admin *a, const struct view *v,
-    struct row_sink *sink)
-{
-	for (const struct pool *p = a->ss->catalog->pools; p != NULL;
-	    p = p->hh.next) {
-		if (pool_rows(a, v, p, sink) != 0)
-			return -1;
-	}
-	return 0;
-}
-
 static void latencies_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
+	struct view_merge m;
+	const struct pool *p;
+
 	for (const struct admin *w = a; w != NULL; w = w->next)
 		settle(w->ss->catalog);
 	for (size_t i = 0; i < LATENCIES; i++) {
 		if (sum_row(a, (enum latency)i, sink) != 0)
 			return;
 	}
-	while (a != NULL && rows_of_pools(a, v, sink) == 0)
-		a = a->next;
+	view_merge_begin(&m, a, MERGE_POOLS);
+	while ((p = view_merge_take(&m)) != NULL) {
+		if (pool_rows(m.a, v, p, sink) != 0)
+			return;
+	}
 }
 
 struct view_group view_group_latencies(void)

@@ -4,6 +4,7 @@
 #include <utlist.h>
 
 #include "console/admin.h"
+#include "console/view_merge.h"
 #include "console/views.h"
 #include "pool/catalog.h"
 #include "pool/wait.h"
@@ -120,10 +121,12 @@ static int pool_row(const struct admin *a, const struct view *v,
 static void pools_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
-	catalog_sort(a->ss->catalog);
-	for (const struct pool *p = a->ss->catalog->pools; p != NULL;
-	    p = p->hh.next) {
-		if (v->item(a, v, p, sink) != 0)
+	struct view_merge m;
+	const struct pool *p;
+
+	view_merge_begin(&m, a, MERGE_POOLS);
+	while ((p = view_merge_take(&m)) != NULL) {
+		if (v->item(m.a, v, p, sink) != 0)
 			return;
 	}
 }
@@ -173,12 +176,14 @@ static void peer_pools_rows(const struct admin *a, const struct view *v,
 struct view_group view_group_pools(void)
 {
 	static const struct view views[] = {
-		{ .topic = "POOLS", VIEW_COLUMNS(pools_columns),
+		{ .topic = "POOLS", .spread = VIEW_FIRST,
+		    VIEW_COLUMNS(pools_columns),
 		    .rows = pools_rows, .over = VIEW_POOLS, .item = pool_row },
 		{ .topic = "PEER_POOLS", .spread = VIEW_FIRST,
 		    VIEW_COLUMNS(peer_pools_columns),
 		    .rows = peer_pools_rows, .over = VIEW_WHOLE },
-		{ .topic = "WAITS", VIEW_COLUMNS(waits_columns),
+		{ .topic = "WAITS", .spread = VIEW_FIRST,
+		    VIEW_COLUMNS(waits_columns),
 		    .rows = pools_rows, .over = VIEW_POOLS,
 		    .item = waits_row },
 	};

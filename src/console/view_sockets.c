@@ -7,6 +7,7 @@
 
 #include "base/net.h"
 #include "console/admin.h"
+#include "console/view_merge.h"
 #include "console/views.h"
 #include "io/socket.h"
 #include "io/tls.h"
@@ -413,15 +414,49 @@ static int walk_pool(const struct walk *w, const struct pool *p)
 	return rc;
 }
 
-static void walk_logins(const struct walk *w)
+/* Returns non-zero to stop. */
+static int walk_pools(const struct admin *a, const struct view *v,
+    struct row_sink *sink)
 {
-	struct timeout *t;
+	struct view_merge m;
+	const struct pool *p;
 
-	DL_FOREACH(w->a->ss->login_list.head, t) {
-		const struct session x = client_session(client_of_timer(t),
-		    "cl_login");
+	view_merge_begin(&m, a, MERGE_POOLS);
+	while ((p = view_merge_take(&m)) != NULL) {
+		const struct walk w = walk_of(m.a, v, sink);
 
-		if (session_row(w, &x) != 0)
+		if (walk_pool(&w, p) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int walk_peers(const struct admin *a, const struct view *v,
+    struct row_sink *sink)
+{
+	const struct walk w = walk_of(a, v, sink);
+
+	peer_sort(a->ss);
+	for (const struct peer *p = a->ss->peers; p != NULL;
+	    p = p->hh.next) {
+		if (walk_pool(&w, &p->pool) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void walk_logins(const struct admin *a, const struct view *v,
+    struct row_sink *sink)
+{
+	struct view_merge m;
+	const struct client *c;
+
+	view_merge_begin(&m, a, MERGE_LOGINS);
+	while ((c = view_merge_take(&m)) != NULL) {
+		const struct walk w = walk_of(m.a, v, sink);
+		const struct session x = client_session(c, "cl_login");
+
+		if (session_row(&w, &x) != 0)
 			return;
 	}
 }
@@ -429,36 +464,29 @@ static void walk_logins(const struct walk *w)
 static void sockets_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
-	const struct walk w = walk_of(a, v, sink);
-
-	catalog_sort(a->ss->catalog);
-	for (const struct pool *p = a->ss->catalog->pools; p != NULL;
-	    p = p->hh.next) {
-		if (walk_pool(&w, p) != 0)
-			return;
-	}
-	peer_sort(a->ss);
-	for (const struct peer *p = a->ss->peers; p != NULL;
-	    p = p->hh.next) {
-		if (walk_pool(&w, &p->pool) != 0)
-			return;
-	}
+	/* peers are the first worker's */
+	if (walk_pools(a, v, sink) != 0 || walk_peers(a, v, sink) != 0)
+		return;
 	if (v->variant == VARIANT_SOCKETS || v->variant == VARIANT_ACTIVE)
-		walk_logins(&w);
+		walk_logins(a, v, sink);
 }
 
 struct view_group view_group_sockets(void)
 {
 	static const struct view views[] = {
-		{ .topic = "CLIENTS", VIEW_COLUMNS(clients_columns),
+		{ .topic = "CLIENTS", .spread = VIEW_FIRST,
+		    VIEW_COLUMNS(clients_columns),
 		    .rows = sockets_rows, .over = VIEW_CLIENTS,
 		    .item = client_row, .variant = VARIANT_CLIENTS },
-		{ .topic = "SERVERS", VIEW_COLUMNS(servers_columns),
+		{ .topic = "SERVERS", .spread = VIEW_FIRST,
+		    VIEW_COLUMNS(servers_columns),
 		    .rows = sockets_rows, .over = VIEW_SERVERS,
 		    .item = server_row, .variant = VARIANT_SERVERS },
-		{ .topic = "SOCKETS", VIEW_COLUMNS(sockets_columns),
+		{ .topic = "SOCKETS", .spread = VIEW_FIRST,
+		    VIEW_COLUMNS(sockets_columns),
 		    .rows = sockets_rows, .variant = VARIANT_SOCKETS },
-		{ .topic = "ACTIVE_SOCKETS", VIEW_COLUMNS(sockets_columns),
+		{ .topic = "ACTIVE_SOCKETS", .spread = VIEW_FIRST,
+		    VIEW_COLUMNS(sockets_columns),
 		    .rows = sockets_rows, .variant = VARIANT_ACTIVE },
 	};
 

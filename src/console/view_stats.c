@@ -4,13 +4,15 @@
 #include <string.h>
 
 #include "console/admin.h"
+#include "console/view_merge.h"
 #include "console/views.h"
 #include "pool/catalog.h"
 
 #define NUMBER(name, from) { name, COL_NUMERIC, SHAPE_##from },
 
 /* All but TOTALS have a row a database. */
-#define STATS_ITEM .over = VIEW_DATABASES, .item = stats_row
+#define STATS_ITEM .spread = VIEW_FIRST, .over = VIEW_DATABASES, \
+	.item = stats_row
 
 static const struct column stats_columns[] = {
 	{ "database", COL_TEXT, SHAPE_PLAIN },
@@ -117,11 +119,14 @@ static int stats_row(const struct admin *a, const struct view *v,
 static void stats_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
-	catalog_sort(a->ss->catalog);
-	averages_settle(&a->ss->catalog->averages);
-	for (const struct database *db = a->ss->catalog->databases; db != NULL;
-	    db = db->hh.next) {
-		if (stats_row(a, v, db, sink) != 0)
+	struct view_merge m;
+	const struct database *db;
+
+	for (const struct admin *w = a; w != NULL; w = w->next)
+		averages_settle(&w->ss->catalog->averages);
+	view_merge_begin(&m, a, MERGE_DATABASES);
+	while ((db = view_merge_take(&m)) != NULL) {
+		if (stats_row(m.a, v, db, sink) != 0)
 			return;
 	}
 }

@@ -6,12 +6,12 @@
 #include "base/container.h"
 #include "pool/catalog.h"
 
-static int by_db_name(const struct database *a, const struct database *b)
+int database_compare(const struct database *a, const struct database *b)
 {
 	return strcmp(a->name, b->name);
 }
 
-static int by_pool_key(const struct pool *a, const struct pool *b)
+int pool_compare(const struct pool *a, const struct pool *b)
 {
 	const int d = strcmp(a->key.db->name, b->key.db->name);
 
@@ -20,8 +20,8 @@ static int by_pool_key(const struct pool *a, const struct pool *b)
 
 void catalog_sort(struct catalog *c)
 {
-	HASH_SORT(c->databases, by_db_name);
-	HASH_SORT(c->pools, by_pool_key);
+	HASH_SORT(c->databases, database_compare);
+	HASH_SORT(c->pools, pool_compare);
 }
 
 void catalog_turn(struct catalog *c, usec_t now)

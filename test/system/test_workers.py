@@ -39,11 +39,16 @@ def test_databases_are_spread_and_shown_as_one(crew):
     # and the console
     assert of_all(p, "databases") == len(NAMES) + 1
     assert of_all(p, "servers") == len(NAMES)
-    assert {r["database"] for r in p.show("pools")} == {*NAMES, "pgbouncer"}
+    for topic in ("pools", "stats"):
+        assert [r["database"] for r in p.show(topic)] == \
+            sorted([*NAMES, "pgbouncer"])
     stats = {r["database"]: r["total_query_count"] for r in p.show("stats")}
     assert [stats[name] for name in NAMES] == ["1"] * len(NAMES)
     shown = [r for r in p.show("clients") if r["database"] in clients]
-    assert sorted(r["database"] for r in shown) == sorted(NAMES)
+    for rows in (shown, p.show("servers")):
+        assert [r["database"] for r in rows] == sorted(NAMES)
+    assert [r["name"] for r in p.show("databases")] == \
+        sorted([*NAMES, "pgbouncer"])
     assert len({r["id"] for r in shown}) == len(NAMES)
     lists = {r["list"]: int(r["items"]) for r in p.show("lists")}
     assert lists["used_servers"] == len(NAMES)
