@@ -133,7 +133,8 @@ static int no_perf(int error, struct err *e)
 
 /*
  * With out (or -1: nowhere) as its output, and complaints to a file; no signal
- * is blocked in it. 0, or what went wrong.
+ * is blocked in it, and SIGINT ends it, even where a shell has us in the
+ * background, which ignores that. 0, or what went wrong.
  */
 static int spawn(const char *const *args, const char *dir, int out,
     pid_t *pid)
@@ -141,9 +142,11 @@ static int spawn(const char *const *args, const char *dir, int out,
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
 	char path[PATH_MAX];
-	sigset_t none;
+	sigset_t none, ends;
 
 	sigemptyset(&none);
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
 	if (posix_spawn_file_actions_init(&files) != 0)
 		return ENOMEM;
 	if (posix_spawnattr_init(&attr) != 0) {
@@ -151,7 +154,9 @@ static int spawn(const char *const *args, const char *dir, int out,
 		return ENOMEM;
 	}
 	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setsigdefault(&attr, &ends);
+	posix_spawnattr_setflags(&attr,
+	    POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null",
 	    O_RDONLY, 0);
 	if (out >= 0)

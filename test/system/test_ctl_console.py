@@ -20,8 +20,9 @@ from test_ctl import binary, ctl, ok
 pytestmark = pytest.mark.skipif(REFERENCE, reason="pgsluice only")
 
 
-def start(*args, **kw):
-    return subprocess.Popen([binary()] + list(args), text=True,
+def start(*args, prefix=(), **kw):
+    """prefix: a command that runs it."""
+    return subprocess.Popen([*prefix, binary(), *args], text=True,
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, cwd="/",
                             env=dict(process_env(), **kw), **as_user())

@@ -195,8 +195,9 @@ def test_interrupt_ends_it_early_with_a_report(bench):
 
 
 def test_process_that_ends_meanwhile_is_reported(bench):
-    """what was recorded until then counts"""
+    """what was recorded until then counts; a shell's background job"""
     proc = start("profile", "--pid", bench.pid, "--seconds", "3600",
+                 prefix=["sh", "-c", "trap '' INT; exec \"$@\"", "sh"],
                  **bench.env("wait"))
     wait_until(lambda: os.path.exists(os.path.join(bench.dir, "ready")))
     bench.sleep.kill()
