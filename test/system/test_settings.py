@@ -537,8 +537,7 @@ def test_change_counts_as_said(pooler):
                if other_value(r) is not None}
     saved = dict(p.settings)
     p.settings.update(changes, disable_pqexec="1", listen_port="1")
-    p.write()
-    p.admin("reload")
+    p.reload()
     after = {r["key"]: r["value"] for r in p.admin("show config")}
     for key, value in changes.items():
         if before[key]["changeable"] == "no":
