@@ -7,6 +7,7 @@
 
 struct client;
 struct database;
+struct login;
 struct sessions;
 
 /*
@@ -18,13 +19,15 @@ struct sessions;
  */
 #define LOGIN_GUESSES_MAX 20
 
+/* Several workers have one limit, which the first has (NULL: that is ss). */
+void login_guess_share(struct sessions *ss, struct sessions *first);
+
 /*
  * c is going to ask auth_query. true: it waits for others, not read, and go_on()
  * is called when its turn has come.
  */
 bool login_guess_waits(struct client *c, void (*go_on)(struct client *c));
 /* Nobody logs in by l any more; safe on one that never waited. */
-struct login;
 void login_guess_leave(struct sessions *ss, struct login *l);
 /* There is such a database: from now on others may be guessed at. */
 void login_guess_right(struct sessions *ss, struct database *db);

@@ -3,6 +3,7 @@
 #ifndef SESSION_SESSIONS_H
 #define SESSION_SESSIONS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -40,6 +41,13 @@ enum shutdown_mode {
 	SHUTDOWN_DRAIN,
 };
 
+/* Logins begun in databases whose names may be invented; see login_guess.h. */
+struct guessing {
+	pthread_mutex_t lock;		/* of several workers */
+	struct login *begun;		/* DL by guess_next: of all */
+	unsigned count;			/* of all, in tentative databases */
+};
+
 struct sessions {
 	struct loop *loop;
 	struct catalog *catalog;	/* owned by the app */
@@ -66,8 +74,9 @@ struct sessions {
 	struct loop_task broker_task;	/* pools are left for the next turn */
 	struct lobby lobby;		/* strangers, and what they may cost */
 	struct login *guessers;		/* DL: wait, see login_guess.h */
-	struct login *guessing;		/* DL: have begun */
-	unsigned guesses;		/* begun in tentative databases */
+	struct guessing *guessing;	/* the first worker's; NULL: own_guessing */
+	struct guessing own_guessing;	/* have begun */
+	unsigned guesses;		/* begun in tentative databases here */
 	unsigned servers;		/* server connections of any state */
 	enum shutdown_mode shutdown;
 	usec_t shutdown_since;		/* when that was asked for */

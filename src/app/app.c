@@ -32,6 +32,7 @@
 #include "proto/prepared.h"
 #include "session/broker.h"
 #include "session/client.h"
+#include "session/login_guess.h"
 #include "session/peer.h"
 #include "session/relay.h"
 #include "session/server_phases.h"
@@ -58,6 +59,7 @@ static struct catalog_part divide(struct app *app)
 	ss->last_id = app->number;
 	if (workers == 1)
 		return (struct catalog_part){ 0 };
+	login_guess_share(ss, app->first != NULL ? &app->first->ss : NULL);
 	app->book = app->first != NULL ? app->first->book :
 	    ledger_book_new(workers);
 	if (app->first == NULL) {

@@ -216,12 +216,13 @@ def asking(strangers):
 
 
 @pytest.mark.setting("auth_query")
-def test_invented_databases_open_few_servers(pooler, pg):
+@pytest.mark.parametrize("several", [{}, {"workers": 2}])
+def test_invented_databases_open_few_servers(pooler, pg, several):
     """authentication.md 6: 20 at a time, in all of them; those of an address are
     half of what others leave, so that two do not keep out the third"""
     p = pooler({"*": "dbname=p0"}, auth_type="plain", auth_user="postgres",
                auth_query="select 'app'::text, 'secret'::text "
-               "where $1 <> ''")
+               "where $1 <> ''", **several)
     strangers = [p.open().login("x", database="name%d" % i, wait=False)
                  for i in range(15)]
     wait_until(lambda: asking(strangers) == 10)
