@@ -93,8 +93,8 @@ void relay_note_end(struct client *c, char status);
 
 /* A whole error: is something else, in the outbox, told in its place? */
 bool relay_reword_error(struct relay_down *d);
-/* A whole error: if it says that the server is read-only, and should not be. */
-void relay_note_read_only(struct relay_down *d);
+/* A whole error: does it say that nobody else shall have the server? */
+void relay_note_error(struct relay_down *d);
 
 #define RELAY_SMALL_MAX (1 << 20)	/* bytes of what must be whole to be read */
 

@@ -281,7 +281,7 @@ static enum relay_step on_error(struct relay_down *d)
 	if (named && relay_repeat(d))
 		return RELAY_NEXT;
 	count_error(d);
-	relay_note_read_only(d);
+	relay_note_error(d);
 	d->s->fatal_passed = d->s->fatal_passed || is_fatal(d);
 	if (!named || !relay_reword_error(d))
 		return on_reply(d);

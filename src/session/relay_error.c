@@ -19,13 +19,40 @@ static bool has_field(const struct relay_down *d, const char *field)
  * Somebody was to write, on what is, or has become, read-only: nobody else shall
  * meet with it. What the host is its next login tells.
  */
-void relay_note_read_only(struct relay_down *d)
+static void note_read_only(const struct relay_down *d)
 {
 	const enum session_attrs attrs = d->s->ps.pool->limits.attrs;
 
 	if ((attrs == ATTRS_READ_WRITE || attrs == ATTRS_PRIMARY) &&
 	    has_field(d, "C" ERRCODE_READ_ONLY_SQL_TRANSACTION))
 		d->s->ps.close_needed = true;
+}
+
+/*
+ * The session is that of a role that was dropped, though there may be one of
+ * that name again: PostgreSQL will say so to whoever has the server next.
+ */
+static void note_lost_role(const struct relay_down *d)
+{
+	static const struct {
+		const char *code, *routine;
+	} says[] = {
+		/* current_user, session_user: invalid role OID */
+		{ "C" ERRCODE_UNDEFINED_OBJECT, "RGetUserNameFromId" },
+		/* ... TO CURRENT_USER: cache lookup failed for role */
+		{ "CXX000", "Rget_rolespec_tuple" },
+	};
+
+	for (size_t i = 0; i < sizeof says / sizeof *says; i++)
+		if (has_field(d, says[i].code) &&
+		    has_field(d, says[i].routine))
+			d->s->ps.close_needed = true;
+}
+
+void relay_note_error(struct relay_down *d)
+{
+	note_read_only(d);
+	note_lost_role(d);
 }
 
 /* The client's name that we have the server refuse, as change says; or NULL. */

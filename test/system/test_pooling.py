@@ -45,6 +45,28 @@ def test_session_mode_keeps_the_server_until_disconnect(pooler):
     assert b.recv_until().rows == [[pid]]
 
 
+@pytest.mark.skipif(REFERENCE, reason="lends it again")
+def test_server_of_a_role_that_was_dropped_is_lent_no_more(pooler, pg):
+    """pooling.md 11: close_needed"""
+    def make():
+        pg.sql("drop role if exists u_again", "create role u_again login")
+
+    make()
+    try:
+        c = pooler(userlist={"u_again": ""}).raw("u_again")
+        for text in ("select current_user",
+                     "alter role current_user reset work_mem"):
+            pid = c.value(PID)
+            make()
+            with pytest.raises(pq.PgError, match=" role "):
+                c.query(text)
+            assert c.value("select current_user") == "u_again"
+            assert c.value(PID) != pid
+        c.close()
+    finally:
+        pg.sql("drop role u_again")
+
+
 @pytest.mark.setting("server_reset_query")
 def test_session_mode_resets_the_server(pooler):
     """pooling.md 8, 9: server_reset_query"""
