@@ -134,7 +134,9 @@ def sqlalchemy(driver):
         return pytest(
             place, ["test/dialect/postgresql/" + test for test in tests]
             + ([] if short else ["test/dialect/test_suite.py"]), cwd,
-            "--maxfail=100000", "--dburi=postgresql+%s://%s@%s:%d/%s" % (
+            # Python 3.11 cannot parse what is to be shown of a traceback out of
+            # a greenlet's depth, which would end them all
+            "--maxfail=100000", "--tb=line", "--dburi=postgresql+%s://%s@%s:%d/%s" % (
                 driver, place.user, place.host, place.port, place.dbname),
             PYTHONPATH=os.path.join(folder, "modules"))
     return run
