@@ -68,11 +68,16 @@ static unsigned kept(const struct pool *of, enum limit_kind kind)
 	return n;
 }
 
-static bool is_over(const struct pool *p, enum limit_kind kind)
+static bool has_more(const struct pool *p, enum limit_kind kind, unsigned max)
+{
+	return limit_taken(p, kind) > max && kept(p, kind) > max;
+}
+
+static inline bool is_over(const struct pool *p, enum limit_kind kind)
 {
 	const unsigned max = maximum(p, kind);
 
-	return max > 0 && limit_taken(p, kind) > max && kept(p, kind) > max;
+	return max > 0 && has_more(p, kind, max);
 }
 
 enum close_reason limit_exceeded(const struct pool_server *ps)

@@ -33,30 +33,38 @@ static bool upsets_idle(const struct pool_server *ps, enum server_state state)
 	    ps->used < ps->pool->idle_seen_at;
 }
 
+/* ps comes into being, or is gone: fewer or more are there of its limits. */
+static void count(const struct pool_server *ps, enum server_state state)
+{
+	const struct pool *p = ps->pool;
+	struct user *const u = p->key.user;
+
+	if (state == SERVER_GONE) {
+		p->key.db->servers--;
+		u->servers--;
+		if (u->ledger != NULL)
+			limit_leave(u, (enum server_state)ps->state);
+	} else {
+		p->key.db->servers++;
+		u->servers++;
+		if (u->ledger != NULL)
+			limit_enter(u, state);
+	}
+}
+
 void pool_server_set(struct pool_server *ps, enum server_state state)
 {
 	struct pool *p = ps->pool;
 
 	if (upsets_idle(ps, state))
 		p->idle_due_at = 0;
+	if ((ps->state == SERVER_GONE) != (state == SERVER_GONE))
+		count(ps, state);
 	if (ps->state != SERVER_GONE) {
 		DL_DELETE(p->servers[ps->state], ps);
 		p->server_count[ps->state]--;
-	} else if (state != SERVER_GONE) {
-		p->key.db->servers++;
-		p->key.user->servers++;
-		if (p->key.user->ledger != NULL)
-			limit_enter(p->key.user, state);
 	}
-	if (state == SERVER_GONE) {
-		if (ps->state != SERVER_GONE) {
-			p->key.db->servers--;
-			p->key.user->servers--;
-			if (p->key.user->ledger != NULL)
-				limit_leave(p->key.user,
-				    (enum server_state)ps->state);
-		}
-	} else {
+	if (state != SERVER_GONE) {
 		if (enters_in_front(ps, state))
 			DL_PREPEND(p->servers[state], ps);
 		else
