@@ -245,7 +245,7 @@ static void to_record(const struct log_line *l)
 }
 
 /* Without memory the line is on stderr only. */
-static void keep(const struct log_line *l)
+static void keep_early(const struct log_line *l)
 {
 	const size_t raw = strlen(l->raw) + 1, cooked = strlen(l->cooked) + 1;
 	struct early *const e = sink.early_count >= EARLY_MAX ? NULL :
@@ -285,7 +285,7 @@ static void deliver(const struct log_line *l)
 	else if (!sink.quiet)
 		to_lines(LOG_TO_STDERR, l);
 	if (sink.keep) {
-		keep(l);
+		keep_early(l);
 		return;
 	}
 	if (sink.early != NULL)

@@ -58,7 +58,7 @@ static struct scram_salt salt_of(const struct derivation *d)
 }
 
 /* Let later logins find the result. */
-static void keep(struct derivation *d)
+static void to_credentials(struct derivation *d)
 {
 	const struct scram_salt salt = salt_of(d);
 
@@ -75,7 +75,7 @@ static void done(struct offload_job *j)
 	struct derive_wait *w;
 
 	if (d->rc == 0)
-		keep(d);
+		to_credentials(d);
 	while ((w = d->waits) != NULL) {
 		DL_DELETE(d->waits, w);
 		w->of = NULL;
@@ -140,7 +140,7 @@ static enum derive_result do_at_once(struct derivation *d,
 {
 	work(&d->job);
 	if (d->rc == 0)
-		keep(d);
+		to_credentials(d);
 	w->ok = d->rc == 0;
 	w->keys = d->keys;
 	free_job(&d->job);

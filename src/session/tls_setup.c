@@ -25,7 +25,7 @@ struct maker {
 	struct authority *authorities;	/* owned */
 };
 
-static const char *text(const char *s)
+static const char *or_empty(const char *s)
 {
 	return s != NULL ? s : "";
 }
@@ -37,8 +37,8 @@ static struct tls_store *get_store(struct maker *m, const char *path,
 	struct authority *a;
 
 	LL_FOREACH(m->authorities, a) {
-		if (strcmp(a->path, text(path)) == 0 &&
-		    strcmp(a->crl, text(crl)) == 0)
+		if (strcmp(a->path, or_empty(path)) == 0 &&
+		    strcmp(a->crl, or_empty(crl)) == 0)
 			return a->store;
 	}
 	a = mem_zalloc(sizeof *a);
@@ -46,8 +46,8 @@ static struct tls_store *get_store(struct maker *m, const char *path,
 		(void)err_nomem(e);
 		return NULL;
 	}
-	a->path = text(path);
-	a->crl = text(crl);
+	a->path = or_empty(path);
+	a->crl = or_empty(crl);
 	a->store = tls_store_new(path, crl, e);
 	if (a->store == NULL) {
 		mem_free(a);
@@ -92,7 +92,7 @@ static int check_binding(const struct config *c, struct err *e)
 		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "%s cannot be met by the method in "
 		    "line %u of \"%s\"", item, rule->line,
-		    text(s->auth_hba_file));
+		    or_empty(s->auth_hba_file));
 	return 0;
 }
 
@@ -129,7 +129,7 @@ bool tls_setup_is_asked_for(const char *setting)
 int tls_setup_check(const struct config *c, struct err *e)
 {
 	const struct settings *s = &c->set;
-	const bool has_ca = text(s->client_tls_ca_file)[0] != '\0';
+	const bool has_ca = or_empty(s->client_tls_ca_file)[0] != '\0';
 	const struct hba_rule *rule = hba_find_like(c->hba, asks_for_cert);
 
 	if (s->auth_type == AUTH_CERT &&
@@ -146,7 +146,7 @@ int tls_setup_check(const struct config *c, struct err *e)
 		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "the method cert in line %u of "
 		    "\"%s\" requires client_tls_ca_file", rule->line,
-		    text(s->auth_hba_file));
+		    or_empty(s->auth_hba_file));
 	if (s->client_tls_sslmode == SSLMODE_VERIFY_FULL && !has_ca)
 		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "client_tls_sslmode requires client_tls_ca_file");
@@ -199,9 +199,9 @@ static int make_http(struct maker *m, struct err *e)
 		.groups = s->client_tls_groups,
 	};
 
-	if (text(o.key_file)[0] == '\0' && text(o.cert_file)[0] == '\0')
+	if (or_empty(o.key_file)[0] == '\0' && or_empty(o.cert_file)[0] == '\0')
 		return 0;
-	if (text(o.key_file)[0] == '\0' || text(o.cert_file)[0] == '\0')
+	if (or_empty(o.key_file)[0] == '\0' || or_empty(o.cert_file)[0] == '\0')
 		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "http_tls_cert_file and http_tls_key_file need each "
 		    "other");
