@@ -26,6 +26,11 @@ void login_weigh(struct client *c);
 /* Was a client closed that hardly means to log in, so that c has room? */
 bool login_displace(const struct client *c);
 
+/*
+ * What to do, for somebody whose login fails with this SQLSTATE; NULL: nothing to
+ * say. Whether the user exists makes no difference to it.
+ */
+const char *login_hint(const char *sqlstate);
 /* Refuse c, which failed to prove who it is: now, or after a while. */
 void login_refuse(struct client *c, const struct err *why);
 /*

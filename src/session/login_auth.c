@@ -81,11 +81,11 @@ static const struct client_role *next_role(const struct client *c)
 	    ops->relay;
 }
 
-/* What to do, for somebody who has proved who he is. */
+/* What to do, for somebody who has had the right password. */
 static const char *refusal_hint(const struct client *c, const struct err *e)
 {
 	if (strcmp(e->code, ERRCODE_PROTOCOL_VIOLATION) != 0)
-		return NULL;
+		return login_hint(e->code);
 	if (c->db == NULL)
 		return "Add a line for it, or for *, to [databases], and say "
 		    "RELOAD; SHOW DATABASES of the console lists those there "

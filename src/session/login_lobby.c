@@ -3,6 +3,7 @@
 #include "session/login_lobby.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/container.h"
 #include "base/err.h"
@@ -165,13 +166,28 @@ static bool punish(struct client *c)
 	return true;
 }
 
+const char *login_hint(const char *sqlstate)
+{
+	return strcmp(sqlstate, ERRCODE_INVALID_PASSWORD) == 0 ?
+	    "Check the user name and the password. The pooler's log says what "
+	    "was wrong with them." : NULL;
+}
+
+static void tell(struct client *c, const struct err *why)
+{
+	struct close_cause cause = close_cause_err(CLOSE_LOGIN_REFUSED, why);
+
+	cause.hint = login_hint(why->code);
+	client_fail_cause(c, cause);
+}
+
 void login_refuse(struct client *c, const struct err *why)
 {
 	struct login *const l = c->login;
 
 	l->late = mem_dup(why, sizeof *why);
 	if (l->late == NULL || !is_clients_fault(why) || !punish(c))
-		client_fail_cause(c, close_cause_err(CLOSE_LOGIN_REFUSED, why));
+		tell(c, why);
 }
 
 void login_examine(struct client *c, size_t bytes)
@@ -213,7 +229,6 @@ void login_tick(struct sessions *ss, usec_t now)
 		if (c->login->late == NULL)
 			client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 		else
-			client_fail_cause(c, close_cause_err(
-			    CLOSE_LOGIN_REFUSED, c->login->late));
+			tell(c, c->login->late);
 	}
 }

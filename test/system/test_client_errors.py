@@ -921,6 +921,8 @@ HINTED = ["no such database: nowhere", 'database "p0" is disabled', "no room",
           "server login failed: invalid server signature",
           "server login has been failing, cached error: connect failed "
           "(server_login_retry)"]
+UNPROVED = "Check the user name and the password. The pooler's log says " \
+    "what was wrong with them."
 EXPLAINED = ["query_wait_timeout", "query_timeout",
              "client_login_timeout (server down)",
              "No server connection available in "
@@ -939,6 +941,9 @@ def test_error_is_as_it_should(env, fn, text, code, severity):
     said = pq.fields(got[-1][1])
     if text in EXPLAINED:
         assert said.pop("D") and said.pop("H")
+    elif code == "28P01" and severity == "FATAL":
+        # one for all: it does not tell whether there is such a user
+        assert said.pop("H") == UNPROVED
     elif text in HINTED and severity == "FATAL":
         assert said.pop("H")
     elif code == "F0000" or text == "SET failed":

@@ -16,7 +16,8 @@ def refused(conn, **kw):
         conn.login(**kw)
     err = e.value
     assert err.severity == "FATAL"
-    hint = {"H"} if err.message.startswith("no such database") else set()
+    hint = {"H"} if err.code == "28P01" or \
+        err.message.startswith("no such database") else set()
     assert set(err.fields) == {"S", "V", "C", "M"} | hint or REFERENCE
     assert err.code == code_of(err.message)
     assert conn.at_eof()
