@@ -77,7 +77,8 @@ enum args_verdict args_parse(int argc, char **argv, struct app_args *out)
 		}
 	}
 	if (optind != argc - 1)
-		return wrong(argv[0], "no configuration file specified");
+		return wrong(argv[0], "no configuration file specified "
+		    "(as in \"pgsluice pgsluice.ini\"; one, and last)");
 	out->path = argv[optind];
 	return verdict;
 }

@@ -157,7 +157,8 @@ static struct takeover *check_others(const struct app *app)
 		    e.text);
 	if (alive)
 		log_fatal("unix socket is in use, cannot continue: another "
-		    "process answers at %s (listen_port, unix_socket_dir)",
+		    "process answers at %s (end it, or change listen_port or "
+		    "unix_socket_dir)",
 		    path);
 	if (app->args.reboot)
 		log_info("old process not found, try to continue normally");

@@ -326,7 +326,10 @@ struct userlist *userlist_load(const char *path,
 		snprintf(text, sizeof(text),
 		    "could not open auth_file %s: %s%s", path, input_why(errno),
 		    path[0] == '"' || path[0] == '\'' ?
-		    " (the quotes are taken for a part of the name)" : "");
+		    " (the quotes are taken for a part of the name)" :
+		    errno == ENOENT ?
+		    " (\"pgsluicectl userlist import\" or \"add\" makes it)" :
+		    "");
 		if (report_fn != NULL)
 			report_fn(arg, LEVEL_ERROR, text);
 		return NULL;

@@ -505,7 +505,8 @@ EMPTY = "auth_file %s is empty and was not: a comment in it says that this " \
 
 
 @pytest.mark.parametrize("text,why", [
-    (None, "could not open auth_file %s: No such file or directory"),
+    (None, "could not open auth_file %s: No such file or directory "
+     '("pgsluicectl userlist import" or "add" makes it)'),
     ("", EMPTY), ("\n \n", EMPTY),
     ('"admin" "x"\napp secret\n"app2" "x"\n', "broken auth file (%s:2)"),
     ('"admin" "x"\n"%s" "y"\n' % ("x" * 128),

@@ -317,7 +317,8 @@ static void test_missing_file_is_reported(void **state)
 	text_init(&g.text, g.buf, sizeof(g.buf));
 	assert_null(userlist_load("/nonexistent/u", on_report, &g));
 	assert_string_equal(g.buf, "!could not open auth_file "
-	    "/nonexistent/u: No such file or directory");
+	    "/nonexistent/u: No such file or directory "
+	    "(\"pgsluicectl userlist import\" or \"add\" makes it)");
 }
 
 static void write_file(const char *path, const char *text)
