@@ -21,6 +21,7 @@ static const struct ctl_command *(*const groups[])(void) = {
 	order_commands,
 	wait_ready_commands,
 	check_commands,
+	convert_commands,
 	profile_commands,
 	userlist_commands,
 };

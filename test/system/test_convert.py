@@ -1,0 +1,82 @@
+# test_convert.py - pgsluicectl convert: the files of PgCat and Odyssey.
+# SPDX-License-Identifier: ISC
+import os
+import shutil
+import stat
+
+import pytest
+
+from harness import HERE, REFERENCE, give, make_tmp
+from test_ctl import ctl, put, text_of
+
+pytestmark = pytest.mark.skipif(REFERENCE, reason="pgsluice only")
+SAMPLES = os.path.join(HERE, "convert")
+
+
+@pytest.fixture
+def folder():
+    path = make_tmp()
+    yield give(path)
+    shutil.rmtree(path)
+
+
+def convert(folder, text, name="file"):
+    path = os.path.join(folder, name)
+    put(path, text)
+    return ctl("convert", path, folder)
+
+
+def made(folder, out):
+    """Remarks and both files, as they stand in the folder of samples."""
+    return "".join(
+        "# %s\n%s" % (name, text.replace(folder, "FOLDER")) for name, text in (
+            ("remarks", out.stderr),
+            ("pgsluice.ini", text_of(os.path.join(folder, "pgsluice.ini"))),
+            ("userlist.txt", text_of(os.path.join(folder, "userlist.txt")))))
+
+
+@pytest.mark.parametrize("name", ["pgcat.toml", "odyssey.conf"])
+def test_sample_is_converted_as_recorded(folder, name):
+    """what is made passes the check; all that is left out is told"""
+    sample = os.path.join(SAMPLES, name)
+    out = convert(folder, text_of(sample), name)
+    assert out.returncode == 0, out
+    assert made(folder, out) == text_of(sample + ".out")
+    ini = os.path.join(folder, "pgsluice.ini")
+    assert "no problems found" in ctl("check", ini).stdout
+    for path in (ini, os.path.join(folder, "userlist.txt")):
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+
+
+@pytest.mark.parametrize("text,why", [
+    ("[general]\nport = \n", "line 2: no value"),
+    ("listen {\n", "line 2: a { without a }"),
+    ("[general]\nport = 1\n", "has no pool"),
+    ("daemonize no\n", "has no pool"),
+    ('[pools.a.shards.0]\nservers = ["db1", 5432]\n',
+     "line 2: servers are not [host, port, role]"),
+    ('[pools.a.shards.0]\nservers = [["h", 1, "primary"]]\n'
+     'database = "a\\nb"\n', "line 3: a control character")])
+def test_what_cannot_be_read_makes_no_file(folder, text, why):
+    out = convert(folder, text)
+    assert out.returncode == 1 and why in out.stderr
+    assert os.listdir(folder) == ["file"]
+
+
+def test_a_file_that_is_there_stays(folder):
+    path = os.path.join(folder, "pgsluice.ini")
+    put(path, "mine")
+    out = convert(folder, text_of(os.path.join(SAMPLES, "pgcat.toml")))
+    assert out.returncode == 1 and "File exists" in out.stderr
+    assert text_of(path) == "mine"
+    assert sorted(os.listdir(folder)) == ["file", "pgsluice.ini"]
+
+
+def test_no_password_is_needed_by_no_choice_of_ours(folder):
+    """authentication "none" of one user is not trust for all"""
+    text = text_of(os.path.join(SAMPLES, "odyssey.conf"))
+    out = convert(folder, text.replace('"md5"', '"none"').replace(
+        '"scram-sha-256"', '"none"'))
+    assert out.returncode == 0
+    ini = text_of(os.path.join(folder, "pgsluice.ini"))
+    assert "trust" not in ini and "auth_type = scram-sha-256" in ini
