@@ -40,11 +40,15 @@ username too long
 unsupported startup parameter: <name>
 unsupported startup parameter in options: <name>
 unsupported options startup parameter: only '-c config=val' and '--config=val' are allowed
+too many startup parameters
 no more connections allowed (max_client_conn)
 client connections exceeded (max_db_client_connections)
 client connections exceeded (max_user_client_connections)
 client_login_timeout
 client_login_timeout (server down)
+PROXY protocol header expected
+broken PROXY protocol header
+not one of proxy_trusted_nets
 """
 LOGIN = """
 password authentication failed
@@ -71,6 +75,8 @@ no memory for pool
 failed to prepare welcome message
 failed to send welcome message
 password too long
+channel binding is required
+too many logins wait to be checked
 """
 SERVER = """
 server login failed
@@ -85,6 +91,7 @@ query_wait_timeout
 query_timeout
 server shutting down
 invalid server parameter
+host does not meet target_session_attrs
 """
 WORK = """
 server conn crashed?
@@ -106,6 +113,11 @@ broken ParameterStatus packet
 database configuration changed
 database removed
 admin forced disconnect
+terminating connection due to administrator command
+pin_timeout
+too many sessions keep a server (max_pinned)
+too many notifications wait to be read
+COPY failed, and what became of the messages behind it cannot be told
 pause failed
 pause cancel request failed
 out of memory
@@ -144,6 +156,22 @@ unsupported packet type for admin console: <n>
 
 # Rows without a scene here, and why.
 NOT_HERE = {
+    ("start", "PROXY protocol header expected"): "test_proxy_protocol.py",
+    ("start", "broken PROXY protocol header"): "test_proxy_protocol.py",
+    ("start", "not one of proxy_trusted_nets"): "test_proxy_protocol.py",
+    ("login", "channel binding is required"): "test_tls_binding.py",
+    ("login", "too many logins wait to be checked"):
+        "needs PAM: test_pam.py",
+    ("server", "host does not meet target_session_attrs"):
+        "needs two hosts: sim/test_session_attrs.py",
+    ("work", "terminating connection due to administrator command"):
+        "test_shutdown_drain.py",
+    ("work", "pin_timeout"): "test_state_keep.py",
+    ("work", "too many sessions keep a server (max_pinned)"):
+        "test_state_keep.py",
+    ("work", "too many notifications wait to be read"): "test_listen.py",
+    ("work", "COPY failed, and what became of the messages behind it cannot "
+     "be told"): "sim/test_copy_sync.py",
     ("login", "PAM authentication failed"): "needs PAM: test_pam.py",
     ("login", "LDAP authentication failed"): "needs LDAP: test_ldap.py",
     ("login", "auth_ldap_options is null"): "needs LDAP: test_ldap.py",
@@ -306,6 +334,12 @@ def unknown_parameter(env):
        "unsupported startup parameter in options: geqo")
 def unknown_parameter_in_options(env):
     return sent(env, pq.startup({**OK, "options": "-c geqo=off"}))
+
+
+@scene("start", "too many startup parameters", code="53400")
+def too_many_parameters(env):
+    more = {"a.p%d" % i: "x" for i in range(201)}
+    return sent(env, pq.startup({**OK, **more}), session_state="keep")
 
 
 @scene("start", "unsupported options startup parameter: only '-c config=val' "

@@ -271,6 +271,51 @@ def test_broken_messages_are_refused(pooler, data):
     assert c.query("show version").tags == ["SHOW"]
 
 
+NAMED = "show databases where name = $1"
+NUMBER = "show databases where port = $1"
+WRONG = {
+    "cannot insert multiple commands into a prepared statement":
+        ("42601", pq.parse("select 1; select 2")),
+    "bind message supplies 0 parameters, but prepared statement \"\" "
+    "requires 1": ("08P01", pq.parse(NAMED), pq.bind()),
+    "bind message has 3 result formats but query has 2 columns":
+        ("08P01", pq.parse("show state"),
+         pq.bind(result_formats=(0, 0, 0))),
+    "too many format codes":
+        ("08P01", pq.parse("show state"),
+         pq.bind(result_formats=(0,) * 30000)),
+    "unsupported format code: 2":
+        ("08P01", pq.parse("show state"), pq.bind(result_formats=(2,))),
+    "invalid Bind message": ("08P01", pq.msg("B", b"a")),
+    "invalid Execute message": ("08P01", pq.msg("E", b"a\0\0")),
+    "a parameter must not be null":
+        ("22004", pq.parse(NAMED), pq.bind(params=(None,))),
+    "a parameter has a zero byte":
+        ("22021", pq.parse(NAMED), pq.bind(params=(b"a\0b",))),
+    "a parameter is no number, or there is no memory":
+        ("22P03", pq.parse(NUMBER), pq.msg("B", struct.pack(
+            "!hhhhi3sh", 0, 1, 1, 1, 3, b"abc", 0))),
+    "portal \"p\" cannot be run":
+        ("55000", pq.parse("reload"), pq.bind(portal="p"), pq.execute("p"),
+         pq.execute("p")),
+    "column \"nonsense\" does not exist":
+        ("42703", pq.parse("select nonsense from databases")),
+    "columns can't be compared with each other: write 'host' if the word is "
+    "meant": ("0A000", pq.parse("show databases where name = host")),
+    "invalid input for column \"port\", a number: \"x\"":
+        ("22P02", pq.parse(NUMBER), pq.bind(params=("x",)), pq.execute()),
+}
+
+
+def test_errors_say_what_is_wrong(pooler):
+    """client-errors.md 8"""
+    c = pooler().console()
+    said = {text: sent(c, *parts).errors[0]
+            for text, (_, *parts) in WRONG.items()}
+    assert {e.message: e.code for e in said.values()} == {
+        text: code for text, (code, *_) in WRONG.items()}
+
+
 # --- what drivers ask -----------------------------------------------------
 
 ANSWERS = [
