@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 import traceback
@@ -31,6 +32,7 @@ import pytests
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REPORT = os.path.join(harness.ROOT, "doc", "conformance.md")
+TREES = "trees"			# in a file of results, beside the ways
 NAMED = 12		# differences of the reference that are worth a name
 INTRODUCTION = """# Conformance
 
@@ -38,7 +40,8 @@ The suites of PostgreSQL and of its drivers, as they come, run directly and
 through a pooler; `./bootstrap suites` wrote this, see
 [test/suites](../test/suites/README.md). A test *differs* when its outcome is
 not the one of the direct run. "reference" is Debian's package pgbouncer, in
-session mode and in transaction mode, by the same settings.
+session mode and in transaction mode, by the same settings. "tree" is the last
+commit to the program before the way was run.
 
 """
 
@@ -127,17 +130,28 @@ def count(found, what):
     return sum(word(outcome) == what for outcome in found.values())
 
 
-def table(results):
-    lines = ["| way | tests | ok | failed | skipped | differ |",
-             "|---|---|---|---|---|---|"]
+def tree():
+    """What is run: its last commit, with the day."""
+    try:
+        return subprocess.run(
+            ["git", "log", "-1", "--format=%cs %h", "--", "include", "src"],
+            cwd=harness.ROOT, stdout=subprocess.PIPE, check=True,
+            text=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return time.strftime("%Y-%m-%d")	# a release has no commits
+
+
+def table(results, trees):
+    lines = ["| way | tests | ok | failed | skipped | differ | tree |",
+             "|---|---|---|---|---|---|---|"]
     direct = results[arena.DIRECT]
     for way, found in results.items():
         counts = [len(found)] + [count(found, what) for what in (
             "ok", "failed", "skipped")]
         differ = "" if way == arena.DIRECT else len(
             differences(direct, found))
-        lines.append("| %s | %d | %d | %d | %d | %s |" % (
-            way, *counts, differ))
+        lines.append("| %s | %d | %d | %d | %d | %s | %s |" % (
+            way, *counts, differ, trees.get(way, "")))
     return lines
 
 
@@ -207,24 +221,23 @@ def compare_short(suite, ground, args):
 
 
 def run_suite(suite, ground, args):
-    """{way: {test: outcome}}; what is not asked for is as it was last time"""
-    ways = suite.ways
+    """({way: {test: outcome}}, {way: tree}); what is not asked for is as it
+    was last time."""
     path = os.path.join(args.cache, "results", suite.name)
     kept = {}
     if args.ways and os.path.exists(path):
         with open(path) as f:
             kept = json.load(f)
-    results = {}
-    for way in ways:
+    trees = kept.pop(TREES, {})
+    for way in suite.ways:
         if args.ways and way not in args.ways:
-            if way in kept:
-                results[way] = kept[way]
             continue
-        results[way] = run_way(suite, ground, way, args)
+        kept[way] = run_way(suite, ground, way, args)
+        trees[way] = tree()
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w") as f:
-            json.dump({**kept, **results}, f, indent=0)
-    return results
+            json.dump({**kept, TREES: trees}, f, indent=0)
+    return {way: kept[way] for way in suite.ways if way in kept}, trees
 
 
 def read_report():
@@ -253,8 +266,8 @@ def count_same(results):
 
 def run_one(suite, ground, args):
     """(tests as they are directly, differences nobody can explain)"""
-    results = (compare_short if args.short else run_suite)(
-        suite, ground, args)
+    results, trees = (compare_short(suite, ground, args), {}) if args.short \
+        else run_suite(suite, ground, args)
     if not results.get(arena.DIRECT):
         raise fetch.Missing("its direct run has no results")
     lines, bad = explain(suite, results)
@@ -263,7 +276,7 @@ def run_one(suite, ground, args):
     if not args.short:
         sections = read_report()
         sections[suite.name] = "\n".join(
-            [suite.title + ".", ""] + table(results) + lines)
+            [suite.title + ".", ""] + table(results, trees) + lines)
         write_report(sections)
     return count_same(results), bad
 
