@@ -8,6 +8,8 @@
 
 #include "app/app.h"
 #include "app/notify.h"
+#include "base/err.h"
+#include "conf/config.h"
 #include "console/version.h"
 #include "io/library.h"
 
@@ -40,10 +42,34 @@ static void usage(const char *argv0)
 	    "  -h, --help           print this, and exit\n", argv0);
 }
 
-static void version(void)
+static void on_problem(void *arg, enum log_level level, const char *text)
 {
-	printf("%s\nlibevent %s\nadns: %s\ntls: %s\n", version_of(CONSOLE_1_25)->text,
-	    library_libevent(), library_dns(), library_tls());
+	(void)arg;
+	(void)level;
+	(void)text;
+}
+
+/* Which release is announced where path is used; NULL: nobody knows. */
+static enum console_version announced(const char *path)
+{
+	struct err e;
+	struct config *seed = config_seed(0);
+	struct config *c = path == NULL || seed == NULL ? NULL :
+	    config_load(path, seed, on_problem, NULL, &e);
+	const struct config *const from = c != NULL ? c : seed;
+	const enum console_version v = from == NULL ? CONSOLE_1_25 :
+	    (enum console_version)from->set.console_version;
+
+	config_unref(&c);
+	config_unref(&seed);
+	return v;
+}
+
+static void print_version(const char *path)
+{
+	printf("%s\nlibevent %s\nadns: %s\ntls: %s\n",
+	    version_of(announced(path))->text, library_libevent(),
+	    library_dns(), library_tls());
 	if (notify_is_built())
 		printf("systemd: yes\n");
 }
@@ -59,6 +85,7 @@ static enum args_verdict wrong(const char *argv0, const char *why)
 enum args_verdict args_parse(int argc, char **argv, struct app_args *out)
 {
 	enum args_verdict verdict = ARGS_RUN;
+	bool version = false;
 	int c;
 
 	*out = (struct app_args){ .path = NULL };
@@ -72,9 +99,13 @@ enum args_verdict args_parse(int argc, char **argv, struct app_args *out)
 		case 'u': out->user = optarg; break;
 		case 'v': out->verbose++; break;
 		case 'h': usage(argv[0]); return ARGS_DONE;
-		case 'V': version(); return ARGS_DONE;
+		case 'V': version = true; break;
 		default: return wrong(argv[0], NULL);
 		}
+	}
+	if (version) {
+		print_version(argv[optind]);
+		return ARGS_DONE;
 	}
 	if (optind != argc - 1)
 		return wrong(argv[0], "no configuration file specified "

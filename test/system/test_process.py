@@ -191,6 +191,19 @@ def test_version():
         assert lines[3].startswith("tls: ")
 
 
+@pytest.mark.skipif(REFERENCE, reason="it is one release")
+@pytest.mark.parametrize("text,number", [
+    ("", "1.25.2"), ("console_version = 1.26", "1.26.1"),
+    ("console_version = 1.25", "1.25.2"), ("nonsense = 1", "1.25.2")])
+def test_version_is_the_one_that_a_file_announces(tmp_path, text, number):
+    ini = tmp_path / "ini"
+    ini.write_text("[databases]\n[pgbouncer]\n%s\n" % text)
+    for args in (["-V", str(ini)], [str(ini), "--version"]):
+        out = run([binary(), *args], cwd="/")
+        assert out.returncode == 0 and out.stderr == ""
+        assert out.stdout.startswith("PgBouncer %s (pgsluice " % number)
+
+
 @pytest.mark.option("--help")
 def test_help():
     """config-files.md 14: -h"""
