@@ -97,7 +97,7 @@ SUITES = (
 
 
 def read_reasons(name):
-    """[(way, pattern of tests, why)] of a suite."""
+    """[(way, pattern of tests, why)] of a suite, or of those of one source."""
     path = os.path.join(HERE, "reasons", name)
     if not os.path.exists(path):
         return []
@@ -168,7 +168,8 @@ def explain_direct(reasons, direct):
 
 def explain(suite, results):
     """Lines about what differs, and how much of it nobody can explain."""
-    reasons, unexplained = read_reasons(suite.name), 0
+    names, unexplained = dict.fromkeys((suite.name, suite.source)), 0
+    reasons = [row for name in names for row in read_reasons(name)]
     direct = results[arena.DIRECT]
     lines = explain_direct(reasons, direct)
     for way, found in results.items():
