@@ -223,10 +223,10 @@ def compare_short(suite, ground, args):
 
 def run_suite(suite, ground, args):
     """({way: {test: outcome}}, {way: tree}); what is not asked for is as it
-    was last time."""
+    was last time, and what is stays so until it is there."""
     path = os.path.join(args.cache, "results", suite.name)
     kept = {}
-    if args.ways and os.path.exists(path):
+    if os.path.exists(path):
         with open(path) as f:
             kept = json.load(f)
     trees = kept.pop(TREES, {})
