@@ -8,12 +8,19 @@
 
 #define TRACEPARENT_BYTES 56	/* with its NUL */
 
+/* As it may stand in a statement: each byte as %XX, and the quote behind it. */
+#define TRACEPARENT_RAW (3 * (TRACEPARENT_BYTES - 1) + 1)
+
 /*
- * Does the comment at the begin or the end of a statement of n bytes (which may
- * end at a NUL before) have a traceparent='00-...-...-01', as sqlcommenter
- * writes it? Only what W3C Trace Context calls valid counts. out is as long as
+ * Hot: where the comment at the end, or else at the begin, of a statement of n
+ * bytes (which may end at a NUL before) has the value of traceparent='...', as
+ * sqlcommenter writes it, and how many bytes are left there. NULL: it has none.
+ */
+const char *traceparent_seek(const char *sql, size_t n, size_t *len);
+/*
+ * The value; false: W3C Trace Context does not call it valid. out is as long as
  * TRACEPARENT_BYTES says.
  */
-bool traceparent_find(const char *sql, size_t n, char *out);
+bool traceparent_read(const char *value, size_t n, char *out);
 
 #endif

@@ -66,8 +66,7 @@ struct client {
 	usec_t query_start;		/* 0 = no query runs or waits */
 	usec_t xact_start;		/* 0 = no transaction */
 	usec_t waited;			/* of query_start, for a server */
-	char *query_text;		/* owned; for slow.h; NULL */
-	char *traceparent;		/* the same */
+	struct slow_query *slow;	/* owned; what is told of it; NULL */
 	bool notified;			/* query_wait_notify was sent */
 	bool has_spoken;		/* has sent something */
 	bool answered;			/* logging in: its last bytes have a reply */

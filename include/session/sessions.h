@@ -19,6 +19,7 @@
 #include "proto/sql_seen.h"
 #include "session/client_role.h"
 #include "session/login_queue.h"
+#include "session/slow.h"
 
 struct admin;
 struct baggage_table;
@@ -82,6 +83,7 @@ struct sessions {
 	usec_t shutdown_since;		/* when that was asked for */
 	struct departure departure;	/* of SHUTDOWN_DRAIN */
 	struct tally tally;		/* what SHOW COUNTERS shows */
+	struct slow_list slow;		/* room for what is told of queries */
 	struct random_pool random;	/* for cancel keys */
 	bool suspended;			/* SUSPEND: nothing moves */
 	bool still;			/* ... nor does any login */

@@ -298,6 +298,7 @@ void app_fini(struct app *app)
 	catalog_free(&app->catalog);
 	tls_setup_free(&app->ss.tls);
 	prepared_table_free(&app->ss.prepared);
+	slow_fini(&app->ss.slow);
 	params_table_free(&app->ss.params);
 	baggage_table_free(&app->ss.baggage);
 	custom_fini(&app->ss.custom);

@@ -77,18 +77,22 @@ static bool is_valid(const char *value)
 	    !is_zero(value + 36, 16);
 }
 
-static bool take_value(struct span *s, char *out)
+bool traceparent_read(const char *value, size_t n, char *out)
 {
+	struct span s = { value, value + n };
+
 	for (size_t i = 0; form[i] != '\0'; i++) {
-		const char c = take_byte(s);
+		const char c = take_byte(&s);
 
 		if (form[i] == '-' ? c != '-' : !is_hex(c))
 			return false;
 		out[i] = c;
 	}
 	out[TRACEPARENT_BYTES - 1] = '\0';
-	return s->at < s->end && *s->at == '\'' && is_valid(out);
+	return s.at < s.end && *s.at == '\'' && is_valid(out);
 }
+
+/* --- where it stands --- */
 
 /* --- where it stands --- */
 
@@ -101,7 +105,7 @@ static void skip_pair(struct span *s)
 }
 
 /* key='value',key='value' (sqlcommenter: a comma in a value is %2C) */
-static bool find_in(struct span s, char *out)
+static const char *seek_in(struct span s, size_t *len)
 {
 	static const char key[] = "traceparent='";
 
@@ -109,52 +113,54 @@ static bool find_in(struct span s, char *out)
 		skip_blanks(&s);
 		if (is_next(&s, key, sizeof key - 1)) {
 			s.at += sizeof key - 1;
-			if (take_value(&s, out))
-				return true;
+			*len = (size_t)(s.end - s.at);
+			return s.at;
 		}
 		skip_pair(&s);
 	}
-	return false;
+	return NULL;
 }
 
-static bool find_first(struct span s, char *out)
+static const char *seek_first(struct span s, size_t *len)
 {
 	skip_blanks(&s);
 	if (!is_next(&s, "/*", 2))
-		return false;
+		return NULL;
 	s.at += 2;
 	if (s.end - s.at > REACH)
 		s.end = s.at + REACH;
 	const char *const end = memmem(s.at, (size_t)(s.end - s.at), "*/", 2);
 
 	if (end == NULL)
-		return false;
+		return NULL;
 	s.end = end;
-	return find_in(s, out);
+	return seek_in(s, len);
 }
 
 /* A semicolon may follow the traceparent. */
-static bool find_last(struct span s, char *out)
+static const char *seek_last(struct span s, size_t *len)
 {
 	while (s.end > s.at && (is_blank(s.end[-1]) || s.end[-1] == ';'))
 		s.end--;
 	if (s.end - s.at < 4 || memcmp(s.end - 2, "*/", 2) != 0)
-		return false;
+		return NULL;
 	s.end -= 2;
 	const char *const from = s.end - s.at > REACH ? s.end - REACH : s.at;
 
-	for (const char *p = s.end - 2; p >= from; p--) {
-		if (memcmp(p, "/*", 2) != 0)
+	for (const char *p = s.end;
+	    (p = memrchr(from, '*', (size_t)(p - from))) != NULL;) {
+		if (p == from || p[-1] != '/')
 			continue;
-		s.at = p + 2;
-		return find_in(s, out);
+		s.at = p + 1;
+		return seek_in(s, len);
 	}
-	return false;
+	return NULL;
 }
 
-bool traceparent_find(const char *sql, size_t n, char *out)
+const char *traceparent_seek(const char *sql, size_t n, size_t *len)
 {
 	const struct span s = { sql, sql + strnlen(sql, n) };
+	const char *const last = seek_last(s, len);
 
-	return find_last(s, out) || find_first(s, out);
+	return last != NULL ? last : seek_first(s, len);
 }

@@ -40,7 +40,7 @@ static void describe(const struct log_who *who, struct log_facts *out)
 	out->database = p != NULL ? p->key.db->name :
 	    c->db != NULL && c->user != NULL ? c->db->name : "(nodb)";
 	out->user = c->user != NULL ? c->user->name : "(nouser)";
-	out->traceparent = c->query_start != 0 ? c->traceparent : NULL;
+	out->traceparent = c->query_start != 0 ? slow_trace(c) : NULL;
 	net_format(&c->addr, out->address, sizeof out->address);
 }
 

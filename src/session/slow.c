@@ -14,37 +14,122 @@
 #include "session/sessions.h"
 
 #define TEXT_BYTES 1000		/* of a query, at most */
+#define SPARES_MAX 64		/* notes that are kept for the next queries */
 #define MS (USEC / 1000)
+
+/* What the line of a query will say of it, if it takes long. */
+struct slow_query {
+	struct slow_query *next;	/* of the spare ones */
+	size_t value_len;		/* 0: no traceparent */
+	char value[TRACEPARENT_RAW];	/* not looked at yet */
+	char trace[TRACEPARENT_BYTES];	/* "" = none; looked at */
+	char text[TEXT_BYTES + 1];	/* "" = not kept */
+};
+
+/* NULL: the line comes without. */
+static struct slow_query *note_of(struct client *c)
+{
+	struct slow_list *const spare = &c->ss->slow;
+	struct slow_query *q = c->slow;
+
+	if (q != NULL)
+		return q;
+	q = spare->first;
+	if (q != NULL) {
+		spare->first = q->next;
+		spare->count--;
+	} else {
+		q = mem_alloc(sizeof *q);
+	}
+	if (q == NULL)
+		return NULL;
+	q->value_len = 0;
+	q->trace[0] = q->text[0] = '\0';
+	return c->slow = q;
+}
 
 void slow_forget(struct client *c)
 {
-	mem_free(c->traceparent);
-	c->traceparent = NULL;
-	if (c->query_text == NULL)
+	struct slow_list *const spare = &c->ss->slow;
+	struct slow_query *const q = c->slow;
+
+	if (q == NULL)
 		return;
-	secret_wipe(c->query_text, strlen(c->query_text));
-	mem_free(c->query_text);
-	c->query_text = NULL;
+	c->slow = NULL;
+	if (q->text[0] != '\0')
+		secret_wipe(q->text, strlen(q->text));
+	if (spare->count == SPARES_MAX) {
+		mem_free(q);
+		return;
+	}
+	q->next = spare->first;
+	spare->first = q;
+	spare->count++;
 }
 
-static void keep_text(struct client *c, const uint8_t *p, size_t n)
+void slow_fini(struct slow_list *spare)
 {
-	const size_t len = strnlen((const char *)p,
-	    n < TEXT_BYTES ? n : TEXT_BYTES);
+	for (struct slow_query *q; (q = spare->first) != NULL;) {
+		spare->first = q->next;
+		mem_free(q);
+	}
+	spare->count = 0;
+}
 
-	c->query_text = mem_alloc(len + 1);
-	if (c->query_text == NULL)
-		return;		/* the line comes without it */
-	memcpy(c->query_text, p, len);
-	c->query_text[len] = '\0';
+static int keep_text(struct client *c, const void *p, size_t n)
+{
+	struct slow_query *const q = note_of(c);
+
+	if (q == NULL)
+		return -1;
+	const size_t len = strnlen(p, n < TEXT_BYTES ? n : TEXT_BYTES);
+
+	memcpy(q->text, p, len);
+	q->text[len] = '\0';
+	return 0;
+}
+
+int slow_set_text(struct client *c, const char *text)
+{
+	return keep_text(c, text, strlen(text));
+}
+
+const char *slow_text(const struct client *c)
+{
+	return c->slow != NULL && c->slow->text[0] != '\0' ? c->slow->text :
+	    NULL;
+}
+
+static void keep_trace(struct client *c, const char *value, size_t n)
+{
+	struct slow_query *const q = note_of(c);
+
+	if (q == NULL)
+		return;
+	q->value_len = n < sizeof q->value ? n : sizeof q->value;
+	memcpy(q->value, value, q->value_len);
+}
+
+const char *slow_trace(const struct client *c)
+{
+	struct slow_query *const q = c->slow;
+
+	if (q == NULL)
+		return NULL;
+	if (q->value_len > 0 &&
+	    !traceparent_read(q->value, q->value_len, q->trace))
+		q->trace[0] = '\0';
+	q->value_len = 0;
+	return q->trace[0] != '\0' ? q->trace : NULL;
 }
 
 static void keep(struct client *c, const uint8_t *p, size_t n)
 {
-	char trace[TRACEPARENT_BYTES];
+	size_t len;
+	const char *const value = traceparent_seek((const char *)p, n, &len);
 
-	if (traceparent_find((const char *)p, n, trace))
-		c->traceparent = mem_strdup(trace);
+	if (value != NULL)
+		keep_trace(c, value, len);
 	if (sessions_settings(c->ss)->log_query_text)
 		keep_text(c, p, n);
 }
@@ -98,21 +183,27 @@ static void write_line(struct client *c, usec_t duration, const char *how)
 {
 	const usec_t wait = c->waited < duration ? c->waited : duration;
 	const usec_t run = duration - wait;
-	const char *const text = c->query_text != NULL ? c->query_text : "";
-	const char *const trace = c->traceparent != NULL ? c->traceparent : "";
+	const char *const text = slow_text(c);
+	const char *const trace = slow_trace(c);
 
+	log_at(LEVEL_INFO, &c->who, "slow query: wait %lld.%03d ms, "
+	    "run %lld.%03d ms%s%s%s%s%s", (long long)(wait / MS),
+	    (int)(wait % MS), (long long)(run / MS), (int)(run % MS),
+	    how, trace != NULL ? ", traceparent " : "",
+	    trace != NULL ? trace : "", text != NULL ? ": " : "",
+	    text != NULL ? text : "");
+}
+
+static void end(struct client *c, usec_t duration, const char *how)
+{
 	if (duration >= sessions_settings(c->ss)->log_min_duration)
-		log_at(LEVEL_INFO, &c->who, "slow query: wait %lld.%03d ms, "
-		    "run %lld.%03d ms%s%s%s%s%s", (long long)(wait / MS),
-		    (int)(wait % MS), (long long)(run / MS), (int)(run % MS),
-		    how, trace[0] != '\0' ? ", traceparent " : "", trace,
-		    text[0] != '\0' ? ": " : "", text);
+		write_line(c, duration, how);
 	slow_forget(c);
 }
 
 void slow_log(struct client *c, usec_t duration)
 {
-	write_line(c, duration, "");
+	end(c, duration, "");
 }
 
 void slow_log_unfinished(struct client *c)
@@ -124,5 +215,5 @@ void slow_log_unfinished(struct client *c)
 
 	if (c->pc.state == CLIENT_WAITING)
 		c->waited = duration;
-	write_line(c, duration, ", unfinished");
+	end(c, duration, ", unfinished");
 }

@@ -70,7 +70,7 @@
 	X(client, addr, MOVED) X(client, id, MADE) X(client, born, MOVED) \
 	X(client, request_time, MOVED) X(client, query_start, MOVED) \
 	X(client, xact_start, MOVED) X(client, waited, MOVED) \
-	X(client, query_text, MOVED) X(client, traceparent, MADE) \
+	X(client, slow, MOVED) \
 	X(client, notified, MOVED) \
 	X(client, has_spoken, MADE) X(client, answered, MADE) \
 	X(client, welcomed, MOVED) X(client, cut_short, !it->cut_short) \

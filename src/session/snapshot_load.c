@@ -124,12 +124,6 @@ static void set_client(struct client *c, const struct snapshot_client *in)
 	c->welcomed = (in->flags & SNAPSHOT_WELCOME) == 0;
 }
 
-static int copy_text(char **to, const char *from)
-{
-	*to = from == NULL ? NULL : mem_strdup(from);
-	return from != NULL && *to == NULL ? -1 : 0;
-}
-
 static enum hears hears_of(unsigned flags)
 {
 	return (flags & SNAPSHOT_HEARS_SERVER) != 0 ? HEARS_SERVER :
@@ -172,7 +166,8 @@ static int fill_client(struct client *c, struct snapshot_client *in,
 	    carry_keep(&c->carry, in->carry, in->carry_len) < 0 ||
 	    snapshot_read_queued(&c->stream, in->queued, in->queued_len) < 0)
 		return err_nomem(e);
-	if (copy_text(&c->query_text, in->query_text) < 0)
+	if (in->query_text != NULL &&
+	    slow_set_text(c, in->query_text) < 0)
 		return err_nomem(e);
 	if (relay_state_load(&c->relay, c->ss->params,
 	    (struct relay_bytes){ in->relay, in->relay_len }, e) < 0)

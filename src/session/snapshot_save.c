@@ -163,7 +163,7 @@ void snapshot_write_client(const struct client *c, struct writer *w)
 	writer_init(&list, w->cap);
 	relay_state_save(&c->relay, c->ss->params, &list);
 	put_list(w, &list);
-	put_text(w, c->query_text);
+	put_text(w, slow_text(c));
 	put_queued(w, &c->stream);
 	put_64(w, (int64_t)prepared_last(c->ss->prepared));
 	put_baggage(w, c->baggage);

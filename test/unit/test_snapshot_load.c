@@ -63,6 +63,7 @@ static int tear_down(void **state)
 	(void)state;
 	stage_turns(2);
 	prepared_table_free(&st.ss.prepared);
+	slow_fini(&st.ss.slow);
 	stage_close();
 	return 0;
 }
@@ -315,7 +316,7 @@ static struct client *busy_client(void)
 	c->welcomed = c->notified = c->relay.hold = true;
 	c->rest.bytes = 9;
 	c->relay.dealloc.name = mem_strdup("s1");
-	c->query_text = mem_strdup("select 1");
+	assert_int_equal(slow_set_text(c, "select 1"), 0);
 	client_set_key(c, (const uint8_t *)"12345678", 8);
 	assert_int_equal(prepared_name_add(&c->statements, "s1", stmt), 0);
 	assert_int_equal(carry_keep(&c->carry, (const void *)"Q\0", 2), 0);
