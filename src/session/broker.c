@@ -74,8 +74,8 @@ static bool join(struct client *c, struct server *s)
 	if (log_wants(LEVEL_NOISE))
 		log_at(LEVEL_NOISE, &c->who, "linked to S-%p", (void *)s);
 	if (!client_logs_in(c))
-		return broker_sets_at_first(c, s) &&
-		    (!s->keep.drawn || broker_forget_draws(s));
+		return (!s->keep.drawn || broker_forget_draws(s)) &&
+		    broker_sets_at_first(c, s);
 	c->role->go_on(c);
 	return false;
 }

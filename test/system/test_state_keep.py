@@ -376,17 +376,21 @@ DRAWS = [
 
 @pytest.mark.parametrize("state", ["keep", "clean"])
 def test_numbers_drawn_without_an_insert_told(both, state):
-    """of all that has no tag of an INSERT"""
-    p, a, b = both(session_state=state)
+    """of all that has no tag of an INSERT, whether there are SETs to send"""
+    p, a, b = both(session_state=state,
+                   params=({}, {"timezone": "Asia/Tokyo"}))
+    c = p.raw("app")
     a.pooled.query("create table drawn (id serial, i int not null)")
     try:
         for messages in DRAWS:
             a.pooled.send(*messages)
             a.pooled.recv_until()
-            r = b.pooled.try_query("select lastval()")
+            r = (b.pooled if messages is DRAWS[0] else c).try_query(
+                "select lastval()")
             assert [e.code for e in r.errors] == ["55000"], messages
     finally:
-        b.pooled.query("drop table drawn")
+        c.query("drop table drawn")
+        c.close()
 
 
 def test_library_of_one_client_stops_no_other(both):
