@@ -31,6 +31,13 @@ bool track_wants_data(const struct track *t);
 /* Is the end of COPY data still to be read? */
 bool track_has_copy_end(const struct track *t);
 
+/* Is nothing owed but the answer to a Sync of our own? */
+static inline bool track_is_answered(const struct track *t)
+{
+	return t->count == 0 || (t->count == 1 &&
+	    track_req(t, 0)->type == 'S' && track_req(t, 0)->how == TRACK_SKIP);
+}
+
 /* The request that was added just now is about this. */
 static inline void track_tag(struct track *t, uint32_t tag)
 {

@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "pool/close_reason.h"
 
+struct burst;
 struct client;
 struct iovec;
 struct database;
@@ -26,11 +27,11 @@ struct sessions;
 struct user;
 
 /*
- * c has work for a server.
+ * c has work for a server, which ahead begins with.
  * Returns true when it is linked to a clean one, ready to be written to; false
  * when it waits (broker_serve resumes it) or was closed.
  */
-bool broker_acquire(struct client *c);
+bool broker_acquire(struct client *c, const struct burst *ahead);
 
 /*
  * c, which logs in, wants a server of c->pc.pool for its auth_query: one is

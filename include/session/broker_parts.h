@@ -8,6 +8,7 @@
 #include "pool/close_reason.h"
 #include "pool/states.h"
 
+struct burst;
 struct client;
 struct pool;
 struct server;
@@ -17,8 +18,12 @@ struct sessions;
 void broker_serve(struct sessions *ss, struct pool *p);
 /* Is there nothing to be SET for c in s? */
 bool broker_has_same(const struct client *c, const struct server *s);
-/* As broker_same_params(), of a server that is lent just now. */
-bool broker_sets_at_first(struct client *c, struct server *s);
+/*
+ * As broker_same_params(), of a server that is lent just now, for what ahead
+ * begins with: that may go at once, behind the SETs of s->keep.flight.
+ */
+bool broker_sets_at_first(struct client *c, struct server *s,
+    const struct burst *ahead);
 /*
  * lastval() and currval() of a client are not for the next one. Replies are
  * swallowed, nobody waits for them. Returns false when s was closed.

@@ -17,6 +17,7 @@
 
 struct baggage;
 struct client;
+struct flight;
 struct server;
 
 /*
@@ -86,6 +87,7 @@ struct keep {
 	bool temporary;		/* new tables may be temporary ones */
 	bool drawn;		/* sequences may have given it numbers */
 	uint8_t lending;	/* enum lending */
+	struct flight *flight;	/* owned; NULL: no SETs go with a request */
 };
 
 void keep_fini(struct server *s);

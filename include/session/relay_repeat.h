@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "proto/track.h"
+#include "session/flight.h"
 #include "session/relay_parts.h"
 
 #define REPEAT_MAX 4096		/* bytes of a batch that is kept */
@@ -19,7 +20,8 @@ static inline void relay_repeat_note(struct relay_up *up)
 	struct server *const s = up->s;
 
 	s->asked.len = 0;
-	if (track_is_done(&s->track) && !up->c->relay.repeats)
+	if ((track_is_done(&s->track) || flight_is_fresh(s)) &&
+	    !up->c->relay.repeats)
 		up->first = up->m;
 	up->c->relay.repeats = false;
 }

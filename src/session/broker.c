@@ -49,8 +49,11 @@ static inline struct pool_server *prefer(const struct client *c,
 	    find_near(c, ps);
 }
 
-/* Link both. Returns true when the client may go on at once. */
-static bool join(struct client *c, struct server *s)
+/*
+ * Link both. Returns true when the client may go on at once, with what is ahead.
+ */
+static bool join(struct client *c, struct server *s,
+    const struct burst *ahead)
 {
 	struct counters *n = &c->pc.pool->counted.now;
 	usec_t waited = 0;
@@ -75,7 +78,7 @@ static bool join(struct client *c, struct server *s)
 		log_at(LEVEL_NOISE, &c->who, "linked to S-%p", (void *)s);
 	if (!client_logs_in(c))
 		return (!s->keep.drawn || broker_forget_draws(s)) &&
-		    broker_sets_at_first(c, s);
+		    broker_sets_at_first(c, s, ahead);
 	c->role->go_on(c);
 	return false;
 }
@@ -131,7 +134,7 @@ void broker_queue(struct client *c, enum client_state state)
 	broker_touch(c->ss, c->pc.pool);
 }
 
-bool broker_acquire(struct client *c)
+bool broker_acquire(struct client *c, const struct burst *ahead)
 {
 	const bool own = c->replication != REPLICATION_NONE;
 	const bool stopped = c->ss->suspended ||
@@ -141,7 +144,7 @@ bool broker_acquire(struct client *c)
 	    pool_pick_server(c->pc.pool);
 
 	if (ps != NULL)
-		return join(c, server_of(prefer(c, ps)));
+		return join(c, server_of(prefer(c, ps)), ahead);
 	if (!fail_if_down(c))
 		broker_queue(c, own ? CLIENT_DEDICATED_WAITING :
 		    CLIENT_WAITING);
@@ -155,7 +158,7 @@ void broker_look_up(struct client *c)
 	    pool_is_paused(p, c->ss->catalog) ? NULL : clean_pick(p);
 
 	if (ps != NULL)
-		(void)join(c, server_of(ps));
+		(void)join(c, server_of(ps), NULL);
 	else if (!fail_if_down(c))
 		broker_queue(c, CLIENT_WAITING);
 }
@@ -212,8 +215,11 @@ void broker_serve(struct sessions *ss, struct pool *p)
 	while (!ss->still && !pool_is_paused(p, ss->catalog)) {
 		if (!pick_pair(ss, p, &pc, &ps))
 			break;
-		if (join(client_of(pc), server_of(ps)))
-			client_of(pc)->role->go_on(client_of(pc));
+		struct client *const c = client_of(pc);
+
+		if (join(c, server_of(ps), &(struct burst){ c->carry.at,
+		    c->carry.len }))
+			c->role->go_on(c);
 	}
 	p->serving = false;
 }

@@ -60,6 +60,8 @@ void broker_stain(struct server *s)
 	if (s->ps.stained && (s->trace.loaded ||
 	    (s->keep.pins & PIN_LOADED) != 0))
 		s->ps.close_needed = true;
+	if (s->keep.flight != NULL)
+		s->ps.close_needed = true;
 	s->keep.settled = false;
 	/* its client may have left before that was in force */
 	s->keep.brought = BROUGHT_NOTHING;

@@ -14,6 +14,7 @@
 #include "session/broker.h"
 #include "session/broker_parts.h"
 #include "session/client.h"
+#include "session/flight.h"
 #include "session/server.h"
 #include "session/sessions.h"
 
@@ -54,13 +55,18 @@ int broker_adopt_params(struct client *c, const struct server *s)
 	return 0;
 }
 
-/* All that makes s as c wants it. Returns how many queries; -1: no memory. */
-static int write_sets(struct client *c, struct server *s, struct writer *w)
+/*
+ * All that makes s as c wants it. Returns how many queries; -1: no memory. One
+ * query changes how the next one is read, if it is *recoded.
+ */
+static int write_sets(struct client *c, struct server *s, struct writer *w,
+    bool *recoded)
 {
 	const struct params_origin origin = origin_of(s);
 	struct baggage *want = keep_wanted(c, s);
 	int n = params_write_sets(c->params, s->params, &origin, w);
 
+	*recoded = n > 1;
 	n += keep_write_sql(s, c, want, w);
 	const bool failed = w->failed ||
 	    (want == NULL && keep_sets(s->ps.pool)) ||
@@ -73,43 +79,56 @@ static int write_sets(struct client *c, struct server *s, struct writer *w)
 	return failed ? -1 : n;
 }
 
-bool broker_same_params(struct client *c, struct server *s)
+/* As broker_same_params(); f, if not NULL, is taken. */
+static bool give(struct client *c, struct server *s, struct flight *f)
 {
 	struct writer w;
+	bool recoded;
 
-	if (broker_has_same(c, s))
-		return true;
 	writer_init(&w, BAGGAGE_BYTES);
-	const int n = write_sets(c, s, &w);
+	const int n = write_sets(c, s, &w, &recoded);
+	const char *const sql = (const char *)w.at;
 
 	if (n == 0) {
 		/* c and s share one set from now on */
 		(void)broker_adopt_params(c, s);
-		writer_fini(&w);
-		return true;
+	} else if (n > 0 && f != NULL && !recoded &&
+	    flight_load(f, sql, n) == 0) {
+		s->keep.flight = f;
+		f = NULL;
+	} else {
+		stream_pause(&c->stream);
+		if (n < 0)
+			server_fail(s, CLOSE_NO_MEMORY_FOR_PARAMETERS);
+		else
+			send_sets(s, sql, n);
 	}
-	stream_pause(&c->stream);
-	if (n < 0)
-		server_fail(s, CLOSE_NO_MEMORY_FOR_PARAMETERS);
-	else
-		send_sets(s, (const char *)w.at, n);
+	const bool goes_on = n == 0 || s->keep.flight != NULL;
+
+	flight_free(&f);
 	writer_fini(&w);
-	return false;
+	return goes_on;
+}
+
+bool broker_same_params(struct client *c, struct server *s)
+{
+	return broker_has_same(c, s) || give(c, s, NULL);
 }
 
 /* --- a server is lent --- */
 
-bool broker_sets_at_first(struct client *c, struct server *s)
+bool broker_sets_at_first(struct client *c, struct server *s,
+    const struct burst *ahead)
 {
 	const bool untried = c->baggage == NULL;
 
 	if (broker_has_same(c, s))
 		return true;
-	if (broker_same_params(c, s))
-		return true;
-	if (s->ps.client == &c->pc)
+	const bool goes_on = give(c, s, flight_new(c, s, ahead));
+
+	if (s->ps.client == &c->pc && (!goes_on || s->keep.flight != NULL))
 		s->keep.lending = untried ? LENDING_UNTRIED : LENDING_TRIED;
-	return false;
+	return goes_on;
 }
 
 bool broker_forget_draws(struct server *s)

@@ -16,7 +16,8 @@
  */
 static bool runs_soon(const struct client *owner, const struct server *s)
 {
-	return s->chore == CHORE_PARAMS && owner->carry.len > 0;
+	return s->chore == CHORE_PARAMS && (owner->carry.len > 0 ||
+	    s->keep.flight != NULL);
 }
 
 /*

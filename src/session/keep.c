@@ -12,6 +12,7 @@
 #include "proto/reader.h"
 #include "session/channels.h"
 #include "session/client.h"
+#include "session/flight.h"
 #include "session/server.h"
 #include "session/sessions.h"
 
@@ -22,6 +23,7 @@ void keep_fini(struct server *s)
 	struct keep *const k = &s->keep;
 
 	keep_set_pins(s, 0);
+	flight_free(&k->flight);
 	baggage_unref(&k->has);
 	baggage_unref(&k->base);
 	writer_fini(&k->rows);

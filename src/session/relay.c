@@ -13,6 +13,7 @@
 #include "session/channels.h"
 #include "session/channels_send.h"
 #include "session/listener.h"
+#include "session/relay_flight.h"
 #include "session/relay_parts.h"
 #include "session/relay_reset.h"
 #include "session/sessions.h"
@@ -368,15 +369,7 @@ static void chore_done(struct server *s)
 	}
 	if (s->chore == CHORE_BRING && !listener_brought(c, s))
 		return;
-	s->chore = CHORE_NONE;
-	s->keep.lending = LENDING_OVER;
-	timeout_stop(&s->timer);
-	/* a request for the query to come has waited for it: see cancel.c */
-	if (s->ps.pool->clients[CLIENT_CANCEL_WAITING] != NULL)
-		catalog_touch_pool(s->ss->catalog, s->ps.pool);
-	if (broker_adopt_params(c, s) < 0)
-		client_fail(c, CLOSE_OUT_OF_MEMORY);
-	else
+	if (relay_sets_done(c, s))
 		relay_resume(c);
 }
 
@@ -422,22 +415,29 @@ static enum handing hand_back(struct client *c, struct server *s)
 	return s->chore != CHORE_NONE ? HANDING_READS : HANDING_NOTHING;
 }
 
+/* The same as follow_up(), of a query of our own. */
+static bool follow_up_chore(struct server *s)
+{
+	if (!s->track.ready || !track_is_empty(&s->track) || s->carry.len > 0)
+		return true;
+	if (s->keep.flight != NULL)
+		relay_flight_again(linked_client(s), s);
+	else if (!is_sound(s))
+		server_close(s, relay_chore_failure(s->chore));
+	else
+		chore_done(s);
+	return false;
+}
+
 /* After a burst: hand back, resume, stop. Returns false: read no more. */
 static bool follow_up(struct relay_down *d)
 {
 	struct server *s = d->s;
 
-	if (s->chore != CHORE_NONE) {
-		if (!s->track.ready || !track_is_empty(&s->track) ||
-		    s->carry.len > 0)
-			return true;
-		if (!is_sound(s)) {
-			server_close(s, relay_chore_failure(s->chore));
-			return false;
-		}
-		chore_done(s);
+	if (s->keep.flight != NULL && !relay_flight_look(d->c, s))
 		return false;
-	}
+	if (s->chore != CHORE_NONE)
+		return follow_up_chore(s);
 	if (d->c == NULL)
 		return true;
 	if (d->out.result == STREAM_BROKEN) {

@@ -11,6 +11,7 @@
 #include "proto/track_look.h"
 #include "session/broker.h"
 #include "session/listener.h"
+#include "session/relay_flight.h"
 #include "session/relay_parts.h"
 #include "session/relay_repeat.h"
 #include "session/relay_reset.h"
@@ -217,6 +218,10 @@ static enum relay_step on_kept_error(struct relay_down *d)
 	struct close_cause why = close_cause(CLOSE_INVALID_SERVER_PARAMETER);
 	struct report r;
 
+	if (d->s->keep.flight != NULL) {
+		pass(d, false);
+		return relay_flight_failed(d->s) ? RELAY_NEXT : RELAY_STOP;
+	}
 	if (d->size > RELAY_SMALL_MAX || report_parse(&r, d->m + MSG_HEADER,
 	    d->size - MSG_HEADER) < 0)
 		return fail(d, CLOSE_INVALID_SERVER_PARAMETER);
@@ -388,7 +393,7 @@ static enum relay_step on_ready(struct relay_down *d)
 
 	if (v == TRACK_CONFUSED)
 		return fail(d, CLOSE_UNKNOWN_PKT);
-	const bool answered = track_is_empty(&s->track);
+	const bool answered = track_is_answered(&s->track);
 
 	/* the first one counts: what is behind it in the pipeline may end it */
 	if (d->c != NULL && s->chore == CHORE_NONE && status != 'I' &&
@@ -468,6 +473,8 @@ static enum relay_step next_message(struct relay_down *d)
 	}
 	if (d->have < MSG_HEADER)
 		return RELAY_SHORT;
+	if (d->s->keep.flight != NULL && !relay_flight_look(d->c, d->s))
+		return RELAY_STOP;
 	d->used = relay_run_down(d);
 	if (d->used > 0) {
 		outbox_pass(&d->out, d->m, d->used);

@@ -13,6 +13,7 @@
 #include "session/broker.h"
 #include "session/listener.h"
 #include "session/relay_deallocate.h"
+#include "session/relay_flight.h"
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
 #include "session/relay_repeat.h"
@@ -42,7 +43,8 @@ static bool is_watershed(const struct relay_up *up)
 /* Query and FunctionCall. */
 static enum relay_step pass_call(struct relay_up *up)
 {
-	const bool in_batch = track_is_in_batch(&up->s->track);
+	const bool in_batch = up->s->keep.flight == NULL &&
+	    track_is_in_batch(&up->s->track);
 	const enum relay_step step = relay_request(up);
 
 	if (in_batch && step == RELAY_NEXT)
@@ -217,11 +219,11 @@ static bool get_server(struct relay_up *up, enum relay_step *step)
 	if (c->query_start == 0)
 		note_start(up);
 	*step = RELAY_STOP;
-	if (!broker_acquire(c))
+	if (!broker_acquire(c, &(struct burst){ (uint8_t *)up->m, up->have }))
 		return false;
 	up->s = server_of(c->pc.server);
 	outbox_init(&up->out, &up->s->stream);
-	return true;
+	return relay_flight_begin(up);
 }
 
 /* The rest of a message whose head has passed, or was dropped, before. */
@@ -314,6 +316,8 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b)
 	up->injected = 0;
 	up->first = NULL;
 	outbox_init(&up->out, up->s == NULL ? NULL : &up->s->stream);
+	if (up->s != NULL && !relay_flight_begin(up))
+		return false;
 	while (used < b->len && step == RELAY_NEXT) {
 		up->m = b->at + used;
 		up->have = b->len - used;
@@ -322,7 +326,13 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b)
 			return false;
 		if (step == RELAY_NEXT)
 			used += up->used;
+		if (up->s != NULL && up->s->keep.flight != NULL)
+			step = relay_flight_passed(up, step);
 	}
+	if (!client_is_open(c))
+		return false;
+	if (up->s != NULL && up->s->keep.flight != NULL)
+		relay_flight_wait(up->s);
 	c->pc.pool->counted.now.received += used;
 	if (up->first != NULL)
 		relay_repeat_keep(up, b, used);

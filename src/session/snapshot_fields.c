@@ -122,7 +122,7 @@
 	X(server, prepared, is_movable_prepared_uses(&it->prepared)) \
 	X(server, params, MOVED) X(server, origin, MOVED) \
 	X(server, trace, MOVED) X(server, deallocates, MADE) \
-	X(server, keep, MOVED) \
+	X(server, keep, it->keep.flight == NULL) \
 	X(server, carry, is_movable_carry(&it->carry)) \
 	X(server, asked, MOVED) \
 	X(server, rest, is_movable_message_rest(&it->rest)) \

@@ -26,8 +26,9 @@ static struct {
 	size_t clean_bytes;
 } seen;
 
-bool broker_acquire(struct client *c)
+bool broker_acquire(struct client *c, const struct burst *ahead)
 {
+	(void)ahead;
 	seen.acquired++;
 	if (seen.gives)
 		session_link(c, &house.s[0]);

@@ -168,6 +168,8 @@ static int setup(void **state)
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, session_teardown)
 
 /* A client and the server that it has. */
+static const struct burst nothing;
+
 static struct client *pair(void)
 {
 	struct client *c = session_client(CLIENT_ACTIVE);
@@ -187,7 +189,7 @@ static void test_idle_server_is_had_at_once(void **state)
 	struct server *s = session_server(SERVER_IDLE);
 
 	(void)state;
-	assert_true(broker_acquire(c));
+	assert_true(broker_acquire(c, &nothing));
 	assert_ptr_equal(c->pc.server, &s->ps);
 	assert_int_equal(s->ps.state, SERVER_ACTIVE);
 	assert_int_equal(seen.count, 0);	/* it was not waiting */
@@ -198,7 +200,7 @@ static void test_who_finds_none_waits_and_is_not_read(void **state)
 	struct client *c = session_client(CLIENT_ACTIVE);
 
 	(void)state;
-	assert_false(broker_acquire(c));
+	assert_false(broker_acquire(c, &nothing));
 	assert_int_equal(c->pc.state, CLIENT_WAITING);
 	assert_true(c->stream.paused);
 }
@@ -210,8 +212,8 @@ static void test_released_server_goes_to_the_oldest_waiter(void **state)
 	    *b = session_client(CLIENT_ACTIVE);
 
 	(void)state;
-	assert_false(broker_acquire(a));
-	assert_false(broker_acquire(b));
+	assert_false(broker_acquire(a, &nothing));
+	assert_false(broker_acquire(b, &nothing));
 	broker_release(s);
 	assert_ptr_equal(a->pc.server, &s->ps);
 	assert_null(house.c[0].pc.server);
@@ -229,7 +231,7 @@ static void test_other_values_are_set_before_a_client_goes_on(void **state)
 	(void)state;
 	assert_int_equal(params_set(&c->params, PARAMS_DATESTYLE, "ISO"), 0);
 	assert_int_equal(params_set(&s->params, PARAMS_DATESTYLE, "SQL"), 0);
-	assert_false(broker_acquire(c));
+	assert_false(broker_acquire(c, &nothing));
 	assert_ptr_equal(c->pc.server, &s->ps);
 	assert_int_equal(seen.chore, CHORE_PARAMS);
 	assert_true(c->stream.paused);
@@ -252,7 +254,7 @@ static bool refuse(struct client *c, bool worn, const char *code)
 	s->keep.has = baggage_empty(table);
 	s->origin.set = params_ref(s->params);
 	s->ps.lent = worn;
-	assert_false(broker_acquire(c));
+	assert_false(broker_acquire(c, &nothing));
 	assert_int_equal(seen.chore, CHORE_PARAMS);
 	const bool goes_on = broker_sets_refused(s, (struct close_cause){
 	    .reason = CLOSE_INVALID_SERVER_PARAMETER, .text = "no",
@@ -332,7 +334,7 @@ static void test_server_with_the_settings_goes_first(void **state)
 	assert_int_equal(params_set(&c->params, PARAMS_DATESTYLE, "ISO"), 0);
 	params_unref(&same->params);
 	same->params = params_ref(c->params);
-	assert_true(broker_acquire(c));
+	assert_true(broker_acquire(c, &nothing));
 	assert_ptr_equal(c->pc.server, &same->ps);
 }
 
@@ -342,7 +344,7 @@ static void test_server_that_hung_up_is_lent_to_nobody(void **state)
 	struct client *a = session_client(CLIENT_ACTIVE);
 
 	(void)state;
-	assert_false(broker_acquire(a));
+	assert_false(broker_acquire(a, &nothing));
 	s->stream.hup = true;
 	broker_release(s);
 	assert_string_equal(seen.closed[0], "server conn crashed?");
@@ -355,7 +357,7 @@ static void test_paused_pool_keeps_its_waiters_and_closes_servers(void **state)
 	struct client *a = session_client(CLIENT_ACTIVE);
 
 	(void)state;
-	assert_false(broker_acquire(a));
+	assert_false(broker_acquire(a, &nothing));
 	house.cat.paused = true;
 	broker_release(s);
 	assert_string_equal(seen.closed[0], "pause mode");
@@ -405,7 +407,7 @@ static void test_open_transaction_is_rolled_back_for_the_next(void **state)
 
 	(void)state;
 	house.config.set.server_rollback_on_disconnect = true;
-	assert_false(broker_acquire(next));
+	assert_false(broker_acquire(next, &nothing));
 	s->track.status = 'T';
 	broker_client_gone(c);
 	assert_string_equal(seen.sent, "ROLLBACK");
@@ -448,7 +450,7 @@ static void test_server_that_its_canceler_frees_serves_again(void **state)
 	struct client *c = session_client(CLIENT_ACTIVE);
 
 	(void)state;
-	assert_false(broker_acquire(c));
+	assert_false(broker_acquire(c, &nothing));
 	seen.freed = s;
 	pool_server_set(&canceler->ps, SERVER_GONE);
 	broker_server_gone(canceler, close_cause(CLOSE_CANCEL_SENT));
@@ -477,7 +479,7 @@ static void test_refusal_of_all_ends_the_waiting(void **state)
 	struct client *c = session_client(CLIENT_ACTIVE);
 
 	(void)state;
-	assert_false(broker_acquire(c));
+	assert_false(broker_acquire(c, &nothing));
 	fail_login(true);
 	assert_string_equal(seen.told[0], "no");
 }
@@ -487,7 +489,7 @@ static void test_failure_that_may_pass_is_waited_out(void **state)
 	struct client *c = session_client(CLIENT_ACTIVE);
 
 	(void)state;
-	assert_false(broker_acquire(c));
+	assert_false(broker_acquire(c, &nothing));
 	fail_login(false);
 	assert_null(seen.told[0]);
 	assert_int_equal(c->pc.state, CLIENT_WAITING);

@@ -1,0 +1,28 @@
+/* relay_flight.h - a request that passes behind SETs; see flight.h.
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_RELAY_FLIGHT_H
+#define SESSION_RELAY_FLIGHT_H
+
+#include <stdbool.h>
+
+#include "session/flight.h"
+#include "session/relay_parts.h"
+
+/* The SETs are sent, if there are any. Returns false when both were closed. */
+bool relay_flight_begin(struct relay_up *up);
+/* A message of the request was looked at: what follows step? */
+enum relay_step relay_flight_passed(struct relay_up *up, enum relay_step step);
+/* The burst is over: until the SETs are answered, nothing else passes. */
+void relay_flight_wait(struct server *s);
+
+/* s has what c wants. Returns false when both were closed. */
+bool relay_sets_done(struct client *c, struct server *s);
+
+/* s has said something: are its SETs done? Returns false when both were closed. */
+bool relay_flight_look(struct client *c, struct server *s);
+/* An error is at hand, which nobody is told. False: s was closed. */
+bool relay_flight_failed(struct server *s);
+/* It was skipped up to the Sync: the request comes again, from c's carry. */
+void relay_flight_again(struct client *c, struct server *s);
+
+#endif
