@@ -26,6 +26,9 @@ enum watch_news {
 /* Look now and then: signs is a count that only a loop that turns moves on. */
 enum watch_news watch_look(struct watch *w, unsigned signs);
 
+/* It does, as somebody has found out who waited for it. */
+void watch_give_up(struct watch *w, unsigned signs);
+
 static inline bool watch_hangs(const struct watch *w)
 {
 	return w->missed >= WATCH_LOOKS;

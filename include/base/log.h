@@ -87,6 +87,9 @@ void log_settle(void);
 void log_share(void);
 
 struct log_line;
+/* Nobody logs in between: for who reads what a tap writes. */
+void log_enter(void);
+void log_leave(void);
 /* Each line goes to fn as well, which must not log; NULL ends it. */
 void log_set_tap(void (*fn)(void *arg, const struct log_line *l), void *arg);
 

@@ -46,6 +46,8 @@ struct admin_ops {
 	 */
 	int (*hold)(void *app, struct err *e);
 	void (*let_go)(void *app);
+	/* Does none of them hang, as far as is known? */
+	bool (*all_turn)(void *app);
 	/* Returns what fn stopped it with, or 0. */
 	int (*each_listener)(void *app, admin_listener_fn fn, void *arg);
 };

@@ -1,7 +1,9 @@
 /* view_walk.h - a view bit by bit, for callers that must not take long.
  *
  * The same rows as SHOW has, the oldest database, pool, client ... first; what
- * goes meanwhile is not told, what comes is told last, nothing twice.
+ * goes meanwhile is not told, what comes is told last, nothing twice. Those of
+ * one worker come behind those of another: where there are several, each call
+ * but the first is for a hold, the end, too.
  * SPDX-License-Identifier: ISC */
 #ifndef CONSOLE_VIEW_WALK_H
 #define CONSOLE_VIEW_WALK_H
@@ -15,7 +17,7 @@ struct row_sink;
 struct view;
 
 struct view_walk {
-	const struct admin *a;		/* borrowed */
+	const struct admin *a;		/* borrowed: of the worker at hand */
 	const struct view *v;
 	struct cursor cursor;
 	bool begun;

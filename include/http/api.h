@@ -3,15 +3,15 @@
 #ifndef HTTP_API_H
 #define HTTP_API_H
 
-struct admin;
 struct history;
+struct holds;
 struct httpd_conn;
 struct log_ring;
 struct request;
 
 /* The objects that the API shows; all borrowed. */
 struct api {
-	const struct admin *admin;
+	struct holds *holds;
 	const struct history *history;
 	const struct log_ring *log;
 	const char *nothing;	/* why this client is told nothing; or NULL */

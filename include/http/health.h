@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-struct sessions;
+struct admin;
 struct text;
 
 #define HEALTH_BYTES 4096	/* of a body; what is more is counted */
@@ -14,9 +14,13 @@ enum health { HEALTH_READY, HEALTH_NOT_READY, HEALTH_NO_DATABASE };
 
 /*
  * May clients be sent here; to this database (NULL: to all that are configured)?
- * The answer is written to t as JSON, with all that speaks against it.
+ * The answer is written to t as JSON, with all that speaks against it. a is the
+ * first worker's; in a hold, as the others are asked, too.
  */
-enum health health_check(const struct sessions *ss, const char *database,
+enum health health_check(const struct admin *a, const char *database,
     struct text *t);
+
+/* The answer where a worker hangs: nobody knows of its databases. */
+enum health health_of_hung(struct text *t);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/time.h"
 
-struct catalog;
+struct admin;
 struct history;
 struct writer;
 
@@ -29,15 +29,17 @@ struct history_sample {
 };
 
 /* Empty; what happens from now on counts. NULL: no memory. */
-struct history *history_new(struct catalog *c, usec_t now);
+struct history *history_new(const struct admin *a, usec_t now);
 void history_free(struct history **h);
 
+/* Is there something to do for a sample? */
+bool history_is_due(const struct history *h, usec_t now);
 /*
- * From time to time: takes a sample when its time has come, bit by bit. Returns
- * whether there is more to do for it.
+ * Then: takes one, bit by bit, of a, who is the first, and of the workers behind
+ * it, in a hold. Returns whether there is more to do for it.
  */
-bool history_tick(struct history *h, struct catalog *c, usec_t now);
-/* The catalog goes, or is not looked at any more. */
+bool history_tick(struct history *h, const struct admin *a, usec_t now);
+/* The catalogs go, or are not looked at any more; in a hold, too. */
 void history_stop(struct history *h);
 
 /* Put s in, with a number of its own; the oldest sample goes. */

@@ -12,6 +12,7 @@ struct http;
 
 /* Nothing is open before http_apply(). NULL: no memory. */
 struct http *http_new(const struct admin *a);
+/* In a hold, as http_apply(). */
 void http_free(struct http **h);
 
 /*

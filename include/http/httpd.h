@@ -36,11 +36,17 @@ struct tls_context;
 typedef void httpd_fn(void *arg, struct httpd_conn *c,
     const struct request *r);
 
+enum httpd_more {
+	HTTPD_LAST,		/* these bytes were the last */
+	HTTPD_MORE,
+	HTTPD_BROKEN,		/* what was sent is not all, nor will be */
+};
+
 /* An answer that is made bit by bit, each when the last one has gone. */
 struct httpd_source {
 	/* Put the next bytes into t, which has room for a chunk, without
-	 * taking long. Returns false when these were the last. */
-	bool (*more)(void *body, struct text *t);
+	 * taking long. */
+	enum httpd_more (*more)(void *body, struct text *t);
 	/* For httpd_prepare(): what the head says, NULL: not known yet, ask
 	 * again. t is a chunk of room to work in. */
 	const struct httpd_head *(*head)(void *body, struct text *t);

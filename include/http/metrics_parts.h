@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/cursor.h"
+#include "console/admin.h"
 #include "http/exposition.h"
 #include "http/httpd.h"
 #include "pool/catalog.h"
@@ -18,7 +19,9 @@
 
 struct metrics {
 	struct exposition x;
-	const struct sessions *ss;	/* borrowed */
+	const struct admin *first;	/* borrowed */
+	const struct admin *at;		/* the worker whose items these are */
+	const struct sessions *ss;	/* ... its sessions */
 	const char *version;		/* borrowed: static */
 	bool bouncer;
 	size_t group, family;		/* the next family */
@@ -28,7 +31,7 @@ struct metrics {
 	struct histogram sums[LATENCIES];
 };
 
-/* The subject of samples: the process, or each of its ... */
+/* The subject of samples: the process, or each of its ..., worker by worker. */
 enum metrics_over { OVER_PROCESS, OVER_DATABASES, OVER_USERS, OVER_POOLS };
 
 struct family {
@@ -69,6 +72,17 @@ static inline void metrics_put(struct metrics *m, const struct label *labels,
 {
 	exposition_put(&m->x, &(struct sample){
 		.labels = labels, .label_count = count, .value = value });
+}
+
+/* Did a worker before this one know the user? */
+static inline bool metrics_is_told(const struct metrics *m,
+    const struct user *u)
+{
+	for (const struct admin *a = m->first; a != m->at; a = a->next) {
+		if (catalog_find_user(a->ss->catalog, u->name) != NULL)
+			return true;
+	}
+	return false;
 }
 
 #define METRICS_POOL_LABELS(p) \

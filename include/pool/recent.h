@@ -48,5 +48,7 @@ struct recent_summary {
 void recent_summarize(const struct recent *r, unsigned kinds,
     struct recent_summary *out);
 void recent_clear(struct recent *r);
+/* What from has noted is into's from now on. */
+void recent_move(struct recent *into, struct recent *from);
 
 #endif

@@ -83,6 +83,11 @@ static void op_let_go(void *app)
 	workers_let_go(app);
 }
 
+static bool op_all_turn(void *app)
+{
+	return workers_turn(app);
+}
+
 static int op_each_listener(void *arg, admin_listener_fn fn, void *fn_arg)
 {
 	const struct app *const app = arg;
@@ -112,6 +117,7 @@ const struct admin_ops *admin_ops(void)
 		.persist = op_persist,
 		.hold = op_hold,
 		.let_go = op_let_go,
+		.all_turn = op_all_turn,
 		.each_listener = op_each_listener,
 	};
 

@@ -182,12 +182,12 @@ int apply_config(struct app *app, struct config *fresh,
 
 	if (rc == 0)
 		rc = put_in_force_elsewhere(app, has_tls, e);
+	if (rc == 0) {
+		listener_retune_all(app);
+		http_apply(app->http);
+	}
 	workers_let_go(app);
-	if (rc < 0)
-		return -1;
-	listener_retune_all(app);
-	http_apply(app->http);
-	return 0;
+	return rc;
 }
 
 /* (spec/admin-console.md section 4.11) */

@@ -15,3 +15,8 @@ enum watch_news watch_look(struct watch *w, unsigned signs)
 	w->missed++;
 	return watch_hangs(w) ? WATCH_HANGS : WATCH_NONE;
 }
+
+void watch_give_up(struct watch *w, unsigned signs)
+{
+	*w = (struct watch){ .seen = signs, .missed = WATCH_LOOKS };
+}

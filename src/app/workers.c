@@ -11,6 +11,21 @@
 
 /* --- all of them at once --- */
 
+static unsigned signs_of(const struct worker *w)
+{
+	return atomic_load_explicit(&w->signs, memory_order_relaxed);
+}
+
+/* Who comes next must not wait as long. */
+static void give_up(struct workers *ws)
+{
+	const unsigned missing = hold_missing(ws->hold);
+	struct worker *const w = ws->at[missing - 1];
+
+	log_error("worker %u does not answer", missing);
+	watch_give_up(&w->watch, signs_of(w));
+}
+
 bool workers_hold(struct app *app)
 {
 	if (app->workers == NULL)
@@ -19,8 +34,7 @@ bool workers_hold(struct app *app)
 	if (!workers_turn(app))
 		return false;
 	if (!hold_take(app->workers->hold, HOLD_LIMIT)) {
-		log_error("worker %u does not answer",
-		    hold_missing(app->workers->hold));
+		give_up(app->workers);
 		return false;
 	}
 	/* what they have noted is not of the future */
@@ -43,10 +57,7 @@ struct app *workers_next(const struct app *app)
 
 static void look_at(struct worker *w)
 {
-	const unsigned signs = atomic_load_explicit(&w->signs,
-	    memory_order_relaxed);
-
-	switch (watch_look(&w->watch, signs)) {
+	switch (watch_look(&w->watch, signs_of(w))) {
 	case WATCH_HANGS:
 		log_error("worker %u hangs: its clients are not served, and "
 		    "no order reaches all", w->app.number);

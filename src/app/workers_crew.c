@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "http/http.h"
 #include "io/hold.h"
 #include "io/loop.h"
 #include "io/mailbox.h"
@@ -129,6 +130,8 @@ bool crew_end(struct app *app)
 			return false;
 		for (unsigned i = 0; i < ws->count; i++)
 			loop_stop(ws->at[i]->app.loop);
+		/* answers have their places in lists of all */
+		http_free(&app->http);
 		workers_let_go(app);
 	}
 	for (unsigned i = 0; i < ws->count; i++)

@@ -92,13 +92,13 @@ static bool stderr_is_journal(void)
 	return strcmp(mine, stream) == 0;
 }
 
-static void enter(void)
+void log_enter(void)
 {
 	if (sink.shared)
 		pthread_mutex_lock(&lock);
 }
 
-static void leave(void)
+void log_leave(void)
 {
 	if (sink.shared)
 		pthread_mutex_unlock(&lock);
@@ -120,7 +120,7 @@ static int facility_code(const char *name)
 
 void log_setup(const struct log_opts *opts)
 {
-	enter();
+	log_enter();
 	log_out_setup(&(struct log_out_opts){
 		.json = opts->json,
 		.journal = opts->journal,
@@ -141,7 +141,7 @@ void log_setup(const struct log_opts *opts)
 	sink.file_stale = sink.file[0] != '\0';
 	if (!sink.file_stale)
 		(void)log_out_open(NULL);
-	leave();
+	log_leave();
 }
 
 bool log_wants(enum log_level level)
@@ -325,7 +325,7 @@ void log_vat(enum log_level level, const struct log_who *who, const char *fmt,
 	text_vaddf(&message, fmt, ap);
 	log_line_cook(raw, message.len, cooked, sizeof cooked);
 
-	enter();
+	log_enter();
 	if (sink.test_sink != NULL)
 		sink.test_sink(level, cooked);
 	else
@@ -333,7 +333,7 @@ void log_vat(enum log_level level, const struct log_who *who, const char *fmt,
 			.when = log_line_now(),
 			.who = who != NULL ? &facts : NULL,
 			.raw = raw + prefix, .cooked = cooked });
-	leave();
+	log_leave();
 	errno = saved;
 }
 
@@ -365,15 +365,17 @@ void log_flush(void)
 
 void log_settle(void)
 {
-	enter();
+	log_enter();
 	log_out_settle(LOG_TO_FILE);
-	leave();
+	log_leave();
 }
 
 void log_set_tap(void (*fn)(void *arg, const struct log_line *l), void *arg)
 {
+	log_enter();
 	sink.tap = fn;
 	sink.tap_arg = arg;
+	log_leave();
 }
 
 void log_set_sink(void (*fn)(enum log_level level, const char *line))

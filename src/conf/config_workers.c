@@ -23,11 +23,6 @@ static bool asks_other_database(const struct config *c)
 	return is_text(c->set.auth_dbname);
 }
 
-static bool has_http(const struct config *c)
-{
-	return c->set.http_listen_port != 0;
-}
-
 static bool has_peers(const struct config *c)
 {
 	return c->peers != NULL || c->set.peer_id != 0;
@@ -51,7 +46,6 @@ int config_check_workers(const struct config *c, struct err *e)
 		const char *what;
 	} rows[] = {
 		{ asks_other_database, "auth_dbname" },
-		{ has_http, "http_listen_port" },
 		{ has_peers, "peer_id and [peers]" },
 	};
 

@@ -46,13 +46,19 @@ static int latency_row(const struct whose *who, const struct histogram *h,
 }
 
 /* The averages have what was before this period, and of pools that are gone. */
-static void add_catalog(struct histogram *sum, const struct catalog *c,
+static void add_past(struct histogram *sum, const struct catalog *c,
     enum latency what)
 {
 	const struct histogram *const all = &c->averages.latencies.of[what];
 
 	histogram_add(sum, all);
 	histogram_summary_add(&sum->last, &all->last);
+}
+
+static void add_catalog(struct histogram *sum, const struct catalog *c,
+    enum latency what)
+{
+	add_past(sum, c, what);
 	for (const struct pool *p = c->pools; p != NULL; p = p->hh.next) {
 		if (p->latencies != NULL)
 			histogram_add_now(sum, &p->latencies->of[what]);
@@ -74,15 +80,24 @@ static int sum_row(const struct admin *a, enum latency what,
 }
 
 /* The same, without what this period has brought: that takes a look at all. */
+static int past_row(const struct admin *a, enum latency what,
+    struct row_sink *sink)
+{
+	const struct whose who = { .latency = latency_name(what) };
+	struct histogram sum = { 0 };
+
+	for (; a != NULL; a = a->next)
+		add_past(&sum, a->ss->catalog, what);
+	const int rc = latency_row(&who, &sum, sink);
+
+	histogram_fini(&sum);
+	return rc;
+}
+
 static int begin_rows(const struct admin *a, struct row_sink *sink)
 {
-	const struct averages *const sums = &a->ss->catalog->averages;
-
 	for (size_t i = 0; i < LATENCIES; i++) {
-		const struct whose who = {
-			.latency = latency_name((enum latency)i) };
-
-		if (latency_row(&who, &sums->latencies.of[i], sink) != 0)
+		if (past_row(a, (enum latency)i, sink) != 0)
 			return -1;
 	}
 	return 0;

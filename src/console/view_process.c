@@ -6,12 +6,11 @@
 #include "base/mem.h"
 #include "conf/ldap_options.h"
 #include "console/admin.h"
+#include "console/sums.h"
 #include "console/version.h"
 #include "console/views.h"
-#include "io/dns.h"
 #include "pool/catalog.h"
 #include "pool/drain.h"
-#include "pool/users.h"
 #include "session/peer.h"
 
 #define VERSIONS(X) \
@@ -158,39 +157,11 @@ static int64_t count_peers(const struct config *config)
 	return n;
 }
 
-/* What the workers have together. */
-struct lists {
-	int64_t databases, users, pools, clients, logins, servers;
-	struct dns_stat dns;
-};
-
-static void lists_add(struct lists *l, const struct sessions *ss)
-{
-	struct catalog *const c = ss->catalog;
-	const int64_t users = (int64_t)users_count(c);
-	struct dns_stat dns = { .names = 0 };
-
-	if (ss->dns != NULL)
-		dns_stat(ss->dns, &dns);
-	l->databases += HASH_COUNT(c->databases);
-	/* each worker knows the users of the files */
-	l->users = users > l->users ? users : l->users;
-	l->pools += HASH_COUNT(c->pools);
-	l->clients += c->clients;
-	l->logins += ss->logins;
-	l->servers += ss->servers;
-	l->dns.names += dns.names;
-	l->dns.zones += dns.zones;
-	l->dns.queries += dns.queries;
-}
-
 static void lists_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
-	struct lists l = { .databases = 0 };
+	const struct sums l = sums_of(a);
 
-	for (const struct admin *w = a; w != NULL; w = w->next)
-		lists_add(&l, w->ss);
 	/* nothing is kept for later use */
 	const struct {
 		const char *list;
@@ -229,28 +200,13 @@ static size_t mem_object_size(const struct mem_stat *st)
 	return st->used > 0 ? st->bytes / st->used : 0;
 }
 
-/* What one worker has made another may have freed: the sum is right. */
-static struct mem_stat mem_sum(const struct admin *a, enum mem_kind kind)
-{
-	struct mem_stat sum = *mem_stat(kind);
-
-	for (a = a->next; a != NULL; a = a->next) {
-		const struct mem_stat *const st = &a->memory[kind];
-
-		sum.used += st->used;
-		sum.bytes += st->bytes;
-		if (sum.size == 0)
-			sum.size = st->size;
-	}
-	return sum;
-}
-
 static void mem_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
 	(void)v;
 	for (int kind = 0; kind < MEM_KINDS; kind++) {
-		const struct mem_stat st = mem_sum(a, (enum mem_kind)kind);
+		const struct mem_stat st = sums_of_memory(a,
+		    (enum mem_kind)kind);
 		const int rc = sink->row(sink, VIEW_ROW(MEM));
 
 		if (rc != 0)

@@ -46,6 +46,19 @@ void view_walk_begin(struct view_walk *w, const struct admin *a,
 		cursor_begin(&w->cursor, list);
 }
 
+/* The next thing of this worker, or of those behind it; NULL: that was all. */
+static const struct cursor_node *take(struct view_walk *w)
+{
+	const struct cursor_node *n;
+
+	while ((n = cursor_take(&w->cursor)) == NULL && w->a->next != NULL) {
+		cursor_end(&w->cursor);
+		w->a = w->a->next;
+		cursor_begin(&w->cursor, list_of(w->a, w->v->over));
+	}
+	return n;
+}
+
 bool view_walk_next(struct view_walk *w, struct row_sink *sink)
 {
 	const struct view *const v = w->v;
@@ -53,12 +66,12 @@ bool view_walk_next(struct view_walk *w, struct row_sink *sink)
 
 	w->begun = true;
 	if (v->over == VIEW_WHOLE && first)
-		v->rows(w->a, v, sink);
+		view_rows(w->a, v, sink);
 	if (v->over == VIEW_WHOLE)
 		return false;
 	if (first && v->begin != NULL)
 		return v->begin(w->a, sink) == 0;
-	const struct cursor_node *const n = cursor_take(&w->cursor);
+	const struct cursor_node *const n = take(w);
 
 	return n != NULL && v->item(w->a, v, item_of(v->over, n), sink) == 0;
 }

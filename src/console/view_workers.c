@@ -28,7 +28,7 @@ struct view_group view_group_workers(void)
 {
 	static const struct view views[] = {
 		{ .topic = "WORKERS", VIEW_COLUMNS(workers_columns),
-		    .rows = workers_rows },
+		    .rows = workers_rows, .over = VIEW_WHOLE },
 	};
 
 	return (struct view_group){ views, VIEW_COUNT(views) };

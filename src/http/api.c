@@ -4,12 +4,13 @@
 
 #include <string.h>
 
+#include "base/log.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "console/admin.h"
 #include "http/api_view.h"
 #include "http/gather.h"
 #include "http/health.h"
+#include "http/held.h"
 #include "http/history.h"
 #include "http/httpd.h"
 #include "http/json.h"
@@ -71,7 +72,9 @@ static void write_history(const struct api *api, uint64_t since,
 static void write_log(const struct api *api, uint64_t since,
     struct writer *w)
 {
+	log_enter();
 	log_ring_write(api->log, since, w);
+	log_leave();
 }
 
 static void get_written(const struct api *api, struct httpd_conn *c,
@@ -103,7 +106,12 @@ static void get_health(const struct api *api, struct httpd_conn *c,
 
 	(void)r;
 	text_init(&t, body, sizeof body);
-	(void)health_check(api->admin->ss, NULL, &t);
+	if (holds_take(api->holds)) {
+		(void)health_check(api->holds->admin, NULL, &t);
+		holds_release(api->holds);
+	} else {
+		(void)health_of_hung(&t);
+	}
 	if (x != NULL)
 		writer_bytes(&x->w, t.at, t.len);
 	if (x == NULL)
@@ -140,10 +148,13 @@ static void get_view(const struct api *api, struct httpd_conn *c,
 		refuse(c, 404, "no such topic");
 		return;
 	}
-	struct api_view *const x = api_view_new(api->admin, v, r, &why);
+	struct api_view *const x =
+	    api_view_new(api->holds->admin, v, r, &why);
+	struct held *const held = x == NULL ? NULL :
+	    held_new(api->holds, api_view_source(), x);
 
-	if (x != NULL)
-		answer(c, r, api_view_source(), x);
+	if (held != NULL)
+		answer(c, r, held_source(), held);
 	else if (why != NULL)
 		refuse(c, 400, why);
 	else

@@ -121,7 +121,7 @@ static void fill(struct api_view *x, size_t enough)
 	}
 }
 
-static bool more(void *body, struct text *t)
+static enum httpd_more more(void *body, struct text *t)
 {
 	struct api_view *const x = body;
 
@@ -129,7 +129,9 @@ static bool more(void *body, struct text *t)
 		fill(x, (t->size - t->len) / 2);
 	const bool rest = written_more(&x->out, t);
 
-	return !x->out.w.failed && (rest || !x->ended);
+	if (x->out.w.failed)
+		return HTTPD_BROKEN;
+	return rest || !x->ended ? HTTPD_MORE : HTTPD_LAST;
 }
 
 static void api_view_free(void *body)

@@ -103,17 +103,19 @@ static const struct httpd_head *head(void *body, struct text *t)
 {
 	struct gather *const g = body;
 
-	g->complete = !g->source->more(g->body, t);
+	const enum httpd_more more = g->source->more(g->body, t);
+
+	g->complete = more == HTTPD_LAST;
 	if (t->len > 0)
 		keep(g, t);
-	if (g->failed)
+	if (g->failed || more == HTTPD_BROKEN)
 		return failed(g);
 	if (g->complete)
 		return tagged(g);
 	return g->bytes > GATHER_BYTES ? &g->head : NULL;
 }
 
-static bool more(void *body, struct text *t)
+static enum httpd_more more(void *body, struct text *t)
 {
 	struct gather *const g = body;
 
@@ -123,7 +125,7 @@ static bool more(void *body, struct text *t)
 		text_add_bytes(t, g->pieces->bytes, g->pieces->len);
 		drop_first(g);
 	}
-	return g->pieces != NULL || !g->complete;
+	return g->pieces != NULL || !g->complete ? HTTPD_MORE : HTTPD_LAST;
 }
 
 static void gather_free(void *body)

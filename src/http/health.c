@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "console/admin.h"
 #include "http/json.h"
 #include "pool/catalog.h"
 #include "pool/drain.h"
@@ -116,26 +117,47 @@ static void check_databases(struct reasons *r, const struct catalog *c)
 	}
 }
 
-enum health health_check(const struct sessions *ss, const char *database,
+/* The database is its home's. */
+static const struct database *find(const struct admin *a, const char *name,
+    const struct admin **home)
+{
+	const struct database *db = NULL;
+
+	for (; a != NULL && db == NULL; a = a->next) {
+		*home = a;
+		db = catalog_find_database(a->ss->catalog, name);
+	}
+	return db;
+}
+
+enum health health_of_hung(struct text *t)
+{
+	text_add(t, "{\"reasons\": [{\"reason\": \"a worker hangs\"}], "
+	    "\"ready\": false}\n");
+	return HEALTH_NOT_READY;
+}
+
+enum health health_check(const struct admin *a, const char *database,
     struct text *t)
 {
-	struct catalog *const c = ss->catalog;
+	const struct config *const config = a->ss->catalog->config;
+	const struct admin *home = a;
 	struct reasons r = { .t = t };
 	const struct database *db = NULL;
 
 	if (database != NULL)
-		db = catalog_find_database(c, database);
-	if (database != NULL && db == NULL && c->config->auto_db == NULL) {
+		db = find(a, database, &home);
+	if (database != NULL && db == NULL && config->auto_db == NULL) {
 		text_add(t, "{\"ready\": false, \"reasons\": "
 		    "[{\"reason\": \"no such database\"}]}\n");
 		return HEALTH_NO_DATABASE;
 	}
 	text_add(t, "{\"reasons\": [");
-	check_process(&r, ss);
-	if (database == NULL)
-		check_databases(&r, c);
-	else if (db != NULL)
-		check_database(&r, c, db);
+	check_process(&r, a->ss);
+	for (; database == NULL && a != NULL; a = a->next)
+		check_databases(&r, a->ss->catalog);
+	if (db != NULL)
+		check_database(&r, home->ss->catalog, db);
 	if (r.count > TOLD)
 		text_addf(t, ", {\"reason\": \"%u more\"}", r.count - TOLD);
 	text_addf(t, "], \"ready\": %s}\n", r.count == 0 ? "true" : "false");

@@ -3,6 +3,7 @@
 #include "http/history.h"
 
 #include "base/mem.h"
+#include "console/admin.h"
 #include "http/json.h"
 #include "pool/catalog.h"
 #include "proto/writer.h"
@@ -16,6 +17,7 @@ struct history {
 	uint64_t taken;			/* so far */
 	struct history_sample next;	/* being counted */
 	struct cursor pools;		/* ... up to here */
+	const struct admin *at;		/* ... of this worker */
 	bool counting;
 	usec_t since;			/* begin of the period counted */
 };
@@ -59,11 +61,28 @@ static void count_pool(struct history_sample *s, const struct pool *p,
 		s->longest_wait = (uint64_t)(now - since);
 }
 
+static void look_at(struct history *h, const struct admin *a)
+{
+	cursor_end(&h->pools);
+	h->at = a;
+	cursor_begin(&h->pools, &a->ss->catalog->all_pools);
+}
+
+/* The next pool of this worker, or of those behind it. */
+static const struct cursor_node *take(struct history *h)
+{
+	const struct cursor_node *n;
+
+	while ((n = cursor_take(&h->pools)) == NULL && h->at->next != NULL)
+		look_at(h, h->at->next);
+	return n;
+}
+
 /* Returns false when all pools were counted. */
 static bool count_some(struct history *h, usec_t now)
 {
 	for (int i = 0; i < AT_ONCE; i++) {
-		const struct cursor_node *const n = cursor_take(&h->pools);
+		const struct cursor_node *const n = take(h);
 
 		if (n == NULL)
 			return false;
@@ -95,29 +114,38 @@ static void take_recent(struct history_sample *s, struct recent *r)
 	recent_clear(r);
 }
 
-static void begin(struct history *h, struct catalog *c)
+static void begin(struct history *h, const struct admin *a)
 {
 	h->next = (struct history_sample){ .number = 0 };
-	cursor_begin(&h->pools, &c->all_pools);
+	look_at(h, a);
 	h->counting = true;
 }
 
-static void finish(struct history *h, struct catalog *c, usec_t now)
+static void finish(struct history *h, const struct admin *a, usec_t now)
 {
+	struct recent *const sum = &a->ss->catalog->recent;
+
 	history_stop(h);
 	h->next.at = time_wall(now);
 	h->next.length = now - h->since;
 	h->since = now;
-	take_recent(&h->next, &c->recent);
+	for (a = a->next; a != NULL; a = a->next)
+		recent_move(sum, &a->ss->catalog->recent);
+	take_recent(&h->next, sum);
 	history_add(h, &h->next);
 }
 
-bool history_tick(struct history *h, struct catalog *c, usec_t now)
+bool history_is_due(const struct history *h, usec_t now)
 {
-	if (!h->counting && now - h->since >= HISTORY_INTERVAL)
-		begin(h, c);
+	return h->counting || now - h->since >= HISTORY_INTERVAL;
+}
+
+bool history_tick(struct history *h, const struct admin *a, usec_t now)
+{
+	if (!h->counting && history_is_due(h, now))
+		begin(h, a);
 	if (h->counting && !count_some(h, now))
-		finish(h, c, now);
+		finish(h, a, now);
 	return h->counting;
 }
 
@@ -127,13 +155,14 @@ void history_stop(struct history *h)
 	h->counting = false;
 }
 
-struct history *history_new(struct catalog *c, usec_t now)
+struct history *history_new(const struct admin *a, usec_t now)
 {
 	struct history *const h = mem_zalloc(sizeof *h);
 
 	if (h == NULL)
 		return NULL;
-	recent_clear(&c->recent);
+	for (; a != NULL; a = a->next)
+		recent_clear(&a->ss->catalog->recent);
 	h->since = now;
 	return h;
 }

@@ -16,6 +16,7 @@
 #include "http/api.h"
 #include "http/exposition.h"
 #include "http/health.h"
+#include "http/held.h"
 #include "http/history.h"
 #include "http/httpd.h"
 #include "http/log_ring.h"
@@ -31,8 +32,8 @@
 #define NAME_BYTES 256		/* of a database in a question */
 
 struct http {
-	const struct admin *admin;	/* borrowed */
-	struct sessions *ss;	/* borrowed from admin */
+	struct holds holds;	/* the admin is borrowed */
+	struct sessions *ss;	/* borrowed from it: the first worker's */
 	struct httpd *httpd;	/* owned; NULL: nothing is open */
 	struct page *page;	/* owned, as these: NULL where nothing is */
 	struct history *history;
@@ -111,16 +112,25 @@ static void demand_token(struct httpd_conn *c)
 	}, body, sizeof body - 1);
 }
 
-/* Whoever hears this has heard of a loop that turns. */
+static bool all_turn(const struct http *h)
+{
+	const struct admin *const a = h->holds.admin;
+
+	return a->ops->all_turn(a->app);
+}
+
+/* Whoever hears this has heard of a loop that turns; the others' are watched. */
 static void get_healthz(struct http *h, struct httpd_conn *c,
     const struct request *r)
 {
-	static const char body[] = "{\"alive\": true}\n";
+	const bool alive = all_turn(h);
+	char body[64];
+	struct text t;
 
-	(void)h;
 	(void)r;
-	httpd_reply(c, &(struct httpd_head){ .status = 200, .type = json },
-	    body, sizeof body - 1);
+	text_init(&t, body, sizeof body);
+	text_addf(&t, "{\"alive\": %s}\n", alive ? "true" : "false");
+	reply(c, alive ? 200 : 503, json, &t);
 }
 
 /*
@@ -148,6 +158,17 @@ static void turn_away(struct httpd_conn *c, bool let_in)
 		demand_token(c);
 }
 
+static enum health check(const struct http *h, const char *database,
+    struct text *t)
+{
+	if (!holds_take(&h->holds))
+		return health_of_hung(t);
+	const enum health health = health_check(h->holds.admin, database, t);
+
+	holds_release(&h->holds);
+	return health;
+}
+
 static void get_readyz(struct http *h, struct httpd_conn *c,
     const struct request *r)
 {
@@ -173,7 +194,7 @@ static void get_readyz(struct http *h, struct httpd_conn *c,
 		turn_away(c, let_in);
 		return;
 	}
-	const enum health health = health_check(h->ss,
+	const enum health health = check(h,
 	    r->query[0] != '\0' ? name : NULL, &t);
 
 	if (!told) {
@@ -189,7 +210,7 @@ static void get_metrics(struct http *h, struct httpd_conn *c,
 {
 	const struct settings *const set = sessions_settings(h->ss);
 	struct metrics_order order = {
-		.ss = h->ss,
+		.admin = h->holds.admin,
 		.version = version_of(set->console_version)->text,
 		.bouncer = set->http_pgbouncer_names != 0,
 		.max = (uint64_t)set->http_max_series,
@@ -202,13 +223,19 @@ static void get_metrics(struct http *h, struct httpd_conn *c,
 		turn_away(c, let_in);
 		return;
 	}
+	if (!all_turn(h)) {
+		reply_plain(c, 503, "a worker hangs\n");
+		return;
+	}
 	struct metrics *const m = metrics_new(&order);
+	struct held *const held = m == NULL ? NULL :
+	    held_new(&h->holds, metrics_source(), m);
 
-	if (m == NULL)
+	if (held == NULL)
 		reply_plain(c, 503, "out of memory\n");
 	else
 		httpd_stream(c, &(struct httpd_head){
-			.status = 200, .type = type }, metrics_source(), m);
+			.status = 200, .type = type }, held_source(), held);
 }
 
 /* Why this client may not read the log; NULL: it may. */
@@ -227,7 +254,7 @@ static void get_api(struct http *h, struct httpd_conn *c,
     const struct request *r)
 {
 	const struct api api = {
-		.admin = h->admin,
+		.holds = &h->holds,
 		.history = h->history,
 		.log = h->log,
 		.nothing = keep_all_from(h, c, r),
@@ -336,6 +363,7 @@ static void keep_log(struct http *h, size_t lines)
 static void close_all(struct http *h)
 {
 	httpd_free(&h->httpd);
+	holds_free_late(&h->holds);
 	keep_log(h, 0);
 	history_free(&h->history);
 	page_free(&h->page);
@@ -364,7 +392,7 @@ void http_apply(struct http *h)
 	h->addr = mem_strdup(addr);
 	h->httpd = httpd_new(h->ss->loop, on_request, h);
 	h->page = page_new();
-	h->history = history_new(h->ss->catalog, time_now());
+	h->history = history_new(h->holds.admin, time_now());
 	if (h->addr == NULL || h->httpd == NULL || h->page == NULL ||
 	    h->history == NULL) {
 		log_error("out of memory: nothing listens for HTTP");
@@ -382,6 +410,7 @@ void http_tick(struct http *h, usec_t now)
 	if (h->httpd == NULL)
 		return;
 	httpd_tick(h->httpd, now);
+	holds_free_late(&h->holds);
 	if (h->retry == 0 || now < h->retry)
 		return;
 	h->retry = 0;
@@ -390,8 +419,13 @@ void http_tick(struct http *h, usec_t now)
 
 bool http_go_on(struct http *h, usec_t now)
 {
-	return h->httpd != NULL &&
-	    history_tick(h->history, h->ss->catalog, now);
+	if (h->httpd == NULL || !history_is_due(h->history, now) ||
+	    !holds_take(&h->holds))
+		return false;
+	const bool more = history_tick(h->history, h->holds.admin, now);
+
+	holds_release(&h->holds);
+	return more;
 }
 
 struct http *http_new(const struct admin *a)
@@ -400,7 +434,7 @@ struct http *http_new(const struct admin *a)
 
 	if (h == NULL)
 		return NULL;
-	h->admin = a;
+	h->holds.admin = a;
 	h->ss = a->ss;
 	return h;
 }

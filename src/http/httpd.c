@@ -204,8 +204,14 @@ static void make_piece(struct httpd_conn *c)
 		prepare(c, &piece);
 		return;
 	}
-	const bool last = !c->source->more(c->body, &piece);
+	const enum httpd_more more = c->source->more(c->body, &piece);
+	const bool last = more == HTTPD_LAST;
 
+	/* without the last chunk the client knows */
+	if (more == HTTPD_BROKEN) {
+		close_conn(c);
+		return;
+	}
 	if (last)
 		drop_source(c);
 	/* an empty chunk would be the last one */

@@ -39,7 +39,14 @@ static const struct family *family_at(struct metrics *m)
 	return NULL;
 }
 
-static void begin_family(struct metrics *m, const struct family *f)
+static void look_at(struct metrics *m, const struct admin *a)
+{
+	cursor_end(&m->cursor);
+	m->at = a;
+	m->ss = a->ss;
+}
+
+static void begin_list(struct metrics *m, const struct family *f)
 {
 	struct catalog *const c = m->ss->catalog;
 	struct cursor_list *const lists[] = {
@@ -48,18 +55,23 @@ static void begin_family(struct metrics *m, const struct family *f)
 		[OVER_POOLS] = &c->all_pools,
 	};
 
-	exposition_begin(&m->x, &f->metric);
-	m->begun = true;
-	m->told = false;
 	if (f->over != OVER_PROCESS)
 		cursor_begin(&m->cursor, lists[f->over]);
 }
 
+static void begin_family(struct metrics *m, const struct family *f)
+{
+	exposition_begin(&m->x, &f->metric);
+	m->begun = true;
+	m->told = false;
+	begin_list(m, f);
+}
+
 static void end_family(struct metrics *m, const struct family *f)
 {
+	look_at(m, m->first);
 	if (f->end != NULL)
 		f->end(m, f);
-	cursor_end(&m->cursor);
 	m->begun = false;
 	m->family++;
 }
@@ -75,6 +87,19 @@ static const void *object_of(enum metrics_over over, struct cursor_node *n)
 	return n == NULL ? NULL : (char *)n - offsets[over];
 }
 
+/* The next item of this worker, or of those behind it. */
+static const void *take(struct metrics *m, const struct family *f)
+{
+	const void *item;
+
+	while ((item = object_of(f->over, cursor_take(&m->cursor))) == NULL &&
+	    m->at->next != NULL) {
+		look_at(m, m->at->next);
+		begin_list(m, f);
+	}
+	return item;
+}
+
 /* One item. Returns false when there is none left. */
 static bool put_next(struct metrics *m, const struct family *f)
 {
@@ -84,7 +109,7 @@ static bool put_next(struct metrics *m, const struct family *f)
 		return false;
 	m->told = true;
 	if (f->over != OVER_PROCESS)
-		item = object_of(f->over, cursor_take(&m->cursor));
+		item = take(m, f);
 	if (f->over != OVER_PROCESS && item == NULL)
 		return false;
 	f->put(m, f, item);
@@ -105,7 +130,7 @@ static void put_end(struct metrics *m)
 		    "scrape", (unsigned long long)m->x.left_out);
 }
 
-static bool more(void *body, struct text *t)
+static enum httpd_more more(void *body, struct text *t)
 {
 	struct metrics *const m = body;
 	const usec_t begin = time_precise();
@@ -119,10 +144,10 @@ static bool more(void *body, struct text *t)
 			end_family(m, f);
 		if (t->size - t->len < METRICS_ITEM_BYTES ||
 		    time_precise() - begin >= HTTPD_SLICE)
-			return true;
+			return HTTPD_MORE;
 	}
 	put_end(m);
-	return false;
+	return HTTPD_LAST;
 }
 
 static void metrics_free(void *body)
@@ -141,7 +166,8 @@ struct metrics *metrics_new(const struct metrics_order *o)
 
 	if (m == NULL)
 		return NULL;
-	m->ss = o->ss;
+	m->first = o->admin;
+	look_at(m, m->first);
 	m->version = o->version;
 	m->bouncer = o->bouncer;
 	m->x.open = o->open;

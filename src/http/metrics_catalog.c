@@ -93,10 +93,30 @@ static void put_database_bouncer(struct metrics *m, const struct family *f,
 
 /* --- users --- */
 
+/* Of all workers that know him. */
+struct uses {
+	int64_t servers, clients;
+};
+
+static struct uses uses_of(const struct metrics *m, const struct user *u)
+{
+	struct uses sum = { .servers = 0 };
+
+	for (const struct admin *a = m->at; a != NULL; a = a->next) {
+		const struct user *const same = a == m->at ? u :
+		    catalog_find_user(a->ss->catalog, u->name);
+
+		sum.servers += same != NULL ? same->servers : 0;
+		sum.clients += same != NULL ? user_admitted(same) : 0;
+	}
+	return sum;
+}
+
 static void put_user(struct metrics *m, const struct family *f,
     const void *item)
 {
 	const struct user *const u = item;
+	const struct uses uses = uses_of(m, u);
 	const struct settings *const set = sessions_settings(m->ss);
 	const struct label labels[] = { { "user", u->name } };
 	const struct config_user *const conf = u->conf;
@@ -104,14 +124,15 @@ static void put_user(struct metrics *m, const struct family *f,
 		[MAX_SERVERS] = positive(conf != NULL ?
 		    conf->max_user_connections : 0,
 		    set->max_user_connections),
-		[SERVERS] = u->servers,
+		[SERVERS] = uses.servers,
 		[MAX_CLIENTS] = positive(conf != NULL ?
 		    conf->max_user_client_connections : 0,
 		    set->max_user_client_connections),
-		[CLIENTS] = user_admitted(u),
+		[CLIENTS] = uses.clients,
 	};
 
-	metrics_put(m, labels, 1, values[f->what]);
+	if (!metrics_is_told(m, u))
+		metrics_put(m, labels, 1, values[f->what]);
 }
 
 #define DATABASE(name, value, unit, help) \

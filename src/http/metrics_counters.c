@@ -22,8 +22,12 @@ static int put(void *arg, const struct tally_count *n)
 static void put_table(struct metrics *m, const struct family *f,
     const void *item)
 {
+	struct tally sum = { .errors = { { 0 } } };
+
 	(void)item;
-	(void)tally_each(&m->ss->tally, (enum tally_table)f->what, put, m);
+	for (const struct admin *a = m->first; a != NULL; a = a->next)
+		tally_add(&sum, &a->ss->tally);
+	(void)tally_each(&sum, (enum tally_table)f->what, put, m);
 }
 
 struct family_group metrics_counters(void)

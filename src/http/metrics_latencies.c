@@ -77,19 +77,23 @@ static void add_pool(struct metrics *m, const struct family *f,
 		histogram_add_now(&m->sums[i], &p->latencies->of[i]);
 }
 
+/* What was before this period. */
+static void add_past(struct histogram *sum, const struct histogram *h)
+{
+	histogram_add(sum, h);
+	histogram_summary_add(&sum->last, &h->last);
+}
+
 static void put_sums(struct metrics *m, const struct family *f)
 {
-	const struct latencies *const before =
-	    &m->ss->catalog->averages.latencies;
-
 	(void)f;
 	for (int i = 0; i < LATENCIES; i++) {
 		struct histogram *const h = &m->sums[i];
 		struct label labels[2] = {
 			{ "latency", latency_name((enum latency)i) } };
 
-		histogram_add(h, &before->of[i]);
-		h->last = before->of[i].last;
+		for (const struct admin *a = m->first; a != NULL; a = a->next)
+			add_past(h, &a->ss->catalog->averages.latencies.of[i]);
 		if (!is_empty(h))
 			put_quantiles(m, labels, 1, h);
 	}

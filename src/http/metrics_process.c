@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: ISC */
 #include "base/mem.h"
 #include "base/text.h"
+#include "console/sums.h"
 #include "http/metrics_parts.h"
-#include "io/dns.h"
 #include "pool/drain.h"
 #include "pool/users.h"
 #include "session/peer.h"
@@ -40,22 +40,20 @@ static void put_value(struct metrics *m, const struct family *f,
 	const struct sessions *const ss = m->ss;
 	const struct catalog *const c = ss->catalog;
 	const struct departure *const d = &ss->departure;
-	struct dns_stat dns = { .names = 0 };
+	const struct sums sums = sums_of(m->first);
 
 	(void)item;
-	if (ss->dns != NULL)
-		dns_stat(ss->dns, &dns);
 	const int64_t values[VALUES] = {
-		[DATABASES] = HASH_COUNT(c->databases),
-		[POOLS] = HASH_COUNT(c->pools),
+		[DATABASES] = sums.databases,
+		[POOLS] = sums.pools,
 		[PEERS] = count_peers(c->config),
 		[PEER_POOLS] = HASH_COUNT(ss->peers),
-		[CLIENTS] = c->clients,
-		[LOGINS] = ss->logins,
-		[SERVERS] = ss->servers,
-		[DNS_NAMES] = (int64_t)dns.names,
-		[DNS_ZONES] = (int64_t)dns.zones,
-		[DNS_QUERIES] = (int64_t)dns.queries,
+		[CLIENTS] = sums.clients,
+		[LOGINS] = sums.logins,
+		[SERVERS] = sums.servers,
+		[DNS_NAMES] = (int64_t)sums.dns.names,
+		[DNS_ZONES] = (int64_t)sums.dns.zones,
+		[DNS_QUERIES] = (int64_t)sums.dns.queries,
 		[PAUSED] = c->paused && !ss->suspended,
 		[SUSPENDED] = ss->suspended,
 		[ENDING] = ss->shutdown != SHUTDOWN_NONE,
@@ -76,7 +74,8 @@ static void add_user(struct metrics *m, const struct family *f,
     const void *item)
 {
 	(void)f;
-	m->strangers += !user_is_configured(m->ss->catalog, item);
+	m->strangers += !user_is_configured(m->ss->catalog, item) &&
+	    !metrics_is_told(m, item);
 }
 
 static void put_users(struct metrics *m, const struct family *f)
@@ -104,11 +103,12 @@ static void put_memory(struct metrics *m, const struct family *f,
 {
 	(void)item;
 	for (int kind = 0; kind < MEM_KINDS; kind++) {
-		const struct mem_stat *const st = mem_stat(kind);
+		const struct mem_stat st = sums_of_memory(m->first,
+		    (enum mem_kind)kind);
 		const struct label labels[] = { { "kind", mem_name(kind) } };
 
 		metrics_put(m, labels, 1, (int64_t)(f->what == MEMORY_BYTES ?
-		    st->bytes : st->used));
+		    st.bytes : st.used));
 	}
 }
 

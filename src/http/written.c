@@ -17,9 +17,9 @@ bool written_more(struct written *x, struct text *t)
 	return x->sent < x->w.len;
 }
 
-static bool more(void *body, struct text *t)
+static enum httpd_more more(void *body, struct text *t)
 {
-	return written_more(body, t);
+	return written_more(body, t) ? HTTPD_MORE : HTTPD_LAST;
 }
 
 static void written_free(void *body)

@@ -53,3 +53,12 @@ void recent_clear(struct recent *r)
 {
 	memset(r, 0, sizeof *r);
 }
+
+void recent_move(struct recent *into, struct recent *from)
+{
+	for (size_t k = 0; k < RECENT_KINDS; k++) {
+		for (size_t b = 0; b < RECENT_BUCKETS; b++)
+			into->times[k][b] += from->times[k][b];
+	}
+	recent_clear(from);
+}

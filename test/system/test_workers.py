@@ -1,12 +1,15 @@
 # test_workers.py - several threads serve databases of their own (doc/workers.md).
 # SPDX-License-Identifier: ISC
+import http.client
 import subprocess
 
 import psycopg
 import pytest
 
 import pq
-from harness import REFERENCE, as_user, binary, wait_until
+from harness import REFERENCE, as_user, binary, free_port, wait_until
+from stopped import stopped
+from test_http import connect, get, metrics, reasons, value
 
 pytestmark = [pytest.mark.skipif(REFERENCE, reason="not known there"),
               pytest.mark.setting("workers")]
@@ -87,6 +90,118 @@ def test_sums_are_those_of_all(crew):
     assert sum(r["task"] == "server" for r in fds) == 24
     assert {r["database"] for r in fds if r["task"] == "client"} >= {
         *NAMES[:12]}
+
+
+@pytest.fixture
+def web(crew):
+    """The same, with HTTP."""
+    def start(**settings):
+        port = free_port()
+        p = crew(http_listen_port=port, **settings)
+        p.http = port
+        return p
+    return start
+
+
+def test_http_tells_of_all(web):
+    p = web(stats_period=1)
+    clients = [p.raw(user, name) for name in NAMES[:12]
+               for user in ("app", "app2")]
+    for c in clients:
+        assert c.value("select 1") == "1"
+        assert c.try_query("nonsense").errors
+    seen = metrics(p)
+    for name in NAMES[:12]:
+        for user in ("app", "app2"):
+            at = {"database": name, "user": user}
+            assert value(seen, "pgsluice_pool_queries_total", **at) == 2
+            assert value(seen, "pgbouncer_pools_server_idle_connections",
+                         **at) == 1
+        assert value(seen, "pgbouncer_stats_queries_pooled_total",
+                     database=name) == 4
+    for name in ("pgsluice_servers", "pgbouncer_used_servers"):
+        assert value(seen, name) == 24
+    lists = {r["list"]: int(r["items"]) for r in p.show("lists")}
+    for what in ("databases", "users"):
+        assert value(seen, "pgsluice_" + what) == lists[what]
+    for user in ("app", "app2"):
+        for what in ("current_connections", "current_client_connections"):
+            assert value(seen, "pgsluice_user_" + what, user=user) == 12
+    assert value(seen, "pgsluice_errors_total", source="server",
+                 sqlstate_class="42") == 24
+    assert value(seen, "pgsluice_memory_objects", kind="server_cache") == 24
+    assert value(seen, "pgsluice_latency_seconds_count",
+                 latency="query") >= 48
+    for topic, column in (("pools", "database"), ("databases", "name"),
+                          ("clients", "database"), ("servers", "database")):
+        assert sorted({r[column] for r in get(p, "/api/" + topic).json}
+                      - {"pgbouncer"}) == sorted(
+            NAMES if topic == "databases" else NAMES[:12])
+    assert [r["worker"] for r in get(p, "/api/workers").json] == [0, 1, 2]
+    # what was until the end of a period
+    wait_until(lambda: sum(r["total_count"]
+               for r in get(p, "/api/latencies").json
+               if (r["database"], r["latency"]) == (None, "query")) >= 48)
+    # a query a second later is in the history, whatever worker it was for
+    wait_until(lambda: sum(dict(zip(h["columns"], row))["queries"]
+               for h in [get(p, "/api/history").json]
+               for row in h["rows"]) >= 48)
+
+
+def test_readiness_is_that_of_the_databases_of_all(web):
+    p = web()
+    for name in NAMES:
+        assert reasons(p, "/readyz?database=" + name) == []
+    for name in NAMES[:8]:
+        p.admin("disable " + name)
+        assert ("disabled", name) in reasons(p, "/readyz?database=" + name)
+    assert {d for _, d in reasons(p)} == {*NAMES[:8]}
+    assert len(get(p, "/api/health").json["reasons"]) == 8
+    assert get(p, "/readyz?database=nobody").status == 404
+
+
+def test_progress_of_a_drain_is_that_of_all(web):
+    p = web()
+    busy = [p.raw(database=name) for name in NAMES[:12]]
+    for c in busy:
+        c.query("begin")
+    p.admin("shutdown drain 60")
+    wait_until(lambda: value(metrics(p), "pgsluice_drain_clients_left")
+               == len(busy))
+    assert ("draining", None) in reasons(p)
+    for c in busy:
+        c.send(pq.query("commit"))
+        assert c.recv_until("E").errors[0].code == "57P01"
+    assert p.wait_exit() == 0
+
+
+def test_worker_that_hangs_does_not_keep_http_from_answering(web):
+    p = web()
+    clients = [p.raw(database=name) for name in NAMES]
+    others = connect(p)
+    others.sendall(b"GET /metrics HTTP/1.1\r\n\r\n" * 3)
+    assert others.recv(1)
+    with stopped(p.proc.pid, "worker 1"):
+        # one waits for it, and may have heard a part
+        try:
+            page = get(p, "/metrics")
+            assert page.status == 503, page.body
+        except (http.client.IncompleteRead, ConnectionError):
+            pass
+        p.wait_log("worker 1 does not answer")
+        # from then on nobody does
+        assert get(p, "/healthz").status == 503
+        assert get(p, "/healthz").json == {"alive": False}
+        assert reasons(p) == [("a worker hangs", None)]
+        assert get(p, "/metrics").status == 503
+        assert get(p, "/api/clients").status == 503
+        assert get(p, "/api/log").status == 200
+        others.close()
+    p.wait_log("worker 1 is back")
+    assert get(p, "/healthz").status == 200
+    assert value(metrics(p), "pgsluice_databases") == len(NAMES) + 1
+    for c in clients:
+        assert c.value("select 1") == "1"
 
 
 def test_cancel_and_kill_find_the_worker(crew, pg):
@@ -372,7 +487,6 @@ def test_drain_tells_the_clients_of_all_to_go(crew):
 
 @pytest.mark.parametrize("line, what", [
     ("auth_dbname = d0", "auth_dbname"),
-    ("http_listen_port = 5", "http_listen_port"),
     ("[databases]\nd1 = auth_dbname=d0", "auth_dbname"),
     ("peer_id = 5", "peer_id and [peers]"),
 ])

@@ -11,20 +11,25 @@
 
 #include <cmocka.h>
 
+#include "console/admin.h"
 #include "pool/catalog.h"
 #include "proto/writer.h"
 
 static struct history *h;
-static struct catalog c;
+static struct catalog c, c2;
+static struct sessions ss = { .catalog = &c }, ss2 = { .catalog = &c2 };
+static struct admin second = { .ss = &ss2 }, a = { .ss = &ss };
 static struct database db, console = { .console = true };
 
 static int start(void **state)
 {
 	(void)state;
 	memset(&c, 0, sizeof c);
+	memset(&c2, 0, sizeof c2);
+	a.next = NULL;
 	time_set_fake(100 * USEC);
 	recent_note(&c.recent, RECENT_ALONE, 1000);	/* before it began */
-	h = history_new(&c, 100 * USEC);
+	h = history_new(&a, 100 * USEC);
 	return h == NULL ? -1 : 0;
 }
 
@@ -55,9 +60,9 @@ static void test_sample_has_what_happened_since_the_last(void **state)
 	recent_note(&c.recent, RECENT_QUERY, 1000);
 	recent_note(&c.recent, RECENT_XACT, 1000);
 	recent_note(&c.recent, RECENT_WAIT, 7);
-	history_tick(h, &c, 101 * USEC);
+	history_tick(h, &a, 101 * USEC);
 	assert_int_equal(history_count(h), 0);
-	history_tick(h, &c, 102 * USEC);
+	history_tick(h, &a, 102 * USEC);
 	assert_int_equal(history_count(h), 1);
 	const struct history_sample *const s = history_at(h, 0);
 
@@ -67,7 +72,7 @@ static void test_sample_has_what_happened_since_the_last(void **state)
 	assert_int_equal(s->waits, 1);
 	assert_int_equal(s->wait_p99, 7);
 	assert_in_range(s->query_p50, 970, 1030);
-	history_tick(h, &c, 104 * USEC);
+	history_tick(h, &a, 104 * USEC);
 	assert_int_equal(history_at(h, 1)->queries, 0);
 }
 
@@ -85,8 +90,8 @@ static void test_clients_and_servers_are_summed_but_consoles(void **state)
 	(void)state;
 	for (size_t i = 0; i < 3; i++)
 		cursor_list_add(&c.all_pools, &pools[i].node);
-	history_tick(h, &c, 100 * USEC);
-	history_tick(h, &c, 103 * USEC);
+	history_tick(h, &a, 100 * USEC);
+	history_tick(h, &a, 103 * USEC);
 	const struct history_sample *const s = history_at(h, 0);
 
 	assert_int_equal(s->clients_active, 4);
@@ -94,6 +99,27 @@ static void test_clients_and_servers_are_summed_but_consoles(void **state)
 	assert_int_equal(s->servers_active, 1);
 	assert_int_equal(s->servers_idle, 5);
 	assert_int_equal(s->length, 3 * USEC);
+}
+
+static void test_what_other_workers_have_is_added(void **state)
+{
+	struct pool pools[] = {
+		{ .key.db = &db, .client_count = { [CLIENT_ACTIVE] = 3 } },
+		{ .key.db = &db, .client_count = { [CLIENT_ACTIVE] = 1 } },
+	};
+
+	(void)state;
+	a.next = &second;
+	cursor_list_add(&c.all_pools, &pools[0].node);
+	cursor_list_add(&c2.all_pools, &pools[1].node);
+	recent_note(&c.recent, RECENT_ALONE, 10);
+	recent_note(&c2.recent, RECENT_ALONE, 10);
+	history_tick(h, &a, 103 * USEC);
+	assert_int_equal(history_at(h, 0)->clients_active, 4);
+	assert_int_equal(history_at(h, 0)->queries, 2);
+	history_tick(h, &a, 106 * USEC);
+	assert_int_equal(history_at(h, 1)->clients_active, 4);
+	assert_int_equal(history_at(h, 1)->queries, 0);
 }
 
 static void test_json_has_those_asked_for(void **state)
@@ -127,6 +153,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 		    test_clients_and_servers_are_summed_but_consoles, start,
 		    stop),
+		cmocka_unit_test_setup_teardown(
+		    test_what_other_workers_have_is_added, start, stop),
 		cmocka_unit_test_setup_teardown(test_json_has_those_asked_for,
 		    start, stop),
 	};

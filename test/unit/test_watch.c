@@ -43,12 +43,24 @@ static void test_who_is_back_is_told_of_once(void **state)
 	assert_int_equal(watch_look(&w, 2), WATCH_NONE);
 }
 
+static void test_who_was_waited_for_in_vain_hangs(void **state)
+{
+	struct watch w = { .seen = 1 };
+
+	(void)state;
+	watch_give_up(&w, 2);
+	assert_true(watch_hangs(&w));
+	assert_int_equal(watch_look(&w, 2), WATCH_NONE);
+	assert_int_equal(watch_look(&w, 3), WATCH_IS_BACK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_who_moves_on_is_no_news),
 		cmocka_unit_test(test_who_hangs_is_told_of_once),
 		cmocka_unit_test(test_who_is_back_is_told_of_once),
+		cmocka_unit_test(test_who_was_waited_for_in_vain_hangs),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
