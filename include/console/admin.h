@@ -59,6 +59,13 @@ enum admin_handover {
 	HANDOVER_REVOKED,	/* no more, but it may not know yet */
 };
 
+/* Of the last stats_period. */
+struct admin_load {
+	bool known;			/* several workers, and one is over */
+	unsigned percent;		/* of the time the loop did not wait */
+	usec_t longest;			/* turn */
+};
+
 /* All consoles, and what they show and steer. The app fills it in. */
 struct admin {
 	const struct admin_ops *ops;
@@ -66,6 +73,7 @@ struct admin {
 	struct sessions *ss;		/* borrowed */
 	struct admin *next;		/* of the next worker, in a hold; NULL */
 	const struct mem_stat *memory;	/* of its thread; NULL: the first's */
+	struct admin_load load;		/* of its loop */
 	usec_t looked;			/* at the next ones, for waiters */
 	struct console *consoles;	/* DL list of consoles logged in */
 	struct console *successor;	/* one of them; NULL: none, or gone */

@@ -56,6 +56,7 @@ struct family_group {
 
 struct family_group metrics_process(void);		/* metrics_process.c */
 struct family_group metrics_process_bouncer(void);
+struct family_group metrics_workers(void);		/* metrics_workers.c */
 struct family_group metrics_counters(void);		/* metrics_counters.c */
 struct family_group metrics_catalog(void);		/* metrics_catalog.c */
 struct family_group metrics_catalog_bouncer(void);

@@ -39,6 +39,18 @@ void loop_free(struct loop **l);
 void loop_run(struct loop *l, void (*after_turn)(void *arg), void *arg);
 void loop_stop(struct loop *l);
 
+/*
+ * How busy a loop is, where that is measured: it takes a look at the clock at the
+ * end of each turn.
+ */
+struct loop_load {
+	usec_t busy;		/* in turns, not waiting */
+	usec_t longest;		/* turn */
+};
+void loop_measure(struct loop *l);
+/* Since it was asked last. False: it is not measured. */
+bool loop_take_load(struct loop *l, struct loop_load *load);
+
 struct event_base *loop_base(struct loop *l);
 uint8_t *loop_buffer(struct loop *l);
 /* Number of this turn; wraps. */

@@ -9,6 +9,7 @@
 #include "app/workers.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "io/loop.h"
 
 #define AT_ONCE 16	/* pools, each with its histograms */
 
@@ -66,6 +67,22 @@ static void report_all(struct app *app)
 	report(app, &sum);
 }
 
+static void note_load(struct app *app, usec_t length)
+{
+	struct loop_load load;
+
+	if (!loop_take_load(app->loop, &load) || length <= 0)
+		return;
+	/* a turn counts for the period that it ends in */
+	const usec_t percent = (100 * load.busy + length / 2) / length;
+
+	app->admin.load = (struct admin_load){
+		.known = true,
+		.percent = percent < 100 ? (unsigned)percent : 100,
+		.longest = load.longest,
+	};
+}
+
 void period_begin(struct app *app, usec_t now)
 {
 	struct averages *const c = &app->catalog->averages;
@@ -74,6 +91,7 @@ void period_begin(struct app *app, usec_t now)
 		c->since_before = c->since;
 		c->since = now;
 		averages_begin(c);
+		note_load(app, c->since - c->since_before);
 	}
 }
 

@@ -51,6 +51,7 @@ static struct worker *make(struct app *first, unsigned number, struct err *e)
 	}
 	if (app_start(app, e) < 0)
 		return NULL;
+	loop_measure(app->loop);
 	w->mail = mailbox_new(app->loop, on_mail, w);
 	if (w->mail == NULL || hold_join(first->workers->hold, app->loop) < 0) {
 		(void)err_nomem(e);
@@ -66,6 +67,7 @@ int crew_make(struct app *app, struct err *e)
 
 	if (others == 0)
 		return 0;
+	loop_measure(app->loop);
 	app->workers = mem_zalloc(sizeof *app->workers +
 	    others * sizeof app->workers->at[0]);
 	if (app->workers == NULL)

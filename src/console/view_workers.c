@@ -10,7 +10,11 @@
 	X(INT4, "pools", PLAIN, cell_number(HASH_COUNT(c->pools))) \
 	X(INT4, "clients", PLAIN, cell_number(c->clients)) \
 	X(INT4, "login_clients", PLAIN, cell_number(ss->logins)) \
-	X(INT4, "servers", PLAIN, cell_number(ss->servers))
+	X(INT4, "servers", PLAIN, cell_number(ss->servers)) \
+	X(INT4, "load_percent", PLAIN, load->known ? \
+	    cell_number(load->percent) : cell_text(NULL)) \
+	X(INT8, "longest_turn_us", PLAIN, load->known ? \
+	    cell_number(load->longest) : cell_text(NULL))
 
 static const struct column workers_columns[] = { WORKERS(VIEW_COLUMN) };
 
@@ -18,6 +22,7 @@ static void workers_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
 	const struct sessions *const ss = a->ss;
+	const struct admin_load *const load = &a->load;
 	struct catalog *const c = ss->catalog;
 
 	(void)v;

@@ -14,6 +14,7 @@
 static struct family_group (*const groups[])(void) = {
 	metrics_process,
 	metrics_process_bouncer,
+	metrics_workers,
 	metrics_counters,
 	metrics_catalog,
 	metrics_catalog_bouncer,

@@ -41,6 +41,9 @@ struct loop {
 	int pipe[2];			/* for splice.c; or -1, -1 */
 	bool stop;
 	bool woken;	/* the clock was read in this turn */
+	bool measured;
+	usec_t woke;	/* when, if measured: a hold moves the turn's clock */
+	struct loop_load load;
 	unsigned turn;
 	unsigned toil_turn;	/* the last one with toil */
 	unsigned toil_refused;	/* last turn with too much toil */
@@ -167,6 +170,8 @@ void loop_woke(struct loop *l)
 		return;
 	l->woken = true;
 	time_update();
+	if (l->measured)
+		l->woke = time_now();
 }
 
 static void enter(struct loop_task **list, struct loop_task *t)
@@ -252,6 +257,28 @@ static void wait_for_events(struct loop *l)
 	loop_woke(l);
 }
 
+static void measure_turn(struct loop *l)
+{
+	const usec_t took = time_precise() - l->woke;
+
+	l->load.busy += took;
+	if (took > l->load.longest)
+		l->load.longest = took;
+}
+
+void loop_measure(struct loop *l)
+{
+	l->measured = true;
+	l->woke = time_now();
+}
+
+bool loop_take_load(struct loop *l, struct loop_load *load)
+{
+	*load = l->load;
+	l->load = (struct loop_load){ .busy = 0 };
+	return l->measured;
+}
+
 void loop_run(struct loop *l, void (*after_turn)(void *), void *arg)
 {
 	l->stop = false;
@@ -264,6 +291,8 @@ void loop_run(struct loop *l, void (*after_turn)(void *), void *arg)
 		if (after_turn != NULL)
 			after_turn(arg);
 		run_dead(l);
+		if (l->measured)
+			measure_turn(l);
 	}
 }
 

@@ -148,6 +148,31 @@ def test_http_tells_of_all(web):
                for row in h["rows"]) >= 48)
 
 
+def test_load_is_measured_of_each(web):
+    p = web(stats_period=1)
+    # whose worker is busy, as are others' at the end of a piece of a scrape
+    with p.raw(database=NAMES[0]) as c:
+        assert len(c.query("select repeat('x', 1000) from "
+                           "generate_series(1, 1000)").rows) == 1000
+
+    def rows():
+        return [(r["load_percent"], r["longest_turn_us"])
+                for r in p.show("workers")]
+
+    wait_until(lambda: all(turn is not None and int(turn) > 0
+                           for _, turn in rows()))
+    assert all(0 <= int(load) <= 100 for load, _ in rows())
+    seen = metrics(p)
+    for worker in "012":
+        at = {"worker": worker}
+        assert 0 <= value(seen, "pgsluice_worker_load_ratio", **at) <= 1
+        assert 0 < value(seen, "pgsluice_worker_longest_turn_seconds",
+                         **at) < 60
+    for what in ("clients", "servers"):
+        assert sum(value(seen, "pgsluice_worker_" + what, worker=worker)
+                   for worker in "012") == value(seen, "pgsluice_" + what)
+
+
 def test_readiness_is_that_of_the_databases_of_all(web):
     p = web()
     for name in NAMES:

@@ -701,6 +701,43 @@ static void test_last_fast_tick_may_end_itself(void **state)
 	loop_cancel(&b.task);
 }
 
+static void take_time(struct player *p)
+{
+	const usec_t until = time_precise() + 3 * USEC / 1000;
+
+	while (time_precise() < until)
+		continue;
+	/* as a hold does */
+	time_update();
+	(void)p;
+}
+
+static void test_load_is_measured_if_asked_for(void **state)
+{
+	struct world *w = *state;
+	struct player a = player(w, 'a'), b = player(w, 'b');
+	struct loop_load load;
+
+	a.play = take_time;
+	assert_false(loop_take_load(w->loop, &load));
+	loop_measure(w->loop);
+	loop_again(w->loop, &a.task);
+	assert_string_equal(run(w, 2), "a.");
+	assert_true(loop_take_load(w->loop, &load));
+	assert_true(load.longest >= 3 * USEC / 1000);
+	assert_true(load.busy >= load.longest);
+	assert_true(loop_take_load(w->loop, &load));
+	assert_int_equal(load.busy + load.longest, 0);
+	/* sleep is no load */
+	const usec_t begin = time_precise();
+
+	loop_fast_tick_on(w->loop, &b.task);
+	assert_string_equal(run(w, 8), "a.b.b.b.");
+	loop_cancel(&b.task);
+	assert_true(loop_take_load(w->loop, &load));
+	assert_true(load.busy < time_precise() - begin);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -727,6 +764,7 @@ int main(void)
 		T(test_fast_tick_goes_on_until_it_is_ended),
 		T(test_fast_ticks_may_end_and_begin_each_other),
 		T(test_last_fast_tick_may_end_itself),
+		T(test_load_is_measured_if_asked_for),
 #undef T
 	};
 

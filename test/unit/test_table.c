@@ -200,7 +200,8 @@ static const struct {
 	    RANKS("total_") },
 	{ "COUNTERS", "name t, label t, value i8" },
 	{ "WORKERS", "worker i4, databases i4, pools i4, clients i4, "
-	    "login_clients i4, servers i4" },
+	    "login_clients i4, servers i4, "
+	    "load_percent i4, longest_turn_us i8" },
 };
 
 static void test_columns_are_those_of_the_specification(void **state)
