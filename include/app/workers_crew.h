@@ -13,7 +13,10 @@ struct err;
  * off this one; with one worker there are none. 0, or -1 with e.
  */
 int crew_make(struct app *app, struct err *e);
-/* The workers begin to serve; from here on touch what is theirs in a hold. */
+/*
+ * Each goes to its CPU, and the others begin to serve; from here on touch what is
+ * theirs in a hold.
+ */
 int crew_run(struct app *app, struct err *e);
 /* The workers have stopped, and are taken apart. False: one does not stop. */
 bool crew_end(struct app *app);

@@ -3,9 +3,11 @@
 #include "app/workers_crew.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "app/suspend.h"
 #include "app/workers_parts.h"
+#include "base/cpu_list.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -87,10 +89,23 @@ int crew_make(struct app *app, struct err *e)
 	return 0;
 }
 
+/* Before it allocates anything: what it touches first is near. */
+static void pin(const struct app *app)
+{
+	const int cpu = cpu_list_at(app->config->set.worker_cpus, app->number);
+
+	const int rc = cpu < 0 ? 0 : thread_pin(cpu);
+
+	if (rc != 0)
+		log_warning("worker_cpus: worker %u can't have CPU %d: %s",
+		    app->number, cpu, strerror(rc));
+}
+
 static void run(void *arg)
 {
 	struct app *const app = arg;
 
+	pin(app);
 	app->admin.memory = mem_account();
 	app_run(app);
 }
@@ -99,6 +114,7 @@ int crew_run(struct app *app, struct err *e)
 {
 	struct workers *const ws = app->workers;
 
+	pin(app);
 	if (ws == NULL)
 		return 0;
 	log_share();

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/cpu_list.h"
 #include "base/crypto.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -129,6 +130,8 @@ int config_check_setting(const char *key, const char *value, struct err *e)
 		return require_auth_parse(value, &forbidden, e);
 	if (strcmp(key, "proxy_trusted_nets") == 0)
 		return net_list_check(value, e);
+	if (strcmp(key, "worker_cpus") == 0)
+		return cpu_list_check(value, e);
 	return 0;
 }
 

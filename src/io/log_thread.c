@@ -15,6 +15,7 @@
 #include "base/log_out.h"
 #include "base/ring.h"
 #include "base/time.h"
+#include "io/thread.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -40,6 +41,7 @@ struct lane {
 };
 
 static struct lane lanes[LOG_DESTS];
+static cpu_set_t cpus;	/* for threads */
 
 /* --- on the threads --- */
 
@@ -89,6 +91,7 @@ static void *run(void *arg)
 {
 	struct lane *const l = arg;
 
+	thread_unpin(&cpus);
 	for (;;) {
 		write_queued(l);
 		sleep_on(l);
@@ -246,6 +249,7 @@ void log_thread_start(void)
 	static const struct log_queue queue = { .put = put, .flush = flush,
 		.settle = settle };
 
+	thread_cpus(&cpus);
 	catch_crashes();
 	log_out_set_queue(&queue);
 }

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "io/loop.h"
+#include "io/thread.h"
 
 #define THREADS_MAX 64
 #define GRACE (USEC / 5)	/* for running jobs at the end */
@@ -34,6 +35,7 @@ struct offload {
 	int threads;			/* threads that have not ended */
 	int fd;				/* eventfd: finished is not empty */
 	bool stop;
+	cpu_set_t cpus;			/* for threads */
 	struct loop *loop;		/* borrowed; NULL: not yet */
 	struct loop_watch *watch;	/* owned; the loop's */
 };
@@ -74,6 +76,7 @@ static void *run(void *arg)
 	struct offload *o = l->owner;
 	struct offload_job *j;
 
+	thread_unpin(&o->cpus);
 	pthread_mutex_lock(&o->lock);
 	while ((j = take(o, l)) != NULL) {
 		pthread_mutex_unlock(&o->lock);
@@ -170,6 +173,7 @@ struct offload *offload_new(struct loop *l)
 		mem_free(o);
 		return NULL;
 	}
+	thread_cpus(&o->cpus);
 	o->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (o->fd >= 0)
 		o->watch = loop_watch(l, o->fd, on_finished, o);

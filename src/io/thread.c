@@ -54,3 +54,27 @@ void thread_join(struct thread **tp)
 	pthread_join(t->id, NULL);
 	mem_free(t);
 }
+
+int thread_pin(int cpu)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET((size_t)cpu, &one);
+	return pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+}
+
+void thread_cpus(cpu_set_t *set)
+{
+	if (pthread_getaffinity_np(pthread_self(), sizeof *set, set) != 0)
+		CPU_ZERO(set);
+}
+
+void thread_unpin(const cpu_set_t *set)
+{
+	cpu_set_t ours;
+
+	thread_cpus(&ours);
+	if (CPU_COUNT(&ours) == 1 && CPU_COUNT(set) > 1)
+		(void)pthread_setaffinity_np(pthread_self(), sizeof *set, set);
+}

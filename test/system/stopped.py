@@ -14,13 +14,16 @@ EPOLL = {"x86_64": {"232", "281"}, "aarch64": {"22"}}
 libc = ctypes.CDLL(None, use_errno=True)
 
 
+def comm(pid, tid):
+    """The name of the thread of that number."""
+    return read("/proc/%d/task/%s/comm" % (pid, tid)).decode().strip()
+
+
 def thread(pid, name):
     """The number of the thread of that name."""
-    tasks = "/proc/%d/task" % pid
-    for tid in os.listdir(tasks):
-        with open("%s/%s/comm" % (tasks, tid)) as f:
-            if f.read() == name + "\n":
-                return int(tid)
+    for tid in os.listdir("/proc/%d/task" % pid):
+        if comm(pid, tid) == name:
+            return int(tid)
     raise AssertionError("no thread %r" % name)
 
 

@@ -512,7 +512,7 @@ def other_value(row):
     words = {"pool_mode": "session", "auth_type": "any",
              "unix_socket_mode": "0700", "auth_dbname": "p1",
              "proxy_trusted_nets": "192.0.2.0/24",
-             "login_memory": "1048576"}
+             "login_memory": "1048576", "worker_cpus": "0"}
     if key in words:
         return words[key]
     if key.endswith("_file") or "tls" in key or key in enums():
@@ -586,6 +586,7 @@ def test_reload_names_what_needs_a_restart(pooler):
     ("query_timeout = 5 parsecs", "query_timeout must be a number of"),
     ("max_packet_size = 5 pages", "max_packet_size must be a whole number"),
     ("log_stats = maybe", "log_stats must be 0 or 1"),
+    ("worker_cpus = 0,3-1", 'worker_cpus must be CPUs such as 0-3,8, not "3-1"'),
     ("pool_mode = often", "pool_mode must be one of session, transaction"),
 ])
 def test_bad_values_say_what_is_wrong(pooler, line, why):

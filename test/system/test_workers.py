@@ -1,6 +1,7 @@
 # test_workers.py - several threads serve databases of their own (doc/workers.md).
 # SPDX-License-Identifier: ISC
 import http.client
+import os
 import subprocess
 
 import psycopg
@@ -8,7 +9,7 @@ import pytest
 
 import pq
 from harness import REFERENCE, as_user, binary, free_port, wait_until
-from stopped import stopped
+from stopped import comm, stopped, thread
 from test_http import connect, get, metrics, reasons, value
 
 pytestmark = [pytest.mark.skipif(REFERENCE, reason="not known there"),
@@ -227,6 +228,43 @@ def test_worker_that_hangs_does_not_keep_http_from_answering(web):
     assert value(metrics(p), "pgsluice_databases") == len(NAMES) + 1
     for c in clients:
         assert c.value("select 1") == "1"
+
+
+def names_of(p):
+    return {comm(p.proc.pid, tid)
+            for tid in os.listdir("/proc/%d/task" % p.proc.pid)}
+
+
+def cpus_of(p, name):
+    tid = thread(p.proc.pid, name)
+    return sorted(os.sched_getaffinity(tid))
+
+
+@pytest.mark.setting("worker_cpus")
+def test_workers_are_bound_to_cpus(crew):
+    free = sorted(os.sched_getaffinity(0))
+    two = [free[0], free[-1]]
+    p = crew(worker_cpus="%d,%d" % tuple(two), logfile="pooler.log")
+    wait_until(lambda: {"worker 1", "worker 2"} <= names_of(p))
+    main = sorted(os.sched_getaffinity(p.proc.pid))
+    of_workers = [cpus_of(p, "worker %d" % n) for n in (1, 2)]
+    assert [main, *of_workers] == [[two[0]], [two[1]], [two[0]]]
+    # who helps one of them is not bound
+    p.settings["auth_file"] = p.put("users", '"app" ""\n')
+    p.reload()
+    rest = [sorted(os.sched_getaffinity(int(tid)))
+            for tid in os.listdir("/proc/%d/task" % p.proc.pid)
+            if comm(p.proc.pid, tid) not in ("worker 1", "worker 2")
+            and int(tid) != p.proc.pid]
+    assert rest and all(cpus == free for cpus in rest), rest
+    for name in NAMES[:4]:
+        assert p.raw(database=name).value("select 1") == "1"
+
+
+def test_cpu_that_is_not_there_is_told(crew):
+    p = crew(worker_cpus="1023")
+    p.wait_log("worker_cpus: worker [012] can't have CPU 1023", count=3)
+    assert p.raw(database=NAMES[0]).value("select 1") == "1"
 
 
 def test_cancel_and_kill_find_the_worker(crew, pg):

@@ -171,6 +171,7 @@ static const struct {
 	{ "max_pinned", "-1", true },
 	{ "pin_timeout", "0", true },
 	{ "workers", "1", false },
+	{ "worker_cpus", "", false },
 };
 
 static void test_rows_are_those_of_show_config(void **state)
