@@ -11,6 +11,7 @@
 #include "session/sessions.h"
 
 struct bell;
+struct carried;
 struct client;
 struct err;
 struct http;
@@ -70,6 +71,7 @@ struct app {
 	struct client *reserve_user;	/* the borrower; NULL = nobody */
 	int passed;			/* sockets of the service manager */
 	struct takeover *takeover;	/* owned: of one that ends; NULL */
+	struct carried *carried;	/* owned by the first; NULL */
 	bool pidfile_written;		/* by us: to be removed */
 	int starter;			/* owned: waits for our word; 0 = none */
 };

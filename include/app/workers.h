@@ -18,6 +18,9 @@ void workers_let_go(struct app *app);
 /* The one after app, in a hold; NULL: that was the last. */
 struct app *workers_next(const struct app *app);
 
+/* The one that has a database of that name. */
+struct app *workers_home(struct app *app, const char *database);
+
 /*
  * Now and then, on each: says that it turns, and the first one looks whether the
  * others do. Who hangs is named in the log.

@@ -7,9 +7,13 @@
 
 struct thread;
 
-/* Signals are the first thread's. name: 15 letters. NULL: there can be none. */
+/*
+ * It waits for thread_go(), which can't fail. Signals are the first thread's.
+ * name: 15 letters. NULL: there can be none.
+ */
 struct thread *thread_start(const char *name, void (*run)(void *arg),
     void *arg);
+void thread_go(struct thread *t);
 /* Wait until run() has returned. */
 void thread_join(struct thread **t);
 

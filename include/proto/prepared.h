@@ -41,11 +41,12 @@ struct prepared {
 };
 
 struct prepared_table *prepared_table_new(void);
+/* One of several, of which no two give the same name. Before the first name. */
+void prepared_table_divide(struct prepared_table *t, unsigned at, unsigned of);
 void prepared_table_free(struct prepared_table **t);
 /* For tests: how many texts are kept; bytes of texts and names. */
 size_t prepared_table_count(const struct prepared_table *t);
 size_t prepared_table_bytes(const struct prepared_table *t);
-
 /* A new reference. NULL: not in the table. */
 struct prepared *prepared_lookup(struct prepared_table *t, const void *body,
     size_t len);
@@ -53,17 +54,16 @@ struct prepared *prepared_lookup(struct prepared_table *t, const void *body,
 size_t prepared_text_bytes(size_t len);
 size_t prepared_name_bytes(const char *name);
 /*
- * Stay within limit when that many bytes are added: forget texts that no
- * client has a name for, the first that lost its last one first. Returns
- * false when that is not enough. 0 = no limit.
+ * Stay within limit (0: none) when that many bytes are added: forget texts that no
+ * client has a name for, the first that lost its last one first. False: not enough.
  */
 bool prepared_table_make_room(struct prepared_table *t, size_t bytes,
     size_t limit);
 struct prepared *prepared_get(struct prepared_table *t, const void *body,
     size_t len);		/* the same, or add it. NULL: no memory */
 /*
- * The same under a name that another process gave it ("PGBOUNCER_<n>"); new
- * ones will have others. NULL: no memory, or it has another name here.
+ * The same under a name from another process ("PGBOUNCER_<n>"), which no new one gets;
+ * retired if the text has another name here. NULL: no memory, or not its text.
  */
 struct prepared *prepared_adopt(struct prepared_table *t, const char *name,
     const void *body, size_t len);

@@ -23,6 +23,7 @@
 
 struct admin;
 struct baggage_table;
+struct carried;
 struct client;
 struct dns;
 struct login;
@@ -66,6 +67,7 @@ struct sessions {
 	void *app;			/* of client_ops.return_reserve */
 
 	struct client *by_key;		/* uthash: clients by cancel key */
+	const struct carried *carried;	/* keys of several workers; NULL */
 	struct peer *peers;		/* uthash: peers asked already */
 	struct cursor_list all_clients, all_servers;	/* the oldest first */
 	uint64_t last_id;		/* of clients and servers */

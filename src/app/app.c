@@ -31,6 +31,7 @@
 #include "proto/params.h"
 #include "proto/prepared.h"
 #include "session/broker.h"
+#include "session/carried.h"
 #include "session/client.h"
 #include "session/login_guess.h"
 #include "session/peer.h"
@@ -104,9 +105,12 @@ int app_init(struct app *app)
 	app->catalog = ss->catalog = catalog_new_part(app->config,
 	    divide(app));
 	ss->baggage = baggage_table_new();
-	return ss->params == NULL || ss->prepared == NULL ||
-	    ss->baggage == NULL ||
-	    app->catalog == NULL ? -1 : 0;
+	if (ss->params == NULL || ss->prepared == NULL ||
+	    ss->baggage == NULL || app->catalog == NULL)
+		return -1;
+	/* another process may put together what several workers have */
+	prepared_table_divide(ss->prepared, ss->worker, 1 + ss->others);
+	return 0;
 }
 
 static void on_address_lost(void *arg, const char *name,
@@ -307,6 +311,7 @@ void app_fini(struct app *app)
 	bell_free(&app->bell);
 	if (app->first == NULL)
 		ledger_book_free(&app->book);
+	carried_free(&app->carried);
 	loop_free(&app->loop);
 	load_clear(&app->load);
 	set_persist_fini(app);

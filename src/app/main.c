@@ -84,9 +84,6 @@ static void check_reboot(const struct app *app, const char *path)
 {
 	if (app->passed > 0)
 		log_fatal("cannot reboot under service manager");
-	if (app->config->set.workers > 1)
-		log_fatal("online restart can't be done with several workers "
-		    "yet");
 	log_warning("Online restart is deprecated, use so_reuseport instead");
 	if (path == NULL)
 		log_fatal("online restart needs unix_socket_dir");
@@ -256,6 +253,8 @@ static void start(struct app *app)
 	    listener_open_all(app, &e) < 0)
 		log_fatal("%s", e.text);
 	http_apply(app->http);
+	if (crew_start(app, &e) < 0)
+		log_fatal("%s", e.text);
 	if (t != NULL && takeover_finish(&t, app, &e) < 0)
 		log_fatal("%s", e.text);
 	/*
@@ -266,8 +265,7 @@ static void start(struct app *app)
 		ready_tell(app);
 	}
 	log_thread_start();
-	if (crew_run(app, &e) < 0)
-		log_fatal("%s", e.text);
+	crew_go(app);
 }
 
 static int run(struct app *app)

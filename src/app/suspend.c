@@ -109,9 +109,11 @@ void suspend_turn(struct app *app)
 	const bool is_patient = time_now() - app->suspend_since < PATIENCE;
 	const char *const why = why_over(app);
 
-	if (why != NULL) {
+	/* all go on together: where a worker hangs, later */
+	if (why != NULL && workers_hold(app)) {
 		log_info("%s", why);
 		app_resume(app);
+		workers_let_go(app);
 		return;
 	}
 	const unsigned moving = suspension_turn(&app->ss, is_patient);

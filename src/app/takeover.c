@@ -13,6 +13,7 @@
 #include "app/ready.h"
 #include "app/takeover_talk.h"
 #include "app/turnstile.h"
+#include "app/workers.h"
 #include "base/crypto.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -20,6 +21,8 @@
 #include "io/socket.h"
 #include "pool/credentials.h"
 #include "proto/msg.h"
+#include "proto/prepared.h"
+#include "session/carried.h"
 #include "session/client.h"
 #include "session/suspension.h"
 #include "session/snapshot.h"
@@ -44,6 +47,7 @@ struct takeover {
 	int turnstile;		/* nobody else does so; -1: not held */
 	struct row *rows;	/* LL list, owned */
 	struct row *last;
+	size_t count;		/* rows */
 	usec_t told;		/* when the old process was told to end */
 	usec_t ended;		/* when its connection was found ended; 0 */
 	bool is_late;		/* that took too long, and is told */
@@ -104,6 +108,7 @@ static int keep_row(struct takeover *t, const struct talk_message *m,
 	else
 		t->last->next = r;
 	t->last = r;
+	t->count++;
 	if (r->body == NULL)
 		return err_nomem(e);
 	memcpy(r->body, m->body, m->len);
@@ -232,6 +237,8 @@ static int restore_session(struct app *app, struct row *r,
 
 	if (h.user == NULL || h.database == NULL)
 		return no_state(e);
+	struct app *const home = workers_home(app, h.database);
+
 	state = talk_heap_bytes(row, TALK_STATE, &h.len);
 	if (state == NULL)
 		return no_state(e);
@@ -239,13 +246,13 @@ static int restore_session(struct app *app, struct row *r,
 	r->fd = -1;
 	e->text[0] = '\0';
 	if (strcmp(talk_value(row, TALK_TASK), "client") == 0)
-		r->client = snapshot_read_client(&app->ss, &h, e);
+		r->client = snapshot_read_client(&home->ss, &h, e);
 	else
-		r->server = snapshot_read_server(&app->ss, &h, e);
+		r->server = snapshot_read_server(&home->ss, &h, e);
 	secret_wipe(state, h.len);
 	mem_free(state);
 	if (r->client != NULL || r->server != NULL) {
-		learn_secrets(app->catalog, r->client != NULL ?
+		learn_secrets(home->catalog, r->client != NULL ?
 		    r->client->pc.pool : r->server->ps.pool, row);
 		return 0;
 	}
@@ -316,18 +323,56 @@ static void link_rows(const struct takeover *t)
 	}
 }
 
+/* --- what several workers need to know of it --- */
+
+/* The keys that clients have name a worker of the other process. */
+static int carry_keys(const struct takeover *t, struct app *app, struct err *e)
+{
+	const struct row *r;
+
+	app->carried = carried_new(t->count);
+	if (app->carried == NULL)
+		return err_nomem(e);
+	LL_FOREACH(t->rows, r) {
+		if (r->client != NULL && r->client->hh.tbl != NULL)
+			carried_add(app->carried, r->client->key,
+			    r->client->ss->worker);
+	}
+	for (struct app *w = app; w != NULL; w = workers_next(w))
+		w->ss.carried = app->carried;
+	return 0;
+}
+
+/* The next process may put all their statements together. */
+static void skip_names(struct app *app)
+{
+	uint64_t last = 0;
+
+	for (const struct app *w = app; w != NULL; w = workers_next(w)) {
+		const uint64_t own = prepared_last(w->ss.prepared);
+
+		last = own > last ? own : last;
+	}
+	for (struct app *w = app; w != NULL; w = workers_next(w))
+		prepared_skip(w->ss.prepared, last);
+}
+
 int takeover_restore(struct takeover *t, struct app *app, struct err *e)
 {
 	struct row *r;
 
 	/* what ends us now must leave the others' files alone */
-	app->ss.suspended = true;
+	for (struct app *w = app; w != NULL; w = workers_next(w))
+		w->ss.suspended = true;
 	LL_FOREACH(t->rows, r) {
 		if (restore_row(t, app, r, e) < 0)
 			return err_prepend(e, "cannot take over: ");
 	}
 	link_rows(t);
-	return 0;
+	if (app->workers == NULL)
+		return 0;
+	skip_names(app);
+	return carry_keys(t, app, e);
 }
 
 /* --- the end of the other --- */
@@ -358,8 +403,10 @@ int takeover_finish(struct takeover **tp, struct app *app, struct err *e)
 
 	if (tell_to_end(t, e) < 0)
 		return err_prepend(e, "cannot take over: ");
-	app->ss.suspended = false;
-	suspension_end(&app->ss);
+	for (struct app *w = app; w != NULL; w = workers_next(w)) {
+		w->ss.suspended = false;
+		suspension_end(&w->ss);
+	}
 	LL_FOREACH(t->rows, r) {
 		if (r->client != NULL && client_is_open(r->client))
 			snapshot_go_on(r->client);

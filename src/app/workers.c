@@ -53,6 +53,13 @@ struct app *workers_next(const struct app *app)
 	return app->next;
 }
 
+struct app *workers_home(struct app *app, const char *database)
+{
+	for (unsigned n = catalog_home(app->catalog, database); n > 0; n--)
+		app = app->next;
+	return app;
+}
+
 /* --- does each of them turn? --- */
 
 static void look_at(struct worker *w)

@@ -110,7 +110,7 @@ static void run(void *arg)
 	app_run(app);
 }
 
-int crew_run(struct app *app, struct err *e)
+int crew_start(struct app *app, struct err *e)
 {
 	struct workers *const ws = app->workers;
 
@@ -128,6 +128,14 @@ int crew_run(struct app *app, struct err *e)
 			    "cannot start a thread for each worker");
 	}
 	return 0;
+}
+
+void crew_go(struct app *app)
+{
+	const unsigned count = app->workers == NULL ? 0 : app->workers->count;
+
+	for (unsigned i = 0; i < count; i++)
+		thread_go(app->workers->at[i]->thread);
 }
 
 static void end_worker(struct worker *w)

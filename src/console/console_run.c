@@ -121,17 +121,21 @@ void console_run(struct console *k, const struct statement *st,
 /* SHOW FDS, for a process that goes on with our sockets. */
 static void pass_fds(struct console *k, const struct statement *st)
 {
+	const struct admin *const a = k->admin;
+	const bool several = a->next != NULL;
 	struct err e;
 
-	if (k->admin->next != NULL)
-		console_error(k, (err_set(&e, ERRCODE_FEATURE_NOT_SUPPORTED,
-		    "descriptors can't be passed with several workers yet"),
-		    &e));
-	else if (fds_pass(k, st->show.view, &e) == 0)
+	if (several && a->ops->hold(a->app, &e) < 0) {
+		console_error(k, &e);
+		return;
+	}
+	if (fds_pass(k, st->show.view, &e) == 0)
 		console_complete(k, statement_tag(st));
 	else
 		client_close_cause(k->client,
 		    close_cause_err(CLOSE_FDS_NOT_PASSED, &e));
+	if (several)
+		a->ops->let_go(a->app);
 }
 
 /* Description, rows and all. */

@@ -369,7 +369,8 @@ int fds_pass(struct console *k, const struct view *v, struct err *e)
 	if (!to.failed)
 		with.rows(k->admin, &with, &to.sink);
 	/* some may have arrived, even where it failed: the successor decides */
-	suspension_give(k->admin->ss);
+	for (const struct admin *a = k->admin; a != NULL; a = a->next)
+		suspension_give(a->ss);
 	if (!to.failed)
 		return 0;
 	return err_set(e, ERRCODE_SYSTEM_ERROR,

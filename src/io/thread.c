@@ -10,6 +10,7 @@
 
 struct thread {
 	pthread_t id;
+	pthread_mutex_t gate;	/* locked until it may begin */
 	void (*run)(void *arg);
 	void *arg;
 };
@@ -18,8 +19,15 @@ static void *begin(void *arg)
 {
 	struct thread *const t = arg;
 
+	pthread_mutex_lock(&t->gate);
+	pthread_mutex_unlock(&t->gate);
 	t->run(t->arg);
 	return NULL;
+}
+
+void thread_go(struct thread *t)
+{
+	pthread_mutex_unlock(&t->gate);
 }
 
 struct thread *thread_start(const char *name, void (*run)(void *), void *arg)
@@ -31,12 +39,16 @@ struct thread *thread_start(const char *name, void (*run)(void *), void *arg)
 		return NULL;
 	t->run = run;
 	t->arg = arg;
+	pthread_mutex_init(&t->gate, NULL);
+	pthread_mutex_lock(&t->gate);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	const int rc = pthread_create(&t->id, NULL, begin, t);
 
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc != 0) {
+		thread_go(t);
+		pthread_mutex_destroy(&t->gate);
 		mem_free(t);
 		return NULL;
 	}
@@ -52,6 +64,7 @@ void thread_join(struct thread **tp)
 	if (t == NULL)
 		return;
 	pthread_join(t->id, NULL);
+	pthread_mutex_destroy(&t->gate);
 	mem_free(t);
 }
 

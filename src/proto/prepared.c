@@ -20,12 +20,23 @@ struct prepared_table {
 	struct prepared *unused;		/* DL list: in use by servers,
 						 * by no client */
 	uint64_t last;			/* number of the newest name */
+	unsigned step;			/* from one to the next */
 	size_t bytes;
 };
 
 struct prepared_table *prepared_table_new(void)
 {
-	return mem_zalloc(sizeof(struct prepared_table));
+	struct prepared_table *const t = mem_zalloc(sizeof *t);
+
+	if (t != NULL)
+		t->step = 1;
+	return t;
+}
+
+void prepared_table_divide(struct prepared_table *t, unsigned at, unsigned of)
+{
+	t->last = at;
+	t->step = of;
 }
 
 void prepared_table_free(struct prepared_table **tp)
@@ -109,7 +120,7 @@ struct prepared *prepared_get(struct prepared_table *t, const void *body,
 {
 	struct prepared *const p = prepared_lookup(t, body, len);
 
-	return p != NULL ? p : add(t, ++t->last, body, len);
+	return p != NULL ? p : add(t, t->last += t->step, body, len);
 }
 
 uint64_t prepared_last(const struct prepared_table *t)
@@ -119,8 +130,9 @@ uint64_t prepared_last(const struct prepared_table *t)
 
 void prepared_skip(struct prepared_table *t, uint64_t last)
 {
+	/* in whole steps: it gives no name of another one's */
 	if (last > t->last)
-		t->last = last;
+		t->last += (last - t->last + t->step - 1) / t->step * t->step;
 }
 
 /* The number that a name of ours has; 0: name is not ours. */
@@ -155,6 +167,15 @@ static struct prepared *adopt(struct prepared *p, bool retired)
 	return p;
 }
 
+static struct prepared *find_retired(const struct prepared_table *t,
+    const char *name)
+{
+	struct prepared *p = NULL;
+
+	HASH_FIND(hh, t->retired, name, (unsigned)strlen(name) + 1, p);
+	return p;
+}
+
 struct prepared *prepared_adopt(struct prepared_table *t, const char *name,
     const void *body, size_t len)
 {
@@ -164,7 +185,9 @@ struct prepared *prepared_adopt(struct prepared_table *t, const char *name,
 	if (p != NULL && strcmp(p->name, name) == 0)
 		return p;
 	prepared_unref(p);
-	if (p != NULL || number == 0)
+	if (p != NULL || find_retired(t, name) != NULL)
+		return prepared_adopt_retired(t, name, body, len);
+	if (number == 0)
 		return NULL;
 	prepared_skip(t, number);
 	return adopt(make(t, number, body, len), false);
@@ -174,9 +197,8 @@ struct prepared *prepared_adopt_retired(struct prepared_table *t,
     const char *name, const void *body, size_t len)
 {
 	const uint64_t number = number_of(name);
-	struct prepared *p = NULL;
+	struct prepared *const p = find_retired(t, name);
 
-	HASH_FIND(hh, t->retired, name, (unsigned)strlen(name) + 1, p);
 	if (p != NULL)
 		return p->len == len && memcmp(p->body, body, len) == 0 ?
 		    prepared_ref(p) : NULL;

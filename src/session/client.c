@@ -20,6 +20,7 @@
 #include "proto/prepared.h"
 #include "proto/report.h"
 #include "proto/writer.h"
+#include "session/carried.h"
 #include "session/channels.h"
 #include "session/server.h"
 #include "session/sessions.h"
@@ -285,6 +286,13 @@ static struct client *find_id(struct sessions *ss, const uint8_t *key)
 	return c;
 }
 
+/* Has another client the key of c, or did one bring it from another process? */
+static bool has_known_key(const struct client *c)
+{
+	return find_id(c->ss, c->key) != NULL ||
+	    carried_find(c->ss->carried, c->key) >= 0;
+}
+
 /* spec/pooling.md section 18, "Client key"; one of 3.2 begins with as many. */
 void client_new_key(struct client *c)
 {
@@ -299,7 +307,7 @@ void client_new_key(struct client *c)
 		cancel_key_stamp(c->key, peer);
 		if (c->ss->others > 0)
 			cancel_key_set_worker(c->key, c->ss->worker);
-	} while (find_id(c->ss, c->key) != NULL);
+	} while (has_known_key(c));
 	/* without memory it is not found, and its cancels are dropped */
 	HASH_ADD(hh, c->ss->by_key, key, CLIENT_KEY_BYTES, c);
 }

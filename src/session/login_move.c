@@ -8,6 +8,7 @@
 #include "io/tls.h"
 #include "proto/cancel_key.h"
 #include "proto/params.h"
+#include "session/carried.h"
 #include "session/client.h"
 #include "session/login_lobby.h"
 #include "session/login_parts.h"
@@ -48,13 +49,32 @@ static unsigned home_of_database(const struct sessions *ss,
 	    catalog_home(ss->catalog, n.database);
 }
 
+/* Where is the client of a key that another process gave? -1: it is ours. */
+static int find_carried(const struct sessions *ss, const uint8_t *key)
+{
+	uint8_t whole[CANCEL_KEY_BYTES];
+	const int worker = carried_find(ss->carried, key);
+
+	if (worker >= 0 || sessions_settings(ss)->peer_id <= 0)
+		return worker;
+	/* a peer may have passed it on */
+	memcpy(whole, key, sizeof whole);
+	cancel_key_restore(whole);
+	return carried_find(ss->carried, whole);
+}
+
 /* Requests with the key of a peer, or with no key, stay with this worker. */
 static unsigned home_of_key(const struct sessions *ss, const struct startup *m)
 {
 	const int own = sessions_settings(ss)->peer_id;
 
-	if (m->body_len < CANCEL_KEY_BYTES ||
-	    (own > 0 && cancel_key_peer(m->body) != own))
+	if (m->body_len < CANCEL_KEY_BYTES)
+		return ss->worker;
+	const int carried = find_carried(ss, m->body);
+
+	if (carried >= 0)
+		return (unsigned)carried;
+	if (own > 0 && cancel_key_peer(m->body) != own)
 		return ss->worker;
 	const unsigned worker = cancel_key_worker(m->body);
 

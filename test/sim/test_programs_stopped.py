@@ -5,6 +5,7 @@
 seed, SIM_CLIENTS how many run at once. What a client sends is cut at random,
 and after some of the pieces it waits until all has stood still.
 """
+import itertools
 import os
 import random
 import threading
@@ -97,13 +98,16 @@ class Suspending:
 
 
 class Restarting:
+    """Each process has another number of workers."""
     share = 0.1
 
     def __init__(self, pooler, p):
         self.pooler, self.p = pooler, p
+        self.workers = itertools.cycle([1, 2, 4])
 
     def __call__(self):
-        old, self.p = self.p, take_over(self.pooler, self.p)
+        old, self.p = self.p, take_over(self.pooler, self.p,
+                                        workers=next(self.workers))
         old.logfile.close()
 
 

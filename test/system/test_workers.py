@@ -11,6 +11,7 @@ import pq
 from harness import REFERENCE, as_user, binary, free_port, wait_until
 from stopped import comm, stopped, thread
 from test_http import connect, get, metrics, reasons, value
+from test_takeover import take_over
 
 pytestmark = [pytest.mark.skipif(REFERENCE, reason="not known there"),
               pytest.mark.setting("workers")]
@@ -577,8 +578,47 @@ def test_nor_by_set_or_reload(crew):
     assert p.raw(database="d0").value("select 1") == "1"
 
 
-def test_descriptors_are_not_passed_yet(crew):
-    p = crew()
-    with p.raw("pgbouncer", "pgbouncer", unix=True) as successor:
-        e = successor.try_query("show fds").errors[0]
-        assert e.code == "0A000" and "several workers" in e.message
+# --- online restart: to another number of workers -------------------------
+
+def cancel_each(p, pg, clients):
+    """Each key ends the query of its client, and no other."""
+    for c in clients:
+        c.send(pq.query("select pg_sleep(60), 'busy'"))
+    wait_until(lambda: len(pg.backends(
+        where="state = 'active' and query ~ 'bus[y]'")) == len(clients))
+    for n, c in enumerate(clients):
+        pq.send_cancel(p.port, c.key)
+        assert c.recv_until().errors[0].code == "57014"
+        assert not any(o.readable() for o in clients[n + 1:])
+
+
+def test_restart_with_other_workers(crew, pooler, pg):
+    """Sessions find their homes, whatever they are amid; one text that has had
+    a name from each worker goes on to have all of them."""
+    p = crew(workers=1, max_prepared_statements=5, session_state="keep",
+             default_pool_size=1)
+    clients = [p.raw(database=name) for name in NAMES[:12]]
+    for n, c in enumerate(clients):
+        c.query(f"set work_mem = '{1000 + n}kB'")
+    for c in clients[:6]:
+        c.query("begin")
+        c.query("create temp table t (a int)")
+    for turn, workers in enumerate((2, 4, 2, 1, 3)):
+        # known to some under a name of the last process, to others not
+        for n, c in enumerate(clients):
+            assert c.extended("select $1::int + 1", ["1"]).rows == [["2"]]
+            c.extended(f"select $1::int + {n % 3}", ["1"], f"s{turn}")
+        p = take_over(pooler, p, workers=workers)
+        for n, c in enumerate(clients):
+            assert c.value("show work_mem") == f"{1000 + n}kB"
+            for known in range(turn + 1):
+                c.send(pq.bind(f"s{known}", ["40"]), pq.execute(), pq.sync())
+                assert c.recv_until().rows == [[str(40 + n % 3)]]
+        for name in NAMES[6:10]:
+            with p.raw(database=name) as late:
+                assert late.extended("select $1::int + 1", ["1"], "s0").rows \
+                    == [["2"]]
+        cancel_each(p, pg, clients[6:])
+    for c in clients[:6]:
+        assert c.value("select count(*) from t") == "0"
+        c.query("rollback")

@@ -55,6 +55,7 @@ static void start(struct hold *h, struct other others[LOOPS])
 		assert_int_equal(hold_join(h, others[i].loop), 0);
 		others[i].thread = thread_start("other", run, &others[i]);
 		assert_non_null(others[i].thread);
+		thread_go(others[i].thread);
 	}
 }
 

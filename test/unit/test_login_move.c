@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "login_test.h"
 
+#include "session/carried.h"
 #include "session/login_move.h"
 
 #define ASKED "R\0\0\0\10\0\0\0\3"	/* AuthenticationCleartextPassword */
@@ -178,6 +179,34 @@ static void test_key_of_no_worker_stays(void **state)
 	assert_int_equal(st.canceled, 1);
 }
 
+/* Whatever worker of the other process it names; one that was passed on, too. */
+static void test_key_of_another_process_is_known(void **state)
+{
+	struct carried *k = carried_new(2);
+
+	(void)state;
+	carried_add(k, (const uint8_t *)"123\1" "5678", 0);
+	carried_add(k, (const uint8_t *)"abc\377" "5673", 1);
+	st.ss.carried = k;
+	stranger("");
+	guest_says(0, CANCEL "\1" "5678", 16);
+	assert_null(mail.c);
+	assert_int_equal(st.canceled, 1);
+	stranger("");
+	guest_says(1, "\0\0\0\20\4\322\26\56" "abc\377" "5671", 16);
+	assert_null(mail.c);
+	assert_int_equal(st.canceled, 2);
+	st.set->peer_id = 7;
+	stranger("");
+	guest_says(2, "\0\0\0\20\4\322\26\56" "abc\377" "5671", 16);
+	assert_int_equal(mail.to, 1);
+	arrive();
+	assert_int_equal(st.canceled, 3);
+	assert_int_equal(carried_find(k, (const uint8_t *)"12345678"), -1);
+	st.ss.carried = NULL;
+	carried_free(&k);
+}
+
 #define CASE(t) cmocka_unit_test_setup_teardown(t, setup, login_teardown)
 
 int main(void)
@@ -192,6 +221,7 @@ int main(void)
 		CASE(test_room_is_that_of_all_workers),
 		CASE(test_cancel_request_goes_by_its_key),
 		CASE(test_key_of_no_worker_stays),
+		CASE(test_key_of_another_process_is_known),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -60,6 +60,7 @@ static void test_all_arrive_in_order(void **state)
 	(void)state;
 	assert_non_null(m);
 	assert_non_null(t);
+	thread_go(t);
 	for (unsigned n = 0; n < MANY;) {
 		if (mailbox_has_room(m))
 			put(m, n++);

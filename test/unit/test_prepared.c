@@ -308,6 +308,58 @@ static void test_what_was_retired_elsewhere_is_so_here(void **state)
 	prepared_unref(old);
 }
 
+/* Of two workers of another process each has given the text a name. */
+static void test_text_has_a_name_from_each_worker(void **state)
+{
+	struct fixture *f = *state;
+	struct prepared *first = prepared_adopt(f->t, "PGBOUNCER_8", "x\0\0", 4);
+	struct prepared *other = prepared_adopt(f->t, "PGBOUNCER_9", "x\0\0", 4);
+	struct prepared *same = prepared_adopt(f->t, "PGBOUNCER_9", "x\0\0", 4);
+
+	assert_false(first->retired);
+	assert_string_equal(other->name, "PGBOUNCER_9");
+	assert_ptr_equal(other, same);
+	prepared_unref(same);
+	same = prepared_get(f->t, "x\0\0", 4);
+	assert_ptr_equal(first, same);
+	prepared_unref(same);
+	/* the name goes on to be one statement, when the other text is gone */
+	prepared_unref(first);
+	same = prepared_adopt(f->t, "PGBOUNCER_9", "x\0\0", 4);
+	assert_ptr_equal(other, same);
+	prepared_unref(same);
+	assert_null(prepared_adopt(f->t, "PGBOUNCER_9", "y\0\0", 4));
+	prepared_unref(other);
+}
+
+static void assert_next_name(struct prepared_table *t, const char *body,
+    const char *name)
+{
+	struct prepared *p = prepared_get(t, body, 2);
+
+	assert_string_equal(p->name, name);
+	prepared_unref(p);
+}
+
+static void test_tables_of_workers_give_names_of_their_own(void **state)
+{
+	struct prepared_table *t = prepared_table_new();
+
+	(void)state;
+	prepared_table_divide(t, 2, 3);
+	assert_next_name(t, "a", "PGBOUNCER_5");
+	assert_next_name(t, "b", "PGBOUNCER_8");
+	prepared_skip(t, 8);
+	assert_next_name(t, "c", "PGBOUNCER_11");
+	prepared_skip(t, 12);
+	assert_next_name(t, "d", "PGBOUNCER_17");
+	prepared_table_free(&t);
+	t = prepared_table_new();
+	prepared_table_divide(t, 0, 3);
+	assert_next_name(t, "a", "PGBOUNCER_3");
+	prepared_table_free(&t);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -319,6 +371,9 @@ int main(void)
 		CASE(test_room_is_made_of_what_no_client_has),
 		CASE(test_names_are_found_by_the_servers_name),
 		CASE(test_what_was_retired_elsewhere_is_so_here),
+		CASE(test_text_has_a_name_from_each_worker),
+		cmocka_unit_test(
+		    test_tables_of_workers_give_names_of_their_own),
 		CASE(test_least_recently_used_is_first),
 		CASE(test_undo_reverses_each_change),
 		CASE(test_undo_without_client_or_statement),
