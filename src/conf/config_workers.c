@@ -23,11 +23,6 @@ static bool asks_other_database(const struct config *c)
 	return is_text(c->set.auth_dbname);
 }
 
-static bool has_peers(const struct config *c)
-{
-	return c->peers != NULL || c->set.peer_id != 0;
-}
-
 bool config_keeps_state(const struct config *c)
 {
 	bool keeps = c->set.session_state != STATE_FORGET;
@@ -46,7 +41,6 @@ int config_check_workers(const struct config *c, struct err *e)
 		const char *what;
 	} rows[] = {
 		{ asks_other_database, "auth_dbname" },
-		{ has_peers, "peer_id and [peers]" },
 	};
 
 	if (c->set.workers <= 1)

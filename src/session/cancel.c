@@ -47,7 +47,8 @@ static bool is_of_peer(const struct sessions *ss, const uint8_t *key,
 {
 	const int own = sessions_settings(ss)->peer_id;
 
-	return own > 0 && len >= CLIENT_KEY_BYTES &&
+	/* the first worker alone talks to peers, and gets their keys */
+	return own > 0 && ss->worker == 0 && len >= CLIENT_KEY_BYTES &&
 	    len <= CLIENT_KEY_MAX &&
 	    cancel_key_peer(key) != own;
 }

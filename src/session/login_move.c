@@ -63,18 +63,26 @@ static int find_carried(const struct sessions *ss, const uint8_t *key)
 	return carried_find(ss->carried, whole);
 }
 
+/* It may look so by chance, if it was given before the peers were known. */
+static bool is_of_peer(const struct sessions *ss, const uint8_t *key)
+{
+	const int own = sessions_settings(ss)->peer_id;
+	const int id = cancel_key_peer(key);
+
+	return own > 0 && id != own &&
+	    config_find_peer(ss->catalog->config, id) != NULL;
+}
+
 /* Requests with the key of a peer, or with no key, stay with this worker. */
 static unsigned home_of_key(const struct sessions *ss, const struct startup *m)
 {
-	const int own = sessions_settings(ss)->peer_id;
-
 	if (m->body_len < CANCEL_KEY_BYTES)
 		return ss->worker;
 	const int carried = find_carried(ss, m->body);
 
 	if (carried >= 0)
 		return (unsigned)carried;
-	if (own > 0 && cancel_key_peer(m->body) != own)
+	if (is_of_peer(ss, m->body))
 		return ss->worker;
 	const unsigned worker = cancel_key_worker(m->body);
 

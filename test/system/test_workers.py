@@ -552,7 +552,6 @@ def test_drain_tells_the_clients_of_all_to_go(crew):
 @pytest.mark.parametrize("line, what", [
     ("auth_dbname = d0", "auth_dbname"),
     ("[databases]\nd1 = auth_dbname=d0", "auth_dbname"),
-    ("peer_id = 5", "peer_id and [peers]"),
 ])
 def test_what_can_not_be_done_yet_is_refused(tmp_path, line, what):
     path = tmp_path / "pooler.ini"
@@ -590,6 +589,19 @@ def cancel_each(p, pg, clients):
         pq.send_cancel(p.port, c.key)
         assert c.recv_until().errors[0].code == "57014"
         assert not any(o.readable() for o in clients[n + 1:])
+
+
+def test_cancel_by_way_of_a_peer(crew, pg):
+    """the first worker passes it on, and gives away what comes from a peer"""
+    both = [crew(start=False, peer_id=n) for n in (1, 2)]
+    for p in both:
+        p.extra = "[peers]\n" + "".join(
+            f"{o.settings['peer_id']} = host=127.0.0.1 port={o.port}\n"
+            for o in both)
+        p.start()
+    for p, other in (both, both[::-1]):
+        cancel_each(other, pg, [p.raw(database=n) for n in NAMES[:6]])
+        assert len(other.show("peer_pools")) == 1
 
 
 def test_restart_with_other_workers(crew, pooler, pg):

@@ -179,6 +179,18 @@ static void test_key_of_no_worker_stays(void **state)
 	assert_int_equal(st.canceled, 1);
 }
 
+/* Those that were given before there were peers look like any. */
+static void test_key_of_no_peer_goes_by_its_worker(void **state)
+{
+	(void)state;
+	st.set->peer_id = 7;
+	stranger("");
+	guest_says(0, CANCEL "\1" "5678", 16);
+	assert_int_equal(mail.to, 1);
+	arrive();
+	assert_int_equal(st.canceled, 1);
+}
+
 /* Whatever worker of the other process it names; one that was passed on, too. */
 static void test_key_of_another_process_is_known(void **state)
 {
@@ -221,6 +233,7 @@ int main(void)
 		CASE(test_room_is_that_of_all_workers),
 		CASE(test_cancel_request_goes_by_its_key),
 		CASE(test_key_of_no_worker_stays),
+		CASE(test_key_of_no_peer_goes_by_its_worker),
 		CASE(test_key_of_another_process_is_known),
 	};
 
