@@ -3,6 +3,7 @@
 #ifndef APP_APP_H
 #define APP_APP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "app/janitor.h"
@@ -38,6 +39,7 @@ struct app {
 	struct workers *workers;	/* owned by the first; NULL: it is alone */
 	struct bell *bell;		/* owned: rings when it is called */
 	struct ledger_book *book;	/* the same: of users, for all workers */
+	atomic_uint clients;		/* the first's: sockets at all workers */
 	struct loop *loop;		/* owned */
 	struct config *config;		/* in force; counted */
 	struct config *loaded;		/* the first's: as read last; counted */

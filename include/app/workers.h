@@ -29,11 +29,11 @@ void workers_watch(struct app *app);
 /* Does none of them hang? On the first one. */
 bool workers_turn(const struct app *app);
 
-/* Clients on their way to another worker. */
+/* Clients on their way to another worker; of the first one, in a hold. */
 unsigned workers_count_mailed(const struct app *app);
 
-/* For client_ops; on the first one. */
-unsigned workers_count_clients(void *app);
+/* For client_ops; the first of these on the first one only. */
+bool workers_take(void *app, unsigned worker);
 bool workers_may_send(void *app, unsigned worker);
 void workers_send(void *app, struct client *c, unsigned worker);
 

@@ -13,18 +13,23 @@ struct hold;
 struct mailbox;
 struct thread;
 
+/* Of each worker, and the first one, too. */
+struct post {
+	struct app *app;		/* whose it is */
+	struct mailbox *mail;		/* owned: clients of all others */
+	atomic_uint sent, arrived;	/* from it, to it; by this one */
+};
+
 struct worker {
 	struct app app;
 	struct thread *thread;		/* owned; NULL: does not run */
-	struct mailbox *mail;		/* owned: clients from the first one */
-	unsigned sent;			/* of these; by the first one */
-	atomic_uint arrived;		/* by this one */
 	atomic_uint signs;		/* of life: it moves on; by this one */
 	struct watch watch;		/* of these; by the first one */
 };
 
 struct workers {
 	struct hold *hold;		/* owned */
+	struct post *posts;		/* owned: count + 1 */
 	unsigned count;
 	struct worker *at[];		/* owned; but for the first one */
 };

@@ -22,6 +22,7 @@ struct ledger_book;
 struct catalog_part {
 	unsigned index, count;		/* count 0: all are */
 	struct ledger_book *book;	/* borrowed: of users; NULL: not kept */
+	atomic_uint *clients;		/* borrowed: of all parts; NULL: alone */
 };
 
 struct catalog {
@@ -77,6 +78,8 @@ void catalog_drop_database(struct catalog *c, struct database *db);
  */
 void catalog_wake_databases(struct catalog *c);
 
+/* Is that the name of the admin database? */
+bool catalog_is_console(const char *name);
 /* The part that has the database of this name, whether it exists or not. */
 unsigned catalog_home(const struct catalog *c, const char *name);
 
@@ -128,13 +131,6 @@ int pool_compare(const struct pool *a, const struct pool *b);
 void catalog_touch_pool(struct catalog *c, struct pool *p);
 struct pool *catalog_take_touched(struct catalog *c);	/* NULL: none left */
 void catalog_untouch_pool(struct catalog *c, struct pool *p);
-
-/* One client more, or less; other threads may look. */
-static inline void catalog_count_client(struct catalog *c, int n)
-{
-	atomic_store_explicit(&c->clients, atomic_load_explicit(&c->clients,
-	    memory_order_relaxed) + (unsigned)n, memory_order_relaxed);
-}
 
 /* Paused, by PAUSE or by PAUSE db? */
 static inline bool pool_is_paused(const struct pool *p,

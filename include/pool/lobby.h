@@ -4,17 +4,22 @@
 #ifndef POOL_LOBBY_H
 #define POOL_LOBBY_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/time.h"
 #include "base/wheel.h"
+#include "pool/tally.h"
 
+struct lobby;
 struct lobby_source;
 struct net_addr;
 
 #define LOBBY_LIGHT 8192	/* a guest that holds more than that, with what
 				 * belongs to it but a library's, goes first */
+
+enum lobby_voice { LOBBY_UNDECIDED, LOBBY_LOUD, LOBBY_QUIET };
 
 /* Embedded in a login; all zero before lobby_enter(). Private to lobby.c. */
 struct lobby_guest {
@@ -22,15 +27,31 @@ struct lobby_guest {
 	struct lobby_guest *heavy_prev, *heavy_next;	/* since they are */
 	struct lobby_guest *mate_prev, *mate_next;	/* of one source */
 	struct lobby_source *source;
+	struct lobby *lobby;		/* its worker's, or where it goes */
 	struct wheel_node penalty;
 	usec_t until;			/* of the penalty; 0 = none */
 	size_t bytes;
-	bool present, heavy;
+	bool present, heavy, travels;
+	bool expelled;			/* by another worker, for this limit: */
+	uint8_t limit;
 	bool examined;			/* what it has sent is being checked */
-	enum { LOBBY_UNDECIDED, LOBBY_LOUD, LOBBY_QUIET } voice;
+	uint8_t voice;			/* enum lobby_voice */
 };
 
+/*
+ * Of each worker. Several have their guests in the lobby of the first one, under
+ * its lock, and are counted together there; penalties are each one's own.
+ */
 struct lobby {
+	struct lobby *first;		/* NULL: this is it */
+	struct lobby *next;		/* of several workers */
+	unsigned worker, guests;	/* of this worker, or on their way to it */
+	struct lobby_guest *expelled;	/* DL: to be closed by this worker */
+	void (*call)(void *arg);	/* it, from any thread, for that */
+	void *arg;
+	bool shared;			/* the rest is the first one's: */
+	pthread_mutex_t lock;		/* of that, where it is shared */
+	unsigned leaving;		/* expelled, and not closed yet */
 	struct lobby_guest *all, *heavies;	/* DL lists */
 	unsigned count;
 	size_t bytes;			/* that they hold, in all */
@@ -44,7 +65,7 @@ struct lobby {
 };
 
 void lobby_init(struct lobby *l, usec_t now);
-/* Nobody is in it any more. */
+/* Nobody is in it any more; the first one's is the last. */
 void lobby_fini(struct lobby *l);
 
 /*
@@ -53,31 +74,46 @@ void lobby_fini(struct lobby *l);
  */
 int lobby_enter(struct lobby *l, struct lobby_guest *g,
     const struct net_addr *from);
-/* Out of all lists; one that never entered may leave, too. */
-void lobby_leave(struct lobby *l, struct lobby_guest *g);
+/*
+ * Out of all lists; one that never entered may leave, too. False: another worker
+ * has expelled it before, and counts on its end.
+ */
+bool lobby_leave(struct lobby *l, struct lobby_guest *g);
 /* So much memory is g's now, and so much more a library's, for g. */
 void lobby_hold(struct lobby *l, struct lobby_guest *g, size_t own,
     size_t library);
 
+/* What g has sent is being checked, or has been. */
+void lobby_examine(struct lobby *l, struct lobby_guest *g, bool examined);
+
 /*
  * The guest that must go when g has come, so that there are max at most; NULL:
- * none. It is of the source that has most guests here: the oldest that owes
- * nothing, neither a penalty nor the outcome of a guess (a client that means to
- * log in is quick); else g, if it is of that source, or the oldest.
+ * none. One of another worker is expelled at once, and not told of: it counts no
+ * more, and is closed there soon.
+ * It is of the source that has most guests here: the oldest that owes nothing,
+ * neither a penalty nor the outcome of a guess (a client that means to log in is
+ * quick); else g, if it is of that source, or the oldest.
  */
-struct lobby_guest *lobby_surplus(const struct lobby *l, struct lobby_guest *g,
+struct lobby_guest *lobby_surplus(struct lobby *l, struct lobby_guest *g,
     unsigned max);
 /* The same for the guests of g's source. 0 = there is no limit. */
-struct lobby_guest *lobby_surplus_mate(struct lobby_guest *g, unsigned max);
+struct lobby_guest *lobby_surplus_mate(struct lobby *l, struct lobby_guest *g,
+    unsigned max);
 /* ... so that they hold max bytes at most (0 = no limit), g having more. */
-struct lobby_guest *lobby_surplus_bytes(const struct lobby *l,
-    struct lobby_guest *g, size_t max);
+struct lobby_guest *lobby_surplus_bytes(struct lobby *l, struct lobby_guest *g,
+    size_t max);
 /*
- * May old make room for g, which is to be a client? Not if it serves a penalty
- * and is of the same source: a client that guesses would pay none.
+ * One is to make room for g, which is to be a client: one of the oldest that is
+ * idle, else the oldest if it is slow. Not one that serves a penalty and is of the
+ * same source: a client that guesses would pay none. *own is to be closed by the caller; NULL:
+ * it is another worker's, and expelled. False: there is none.
  */
-bool lobby_makes_room(const struct lobby_guest *old,
-    const struct lobby_guest *g);
+struct lobby_judge {
+	bool (*is_idle)(const struct lobby_guest *);	/* of this worker */
+	bool (*is_slow)(const struct lobby_guest *);	/* of any one */
+};
+bool lobby_displace(struct lobby *l, const struct lobby_guest *g,
+    const struct lobby_judge *judge, struct lobby_guest **own);
 
 /*
  * g has failed: how long is it to wait for its answer? After a few failures

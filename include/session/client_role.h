@@ -59,8 +59,8 @@ struct client_ops {
 	const struct client_role *relay, *replication, *console;
 	/* c, which has the last descriptor, is closed. */
 	void (*return_reserve)(struct client *c);
-	/* Clients of other workers; NULL: there are none of these. */
-	unsigned (*elsewhere)(void *app);
+	/* Is that worker one to log in at? */
+	bool (*takes)(void *app, unsigned worker);
 	/* May that worker be sent a client now? And then it is; see login_move.h. */
 	bool (*may_send)(void *app, unsigned worker);
 	void (*send)(void *app, struct client *c, unsigned worker);

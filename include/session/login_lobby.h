@@ -19,12 +19,21 @@ struct sessions;
 bool login_enter(struct client *c);
 /* The same, when another address has become c's. */
 bool login_enter_again(struct client *c);
+/* The same, when c has come from another worker, where it had entered. */
+bool login_enter_from_other(struct client *c);
+/*
+ * c is let in, and a stranger no more. -1, e for the client: another worker had
+ * to have its place.
+ */
+int login_leave_lobby(struct client *c, struct err *e);
+/* Close those whose place another worker had to have. */
+void login_expel(struct sessions *ss);
 /* How many connections there may be whose user is not proven. */
 unsigned login_max_strangers(const struct sessions *ss);
 /* Count what c holds by now; others, or c itself, may be closed. */
 void login_weigh(struct client *c);
-/* Was a client closed that hardly means to log in, so that c has room? */
-bool login_displace(const struct client *c);
+/* Is a client closed that hardly means to log in, so that c has room? */
+bool login_displace(struct client *c);
 
 /*
  * What to do, for somebody whose login fails with this SQLSTATE; NULL: nothing to

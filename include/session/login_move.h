@@ -1,4 +1,4 @@
-/* login_move.h - a client goes to the worker that has its database.
+/* login_move.h - a client goes to another worker: to log in, and to its database.
  * SPDX-License-Identifier: ISC */
 #ifndef SESSION_LOGIN_MOVE_H
 #define SESSION_LOGIN_MOVE_H
@@ -16,8 +16,14 @@ struct startup;
 bool login_departs(struct client *c, const struct startup *m);
 
 /*
- * On the thread of ss: c has come, and its login begins again with the packet
- * that it departed with. May close it.
+ * c has just been accepted, and nothing was read of it: does the worker with the
+ * fewest strangers look after it? Then it is there from now on.
+ */
+bool login_deal(struct client *c);
+
+/*
+ * On the thread of ss: c has come, and its login begins, or begins again with the
+ * packet that it departed with. May close it.
  */
 void login_arrive(struct sessions *ss, struct client *c);
 

@@ -50,14 +50,14 @@ struct login {
 	struct writer others[2];	/* see login_others.h; by name, in options */
 	struct err *unsupported;	/* owned: why the first may be refused */
 	enum login_proxy proxy;
-	unsigned to;			/* the worker it departs for */
-	bool arrived;			/* from worker 0: no one else's */
+	uint8_t to;			/* the worker it departs for */
+	bool arrived;			/* where it departed for, for good */
 	bool user_too_long;
 	bool unread;		/* the carry holds messages that came whole */
 	bool asked;			/* for TLS or GSS: it has begun */
 	bool queued;			/* its turn will come */
-	enum { GUESS_NONE, GUESS_WAITS, GUESS_BEGUN } guess;
 	bool looked_up;			/* auth_query has answered */
+	enum { GUESS_NONE, GUESS_WAITS, GUESS_BEGUN } guess;
 	struct auth auth;
 	struct credentials *asked_for;	/* counted: what auth looks at, or NULL */
 	struct auth_query query;	/* and its answer */
@@ -113,9 +113,9 @@ bool login_ask_host(struct client *c, const struct hba_login *who,
 
 /* --- login_user.c; int functions: 0, or -1 with e for the client --- */
 
-int login_check_room(const struct client *c, struct err *e);
+int login_check_room(struct client *c, struct err *e);
 /* The same for one that is known not to want the console. */
-int login_claim_room(const struct client *c, struct err *e);
+int login_claim_room(struct client *c, struct err *e);
 
 enum login_who {
 	LOGIN_KNOWN,	/* or unknown for good: the exchange is a mock one */

@@ -27,6 +27,7 @@
 #include "io/dns.h"
 #include "io/loop.h"
 #include "io/offload.h"
+#include "pool/lobby_workers.h"
 #include "proto/baggage.h"
 #include "proto/params.h"
 #include "proto/prepared.h"
@@ -34,6 +35,7 @@
 #include "session/carried.h"
 #include "session/client.h"
 #include "session/login_guess.h"
+#include "session/login_lobby.h"
 #include "session/peer.h"
 #include "session/relay.h"
 #include "session/server_phases.h"
@@ -63,12 +65,11 @@ static struct catalog_part divide(struct app *app)
 	login_guess_share(ss, app->first != NULL ? &app->first->ss : NULL);
 	app->book = app->first != NULL ? app->first->book :
 	    ledger_book_new(workers);
-	if (app->first == NULL) {
-		ss->client_ops.elsewhere = workers_count_clients;
-		ss->client_ops.may_send = workers_may_send;
-		ss->client_ops.send = workers_send;
-	}
-	return (struct catalog_part){ app->number, workers, app->book };
+	ss->client_ops.takes = workers_take;
+	ss->client_ops.may_send = workers_may_send;
+	ss->client_ops.send = workers_send;
+	return (struct catalog_part){ app->number, workers, app->book,
+		app->first != NULL ? &app->first->clients : &app->clients };
 }
 
 /* Whether a user exists must not show in what another worker says. */
@@ -126,6 +127,7 @@ static void on_called(void *arg)
 
 	while ((user = ledger_take_called(app->book, app->number)) != NULL)
 		broker_called(&app->ss, user);
+	login_expel(&app->ss);
 }
 
 static void ring(void *arg)
@@ -157,6 +159,7 @@ int app_start(struct app *app, struct err *e)
 		return err_nomem(e);
 	login_queue_init(&app->ss.login_queue, app->loop);
 	lobby_init(&app->ss.lobby, time_now());
+	lobby_on_call(&app->ss.lobby, ring, app->bell);
 	app->ss.dns = dns_new(app->loop, set->resolv_conf, e);
 	if (app->ss.dns == NULL)
 		return err_prepend(e, "cannot start the resolver: ");

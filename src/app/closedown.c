@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "console/console.h"
 #include "io/socket.h"
+#include "pool/catalog_count.h"
 #include "session/broker.h"
 #include "session/client.h"
 #include "session/timers.h"
@@ -268,8 +269,7 @@ static unsigned count_servers(const struct app *app)
 
 static unsigned count_clients(const struct app *app)
 {
-	unsigned n = app->catalog->clients + (app->workers == NULL ? 0 :
-	    workers_count_clients((void *)app));
+	unsigned n = catalog_clients(app->catalog);
 
 	for (; app != NULL; app = workers_next(app))
 		n -= count_late(app);

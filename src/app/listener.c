@@ -18,6 +18,7 @@
 #include "io/socket.h"
 #include "session/client.h"
 #include "session/login.h"
+#include "session/login_move.h"
 
 #define ACCEPT_BURST 64		/* then others get their turn */
 #define ACCEPT_CALM 4		/* turns in a row; then bursts double */
@@ -219,6 +220,8 @@ static bool accept_next(struct listener *l, bool begin)
 	} else if (reserve) {
 		take_reserve(l->app);
 	}
+	if (c != NULL && login_deal(c))
+		return true;
 	if (begin && c != NULL)
 		stream_begin(&c->stream);
 	return true;

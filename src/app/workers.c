@@ -101,47 +101,51 @@ bool workers_turn(const struct app *app)
 
 /* --- clients --- */
 
-static struct worker *worker_of(void *arg, unsigned number)
+static const struct app *first_of(const struct app *app)
 {
-	const struct app *const app = arg;
+	return app->first != NULL ? app->first : app;
+}
 
-	return app->workers->at[number - 1];
+static struct post *post_of(const struct app *app, unsigned number)
+{
+	return &first_of(app)->workers->posts[number];
 }
 
 unsigned workers_count_mailed(const struct app *app)
 {
-	const unsigned count = app->workers == NULL ? 0 : app->workers->count;
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < count; i++) {
-		struct worker *const w = app->workers->at[i];
+	if (app->workers == NULL)
+		return 0;
+	for (unsigned i = 0; i <= app->workers->count; i++) {
+		const struct post *const p = post_of(app, i);
 
-		n += w->sent - atomic_load_explicit(&w->arrived,
-		    memory_order_acquire);
+		n += atomic_load_explicit(&p->sent, memory_order_relaxed) -
+		    atomic_load_explicit(&p->arrived, memory_order_relaxed);
 	}
 	return n;
 }
 
-unsigned workers_count_clients(void *arg)
+bool workers_take(void *app, unsigned number)
 {
-	const struct app *const app = arg;
-	/* a client in between counts twice, never not at all */
-	unsigned n = workers_count_mailed(app);
+	const struct workers *const ws = first_of(app)->workers;
 
-	for (unsigned i = 0; i < app->workers->count; i++)
-		n += app->workers->at[i]->app.catalog->clients;
-	return n;
+	return workers_may_send(app, number) && (number == 0 ||
+	    !watch_hangs(&ws->at[number - 1]->watch));
 }
 
 bool workers_may_send(void *app, unsigned number)
 {
-	return mailbox_has_room(worker_of(app, number)->mail);
+	const struct app *const from = app;
+
+	return mailbox_has_room(post_of(from, number)->mail, from->number);
 }
 
 void workers_send(void *app, struct client *c, unsigned number)
 {
-	struct worker *const w = worker_of(app, number);
+	const struct app *const from = app;
 
-	w->sent++;
-	mailbox_put(w->mail, c);
+	atomic_fetch_add_explicit(&post_of(from, from->number)->sent, 1,
+	    memory_order_relaxed);
+	mailbox_put(post_of(from, number)->mail, from->number, c);
 }

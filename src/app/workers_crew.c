@@ -16,20 +16,28 @@
 #include "io/loop.h"
 #include "io/mailbox.h"
 #include "io/thread.h"
+#include "pool/lobby_workers.h"
 #include "session/login_move.h"
 #include "session/tls_setup.h"
 
 static void on_mail(void *arg, void *object)
 {
-	struct worker *const w = arg;
+	struct post *const p = arg;
 
 	/* the client may have been accepted since this turn began */
 	time_update();
-	login_arrive(&w->app.ss, object);
-	suspend_note_arrival(&w->app);
-	/* the client is counted here by now */
-	atomic_store_explicit(&w->arrived, w->arrived + 1,
-	    memory_order_release);
+	login_arrive(&p->app->ss, object);
+	suspend_note_arrival(p->app);
+	atomic_fetch_add_explicit(&p->arrived, 1, memory_order_relaxed);
+}
+
+static int open_post(struct app *app, struct workers *ws)
+{
+	struct post *const p = &ws->posts[app->number];
+
+	p->app = app;
+	p->mail = mailbox_new(app->loop, app->ss.others + 1, on_mail, p);
+	return p->mail == NULL ? -1 : 0;
 }
 
 static struct worker *make(struct app *first, unsigned number, struct err *e)
@@ -54,8 +62,9 @@ static struct worker *make(struct app *first, unsigned number, struct err *e)
 	if (app_start(app, e) < 0)
 		return NULL;
 	loop_measure(app->loop);
-	w->mail = mailbox_new(app->loop, on_mail, w);
-	if (w->mail == NULL || hold_join(first->workers->hold, app->loop) < 0) {
+	lobby_share(&first->ss.lobby, &app->ss.lobby);
+	if (open_post(app, first->workers) < 0 ||
+	    hold_join(first->workers->hold, app->loop) < 0) {
 		(void)err_nomem(e);
 		return NULL;
 	}
@@ -75,7 +84,10 @@ int crew_make(struct app *app, struct err *e)
 	if (app->workers == NULL)
 		return err_nomem(e);
 	app->workers->hold = hold_new();
-	if (app->workers->hold == NULL)
+	app->workers->posts = mem_zalloc((others + 1) *
+	    sizeof app->workers->posts[0]);
+	if (app->workers->hold == NULL || app->workers->posts == NULL ||
+	    open_post(app, app->workers) < 0)
 		return err_nomem(e);
 	for (unsigned i = 1; i <= others; i++) {
 		struct worker *const w = make(app, i, e);
@@ -138,11 +150,12 @@ void crew_go(struct app *app)
 		thread_go(app->workers->at[i]->thread);
 }
 
-static void end_worker(struct worker *w)
+/* A client that never arrived is closed with the others. */
+static void close_posts(struct workers *ws)
 {
-	thread_join(&w->thread);
-	/* a client that never arrived is closed with the others */
-	mailbox_free(&w->mail);
+	for (unsigned i = 0; ws->posts != NULL && i <= ws->count; i++)
+		mailbox_free(&ws->posts[i].mail);
+	mem_free(ws->posts);
 }
 
 bool crew_end(struct app *app)
@@ -161,7 +174,8 @@ bool crew_end(struct app *app)
 		workers_let_go(app);
 	}
 	for (unsigned i = 0; i < ws->count; i++)
-		end_worker(ws->at[i]);
+		thread_join(&ws->at[i]->thread);
+	close_posts(ws);
 	hold_free(&ws->hold);
 	for (unsigned i = 0; i < ws->count; i++) {
 		app_fini(&ws->at[i]->app);

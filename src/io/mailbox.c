@@ -1,4 +1,4 @@
-/* mailbox.c - one thread gives objects to the loop of another.
+/* mailbox.c - threads give objects to the loop of another.
  * SPDX-License-Identifier: ISC */
 #include "io/mailbox.h"
 
@@ -11,7 +11,13 @@
 #include "base/mem.h"
 #include "io/loop.h"
 
-#define SLOTS 4096	/* a power of two */
+#define SLOTS 1024	/* a power of two */
+
+/* Of one sender. */
+struct slots {
+	atomic_uint put, taken;		/* objects so far; both wrap */
+	void *at[SLOTS];
+};
 
 struct mailbox {
 	void (*fn)(void *arg, void *object);
@@ -19,20 +25,26 @@ struct mailbox {
 	struct loop_watch *watch;	/* owned */
 	int fd;				/* eventfd */
 	atomic_bool rung;	/* fd was written, and not read yet */
-	atomic_uint put, taken;		/* objects so far; both wrap */
-	void *slots[SLOTS];
+	unsigned senders;
+	struct slots of[];	/* each of them */
 };
+
+static void take_from(struct mailbox *m, struct slots *s)
+{
+	unsigned at = atomic_load_explicit(&s->taken, memory_order_relaxed);
+
+	while (at != atomic_load(&s->put)) {
+		void *const object = s->at[at++ % SLOTS];
+
+		atomic_store_explicit(&s->taken, at, memory_order_release);
+		m->fn(m->arg, object);
+	}
+}
 
 static void take_all(struct mailbox *m)
 {
-	unsigned at = atomic_load_explicit(&m->taken, memory_order_relaxed);
-
-	while (at != atomic_load_explicit(&m->put, memory_order_acquire)) {
-		void *const object = m->slots[at++ % SLOTS];
-
-		atomic_store_explicit(&m->taken, at, memory_order_release);
-		m->fn(m->arg, object);
-	}
+	for (unsigned i = 0; i < m->senders; i++)
+		take_from(m, &m->of[i]);
 }
 
 static void on_bell(void *arg)
@@ -46,15 +58,16 @@ static void on_bell(void *arg)
 	take_all(m);
 }
 
-struct mailbox *mailbox_new(struct loop *to, void (*fn)(void *, void *),
-    void *arg)
+struct mailbox *mailbox_new(struct loop *to, unsigned senders,
+    void (*fn)(void *, void *), void *arg)
 {
-	struct mailbox *m = mem_zalloc(sizeof *m);
+	struct mailbox *m = mem_zalloc(sizeof *m + senders * sizeof m->of[0]);
 
 	if (m == NULL)
 		return NULL;
 	m->fn = fn;
 	m->arg = arg;
+	m->senders = senders;
 	m->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (m->fd >= 0)
 		m->watch = loop_watch(to, m->fd, on_bell, m);
@@ -79,21 +92,24 @@ void mailbox_free(struct mailbox **mp)
 	mem_free(m);
 }
 
-bool mailbox_has_room(const struct mailbox *m)
+bool mailbox_has_room(const struct mailbox *m, unsigned sender)
 {
-	return atomic_load_explicit(&m->put, memory_order_relaxed) -
-	    atomic_load_explicit(&m->taken, memory_order_acquire) < SLOTS;
+	const struct slots *const s = &m->of[sender];
+
+	return atomic_load_explicit(&s->put, memory_order_relaxed) -
+	    atomic_load_explicit(&s->taken, memory_order_acquire) < SLOTS;
 }
 
-void mailbox_put(struct mailbox *m, void *object)
+void mailbox_put(struct mailbox *m, unsigned sender, void *object)
 {
-	const unsigned at = atomic_load_explicit(&m->put, memory_order_relaxed);
+	struct slots *const s = &m->of[sender];
+	const unsigned at = atomic_load_explicit(&s->put, memory_order_relaxed);
 	const uint64_t one = 1;
 
-	assert(mailbox_has_room(m));
-	m->slots[at % SLOTS] = object;
+	assert(mailbox_has_room(m, sender));
+	s->at[at % SLOTS] = object;
 	/* in one order with the bell */
-	atomic_store(&m->put, at + 1);
+	atomic_store(&s->put, at + 1);
 	if (!atomic_exchange(&m->rung, true))
 		(void)!write(m->fd, &one, sizeof one);
 }

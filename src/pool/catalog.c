@@ -448,9 +448,14 @@ static int make_console(struct catalog *c)
 	return u == NULL || catalog_get_pool(c, db, u) == NULL ? -1 : 0;
 }
 
+bool catalog_is_console(const char *name)
+{
+	return strcmp(name, CONSOLE) == 0;
+}
+
 unsigned catalog_home(const struct catalog *c, const char *name)
 {
-	return c->part.count == 0 || strcmp(name, CONSOLE) == 0 ? 0 :
+	return c->part.count == 0 || catalog_is_console(name) ? 0 :
 	    hash_bytes(name, strlen(name)) % c->part.count;
 }
 

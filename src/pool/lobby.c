@@ -1,14 +1,13 @@
 /* lobby.c - guests, clients that have not logged in yet: how many, what memory
  * they hold, how often they fail, and what the log says of them.
  * SPDX-License-Identifier: ISC */
-#include "pool/lobby.h"
+#include "pool/lobby_parts.h"
 
 #include <stdint.h>
 #include <string.h>
 #include <utlist.h>
 
 #include "base/container.h"
-#include "base/hash.h"
 #include "base/mem.h"
 #include "base/net.h"
 
@@ -17,22 +16,6 @@
 #define STEP (USEC / 8)		/* the first delay; then it doubles */
 #define GRAIN (USEC / 10)
 #define MARKS_MAX 10000		/* sources whose failures are remembered */
-#define LOOK_AT 64		/* guests, for one that must go */
-
-struct source_key {
-	uint8_t family;
-	uint8_t net[8];
-};
-
-struct lobby_source {
-	UT_hash_handle hh;
-	struct source_key key;
-	struct lobby_guest *mates;	/* DL: guests here, oldest first */
-	unsigned count;
-	unsigned failures;		/* 0: not in the list of the marked */
-	usec_t failed;			/* the last of them */
-	struct lobby_source *prev, *next;	/* marked */
-};
 
 /* --- sources --- */
 
@@ -44,11 +27,6 @@ static void make_key(struct source_key *k, const struct net_addr *a)
 		return;
 	k->family = a->family;
 	memcpy(k->net, a->ip, a->family == NET_IPV4 ? 4 : sizeof k->net);
-}
-
-static bool has_address(const struct lobby_guest *g)
-{
-	return g->source != NULL && g->source->key.family != 0;
 }
 
 static struct lobby_source *source_get(struct lobby *l,
@@ -118,6 +96,8 @@ void lobby_init(struct lobby *l, usec_t now)
 
 void lobby_fini(struct lobby *l)
 {
+	if (l->shared && l->first == NULL)
+		pthread_mutex_destroy(&l->lock);
 	while (l->marked != NULL)
 		source_forgive(l, l->marked);
 	if (l->last != NULL)
@@ -125,7 +105,7 @@ void lobby_fini(struct lobby *l)
 	l->last = NULL;
 }
 
-int lobby_enter(struct lobby *l, struct lobby_guest *g,
+static int enter(struct lobby *l, struct lobby_guest *g,
     const struct net_addr *from)
 {
 	struct source_key k;
@@ -140,6 +120,18 @@ int lobby_enter(struct lobby *l, struct lobby_guest *g,
 	l->count++;
 	g->present = true;
 	return 0;
+}
+
+int lobby_enter(struct lobby *l, struct lobby_guest *g,
+    const struct net_addr *from)
+{
+	struct lobby *const all = lobby_lock(l);
+	const int rc = enter(all, g, from);
+
+	g->lobby = l;
+	l->guests += rc == 0;
+	lobby_unlock(all);
+	return rc;
 }
 
 static void leave_source(struct lobby *l, struct lobby_guest *g)
@@ -163,20 +155,7 @@ static void set_heavy(struct lobby *l, struct lobby_guest *g, bool heavy)
 		DL_DELETE2(l->heavies, g, heavy_prev, heavy_next);
 }
 
-void lobby_leave(struct lobby *l, struct lobby_guest *g)
-{
-	if (!g->present)
-		return;
-	lobby_hold(l, g, 0, 0);
-	leave_source(l, g);
-	DL_DELETE(l->all, g);
-	l->count--;
-	wheel_remove(&g->penalty);
-	g->until = 0;
-	g->present = false;
-}
-
-void lobby_hold(struct lobby *l, struct lobby_guest *g, size_t own,
+static void weigh(struct lobby *l, struct lobby_guest *g, size_t own,
     size_t library)
 {
 	l->bytes = l->bytes - g->bytes + own + library;
@@ -184,74 +163,61 @@ void lobby_hold(struct lobby *l, struct lobby_guest *g, size_t own,
 	set_heavy(l, g, own > LOBBY_LIGHT);
 }
 
-/* --- limits --- */
-
-/* A guess that is not waited for keeps its place taken. */
-static struct lobby_guest *find_free(const struct lobby_source *s)
+void lobby_take_out(struct lobby *l, struct lobby_guest *g)
 {
-	struct lobby_guest *g = s->mates;
-
-	for (int i = 0; i < LOOK_AT && g != NULL; i++, g = g->mate_next) {
-		if (!lobby_is_punished(g) && !g->examined)
-			return g;
-	}
-	return NULL;
+	weigh(l, g, 0, 0);
+	leave_source(l, g);
+	DL_DELETE(l->all, g);
+	l->count--;
+	g->lobby->guests--;
+	g->present = false;
 }
 
-/* Whoever has most of them here; where several have, the oldest one's. */
-static const struct lobby_source *find_crowd(const struct lobby *l,
-    const struct lobby_guest *newest)
+/* It is closed, whoever wanted that. */
+static void end_expulsion(struct lobby *l, struct lobby_guest *g)
 {
-	const struct lobby_guest *g = l->all;
-	const struct lobby_source *crowd = g->source;
-
-	for (int i = 0; i < LOOK_AT && g != NULL; i++, g = g->next) {
-		if (g->source->count > crowd->count)
-			crowd = g->source;
-	}
-	return newest->source->count > crowd->count ? newest->source : crowd;
+	if (g->prev != NULL)
+		DL_DELETE(g->lobby->expelled, g);
+	l->leaving--;
+	g->prev = NULL;
+	g->expelled = false;
 }
 
-static struct lobby_guest *find_one_too_many(const struct lobby *l,
-    struct lobby_guest *g)
+bool lobby_leave(struct lobby *l, struct lobby_guest *g)
 {
-	const struct lobby_source *const crowd = find_crowd(l, g);
-	struct lobby_guest *const one = find_free(crowd);
+	/* nobody else looks at one that has not entered, or left */
+	if (g->lobby == NULL)
+		return true;
+	struct lobby *const all = lobby_lock(l);
+	const bool was_expelled = g->expelled;
 
-	if (one != NULL)
-		return one;
-	return crowd == g->source ? g : crowd->mates;
+	if (g->present)
+		lobby_take_out(all, g);
+	if (was_expelled)
+		end_expulsion(all, g);
+	lobby_unlock(all);
+	g->lobby = NULL;
+	wheel_remove(&g->penalty);
+	g->until = 0;
+	return !was_expelled;
 }
 
-struct lobby_guest *lobby_surplus(const struct lobby *l, struct lobby_guest *g,
-    unsigned max)
+void lobby_hold(struct lobby *l, struct lobby_guest *g, size_t own,
+    size_t library)
 {
-	return l->count > max ? find_one_too_many(l, g) : NULL;
+	struct lobby *const all = lobby_lock(l);
+
+	if (g->present)
+		weigh(all, g, own, library);
+	lobby_unlock(all);
 }
 
-struct lobby_guest *lobby_surplus_mate(struct lobby_guest *g, unsigned max)
+void lobby_examine(struct lobby *l, struct lobby_guest *g, bool examined)
 {
-	struct lobby_guest *mate;
+	struct lobby *const all = lobby_lock(l);
 
-	if (!has_address(g) || max == 0 || g->source->count <= max)
-		return NULL;
-	mate = find_free(g->source);
-	return mate != NULL ? mate : g;
-}
-
-struct lobby_guest *lobby_surplus_bytes(const struct lobby *l,
-    struct lobby_guest *g, size_t max)
-{
-	if (max == 0 || l->bytes <= max)
-		return NULL;
-	return l->heavies != NULL ? l->heavies : find_one_too_many(l, g);
-}
-
-bool lobby_makes_room(const struct lobby_guest *old,
-    const struct lobby_guest *g)
-{
-	return old != g && !(lobby_is_punished(old) &&
-	    old->source == g->source);
+	g->examined = examined;
+	lobby_unlock(all);
 }
 
 /* --- failures --- */
@@ -267,13 +233,9 @@ static usec_t delay_of(unsigned failures, usec_t max)
 	return delay < max ? delay : max;
 }
 
-usec_t lobby_fail(struct lobby *l, struct lobby_guest *g, usec_t max,
-    usec_t now)
+/* Returns how often that source has failed. */
+static unsigned mark(struct lobby *l, struct lobby_source *s, usec_t now)
 {
-	struct lobby_source *const s = g->source;
-
-	if (!has_address(g) || max <= 0)
-		return 0;
 	forgive_old(l, now);
 	if (s->failures++ > 0)
 		DL_DELETE(l->marked, s);
@@ -281,18 +243,35 @@ usec_t lobby_fail(struct lobby *l, struct lobby_guest *g, usec_t max,
 		l->marks++;
 	s->failed = now;
 	DL_APPEND(l->marked, s);
-	return delay_of(s->failures, max);
+	return s->failures;
+}
+
+usec_t lobby_fail(struct lobby *l, struct lobby_guest *g, usec_t max,
+    usec_t now)
+{
+	struct lobby *const all = lobby_lock(l);
+	const unsigned failures = lobby_has_address(g) && max > 0 ?
+	    mark(all, g->source, now) : 0;
+
+	lobby_unlock(all);
+	return delay_of(failures, max);
 }
 
 void lobby_punish(struct lobby *l, struct lobby_guest *g, usec_t until)
 {
+	struct lobby *const all = lobby_lock(l);
+
 	g->until = until;
+	lobby_unlock(all);
 	wheel_add(&l->penalties, &g->penalty);
 }
 
 void lobby_turn(struct lobby *l, usec_t now)
 {
-	forgive_old(l, now);
+	struct lobby *const all = lobby_lock(l);
+
+	forgive_old(all, now);
+	lobby_unlock(all);
 	wheel_turn(&l->penalties, now);
 }
 
@@ -315,11 +294,9 @@ struct lobby_guest *lobby_take_served(struct lobby *l, usec_t now)
 
 /* --- the log --- */
 
-bool lobby_speaks(struct lobby *l, struct lobby_guest *g, unsigned rate,
+static void decide(struct lobby *l, struct lobby_guest *g, unsigned rate,
     usec_t now)
 {
-	if (g->voice != LOBBY_UNDECIDED)
-		return g->voice == LOBBY_LOUD;
 	/* what is unsaid is told of before the next second begins */
 	if (l->quiet == 0 && now - l->second >= USEC) {
 		l->second = now;
@@ -330,19 +307,35 @@ bool lobby_speaks(struct lobby *l, struct lobby_guest *g, unsigned rate,
 		l->loud++;
 	else
 		l->quiet++;
+}
+
+bool lobby_speaks(struct lobby *l, struct lobby_guest *g, unsigned rate,
+    usec_t now)
+{
+	if (g->voice == LOBBY_UNDECIDED) {
+		struct lobby *const all = lobby_lock(l);
+
+		decide(all, g, rate, now);
+		lobby_unlock(all);
+	}
 	return g->voice == LOBBY_LOUD;
 }
 
 bool lobby_admit(struct lobby *l, struct lobby_guest *g)
 {
-	if (g->voice == LOBBY_LOUD && l->loud > 0)
-		l->loud--;
-	if (g->voice == LOBBY_QUIET && l->quiet > 0)
-		l->quiet--;
+	if (g->voice == LOBBY_UNDECIDED)
+		return false;
+	struct lobby *const all = lobby_lock(l);
+	unsigned *const said = g->voice == LOBBY_LOUD ? &all->loud :
+	    &all->quiet;
+
+	if (*said > 0)
+		--*said;
+	lobby_unlock(all);
 	return g->voice == LOBBY_QUIET;
 }
 
-unsigned lobby_take_unsaid(struct lobby *l, usec_t now)
+static unsigned take_unsaid(struct lobby *l, usec_t now)
 {
 	const unsigned n = l->quiet;
 
@@ -350,5 +343,14 @@ unsigned lobby_take_unsaid(struct lobby *l, usec_t now)
 		return 0;
 	l->second = now;
 	l->loud = l->quiet = 0;
+	return n;
+}
+
+unsigned lobby_take_unsaid(struct lobby *l, usec_t now)
+{
+	struct lobby *const all = lobby_lock(l);
+	const unsigned n = take_unsaid(all, now);
+
+	lobby_unlock(all);
 	return n;
 }

@@ -13,6 +13,7 @@
 #include "base/probe.h"
 #include "base/text.h"
 #include "io/socket.h"
+#include "pool/catalog_count.h"
 #include "pool/credentials.h"
 #include "proto/msg.h"
 #include "proto/baggage.h"
@@ -134,7 +135,7 @@ struct client *client_open(struct sessions *ss, int fd,
 		goto fail;
 	}
 	cursor_list_add(&ss->all_clients, &c->node);
-	catalog_count_client(ss->catalog, 1);
+	catalog_count_socket(ss->catalog, 1);
 	return c;
 fail:
 	mem_delete(MEM_CLIENT, c, sizeof *c);
@@ -181,7 +182,7 @@ static void release(struct client *c)
 	c->db = NULL;
 	c->user = NULL;
 	cursor_list_remove(&ss->all_clients, &c->node);
-	catalog_count_client(ss->catalog, -1);
+	catalog_count_socket(ss->catalog, -1);
 }
 
 /* Is c amid a message of its server? What we say would be the rest of that. */

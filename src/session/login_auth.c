@@ -63,7 +63,7 @@ static int check_admission(struct client *c, struct err *e)
 	/* (spec/authentication.md section 6: of this database, and this only) */
 	if (c->login->query.found != NULL && pu == c->user)
 		catalog_learn_credentials(c->pc.pool, c->login->query.found);
-	return login_accept_others(c, e);
+	return login_accept_others(c, e) < 0 ? -1 : login_leave_lobby(c, e);
 }
 
 static void count_login(const struct client *c, enum tally_result r)

@@ -10,13 +10,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/tls.h"
+#include "pool/lobby_workers.h"
 #include "session/client.h"
 #include "session/login_guess.h"
 #include "session/login_parts.h"
 #include "session/sessions.h"
 
 #define SILENCE USEC	/* a client that means to log in has spoken by then */
-#define LOOK_AT 64	/* of the oldest, for one that is silent */
 #define SLOW (3 * USEC)	/* most logins are done by then */
 
 static struct client *client_of_guest(struct lobby_guest *g)
@@ -31,13 +31,18 @@ static const struct settings *settings(const struct client *c)
 
 /* --- limits --- */
 
+static void describe(struct err *e, enum tally_limit limit)
+{
+	err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+	    "no more connections allowed (%s)", tally_limit_name(limit));
+}
+
 static void drop(struct lobby_guest *g, enum tally_limit limit)
 {
 	struct client *const c = client_of_guest(g);
 	struct err e;
 
-	err_set(&e, ERRCODE_PROTOCOL_VIOLATION,
-	    "no more connections allowed (%s)", tally_limit_name(limit));
+	describe(&e, limit);
 	c->ss->tally.limits_hit[limit][0]++;
 	client_fail_cause(c,
 	    close_cause_err(CLOSE_LOGIN_REFUSED, &e));
@@ -66,7 +71,7 @@ bool login_enter(struct client *c)
 		client_close(c, CLOSE_NO_MEMORY_FOR_A_LOGIN);
 		return false;
 	}
-	g = lobby_surplus_mate(me,
+	g = lobby_surplus_mate(l, me,
 	    (unsigned)set->max_unauthenticated_per_address);
 	if (g != NULL)
 		drop(g, TALLY_max_unauthenticated_per_address);
@@ -78,19 +83,51 @@ bool login_enter(struct client *c)
 	return client_is_open(c);
 }
 
+/* Another worker has expelled g, and it is not closed yet. */
+static void drop_expelled(struct lobby_guest *g)
+{
+	drop(g, (enum tally_limit)g->limit);
+}
+
 bool login_enter_again(struct client *c)
 {
-	lobby_leave(&c->ss->lobby, &c->login->guest);
-	c->login->guest = (struct lobby_guest){ 0 };
+	struct lobby_guest *const g = &c->login->guest;
+
+	if (!lobby_leave(&c->ss->lobby, g)) {
+		drop_expelled(g);
+		return false;
+	}
+	*g = (struct lobby_guest){ 0 };
 	return login_enter(c);
 }
 
-/* What the workers may hold together is a part for each. */
-static size_t memory_max(const struct client *c)
+int login_leave_lobby(struct client *c, struct err *e)
 {
-	const struct settings *const set = settings(c);
+	struct lobby_guest *const g = &c->login->guest;
 
-	return (size_t)set->login_memory / (size_t)set->workers;
+	if (lobby_leave(&c->ss->lobby, g))
+		return 0;
+	c->ss->tally.limits_hit[g->limit][0]++;
+	describe(e, (enum tally_limit)g->limit);
+	return -1;
+}
+
+void login_expel(struct sessions *ss)
+{
+	struct lobby_guest *g;
+
+	while ((g = lobby_take_expelled(&ss->lobby)) != NULL)
+		drop_expelled(g);
+}
+
+bool login_enter_from_other(struct client *c)
+{
+	struct lobby_guest *const g = &c->login->guest;
+	const bool stays = lobby_arrive(&c->ss->lobby, g);
+
+	if (!stays)
+		drop_expelled(g);
+	return stays;
 }
 
 void login_weigh(struct client *c)
@@ -103,43 +140,36 @@ void login_weigh(struct client *c)
 	    me->startup.size + me->asked_bytes + c->carry.size,
 	    tls_memory(&c->stream));
 	while (client_is_open(c) && (g = lobby_surplus_bytes(l, &me->guest,
-	    memory_max(c))) != NULL)
+	    (size_t)settings(c)->login_memory)) != NULL)
 		drop(g, TALLY_login_memory);
 }
 
 /* The client says nothing, or only waits to be told that it failed. */
-static bool is_idle(const struct client *c)
+static bool is_idle(const struct lobby_guest *g)
 {
-	return lobby_is_punished(&c->login->guest) || (!c->stream.paused &&
+	const struct client *const c =
+	    container_of(g, struct login, guest)->client;
+
+	return lobby_is_punished(g) || (!c->stream.paused &&
 	    time_now() - c->request_time >= SILENCE);
 }
 
-/* One of the oldest that is idle; NULL: there is none. */
-static struct lobby_guest *find_idle(const struct client *c)
+/* Drop by drop it may say something without an end. */
+static bool is_slow(const struct lobby_guest *g)
 {
-	struct lobby_guest *g = c->ss->lobby.all;
-
-	for (int i = 0; i < LOOK_AT && g != NULL; i++, g = g->next) {
-		const struct client *const other = client_of_guest(g);
-
-		if (lobby_makes_room(g, &c->login->guest) && is_idle(other))
-			return g;
-	}
-	return NULL;
+	return time_now() - container_of(g, struct login,
+	    guest)->client->born >= SLOW;
 }
 
-bool login_displace(const struct client *c)
+bool login_displace(struct client *c)
 {
-	struct lobby_guest *g = find_idle(c);
+	static const struct lobby_judge judge = { is_idle, is_slow };
+	struct lobby_guest *own;
 
-	/* drop by drop others may say something without an end */
-	if (g == NULL) {
-		g = c->ss->lobby.all;
-		if (g == NULL || !lobby_makes_room(g, &c->login->guest) ||
-		    time_now() - client_of_guest(g)->born < SLOW)
-			return false;
-	}
-	drop(g, TALLY_max_client_conn);
+	if (!lobby_displace(&c->ss->lobby, &c->login->guest, &judge, &own))
+		return false;
+	if (own != NULL)
+		drop(own, TALLY_max_client_conn);
 	return true;
 }
 
@@ -193,7 +223,7 @@ void login_refuse(struct client *c, const struct err *why)
 void login_examine(struct client *c, size_t bytes)
 {
 	c->login->asked_bytes = bytes;
-	c->login->guest.examined = bytes > 0;
+	lobby_examine(&c->ss->lobby, &c->login->guest, bytes > 0);
 }
 
 void login_hung_up(struct client *c)

@@ -1,4 +1,4 @@
-/* login_move.c - a client goes to the worker that has its database.
+/* login_move.c - a client goes to another worker: to log in, and to its database.
  * SPDX-License-Identifier: ISC */
 #include "session/login_move.h"
 
@@ -6,6 +6,8 @@
 
 #include "base/err.h"
 #include "io/tls.h"
+#include "pool/catalog_count.h"
+#include "pool/lobby_workers.h"
 #include "proto/cancel_key.h"
 #include "proto/params.h"
 #include "session/carried.h"
@@ -34,19 +36,16 @@ static int note_name(const char *name, const char *value, void *arg,
 	return 0;
 }
 
-static unsigned home_of_database(const struct sessions *ss,
-    const struct startup *m)
+/* NULL: there is none, or m is wrong. */
+static const char *database_of(const struct startup *m)
 {
 	struct names n = { NULL, NULL };
 	struct err e;
 
-	/* a client whose message is wrong is told so by this worker */
 	if (startup_each(m, note_name, &n, &e) < 0)
-		return ss->worker;
-	if (n.database == NULL || n.database[0] == '\0')
-		n.database = n.user;
-	return n.database == NULL ? ss->worker :
-	    catalog_home(ss->catalog, n.database);
+		return NULL;
+	return n.database == NULL || n.database[0] == '\0' ? n.user :
+	    n.database;
 }
 
 /* Where is the client of a key that another process gave? -1: it is ours. */
@@ -73,7 +72,7 @@ static bool is_of_peer(const struct sessions *ss, const uint8_t *key)
 	    config_find_peer(ss->catalog->config, id) != NULL;
 }
 
-/* Requests with the key of a peer, or with no key, stay with this worker. */
+/* Peers are the first worker's; what has no key stays with this one. */
 static unsigned home_of_key(const struct sessions *ss, const struct startup *m)
 {
 	if (m->body_len < CANCEL_KEY_BYTES)
@@ -83,7 +82,7 @@ static unsigned home_of_key(const struct sessions *ss, const struct startup *m)
 	if (carried >= 0)
 		return (unsigned)carried;
 	if (is_of_peer(ss, m->body))
-		return ss->worker;
+		return 0;
 	const unsigned worker = cancel_key_worker(m->body);
 
 	return worker <= ss->others ? worker : ss->worker;
@@ -91,15 +90,15 @@ static unsigned home_of_key(const struct sessions *ss, const struct startup *m)
 
 /* --- going --- */
 
-/* Out of all that is this worker's; the socket and what is unread stay. */
+/*
+ * Out of all that is this worker's; the socket, what is unread and the place in
+ * the lobby stay.
+ */
 static void leave(struct client *c)
 {
 	struct sessions *const ss = c->ss;
-	struct login *const l = c->login;
 
 	timeout_stop(&c->timer);
-	lobby_leave(&ss->lobby, &l->guest);
-	l->guest = (struct lobby_guest){ .bytes = 0 };
 	params_unref(&c->params);
 	cursor_list_remove(&ss->all_clients, &c->node);
 	ss->logins--;
@@ -109,17 +108,48 @@ static void leave(struct client *c)
 	c->ss = NULL;
 }
 
+/* False: its place is another's by now, and it will be closed here. */
+static bool go(struct client *c, unsigned to)
+{
+	struct sessions *const ss = c->ss;
+
+	if (!lobby_send(&ss->lobby, &c->login->guest, to))
+		return false;
+	leave(c);
+	ss->client_ops.send(ss->app, c, to);
+	return true;
+}
+
 static void depart(struct client *c)
 {
 	struct sessions *const ss = c->ss;
 	const unsigned to = c->login->to;
 
-	if (!ss->client_ops.may_send(ss->app, to)) {
+	if (ss->client_ops.may_send(ss->app, to))
+		(void)go(c, to);
+	else
 		login_queue_add(&ss->login_queue, c->login);
-		return;
-	}
-	leave(c);
-	ss->client_ops.send(ss->app, c, to);
+}
+
+/* The console is never full. */
+static int claim_room(struct client *c, const struct startup *m, struct err *e)
+{
+	const char *const database = m->kind == STARTUP_MESSAGE ?
+	    database_of(m) : NULL;
+
+	return database == NULL || catalog_is_console(database) ? 0 :
+	    login_claim_room(c, e);
+}
+
+static unsigned home(const struct sessions *ss, const struct startup *m)
+{
+	if (m->kind == STARTUP_CANCEL)
+		return home_of_key(ss, m);
+	const char *const database = database_of(m);
+
+	/* a client whose message is wrong is told so by this worker */
+	return database == NULL ? ss->worker :
+	    catalog_home(ss->catalog, database);
 }
 
 bool login_departs(struct client *c, const struct startup *m)
@@ -130,18 +160,30 @@ bool login_departs(struct client *c, const struct startup *m)
 
 	if (ss->others == 0 || l->arrived || c->has_reserve_fd)
 		return false;
-	l->to = m->kind == STARTUP_CANCEL ? home_of_key(ss, m) :
-	    home_of_database(ss, m);
+	l->to = (uint8_t)home(ss, m);
 	if (l->to == ss->worker)
 		return false;
-	if (m->kind == STARTUP_MESSAGE && login_claim_room(c, &e) < 0) {
+	if (claim_room(c, m, &e) < 0) {
 		client_fail_cause(c, close_cause_err(CLOSE_LOGIN_REFUSED, &e));
 		return true;
 	}
+	l->arrived = true;
 	stream_pause(&c->stream);
 	l->work = depart;
 	login_queue_add(&ss->login_queue, l);
 	return true;
+}
+
+bool login_deal(struct client *c)
+{
+	struct sessions *const ss = c->ss;
+
+	if (ss->others == 0 || c->has_reserve_fd)
+		return false;
+	const unsigned to = lobby_emptiest(&ss->lobby);
+
+	return to != ss->worker && ss->client_ops.takes(ss->app, to) &&
+	    go(c, to);
 }
 
 /* SUSPEND may have come, or been lifted, while c was on its way. */
@@ -164,12 +206,11 @@ void login_arrive(struct sessions *ss, struct client *c)
 	cursor_list_add(&ss->all_clients, &c->node);
 	catalog_count_client(ss->catalog, 1);
 	ss->logins++;
-	l->arrived = true;
 	l->work = login_work;
 	timeout_start(c->role->time_out(ss), &c->timer, time_now());
 	if (stream_join(&c->stream, ss->loop) < 0 || c->params == NULL ||
 	    tls_join(&c->stream, ss->tls->client) < 0)
 		client_close(c, CLOSE_NO_MEMORY_FOR_A_LOGIN);
-	else if (login_enter(c))
+	else if (login_enter_from_other(c))
 		go_on(c);
 }

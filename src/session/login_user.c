@@ -9,7 +9,9 @@
 #include "io/interfaces.h"
 #include "io/socket.h"
 #include "io/tls.h"
+#include "pool/catalog_count.h"
 #include "pool/credentials.h"
+#include "pool/lobby_workers.h"
 #include "pool/users.h"
 #include "session/auth_query.h"
 #include "session/client.h"
@@ -20,22 +22,17 @@
 #include "session/peer.h"
 #include "session/sessions.h"
 
-#define CONSOLE "pgbouncer"
 #define VOTES_MAX 100	/* what has become another is noticed then */
 
-static bool is_console(const struct client *c)
+/* Of all workers; but for those that another one will close at once. */
+static unsigned count_clients(struct sessions *ss)
 {
-	return strcmp(c->login->db_name, CONSOLE) == 0;
+	const unsigned n = catalog_clients(ss->catalog);
+
+	return ss->others == 0 ? n : n - lobby_leaving(&ss->lobby);
 }
 
-/* Of all workers. */
-static unsigned count_clients(const struct sessions *ss)
-{
-	return ss->catalog->clients + (ss->client_ops.elsewhere == NULL ? 0 :
-	    ss->client_ops.elsewhere(ss->app));
-}
-
-int login_claim_room(const struct client *c, struct err *e)
+int login_claim_room(struct client *c, struct err *e)
 {
 	const int max = sessions_settings(c->ss)->max_client_conn;
 
@@ -52,9 +49,9 @@ int login_claim_room(const struct client *c, struct err *e)
 	    "no more connections allowed (max_client_conn)");
 }
 
-int login_check_room(const struct client *c, struct err *e)
+int login_check_room(struct client *c, struct err *e)
 {
-	return is_console(c) || c->login->arrived ? 0 :
+	return catalog_is_console(c->login->db_name) || c->login->arrived ? 0 :
 	    login_claim_room(c, e);
 }
 
@@ -190,7 +187,7 @@ static bool is_own_user(const struct client *c)
 	pid_t pid;
 
 	return c->addr.family == NET_UNIX &&
-	    strcmp(c->login->user, CONSOLE) == 0 &&
+	    catalog_is_console(c->login->user) &&
 	    socket_peer_cred(c->stream.fd, &uid, &pid) == 0 &&
 	    uid == getuid();
 }

@@ -469,6 +469,64 @@ def test_logins_in_all_shapes(crew):
         assert slow.value("select 9") == "9"
 
 
+def clients_of_each(con):
+    # a console for each look would be a stranger, too
+    return [int(r["clients"]) for r in con.query("show workers").dicts]
+
+
+def test_strangers_are_dealt_to_all(crew):
+    p = crew(tcp_defer_accept=0)
+    con = p.console()
+    strangers = [p.open() for _ in range(12)]
+    wait_until(lambda: clients_of_each(con) == [5, 4, 4])
+    # and each is served there, whichever database it wants
+    for name, c in zip(NAMES, strangers):
+        c.send(pq.startup({"user": "app", "database": name}))
+        assert not c.recv_until().errors
+        assert c.value("select 7") == "7"
+
+
+def test_strangers_of_all_workers_are_counted_together(crew):
+    p = crew(max_unauthenticated=6, auth_type="scram-sha-256",
+             tcp_defer_accept=0)
+    con = p.console()
+    strangers = []
+    for n, name in enumerate(NAMES):
+        c = p.open()
+        strangers.append(c)
+        # some wait at the worker of their database, others where they came
+        if n % 3:
+            c.send(pq.startup({"user": "app", "database": name}))
+            c.recv_until("R")
+    wait_until(lambda: sum(clients_of_each(con)) == 7)
+    for c in strangers[:-6]:
+        assert "(max_unauthenticated)" in c.recv_until("E").errors[0].message
+    assert not any(c.readable(0) for c in strangers[-6:])
+    # they keep nobody out
+    assert p.raw(database=NAMES[0]).value("select 1") == "1"
+    assert strangers[-6].recv_until("E").errors
+    con.query("set max_unauthenticated_per_address = 2")
+    p.open()
+    assert "(max_unauthenticated_per_address)" in \
+        strangers[-5].recv_until("E").errors[0].message
+
+
+def test_memory_of_strangers_is_counted_together(crew):
+    """those who hold much go first, wherever they are"""
+    p = crew(login_memory=100000, auth_type="plain", tcp_defer_accept=0)
+    con = p.console()
+    light = p.open()
+    for name in NAMES:
+        c = p.open()
+        c.send(pq.startup({"user": "app", "database": name}))
+        c.recv_until("R")
+        # the rest of a password that never comes
+        c.send(b"p" + (30000).to_bytes(4, "big") + b"x" * 20000)
+    wait_until(lambda: sum(clients_of_each(con)) <= 7)
+    assert p.raw(database=NAMES[0]).value("select 1") == "1"
+    assert not light.readable(0)
+
+
 def test_tls_on_both_sides_of_each(tls_pg, pooler, certs):
     """what a client began in TLS with one worker goes on with another"""
     p = pooler({name: f"port={tls_pg.port} host=localhost dbname=p0"

@@ -144,7 +144,7 @@ static void test_each_database_is_in_one_part(void **state)
 
 	for (unsigned i = 0; i < PARTS; i++) {
 		parts[i] = catalog_new_part(config,
-		    (struct catalog_part){ i, PARTS, NULL });
+		    (struct catalog_part){ .index = i, .count = PARTS });
 		assert_non_null(parts[i]);
 	}
 	for (const char *name = "abcde"; *name != '\0'; name++) {

@@ -4,12 +4,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/net.h"
 #include "pool/lobby.h"
+#include "pool/lobby_workers.h"
 
 #define T0 (1000 * USEC)
 
@@ -82,13 +84,13 @@ static void test_sources_are_addresses_and_networks(void **state)
 		lobby_init(&l, T0);
 		enter(&l, &g[0], pairs[i].a);
 		enter(&l, &g[1], pairs[i].b);
-		assert_ptr_equal(lobby_surplus_mate(&g[1], 1),
+		assert_ptr_equal(lobby_surplus_mate(&l, &g[1], 1),
 		    pairs[i].same ? &g[0] : NULL);
-		assert_null(lobby_surplus_mate(&g[1], 2));
-		assert_null(lobby_surplus_mate(&g[1], 0));
+		assert_null(lobby_surplus_mate(&l, &g[1], 2));
+		assert_null(lobby_surplus_mate(&l, &g[1], 0));
 		assert_int_equal(lobby_enter(&l, &g[2], &local), 0);
 		assert_int_equal(lobby_enter(&l, &g[3], &local), 0);
-		assert_null(lobby_surplus_mate(&g[3], 1));
+		assert_null(lobby_surplus_mate(&l, &g[3], 1));
 		leave_all(&l);
 	}
 }
@@ -104,9 +106,9 @@ static void test_who_owes_something_keeps_his_place(void **state)
 		enter(&l, &g[i], "10.0.0.1");
 	lobby_punish(&l, &g[0], T0 + USEC);
 	g[1].examined = true;
-	assert_ptr_equal(lobby_surplus_mate(&g[3], 3), &g[2]);
+	assert_ptr_equal(lobby_surplus_mate(&l, &g[3], 3), &g[2]);
 	lobby_leave(&l, &g[2]);
-	assert_ptr_equal(lobby_surplus_mate(&g[3], 2), &g[3]);
+	assert_ptr_equal(lobby_surplus_mate(&l, &g[3], 2), &g[3]);
 	assert_ptr_equal(lobby_surplus(&l, &g[3], 2), &g[3]);
 	leave_all(&l);
 }
@@ -154,6 +156,25 @@ static void test_crowd_without_an_address(void **state)
 	leave_all(&l);
 }
 
+static bool is_idle(const struct lobby_guest *g)
+{
+	return lobby_is_punished(g);
+}
+
+static bool is_slow(const struct lobby_guest *g)
+{
+	return g->examined;
+}
+
+/* Who makes room for g; NULL: another worker's, or nobody. */
+static struct lobby_guest *displaced(struct lobby *l, struct lobby_guest *g)
+{
+	static const struct lobby_judge judge = { is_idle, is_slow };
+	struct lobby_guest *own = NULL;
+
+	return lobby_displace(l, g, &judge, &own) ? own : NULL;
+}
+
 static void test_penalty_makes_room_for_others_only(void **state)
 {
 	struct lobby l;
@@ -164,12 +185,177 @@ static void test_penalty_makes_room_for_others_only(void **state)
 	enter(&l, &g[0], "10.0.0.1");
 	enter(&l, &g[1], "10.0.0.1");
 	enter(&l, &g[2], "10.0.0.2");
-	assert_true(lobby_makes_room(&g[0], &g[1]));
-	assert_false(lobby_makes_room(&g[1], &g[1]));
+	assert_null(displaced(&l, &g[2]));
+	lobby_examine(&l, &g[0], true);
+	assert_ptr_equal(displaced(&l, &g[1]), &g[0]);
+	assert_null(displaced(&l, &g[0]));
 	lobby_punish(&l, &g[0], T0 + USEC);
-	assert_false(lobby_makes_room(&g[0], &g[1]));
-	assert_true(lobby_makes_room(&g[0], &g[2]));
+	assert_null(displaced(&l, &g[1]));
+	assert_ptr_equal(displaced(&l, &g[2]), &g[0]);
 	leave_all(&l);
+}
+
+/* --- two workers --- */
+
+static void note_call(void *arg)
+{
+	++*(unsigned *)arg;
+}
+
+static struct {
+	struct lobby l[2];
+	unsigned calls[2];
+	struct lobby_guest g[4];
+} two;
+
+static int open_two(void **state)
+{
+	(void)state;
+	memset(&two, 0, sizeof two);
+	for (int i = 0; i < 2; i++) {
+		lobby_init(&two.l[i], T0);
+		lobby_on_call(&two.l[i], note_call, &two.calls[i]);
+	}
+	lobby_share(&two.l[0], &two.l[1]);
+	return 0;
+}
+
+static int close_two(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		lobby_leave(&two.l[0], &two.g[i]);
+	assert_int_equal(two.l[0].guests + two.l[1].guests, 0);
+	assert_int_equal(lobby_leaving(&two.l[1]), 0);
+	lobby_fini(&two.l[1]);
+	leave_all(&two.l[0]);
+	return 0;
+}
+
+static void test_workers_count_together(void **state)
+{
+	struct lobby_guest *const g = two.g;
+
+	(void)state;
+	enter(&two.l[1], &g[0], "10.0.0.1");
+	enter(&two.l[0], &g[1], "10.0.0.1");
+	assert_null(lobby_surplus(&two.l[0], &g[1], 2));
+	enter(&two.l[0], &g[2], "10.0.0.2");
+	/* the oldest is the other one's: it counts no more, and is called for */
+	assert_null(lobby_surplus(&two.l[0], &g[2], 2));
+	assert_int_equal(two.l[0].count, 2);
+	assert_int_equal(lobby_leaving(&two.l[0]), 1);
+	assert_int_equal(two.calls[1], 1);
+	assert_null(lobby_take_expelled(&two.l[0]));
+	assert_ptr_equal(lobby_take_expelled(&two.l[1]), &g[0]);
+	assert_int_equal(g[0].limit, TALLY_max_unauthenticated);
+	assert_null(lobby_take_expelled(&two.l[1]));
+	assert_false(lobby_leave(&two.l[1], &g[0]));
+	assert_int_equal(lobby_leaving(&two.l[0]), 0);
+	assert_ptr_equal(lobby_surplus(&two.l[0], &g[2], 1), &g[1]);
+}
+
+static void test_limits_of_address_and_memory_are_for_all(void **state)
+{
+	struct lobby_guest *const g = two.g;
+
+	(void)state;
+	enter(&two.l[1], &g[0], "10.0.0.1");
+	enter(&two.l[0], &g[1], "10.0.0.1");
+	lobby_hold(&two.l[1], &g[0], 6000, 0);
+	lobby_hold(&two.l[0], &g[1], 6000, 0);
+	assert_null(lobby_surplus_bytes(&two.l[0], &g[1], 12000));
+	assert_null(lobby_surplus_bytes(&two.l[0], &g[1], 11999));
+	assert_true(g[0].expelled);
+	assert_int_equal(two.l[0].bytes, 6000);
+	/* what it holds counts no more, whatever that is */
+	lobby_hold(&two.l[1], &g[0], 9000, 0);
+	assert_int_equal(two.l[0].bytes, 6000);
+	assert_null(lobby_surplus_bytes(&two.l[1], &g[0], 1));
+	enter(&two.l[1], &g[2], "10.0.0.1");
+	assert_null(lobby_surplus_mate(&two.l[1], &g[2], 1));
+	assert_true(g[1].expelled);
+	assert_int_equal(two.calls[0], 1);
+}
+
+static void test_failures_are_told_to_all(void **state)
+{
+	usec_t delay = 0;
+
+	(void)state;
+	enter(&two.l[0], &two.g[0], "10.0.0.1");
+	enter(&two.l[1], &two.g[1], "10.0.0.1");
+	for (int i = 0; i < 2; i++) {
+		delay = lobby_fail(&two.l[0], &two.g[0], USEC, T0);
+		delay += lobby_fail(&two.l[1], &two.g[1], USEC, T0);
+	}
+	assert_int_equal(delay, USEC / 8);
+}
+
+static void test_guests_are_dealt_evenly(void **state)
+{
+	struct lobby *const l = two.l;
+
+	(void)state;
+	assert_int_equal(lobby_emptiest(&l[0]), 0);
+	assert_int_equal(lobby_emptiest(&l[1]), 1);
+	for (int i = 0; i < 4; i++) {
+		enter(&l[0], &two.g[i], "10.0.0.1");
+		if (lobby_emptiest(&l[0]) == 1)
+			assert_true(lobby_send(&l[0], &two.g[i], 1));
+	}
+	assert_int_equal(l[0].guests, 2);
+	assert_int_equal(l[1].guests, 2);
+	assert_int_equal(l[0].count, 4);
+}
+
+static void test_who_travels_is_told_at_the_end(void **state)
+{
+	struct lobby *const l = two.l;
+	struct lobby_guest *const g = two.g;
+
+	(void)state;
+	enter(&l[0], &g[0], "10.0.0.1");
+	enter(&l[1], &g[1], "10.0.0.1");
+	assert_true(lobby_send(&l[0], &g[0], 1));
+	/* even by the worker that it is for: it has it not yet */
+	assert_null(lobby_surplus(&l[1], &g[1], 1));
+	assert_true(g[0].expelled);
+	assert_int_equal(two.calls[1], 0);
+	assert_null(lobby_take_expelled(&l[1]));
+	assert_false(lobby_arrive(&l[1], &g[0]));
+	assert_int_equal(lobby_leaving(&l[1]), 1);
+	/* one that stays, and one that was to go when it was expelled */
+	assert_true(lobby_send(&l[1], &g[1], 0));
+	assert_true(lobby_arrive(&l[0], &g[1]));
+	enter(&l[1], &g[2], "10.0.0.2");
+	assert_null(lobby_surplus(&l[1], &g[2], 1));
+	assert_false(lobby_send(&l[0], &g[1], 1));
+	assert_int_equal(two.calls[0], 1);
+}
+
+static void test_room_for_a_client_is_made_by_another_worker(void **state)
+{
+	struct lobby *const l = two.l;
+	struct lobby_guest *const g = two.g;
+
+	(void)state;
+	enter(&l[1], &g[0], "10.0.0.1");
+	enter(&l[0], &g[1], "10.0.0.2");
+	assert_null(displaced(&l[0], &g[1]));
+	assert_false(g[0].expelled);
+	lobby_examine(&l[1], &g[0], true);
+	assert_null(displaced(&l[0], &g[1]));
+	assert_true(g[0].expelled);
+	assert_int_equal(g[0].limit, TALLY_max_client_conn);
+	/* one by one */
+	enter(&l[1], &g[2], "10.0.0.3");
+	lobby_punish(&l[1], &g[2], T0 + USEC);
+	assert_null(displaced(&l[0], &g[1]));
+	assert_true(g[2].expelled);
+	assert_null(displaced(&l[0], &g[1]));
+	assert_int_equal(lobby_leaving(&l[0]), 2);
+	assert_int_equal(two.calls[1], 1);
 }
 
 static void test_heavy_ones_go_first(void **state)
@@ -325,6 +511,8 @@ static void test_no_memory_for_a_source(void **state)
 	leave_all(&l);
 }
 
+#define TWO(t) cmocka_unit_test_setup_teardown(t, open_two, close_two)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -334,6 +522,12 @@ int main(void)
 		cmocka_unit_test(test_surplus_is_of_the_source_with_most_guests),
 		cmocka_unit_test(test_crowd_without_an_address),
 		cmocka_unit_test(test_penalty_makes_room_for_others_only),
+		TWO(test_workers_count_together),
+		TWO(test_limits_of_address_and_memory_are_for_all),
+		TWO(test_failures_are_told_to_all),
+		TWO(test_guests_are_dealt_evenly),
+		TWO(test_who_travels_is_told_at_the_end),
+		TWO(test_room_for_a_client_is_made_by_another_worker),
 		cmocka_unit_test(test_heavy_ones_go_first),
 		cmocka_unit_test(test_delay_doubles_and_is_forgotten),
 		cmocka_unit_test(test_failures_of_many_are_not_kept),

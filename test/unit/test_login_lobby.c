@@ -89,19 +89,6 @@ static void test_stranger_with_much_memory_goes_before_older_ones(void **state)
 	assert_non_null(st.c[2]);
 }
 
-static void test_memory_is_divided_among_workers(void **state)
-{
-	(void)state;
-	starts("");
-	st.set->login_memory = (int64_t)st.ss.lobby.bytes * 4;
-	starts("");
-	assert_non_null(st.c[0]);
-	st.set->workers = 4;
-	starts("");
-	assert_true(guest_is_refused(0, "08P01", TOO_MANY("login_memory")));
-	assert_null(st.c[0]);
-}
-
 static void test_silent_stranger_makes_room_for_a_client(void **state)
 {
 	(void)state;
@@ -264,7 +251,6 @@ int main(void)
 		LOGIN_TEST(test_who_is_in_is_no_stranger),
 		LOGIN_TEST(test_limit_of_an_address_concerns_that_alone),
 		LOGIN_TEST(test_stranger_with_much_memory_goes_before_older_ones),
-		LOGIN_TEST(test_memory_is_divided_among_workers),
 		LOGIN_TEST(test_silent_stranger_makes_room_for_a_client),
 		LOGIN_TEST(test_stranger_that_talks_on_without_an_end_makes_room),
 		LOGIN_TEST(test_stranger_that_is_quick_is_left_alone),

@@ -3,6 +3,7 @@
 #include "login_test.h"
 
 #include "session/carried.h"
+#include "pool/lobby_workers.h"
 #include "session/login_move.h"
 
 #define ASKED "R\0\0\0\10\0\0\0\3"	/* AuthenticationCleartextPassword */
@@ -12,6 +13,9 @@ static struct {
 	struct client *c;		/* in the mail */
 	unsigned to;
 	bool full;
+	struct lobby lobbies[256];	/* of the others */
+	unsigned calls;
+	atomic_uint clients;		/* of all */
 } mail;
 
 static bool may_send(void *app, unsigned worker)
@@ -29,10 +33,17 @@ static void send_off(void *app, struct client *c, unsigned worker)
 	mail.to = worker;
 }
 
-static unsigned elsewhere(void *app)
+static bool takes(void *app, unsigned worker)
 {
 	(void)app;
-	return 7;
+	(void)worker;
+	return !mail.full;
+}
+
+static void note_call(void *arg)
+{
+	(void)arg;
+	mail.calls++;
 }
 
 /* We are worker 0, and the database is another's. */
@@ -42,20 +53,26 @@ static int setup(void **state)
 	struct catalog *const c = st.ss.catalog;
 
 	memset(&mail, 0, sizeof mail);
-	for (c->part.count = 2; catalog_home(c, "shop") == 0;)
+	for (c->part.count = 3; catalog_home(c, "shop") == 0;)
 		c->part.count++;
 	st.ss.others = c->part.count - 1;
 	st.ss.client_ops.may_send = may_send;
 	st.ss.client_ops.send = send_off;
-	st.ss.client_ops.elsewhere = elsewhere;
+	st.ss.client_ops.takes = takes;
+	c->part.clients = &mail.clients;
+	for (unsigned i = 0; i < st.ss.others; i++)
+		lobby_share(&st.ss.lobby, &mail.lobbies[i]);
 	return rc;
 }
 
-static void assert_gone(void)
+/* A guest keeps its place on the way. */
+static void assert_gone(unsigned guests)
 {
 	assert_int_equal(st.ss.logins, 0);
 	assert_int_equal(st.ss.catalog->clients, 0);
-	assert_int_equal(st.ss.lobby.count, 0);
+	assert_int_equal(mail.clients, guests);
+	assert_int_equal(st.ss.lobby.guests, 0);
+	assert_int_equal(st.ss.lobby.count, guests);
 	assert_null(st.ss.login_list.head);
 }
 
@@ -65,6 +82,8 @@ static void arrive(void)
 	struct client *const c = mail.c;
 
 	mail.c = NULL;
+	/* from here on that is the other one's */
+	assert_true(lobby_send(&st.ss.lobby, &c->login->guest, 0));
 	login_arrive(&st.ss, c);
 	login_turns();
 }
@@ -77,7 +96,7 @@ static void test_client_goes_with_its_packet_unread(void **state)
 	STARTS(0, ANN);
 	assert_ptr_equal(mail.c, c);
 	assert_int_equal(mail.to, catalog_home(st.ss.catalog, "shop"));
-	assert_gone();
+	assert_gone(1);
 	GUEST_HEARD(0, "");
 	arrive();
 	GUEST_HEARD(0, ASKED);
@@ -106,7 +125,7 @@ static void test_who_hangs_up_on_the_way_is_noticed(void **state)
 	shutdown(st.end[0], SHUT_RDWR);
 	arrive();
 	assert_null(st.c[0]);
-	assert_gone();
+	assert_gone(0);
 }
 
 static void test_full_mailbox_is_waited_for(void **state)
@@ -134,7 +153,7 @@ static void test_who_leaves_meanwhile_is_not_sent(void **state)
 	mail.full = false;
 	login_turns();
 	assert_null(mail.c);
-	assert_gone();
+	assert_gone(0);
 }
 
 static void test_console_stays(void **state)
@@ -151,11 +170,133 @@ static void test_room_is_that_of_all_workers(void **state)
 {
 	(void)state;
 	st.set->max_client_conn = 7;
+	mail.clients = 7;
 	stranger("");
 	STARTS(0, ANN);
 	assert_null(mail.c);
 	assert_true(guest_is_refused(0, "08P01",
 	    "no more connections allowed (max_client_conn)"));
+}
+
+/* --- dealt at accept --- */
+
+static void test_stranger_goes_where_there_are_fewest(void **state)
+{
+	struct client *const first = stranger("10.0.0.1"), *second;
+
+	(void)state;
+	/* none anywhere; then one here, none there */
+	assert_false(login_deal(first));
+	second = stranger("10.0.0.1");
+	assert_true(login_deal(second));
+	assert_ptr_equal(mail.c, second);
+	assert_int_equal(mail.to, 1);
+	assert_int_equal(st.ss.lobby.guests, 1);
+	assert_int_equal(mail.lobbies[0].guests, 1);
+	arrive();
+	/* from there it goes on to its database */
+	STARTS(1, ANN);
+	assert_ptr_equal(mail.c, second);
+	assert_int_equal(mail.to, catalog_home(st.ss.catalog, "shop"));
+	arrive();
+	GUEST_HEARD(1, ASKED);
+	guest_password(1, "secret");
+	assert_ptr_equal(st.admitted, second);
+	assert_int_equal(st.ss.lobby.count, 1);
+}
+
+static void test_nobody_is_dealt_to_one_that_takes_none(void **state)
+{
+	(void)state;
+	stranger("");
+	mail.full = true;
+	assert_false(login_deal(stranger("")));
+	mail.full = false;
+	st.c[1]->has_reserve_fd = true;
+	assert_false(login_deal(st.c[1]));
+	st.c[1]->has_reserve_fd = false;
+	assert_null(mail.c);
+}
+
+static void test_console_is_never_too_far(void **state)
+{
+	(void)state;
+	st.set->auth_type = AUTH_TRUST;
+	st.set->max_client_conn = 7;
+	mail.clients = 7;
+	/* we are another worker now, and full */
+	st.ss.worker = 1;
+	stranger("");
+	STARTS(0, "user\0ann\0database\0pgbouncer\0");
+	assert_non_null(mail.c);
+	assert_int_equal(mail.to, 0);
+	st.ss.worker = 0;
+	arrive();
+	assert_non_null(st.admitted);
+}
+
+static void test_who_is_expelled_on_the_way_is_told_so(void **state)
+{
+	struct lobby_guest other = { 0 }, here = { 0 };
+	const struct net_addr from = { .family = NET_UNIX };
+
+	(void)state;
+	assert_int_equal(lobby_enter(&st.ss.lobby, &here, &from), 0);
+	assert_true(login_deal(stranger("")));
+	lobby_leave(&st.ss.lobby, &here);
+	assert_int_equal(lobby_enter(&mail.lobbies[1], &other, &from), 0);
+	assert_null(lobby_surplus(&mail.lobbies[1], &other, 1));
+	assert_int_equal(lobby_leaving(&st.ss.lobby), 1);
+	struct client *const c = mail.c;
+
+	mail.c = NULL;
+	c->login->guest.lobby = &st.ss.lobby;
+	login_arrive(&st.ss, c);
+	assert_null(st.c[0]);
+	assert_int_equal(lobby_leaving(&st.ss.lobby), 0);
+	lobby_leave(&mail.lobbies[1], &other);
+	assert_gone(0);
+	assert_true(guest_is_refused(0, "08P01",
+	    "no more connections allowed (max_unauthenticated)"));
+}
+
+static void test_who_is_expelled_does_not_get_in(void **state)
+{
+	struct lobby_guest other = { 0 };
+	const struct net_addr from = { .family = NET_UNIX };
+
+	(void)state;
+	st.set->auth_type = AUTH_TRUST;
+	lobby_on_call(&st.ss.lobby, note_call, NULL);
+	stranger("");
+	assert_int_equal(lobby_enter(&mail.lobbies[1], &other, &from), 0);
+	assert_null(lobby_surplus(&mail.lobbies[1], &other, 1));
+	assert_int_equal(mail.calls, 1);
+	/* it was faster than the call */
+	st.c[0]->login->arrived = true;
+	STARTS(0, ANN);
+	assert_null(st.admitted);
+	assert_null(st.c[0]);
+	login_expel(&st.ss);
+	lobby_leave(&mail.lobbies[1], &other);
+	assert_gone(0);
+}
+
+static void test_who_is_expelled_is_closed_when_called(void **state)
+{
+	struct lobby_guest other = { 0 };
+	const struct net_addr from = { .family = NET_UNIX };
+
+	(void)state;
+	lobby_on_call(&st.ss.lobby, note_call, NULL);
+	stranger("");
+	assert_int_equal(lobby_enter(&mail.lobbies[1], &other, &from), 0);
+	assert_null(lobby_surplus(&mail.lobbies[1], &other, 1));
+	assert_non_null(st.c[0]);
+	login_expel(&st.ss);
+	assert_null(st.c[0]);
+	lobby_leave(&mail.lobbies[1], &other);
+	assert_gone(0);
 }
 
 static void test_cancel_request_goes_by_its_key(void **state)
@@ -231,6 +372,12 @@ int main(void)
 		CASE(test_who_leaves_meanwhile_is_not_sent),
 		CASE(test_console_stays),
 		CASE(test_room_is_that_of_all_workers),
+		CASE(test_stranger_goes_where_there_are_fewest),
+		CASE(test_nobody_is_dealt_to_one_that_takes_none),
+		CASE(test_console_is_never_too_far),
+		CASE(test_who_is_expelled_on_the_way_is_told_so),
+		CASE(test_who_is_expelled_does_not_get_in),
+		CASE(test_who_is_expelled_is_closed_when_called),
 		CASE(test_cancel_request_goes_by_its_key),
 		CASE(test_key_of_no_worker_stays),
 		CASE(test_key_of_no_peer_goes_by_its_worker),
