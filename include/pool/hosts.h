@@ -48,6 +48,15 @@ int hosts_plan(struct pool *p, const struct catalog *c, usec_t now,
 void hosts_failed(struct pool *p, unsigned item, bool slow, usec_t now);
 /* Is item not what target_session_attrs asks for? Then others come first. */
 void hosts_set_misfit(struct pool *p, unsigned item, bool misfit);
+/*
+ * How long a login may say nothing before another host is asked: a second where
+ * any host of the list may turn into the one that is sought, twice as long behind
+ * each that was in vain, as one that is slow must get in, too. 0: as long as
+ * server_connect_timeout says.
+ */
+usec_t hosts_patience(const struct pool *p);
+/* The login at item took longer than that. */
+void hosts_abandon(struct pool *p, unsigned item);
 /* Is there a host left that did not fail lately, nor is known not to fit? */
 bool hosts_better_left(const struct pool *p, const struct catalog *c,
     usec_t now);

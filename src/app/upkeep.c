@@ -278,6 +278,29 @@ static usec_t check_idle_servers(const struct round *r)
 	return due_idle_servers(p, r->now);
 }
 
+/* The machine of a PostgreSQL that is stopped accepts connections all the same. */
+static void check_logins(const struct round *r)
+{
+	struct pool *const p = r->pool;
+	const usec_t patience = hosts_patience(p);
+	struct pool_server *ps, *next;
+
+	if (patience == 0)
+		return;
+	DL_FOREACH_SAFE(p->servers[SERVER_LOGIN], ps, next) {
+		struct server *const s = server_of(ps);
+
+		if (ps->state != SERVER_LOGIN)
+			return;
+		if (r->now - ps->born < patience ||
+		    s->host.kind == HOST_NONE)
+			continue;
+		hosts_abandon(p, s->host.item);
+		server_fail(s, CLOSE_CONNECT_TIMEOUT);
+		return;
+	}
+}
+
 static void check_size(const struct round *r)
 {
 	struct pool *const p = r->pool;
@@ -365,6 +388,7 @@ void upkeep_pool(struct app *app, struct pool *p, usec_t now)
 	check_queue(&r, CLIENT_WELCOME);
 	check_queue(&r, CLIENT_DEDICATED_WAITING);
 	check_work(&r);
+	check_logins(&r);
 	const usec_t idle = check_idle_servers(&r);
 
 	check_size(&r);

@@ -12,10 +12,12 @@
 
 /* Also without server_login_retry the others have their turn first. */
 #define PAUSE_MIN (USEC / 10)
+#define DOUBLED_MAX 10		/* a quarter of an hour */
 
 struct host_failures {
 	char *list;		/* owned: the hosts it is about */
 	unsigned count;
+	unsigned abandoned;	/* logins, since one was done */
 	struct {
 		usec_t at;	/* of the last one; 0 = it works, or is new */
 		bool misfit;	/* not what target_session_attrs asks for */
@@ -157,8 +159,31 @@ void hosts_worked(struct pool *p, unsigned item)
 {
 	struct host_failures *const f = find_failures(p);
 
-	if (f != NULL && item < f->count)
+	if (f != NULL && item < f->count) {
 		f->of[item].at = 0;
+		f->abandoned = 0;
+	}
+}
+
+usec_t hosts_patience(const struct pool *p)
+{
+	const char *const list = p->key.db->conf->host;
+	const struct host_failures *const f = find_failures(p);
+
+	if (p->limits.attrs == ATTRS_ANY || list == NULL ||
+	    strchr(list, ',') == NULL)
+		return 0;
+	return USEC << (f != NULL ? f->abandoned : 0);
+}
+
+void hosts_abandon(struct pool *p, unsigned item)
+{
+	struct host_failures *const f = get_failures(p);
+
+	if (f != NULL && f->abandoned < DOUBLED_MAX)
+		f->abandoned++;
+	/* others come first */
+	hosts_set_misfit(p, item, true);
 }
 
 void hosts_set_misfit(struct pool *p, unsigned item, bool misfit)

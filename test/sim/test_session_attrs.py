@@ -1,6 +1,7 @@
 # test_session_attrs.py - target_session_attrs: which hosts of a list are used,
 # and what becomes of clients while none will do.
 # SPDX-License-Identifier: ISC
+import threading
 import time
 
 import pytest
@@ -199,6 +200,34 @@ def test_nobody_stays_at_a_primary_that_has_stopped(pooler, pair, attrs):
     assert failure.message == "host does not meet target_session_attrs"
     assert {r["addr"] for r in p.servers()} == {HOSTS[1]}
     idle.query("select 1")
+
+
+@pytest.mark.parametrize("promoted", [True, False])
+def test_login_that_is_not_answered_holds_up_nobody(pooler, pair, promoted):
+    """a stopped primary: the kernel accepts, and nobody says a word; nor is
+    one that takes its time given up for ever"""
+    gate, real = threading.Event(), pair.login
+
+    def login(session):
+        if pair.at(session) == 0:
+            # slow at first, where there is no other
+            gate.wait(60 if promoted else 1.5)
+        elif promoted:
+            # asked while it still was the standby, and once more
+            real(session)
+            pair.standby[1] = False
+            return
+        real(session)
+    for f in pair.fakes:
+        f.on_login = login
+    p = pooler({"p0": pair.entry("primary")}, server_connect_timeout=60)
+    try:
+        begun = time.monotonic()
+        p.raw().query("select 1")
+        assert time.monotonic() - begun < 45
+    finally:
+        gate.set()
+    assert pair.used() == [not promoted, promoted]
 
 
 def test_two_that_say_they_are_the_primary_are_both_used(pooler, pair):

@@ -235,6 +235,30 @@ static void test_hosts_that_did_not_fit_come_last(void **state)
 	hosts_free(p);
 }
 
+static void test_patience_doubles_till_a_login_is_done(void **state)
+{
+	struct fixture f;
+	struct pool *const p = pool_of(&f, "a,b");
+
+	(void)state;
+	assert_int_equal(hosts_patience(p), 0);
+	p->limits.attrs = ATTRS_PRIMARY;
+	assert_int_equal(hosts_patience(p), USEC);
+	hosts_abandon(p, 0);
+	assert_int_equal(hosts_patience(p), 2 * USEC);
+	hosts_abandon(p, 0);
+	assert_int_equal(hosts_patience(p), 4 * USEC);
+	plan(p, NOW, "b a");
+	for (int i = 0; i < 100; i++)
+		hosts_abandon(p, 1);
+	assert_in_range(hosts_patience(p), 60 * USEC, 3600 * USEC);
+	hosts_worked(p, 1);
+	assert_int_equal(hosts_patience(p), USEC);
+	hosts_free(p);
+	f.host[1] = '\0';
+	assert_int_equal(hosts_patience(p), 0);
+}
+
 static void test_changed_list_knows_no_failures(void **state)
 {
 	struct fixture f;
@@ -342,6 +366,8 @@ int main(void)
 		cmocka_unit_test(
 		    test_without_retry_others_have_their_turn_first),
 		cmocka_unit_test(test_hosts_that_did_not_fit_come_last),
+		cmocka_unit_test(
+		    test_patience_doubles_till_a_login_is_done),
 		cmocka_unit_test(test_changed_list_knows_no_failures),
 		cmocka_unit_test(test_long_item_is_cut),
 		cmocka_unit_test(test_long_list_is_cut),
