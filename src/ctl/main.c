@@ -156,18 +156,24 @@ static const char *set_user(struct ctl_options *o, const char *arg)
 	return NULL;
 }
 
+static const char *set_form(struct ctl_options *o, enum ctl_form form)
+{
+	if (o->form != FORM_TABLE && o->form != form)
+		return "--json and --csv exclude each other";
+	o->form = form;
+	return NULL;
+}
+
 static const char *set_json(struct ctl_options *o, const char *arg)
 {
 	(void)arg;
-	o->form = FORM_JSON;
-	return NULL;
+	return set_form(o, FORM_JSON);
 }
 
 static const char *set_csv(struct ctl_options *o, const char *arg)
 {
 	(void)arg;
-	o->form = FORM_CSV;
-	return NULL;
+	return set_form(o, FORM_CSV);
 }
 
 static const char *set_time(usec_t *out, const char *arg)

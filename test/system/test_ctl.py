@@ -24,10 +24,10 @@ def binary():
     return os.path.join(os.path.dirname(harness.binary()), "pgsluicectl")
 
 
-def ctl(*args, password=None, **kw):
+def ctl(*args, password=None, cwd="/", **kw):
     return subprocess.run([binary()] + list(args), input=password, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env=dict(process_env(), **kw), timeout=60, cwd="/",
+                          env=dict(process_env(), **kw), timeout=60, cwd=cwd,
                           **as_user())
 
 

@@ -66,6 +66,10 @@ def test_console_is_found(pooler):
     os.chmod(passfile, 0o600)
     assert ok(ctl("show", "version", PGSERVICEFILE=service, PGSERVICE="pool",
                   PGPASSFILE=passfile)) == want
+    # a folder of the file, and the file, from where one stands
+    near = p.put("near.ini", "%%include %s\nunix_socket_dir = .\n" % p.ini)
+    for args in ["-c", os.path.basename(near)], ["-c", "./near.ini"]:
+        assert ok(ctl("show", "version", *args, cwd=p.dir)) == want
     # without a socket: the address, and the first of admin_users
     ini = p.put("tcp.ini", "%%include %s\nunix_socket_dir =\n" % p.ini)
     assert ok(ctl("show", "version", "-c", ini,
@@ -138,6 +142,7 @@ def test_nobody_is_there(args):
     (["status", "x"], "too many arguments"),
     (["show"], "an argument is missing"),
     (["status", "--json"], "the command has no such option"),
+    (["show", "pools", "--json", "--csv"], "exclude each other"),
     (["show", "pools", "-w", "x"], "bad number of seconds"),
     (["show", "pools", "-w", "0"], "bad number of seconds"),
     (["show", "pools", "--wat"], "wrong options"),
