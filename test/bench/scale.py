@@ -110,9 +110,13 @@ class Watched:
     """Whatever an operator may want to see. Histograms and probes are always
     there; their cost is in that of both."""
 
+    def __init__(self, also=""):
+        self.also = also
+
     def config(self, stand, count):
         self.port = free_port()
-        return "", f"http_listen_port = {self.port}\nlog_min_duration = 1\n"
+        return "", (f"http_listen_port = {self.port}\nlog_min_duration = 1\n"
+                    + self.also)
 
     @contextlib.contextmanager
     def scraped(self, stand, pooler, count):
@@ -146,6 +150,7 @@ class Case(NamedTuple):
 
 
 WATCHED = Watched()
+TRACED = Watched("log_format = json\n")
 CASES = {
     "scale_pools": Case(10000, "databases, users and pools", with_pools,
                         many_pools),
@@ -157,6 +162,10 @@ CASES = {
                            small=prepared(1), large=prepared(1000)),
     "watched": Case(1, "scrape a second, log_min_duration", WATCHED.scraped,
                     WATCHED.config),
+    "traced": Case(1, "the same, JSON log, traceparent in each query",
+                   TRACED.scraped, TRACED.config,
+                   small=WORKLOADS["traced50"].run,
+                   large=WORKLOADS["traced50"].run),
 }
 
 

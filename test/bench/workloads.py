@@ -161,8 +161,15 @@ SCRAM = {"PGUSER": "scram", "PGPASSWORD": PASSWORD}
 # Each on its own clock, so that they stay together.
 BURST = ("\\sleep 500 ms\n" + "select 1;\n" * 10)
 
+# as sqlcommenter does it
+TRACED = ("\\set aid random(1, 100000)\nselect abalance from "
+          "pgbench_accounts where aid = :aid /*traceparent="
+          "'00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'*/;\n")
+
 WORKLOADS = {
     "simple50": Workload("tx", pgbench("-S", "-M", "simple", "-c", "50")),
+    "traced50": Workload("tx", pgbench("-c", "50", script=TRACED),
+                         floor=None),
     "simple1": Workload("tx", pgbench("-S", "-M", "simple", "-c", "1")),
     "extended50": Workload("tx", pgbench("-S", "-M", "extended", "-c", "50")),
     "prepared50": Workload("tx", pgbench("-S", "-M", "prepared", "-c", "50")),
