@@ -22,6 +22,9 @@ struct cursor_list {
 void cursor_list_add(struct cursor_list *l, struct cursor_node *n);
 void cursor_list_remove(struct cursor_list *l, struct cursor_node *n);
 
+/* To be added again in another order, while nobody walks. */
+void cursor_list_empty(struct cursor_list *l);
+
 struct cursor {
 	struct cursor *prev, *next;
 	struct cursor_list *list;		/* borrowed; NULL: not under way */

@@ -12,6 +12,7 @@ struct asker;
 struct client;
 struct console_portal;
 struct console_prepared;
+struct console_show;
 struct err;
 struct reader;
 struct statement;
@@ -23,6 +24,7 @@ enum console_wait {
 	CONSOLE_SUSPEND,	/* until nothing moves */
 	CONSOLE_RELOAD,		/* until a new configuration is in force */
 	CONSOLE_PERSIST,	/* until a value has been tried and written */
+	CONSOLE_SHOW,		/* until all rows have been written */
 };
 
 struct console {
@@ -33,6 +35,7 @@ struct console {
 	enum console_wait wait;
 	char db[64];			/* waits for this one; "" = all */
 	unsigned reload;		/* ... or for this one, or that SET */
+	struct console_show *show;	/* owned; CONSOLE_SHOW, else NULL */
 	bool more;	/* another statement of the same Query follows */
 	bool extended;	/* what runs is an Execute: Sync says "ready" */
 	bool counted;	/* in the statistics */
@@ -55,6 +58,8 @@ void console_refuse(struct console *k, const struct err *e);
 void console_signal(struct console *k, char type);
 /* May close the client, and with it k. */
 void console_send(struct console *k);
+/* What blocked it is over: the same, and what came meanwhile is looked at. */
+void console_go_on(struct console *k);
 
 /* Rows that go in here are sent, as they come. */
 struct console_sink {

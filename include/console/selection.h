@@ -5,9 +5,11 @@
 
 #include "console/admin_parse.h"
 #include "console/table.h"
+#include "proto/writer.h"
 
 struct admin;
 struct err;
+struct rowset;
 
 /* One condition, made ready. Its value is borrowed from the show_query. */
 struct selection_test {
@@ -44,7 +46,39 @@ int selection_make(struct selection *s, const struct selection_source *src,
 int selection_rows(const struct selection *s, const struct admin *a,
     struct row_sink *sink);
 
-/* The same as one row of one column: an array of objects. */
+/* What rows of the whole view go in here: those that pass go to the next. */
+struct selection_filter {
+	struct row_sink sink;
+	const struct selection *s;
+	struct row_sink *next;	/* gets whole rows, or the columns chosen */
+	int64_t left;		/* rows to go; -1 = all */
+	bool whole;
+};
+void selection_filter_init(struct selection_filter *f,
+    const struct selection *s, struct row_sink *next);
+/* This row passes. Returns non-zero when enough has come. */
+int selection_emit(struct selection_filter *f, const struct cell *cells);
+
+/* Where there is an order: the whole rows that pass are kept in rs, to be ... */
+void selection_order_init(struct selection_filter *f,
+    const struct selection *s, struct rowset *rs);
+/* ... brought into that order. */
+void selection_order(const struct selection *s, struct rowset *rs);
+
+/* Rows of a selection that go in here become an array of objects. */
+struct selection_array {
+	struct row_sink sink;
+	const struct selection *s;
+	struct writer w;
+	bool started;
+};
+void selection_array_init(struct selection_array *j,
+    const struct selection *s);
+/* Emit it as one row of one column. 0, or -1: no memory. */
+int selection_array_emit(struct selection_array *j, struct row_sink *sink);
+void selection_array_fini(struct selection_array *j);
+
+/* The rows as such an array. 0, or -1: no memory. */
 int selection_json(const struct selection *s, const struct admin *a,
     struct row_sink *sink);
 

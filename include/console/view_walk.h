@@ -1,14 +1,16 @@
 /* view_walk.h - a view bit by bit, for callers that must not take long.
  *
- * The same rows as SHOW has, the oldest database, pool, client ... first; what
- * goes meanwhile is not told, what comes is told last, nothing twice. Those of
- * one worker come behind those of another: where there are several, each call
- * but the first is for a hold, the end, too.
+ * The same rows as SHOW has: databases and pools as catalog_sort() left them, and
+ * then the oldest first, as clients and servers are. What goes meanwhile is not
+ * told, what comes is told last, nothing twice. Those of one worker come behind
+ * those of another: where there are several, each call but the first is for a
+ * hold, the end, too.
  * SPDX-License-Identifier: ISC */
 #ifndef CONSOLE_VIEW_WALK_H
 #define CONSOLE_VIEW_WALK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/cursor.h"
 
@@ -23,6 +25,9 @@ struct view_walk {
 	bool begun;
 };
 
+/* Has it more than so many items? Never of VIEW_PRIVATE and VIEW_WHOLE. */
+bool view_walk_is_long(const struct admin *a, const struct view *v,
+    size_t max);
 /* v is not VIEW_PRIVATE. */
 void view_walk_begin(struct view_walk *w, const struct admin *a,
     const struct view *v);

@@ -33,7 +33,9 @@ struct catalog {
 	unsigned auth_file;		/* counts files put in force */
 	struct user *to_renew;		/* from this one on; NULL: none */
 	struct pool *pools;		/* uthash by key */
-	struct cursor_list all_databases, all_users, all_pools;	/* the oldest first */
+	struct cursor_list all_users;	/* the oldest first */
+	struct cursor_list all_databases, all_pools;	/* see catalog_sort() */
+	bool sorted, arranged;		/* the tables, these lists */
 	struct database *console;	/* the admin database */
 	atomic_uint clients;		/* sockets of clients, all */
 	struct pool *dirty;		/* DL: to be looked at this turn */

@@ -24,6 +24,15 @@ void cursor_list_remove(struct cursor_list *l, struct cursor_node *n)
 	n->prev = n->next = NULL;
 }
 
+void cursor_list_empty(struct cursor_list *l)
+{
+	struct cursor_node *n, *next;
+
+	DL_FOREACH_SAFE(l->first, n, next)
+		n->prev = n->next = NULL;
+	l->first = NULL;
+}
+
 void cursor_begin(struct cursor *w, struct cursor_list *l)
 {
 	w->list = l;

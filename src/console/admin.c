@@ -11,6 +11,7 @@
 #include "base/wheel.h"
 #include "console/admin.h"
 #include "console/console.h"
+#include "console/console_show.h"
 #include "console/handover.h"
 #include "console/version.h"
 #include "pool/catalog.h"
@@ -117,6 +118,7 @@ static void on_leave(struct client *c)
 		return;
 	DL_DELETE(k->admin->consoles, k);
 	handover_closed(k);
+	console_show_drop(k);
 	console_fini_extended(k);
 	writer_fini(&k->out);
 	mem_free(k);
@@ -305,12 +307,18 @@ static bool is_listening(const struct client *c)
 	    !stream_is_blocked(&c->stream);
 }
 
+/* By a command that may take for ever; who sends no more may still read rows. */
+static bool is_blocked(const struct console *k)
+{
+	return k->wait != CONSOLE_READY && k->wait != CONSOLE_SHOW;
+}
+
 /* Done for this turn; more: there is something to look at in the next. */
 static void settle(struct client *c, bool more)
 {
 	if (c->console == NULL)
 		return;
-	if (c->console->wait != CONSOLE_READY && c->stream.hup)
+	if (is_blocked(c->console) && c->stream.hup)
 		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 	else if (is_listening(c) && (more || stream_is_ready(&c->stream)))
 		go_on(c);
@@ -340,7 +348,11 @@ static void on_input(struct client *c)
 {
 	struct burst b;
 
-	if (c->console->wait != CONSOLE_READY && c->stream.hup) {
+	if (c->console->wait == CONSOLE_SHOW) {
+		console_show_go_on(c->console);
+		return;
+	}
+	if (is_blocked(c->console) && c->stream.hup) {
 		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 		return;
 	}

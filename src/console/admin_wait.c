@@ -10,6 +10,7 @@
 #include "conf/persist.h"
 #include "console/admin_parse.h"
 #include "console/console.h"
+#include "console/console_show.h"
 #include "pool/catalog.h"
 #include "session/broker.h"
 #include "session/client.h"
@@ -17,27 +18,13 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define LOOK (USEC / 20)	/* at several workers */
 
-/* The reply is written: it leaves, and others may come. */
-static void go_on(struct console *k)
-{
-	struct client *const c = k->client;
-
-	k->wait = CONSOLE_READY;
-	console_send(k);
-	if (c->console != NULL) {
-		/* look next turn at what came meanwhile */
-		stream_reread(&c->stream);
-		stream_yield(&c->stream);
-	}
-}
-
 static void unblock(struct console *k, const struct err *e, const char *tag)
 {
 	if (e != NULL)
 		console_error(k, e);
 	else
 		console_complete(k, tag);
-	go_on(k);
+	console_go_on(k);
 }
 
 /* (spec/admin-console.md section 4.10) */
@@ -54,7 +41,7 @@ void admin_reloaded(struct admin *a, unsigned reload, const struct err *e)
 			log_error("RELOAD Failed, see logs for more details");
 			console_refuse(k, e);
 		}
-		go_on(k);
+		console_go_on(k);
 	}
 }
 
@@ -97,6 +84,7 @@ void admin_cancel(struct client *c)
 	/* what is being tried may be in force by the time of the answer */
 	if (k->wait == CONSOLE_READY || k->wait == CONSOLE_PERSIST)
 		return;
+	console_show_drop(k);
 	err_set(&e, ERRCODE_QUERY_CANCELED,
 	    "canceling statement due to user request");
 	unblock(k, &e, NULL);
@@ -181,8 +169,8 @@ static void check_suspend(struct console *k)
 
 static bool waits(const struct console *k)
 {
-	return k->wait != CONSOLE_READY && k->wait != CONSOLE_RELOAD &&
-	    k->wait != CONSOLE_PERSIST;
+	return k->wait == CONSOLE_PAUSE || k->wait == CONSOLE_CLOSE ||
+	    k->wait == CONSOLE_SUSPEND;
 }
 
 static const struct database *find_waited(const struct console *k)

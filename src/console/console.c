@@ -150,6 +150,19 @@ void console_send(struct console *k)
 		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 }
 
+void console_go_on(struct console *k)
+{
+	struct client *const c = k->client;
+
+	k->wait = CONSOLE_READY;
+	console_send(k);
+	if (c->console != NULL) {
+		/* look next turn at what came meanwhile */
+		stream_reread(&c->stream);
+		stream_yield(&c->stream);
+	}
+}
+
 struct asker console_asker(const struct console *k)
 {
 	const struct client *const c = k->client;

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "console/console_show.h"
 #include "proto/msg.h"
 #include "proto/reader.h"
 #include "session/client.h"
@@ -170,11 +171,14 @@ static int send_piece(struct console *k, struct console_portal *p,
 }
 
 /* All at once. */
-static void run_whole(struct console *k, const struct statement *st)
+static void run_whole(struct console *k, struct statement **given)
 {
+	const struct statement *const st = *given;
 	struct client *const c = k->client;
 	struct console_sink to;
 
+	if (console_show_begin(k, given))
+		return;
 	console_sink_init(&to, k, &st->shape);
 	console_run(k, st, &to.sink);
 	/* a message may have been cut short */
@@ -198,15 +202,17 @@ static void run_again(struct console *k, const struct console_portal *p,
 }
 
 static void run_portal(struct console *k, struct console_portal *p,
-    const struct statement *st, uint32_t limit)
+    struct statement **given, uint32_t limit)
 {
+	const struct statement *const st = *given;
+
 	if (p->done) {
 		run_again(k, p, st);
 	} else if (st->shape.count > 0 && (limit > 0 || p->started)) {
 		(void)send_piece(k, p, st, limit);
 	} else {
 		p->done = true;
-		run_whole(k, st);
+		run_whole(k, given);
 	}
 }
 
@@ -232,9 +238,9 @@ void console_execute(struct console *k, struct reader *body)
 	} else if ((st = portal_make(k, p, &e)) == NULL) {
 		console_error(k, &e);
 	} else {
-		run_portal(k, p, st, limit > INT32_MAX ? 0 : limit);
+		run_portal(k, p, &st, limit > INT32_MAX ? 0 : limit);
 	}
 	statement_free(&st);
-	if (c->console != NULL)
+	if (c->console != NULL && c->console->wait != CONSOLE_SHOW)
 		console_send(k);
 }

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "console/admin.h"
+#include "console/console_show.h"
 #include "console/command.h"
 #include "console/fds.h"
 #include "console/mistyped.h"
@@ -138,9 +139,10 @@ static void pass_fds(struct console *k, const struct statement *st)
 		a->ops->let_go(a->app);
 }
 
-/* Description, rows and all. */
-static void run_simple(struct console *k, const struct statement *st)
+/* Description, rows and all; what goes on for a while takes the statement. */
+static void run_simple(struct console *k, struct statement **given)
 {
+	const struct statement *const st = *given;
 	struct console_sink to;
 	struct err e;
 
@@ -151,6 +153,8 @@ static void run_simple(struct console *k, const struct statement *st)
 	}
 	if (st->shape.count > 0)
 		table_write_description(&k->out, &st->shape);
+	if (console_show_begin(k, given))
+		return;
 	console_sink_init(&to, k, &st->shape);
 	console_run(k, st, &to.sink);
 	if (!to.failed)
@@ -194,7 +198,7 @@ static int check_rest(const char *query, size_t length,
 }
 
 /* Run st and what follows it; only the last reply is "ready". */
-static void run_all(struct console *k, struct statement *st,
+static void run_all(struct console *k, struct statement **st,
     const struct statement_source *src)
 {
 	struct client *const c = k->client;
@@ -202,11 +206,11 @@ static void run_all(struct console *k, struct statement *st,
 	struct err e;
 
 	do {
-		at.query += st->length;
+		at.query += (*st)->length;
 		k->more = *at.query != '\0';
 		run_simple(k, st);
 	} while (c->console != NULL && k->more &&
-	    statement_make(st, &at, &e) == 0);
+	    statement_make(*st, &at, &e) == 0);
 }
 
 void console_query(struct console *k, const char *query)
@@ -222,8 +226,8 @@ void console_query(struct console *k, const char *query)
 	if (st == NULL || check_rest(query, st->length, &who, &e) < 0)
 		console_error(k, &e);
 	else
-		run_all(k, st, &src);
+		run_all(k, &st, &src);
 	statement_free(&st);
-	if (c->console != NULL)
+	if (c->console != NULL && c->console->wait != CONSOLE_SHOW)
 		console_send(k);
 }

@@ -161,16 +161,7 @@ static bool passes_all(const struct selection *s, const struct cell *cells)
 	return true;
 }
 
-struct filter {
-	struct row_sink sink;
-	const struct selection *s;
-	struct row_sink *next;	/* gets whole rows, or the columns chosen */
-	int64_t left;		/* rows to go; -1 = all */
-	bool whole;
-};
-
-/* Returns non-zero when enough has come. */
-static int emit(struct filter *f, const struct cell *cells)
+int selection_emit(struct selection_filter *f, const struct cell *cells)
 {
 	struct cell chosen[SHOW_COLUMNS_MAX];
 
@@ -187,30 +178,49 @@ static int emit(struct filter *f, const struct cell *cells)
 
 static int on_row(struct row_sink *sink, const struct cell *cells)
 {
-	struct filter *const f = container_of(sink, struct filter, sink);
+	struct selection_filter *const f =
+	    container_of(sink, struct selection_filter, sink);
 
-	return passes_all(f->s, cells) ? emit(f, cells) : 0;
+	return passes_all(f->s, cells) ? selection_emit(f, cells) : 0;
 }
 
-static int sorted_rows(const struct selection *s, const struct admin *a,
-    struct filter *out)
+void selection_filter_init(struct selection_filter *f,
+    const struct selection *s, struct row_sink *next)
+{
+	*f = (struct selection_filter){ { on_row }, s, next, s->limit, false };
+}
+
+void selection_order_init(struct selection_filter *f,
+    const struct selection *s, struct rowset *rs)
+{
+	rowset_init(rs, s->view->column_count, SORT_MAX);
+	*f = (struct selection_filter){ { on_row }, s, &rs->sink, -1, true };
+}
+
+void selection_order(const struct selection *s, struct rowset *rs)
 {
 	const struct rowset_order order = {
 		.column = (size_t)s->order,
 		.type = s->view->columns[s->order].type,
 		.descending = s->descending,
 	};
+
+	rowset_sort(rs, &order);
+}
+
+static int sorted_rows(const struct selection *s, const struct admin *a,
+    struct selection_filter *out)
+{
+	struct selection_filter in;
 	struct rowset rs;
 
-	rowset_init(&rs, s->view->column_count, SORT_MAX);
-	struct filter in = { { on_row }, s, &rs.sink, -1, true };
-
+	selection_order_init(&in, s, &rs);
 	view_rows(a, s->view, &in.sink);
 	const int rc = rs.failed ? -1 : 0;
 
-	rowset_sort(&rs, &order);
+	selection_order(s, &rs);
 	for (size_t i = 0; rc == 0 && i < rs.count; i++) {
-		if (emit(out, rowset_at(&rs, i)) != 0)
+		if (selection_emit(out, rowset_at(&rs, i)) != 0)
 			break;
 	}
 	rowset_fini(&rs);
@@ -220,8 +230,9 @@ static int sorted_rows(const struct selection *s, const struct admin *a,
 int selection_rows(const struct selection *s, const struct admin *a,
     struct row_sink *sink)
 {
-	struct filter out = { { on_row }, s, sink, s->limit, false };
+	struct selection_filter out;
 
+	selection_filter_init(&out, s, sink);
 	if (s->limit == 0)
 		return 0;
 	if (s->order >= 0)

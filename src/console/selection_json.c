@@ -7,17 +7,9 @@
 #include <jansson.h>
 
 #include "base/container.h"
-#include "proto/writer.h"
 
 #define JSON_MAX ((size_t)256 << 20)	/* bytes of one result */
 #define TEXT_MAX 4096			/* of a text that is no UTF-8 */
-
-struct json_out {
-	struct row_sink sink;
-	const struct selection *s;
-	struct writer w;
-	bool started;
-};
 
 /* Names come from clients: any byte may be in them. */
 static json_t *repaired(const char *text)
@@ -57,7 +49,8 @@ static int append(const char *bytes, size_t n, void *arg)
 
 static int on_row(struct row_sink *sink, const struct cell *cells)
 {
-	struct json_out *const out = container_of(sink, struct json_out, sink);
+	struct selection_array *const out =
+	    container_of(sink, struct selection_array, sink);
 	json_t *const row = json_object();
 	int rc = row == NULL ? -1 : 0;
 
@@ -74,22 +67,39 @@ static int on_row(struct row_sink *sink, const struct cell *cells)
 	return out->w.failed ? -1 : 0;
 }
 
+void selection_array_init(struct selection_array *j,
+    const struct selection *s)
+{
+	*j = (struct selection_array){ .sink = { on_row }, .s = s };
+	writer_init(&j->w, JSON_MAX);
+}
+
+void selection_array_fini(struct selection_array *j)
+{
+	writer_fini(&j->w);
+}
+
+int selection_array_emit(struct selection_array *j, struct row_sink *sink)
+{
+	writer_bytes(&j->w, j->started ? "]" : "[]", j->started ? 2 : 3);
+	if (j->w.failed)
+		return -1;
+	const struct cell cell = cell_text((const char *)j->w.at);
+
+	(void)sink->row(sink, &cell);
+	return 0;
+}
+
 int selection_json(const struct selection *s, const struct admin *a,
     struct row_sink *sink)
 {
-	struct json_out out = { .sink = { on_row }, .s = s };
+	struct selection_array out;
 
-	writer_init(&out.w, JSON_MAX);
+	selection_array_init(&out, s);
 	int rc = selection_rows(s, a, &out.sink);
 
-	writer_bytes(&out.w, out.started ? "]" : "[]", out.started ? 2 : 3);
-	if (out.w.failed)
-		rc = -1;
-	if (rc == 0) {
-		const struct cell cell = cell_text((const char *)out.w.at);
-
-		(void)sink->row(sink, &cell);
-	}
-	writer_fini(&out.w);
+	if (rc == 0)
+		rc = selection_array_emit(&out, sink);
+	selection_array_fini(&out);
 	return rc;
 }

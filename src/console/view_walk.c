@@ -36,6 +36,17 @@ static const void *item_of(enum view_over over, const struct cursor_node *n)
 	return (const char *)n - offsets[over];
 }
 
+bool view_walk_is_long(const struct admin *a, const struct view *v,
+    size_t max)
+{
+	const struct cursor_list *const list = list_of(a, v->over);
+	const struct cursor_node *n = list == NULL ? NULL : list->first;
+
+	for (; n != NULL && max > 0; max--)
+		n = n->next;
+	return n != NULL;
+}
+
 void view_walk_begin(struct view_walk *w, const struct admin *a,
     const struct view *v)
 {

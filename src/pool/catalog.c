@@ -48,6 +48,7 @@ static struct database *database_new(struct catalog *c, const char *name)
 	}
 	wheel_add(&c->database_due, &db->wheel);
 	cursor_list_add(&c->all_databases, &db->node);
+	c->sorted = false;
 	return db;
 }
 
@@ -112,6 +113,7 @@ struct pool *catalog_get_pool(struct catalog *c, struct database *db,
 	wheel_add(&c->pool_due, &p->wheel);
 	p->recent = &c->recent;
 	cursor_list_add(&c->all_pools, &p->node);
+	c->sorted = false;
 	pool_configure(p, c->config);
 	return p;
 fail_hash:

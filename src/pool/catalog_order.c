@@ -20,8 +20,23 @@ int pool_compare(const struct pool *a, const struct pool *b)
 
 void catalog_sort(struct catalog *c)
 {
-	HASH_SORT(c->databases, database_compare);
-	HASH_SORT(c->pools, pool_compare);
+	if (!c->sorted) {
+		HASH_SORT(c->databases, database_compare);
+		HASH_SORT(c->pools, pool_compare);
+		c->sorted = true;
+		c->arranged = false;
+	}
+	/* amid a walk it would come to some twice, or never */
+	if (c->arranged || c->all_databases.cursors != NULL ||
+	    c->all_pools.cursors != NULL)
+		return;
+	cursor_list_empty(&c->all_databases);
+	for (struct database *db = c->databases; db != NULL; db = db->hh.next)
+		cursor_list_add(&c->all_databases, &db->node);
+	cursor_list_empty(&c->all_pools);
+	for (struct pool *p = c->pools; p != NULL; p = p->hh.next)
+		cursor_list_add(&c->all_pools, &p->node);
+	c->arranged = true;
 }
 
 void catalog_turn(struct catalog *c, usec_t now)

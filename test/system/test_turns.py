@@ -50,6 +50,25 @@ def test_upkeep_of_many_pools_is_cut_up(clocked):
     assert longest(clock) < LONGEST
 
 
+def test_show_of_many_pools_is_cut_up(clocked):
+    """and whoever asks gets all of them, in order"""
+    count, closed = 3000, free_port()
+    names = ["d%04d" % n for n in range(count)]
+    p, clock = clocked(
+        {name: "host=127.0.0.1 port=%d user=x min_pool_size=1" % closed
+         for name in reversed(names)}, log_disconnections=0)
+    wait_until(lambda: pools(p) > count)
+    with p.console() as c:
+        c.query("show pools")   # the first one sorts
+        clock.reset()
+        for sql in "show pools", "show json databases", "show databases", \
+                "select name from databases order by name":
+            res = c.query(sql)
+            if len(res.rows) > 1:
+                assert [r[0] for r in res.rows] == names + ["pgbouncer"]
+    assert longest(clock) < LONGEST
+
+
 def test_dearest_handshakes_are_no_work_of_the_loop(clocked, certs):
     """a long key, P-521 and a client's certificate (spec/authentication.md
     section 9.3): a thread has the dear part of each"""

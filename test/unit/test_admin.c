@@ -1094,6 +1094,220 @@ static void test_result_nobody_reads_stops_the_input(void **state)
 	assert_true(total / queries > 4000);
 }
 
+/* --- SHOW of very many --- */
+
+#define MANY 5000
+#define STRIDE 1237		/* they come in no order */
+
+static struct pool *pool_of(unsigned n)
+{
+	struct catalog *const cat = st.ss.catalog;
+	char name[16];
+
+	snprintf(name, sizeof name, "u%04u", n);
+	return catalog_get_pool(cat, catalog_find_database(cat, "shop"),
+	    catalog_get_user(cat, name));
+}
+
+static void make_many(void)
+{
+	static char auto_db[] = "host=/tmp";
+	struct err e;
+
+	open_console();
+	((struct config *)st.ss.catalog->config)->auto_db = auto_db;
+	assert_non_null(catalog_auto_database(st.ss.catalog, "shop", &e));
+	for (unsigned i = 0; i < MANY; i++)
+		assert_non_null(pool_of(i * STRIDE % MANY));
+}
+
+/* What has come, up to so many ReadyForQuery. */
+struct heard {
+	unsigned rows, ready;
+	char last[16];		/* user of the last row */
+	bool sorted;
+	char kinds[64];		/* of all but rows */
+	size_t turns;
+};
+
+static void hear_message(struct heard *h, const uint8_t *m, size_t n)
+{
+	const size_t kinds = strlen(h->kinds);
+	const uint8_t *const user = memmem(m, n, "\0\0\0\5u", 5);
+
+	if (m[0] != BE_DATA_ROW) {
+		h->ready += m[0] == BE_READY_FOR_QUERY;
+		if (kinds < sizeof h->kinds - 1)
+			h->kinds[kinds] = (char)m[0];
+		return;
+	}
+	h->rows++;
+	if (user == NULL)
+		return;
+	h->sorted &= memcmp(h->last, user + 4, 5) < 0;
+	memcpy(h->last, user + 4, 5);
+}
+
+static void hear(struct heard *h, unsigned ready)
+{
+	static uint8_t in[4 << 20];
+	size_t have = 0, at = 0;
+
+	*h = (struct heard){ .sorted = true };
+	while (h->ready < ready) {
+		turns(1);
+		assert_true(h->turns++ < 100000);
+		const ssize_t n = read(st.peer, in + have, sizeof in - have);
+
+		have += n > 0 ? (size_t)n : 0;
+		for (size_t size; have - at >= MSG_HEADER &&
+		    (size = msg_size(in + at, sizeof in)) <= have - at;
+		    at += size)
+			hear_message(h, in + at, size);
+	}
+	assert_int_equal(at, have);
+}
+
+/* Until it waits for its reader. */
+static void begin_long(const char *sql)
+{
+	send_query(sql);
+	while (!stream_is_blocked(&st.client.stream))
+		turns(1);
+	assert_int_equal(st.client.console->wait, CONSOLE_SHOW);
+}
+
+static void test_long_show_is_written_bit_by_bit(void **state)
+{
+	struct heard h;
+
+	(void)state;
+	make_many();
+	begin_long("SHOW POOLS");
+	send_query("SHOW VERSION");
+	const size_t queued = stream_queued(&st.client.stream);
+
+	turns(10);
+	assert_int_equal(stream_queued(&st.client.stream), queued);
+	assert_true(queued < 1 << 18);
+	/* one to come, and one that is not new */
+	catalog_drop_pool(st.ss.catalog, pool_of(MANY - 2));
+	hear(&h, 2);
+	assert_int_equal(h.rows, MANY + 1);	/* the console's, the version */
+	assert_true(h.sorted);
+	assert_string_equal(h.last, "u4999");
+	assert_string_equal(h.kinds, "TCZTCZ");
+	assert_true(h.turns > 3);
+	assert_null(st.ss.catalog->all_pools.cursors);
+}
+
+static void test_long_show_may_have_all_that_a_short_one_has(void **state)
+{
+	static const struct {
+		const char *sql;
+		unsigned rows;
+		const char *last;
+	} samples[] = {
+		{ "SHOW POOLS EXTENDED", MANY + 1, "u4999" },
+		{ "SELECT user FROM pools WHERE user > 'u4000'", 999,
+		    "u4999" },
+		{ "SELECT user FROM pools LIMIT 300", 300, "u0298" },
+		{ "SELECT user FROM pools LIMIT 0", 0, "" },
+		{ "SELECT user FROM pools WHERE user > 'u' ORDER BY user "
+		    "LIMIT 300", 300, "u0299" },
+		{ "SHOW JSON POOLS", 1, "" },
+	};
+	struct heard h;
+
+	(void)state;
+	make_many();
+	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+		send_query(samples[i].sql);
+		hear(&h, 1);
+		if (h.rows != samples[i].rows || !h.sorted ||
+		    strcmp(h.last, samples[i].last) != 0 ||
+		    strcmp(h.kinds, "TCZ") != 0)
+			fail_msg("%s: %u rows, %s, %s", samples[i].sql,
+			    h.rows, h.last, h.kinds);
+	}
+}
+
+static void test_pools_that_come_amid_a_long_show_are_last(void **state)
+{
+	struct heard h;
+
+	(void)state;
+	make_many();
+	catalog_drop_pool(st.ss.catalog, pool_of(3));
+	begin_long("SHOW POOLS");
+	assert_non_null(pool_of(3));
+	hear(&h, 1);
+	assert_int_equal(h.rows, MANY + 1);
+	assert_false(h.sorted);
+	assert_string_equal(h.last, "u0003");
+	send_query("SHOW POOLS");
+	hear(&h, 1);
+	assert_int_equal(h.rows, MANY + 1);
+	assert_true(h.sorted);
+}
+
+static void test_cancel_ends_a_long_show(void **state)
+{
+	struct heard h;
+
+	(void)state;
+	make_many();
+	begin_long("SHOW POOLS");
+	admin_cancel(&st.client);
+	hear(&h, 1);
+	assert_true(h.rows < MANY);
+	assert_string_equal(h.kinds, "TEZ");
+	assert_null(st.ss.catalog->all_pools.cursors);
+	assert_non_null(strstr(ask("SHOW VERSION"), "C:SHOW. Z:I "));
+}
+
+static void test_console_may_leave_amid_a_long_show(void **state)
+{
+	(void)state;
+	make_many();
+	begin_long("SHOW POOLS");
+	client_close(&st.client, CLOSE_SHUTDOWN);
+	assert_null(st.ss.catalog->all_pools.cursors);
+}
+
+static void test_who_sends_no_more_gets_the_rest_of_a_long_show(void **state)
+{
+	struct heard h;
+
+	(void)state;
+	make_many();
+	begin_long("SHOW POOLS");
+	shutdown(st.peer, SHUT_WR);
+	hear(&h, 1);
+	assert_int_equal(h.rows, MANY + 1);
+	turns(3);
+	assert_null(st.client.console);
+}
+
+static void test_execute_writes_a_long_show_bit_by_bit(void **state)
+{
+	static const char parse[] = "P\0\0\0\022\0SHOW POOLS\0\0",
+	    bind[] = "B\0\0\0\014\0\0\0\0\0\0\0",
+	    execute[] = "E\0\0\0\011\0\0\0\0", sync[] = "S\0\0\0";
+	struct heard h;
+
+	(void)state;
+	make_many();
+	send_bytes(parse, sizeof parse);
+	send_bytes(bind, sizeof bind);
+	send_bytes(execute, sizeof execute);
+	send_bytes("S\0\0\0\4", sizeof sync);
+	hear(&h, 1);
+	assert_int_equal(h.rows, MANY + 1);
+	assert_true(h.sorted && h.turns > 3);
+	assert_string_equal(h.kinds, "12CZ");
+}
+
 #define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -1130,6 +1344,13 @@ int main(void)
 		cmocka_unit_test(test_other_messages_are_treated_as_specified),
 		STAGED(test_pqexec_can_be_disallowed),
 		STAGED(test_result_nobody_reads_stops_the_input),
+		STAGED(test_long_show_is_written_bit_by_bit),
+		STAGED(test_long_show_may_have_all_that_a_short_one_has),
+		STAGED(test_pools_that_come_amid_a_long_show_are_last),
+		STAGED(test_cancel_ends_a_long_show),
+		STAGED(test_console_may_leave_amid_a_long_show),
+		STAGED(test_who_sends_no_more_gets_the_rest_of_a_long_show),
+		STAGED(test_execute_writes_a_long_show_bit_by_bit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
