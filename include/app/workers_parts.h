@@ -11,6 +11,7 @@
 
 struct hold;
 struct mailbox;
+struct stacks;
 struct thread;
 
 /* Of each worker, and the first one, too. */
@@ -30,6 +31,7 @@ struct worker {
 struct workers {
 	struct hold *hold;		/* owned */
 	struct post *posts;		/* owned: count + 1 */
+	struct stacks *stacks;		/* owned: where one is that hangs */
 	unsigned count;
 	struct worker *at[];		/* owned; but for the first one */
 };

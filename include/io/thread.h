@@ -8,12 +8,15 @@
 struct thread;
 
 /*
- * It waits for thread_go(), which can't fail. Signals are the first thread's.
- * name: 15 letters. NULL: there can be none.
+ * It waits for thread_go(), which can't fail. Signals are the first thread's, but
+ * for THREAD_SIGNAL. name: 15 letters. NULL: there can be none.
  */
 struct thread *thread_start(const char *name, void (*run)(void *arg),
     void *arg);
 void thread_go(struct thread *t);
+/* Interrupt it; its handler finds arg in si_value. Ignored where there is none. */
+#define THREAD_SIGNAL SIGURG
+void thread_signal(const struct thread *t, void *arg);
 /* Wait until run() has returned. */
 void thread_join(struct thread **t);
 

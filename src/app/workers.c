@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "io/hold.h"
 #include "io/mailbox.h"
+#include "io/stack.h"
 
 #define HOLD_LIMIT (5 * USEC)	/* a turn is a few milliseconds */
 
@@ -24,6 +25,7 @@ static void give_up(struct workers *ws)
 
 	log_error("worker %u does not answer", missing);
 	watch_give_up(&w->watch, signs_of(w));
+	stacks_ask(ws->stacks, w->thread, missing);
 }
 
 bool workers_hold(struct app *app)
@@ -68,6 +70,8 @@ static void look_at(struct worker *w)
 	case WATCH_HANGS:
 		log_error("worker %u hangs: its clients are not served, and "
 		    "no order reaches all", w->app.number);
+		stacks_ask(w->app.first->workers->stacks, w->thread,
+		    w->app.number);
 		break;
 	case WATCH_IS_BACK:
 		log_warning("worker %u is back", w->app.number);

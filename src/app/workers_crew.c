@@ -15,6 +15,7 @@
 #include "io/hold.h"
 #include "io/loop.h"
 #include "io/mailbox.h"
+#include "io/stack.h"
 #include "io/thread.h"
 #include "pool/lobby_workers.h"
 #include "session/login_move.h"
@@ -122,6 +123,12 @@ static void run(void *arg)
 	app_run(app);
 }
 
+static void on_frame(void *arg, unsigned who, const char *frame)
+{
+	(void)arg;
+	log_error("worker %u: %s", who, frame);
+}
+
 int crew_start(struct app *app, struct err *e)
 {
 	struct workers *const ws = app->workers;
@@ -129,6 +136,9 @@ int crew_start(struct app *app, struct err *e)
 	pin(app);
 	if (ws == NULL)
 		return 0;
+	ws->stacks = stacks_new(app->loop, on_frame, NULL);
+	if (ws->stacks == NULL)
+		return err_nomem(e);
 	log_share();
 	for (unsigned i = 0; i < ws->count; i++) {
 		char name[24];
@@ -177,6 +187,7 @@ bool crew_end(struct app *app)
 		thread_join(&ws->at[i]->thread);
 	close_posts(ws);
 	hold_free(&ws->hold);
+	stacks_free(&ws->stacks);
 	for (unsigned i = 0; i < ws->count; i++) {
 		app_fini(&ws->at[i]->app);
 		app->stuck = app->stuck || ws->at[i]->app.stuck;

@@ -18,9 +18,13 @@ struct thread {
 static void *begin(void *arg)
 {
 	struct thread *const t = arg;
+	sigset_t one;
 
 	pthread_mutex_lock(&t->gate);
 	pthread_mutex_unlock(&t->gate);
+	sigemptyset(&one);
+	sigaddset(&one, THREAD_SIGNAL);
+	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
 	t->run(t->arg);
 	return NULL;
 }
@@ -54,6 +58,12 @@ struct thread *thread_start(const char *name, void (*run)(void *), void *arg)
 	}
 	(void)pthread_setname_np(t->id, name);
 	return t;
+}
+
+void thread_signal(const struct thread *t, void *arg)
+{
+	(void)pthread_sigqueue(t->id, THREAD_SIGNAL,
+	    (union sigval){ .sival_ptr = arg });
 }
 
 void thread_join(struct thread **tp)

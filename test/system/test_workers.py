@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: ISC
 import http.client
 import os
+import re
 import subprocess
 
 import psycopg
@@ -225,6 +226,9 @@ def test_worker_that_hangs_does_not_keep_http_from_answering(web):
         assert get(p, "/api/log").status == 200
         others.close()
     p.wait_log("worker 1 is back")
+    # it was asked where it is, and told that as soon as it could
+    p.wait_log(r"worker 1: \S*pgsluice\(\+0x[0-9a-f]+\)")
+    assert re.search(r"worker 1: \S*(event_base_loop|epoll)", p.log)
     assert get(p, "/healthz").status == 200
     assert value(metrics(p), "pgsluice_databases") == len(NAMES) + 1
     for c in clients:
