@@ -100,7 +100,7 @@ static void start_thread(struct offload *o, struct lane *l)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (pthread_create(&l->threads[l->started], NULL, run, l) == 0) {
-		l->started++;
+		(void)pthread_setname_np(l->threads[l->started++], "helper");
 		o->threads++;
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

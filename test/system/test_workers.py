@@ -257,11 +257,9 @@ def test_workers_are_bound_to_cpus(crew):
     # who helps one of them is not bound
     p.settings["auth_file"] = p.put("users", '"app" ""\n')
     p.reload()
-    rest = [sorted(os.sched_getaffinity(int(tid)))
-            for tid in os.listdir("/proc/%d/task" % p.proc.pid)
-            if comm(p.proc.pid, tid) not in ("worker 1", "worker 2")
-            and int(tid) != p.proc.pid]
-    assert rest and all(cpus == free for cpus in rest), rest
+    for name in ("log", "helper"):
+        wait_until(lambda name=name: name in names_of(p) and
+                   cpus_of(p, name) == free)
     for name in NAMES[:4]:
         assert p.raw(database=name).value("select 1") == "1"
 
