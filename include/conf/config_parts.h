@@ -36,9 +36,6 @@ int config_find_peer_user(struct config *c, struct err *e);
 /* The same, and do settings that need each other fit? 0, or -1 with e. */
 int config_complete(struct config *c, struct err *e);
 
-/* Refuse settings that several workers can't serve yet. 0, or -1 with e. */
-int config_check_workers(const struct config *c, struct err *e);
-
 /*
  * found() is told of each file with secrets that everybody may read or write,
  * of a configuration that is being loaded.

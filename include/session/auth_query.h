@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "conf/config.h"
+#include "proto/writer.h"
 #include "session/auth_answer.h"
 
 struct client;
@@ -13,9 +14,22 @@ struct credentials;
 struct err;
 struct server;
 
+/*
+ * Of a client that goes to the worker that has the pool, and comes back: what is
+ * asked where, as its own database has it set.
+ */
+struct auth_errand {
+	char *database, *auth_user;	/* owned */
+	char *sql;			/* the same */
+	unsigned home;			/* the worker to come back to */
+	void (*landed)(struct client *c);	/* goes on with it there */
+	struct writer params;		/* those that it has at home */
+};
+
 /* A question, and what came of it; of a login. */
 struct auth_query {
 	const char *user;		/* borrowed: the name that wants in */
+	struct auth_errand *errand;	/* owned; NULL: of the client's database */
 	void (*answered)(struct client *c);	/* may close c */
 	struct auth_answer answer;	/* as far as it is here */
 	struct credentials *found;	/* counted: the secret; NULL = no row */
@@ -36,6 +50,12 @@ bool auth_query_is_meant(const struct client *c);
 int auth_query_start(struct client *c, struct err *e);
 /* Does it run in the database that c has named? */
 bool auth_query_is_here(const struct client *c);
+/* At which worker: the home of the database in which it runs. */
+unsigned auth_query_home(const struct client *c);
+/* What c has to take along to go there; NULL: no memory. */
+struct auth_errand *auth_errand_new(const struct client *c);
+void auth_errand_free(struct auth_errand **e);
+void auth_query_fini(struct auth_query *q);
 
 /* c is linked: send the query. May close both. */
 void auth_query_send(struct client *c);

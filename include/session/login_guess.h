@@ -19,6 +19,9 @@ struct sessions;
  */
 #define LOGIN_GUESSES_MAX 20
 
+/* login.guess: does it wait for that, or has it begun? */
+enum login_guess { GUESS_NONE, GUESS_WAITS, GUESS_BEGUN };
+
 /* Several workers have one limit, which the first has (NULL: that is ss). */
 void login_guess_share(struct sessions *ss, struct sessions *first);
 

@@ -22,8 +22,15 @@ bool login_departs(struct client *c, const struct startup *m);
 bool login_deal(struct client *c);
 
 /*
- * On the thread of ss: c has come, and its login begins, or begins again with the
- * packet that it departed with. May close it.
+ * c, which is in no pool and not read, goes on its trip at its turn; without
+ * database and parameters. landed() gets it there, on that thread.
+ */
+void login_travel(struct client *c, unsigned to,
+    void (*landed)(struct client *c));
+
+/*
+ * On the thread of ss: c has come, and goes on as it was sent; or its login begins,
+ * or begins again with the packet that it departed with. May close it.
  */
 void login_arrive(struct sessions *ss, struct client *c);
 

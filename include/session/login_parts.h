@@ -46,10 +46,10 @@ struct login {
 	char *options;			/* owned; NULL = none */
 	char *application_name;		/* owned; NULL = none */
 	char **extensions;		/* owned, as they are; NULL = none */
-	unsigned extension_count, other_count;
+	uint16_t extension_count, other_count;
+	enum login_proxy proxy;
 	struct writer others[2];	/* see login_others.h; by name, in options */
 	struct err *unsupported;	/* owned: why the first may be refused */
-	enum login_proxy proxy;
 	uint8_t to;			/* the worker it departs for */
 	bool arrived;			/* where it departed for, for good */
 	bool user_too_long;
@@ -57,7 +57,7 @@ struct login {
 	bool asked;			/* for TLS or GSS: it has begun */
 	bool queued;			/* its turn will come */
 	bool looked_up;			/* auth_query has answered */
-	enum { GUESS_NONE, GUESS_WAITS, GUESS_BEGUN } guess;
+	uint8_t guess;			/* see login_guess.h */
 	struct auth auth;
 	struct credentials *asked_for;	/* counted: what auth looks at, or NULL */
 	struct auth_query query;	/* and its answer */
@@ -86,10 +86,7 @@ bool login_may_use_tls(const struct client *c);
 size_t login_start_tls(struct client *c, const uint8_t *start, size_t len);
 /* Returns true when the handshake is done; false: later, or c was closed. */
 bool login_hand_shake(struct client *c);
-/*
- * Answer m, an SSLRequest or GSSENCRequest, by one byte; have: bytes that are
- * here. Returns those of m, or 0: c was closed.
- */
+/* Answer m, for TLS or GSS, by a byte; have: bytes here. Those of m; 0: c was closed. */
 size_t login_answer_encryption(struct client *c, const struct startup *m,
     size_t have);
 
@@ -136,6 +133,8 @@ int login_adopt_typed(struct client *c, struct credentials *typed,
 int login_admit(struct client *c, struct err *e);
 /* What a user that doesn't exist looks like; borrowed from the sessions. */
 const struct mock_shape *login_mock_shape(const struct client *c);
+/* ... for one that comes back from another worker, where auth_query was asked. */
+int login_unpack(struct client *c, struct err *e);
 /* What is known of the user's secret; NULL: nobody has that name. */
 struct credentials *login_credentials(const struct client *c);
 /* Bytes of the database's name to tell: a stranger's may be endless. */

@@ -250,8 +250,6 @@ struct config *config_with(const struct config *c, const char *key,
 		rc = config_find_peer_user(copy, e);
 	if (rc == 0 && strncmp(key, "http_listen_", 12) == 0)
 		rc = clash_check(&copy->set, e);
-	if (rc == 0)
-		rc = config_check_workers(copy, e);
 	if (rc != 0)
 		config_unref(&copy);
 	return copy;
@@ -278,8 +276,6 @@ struct config *config_with_marked(const struct config *c,
 		rc = config_load_hba(copy, on_hba_line, NULL, e);
 	if (rc == 0 && copy != NULL)
 		rc = config_find_peer_user(copy, e);
-	if (rc == 0 && copy != NULL)
-		rc = config_check_workers(copy, e);
 	if (rc != 0)
 		config_unref(&copy);
 	return copy;

@@ -555,9 +555,6 @@ static int finish(struct loader *l)
 	c->users = config_index_link_users(ix);
 	c->peers = config_index_link_peers(ix);
 	config_find_unusable(c, on_unusable, l);
-	/* entries, and the number that stays until a restart */
-	if (config_check_workers(c, &why) < 0)
-		fail(l, "", "%s", why.text);
 	return l->problems == 0 ? 0 : -1;
 }
 

@@ -16,6 +16,7 @@
 #include "pool/credentials.h"
 #include "proto/msg.h"
 #include "proto/params.h"
+#include "proto/params_list.h"
 #include "proto/report.h"
 #include "proto/writer.h"
 #include "session/broker.h"
@@ -27,6 +28,7 @@
 #include "session/sessions.h"
 
 #define QUERY_MAX (1 << 24)	/* bytes of what we send */
+#define LUGGAGE_MAX (1 << 16)	/* bytes of what a client has set */
 #define ANSWER_MAX (1 << 20)	/* bytes of one message of the answer */
 
 static const char *own_or_global(const char *own, const char *global)
@@ -36,16 +38,37 @@ static const char *own_or_global(const char *own, const char *global)
 	return global != NULL && global[0] != '\0' ? global : NULL;
 }
 
+static const struct auth_errand *errand_of(const struct client *c)
+{
+	return c->role->query == NULL ? NULL : c->role->query(c)->errand;
+}
+
 static const char *auth_user(const struct client *c)
 {
-	return own_or_global(c->db->conf->auth_user,
+	const struct auth_errand *const errand = errand_of(c);
+
+	return errand != NULL ? errand->auth_user :
+	    own_or_global(c->db->conf->auth_user,
 	    sessions_settings(c->ss)->auth_user);
 }
 
 static const char *auth_dbname(const struct client *c)
 {
-	return own_or_global(c->db->conf->auth_dbname,
+	const struct auth_errand *const errand = errand_of(c);
+
+	return errand != NULL ? errand->database :
+	    own_or_global(c->db->conf->auth_dbname,
 	    sessions_settings(c->ss)->auth_dbname);
+}
+
+static const char *auth_sql(const struct client *c)
+{
+	const struct auth_errand *const errand = errand_of(c);
+	const char *const sql = errand != NULL ? errand->sql :
+	    own_or_global(c->db->conf->auth_query,
+	    sessions_settings(c->ss)->auth_query);
+
+	return sql != NULL ? sql : "";
 }
 
 /* The console is no database to be asked: there a name is unknown without. */
@@ -66,6 +89,56 @@ bool auth_query_is_meant(const struct client *c)
 bool auth_query_is_here(const struct client *c)
 {
 	return auth_dbname(c) == NULL;
+}
+
+/* --- elsewhere --- */
+
+unsigned auth_query_home(const struct client *c)
+{
+	const char *const name = auth_dbname(c);
+
+	return name == NULL ? c->ss->worker :
+	    catalog_home(c->ss->catalog, name);
+}
+
+void auth_errand_free(struct auth_errand **ep)
+{
+	struct auth_errand *const e = *ep;
+
+	*ep = NULL;
+	if (e == NULL)
+		return;
+	mem_free(e->database);
+	mem_free(e->auth_user);
+	mem_free(e->sql);
+	writer_fini(&e->params);
+	mem_free(e);
+}
+
+struct auth_errand *auth_errand_new(const struct client *c)
+{
+	struct auth_errand *e = mem_zalloc(sizeof *e);
+
+	if (e == NULL)
+		return NULL;
+	e->home = c->ss->worker;
+	e->database = mem_strdup(auth_dbname(c));
+	e->auth_user = mem_strdup(auth_user(c));
+	e->sql = mem_strdup(auth_sql(c));
+	writer_init(&e->params, LUGGAGE_MAX);
+	params_list_write(c->ss->params, c->params, &e->params);
+	if (e->database == NULL || e->auth_user == NULL || e->sql == NULL ||
+	    e->params.failed)
+		auth_errand_free(&e);
+	return e;
+}
+
+void auth_query_fini(struct auth_query *q)
+{
+	credentials_unref(&q->found);
+	mem_free(q->name);
+	q->name = NULL;
+	auth_errand_free(&q->errand);
 }
 
 /* --- asking --- */
@@ -197,8 +270,6 @@ void auth_query_send(struct client *c)
 {
 	struct server *s = server_of(c->pc.server);
 	struct auth_query *q = c->role->query(c);
-	const char *sql = own_or_global(c->db->conf->auth_query,
-	    sessions_settings(c->ss)->auth_query);
 	struct writer w;
 
 	warn_of_superuser(c, s);
@@ -206,7 +277,7 @@ void auth_query_send(struct client *c)
 	s->track.ready = false;
 	q->answer = (struct auth_answer){ 0 };
 	writer_init(&w, QUERY_MAX);
-	write_query(&w, sql != NULL ? sql : "", q->user);
+	write_query(&w, auth_sql(c), q->user);
 	if (w.failed)
 		server_fail(s, CLOSE_NO_MEMORY_FOR_AUTH_QUERY);
 	else if (stream_write_bytes(&s->stream, w.at, w.len) == STREAM_BROKEN)

@@ -73,7 +73,8 @@ static bool join(struct client *c, struct server *s,
 		stream_unsuspend(&s->stream);
 	s->keep.worn = s->ps.lent;
 	pool_link(&c->pc, &s->ps);
-	PROBE(server__acquire, c->id, s->id, c->db->name, c->waited);
+	PROBE(server__acquire, c->id, s->id,
+	    c->pc.pool->key.db->name, c->waited);
 	if (log_wants(LEVEL_NOISE))
 		log_at(LEVEL_NOISE, &c->who, "linked to S-%p", (void *)s);
 	if (!client_logs_in(c))

@@ -28,12 +28,36 @@
 
 /* --- who the client is --- */
 
-static void ask(struct client *c)
+static void refuse(struct client *c, const struct err *e)
+{
+	client_fail_cause(c, close_cause_err(CLOSE_LOGIN_REFUSED, e));
+}
+
+static void ask_here(struct client *c)
 {
 	struct err e;
 
 	if (auth_query_start(c, &e) < 0)
-		client_fail_cause(c, close_cause_err(CLOSE_LOGIN_REFUSED, &e));
+		refuse(c, &e);
+}
+
+/* The pool that is asked may be another worker's: c goes there, and comes back. */
+static void ask(struct client *c)
+{
+	const unsigned at = auth_query_home(c);
+	struct auth_errand **const errand = &c->login->query.errand;
+	struct err e;
+
+	if (at == c->ss->worker)
+		ask_here(c);
+	else if (c->has_reserve_fd)	/* it is given back where it was lent */
+		refuse(c, (err_set(&e, ERRCODE_TOO_MANY_CONNECTIONS,
+		    "no descriptor is free to ask for the user"), &e));
+	else if ((*errand = auth_errand_new(c)) == NULL)
+		refuse(c, (err_set(&e, ERRCODE_OUT_OF_MEMORY,
+		    "bouncer resources exhaustion"), &e));
+	else
+		login_travel(c, at, ask_here);
 }
 
 static void identify(struct client *c)
@@ -51,7 +75,7 @@ static void identify(struct client *c)
 	case LOGIN_REFUSED:
 		break;
 	}
-	client_fail_cause(c, close_cause_err(CLOSE_LOGIN_REFUSED, &e));
+	refuse(c, &e);
 }
 
 static void on_host_answered(struct client *c)
@@ -74,7 +98,7 @@ static void on_startup(struct client *c, const struct startup *m)
 		return;
 	}
 	if (login_read_params(c, m, &e) < 0 || login_check_room(c, &e) < 0) {
-		client_fail_cause(c, close_cause_err(CLOSE_LOGIN_REFUSED, &e));
+		refuse(c, &e);
 		return;
 	}
 	const struct hba_login who = login_describe(c);
@@ -94,17 +118,37 @@ static void go_on(struct client *c)
 	if (c->login->query.found == NULL)
 		login_log(c, LEVEL_INFO, "no such user: %s", c->login->user);
 	else if (login_adopt(c, &e) < 0) {
-		client_fail_cause(c, close_cause_err(CLOSE_LOGIN_REFUSED, &e));
+		refuse(c, &e);
 		return;
 	}
 	login_begin_auth(c);
 }
 
-static void on_answered(struct client *c)
+static void go_on_reading(struct client *c)
 {
 	stream_resume(&c->stream);
 	go_on(c);
 	login_read_on(c);
+}
+
+static void on_return(struct client *c)
+{
+	struct err e;
+
+	if (login_unpack(c, &e) < 0)
+		refuse(c, &e);
+	else
+		go_on_reading(c);
+}
+
+static void on_answered(struct client *c)
+{
+	const struct auth_errand *const errand = c->login->query.errand;
+
+	if (errand == NULL)
+		go_on_reading(c);
+	else
+		login_travel(c, errand->home, on_return);
 }
 
 /* --- the messages of a login --- */
@@ -330,8 +374,7 @@ static void on_leave(struct client *c)
 	hba_unref(&l->hba);
 	dns_host_cancel(&l->host_query);
 	mem_free(l->host);
-	credentials_unref(&l->query.found);
-	mem_free(l->query.name);
+	auth_query_fini(&l->query);
 	mem_free(l->late);
 	login_others_fini(l);
 	mem_free(l->db_name);

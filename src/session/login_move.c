@@ -98,6 +98,11 @@ static void leave(struct client *c)
 {
 	struct sessions *const ss = c->ss;
 
+	if (c->db != NULL) {
+		database_count_client(c->db, -1);
+		c->db->logins--;
+		c->db = NULL;
+	}
 	timeout_stop(&c->timer);
 	params_unref(&c->params);
 	cursor_list_remove(&ss->all_clients, &c->node);
@@ -152,6 +157,23 @@ static unsigned home(const struct sessions *ss, const struct startup *m)
 	    catalog_home(ss->catalog, database);
 }
 
+static void send_off(struct client *c, unsigned to)
+{
+	struct login *const l = c->login;
+
+	l->to = (uint8_t)to;
+	l->work = depart;
+	stream_pause(&c->stream);
+	login_queue_add(&c->ss->login_queue, l);
+}
+
+void login_travel(struct client *c, unsigned to,
+    void (*landed)(struct client *c))
+{
+	c->login->query.errand->landed = landed;
+	send_off(c, to);
+}
+
 bool login_departs(struct client *c, const struct startup *m)
 {
 	struct sessions *const ss = c->ss;
@@ -160,17 +182,16 @@ bool login_departs(struct client *c, const struct startup *m)
 
 	if (ss->others == 0 || l->arrived || c->has_reserve_fd)
 		return false;
-	l->to = (uint8_t)home(ss, m);
-	if (l->to == ss->worker)
+	const unsigned to = home(ss, m);
+
+	if (to == ss->worker)
 		return false;
 	if (claim_room(c, m, &e) < 0) {
 		client_fail_cause(c, close_cause_err(CLOSE_LOGIN_REFUSED, &e));
 		return true;
 	}
 	l->arrived = true;
-	stream_pause(&c->stream);
-	l->work = depart;
-	login_queue_add(&ss->login_queue, l);
+	send_off(c, to);
 	return true;
 }
 
@@ -189,11 +210,16 @@ bool login_deal(struct client *c)
 /* SUSPEND may have come, or been lifted, while c was on its way. */
 static void go_on(struct client *c)
 {
+	const struct auth_errand *const errand = c->login->query.errand;
+
 	if (c->ss->still)
 		stream_suspend(&c->stream);
 	else
 		stream_unsuspend(&c->stream);
-	stream_resume(&c->stream);
+	if (errand != NULL)
+		errand->landed(c);
+	else
+		stream_resume(&c->stream);
 }
 
 void login_arrive(struct sessions *ss, struct client *c)

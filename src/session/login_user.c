@@ -13,6 +13,8 @@
 #include "pool/credentials.h"
 #include "pool/lobby_workers.h"
 #include "pool/users.h"
+#include "proto/params_list.h"
+#include "proto/reader.h"
 #include "session/auth_query.h"
 #include "session/client.h"
 #include "session/login_database.h"
@@ -304,6 +306,35 @@ int login_adopt(struct client *c, struct err *e)
 		    "bouncer resources exhaustion");
 	assign_user(c, u);
 	keep_known_secret(c);
+	return 0;
+}
+
+static int no_memory(struct err *e)
+{
+	return err_set(e, ERRCODE_OUT_OF_MEMORY,
+	    "bouncer resources exhaustion");
+}
+
+/* A reload may have changed everything meanwhile. */
+int login_unpack(struct client *c, struct err *e)
+{
+	struct login *const l = c->login;
+	struct reader all, list;
+
+	reader_init(&all, l->query.errand->params.at,
+	    l->query.errand->params.len);
+	params_list_read(&all, &list);
+	if (params_list_load(c->ss->params, list, &c->params) < 0)
+		return no_memory(e);
+	auth_errand_free(&l->query.errand);
+	struct database *const db = login_find_database(c, l->db_name, e);
+
+	if (db == NULL && e->code[0] == '\0')
+		(void)err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "database removed");
+	if (db == NULL)
+		return -1;
+	assign_database(c, db);
 	return 0;
 }
 

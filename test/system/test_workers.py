@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 import pq
-from harness import REFERENCE, as_user, binary, free_port, wait_until
+from harness import PASSWORDS, REFERENCE, as_user, binary, free_port, wait_until
 from stopped import comm, stopped, thread
 from test_http import connect, get, metrics, reasons, value
 from test_takeover import take_over
@@ -609,32 +609,103 @@ def test_drain_tells_the_clients_of_all_to_go(crew):
     assert p.wait_exit() == 0
 
 
-@pytest.mark.parametrize("line, what", [
-    ("auth_dbname = d0", "auth_dbname"),
-    ("[databases]\nd1 = auth_dbname=d0", "auth_dbname"),
-])
-def test_what_can_not_be_done_yet_is_refused(tmp_path, line, what):
-    path = tmp_path / "pooler.ini"
-    path.write_text("[databases]\nd0 =\n[pgbouncer]\nworkers = 2\n"
-                    f"{line}\n")
-    done = subprocess.run([binary(), "--check", path], text=True,
-                          capture_output=True, **as_user())
-    assert f"workers = 2 can't go with {what} yet" in done.stdout
-    assert done.returncode != 0
+# --- auth_query of another worker -----------------------------------------
+
+@pytest.fixture
+def asking(crew):
+    """One that asks d0 for users that it does not know, for all databases."""
+    def start(**settings):
+        return crew(auth_dbname="d0", auth_user="postgres",
+                    auth_type="scram-sha-256", userlist={
+                        "postgres": "", "admin": "adminpw", "stats": ""},
+                    log_disconnections=1, **settings)
+    return start
 
 
-def test_nor_by_set_or_reload(crew):
-    p = crew()
+def test_auth_query_of_another_worker(asking, pg):
+    """what a client has said is known when it comes back"""
+    p = asking()
+    for name in NAMES[:12]:
+        c = p.raw("u_scram", name, PASSWORDS["u_scram"],
+                  application_name="me", timezone="Asia/Tokyo")
+        assert c.query("select current_user, current_setting('timezone'), "
+                       "current_setting('application_name')").rows == [
+            ["u_scram", "Asia/Tokyo", "me"]]
+        for user in ("u_scram", "nobody"):
+            with pytest.raises(pq.PgError, match="authentication failed"):
+                p.raw(user, name, "wrong")
+    assert len(pg.backends(where="usename = 'postgres' and application_name "
+                           "<> '' and query ~ 'pg_shadow'")) <= 1
+    wait_until(lambda: of_all(p, "login_clients") == 0)
+
+
+def begin_login(p, name):
+    c = p.open()
+    c.send(pq.startup({"user": "u_scram", "database": name}))
+    return c
+
+
+def wait_asking(p, n):
+    wait_until(lambda: sum(int(r["cl_waiting"]) for r in p.show("pools")
+                           if r["database"] == "d0") == n)
+
+
+def test_changes_while_another_worker_is_asked(asking):
+    """who leaves is not waited for; what was removed lets nobody in"""
+    p = asking()
     con = p.console()
-    e = con.try_query("set auth_dbname = 'd1'").errors[0]
-    assert "can't go with auth_dbname" in e.fields["D"]
-    p.dbs["d0"] = "dbname=p0 auth_dbname=d1"
-    # which counts after a restart only
-    p.settings["workers"] = 1
-    p.write()
-    e = con.try_query("reload").errors[0]
-    assert "can't go with auth_dbname" in e.fields["D"]
-    assert p.raw(database="d0").value("select 1") == "1"
+    con.query("pause d0")
+    clients = {name: begin_login(p, name) for name in NAMES[:12]}
+    wait_asking(p, 12)
+    for name in NAMES[:4]:
+        clients.pop(name).close()
+    wait_asking(p, 8)
+    gone = NAMES[4:8]
+    for name in gone:
+        del p.dbs[name]
+    p.reload()
+    con.query("resume d0")
+    for name, c in clients.items():
+        res = c.recv_until("RE")
+        if name in gone:
+            assert "removed" in res.errors[0].message
+        else:
+            assert not res.errors
+            c.close()
+    # and the one that is asked
+    for name in NAMES[8:12]:
+        con.query("pause d0")
+        begin_login(p, name)
+    wait_asking(p, 4)
+    late = [begin_login(p, name) for name in NAMES[12:18]]
+    wait_asking(p, 10)
+    del p.dbs["d0"]
+    p.reload()
+    for c in late:
+        assert c.recv_until("E").errors
+    with pytest.raises(pq.PgError, match="bouncer config error"):
+        p.raw("u_scram", NAMES[9], PASSWORDS["u_scram"])
+    wait_until(lambda: of_all(p, "login_clients") == 0)
+
+
+def test_suspend_and_restart_while_another_worker_is_asked(asking, pooler):
+    p = asking()
+    with p.console() as con:
+        con.query("pause d0")
+        waiting = [begin_login(p, name) for name in NAMES[:6]]
+        wait_asking(p, 6)
+        con.query("resume d0")
+        con.query("suspend")
+        more = [begin_login(p, name) for name in NAMES[:6]]
+        con.query("resume")
+        for c in waiting + more:
+            assert not c.recv_until("R").errors
+            c.close()
+    early = p.raw("u_scram", NAMES[3], PASSWORDS["u_scram"])
+    p = take_over(pooler, p, workers=2)
+    assert early.value("select 1") == "1"
+    assert p.raw("u_scram", NAMES[5], PASSWORDS["u_scram"]).value(
+        "select 1") == "1"
 
 
 # --- online restart: to another number of workers -------------------------

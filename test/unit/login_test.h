@@ -25,6 +25,7 @@
 #include "pool/credentials.h"
 #include "proto/msg.h"
 #include "proto/params.h"
+#include "proto/params_list.h"
 #include "proto/startup.h"
 #include "proto/writer.h"
 #include "session/auth_query.h"
@@ -56,6 +57,7 @@ static struct {
 	size_t first_len;		/* of what the exchange ended with */
 	unsigned asked, canceled, left;
 	bool can_ask, ask_fails;	/* there is an auth_user */
+	unsigned ask_at;		/* the worker to ask; 0: the same */
 	char closed[512];		/* "reason;" of each, by the log */
 } st;
 
@@ -84,6 +86,38 @@ int auth_query_start(struct client *c, struct err *e)
 		return err_set(e, "08P01", "bouncer config error");
 	stream_pause(&c->stream);
 	return 0;
+}
+
+unsigned auth_query_home(const struct client *c)
+{
+	return st.ask_at != 0 ? st.ask_at : c->ss->worker;
+}
+
+struct auth_errand *auth_errand_new(const struct client *c)
+{
+	struct auth_errand *const e = mem_zalloc(sizeof *e);
+
+	if (e == NULL)
+		return NULL;
+	e->home = c->ss->worker;
+	writer_init(&e->params, 1000);
+	params_list_write(c->ss->params, c->params, &e->params);
+	return e;
+}
+
+void auth_errand_free(struct auth_errand **e)
+{
+	if (*e != NULL)
+		writer_fini(&(*e)->params);
+	mem_free(*e);
+	*e = NULL;
+}
+
+void auth_query_fini(struct auth_query *q)
+{
+	credentials_unref(&q->found);
+	mem_free(q->name);
+	auth_errand_free(&q->errand);
 }
 
 void auth_query_send(struct client *c)

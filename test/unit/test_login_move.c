@@ -360,6 +360,91 @@ static void test_key_of_another_process_is_known(void **state)
 	carried_free(&k);
 }
 
+/* --- auth_query of another worker --- */
+
+/* bob has come to worker 0, where his database is; worker 3 is to be asked. */
+static struct client *ask(void)
+{
+	struct client *const c = stranger("");
+
+	st.can_ask = true;
+	st.ask_at = 3;
+	STARTS(0, "user\0bob\0database\0shop\0timezone\0Mars\0");
+	arrive();
+	return c;
+}
+
+static void assert_at_home(const struct client *c)
+{
+	assert_int_equal(mail.to, 0);
+	assert_ptr_equal(mail.c, c);
+	st.ss.worker = 0;
+	arrive();
+}
+
+static void answer(struct client *c, const char *secret)
+{
+	struct auth_query *const q = c->role->query(c);
+
+	if (secret != NULL) {
+		q->found = credentials_new(secret);
+		q->name = mem_strdup("bob");
+	}
+	q->answered(c);
+	login_turns();
+}
+
+static void test_client_asks_where_the_pool_is(void **state)
+{
+	struct client *const c = ask();
+
+	(void)state;
+	assert_int_equal(mail.to, 3);
+	assert_int_equal(st.asked, 0);
+	assert_gone(1);
+	assert_int_equal(catalog_find_database(st.ss.catalog, "shop")->clients,
+	    0);
+	st.ss.worker = 3;
+	guest_password(0, "theirs");
+	arrive();
+	assert_int_equal(st.asked, 1);
+	assert_null(c->db);
+	answer(c, "theirs");
+	assert_null(st.admitted);
+	assert_at_home(c);
+	assert_ptr_equal(st.admitted, c);
+	assert_string_equal(c->user->name, "bob");
+	assert_string_equal(params_get(c->params, params_find(st.ss.params,
+	    "TimeZone")), "Mars");
+	assert_int_equal(c->db->clients, 1);
+	assert_int_equal(c->db->logins, 0);
+}
+
+static void test_database_may_be_gone_when_it_comes_back(void **state)
+{
+	struct client *const c = ask();
+
+	(void)state;
+	st.ss.worker = 3;
+	arrive();
+	answer(c, "theirs");
+	memcpy(c->login->db_name, "gone", 5);
+	assert_at_home(c);
+	assert_true(guest_is_refused(0, "08P01", "database removed"));
+}
+
+static void test_who_leaves_where_it_asks_is_forgotten(void **state)
+{
+	(void)state;
+	ask();
+	st.ss.worker = 3;
+	arrive();
+	shutdown(st.end[0], SHUT_RDWR);
+	login_turns();
+	assert_null(st.c[0]);
+	assert_gone(0);
+}
+
 #define CASE(t) cmocka_unit_test_setup_teardown(t, setup, login_teardown)
 
 int main(void)
@@ -380,6 +465,9 @@ int main(void)
 		CASE(test_who_is_expelled_is_closed_when_called),
 		CASE(test_cancel_request_goes_by_its_key),
 		CASE(test_key_of_no_worker_stays),
+		CASE(test_client_asks_where_the_pool_is),
+		CASE(test_database_may_be_gone_when_it_comes_back),
+		CASE(test_who_leaves_where_it_asks_is_forgotten),
 		CASE(test_key_of_no_peer_goes_by_its_worker),
 		CASE(test_key_of_another_process_is_known),
 	};

@@ -130,6 +130,7 @@ static void test_all_of_several_senders_arrive(void **state)
 	for (int i = 0; i < 2; i++) {
 		t[i] = thread_start("writer", write_all, &w[i]);
 		assert_non_null(t[i]);
+		thread_go(t[i]);
 	}
 	run(&r);
 	for (int i = 0; i < 2; i++)
