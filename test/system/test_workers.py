@@ -765,3 +765,27 @@ def test_restart_with_other_workers(crew, pooler, pg):
     for c in clients[:6]:
         assert c.value("select count(*) from t") == "0"
         c.query("rollback")
+
+
+def test_limits_hold_after_a_restart(crew, pooler, pg):
+    """what sessions brought along counts for all workers"""
+    p = crew(workers=1, max_user_connections=4, server_handover_delay=0.05,
+             max_user_client_connections=10)
+    clients = [p.raw(database=name) for name in NAMES[:9]]
+    for workers in (3, 2, 1):
+        p = take_over(pooler, p, workers=workers)
+        for turn in range(3):
+            for n, c in enumerate(clients):
+                c.send(pq.query(f"select {n} + {turn}, pg_sleep(0.002)"))
+            for n, c in enumerate(clients):
+                assert c.recv_until().rows == [[str(n + turn), ""]]
+                assert len(pg.backends(where="usename = 'app'")) <= 4
+        users = {r["name"]: r for r in p.show("users")}
+        assert users["app"]["current_client_connections"] == "9"
+        assert int(users["app"]["current_connections"]) <= 4
+        with p.raw(database=NAMES[9]):
+            with pytest.raises(pq.PgError,
+                               match="max_user_client_connections"):
+                p.raw(database=NAMES[10])
+        wait_until(lambda: {r["name"]: r for r in p.show("users")}["app"][
+            "current_client_connections"] == "9")
