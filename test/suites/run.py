@@ -41,7 +41,7 @@ through a pooler; `./bootstrap suites` wrote this, see
 [test/suites](../test/suites/README.md). A test *differs* when its outcome is
 not the one of the direct run. "reference" is Debian's package pgbouncer, in
 session mode and in transaction mode, by the same settings. "tree" is the last
-commit to the program before the way was run.
+commit to the program before the way was run; where it is empty, an older one.
 
 """
 
