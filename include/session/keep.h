@@ -18,6 +18,7 @@
 struct baggage;
 struct client;
 struct flight;
+struct keep_text;
 struct server;
 
 /*
@@ -78,10 +79,10 @@ struct keep {
 	uint8_t tries;		/* of one probe */
 	bool canceled;		/* the last one was */
 	bool accented;		/* a value is not all ASCII */
-	bool unlisted;		/* there may be custom parameters whose names
-				 * are not known */
+	bool unlisted;		/* custom parameters may have unknown names */
 	bool settled;		/* all of that is of now */
 	bool pins_first;	/* it had none before this probe */
+	struct keep_text *text;	/* owned; see keep_recall.h; or NULL */
 	bool refused;		/* max_pinned: its client can't have it */
 	bool worn;		/* others have had it before its client */
 	bool temporary;		/* new tables may be temporary ones */
@@ -126,10 +127,7 @@ void keep_ask(struct server *s);
 void keep_take_row(struct server *s, const void *row, size_t size);
 /* An error is: may it be asked again? */
 bool keep_asks_again(struct server *s, const char *code);
-/*
- * The answer is complete; c may be NULL. Returns false when s was asked again,
- * or closed.
- */
+/* The answer is complete; c may be NULL. False: s was asked again, or closed. */
 bool keep_answered(struct server *s, struct client *c);
 /* A server that nobody has had: false: it is asked what connect_query set. */
 bool keep_knows_base(struct server *s);

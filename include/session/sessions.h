@@ -16,6 +16,7 @@
 #include "pool/lobby.h"
 #include "pool/tally.h"
 #include "proto/custom.h"
+#include "proto/recall.h"
 #include "proto/sql_seen.h"
 #include "session/client_role.h"
 #include "session/login_queue.h"
@@ -58,6 +59,7 @@ struct sessions {
 	struct params_table *params;	/* owned by the app */
 	struct baggage_table *baggage;	/* owned by the app */
 	struct custom custom;		/* parameters that were seen */
+	struct recall recall;		/* what texts have set */
 	struct sql_seen seen;		/* texts that leave nothing */
 	struct prepared_table *prepared;	/* owned by the app */
 	struct tls_setup *tls;		/* in force; owned by the app */

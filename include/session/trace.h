@@ -28,6 +28,8 @@ struct trace {
 	bool drawn;		/* sequences may have given numbers */
 	bool listens;		/* what its client listens to may be changed */
 	bool notifies;		/* its client may have told itself something */
+	bool lone;		/* one request may be all that has set anything;
+				 * see keep_recall.h */
 	bool lasting;		/* a statement that may leave something has a
 				 * name: whoever runs it is not known */
 };

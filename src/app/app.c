@@ -307,6 +307,7 @@ void app_fini(struct app *app)
 	prepared_table_free(&app->ss.prepared);
 	slow_fini(&app->ss.slow);
 	params_table_free(&app->ss.params);
+	recall_fini(&app->ss.recall);
 	baggage_table_free(&app->ss.baggage);
 	custom_fini(&app->ss.custom);
 	if (app->book != NULL)

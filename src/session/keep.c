@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/errcodes.h"
+#include "base/mem.h"
 #include "proto/baggage.h"
 #include "proto/custom.h"
 #include "proto/params.h"
@@ -13,6 +14,7 @@
 #include "session/channels.h"
 #include "session/client.h"
 #include "session/flight.h"
+#include "session/keep_recall.h"
 #include "session/server.h"
 #include "session/sessions.h"
 
@@ -24,6 +26,8 @@ void keep_fini(struct server *s)
 
 	keep_set_pins(s, 0);
 	flight_free(&k->flight);
+	mem_free(k->text);
+	k->text = NULL;
 	baggage_unref(&k->has);
 	baggage_unref(&k->base);
 	writer_fini(&k->rows);
@@ -338,6 +342,7 @@ bool keep_answered(struct server *s, struct client *c)
 		server_fail(s, CLOSE_PROBE_FAILED);
 		return false;
 	}
+	keep_learns(c, s, set);
 	baggage_put(&k->has, set);
 	if (c != NULL)
 		baggage_put(&c->baggage, own);
@@ -352,6 +357,19 @@ bool keep_answered(struct server *s, struct client *c)
 	keep_note_path(s);
 	if (k->pins == 0)
 		k->drawn = false;
+	return true;
+}
+
+bool keep_takes(struct client *c, struct server *s, struct baggage *has)
+{
+	struct baggage *own = with_defaults(c, s, has, false);
+
+	if (own == NULL)
+		return false;
+	baggage_put(&c->baggage, own);
+	baggage_put(&s->keep.has, has);
+	baggage_unref(&own);
+	keep_note_path(s);
 	return true;
 }
 
@@ -380,8 +398,9 @@ bool keep_lets_go(struct client *c, struct server *s)
 	if (t->loaded)
 		keep_set_pins(s, k->pins | PIN_LOADED);
 	k->drawn = (k->drawn || t->drawn) && !t->discarded;
-	if (trace_is_left(t) || (k->pins == 0 &&
-	    (s->ps.pool->limits.state_always || k->temporary))) {
+	if ((trace_is_left(t) || (k->pins == 0 &&
+	    (s->ps.pool->limits.state_always || k->temporary))) &&
+	    !keep_recalls(c, s)) {
 		k->unlisted = k->unlisted || t->unlisted ||
 		    s->ps.pool->limits.state_always;
 		k->discarded = t->discarded;

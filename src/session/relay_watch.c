@@ -12,6 +12,7 @@
 #include "proto/sql_leave.h"
 #include "proto/track_look.h"
 #include "session/channels.h"
+#include "session/keep_recall.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"
 
@@ -68,22 +69,40 @@ static bool learn(const struct relay_up *up, const char *sql, size_t n)
 void relay_watch_call(const struct relay_up *up)
 {
 	struct trace *const t = &up->s->trace;
+	const char *const sql = (const char *)up->m + MSG_HEADER;
+	const size_t n = up->size - MSG_HEADER;
 
 	if (up->m[0] == FE_FUNCTION_CALL) {
 		t->marked = t->unlisted = true;
 		return;
 	}
-	if (may_leave(up)) {
-		t->marked = true;
-	} else if (is_harmless(up)) {
+	const bool leaves = may_leave(up);
+
+	keep_note_other(up->s);
+	if (!leaves && is_harmless(up)) {
 		t->local++;
-		if (sql_is_single((const char *)up->m + MSG_HEADER,
-		    up->size - MSG_HEADER))
+		if (sql_is_single(sql, n))
 			return;
+	} else if (up->have >= up->size &&
+	    keep_note_text(up->c, up->s, sql, n)) {
+		return;
 	}
-	if (up->have < up->size || !learn(up,
-	    (const char *)up->m + MSG_HEADER, up->size - MSG_HEADER))
+	t->marked = t->marked || leaves;
+	if (up->have < up->size || !learn(up, sql, n))
 		t->unlisted = true;
+}
+
+/* Of an unnamed Parse, whose name ends at nul; or NULL. */
+static void note_text(const struct relay_up *up, const uint8_t *nul)
+{
+	const uint8_t *const end = up->m + up->size;
+	const uint8_t *const last = nul != up->m + MSG_HEADER || !up->named ||
+	    up->have < up->size ? NULL :
+	    memchr(nul + 1, '\0', (size_t)(end - nul - 1));
+
+	if (last != NULL)
+		(void)keep_note_text(up->c, up->s, (const char *)nul + 1,
+		    (size_t)(last - nul));
 }
 
 void relay_watch_parse(const struct relay_up *up)
@@ -102,8 +121,11 @@ void relay_watch_parse(const struct relay_up *up)
 	if (!sure && named)
 		up->c->ss->custom.unsure = true;
 	up->s->trace.unlisted = up->s->trace.unlisted || !sure;
-	if (!may_leave(up))
+	keep_note_other(up->s);
+	if (!may_leave(up)) {
+		note_text(up, nul);
 		return;
+	}
 	/* a named statement may be executed later, by a client that is known */
 	if (!up->named || !named)
 		up->s->trace.marked = true;
@@ -126,6 +148,7 @@ void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt)
 {
 	struct trace *const t = &up->s->trace;
 
+	keep_note_other(up->s);
 	if (stmt->leaves)
 		t->marked = true;
 	if (up->c->ss->custom.unsure)
