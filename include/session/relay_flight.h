@@ -8,17 +8,19 @@
 #include "session/flight.h"
 #include "session/relay_parts.h"
 
-/* The SETs are sent, if there are any. Returns false when both were closed. */
-bool relay_flight_begin(struct relay_up *up);
+/* s->keep.flight is there: its SETs are sent. Returns false when both were closed. */
+__attribute__((cold)) bool relay_flight_begin(struct relay_up *up);
 /* A message of the request was looked at: what follows step? */
+__attribute__((cold))
 enum relay_step relay_flight_passed(struct relay_up *up, enum relay_step step);
 /* The burst is over: until the SETs are answered, nothing else passes. */
-void relay_flight_wait(struct server *s);
+__attribute__((cold)) void relay_flight_wait(struct server *s);
 
 /* s has what c wants. Returns false when both were closed. */
 bool relay_sets_done(struct client *c, struct server *s);
 
 /* s has said something: are its SETs done? Returns false when both were closed. */
+__attribute__((cold))
 bool relay_flight_look(struct client *c, struct server *s);
 /* An error is at hand, which nobody is told. False: s was closed. */
 bool relay_flight_failed(struct server *s);

@@ -21,7 +21,7 @@ bool relay_flight_begin(struct relay_up *up)
 		FE_PARSE, FE_BIND, FE_EXECUTE };
 	struct flight *const f = up->s->keep.flight;
 
-	if (f == NULL || f->begun)
+	if (f->begun)
 		return true;
 	f->begun = true;
 	for (size_t i = 0; i < sizeof types; i++) {

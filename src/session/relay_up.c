@@ -223,7 +223,7 @@ static bool get_server(struct relay_up *up, enum relay_step *step)
 		return false;
 	up->s = server_of(c->pc.server);
 	outbox_init(&up->out, &up->s->stream);
-	return relay_flight_begin(up);
+	return up->s->keep.flight == NULL || relay_flight_begin(up);
 }
 
 /* The rest of a message whose head has passed, or was dropped, before. */
@@ -316,7 +316,8 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b)
 	up->injected = 0;
 	up->first = NULL;
 	outbox_init(&up->out, up->s == NULL ? NULL : &up->s->stream);
-	if (up->s != NULL && !relay_flight_begin(up))
+	if (up->s != NULL && up->s->keep.flight != NULL &&
+	    !relay_flight_begin(up))
 		return false;
 	while (used < b->len && step == RELAY_NEXT) {
 		up->m = b->at + used;
