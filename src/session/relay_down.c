@@ -465,6 +465,17 @@ static bool is_unasked(const struct relay_down *d)
 	    (d->m[0] == BE_NOTICE_RESPONSE || d->m[0] == BE_PARAMETER_STATUS));
 }
 
+/* What answers SETs of ours comes this way, as no run has it. */
+static enum relay_step handle(struct relay_down *d)
+{
+	struct server *const s = d->s;
+	const enum relay_step step = handlers[d->m[0]](d);
+
+	if (s->keep.flight == NULL || step != RELAY_NEXT || !server_is_open(s))
+		return step;
+	return relay_flight_look(d->c, s) ? RELAY_NEXT : RELAY_STOP;
+}
+
 static enum relay_step next_message(struct relay_down *d)
 {
 	if (d->s->rest.bytes > 0) {
@@ -473,8 +484,6 @@ static enum relay_step next_message(struct relay_down *d)
 	}
 	if (d->have < MSG_HEADER)
 		return RELAY_SHORT;
-	if (d->s->keep.flight != NULL && !relay_flight_look(d->c, d->s))
-		return RELAY_STOP;
 	d->used = relay_run_down(d);
 	if (d->used > 0) {
 		outbox_pass(&d->out, d->m, d->used);
@@ -489,7 +498,7 @@ static enum relay_step next_message(struct relay_down *d)
 		return fail(d, CLOSE_IDLE_SERVER_GOT_DIRTY);
 	if (d->s->track.uncertain)
 		track_settle(&d->s->track, (char)d->m[0]);
-	return handlers[d->m[0]](d);
+	return handle(d);
 }
 
 bool relay_down_burst(struct relay_down *d, const struct burst *b)
