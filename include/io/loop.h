@@ -136,5 +136,7 @@ const char *loop_method(const struct loop *l);
  * Callbacks of sockets need not.
  */
 void loop_woke(struct loop *l);
+/* The clock moves on amid a turn of the loop, as this thread has waited for others. */
+void loop_forward(struct loop *l);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/container.h"
 #include "base/log.h"
 #include "io/hold.h"
+#include "io/loop.h"
 #include "io/mailbox.h"
 #include "io/stack.h"
 
@@ -40,7 +41,7 @@ bool workers_hold(struct app *app)
 		return false;
 	}
 	/* what they have noted is not of the future */
-	time_update();
+	loop_forward(app->loop);
 	return true;
 }
 

@@ -26,7 +26,7 @@ static void on_mail(void *arg, void *object)
 	struct post *const p = arg;
 
 	/* the client may have been accepted since this turn began */
-	time_update();
+	loop_forward(p->app->loop);
 	login_arrive(&p->app->ss, object);
 	suspend_note_arrival(p->app);
 	atomic_fetch_add_explicit(&p->arrived, 1, memory_order_relaxed);

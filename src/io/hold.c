@@ -15,6 +15,7 @@
 struct member {
 	struct member *next;
 	struct hold *hold;
+	struct loop *loop;
 	struct loop_watch *watch;	/* owned; the loop's */
 	int fd;				/* eventfd: the loop is asked to stop */
 	bool stands;			/* under the hold's lock */
@@ -51,7 +52,7 @@ static void on_asked(void *arg)
 		h->standing--;
 		m->stands = false;
 		/* times written here meanwhile must not be of the future */
-		time_update();
+		loop_forward(m->loop);
 	}
 	pthread_mutex_unlock(&h->lock);
 }
@@ -104,6 +105,7 @@ int hold_join(struct hold *h, struct loop *l)
 	if (m == NULL)
 		return -1;
 	m->hold = h;
+	m->loop = l;
 	m->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (m->fd >= 0)
 		m->watch = loop_watch(l, m->fd, on_asked, m);

@@ -42,7 +42,7 @@ struct loop {
 	bool stop;
 	bool woken;	/* the clock was read in this turn */
 	bool measured;
-	usec_t woke;	/* when, if measured: a hold moves the turn's clock */
+	usec_t began;	/* this turn, where its clock has moved on; 0 */
 	struct loop_load load;
 	unsigned turn;
 	unsigned toil_turn;	/* the last one with toil */
@@ -170,8 +170,13 @@ void loop_woke(struct loop *l)
 		return;
 	l->woken = true;
 	time_update();
-	if (l->measured)
-		l->woke = time_now();
+}
+
+void loop_forward(struct loop *l)
+{
+	if (l->began == 0)
+		l->began = time_now();
+	time_update();
 }
 
 static void enter(struct loop_task **list, struct loop_task *t)
@@ -259,8 +264,10 @@ static void wait_for_events(struct loop *l)
 
 static void measure_turn(struct loop *l)
 {
-	const usec_t took = time_precise() - l->woke;
+	const usec_t took = time_precise() -
+	    (l->began != 0 ? l->began : time_now());
 
+	l->began = 0;
 	l->load.busy += took;
 	if (took > l->load.longest)
 		l->load.longest = took;
@@ -269,7 +276,6 @@ static void measure_turn(struct loop *l)
 void loop_measure(struct loop *l)
 {
 	l->measured = true;
-	l->woke = time_now();
 }
 
 bool loop_take_load(struct loop *l, struct loop_load *load)
