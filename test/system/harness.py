@@ -510,9 +510,9 @@ def built_with(auth_type):
     return known
 
 
-SANITIZER = re.compile(r"AddressSanitizer|LeakSanitizer|runtime error:"
-                       r"|UndefinedBehaviorSanitizer|Assertion .* failed"
-                       r"|DEADLYSIGNAL")
+SANITIZER = re.compile(r"AddressSanitizer|LeakSanitizer|ThreadSanitizer"
+                       r"|UndefinedBehaviorSanitizer|runtime error:"
+                       r"|Assertion .* failed|DEADLYSIGNAL")
 
 USERLIST = {"app": "apppw", "app2": "app2pw", "admin": "adminpw",
             "stats": "statspw", "u0": "", "u1": "", "u2": "", "u3": "",
@@ -648,18 +648,9 @@ class Pooler:
 
     def _is_up(self):
         if self.proc.poll() is not None:
-            self._skip_refused()
             raise AssertionError("pooler ended with %r:\n%s" % (
                 self.proc.returncode, self.log))
         return "process up: " in self.log
-
-    def _skip_refused(self):
-        """What several workers can't do yet is no failure of WORKERS=N."""
-        said = re.search(r"workers = \d+ can't go with .*", self.log)
-        if SEVERAL and said:
-            self.checked = self.proc.poll() is not None
-            import pytest   # who only borrows from here may not have it
-            pytest.skip(said.group())
 
     def settle(self):
         """The log is written by threads: wait until they have nothing to do.
@@ -704,15 +695,7 @@ class Pooler:
 
     def reload(self):
         self.write()
-        self.admin_reload()
-
-    def admin_reload(self):
-        """RELOAD, of what several workers may refuse."""
-        try:
-            self.admin("reload")
-        except pq.PgError:
-            self._skip_refused()
-            raise
+        self.admin("reload")
 
     def wait_exit(self, timeout=TIMEOUT):
         try:

@@ -6,7 +6,7 @@ import pytest
 
 import pq
 
-from harness import REFERENCE, SEVERAL
+from harness import REFERENCE
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="not known there")
 
@@ -18,7 +18,6 @@ def con(pooler):
     return p.console()
 
 
-@pytest.mark.skipif(SEVERAL, reason="rows stand worker by worker")
 @pytest.mark.parametrize("query,rows", [
     ("show databases (name, pool_size) where name = 'a'", [["a", "5"]]),
     ("SHOW DATABASES(name) WHERE name=b;", [["b"]]),

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import pq
-from harness import REFERENCE, SEVERAL, wait_until
+from harness import REFERENCE, wait_until
 from test_console import COLUMNS, CONN, N, T, TYPLEN, cols
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="columns are newer")
@@ -82,7 +82,6 @@ def load(pooler):
     return p
 
 
-@pytest.mark.skipif(SEVERAL, reason="rows stand worker by worker")
 def test_pools(load):
     p = load
     rows = [numbers(r) for r in p.con.query("show pools extended").dicts]
@@ -155,7 +154,6 @@ def test_servers(load):
     assert p.servers()[0]["close_needed"] == "1"
 
 
-@pytest.mark.skipif(SEVERAL, reason="rows stand worker by worker")
 def test_sockets(load):
     p = load
     rows = p.con.query("show sockets").dicts
@@ -199,7 +197,6 @@ def test_lists_users_databases(load):
     assert sum(1 for r in mem.values() if r["used"] >= 10) >= 1
 
 
-@pytest.mark.skipif(SEVERAL, reason="rows stand worker by worker")
 def test_stats(load):
     """the same numbers in STATS, STATS_TOTALS and TOTALS"""
     p = load
