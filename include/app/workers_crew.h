@@ -13,9 +13,12 @@ struct err;
  * off this one; with one worker there are none. 0, or -1 with e.
  */
 int crew_make(struct app *app, struct err *e);
-/* Each goes to its CPU; threads for the others, which wait. 0, or -1 with e. */
+/* Threads for the others, which wait. 0, or -1 with e. */
 int crew_start(struct app *app, struct err *e);
-/* The others begin to serve; from here on touch what is theirs in a hold. */
+/*
+ * Each goes to its CPU, after log_thread_start(); the others begin to serve.
+ * From here on touch what is theirs in a hold.
+ */
 void crew_go(struct app *app);
 /* The workers have stopped, and are taken apart. False: one does not stop. */
 bool crew_end(struct app *app);

@@ -133,7 +133,6 @@ int crew_start(struct app *app, struct err *e)
 {
 	struct workers *const ws = app->workers;
 
-	pin(app);
 	if (ws == NULL)
 		return 0;
 	ws->stacks = stacks_new(app->loop, on_frame, NULL);
@@ -156,6 +155,8 @@ void crew_go(struct app *app)
 {
 	const unsigned count = app->workers == NULL ? 0 : app->workers->count;
 
+	/* who writes the log knows by now which CPUs it may have */
+	pin(app);
 	for (unsigned i = 0; i < count; i++)
 		thread_go(app->workers->at[i]->thread);
 }
