@@ -38,7 +38,8 @@ def find_binary():
 
 BINARY = find_binary()
 REFERENCE = "pgbouncer" in os.path.basename(BINARY)
-SEVERAL = int(os.environ.get("WORKERS") or 1) > 1
+WORKERS = int(os.environ.get("WORKERS") or 1)
+SEVERAL = WORKERS > 1
 
 
 def _is_asan(path):

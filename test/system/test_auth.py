@@ -54,6 +54,11 @@ def raw_login(p, certs, user, password, tls):
             return e.message
 
 
+def message_of(told):
+    """What libpq tells of an error is more: hosts that were tried, the hint."""
+    return told.split("FATAL:  ")[-1].splitlines()[0].strip()
+
+
 def psycopg_login(p, certs, user, password, tls):
     try:
         with psycopg.connect(
@@ -62,7 +67,7 @@ def psycopg_login(p, certs, user, password, tls):
                 sslrootcert=certs.crt("ca"), gssencmode="disable") as c:
             return "" if c.execute("select 1").fetchone() == (1,) else "?"
     except psycopg.OperationalError as e:
-        return str(e).strip().split("FATAL:  ")[-1]
+        return message_of(str(e))
 
 
 def psql_login(p, certs, user, password, tls):
@@ -76,7 +81,7 @@ def psql_login(p, certs, user, password, tls):
         timeout=60)
     if out.returncode == 0:
         return "" if out.stdout == "1\n" else "?"
-    return out.stderr.strip().split("FATAL:  ")[-1]
+    return message_of(out.stderr)
 
 
 CLIENTS = {"raw": raw_login, "psycopg": psycopg_login, "psql": psql_login}
