@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: ISC */
 #include "io/hold.h"
 
-#include <pthread.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -11,6 +13,11 @@
 #include "base/mem.h"
 #include "io/loop.h"
 
+/*
+ * No lock: whoever stops for good while it has one would stop all that want it.
+ * Each hold has a number; a loop says with which it stands still.
+ */
+
 /* A loop that can be held. */
 struct member {
 	struct member *next;
@@ -18,60 +25,57 @@ struct member {
 	struct loop *loop;
 	struct loop_watch *watch;	/* owned; the loop's */
 	int fd;				/* eventfd: the loop is asked to stop */
-	bool stands;			/* under the hold's lock */
+	atomic_uint stands;		/* in that hold; 0: it does not */
+	sem_t released;			/* look at wanted again */
 };
 
 struct hold {
-	pthread_mutex_t lock;		/* of wanted and standing */
-	pthread_cond_t stopped;		/* one more stands still */
-	pthread_cond_t released;
-	bool wanted;
-	unsigned standing;		/* loops that stand still */
-	unsigned count;			/* members */
+	atomic_uint wanted;		/* the hold that lasts; 0: none */
+	unsigned last;			/* the number of the last one */
+	int stopped;			/* eventfd: one more stands still */
 	unsigned depth;			/* holds within holds */
 	unsigned missing;		/* who did not come last time, from 1 */
 	struct member *members;		/* LL list, owned */
 };
 
+static void stand(struct member *m, unsigned number)
+{
+	struct hold *const h = m->hold;
+	const uint64_t one = 1;
+
+	atomic_store(&m->stands, number);
+	(void)!write(h->stopped, &one, sizeof one);
+	while (atomic_load(&h->wanted) == number)
+		(void)sem_wait(&m->released);
+	atomic_store(&m->stands, 0);
+	/* times written here meanwhile must not be of the future */
+	loop_forward(m->loop);
+}
+
 /* On the loop that is to stop. */
 static void on_asked(void *arg)
 {
 	struct member *const m = arg;
-	struct hold *const h = m->hold;
 	uint64_t count;
+	unsigned number;
 
 	(void)!read(m->fd, &count, sizeof count);
-	pthread_mutex_lock(&h->lock);
-	if (h->wanted) {
-		h->standing++;
-		m->stands = true;
-		pthread_cond_signal(&h->stopped);
-		/* the next hold may come before we have seen the end of this */
-		while (h->wanted)
-			pthread_cond_wait(&h->released, &h->lock);
-		h->standing--;
-		m->stands = false;
-		/* times written here meanwhile must not be of the future */
-		loop_forward(m->loop);
-	}
-	pthread_mutex_unlock(&h->lock);
+	/* the next hold may come before we have seen the end of this */
+	while ((number = atomic_load(&m->hold->wanted)) != 0)
+		stand(m, number);
 }
 
 struct hold *hold_new(void)
 {
 	struct hold *h = mem_zalloc(sizeof *h);
-	pthread_condattr_t clock;
 
-	if (h == NULL || pthread_condattr_init(&clock) != 0) {
-		mem_free(h);
+	if (h == NULL)
 		return NULL;
-	}
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_mutex_init(&h->lock, NULL);
-	pthread_cond_init(&h->stopped, &clock);
-	pthread_cond_init(&h->released, NULL);
-	pthread_condattr_destroy(&clock);
-	return h;
+	h->stopped = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (h->stopped >= 0)
+		return h;
+	mem_free(h);
+	return NULL;
 }
 
 static void member_free(struct member *m)
@@ -79,6 +83,7 @@ static void member_free(struct member *m)
 	loop_unwatch(&m->watch);
 	if (m->fd >= 0)
 		close(m->fd);
+	sem_destroy(&m->released);
 	mem_free(m);
 }
 
@@ -92,9 +97,7 @@ void hold_free(struct hold **hp)
 		return;
 	LL_FOREACH_SAFE(h->members, m, next)
 		member_free(m);
-	pthread_cond_destroy(&h->released);
-	pthread_cond_destroy(&h->stopped);
-	pthread_mutex_destroy(&h->lock);
+	close(h->stopped);
 	mem_free(h);
 }
 
@@ -106,6 +109,7 @@ int hold_join(struct hold *h, struct loop *l)
 		return -1;
 	m->hold = h;
 	m->loop = l;
+	sem_init(&m->released, 0, 0);
 	m->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (m->fd >= 0)
 		m->watch = loop_watch(l, m->fd, on_asked, m);
@@ -114,66 +118,75 @@ int hold_join(struct hold *h, struct loop *l)
 		return -1;
 	}
 	LL_APPEND(h->members, m);
-	h->count++;
 	return 0;
 }
 
-/* Do all stand still? With the lock. */
-static bool await_all(struct hold *h, usec_t limit)
-{
-	const usec_t end = time_precise() + limit;
-	const struct timespec until = { .tv_sec = end / USEC,
-	    .tv_nsec = end % USEC * 1000 };
-
-	while (h->standing < h->count) {
-		if (pthread_cond_timedwait(&h->stopped, &h->lock, &until) != 0)
-			return h->standing == h->count;
-	}
-	return true;
-}
-
+/* Who is first of those that do not stand still, from 1; 0: all do. */
 static unsigned find_missing(const struct hold *h)
 {
 	const struct member *m;
 	unsigned n = 1;
 
 	LL_FOREACH(h->members, m) {
-		if (!m->stands)
-			break;
+		if (atomic_load(&m->stands) != h->last)
+			return n;
 		n++;
 	}
-	return n;
+	return 0;
+}
+
+/* Returns who does not stand still at the end of limit; 0: all do. */
+static unsigned await_all(const struct hold *h, usec_t limit)
+{
+	const usec_t end = time_precise() + limit;
+	struct pollfd stopped = { .fd = h->stopped, .events = POLLIN };
+	unsigned missing;
+	uint64_t count;
+
+	while ((missing = find_missing(h)) != 0) {
+		const usec_t left = end - time_precise();
+
+		if (left <= 0)
+			break;
+		(void)poll(&stopped, 1, (int)((left + 999) / 1000));
+		(void)!read(h->stopped, &count, sizeof count);
+	}
+	return missing;
 }
 
 static void let_go(struct hold *h)
 {
-	h->wanted = false;
-	pthread_cond_broadcast(&h->released);
+	struct member *m;
+
+	atomic_store(&h->wanted, 0);
+	LL_FOREACH(h->members, m)
+		(void)sem_post(&m->released);
 }
 
-bool hold_take(struct hold *h, usec_t limit)
+static void call_all(struct hold *h)
 {
 	const uint64_t one = 1;
 	const struct member *m;
 
-	if (h->depth > 0) {
-		h->depth++;
-		return true;
-	}
-	pthread_mutex_lock(&h->lock);
-	h->wanted = true;
+	if (++h->last == 0)
+		h->last = 1;
+	atomic_store(&h->wanted, h->last);
 	LL_FOREACH(h->members, m)
 		(void)!write(m->fd, &one, sizeof one);
-	const bool all = await_all(h, limit);
+}
 
-	if (all) {
-		h->depth = 1;
-	} else {
-		h->missing = find_missing(h);
-		let_go(h);
+bool hold_take(struct hold *h, usec_t limit)
+{
+	if (h->depth == 0) {
+		call_all(h);
+		h->missing = await_all(h, limit);
+		if (h->missing != 0) {
+			let_go(h);
+			return false;
+		}
 	}
-	pthread_mutex_unlock(&h->lock);
-	return all;
+	h->depth++;
+	return true;
 }
 
 unsigned hold_missing(const struct hold *h)
@@ -183,9 +196,6 @@ unsigned hold_missing(const struct hold *h)
 
 void hold_release(struct hold *h)
 {
-	if (--h->depth > 0)
-		return;
-	pthread_mutex_lock(&h->lock);
-	let_go(h);
-	pthread_mutex_unlock(&h->lock);
+	if (--h->depth == 0)
+		let_go(h);
 }

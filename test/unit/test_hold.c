@@ -2,8 +2,15 @@
  * SPDX-License-Identifier: ISC */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <sched.h>
+#include <semaphore.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -15,6 +22,7 @@
 #define LOOPS 3
 #define HOLDS 2000
 #define LONG (60 * USEC)
+#define LIMIT 60		/* seconds until a test is given up */
 
 /* A loop that is always at work, on what is its own. */
 struct other {
@@ -25,6 +33,18 @@ struct other {
 	unsigned long turns;
 	bool stop;		/* told in a hold */
 };
+
+/* The thread that is to stop when it asks for the time next, and not to go on. */
+static _Thread_local bool may_stop;
+static atomic_bool stops;
+static sem_t goes_on;
+
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+	if (may_stop && atomic_exchange(&stops, false))
+		sem_wait(&goes_on);
+	return (int)syscall(SYS_clock_gettime, id, t);
+}
 
 static void run_task(struct loop_task *t)
 {
@@ -42,6 +62,7 @@ static void run(void *arg)
 {
 	struct other *const o = arg;
 
+	may_stop = true;
 	loop_again(o->loop, &o->task);
 	loop_run(o->loop, NULL, NULL);
 }
@@ -121,6 +142,29 @@ static void test_who_does_not_come_holds_up_nobody(void **state)
 	loop_free(&never_run);
 }
 
+/* Else worker 0 would stand still for ever, and the alarm ends the test. */
+static void test_who_stops_as_it_is_let_go_holds_up_nobody(void **state)
+{
+	struct hold *h = hold_new();
+	struct other others[LOOPS];
+
+	(void)state;
+	sem_init(&goes_on, 0, 0);
+	start(h, others);
+	assert_true(hold_take(h, LONG));
+	atomic_store(&stops, true);
+	alarm(LIMIT);
+	hold_release(h);
+	while (atomic_load(&stops))
+		sched_yield();
+	assert_false(hold_take(h, 1));
+	assert_in_range(hold_missing(h), 1, LOOPS);
+	alarm(0);
+	sem_post(&goes_on);
+	stop(&h, others);
+	sem_destroy(&goes_on);
+}
+
 static void test_no_memory_is_told(void **state)
 {
 	struct hold *h;
@@ -148,6 +192,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_theirs_is_ours_in_a_hold),
 		cmocka_unit_test(test_a_hold_within_a_hold_is_one),
 		cmocka_unit_test(test_who_does_not_come_holds_up_nobody),
+		cmocka_unit_test(test_who_stops_as_it_is_let_go_holds_up_nobody),
 		cmocka_unit_test(test_no_memory_is_told),
 	};
 
