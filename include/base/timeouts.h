@@ -28,6 +28,8 @@ void timeout_list_init(struct timeout_list *l,
 /* (Re)start t at time now, at the tail of l; leaves the list it was in. */
 void timeout_start(struct timeout_list *l, struct timeout *t, usec_t now);
 void timeout_stop(struct timeout *t);
+/* Go on, in l, with one that was stopped: what it has used up counts. */
+void timeout_resume(struct timeout_list *l, struct timeout *t);
 static inline bool timeout_running(const struct timeout *t)
 {
 	return t->list != 0;

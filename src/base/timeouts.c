@@ -34,6 +34,18 @@ void timeout_start(struct timeout_list *l, struct timeout *t, usec_t now)
 	l->count++;
 }
 
+void timeout_resume(struct timeout_list *l, struct timeout *t)
+{
+	struct timeout *before = l->head == NULL ? NULL : l->head->prev;
+
+	/* few have been started since, as a rule */
+	while (before != NULL && before->since > t->since)
+		before = before == l->head ? NULL : before->prev;
+	t->list = l;
+	DL_APPEND_ELEM(l->head, before, t);
+	l->count++;
+}
+
 bool timeout_list_run(struct timeout_list *l, usec_t limit, usec_t now)
 {
 	if (limit <= 0)

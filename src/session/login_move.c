@@ -233,7 +233,7 @@ void login_arrive(struct sessions *ss, struct client *c)
 	catalog_count_client(ss->catalog, 1);
 	ss->logins++;
 	l->work = login_work;
-	timeout_start(c->role->time_out(ss), &c->timer, time_now());
+	timeout_resume(c->role->time_out(ss), &c->timer);
 	if (stream_join(&c->stream, ss->loop) < 0 || c->params == NULL ||
 	    tls_join(&c->stream, ss->tls->client) < 0)
 		client_close(c, CLOSE_NO_MEMORY_FOR_A_LOGIN);

@@ -178,6 +178,22 @@ static void test_room_is_that_of_all_workers(void **state)
 	    "no more connections allowed (max_client_conn)"));
 }
 
+static void test_time_that_is_used_up_travels(void **state)
+{
+	struct client *const c = stranger("");
+	const usec_t since = c->timer.since - 5 * USEC;
+
+	(void)state;
+	c->timer.since = since;
+	STARTS(0, ANN);
+	assert_non_null(mail.c);
+	stranger("");
+	arrive();
+	assert_int_equal(c->timer.since, since);
+	assert_ptr_equal(st.ss.login_list.head, &c->timer);
+	assert_int_equal(st.ss.login_list.count, 2);
+}
+
 /* --- dealt at accept --- */
 
 static void test_stranger_goes_where_there_are_fewest(void **state)
@@ -457,6 +473,7 @@ int main(void)
 		CASE(test_who_leaves_meanwhile_is_not_sent),
 		CASE(test_console_stays),
 		CASE(test_room_is_that_of_all_workers),
+		CASE(test_time_that_is_used_up_travels),
 		CASE(test_stranger_goes_where_there_are_fewest),
 		CASE(test_nobody_is_dealt_to_one_that_takes_none),
 		CASE(test_console_is_never_too_far),

@@ -57,6 +57,38 @@ static void test_the_oldest_expire_in_order(void **state)
 	assert_true(timeout_running(&c.t));
 }
 
+static void test_what_goes_on_has_used_up_a_part(void **state)
+{
+	(void)state;
+
+	struct record r = { .count = 0 };
+	struct item a = { .id = 1 }, b = { .id = 2 }, c = { .id = 3 };
+	struct item d = { .id = 4 };
+	struct timeout_list l, other;
+
+	timeout_list_init(&l, on_expired, &r);
+	timeout_list_init(&other, on_expired, &r);
+	timeout_start(&other, &b.t, 20);
+	timeout_start(&other, &c.t, 30);
+	timeout_start(&l, &a.t, 10);
+	timeout_start(&l, &d.t, 40);
+	timeout_stop(&c.t);
+	timeout_resume(&l, &c.t);
+	timeout_stop(&b.t);
+	timeout_resume(&l, &b.t);
+	timeout_stop(&a.t);
+	timeout_resume(&l, &a.t);
+	timeout_stop(&d.t);
+	timeout_resume(&l, &d.t);
+	assert_int_equal(l.count, 4);
+	timeout_list_run(&l, 10, 41);
+	assert_int_equal(r.count, 3);
+	timeout_list_run(&l, 10, 51);
+	assert_int_equal(r.count, 4);
+	for (int i = 0; i < r.count; i++)
+		assert_int_equal(r.ids[i], i + 1);
+}
+
 static void test_limit_itself_does_not_expire(void **state)
 {
 	(void)state;
@@ -193,6 +225,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_oldest_expire_in_order),
+		cmocka_unit_test(test_what_goes_on_has_used_up_a_part),
 		cmocka_unit_test(test_limit_itself_does_not_expire),
 		cmocka_unit_test(test_limit_zero_is_off),
 		cmocka_unit_test(test_restart_moves_to_the_tail),
