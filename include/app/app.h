@@ -40,6 +40,7 @@ struct app {
 	struct bell *bell;		/* owned: rings when it is called */
 	struct ledger_book *book;	/* the same: of users, for all workers */
 	atomic_uint clients;		/* the first's: sockets at all workers */
+	atomic_uint requests;		/* of these: with keys of peers */
 	struct loop *loop;		/* owned */
 	struct config *config;		/* in force; counted */
 	struct config *loaded;		/* the first's: as read last; counted */

@@ -23,6 +23,7 @@ struct catalog_part {
 	unsigned index, count;		/* count 0: all are */
 	struct ledger_book *book;	/* borrowed: of users; NULL: not kept */
 	atomic_uint *clients;		/* borrowed: of all parts; NULL: alone */
+	atomic_uint *requests;		/* the same of peers' requests */
 };
 
 struct catalog {
@@ -38,6 +39,7 @@ struct catalog {
 	bool sorted, arranged;		/* the tables, these lists */
 	struct database *console;	/* the admin database */
 	atomic_uint clients;		/* sockets of clients, all */
+	unsigned requests;		/* of these: with a key that a peer may know */
 	struct pool *dirty;		/* DL: to be looked at this turn */
 	struct wheel database_due, pool_due;	/* when each is looked at */
 	struct averages averages;		/* of the pools */

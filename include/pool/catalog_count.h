@@ -27,4 +27,20 @@ static inline unsigned catalog_clients(const struct catalog *c)
 	    c->clients;
 }
 
+/* One more of them, or less, brought a key that a peer may know. */
+static inline void catalog_count_request(struct catalog *c, int n)
+{
+	if (c->part.requests != NULL)
+		atomic_fetch_add(c->part.requests, (unsigned)n);
+	else
+		c->requests += (unsigned)n;
+}
+
+/* The same: at the first worker, and for all to know. */
+static inline unsigned catalog_requests(const struct catalog *c)
+{
+	return c->part.requests != NULL ? atomic_load(c->part.requests) :
+	    c->requests;
+}
+
 #endif

@@ -34,8 +34,6 @@ struct peer {
  * closed without a reply.
  */
 void peer_forward(struct client *c, const uint8_t *key, size_t len);
-/* How many requests are under way to peers: anybody may send them. */
-unsigned peer_requests(const struct sessions *ss);
 /* Look at the queue of a peer's pool; ends the turn. */
 void peer_launch(struct sessions *ss, struct pool *p);
 /* The connection is there. */

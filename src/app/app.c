@@ -68,8 +68,10 @@ static struct catalog_part divide(struct app *app)
 	ss->client_ops.takes = workers_take;
 	ss->client_ops.may_send = workers_may_send;
 	ss->client_ops.send = workers_send;
+	struct app *const first = app->first != NULL ? app->first : app;
+
 	return (struct catalog_part){ app->number, workers, app->book,
-		app->first != NULL ? &app->first->clients : &app->clients };
+		&first->clients, &first->requests };
 }
 
 /* Whether a user exists must not show in what another worker says. */

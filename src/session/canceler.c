@@ -17,6 +17,7 @@
 #include "base/crypto.h"
 #include "base/mem.h"
 #include "io/loop.h"
+#include "pool/catalog_count.h"
 #include "proto/msg.h"
 #include "session/client.h"
 #include "session/server.h"
@@ -78,6 +79,8 @@ static void on_leave(struct client *c)
 	struct cancel_request *const r = c->request;
 	struct server *const target = r->target;
 
+	if (c->pc.pool->peer_id != 0)
+		catalog_count_request(c->ss->catalog, -1);
 	/* c stands in its list yet */
 	r->target = r->canceler = NULL;
 	/* once sent, its end must be awaited: the target depends on it */

@@ -21,17 +21,21 @@
 #include "session/login_lobby.h"
 #include "session/login_log.h"
 #include "session/login_parts.h"
-#include "session/peer.h"
 #include "session/sessions.h"
 
 #define VOTES_MAX 100	/* what has become another is noticed then */
 
-/* Of all workers; but for those that another one will close at once. */
-static unsigned count_clients(struct sessions *ss)
+/*
+ * Of all workers; but for those that another one will close at once, and for
+ * connections with a key that a peer may know, which are no clients.
+ */
+static int count_clients(struct sessions *ss)
 {
+	/* first, as who goes meanwhile must not be taken off twice */
 	const unsigned n = catalog_clients(ss->catalog);
 
-	return ss->others == 0 ? n : n - lobby_leaving(&ss->lobby);
+	return (int)(n - catalog_requests(ss->catalog) -
+	    (ss->others == 0 ? 0 : lobby_leaving(&ss->lobby)));
 }
 
 int login_claim_room(struct client *c, struct err *e)
@@ -39,9 +43,7 @@ int login_claim_room(struct client *c, struct err *e)
 	const int max = sessions_settings(c->ss)->max_client_conn;
 
 	while (!c->has_reserve_fd) {
-		/* a connection with a key that a peer may know is no client */
-		if (count_clients(c->ss) - peer_requests(c->ss) <=
-		    (unsigned)max)
+		if (count_clients(c->ss) <= max)
 			return 0;
 		if (!login_displace(c))
 			break;

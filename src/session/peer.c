@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "io/socket.h"
+#include "pool/catalog_count.h"
 #include "proto/cancel_key.h"
 #include "session/canceler.h"
 #include "session/client.h"
@@ -113,22 +114,12 @@ static unsigned waiting(const struct peer *p)
 	return p->pool.client_count[CLIENT_CANCEL_WAITING];
 }
 
-unsigned peer_requests(const struct sessions *ss)
-{
-	const struct peer *p;
-	unsigned n = 0;
-
-	for (p = ss->peers; p != NULL; p = p->hh.next)
-		n += waiting(p) + p->pool.client_count[CLIENT_CANCEL_SENT];
-	return n;
-}
-
 /* Which key is a client's only the peer knows: it may be down, or slow. */
 static void keep_few(struct sessions *ss)
 {
 	struct peer *p, *most = ss->peers;
 
-	if (peer_requests(ss) <= login_max_strangers(ss))
+	if (catalog_requests(ss->catalog) <= login_max_strangers(ss))
 		return;
 	for (p = ss->peers; p != NULL; p = p->hh.next) {
 		if (waiting(p) > waiting(most))
@@ -160,8 +151,10 @@ void peer_forward(struct client *c, const uint8_t *key, size_t len)
 		client_close(c, CLOSE_NO_SUCH_PEER);
 		return;
 	}
-	if (canceler_enqueue(c, &p->pool, &r) == 0)
-		keep_few(ss);
+	if (canceler_enqueue(c, &p->pool, &r) < 0)
+		return;
+	catalog_count_request(ss->catalog, 1);
+	keep_few(ss);
 }
 
 static bool same_key(const struct client *c, const struct server *canceler)

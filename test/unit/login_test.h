@@ -147,12 +147,6 @@ void cancel_request(struct client *c, const uint8_t *key, size_t len)
 	client_close(c, CLOSE_CANCEL_SENT);
 }
 
-unsigned peer_requests(const struct sessions *ss)
-{
-	(void)ss;
-	return 0;
-}
-
 static void on_admitted(struct client *c, const struct iovec *first)
 {
 	st.admitted = c;

@@ -15,7 +15,7 @@ static struct {
 	bool full;
 	struct lobby lobbies[256];	/* of the others */
 	unsigned calls;
-	atomic_uint clients;		/* of all */
+	atomic_uint clients, requests;	/* of all */
 } mail;
 
 static bool may_send(void *app, unsigned worker)
@@ -60,6 +60,7 @@ static int setup(void **state)
 	st.ss.client_ops.send = send_off;
 	st.ss.client_ops.takes = takes;
 	c->part.clients = &mail.clients;
+	c->part.requests = &mail.requests;
 	for (unsigned i = 0; i < st.ss.others; i++)
 		lobby_share(&st.ss.lobby, &mail.lobbies[i]);
 	return rc;
@@ -175,6 +176,26 @@ static void test_room_is_that_of_all_workers(void **state)
 	STARTS(0, ANN);
 	assert_null(mail.c);
 	assert_true(guest_is_refused(0, "08P01",
+	    "no more connections allowed (max_client_conn)"));
+}
+
+/* Whatever worker is asked: they are all at the first one. */
+static void test_requests_to_peers_take_no_room(void **state)
+{
+	(void)state;
+	st.set->max_client_conn = 7;
+	mail.clients = 9;
+	mail.requests = 3;
+	st.ss.worker = 1 + (catalog_home(st.ss.catalog, "shop") == 1);
+	stranger("");
+	STARTS(0, ANN);
+	assert_non_null(mail.c);
+	st.ss.worker = 0;
+	arrive();
+	GUEST_HEARD(0, ASKED);
+	stranger("");
+	STARTS(1, ANN);
+	assert_true(guest_is_refused(1, "08P01",
 	    "no more connections allowed (max_client_conn)"));
 }
 
@@ -473,6 +494,7 @@ int main(void)
 		CASE(test_who_leaves_meanwhile_is_not_sent),
 		CASE(test_console_stays),
 		CASE(test_room_is_that_of_all_workers),
+		CASE(test_requests_to_peers_take_no_room),
 		CASE(test_time_that_is_used_up_travels),
 		CASE(test_stranger_goes_where_there_are_fewest),
 		CASE(test_nobody_is_dealt_to_one_that_takes_none),
