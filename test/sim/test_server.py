@@ -1291,3 +1291,48 @@ def test_pause_and_reconnect_relaunch_a_waiting_replication(pooler, fakepg):
     gate.set()
     r.finish_login("app", None)
     assert r.value("select 1") == "select 1"
+
+
+# --- SETs in one flight with a request --------------------------------------
+
+class Canceled:
+    """Somebody cancels DISCARD SEQUENCES, which is ahead of the SETs."""
+
+    def __init__(self):
+        self.discards, self.ran, self.last = 0, [], ""
+
+    def __call__(self, s, kind, body):
+        sql = body.strip(b"\0").decode("latin-1")
+        if kind == "P":
+            self.last = sql
+        if kind == "E" and self.last.startswith("COMMIT"):
+            s.status = "I"
+        if kind in "QP" and sql.startswith("INSERT"):
+            self.ran.append(sql.strip("\0"))
+        if kind == "E" and self.last.startswith("INSERT"):
+            s.send(complete("INSERT 0 1"))
+        elif kind == "Q" and sql.startswith("INSERT"):
+            s.send(complete("INSERT 0 1"), ready(s.status))
+        elif kind == "Q" and sql == "DISCARD SEQUENCES":
+            self.discards += 1
+            s.send(error("canceling statement", "57014"), ready(s.status))
+        else:
+            return False
+        return True
+
+
+@newer
+@pytest.mark.setting("session_state")
+def test_discard_that_fails_ahead_of_sets_runs_nothing_twice(pooler, fakepg):
+    """pooling.md 25, "One flight" """
+    h = Canceled()
+    f = fakepg(handler=h)
+    p = pooler({"p0": f.conn}, default_pool_size=1, session_state="clean")
+    a, b = p.raw(timezone="Asia/Tokyo"), p.raw(timezone="UTC")
+    for n in range(3):
+        for c, sql in ((a, "INSERT a%d" % n), (b, "INSERT b%d" % n)):
+            c.send(*([pq.query(sql)] if n % 2 else
+                     [pq.parse(sql), pq.bind(), pq.execute(), pq.sync()]))
+            assert c.recv_until().check().tags == ["INSERT 0 1"]
+    assert h.ran == ["INSERT %s%d" % (x, n) for n in range(3) for x in "ab"]
+    assert h.discards == 5
