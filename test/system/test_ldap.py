@@ -309,10 +309,9 @@ def slow_pooler(pooler, d, **kw):
 
 
 @pytest.mark.parametrize("count", [200 if harness.BIG else 60])
-@pytest.mark.skipif(harness.SEVERAL, reason="auth_threads are divided")
 def test_slow_logins_hold_up_nobody(pooler, slow, count):
     """PgBouncer blocks its loop when the queue of 20 is full"""
-    p = slow_pooler(pooler, slow)
+    p = slow_pooler(pooler, slow, auth_threads=16 * harness.WORKERS)
     with p.raw("app2") as work:
         waiting = [begin(p) for _ in range(count)]
         wait_until(lambda: len(slow.binds) >= 16, what="binds")
@@ -364,10 +363,10 @@ def test_directory_of_two_seconds(pooler, slow):
 
 
 @pytest.mark.setting("auth_queue")
-@pytest.mark.skipif(harness.SEVERAL, reason="auth_threads are divided")
 def test_full_queue_refuses_at_once(pooler, slow):
     """spec/authentication.md section 3.8"""
-    p = slow_pooler(pooler, slow, auth_threads=2, auth_queue=3)
+    p = slow_pooler(pooler, slow, auth_threads=2 * harness.WORKERS,
+                    auth_queue=3)
     waiting = [begin(p) for _ in range(12)]
     told = wait_until(lambda: (lambda r: r if len(r) == 7 else None)(
         [c for c in waiting if c.readable()]), what="refusals")
@@ -409,13 +408,12 @@ def test_login_timeout_ends_the_wait(pooler, slow):
 
 
 @pytest.mark.setting("auth_threads")
-@pytest.mark.skipif(harness.SEVERAL, reason="auth_threads are divided")
 def test_threads_can_be_added_while_running(pooler, slow):
-    p = slow_pooler(pooler, slow, auth_threads=1)
+    p = slow_pooler(pooler, slow, auth_threads=harness.WORKERS)
     begin(p)
     begin(p)
     wait_until(lambda: len(slow.binds) == 1, what="one bind")
-    p.admin("set auth_threads = 3")
+    p.admin("set auth_threads = %d" % (3 * harness.WORKERS))
     begin(p)
     wait_until(lambda: len(slow.binds) == 2, what="two binds")
 

@@ -196,9 +196,8 @@ def test_passwords_are_never_logged(pooler):
     assert "app pw" not in p.log and "not this one" not in p.log
 
 
-@pytest.mark.skipif(harness.SEVERAL, reason="auth_threads are divided")
 def test_slow_logins_hold_up_nobody(pooler):
-    p = pam(pooler, auth_threads=4)
+    p = pam(pooler, auth_threads=4 * harness.WORKERS)
     work = p.raw("app")
     waiting = [begin(p, "slow%d" % i) for i in range(3)]
     wait_until(lambda: len(calls(p)) == 2 + 3, what="three to be asked for")
