@@ -21,7 +21,6 @@ struct credentials;
 struct database;
 struct dns_host;
 struct err;
-struct mock_shape;
 
 #define LOGIN_MAX (64 * 1024)	/* bytes of one message before login */
 #define LOGIN_EXTENSIONS_MAX 16	/* unknown _pq_ names we tell the client */
@@ -131,9 +130,7 @@ int login_adopt_typed(struct client *c, struct credentials *typed,
  * that are not in yet keep nobody out, and learn nothing.
  */
 int login_admit(struct client *c, struct err *e);
-/* What a user that doesn't exist looks like; borrowed from the sessions. */
-const struct mock_shape *login_mock_shape(const struct client *c);
-/* ... for one that comes back from another worker, where auth_query was asked. */
+/* Find the database of one that asked another worker, and comes back. */
 int login_unpack(struct client *c, struct err *e);
 /* What is known of the user's secret; NULL: nobody has that name. */
 struct credentials *login_credentials(const struct client *c);

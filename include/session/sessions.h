@@ -51,6 +51,13 @@ struct guessing {
 	unsigned count;			/* of all, in tentative databases */
 };
 
+/* What most secrets look like that auth_query has found; see login_shape.h. */
+struct lookups {
+	pthread_mutex_t lock;		/* of several workers */
+	struct mock_shape shape;
+	unsigned votes;			/* by how many shape leads */
+};
+
 struct sessions {
 	struct loop *loop;
 	struct catalog *catalog;	/* owned by the app */
@@ -94,8 +101,9 @@ struct sessions {
 	bool cancels_held;		/* ... nor is a cancel sent */
 	uint8_t mock_salt[32];		/* for users without one (SCRAM) */
 	struct mock_shape mock_shape;	/* of the auth file's secrets */
-	struct mock_shape lookup_shape;	/* of auth_query's secrets */
-	unsigned lookup_votes;		/* by how many lookup_shape leads */
+	struct mock_shape lookup_shape;	/* of lookups, as of the last login */
+	struct lookups *lookups;	/* the first worker's; NULL: own_lookups */
+	struct lookups own_lookups;	/* of auth_query's secrets */
 
 	/* time-outs whose members all have the same duration */
 	struct timeout_list login_list;		/* clients since connect */

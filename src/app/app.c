@@ -36,6 +36,7 @@
 #include "session/client.h"
 #include "session/login_guess.h"
 #include "session/login_lobby.h"
+#include "session/login_shape.h"
 #include "session/peer.h"
 #include "session/relay.h"
 #include "session/server_phases.h"
@@ -63,6 +64,7 @@ static struct catalog_part divide(struct app *app)
 	if (workers == 1)
 		return (struct catalog_part){ 0 };
 	login_guess_share(ss, app->first != NULL ? &app->first->ss : NULL);
+	login_shape_share(ss, app->first != NULL ? &app->first->ss : NULL);
 	app->book = app->first != NULL ? app->first->book :
 	    ledger_book_new(workers);
 	ss->client_ops.takes = workers_take;
@@ -79,7 +81,7 @@ static void make_mock(struct app *app)
 {
 	struct sessions *const ss = &app->ss;
 
-	ss->lookup_shape = MOCK_SHAPE_SERVER;
+	ss->own_lookups.shape = MOCK_SHAPE_SERVER;
 	if (app->first == NULL)
 		crypto_random(ss->mock_salt, sizeof ss->mock_salt);
 	else

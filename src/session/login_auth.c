@@ -20,6 +20,7 @@
 #include "session/login_log.h"
 #include "session/login_others.h"
 #include "session/login_parts.h"
+#include "session/login_shape.h"
 #include "session/sessions.h"
 
 /* A reload may have changed the secret, or removed the user, meanwhile. */
@@ -256,7 +257,7 @@ void login_begin_auth(struct client *c)
 		.scram_iterations = set->scram_iterations,
 		.random = &c->ss->random,
 		.mock_salt = c->ss->mock_salt,
-		.mock_shape = login_mock_shape(c),
+		.mock_shape = login_shape(c),
 		.offload = c->ss->offload,
 		.wake = on_woken,
 	};

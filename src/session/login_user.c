@@ -21,9 +21,8 @@
 #include "session/login_lobby.h"
 #include "session/login_log.h"
 #include "session/login_parts.h"
+#include "session/login_shape.h"
 #include "session/sessions.h"
-
-#define VOTES_MAX 100	/* what has become another is noticed then */
 
 /*
  * Of all workers; but for those that another one will close at once, and for
@@ -145,32 +144,6 @@ static bool is_too_late(const struct client *c)
 	    (c->addr.family == NET_UNIX && c->born >= ss->shutdown_since);
 }
 
-/*
- * What auth_query says of unknown names looks like what it says of most. Only a
- * user that has logged in counts: guesses at a name change nothing.
- */
-static void learn_shape(struct sessions *ss, const char *secret)
-{
-	struct mock_shape shape;
-
-	if (!mock_shape_of(secret, &shape))
-		return;
-	if (mock_shape_equal(&shape, &ss->lookup_shape)) {
-		if (ss->lookup_votes < VOTES_MAX)
-			ss->lookup_votes++;
-	} else if (ss->lookup_votes > 0) {
-		ss->lookup_votes--;
-	} else {
-		ss->lookup_shape = shape;
-	}
-}
-
-const struct mock_shape *login_mock_shape(const struct client *c)
-{
-	return auth_query_is_meant(c) ? &c->ss->lookup_shape :
-	    &c->ss->mock_shape;
-}
-
 int login_admit(struct client *c, struct err *e)
 {
 	if (is_too_late(c))
@@ -180,7 +153,7 @@ int login_admit(struct client *c, struct err *e)
 	if (find_rights(c, e) < 0 || check_limits(c, e) < 0)
 		return -1;
 	if (c->login->query.found != NULL)
-		learn_shape(c->ss, c->login->query.found->secret);
+		login_shape_learn(c->ss, c->login->query.found->secret);
 	return 0;
 }
 

@@ -232,7 +232,7 @@ static inline int login_setup(void **state)
 	st.ss.catalog = catalog_new(login_config);
 	st.ss.params = params_table_new(NULL);
 	st.ss.tls = &st.tls;
-	st.ss.mock_shape = st.ss.lookup_shape = MOCK_SHAPE_SERVER;
+	st.ss.mock_shape = st.ss.own_lookups.shape = MOCK_SHAPE_SERVER;
 	st.set->scram_iterations = 4;	/* cheap */
 	st.ss.client_ops.relay = &roles[0];
 	st.ss.client_ops.replication = &roles[1];

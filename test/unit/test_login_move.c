@@ -5,6 +5,7 @@
 #include "session/carried.h"
 #include "pool/lobby_workers.h"
 #include "session/login_move.h"
+#include "session/login_shape.h"
 
 #define ASKED "R\0\0\0\10\0\0\0\3"	/* AuthenticationCleartextPassword */
 #define CANCEL "\0\0\0\20\4\322\26\56" "123"	/* and the worker's byte */
@@ -399,6 +400,28 @@ static void test_key_of_another_process_is_known(void **state)
 
 /* --- auth_query of another worker --- */
 
+/* Else a name that exists could be told by who looks the same everywhere. */
+static void test_unknown_names_look_alike_at_all_workers(void **state)
+{
+	static struct sessions first;
+	struct client *const c = stranger("");
+
+	(void)state;
+	st.can_ask = true;
+	STARTS(0, "user\0ann\0database\0shop\0");
+	arrive();
+	first.others = st.ss.others;
+	first.own_lookups.shape = MOCK_SHAPE_SERVER;
+	login_shape_share(&first, NULL);
+	login_shape_share(&st.ss, &first);
+	assert_true(login_shape(c)->scram);
+	login_shape_learn(&first, "md50123456789abcdef0123456789abcdef");
+	assert_false(login_shape(c)->scram);
+	login_shape_learn(&st.ss, "md50123456789abcdef0123456789abcdef");
+	login_shape_learn(&first, "plain");
+	assert_false(login_shape(c)->scram);
+}
+
 /* bob has come to worker 0, where his database is; worker 3 is to be asked. */
 static struct client *ask(void)
 {
@@ -504,6 +527,7 @@ int main(void)
 		CASE(test_who_is_expelled_is_closed_when_called),
 		CASE(test_cancel_request_goes_by_its_key),
 		CASE(test_key_of_no_worker_stays),
+		CASE(test_unknown_names_look_alike_at_all_workers),
 		CASE(test_client_asks_where_the_pool_is),
 		CASE(test_database_may_be_gone_when_it_comes_back),
 		CASE(test_who_leaves_where_it_asks_is_forgotten),
