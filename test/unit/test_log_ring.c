@@ -98,7 +98,7 @@ static void test_no_control_byte_is_told(void **state)
 
 static void test_long_line_is_cut_between_characters(void **state)
 {
-	char text[2048] = "", expected[2048];
+	char text[2048] = "", expected[sizeof text + 8];
 
 	(void)state;
 	/* 511 bytes, and one character of two */
