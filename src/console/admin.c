@@ -344,6 +344,20 @@ static void work(struct client *c, struct burst *b)
 	settle(c, more);
 }
 
+/* No more comes, but what came before a long answer is still to be run. */
+static void finish(struct client *c, struct burst *b)
+{
+	const uint32_t had = c->carry.len;
+
+	work(c, b);
+	if (c->console == NULL || !is_listening(c))
+		return;
+	if (c->carry.len < had)
+		go_on(c);
+	else
+		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
+}
+
 static void on_input(struct client *c)
 {
 	struct burst b;
@@ -362,6 +376,10 @@ static void on_input(struct client *c)
 
 	if (n == STREAM_NONE && !carry_again(&c->carry, &b))
 		return;
+	if (n == STREAM_EOF && carry_again(&c->carry, &b)) {
+		finish(c, &b);
+		return;
+	}
 	if (n < 0) {
 		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 		return;

@@ -1201,6 +1201,27 @@ static void test_long_show_is_written_bit_by_bit(void **state)
 	assert_null(st.ss.catalog->all_pools.cursors);
 }
 
+/* as whoever pipes queries into a socket does */
+static void test_what_came_before_the_end_of_input_is_answered(void **state)
+{
+	static const uint8_t cut[] = { FE_QUERY, 0, 0 };
+	struct heard h;
+	uint8_t byte;
+
+	(void)state;
+	make_many();
+	send_query("SHOW POOLS");
+	send_query("SHOW JSON POOLS");
+	send_query("SHOW VERSION");
+	send_bytes(cut, sizeof cut);
+	shutdown(st.peer, SHUT_WR);
+	hear(&h, 3);
+	assert_string_equal(h.kinds, "TCZTCZTCZ");
+	assert_int_equal(h.rows, MANY + 3);
+	turns(10);
+	assert_int_equal(read(st.peer, &byte, 1), 0);
+}
+
 static void test_long_show_may_have_all_that_a_short_one_has(void **state)
 {
 	static const struct {
@@ -1345,6 +1366,7 @@ int main(void)
 		STAGED(test_pqexec_can_be_disallowed),
 		STAGED(test_result_nobody_reads_stops_the_input),
 		STAGED(test_long_show_is_written_bit_by_bit),
+		STAGED(test_what_came_before_the_end_of_input_is_answered),
 		STAGED(test_long_show_may_have_all_that_a_short_one_has),
 		STAGED(test_pools_that_come_amid_a_long_show_are_last),
 		STAGED(test_cancel_ends_a_long_show),
