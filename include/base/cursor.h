@@ -2,6 +2,10 @@
  *
  * What is added meanwhile comes last; what is removed is not come to; what
  * stays is come to once.
+ *
+ * A list in order gives each new member its place when the next walk begins.
+ * Older walks come to it if that is behind the member they come to next: so none
+ * comes twice to members that compare equal, one removed and the other added.
  * SPDX-License-Identifier: ISC */
 #ifndef BASE_CURSOR_H
 #define BASE_CURSOR_H
@@ -13,17 +17,21 @@ struct cursor_node {
 	struct cursor_node *prev, *next;
 };
 
-/* All zero at first. */
+/* All zero at first, but for compare. */
 struct cursor_list {
+	/* NULL: in no order but that of their coming */
+	int (*compare)(const struct cursor_node *a,
+	    const struct cursor_node *b);
 	struct cursor_node *first;	/* DL */
+	struct cursor_node *unplaced;	/* from here on; NULL: none */
 	struct cursor *cursors;		/* DL: walks under way */
 };
 
 void cursor_list_add(struct cursor_list *l, struct cursor_node *n);
 void cursor_list_remove(struct cursor_list *l, struct cursor_node *n);
 
-/* To be added again in another order, while nobody walks. */
-void cursor_list_empty(struct cursor_list *l);
+/* Give its place to each that has none yet; they are but few. */
+void cursor_list_arrange(struct cursor_list *l);
 
 struct cursor {
 	struct cursor *prev, *next;

@@ -1,8 +1,8 @@
 /* view_walk.h - a view bit by bit, for callers that must not take long.
  *
- * The same rows as SHOW has: databases and pools as catalog_sort() left them, and
- * then the oldest first, as clients and servers are. What goes meanwhile is not
- * told, what comes is told last, nothing twice. Those of one worker come behind
+ * The same rows as SHOW has: databases and pools by name, clients and servers the
+ * oldest first. What goes meanwhile is not told; what comes is told last, or not
+ * if it has a name; no name twice. Those of one worker come behind
  * those of another: where there are several, each call but the first is for a
  * hold, the end, too.
  * SPDX-License-Identifier: ISC */

@@ -35,8 +35,8 @@ struct catalog {
 	struct user *to_renew;		/* from this one on; NULL: none */
 	struct pool *pools;		/* uthash by key */
 	struct cursor_list all_users;	/* the oldest first */
-	struct cursor_list all_databases, all_pools;	/* see catalog_sort() */
-	bool sorted, arranged;		/* the tables, these lists */
+	struct cursor_list all_databases;	/* by name, in byte order */
+	struct cursor_list all_pools;		/* by database and user, too */
 	struct database *console;	/* the admin database */
 	atomic_uint clients;		/* sockets of clients, all */
 	unsigned requests;		/* of these: with a key that a peer may know */
@@ -125,11 +125,9 @@ void catalog_turn(struct catalog *c, usec_t now);
 struct database *catalog_turn_database(struct catalog *c);
 struct pool *catalog_turn_pool(struct catalog *c);
 
-/* Databases (name), pools (database, user) in byte order. */
-void catalog_sort(struct catalog *c);
-/* That order, as strcmp() tells one. */
-int database_compare(const struct database *a, const struct database *b);
-int pool_compare(const struct pool *a, const struct pool *b);
+/* The order of these lists, as strcmp() tells one. */
+int database_compare(const struct cursor_node *a, const struct cursor_node *b);
+int pool_compare(const struct cursor_node *a, const struct cursor_node *b);
 
 /* Have the broker look at p before the turn ends, and which is first. */
 void catalog_touch_pool(struct catalog *c, struct pool *p);

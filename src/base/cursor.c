@@ -8,6 +8,15 @@
 void cursor_list_add(struct cursor_list *l, struct cursor_node *n)
 {
 	DL_APPEND(l->first, n);
+	if (l->compare != NULL && l->unplaced == NULL)
+		l->unplaced = n;
+}
+
+/* What walks come to behind n. */
+static struct cursor_node *behind(const struct cursor_list *l,
+    const struct cursor_node *n)
+{
+	return n->next == l->unplaced ? NULL : n->next;
 }
 
 void cursor_list_remove(struct cursor_list *l, struct cursor_node *n)
@@ -18,23 +27,50 @@ void cursor_list_remove(struct cursor_list *l, struct cursor_node *n)
 		return;
 	DL_FOREACH(l->cursors, w) {
 		if (w->at == n)
-			w->at = n->next;
+			w->at = behind(l, n);
 	}
+	if (l->unplaced == n)
+		l->unplaced = n->next;
 	DL_DELETE(l->first, n);
 	n->prev = n->next = NULL;
 }
 
-void cursor_list_empty(struct cursor_list *l)
+/* Take those that have no place out of the list. */
+static struct cursor_node *cut(struct cursor_list *l)
 {
-	struct cursor_node *n, *next;
+	struct cursor_node *const first = l->unplaced;
+	struct cursor_node *const last = l->first->prev;
 
-	DL_FOREACH_SAFE(l->first, n, next)
-		n->prev = n->next = NULL;
-	l->first = NULL;
+	l->unplaced = NULL;
+	if (first == l->first) {
+		l->first = NULL;
+	} else {
+		l->first->prev = first->prev;
+		first->prev->next = NULL;
+	}
+	first->prev = last;
+	return first;
+}
+
+void cursor_list_arrange(struct cursor_list *l)
+{
+	struct cursor_node *added, *n, *next, *at;
+
+	if (l->unplaced == NULL)
+		return;
+	added = cut(l);
+	DL_SORT(added, l->compare);
+	at = l->first;
+	DL_FOREACH_SAFE(added, n, next) {
+		while (at != NULL && l->compare(at, n) <= 0)
+			at = at->next;
+		DL_PREPEND_ELEM(l->first, at, n);
+	}
 }
 
 void cursor_begin(struct cursor *w, struct cursor_list *l)
 {
+	cursor_list_arrange(l);
 	w->list = l;
 	w->at = l->first;
 	DL_APPEND(l->cursors, w);
@@ -45,7 +81,7 @@ struct cursor_node *cursor_take(struct cursor *w)
 	struct cursor_node *const n = w->at;
 
 	if (n != NULL)
-		w->at = n->next;
+		w->at = behind(w->list, n);
 	return n;
 }
 

@@ -61,7 +61,6 @@ bool console_show_begin(struct console *k, struct statement **st)
 	    &w->array.sink : &w->to.sink);
 	if (is_ordered(w))
 		selection_order_init(&w->all, s, &w->rows);
-	catalog_sort(k->admin->ss->catalog);
 	view_walk_begin(&w->walk, k->admin, s->view);
 	k->show = w;
 	k->wait = CONSOLE_SHOW;

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: ISC */
 #include "console/view_merge.h"
 
+#include "base/container.h"
+#include "base/cursor.h"
 #include "console/admin.h"
 #include "pool/catalog.h"
 #include "session/client.h"
@@ -9,40 +11,60 @@
 
 /* --- databases --- */
 
+static const void *database_at(const struct cursor_node *n)
+{
+	return n == NULL ? NULL : container_of(n, struct database, node);
+}
+
 static const void *first_database(const struct admin *a)
 {
-	return a->ss->catalog->databases;
+	struct cursor_list *const all = &a->ss->catalog->all_databases;
+
+	cursor_list_arrange(all);
+	return database_at(all->first);
 }
 
 static const void *next_database(const void *item)
 {
 	const struct database *const db = item;
 
-	return db->hh.next;
+	return database_at(db->node.next);
 }
 
 static int compare_databases(const void *a, const void *b)
 {
-	return database_compare(a, b);
+	const struct database *const x = a, *const y = b;
+
+	return database_compare(&x->node, &y->node);
 }
 
 /* --- pools --- */
 
+static const void *pool_at(const struct cursor_node *n)
+{
+	return n == NULL ? NULL : container_of(n, struct pool, node);
+}
+
 static const void *first_pool(const struct admin *a)
 {
-	return a->ss->catalog->pools;
+	struct cursor_list *const all = &a->ss->catalog->all_pools;
+
+	cursor_list_arrange(all);
+	return pool_at(all->first);
 }
 
 static const void *next_pool(const void *item)
 {
 	const struct pool *const p = item;
 
-	return p->hh.next;
+	return pool_at(p->node.next);
 }
 
 static int compare_pools(const void *a, const void *b)
 {
-	return pool_compare(a, b);
+	const struct pool *const x = a, *const y = b;
+
+	return pool_compare(&x->node, &y->node);
 }
 
 /* --- logins --- */
@@ -91,7 +113,6 @@ void view_merge_begin(struct view_merge *m, const struct admin *a,
 	m->a = NULL;
 	m->count = 0;
 	for (; a != NULL && m->count < USERS_CATALOGS; a = a->next) {
-		catalog_sort(a->ss->catalog);
 		m->of[m->count].a = a;
 		m->of[m->count++].next = kinds[kind].first(a);
 	}

@@ -48,7 +48,6 @@ static struct database *database_new(struct catalog *c, const char *name)
 	}
 	wheel_add(&c->database_due, &db->wheel);
 	cursor_list_add(&c->all_databases, &db->node);
-	c->sorted = false;
 	return db;
 }
 
@@ -113,7 +112,6 @@ struct pool *catalog_get_pool(struct catalog *c, struct database *db,
 	wheel_add(&c->pool_due, &p->wheel);
 	p->recent = &c->recent;
 	cursor_list_add(&c->all_pools, &p->node);
-	c->sorted = false;
 	pool_configure(p, c->config);
 	return p;
 fail_hash:
@@ -474,6 +472,8 @@ struct catalog *catalog_new_part(struct config *config,
 	if (c == NULL)
 		return NULL;
 	c->part = part;
+	c->all_databases.compare = database_compare;
+	c->all_pools.compare = pool_compare;
 	c->config = config_ref(config);
 	wheel_init(&c->database_due, DUE_GRAIN, time_now());
 	wheel_init(&c->pool_due, DUE_GRAIN, time_now());

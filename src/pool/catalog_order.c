@@ -6,37 +6,21 @@
 #include "base/container.h"
 #include "pool/catalog.h"
 
-int database_compare(const struct database *a, const struct database *b)
+int database_compare(const struct cursor_node *a, const struct cursor_node *b)
 {
-	return strcmp(a->name, b->name);
+	return strcmp(container_of(a, struct database, node)->name,
+	    container_of(b, struct database, node)->name);
 }
 
-int pool_compare(const struct pool *a, const struct pool *b)
+int pool_compare(const struct cursor_node *a, const struct cursor_node *b)
 {
-	const int d = strcmp(a->key.db->name, b->key.db->name);
+	const struct pool_key *const x =
+	    &container_of(a, struct pool, node)->key;
+	const struct pool_key *const y =
+	    &container_of(b, struct pool, node)->key;
+	const int d = strcmp(x->db->name, y->db->name);
 
-	return d != 0 ? d : strcmp(a->key.user->name, b->key.user->name);
-}
-
-void catalog_sort(struct catalog *c)
-{
-	if (!c->sorted) {
-		HASH_SORT(c->databases, database_compare);
-		HASH_SORT(c->pools, pool_compare);
-		c->sorted = true;
-		c->arranged = false;
-	}
-	/* amid a walk it would come to some twice, or never */
-	if (c->arranged || c->all_databases.cursors != NULL ||
-	    c->all_pools.cursors != NULL)
-		return;
-	cursor_list_empty(&c->all_databases);
-	for (struct database *db = c->databases; db != NULL; db = db->hh.next)
-		cursor_list_add(&c->all_databases, &db->node);
-	cursor_list_empty(&c->all_pools);
-	for (struct pool *p = c->pools; p != NULL; p = p->hh.next)
-		cursor_list_add(&c->all_pools, &p->node);
-	c->arranged = true;
+	return d != 0 ? d : strcmp(x->user->name, y->user->name);
 }
 
 void catalog_turn(struct catalog *c, usec_t now)

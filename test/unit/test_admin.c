@@ -1256,23 +1256,37 @@ static void test_long_show_may_have_all_that_a_short_one_has(void **state)
 	}
 }
 
-static void test_pools_that_come_amid_a_long_show_are_last(void **state)
+static void test_pool_made_anew_amid_a_long_show_is_not_told_twice(
+    void **state)
 {
 	struct heard h;
 
 	(void)state;
 	make_many();
-	catalog_drop_pool(st.ss.catalog, pool_of(3));
 	begin_long("SHOW POOLS");
+	catalog_drop_pool(st.ss.catalog, pool_of(3));
 	assert_non_null(pool_of(3));
 	hear(&h, 1);
 	assert_int_equal(h.rows, MANY + 1);
-	assert_false(h.sorted);
-	assert_string_equal(h.last, "u0003");
+	assert_true(h.sorted);
+	assert_string_equal(h.last, "u4999");
+}
+
+static void test_order_does_not_wait_for_who_stalls_a_long_show(void **state)
+{
+	struct cursor stalled;
+	struct heard h;
+
+	(void)state;
+	make_many();
+	catalog_drop_pool(st.ss.catalog, pool_of(3));
+	cursor_begin(&stalled, &st.ss.catalog->all_pools);
+	assert_non_null(pool_of(3));
 	send_query("SHOW POOLS");
 	hear(&h, 1);
 	assert_int_equal(h.rows, MANY + 1);
 	assert_true(h.sorted);
+	cursor_end(&stalled);
 }
 
 static void test_cancel_ends_a_long_show(void **state)
@@ -1372,7 +1386,8 @@ int main(void)
 		STAGED(test_long_show_is_written_bit_by_bit),
 		STAGED(test_what_came_before_the_end_of_input_is_answered),
 		STAGED(test_long_show_may_have_all_that_a_short_one_has),
-		STAGED(test_pools_that_come_amid_a_long_show_are_last),
+		STAGED(test_pool_made_anew_amid_a_long_show_is_not_told_twice),
+		STAGED(test_order_does_not_wait_for_who_stalls_a_long_show),
 		STAGED(test_cancel_ends_a_long_show),
 		STAGED(test_console_may_leave_amid_a_long_show),
 		STAGED(test_who_sends_no_more_gets_the_rest_of_a_long_show),

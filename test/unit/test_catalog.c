@@ -302,10 +302,10 @@ static void test_effective_settings(void **state)
 	apply(c, f, load(f, "a =\nb = user=x\nd =\n", "", ""), "");
 	assert_null(u->conf);
 	assert_int_equal(p->limits.size, 20);
-	catalog_sort(c);
-	assert_string_equal(c->databases->name, "a");
-	assert_string_equal(c->pools->key.db->name, "a");
-	assert_string_equal(c->pools->key.user->name, "u");
+	cursor_list_arrange(&c->all_databases);
+	cursor_list_arrange(&c->all_pools);
+	assert_ptr_equal(c->all_databases.first, &a->node);
+	assert_ptr_equal(c->all_pools.first, &p->node);
 	c->paused = true;
 	assert_true(pool_is_paused(p, c));
 	assert_false(pool_is_paused(c->console->pools, c));

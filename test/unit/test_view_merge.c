@@ -43,6 +43,8 @@ static int setup(void **state)
 		w.admins[i].next = i + 1 < WORKERS ? &w.admins[i + 1] : NULL;
 		w.ss[i].catalog = &w.catalogs[i];
 		w.ss[i].worker = i;
+		w.catalogs[i].all_databases.compare = database_compare;
+		w.catalogs[i].all_pools.compare = pool_compare;
 	}
 	return 0;
 }
@@ -66,7 +68,6 @@ static struct database *add_database(unsigned worker, unsigned i,
 	db->name = (char *)(uintptr_t)name;
 	HASH_ADD_KEYPTR(hh, c->databases, db->name, strlen(name), db);
 	cursor_list_add(&c->all_databases, &db->node);
-	c->sorted = false;
 	return db;
 }
 
@@ -80,6 +81,7 @@ static void add_pool(unsigned worker, unsigned i, const char *names[2])
 	p->key.db = &w.dbs[i];
 	p->key.user = &w.users[i];
 	HASH_ADD(hh, c->pools, key, sizeof p->key, p);
+	cursor_list_add(&c->all_pools, &p->node);
 }
 
 static void tell(const struct admin *a, const char *name)
@@ -199,7 +201,7 @@ static void test_walk_goes_from_worker_to_worker(void **state)
 		continue;
 	assert_false(view_walk_next(&walk, &sink));
 	view_walk_end(&walk);
-	assert_string_equal(w.told, "0b 0a 2c ");
+	assert_string_equal(w.told, "0a 0b 2c ");
 }
 
 static void test_walk_is_left_wherever_it_is(void **state)
@@ -221,8 +223,9 @@ static void test_walk_is_left_wherever_it_is(void **state)
 	/* while the walk is at this worker's */
 	add_database(1, 3, "new");
 	assert_true(view_walk_next(&walk, &sink));
+	tell_databases();
 	assert_true(view_walk_next(&walk, &sink));
-	assert_string_equal(w.told, "1a 1z 1new ");
+	assert_string_equal(w.told, "1a 1z 1a 2b 1new 1z 2b ");
 	view_walk_end(&walk);
 	for (unsigned i = 0; i < WORKERS; i++)
 		assert_null(w.catalogs[i].all_databases.cursors);
