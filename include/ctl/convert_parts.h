@@ -3,19 +3,25 @@
 #ifndef CTL_CONVERT_PARTS_H
 #define CTL_CONVERT_PARTS_H
 
+#include <stdbool.h>
+#include <stdio.h>
+
 #include "ctl/facts.h"
 
 struct err;
 
 /*
- * What is made has three kinds of scopes: "" for settings, "users" SEP NAME for
- * lines of [users], "databases" SEP NAME for lines of [databases]; and "auth"
- * for the auth file, whose keys are users.
+ * What is made has these kinds of scopes: "" for settings, "users" SEP NAME for
+ * lines of [users], "databases" SEP NAME for lines of [databases]; "auth" for the
+ * auth file, whose keys are users; "rules" SEP DATABASE SEP USER, each of which may
+ * be "" for all, for the rules of logins, with one key, OUT_METHOD.
  */
 #define OUT_SETTINGS ""
 #define OUT_AUTH "auth"
 #define OUT_ENTRY "databases" FACT_SEP
 #define OUT_USER "users" FACT_SEP
+#define OUT_RULE "rules" FACT_SEP
+#define OUT_METHOD "method"
 
 struct convert {
 	struct facts in, out;
@@ -52,6 +58,46 @@ int convert_say(struct convert *cv, const char *scope, const char *key,
 /* f's scope has become this line of [databases]. */
 int convert_route(struct convert *cv, const struct fact *f, const char *name);
 int convert_by_rules(struct convert *cv, const struct convert_rule *rules);
+
+/* What says where the users of an entry get to, or by what right. */
+struct convert_same {
+	const char *users;	/* the pattern of their scopes */
+	struct {
+		const char *key;	/* NULL behind the last */
+		bool may_lack;	/* one user may have it and another not */
+	} keys[8];
+};
+
+/*
+ * Does the user that f is of get to what the first user of this line of [databases]
+ * gets to? All its users share its server and its user there. Told otherwise.
+ */
+bool convert_agrees(struct convert *cv, const struct fact *f, const char *name,
+    const struct convert_same *same);
+
+/* Who may log in, and how; "" is all; without a method nobody. */
+struct convert_rule_line {
+	const char *database, *user, *method;
+	const char *password;	/* that f's file has for it; or NULL */
+};
+
+/* Let in nobody by what another database's users know. 0, or -1 with cv->e. */
+int convert_admit(struct convert *cv, const struct fact *f,
+    const struct convert_rule_line *line);
+
+/* Can a line of [databases] and a rule have this name, meaning nothing else? */
+bool convert_is_entry(const char *name);
+
+struct convert_files {
+	FILE *ini, *auth, *hba;
+};
+
+/* The paths stand in the ini. */
+void convert_write(const struct facts *out, const struct convert_files *to,
+    const char *auth_path, const char *hba_path);
+
+/* Find out whose file it is, and make cv->out of it. 0, or -1 with cv->e. */
+int convert_read(struct convert *cv, const char *text);
 
 /* What is not said by rows; then the rows. 0, or -1 with cv->e. */
 int convert_pgcat(struct convert *cv);

@@ -9,6 +9,8 @@
 #include "base/text.h"
 #include "ctl/facts.h"
 
+#define NAME_SIZE 256	/* what a word of a scope is read into */
+
 enum token { END, OPEN, CLOSE, WORD, QUOTED };
 
 struct reader {
@@ -19,7 +21,7 @@ struct reader {
 	char scope[FACT_SCOPE_MAX];
 	size_t begins[16];	/* of each block: the length of scope before */
 	unsigned depth;
-	char key[256], more[300], value[4096];
+	char key[NAME_SIZE], more[300], value[4096];
 };
 
 static int fail(const struct reader *r, const char *what)
@@ -87,6 +89,8 @@ static int enter(struct reader *r, const char *name)
 	struct text t;
 
 	r->at++;
+	if (strlen(name) >= NAME_SIZE)
+		return fail(r, "a name is too long");
 	if (r->depth == sizeof r->begins / sizeof r->begins[0])
 		return fail(r, "nested too deeply");
 	r->begins[r->depth++] = len;

@@ -11,188 +11,88 @@
 
 #include "base/err.h"
 #include "base/input.h"
-#include "base/text.h"
 #include "conf/file.h"
-#include "ctl/braces.h"
 #include "ctl/command.h"
 #include "ctl/convert_parts.h"
-#include "ctl/toml.h"
 
-/* --- writing --- */
+enum { INI, AUTH, HBA, FILES };
 
-/* In double quotes; in an ini file, where it would be mistaken otherwise. */
-static void put_quoted(FILE *f, const char *s, char quote)
+static const char *const names[FILES] = {
+	[INI] = "pgsluice.ini", [AUTH] = "userlist.txt", [HBA] = "hba.conf",
+};
+
+struct made {
+	char path[PATH_MAX + 32];
+	FILE *file;		/* NULL: it is not made by us */
+};
+
+/* For its owner alone: there are passwords in it. */
+static int make_file(struct made *m)
 {
-	fputc(quote, f);
-	for (; *s != '\0'; s++) {
-		if (*s == quote)
-			fputc(quote, f);
-		fputc(*s, f);
-	}
-	fputc(quote, f);
-}
-
-static bool is_plain(const char *s)
-{
-	return *s != '\0' && s[strspn(s, "abcdefghijklmnopqrstuvwxyz"
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:/*-")] == '\0';
-}
-
-static void put_line(FILE *f, const struct facts *out, const char *scope)
-{
-	char name[256];
-
-	facts_word(scope, 1, name, sizeof name);
-	if (strcmp(name, "*") == 0 || (is_plain(name) &&
-	    strpbrk(name, "*.,:/") == NULL))
-		fputs(name, f);
-	else
-		put_quoted(f, name, '"');
-	fputs(" =", f);
-	for (size_t i = 0; i < out->count; i++) {
-		const struct fact *const one = &out->at[i];
-
-		if (strcmp(one->scope, scope) != 0)
-			continue;
-		fprintf(f, " %s=", one->key);
-		if (is_plain(one->value))
-			fputs(one->value, f);
-		else
-			put_quoted(f, one->value, '\'');
-	}
-	fputc('\n', f);
-}
-
-static bool is_seen(const struct facts *out, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(out->at[i].scope, out->at[n].scope) == 0)
-			return true;
-	}
-	return false;
-}
-
-static void put_section(FILE *f, const struct facts *out, const char *name)
-{
-	const size_t len = strlen(name);
-	bool begun = false;
-
-	for (size_t i = 0; i < out->count; i++) {
-		const char *const scope = out->at[i].scope;
-
-		if (strncmp(scope, name, len) != 0 ||
-		    scope[len] != FACT_SEP[0] || is_seen(out, i))
-			continue;
-		if (!begun)
-			fprintf(f, "[%s]\n", name);
-		begun = true;
-		put_line(f, out, scope);
-	}
-	if (begun)
-		fputc('\n', f);
-}
-
-static void put_ini(FILE *f, const struct facts *out, const char *auth_file)
-{
-	put_section(f, out, "databases");
-	put_section(f, out, "users");
-	fputs("[pgbouncer]\n", f);
-	if (facts_get(out, OUT_SETTINGS, "auth_type") == NULL)
-		fputs("auth_type = scram-sha-256\n", f);
-	fprintf(f, "auth_file = %s\n", auth_file);
-	for (size_t i = 0; i < out->count; i++) {
-		if (out->at[i].scope[0] == '\0')
-			fprintf(f, "%s = %s\n", out->at[i].key,
-			    out->at[i].value);
-	}
-}
-
-static void put_auth(FILE *f, const struct facts *out, const char *unused)
-{
-	(void)unused;
-	fputs("; user and password\n", f);
-	for (size_t i = 0; i < out->count; i++) {
-		if (strcmp(out->at[i].scope, OUT_AUTH) != 0)
-			continue;
-		put_quoted(f, out->at[i].key, '"');
-		fputc(' ', f);
-		put_quoted(f, out->at[i].value, '"');
-		fputc('\n', f);
-	}
-}
-
-/* A new file for its owner alone: there are passwords in both. */
-static int write_file(const char *path, const struct facts *out,
-    void (*put)(FILE *, const struct facts *, const char *), const char *arg)
-{
-	const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+	const int fd = open(m->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 	    S_IRUSR | S_IWUSR);
-	FILE *const f = fd < 0 ? NULL : fdopen(fd, "w");
 
-	if (f == NULL)
-		return ctl_fail("could not make %s: %s", path,
-		    strerror(errno));
-	put(f, out, arg);
-	const bool failed = ferror(f) != 0;
+	m->file = fd < 0 ? NULL : fdopen(fd, "w");
+	return m->file != NULL ? CTL_OK : ctl_fail("could not make %s: %s",
+	    m->path, strerror(errno));
+}
 
-	if (fclose(f) != 0 || failed)
-		return ctl_fail("could not write %s", path);
+static int make_files(struct made *made, const char *folder)
+{
+	for (int i = 0; i < FILES; i++) {
+		snprintf(made[i].path, sizeof made[i].path, "%s/%s", folder,
+		    names[i]);
+		if (make_file(&made[i]) != CTL_OK)
+			return CTL_FAILED;
+	}
 	return CTL_OK;
+}
+
+static int close_files(struct made *made)
+{
+	int rc = CTL_OK;
+
+	for (int i = 0; i < FILES; i++) {
+		if (made[i].file == NULL)
+			continue;
+		const bool failed = ferror(made[i].file) != 0;
+
+		if (fclose(made[i].file) != 0 || failed)
+			rc = ctl_fail("could not write %s", made[i].path);
+	}
+	return rc;
 }
 
 static int write_all(const struct convert *cv, const char *folder)
 {
-	char real[PATH_MAX], ini[PATH_MAX + 32], auth[PATH_MAX + 32];
+	struct made made[FILES] = { 0 };
+	char real[PATH_MAX];
 
 	if (realpath(folder, real) == NULL)
 		return ctl_fail("could not find %s: %s", folder,
 		    strerror(errno));
-	snprintf(ini, sizeof ini, "%s/pgsluice.ini", real);
-	snprintf(auth, sizeof auth, "%s/userlist.txt", real);
-	const int rc = write_file(auth, &cv->out, put_auth, NULL);
+	int rc = make_files(made, real);
 
-	if (rc != CTL_OK)
+	if (rc == CTL_OK)
+		convert_write(&cv->out, &(struct convert_files){
+		    made[INI].file, made[AUTH].file, made[HBA].file },
+		    made[AUTH].path, made[HBA].path);
+	if (close_files(made) != CTL_OK)
+		rc = CTL_FAILED;
+	if (rc != CTL_OK) {
+		for (int i = 0; i < FILES && made[i].file != NULL; i++)
+			unlink(made[i].path);
 		return rc;
-	if (write_file(ini, &cv->out, put_ini, auth) != CTL_OK) {
-		unlink(auth);
-		return CTL_FAILED;
 	}
-	printf("%s and userlist.txt are written, with %zu remarks.\n"
-	    "Next: pgsluicectl check %s\n", ini, cv->remarks.count, ini);
+	printf("%s, userlist.txt and hba.conf are written, with %zu remarks.\n"
+	    "Next: pgsluicectl check %s\n", made[INI].path,
+	    cv->remarks.count, made[INI].path);
 	return ctl_flush();
-}
-
-/* --- reading --- */
-
-static int read_toml(struct convert *cv, const char *text)
-{
-	return toml_read(text, &cv->in, cv->e) < 0 ? -1 : convert_pgcat(cv);
-}
-
-static int read_braces(struct convert *cv, const char *text)
-{
-	return braces_read(text, &cv->in, cv->e) < 0 ? -1 :
-	    convert_odyssey(cv);
-}
-
-/* By the file's first sign of a section: PgCat's begin with a bracket. */
-static int read_text(struct convert *cv, const char *text)
-{
-	const char *at = text;
-
-	for (; *at != '\0'; at += strcspn(at, "\n"), at += *at != '\0') {
-		at += strspn(at, " \t");
-		if (*at == '[')
-			return read_toml(cv, text);
-		if (*at != '#' && at[strcspn(at, "#{\n")] == '{')
-			break;
-	}
-	return read_braces(cv, text);
 }
 
 static int convert_text(struct convert *cv, const char *text)
 {
-	const int rc = read_text(cv, text);
+	const int rc = convert_read(cv, text);
 
 	convert_print_remarks(cv);
 	if (rc < 0)

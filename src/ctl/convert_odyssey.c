@@ -104,7 +104,7 @@ static int say_dashed(struct convert *cv, const char *scope, const char *key,
 	struct fact made = *f;
 
 	if (!text_copy(value, sizeof value, f->value))
-		value[0] = '\0';
+		return convert_say(cv, scope, key, f);
 	for (char *at = value; *at != '\0'; at++) {
 		if (*at == '_')
 			*at = '-';
@@ -115,7 +115,7 @@ static int say_dashed(struct convert *cv, const char *scope, const char *key,
 
 /* What a storage says of its server goes to each entry that names it. */
 static int use_storage(struct convert *cv, const struct fact *f,
-    const char *entry)
+    const char *name)
 {
 	static const char *const keys[][2] = {
 		{ "host", "host" }, { "port", "port" },
@@ -124,9 +124,11 @@ static int use_storage(struct convert *cv, const struct fact *f,
 		{ "tls_key_file", "server_tls_key_file" },
 		{ "tls_cert_file", "server_tls_cert_file" },
 	};
-	char scope[FACT_SCOPE_MAX];
+	char scope[FACT_SCOPE_MAX], entry[FACT_SCOPE_MAX];
 	struct text t;
 
+	text_init(&t, entry, sizeof entry);
+	text_addf(&t, OUT_ENTRY "%s", name);
 	text_init(&t, scope, sizeof scope);
 	text_addf(&t, "storage" FACT_SEP "%s", f->value);
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
@@ -154,6 +156,52 @@ static bool is_local(const struct convert *cv, const char *storage)
 	return type != NULL && strcmp(type->value, "local") == 0;
 }
 
+/* NULL: it lets in nobody, or without a password, which is up to its owner. */
+static const char *find_method(struct convert *cv, const struct fact *route)
+{
+	static const char *const methods[][2] = {
+		{ "clear_text", "password" }, { "md5", "md5" },
+		{ "scram-sha-256", "scram-sha-256" }, { "cert", "cert" },
+	};
+	const struct fact *const f = facts_get(&cv->in, route->scope,
+	    "authentication");
+
+	for (size_t i = 0; f != NULL &&
+	    i < sizeof methods / sizeof methods[0]; i++) {
+		if (strcmp(methods[i][0], f->value) == 0)
+			return methods[i][1];
+	}
+	convert_remark(cv, f != NULL ? f : route,
+	    "not let in: write a rule of auth_hba_file for it");
+	return NULL;
+}
+
+/* Into the database of this name here; user: "" for all others. */
+static int admit(struct convert *cv, const struct fact *f, const char *name,
+    const char *user)
+{
+	static const struct convert_same same = { ROUTE, {
+		{ "storage", false }, { "storage_db", false },
+		{ "storage_user", false }, { "storage_password", false },
+		{ "auth_query", true }, { "auth_query_user", true },
+		{ "auth_query_db", true },
+	} };
+	const struct fact *const password = facts_get(&cv->in, f->scope,
+	    "password");
+	const bool fits = convert_agrees(cv, f, name, &same);
+	const struct convert_rule_line line = {
+		.database = strcmp(name, "*") == 0 ? "" : name, .user = user,
+		.method = fits ? find_method(cv, f) : NULL,
+		.password = password != NULL ? password->value : NULL,
+	};
+
+	if (convert_admit(cv, f, &line) < 0)
+		return -1;
+	if (!fits)
+		return 0;
+	return use_storage(cv, f, name) < 0 ? -1 : convert_route(cv, f, name);
+}
+
 /* A user of the database that is the console. */
 static int use_console(struct convert *cv, const struct fact *f,
     const char *user)
@@ -161,64 +209,46 @@ static int use_console(struct convert *cv, const struct fact *f,
 	struct fact made = *f;
 
 	convert_remark(cv, f, "the console is the database pgbouncer here");
-	if (strcmp(user, "default") == 0)
+	if (user[0] == '\0' || !text_list_has(user, user))
 		return 0;
+	const struct fact *const password = facts_get(&cv->in, f->scope,
+	    "password");
+
 	made.value = (char *)user;
+	if (convert_admit(cv, f, &(struct convert_rule_line){ "pgbouncer", user,
+	    find_method(cv, f), password != NULL ? password->value : NULL }))
+		return -1;
 	return convert_say(cv, OUT_SETTINGS, "admin_users", &made);
+}
+
+static int convert_route_of(struct convert *cv, const struct fact *f)
+{
+	char name[256], user[256];
+
+	facts_word(f->scope, 1, name, sizeof name);
+	facts_word(f->scope, 3, user, sizeof user);
+	if (strcmp(user, "default") == 0)
+		user[0] = '\0';
+	if (is_local(cv, f->value))
+		return use_console(cv, f, user);
+	if (!convert_is_entry(name)) {
+		convert_remark(cv, f, "no entry can have the name of this "
+		    "database");
+		return 0;
+	}
+	if (strcmp(name, "default") == 0)
+		text_copy(name, sizeof name, "*");
+	return admit(cv, f, name, user);
 }
 
 static int convert_routes(struct convert *cv)
 {
 	for (size_t i = 0; i < cv->in.count; i++) {
 		const struct fact *const f = &cv->in.at[i];
-		char entry[FACT_SCOPE_MAX], name[256], user[256];
-		struct text t;
 
-		if (strcmp(f->key, "storage") != 0 ||
-		    !facts_scope_fits(f->scope, ROUTE))
-			continue;
-		facts_word(f->scope, 1, name, sizeof name);
-		facts_word(f->scope, 3, user, sizeof user);
-		if (is_local(cv, f->value)) {
-			if (use_console(cv, f, user) < 0)
-				return -1;
-			continue;
-		}
-		if (strcmp(name, "default") == 0)
-			text_copy(name, sizeof name, "*");
-		text_init(&t, entry, sizeof entry);
-		text_addf(&t, OUT_ENTRY "%s", name);
-		if (use_storage(cv, f, entry) < 0 ||
-		    convert_route(cv, f, name) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* One for all: without a password nobody gets in who is not meant to. */
-static int convert_auth(struct convert *cv)
-{
-	static const char *const types[][2] = {
-		{ "clear_text", "plain" }, { "md5", "md5" },
-		{ "scram-sha-256", "scram-sha-256" }, { "cert", "cert" },
-	};
-
-	for (size_t i = 0; i < cv->in.count; i++) {
-		const struct fact *const f = &cv->in.at[i];
-		struct fact made = *f;
-
-		if (strcmp(f->key, "authentication") != 0 ||
-		    !facts_scope_fits(f->scope, ROUTE))
-			continue;
-		made.value = NULL;
-		for (size_t k = 0; k < sizeof types / sizeof types[0]; k++) {
-			if (strcmp(types[k][0], f->value) == 0)
-				made.value = (char *)types[k][1];
-		}
-		if (made.value == NULL)
-			convert_remark(cv, f, "this needs a rule of "
-			    "auth_hba_file");
-		else if (convert_say(cv, OUT_SETTINGS, "auth_type", &made) < 0)
+		if (strcmp(f->key, "storage") == 0 &&
+		    facts_scope_fits(f->scope, ROUTE) &&
+		    convert_route_of(cv, f) < 0)
 			return -1;
 	}
 	return 0;
@@ -260,8 +290,8 @@ static int convert_general(struct convert *cv)
 
 int convert_odyssey(struct convert *cv)
 {
-	if (convert_routes(cv) < 0 || convert_auth(cv) < 0 ||
-	    convert_passwords(cv) < 0 || convert_general(cv) < 0)
+	if (convert_passwords(cv) < 0 || convert_routes(cv) < 0 ||
+	    convert_general(cv) < 0)
 		return -1;
 	return convert_by_rules(cv, rules);
 }

@@ -14,6 +14,7 @@
 #define POOL "pools" FACT_SEP "*"
 #define USER POOL FACT_SEP "users" FACT_SEP "*"
 #define SHARD POOL FACT_SEP "shards" FACT_SEP "*"
+#define METHOD "scram-sha-256"
 #define NO_ROUTING "no query is read to choose a server: the application takes " \
 	"the entry for writing or the one for reading"
 
@@ -47,7 +48,7 @@ static const struct convert_rule rules[] = {
 	    NULL },
 	{ GENERAL, "server_tls", BY_CODE, NULL, NULL },
 	{ GENERAL, "verify_server_certificate", BY_CODE, NULL, NULL },
-	{ GENERAL, "admin_username", TO_SETTING, "admin_users", NULL },
+	{ GENERAL, "admin_username", BY_CODE, NULL, NULL },
 	{ GENERAL, "admin_password", BY_CODE, NULL, NULL },
 	{ GENERAL, "tcp_keepalives_idle", TO_SETTING, "tcp_keepidle", NULL },
 	{ GENERAL, "tcp_keepalives_count", TO_SETTING, "tcp_keepcnt", NULL },
@@ -55,8 +56,7 @@ static const struct convert_rule rules[] = {
 	    NULL },
 	{ GENERAL, "enable_prometheus_exporter", LEFT_OUT,
 	    "metrics are there where http_listen_port is set", NULL },
-	{ GENERAL, "prometheus_exporter_port", TO_SETTING, "http_listen_port",
-	    NULL },
+	{ GENERAL, "prometheus_exporter_port", BY_CODE, NULL, NULL },
 	{ GENERAL, "autoreload", LEFT_OUT,
 	    "the files are read again by RELOAD", NULL },
 	{ POOL, "pool_mode", TO_ENTRY, "pool_mode", NULL },
@@ -128,6 +128,11 @@ static int add_entry(struct shard *s, const char *name, const char *attrs)
 
 	text_init(&t, scope, sizeof scope);
 	text_addf(&t, OUT_ENTRY "%s", name);
+	if (!convert_is_entry(name) ||
+	    facts_get(&s->cv->out, scope, "host") != NULL)
+		return err_set(s->cv->e, ERRCODE_CONFIG_FILE_ERROR,
+		    "line %u: no entry can have the name \"%.200s\", or "
+		    "another one has it", f.line, name);
 	if (convert_say(s->cv, scope, "host", &f) < 0)
 		return -1;
 	f.value = (char *)item(s, 0, 1);
@@ -241,15 +246,34 @@ static int keep_password(struct convert *cv, const struct fact *name,
 	return convert_say(cv, OUT_AUTH, name->value, f);
 }
 
-static int convert_users(struct convert *cv)
+/* The name is a list here. */
+static int keep_admin(struct convert *cv)
+{
+	const struct fact *const f = facts_get(&cv->in, GENERAL,
+	    "admin_username");
+	const struct fact *const password = facts_get(&cv->in, GENERAL,
+	    "admin_password");
+
+	if (f == NULL)
+		return 0;
+	if (!text_list_has(f->value, f->value)) {
+		convert_remark(cv, f, "not let in: a name with a comma or a "
+		    "space cannot be one of admin_users");
+		return 0;
+	}
+	if (keep_password(cv, f, "admin_password") < 0 ||
+	    convert_admit(cv, f, &(struct convert_rule_line){ "pgbouncer",
+	    f->value, METHOD, password != NULL ? password->value : NULL }) < 0)
+		return -1;
+	return convert_say(cv, OUT_SETTINGS, "admin_users", f);
+}
+
+static int keep_users(struct convert *cv)
 {
 	for (size_t i = 0; i < cv->in.count; i++) {
 		const struct fact *const f = &cv->in.at[i];
-		const bool admin = strcmp(f->key, "admin_username") == 0;
 
-		if (admin && keep_password(cv, f, "admin_password") < 0)
-			return -1;
-		if (admin || strcmp(f->key, "username") != 0 ||
+		if (strcmp(f->key, "username") != 0 ||
 		    !facts_scope_fits(f->scope, USER))
 			continue;
 		if (keep_password(cv, f, "password") < 0 ||
@@ -259,8 +283,24 @@ static int convert_users(struct convert *cv)
 	return 0;
 }
 
+static int admit_user(struct convert *cv, const struct fact *f,
+    const char *entry)
+{
+	static const struct convert_same same = { USER, {
+		{ "server_username", false }, { "server_password", false },
+	} };
+	const struct fact *const password = facts_get(&cv->in, f->scope,
+	    "password");
+	const bool fits = convert_agrees(cv, f, entry, &same);
+
+	if (convert_admit(cv, f, &(struct convert_rule_line){ entry, f->value,
+	    fits ? METHOD : NULL, password != NULL ? password->value : NULL }))
+		return -1;
+	return fits ? convert_route(cv, f, entry) : 0;
+}
+
 /* users.0 is not below shards.0: its settings are those of the whole pool. */
-static int convert_user_routes(struct convert *cv)
+static int admit_users(struct convert *cv)
 {
 	const size_t n = cv->routes.count;
 
@@ -277,11 +317,23 @@ static int convert_user_routes(struct convert *cv)
 
 			if (strcmp(pool, facts_word(r->scope, 1, other,
 			    sizeof other)) == 0 &&
-			    convert_route(cv, f, cv->routes.at[k].key) < 0)
+			    admit_user(cv, f, r->key) < 0)
 				return -1;
 		}
 	}
 	return 0;
+}
+
+/* A port that is not used there is not opened here. */
+static int convert_exporter(struct convert *cv)
+{
+	const struct fact *const on = facts_get(&cv->in, GENERAL,
+	    "enable_prometheus_exporter");
+	const struct fact *const port = facts_get(&cv->in, GENERAL,
+	    "prometheus_exporter_port");
+
+	return on == NULL || port == NULL || strcmp(on->value, "true") != 0 ? 0 :
+	    convert_say(cv, OUT_SETTINGS, "http_listen_port", port);
 }
 
 static int convert_tls(struct convert *cv)
@@ -309,8 +361,9 @@ static int convert_tls(struct convert *cv)
 
 int convert_pgcat(struct convert *cv)
 {
-	if (convert_servers(cv) < 0 || convert_user_routes(cv) < 0 ||
-	    convert_users(cv) < 0 || convert_tls(cv) < 0)
+	if (convert_servers(cv) < 0 || keep_admin(cv) < 0 ||
+	    keep_users(cv) < 0 || admit_users(cv) < 0 ||
+	    convert_tls(cv) < 0 || convert_exporter(cv) < 0)
 		return -1;
 	return convert_by_rules(cv, rules);
 }

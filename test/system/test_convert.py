@@ -32,7 +32,8 @@ def made(folder, out):
         "# %s\n%s" % (name, text.replace(folder, "FOLDER")) for name, text in (
             ("remarks", out.stderr),
             ("pgsluice.ini", text_of(os.path.join(folder, "pgsluice.ini"))),
-            ("userlist.txt", text_of(os.path.join(folder, "userlist.txt")))))
+            ("userlist.txt", text_of(os.path.join(folder, "userlist.txt"))),
+            ("hba.conf", text_of(os.path.join(folder, "hba.conf")))))
 
 
 @pytest.mark.parametrize("name", ["pgcat.toml", "odyssey.conf"])
@@ -44,7 +45,8 @@ def test_sample_is_converted_as_recorded(folder, name):
     assert made(folder, out) == text_of(sample + ".out")
     ini = os.path.join(folder, "pgsluice.ini")
     assert "no problems found" in ctl("check", ini).stdout
-    for path in (ini, os.path.join(folder, "userlist.txt")):
+    for made_one in ("pgsluice.ini", "userlist.txt", "hba.conf"):
+        path = os.path.join(folder, made_one)
         assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
 
 
@@ -56,7 +58,13 @@ def test_sample_is_converted_as_recorded(folder, name):
     ('[pools.a.shards.0]\nservers = ["db1", 5432]\n',
      "line 2: servers are not [host, port, role]"),
     ('[pools.a.shards.0]\nservers = [["h", 1, "primary"]]\n'
-     'database = "a\\nb"\n', "line 3: a control character")])
+     'database = "a\\nb"\n', "line 3: a control character"),
+    ('[pools."*".shards.0]\nservers = [["h", 1, "primary"]]\n',
+     'line 2: no entry can have the name "*"'),
+    ('[pools.a.shards.0]\nservers = [["h", 1, "primary"]]\n'
+     '[pools.a.shards.1]\nservers = [["i", 1, "primary"]]\n'
+     '[pools.a_1.shards.0]\nservers = [["j", 1, "primary"]]\n',
+     'line 6: no entry can have the name "a_1"')])
 def test_what_cannot_be_read_makes_no_file(folder, text, why):
     out = convert(folder, text)
     assert out.returncode == 1 and why in out.stderr
@@ -73,10 +81,18 @@ def test_a_file_that_is_there_stays(folder):
 
 
 def test_no_password_is_needed_by_no_choice_of_ours(folder):
-    """authentication "none" of one user is not trust for all"""
+    """authentication "none" lets in nobody until its owner writes a rule"""
     text = text_of(os.path.join(SAMPLES, "odyssey.conf"))
-    out = convert(folder, text.replace('"md5"', '"none"').replace(
-        '"scram-sha-256"', '"none"'))
+    out = convert(folder, 'unix_socket_dir "/run"\n' + text.replace(
+        '"md5"', '"none"').replace('"scram-sha-256"', '"none"'))
     assert out.returncode == 0
-    ini = text_of(os.path.join(folder, "pgsluice.ini"))
-    assert "trust" not in ini and "auth_type = scram-sha-256" in ini
+    rules = text_of(os.path.join(folder, "hba.conf")).splitlines()[1:]
+    assert 'local "shop" "alice" reject' in rules
+    assert {rule.split()[-1] for rule in rules} == {"reject"}
+
+
+def test_a_port_that_was_off_stays_closed(folder):
+    text = text_of(os.path.join(SAMPLES, "pgcat.toml"))
+    out = convert(folder, text.replace("exporter = true", "exporter = false"))
+    assert out.returncode == 0
+    assert "http" not in text_of(os.path.join(folder, "pgsluice.ini"))
