@@ -21,12 +21,27 @@ static enum wait_reason failed(const struct pool *p)
 	return p->limits.attrs != ATTRS_ANY ? WAIT_HOST : WAIT_LOGIN_FAILED;
 }
 
+static enum wait_reason on_the_way(const struct pool *p)
+{
+	if (p->server_count[SERVER_LOGIN] == 0)
+		return WAIT_CHECK;
+	return p->failing ? failed(p) : WAIT_LOGIN;
+}
+
+static enum wait_reason full(const struct pool *p)
+{
+	/* in use is none: a larger pool would not help */
+	if (p->server_count[SERVER_LOGIN] == pool_total(p))
+		return on_the_way(p);
+	return p->pinned > 0 && p->pinned == pool_total(p) ?
+	    WAIT_PINNED : WAIT_POOL_SIZE;
+}
+
 /* No server is coming for the last in the queue: what is in the way? */
 static enum wait_reason obstacle(const struct pool *p)
 {
 	if (is_full(p))
-		return p->pinned > 0 && p->pinned == pool_total(p) ?
-		    WAIT_PINNED : WAIT_POOL_SIZE;
+		return full(p);
 	if (p->failing)
 		return failed(p);
 	if (limit_is_full(p, LIMIT_DB))
@@ -35,13 +50,6 @@ static enum wait_reason obstacle(const struct pool *p)
 		return WAIT_MAX_USER;
 	/* one is launched in this turn, or as many as may be already */
 	return WAIT_LOGIN;
-}
-
-static enum wait_reason on_the_way(const struct pool *p)
-{
-	if (p->server_count[SERVER_LOGIN] == 0)
-		return WAIT_CHECK;
-	return p->failing ? failed(p) : WAIT_LOGIN;
 }
 
 enum wait_reason wait_reason(const struct pool *p, enum client_state state,

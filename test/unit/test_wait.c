@@ -117,6 +117,20 @@ static void test_pool_that_is_full(void **state)
 	assert_string_equal(why(CLIENT_WAITING), "server_login");
 }
 
+/* More clients than the pool may have servers, and no server answers. */
+static void test_full_of_servers_that_log_in(void **state)
+{
+	(void)state;
+	wait_in(CLIENT_WAITING, 5);
+	for (int i = 0; i < 3; i++)
+		server(SERVER_LOGIN);
+	assert_string_equal(why(CLIENT_WAITING), "server_login");
+	st.pool.failing = true;
+	assert_string_equal(why(CLIENT_WAITING), "server_login_failed");
+	pool_server_set(&st.s[0], SERVER_ACTIVE);
+	assert_string_equal(why(CLIENT_WAITING), "pool_size");
+}
+
 static void test_limits_of_database_and_user(void **state)
 {
 	(void)state;
@@ -218,6 +232,7 @@ int main(void)
 		STAGED(test_who_does_not_wait_has_no_reason),
 		STAGED(test_pause_comes_before_all_else),
 		STAGED(test_pool_that_is_full),
+		STAGED(test_full_of_servers_that_log_in),
 		STAGED(test_limits_of_database_and_user),
 		STAGED(test_servers_on_their_way),
 		STAGED(test_those_without_a_welcome),
