@@ -70,7 +70,9 @@ enum connstr_step connstr_next(struct connstr *c, struct connstr_pair *out,
 	char *const key_end = key + strcspn(key, " =");
 	char *s = skip_blanks(key_end);
 	if (*s != '=')
-		return bad(c, e, "\"=\" expected after a key");
+		return bad(c, e, strstr(key, "://") == NULL ?
+		    "\"=\" expected after a key" :
+		    "no URL, but host=... port=... dbname=...");
 	if (key_end == key)
 		return bad(c, e, "key expected before \"=\"");
 	s = skip_blanks(s + 1);

@@ -62,7 +62,8 @@ static enum ini_step no_memory(struct lexer *l)
 static enum ini_step syntax_error(struct lexer *l)
 {
 	return problem(l, "syntax error in configuration (%s:%u), "
-	    "stopping loading", l->place.file, l->place.line);
+	    "stopping loading (a line is \"key = value\", or \"[section]\")",
+	    l->place.file, l->place.line);
 }
 
 /* End of the line at l->at; the newline itself stays. */

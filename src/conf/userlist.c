@@ -237,22 +237,33 @@ static void look_for_nul(struct parser *p)
 	p->line = 1;
 }
 
+static enum record broken(const struct parser *p)
+{
+	char text[PROBLEM_MAX];
+
+	snprintf(text, sizeof(text), "broken auth file (%s:%u), a line is "
+	    "\"user\" \"password\", with the quotes", p->src->path, p->line);
+	if (p->src->report != NULL)
+		p->src->report(p->src->arg, LEVEL_ERROR, text);
+	return RECORD_BAD;
+}
+
 static enum record take_record(struct parser *p, struct userlist *u)
 {
 	const char *const begin = p->at;
 	struct field name, secret;
 
 	if (*p->at != '"' || take_field(p, &name) != 0)
-		return bad(p, "broken auth file");
+		return broken(p);
 	if (name.len >= USERLIST_NAME_MAX)
 		return bad(p, "username too long in auth file");
 
 	while (p->at < p->end && *p->at != '\n' && *p->at != '"')
 		p->at++;
 	if (p->at == p->end || *p->at != '"')
-		return bad(p, "broken auth file");
+		return broken(p);
 	if (take_field(p, &secret) != 0)
-		return bad(p, "broken auth file");
+		return broken(p);
 	if (secret.len >= USERLIST_SECRET_MAX)
 		return bad(p, "password too long in auth file");
 

@@ -2,11 +2,15 @@
  * SPDX-License-Identifier: ISC */
 #include <getopt.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
+#include "base/text.h"
+#include "conf/words.h"
 #include "ctl/command.h"
+#include "ctl/printable.h"
 #include "ctl/terminal.h"
 #include "proto/scram_verifier.h"
 
@@ -99,6 +103,40 @@ static const struct ctl_command *find(int argc, char **argv)
 		}
 	}
 	return NULL;
+}
+
+/* Of a group of its own, or of this one: what argv may have meant. */
+static const char *nearest_command(char **argv, bool inside)
+{
+	struct nearest n;
+
+	nearest_init(&n, argv[inside ? 1 : 0]);
+	for (size_t g = 0; g < COUNT(groups); g++) {
+		for (const struct ctl_command *c = groups[g]();
+		    c->group != NULL; c++) {
+			if (!inside)
+				nearest_offer(&n, c->group);
+			else if (strcmp(c->group, argv[0]) == 0)
+				nearest_offer(&n, c->name);
+		}
+	}
+	return n.best;
+}
+
+static int unknown(const struct ctl_options *o, char **argv)
+{
+	const bool inside = strcmp(argv[0], "userlist") == 0;
+	const char *const best = nearest_command(argv, inside);
+	char why[256];
+	struct text t;
+
+	text_init(&t, why, sizeof why);
+	text_add(&t, "unknown command \"");
+	printable_add(&t, argv[inside ? 1 : 0], 40);
+	text_add(&t, "\"");
+	if (best != NULL)
+		text_addf(&t, ", did you mean \"%s\"?", best);
+	return wrong(o, why);
 }
 
 static const struct option options[] = {
@@ -268,7 +306,7 @@ static int run(const struct ctl_options *o, unsigned used, int argc,
 	    strcmp(argv[0], "userlist") == 0))
 		return wrong(o, "no command specified");
 	if (c == NULL)
-		return wrong(o, "unknown command");
+		return unknown(o, argv);
 	argc -= words;
 	argv += words;
 	if (argc < c->min_args)

@@ -85,6 +85,10 @@ static const struct client_role *next_role(const struct client *c)
 /* What to do, for somebody who has had the right password. */
 static const char *refusal_hint(const struct client *c, const struct err *e)
 {
+	if (strcmp(e->code, ERRCODE_INVALID_AUTHORIZATION) == 0 &&
+	    c->db != NULL && c->db->console)
+		return "Name the user in admin_users, or in stats_users for "
+		    "looking only, and say RELOAD.";
 	if (strcmp(e->code, ERRCODE_PROTOCOL_VIOLATION) != 0)
 		return login_hint(e->code);
 	if (c->db == NULL)

@@ -149,9 +149,12 @@ def test_failure_changes_nothing(path, args, password, text):
     assert os.listdir(os.path.dirname(path)) == ["userlist.txt"]
 
 
+BROKEN = ', a line is "user" "password", with the quotes'
+
+
 @pytest.mark.parametrize("text,why", [
-    ('"bob" "b"\nbroken\n', "broken auth file (%s:2)"),
-    ('"bob" "b"\n"x\n', "broken auth file (%s:2)"),
+    ('"bob" "b"\nbroken\n', "broken auth file (%s:2)" + BROKEN),
+    ('"bob" "b"\n"x\n', "broken auth file (%s:2)" + BROKEN),
     ('"bob" "b"\n\0"x" "y"\n', "NUL byte in auth file (%s:2)")])
 def test_file_with_a_mistake_is_left_alone(path, text, why):
     """what follows a mistake does not count: nobody may be added there"""
@@ -166,7 +169,9 @@ def test_file_with_a_mistake_is_left_alone(path, text, why):
 
 @pytest.mark.parametrize("args,text", [
     ([], "no command specified"), (["userlist"], "no command specified"),
-    (["userlist", "frob", "x"], "unknown command"),
+    (["userlist", "frob", "x"], 'unknown command "frob"\n'),
+    (["userlist", "lisst", "x"], 'unknown command "lisst", did you mean "list"?'),
+    (["stauts"], 'unknown command "stauts", did you mean "status"?'),
     (["userlist", "add", "x"], "an argument is missing"),
     (["userlist", "list"], "an argument is missing"),
     (["userlist", "list", "x", "y"], "too many arguments"),

@@ -17,7 +17,7 @@ def refused(conn, **kw):
     err = e.value
     assert err.severity == "FATAL"
     hint = {"H"} if err.code == "28P01" or \
-        err.message.startswith("no such database") else set()
+        err.message.startswith(("no such database", "not allowed")) else set()
     assert set(err.fields) == {"S", "V", "C", "M"} | hint or REFERENCE
     assert err.code == code_of(err.message)
     assert conn.at_eof()

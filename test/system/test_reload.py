@@ -504,14 +504,17 @@ EMPTY = "auth_file %s is empty and was not: a comment in it says that this " \
     "is meant"
 
 
+BROKEN = ', a line is "user" "password", with the quotes'
+
+
 @pytest.mark.parametrize("text,why", [
     (None, "could not open auth_file %s: No such file or directory "
      '("pgsluicectl userlist import" or "add" makes it)'),
     ("", EMPTY), ("\n \n", EMPTY),
-    ('"admin" "x"\napp secret\n"app2" "x"\n', "broken auth file (%s:2)"),
+    ('"admin" "x"\napp secret\n"app2" "x"\n', "broken auth file (%s:2)" + BROKEN),
     ('"admin" "x"\n"%s" "y"\n' % ("x" * 128),
      "username too long in auth file (%s:2)"),
-    ('"admin" "x"\n"app" "unfinished\n', "broken auth file (%s:2)")])
+    ('"admin" "x"\n"app" "unfinished\n', "broken auth file (%s:2)" + BROKEN)])
 def test_reload_fails_as_a_whole_with_its_auth_file(pooler, text, why):
     """config-files.md 7, 13: the users in force stay, and the settings"""
     p = pooler(auth_type="plain")
@@ -547,4 +550,4 @@ def test_start_takes_no_part_of_a_broken_auth_file(pooler):
     assert "ERROR broken auth file (%s:3)" % p.auth in p.log
     out = harness.run([harness.binary(), "--check", p.ini])
     assert out.returncode == 1
-    assert "broken auth file (%s:3)\n" % p.auth in out.stdout
+    assert "broken auth file (%s:3)%s\n" % (p.auth, BROKEN) in out.stdout

@@ -251,7 +251,8 @@ static const struct {
 	    "load_init_file: value without section: x\n"
 	    "invalid value \"1\" for parameter x" AT(1) },
 	{ "[pgbouncer]\n?\n",
-	    "syntax error in configuration (main.ini:2), stopping loading\n" },
+	    "syntax error in configuration (main.ini:2), stopping loading "
+	    "(a line is \"key = value\", or \"[section]\")\n" },
 	{ "[pgbouncer]\n[Users]\nx = 1\n[databases]\n",
 	    "fill_defaults fail\ninvalid section \"Users\" in configuration "
 	    "(main.ini:2), did you mean \"users\"?\n" },
@@ -350,7 +351,8 @@ static const struct {
 	    "pkt_buf must be a whole number, "
 	    "of bytes or with a unit (kB, MB, GB)\n"
 	    "invalid value \"x\" for parameter pkt_buf" AT(2)
-	    "syntax error in configuration (main.ini:4), stopping loading\n"
+	    "syntax error in configuration (main.ini:4), stopping loading "
+	    "(a line is \"key = value\", or \"[section]\")\n"
 	    "invalid port: 0\n"
 	    "invalid value \"port=0\" for parameter a" AT(5) },
 };
@@ -521,6 +523,8 @@ static void test_unreadable_auth_file_is_told_and_users_stay(void **state)
 	config_unref(&c);
 }
 
+#define BROKEN ", a line is \"user\" \"password\", with the quotes\n"
+
 static void test_reload_fails_with_its_auth_file(void **state)
 {
 	static const char text[] = "[pgbouncer]\nauth_file = users.txt\n";
@@ -528,7 +532,7 @@ static void test_reload_fails_with_its_auth_file(void **state)
 		const char *users, *said;
 	} rows[] = {
 		{ "\"a\" \"s\"\n'b' 'c'\n\"d\" \"e\"\n",
-		    "broken auth file (users.txt:2)\n" },
+		    "broken auth file (users.txt:2)" BROKEN },
 		{ "", "auth_file users.txt is empty and was not: a comment "
 		    "in it says that this is meant\n" },
 		{ " \n", "auth_file users.txt is empty and was not: a "
@@ -620,7 +624,7 @@ static void test_start_fails_with_a_broken_auth_file(void **state)
 
 	write_file("users.txt", "\"a\" \"s\"\nx\n");
 	assert_null(load(box, "[pgbouncer]\nauth_file = users.txt\n", NULL));
-	assert_string_equal(box->buf, "broken auth file (users.txt:2)\n");
+	assert_string_equal(box->buf, "broken auth file (users.txt:2)" BROKEN);
 }
 
 static void test_auth_file_is_checked_in_a_bad_configuration(void **state)
@@ -631,8 +635,8 @@ static void test_auth_file_is_checked_in_a_bad_configuration(void **state)
 	assert_null(load(box, "[pgbouncer]\nauth_file = users.txt\nz = 1\n",
 	    NULL));
 	assert_non_null(strstr(box->buf, "unknown parameter: pgbouncer/z"));
-	assert_non_null(strstr(box->buf, "broken auth file (users.txt:1)\n"
-	    "broken auth file (users.txt:3)\n"));
+	assert_non_null(strstr(box->buf, "broken auth file (users.txt:1)" BROKEN
+	    "broken auth file (users.txt:3)" BROKEN));
 }
 
 static void test_star_makes_databases(void **state)

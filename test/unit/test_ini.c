@@ -94,7 +94,8 @@ static enum ini_step parse(struct log *l, const char *text, size_t len)
 }
 
 #define SYNTAX(line) \
-	"!syntax error in configuration (f:" #line "), stopping loading\n"
+	"!syntax error in configuration (f:" #line "), stopping loading " \
+	"(a line is \"key = value\", or \"[section]\")\n"
 
 static const struct {
 	const char *text, *want;
@@ -242,7 +243,8 @@ static void test_error_inside_an_include_names_both_files(void **state)
 	l.included = "\n?";
 	assert_int_equal(parse(&l, text, strlen(text)), INI_BAD);
 	assert_string_equal(l.buf, "1%g\n!syntax error in configuration "
-	    "(g:2), stopping loading\n!error processing include file in "
+	    "(g:2), stopping loading (a line is \"key = value\", or "
+	    "\"[section]\")\n!error processing include file in "
 	    "configuration (f:1), stopping loading\n");
 }
 

@@ -63,6 +63,8 @@ static const char *users_of(struct got *g, const char *text, size_t len)
 	return g->buf;
 }
 
+#define BROKEN ", a line is \"user\" \"password\", with the quotes"
+
 static const struct {
 	const char *text, *want;
 } rows[] = {
@@ -79,22 +81,22 @@ static const struct {
 	{ "\"a\" \"\"\n", "<a><>" },
 	{ "\"\" \"b\"\n", "<><b>" },
 	{ "\"b\" \"2\"\n\"a\" \"1\"\n\"a\" \"3\"\n", "<a><3><b><2>" },
-	{ "\"a\" \"b\"\n# c\n\"d\" \"e\"", "!broken auth file (f:2)<a><b>" },
+	{ "\"a\" \"b\"\n# c\n\"d\" \"e\"", "!broken auth file (f:2)" BROKEN "<a><b>" },
 	/* each problem is told, what follows the first does not count */
 	{ "\"a\" \"b\"\n# c\n\"d\" \"e\"\nx\n\"f\" \"g\"\ny",
-	    "!broken auth file (f:2)!broken auth file (f:4)"
-	    "!broken auth file (f:6)<a><b>" },
-	{ "a b", "!broken auth file (f:1)" },
-	{ "\n\n\"a", "!broken auth file (f:3)" },
-	{ "\"a\"", "!broken auth file (f:1)" },
-	{ "\"a\" \"b", "!broken auth file (f:1)" },
-	{ "\"a\" b\n", "!broken auth file (f:1)" },
+	    "!broken auth file (f:2)" BROKEN "!broken auth file (f:4)" BROKEN
+	    "!broken auth file (f:6)" BROKEN "<a><b>" },
+	{ "a b", "!broken auth file (f:1)" BROKEN },
+	{ "\n\n\"a", "!broken auth file (f:3)" BROKEN },
+	{ "\"a\"", "!broken auth file (f:1)" BROKEN },
+	{ "\"a\" \"b", "!broken auth file (f:1)" BROKEN },
+	{ "\"a\" b\n", "!broken auth file (f:1)" BROKEN },
 	/* a quote that is lost does not take the next user away */
-	{ "\"a\" b\n\"c\" \"d\"\n", "!broken auth file (f:1)" },
-	{ "\"a\n\"c\" \"d\"\n", "!broken auth file (f:1)" },
-	{ "\"a\" \"b\n\"c\" \"d\"\n", "!broken auth file (f:1)" },
+	{ "\"a\" b\n\"c\" \"d\"\n", "!broken auth file (f:1)" BROKEN },
+	{ "\"a\n\"c\" \"d\"\n", "!broken auth file (f:1)" BROKEN },
+	{ "\"a\" \"b\n\"c\" \"d\"\n", "!broken auth file (f:1)" BROKEN },
 	{ "\"a\"\n\"b\"\n",
-	    "!broken auth file (f:1)!broken auth file (f:2)" },
+	    "!broken auth file (f:1)" BROKEN "!broken auth file (f:2)" BROKEN },
 };
 
 static void test_each_row_of_the_table(void **state)
