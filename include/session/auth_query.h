@@ -15,12 +15,14 @@ struct err;
 struct server;
 
 /*
- * Of a client that goes to the worker that has the pool, and comes back: what is
- * asked where, as its own database has it set.
+ * What is asked where, as the client's own database had it set: the client may
+ * go to the worker that has the pool, and come back; and what has been set
+ * otherwise meanwhile is noticed by it.
  */
 struct auth_errand {
-	char *database, *auth_user;	/* owned */
-	char *sql;			/* the same */
+	char *user, *auth_user;		/* owned: of whom, by whom */
+	char *database;			/* owned; NULL: the client's own */
+	char *sql;			/* owned */
 	unsigned home;			/* the worker to come back to */
 	void (*landed)(struct client *c);	/* goes on with it there */
 	struct writer params;		/* those that it has at home */
@@ -29,7 +31,7 @@ struct auth_errand {
 /* A question, and what came of it; of a login. */
 struct auth_query {
 	const char *user;		/* borrowed: the name that wants in */
-	struct auth_errand *errand;	/* owned; NULL: of the client's database */
+	struct auth_errand *errand;	/* owned; NULL: nothing is asked yet */
 	void (*answered)(struct client *c);	/* may close c */
 	struct auth_answer answer;	/* as far as it is here */
 	struct credentials *found;	/* counted: the secret; NULL = no row */
@@ -52,9 +54,15 @@ int auth_query_start(struct client *c, struct err *e);
 bool auth_query_is_here(const struct client *c);
 /* At which worker: the home of the database in which it runs. */
 unsigned auth_query_home(const struct client *c);
-/* What c has to take along to go there; NULL: no memory. */
+/* What c asks, and takes along if it has to go there; NULL: no memory. */
 struct auth_errand *auth_errand_new(const struct client *c);
+/*
+ * Would c, which is at home, still ask what it has asked? Else the answer is
+ * none any more.
+ */
+bool auth_errand_holds(const struct client *c);
 void auth_errand_free(struct auth_errand **e);
+/* What was found is none any more; it may be asked again. */
 void auth_query_fini(struct auth_query *q);
 
 /* c is linked: send the query. May close both. */

@@ -55,7 +55,7 @@ struct login {
 	bool unread;		/* the carry holds messages that came whole */
 	bool asked;			/* for TLS or GSS: it has begun */
 	bool queued;			/* its turn will come */
-	bool looked_up;			/* auth_query has answered */
+	uint8_t lookups;		/* so often auth_query has answered */
 	uint8_t guess;			/* see login_guess.h */
 	struct auth auth;
 	struct credentials *asked_for;	/* counted: what auth looks at, or NULL */
@@ -120,6 +120,8 @@ enum login_who {
 };
 /* Find database and user, as far as they exist. */
 enum login_who login_identify(struct client *c, struct err *e);
+/* The same, when the database is found. */
+enum login_who login_find_user(struct client *c, struct err *e);
 /* ... for the user that auth_query has found. */
 int login_adopt(struct client *c, struct err *e);
 /* ... for the user whose password another service has found right. */

@@ -14,6 +14,7 @@
 #include "base/errcodes.h"
 #include "base/mem.h"
 #include "pool/credentials.h"
+#include "pool/users.h"
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/params_list.h"
@@ -38,44 +39,48 @@ static const char *own_or_global(const char *own, const char *global)
 	return global != NULL && global[0] != '\0' ? global : NULL;
 }
 
-static const struct auth_errand *errand_of(const struct client *c)
+/* By whom, where, and what; all borrowed. */
+struct question {
+	const char *auth_user;		/* NULL: none, as nobody may ask */
+	const char *database;		/* NULL: the client's own */
+	const char *sql;
+};
+
+/* As it would be asked now. */
+static struct question question_now(const struct client *c)
 {
-	return c->role->query == NULL ? NULL : c->role->query(c)->errand;
+	const struct settings *const set = sessions_settings(c->ss);
+	const struct config_db *const own = c->db->conf;
+	const char *const sql = own_or_global(own->auth_query,
+	    set->auth_query);
+
+	return (struct question){
+		.auth_user = own_or_global(own->auth_user, set->auth_user),
+		.database = own_or_global(own->auth_dbname, set->auth_dbname),
+		.sql = sql != NULL ? sql : "",
+	};
 }
 
-static const char *auth_user(const struct client *c)
+/* As c has asked it, or else is going to. */
+static struct question question_of(const struct client *c)
 {
-	const struct auth_errand *const errand = errand_of(c);
+	const struct auth_errand *const e = c->role->query == NULL ? NULL :
+	    c->role->query(c)->errand;
 
-	return errand != NULL ? errand->auth_user :
-	    own_or_global(c->db->conf->auth_user,
-	    sessions_settings(c->ss)->auth_user);
-}
-
-static const char *auth_dbname(const struct client *c)
-{
-	const struct auth_errand *const errand = errand_of(c);
-
-	return errand != NULL ? errand->database :
-	    own_or_global(c->db->conf->auth_dbname,
-	    sessions_settings(c->ss)->auth_dbname);
-}
-
-static const char *auth_sql(const struct client *c)
-{
-	const struct auth_errand *const errand = errand_of(c);
-	const char *const sql = errand != NULL ? errand->sql :
-	    own_or_global(c->db->conf->auth_query,
-	    sessions_settings(c->ss)->auth_query);
-
-	return sql != NULL ? sql : "";
+	return e == NULL ? question_now(c) : (struct question){
+		.auth_user = e->auth_user, .database = e->database,
+		.sql = e->sql,
+	};
 }
 
 /* The console is no database to be asked: there a name is unknown without. */
 bool auth_query_is_possible(const struct client *c)
 {
-	return c->db != NULL && auth_user(c) != NULL &&
-	    (!c->db->console || auth_dbname(c) != NULL);
+	if (c->db == NULL)
+		return false;
+	const struct question q = question_now(c);
+
+	return q.auth_user != NULL && (!c->db->console || q.database != NULL);
 }
 
 bool auth_query_is_meant(const struct client *c)
@@ -88,14 +93,14 @@ bool auth_query_is_meant(const struct client *c)
 
 bool auth_query_is_here(const struct client *c)
 {
-	return auth_dbname(c) == NULL;
+	return question_of(c).database == NULL;
 }
 
 /* --- elsewhere --- */
 
 unsigned auth_query_home(const struct client *c)
 {
-	const char *const name = auth_dbname(c);
+	const char *const name = question_of(c).database;
 
 	return name == NULL ? c->ss->worker :
 	    catalog_home(c->ss->catalog, name);
@@ -108,8 +113,9 @@ void auth_errand_free(struct auth_errand **ep)
 	*ep = NULL;
 	if (e == NULL)
 		return;
-	mem_free(e->database);
+	mem_free(e->user);
 	mem_free(e->auth_user);
+	mem_free(e->database);
 	mem_free(e->sql);
 	writer_fini(&e->params);
 	mem_free(e);
@@ -118,19 +124,40 @@ void auth_errand_free(struct auth_errand **ep)
 struct auth_errand *auth_errand_new(const struct client *c)
 {
 	struct auth_errand *e = mem_zalloc(sizeof *e);
+	const struct question q = question_now(c);
 
 	if (e == NULL)
 		return NULL;
 	e->home = c->ss->worker;
-	e->database = mem_strdup(auth_dbname(c));
-	e->auth_user = mem_strdup(auth_user(c));
-	e->sql = mem_strdup(auth_sql(c));
+	e->user = mem_strdup(c->role->query(c)->user);
+	e->auth_user = mem_strdup(q.auth_user);
+	e->database = q.database == NULL ? NULL : mem_strdup(q.database);
+	e->sql = mem_strdup(q.sql);
 	writer_init(&e->params, LUGGAGE_MAX);
-	params_list_write(c->ss->params, c->params, &e->params);
-	if (e->database == NULL || e->auth_user == NULL || e->sql == NULL ||
-	    e->params.failed)
+	if (auth_query_home(c) != e->home)
+		params_list_write(c->ss->params, c->params, &e->params);
+	if (e->user == NULL || e->auth_user == NULL || e->sql == NULL ||
+	    (e->database == NULL && q.database != NULL) || e->params.failed)
 		auth_errand_free(&e);
 	return e;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+bool auth_errand_holds(const struct client *c)
+{
+	const struct auth_errand *const e = c->role->query(c)->errand;
+
+	if (!auth_query_is_possible(c) ||
+	    users_has_listed(c->ss->catalog, e->user))
+		return false;
+	const struct question q = question_now(c);
+
+	return strcmp(q.auth_user, e->auth_user) == 0 &&
+	    is_same(q.database, e->database) && strcmp(q.sql, e->sql) == 0;
 }
 
 void auth_query_fini(struct auth_query *q)
@@ -146,7 +173,7 @@ void auth_query_fini(struct auth_query *q)
 /* The database in which the query runs; NULL with e. */
 static struct database *auth_database(struct client *c, struct err *e)
 {
-	const char *name = auth_dbname(c);
+	const char *name = question_of(c).database;
 	struct database *db = c->db;
 
 	e->code[0] = '\0';
@@ -180,7 +207,7 @@ int auth_query_start(struct client *c, struct err *e)
 
 	if (db == NULL)
 		return -1;
-	struct user *u = catalog_get_user(cat, auth_user(c));
+	struct user *u = catalog_get_user(cat, question_of(c).auth_user);
 
 	c->pc.pool = u == NULL ? NULL : catalog_get_pool(cat, db, u);
 	if (c->pc.pool == NULL)
@@ -256,7 +283,8 @@ static void warn_of_superuser(const struct client *c, const struct server *s)
 {
 	struct pool *p = s->ps.pool;
 
-	if (!s->superuser || p->superuser_told || auth_dbname(c) != NULL)
+	if (!s->superuser || p->superuser_told ||
+	    question_of(c).database != NULL)
 		return;
 	p->superuser_told = true;
 	log_warning("auth_user \"%s\" is a superuser and auth_dbname is not "
@@ -277,7 +305,7 @@ void auth_query_send(struct client *c)
 	s->track.ready = false;
 	q->answer = (struct auth_answer){ 0 };
 	writer_init(&w, QUERY_MAX);
-	write_query(&w, auth_sql(c), q->user);
+	write_query(&w, question_of(c).sql, q->user);
 	if (w.failed)
 		server_fail(s, CLOSE_NO_MEMORY_FOR_AUTH_QUERY);
 	else if (stream_write_bytes(&s->stream, w.at, w.len) == STREAM_BROKEN)

@@ -26,6 +26,8 @@
 #include "session/sessions.h"
 #include "session/tls_setup.h"
 
+#define LOOKUPS_MAX 3	/* in vain, as each time something was set anew */
+
 /* --- who the client is --- */
 
 static void refuse(struct client *c, const struct err *e)
@@ -44,27 +46,28 @@ static void ask_here(struct client *c)
 /* The pool that is asked may be another worker's: c goes there, and comes back. */
 static void ask(struct client *c)
 {
-	const unsigned at = auth_query_home(c);
 	struct auth_errand **const errand = &c->login->query.errand;
 	struct err e;
 
-	if (at == c->ss->worker)
+	auth_errand_free(errand);
+	*errand = auth_errand_new(c);
+	const unsigned at = auth_query_home(c);
+
+	if (*errand == NULL)
+		refuse(c, (err_set(&e, ERRCODE_OUT_OF_MEMORY,
+		    "bouncer resources exhaustion"), &e));
+	else if (at == c->ss->worker)
 		ask_here(c);
 	else if (c->has_reserve_fd)	/* it is given back where it was lent */
 		refuse(c, (err_set(&e, ERRCODE_TOO_MANY_CONNECTIONS,
 		    "no descriptor is free to ask for the user"), &e));
-	else if ((*errand = auth_errand_new(c)) == NULL)
-		refuse(c, (err_set(&e, ERRCODE_OUT_OF_MEMORY,
-		    "bouncer resources exhaustion"), &e));
 	else
 		login_travel(c, at, ask_here);
 }
 
-static void identify(struct client *c)
+static void pursue(struct client *c, enum login_who who, const struct err *e)
 {
-	struct err e;
-
-	switch (login_identify(c, &e)) {
+	switch (who) {
 	case LOGIN_KNOWN:
 		login_begin_auth(c);
 		return;
@@ -75,7 +78,15 @@ static void identify(struct client *c)
 	case LOGIN_REFUSED:
 		break;
 	}
-	refuse(c, &e);
+	refuse(c, e);
+}
+
+static void identify(struct client *c)
+{
+	struct err e;
+	const enum login_who who = login_identify(c, &e);
+
+	pursue(c, who, &e);
 }
 
 static void on_host_answered(struct client *c)
@@ -106,6 +117,22 @@ static void on_startup(struct client *c, const struct startup *m)
 		identify(c);
 }
 
+/* Something else would be asked by now, or nobody. */
+static void ask_again(struct client *c)
+{
+	struct err e;
+
+	auth_query_fini(&c->login->query);
+	if (c->login->lookups == LOOKUPS_MAX) {
+		refuse(c, (err_set(&e, ERRCODE_CANNOT_CONNECT_NOW,
+		    "settings of authentication keep changing"), &e));
+		return;
+	}
+	const enum login_who who = login_find_user(c, &e);
+
+	pursue(c, who, &e);
+}
+
 /*
  * auth_query found a user, or did not: a client that is then asked for a password
  * learns no more than one whose password is wrong.
@@ -114,7 +141,11 @@ static void go_on(struct client *c)
 {
 	struct err e;
 
-	c->login->looked_up = true;
+	c->login->lookups++;
+	if (!auth_errand_holds(c)) {
+		ask_again(c);
+		return;
+	}
 	if (c->login->query.found == NULL)
 		login_log(c, LEVEL_INFO, "no such user: %s", c->login->user);
 	else if (login_adopt(c, &e) < 0) {
@@ -143,12 +174,12 @@ static void on_return(struct client *c)
 
 static void on_answered(struct client *c)
 {
-	const struct auth_errand *const errand = c->login->query.errand;
+	const unsigned home = c->login->query.errand->home;
 
-	if (errand == NULL)
+	if (home == c->ss->worker)
 		go_on_reading(c);
 	else
-		login_travel(c, errand->home, on_return);
+		login_travel(c, home, on_return);
 }
 
 /* --- the messages of a login --- */

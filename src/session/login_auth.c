@@ -23,10 +23,16 @@
 #include "session/login_shape.h"
 #include "session/sessions.h"
 
-/* A reload may have changed the secret, or removed the user, meanwhile. */
+/*
+ * A reload may have changed the secret or the way to find it, or removed the
+ * user, meanwhile.
+ */
 static int check_secret(const struct client *c, struct err *e)
 {
-	return login_credentials(c) == c->login->asked_for ? 0 :
+	const struct login *const l = c->login;
+	const bool holds = l->query.found == NULL || auth_errand_holds(c);
+
+	return holds && login_credentials(c) == l->asked_for ? 0 :
 	    err_set(e, ERRCODE_INVALID_PASSWORD,
 	    "password authentication failed");
 }

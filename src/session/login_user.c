@@ -220,7 +220,7 @@ static enum login_who await_typed(const struct client *c, struct err *e)
 	return LOGIN_REFUSED;
 }
 
-static enum login_who find_user(struct client *c, struct err *e)
+static enum login_who find_known(struct client *c, struct err *e)
 {
 	struct user *u = NULL;
 	const int rc = global_method(c) == AUTH_ANY ? find_anybody(c, &u, e) :
@@ -246,12 +246,17 @@ enum login_who login_identify(struct client *c, struct err *e)
 	if (db != NULL)
 		assign_database(c, db);
 	c->admin = c->own_user = db != NULL && db->console && is_own_user(c);
+	return login_find_user(c, e);
+}
+
+enum login_who login_find_user(struct client *c, struct err *e)
+{
 	login_choose_method(c);
 	/* whatever the name: nobody is asked, and none is told from others */
 	if (is_rejected(c->login->method))
 		return LOGIN_KNOWN;
 	return is_checked_elsewhere(c->login->method) ? await_typed(c, e) :
-	    find_user(c, e);
+	    find_known(c, e);
 }
 
 /* A secret that is known already brings what was derived from it. */
@@ -301,7 +306,6 @@ int login_unpack(struct client *c, struct err *e)
 	params_list_read(&all, &list);
 	if (params_list_load(c->ss->params, list, &c->params) < 0)
 		return no_memory(e);
-	auth_errand_free(&l->query.errand);
 	struct database *const db = login_find_database(c, l->db_name, e);
 
 	if (db == NULL && e->code[0] == '\0')
@@ -413,7 +417,7 @@ void login_choose_method(struct client *c)
 	if (l->method == AUTH_HBA)
 		choose_rule(l, hba, &who);
 	/* none of these speaks of a name that auth_query was asked for */
-	if (l->looked_up && (l->method == AUTH_ANY ||
+	if (l->lookups > 0 && (l->method == AUTH_ANY ||
 	    is_checked_elsewhere(l->method)))
 		l->method = AUTH_HBA;
 }

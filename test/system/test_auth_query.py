@@ -801,30 +801,48 @@ def test_map_changes_while_the_query_runs(pooler, certs, latch, before, after,
 
 
 def test_user_gets_an_entry_while_the_query_runs(pooler, latch):
-    """the answer counts for this login, the entry for the next one"""
+    """an entry ends the asking, and so the answer is none"""
     p = asking(pooler, LATCHED % latch.query, auth_type="plain",
                dbs={"p0": "user=app"})
-    c = start(p)
-    running(p)
+    ends = start(p), start(p)
+    wait_until(lambda: len(running(p)) == 2)
     p.userlist["x"] = "of the file"
     p.reload()
     latch.open()
-    assert finish(c).value("select 1") == "1"
-    assert refused(p.open(), user="x", password_="x", database="p0") == \
-        "password authentication failed"
-    p.raw("x", "p0", "of the file").close()
+    old, new = ends
+    with pytest.raises(pq.PgError, match="password authentication failed"):
+        finish(old)
+    assert finish(new, "of the file").value("select 1") == "1"
 
 
 def test_auth_user_is_removed_while_the_query_runs(pooler, latch):
-    """what is under way comes to its end, by the settings it began with"""
+    """whom nobody would ask for any more is not known"""
     p = asking(pooler, LATCHED % latch.query, auth_type="plain",
                dbs={"p0": "user=app"})
     c = start(p)
     running(p)
-    del p.settings["auth_user"], p.userlist["postgres"]
-    p.sighup()
+    p.admin("set auth_user = ''")
     latch.open()
-    assert finish(c).value("select 1") == "1"
+    with pytest.raises(pq.PgError, match="password authentication failed"):
+        finish(c)
+
+
+@pytest.mark.parametrize("other", [
+    "auth_query = 'select $1::text, ''y'''", "auth_user = 'app'",
+    "auth_dbname = 'auth'"])
+def test_query_is_replaced_while_it_runs(pooler, latch, other):
+    """who waits for the answer to the old one is asked for by the new one"""
+    query = "select $1::text, case when current_user = 'app' or " \
+        "current_database() <> 'p0' then 'y' else 'x' end from " + latch.query
+    p = asking(pooler, query, auth_type="plain", dbs={
+        "p0": "user=app", "auth": "dbname=p1"})
+    old, new = start(p), start(p)
+    wait_until(lambda: len(running(p)) == 2)
+    p.admin("set " + other)
+    latch.open()
+    with pytest.raises(pq.PgError, match="password authentication failed"):
+        finish(old)
+    assert finish(new, "y").value("select 1") == "1"
 
 
 def test_user_is_removed_while_the_query_runs(pooler, pg, latch):

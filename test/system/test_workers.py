@@ -689,6 +689,24 @@ def test_changes_while_another_worker_is_asked(asking):
     wait_until(lambda: of_all(p, "login_clients") == 0)
 
 
+def test_query_is_replaced_while_another_worker_is_asked(asking):
+    """the answer to the old one lets nobody in, the one to the new one does"""
+    query = "select $1::text, '%s'"
+    p = asking(auth_query=query % "old")
+    con = p.console()
+    con.query("pause d0")
+    clients = [begin_login(p, name) for name in NAMES[:6]]
+    wait_asking(p, 6)
+    con.query("set auth_query = '%s'" % (
+        query % PASSWORDS["u_scram"]).replace("'", "''"))
+    con.query("resume d0")
+    for c in clients[::2]:
+        c.finish_login("u_scram", PASSWORDS["u_scram"])
+    for c in clients[1::2]:
+        with pytest.raises(pq.PgError, match="authentication failed"):
+            c.finish_login("u_scram", "old")
+
+
 def test_suspend_and_restart_while_another_worker_is_asked(asking, pooler):
     p = asking()
     with p.console() as con:

@@ -57,6 +57,7 @@ static struct {
 	size_t first_len;		/* of what the exchange ended with */
 	unsigned asked, canceled, left;
 	bool can_ask, ask_fails;	/* there is an auth_user */
+	bool asks_otherwise;		/* than it has asked */
 	unsigned ask_at;		/* the worker to ask; 0: the same */
 	char closed[512];		/* "reason;" of each, by the log */
 } st;
@@ -113,10 +114,16 @@ void auth_errand_free(struct auth_errand **e)
 	*e = NULL;
 }
 
+bool auth_errand_holds(const struct client *c)
+{
+	return auth_query_is_possible(c) && !st.asks_otherwise;
+}
+
 void auth_query_fini(struct auth_query *q)
 {
 	credentials_unref(&q->found);
 	mem_free(q->name);
+	q->name = NULL;
 	auth_errand_free(&q->errand);
 }
 

@@ -123,8 +123,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	credentials_unref(&seen.query.found);
-	mem_free(seen.query.name);
+	auth_query_fini(&seen.query);
 	*conf.set = conf.before;
 	limit_queue_fini(&house.db.queue);
 	catalog_free(&house.ss.catalog);
@@ -261,6 +260,38 @@ static void test_query_of_the_database_goes_first(void **state)
 
 	assert_non_null(strstr(heard, "P[|select 2|"));
 	assert_null(strstr(heard, "P[|select 1|"));
+}
+
+/* --- does the answer count? --- */
+
+static void test_answer_counts_as_long_as_the_question_is_the_same(void **state)
+{
+	static char other[] = "select 1, 2";
+	struct {
+		char **at, *value;
+	} changes[] = {
+		{ &conf.set->auth_user, elsewhere },
+		{ &conf.set->auth_user, empty },
+		{ &conf.set->auth_dbname, elsewhere },
+		{ &conf.set->auth_query, other },
+		{ &house.db_conf.auth_user, elsewhere },
+		{ &house.db_conf.auth_dbname, elsewhere },
+		{ &house.db_conf.auth_query, other },
+	};
+	struct client *const c = login();
+
+	(void)state;
+	seen.query.errand = auth_errand_new(c);
+	assert_non_null(seen.query.errand);
+	assert_true(auth_errand_holds(c));
+	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+		char *const before = *changes[i].at;
+
+		*changes[i].at = changes[i].value;
+		assert_false(auth_errand_holds(c));
+		*changes[i].at = before;
+		assert_true(auth_errand_holds(c));
+	}
 }
 
 /* --- what is answered --- */
@@ -424,6 +455,7 @@ int main(void)
 		TEST(test_database_that_cannot_be_asked_is_an_error),
 		TEST(test_query_gets_the_name_as_a_parameter),
 		TEST(test_query_of_the_database_goes_first),
+		TEST(test_answer_counts_as_long_as_the_question_is_the_same),
 		TEST(test_row_is_the_secret_and_the_server_is_given_back),
 		TEST(test_no_row_is_an_answer),
 		TEST(test_last_row_counts),

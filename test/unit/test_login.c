@@ -316,6 +316,62 @@ static void test_who_is_not_found_learns_no_more(void **state)
 	assert_true(guest_is_refused(0, "28P01", FAILED));
 }
 
+static void test_answer_to_another_question_is_none(void **state)
+{
+	struct client *c = ask();
+
+	(void)state;
+	st.asks_otherwise = true;
+	answer(c, "old");
+	assert_int_equal(st.asked, 2);
+	GUEST_HEARD(0, "");
+	st.asks_otherwise = false;
+	answer(c, "new");
+	GUEST_HEARD(0, ASKED);
+	guest_password(0, "new");
+	assert_ptr_equal(st.admitted, c);
+	assert_string_equal(c->pc.pool->credentials->secret, "new");
+}
+
+static void test_question_that_keeps_changing_is_given_up(void **state)
+{
+	struct client *c = ask();
+
+	(void)state;
+	st.asks_otherwise = true;
+	for (unsigned n = 1; n <= 3; n++) {
+		assert_int_equal(st.asked, n);
+		answer(c, "theirs");
+	}
+	assert_true(guest_is_refused(0, "57P03",
+	    "settings of authentication keep changing"));
+}
+
+static void test_answer_that_nobody_may_ask_for_now_is_none(void **state)
+{
+	struct client *c = ask();
+
+	(void)state;
+	st.can_ask = false;
+	answer(c, "theirs");
+	assert_int_equal(st.asked, 1);
+	GUEST_HEARD(0, ASKED);
+	guest_password(0, "theirs");
+	assert_true(guest_is_refused(0, "28P01", FAILED));
+}
+
+static void test_question_may_change_during_the_exchange(void **state)
+{
+	struct client *c = ask();
+
+	(void)state;
+	answer(c, "theirs");
+	GUEST_HEARD(0, ASKED);
+	st.asks_otherwise = true;
+	guest_password(0, "theirs");
+	assert_true(guest_is_refused(0, "28P01", FAILED));
+}
+
 static void test_hasty_client_is_read_when_the_answer_is_here(void **state)
 {
 	struct client *c = ask();
@@ -383,6 +439,10 @@ int main(void)
 		LOGIN_TEST(test_client_that_hangs_up_amid_its_login_is_closed),
 		LOGIN_TEST(test_who_is_asked_for_is_let_in_by_the_answer),
 		LOGIN_TEST(test_who_is_not_found_learns_no_more),
+		LOGIN_TEST(test_answer_to_another_question_is_none),
+		LOGIN_TEST(test_question_that_keeps_changing_is_given_up),
+		LOGIN_TEST(test_answer_that_nobody_may_ask_for_now_is_none),
+		LOGIN_TEST(test_question_may_change_during_the_exchange),
 		LOGIN_TEST(test_hasty_client_is_read_when_the_answer_is_here),
 		LOGIN_TEST(test_question_that_cannot_be_asked_refuses),
 		LOGIN_TEST(test_want_of_memory_refuses_and_leaves_nothing),

@@ -480,6 +480,29 @@ static void test_client_asks_where_the_pool_is(void **state)
 	assert_int_equal(c->db->logins, 0);
 }
 
+static void test_question_may_be_another_when_it_comes_back(void **state)
+{
+	struct client *const c = ask();
+
+	(void)state;
+	guest_password(0, "new");
+	st.ss.worker = 3;
+	arrive();
+	answer(c, "old");
+	st.asks_otherwise = true;
+	assert_at_home(c);
+	assert_null(st.admitted);
+	assert_int_equal(mail.to, 3);
+	st.ss.worker = 3;
+	arrive();
+	assert_int_equal(st.asked, 2);
+	answer(c, "new");
+	st.asks_otherwise = false;
+	assert_at_home(c);
+	assert_ptr_equal(st.admitted, c);
+	assert_int_equal(c->db->clients, 1);
+}
+
 static void test_database_may_be_gone_when_it_comes_back(void **state)
 {
 	struct client *const c = ask();
@@ -529,6 +552,7 @@ int main(void)
 		CASE(test_key_of_no_worker_stays),
 		CASE(test_unknown_names_look_alike_at_all_workers),
 		CASE(test_client_asks_where_the_pool_is),
+		CASE(test_question_may_be_another_when_it_comes_back),
 		CASE(test_database_may_be_gone_when_it_comes_back),
 		CASE(test_who_leaves_where_it_asks_is_forgotten),
 		CASE(test_key_of_no_peer_goes_by_its_worker),
