@@ -23,6 +23,7 @@ struct auth_errand {
 	char *user, *auth_user;		/* owned: of whom, by whom */
 	char *database;			/* owned; NULL: the client's own */
 	char *sql;			/* owned */
+	bool has_database;		/* the client: there is the one it named */
 	unsigned home;			/* the worker to come back to */
 	void (*landed)(struct client *c);	/* goes on with it there */
 	struct writer params;		/* those that it has at home */
@@ -38,7 +39,7 @@ struct auth_query {
 	char *name;			/* owned: of the row; NULL = no row */
 };
 
-/* Is there an auth_user for the database of c? */
+/* Is there an auth_user for the database of c, or where there is none? */
 bool auth_query_is_possible(const struct client *c);
 /* ... or would there be, if there were that database? */
 bool auth_query_is_meant(const struct client *c);

@@ -46,11 +46,13 @@ struct question {
 	const char *sql;
 };
 
-/* As it would be asked now. */
+/* As it would be asked now; a database that there is not has no settings. */
 static struct question question_now(const struct client *c)
 {
+	static const struct config_db none = { 0 };
 	const struct settings *const set = sessions_settings(c->ss);
-	const struct config_db *const own = c->db->conf;
+	const struct config_db *const own = c->db != NULL ? c->db->conf :
+	    &none;
 	const char *const sql = own_or_global(own->auth_query,
 	    set->auth_query);
 
@@ -73,22 +75,22 @@ static struct question question_of(const struct client *c)
 	};
 }
 
-/* The console is no database to be asked: there a name is unknown without. */
+/*
+ * Nor the console nor a database that there is not can be asked: a name is
+ * unknown there, if no other is named.
+ */
 bool auth_query_is_possible(const struct client *c)
 {
-	if (c->db == NULL)
-		return false;
 	const struct question q = question_now(c);
 
-	return q.auth_user != NULL && (!c->db->console || q.database != NULL);
+	return q.auth_user != NULL && (q.database != NULL ||
+	    (c->db != NULL && !c->db->console));
 }
 
 bool auth_query_is_meant(const struct client *c)
 {
-	if (c->db != NULL)
-		return auth_query_is_possible(c);
-	return own_or_global(NULL, sessions_settings(c->ss)->auth_user) !=
-	    NULL;
+	return c->db != NULL ? auth_query_is_possible(c) :
+	    question_now(c).auth_user != NULL;
 }
 
 bool auth_query_is_here(const struct client *c)
@@ -129,6 +131,7 @@ struct auth_errand *auth_errand_new(const struct client *c)
 	if (e == NULL)
 		return NULL;
 	e->home = c->ss->worker;
+	e->has_database = c->db != NULL;
 	e->user = mem_strdup(c->role->query(c)->user);
 	e->auth_user = mem_strdup(q.auth_user);
 	e->database = q.database == NULL ? NULL : mem_strdup(q.database);

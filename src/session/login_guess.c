@@ -107,7 +107,7 @@ bool login_guess_waits(struct client *c, void (*go_on)(struct client *c))
 {
 	struct sessions *const ss = c->ss;
 
-	if (!c->db->tentative || !auth_query_is_here(c))
+	if (!auth_query_is_here(c) || !c->db->tentative)
 		return false;
 	if (c->login->guess == GUESS_BEGUN)
 		return false;

@@ -263,7 +263,7 @@ enum login_who login_find_user(struct client *c, struct err *e)
 static void keep_known_secret(struct client *c)
 {
 	struct login *l = c->login;
-	struct pool *p = c->db->conf->user != NULL ? NULL :
+	struct pool *p = c->db == NULL || c->db->conf->user != NULL ? NULL :
 	    catalog_find_pool(c->ss->catalog, c->db, c->user);
 
 	if (p == NULL || p->credentials == NULL ||
@@ -308,12 +308,13 @@ int login_unpack(struct client *c, struct err *e)
 		return no_memory(e);
 	struct database *const db = login_find_database(c, l->db_name, e);
 
-	if (db == NULL && e->code[0] == '\0')
-		(void)err_set(e, ERRCODE_PROTOCOL_VIOLATION,
-		    "database removed");
-	if (db == NULL)
+	if (e->code[0] != '\0')
 		return -1;
-	assign_database(c, db);
+	if (db != NULL)
+		assign_database(c, db);
+	else if (l->query.errand->has_database)
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "database removed");
 	return 0;
 }
 

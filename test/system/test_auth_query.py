@@ -720,11 +720,17 @@ def test_same_user_in_every_role(pooler):
 
 
 def test_unknown_database_is_not_asked(pooler):
-    """authentication.md 7: auth_query is not run for unknown databases"""
-    p = asking(pooler, auth_type="plain", auth_dbname="p0")
-    assert refused(p.open(), user="u_md5", password_="pw-two",
-                   database="nodb") == "password authentication failed"
+    """authentication.md 7: another is, if auth_dbname names one"""
+    p = asking(pooler, auth_type="plain")
+    login = dict(user="u_md5", database="nodb")
+    assert refused(p.open(), password_="pw-two", **login) == \
+        "password authentication failed"
     assert not p.servers()
+    p.admin("set auth_dbname = 'p0'")
+    assert refused(p.open(), password_="pw-two", **login) == \
+        "no such database: nodb"
+    assert refused(p.open(), password_="wrong", **login) == \
+        "password authentication failed"
 
 
 def test_reload_finds_new_users_of_the_file(pooler):

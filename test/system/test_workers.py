@@ -635,6 +635,9 @@ def test_auth_query_of_another_worker(asking, pg):
         for user in ("u_scram", "nobody"):
             with pytest.raises(pq.PgError, match="authentication failed"):
                 p.raw(user, name, "wrong")
+    for name in ("nowhere", "neither", "nor_here"):
+        with pytest.raises(pq.PgError, match="no such database: " + name):
+            p.raw("u_scram", name, PASSWORDS["u_scram"])
     assert len(pg.backends(where="usename = 'postgres' and application_name "
                            "<> '' and query ~ 'pg_shadow'")) <= 1
     wait_until(lambda: of_all(p, "login_clients") == 0)

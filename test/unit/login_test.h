@@ -101,6 +101,7 @@ struct auth_errand *auth_errand_new(const struct client *c)
 	if (e == NULL)
 		return NULL;
 	e->home = c->ss->worker;
+	e->has_database = c->db != NULL;
 	writer_init(&e->params, 1000);
 	params_list_write(c->ss->params, c->params, &e->params);
 	return e;

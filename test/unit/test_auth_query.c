@@ -179,7 +179,11 @@ static void test_it_takes_an_auth_user(void **state)
 	assert_false(auth_query_is_possible(c));
 	assert_false(auth_query_is_meant(c));
 	conf.set->auth_user = asker;
+	assert_false(auth_query_is_possible(c));
 	assert_true(auth_query_is_meant(c));
+	conf.set->auth_dbname = elsewhere;
+	assert_true(auth_query_is_possible(c));
+	assert_false(auth_query_is_here(c));
 }
 
 static void test_console_is_asked_elsewhere_only(void **state)
