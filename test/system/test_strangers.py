@@ -305,12 +305,14 @@ def test_failures_are_answered_late(pooler):
         assert text_of(guess(p)) == "password authentication failed"
     # 0.125 + 0.25 + 0.5 + 1
     assert time.monotonic() - begin > 1.8
+    begin = time.monotonic()
     late = guess(p)
     assert p.raw("app", "p0", "apppw").value("select 1") == "1"
     assert text_of(guess(p, unix=True)) == "password authentication failed"
     assert text_of(guess(p, source="127.0.0.3")) == \
         "password authentication failed"
-    assert not late.readable()
+    # a second: more is over only where all of them took so long
+    assert not late.readable() or time.monotonic() - begin > 0.9
     assert text_of(late) == "password authentication failed"
 
 
