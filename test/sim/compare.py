@@ -109,7 +109,8 @@ class Peer:
 
     def __init__(self, port, user, db, pace=None):
         self.pace = pace
-        self.conn = pq.Conn(port=port, timeout=PATIENCE)
+        self.patience = PATIENCE if pace is None else pace.patience
+        self.conn = pq.Conn(port=port, timeout=self.patience)
         self.conn.login(user, database=db)
         self.buf, self.got, self.closed = bytes(self.conn.buf), [], False
         self.reset = False
@@ -145,7 +146,7 @@ class Peer:
 
     def finish(self):
         """Nothing may come behind the last reply."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + self.patience
         try:
             self.conn.sock.sendall(pq.terminate())
         except OSError:
@@ -190,7 +191,7 @@ def run_pooled(prog, want, counts, server, pace=None):
     try:
         for f, n in zip(prog, counts):
             p.send(f)
-            end = time.monotonic() + PATIENCE
+            end = time.monotonic() + p.patience
             while waits(f) and len(p.got) < n and not p.closed:
                 seen = len(p.got)
                 p.fill(end)

@@ -69,7 +69,10 @@ class Stops:
 
 
 class Pace:
-    """Of one program, and the same each time."""
+    """Of one program, and the same each time. One that waits for a server
+    waits for all that another waits for who has it: stops, in session mode.
+    """
+    patience = 10 * TIMEOUT
 
     def __init__(self, stops, prog, share):
         self.stops, self.share = stops, share
