@@ -13,11 +13,13 @@ import zlib
 
 import pytest
 
+import harness
 import programs
 from compare import Runner
-from harness import REFERENCE, TIMEOUT, cluster
+from harness import REFERENCE, TIMEOUT, cluster, wait_until
 from test_programs import BLOCKS, CLIENTS, DDL, SEED, Crew, make_tables, report
-from test_takeover import take_over
+from test_takeover import successor, take_over
+from test_takeover_end import WORDS, kill
 
 COUNT = int(os.environ.get("SIM_STOPPED", "12"))
 OWN = {"blocks", "ddl", "own"}
@@ -92,7 +94,7 @@ class Pace:
 class Suspending:
     share = 0.3
 
-    def __init__(self, pooler, p):
+    def __init__(self, pooler, p, _stops):
         self.k = p.raw("admin", "pgbouncer", unix=True)
 
     def __call__(self):
@@ -101,14 +103,30 @@ class Suspending:
 
 
 class Restarting:
-    """Each process has another number of workers."""
+    """Each process has another number of workers; before some of them take
+    over one is killed that was about to, each time a bit further on.
+    """
     share = 0.1
 
-    def __init__(self, pooler, p):
-        self.pooler, self.p = pooler, p
+    def __init__(self, pooler, p, stops):
+        self.pooler, self.p, self.stops = pooler, p, stops
         self.workers = itertools.cycle([1, 2, 4])
+        self.words = itertools.cycle(
+            w for word in WORDS for w in (None, None, word))
+
+    def lose_one(self, word):
+        q = successor(self.pooler, self.p, workers=next(self.workers))
+        q.env.update(LD_PRELOAD=self.stops, STOP_AT=word)
+        q.write()
+        q.launch()
+        wait_until(lambda: harness.state_of(q.proc.pid) == "T")
+        kill(q)
+        q.logfile.close()
 
     def __call__(self):
+        word = next(self.words)
+        if word is not None:
+            self.lose_one(word)
         old, self.p = self.p, take_over(self.pooler, self.p,
                                         workers=next(self.workers))
         old.logfile.close()
@@ -116,23 +134,23 @@ class Restarting:
 
 @pytest.mark.parametrize("how", [Suspending, Restarting])
 @pytest.mark.parametrize("mode", MODES)
-def test_programs(pooler, mode, how):
+def test_programs(pooler, stops, mode, how):
     """pooling.md 23: as PostgreSQL, to the byte"""
     make_tables(CLIENTS)
     kinds, settings = MODES[mode]
     p = pooler({"p0": ""}, suspend_timeout=0, server_reset_query="discard all",
                log_connections=0, log_disconnections=0, **settings)
-    once = how(pooler, p)
-    with Stops(once) as stops:
+    once = how(pooler, p, stops)
+    with Stops(once) as halts:
         runner = Runner((cluster().port, p.port), "app", "p0",
                         settings.get("pool_mode") != "session",
-                        lambda prog: Pace(stops, prog, how.share))
+                        lambda prog: Pace(halts, prog, how.share))
         crew = Crew(runner, kinds, SEED, COUNT)
         crew.run()
         found = [report(runner, *f) for f in crew.found]
-    assert not stops.error, stops.error
+    assert not halts.error, halts.error
     assert not crew.error, crew.error
     assert not found, "\n".join(found)
     crew.check(COUNT)
     print("%d programs, %d without an answer, %d stops" % (
-        crew.ran, crew.skipped, stops.count))
+        crew.ran, crew.skipped, halts.count))
