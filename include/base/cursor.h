@@ -41,7 +41,12 @@ struct cursor {
 
 /* Each walk that was begun must be ended, before its list goes. */
 void cursor_begin(struct cursor *w, struct cursor_list *l);
-/* The next member, and move on; NULL: no more members. */
+/* The next member; NULL: no more, for now. */
+static inline struct cursor_node *cursor_next(const struct cursor *w)
+{
+	return w->at;
+}
+/* The same, and move on. */
 struct cursor_node *cursor_take(struct cursor *w);
 /* Ended twice, or never begun: no effect. */
 void cursor_end(struct cursor *w);

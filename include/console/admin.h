@@ -10,6 +10,7 @@
 struct client;
 struct client_role;
 struct console;
+struct console_show;
 struct err;
 struct mem_stat;
 struct net_addr;
@@ -76,6 +77,7 @@ struct admin {
 	struct admin_load load;		/* of its loop */
 	usec_t looked;			/* at the next ones, for waiters */
 	struct console *consoles;	/* DL list of consoles logged in */
+	struct console_show *late;	/* DL: of consoles that are through */
 	struct console *successor;	/* one of them; NULL: none, or gone */
 	enum admin_handover handover;
 };
@@ -85,6 +87,8 @@ const struct client_role *admin_role(void);
 /* A CancelRequest for it came (spec/admin-console.md section 4.12). */
 void admin_cancel(struct client *c);
 
+/* Workers go: no console may have its place in a list of theirs any more. */
+void admin_leave_workers(struct admin *a);
 /* End of each turn: answer the PAUSE, WAIT_CLOSE ... that are complete. */
 void admin_turn(struct admin *a);
 /* Answer the consoles that wait for this RELOAD; e: it failed. */

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+struct admin;
 struct console;
 struct statement;
 
@@ -18,5 +19,7 @@ bool console_show_begin(struct console *k, struct statement **st);
 void console_show_go_on(struct console *k);
 /* It is over, or never was. */
 void console_show_drop(struct console *k);
+/* What was dropped while a worker hung: now and then, and before workers go. */
+void console_show_end_late(struct admin *a);
 
 #endif

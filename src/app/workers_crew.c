@@ -182,6 +182,7 @@ bool crew_end(struct app *app)
 			loop_stop(ws->at[i]->app.loop);
 		/* answers have their places in lists of all */
 		http_free(&app->http);
+		admin_leave_workers(&app->admin);
 		workers_let_go(app);
 	}
 	for (unsigned i = 0; i < ws->count; i++)

@@ -230,8 +230,18 @@ static void check_in_a_hold(struct admin *a)
 	a->ops->let_go(a->app);
 }
 
+void admin_leave_workers(struct admin *a)
+{
+	struct console *k;
+
+	DL_FOREACH(a->consoles, k)
+		console_show_drop(k);
+	console_show_end_late(a);
+}
+
 void admin_turn(struct admin *a)
 {
+	console_show_end_late(a);
 	if (a->next == NULL)
 		check_all(a);
 	else

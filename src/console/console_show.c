@@ -2,8 +2,12 @@
  *
  * While a console is busy with everything that there is, the loop serves nobody
  * else: so a turn has a slice of it, and waits for a client that does not read.
+ * Other workers stand still for each slice, and go on in between; the walk has its
+ * places in lists of theirs, so that it is left takes a hold, too.
  * SPDX-License-Identifier: ISC */
 #include "console/console_show.h"
+
+#include <utlist.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -17,16 +21,24 @@
 #define AT_ONCE 100		/* so many pools, clients ... are one answer */
 #define SLICE (USEC / 1000)	/* of a turn */
 
+/* What the next slice is of. */
+enum part {
+	SHOW_WALK,			/* all there is */
+	SHOW_ORDER,			/* ORDER BY: rows to be sorted */
+	SHOW_KEPT,			/* rows that were sorted */
+};
+
 struct console_show {
+	struct console_show *prev, *next;	/* in admin->late */
 	struct statement *st;		/* owned */
+	enum part part;
 	struct console_sink to;
 	struct view_walk walk;
 	struct selection_filter all;	/* ORDER BY: what comes into rows */
 	struct selection_filter out;	/* what the client gets */
 	struct selection_array array;	/* ... as JSON */
 	struct rowset rows;		/* to be brought in order */
-	size_t next;			/* of rows */
-	bool walked;			/* over all there is */
+	size_t at;			/* the next of rows */
 };
 
 static bool is_ordered(const struct console_show *w)
@@ -34,14 +46,32 @@ static bool is_ordered(const struct console_show *w)
 	return w->st->show.order >= 0;
 }
 
-/* Several workers would have to stand still, each time for a bit. */
+/* Others' lists are looked at, and changed. 0, or -1 with e. */
+static int hold(const struct admin *a, struct err *e)
+{
+	return a->next == NULL ? 0 : a->ops->hold(a->app, e);
+}
+
+static void let_go(const struct admin *a)
+{
+	if (a->next != NULL)
+		a->ops->let_go(a->app);
+}
+
+/* Whether it does, for an answer at once, is said by that if it can't be told. */
 static bool suits(const struct console *k, const struct statement *st)
 {
 	const struct selection *const s = &st->show;
+	struct err e;
 
-	return st->kind == STATEMENT_SHOW && k->admin->next == NULL &&
-	    !k->more && !s->view->admin && s->limit != 0 &&
-	    view_walk_is_long(k->admin, s->view, AT_ONCE);
+	if (st->kind != STATEMENT_SHOW || k->more || s->view->admin ||
+	    s->limit == 0 || s->view->item == NULL ||
+	    hold(k->admin, &e) < 0)
+		return false;
+	const bool is_long = view_walk_is_long(k->admin, s->view, AT_ONCE);
+
+	let_go(k->admin);
+	return is_long;
 }
 
 bool console_show_begin(struct console *k, struct statement **st)
@@ -68,13 +98,9 @@ bool console_show_begin(struct console *k, struct statement **st)
 	return true;
 }
 
-void console_show_drop(struct console *k)
+/* The walk is over, or its end is for a hold that lasts. */
+static void show_free(struct console_show *w)
 {
-	struct console_show *const w = k->show;
-
-	if (w == NULL)
-		return;
-	k->show = NULL;
 	view_walk_end(&w->walk);
 	selection_array_fini(&w->array);
 	rowset_fini(&w->rows);
@@ -82,25 +108,75 @@ void console_show_drop(struct console *k)
 	mem_free(w);
 }
 
+void console_show_end_late(struct admin *a)
+{
+	struct console_show *w, *next;
+	struct err e;
+
+	if (a->late == NULL || hold(a, &e) < 0)
+		return;
+	DL_FOREACH_SAFE(a->late, w, next)
+		show_free(w);
+	a->late = NULL;
+	let_go(a);
+}
+
+void console_show_drop(struct console *k)
+{
+	struct console_show *const w = k->show;
+
+	if (w == NULL)
+		return;
+	k->show = NULL;
+	DL_APPEND(k->admin->late, w);
+	console_show_end_late(k->admin);
+}
+
 static bool has_failed(const struct console_show *w)
 {
 	return w->to.failed || w->array.w.failed || w->rows.failed;
 }
 
-/* The rows of one pool, client ..., or one that was kept. False: that is all. */
-static bool next(struct console_show *w)
+static bool walk_on(struct console_show *w)
 {
-	if (w->walked)
-		return w->next < w->rows.count && selection_emit(&w->out,
-		    rowset_at(&w->rows, w->next++)) == 0;
 	if (view_walk_next(&w->walk, is_ordered(w) ? &w->all.sink :
 	    &w->out.sink))
 		return true;
 	view_walk_end(&w->walk);
-	w->walked = true;
-	if (is_ordered(w))
-		selection_order(&w->st->show, &w->rows);
-	return w->rows.count > 0;
+	w->part = SHOW_ORDER;
+	return is_ordered(w);
+}
+
+static bool order(struct console_show *w)
+{
+	selection_order(&w->st->show, &w->rows);
+	w->part = SHOW_KEPT;
+	return true;
+}
+
+static bool emit_kept(struct console_show *w)
+{
+	return w->at < w->rows.count &&
+	    selection_emit(&w->out, rowset_at(&w->rows, w->at++)) == 0;
+}
+
+/* As much as a turn may have, of one part. False: that is all. */
+static bool go_on(struct console_show *w, const struct stream *to)
+{
+	static bool (*const steps[])(struct console_show *w) = {
+		[SHOW_WALK] = walk_on,
+		[SHOW_ORDER] = order,
+		[SHOW_KEPT] = emit_kept,
+	};
+	const enum part part = w->part;
+	const usec_t begin = time_precise();
+
+	do {
+		if (!steps[part](w) || has_failed(w))
+			return false;
+	} while (w->part == part && !stream_is_blocked(to) &&
+	    time_precise() - begin < SLICE);
+	return true;
 }
 
 static void end(struct console *k)
@@ -122,19 +198,34 @@ static void end(struct console *k)
 	console_go_on(k);
 }
 
+/* A worker hangs: what came before is told, and that it is not all. */
+static void fail(struct console *k, const struct err *e)
+{
+	console_show_drop(k);
+	console_error(k, e);
+	console_go_on(k);
+}
+
 void console_show_go_on(struct console *k)
 {
 	struct console_show *const w = k->show;
 	struct client *const c = k->client;
-	const usec_t begin = time_precise();
+	const bool walks = w->part == SHOW_WALK;
+	struct err e;
 
-	while (!stream_is_blocked(&c->stream)) {
-		if (!next(w) || has_failed(w)) {
-			end(k);
-			return;
-		}
-		if (time_precise() - begin >= SLICE)
-			break;
+	if (stream_is_blocked(&c->stream))
+		return;
+	if (walks && hold(k->admin, &e) < 0) {
+		fail(k, &e);
+		return;
+	}
+	const bool more = go_on(w, &c->stream);
+
+	if (walks)
+		let_go(k->admin);
+	if (!more) {
+		end(k);
+		return;
 	}
 	console_send(k);
 	if (c->console != NULL && !stream_is_blocked(&c->stream)) {

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "base/container.h"
 #include "console/admin.h"
 #include "console/table.h"
 #include "session/client.h"
@@ -24,50 +25,102 @@ static struct cursor_list *list_of(const struct admin *a, enum view_over over)
 	return NULL;
 }
 
+/* --- which of two comes first --- */
+
+static int compare_ages(usec_t a, usec_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_clients(const struct cursor_node *a,
+    const struct cursor_node *b)
+{
+	return compare_ages(container_of(a, struct client, node)->born,
+	    container_of(b, struct client, node)->born);
+}
+
+static int compare_servers(const struct cursor_node *a,
+    const struct cursor_node *b)
+{
+	return compare_ages(container_of(a, struct server, node)->ps.born,
+	    container_of(b, struct server, node)->ps.born);
+}
+
+/* --- the walk --- */
+
+static const struct {
+	size_t node;			/* its place in an item */
+	int (*compare)(const struct cursor_node *a,
+	    const struct cursor_node *b);
+} kinds[] = {
+	[VIEW_DATABASES] = { offsetof(struct database, node),
+	    database_compare },
+	[VIEW_POOLS] = { offsetof(struct pool, node), pool_compare },
+	[VIEW_CLIENTS] = { offsetof(struct client, node), compare_clients },
+	[VIEW_SERVERS] = { offsetof(struct server, node), compare_servers },
+};
+
 static const void *item_of(enum view_over over, const struct cursor_node *n)
 {
-	static const size_t offsets[] = {
-		[VIEW_DATABASES] = offsetof(struct database, node),
-		[VIEW_POOLS] = offsetof(struct pool, node),
-		[VIEW_CLIENTS] = offsetof(struct client, node),
-		[VIEW_SERVERS] = offsetof(struct server, node),
-	};
-
-	return (const char *)n - offsets[over];
+	return (const char *)n - kinds[over].node;
 }
 
 bool view_walk_is_long(const struct admin *a, const struct view *v,
     size_t max)
 {
-	const struct cursor_list *const list = list_of(a, v->over);
-	const struct cursor_node *n = list == NULL ? NULL : list->first;
+	const struct cursor_list *list;
 
-	for (; n != NULL && max > 0; max--)
-		n = n->next;
-	return n != NULL;
+	for (; a != NULL && (list = list_of(a, v->over)) != NULL; a = a->next) {
+		for (const struct cursor_node *n = list->first; n != NULL;
+		    n = n->next) {
+			if (max-- == 0)
+				return true;
+		}
+	}
+	return false;
 }
 
 void view_walk_begin(struct view_walk *w, const struct admin *a,
     const struct view *v)
 {
-	struct cursor_list *const list = list_of(a, v->over);
-
-	*w = (struct view_walk){ .a = a, .v = v };
-	if (list != NULL)
-		cursor_begin(&w->cursor, list);
+	w->a = a;
+	w->v = v;
+	w->begun = false;
+	w->rest = v->over == VIEW_WHOLE ? NULL : a;
+	w->count = 0;
 }
 
-/* The next thing of this worker, or of those behind it; NULL: that was all. */
-static const struct cursor_node *take(struct view_walk *w)
+/* One worker's a time: it may have very many to bring in order. */
+static void begin_next(struct view_walk *w)
 {
-	const struct cursor_node *n;
+	const struct admin *const a = w->rest;
 
-	while ((n = cursor_take(&w->cursor)) == NULL && w->a->next != NULL) {
-		cursor_end(&w->cursor);
-		w->a = w->a->next;
-		cursor_begin(&w->cursor, list_of(w->a, w->v->over));
+	w->of[w->count].a = a;
+	cursor_begin(&w->of[w->count++].cursor, list_of(a, w->v->over));
+	w->rest = w->count < USERS_CATALOGS ? a->next : NULL;
+}
+
+/* Does the next of worker i come before that of worker k? */
+static bool is_before(const struct view_walk *w, size_t i, size_t k)
+{
+	const struct cursor_node *const a = cursor_next(&w->of[i].cursor);
+	const struct cursor_node *const b = cursor_next(&w->of[k].cursor);
+
+	if (a == NULL || b == NULL)
+		return a != NULL;
+	return kinds[w->v->over].compare(a, b) < 0;
+}
+
+/* The worker whose next one is next of all. */
+static size_t first_of(const struct view_walk *w)
+{
+	size_t first = 0;
+
+	for (size_t i = 1; i < w->count; i++) {
+		if (is_before(w, i, first))
+			first = i;
 	}
-	return n;
+	return first;
 }
 
 bool view_walk_next(struct view_walk *w, struct row_sink *sink)
@@ -75,6 +128,10 @@ bool view_walk_next(struct view_walk *w, struct row_sink *sink)
 	const struct view *const v = w->v;
 	const bool first = !w->begun;
 
+	if (w->rest != NULL) {
+		begin_next(w);
+		return true;
+	}
 	w->begun = true;
 	if (v->over == VIEW_WHOLE && first)
 		view_rows(w->a, v, sink);
@@ -82,12 +139,16 @@ bool view_walk_next(struct view_walk *w, struct row_sink *sink)
 		return false;
 	if (first && v->begin != NULL)
 		return v->begin(w->a, sink) == 0;
-	const struct cursor_node *const n = take(w);
+	const size_t i = first_of(w);
+	const struct cursor_node *const n = cursor_take(&w->of[i].cursor);
 
-	return n != NULL && v->item(w->a, v, item_of(v->over, n), sink) == 0;
+	return n != NULL && v->item(w->of[i].a, v, item_of(v->over, n),
+	    sink) == 0;
 }
 
 void view_walk_end(struct view_walk *w)
 {
-	cursor_end(&w->cursor);
+	w->rest = NULL;
+	while (w->count > 0)
+		cursor_end(&w->of[--w->count].cursor);
 }

@@ -95,6 +95,36 @@ def test_sums_are_those_of_all(crew):
         *NAMES[:12]}
 
 
+def test_long_shows_wait_for_their_readers_and_keep_nobody(pooler):
+    """what they say next is from lists of all workers, which change meanwhile
+    (spec/admin-console.md section 5)"""
+    many = ["x%04d" % n for n in range(1500)]
+    p = pooler({name: "dbname=p0" for name in (*NAMES, *reversed(many))},
+               workers=WORKERS)
+    readers = [p.raw("admin", "pgbouncer", unix=True) for _ in range(3)]
+    for c in readers:
+        c.send(pq.query("show databases") * 4)
+    left, canceled, reader = readers
+    for name in NAMES:
+        with p.raw(database=name) as c:
+            assert c.value("select 1") == "1"
+    left.abort()
+    pq.send_cancel(p.port, canceled.key)
+    for name in (*many[1::2], *NAMES[::2]):
+        del p.dbs[name]
+    p.reload()
+    staying = [*NAMES[1::2], *many[::2]]
+    for c in (canceled, reader):
+        for _ in range(4):
+            res = c.recv_until("Z")
+            names = [r[0] for r in res.rows]
+            assert names == sorted(set(names))
+            assert res.errors or {*staying, "pgbouncer"} <= {*names}
+            assert [e.code for e in res.errors] in ([], ["57014"])
+            assert c is canceled or not res.errors
+    assert names == sorted([*staying, "pgbouncer"])
+
+
 @pytest.fixture
 def web(crew):
     """The same, with HTTP."""

@@ -35,8 +35,8 @@
 
 /* One console, and what the app behind it was told. */
 struct stage {
-	struct admin admin;
-	struct sessions ss;
+	struct admin admin, others;	/* ... of another worker, if it is next */
+	struct sessions ss, others_ss;
 	struct config *config;
 	struct client client, other;
 	int peer;			/* the other end of client's socket */
@@ -46,6 +46,9 @@ struct stage {
 	bool quiet;			/* what broker_is_quiet() says */
 	int refuse;			/* what suspend_begin() says */
 	unsigned reloads;		/* begun */
+	bool hangs;			/* the other worker does */
+	unsigned holds;			/* that there were */
+	bool held;			/* one lasts */
 };
 
 static struct stage st;
@@ -254,6 +257,24 @@ static bool op_is_suspended(void *app)
 	return st.ss.suspended && st.quiet;
 }
 
+static int op_hold(void *app, struct err *e)
+{
+	(void)app;
+	assert_false(st.held);
+	if (st.hangs)
+		return err_set(e, "58000", "a worker does not answer");
+	st.held = true;
+	st.holds++;
+	return 0;
+}
+
+static void op_let_go(void *app)
+{
+	(void)app;
+	assert_true(st.held);
+	st.held = false;
+}
+
 static const struct admin_ops admin_ops = {
 	.pause = op_pause,
 	.resume = op_resume,
@@ -265,6 +286,8 @@ static const struct admin_ops admin_ops = {
 	.reload = op_reload,
 	.set = op_set,
 	.persist = op_persist,
+	.hold = op_hold,
+	.let_go = op_let_go,
 };
 
 int client_send_login(struct client *c, const struct iovec *v)
@@ -337,6 +360,7 @@ static int set_up(void **state)
 	assert_non_null(st.ss.catalog);
 	st.ss.params = params_table_new(NULL);
 	st.admin = (struct admin){ .ops = &admin_ops, .ss = &st.ss };
+	st.others = (struct admin){ .ops = &admin_ops, .ss = &st.others_ss };
 	st.ss.admin = &st.admin;
 	st.ss.client_ops.console = admin_role();
 	st.other.stream.fd = -1;
@@ -353,6 +377,8 @@ static int tear_down(void **state)
 	(void)state;
 	client_close(&st.client, CLOSE_SHUTDOWN);
 	client_close(&st.other, CLOSE_SHUTDOWN);
+	assert_false(st.held);
+	catalog_free(&st.others_ss.catalog);
 	params_unref(&st.client.params);
 	params_unref(&st.other.params);
 	close(st.peer);
@@ -1101,7 +1127,8 @@ static void test_result_nobody_reads_stops_the_input(void **state)
 
 static struct pool *pool_of(unsigned n)
 {
-	struct catalog *const cat = st.ss.catalog;
+	struct catalog *const cat = n < MANY ? st.ss.catalog :
+	    st.others_ss.catalog;
 	char name[16];
 
 	snprintf(name, sizeof name, "u%04u", n);
@@ -1119,6 +1146,20 @@ static void make_many(void)
 	assert_non_null(catalog_auto_database(st.ss.catalog, "shop", &e));
 	for (unsigned i = 0; i < MANY; i++)
 		assert_non_null(pool_of(i * STRIDE % MANY));
+}
+
+/* As many, of another worker. */
+static void make_others(void)
+{
+	struct err e;
+
+	make_many();
+	st.others_ss.catalog = catalog_new_part(st.config,
+	    (struct catalog_part){ .index = 1, .count = 2 });
+	assert_non_null(catalog_auto_database(st.others_ss.catalog, "shop", &e));
+	for (unsigned i = 0; i < MANY; i++)
+		assert_non_null(pool_of(MANY + i * STRIDE % MANY));
+	st.admin.next = &st.others;
 }
 
 /* What has come, up to so many ReadyForQuery. */
@@ -1347,6 +1388,104 @@ static void test_execute_writes_a_long_show_bit_by_bit(void **state)
 	assert_string_equal(h.kinds, "12CZ");
 }
 
+/* --- the same of several workers --- */
+
+static const struct cursor *cursors_of_others(void)
+{
+	return st.others_ss.catalog->all_pools.cursors;
+}
+
+static void test_long_show_of_several_workers_is_written_in_holds(
+    void **state)
+{
+	static const char *const samples[] = { "SHOW POOLS",
+		"SELECT user, database FROM pools ORDER BY user" };
+	struct heard h;
+
+	(void)state;
+	make_others();
+	for (size_t i = 0; i < 2; i++) {
+		send_query(samples[i]);
+		st.holds = 0;
+		hear(&h, 1);
+		assert_int_equal(h.rows, 2 * MANY + 1);
+		assert_true(h.sorted);
+		assert_string_equal(h.last, "u9999");
+		assert_string_equal(h.kinds, "TCZ");
+		assert_true(st.holds > 2);
+		assert_null(cursors_of_others());
+	}
+}
+
+static void test_who_reads_nothing_holds_no_worker(void **state)
+{
+	struct heard h;
+
+	(void)state;
+	make_others();
+	begin_long("SHOW POOLS");
+	st.holds = 0;
+	turns(10);
+	assert_int_equal(st.holds, 0);
+	catalog_drop_pool(st.others_ss.catalog, pool_of(2 * MANY - 1));
+	hear(&h, 1);
+	assert_int_equal(h.rows, 2 * MANY);
+	assert_string_equal(h.last, "u9998");
+	begin_long("SHOW POOLS");
+	admin_cancel(&st.client);
+	assert_null(cursors_of_others());
+	hear(&h, 1);
+	assert_string_equal(h.kinds, "TEZ");
+}
+
+static void test_long_show_fails_when_a_worker_hangs(void **state)
+{
+	struct heard h;
+
+	(void)state;
+	make_others();
+	begin_long("SHOW POOLS");
+	st.hangs = true;
+	hear(&h, 1);
+	assert_string_equal(h.kinds, "TEZ");
+	assert_true(h.rows > 0 && h.rows < 2 * MANY);
+	assert_non_null(cursors_of_others());
+	/* one that would be at once fails as well */
+	assert_non_null(strstr(ask("SHOW POOLS"), "a worker does not answer"));
+	st.hangs = false;
+	turns(1);
+	assert_null(cursors_of_others());
+	send_query("SHOW POOLS");
+	hear(&h, 1);
+	assert_int_equal(h.rows, 2 * MANY + 1);
+}
+
+static void test_console_may_leave_while_a_worker_hangs(void **state)
+{
+	(void)state;
+	make_others();
+	begin_long("SHOW POOLS");
+	st.hangs = true;
+	client_close(&st.client, CLOSE_SHUTDOWN);
+	assert_non_null(cursors_of_others());
+	turns(1);
+	assert_non_null(cursors_of_others());
+	st.hangs = false;
+	turns(1);
+	assert_null(cursors_of_others());
+}
+
+static void test_workers_may_leave_amid_a_long_show(void **state)
+{
+	(void)state;
+	make_others();
+	begin_long("SHOW POOLS");
+	admin_leave_workers(&st.admin);
+	assert_null(cursors_of_others());
+	catalog_free(&st.others_ss.catalog);
+	st.admin.next = NULL;
+}
+
 #define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -1392,6 +1531,11 @@ int main(void)
 		STAGED(test_console_may_leave_amid_a_long_show),
 		STAGED(test_who_sends_no_more_gets_the_rest_of_a_long_show),
 		STAGED(test_execute_writes_a_long_show_bit_by_bit),
+		STAGED(test_long_show_of_several_workers_is_written_in_holds),
+		STAGED(test_who_reads_nothing_holds_no_worker),
+		STAGED(test_long_show_fails_when_a_worker_hangs),
+		STAGED(test_console_may_leave_while_a_worker_hangs),
+		STAGED(test_workers_may_leave_amid_a_long_show),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

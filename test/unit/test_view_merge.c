@@ -187,21 +187,23 @@ static int put(const struct admin *a, const struct view *v, const void *item,
 
 static const struct view view = { .over = VIEW_DATABASES, .item = put };
 
-static void test_walk_goes_from_worker_to_worker(void **state)
+static void test_walk_merges_those_of_all_workers(void **state)
 {
 	struct row_sink sink = { .row = NULL };
 	struct view_walk walk;
 
 	(void)state;
 	add_database(0, 0, "b");
-	add_database(0, 1, "a");
+	add_database(0, 1, "e");
+	add_database(0, 3, "a");
 	add_database(2, 2, "c");
+	add_database(2, 4, "d");
 	view_walk_begin(&walk, &w.admins[0], &view);
 	while (view_walk_next(&walk, &sink))
 		continue;
 	assert_false(view_walk_next(&walk, &sink));
 	view_walk_end(&walk);
-	assert_string_equal(w.told, "0a 0b 2c ");
+	assert_string_equal(w.told, "0a 0b 2c 2d 0e ");
 }
 
 static void test_walk_is_left_wherever_it_is(void **state)
@@ -213,22 +215,37 @@ static void test_walk_is_left_wherever_it_is(void **state)
 	struct database *const gone = add_database(0, 0, "gone");
 
 	add_database(1, 1, "a");
-	add_database(1, 4, "z");
+	add_database(1, 4, "y");
 	add_database(2, 2, "b");
+	add_database(2, 5, "z");
 	view_walk_begin(&walk, &w.admins[0], &view);
 	HASH_DEL(w.catalogs[0].databases, gone);
 	cursor_list_remove(&w.catalogs[0].all_databases, &gone->node);
-	assert_true(view_walk_next(&walk, &sink));
+	/* each worker's list is begun, then come the rows */
+	for (unsigned i = 0; i < WORKERS + 1; i++)
+		assert_true(view_walk_next(&walk, &sink));
 	assert_non_null(w.catalogs[1].all_databases.cursors);
-	/* while the walk is at this worker's */
 	add_database(1, 3, "new");
-	assert_true(view_walk_next(&walk, &sink));
 	tell_databases();
-	assert_true(view_walk_next(&walk, &sink));
-	assert_string_equal(w.told, "1a 1z 1a 2b 1new 1z 2b ");
+	for (int i = 0; i < 3; i++)
+		assert_true(view_walk_next(&walk, &sink));
+	assert_false(view_walk_next(&walk, &sink));
+	assert_string_equal(w.told, "1a 1a 2b 1new 1y 2z 2b 1y 2z ");
 	view_walk_end(&walk);
 	for (unsigned i = 0; i < WORKERS; i++)
 		assert_null(w.catalogs[i].all_databases.cursors);
+}
+
+static void test_walk_is_long_by_what_all_have(void **state)
+{
+	static const struct view whole = { .over = VIEW_WHOLE };
+
+	(void)state;
+	for (unsigned i = 0; i < WORKERS; i++)
+		add_database(i, i, "a");
+	assert_true(view_walk_is_long(&w.admins[0], &view, WORKERS - 1));
+	assert_false(view_walk_is_long(&w.admins[0], &view, WORKERS));
+	assert_false(view_walk_is_long(&w.admins[0], &whole, 0));
 }
 
 int main(void)
@@ -239,8 +256,9 @@ int main(void)
 		T(test_workers_may_have_none),
 		T(test_pools_come_by_database_and_user),
 		T(test_logins_come_by_age),
-		T(test_walk_goes_from_worker_to_worker),
+		T(test_walk_merges_those_of_all_workers),
 		T(test_walk_is_left_wherever_it_is),
+		T(test_walk_is_long_by_what_all_have),
 #undef T
 	};
 
