@@ -83,8 +83,11 @@ struct view {
 	    const void *item, struct row_sink *sink);
 	/* Emit what comes before them; or NULL. */
 	int (*begin)(const struct admin *a, struct row_sink *sink);
+	/* More items of another kind, for rows of the same columns; or NULL. */
+	const struct view *then;
 	int variant;			/* for views that share a function */
 	bool admin;			/* not for users who may only look */
+	bool console;			/* shown there only, if not VIEW_PRIVATE */
 };
 
 /* NULL: no such topic; case-insensitive. */

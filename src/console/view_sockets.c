@@ -307,13 +307,21 @@ static int session_row(const struct walk *w, const struct session *x)
 }
 
 /* What one in this state is called; NULL: it is in none of the lists. */
-static const struct part *part_of(const struct view *v, int state)
+static const struct part *part_of(const struct view *v, bool is_server,
+    int state)
 {
+	const struct part *const parts = variants[v->variant].parts;
+
 	for (size_t i = 0; i < variants[v->variant].count; i++) {
-		if (variants[v->variant].parts[i].state == state)
-			return &variants[v->variant].parts[i];
+		if (parts[i].is_server == is_server && parts[i].state == state)
+			return &parts[i];
 	}
 	return NULL;
+}
+
+static bool shows_logins(const struct view *v)
+{
+	return v->variant == VARIANT_SOCKETS || v->variant == VARIANT_ACTIVE;
 }
 
 static struct walk walk_of(const struct admin *a, const struct view *v,
@@ -336,14 +344,23 @@ static const char *reason_of(const struct admin *a, const struct pool *p,
 	    (enum client_state)state, a->ss->catalog, time_now()));
 }
 
-/* One by itself, of the view CLIENTS. */
+static int login_row(const struct walk *w, const struct client *c)
+{
+	const struct session x = client_session(c, "cl_login");
+
+	return session_row(w, &x);
+}
+
+/* One by itself. */
 static int client_row(const struct admin *a, const struct view *v,
     const void *item, struct row_sink *sink)
 {
 	const struct client *const c = item;
-	const struct part *const part = part_of(v, c->pc.state);
+	const struct part *const part = part_of(v, false, c->pc.state);
 	const struct walk w = walk_of(a, v, sink);
 
+	if (c->pc.state == CLIENT_LOGIN && shows_logins(v))
+		return login_row(&w, c);
 	if (c->pc.pool == NULL || part == NULL)
 		return 0;
 	struct session x = client_session(c,
@@ -357,7 +374,7 @@ static int server_row(const struct admin *a, const struct view *v,
     const void *item, struct row_sink *sink)
 {
 	const struct server *const s = item;
-	const struct part *const part = part_of(v, s->ps.state);
+	const struct part *const part = part_of(v, true, s->ps.state);
 	const struct walk w = walk_of(a, v, sink);
 
 	if (part == NULL)
@@ -454,9 +471,8 @@ static void walk_logins(const struct admin *a, const struct view *v,
 	view_merge_begin(&m, a, MERGE_LOGINS);
 	while ((c = view_merge_take(&m)) != NULL) {
 		const struct walk w = walk_of(m.a, v, sink);
-		const struct session x = client_session(c, "cl_login");
 
-		if (session_row(&w, &x) != 0)
+		if (login_row(&w, c) != 0)
 			return;
 	}
 }
@@ -467,12 +483,18 @@ static void sockets_rows(const struct admin *a, const struct view *v,
 	/* peers are the first worker's */
 	if (walk_pools(a, v, sink) != 0 || walk_peers(a, v, sink) != 0)
 		return;
-	if (v->variant == VARIANT_SOCKETS || v->variant == VARIANT_ACTIVE)
+	if (shows_logins(v))
 		walk_logins(a, v, sink);
 }
 
 struct view_group view_group_sockets(void)
 {
+	static const struct view servers_of_sockets = {
+		.over = VIEW_SERVERS, .item = server_row,
+		.variant = VARIANT_SOCKETS };
+	static const struct view servers_of_active = {
+		.over = VIEW_SERVERS, .item = server_row,
+		.variant = VARIANT_ACTIVE };
 	static const struct view views[] = {
 		{ .topic = "CLIENTS", .spread = VIEW_FIRST,
 		    VIEW_COLUMNS(clients_columns),
@@ -484,10 +506,14 @@ struct view_group view_group_sockets(void)
 		    .item = server_row, .variant = VARIANT_SERVERS },
 		{ .topic = "SOCKETS", .spread = VIEW_FIRST,
 		    VIEW_COLUMNS(sockets_columns),
-		    .rows = sockets_rows, .variant = VARIANT_SOCKETS },
+		    .rows = sockets_rows, .over = VIEW_CLIENTS,
+		    .item = client_row, .then = &servers_of_sockets,
+		    .variant = VARIANT_SOCKETS, .console = true },
 		{ .topic = "ACTIVE_SOCKETS", .spread = VIEW_FIRST,
 		    VIEW_COLUMNS(sockets_columns),
-		    .rows = sockets_rows, .variant = VARIANT_ACTIVE },
+		    .rows = sockets_rows, .over = VIEW_CLIENTS,
+		    .item = client_row, .then = &servers_of_active,
+		    .variant = VARIANT_ACTIVE, .console = true },
 	};
 
 	return (struct view_group){ views, VIEW_COUNT(views) };

@@ -65,19 +65,27 @@ static const void *item_of(enum view_over over, const struct cursor_node *n)
 	return (const char *)n - kinds[over].node;
 }
 
+static size_t count_up_to(const struct cursor_list *list, size_t max)
+{
+	const struct cursor_node *n = list == NULL ? NULL : list->first;
+	size_t count = 0;
+
+	for (; n != NULL && count < max; n = n->next)
+		count++;
+	return count;
+}
+
 bool view_walk_is_long(const struct admin *a, const struct view *v,
     size_t max)
 {
-	const struct cursor_list *list;
+	size_t count = 0;
 
-	for (; a != NULL && (list = list_of(a, v->over)) != NULL; a = a->next) {
-		for (const struct cursor_node *n = list->first; n != NULL;
-		    n = n->next) {
-			if (max-- == 0)
-				return true;
-		}
+	for (; v != NULL; v = v->then) {
+		for (const struct admin *at = a; at != NULL; at = at->next)
+			count += count_up_to(list_of(at, v->over),
+			    max + 1 - count);
 	}
-	return false;
+	return count > max;
 }
 
 void view_walk_begin(struct view_walk *w, const struct admin *a,
@@ -88,6 +96,24 @@ void view_walk_begin(struct view_walk *w, const struct admin *a,
 	w->begun = false;
 	w->rest = v->over == VIEW_WHOLE ? NULL : a;
 	w->count = 0;
+}
+
+void view_walk_end(struct view_walk *w)
+{
+	w->rest = NULL;
+	while (w->count > 0)
+		cursor_end(&w->of[--w->count].cursor);
+}
+
+/* False: there are none of another kind. */
+static bool begin_others(struct view_walk *w)
+{
+	if (w->v->then == NULL)
+		return false;
+	view_walk_end(w);
+	w->v = w->v->then;
+	w->rest = w->a;
+	return true;
 }
 
 /* One worker's a time: it may have very many to bring in order. */
@@ -142,13 +168,6 @@ bool view_walk_next(struct view_walk *w, struct row_sink *sink)
 	const size_t i = first_of(w);
 	const struct cursor_node *const n = cursor_take(&w->of[i].cursor);
 
-	return n != NULL && v->item(w->of[i].a, v, item_of(v->over, n),
-	    sink) == 0;
-}
-
-void view_walk_end(struct view_walk *w)
-{
-	w->rest = NULL;
-	while (w->count > 0)
-		cursor_end(&w->of[--w->count].cursor);
+	return n == NULL ? begin_others(w) : v->item(w->of[i].a, v,
+	    item_of(v->over, n), sink) == 0;
 }

@@ -149,7 +149,8 @@ const struct view *api_view_find(const char *topic)
 {
 	const struct view *const v = view_find(topic);
 
-	return v == NULL || v->admin || v->over == VIEW_PRIVATE ? NULL : v;
+	return v == NULL || v->admin || v->console ||
+	    v->over == VIEW_PRIVATE ? NULL : v;
 }
 
 static size_t count_parameters(const struct request *r)

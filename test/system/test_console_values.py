@@ -170,6 +170,27 @@ def test_sockets(load):
         "show active_sockets where database = p0 and pkt_avail > 0").dicts])
 
 
+def test_very_many_sockets_come_by_age(load):
+    """more than 100: bit by bit, clients and then servers, the oldest first"""
+    p = load
+    few = p.con.query("show sockets").dicts
+    new = [p.open() for _ in range(100)]
+    wait_until(lambda: len(p.con.query("show sockets").rows)
+               == len(few) + len(new))
+    rows = p.con.query("show sockets").dicts
+    keys = [(r["type"], r["connect_time"]) for r in rows]
+    assert keys == sorted(keys)
+    logins = [r for r in rows if r["state"] == "cl_login"]
+    assert len(logins) == len(new)
+    assert sorted((r["ptr"], r["link"], r["state"]) for r in few) == sorted(
+        (r["ptr"], r["link"], r["state"]) for r in rows if r not in logins)
+    p.idle.send(pq.query("select 1")[:-1])
+    wait_until(lambda: "cl_active" in {r["state"] for r in p.con.query(
+        "show active_sockets where database = p0").dicts})
+    for c in new:
+        c.close(polite=False)
+
+
 def test_lists_users_databases(load):
     p = load
     lists = {r["list"]: int(r["items"])

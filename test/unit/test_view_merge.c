@@ -206,6 +206,44 @@ static void test_walk_merges_those_of_all_workers(void **state)
 	assert_string_equal(w.told, "0a 0b 2c 2d 0e ");
 }
 
+static int put_pool(const struct admin *a, const struct view *v,
+    const void *item, struct row_sink *sink)
+{
+	const struct pool *const p = item;
+
+	(void)v;
+	(void)sink;
+	tell(a, p->key.user->name);
+	return 0;
+}
+
+static void test_walk_goes_on_with_others(void **state)
+{
+	static const struct view pools = { .over = VIEW_POOLS,
+		.item = put_pool };
+	static const struct view both = { .over = VIEW_DATABASES, .item = put,
+		.then = &pools };
+	struct row_sink sink = { .row = NULL };
+	struct view_walk walk;
+
+	(void)state;
+	add_database(1, 0, "b");
+	add_database(0, 1, "c");
+	add_pool(2, 2, (const char *[]){ "a", "x" });
+	add_pool(1, 3, (const char *[]){ "a", "y" });
+	assert_true(view_walk_is_long(&w.admins[0], &both, 3));
+	assert_false(view_walk_is_long(&w.admins[0], &both, 4));
+	view_walk_begin(&walk, &w.admins[0], &both);
+	while (view_walk_next(&walk, &sink))
+		continue;
+	view_walk_end(&walk);
+	assert_string_equal(w.told, "1b 0c 2x 1y ");
+	for (unsigned i = 0; i < WORKERS; i++) {
+		assert_null(w.catalogs[i].all_databases.cursors);
+		assert_null(w.catalogs[i].all_pools.cursors);
+	}
+}
+
 static void test_walk_is_left_wherever_it_is(void **state)
 {
 	struct row_sink sink = { .row = NULL };
@@ -257,6 +295,7 @@ int main(void)
 		T(test_pools_come_by_database_and_user),
 		T(test_logins_come_by_age),
 		T(test_walk_merges_those_of_all_workers),
+		T(test_walk_goes_on_with_others),
 		T(test_walk_is_left_wherever_it_is),
 		T(test_walk_is_long_by_what_all_have),
 #undef T
