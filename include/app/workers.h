@@ -7,6 +7,7 @@
 
 struct app;
 struct client;
+struct host_word;
 
 /*
  * The workers stand still, until the call that ends the hold. False: a worker
@@ -36,5 +37,7 @@ unsigned workers_count_mailed(const struct app *app);
 bool workers_take(void *app, unsigned worker);
 bool workers_may_send(void *app, unsigned worker);
 void workers_send(void *app, struct client *c, unsigned worker);
+bool workers_may_tell(void *app, unsigned worker);
+void workers_tell(void *app, struct host_word *w, unsigned worker);
 
 #endif

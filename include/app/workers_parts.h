@@ -18,6 +18,7 @@ struct thread;
 struct post {
 	struct app *app;		/* whose it is */
 	struct mailbox *mail;		/* owned: clients of all others */
+	struct mailbox *words;		/* owned: the same; see broker_hear() */
 	atomic_uint sent, arrived;	/* from it, to it; by this one */
 };
 

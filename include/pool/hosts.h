@@ -60,10 +60,11 @@ void hosts_abandon(struct pool *p, unsigned item);
 /* Is there a host left that did not fail lately, nor is known not to fit? */
 bool hosts_better_left(const struct pool *p, const struct catalog *c,
     usec_t now);
-/* Has item failed since it worked last, or does it not fit? */
-bool hosts_is_doubted(const struct pool *p, unsigned item);
-/* Are the hosts of b those of a? */
-bool hosts_are_same(const struct pool *a, const struct pool *b);
+/* Has *item, or the next of those behind, failed since it worked last, or does it
+ * not fit? */
+bool hosts_find_doubted(const struct pool *p, unsigned *item);
+/* Are these the hosts of p? */
+bool hosts_are(const struct pool *p, const char *list, int port);
 /* The host works. */
 void hosts_worked(struct pool *p, unsigned item);
 /* After a failure: is there a host left that did not fail lately? */

@@ -20,6 +20,7 @@ struct burst;
 struct client;
 struct iovec;
 struct database;
+struct host_word;
 struct net_addr;
 struct pool;
 struct server;
@@ -107,6 +108,12 @@ void broker_host_fits(const struct server *s);
 /* The host of s, which is in use, is a standby now, or no longer one: so go s,
  * and all others there of pools that choose by target_session_attrs. */
 void broker_host_changed(struct server *s, bool standby);
+/* What was learned in these ways holds at other workers, too. One of them says w,
+ * which becomes ours; what could not be said or done yet is done now. */
+void broker_hear(struct sessions *ss, struct host_word *w);
+void broker_pass_words(struct sessions *ss);
+/* The loop is to be freed. */
+void broker_forget_words(struct sessions *ss);
 /* A host was drained: its servers are to go. */
 void broker_drain_hosts(struct sessions *ss);
 /*

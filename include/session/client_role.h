@@ -10,6 +10,7 @@
 
 struct auth_query;
 struct client;
+struct host_word;
 struct iovec;
 struct sessions;
 struct timeout_list;
@@ -64,6 +65,9 @@ struct client_ops {
 	/* May that worker be sent a client now? And then it is; see login_move.h. */
 	bool (*may_send)(void *app, unsigned worker);
 	void (*send)(void *app, struct client *c, unsigned worker);
+	/* The same for what it shall hear; see broker.h. */
+	bool (*may_tell)(void *app, unsigned worker);
+	void (*tell)(void *app, struct host_word *w, unsigned worker);
 };
 
 #endif

@@ -27,6 +27,7 @@ struct baggage_table;
 struct carried;
 struct client;
 struct dns;
+struct host_word;
 struct login;
 struct loop;
 struct offload;
@@ -84,6 +85,8 @@ struct sessions {
 	unsigned logins;		/* clients that are logging in */
 	struct login_queue login_queue;	/* logins to be worked on next */
 	struct loop_task broker_task;	/* pools are left for the next turn */
+	struct host_word *words;	/* owned, DL: said to others, or by them */
+	struct loop_task word_task;	/* to others in the next turn */
 	struct lobby lobby;		/* strangers, and what they may cost */
 	struct login *guessers;		/* DL: wait, see login_guess.h */
 	struct guessing *guessing;	/* the first worker's; NULL: own_guessing */

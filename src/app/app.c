@@ -70,6 +70,8 @@ static struct catalog_part divide(struct app *app)
 	ss->client_ops.takes = workers_take;
 	ss->client_ops.may_send = workers_may_send;
 	ss->client_ops.send = workers_send;
+	ss->client_ops.may_tell = workers_may_tell;
+	ss->client_ops.tell = workers_tell;
 	struct app *const first = app->first != NULL ? app->first : app;
 
 	return (struct catalog_part){ app->number, workers, app->book,
@@ -298,6 +300,7 @@ void app_fini(struct app *app)
 	http_free(&app->http);
 	if (app->loop != NULL) {
 		close_sessions(app);
+		broker_forget_words(&app->ss);
 		loop_finish(app->loop);
 	}
 	lobby_fini(&app->ss.lobby);

@@ -222,6 +222,7 @@ static void janitor_tick(void *arg)
 	reload_tick(app);
 	http_tick(app->http, now);
 	if (!app->ss.suspended) {
+		broker_pass_words(&app->ss);
 		note_stall(app, now);
 		login_tick(&app->ss, now);
 	}

@@ -154,3 +154,19 @@ void workers_send(void *app, struct client *c, unsigned number)
 	    memory_order_relaxed);
 	mailbox_put(post_of(from, number)->mail, from->number, c);
 }
+
+/* --- words --- */
+
+bool workers_may_tell(void *app, unsigned number)
+{
+	const struct app *const from = app;
+
+	return mailbox_has_room(post_of(from, number)->words, from->number);
+}
+
+void workers_tell(void *app, struct host_word *w, unsigned number)
+{
+	const struct app *const from = app;
+
+	mailbox_put(post_of(from, number)->words, from->number, w);
+}

@@ -18,6 +18,7 @@
 #include "io/stack.h"
 #include "io/thread.h"
 #include "pool/lobby_workers.h"
+#include "session/broker.h"
 #include "session/login_move.h"
 #include "session/tls_setup.h"
 
@@ -32,13 +33,21 @@ static void on_mail(void *arg, void *object)
 	atomic_fetch_add_explicit(&p->arrived, 1, memory_order_relaxed);
 }
 
+static void on_word(void *arg, void *object)
+{
+	struct post *const p = arg;
+
+	broker_hear(&p->app->ss, object);
+}
+
 static int open_post(struct app *app, struct workers *ws)
 {
 	struct post *const p = &ws->posts[app->number];
 
 	p->app = app;
 	p->mail = mailbox_new(app->loop, app->ss.others + 1, on_mail, p);
-	return p->mail == NULL ? -1 : 0;
+	p->words = mailbox_new(app->loop, app->ss.others + 1, on_word, p);
+	return p->mail == NULL || p->words == NULL ? -1 : 0;
 }
 
 static struct worker *make(struct app *first, unsigned number, struct err *e)
@@ -164,8 +173,10 @@ void crew_go(struct app *app)
 /* A client that never arrived is closed with the others. */
 static void close_posts(struct workers *ws)
 {
-	for (unsigned i = 0; ws->posts != NULL && i <= ws->count; i++)
+	for (unsigned i = 0; ws->posts != NULL && i <= ws->count; i++) {
 		mailbox_free(&ws->posts[i].mail);
+		mailbox_free(&ws->posts[i].words);
+	}
 	mem_free(ws->posts);
 }
 

@@ -195,21 +195,23 @@ void hosts_set_misfit(struct pool *p, unsigned item, bool misfit)
 		f->of[item].misfit = misfit;
 }
 
-bool hosts_is_doubted(const struct pool *p, unsigned item)
+bool hosts_find_doubted(const struct pool *p, unsigned *item)
 {
 	const struct host_failures *const f = find_failures(p);
 
-	return f != NULL && item < f->count &&
-	    (f->of[item].at != 0 || f->of[item].misfit);
+	for (; f != NULL && *item < f->count; ++*item) {
+		if (f->of[*item].at != 0 || f->of[*item].misfit)
+			return true;
+	}
+	return false;
 }
 
-bool hosts_are_same(const struct pool *a, const struct pool *b)
+bool hosts_are(const struct pool *p, const char *list, int port)
 {
-	const struct config_db *const x = a->key.db->conf;
-	const struct config_db *const y = b->key.db->conf;
+	const struct config_db *const conf = p->key.db->conf;
 
-	return x->port == y->port && x->host != NULL && y->host != NULL &&
-	    strcmp(x->host, y->host) == 0;
+	return conf->port == port && conf->host != NULL &&
+	    strcmp(conf->host, list) == 0;
 }
 
 /* --- the next connection --- */

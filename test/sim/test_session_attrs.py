@@ -199,7 +199,40 @@ def test_nobody_stays_at_a_primary_that_has_stopped(pooler, pair, attrs):
     failure, = stuck.recv_all().errors
     assert failure.message == "host does not meet target_session_attrs"
     assert {r["addr"] for r in p.servers()} == {HOSTS[1]}
+    # p1 may be another worker's, which is told
+    wait_until(lambda: p.show("servers", addr=HOSTS[0]) == [], what="word")
     idle.query("select 1")
+
+
+@pytest.mark.setting("workers")
+@pytest.mark.parametrize("how", ["stopped", "demoted"])
+def test_other_workers_leave_the_host_too(pooler, pair, how):
+    """what one has learned of it holds for the databases of all"""
+    def report(session, kind, body):
+        if kind == "Q" and b"tell" in body:
+            session.send(complete("SELECT 0"), param("in_hot_standby", "on"),
+                         ready())
+            return True
+        return pair.answer(session, kind, body)
+    for f in pair.fakes:
+        f.handler = report
+    # with three workers, one has none of these in 1 of 3,000 runs
+    names = ["p%d" % n for n in range(24)]
+    p = pooler({n: pair.entry("primary") for n in names}, workers=3)
+    clients = [p.raw(database=n) for n in names]
+    for c in clients:
+        c.query("select 1")
+    assert len(p.show("servers", addr=HOSTS[0])) == len(names)
+    pair.stopped, pair.standby[:] = how == "stopped", [True, False]
+    if how == "stopped":
+        others = [p.raw() for _ in range(3)]
+        for c in others:
+            c.send(pq.query("begin"))
+    else:
+        clients[0].query("tell")
+    wait_until(lambda: p.show("servers", addr=HOSTS[0]) == [], what="word")
+    for c in clients[1:]:
+        c.query("select 1")
 
 
 @pytest.mark.parametrize("promoted", [True, False])
