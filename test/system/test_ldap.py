@@ -437,7 +437,7 @@ def test_client_that_is_gone_as_its_password_comes(pooler, slow):
 @pytest.mark.parametrize("sig", [signal.SIGQUIT, signal.SIGTERM,
                                  signal.SIGINT])
 def test_end_does_not_wait_for_the_directory(pooler, slow, sig):
-    p = slow_pooler(pooler, slow)
+    p = slow_pooler(pooler, slow, auth_threads=16 * harness.WORKERS)
     waiting = [begin(p) for _ in range(20)]
     wait_until(lambda: len(slow.binds) == 16, what="binds")
     if sig != signal.SIGQUIT:      # they wait for clients to leave
