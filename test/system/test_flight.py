@@ -145,6 +145,8 @@ def test_set_in_each_transaction_is_one_flight_more(crew, wire):
     """the probe, which the client does not wait for"""
     p, a, b = crew()
     for c in (a, b, a):
+        # the last probe has been counted
+        p.wait_pool(user="postgres", sv_idle=1)
         before = wire.flights
         c.query("set search_path to pg_catalog, \"%d\"" % before).check()
         assert c.value("show search_path") == "pg_catalog, \"%d\"" % before
