@@ -350,13 +350,12 @@ bool keep_answered(struct server *s, struct client *c)
 		baggage_put(&k->base, set);
 	baggage_unref(&set);
 	baggage_unref(&own);
+	k->drawn = k->pins != 0;	/* see keep_ask() */
 	keep_set_pins(s, k->found | (k->pins & PIN_LOADED));
 	k->refused = c != NULL && k->pins_first && keep_counts(k->pins) &&
 	    exceeds(s->ps.pool);
 	k->settled = true;
 	keep_note_path(s);
-	if (k->pins == 0)
-		k->drawn = false;
 	return true;
 }
 

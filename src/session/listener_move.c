@@ -285,8 +285,10 @@ bool listener_moved(struct client *c, struct server *s)
 		(void)send_unlisten(s);
 		return false;
 	}
-	if (s->keep.leaves)
+	if (s->keep.leaves) {
 		keep_set_pins(s, 0);
+		s->keep.drawn = false;
+	}
 	s->keep.leaves = false;
 	s->chore = CHORE_NONE;
 	timeout_stop(&s->timer);

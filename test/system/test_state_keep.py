@@ -365,6 +365,21 @@ def test_numbers_of_a_column_are_for_the_transaction(both, state):
         b.pooled.query("drop table drawn")
 
 
+def test_numbers_of_a_pinned_client_are_its_own_alone(both):
+    """it gives back its server with what it has drawn there"""
+    p, a, b = both()
+    a.pooled.query("create sequence drawn").check()
+    try:
+        a.pooled.query("create temp table pins (i int)").check()
+        a.pooled.query("select nextval('drawn')").check()
+        assert a.pooled.value("select lastval()") == "1"
+        a.pooled.query("drop table pins").check()
+        r = b.pooled.try_query("select lastval()")
+        assert [e.code for e in r.errors] == ["55000"]
+    finally:
+        b.pooled.query("drop sequence drawn")
+
+
 DRAWS = [
     [pq.query("insert into drawn values (default, null)")],
     [pq.query("alter table drawn add other serial")],
