@@ -20,15 +20,11 @@ void broker_serve(struct sessions *ss, struct pool *p);
 bool broker_has_same(const struct client *c, const struct server *s);
 /*
  * As broker_same_params(), of a server that is lent just now, for what ahead
- * begins with: that may go at once, behind the SETs of s->keep.flight.
+ * begins with: that may go at once, behind the SETs of s->keep.flight. With
+ * them goes what lastval() and currval() of others are forgotten by.
  */
 bool broker_sets_at_first(struct client *c, struct server *s,
     const struct burst *ahead);
-/*
- * lastval() and currval() of a client are not for the next one. Replies are
- * swallowed, nobody waits for them. Returns false when s was closed.
- */
-bool broker_forget_draws(struct server *s);
 /* c gives back the server it had. */
 void broker_part(struct client *c);
 /* What a client had in s is over: may it have left something there? */

@@ -29,6 +29,7 @@ struct flight {
 	struct params *params;	/* counted; ... keep.h, and of params.h */
 	struct writer sets;	/* messages that go ahead of the request */
 	size_t used, len;	/* bytes of the request: gone, and all */
+	bool drawn;		/* numbers of sequences are among what s had */
 	bool begun;		/* the SETs have gone */
 	bool failed;
 	bool ends_badly;	/* ... behind the SETs themselves */

@@ -78,8 +78,7 @@ static bool join(struct client *c, struct server *s,
 	if (log_wants(LEVEL_NOISE))
 		log_at(LEVEL_NOISE, &c->who, "linked to S-%p", (void *)s);
 	if (!client_logs_in(c))
-		return (!s->keep.drawn || broker_forget_draws(s)) &&
-		    broker_sets_at_first(c, s, ahead);
+		return broker_sets_at_first(c, s, ahead);
 	c->role->go_on(c);
 	return false;
 }

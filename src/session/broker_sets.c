@@ -55,6 +55,23 @@ int broker_adopt_params(struct client *c, const struct server *s)
 	return 0;
 }
 
+/* What the client before has drawn from sequences is not for the next one. */
+static bool discards(const struct server *s)
+{
+	return s->keep.drawn && s->keep.lending != LENDING_OVER;
+}
+
+static int write_discard(struct server *s, struct writer *w)
+{
+	if (!discards(s))
+		return 0;
+	s->keep.drawn = false;
+	if (!keep_sets(s->ps.pool))
+		return 0;
+	writer_str(w, "DISCARD SEQUENCES");
+	return 1;
+}
+
 /*
  * All that makes s as c wants it. Returns how many queries; -1: no memory. One
  * query changes how the next one is read, if it is *recoded.
@@ -68,6 +85,7 @@ static int write_sets(struct client *c, struct server *s, struct writer *w,
 
 	*recoded = n > 1;
 	n += keep_write_sql(s, c, want, w);
+	n += write_discard(s, w);
 	const bool failed = w->failed ||
 	    (want == NULL && keep_sets(s->ps.pool)) ||
 	    (n > 0 && params_expect(&s->params, c->params, &origin) < 0);
@@ -112,7 +130,7 @@ static bool give(struct client *c, struct server *s, struct flight *f)
 
 bool broker_same_params(struct client *c, struct server *s)
 {
-	return broker_has_same(c, s) || give(c, s, NULL);
+	return (broker_has_same(c, s) && !discards(s)) || give(c, s, NULL);
 }
 
 /* --- a server is lent --- */
@@ -120,30 +138,14 @@ bool broker_same_params(struct client *c, struct server *s)
 bool broker_sets_at_first(struct client *c, struct server *s,
     const struct burst *ahead)
 {
-	const bool untried = c->baggage == NULL;
-
-	if (broker_has_same(c, s))
+	if (!s->keep.drawn && broker_has_same(c, s))
 		return true;
+	s->keep.lending = c->baggage == NULL ? LENDING_UNTRIED : LENDING_TRIED;
 	const bool goes_on = give(c, s, flight_new(c, s, ahead));
 
-	if (s->ps.client == &c->pc && (!goes_on || s->keep.flight != NULL))
-		s->keep.lending = untried ? LENDING_UNTRIED : LENDING_TRIED;
+	if (goes_on && s->keep.flight == NULL)
+		s->keep.lending = LENDING_OVER;
 	return goes_on;
-}
-
-bool broker_forget_draws(struct server *s)
-{
-	static const uint8_t query[] = "Q\0\0\0\26DISCARD SEQUENCES";
-
-	s->keep.drawn = false;
-	if (!keep_sets(s->ps.pool))
-		return true;
-	if (track_add(&s->track, FE_QUERY, TRACK_SKIP, NULL) < 0)
-		server_fail(s, CLOSE_OUT_OF_MEMORY);
-	else if (stream_write_bytes(&s->stream, query, sizeof query) ==
-	    STREAM_BROKEN)
-		server_close(s, CLOSE_SERVER_CONNECTION_CLOSED);
-	return server_is_open(s);
 }
 
 /*

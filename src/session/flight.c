@@ -95,7 +95,8 @@ struct flight *flight_new(const struct client *c, const struct server *s,
 		return NULL;
 	*f = (struct flight){
 		.had = s->keep.has == NULL ? NULL : baggage_ref(s->keep.has),
-		.params = params_ref(s->params), .len = len };
+		.params = params_ref(s->params), .drawn = s->keep.drawn,
+		.len = len };
 	memcpy(f->bytes, ahead->at, len);
 	return f;
 }

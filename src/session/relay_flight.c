@@ -96,24 +96,11 @@ bool relay_flight_look(struct client *c, struct server *s)
 	return relay_sets_done(c, s);
 }
 
-/* Of the SETs, which have a Parse behind them, or of a DISCARD ahead of them? */
-static bool is_of_sets(const struct track *t)
-{
-	return track_req(t, 0)->type != FE_QUERY || t->count == 1 ||
-	    track_req(t, 1)->type != FE_QUERY;
-}
-
 bool relay_flight_failed(struct server *s)
 {
 	struct flight *const f = s->keep.flight;
 	struct track *const t = &s->track;
 
-	/* the request runs: it must not come again */
-	if (!is_of_sets(t)) {
-		s->keep.drawn = true;
-		(void)track_reply(t, BE_ERROR_RESPONSE, 0);
-		return true;
-	}
 	f->ends_badly = f->ends_badly ||
 	    (!f->failed && track_req(t, 0)->type != FE_QUERY);
 	f->failed = true;
@@ -158,6 +145,7 @@ static void undo(struct client *c, struct server *s)
 	s->params = f->params;
 	f->params = now;
 	baggage_put(&s->keep.has, f->had);
+	s->keep.drawn = f->drawn;
 	keep_note_path(s);
 	trace_clear(&s->trace);
 	s->asked.len = 0;

@@ -1296,43 +1296,66 @@ def test_pause_and_reconnect_relaunch_a_waiting_replication(pooler, fakepg):
 # --- SETs in one flight with a request --------------------------------------
 
 class Canceled:
-    """Somebody cancels DISCARD SEQUENCES, which is ahead of the SETs."""
+    """Somebody cancels each other DISCARD SEQUENCES."""
 
     def __init__(self):
-        self.discards, self.ran, self.last = 0, [], ""
+        self.discards, self.ran, self.found = 0, [], []
+
+    def discard(self, s, sql):
+        self.discards += 1
+        s.skips = False
+        if self.discards % 2 == 0:
+            s.drew = False
+            return False
+        s.status = "E" if sql.startswith("BEGIN") else s.status
+        s.send(error("canceling statement", "57014"), ready(s.status))
+        return True
+
+    def insert(self, s, kind, sql):
+        if kind != "E":
+            self.ran.append(sql)
+            self.found.append(getattr(s, "drew", False))
+        if kind != "P":
+            s.drew = True
+            s.send(complete("INSERT 0 1"),
+                   ready(s.status) if kind == "Q" else b"")
+        return kind != "P"
 
     def __call__(self, s, kind, body):
-        sql = body.strip(b"\0").decode("latin-1")
-        if kind == "P":
-            self.last = sql
-        if kind == "E" and self.last.startswith("COMMIT"):
-            s.status = "I"
-        if kind in "QP" and sql.startswith("INSERT"):
-            self.ran.append(sql.strip("\0"))
-        if kind == "E" and self.last.startswith("INSERT"):
-            s.send(complete("INSERT 0 1"))
-        elif kind == "Q" and sql.startswith("INSERT"):
-            s.send(complete("INSERT 0 1"), ready(s.status))
-        elif kind == "Q" and sql == "DISCARD SEQUENCES":
-            self.discards += 1
-            s.send(error("canceling statement", "57014"), ready(s.status))
-        else:
+        sql = body.strip(b"\0").decode("latin-1").strip("\0")
+        s.last = sql if kind in "QP" else s.last
+        if kind == "S":
+            s.skips = False
             return False
-        return True
+        if getattr(s, "skips", False):
+            return True
+        if kind == "P" and s.status == "E":
+            s.skips = True
+            s.send(error("transaction is aborted", "25P02"))
+            return True
+        if kind == "E" and s.last.startswith("COMMIT"):
+            s.status = "I"
+        if kind == "Q" and "DISCARD SEQUENCES" in sql:
+            return self.discard(s, sql)
+        return kind in "QPE" and s.last.startswith("INSERT") and \
+            self.insert(s, kind, sql)
 
 
 @newer
 @pytest.mark.setting("session_state")
-def test_discard_that_fails_ahead_of_sets_runs_nothing_twice(pooler, fakepg):
-    """pooling.md 25, "One flight" """
+@pytest.mark.parametrize("zones", [("UTC", "UTC"), ("Asia/Tokyo", "UTC")])
+@pytest.mark.parametrize("more", ["", " copy"])
+def test_discard_that_is_canceled_runs_nothing(pooler, fakepg, zones, more):
+    """pooling.md 25, "One flight": what others drew is nobody's to see"""
     h = Canceled()
     f = fakepg(handler=h)
     p = pooler({"p0": f.conn}, default_pool_size=1, session_state="clean")
-    a, b = p.raw(timezone="Asia/Tokyo"), p.raw(timezone="UTC")
-    for n in range(3):
+    a, b = (p.raw(timezone=zone) for zone in zones)
+    for n in range(4):
         for c, sql in ((a, "INSERT a%d" % n), (b, "INSERT b%d" % n)):
-            c.send(*([pq.query(sql)] if n % 2 else
+            c.send(*([pq.query(sql + more)] if n % 2 else
                      [pq.parse(sql), pq.bind(), pq.execute(), pq.sync()]))
             assert c.recv_until().check().tags == ["INSERT 0 1"]
-    assert h.ran == ["INSERT %s%d" % (x, n) for n in range(3) for x in "ab"]
-    assert h.discards == 5
+    assert [sql[:9] for sql in h.ran] == \
+        ["INSERT %s%d" % (x, n) for n in range(4) for x in "ab"]
+    assert not any(h.found) and h.discards > 4
