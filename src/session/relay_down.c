@@ -412,7 +412,7 @@ static enum relay_step on_ready(struct relay_down *d)
 		d->c->relay.withheld = WITHHELD;
 	pass(d, v == TRACK_PASS && !withheld);
 	send_fakes(d);
-	if (d->c != NULL && s->chore == CHORE_NONE && answered &&
+	if (d->c != NULL && s->chore == CHORE_NONE && answered && !withheld &&
 	    !d->c->relay.repeats)
 		relay_note_end(d->c, status);
 	return RELAY_NEXT;

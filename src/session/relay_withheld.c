@@ -9,6 +9,7 @@ static bool tell(struct client *c)
 	static const uint8_t ready[] = { BE_READY_FOR_QUERY, 0, 0, 0, 5, 'I' };
 
 	c->relay.withheld = WITHHELD_NOT;
+	relay_note_end(c, 'I');
 	if (stream_write_bytes(&c->stream, ready, sizeof ready) ==
 	    STREAM_BROKEN)
 		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);

@@ -436,6 +436,24 @@ def test_who_is_killed_before_it_is_settled_leaves_nothing(pooler, other):
     assert b.hear("y", "") == [("y", "")]
 
 
+def test_query_timeout_counts_until_the_end_is_told(pooler):
+    """the connection that listens stands still"""
+    p = keep(pooler)
+    a = Ear(p.raw())
+    a.do("listen x; listen y")
+    wait_moved(p, 2)
+    p.admin("set query_timeout='0.3'")
+    pid = int(listeners(p)[0]["remote_pid"])
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        a.conn.send(pq.query("unlisten x"))
+        res = a.conn.recv_all()
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert res.tags == ["UNLISTEN"]
+    assert [e.message for e in res.errors] == ["query timeout"]
+
+
 def test_who_does_not_read_is_closed(pooler, other):
     """no more than 1 MB waits for it"""
     p = keep(pooler)
