@@ -39,6 +39,11 @@ void listener_forget_ear(struct listener *l, uint8_t ear);
 /* Who has heard the connection has lost something; back where it is heard. */
 void listener_lose(struct listener *l);
 void listener_restore(struct listener *l);
+/*
+ * c is to listen to nothing: if the connection was lost before, it is told now.
+ * May close c.
+ */
+void listener_tell_lost(struct client *c);
 /* c has all from its server, and may have lost something. May close c. */
 void listener_hear_server(struct client *c);
 

@@ -120,6 +120,8 @@ static void settle(struct client *c)
 		server_of(c->pc.server)->keep.brought = BROUGHT_NOTHING;
 	channels_settle(c);
 	channels_tell_early(c);
+	if (c->listening->own == NULL)
+		listener_tell_lost(c);
 	channels_flush(c);
 	if (!client_is_open(c))
 		return;

@@ -59,6 +59,13 @@ void listener_restore(struct listener *l)
 	}
 }
 
+void listener_tell_lost(struct client *c)
+{
+	if (channels_source(c->listening) == HEARS_NOBODY &&
+	    c->pc.server != NULL)
+		tell_reconnected(c, server_of(c->pc.server));
+}
+
 void listener_hear_server(struct client *c)
 {
 	struct listening *const g = c->listening;

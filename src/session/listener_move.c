@@ -113,7 +113,41 @@ static void await_listener(struct listening *g)
 	catalog_touch_pool(g->client->ss->catalog, l->pool);
 }
 
-/* What c listens to, of those that the listener is to tell it. */
+/* What c listens to, where s tells it. */
+static void note_own(struct client *c, struct server *s)
+{
+	struct keep *const k = &s->keep;
+	const struct writer *const found = &k->channels;
+
+	(void)channels_retain(c, found->at, found->len);
+	if (k->pins == PIN_LISTEN && is_same_encoding(c, s) &&
+	    channels_count(c) + count_new(c, found) <= CHANNELS_MAX)
+		(void)add_found(c, found, SUBSCRIBED);
+	k->surplus = (k->pins & PIN_LISTEN) != 0 && count_new(c, found) > 0;
+}
+
+/*
+ * c listens to nothing that it has listened to before: what comes is s's to
+ * tell. False: it goes on with the listener.
+ */
+static bool begins_anew(struct client *c, struct server *s)
+{
+	const struct writer *const found = &s->keep.channels;
+	const char *const end = (const char *)found->at + found->len;
+	const char *name = (const char *)found->at;
+
+	if (channels_source(c->listening) != HEARS_NOBODY)
+		return false;
+	for (; name < end; name += strlen(name) + 1)
+		if (channels_find(c, name) != NULL)
+			return false;
+	listener_tell_lost(c);
+	if (client_is_open(c))
+		note_own(c, s);
+	return true;
+}
+
+/* The same, of those that the listener is to tell it. */
 static void note_found(struct client *c, struct server *s, bool known)
 {
 	const struct writer *const found = &s->keep.channels;
@@ -140,19 +174,6 @@ static void note_found(struct client *c, struct server *s, bool known)
 		writer_fini(&c->listening->early);
 }
 
-/* The same where s tells it. */
-static void note_own(struct client *c, struct server *s)
-{
-	struct keep *const k = &s->keep;
-	const struct writer *const found = &k->channels;
-
-	(void)channels_retain(c, found->at, found->len);
-	if (k->pins == PIN_LISTEN && is_same_encoding(c, s) &&
-	    channels_count(c) + count_new(c, found) <= CHANNELS_MAX)
-		(void)add_found(c, found, SUBSCRIBED);
-	k->surplus = (k->pins & PIN_LISTEN) != 0 && count_new(c, found) > 0;
-}
-
 /* If another process goes on here, it is to ask s again. */
 static void keep_in_doubt(const struct client *c, struct server *s)
 {
@@ -170,7 +191,7 @@ void listener_note(struct client *c, struct server *s)
 	if (c->listening == NULL ||
 	    channels_source(c->listening) == HEARS_SERVER)
 		note_own(c, s);
-	else
+	else if (!known || !begins_anew(c, s))
 		note_found(c, s, known);
 	writer_fini(&k->channels);
 	if (known)
@@ -181,6 +202,10 @@ void listener_discarded(struct client *c)
 {
 	struct listening *const g = c->listening;
 
+	if (g != NULL)
+		listener_tell_lost(c);
+	if (!client_is_open(c))
+		return;
 	if (g == NULL || channels_source(g) != HEARS_LISTENER ||
 	    channels_retain(c, "", 0) == 0) {
 		channels_leave(c);

@@ -336,6 +336,30 @@ def test_reconnect_loses_nothing(pooler, other):
     assert a.hear(*want[-1]) == want and not a.notices
 
 
+@pytest.mark.parametrize("sql, left", [
+    ("unlisten x", []), ("discard all", []),
+    ("begin; unlisten x; listen y; commit", ["y"])])
+def test_who_leaves_while_nobody_listens_is_told(pooler, pg, other, sql, left):
+    """that something may be lost; what it listens to from then on is heard"""
+    p = keep(pooler)
+    a = Ear(p.raw())
+    a.do("listen x")
+    wait_moved(p, 1)
+    pg.sql("alter database p0 allow_connections false", db="postgres")
+    try:
+        pg.terminate(listeners(p)[0]["remote_pid"])
+        wait_until(lambda: not listeners(p))
+        a.do(sql)
+        assert a.heard == [(RECONNECTED, "")]
+        for ch in "xy":
+            other.query("notify %s" % ch)
+        a.do("listen z; notify z")
+    finally:
+        pg.sql("alter database p0 allow_connections true", db="postgres")
+    assert a.hear("z", "") == [(RECONNECTED, ""), *[(ch, "") for ch in left],
+                               ("z", "")]
+
+
 def test_listener_of_another_server_is_told(pooler, pg, other):
     """what is heard there has no place in what was heard before"""
     p = keep(pooler)
