@@ -48,6 +48,10 @@ TRACKED = "IntervalStyle,client_min_messages,extra_float_digits," \
     "statement_timeout,geqo,jit,synchronous_commit,work_mem"
 
 
+class Ended(RuntimeError):
+    """A pooler that did not live as long as its suite; says why."""
+
+
 @dataclasses.dataclass
 class Way:
     """A row of the table below: what is before the server."""
@@ -298,4 +302,4 @@ class Arena:
                     place.keep(KEEP)
                 shutil.rmtree(place.folder, ignore_errors=True)
         if wrong:
-            raise RuntimeError("%s: %s" % (name, wrong))
+            raise Ended("%s: %s" % (name, wrong))

@@ -33,6 +33,8 @@ import pytests
 HERE = os.path.dirname(os.path.abspath(__file__))
 REPORT = os.path.join(harness.ROOT, "doc", "conformance.md")
 TREES = "trees"			# in a file of results, beside the ways
+ENDED = "ended"			# of the reference, in the place of its tests
+FATAL = re.compile(r"FATAL (?:@\S+ in function \S+: )?(.+)")
 NAMED = 12		# differences of the reference that are worth a name
 INTRODUCTION = """# Conformance
 
@@ -146,6 +148,10 @@ def table(results, trees):
              "|---|---|---|---|---|---|---|"]
     direct = results[arena.DIRECT]
     for way, found in results.items():
+        if ENDED in found:
+            lines.append("| %s | ended | | | | | %s |" % (
+                way, trees.get(way, "")))
+            continue
         counts = [len(found)] + [count(found, what) for what in (
             "ok", "failed", "skipped")]
         differ = "" if way == arena.DIRECT else len(
@@ -173,6 +179,10 @@ def explain(suite, results):
     direct = results[arena.DIRECT]
     lines = explain_direct(reasons, direct)
     for way, found in results.items():
+        if ENDED in found:
+            lines += ["", "%s: it ended amid the suite, `%s`." % (
+                way.capitalize(), found[ENDED])]
+            continue
         differ = differences(direct, found) if way != arena.DIRECT else []
         if not differ:
             continue
@@ -201,10 +211,12 @@ def run_way(suite, ground, way, args):
         with ground.place(way, suite.users) as place:
             found = suite.run(place, os.path.join(args.cache, suite.source),
                               args.short)
-    except (RuntimeError, AssertionError):
+    except (RuntimeError, AssertionError) as e:
         # a pooler that ends badly is what must not be overlooked
         traceback.print_exc()
         found = {"(the way itself)": "failed"}
+        if isinstance(e, arena.Ended) and way not in arena.OURS:
+            found = {ENDED: (FATAL.findall(str(e)) or ["no word"])[-1]}
     print("%-20s%-24s%5d tests, %d failed, %.0f s" % (
         suite.name, way, len(found), count(found, "failed"),
         time.monotonic() - begun), flush=True)
