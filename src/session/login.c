@@ -65,6 +65,8 @@ static void ask(struct client *c)
 		login_travel(c, at, ask_here);
 }
 
+static void on_turn(struct client *c);
+
 static void pursue(struct client *c, enum login_who who, const struct err *e)
 {
 	switch (who) {
@@ -72,13 +74,28 @@ static void pursue(struct client *c, enum login_who who, const struct err *e)
 		login_begin_auth(c);
 		return;
 	case LOGIN_ASK:
-		if (!login_guess_waits(c, ask))
+		if (!login_guess_waits(c, on_turn))
 			ask(c);
 		return;
 	case LOGIN_REFUSED:
 		break;
 	}
 	refuse(c, e);
+}
+
+static void find_user(struct client *c)
+{
+	struct err e;
+	const enum login_who who = login_find_user(c, &e);
+
+	pursue(c, who, &e);
+}
+
+/* There may be nobody to ask any more. */
+static void on_turn(struct client *c)
+{
+	find_user(c);
+	login_read_on(c);
 }
 
 static void identify(struct client *c)
@@ -128,9 +145,7 @@ static void ask_again(struct client *c)
 		    "settings of authentication keep changing"), &e));
 		return;
 	}
-	const enum login_who who = login_find_user(c, &e);
-
-	pursue(c, who, &e);
+	find_user(c);
 }
 
 /*

@@ -248,6 +248,25 @@ def test_invented_databases_open_few_servers(pooler, pg, several):
                ["name%d" % right])
 
 
+def test_who_waits_to_ask_may_have_nobody_to_ask(pooler):
+    """auth_query has ended when its turn comes"""
+    p = pooler({"*": "dbname=p0"}, auth_type="plain", auth_user="postgres",
+               auth_query="select 'app'::text, 'secret'::text "
+               "where $1 <> ''")
+    strangers = [p.open().login("x", database="name%d" % i, wait=False)
+                 for i in range(11)]
+    wait_until(lambda: asking(strangers) == 10)
+    late, = [c for c in strangers if not c.readable()]
+    late.send(pq.password("secret"))
+    p.admin("set auth_user = ''")
+    for c in strangers:
+        if c is not late:
+            c.abort()
+    assert late.recv()[0] == "R"
+    assert text_of(late) == "password authentication failed"
+    assert len(p.show("servers")) == 0
+
+
 # --- how much --------------------------------------------------------------
 
 @pytest.mark.setting("login_memory")
