@@ -110,10 +110,21 @@ class Peer:
     def __init__(self, port, user, db, pace=None):
         self.pace = pace
         self.patience = PATIENCE if pace is None else pace.patience
-        self.conn = pq.Conn(port=port, timeout=self.patience)
-        self.conn.login(user, database=db)
+        self.conn = self.enter(port, user, db)
         self.buf, self.got, self.closed = bytes(self.conn.buf), [], False
         self.reset = False
+
+    def enter(self, port, user, db):
+        """Who is amid the login is not handed over, and told nothing."""
+        while True:
+            conn = pq.Conn(port=port, timeout=self.patience)
+            try:
+                conn.login(user, database=db)
+                return conn
+            except (pq.Closed, ConnectionError):
+                conn.close(polite=False)
+                if self.pace is None:
+                    raise
 
     def fill(self, end):
         left = end - time.monotonic()
