@@ -128,6 +128,10 @@ void console_show_drop(struct console *k)
 	if (w == NULL)
 		return;
 	k->show = NULL;
+	if (w->part != SHOW_WALK) {
+		show_free(w);
+		return;
+	}
 	DL_APPEND(k->admin->late, w);
 	console_show_end_late(k->admin);
 }

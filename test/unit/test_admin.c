@@ -1460,6 +1460,21 @@ static void test_long_show_fails_when_a_worker_hangs(void **state)
 	assert_int_equal(h.rows, 2 * MANY + 1);
 }
 
+static void test_rows_in_order_are_told_though_a_worker_hangs(void **state)
+{
+	struct heard h;
+
+	(void)state;
+	make_others();
+	begin_long("SELECT user, database, pool_mode FROM pools "
+	    "ORDER BY user");
+	st.hangs = true;
+	hear(&h, 1);
+	assert_int_equal(h.rows, 2 * MANY + 1);
+	assert_string_equal(h.kinds, "TCZ");
+	assert_null(cursors_of_others());
+}
+
 static void test_console_may_leave_while_a_worker_hangs(void **state)
 {
 	(void)state;
@@ -1534,6 +1549,7 @@ int main(void)
 		STAGED(test_long_show_of_several_workers_is_written_in_holds),
 		STAGED(test_who_reads_nothing_holds_no_worker),
 		STAGED(test_long_show_fails_when_a_worker_hangs),
+		STAGED(test_rows_in_order_are_told_though_a_worker_hangs),
 		STAGED(test_console_may_leave_while_a_worker_hangs),
 		STAGED(test_workers_may_leave_amid_a_long_show),
 	};
