@@ -15,7 +15,8 @@ struct sessions;
  * is_patient: a login may come to an end, and a cancel request that is under
  * way; else they stand still, too. A request that was sent is not taken back:
  * its target is lent to nobody else before its end.
- * To be called each turn, as they come to their ends.
+ * To be called each turn, as they come to their ends, until none moves and
+ * ss->still: no more logins come from other workers.
  * Returns: how many sessions still move.
  */
 unsigned suspension_turn(struct sessions *ss, bool is_patient);

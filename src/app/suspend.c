@@ -53,6 +53,12 @@ void suspend_note_arrival(struct app *app)
 		app->moving = UINT_MAX;
 }
 
+/* Of this worker; a login may still come here from another one. */
+static bool stands_still(const struct app *app)
+{
+	return app->moving == 0 && app->ss.still;
+}
+
 /* A client that arrives from another worker is stopped later, and not counted. */
 static void note_still(struct app *app)
 {
@@ -118,12 +124,12 @@ void suspend_turn(struct app *app)
 	}
 	const unsigned moving = suspension_turn(&app->ss, is_patient);
 
-	if (app->moving == 0) {
+	if (app->still_since != 0 && app->moving == 0) {
 		await_successor(app, app->config->set.suspend_timeout);
 		return;
 	}
 	app->moving = moving;
-	if (moving == 0)
+	if (stands_still(app))
 		note_still(app);
 }
 
@@ -131,7 +137,7 @@ bool suspend_is_complete(const struct app *app)
 {
 	const struct app *w = app;
 
-	while (w != NULL && w->ss.suspended && w->moving == 0)
+	while (w != NULL && w->ss.suspended && stands_still(w))
 		w = workers_next(w);
 	/* who is on the way to a worker will be told there */
 	return w == NULL && workers_count_mailed(app) == 0;

@@ -91,6 +91,15 @@ struct lobby_guest *lobby_take_expelled(struct lobby *l)
 	return g;
 }
 
+bool lobby_is_empty(struct lobby *l)
+{
+	struct lobby *const all = lobby_lock(l);
+	const bool is_empty = all->count == 0;
+
+	lobby_unlock(all);
+	return is_empty;
+}
+
 unsigned lobby_leaving(struct lobby *l)
 {
 	struct lobby *const all = lobby_lock(l);

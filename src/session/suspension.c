@@ -8,6 +8,7 @@
 
 #include "base/container.h"
 #include "pool/catalog.h"
+#include "pool/lobby_workers.h"
 #include "session/broker.h"
 #include "session/canceler.h"
 #include "session/client.h"
@@ -125,12 +126,19 @@ static void rest_logins(struct sessions *ss)
 		stream_suspend(&client_of_login(t)->stream);
 }
 
+/* One that logs in at another worker may come here before it is done. */
+static bool is_last_login_over(struct sessions *ss)
+{
+	return ss->logins == 0 &&
+	    (ss->others == 0 || lobby_is_empty(&ss->lobby));
+}
+
 unsigned suspension_turn(struct sessions *ss, bool is_patient)
 {
 	unsigned moving = 0;
 	struct pool *p, *next;
 
-	ss->still = ss->still || !is_patient || ss->logins == 0;
+	ss->still = ss->still || !is_patient || is_last_login_over(ss);
 	ss->cancels_held = !is_patient;
 	if (ss->still)
 		rest_logins(ss);

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "session/suspension.h"
 
+#include "pool/lobby_workers.h"
 #include "server_test.h"
 #include "session/broker.h"
 #include "session/canceler.h"
@@ -167,6 +168,32 @@ static void test_logins_come_to_an_end_or_stand_still(void **state)
 	assert_true(st.ss.still);
 }
 
+/* From another worker it comes here, and has as much time as if it were here. */
+static void test_logins_of_other_workers_are_waited_for(void **state)
+{
+	const struct net_addr from = { .family = NET_UNIX };
+	struct lobby other = { 0 };
+	struct lobby_guest guest = { 0 };
+
+	(void)state;
+	lobby_init(&st.ss.lobby, time_now());
+	lobby_init(&other, time_now());
+	lobby_share(&st.ss.lobby, &other);
+	st.ss.others = 1;
+	assert_int_equal(lobby_enter(&other, &guest, &from), 0);
+	assert_int_equal(suspension_turn(&st.ss, true), 0);
+	assert_false(st.ss.still);
+	assert_int_equal(suspension_turn(&st.ss, false), 0);
+	assert_true(st.ss.still);
+	suspension_end(&st.ss);
+	assert_true(lobby_leave(&other, &guest));
+	assert_int_equal(suspension_turn(&st.ss, true), 0);
+	assert_true(st.ss.still);
+	st.ss.others = 0;
+	lobby_fini(&other);
+	lobby_fini(&st.ss.lobby);
+}
+
 /* s has a client. */
 static void link_client(struct client *c, const struct client_role *role)
 {
@@ -218,6 +245,7 @@ int main(void)
 		TEST(test_cancel_is_waited_for_no_longer),
 		TEST(test_servers_of_no_use_are_closed),
 		TEST(test_logins_come_to_an_end_or_stand_still),
+		TEST(test_logins_of_other_workers_are_waited_for),
 		TEST(test_server_rests_with_its_client),
 		TEST(test_server_of_a_login_goes_on),
 	};
