@@ -327,6 +327,19 @@ struct userlist *userlist_parse(const struct userlist_source *src)
 	return NULL;
 }
 
+/* What to do about a file that could not be read. */
+static const char *missing_hint(const char *path, int error)
+{
+	if (path[0] == '"' || path[0] == '\'')
+		return " (the quotes are taken for a part of the name)";
+	if (error != ENOENT)
+		return "";
+	return path[0] == '/' ?
+	    " (\"pgsluicectl userlist import\" or \"add\" makes it)" :
+	    " (\"pgsluicectl userlist import\" or \"add\" makes it; the name "
+	    "counts from the folder where pgsluice is started)";
+}
+
 struct userlist *userlist_load(const char *path,
     userlist_report_fn *report_fn, void *arg)
 {
@@ -336,11 +349,7 @@ struct userlist *userlist_load(const char *path,
 	if (file_read(path, &f) != 0) {
 		snprintf(text, sizeof(text),
 		    "could not open auth_file %s: %s%s", path, input_why(errno),
-		    path[0] == '"' || path[0] == '\'' ?
-		    " (the quotes are taken for a part of the name)" :
-		    errno == ENOENT ?
-		    " (\"pgsluicectl userlist import\" or \"add\" makes it)" :
-		    "");
+		    missing_hint(path, errno));
 		if (report_fn != NULL)
 			report_fn(arg, LEVEL_ERROR, text);
 		return NULL;

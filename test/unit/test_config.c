@@ -505,7 +505,8 @@ static void test_unreadable_auth_file_is_told_and_users_stay(void **state)
 	struct box *const box = *state;
 	static const char said[] =
 	    "could not open auth_file users.txt: No such file or directory "
-	    "(\"pgsluicectl userlist import\" or \"add\" makes it)\n";
+	    "(\"pgsluicectl userlist import\" or \"add\" makes it; the name "
+	    "counts from the folder where pgsluice is started)\n";
 	static const char text[] = "[pgbouncer]\nauth_file = users.txt\n";
 
 	struct config *c = load(box, text, NULL);
