@@ -181,7 +181,8 @@ def prepare_django(folder):
     shutil.rmtree(fresh, ignore_errors=True)
     fetch.pypi_source("Django", DJANGO, fresh)
     fetch.pypi_install(os.path.join(fresh, "modules"), "asgiref", "sqlparse",
-                       "psycopg==" + PSYCOPG, "typing-extensions", "tzdata")
+                       "pytz", "psycopg==" + PSYCOPG, "typing-extensions",
+                       "tzdata")
     os.rename(fresh, folder)
 
 
