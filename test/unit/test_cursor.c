@@ -12,16 +12,16 @@
 #include "base/cursor.h"
 
 static struct cursor_list list;
-static struct cursor_node n[6];
+static struct cursor_node nodes[6];
 
 static int setup(void **state)
 {
 	(void)state;
 	list = (struct cursor_list){ .first = NULL };
 	for (int i = 0; i < 6; i++) {
-		n[i] = (struct cursor_node){ .prev = NULL };
+		nodes[i] = (struct cursor_node){ .prev = NULL };
 		if (i < 4)
-			cursor_list_add(&list, &n[i]);
+			cursor_list_add(&list, &nodes[i]);
 	}
 	return 0;
 }
@@ -33,7 +33,7 @@ static void test_walk_comes_to_each_once(void **state)
 	(void)state;
 	cursor_begin(&w, &list);
 	for (int i = 0; i < 4; i++)
-		assert_ptr_equal(cursor_take(&w), &n[i]);
+		assert_ptr_equal(cursor_take(&w), &nodes[i]);
 	assert_null(cursor_take(&w));
 	cursor_end(&w);
 	cursor_end(&w);
@@ -46,20 +46,20 @@ static void test_removed_is_not_come_to_and_added_comes_last(void **state)
 
 	(void)state;
 	cursor_begin(&w, &list);
-	assert_ptr_equal(cursor_take(&w), &n[0]);
+	assert_ptr_equal(cursor_take(&w), &nodes[0]);
 	cursor_begin(&other, &list);
-	cursor_list_remove(&list, &n[0]);
-	cursor_list_remove(&list, &n[0]);
-	cursor_list_remove(&list, &n[1]);
-	cursor_list_add(&list, &n[4]);
-	assert_ptr_equal(cursor_take(&w), &n[2]);
-	cursor_list_remove(&list, &n[4]);
-	cursor_list_remove(&list, &n[3]);
-	cursor_list_add(&list, &n[5]);
+	cursor_list_remove(&list, &nodes[0]);
+	cursor_list_remove(&list, &nodes[0]);
+	cursor_list_remove(&list, &nodes[1]);
+	cursor_list_add(&list, &nodes[4]);
+	assert_ptr_equal(cursor_take(&w), &nodes[2]);
+	cursor_list_remove(&list, &nodes[4]);
+	cursor_list_remove(&list, &nodes[3]);
+	cursor_list_add(&list, &nodes[5]);
 	/* it was at the end when that came */
 	assert_null(cursor_take(&w));
-	assert_ptr_equal(cursor_take(&other), &n[2]);
-	assert_ptr_equal(cursor_take(&other), &n[5]);
+	assert_ptr_equal(cursor_take(&other), &nodes[2]);
+	assert_ptr_equal(cursor_take(&other), &nodes[5]);
 	cursor_end(&w);
 	cursor_end(&other);
 }
