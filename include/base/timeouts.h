@@ -14,10 +14,11 @@ struct timeout {
 	struct timeout_list *list;   /* NULL: not running */
 };
 
-/* All members have the same duration, so the head is always the oldest. */
+/* All members have the same duration, so the head is the oldest. */
 struct timeout_list {
 	struct timeout *head; /* utlist DL list */
 	unsigned count;
+	bool mixed;	/* it may not be, as one was resumed: all are looked at */
 	void (*expired)(struct timeout *t, void *arg); /* t is stopped */
 	void *arg;
 };

@@ -6,6 +6,7 @@
 #include <utlist.h>
 
 #define MOST 32		/* in one run: thousands may expire at once */
+#define MOST_LOOKED_AT 1000	/* where they stand in no order */
 
 void timeout_list_init(struct timeout_list *l,
     void (*expired)(struct timeout *, void *), void *arg)
@@ -34,16 +35,20 @@ void timeout_start(struct timeout_list *l, struct timeout *t, usec_t now)
 	l->count++;
 }
 
+/* No place is looked for: thousands may have been started since. */
 void timeout_resume(struct timeout_list *l, struct timeout *t)
 {
-	struct timeout *before = l->head == NULL ? NULL : l->head->prev;
-
-	/* few have been started since, as a rule */
-	while (before != NULL && before->since > t->since)
-		before = before == l->head ? NULL : before->prev;
+	l->mixed = l->head != NULL &&
+	    (l->mixed || l->head->prev->since > t->since);
 	t->list = l;
-	DL_APPEND_ELEM(l->head, before, t);
+	DL_APPEND(l->head, t);
 	l->count++;
+}
+
+static void put_last(struct timeout_list *l, struct timeout *t)
+{
+	DL_DELETE(l->head, t);
+	DL_APPEND(l->head, t);
 }
 
 bool timeout_list_run(struct timeout_list *l, usec_t limit, usec_t now)
@@ -52,15 +57,24 @@ bool timeout_list_run(struct timeout_list *l, usec_t limit, usec_t now)
 		return false;
 
 	/* time-outs started by callbacks wait for the next run: no loop */
-	const unsigned most = l->count < MOST ? l->count : MOST;
+	const unsigned max = l->mixed ? MOST_LOOKED_AT : MOST;
+	const unsigned most = l->count < max ? l->count : max;
+	unsigned expired = 0;
 
-	for (unsigned n = most; n > 0; n--) {
+	for (unsigned n = most; n > 0 && expired < MOST; n--) {
 		struct timeout *const t = l->head;
 
-		if (t == NULL || time_age(t->since, now) <= limit)
+		if (t == NULL)
 			return false;
-		timeout_stop(t);
-		l->expired(t, l->arg);
+		if (time_age(t->since, now) > limit) {
+			expired++;
+			timeout_stop(t);
+			l->expired(t, l->arg);
+		} else if (l->mixed) {
+			put_last(l, t);
+		} else {
+			return false;
+		}
 	}
-	return most == MOST;
+	return expired == MOST || most == max;
 }

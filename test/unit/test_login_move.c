@@ -212,7 +212,7 @@ static void test_time_that_is_used_up_travels(void **state)
 	stranger("");
 	arrive();
 	assert_int_equal(c->timer.since, since);
-	assert_ptr_equal(st.ss.login_list.head, &c->timer);
+	assert_ptr_equal(c->timer.list, &st.ss.login_list);
 	assert_int_equal(st.ss.login_list.count, 2);
 }
 

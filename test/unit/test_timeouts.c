@@ -35,6 +35,12 @@ static void on_expired(struct timeout *t, void *arg)
 		timeout_start(r->list, r->restart, r->now);
 }
 
+static void count_one(struct timeout *t, void *arg)
+{
+	(void)t;
+	++*(unsigned *)arg;
+}
+
 static void test_the_oldest_expire_in_order(void **state)
 {
 	(void)state;
@@ -83,10 +89,45 @@ static void test_what_goes_on_has_used_up_a_part(void **state)
 	assert_int_equal(l.count, 4);
 	timeout_list_run(&l, 10, 41);
 	assert_int_equal(r.count, 3);
+	assert_true(timeout_running(&d.t));
 	timeout_list_run(&l, 10, 51);
 	assert_int_equal(r.count, 4);
-	for (int i = 0; i < r.count; i++)
-		assert_int_equal(r.ids[i], i + 1);
+}
+
+/* 10,000 strangers on a worker make none that travels dear. */
+static void test_what_goes_on_finds_no_place_and_none_is_forgotten(void **state)
+{
+	enum { MANY = 5000 };
+	static struct timeout all[2 * MANY];
+	struct timeout_list l, other;
+	unsigned expired = 0, runs = 0;
+
+	(void)state;
+	timeout_list_init(&l, count_one, &expired);
+	timeout_list_init(&other, count_one, NULL);
+	for (int i = 0; i < MANY; i++)
+		timeout_start(&l, &all[i], 100 + i);
+	for (int i = 0; i < MANY; i++) {
+		timeout_start(&other, &all[MANY + i], i % 100);
+		timeout_stop(&all[MANY + i]);
+		timeout_resume(&l, &all[MANY + i]);
+		assert_ptr_equal(l.head->prev, &all[MANY + i]);
+	}
+	assert_int_equal(l.count, 2 * MANY);
+	/* those that have gone on are due, and no other */
+	for (; expired < MANY; runs++)
+		(void)timeout_list_run(&l, 1000, 1100);
+	assert_in_range(runs, 1, MANY / 10);
+	for (int i = 0; i < 2 * MANY; i++)
+		assert_int_equal(timeout_running(&all[i]), i < MANY);
+	while (timeout_list_run(&l, 1000, 100 + 2 * MANY))
+		;
+	assert_int_equal(l.count, 0);
+	/* and when all are gone there is order again */
+	timeout_start(&l, &all[0], 1);
+	timeout_start(&l, &all[1], 2);
+	timeout_list_run(&l, 1, 3);
+	assert_ptr_equal(l.head, &all[1]);
 }
 
 static void test_limit_itself_does_not_expire(void **state)
@@ -226,6 +267,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_oldest_expire_in_order),
 		cmocka_unit_test(test_what_goes_on_has_used_up_a_part),
+		cmocka_unit_test(
+		    test_what_goes_on_finds_no_place_and_none_is_forgotten),
 		cmocka_unit_test(test_limit_itself_does_not_expire),
 		cmocka_unit_test(test_limit_zero_is_off),
 		cmocka_unit_test(test_restart_moves_to_the_tail),
