@@ -23,6 +23,7 @@ struct auth_errand {
 	char *user, *auth_user;		/* owned: of whom, by whom */
 	char *database;			/* owned; NULL: the client's own */
 	char *sql;			/* owned */
+	struct config *config;		/* counted: in force then */
 	bool has_database;		/* the client: there is the one it named */
 	unsigned home;			/* the worker to come back to */
 	void (*landed)(struct client *c);	/* goes on with it there */

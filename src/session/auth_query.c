@@ -119,6 +119,7 @@ void auth_errand_free(struct auth_errand **ep)
 	mem_free(e->auth_user);
 	mem_free(e->database);
 	mem_free(e->sql);
+	config_unref(&e->config);
 	writer_fini(&e->params);
 	mem_free(e);
 }
@@ -131,6 +132,7 @@ struct auth_errand *auth_errand_new(const struct client *c)
 	if (e == NULL)
 		return NULL;
 	e->home = c->ss->worker;
+	e->config = config_ref((struct config *)c->ss->catalog->config);
 	e->has_database = c->db != NULL;
 	e->user = mem_strdup(c->role->query(c)->user);
 	e->auth_user = mem_strdup(q.auth_user);
@@ -150,6 +152,20 @@ static bool is_same(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
+/* Are they the same servers as before a reload? */
+static bool leads_to_same(const struct config *a, const struct config *b,
+    const char *database)
+{
+	if (a->index == b->index)
+		return true;
+	const struct config_db *const one = config_find_db(a, database);
+	const struct config_db *const other = config_find_db(b, database);
+
+	return one != NULL && other != NULL ?
+	    !config_db_recycles(one, other) :
+	    one == other && is_same(a->auto_db, b->auto_db);
+}
+
 bool auth_errand_holds(const struct client *c)
 {
 	const struct auth_errand *const e = c->role->query(c)->errand;
@@ -160,7 +176,9 @@ bool auth_errand_holds(const struct client *c)
 	const struct question q = question_now(c);
 
 	return strcmp(q.auth_user, e->auth_user) == 0 &&
-	    is_same(q.database, e->database) && strcmp(q.sql, e->sql) == 0;
+	    is_same(q.database, e->database) && strcmp(q.sql, e->sql) == 0 &&
+	    leads_to_same(e->config, c->ss->catalog->config,
+	    q.database != NULL ? q.database : c->db->name);
 }
 
 void auth_query_fini(struct auth_query *q)

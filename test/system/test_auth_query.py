@@ -851,6 +851,28 @@ def test_query_is_replaced_while_it_runs(pooler, latch, other):
     assert finish(new, "y").value("select 1") == "1"
 
 
+def test_auth_database_moves_while_the_query_runs(pooler, latch):
+    """nor does it count what the server has said that was asked before"""
+    query = "select $1::text, current_database()::text from " + latch.query
+    p = asking(pooler, query, auth_type="plain", auth_dbname="auth", dbs={
+        "p2": "user=app", "auth": "dbname=p0"})
+    old, new, asked = (start(p, db="p2") for _ in range(3))
+    wait_until(lambda: len(running(p, "auth")) == 3)
+    p.dbs["auth"] = "dbname=p1"
+    p.reload()
+    latch.open()
+    with pytest.raises(pq.PgError, match="password authentication failed"):
+        finish(old, "p0")
+    assert finish(new, "p1").value("select 1") == "1"
+    # nor in the midst of the exchange
+    assert asked.recv() == ("R", b"\0\0\0\3")
+    p.dbs["auth"] = "dbname=p0"
+    p.reload()
+    asked.send(pq.password("p1"))
+    assert asked.recv_all().errors[0].message == \
+        "password authentication failed"
+
+
 def test_user_is_removed_while_the_query_runs(pooler, pg, latch):
     """one row when the query begins, none when it ends: then nobody"""
     pg.sql("create table if not exists q_users (name text, secret text)",
