@@ -85,8 +85,13 @@ struct convert_rule_line {
 int convert_admit(struct convert *cv, const struct fact *f,
     const struct convert_rule_line *line);
 
+/* Who has a password in the auth file gets in by a rule of its own only. */
+int convert_except_listed(struct convert *cv);
+
 /* Can a line of [databases] and a rule have this name, meaning nothing else? */
 bool convert_is_entry(const char *name);
+/* ... a rule, as the name of a user? */
+bool convert_is_user(const char *name);
 
 struct convert_files {
 	FILE *ini, *auth, *hba;

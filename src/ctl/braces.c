@@ -146,8 +146,12 @@ static int read_entry(struct reader *r)
 		return fail(r, "a control character");
 	const unsigned line = r->line;
 
-	if (peek(r) == OPEN)
+	if (peek(r) == OPEN) {
+		if (next == QUOTED && strcmp(r->value, "default") == 0)
+			return fail(r, "a name that without its quotes means "
+			    "all others");
 		return enter(r, r->value);
+	}
 	const struct fact f = { r->scope, r->key, r->value, line };
 
 	return facts_add(r->out, &f, r->e) < 0 ? -1 : read_more(r);

@@ -10,7 +10,7 @@
 #include "conf/userlist.h"
 #include "ctl/convert_parts.h"
 
-static bool is_name(const char *name)
+bool convert_is_user(const char *name)
 {
 	/* what begins with a slash is a regular expression in a rule */
 	return name[0] != '\0' && name[0] != '/' && strcmp(name, "*") != 0 &&
@@ -19,7 +19,7 @@ static bool is_name(const char *name)
 
 bool convert_is_entry(const char *name)
 {
-	return is_name(name) && strcmp(name, "pgbouncer") != 0;
+	return convert_is_user(name) && strcmp(name, "pgbouncer") != 0;
 }
 
 static const struct fact *first_user(const struct convert *cv, const char *name,
@@ -76,7 +76,7 @@ int convert_admit(struct convert *cv, const struct fact *f,
 	struct fact made = *f;
 	struct text t;
 
-	if (line->user[0] != '\0' && !is_name(line->user)) {
+	if (line->user[0] != '\0' && !convert_is_user(line->user)) {
 		convert_remark(cv, f, "not let in: no rule has such a name");
 		return 0;
 	}
@@ -89,4 +89,50 @@ int convert_admit(struct convert *cv, const struct fact *f,
 	text_init(&t, scope, sizeof scope);
 	text_addf(&t, OUT_RULE "%s" FACT_SEP "%s", line->database, line->user);
 	return convert_say(cv, scope, OUT_METHOD, &made);
+}
+
+/* The file's password, which is that of another database, opens nothing else. */
+static int except_all(struct convert *cv, const struct fact *rule)
+{
+	char scope[FACT_SCOPE_MAX], database[256];
+	struct fact made = { .value = "reject", .line = rule->line };
+
+	facts_word(rule->scope, 1, database, sizeof database);
+	for (size_t i = 0; i < cv->out.count; i++) {
+		struct text t;
+
+		if (strcmp(cv->out.at[i].scope, OUT_AUTH) != 0)
+			continue;
+		text_init(&t, scope, sizeof scope);
+		text_addf(&t, OUT_RULE "%s" FACT_SEP "%s", database,
+		    cv->out.at[i].key);
+		if (facts_get(&cv->out, scope, OUT_METHOD) != NULL)
+			continue;
+		made.key = "user";
+		convert_remark(cv, &made, "users of the auth file are not let "
+		    "in here: a user has one password for all databases");
+		if (convert_say(cv, scope, OUT_METHOD, &made) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int convert_except_listed(struct convert *cv)
+{
+	const size_t n = cv->out.count;
+	char user[256];
+
+	for (size_t i = 0; i < n; i++) {
+		/* the list moves when it grows */
+		const struct fact rule = cv->out.at[i];
+
+		if (strncmp(rule.scope, OUT_RULE, strlen(OUT_RULE)) != 0 ||
+		    facts_word(rule.scope, 2, user, sizeof user)[0] != '\0' ||
+		    strcmp(rule.value, "reject") == 0 ||
+		    strcmp(rule.value, "cert") == 0)
+			continue;
+		if (except_all(cv, &rule) < 0)
+			return -1;
+	}
+	return 0;
 }

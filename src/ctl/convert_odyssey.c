@@ -13,6 +13,7 @@
 #define STORAGE "storage" FACT_SEP "*"
 #define DATABASE "database" FACT_SEP "*"
 #define ROUTE DATABASE FACT_SEP "user" FACT_SEP "*"
+#define NO_SECRET "not let in: the user has no password of its own, and no auth_query"
 #define NO_THREADS "there is nothing to choose here"
 
 static const struct convert_rule rules[] = {
@@ -64,6 +65,8 @@ static const struct convert_rule rules[] = {
 	{ STORAGE, "tls_cert_file", BY_CODE, NULL, NULL },
 	{ ROUTE, "authentication", BY_CODE, NULL, NULL },
 	{ ROUTE, "password", BY_CODE, NULL, NULL },
+	{ ROUTE, "auth_common_name", BY_CODE, NULL, NULL },
+	{ ROUTE, "role", BY_CODE, NULL, NULL },
 	{ ROUTE, "storage", BY_CODE, NULL, NULL },
 	{ ROUTE, "storage_db", TO_ENTRY, "dbname", NULL },
 	{ ROUTE, "storage_user", TO_ENTRY, "user", NULL },
@@ -156,23 +159,63 @@ static bool is_local(const struct convert *cv, const char *storage)
 	return type != NULL && strcmp(type->value, "local") == 0;
 }
 
-/* NULL: it lets in nobody, or without a password, which is up to its owner. */
-static const char *find_method(struct convert *cv, const struct fact *route)
+/* Here the certificate must have the name of the user. */
+static bool takes_own_certificate(const struct convert *cv,
+    const struct fact *route, const char *user)
 {
-	static const char *const methods[][2] = {
-		{ "clear_text", "password" }, { "md5", "md5" },
-		{ "scram-sha-256", "scram-sha-256" }, { "cert", "cert" },
+	for (size_t i = 0; i < cv->in.count; i++) {
+		const struct fact *const f = &cv->in.at[i];
+
+		if (strcmp(f->key, "auth_common_name") == 0 &&
+		    strcmp(f->scope, route->scope) == 0 &&
+		    (strcmp(f->value, "default") == 0 ||
+		    (user[0] != '\0' && strcmp(f->value, user) == 0)))
+			return true;
+	}
+	return false;
+}
+
+/* auth_query of another user of the same entry must not stand in. */
+static bool has_secret(const struct convert *cv, const struct fact *route,
+    const char *user)
+{
+	const bool query = facts_get(&cv->in, route->scope,
+	    "auth_query") != NULL;
+	const bool password = facts_get(&cv->in, route->scope,
+	    "password") != NULL;
+
+	return user[0] == '\0' ? query && !password : query || password;
+}
+
+/* NULL: it lets in nobody, or without a password, which is up to its owner. */
+static const char *find_method(struct convert *cv, const struct fact *route,
+    const char *user)
+{
+	static const struct {
+		const char *theirs, *ours;
+		bool (*fits)(const struct convert *, const struct fact *,
+		    const char *user);
+		const char *why;
+	} methods[] = {
+		{ "clear_text", "password", has_secret, NO_SECRET },
+		{ "md5", "md5", has_secret, NO_SECRET },
+		{ "scram-sha-256", "scram-sha-256", has_secret, NO_SECRET },
+		{ "cert", "cert", takes_own_certificate, "not let in: "
+		    "auth_common_name is neither default nor this user" },
 	};
 	const struct fact *const f = facts_get(&cv->in, route->scope,
 	    "authentication");
+	const char *why = "not let in: write a rule of auth_hba_file for it";
 
 	for (size_t i = 0; f != NULL &&
 	    i < sizeof methods / sizeof methods[0]; i++) {
-		if (strcmp(methods[i][0], f->value) == 0)
-			return methods[i][1];
+		if (strcmp(methods[i].theirs, f->value) != 0)
+			continue;
+		if (methods[i].fits(cv, route, user))
+			return methods[i].ours;
+		why = methods[i].why;
 	}
-	convert_remark(cv, f != NULL ? f : route,
-	    "not let in: write a rule of auth_hba_file for it");
+	convert_remark(cv, f != NULL ? f : route, why);
 	return NULL;
 }
 
@@ -191,7 +234,7 @@ static int admit(struct convert *cv, const struct fact *f, const char *name,
 	const bool fits = convert_agrees(cv, f, name, &same);
 	const struct convert_rule_line line = {
 		.database = strcmp(name, "*") == 0 ? "" : name, .user = user,
-		.method = fits ? find_method(cv, f) : NULL,
+		.method = fits ? find_method(cv, f, user) : NULL,
 		.password = password != NULL ? password->value : NULL,
 	};
 
@@ -202,23 +245,44 @@ static int admit(struct convert *cv, const struct fact *f, const char *name,
 	return use_storage(cv, f, name) < 0 ? -1 : convert_route(cv, f, name);
 }
 
+/* NULL: none that there is here. */
+static const char *find_rights(const struct convert *cv, const struct fact *f)
+{
+	static const char *const rights[][2] = {
+		{ "admin", "admin_users" }, { "stat", "stats_users" },
+	};
+	const struct fact *const role = facts_get(&cv->in, f->scope, "role");
+
+	for (size_t i = 0; role != NULL &&
+	    i < sizeof rights / sizeof rights[0]; i++) {
+		if (strcmp(role->value, rights[i][0]) == 0)
+			return rights[i][1];
+	}
+	return NULL;
+}
+
 /* A user of the database that is the console. */
 static int use_console(struct convert *cv, const struct fact *f,
     const char *user)
 {
+	const char *const rights = find_rights(cv, f);
 	struct fact made = *f;
 
 	convert_remark(cv, f, "the console is the database pgbouncer here");
-	if (user[0] == '\0' || !text_list_has(user, user))
+	if (rights == NULL)
+		convert_remark(cv, f, "not let in: the roles admin and stat "
+		    "are known");
+	if (rights == NULL || user[0] == '\0' || !text_list_has(user, user))
 		return 0;
 	const struct fact *const password = facts_get(&cv->in, f->scope,
 	    "password");
 
 	made.value = (char *)user;
 	if (convert_admit(cv, f, &(struct convert_rule_line){ "pgbouncer", user,
-	    find_method(cv, f), password != NULL ? password->value : NULL }))
+	    find_method(cv, f, user),
+	    password != NULL ? password->value : NULL }))
 		return -1;
-	return convert_say(cv, OUT_SETTINGS, "admin_users", &made);
+	return convert_say(cv, OUT_SETTINGS, rights, &made);
 }
 
 static int convert_route_of(struct convert *cv, const struct fact *f)
@@ -267,6 +331,9 @@ static int convert_passwords(struct convert *cv)
 		if (strcmp(user, "default") == 0)
 			convert_remark(cv, f, "one password for all users is "
 			    "not had here; see auth_query");
+		else if (!convert_is_user(user))
+			convert_remark(cv, f, "not let in: no rule has such a "
+			    "name");
 		else if (convert_say(cv, OUT_AUTH, user, f) < 0)
 			return -1;
 	}
@@ -291,7 +358,7 @@ static int convert_general(struct convert *cv)
 int convert_odyssey(struct convert *cv)
 {
 	if (convert_passwords(cv) < 0 || convert_routes(cv) < 0 ||
-	    convert_general(cv) < 0)
+	    convert_except_listed(cv) < 0 || convert_general(cv) < 0)
 		return -1;
 	return convert_by_rules(cv, rules);
 }

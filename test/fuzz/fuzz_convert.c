@@ -232,7 +232,9 @@ static bool odyssey_lets_in(const struct run *r, const struct fact *f,
 	facts_word(f->scope, 1, name, sizeof name);
 	facts_word(f->scope, 3, who, sizeof who);
 	return is_named(name, entry) && is_named(who, user) &&
-	    (strcmp(who, "default") == 0 || knows(r, f->scope, user)) &&
+	    (strcmp(how, "cert") == 0 || (strcmp(who, "default") == 0 ?
+	    value(&r->cv.out, OUT_AUTH, user) == NULL :
+	    knows(r, f->scope, user))) &&
 	    leads_to(r, f->scope, strcmp(name, "default") == 0 ? "*" : entry,
 	    "storage_user", "storage_password");
 }

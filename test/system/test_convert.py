@@ -55,6 +55,7 @@ def test_sample_is_converted_as_recorded(folder, name):
     ("listen {\n", "line 2: a { without a }"),
     ("[general]\nport = 1\n", "has no pool"),
     ("daemonize no\n", "has no pool"),
+    ('database "default" {\n}\n', "line 1: a name that without its quotes"),
     ('[pools.a.shards.0]\nservers = ["db1", 5432]\n',
      "line 2: servers are not [host, port, role]"),
     ('[pools.a.shards.0]\nservers = [["h", 1, "primary"]]\n'
@@ -89,6 +90,55 @@ def test_no_password_is_needed_by_no_choice_of_ours(folder):
     rules = text_of(os.path.join(folder, "hba.conf")).splitlines()[1:]
     assert 'local "shop" "alice" reject' in rules
     assert {rule.split()[-1] for rule in rules} == {"reject"}
+
+
+STORAGE = """storage "s" { type "remote" host "h" port 1 }
+storage "l" { type "local" }
+database "a" { user "ann" { authentication "md5" password "x" storage "s" } }
+"""
+ASKED = 'auth_query "select" auth_query_user "u" storage "s"'
+
+
+@pytest.mark.parametrize("text,rule", [
+    # ann's password is that of a, and of no other database
+    ('database default { user default { authentication "md5" %s } }' % ASKED,
+     'host all "ann" all reject'),
+    ('database "b" { user default { authentication "md5" %s } }' % ASKED,
+     'host "b" "ann" all reject'),
+    # another's auth_query lets in nobody else
+    ('database "b" { user "bob" { authentication "md5" %s }\n'
+     'user default { authentication "md5" storage "s" } }' % ASKED,
+     'host "b" all all reject'),
+    ('database "b" { user "bob" { authentication "md5" %s }\n'
+     'user default { authentication "md5" password "x" storage "s" } }'
+     % ASKED, 'host "b" all all reject'),
+    ('database "b" { user "bob" { authentication "md5" %s }\n'
+     'user "carl" { authentication "md5" storage "s" } }' % ASKED,
+     'host "b" "carl" all reject'),
+    # whose certificate it is
+    ('database "b" { user "bob" { authentication "cert" storage "s"\n'
+     'auth_common_name "carl" } }', 'host "b" "bob" all reject'),
+    ('database "b" { user "bob" { authentication "cert" storage "s"\n'
+     'auth_common_name default } }', 'host "b" "bob" all cert'),
+    # what the console lets do
+    ('database "c" { user "ann" { authentication "md5" password "x"\n'
+     'role "notallow" storage "l" } }', 'host "pgbouncer" all all reject'),
+])
+def test_nobody_gets_more_than_he_had(folder, text, rule):
+    assert convert(folder, STORAGE + text).returncode == 0
+    rules = text_of(os.path.join(folder, "hba.conf")).splitlines()
+    assert rule in rules
+    assert 'host "a" "ann" all md5' in rules
+    assert 'host "pgbouncer" "ann" all md5' not in rules
+
+
+def test_who_may_only_look_becomes_no_admin(folder):
+    out = convert(folder, STORAGE + 'database "c" { user "ann" { '
+                  'authentication "md5" password "x" role "stat" '
+                  'storage "l" } }')
+    assert out.returncode == 0
+    ini = text_of(os.path.join(folder, "pgsluice.ini"))
+    assert "stats_users = ann" in ini and "admin_users" not in ini
 
 
 def test_a_port_that_was_off_stays_closed(folder):
