@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "proto/writer.h"
+#include "session/channels.h"
 #include "session/server.h"
 
 struct client;
@@ -46,6 +47,12 @@ void listener_restore(struct listener *l);
 void listener_tell_lost(struct client *c);
 /* c has all from its server, and may have lost something. May close c. */
 void listener_hear_server(struct client *c);
+/*
+ * The streams of s and of the listener meet there. What a client has from one of
+ * them is to come from the other (becomes) from then on. 0 or -1 (s is closed).
+ */
+int listener_send_mark(struct listening *g, struct server *s,
+    enum hears becomes);
 
 /* Go on with a replacement. False: server is to be asked nothing. */
 bool listener_replace(struct listener *l);

@@ -57,6 +57,9 @@ void broker_stain(struct server *s)
 	/* by a DISCARD ALL, of what its client had come with, too */
 	else if (s->trace.discarded && !keep_is_on(s->ps.pool))
 		baggage_unref(&s->keep.has);
+	/* of a pool that has kept before: nobody takes that back */
+	if (s->ps.pool->limits.state == STATE_FORGET && s->keep.pins != 0)
+		s->ps.close_needed = true;
 	if (s->ps.stained && (s->trace.loaded ||
 	    (s->keep.pins & PIN_LOADED) != 0))
 		s->ps.close_needed = true;

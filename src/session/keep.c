@@ -323,6 +323,15 @@ static bool exceeds(const struct pool *p)
 	    p->pinned > (unsigned)p->limits.max_pinned;
 }
 
+/* What there is, but of channels, is none of the pool's business any more. */
+static void take_channels(struct server *s)
+{
+	writer_fini(&s->keep.rows);
+	s->keep.tries = 0;
+	s->keep.refused = false;
+	keep_set_pins(s, s->keep.found & PIN_LISTEN);
+}
+
 bool keep_answered(struct server *s, struct client *c)
 {
 	struct keep *const k = &s->keep;
@@ -330,6 +339,10 @@ bool keep_answered(struct server *s, struct client *c)
 	if (k->canceled) {
 		keep_ask(s);
 		return false;
+	}
+	if (c != NULL && !keep_is_on(s->ps.pool)) {
+		take_channels(s);
+		return true;
 	}
 	struct baggage *set = make_set(s);
 	struct baggage *own = set == NULL || c == NULL ? NULL :
@@ -393,6 +406,10 @@ bool keep_lets_go(struct client *c, struct server *s)
 	struct keep *const k = &s->keep;
 	struct trace *const t = &s->trace;
 
+	if (!keep_is_on(s->ps.pool)) {
+		s->ps.stained = true;
+		keep_set_pins(s, k->pins & PIN_LISTEN);
+	}
 	k->pins_first = k->pins == 0;
 	if (t->loaded)
 		keep_set_pins(s, k->pins | PIN_LOADED);

@@ -23,7 +23,8 @@ static bool may_listen(const struct listener_request *r)
 
 	if (strchr("QPB", r->m[0]) == NULL)
 		return false;
-	if (g->always || r->s->ps.pool->limits.state_always)
+	if (g->always || r->s->ps.pool->limits.state_always ||
+	    !keep_is_on(r->s->ps.pool))
 		return true;
 	if (!(r->m[0] != FE_BIND && r->have < r->size) &&
 	    !listener_has(r->m, r->have, "listen"))
@@ -102,12 +103,36 @@ static bool is_behind(const struct server *s)
 	    track_awaits_ready(&s->track);
 }
 
+/*
+ * The pool is one of sessions by now: all comes from the server of c, which
+ * stays with it. False: not now, or s is closed.
+ */
+static bool stays(struct client *c, struct server *s)
+{
+	struct listening *const g = c->listening;
+	const bool lost = channels_source(g) == HEARS_NOBODY;
+
+	if (g->token != 0 || listener_is_unsettled(c) ||
+	    !track_is_empty(&s->track) || !has_place(&s->track))
+		return true;
+	if (channels_source(g) == HEARS_SERVER) {
+		if (g->waiting.len == 0)
+			channels_leave(c);
+		return true;
+	}
+	stream_pause(&c->stream);
+	if (listener_send_mark(g, s, HEARS_SERVER) == 0 && lost)
+		listener_hear_server(c);
+	return false;
+}
+
 bool listener_brings(const struct listener_request *r)
 {
 	struct server *const s = r->s;
 
-	if (!keep_is_on(s->ps.pool) ||
-	    channels_source(r->c->listening) == HEARS_SERVER)
+	if (s->ps.mode == POOL_SESSION)
+		return stays(r->c, s);
+	if (channels_source(r->c->listening) == HEARS_SERVER)
 		return true;
 	if (is_behind(s)) {
 		r->c->relay.hold = true;

@@ -18,13 +18,10 @@
 #include "session/server.h"
 #include "session/sessions.h"
 
-/*
- * The streams of s and of the listener meet there. What c has from one of them
- * is to come from the other (becomes) from then on.
- */
-static int send_mark(struct listening *g, struct server *s,
+int listener_send_mark(struct listening *g, struct server *s,
     enum hears becomes)
 {
+	const struct subscription *it;
 	struct writer sql;
 
 	g->token = listener_draw(g->listener);
@@ -33,6 +30,9 @@ static int send_mark(struct listening *g, struct server *s,
 	writer_init(&sql, LISTENER_SQL);
 	listener_text(&sql, KEEP_BEGIN "SET LOCAL statement_timeout=0;");
 	channels_write(&sql, "LISTEN", g->listener->marker);
+	if (becomes == HEARS_SERVER)
+		DL_FOREACH2(g->own, it, own_next)
+			channels_write(&sql, "LISTEN", it->channel->name);
 	listener_write_mark(g->listener, g->token, &sql);
 	return listener_ask(s, &sql, CHORE_LISTEN);
 }
@@ -68,10 +68,13 @@ static unsigned count_new(const struct client *c, const struct writer *list)
 }
 
 /* Does s know all that c listens to, or has listened to? */
-static bool is_all_known(const struct keep *k)
+static bool is_all_known(const struct server *s)
 {
+	const struct keep *const k = &s->keep;
+
 	return k->discarded || k->brought == BROUGHT ||
-	    (k->brought == BROUGHT_INSIDE && (k->confirmed || !k->undone));
+	    (k->brought == BROUGHT_INSIDE && (k->confirmed ||
+	    (!k->undone && keep_is_on(s->ps.pool))));
 }
 
 /* Has c prepared a statement with which it may say (UN)LISTEN at any time? */
@@ -166,7 +169,7 @@ static void note_found(struct client *c, struct server *s, bool known)
 		listener_hear_server(c);
 	} else if (s->keep.surplus) {
 		c->listening->settles = c->listening->listener->asked + 1;
-		(void)send_mark(c->listening, s, HEARS_SERVER);
+		(void)listener_send_mark(c->listening, s, HEARS_SERVER);
 	} else if ((n > 0 || c->listening->expects) && heard) {
 		await_listener(c->listening);
 	}
@@ -184,7 +187,7 @@ static void keep_in_doubt(const struct client *c, struct server *s)
 void listener_note(struct client *c, struct server *s)
 {
 	struct keep *const k = &s->keep;
-	const bool known = is_all_known(k);
+	const bool known = is_all_known(s);
 
 	k->brought = BROUGHT_NOTHING;
 	k->confirmed = k->undone = k->discarded = false;
@@ -240,7 +243,7 @@ bool listener_withholds(const struct client *c, const struct server *s)
 	const struct listening *const g = c->listening;
 
 	return g != NULL && channels_source(g) != HEARS_SERVER &&
-	    keep_is_on(s->ps.pool) && s->ps.mode != POOL_SESSION &&
+	    s->ps.mode != POOL_SESSION &&
 	    (s->trace.listens || s->trace.notifies ||
 	    s->keep.brought != BROUGHT_NOTHING);
 }
@@ -295,7 +298,7 @@ bool listener_move(struct client *c, struct server *s)
 		return false;
 	stream_pause(&c->stream);
 	if (own)
-		(void)send_mark(g, s, HEARS_LISTENER);
+		(void)listener_send_mark(g, s, HEARS_LISTENER);
 	else
 		(void)send_unlisten(s);
 	return true;

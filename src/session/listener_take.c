@@ -143,7 +143,7 @@ bool listener_passes(struct client *c, const uint8_t *m, size_t size)
 		return true;
 	if (g->token != 0 && g->becomes == HEARS_SERVER && past)
 		channels_keep(c, m, size);
-	else if (!keep_is_on(s->ps.pool) || s->ps.mode == POOL_SESSION)
+	else if (s->ps.mode == POOL_SESSION)
 		/* no probe has found what the listener does not tell */
 		return channels_find(c, n.channel) == NULL;
 	else if (is_early(c, &n))

@@ -89,6 +89,15 @@ static void part(struct client *c, struct server *s)
 	broker_release(s);
 }
 
+/*
+ * Is s asked what c leaves? Who has listened since its pool was one that keeps
+ * goes on so.
+ */
+static inline bool is_asked(const struct client *c, const struct server *s)
+{
+	return keep_is_on(s->ps.pool) || c->listening != NULL;
+}
+
 /* Hot: most transactions leave nothing, where nothing was before. */
 static inline bool leaves_nothing(const struct server *s)
 {
@@ -107,7 +116,7 @@ static bool lets_go_of_something(struct client *c, struct server *s)
 	const bool discarded = s->trace.discarded;
 
 	listener_expect(c, s);
-	const bool free = !keep_is_on(s->ps.pool) || keep_lets_go(c, s);
+	const bool free = !is_asked(c, s) || keep_lets_go(c, s);
 
 	if (discarded && s->chore == CHORE_NONE)
 		listener_discarded(c);
@@ -124,7 +133,7 @@ static bool lets_go_of_something(struct client *c, struct server *s)
 static inline bool lets_go(struct client *c, struct server *s)
 {
 	if (c->relay.withheld == WITHHELD_NOT) {
-		if (!keep_is_on(s->ps.pool))
+		if (!is_asked(c, s))
 			return !s->trace.waits;
 		if (leaves_nothing(s)) {
 			s->keep.settled = true;
@@ -280,7 +289,7 @@ static void conclude(struct client *c, struct server *s)
 {
 	if (s->chore != CHORE_NONE || !relay_knows_end(c))
 		return;
-	if (s->keep.pins == 0)
+	if (s->keep.pins == 0 && s->ps.mode != POOL_SESSION)
 		part_at_end(c, s);
 	else if (!listener_move(c, s) && broker_same_params(c, s))
 		relay_resume(c);

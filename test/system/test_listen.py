@@ -320,6 +320,52 @@ def test_pool_that_becomes_one_of_sessions(pooler, other):
     assert sorted(a.heard) == [("x", "1"), ("y", "2"), ("y", "3")]
 
 
+@pytest.mark.parametrize("sql, left", [
+    ("unlisten x", "y"), ("discard all", ""),
+    ("begin; unlisten *; listen z; commit", "z"),
+    ("begin; unlisten *; savepoint a; listen z; rollback to a; commit", "")])
+@pytest.mark.parametrize("change", ["session_state = forget",
+                                    "session_state = clean",
+                                    "pool_mode = session"])
+def test_who_listened_before_a_reload_may_stop(pooler, other, change, sql,
+                                               left):
+    """in a pool that is none of keep any more: and nobody else hears it"""
+    p = keep(pooler)
+    a, b = Ear(p.raw()), Ear(p.raw())
+    a.do("listen x; listen y")
+    wait_moved(p, 2)
+    p.admin("set " + change)
+    other.query("notify x, '1'")
+    assert a.hear("x", "1") == [("x", "1")]
+    for part in sql.split("; "):
+        a.do(part)
+    a.do("notify x; notify y; notify z")
+    a.do("listen fence; notify fence")
+    assert [h[0] for h in a.hear("fence", "")] == list(left) + ["fence"]
+    if "session" not in change.split():
+        b.do("select 1")
+        assert b.heard == []
+
+
+def test_pool_that_keeps_again(pooler, other):
+    """who listened all the time does so; its settings follow it again"""
+    p = keep(pooler)
+    a, b = Ear(p.raw()), Ear(p.raw())
+    a.do("listen x")
+    wait_moved(p, 1)
+    p.admin("set session_state = clean")
+    a.do("set work_mem = '5MB'; create temp table t (a int); listen y")
+    wait_moved(p, 2)
+    assert b.value("show work_mem") != "5MB"
+    assert a.do("select * from t")[1] == ["42P01"]
+    p.admin("set session_state = keep")
+    a.do("set work_mem = '6MB'; unlisten x")
+    assert b.value("show work_mem") not in ("5MB", "6MB")
+    assert a.value("show work_mem") == "6MB"
+    other.query("notify x; notify y")
+    assert a.hear("y", "") == [("y", "")]
+
+
 def test_reconnect_loses_nothing(pooler, other):
     """another connection takes the place of the listener, at a mark"""
     p = keep(pooler)
