@@ -1,5 +1,6 @@
 /* relay_down.c - the hot path, from server to client.
  * SPDX-License-Identifier: ISC */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/wheel.h"
@@ -32,11 +33,38 @@ static void pass(struct relay_down *d, bool forward)
 	d->used = n;
 }
 
+/* Does the error end the session? Then its code and text are what counts. */
+static bool is_fatal(const struct relay_down *d, struct report *r)
+{
+	return report_parse(r, d->m + MSG_HEADER, d->size - MSG_HEADER) == 0 &&
+	    (strcmp(r->severity, "FATAL") == 0 ||
+	    strcmp(r->severity, "PANIC") == 0);
+}
+
+/* No client is told why: the log is, if that is such an error. */
+static void close_idle(const struct relay_down *d, enum close_reason reason)
+{
+	struct close_cause why = close_cause(reason);
+	struct report r;
+	char text[256];
+
+	if (d->have >= MSG_HEADER && d->m[0] == BE_ERROR_RESPONSE &&
+	    d->size >= MSG_HEADER && d->size <= d->have && is_fatal(d, &r)) {
+		snprintf(text, sizeof text, "%s (%s: %s)", why.text,
+		    r.severity, r.message);
+		why.text = text;
+	}
+	server_close_cause(d->s, why);
+}
+
 static enum relay_step fail(struct relay_down *d, enum close_reason why)
 {
+	if (d->c == NULL) {
+		close_idle(d, why);
+		return RELAY_STOP;
+	}
 	/* what came before belongs to the client */
-	if (d->c != NULL)
-		outbox_flush(&d->out);
+	outbox_flush(&d->out);
 	server_close(d->s, why);
 	return RELAY_STOP;
 }
@@ -179,16 +207,6 @@ enum close_reason relay_chore_failure(enum server_chore chore)
 	return why[chore];
 }
 
-/* Does the error end the session? Then its code and text are what counts. */
-static bool is_fatal(const struct relay_down *d)
-{
-	struct report r;
-
-	return report_parse(&r, d->m + MSG_HEADER, d->size - MSG_HEADER) == 0 &&
-	    (strcmp(r.severity, "FATAL") == 0 ||
-	    strcmp(r.severity, "PANIC") == 0);
-}
-
 /* What of it is here is enough to have the code. */
 static void count_error(const struct relay_down *d)
 {
@@ -236,11 +254,12 @@ static enum relay_step on_kept_error(struct relay_down *d)
 /* The end of the server is its client's affair, a failure of our query is not. */
 static enum relay_step on_chore_error(struct relay_down *d)
 {
+	struct report r;
 	const enum server_chore chore = d->s->chore;
 
 	if (d->have < d->size && d->size <= RELAY_SMALL_MAX)
 		return RELAY_SHORT;
-	if (d->have >= d->size && is_fatal(d)) {
+	if (d->have >= d->size && is_fatal(d, &r)) {
 		count_error(d);
 		pass(d, true);
 		d->s->fatal_passed = true;
@@ -281,13 +300,14 @@ static enum relay_step on_error(struct relay_down *d)
 	if (d->have < d->size)
 		return RELAY_SHORT;
 	const bool named = relay_translates(d->c);
+	struct report r;
 
 	d->used = d->size;
 	if (named && relay_repeat(d))
 		return RELAY_NEXT;
 	count_error(d);
 	relay_note_error(d);
-	d->s->fatal_passed = d->s->fatal_passed || is_fatal(d);
+	d->s->fatal_passed = d->s->fatal_passed || is_fatal(d, &r);
 	if (!named || !relay_reword_error(d))
 		return on_reply(d);
 	(void)track_reply(&d->s->track, BE_ERROR_RESPONSE, 0);

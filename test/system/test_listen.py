@@ -279,6 +279,8 @@ def test_lost_listener(pooler, pg, other):
     c.do("select 1")
     wait_moved(p, 1, 1)
     pg.terminate(listeners(p)[0]["remote_pid"])
+    p.wait_log(r"S-.*closing because: .*\(FATAL: terminating "
+               "connection due to administrator command")
     for e in (a, b):
         assert e.hear(RECONNECTED, "") == [(RECONNECTED, "")]
         assert "may have been lost" in e.notices[0].message

@@ -103,7 +103,10 @@ void server_close(struct server *s, enum close_reason reason)
 
 void server_close_cause(struct server *s, struct close_cause why)
 {
-	seen.server_closed = why.text;
+	static char text[80];
+
+	snprintf(text, sizeof text, "%s", why.text);
+	seen.server_closed = text;
 	stream_close(&s->stream);
 }
 

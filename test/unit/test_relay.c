@@ -199,7 +199,8 @@ static void test_the_end_of_a_server_amid_any_chore_is_no_failure(void **state)
 		assert_int_equal(track_add(&s->track, 'Q', TRACK_SKIP, NULL), 0);
 		session_say(&s->stream, house.s_end[i], FATAL, LEN(FATAL));
 		relay_server_input(s);
-		assert_string_equal(seen.server_closed, "server conn crashed?");
+		assert_string_equal(seen.server_closed,
+		    "server conn crashed? (FATAL: x)");
 		seen.server_closed = NULL;
 	}
 }
@@ -210,6 +211,15 @@ static void test_an_idle_server_that_talks_is_closed(void **state)
 	session_server(SERVER_IDLE);
 	SERVER_SAYS("C\0\0\0\010SET\0");
 	assert_string_equal(seen.server_closed, "idle server got dirty");
+}
+
+static void test_an_idle_server_that_is_told_to_go_says_why(void **state)
+{
+	(void)state;
+	session_server(SERVER_IDLE);
+	SERVER_SAYS(FATAL);
+	assert_string_equal(seen.server_closed,
+	    "idle server got dirty (FATAL: x)");
 }
 
 static void test_last_words_reach_the_client_before_the_end(void **state)
@@ -251,6 +261,7 @@ int main(void)
 		TEST(test_the_end_of_the_server_amid_the_sets_is_told),
 		TEST(test_the_end_of_a_server_amid_any_chore_is_no_failure),
 		TEST(test_an_idle_server_that_talks_is_closed),
+		TEST(test_an_idle_server_that_is_told_to_go_says_why),
 		TEST(test_last_words_reach_the_client_before_the_end),
 		TEST(test_a_header_that_cannot_be_closes_the_client),
 	};
