@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: ISC
 """Clients of a pool with few servers LISTEN and UNLISTEN in many ways, at the
 same time others NOTIFY, and the pooler RECONNECTs, RELOADs, is replaced by
-another process, or loses its listener (session_state=keep). A notification's
+another process, or loses its listener (session_state=keep); or its pool keeps no
+more, which is nothing to who listens. A notification's
 number is drawn under a lock that is held to its commit: so numbers are in the
 order of PostgreSQL's queue. Each client must hear, of each channel that it surely listens to from
 one number to another, all of them, but for what lies where it is told that some may
@@ -23,6 +24,7 @@ from test_takeover import successor
 STEPS = int(os.environ.get("SIM_PROGRAMS", "60"))
 SEED = int(os.environ.get("SIM_SEED", "1"))
 CLIENTS, NOTIFIERS, CHANNELS = 5, 2, "abcd"
+STATES = "forget", "clean", "keep"
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="not so there")
 
@@ -88,6 +90,7 @@ class Listener:
         self.saved = None	# at the savepoint
         self.failed = False
         self.begun = None	# when the transaction began
+        self.last = None	# in the place of what leaves no channel
 
     def take(self, kind, body):
         if kind != "A":
@@ -97,6 +100,11 @@ class Listener:
             self.told.append(len(self.heard))
         else:
             self.heard.append((channel.decode(), int(payload)))
+
+    def stay(self):
+        """From now on listen to something at any time."""
+        self.own("listen base")
+        self.last = "unlisten *; listen base"
 
     def read(self):
         """What is there."""
@@ -117,7 +125,7 @@ class Listener:
             text = "unlisten %s" % ch
         elif kind < 0.55:
             now = dict.fromkeys(CHANNELS, False)
-            text = "unlisten *"
+            text = self.last or "unlisten *"
         elif kind < 0.62:
             other = rnd.choice(CHANNELS)
             now[ch] = True
@@ -125,7 +133,7 @@ class Listener:
             text = "listen %s; unlisten %s" % (ch, other)
         elif kind < 0.66 and self.pending is None:
             now = dict.fromkeys(CHANNELS, False)
-            text = "discard all"
+            text = self.last or "discard all"
         elif kind < 0.72 and self.pending is None:
             return "begin"
         elif kind < 0.76 and self.pending is not None:
@@ -254,8 +262,12 @@ def fence(listener, conn):
     """All that was before this, it has heard."""
     listener.conn.send(pq.query("listen fence"))
     listener.receive()
-    conn.query("notify fence, '-1'")
+    told = None
     while ("fence", -1) not in listener.heard:
+        if told != len(listener.told):
+            # while nobody listened it was lost
+            told = len(listener.told)
+            conn.query("notify fence, '-1'")
         listener.take(*listener.conn.recv())
     listener.heard.remove(("fence", -1))
 
@@ -273,6 +285,8 @@ def disturb(pooler, p, pg, how, rnd):
         with p.console() as k:
             k.query("suspend")
             k.query("resume")
+    elif how == "state":
+        p.admin("set session_state = %s" % rnd.choice(STATES))
     elif how == "kill":
         for s in p.show("servers", state="listening"):
             pg.terminate(s["remote_pid"])
@@ -285,7 +299,7 @@ def disturb(pooler, p, pg, how, rnd):
 
 
 @pytest.mark.parametrize("how", ["", "reconnect", "suspend", "restart",
-                                 "any", "kill", "direct"])
+                                 "any", "kill", "state", "direct"])
 def test_each_hears_all_that_it_listens_to(pooler, pg, how):
     """once, and in the order of PostgreSQL"""
     rnd = random.Random("%s %d" % (how, SEED))
@@ -300,6 +314,9 @@ def test_each_hears_all_that_it_listens_to(pooler, pg, how):
 
     crew = [Listener(direct() if p is None else p.raw(), serial, "m%d" % i)
             for i in range(CLIENTS)]
+    if how == "state":
+        for m in crew:
+            m.stay()
     others = [direct() for _ in range(NOTIFIERS)]
     threads = [threading.Thread(target=notify_for_ever, args=(
         c, serial, random.Random(rnd.random()), stop)) for c in others]
