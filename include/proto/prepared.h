@@ -61,6 +61,9 @@ bool prepared_table_make_room(struct prepared_table *t, size_t bytes,
     size_t limit);
 struct prepared *prepared_get(struct prepared_table *t, const void *body,
     size_t len);		/* the same, or add it. NULL: no memory */
+/* A new one that no look-up finds, as if it were retired. NULL: no memory */
+struct prepared *prepared_get_apart(struct prepared_table *t, const void *body,
+    size_t len);
 /*
  * The same under a name from another process ("PGBOUNCER_<n>"), which no new one gets;
  * retired if the text has another name here. NULL: no memory, or not its text.
@@ -121,30 +124,5 @@ struct prepared *prepared_uses_find(const struct prepared_uses *u,
     uint32_t number);
 void prepared_uses_remove(struct prepared_uses *u, struct prepared *stmt);
 void prepared_uses_clear(struct prepared_uses *u);
-
-/* --- what a request in flight will have changed; see track_ops --- */
-enum prepared_change {
-	PREPARED_NAMED = 1,	/* the client's map got name -> stmt */
-	PREPARED_UNNAMED = 2,	/* the client's map lost name */
-	PREPARED_USED = 4,	/* the server's list got stmt */
-	PREPARED_UNUSED = 8,	/* the server's list lost stmt */
-	PREPARED_REFUSED = 16,	/* nothing; we report the failure */
-	PREPARED_UNKNOWN = 32,	/* nothing; fails: no such name */
-	PREPARED_TAKEN = 64,	/* nothing; fails: there is one of that name */
-};
-struct prepared_op {
-	unsigned changes;		/* of enum prepared_change */
-	struct prepared *stmt;		/* counted; NULL: nothing to undo */
-	char name[];			/* the client's */
-};
-struct prepared_op *prepared_op_new(unsigned changes, struct prepared *stmt,
-    const char *name);
-void prepared_op_free(struct prepared_op *op);
-/* Do op (again), as after DISCARD ALL took everything. 0 or -1. */
-int prepared_op_redo(const struct prepared_op *op, struct slots **map,
-    struct prepared_uses *uses);
-/* Undo op in the map (NULL: the client is gone) and the list. */
-void prepared_op_undo(struct prepared_op *op, struct slots **map,
-    struct prepared_uses *uses);
 
 #endif

@@ -10,6 +10,8 @@
 
 #include "session/relay_parts.h"
 
+struct prepared_op;
+
 /* Parse, Bind, Describe, Close of a client whose names are translated. */
 enum relay_step relay_parse(struct relay_up *up);
 enum relay_step relay_bind(struct relay_up *up);

@@ -70,6 +70,7 @@ struct server {
 	struct params *params;		/* counted; what the server has */
 	struct params_origin origin;	/* what it had at first */
 	struct trace trace;		/* of state, in this transaction */
+	bool schema_changed;		/* by its client; relay_schema.h */
 	struct writer deallocates;	/* SQL for CHORE_CLEAN */
 	struct keep keep;
 	struct carry carry, asked;	/* see relay_repeat.h; often stale */
@@ -79,8 +80,7 @@ struct server {
 	uint8_t standby;		/* enum fact, as the host said last */
 	bool fatal_passed;		/* the client got its FATAL already */
 	bool tls_direct;		/* TLS began without an SSLRequest */
-	const struct err *failure;	/* borrowed, while it closes by one:
-					 * see server_fail(); NULL: none */
+	const struct err *failure;	/* borrowed; server_fail(); or NULL */
 	struct host host;		/* connected to, or to be connected to;
 					 * HOST_NONE: one of its pool's */
 	struct net_addr addr;		/* TCP or Unix peer */

@@ -63,7 +63,7 @@ static inline bool trace_is_blank(const struct trace *t)
 enum trace_hint {
 	TRACE_NOTHING,
 	TRACE_DRAWS,		/* INSERT, COPY, and so on: see drawn */
-	TRACE_TELLS,		/* its tag is for trace_tag() */
+	TRACE_TELLS,		/* its tag is for trace_tag(), or others */
 };
 
 #define TRACE_LETTER(ch) (1u << ((ch) & 31))	/* or what is none */
@@ -72,9 +72,9 @@ enum trace_hint {
 static inline enum trace_hint trace_look(const uint8_t *m, size_t size)
 {
 	static const uint32_t tells = TRACE_LETTER('D') | TRACE_LETTER('R') |
-	    TRACE_LETTER('L') | TRACE_LETTER('P');
+	    TRACE_LETTER('L') | TRACE_LETTER('P') | TRACE_LETTER('A');
 	static const uint32_t draws = TRACE_LETTER('I') | TRACE_LETTER('M') |
-	    TRACE_LETTER('A') | TRACE_LETTER('E');
+	    TRACE_LETTER('E');
 	const uint8_t *const tag = m + MSG_HEADER;
 
 	/* an INSERT ... RETURNING may be run, and have no tag yet */

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "proto/prepared_op.h"
 #include "proto/sql.h"
 #include "proto/sql_leave.h"
 
@@ -121,6 +122,17 @@ struct prepared *prepared_get(struct prepared_table *t, const void *body,
 	struct prepared *const p = prepared_lookup(t, body, len);
 
 	return p != NULL ? p : add(t, t->last += t->step, body, len);
+}
+
+struct prepared *prepared_get_apart(struct prepared_table *t, const void *body,
+    size_t len)
+{
+	struct prepared *const p = make(t, t->last += t->step, body, len);
+
+	if (p == NULL)
+		return NULL;
+	p->retired = true;
+	return enlist(p);
 }
 
 uint64_t prepared_last(const struct prepared_table *t)
@@ -293,11 +305,25 @@ static void count_name(const struct prepared_name *n, int sign)
 	mem_note(MEM_STATEMENT, 0, bytes);
 }
 
+/* Nobody can ask for p again: where it is, it is the first to go. */
+static void let_go_first(struct prepared *p)
+{
+	struct prepared_use *use;
+
+	DL_FOREACH2(p->uses, use, also_next) {
+		DL_DELETE(use->owner->lru, use);
+		DL_PREPEND(use->owner->lru, use);
+	}
+}
+
 /* stmt has one name less. */
 static void leave(struct prepared *stmt)
 {
-	if (--stmt->names == 0)
+	if (--stmt->names == 0) {
 		set_unused(stmt, true);
+		if (stmt->retired)
+			let_go_first(stmt);
+	}
 	prepared_unref(stmt);
 }
 

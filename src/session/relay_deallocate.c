@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "proto/msg.h"
 #include "proto/prepared.h"
+#include "proto/prepared_op.h"
 #include "proto/sql.h"
 #include "proto/track_look.h"
 #include "session/relay.h"

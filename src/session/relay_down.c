@@ -7,6 +7,7 @@
 #include "pool/counters.h"
 #include "proto/msg.h"
 #include "proto/params.h"
+#include "proto/prepared_op.h"
 #include "proto/reader.h"
 #include "proto/report.h"
 #include "proto/track_look.h"
@@ -16,6 +17,7 @@
 #include "session/relay_parts.h"
 #include "session/relay_repeat.h"
 #include "session/relay_reset.h"
+#include "session/relay_schema.h"
 #include "session/relay_watch.h"
 #include "session/sessions.h"
 #include "session/trace.h"
@@ -361,6 +363,7 @@ static enum relay_step on_complete(struct relay_down *d)
 	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
 		if (has_tag(d, tags[i]) && forget_statements(d) < 0)
 			return fail_memory(d);
+	relay_schema_tag(d);
 	return on_reply(d);
 }
 

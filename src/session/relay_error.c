@@ -5,6 +5,7 @@
 #include "base/errcodes.h"
 #include "proto/msg.h"
 #include "proto/prepared.h"
+#include "proto/prepared_op.h"
 #include "proto/track_look.h"
 #include "session/relay_parts.h"
 #include "session/relay_repeat.h"

@@ -1,6 +1,7 @@
 /* relay_names.c - whose names of statements are ours to keep apart.
  * SPDX-License-Identifier: ISC */
 #include "proto/prepared.h"
+#include "proto/prepared_op.h"
 #include "proto/track_look.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "proto/msg.h"
+#include "proto/prepared_op.h"
 #include "proto/reader.h"
 #include "proto/sql.h"
 #include "proto/track_look.h"
@@ -226,8 +227,9 @@ enum relay_step relay_parse(struct relay_up *up)
 	if (!is_parse_body(body + name_len, len - name_len))
 		return relay_fail(up, CLOSE_BROKEN_PARSE_PACKET);
 	struct prepared_table *table = c->ss->prepared;
-	struct prepared *stmt = prepared_lookup(table, body + name_len,
-	    len - name_len);
+	const bool own = up->s->schema_changed;
+	struct prepared *stmt = own ? NULL : prepared_lookup(table,
+	    body + name_len, len - name_len);
 
 	const size_t more = prepared_name_bytes(name) + (stmt != NULL ? 0 :
 	    prepared_text_bytes(len - name_len));
@@ -238,7 +240,8 @@ enum relay_step relay_parse(struct relay_up *up)
 		return relay_refuse_parse(up);
 	}
 	if (stmt == NULL)
-		stmt = prepared_get(table, body + name_len, len - name_len);
+		stmt = (own ? prepared_get_apart : prepared_get)(table,
+		    body + name_len, len - name_len);
 	if (stmt == NULL)
 		return relay_no_memory(up);
 	relay_watch_parse(up);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "proto/msg.h"
+#include "proto/prepared_op.h"
 #include "proto/track_look.h"
 #include "session/relay_deallocate.h"
 #include "session/relay_parts.h"

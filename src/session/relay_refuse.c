@@ -7,6 +7,7 @@
 #include "proto/msg.h"
 #include "base/errcodes.h"
 #include "proto/prepared.h"
+#include "proto/prepared_op.h"
 #include "proto/report.h"
 #include "proto/track_look.h"
 #include "proto/writer.h"

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "proto/msg.h"
 #include "proto/prepared.h"
+#include "proto/prepared_op.h"
 #include "proto/track_look.h"
 #include "proto/track_run.h"
 #include "session/relay_parts.h"

@@ -3,6 +3,7 @@
 #include "session/relay_server.h"
 
 #include "proto/prepared.h"
+#include "proto/prepared_op.h"
 #include "session/client.h"
 #include "session/server.h"
 

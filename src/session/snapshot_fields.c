@@ -121,7 +121,8 @@
 	X(server, track, is_movable_track(&it->track)) \
 	X(server, prepared, is_movable_prepared_uses(&it->prepared)) \
 	X(server, params, MOVED) X(server, origin, MOVED) \
-	X(server, trace, MOVED) X(server, deallocates, MADE) \
+	X(server, trace, MOVED) X(server, schema_changed, MOVED) \
+	X(server, deallocates, MADE) \
 	X(server, keep, it->keep.flight == NULL) \
 	X(server, carry, is_movable_carry(&it->carry)) \
 	X(server, asked, MOVED) \

@@ -11,6 +11,7 @@
 #include "proto/params.h"
 #include "proto/params_list.h"
 #include "proto/prepared.h"
+#include "proto/prepared_op.h"
 #include "proto/track_look.h"
 #include "session/listener.h"
 #include "session/server.h"
@@ -223,6 +224,7 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	s->superuser = (in->flags & SNAPSHOT_SUPERUSER) != 0;
 	s->standby = (in->flags & SNAPSHOT_STANDBY) != 0 ? FACT_YES :
 	    (in->flags & SNAPSHOT_PRIMARY) != 0 ? FACT_NO : FACT_UNKNOWN;
+	s->schema_changed = (in->flags & SNAPSHOT_SCHEMA) != 0;
 	s->ps.mode = (in->flags & SNAPSHOT_SESSION) != 0 ? POOL_SESSION :
 	    (in->flags & SNAPSHOT_STATEMENT) != 0 ? POOL_STATEMENT :
 	    POOL_TRANSACTION;

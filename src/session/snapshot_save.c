@@ -8,6 +8,7 @@
 #include "proto/baggage.h"
 #include "proto/params_list.h"
 #include "proto/prepared.h"
+#include "proto/prepared_op.h"
 #include "proto/writer.h"
 #include "session/canceler.h"
 #include "session/channels.h"
@@ -227,6 +228,7 @@ static unsigned server_flags(const struct server *s)
 	    SNAPSHOT_WATCHED : 0;
 	flags |= s->ps.client != NULL ? SNAPSHOT_LINKED : 0;
 	flags |= s->keep.drawn || s->trace.drawn ? SNAPSHOT_DRAWN : 0;
+	flags |= s->schema_changed ? SNAPSHOT_SCHEMA : 0;
 	flags |= mode_flag(&s->ps);
 	return flags | listening_flags(s) | role_flag(s);
 }

@@ -546,6 +546,57 @@ def test_changed_result_type_is_cured_by_preparing_again(pooler, pg,
     assert run(c, "other").rows == [["1", "one"]]
 
 
+@pytest.mark.parametrize("undo", ["rollback", "rollback to a", "select 1/0; commit"])
+def test_what_is_prepared_amid_a_change_is_for_that_transaction(
+        pooler, changing, undo):
+    """pooling.md 16: the change may be taken back"""
+    p = pooler(default_pool_size=1)
+    a, b = p.raw(), p.raw()
+    a.query("begin; savepoint a; alter table changing add more int")
+    prepare(a, "st", changing)
+    assert run(a, "st").rows == [["1", "one", None]]
+    a.try_query(undo)
+    if "to" not in undo:
+        a.try_query("rollback")
+        a = b
+    a.query("begin")
+    prepare(a, "again", changing)
+    assert run(a, "again").rows == [["1", "one"]]
+
+
+@pytest.mark.parametrize("drop", ["", "on commit drop"])
+def test_who_prepares_behind_create_writes_to_what_it_has_made(
+        pooler, changing, drop):
+    """pooling.md 16: and not to the table of that name that all have"""
+    text = "insert into changing values ($1)"
+    p = pooler(default_pool_size=1)
+    a, b = p.raw(), p.raw()
+    b.query("create temp table first (i int); drop table first")
+    prepare(a, "st", text)
+    b.query("begin; create temp table changing (i int) " + drop)
+    prepare(b, "st", text)
+    assert run(b, "st", "7").tags == ["INSERT 0 1"]
+    assert b.query("select * from changing").rows == [["7"]]
+    b.query("drop table changing; commit" if drop == "" else "commit")
+    assert a.query("select * from changing").rows == [["1", "one"]]
+    assert run(a, "st", "8").tags == ["INSERT 0 1"]
+    prepare(b, "again", text)
+    assert run(b, "again", "9").tags == ["INSERT 0 1"]
+    assert a.query("select id from changing order by id").rows == \
+        [["1"], ["8"], ["9"]]
+
+
+def test_work_table_of_each_transaction_has_its_own_columns(pooler):
+    """pooling.md 16"""
+    p = pooler(default_pool_size=1)
+    c = p.raw()
+    for n, kind in enumerate(("int", "text", "date")):
+        c.query("begin; create temp table work (a %s) on commit drop" % kind)
+        prepare(c, "st%d" % n, "select * from work")
+        assert run(c, "st%d" % n).tags == ["SELECT 0"]
+        c.query("commit")
+
+
 def run_described(c, name, *params):
     c.send(pq.bind(name, params), pq.describe("P"), pq.execute(), pq.sync())
     return c.recv_until()

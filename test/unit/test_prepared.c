@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "proto/prepared.h"
+#include "proto/prepared_op.h"
 
 struct fixture {
 	struct prepared_table *t;
@@ -360,6 +361,43 @@ static void test_tables_of_workers_give_names_of_their_own(void **state)
 	prepared_table_free(&t);
 }
 
+static void test_apart_is_found_by_no_look_up(void **state)
+{
+	struct fixture *f = *state;
+	struct prepared *const p = prepared_get_apart(f->t, "a\0\0", 4);
+	struct prepared *const q = prepared_get_apart(f->t, "z\0\0", 4);
+
+	assert_ptr_not_equal(p, f->a);
+	assert_string_not_equal(p->name, f->a->name);
+	assert_true(p->retired);
+	assert_false(f->a->retired);
+	struct prepared *const found = prepared_lookup(f->t, "a\0\0", 4);
+
+	assert_ptr_equal(found, f->a);
+	prepared_unref(found);
+	assert_null(prepared_lookup(f->t, "z\0\0", 4));
+	prepared_unref(q);
+	prepared_unref(p);
+}
+
+static void test_retired_without_names_is_the_first_to_go(void **state)
+{
+	struct fixture *f = *state;
+	struct prepared *const p = prepared_get_apart(f->t, "a\0\0", 4);
+
+	assert_int_equal(prepared_uses_add(&f->uses, f->a), 0);
+	assert_int_equal(prepared_name_add(&f->map, "st", p), 0);
+	assert_int_equal(prepared_uses_add(&f->uses, p), 0);
+	assert_int_equal(prepared_name_add(&f->map, "b", f->b), 0);
+	assert_int_equal(prepared_uses_add(&f->uses, f->b), 0);
+	prepared_name_remove(&f->map, "b");
+	assert_ptr_equal(f->uses.lru->stmt, f->a);
+	prepared_name_remove(&f->map, "st");
+	assert_ptr_equal(f->uses.lru->stmt, p);
+	assert_ptr_equal(f->uses.lru->prev->stmt, f->b);
+	prepared_unref(p);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -372,6 +410,8 @@ int main(void)
 		CASE(test_names_are_found_by_the_servers_name),
 		CASE(test_what_was_retired_elsewhere_is_so_here),
 		CASE(test_text_has_a_name_from_each_worker),
+		CASE(test_apart_is_found_by_no_look_up),
+		CASE(test_retired_without_names_is_the_first_to_go),
 		cmocka_unit_test(
 		    test_tables_of_workers_give_names_of_their_own),
 		CASE(test_least_recently_used_is_first),

@@ -3,6 +3,7 @@
 #include "session/snapshot.h"
 
 #include "proto/prepared.h"
+#include "proto/prepared_op.h"
 #include "proto/track_look.h"
 #include "proto/writer.h"
 #include "server_test.h"
@@ -95,6 +96,7 @@ static struct server *busy_server(void)
 	assert_non_null(stmt);
 	s->ps.born = time_now() - 100 * USEC;
 	s->superuser = true;
+	s->schema_changed = true;
 	s->standby = 2;	/* FACT_YES */
 	s->host = (struct host){ .kind = HOST_ADDRESS, .text = "127.0.0.1" };
 	s->addr = (struct net_addr){ .family = NET_IPV4, .port = 5432,
@@ -164,6 +166,7 @@ static void test_made_again_it_is_saved_as_the_same(void **state)
 	assert_null(again->attempt);
 	assert_true(stream_is_suspended(&again->stream));
 	assert_true(again->superuser);
+	assert_true(again->schema_changed);
 	assert_int_equal(again->standby, 2);
 	assert_int_equal(stream_queued(&again->stream), 6);
 	assert_int_equal(again->track.count, 2);

@@ -1,0 +1,32 @@
+/* prepared_op.h - what a request in flight will have changed; see track_ops.
+ * SPDX-License-Identifier: ISC */
+#ifndef PROTO_PREPARED_OP_H
+#define PROTO_PREPARED_OP_H
+
+#include "proto/prepared.h"
+
+enum prepared_change {
+	PREPARED_NAMED = 1,	/* the client's map got name -> stmt */
+	PREPARED_UNNAMED = 2,	/* the client's map lost name */
+	PREPARED_USED = 4,	/* the server's list got stmt */
+	PREPARED_UNUSED = 8,	/* the server's list lost stmt */
+	PREPARED_REFUSED = 16,	/* nothing; we report the failure */
+	PREPARED_UNKNOWN = 32,	/* nothing; fails: no such name */
+	PREPARED_TAKEN = 64,	/* nothing; fails: there is one of that name */
+};
+struct prepared_op {
+	unsigned changes;		/* of enum prepared_change */
+	struct prepared *stmt;		/* counted; NULL: nothing to undo */
+	char name[];			/* the client's */
+};
+struct prepared_op *prepared_op_new(unsigned changes, struct prepared *stmt,
+    const char *name);
+void prepared_op_free(struct prepared_op *op);
+/* Do op (again), as after DISCARD ALL took everything. 0 or -1. */
+int prepared_op_redo(const struct prepared_op *op, struct slots **map,
+    struct prepared_uses *uses);
+/* Undo op in the map (NULL: the client is gone) and the list. */
+void prepared_op_undo(struct prepared_op *op, struct slots **map,
+    struct prepared_uses *uses);
+
+#endif
