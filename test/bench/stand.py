@@ -238,18 +238,20 @@ class Stand:
         self.wait_ready(name, port)
         return name, port, p.pid
 
-    def start_pooler(self, name, binary, wrapper=(), databases="",
-                     settings=""):
-        """Any program that reads a pgbouncer.ini: (name, port, pid).
-
-        It runs from a copy: the unprivileged user may not be able to reach
-        the build directory, and a rebuild cannot disturb the run.
-        """
-        port, home = free_port(), self.path(name)
+    def copy_program(self, binary, name="program"):
+        """The unprivileged user may not be able to reach the build directory,
+        and a rebuild cannot disturb the run."""
+        home = self.path(name)
         os.makedirs(home, exist_ok=True)
         copy = os.path.join(home, os.path.basename(binary))
         shutil.copy(binary, copy)
         os.chmod(copy, 0o755)
+        return copy
+
+    def start_pooler(self, name, binary, wrapper=(), databases="",
+                     settings=""):
+        """Any program that reads a pgbouncer.ini: (name, port, pid)."""
+        port, copy = free_port(), self.copy_program(binary, name)
         if not os.path.exists(self.path("server.crt")):
             self.make_pooler_files()
         ini = self.write(name + ".ini", POOLER_INI.format(
