@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: ISC
 import glob
 import os
+import re
 
 import pytest
 
@@ -45,3 +46,28 @@ def test_there_is_something_to_run():
     n = sum(len(book.blocks(os.path.join(book.FOLDER, c + ".md")))
             for c in CHAPTERS)
     assert len(CHAPTERS) >= 8 and n >= 40
+
+
+# --- what is said to fit into 80 columns ---
+
+FITS = re.compile(r"These fit into 80 columns:\n\n```\w*\n(.*?)^```", re.M | re.S)
+
+
+def said_to_fit():
+    for path in ("doc/pgsluice-admin.7.scd", "doc/book/monitoring.md"):
+        with open(os.path.join(harness.ROOT, path), encoding="utf-8") as f:
+            block = FITS.search(f.read())[1]
+        found = re.findall(r"^show [^;\n]+", block, re.M | re.I)
+        assert len(found) >= 4
+        yield from found
+
+
+def test_rows_fit_into_80_columns(reader):
+    chapter = os.path.join(book.FOLDER, "monitoring.md")
+    for block in book.blocks(chapter)[:3]:
+        reader.do(block)
+    for query in said_to_fit():
+        code, out = reader.shell(
+            "psql -h 127.0.0.1 -p 6432 -U alice -d pgbouncer -c '%s'" % query)
+        assert code == 0, out
+        assert max(map(len, out.splitlines())) <= 80, out
