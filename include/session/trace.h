@@ -19,13 +19,15 @@ struct trace {
 	unsigned local;		/* SET LOCAL sent: they leave nothing */
 	bool failed;		/* an error came: some were not completed */
 	bool marked;		/* something else may have been left */
-	bool prepared;		/* a statement, by SQL, among it */
+	bool unnamed;		/* ... an unnamed statement of those that mark
+				 * was prepared: it outlives a DISCARD ALL */
 	bool loaded;		/* a library: nothing takes that back */
 	bool unlisted;		/* custom parameters of unknown names, too */
 	bool discarded;		/* all was taken back before the others */
 	bool waits;		/* an unnamed statement, of those that mark, is
 				 * prepared, and not run yet */
-	bool drawn;		/* sequences may have given numbers */
+	bool drawn;		/* sequences may have given numbers, and since
+				 * all was discarded, if it was */
 	bool listens;		/* what its client listens to may be changed */
 	bool notifies;		/* its client may have told itself something */
 	bool lone;		/* one request may be all that has set anything;
@@ -38,6 +40,12 @@ struct trace {
 void trace_tag(struct trace *t, const char *tag, bool last);
 /* May anything be left there? */
 bool trace_is_left(const struct trace *t);
+/* Has a server numbers from sequences now, that had some before, or none? */
+static inline bool trace_has_drawn(const struct trace *t, bool before)
+{
+	return t->drawn || (before && !t->discarded);
+}
+
 /* The next one is to be lent it. */
 void trace_clear(struct trace *t);
 

@@ -68,7 +68,7 @@ void broker_stain(struct server *s)
 	s->keep.settled = false;
 	/* its client may have left before that was in force */
 	s->keep.brought = BROUGHT_NOTHING;
-	s->keep.drawn = s->keep.drawn || s->trace.drawn;
+	s->keep.drawn = trace_has_drawn(&s->trace, s->keep.drawn);
 	trace_clear(&s->trace);
 }
 

@@ -413,7 +413,7 @@ bool keep_lets_go(struct client *c, struct server *s)
 	k->pins_first = k->pins == 0;
 	if (t->loaded)
 		keep_set_pins(s, k->pins | PIN_LOADED);
-	k->drawn = (k->drawn || t->drawn) && !t->discarded;
+	k->drawn = trace_has_drawn(t, k->drawn);
 	if ((trace_is_left(t) || (k->pins == 0 &&
 	    (s->ps.pool->limits.state_always || k->temporary))) &&
 	    !keep_recalls(c, s)) {

@@ -130,6 +130,7 @@ void relay_watch_parse(const struct relay_up *up)
 	if (!up->named || !named)
 		up->s->trace.marked = true;
 	up->s->trace.waits = up->s->trace.waits || !named;
+	up->s->trace.unnamed = up->s->trace.unnamed || !named;
 	/* ... or is not */
 	if (!up->named && named)
 		up->s->trace.lasting = true;

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-enum { SETS = 1, MARKS = 2, PREPARES = 4, LOADS = 8, DISCARDS = 16,
-	HIDES = 32, DRAWS = 64 };
+enum { SETS = 1, MARKS = 2, LOADS = 4, DISCARDS = 8, HIDES = 16, DRAWS = 32 };
 
 /* A DO may do anything. */
 static const struct {
@@ -16,8 +15,8 @@ static const struct {
 	{ "RESET", SETS },
 	{ "LISTEN", MARKS },
 	{ "DECLARE CURSOR", MARKS },
-	{ "PREPARE", MARKS | PREPARES },
-	{ "DO", MARKS | PREPARES | HIDES },
+	{ "PREPARE", MARKS },
+	{ "DO", MARKS | HIDES },
 	{ "LOAD", MARKS | LOADS },
 	{ "DISCARD ALL", DISCARDS },
 };
@@ -51,16 +50,18 @@ void trace_tag(struct trace *t, const char *tag, bool last)
 	t->drawn = t->drawn || (does & DRAWS) != 0;
 	t->sets += (does & SETS) != 0;
 	t->marked = t->marked || (does & MARKS) != 0;
-	t->prepared = t->prepared || (does & PREPARES) != 0;
 	t->loaded = t->loaded || (does & LOADS) != 0;
 	t->unlisted = t->unlisted || (does & HIDES) != 0;
 	if ((does & DISCARDS) == 0)
 		return;
 	/* the statement is no part of a transaction that could be undone */
 	if (last && !t->failed)
-		*t = (struct trace){ .loaded = t->loaded,
+		*t = (struct trace){ .marked = t->unnamed,
+		    .unnamed = t->unnamed, .loaded = t->loaded,
 		    .unlisted = t->unlisted, .lasting = t->lasting,
 		    .listens = t->listens, .notifies = t->notifies };
+	/* tags come in the order of what was run */
+	t->drawn = false;
 	t->discarded = true;
 }
 

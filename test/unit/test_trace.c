@@ -118,6 +118,29 @@ static void test_discard_all_in_front_of_others_does_not(void **state)
 	assert_true(trace_is_left(&t));
 }
 
+/* Of numbers that were drawn, those that came behind it are left. */
+static void test_discard_all_is_in_the_order_of_what_was_run(void **state)
+{
+	struct trace t = { 0 };
+
+	(void)state;
+	assert_true(trace_has_drawn(&t, true));
+	trace_tag(&t, "INSERT 0 1", false);
+	trace_tag(&t, "DISCARD ALL", false);
+	assert_false(trace_has_drawn(&t, true));
+	trace_tag(&t, "INSERT 0 1", false);
+	assert_true(trace_has_drawn(&t, false));
+}
+
+static void test_unnamed_statement_outlives_discard_all(void **state)
+{
+	struct trace t = { .marked = true, .unnamed = true };
+
+	(void)state;
+	trace_tag(&t, "DISCARD ALL", true);
+	assert_true(trace_is_left(&t));
+}
+
 static void test_library_and_named_statement_stay(void **state)
 {
 	struct trace t = { .lasting = true };
@@ -140,6 +163,9 @@ int main(void)
 		cmocka_unit_test(test_error_leaves_doubt),
 		cmocka_unit_test(test_discard_all_takes_back),
 		cmocka_unit_test(test_discard_all_in_front_of_others_does_not),
+		cmocka_unit_test(
+		    test_discard_all_is_in_the_order_of_what_was_run),
+		cmocka_unit_test(test_unnamed_statement_outlives_discard_all),
 		cmocka_unit_test(test_library_and_named_statement_stay),
 	};
 
