@@ -7,6 +7,7 @@ import os
 import re
 
 import pytest
+import yaml
 
 import book
 import harness
@@ -195,9 +196,17 @@ def users(who, text):
          "dbname=postgres"))
 
 
-def yaml(who, text):
-    import yaml as parser
-    assert parser.safe_load(text)["terminationGracePeriodSeconds"] == 75
+def grace(who, text):
+    assert yaml.safe_load(text)["terminationGracePeriodSeconds"] == 75
+
+
+def pooler(who, text):
+    """No operator is run here: the settings are ours, at least."""
+    spec = yaml.safe_load(text)["spec"]
+    assert spec["template"]["spec"]["containers"][0]["name"] == "pgbouncer"
+    told = spec["pgbouncer"]
+    part("pgbouncer")(who, "pool_mode = %s\n" % told["poolMode"] + "".join(
+        "%s = %s\n" % it for it in told["parameters"].items()))
 
 
 def haproxy(who, text):
@@ -219,14 +228,15 @@ PAGES = {
         file("pgsluice.ini"), file("userlist.txt"), quick_start,
         quick_control],
     "doc/container.md": [elsewhere("test/package/image"),
-                         elsewhere("test/package/container")],
+                         elsewhere("test/package/container"),
+                         shown("no operator is run here"), pooler, sections],
     "doc/fleet.md": [haproxy, sections, sections],
     "doc/migrating.md": [one_check, beside_the_old_one,
                          elsewhere("test/system/test_systemd.py"),
                          elsewhere("test/package/install")],
     "doc/serverless.md": [whole, elsewhere("test/study/run")],
     "doc/where-does-the-time-go.md": [PROBES, PROBES],
-    "doc/pgsluice.1.scd": [yaml, elsewhere("test/system/test_systemd.py")],
+    "doc/pgsluice.1.scd": [grace, elsewhere("test/system/test_systemd.py")],
     "doc/pgsluice-admin.7.scd": [admin_start, console, console],
     "doc/pgsluicectl.1.scd": [control, users],
     "doc/userlist.txt.5.scd": [userlist, users],
