@@ -33,7 +33,8 @@ struct trace {
 	bool lone;		/* one request may be all that has set anything;
 				 * see keep_recall.h */
 	bool lasting;		/* a statement that may leave something has a
-				 * name: whoever runs it is not known */
+				 * name: whoever runs it is not known, so that
+				 * each request marks */
 };
 
 /* The tag of a CommandComplete; last: nothing behind it was sent. */

@@ -74,6 +74,8 @@ size_t relay_run_up(struct relay_up *up)
 		return 0;
 	if (up->s->trace.waits && relay_watch_waits(up))
 		return 0;
+	if (up->s->trace.lasting)
+		return 0;
 	if (up->s->keep.flight != NULL)
 		return 0;
 	for (unsigned room = track_room(t); room > 0 &&

@@ -259,6 +259,26 @@ static void end_hold(const struct relay_up *up, const struct row *r)
 		up->c->relay.hold = false;
 }
 
+/* It may run a statement of which nobody knows who has its name. */
+static enum relay_step by_row_marked(struct relay_up *up, const struct row *r)
+{
+	const enum relay_step step = up->named ? r->named(up) : r->plain(up);
+
+	if (step == RELAY_NEXT)
+		up->s->trace.marked = true;
+	return step;
+}
+
+static inline enum relay_step by_row(struct relay_up *up, const struct row *r)
+{
+	/* Message Flow, Extended Query: discarded up to Sync, also by us */
+	if (up->named && r->named != r->plain && up->s->track.aborted)
+		return relay_drop(up);
+	if (r->need == NEED_SERVER && up->s->trace.lasting)
+		return by_row_marked(up, r);
+	return up->named ? r->named(up) : r->plain(up);
+}
+
 static enum relay_step next_message(struct relay_up *up)
 {
 	struct client *c = up->c;
@@ -299,10 +319,7 @@ static enum relay_step next_message(struct relay_up *up)
 		if (track_is_unsure(&up->s->track) && up->m[0] != FE_SYNC)
 			return relay_fail(up, CLOSE_COPY_UNCERTAIN);
 	}
-	/* Message Flow, Extended Query: discarded up to Sync, also by us */
-	if (up->named && r->named != r->plain && up->s->track.aborted)
-		return relay_drop(up);
-	return up->named ? r->named(up) : r->plain(up);
+	return by_row(up, r);
 }
 
 bool relay_up_burst(struct relay_up *up, const struct burst *b)

@@ -71,7 +71,7 @@ void trace_tag(struct trace *t, const char *tag, bool last)
  */
 bool trace_is_left(const struct trace *t)
 {
-	return t->marked || t->loaded || t->lasting || t->sets > t->local ||
+	return t->marked || t->loaded || t->sets > t->local ||
 	    (t->failed && (t->sets > 0 || t->discarded));
 }
 

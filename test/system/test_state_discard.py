@@ -6,7 +6,7 @@ clean; pooling.md 25).
 import pytest
 
 import pq
-from harness import REFERENCE
+from harness import REFERENCE, wait_until
 from test_state_keep import both  # noqa: F401, pylint: disable=unused-import
 
 pytestmark = [pytest.mark.skipif(REFERENCE, reason="not so there"),
@@ -80,3 +80,44 @@ def test_unnamed_statement_that_outlives_a_discard(
         assert c.value(seen) == "1"
     c.close()
     assert b.pooled.value(seen) == "0"
+
+
+@pytest.mark.parametrize("pins", ["create temp table mine (i int)", "listen x"])
+def test_pinned_client_whose_next_message_has_begun(both, pins):  # noqa: F811
+    """is asked once what a statement may have left, not until it is whole"""
+    _, a, b = both(max_prepared_statements=0)
+    seen = ("select query_start from pg_stat_activity where pid = " +
+            a.pooled.value("select pg_backend_pid()"))
+    a.pooled.query(pins).check()
+    a.pooled.send(pq.parse("select set_config('work_mem', '2MB', false)",
+                           "st"), pq.sync())
+    a.pooled.recv_until().check()
+    message = pq.query("select 1")
+    a.pooled.send(message[:3])
+
+    def rests():
+        before = b.own.value(seen)
+        for _ in range(20):
+            b.own.value("select count(*) from pg_class")
+        return b.own.value(seen) == before
+    wait_until(rests)
+    a.pooled.send(message[3:])
+    assert a.pooled.recv_until().rows == [["1"]]
+
+
+def test_whoever_runs_a_statement_of_a_name_of_its_own(both):  # noqa: F811
+    """max_prepared_statements = 0: others may have its name, too"""
+    _, a, b = both(max_prepared_statements=0)
+    a.pooled.send(pq.parse("select set_config('work_mem', '77MB', false)",
+                           "st"), pq.sync())
+    a.pooled.recv_until().check()
+    show = b.pooled.value("show work_mem")
+    for run_it in ([pq.bind("st"), pq.execute(), pq.sync()],
+                   [pq.query("execute st")]):
+        for own in (a.pooled, b.pooled):
+            own.send(*run_it)
+            own.recv_until().check()
+            other = b.pooled if own is a.pooled else a.pooled
+            assert other.value("show work_mem") == show
+            assert own.value("show work_mem") == "77MB"
+            own.query("reset work_mem").check()

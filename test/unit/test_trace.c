@@ -150,7 +150,7 @@ static void test_library_and_named_statement_stay(void **state)
 	trace_tag(&t, "DISCARD ALL", true);
 	assert_true(t.loaded && t.lasting && trace_is_left(&t));
 	trace_clear(&t);
-	assert_true(!t.loaded && t.lasting && trace_is_left(&t));
+	assert_true(!t.loaded && t.lasting && !trace_is_left(&t));
 }
 
 int main(void)
