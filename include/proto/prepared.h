@@ -19,6 +19,7 @@
 #define PREPARED_NAME_DUMMY "PGBOUNCER_NONE"
 #define PREPARED_NAME_UNKNOWN "PGBOUNCER_UNKNOWN"	/* never prepared */
 struct prepared_table;
+struct prepared_world;
 
 /* A statement text with its parameter types; counted. */
 struct prepared {
@@ -28,6 +29,7 @@ struct prepared {
 	bool forgets_all;		/* ... or resets, says sql.h */
 	bool leaves, retired;		/* see sql_leave.h; not handed out */
 	bool unused;			/* in the table's list of unused ones */
+	bool kept;			/* for its text: see unnamed.h */
 	uint32_t number;		/* of the name, its low bits */
 	unsigned refs;
 	unsigned names;			/* of clients that stand for it */
@@ -83,6 +85,8 @@ struct prepared *prepared_ref(struct prepared *p);
  */
 void prepared_retire(struct prepared *p);
 void prepared_unref(struct prepared *p);	/* NULL is fine */
+/* The same; nobody will ask for p again: where it is, it is the first to go. */
+void prepared_let_go(struct prepared *p);
 
 /* --- a client's names; cut where PostgreSQL cuts them (PREPARED_NAME_KEPT) --- */
 bool prepared_name_is(const char *kept, const char *name);
@@ -108,6 +112,8 @@ struct prepared_use {
 	struct prepared_use *also_prev, *also_next;	/* of the same stmt */
 	struct prepared_uses *owner;
 	struct prepared *stmt;		/* counted */
+	struct prepared_world *world;	/* owned; of one without a name; or
+					 * NULL: not known, or of no matter */
 };
 struct prepared_uses {
 	struct slots *by_stmt;		/* hashed by number */

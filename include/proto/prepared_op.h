@@ -13,6 +13,7 @@ enum prepared_change {
 	PREPARED_REFUSED = 16,	/* nothing; we report the failure */
 	PREPARED_UNKNOWN = 32,	/* nothing; fails: no such name */
 	PREPARED_TAKEN = 64,	/* nothing; fails: there is one of that name */
+	PREPARED_MOVED = 128,	/* name stands for another one than stmt */
 };
 struct prepared_op {
 	unsigned changes;		/* of enum prepared_change */

@@ -27,7 +27,7 @@ struct relay_up {
 	struct client *c;
 	struct server *s;	/* NULL: none is linked yet */
 	uint32_t max;		/* max_packet_size */
-	bool named;		/* relay_translates(c) */
+	bool named, caches;	/* relay_translates(c); see relay_unnamed.h */
 	bool watched;		/* relay_watches() its pool */
 	struct outbox out;	/* to s */
 	size_t injected;	/* bytes of texts in out; see has_room() */

@@ -30,6 +30,9 @@ void relay_send_named(struct relay_up *up, char type, const char *kind,
 int relay_send_parse(struct relay_up *up, struct prepared *stmt,
     enum track_how how, struct prepared_op *op);
 
+/* A query and its parameter types, to the byte? */
+bool relay_is_parse_body(const uint8_t *p, size_t n);
+
 /* The string at p, at most n bytes; NULL: no NUL among them. */
 static inline const char *relay_string_at(const uint8_t *p, size_t n)
 {

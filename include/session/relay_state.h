@@ -28,6 +28,13 @@ enum withheld {
 	WITHHELD_TO_SETTLE,	/* ... and in force */
 };
 
+/* What the batch at hand has run so far, and runs next; see relay_unnamed.h. */
+enum relay_batch {
+	BATCH_UNSURE,
+	BATCH_PARSED,	/* nothing that a Parse might see, nor is its text */
+	BATCH_BOUND,	/* ... and a portal of that is there */
+};
+
 /* Embedded in client; all zero at first. */
 struct relay_state {
 	bool hold;		/* what follows waits for the replies */
@@ -38,6 +45,8 @@ struct relay_state {
 				 * relay_repeat() */
 	uint8_t withheld;	/* enum withheld: a ReadyForQuery I */
 	uint8_t resetting;	/* enum resetting */
+	bool stands;		/* the name "" may stand for a statement */
+	uint8_t batch;		/* enum relay_batch */
 	struct {		/* what the unnamed statement deallocates: */
 		char *name;	/* owned; the client's, or NULL */
 		char *portal;	/* owned; of that statement, or NULL */

@@ -70,7 +70,7 @@ struct server {
 	struct params *params;		/* counted; what the server has */
 	struct params_origin origin;	/* what it had at first */
 	struct trace trace;		/* of state, in this transaction */
-	bool schema_changed;		/* by its client; relay_schema.h */
+	bool schema_changed, schema_open;	/* see relay_schema.h */
 	struct writer deallocates;	/* SQL for CHORE_CLEAN */
 	struct keep keep;
 	struct carry carry, asked;	/* see relay_repeat.h; often stale */

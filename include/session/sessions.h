@@ -20,6 +20,7 @@
 #include "proto/sql_seen.h"
 #include "session/client_role.h"
 #include "session/login_queue.h"
+#include "session/relay_schema.h"
 #include "session/slow.h"
 
 struct admin;
@@ -37,6 +38,7 @@ struct prepared_table;
 struct server;
 struct server_ops;
 struct tls_setup;
+struct unnamed;
 
 enum shutdown_mode {
 	SHUTDOWN_NONE,
@@ -70,6 +72,9 @@ struct sessions {
 	struct recall recall;		/* what texts have set */
 	struct sql_seen seen;		/* texts that leave nothing */
 	struct prepared_table *prepared;	/* owned by the app */
+	struct unnamed *unnamed;	/* owned by the app; NULL: none yet */
+	struct schemas *schemas;	/* the first worker's; NULL: own_schemas */
+	struct schemas own_schemas;	/* were changed so often */
 	struct tls_setup *tls;		/* in force; owned by the app */
 	struct client_ops client_ops;
 	const struct server_ops *server_ops;

@@ -81,7 +81,8 @@ enum trace_hint {
 static inline enum trace_hint trace_look(const uint8_t *m, size_t size)
 {
 	static const uint32_t tells = TRACE_LETTER('D') | TRACE_LETTER('R') |
-	    TRACE_LETTER('L') | TRACE_LETTER('P') | TRACE_LETTER('A');
+	    TRACE_LETTER('L') | TRACE_LETTER('P') | TRACE_LETTER('A') |
+	    TRACE_LETTER('G');
 	static const uint32_t draws = TRACE_LETTER('I') | TRACE_LETTER('M') |
 	    TRACE_LETTER('E');
 	const uint8_t *const tag = m + MSG_HEADER;
@@ -94,7 +95,8 @@ static inline enum trace_hint trace_look(const uint8_t *m, size_t size)
 	const uint32_t letter = TRACE_LETTER(tag[0]);
 
 	if (size == MSG_HEADER + sizeof "SET" || (letter & tells) != 0 ||
-	    (tag[0] == 'C' && tag[1] == 'R'))
+	    (tag[0] == 'C' && (tag[1] == 'R' || tag[1] == 'A')) ||
+	    (tag[0] == 'I' && tag[1] == 'M'))
 		return TRACE_TELLS;
 	return (letter & draws) != 0 || (tag[0] == 'C' && tag[2] == 'P') ?
 	    TRACE_DRAWS : TRACE_NOTHING;

@@ -31,12 +31,14 @@
 #include "proto/baggage.h"
 #include "proto/params.h"
 #include "proto/prepared.h"
+#include "proto/unnamed.h"
 #include "session/broker.h"
 #include "session/carried.h"
 #include "session/client.h"
 #include "session/login_guess.h"
 #include "session/login_lobby.h"
 #include "session/login_shape.h"
+#include "session/relay_schema.h"
 #include "session/peer.h"
 #include "session/relay.h"
 #include "session/server_phases.h"
@@ -65,6 +67,7 @@ static struct catalog_part divide(struct app *app)
 		return (struct catalog_part){ 0 };
 	login_guess_share(ss, app->first != NULL ? &app->first->ss : NULL);
 	login_shape_share(ss, app->first != NULL ? &app->first->ss : NULL);
+	relay_schema_share(ss, app->first != NULL ? &app->first->ss : NULL);
 	app->book = app->first != NULL ? app->first->book :
 	    ledger_book_new(workers);
 	ss->client_ops.takes = workers_take;
@@ -311,6 +314,7 @@ void app_fini(struct app *app)
 	idle_free(&app->idle);
 	catalog_free(&app->catalog);
 	tls_setup_free(&app->ss.tls);
+	unnamed_free(&app->ss.unnamed);
 	prepared_table_free(&app->ss.prepared);
 	slow_fini(&app->ss.slow);
 	params_table_free(&app->ss.params);

@@ -35,6 +35,7 @@ static const struct group groups[] = {
 	    "max_user_connections", "max_user_client_connections",
 	    "server_round_robin", "max_prepared_statements",
 	    "max_prepared_statement_memory",
+	    "cache_unnamed_statements",
 	    "server_login_concurrency", "server_handover_delay" } },
 	{ "Authentication",
 	    { "auth_type", "auth_file", "auth_mock_secret_file",

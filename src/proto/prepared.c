@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "proto/prepared_op.h"
+#include "proto/prepared_world.h"
 #include "proto/sql.h"
 #include "proto/sql_leave.h"
 
@@ -78,7 +79,7 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	p->names = p->use_count = 0;
 	p->uses = NULL;
 	p->prev = p->next = NULL;
-	p->unused = p->retired = false;
+	p->unused = p->retired = p->kept = false;
 	p->len = (uint32_t)len;
 	memcpy(p->body, body, len);
 	p->name_len = (uint8_t)(snprintf(p->name, sizeof p->name,
@@ -316,12 +317,21 @@ static void let_go_first(struct prepared *p)
 	}
 }
 
+void prepared_let_go(struct prepared *p)
+{
+	if (p->names == 0) {
+		set_unused(p, true);
+		let_go_first(p);
+	}
+	prepared_unref(p);
+}
+
 /* stmt has one name less. */
 static void leave(struct prepared *stmt)
 {
 	if (--stmt->names == 0) {
 		set_unused(stmt, true);
-		if (stmt->retired)
+		if (stmt->retired && !stmt->kept)
 			let_go_first(stmt);
 	}
 	prepared_unref(stmt);
@@ -439,6 +449,7 @@ int prepared_uses_add(struct prepared_uses *u, struct prepared *stmt)
 		return -1;
 	}
 	use->stmt = prepared_ref(stmt);
+	use->world = NULL;
 	DL_APPEND(u->lru, use);
 	use->owner = u;
 	DL_APPEND2(stmt->uses, use, also_prev, also_next);
@@ -454,6 +465,7 @@ static void use_free(struct prepared_uses *u, struct prepared_use *use)
 	DL_DELETE2(use->stmt->uses, use, also_prev, also_next);
 	use->stmt->use_count--;
 	u->count--;
+	prepared_world_free(&use->world);
 	prepared_unref(use->stmt);
 	mem_delete(MEM_STATEMENT_USE, use, sizeof *use);
 }
@@ -553,11 +565,24 @@ int prepared_op_redo(const struct prepared_op *op, struct slots **map,
 	return 0;
 }
 
+/* The name stands for what it stood for before. */
+static void move_back(const struct prepared_op *op, struct slots **map)
+{
+	struct prepared_name *const n = prepared_name_find(*map, op->name);
+
+	if (n != NULL)
+		prepared_name_move(n, op->stmt);
+	else
+		(void)prepared_name_add(map, op->name, op->stmt);
+}
+
 void prepared_op_undo(struct prepared_op *op, struct slots **map,
     struct prepared_uses *uses)
 {
 	if (op->stmt == NULL)
 		return;
+	if ((op->changes & PREPARED_MOVED) && map != NULL)
+		move_back(op, map);
 	if ((op->changes & PREPARED_NAMED) && map != NULL)
 		prepared_name_remove(map, op->name);
 	if ((op->changes & PREPARED_UNNAMED) && map != NULL &&

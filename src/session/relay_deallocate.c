@@ -38,6 +38,7 @@ static enum relay_step answer_now(struct relay_up *up, const char *name)
 	struct outbox o;
 
 	prepared_name_remove(&c->statements, name);
+	prepared_name_remove(&c->statements, "");	/* as by any Query */
 	outbox_init(&o, &c->stream);
 	outbox_pass(&o, answer, sizeof answer - 1);
 	outbox_flush(&o);

@@ -358,12 +358,13 @@ static enum relay_step on_complete(struct relay_down *d)
 		return fail_memory(d);
 	relay_reset_tag(d);
 	relay_watch_tag(d);
-	if (trace_look(d->m, d->size) != TRACE_TELLS)
-		return on_reply(d);
+	const bool tells = trace_look(d->m, d->size) == TRACE_TELLS;
+
+	if (tells || d->s->schema_open)
+		relay_schema_tag(d);
 	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
-		if (has_tag(d, tags[i]) && forget_statements(d) < 0)
+		if (tells && has_tag(d, tags[i]) && forget_statements(d) < 0)
 			return fail_memory(d);
-	relay_schema_tag(d);
 	return on_reply(d);
 }
 
@@ -416,6 +417,9 @@ static enum relay_step on_ready(struct relay_down *d)
 
 	if (v == TRACK_CONFUSED)
 		return fail(d, CLOSE_UNKNOWN_PKT);
+	if (s->schema_open)
+		relay_schema_changed(s);
+	s->schema_open = s->schema_open && status != 'I';
 	const bool answered = track_is_answered(&s->track);
 
 	/* the first one counts: what is behind it in the pipeline may end it */

@@ -9,6 +9,7 @@
 #include "proto/track_look.h"
 #include "session/relay_parts.h"
 #include "session/relay_repeat.h"
+#include "session/relay_schema.h"
 
 /* Is this field, NUL included, in the error at hand? */
 static bool has_field(const struct relay_down *d, const char *field)
@@ -88,9 +89,12 @@ static void note_stale(struct relay_down *d)
 	struct prepared *stmt = number == 0 ? NULL :
 	    prepared_uses_find(&d->s->prepared, number);
 
-	if (stmt != NULL && (relay_lacks_type(d) || (has_field(d, "C0A000") &&
+	if (stmt == NULL || !(relay_lacks_type(d) || (has_field(d, "C0A000") &&
 	    has_field(d, "RRevalidateCachedQuery"))))
-		prepared_retire(stmt);
+		return;
+	prepared_retire(stmt);
+	/* somebody has done that, maybe unseen */
+	relay_schema_changed(d->s);
 }
 
 /* Does the error's SQLSTATE allow that it names a prepared statement? */

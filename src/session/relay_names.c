@@ -33,7 +33,8 @@ bool relay_is_open(const struct server *s, const char *name,
 
 		if (op == NULL)
 			continue;
-		if (name != NULL && prepared_name_is(op->name, name))
+		if (name != NULL && (op->changes & ~(unsigned)(PREPARED_USED |
+		    PREPARED_UNUSED)) != 0 && prepared_name_is(op->name, name))
 			return true;
 		if (stmt != NULL && op->stmt == stmt &&
 		    (op->changes & (PREPARED_USED | PREPARED_UNUSED)) != 0)

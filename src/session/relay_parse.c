@@ -11,9 +11,11 @@
 #include "proto/reader.h"
 #include "proto/sql.h"
 #include "proto/track_look.h"
+#include "proto/unnamed.h"
 #include "session/relay_deallocate.h"
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
+#include "session/relay_unnamed.h"
 #include "session/relay_watch.h"
 #include "session/sessions.h"
 
@@ -124,8 +126,7 @@ static int try_parse(struct relay_up *up, struct prepared_op *op)
 	return track_add(&up->s->track, FE_CLOSE, TRACK_SKIP, NULL);
 }
 
-/* A query and its parameter types, to the byte. */
-static bool is_parse_body(const uint8_t *p, size_t n)
+bool relay_is_parse_body(const uint8_t *p, size_t n)
 {
 	struct reader r;
 
@@ -197,6 +198,8 @@ static enum relay_step parse_unnamed(struct relay_up *up)
 
 	if (relay_is_cut(up))
 		return RELAY_SHORT;
+	if (up->caches && relay_unnamed_parse(up, &step))
+		return step;
 	if (relay_dealloc_parse(up, &step))
 		return step;
 	const char *sql = (const char *)up->m + MSG_HEADER + 1;
@@ -206,6 +209,17 @@ static enum relay_step parse_unnamed(struct relay_up *up)
 	up->c->relay.execute_holds = sql_may_matter(sql, n) &&
 	    (sql_forgets_all(sql, n) || sql_resets(sql, n));
 	return relay_request(up);
+}
+
+/* What has no name goes first. */
+static bool make_room(struct sessions *ss, size_t bytes)
+{
+	const size_t limit = sessions_settings(ss)->
+	    max_prepared_statement_memory;
+
+	return prepared_table_make_room(ss->prepared, bytes, limit) ||
+	    (unnamed_clear(ss->unnamed) &&
+	    prepared_table_make_room(ss->prepared, bytes, limit));
 }
 
 enum relay_step relay_parse(struct relay_up *up)
@@ -224,18 +238,15 @@ enum relay_step relay_parse(struct relay_up *up)
 		return relay_fail(up, CLOSE_FAILED_TO_PARSE_PACKET);
 	const size_t name_len = strlen(name) + 1;
 
-	if (!is_parse_body(body + name_len, len - name_len))
+	if (!relay_is_parse_body(body + name_len, len - name_len))
 		return relay_fail(up, CLOSE_BROKEN_PARSE_PACKET);
 	struct prepared_table *table = c->ss->prepared;
 	const bool own = up->s->schema_changed;
 	struct prepared *stmt = own ? NULL : prepared_lookup(table,
 	    body + name_len, len - name_len);
 
-	const size_t more = prepared_name_bytes(name) + (stmt != NULL ? 0 :
-	    prepared_text_bytes(len - name_len));
-
-	if (!prepared_table_make_room(table, more,
-	    sessions_settings(c->ss)->max_prepared_statement_memory)) {
+	if (!make_room(c->ss, prepared_name_bytes(name) +
+	    (stmt != NULL ? 0 : prepared_text_bytes(len - name_len)))) {
 		prepared_unref(stmt);
 		return relay_refuse_parse(up);
 	}

@@ -12,6 +12,7 @@
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
 #include "session/relay_repeat.h"
+#include "session/relay_unnamed.h"
 #include "session/relay_watch.h"
 
 #define NAMES_MAX 65536	/* bytes in which a message must tell its names */
@@ -54,6 +55,33 @@ static enum relay_step send_unknown(struct relay_up *up, const char *name)
 	return relay_drop(up);
 }
 
+/* The server, which has no such statement, is told its text. */
+static enum relay_step inject(struct relay_up *up, struct prepared *stmt)
+{
+	return relay_send_parse(up, stmt, TRACK_SKIP,
+	    prepared_op_new(PREPARED_USED, stmt, "")) < 0 ?
+	    relay_no_memory(up) : RELAY_NEXT;
+}
+
+/* The same of what "" stands for, which use is of, if the server has it. */
+static enum relay_step find_unnamed(struct relay_up *up, struct prepared *stmt,
+    struct prepared_use *use)
+{
+	const bool known = relay_unnamed_is_known(up);
+
+	if (use != NULL && relay_unnamed_is_right(up, use))
+		return RELAY_NEXT;
+	if (!has_room(up, stmt))
+		return RELAY_SHORT;
+	if (use != NULL && relay_unnamed_close(up, stmt) < 0)
+		return relay_no_memory(up);
+	const enum relay_step step = inject(up, stmt);
+
+	if (step == RELAY_NEXT)
+		relay_unnamed_note(up, stmt, known);
+	return step;
+}
+
 /*
  * The statement a name stands for, prepared on the linked server by now, if
  * the step is RELAY_NEXT; *out unchanged: there is none, and the message is
@@ -72,12 +100,14 @@ static enum relay_step find_statement(struct relay_up *up, const char *name,
 	if (n == NULL)
 		return send_unknown(up, name);
 	*out = stmt;
-	if (prepared_uses_touch(&up->s->prepared, stmt) != NULL)
+	struct prepared_use *const use = prepared_uses_touch(&up->s->prepared,
+	    stmt);
+
+	if (name[0] == '\0')
+		return find_unnamed(up, stmt, use);
+	if (use != NULL)
 		return RELAY_NEXT;
-	if (!has_room(up, stmt))
-		return RELAY_SHORT;
-	return relay_send_parse(up, stmt, TRACK_SKIP,
-	    prepared_op_new(PREPARED_USED, stmt, "")) < 0 ? relay_no_memory(up) : RELAY_NEXT;
+	return has_room(up, stmt) ? inject(up, stmt) : RELAY_SHORT;
 }
 
 /* The same; or *out is NULL and the message is done with. */
@@ -108,7 +138,7 @@ enum relay_step relay_bind(struct relay_up *up)
 	/* hot: unnamed portal, unnamed statement */
 	if (up->have > MSG_HEADER + 2 && up->size > MSG_HEADER + 2 &&
 	    portal[0] == '\0' && portal[1] == '\0' &&
-	    c->relay.dealloc.name == NULL)
+	    c->relay.dealloc.name == NULL && !up->caches)
 		return relay_request(up);
 	const size_t here = up->have < up->size ? up->have : up->size;
 	const uint8_t *end = up->m + here;
@@ -122,7 +152,11 @@ enum relay_step relay_bind(struct relay_up *up)
 	if (c->relay.dealloc.name != NULL && relay_dealloc_bind(up, p,
 	    name[0] == '\0') != RELAY_NEXT)
 		return RELAY_STOP;
-	if (name[0] == '\0')
+	const bool ours = relay_unnamed_stands(up);
+
+	if (up->caches)
+		relay_unnamed_bind(up, name[0] != '\0', ours);
+	if (name[0] == '\0' && !ours)
 		return relay_request(up);
 	struct prepared *stmt;
 
@@ -168,6 +202,16 @@ static const char *statement_name(const struct relay_up *up)
 	return name == NULL || name[0] == '\0' ? NULL : name;
 }
 
+/* The same, and "", where that stands for one. */
+static const char *known_name(const struct relay_up *up)
+{
+	const uint8_t *const body = up->m + MSG_HEADER;
+	const char *const name = statement_name(up);
+
+	return name == NULL && body[0] == 'S' && relay_unnamed_stands(up) ?
+	    "" : name;
+}
+
 /* Is the message whole and sound? */
 static enum relay_step check_target(struct relay_up *up,
     enum close_reason broken)
@@ -189,7 +233,7 @@ enum relay_step relay_describe(struct relay_up *up)
 
 	if (step != RELAY_NEXT)
 		return step;
-	const char *name = statement_name(up);
+	const char *name = known_name(up);
 
 	if (name == NULL)
 		return relay_request(up);
@@ -208,6 +252,15 @@ enum relay_step relay_describe(struct relay_up *up)
 	return RELAY_NEXT;
 }
 
+/* Close of a portal, or of the unnamed statement. */
+static enum relay_step close_other(struct relay_up *up)
+{
+	const enum relay_step step = up->m[MSG_HEADER] == 'S' && up->caches ?
+	    relay_unnamed_end(up) : RELAY_NEXT;
+
+	return step == RELAY_NEXT ? relay_request(up) : step;
+}
+
 enum relay_step relay_close(struct relay_up *up)
 {
 	struct client *c = up->c;
@@ -219,7 +272,7 @@ enum relay_step relay_close(struct relay_up *up)
 	const char *name = statement_name(up);
 
 	if (name == NULL)
-		return relay_request(up);
+		return close_other(up);
 	if (up->s != NULL && track_wants_data(&up->s->track))
 		return relay_request(up);	/* the message ends the COPY */
 	/* where our own reply belongs is known when the COPY is over */
@@ -247,7 +300,8 @@ bool relay_is_half(const struct relay_up *up)
 	switch (up->m[0]) {
 	case FE_PARSE:
 		return up->have == MSG_HEADER || up->m[MSG_HEADER] != '\0' ||
-		    relay_is_cut(up);
+		    relay_is_cut(up) ||
+		    (up->caches && up->size <= UNNAMED_MAX);
 	case FE_BIND:
 		return up->have < NAMES_MAX;
 	case FE_DESCRIBE:

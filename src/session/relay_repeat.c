@@ -14,6 +14,8 @@
 #include "proto/prepared.h"
 #include "proto/reader.h"
 #include "proto/track_look.h"
+#include "proto/unnamed.h"
+#include "session/relay_schema.h"
 #include "session/sessions.h"
 
 #define SHAPE_MAX 8
@@ -150,12 +152,21 @@ static bool renew(struct relay_down *d, struct prepared_name *n)
 {
 	struct prepared *const old = n->stmt;
 
-	prepared_retire(old);
-	struct prepared *const stmt = prepared_get(d->c->ss->prepared,
-	    old->body, old->len);
+	struct sessions *const ss = d->c->ss;
+	struct prepared *stmt;
 
+	/* somebody has changed a schema, unseen */
+	relay_schema_changed(d->s);
+	prepared_retire(old);
+	if (n->name[0] == '\0')
+		stmt = ss->unnamed == NULL ? NULL :
+		    unnamed_replace(ss->unnamed, old);
+	else
+		stmt = prepared_get(ss->prepared, old->body, old->len);
 	if (stmt == NULL)
 		return false;
+	if (n->name[0] == '\0')
+		(void)prepared_ref(stmt);
 	prepared_name_move(n, stmt);
 	prepared_unref(stmt);
 	return true;

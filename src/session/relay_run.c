@@ -14,6 +14,7 @@
 #include "proto/track_run.h"
 #include "session/relay_parts.h"
 #include "session/relay_reset.h"
+#include "session/relay_unnamed.h"
 #include "session/relay_watch.h"
 #include "session/sessions.h"
 #include "session/slow.h"
@@ -83,7 +84,9 @@ size_t relay_run_up(struct relay_up *up)
 		const uint8_t *m = up->m + n;
 		const size_t size = msg_size(m, up->max);
 
-		if (size == 0 || size > up->have - n || !is_plain(up, m, size))
+		if (size == 0 || size > up->have - n ||
+		    (up->caches && !relay_unnamed_is_plain(up, m, size)) ||
+		    !is_plain(up, m, size))
 			break;
 		track_add_plain(t, (char)m[0]);
 		n += size;
@@ -147,7 +150,7 @@ size_t relay_run_down(struct relay_down *d)
 
 	if (d->c == NULL || d->c->relay.resetting != RESET_NONE ||
 	    d->s->keep.pins != 0 || d->c->listening != NULL ||
-	    !track_is_plain(t))
+	    !track_is_plain(t) || d->s->schema_open)
 		return 0;
 	while (d->have - n >= MSG_HEADER) {
 		const uint8_t *m = d->m + n;

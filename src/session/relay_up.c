@@ -18,6 +18,7 @@
 #include "session/relay_prepared.h"
 #include "session/relay_repeat.h"
 #include "session/relay_reset.h"
+#include "session/relay_unnamed.h"
 #include "session/relay_watch.h"
 #include "session/sessions.h"
 #include "session/slow.h"
@@ -61,6 +62,9 @@ static enum relay_step on_query(struct relay_up *up)
 	if (relay_is_cut(up))
 		return RELAY_SHORT;
 	if (!sessions_settings(up->c->ss)->disable_pqexec) {
+		if (up->caches &&
+		    (step = relay_unnamed_end(up)) != RELAY_NEXT)
+			return step;
 		if (relay_deallocate(up, &step))
 			return step;
 		if (relay_reset_waits(up))
@@ -82,6 +86,8 @@ static enum relay_step on_execute(struct relay_up *up)
 
 	if (waits && up->have < up->size)
 		return RELAY_SHORT;
+	if (up->caches)
+		relay_unnamed_execute(up);
 	const enum relay_step step = up->c->relay.dealloc.name != NULL ?
 	    relay_dealloc_execute(up) : relay_request(up);
 
@@ -330,6 +336,8 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b)
 
 	up->named = relay_translates(c);
 	up->watched = relay_watches(c->pc.pool);
+	up->caches = up->named && (c->relay.stands || (sessions_settings(
+	    c->ss)->cache_unnamed_statements && relay_unnamed_may(c)));
 	up->injected = 0;
 	up->first = NULL;
 	outbox_init(&up->out, up->s == NULL ? NULL : &up->s->stream);

@@ -16,6 +16,7 @@
 #include "proto/writer.h"
 #include "session/server_attempt.h"
 #include "session/server_phases.h"
+#include "session/relay_schema.h"
 #include "session/sessions.h"
 
 static void describe(const struct log_who *who, struct log_facts *out)
@@ -256,6 +257,7 @@ void server_close_cause(struct server *s, struct close_cause why)
 	cursor_list_remove(&ss->all_servers, &s->node);
 	ss->servers--;
 	ss->server_ops->closed(s, why);
+	relay_schema_end(s);
 	track_fini(&s->track);
 	prepared_uses_clear(&s->prepared);
 	params_unref(&s->params);

@@ -41,7 +41,8 @@
 	X(relay_state, execute_holds, MOVED) \
 	X(relay_state, discards, MOVED) X(relay_state, repeats, MOVED) \
 	X(relay_state, withheld, MOVED) \
-	X(relay_state, resetting, MOVED) \
+	X(relay_state, resetting, MOVED) X(relay_state, stands, MADE) \
+	X(relay_state, batch, MADE) \
 	X(relay_state, dealloc, MOVED) X(relay_state, start, MOVED) \
 	X(relay_state, resets, MOVED)
 
@@ -122,6 +123,7 @@
 	X(server, prepared, is_movable_prepared_uses(&it->prepared)) \
 	X(server, params, MOVED) X(server, origin, MOVED) \
 	X(server, trace, MOVED) X(server, schema_changed, MOVED) \
+	X(server, schema_open, MADE) \
 	X(server, deallocates, MADE) \
 	X(server, keep, it->keep.flight == NULL) \
 	X(server, carry, is_movable_carry(&it->carry)) \

@@ -105,6 +105,7 @@ static int read_names(struct client *c, struct reader *list, struct err *e)
 		prepared_unref(stmt);
 		if (rc < 0)
 			return err_nomem(e);
+		c->relay.stands = c->relay.stands || in.name[0] == '\0';
 	}
 	return 0;
 }

@@ -225,6 +225,7 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	s->standby = (in->flags & SNAPSHOT_STANDBY) != 0 ? FACT_YES :
 	    (in->flags & SNAPSHOT_PRIMARY) != 0 ? FACT_NO : FACT_UNKNOWN;
 	s->schema_changed = (in->flags & SNAPSHOT_SCHEMA) != 0;
+	s->schema_open = s->schema_changed;
 	s->ps.mode = (in->flags & SNAPSHOT_SESSION) != 0 ? POOL_SESSION :
 	    (in->flags & SNAPSHOT_STATEMENT) != 0 ? POOL_STATEMENT :
 	    POOL_TRANSACTION;

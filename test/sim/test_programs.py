@@ -27,6 +27,12 @@ MODES = {
                                        max_prepared_statements=2)),
     "transaction-evict-two": (BLOCKS, dict(default_pool_size=2,
                                            max_prepared_statements=1)),
+    "transaction-unnamed": (BLOCKS, dict(
+        default_pool_size=2, session_state="keep",
+        cache_unnamed_statements=1)),
+    "transaction-unnamed-evict": (DDL, dict(
+        default_pool_size=1, session_state="clean", max_prepared_statements=2,
+        cache_unnamed_statements=1)),
     "statement": (set(), dict(pool_mode="statement", default_pool_size=1)),
     "statement-evict": (set(), dict(pool_mode="statement",
                                     default_pool_size=2,

@@ -136,6 +136,7 @@ static const struct {
 	{ "server_channel_binding", "prefer", true },
 	{ "server_tls_negotiation", "postgres", true },
 	{ "max_prepared_statement_memory", "0", true },
+	{ "cache_unnamed_statements", "0", true },
 	{ "log_format", "text", true },
 	{ "log_min_duration", "0", true },
 	{ "log_query_text", "0", true },

@@ -1,0 +1,54 @@
+/* relay_unnamed.h - unnamed statements for which servers have a named one.
+ *
+ * A client's name "" stands for it then, among its others.
+ * (cache_unnamed_statements; spec/pooling.md section 16)
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_RELAY_UNNAMED_H
+#define SESSION_RELAY_UNNAMED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "session/relay_parts.h"
+
+struct prepared;
+struct prepared_use;
+
+#define UNNAMED_MAX 8192	/* bytes of a Parse: longer ones pass as they come */
+
+/* May texts of c get one? Asked where the setting is on. */
+bool relay_unnamed_may(const struct client *c);
+
+/* Hot: may the message, of a client that caches, pass as others do? */
+bool relay_unnamed_is_plain(const struct relay_up *up, const uint8_t *m,
+    size_t size);
+
+/*
+ * Parse of the unnamed statement. False: it passes as it is. True: *step says
+ * what follows.
+ */
+bool relay_unnamed_parse(struct relay_up *up, enum relay_step *step);
+/* Does "" stand for a statement of ours? */
+bool relay_unnamed_stands(const struct relay_up *up);
+/* Bind of what "" stands for (ours), of the server's own one, or of another. */
+void relay_unnamed_bind(const struct relay_up *up, bool named, bool ours);
+void relay_unnamed_execute(const struct relay_up *up);
+/*
+ * A Query, Parse or Close comes, which ends it. RELAY_NEXT, and the message is
+ * to pass, or what follows.
+ */
+enum relay_step relay_unnamed_end(struct relay_up *up);
+
+/* Is the settings' and schemas' state what it is to be for a Parse that counts? */
+bool relay_unnamed_is_known(const struct relay_up *up);
+/* The server has it: parsed as it would be now, as far as that is known? */
+bool relay_unnamed_is_right(const struct relay_up *up,
+    struct prepared_use *use);
+/* The server has it no more. 0, or -1: no memory. */
+int relay_unnamed_close(struct relay_up *up, struct prepared *stmt);
+/* It is parsed now; known, as above, when that was sent. */
+void relay_unnamed_note(const struct relay_up *up, struct prepared *stmt,
+    bool known);
+
+#endif
