@@ -20,16 +20,15 @@ struct prepared_use;
 /* May texts of c get one? Asked where the setting is on. */
 bool relay_unnamed_may(const struct client *c);
 
-/* Hot: may the message, of a client that caches, pass as others do? */
-bool relay_unnamed_is_plain(const struct relay_up *up, const uint8_t *m,
-    size_t size);
+/* As relay_run_up(), of a client that caches: a run of one message, or none. */
+size_t relay_unnamed_run(const struct relay_up *up);
 
 /*
  * Parse of the unnamed statement. False: it passes as it is. True: *step says
  * what follows.
  */
 bool relay_unnamed_parse(struct relay_up *up, enum relay_step *step);
-/* Does "" stand for a statement of ours? */
+/* Of a client that caches: does "" stand for a statement of ours? */
 bool relay_unnamed_stands(const struct relay_up *up);
 /* Bind of what "" stands for (ours), of the server's own one, or of another. */
 void relay_unnamed_bind(const struct relay_up *up, bool named, bool ours);

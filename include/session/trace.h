@@ -95,11 +95,12 @@ static inline enum trace_hint trace_look(const uint8_t *m, size_t size)
 	const uint32_t letter = TRACE_LETTER(tag[0]);
 
 	if (size == MSG_HEADER + sizeof "SET" || (letter & tells) != 0 ||
-	    (tag[0] == 'C' && (tag[1] == 'R' || tag[1] == 'A')) ||
-	    (tag[0] == 'I' && tag[1] == 'M'))
+	    (tag[0] == 'C' && (tag[1] == 'R' || tag[1] == 'A')))
 		return TRACE_TELLS;
-	return (letter & draws) != 0 || (tag[0] == 'C' && tag[2] == 'P') ?
-	    TRACE_DRAWS : TRACE_NOTHING;
+	if ((letter & draws) != 0)
+		return tag[0] == 'I' && tag[1] == 'M' ? TRACE_TELLS :
+		    TRACE_DRAWS;
+	return tag[0] == 'C' && tag[2] == 'P' ? TRACE_DRAWS : TRACE_NOTHING;
 }
 
 #endif

@@ -152,7 +152,7 @@ enum relay_step relay_bind(struct relay_up *up)
 	if (c->relay.dealloc.name != NULL && relay_dealloc_bind(up, p,
 	    name[0] == '\0') != RELAY_NEXT)
 		return RELAY_STOP;
-	const bool ours = relay_unnamed_stands(up);
+	const bool ours = up->caches && relay_unnamed_stands(up);
 
 	if (up->caches)
 		relay_unnamed_bind(up, name[0] != '\0', ours);
@@ -208,8 +208,8 @@ static const char *known_name(const struct relay_up *up)
 	const uint8_t *const body = up->m + MSG_HEADER;
 	const char *const name = statement_name(up);
 
-	return name == NULL && body[0] == 'S' && relay_unnamed_stands(up) ?
-	    "" : name;
+	return name == NULL && up->caches && body[0] == 'S' &&
+	    relay_unnamed_stands(up) ? "" : name;
 }
 
 /* Is the message whole and sound? */

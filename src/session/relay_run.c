@@ -79,14 +79,14 @@ size_t relay_run_up(struct relay_up *up)
 		return 0;
 	if (up->s->keep.flight != NULL)
 		return 0;
+	if (up->caches)
+		return relay_unnamed_run(up);
 	for (unsigned room = track_room(t); room > 0 &&
 	    up->have - n >= MSG_HEADER; room--) {
 		const uint8_t *m = up->m + n;
 		const size_t size = msg_size(m, up->max);
 
-		if (size == 0 || size > up->have - n ||
-		    (up->caches && !relay_unnamed_is_plain(up, m, size)) ||
-		    !is_plain(up, m, size))
+		if (size == 0 || size > up->have - n || !is_plain(up, m, size))
 			break;
 		track_add_plain(t, (char)m[0]);
 		n += size;

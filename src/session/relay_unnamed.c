@@ -12,6 +12,7 @@
 #include "proto/prepared_world.h"
 #include "proto/sql_timeless.h"
 #include "proto/track_look.h"
+#include "proto/track_run.h"
 #include "proto/unnamed.h"
 #include "session/flight.h"
 #include "session/keep.h"
@@ -40,23 +41,35 @@ static bool is_first(const struct server *s)
 	return track_is_empty(&s->track) || flight_is_fresh(s);
 }
 
-bool relay_unnamed_is_plain(const struct relay_up *up, const uint8_t *m,
-    size_t size)
+/* May it pass as it is, and no more be noted than that it is owed? */
+static bool is_plain(const struct relay_up *up, size_t size)
 {
-	switch (m[0]) {
-	case FE_PARSE:
-	case FE_BIND:
-	case FE_QUERY:
-		return false;
+	const uint8_t *const body = up->m + MSG_HEADER;
+
+	switch (up->m[0]) {
+	case FE_SYNC:
+		return true;
 	case FE_DESCRIBE:
-		return size > MSG_HEADER && m[MSG_HEADER] == 'P';
+		return size == MSG_HEADER + 2 && body[0] == 'P';
 	case FE_EXECUTE:
-		return size > MSG_HEADER && m[MSG_HEADER] == '\0' &&
+		return size > MSG_HEADER && body[0] == '\0' &&
 		    up->c->relay.batch == BATCH_BOUND &&
 		    !track_is_empty(&up->s->track);
 	default:
-		return true;
+		return false;
 	}
+}
+
+size_t relay_unnamed_run(const struct relay_up *up)
+{
+	const size_t size = up->have < MSG_HEADER ? 0 :
+	    msg_size(up->m, up->max);
+
+	if (size == 0 || size > up->have || track_room(&up->s->track) == 0 ||
+	    !is_plain(up, size))
+		return 0;
+	track_add_plain(&up->s->track, (char)up->m[0]);
+	return size;
 }
 
 static void note_parse(const struct relay_up *up, bool harmless)
@@ -153,7 +166,7 @@ static struct prepared_name *find_name(const struct client *c)
 
 bool relay_unnamed_stands(const struct relay_up *up)
 {
-	return up->caches && find_name(up->c) != NULL;
+	return find_name(up->c) != NULL;
 }
 
 /* "" stands for stmt from now on. 0 or -1. */
