@@ -41,7 +41,7 @@ static bool meet(const char *item, const char *other)
 {
 	struct net_addr a, b;
 
-	if (strcmp(item, "*") == 0)
+	if (strcmp(item, "*") == 0 || strcmp(other, "*") == 0)
 		return true;
 	return parse(item, &a) == 0 && parse(other, &b) == 0 &&
 	    a.family == b.family &&

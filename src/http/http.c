@@ -306,20 +306,15 @@ static void on_request(void *arg, struct httpd_conn *c,
 
 /* --- where --- */
 
-static void open_addr(struct http *h, const char *word)
+static void open_addr(struct http *h, const struct net_addr *addr)
 {
 	char name[NET_TEXT_MAX];
-	struct net_addr addr;
 	struct err e;
 
-	if (net_parse_ip(word, (uint16_t)h->port, &addr) < 0) {
-		log_error("http_listen_addr: '%s' is not an address", word);
+	if (httpd_listens(h->httpd, addr))
 		return;
-	}
-	if (httpd_listens(h->httpd, &addr))
-		return;
-	net_format(&addr, name, sizeof name);
-	if (httpd_listen(h->httpd, &addr, &e) == 0) {
+	net_format(addr, name, sizeof name);
+	if (httpd_listen(h->httpd, addr, &e) == 0) {
 		log_info("listening on %s for HTTP", name);
 		return;
 	}
@@ -327,6 +322,27 @@ static void open_addr(struct http *h, const char *word)
 		log_warning("HTTP: %s, trying again", e.text);
 	h->warned = true;
 	h->retry = time_now() + RETRY;
+}
+
+/* word is one item of http_listen_addr. */
+static void open_word(struct http *h, const char *word)
+{
+	struct net_addr addrs[] = {
+		{ .family = NET_IPV4, .port = (uint16_t)h->port },
+		{ .family = NET_IPV6, .port = (uint16_t)h->port },
+	};
+	size_t n = sizeof addrs / sizeof addrs[0];
+
+	if (strcmp(word, "*") != 0) {
+		n = 1;
+		if (net_parse_ip(word, (uint16_t)h->port, addrs) < 0) {
+			log_error("http_listen_addr: '%s' is not an address",
+			    word);
+			return;
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		open_addr(h, &addrs[i]);
 }
 
 static void open_all(struct http *h)
@@ -342,7 +358,7 @@ static void open_all(struct http *h)
 		text_add_bytes(&t, at, len);
 		at += len;
 		if (len > 0)
-			open_addr(h, word);
+			open_word(h, word);
 	}
 }
 

@@ -86,6 +86,16 @@ def test_nothing_listens_unless_a_port_is_set(pooler, web):
     assert get(q, "/nothing").status == 404
 
 
+def test_star_is_all_addresses(web):
+    """As in listen_addr; etc/kubernetes has it"""
+    p = web(http_listen_addr="*")
+    for addr in ("127.0.0.1", "127.0.0.9", "::1"):
+        with socket.create_connection((addr, p.http)):
+            pass
+    assert get(p, "/readyz").status == 200
+    assert "is not an address" not in p.log
+
+
 def test_where_clients_connect_to_is_refused(web):
     """http.md: by SET and RELOAD, as at the start"""
     p = web()
