@@ -116,6 +116,23 @@ static void note_hosts(const struct config *c)
 	}
 }
 
+static void note_http(const struct settings *set)
+{
+	const char *at = set->http_listen_addr;
+	char item[256];
+	struct net_addr a;
+
+	while (set->http_listen_port != 0 && *(at += strspn(at, ", \t")) != '\0') {
+		const size_t len = strcspn(at, ", \t");
+
+		snprintf(item, sizeof item, "%.*s", (int)len, at);
+		if (strcmp(item, "*") != 0 && net_parse_ip(item, 0, &a) < 0)
+			note("http_listen_addr: \"%s\" is no address, HTTP is "
+			    "not answered there", item);
+		at += len;
+	}
+}
+
 static int is_for_scram(const char *name, const char *secret, void *arg)
 {
 	const enum secret_kind kind = secret_kind(secret);
@@ -178,6 +195,7 @@ int check_run(const char *path)
 	if (c != NULL) {
 		check_whole(c, &problems);
 		note_hosts(c);
+		note_http(&c->set);
 		note_users(c);
 		note_sizes(c);
 	} else if (problems == 0) {

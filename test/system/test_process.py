@@ -122,6 +122,9 @@ NOTES = {
                '"localhost:6543" is no address, the port is listen_port'),
     "unix": ("listen_addr =", "", "listen_addr is empty: only Unix sockets "
              "are listened on"),
+    "http": ("http_listen_port = 9127\nhttp_listen_addr = *, ::1, localhost", "",
+             'http_listen_addr: "localhost" is no address, HTTP is not '
+             "answered there"),
     "host": ("", "p1 = host=::1,127.0.0.1:5432", 'database "p1": '
              '"127.0.0.1:5432" is no host, the port is port='),
     "nobody": ("auth_type = md5\nauth_file =", "", "nobody can log in: "
