@@ -24,5 +24,7 @@ void prepared_world_free(struct prepared_world **w);
 /* Is now the same, whatever application_name says? */
 bool prepared_world_is(struct prepared_world *w,
     const struct prepared_world *now);
+/* The same of these alone. */
+bool prepared_world_params(const struct params *a, const struct params *b);
 
 #endif

@@ -32,8 +32,10 @@ void prepared_world_free(struct prepared_world **w)
 }
 
 /* Equal values are one pointer. */
-static bool is_equal(const struct params *a, const struct params *b)
+bool prepared_world_params(const struct params *a, const struct params *b)
 {
+	if (a == b)
+		return true;
 	const int n = params_count(params_table_of(a));
 
 	for (int i = 0; i < n; i++)
@@ -50,7 +52,7 @@ bool prepared_world_is(struct prepared_world *w,
 		return false;
 	if (w->params == now->params)
 		return true;
-	if (!is_equal(w->params, now->params))
+	if (!prepared_world_params(w->params, now->params))
 		return false;
 	params_unref(&w->params);
 	w->params = params_ref(now->params);

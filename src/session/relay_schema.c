@@ -53,7 +53,7 @@ void relay_schema_tag(const struct relay_down *d)
 {
 	/* what a body does, no tag tells; nor do rights, but for who may look */
 	static const char *const others[] = { "GRANT", "REVOKE", "DO", "CALL",
-		"IMPORT", "REASSIGN", "DISCARD" };
+		"IMPORT", "REASSIGN" };
 	struct server *const s = d->s;
 
 	if (begins(d, "CREATE ") || begins(d, "ALTER ") || begins(d, "DROP "))

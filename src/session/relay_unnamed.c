@@ -124,7 +124,7 @@ bool relay_unnamed_is_known(const struct relay_up *up)
 	return sessions_settings(c->ss)->cache_unnamed_statements &&
 	    relay_unnamed_may(c) && c->relay.resetting == RESET_NONE &&
 	    is_untouched(s) && s->keep.pins == 0 && !s->keep.temporary &&
-	    (f == NULL || f->params == s->params) &&
+	    (f == NULL || prepared_world_params(f->params, s->params)) &&
 	    !track_may_be_failed(&s->track) &&
 	    (is_first(s) || c->relay.batch == BATCH_PARSED ||
 	    c->relay.batch == BATCH_BOUND);

@@ -100,11 +100,29 @@ SMALL = "create function unn_f(int) returns text language sql as " \
     "$$select 'small'$$"
 
 
+def test_what_we_do_between_two_clients_changes_nothing(caching, pg):
+    """pooling.md 25: DISCARD SEQUENCES, SETs, cleaning"""
+    pg.sql("create table if not exists unn_i (a int)",
+           "grant all on unn_i to app", db="p0")
+    for state in ("keep", "clean"):
+        p = caching(session_state=state)
+        c, d = p.raw(), p.raw(application_name="d")
+        for x in (c, d) * 4:
+            assert ask(x, "insert into unn_i values ($1)", 1).tags == \
+                ["INSERT 0 1"]
+            x.query("begin")
+            assert ask(x, ONE, 1).rows == [["2"]]
+            x.query("set local work_mem = '1MB'")
+            x.query("commit")
+        assert parses(p) == 2
+    pg.sql("drop table unn_i", db="p0")
+
+
 @pytest.mark.parametrize("tag, undo", [
     ("grant app2 to app", "revoke app2 from app"),
-    ("do $$ begin end $$", None), ("discard temp", None),
+    ("do $$ begin end $$", None),
     ("create view unn_v as select 1", "drop view unn_v"),
-    ("comment on table tab is 'x'", None)])
+    ("comment on table tab is 'x'", None), ("discard temp", None)])
 def test_tags_that_have_all_parsed_again(caching, pg, tag, undo):
     """pooling.md 25: rights count, too"""
     p = caching(dbs={
@@ -115,7 +133,7 @@ def test_tags_that_have_all_parsed_again(caching, pg, tag, undo):
     for i, sql in enumerate([tag, undo][:1 + (undo is not None)]):
         d.query(sql)
         warm(c, ONE, 1)
-        assert parses(p) == (1 if "comment" in tag else 2 + i)
+        assert parses(p) == (1 if "com" in tag or "dis" in tag else 2 + i)
     d.query("begin")
     d.query("create function unn_call() returns int language sql as "
             "'select 1'")
