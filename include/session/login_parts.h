@@ -54,7 +54,7 @@ struct login {
 	bool user_too_long;
 	bool unread;		/* the carry holds messages that came whole */
 	bool asked;			/* for TLS or GSS: it has begun */
-	bool queued;			/* its turn will come */
+	uint8_t queued;			/* see login_queue.c; 0: it is not */
 	uint8_t lookups;		/* so often auth_query has answered */
 	uint8_t guess;			/* see login_guess.h */
 	struct auth auth;

@@ -21,6 +21,7 @@ struct login_queue {
 	struct loop_task task;		/* private to login_queue.c, all of it */
 	struct loop *loop;		/* borrowed */
 	struct login *first;		/* DL list */
+	struct login *put_off;		/* ... of those who wait for a tick */
 };
 
 #define LOGIN_TURN (3 * USEC / 1000)	/* once begun, a step is finished */
@@ -29,5 +30,8 @@ void login_queue_init(struct login_queue *q, struct loop *l);
 /* Have l->work() called, in this turn or a later one; or not. */
 void login_queue_add(struct login_queue *q, struct login *l);
 void login_queue_remove(struct login_queue *q, struct login *l);
+/* Its work can't be done, and nothing tells when it can: again with the next tick. */
+void login_queue_put_off(struct login_queue *q, struct login *l);
+void login_queue_tick(struct login_queue *q);
 
 #endif

@@ -253,6 +253,7 @@ void login_tick(struct sessions *ss, usec_t now)
 		    "(auth_failure_log_rate)", unsaid);
 	lobby_turn(&ss->lobby, now);
 	login_guess_tick(ss);
+	login_queue_tick(&ss->login_queue);
 	while ((g = lobby_take_served(&ss->lobby, now)) != NULL) {
 		struct client *const c = client_of_guest(g);
 

@@ -132,8 +132,8 @@ static void depart(struct client *c)
 
 	if (ss->client_ops.may_send(ss->app, to))
 		(void)go(c, to);
-	else
-		login_queue_add(&ss->login_queue, c->login);
+	else	/* a worker that hangs takes none for long */
+		login_queue_put_off(&ss->login_queue, c->login);
 }
 
 /* The console is never full. */

@@ -4,6 +4,7 @@ import http.client
 import os
 import re
 import subprocess
+import time
 
 import psycopg
 import pytest
@@ -289,6 +290,30 @@ def cpus_of(p, name):
 
 
 @pytest.mark.setting("worker_cpus")
+def test_logins_for_a_worker_that_hangs_slow_no_other_down(crew, many_files):
+    """more than there is room for on their way: the rest waits, and its worker
+    sleeps between the queries of others"""
+    p = crew(workers=2, log_connections=0, log_disconnections=0)
+    clients = {name: p.raw(database=name) for name in NAMES}
+    homes = {r["database"]: int(r["id"]) % 2
+             for r in p.show("clients", user="app")}
+    near = clients[next(n for n in NAMES if homes[n] == 0)]
+    far = next(n for n in NAMES if homes[n] == 1)
+    with stopped(p.proc.pid, "worker 1"):
+        p.wait_log("worker 1 hangs")
+        late = [p.open() for _ in range(1200)]
+        for c in late:
+            c.send(pq.startup({"user": "app", "database": far}))
+        near.value("select 1")
+        before, cpu = time.monotonic(), p.loop_cpu()
+        for _ in range(50):
+            near.value("select pg_sleep(0.02)")
+        assert p.loop_cpu() - cpu < (time.monotonic() - before) / 10
+    for c in late:
+        c.finish_login("app", "apppw")
+        c.close()
+
+
 def test_workers_are_bound_to_cpus(crew):
     free = sorted(os.sched_getaffinity(0))
     two = [free[0], free[-1]]

@@ -138,6 +138,23 @@ static void test_those_behind_a_long_one_wait_in_front_of_the_next(
 	assert_string_equal(st.worked, "abca");
 }
 
+static void test_one_that_is_put_off_waits_for_a_tick(void **state)
+{
+	(void)state;
+	login_queue_put_off(&st.queue, &st.login[0]);
+	login_queue_put_off(&st.queue, &st.login[1]);
+	login_queue_put_off(&st.queue, &st.login[2]);
+	login_queue_remove(&st.queue, &st.login[1]);
+	login_queue_add(&st.queue, &st.login[3]);
+	turns();
+	assert_string_equal(st.worked, "d");
+	login_queue_tick(&st.queue);
+	turns();
+	assert_string_equal(st.worked, "dac");
+	login_queue_tick(&st.queue);
+	assert_null(st.queue.first);
+}
+
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 
 int main(void)
@@ -148,6 +165,7 @@ int main(void)
 		TEST(test_one_that_is_over_has_no_turn),
 		TEST(test_work_may_change_the_queue),
 		TEST(test_those_behind_a_long_one_wait_in_front_of_the_next),
+		TEST(test_one_that_is_put_off_waits_for_a_tick),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
