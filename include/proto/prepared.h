@@ -27,6 +27,8 @@ struct prepared {
 	char name[PREPARED_NAME_MAX];	/* on the servers */
 	uint8_t name_len;		/* NUL included */
 	bool forgets_all;		/* ... or resets, says sql.h */
+	bool changes;			/* see sql_schema.h */
+	bool acts;			/* one of these two */
 	bool leaves, retired;		/* see sql_leave.h; not handed out */
 	bool unused;			/* in the table's list of unused ones */
 	bool kept;			/* for its text: see unnamed.h */

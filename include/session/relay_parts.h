@@ -22,7 +22,7 @@ enum relay_step {
 	RELAY_STOP,	/* the connection waits, or was closed */
 };
 
-/* One burst from a client, on its way to its server. */
+/* A burst from a client, on its way to its server. */
 struct relay_up {
 	struct client *c;
 	struct server *s;	/* NULL: none is linked yet */
@@ -36,6 +36,8 @@ struct relay_up {
 	size_t have;		/* bytes of it (and behind it) in the burst */
 	size_t used;		/* set by the handler: bytes done with */
 	const uint8_t *first;	/* see relay_repeat.h; or NULL */
+	const uint8_t *seen;	/* see relay_schema.h */
+	bool owed;		/* s owed something when the burst came */
 };
 
 /* One burst from a server, on its way to its client. */
@@ -46,6 +48,7 @@ struct relay_down {
 	const uint8_t *m;
 	size_t size, have, used;
 	uint32_t max;		/* max_packet_size */
+	const uint8_t *rows_end;	/* behind rows or their columns; or NULL */
 };
 
 /*
@@ -113,10 +116,7 @@ enum relay_step relay_request(struct relay_up *up);
 enum relay_step relay_fake(struct relay_up *up, char type, void *op);
 /* The reply to a Parse or Close that the server never saw. */
 void relay_send_fake(struct outbox *to_client, char type);
-/*
- * What comes next, or the message at hand if the step is returned, is looked
- * at when all that is owed has been answered.
- */
+/* What comes next, or this if the step is returned, waits for all answers. */
 enum relay_step relay_wait(struct relay_up *up);
 /* Close the client with an error; send first what came before. */
 enum relay_step relay_fail(struct relay_up *up, enum close_reason reason);

@@ -4,9 +4,11 @@
 #define SESSION_RELAY_SCHEMA_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct relay_down;
+struct relay_up;
 struct server;
 struct sessions;
 
@@ -21,6 +23,11 @@ struct schemas {
  * the next answer (schema_open, until the end of the transaction).
  */
 void relay_schema_tag(const struct relay_down *d);
+/*
+ * A Parse comes: may its client have changed one ahead of it, by what was
+ * answered, or by what came in the same burst?
+ */
+bool relay_schema_may_change(struct relay_up *up);
 
 /* Changes of schemas, by all clients of all workers, are counted as one. */
 void relay_schema_share(struct sessions *ss, struct sessions *first);

@@ -71,11 +71,25 @@ static inline bool trace_is_blank(const struct trace *t)
 /* What a message of a server may have to do with all that. */
 enum trace_hint {
 	TRACE_NOTHING,
+	TRACE_SELECTS,		/* SELECT, or what may have the same tag */
 	TRACE_DRAWS,		/* INSERT, COPY, and so on: see drawn */
 	TRACE_TELLS,		/* its tag is for trace_tag(), or others */
 };
 
 #define TRACE_LETTER(ch) (1u << ((ch) & 31))	/* or what is none */
+
+/* Hot: is it a message for trace_look()? */
+static inline bool trace_may_tell(uint8_t type)
+{
+	return type == BE_COMMAND_COMPLETE || type == BE_PORTAL_SUSPENDED;
+}
+
+/* Hot: of those, has it the tag of a SELECT, or one that looks like that? */
+static inline bool trace_is_select(const uint8_t *m, size_t size)
+{
+	return size > MSG_HEADER + sizeof "SET" && m[MSG_HEADER] == 'S' &&
+	    m[MSG_HEADER + 1] == 'E';
+}
 
 /* Hot. */
 static inline enum trace_hint trace_look(const uint8_t *m, size_t size)
@@ -92,6 +106,8 @@ static inline enum trace_hint trace_look(const uint8_t *m, size_t size)
 		return TRACE_DRAWS;
 	if (m[0] != BE_COMMAND_COMPLETE || size <= MSG_HEADER + 1)
 		return TRACE_NOTHING;
+	if (trace_is_select(m, size))
+		return TRACE_SELECTS;
 	const uint32_t letter = TRACE_LETTER(tag[0]);
 
 	if (size == MSG_HEADER + sizeof "SET" || (letter & tells) != 0 ||

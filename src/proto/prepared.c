@@ -13,6 +13,7 @@
 #include "proto/prepared_world.h"
 #include "proto/sql.h"
 #include "proto/sql_leave.h"
+#include "proto/sql_schema.h"
 
 #define PREFIX "PGBOUNCER_"
 
@@ -87,6 +88,8 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	p->number = (uint32_t)number;
 	p->forgets_all = sql_forgets_all(body, len) ||
 	    sql_resets(body, len);
+	p->changes = sql_may_change_schema(body, len);
+	p->acts = p->forgets_all || p->changes;
 	p->leaves = sql_may_leave(body, len);
 	p->hh.tbl = NULL;
 	t->bytes += prepared_text_bytes(len);

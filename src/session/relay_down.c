@@ -358,9 +358,10 @@ static enum relay_step on_complete(struct relay_down *d)
 		return fail_memory(d);
 	relay_reset_tag(d);
 	relay_watch_tag(d);
-	const bool tells = trace_look(d->m, d->size) == TRACE_TELLS;
+	const enum trace_hint hint = trace_look(d->m, d->size);
+	const bool tells = hint == TRACE_TELLS;
 
-	if (tells || d->s->schema_open)
+	if (tells || hint == TRACE_SELECTS || d->s->schema_open)
 		relay_schema_tag(d);
 	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
 		if (tells && has_tag(d, tags[i]) && forget_statements(d) < 0)
@@ -481,6 +482,7 @@ static void pass_rest(struct relay_down *d)
 		outbox_pass(&d->out, d->m, n);
 	s->rest.bytes -= (uint32_t)n;
 	d->used = n;
+	d->rows_end = d->m + n;	/* no other is long, of those that count */
 	send_fakes(d);
 }
 
@@ -497,6 +499,9 @@ static enum relay_step handle(struct relay_down *d)
 {
 	struct server *const s = d->s;
 	const enum relay_step step = handlers[d->m[0]](d);
+
+	if (d->m[0] == BE_DATA_ROW || d->m[0] == BE_ROW_DESCRIPTION)
+		d->rows_end = d->m + d->used;
 
 	if (s->keep.flight == NULL || step != RELAY_NEXT || !server_is_open(s))
 		return step;
@@ -534,6 +539,7 @@ bool relay_down_burst(struct relay_down *d, const struct burst *b)
 	enum relay_step step = RELAY_NEXT;
 	size_t used = 0;
 
+	d->rows_end = NULL;
 	outbox_init(&d->out, d->c == NULL ? NULL : &d->c->stream);
 	while (used < b->len && step == RELAY_NEXT) {
 		d->m = b->at + used;

@@ -15,6 +15,7 @@
 #include "session/relay_deallocate.h"
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
+#include "session/relay_schema.h"
 #include "session/relay_unnamed.h"
 #include "session/relay_watch.h"
 #include "session/sessions.h"
@@ -173,6 +174,10 @@ static enum relay_step parse_as(struct relay_up *up, const char *name,
 	if (prepared_name_find(c->statements, name) != NULL)
 		return refuse_name(up, name, stmt);
 	const bool known = prepared_uses_touch(&s->prepared, stmt) != NULL;
+
+	/* of what came in an earlier burst, only the tag tells */
+	if (known && up->owed)
+		return relay_wait(up);
 	struct prepared_op *op = prepared_op_new(known ? PREPARED_NAMED :
 	    PREPARED_NAMED | PREPARED_USED, stmt, name);
 
@@ -241,7 +246,7 @@ enum relay_step relay_parse(struct relay_up *up)
 	if (!relay_is_parse_body(body + name_len, len - name_len))
 		return relay_fail(up, CLOSE_BROKEN_PARSE_PACKET);
 	struct prepared_table *table = c->ss->prepared;
-	const bool own = up->s->schema_changed;
+	const bool own = relay_schema_may_change(up);
 	struct prepared *stmt = own ? NULL : prepared_lookup(table,
 	    body + name_len, len - name_len);
 

@@ -14,6 +14,7 @@
 #include "proto/track_run.h"
 #include "session/relay_parts.h"
 #include "session/relay_reset.h"
+#include "session/relay_schema.h"
 #include "session/relay_unnamed.h"
 #include "session/relay_watch.h"
 #include "session/sessions.h"
@@ -142,10 +143,31 @@ static inline bool take_ready(struct relay_down *d, const uint8_t *m,
 	return true;
 }
 
+static inline bool is_row(const uint8_t *m)
+{
+	return m != NULL && (*m == BE_DATA_ROW || *m == BE_ROW_DESCRIPTION);
+}
+
+/* A CommandComplete, behind that message. False: its tag may tell more. */
+static inline bool take_tag(struct relay_down *d, const uint8_t *m, size_t size,
+    const uint8_t *behind)
+{
+	if (trace_is_select(m, size))
+		return is_row(behind) &&
+		    track_take(&d->s->track, BE_COMMAND_COMPLETE);
+	const enum trace_hint hint = trace_look(m, size);
+
+	if (hint == TRACE_TELLS || !track_take(&d->s->track, m[0]))
+		return false;
+	if (hint == TRACE_DRAWS && relay_watches(d->s->ps.pool))
+		d->s->trace.drawn = true;
+	return true;
+}
+
 size_t relay_run_down(struct relay_down *d)
 {
 	struct track *t = &d->s->track;
-	const bool watched = relay_watches(d->s->ps.pool);
+	const uint8_t *last = NULL;
 	size_t n = 0;
 
 	if (d->c == NULL || d->c->relay.resetting != RESET_NONE ||
@@ -158,17 +180,21 @@ size_t relay_run_down(struct relay_down *d)
 
 		if (size == 0 || size > d->have - n)
 			break;
-		const enum trace_hint hint = trace_look(m, size);
-
-		if (hint == TRACE_TELLS)
-			break;
-		if (m[0] == BE_READY_FOR_QUERY ? !take_ready(d, m, size) :
+		if (m[0] == BE_DATA_ROW) {
+			if (!track_take(t, BE_DATA_ROW))
+				break;
+			n += msg_run(m, d->have - n, d->max);
+			last = m;
+			continue;
+		}
+		if (trace_may_tell(m[0]) ? !take_tag(d, m, size, last) :
+		    m[0] == BE_READY_FOR_QUERY ? !take_ready(d, m, size) :
 		    !track_take(t, m[0]))
 			break;
-		if (hint == TRACE_DRAWS && watched)
-			d->s->trace.drawn = true;
-		n += m[0] != BE_DATA_ROW ? size :
-		    msg_run(m, d->have - n, d->max);
+		n += size;
+		last = m;
 	}
+	if (is_row(last))
+		d->rows_end = d->m + n;
 	return n;
 }

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "proto/msg.h"
+#include "proto/sql_schema.h"
+#include "proto/track_look.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"
 
@@ -53,14 +55,33 @@ void relay_schema_tag(const struct relay_down *d)
 {
 	/* what a body does, no tag tells; nor do rights, but for who may look */
 	static const char *const others[] = { "GRANT", "REVOKE", "DO", "CALL",
-		"IMPORT", "REASSIGN" };
+		"REASSIGN" };
 	struct server *const s = d->s;
 
-	if (begins(d, "CREATE ") || begins(d, "ALTER ") || begins(d, "DROP "))
+	/* a CREATE TABLE AS and a SELECT INTO have no columns */
+	if (begins(d, "CREATE ") || begins(d, "ALTER ") || begins(d, "DROP ") ||
+	    begins(d, "IMPORT ") ||
+	    (begins(d, "SELECT ") && d->rows_end != d->m))
 		s->schema_changed = s->schema_open = true;
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		s->schema_open = s->schema_open || begins(d, others[i]);
 	/* or a COMMIT */
 	if (s->schema_open)
 		relay_schema_changed(s);
+}
+
+bool relay_schema_may_change(struct relay_up *up)
+{
+	struct server *const s = up->s;
+
+	if (track_is_empty(&s->track))
+		return s->schema_changed;
+	while (!s->schema_changed && up->seen < up->m) {
+		const size_t size = msg_size(up->seen, up->max);
+
+		s->schema_changed = sql_may_change_schema(
+		    up->seen + MSG_HEADER, size - MSG_HEADER);
+		up->seen += size;
+	}
+	return s->schema_changed;
 }

@@ -244,6 +244,7 @@ static void pass_rest(struct relay_up *up)
 	if (c->rest.bytes == 0)
 		c->rest.dropped = false;
 	up->used = n;
+	up->seen = up->m + n;
 }
 
 /* Who listens may listen to less: what to is its server's to know before. */
@@ -340,6 +341,8 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b)
 	    c->ss)->cache_unnamed_statements && relay_unnamed_may(c)));
 	up->injected = 0;
 	up->first = NULL;
+	up->seen = b->at;
+	up->owed = up->s != NULL && !track_is_empty(&up->s->track);
 	outbox_init(&up->out, up->s == NULL ? NULL : &up->s->stream);
 	if (up->s != NULL && up->s->keep.flight != NULL &&
 	    !relay_flight_begin(up))

@@ -64,7 +64,9 @@ static void test_the_hot_path_leaves_out_no_tag_that_tells(void **state)
 		assert_true(trace_is_blank(&t) || hint == TRACE_TELLS);
 	}
 	assert_int_equal(look(BE_COMMAND_COMPLETE, "INSERT 0 1"), TRACE_DRAWS);
-	assert_int_equal(look(BE_COMMAND_COMPLETE, "SELECT 1"), TRACE_NOTHING);
+	assert_int_equal(look(BE_COMMAND_COMPLETE, "SELECT 1"), TRACE_SELECTS);
+	assert_int_equal(look(BE_COMMAND_COMPLETE, "START TRANSACTION"),
+	    TRACE_NOTHING);
 	assert_int_equal(look(BE_COMMAND_COMPLETE, "EXPLAIN"), TRACE_DRAWS);
 	assert_int_equal(look(BE_PORTAL_SUSPENDED, ""), TRACE_DRAWS);
 }
