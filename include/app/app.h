@@ -38,7 +38,7 @@ struct app {
 	struct app *next;		/* worker; see workers.h */
 	struct workers *workers;	/* owned by the first; NULL: it is alone */
 	struct bell *bell;		/* owned: rings when it is called */
-	struct ledger_book *book;	/* the same: of users, for all workers */
+	struct ledger_book *book;	/* the same: of limits, for all workers */
 	atomic_uint clients;		/* the first's: sockets at all workers */
 	atomic_uint requests;		/* of these: with keys of peers */
 	struct loop *loop;		/* owned */

@@ -21,7 +21,7 @@ struct ledger_book;
 /* Which databases are here, where several workers have some each. */
 struct catalog_part {
 	unsigned index, count;		/* count 0: all are */
-	struct ledger_book *book;	/* borrowed: of users; NULL: not kept */
+	struct ledger_book *book;	/* borrowed: of limits; NULL: not kept */
 	atomic_uint *clients;		/* borrowed: of all parts; NULL: alone */
 	atomic_uint *requests;		/* the same of peers' requests */
 };

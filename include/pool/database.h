@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "base/wheel.h"
 #include "pool/limit_queue.h"
+#include "pool/limit_share.h"
 
 struct config_db;
 struct credentials;
@@ -30,6 +31,7 @@ struct database {
 	struct pool *pools;		/* DL by db_next */
 	struct limit_queue queue;		/* for max_db_connections */
 	struct pool_server *evictable;	/* DL under that limit; see evict.h */
+	struct limit_share share;	/* where it has parts */
 	unsigned clients;		/* from the startup packet on */
 	unsigned logins;		/* of these: not in yet */
 	unsigned servers;		/* connections of any state */

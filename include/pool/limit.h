@@ -15,13 +15,13 @@
 #include "base/time.h"
 #include "pool/close_reason.h"
 #include "pool/limit_queue.h"
+#include "pool/limit_share.h"
 #include "pool/states.h"
 
 struct catalog;
 struct pool;
 struct pool_client;
 struct pool_server;
-struct user;
 
 enum limit_verdict {
 	LIMIT_FREE,	/* open one */
@@ -43,8 +43,12 @@ enum limit_verdict limit_check(const struct pool *p, usec_t now,
 enum limit_verdict limit_check_dedicated(const struct pool_client *pc, usec_t now,
     struct pool_server **victim, bool *reserve);
 
+/* The oldest idle server that makes room under this limit of p; NULL: none. */
+struct pool_server *limit_find_victim(const struct pool *p,
+    enum limit_kind kind);
 /* The servers that count against this limit of p, at all workers. */
 unsigned limit_taken(const struct pool *p, enum limit_kind kind);
+bool limit_is_limited(const struct pool *p, enum limit_kind kind);
 /* Is this limit of p reached? */
 bool limit_is_full(const struct pool *p, enum limit_kind kind);
 /* Is this limit of p reached, or will the next connection reach it? */
@@ -55,6 +59,8 @@ bool limit_is_near(const struct pool *p, enum limit_kind kind);
  * limit was lowered: why ps is to be closed; CLOSE_NONE: it is not.
  */
 enum close_reason limit_exceeded(const struct pool_server *ps);
+/* Has p more servers than its size and the reserve? */
+bool limit_is_oversize(const struct pool *p);
 /* An idle server of a pool under such a limit of p, to close now; or NULL. */
 struct pool_server *limit_surplus(const struct pool *p);
 
@@ -77,20 +83,23 @@ bool limit_takes_away(const struct pool_server *ps, const struct catalog *c,
     usec_t now);
 
 /*
- * --- where several workers have servers of one user (limit_workers.c) ---
+ * --- where several workers have servers of one user, database or pool
+ * (limit_workers.c) ---
  *
  * They take turns as pools do: each says since when its clients wait, a free
  * slot is for whose wait is longest, and idle servers of the others make room.
  */
 
-/* A server of u comes into being, or is gone; u has a ledger. */
-void limit_enter(struct user *u, enum server_state state);
-void limit_leave(struct user *u, enum server_state state);
+/* Of p under this limit; without a ledger it is not shared. */
+struct limit_share *limit_share_of(const struct pool *p, enum limit_kind kind);
+/* A server comes into being, or is gone; s has a ledger. */
+void limit_enter(struct limit_share *s, enum server_state state);
+void limit_leave(struct limit_share *s, enum server_state state);
 /*
- * A slot for the next server of p, if another worker was not faster. What is not
- * used is to be given back. With one worker: true.
+ * A slot for the next server of p, if another worker was not faster. Whether it
+ * is taken or not, what is not used is to be given back. With one worker: true.
  */
-bool limit_take(struct pool *p);
+bool limit_take(struct pool *p, usec_t now);
 void limit_give_back(struct pool *p);
 
 /*
@@ -98,16 +107,17 @@ void limit_give_back(struct pool *p);
  * there is room meanwhile.
  */
 bool limit_ask(struct pool *p, const struct catalog *c, usec_t now);
-/* What the others were told of u may be past: the pool whose turn it is; NULL. */
-struct pool *limit_tell(struct user *u, const struct catalog *c, usec_t now);
-/* Is the next slot under the limit of its user another worker's, not p's? */
+/* What the others were told of s may be past: the pool whose turn it is; NULL. */
+struct pool *limit_tell(struct limit_share *s, const struct catalog *c,
+    usec_t now);
+/* Is the next slot under a shared limit another worker's, not p's? */
 bool limit_is_rival_first(const struct pool *p);
 /* The same for a server that has served p, as limit_takes_away(). */
 bool limit_rival_takes_away(const struct pool *p);
-/* An idle server of u to be closed, as another worker has waited longer; NULL. */
-struct pool_server *limit_yield(struct user *u, const struct catalog *c,
-    usec_t now);
+/* An idle server to be closed, as another worker has waited longer; NULL. */
+struct pool_server *limit_yield(struct limit_share *s,
+    const struct catalog *c, usec_t now);
 /* There may be room that another worker waits for. */
-void limit_pass_on(struct user *u);
+void limit_pass_on(struct limit_share *s);
 
 #endif

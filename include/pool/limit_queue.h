@@ -14,7 +14,9 @@ struct pool;
 enum limit_kind {
 	LIMIT_DB,	/* max_db_connections */
 	LIMIT_USER,	/* max_user_connections */
-	LIMIT_KINDS
+	LIMIT_KINDS,
+	LIMIT_POOL = LIMIT_KINDS,	/* pool_size, over its parts: no queue */
+	LIMIT_SHARES
 };
 
 /* Where a pool stands in a queue; embedded in it, private to limit_queue.c. */

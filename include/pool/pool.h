@@ -10,12 +10,12 @@
 #include "base/cursor.h"
 #include "base/hash.h"
 #include "base/wheel.h"
-#include "conf/options.h"
-#include "conf/session_attrs.h"
 #include "pool/close_reason.h"
 #include "pool/counters.h"
 #include "pool/limit_queue.h"
+#include "pool/limit_share.h"
 #include "pool/members.h"
+#include "pool/pool_limits.h"
 #include "pool/states.h"
 
 struct credentials;
@@ -29,20 +29,6 @@ struct welcome {
 	struct params *params;		/* tracked ones; counted */
 	size_t len;
 	uint8_t bytes[];		/* ParameterStatus of the others */
-};
-
-/* Effective settings; pool_configure() fills them (section 1). */
-struct pool_limits {
-	int size, reserve, min;		/* size 0 = no limit */
-	enum pool_mode mode;
-	enum session_state state;	/* forget in session mode */
-	enum session_attrs attrs;	/* which hosts will do */
-	usec_t reserve_timeout, login_retry, lifetime, idle_timeout, check_delay;
-	int login_concurrency, max_db, max_user;	/* 0 = no limit */
-	int max_pinned;			/* -1 = no limit */
-	usec_t handover_delay;	/* see limit_heir(); 0 = never */
-	bool round_robin, check, reset;	/* check query set; reset at release */
-	bool can_reset, state_always;	/* reset query set; state_check */
 };
 
 struct pool_key {
@@ -82,6 +68,9 @@ struct pool {
 	bool serving;			/* private to the broker */
 	bool lent_told, superuser_told;	/* warned of: see auth_query.h */
 	struct limit_queue_place place[LIMIT_KINDS];
+	struct limit_share share;	/* with other parts of it; see parts.h */
+	unsigned lease;			/* of a part: its share of the size */
+	bool is_part;			/* its home is another worker */
 	struct pool_hearing hearing;
 	int peer_id;			/* of a peer's pool; 0 = of a database */
 };
@@ -97,6 +86,8 @@ void pool_recheck(struct pool *p);
 /* active + being canceled + idle + tested + used; + login, carrying cancels. */
 unsigned pool_connected(const struct pool *p);
 unsigned pool_total(const struct pool *p);
+/* What counts for its size: the total, of all parts where it has some. */
+unsigned pool_held(const struct pool *p);
 
 /* The idle server to use next, or NULL. */
 struct pool_server *pool_pick_server(const struct pool *p);
@@ -141,6 +132,13 @@ unsigned pool_wanted(const struct pool *p, usec_t now, bool *reserve);
 unsigned pool_wanted_minimum(const struct pool *p, usec_t now);
 /* Are there fewer than min_pool_size, and none on its way? */
 bool pool_is_below_minimum(const struct pool *p);
+/*
+ * Up to how many a slot may be taken for p now: its size, or past that as the
+ * reserve, or for the welcome. 0: no limit.
+ */
+unsigned pool_maximum(const struct pool *p, usec_t now);
+/* Could p begin one more login now, if there were room? */
+bool pool_could_launch(const struct pool *p, usec_t now);
 /* Is a pause over that follows a login that failed? */
 bool pool_may_retry(const struct pool *p, usec_t now);
 

@@ -9,10 +9,10 @@
 #include "base/hash.h"
 #include "base/time.h"
 #include "pool/limit_queue.h"
+#include "pool/limit_share.h"
 
 struct config_user;
 struct credentials;
-struct ledger;
 struct pool;
 struct pool_server;
 
@@ -31,9 +31,7 @@ struct user {
 	unsigned clients;		/* of this name */
 	unsigned logins;		/* of these: not in yet */
 	unsigned servers;		/* of pools of this user */
-	struct ledger *ledger;	/* owned: of all workers; NULL: there is one */
-	bool promised;		/* taken off it for the next server */
-	usec_t called_at;	/* who may have servers to spare; see limit.h */
+	struct limit_share share;	/* with other workers */
 };
 
 /* Clients that count for limits: none that has not logged in yet. */

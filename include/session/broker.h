@@ -25,7 +25,7 @@ struct net_addr;
 struct pool;
 struct server;
 struct sessions;
-struct user;
+struct limit_share;
 
 /*
  * c has work for a server, which ahead begins with.
@@ -84,8 +84,8 @@ void broker_welcome(struct client *c, const struct iovec *first);
 void broker_touch(struct sessions *ss, struct pool *p);
 /* End of the turn: serve, launch, pause, for the pools touched. */
 void broker_turn(struct sessions *ss);
-/* Another worker calls for u: it has made room, or waits for some. */
-void broker_called(struct sessions *ss, struct user *u);
+/* Another worker calls for s: it has made room, or waits for some. */
+void broker_called(struct sessions *ss, struct limit_share *s);
 
 /* Mark as obsolete, as RECONNECT does (spec/admin-console.md section 4.6). */
 void broker_reconnect_pool(struct sessions *ss, struct pool *p);

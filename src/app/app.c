@@ -132,10 +132,10 @@ static void on_address_lost(void *arg, const char *name,
 static void on_called(void *arg)
 {
 	struct app *const app = arg;
-	void *user;
+	void *share;
 
-	while ((user = ledger_take_called(app->book, app->number)) != NULL)
-		broker_called(&app->ss, user);
+	while ((share = ledger_take_called(app->book, app->number)) != NULL)
+		broker_called(&app->ss, share);
 	login_expel(&app->ss);
 }
 

@@ -251,11 +251,9 @@ static void check_idle_in(const struct round *r, enum server_state state)
 /* The server to do without first, or NULL. */
 static struct pool_server *surplus(const struct pool *p)
 {
-	const struct pool_limits *const l = &p->limits;
-	const int reserve = l->reserve > 0 ? l->reserve : 0;
 	const struct pool_server *head = p->servers[SERVER_USED];
 
-	if (l->size <= 0 || pool_connected(p) <= (unsigned)(l->size + reserve))
+	if (!limit_is_oversize(p))
 		return NULL;
 	if (head == NULL)
 		head = p->servers[SERVER_IDLE];

@@ -220,7 +220,9 @@ void ledger_add(struct ledger *l, enum ledger_kind kind)
 
 void ledger_give(struct ledger *l, enum ledger_kind kind)
 {
-	atomic_fetch_sub(&l->sum->taken[kind], 1);
+	const unsigned before = atomic_fetch_sub(&l->sum->taken[kind], 1);
+
+	assert(before > 0);
 	count(l, kind, -1);
 }
 

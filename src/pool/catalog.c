@@ -39,7 +39,7 @@ static struct database *database_new(struct catalog *c, const char *name)
 		mem_delete(MEM_DATABASE, db, sizeof *db);
 		return NULL;
 	}
-	db->queue.kind = LIMIT_DB;
+	db->queue.kind = db->share.kind = LIMIT_DB;
 	HASH_ADD_KEYPTR(hh, c->databases, db->name, strlen(name), db);
 	if (db->hh.tbl == NULL) {
 		mem_free(db->name);
@@ -64,6 +64,7 @@ void catalog_drop_database(struct catalog *c, struct database *db)
 	credentials_unref(&db->next_password);
 	config_db_free(db->own);
 	limit_queue_fini(&db->queue);
+	limit_share_close(&db->share);
 	mem_free(db->name);
 	mem_delete(MEM_DATABASE, db, sizeof *db);
 }
@@ -100,6 +101,7 @@ struct pool *catalog_get_pool(struct catalog *c, struct database *db,
 		return NULL;
 	p->key.db = db;
 	p->key.user = user;
+	p->share.kind = LIMIT_POOL;
 	if (limit_queue_enroll(&db->queue) < 0)
 		goto fail;
 	if (limit_queue_enroll(&user->queue) < 0)
@@ -159,6 +161,7 @@ void catalog_drop_pool(struct catalog *c, struct pool *p)
 	HASH_DEL(c->pools, p);
 	DL_DELETE2(p->key.db->pools, p, db_prev, db_next);
 	DL_DELETE2(p->key.user->pools, p, user_prev, user_next);
+	limit_share_close(&p->share);
 	credentials_unref(&p->credentials);
 	hosts_free(p);
 	mem_free(p->failure);

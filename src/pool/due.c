@@ -41,15 +41,16 @@ bool due_is_used(const struct pool *p)
 static usec_t lifetime_end(const struct pool *p, usec_t born)
 {
 	const usec_t end = born + p->limits.lifetime;
+	const int size = p->lease > 0 ? (int)p->lease : p->limits.size;
 
-	return p->limits.size <= 0 ? end : later(end,
-	    p->last_lifetime_close + p->limits.lifetime / p->limits.size);
+	return size <= 0 ? end : later(end,
+	    p->last_lifetime_close + p->limits.lifetime / size);
 }
 
 bool due_is_above_minimum(const struct pool *p)
 {
-	return p->limits.min <= 0 ||
-	    pool_connected(p) > (unsigned)p->limits.min;
+	return p->limits.min <= 0 || (p->share.ledger == NULL ?
+	    pool_connected(p) : pool_held(p)) > (unsigned)p->limits.min;
 }
 
 /* When a server of that state, last used then, is to be looked at. */

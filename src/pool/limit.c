@@ -22,18 +22,38 @@ static struct pool_server *older(const struct pool *p, enum server_state state,
 
 unsigned limit_taken(const struct pool *p, enum limit_kind kind)
 {
-	const struct user *const u = p->key.user;
+	const struct limit_share *const s = limit_share_of(p, kind);
 
-	if (kind == LIMIT_DB)
-		return p->key.db->servers;
-	return u->ledger == NULL ? u->servers :
-	    ledger_taken(u->ledger, LEDGER_SERVERS);
+	if (s->ledger != NULL)
+		return ledger_taken(s->ledger, LEDGER_SERVERS);
+	if (kind == LIMIT_POOL)
+		return pool_total(p);
+	return kind == LIMIT_DB ? p->key.db->servers : p->key.user->servers;
 }
 
 static unsigned maximum(const struct pool *p, enum limit_kind kind)
 {
-	return (unsigned)(kind == LIMIT_DB ? p->limits.max_db :
-	    p->limits.max_user);
+	const struct pool_limits *const l = &p->limits;
+	const int max[LIMIT_SHARES] = {
+		[LIMIT_DB] = l->max_db, [LIMIT_USER] = l->max_user,
+		[LIMIT_POOL] = l->size,
+	};
+
+	return (unsigned)max[kind];
+}
+
+struct pool_server *limit_find_victim(const struct pool *p,
+    enum limit_kind kind)
+{
+	struct pool_server *victim;
+
+	if (kind != LIMIT_POOL)
+		return evict_oldest(p, kind);
+	victim = older(p, SERVER_IDLE, NULL);
+	victim = older(p, SERVER_USED, victim);
+	/* one under test is for who waits */
+	return p->client_count[CLIENT_WAITING] > 0 ? victim :
+	    older(p, SERVER_TESTED, victim);
 }
 
 bool limit_is_full(const struct pool *p, enum limit_kind kind)
@@ -56,13 +76,17 @@ bool limit_is_near(const struct pool *p, enum limit_kind kind)
  */
 static unsigned kept(const struct pool *of, enum limit_kind kind)
 {
+	const struct limit_share *const s = limit_share_of(of, kind);
 	const struct pool *p = kind == LIMIT_DB ? of->key.db->pools :
 	    of->key.user->pools;
 	unsigned n = limit_taken(of, kind);
 
-	if (kind == LIMIT_USER && of->key.user->ledger != NULL)
-		return n - ledger_taken(of->key.user->ledger,
-		    LEDGER_CANCELERS);
+	/* one may have gone between the two looks */
+	if (s->ledger != NULL) {
+		const unsigned c = ledger_taken(s->ledger, LEDGER_CANCELERS);
+
+		return n > c ? n - c : 0;
+	}
 	for (; p != NULL; p = kind == LIMIT_DB ? p->db_next : p->user_next)
 		n -= p->server_count[SERVER_ACTIVE_CANCEL];
 	return n;
@@ -80,16 +104,25 @@ static inline bool is_over(const struct pool *p, enum limit_kind kind)
 	return max > 0 && has_more(p, kind, max);
 }
 
+bool limit_is_oversize(const struct pool *p)
+{
+	const struct pool_limits *const l = &p->limits;
+	const int reserve = l->reserve > 0 ? l->reserve : 0;
+	const unsigned n = p->share.ledger == NULL ? pool_connected(p) :
+	    kept(p, LIMIT_POOL);
+
+	return l->size > 0 && n > (unsigned)(l->size + reserve);
+}
+
 enum close_reason limit_exceeded(const struct pool_server *ps)
 {
 	const struct pool *p = ps->pool;
 	const struct pool_limits *l = &p->limits;
-	const int reserve = l->reserve > 0 ? l->reserve : 0;
 
 	/* a pool opens one past its size to know what to greet clients with */
 	if (ps->state == SERVER_LOGIN)
 		return CLOSE_NONE;
-	if (l->size > 0 && pool_connected(p) > (unsigned)(l->size + reserve))
+	if (l->size > 0 && limit_is_oversize(p))
 		return CLOSE_TOO_MANY_SERVERS;
 	return is_over(p, LIMIT_DB) || is_over(p, LIMIT_USER) ? CLOSE_EVICTED :
 	    CLOSE_NONE;
@@ -139,7 +172,7 @@ enum limit_verdict limit_check_dedicated(const struct pool_client *pc, usec_t no
 	const int size = p->limits.size;
 
 	*reserve = false;
-	if (size <= 0 || pool_total(p) < (unsigned)size)
+	if (size <= 0 || pool_held(p) < (unsigned)size)
 		return limit_check(p, now, victim);
 	*victim = older(p, SERVER_IDLE, NULL);
 	*victim = older(p, SERVER_USED, *victim);
@@ -164,6 +197,21 @@ void limit_join(struct pool *p)
 		limit_queue_add(&p->key.user->queue, p);
 }
 
+/* Is there room for p under a limit, or could it be made? */
+static bool has_room(const struct pool *p, enum limit_kind kind)
+{
+	return !limit_is_full(p, kind) || evict_oldest(p, kind) != NULL;
+}
+
+/* The same of a part of a pool that is at its size. */
+static bool part_can_take(const struct pool *p, const struct catalog *c,
+    usec_t now)
+{
+	return !pool_is_paused(p, c) && !drain_stops(c, p, now) &&
+	    pool_could_launch(p, now) && has_room(p, LIMIT_DB) &&
+	    has_room(p, LIMIT_USER);
+}
+
 /* Could p do something with room under this limit? */
 static bool can_take(const struct pool *p, enum limit_kind kind,
     const struct catalog *c, usec_t now)
@@ -176,15 +224,17 @@ static bool can_take(const struct pool *p, enum limit_kind kind,
 		return false;
 	/* for servers of their own, a pool at its size has room or has not */
 	if (pool_wanted(p, now, &reserve) == 0 &&
-	    ((size > 0 && pool_total(p) >= (unsigned)size) ||
+	    ((size > 0 && pool_held(p) >= (unsigned)size) ||
 	    pool_pick_dedicated(p, now) == NULL))
 		return false;
-	return !limit_is_full(p, other) || evict_oldest(p, other) != NULL;
+	return has_room(p, other);
 }
 
 struct pool *limit_next(const struct pool *p, enum limit_kind kind,
     const struct catalog *c, usec_t now)
 {
+	if (kind == LIMIT_POOL)
+		return part_can_take(p, c, now) ? (struct pool *)p : NULL;
 	struct limit_queue *const l = queue_of(p, kind);
 	struct pool *next;
 

@@ -1,59 +1,102 @@
-/* limit_workers.c - max_user_connections, where several workers have servers.
+/* limit_workers.c - limits over the servers that several workers have.
  * SPDX-License-Identifier: ISC */
 #include <stddef.h>
 
+#include "base/container.h"
 #include "base/ledger.h"
 #include "pool/catalog.h"
-#include "pool/evict.h"
 #include "pool/limit.h"
 
 /* Who has something to spare was called for nothing: again then. */
 #define CALL_AGAIN (USEC / 100)
 
+/* --- of whom it is --- */
+
+struct limit_share *limit_share_of(const struct pool *p, enum limit_kind kind)
+{
+	if (kind == LIMIT_DB)
+		return &p->key.db->share;
+	return kind == LIMIT_USER ? &p->key.user->share :
+	    &((struct pool *)p)->share;
+}
+
+/* Any pool under the limit; NULL: there is none. */
+static struct pool *any_pool(struct limit_share *s)
+{
+	switch (s->kind) {
+	case LIMIT_DB:
+		return container_of(s, struct database, share)->pools;
+	case LIMIT_USER:
+		return container_of(s, struct user, share)->pools;
+	case LIMIT_POOL:
+	case LIMIT_SHARES:
+		break;
+	}
+	return container_of(s, struct pool, share);
+}
+
+bool limit_is_limited(const struct pool *p, enum limit_kind kind)
+{
+	if (kind == LIMIT_POOL)
+		return p->limits.size > 0;
+	return (kind == LIMIT_DB ? p->limits.max_db : p->limits.max_user) > 0;
+}
+
 /* --- slots --- */
 
-void limit_enter(struct user *u, enum server_state state)
+void limit_enter(struct limit_share *s, enum server_state state)
 {
-	if (!u->promised)
-		ledger_add(u->ledger, LEDGER_SERVERS);
-	u->promised = false;
+	if (!s->promised)
+		ledger_add(s->ledger, LEDGER_SERVERS);
+	s->promised = false;
 	if (state == SERVER_ACTIVE_CANCEL)
-		ledger_add(u->ledger, LEDGER_CANCELERS);
+		ledger_add(s->ledger, LEDGER_CANCELERS);
 }
 
-void limit_leave(struct user *u, enum server_state state)
+void limit_leave(struct limit_share *s, enum server_state state)
 {
 	if (state == SERVER_ACTIVE_CANCEL)
-		ledger_give(u->ledger, LEDGER_CANCELERS);
-	ledger_give(u->ledger, LEDGER_SERVERS);
+		ledger_give(s->ledger, LEDGER_CANCELERS);
+	ledger_give(s->ledger, LEDGER_SERVERS);
 	/* it will see whether it is first */
-	ledger_call_rival(u->ledger);
+	ledger_call_rival(s->ledger);
 }
 
-bool limit_take(struct pool *p)
+/* max 0: there is no limit. */
+static bool take(struct limit_share *s, unsigned max)
 {
-	struct user *const u = p->key.user;
-	const int max = p->limits.max_user;
-
-	if (u->ledger == NULL)
+	if (s->ledger == NULL)
 		return true;
-	if (max <= 0)
-		ledger_add(u->ledger, LEDGER_SERVERS);
-	else if (!ledger_take(u->ledger, LEDGER_SERVERS, (unsigned)max))
+	if (max == 0)
+		ledger_add(s->ledger, LEDGER_SERVERS);
+	else if (!ledger_take(s->ledger, LEDGER_SERVERS, max))
 		return false;
-	u->promised = true;
+	s->promised = true;
 	return true;
+}
+
+bool limit_take(struct pool *p, usec_t now)
+{
+	const unsigned max = p->share.ledger == NULL ? 0 :
+	    pool_maximum(p, now);
+
+	return take(&p->share, max) &&
+	    take(&p->key.db->share, (unsigned)p->limits.max_db) &&
+	    take(&p->key.user->share, (unsigned)p->limits.max_user);
 }
 
 void limit_give_back(struct pool *p)
 {
-	struct user *const u = p->key.user;
+	for (int kind = 0; kind < LIMIT_SHARES; kind++) {
+		struct limit_share *const s = limit_share_of(p,
+		    (enum limit_kind)kind);
 
-	if (!u->promised)
-		return;
-	u->promised = false;
-	ledger_give(u->ledger, LEDGER_SERVERS);
-	ledger_call_rival(u->ledger);
+		if (!s->promised)
+			continue;
+		s->promised = false;
+		ledger_give(s->ledger, LEDGER_SERVERS);
+		ledger_call_rival(s->ledger);
+	}
 }
 
 /* --- turns --- */
@@ -68,57 +111,102 @@ static usec_t since(const struct pool *p, usec_t now)
 	return uncovered != 0 ? uncovered : pool_waiting_since(p);
 }
 
-struct pool *limit_tell(struct user *u, const struct catalog *c, usec_t now)
+/* A part has fewer than its share, or the pool of a user or database none. */
+static bool is_in_need(const struct pool *p, enum limit_kind kind)
 {
-	struct pool *const p = u->pools == NULL ? NULL :
-	    limit_next(u->pools, LIMIT_USER, c, now);
+	return kind == LIMIT_POOL ? pool_total(p) < p->lease :
+	    p->server_count[SERVER_ACTIVE] == 0;
+}
+
+struct pool *limit_tell(struct limit_share *s, const struct catalog *c,
+    usec_t now)
+{
+	struct pool *const any = any_pool(s);
+	struct pool *const p = any == NULL ? NULL :
+	    limit_next(any, s->kind, c, now);
 	struct ledger_want want = { 0 };
 
-	if (p != NULL && p->limits.max_user > 0)
+	if (p != NULL && limit_is_limited(p, s->kind))
 		want = (struct ledger_want){ .since = since(p, now),
-			.in_need = p->server_count[SERVER_ACTIVE] == 0 };
-	ledger_want(u->ledger, want);
+			.in_need = is_in_need(p, s->kind) };
+	ledger_want(s->ledger, want);
 	return p;
 }
 
-bool limit_ask(struct pool *p, const struct catalog *c, usec_t now)
+static bool ask(struct pool *p, enum limit_kind kind, const struct catalog *c,
+    usec_t now)
 {
-	struct user *const u = p->key.user;
+	struct limit_share *const s = limit_share_of(p, kind);
 
-	if (u->ledger == NULL || p->limits.max_user <= 0)
+	if (s->ledger == NULL || !limit_is_limited(p, kind))
 		return false;
-	const bool is_known = ledger_wants(u->ledger) != 0;
+	const bool is_known = ledger_wants(s->ledger) != 0;
 
-	if (limit_tell(u, c, now) == NULL)
+	if (limit_tell(s, c, now) == NULL)
 		return false;
 	/* whoever gave before it was told has called nobody */
-	if (!limit_is_full(p, LIMIT_USER))
+	if (!limit_is_full(p, kind))
 		return !is_known;
-	if (!is_known || now - u->called_at >= CALL_AGAIN) {
-		u->called_at = now;
-		ledger_call_servers(u->ledger);
+	if (!is_known || now - s->called_at >= CALL_AGAIN) {
+		s->called_at = now;
+		ledger_call_servers(s->ledger);
 	}
 	return false;
 }
 
+bool limit_ask(struct pool *p, const struct catalog *c, usec_t now)
+{
+	bool found = false;
+
+	for (int kind = 0; kind < LIMIT_SHARES; kind++)
+		found = ask(p, (enum limit_kind)kind, c, now) || found;
+	return found;
+}
+
+/* The rival under a limit that is near; since 0: there is none. */
+static struct ledger_want rival(const struct pool *p, enum limit_kind kind)
+{
+	const struct limit_share *const s = limit_share_of(p, kind);
+
+	return s->ledger == NULL || !limit_is_near(p, kind) ?
+	    (struct ledger_want){ 0 } : ledger_rival(s->ledger);
+}
+
 bool limit_is_rival_first(const struct pool *p)
 {
-	if (p->key.user->ledger == NULL || !limit_is_near(p, LIMIT_USER))
-		return false;
 	const usec_t own = pool_waiting_since(p);
-	const usec_t other = ledger_rival(p->key.user->ledger).since;
 
-	return other != 0 && (own == 0 || other < own);
+	for (int kind = 0; kind < LIMIT_SHARES; kind++) {
+		const usec_t other = rival(p, (enum limit_kind)kind).since;
+
+		if (other != 0 && (own == 0 || other < own))
+			return true;
+	}
+	return false;
+}
+
+/* Has the part p more than its share, and another one less? */
+static bool is_lease_due(const struct pool *p, const struct ledger_want *other)
+{
+	return other->in_need && pool_total(p) > p->lease;
 }
 
 bool limit_rival_takes_away(const struct pool *p)
 {
-	if (p->key.user->ledger == NULL || !limit_is_full(p, LIMIT_USER))
-		return false;
-	const usec_t other = ledger_rival(p->key.user->ledger).since;
+	for (int kind = 0; kind < LIMIT_SHARES; kind++) {
+		const enum limit_kind k = (enum limit_kind)kind;
+		const struct ledger_want other = limit_is_full(p, k) ?
+		    rival(p, k) : (struct ledger_want){ 0 };
 
-	return other != 0 &&
-	    other + p->limits.handover_delay <= pool_waiting_since(p);
+		if (other.since == 0)
+			continue;
+		if (other.since + p->limits.handover_delay <=
+		    pool_waiting_since(p))
+			return true;
+		if (k == LIMIT_POOL && is_lease_due(p, &other))
+			return true;
+	}
+	return false;
 }
 
 /* (limit_check) */
@@ -131,32 +219,33 @@ static bool is_too_fresh(const struct pool_server *victim,
 	    now - rival.since < delay;
 }
 
-struct pool_server *limit_yield(struct user *u, const struct catalog *c,
-    usec_t now)
+struct pool_server *limit_yield(struct limit_share *s,
+    const struct catalog *c, usec_t now)
 {
-	struct pool *const p = u->pools;
+	struct pool *const p = any_pool(s);
 
-	if (p == NULL || !limit_is_full(p, LIMIT_USER))
+	if (p == NULL || !limit_is_full(p, s->kind))
 		return NULL;
-	const struct ledger_want rival = ledger_rival(u->ledger);
-	struct pool_server *const victim = rival.since == 0 ? NULL :
-	    evict_oldest(p, LIMIT_USER);
+	const struct ledger_want other = ledger_rival(s->ledger);
+	struct pool_server *const victim = other.since == 0 ? NULL :
+	    limit_find_victim(p, s->kind);
 	const struct pool *const own = victim == NULL ? NULL :
-	    limit_next(p, LIMIT_USER, c, now);
+	    limit_next(p, s->kind, c, now);
 
-	if (victim == NULL || is_too_fresh(victim, rival, now) ||
-	    (own != NULL && since(own, now) <= rival.since))
+	if (victim == NULL || is_too_fresh(victim, other, now) ||
+	    (own != NULL && since(own, now) <= other.since))
 		return NULL;
 	return victim;
 }
 
-void limit_pass_on(struct user *u)
+void limit_pass_on(struct limit_share *s)
 {
-	const usec_t own = ledger_wants(u->ledger);
-	const usec_t other = ledger_rival(u->ledger).since;
+	const struct pool *const p = any_pool(s);
+	const usec_t own = ledger_wants(s->ledger);
+	const usec_t other = ledger_rival(s->ledger).since;
 
 	/* who is first is called by nobody: it looks by itself */
 	if (other != 0 && (own == 0 || other < own) &&
-	    (u->pools == NULL || !limit_is_full(u->pools, LIMIT_USER)))
-		ledger_call_rival(u->ledger);
+	    (p == NULL || !limit_is_full(p, s->kind)))
+		ledger_call_rival(s->ledger);
 }

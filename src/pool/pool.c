@@ -33,23 +33,41 @@ static bool upsets_idle(const struct pool_server *ps, enum server_state state)
 	    ps->used < ps->pool->idle_seen_at;
 }
 
+/* Does it count for the size of its pool? */
+static bool is_sized(enum server_state state)
+{
+	return state < SERVER_LISTENING;
+}
+
+/* One more, or less, under a limit that workers have together. */
+static void count_shared(struct limit_share *s, const struct pool_server *ps,
+    enum server_state state)
+{
+	const enum server_state before = (enum server_state)ps->state;
+	const bool was = s->kind == LIMIT_POOL ? is_sized(before) :
+	    before != SERVER_GONE;
+	const bool is = s->kind == LIMIT_POOL ? is_sized(state) :
+	    state != SERVER_GONE;
+
+	if (s->ledger == NULL || was == is)
+		return;
+	if (is)
+		limit_enter(s, state);
+	else
+		limit_leave(s, before);
+}
+
 /* ps comes into being, or is gone: fewer or more are there of its limits. */
 static void count(const struct pool_server *ps, enum server_state state)
 {
-	const struct pool *p = ps->pool;
-	struct user *const u = p->key.user;
+	struct pool *const p = ps->pool;
+	const int n = (state != SERVER_GONE) - (ps->state != SERVER_GONE);
 
-	if (state == SERVER_GONE) {
-		p->key.db->servers--;
-		u->servers--;
-		if (u->ledger != NULL)
-			limit_leave(u, (enum server_state)ps->state);
-	} else {
-		p->key.db->servers++;
-		u->servers++;
-		if (u->ledger != NULL)
-			limit_enter(u, state);
-	}
+	p->key.db->servers += (unsigned)n;
+	p->key.user->servers += (unsigned)n;
+	count_shared(&p->share, ps, state);
+	count_shared(&p->key.db->share, ps, state);
+	count_shared(&p->key.user->share, ps, state);
 }
 
 void pool_server_set(struct pool_server *ps, enum server_state state)
@@ -58,7 +76,8 @@ void pool_server_set(struct pool_server *ps, enum server_state state)
 
 	if (upsets_idle(ps, state))
 		p->idle_due_at = 0;
-	if ((ps->state == SERVER_GONE) != (state == SERVER_GONE))
+	if (is_sized((enum server_state)ps->state) != is_sized(state) ||
+	    !is_sized(state))
 		count(ps, state);
 	if (ps->state != SERVER_GONE) {
 		DL_DELETE(p->servers[ps->state], ps);
@@ -133,6 +152,12 @@ unsigned pool_total(const struct pool *p)
 	    p->server_count[SERVER_ACTIVE_CANCEL];
 }
 
+unsigned pool_held(const struct pool *p)
+{
+	return p->share.ledger == NULL ? pool_total(p) :
+	    limit_taken(p, LIMIT_POOL);
+}
+
 struct pool_server *pool_pick_server(const struct pool *p)
 {
 	struct pool_server *ps = p->servers[SERVER_IDLE];
@@ -176,11 +201,11 @@ bool pool_lifetime_over(const struct pool_server *ps, usec_t now)
 {
 	const struct pool *p = ps->pool;
 	const usec_t life = p->limits.lifetime;
+	const int size = p->lease > 0 ? (int)p->lease : p->limits.size;
 
 	if (now - ps->born < life)
 		return false;
-	return p->limits.size <= 0 ||
-	    now - p->last_lifetime_close >= life / p->limits.size;
+	return size <= 0 || now - p->last_lifetime_close >= life / size;
 }
 
 enum pool_release pool_release_verdict(struct pool_server *ps, bool lent,
@@ -220,7 +245,7 @@ bool pool_reserve_is_due(const struct pool *p, const struct pool_client *pc,
 
 	return l->reserve_timeout > 0 && l->reserve > 0 && pc != NULL &&
 	    now - pc->wait_since >= l->reserve_timeout &&
-	    pool_total(p) < (unsigned)l->size + (unsigned)l->reserve;
+	    pool_held(p) < (unsigned)l->size + (unsigned)l->reserve;
 }
 
 bool pool_may_retry(const struct pool *p, usec_t now)
@@ -278,18 +303,43 @@ unsigned pool_uncovered(const struct pool *p)
 	return waiting > served ? waiting - served : welcome;
 }
 
-/* Without a welcome the pool opens one connection past its size. */
+/* Without a welcome the pool opens one connection past its size: its home does. */
 static bool exceeds_for_welcome(const struct pool *p)
 {
-	return p->welcome == NULL && p->server_count[SERVER_LOGIN] == 0;
+	return p->welcome == NULL && p->server_count[SERVER_LOGIN] == 0 &&
+	    !p->is_part;
+}
+
+/* So many at once; those that go on failing, one by one. */
+static unsigned logins_at_once(const struct pool *p)
+{
+	return p->failing ? 1 : (unsigned)p->limits.login_concurrency;
+}
+
+bool pool_could_launch(const struct pool *p, usec_t now)
+{
+	return pool_uncovered(p) > 0 && pool_may_retry(p, now) &&
+	    p->server_count[SERVER_LOGIN] < logins_at_once(p);
+}
+
+unsigned pool_maximum(const struct pool *p, usec_t now)
+{
+	const unsigned size = (unsigned)p->limits.size;
+
+	if (size == 0 || pool_held(p) < size)
+		return size;
+	if (exceeds_for_welcome(p))
+		return 0;
+	return pool_reserve_is_due(p, p->clients[CLIENT_WAITING], now) ||
+	    pool_reserve_is_due(p, p->clients[CLIENT_DEDICATED_WAITING], now) ?
+	    size + (unsigned)p->limits.reserve : size;
 }
 
 unsigned pool_wanted(const struct pool *p, usec_t now, bool *reserve)
 {
 	const struct pool_limits *l = &p->limits;
 	const unsigned logins = p->server_count[SERVER_LOGIN];
-	const unsigned at_once = p->failing ? 1 :
-	    (unsigned)l->login_concurrency;
+	const unsigned at_once = logins_at_once(p);
 	unsigned n = pool_uncovered(p);
 
 	*reserve = false;
@@ -299,7 +349,7 @@ unsigned pool_wanted(const struct pool *p, usec_t now, bool *reserve)
 		n = at_once - logins;
 	if (l->size <= 0)
 		return n;
-	const unsigned total = pool_total(p);
+	const unsigned total = pool_held(p);
 
 	if (total < (unsigned)l->size) {
 		const unsigned room = (unsigned)l->size - total;
@@ -313,10 +363,8 @@ unsigned pool_wanted(const struct pool *p, usec_t now, bool *reserve)
 
 struct pool_client *pool_pick_dedicated(const struct pool *p, usec_t now)
 {
-	const unsigned at_once = p->failing ? 1 :
-	    (unsigned)p->limits.login_concurrency;
-
-	if (p->server_count[SERVER_DEDICATED_LOGIN] >= at_once || !pool_may_retry(p, now))
+	if (p->server_count[SERVER_DEDICATED_LOGIN] >= logins_at_once(p) ||
+	    !pool_may_retry(p, now))
 		return NULL;
 	return first_dedicated(p);
 }
@@ -328,9 +376,11 @@ bool pool_is_below_minimum(const struct pool *p)
 	    p->client_count[CLIENT_WAITING] > 0 ||
 	    p->key.db->conf->user != NULL;
 
-	return in_use && l->min > 0 &&
-	    pool_connected(p) < (unsigned)l->min &&
-	    (l->size <= 0 || pool_total(p) < (unsigned)l->size) &&
+	/* of the parts, the first looks after that of all */
+	return in_use && !p->is_part && l->min > 0 &&
+	    (p->share.ledger == NULL ? pool_connected(p) : pool_held(p)) <
+	    (unsigned)l->min &&
+	    (l->size <= 0 || pool_held(p) < (unsigned)l->size) &&
 	    p->server_count[SERVER_LOGIN] == 0;
 }
 

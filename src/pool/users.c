@@ -24,13 +24,13 @@ static int open_ledger(const struct catalog *c, struct user *u)
 {
 	if (c->part.book == NULL)
 		return 0;
-	u->ledger = ledger_open(c->part.book, c->part.index, u->name, u);
-	return u->ledger != NULL ? 0 : -1;
+	return limit_share_open(&u->share, c->part.book, c->part.index,
+	    (struct limit_name){ .name = u->name });
 }
 
 static void forget(struct user *u)
 {
-	ledger_close(&u->ledger);
+	limit_share_close(&u->share);
 	mem_free(u->name);
 	mem_delete(MEM_USER, u, sizeof *u);
 }
@@ -45,6 +45,7 @@ struct user *catalog_get_user(struct catalog *c, const char *name)
 	if (u == NULL)
 		return NULL;
 	u->name = mem_strdup(name);
+	u->share.kind = LIMIT_USER;
 	if (u->name == NULL || open_ledger(c, u) < 0) {
 		forget(u);
 		return NULL;
@@ -62,18 +63,18 @@ struct user *catalog_get_user(struct catalog *c, const char *name)
 
 bool user_admit(struct user *u, int max)
 {
-	if (u->ledger == NULL)
+	if (u->share.ledger == NULL)
 		return max <= 0 || user_admitted(u) < (unsigned)max;
 	if (max > 0)
-		return ledger_take(u->ledger, LEDGER_CLIENTS, (unsigned)max);
-	ledger_add(u->ledger, LEDGER_CLIENTS);
+		return ledger_take(u->share.ledger, LEDGER_CLIENTS, (unsigned)max);
+	ledger_add(u->share.ledger, LEDGER_CLIENTS);
 	return true;
 }
 
 void user_dismiss(struct user *u)
 {
-	if (u->ledger != NULL)
-		ledger_give(u->ledger, LEDGER_CLIENTS);
+	if (u->share.ledger != NULL)
+		ledger_give(u->share.ledger, LEDGER_CLIENTS);
 }
 
 #define RENEWALS 64		/* in one step */

@@ -13,7 +13,7 @@
 static bool is_full(const struct pool *p)
 {
 	return p->limits.size > 0 &&
-	    pool_total(p) >= (unsigned)p->limits.size;
+	    pool_held(p) >= (unsigned)p->limits.size;
 }
 
 static enum wait_reason failed(const struct pool *p)
@@ -140,7 +140,7 @@ static void explain_detail(const struct pool *p, enum wait_reason reason,
 		    "drained.", db);
 		break;
 	case WAIT_POOL_SIZE:
-		explain_excess(pool_total(p), p->limits.size, more, sizeof more);
+		explain_excess(pool_held(p), p->limits.size, more, sizeof more);
 		snprintf(out, size, "All %d server connections of user \"%s\" "
 		    "to database \"%s\" are in use%s.", p->limits.size, user,
 		    db, more);
@@ -151,8 +151,8 @@ static void explain_detail(const struct pool *p, enum wait_reason reason,
 		    "something in them.", p->pinned, user, db);
 		break;
 	case WAIT_MAX_DB:
-		explain_excess(p->key.db->servers, p->limits.max_db, more,
-		    sizeof more);
+		explain_excess(limit_taken(p, LIMIT_DB), p->limits.max_db,
+		    more, sizeof more);
 		snprintf(out, size, "All %d server connections of database "
 		    "\"%s\" are in use%s.", p->limits.max_db, db, more);
 		break;

@@ -13,7 +13,7 @@
 
 void broker_touch_next(struct sessions *ss, const struct pool *p)
 {
-	if (!evict_is_limited(p))
+	if (!evict_is_limited(p) && p->share.ledger == NULL)
 		return;
 	for (int kind = 0; kind < LIMIT_KINDS; kind++) {
 		struct pool *q = limit_is_near(p, (enum limit_kind)kind) ?
@@ -22,9 +22,9 @@ void broker_touch_next(struct sessions *ss, const struct pool *p)
 
 		if (q != NULL)
 			broker_touch(ss, q);
-		else if (kind == LIMIT_USER && limit_is_rival_first(p))
-			broker_touch(ss, (struct pool *)p);
 	}
+	if (limit_is_rival_first(p))
+		broker_touch(ss, (struct pool *)p);
 }
 
 /* s has just served its pool: does the slot go to another pool now? */
@@ -32,7 +32,8 @@ static bool must_hand_over(const struct server *s)
 {
 	const struct pool *p = s->ps.pool;
 
-	return evict_is_limited(p) && s->ps.state != SERVER_LOGIN &&
+	return (evict_is_limited(p) || p->share.ledger != NULL) &&
+	    s->ps.state != SERVER_LOGIN &&
 	    pool_pick_client(p) != NULL &&
 	    limit_takes_away(&s->ps, s->ss->catalog, time_now());
 }

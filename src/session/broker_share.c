@@ -1,4 +1,4 @@
-/* broker_share.c - the limit of a user who has servers at several workers.
+/* broker_share.c - limits over the servers that several workers have.
  * SPDX-License-Identifier: ISC */
 #include <stddef.h>
 
@@ -10,29 +10,35 @@
 #include "session/sessions.h"
 
 /* Clients of other workers wait longer for what is free here. */
-static void yield(struct sessions *ss, struct user *u)
+static void yield(struct sessions *ss, struct limit_share *s)
 {
 	struct pool_server *ps;
 
-	while ((ps = limit_yield(u, ss->catalog, time_now())) != NULL)
+	while ((ps = limit_yield(s, ss->catalog, time_now())) != NULL)
 		server_close(server_of(ps), CLOSE_EVICTED);
-	limit_pass_on(u);
+	limit_pass_on(s);
 }
 
-void broker_called(struct sessions *ss, struct user *u)
+void broker_called(struct sessions *ss, struct limit_share *s)
 {
-	struct pool *const p = limit_tell(u, ss->catalog, time_now());
+	struct pool *const p = limit_tell(s, ss->catalog, time_now());
 
 	if (p != NULL)
 		broker_touch(ss, p);
-	yield(ss, u);
+	yield(ss, s);
 }
 
 bool broker_is_rival_first(struct sessions *ss, const struct pool *p)
 {
 	if (!limit_is_rival_first(p))
 		return false;
-	yield(ss, p->key.user);
+	for (int kind = 0; kind < LIMIT_SHARES; kind++) {
+		struct limit_share *const s = limit_share_of(p,
+		    (enum limit_kind)kind);
+
+		if (s->ledger != NULL)
+			yield(ss, s);
+	}
 	return true;
 }
 
@@ -44,12 +50,15 @@ void broker_ask_others(struct sessions *ss, struct pool *p)
 
 void broker_join_limits(struct sessions *ss, struct pool *p)
 {
-	struct user *const u = p->key.user;
-
 	limit_join(p);
-	if (u->ledger == NULL || p->limits.max_user <= 0)
-		return;
-	if (ledger_wants(u->ledger) != 0)
-		(void)limit_tell(u, ss->catalog, time_now());
-	yield(ss, u);
+	for (int kind = 0; kind < LIMIT_SHARES; kind++) {
+		struct limit_share *const s = limit_share_of(p,
+		    (enum limit_kind)kind);
+
+		if (s->ledger == NULL || !limit_is_limited(p, s->kind))
+			continue;
+		if (ledger_wants(s->ledger) != 0)
+			(void)limit_tell(s, ss->catalog, time_now());
+		yield(ss, s);
+	}
 }

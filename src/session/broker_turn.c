@@ -78,11 +78,19 @@ static void launch(struct sessions *ss, struct pool *p)
 		server_launch(ss, p);
 		done = true;
 	}
+	/* it is at its size, but another part of it may have one to spare */
+	if (p->share.ledger != NULL && pool_could_launch(p, time_now()))
+		broker_ask_others(ss, p);
 	if (!done)
 		return;
 	broker_touch_next(ss, p);
-	if (p->key.user->ledger != NULL)
-		broker_called(ss, p->key.user);
+	for (int kind = 0; kind < LIMIT_SHARES; kind++) {
+		struct limit_share *const s = limit_share_of(p,
+		    (enum limit_kind)kind);
+
+		if (s->ledger != NULL)
+			broker_called(ss, s);
+	}
 }
 
 static void launch_dedicated(struct sessions *ss, struct pool *p)
@@ -101,7 +109,7 @@ static void open_clean(struct sessions *ss, struct pool *p)
 {
 	struct pool_server *lent = clean_pick_lent(p), *victim;
 	const bool room = (p->limits.size <= 0 ||
-	    pool_total(p) < (unsigned)p->limits.size) &&
+	    pool_held(p) < (unsigned)p->limits.size) &&
 	    limit_check(p, time_now(), &victim) == LIMIT_FREE;
 
 	if (lent == NULL || !clean_is_wanted(p, time_now()))
@@ -166,7 +174,8 @@ static void look_at(struct sessions *ss, struct pool *p)
 	check_used(ss, p);
 	if (drain_stops(ss->catalog, p, time_now()))
 		return;
-	if (p->limits.max_db > 0 || p->limits.max_user > 0)
+	if (p->limits.max_db > 0 || p->limits.max_user > 0 ||
+	    p->share.ledger != NULL)
 		broker_join_limits(ss, p);
 	if (p->lookups > 0)
 		open_clean(ss, p);

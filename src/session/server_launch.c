@@ -26,7 +26,7 @@ static struct server *attempt(struct sessions *ss, struct pool *p,
 static struct server *attempt_limited(struct sessions *ss, struct pool *p,
     enum server_state state)
 {
-	struct server *const s = limit_take(p) ? attempt(ss, p, state) : NULL;
+	struct server *const s = limit_take(p, time_now()) ? attempt(ss, p, state) : NULL;
 
 	if (s == NULL)
 		limit_give_back(p);
