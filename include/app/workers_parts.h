@@ -8,6 +8,7 @@
 #include "app/app.h"
 #include "app/watch.h"
 #include "app/workers.h"
+#include "app/workers_pools.h"
 
 struct hold;
 struct mailbox;
@@ -20,6 +21,7 @@ struct post {
 	struct mailbox *mail;		/* owned: clients of all others */
 	struct mailbox *words;		/* owned: the same; see broker_hear() */
 	atomic_uint sent, arrived;	/* from it, to it; by this one */
+	atomic_ullong busy;		/* the time its turns took; by this one */
 };
 
 struct worker {
@@ -32,6 +34,7 @@ struct worker {
 struct workers {
 	struct hold *hold;		/* owned */
 	struct post *posts;		/* owned: count + 1 */
+	struct parts_watch parts;
 	struct stacks *stacks;		/* owned: where one is that hangs */
 	unsigned count;
 	struct worker *at[];		/* owned; but for the first one */

@@ -50,6 +50,9 @@ void ledger_close(struct ledger **l);
 
 /* Of all workers. */
 unsigned ledger_taken(const struct ledger *l, enum ledger_kind kind);
+/* Servers or clients of one worker; it may be past already. */
+unsigned ledger_taken_at(const struct ledger *l, unsigned worker,
+    enum ledger_kind kind);
 /* One more, if there are fewer than max. */
 bool ledger_take(struct ledger *l, enum ledger_kind kind, unsigned max);
 /* One more, whatever there is. */

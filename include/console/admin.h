@@ -73,6 +73,7 @@ struct admin {
 	void *app;
 	struct sessions *ss;		/* borrowed */
 	struct admin *next;		/* of the next worker, in a hold; NULL */
+	const struct admin *first;	/* of the first one; NULL: this is it */
 	const struct mem_stat *memory;	/* of its thread; NULL: the first's */
 	struct admin_load load;		/* of its loop */
 	usec_t looked;			/* at the next ones, for waiters */

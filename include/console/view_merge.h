@@ -5,19 +5,23 @@
 
 #include <stddef.h>
 
+#include "console/view_fold.h"
 #include "pool/users.h"
 
 struct admin;
 
 enum merge_kind {
-	MERGE_DATABASES,	/* struct database: by name */
+	MERGE_DATABASES,	/* struct database: by name, parts as one */
 	MERGE_POOLS,		/* struct pool: by database, then user */
+	MERGE_WHOLE_POOLS,	/* the same, parts as one */
 	MERGE_LOGINS,		/* struct client: the oldest first */
 };
 
 struct view_merge {
 	enum merge_kind kind;
+	const struct admin *first;
 	const struct admin *a;	/* whose thing it is that was taken last */
+	struct view_fold fold;
 	size_t count;
 	struct {
 		const struct admin *a;
@@ -30,5 +34,6 @@ void view_merge_begin(struct view_merge *m, const struct admin *a,
     enum merge_kind kind);
 /* NULL: that was all. */
 const void *view_merge_take(struct view_merge *m);
+void view_merge_end(struct view_merge *m);
 
 #endif

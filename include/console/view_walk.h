@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "base/cursor.h"
+#include "console/view_fold.h"
 #include "pool/users.h"
 
 struct admin;
@@ -21,6 +22,7 @@ struct view;
 struct view_walk {
 	const struct admin *a;		/* borrowed: the first worker's */
 	const struct view *v;
+	struct view_fold fold;
 	bool begun;			/* with rows */
 	const struct admin *rest;	/* workers without a cursor yet */
 	size_t count;			/* of those with one */

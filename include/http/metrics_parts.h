@@ -8,6 +8,7 @@
 
 #include "base/cursor.h"
 #include "console/admin.h"
+#include "console/view_fold.h"
 #include "http/exposition.h"
 #include "http/httpd.h"
 #include "pool/catalog.h"
@@ -29,6 +30,7 @@ struct metrics {
 	struct cursor cursor;		/* the family's items */
 	size_t strangers;		/* users met without configuration */
 	struct histogram sums[LATENCIES];
+	struct view_fold fold;
 };
 
 /* The subject of samples: the process, or each of its ..., worker by worker. */

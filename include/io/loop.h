@@ -50,6 +50,7 @@ struct loop_load {
 void loop_measure(struct loop *l);
 /* Since it was asked last. False: it is not measured. */
 bool loop_take_load(struct loop *l, struct loop_load *load);
+usec_t loop_busy(const struct loop *l);	/* since it was measured first */
 
 struct event_base *loop_base(struct loop *l);
 uint8_t *loop_buffer(struct loop *l);

@@ -44,6 +44,8 @@ struct catalog {
 	struct wheel database_due, pool_due;	/* when each is looked at */
 	struct averages averages;		/* of the pools */
 	struct recent recent;			/* of them, too */
+	struct pool *shared;			/* DL: with parts, or parts */
+	unsigned part_databases;	/* of other workers' */
 	bool paused;			/* PAUSE without a database */
 	struct drain *drained;		/* LL: see drain.h */
 };
@@ -81,6 +83,10 @@ void catalog_drop_database(struct catalog *c, struct database *db);
  * a forced user, and the automatic ones.
  */
 void catalog_wake_databases(struct catalog *c);
+
+/* For parts of the pools of a database of another worker; NULL: no memory, or
+ * there is none of that name. */
+struct database *catalog_get_part(struct catalog *c, const char *name);
 
 /* Is that the name of the admin database? */
 bool catalog_is_console(const char *name);

@@ -39,6 +39,7 @@ struct database {
 	struct wheel_node wheel;		/* when it is looked at */
 	uint64_t overheard;	/* hosts that got a password as it is: bits */
 	bool paused, disabled;
+	bool is_part;	/* another worker is its home; here are parts of pools */
 	bool console;			/* the admin database */
 	bool tentative;			/* automatic: of logins, none done */
 	unsigned guesses;		/* tentative: logins that had it asked */
@@ -56,6 +57,13 @@ static inline unsigned database_admitted(const struct database *db)
 {
 	return db->clients - db->logins;
 }
+
+/*
+ * One client more is admitted, as user_admit() has it: where the database has
+ * parts, at all workers.
+ */
+bool database_admit(struct database *db, int max);
+void database_dismiss(struct database *db);
 
 /* One client more, or less. */
 static inline void database_count_client(struct database *db, int n)

@@ -56,4 +56,11 @@ struct pool_hearing {
 	bool wanted;			/* a connection, which is not there */
 };
 
+/* The other workers that have parts of a pool; private to parts.c. */
+struct pool_parts {
+	uint64_t open;			/* bits: those that take new clients */
+	unsigned dealt;			/* the last one that was given one */
+	usec_t quiet_since;		/* 0: it is not */
+};
+
 #endif

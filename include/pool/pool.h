@@ -70,7 +70,9 @@ struct pool {
 	struct limit_queue_place place[LIMIT_KINDS];
 	struct limit_share share;	/* with other parts of it; see parts.h */
 	unsigned lease;			/* of a part: its share of the size */
-	bool is_part;			/* its home is another worker */
+	bool is_part;			/* its home is another worker's pool */
+	struct pool_parts parts;	/* of one that is at home */
+	struct pool *shared_prev, *shared_next;	/* in catalog.shared: DL */
 	struct pool_hearing hearing;
 	int peer_id;			/* of a peer's pool; 0 = of a database */
 };
@@ -132,10 +134,7 @@ unsigned pool_wanted(const struct pool *p, usec_t now, bool *reserve);
 unsigned pool_wanted_minimum(const struct pool *p, usec_t now);
 /* Are there fewer than min_pool_size, and none on its way? */
 bool pool_is_below_minimum(const struct pool *p);
-/*
- * Up to how many a slot may be taken for p now: its size, or past that as the
- * reserve, or for the welcome. 0: no limit.
- */
+/* Up to how many a slot may be taken for p now, be it past its size; 0: any. */
 unsigned pool_maximum(const struct pool *p, usec_t now);
 /* Could p begin one more login now, if there were room? */
 bool pool_could_launch(const struct pool *p, usec_t now);

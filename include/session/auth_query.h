@@ -56,8 +56,11 @@ int auth_query_start(struct client *c, struct err *e);
 bool auth_query_is_here(const struct client *c);
 /* At which worker: the home of the database in which it runs. */
 unsigned auth_query_home(const struct client *c);
-/* What c asks, and takes along if it has to go there; NULL: no memory. */
-struct auth_errand *auth_errand_new(const struct client *c);
+/*
+ * What c asks, and takes along if it has to go there, or if the worker where it
+ * goes on is another one; NULL: no memory.
+ */
+struct auth_errand *auth_errand_new(const struct client *c, unsigned home);
 /*
  * Would c, which is at home, still ask what it has asked? Else the answer is
  * none any more.

@@ -16,6 +16,13 @@ struct startup;
 bool login_departs(struct client *c, const struct startup *m);
 
 /*
+ * Where c, which is at home and has asked for a user, goes on: here, or where
+ * its pool has a part. One that comes there may find it gone.
+ */
+unsigned login_part(struct client *c);
+bool login_has_no_part(const struct client *c);
+
+/*
  * c has just been accepted, and nothing was read of it: does the worker with the
  * fewest strangers look after it? Then it is there from now on.
  */

@@ -50,7 +50,8 @@ struct login {
 	struct writer others[2];	/* see login_others.h; by name, in options */
 	struct err *unsupported;	/* owned: why the first may be refused */
 	uint8_t to;			/* the worker it departs for */
-	bool arrived;			/* where it departed for, for good */
+	bool arrived : 1;		/* where it departed for: there is room */
+	bool placed : 1;		/* its pool's home has chosen a part */
 	bool user_too_long;
 	bool unread;		/* the carry holds messages that came whole */
 	bool asked;			/* for TLS or GSS: it has begun */

@@ -13,6 +13,7 @@
 #include "app/takeover.h"
 #include "app/upkeep.h"
 #include "app/workers.h"
+#include "app/workers_pools.h"
 #include "base/container.h"
 #include "base/log.h"
 #include "http/http.h"
@@ -217,6 +218,7 @@ static void janitor_tick(void *arg)
 	const usec_t now = time_now();
 
 	workers_watch(app);
+	parts_tick(app, now);
 	listener_tick(app, now);
 	takeover_tick(app, now);
 	reload_tick(app);

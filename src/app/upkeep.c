@@ -356,7 +356,8 @@ static bool is_abandoned_pool(const struct round *r)
 	if (used == (p->unused_since != 0))
 		wheel_wake(&p->key.db->wheel);
 	return unused_for(&p->unused_since, used, r->set->pool_idle_timeout,
-	    r->now) && !kept && !login_needs(r->app, p);
+	    r->now) && !kept && p->share.ledger == NULL &&
+	    !login_needs(r->app, p);
 }
 
 static void drop_pool(const struct round *r)
@@ -463,11 +464,12 @@ static void drop_database(struct app *app, struct database *db)
 
 void upkeep_database(struct app *app, struct database *db, usec_t now)
 {
-	if (db->console)
+	/* what is of parts goes with them */
+	if (db->console || db->is_part)
 		return;
 	if (!db->tentative)
 		make_minimum_pool(app, db, now);
-	if (db->own == NULL || db->paused)
+	if (db->own == NULL || db->paused || db->share.ledger != NULL)
 		return;
 	if (is_abandoned(app, db, now))
 		drop_database(app, db);

@@ -11,6 +11,18 @@
 
 #define HOLD_LIMIT (5 * USEC)	/* a turn is a few milliseconds */
 
+/* --- of whom it is --- */
+
+static const struct app *first_of(const struct app *app)
+{
+	return app->first != NULL ? app->first : app;
+}
+
+static struct post *post_of(const struct app *app, unsigned number)
+{
+	return &first_of(app)->workers->posts[number];
+}
+
 /* --- all of them at once --- */
 
 static unsigned signs_of(const struct worker *w)
@@ -88,6 +100,9 @@ void workers_watch(struct app *app)
 
 	for (unsigned i = 0; i < count; i++)
 		look_at(app->workers->at[i]);
+	if (app->workers != NULL || app->first != NULL)
+		atomic_store_explicit(&post_of(app, app->number)->busy,
+		    loop_busy(app->loop), memory_order_relaxed);
 	if (app->first != NULL)
 		atomic_fetch_add_explicit(&container_of(app, struct worker,
 		    app)->signs, 1, memory_order_relaxed);
@@ -105,16 +120,6 @@ bool workers_turn(const struct app *app)
 }
 
 /* --- clients --- */
-
-static const struct app *first_of(const struct app *app)
-{
-	return app->first != NULL ? app->first : app;
-}
-
-static struct post *post_of(const struct app *app, unsigned number)
-{
-	return &first_of(app)->workers->posts[number];
-}
 
 unsigned workers_count_mailed(const struct app *app)
 {

@@ -93,6 +93,7 @@ int crew_make(struct app *app, struct err *e)
 	    others * sizeof app->workers->at[0]);
 	if (app->workers == NULL)
 		return err_nomem(e);
+	parts_watch_init(&app->workers->parts);
 	app->workers->hold = hold_new();
 	app->workers->posts = mem_zalloc((others + 1) *
 	    sizeof app->workers->posts[0]);
@@ -106,6 +107,7 @@ int crew_make(struct app *app, struct err *e)
 			return err_prepend(e, "worker: ");
 		last->next = &w->app;
 		last->admin.next = &w->app.admin;
+		w->app.admin.first = &app->admin;
 		last = &w->app;
 	}
 	return 0;

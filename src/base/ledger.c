@@ -22,7 +22,7 @@ struct ledger {
 	unsigned worker;
 	struct ledger *prev, *next;	/* in desk.called; under the lock */
 	bool called;			/* under the lock */
-	atomic_uint servers;		/* of this worker */
+	atomic_uint own[LEDGER_KINDS];	/* of this worker */
 	atomic_llong since;		/* of struct ledger_want */
 	atomic_bool in_need;
 };
@@ -173,6 +173,8 @@ void ledger_close(struct ledger **lp)
 	struct ledger_book *const b = l->sum->book;
 
 	ledger_want(l, (struct ledger_want){ 0 });
+	for (int kind = 0; kind < LEDGER_KINDS; kind++)
+		atomic_store(&l->own[kind], 0);
 	pthread_mutex_lock(&b->lock);
 	if (l->called)
 		DL_DELETE(b->desks[l->worker].called, l);
@@ -191,12 +193,18 @@ unsigned ledger_taken(const struct ledger *l, enum ledger_kind kind)
 	return atomic_load(&l->sum->taken[kind]);
 }
 
+unsigned ledger_taken_at(const struct ledger *l, unsigned worker,
+    enum ledger_kind kind)
+{
+	return atomic_load_explicit(&l->sum->at[worker].own[kind],
+	    memory_order_relaxed);
+}
+
 static void count(struct ledger *l, enum ledger_kind kind, int n)
 {
-	if (kind == LEDGER_SERVERS)
-		atomic_store_explicit(&l->servers, atomic_load_explicit(
-		    &l->servers, memory_order_relaxed) + (unsigned)n,
-		    memory_order_relaxed);
+	atomic_store_explicit(&l->own[kind], atomic_load_explicit(
+	    &l->own[kind], memory_order_relaxed) + (unsigned)n,
+	    memory_order_relaxed);
 }
 
 bool ledger_take(struct ledger *l, enum ledger_kind kind, unsigned max)
@@ -304,7 +312,7 @@ void ledger_call_servers(struct ledger *l)
 	pthread_mutex_lock(&s->book->lock);
 	for (unsigned i = 0; i < s->book->workers; i++) {
 		if (&s->at[i] != l && atomic_load_explicit(
-		    &s->at[i].servers, memory_order_relaxed) > 0)
+		    &s->at[i].own[LEDGER_SERVERS], memory_order_relaxed) > 0)
 			call(&s->at[i]);
 	}
 	pthread_mutex_unlock(&s->book->lock);

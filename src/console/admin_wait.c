@@ -120,10 +120,21 @@ static bool any_obsolete(const struct catalog *c, const struct database *db)
 	return false;
 }
 
+/* What the worker of a has of db; NULL: nothing, or all is meant. */
+static const struct database *part_of(const struct admin *a,
+    const struct database *db)
+{
+	return db == NULL ? NULL :
+	    catalog_find_database(a->ss->catalog, db->name);
+}
+
 static void check_close(struct console *k, const struct database *db)
 {
 	for (const struct admin *a = k->admin; a != NULL; a = a->next) {
-		if (any_obsolete(a->ss->catalog, db))
+		const struct database *const here = part_of(a, db);
+
+		if ((db == NULL || here != NULL) &&
+		    any_obsolete(a->ss->catalog, here))
 			return;
 	}
 	unblock(k, NULL, "WAIT_CLOSE");
@@ -131,9 +142,14 @@ static void check_close(struct console *k, const struct database *db)
 
 static bool all_quiet(const struct admin *a, const struct database *db)
 {
-	while (a != NULL && broker_is_quiet(a->ss, db))
-		a = a->next;
-	return a == NULL;
+	for (; a != NULL; a = a->next) {
+		const struct database *const here = part_of(a, db);
+
+		if ((db == NULL || here != NULL) &&
+		    !broker_is_quiet(a->ss, here))
+			return false;
+	}
+	return true;
 }
 
 static void check_pause(struct console *k, const struct database *db)

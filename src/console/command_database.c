@@ -64,6 +64,19 @@ static struct database *get_database(struct console *k, const char *name,
 	return find_database(k, name, verb, e);
 }
 
+/* Of that name at each worker: at home, and where its pools have parts. */
+static void each_part(struct console *k, const char *name,
+    void (*fn)(struct sessions *ss, struct database *db))
+{
+	for (struct admin *a = k->admin; a != NULL; a = a->next) {
+		struct database *const db = catalog_find_database(
+		    a->ss->catalog, name);
+
+		if (db != NULL)
+			fn(a->ss, db);
+	}
+}
+
 static bool is_halted(const struct console *k)
 {
 	return k->admin->ss->catalog->paused || k->admin->ss->suspended;
@@ -75,6 +88,28 @@ static enum command_result wait_for(struct console *k, enum console_wait what,
 	k->wait = what;
 	text_copy(k->db, sizeof k->db, db != NULL ? db->name : "");
 	return COMMAND_WAITS;
+}
+
+static void pause_database(struct sessions *ss, struct database *db)
+{
+	db->paused = true;
+	broker_pause_changed(ss);
+}
+
+/* Connections of db (NULL: of all), at all workers. */
+static unsigned count_servers(const struct console *k,
+    const struct database *db)
+{
+	unsigned n = 0;
+
+	for (const struct admin *a = k->admin; a != NULL; a = a->next) {
+		const struct database *const here = db == NULL ? NULL :
+		    catalog_find_database(a->ss->catalog, db->name);
+
+		n += db == NULL ? a->ss->servers :
+		    here != NULL ? here->servers : 0;
+	}
+	return n;
 }
 
 /* (spec/admin-console.md section 4.1) */
@@ -93,9 +128,8 @@ static enum command_result cmd_pause(struct console *k,
 	db = get_database(k, cmd->arg, "pause", e);
 	if (db == NULL)
 		return COMMAND_FAILED;
-	db->paused = true;
-	broker_pause_changed(home(k, db->name));
-	return db->servers == 0 ? COMMAND_DONE :
+	each_part(k, db->name, pause_database);
+	return count_servers(k, db) == 0 ? COMMAND_DONE :
 	    wait_for(k, CONSOLE_PAUSE, db);
 }
 
@@ -113,6 +147,12 @@ static enum command_result drain_host(struct console *k, const char *host,
 	return COMMAND_DONE;
 }
 
+static void drain_database(struct sessions *ss, struct database *db)
+{
+	broker_drain(ss, db);
+	pause_database(ss, db);
+}
+
 /*
  * As PAUSE, but it does not wait: servers go at the end of their transaction
  * (or session, as the pool mode has it), streams of replication at once.
@@ -120,7 +160,7 @@ static enum command_result drain_host(struct console *k, const char *host,
 static enum command_result cmd_drain(struct console *k,
     const struct admin_command *cmd, struct err *e)
 {
-	struct database *db = NULL;
+	const struct database *db;
 
 	if (cmd->is_host)
 		return drain_host(k, cmd->value, e);
@@ -131,14 +171,12 @@ static enum command_result cmd_drain(struct console *k,
 		db = get_database(k, cmd->arg, "drain", e);
 		if (db == NULL)
 			return COMMAND_FAILED;
-		db->paused = true;
+		each_part(k, db->name, drain_database);
+		return COMMAND_DONE;
 	}
 	for (struct admin *a = k->admin; a != NULL; a = a->next)
-		broker_drain(a->ss, db);
-	if (db == NULL)
-		k->admin->ops->pause(k->admin->app);
-	else
-		broker_pause_changed(home(k, db->name));
+		broker_drain(a->ss, NULL);
+	k->admin->ops->pause(k->admin->app);
 	return COMMAND_DONE;
 }
 
@@ -215,6 +253,12 @@ static enum command_result resume_all(struct console *k, struct err *e)
 	return COMMAND_DONE;
 }
 
+static void resume_database(struct sessions *ss, struct database *db)
+{
+	db->paused = false;
+	broker_pause_changed(ss);
+}
+
 /* (section 4.2) */
 static enum command_result cmd_resume(struct console *k,
     const struct admin_command *cmd, struct err *e)
@@ -231,9 +275,20 @@ static enum command_result cmd_resume(struct console *k,
 	if (!db->paused)
 		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "database %s is not paused", db->name));
-	db->paused = false;
-	broker_pause_changed(home(k, db->name));
+	each_part(k, db->name, resume_database);
 	return COMMAND_DONE;
+}
+
+static void disable_database(struct sessions *ss, struct database *db)
+{
+	(void)ss;
+	db->disabled = true;
+}
+
+static void enable_database(struct sessions *ss, struct database *db)
+{
+	(void)ss;
+	db->disabled = false;
 }
 
 /* (section 4.3) */
@@ -244,7 +299,7 @@ static enum command_result cmd_disable(struct console *k,
 
 	if (db == NULL)
 		return COMMAND_FAILED;
-	db->disabled = true;
+	each_part(k, db->name, disable_database);
 	return COMMAND_DONE;
 }
 
@@ -255,7 +310,7 @@ static enum command_result cmd_enable(struct console *k,
 
 	if (db == NULL)
 		return COMMAND_FAILED;
-	db->disabled = false;
+	each_part(k, db->name, enable_database);
 	return COMMAND_DONE;
 }
 
@@ -289,7 +344,7 @@ static enum command_result cmd_kill(struct console *k,
 		db = get_database(k, cmd->arg, "kill", e);
 		if (db == NULL)
 			return COMMAND_FAILED;
-		kill_database(home(k, db->name), db);
+		each_part(k, db->name, kill_database);
 		return COMMAND_DONE;
 	}
 	for (struct admin *a = k->admin; a != NULL; a = a->next)
@@ -317,21 +372,12 @@ static enum command_result cmd_reconnect(struct console *k,
 		db = get_database(k, cmd->arg, "reconnect", e);
 		if (db == NULL)
 			return COMMAND_FAILED;
-		broker_reconnect(home(k, db->name), db);
+		each_part(k, db->name, broker_reconnect);
 		return COMMAND_DONE;
 	}
 	for (struct admin *a = k->admin; a != NULL; a = a->next)
 		reconnect_all(a->ss);
 	return COMMAND_DONE;
-}
-
-static unsigned count_servers(const struct console *k)
-{
-	unsigned n = 0;
-
-	for (const struct admin *a = k->admin; a != NULL; a = a->next)
-		n += a->ss->servers;
-	return n;
 }
 
 /* (section 4.7) */
@@ -345,7 +391,7 @@ static enum command_result cmd_wait_close(struct console *k,
 		if (db == NULL)
 			return COMMAND_FAILED;
 	}
-	if ((db != NULL ? db->servers : count_servers(k)) == 0)
+	if (count_servers(k, db) == 0)
 		return COMMAND_DONE;
 	return wait_for(k, CONSOLE_CLOSE, db);
 }

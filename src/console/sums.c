@@ -14,10 +14,13 @@ static void add(struct sums *sum, const struct sessions *ss)
 
 	if (ss->dns != NULL)
 		dns_stat(ss->dns, &dns);
-	sum->databases += HASH_COUNT(c->databases);
+	sum->databases += HASH_COUNT(c->databases) - c->part_databases;
 	/* each worker knows the users of the files */
 	sum->users = users > sum->users ? users : sum->users;
 	sum->pools += HASH_COUNT(c->pools);
+	/* a part is none by itself */
+	for (const struct pool *p = c->shared; p != NULL; p = p->shared_next)
+		sum->pools -= p->is_part;
 	sum->clients += c->clients;
 	sum->logins += ss->logins;
 	sum->servers += ss->servers;

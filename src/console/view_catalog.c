@@ -122,8 +122,9 @@ static void databases_rows(const struct admin *a, const struct view *v,
 	view_merge_begin(&m, a, MERGE_DATABASES);
 	while ((db = view_merge_take(&m)) != NULL) {
 		if (database_row(m.a, v, db, sink) != 0)
-			return;
+			break;
 	}
+	view_merge_end(&m);
 }
 
 /* The reference pads the settings of a user. */

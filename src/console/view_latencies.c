@@ -143,11 +143,12 @@ static void latencies_rows(const struct admin *a, const struct view *v,
 		if (sum_row(a, (enum latency)i, sink) != 0)
 			return;
 	}
-	view_merge_begin(&m, a, MERGE_POOLS);
+	view_merge_begin(&m, a, MERGE_WHOLE_POOLS);
 	while ((p = view_merge_take(&m)) != NULL) {
 		if (pool_rows(m.a, v, p, sink) != 0)
-			return;
+			break;
 	}
+	view_merge_end(&m);
 }
 
 struct view_group view_group_latencies(void)

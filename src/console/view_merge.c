@@ -38,6 +38,11 @@ static int compare_databases(const void *a, const void *b)
 	return database_compare(&x->node, &y->node);
 }
 
+static const void *fold_database(struct view_merge *m, const void *item)
+{
+	return view_fold_database(&m->fold, m->first, item);
+}
+
 /* --- pools --- */
 
 static const void *pool_at(const struct cursor_node *n)
@@ -65,6 +70,11 @@ static int compare_pools(const void *a, const void *b)
 	const struct pool *const x = a, *const y = b;
 
 	return pool_compare(&x->node, &y->node);
+}
+
+static const void *fold_pool(struct view_merge *m, const void *item)
+{
+	return view_fold_pool(&m->fold, m->first, item);
 }
 
 /* --- logins --- */
@@ -99,19 +109,25 @@ static const struct {
 	const void *(*first)(const struct admin *a);
 	const void *(*next)(const void *item);
 	int (*compare)(const void *a, const void *b);
+	/* As one with its parts; NULL: it is one. Or NULL. */
+	const void *(*fold)(struct view_merge *m, const void *item);
 } kinds[] = {
 	[MERGE_DATABASES] = { first_database, next_database,
-	    compare_databases },
-	[MERGE_POOLS] = { first_pool, next_pool, compare_pools },
-	[MERGE_LOGINS] = { first_login, next_login, compare_logins },
+	    compare_databases, fold_database },
+	[MERGE_POOLS] = { first_pool, next_pool, compare_pools, NULL },
+	[MERGE_WHOLE_POOLS] = { first_pool, next_pool, compare_pools,
+	    fold_pool },
+	[MERGE_LOGINS] = { first_login, next_login, compare_logins, NULL },
 };
 
 void view_merge_begin(struct view_merge *m, const struct admin *a,
     enum merge_kind kind)
 {
 	m->kind = kind;
+	m->first = a;
 	m->a = NULL;
 	m->count = 0;
+	m->fold = (struct view_fold){ .pool = { .peer_id = 0 } };
 	for (; a != NULL && m->count < USERS_CATALOGS; a = a->next) {
 		m->of[m->count].a = a;
 		m->of[m->count++].next = kinds[kind].first(a);
@@ -128,7 +144,7 @@ static bool is_before(const struct view_merge *m, size_t i, size_t k)
 	return kinds[m->kind].compare(a, b) < 0;
 }
 
-const void *view_merge_take(struct view_merge *m)
+static const void *take(struct view_merge *m)
 {
 	size_t first = 0;
 
@@ -142,4 +158,19 @@ const void *view_merge_take(struct view_merge *m)
 	if (item != NULL)
 		m->of[first].next = kinds[m->kind].next(item);
 	return item;
+}
+
+const void *view_merge_take(struct view_merge *m)
+{
+	const void *item, *whole = NULL;
+
+	while (whole == NULL && (item = take(m)) != NULL)
+		whole = kinds[m->kind].fold == NULL ? item :
+		    kinds[m->kind].fold(m, item);
+	return whole;
+}
+
+void view_merge_end(struct view_merge *m)
+{
+	view_fold_fini(&m->fold);
 }

@@ -124,25 +124,42 @@ static void pools_rows(const struct admin *a, const struct view *v,
 	struct view_merge m;
 	const struct pool *p;
 
-	view_merge_begin(&m, a, MERGE_POOLS);
+	view_merge_begin(&m, a, MERGE_WHOLE_POOLS);
 	while ((p = view_merge_take(&m)) != NULL) {
 		if (v->item(m.a, v, p, sink) != 0)
-			return;
+			break;
 	}
+	view_merge_end(&m);
 }
 
-static int state_row(const struct pool *p, enum client_state state,
-    const struct catalog *c, struct row_sink *sink)
+/* Of all parts that p may have. */
+static int64_t total_wait(const struct admin *a, const struct pool *p,
+    enum client_state state)
 {
-	const enum wait_reason reason = wait_reason(p, state, c, time_now());
 	const struct pool_client *pc;
-	struct wait_text why;
 	int64_t total = 0;
+
+	for (a = a->first != NULL ? a->first : a; a != NULL; a = a->next) {
+		const struct pool *const part = view_fold_part(a, p);
+
+		if (part == NULL)
+			continue;
+		DL_FOREACH(part->clients[state], pc)
+			total += time_now() - pc->wait_since;
+	}
+	return total;
+}
+
+static int state_row(const struct admin *a, const struct pool *p,
+    enum client_state state, struct row_sink *sink)
+{
+	const enum wait_reason reason = wait_reason(p, state, a->ss->catalog,
+	    time_now());
+	const int64_t total = total_wait(a, p, state);
+	struct wait_text why;
 
 	if (p->client_count[state] == 0)
 		return 0;
-	DL_FOREACH(p->clients[state], pc)
-		total += time_now() - pc->wait_since;
 	wait_explain(p, reason, &why);
 	return sink->row(sink, VIEW_ROW(WAITS));
 }
@@ -152,7 +169,7 @@ static int waits_row(const struct admin *a, const struct view *v,
 {
 	(void)v;
 	for (size_t i = 0; i < VIEW_COUNT(waiting); i++) {
-		if (state_row(item, waiting[i], a->ss->catalog, sink) != 0)
+		if (state_row(a, item, waiting[i], sink) != 0)
 			return -1;
 	}
 	return 0;

@@ -127,8 +127,9 @@ static void stats_rows(const struct admin *a, const struct view *v,
 	view_merge_begin(&m, a, MERGE_DATABASES);
 	while ((db = view_merge_take(&m)) != NULL) {
 		if (stats_row(m.a, v, db, sink) != 0)
-			return;
+			break;
 	}
+	view_merge_end(&m);
 }
 
 static void totals_rows(const struct admin *a, const struct view *v,

@@ -93,6 +93,7 @@ void view_walk_begin(struct view_walk *w, const struct admin *a,
 {
 	w->a = a;
 	w->v = v;
+	w->fold = (struct view_fold){ .pool = { .peer_id = 0 } };
 	w->begun = false;
 	w->rest = v->over == VIEW_WHOLE ? NULL : a;
 	w->count = 0;
@@ -101,6 +102,7 @@ void view_walk_begin(struct view_walk *w, const struct admin *a,
 void view_walk_end(struct view_walk *w)
 {
 	w->rest = NULL;
+	view_fold_fini(&w->fold);
 	while (w->count > 0)
 		cursor_end(&w->of[--w->count].cursor);
 }
@@ -149,6 +151,32 @@ static size_t first_of(const struct view_walk *w)
 	return first;
 }
 
+/* As one with its parts; NULL: it is one. */
+static const void *fold(struct view_walk *w, const void *item)
+{
+	switch (w->v->over) {
+	case VIEW_DATABASES:
+		return view_fold_database(&w->fold, w->a, item);
+	case VIEW_POOLS:
+		return view_fold_pool(&w->fold, w->a, item);
+	case VIEW_CLIENTS:
+	case VIEW_SERVERS:
+	case VIEW_PRIVATE:
+	case VIEW_WHOLE:
+		break;
+	}
+	return item;
+}
+
+/* Returns false when nobody wants more. */
+static bool put(struct view_walk *w, const struct admin *a, const void *item,
+    struct row_sink *sink)
+{
+	const void *const whole = fold(w, item);
+
+	return whole == NULL || w->v->item(a, w->v, whole, sink) == 0;
+}
+
 bool view_walk_next(struct view_walk *w, struct row_sink *sink)
 {
 	const struct view *const v = w->v;
@@ -168,6 +196,6 @@ bool view_walk_next(struct view_walk *w, struct row_sink *sink)
 	const size_t i = first_of(w);
 	const struct cursor_node *const n = cursor_take(&w->of[i].cursor);
 
-	return n == NULL ? begin_others(w) : v->item(w->of[i].a, v,
-	    item_of(v->over, n), sink) == 0;
+	return n == NULL ? begin_others(w) :
+	    put(w, w->of[i].a, item_of(v->over, n), sink);
 }

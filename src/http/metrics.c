@@ -101,6 +101,22 @@ static const void *take(struct metrics *m, const struct family *f)
 	return item;
 }
 
+/* As one with its parts; NULL: it is one. */
+static const void *fold(struct metrics *m, const struct family *f,
+    const void *item)
+{
+	switch (f->over) {
+	case OVER_DATABASES:
+		return view_fold_database(&m->fold, m->first, item);
+	case OVER_POOLS:
+		return view_fold_pool(&m->fold, m->first, item);
+	case OVER_USERS:
+	case OVER_PROCESS:
+		break;
+	}
+	return item;
+}
+
 /* One item. Returns false when there is none left. */
 static bool put_next(struct metrics *m, const struct family *f)
 {
@@ -113,7 +129,11 @@ static bool put_next(struct metrics *m, const struct family *f)
 		item = take(m, f);
 	if (f->over != OVER_PROCESS && item == NULL)
 		return false;
-	f->put(m, f, item);
+	/* who adds up has the parts one by one */
+	const void *const whole = f->end != NULL ? item : fold(m, f, item);
+
+	if (f->over == OVER_PROCESS || whole != NULL)
+		f->put(m, f, whole);
 	return true;
 }
 
@@ -156,6 +176,7 @@ static void metrics_free(void *body)
 	struct metrics *const m = body;
 
 	cursor_end(&m->cursor);
+	view_fold_fini(&m->fold);
 	for (size_t i = 0; i < LATENCIES; i++)
 		histogram_fini(&m->sums[i]);
 	mem_free(m);

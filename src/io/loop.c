@@ -44,6 +44,7 @@ struct loop {
 	bool measured;
 	usec_t began;	/* this turn, where its clock has moved on; 0 */
 	struct loop_load load;
+	usec_t busy;			/* of all times */
 	unsigned turn;
 	unsigned toil_turn;	/* the last one with toil */
 	unsigned toil_refused;	/* last turn with too much toil */
@@ -269,6 +270,7 @@ static void measure_turn(struct loop *l)
 
 	l->began = 0;
 	l->load.busy += took;
+	l->busy += took;
 	if (took > l->load.longest)
 		l->load.longest = took;
 }
@@ -283,6 +285,11 @@ bool loop_take_load(struct loop *l, struct loop_load *load)
 	*load = l->load;
 	l->load = (struct loop_load){ .busy = 0 };
 	return l->measured;
+}
+
+usec_t loop_busy(const struct loop *l)
+{
+	return l->busy;
 }
 
 void loop_run(struct loop *l, void (*after_turn)(void *), void *arg)

@@ -11,6 +11,7 @@
 #include "pool/credentials.h"
 #include "pool/drain.h"
 #include "pool/hosts.h"
+#include "pool/parts.h"
 #include "pool/users.h"
 #include "proto/params.h"
 
@@ -57,6 +58,7 @@ void catalog_drop_database(struct catalog *c, struct database *db)
 		next = p->db_next;
 		catalog_drop_pool(c, p);
 	}
+	c->part_databases -= db->is_part;
 	wheel_remove(&db->wheel);
 	cursor_list_remove(&c->all_databases, &db->node);
 	HASH_DEL(c->databases, db);
@@ -161,7 +163,8 @@ void catalog_drop_pool(struct catalog *c, struct pool *p)
 	HASH_DEL(c->pools, p);
 	DL_DELETE2(p->key.db->pools, p, db_prev, db_next);
 	DL_DELETE2(p->key.user->pools, p, user_prev, user_next);
-	limit_share_close(&p->share);
+	if (p->share.ledger != NULL)
+		parts_leave(p, c);
 	credentials_unref(&p->credentials);
 	hosts_free(p);
 	mem_free(p->failure);
@@ -266,9 +269,14 @@ static int prepare_entries(struct catalog *c, const struct config *config)
 
 	for (const struct config_db *conf = config->dbs; conf != NULL;
 	    conf = conf->next) {
-		if (catalog_home(c, conf->name) != c->part.index)
+		const bool at_home =
+		    catalog_home(c, conf->name) == c->part.index;
+
+		if (!at_home && c->part_databases == 0)
 			continue;
 		db = catalog_find_database(c, conf->name);
+		if (!at_home && db == NULL)
+			continue;
 		if (db == NULL)
 			db = database_new(c, conf->name);
 		if (db == NULL)
@@ -525,5 +533,38 @@ struct database *catalog_auto_database(struct catalog *c, const char *name,
 	}
 	db->next_own = own;
 	put_entry(db, own);
+	return db;
+}
+
+static struct database *database_of_line(struct catalog *c, const char *name)
+{
+	const struct config_db *const conf = config_find_db(c->config, name);
+	struct err e;
+
+	if (conf == NULL)
+		return catalog_auto_database(c, name, &e);
+	struct database *const db = database_new(c, name);
+
+	if (db == NULL)
+		return NULL;
+	if (prepare_entry(c, db, conf) < 0) {
+		catalog_drop_database(c, db);
+		return NULL;
+	}
+	put_entry(db, conf);
+	return db;
+}
+
+struct database *catalog_get_part(struct catalog *c, const char *name)
+{
+	struct database *db = catalog_find_database(c, name);
+
+	if (db != NULL)
+		return db;
+	db = database_of_line(c, name);
+	if (db != NULL) {
+		db->is_part = true;
+		c->part_databases++;
+	}
 	return db;
 }

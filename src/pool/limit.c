@@ -208,7 +208,8 @@ static bool part_can_take(const struct pool *p, const struct catalog *c,
     usec_t now)
 {
 	return !pool_is_paused(p, c) && !drain_stops(c, p, now) &&
-	    pool_could_launch(p, now) && has_room(p, LIMIT_DB) &&
+	    (pool_could_launch(p, now) || pool_pick_dedicated(p, now) != NULL) &&
+	    has_room(p, LIMIT_DB) &&
 	    has_room(p, LIMIT_USER);
 }
 

@@ -4,6 +4,7 @@
 
 #include <utlist.h>
 
+#include "base/ledger.h"
 #include "pool/catalog.h"
 #include "pool/evict.h"
 #include "pool/limit.h"
@@ -96,6 +97,19 @@ void pool_server_set(struct pool_server *ps, enum server_state state)
 	wheel_wake(&p->wheel);
 }
 
+/* Other parts of the pool may be emptier. */
+static void count_client(const struct pool_client *pc, enum client_state state)
+{
+	struct ledger *const l = pc->pool->share.ledger;
+
+	if ((pc->state == CLIENT_LOGIN) == (state == CLIENT_LOGIN))
+		return;
+	if (state == CLIENT_LOGIN)
+		ledger_give(l, LEDGER_CLIENTS);
+	else
+		ledger_add(l, LEDGER_CLIENTS);
+}
+
 void pool_client_set(struct pool_client *pc, enum client_state state)
 {
 	struct pool *p = pc->pool;
@@ -112,6 +126,8 @@ void pool_client_set(struct pool_client *pc, enum client_state state)
 		DL_APPEND(p->clients[state], pc);
 		p->client_count[state]++;
 	}
+	if (p->share.ledger != NULL)
+		count_client(pc, state);
 	pc->state = (uint8_t)state;
 	wheel_wake(&p->wheel);
 }

@@ -46,6 +46,13 @@ struct question {
 	const char *sql;
 };
 
+/* Of a database that has a part here its home is asked. */
+static const char *asked_in(const struct client *c, const char *name)
+{
+	return name == NULL && c->db != NULL && c->db->is_part ?
+	    c->db->name : name;
+}
+
 /* As it would be asked now; a database that there is not has no settings. */
 static struct question question_now(const struct client *c)
 {
@@ -58,7 +65,8 @@ static struct question question_now(const struct client *c)
 
 	return (struct question){
 		.auth_user = own_or_global(own->auth_user, set->auth_user),
-		.database = own_or_global(own->auth_dbname, set->auth_dbname),
+		.database = asked_in(c, own_or_global(own->auth_dbname,
+		    set->auth_dbname)),
 		.sql = sql != NULL ? sql : "",
 	};
 }
@@ -124,14 +132,14 @@ void auth_errand_free(struct auth_errand **ep)
 	mem_free(e);
 }
 
-struct auth_errand *auth_errand_new(const struct client *c)
+struct auth_errand *auth_errand_new(const struct client *c, unsigned home)
 {
 	struct auth_errand *e = mem_zalloc(sizeof *e);
 	const struct question q = question_now(c);
 
 	if (e == NULL)
 		return NULL;
-	e->home = c->ss->worker;
+	e->home = home;
 	e->config = config_ref((struct config *)c->ss->catalog->config);
 	e->has_database = c->db != NULL;
 	e->user = mem_strdup(c->role->query(c)->user);
@@ -139,7 +147,7 @@ struct auth_errand *auth_errand_new(const struct client *c)
 	e->database = q.database == NULL ? NULL : mem_strdup(q.database);
 	e->sql = mem_strdup(q.sql);
 	writer_init(&e->params, LUGGAGE_MAX);
-	if (auth_query_home(c) != e->home)
+	if (auth_query_home(c) != e->home || e->home != c->ss->worker)
 		params_list_write(c->ss->params, c->params, &e->params);
 	if (e->user == NULL || e->auth_user == NULL || e->sql == NULL ||
 	    (e->database == NULL && q.database != NULL) || e->params.failed)
@@ -150,6 +158,15 @@ struct auth_errand *auth_errand_new(const struct client *c)
 static bool is_same(const char *a, const char *b)
 {
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* NULL is the one that c has named. */
+static bool is_same_database(const struct client *c, const char *a,
+    const char *b)
+{
+	const char *const own = c->db != NULL ? c->db->name : NULL;
+
+	return is_same(a != NULL ? a : own, b != NULL ? b : own);
 }
 
 /* Are they the same servers as before a reload? */
@@ -176,7 +193,7 @@ bool auth_errand_holds(const struct client *c)
 	const struct question q = question_now(c);
 
 	return strcmp(q.auth_user, e->auth_user) == 0 &&
-	    is_same(q.database, e->database) && strcmp(q.sql, e->sql) == 0 &&
+	    is_same_database(c, q.database, e->database) && strcmp(q.sql, e->sql) == 0 &&
 	    leads_to_same(e->config, c->ss->catalog->config,
 	    q.database != NULL ? q.database : c->db->name);
 }

@@ -148,7 +148,7 @@ void client_enter(struct client *c, struct database *db, struct user *u)
 	database_count_client(db, 1);
 	c->user = u;
 	u->clients++;
-	c->counted = user_admit(u, 0);
+	c->counted = user_admit(u, 0) && database_admit(db, 0);
 }
 
 /* Give back everything but the struct. */
@@ -172,10 +172,12 @@ static void release(struct client *c)
 	mem_free(c->options);
 	c->options = NULL;
 	relay_state_fini(&c->relay);
+	if (c->counted) {
+		user_dismiss(c->user);
+		database_dismiss(c->db);
+	}
 	if (c->db != NULL)
 		database_count_client(c->db, -1);
-	if (c->counted)
-		user_dismiss(c->user);
 	c->counted = false;
 	if (c->user != NULL)
 		catalog_release_user(ss->catalog, c->user);

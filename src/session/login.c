@@ -50,7 +50,7 @@ static void ask(struct client *c)
 	struct err e;
 
 	auth_errand_free(errand);
-	*errand = auth_errand_new(c);
+	*errand = auth_errand_new(c, login_part(c));
 	const unsigned at = auth_query_home(c);
 
 	if (*errand == NULL)
@@ -181,7 +181,11 @@ static void on_return(struct client *c)
 {
 	struct err e;
 
-	if (login_unpack(c, &e) < 0)
+	if (login_has_no_part(c)) {
+		c->login->query.errand->home = catalog_home(c->ss->catalog,
+		    c->login->db_name);
+		login_travel(c, c->login->query.errand->home, on_return);
+	} else if (login_unpack(c, &e) < 0)
 		refuse(c, &e);
 	else
 		go_on_reading(c);

@@ -63,6 +63,11 @@ static int check_admission(struct client *c, struct err *e)
 	login_keep_database(c, c->db);
 	struct user *pu = catalog_pool_user(c->ss->catalog, c->db, c->user);
 
+	/* KILL, or a reload, has taken the part from under this login */
+	if (pu != NULL && c->db->is_part &&
+	    catalog_find_pool(c->ss->catalog, c->db, pu) == NULL)
+		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "database removed");
 	c->pc.pool = pu == NULL ? NULL :
 	    catalog_get_pool(c->ss->catalog, c->db, pu);
 	if (c->pc.pool == NULL)

@@ -8,6 +8,8 @@
 #include "io/tls.h"
 #include "pool/catalog_count.h"
 #include "pool/lobby_workers.h"
+#include "pool/parts.h"
+#include "pool/users.h"
 #include "proto/cancel_key.h"
 #include "proto/params.h"
 #include "session/carried.h"
@@ -21,6 +23,7 @@
 
 struct names {
 	const char *database, *user;	/* NULL: not there */
+	bool replication;
 };
 
 static int note_name(const char *name, const char *value, void *arg,
@@ -33,19 +36,27 @@ static int note_name(const char *name, const char *value, void *arg,
 		n->database = value;
 	else if (strcmp(name, "user") == 0)
 		n->user = value;
+	else if (strcmp(name, "replication") == 0)
+		n->replication = true;
 	return 0;
 }
 
-/* NULL: there is none, or m is wrong. */
-static const char *database_of(const struct startup *m)
+/* The database is NULL: there is none, or m is wrong. */
+static struct names names_of(const struct startup *m)
 {
-	struct names n = { NULL, NULL };
+	struct names n = { NULL, NULL, false };
 	struct err e;
 
 	if (startup_each(m, note_name, &n, &e) < 0)
-		return NULL;
-	return n.database == NULL || n.database[0] == '\0' ? n.user :
-	    n.database;
+		return (struct names){ NULL, NULL, false };
+	if (n.database == NULL || n.database[0] == '\0')
+		n.database = n.user;
+	return n;
+}
+
+static const char *database_of(const struct startup *m)
+{
+	return names_of(m).database;
 }
 
 /* Where is the client of a key that another process gave? -1: it is ours. */
@@ -157,6 +168,79 @@ static unsigned home(const struct sessions *ss, const struct startup *m)
 	    catalog_home(ss->catalog, database);
 }
 
+/* The pool that has n here, if it has one. */
+static struct pool *pool_of(struct catalog *c, const struct names *n)
+{
+	struct database *const db = catalog_find_database(c, n->database);
+	const char *const user = db == NULL ? NULL :
+	    db->conf->user != NULL ? db->conf->user : n->user;
+	struct user *const u = user == NULL ? NULL :
+	    catalog_find_user(c, user);
+
+	return u == NULL ? NULL : catalog_find_pool(c, db, u);
+}
+
+/* May it be that auth_query is asked for that user? That is done at home. */
+static bool may_be_asked_for(const struct catalog *c, const struct pool *p,
+    const char *user)
+{
+	const char *const own = p->key.db->conf->auth_user;
+	const char *const global = c->config->set.auth_user;
+
+	return ((own != NULL && own[0] != '\0') ||
+	    (global != NULL && global[0] != '\0')) &&
+	    (user == NULL || !users_has_listed(c, user));
+}
+
+/*
+ * The pool of c, which has come home, may have parts elsewhere. A part that c is
+ * sent to may be gone when it comes there: then it goes home, for good.
+ */
+static unsigned place(struct client *c, const struct startup *m, unsigned home)
+{
+	struct sessions *const ss = c->ss;
+	const struct names n = m->kind == STARTUP_MESSAGE ? names_of(m) :
+	    (struct names){ NULL, NULL, false };
+
+	if (n.database == NULL || catalog_is_console(n.database))
+		return home;
+	struct pool *const p = pool_of(ss->catalog, &n);
+
+	if (home != ss->worker)
+		return p != NULL && p->is_part ? ss->worker : home;
+	if (c->login->placed || p == NULL || p->parts.open == 0 ||
+	    n.replication || may_be_asked_for(ss->catalog, p, n.user))
+		return home;
+	c->login->placed = true;
+	return parts_choose(p, home);
+}
+
+unsigned login_part(struct client *c)
+{
+	struct login *const l = c->login;
+	const unsigned here = c->ss->worker;
+	const struct names n = { l->db_name, l->user, false };
+	struct pool *const p = c->db == NULL || c->db->is_part ? NULL :
+	    pool_of(c->ss->catalog, &n);
+
+	if (p == NULL || p->parts.open == 0 || l->placed ||
+	    c->has_reserve_fd || c->replication != REPLICATION_NONE)
+		return here;
+	l->placed = true;
+	return parts_choose(p, here);
+}
+
+bool login_has_no_part(const struct client *c)
+{
+	const struct login *const l = c->login;
+	const struct names n = { l->db_name,
+		l->query.name != NULL ? l->query.name : l->user, false };
+
+	return l->placed &&
+	    catalog_home(c->ss->catalog, l->db_name) != c->ss->worker &&
+	    pool_of(c->ss->catalog, &n) == NULL;
+}
+
 static void send_off(struct client *c, unsigned to)
 {
 	struct login *const l = c->login;
@@ -180,13 +264,17 @@ bool login_departs(struct client *c, const struct startup *m)
 	struct login *const l = c->login;
 	struct err e;
 
-	if (ss->others == 0 || l->arrived || c->has_reserve_fd)
+	if (ss->others == 0 || c->has_reserve_fd ||
+	    (l->arrived && m->kind == STARTUP_CANCEL))
 		return false;
-	const unsigned to = home(ss, m);
+	const unsigned at_home = l->arrived && !l->placed ? ss->worker :
+	    home(ss, m);
+	const unsigned to = at_home != ss->worker && !l->placed ? at_home :
+	    place(c, m, at_home);
 
 	if (to == ss->worker)
 		return false;
-	if (claim_room(c, m, &e) < 0) {
+	if (!l->arrived && claim_room(c, m, &e) < 0) {
 		client_fail_cause(c, close_cause_err(CLOSE_LOGIN_REFUSED, &e));
 		return true;
 	}

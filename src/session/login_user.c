@@ -78,11 +78,6 @@ static void assign_database(struct client *c, struct database *db)
 	db->logins++;
 }
 
-static bool is_full(unsigned admitted, int max)
-{
-	return max > 0 && admitted >= (unsigned)max;
-}
-
 static int refuse(const struct client *c, enum tally_limit limit,
     struct err *e)
 {
@@ -96,18 +91,21 @@ static int check_limits(struct client *c, struct err *e)
 	const struct settings *set = sessions_settings(c->ss);
 	const struct config_user *own = c->user->conf;
 
-	c->counted = c->admin && user_admit(c->user, 0);
+	c->counted = c->admin && user_admit(c->user, 0) &&
+	    database_admit(c->db, 0);
 	if (c->admin)
 		return 0;
-	if (is_full(database_admitted(c->db), limit(
+	if (!database_admit(c->db, limit(
 	    c->db->conf->max_db_client_connections,
 	    set->max_db_client_connections)))
 		return refuse(c, TALLY_max_db_client_connections, e);
 	c->counted = user_admit(c->user, limit(
 	    own != NULL ? own->max_user_client_connections : 0,
 	    set->max_user_client_connections));
-	return c->counted ? 0 :
-	    refuse(c, TALLY_max_user_client_connections, e);
+	if (c->counted)
+		return 0;
+	database_dismiss(c->db);
+	return refuse(c, TALLY_max_user_client_connections, e);
 }
 
 /* Console rights by name (spec/admin-console.md section 1). */

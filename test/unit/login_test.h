@@ -94,8 +94,9 @@ unsigned auth_query_home(const struct client *c)
 	return st.ask_at != 0 ? st.ask_at : c->ss->worker;
 }
 
-struct auth_errand *auth_errand_new(const struct client *c)
+struct auth_errand *auth_errand_new(const struct client *c, unsigned home)
 {
+	(void)home;
 	struct auth_errand *const e = mem_zalloc(sizeof *e);
 
 	if (e == NULL)

@@ -285,7 +285,7 @@ static void test_answer_counts_as_long_as_the_question_is_the_same(void **state)
 	struct client *const c = login();
 
 	(void)state;
-	seen.query.errand = auth_errand_new(c);
+	seen.query.errand = auth_errand_new(c, c->ss->worker);
 	assert_non_null(seen.query.errand);
 	assert_true(auth_errand_holds(c));
 	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {

@@ -1,0 +1,372 @@
+/* workers_pools.c - which pools have parts at other workers, by load.
+ * SPDX-License-Identifier: ISC */
+#include "app/workers_pools.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "app/workers_parts.h"
+#include "base/ledger.h"
+#include "base/log.h"
+#include "pool/catalog.h"
+#include "pool/due.h"
+#include "pool/parts.h"
+#include "session/broker.h"
+
+#define INTERVAL USEC
+#define BUSY 70			/* percent: its pools get parts elsewhere, */
+#define SPARE 40		/* where there is less than that */
+#define QUIET 40		/* all of them together: one will do */
+#define QUIET_FOR (30 * USEC)
+
+void parts_watch_init(struct parts_watch *w)
+{
+	w->forced = getenv("PARTS_FORCE") != NULL;
+}
+
+static struct app *at(struct app *first, unsigned number)
+{
+	while (number-- > 0)
+		first = workers_next(first);
+	return first;
+}
+
+static struct pool *find(struct catalog *c, const struct pool *like)
+{
+	struct database *const db = catalog_find_database(c,
+	    like->key.db->name);
+	struct user *const u = db == NULL ? NULL :
+	    catalog_find_user(c, like->key.user->name);
+
+	return u == NULL ? NULL : catalog_find_pool(c, db, u);
+}
+
+/* --- the end of parts --- */
+
+/* Of a part: nobody is there, or on the way there; who comes late goes home. */
+static bool is_left(const struct pool *p)
+{
+	return !due_has_clients(p) && p->key.db->logins == 0;
+}
+
+static void tidy_parts(struct app *first, struct app *w)
+{
+	struct pool *p, *next;
+
+	DL_FOREACH_SAFE2(w->catalog->shared, p, next, shared_next) {
+		struct app *const home = at(first, catalog_home(
+		    first->catalog, p->key.db->name));
+		const struct pool *const of = p->is_part ?
+		    find(home->catalog, p) : NULL;
+
+		if (p->is_part && (of == NULL ||
+		    !parts_is_open(of, w->number)) && is_left(p))
+			broker_kill_pool(&w->ss, p);
+	}
+}
+
+static bool has_parts(struct app *first, const struct app *home,
+    const struct pool *p)
+{
+	for (struct app *w = first; w != NULL; w = workers_next(w)) {
+		if (w != home && find(w->catalog, p) != NULL)
+			return true;
+	}
+	return false;
+}
+
+static bool has_database(struct app *first, const struct app *home,
+    const struct database *db)
+{
+	for (struct app *w = first; w != NULL; w = workers_next(w)) {
+		if (w != home &&
+		    catalog_find_database(w->catalog, db->name) != NULL)
+			return true;
+	}
+	return false;
+}
+
+/* May it go on having parts, as all of them are? */
+static bool may_last(struct app *first, const struct app *home,
+    const struct pool *p)
+{
+	for (struct app *w = first; w != NULL; w = workers_next(w)) {
+		const struct pool *const part = w == home ? p :
+		    find(w->catalog, p);
+
+		if (part != NULL && !parts_may_begin(part, w->catalog))
+			return false;
+	}
+	return parts_count(p) <= parts_most(p);
+}
+
+static unsigned load_of_all(const struct parts_watch *watch,
+    const struct pool *p, unsigned home)
+{
+	unsigned load = watch->load[home];
+
+	for (unsigned i = 0; i < USERS_CATALOGS; i++)
+		load += parts_is_open(p, i) ? watch->load[i] : 0;
+	return load;
+}
+
+static bool is_quiet_for_long(const struct parts_watch *watch, struct pool *p,
+    unsigned home)
+{
+	usec_t *const since = &p->parts.quiet_since;
+
+	if (watch->forced || load_of_all(watch, p, home) >= QUIET)
+		*since = 0;
+	else if (*since == 0)
+		*since = watch->looked_at;
+	return *since != 0 && watch->looked_at - *since >= QUIET_FOR;
+}
+
+static void tell_end(const struct pool *p)
+{
+	if (p->parts.open != 0)
+		log_info("pool of database \"%s\" and user \"%s\" has one "
+		    "worker from now on", p->key.db->name, p->key.user->name);
+}
+
+static void put_leases(struct app *first, struct pool *home)
+{
+	const unsigned count = parts_count(home);
+
+	for (struct app *w = first; w != NULL; w = workers_next(w)) {
+		struct pool *const p = find(w->catalog, home);
+
+		if (p != NULL && p->share.ledger != NULL)
+			parts_put_lease(p, count);
+	}
+}
+
+static void tidy_homes(struct app *first, struct app *w)
+{
+	const struct parts_watch *const watch = &first->workers->parts;
+	struct pool *p, *next;
+
+	DL_FOREACH_SAFE2(w->catalog->shared, p, next, shared_next) {
+		if (p->is_part)
+			continue;
+		if (!may_last(first, w, p) ||
+		    is_quiet_for_long(watch, p, w->number)) {
+			tell_end(p);
+			parts_end(p);
+		}
+		put_leases(first, p);
+		if (p->parts.open == 0 && !has_parts(first, w, p)) {
+			parts_leave(p, w->catalog);
+		}
+	}
+}
+
+/* Without pools; the last one leaves the one at home alone. */
+static void drop_database(struct app *first, struct app *w,
+    struct database *db)
+{
+	struct app *const home = at(first, catalog_home(first->catalog,
+	    db->name));
+	struct database *const of = catalog_find_database(home->catalog,
+	    db->name);
+
+	catalog_drop_database(w->catalog, db);
+	if (of != NULL && !has_database(first, home, of))
+		parts_leave_database(of);
+}
+
+static void tidy_databases(struct app *first, struct app *w)
+{
+	struct database *db, *next;
+
+	if (w->catalog->part_databases == 0)
+		return;
+	HASH_ITER(hh, w->catalog->databases, db, next) {
+		if (db->is_part && db->pools == NULL && db->clients == 0)
+			drop_database(first, w, db);
+	}
+}
+
+static void tidy(struct app *first)
+{
+	for (struct app *w = first; w != NULL; w = workers_next(w))
+		tidy_parts(first, w);
+	for (struct app *w = first; w != NULL; w = workers_next(w))
+		tidy_homes(first, w);
+	for (struct app *w = first; w != NULL; w = workers_next(w))
+		tidy_databases(first, w);
+}
+
+/* --- their beginning --- */
+
+static void begin(struct app *first, struct app *home, struct pool *p,
+    struct app *w)
+{
+	const struct parts_place to = { w->catalog, w->ss.params };
+
+	if (parts_begin(p, home->catalog, &to) < 0) {
+		log_warning("out of memory: no part of a pool at worker %u",
+		    w->number);
+		return;
+	}
+	put_leases(first, p);
+	log_info("pool of database \"%s\" and user \"%s\" has a part at "
+	    "worker %u", p->key.db->name, p->key.user->name, w->number);
+}
+
+static bool may_begin(const struct app *home, const struct pool *p)
+{
+	return !p->is_part && !p->key.db->is_part && p->welcome != NULL &&
+	    !p->failing && parts_may_begin(p, home->catalog) &&
+	    parts_count(p) < parts_most(p);
+}
+
+static void force(struct app *first, struct app *home)
+{
+	struct pool *p, *next;
+
+	HASH_ITER(hh, home->catalog->pools, p, next) {
+		for (struct app *w = first; w != NULL; w = workers_next(w)) {
+			if (w != home && may_begin(home, p) &&
+			    !parts_is_open(p, w->number))
+				begin(first, home, p, w);
+		}
+	}
+}
+
+/* Clients that are served, or wait. */
+static unsigned demand(const struct pool *p)
+{
+	return p->server_count[SERVER_ACTIVE] + p->client_count[CLIENT_WAITING];
+}
+
+static void relieve(struct app *first, struct app *busy, struct app *spare)
+{
+	struct pool *most = NULL;
+
+	for (struct pool *p = busy->catalog->pools; p != NULL; p = p->hh.next) {
+		if (may_begin(busy, p) && !parts_is_open(p, spare->number) &&
+		    demand(p) > 0 &&
+		    (most == NULL || demand(p) > demand(most)))
+			most = p;
+	}
+	if (most != NULL)
+		begin(first, busy, most, spare);
+}
+
+/* The busiest of them, and the one with the least to do. */
+static void find_ends(const struct parts_watch *watch, unsigned count,
+    unsigned *most, unsigned *least)
+{
+	*most = *least = 0;
+	for (unsigned i = 1; i < count; i++) {
+		if (watch->load[i] > watch->load[*most])
+			*most = i;
+		if (watch->load[i] < watch->load[*least])
+			*least = i;
+	}
+}
+
+/* --- from time to time --- */
+
+static void note_loads(struct workers *ws, usec_t now)
+{
+	struct parts_watch *const watch = &ws->parts;
+	const usec_t past = now - watch->looked_at;
+
+	for (unsigned i = 0; i <= ws->count; i++) {
+		const uint64_t busy = atomic_load_explicit(&ws->posts[i].busy,
+		    memory_order_relaxed);
+		const uint64_t load = past <= 0 ? 0 :
+		    (busy - watch->busy[i]) * 100 / (uint64_t)past;
+
+		watch->load[i] = load < 100 ? (unsigned)load : 100;
+		watch->busy[i] = busy;
+	}
+	watch->looked_at = now;
+}
+
+/* --- an audit, for tests --- */
+
+struct counted_all {
+	unsigned servers, clients, of_database;
+};
+
+static struct counted_all count_all(struct app *first, const struct pool *home)
+{
+	struct counted_all n = { .servers = 0 };
+
+	for (struct app *w = first; w != NULL; w = workers_next(w)) {
+		const struct database *const db = catalog_find_database(
+		    w->catalog, home->key.db->name);
+		const struct pool *const p = find(w->catalog, home);
+
+		n.of_database += db != NULL ? db->servers : 0;
+		n.servers += p != NULL ? pool_total(p) : 0;
+		for (int i = 0; p != NULL && i < CLIENT_STATES; i++)
+			n.clients += p->client_count[i];
+	}
+	return n;
+}
+
+/* Nothing is taken that nobody has. */
+static void audit(struct app *first, const struct app *w)
+{
+	for (const struct pool *p = w->catalog->shared; p != NULL;
+	    p = p->shared_next) {
+		const struct counted_all n = count_all(first, p);
+
+		assert(ledger_taken(p->share.ledger, LEDGER_SERVERS) ==
+		    n.servers);
+		assert(ledger_taken(p->share.ledger, LEDGER_CLIENTS) ==
+		    n.clients);
+		assert(ledger_taken(p->key.db->share.ledger,
+		    LEDGER_SERVERS) == n.of_database);
+	}
+}
+
+static bool any_shared(struct app *first)
+{
+	for (const struct app *w = first; w != NULL; w = workers_next(w)) {
+		if (w->catalog->shared != NULL ||
+		    w->catalog->part_databases > 0)
+			return true;
+	}
+	return false;
+}
+
+static void look(struct app *first, unsigned busy, unsigned spare)
+{
+	const struct parts_watch *const watch = &first->workers->parts;
+
+	if (any_shared(first))
+		tidy(first);
+	for (struct app *w = first; watch->forced && w != NULL;
+	    w = workers_next(w)) {
+		audit(first, w);
+		force(first, w);
+	}
+	if (watch->load[busy] > BUSY && watch->load[spare] < SPARE)
+		relieve(first, at(first, busy), at(first, spare));
+	first->workers->parts.shared = any_shared(first);
+}
+
+void parts_tick(struct app *app, usec_t now)
+{
+	struct workers *const ws = app->workers;
+	unsigned busy, spare;
+
+	if (ws == NULL || app->ss.suspended ||
+	    (!ws->parts.forced && now - ws->parts.looked_at < INTERVAL))
+		return;
+	note_loads(ws, now);
+	find_ends(&ws->parts, ws->count + 1, &busy, &spare);
+	if (!ws->parts.forced && !ws->parts.shared &&
+	    (ws->parts.load[busy] <= BUSY || ws->parts.load[spare] >= SPARE))
+		return;
+	if (!workers_hold(app))
+		return;
+	look(app, busy, spare);
+	workers_let_go(app);
+}

@@ -1,0 +1,208 @@
+# test_parts.py - a pool that several workers serve (doc/workers.md, "Sub-pools").
+# SPDX-License-Identifier: ISC
+import threading
+
+import pytest
+
+import pq
+from harness import REFERENCE, free_port, wait_until
+from test_http import get, metrics, value
+
+pytestmark = [pytest.mark.skipif(REFERENCE, reason="not known there"),
+              pytest.mark.setting("workers")]
+
+SIZE = 8
+PART = 'pool of database "%s" and user "%s" has a part at worker'
+
+
+def begin(p, database="p0", user="app"):
+    """the first client has the pool made, and with it its parts"""
+    with p.raw(user, database) as c:
+        assert c.value("select 1") == "1"
+    wait_until(lambda: PART % (database, user) in p.log)
+
+
+@pytest.fixture
+def parts(pooler):
+    """A pooler whose pools have parts as soon as they can."""
+    def start(*args, ready=True, **settings):
+        p = pooler(*args, start=False, **{
+            "workers": 2, "default_pool_size": SIZE, **settings})
+        p.env["PARTS_FORCE"] = "1"
+        p.start()
+        if ready:
+            begin(p)
+        return p
+    return start
+
+
+def of_workers(p, column):
+    return [int(r[column]) for r in p.show("workers")]
+
+
+def row(p, topic, **where):
+    rows = [r for r in p.show(topic)
+            if all(r[k] == v for k, v in where.items())]
+    assert len(rows) == 1, rows
+    return rows[0]
+
+
+def test_clients_are_dealt_and_share_the_size(parts, pg):
+    p = parts()
+    clients = [p.raw() for _ in range(3 * SIZE)]
+    # the console's client is one more
+    assert min(of_workers(p, "clients")) >= SIZE
+    for c in clients:
+        c.send(pq.query("select pg_sleep(0.05)"))
+    most = 0
+    for c in clients:
+        most = max(most, len(pg.backends()))
+        c.recv_until("Z")
+    assert 4 <= most <= SIZE
+    assert min(of_workers(p, "servers")) >= 1
+    assert sum(of_workers(p, "servers")) <= SIZE
+    pool = row(p, "pools", database="p0", user="app")
+    assert pool["cl_active"] == str(3 * SIZE)
+    assert int(pool["sv_idle"]) + int(pool["sv_used"]) == \
+        sum(of_workers(p, "servers"))
+
+
+def test_views_have_one_row_a_pool(parts):
+    p = parts()
+    clients = [p.raw() for _ in range(2 * SIZE)]
+    for c in clients:
+        assert c.value("select 1") == "1"
+    stats = row(p, "stats", database="p0")
+    assert stats["total_query_count"] == str(2 * SIZE + 1)
+    assert row(p, "databases", name="p0")["current_connections"] == \
+        str(sum(of_workers(p, "servers")))
+    assert row(p, "databases", name="p0")["current_client_connections"] == \
+        str(2 * SIZE)
+    lists = {r["list"]: r["items"] for r in p.show("lists")}
+    assert lists["pools"] == str(len(p.show("pools")))
+    query = row(p, "latencies", database="p0", user="app", latency="query")
+    assert query["total_count"] == str(2 * SIZE + 1)
+    assert len([r for r in p.show("clients")
+                if r["database"] == "p0"]) == 2 * SIZE
+
+
+def test_metrics_have_one_series_a_pool(parts):
+    port = free_port()
+    p = parts(http_listen_port=port)
+    p.http = port
+    clients = [p.raw() for _ in range(2 * SIZE)]
+    for c in clients:
+        assert c.value("select 1") == "1"
+    at = {"database": "p0", "user": "app"}
+    seen = metrics(p)
+    assert value(seen, "pgsluice_pool_queries_total", **at) == 2 * SIZE + 1
+    assert value(seen, "pgsluice_pool_clients", state="active", **at) == \
+        2 * SIZE
+    lines = [li.rsplit(" ", 1)[0] for li in get(p, "/metrics").body.splitlines()
+             if not li.startswith("#")]
+    assert len(lines) == len(set(lines))
+
+
+def test_waiters_of_all_parts_are_served(parts, pg):
+    """as the first come, with turns: nobody starves"""
+    p = parts(default_pool_size=SIZE, server_handover_delay=0.05)
+    holders = [p.raw() for _ in range(4 * SIZE)]
+    done = []
+
+    def work(c):
+        for _ in range(10):
+            assert c.value("select 1 from pg_sleep(0.005)") == "1"
+        done.append(c)
+
+    threads = [threading.Thread(target=work, args=[c]) for c in holders]
+    for t in threads:
+        t.start()
+    while any(t.is_alive() for t in threads):
+        assert len(pg.backends()) <= SIZE
+    for t in threads:
+        t.join()
+    assert len(done) == len(holders)
+
+
+def test_database_limit_holds_over_parts(parts, pg):
+    p = parts({"p0": "max_db_connections=9"})
+    begin(p, user="app2")
+    clients = [p.raw(u) for u in ("app", "app2") for _ in range(2 * SIZE)]
+    for _ in range(3):
+        for c in clients:
+            c.send(pq.query("select pg_sleep(0.02)"))
+        for c in clients:
+            assert len(pg.backends()) <= 9
+            c.recv_until("Z")
+
+
+def test_client_limit_of_a_database_holds_over_parts(parts):
+    p = parts({"p0": "max_db_client_connections=10"})
+    clients = [p.raw() for _ in range(10)]
+    with pytest.raises(pq.PgError, match="max_db_client_connections"):
+        p.raw()
+    clients.pop().close()
+    wait_until(lambda: row(p, "databases", name="p0")
+               ["current_client_connections"] == "9")
+    clients.append(p.raw())
+
+
+def test_pause_and_resume_reach_all_parts(parts, pg):
+    p = parts()
+    clients = [p.raw() for _ in range(2 * SIZE)]
+    for c in clients:
+        assert c.value("select 1") == "1"
+    p.admin("pause p0")
+    wait_until(lambda: pg.backends() == [])
+    for c in clients:
+        c.send(pq.query("select 2"))
+    wait_until(lambda: row(p, "pools", database="p0", user="app")
+               ["cl_waiting"] == str(2 * SIZE))
+    waits = row(p, "waits", database="p0")
+    assert (waits["clients"], waits["wait_reason"]) == \
+        (str(2 * SIZE), "paused")
+    p.admin("resume p0")
+    for c in clients:
+        assert c.recv_until("Z").rows == [["2"]]
+
+
+def test_reconnect_and_wait_close_reach_all_parts(parts, pg):
+    p = parts()
+    clients = [p.raw() for _ in range(2 * SIZE)]
+    for c in clients:
+        c.send(pq.query("select pg_sleep(0.01)"))
+    for c in clients:
+        c.recv_until("Z")
+    before = set(pg.backends())
+    p.admin("reconnect p0")
+    p.admin("wait_close p0")
+    wait_until(lambda: not before & set(pg.backends()))
+    for c in clients:
+        assert c.value("select 1") == "1"
+
+
+def test_disable_reaches_all_parts(parts):
+    p = parts()
+    p.admin("disable p0")
+    for _ in range(4):
+        with pytest.raises(pq.PgError, match="disabled"):
+            p.raw()
+    p.admin("enable p0")
+    clients = [p.raw() for _ in range(2 * SIZE)]
+    assert min(of_workers(p, "clients")) >= 4
+    for c in clients:
+        assert c.value("select 1") == "1"
+
+
+def test_kill_reaches_all_parts(parts, pg):
+    p = parts()
+    clients = [p.raw() for _ in range(2 * SIZE)]
+    for c in clients:
+        assert c.value("select 1") == "1"
+    p.admin("kill p0")
+    wait_until(lambda: pg.backends() == [])
+    for c in clients:
+        assert [e.code for e in c.recv_all().errors] == ["08P01"]
+    p.admin("resume p0")
+    with p.raw() as c:
+        assert c.value("select 1") == "1"
