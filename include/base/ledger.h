@@ -13,6 +13,7 @@
 
 struct ledger;
 struct ledger_book;
+struct ledger_sum;
 
 enum ledger_kind {
 	LEDGER_SERVERS,
@@ -58,6 +59,15 @@ bool ledger_take(struct ledger *l, enum ledger_kind kind, unsigned max);
 /* One more, whatever there is. */
 void ledger_add(struct ledger *l, enum ledger_kind kind);
 void ledger_give(struct ledger *l, enum ledger_kind kind);
+
+/*
+ * A server goes to another worker. It is counted all the while, though neither may
+ * have the ledger open; who receives it, or loses it, has what send returned.
+ */
+struct ledger_sum *ledger_send(struct ledger *l);
+void ledger_receive(struct ledger *l, struct ledger_sum **sent);
+/* It was closed: given back. NULL is fine. */
+void ledger_lose(struct ledger_sum **sent);
 
 /* For whom a server is wanted. */
 struct ledger_want {

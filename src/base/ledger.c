@@ -234,6 +234,37 @@ void ledger_give(struct ledger *l, enum ledger_kind kind)
 	count(l, kind, -1);
 }
 
+/* --- servers on their way --- */
+
+struct ledger_sum *ledger_send(struct ledger *l)
+{
+	struct ledger_sum *const s = l->sum;
+
+	pthread_mutex_lock(&s->book->lock);
+	s->open++;
+	pthread_mutex_unlock(&s->book->lock);
+	count(l, LEDGER_SERVERS, -1);
+	return s;
+}
+
+/* It is in no mail any more. */
+static void end_trip(struct ledger_sum **sent)
+{
+	struct ledger_book *const b = (*sent)->book;
+
+	pthread_mutex_lock(&b->lock);
+	sum_close(*sent);
+	pthread_mutex_unlock(&b->lock);
+	*sent = NULL;
+}
+
+void ledger_receive(struct ledger *l, struct ledger_sum **sent)
+{
+	assert(l->sum == *sent);
+	count(l, LEDGER_SERVERS, 1);
+	end_trip(sent);
+}
+
 /* --- who wants --- */
 
 void ledger_want(struct ledger *l, struct ledger_want want)
@@ -251,23 +282,27 @@ usec_t ledger_wants(const struct ledger *l)
 	return atomic_load_explicit(&l->since, memory_order_relaxed);
 }
 
-/* The ledger of the worker that wants most; NULL: no other one wants. */
-static struct ledger *find_rival(const struct ledger *l)
+/* The ledger of the worker that wants most, but for one; NULL: none wants. */
+static struct ledger *find_first(struct ledger_sum *s, const struct ledger *but)
 {
-	struct ledger_sum *const s = l->sum;
 	struct ledger *rival = NULL;
 	usec_t first = 0;
 
 	for (unsigned i = 0; i < s->book->workers; i++) {
 		const usec_t since = atomic_load(&s->at[i].since);
 
-		if (&s->at[i] == l || since == 0 ||
+		if (&s->at[i] == but || since == 0 ||
 		    (first != 0 && first <= since))
 			continue;
 		first = since;
 		rival = &s->at[i];
 	}
 	return rival;
+}
+
+static struct ledger *find_rival(const struct ledger *l)
+{
+	return find_first(l->sum, l);
 }
 
 struct ledger_want ledger_rival(const struct ledger *l)
@@ -303,6 +338,23 @@ void ledger_call_rival(struct ledger *l)
 	pthread_mutex_lock(&l->sum->book->lock);
 	call(rival);
 	pthread_mutex_unlock(&l->sum->book->lock);
+}
+
+void ledger_lose(struct ledger_sum **sent)
+{
+	struct ledger_sum *const s = *sent;
+
+	if (s == NULL)
+		return;
+	atomic_fetch_sub(&s->taken[LEDGER_SERVERS], 1);
+	struct ledger *const first = find_first(s, NULL);
+
+	if (first != NULL) {
+		pthread_mutex_lock(&s->book->lock);
+		call(first);
+		pthread_mutex_unlock(&s->book->lock);
+	}
+	end_trip(sent);
 }
 
 void ledger_call_servers(struct ledger *l)

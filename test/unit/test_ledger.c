@@ -167,6 +167,57 @@ static void test_each_name_has_its_own(void **state)
 	leave(b, ws);
 }
 
+/* Neither who sent it nor who gets it has the ledger open all the while. */
+static void test_server_in_the_mail_is_counted(void **state)
+{
+	struct ledger_book *const b = ledger_book_new(WORKERS);
+	struct worker ws[WORKERS];
+
+	(void)state;
+	join(b, ws);
+	ledger_add(ws[0].ledger, LEDGER_SERVERS);
+	struct ledger_sum *sent = ledger_send(ws[0].ledger);
+
+	assert_int_equal(ledger_taken(ws[1].ledger, LEDGER_SERVERS), 1);
+	/* nobody has it to spare */
+	ledger_call_servers(ws[2].ledger);
+	assert_int_equal(calls(&ws[0]), 0);
+	for (unsigned i = 0; i < WORKERS; i++)
+		ledger_close(&ws[i].ledger);
+	ws[1].ledger = ledger_open(b, 1, "app", &ws[1]);
+	assert_int_equal(ledger_taken(ws[1].ledger, LEDGER_SERVERS), 1);
+	ledger_receive(ws[1].ledger, &sent);
+	assert_null(sent);
+	ledger_give(ws[1].ledger, LEDGER_SERVERS);
+	assert_int_equal(ledger_taken(ws[1].ledger, LEDGER_SERVERS), 0);
+	leave(b, ws);
+}
+
+static void test_server_lost_in_the_mail_makes_room(void **state)
+{
+	struct ledger_book *const b = ledger_book_new(WORKERS);
+	struct worker ws[WORKERS];
+
+	(void)state;
+	join(b, ws);
+	ledger_add(ws[0].ledger, LEDGER_SERVERS);
+	struct ledger_sum *sent = ledger_send(ws[0].ledger);
+
+	ledger_want(ws[0].ledger, (struct ledger_want){ .since = 5 });
+	ledger_lose(&sent);
+	assert_null(sent);
+	assert_int_equal(calls(&ws[0]), 1);
+	assert_int_equal(ledger_taken(ws[1].ledger, LEDGER_SERVERS), 0);
+	ledger_lose(&sent);
+	ledger_add(ws[0].ledger, LEDGER_SERVERS);
+	sent = ledger_send(ws[0].ledger);
+	/* the last one that knows the name */
+	for (unsigned i = 0; i < WORKERS; i++)
+		ledger_close(&ws[i].ledger);
+	ledger_lose(&sent);
+	leave(b, ws);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +225,8 @@ int main(void)
 		cmocka_unit_test(test_rival_has_waited_longest),
 		cmocka_unit_test(test_who_has_servers_is_called),
 		cmocka_unit_test(test_each_name_has_its_own),
+		cmocka_unit_test(test_server_in_the_mail_is_counted),
+		cmocka_unit_test(test_server_lost_in_the_mail_makes_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
