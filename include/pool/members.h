@@ -19,6 +19,13 @@ struct evict_place {
 	struct pool_server *prev, *next;	/* prev NULL: not there */
 };
 
+/* To another worker; see session/server_move.h. */
+enum trip {
+	TRIP_NONE,
+	TRIP_AHEAD,	/* it leaves at the end of the turn: nobody gets it */
+	TRIP_MAIL,	/* it is on its way */
+};
+
 /* Embedded in struct server. */
 struct pool_server {
 	struct pool_server *prev, *next;
@@ -35,8 +42,15 @@ struct pool_server {
 					 * see session_state */
 	uint8_t mode;			/* enum pool_mode as it was linked last:
 					 * that decides how it is given back */
+	uint8_t trip;			/* enum trip */
 	struct evict_place evict[LIMIT_KINDS];
 };
+
+/* May an idle one be lent? */
+static inline bool pool_is_usable(const struct pool_server *ps)
+{
+	return !ps->close_needed && ps->trip == TRIP_NONE;
+}
 
 /* Embedded in struct client. */
 struct pool_client {

@@ -38,6 +38,10 @@ struct params *params_ref(struct params *p);
 void params_unref(struct params **p);
 
 const char *params_get(const struct params *p, int i);	/* NULL: none */
+/* What stands for a value that is there, and nobody knows; in all tables. */
+const char *params_unknown(void);
+/* The set of these values, one for each number. NULL: no memory. */
+struct params *params_of(struct params_table *t, const char *const *values);
 
 /* Add a ParameterStatus for each value. */
 void params_write_status(struct params *p, struct writer *w);

@@ -12,6 +12,7 @@ struct auth_query;
 struct client;
 struct host_word;
 struct iovec;
+struct parcel;
 struct sessions;
 struct timeout_list;
 
@@ -68,6 +69,9 @@ struct client_ops {
 	/* The same for what it shall hear; see broker.h. */
 	bool (*may_tell)(void *app, unsigned worker);
 	void (*tell)(void *app, struct host_word *w, unsigned worker);
+	/* And for servers; see server_move.h. */
+	bool (*may_mail)(void *app, unsigned worker);
+	void (*mail)(void *app, struct parcel *p, unsigned worker);
 };
 
 #endif

@@ -93,8 +93,7 @@ struct server {
 };
 
 /* One of p, in this state, with an attempt to come. NULL: no memory. */
-struct server *server_new(struct sessions *ss, struct pool *p,
-    enum server_state state);
+struct server *server_new(struct sessions *ss, struct pool *p, enum server_state state);
 /* An idle one that another process has logged in. NULL: fd is closed. */
 struct server *server_adopt(struct sessions *ss, struct pool *p, int fd);
 
@@ -119,10 +118,11 @@ void server_close_for(struct server *s, const struct err *failure,
 /* With a text that is made at run time. */
 void server_close_cause(struct server *s, struct close_cause why);
 void server_fail_cause(struct server *s, struct close_cause why);
+/* One that is in no list, and has no pool. */
+void server_lose(struct server *s);
 
 /* Send one of our own queries; its replies are swallowed. 0 or -1 (closed). */
-int server_send_query(struct server *s, const char *sql,
-    enum server_chore chore);
+int server_send_query(struct server *s, const char *sql, enum server_chore chore);
 
 static inline struct server *server_of(struct pool_server *ps)
 {

@@ -13,7 +13,7 @@ static struct pool_server *last_idle(const struct pool *p, bool lent)
 
 	while (ps != NULL) {
 		ps = ps->prev;
-		if (ps->lent == lent && !ps->close_needed)
+		if (ps->lent == lent && pool_is_usable(ps))
 			return ps;
 		if (ps == head)
 			return NULL;
@@ -44,7 +44,7 @@ static bool has_clean(const struct pool *p, enum server_state state)
 {
 	const struct pool_server *ps = p->servers[state];
 
-	while (ps != NULL && (ps->lent || ps->close_needed))
+	while (ps != NULL && (ps->lent || !pool_is_usable(ps)))
 		ps = ps->next;
 	return ps != NULL;
 }

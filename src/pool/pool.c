@@ -19,7 +19,7 @@ static bool enters_in_front(const struct pool_server *ps,
 	/* clients leave the clean ones alone as long as there are others */
 	if (state == SERVER_IDLE)
 		return !ps->pool->limits.round_robin && !ps->close_needed &&
-		    ps->lent;
+		    ps->trip != TRIP_AHEAD && ps->lent;
 	return state == SERVER_USED;
 }
 
@@ -40,7 +40,10 @@ static bool is_sized(enum server_state state)
 	return state < SERVER_LISTENING;
 }
 
-/* One more, or less, under a limit that workers have together. */
+/*
+ * One more, or less, under a limit that workers have together. One in the mail
+ * stays counted.
+ */
 static void count_shared(struct limit_share *s, const struct pool_server *ps,
     enum server_state state)
 {
@@ -50,7 +53,7 @@ static void count_shared(struct limit_share *s, const struct pool_server *ps,
 	const bool is = s->kind == LIMIT_POOL ? is_sized(state) :
 	    state != SERVER_GONE;
 
-	if (s->ledger == NULL || was == is)
+	if (s->ledger == NULL || was == is || ps->trip == TRIP_MAIL)
 		return;
 	if (is)
 		limit_enter(s, state);
@@ -179,7 +182,7 @@ struct pool_server *pool_pick_server(const struct pool *p)
 	struct pool_server *ps = p->servers[SERVER_IDLE];
 
 	/* obsolete ones wait for the upkeep; new ones may stand behind them */
-	while (ps != NULL && ps->close_needed)
+	while (ps != NULL && !pool_is_usable(ps))
 		ps = ps->next;
 	return ps;
 }
@@ -278,7 +281,7 @@ static unsigned usable(const struct pool *p, enum server_state state)
 
 	for (const struct pool_server *ps = p->servers[state]; ps != NULL;
 	    ps = ps->next)
-		n += !ps->close_needed;
+		n += pool_is_usable(ps);
 	return n;
 }
 

@@ -288,6 +288,32 @@ int params_set(struct params **pp, int i, const char *value)
 	return rc;
 }
 
+const char *params_unknown(void)
+{
+	return unknown;
+}
+
+struct params *params_of(struct params_table *t, const char *const *values)
+{
+	const char *v[PARAMS_MAX];
+	struct params *p = NULL;
+	int n = 0;
+
+	for (; n < t->count; n++) {
+		const bool own = values[n] == NULL || values[n] == unknown;
+
+		v[n] = own ? values[n] : intern_get(t->strings, values[n]);
+		if (!own && v[n] == NULL)
+			break;
+	}
+	if (n == t->count)
+		p = intern_set(t, v);
+	while (n-- > 0)
+		if (v[n] != unknown)
+			intern_put(t->strings, v[n]);
+	return p;
+}
+
 /* Do both mean the same? Equal strings are one; NULL is only NULL. */
 static bool is_same(const struct params_table *t, int i, const char *a,
     const char *b)

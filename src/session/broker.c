@@ -34,7 +34,7 @@ static struct pool_server *find_near(const struct client *c,
 
 	for (struct pool_server *at = ps; at != NULL && n < NEAR_MAX;
 	    at = at->next, n++)
-		if (!at->close_needed && at->lent &&
+		if (pool_is_usable(at) && at->lent &&
 		    broker_has_same(c, server_of(at)))
 			return at;
 	return ps;

@@ -24,7 +24,9 @@ void keep_fini(struct server *s)
 {
 	struct keep *const k = &s->keep;
 
-	keep_set_pins(s, 0);
+	/* one that has none may have no pool */
+	if (k->pins != 0)
+		keep_set_pins(s, 0);
 	flight_free(&k->flight);
 	mem_free(k->text);
 	k->text = NULL;

@@ -231,6 +231,31 @@ static bool is_host_to_blame(const struct server *s)
 	    !server_is_introduced(s)));
 }
 
+/* What it owns goes now, s itself after the turn. */
+static void bury(struct server *s)
+{
+	track_fini(&s->track);
+	prepared_uses_clear(&s->prepared);
+	params_unref(&s->params);
+	params_unref(&s->origin.set);
+	carry_fini(&s->carry);
+	writer_fini(&s->deallocates);
+	keep_fini(s);
+	carry_fini(&s->asked);
+	server_attempt_free(&s->attempt);
+	secret_wipe(s->key, sizeof s->key);
+	s->stream.task.run = free_task;
+	loop_defer(s->ss->loop, &s->stream.task);
+}
+
+void server_lose(struct server *s)
+{
+	s->ss->tally.disconnects[TALLY_SERVER][CLOSE_DATABASE_REMOVED]++;
+	terminate(s);
+	stream_close(&s->stream);
+	bury(s);
+}
+
 void server_close(struct server *s, enum close_reason reason)
 {
 	server_close_cause(s, close_cause(reason));
@@ -258,16 +283,5 @@ void server_close_cause(struct server *s, struct close_cause why)
 	ss->servers--;
 	ss->server_ops->closed(s, why);
 	relay_schema_end(s);
-	track_fini(&s->track);
-	prepared_uses_clear(&s->prepared);
-	params_unref(&s->params);
-	params_unref(&s->origin.set);
-	carry_fini(&s->carry);
-	writer_fini(&s->deallocates);
-	keep_fini(s);
-	carry_fini(&s->asked);
-	server_attempt_free(&s->attempt);
-	secret_wipe(s->key, sizeof s->key);
-	s->stream.task.run = free_task;
-	loop_defer(ss->loop, &s->stream.task);
+	bury(s);
 }

@@ -1,0 +1,27 @@
+/* pool_move.h - an idle server goes to the same pool of another worker.
+ *
+ * It is counted there and here by turns, and for all workers all the while.
+ * SPDX-License-Identifier: ISC */
+#ifndef POOL_POOL_MOVE_H
+#define POOL_POOL_MOVE_H
+
+#include "pool/limit_queue.h"
+
+struct ledger_sum;
+struct pool;
+struct pool_server;
+
+/* What it keeps of the limits on its way: by limit; NULL: that is not shared. */
+struct pool_slots {
+	struct ledger_sum *of[LIMIT_SHARES];
+};
+
+/* ps is in no list any more. */
+struct pool_slots pool_server_leave(struct pool_server *ps);
+/* The same as one of p, idle. */
+void pool_server_join(struct pool_server *ps, struct pool *p,
+    struct pool_slots *slots);
+/* There is no such pool: given back. */
+void pool_slots_lose(struct pool_slots *slots);
+
+#endif

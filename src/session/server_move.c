@@ -1,0 +1,304 @@
+/* server_move.c - an idle server goes to the same pool of another worker.
+ * SPDX-License-Identifier: ISC */
+#include "session/server_move.h"
+
+#include <utlist.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "io/tls.h"
+#include "pool/drain.h"
+#include "pool/pool_move.h"
+#include "proto/baggage.h"
+#include "proto/params.h"
+#include "proto/prepared.h"
+#include "proto/reader.h"
+#include "proto/track_look.h"
+#include "session/broker.h"
+#include "session/server.h"
+#include "session/sessions.h"
+#include "session/tls_setup.h"
+
+#define LUGGAGE_MAX (1 << 26)
+
+/* The server, and what is made anew: names of its pool, texts. */
+struct parcel {
+	struct server *server;
+	struct pool_slots slots;
+	struct writer luggage;
+};
+
+/* --- luggage: written here, read there --- */
+
+enum value { VALUE_NONE, VALUE_UNKNOWN, VALUE_TEXT };
+
+/* Workers track the same parameters, under the same numbers. */
+static void pack_params(struct writer *w, const struct params *set)
+{
+	const int n = set == NULL ? 0 :
+	    params_count(params_table_of(set));
+
+	writer_u8(w, (uint8_t)n);
+	for (int i = 0; i < n; i++) {
+		const char *const value = params_get(set, i);
+
+		writer_u8(w, value == NULL ? VALUE_NONE :
+		    value == params_unknown() ? VALUE_UNKNOWN : VALUE_TEXT);
+		if (value != NULL)
+			writer_str(w, value);
+	}
+}
+
+/* 0, or -1: no memory. */
+static int unpack_params(struct reader *r, struct params_table *t,
+    struct params **out)
+{
+	const char *values[PARAMS_MAX] = { NULL };
+	const int n = reader_u8(r);
+
+	for (int i = 0; i < n; i++) {
+		const enum value kind = (enum value)reader_u8(r);
+
+		if (kind == VALUE_NONE)
+			continue;
+		values[i] = reader_str(r);
+		if (kind == VALUE_UNKNOWN)
+			values[i] = params_unknown();
+	}
+	*out = n == 0 ? NULL : params_of(t, values);
+	return n > 0 && *out == NULL ? -1 : 0;
+}
+
+static void pack_baggage(struct writer *w, const struct baggage *b)
+{
+	size_t len = 0;
+	const char *const bytes = b == NULL ? NULL : baggage_bytes(b, &len);
+
+	writer_u8(w, b != NULL);
+	writer_u32(w, (uint32_t)len);
+	writer_bytes(w, bytes, len);
+}
+
+static int unpack_baggage(struct reader *r, struct baggage_table *t,
+    struct baggage **out)
+{
+	const bool is_there = reader_u8(r) != 0;
+	const uint32_t len = reader_u32(r);
+	const uint8_t *const bytes = reader_bytes(r, len);
+
+	*out = is_there ? baggage_get(t, bytes, len) : NULL;
+	return is_there && *out == NULL ? -1 : 0;
+}
+
+static void pack_statements(struct writer *w, const struct prepared_uses *u)
+{
+	const struct prepared_use *use;
+
+	writer_u32(w, u->forgotten);
+	DL_FOREACH(u->lru, use) {
+		const struct prepared *const stmt = use->stmt;
+
+		writer_str(w, stmt->name);
+		writer_u8(w, stmt->retired);
+		writer_u32(w, stmt->len);
+		writer_bytes(w, stmt->body, stmt->len);
+	}
+}
+
+/* A statement of the server, by the name it has there. */
+static bool adopt(struct server *s, struct reader *r)
+{
+	struct prepared_table *const t = s->ss->prepared;
+	const char *const name = reader_str(r);
+	const bool retired = reader_u8(r) != 0;
+	const uint32_t len = reader_u32(r);
+	const uint8_t *const body = reader_bytes(r, len);
+	struct prepared *const stmt = !prepared_table_make_room(t,
+	    prepared_text_bytes(len), sessions_settings(s->ss)->
+	    max_prepared_statement_memory) ? NULL :
+	    (retired ? prepared_adopt_retired : prepared_adopt)(t, name, body,
+	    len);
+	const bool done = stmt != NULL &&
+	    prepared_uses_add(&s->prepared, stmt) == 0;
+
+	prepared_unref(stmt);
+	return done;
+}
+
+static void unpack_statements(struct server *s, struct reader *r)
+{
+	unsigned forgotten = reader_u32(r);
+
+	/* one that is not known here goes with the connection */
+	while (reader_left(r) > 0)
+		forgotten += !adopt(s, r);
+	s->prepared.forgotten += forgotten;
+}
+
+/* 0, or -1: no memory. */
+static int pack(struct writer *w, const struct server *s)
+{
+	writer_init(w, LUGGAGE_MAX);
+	writer_str(w, s->ps.pool->key.db->name);
+	writer_str(w, s->ps.pool->key.user->name);
+	pack_params(w, s->params);
+	pack_params(w, s->origin.set);
+	pack_baggage(w, s->keep.has);
+	pack_baggage(w, s->keep.base);
+	pack_statements(w, &s->prepared);
+	if (!w->failed)
+		return 0;
+	writer_fini(w);
+	return -1;
+}
+
+static int unpack(struct server *s, struct reader *r)
+{
+	struct sessions *const ss = s->ss;
+
+	if (unpack_params(r, ss->params, &s->params) < 0 ||
+	    unpack_params(r, ss->params, &s->origin.set) < 0 ||
+	    unpack_baggage(r, ss->baggage, &s->keep.has) < 0 ||
+	    unpack_baggage(r, ss->baggage, &s->keep.base) < 0)
+		return -1;
+	unpack_statements(s, r);
+	return 0;
+}
+
+/* --- going --- */
+
+static bool is_at_rest(const struct server *s)
+{
+	const struct stream *const st = &s->stream;
+
+	return track_is_done(&s->track) && s->track.status == 'I' &&
+	    s->rest.bytes == 0 && s->carry.len == 0 && !st->paused &&
+	    !st->hup && !st->broken && !stream_is_blocked(st) &&
+	    !timeout_running(&s->timer);
+}
+
+static bool has_cancel(const struct server *s)
+{
+	return s->ps.cancels > 0 || s->canceler != NULL ||
+	    s->target != NULL || s->cancel_wanted;
+}
+
+/* What session_state = keep has found is noted where it was. */
+static bool is_kept(const struct server *s)
+{
+	return keep_is_on(s->ps.pool) || s->keep.pins != 0 ||
+	    s->keep.text != NULL || s->keep.flight != NULL ||
+	    s->keep.brought != BROUGHT_NOTHING;
+}
+
+bool server_may_leave(const struct server *s)
+{
+	const struct sessions *const ss = s->ss;
+
+	return s->phase == SERVER_PHASE_POOLED && s->chore == CHORE_NONE &&
+	    s->ps.state == SERVER_IDLE && s->ps.client == NULL &&
+	    !s->ps.close_needed && !s->ps.dedicated && !s->ps.stained &&
+	    !has_cancel(s) && !is_kept(s) && is_at_rest(s) &&
+	    !ss->suspended && !pool_is_paused(s->ps.pool, ss->catalog);
+}
+
+/* Out of all that is this worker's; the socket and its slots stay. */
+static void leave(struct parcel *p)
+{
+	struct server *const s = p->server;
+	struct sessions *const ss = s->ss;
+
+	params_unref(&s->params);
+	params_unref(&s->origin.set);
+	baggage_unref(&s->keep.has);
+	baggage_unref(&s->keep.base);
+	prepared_uses_clear(&s->prepared);
+	carry_fini(&s->carry);
+	/* its client has gone */
+	carry_fini(&s->asked);
+	tls_leave(&s->stream);
+	stream_leave(&s->stream);
+	cursor_list_remove(&ss->all_servers, &s->node);
+	ss->servers--;
+	p->slots = pool_server_leave(&s->ps);
+	s->ss = NULL;
+}
+
+bool server_depart(struct server *s, unsigned to)
+{
+	const struct client_ops *const ops = &s->ss->client_ops;
+	void *const app = s->ss->app;
+	struct parcel *const p = ops->may_mail(app, to) ?
+	    mem_alloc(sizeof *p) : NULL;
+
+	if (p == NULL || pack(&p->luggage, s) < 0) {
+		mem_free(p);
+		return false;
+	}
+	if (log_wants(LEVEL_DEBUG))
+		log_at(LEVEL_DEBUG, &s->who, "goes to worker %u", to);
+	p->server = s;
+	leave(p);
+	ops->mail(app, p, to);
+	return true;
+}
+
+/* --- coming --- */
+
+/* NULL: there is none, or none any more. */
+static struct pool *find_pool(const struct sessions *ss, struct reader *r)
+{
+	struct catalog *const c = ss->catalog;
+	struct database *const db = catalog_find_database(c, reader_str(r));
+	struct user *const user = catalog_find_user(c, reader_str(r));
+
+	return db == NULL || user == NULL ? NULL :
+	    catalog_find_pool(c, db, user);
+}
+
+/* 0, or -1: no memory; either way it can be closed. */
+static int join(struct server *s, const struct pool *p)
+{
+	struct sessions *const ss = s->ss;
+	const struct tls_target *const t = p == NULL ||
+	    tls_state(&s->stream) == TLS_NONE ? NULL :
+	    tls_setup_find(ss->tls, p->key.db->conf);
+	const int rc = tls_join(&s->stream, t == NULL ? NULL : t->context);
+
+	return stream_join(&s->stream, ss->loop) < 0 ? -1 : rc;
+}
+
+static void enlist(struct server *s, struct pool *pool,
+    struct pool_slots *slots)
+{
+	struct sessions *const ss = s->ss;
+
+	pool_server_join(&s->ps, pool, slots);
+	cursor_list_add(&ss->all_servers, &s->node);
+	ss->servers++;
+}
+
+void server_arrive(struct sessions *ss, struct parcel *p)
+{
+	struct server *const s = p->server;
+	struct reader r;
+
+	reader_init(&r, p->luggage.at, p->luggage.len);
+	s->ss = ss;
+	struct pool *const pool = find_pool(ss, &r);
+	const int rc = join(s, pool);
+
+	if (pool == NULL) {
+		pool_slots_lose(&p->slots);
+		server_lose(s);
+	} else {
+		enlist(s, pool, &p->slots);
+		if (rc < 0 || unpack(s, &r) < 0)
+			server_close(s, CLOSE_OUT_OF_MEMORY);
+		else	/* its end may have come on the way */
+			stream_begin(&s->stream);
+		broker_touch(ss, pool);
+	}
+	writer_fini(&p->luggage);
+	mem_free(p);
+}
