@@ -8,11 +8,12 @@
 struct app;
 struct client;
 struct host_word;
+struct parcel;
 
 /*
  * The workers stand still, until the call that ends the hold. False: a worker
  * hangs, or does not come, which the log tells. Both calls do nothing where there is one
- * worker.
+ * worker. No server is on its way to another worker meanwhile: orders reach them all.
  */
 bool workers_hold(struct app *app);
 void workers_let_go(struct app *app);
@@ -39,5 +40,7 @@ bool workers_may_send(void *app, unsigned worker);
 void workers_send(void *app, struct client *c, unsigned worker);
 bool workers_may_tell(void *app, unsigned worker);
 void workers_tell(void *app, struct host_word *w, unsigned worker);
+bool workers_may_mail(void *app, unsigned worker);
+void workers_mail(void *app, struct parcel *p, unsigned worker);
 
 #endif

@@ -20,6 +20,7 @@ struct post {
 	struct app *app;		/* whose it is */
 	struct mailbox *mail;		/* owned: clients of all others */
 	struct mailbox *words;		/* owned: the same; see broker_hear() */
+	struct mailbox *servers;	/* owned: the same; see server_move.h */
 	atomic_uint sent, arrived;	/* from it, to it; by this one */
 	atomic_ullong busy;		/* the time its turns took; by this one */
 };

@@ -75,6 +75,8 @@ static struct catalog_part divide(struct app *app)
 	ss->client_ops.send = workers_send;
 	ss->client_ops.may_tell = workers_may_tell;
 	ss->client_ops.tell = workers_tell;
+	ss->client_ops.may_mail = workers_may_mail;
+	ss->client_ops.mail = workers_mail;
 	struct app *const first = app->first != NULL ? app->first : app;
 
 	return (struct catalog_part){ app->number, workers, app->book,

@@ -54,6 +54,8 @@ bool workers_hold(struct app *app)
 	}
 	/* what they have noted is not of the future */
 	loop_forward(app->loop);
+	for (unsigned i = 0; i <= app->workers->count; i++)
+		mailbox_deliver(app->workers->posts[i].servers);
 	return true;
 }
 
@@ -174,4 +176,20 @@ void workers_tell(void *app, struct host_word *w, unsigned number)
 	const struct app *const from = app;
 
 	mailbox_put(post_of(from, number)->words, from->number, w);
+}
+
+/* --- servers --- */
+
+bool workers_may_mail(void *app, unsigned number)
+{
+	const struct app *const from = app;
+
+	return mailbox_has_room(post_of(from, number)->servers, from->number);
+}
+
+void workers_mail(void *app, struct parcel *p, unsigned number)
+{
+	const struct app *const from = app;
+
+	mailbox_put(post_of(from, number)->servers, from->number, p);
 }

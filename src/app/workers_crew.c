@@ -20,6 +20,7 @@
 #include "pool/lobby_workers.h"
 #include "session/broker.h"
 #include "session/login_move.h"
+#include "session/server_move.h"
 #include "session/tls_setup.h"
 
 static void on_mail(void *arg, void *object)
@@ -40,6 +41,15 @@ static void on_word(void *arg, void *object)
 	broker_hear(&p->app->ss, object);
 }
 
+static void on_server(void *arg, void *object)
+{
+	struct post *const p = arg;
+
+	loop_forward(p->app->loop);
+	server_arrive(&p->app->ss, object);
+	suspend_note_arrival(p->app);
+}
+
 static int open_post(struct app *app, struct workers *ws)
 {
 	struct post *const p = &ws->posts[app->number];
@@ -47,7 +57,9 @@ static int open_post(struct app *app, struct workers *ws)
 	p->app = app;
 	p->mail = mailbox_new(app->loop, app->ss.others + 1, on_mail, p);
 	p->words = mailbox_new(app->loop, app->ss.others + 1, on_word, p);
-	return p->mail == NULL || p->words == NULL ? -1 : 0;
+	p->servers = mailbox_new(app->loop, app->ss.others + 1, on_server, p);
+	return p->mail == NULL || p->words == NULL || p->servers == NULL ?
+	    -1 : 0;
 }
 
 static struct worker *make(struct app *first, unsigned number, struct err *e)
@@ -172,12 +184,13 @@ void crew_go(struct app *app)
 		thread_go(app->workers->at[i]->thread);
 }
 
-/* A client that never arrived is closed with the others. */
+/* Who never arrived is closed with the others. */
 static void close_posts(struct workers *ws)
 {
 	for (unsigned i = 0; ws->posts != NULL && i <= ws->count; i++) {
 		mailbox_free(&ws->posts[i].mail);
 		mailbox_free(&ws->posts[i].words);
+		mailbox_free(&ws->posts[i].servers);
 	}
 	mem_free(ws->posts);
 }

@@ -14,7 +14,9 @@
 	X(INT4, "load_percent", PLAIN, load->known ? \
 	    cell_number(load->percent) : cell_text(NULL)) \
 	X(INT8, "longest_turn_us", PLAIN, load->known ? \
-	    cell_number(load->longest) : cell_text(NULL))
+	    cell_number(load->longest) : cell_text(NULL)) \
+	X(INT8, "servers_in", PLAIN, cell_number(ss->servers_in)) \
+	X(INT8, "servers_out", PLAIN, cell_number(ss->servers_out))
 
 static const struct column workers_columns[] = { WORKERS(VIEW_COLUMN) };
 

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "http/metrics_parts.h"
 
-enum { CLIENTS, SERVERS, LOAD, TURN, VALUES };
+enum { CLIENTS, SERVERS, IN, OUT, LOAD, TURN, VALUES };
 
 /* In millionths, where there are any. */
 static void put_worker(struct metrics *m, const struct admin *a, unsigned what)
@@ -12,6 +12,8 @@ static void put_worker(struct metrics *m, const struct admin *a, unsigned what)
 	const int64_t values[VALUES] = {
 		[CLIENTS] = ss->catalog->clients,
 		[SERVERS] = ss->servers,
+		[IN] = (int64_t)ss->servers_in,
+		[OUT] = (int64_t)ss->servers_out,
 		[LOAD] = a->load.percent * 10000,
 		[TURN] = a->load.longest,
 	};
@@ -36,15 +38,21 @@ static void put_workers(struct metrics *m, const struct family *f,
 		put_worker(m, a, f->what);
 }
 
-#define WORKER(name, value, unit, help) \
-	{ { "pgsluice_worker_" name, METRIC_GAUGE, unit, help }, \
+#define FAMILY(name, type, value, unit, help) \
+	{ { "pgsluice_worker_" name, type, unit, help }, \
 	    OVER_PROCESS, value, put_workers, NULL }
+#define WORKER(name, value, unit, help) \
+	FAMILY(name, METRIC_GAUGE, value, unit, help)
 
 struct family_group metrics_workers(void)
 {
 	static const struct family families[] = {
 		WORKER("clients", CLIENTS, NULL, "Client connections."),
 		WORKER("servers", SERVERS, NULL, "Server connections."),
+		FAMILY("servers_in", METRIC_COUNTER, IN, NULL,
+		    "Server connections that other workers have handed over."),
+		FAMILY("servers_out", METRIC_COUNTER, OUT, NULL,
+		    "Server connections handed over to other workers."),
 		WORKER("load_ratio", LOAD, "ratio",
 		    "Share of the last period that the loop did not wait."),
 		WORKER("longest_turn_seconds", TURN, "seconds",

@@ -31,12 +31,13 @@ struct mailbox {
 
 static void take_from(struct mailbox *m, struct slots *s)
 {
-	unsigned at = atomic_load_explicit(&s->taken, memory_order_relaxed);
+	unsigned at;
 
-	while (at != atomic_load(&s->put)) {
-		void *const object = s->at[at++ % SLOTS];
+	while ((at = atomic_load_explicit(&s->taken, memory_order_relaxed)) !=
+	    atomic_load(&s->put)) {
+		void *const object = s->at[at % SLOTS];
 
-		atomic_store_explicit(&s->taken, at, memory_order_release);
+		atomic_store_explicit(&s->taken, at + 1, memory_order_release);
 		m->fn(m->arg, object);
 	}
 }
@@ -45,6 +46,11 @@ static void take_all(struct mailbox *m)
 {
 	for (unsigned i = 0; i < m->senders; i++)
 		take_from(m, &m->of[i]);
+}
+
+void mailbox_deliver(struct mailbox *m)
+{
+	take_all(m);
 }
 
 static void on_bell(void *arg)

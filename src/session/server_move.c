@@ -220,6 +220,7 @@ static void leave(struct parcel *p)
 	stream_leave(&s->stream);
 	cursor_list_remove(&ss->all_servers, &s->node);
 	ss->servers--;
+	ss->servers_out++;
 	p->slots = pool_server_leave(&s->ps);
 	s->ss = NULL;
 }
@@ -276,6 +277,7 @@ static void enlist(struct server *s, struct pool *pool,
 	pool_server_join(&s->ps, pool, slots);
 	cursor_list_add(&ss->all_servers, &s->node);
 	ss->servers++;
+	ss->servers_in++;
 }
 
 void server_arrive(struct sessions *ss, struct parcel *p)

@@ -20,6 +20,7 @@ struct letter {
 
 struct reader {
 	struct loop *loop;
+	struct mailbox *m;	/* borrowed, where fn delivers */
 	unsigned expected, wrong;
 };
 
@@ -91,6 +92,34 @@ static void test_one_that_is_full_has_no_room(void **state)
 	mailbox_free(&m);
 	assert_int_equal(r.expected, n);
 	assert_int_equal(r.wrong, 0);
+	loop_free(&r.loop);
+}
+
+/* Who gets them may have some of them delivered while it is at it. */
+static void on_letter_amid(void *arg, void *object)
+{
+	struct reader *const r = arg;
+
+	on_letter(r, object);
+	if (r->expected == 2)
+		mailbox_deliver(r->m);
+}
+
+static void test_what_is_delivered_comes_once(void **state)
+{
+	struct reader r = { .loop = loop_new() };
+	struct mailbox *m = mailbox_new(r.loop, 1, on_letter_amid, &r);
+
+	(void)state;
+	r.m = m;
+	for (unsigned n = 0; n < 5; n++)
+		put(m, n);
+	mailbox_deliver(m);
+	mailbox_deliver(m);
+	assert_int_equal(r.expected, 5);
+	assert_int_equal(r.wrong, 0);
+	mailbox_free(&m);
+	assert_int_equal(r.expected, 5);
 	loop_free(&r.loop);
 }
 
@@ -171,6 +200,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_arrive_in_order),
 		cmocka_unit_test(test_one_that_is_full_has_no_room),
+		cmocka_unit_test(test_what_is_delivered_comes_once),
 		cmocka_unit_test(test_all_of_several_senders_arrive),
 		cmocka_unit_test(test_full_of_one_has_room_for_the_other),
 		cmocka_unit_test(test_no_memory_is_told),

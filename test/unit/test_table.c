@@ -201,7 +201,8 @@ static const struct {
 	{ "COUNTERS", "name t, label t, value i8" },
 	{ "WORKERS", "worker i4, databases i4, pools i4, clients i4, "
 	    "login_clients i4, servers i4, "
-	    "load_percent i4, longest_turn_us i8" },
+	    "load_percent i4, longest_turn_us i8, "
+	    "servers_in i8, servers_out i8" },
 };
 
 static void test_columns_are_those_of_the_specification(void **state)
