@@ -24,7 +24,7 @@ void mailbox_free(struct mailbox **m);
 bool mailbox_has_room(const struct mailbox *m, unsigned sender);
 void mailbox_put(struct mailbox *m, unsigned sender, void *object);
 
-/* While its thread and all senders stand still: fn gets what is there. */
-void mailbox_deliver(struct mailbox *m);
+/* While its thread and all senders stand still: fn gets what is there, if any. */
+bool mailbox_deliver(struct mailbox *m);
 
 #endif

@@ -43,6 +43,7 @@ struct pool_server {
 	uint8_t mode;			/* enum pool_mode as it was linked last:
 					 * that decides how it is given back */
 	uint8_t trip;			/* enum trip */
+	uint8_t to;			/* the worker, where it is ahead */
 	struct evict_place evict[LIMIT_KINDS];
 };
 

@@ -56,6 +56,10 @@ void broker_touch_next(struct sessions *ss, const struct pool *p);
 void broker_join_limits(struct sessions *ss, struct pool *p);
 /* Do clients of another worker come before those of p? They are served. */
 bool broker_is_rival_first(struct sessions *ss, const struct pool *p);
+/* s, idle, was released: is it for another worker? Then nobody gets it here. */
+bool broker_hands_over(struct server *s);
+/* At the end of a turn, those that are for others leave p. */
+void broker_send_off(struct sessions *ss, struct pool *p);
 /* p finds no room: other workers may have servers to spare. */
 void broker_ask_others(struct sessions *ss, struct pool *p);
 

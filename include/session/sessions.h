@@ -105,6 +105,7 @@ struct sessions {
 	struct tally tally;		/* what SHOW COUNTERS shows */
 	struct slow_list slow;		/* room for what is told of queries */
 	struct random_pool random;	/* for cancel keys */
+	bool forced;		/* each server that is released is handed over */
 	bool suspended;			/* SUSPEND: nothing moves */
 	bool still;			/* ... nor does any login */
 	bool cancels_held;		/* ... nor is a cancel sent */

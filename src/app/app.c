@@ -18,6 +18,7 @@
 #include "app/workers.h"
 #include "base/crypto.h"
 #include "base/errcodes.h"
+#include "base/force.h"
 #include "base/ledger.h"
 #include "base/log.h"
 #include "console/admin.h"
@@ -65,6 +66,7 @@ static struct catalog_part divide(struct app *app)
 	ss->last_id = app->number;
 	if (workers == 1)
 		return (struct catalog_part){ 0 };
+	ss->forced = force_is_on("handover");
 	login_guess_share(ss, app->first != NULL ? &app->first->ss : NULL);
 	login_shape_share(ss, app->first != NULL ? &app->first->ss : NULL);
 	relay_schema_share(ss, app->first != NULL ? &app->first->ss : NULL);

@@ -41,6 +41,18 @@ static void give_up(struct workers *ws)
 	stacks_ask(ws->stacks, w->thread, missing);
 }
 
+/* Where it arrives, one may be sent on. */
+static void deliver(const struct workers *ws)
+{
+	bool any = true;
+
+	while (any) {
+		any = false;
+		for (unsigned i = 0; i <= ws->count; i++)
+			any = mailbox_deliver(ws->posts[i].servers) || any;
+	}
+}
+
 bool workers_hold(struct app *app)
 {
 	if (app->workers == NULL)
@@ -54,8 +66,7 @@ bool workers_hold(struct app *app)
 	}
 	/* what they have noted is not of the future */
 	loop_forward(app->loop);
-	for (unsigned i = 0; i <= app->workers->count; i++)
-		mailbox_deliver(app->workers->posts[i].servers);
+	deliver(app->workers);
 	return true;
 }
 

@@ -29,8 +29,9 @@ struct mailbox {
 	struct slots of[];	/* each of them */
 };
 
-static void take_from(struct mailbox *m, struct slots *s)
+static bool take_from(struct mailbox *m, struct slots *s)
 {
+	bool any = false;
 	unsigned at;
 
 	while ((at = atomic_load_explicit(&s->taken, memory_order_relaxed)) !=
@@ -39,18 +40,23 @@ static void take_from(struct mailbox *m, struct slots *s)
 
 		atomic_store_explicit(&s->taken, at + 1, memory_order_release);
 		m->fn(m->arg, object);
+		any = true;
 	}
+	return any;
 }
 
-static void take_all(struct mailbox *m)
+static bool take_all(struct mailbox *m)
 {
+	bool any = false;
+
 	for (unsigned i = 0; i < m->senders; i++)
-		take_from(m, &m->of[i]);
+		any = take_from(m, &m->of[i]) || any;
+	return any;
 }
 
-void mailbox_deliver(struct mailbox *m)
+bool mailbox_deliver(struct mailbox *m)
 {
-	take_all(m);
+	return take_all(m);
 }
 
 static void on_bell(void *arg)

@@ -166,6 +166,8 @@ static void look_at(struct sessions *ss, struct pool *p)
 		close_unlinked(p);
 		return;
 	}
+	if (p->share.ledger != NULL || ss->forced)
+		broker_send_off(ss, p);
 	broker_welcome_all(p);
 	/* suspended: only a login still wants a server */
 	if (ss->still || (ss->suspended && ss->logins == 0))

@@ -24,6 +24,7 @@
 /* The server, and what is made anew: names of its pool, texts. */
 struct parcel {
 	struct server *server;
+	unsigned from;			/* the worker */
 	struct pool_slots slots;
 	struct writer luggage;
 };
@@ -135,12 +136,17 @@ static void unpack_statements(struct server *s, struct reader *r)
 	s->prepared.forgotten += forgotten;
 }
 
+/* Of whom it is. */
+struct names {
+	const char *database, *user;
+};
+
 /* 0, or -1: no memory. */
-static int pack(struct writer *w, const struct server *s)
+static int pack(struct writer *w, const struct server *s, struct names of)
 {
 	writer_init(w, LUGGAGE_MAX);
-	writer_str(w, s->ps.pool->key.db->name);
-	writer_str(w, s->ps.pool->key.user->name);
+	writer_str(w, of.database);
+	writer_str(w, of.user);
 	pack_params(w, s->params);
 	pack_params(w, s->origin.set);
 	pack_baggage(w, s->keep.has);
@@ -202,12 +208,9 @@ bool server_may_leave(const struct server *s)
 	    !ss->suspended && !pool_is_paused(s->ps.pool, ss->catalog);
 }
 
-/* Out of all that is this worker's; the socket and its slots stay. */
-static void leave(struct parcel *p)
+/* Out of the tables and the loop; the socket stays. */
+static void leave(struct server *s)
 {
-	struct server *const s = p->server;
-	struct sessions *const ss = s->ss;
-
 	params_unref(&s->params);
 	params_unref(&s->origin.set);
 	baggage_unref(&s->keep.has);
@@ -218,28 +221,39 @@ static void leave(struct parcel *p)
 	carry_fini(&s->asked);
 	tls_leave(&s->stream);
 	stream_leave(&s->stream);
+}
+
+/* Out of all lists; what it counts for stays. */
+static struct pool_slots delist(struct server *s)
+{
+	struct sessions *const ss = s->ss;
+
 	cursor_list_remove(&ss->all_servers, &s->node);
 	ss->servers--;
 	ss->servers_out++;
-	p->slots = pool_server_leave(&s->ps);
-	s->ss = NULL;
+	return pool_server_leave(&s->ps);
 }
 
 bool server_depart(struct server *s, unsigned to)
 {
 	const struct client_ops *const ops = &s->ss->client_ops;
 	void *const app = s->ss->app;
+	const struct pool_key *const key = &s->ps.pool->key;
 	struct parcel *const p = ops->may_mail(app, to) ?
 	    mem_alloc(sizeof *p) : NULL;
 
-	if (p == NULL || pack(&p->luggage, s) < 0) {
+	if (p == NULL || pack(&p->luggage, s, (struct names){
+	    key->db->name, key->user->name }) < 0) {
 		mem_free(p);
 		return false;
 	}
 	if (log_wants(LEVEL_DEBUG))
 		log_at(LEVEL_DEBUG, &s->who, "goes to worker %u", to);
 	p->server = s;
-	leave(p);
+	p->from = s->ss->worker;
+	leave(s);
+	p->slots = delist(s);
+	s->ss = NULL;
 	ops->mail(app, p, to);
 	return true;
 }
@@ -247,11 +261,11 @@ bool server_depart(struct server *s, unsigned to)
 /* --- coming --- */
 
 /* NULL: there is none, or none any more. */
-static struct pool *find_pool(const struct sessions *ss, struct reader *r)
+static struct pool *find_pool(const struct sessions *ss, struct names of)
 {
 	struct catalog *const c = ss->catalog;
-	struct database *const db = catalog_find_database(c, reader_str(r));
-	struct user *const user = catalog_find_user(c, reader_str(r));
+	struct database *const db = catalog_find_database(c, of.database);
+	struct user *const user = catalog_find_user(c, of.user);
 
 	return db == NULL || user == NULL ? NULL :
 	    catalog_find_pool(c, db, user);
@@ -280,26 +294,59 @@ static void enlist(struct server *s, struct pool *pool,
 	ss->servers_in++;
 }
 
+/* Forced: a worker that has no such pool has it all the same for a moment. */
+static bool forward(struct parcel *p, struct reader *r, struct names of)
+{
+	struct server *const s = p->server;
+	struct sessions *const ss = s->ss;
+	struct writer w;
+
+	if (!ss->forced || p->from == ss->worker || unpack(s, r) < 0 ||
+	    !ss->client_ops.may_mail(ss->app, p->from) || pack(&w, s, of) < 0)
+		return false;
+	writer_fini(&p->luggage);
+	p->luggage = w;
+	leave(s);
+	s->ss = NULL;
+	/* no further, if there is none any more */
+	ss->client_ops.mail(ss->app, p, p->from);
+	return true;
+}
+
+/* rc: of join(). */
+static void settle_in(struct parcel *p, struct pool *pool, struct reader *r,
+    int rc)
+{
+	struct server *const s = p->server;
+
+	enlist(s, pool, &p->slots);
+	if (rc < 0 || unpack(s, r) < 0)
+		server_close(s, CLOSE_OUT_OF_MEMORY);
+	else	/* its end may have come on the way */
+		stream_begin(&s->stream);
+	broker_touch(s->ss, pool);
+}
+
 void server_arrive(struct sessions *ss, struct parcel *p)
 {
 	struct server *const s = p->server;
 	struct reader r;
 
 	reader_init(&r, p->luggage.at, p->luggage.len);
+	const char *const database = reader_str(&r);
+	const struct names of = { database, reader_str(&r) };
+	struct pool *const pool = find_pool(ss, of);
+
 	s->ss = ss;
-	struct pool *const pool = find_pool(ss, &r);
 	const int rc = join(s, pool);
 
-	if (pool == NULL) {
+	if (pool == NULL && rc == 0 && forward(p, &r, of))
+		return;
+	if (pool != NULL) {
+		settle_in(p, pool, &r, rc);
+	} else {
 		pool_slots_lose(&p->slots);
 		server_lose(s);
-	} else {
-		enlist(s, pool, &p->slots);
-		if (rc < 0 || unpack(s, &r) < 0)
-			server_close(s, CLOSE_OUT_OF_MEMORY);
-		else	/* its end may have come on the way */
-			stream_begin(&s->stream);
-		broker_touch(ss, pool);
 	}
 	writer_fini(&p->luggage);
 	mem_free(p);

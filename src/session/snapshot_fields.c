@@ -92,7 +92,7 @@
 	X(pool_server, dedicated, !it->dedicated) X(pool_server, lent, MADE) \
 	X(pool_server, stained, MOVED) \
 	X(pool_server, mode, MOVED) \
-	X(pool_server, trip, MADE) \
+	X(pool_server, trip, MADE) X(pool_server, to, MADE) \
 	A(pool_server, evict, MADE)
 
 #define TRACK(X, A) \

@@ -523,7 +523,7 @@ USERLIST = {"app": "apppw", "app2": "app2pw", "admin": "adminpw",
 def process_env():
     env = dict(os.environ)
     for k in list(env):
-        if k.startswith("PG") and k not in ("PGBIN",):
+        if k.startswith("PG") and k not in ("PGBIN", "PGSLUICE_FORCE"):
             del env[k]
     env["ASAN_OPTIONS"] = "detect_leaks=1:exitcode=99:" + env.get(
         "ASAN_OPTIONS", "")

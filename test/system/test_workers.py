@@ -877,3 +877,36 @@ def test_limits_hold_after_a_restart(crew, pooler):
                 p.raw(database=NAMES[10])
         wait_until(lambda: {r["name"]: r for r in p.show("users")}["app"][
             "current_client_connections"] == "9")
+
+
+# --- servers that go to another worker ---
+
+def is_forced():
+    """builds that look for errors do that; see include/base/force.h"""
+    with open(binary(), "rb") as f:
+        return b"PGSLUICE_FORCE" in f.read()
+
+
+@pytest.fixture
+def movers(crew, monkeypatch):
+    """Each server that is released goes to another worker, and comes back."""
+    if not is_forced():
+        pytest.skip("nothing is forced in this build")
+    monkeypatch.setenv("PGSLUICE_FORCE", "handover")
+    return crew
+
+
+def test_server_that_travels_is_the_same(movers):
+    p = movers(default_pool_size=1)
+    with p.raw(database=NAMES[0]) as c:
+        assert c.value("select 1") == "1"
+        [server] = p.show("servers")
+        for n in range(20):
+            assert c.value("select %d" % n) == str(n)
+        [later] = p.show("servers")
+        assert later["id"] == server["id"]
+        assert later["state"] == "idle"
+        assert later["remote_pid"] == server["remote_pid"]
+    assert of_all(p, "servers") == 1
+    wait_until(lambda: of_all(p, "servers_out") >= 20)
+    assert of_all(p, "servers_in") == of_all(p, "servers_out")
