@@ -64,15 +64,17 @@ void ledger_give(struct ledger *l, enum ledger_kind kind);
  * A server goes to another worker. It is counted all the while, though neither may
  * have the ledger open; who receives it, or loses it, has what send returned.
  */
-struct ledger_sum *ledger_send(struct ledger *l);
-void ledger_receive(struct ledger *l, struct ledger_sum **sent);
+struct ledger_sum *ledger_send(struct ledger *l, unsigned to);
+void ledger_receive(struct ledger *l, struct ledger_sum **sent, unsigned to);
 /* It was closed: given back. NULL is fine. */
-void ledger_lose(struct ledger_sum **sent);
+void ledger_lose(struct ledger_sum **sent, unsigned to);
 
 /* For whom a server is wanted. */
 struct ledger_want {
 	usec_t since;		/* the longest wait began; 0: nobody waits */
 	bool in_need;		/* they have no server at all */
+	unsigned count;		/* how many want one */
+	unsigned worker;	/* whose it is, where that is asked for */
 };
 
 /* This worker's. It must be told before it looks in vain for the last time. */
@@ -80,6 +82,8 @@ void ledger_want(struct ledger *l, struct ledger_want want);
 usec_t ledger_wants(const struct ledger *l);	/* since then; 0: not */
 /* The longest one of the other workers. */
 struct ledger_want ledger_rival(const struct ledger *l);
+/* The same of those that fewer servers are on their way to than want one. */
+struct ledger_want ledger_recipient(const struct ledger *l);
 
 /* The worker of the rival shall look at what it has; and all with servers. */
 void ledger_call_rival(struct ledger *l);

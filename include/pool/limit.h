@@ -117,6 +117,12 @@ bool limit_rival_takes_away(const struct pool *p);
 /* An idle server to be closed, as another worker has waited longer; NULL. */
 struct pool_server *limit_yield(struct limit_share *s,
     const struct catalog *c, usec_t now);
+/*
+ * p has parts, and a server that is idle. Is that for clients of another part: p has
+ * none that waits, or none that came within worker_handover_delay of them, or p has
+ * more than its lease and the other one less? Then *worker has that part.
+ */
+bool limit_find_recipient(const struct pool *p, unsigned *worker);
 /* There may be room that another worker waits for. */
 void limit_pass_on(struct limit_share *s);
 

@@ -38,6 +38,8 @@ bool parts_is_open(const struct pool *home, unsigned worker);
 unsigned parts_count(const struct pool *home);
 void parts_put_lease(struct pool *p, unsigned count);
 
+/* From now on p counts with its other parts. 0, or -1: no memory. */
+int parts_enter(struct pool *p, struct catalog *c);
 /* p has no part any more, or is one that is dropped. */
 void parts_leave(struct pool *p, struct catalog *c);
 /* Its database has no parts, and counts for itself. */

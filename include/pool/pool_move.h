@@ -14,10 +14,11 @@ struct pool_server;
 /* What it keeps of the limits on its way: by limit; NULL: that is not shared. */
 struct pool_slots {
 	struct ledger_sum *of[LIMIT_SHARES];
+	unsigned to;			/* the worker */
 };
 
 /* ps is in no list any more. */
-struct pool_slots pool_server_leave(struct pool_server *ps);
+struct pool_slots pool_server_leave(struct pool_server *ps, unsigned to);
 /* The same as one of p, idle. */
 void pool_server_join(struct pool_server *ps, struct pool *p,
     struct pool_slots *slots);

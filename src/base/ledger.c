@@ -25,6 +25,8 @@ struct ledger {
 	atomic_uint own[LEDGER_KINDS];	/* of this worker */
 	atomic_llong since;		/* of struct ledger_want */
 	atomic_bool in_need;
+	atomic_uint wanted;		/* its count */
+	atomic_uint coming;		/* servers in the mail to this worker */
 };
 
 /* All of one name. */
@@ -236,10 +238,11 @@ void ledger_give(struct ledger *l, enum ledger_kind kind)
 
 /* --- servers on their way --- */
 
-struct ledger_sum *ledger_send(struct ledger *l)
+struct ledger_sum *ledger_send(struct ledger *l, unsigned to)
 {
 	struct ledger_sum *const s = l->sum;
 
+	atomic_fetch_add(&s->at[to].coming, 1);
 	pthread_mutex_lock(&s->book->lock);
 	s->open++;
 	pthread_mutex_unlock(&s->book->lock);
@@ -248,21 +251,22 @@ struct ledger_sum *ledger_send(struct ledger *l)
 }
 
 /* It is in no mail any more. */
-static void end_trip(struct ledger_sum **sent)
+static void end_trip(struct ledger_sum **sent, unsigned to)
 {
 	struct ledger_book *const b = (*sent)->book;
 
+	atomic_fetch_sub(&(*sent)->at[to].coming, 1);
 	pthread_mutex_lock(&b->lock);
 	sum_close(*sent);
 	pthread_mutex_unlock(&b->lock);
 	*sent = NULL;
 }
 
-void ledger_receive(struct ledger *l, struct ledger_sum **sent)
+void ledger_receive(struct ledger *l, struct ledger_sum **sent, unsigned to)
 {
 	assert(l->sum == *sent);
 	count(l, LEDGER_SERVERS, 1);
-	end_trip(sent);
+	end_trip(sent, to);
 }
 
 /* --- who wants --- */
@@ -271,9 +275,12 @@ void ledger_want(struct ledger *l, struct ledger_want want)
 {
 	if (atomic_load_explicit(&l->since, memory_order_relaxed) ==
 	    want.since && atomic_load_explicit(&l->in_need,
-	    memory_order_relaxed) == want.in_need)
+	    memory_order_relaxed) == want.in_need &&
+	    atomic_load_explicit(&l->wanted, memory_order_relaxed) ==
+	    want.count)
 		return;
 	atomic_store(&l->in_need, want.in_need);
+	atomic_store(&l->wanted, want.count);
 	atomic_store(&l->since, want.since);
 }
 
@@ -282,8 +289,17 @@ usec_t ledger_wants(const struct ledger *l)
 	return atomic_load_explicit(&l->since, memory_order_relaxed);
 }
 
-/* The ledger of the worker that wants most, but for one; NULL: none wants. */
-static struct ledger *find_first(struct ledger_sum *s, const struct ledger *but)
+static bool is_served(const struct ledger *l)
+{
+	return atomic_load(&l->coming) >= atomic_load(&l->wanted);
+}
+
+/*
+ * The ledger of the worker that wants most, but for one, and for those that
+ * skip says; NULL: none wants.
+ */
+static struct ledger *find_first(struct ledger_sum *s, const struct ledger *but,
+    bool (*skip)(const struct ledger *l))
 {
 	struct ledger *rival = NULL;
 	usec_t first = 0;
@@ -292,7 +308,8 @@ static struct ledger *find_first(struct ledger_sum *s, const struct ledger *but)
 		const usec_t since = atomic_load(&s->at[i].since);
 
 		if (&s->at[i] == but || since == 0 ||
-		    (first != 0 && first <= since))
+		    (first != 0 && first <= since) ||
+		    (skip != NULL && skip(&s->at[i])))
 			continue;
 		first = since;
 		rival = &s->at[i];
@@ -302,16 +319,31 @@ static struct ledger *find_first(struct ledger_sum *s, const struct ledger *but)
 
 static struct ledger *find_rival(const struct ledger *l)
 {
-	return find_first(l->sum, l);
+	return find_first(l->sum, l, NULL);
+}
+
+static struct ledger_want want_of(const struct ledger *l, unsigned worker)
+{
+	return l == NULL ? (struct ledger_want){ 0 } :
+	    (struct ledger_want){ .since = atomic_load(&l->since),
+		.in_need = atomic_load(&l->in_need),
+		.count = atomic_load(&l->wanted), .worker = worker };
 }
 
 struct ledger_want ledger_rival(const struct ledger *l)
 {
 	const struct ledger *const rival = find_rival(l);
 
-	return rival == NULL ? (struct ledger_want){ 0 } :
-	    (struct ledger_want){ .since = atomic_load(&rival->since),
-		.in_need = atomic_load(&rival->in_need) };
+	return want_of(rival, rival == NULL ? 0 :
+	    (unsigned)(rival - l->sum->at));
+}
+
+struct ledger_want ledger_recipient(const struct ledger *l)
+{
+	const struct ledger *const other = find_first(l->sum, l, is_served);
+
+	return want_of(other, other == NULL ? 0 :
+	    (unsigned)(other - l->sum->at));
 }
 
 /* --- calls --- */
@@ -340,21 +372,21 @@ void ledger_call_rival(struct ledger *l)
 	pthread_mutex_unlock(&l->sum->book->lock);
 }
 
-void ledger_lose(struct ledger_sum **sent)
+void ledger_lose(struct ledger_sum **sent, unsigned to)
 {
 	struct ledger_sum *const s = *sent;
 
 	if (s == NULL)
 		return;
 	atomic_fetch_sub(&s->taken[LEDGER_SERVERS], 1);
-	struct ledger *const first = find_first(s, NULL);
+	struct ledger *const first = find_first(s, NULL, NULL);
 
 	if (first != NULL) {
 		pthread_mutex_lock(&s->book->lock);
 		call(first);
 		pthread_mutex_unlock(&s->book->lock);
 	}
-	end_trip(sent);
+	end_trip(sent, to);
 }
 
 void ledger_call_servers(struct ledger *l)

@@ -45,15 +45,9 @@ static unsigned maximum(const struct pool *p, enum limit_kind kind)
 struct pool_server *limit_find_victim(const struct pool *p,
     enum limit_kind kind)
 {
-	struct pool_server *victim;
-
-	if (kind != LIMIT_POOL)
-		return evict_oldest(p, kind);
-	victim = older(p, SERVER_IDLE, NULL);
-	victim = older(p, SERVER_USED, victim);
-	/* one under test is for who waits */
-	return p->client_count[CLIENT_WAITING] > 0 ? victim :
-	    older(p, SERVER_TESTED, victim);
+	/* idle ones are handed over (limit_find_recipient) */
+	return kind != LIMIT_POOL ? evict_oldest(p, kind) :
+	    older(p, SERVER_USED, NULL);
 }
 
 bool limit_is_full(const struct pool *p, enum limit_kind kind)
@@ -203,14 +197,12 @@ static bool has_room(const struct pool *p, enum limit_kind kind)
 	return !limit_is_full(p, kind) || evict_oldest(p, kind) != NULL;
 }
 
-/* The same of a part of a pool that is at its size. */
+/* A part of a pool that is at its size: a server that comes brings its slots. */
 static bool part_can_take(const struct pool *p, const struct catalog *c,
     usec_t now)
 {
 	return !pool_is_paused(p, c) && !drain_stops(c, p, now) &&
-	    (pool_could_launch(p, now) || pool_pick_dedicated(p, now) != NULL) &&
-	    has_room(p, LIMIT_DB) &&
-	    has_room(p, LIMIT_USER);
+	    (pool_uncovered(p) > 0 || pool_pick_dedicated(p, now) != NULL);
 }
 
 /* Could p do something with room under this limit? */

@@ -128,7 +128,8 @@ struct pool *limit_tell(struct limit_share *s, const struct catalog *c,
 
 	if (p != NULL && limit_is_limited(p, s->kind))
 		want = (struct ledger_want){ .since = since(p, now),
-			.in_need = is_in_need(p, s->kind) };
+			.in_need = is_in_need(p, s->kind),
+			.count = pool_uncovered(p) };
 	ledger_want(s->ledger, want);
 	return p;
 }
@@ -193,20 +194,28 @@ static bool is_lease_due(const struct pool *p, const struct ledger_want *other)
 
 bool limit_rival_takes_away(const struct pool *p)
 {
-	for (int kind = 0; kind < LIMIT_SHARES; kind++) {
+	/* to another part of p it goes as it is */
+	for (int kind = 0; kind < LIMIT_KINDS; kind++) {
 		const enum limit_kind k = (enum limit_kind)kind;
 		const struct ledger_want other = limit_is_full(p, k) ?
 		    rival(p, k) : (struct ledger_want){ 0 };
 
-		if (other.since == 0)
-			continue;
-		if (other.since + p->limits.handover_delay <=
-		    pool_waiting_since(p))
-			return true;
-		if (k == LIMIT_POOL && is_lease_due(p, &other))
+		if (other.since != 0 && other.since +
+		    p->limits.handover_delay <= pool_waiting_since(p))
 			return true;
 	}
 	return false;
+}
+
+bool limit_find_recipient(const struct pool *p, unsigned *worker)
+{
+	const struct ledger_want other = ledger_recipient(p->share.ledger);
+	const usec_t own = pool_waiting_since(p);
+
+	*worker = other.worker;
+	return other.since != 0 && (own == 0 ||
+	    other.since + p->limits.worker_handover_delay <= own ||
+	    is_lease_due(p, &other));
 }
 
 /* (limit_check) */
@@ -226,7 +235,8 @@ struct pool_server *limit_yield(struct limit_share *s,
 
 	if (p == NULL || !limit_is_full(p, s->kind))
 		return NULL;
-	const struct ledger_want other = ledger_rival(s->ledger);
+	const struct ledger_want other = s->kind == LIMIT_POOL ?
+	    ledger_recipient(s->ledger) : ledger_rival(s->ledger);
 	struct pool_server *const victim = other.since == 0 ? NULL :
 	    limit_find_victim(p, s->kind);
 	const struct pool *const own = victim == NULL ? NULL :

@@ -86,8 +86,7 @@ static void seed_pool(struct pool *p)
 	add(&p->share, LEDGER_CLIENTS, clients);
 }
 
-/* From now on p counts with its other parts. */
-static int enter(struct pool *p, struct catalog *c)
+int parts_enter(struct pool *p, struct catalog *c)
 {
 	struct database *const db = p->key.db;
 	const struct catalog_part *const at = &c->part;
@@ -182,7 +181,7 @@ int parts_begin(struct pool *home, struct catalog *c,
 {
 	struct catalog *const at = to->catalog;
 
-	if (enter(home, c) < 0)
+	if (parts_enter(home, c) < 0)
 		return -1;
 	struct database *const db = catalog_get_part(at, home->key.db->name);
 	struct user *const u = db == NULL ? NULL :
@@ -195,7 +194,7 @@ int parts_begin(struct pool *home, struct catalog *c,
 	db->paused = home->key.db->paused;
 	db->disabled = home->key.db->disabled;
 	db->overheard |= home->key.db->overheard;
-	if (enter(p, at) < 0 || furnish(p, home, to->params) < 0)
+	if (parts_enter(p, at) < 0 || furnish(p, home, to->params) < 0)
 		return -1;
 	home->parts.open |= (uint64_t)1 << at->part.index;
 	return 0;

@@ -93,6 +93,7 @@ void pool_configure(struct pool *p, const struct config *config)
 	l->max_user = positive(u ? u->max_user_connections : 0,
 	    s->max_user_connections);
 	l->handover_delay = s->server_handover_delay;
+	l->worker_handover_delay = s->worker_handover_delay;
 	l->round_robin = s->server_round_robin != 0;
 	l->check = s->server_check_query != NULL &&
 	    s->server_check_query[0] != '\0';

@@ -13,14 +13,14 @@ static struct ledger *ledger_of(const struct pool *p, int kind)
 	return limit_share_of(p, (enum limit_kind)kind)->ledger;
 }
 
-struct pool_slots pool_server_leave(struct pool_server *ps)
+struct pool_slots pool_server_leave(struct pool_server *ps, unsigned to)
 {
-	struct pool_slots slots;
+	struct pool_slots slots = { .to = to };
 
 	for (int kind = 0; kind < LIMIT_SHARES; kind++) {
 		struct ledger *const l = ledger_of(ps->pool, kind);
 
-		slots.of[kind] = l == NULL ? NULL : ledger_send(l);
+		slots.of[kind] = l == NULL ? NULL : ledger_send(l, to);
 	}
 	ps->trip = TRIP_MAIL;
 	pool_server_set(ps, SERVER_GONE);
@@ -29,12 +29,12 @@ struct pool_slots pool_server_leave(struct pool_server *ps)
 }
 
 /* What was not shared where it comes from may be so here. */
-static void receive(struct ledger *l, struct ledger_sum **sent)
+static void receive(struct ledger *l, struct ledger_sum **sent, unsigned to)
 {
 	if (l == NULL)
-		ledger_lose(sent);
+		ledger_lose(sent, to);
 	else if (*sent != NULL)
-		ledger_receive(l, sent);
+		ledger_receive(l, sent, to);
 	else
 		ledger_add(l, LEDGER_SERVERS);
 }
@@ -43,7 +43,7 @@ void pool_server_join(struct pool_server *ps, struct pool *p,
     struct pool_slots *slots)
 {
 	for (int kind = 0; kind < LIMIT_SHARES; kind++)
-		receive(ledger_of(p, kind), &slots->of[kind]);
+		receive(ledger_of(p, kind), &slots->of[kind], slots->to);
 	ps->pool = p;
 	pool_server_set(ps, SERVER_IDLE);
 	ps->trip = TRIP_NONE;
@@ -52,5 +52,5 @@ void pool_server_join(struct pool_server *ps, struct pool *p,
 void pool_slots_lose(struct pool_slots *slots)
 {
 	for (int kind = 0; kind < LIMIT_SHARES; kind++)
-		ledger_lose(&slots->of[kind]);
+		ledger_lose(&slots->of[kind], slots->to);
 }

@@ -5,57 +5,69 @@
 
 #include "base/ledger.h"
 #include "pool/limit.h"
+#include "pool/parts.h"
 #include "session/broker.h"
 #include "session/broker_parts.h"
 #include "session/server.h"
 #include "session/server_move.h"
 #include "session/sessions.h"
 
-/* --- forced --- */
-
-/* What is in the mail counts where all see it, as with parts. */
-static void share(const struct sessions *ss, struct limit_share *of,
-    struct limit_name name, unsigned taken)
+static bool find_recipient(const struct sessions *ss, const struct pool *p,
+    unsigned *to)
 {
-	const struct catalog_part *const part = &ss->catalog->part;
-
-	if (of->ledger != NULL || limit_share_open(of, part->book,
-	    part->index, name) < 0)
-		return;
-	for (; taken > 0; taken--)
-		ledger_add(of->ledger, LEDGER_SERVERS);
+	*to = (ss->worker + 1) % (ss->others + 1);
+	return ss->forced || limit_find_recipient(p, to);
 }
 
-static void share_all(const struct sessions *ss, struct pool *p)
-{
-	struct database *const db = p->key.db;
-
-	share(ss, &db->share, (struct limit_name){ .name = db->name },
-	    db->servers);
-	share(ss, &p->share, (struct limit_name){ db->name,
-	    p->key.user->name }, pool_total(p));
-}
-
-/* --- */
-
-bool broker_hands_over(struct server *s)
+/* Is it for another worker? Then nobody gets it here. */
+static bool hands_over(struct server *s)
 {
 	struct sessions *const ss = s->ss;
+	unsigned to;
 
-	if (!ss->forced || !server_may_leave(s))
+	if (!find_recipient(ss, s->ps.pool, &to) || !server_may_leave(s))
 		return false;
+	/* who has called us is not done with it */
 	s->ps.trip = TRIP_AHEAD;
-	s->ps.to = (uint8_t)((ss->worker + 1) % (ss->others + 1));
+	s->ps.to = (uint8_t)to;
 	broker_touch(ss, s->ps.pool);
 	return true;
+}
+
+void broker_serve_parts(struct server *s)
+{
+	struct sessions *const ss = s->ss;
+	struct pool *const p = s->ps.pool;
+
+	if (hands_over(s))
+		return;
+	broker_serve(ss, p);
+	/* what other parts know may be past */
+	if (ledger_wants(p->share.ledger) != 0)
+		broker_touch(ss, p);
+}
+
+void broker_give_idle(struct pool *p)
+{
+	struct pool_server *ps;
+	unsigned to;
+
+	while (pool_pick_client(p) == NULL &&
+	    (ps = pool_pick_server(p)) != NULL &&
+	    limit_find_recipient(p, &to)) {
+		if (!server_may_leave(server_of(ps)) ||
+		    !server_depart(server_of(ps), to))
+			return;
+	}
 }
 
 void broker_send_off(struct sessions *ss, struct pool *p)
 {
 	struct pool_server *ps, *next;
 
-	if (ss->forced)
-		share_all(ss, p);
+	/* what is in the mail counts where all see it, as with parts */
+	if (ss->forced && ss->catalog->part.book != NULL)
+		(void)parts_enter(p, ss->catalog);
 	DL_FOREACH_SAFE(p->servers[SERVER_IDLE], ps, next) {
 		if (ps->trip != TRIP_AHEAD)
 			continue;

@@ -106,9 +106,10 @@ static void settle(struct server *s, bool lent)
 		if (!knows_base(s))
 			return;
 		pool_server_set(&s->ps, SERVER_IDLE);
-		if (p->share.ledger != NULL && broker_hands_over(s))
-			return;
-		broker_serve(ss, p);
+		if (p->share.ledger == NULL)
+			broker_serve(ss, p);
+		else
+			broker_serve_parts(s);
 		if (s->ps.state == SERVER_IDLE)
 			broker_touch_next(ss, p);
 		if (p->lookups > 0)

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include <stddef.h>
 
+#include "base/container.h"
 #include "base/ledger.h"
 #include "pool/limit.h"
 #include "session/broker.h"
@@ -14,6 +15,8 @@ static void yield(struct sessions *ss, struct limit_share *s)
 {
 	struct pool_server *ps;
 
+	if (s->kind == LIMIT_POOL)
+		broker_give_idle(container_of(s, struct pool, share));
 	while ((ps = limit_yield(s, ss->catalog, time_now())) != NULL)
 		server_close(server_of(ps), CLOSE_EVICTED);
 	limit_pass_on(s);

@@ -224,14 +224,14 @@ static void leave(struct server *s)
 }
 
 /* Out of all lists; what it counts for stays. */
-static struct pool_slots delist(struct server *s)
+static struct pool_slots delist(struct server *s, unsigned to)
 {
 	struct sessions *const ss = s->ss;
 
 	cursor_list_remove(&ss->all_servers, &s->node);
 	ss->servers--;
 	ss->servers_out++;
-	return pool_server_leave(&s->ps);
+	return pool_server_leave(&s->ps, to);
 }
 
 bool server_depart(struct server *s, unsigned to)
@@ -252,7 +252,7 @@ bool server_depart(struct server *s, unsigned to)
 	p->server = s;
 	p->from = s->ss->worker;
 	leave(s);
-	p->slots = delist(s);
+	p->slots = delist(s, to);
 	s->ss = NULL;
 	ops->mail(app, p, to);
 	return true;

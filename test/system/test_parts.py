@@ -206,3 +206,30 @@ def test_kill_reaches_all_parts(parts, pg):
     p.admin("resume p0")
     with p.raw() as c:
         assert c.value("select 1") == "1"
+
+
+# --- servers go where clients wait ---
+
+def test_idle_servers_go_where_clients_wait(parts, pg):
+    """all of them, whatever the leases are"""
+    p = parts()
+    clients = [p.raw() for _ in range(2 * SIZE)]
+    for c in clients:
+        c.query("begin")
+        c.query("commit")
+    before = len(pg.backends())
+    # of one worker
+    a, b = clients[::2], clients[1::2]
+    pids = set()
+    for some in (a, b, a):
+        for c in some:
+            c.query("begin")
+            pids.add(c.value("select pg_backend_pid()"))
+        for c in some:
+            c.query("commit")
+    assert len(pids) <= SIZE
+    assert before <= SIZE
+    out = of_workers(p, "servers_out")
+    assert min(out) > 0
+    assert out == list(reversed(of_workers(p, "servers_in")))
+    assert p.log.count("new connection to server") <= SIZE + 1

@@ -11,6 +11,7 @@
 #include "session/listener.h"
 #include "session/server_attempt.h"
 #include "session/server_launch.h"
+#include "session/server_move.h"
 #include "session/welcome.h"
 
 /* --- the neighbours, who take notes --- */
@@ -25,6 +26,7 @@ static struct {
 	enum server_chore chore;
 	struct server *freed;		/* by the canceler that is gone */
 	struct welcome *welcome;
+	unsigned to;			/* the worker of one that left */
 } seen;
 
 static void go_on(struct client *c)
@@ -86,6 +88,18 @@ int server_send_query(struct server *s, const char *sql,
 	seen.sent = sql;
 	seen.chore = s->chore = chore;
 	return 0;
+}
+
+bool server_may_leave(const struct server *s)
+{
+	return s->ps.state == SERVER_IDLE;
+}
+
+bool server_depart(struct server *s, unsigned to)
+{
+	server_close(s, CLOSE_EVICTED);
+	seen.to = to;
+	return true;
 }
 
 void server_launch(struct sessions *ss, struct pool *p)

@@ -128,6 +128,7 @@ static const struct {
 	/* ours */
 	{ "server_login_concurrency", "4", true },
 	{ "server_handover_delay", "0.25", true },
+	{ "worker_handover_delay", "0.001", true },
 	{ "auth_threads", "16", true },
 	{ "reload_file_timeout", "30", true },
 	{ "auth_queue", "1000", true },
