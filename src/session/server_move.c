@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "session/server_move.h"
 
+#include <string.h>
 #include <utlist.h>
 
 #include "base/log.h"
@@ -106,6 +107,23 @@ static void pack_statements(struct writer *w, const struct prepared_uses *u)
 	}
 }
 
+/*
+ * retired: where it comes from, maybe as that one has the text by another name.
+ * NULL: no memory.
+ */
+static struct prepared *find_statement(struct prepared_table *t,
+    const char *name, bool retired, struct reader body)
+{
+	const size_t len = reader_left(&body);
+	struct prepared *const known = prepared_lookup(t, body.at, len);
+
+	if (known != NULL && strcmp(known->name, name) == 0)
+		return known;
+	prepared_unref(known);
+	return (retired ? prepared_adopt_retired : prepared_adopt)(t, name,
+	    body.at, len);
+}
+
 /* A statement of the server, by the name it has there. */
 static bool adopt(struct server *s, struct reader *r)
 {
@@ -113,12 +131,13 @@ static bool adopt(struct server *s, struct reader *r)
 	const char *const name = reader_str(r);
 	const bool retired = reader_u8(r) != 0;
 	const uint32_t len = reader_u32(r);
-	const uint8_t *const body = reader_bytes(r, len);
+	struct reader body;
+
+	reader_init(&body, reader_bytes(r, len), len);
 	struct prepared *const stmt = !prepared_table_make_room(t,
 	    prepared_text_bytes(len), sessions_settings(s->ss)->
 	    max_prepared_statement_memory) ? NULL :
-	    (retired ? prepared_adopt_retired : prepared_adopt)(t, name, body,
-	    len);
+	    find_statement(t, name, retired, body);
 	const bool done = stmt != NULL &&
 	    prepared_uses_add(&s->prepared, stmt) == 0;
 

@@ -268,6 +268,30 @@ static void test_statement_keeps_its_name(void **state)
 	close_far(s);
 }
 
+/* There and back: who has the text by this name finds it. */
+static void test_statement_is_known_when_it_comes_back(void **state)
+{
+	struct server *const s = idle();
+	struct prepared *const stmt = prepared_get(st.ss.prepared, "x", 2);
+	struct prepared *const own = prepared_get(far.ss.prepared, "x", 2);
+
+	(void)state;
+	assert_int_equal(prepared_uses_add(&s->prepared, stmt), 0);
+	assert_true(server_depart(s, 1));
+	arrive();
+	assert_int_equal(prepared_uses_add(&s->prepared, own), 0);
+	assert_true(server_depart(s, 0));
+	struct parcel *const p = far.parcel;
+
+	far.parcel = NULL;
+	server_arrive(&st.ss, p);
+	assert_int_equal(s->prepared.count, 2);
+	assert_non_null(prepared_uses_touch(&s->prepared, stmt));
+	prepared_unref(stmt);
+	prepared_unref(own);
+	server_close(s, CLOSE_SHUTDOWN);
+}
+
 static void test_end_on_the_way_is_heard(void **state)
 {
 	struct server *const s = idle();
@@ -450,6 +474,7 @@ int main(void)
 		CASE(test_server_is_there_and_counted_once),
 		CASE(test_texts_are_made_anew),
 		CASE(test_statement_keeps_its_name),
+		CASE(test_statement_is_known_when_it_comes_back),
 		CASE(test_end_on_the_way_is_heard),
 		CASE(test_hang_up_on_the_way_is_noticed),
 		CASE(test_word_on_the_way_makes_it_dirty),
