@@ -1,0 +1,159 @@
+# test_handover.py - servers that go from worker to worker, while all sorts of
+# things happen (doc/workers.md, "Sub-pools").
+# SPDX-License-Identifier: ISC
+import os
+import random
+import threading
+import time
+
+import psycopg
+import pytest
+
+import pq
+from harness import BIG, REFERENCE, binary, wait_until
+from test_takeover import take_over
+
+pytestmark = [pytest.mark.skipif(REFERENCE, reason="not known there"),
+              pytest.mark.setting("worker_handover_delay")]
+
+SIZE = 8
+CLIENTS = 24
+ORDERS = 400 if BIG else 60
+# what a client may hear of that, and how it ends then
+ENDS = ("57P01", "08006", "08P01", "58000", "08000")
+
+
+def is_forced():
+    """builds that look for errors do that; see include/base/force.h"""
+    with open(binary(), "rb") as f:
+        return b"PGSLUICE_FORCE" in f.read()
+
+
+@pytest.fixture(params=["forced", "by need"])
+def parts(pooler, request, monkeypatch):
+    """a pool with parts at two workers, or that travels and has none"""
+    if request.param == "forced" and not is_forced():
+        pytest.skip("nothing is forced in this build")
+    monkeypatch.setenv("PARTS_FORCE", "1")
+    if request.param == "forced":
+        monkeypatch.setenv("PGSLUICE_FORCE", "handover")
+
+    def start(**settings):
+        return pooler(workers=2, default_pool_size=SIZE,
+                      server_reset_query="", **settings)
+    return start
+
+
+class Traffic:
+    """Clients that notice what is not theirs, and come again."""
+
+    def __init__(self, p):
+        self.p = p
+        self.stop = threading.Event()
+        self.wrong = []
+        self.done = 0
+        self.threads = [threading.Thread(target=self.run, args=(n,))
+                        for n in range(CLIENTS)]
+        for t in self.threads:
+            t.start()
+
+    def end(self):
+        self.stop.set()
+        for t in self.threads:
+            t.join()
+        assert not self.wrong, self.wrong[:3]
+
+    def run(self, n):
+        while not self.stop.is_set():
+            try:
+                with self.p.raw() as c:
+                    self.talk(c, n)
+            except (pq.Closed, ConnectionError):
+                continue
+            except pq.PgError as e:
+                if e.code not in ENDS:
+                    self.wrong.append(repr(e))
+            except Exception as e:
+                self.wrong.append(repr(e))
+                return
+
+    def talk(self, c, n):
+        dice = random.Random(n)
+        c.send(pq.parse("select %d + $1::int" % (n % 3), "own"), pq.sync())
+        c.recv_until("Z")
+        for k in range(10000):
+            if self.stop.is_set():
+                return
+            if dice.random() < .5:
+                assert c.value("select '%d/%d'" % (n, k)) == "%d/%d" % (n, k)
+            elif dice.random() < .5:
+                c.send(pq.bind("own", params=[str(k)]), pq.execute(),
+                       pq.sync())
+                res = c.recv_until("Z")
+                if res.errors:
+                    raise pq.PgError(res.errors[0].fields)
+                assert res.rows == [[str(n % 3 + k)]], res.rows
+            else:
+                c.query("begin")
+                pid = c.value("select pg_backend_pid()")
+                assert c.value("select pg_backend_pid()") == pid
+                c.query("commit")
+            self.done += 1
+
+
+def order(p, pg, dice):
+    what = dice.choice(["terminate", "reload", "reconnect", "pause", "kill",
+                        "disable", "suspend", "shrink", "remove", "show"])
+    if what == "terminate":
+        for pid in pg.backends():
+            if dice.random() < .5:
+                pg.terminate(pid)
+    elif what == "reload":
+        p.reload()
+    elif what == "shrink":
+        for size in (SIZE // 2, SIZE):
+            p.settings["default_pool_size"] = size
+            p.reload()
+    elif what == "remove":
+        line = p.dbs.pop("p0")
+        p.reload()
+        p.dbs["p0"] = line
+        p.reload()
+    elif what in ("pause", "kill", "suspend"):
+        # all goes on when who has suspended it leaves
+        with p.raw("admin", "pgbouncer") as console:
+            of = "" if what == "suspend" else " p0"
+            console.query(what + of)
+            console.query("resume" + of)
+    elif what == "disable":
+        p.admin("disable p0")
+        p.admin("enable p0")
+    elif what == "reconnect":
+        p.admin("reconnect p0")
+    else:
+        p.show("servers")
+
+
+def test_nothing_is_lost_while_all_happens(parts, pg):
+    p = parts(query_wait_timeout=60)
+    dice = random.Random(int(os.environ.get("SEED", 7)))
+    traffic = Traffic(p)
+    try:
+        for _ in range(ORDERS):
+            order(p, pg, dice)
+            # those that were ended may be there a moment longer
+            wait_until(lambda: len(pg.backends()) <= SIZE)
+        done = traffic.done
+        wait_until(lambda: traffic.done > done + 100)
+    finally:
+        traffic.end()
+    rows = p.show("workers")
+    wait_until(lambda: len(pg.backends()) == sum(
+        int(r["servers"]) for r in p.show("workers")))
+    assert sum(int(r["servers_out"]) for r in rows) > 0
+    # each slot is there
+    clients = [p.raw() for _ in range(SIZE)]
+    for c in clients:
+        c.query("begin")
+    assert len(pg.backends()) == SIZE
+    assert "login_retry" not in p.log
