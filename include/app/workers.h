@@ -11,9 +11,9 @@ struct host_word;
 struct parcel;
 
 /*
- * The workers stand still, until the call that ends the hold. False: a worker
- * hangs, or does not come, which the log tells. Both calls do nothing where there is one
- * worker. No server is on its way to another worker meanwhile: orders reach them all.
+ * The workers stand still, and nobody who is served, and no server, is on its way
+ * between two, until the call that ends the hold. False: a worker hangs, or does not
+ * come, which the log tells. Both calls do nothing where there is one worker.
  */
 bool workers_hold(struct app *app);
 void workers_let_go(struct app *app);
@@ -38,6 +38,8 @@ unsigned workers_count_mailed(const struct app *app);
 bool workers_take(void *app, unsigned worker);
 bool workers_may_send(void *app, unsigned worker);
 void workers_send(void *app, struct client *c, unsigned worker);
+bool workers_may_move(void *app, unsigned worker);
+void workers_move(void *app, struct client *c, unsigned worker);
 bool workers_may_tell(void *app, unsigned worker);
 void workers_tell(void *app, struct host_word *w, unsigned worker);
 bool workers_may_mail(void *app, unsigned worker);

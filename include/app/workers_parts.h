@@ -19,6 +19,7 @@ struct thread;
 struct post {
 	struct app *app;		/* whose it is */
 	struct mailbox *mail;		/* owned: clients of all others */
+	struct mailbox *moves;		/* owned: the same, that are served */
 	struct mailbox *words;		/* owned: the same; see broker_hear() */
 	struct mailbox *servers;	/* owned: the same; see server_move.h */
 	atomic_uint sent, arrived;	/* from it, to it; by this one */

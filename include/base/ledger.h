@@ -69,6 +69,15 @@ void ledger_receive(struct ledger *l, struct ledger_sum **sent, unsigned to);
 /* It was closed: given back. NULL is fine. */
 void ledger_lose(struct ledger_sum **sent, unsigned to);
 
+/*
+ * The same for what a client has taken, of any kind. Kept: it is here now; given: it is
+ * lost. NULL is fine.
+ */
+struct ledger_sum *ledger_keep(struct ledger *l, enum ledger_kind kind);
+void ledger_kept(struct ledger *l, struct ledger_sum **s,
+    enum ledger_kind kind);
+void ledger_kept_give(struct ledger_sum **s, enum ledger_kind kind);
+
 /* For whom a server is wanted. */
 struct ledger_want {
 	usec_t since;		/* the longest wait began; 0: nobody waits */

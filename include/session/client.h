@@ -30,6 +30,7 @@ struct listening;
 struct login;
 struct params;
 struct report;
+struct roamer;
 struct server;
 struct sessions;
 struct slots;
@@ -56,6 +57,7 @@ struct client {
 	struct baggage *brought;	/* counted: its defaults; NULL: none */
 	struct slots *statements;	/* protocol-level names; NULL = none */
 	struct listening *listening;	/* owned; NULL: to nothing */
+	struct roamer *roamer;		/* owned: it has moved; NULL */
 	struct relay_state relay;
 	struct carry carry;		/* read, but not consumed yet */
 	struct message_rest rest;	/* of what was read last */

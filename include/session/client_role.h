@@ -66,6 +66,9 @@ struct client_ops {
 	/* May that worker be sent a client now? And then it is; see login_move.h. */
 	bool (*may_send)(void *app, unsigned worker);
 	void (*send)(void *app, struct client *c, unsigned worker);
+	/* The same for one that is served; see client_move.h. */
+	bool (*may_move)(void *app, unsigned worker);
+	void (*move)(void *app, struct client *c, unsigned worker);
 	/* The same for what it shall hear; see broker.h. */
 	bool (*may_tell)(void *app, unsigned worker);
 	void (*tell)(void *app, struct host_word *w, unsigned worker);

@@ -21,6 +21,7 @@
 #include "session/client_role.h"
 #include "session/login_queue.h"
 #include "session/relay_schema.h"
+#include "session/roam.h"
 #include "session/slow.h"
 
 struct admin;
@@ -83,6 +84,8 @@ struct sessions {
 
 	struct client *by_key;		/* uthash: clients by cancel key */
 	const struct carried *carried;	/* keys of several workers; NULL */
+	struct roaming *roaming;	/* the first worker's; NULL: one worker */
+	struct roaming own_roaming;	/* clients that have moved */
 	struct peer *peers;		/* uthash: peers asked already */
 	struct cursor_list all_clients, all_servers;	/* the oldest first */
 	uint64_t last_id;		/* of clients and servers */

@@ -42,6 +42,7 @@
 #include "session/relay_schema.h"
 #include "session/peer.h"
 #include "session/relay.h"
+#include "session/roam.h"
 #include "session/server_phases.h"
 #include "session/timers.h"
 #include "session/tls_setup.h"
@@ -70,11 +71,14 @@ static struct catalog_part divide(struct app *app)
 	login_guess_share(ss, app->first != NULL ? &app->first->ss : NULL);
 	login_shape_share(ss, app->first != NULL ? &app->first->ss : NULL);
 	relay_schema_share(ss, app->first != NULL ? &app->first->ss : NULL);
+	roam_share(ss, app->first != NULL ? &app->first->ss : NULL);
 	app->book = app->first != NULL ? app->first->book :
 	    ledger_book_new(workers);
 	ss->client_ops.takes = workers_take;
 	ss->client_ops.may_send = workers_may_send;
 	ss->client_ops.send = workers_send;
+	ss->client_ops.may_move = workers_may_move;
+	ss->client_ops.move = workers_move;
 	ss->client_ops.may_tell = workers_may_tell;
 	ss->client_ops.tell = workers_tell;
 	ss->client_ops.may_mail = workers_may_mail;

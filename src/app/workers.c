@@ -41,7 +41,10 @@ static void give_up(struct workers *ws)
 	stacks_ask(ws->stacks, w->thread, missing);
 }
 
-/* Where it arrives, one may be sent on. */
+/*
+ * Where it arrives, one may be sent on; who finds no place goes home, where there is
+ * always one.
+ */
 static void deliver(const struct workers *ws)
 {
 	bool any = true;
@@ -49,7 +52,8 @@ static void deliver(const struct workers *ws)
 	while (any) {
 		any = false;
 		for (unsigned i = 0; i <= ws->count; i++)
-			any = mailbox_deliver(ws->posts[i].servers) || any;
+			any = mailbox_deliver(ws->posts[i].servers) ||
+			    mailbox_deliver(ws->posts[i].moves) || any;
 	}
 }
 
@@ -171,6 +175,21 @@ void workers_send(void *app, struct client *c, unsigned number)
 	atomic_fetch_add_explicit(&post_of(from, from->number)->sent, 1,
 	    memory_order_relaxed);
 	mailbox_put(post_of(from, number)->mail, from->number, c);
+}
+
+bool workers_may_move(void *app, unsigned number)
+{
+	const struct app *const from = app;
+
+	return mailbox_has_room(post_of(from, number)->moves, from->number);
+}
+
+void workers_move(void *app, struct client *c, unsigned number)
+{
+	struct app *const from = app;
+
+	from->admin.moves.out++;
+	mailbox_put(post_of(from, number)->moves, from->number, c);
 }
 
 /* --- words --- */

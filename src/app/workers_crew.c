@@ -19,6 +19,7 @@
 #include "io/thread.h"
 #include "pool/lobby_workers.h"
 #include "session/broker.h"
+#include "session/client_move.h"
 #include "session/login_move.h"
 #include "session/server_move.h"
 #include "session/tls_setup.h"
@@ -32,6 +33,16 @@ static void on_mail(void *arg, void *object)
 	login_arrive(&p->app->ss, object);
 	suspend_note_arrival(p->app);
 	atomic_fetch_add_explicit(&p->arrived, 1, memory_order_relaxed);
+}
+
+static void on_move(void *arg, void *object)
+{
+	struct post *const p = arg;
+
+	loop_forward(p->app->loop);
+	p->app->admin.moves.in++;
+	client_arrive(&p->app->ss, object);
+	suspend_note_arrival(p->app);
 }
 
 static void on_word(void *arg, void *object)
@@ -56,9 +67,11 @@ static int open_post(struct app *app, struct workers *ws)
 
 	p->app = app;
 	p->mail = mailbox_new(app->loop, app->ss.others + 1, on_mail, p);
+	p->moves = mailbox_new(app->loop, app->ss.others + 1, on_move, p);
 	p->words = mailbox_new(app->loop, app->ss.others + 1, on_word, p);
 	p->servers = mailbox_new(app->loop, app->ss.others + 1, on_server, p);
-	return p->mail == NULL || p->words == NULL || p->servers == NULL ?
+	return p->mail == NULL || p->moves == NULL || p->words == NULL ||
+	    p->servers == NULL ?
 	    -1 : 0;
 }
 
@@ -188,10 +201,15 @@ void crew_go(struct app *app)
 static void close_posts(struct workers *ws)
 {
 	for (unsigned i = 0; ws->posts != NULL && i <= ws->count; i++) {
+		if (ws->posts[i].moves != NULL)
+			mailbox_deliver(ws->posts[i].moves);
 		mailbox_free(&ws->posts[i].mail);
 		mailbox_free(&ws->posts[i].words);
 		mailbox_free(&ws->posts[i].servers);
 	}
+	/* one that has found no place here has gone home */
+	for (unsigned i = 0; ws->posts != NULL && i <= ws->count; i++)
+		mailbox_free(&ws->posts[i].moves);
 	mem_free(ws->posts);
 }
 

@@ -251,15 +251,20 @@ struct ledger_sum *ledger_send(struct ledger *l, unsigned to)
 }
 
 /* It is in no mail any more. */
+static void let_go(struct ledger_sum **kept)
+{
+	struct ledger_book *const b = (*kept)->book;
+
+	pthread_mutex_lock(&b->lock);
+	sum_close(*kept);
+	pthread_mutex_unlock(&b->lock);
+	*kept = NULL;
+}
+
 static void end_trip(struct ledger_sum **sent, unsigned to)
 {
-	struct ledger_book *const b = (*sent)->book;
-
 	atomic_fetch_sub(&(*sent)->at[to].coming, 1);
-	pthread_mutex_lock(&b->lock);
-	sum_close(*sent);
-	pthread_mutex_unlock(&b->lock);
-	*sent = NULL;
+	let_go(sent);
 }
 
 void ledger_receive(struct ledger *l, struct ledger_sum **sent, unsigned to)
@@ -267,6 +272,37 @@ void ledger_receive(struct ledger *l, struct ledger_sum **sent, unsigned to)
 	assert(l->sum == *sent);
 	count(l, LEDGER_SERVERS, 1);
 	end_trip(sent, to);
+}
+
+/* --- clients on their way --- */
+
+struct ledger_sum *ledger_keep(struct ledger *l, enum ledger_kind kind)
+{
+	struct ledger_sum *const s = l->sum;
+
+	pthread_mutex_lock(&s->book->lock);
+	s->open++;
+	pthread_mutex_unlock(&s->book->lock);
+	count(l, kind, -1);
+	return s;
+}
+
+void ledger_kept(struct ledger *l, struct ledger_sum **s,
+    enum ledger_kind kind)
+{
+	if (*s == NULL)
+		return;
+	assert(l->sum == *s);
+	count(l, kind, 1);
+	let_go(s);
+}
+
+void ledger_kept_give(struct ledger_sum **s, enum ledger_kind kind)
+{
+	if (*s == NULL)
+		return;
+	atomic_fetch_sub(&(*s)->taken[kind], 1);
+	let_go(s);
 }
 
 /* --- who wants --- */

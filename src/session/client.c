@@ -23,6 +23,7 @@
 #include "proto/writer.h"
 #include "session/carried.h"
 #include "session/channels.h"
+#include "session/roam.h"
 #include "session/server.h"
 #include "session/sessions.h"
 #include "session/slow.h"
@@ -168,6 +169,8 @@ static void release(struct client *c)
 	baggage_unref(&c->baggage);
 	baggage_unref(&c->brought);
 	carry_fini(&c->carry);
+	if (c->roamer != NULL)
+		roam_end(c);
 	secret_wipe(c->key, sizeof c->key);
 	mem_free(c->options);
 	c->options = NULL;
@@ -293,6 +296,7 @@ static struct client *find_id(struct sessions *ss, const uint8_t *key)
 static bool has_known_key(const struct client *c)
 {
 	return find_id(c->ss, c->key) != NULL ||
+	    roam_find(c->ss, c->key).worker >= 0 ||
 	    carried_find(c->ss->carried, c->key) >= 0;
 }
 

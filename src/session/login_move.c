@@ -16,6 +16,7 @@
 #include "session/client.h"
 #include "session/login_lobby.h"
 #include "session/login_parts.h"
+#include "session/roam.h"
 #include "session/sessions.h"
 #include "session/tls_setup.h"
 
@@ -71,6 +72,24 @@ static int find_carried(const struct sessions *ss, const uint8_t *key)
 	memcpy(whole, key, sizeof whole);
 	cancel_key_restore(whole);
 	return carried_find(ss->carried, whole);
+}
+
+/* Is m to cancel what a client runs that has moved? Where is that? */
+static struct roam_place find_roamer(struct sessions *ss,
+    const struct startup *m)
+{
+	const struct roam_place nowhere = { -1, false };
+	uint8_t whole[CANCEL_KEY_BYTES];
+
+	if (m->kind != STARTUP_CANCEL || m->body_len < CANCEL_KEY_BYTES)
+		return nowhere;
+	const struct roam_place place = roam_find(ss, m->body);
+
+	if (place.worker >= 0 || sessions_settings(ss)->peer_id <= 0)
+		return place;
+	memcpy(whole, m->body, sizeof whole);
+	cancel_key_restore(whole);
+	return roam_find(ss, whole);
 }
 
 /* It may look so by chance, if it was given before the peers were known. */
@@ -258,15 +277,36 @@ void login_travel(struct client *c, unsigned to,
 	send_off(c, to);
 }
 
+/* A request follows the client that it is meant for. */
+static bool request_departs(struct client *c, const struct startup *m)
+{
+	struct sessions *const ss = c->ss;
+	struct login *const l = c->login;
+	const struct roam_place at = find_roamer(ss, m);
+
+	if (l->arrived && at.worker < 0)
+		return false;
+	const unsigned to = at.worker >= 0 ? (unsigned)at.worker :
+	    home_of_key(ss, m);
+
+	/* whoever is in our mail is here when this has come again */
+	if (to == ss->worker && !at.is_mailed)
+		return false;
+	l->arrived = true;
+	send_off(c, to);
+	return true;
+}
+
 bool login_departs(struct client *c, const struct startup *m)
 {
 	struct sessions *const ss = c->ss;
 	struct login *const l = c->login;
 	struct err e;
 
-	if (ss->others == 0 || c->has_reserve_fd ||
-	    (l->arrived && m->kind == STARTUP_CANCEL))
+	if (ss->others == 0 || c->has_reserve_fd)
 		return false;
+	if (m->kind == STARTUP_CANCEL)
+		return request_departs(c, m);
 	const unsigned at_home = l->arrived && !l->placed ? ss->worker :
 	    home(ss, m);
 	const unsigned to = at_home != ss->worker && !l->placed ? at_home :

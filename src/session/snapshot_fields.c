@@ -65,6 +65,7 @@
 	X(client, request, it->request == NULL) X(client, params, MOVED) \
 	X(client, baggage, MOVED) X(client, brought, MOVED) \
 	X(client, statements, MOVED) X(client, listening, MOVED) \
+	X(client, roamer, MADE) \
 	X(client, relay, is_movable_relay_state(&it->relay)) \
 	X(client, carry, is_movable_carry(&it->carry)) \
 	X(client, rest, is_movable_message_rest(&it->rest)) \

@@ -402,6 +402,53 @@ static void test_key_of_another_process_is_known(void **state)
 	carried_free(&k);
 }
 
+/* Where it is by now, whatever worker gave the key; again if that is not true any more. */
+static void test_who_has_moved_is_found(void **state)
+{
+	struct client owner = { .ss = &st.ss };
+
+	(void)state;
+	memcpy(owner.key, "123\1" "5678", CLIENT_KEY_BYTES);
+	roam_share(&st.ss, NULL);
+	assert_int_equal(roam_begin(&owner), 0);
+	owner.roamer->worker = 2;
+	stranger("");
+	guest_says(0, CANCEL "\1" "5678", 16);
+	assert_int_equal(mail.to, 2);
+	owner.roamer->worker = 1;
+	arrive();
+	assert_int_equal(mail.to, 1);
+	owner.roamer->worker = 0;
+	arrive();
+	assert_int_equal(st.canceled, 1);
+	roam_end(&owner);
+	st.ss.roaming = NULL;
+}
+
+/* It is in the mail of the worker that has the request. */
+static void test_who_moves_just_now_is_waited_for(void **state)
+{
+	struct client owner = { .ss = &st.ss };
+
+	(void)state;
+	memcpy(owner.key, "123\1" "5678", CLIENT_KEY_BYTES);
+	roam_share(&st.ss, NULL);
+	assert_int_equal(roam_begin(&owner), 0);
+	owner.roamer->worker = 0;
+	owner.roamer->is_mailed = true;
+	stranger("");
+	guest_says(0, CANCEL "\1" "5678", 16);
+	assert_int_equal(mail.to, 0);
+	arrive();
+	assert_non_null(mail.c);
+	roam_arrive(&owner);
+	arrive();
+	assert_null(mail.c);
+	assert_int_equal(st.canceled, 1);
+	roam_end(&owner);
+	st.ss.roaming = NULL;
+}
+
 /* --- auth_query of another worker --- */
 
 /* Else a name that exists could be told by who looks the same everywhere. */
@@ -561,6 +608,8 @@ int main(void)
 		CASE(test_who_leaves_where_it_asks_is_forgotten),
 		CASE(test_key_of_no_peer_goes_by_its_worker),
 		CASE(test_key_of_another_process_is_known),
+		CASE(test_who_has_moved_is_found),
+		CASE(test_who_moves_just_now_is_waited_for),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

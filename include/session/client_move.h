@@ -1,0 +1,30 @@
+/* client_move.h - a client goes on at another worker, between two transactions.
+ *
+ * What it has of its worker is its place in lists, and texts of the tables of
+ * parameters and statements. These go along as bytes, and are made anew there.
+ * Its cancel key and id stay, and so do its places under limits. (doc/workers.md)
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_CLIENT_MOVE_H
+#define SESSION_CLIENT_MOVE_H
+
+#include <stdbool.h>
+
+struct client;
+struct sessions;
+
+/* Is c, which has logged in, between two transactions, with nothing under way? */
+bool client_may_leave(const struct client *c);
+/* Has c said something since it came here, and how long ago was that? */
+bool client_has_worked(const struct client *c);
+/*
+ * At the end of a turn: c, which may leave, is not ours any more, and client_ops
+ * has mailed it. False: there is no room, or no memory; c stays as it is.
+ */
+bool client_depart(struct client *c, unsigned to);
+/*
+ * On the thread of ss, or in a hold: c goes on in its pool, and is read once; where
+ * there is no such pool it goes home, and at home it is closed.
+ */
+void client_arrive(struct sessions *ss, struct client *c);
+
+#endif

@@ -1,0 +1,96 @@
+/* roam.c - clients that have gone from worker to worker: where each of them is.
+ * SPDX-License-Identifier: ISC */
+#include "session/roam.h"
+
+#include <string.h>
+
+#include "base/crypto.h"
+#include "base/ledger.h"
+#include "base/mem.h"
+#include "session/client.h"
+#include "session/sessions.h"
+
+void roam_share(struct sessions *ss, struct sessions *first)
+{
+	ss->roaming = first == NULL ? &ss->own_roaming :
+	    &first->own_roaming;
+	if (first == NULL)
+		pthread_mutex_init(&ss->own_roaming.lock, NULL);
+}
+
+int roam_begin(struct client *c)
+{
+	struct roaming *const all = c->ss->roaming;
+
+	if (c->roamer != NULL)
+		return 0;
+	struct roamer *const r = mem_zalloc(sizeof *r);
+
+	if (r == NULL)
+		return -1;
+	memcpy(r->key, c->key, sizeof r->key);
+	r->worker = c->ss->worker;
+	pthread_mutex_lock(&all->lock);
+	HASH_ADD(hh, all->by_key, key, sizeof r->key, r);
+	pthread_mutex_unlock(&all->lock);
+	if (r->hh.tbl == NULL) {
+		mem_free(r);
+		return -1;
+	}
+	c->roamer = r;
+	return 0;
+}
+
+/* Who looks for c finds it where it is said to be, or in the mail of that worker. */
+void roam_send(struct client *c, struct sessions *from, unsigned to)
+{
+	struct roaming *const all = from->roaming;
+
+	pthread_mutex_lock(&all->lock);
+	c->roamer->worker = to;
+	c->roamer->is_mailed = true;
+	from->client_ops.move(from->app, c, to);
+	pthread_mutex_unlock(&all->lock);
+}
+
+void roam_arrive(struct client *c)
+{
+	struct roaming *const all = c->ss->roaming;
+
+	pthread_mutex_lock(&all->lock);
+	c->roamer->is_mailed = false;
+	pthread_mutex_unlock(&all->lock);
+}
+
+void roam_end(struct client *c)
+{
+	struct roaming *const all = c->ss->roaming;
+	struct roamer *const r = c->roamer;
+
+	c->roamer = NULL;
+	if (r == NULL)
+		return;
+	pthread_mutex_lock(&all->lock);
+	HASH_DEL(all->by_key, r);
+	pthread_mutex_unlock(&all->lock);
+	ledger_kept_give(&r->kept, LEDGER_CLIENTS);
+	writer_fini(&r->luggage);
+	secret_wipe(r->key, sizeof r->key);
+	mem_free(r);
+}
+
+struct roam_place roam_find(struct sessions *ss, const uint8_t *key)
+{
+	struct roam_place place = { -1, false };
+	struct roaming *const all = ss->roaming;
+	struct roamer *r = NULL;
+
+	if (all == NULL)
+		return place;
+	pthread_mutex_lock(&all->lock);
+	HASH_FIND(hh, all->by_key, key, CANCEL_KEY_BYTES, r);
+	if (r != NULL)
+		place = (struct roam_place){ (int)r->worker, r->is_mailed };
+	pthread_mutex_unlock(&all->lock);
+	return place;
+}
