@@ -69,6 +69,7 @@ struct app {
 	usec_t told_at;			/* when the log told how far a drain is */
 	bool terminated;		/* SIGTERM has joined a drain */
 	int exit_code;
+	bool restless;			/* forced: see restless.h */
 	bool stuck;			/* a thread never ended: leave by _exit() */
 	int reserve_fd;			/* held back for the console; 0 = lent */
 	struct client *reserve_user;	/* the borrower; NULL = nobody */

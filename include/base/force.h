@@ -1,6 +1,7 @@
 /* force.h - what is rare happens all the time, in builds that look for errors.
  *
  * PGSLUICE_FORCE=handover: each server that is released goes to another worker.
+ * PGSLUICE_FORCE=moves: each client goes to another worker after each transaction.
  * SPDX-License-Identifier: ISC */
 #ifndef BASE_FORCE_H
 #define BASE_FORCE_H

@@ -67,11 +67,6 @@ struct admin_load {
 	usec_t longest;			/* turn */
 };
 
-/* Clients that have moved, between two transactions. */
-struct admin_moves {
-	uint64_t in, out;		/* from another worker, or to one */
-};
-
 /* All consoles, and what they show and steer. The app fills it in. */
 struct admin {
 	const struct admin_ops *ops;
@@ -81,7 +76,6 @@ struct admin {
 	const struct admin *first;	/* of the first one; NULL: this is it */
 	const struct mem_stat *memory;	/* of its thread; NULL: the first's */
 	struct admin_load load;		/* of its loop */
-	struct admin_moves moves;	/* of its worker */
 	usec_t looked;			/* at the next ones, for waiters */
 	struct console *consoles;	/* DL list of consoles logged in */
 	struct console_show *late;	/* DL: of consoles that are through */

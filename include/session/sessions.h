@@ -102,6 +102,7 @@ struct sessions {
 	unsigned guesses;		/* begun in tentative databases here */
 	unsigned servers;		/* server connections of any state */
 	uint64_t servers_in, servers_out;	/* from and to other workers */
+	uint64_t clients_in, clients_out;	/* from and to other workers */
 	enum shutdown_mode shutdown;
 	usec_t shutdown_since;		/* when that was asked for */
 	struct departure departure;	/* of SHUTDOWN_DRAIN */

@@ -12,6 +12,7 @@
 #include "app/janitor.h"
 #include "app/listener.h"
 #include "app/reload.h"
+#include "app/restless.h"
 #include "app/set_persist.h"
 #include "app/suspend.h"
 #include "app/takeover.h"
@@ -108,6 +109,7 @@ int app_init(struct app *app)
 	struct sessions *const ss = &app->ss;
 
 	ss->app = app;
+	app->restless = force_is_on("moves") && app->config->set.workers > 1;
 	ss->born = time_wall(time_precise());
 	ss->admin = &app->admin;
 	app->load.hung = app->trial.hung = &app->hung;
@@ -204,6 +206,8 @@ static void after_turn(void *arg)
 	    !handover_is_on(&app->admin))
 		set_persist_turn(app);
 	broker_turn(&app->ss);
+	if (app->restless)
+		restless_turn(app);
 	if (app->ss.departure.shut)
 		closedown_turn(app);
 	if (app->ss.suspended)

@@ -186,9 +186,8 @@ bool workers_may_move(void *app, unsigned number)
 
 void workers_move(void *app, struct client *c, unsigned number)
 {
-	struct app *const from = app;
+	const struct app *const from = app;
 
-	from->admin.moves.out++;
 	mailbox_put(post_of(from, number)->moves, from->number, c);
 }
 

@@ -40,7 +40,6 @@ static void on_move(void *arg, void *object)
 	struct post *const p = arg;
 
 	loop_forward(p->app->loop);
-	p->app->admin.moves.in++;
 	client_arrive(&p->app->ss, object);
 	suspend_note_arrival(p->app);
 }

@@ -16,7 +16,9 @@
 	X(INT8, "longest_turn_us", PLAIN, load->known ? \
 	    cell_number(load->longest) : cell_text(NULL)) \
 	X(INT8, "servers_in", PLAIN, cell_number(ss->servers_in)) \
-	X(INT8, "servers_out", PLAIN, cell_number(ss->servers_out))
+	X(INT8, "servers_out", PLAIN, cell_number(ss->servers_out)) \
+	X(INT8, "clients_in", PLAIN, cell_number(ss->clients_in)) \
+	X(INT8, "clients_out", PLAIN, cell_number(ss->clients_out))
 
 static const struct column workers_columns[] = { WORKERS(VIEW_COLUMN) };
 

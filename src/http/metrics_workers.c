@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "http/metrics_parts.h"
 
-enum { CLIENTS, SERVERS, IN, OUT, LOAD, TURN, VALUES };
+enum { CLIENTS, SERVERS, IN, OUT, CLIENTS_IN, CLIENTS_OUT, LOAD, TURN, VALUES };
 
 /* In millionths, where there are any. */
 static void put_worker(struct metrics *m, const struct admin *a, unsigned what)
@@ -14,6 +14,8 @@ static void put_worker(struct metrics *m, const struct admin *a, unsigned what)
 		[SERVERS] = ss->servers,
 		[IN] = (int64_t)ss->servers_in,
 		[OUT] = (int64_t)ss->servers_out,
+		[CLIENTS_IN] = (int64_t)ss->clients_in,
+		[CLIENTS_OUT] = (int64_t)ss->clients_out,
 		[LOAD] = a->load.percent * 10000,
 		[TURN] = a->load.longest,
 	};
@@ -53,6 +55,10 @@ struct family_group metrics_workers(void)
 		    "Server connections that other workers have handed over."),
 		FAMILY("servers_out", METRIC_COUNTER, OUT, NULL,
 		    "Server connections handed over to other workers."),
+		FAMILY("clients_in", METRIC_COUNTER, CLIENTS_IN, NULL,
+		    "Clients that have moved here from other workers."),
+		FAMILY("clients_out", METRIC_COUNTER, CLIENTS_OUT, NULL,
+		    "Clients that have moved to other workers."),
 		WORKER("load_ratio", LOAD, "ratio",
 		    "Share of the last period that the loop did not wait."),
 		WORKER("longest_turn_seconds", TURN, "seconds",

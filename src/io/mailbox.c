@@ -67,7 +67,7 @@ static void on_bell(void *arg)
 	(void)!read(m->fd, &count, sizeof count);
 	/* objects put from here on ring again */
 	atomic_store(&m->rung, false);
-	mailbox_take(m);
+	take_all(m);
 }
 
 struct mailbox *mailbox_new(struct loop *to, unsigned senders,
@@ -98,7 +98,7 @@ void mailbox_free(struct mailbox **mp)
 	*mp = NULL;
 	if (m == NULL)
 		return;
-	mailbox_take(m);
+	take_all(m);
 	loop_unwatch(&m->watch);
 	close(m->fd);
 	mem_free(m);

@@ -240,6 +240,7 @@ bool client_depart(struct client *c, unsigned to)
 	if (log_wants(LEVEL_DEBUG))
 		log_at(LEVEL_DEBUG, &c->who, "goes to worker %u", to);
 	leave(c);
+	ss->clients_out++;
 	roam_send(c, ss, to);
 	return true;
 }
@@ -274,6 +275,7 @@ static bool goes_home(struct client *c)
 	if (home == ss->worker || !ss->client_ops.may_move(ss->app, home))
 		return false;
 	c->ss = NULL;
+	ss->clients_out++;
 	roam_send(c, ss, home);
 	return true;
 }
@@ -336,6 +338,7 @@ void client_arrive(struct sessions *ss, struct client *c)
 
 	reader_init(&r, luggage->at, luggage->len);
 	c->ss = ss;
+	ss->clients_in++;
 	struct pool *const p = find_pool(c, &r, &user, &why);
 
 	if (p == NULL && goes_home(c))

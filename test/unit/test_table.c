@@ -202,7 +202,8 @@ static const struct {
 	{ "WORKERS", "worker i4, databases i4, pools i4, clients i4, "
 	    "login_clients i4, servers i4, "
 	    "load_percent i4, longest_turn_us i8, "
-	    "servers_in i8, servers_out i8" },
+	    "servers_in i8, servers_out i8, "
+	    "clients_in i8, clients_out i8" },
 };
 
 static void test_columns_are_those_of_the_specification(void **state)
