@@ -16,6 +16,7 @@
 #include "pool/limit_share.h"
 #include "pool/members.h"
 #include "pool/pool_limits.h"
+#include "pool/pool_moves.h"
 #include "pool/states.h"
 
 struct credentials;
@@ -72,6 +73,7 @@ struct pool {
 	unsigned lease;			/* of a part: its share of the size */
 	bool is_part;			/* its home is another worker's pool */
 	struct pool_parts parts;	/* of one that is at home */
+	struct pool_moves moves;	/* of one with parts, and of these */
 	struct pool *shared_prev, *shared_next;	/* in catalog.shared: DL */
 	struct pool_hearing hearing;
 	int peer_id;			/* of a peer's pool; 0 = of a database */

@@ -9,13 +9,16 @@
 
 #include <stdbool.h>
 
+#include "base/time.h"
+
 struct client;
 struct sessions;
 
 /* Is c, which has logged in, between two transactions, with nothing under way? */
 bool client_may_leave(const struct client *c);
-/* Has c said something since it came here, and how long ago was that? */
+/* Has c said something since it came here? And how long ago was that? */
 bool client_has_worked(const struct client *c);
+usec_t client_here_for(const struct client *c, usec_t now);
 /*
  * At the end of a turn: c, which may leave, is not ours any more, and client_ops
  * has mailed it. False: there is no room, or no memory; c stays as it is.

@@ -36,8 +36,9 @@ struct roamer {
 	usec_t came;			/* there; 0: it has not left yet */
 	usec_t request_time;		/* its client's by then */
 	bool was_idle;			/* its time runs, see ss->idle_list */
-	struct ledger_sum *kept;	/* on its way: of its user; NULL */
-	struct writer luggage;		/* the same */
+	/* on its way: its places under limits, or NULL; and its texts */
+	struct ledger_sum *of_user, *of_database;
+	struct writer luggage;
 };
 
 /* first NULL: ss is that. Before there are threads. */

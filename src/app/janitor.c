@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "app/app.h"
+#include "app/balance.h"
 #include "app/closedown.h"
 #include "app/idle.h"
 #include "app/listener.h"
@@ -227,6 +228,7 @@ static void janitor_tick(void *arg)
 		broker_pass_words(&app->ss);
 		note_stall(app, now);
 		login_tick(&app->ss, now);
+		balance_tick(app, now);
 	}
 	/* the last one's may not have come to their end */
 	if (app->janitor.round == COUNT(rounds))

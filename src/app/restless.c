@@ -5,14 +5,29 @@
 #include <utlist.h>
 
 #include "app/app.h"
+#include "pool/parts.h"
 #include "session/client.h"
 #include "session/client_move.h"
 
+static unsigned target(const struct app *app, const struct pool *p)
+{
+	unsigned to = app->number;
+
+	if (p->is_part)
+		return catalog_home(app->catalog, p->key.db->name);
+	do
+		to = (to + 1) % (app->ss.others + 1);
+	while (to != app->number && !parts_is_open(p, to));
+	return to;
+}
+
 static void stir(struct app *app, const struct pool *p)
 {
-	const unsigned to = (app->number + 1) % (app->ss.others + 1);
+	const unsigned to = target(app, p);
 	struct pool_client *pc, *next;
 
+	if (to == app->number)
+		return;
 	DL_FOREACH_SAFE(p->clients[CLIENT_ACTIVE], pc, next) {
 		struct client *const c = client_of(pc);
 
@@ -23,8 +38,8 @@ static void stir(struct app *app, const struct pool *p)
 
 void restless_turn(struct app *app)
 {
-	struct pool *p, *next;
+	struct pool *p;
 
-	HASH_ITER(hh, app->catalog->pools, p, next)
+	DL_FOREACH2(app->catalog->shared, p, shared_next)
 		stir(app, p);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "app/balance.h"
 #include "app/workers_parts.h"
 #include "base/ledger.h"
 #include "base/log.h"
@@ -156,6 +157,7 @@ static void tidy_homes(struct app *first, struct app *w)
 			parts_end(p);
 		}
 		put_leases(first, p);
+		balance_look(first, w, p, watch->load);
 		if (p->parts.open == 0 && !has_parts(first, w, p)) {
 			parts_leave(p, w->catalog);
 		}

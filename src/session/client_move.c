@@ -193,17 +193,27 @@ bool client_has_worked(const struct client *c)
 	    c->request_time != c->roamer->request_time;
 }
 
+usec_t client_here_for(const struct client *c, usec_t now)
+{
+	return now - (c->roamer == NULL || c->roamer->came == 0 ? c->born :
+	    c->roamer->came);
+}
+
+static struct ledger_sum *keep_place(const struct client *c, struct ledger *l)
+{
+	return c->counted && l != NULL ? ledger_keep(l, LEDGER_CLIENTS) : NULL;
+}
+
 /* Its place in the pool. */
 static void leave_pool(struct client *c)
 {
 	pool_client_set(&c->pc, CLIENT_LOGIN);
 	c->pc.pool = NULL;
 	database_count_client(c->db, -1);
-	c->db = NULL;
 	/* it is counted all the while */
-	if (c->counted && c->user->share.ledger != NULL)
-		c->roamer->kept = ledger_keep(c->user->share.ledger,
-		    LEDGER_CLIENTS);
+	c->roamer->of_user = keep_place(c, c->user->share.ledger);
+	c->roamer->of_database = keep_place(c, c->db->share.ledger);
+	c->db = NULL;
 	catalog_release_user(c->ss->catalog, c->user);
 	c->user = NULL;
 }
@@ -258,11 +268,15 @@ static struct pool *find_pool(const struct client *c, struct reader *r,
 	if (db == NULL)
 		return NULL;
 	*why = CLOSE_OUT_OF_MEMORY;
-	*user = catalog_get_user(cat, reader_str(r));
-	struct user *const owner = catalog_get_user(cat, reader_str(r));
-
-	return *user == NULL || owner == NULL ? NULL :
+	const char *const name = reader_str(r), *const of = reader_str(r);
+	struct user *const owner = db->is_part ? catalog_find_user(cat, of) :
+	    catalog_get_user(cat, of);
+	struct pool *const p = owner == NULL ? NULL :
+	    db->is_part ? catalog_find_pool(cat, db, owner) :
 	    catalog_get_pool(cat, db, owner);
+
+	*user = p == NULL ? NULL : catalog_get_user(cat, name);
+	return *user == NULL ? NULL : p;
 }
 
 /* True: c is on its way there, or has no room. */
@@ -287,7 +301,9 @@ static void enter_pool(struct client *c, struct pool *p, struct user *u)
 	database_count_client(c->db, 1);
 	c->user = u;
 	u->clients++;
-	ledger_kept(u->share.ledger, &c->roamer->kept, LEDGER_CLIENTS);
+	ledger_kept(u->share.ledger, &c->roamer->of_user, LEDGER_CLIENTS);
+	ledger_kept(c->db->share.ledger, &c->roamer->of_database,
+	    LEDGER_CLIENTS);
 	c->pc.pool = p;
 	pool_client_set(&c->pc, CLIENT_ACTIVE);
 }

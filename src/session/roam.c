@@ -73,7 +73,8 @@ void roam_end(struct client *c)
 	pthread_mutex_lock(&all->lock);
 	HASH_DEL(all->by_key, r);
 	pthread_mutex_unlock(&all->lock);
-	ledger_kept_give(&r->kept, LEDGER_CLIENTS);
+	ledger_kept_give(&r->of_user, LEDGER_CLIENTS);
+	ledger_kept_give(&r->of_database, LEDGER_CLIENTS);
 	writer_fini(&r->luggage);
 	secret_wipe(r->key, sizeof r->key);
 	mem_free(r);

@@ -1,0 +1,188 @@
+# test_moves.py - clients go from worker to worker (doc/workers.md, "Moving").
+# SPDX-License-Identifier: ISC
+import contextlib
+import random
+import threading
+
+import pytest
+
+import pq
+from harness import BINARY, REFERENCE, wait_until
+from test_cancel import is_sleeping
+from test_takeover import take_over
+
+with open(BINARY, "rb") as f:
+    FORCED = b"PGSLUICE_FORCE" in f.read()
+
+pytestmark = [pytest.mark.skipif(REFERENCE, reason="not known there"),
+              pytest.mark.skipif(not FORCED, reason="nothing can be forced"),
+              pytest.mark.setting("workers")]
+
+SIZE = 16
+
+
+@pytest.fixture
+def restless(pooler):
+    """A pooler whose clients move after each transaction."""
+    def start(*args, **settings):
+        p = pooler(*args, start=False, **{
+            "workers": 2, "default_pool_size": SIZE, **settings})
+        p.env["PARTS_FORCE"] = "1"
+        p.env["PGSLUICE_FORCE"] = "moves"
+        p.start()
+        with p.raw() as c:
+            assert c.value("select 1") == "1"
+        wait_until(lambda: "has a part at worker" in p.log)
+        return p
+    return start
+
+
+def moves(p):
+    return sum(int(r["clients_in"]) for r in p.show("workers"))
+
+
+def test_moved_it_goes_on_as_if_nothing_had_been(restless):
+    p = restless()
+    c = p.raw()
+    c.query("set timezone = 'Asia/Tokyo'")
+    c.send(pq.parse("select $1::int + 1", "s1") + pq.sync())
+    c.recv_until()
+    before = moves(p)
+    shown = {r["id"] for r in p.show("clients") if r["database"] == "p0"}
+    for n in range(20):
+        assert c.value("show timezone") == "Asia/Tokyo"
+        c.send(pq.bind("s1", [str(n)]) + pq.execute() + pq.sync())
+        assert c.recv_until().check().rows == [[str(n + 1)]]
+    assert moves(p) >= before + 20
+    assert {r["id"] for r in p.show("clients")
+            if r["database"] == "p0"} == shown
+    c.send(pq.parse("select 1", "s1") + pq.sync())
+    assert c.recv_until().errors[0].code == "42P05"
+
+
+def test_pipelined_and_half_sent_queries_arrive(restless):
+    p = restless()
+    c = p.raw()
+    data = b"".join(pq.query("select %d" % n) for n in range(200))
+    rng = random.Random(7)
+    while data:
+        n = rng.randint(1, 60)
+        c.send(data[:n])
+        data = data[n:]
+    got = [c.recv_until().check().rows[0][0] for _ in range(200)]
+    assert got == [str(n) for n in range(200)]
+    assert moves(p) > 0
+
+
+def test_cancel_finds_who_has_moved(restless, pg):
+    p = restless()
+    clients = [p.raw() for _ in range(4)]
+    for n in range(10):
+        for c in clients:
+            assert c.value("select %d" % n) == str(n)
+        for c in clients:
+            c.send(pq.query("select pg_sleep(60)"))
+        is_sleeping(pg, 4)
+        victim = clients[n % 4]
+        pq.send_cancel(p.port, victim.key)
+        assert victim.recv_until().errors[0].code == "57014"
+        assert not any(c.readable() for c in clients if c is not victim)
+        for c in clients:
+            if c is not victim:
+                pq.send_cancel(p.port, c.key)
+                assert c.recv_until().errors[0].code == "57014"
+
+
+def test_cancel_while_it_moves_is_harmless(restless):
+    p = restless()
+    c = p.raw()
+    stop = threading.Event()
+
+    def storm():
+        while not stop.is_set():
+            pq.send_cancel(p.port, c.key)
+    t = threading.Thread(target=storm)
+    t.start()
+    try:
+        for n in range(200):
+            r = c.try_query("select %d" % n)
+            assert r.errors == [] or r.errors[0].code == "57014"
+    finally:
+        stop.set()
+        t.join()
+    assert c.try_query("select 1") is not None
+    p.wait_pool(cl_active_cancel_req=0, cl_waiting_cancel_req=0)
+
+
+def test_orders_find_it(restless):
+    p = restless()
+    c = p.raw()
+    stop = threading.Event()
+    said = []
+
+    def talk():
+        with contextlib.suppress(pq.Closed, OSError):
+            while not stop.is_set():
+                r = c.try_query("select 1")
+                if r.errors:
+                    said.append(r.errors[0])
+    t = threading.Thread(target=talk)
+    t.start()
+    k = p.raw("admin", "pgbouncer")
+    try:
+        for _ in range(20):
+            rows = [r for r in p.show("clients") if r["database"] == "p0"]
+            assert len(rows) == 1
+            for order in ("suspend", "resume", "pause", "resume"):
+                k.query(order)
+        p.admin("kill_client %s" % rows[0]["id"])
+        wait_until(lambda: not t.is_alive())
+        assert "admin forced disconnect" in str(said) or c.at_eof()
+    finally:
+        stop.set()
+        t.join()
+    assert [r for r in p.show("clients") if r["database"] == "p0"] == []
+
+
+def test_limit_of_clients_holds_meanwhile(restless):
+    p = restless(max_user_client_connections=8)
+    clients = [p.raw() for _ in range(8)]
+    for n in range(20):
+        for c in clients:
+            c.send(pq.query("select 1"))
+        with pytest.raises(pq.PgError):
+            p.raw()
+        for c in clients:
+            c.recv_until().check()
+    clients.pop().close()
+    wait_until(lambda: len([r for r in p.show("clients")
+                            if r["database"] == "p0"]) == 7)
+    assert p.raw().value("select 1") == "1"
+
+
+def test_takeover_amid_moves(pooler, restless):
+    p = restless()
+    clients = [p.raw() for _ in range(8)]
+    stop = threading.Event()
+    failed = []
+
+    def talk(c):
+        n = 0
+        try:
+            while not stop.is_set():
+                n += 1
+                assert c.value("select %d" % n) == str(n)
+        except Exception as e:
+            failed.append(e)
+    threads = [threading.Thread(target=talk, args=(c,)) for c in clients]
+    for t in threads:
+        t.start()
+    try:
+        take_over(pooler, p)
+    finally:
+        stop.set()
+        for t in threads:
+            t.join()
+    assert failed == []
+    for c in clients:
+        assert c.value("select 7") == "7"
