@@ -89,6 +89,7 @@ struct ledger_want {
 /* This worker's. It must be told before it looks in vain for the last time. */
 void ledger_want(struct ledger *l, struct ledger_want want);
 usec_t ledger_wants(const struct ledger *l);	/* since then; 0: not */
+unsigned ledger_wanted(const struct ledger *l);	/* so many */
 /* The longest one of the other workers. */
 struct ledger_want ledger_rival(const struct ledger *l);
 /* The same of those that fewer servers are on their way to than want one. */

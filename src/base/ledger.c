@@ -325,6 +325,11 @@ usec_t ledger_wants(const struct ledger *l)
 	return atomic_load_explicit(&l->since, memory_order_relaxed);
 }
 
+unsigned ledger_wanted(const struct ledger *l)
+{
+	return atomic_load_explicit(&l->wanted, memory_order_relaxed);
+}
+
 static bool is_served(const struct ledger *l)
 {
 	return atomic_load(&l->coming) >= atomic_load(&l->wanted);

@@ -141,7 +141,9 @@ static bool ask(struct pool *p, enum limit_kind kind, const struct catalog *c,
 
 	if (s->ledger == NULL || !limit_is_limited(p, kind))
 		return false;
-	const bool is_known = ledger_wants(s->ledger) != 0;
+	const bool is_known = ledger_wants(s->ledger) != 0 &&
+	    (kind != LIMIT_POOL || pool_uncovered(p) <=
+	    ledger_wanted(s->ledger));
 
 	if (limit_tell(s, c, now) == NULL)
 		return false;

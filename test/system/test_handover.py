@@ -4,14 +4,11 @@
 import os
 import random
 import threading
-import time
 
-import psycopg
 import pytest
 
 import pq
 from harness import BIG, REFERENCE, binary, wait_until
-from test_takeover import take_over
 
 pytestmark = [pytest.mark.skipif(REFERENCE, reason="not known there"),
               pytest.mark.setting("worker_handover_delay")]
@@ -66,7 +63,8 @@ class Traffic:
     def run(self, n):
         while not self.stop.is_set():
             try:
-                with self.p.raw() as c:
+                with pq.Conn(port=self.p.port) as c:
+                    c.login("app", self.p.userlist.get("app"), "p0")
                     self.talk(c, n)
             except (pq.Closed, ConnectionError):
                 continue
