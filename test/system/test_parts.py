@@ -1,12 +1,16 @@
 # test_parts.py - a pool that several workers serve (doc/workers.md, "Sub-pools").
 # SPDX-License-Identifier: ISC
+import os
+import random
 import threading
+import time
 
 import pytest
 
 import pq
-from harness import REFERENCE, free_port, wait_until
+from harness import PASSWORDS, REFERENCE, free_port, wait_until
 from test_http import get, metrics, value
+from test_takeover import take_over
 
 pytestmark = [pytest.mark.skipif(REFERENCE, reason="not known there"),
               pytest.mark.setting("workers")]
@@ -15,9 +19,9 @@ SIZE = 8
 PART = 'pool of database "%s" and user "%s" has a part at worker'
 
 
-def begin(p, database="p0", user="app"):
+def begin(p, database="p0", user="app", password=None):
     """the first client has the pool made, and with it its parts"""
-    with p.raw(user, database) as c:
+    with p.raw(user, database, password) as c:
         assert c.value("select 1") == "1"
     wait_until(lambda: PART % (database, user) in p.log)
 
@@ -233,3 +237,212 @@ def test_idle_servers_go_where_clients_wait(parts, pg):
     assert min(out) > 0
     assert out == list(reversed(of_workers(p, "servers_in")))
     assert p.log.count("new connection to server") <= SIZE + 1
+
+
+def test_reload_of_sizes_holds_over_parts(parts):
+    """a pool that is too small for parts keeps the clients they have"""
+    p = parts()
+    clients = [p.raw() for _ in range(3 * SIZE)]
+    for size in (3, 12, 7, SIZE):
+        p.settings["default_pool_size"] = size
+        p.reload()
+        for _ in range(2):
+            for c in clients:
+                c.send(pq.query("select pg_sleep(0.005)"))
+            for c in clients:
+                c.recv_until("Z")
+        wait_until(lambda: sum(of_workers(p, "servers")) <= size)
+    for c in clients:
+        c.close()
+    # one that has none any more gets them again
+    begin(p)
+
+
+def test_parts_end_where_the_pool_must_have_none(parts):
+    p = parts()
+    clients = [p.raw() for _ in range(2 * SIZE)]
+    for c in clients:
+        assert c.value("select 1") == "1"
+    p.settings["pool_mode"] = "session"
+    p.reload()
+    wait_until(lambda: "has one worker from now on" in p.log)
+    late = [p.raw() for _ in range(4)]
+    before = of_workers(p, "clients")
+    assert sum(before) == 2 * SIZE + 5    # and the console's
+    for c in clients:
+        assert c.value("select 1") == "1"
+        c.close()
+    wait_until(lambda: sorted(of_workers(p, "clients")) in ([1, 4], [0, 5]))
+    wait_until(lambda: sorted(of_workers(p, "databases")) in
+               ([1, 2], [0, 3]))
+    for c in late:
+        assert c.value("select 1") == "1"
+
+
+def test_removed_database_takes_its_parts_along(parts, pg):
+    p = parts({"p0": "", "p1": ""})
+    clients = [p.raw() for _ in range(2 * SIZE)]
+    for c in clients:
+        c.send(pq.query("select 1"))
+    del p.dbs["p0"]
+    p.reload()
+    wait_until(lambda: pg.backends() == [])
+    for c in clients:
+        assert [e.code for e in c.recv_all().errors] == ["08P01"]
+    with pytest.raises(pq.PgError, match="no such database"):
+        p.raw()
+    p.dbs["p0"] = ""
+    p.reload()
+    begin(p)
+    assert sum(of_workers(p, "servers")) >= 1
+
+
+def test_user_of_auth_query_is_dealt_with_his_secret(parts, pg):
+    p = parts({"p0": "auth_user=postgres auth_query='select usename, passwd "
+               "from pg_shadow where usename=$1'"}, ready=False,
+              auth_type="scram-sha-256", userlist={
+                  "postgres": "", "admin": "adminpw", "stats": ""})
+    begin(p, user="u_scram", password=PASSWORDS["u_scram"])
+    clients = [p.raw("u_scram", password=PASSWORDS["u_scram"])
+               for _ in range(2 * SIZE)]
+    assert min(of_workers(p, "clients")) >= SIZE
+    for c in clients:
+        assert c.value("select current_user") == "u_scram"
+
+
+def test_takeover_of_parts(parts, pooler):
+    p = parts()
+    clients = [p.raw() for _ in range(2 * SIZE)]
+    for c in clients:
+        c.query("set application_name = 'mine'")
+    clients[0].query("begin")
+    q = take_over(pooler, p)
+    for c in clients:
+        assert c.value("show application_name") == "mine"
+    assert sum(of_workers(q, "servers")) <= SIZE
+
+
+# --- all at once ----------------------------------------------------------
+
+LIMIT = 11
+
+
+class Storm:
+    """Clients that come, work, and leave in all ways."""
+
+    def __init__(self, p, seed):
+        self.p, self.random, self.over = p, random.Random(seed), False
+        self.done = [0]
+        self.threads = [threading.Thread(target=self.run, args=[i])
+                        for i in range(12)]
+        for t in self.threads:
+            t.start()
+
+    def run(self, i):
+        while not self.over:
+            try:
+                self.session("app" if i % 3 else "app2")
+            except (pq.PgError, pq.Closed, OSError):
+                time.sleep(0.01)
+
+    def session(self, user):
+        c = self.p.raw(user)
+        for _ in range(self.random.randrange(12)):
+            if self.over:
+                break
+            what = self.random.randrange(6)
+            if what == 0:
+                c.query("begin")
+                c.query("select pg_sleep(0.003)")
+                c.query("commit")
+            elif what == 1:
+                c.send(pq.query("select pg_sleep(0.02)"))
+                if self.random.randrange(4) == 0:
+                    c.abort()
+                    return
+                c.recv_until("Z")
+            else:
+                c.query("select %d" % what)
+            self.done[0] += 1
+        if self.random.randrange(2):
+            c.close()
+        else:
+            c.abort()
+
+    def end(self):
+        self.over = True
+        for t in self.threads:
+            t.join()
+
+
+def order(p, pg, rnd):
+    """something that an administrator, or PostgreSQL, may do at any time"""
+    what = rnd.randrange(12)
+    if what < 3:
+        pg.sql("select pg_terminate_backend(pid) from pg_stat_activity "
+               "where datname='p0' and backend_type='client backend' "
+               "order by random() limit %d" % rnd.randrange(1, 5))
+    elif what == 3:
+        p.settings["default_pool_size"] = rnd.choice([4, 8, 10, 20])
+        p.settings["reserve_pool_size"] = rnd.choice([0, 2])
+        p.reload()
+    elif what == 4:
+        p.admin("reconnect p0")
+    elif what == 5:
+        p.admin("pause p0")
+        p.admin("resume p0")
+    elif what == 6:
+        p.admin("disable p0")
+        p.admin("enable p0")
+    elif what == 7:
+        with p.raw("admin", "pgbouncer", unix=True) as con:
+            con.query("suspend")
+            con.query("resume")
+    elif what == 8:
+        p.admin("kill p0")
+        p.admin("resume p0")
+    elif what == 9:
+        p.settings["pool_mode"] = rnd.choice(
+            ["session", "transaction", "transaction"])
+        p.reload()
+    elif what == 10:
+        rows = [r for r in p.show("clients") if r["database"] == "p0"]
+        if rows:
+            try:
+                p.admin("kill_client " + rnd.choice(rows)["id"])
+            except Exception:     # it has gone meanwhile
+                pass
+    else:
+        p.show("pools")
+        p.show("servers")
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("SEEDS") or 1)))
+def test_storms_orders_and_kills_leave_nothing_behind(parts, pg, seed):
+    """PARTS_FORCE has each look compare the ledgers with what there is"""
+    seed += int(os.environ.get("SEED") or 0)
+    rnd = random.Random(seed)
+    p = parts({"p0": "max_db_connections=%d" % LIMIT},
+              server_login_retry=0.1, server_handover_delay=0.02,
+              reserve_pool_timeout=0.05, max_client_conn=200,
+              server_idle_timeout=1)
+    storm = Storm(p, seed)
+    try:
+        for _ in range(int(os.environ.get("ORDERS") or 25)):
+            order(p, pg, rnd)
+            # what the pooler has; PostgreSQL may take a while to see it
+            assert sum(of_workers(p, "servers")) <= LIMIT
+            time.sleep(0.02)
+    finally:
+        storm.end()
+    p.settings.update(default_pool_size=SIZE, pool_mode="transaction")
+    p.reload()
+    wait_until(lambda: len(pg.backends()) <= LIMIT)
+    # all may be used: nothing is taken that nobody has
+    clients = [p.raw() for _ in range(3 * SIZE)]
+    for c in clients:
+        c.send(pq.query("select pg_sleep(0.3)"))
+    wait_until(lambda: int(row(p, "pools", database="p0", user="app")
+                           ["sv_active"]) == SIZE)
+    for c in clients:
+        c.recv_until("Z")
