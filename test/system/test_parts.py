@@ -3,7 +3,6 @@
 import os
 import random
 import threading
-import time
 
 import pytest
 
@@ -331,7 +330,8 @@ class Storm:
     """Clients that come, work, and leave in all ways."""
 
     def __init__(self, p, seed):
-        self.p, self.random, self.over = p, random.Random(seed), False
+        self.p, self.random = p, random.Random(seed)
+        self.over = threading.Event()
         self.done = [0]
         self.threads = [threading.Thread(target=self.run, args=[i])
                         for i in range(12)]
@@ -339,16 +339,16 @@ class Storm:
             t.start()
 
     def run(self, i):
-        while not self.over:
+        while not self.over.is_set():
             try:
                 self.session("app" if i % 3 else "app2")
             except (pq.PgError, pq.Closed, OSError):
-                time.sleep(0.01)
+                self.over.wait(0.01)
 
     def session(self, user):
         c = self.p.raw(user)
         for _ in range(self.random.randrange(12)):
-            if self.over:
+            if self.over.is_set():
                 break
             what = self.random.randrange(6)
             if what == 0:
@@ -370,7 +370,7 @@ class Storm:
             c.abort()
 
     def end(self):
-        self.over = True
+        self.over.set()
         for t in self.threads:
             t.join()
 
@@ -432,7 +432,7 @@ def test_storms_orders_and_kills_leave_nothing_behind(parts, pg, seed):
             order(p, pg, rnd)
             # what the pooler has; PostgreSQL may take a while to see it
             assert sum(of_workers(p, "servers")) <= LIMIT
-            time.sleep(0.02)
+            storm.over.wait(0.02)
     finally:
         storm.end()
     p.settings.update(default_pool_size=SIZE, pool_mode="transaction")
