@@ -213,11 +213,18 @@ struct prepared *prepared_adopt_retired(struct prepared_table *t,
     const char *name, const void *body, size_t len)
 {
 	const uint64_t number = number_of(name);
-	struct prepared *const p = find_retired(t, name);
+	struct prepared *p = find_retired(t, name);
 
 	if (p != NULL)
 		return p->len == len && memcmp(p->body, body, len) == 0 ?
 		    prepared_ref(p) : NULL;
+	/* another worker gave just this one to who asked for the text */
+	p = prepared_lookup(t, body, len);
+	if (p != NULL && strcmp(p->name, name) == 0) {
+		prepared_retire(p);
+		return p;
+	}
+	prepared_unref(p);
 	if (number == 0)
 		return NULL;
 	prepared_skip(t, number);

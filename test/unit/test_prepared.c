@@ -333,6 +333,29 @@ static void test_text_has_a_name_from_each_worker(void **state)
 	prepared_unref(other);
 }
 
+/*
+ * Each of two workers gives another one of its names to who asks for the text:
+ * both are of statements that servers have, and neither is prepared twice.
+ */
+static void test_name_that_one_worker_has_retired_is_retired(void **state)
+{
+	struct fixture *f = *state;
+	struct prepared *of_one = prepared_adopt(f->t, "PGBOUNCER_8", "x\0\0", 4);
+	struct prepared *of_other = prepared_adopt_retired(f->t, "PGBOUNCER_8",
+	    "x\0\0", 4);
+
+	assert_ptr_equal(of_one, of_other);
+	assert_true(of_one->retired);
+	prepared_unref(of_other);
+	of_other = prepared_adopt(f->t, "PGBOUNCER_8", "x\0\0", 4);
+	assert_ptr_equal(of_one, of_other);
+	prepared_unref(of_other);
+	of_other = prepared_get(f->t, "x\0\0", 4);
+	assert_string_equal(of_other->name, "PGBOUNCER_9");
+	prepared_unref(of_other);
+	prepared_unref(of_one);
+}
+
 static void assert_next_name(struct prepared_table *t, const char *body,
     const char *name)
 {
@@ -410,6 +433,7 @@ int main(void)
 		CASE(test_names_are_found_by_the_servers_name),
 		CASE(test_what_was_retired_elsewhere_is_so_here),
 		CASE(test_text_has_a_name_from_each_worker),
+		CASE(test_name_that_one_worker_has_retired_is_retired),
 		CASE(test_apart_is_found_by_no_look_up),
 		CASE(test_retired_without_names_is_the_first_to_go),
 		cmocka_unit_test(
