@@ -101,6 +101,11 @@ enum track_verdict track_reply(struct track *t, char type, char status);
 
 /* The reply to the oldest request, which is the client's, is swallowed. */
 void track_own(struct track *t);
+/*
+ * Is the oldest one a Query of the client, and the next one a Sync of ours? Then
+ * the end of the Sync is told in place of that of the Query.
+ */
+void track_tell_later(struct track *t);
 
 /*
  * If the next in turn is a fake, take it off and return its type (the caller

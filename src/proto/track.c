@@ -385,6 +385,16 @@ void track_own(struct track *t)
 	t->odd++;
 }
 
+void track_tell_later(struct track *t)
+{
+	if (t->count < 2 || at(t, 0)->type != FE_QUERY ||
+	    at(t, 0)->how != TRACK_FORWARD || at(t, 1)->type != FE_SYNC ||
+	    at(t, 1)->how != TRACK_SKIP)
+		return;
+	at(t, 0)->how = TRACK_SKIP;
+	at(t, 1)->how = TRACK_FORWARD;
+}
+
 char track_fake(struct track *t)
 {
 	if (!track_has_fake(t))

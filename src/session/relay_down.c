@@ -413,6 +413,9 @@ static enum relay_step on_ready(struct relay_down *d)
 	/* what comes after it in the batch ends wrongly */
 	if (status != 'I' && track_head_tag(&s->track) != 0)
 		s->ps.close_needed = true;
+	/* behind SETs (flight.h): who hears this may leave, and s is to be free */
+	if (s->chore == CHORE_NONE)
+		track_tell_later(&s->track);
 	const enum track_verdict v = track_reply(&s->track,
 	    BE_READY_FOR_QUERY, status);
 

@@ -304,3 +304,16 @@ def test_what_was_set_before_is_not_asked_for(crew, wire, sql):
             "false)").check()
     for c in (b, a, b, a):
         assert c.value(LOOK) == ("8MB,Asia/Tokyo" if c is a else "2MB,UTC")
+
+
+def test_who_leaves_at_the_end_of_a_query_leaves_its_server(crew, wire):
+    """it is free by then: the Sync behind the Query is answered"""
+    p, a, b = crew(user="app")
+    pid = a.value("select pg_backend_pid()")
+    for i in range(300):
+        c = p.raw("app", work_mem="%dMB" % (i % 7 + 1))
+        c.send(pq.query("select 1"))
+        assert c.recv_until().rows == [["1"]]
+        c.close(polite=i % 2 == 0)
+    assert b.value("select pg_backend_pid()") == pid
+    assert "with query in progress" not in p.log
