@@ -292,3 +292,19 @@ def test_drain_ends_while_suspended(pooler):
     assert end_of(c) == GONE
     assert p.wait_exit() == 0
     del k
+
+
+@pytest.mark.parametrize("grace", ["", "30"])
+def test_who_listens_is_idle(pooler, grace):
+    """It is told to go, and the connection that listens holds up nothing"""
+    p = pooler(session_state="keep", default_pool_size=2)
+    a, b = p.raw(), p.raw()
+    for c in (a, b):
+        c.query("listen x").check()
+    wait_until(lambda: [s for s in p.servers() if s["state"] == "listening"])
+    b.query("notify x").check()
+    k = drain(p, grace)
+    for c in (a, b):
+        assert end_of(c) == GONE
+    assert p.wait_exit() == 0
+    k.close()
