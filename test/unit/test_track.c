@@ -321,6 +321,29 @@ static void test_error_of_ours(void **state)
 	assert_true(track_is_done(t));
 }
 
+/* Its end is told once, with the Sync's. */
+static void test_end_of_a_query_is_told_by_our_sync(void **state)
+{
+	struct track *t = &((struct one *)*state)->t;
+
+	track_tell_later(t);
+	add(t, "Q");
+	track_tell_later(t);
+	track_add(t, 'S', TRACK_SKIP, NULL);
+	replies(t, "TDC");
+	track_tell_later(t);
+	assert_int_equal(track_reply(t, 'Z', 'T'), TRACK_SWALLOW);
+	assert_false(track_is_answered(t));
+	assert_int_equal(track_reply(t, 'Z', 'T'), TRACK_PASS);
+	assert_true(track_is_empty(t) && track_is_plain(t));
+	/* no Query, or none of the client's */
+	track_add(t, 'S', TRACK_SKIP, NULL);
+	track_add(t, 'S', TRACK_SKIP, NULL);
+	track_tell_later(t);
+	assert_int_equal(track_reply(t, 'Z', 'I'), TRACK_SWALLOW);
+	assert_int_equal(track_reply(t, 'Z', 'I'), TRACK_SWALLOW);
+}
+
 static void test_error_of_a_query_rolls_back_what_it_means(void **state)
 {
 	struct one *o = *state;
@@ -584,6 +607,7 @@ int main(void)
 		CASE(test_fake_behind_failure_is_not_made),
 		CASE(test_error_at_sync_keeps_what_follows),
 		CASE(test_error_of_ours),
+		CASE(test_end_of_a_query_is_told_by_our_sync),
 		CASE(test_error_of_a_query_rolls_back_what_it_means),
 		CASE(test_impossible_replies_confuse),
 		cmocka_unit_test(test_awaits_ready),
