@@ -26,7 +26,8 @@ struct auth_errand {
 	struct config *config;		/* counted: in force then */
 	bool has_database;		/* the client: there is the one it named */
 	unsigned home;			/* the worker to come back to */
-	void (*landed)(struct client *c);	/* goes on with it there */
+	void (*landed)(struct client *c);	/* goes on with it there; NULL:
+						 * it has not left */
 	struct writer params;		/* those that it has at home */
 };
 

@@ -34,12 +34,10 @@ unsigned limit_taken(const struct pool *p, enum limit_kind kind)
 static unsigned maximum(const struct pool *p, enum limit_kind kind)
 {
 	const struct pool_limits *const l = &p->limits;
-	const int max[LIMIT_SHARES] = {
-		[LIMIT_DB] = l->max_db, [LIMIT_USER] = l->max_user,
-		[LIMIT_POOL] = l->size,
-	};
 
-	return (unsigned)max[kind];
+	if (kind == LIMIT_POOL)
+		return (unsigned)l->size;
+	return (unsigned)(kind == LIMIT_DB ? l->max_db : l->max_user);
 }
 
 struct pool_server *limit_find_victim(const struct pool *p,
@@ -98,7 +96,8 @@ static inline bool is_over(const struct pool *p, enum limit_kind kind)
 	return max > 0 && has_more(p, kind, max);
 }
 
-bool limit_is_oversize(const struct pool *p)
+/* Hot. */
+static inline bool is_oversize(const struct pool *p)
 {
 	const struct pool_limits *const l = &p->limits;
 	const int reserve = l->reserve > 0 ? l->reserve : 0;
@@ -108,15 +107,19 @@ bool limit_is_oversize(const struct pool *p)
 	return l->size > 0 && n > (unsigned)(l->size + reserve);
 }
 
+bool limit_is_oversize(const struct pool *p)
+{
+	return is_oversize(p);
+}
+
 enum close_reason limit_exceeded(const struct pool_server *ps)
 {
 	const struct pool *p = ps->pool;
-	const struct pool_limits *l = &p->limits;
 
 	/* a pool opens one past its size to know what to greet clients with */
 	if (ps->state == SERVER_LOGIN)
 		return CLOSE_NONE;
-	if (l->size > 0 && limit_is_oversize(p))
+	if (is_oversize(p))
 		return CLOSE_TOO_MANY_SERVERS;
 	return is_over(p, LIMIT_DB) || is_over(p, LIMIT_USER) ? CLOSE_EVICTED :
 	    CLOSE_NONE;

@@ -80,8 +80,8 @@ void pool_server_set(struct pool_server *ps, enum server_state state)
 
 	if (upsets_idle(ps, state))
 		p->idle_due_at = 0;
-	if (is_sized((enum server_state)ps->state) != is_sized(state) ||
-	    !is_sized(state))
+	/* hot: what goes from one of the others to another one counts as it did */
+	if (!is_sized((enum server_state)ps->state) || !is_sized(state))
 		count(ps, state);
 	if (ps->state != SERVER_GONE) {
 		DL_DELETE(p->servers[ps->state], ps);

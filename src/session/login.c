@@ -193,12 +193,14 @@ static void on_return(struct client *c)
 
 static void on_answered(struct client *c)
 {
-	const unsigned home = c->login->query.errand->home;
+	const struct auth_errand *const errand = c->login->query.errand;
 
-	if (home == c->ss->worker)
-		go_on_reading(c);
+	if (errand->home != c->ss->worker)
+		login_travel(c, errand->home, on_return);
+	else if (errand->landed != NULL)	/* it goes on where it has asked */
+		on_return(c);
 	else
-		login_travel(c, home, on_return);
+		go_on_reading(c);
 }
 
 /* --- the messages of a login --- */

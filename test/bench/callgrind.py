@@ -23,6 +23,7 @@ class Reader:
 
     def name(self, match):
         called, kind, number, text = match.groups()
+        text = text.split(".lto_priv")[0]   # the linker made it public
         if number and text:
             self.names[kind, number] = text
         elif number:

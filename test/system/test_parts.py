@@ -309,6 +309,20 @@ def test_user_of_auth_query_is_dealt_with_his_secret(parts, pg):
         assert c.value("select current_user") == "u_scram"
 
 
+@pytest.mark.parametrize("asked", ["d%d" % n for n in range(4)])
+def test_user_is_dealt_to_where_he_was_asked_for(parts, asked):
+    """the home of the database that is asked may be the part's worker"""
+    p = parts({"p0": "auth_dbname=" + asked, asked: "dbname=p0"}, ready=False,
+              auth_type="plain", auth_user="postgres",
+              auth_query="select $1::text, 'of ' || $1", userlist={
+                  "postgres": "", "admin": "adminpw", "stats": ""})
+    begin(p, password="of app")
+    clients = [p.raw(password="of app") for _ in range(2 * SIZE)]
+    assert min(of_workers(p, "clients")) >= SIZE
+    for c in clients:
+        assert c.value("select current_user") == "app"
+
+
 def test_takeover_of_parts(parts, pooler):
     p = parts()
     clients = [p.raw() for _ in range(2 * SIZE)]
