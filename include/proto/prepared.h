@@ -74,7 +74,7 @@ struct prepared *prepared_get_apart(struct prepared_table *t, const void *body,
  */
 struct prepared *prepared_adopt(struct prepared_table *t, const char *name,
     const void *body, size_t len);
-/* The same for one that was retired there: retired here, whoever has adopted it. */
+/* The same for one that was retired there: retired here, unless it is in use. */
 struct prepared *prepared_adopt_retired(struct prepared_table *t,
     const char *name, const void *body, size_t len);
 /* The number of the newest name; new ones are to have higher ones than last. */

@@ -213,18 +213,16 @@ struct prepared *prepared_adopt_retired(struct prepared_table *t,
     const char *name, const void *body, size_t len)
 {
 	const uint64_t number = number_of(name);
-	struct prepared *p = find_retired(t, name);
+	struct prepared *const live = prepared_lookup(t, body, len);
+	struct prepared *const p = find_retired(t, name);
 
+	/* of several workers one may keep apart what another has by that name */
+	if (live != NULL && strcmp(live->name, name) == 0)
+		return live;
+	prepared_unref(live);
 	if (p != NULL)
 		return p->len == len && memcmp(p->body, body, len) == 0 ?
 		    prepared_ref(p) : NULL;
-	/* another worker gave just this one to who asked for the text */
-	p = prepared_lookup(t, body, len);
-	if (p != NULL && strcmp(p->name, name) == 0) {
-		prepared_retire(p);
-		return p;
-	}
-	prepared_unref(p);
 	if (number == 0)
 		return NULL;
 	prepared_skip(t, number);

@@ -309,6 +309,18 @@ static void test_what_was_retired_elsewhere_is_so_here(void **state)
 	prepared_unref(old);
 }
 
+/* One worker may keep apart, as if it were retired, what another has by that name. */
+static void test_one_name_of_a_text_is_one_statement(void **state)
+{
+	struct fixture *f = *state;
+	struct prepared *same = prepared_adopt_retired(f->t, f->a->name,
+	    "a\0\0", 4);
+
+	assert_ptr_equal(same, f->a);
+	assert_false(same->retired);
+	prepared_unref(same);
+}
+
 /* Of two workers of another process each has given the text a name. */
 static void test_text_has_a_name_from_each_worker(void **state)
 {
@@ -331,29 +343,6 @@ static void test_text_has_a_name_from_each_worker(void **state)
 	prepared_unref(same);
 	assert_null(prepared_adopt(f->t, "PGBOUNCER_9", "y\0\0", 4));
 	prepared_unref(other);
-}
-
-/*
- * Each of two workers gives another one of its names to who asks for the text:
- * both are of statements that servers have, and neither is prepared twice.
- */
-static void test_name_that_one_worker_has_retired_is_retired(void **state)
-{
-	struct fixture *f = *state;
-	struct prepared *of_one = prepared_adopt(f->t, "PGBOUNCER_8", "x\0\0", 4);
-	struct prepared *of_other = prepared_adopt_retired(f->t, "PGBOUNCER_8",
-	    "x\0\0", 4);
-
-	assert_ptr_equal(of_one, of_other);
-	assert_true(of_one->retired);
-	prepared_unref(of_other);
-	of_other = prepared_adopt(f->t, "PGBOUNCER_8", "x\0\0", 4);
-	assert_ptr_equal(of_one, of_other);
-	prepared_unref(of_other);
-	of_other = prepared_get(f->t, "x\0\0", 4);
-	assert_string_equal(of_other->name, "PGBOUNCER_9");
-	prepared_unref(of_other);
-	prepared_unref(of_one);
 }
 
 static void assert_next_name(struct prepared_table *t, const char *body,
@@ -432,8 +421,8 @@ int main(void)
 		CASE(test_room_is_made_of_what_no_client_has),
 		CASE(test_names_are_found_by_the_servers_name),
 		CASE(test_what_was_retired_elsewhere_is_so_here),
+		CASE(test_one_name_of_a_text_is_one_statement),
 		CASE(test_text_has_a_name_from_each_worker),
-		CASE(test_name_that_one_worker_has_retired_is_retired),
 		CASE(test_apart_is_found_by_no_look_up),
 		CASE(test_retired_without_names_is_the_first_to_go),
 		cmocka_unit_test(
