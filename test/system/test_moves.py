@@ -186,3 +186,101 @@ def test_takeover_amid_moves(pooler, restless):
     assert failed == []
     for c in clients:
         assert c.value("select 7") == "7"
+
+
+class Talker(threading.Thread):
+    """Says what it can in pieces, and compares the answers."""
+    def __init__(self, p, number, stop):
+        super().__init__()
+        self.p, self.stop = p, stop
+        self.rng = random.Random(number)
+        self.c = p.raw()
+        self.error, self.said = None, 0
+
+    def say(self, data):
+        at = 0
+        while at < len(data):
+            n = self.rng.randint(1, len(data))
+            self.c.send(data[at:at + n])
+            at += n
+
+    def answer(self, expected):
+        r = self.c.recv_until()
+        if r.errors:
+            assert r.errors[0].code == "57014", r.errors[0]
+        else:
+            assert r.rows == [[expected]], r.rows
+
+    def one(self, n):
+        kind = self.rng.randint(0, 3)
+        if kind == 0:
+            self.say(pq.query("select %d" % n) * 2)
+            self.answer(str(n))
+            self.answer(str(n))
+        elif kind == 1:
+            name = "s%d" % n
+            self.say(pq.parse("select $1::int + %d" % n, name) +
+                     pq.sync())
+            if self.c.recv_until().errors:
+                return
+            for k in range(3):
+                self.say(pq.bind(name, [str(k)]) + pq.execute() + pq.sync())
+                self.answer(str(n + k))
+        elif kind == 2:
+            self.say(pq.query("begin"))
+            if not self.c.recv_until().errors:
+                self.say(pq.query("select %d" % n))
+                self.answer(str(n))
+            self.say(pq.query("rollback"))
+            self.c.recv_until()
+        else:
+            self.say(pq.query("set application_name = 'a%d'" % n))
+            if not self.c.recv_until().errors:
+                self.say(pq.query("show application_name"))
+                self.answer("a%d" % n)
+
+    def run(self):
+        try:
+            while not self.stop.is_set():
+                self.said += 1
+                self.one(self.said)
+        except Exception as e:
+            self.error = e
+
+
+def orders(p, k, rng, talkers):
+    kind = rng.randint(0, 6)
+    if kind <= 1:
+        k.query(("suspend", "pause")[kind])
+        k.query("resume")
+    elif kind == 2:
+        k.query("reload")
+    elif kind == 3:
+        for topic in ("clients", "workers", "pools"):
+            k.query("show %s" % topic)
+    elif kind == 4:
+        k.query("reconnect p0")
+    else:
+        pq.send_cancel(p.port, rng.choice(talkers).c.key)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nobody_loses_anything_amid_orders(pooler, restless, seed):
+    p = restless()
+    rng = random.Random(seed)
+    stop = threading.Event()
+    talkers = [Talker(p, 100 * seed + n, stop) for n in range(12)]
+    for t in talkers:
+        t.start()
+    k = p.raw("admin", "pgbouncer")
+    try:
+        for _ in range(100):
+            orders(p, k, rng, talkers)
+        assert moves(p) > 10
+        take_over(pooler, p)
+    finally:
+        stop.set()
+        for t in talkers:
+            t.join()
+    assert [t.error for t in talkers if t.error is not None] == []
+    assert all(t.said > 5 for t in talkers)
