@@ -283,4 +283,4 @@ def test_nobody_loses_anything_amid_orders(pooler, restless, seed):
         for t in talkers:
             t.join()
     assert [t.error for t in talkers if t.error is not None] == []
-    assert all(t.said > 5 for t in talkers)
+    assert all(t.said > 1 for t in talkers)
