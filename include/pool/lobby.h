@@ -117,7 +117,8 @@ bool lobby_displace(struct lobby *l, const struct lobby_guest *g,
 
 /*
  * g has failed: how long is it to wait for its answer? After a few failures
- * within a minute a while that doubles, up to max; 0 = not at all.
+ * within a minute a while that doubles, up to max; 0 = not at all. One that was
+ * expelled has no place to wait in: it is closed before it hears of that.
  */
 usec_t lobby_fail(struct lobby *l, struct lobby_guest *g, usec_t max,
     usec_t now);

@@ -19,6 +19,8 @@ bool lobby_send(struct lobby *l, struct lobby_guest *g, unsigned worker);
 bool lobby_arrive(struct lobby *l, struct lobby_guest *g);
 /* Whom others have expelled from this worker: one by one; NULL: no more. */
 struct lobby_guest *lobby_take_expelled(struct lobby *l);
+/* Is g to be closed, as another worker has expelled it? */
+bool lobby_is_expelled(struct lobby *l, const struct lobby_guest *g);
 /* Is nobody there, at no worker and on no way to one? */
 bool lobby_is_empty(struct lobby *l);
 /* How many of all workers are expelled, and not closed yet. */

@@ -26,6 +26,8 @@ bool login_enter_from_other(struct client *c);
  * to have its place.
  */
 int login_leave_lobby(struct client *c, struct err *e);
+/* Another worker had to have its place, and c is closed: true. */
+bool login_was_expelled(struct client *c);
 /* Close those whose place another worker had to have. */
 void login_expel(struct sessions *ss);
 /* How many connections there may be whose user is not proven. */

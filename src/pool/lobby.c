@@ -252,9 +252,10 @@ usec_t lobby_fail(struct lobby *l, struct lobby_guest *g, usec_t max,
 	struct lobby *const all = lobby_lock(l);
 	const unsigned failures = lobby_has_address(g) && max > 0 ?
 	    mark(all, g->source, now) : 0;
+	const bool is_expelled = g->expelled;
 
 	lobby_unlock(all);
-	return delay_of(failures, max);
+	return is_expelled ? max : delay_of(failures, max);
 }
 
 void lobby_punish(struct lobby *l, struct lobby_guest *g, usec_t until)

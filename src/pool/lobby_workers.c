@@ -91,6 +91,17 @@ struct lobby_guest *lobby_take_expelled(struct lobby *l)
 	return g;
 }
 
+bool lobby_is_expelled(struct lobby *l, const struct lobby_guest *g)
+{
+	if (!l->shared)
+		return false;
+	struct lobby *const all = lobby_lock(l);
+	const bool is_expelled = g->expelled;
+
+	lobby_unlock(all);
+	return is_expelled;
+}
+
 bool lobby_is_empty(struct lobby *l)
 {
 	struct lobby *const all = lobby_lock(l);

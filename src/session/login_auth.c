@@ -158,6 +158,9 @@ static void act_on(struct client *c, enum auth_result r, struct writer *w)
 {
 	const struct auth_refusal *why = c->login->auth.refusal;
 
+	/* right or wrong: whoever has no place pays for no guess */
+	if ((r == AUTH_DENY || r == AUTH_OK) && login_was_expelled(c))
+		return;
 	if (r == AUTH_DENY) {
 		if (why->detail[0] != '\0')
 			login_log(c, LEVEL_ERROR, "%s", why->detail);

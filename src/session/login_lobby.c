@@ -173,6 +173,16 @@ bool login_displace(struct client *c)
 	return true;
 }
 
+bool login_was_expelled(struct client *c)
+{
+	struct lobby_guest *const g = &c->login->guest;
+
+	if (!lobby_is_expelled(&c->ss->lobby, g))
+		return false;
+	drop_expelled(g);
+	return true;
+}
+
 /* --- failures --- */
 
 /* Want of memory or room says nothing about the client. */

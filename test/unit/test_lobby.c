@@ -276,6 +276,10 @@ static void test_limits_of_address_and_memory_are_for_all(void **state)
 	assert_null(lobby_surplus_mate(&two.l[1], &g[2], 1));
 	assert_true(g[1].expelled);
 	assert_int_equal(two.calls[0], 1);
+	/* nor is it told, before it is closed, that it has guessed wrong */
+	assert_true(lobby_is_expelled(&two.l[0], &g[1]));
+	assert_false(lobby_is_expelled(&two.l[1], &g[2]));
+	assert_int_equal(lobby_fail(&two.l[0], &g[1], USEC, T0), USEC);
 }
 
 static void test_failures_are_told_to_all(void **state)

@@ -324,6 +324,27 @@ static void test_who_is_expelled_does_not_get_in(void **state)
 	assert_gone(0);
 }
 
+static void test_who_is_expelled_is_not_told_what_was_right(void **state)
+{
+	struct lobby_guest other = { 0 };
+	const struct net_addr from = { .family = NET_UNIX };
+
+	(void)state;
+	st.set->auth_type = AUTH_TRUST;
+	lobby_on_call(&st.ss.lobby, note_call, NULL);
+	stranger("");
+	assert_int_equal(lobby_enter(&mail.lobbies[1], &other, &from), 0);
+	assert_null(lobby_surplus(&mail.lobbies[1], &other, 1));
+	st.c[0]->login->arrived = true;
+	/* a database that there is not is told to who has had the password */
+	STARTS(0, "user\0ann\0database\0none\0");
+	assert_null(st.c[0]);
+	assert_int_equal(st.ss.tally.limits_hit[TALLY_max_unauthenticated][0],
+	    1);
+	lobby_leave(&mail.lobbies[1], &other);
+	assert_gone(0);
+}
+
 static void test_who_is_expelled_is_closed_when_called(void **state)
 {
 	struct lobby_guest other = { 0 };
@@ -598,6 +619,7 @@ int main(void)
 		CASE(test_console_is_never_too_far),
 		CASE(test_who_is_expelled_on_the_way_is_told_so),
 		CASE(test_who_is_expelled_does_not_get_in),
+		CASE(test_who_is_expelled_is_not_told_what_was_right),
 		CASE(test_who_is_expelled_is_closed_when_called),
 		CASE(test_cancel_request_goes_by_its_key),
 		CASE(test_key_of_no_worker_stays),
