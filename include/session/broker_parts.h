@@ -56,8 +56,6 @@ void broker_touch_next(struct sessions *ss, const struct pool *p);
 void broker_join_limits(struct sessions *ss, struct pool *p);
 /* Do clients of another worker come before those of p? They are served. */
 bool broker_is_rival_first(struct sessions *ss, const struct pool *p);
-/* As broker_serve(), or s, idle, which was released, goes to another part. */
-void broker_serve_parts(struct server *s);
 /* Clients of other parts of p wait, and none of p: its idle servers leave. */
 void broker_give_idle(struct pool *p);
 /* At the end of a turn, those that are for others leave p. */

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 struct parcel;		/* one that is on its way */
+struct pool;
 struct server;
 struct sessions;
 
@@ -21,9 +22,10 @@ bool server_may_leave(const struct server *s);
  */
 bool server_depart(struct server *s, unsigned to);
 /*
- * On the thread of ss, or in a hold: it is idle in its pool, which is touched; or
- * closed, by the end of what came on the way, or as there is no such pool.
+ * On the thread of ss, or in a hold: it is idle in its pool, or closed by the end
+ * of what came on the way. Returns the pool, which may have clients for it. NULL:
+ * there is no such pool here; it goes to its home, or is closed.
  */
-void server_arrive(struct sessions *ss, struct parcel *p);
+struct pool *server_arrive(struct sessions *ss, struct parcel *p);
 
 #endif

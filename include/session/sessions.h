@@ -74,8 +74,7 @@ struct sessions {
 	struct sql_seen seen;		/* texts that leave nothing */
 	struct prepared_table *prepared;	/* owned by the app */
 	struct unnamed *unnamed;	/* owned by the app; NULL: none yet */
-	struct schemas *schemas;	/* the first worker's; NULL: own_schemas */
-	struct schemas own_schemas;	/* were changed so often */
+	struct schemas *schemas, own_schemas;	/* the first worker's; or NULL */
 	struct tls_setup *tls;		/* in force; owned by the app */
 	struct client_ops client_ops;
 	const struct server_ops *server_ops;
@@ -84,8 +83,7 @@ struct sessions {
 
 	struct client *by_key;		/* uthash: clients by cancel key */
 	const struct carried *carried;	/* keys of several workers; NULL */
-	struct roaming *roaming;	/* the first worker's; NULL: one worker */
-	struct roaming own_roaming;	/* clients that have moved */
+	struct roaming *roaming, own_roaming;	/* the first worker's; or NULL */
 	struct peer *peers;		/* uthash: peers asked already */
 	struct cursor_list all_clients, all_servers;	/* the oldest first */
 	uint64_t last_id;		/* of clients and servers */
@@ -101,8 +99,7 @@ struct sessions {
 	struct guessing own_guessing;	/* have begun */
 	unsigned guesses;		/* begun in tentative databases here */
 	unsigned servers;		/* server connections of any state */
-	uint64_t servers_in, servers_out;	/* from and to other workers */
-	uint64_t clients_in, clients_out;	/* from and to other workers */
+	uint64_t servers_in, servers_out, clients_in, clients_out; /* by mail */
 	enum shutdown_mode shutdown;
 	usec_t shutdown_since;		/* when that was asked for */
 	struct departure departure;	/* of SHUTDOWN_DRAIN */

@@ -98,7 +98,7 @@ static unsigned collect(struct app *first, const struct app *home,
 void balance_look(struct app *first, struct app *home, struct pool *p,
     const unsigned *loads)
 {
-	struct balance_load of[USERS_CATALOGS];
+	struct balance_load of[USERS_CATALOGS] = { 0 };
 	const unsigned n = collect(first, home, p, of);
 
 	for (unsigned i = 0; i < n; i++)

@@ -56,7 +56,10 @@ static void on_server(void *arg, void *object)
 	struct post *const p = arg;
 
 	loop_forward(p->app->loop);
-	server_arrive(&p->app->ss, object);
+	struct pool *const pool = server_arrive(&p->app->ss, object);
+
+	if (pool != NULL)
+		broker_touch(&p->app->ss, pool);
 	suspend_note_arrival(p->app);
 }
 

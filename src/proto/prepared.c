@@ -151,17 +151,6 @@ void prepared_skip(struct prepared_table *t, uint64_t last)
 		t->last += (last - t->last + t->step - 1) / t->step * t->step;
 }
 
-/* The number that a name of ours has; 0: name is not ours. */
-static uint64_t number_of(const char *name)
-{
-	const size_t prefix = sizeof PREFIX - 1;
-	int64_t number;
-
-	return strncmp(name, PREFIX, prefix) != 0 ||
-	    name[prefix] < '1' || name[prefix] > '9' ||
-	    num_parse_i64(name + prefix, &number) < 0 ? 0 : (uint64_t)number;
-}
-
 static void set_unused(struct prepared *p, bool unused)
 {
 	if (p->unused && !unused)
@@ -192,27 +181,34 @@ static struct prepared *find_retired(const struct prepared_table *t,
 	return p;
 }
 
+/* NULL: it has no name of ours. */
+static struct prepared *make_called(struct prepared_table *t, const char *name,
+    const void *body, size_t len)
+{
+	const size_t prefix = sizeof PREFIX - 1;
+	int64_t number;
+
+	if (strncmp(name, PREFIX, prefix) != 0 || name[prefix] < '1' ||
+	    name[prefix] > '9' || num_parse_i64(name + prefix, &number) < 0)
+		return NULL;
+	prepared_skip(t, (uint64_t)number);
+	return make(t, (uint64_t)number, body, len);
+}
+
 struct prepared *prepared_adopt(struct prepared_table *t, const char *name,
     const void *body, size_t len)
 {
-	struct prepared *const p = prepared_lookup(t, body, len);
-	const uint64_t number = number_of(name);
+	struct prepared *const live = prepared_lookup(t, body, len);
+	const bool known = live != NULL || find_retired(t, name) != NULL;
 
-	if (p != NULL && strcmp(p->name, name) == 0)
-		return p;
-	prepared_unref(p);
-	if (p != NULL || find_retired(t, name) != NULL)
-		return prepared_adopt_retired(t, name, body, len);
-	if (number == 0)
-		return NULL;
-	prepared_skip(t, number);
-	return adopt(make(t, number, body, len), false);
+	prepared_unref(live);
+	return known ? prepared_adopt_retired(t, name, body, len) :
+	    adopt(make_called(t, name, body, len), false);
 }
 
 struct prepared *prepared_adopt_retired(struct prepared_table *t,
     const char *name, const void *body, size_t len)
 {
-	const uint64_t number = number_of(name);
 	struct prepared *const live = prepared_lookup(t, body, len);
 	struct prepared *const p = find_retired(t, name);
 
@@ -223,10 +219,7 @@ struct prepared *prepared_adopt_retired(struct prepared_table *t,
 	if (p != NULL)
 		return p->len == len && memcmp(p->body, body, len) == 0 ?
 		    prepared_ref(p) : NULL;
-	if (number == 0)
-		return NULL;
-	prepared_skip(t, number);
-	return adopt(make(t, number, body, len), true);
+	return adopt(make_called(t, name, body, len), true);
 }
 
 struct prepared *prepared_ref(struct prepared *p)

@@ -3,49 +3,12 @@
 #include <stddef.h>
 #include <utlist.h>
 
-#include "base/ledger.h"
 #include "pool/limit.h"
 #include "pool/parts.h"
-#include "session/broker.h"
 #include "session/broker_parts.h"
 #include "session/server.h"
 #include "session/server_move.h"
 #include "session/sessions.h"
-
-static bool find_recipient(const struct sessions *ss, const struct pool *p,
-    unsigned *to)
-{
-	*to = (ss->worker + 1) % (ss->others + 1);
-	return ss->forced || limit_find_recipient(p, to);
-}
-
-/* Is it for another worker? Then nobody gets it here. */
-static bool hands_over(struct server *s)
-{
-	struct sessions *const ss = s->ss;
-	unsigned to;
-
-	if (!find_recipient(ss, s->ps.pool, &to) || !server_may_leave(s))
-		return false;
-	/* who has called us is not done with it */
-	s->ps.trip = TRIP_AHEAD;
-	s->ps.to = (uint8_t)to;
-	broker_touch(ss, s->ps.pool);
-	return true;
-}
-
-void broker_serve_parts(struct server *s)
-{
-	struct sessions *const ss = s->ss;
-	struct pool *const p = s->ps.pool;
-
-	if (hands_over(s))
-		return;
-	broker_serve(ss, p);
-	/* what other parts know may be past */
-	if (ledger_wants(p->share.ledger) != 0)
-		broker_touch(ss, p);
-}
 
 void broker_give_idle(struct pool *p)
 {

@@ -1,5 +1,6 @@
 /* broker_release.c - a server is free again: the next client, or where it goes.
  * SPDX-License-Identifier: ISC */
+#include "base/ledger.h"
 #include "base/probe.h"
 #include "pool/evict.h"
 #include "pool/limit.h"
@@ -9,6 +10,7 @@
 #include "session/client.h"
 #include "session/listener.h"
 #include "session/server.h"
+#include "session/server_move.h"
 #include "session/sessions.h"
 
 void broker_touch_next(struct sessions *ss, const struct pool *p)
@@ -25,6 +27,42 @@ void broker_touch_next(struct sessions *ss, const struct pool *p)
 	}
 	if (limit_is_rival_first(p))
 		broker_touch(ss, (struct pool *)p);
+}
+
+static bool find_recipient(const struct sessions *ss, const struct pool *p,
+    unsigned *to)
+{
+	*to = (ss->worker + 1) % (ss->others + 1);
+	return ss->forced || limit_find_recipient(p, to);
+}
+
+/* Is it for another worker? Then nobody gets it here. */
+static bool hands_over(struct server *s)
+{
+	struct sessions *const ss = s->ss;
+	unsigned to;
+
+	if (!find_recipient(ss, s->ps.pool, &to) || !server_may_leave(s))
+		return false;
+	/* who has called us is not done with it */
+	s->ps.trip = TRIP_AHEAD;
+	s->ps.to = (uint8_t)to;
+	broker_touch(ss, s->ps.pool);
+	return true;
+}
+
+/* As broker_serve(), where s, idle, may be for another part. Out of the hot path. */
+static __attribute__((noinline, cold)) void serve_parts(struct server *s)
+{
+	struct sessions *const ss = s->ss;
+	struct pool *const p = s->ps.pool;
+
+	if (hands_over(s))
+		return;
+	broker_serve(ss, p);
+	/* what other parts know may be past */
+	if (ledger_wants(p->share.ledger) != 0)
+		broker_touch(ss, p);
 }
 
 /* s has just served its pool: does the slot go to another pool now? */
@@ -109,7 +147,7 @@ static void settle(struct server *s, bool lent)
 		if (p->share.ledger == NULL)
 			broker_serve(ss, p);
 		else
-			broker_serve_parts(s);
+			serve_parts(s);
 		if (s->ps.state == SERVER_IDLE)
 			broker_touch_next(ss, p);
 		if (p->lookups > 0)

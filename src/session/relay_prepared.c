@@ -166,8 +166,7 @@ enum relay_step relay_bind(struct relay_up *up)
 	if (step != RELAY_NEXT || stmt == NULL)
 		return step;
 	if (stmt->acts) {
-		c->relay.execute_holds = c->relay.execute_holds ||
-		    stmt->forgets_all;
+		c->relay.execute_holds |= stmt->forgets_all;
 		up->s->schema_changed = up->s->schema_changed || stmt->changes;
 	}
 	if (up->watched)

@@ -15,7 +15,6 @@
 #include "proto/prepared.h"
 #include "proto/reader.h"
 #include "proto/track_look.h"
-#include "session/broker.h"
 #include "session/server.h"
 #include "session/sessions.h"
 #include "session/tls_setup.h"
@@ -343,10 +342,9 @@ static void settle_in(struct parcel *p, struct pool *pool, struct reader *r,
 		server_close(s, CLOSE_OUT_OF_MEMORY);
 	else	/* its end may have come on the way */
 		stream_begin(&s->stream);
-	broker_touch(s->ss, pool);
 }
 
-void server_arrive(struct sessions *ss, struct parcel *p)
+struct pool *server_arrive(struct sessions *ss, struct parcel *p)
 {
 	struct server *const s = p->server;
 	struct reader r;
@@ -360,7 +358,7 @@ void server_arrive(struct sessions *ss, struct parcel *p)
 	const int rc = join(s, pool);
 
 	if (pool == NULL && rc == 0 && forward(p, &r, of))
-		return;
+		return NULL;
 	if (pool != NULL) {
 		settle_in(p, pool, &r, rc);
 	} else {
@@ -369,4 +367,5 @@ void server_arrive(struct sessions *ss, struct parcel *p)
 	}
 	writer_fini(&p->luggage);
 	mem_free(p);
+	return pool;
 }

@@ -59,7 +59,8 @@ static void enter(struct fixture *f, unsigned worker)
 	p->limits = (struct pool_limits){ .size = SIZE, .lifetime = USEC,
 		.reserve = 1, .reserve_timeout = USEC,
 		.login_retry = 15 * USEC, .login_concurrency = 4,
-		.max_db = SIZE - 1, .handover_delay = DELAY };
+		.max_db = SIZE - 1, .handover_delay = DELAY,
+		.worker_handover_delay = DELAY };
 	DL_PREPEND2(part->db.pools, p, db_prev, db_next);
 	DL_PREPEND2(part->user.pools, p, user_prev, user_next);
 	assert_int_equal(limit_queue_enroll(&part->db.queue), 0);
@@ -205,6 +206,7 @@ static void test_free_slot_is_for_the_part_that_waits_longest(void **state)
 {
 	struct fixture *const f = *state;
 	struct pool *const p = &f->at[0].pool, *const q = &f->at[1].pool;
+	unsigned to;
 
 	p->limits.max_db = q->limits.max_db = 0;
 	for (unsigned i = 0; i < SIZE; i++)
@@ -216,9 +218,12 @@ static void test_free_slot_is_for_the_part_that_waits_longest(void **state)
 	assert_false(limit_ask(q, &f->at[1].catalog, NOW));
 	assert_int_equal(f->at[0].rings, 1);
 	assert_true(limit_is_rival_first(p));
-	assert_false(limit_rival_takes_away(p));
+	assert_false(limit_find_recipient(p, &to));
 	p->clients[CLIENT_WAITING]->wait_since = NOW + DELAY - 2;
-	assert_true(limit_rival_takes_away(p));
+	assert_true(limit_find_recipient(p, &to));
+	assert_int_equal(to, 1);
+	/* it goes there as it is */
+	assert_false(limit_rival_takes_away(p));
 	/* it says anew what has changed */
 	pool_client_set(pc, CLIENT_ACTIVE);
 	assert_null(limit_tell(&q->share, &f->at[1].catalog, NOW));
@@ -229,6 +234,7 @@ static void test_idle_server_goes_for_a_part_that_waits(void **state)
 {
 	struct fixture *const f = *state;
 	struct pool *const p = &f->at[0].pool, *const q = &f->at[1].pool;
+	unsigned to;
 
 	p->limits.max_db = q->limits.max_db = 0;
 	for (unsigned i = 0; i < SIZE - 1; i++)
@@ -238,7 +244,11 @@ static void test_idle_server_goes_for_a_part_that_waits(void **state)
 	assert_null(limit_yield(&p->share, &f->at[0].catalog, NOW));
 	waiter(f, 1, NOW - 1);
 	assert_false(limit_ask(q, &f->at[1].catalog, NOW));
-	/* it has fewer than its lease: fresh or not */
+	assert_true(limit_find_recipient(p, &to));
+	assert_int_equal(to, 1);
+	assert_null(limit_yield(&p->share, &f->at[0].catalog, NOW));
+	/* one to be checked is closed; they have fewer than their lease */
+	pool_server_set(idle, SERVER_USED);
 	assert_ptr_equal(limit_yield(&p->share, &f->at[0].catalog, NOW), idle);
 	f->at[0].rings = 0;
 	pool_server_set(idle, SERVER_GONE);
@@ -251,6 +261,7 @@ static void test_part_above_its_lease_gives_to_one_below(void **state)
 {
 	struct fixture *const f = *state;
 	struct pool *const p = &f->at[0].pool, *const q = &f->at[1].pool;
+	unsigned to;
 
 	p->limits.max_db = q->limits.max_db = 0;
 	for (unsigned i = 0; i < SIZE; i++)
@@ -258,9 +269,9 @@ static void test_part_above_its_lease_gives_to_one_below(void **state)
 	waiter(f, 0, NOW - 9 * USEC);
 	waiter(f, 1, NOW);
 	assert_false(limit_ask(q, &f->at[1].catalog, NOW));
-	assert_true(limit_rival_takes_away(p));
+	assert_true(limit_find_recipient(p, &to));
 	p->lease = SIZE;
-	assert_false(limit_rival_takes_away(p));
+	assert_false(limit_find_recipient(p, &to));
 }
 
 int main(void)

@@ -153,7 +153,10 @@ static void arrive(void)
 	struct parcel *const p = far.parcel;
 
 	far.parcel = NULL;
-	server_arrive(&far.ss, p);
+	struct pool *const pool = server_arrive(&far.ss, p);
+
+	if (pool != NULL)
+		broker_touch(&far.ss, pool);
 }
 
 static unsigned counted(void)
@@ -284,7 +287,7 @@ static void test_statement_is_known_when_it_comes_back(void **state)
 	struct parcel *const p = far.parcel;
 
 	far.parcel = NULL;
-	server_arrive(&st.ss, p);
+	(void)server_arrive(&st.ss, p);
 	assert_int_equal(s->prepared.count, 2);
 	assert_non_null(prepared_uses_touch(&s->prepared, stmt));
 	prepared_unref(stmt);
