@@ -117,6 +117,9 @@ bool limit_rival_takes_away(const struct pool *p);
 /* An idle server to be closed, as another worker has waited longer; NULL. */
 struct pool_server *limit_yield(struct limit_share *s,
     const struct catalog *c, usec_t now);
+/* Not closed, if it is a part of its own pool that waits: it goes to *worker. */
+bool limit_goes_to_part(const struct limit_share *s,
+    const struct pool_server *ps, unsigned *worker);
 /*
  * p has parts, and a server that is idle. Is that for clients of another part: p has
  * none that waits, or none that came within worker_handover_delay of them, or p has

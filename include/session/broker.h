@@ -82,6 +82,8 @@ void broker_welcome(struct client *c, const struct iovec *first);
 
 /* Look at p again before the turn ends. */
 void broker_touch(struct sessions *ss, struct pool *p);
+/* The same, of p and whom it shares a limit with: a server has come to p. */
+void broker_arrived(struct sessions *ss, struct pool *p);
 /* End of the turn: serve, launch, pause, for the pools touched. */
 void broker_turn(struct sessions *ss);
 /* Another worker calls for s: it has made room, or waits for some. */

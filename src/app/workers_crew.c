@@ -59,7 +59,7 @@ static void on_server(void *arg, void *object)
 	struct pool *const pool = server_arrive(&p->app->ss, object);
 
 	if (pool != NULL)
-		broker_touch(&p->app->ss, pool);
+		broker_arrived(&p->app->ss, pool);
 	suspend_note_arrival(p->app);
 }
 

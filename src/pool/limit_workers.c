@@ -161,7 +161,8 @@ bool limit_ask(struct pool *p, const struct catalog *c, usec_t now)
 {
 	bool found = false;
 
-	for (int kind = 0; kind < LIMIT_SHARES; kind++)
+	/* what goes to another part as it is makes nobody close anything */
+	for (int kind = LIMIT_SHARES; kind-- > 0;)
 		found = ask(p, (enum limit_kind)kind, c, now) || found;
 	return found;
 }
@@ -194,16 +195,30 @@ static bool is_lease_due(const struct pool *p, const struct ledger_want *other)
 	return other->in_need && pool_total(p) > p->lease;
 }
 
+/* Is the longest wait under a limit of p that of another part of it? */
+static bool is_of_part(const struct pool *p, struct ledger_want rival,
+    unsigned *worker)
+{
+	const struct ledger_want part = p->share.ledger == NULL ?
+	    (struct ledger_want){ 0 } : ledger_recipient(p->share.ledger);
+
+	*worker = part.worker;
+	return part.since != 0 && part.since <= rival.since;
+}
+
 bool limit_rival_takes_away(const struct pool *p)
 {
-	/* to another part of p it goes as it is */
+	unsigned worker;
+
 	for (int kind = 0; kind < LIMIT_KINDS; kind++) {
 		const enum limit_kind k = (enum limit_kind)kind;
 		const struct ledger_want other = limit_is_full(p, k) ?
 		    rival(p, k) : (struct ledger_want){ 0 };
 
+		/* to another part of p it goes as it is */
 		if (other.since != 0 && other.since +
-		    p->limits.handover_delay <= pool_waiting_since(p))
+		    p->limits.handover_delay <= pool_waiting_since(p) &&
+		    !is_of_part(p, other, &worker))
 			return true;
 	}
 	return false;
@@ -248,6 +263,12 @@ struct pool_server *limit_yield(struct limit_share *s,
 	    (own != NULL && since(own, now) <= other.since))
 		return NULL;
 	return victim;
+}
+
+bool limit_goes_to_part(const struct limit_share *s,
+    const struct pool_server *ps, unsigned *worker)
+{
+	return is_of_part(ps->pool, ledger_rival(s->ledger), worker);
 }
 
 void limit_pass_on(struct limit_share *s)

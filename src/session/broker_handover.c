@@ -5,6 +5,7 @@
 
 #include "pool/limit.h"
 #include "pool/parts.h"
+#include "session/broker.h"
 #include "session/broker_parts.h"
 #include "session/server.h"
 #include "session/server_move.h"
@@ -22,6 +23,12 @@ void broker_give_idle(struct pool *p)
 		    !server_depart(server_of(ps), to))
 			return;
 	}
+}
+
+void broker_arrived(struct sessions *ss, struct pool *p)
+{
+	broker_touch(ss, p);
+	broker_touch_next(ss, p);
 }
 
 void broker_send_off(struct sessions *ss, struct pool *p)

@@ -8,7 +8,21 @@
 #include "session/broker.h"
 #include "session/broker_parts.h"
 #include "session/server.h"
+#include "session/server_move.h"
 #include "session/sessions.h"
+
+/* A slot for a client of another worker: as a server of its pool, if it can be. */
+static bool make_room(struct limit_share *s, struct pool_server *ps)
+{
+	struct server *const victim = server_of(ps);
+	unsigned to;
+
+	if (limit_goes_to_part(s, ps, &to) && server_may_leave(victim) &&
+	    server_depart(victim, to))
+		return false;
+	server_close(victim, CLOSE_EVICTED);
+	return true;
+}
 
 /* Clients of other workers wait longer for what is free here. */
 static void yield(struct sessions *ss, struct limit_share *s)
@@ -17,8 +31,9 @@ static void yield(struct sessions *ss, struct limit_share *s)
 
 	if (s->kind == LIMIT_POOL)
 		broker_give_idle(container_of(s, struct pool, share));
-	while ((ps = limit_yield(s, ss->catalog, time_now())) != NULL)
-		server_close(server_of(ps), CLOSE_EVICTED);
+	while ((ps = limit_yield(s, ss->catalog, time_now())) != NULL &&
+	    make_room(s, ps))
+		continue;
 	limit_pass_on(s);
 }
 

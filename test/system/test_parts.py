@@ -213,9 +213,12 @@ def test_kill_reaches_all_parts(parts, pg):
 
 # --- servers go where clients wait ---
 
-def test_idle_servers_go_where_clients_wait(parts, pg):
-    """all of them, whatever the leases are"""
-    p = parts()
+@pytest.mark.parametrize("limit", [
+    "pool_size=%d" % SIZE,
+    "pool_size=%d max_db_connections=%d" % (2 * SIZE, SIZE)])
+def test_idle_servers_go_where_clients_wait(parts, pg, limit):
+    """all of them, whatever the leases are, and none is closed for it"""
+    p = parts({"p0": limit})
     clients = [p.raw() for _ in range(2 * SIZE)]
     for c in clients:
         c.query("begin")
@@ -236,6 +239,7 @@ def test_idle_servers_go_where_clients_wait(parts, pg):
     assert min(out) > 0
     assert out == list(reversed(of_workers(p, "servers_in")))
     assert p.log.count("new connection to server") <= SIZE + 1
+    assert "evicted" not in p.log
 
 
 def test_reload_of_sizes_holds_over_parts(parts):

@@ -156,7 +156,7 @@ static void arrive(void)
 	struct pool *const pool = server_arrive(&far.ss, p);
 
 	if (pool != NULL)
-		broker_touch(&far.ss, pool);
+		broker_arrived(&far.ss, pool);
 }
 
 static unsigned counted(void)
