@@ -17,20 +17,13 @@
 #include "pool/members.h"
 #include "pool/pool_limits.h"
 #include "pool/pool_moves.h"
+#include "pool/pool_welcome.h"
 #include "pool/states.h"
 
 struct credentials;
 struct database;
 struct host_failures;
-struct params;
 struct user;
-
-/* What the first server of a pool said at login. (section 3, "Welcome") */
-struct welcome {
-	struct params *params;		/* tracked ones; counted */
-	size_t len;
-	uint8_t bytes[];		/* ParameterStatus of the others */
-};
 
 struct pool_key {
 	struct database *db;

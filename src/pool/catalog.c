@@ -13,7 +13,6 @@
 #include "pool/hosts.h"
 #include "pool/parts.h"
 #include "pool/users.h"
-#include "proto/params.h"
 
 #define CONSOLE "pgbouncer"
 
@@ -168,10 +167,7 @@ void catalog_drop_pool(struct catalog *c, struct pool *p)
 	credentials_unref(&p->credentials);
 	hosts_free(p);
 	mem_free(p->failure);
-	if (p->welcome != NULL) {
-		params_unref(&p->welcome->params);
-		mem_free(p->welcome);
-	}
+	pool_drop_welcome(p);
 	mem_delete(MEM_POOL, p, sizeof *p);
 }
 

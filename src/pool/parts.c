@@ -6,7 +6,6 @@
 #include <utlist.h>
 
 #include "base/ledger.h"
-#include "base/mem.h"
 #include "pool/catalog.h"
 #include "pool/credentials.h"
 #include "proto/params.h"
@@ -144,8 +143,7 @@ static int copy_welcome(struct pool *p, const struct welcome *from,
     struct params_table *t)
 {
 	struct params *set = params_empty(t);
-	struct welcome *const w = mem_alloc(sizeof *w + from->len);
-	bool failed = set == NULL || w == NULL;
+	bool failed = set == NULL;
 
 	for (int i = 0; !failed && i < params_count(t); i++) {
 		const char *const value = params_get(from->params, i);
@@ -154,14 +152,9 @@ static int copy_welcome(struct pool *p, const struct welcome *from,
 	}
 	if (failed) {
 		params_unref(&set);
-		mem_free(w);
 		return -1;
 	}
-	w->params = set;
-	w->len = from->len;
-	memcpy(w->bytes, from->bytes, from->len);
-	p->welcome = w;
-	return 0;
+	return pool_put_welcome(p, set, from->bytes, from->len);
 }
 
 static int furnish(struct pool *p, const struct pool *home,

@@ -6,11 +6,9 @@
 
 #include "base/log.h"
 #include "base/container.h"
-#include "base/mem.h"
 #include "pool/clean.h"
 #include "pool/drain.h"
 #include "pool/limit.h"
-#include "proto/params.h"
 #include "session/broker.h"
 #include "session/broker_parts.h"
 #include "session/canceler.h"
@@ -214,15 +212,6 @@ void broker_turn(struct sessions *ss)
 
 /* --- what the console and the configuration ask for --- */
 
-static void drop_welcome(struct pool *p)
-{
-	if (p->welcome == NULL)
-		return;
-	params_unref(&p->welcome->params);
-	mem_free(p->welcome);
-	p->welcome = NULL;
-}
-
 static void mark(struct pool *p, enum server_state state)
 {
 	for (struct pool_server *ps = p->servers[state]; ps; ps = ps->next)
@@ -282,7 +271,7 @@ void broker_drain_hosts(struct sessions *ss)
 
 void broker_reconnect_pool(struct sessions *ss, struct pool *p)
 {
-	drop_welcome(p);
+	pool_drop_welcome(p);
 	p->old_protocol = false;
 	p->drained_at = 0;
 	close_list(p, SERVER_LOGIN, CLOSE_CONNECT_STRING_CHANGED);

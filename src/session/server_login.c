@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/errcodes.h"
-#include "base/mem.h"
 #include "conf/require.h"
 #include "io/tls.h"
 #include "pool/latencies.h"
@@ -76,13 +75,8 @@ static int keep_welcome(struct server *s)
 	if (p->welcome == NULL && !s->ps.close_needed) {
 		if (w->failed)
 			return -1;
-		p->welcome = mem_alloc(sizeof *p->welcome + w->len);
-		if (p->welcome == NULL)
-			return -1;
-		p->welcome->params = params_ref(s->params);
-		p->welcome->len = w->len;
-		if (w->len > 0)
-			memcpy(p->welcome->bytes, w->at, w->len);
+		return pool_put_welcome(p, params_ref(s->params), w->at,
+		    w->len);
 	}
 	return 0;
 }

@@ -50,7 +50,7 @@ static void pack_params(struct writer *w, const struct params *set)
 	}
 }
 
-/* 0, or -1: no memory. */
+/* out NULL: what is read is of no use. 0, or -1: no memory. */
 static int unpack_params(struct reader *r, struct params_table *t,
     struct params **out)
 {
@@ -66,6 +66,8 @@ static int unpack_params(struct reader *r, struct params_table *t,
 		if (kind == VALUE_UNKNOWN)
 			values[i] = params_unknown();
 	}
+	if (out == NULL)
+		return 0;
 	*out = n == 0 ? NULL : params_of(t, values);
 	return n > 0 && *out == NULL ? -1 : 0;
 }
@@ -154,9 +156,41 @@ static void unpack_statements(struct server *s, struct reader *r)
 	s->prepared.forgotten += forgotten;
 }
 
-/* Of whom it is. */
+static void pack_welcome(struct writer *w, const struct welcome *g)
+{
+	writer_u8(w, g != NULL);
+	if (g == NULL)
+		return;
+	pack_params(w, g->params);
+	writer_u32(w, (uint32_t)g->len);
+	writer_bytes(w, g->bytes, g->len);
+}
+
+/*
+ * A pool that waits for its welcome may have no room for a server of its own,
+ * ever: it is what the one that comes would say. The same.
+ */
+static int unpack_welcome(struct reader *r, struct pool *p,
+    struct params_table *t)
+{
+	const bool is_there = reader_u8(r) != 0;
+	const bool is_new = is_there && p != NULL && p->welcome == NULL;
+	struct params *set = NULL;
+
+	if (!is_there)
+		return 0;
+	const int rc = unpack_params(r, t, is_new ? &set : NULL);
+	const uint32_t len = reader_u32(r);
+	const uint8_t *const bytes = reader_bytes(r, len);
+
+	return rc < 0 || !is_new ? rc :
+	    pool_put_welcome(p, set, bytes, len);
+}
+
+/* Of whom it is; what clients are told there, NULL: that is not known. */
 struct names {
 	const char *database, *user;
+	const struct welcome *welcome;
 };
 
 /* 0, or -1: no memory. */
@@ -169,6 +203,7 @@ static int pack(struct writer *w, const struct server *s, struct names of)
 	pack_params(w, s->origin.set);
 	pack_baggage(w, s->keep.has);
 	pack_baggage(w, s->keep.base);
+	pack_welcome(w, of.welcome);
 	pack_statements(w, &s->prepared);
 	if (!w->failed)
 		return 0;
@@ -176,14 +211,16 @@ static int pack(struct writer *w, const struct server *s, struct names of)
 	return -1;
 }
 
-static int unpack(struct server *s, struct reader *r)
+/* p NULL: it goes on, to where there is such a pool. */
+static int unpack(struct server *s, struct reader *r, struct pool *p)
 {
 	struct sessions *const ss = s->ss;
 
 	if (unpack_params(r, ss->params, &s->params) < 0 ||
 	    unpack_params(r, ss->params, &s->origin.set) < 0 ||
 	    unpack_baggage(r, ss->baggage, &s->keep.has) < 0 ||
-	    unpack_baggage(r, ss->baggage, &s->keep.base) < 0)
+	    unpack_baggage(r, ss->baggage, &s->keep.base) < 0 ||
+	    unpack_welcome(r, p, ss->params) < 0)
 		return -1;
 	unpack_statements(s, r);
 	return 0;
@@ -261,7 +298,7 @@ bool server_depart(struct server *s, unsigned to)
 	    mem_alloc(sizeof *p) : NULL;
 
 	if (p == NULL || pack(&p->luggage, s, (struct names){
-	    key->db->name, key->user->name }) < 0) {
+	    key->db->name, key->user->name, s->ps.pool->welcome }) < 0) {
 		mem_free(p);
 		return false;
 	}
@@ -319,7 +356,7 @@ static bool forward(struct parcel *p, struct reader *r, struct names of)
 	struct sessions *const ss = s->ss;
 	struct writer w;
 
-	if (!ss->forced || p->from == ss->worker || unpack(s, r) < 0 ||
+	if (!ss->forced || p->from == ss->worker || unpack(s, r, NULL) < 0 ||
 	    !ss->client_ops.may_mail(ss->app, p->from) || pack(&w, s, of) < 0)
 		return false;
 	writer_fini(&p->luggage);
@@ -338,7 +375,7 @@ static void settle_in(struct parcel *p, struct pool *pool, struct reader *r,
 	struct server *const s = p->server;
 
 	enlist(s, pool, &p->slots);
-	if (rc < 0 || unpack(s, r) < 0)
+	if (rc < 0 || unpack(s, r, pool) < 0)
 		server_close(s, CLOSE_OUT_OF_MEMORY);
 	else	/* its end may have come on the way */
 		stream_begin(&s->stream);
@@ -351,7 +388,7 @@ struct pool *server_arrive(struct sessions *ss, struct parcel *p)
 
 	reader_init(&r, p->luggage.at, p->luggage.len);
 	const char *const database = reader_str(&r);
-	const struct names of = { database, reader_str(&r) };
+	const struct names of = { database, reader_str(&r), NULL };
 	struct pool *const pool = find_pool(ss, of);
 
 	s->ss = ss;

@@ -5,7 +5,6 @@
 
 #include "base/err.h"
 #include "base/errcodes.h"
-#include "base/mem.h"
 #include "pool/evict.h"
 #include "pool/host_role.h"
 #include "proto/params.h"
@@ -110,18 +109,12 @@ static int read_welcome(struct server *s, struct snapshot_server *in,
 
 	if (set == NULL ||
 	    params_list_load(s->ss->params, in->welcome_params,
-	    &set) < 0)
-		goto fail;
-	p->welcome = mem_alloc(sizeof *p->welcome + in->welcome_len);
-	if (p->welcome == NULL)
-		goto fail;
-	p->welcome->params = set;
-	p->welcome->len = in->welcome_len;
-	memcpy(p->welcome->bytes, in->welcome, in->welcome_len);
-	return 0;
-fail:
-	params_unref(&set);
-	return err_nomem(e);
+	    &set) < 0) {
+		params_unref(&set);
+		return err_nomem(e);
+	}
+	return pool_put_welcome(p, set, in->welcome, in->welcome_len) < 0 ?
+	    err_nomem(e) : 0;
 }
 
 static int set_address(struct server *s, const struct snapshot_server *in,

@@ -242,6 +242,28 @@ def test_idle_servers_go_where_clients_wait(parts, pg, limit):
     assert "evicted" not in p.log
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_login_at_a_part_that_has_had_no_server(parts, pg, first):
+    """the welcome is unknown there, and there is no room to open one"""
+    p = parts()
+    clients = [p.raw() for _ in range(2 * SIZE)]
+    p.admin("reconnect p0")
+    wait_until(lambda: pg.backends() == [])
+    # of one worker
+    some = clients[first::2]
+    for c in some:
+        c.query("begin")
+    assert len(pg.backends()) == SIZE
+    late = [p.open() for _ in range(4)]
+    for c in late:
+        c.login("app", "apppw", "p0", wait=False)
+    for c in some:
+        c.query("commit")
+    for c in late:
+        c.finish_login("app", "apppw")
+        assert c.value("select 1") == "1"
+
+
 def test_reload_of_sizes_holds_over_parts(parts):
     """a pool that is too small for parts keeps the clients they have"""
     p = parts()
