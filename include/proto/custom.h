@@ -1,10 +1,13 @@
 /* custom.h - names of custom parameters, which no view of PostgreSQL lists.
  *
- * A value has to be asked for by its parameter's name.
+ * A value has to be asked for by its parameter's name. Sessions of several threads
+ * may learn in one table: a name that is known stays known, wherever a server or
+ * a client goes.
  * SPDX-License-Identifier: ISC */
 #ifndef PROTO_CUSTOM_H
 #define PROTO_CUSTOM_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -12,12 +15,10 @@
 
 /* All zero at first. */
 struct custom {
-	char *names[CUSTOM_MAX];	/* owned */
-	unsigned count;
-	bool unsure;			/* a statement that has a name may set
-					 * one that could not be seen */
+	_Atomic(char *) names[CUSTOM_MAX];	/* owned; up to the first NULL */
 };
 
+/* Nobody else has t any more. */
 void custom_fini(struct custom *t);
 
 /*

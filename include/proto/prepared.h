@@ -29,7 +29,8 @@ struct prepared {
 	bool forgets_all;		/* ... or resets, says sql.h */
 	bool changes;			/* see sql_schema.h */
 	bool acts;			/* one of these two */
-	bool leaves, retired;		/* see sql_leave.h; not handed out */
+	bool leaves, sets;		/* see sql_leave.h; or a parameter */
+	bool retired;			/* not handed out */
 	bool unused;			/* in the table's list of unused ones */
 	bool kept;			/* for its text: see unnamed.h */
 	uint32_t number;		/* of the name, its low bits */

@@ -69,7 +69,7 @@ struct sessions {
 	struct offload *offload;	/* owned by the app */
 	struct params_table *params;	/* owned by the app */
 	struct baggage_table *baggage;	/* owned by the app */
-	struct custom custom;		/* parameters that were seen */
+	struct custom *custom, own_custom;	/* the first worker's; or NULL */
 	struct recall recall;		/* what texts have set */
 	struct sql_seen seen;		/* texts that leave nothing */
 	struct prepared_table *prepared;	/* owned by the app */

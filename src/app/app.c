@@ -37,6 +37,7 @@
 #include "session/broker.h"
 #include "session/carried.h"
 #include "session/client.h"
+#include "session/custom_table.h"
 #include "session/login_guess.h"
 #include "session/login_lobby.h"
 #include "session/login_shape.h"
@@ -71,6 +72,7 @@ static struct catalog_part divide(struct app *app)
 	ss->forced = force_is_on("handover");
 	login_guess_share(ss, app->first != NULL ? &app->first->ss : NULL);
 	login_shape_share(ss, app->first != NULL ? &app->first->ss : NULL);
+	custom_table_share(ss, app->first != NULL ? &app->first->ss : NULL);
 	relay_schema_share(ss, app->first != NULL ? &app->first->ss : NULL);
 	roam_share(ss, app->first != NULL ? &app->first->ss : NULL);
 	app->book = app->first != NULL ? app->first->book :
@@ -332,7 +334,7 @@ void app_fini(struct app *app)
 	params_table_free(&app->ss.params);
 	recall_fini(&app->ss.recall);
 	baggage_table_free(&app->ss.baggage);
-	custom_fini(&app->ss.custom);
+	custom_fini(&app->ss.own_custom);
 	if (app->book != NULL)
 		ledger_book_leave(app->book, app->number);
 	bell_free(&app->bell);

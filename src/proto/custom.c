@@ -41,10 +41,31 @@ static size_t name_length(const char *s, const char *end, bool *custom)
 	return (size_t)(at - s);
 }
 
+/* text, unless it is there; whoever comes first has the place. */
+static bool put(struct custom *t, const char *text)
+{
+	char *mine = NULL;
+	bool known = false;
+
+	for (unsigned i = 0; !known && i < CUSTOM_MAX; i++) {
+		char *there = atomic_load_explicit(&t->names[i],
+		    memory_order_acquire);
+
+		if (there == NULL && mine == NULL &&
+		    (mine = mem_strdup(text)) == NULL)
+			return false;
+		if (there == NULL && atomic_compare_exchange_strong(
+		    &t->names[i], &there, mine))
+			return true;
+		known = strcmp(there, text) == 0;
+	}
+	mem_free(mine);
+	return known;
+}
+
 bool custom_add(struct custom *t, const char *name, size_t n)
 {
 	char text[128];
-
 	bool custom;
 
 	/* the name will be a part of SQL */
@@ -55,13 +76,7 @@ bool custom_add(struct custom *t, const char *name, size_t n)
 		text[i] = name[i] >= 'A' && name[i] <= 'Z' ?
 		    (char)(name[i] + 32) : name[i];
 	text[n] = '\0';
-	for (unsigned i = 0; i < t->count; i++)
-		if (strcmp(t->names[i], text) == 0)
-			return true;
-	if (t->count == CUSTOM_MAX)
-		return false;
-	t->names[t->count] = mem_strdup(text);
-	return t->names[t->count] != NULL && (t->count++, true);
+	return put(t, text);
 }
 
 static bool skip_word(const char **s, const char *end, const char *word)
@@ -160,11 +175,17 @@ bool custom_learn(struct custom *t, const char *sql, size_t n)
 
 const char *custom_next(const struct custom *t, unsigned *at)
 {
-	return *at < t->count ? t->names[(*at)++] : NULL;
+	const char *const name = *at < CUSTOM_MAX ? atomic_load_explicit(
+	    &t->names[*at], memory_order_acquire) : NULL;
+
+	*at += name != NULL;
+	return name;
 }
 
 void custom_fini(struct custom *t)
 {
-	while (t->count > 0)
-		mem_free(t->names[--t->count]);
+	for (unsigned i = 0; i < CUSTOM_MAX; i++) {
+		mem_free(atomic_load(&t->names[i]));
+		atomic_init(&t->names[i], NULL);
+	}
 }

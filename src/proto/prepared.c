@@ -91,6 +91,7 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	p->changes = sql_may_change_schema(body, len);
 	p->acts = p->forgets_all || p->changes;
 	p->leaves = sql_may_leave(body, len);
+	p->sets = p->leaves || sql_may_matter(body, len);
 	p->hh.tbl = NULL;
 	t->bytes += prepared_text_bytes(len);
 	return p;

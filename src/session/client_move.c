@@ -13,7 +13,6 @@
 #include "proto/prepared.h"
 #include "proto/reader.h"
 #include "session/client.h"
-#include "session/keep.h"
 #include "session/roam.h"
 #include "session/sessions.h"
 #include "session/tls_setup.h"
@@ -75,15 +74,13 @@ static int unpack_statement(struct client *c, struct reader *r)
 	const int rc = stmt == NULL ? -1 :
 	    prepared_name_add(&c->statements, name, stmt);
 
+	c->relay.stands = c->relay.stands || name[0] == '\0';
 	prepared_unref(stmt);
 	return rc;
 }
 
 static int unpack_statements(struct client *c, struct reader *r)
 {
-	/* what it sets was not seen here, as behind a -R */
-	if (reader_left(r) > 0)
-		c->ss->custom.unsure = true;
 	while (reader_left(r) > 0) {
 		if (unpack_statement(c, r) < 0)
 			return -1;
@@ -166,13 +163,13 @@ static bool owes_nothing(const struct client *c)
 	    r->dealloc.name == NULL && !c->cut_short;
 }
 
-/* What session_state = keep knows of it is noted here. */
+/* Who listens does so by the listener of this worker. */
 static bool is_of_pool(const struct client *c)
 {
 	const struct pool *const p = c->pc.pool;
 
 	return p != NULL && !p->key.db->console && p->peer_id == 0 &&
-	    p->limits.mode != POOL_SESSION && !keep_is_on(p) &&
+	    p->limits.mode != POOL_SESSION &&
 	    c->listening == NULL && c->replication == REPLICATION_NONE;
 }
 

@@ -13,6 +13,7 @@
 #include "proto/reader.h"
 #include "session/channels.h"
 #include "session/client.h"
+#include "session/custom_table.h"
 #include "session/flight.h"
 #include "session/keep_recall.h"
 #include "session/server.h"
@@ -123,7 +124,7 @@ void keep_ask(struct server *s)
 	write_text(&sql, KEEP_BEGIN);
 	if (k->tries++ > 0)
 		write_guard(&sql);
-	write_names(&s->ss->custom, &sql);
+	write_names(custom_table_of(s->ss), &sql);
 	write_text(&sql, settings);
 	if (k->tries > 1)
 		write_text(&sql, " AND name OPERATOR(pg_catalog.<>) "
@@ -484,7 +485,7 @@ static void learn_brought(const struct client *c, struct server *s)
 
 	while (c->brought != NULL && baggage_next(c->brought, &at, &pair))
 		if (strchr(pair.name, '.') != NULL && !custom_add(
-		    &s->ss->custom, pair.name, strlen(pair.name)))
+		    custom_table_of(s->ss), pair.name, strlen(pair.name)))
 			s->keep.unlisted = true;
 }
 

@@ -12,6 +12,7 @@
 #include "proto/sql_leave.h"
 #include "proto/track_look.h"
 #include "session/channels.h"
+#include "session/custom_table.h"
 #include "session/keep_recall.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"
@@ -62,8 +63,8 @@ static bool is_harmless(const struct relay_up *up)
 static bool learn(const struct relay_up *up, const char *sql, size_t n)
 {
 	return !keep_is_on(up->s->ps.pool) || !(sql_may_matter(sql, n) ||
-	    sql_may_leave(sql, n)) || (up->have >= up->size &&
-	    custom_learn(&up->c->ss->custom, sql, n));
+	    sql_may_leave(sql, n)) ||
+	    custom_learn(custom_table_of(up->c->ss), sql, n);
 }
 
 void relay_watch_call(const struct relay_up *up)
@@ -115,11 +116,10 @@ void relay_watch_parse(const struct relay_up *up)
 	if (!up->watched)
 		return;
 	const bool named = nul != body;
-	const bool sure = nul != NULL && learn(up, (const char *)nul + 1,
-	    (size_t)(up->m + here - nul - 1));
+	const bool sure = !keep_is_on(up->s->ps.pool) || (nul != NULL &&
+	    up->have >= up->size && learn(up, (const char *)nul + 1,
+	    (size_t)(up->m + here - nul - 1)));
 
-	if (!sure && named)
-		up->c->ss->custom.unsure = true;
 	up->s->trace.unlisted = up->s->trace.unlisted || !sure;
 	keep_note_other(up->s);
 	if (!may_leave(up)) {
@@ -152,7 +152,8 @@ void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt)
 	keep_note_other(up->s);
 	if (stmt->leaves)
 		t->marked = true;
-	if (up->c->ss->custom.unsure)
+	/* by whomever, and wherever, it was prepared */
+	if (stmt->sets && !learn(up, (const char *)stmt->body, stmt->len))
 		t->unlisted = true;
 }
 

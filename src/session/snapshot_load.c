@@ -14,6 +14,7 @@
 #include "session/broker.h"
 #include "session/channels.h"
 #include "session/client.h"
+#include "session/custom_table.h"
 #include "session/snapshot.h"
 #include "session/snapshot_load_parts.h"
 #include "session/snapshot_parts.h"
@@ -69,7 +70,7 @@ static void learn_names(struct sessions *ss, const struct baggage *b)
 
 	while (baggage_next(b, &at, &pair))
 		if (strchr(pair.name, '.') != NULL)
-			(void)custom_add(&ss->custom, pair.name,
+			(void)custom_add(custom_table_of(ss), pair.name,
 			    strlen(pair.name));
 }
 
@@ -92,8 +93,6 @@ static int read_names(struct client *c, struct reader *list, struct err *e)
 	struct snapshot_statement in;
 
 	while (snapshot_next_statement(list, &in)) {
-		/* what the other process could not see in it, nobody knows */
-		c->ss->custom.unsure = true;
 		struct prepared *const stmt = snapshot_read_statement(c->ss,
 		    &in, e);
 

@@ -12,6 +12,7 @@
 #include "proto/prepared.h"
 #include "proto/prepared_op.h"
 #include "proto/track_look.h"
+#include "session/custom_table.h"
 #include "session/listener.h"
 #include "session/server.h"
 #include "session/sessions.h"
@@ -188,7 +189,7 @@ static void learn_names(struct sessions *ss, struct reader *list)
 
 		if (list->failed)
 			return;
-		(void)custom_add(&ss->custom, name, strlen(name));
+		(void)custom_add(custom_table_of(ss), name, strlen(name));
 	}
 }
 

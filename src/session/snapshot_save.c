@@ -13,6 +13,7 @@
 #include "session/canceler.h"
 #include "session/channels.h"
 #include "session/client.h"
+#include "session/custom_table.h"
 #include "session/snapshot.h"
 #include "session/snapshot_parts.h"
 #include "session/relay.h"
@@ -181,7 +182,7 @@ static void put_names(struct writer *w, const struct server *s)
 
 	writer_init(&list, w->cap);
 	while ((trace_is_any(&s->trace) || s->chore == CHORE_PROBE) &&
-	    (name = custom_next(&s->ss->custom, &at)) != NULL)
+	    (name = custom_next(custom_table_of(s->ss), &at)) != NULL)
 		writer_str(&list, name);
 	put_list(w, &list);
 }

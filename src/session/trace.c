@@ -77,5 +77,6 @@ bool trace_is_left(const struct trace *t)
 
 void trace_clear(struct trace *t)
 {
-	*t = (struct trace){ .lasting = t->lasting };
+	*t = (struct trace){ .lasting = t->lasting,
+	    .unlisted = t->lasting && t->unlisted };
 }
