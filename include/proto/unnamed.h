@@ -29,6 +29,9 @@ struct prepared *unnamed_add(struct unnamed *u, struct prepared_table *t,
 struct prepared *unnamed_replace(struct unnamed *u, struct prepared *old);
 /* All are forgotten. False: there was none; NULL is fine. */
 bool unnamed_clear(struct unnamed *u);
+/* As prepared_table_make_room(): what has no name goes first. u may be NULL. */
+bool unnamed_make_room(struct unnamed *u, struct prepared_table *t,
+    size_t bytes, size_t limit);
 size_t unnamed_count(const struct unnamed *u);	/* for tests */
 
 #endif

@@ -44,6 +44,13 @@ bool unnamed_clear(struct unnamed *u)
 	return any;
 }
 
+bool unnamed_make_room(struct unnamed *u, struct prepared_table *t,
+    size_t bytes, size_t limit)
+{
+	return prepared_table_make_room(t, bytes, limit) ||
+	    (unnamed_clear(u) && prepared_table_make_room(t, bytes, limit));
+}
+
 void unnamed_free(struct unnamed **up)
 {
 	(void)unnamed_clear(*up);

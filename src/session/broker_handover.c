@@ -19,8 +19,14 @@ void broker_give_idle(struct pool *p)
 	while (pool_pick_client(p) == NULL &&
 	    (ps = pool_pick_server(p)) != NULL &&
 	    limit_find_recipient(p, &to)) {
-		if (!server_may_leave(server_of(ps)) ||
-		    !server_depart(server_of(ps), to))
+		struct server *const s = server_of(ps);
+
+		if (!server_may_leave(s))
+			return;
+		/* see hands_over() */
+		if (s->prepared.forgotten > 0)
+			server_close(s, CLOSE_EVICTED);
+		else if (!server_depart(s, to))
 			return;
 	}
 }

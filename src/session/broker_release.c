@@ -44,6 +44,11 @@ static bool hands_over(struct server *s)
 
 	if (!find_recipient(ss, s->ps.pool, &to) || !server_may_leave(s))
 		return false;
+	/* has names that are used elsewhere, maybe: its slot goes */
+	if (s->prepared.forgotten > 0) {
+		server_close(s, CLOSE_EVICTED);
+		return true;
+	}
 	/* who has called us is not done with it */
 	s->ps.trip = TRIP_AHEAD;
 	s->ps.to = (uint8_t)to;

@@ -216,17 +216,6 @@ static enum relay_step parse_unnamed(struct relay_up *up)
 	return relay_request(up);
 }
 
-/* What has no name goes first. */
-static bool make_room(struct sessions *ss, size_t bytes)
-{
-	const size_t limit = sessions_settings(ss)->
-	    max_prepared_statement_memory;
-
-	return prepared_table_make_room(ss->prepared, bytes, limit) ||
-	    (unnamed_clear(ss->unnamed) &&
-	    prepared_table_make_room(ss->prepared, bytes, limit));
-}
-
 enum relay_step relay_parse(struct relay_up *up)
 {
 	struct client *c = up->c;
@@ -250,8 +239,10 @@ enum relay_step relay_parse(struct relay_up *up)
 	struct prepared *stmt = own ? NULL : prepared_lookup(table,
 	    body + name_len, len - name_len);
 
-	if (!make_room(c->ss, prepared_name_bytes(name) +
-	    (stmt != NULL ? 0 : prepared_text_bytes(len - name_len)))) {
+	if (!unnamed_make_room(c->ss->unnamed, table,
+	    prepared_name_bytes(name) +
+	    (stmt != NULL ? 0 : prepared_text_bytes(len - name_len)),
+	    sessions_settings(c->ss)->max_prepared_statement_memory)) {
 		prepared_unref(stmt);
 		return relay_refuse_parse(up);
 	}

@@ -15,6 +15,7 @@
 #include "proto/prepared.h"
 #include "proto/reader.h"
 #include "proto/track_look.h"
+#include "proto/unnamed.h"
 #include "session/server.h"
 #include "session/sessions.h"
 #include "session/tls_setup.h"
@@ -97,7 +98,6 @@ static void pack_statements(struct writer *w, const struct prepared_uses *u)
 {
 	const struct prepared_use *use;
 
-	writer_u32(w, u->forgotten);
 	DL_FOREACH(u->lru, use) {
 		const struct prepared *const stmt = use->stmt;
 
@@ -135,7 +135,7 @@ static bool adopt(struct server *s, struct reader *r)
 	struct reader body;
 
 	reader_init(&body, reader_bytes(r, len), len);
-	struct prepared *const stmt = !prepared_table_make_room(t,
+	struct prepared *const stmt = !unnamed_make_room(s->ss->unnamed, t,
 	    prepared_text_bytes(len), sessions_settings(s->ss)->
 	    max_prepared_statement_memory) ? NULL :
 	    find_statement(t, name, retired, body);
@@ -146,14 +146,17 @@ static bool adopt(struct server *s, struct reader *r)
 	return done;
 }
 
-static void unpack_statements(struct server *s, struct reader *r)
+/*
+ * Without memory for one, the connection can't stay: where the text is known by
+ * that name the server would be sent it once more.
+ */
+static int unpack_statements(struct server *s, struct reader *r)
 {
-	unsigned forgotten = reader_u32(r);
-
-	/* one that is not known here goes with the connection */
-	while (reader_left(r) > 0)
-		forgotten += !adopt(s, r);
-	s->prepared.forgotten += forgotten;
+	while (reader_left(r) > 0) {
+		if (!adopt(s, r))
+			return -1;
+	}
+	return 0;
 }
 
 static void pack_welcome(struct writer *w, const struct welcome *g)
@@ -222,8 +225,7 @@ static int unpack(struct server *s, struct reader *r, struct pool *p)
 	    unpack_baggage(r, ss->baggage, &s->keep.base) < 0 ||
 	    unpack_welcome(r, p, ss->params) < 0)
 		return -1;
-	unpack_statements(s, r);
-	return 0;
+	return unpack_statements(s, r);
 }
 
 /* --- going --- */
@@ -244,11 +246,10 @@ static bool has_cancel(const struct server *s)
 	    s->target != NULL || s->cancel_wanted;
 }
 
-/* What session_state = keep has found is noted where it was. */
-static bool is_kept(const struct server *s)
+/* Is there what can't be moved, or is on its way? */
+static bool is_bound(const struct server *s)
 {
-	return keep_is_on(s->ps.pool) || s->keep.pins != 0 ||
-	    s->keep.text != NULL || s->keep.flight != NULL ||
+	return s->keep.pins != 0 || s->keep.flight != NULL ||
 	    s->keep.brought != BROUGHT_NOTHING;
 }
 
@@ -259,7 +260,7 @@ bool server_may_leave(const struct server *s)
 	return s->phase == SERVER_PHASE_POOLED && s->chore == CHORE_NONE &&
 	    s->ps.state == SERVER_IDLE && s->ps.client == NULL &&
 	    !s->ps.close_needed && !s->ps.dedicated && !s->ps.stained &&
-	    !has_cancel(s) && !is_kept(s) && is_at_rest(s) &&
+	    !has_cancel(s) && !is_bound(s) && is_at_rest(s) &&
 	    !ss->suspended && !pool_is_paused(s->ps.pool, ss->catalog);
 }
 
@@ -268,8 +269,7 @@ static void leave(struct server *s)
 {
 	params_unref(&s->params);
 	params_unref(&s->origin.set);
-	baggage_unref(&s->keep.has);
-	baggage_unref(&s->keep.base);
+	keep_fini(s);
 	prepared_uses_clear(&s->prepared);
 	carry_fini(&s->carry);
 	/* its client has gone */
@@ -294,8 +294,8 @@ bool server_depart(struct server *s, unsigned to)
 	const struct client_ops *const ops = &s->ss->client_ops;
 	void *const app = s->ss->app;
 	const struct pool_key *const key = &s->ps.pool->key;
-	struct parcel *const p = ops->may_mail(app, to) ?
-	    mem_alloc(sizeof *p) : NULL;
+	struct parcel *const p = s->prepared.forgotten == 0 &&
+	    ops->may_mail(app, to) ? mem_alloc(sizeof *p) : NULL;
 
 	if (p == NULL || pack(&p->luggage, s, (struct names){
 	    key->db->name, key->user->name, s->ps.pool->welcome }) < 0) {
@@ -357,6 +357,7 @@ static bool forward(struct parcel *p, struct reader *r, struct names of)
 	struct writer w;
 
 	if (!ss->forced || p->from == ss->worker || unpack(s, r, NULL) < 0 ||
+	    s->prepared.forgotten > 0 ||
 	    !ss->client_ops.may_mail(ss->app, p->from) || pack(&w, s, of) < 0)
 		return false;
 	writer_fini(&p->luggage);

@@ -260,15 +260,43 @@ static void test_statement_keeps_its_name(void **state)
 	(void)state;
 	assert_int_equal(prepared_uses_add(&s->prepared, stmt), 0);
 	prepared_unref(stmt);
-	s->prepared.forgotten = 3;
 	assert_true(server_depart(s, 1));
 	arrive();
 	assert_null(prepared_uses_touch(&s->prepared, own));
 	assert_int_equal(s->prepared.count, 1);
-	assert_int_equal(s->prepared.forgotten, 3);
 	assert_true(s->prepared.lru->stmt->retired);
 	prepared_unref(own);
 	close_far(s);
+}
+
+/* By this name it might be sent the text once more, where it was. */
+static void test_no_memory_for_a_statement_closes_it(void **state)
+{
+	struct server *const s = idle();
+	struct prepared *const stmt = prepared_get(st.ss.prepared, "x", 2);
+
+	(void)state;
+	assert_int_equal(prepared_uses_add(&s->prepared, stmt), 0);
+	prepared_unref(stmt);
+	assert_true(server_depart(s, 1));
+	st.config->set.max_prepared_statement_memory = 1;
+	arrive();
+	st.config->set.max_prepared_statement_memory = 0;
+	far_turn();
+	assert_int_equal(far.ss.servers, 0);
+	assert_int_equal(counted(), 0);
+}
+
+/* The other one may have the name for the text, and would send it once more. */
+static void test_forgotten_statement_keeps_it(void **state)
+{
+	struct server *const s = idle();
+
+	(void)state;
+	s->prepared.forgotten = 1;
+	assert_false(server_depart(s, 1));
+	assert_ptr_equal(pool_pick_server(st.pool), &s->ps);
+	server_close(s, CLOSE_SHUTDOWN);
 }
 
 /* There and back: who has the text by this name finds it. */
@@ -444,9 +472,9 @@ static void test_who_is_busy_stays(void **state)
 	pool_server_set(&s->ps, SERVER_TESTED);
 	assert_false(server_may_leave(s));
 	pool_server_set(&s->ps, SERVER_IDLE);
-	st.pool->limits.state = STATE_KEEP;
+	keep_set_pins(s, PIN_TEMPORARY);
 	assert_false(server_may_leave(s));
-	st.pool->limits.state = STATE_FORGET;
+	keep_set_pins(s, 0);
 	st.ss.suspended = true;
 	assert_false(server_may_leave(s));
 	st.ss.suspended = false;
@@ -477,6 +505,8 @@ int main(void)
 		CASE(test_server_is_there_and_counted_once),
 		CASE(test_texts_are_made_anew),
 		CASE(test_statement_keeps_its_name),
+		CASE(test_no_memory_for_a_statement_closes_it),
+		CASE(test_forgotten_statement_keeps_it),
 		CASE(test_statement_is_known_when_it_comes_back),
 		CASE(test_end_on_the_way_is_heard),
 		CASE(test_hang_up_on_the_way_is_noticed),
