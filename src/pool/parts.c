@@ -45,8 +45,7 @@ bool parts_may_begin(const struct pool *p, const struct catalog *c)
 
 	return !p->key.db->console && !p->key.db->tentative &&
 	    p->peer_id == 0 && l->size >= 2 * PARTS_LEASE_MIN &&
-	    l->mode != POOL_SESSION && l->state == STATE_FORGET &&
-	    l->max_pinned < 0 && p->hearing.listener == NULL &&
+	    l->mode != POOL_SESSION && l->max_pinned < 0 && p->hearing.listener == NULL &&
 	    !has_dedicated(p) && !is_asked(p, c);
 }
 

@@ -4,7 +4,9 @@
 a connection of its own to PostgreSQL as well, where it does the same: what both
 say is equal (session_state=keep). The same while all stands still again and
 again, while processes take over from each other, and while servers are killed:
-then a client may be told so, and both begin anew; but nothing else differs.
+then a client may be told so, and both begin anew; but nothing else differs. And
+with several workers, where each server goes to another one whenever it is given
+back, and each client behind each of its transactions.
 SIM_PROGRAMS is how many statements a seed has, SIM_SEED the first seed.
 """
 import os
@@ -13,12 +15,16 @@ import random
 import pytest
 
 import pq
-from harness import REFERENCE
+from harness import BINARY, REFERENCE, wait_until
 from test_takeover import take_over
 
 STEPS = int(os.environ.get("SIM_PROGRAMS", "150")) * 2
 SEED = int(os.environ.get("SIM_SEED", "1"))
 CLIENTS, SERVERS = 20, 3
+PARTED = 8		# servers, where several workers are to have some
+
+with open(BINARY, "rb") as f:
+    FORCED = b"PGSLUICE_FORCE" in f.read()
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="not so there")
 
@@ -79,9 +85,14 @@ def change(r):
         "select nullif(current_setting('%s', true), '')" % name])
 
 
-def statement(r, i, pinned):
-    """Of client i; only few of them may pin, or there would be no servers."""
+def statement(r, i, pinned, how):
+    """
+    Of client i; only few of them may pin, or there would be no servers. Who
+    listens has one worker.
+    """
     kind = r.random()
+    if how == "moves" and 0.35 <= kind < 0.45 and pinned:
+        return r.choice(r.choice(PINS[:-1])) % r.randrange(2)
     if kind < 0.35:
         return change(r)
     if kind < 0.45 and pinned:
@@ -165,17 +176,39 @@ def disturb(pooler, p, pg, how, r):
     return p
 
 
+def begin(pooler, how, servers=SERVERS):
+    if how not in ("handover", "moves"):
+        return pooler(default_pool_size=servers, session_state="keep")
+    p = pooler(start=False, session_state="keep",
+               workers=3 if how == "moves" else 2,
+               default_pool_size=PARTED if how == "moves" else servers)
+    p.env.update(PGSLUICE_FORCE=how, PARTS_FORCE="1")
+    p.start()
+    p.raw("postgres").query("select 1")
+    if how == "moves":
+        wait_until(lambda: "has a part at worker" in p.log)
+    return p
+
+
+def count_moved(p):
+    return sum(int(row[k]) for row in p.show("workers")
+               for k in ("servers_in", "clients_in"))
+
+
 @pytest.mark.parametrize("seed, how, every", [
     (SEED, "", 0), (SEED + 1, "", 0), (SEED + 2, "", 0), (SEED, "suspend", 5),
-    (SEED, "restart", 60), (SEED, "kill", 10)])
+    (SEED, "restart", 60), (SEED, "kill", 10), *(
+        pytest.param(s, how, 0, marks=pytest.mark.skipif(
+            not FORCED, reason="nothing can be forced"))
+        for s in (SEED, SEED + 1) for how in ("handover", "moves"))])
 def test_all_see_what_postgresql_shows(pooler, pg, seed, how, every):
     """also where errors and rollbacks take back what was set"""
     r = random.Random("%d %s" % (seed, how))
-    p = pooler(default_pool_size=SERVERS, session_state="keep")
+    p = begin(pooler, how)
     crew = [Both(p, pg) for _ in range(CLIENTS)]
     busy, pinner = [], r.randrange(CLIENTS)
     for n in range(STEPS):
-        if how and n % every == every - 1:
+        if every and n % every == every - 1:
             p = disturb(pooler, p, pg, how, r)
             for b in crew:
                 b.p = p
@@ -185,7 +218,7 @@ def test_all_see_what_postgresql_shows(pooler, pg, seed, how, every):
         if busy and i not in busy and i != pinner and len(busy) > 0:
             sql = LOOK if r.random() < 0.3 else change(r)
         else:
-            sql = statement(r, i, i == pinner)
+            sql = statement(r, i, i == pinner, how)
         status = crew[i].do(sql, how == "kill")
         if status == "I" and i in busy:
             busy.remove(i)
@@ -196,4 +229,7 @@ def test_all_see_what_postgresql_shows(pooler, pg, seed, how, every):
             b.do("rollback", how == "kill")
             b.do(LOOK, how == "kill")
             b.own.close()
-    assert len([s for s in p.servers() if s["state"] != "listening"]) <= SERVERS
+    if how in ("handover", "moves"):
+        assert count_moved(p) > 4
+    assert len([s for s in p.servers() if s["state"] != "listening"]) <= \
+        (PARTED if how == "moves" else SERVERS)

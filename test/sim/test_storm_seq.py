@@ -14,6 +14,7 @@ import pytest
 
 import pq
 from harness import REFERENCE
+from test_state_programs import FORCED, begin, count_moved
 
 STEPS = int(os.environ.get("SIM_PROGRAMS", "150")) * 4
 SEED = int(os.environ.get("SIM_SEED", "1"))
@@ -105,19 +106,22 @@ def pick(r, i, inside):
         return sql
 
 
-def named(r, i):
-    """The work table by a statement of the protocol, prepared just now"""
+def named(r, i, moves):
+    """
+    The work table by a statement of the protocol, prepared just now. Behind a Sync
+    it is there for sure only where it moves with its client.
+    """
     return [pq.close("S", "st"), pq.parse(NAMED % i, "st"),
-            *([pq.sync()] if r.random() < 0.5 else []),
+            *([pq.sync()] if moves and r.random() < 0.5 else []),
             pq.bind("st", [str(r.randrange(90))]), pq.execute(), pq.sync()]
 
 
-def pipeline(r, i, inside):
+def pipeline(r, i, inside, moves):
     """Returns the texts, one for each ReadyForQuery, and the messages."""
     texts, messages = [], []
     for _ in range(r.choice([1, 1, 2, 3, 4])):
         if r.random() < 0.2:
-            more, sql = named(r, i), NAMED % i
+            more, sql = named(r, i, moves or inside), NAMED % i
         else:
             sql = pick(r, i, inside)
             more = one(r, sql)
@@ -126,19 +130,19 @@ def pipeline(r, i, inside):
     return texts, messages
 
 
-def program(b, r):
+def program(b, r, moves):
     """One transaction block, or a pipeline outside of one"""
     if r.random() < 0.5:
-        b.do(*pipeline(r, b.i, False))
+        b.do(*pipeline(r, b.i, False, moves))
         return
     begin = r.choice(["begin", "begin; savepoint a"])
     if r.random() < 0.5:
-        texts, messages = pipeline(r, b.i, True)
+        texts, messages = pipeline(r, b.i, True, moves)
         b.do([begin] + texts, [pq.query(begin)] + messages)
     else:
         b.do([begin], [pq.query(begin)])
     for _ in range(r.randrange(4)):
-        b.do(*pipeline(r, b.i, True))
+        b.do(*pipeline(r, b.i, True, moves))
     for sql in [r.choice(["commit", "rollback", "end"]), "select 1"]:
         b.do([sql], [pq.query(sql)])
 
@@ -165,13 +169,27 @@ def tables(pg):
 def test_numbers_and_rows_are_where_they_belong(tables, pooler, pg, seed,
                                                 prepared):
     """also where what decides that is in the same pipeline"""
-    r = random.Random("seq %d %d" % (seed, prepared))
-    p = pooler(default_pool_size=SERVERS, session_state="keep",
-               max_prepared_statements=prepared)
+    run(pooler(default_pool_size=SERVERS, session_state="keep",
+               max_prepared_statements=prepared), pg,
+        "seq %d %d" % (seed, prepared), prepared > 0)
+
+
+@pytest.mark.skipif(not FORCED, reason="nothing can be forced")
+@pytest.mark.parametrize("how", ["handover", "moves"])
+def test_so_they_are_wherever_servers_and_clients_go(tables, pooler, pg, how):
+    """each time that one is given back, or has ended its transaction"""
+    p = begin(pooler, how, SERVERS)
+    run(p, pg, "seq %d %s" % (SEED, how), True)
+    assert count_moved(p) > 4
+
+
+def run(p, pg, seed, moves):
+    """moves: do named statements move with their clients?"""
+    r = random.Random(seed)
     crew = [Both(p, pg, i) for i in range(CLIENTS)]
     for _ in range(STEPS):
         b = r.choice(crew)
-        program(b, r)
+        program(b, r, moves)
         if r.random() < 0.01:
             b.close()
             crew[b.i] = Both(p, pg, b.i)

@@ -62,8 +62,8 @@ def test_clients_are_dealt_and_share_the_size(parts, pg):
         most = max(most, len(pg.backends()))
         c.recv_until("Z")
     assert 4 <= most <= SIZE
-    assert min(of_workers(p, "servers")) >= 1
-    assert sum(of_workers(p, "servers")) <= SIZE
+    # where they are depends on who waited last
+    assert 4 <= sum(of_workers(p, "servers")) <= SIZE
     pool = row(p, "pools", database="p0", user="app")
     assert pool["cl_active"] == str(3 * SIZE)
     assert int(pool["sv_idle"]) + int(pool["sv_used"]) == \
