@@ -102,18 +102,17 @@ static void pack_statements(struct writer *w, const struct prepared_uses *u)
 		const struct prepared *const stmt = use->stmt;
 
 		writer_str(w, stmt->name);
-		writer_u8(w, stmt->retired);
 		writer_u32(w, stmt->len);
 		writer_bytes(w, stmt->body, stmt->len);
 	}
 }
 
 /*
- * retired: where it comes from, maybe as that one has the text by another name.
- * NULL: no memory.
+ * No client is given what comes: a server that stayed may have it still, by that
+ * name, and forgotten it. NULL: no memory.
  */
 static struct prepared *find_statement(struct prepared_table *t,
-    const char *name, bool retired, struct reader body)
+    const char *name, struct reader body)
 {
 	const size_t len = reader_left(&body);
 	struct prepared *const known = prepared_lookup(t, body.at, len);
@@ -121,8 +120,7 @@ static struct prepared *find_statement(struct prepared_table *t,
 	if (known != NULL && strcmp(known->name, name) == 0)
 		return known;
 	prepared_unref(known);
-	return (retired ? prepared_adopt_retired : prepared_adopt)(t, name,
-	    body.at, len);
+	return prepared_adopt_retired(t, name, body.at, len);
 }
 
 /* A statement of the server, by the name it has there. */
@@ -130,7 +128,6 @@ static bool adopt(struct server *s, struct reader *r)
 {
 	struct prepared_table *const t = s->ss->prepared;
 	const char *const name = reader_str(r);
-	const bool retired = reader_u8(r) != 0;
 	const uint32_t len = reader_u32(r);
 	struct reader body;
 
@@ -138,7 +135,7 @@ static bool adopt(struct server *s, struct reader *r)
 	struct prepared *const stmt = !unnamed_make_room(s->ss->unnamed, t,
 	    prepared_text_bytes(len), sessions_settings(s->ss)->
 	    max_prepared_statement_memory) ? NULL :
-	    find_statement(t, name, retired, body);
+	    find_statement(t, name, body);
 	const bool done = stmt != NULL &&
 	    prepared_uses_add(&s->prepared, stmt) == 0;
 

@@ -242,6 +242,8 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	    snapshot_read_baggage(s->ss, &in->base, &s->keep.base, e) < 0)
 		return -1;
 	s->prepared.forgotten = in->forgotten;
+	/* another worker, whose statements come here too, may know them */
+	s->ps.close_needed = s->ps.close_needed || in->forgotten > 0;
 	return read_uses(s, &in->statements, e);
 }
 

@@ -155,3 +155,30 @@ def test_nothing_is_lost_while_all_happens(parts, pg):
         c.query("begin")
     assert len(pg.backends()) == SIZE
     assert "login_retry" not in p.log
+
+
+def test_statements_that_were_forgotten_get_in_nobodys_way(parts):
+    """a server goes where somebody may prepare one of that name"""
+    p = parts(max_prepared_statement_memory=6000)
+    with p.raw() as c:
+        assert c.value("select 1") == "1"
+    wait_until(lambda: "has a part at worker" in p.log)
+    failed = []
+
+    def work(n):
+        rng, c = random.Random(n), p.raw()
+        for k in range(200):
+            of = str(rng.randrange(40))
+            c.send(pq.parse("select $1::text, %s /* %0300d */" % (of, 0),
+                            "s"), pq.bind("s", [str(k)]), pq.execute(),
+                   pq.close("S", "s"), pq.sync())
+            r = c.recv_until()
+            if r.errors or r.rows != [[str(k), of]]:
+                failed.append(r.errors or r.rows)
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(12)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert sum(int(r["servers_in"]) for r in p.show("workers")) > 0
+    assert failed == []
