@@ -21,7 +21,8 @@ bool client_has_worked(const struct client *c);
 usec_t client_here_for(const struct client *c, usec_t now);
 /*
  * At the end of a turn: c, which may leave, is not ours any more, and client_ops
- * has mailed it. False: there is no room, or no memory; c stays as it is.
+ * has mailed it. False: there is no room, no memory, or c has more texts than are
+ * carried; it stays as it is.
  */
 bool client_depart(struct client *c, unsigned to);
 /*

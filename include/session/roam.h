@@ -36,6 +36,7 @@ struct roamer {
 	usec_t came;			/* there; 0: it has not left yet */
 	usec_t request_time;		/* its client's by then */
 	bool was_idle;			/* its time runs, see ss->idle_list */
+	bool stays;			/* it has too much to be carried */
 	/* on its way: its places under limits, or NULL; and its texts */
 	struct ledger_sum *of_user, *of_database;
 	struct writer luggage;

@@ -18,7 +18,8 @@ struct sessions;
 bool server_may_leave(const struct server *s);
 /*
  * At the end of a turn: s, which may leave, is not ours any more, and client_ops
- * has mailed it. False: there is no room, or no memory; s stays as it is.
+ * has mailed it. False: there is no room, or no memory, and s stays as it is; or it
+ * has more texts than are carried, and unless it is new it is closed.
  */
 bool server_depart(struct server *s, unsigned to);
 /*

@@ -138,7 +138,7 @@ static void send_some(struct pool *p, usec_t now)
 		if (!client_may_leave(c) || !has_stayed(p, c, now))
 			continue;
 		if (!client_depart(c, p->moves.to))
-			return;
+			continue;
 		sent++;
 		if (p->moves.left != UINT_MAX)
 			p->moves.left--;

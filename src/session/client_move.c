@@ -17,7 +17,7 @@
 #include "session/sessions.h"
 #include "session/tls_setup.h"
 
-#define LUGGAGE_MAX (1 << 28)
+#define LUGGAGE_MAX (1 << 20)	/* two turns have to copy it, and make it anew */
 
 /* --- luggage: written here, read there --- */
 
@@ -173,6 +173,11 @@ static bool is_of_pool(const struct client *c)
 	    c->listening == NULL && c->replication == REPLICATION_NONE;
 }
 
+static bool is_heavy(const struct client *c)
+{
+	return c->roamer != NULL && c->roamer->stays;
+}
+
 bool client_may_leave(const struct client *c)
 {
 	const struct sessions *const ss = c->ss;
@@ -181,7 +186,7 @@ bool client_may_leave(const struct client *c)
 	    c->role == ss->client_ops.relay && c->welcomed &&
 	    c->pc.state == CLIENT_ACTIVE && is_of_pool(c) &&
 	    owes_nothing(c) && is_read(&c->stream) && !c->has_reserve_fd &&
-	    c->hh.tbl != NULL;
+	    !is_heavy(c) && c->hh.tbl != NULL;
 }
 
 bool client_has_worked(const struct client *c)
@@ -241,9 +246,12 @@ bool client_depart(struct client *c, unsigned to)
 {
 	struct sessions *const ss = c->ss;
 
-	if (!ss->client_ops.may_move(ss->app, to) || roam_begin(c) < 0 ||
-	    pack(&c->roamer->luggage, c) < 0)
+	if (!ss->client_ops.may_move(ss->app, to) || roam_begin(c) < 0)
 		return false;
+	if (pack(&c->roamer->luggage, c) < 0) {
+		c->roamer->stays = true;
+		return false;
+	}
 	if (log_wants(LEVEL_DEBUG))
 		log_at(LEVEL_DEBUG, &c->who, "goes to worker %u", to);
 	leave(c);

@@ -20,7 +20,7 @@
 #include "session/sessions.h"
 #include "session/tls_setup.h"
 
-#define LUGGAGE_MAX (1 << 26)
+#define LUGGAGE_MAX (1 << 20)	/* two turns have to copy it, and make it anew */
 
 /* The server, and what is made anew: names of its pool, texts. */
 struct parcel {
@@ -286,6 +286,13 @@ static struct pool_slots delist(struct server *s, unsigned to)
 	return pool_server_leave(&s->ps, to);
 }
 
+/* It has too much; one that has nothing is opened there in its place. */
+static void give_up(struct server *s)
+{
+	if (time_now() - s->ps.born >= s->ps.pool->limits.handover_delay)
+		server_close(s, CLOSE_EVICTED);
+}
+
 bool server_depart(struct server *s, unsigned to)
 {
 	const struct client_ops *const ops = &s->ss->client_ops;
@@ -294,9 +301,12 @@ bool server_depart(struct server *s, unsigned to)
 	struct parcel *const p = s->prepared.forgotten == 0 &&
 	    ops->may_mail(app, to) ? mem_alloc(sizeof *p) : NULL;
 
-	if (p == NULL || pack(&p->luggage, s, (struct names){
+	if (p == NULL)
+		return false;
+	if (pack(&p->luggage, s, (struct names){
 	    key->db->name, key->user->name, s->ps.pool->welcome }) < 0) {
 		mem_free(p);
+		give_up(s);
 		return false;
 	}
 	if (log_wants(LEVEL_DEBUG))

@@ -264,6 +264,31 @@ def test_login_at_a_part_that_has_had_no_server(parts, pg, first):
         assert c.value("select 1") == "1"
 
 
+def test_servers_with_large_texts_stay_at_home(parts):
+    """to carry them would cost two workers more than a new one costs"""
+    p = parts()
+    clients = [p.raw() for _ in range(2 * SIZE)]
+    some, others = clients[::2], clients[1::2]
+    for c in some:
+        c.query("begin")
+    for c in some:
+        c.send(pq.parse("select 'mine' /* %s */" % ("x" * (2 << 20)),
+                        "s"), pq.sync())
+        c.recv_until().check()
+    for c in some:
+        c.query("commit")
+    before = of_workers(p, "servers_in")
+    for c in others:
+        c.send(pq.query("select 'light' from pg_sleep(0.01)"))
+    for c in others:
+        assert c.recv_until().check().rows == [["light"]]
+    assert of_workers(p, "servers_in") == before
+    assert "closing because: evicted" in p.log
+    for c in some:
+        c.send(pq.bind("s"), pq.execute(), pq.sync())
+        assert c.recv_until().check().rows == [["mine"]]
+
+
 def test_reload_of_sizes_holds_over_parts(parts):
     """a pool that is too small for parts keeps the clients they have"""
     p = parts()

@@ -411,6 +411,23 @@ static void test_without_room_it_stays(void **state)
 	move(1);
 }
 
+static void test_with_too_many_texts_it_stays(void **state)
+{
+	static char body[2 << 20] = "select 1 -- ";
+	struct prepared *const p = prepared_get(st.ss[0].prepared, body,
+	    sizeof body);
+
+	(void)state;
+	assert_non_null(p);
+	assert_int_equal(prepared_name_add(&st.c->statements, "one", p), 0);
+	prepared_unref(p);
+	assert_true(client_may_leave(st.c));
+	assert_false(client_depart(st.c, 1));
+	assert_ptr_equal(st.c->ss, &st.ss[0]);
+	/* it is not looked at over and over */
+	assert_false(client_may_leave(st.c));
+}
+
 static void test_idle_time_goes_on(void **state)
 {
 	(void)state;
@@ -544,6 +561,7 @@ int main(void)
 		TEST(test_its_key_is_known_where_it_is),
 		TEST(test_its_place_under_a_limit_goes_along),
 		TEST(test_without_room_it_stays),
+		TEST(test_with_too_many_texts_it_stays),
 		TEST(test_idle_time_goes_on),
 		TEST(test_busy_or_tied_it_does_not_leave),
 		TEST(test_suspended_meanwhile_it_stands_still),
