@@ -152,23 +152,46 @@ static bool learn_call(struct custom *t, const char *at,
 	return next < end && *next == ',' && (!custom || custom_add(t, at, n));
 }
 
+enum found { FOUND_NONE, FOUND_SET, FOUND_CALL, FOUND_ESCAPE };
+
+/* The next of these; *at is behind it then, or where the text has no more. */
+static enum found find(const char *sql, const char **at, const char *end)
+{
+	for (const char *s = *at; end - s > 4; s++) {
+		*at = s + 1;
+		/* U&"set\005fconfig" */
+		if (s[1] == '&' && (*s | 0x20) == 'u')
+			return FOUND_ESCAPE;
+		if ((*s | 0x20) != 's' || (s > sql && is_inner(s[-1])))
+			continue;
+		*at = s;
+		if (skip_word(at, end, "set"))
+			return FOUND_SET;
+		if (skip_word(at, end, "set_config"))
+			return FOUND_CALL;
+	}
+	return FOUND_NONE;
+}
+
+bool custom_is_any(const char *sql, size_t n)
+{
+	return find(sql, &sql, sql + n) != FOUND_NONE;
+}
+
 bool custom_learn(struct custom *t, const char *sql, size_t n)
 {
 	const char *const end = sql + n;
+	const char *at = sql;
 	bool sure = true;
+	enum found what;
 
-	for (const char *at = sql; end - at > 4; at++) {
-		/* U&"set\005fconfig" */
-		if (at[1] == '&' && (*at | 0x20) == 'u')
+	while ((what = find(sql, &at, end)) != FOUND_NONE) {
+		if (what == FOUND_SET)
+			sure = learn_set(t, at, end) && sure;
+		else if (what == FOUND_CALL)
+			sure = learn_call(t, at, end) && sure;
+		else
 			sure = false;
-		if ((*at | 0x20) != 's' || (at > sql && is_inner(at[-1])))
-			continue;
-		const char *next = at;
-
-		if (skip_word(&next, end, "set"))
-			sure = learn_set(t, next, end) && sure;
-		else if (skip_word(&next, end, "set_config"))
-			sure = learn_call(t, next, end) && sure;
 	}
 	return sure;
 }

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "proto/custom.h"
 #include "proto/prepared_op.h"
 #include "proto/prepared_world.h"
 #include "proto/sql.h"
@@ -86,12 +87,12 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	p->name_len = (uint8_t)(snprintf(p->name, sizeof p->name,
 	    PREFIX "%" PRIu64, number) + 1);
 	p->number = (uint32_t)number;
-	p->forgets_all = sql_forgets_all(body, len) ||
-	    sql_resets(body, len);
+	p->forgets_all = sql_forgets_all(body, len) || sql_resets(body, len);
 	p->changes = sql_may_change_schema(body, len);
 	p->acts = p->forgets_all || p->changes;
 	p->leaves = sql_may_leave(body, len);
-	p->sets = p->leaves || sql_may_matter(body, len);
+	p->sets = custom_is_any(body, len) && (p->leaves ||
+	    sql_may_matter(body, strnlen(body, len - 1) + 1));
 	p->hh.tbl = NULL;
 	t->bytes += prepared_text_bytes(len);
 	return p;

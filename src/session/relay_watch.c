@@ -59,9 +59,12 @@ static bool is_harmless(const struct relay_up *up)
 	return i >= 0 && (up->s->origin.silent >> i & 1) == 0;
 }
 
-/* Names of custom parameters are learned from n bytes. False: not all. */
-static bool learn(const struct relay_up *up, const char *sql, size_t n)
+/* Names of custom parameters are learned, up to a NUL. False: not all. */
+static bool learn(const struct relay_up *up, const char *sql, size_t max)
 {
+	const char *const nul = memchr(sql, '\0', max);
+	const size_t n = nul == NULL ? max : (size_t)(nul - sql) + 1;
+
 	return !keep_is_on(up->s->ps.pool) || !(sql_may_matter(sql, n) ||
 	    sql_may_leave(sql, n)) ||
 	    custom_learn(custom_table_of(up->c->ss), sql, n);

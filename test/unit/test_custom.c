@@ -72,6 +72,24 @@ static void test_others_are_not(void **state)
 	    "read only"), "");
 }
 
+static bool any(const char *sql)
+{
+	return custom_is_any(sql, strlen(sql) + 1);
+}
+
+static void test_texts_to_look_at_are_told_from_others(void **state)
+{
+	(void)state;
+	assert_true(any("set a.b = 1"));
+	assert_true(any("select 1, set_config('a.b', $1, false)"));
+	assert_true(any("select U&\"set\\005fconfig\"('a.b', '1', false)"));
+	assert_true(any("update t set a = 1"));
+	assert_false(any("delete from settings where reset = 'x'"));
+	assert_false(any("discard temp"));
+	assert_false(any("set"));
+	assert_false(any(""));
+}
+
 static void test_what_cannot_be_seen_is_told(void **state)
 {
 	(void)state;
@@ -114,6 +132,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names_are_learned),
 		cmocka_unit_test(test_others_are_not),
+		cmocka_unit_test(test_texts_to_look_at_are_told_from_others),
 		cmocka_unit_test(test_what_cannot_be_seen_is_told),
 		cmocka_unit_test(test_there_is_an_end),
 	};
