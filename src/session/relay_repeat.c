@@ -144,6 +144,22 @@ bool relay_lacks_type(const struct relay_down *d)
 }
 
 /*
+ * The same text under a name that s does not have: what others have made of it
+ * since may be as old there.
+ */
+static struct prepared *prepare_anew(struct server *s, struct prepared *old)
+{
+	struct prepared_table *const t = s->ss->prepared;
+	struct prepared *stmt = prepared_get(t, old->body, old->len);
+
+	if (stmt == NULL || prepared_uses_touch(&s->prepared, stmt) == NULL)
+		return stmt;
+	prepared_retire(stmt);
+	prepared_unref(stmt);
+	return prepared_get(t, old->body, old->len);
+}
+
+/*
  * The statement has other columns or types: the name stands for the same text,
  * as it will be prepared now. A client that is not told of the columns might
  * take them for others: it gets the error, as from PostgreSQL.
@@ -162,7 +178,7 @@ static bool renew(struct relay_down *d, struct prepared_name *n)
 		stmt = ss->unnamed == NULL ? NULL :
 		    unnamed_replace(ss->unnamed, old);
 	else
-		stmt = prepared_get(ss->prepared, old->body, old->len);
+		stmt = prepare_anew(d->s, old);
 	if (stmt == NULL)
 		return false;
 	if (n->name[0] == '\0')
