@@ -484,6 +484,12 @@ def binary():
     return _bin_path
 
 
+def is_forced():
+    """Does the build know PGSLUICE_FORCE? (include/base/force.h)"""
+    with open(binary(), "rb") as f:
+        return b"PGSLUICE_FORCE" in f.read()
+
+
 def preload(name):
     """For LD_PRELOAD: a cwrap library, behind what the sanitizer wants to be
     first."""

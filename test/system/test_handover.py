@@ -8,7 +8,7 @@ import threading
 import pytest
 
 import pq
-from harness import BIG, REFERENCE, binary, wait_until
+from harness import BIG, REFERENCE, is_forced, wait_until
 
 pytestmark = [pytest.mark.skipif(REFERENCE, reason="not known there"),
               pytest.mark.setting("worker_handover_delay")]
@@ -20,20 +20,15 @@ ORDERS = 400 if BIG else 60
 ENDS = ("57P01", "08006", "08P01", "58000", "08000")
 
 
-def is_forced():
-    """builds that look for errors do that; see include/base/force.h"""
-    with open(binary(), "rb") as f:
-        return b"PGSLUICE_FORCE" in f.read()
-
-
-@pytest.fixture(params=["forced", "by need"])
+@pytest.fixture(params=["handover", "handover,moves", "by need"])
 def parts(pooler, request, monkeypatch):
-    """a pool with parts at two workers, or that travels and has none"""
-    if request.param == "forced" and not is_forced():
+    """a pool with parts at two workers, whose servers and clients travel"""
+    forced = request.param != "by need"
+    if forced and not is_forced():
         pytest.skip("nothing is forced in this build")
     monkeypatch.setenv("PARTS_FORCE", "1")
-    if request.param == "forced":
-        monkeypatch.setenv("PGSLUICE_FORCE", "handover")
+    if forced:
+        monkeypatch.setenv("PGSLUICE_FORCE", request.param)
 
     def start(**settings):
         return pooler(workers=2, default_pool_size=SIZE,
@@ -101,7 +96,8 @@ class Traffic:
 
 def order(p, pg, dice):
     what = dice.choice(["terminate", "reload", "reconnect", "pause", "kill",
-                        "disable", "suspend", "shrink", "remove", "show"])
+                        "disable", "suspend", "shrink", "remove", "show",
+                        "drain"])
     if what == "terminate":
         for pid in pg.backends():
             if dice.random() < .5:
@@ -126,6 +122,9 @@ def order(p, pg, dice):
     elif what == "disable":
         p.admin("disable p0")
         p.admin("enable p0")
+    elif what == "drain":
+        p.admin("drain host 127.0.0.1")
+        p.admin("resume host 127.0.0.1")
     elif what == "reconnect":
         p.admin("reconnect p0")
     else:

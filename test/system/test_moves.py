@@ -7,15 +7,13 @@ import threading
 import pytest
 
 import pq
-from harness import BINARY, REFERENCE, wait_until
+from harness import REFERENCE, is_forced, wait_until
+from stopped import stopped
 from test_cancel import is_sleeping
 from test_takeover import take_over
 
-with open(BINARY, "rb") as f:
-    FORCED = b"PGSLUICE_FORCE" in f.read()
-
 pytestmark = [pytest.mark.skipif(REFERENCE, reason="not known there"),
-              pytest.mark.skipif(not FORCED, reason="nothing can be forced"),
+              pytest.mark.skipif(not is_forced(), reason="nothing can be forced"),
               pytest.mark.setting("workers")]
 
 SIZE = 16
@@ -24,11 +22,11 @@ SIZE = 16
 @pytest.fixture
 def restless(pooler):
     """A pooler whose clients move after each transaction."""
-    def start(*args, **settings):
+    def start(*args, force="moves", **settings):
         p = pooler(*args, start=False, **{
             "workers": 2, "default_pool_size": SIZE, **settings})
         p.env["PARTS_FORCE"] = "1"
-        p.env["PGSLUICE_FORCE"] = "moves"
+        p.env["PGSLUICE_FORCE"] = force
         p.start()
         with p.raw() as c:
             assert c.value("select 1") == "1"
@@ -160,41 +158,12 @@ def test_limit_of_clients_holds_meanwhile(restless):
     assert p.raw().value("select 1") == "1"
 
 
-def test_takeover_amid_moves(pooler, restless):
-    p = restless()
-    clients = [p.raw() for _ in range(8)]
-    stop = threading.Event()
-    failed = []
-
-    def talk(c):
-        n = 0
-        try:
-            while not stop.is_set():
-                n += 1
-                assert c.value("select %d" % n) == str(n)
-        except Exception as e:
-            failed.append(e)
-    threads = [threading.Thread(target=talk, args=(c,)) for c in clients]
-    for t in threads:
-        t.start()
-    try:
-        take_over(pooler, p)
-    finally:
-        stop.set()
-        for t in threads:
-            t.join()
-    assert failed == []
-    for c in clients:
-        assert c.value("select 7") == "7"
-
-
 class Talker(threading.Thread):
     """Says what it can in pieces, and compares the answers."""
-    def __init__(self, p, number, stop):
+    def __init__(self, c, number, stop):
         super().__init__()
-        self.p, self.stop = p, stop
+        self.c, self.stop = c, stop
         self.rng = random.Random(number)
-        self.c = p.raw()
         self.error, self.said = None, 0
 
     def say(self, data):
@@ -264,23 +233,127 @@ def orders(p, k, rng, talkers):
         pq.send_cancel(p.port, rng.choice(talkers).c.key)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_nobody_loses_anything_amid_orders(pooler, restless, seed):
-    p = restless()
-    rng = random.Random(seed)
+def told_to_go(error):
+    return isinstance(error, (pq.Closed, ConnectionError)) or \
+        "57P01" in str(error)
+
+
+@contextlib.contextmanager
+def talking(clients, seed=0):
+    """Each of them must have had what it asked for, and nothing else."""
     stop = threading.Event()
-    talkers = [Talker(p, 100 * seed + n, stop) for n in range(12)]
+    talkers = [Talker(c, 100 * seed + n, stop) for n, c in enumerate(clients)]
     for t in talkers:
         t.start()
-    k = p.raw("admin", "pgbouncer")
     try:
-        for _ in range(100):
-            orders(p, k, rng, talkers)
-        assert moves(p) > 10
-        take_over(pooler, p)
+        yield talkers
     finally:
         stop.set()
         for t in talkers:
             t.join()
     assert [t.error for t in talkers if t.error is not None] == []
     assert all(t.said > 1 for t in talkers)
+
+
+def wait_talk(talkers, more=5):
+    before = [t.said for t in talkers]
+    wait_until(lambda: all(t.error or t.said >= n + more
+                           for t, n in zip(talkers, before)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nobody_loses_anything_amid_orders(pooler, restless, seed):
+    p = restless()
+    rng = random.Random(seed)
+    k = p.raw("admin", "pgbouncer")
+    with talking([p.raw() for _ in range(12)], seed) as talkers:
+        for _ in range(100):
+            orders(p, k, rng, talkers)
+        assert moves(p) > 10
+        take_over(pooler, p)
+
+
+@pytest.mark.parametrize("force", ["moves", "handover,moves"])
+def test_restart_with_other_workers_amid_moves(pooler, restless, force):
+    p = restless(force=force)
+    with talking([p.raw() for _ in range(12)]) as talkers:
+        for workers in (3, 1, 4, 2):
+            p = take_over(pooler, p, workers=workers)
+            wait_talk(talkers)
+
+
+def test_tls_moves_along(restless, certs):
+    """with what is not decrypted yet, and what is not sent yet"""
+    p = restless(force="handover,moves", **certs.accept("allow"))
+    p.settings["client_tls_sslmode"] = "require"
+    p.reload()
+    clients = [p.open().start_tls(certs.client_context()).login(
+        "app", None, "p0") for _ in range(6)]
+    text = "x" * 100000
+    with talking(clients) as talkers:
+        wait_talk(talkers, 30)
+        p.console().query("set client_tls_ciphers = 'HIGH'")
+        wait_talk(talkers, 30)
+    for c in clients:
+        c.send(pq.query("select '%s'" % text) * 5)
+    for c in clients:
+        for _ in range(5):
+            assert c.recv_until().check().rows == [[text]]
+    assert moves(p) > 100
+
+
+def test_drain_amid_moves(pg, restless):
+    """each is told between two of its transactions, wherever it is"""
+    p = restless(force="handover,moves")
+    clients = [p.raw() for _ in range(12)]
+    for c in clients[:4]:
+        c.query("begin")
+    with talking(clients[4:]) as talkers:
+        wait_talk(talkers)
+        k = p.raw("admin", "pgbouncer")
+        k.query("shutdown drain 60")
+        wait_until(lambda: not any(t.is_alive() for t in talkers))
+        for t in talkers:
+            assert told_to_go(t.error), t.error
+            t.error = None
+    for c in clients[:4]:
+        assert c.value("select 2") == "2"
+        c.send(pq.query("commit"))
+        assert c.recv_until("E").errors[0].code == "57P01"
+    assert p.wait_exit() == 0
+    wait_until(lambda: pg.backends() == [])
+
+
+@pytest.mark.parametrize("force", ["moves", "handover,moves"])
+def test_worker_that_hangs_with_movers_in_its_mail(pg, restless, force):
+    """orders fail and say so; who is on the way there waits, and is not lost"""
+    p = restless(force=force)
+    clients = [p.raw() for _ in range(12)]
+    for c in clients:
+        assert c.value("select 0") == "0"
+    k = p.raw("admin", "pgbouncer")
+    with stopped(p.proc.pid, "worker 1"):
+        p.wait_log("worker 1 does not answer")
+        # those of the first worker are answered as long as it has servers,
+        # and leave
+        for c in clients:
+            c.send(pq.query("select 1"))
+        if force == "moves":
+            wait_until(lambda: any(c.readable() for c in clients))
+        near = [c for c in clients if c.readable(0.02)]
+        for c in near:
+            assert c.recv_until().check().rows == [["1"]]
+            c.send(pq.query("select 1"))
+        for order in ("show clients", "pause p0", "kill p0", "reload",
+                      "suspend", "reconnect p0", "show servers"):
+            errors = k.try_query(order).errors
+            assert "a worker does not answer" in str(errors), order
+    p.wait_log("worker 1 is back")
+    for c in clients:
+        assert c.recv_until().check().rows == [["1"]]
+        assert c.value("select 2") == "2"
+    assert len(p.show("clients", database="p0")) == len(clients)
+    wait_until(lambda: len(pg.backends()) == len(p.servers()))
+    p.admin("kill p0")
+    p.admin("resume p0")
+    assert p.raw().value("select 4") == "4"

@@ -410,8 +410,11 @@ class Storm:
             except (pq.PgError, pq.Closed, OSError):
                 self.over.wait(0.01)
 
+    def open(self, user):
+        return self.p.raw(user)
+
     def session(self, user):
-        c = self.p.raw(user)
+        c = self.open(user)
         for _ in range(self.random.randrange(12)):
             if self.over.is_set():
                 break
@@ -511,3 +514,53 @@ def test_storms_orders_and_kills_leave_nothing_behind(parts, pg, seed):
                            ["sv_active"]) == SIZE)
     for c in clients:
         c.recv_until("Z")
+
+
+# --- by load --------------------------------------------------------------
+
+class Busy(threading.Thread):
+    """Has statements made and closed that the server has already: nobody but
+    the pooler has to do anything."""
+    DATA = (pq.parse("select 1", "s") + pq.close("S", "s")) * 3000 + pq.sync()
+
+    def __init__(self, p, stop):
+        super().__init__()
+        self.p, self.stop, self.failure = p, stop, None
+        self.start()
+
+    def run(self):
+        try:
+            while not self.stop.is_set():
+                with self.p.raw() as c:
+                    for _ in range(20):
+                        c.send(self.DATA)
+                        # ParseComplete, CloseComplete; ReadyForQuery
+                        c.recv_bytes(3000 * 10)
+                        assert c.recv() == ("Z", b"I")
+        except Exception as e:
+            self.failure = repr(e)
+
+
+def test_parts_begin_by_load_and_end_when_it_is_quiet(pooler):
+    """new clients are dealt to them meanwhile"""
+    p = pooler(workers=2, default_pool_size=SIZE, log_connections=0,
+               log_disconnections=0)
+    stop = threading.Event()
+    clients = [Busy(p, stop) for _ in range(6)]
+    try:
+        p.wait_log("has a part at worker")
+        wait_until(lambda: min(of_workers(p, "clients")) > 0 and
+                   min(of_workers(p, "servers")) > 0)
+        stay = [p.raw() for _ in range(SIZE)]
+    finally:
+        stop.set()
+        for r in clients:
+            r.join()
+    assert [r.failure for r in clients if r.failure] == []
+    p.wait_log("has one worker from now on")
+    # whoever is elsewhere goes home
+    wait_until(lambda: sorted(of_workers(p, "clients")) in
+               ([1, SIZE], [0, SIZE + 1]))    # and the console's
+    wait_until(lambda: min(of_workers(p, "servers")) == 0)
+    for c in stay:
+        assert c.value("select 1") == "1"

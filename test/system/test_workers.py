@@ -10,7 +10,8 @@ import psycopg
 import pytest
 
 import pq
-from harness import PASSWORDS, REFERENCE, as_user, binary, free_port, wait_until
+from harness import (PASSWORDS, REFERENCE, as_user, binary, free_port,
+                     is_forced, wait_until)
 from stopped import comm, stopped, thread
 from test_http import connect, get, metrics, reasons, value
 from test_takeover import take_over
@@ -880,12 +881,6 @@ def test_limits_hold_after_a_restart(crew, pooler):
 
 
 # --- servers that go to another worker ---
-
-def is_forced():
-    """builds that look for errors do that; see include/base/force.h"""
-    with open(binary(), "rb") as f:
-        return b"PGSLUICE_FORCE" in f.read()
-
 
 @pytest.fixture
 def movers(crew, monkeypatch):
