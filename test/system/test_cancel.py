@@ -538,9 +538,10 @@ def test_all_servers_of_a_pool_can_be_cancelled_at_once(pooler, pg):
             cc.send(pq.untyped(pq.CANCEL_REQUEST, c.key))
             requests.append(cc)
         p.wait_pool(sv_active_cancel=4)
-        row = p.pool()
-        assert row["cl_active_cancel_req"] + \
-            row["cl_waiting_cancel_req"] == 12
+        # some may be on their way to the pool's worker
+        wait_until(lambda: sum(p.pool()[what] for what in (
+            "cl_active_cancel_req", "cl_waiting_cancel_req")) == 12)
+        assert p.pool()["sv_active_cancel"] == 4
     finally:
         pg.proc.send_signal(signal.SIGCONT)
     for c in clients:
