@@ -154,7 +154,9 @@ def test_nothing_is_lost_while_all_happens(parts, pg):
         c.query("begin")
     # one that was closed for another part may be there a moment longer
     wait_until(lambda: len(pg.backends()) == SIZE)
-    assert "login_retry" not in p.log
+    # but for a server that was terminated as its login was over
+    amid = "idle server got dirty (server_login_retry)"
+    assert "login_retry" not in p.log.replace(amid, "")
 
 
 def test_statements_that_were_forgotten_get_in_nobodys_way(parts):
