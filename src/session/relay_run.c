@@ -72,9 +72,10 @@ size_t relay_run_up(struct relay_up *up)
 	struct track *t = &up->s->track;
 	size_t n = 0;
 
-	if (relay_execute_holds(&c->relay) || c->relay.resetting != RESET_NONE)
-		return 0;
+	/* whatever passes, and however */
 	if (up->s->trace.waits && relay_watch_waits(up))
+		return 0;
+	if (relay_execute_holds(&c->relay) || c->relay.resetting != RESET_NONE)
 		return 0;
 	if (up->s->trace.lasting)
 		return 0;

@@ -131,6 +131,8 @@ static enum relay_step on_terminate(struct relay_up *up)
 static enum relay_step on_parse(struct relay_up *up)
 {
 	relay_watch_parse(up);
+	/* of before a RELOAD, maybe */
+	up->c->relay.execute_holds = false;
 	return relay_request(up);
 }
 

@@ -3,7 +3,8 @@
 """Clients of one pool, which has fewer servers than there are clients; each has
 a connection of its own to PostgreSQL as well, where it does the same: what both
 say is equal (session_state=keep). The same while all stands still again and
-again, while processes take over from each other, and while servers are killed:
+again, while processes take over from each other, while settings are reloaded and
+connections renewed, and while servers are killed:
 then a client may be told so, and both begin anew; but nothing else differs. And
 with several workers, where each server goes to another one whenever it is given
 back, and each client behind each of its transactions.
@@ -171,6 +172,12 @@ def disturb(pooler, p, pg, how, r):
             k.query("resume")
     elif how == "restart":
         return take_over(pooler, p)
+    elif how == "reload":
+        p.settings["cache_unnamed_statements"] = r.randrange(2)
+        p.settings["max_prepared_statements"] = r.choice([0, 200])
+        p.settings["default_pool_size"] = SERVERS + r.randrange(2)
+        p.reload()
+        p.admin("reconnect p0")
     elif how == "kill":
         pg.terminate(r.choice(p.servers())["remote_pid"])
     return p
@@ -197,7 +204,7 @@ def count_moved(p):
 
 @pytest.mark.parametrize("seed, how, every", [
     (SEED, "", 0), (SEED + 1, "", 0), (SEED + 2, "", 0), (SEED, "suspend", 5),
-    (SEED, "restart", 60), (SEED, "kill", 10), *(
+    (SEED, "restart", 60), (SEED, "kill", 10), (SEED, "reload", 10), *(
         pytest.param(s, how, 0, marks=pytest.mark.skipif(
             not FORCED, reason="nothing can be forced"))
         for s in (SEED, SEED + 1) for how in ("handover", "moves"))])
@@ -232,4 +239,4 @@ def test_all_see_what_postgresql_shows(pooler, pg, seed, how, every):
     if how in ("handover", "moves"):
         assert count_moved(p) > 4
     assert len([s for s in p.servers() if s["state"] != "listening"]) <= \
-        (PARTED if how == "moves" else SERVERS)
+        (PARTED if how == "moves" else SERVERS + (how == "reload"))

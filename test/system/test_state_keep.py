@@ -581,3 +581,16 @@ def test_equal_settings_cost_nothing(both, pg):
         c.pooled.query("set application_name = 'n'")
         assert pg.sql("select query from pg_stat_activity where pid = %s"
                       % pid)[0][0] == "set application_name = 'n'"
+
+
+def test_names_that_are_translated_no_more(pooler):
+    """what was prepared without a name, and run since, keeps no server"""
+    p = pooler(default_pool_size=1, session_state="keep",
+               max_prepared_statements=10)
+    a, b = p.raw(), p.raw()
+    a.extended("reset work_mem")
+    p.settings["max_prepared_statements"] = 0
+    p.reload()
+    a.extended("select set_config('my.own', 'x', false)")
+    assert b.value("select 1") == "1"
+    assert a.value("show my.own") == "x"
