@@ -19,6 +19,7 @@ enum ledger_kind {
 	LEDGER_SERVERS,
 	LEDGER_CANCELERS,	/* of these: they carry cancel requests */
 	LEDGER_CLIENTS,
+	LEDGER_PINNED,	/* clients that keep a server */
 	LEDGER_KINDS
 };
 
@@ -56,27 +57,24 @@ unsigned ledger_taken_at(const struct ledger *l, unsigned worker,
     enum ledger_kind kind);
 /* One more, if there are fewer than max. */
 bool ledger_take(struct ledger *l, enum ledger_kind kind, unsigned max);
-/* One more, whatever there is. */
-void ledger_add(struct ledger *l, enum ledger_kind kind);
+/* One more, whatever there is. Returns how many that makes. */
+unsigned ledger_add(struct ledger *l, enum ledger_kind kind);
 void ledger_give(struct ledger *l, enum ledger_kind kind);
 
 /*
- * A server goes to another worker. It is counted all the while, though neither may
- * have the ledger open; who receives it, or loses it, has what send returned.
+ * What was taken goes to another worker, with who has it. It is counted all the while,
+ * though neither may have the ledger open. All zero: nothing is on its way.
  */
-struct ledger_sum *ledger_send(struct ledger *l, unsigned to);
-void ledger_receive(struct ledger *l, struct ledger_sum **sent, unsigned to);
-/* It was closed: given back. NULL is fine. */
-void ledger_lose(struct ledger_sum **sent, unsigned to);
-
-/*
- * The same for what a client has taken, of any kind. Kept: it is here now; given: it is
- * lost. NULL is fine.
- */
-struct ledger_sum *ledger_keep(struct ledger *l, enum ledger_kind kind);
-void ledger_kept(struct ledger *l, struct ledger_sum **s,
-    enum ledger_kind kind);
-void ledger_kept_give(struct ledger_sum **s, enum ledger_kind kind);
+struct ledger_trip {
+	struct ledger_sum *of;
+	enum ledger_kind kind;
+	unsigned to;
+};
+struct ledger_trip ledger_send(struct ledger *l, enum ledger_kind kind,
+    unsigned to);
+/* It is there, where l is of the same name; or lost: given back. Nothing is fine. */
+void ledger_receive(struct ledger *l, struct ledger_trip *t);
+void ledger_lose(struct ledger_trip *t);
 
 /* For whom a server is wanted. */
 struct ledger_want {

@@ -100,6 +100,7 @@ void limit_leave(struct limit_share *s, enum server_state state);
  * is taken or not, what is not used is to be given back. With one worker: true.
  */
 bool limit_take(struct pool *p, usec_t now);
+bool limit_take_unsized(struct pool *p);	/* its size does not count it */
 void limit_give_back(struct pool *p);
 
 /*

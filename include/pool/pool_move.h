@@ -5,16 +5,15 @@
 #ifndef POOL_POOL_MOVE_H
 #define POOL_POOL_MOVE_H
 
+#include "base/ledger.h"
 #include "pool/limit_queue.h"
 
-struct ledger_sum;
 struct pool;
 struct pool_server;
 
-/* What it keeps of the limits on its way: by limit; NULL: that is not shared. */
+/* What it keeps of the limits on its way; zero: that one is not shared. */
 struct pool_slots {
-	struct ledger_sum *of[LIMIT_SHARES];
-	unsigned to;			/* the worker */
+	struct ledger_trip of[LIMIT_SHARES];
 };
 
 /* ps is in no list any more. */

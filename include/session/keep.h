@@ -83,6 +83,7 @@ struct keep {
 	bool settled;		/* all of that is of now */
 	bool pins_first;	/* it had none before this probe */
 	struct keep_text *text;	/* owned; see keep_recall.h; or NULL */
+	bool excess;		/* max_pinned had been reached before it */
 	bool refused;		/* max_pinned: its client can't have it */
 	bool worn;		/* others have had it before its client */
 	bool temporary;		/* new tables may be temporary ones */

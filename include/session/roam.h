@@ -12,12 +12,12 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "base/ledger.h"
 #include "base/time.h"
 #include "proto/cancel_key.h"
 #include "proto/writer.h"
 
 struct client;
-struct ledger_sum;
 struct roamer;
 struct sessions;
 
@@ -37,8 +37,8 @@ struct roamer {
 	usec_t request_time;		/* its client's by then */
 	bool was_idle;			/* its time runs, see ss->idle_list */
 	bool stays;			/* it has too much to be carried */
-	/* on its way: its places under limits, or NULL; and its texts */
-	struct ledger_sum *of_user, *of_database;
+	/* on its way: its places under limits, and its texts */
+	struct ledger_trip of_user, of_database;
 	struct writer luggage;
 };
 

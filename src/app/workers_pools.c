@@ -292,7 +292,7 @@ static void note_loads(struct workers *ws, usec_t now)
 /* --- an audit, for tests --- */
 
 struct counted_all {
-	unsigned servers, clients, of_database;
+	unsigned servers, clients, pinned, of_database;
 };
 
 static struct counted_all count_all(struct app *first, const struct pool *home)
@@ -306,6 +306,7 @@ static struct counted_all count_all(struct app *first, const struct pool *home)
 
 		n.of_database += db != NULL ? db->servers : 0;
 		n.servers += p != NULL ? pool_total(p) : 0;
+		n.pinned += p != NULL ? p->pinned : 0;
 		for (int i = 0; p != NULL && i < CLIENT_STATES; i++)
 			n.clients += p->client_count[i];
 	}
@@ -323,6 +324,8 @@ static void audit(struct app *first, const struct app *w)
 		    n.servers);
 		assert(ledger_taken(p->share.ledger, LEDGER_CLIENTS) ==
 		    n.clients);
+		assert(ledger_taken(p->share.ledger, LEDGER_PINNED) ==
+		    n.pinned);
 		assert(ledger_taken(p->key.db->share.ledger,
 		    LEDGER_SERVERS) == n.of_database);
 	}

@@ -222,10 +222,12 @@ bool ledger_take(struct ledger *l, enum ledger_kind kind, unsigned max)
 	return true;
 }
 
-void ledger_add(struct ledger *l, enum ledger_kind kind)
+unsigned ledger_add(struct ledger *l, enum ledger_kind kind)
 {
-	atomic_fetch_add(&l->sum->taken[kind], 1);
+	const unsigned before = atomic_fetch_add(&l->sum->taken[kind], 1);
+
 	count(l, kind, 1);
+	return before + 1;
 }
 
 void ledger_give(struct ledger *l, enum ledger_kind kind)
@@ -236,73 +238,41 @@ void ledger_give(struct ledger *l, enum ledger_kind kind)
 	count(l, kind, -1);
 }
 
-/* --- servers on their way --- */
+/* --- on the way --- */
 
-struct ledger_sum *ledger_send(struct ledger *l, unsigned to)
+struct ledger_trip ledger_send(struct ledger *l, enum ledger_kind kind,
+    unsigned to)
 {
 	struct ledger_sum *const s = l->sum;
 
-	atomic_fetch_add(&s->at[to].coming, 1);
-	pthread_mutex_lock(&s->book->lock);
-	s->open++;
-	pthread_mutex_unlock(&s->book->lock);
-	count(l, LEDGER_SERVERS, -1);
-	return s;
-}
-
-/* It is in no mail any more. */
-static void let_go(struct ledger_sum **kept)
-{
-	struct ledger_book *const b = (*kept)->book;
-
-	pthread_mutex_lock(&b->lock);
-	sum_close(*kept);
-	pthread_mutex_unlock(&b->lock);
-	*kept = NULL;
-}
-
-static void end_trip(struct ledger_sum **sent, unsigned to)
-{
-	atomic_fetch_sub(&(*sent)->at[to].coming, 1);
-	let_go(sent);
-}
-
-void ledger_receive(struct ledger *l, struct ledger_sum **sent, unsigned to)
-{
-	assert(l->sum == *sent);
-	count(l, LEDGER_SERVERS, 1);
-	end_trip(sent, to);
-}
-
-/* --- clients on their way --- */
-
-struct ledger_sum *ledger_keep(struct ledger *l, enum ledger_kind kind)
-{
-	struct ledger_sum *const s = l->sum;
-
+	if (kind == LEDGER_SERVERS)
+		atomic_fetch_add(&s->at[to].coming, 1);
 	pthread_mutex_lock(&s->book->lock);
 	s->open++;
 	pthread_mutex_unlock(&s->book->lock);
 	count(l, kind, -1);
-	return s;
+	return (struct ledger_trip){ s, kind, to };
 }
 
-void ledger_kept(struct ledger *l, struct ledger_sum **s,
-    enum ledger_kind kind)
+static void end_trip(struct ledger_trip *t)
 {
-	if (*s == NULL)
-		return;
-	assert(l->sum == *s);
-	count(l, kind, 1);
-	let_go(s);
+	struct ledger_book *const b = t->of->book;
+
+	if (t->kind == LEDGER_SERVERS)
+		atomic_fetch_sub(&t->of->at[t->to].coming, 1);
+	pthread_mutex_lock(&b->lock);
+	sum_close(t->of);
+	pthread_mutex_unlock(&b->lock);
+	t->of = NULL;
 }
 
-void ledger_kept_give(struct ledger_sum **s, enum ledger_kind kind)
+void ledger_receive(struct ledger *l, struct ledger_trip *t)
 {
-	if (*s == NULL)
+	if (t->of == NULL)
 		return;
-	atomic_fetch_sub(&(*s)->taken[kind], 1);
-	let_go(s);
+	assert(l->sum == t->of);
+	count(l, t->kind, 1);
+	end_trip(t);
 }
 
 /* --- who wants --- */
@@ -413,21 +383,22 @@ void ledger_call_rival(struct ledger *l)
 	pthread_mutex_unlock(&l->sum->book->lock);
 }
 
-void ledger_lose(struct ledger_sum **sent, unsigned to)
+void ledger_lose(struct ledger_trip *t)
 {
-	struct ledger_sum *const s = *sent;
+	struct ledger_sum *const s = t->of;
 
 	if (s == NULL)
 		return;
-	atomic_fetch_sub(&s->taken[LEDGER_SERVERS], 1);
-	struct ledger *const first = find_first(s, NULL, NULL);
+	atomic_fetch_sub(&s->taken[t->kind], 1);
+	struct ledger *const first = t->kind == LEDGER_SERVERS ?
+	    find_first(s, NULL, NULL) : NULL;
 
 	if (first != NULL) {
 		pthread_mutex_lock(&s->book->lock);
 		call(first);
 		pthread_mutex_unlock(&s->book->lock);
 	}
-	end_trip(sent, to);
+	end_trip(t);
 }
 
 void ledger_call_servers(struct ledger *l)

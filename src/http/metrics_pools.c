@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: ISC */
 #include "http/metrics_parts.h"
 
+#include <utlist.h>
+
 #include "base/container.h"
+#include "console/admin.h"
 #include "pool/wait.h"
 #include "session/keep.h"
 #include "session/server.h"
@@ -117,12 +120,21 @@ static void put_reasons(struct metrics *m, const struct family *f,
 	}
 }
 
-/* A server may be kept for several reasons. */
+static int64_t count_pinned(const struct pool *p, unsigned pin)
+{
+	const struct pool_server *ps;
+	int64_t n = 0;
+
+	DL_FOREACH(p->servers[SERVER_ACTIVE], ps)
+		n += (container_of(ps, struct server, ps)->keep.pins & pin) != 0;
+	return n;
+}
+
+/* A server may be kept for several reasons, at any worker that has a part of p. */
 static void put_pinned(struct metrics *m, const struct family *f,
     const void *item)
 {
 	const struct pool *const p = item;
-	const struct pool_server *ps;
 	char name[KEEP_PINS_MAX];
 
 	(void)f;
@@ -131,9 +143,11 @@ static void put_pinned(struct metrics *m, const struct family *f,
 			{ "reason", keep_name_pins(pin, name) } };
 		int64_t n = 0;
 
-		for (ps = p->servers[SERVER_ACTIVE]; ps != NULL; ps = ps->next)
-			n += (container_of(ps, struct server, ps)->keep.pins &
-			    pin) != 0;
+		for (const struct admin *a = m->first; a != NULL; a = a->next) {
+			const struct pool *const part = view_fold_part(a, p);
+
+			n += part == NULL ? 0 : count_pinned(part, pin);
+		}
 		if (n > 0)
 			metrics_put(m, labels, 3, n);
 	}

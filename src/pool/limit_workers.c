@@ -75,14 +75,18 @@ static bool take(struct limit_share *s, unsigned max)
 	return true;
 }
 
+bool limit_take_unsized(struct pool *p)
+{
+	return take(&p->key.db->share, (unsigned)p->limits.max_db) &&
+	    take(&p->key.user->share, (unsigned)p->limits.max_user);
+}
+
 bool limit_take(struct pool *p, usec_t now)
 {
 	const unsigned max = p->share.ledger == NULL ? 0 :
 	    pool_maximum(p, now);
 
-	return take(&p->share, max) &&
-	    take(&p->key.db->share, (unsigned)p->limits.max_db) &&
-	    take(&p->key.user->share, (unsigned)p->limits.max_user);
+	return take(&p->share, max) && limit_take_unsized(p);
 }
 
 void limit_give_back(struct pool *p)

@@ -45,7 +45,7 @@ bool parts_may_begin(const struct pool *p, const struct catalog *c)
 
 	return !p->key.db->console && !p->key.db->tentative &&
 	    p->peer_id == 0 && l->size >= 2 * PARTS_LEASE_MIN &&
-	    l->mode != POOL_SESSION && l->max_pinned < 0 && p->hearing.listener == NULL &&
+	    l->mode != POOL_SESSION && p->hearing.listener == NULL &&
 	    !has_dedicated(p) && !is_asked(p, c);
 }
 
@@ -82,6 +82,7 @@ static void seed_pool(struct pool *p)
 	add(&p->share, LEDGER_SERVERS, pool_total(p));
 	add(&p->share, LEDGER_CANCELERS, p->server_count[SERVER_ACTIVE_CANCEL]);
 	add(&p->share, LEDGER_CLIENTS, clients);
+	add(&p->share, LEDGER_PINNED, p->pinned);
 }
 
 int parts_enter(struct pool *p, struct catalog *c)

@@ -15,12 +15,13 @@ static struct ledger *ledger_of(const struct pool *p, int kind)
 
 struct pool_slots pool_server_leave(struct pool_server *ps, unsigned to)
 {
-	struct pool_slots slots = { .to = to };
+	struct pool_slots slots = { .of[0].of = NULL };
 
 	for (int kind = 0; kind < LIMIT_SHARES; kind++) {
 		struct ledger *const l = ledger_of(ps->pool, kind);
 
-		slots.of[kind] = l == NULL ? NULL : ledger_send(l, to);
+		if (l != NULL)
+			slots.of[kind] = ledger_send(l, LEDGER_SERVERS, to);
 	}
 	ps->trip = TRIP_MAIL;
 	pool_server_set(ps, SERVER_GONE);
@@ -29,12 +30,12 @@ struct pool_slots pool_server_leave(struct pool_server *ps, unsigned to)
 }
 
 /* What was not shared where it comes from may be so here. */
-static void receive(struct ledger *l, struct ledger_sum **sent, unsigned to)
+static void receive(struct ledger *l, struct ledger_trip *sent)
 {
 	if (l == NULL)
-		ledger_lose(sent, to);
-	else if (*sent != NULL)
-		ledger_receive(l, sent, to);
+		ledger_lose(sent);
+	else if (sent->of != NULL)
+		ledger_receive(l, sent);
 	else
 		ledger_add(l, LEDGER_SERVERS);
 }
@@ -43,7 +44,7 @@ void pool_server_join(struct pool_server *ps, struct pool *p,
     struct pool_slots *slots)
 {
 	for (int kind = 0; kind < LIMIT_SHARES; kind++)
-		receive(ledger_of(p, kind), &slots->of[kind], slots->to);
+		receive(ledger_of(p, kind), &slots->of[kind]);
 	ps->pool = p;
 	pool_server_set(ps, SERVER_IDLE);
 	ps->trip = TRIP_NONE;
@@ -52,5 +53,5 @@ void pool_server_join(struct pool_server *ps, struct pool *p,
 void pool_slots_lose(struct pool_slots *slots)
 {
 	for (int kind = 0; kind < LIMIT_SHARES; kind++)
-		ledger_lose(&slots->of[kind], slots->to);
+		ledger_lose(&slots->of[kind]);
 }

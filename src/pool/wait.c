@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "base/ledger.h"
 #include "conf/session_attrs.h"
 #include "pool/catalog.h"
 #include "pool/drain.h"
@@ -28,12 +29,19 @@ static enum wait_reason on_the_way(const struct pool *p)
 	return p->failing ? failed(p) : WAIT_LOGIN;
 }
 
+/* Of all parts. */
+static unsigned pinned(const struct pool *p)
+{
+	return p->share.ledger == NULL ? p->pinned :
+	    ledger_taken(p->share.ledger, LEDGER_PINNED);
+}
+
 static enum wait_reason full(const struct pool *p)
 {
 	/* in use is none: a larger pool would not help */
-	if (p->server_count[SERVER_LOGIN] == pool_total(p))
+	if (p->server_count[SERVER_LOGIN] == pool_held(p))
 		return on_the_way(p);
-	return p->pinned > 0 && p->pinned == pool_total(p) ?
+	return pinned(p) > 0 && pinned(p) == pool_held(p) ?
 	    WAIT_PINNED : WAIT_POOL_SIZE;
 }
 
@@ -148,7 +156,7 @@ static void explain_detail(const struct pool *p, enum wait_reason reason,
 	case WAIT_PINNED:
 		snprintf(out, size, "All %u server connections of user \"%s\" "
 		    "to database \"%s\" are kept for clients that have "
-		    "something in them.", p->pinned, user, db);
+		    "something in them.", pinned(p), user, db);
 		break;
 	case WAIT_MAX_DB:
 		explain_excess(limit_taken(p, LIMIT_DB), p->limits.max_db,

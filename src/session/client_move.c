@@ -201,33 +201,35 @@ usec_t client_here_for(const struct client *c, usec_t now)
 	    c->roamer->came);
 }
 
-static struct ledger_sum *keep_place(const struct client *c, struct ledger *l)
+/* It is counted all the while. */
+static struct ledger_trip take_along(const struct client *c,
+    struct ledger *l, unsigned to)
 {
-	return c->counted && l != NULL ? ledger_keep(l, LEDGER_CLIENTS) : NULL;
+	return c->counted && l != NULL ? ledger_send(l, LEDGER_CLIENTS, to) :
+	    (struct ledger_trip){ .of = NULL };
 }
 
 /* Its place in the pool. */
-static void leave_pool(struct client *c)
+static void leave_pool(struct client *c, unsigned to)
 {
 	pool_client_set(&c->pc, CLIENT_LOGIN);
 	c->pc.pool = NULL;
 	database_count_client(c->db, -1);
-	/* it is counted all the while */
-	c->roamer->of_user = keep_place(c, c->user->share.ledger);
-	c->roamer->of_database = keep_place(c, c->db->share.ledger);
+	c->roamer->of_user = take_along(c, c->user->share.ledger, to);
+	c->roamer->of_database = take_along(c, c->db->share.ledger, to);
 	c->db = NULL;
 	catalog_release_user(c->ss->catalog, c->user);
 	c->user = NULL;
 }
 
 /* Out of all that is this worker's; the socket and what is unread stay. */
-static void leave(struct client *c)
+static void leave(struct client *c, unsigned to)
 {
 	struct sessions *const ss = c->ss;
 
 	c->roamer->was_idle = timeout_running(&c->timer);
 	timeout_stop(&c->timer);
-	leave_pool(c);
+	leave_pool(c, to);
 	HASH_DEL(ss->by_key, c);
 	prepared_name_clear(&c->statements);
 	params_unref(&c->params);
@@ -254,7 +256,7 @@ bool client_depart(struct client *c, unsigned to)
 	}
 	if (log_wants(LEVEL_DEBUG))
 		log_at(LEVEL_DEBUG, &c->who, "goes to worker %u", to);
-	leave(c);
+	leave(c, to);
 	ss->clients_out++;
 	roam_send(c, ss, to);
 	return true;
@@ -306,9 +308,8 @@ static void enter_pool(struct client *c, struct pool *p, struct user *u)
 	database_count_client(c->db, 1);
 	c->user = u;
 	u->clients++;
-	ledger_kept(u->share.ledger, &c->roamer->of_user, LEDGER_CLIENTS);
-	ledger_kept(c->db->share.ledger, &c->roamer->of_database,
-	    LEDGER_CLIENTS);
+	ledger_receive(u->share.ledger, &c->roamer->of_user);
+	ledger_receive(c->db->share.ledger, &c->roamer->of_database);
 	c->pc.pool = p;
 	pool_client_set(&c->pc, CLIENT_ACTIVE);
 }

@@ -319,13 +319,6 @@ static struct baggage *make_set(struct server *s)
 	return w->failed ? NULL : baggage_get(s->ss->baggage, w->at, w->len);
 }
 
-/* One more than may be, by what was counted just now. */
-static bool exceeds(const struct pool *p)
-{
-	return p->limits.max_pinned >= 0 &&
-	    p->pinned > (unsigned)p->limits.max_pinned;
-}
-
 /* What there is, but of channels, is none of the pool's business any more. */
 static void take_channels(struct server *s)
 {
@@ -369,7 +362,7 @@ bool keep_answered(struct server *s, struct client *c)
 	k->drawn = k->pins != 0;	/* see keep_ask() */
 	keep_set_pins(s, k->found | (k->pins & PIN_LOADED));
 	k->refused = c != NULL && k->pins_first && keep_counts(k->pins) &&
-	    exceeds(s->ps.pool);
+	    k->excess;
 	k->settled = true;
 	keep_note_path(s);
 	return true;

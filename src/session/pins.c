@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include <stdio.h>
 
+#include "base/ledger.h"
 #include "session/keep.h"
 #include "session/server.h"
 
@@ -14,11 +15,30 @@ static const struct {
 	{ PIN_LISTEN, "listen" }, { PIN_LOADED, "load" },
 };
 
+/* One client of p more that is pinned. Returns how many that makes, of all parts. */
+static unsigned count_more(struct pool *p)
+{
+	p->pinned++;
+	return p->share.ledger == NULL ? p->pinned :
+	    ledger_add(p->share.ledger, LEDGER_PINNED);
+}
+
+static void count_less(struct pool *p)
+{
+	p->pinned--;
+	if (p->share.ledger != NULL)
+		ledger_give(p->share.ledger, LEDGER_PINNED);
+}
+
 void keep_set_pins(struct server *s, unsigned pins)
 {
 	struct pool *const p = s->ps.pool;
+	const bool was = keep_counts(s->keep.pins), is = keep_counts(pins);
 
-	p->pinned = p->pinned + keep_counts(pins) - keep_counts(s->keep.pins);
+	if (is && !was)
+		s->keep.excess = count_more(p) > (unsigned)p->limits.max_pinned;
+	else if (was && !is)
+		count_less(p);
 	s->keep.pins = (uint8_t)pins;
 }
 

@@ -73,8 +73,8 @@ void roam_end(struct client *c)
 	pthread_mutex_lock(&all->lock);
 	HASH_DEL(all->by_key, r);
 	pthread_mutex_unlock(&all->lock);
-	ledger_kept_give(&r->of_user, LEDGER_CLIENTS);
-	ledger_kept_give(&r->of_database, LEDGER_CLIENTS);
+	ledger_lose(&r->of_user);
+	ledger_lose(&r->of_database);
 	writer_fini(&r->luggage);
 	secret_wipe(r->key, sizeof r->key);
 	mem_free(r);

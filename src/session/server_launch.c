@@ -26,7 +26,9 @@ static struct server *attempt(struct sessions *ss, struct pool *p,
 static struct server *attempt_limited(struct sessions *ss, struct pool *p,
     enum server_state state)
 {
-	struct server *const s = limit_take(p, time_now()) ? attempt(ss, p, state) : NULL;
+	const bool taken = state == SERVER_LISTENING ? limit_take_unsized(p) :
+	    limit_take(p, time_now());
+	struct server *const s = taken ? attempt(ss, p, state) : NULL;
 
 	if (s == NULL)
 		limit_give_back(p);
@@ -72,7 +74,7 @@ void server_launch_dedicated(struct sessions *ss, struct pool_client *pc)
 
 struct server *server_launch_listener(struct sessions *ss, struct pool *p)
 {
-	struct server *s = attempt(ss, p, SERVER_LISTENING);
+	struct server *s = attempt_limited(ss, p, SERVER_LISTENING);
 
 	if (s != NULL)
 		server_begin(s, SERVER_PHASE_CONNECT);

@@ -177,7 +177,8 @@ static void test_server_in_the_mail_is_counted(void **state)
 	(void)state;
 	join(b, ws);
 	ledger_add(ws[0].ledger, LEDGER_SERVERS);
-	struct ledger_sum *sent = ledger_send(ws[0].ledger, 1);
+	struct ledger_trip sent = ledger_send(ws[0].ledger,
+	    LEDGER_SERVERS, 1);
 
 	assert_int_equal(ledger_taken(ws[1].ledger, LEDGER_SERVERS), 1);
 	/* nobody has it to spare */
@@ -187,8 +188,8 @@ static void test_server_in_the_mail_is_counted(void **state)
 		ledger_close(&ws[i].ledger);
 	ws[1].ledger = ledger_open(b, 1, "app", &ws[1]);
 	assert_int_equal(ledger_taken(ws[1].ledger, LEDGER_SERVERS), 1);
-	ledger_receive(ws[1].ledger, &sent, 1);
-	assert_null(sent);
+	ledger_receive(ws[1].ledger, &sent);
+	assert_null(sent.of);
 	ledger_give(ws[1].ledger, LEDGER_SERVERS);
 	assert_int_equal(ledger_taken(ws[1].ledger, LEDGER_SERVERS), 0);
 	leave(b, ws);
@@ -202,20 +203,21 @@ static void test_server_lost_in_the_mail_makes_room(void **state)
 	(void)state;
 	join(b, ws);
 	ledger_add(ws[0].ledger, LEDGER_SERVERS);
-	struct ledger_sum *sent = ledger_send(ws[0].ledger, 1);
+	struct ledger_trip sent = ledger_send(ws[0].ledger,
+	    LEDGER_SERVERS, 1);
 
 	ledger_want(ws[0].ledger, (struct ledger_want){ .since = 5 });
-	ledger_lose(&sent, 1);
-	assert_null(sent);
+	ledger_lose(&sent);
+	assert_null(sent.of);
 	assert_int_equal(calls(&ws[0]), 1);
 	assert_int_equal(ledger_taken(ws[1].ledger, LEDGER_SERVERS), 0);
-	ledger_lose(&sent, 1);
+	ledger_lose(&sent);
 	ledger_add(ws[0].ledger, LEDGER_SERVERS);
-	sent = ledger_send(ws[0].ledger, 1);
+	sent = ledger_send(ws[0].ledger, LEDGER_SERVERS, 1);
 	/* the last one that knows the name */
 	for (unsigned i = 0; i < WORKERS; i++)
 		ledger_close(&ws[i].ledger);
-	ledger_lose(&sent, 1);
+	ledger_lose(&sent);
 	leave(b, ws);
 }
 
@@ -223,7 +225,7 @@ static void test_nobody_is_sent_more_than_it_wants(void **state)
 {
 	struct ledger_book *const b = ledger_book_new(WORKERS);
 	struct worker ws[WORKERS];
-	struct ledger_sum *sent[2];
+	struct ledger_trip sent[2];
 
 	(void)state;
 	join(b, ws);
@@ -234,14 +236,14 @@ static void test_nobody_is_sent_more_than_it_wants(void **state)
 	ledger_want(ws[1].ledger, (struct ledger_want){ .since = 9,
 	    .count = 1 });
 	assert_int_equal(ledger_recipient(ws[0].ledger).worker, 2);
-	sent[0] = ledger_send(ws[0].ledger, 2);
+	sent[0] = ledger_send(ws[0].ledger, LEDGER_SERVERS, 2);
 	assert_int_equal(ledger_recipient(ws[0].ledger).worker, 1);
-	sent[1] = ledger_send(ws[0].ledger, 1);
+	sent[1] = ledger_send(ws[0].ledger, LEDGER_SERVERS, 1);
 	assert_int_equal(ledger_recipient(ws[0].ledger).since, 0);
 	assert_int_equal(ledger_rival(ws[0].ledger).worker, 2);
-	ledger_receive(ws[2].ledger, &sent[0], 2);
+	ledger_receive(ws[2].ledger, &sent[0]);
 	assert_int_equal(ledger_recipient(ws[0].ledger).since, 5);
-	ledger_lose(&sent[1], 1);
+	ledger_lose(&sent[1]);
 	ledger_give(ws[2].ledger, LEDGER_SERVERS);
 	assert_int_equal(ledger_taken(ws[0].ledger, LEDGER_SERVERS), 0);
 	leave(b, ws);

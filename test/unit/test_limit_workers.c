@@ -167,6 +167,22 @@ static void test_slot_of_a_full_database_is_not_kept_of_the_pool(void **state)
 	assert_int_equal(limit_taken(q, LIMIT_DB), SIZE - 1);
 }
 
+static void test_listener_takes_a_slot_of_the_database_alone(void **state)
+{
+	struct fixture *const f = *state;
+	struct pool *const q = &f->at[1].pool;
+
+	for (unsigned i = 0; i < SIZE - 2; i++)
+		server(f, 0, SERVER_ACTIVE);
+	assert_true(limit_take_unsized(q));
+	assert_int_equal(pool_held(q), SIZE - 2);
+	assert_false(limit_take_unsized(&f->at[0].pool));
+	limit_give_back(&f->at[0].pool);
+	server(f, 1, SERVER_LISTENING);
+	assert_int_equal(pool_held(q), SIZE - 2);
+	assert_int_equal(limit_taken(q, LIMIT_DB), SIZE - 1);
+}
+
 static void test_reserve_is_one_for_all_parts(void **state)
 {
 	struct fixture *const f = *state;
@@ -280,6 +296,7 @@ int main(void)
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 		TEST(test_parts_have_together_what_one_may_have),
 		TEST(test_slot_of_a_full_database_is_not_kept_of_the_pool),
+		TEST(test_listener_takes_a_slot_of_the_database_alone),
 		TEST(test_reserve_is_one_for_all_parts),
 		TEST(test_only_the_home_opens_one_past_the_size),
 		TEST(test_free_slot_is_for_the_part_that_waits_longest),
