@@ -33,21 +33,26 @@ def prepare(c, name, sql, types=()):
     return c.recv_until()
 
 
+@contextlib.contextmanager
+def busy(p, pid):
+    """The server of this process."""
+    held, found = [], None
+    while found != pid:
+        held.append(p.raw())
+        held[-1].query("begin")
+        found = held[-1].value("select pg_backend_pid()")
+    for c in held[:-1]:
+        c.query("commit")
+    yield
+    held[-1].query("commit")
+    for c in held:
+        c.close()
+
+
 def on_other_server(p, c, fn):
     """Run fn while the server that c used last is kept busy."""
-    pid = c.value("select pg_backend_pid()")
-    blockers = []
-    while True:
-        b = p.raw()
-        b.query("begin")
-        blockers.append(b)
-        if b.value("select pg_backend_pid()") == pid:
-            break
-    out = fn()
-    for b in blockers:
-        b.query("commit")
-        b.close()
-    return out
+    with busy(p, c.value("select pg_backend_pid()")):
+        return fn()
 
 
 def test_psycopg_prepares_transparently(two):
@@ -619,20 +624,6 @@ def test_schema_change_is_not_noticed_by_who_is_told_of_columns(
                     c, "st", 1)), run_described(c, "st", 1)):
                 assert res.kinds == "2TDCZ"
                 assert [v.strip() for v in res.rows[0]] == ["1", "one"]
-
-
-@contextlib.contextmanager
-def busy(p, pid):
-    """The server of this process."""
-    held, found = [], None
-    while found != pid:
-        held.append(p.raw())
-        held[-1].query("begin")
-        found = held[-1].value("select pg_backend_pid()")
-    for c in held[:-1]:
-        c.query("commit")
-    yield
-    held[-1].query("commit")
 
 
 def test_schema_change_is_not_noticed_where_one_of_two_has_seen_the_last(
