@@ -16,12 +16,10 @@
 #include "pool/close_reason.h"
 #include "pool/limit_queue.h"
 #include "pool/limit_share.h"
+#include "pool/pool.h"
 #include "pool/states.h"
 
 struct catalog;
-struct pool;
-struct pool_client;
-struct pool_server;
 
 enum limit_verdict {
 	LIMIT_FREE,	/* open one */
@@ -42,6 +40,13 @@ enum limit_verdict limit_check(const struct pool *p, usec_t now,
  */
 enum limit_verdict limit_check_dedicated(const struct pool_client *pc, usec_t now,
     struct pool_server **victim, bool *reserve);
+
+/* Hot: may other pools, or parts of p, be after its servers? */
+static inline bool limit_has_rivals(const struct pool *p)
+{
+	return (p->limits.max_db | p->limits.max_user) > 0 ||
+	    p->share.ledger != NULL;
+}
 
 /* The oldest idle server that makes room under this limit of p; NULL: none. */
 struct pool_server *limit_find_victim(const struct pool *p,

@@ -31,9 +31,9 @@ static inline struct sql_seen_text *sql_seen_place(struct sql_seen *t,
 
 	memcpy(&middle, body + (n - SQL_SEEN_PIECE) / 2, sizeof middle);
 	memcpy(&end, body + n - SQL_SEEN_PIECE, sizeof end);
-	/* odd numbers mix all bits into the highest */
-	return &t->texts[(middle * 0x9e3779b97f4a7c15u ^ end) *
-	    0xff51afd7ed558ccdu >> (64 - SQL_SEEN_BITS)];
+	/* an odd number mixes all bits into the highest */
+	return &t->texts[(middle * 3 + end) * 0x9e3779b97f4a7c15u >>
+	    (64 - SQL_SEEN_BITS)];
 }
 
 /* The text is not there: may it change anything? If not, it is from now on. */

@@ -121,6 +121,8 @@ enum close_reason limit_exceeded(const struct pool_server *ps)
 		return CLOSE_NONE;
 	if (is_oversize(p))
 		return CLOSE_TOO_MANY_SERVERS;
+	if (!limit_has_rivals(p))
+		return CLOSE_NONE;
 	return is_over(p, LIMIT_DB) || is_over(p, LIMIT_USER) ? CLOSE_EVICTED :
 	    CLOSE_NONE;
 }

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: ISC */
 #include "base/ledger.h"
 #include "base/probe.h"
-#include "pool/evict.h"
 #include "pool/limit.h"
 #include "session/broker.h"
 #include "session/broker_parts.h"
@@ -15,7 +14,7 @@
 
 void broker_touch_next(struct sessions *ss, const struct pool *p)
 {
-	if (!evict_is_limited(p) && p->share.ledger == NULL)
+	if (!limit_has_rivals(p))
 		return;
 	for (int kind = 0; kind < LIMIT_KINDS; kind++) {
 		struct pool *q = limit_is_near(p, (enum limit_kind)kind) ?
@@ -56,8 +55,8 @@ static bool hands_over(struct server *s)
 	return true;
 }
 
-/* As broker_serve(), where s, idle, may be for another part. Out of the hot path. */
-static __attribute__((noinline, cold)) void serve_parts(struct server *s)
+/* s, idle, may be for another part. */
+static void serve_parts(struct server *s)
 {
 	struct sessions *const ss = s->ss;
 	struct pool *const p = s->ps.pool;
@@ -70,13 +69,25 @@ static __attribute__((noinline, cold)) void serve_parts(struct server *s)
 		broker_touch(ss, p);
 }
 
+/* As broker_serve(); what s, idle, is not used for. Out of the hot path. */
+static __attribute__((noinline, cold)) void serve_rivals(struct server *s)
+{
+	struct pool *const p = s->ps.pool;
+
+	if (p->share.ledger == NULL)
+		broker_serve(s->ss, p);
+	else
+		serve_parts(s);
+	if (s->ps.state == SERVER_IDLE)
+		broker_touch_next(s->ss, p);
+}
+
 /* s has just served its pool: does the slot go to another pool now? */
 static bool must_hand_over(const struct server *s)
 {
 	const struct pool *p = s->ps.pool;
 
-	return (evict_is_limited(p) || p->share.ledger != NULL) &&
-	    s->ps.state != SERVER_LOGIN &&
+	return limit_has_rivals(p) && s->ps.state != SERVER_LOGIN &&
 	    pool_pick_client(p) != NULL &&
 	    limit_takes_away(&s->ps, s->ss->catalog, time_now());
 }
@@ -149,12 +160,10 @@ static void settle(struct server *s, bool lent)
 		if (!knows_base(s))
 			return;
 		pool_server_set(&s->ps, SERVER_IDLE);
-		if (p->share.ledger == NULL)
-			broker_serve(ss, p);
+		if (limit_has_rivals(p))
+			serve_rivals(s);
 		else
-			serve_parts(s);
-		if (s->ps.state == SERVER_IDLE)
-			broker_touch_next(ss, p);
+			broker_serve(ss, p);
 		if (p->lookups > 0)
 			broker_touch(ss, p);
 		return;
