@@ -81,7 +81,9 @@ struct ledger_want {
 	usec_t since;		/* the longest wait began; 0: nobody waits */
 	bool in_need;		/* they have no server at all */
 	unsigned count;		/* how many want one */
-	unsigned worker;	/* whose it is, where that is asked for */
+	/* where it is asked for: */
+	unsigned worker;	/* whose it is */
+	bool coming;		/* a server is on its way there */
 };
 
 /* This worker's. It must be told before it looks in vain for the last time. */
@@ -93,8 +95,13 @@ struct ledger_want ledger_rival(const struct ledger *l);
 /* The same of those that fewer servers are on their way to than want one. */
 struct ledger_want ledger_recipient(const struct ledger *l);
 
-/* The worker of the rival shall look at what it has; and all with servers. */
+/*
+ * The worker of the rival shall look at what it has; and all with servers, or those
+ * that may have idle ones, as nobody waits there. (Who has clients that wait looks each
+ * time that a server is released.)
+ */
 void ledger_call_rival(struct ledger *l);
 void ledger_call_servers(struct ledger *l);
+void ledger_call_idle(struct ledger *l);
 
 #endif

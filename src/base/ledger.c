@@ -338,7 +338,8 @@ static struct ledger_want want_of(const struct ledger *l, unsigned worker)
 	return l == NULL ? (struct ledger_want){ 0 } :
 	    (struct ledger_want){ .since = atomic_load(&l->since),
 		.in_need = atomic_load(&l->in_need),
-		.count = atomic_load(&l->wanted), .worker = worker };
+		.count = atomic_load(&l->wanted), .worker = worker,
+		.coming = atomic_load(&l->coming) > 0 };
 }
 
 struct ledger_want ledger_rival(const struct ledger *l)
@@ -401,15 +402,36 @@ void ledger_lose(struct ledger_trip *t)
 	end_trip(t);
 }
 
-void ledger_call_servers(struct ledger *l)
+static bool has_servers(const struct ledger *l)
+{
+	return atomic_load_explicit(&l->own[LEDGER_SERVERS],
+	    memory_order_relaxed) > 0;
+}
+
+static bool may_have_idle(const struct ledger *l)
+{
+	return has_servers(l) && atomic_load(&l->since) == 0;
+}
+
+/* All others that are so. */
+static void call_all(struct ledger *l, bool (*is)(const struct ledger *l))
 {
 	struct ledger_sum *const s = l->sum;
 
 	pthread_mutex_lock(&s->book->lock);
 	for (unsigned i = 0; i < s->book->workers; i++) {
-		if (&s->at[i] != l && atomic_load_explicit(
-		    &s->at[i].own[LEDGER_SERVERS], memory_order_relaxed) > 0)
+		if (&s->at[i] != l && is(&s->at[i]))
 			call(&s->at[i]);
 	}
 	pthread_mutex_unlock(&s->book->lock);
+}
+
+void ledger_call_servers(struct ledger *l)
+{
+	call_all(l, has_servers);
+}
+
+void ledger_call_idle(struct ledger *l)
+{
+	call_all(l, may_have_idle);
 }

@@ -156,7 +156,10 @@ static bool ask(struct pool *p, enum limit_kind kind, const struct catalog *c,
 		return !is_known;
 	if (!is_known || now - s->called_at >= CALL_AGAIN) {
 		s->called_at = now;
-		ledger_call_servers(s->ledger);
+		if (kind == LIMIT_POOL)
+			ledger_call_idle(s->ledger);
+		else
+			ledger_call_servers(s->ledger);
 	}
 	return false;
 }
@@ -228,14 +231,30 @@ bool limit_rival_takes_away(const struct pool *p)
 	return false;
 }
 
+/* Does one leave p already, at the end of this turn? */
+static bool is_one_ahead(const struct pool *p)
+{
+	const struct pool_server *ps = p->servers[SERVER_IDLE];
+
+	while (ps != NULL && ps->trip != TRIP_AHEAD)
+		ps = ps->next;
+	return ps != NULL;
+}
+
 bool limit_find_recipient(const struct pool *p, unsigned *worker)
 {
 	const struct ledger_want other = ledger_recipient(p->share.ledger);
 	const usec_t own = pool_waiting_since(p);
 
 	*worker = other.worker;
-	return other.since != 0 && (own == 0 ||
-	    other.since + p->limits.worker_handover_delay <= own ||
+	if (other.since == 0 || own == 0)
+		return other.since != 0;
+	/*
+	 * One after the other: a loop that is behind has servers of its own to
+	 * read from first, and p has clients for this one.
+	 */
+	return !other.coming && !is_one_ahead(p) &&
+	    (other.since + p->limits.worker_handover_delay <= own ||
 	    is_lease_due(p, &other));
 }
 

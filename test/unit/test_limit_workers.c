@@ -273,6 +273,63 @@ static void test_idle_server_goes_for_a_part_that_waits(void **state)
 	limit_give_back(q);
 }
 
+/* Who has clients of its own sends one after the other. */
+static void test_part_is_sent_one_server_while_others_have_clients(void **state)
+{
+	struct fixture *const f = *state;
+	struct pool *const p = &f->at[0].pool, *const q = &f->at[1].pool;
+	unsigned to;
+
+	p->limits.max_db = q->limits.max_db = 0;
+	for (unsigned i = 0; i < SIZE - 1; i++)
+		server(f, i % 2, SERVER_ACTIVE);
+	struct pool_server *const idle = server(f, 0, SERVER_IDLE);
+
+	waiter(f, 1, NOW - 9 * USEC);
+	waiter(f, 1, NOW - 9 * USEC);
+	struct pool_client *const own = waiter(f, 0, NOW);
+
+	assert_false(limit_ask(q, &f->at[1].catalog, NOW));
+	assert_true(limit_find_recipient(p, &to));
+	idle->trip = TRIP_AHEAD;
+	assert_false(limit_find_recipient(p, &to));
+	idle->trip = TRIP_NONE;
+	struct ledger_trip sent = ledger_send(p->share.ledger,
+	    LEDGER_SERVERS, 1);
+
+	assert_false(limit_find_recipient(p, &to));
+	/* what nobody needs here may go as well */
+	pool_client_set(own, CLIENT_ACTIVE);
+	assert_true(limit_find_recipient(p, &to));
+	pool_client_set(own, CLIENT_WAITING);
+	ledger_receive(q->share.ledger, &sent);
+	assert_true(limit_find_recipient(p, &to));
+	sent = ledger_send(q->share.ledger, LEDGER_SERVERS, 0);
+	ledger_receive(p->share.ledger, &sent);
+}
+
+/* It looks itself each time that one is released. */
+static void test_part_whose_clients_wait_is_not_called(void **state)
+{
+	struct fixture *const f = *state;
+	struct pool *const p = &f->at[0].pool, *const q = &f->at[1].pool;
+
+	p->limits.max_db = q->limits.max_db = 0;
+	for (unsigned i = 0; i < SIZE; i++)
+		server(f, i % 2, SERVER_ACTIVE);
+	struct pool_client *const own = waiter(f, 0, NOW - 1);
+
+	waiter(f, 1, NOW);
+	(void)limit_tell(&p->share, &f->at[0].catalog, NOW);
+	f->at[0].rings = 0;
+	assert_false(limit_ask(q, &f->at[1].catalog, NOW));
+	assert_int_equal(f->at[0].rings, 0);
+	pool_client_set(own, CLIENT_ACTIVE);
+	(void)limit_tell(&p->share, &f->at[0].catalog, NOW);
+	assert_false(limit_ask(q, &f->at[1].catalog, NOW + USEC));
+	assert_int_equal(f->at[0].rings, 1);
+}
+
 static void test_part_above_its_lease_gives_to_one_below(void **state)
 {
 	struct fixture *const f = *state;
@@ -301,6 +358,8 @@ int main(void)
 		TEST(test_only_the_home_opens_one_past_the_size),
 		TEST(test_free_slot_is_for_the_part_that_waits_longest),
 		TEST(test_idle_server_goes_for_a_part_that_waits),
+		TEST(test_part_is_sent_one_server_while_others_have_clients),
+		TEST(test_part_whose_clients_wait_is_not_called),
 		TEST(test_part_above_its_lease_gives_to_one_below),
 	};
 
