@@ -205,13 +205,16 @@ static void close_posts(struct workers *ws)
 	for (unsigned i = 0; ws->posts != NULL && i <= ws->count; i++) {
 		if (ws->posts[i].moves != NULL)
 			mailbox_deliver(ws->posts[i].moves);
+		if (ws->posts[i].servers != NULL)
+			mailbox_deliver(ws->posts[i].servers);
 		mailbox_free(&ws->posts[i].mail);
 		mailbox_free(&ws->posts[i].words);
-		mailbox_free(&ws->posts[i].servers);
 	}
 	/* one that has found no place here has gone home */
-	for (unsigned i = 0; ws->posts != NULL && i <= ws->count; i++)
+	for (unsigned i = 0; ws->posts != NULL && i <= ws->count; i++) {
+		mailbox_free(&ws->posts[i].servers);
 		mailbox_free(&ws->posts[i].moves);
+	}
 	mem_free(ws->posts);
 }
 

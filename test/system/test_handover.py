@@ -1,8 +1,10 @@
 # test_handover.py - servers that go from worker to worker, while all sorts of
 # things happen (doc/workers.md, "Sub-pools").
 # SPDX-License-Identifier: ISC
+import contextlib
 import os
 import random
+import signal
 import threading
 
 import pytest
@@ -184,3 +186,27 @@ def test_statements_that_were_forgotten_get_in_nobodys_way(parts):
         t.join()
     assert sum(int(r["servers_in"]) for r in p.show("workers")) > 0
     assert failed == []
+
+
+@pytest.mark.skipif(not is_forced(), reason="nothing can be forced")
+@pytest.mark.parametrize("n", range(12))
+def test_end_meets_servers_on_their_way(pooler, monkeypatch, n):
+    """to workers that have no such pool, and would send them back"""
+    monkeypatch.setenv("PGSLUICE_FORCE", "handover")
+    p = pooler(workers=4, default_pool_size=4, server_reset_query="")
+    stop = threading.Event()
+
+    def talk():
+        with contextlib.suppress(pq.Closed, OSError), p.raw() as c:
+            while not stop.is_set():
+                c.try_query("select 1")
+    threads = [threading.Thread(target=talk) for _ in range(12)]
+    for t in threads:
+        t.start()
+    wait_until(lambda: sum(int(r["servers_in"])
+                           for r in p.show("workers")) > 50)
+    p.signal(signal.SIGQUIT)
+    p.wait_exit()
+    stop.set()
+    for t in threads:
+        t.join()
