@@ -73,7 +73,9 @@ static const char *take_name(const char *s)
 {
 	static const char *const others[] = { "local", "transaction",
 		"constraints", "session", "role", "session_authorization",
-		"time", "names", "xml", "schema", "catalog", "seed" };
+		"time", "names", "xml", "schema", "catalog", "seed",
+		/* it is looked for in the schemas of whoever sets it */
+		"default_text_search_config" };
 	const size_t n = strspn(s, NAME);
 
 	if (n == 0 || strchr("0123456789_", s[0]) != NULL)

@@ -39,6 +39,7 @@ static void test_texts_whose_effect_is_not(void **state)
 		"set role r", "set session authorization r", "reset role",
 		"reset session authorization", "set my.own = 1", "set a.b to 1",
 		"set \"a\" = 1", "set time zone 'UTC'", "set seed to 1",
+		"set default_text_search_config = a",
 		"set work_mem from current", "set x = E'\\x41'",
 		"set x = U&'a'", "set x = $$a$$", "set x -- y\n = 1",
 		"set /* x */ y = 1", "set x = 'open", "select 1", "reset",
