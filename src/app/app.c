@@ -208,10 +208,11 @@ static void after_turn(void *arg)
 	    !handover_is_on(&app->admin))
 		set_persist_turn(app);
 	broker_turn(&app->ss);
-	if (app->restless)
-		restless_turn(app);
+	/* who has to go is not sent on */
 	if (app->ss.departure.shut)
 		closedown_turn(app);
+	if (app->restless)
+		restless_turn(app);
 	if (app->ss.suspended)
 		suspend_turn(app);
 	if (app->admin.consoles != NULL || app->admin.next != NULL)
