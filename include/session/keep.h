@@ -67,6 +67,7 @@ struct keep {
 	struct baggage *base;	/* counted; the same before anybody had it */
 	struct writer rows;	/* of a probe: names and values */
 	struct writer channels;	/* of a probe: names */
+	uint32_t resets;	/* by bits; see keep_resets.h */
 	uint32_t bring;		/* by which the server knows what was brought */
 	uint8_t brought;	/* enum brought */
 	bool confirmed;		/* that was not undone */
@@ -85,6 +86,7 @@ struct keep {
 	struct keep_text *text;	/* owned; see keep_recall.h; or NULL */
 	bool excess;		/* max_pinned had been reached before it */
 	bool refused;		/* max_pinned: its client can't have it */
+	bool strange;		/* it had what others have set before that */
 	bool worn;		/* others have had it before its client */
 	bool temporary;		/* new tables may be temporary ones */
 	bool drawn;		/* sequences may have given it numbers */
@@ -94,7 +96,7 @@ struct keep {
 
 void keep_fini(struct server *s);
 
-/* Do they count towards max_pinned? What is listened to is on its way. */
+/* Do they count towards max_pinned? What is listened to moves. */
 static inline bool keep_counts(unsigned pins)
 {
 	return (pins & ~(unsigned)PIN_LISTEN) != 0;
@@ -122,7 +124,6 @@ static inline bool keep_sets(const struct pool *p)
  * does not yet, or not at all: s was asked what there is, or is pinned.
  */
 bool keep_lets_go(struct client *c, struct server *s);
-/* Ask s. */
 void keep_ask(struct server *s);
 /* A row of the answer. */
 void keep_take_row(struct server *s, const void *row, size_t size);

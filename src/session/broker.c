@@ -72,6 +72,7 @@ static bool join(struct client *c, struct server *s,
 	if (stream_is_suspended(&s->stream))	/* suspended, and to log in */
 		stream_unsuspend(&s->stream);
 	s->keep.worn = s->ps.lent;
+	s->keep.resets = 0;
 	s->schema_changed = false;
 	pool_link(&c->pc, &s->ps);
 	PROBE(server__acquire, c->id, s->id,

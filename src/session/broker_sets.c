@@ -81,6 +81,10 @@ static int write_sets(struct client *c, struct server *s, struct writer *w,
 {
 	const struct params_origin origin = origin_of(s);
 	struct baggage *want = keep_wanted(c, s);
+
+	s->keep.strange = s->keep.has != NULL && s->keep.has != want &&
+	    s->keep.has != s->keep.base;
+
 	int n = params_write_sets(c->params, s->params, &origin, w);
 
 	*recoded = n > 1;
@@ -204,15 +208,23 @@ bool broker_sets_refused(struct server *s, struct close_cause why)
 {
 	struct client *const c = client_of(s->ps.client);
 	const bool lending = s->keep.lending != LENDING_OVER;
+	const bool untried = s->keep.lending == LENDING_UNTRIED;
+	const bool faulty = is_servers_fault(c, s, why.code);
+	/* a value of another client may be to blame, which can't be reset */
+	const bool again = lending && (faulty || s->keep.strange) &&
+	    ++c->refusals < REFUSALS_MAX;
+	const bool stays = lending && !(again && faulty) && leave(c, s);
 
-	if (lending && is_servers_fault(c, s, why.code) &&
-	    ++c->refusals < REFUSALS_MAX) {
-		broker_part(c);
+	if (again) {
+		if (!stays)
+			broker_part(c);
+		if (untried)
+			baggage_unref(&c->baggage);
 		broker_queue(c, CLIENT_WAITING);
-	} else if (lending && leave(c, s)) {
+	} else if (stays) {
 		client_fail_cause(c, why);
-		return true;
 	}
-	server_close_cause(s, why);
-	return false;
+	if (!stays)
+		server_close_cause(s, why);
+	return stays;
 }

@@ -16,6 +16,7 @@
 #include "session/custom_table.h"
 #include "session/flight.h"
 #include "session/keep_recall.h"
+#include "session/keep_resets.h"
 #include "session/server.h"
 #include "session/sessions.h"
 
@@ -182,20 +183,22 @@ static bool is_reported(const struct server *s, const char *name)
 }
 
 /*
- * role, if there is none; and a custom parameter that its client has come with,
- * once it is reset, as that leaves it empty.
+ * What is as if it had never been set: no role, and a custom parameter that is
+ * empty, which its client has come with and has reset.
  */
 static bool is_none(const struct server *s, const char *name,
     const char *value)
 {
 	const struct client *const c = s->ps.client == NULL ? NULL :
 	    client_of(s->ps.client);
+	const bool brought = c != NULL && c->brought != NULL &&
+	    baggage_find(c->brought, name) != NULL;
 
 	if (value[0] == '\0')
-		return strchr(name, '.') != NULL && c != NULL &&
-		    c->brought != NULL &&
-		    baggage_find(c->brought, name) != NULL;
-	return strcmp(name, "role") == 0 && strcmp(value, "none") == 0;
+		return strchr(name, '.') != NULL && brought &&
+		    keep_resets_had(c, s, name);
+	return strcmp(name, "role") == 0 && strcmp(value, "none") == 0 &&
+	    (!brought || keep_resets_had(c, s, name));
 }
 
 /* A column that is not NULL, or none. */
@@ -346,6 +349,7 @@ bool keep_answered(struct server *s, struct client *c)
 
 	writer_fini(&k->rows);
 	k->tries = 0;
+	k->resets = 0;
 	if (set == NULL || (c != NULL && own == NULL)) {
 		baggage_unref(&set);
 		server_fail(s, CLOSE_PROBE_FAILED);
@@ -447,7 +451,7 @@ bool keep_knows_base(struct server *s)
 
 static bool has_temporary(const char *path)
 {
-	return path != NULL && strstr(path, "pg_temp") != NULL;
+	return path != NULL && strcasestr(path, "pg_temp") != NULL;
 }
 
 void keep_note_path(struct server *s)

@@ -14,10 +14,22 @@
 #include "session/channels.h"
 #include "session/custom_table.h"
 #include "session/keep_recall.h"
+#include "session/keep_resets.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"
 
-/* What is not here yet may have any word. */
+/* What is not here yet may have any word. Of sql there is what is up to end. */
+static void note_resets(const struct relay_up *up, const char *sql,
+    const uint8_t *end)
+{
+	if (up->have < up->size)
+		keep_resets_note_any(up->s);
+	else
+		keep_resets_note(up->c, up->s, sql,
+		    (size_t)((const char *)end - sql));
+}
+
+/* The same of these. */
 static bool may_leave(const struct relay_up *up)
 {
 	return up->have < up->size || sql_may_leave(up->m + MSG_HEADER,
@@ -56,7 +68,9 @@ static bool is_harmless(const struct relay_up *up)
 	const int i = what == SQL_NO_CHANGE || name[0] == '\0' ? -1 :
 	    params_find(up->c->ss->params, name);
 
-	return i >= 0 && (up->s->origin.silent >> i & 1) == 0;
+	/* that takes back the role, too */
+	return i >= 0 && (up->s->origin.silent >> i & 1) == 0 &&
+	    strcmp(name, "session_authorization") != 0;
 }
 
 /* Names of custom parameters are learned, up to a NUL. False: not all. */
@@ -82,6 +96,7 @@ void relay_watch_call(const struct relay_up *up)
 	}
 	const bool leaves = may_leave(up);
 
+	note_resets(up, sql, up->m + up->size);
 	keep_note_other(up->s);
 	if (!leaves && is_harmless(up)) {
 		t->local++;
@@ -124,6 +139,8 @@ void relay_watch_parse(const struct relay_up *up)
 	    (size_t)(up->m + here - nul - 1)));
 
 	up->s->trace.unlisted = up->s->trace.unlisted || !sure;
+	note_resets(up, (const char *)(nul != NULL ? nul + 1 : body),
+	    up->m + here);
 	keep_note_other(up->s);
 	if (!may_leave(up)) {
 		note_text(up, nul);
@@ -155,6 +172,9 @@ void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt)
 	keep_note_other(up->s);
 	if (stmt->leaves)
 		t->marked = true;
+	if (stmt->leaves || stmt->sets || stmt->forgets_all)
+		keep_resets_note(up->c, up->s, (const char *)stmt->body,
+		    stmt->len);
 	/* by whomever, and wherever, it was prepared */
 	if (stmt->sets && !learn(up, (const char *)stmt->body, stmt->len))
 		t->unlisted = true;

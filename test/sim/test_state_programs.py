@@ -12,6 +12,7 @@ SIM_PROGRAMS is how many statements a seed has, SIM_SEED the first seed.
 """
 import os
 import random
+import re
 
 import pytest
 
@@ -119,14 +120,21 @@ def statement(r, i, pinned, how):
 KILLED = {"57P01", "08P01", "58000", "57014"}
 
 
+# what some come with, and have again behind a RESET
+CAME = [{}, {"role": "app2", "my.one": "came"},
+        {"search_path": "pg_catalog, public", "my.one": "'", "my.two": "x"}]
+RESETS = re.compile("reset|default|discard")
+
+
 class Both:
-    def __init__(self, p, pg):
-        self.p, self.pg, self.count = p, pg, 0
+    def __init__(self, p, pg, came):
+        self.p, self.pg, self.came, self.count = p, pg, came, 0
         self.begin()
 
     def begin(self):
-        self.pooled = self.p.raw("postgres")
-        self.own = pq.Conn(port=self.pg.port).login("postgres", database="p0")
+        self.pooled = self.p.raw("postgres", **self.came)
+        self.own = pq.Conn(port=self.pg.port).login("postgres", database="p0",
+                                                    **self.came)
         self.done, self.status = [], "I"
 
     def end(self):
@@ -137,6 +145,9 @@ class Both:
         self.count += 1
         # what is brought to a server in a transaction is not there yet
         if self.status != "I" and "pg_listening_channels" in sql:
+            sql = LOOK
+        # until the end of a transaction a RESET gives what the role has
+        if self.came and self.status != "I" and RESETS.search(sql):
             sql = LOOK
         extended = self.count % 3 == 2 and ";" not in sql
         self.done.append(sql)
@@ -212,7 +223,7 @@ def test_all_see_what_postgresql_shows(pooler, pg, seed, how, every):
     """also where errors and rollbacks take back what was set"""
     r = random.Random("%d %s" % (seed, how))
     p = begin(pooler, how)
-    crew = [Both(p, pg) for _ in range(CLIENTS)]
+    crew = [Both(p, pg, CAME[i % len(CAME)]) for i in range(CLIENTS)]
     busy, pinner = [], r.randrange(CLIENTS)
     for n in range(STEPS):
         if every and n % every == every - 1:

@@ -285,6 +285,39 @@ def test_setting_that_a_used_server_refuses(both):
     assert p.log.count("new connection to server") == 2
 
 
+@pytest.mark.parametrize("state", ["keep", "clean"])
+def test_setting_of_another_that_only_superusers_reset(both, pg, state):
+    """who comes next has no part in it, and is not told of it"""
+    p, a, b, c = both(3, session_state=state, session_state_check="always")
+    with pq.Conn(port=pg.port).login("postgres", database="p0") as su:
+        su.query("create function raise_log() returns text security definer "
+                 "language sql as $$select set_config("
+                 "'log_min_duration_statement', '60000', false)$$")
+        try:
+            a.do("select raise_log()")
+            for x in (b, c, b):
+                x.do("show log_min_duration_statement")
+        finally:
+            su.query("drop function raise_log()")
+    assert len(p.servers()) == 1
+
+
+@pytest.mark.parametrize("state", ["keep", "clean"])
+def test_wrong_value_is_ones_own_on_a_server_of_others(both, state):
+    """it is tried on a clean server, and costs none"""
+    p, a = both(1, session_state=state)
+    for i in range(3):
+        if state == "keep":
+            a.do("set my.own = '%d'" % i)
+            a.do("set work_mem = '%dMB'" % (i + 1))
+        with p.raw(work_mem="nonsense") as c:
+            c.send(pq.query("select 1"))
+            e = pq.PgError(pq.fields(c.recv()[1]))
+        assert (e.severity, e.code) == ("FATAL", "22023"), e
+        a.do(SHOW)
+    assert p.log.count("new connection to server") == 1
+
+
 @pytest.mark.parametrize("value", ["nonsense", "1", "-5", "12 apples", ""])
 def test_wrong_temp_buffers_cost_no_server(pooler, value):
     p = pooler(default_pool_size=1, session_state="keep")
@@ -328,6 +361,59 @@ def test_empty_custom_parameter_follows(both):
     b.pooled.query("commit")
     for _ in range(2):
         a.do("select current_setting('my.empty', true)")
+
+
+CAME = {"role": "app", "my.own": "x", "my.too": "y"}
+
+
+@pytest.mark.parametrize("sql", [
+    "set role none", "set my.own = ''", "set my.own = ''; reset role",
+    "reset role", "reset my.own", "set my.own to default", "discard all",
+    "reset all", "select set_config('my.own', '', false)",
+    "select set_config('my.own', null, false)", "set role to default",
+    "set session authorization app", "reset session authorization",
+    "set session authorization default", 'reset "my"."own"',
+    "set role none; reset my.own; set my.too = ''"])
+@pytest.mark.parametrize("way", ["query", "unnamed", "named"])
+def test_what_is_set_is_not_reset(both, sql, way):
+    """though a server that was SET to their defaults shows the same then"""
+    p, a, b = both(user="postgres", params=(CAME, {}), default_pool_size=2,
+                   max_prepared_statements=10)
+    look = ("select current_user, session_user, current_setting('role'), "
+            "current_setting('my.own', true), current_setting('my.too', true)")
+    a.do(look)
+    name = "s1" if way == "named" else ""
+    for one in sql.split("; "):
+        for c in (a.pooled, a.own):
+            c.send(pq.query(one) if way == "query" else pq.parse(one, name) +
+                   pq.bind(name) + pq.execute() + pq.close("S", name) +
+                   pq.sync())
+            assert not c.recv_until().errors
+        a.do(look)
+    # on another server
+    b.pooled.query("begin")
+    b.pooled.query("select 1")
+    for again in ("select 1", "set my.other = 'z'", "reset my.other"):
+        a.do(again)
+        a.do(look)
+    b.pooled.query("commit")
+    a.do(look)
+
+
+@pytest.mark.parametrize("path", ["pg_temp, public", "PG_TEMP, public",
+                                  '"pg_temp", public'])
+def test_table_in_a_temporary_schema_by_set_config(both, path):
+    """which takes a name as SET does, in any case"""
+    p, a, b = both(default_pool_size=2)
+    for c in (a.pooled, a.own):
+        c.query("select set_config('search_path', '%s', false)" % path)
+    for c in (a, b):
+        a.do("create table capital as select 7 as i")
+        for _ in range(2):
+            b.do("select count(*) from pg_class where relname = 'capital' and "
+                 "pg_table_is_visible(oid)")
+            a.do("select i from capital")
+        a.do("drop table capital")
 
 
 @pytest.mark.parametrize("how", ["start", "set"])

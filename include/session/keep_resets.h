@@ -1,0 +1,26 @@
+/* keep_resets.h - which of a client's defaults a statement may have reset.
+ *
+ * A server that was SET to a default of its client knows another one: by RESET a
+ * custom parameter is empty there, and the role none. That looks the same as if
+ * its client had set it so; only what it has asked for tells.
+ * (session_state = keep; spec/pooling.md section 25)
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_KEEP_RESETS_H
+#define SESSION_KEEP_RESETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct client;
+struct server;
+
+/* c sends s a text of n bytes. */
+void keep_resets_note(const struct client *c, struct server *s, const char *sql,
+    size_t n);
+/* ... of which not all is here. */
+void keep_resets_note_any(struct server *s);
+/* May name, of what c has come with, have been reset since it was lent s? */
+bool keep_resets_had(const struct client *c, const struct server *s,
+    const char *name);
+
+#endif
