@@ -4,7 +4,11 @@
 a connection of its own to PostgreSQL as well, to another database with the same
 tables, where it does the same: what both say is equal (session_state=keep). Only
 lastval() and currval() may be an error outside of the transaction that has drawn,
-and are never the number of another client. SIM_PROGRAMS is how many pipelines a
+and are never the number of another client. The same while all stands still again
+and again, while processes take over from each other, and while servers are killed:
+then both begin anew, with the rows that the pooler's client has. With
+session_state=clean nothing is left behind a transaction, as behind a DISCARD ALL.
+SIM_PROGRAMS is how many pipelines a
 seed has, SIM_SEED the first seed.
 """
 import os
@@ -14,7 +18,7 @@ import pytest
 
 import pq
 from harness import REFERENCE
-from test_state_programs import FORCED, begin, count_moved
+from test_state_programs import FORCED, KILLED, begin, count_moved, disturb
 
 STEPS = int(os.environ.get("SIM_PROGRAMS", "150")) * 4
 SEED = int(os.environ.get("SIM_SEED", "1"))
@@ -52,10 +56,14 @@ NAMED = "insert into w%d (v) values ($1)"
 class Both:
     """A client of the pooler, and one of PostgreSQL."""
 
-    def __init__(self, p, pg, i):
-        self.conns = (p.raw(database="p0"),
-                      pq.Conn(port=pg.port).login("app", database="p1"))
-        self.i, self.done = i, []
+    def __init__(self, storm, i):
+        self.storm, self.i = storm, i
+        self.open()
+
+    def open(self):
+        self.conns = (self.storm.p.raw(database="p0"), pq.Conn(
+            port=self.storm.pg.port).login("app", database="p1"))
+        self.done = []
 
     def close(self):
         for c in self.conns:
@@ -66,13 +74,22 @@ class Both:
         ends = sum(m[:1] in b"QS" for m in messages)
         for c in self.conns:
             c.send(*messages)
-        return [[c.recv_until() for _ in range(ends)] for c in self.conns]
+        want = [self.conns[1].recv_until() for _ in range(ends)]
+        got = []
+        try:
+            while len(got) < ends:
+                got.append(self.conns[0].recv_until())
+        except pq.Closed:
+            assert self.storm.how == "kill", self.done[-12:]
+        return got, want
 
     @staticmethod
     def plain(res):
         return (res.rows, res.tags, [e.code for e in res.errors], res.status)
 
     def do(self, texts, messages):
+        """Returns the state; None: a server was killed amid it"""
+        self.storm.stir()
         self.done.append(texts)
         got, want = self.ask(messages)
         for i, (g, w) in enumerate(zip(got, want)):
@@ -80,8 +97,32 @@ class Both:
             if any(t in texts[min(i, len(texts) - 1)] for t in TOLD) and \
                     g[2] == ["55000"] and g[3] == "I":
                 continue
+            if self.storm.how == "kill" and g != w and KILLED & set(g[2]):
+                got = []
+                break
             assert g == w, (self.i, i, self.done[-12:])
+        if len(got) < len(want):
+            self.anew()
+            return None
+        if self.storm.how == "clean" and want[-1].status == "I":
+            self.conns[1].query("discard all")
         return want[-1].status
+
+    def anew(self):
+        """Nobody knows what was committed"""
+        self.storm.lost += 1
+        self.close()
+        copy = self.storm.pg.sql
+        for name in ("n%d" % self.i, "w%d" % self.i):
+            rows = copy("select * from %s" % name, db="p0")
+            copy("delete from %s" % name, *(
+                "insert into %s values (%s)" % (name, row[0])
+                for row in rows), db="p1")
+        seq = "n%d_id_seq" % self.i
+        last, called = copy("select last_value, is_called from " + seq,
+                            db="p0")[0]
+        copy("select setval('%s', %s, %s)" % (seq, last, called), db="p1")
+        self.open()
 
 
 def one(r, sql):
@@ -116,11 +157,11 @@ def named(r, i, moves):
             pq.bind("st", [str(r.randrange(90))]), pq.execute(), pq.sync()]
 
 
-def pipeline(r, i, inside, moves):
+def pipeline(r, i, inside, moves, most=4):
     """Returns the texts, one for each ReadyForQuery, and the messages."""
     texts, messages = [], []
-    for _ in range(r.choice([1, 1, 2, 3, 4])):
-        if r.random() < 0.2:
+    for _ in range(min(r.choice([1, 1, 2, 3, 4]), most)):
+        if most > 1 and r.random() < 0.2:
             more, sql = named(r, i, moves or inside), NAMED % i
         else:
             sql = pick(r, i, inside)
@@ -133,18 +174,18 @@ def pipeline(r, i, inside, moves):
 def program(b, r, moves):
     """One transaction block, or a pipeline outside of one"""
     if r.random() < 0.5:
-        b.do(*pipeline(r, b.i, False, moves))
+        b.do(*pipeline(r, b.i, False, moves, b.storm.most))
         return
     begin = r.choice(["begin", "begin; savepoint a"])
     if r.random() < 0.5:
         texts, messages = pipeline(r, b.i, True, moves)
-        b.do([begin] + texts, [pq.query(begin)] + messages)
+        status = b.do([begin] + texts, [pq.query(begin)] + messages)
     else:
-        b.do([begin], [pq.query(begin)])
+        status = b.do([begin], [pq.query(begin)])
     for _ in range(r.randrange(4)):
-        b.do(*pipeline(r, b.i, True, moves))
+        status = status and b.do(*pipeline(r, b.i, True, moves))
     for sql in [r.choice(["commit", "rollback", "end"]), "select 1"]:
-        b.do([sql], [pq.query(sql)])
+        status = status and b.do([sql], [pq.query(sql)])
 
 
 @pytest.fixture
@@ -169,9 +210,18 @@ def tables(pg):
 def test_numbers_and_rows_are_where_they_belong(tables, pooler, pg, seed,
                                                 prepared):
     """also where what decides that is in the same pipeline"""
-    run(pooler(default_pool_size=SERVERS, session_state="keep",
-               max_prepared_statements=prepared), pg,
-        "seq %d %d" % (seed, prepared), prepared > 0)
+    p = pooler(default_pool_size=SERVERS, session_state="keep",
+               max_prepared_statements=prepared)
+    Storm(pooler, p, pg, "seq %d %d" % (seed, prepared)).run(prepared > 0)
+
+
+@pytest.mark.parametrize("how, every", [
+    ("suspend", 20), ("restart", 400), ("kill", 40), ("clean", 0)])
+def test_so_they_are_amid_orders_and_kills(tables, pooler, pg, how, every):
+    """also in the midst of transactions"""
+    p = pooler(default_pool_size=SERVERS, max_prepared_statements=100,
+               session_state="clean" if how == "clean" else "keep")
+    Storm(pooler, p, pg, "seq %d %s" % (SEED, how), how, every).run(True)
 
 
 @pytest.mark.skipif(not FORCED, reason="nothing can be forced")
@@ -179,23 +229,42 @@ def test_numbers_and_rows_are_where_they_belong(tables, pooler, pg, seed,
 def test_so_they_are_wherever_servers_and_clients_go(tables, pooler, pg, how):
     """each time that one is given back, or has ended its transaction"""
     p = begin(pooler, how, SERVERS)
-    run(p, pg, "seq %d %s" % (SEED, how), True)
+    Storm(pooler, p, pg, "seq %d %s" % (SEED, how)).run(True)
     assert count_moved(p) > 4
 
 
-def run(p, pg, seed, moves):
-    """moves: do named statements move with their clients?"""
-    r = random.Random(seed)
-    crew = [Both(p, pg, i) for i in range(CLIENTS)]
-    for _ in range(STEPS):
-        b = r.choice(crew)
-        program(b, r, moves)
-        if r.random() < 0.01:
+class Storm:
+    """every so many pipelines something is done to the pooler, by its name"""
+
+    def __init__(self, pooler, p, pg, seed, how="", every=0):
+        self.pooler, self.p, self.pg, self.how = pooler, p, pg, how
+        self.every, self.count, self.lost = every, 0, 0
+        # behind one of several its server may be cleaned, or not
+        self.most = 1 if how == "clean" else 4
+        self.r = random.Random(seed)
+
+    def stir(self):
+        self.count += 1
+        if self.every and self.count % self.every == 0 and self.p.servers():
+            self.p = disturb(self.pooler, self.p, self.pg, self.how, self.r)
+
+    def run(self, moves):
+        """moves: do named statements move with their clients?"""
+        r = self.r
+        crew = [Both(self, i) for i in range(CLIENTS)]
+        for _ in range(STEPS):
+            b = r.choice(crew)
+            program(b, r, moves)
+            if r.random() < 0.01:
+                b.close()
+                crew[b.i] = Both(self, b.i)
+        for b in crew:
             b.close()
-            crew[b.i] = Both(p, pg, b.i)
-    for b in crew:
-        b.close()
-    for i in range(CLIENTS):
-        for sql in ("select id from n%d order by 1", "select v from w%d "
-                    "order by 1", "select last_value from n%d_id_seq"):
-            assert pg.sql(sql % i, db="p0") == pg.sql(sql % i, db="p1")
+        if self.every:
+            assert self.count > self.every
+        assert (self.lost > 0) == (self.how == "kill")
+        same = self.pg.sql
+        for i in range(CLIENTS):
+            for sql in ("select id from n%d order by 1", "select v from w%d "
+                        "order by 1", "select last_value from n%d_id_seq"):
+                assert same(sql % i, db="p0") == same(sql % i, db="p1")
