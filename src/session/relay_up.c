@@ -249,12 +249,16 @@ static void pass_rest(struct relay_up *up)
 	up->seen = up->m + n;
 }
 
-/* Who listens may listen to less: what to is its server's to know before. */
+/*
+ * Who listens may listen to less: what to is its server's to know before. Not
+ * while nothing can be done with what is here: once told, and asked nothing, it
+ * would be looked at again, over and over.
+ */
 static bool may_listen(const struct relay_up *up)
 {
-	return up->c->listening == NULL || listener_brings(
-	    &(struct listener_request){ up->c, up->s, up->m, up->size,
-	    up->have });
+	return up->c->listening == NULL || (!relay_is_half(up) &&
+	    listener_brings(&(struct listener_request){ up->c, up->s, up->m,
+	    up->size, up->have }));
 }
 
 /*

@@ -187,6 +187,29 @@ def test_too_many_channels_keep_the_server(pooler, other):
     wait_moved(p, 1000)
 
 
+@pytest.mark.parametrize("named", [0, 200])
+@pytest.mark.parametrize("pin", ["select pg_advisory_lock(7)",
+                                 "create temp table t (i int)"])
+def test_half_a_message_of_who_is_pinned(pooler, other, pin, named):
+    """is waited for; its server is not asked again and again meanwhile"""
+    p = keep(pooler, max_prepared_statements=named)
+    c, k = p.raw(), p.console()
+    c.query("listen a")
+    wait_moved(p, 1)
+    c.query(pin)
+    for m in (pq.query("select 1"), pq.query("listen b; select 1"),
+              pq.parse("select 1", "s") + pq.bind("s") + pq.execute() +
+              pq.close("S", "s") + pq.sync(),
+              pq.parse("select 1") + pq.bind() + pq.execute() + pq.sync()):
+        for at in range(1, len(m)):
+            c.send(m[:at])
+            k.query("show clients")     # it has been read by then
+            c.send(m[at:])
+            assert c.recv_until().check().rows == [["1"]]
+    other.query("notify b, 'x'")
+    assert c.recv_until("A").messages[-1][1][4:] == b"b\0x\0"
+
+
 def test_rolled_back_listen_hears_nothing(pooler, other):
     p = keep(pooler)
     a = Ear(p.raw())
