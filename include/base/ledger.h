@@ -83,7 +83,6 @@ struct ledger_want {
 	unsigned count;		/* how many want one */
 	/* where it is asked for: */
 	unsigned worker;	/* whose it is */
-	bool coming;		/* a server is on its way there */
 };
 
 /* This worker's. It must be told before it looks in vain for the last time. */

@@ -338,8 +338,7 @@ static struct ledger_want want_of(const struct ledger *l, unsigned worker)
 	return l == NULL ? (struct ledger_want){ 0 } :
 	    (struct ledger_want){ .since = atomic_load(&l->since),
 		.in_need = atomic_load(&l->in_need),
-		.count = atomic_load(&l->wanted), .worker = worker,
-		.coming = atomic_load(&l->coming) > 0 };
+		.count = atomic_load(&l->wanted), .worker = worker };
 }
 
 struct ledger_want ledger_rival(const struct ledger *l)

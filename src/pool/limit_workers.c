@@ -10,6 +10,9 @@
 /* Who has something to spare was called for nothing: again then. */
 #define CALL_AGAIN (USEC / 100)
 
+/* For each server that goes in the same turn. */
+#define MORE_DELAYS 5
+
 /* --- of whom it is --- */
 
 struct limit_share *limit_share_of(const struct pool *p, enum limit_kind kind)
@@ -231,31 +234,36 @@ bool limit_rival_takes_away(const struct pool *p)
 	return false;
 }
 
-/* Does one leave p already, at the end of this turn? */
-static bool is_one_ahead(const struct pool *p)
+/* How many leave p already, at the end of this turn? */
+static unsigned count_ahead(const struct pool *p)
 {
 	const struct pool_server *ps = p->servers[SERVER_IDLE];
+	unsigned n = 0;
 
-	while (ps != NULL && ps->trip != TRIP_AHEAD)
-		ps = ps->next;
-	return ps != NULL;
+	for (; ps != NULL; ps = ps->next)
+		n += ps->trip == TRIP_AHEAD;
+	return n;
 }
 
 bool limit_find_recipient(const struct pool *p, unsigned *worker)
 {
 	const struct ledger_want other = ledger_recipient(p->share.ledger);
 	const usec_t own = pool_waiting_since(p);
+	const usec_t delay = is_lease_due(p, &other) ? 0 :
+	    p->limits.worker_handover_delay;
 
 	*worker = other.worker;
 	if (other.since == 0 || own == 0)
 		return other.since != 0;
 	/*
-	 * One after the other: a loop that is behind has servers of its own to
-	 * read from first, and p has clients for this one.
+	 * A loop that is behind has servers of its own to read from first, and
+	 * p has clients for this one: of several that come free at once, more
+	 * than one goes where clients wait for long only.
 	 */
-	return !other.coming && !is_one_ahead(p) &&
-	    (other.since + p->limits.worker_handover_delay <= own ||
-	    is_lease_due(p, &other));
+	const usec_t more = count_ahead(p) * MORE_DELAYS *
+	    p->limits.worker_handover_delay;
+
+	return other.since + delay + more <= own;
 }
 
 /* (limit_check) */

@@ -213,6 +213,79 @@ def test_kill_reaches_all_parts(parts, pg):
 
 # --- servers go where clients wait ---
 
+def next_served(waiting):
+    """the first of those who have an answer"""
+    wait_until(lambda: any(c.readable() for c in waiting))
+    for c in waiting:
+        if c.readable():
+            c.recv_until("Z").check()
+            return c
+
+
+class Line:
+    """clients that all want a server, in an order that is known"""
+
+    def __init__(self, parts, workers, **settings):
+        self.size, self.random = 4 * workers, random.Random(workers)
+        self.p = parts(workers=workers, default_pool_size=self.size, **settings)
+        clients = [self.p.raw() for _ in range(5 * self.size)]
+        self.random.shuffle(clients)
+        self.busy, self.waiting = clients[:self.size], []
+        for c in self.busy:
+            c.query("begin")
+        self.queue(clients[self.size:])
+
+    def queue(self, clients):
+        """one by one, each seen to wait"""
+        for c in clients:
+            c.send(pq.query("begin"))
+            self.waiting.append(c)
+            wait_until(lambda: row(self.p, "pools", database="p0", user="app")
+                       ["cl_waiting"] == str(len(self.waiting)))
+
+    def serve(self):
+        """returns the first that is"""
+        wait_until(lambda: any(c.readable() for c in self.waiting))
+        c = next(c for c in self.waiting if c.readable())
+        c.recv_until("Z").check()
+        self.waiting.remove(c)
+        self.busy.append(c)
+        return c
+
+
+@pytest.mark.setting("worker_handover_delay")
+@pytest.mark.parametrize("workers", [2, 4])
+def test_freed_server_goes_to_the_longest_wait(parts, workers):
+    """wherever it is freed, where waits differ by more than the delay"""
+    line = Line(parts, workers, worker_handover_delay=0.0001)
+    for _ in range(6 * line.size):
+        c = line.busy.pop(line.random.randrange(line.size))
+        first = line.waiting[0]
+        c.query("commit")
+        assert line.serve() is first
+        line.queue([c])
+
+
+@pytest.mark.setting("worker_handover_delay")
+@pytest.mark.parametrize("workers", [2, 4])
+def test_no_wait_is_much_longer_than_by_first_come(parts, workers):
+    """where all servers come free in one instant, again and again"""
+    line = Line(parts, workers)
+    late = {}
+    for _ in range(20):
+        busy, line.busy = line.busy, []
+        first = line.waiting[:line.size]
+        for c in busy:
+            c.send(pq.query("commit"))
+        for c in busy:
+            c.recv_until("Z").check()
+        for _ in busy:
+            late.pop(line.serve(), None)
+        late = {c: late.get(c, 0) + 1 for c in first if c in line.waiting}
+        assert max(late.values(), default=0) <= 2
+        line.queue(busy)
+
+
 @pytest.mark.parametrize("limit", [
     "pool_size=%d" % SIZE,
     "pool_size=%d max_db_connections=%d" % (2 * SIZE, SIZE)])

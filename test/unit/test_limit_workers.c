@@ -274,38 +274,47 @@ static void test_idle_server_goes_for_a_part_that_waits(void **state)
 }
 
 /* Who has clients of its own sends one after the other. */
+/* A second one in the same turn only where the wait is longer by far. */
 static void test_part_is_sent_one_server_while_others_have_clients(void **state)
 {
 	struct fixture *const f = *state;
 	struct pool *const p = &f->at[0].pool, *const q = &f->at[1].pool;
+	const usec_t delay = USEC / 1000;
 	unsigned to;
 
 	p->limits.max_db = q->limits.max_db = 0;
+	p->limits.worker_handover_delay = delay;
+	p->lease = SIZE;
 	for (unsigned i = 0; i < SIZE - 1; i++)
 		server(f, i % 2, SERVER_ACTIVE);
 	struct pool_server *const idle = server(f, 0, SERVER_IDLE);
 
-	waiter(f, 1, NOW - 9 * USEC);
-	waiter(f, 1, NOW - 9 * USEC);
-	struct pool_client *const own = waiter(f, 0, NOW);
+	waiter(f, 1, NOW - 6 * delay);
+	waiter(f, 1, NOW - 6 * delay);
+	struct pool_client *const own = waiter(f, 0, NOW - 1);
 
 	assert_false(limit_ask(q, &f->at[1].catalog, NOW));
 	assert_true(limit_find_recipient(p, &to));
 	idle->trip = TRIP_AHEAD;
 	assert_false(limit_find_recipient(p, &to));
-	idle->trip = TRIP_NONE;
-	struct ledger_trip sent = ledger_send(p->share.ledger,
-	    LEDGER_SERVERS, 1);
-
-	assert_false(limit_find_recipient(p, &to));
+	own->wait_since = NOW;
+	assert_true(limit_find_recipient(p, &to));
+	own->wait_since = NOW - 1;
 	/* what nobody needs here may go as well */
 	pool_client_set(own, CLIENT_ACTIVE);
 	assert_true(limit_find_recipient(p, &to));
-	pool_client_set(own, CLIENT_WAITING);
-	ledger_receive(q->share.ledger, &sent);
-	assert_true(limit_find_recipient(p, &to));
-	sent = ledger_send(q->share.ledger, LEDGER_SERVERS, 0);
-	ledger_receive(p->share.ledger, &sent);
+	idle->trip = TRIP_NONE;
+	/* no more than it has clients for */
+	struct ledger_trip sent[2];
+
+	for (int i = 0; i < 2; i++)
+		sent[i] = ledger_send(p->share.ledger, LEDGER_SERVERS, 1);
+	assert_false(limit_find_recipient(p, &to));
+	for (int i = 0; i < 2; i++) {
+		ledger_receive(q->share.ledger, &sent[i]);
+		sent[i] = ledger_send(q->share.ledger, LEDGER_SERVERS, 0);
+		ledger_receive(p->share.ledger, &sent[i]);
+	}
 }
 
 /* It looks itself each time that one is released. */
@@ -337,12 +346,18 @@ static void test_part_above_its_lease_gives_to_one_below(void **state)
 	unsigned to;
 
 	p->limits.max_db = q->limits.max_db = 0;
+	p->limits.worker_handover_delay = USEC;
 	for (unsigned i = 0; i < SIZE; i++)
 		server(f, 0, SERVER_ACTIVE);
-	waiter(f, 0, NOW - 9 * USEC);
-	waiter(f, 1, NOW);
+	struct pool_client *const own = waiter(f, 0, NOW);
+
+	waiter(f, 1, NOW - 1);
 	assert_false(limit_ask(q, &f->at[1].catalog, NOW));
 	assert_true(limit_find_recipient(p, &to));
+	/* not to who has waited less */
+	own->wait_since = NOW - 2;
+	assert_false(limit_find_recipient(p, &to));
+	own->wait_since = NOW;
 	p->lease = SIZE;
 	assert_false(limit_find_recipient(p, &to));
 }
