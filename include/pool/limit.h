@@ -128,9 +128,9 @@ bool limit_goes_to_part(const struct limit_share *s,
     const struct pool_server *ps, unsigned *worker);
 /*
  * p has parts, and a server that is idle. Is that for clients of another part: p has
- * none that waits, or none that came within worker_handover_delay of them; or none that
- * came before them, where p has more than its lease and the other one less? Then
- * *worker has that part.
+ * none that waits, or none that came within worker_handover_delay of them; or none
+ * that came half of that before them, where p has more than its lease and the
+ * other one less? Then *worker has that part.
  */
 bool limit_find_recipient(const struct pool *p, unsigned *worker);
 /* There may be room that another worker waits for. */

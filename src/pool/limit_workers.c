@@ -245,25 +245,30 @@ static unsigned count_ahead(const struct pool *p)
 	return n;
 }
 
+/*
+ * By how much longer do the clients of another part have to wait than those of p?
+ * A loop that is behind has servers of its own to read from first, and p has
+ * clients for this one: of several that come free at once, more than one goes
+ * where clients wait for long only. Without what is due by leases, all servers
+ * would end up at one part, and its worker would be busy for all.
+ */
+static usec_t patience(const struct pool *p, const struct ledger_want *other)
+{
+	const usec_t delay = p->limits.worker_handover_delay;
+	const usec_t more = count_ahead(p) * MORE_DELAYS * delay;
+
+	return more + (is_lease_due(p, other) ? -delay / 2 : delay);
+}
+
 bool limit_find_recipient(const struct pool *p, unsigned *worker)
 {
 	const struct ledger_want other = ledger_recipient(p->share.ledger);
 	const usec_t own = pool_waiting_since(p);
-	const usec_t delay = is_lease_due(p, &other) ? 0 :
-	    p->limits.worker_handover_delay;
 
 	*worker = other.worker;
 	if (other.since == 0 || own == 0)
 		return other.since != 0;
-	/*
-	 * A loop that is behind has servers of its own to read from first, and
-	 * p has clients for this one: of several that come free at once, more
-	 * than one goes where clients wait for long only.
-	 */
-	const usec_t more = count_ahead(p) * MORE_DELAYS *
-	    p->limits.worker_handover_delay;
-
-	return other.since + delay + more <= own;
+	return other.since + patience(p, &other) <= own;
 }
 
 /* (limit_check) */

@@ -5,10 +5,11 @@
  * pgbench, which take more of the machine than it does. So one thread here plays
  * PostgreSQL: it lets everybody in and answers each query with nothing, after
  * DELAY_US. Another plays CLIENTS: each asks, waits for the answer and asks again;
- * or, with "login", logs in and leaves, again and again. Client i is of the database
- * i % DATABASES: s0, s1, ...
+ * or, with "login", logs in and leaves, again and again. With "prepared" it asks by a
+ * statement that it has prepared. Client i is of the database i % DATABASES: s0, ...
  *
- *   swarm STUB_PORT POOLER_PORT CLIENTS DATABASES SECONDS DELAY_US [login] [tls]
+ *   swarm STUB_PORT POOLER_PORT CLIENTS DATABASES SECONDS DELAY_US
+ *       [login] [tls] [prepared]
  *
  * It says "start" once all are in and warm, and in the end one line of JSON.
  */
@@ -33,6 +34,7 @@
 #define EVENTS_PER_TURN 256
 #define MAX_FD 16384
 #define READY_LEN 6		/* bytes of ReadyForQuery */
+#define ANSWER_DONE 14		/* ... and of CommandComplete */
 #define LOGINS_AT_A_TIME 64
 #define LONGEST_US (1 << 20)	/* what took longer counts as this */
 #define WARM_UP_NS 300000000u
@@ -58,17 +60,24 @@ static struct {
 	int database_count;
 	uint64_t length_ns;
 	uint64_t delay_ns;
-	bool logs_in;
+	bool logs_in, prepares;
 	SSL_CTX *tls;
 } swarm;
 
 static struct client clients[CLIENT_LIMIT];
 static int epoll_fd, dialing, next_to_dial;
 static bool measures;
+static pthread_t server;
+static struct used {
+	uint64_t clients, server;	/* ns of CPU time */
+} used;
 static uint32_t took[LONGEST_US + 1];
 static uint64_t done, failed;
 
 static const char query[] = "Q\0\0\0\x0dselect 1";
+static const char prepare[] = "P\0\0\0\x11s\0select 1\0\0\0S\0\0\0\4";
+static const char execute[] = "B\0\0\0\x0d\0s\0\0\0\0\0\0\0"
+    "E\0\0\0\x09\0\0\0\0\0S\0\0\0\4";
 static const char terminate[] = "X\0\0\0\4";
 static const char ssl_request[] = "\0\0\0\x08\x04\xd2\x16\x2f";
 
@@ -77,6 +86,18 @@ static uint64_t now_ns(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* CPU time of a thread. */
+static uint64_t used_ns(pthread_t thread)
+{
+	clockid_t clock;
+	struct timespec t;
+
+	if (pthread_getcpuclockid(thread, &clock) != 0 ||
+	    clock_gettime(clock, &t) < 0)
+		return 0;
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
@@ -140,6 +161,35 @@ static void pay(uint64_t now)
 	}
 }
 
+/* Messages of a batch, which come whole: each is short. */
+static void obey(int fd, const char *m, size_t size)
+{
+	static const char *const said[256] = { ['P'] = "1\0\0\0\4",
+		['B'] = "2\0\0\0\4", ['C'] = "3\0\0\0\4" };
+	char out[4096];
+	size_t n = 0;
+	uint32_t len;
+
+	for (; size > 4 && n < sizeof out - 64; m += len, size -= len) {
+		memcpy(&len, m + 1, sizeof len);
+		len = ntohl(len) + 1;
+		if (len > size)
+			break;
+		const char *const text = *m == 'E' ? answer : *m == 'S' ?
+		    answer + ANSWER_DONE : said[(uint8_t)*m];
+		const size_t part = *m == 'E' ? ANSWER_DONE : *m == 'S' ?
+		    READY_LEN : 5;
+
+		if (text == NULL)
+			break;
+		memcpy(out + n, text, part);
+		n += part;
+	}
+	if (size > 0)
+		die("what is this?");
+	tell(fd, out, n);
+}
+
 static void serve(int fd)
 {
 	static char buf[65536];
@@ -149,8 +199,10 @@ static void serve(int fd)
 		return;
 	if (n <= 0 || buf[0] == 'X')
 		close(fd);
-	else if (buf[0] != 'Q')
+	else if (buf[0] == '\0')	/* a start-up packet has no type */
 		tell(fd, welcome, sizeof welcome - 1);
+	else if (buf[0] != 'Q')
+		obey(fd, buf, (size_t)n);
 	else if (swarm.delay_ns == 0)
 		tell(fd, answer, sizeof answer - 1);
 	else
@@ -251,7 +303,10 @@ static void ask(struct client *c)
 {
 	c->state = ASKED;
 	c->since = now_ns();
-	say(c, query, sizeof query);
+	if (swarm.prepares)
+		say(c, execute, sizeof execute - 1);
+	else
+		say(c, query, sizeof query);
 }
 
 static void count(struct client *c)
@@ -277,6 +332,11 @@ static void go_on(struct client *c)
 		say(c, terminate, sizeof terminate - 1);
 		hang_up(c);
 		dial(c);
+		return;
+	}
+	if (was_login && swarm.prepares) {
+		c->state = READY;
+		say(c, prepare, sizeof prepare - 1);
 		return;
 	}
 	c->state = READY;
@@ -389,9 +449,12 @@ static void report(double seconds)
 		most = clients[i].done > most ? clients[i].done : most;
 	}
 	printf("{\"done\": %llu, \"failed\": %llu, \"seconds\": %.6f, "
-	    "\"p50\": %u, \"p99\": %u, \"p999\": %u, \"least\": %u, \"most\": %u}\n",
+	    "\"p50\": %u, \"p99\": %u, \"p999\": %u, \"least\": %u, \"most\": %u, "
+	    "\"clients_ns\": %llu, \"server_ns\": %llu}\n",
 	    (unsigned long long)done, (unsigned long long)failed, seconds,
-	    percentile(0.5), percentile(0.99), percentile(0.999), least, most);
+	    percentile(0.5), percentile(0.99), percentile(0.999), least, most,
+	    (unsigned long long)(used_ns(pthread_self()) - used.clients),
+	    (unsigned long long)(used_ns(server) - used.server));
 }
 
 static void play_clients(void)
@@ -407,6 +470,7 @@ static void play_clients(void)
 	const uint64_t begin = now_ns();
 
 	failed = 0;
+	used = (struct used){ used_ns(pthread_self()), used_ns(server) };
 	measures = true;
 	turn_until(begin + swarm.length_ns);
 	report((double)(now_ns() - begin) / 1e9);
@@ -430,11 +494,9 @@ static int listen_at(const char *port)
 
 int main(int argc, char **argv)
 {
-	pthread_t server;
-
 	if (argc < 7) {
 		fprintf(stderr, "usage: swarm STUB_PORT POOLER_PORT CLIENTS "
-		    "DATABASES SECONDS DELAY_US [login] [tls]\n");
+		    "DATABASES SECONDS DELAY_US [login] [tls] [prepared]\n");
 		return 2;
 	}
 	swarm.listen_fd = listen_at(argv[1]);
@@ -447,6 +509,7 @@ int main(int argc, char **argv)
 	swarm.delay_ns = (uint64_t)atoi(argv[6]) * 1000;
 	for (int i = 7; i < argc; i++) {
 		swarm.logs_in |= strcmp(argv[i], "login") == 0;
+		swarm.prepares |= strcmp(argv[i], "prepared") == 0;
 		if (strcmp(argv[i], "tls") == 0)
 			swarm.tls = SSL_CTX_new(TLS_client_method());
 	}

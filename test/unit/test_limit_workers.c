@@ -349,13 +349,13 @@ static void test_part_above_its_lease_gives_to_one_below(void **state)
 	p->limits.worker_handover_delay = USEC;
 	for (unsigned i = 0; i < SIZE; i++)
 		server(f, 0, SERVER_ACTIVE);
-	struct pool_client *const own = waiter(f, 0, NOW);
+	struct pool_client *const own = waiter(f, 0, NOW - USEC / 2);
 
-	waiter(f, 1, NOW - 1);
+	waiter(f, 1, NOW);
 	assert_false(limit_ask(q, &f->at[1].catalog, NOW));
 	assert_true(limit_find_recipient(p, &to));
-	/* not to who has waited less */
-	own->wait_since = NOW - 2;
+	/* not to who has waited less by far */
+	own->wait_since--;
 	assert_false(limit_find_recipient(p, &to));
 	own->wait_since = NOW;
 	p->lease = SIZE;
