@@ -19,6 +19,12 @@ CROWD = 18000           # beside those who are busy
 SPARE = 1500            # descriptors for the rest
 WATCHED = 3             # seconds
 BUSY = WORKLOADS["simple50"]
+SETTINGS = ";".join(f"SET {name} = '{value}'" for name, value in {
+    "work_mem": "8MB", "search_path": "public, pg_catalog",
+    "statement_timeout": "1min", "lock_timeout": "10s",
+    "idle_in_transaction_session_timeout": "1min", "jit": "off",
+    "random_page_cost": "1.1", "enable_seqscan": "on",
+    "app.tenant": "seventeen", "app.request": "none"}.items())
 
 
 def raise_limit():
@@ -38,15 +44,18 @@ def started(stand, name, path, label, *config):
         stand.stop(f"{name}-{label}")
 
 
-def memory(stand, binaries, opt, verdicts, figure, tls):
-    """Resident bytes per idle client."""
+def memory(stand, binaries, opt, verdicts, figure, tls, say=None):
+    """Resident bytes per idle client. What is said, others can't keep."""
     target, rows = verdicts.target(figure), {}
     print(f"\n{figure:<18}{'B/client':>10}{'target':>8}   "
           f"({IDLE_CLIENTS} clients, resident memory)")
     for name, path in binaries:
+        if say and name != opt.subject:
+            continue
         try:
-            with started(stand, name, path, figure) as p:
-                size = idle.measure(p.port, p.pid, IDLE_CLIENTS, tls)[0]
+            with started(stand, name, path, figure, "",
+                         "session_state = keep\n" if say else "") as p:
+                size = idle.measure(p.port, p.pid, IDLE_CLIENTS, tls, say)[0]
         except (OSError, StandError) as e:
             print(f"  {name:<16}{'-':>10}  {e}")
             rows[name] = {"errors": [str(e)]}
@@ -137,5 +146,7 @@ def run_all(stand, binaries, opt, verdicts):
         "idle": memory(stand, binaries, opt, verdicts, "idle", None),
         "idle_tls": memory(stand, binaries, opt, verdicts, "idle_tls",
                            idle.tls_context()),
+        "idle_settings": memory(stand, binaries, opt, verdicts,
+                                "idle_settings", None, SETTINGS),
         "crowd": run_crowd(stand, binaries, opt, verdicts),
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Opens N idle, logged-in clients and prints the pooler's memory per client.
 
-  idle.py [--tls] PORT PID N
+  idle.py [--tls] [--say SQL] PORT PID N
 
 User and database are "bench", with trust authentication.  A pooler reuses
 what it once allocated: only the first measurement of a process counts.
@@ -58,19 +58,37 @@ def connect(port, database="bench", tls=None, timeout=30, user="bench"):
     return sock
 
 
-def measure(port, pid, count, tls=None):
-    """(resident, anonymous) bytes per idle client."""
+def hear(sock):
+    """Up to the ReadyForQuery."""
+    got = b""
+    while not got.endswith(READY):
+        data = sock.recv(8192)
+        if not data or data[:1] == b"E":
+            raise ConnectionError(f"refused: {data!r}")
+        got = (got + data)[-len(READY):]
+
+
+def measure(port, pid, count, tls=None, say=None):
+    """(resident, anonymous) bytes per idle client, which has said that once."""
     need = count + WARM_UP + 100
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < need:
         resource.setrlimit(resource.RLIMIT_NOFILE, (need, max(need, hard)))
     socks = []
+
+    def add(n):
+        for _ in range(n):
+            sock = connect(port, tls=tls)
+            socks.append(sock)
+            if say:
+                text = say.encode() + b"\0"
+                sock.sendall(b"Q" + struct.pack("!i", len(text) + 4) + text)
+                hear(sock)
+
     try:
-        for _ in range(WARM_UP):
-            socks.append(connect(port, tls=tls))
+        add(WARM_UP)
         before = proc.memory(pid)
-        for _ in range(count):
-            socks.append(connect(port, tls=tls))
+        add(count)
         after = proc.memory(pid)
     finally:
         for s in socks:
@@ -81,12 +99,13 @@ def measure(port, pid, count, tls=None):
 def main():
     ap = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ap.add_argument("--tls", action="store_true")
+    ap.add_argument("--say", metavar="SQL")
     ap.add_argument("port", type=int)
     ap.add_argument("pid", type=int)
     ap.add_argument("count", type=int)
     a = ap.parse_args()
     rss, anon = measure(a.port, a.pid, a.count,
-                        tls_context() if a.tls else None)
+                        tls_context() if a.tls else None, a.say)
     print(f"{a.count} idle clients: resident {rss:.0f} B, "
           f"anonymous {anon:.0f} B per client")
 

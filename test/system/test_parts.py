@@ -614,6 +614,7 @@ class Busy(threading.Thread):
             self.failure = repr(e)
 
 
+@pytest.mark.skipif("PARTS_FORCE" in os.environ, reason="they begin at once")
 def test_parts_begin_by_load_and_end_when_it_is_quiet(pooler):
     """new clients are dealt to them meanwhile"""
     p = pooler(workers=2, default_pool_size=SIZE, log_connections=0,
