@@ -29,6 +29,7 @@ void custom_fini(struct custom *t);
 bool custom_learn(struct custom *t, const char *sql, size_t n);
 /* The same for one name. */
 bool custom_add(struct custom *t, const char *name, size_t n);
+bool custom_is_full(const struct custom *t);
 /* Is there anything in a text that custom_learn() would look at? */
 bool custom_is_any(const char *sql, size_t n);
 /* The next known name, from *at = 0 on; NULL: no more names. */

@@ -17,6 +17,7 @@
 
 struct baggage;
 struct client;
+struct custom;
 struct flight;
 struct keep_text;
 struct server;
@@ -81,9 +82,9 @@ struct keep {
 	bool canceled;		/* the last one was */
 	bool accented;		/* a value is not all ASCII */
 	bool unlisted;		/* custom parameters may have unknown names */
-	bool settled;		/* all of that is of now */
-	bool pins_first;	/* it had none before this probe */
+	bool settled, pins_first; /* all of that is of now; it had none before */
 	struct keep_text *text;	/* owned; see keep_recall.h; or NULL */
+	struct custom *names;	/* owned; see custom_table.h; or NULL */
 	bool excess;		/* max_pinned had been reached before it */
 	bool refused;		/* max_pinned: its client can't have it */
 	bool strange;		/* it had what others have set before that */
@@ -133,7 +134,6 @@ bool keep_asks_again(struct server *s, const char *code);
 bool keep_answered(struct server *s, struct client *c);
 /* A server that nobody has had: false: it is asked what connect_query set. */
 bool keep_knows_base(struct server *s);
-/* What s has has changed: its search_path, maybe. */
 void keep_note_path(struct server *s);
 /* s was cleaned. */
 void keep_cleaned(struct server *s);

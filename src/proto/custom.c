@@ -63,6 +63,12 @@ static bool put(struct custom *t, const char *text)
 	return known;
 }
 
+bool custom_is_full(const struct custom *t)
+{
+	return atomic_load_explicit(&t->names[CUSTOM_MAX - 1],
+	    memory_order_acquire) != NULL;
+}
+
 bool custom_add(struct custom *t, const char *name, size_t n)
 {
 	char text[128];

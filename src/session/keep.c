@@ -32,6 +32,7 @@ void keep_fini(struct server *s)
 	flight_free(&k->flight);
 	mem_free(k->text);
 	k->text = NULL;
+	custom_table_forget(s);
 	baggage_unref(&k->has);
 	baggage_unref(&k->base);
 	writer_fini(&k->rows);
@@ -92,19 +93,19 @@ static void write_guard(struct writer *w)
  * Custom parameters are in no view, until a library that is loaded defines
  * them: then they count if they were set, as all others.
  */
-static void write_names(const struct custom *t, struct writer *w)
+static void write_names(const struct server *s, struct writer *w)
 {
 	const char *between = " UNION ALL SELECT n,"
 	    "pg_catalog.current_setting(n,true) FROM pg_catalog.unnest('{";
 	const char *name;
-	unsigned at = 0;
+	unsigned at[2] = { 0, 0 };
 
 	write_text(w, "SELECT 'role',pg_catalog.current_setting('role')");
-	for (; (name = custom_next(t, &at)) != NULL; between = ",") {
+	for (; (name = custom_table_next(s, at)) != NULL; between = ",") {
 		write_text(w, between);
 		write_text(w, name);
 	}
-	if (at > 0)
+	if (at[0] > 0)
 		write_text(w, "}'::pg_catalog.text[]) n WHERE NOT EXISTS "
 		    "(SELECT FROM pg_catalog.pg_settings s WHERE pg_catalog."
 		    "lower(s.name) OPERATOR(pg_catalog.=) n)");
@@ -125,7 +126,9 @@ void keep_ask(struct server *s)
 	write_text(&sql, KEEP_BEGIN);
 	if (k->tries++ > 0)
 		write_guard(&sql);
-	write_names(custom_table_of(s->ss), &sql);
+	if (!custom_table_add_set(s, k->has))
+		k->unlisted = true;
+	write_names(s, &sql);
 	write_text(&sql, settings);
 	if (k->tries > 1)
 		write_text(&sql, " AND name OPERATOR(pg_catalog.<>) "
@@ -472,18 +475,7 @@ void keep_cleaned(struct server *s)
 	keep_set_pins(s, 0);
 	s->keep.brought = BROUGHT_NOTHING;
 	s->keep.unlisted = false;
-}
-
-/* A custom parameter that nobody can ask for is taken away by cleaning. */
-static void learn_brought(const struct client *c, struct server *s)
-{
-	struct baggage_pair pair;
-	const char *at = NULL;
-
-	while (c->brought != NULL && baggage_next(c->brought, &at, &pair))
-		if (strchr(pair.name, '.') != NULL && !custom_add(
-		    custom_table_of(s->ss), pair.name, strlen(pair.name)))
-			s->keep.unlisted = true;
+	custom_table_forget(s);
 }
 
 /* session_state = clean: nothing but what c has come with. */
@@ -509,7 +501,9 @@ struct baggage *keep_wanted(struct client *c, struct server *s)
 		s->keep.has = baggage_empty(s->ss->baggage);
 	if (!keep_is_on(s->ps.pool))
 		return default_set(c, s);
-	learn_brought(c, s);
+	/* what nobody can ask for is taken away by cleaning */
+	if (!custom_table_add_set(s, c->brought))
+		s->keep.unlisted = true;
 	if (c->baggage != NULL)
 		return baggage_ref(c->baggage);
 	return with_defaults(c, s, s->keep.base != NULL ? s->keep.base :

@@ -81,7 +81,7 @@ static bool learn(const struct relay_up *up, const char *sql, size_t max)
 
 	return !keep_is_on(up->s->ps.pool) || !(sql_may_matter(sql, n) ||
 	    sql_may_leave(sql, n)) ||
-	    custom_learn(custom_table_of(up->c->ss), sql, n);
+	    custom_table_learn(up->s, sql, n);
 }
 
 void relay_watch_call(const struct relay_up *up)

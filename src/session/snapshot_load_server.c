@@ -182,14 +182,14 @@ static void set_stain(struct server *s, const struct snapshot_server *in)
 		s->ps.close_needed = true;
 }
 
-static void learn_names(struct sessions *ss, struct reader *list)
+static void learn_names(struct server *s, struct reader *list)
 {
 	while (reader_left(list) > 0) {
 		const char *const name = reader_str(list);
 
 		if (list->failed)
 			return;
-		(void)custom_add(custom_table_of(ss), name, strlen(name));
+		(void)custom_table_add(s, name);
 	}
 }
 
@@ -237,7 +237,7 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	/* to which channels, it is asked again */
 	s->trace.marked = s->trace.marked || (in->pins & PIN_LISTEN) != 0;
 	s->keep.drawn = (in->flags & SNAPSHOT_DRAWN) != 0;
-	learn_names(s->ss, &in->names);
+	learn_names(s, &in->names);
 	if (snapshot_read_baggage(s->ss, &in->has, &s->keep.has, e) < 0 ||
 	    snapshot_read_baggage(s->ss, &in->base, &s->keep.base, e) < 0)
 		return -1;

@@ -363,6 +363,33 @@ def test_empty_custom_parameter_follows(both):
         a.do("select current_setting('my.empty', true)")
 
 
+def test_names_that_others_invent_are_in_nobodys_way(both):
+    """more than all servers are asked for"""
+    p, a, b = both(default_pool_size=2)
+    a.do("set my.early = 'x'")
+    with p.raw("app2") as c:
+        for i in range(130):
+            c.query("set invented%d.x = 'y'" % i)
+    look = ("select nullif(current_setting('my.early', true), ''), "
+            "nullif(current_setting('late.own', true), ''), "
+            "nullif(current_setting('late.more', true), '')")
+    for sql in ("set late.own = '1'", "set late.more = '2'", "reset late.own",
+                "select set_config('late.own', '3', false)",
+                "begin; set local late.own = '4'; commit",
+                "begin; set late.own = '5'; rollback", "discard all",
+                "set late.own = '6'"):
+        a.do(sql)
+        b.pooled.query("begin")
+        b.pooled.query("select 1")
+        for _ in range(2):
+            a.do(look)
+        b.pooled.query("commit")
+        for _ in range(3):
+            b.do(look)
+            a.do(look)
+    assert "cleaning" not in p.log
+
+
 CAME = {"role": "app", "my.own": "x", "my.too": "y"}
 
 
