@@ -29,6 +29,7 @@ struct startup {
 	size_t body_len;
 };
 
+#define STARTUP_LONG 10000	/* ... of one that PostgreSQL takes */
 #define STARTUP_MAX 65535	/* bytes of an untyped message */
 
 /* Look at the first bytes; nothing is consumed. (spec/pooling.md section 19) */

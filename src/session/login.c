@@ -244,7 +244,7 @@ static size_t first_message(struct client *c, const uint8_t *p, size_t len)
 		return login_start_tls(c, p, len);
 	switch (startup_peek(p, len, &m)) {
 	case STARTUP_SHORT:
-		if (m.size <= LOBBY_LIGHT)
+		if (m.size <= STARTUP_LONG)
 			return 0;
 		break;
 	case STARTUP_SSL:
@@ -349,7 +349,7 @@ static int take_unread(struct client *c)
 static size_t burst_max(const struct login *l)
 {
 	return l->startup.kind == STARTUP_MESSAGE ? LOGIN_MAX + MSG_HEADER :
-	    LOBBY_LIGHT;
+	    STARTUP_LONG;
 }
 
 void login_work(struct client *c)

@@ -580,6 +580,22 @@ def test_wrong_startup_parameter_harms_nobody_else(both, state):
     assert other.pooled.value("select pg_backend_pid()") == pid
 
 
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_startup_packet_as_long_as_postgresql_takes(both, pieces):
+    """however it comes"""
+    p, a = both(1)
+    packet = pq.startup({"user": "app", "database": "p0",
+                         "my.own": "x" * 9940})
+    assert 9970 < len(packet) <= 10000
+    c = p.open()
+    step = len(packet) // pieces + 1
+    for at in range(0, len(packet), step):
+        c.send(packet[at:at + step])
+        assert p.raw().value("select 1") == "1"
+    c.finish_login("app", "apppw")
+    assert c.value("show my.own") == "x" * 9940
+
+
 def test_only_so_many_startup_parameters(both):
     p, c = both(1)
     with pytest.raises(pq.PgError) as e:
