@@ -72,6 +72,16 @@ static int write_discard(struct server *s, struct writer *w)
 	return 1;
 }
 
+/* Is there anything that somebody has set? */
+static bool has_of_others(const struct server *s)
+{
+	size_t len = 0;
+
+	if (s->keep.has != NULL && s->keep.has != s->keep.base)
+		(void)baggage_bytes(s->keep.has, &len);
+	return len > 0;
+}
+
 /*
  * All that makes s as c wants it. Returns how many queries; -1: no memory. One
  * query changes how the next one is read, if it is *recoded.
@@ -82,8 +92,7 @@ static int write_sets(struct client *c, struct server *s, struct writer *w,
 	const struct params_origin origin = origin_of(s);
 	struct baggage *want = keep_wanted(c, s);
 
-	s->keep.strange = s->keep.has != NULL && s->keep.has != want &&
-	    s->keep.has != s->keep.base;
+	s->keep.strange = s->keep.has != want && has_of_others(s);
 
 	int n = params_write_sets(c->params, s->params, &origin, w);
 

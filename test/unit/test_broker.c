@@ -254,6 +254,8 @@ static void test_other_values_are_set_before_a_client_goes_on(void **state)
 
 /* --- a server refuses what it is to be given --- */
 
+static const char *left;	/* by that client; 8 bytes */
+
 /* By code, from one that has what a client left of its own; c has brought more. */
 static bool refuse(struct client *c, bool worn, const char *code)
 {
@@ -265,7 +267,8 @@ static bool refuse(struct client *c, bool worn, const char *code)
 	c->brought = baggage_get(table, "work_mem\0x\0", 11);
 	if (c->refusals > 0)	/* of what was taken once */
 		c->baggage = baggage_ref(c->brought);
-	s->keep.has = baggage_empty(table);
+	s->keep.has = left == NULL ? baggage_empty(table) :
+	    baggage_get(table, left, 8);
 	s->origin.set = params_ref(s->params);
 	s->ps.lent = worn;
 	assert_false(broker_acquire(c, &nothing));
@@ -291,6 +294,22 @@ static void test_wrong_setting_costs_its_client_not_the_server(void **state)
 	assert_null(seen.closed[0]);
 	assert_true(house.s[0].ps.stained);
 	assert_int_equal(house.s[0].ps.state, SERVER_TESTED);
+}
+
+/* What that client has set can't be reset, maybe. */
+static void test_wrong_setting_is_tried_again_where_another_has_set(
+    void **state)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	left = "jit\0off\0";
+	assert_true(refuse(c, true, "22023"));
+	left = NULL;
+	assert_null(seen.told[0]);
+	assert_null(seen.closed[0]);
+	assert_int_equal(c->pc.state, CLIENT_WAITING);
+	assert_true(house.s[0].ps.stained);
 }
 
 static void test_setting_that_was_taken_once_is_tried_elsewhere(void **state)
@@ -547,6 +566,7 @@ int main(void)
 		TEST(test_released_server_goes_to_the_oldest_waiter),
 		TEST(test_other_values_are_set_before_a_client_goes_on),
 		TEST(test_wrong_setting_costs_its_client_not_the_server),
+		TEST(test_wrong_setting_is_tried_again_where_another_has_set),
 		TEST(test_setting_that_was_taken_once_is_tried_elsewhere),
 		TEST(test_setting_that_all_refuse_is_given_up),
 		TEST(test_setting_that_a_new_server_refuses_is_given_up),
