@@ -282,7 +282,7 @@ def test_message_before_login_is_bounded(pooler, method, size):
         "bad packet header: '%s'" % (head + b"x" * 3).hex()
 
 
-@pytest.mark.parametrize("size", [8193, 65535, 65536, 1 << 20])
+@pytest.mark.parametrize("size", [10001, 65535, 65536, 1 << 20])
 def test_startup_is_bounded(pooler, size):
     """authentication.md 1; PB#1058, PB#1407"""
     c = pooler().open()
