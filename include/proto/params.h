@@ -26,9 +26,12 @@ void params_table_free(struct params_table **t);
 #define PARAMS_STANDARD_STRINGS 3
 #define PARAMS_APPLICATION_NAME 4
 #define PARAMS_SCRAM_ITERATIONS 8
+#define PARAMS_SESSION_AUTHORIZATION 9
 struct params_table *params_table_of(const struct params *p);
 int params_count(const struct params_table *t);
 const char *params_name(const struct params_table *t, int i);
+/* Is it of the dialect of texts? See sql_dialect.h. */
+bool params_reads(const struct params_table *t, int i);
 /* Case-insensitive; -1: not tracked. */
 int params_find(const struct params_table *t, const char *name);
 

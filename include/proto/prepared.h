@@ -18,8 +18,17 @@
 #define PREPARED_NAME_TRIED "PGBOUNCER_0"
 #define PREPARED_NAME_DUMMY "PGBOUNCER_NONE"
 #define PREPARED_NAME_UNKNOWN "PGBOUNCER_UNKNOWN"	/* never prepared */
+struct baggage;
 struct prepared_table;
 struct prepared_world;
+
+/* What servers share: a query and its types, as Parse has them, read in this. */
+struct prepared_text {
+	struct baggage *dialect;	/* borrowed; NULL: it is plain */
+	const void *body;
+	size_t len;
+};
+#define prepared_plain(body, len) ((struct prepared_text){ NULL, body, len })
 
 /* A statement text with its parameter types; counted. */
 struct prepared {
@@ -33,6 +42,9 @@ struct prepared {
 	bool retired;			/* not handed out */
 	bool unused;			/* in the table's list of unused ones */
 	bool kept;			/* for its text: see unnamed.h */
+	bool plain, reads;		/* see sql_dialect.h; may change one */
+	struct baggage *dialect;	/* counted; NULL: of no matter, or it is
+					 * nobody else's */
 	uint32_t number;		/* of the name, its low bits */
 	unsigned refs;
 	unsigned names;			/* of clients that stand for it */
@@ -41,7 +53,7 @@ struct prepared {
 	struct prepared_use *uses;	/* DL list: servers that have it */
 	struct prepared_table *table;	/* borrowed */
 	struct prepared *prev, *next;	/* unused */
-	UT_hash_handle hh;
+	UT_hash_handle hh;		/* of retired ones */
 	uint8_t body[];		/* of Parse, behind the name: query, types */
 };
 
@@ -53,8 +65,8 @@ void prepared_table_free(struct prepared_table **t);
 size_t prepared_table_count(const struct prepared_table *t);
 size_t prepared_table_bytes(const struct prepared_table *t);
 /* A new reference. NULL: not in the table. */
-struct prepared *prepared_lookup(struct prepared_table *t, const void *body,
-    size_t len);
+struct prepared *prepared_lookup(struct prepared_table *t,
+    struct prepared_text text);
 /* Memory of a text of len bytes; and of a client's name, with its place. */
 size_t prepared_text_bytes(size_t len);
 size_t prepared_name_bytes(const char *name);
@@ -64,8 +76,9 @@ size_t prepared_name_bytes(const char *name);
  */
 bool prepared_table_make_room(struct prepared_table *t, size_t bytes,
     size_t limit);
-struct prepared *prepared_get(struct prepared_table *t, const void *body,
-    size_t len);		/* the same, or add it. NULL: no memory */
+/* The same, or add it. NULL: no memory */
+struct prepared *prepared_get(struct prepared_table *t,
+    struct prepared_text text);
 /* A new one that no look-up finds, as if it were retired. NULL: no memory */
 struct prepared *prepared_get_apart(struct prepared_table *t, const void *body,
     size_t len);
@@ -74,10 +87,10 @@ struct prepared *prepared_get_apart(struct prepared_table *t, const void *body,
  * retired if the text has another name here. NULL: no memory, or not its text.
  */
 struct prepared *prepared_adopt(struct prepared_table *t, const char *name,
-    const void *body, size_t len);
+    struct prepared_text text);
 /* The same for one that was retired there: retired here, unless it is in use. */
 struct prepared *prepared_adopt_retired(struct prepared_table *t,
-    const char *name, const void *body, size_t len);
+    const char *name, struct prepared_text text);
 /* The number of the newest name; new ones are to have higher ones than last. */
 uint64_t prepared_last(const struct prepared_table *t);
 void prepared_skip(struct prepared_table *t, uint64_t last);

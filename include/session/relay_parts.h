@@ -27,8 +27,7 @@ struct relay_up {
 	struct client *c;
 	struct server *s;	/* NULL: none is linked yet */
 	uint32_t max;		/* max_packet_size */
-	bool named, caches;	/* relay_translates(c); see relay_unnamed.h */
-	bool watched;		/* relay_watches() its pool */
+	bool named, caches, watched;	/* see relay_up_burst() */
 	struct outbox out;	/* to s */
 	size_t injected;	/* bytes of texts in out; see has_room() */
 	const uint8_t *m;	/* the message at hand, header first */
@@ -36,8 +35,9 @@ struct relay_up {
 	size_t have;		/* bytes of it (and behind it) in the burst */
 	size_t used;		/* set by the handler: bytes done with */
 	const uint8_t *first;	/* see relay_repeat.h; or NULL */
-	const uint8_t *seen;	/* see relay_schema.h */
-	bool owed;		/* s owed something when the burst came */
+	const uint8_t *seen;	/* see relay_share.c */
+	bool sets, parsed, bound;
+	bool owed, told;	/* when it came, by s: all that was in force */
 };
 
 /* One burst from a server, on its way to its client. */

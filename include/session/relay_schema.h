@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 struct relay_down;
-struct relay_up;
 struct server;
 struct sessions;
 
@@ -23,12 +22,6 @@ struct schemas {
  * the next answer (schema_open, until the end of the transaction).
  */
 void relay_schema_tag(const struct relay_down *d);
-/*
- * A Parse comes: may its client have changed one ahead of it, by what was
- * answered, or by what came in the same burst?
- */
-bool relay_schema_may_change(struct relay_up *up);
-
 /* Changes of schemas, by all clients of all workers, are counted as one. */
 void relay_schema_share(struct sessions *ss, struct sessions *first);
 /* What was sent when this was as it is now, has seen the same schemas. */

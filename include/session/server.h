@@ -20,7 +20,9 @@
 #include "proto/track.h"
 #include "proto/writer.h"
 #include "session/carry.h"
+#include "session/dialect.h"
 #include "session/keep.h"
+#include "session/server_phase.h"
 #include "session/trace.h"
 
 #define SERVER_KEY_MAX 260	/* process id, and a secret of 256 bytes */
@@ -28,32 +30,6 @@
 struct server;
 struct server_attempt;
 struct sessions;
-
-enum server_phase {
-	SERVER_PHASE_NEW,	/* nothing was done yet */
-	SERVER_PHASE_CONNECT,	/* hosts are looked up and connected to */
-	SERVER_PHASE_TLS,	/* asked for, or the handshake */
-	SERVER_PHASE_AUTH,	/* StartupMessage sent */
-	SERVER_PHASE_SYNC,	/* authenticated; parameters and key come */
-	SERVER_PHASE_ROLE,	/* whether it is a standby is asked for */
-	SERVER_PHASE_QUERY,	/* connect_query runs */
-	SERVER_PHASE_ORIGIN,	/* what it has set is asked for */
-	SERVER_PHASE_POOLED,	/* login is over: ps.state tells the rest */
-	SERVER_PHASE_LOOKUP,	/* runs auth_query for a client's login */
-	SERVER_PHASE_CANCEL,	/* carries a CancelRequest */
-	SERVER_PHASES
-};
-
-enum server_chore {		/* a query of our own; nobody may use it now */
-	CHORE_NONE,
-	CHORE_RESET,		/* server_reset_query */
-	CHORE_CHECK,		/* server_check_query */
-	CHORE_PARAMS,		/* SETs for the client that waits */
-	CHORE_ROLLBACK,		/* the client left inside a transaction */
-	CHORE_CLEAN, CHORE_CONNECT,	/* what clients left is taken away */
-	CHORE_PROBE,		/* what is there? For keep.h */
-	CHORE_LISTEN, CHORE_BRING,	/* of channels; see listener.h */
-};
 
 struct server {
 	struct stream stream;
@@ -71,6 +47,7 @@ struct server {
 	struct params_origin origin;	/* what it had at first */
 	struct trace trace;		/* of state, in this transaction */
 	bool schema_changed, schema_open;	/* see relay_schema.h */
+	struct dialect dialect;
 	struct writer deallocates;	/* SQL for CHORE_CLEAN */
 	struct keep keep;
 	struct carry carry, asked;	/* see relay_repeat.h; often stale */

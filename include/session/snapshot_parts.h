@@ -13,13 +13,14 @@
 
 struct err;
 
-#define SNAPSHOT_VERSION 8
+#define SNAPSHOT_VERSION 9
 
 enum snapshot_flag {
 	SNAPSHOT_WAITING = 1 << 0,	/* client: asked for a server */
 	SNAPSHOT_PRIMARY = 1 << 1,	/* server: the field standby is NO, */
 	SNAPSHOT_STANDBY = 1 << 2,	/* or YES */
-	SNAPSHOT_SCHEMA = 1 << 3,	/* server: the field schema_changed */
+	SNAPSHOT_SCHEMA = 1 << 3,	/* server: the field schema_changed, or
+					 * some of dialect */
 	SNAPSHOT_TRANSLATES = 1 << 5,	/* client: relay_translates() */
 	SNAPSHOT_CLOSE = 1 << 6,	/* server: close_needed */
 	SNAPSHOT_READY = 1 << 7,	/* server: fields of struct track ... */
@@ -117,6 +118,7 @@ struct snapshot_statement {
 	const uint8_t *body;
 	uint32_t len;
 	bool retired;
+	struct snapshot_baggage dialect;
 };
 
 /* A request, and what its end will mean. */

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "proto/sql_dialect.h"
 #include "proto/writer.h"
 
 #define PAIRS_MAX 2000
@@ -17,7 +18,7 @@ struct baggage {
 	UT_hash_handle hh;
 	struct baggage_table *table;	/* borrowed */
 	unsigned refs;
-	bool expires;
+	bool expires, reads;
 	size_t len;
 	char bytes[];			/* sorted by name */
 };
@@ -28,6 +29,17 @@ struct baggage_table {
 };
 
 /* --- sets --- */
+
+static bool has_unseen(const struct baggage *b)
+{
+	struct baggage_pair pair;
+	const char *at = NULL;
+
+	while (baggage_next(b, &at, &pair))
+		if (sql_dialect_is_unseen(pair.name))
+			return true;
+	return false;
+}
 
 static struct baggage *add(struct baggage_table *t, const char *bytes,
     size_t len)
@@ -44,6 +56,7 @@ static struct baggage *add(struct baggage_table *t, const char *bytes,
 	const char *const limit = baggage_find(b, "idle_session_timeout");
 
 	b->expires = limit != NULL && strcmp(limit, "0") != 0;
+	b->reads = has_unseen(b);
 	HASH_ADD_KEYPTR(hh, t->sets, b->bytes, (unsigned)len, b);
 	if (b->hh.tbl != NULL)
 		return b;
@@ -144,6 +157,11 @@ const char *baggage_find(const struct baggage *b, const char *name)
 		if (strcmp(pair.name, name) == 0)
 			return pair.value;
 	return NULL;
+}
+
+bool baggage_reads(const struct baggage *b)
+{
+	return b->reads;
 }
 
 bool baggage_expires(const struct baggage *b)

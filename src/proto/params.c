@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "proto/datestyle.h"
+#include "proto/params_names.h"
 #include "proto/params_sql.h"
 #include "proto/writer.h"
 
@@ -27,83 +28,14 @@ struct params_table {
 	struct intern *strings;		/* owned: names and values */
 	struct params *sets;		/* uthash by the value pointers */
 	struct params *empty;		/* owned: every client begins with it */
-	int count;
-	const char *name[PARAMS_MAX];	/* interned */
-	bool folds[PARAMS_MAX];		/* case is of no matter to the value */
-	bool acts[PARAMS_MAX];		/* the acting user, see below */
+	struct params_names names;
 };
-
-/* All that PostgreSQL 18 reports and lets a client set. */
-static const char *const always[] = { [PARAMS_DATESTYLE] = "DateStyle",
-	[PARAMS_CLIENT_ENCODING] = "client_encoding", "TimeZone",
-	[PARAMS_STANDARD_STRINGS] = "standard_conforming_strings",
-	[PARAMS_APPLICATION_NAME] = "application_name", "search_path",
-	"IntervalStyle", "default_transaction_read_only",
-	[PARAMS_SCRAM_ITERATIONS] = "scram_iterations",
-	"session_authorization" };
 
 /*
  * In place of a value that somebody may have changed without a report: an
  * address that no interned value has.
  */
 static const char unknown[] = "?";
-
-/* Words of a fixed list, which the server reports in its own spelling. */
-static const char *const folding[] = { "DateStyle", "client_encoding",
-	"TimeZone", "standard_conforming_strings", "IntervalStyle",
-	"default_transaction_read_only" };
-
-/*
- * The acting user. Each RESET and SET of the first parameter resets the second,
- * so the second follows.
- */
-static const char *const acting[] = { "session_authorization", "role" };
-
-#define COUNT(list) (sizeof(list) / sizeof *(list))
-
-static bool is_one_of(const char *const *list, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (text_casecmp(list[i], name) == 0)
-			return true;
-	return false;
-}
-
-static int add_name(struct params_table *t, const char *name)
-{
-	if (params_find(t, name) >= 0)
-		return 0;
-	if (t->count == PARAMS_MAX)
-		return 0;
-	t->folds[t->count] = is_one_of(folding, COUNT(folding), name);
-	t->acts[t->count] = is_one_of(acting, COUNT(acting), name);
-	t->name[t->count] = intern_get(t->strings, name);
-	return t->name[t->count] == NULL ? -1 : (t->count++, 0);
-}
-
-/* Items of a comma list, trimmed; empty ones are skipped. */
-static int add_list(struct params_table *t, const char *list)
-{
-	static const char blank[] = " \t\r\n";
-
-	while (*list != '\0') {
-		const size_t item = strcspn(list, ",");
-		size_t from = strspn(list, blank), to = item;
-
-		while (to > from && strchr(blank, list[to - 1]) != NULL)
-			to--;
-		if (to > from) {
-			char *name = mem_strndup(list + from, to - from);
-			const int rc = name == NULL ? -1 : add_name(t, name);
-
-			mem_free(name);
-			if (rc < 0)
-				return -1;
-		}
-		list += item + (list[item] == ',');
-	}
-	return 0;
-}
 
 static struct params *intern_set(struct params_table *t, const char **value);
 
@@ -115,12 +47,8 @@ struct params_table *params_table_new(const char *extra)
 	if (t == NULL)
 		return NULL;
 	t->strings = intern_new();
-	int rc = t->strings == NULL ? -1 : 0;
-	for (size_t i = 0; rc == 0 && i < sizeof always / sizeof *always; i++)
-		rc = add_name(t, always[i]);
-	if (rc == 0 && extra != NULL)
-		rc = add_list(t, extra);
-	if (rc == 0)
+	if (t->strings != NULL &&
+	    params_names_get(&t->names, t->strings, extra) == 0)
 		t->empty = intern_set(t, none);
 	if (t->empty == NULL)
 		params_table_free(&t);
@@ -135,8 +63,7 @@ void params_table_free(struct params_table **tp)
 	if (t == NULL)
 		return;
 	params_unref(&t->empty);
-	for (int i = 0; i < t->count; i++)
-		intern_put(t->strings, t->name[i]);
+	params_names_put(&t->names, t->strings);
 	intern_free(&t->strings);
 	mem_free(t);
 }
@@ -148,30 +75,35 @@ struct params_table *params_table_of(const struct params *p)
 
 int params_count(const struct params_table *t)
 {
-	return t->count;
+	return t->names.count;
+}
+
+bool params_reads(const struct params_table *t, int i)
+{
+	return params_names_are(&t->names, i, PARAMS_READ);
 }
 
 const char *params_name(const struct params_table *t, int i)
 {
-	return t->name[i];
+	return t->names.name[i];
 }
 
 int params_find(const struct params_table *t, const char *name)
 {
-	for (int i = 0; i < t->count; i++)
-		if (text_casecmp(t->name[i], name) == 0)
+	for (int i = 0; i < t->names.count; i++)
+		if (text_casecmp(t->names.name[i], name) == 0)
 			return i;
 	return -1;
 }
 
 static size_t set_size(const struct params_table *t)
 {
-	return sizeof(struct params) + (size_t)t->count * sizeof(char *);
+	return sizeof(struct params) + (size_t)t->names.count * sizeof(char *);
 }
 
 static struct params *add_set(struct params_table *t, const char **value)
 {
-	const size_t bytes = (size_t)t->count * sizeof *value;
+	const size_t bytes = (size_t)t->names.count * sizeof *value;
 	struct params *p = mem_new(MEM_PARAMS, set_size(t));
 
 	if (p == NULL)
@@ -185,7 +117,7 @@ static struct params *add_set(struct params_table *t, const char **value)
 		mem_delete(MEM_PARAMS, p, set_size(t));
 		return NULL;
 	}
-	for (int i = 0; i < t->count; i++)
+	for (int i = 0; i < t->names.count; i++)
 		if (value[i] != NULL && value[i] != unknown)
 			intern_ref(value[i]);
 	return p;
@@ -196,7 +128,7 @@ static struct params *intern_set(struct params_table *t, const char **value)
 {
 	struct params *p = NULL;
 
-	HASH_FIND(hh, t->sets, value, (size_t)t->count * sizeof *value, p);
+	HASH_FIND(hh, t->sets, value, (size_t)t->names.count * sizeof *value, p);
 	return p != NULL ? params_ref(p) : add_set(t, value);
 }
 
@@ -222,7 +154,7 @@ void params_unref(struct params **pp)
 
 	HASH_DELETE(hh, t->sets, p);
 	mem_free(p->status);
-	for (int i = 0; i < t->count; i++)
+	for (int i = 0; i < t->names.count; i++)
 		if (p->value[i] != unknown)
 			intern_put(t->strings, p->value[i]);
 	mem_delete(MEM_PARAMS, p, set_size(t));
@@ -251,9 +183,9 @@ void params_write_status(struct params *p, struct writer *w)
 		writer_bytes(w, p->status, p->status_len);
 		return;
 	}
-	for (int i = 0; i < p->table->count; i++)
+	for (int i = 0; i < p->table->names.count; i++)
 		if (p->value[i] != NULL)
-			writer_parameter_status(w, p->table->name[i],
+			writer_parameter_status(w, p->table->names.name[i],
 			    p->value[i]);
 	if (p->refs > 1 && !w->failed && w->len > from)
 		keep_status(p, w->at + from, w->len - from);
@@ -280,7 +212,7 @@ int params_set(struct params **pp, int i, const char *value)
 
 	if (mine == NULL)
 		return -1;
-	for (int k = 0; k < p->table->count; k++)
+	for (int k = 0; k < p->table->names.count; k++)
 		v[k] = k == i ? mine : p->value[k];
 	const int rc = replace(pp, v);
 
@@ -299,14 +231,14 @@ struct params *params_of(struct params_table *t, const char *const *values)
 	struct params *p = NULL;
 	int n = 0;
 
-	for (; n < t->count; n++) {
+	for (; n < t->names.count; n++) {
 		const bool own = values[n] == NULL || values[n] == unknown;
 
 		v[n] = own ? values[n] : intern_get(t->strings, values[n]);
 		if (!own && v[n] == NULL)
 			break;
 	}
-	if (n == t->count)
+	if (n == t->names.count)
 		p = intern_set(t, v);
 	while (n-- > 0)
 		if (v[n] != unknown)
@@ -318,8 +250,8 @@ struct params *params_of(struct params_table *t, const char *const *values)
 static bool is_same(const struct params_table *t, int i, const char *a,
     const char *b)
 {
-	return a == b || (t->folds[i] && a != NULL && b != NULL &&
-	    text_casecmp(a, b) == 0);
+	return a == b || (params_names_are(&t->names, i, PARAMS_FOLD) &&
+	    a != NULL && b != NULL && text_casecmp(a, b) == 0);
 }
 
 int params_fill(struct params **pp, const struct params *defaults)
@@ -329,7 +261,7 @@ int params_fill(struct params **pp, const struct params *defaults)
 	const char *v[PARAMS_MAX], *whole = NULL;
 	char datestyle[DATESTYLE_MAX];
 
-	for (int i = 0; i < t->count; i++)
+	for (int i = 0; i < t->names.count; i++)
 		v[i] = p->value[i] != NULL && !is_same(t, i, p->value[i],
 		    defaults->value[i]) ? p->value[i] : defaults->value[i];
 	const char *own = v[PARAMS_DATESTYLE],
@@ -358,7 +290,7 @@ uint64_t params_silent(const struct params *p)
 	uint64_t silent = 0;
 
 	/* a server with scram_iterations (PostgreSQL 16 on) reports it */
-	for (int i = 0; i < p->table->count; i++)
+	for (int i = 0; i < p->table->names.count; i++)
 		if (p->value[i] == NULL && i != PARAMS_SCRAM_ITERATIONS)
 			silent |= bit(i);
 	return silent;
@@ -372,7 +304,7 @@ int params_adopt(struct params **want, const struct params *have,
 
 	if (p == have)
 		return 0;
-	for (int i = 0; i < p->table->count; i++)
+	for (int i = 0; i < p->table->names.count; i++)
 		v[i] = p->value[i] != NULL && have->value[i] != NULL &&
 		    (silent & bit(i)) == 0 ? have->value[i] : p->value[i];
 	return replace(want, v);
@@ -390,7 +322,7 @@ int params_forget(struct params **have, const struct params_origin *o,
 	const struct params *p = *have;
 	const char *v[PARAMS_MAX];
 
-	for (int i = 0; i < p->table->count; i++) {
+	for (int i = 0; i < p->table->names.count; i++) {
 		const bool doubtful = p->value[i] != NULL ||
 		    (put_back && origin_of(o, i) != NULL);
 
@@ -466,11 +398,12 @@ static void reconcile(struct reconciling *r)
 
 	r->recoded = r->acting = false;
 	r->recoded = change_of(r, PARAMS_CLIENT_ENCODING) == SET;
-	for (int i = 0; i < want->table->count; i++) {
+	for (int i = 0; i < want->table->names.count; i++) {
 		const enum change what = change_of(r, i);
 
 		r->change[i] = (uint8_t)what;
-		r->acting = r->acting || (want->table->acts[i] && what != KEEP);
+		r->acting = r->acting || (what != KEEP &&
+		    params_names_are(&want->table->names, i, PARAMS_ACT));
 		escapes = escapes || (what == SET &&
 		    strchr(aim(r, i), '\\') != NULL);
 	}
@@ -491,7 +424,7 @@ static void write_reset(struct writer *w, const char *name)
 /* Values to be set before the server reads others. Returns queries. */
 static int write_first(const struct reconciling *r, struct writer *w)
 {
-	const char *const *const name = r->want->table->name;
+	const char *const *const name = r->want->table->names.name;
 	/* as a whole it is read before they are on */
 	const struct params_dialect dialect = {
 		.standard = r->dialect.standard && !r->strings,
@@ -512,9 +445,9 @@ static int write_first(const struct reconciling *r, struct writer *w)
 /* The server becomes its login user again, who may set all that follows. */
 static void write_departure(const struct reconciling *r, struct writer *w)
 {
-	for (int i = r->want->table->count - 1; i >= 0; i--)
-		if (r->want->table->acts[i])
-			write_reset(w, r->want->table->name[i]);
+	for (int i = r->want->table->names.count - 1; i >= 0; i--)
+		if (params_names_are(&r->want->table->names, i, PARAMS_ACT))
+			write_reset(w, r->want->table->names.name[i]);
 }
 
 /* ... and last, the client's acting user. */
@@ -522,9 +455,9 @@ static void write_arrival(const struct reconciling *r, struct writer *w)
 {
 	const struct params_table *const t = r->want->table;
 
-	for (int i = 0; i < t->count; i++)
-		if (t->acts[i] && aim(r, i) != NULL)
-			params_sql_set(w, t->name[i], aim(r, i), &r->dialect);
+	for (int i = 0; i < t->names.count; i++)
+		if (params_names_are(&t->names, i, PARAMS_ACT) && aim(r, i) != NULL)
+			params_sql_set(w, t->names.name[i], aim(r, i), &r->dialect);
 }
 
 /* All values but the acting user. Returns whether there was any. */
@@ -533,13 +466,13 @@ static bool write_values(const struct reconciling *r, struct writer *w)
 	const struct params_table *const t = r->want->table;
 	const size_t before = w->len;
 
-	for (int i = 0; i < t->count; i++) {
+	for (int i = 0; i < t->names.count; i++) {
 		const uint8_t what = r->change[i];
-		const char *const name = t->name[i];
+		const char *const name = t->names.name[i];
 		const char *value = aim(r, i);
 		const bool back = i == PARAMS_STANDARD_STRINGS && r->strings;
 
-		if (i == PARAMS_CLIENT_ENCODING || t->acts[i])
+		if (i == PARAMS_CLIENT_ENCODING || params_names_are(&t->names, i, PARAMS_ACT))
 			continue;
 		if (back && value == NULL)
 			value = r->have->value[i];
@@ -582,13 +515,14 @@ int params_expect(struct params **have, const struct params *want,
 
 	reconcile(&r);
 
-	for (int i = 0; i < p->table->count; i++) {
+	for (int i = 0; i < p->table->names.count; i++) {
 		if (r.change[i] == KEEP)
 			v[i] = p->value[i];
 		else if (is_silent(&r, i))
 			v[i] = want->value[i];
 		else
-			v[i] = p->table->folds[i] ? p->value[i] : aim(&r, i);
+			v[i] = params_names_are(&p->table->names, i,
+			    PARAMS_FOLD) ? p->value[i] : aim(&r, i);
 	}
 	return replace(have, v);
 }

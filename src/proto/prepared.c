@@ -9,17 +9,18 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "proto/baggage.h"
 #include "proto/custom.h"
-#include "proto/prepared_op.h"
 #include "proto/prepared_world.h"
 #include "proto/sql.h"
+#include "proto/sql_dialect.h"
 #include "proto/sql_leave.h"
 #include "proto/sql_schema.h"
 
 #define PREFIX "PGBOUNCER_"
 
 struct prepared_table {
-	struct prepared *by_body;	/* uthash; not counted */
+	struct slots *by_text;		/* not counted */
 	struct prepared *retired;	/* uthash, by name; not counted */
 	struct prepared *unused;		/* DL list: in use by servers,
 						 * by no client */
@@ -45,13 +46,15 @@ void prepared_table_divide(struct prepared_table *t, unsigned at, unsigned of)
 
 void prepared_table_free(struct prepared_table **tp)
 {
+	if (*tp != NULL)
+		mem_free((*tp)->by_text);
 	mem_free(*tp);
 	*tp = NULL;
 }
 
 size_t prepared_table_count(const struct prepared_table *t)
 {
-	return HASH_COUNT(t->by_body);
+	return slots_count(t->by_text);
 }
 
 size_t prepared_table_bytes(const struct prepared_table *t)
@@ -59,19 +62,42 @@ size_t prepared_table_bytes(const struct prepared_table *t)
 	return t->bytes;
 }
 
-struct prepared *prepared_lookup(struct prepared_table *t, const void *body,
-    size_t len)
+static uint32_t text_hash(const struct prepared_text *text)
 {
-	struct prepared *p = NULL;
+	return hash_bytes(text->body, text->len) ^
+	    (uint32_t)((uintptr_t)text->dialect >> 4);
+}
 
-	HASH_FIND(hh, t->by_body, body, (unsigned)len, p);
+static struct prepared_text text_of(const struct prepared *p)
+{
+	return (struct prepared_text){ p->dialect, p->body, p->len };
+}
+
+/* Equal dialects are one pointer. */
+static bool is_text(const void *item, const void *key)
+{
+	const struct prepared *const p = item;
+	const struct prepared_text *const text = key;
+
+	return p->dialect == text->dialect && p->len == text->len &&
+	    memcmp(p->body, text->body, text->len) == 0;
+}
+
+struct prepared *prepared_lookup(struct prepared_table *t,
+    struct prepared_text text)
+{
+	struct prepared *const p = slots_find(t->by_text, text_hash(&text),
+	    is_text, &text);
+
 	return p == NULL ? NULL : prepared_ref(p);
 }
 
 /* A new one, which is named after number, and in neither map yet. */
 static struct prepared *make(struct prepared_table *t, uint64_t number,
-    const void *body, size_t len)
+    struct prepared_text text)
 {
+	const void *const body = text.body;
+	const size_t len = text.len;
 	struct prepared *p = mem_new(MEM_STATEMENT, sizeof *p + len);
 
 	if (p == NULL)
@@ -82,6 +108,10 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	p->uses = NULL;
 	p->prev = p->next = NULL;
 	p->unused = p->retired = p->kept = false;
+	p->dialect = NULL;
+	baggage_put(&p->dialect, text.dialect);
+	p->plain = sql_is_plain(body, len);
+	p->reads = sql_may_set_dialect(body, len);
 	p->len = (uint32_t)len;
 	memcpy(p->body, body, len);
 	p->name_len = (uint8_t)(snprintf(p->name, sizeof p->name,
@@ -98,42 +128,59 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	return p;
 }
 
+/* p is found by its text, or its name, no more. */
+static void delist(struct prepared *p)
+{
+	const struct prepared_text text = text_of(p);
+
+	if (!p->retired)
+		slots_remove(&p->table->by_text, text_hash(&text), p);
+	else if (p->hh.tbl != NULL)
+		HASH_DELETE(hh, p->table->retired, p);
+}
+
+static void destroy(struct prepared *p)
+{
+	p->table->bytes -= prepared_text_bytes(p->len);
+	baggage_unref(&p->dialect);
+	mem_delete(MEM_STATEMENT, p, sizeof *p + p->len);
+}
+
 /* Put p where it can be found. NULL: no memory, and p is freed. */
 static struct prepared *enlist(struct prepared *p)
 {
 	struct prepared_table *const t = p->table;
+	const struct prepared_text text = text_of(p);
+	bool done;
 
-	if (p->retired)
+	if (p->retired) {
 		HASH_ADD_KEYPTR(hh, t->retired, p->name, p->name_len, p);
-	else
-		HASH_ADD_KEYPTR(hh, t->by_body, p->body, p->len, p);
-	if (p->hh.tbl != NULL)
+		done = p->hh.tbl != NULL;
+	} else {
+		done = slots_add(&t->by_text, text_hash(&text), p) == 0;
+	}
+	if (done)
 		return p;
-	t->bytes -= prepared_text_bytes(p->len);
-	mem_delete(MEM_STATEMENT, p, sizeof *p + p->len);
+	destroy(p);
 	return NULL;
 }
 
-static struct prepared *add(struct prepared_table *t, uint64_t number,
-    const void *body, size_t len)
+struct prepared *prepared_get(struct prepared_table *t,
+    struct prepared_text text)
 {
-	struct prepared *const p = make(t, number, body, len);
+	struct prepared *p = prepared_lookup(t, text);
 
+	if (p != NULL)
+		return p;
+	p = make(t, t->last += t->step, text);
 	return p == NULL ? NULL : enlist(p);
-}
-
-struct prepared *prepared_get(struct prepared_table *t, const void *body,
-    size_t len)
-{
-	struct prepared *const p = prepared_lookup(t, body, len);
-
-	return p != NULL ? p : add(t, t->last += t->step, body, len);
 }
 
 struct prepared *prepared_get_apart(struct prepared_table *t, const void *body,
     size_t len)
 {
-	struct prepared *const p = make(t, t->last += t->step, body, len);
+	struct prepared *const p = make(t, t->last += t->step,
+	    prepared_plain(body, len));
 
 	if (p == NULL)
 		return NULL;
@@ -185,7 +232,7 @@ static struct prepared *find_retired(const struct prepared_table *t,
 
 /* NULL: it has no name of ours. */
 static struct prepared *make_called(struct prepared_table *t, const char *name,
-    const void *body, size_t len)
+    struct prepared_text text)
 {
 	const size_t prefix = sizeof PREFIX - 1;
 	int64_t number;
@@ -194,24 +241,24 @@ static struct prepared *make_called(struct prepared_table *t, const char *name,
 	    name[prefix] > '9' || num_parse_i64(name + prefix, &number) < 0)
 		return NULL;
 	prepared_skip(t, (uint64_t)number);
-	return make(t, (uint64_t)number, body, len);
+	return make(t, (uint64_t)number, text);
 }
 
 struct prepared *prepared_adopt(struct prepared_table *t, const char *name,
-    const void *body, size_t len)
+    struct prepared_text text)
 {
-	struct prepared *const live = prepared_lookup(t, body, len);
+	struct prepared *const live = prepared_lookup(t, text);
 	const bool known = live != NULL || find_retired(t, name) != NULL;
 
 	prepared_unref(live);
-	return known ? prepared_adopt_retired(t, name, body, len) :
-	    adopt(make_called(t, name, body, len), false);
+	return known ? prepared_adopt_retired(t, name, text) :
+	    adopt(make_called(t, name, text), false);
 }
 
 struct prepared *prepared_adopt_retired(struct prepared_table *t,
-    const char *name, const void *body, size_t len)
+    const char *name, struct prepared_text text)
 {
-	struct prepared *const live = prepared_lookup(t, body, len);
+	struct prepared *const live = prepared_lookup(t, text);
 	struct prepared *const p = find_retired(t, name);
 
 	/* of several workers one may keep apart what another has by that name */
@@ -219,9 +266,8 @@ struct prepared *prepared_adopt_retired(struct prepared_table *t,
 		return live;
 	prepared_unref(live);
 	if (p != NULL)
-		return p->len == len && memcmp(p->body, body, len) == 0 ?
-		    prepared_ref(p) : NULL;
-	return adopt(make_called(t, name, body, len), true);
+		return is_text(p, &text) ? prepared_ref(p) : NULL;
+	return adopt(make_called(t, name, text), true);
 }
 
 struct prepared *prepared_ref(struct prepared *p)
@@ -234,20 +280,16 @@ void prepared_unref(struct prepared *p)
 {
 	if (p == NULL || --p->refs > 0)
 		return;
-	if (!p->retired)
-		HASH_DELETE(hh, p->table->by_body, p);
-	else if (p->hh.tbl != NULL)
-		HASH_DELETE(hh, p->table->retired, p);
+	delist(p);
 	set_unused(p, false);
-	p->table->bytes -= prepared_text_bytes(p->len);
-	mem_delete(MEM_STATEMENT, p, sizeof *p + p->len);
+	destroy(p);
 }
 
 void prepared_retire(struct prepared *p)
 {
 	if (p->retired)
 		return;
-	HASH_DELETE(hh, p->table->by_body, p);
+	delist(p);
 	p->retired = true;
 	p->hh.tbl = NULL;
 	/* without memory p is not found: no caller relies on finding p here */
@@ -525,76 +567,4 @@ bool prepared_table_make_room(struct prepared_table *t, size_t bytes,
 			forget(p);
 	}
 	return t->bytes + bytes <= limit;
-}
-
-struct prepared_op *prepared_op_new(unsigned changes, struct prepared *stmt,
-    const char *name)
-{
-	struct prepared_op *op = mem_alloc(sizeof *op +
-	    strnlen(name, PREPARED_NAME_KEPT) + 1);
-
-	if (op == NULL)
-		return NULL;
-	op->changes = changes;
-	op->stmt = stmt == NULL ? NULL : prepared_ref(stmt);
-	copy_name(op->name, name);
-	return op;
-}
-
-void prepared_op_free(struct prepared_op *op)
-{
-	if (op == NULL)
-		return;
-	prepared_unref(op->stmt);
-	mem_free(op);
-}
-
-int prepared_op_redo(const struct prepared_op *op, struct slots **map,
-    struct prepared_uses *uses)
-{
-	if (op->stmt == NULL)
-		return 0;
-	if ((op->changes & PREPARED_UNNAMED) && map != NULL)
-		prepared_name_remove(map, op->name);
-	if (op->changes & PREPARED_UNUSED)
-		prepared_uses_remove(uses, op->stmt);
-	if ((op->changes & PREPARED_NAMED) && map != NULL &&
-	    prepared_name_find(*map, op->name) == NULL &&
-	    prepared_name_add(map, op->name, op->stmt) < 0)
-		return -1;
-	if ((op->changes & PREPARED_USED) &&
-	    prepared_uses_touch(uses, op->stmt) == NULL)
-		return prepared_uses_add(uses, op->stmt);
-	return 0;
-}
-
-/* The name stands for what it stood for before. */
-static void move_back(const struct prepared_op *op, struct slots **map)
-{
-	struct prepared_name *const n = prepared_name_find(*map, op->name);
-
-	if (n != NULL)
-		prepared_name_move(n, op->stmt);
-	else
-		(void)prepared_name_add(map, op->name, op->stmt);
-}
-
-void prepared_op_undo(struct prepared_op *op, struct slots **map,
-    struct prepared_uses *uses)
-{
-	if (op->stmt == NULL)
-		return;
-	if ((op->changes & PREPARED_MOVED) && map != NULL)
-		move_back(op, map);
-	if ((op->changes & PREPARED_NAMED) && map != NULL)
-		prepared_name_remove(map, op->name);
-	if ((op->changes & PREPARED_UNNAMED) && map != NULL &&
-	    prepared_name_find(*map, op->name) == NULL)
-		(void)prepared_name_add(map, op->name, op->stmt);
-	if (op->changes & PREPARED_USED)
-		prepared_uses_remove(uses, op->stmt);
-	/* without memory the server merely holds a statement we forgot */
-	if ((op->changes & PREPARED_UNUSED) &&
-	    prepared_uses_touch(uses, op->stmt) == NULL)
-		(void)prepared_uses_add(uses, op->stmt);
 }

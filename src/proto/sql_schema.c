@@ -5,11 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-static bool is_inner(char ch)
-{
-	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
-	    (ch >= '0' && ch <= '9') || ch == '_' || ch == '$';
-}
+#include "proto/sql_words.h"
 
 static bool is_blank(char ch)
 {
@@ -32,36 +28,16 @@ static bool adds_rows(const char *start, const char *at)
 	return ends_in(start, at, "insert") || ends_in(start, at, "merge");
 }
 
-/* Does the word stand at the beginning of n bytes, and not as part of one? */
-static bool is_word(const char *at, size_t n, const char *word)
-{
-	const size_t len = strlen(word);
-
-	return n >= len && strncasecmp(at, word, len) == 0 &&
-	    (n == len || !is_inner(at[len]));
-}
-
-static bool is_one(const char *start, const char *at, size_t n)
-{
-	static const char *const words[] = { "create", "alter", "drop",
-		"import" };
-
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (is_word(at, n, words[i]))
-			return true;
-	return is_word(at, n, "into") && !adds_rows(start, at);
-}
-
 bool sql_may_change_schema(const void *sql, size_t n)
 {
-	const char *const s = sql;
+	static const char *const words[] = { "into", "create", "alter", "drop",
+		"import", NULL };
+	const struct sql_text text = { sql, (const char *)sql + n };
+	const char *at = NULL;
+	size_t which;
 
-	for (size_t i = 0; i < n; i++) {
-		const char ch = s[i] | 0x20;
-
-		if ((ch == 'c' || ch == 'a' || ch == 'd' || ch == 'i') &&
-		    (i == 0 || !is_inner(s[i - 1])) && is_one(s, s + i, n - i))
+	while ((at = sql_next_word(&text, at, words, &which)) != NULL)
+		if (which > 0 || !adds_rows(text.at, at))
 			return true;
-	}
 	return false;
 }

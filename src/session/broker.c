@@ -74,6 +74,7 @@ static bool join(struct client *c, struct server *s,
 	s->keep.worn = s->ps.lent;
 	s->keep.resets = 0;
 	s->schema_changed = false;
+	dialect_clear(&s->dialect);
 	pool_link(&c->pc, &s->ps);
 	PROBE(server__acquire, c->id, s->id,
 	    c->pc.pool->key.db->name, c->waited);

@@ -59,6 +59,7 @@ static void pack_statements(struct writer *w, const struct slots *names)
 		writer_str(w, n->name);
 		writer_u8(w, n->stmt->retired);
 		pack_bytes(w, n->stmt->body, n->stmt->len);
+		pack_baggage(w, n->stmt->dialect);
 	}
 }
 
@@ -69,13 +70,17 @@ static int unpack_statement(struct client *c, struct reader *r)
 	const bool retired = reader_u8(r) != 0;
 	const uint32_t len = reader_u32(r);
 	const uint8_t *const body = reader_bytes(r, len);
-	struct prepared *const stmt = (retired ? prepared_get_apart :
-	    prepared_get)(t, body, len);
+	int bad = 0;
+	struct baggage *dialect = unpack_baggage(r, c->ss->baggage, &bad);
+	struct prepared *const stmt = bad != 0 ? NULL : retired ?
+	    prepared_get_apart(t, body, len) :
+	    prepared_get(t, (struct prepared_text){ dialect, body, len });
 	const int rc = stmt == NULL ? -1 :
 	    prepared_name_add(&c->statements, name, stmt);
 
 	c->relay.stands = c->relay.stands || name[0] == '\0';
 	prepared_unref(stmt);
+	baggage_unref(&dialect);
 	return rc;
 }
 

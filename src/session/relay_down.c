@@ -390,6 +390,8 @@ static enum relay_step on_parameter(struct relay_down *d)
 		return fail_memory(d);
 	if (i >= 0)
 		d->s->origin.silent &= ~((uint64_t)1 << i);
+	if (i >= 0)
+		dialect_note_report(d->s, i);
 	if (d->c == NULL || d->s->chore != CHORE_NONE)
 		return on_notice(d);
 	const bool hidden = i >= 0 && relay_reset_hides(d, i);

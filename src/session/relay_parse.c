@@ -15,7 +15,7 @@
 #include "session/relay_deallocate.h"
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
-#include "session/relay_schema.h"
+#include "session/relay_share.h"
 #include "session/relay_unnamed.h"
 #include "session/relay_watch.h"
 #include "session/sessions.h"
@@ -78,6 +78,7 @@ int relay_send_parse(struct relay_up *up, struct prepared *stmt,
 	if (up->s->prepared.forgotten > (unsigned)sessions_settings(
 	    up->c->ss)->max_prepared_statements)
 		up->s->ps.close_needed = true;
+	relay_share_note(up, stmt);
 	/* op keeps the text alive until the server has answered */
 	relay_send_named(up, FE_PARSE, "", stmt);
 	up->c->pc.pool->counted.now.server_parse_count++;
@@ -167,8 +168,6 @@ static enum relay_step parse_as(struct relay_up *up, const char *name,
 	struct client *c = up->c;
 	struct server *s = up->s;
 
-	if (track_wants_data(&s->track))
-		return relay_request(up);	/* the message ends the COPY */
 	if (relay_is_open(s, name, stmt))
 		return relay_wait(up);
 	if (prepared_name_find(c->statements, name) != NULL)
@@ -234,26 +233,31 @@ enum relay_step relay_parse(struct relay_up *up)
 
 	if (!relay_is_parse_body(body + name_len, len - name_len))
 		return relay_fail(up, CLOSE_BROKEN_PARSE_PACKET);
-	struct prepared_table *table = c->ss->prepared;
-	const bool own = relay_schema_may_change(up);
-	struct prepared *stmt = own ? NULL : prepared_lookup(table,
-	    body + name_len, len - name_len);
+	const uint8_t *const text = body + name_len;
+	const size_t n = len - name_len;
+	struct share sh;
 
-	if (!unnamed_make_room(c->ss->unnamed, table,
+	if (track_wants_data(&up->s->track))
+		return relay_request(up);	/* the message ends the COPY */
+	enum relay_step step = relay_share_look(up, text, n, &sh);
+
+	if (step != RELAY_NEXT)
+		return step;
+	struct prepared *stmt = relay_share_find(up, &sh, text, n);
+
+	if (!unnamed_make_room(c->ss->unnamed, c->ss->prepared,
 	    prepared_name_bytes(name) +
-	    (stmt != NULL ? 0 : prepared_text_bytes(len - name_len)),
+	    (stmt != NULL ? 0 : prepared_text_bytes(n)),
 	    sessions_settings(c->ss)->max_prepared_statement_memory)) {
 		prepared_unref(stmt);
 		return relay_refuse_parse(up);
 	}
 	if (stmt == NULL)
-		stmt = (own ? prepared_get_apart : prepared_get)(table,
-		    body + name_len, len - name_len);
+		stmt = relay_share_get(up, &sh, text, n);
 	if (stmt == NULL)
 		return relay_no_memory(up);
 	relay_watch_parse(up);
-	const enum relay_step step = parse_as(up, name, stmt);
-
+	step = parse_as(up, name, stmt);
 	prepared_unref(stmt);
 	return step;
 }

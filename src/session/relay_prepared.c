@@ -12,6 +12,7 @@
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
 #include "session/relay_repeat.h"
+#include "session/relay_share.h"
 #include "session/relay_unnamed.h"
 #include "session/relay_watch.h"
 
@@ -83,6 +84,36 @@ static enum relay_step find_unnamed(struct relay_up *up, struct prepared *stmt,
 }
 
 /*
+ * The server is to have what n stands for. If it would read that in another
+ * dialect than when the client has prepared it, then n stands for what others
+ * have in this one.
+ */
+static enum relay_step prepare(struct relay_up *up, struct prepared_name *n,
+    struct prepared **out)
+{
+	struct share sh;
+	const enum relay_step step = relay_share_again(up, n->stmt, &sh);
+
+	if (step != RELAY_NEXT)
+		return step;
+	if (!relay_share_is(&sh, n->stmt)) {
+		struct prepared *const stmt = relay_share_get(up, &sh,
+		    n->stmt->body, n->stmt->len);
+
+		if (stmt == NULL)
+			return relay_no_memory(up);
+		prepared_name_move(n, stmt);
+		prepared_unref(stmt);
+		*out = n->stmt;
+		if (relay_is_open(up->s, NULL, n->stmt))
+			return relay_wait(up);
+		if (prepared_uses_touch(&up->s->prepared, n->stmt) != NULL)
+			return RELAY_NEXT;
+	}
+	return has_room(up, n->stmt) ? inject(up, n->stmt) : RELAY_SHORT;
+}
+
+/*
  * The statement a name stands for, prepared on the linked server by now, if
  * the step is RELAY_NEXT; *out unchanged: there is none, and the message is
  * done with. No matter what the server has said so far, it will be right when
@@ -105,9 +136,7 @@ static enum relay_step find_statement(struct relay_up *up, const char *name,
 
 	if (name[0] == '\0')
 		return find_unnamed(up, stmt, use);
-	if (use != NULL)
-		return RELAY_NEXT;
-	return has_room(up, stmt) ? inject(up, stmt) : RELAY_SHORT;
+	return use != NULL ? RELAY_NEXT : prepare(up, n, out);
 }
 
 /* The same; or *out is NULL and the message is done with. */

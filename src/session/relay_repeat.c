@@ -150,13 +150,18 @@ bool relay_lacks_type(const struct relay_down *d)
 static struct prepared *prepare_anew(struct server *s, struct prepared *old)
 {
 	struct prepared_table *const t = s->ss->prepared;
-	struct prepared *stmt = prepared_get(t, old->body, old->len);
+	const struct prepared_text text = { old->dialect, old->body,
+		old->len };
+
+	if (old->dialect == NULL && !old->plain)
+		return prepared_get_apart(t, old->body, old->len);
+	struct prepared *stmt = prepared_get(t, text);
 
 	if (stmt == NULL || prepared_uses_touch(&s->prepared, stmt) == NULL)
 		return stmt;
 	prepared_retire(stmt);
 	prepared_unref(stmt);
-	return prepared_get(t, old->body, old->len);
+	return prepared_get(t, text);
 }
 
 /*

@@ -10,8 +10,6 @@
 #include <string.h>
 
 #include "proto/msg.h"
-#include "proto/sql_schema.h"
-#include "proto/track_look.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"
 
@@ -68,20 +66,4 @@ void relay_schema_tag(const struct relay_down *d)
 	/* or a COMMIT */
 	if (s->schema_open)
 		relay_schema_changed(s);
-}
-
-bool relay_schema_may_change(struct relay_up *up)
-{
-	struct server *const s = up->s;
-
-	if (track_is_empty(&s->track))
-		return s->schema_changed;
-	while (!s->schema_changed && up->seen < up->m) {
-		const size_t size = msg_size(up->seen, up->max);
-
-		s->schema_changed = sql_may_change_schema(
-		    up->seen + MSG_HEADER, size - MSG_HEADER);
-		up->seen += size;
-	}
-	return s->schema_changed;
 }

@@ -348,7 +348,11 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b)
 	up->injected = 0;
 	up->first = NULL;
 	up->seen = b->at;
+	up->sets = up->parsed = up->bound = false;
 	up->owed = up->s != NULL && !track_is_empty(&up->s->track);
+	up->told = up->s == NULL || (!up->owed && up->s->track.ready);
+	if (up->s != NULL && up->told)
+		up->s->dialect.amid = false;
 	outbox_init(&up->out, up->s == NULL ? NULL : &up->s->stream);
 	if (up->s != NULL && up->s->keep.flight != NULL &&
 	    !relay_flight_begin(up))

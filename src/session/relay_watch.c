@@ -29,6 +29,18 @@ static void note_resets(const struct relay_up *up, const char *sql,
 		    (size_t)((const char *)end - sql));
 }
 
+/*
+ * The text at hand runs, or may be: does it change how others are read? Up to end
+ * there is what is here of it.
+ */
+static void note_dialect(const struct relay_up *up, const void *sql,
+    const uint8_t *end)
+{
+	dialect_note_text(up->s, sql, (size_t)(end - (const uint8_t *)sql));
+	if (up->have < up->size)
+		up->s->dialect.unseen = true;
+}
+
 /* The same of these. */
 static bool may_leave(const struct relay_up *up)
 {
@@ -89,13 +101,17 @@ void relay_watch_call(const struct relay_up *up)
 	struct trace *const t = &up->s->trace;
 	const char *const sql = (const char *)up->m + MSG_HEADER;
 	const size_t n = up->size - MSG_HEADER;
+	const size_t here = up->have < up->size ? up->have : up->size;
 
 	if (up->m[0] == FE_FUNCTION_CALL) {
 		t->marked = t->unlisted = true;
+		up->s->dialect.unseen = true;
 		return;
 	}
 	const bool leaves = may_leave(up);
 
+	if (leaves || sql_may_matter(sql, n))
+		note_dialect(up, sql, up->m + here);
 	note_resets(up, sql, up->m + up->size);
 	keep_note_other(up->s);
 	if (!leaves && is_harmless(up)) {
@@ -142,7 +158,12 @@ void relay_watch_parse(const struct relay_up *up)
 	note_resets(up, (const char *)(nul != NULL ? nul + 1 : body),
 	    up->m + here);
 	keep_note_other(up->s);
-	if (!may_leave(up)) {
+	const bool leaves = may_leave(up);
+
+	if (!named && nul != NULL && (leaves || sql_may_matter(
+	    (const char *)nul + 1, (size_t)(up->m + here - nul - 1))))
+		note_dialect(up, nul + 1, up->m + here);
+	if (!leaves) {
 		note_text(up, nul);
 		return;
 	}
@@ -172,6 +193,8 @@ void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt)
 	keep_note_other(up->s);
 	if (stmt->leaves)
 		t->marked = true;
+	if (stmt->reads)
+		dialect_note_text(up->s, stmt->body, stmt->len);
 	if (stmt->leaves || stmt->sets || stmt->forgets_all)
 		keep_resets_note(up->c, up->s, (const char *)stmt->body,
 		    stmt->len);

@@ -241,6 +241,7 @@ static void bury(struct server *s)
 	carry_fini(&s->carry);
 	writer_fini(&s->deallocates);
 	keep_fini(s);
+	dialect_fini(&s->dialect);
 	carry_fini(&s->asked);
 	server_attempt_free(&s->attempt);
 	secret_wipe(s->key, sizeof s->key);

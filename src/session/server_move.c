@@ -104,6 +104,7 @@ static void pack_statements(struct writer *w, const struct prepared_uses *u)
 		writer_str(w, stmt->name);
 		writer_u32(w, stmt->len);
 		writer_bytes(w, stmt->body, stmt->len);
+		pack_baggage(w, stmt->dialect);
 	}
 }
 
@@ -112,15 +113,14 @@ static void pack_statements(struct writer *w, const struct prepared_uses *u)
  * name, and forgotten it. NULL: no memory.
  */
 static struct prepared *find_statement(struct prepared_table *t,
-    const char *name, struct reader body)
+    const char *name, struct prepared_text text)
 {
-	const size_t len = reader_left(&body);
-	struct prepared *const known = prepared_lookup(t, body.at, len);
+	struct prepared *const known = prepared_lookup(t, text);
 
 	if (known != NULL && strcmp(known->name, name) == 0)
 		return known;
 	prepared_unref(known);
-	return prepared_adopt_retired(t, name, body.at, len);
+	return prepared_adopt_retired(t, name, text);
 }
 
 /* A statement of the server, by the name it has there. */
@@ -129,17 +129,21 @@ static bool adopt(struct server *s, struct reader *r)
 	struct prepared_table *const t = s->ss->prepared;
 	const char *const name = reader_str(r);
 	const uint32_t len = reader_u32(r);
-	struct reader body;
+	const uint8_t *const body = reader_bytes(r, len);
+	struct baggage *dialect;
 
-	reader_init(&body, reader_bytes(r, len), len);
+	if (unpack_baggage(r, s->ss->baggage, &dialect) < 0)
+		return false;
 	struct prepared *const stmt = !unnamed_make_room(s->ss->unnamed, t,
 	    prepared_text_bytes(len), sessions_settings(s->ss)->
 	    max_prepared_statement_memory) ? NULL :
-	    find_statement(t, name, body);
+	    find_statement(t, name,
+	    (struct prepared_text){ dialect, body, len });
 	const bool done = stmt != NULL &&
 	    prepared_uses_add(&s->prepared, stmt) == 0;
 
 	prepared_unref(stmt);
+	baggage_unref(&dialect);
 	return done;
 }
 
@@ -267,6 +271,7 @@ static void leave(struct server *s)
 	params_unref(&s->params);
 	params_unref(&s->origin.set);
 	keep_fini(s);
+	dialect_fini(&s->dialect);
 	prepared_uses_clear(&s->prepared);
 	carry_fini(&s->carry);
 	/* its client has gone */

@@ -125,7 +125,7 @@
 	X(server, prepared, is_movable_prepared_uses(&it->prepared)) \
 	X(server, params, MOVED) X(server, origin, MOVED) \
 	X(server, trace, MOVED) X(server, schema_changed, MOVED) \
-	X(server, schema_open, MADE) \
+	X(server, schema_open, MADE) X(server, dialect, MOVED) \
 	X(server, deallocates, MADE) \
 	X(server, keep, it->keep.flight == NULL) \
 	X(server, carry, is_movable_carry(&it->carry)) \

@@ -46,18 +46,6 @@ struct pool *snapshot_find_pool(struct sessions *ss,
 	return p;
 }
 
-struct prepared *snapshot_read_statement(struct sessions *ss,
-    const struct snapshot_statement *in, struct err *e)
-{
-	struct prepared *const stmt = (in->retired ? prepared_adopt_retired :
-	    prepared_adopt)(ss->prepared, in->server_name, in->body, in->len);
-
-	if (stmt == NULL)
-		err_set(e, ERRCODE_OUT_OF_MEMORY, "no statement %s",
-		    in->server_name);
-	return stmt;
-}
-
 int snapshot_read_queued(struct stream *s, const uint8_t *p, size_t n)
 {
 	return n > 0 && stream_queue(s, p, n) == STREAM_BROKEN ? -1 : 0;
@@ -84,6 +72,24 @@ int snapshot_read_baggage(struct sessions *ss,
 		return err_nomem(e);
 	learn_names(ss, *out);
 	return 0;
+}
+
+struct prepared *snapshot_read_statement(struct sessions *ss,
+    const struct snapshot_statement *in, struct err *e)
+{
+	struct baggage *dialect = NULL;
+
+	if (snapshot_read_baggage(ss, &in->dialect, &dialect, e) < 0)
+		return NULL;
+	struct prepared *const stmt = (in->retired ? prepared_adopt_retired :
+	    prepared_adopt)(ss->prepared, in->server_name,
+	    (struct prepared_text){ dialect, in->body, in->len });
+
+	baggage_unref(&dialect);
+	if (stmt == NULL)
+		err_set(e, ERRCODE_OUT_OF_MEMORY, "no statement %s",
+		    in->server_name);
+	return stmt;
 }
 
 /* --- clients --- */

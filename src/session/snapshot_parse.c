@@ -25,6 +25,18 @@ static const char *get_text(struct reader *r)
 	return reader_u8(r) == 0 ? NULL : reader_str(r);
 }
 
+static void get_baggage(struct reader *r, struct snapshot_baggage *out)
+{
+	static const uint8_t nothing[1];
+	const bool is_there = reader_u8(r) != 0;
+
+	out->at = get_blob(r, &out->len);
+	if (out->at == NULL)
+		out->at = nothing;
+	if (!is_there)
+		out->at = NULL;
+}
+
 bool snapshot_next_statement(struct reader *r, struct snapshot_statement *out)
 {
 	if (reader_left(r) == 0)
@@ -33,6 +45,7 @@ bool snapshot_next_statement(struct reader *r, struct snapshot_statement *out)
 	out->server_name = reader_str(r);
 	out->body = get_blob(r, &out->len);
 	out->retired = reader_u8(r) != 0;
+	get_baggage(r, &out->dialect);
 	return !r->failed;
 }
 
@@ -53,18 +66,6 @@ bool snapshot_next_owed(struct reader *r, struct snapshot_owed *out)
 	else if (!snapshot_next_statement(r, &out->of))
 		r->failed = true;	/* the statement was to come */
 	return !r->failed;
-}
-
-static void get_baggage(struct reader *r, struct snapshot_baggage *out)
-{
-	static const uint8_t nothing[1];
-	const bool is_there = reader_u8(r) != 0;
-
-	out->at = get_blob(r, &out->len);
-	if (out->at == NULL)
-		out->at = nothing;
-	if (!is_there)
-		out->at = NULL;
 }
 
 /* A list is a blob; one walk shows that the list is sound. */

@@ -65,6 +65,7 @@ static void put_statement(struct writer *w, const char *name,
 	writer_str(w, stmt->name);
 	put_blob(w, stmt->body, stmt->len);
 	writer_u8(w, stmt->retired);
+	put_baggage(w, stmt->dialect);
 }
 
 static void put_queued(struct writer *w, const struct stream *s)
@@ -209,6 +210,14 @@ static unsigned role_flag(const struct server *s)
 	return flags[s->standby];
 }
 
+static unsigned dialect_flags(const struct server *s)
+{
+	const struct dialect *const d = &s->dialect;
+
+	return (s->schema_changed || d->unseen || d->acts ?
+	    SNAPSHOT_SCHEMA : 0u) | (d->amid ? SNAPSHOT_CLOSE : 0u);
+}
+
 static unsigned server_flags(const struct server *s)
 {
 	unsigned flags = 0;
@@ -229,8 +238,7 @@ static unsigned server_flags(const struct server *s)
 	    SNAPSHOT_WATCHED : 0;
 	flags |= s->ps.client != NULL ? SNAPSHOT_LINKED : 0;
 	flags |= s->keep.drawn || s->trace.drawn ? SNAPSHOT_DRAWN : 0;
-	flags |= s->schema_changed ? SNAPSHOT_SCHEMA : 0;
-	flags |= mode_flag(&s->ps);
+	flags |= mode_flag(&s->ps) | dialect_flags(s);
 	return flags | listening_flags(s) | role_flag(s);
 }
 

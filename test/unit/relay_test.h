@@ -7,6 +7,7 @@
 #include "session_test.h"
 
 #include "base/mem.h"
+#include "proto/baggage.h"
 #include "session/broker.h"
 #include "session/relay.h"
 #include "session/relay_server.h"
@@ -147,7 +148,8 @@ static inline int relay_setup(void **state)
 	if (session_setup(state) < 0)
 		return -1;
 	house.ss.prepared = prepared_table_new();
-	return house.ss.prepared == NULL ? -1 : 0;
+	house.ss.baggage = baggage_table_new();
+	return house.ss.prepared == NULL || house.ss.baggage == NULL ? -1 : 0;
 }
 
 /* Nothing of the table may be left: each statement has been given back. */
@@ -156,10 +158,12 @@ static inline int relay_teardown(void **state)
 	for (unsigned i = 0; i < house.servers; i++) {
 		track_fini(&house.s[i].track);
 		prepared_uses_clear(&house.s[i].prepared);
+		dialect_fini(&house.s[i].dialect);
 	}
 	for (unsigned i = 0; i < house.clients; i++)
 		prepared_name_clear(&house.c[i].statements);
 	prepared_table_free(&house.ss.prepared);
+	baggage_table_free(&house.ss.baggage);
 	return session_teardown(state);
 }
 

@@ -263,8 +263,10 @@ static void set_param(const char *name, const char *value)
 
 static void prepare(const char *name, bool apart)
 {
-	struct prepared *const p = (apart ? prepared_get_apart :
-	    prepared_get)(st.ss[0].prepared, BODY, sizeof BODY - 1);
+	struct prepared_table *const t = st.ss[0].prepared;
+	struct prepared *const p = apart ?
+	    prepared_get_apart(t, BODY, sizeof BODY - 1) :
+	    prepared_get(t, prepared_plain(BODY, sizeof BODY - 1));
 
 	assert_non_null(p);
 	assert_int_equal(prepared_name_add(&st.c->statements, name, p), 0);
@@ -414,8 +416,8 @@ static void test_without_room_it_stays(void **state)
 static void test_with_too_many_texts_it_stays(void **state)
 {
 	static char body[2 << 20] = "select 1 -- ";
-	struct prepared *const p = prepared_get(st.ss[0].prepared, body,
-	    sizeof body);
+	struct prepared *const p = prepared_get(st.ss[0].prepared, prepared_plain(body,
+	    sizeof body));
 
 	(void)state;
 	assert_non_null(p);

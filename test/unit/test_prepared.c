@@ -25,9 +25,9 @@ static int setup(void **state)
 	static struct fixture f;
 
 	f = (struct fixture){ .t = prepared_table_new() };
-	f.a = prepared_get(f.t, "a\0\0", 4);
-	f.b = prepared_get(f.t, "b\0\0", 4);
-	f.c = prepared_get(f.t, "c\0\0", 4);
+	f.a = prepared_get(f.t, prepared_plain("a\0\0", 4));
+	f.b = prepared_get(f.t, prepared_plain("b\0\0", 4));
+	f.c = prepared_get(f.t, prepared_plain("c\0\0", 4));
 	*state = &f;
 	return 0;
 }
@@ -55,8 +55,8 @@ static int teardown(void **state)
 static void test_same_body_is_one_statement(void **state)
 {
 	struct fixture *f = *state;
-	struct prepared *again = prepared_get(f->t, "a\0\0", 4);
-	struct prepared *types = prepared_get(f->t, "a\0\1", 4);
+	struct prepared *again = prepared_get(f->t, prepared_plain("a\0\0", 4));
+	struct prepared *types = prepared_get(f->t, prepared_plain("a\0\1", 4));
 
 	assert_ptr_equal(again, f->a);
 	assert_ptr_not_equal(types, f->a);
@@ -68,7 +68,7 @@ static void test_same_body_is_one_statement(void **state)
 	prepared_unref(types);
 	assert_int_equal(prepared_table_count(f->t), 3);
 	/* numbers are not used again */
-	types = prepared_get(f->t, "a\0\1", 4);
+	types = prepared_get(f->t, prepared_plain("a\0\1", 4));
 	assert_string_equal(types->name, "PGBOUNCER_5");
 	prepared_unref(types);
 	prepared_unref(NULL);
@@ -230,7 +230,7 @@ static bool whole_life(void)
 	bool ok = t != NULL;
 
 	for (; ok && body[0] < 'A' + 40; body[0]++) {
-		struct prepared *p = prepared_get(t, body, sizeof body);
+		struct prepared *p = prepared_get(t, prepared_plain(body, sizeof body));
 
 		ok = p != NULL && prepared_name_add(&map, body, p) == 0 &&
 		    prepared_uses_add(&uses, p) == 0;
@@ -284,9 +284,9 @@ static void test_what_was_retired_elsewhere_is_so_here(void **state)
 {
 	struct fixture *f = *state;
 	struct prepared *old = prepared_adopt_retired(f->t, "PGBOUNCER_9",
-	    "a\0\0", 4);
+	    prepared_plain("a\0\0", 4));
 	struct prepared *same = prepared_adopt_retired(f->t, "PGBOUNCER_9",
-	    "a\0\0", 4);
+	    prepared_plain("a\0\0", 4));
 
 	assert_non_null(old);
 	assert_true(old->retired);
@@ -295,14 +295,17 @@ static void test_what_was_retired_elsewhere_is_so_here(void **state)
 	assert_int_equal(prepared_last(f->t), 9);
 	/* the text finds the one that is not */
 	prepared_unref(same);
-	same = prepared_get(f->t, "a\0\0", 4);
+	same = prepared_get(f->t, prepared_plain("a\0\0", 4));
 	assert_ptr_equal(same, f->a);
 	prepared_unref(same);
-	assert_null(prepared_adopt_retired(f->t, "PGBOUNCER_9", "b\0\0", 4));
-	assert_null(prepared_adopt_retired(f->t, "other", "b\0\0", 4));
+	assert_null(prepared_adopt_retired(f->t, "PGBOUNCER_9",
+	    prepared_plain("b\0\0", 4)));
+	assert_null(prepared_adopt_retired(f->t, "other",
+	    prepared_plain("b\0\0", 4)));
 	/* one that is retired here is found, too */
 	prepared_retire(f->a);
-	same = prepared_adopt_retired(f->t, "PGBOUNCER_1", "a\0\0", 4);
+	same = prepared_adopt_retired(f->t, "PGBOUNCER_1",
+	    prepared_plain("a\0\0", 4));
 	assert_ptr_equal(same, f->a);
 	prepared_unref(same);
 	assert_int_equal(prepared_name_add(&f->map, "x", old), 0);
@@ -314,7 +317,7 @@ static void test_one_name_of_a_text_is_one_statement(void **state)
 {
 	struct fixture *f = *state;
 	struct prepared *same = prepared_adopt_retired(f->t, f->a->name,
-	    "a\0\0", 4);
+	    prepared_plain("a\0\0", 4));
 
 	assert_ptr_equal(same, f->a);
 	assert_false(same->retired);
@@ -325,30 +328,35 @@ static void test_one_name_of_a_text_is_one_statement(void **state)
 static void test_text_has_a_name_from_each_worker(void **state)
 {
 	struct fixture *f = *state;
-	struct prepared *first = prepared_adopt(f->t, "PGBOUNCER_8", "x\0\0", 4);
-	struct prepared *other = prepared_adopt(f->t, "PGBOUNCER_9", "x\0\0", 4);
-	struct prepared *same = prepared_adopt(f->t, "PGBOUNCER_9", "x\0\0", 4);
+	struct prepared *first = prepared_adopt(f->t, "PGBOUNCER_8",
+	    prepared_plain("x\0\0", 4));
+	struct prepared *other = prepared_adopt(f->t, "PGBOUNCER_9",
+	    prepared_plain("x\0\0", 4));
+	struct prepared *same = prepared_adopt(f->t, "PGBOUNCER_9",
+	    prepared_plain("x\0\0", 4));
 
 	assert_false(first->retired);
 	assert_string_equal(other->name, "PGBOUNCER_9");
 	assert_ptr_equal(other, same);
 	prepared_unref(same);
-	same = prepared_get(f->t, "x\0\0", 4);
+	same = prepared_get(f->t, prepared_plain("x\0\0", 4));
 	assert_ptr_equal(first, same);
 	prepared_unref(same);
 	/* the name goes on to be one statement, when the other text is gone */
 	prepared_unref(first);
-	same = prepared_adopt(f->t, "PGBOUNCER_9", "x\0\0", 4);
+	same = prepared_adopt(f->t, "PGBOUNCER_9",
+	    prepared_plain("x\0\0", 4));
 	assert_ptr_equal(other, same);
 	prepared_unref(same);
-	assert_null(prepared_adopt(f->t, "PGBOUNCER_9", "y\0\0", 4));
+	assert_null(prepared_adopt(f->t, "PGBOUNCER_9",
+	    prepared_plain("y\0\0", 4)));
 	prepared_unref(other);
 }
 
 static void assert_next_name(struct prepared_table *t, const char *body,
     const char *name)
 {
-	struct prepared *p = prepared_get(t, body, 2);
+	struct prepared *p = prepared_get(t, prepared_plain(body, 2));
 
 	assert_string_equal(p->name, name);
 	prepared_unref(p);
@@ -383,11 +391,11 @@ static void test_apart_is_found_by_no_look_up(void **state)
 	assert_string_not_equal(p->name, f->a->name);
 	assert_true(p->retired);
 	assert_false(f->a->retired);
-	struct prepared *const found = prepared_lookup(f->t, "a\0\0", 4);
+	struct prepared *const found = prepared_lookup(f->t, prepared_plain("a\0\0", 4));
 
 	assert_ptr_equal(found, f->a);
 	prepared_unref(found);
-	assert_null(prepared_lookup(f->t, "z\0\0", 4));
+	assert_null(prepared_lookup(f->t, prepared_plain("z\0\0", 4)));
 	prepared_unref(q);
 	prepared_unref(p);
 }

@@ -215,7 +215,7 @@ static void test_server_is_there_and_counted_once(void **state)
 static void test_texts_are_made_anew(void **state)
 {
 	struct server *const s = idle();
-	struct prepared *const stmt = prepared_get(st.ss.prepared, "x", 2);
+	struct prepared *const stmt = prepared_get(st.ss.prepared, prepared_plain("x", 2));
 
 	(void)state;
 	set_value(&s->params, "TimeZone", "Mars");
@@ -243,7 +243,7 @@ static void test_texts_are_made_anew(void **state)
 	assert_null(s->keep.base);
 	assert_string_equal(s->prepared.lru->stmt->name, name);
 	/* another server may have it by that name, and nobody knows */
-	assert_null(prepared_lookup(far.ss.prepared, "x", 2));
+	assert_null(prepared_lookup(far.ss.prepared, prepared_plain("x", 2)));
 	free((void *)name);
 	close_far(s);
 }
@@ -252,8 +252,8 @@ static void test_texts_are_made_anew(void **state)
 static void test_statement_keeps_its_name(void **state)
 {
 	struct server *const s = idle();
-	struct prepared *const stmt = prepared_get(st.ss.prepared, "x", 2);
-	struct prepared *const own = prepared_get(far.ss.prepared, "x", 2);
+	struct prepared *const stmt = prepared_get(st.ss.prepared, prepared_plain("x", 2));
+	struct prepared *const own = prepared_get(far.ss.prepared, prepared_plain("x", 2));
 
 	(void)state;
 	assert_int_equal(prepared_uses_add(&s->prepared, stmt), 0);
@@ -271,7 +271,7 @@ static void test_statement_keeps_its_name(void **state)
 static void test_no_memory_for_a_statement_closes_it(void **state)
 {
 	struct server *const s = idle();
-	struct prepared *const stmt = prepared_get(st.ss.prepared, "x", 2);
+	struct prepared *const stmt = prepared_get(st.ss.prepared, prepared_plain("x", 2));
 
 	(void)state;
 	assert_int_equal(prepared_uses_add(&s->prepared, stmt), 0);
@@ -301,8 +301,8 @@ static void test_forgotten_statement_keeps_it(void **state)
 static void test_statement_is_known_when_it_comes_back(void **state)
 {
 	struct server *const s = idle();
-	struct prepared *const stmt = prepared_get(st.ss.prepared, "x", 2);
-	struct prepared *const own = prepared_get(far.ss.prepared, "x", 2);
+	struct prepared *const stmt = prepared_get(st.ss.prepared, prepared_plain("x", 2));
+	struct prepared *const own = prepared_get(far.ss.prepared, prepared_plain("x", 2));
 
 	(void)state;
 	assert_int_equal(prepared_uses_add(&s->prepared, stmt), 0);

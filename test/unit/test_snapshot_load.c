@@ -89,8 +89,8 @@ static void owe(struct server *s, char type, enum track_how how, void *op)
 static struct server *busy_server(void)
 {
 	struct server *s = server_adopt(&st.ss, st.pool, stage_socket());
-	struct prepared *stmt = prepared_get(st.ss.prepared, "SELECT 1\0\0\0",
-	    11);
+	struct prepared *stmt = prepared_get(st.ss.prepared, prepared_plain("SELECT 1\0\0\0",
+	    11));
 
 	assert_non_null(s);
 	assert_non_null(stmt);
@@ -305,8 +305,8 @@ static struct client *busy_client(void)
 {
 	const struct net_addr peer = { .family = NET_UNIX, .port = 6432 };
 	struct client *c = client_open(&st.ss, stage_socket(), &peer);
-	struct prepared *stmt = prepared_get(st.ss.prepared, "SELECT 1\0\0\0",
-	    11);
+	struct prepared *stmt = prepared_get(st.ss.prepared, prepared_plain("SELECT 1\0\0\0",
+	    11));
 
 	assert_non_null(c);
 	assert_non_null(stmt);

@@ -55,7 +55,7 @@ static void test_statement_is_found_by_its_text_alone(void **state)
 	assert_ptr_equal(unnamed_find(st.u, "ab", 3), p);
 	assert_null(unnamed_find(st.u, "ac", 3));
 	/* with a name it is another one */
-	assert_null(prepared_lookup(st.t, "ab", 3));
+	assert_null(prepared_lookup(st.t, prepared_plain("ab", 3)));
 	assert_true(unnamed_clear(st.u));
 	assert_false(unnamed_clear(st.u));
 	assert_false(unnamed_clear(NULL));

@@ -1,0 +1,48 @@
+/* dialect.h - in which settings a server reads what it is to prepare.
+ *
+ * Clients share a named statement of a server if their settings have it mean the
+ * same; see sql_dialect.h. (spec/pooling.md section 16)
+ * SPDX-License-Identifier: ISC */
+#ifndef SESSION_DIALECT_H
+#define SESSION_DIALECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct baggage;
+struct client;
+struct params;
+struct prepared;
+struct server;
+
+/* Embedded in server; all zero: nothing is known. */
+struct dialect {
+	struct baggage *set;	/* counted; what it was last; or NULL */
+	struct params *params;	/* counted; ... which was made of these */
+	struct baggage *has;	/* counted; ... and these, or NULL */
+	bool acted;		/* ... and of this, at that time: */
+	bool acts;		/* its client may have set a role since it was
+				 * lent */
+	bool unseen;		/* ... or what no report tells */
+	bool amid;		/* a text was parsed behind what is not
+				 * answered, in a dialect that may change */
+};
+
+void dialect_fini(struct dialect *d);
+/* Nobody has set anything in s since it was lent. */
+void dialect_clear(struct dialect *d);
+
+/* Does it matter, whatever the text, who runs s? */
+bool dialect_is_strict(const struct client *c, const struct server *s);
+/*
+ * What c's server s reads texts in, once it has answered all that was sent;
+ * borrowed. NULL: not known, or no memory.
+ */
+struct baggage *dialect_of(const struct client *c, struct server *s);
+
+/* s is sent this text, all of which is here; or a message that has one. */
+void dialect_note_text(struct server *s, const void *sql, size_t n);
+/* The value of a parameter has changed, says s. */
+void dialect_note_report(struct server *s, int parameter);
+
+#endif

@@ -1,0 +1,154 @@
+/* dialect.c - in which settings a server reads what it is to prepare.
+ * SPDX-License-Identifier: ISC */
+#include "session/dialect.h"
+
+#include <string.h>
+
+#include "proto/baggage.h"
+#include "proto/params.h"
+#include "proto/sql_dialect.h"
+#include "proto/writer.h"
+#include "session/client.h"
+#include "session/server.h"
+#include "session/sessions.h"
+
+/* A name that no parameter has. */
+#define ACTS "!acts"
+
+void dialect_fini(struct dialect *d)
+{
+	baggage_unref(&d->set);
+	baggage_unref(&d->has);
+	if (d->params != NULL)
+		params_unref(&d->params);
+}
+
+void dialect_clear(struct dialect *d)
+{
+	d->acts = d->unseen = d->amid = false;
+}
+
+/* --- what it is --- */
+
+/* SETs may be ahead, whose effect s has not reported. */
+static struct params *params_ahead(const struct client *c,
+    const struct server *s)
+{
+	return s->keep.flight != NULL ? c->params : s->params;
+}
+
+static bool is_other_user(const struct params *p, const struct server *s)
+{
+	return s->origin.set != NULL && params_get(p,
+	    PARAMS_SESSION_AUTHORIZATION) != params_get(s->origin.set,
+	    PARAMS_SESSION_AUTHORIZATION);
+}
+
+bool dialect_is_strict(const struct client *c, const struct server *s)
+{
+	return s->dialect.acts || is_other_user(params_ahead(c, s), s) ||
+	    (s->keep.has != NULL && baggage_reads(s->keep.has));
+}
+
+/* Equal values are one pointer. */
+static bool is_same(const struct params *a, const struct params *b)
+{
+	const struct params_table *const t = params_table_of(a);
+
+	if (a == b)
+		return true;
+	for (int i = 0; i < params_count(t); i++)
+		if (params_reads(t, i) && params_get(a, i) != params_get(b, i))
+			return false;
+	return true;
+}
+
+static void write_reported(const struct params *p, struct writer *w)
+{
+	const struct params_table *const t = params_table_of(p);
+
+	for (int i = 0; i < params_count(t); i++) {
+		const char *const value = params_reads(t, i) ?
+		    params_get(p, i) : NULL;
+
+		if (value == NULL)
+			continue;
+		w->failed = w->failed || value == params_unknown();
+		writer_str(w, params_name(t, i));
+		writer_str(w, value);
+	}
+}
+
+static void write_others(const struct baggage *has, struct writer *w)
+{
+	struct baggage_pair pair;
+	const char *at = NULL;
+
+	while (baggage_next(has, &at, &pair)) {
+		if (!sql_dialect_is_unseen(pair.name))
+			continue;
+		writer_str(w, pair.name);
+		writer_str(w, pair.value);
+	}
+}
+
+static struct baggage *make(const struct server *s, const struct params *p)
+{
+	struct baggage *set;
+	struct writer w;
+
+	writer_init(&w, BAGGAGE_BYTES);
+	write_reported(p, &w);
+	if (s->dialect.acts) {
+		writer_str(&w, ACTS);
+		writer_str(&w, "");
+	}
+	if (s->keep.has != NULL && baggage_reads(s->keep.has))
+		write_others(s->keep.has, &w);
+	set = w.failed ? NULL : baggage_get(s->ss->baggage, w.at, w.len);
+	writer_fini(&w);
+	return set;
+}
+
+struct baggage *dialect_of(const struct client *c, struct server *s)
+{
+	struct dialect *const d = &s->dialect;
+	struct params *const p = params_ahead(c, s);
+
+	if (d->set == NULL || d->has != s->keep.has || d->acted != d->acts ||
+	    !is_same(d->params, p)) {
+		baggage_unref(&d->set);
+		d->set = make(s, p);
+		baggage_put(&d->has, s->keep.has);
+		d->acted = d->acts;
+	}
+	if (d->params != p) {
+		if (d->params != NULL)
+			params_unref(&d->params);
+		d->params = params_ref(p);
+	}
+	return d->set;
+}
+
+/* --- what changes it --- */
+
+void dialect_note_text(struct server *s, const void *sql, size_t n)
+{
+	struct dialect *const d = &s->dialect;
+
+	d->acts = d->acts || sql_may_set_role(sql, n);
+	d->unseen = d->unseen || sql_may_set_unseen(sql, n) ||
+	    (s->keep.has != NULL && baggage_reads(s->keep.has) &&
+	    sql_may_set_all(sql, n));
+}
+
+/*
+ * By a function, say, ahead of the text in a batch: what was taken for the
+ * dialect of the text may not have been it.
+ */
+void dialect_note_report(struct server *s, int parameter)
+{
+	if (s->dialect.amid && s->keep.flight == NULL &&
+	    params_reads(s->ss->params, parameter))
+		s->ps.close_needed = true;
+}
