@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define SQL_NAME_MAX 64		/* PostgreSQL's NAMEDATALEN */
+#define SQL_PARAMETER_MAX 256	/* a.b: longer ones are cut */
 
 /*
  * Hot: can a DEALLOCATE or a DISCARD begin with this byte, counting blanks
@@ -42,7 +43,13 @@ enum sql_change {
  * understands it, or "" for all. No more: SQL_NO_CHANGE.
  */
 enum sql_change sql_next_change(const char **at, const char *end,
-    char name[SQL_NAME_MAX]);
+    char name[SQL_PARAMETER_MAX]);
+/*
+ * The same of calls of set_config() whose first argument is a literal: NULL for
+ * a value resets. (Whether for the session, is not looked at.)
+ */
+enum sql_change sql_next_call(const char **at, const char *end,
+    char name[SQL_PARAMETER_MAX]);
 /* Is there one that resets? */
 bool sql_resets(const char *sql, size_t n);
 

@@ -17,8 +17,8 @@ struct server;
 /* c sends s a text of n bytes. */
 void keep_resets_note(const struct client *c, struct server *s, const char *sql,
     size_t n);
-/* ... of which not all is here. */
-void keep_resets_note_any(struct server *s);
+/* It was rolled back, or some of it was refused. */
+void keep_resets_undo(struct server *s);
 /* May name, of what c has come with, have been reset since it was lent s? */
 bool keep_resets_had(const struct client *c, const struct server *s,
     const char *name);

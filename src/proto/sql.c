@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "proto/sql_words.h"
+
 /* Text that is left to read. */
 struct cursor {
 	const char *at, *end;
@@ -186,20 +188,61 @@ bool sql_deallocates(const char *sql, size_t n, char name[SQL_NAME_MAX])
 	return take_name(&c, name) && is_end(&c);
 }
 
-/* A parameter, in the words that stand for one. */
-static bool take_parameter(struct cursor *c, char name[SQL_NAME_MAX])
+static bool take_char(struct cursor *c, char ch)
+{
+	skip_blanks(c);
+	if (c->at == c->end || *c->at != ch)
+		return false;
+	c->at++;
+	return true;
+}
+
+/* a, or a.b, or "a"."b". */
+static bool take_dotted(struct cursor *c, char name[SQL_PARAMETER_MAX])
+{
+	char part[SQL_NAME_MAX];
+	size_t n = 0;
+
+	do {
+		if (!take_name(c, part))
+			return false;
+		if (n > 0 && n < SQL_PARAMETER_MAX - 1)
+			name[n++] = '.';
+		for (const char *p = part; *p != '\0' &&
+		    n < SQL_PARAMETER_MAX - 1; p++)
+			name[n++] = *p;
+	} while (take_char(c, '.'));
+	name[n] = '\0';
+	return true;
+}
+
+/* Two words that stand for a parameter; but not first.second. */
+static bool take_words(struct cursor *c, const char *first,
+    const char *second)
 {
 	const struct cursor start = *c;
 
-	if (take_word(c, "time") && take_word(c, "zone")) {
-		memcpy(name, "TimeZone", sizeof "TimeZone");
+	if (take_word(c, first) && take_word(c, second))
 		return true;
-	}
 	*c = start;
-	return take_name(c, name);
+	return false;
 }
 
-static bool resets(struct cursor *c, char name[SQL_NAME_MAX])
+#define AUTHORIZATION "session_authorization"
+
+/* A parameter, in the words that stand for one. */
+static bool take_parameter(struct cursor *c, char name[SQL_PARAMETER_MAX])
+{
+	if (take_words(c, "time", "zone"))
+		memcpy(name, "TimeZone", sizeof "TimeZone");
+	else if (take_words(c, "session", "authorization"))
+		memcpy(name, AUTHORIZATION, sizeof AUTHORIZATION);
+	else
+		return take_dotted(c, name);
+	return true;
+}
+
+static bool resets(struct cursor *c, char name[SQL_PARAMETER_MAX])
 {
 	name[0] = '\0';
 	if (take_word(c, "discard"))
@@ -209,36 +252,43 @@ static bool resets(struct cursor *c, char name[SQL_NAME_MAX])
 	return take_word(c, "all") || take_parameter(c, name);
 }
 
-/* SET TIME ZONE and SET NAMES have no TO. */
-static bool take_set(struct cursor *c, char name[SQL_NAME_MAX])
+/* These have no TO. */
+static bool take_set_words(struct cursor *c, char name[SQL_PARAMETER_MAX])
 {
-	const struct cursor start = *c;
-
-	if (take_word(c, "names")) {
+	if (take_word(c, "names"))
 		memcpy(name, "client_encoding", sizeof "client_encoding");
-		return true;
-	}
-	if (take_word(c, "time") && take_word(c, "zone")) {
+	else if (take_words(c, "time", "zone"))
 		memcpy(name, "TimeZone", sizeof "TimeZone");
-		return true;
-	}
-	*c = start;
-	if (!take_name(c, name))
+	else
 		return false;
-	if (take_word(c, "to"))
-		return true;
-	if (c->at == c->end || *c->at != '=')
-		return false;
-	c->at++;
 	return true;
 }
 
+static bool take_set(struct cursor *c, char name[SQL_PARAMETER_MAX])
+{
+	if (take_set_words(c, name))
+		return true;
+	if (!take_dotted(c, name))
+		return false;
+	/* SET ROLE x */
+	return take_word(c, "to") || take_char(c, '=') ||
+	    (strcmp(name, "role") == 0 && c->at < c->end && *c->at != ';' &&
+	    *c->at != '\0');
+}
+
 /* SET TIME ZONE LOCAL means DEFAULT. */
-static enum sql_change sets(struct cursor *c, char name[SQL_NAME_MAX])
+static enum sql_change sets(struct cursor *c, char name[SQL_PARAMETER_MAX])
 {
 	if (!take_word(c, "set"))
 		return SQL_NO_CHANGE;
-	(void)take_word(c, "session");
+	if (take_words(c, "session", "authorization")) {
+		memcpy(name, AUTHORIZATION, sizeof AUTHORIZATION);
+		return take_word(c, "default") ? SQL_RESETS : SQL_SETS;
+	}
+	const struct cursor start = *c;
+
+	if (take_word(c, "session") && take_char(c, '.'))
+		*c = start;	/* SET session.x */
 	if (!take_set(c, name))
 		return SQL_NO_CHANGE;
 	return take_word(c, "default") || (strcmp(name, "TimeZone") == 0 &&
@@ -246,7 +296,7 @@ static enum sql_change sets(struct cursor *c, char name[SQL_NAME_MAX])
 }
 
 static enum sql_change change(const struct cursor *at,
-    char name[SQL_NAME_MAX])
+    char name[SQL_PARAMETER_MAX])
 {
 	struct cursor c = *at;
 
@@ -323,7 +373,7 @@ static void skip_statement(struct cursor *c)
 }
 
 enum sql_change sql_next_change(const char **at, const char *end,
-    char name[SQL_NAME_MAX])
+    char name[SQL_PARAMETER_MAX])
 {
 	enum sql_change what = SQL_NO_CHANGE;
 	struct cursor c = { *at, end };
@@ -336,11 +386,50 @@ enum sql_change sql_next_change(const char **at, const char *end,
 	return what;
 }
 
+/* Behind set_config: ('name', value */
+static enum sql_change calls(struct cursor *c, char name[SQL_PARAMETER_MAX])
+{
+	const char *literal, *quote;
+
+	(void)take_char(c, '"');
+	if (!take_char(c, '(') || !take_char(c, '\''))
+		return SQL_NO_CHANGE;
+	literal = c->at;
+	quote = memchr(literal, '\'', (size_t)(c->end - literal));
+	if (quote == NULL || quote - literal >= SQL_PARAMETER_MAX)
+		return SQL_NO_CHANGE;
+	memcpy(name, literal, (size_t)(quote - literal));
+	name[quote - literal] = '\0';
+	c->at = quote + 1;
+	if (!take_char(c, ','))
+		return SQL_NO_CHANGE;
+	while (take_char(c, '('))
+		;
+	return take_word(c, "null") ? SQL_RESETS : SQL_SETS;
+}
+
+enum sql_change sql_next_call(const char **at, const char *end,
+    char name[SQL_PARAMETER_MAX])
+{
+	static const char *const words[] = { "set_config", NULL };
+	enum sql_change what = SQL_NO_CHANGE;
+	struct sql_text text = { *at, end };
+	size_t which;
+
+	while (what == SQL_NO_CHANGE && (text.at = sql_next_word(&text, NULL,
+	    words, &which)) != NULL) {
+		text.at += strlen(words[0]);
+		*at = text.at;
+		what = calls(&(struct cursor){ text.at, end }, name);
+	}
+	return what;
+}
+
 bool sql_resets(const char *sql, size_t n)
 {
 	const char *const end = sql + n;
 	enum sql_change what;
-	char name[SQL_NAME_MAX];
+	char name[SQL_PARAMETER_MAX];
 
 	do {
 		what = sql_next_change(&sql, end, name);

@@ -263,12 +263,37 @@ bool keep_asks_again(struct server *s, const char *code)
 	return s->keep.canceled;
 }
 
+/* Is c somebody else than at its login? That takes back its role. */
+static bool is_other_user(const struct client *c, const struct server *s)
+{
+	const struct params *const first = c->relay.start != NULL ?
+	    c->relay.start : s->origin.set;
+	const int i = PARAMS_SESSION_AUTHORIZATION;
+
+	return first != NULL && params_get(first, i) != NULL &&
+	    params_get(c->params, i) != params_get(first, i);
+}
+
+static void write_brought(const struct client *c, const struct server *s,
+    struct writer *w)
+{
+	const bool other = is_other_user(c, s);
+	struct baggage_pair pair;
+	const char *at = NULL;
+
+	while (baggage_next(c->brought, &at, &pair)) {
+		if (other && strcmp(pair.name, "role") == 0)
+			continue;
+		writer_str(w, pair.name);
+		writer_str(w, pair.value);
+	}
+}
+
 /* The values that c has come with, but of parameters that s reports. */
 static void write_defaults(const struct client *c, const struct server *s,
     struct writer *w)
 {
 	const int n = s->origin.silent == 0 ? 0 : params_count(c->ss->params);
-	size_t len;
 
 	for (int i = 0; i < n; i++) {
 		const char *const value = (s->origin.silent >> i & 1) == 0 ? NULL :
@@ -279,11 +304,8 @@ static void write_defaults(const struct client *c, const struct server *s,
 		writer_str(w, params_name(c->ss->params, i));
 		writer_str(w, value);
 	}
-	if (c->brought == NULL)
-		return;
-	const char *const bytes = baggage_bytes(c->brought, &len);
-
-	writer_bytes(w, bytes, len);
+	if (c->brought != NULL)
+		write_brought(c, s, w);
 }
 
 /*
@@ -414,6 +436,8 @@ bool keep_lets_go(struct client *c, struct server *s)
 		keep_set_pins(s, k->pins & PIN_LISTEN);
 	}
 	k->pins_first = k->pins == 0;
+	if (t->failed)
+		keep_resets_undo(s);
 	if (t->loaded)
 		keep_set_pins(s, k->pins | PIN_LOADED);
 	k->drawn = trace_has_drawn(t, k->drawn);
@@ -486,7 +510,11 @@ static struct baggage *default_set(const struct client *c, struct server *s)
 	/* what this may be in the place of, nobody has asked */
 	if (s->ps.pool->key.db->conf->connect_query != NULL)
 		s->ps.stained = true;
-	return baggage_ref(c->brought);
+	struct baggage *set = baggage_ref(c->brought);
+
+	if (is_other_user(c, s) && baggage_forget(&set, "role") < 0)
+		baggage_unref(&set);
+	return set;
 }
 
 struct baggage *keep_wanted(struct client *c, struct server *s)

@@ -6,49 +6,12 @@
 #include <strings.h>
 
 #include "proto/baggage.h"
+#include "proto/sql.h"
 #include "proto/sql_leave.h"
 #include "session/client.h"
 #include "session/server.h"
 
 #define LAST 31		/* of the bits, for it and all that follow */
-
-static bool is_inner(char ch)
-{
-	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
-	    (ch >= '0' && ch <= '9') || ch == '_' || ch == '$' ||
-	    (uint8_t)ch >= 0x80;
-}
-
-/* A word, in any case, anywhere in n bytes; not nullif, default_x. */
-static bool has(const char *sql, size_t n, const char *word)
-{
-	const size_t size = strlen(word);
-
-	for (size_t i = 0; i + size <= n; i++)
-		if (strncasecmp(sql + i, word, size) == 0 &&
-		    (i == 0 || !is_inner(sql[i - 1])) &&
-		    (i + size == n || !is_inner(sql[i + size])))
-			return true;
-	return false;
-}
-
-static bool has_one(const char *sql, size_t n, const char *const *words)
-{
-	while (*words != NULL && !has(sql, n, *words))
-		words++;
-	return *words != NULL;
-}
-
-/* The last part, as "a"."b" is a.b, too. RESET ALL leaves the role. */
-static bool names(const char *sql, size_t n, const char *name)
-{
-	static const char *const of_role[] = { "role", "authorization",
-		"discard", NULL };
-	const char *const dot = strrchr(name, '.');
-
-	return dot == NULL ? has_one(sql, n, of_role) :
-	    has(sql, n, dot + 1) || has(sql, n, "all");
-}
 
 /* Of those only it can't be told; others RESET gives a value that is not theirs. */
 static bool is_doubtful(const char *name)
@@ -56,28 +19,63 @@ static bool is_doubtful(const char *name)
 	return strchr(name, '.') != NULL || strcmp(name, "role") == 0;
 }
 
-/* SET x TO DEFAULT and set_config(..., NULL) reset, too; but not SET LOCAL. */
-void keep_resets_note(const struct client *c, struct server *s, const char *sql,
-    size_t n)
+struct change {
+	enum sql_change what;
+	const char *name;	/* "": RESET ALL, which leaves the role, or */
+	bool discards;		/* DISCARD ALL */
+};
+
+/* The role follows who acts. */
+static bool concerns(const struct change *change, const char *name)
 {
-	static const char *const words[] = { "reset", "default", "null",
-		"discard", NULL };
+	const bool role = strcmp(name, "role") == 0;
+
+	if (change->name[0] == '\0')
+		return !role || change->discards;
+	return strcasecmp(change->name, name) == 0 || (role &&
+	    strcasecmp(change->name, "session_authorization") == 0);
+}
+
+/* All that c has come with, and that the change is of. */
+static void note(const struct client *c, struct server *s,
+    const struct change *change)
+{
 	struct baggage_pair pair;
 	const char *at = NULL;
 
-	if (c->brought == NULL || (sql_is_local(sql, n) &&
-	    sql_is_single(sql, n)))
-		return;
 	for (unsigned i = 0; baggage_next(c->brought, &at, &pair);
-	    i += i < LAST)
-		if (is_doubtful(pair.name) && names(sql, n, pair.name) &&
-		    has_one(sql, n, words))
+	    i += i < LAST) {
+		if (!is_doubtful(pair.name) ||
+		    !concerns(change, pair.name))
+			continue;
+		if (change->what == SQL_RESETS)
 			s->keep.resets |= 1u << i;
+		else if (i < LAST)
+			s->keep.resets &= ~(1u << i);
+	}
 }
 
-void keep_resets_note_any(struct server *s)
+void keep_resets_note(const struct client *c, struct server *s, const char *sql,
+    size_t n)
 {
-	s->keep.resets = UINT32_MAX;
+	const char *const end = sql + n, *at = sql;
+	char name[SQL_PARAMETER_MAX];
+	struct change change = { .name = name };
+
+	if (c->brought == NULL)
+		return;
+	change.discards = sql_forgets_all(sql, n) && sql_is_single(sql, n);
+	while ((change.what = sql_next_change(&at, end, name)) != SQL_NO_CHANGE)
+		note(c, s, &change);
+	change.discards = false;
+	at = sql;
+	while ((change.what = sql_next_call(&at, end, name)) != SQL_NO_CHANGE)
+		note(c, s, &change);
+}
+
+void keep_resets_undo(struct server *s)
+{
+	s->keep.resets = 0;
 }
 
 bool keep_resets_had(const struct client *c, const struct server *s,

@@ -49,7 +49,7 @@ static bool asked(const struct relay_up *up, uint64_t *resets)
 	const char *sql = (const char *)up->m + MSG_HEADER;
 	const char *const end = (const char *)up->m + up->size;
 	enum sql_change what;
-	char name[SQL_NAME_MAX];
+	char name[SQL_PARAMETER_MAX];
 	bool any = false;
 
 	*resets = 0;

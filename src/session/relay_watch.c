@@ -18,30 +18,22 @@
 #include "session/relay_parts.h"
 #include "session/sessions.h"
 
-/* What is not here yet may have any word. Of sql there is what is up to end. */
-static void note_resets(const struct relay_up *up, const char *sql,
-    const uint8_t *end)
-{
-	if (up->have < up->size)
-		keep_resets_note_any(up->s);
-	else
-		keep_resets_note(up->c, up->s, sql,
-		    (size_t)((const char *)end - sql));
-}
-
 /*
- * The text at hand runs, or may be: does it change how others are read? Up to end
- * there is what is here of it.
+ * The text at hand, which may set something, runs, or may be. Up to end there is
+ * what is here of it.
  */
-static void note_dialect(const struct relay_up *up, const void *sql,
+static void note_sets(const struct relay_up *up, const char *sql,
     const uint8_t *end)
 {
-	dialect_note_text(up->s, sql, (size_t)(end - (const uint8_t *)sql));
+	const size_t n = (size_t)(end - (const uint8_t *)sql);
+
+	dialect_note_text(up->s, sql, n);
 	if (up->have < up->size)
 		up->s->dialect.unseen = true;
+	keep_resets_note(up->c, up->s, sql, n);
 }
 
-/* The same of these. */
+/* What is not here yet may have any word. */
 static bool may_leave(const struct relay_up *up)
 {
 	return up->have < up->size || sql_may_leave(up->m + MSG_HEADER,
@@ -66,7 +58,7 @@ static bool is_harmless(const struct relay_up *up)
 {
 	const char *sql = (const char *)up->m + MSG_HEADER;
 	const size_t n = up->size - MSG_HEADER;
-	char name[SQL_NAME_MAX];
+	char name[SQL_PARAMETER_MAX];
 
 	if (!sql_may_matter(sql, n))
 		return false;
@@ -111,8 +103,7 @@ void relay_watch_call(const struct relay_up *up)
 	const bool leaves = may_leave(up);
 
 	if (leaves || sql_may_matter(sql, n))
-		note_dialect(up, sql, up->m + here);
-	note_resets(up, sql, up->m + up->size);
+		note_sets(up, sql, up->m + here);
 	keep_note_other(up->s);
 	if (!leaves && is_harmless(up)) {
 		t->local++;
@@ -155,14 +146,12 @@ void relay_watch_parse(const struct relay_up *up)
 	    (size_t)(up->m + here - nul - 1)));
 
 	up->s->trace.unlisted = up->s->trace.unlisted || !sure;
-	note_resets(up, (const char *)(nul != NULL ? nul + 1 : body),
-	    up->m + here);
 	keep_note_other(up->s);
 	const bool leaves = may_leave(up);
 
 	if (!named && nul != NULL && (leaves || sql_may_matter(
 	    (const char *)nul + 1, (size_t)(up->m + here - nul - 1))))
-		note_dialect(up, nul + 1, up->m + here);
+		note_sets(up, (const char *)nul + 1, up->m + here);
 	if (!leaves) {
 		note_text(up, nul);
 		return;
@@ -255,6 +244,8 @@ void relay_watch_tag(const struct relay_down *d)
 	if (d->s->chore != CHORE_NONE || !relay_watches(d->s->ps.pool) ||
 	    d->m[d->size - 1] != '\0')
 		return;
+	if (strcmp(tag, "ROLLBACK") == 0)
+		keep_resets_undo(d->s);
 	watch_channels(d, tag);
 	if (d->s->keep.pins != 0 && unpins(tag))
 		d->s->trace.marked = true;

@@ -400,7 +400,21 @@ CAME = {"role": "app", "my.own": "x", "my.too": "y"}
     "select set_config('my.own', null, false)", "set role to default",
     "set session authorization app", "reset session authorization",
     "set session authorization default", 'reset "my"."own"',
-    "set role none; reset my.own; set my.too = ''"])
+    "set role none; reset my.own; set my.too = ''",
+    "set role none; discard temp", "set role none; discard plans",
+    "set role none; discard sequences", "set my.own = ''; discard temp",
+    "set role none -- reset the role", "set role none /* default */",
+    "set role none; select set_config('my.own', '', false), null as role",
+    "set role none; select 'reset role', 'discard all'",
+    "set my.own = ''; select 1 as reset, 2 as own, 3 as all",
+    "set role none; reset all", "set my.own = ''; discard all",
+    "set role none; set session authorization default",
+    "set session authorization app; reset session authorization",
+    "set session authorization app; discard temp",
+    "select set_config('role', 'none', false); reset my.own",
+    "select set_config('session_authorization', null, false)",
+    "set session role none", "reset \"Role\"", "set my.own = ''; reset MY.OWN",
+    "reset role; set role none", "set my.own = ''; reset my.too"])
 @pytest.mark.parametrize("way", ["query", "unnamed", "named"])
 def test_what_is_set_is_not_reset(both, sql, way):
     """though a server that was SET to their defaults shows the same then"""
@@ -424,6 +438,54 @@ def test_what_is_set_is_not_reset(both, sql, way):
         a.do(again)
         a.do(look)
     b.pooled.query("commit")
+    a.do(look)
+
+
+@pytest.mark.parametrize("sql", [
+    "begin; reset role; rollback", "begin; set role none; rollback",
+    "begin; set role none; commit", "begin; reset role; commit",
+    "begin; set role none; reset role; commit",
+    "begin; set local role none; reset my.own; commit",
+    "begin; reset my.own; select 1/0; rollback", "reset role; select 1/0",
+    "begin; savepoint a; set role none; rollback to a; commit"])
+@pytest.mark.parametrize("first", [
+    "set role none", "set my.own = ''", "select 1"])
+def test_what_is_reset_and_rolled_back(both, first, sql):
+    """a RESET that did not happen resets nothing"""
+    p, a, b = both(user="postgres", params=(CAME, {}), default_pool_size=2)
+    look = ("select current_user, session_user, current_setting('role'), "
+            "current_setting('my.own', true), current_setting('my.too', true)")
+    a.do(first)
+    for one in ([sql] if sql.startswith("reset") else sql.split("; ")):
+        a.do(one)
+    for again in ("select 1", "set my.other = 'z'"):
+        with p.raw("postgres") as c:
+            c.query("begin; select 1")
+            a.do(look)
+            c.query("commit")
+        a.do(again)
+    a.do(look)
+
+
+@pytest.mark.parametrize("state", ["keep", "clean"])
+@pytest.mark.parametrize("then", ["select 1", "discard temp", "reset role",
+                                  "reset all"])
+def test_role_of_the_start_up_and_another_user(both, state, then):
+    """that has it no more; nor may have it set"""
+    p, a, b = both(user="postgres", params=({"role": "app2"}, {}),
+                   session_state=state, default_pool_size=2)
+    look = "select current_user, session_user, current_setting('role')"
+    a.do(look)
+    a.do("set session authorization app")
+    a.do(look)
+    if then != "reset role":
+        a.do(then)
+        a.do(look)
+    else:
+        a.pooled.query(then)
+        assert a.pooled.value("select session_user") == "app"
+        a.own.query(then)
+    a.do("reset session authorization")
     a.do(look)
 
 

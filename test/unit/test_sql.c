@@ -71,7 +71,7 @@ static const char *reset_in(const char *sql)
 	struct text t;
 	const char *at = sql, *const end = sql + strlen(sql) + 1;
 	enum sql_change what;
-	char name[SQL_NAME_MAX];
+	char name[SQL_PARAMETER_MAX];
 	bool any = false;
 
 	text_init(&t, out, sizeof out);
@@ -117,7 +117,20 @@ static void test_resets_are_found(void **state)
 		{ "set local a to default", "" }, { "set local a to 1", "" },
 		{ "set a", "" }, { "set", "" }, { "set a to", "=a" },
 		{ "set a to default; select 1", "a" }, { "set a default", "" },
-		{ "set session authorization default", "" },
+		{ "set session authorization default",
+		    "session_authorization" },
+		{ "SET SESSION Authorization a", "=session_authorization" },
+		{ "reset session authorization", "session_authorization" },
+		{ "set local session authorization a", "" },
+		{ "set role a", "=role" }, { "set session role 'a'", "=role" },
+		{ "set role to default", "role" }, { "set role", "" },
+		{ "set role.x to 1", "=role.x" }, { "set \"role\" = a", "=role" },
+		{ "set a.b = 1", "=a.b" }, { "reset \"a\" . B", "a.b" },
+		{ "set session.x to 1; reset session.x",
+		    "=session.x session.x" }, { "set local.x = 1", "=local.x" },
+		{ "set local a.b = 1", "" }, { "set time.zone = 1",
+		    "=time.zone" }, { "reset a.", "" }, { "reset a.\"", "" },
+		{ "set a.b.c to default", "a.b.c" },
 	};
 
 	(void)state;
