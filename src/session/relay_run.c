@@ -23,12 +23,21 @@
 
 /* --- from client to server --- */
 
+/* A Parse with a name that is the server's business. */
+static bool is_watched(const char *body, size_t n)
+{
+	const size_t name = strnlen(body, n);
+
+	return sql_may_leave(body, n) || (name < n &&
+	    sql_may_matter(body + name + 1, n - name - 1));
+}
+
 /* As is_plain(), of a Parse. What sql_seen.h knows does not matter either. */
 static inline bool is_plain_parse(const struct relay_up *up, const char *body,
     size_t n)
 {
 	if (n < 2 || body[0] != '\0')
-		return !up->named && !(up->watched && sql_may_leave(body, n));
+		return !up->named && !(up->watched && is_watched(body, n));
 	return up->watched ? sql_seen_is_plain(&up->c->ss->seen, body, n) :
 	    !up->named || !sql_may_matter_alone(body[1]);
 }

@@ -149,7 +149,8 @@ void relay_watch_parse(const struct relay_up *up)
 	keep_note_other(up->s);
 	const bool leaves = may_leave(up);
 
-	if (!named && nul != NULL && (leaves || sql_may_matter(
+	/* what has a name of ours is noted when it is bound */
+	if ((!named || !up->named) && nul != NULL && (leaves || sql_may_matter(
 	    (const char *)nul + 1, (size_t)(up->m + here - nul - 1))))
 		note_sets(up, (const char *)nul + 1, up->m + here);
 	if (!leaves) {

@@ -441,6 +441,19 @@ def test_what_is_set_is_not_reset(both, sql, way):
     a.do(look)
 
 
+@pytest.mark.parametrize("prepared", [0, 200])
+def test_role_that_a_named_statement_resets(both, prepared):
+    """whether its name is ours or the server's"""
+    p, a, b = both(user="postgres", params=(CAME, {}),
+                   max_prepared_statements=prepared)
+    for name, sql in (("s1", "set role none"),
+                      ("s2", "set session role to default")):
+        for c in (a.pooled, a.own):
+            c.send(pq.parse(sql, name), pq.bind(name), pq.execute(), pq.sync())
+            assert not c.recv_until().errors
+        a.do("select current_user")
+
+
 @pytest.mark.parametrize("sql", [
     "begin; reset role; rollback", "begin; set role none; rollback",
     "begin; set role none; commit", "begin; reset role; commit",
