@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/slots.h"
+#include "proto/prepared_text.h"
 
 #define PREPARED_NAME_MAX 32	/* "PGBOUNCER_<n>", NUL included */
 /* Bytes that tell one name from another: PostgreSQL's NAMEDATALEN, less NUL. */
@@ -18,17 +19,8 @@
 #define PREPARED_NAME_TRIED "PGBOUNCER_0"
 #define PREPARED_NAME_DUMMY "PGBOUNCER_NONE"
 #define PREPARED_NAME_UNKNOWN "PGBOUNCER_UNKNOWN"	/* never prepared */
-struct baggage;
 struct prepared_table;
 struct prepared_world;
-
-/* What servers share: a query and its types, as Parse has them, read in this. */
-struct prepared_text {
-	struct baggage *dialect;	/* borrowed; NULL: it is plain */
-	const void *body;
-	size_t len;
-};
-#define prepared_plain(body, len) ((struct prepared_text){ NULL, body, len })
 
 /* A statement text with its parameter types; counted. */
 struct prepared {
@@ -38,18 +30,17 @@ struct prepared {
 	bool forgets_all;		/* ... or resets, says sql.h */
 	bool changes;			/* see sql_schema.h */
 	bool acts;			/* one of these two */
-	bool leaves, sets;		/* see sql_leave.h; or a parameter */
+	bool leaves, draws, sets, tells;	/* sql_leave.h; a parameter; any */
 	bool retired;			/* not handed out */
-	bool unused;			/* in the table's list of unused ones */
-	bool kept;			/* for its text: see unnamed.h */
-	bool plain, reads;		/* see sql_dialect.h; may change one */
-	struct baggage *dialect;	/* counted; NULL: of no matter, or it is
-					 * nobody else's */
+	bool unused, kept;		/* in the list of those; see unnamed.h */
+	bool reads, acting, momentary;	/* see sql_dialect.h */
+	bool unsure;			/* apart, for want of a dialect */
+	struct baggage *dialect;	/* counted; NULL: nobody else's */
 	uint32_t number;		/* of the name, its low bits */
 	unsigned refs;
 	unsigned names;			/* of clients that stand for it */
 	unsigned use_count;
-	uint32_t len;
+	uint32_t len, hash;		/* of the body */
 	struct prepared_use *uses;	/* DL list: servers that have it */
 	struct prepared_table *table;	/* borrowed */
 	struct prepared *prev, *next;	/* unused */
@@ -119,6 +110,9 @@ void prepared_name_move(struct prepared_name *n, struct prepared *to);
 /* A name that stands for the statement called so on the servers, or NULL. */
 const char *prepared_name_of(const struct slots *map, const char *server_name,
     size_t len);
+/* The same, by what stmt is: it may stand for that as others have it by now. */
+const char *prepared_name_like(const struct slots *map,
+    const struct prepared *stmt);
 void prepared_name_remove(struct slots **map, const char *name);
 void prepared_name_clear(struct slots **map);
 
@@ -141,7 +135,7 @@ struct prepared_uses {
 struct prepared_use *prepared_uses_touch(struct prepared_uses *u,
     struct prepared *stmt);
 int prepared_uses_add(struct prepared_uses *u, struct prepared *stmt);
-/* The statement of that number, or NULL. */
+/* The one of that number, or NULL. */
 struct prepared *prepared_uses_find(const struct prepared_uses *u,
     uint32_t number);
 void prepared_uses_remove(struct prepared_uses *u, struct prepared *stmt);

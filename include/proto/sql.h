@@ -50,6 +50,8 @@ enum sql_change sql_next_change(const char **at, const char *end,
  */
 enum sql_change sql_next_call(const char **at, const char *end,
     char name[SQL_PARAMETER_MAX]);
+/* Is one of the words, in lower case, the last one NULL, the first of a statement? */
+bool sql_begins(const char *sql, size_t n, const char *const *words);
 /* Is there one that resets? */
 bool sql_resets(const char *sql, size_t n);
 

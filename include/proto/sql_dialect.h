@@ -2,7 +2,8 @@
  *
  * PostgreSQL reads the literals of a statement when it parses it, by what is set
  * then: '2024-01-01'::timestamptz by TimeZone, 'a\' by
- * standard_conforming_strings. Those settings are the dialect of a text.
+ * standard_conforming_strings; and when it plans it, those of functions, and what
+ * does not change (0.1::float8::text). Those settings are the dialect of a text.
  * SPDX-License-Identifier: ISC */
 #ifndef PROTO_SQL_DIALECT_H
 #define PROTO_SQL_DIALECT_H
@@ -11,20 +12,14 @@
 #include <stddef.h>
 
 /*
- * Does the text, with its NUL and what follows in n bytes, mean the same in all
- * dialects, but for who runs it? It has no literal but numbers, and is ASCII.
+ * May a literal of the text mean something else each time it is read, whatever
+ * is set: by the clock ('now', 'today'), or what has a name ('x'::regrole)?
  */
-bool sql_is_plain(const void *sql, size_t n);
+bool sql_is_momentary(const void *sql, size_t n);
 
 /*
- * May a literal of it mean another time whenever it is read ('now', 'today')?
- */
-bool sql_reads_clock(const void *sql, size_t n);
-
-/*
- * May n bytes, of SQL or messages, change a parameter when they are run? The
- * words SET and RESET, and others that end a transaction or call what may; in
- * strings and comments, too.
+ * May n bytes of SQL change a parameter when they are run, or end a transaction
+ * in which that was done? By the first words of the statements, and set_config().
  */
 bool sql_may_set(const void *sql, size_t n);
 /* ... one of the dialect that the server does not report; not the role? */
@@ -33,7 +28,6 @@ bool sql_may_set_unseen(const void *sql, size_t n);
 bool sql_may_set_role(const void *sql, size_t n);
 /* ... all of them, in one go? */
 bool sql_may_set_all(const void *sql, size_t n);
-
 /* One of the three? */
 static inline bool sql_may_set_dialect(const void *sql, size_t n)
 {

@@ -2,7 +2,7 @@
  *
  * Command tags tell of a SET, a LISTEN or a PREPARE. The words here are for
  * effects that no tag tells: CREATE TEMP and SELECT INTO TEMP, pg_temp,
- * set_config(), advisory locks, sequences.
+ * set_config(), advisory locks of the session, sequences.
  * SPDX-License-Identifier: ISC */
 #ifndef PROTO_SQL_LEAVE_H
 #define PROTO_SQL_LEAVE_H
@@ -15,6 +15,16 @@
  * a false hit costs a look at the session, no more.
  */
 bool sql_may_leave(const void *sql, size_t n);
+
+enum sql_leaves {
+	SQL_LEAVES = 1,		/* anything */
+	SQL_DRAWS = 2,		/* ... numbers of sequences, but nothing else */
+};
+/*
+ * What the words say, if there are some. 0: all of them are calls of
+ * set_config('name', ..., true), which end with the transaction.
+ */
+unsigned sql_what_leaves(const void *sql, size_t n);
 
 /*
  * Is the first statement one whose tag is SET, and that leaves nothing: SET

@@ -24,19 +24,32 @@ struct dialect {
 	bool acts;		/* its client may have set a role since it was
 				 * lent */
 	bool unseen;		/* ... or what no report tells */
-	bool amid;		/* a text was parsed behind what is not
-				 * answered, in a dialect that may change */
+	/* until s has told all that is in force: */
+	bool parsed;		/* a text was, and is shared by this */
+	bool pending;		/* what may set something was sent */
+	bool inside;		/* something was set, maybe in a transaction */
 };
 
 void dialect_fini(struct dialect *d);
 /* Nobody has set anything in s since it was lent. */
 void dialect_clear(struct dialect *d);
 
-/* Does it matter, whatever the text, who runs s? */
-bool dialect_is_strict(const struct client *c, const struct server *s);
+/* Hot: it has told all that is in force, in this status of a transaction. */
+static inline void dialect_told(struct dialect *d, char status)
+{
+	d->parsed = d->pending = false;
+	d->inside = d->inside && status != 'I';
+}
+/* Hot: is it set, whoever has been before? */
+static inline bool dialect_is(const struct dialect *d, const void *set)
+{
+	return d->set == set && d->acted == d->acts && !d->unseen;
+}
+/* Are the values of all that s reports known, or will be, for c? */
+bool dialect_is_known(const struct client *c, const struct server *s);
 /*
  * What c's server s reads texts in, once it has answered all that was sent;
- * borrowed. NULL: not known, or no memory.
+ * borrowed. NULL: no memory.
  */
 struct baggage *dialect_of(const struct client *c, struct server *s);
 

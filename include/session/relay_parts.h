@@ -34,10 +34,10 @@ struct relay_up {
 	size_t size;		/* of the whole message */
 	size_t have;		/* bytes of it (and behind it) in the burst */
 	size_t used;		/* set by the handler: bytes done with */
+	bool owed, told;	/* when it came, by s: all in force */
 	const uint8_t *first;	/* see relay_repeat.h; or NULL */
-	const uint8_t *seen;	/* see relay_share.c */
-	bool sets, parsed, bound;
-	bool owed, told;	/* when it came, by s: all that was in force */
+	const uint8_t *seen, *bound;	/* see relay_share.c; and these: */
+	bool sets, calls, parsed;
 };
 
 /* One burst from a server, on its way to its client. */

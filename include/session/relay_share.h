@@ -10,36 +10,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "proto/prepared.h"
 #include "session/relay_parts.h"
 
-struct prepared;
-
-/* Who may share a text, or a statement, that comes now. */
+/* A text that comes now, and who may share its statement. */
 struct share {
-	struct baggage *dialect;	/* borrowed; those who have this; NULL:
-					 * all, as it is plain */
-	bool apart;			/* nobody */
+	struct prepared_text text;	/* those who have its dialect: found; or
+					 * NULL: nobody, for want of knowledge */
+	struct prepared *now;		/* borrowed; what the client has of it;
+					 * NULL: it is a Parse */
+	bool own;			/* found: nobody, for good */
+	struct prepared *stmt;		/* found, counted: what they have; or
+					 * NULL */
 };
 
+/* Any other step than RELAY_NEXT: the message waits for that to be known. */
+enum relay_step relay_share_find(struct relay_up *up, struct share *sh);
 /*
- * A Parse of the body, len bytes, comes, or must come now: who shares it? Any
- * other step: the message at hand waits for that to be known.
+ * stmt, or a new one; nobody shares what may mean something else each time. NULL:
+ * no memory.
  */
-enum relay_step relay_share_look(struct relay_up *up, const void *body,
-    size_t len, struct share *out);
-/* The same of a text that is known. */
-enum relay_step relay_share_again(struct relay_up *up,
-    const struct prepared *stmt, struct share *out);
-/* Is stmt one of those? */
-bool relay_share_is(const struct share *sh, const struct prepared *stmt);
-/* The statement for the body, counted, if there is one; or NULL. */
-struct prepared *relay_share_find(const struct relay_up *up,
-    const struct share *sh, const void *body, size_t len);
-/* The same, or a new one; not shared if the text means another time each time
- * it is read. NULL: no memory. */
-struct prepared *relay_share_get(const struct relay_up *up,
-    const struct share *sh, const void *body, size_t len);
-/* stmt is sent: was it the first thing since all was told? */
+struct prepared *relay_share_get(const struct relay_up *up, struct share *sh);
+/* A Parse of stmt is sent. */
 void relay_share_note(struct relay_up *up, const struct prepared *stmt);
 
 #endif

@@ -28,6 +28,9 @@ struct trace {
 				 * prepared, and not run yet */
 	bool drawn;		/* sequences may have given numbers, and since
 				 * all was discarded, if it was */
+	bool draws;		/* ... by a text that was sent, and may not have
+				 * run when all was discarded */
+	bool calls;		/* set_config() was sent, for a transaction */
 	bool listens;		/* what its client listens to may be changed */
 	bool notifies;		/* its client may have told itself something */
 	bool lone;		/* one request may be all that has set anything;
@@ -35,6 +38,7 @@ struct trace {
 	bool lasting;		/* a statement that may leave something has a
 				 * name: whoever runs it is not known, so that
 				 * each request marks */
+	uint16_t unused;
 };
 
 /* The tag of a CommandComplete; last: nothing behind it was sent. */
@@ -44,7 +48,7 @@ bool trace_is_left(const struct trace *t);
 /* Has a server numbers from sequences now, that had some before, or none? */
 static inline bool trace_has_drawn(const struct trace *t, bool before)
 {
-	return t->drawn || (before && !t->discarded);
+	return t->drawn || t->draws || (before && !t->discarded);
 }
 
 /* The next one is to be lent it. */
@@ -59,13 +63,11 @@ static inline bool trace_is_any(const struct trace *t)
 /* Hot: is it all zero? What pads it may have it taken for more. */
 static inline bool trace_is_blank(const struct trace *t)
 {
-	uint64_t word[2];
-	uint32_t last;
+	uint64_t word[3];
 
-	_Static_assert(sizeof *t == sizeof word + sizeof last, "all of it");
+	_Static_assert(sizeof *t == sizeof word, "all of it");
 	memcpy(word, t, sizeof word);
-	memcpy(&last, (const char *)t + sizeof word, sizeof last);
-	return (word[0] | word[1] | last) == 0;
+	return (word[0] | word[1] | word[2]) == 0;
 }
 
 /* What a message of a server may have to do with all that. */

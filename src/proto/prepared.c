@@ -62,15 +62,20 @@ size_t prepared_table_bytes(const struct prepared_table *t)
 	return t->bytes;
 }
 
+static uint32_t body_hash(const struct prepared_text *text)
+{
+	return text->hash != 0 ? text->hash :
+	    hash_bytes(text->body, text->len);
+}
+
 static uint32_t text_hash(const struct prepared_text *text)
 {
-	return hash_bytes(text->body, text->len) ^
-	    (uint32_t)((uintptr_t)text->dialect >> 4);
+	return body_hash(text) ^ (uint32_t)((uintptr_t)text->dialect >> 4);
 }
 
 static struct prepared_text text_of(const struct prepared *p)
 {
-	return (struct prepared_text){ p->dialect, p->body, p->len };
+	return (struct prepared_text){ p->dialect, p->body, p->len, p->hash };
 }
 
 /* Equal dialects are one pointer. */
@@ -110,9 +115,12 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	p->unused = p->retired = p->kept = false;
 	p->dialect = NULL;
 	baggage_put(&p->dialect, text.dialect);
-	p->plain = sql_is_plain(body, len);
+	p->unsure = false;
+	p->momentary = sql_is_momentary(body, len);
+	p->acting = sql_may_set(body, len);
 	p->reads = sql_may_set_dialect(body, len);
 	p->len = (uint32_t)len;
+	p->hash = body_hash(&text);
 	memcpy(p->body, body, len);
 	p->name_len = (uint8_t)(snprintf(p->name, sizeof p->name,
 	    PREFIX "%" PRIu64, number) + 1);
@@ -120,9 +128,15 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	p->forgets_all = sql_forgets_all(body, len) || sql_resets(body, len);
 	p->changes = sql_may_change_schema(body, len);
 	p->acts = p->forgets_all || p->changes;
-	p->leaves = sql_may_leave(body, len);
-	p->sets = custom_is_any(body, len) && (p->leaves ||
+	const bool words = sql_may_leave(body, len);
+	const unsigned what = words ? sql_what_leaves(body, len) : 0;
+
+	p->leaves = (what & SQL_LEAVES) != 0;
+	p->draws = (what & SQL_DRAWS) != 0;
+	p->sets = custom_is_any(body, len) && (words ||
 	    sql_may_matter(body, strnlen(body, len - 1) + 1));
+	p->tells = p->leaves || p->draws || p->sets || p->reads ||
+	    p->forgets_all;
 	p->hh.tbl = NULL;
 	t->bytes += prepared_text_bytes(len);
 	return p;
@@ -430,6 +444,20 @@ const char *prepared_name_of(const struct slots *map, const char *server_name,
 	while ((n = slots_next(map, &at)) != NULL) {
 		if (n->stmt->name_len == len + 1 &&
 		    memcmp(n->stmt->name, server_name, len) == 0)
+			return n->name;
+	}
+	return NULL;
+}
+
+const char *prepared_name_like(const struct slots *map,
+    const struct prepared *stmt)
+{
+	const struct prepared_name *n;
+	unsigned at = 0;
+
+	while ((n = slots_next(map, &at)) != NULL) {
+		if (n->stmt->len == stmt->len && memcmp(n->stmt->body,
+		    stmt->body, stmt->len) == 0)
 			return n->name;
 	}
 	return NULL;

@@ -386,6 +386,19 @@ enum sql_change sql_next_change(const char **at, const char *end,
 	return what;
 }
 
+bool sql_begins(const char *sql, size_t n, const char *const *words)
+{
+	struct cursor c = { sql, sql + n };
+
+	while (c.at < c.end && *c.at != '\0') {
+		for (size_t i = 0; words[i] != NULL; i++)
+			if (take_word(&c, words[i]))
+				return true;
+		skip_statement(&c);
+	}
+	return false;
+}
+
 /* Behind set_config: ('name', value */
 static enum sql_change calls(struct cursor *c, char name[SQL_PARAMETER_MAX])
 {

@@ -112,20 +112,76 @@ static bool is_block(const struct place *p)
 	    *next != '\0';
 }
 
-/* By UPDATE of pg_settings parameters are set. */
-static bool is_one(const struct place *p)
+/* Behind a literal that ends where it seems to, or a parameter; or NULL. */
+static const char *skip_argument(const char *s, const char *end, bool literal)
+{
+	s = skip_blanks(s, end);
+	if (s < end && *s == '\'') {
+		do
+			s++;
+		while (s < end && *s != '\'' && *s != '\\');
+		if (s == end || *s != '\'' || s + 1 == end || s[1] == '\'')
+			return NULL;
+		s++;
+	} else if (!literal && end - s > 1 && *s == '$') {
+		while (s + 1 < end && s[1] >= '0' && s[1] <= '9')
+			s++;
+		s++;
+	} else {
+		return NULL;
+	}
+	s = skip_blanks(s, end);
+	return s < end && *s == ',' ? s + 1 : NULL;
+}
+
+/* Is it set_config('name', ..., true), and not of the search_path? */
+static bool is_local_call(const struct place *p)
+{
+	static const char path[] = "'search_path'";
+	const char *at = skip_blanks(p->at + 4, p->end);
+
+	if (at == p->end || *at != '(')
+		return false;
+	at = skip_blanks(at + 1, p->end);
+	/* tables would be temporary ones, if that says so */
+	if ((size_t)(p->end - at) >= sizeof path &&
+	    strncasecmp(at, path, sizeof path - 1) == 0)
+		return false;
+	at = skip_argument(at, p->end, true);
+	at = at == NULL ? NULL : skip_argument(at, p->end, false);
+	if (at == NULL)
+		return false;
+	at = skip_blanks(at, p->end);
+	if (p->end - at < 5 || strncasecmp(at, "true", 4) != 0)
+		return false;
+	at = skip_blanks(at + 4, p->end);
+	return at < p->end && *at == ')';
+}
+
+static bool is_lock(const struct place *p)
+{
+	return is_word(p, "_advisory_", 2) && !is_word(p, "_advisory_xact_", 2);
+}
+
+#define NOTHING 4U	/* a word, but nothing is left */
+
+/* By UPDATE of pg_settings parameters are set. Returns of enum sql_leaves. */
+static unsigned look_at(const struct place *p)
 {
 	static const struct {
 		const char *word;
 		size_t before;
-	} words[] = { { "set_config", 6 }, { "nextval", 3 }, { "setval", 2 },
-		{ "_advisory_", 2 }, { "pg_settings", 9 }, { "u&\"", 0 },
-		{ "u&'", 0 } };
+		unsigned what;
+	} words[] = { { "nextval", 3, SQL_DRAWS }, { "setval", 2, SQL_DRAWS },
+		{ "pg_settings", 9, SQL_LEAVES }, { "u&\"", 0, SQL_LEAVES },
+		{ "u&'", 0, SQL_LEAVES } };
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (is_word(p, words[i].word, words[i].before))
-			return true;
-	return is_temporary(p) || is_block(p);
+			return words[i].what;
+	if (is_word(p, "set_config", 6))
+		return is_local_call(p) ? NOTHING : SQL_LEAVES;
+	return is_temporary(p) || is_block(p) || is_lock(p) ? SQL_LEAVES : 0;
 }
 
 static bool is_pair(const char *s)
@@ -142,9 +198,21 @@ static bool has_word(const char *sql, size_t n)
 	struct place p = { sql, sql, sql + n };
 
 	for (; p.end - p.at > 1; p.at++)
-		if (is_pair(p.at) && is_one(&p))
+		if (is_pair(p.at) && look_at(&p) != 0)
 			return true;
 	return false;
+}
+
+unsigned sql_what_leaves(const void *sql, size_t n)
+{
+	const char *const s = sql;
+	struct place p = { s, s, s + n };
+	unsigned what = 0;
+
+	for (; p.end - p.at > 1; p.at++)
+		if (is_pair(p.at))
+			what |= look_at(&p);
+	return what & ~NOTHING;
 }
 
 bool sql_may_leave(const void *sql, size_t n)

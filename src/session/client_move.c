@@ -58,6 +58,7 @@ static void pack_statements(struct writer *w, const struct slots *names)
 	while ((n = slots_next(names, &at)) != NULL) {
 		writer_str(w, n->name);
 		writer_u8(w, n->stmt->retired);
+		writer_u8(w, n->stmt->unsure);
 		pack_bytes(w, n->stmt->body, n->stmt->len);
 		pack_baggage(w, n->stmt->dialect);
 	}
@@ -67,14 +68,17 @@ static int unpack_statement(struct client *c, struct reader *r)
 {
 	struct prepared_table *const t = c->ss->prepared;
 	const char *const name = reader_str(r);
-	const bool retired = reader_u8(r) != 0;
+	const bool retired = reader_u8(r) != 0, unsure = reader_u8(r) != 0;
 	const uint32_t len = reader_u32(r);
 	const uint8_t *const body = reader_bytes(r, len);
 	int bad = 0;
 	struct baggage *dialect = unpack_baggage(r, c->ss->baggage, &bad);
 	struct prepared *const stmt = bad != 0 ? NULL : retired ?
 	    prepared_get_apart(t, body, len) :
-	    prepared_get(t, (struct prepared_text){ dialect, body, len });
+	    prepared_get(t, (struct prepared_text){ .dialect = dialect,
+	    .body = body, .len = len });
+	if (stmt != NULL && retired)
+		stmt->unsure = unsure;
 	const int rc = stmt == NULL ? -1 :
 	    prepared_name_add(&c->statements, name, stmt);
 

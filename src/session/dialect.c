@@ -25,7 +25,7 @@ void dialect_fini(struct dialect *d)
 
 void dialect_clear(struct dialect *d)
 {
-	d->acts = d->unseen = d->amid = false;
+	d->acts = d->unseen = d->parsed = d->pending = d->inside = false;
 }
 
 /* --- what it is --- */
@@ -35,19 +35,6 @@ static struct params *params_ahead(const struct client *c,
     const struct server *s)
 {
 	return s->keep.flight != NULL ? c->params : s->params;
-}
-
-static bool is_other_user(const struct params *p, const struct server *s)
-{
-	return s->origin.set != NULL && params_get(p,
-	    PARAMS_SESSION_AUTHORIZATION) != params_get(s->origin.set,
-	    PARAMS_SESSION_AUTHORIZATION);
-}
-
-bool dialect_is_strict(const struct client *c, const struct server *s)
-{
-	return s->dialect.acts || is_other_user(params_ahead(c, s), s) ||
-	    (s->keep.has != NULL && baggage_reads(s->keep.has));
 }
 
 /* Equal values are one pointer. */
@@ -63,6 +50,19 @@ static bool is_same(const struct params *a, const struct params *b)
 	return true;
 }
 
+bool dialect_is_known(const struct client *c, const struct server *s)
+{
+	const struct params *const p = params_ahead(c, s);
+	const struct params_table *const t = params_table_of(p);
+
+	if (p == s->dialect.params)
+		return true;
+	for (int i = 0; i < params_count(t); i++)
+		if (params_reads(t, i) && params_get(p, i) == params_unknown())
+			return false;
+	return true;
+}
+
 static void write_reported(const struct params *p, struct writer *w)
 {
 	const struct params_table *const t = params_table_of(p);
@@ -73,7 +73,6 @@ static void write_reported(const struct params *p, struct writer *w)
 
 		if (value == NULL)
 			continue;
-		w->failed = w->failed || value == params_unknown();
 		writer_str(w, params_name(t, i));
 		writer_str(w, value);
 	}
@@ -143,12 +142,14 @@ void dialect_note_text(struct server *s, const void *sql, size_t n)
 }
 
 /*
- * By a function, say, ahead of the text in a batch: what was taken for the
- * dialect of the text may not have been it.
+ * By a function ahead of the text in a batch, or PostgreSQL has taken up another
+ * default: what was taken for the dialect of the text may not have been it.
  */
 void dialect_note_report(struct server *s, int parameter)
 {
-	if (s->dialect.amid && s->keep.flight == NULL &&
-	    params_reads(s->ss->params, parameter))
+	if (s->keep.flight != NULL || !params_reads(s->ss->params, parameter))
+		return;
+	s->dialect.inside = true;
+	if (s->dialect.parsed)
 		s->ps.close_needed = true;
 }

@@ -104,6 +104,19 @@ static bool is_about_statement(const struct relay_down *d)
 	    has_field(d, "C42P05");
 }
 
+/* The same of what has another name there by now; see relay_share.h. */
+static const char *former_name(const struct relay_down *d, const char *name,
+    size_t len)
+{
+	const struct prepared_use *use = d->s->prepared.lru;
+
+	while (use != NULL && (use->stmt->name_len != len + 1 ||
+	    memcmp(use->stmt->name, name, len) != 0))
+		use = use->next;
+	return use == NULL ? NULL :
+	    prepared_name_like(d->c->statements, use->stmt);
+}
+
 /* The client's name for the statement that the server calls so, or NULL. */
 static const char *client_name(const struct relay_down *d, const char *name,
     size_t len)
@@ -127,7 +140,9 @@ static const char *client_name(const struct relay_down *d, const char *name,
 		    memcmp(op->stmt->name, name, len) == 0)
 			return op->name;
 	}
-	return prepared_name_of(d->c->statements, name, len);
+	const char *const found = prepared_name_of(d->c->statements, name, len);
+
+	return found != NULL ? found : former_name(d, name, len);
 }
 
 /*

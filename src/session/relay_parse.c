@@ -10,6 +10,7 @@
 #include "proto/prepared_op.h"
 #include "proto/reader.h"
 #include "proto/sql.h"
+#include "proto/sql_dialect.h"
 #include "proto/track_look.h"
 #include "proto/unnamed.h"
 #include "session/relay_deallocate.h"
@@ -210,6 +211,8 @@ static enum relay_step parse_unnamed(struct relay_up *up)
 	const size_t n = here > MSG_HEADER ? here - MSG_HEADER - 1 : 0;
 
 	relay_watch_parse(up);
+	if (sql_may_set(sql, n))
+		up->s->dialect.pending = true;
 	up->c->relay.execute_holds = sql_may_matter(sql, n) &&
 	    (sql_forgets_all(sql, n) || sql_resets(sql, n));
 	return relay_request(up);
@@ -235,25 +238,23 @@ enum relay_step relay_parse(struct relay_up *up)
 		return relay_fail(up, CLOSE_BROKEN_PARSE_PACKET);
 	const uint8_t *const text = body + name_len;
 	const size_t n = len - name_len;
-	struct share sh;
+	struct share sh = { .text = { .body = text, .len = n } };
 
 	if (track_wants_data(&up->s->track))
 		return relay_request(up);	/* the message ends the COPY */
-	enum relay_step step = relay_share_look(up, text, n, &sh);
+	enum relay_step step = relay_share_find(up, &sh);
 
 	if (step != RELAY_NEXT)
 		return step;
-	struct prepared *stmt = relay_share_find(up, &sh, text, n);
-
 	if (!unnamed_make_room(c->ss->unnamed, c->ss->prepared,
 	    prepared_name_bytes(name) +
-	    (stmt != NULL ? 0 : prepared_text_bytes(n)),
+	    (sh.stmt != NULL ? 0 : prepared_text_bytes(n)),
 	    sessions_settings(c->ss)->max_prepared_statement_memory)) {
-		prepared_unref(stmt);
+		prepared_unref(sh.stmt);
 		return relay_refuse_parse(up);
 	}
-	if (stmt == NULL)
-		stmt = relay_share_get(up, &sh, text, n);
+	struct prepared *const stmt = relay_share_get(up, &sh);
+
 	if (stmt == NULL)
 		return relay_no_memory(up);
 	relay_watch_parse(up);

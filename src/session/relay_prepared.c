@@ -8,6 +8,7 @@
 #include "proto/msg.h"
 #include "proto/prepared_op.h"
 #include "proto/track_look.h"
+#include "proto/unnamed.h"
 #include "session/relay_deallocate.h"
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
@@ -15,6 +16,7 @@
 #include "session/relay_share.h"
 #include "session/relay_unnamed.h"
 #include "session/relay_watch.h"
+#include "session/sessions.h"
 
 #define NAMES_MAX 65536	/* bytes in which a message must tell its names */
 #define INJECTED_MAX 65536	/* bytes of texts that one sending may have */
@@ -83,34 +85,58 @@ static enum relay_step find_unnamed(struct relay_up *up, struct prepared *stmt,
 	return step;
 }
 
+/* No room: nobody else has this server any more, so it may read the text. */
+static enum relay_step keep_it(struct relay_up *up)
+{
+	up->s->ps.close_needed = true;
+	return RELAY_NEXT;
+}
+
 /*
- * The server is to have what n stands for. If it would read that in another
- * dialect than when the client has prepared it, then n stands for what others
+ * Would the server read what n stands for, now or whenever it has changed a
+ * table, in another dialect than that is for? Then n stands for what others
  * have in this one.
  */
-static enum relay_step prepare(struct relay_up *up, struct prepared_name *n,
-    struct prepared **out)
+static enum relay_step fit(struct relay_up *up, struct prepared_name *n)
 {
-	struct share sh;
-	const enum relay_step step = relay_share_again(up, n->stmt, &sh);
+	struct client *const c = up->c;
+	const size_t len = n->stmt->len;
+	struct share sh = { .now = n->stmt,
+		.text = { NULL, n->stmt->body, len, n->stmt->hash } };
+	const enum relay_step step = relay_share_find(up, &sh);
 
 	if (step != RELAY_NEXT)
 		return step;
-	if (!relay_share_is(&sh, n->stmt)) {
-		struct prepared *const stmt = relay_share_get(up, &sh,
-		    n->stmt->body, n->stmt->len);
-
-		if (stmt == NULL)
-			return relay_no_memory(up);
-		prepared_name_move(n, stmt);
-		prepared_unref(stmt);
-		*out = n->stmt;
-		if (relay_is_open(up->s, NULL, n->stmt))
-			return relay_wait(up);
-		if (prepared_uses_touch(&up->s->prepared, n->stmt) != NULL)
-			return RELAY_NEXT;
+	if (sh.stmt == n->stmt ||
+	    (sh.text.dialect == NULL && n->stmt->unsure)) {
+		prepared_unref(sh.stmt);
+		return RELAY_NEXT;
 	}
-	return has_room(up, n->stmt) ? inject(up, n->stmt) : RELAY_SHORT;
+	if (sh.stmt == NULL && !unnamed_make_room(c->ss->unnamed,
+	    c->ss->prepared, prepared_text_bytes(len),
+	    sessions_settings(c->ss)->max_prepared_statement_memory))
+		return keep_it(up);
+	struct prepared *const stmt = relay_share_get(up, &sh);
+
+	if (stmt == NULL)
+		return relay_no_memory(up);
+	prepared_name_move(n, stmt);
+	prepared_unref(stmt);
+	return relay_is_open(up->s, NULL, n->stmt) ? relay_wait(up) :
+	    RELAY_NEXT;
+}
+
+/* Hot: is there no need to look closer? */
+static bool is_fit(const struct relay_up *up, const struct prepared *stmt)
+{
+	const struct server *const s = up->s;
+	const struct dialect *const d = &s->dialect;
+
+	if (stmt->dialect == NULL)
+		return !stmt->unsure;
+	return dialect_is(d, stmt->dialect) && d->params == s->params &&
+	    d->has == s->keep.has && s->keep.flight == NULL &&
+	    track_is_empty(&s->track) && s->track.ready;
 }
 
 /*
@@ -130,13 +156,20 @@ static enum relay_step find_statement(struct relay_up *up, const char *name,
 		return relay_wait(up);
 	if (n == NULL)
 		return send_unknown(up, name);
-	*out = stmt;
+	const enum relay_step step = name[0] == '\0' || is_fit(up, stmt) ?
+	    RELAY_NEXT : fit(up, n);
+
+	if (step != RELAY_NEXT)
+		return step;
+	*out = stmt = n->stmt;
 	struct prepared_use *const use = prepared_uses_touch(&up->s->prepared,
 	    stmt);
 
 	if (name[0] == '\0')
 		return find_unnamed(up, stmt, use);
-	return use != NULL ? RELAY_NEXT : prepare(up, n, out);
+	if (use != NULL)
+		return RELAY_NEXT;
+	return has_room(up, stmt) ? inject(up, stmt) : RELAY_SHORT;
 }
 
 /* The same; or *out is NULL and the message is done with. */
@@ -157,6 +190,19 @@ static inline const char *string_at(const uint8_t *p, size_t n)
 static inline size_t length(const char *s)
 {
 	return *s == '\0' ? 0 : strlen(s);
+}
+
+/* What is bound may be run. */
+static inline void note_bind(struct relay_up *up, const struct prepared *stmt)
+{
+	if (stmt->acts) {
+		up->c->relay.execute_holds |= stmt->forgets_all;
+		up->s->schema_changed = up->s->schema_changed || stmt->changes;
+	}
+	if (stmt->acting)
+		up->s->dialect.pending = true;
+	if (up->watched)
+		relay_watch_bind(up, stmt);
 }
 
 enum relay_step relay_bind(struct relay_up *up)
@@ -194,12 +240,7 @@ enum relay_step relay_bind(struct relay_up *up)
 
 	if (step != RELAY_NEXT || stmt == NULL)
 		return step;
-	if (stmt->acts) {
-		c->relay.execute_holds |= stmt->forgets_all;
-		up->s->schema_changed = up->s->schema_changed || stmt->changes;
-	}
-	if (up->watched)
-		relay_watch_bind(up, stmt);
+	note_bind(up, stmt);
 	if (track_add(&up->s->track, FE_BIND, TRACK_FORWARD, NULL) < 0)
 		return relay_no_memory(up);
 	track_tag(&up->s->track, stmt->number);

@@ -151,9 +151,9 @@ static struct prepared *prepare_anew(struct server *s, struct prepared *old)
 {
 	struct prepared_table *const t = s->ss->prepared;
 	const struct prepared_text text = { old->dialect, old->body,
-		old->len };
+		old->len, old->hash };
 
-	if (old->dialect == NULL && !old->plain)
+	if (old->dialect == NULL)
 		return prepared_get_apart(t, old->body, old->len);
 	struct prepared *stmt = prepared_get(t, text);
 

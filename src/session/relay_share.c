@@ -26,8 +26,17 @@ static bool may_bind_set(const struct relay_up *up, const char *portal,
 	    prepared_name_find(up->c->statements, name);
 
 	if (n != NULL)
-		return sql_may_set(n->stmt->body, n->stmt->len);
+		return n->stmt->acting;
 	return name == NULL || name[0] != '\0' || !up->parsed;
+}
+
+/* A text, up to end; what it calls may set something, too. */
+static bool may_text_set(struct relay_up *up, const char *sql, const char *end)
+{
+	const size_t n = strnlen(sql, (size_t)(end - sql));
+
+	up->calls = up->calls || memchr(sql, '(', n) != NULL;
+	return sql_may_set(sql, n);
 }
 
 /*
@@ -43,15 +52,24 @@ static bool may_set(struct relay_up *up, const uint8_t *m, size_t size)
 
 	switch (m[0]) {
 	case FE_PARSE:
-		up->parsed = up->parsed || unnamed;
-		return sql_may_set(m + MSG_HEADER, size - MSG_HEADER);
+		if (name != NULL && !unnamed)
+			return false;	/* its Bind does */
+		up->parsed = true;
+		return name == NULL || may_text_set(up, name + 1, end);
 	case FE_QUERY:
-		return sql_may_set(m + MSG_HEADER, size - MSG_HEADER);
+		return may_text_set(up, (const char *)m + MSG_HEADER, end);
 	case FE_BIND:
-		up->bound = up->bound || unnamed;
+		up->bound = (const uint8_t *)name;
+		up->calls = true;
 		return name == NULL || may_bind_set(up, name, end);
 	case FE_EXECUTE:
-		return !unnamed || !up->bound;
+		return name == NULL || up->bound == NULL ||
+		    strcmp(name, (const char *)up->bound) != 0;
+	case FE_SYNC:
+		/* behind an error none of that has come about */
+		up->parsed = false;
+		up->bound = NULL;
+		return false;
 	default:
 		return m[0] == FE_FUNCTION_CALL;
 	}
@@ -64,10 +82,10 @@ static void look_ahead(struct relay_up *up)
 
 	if (track_is_empty(&s->track))
 		return;
-	while (!s->schema_changed && up->seen < up->m) {
+	while (up->seen < up->m) {
 		const size_t size = msg_size(up->seen, up->max);
 
-		s->schema_changed = sql_may_change_schema(
+		s->schema_changed = s->schema_changed || sql_may_change_schema(
 		    up->seen + MSG_HEADER, size - MSG_HEADER);
 		up->sets = up->sets || may_set(up, up->seen, size);
 		up->seen += size;
@@ -77,68 +95,115 @@ static void look_ahead(struct relay_up *up)
 /* Has s told all that is in force, but for what we have sent ahead? */
 static bool is_told(const struct server *s)
 {
-	return track_is_empty(&s->track) ? s->track.ready : flight_is_fresh(s);
+	return track_is_empty(&s->track) ? s->track.ready :
+	    track_is_answered(&s->track) || flight_is_fresh(s);
 }
 
 /* --- who shares it --- */
 
-static enum relay_step look(struct relay_up *up, bool plain,
-    struct share *out)
+/*
+ * May s read it in another dialect than is known, by what is ahead? A Parse does
+ * for sure: what calls a function is taken for one that sets. A Bind may.
+ */
+static bool is_open(const struct relay_up *up, bool parses)
+{
+	const struct dialect *const d = &up->s->dialect;
+
+	if (up->told)
+		return up->sets || (parses && up->calls);
+	return parses || up->sets || d->pending || d->inside;
+}
+
+/* In which dialect, if it parses, or may? NULL: nobody knows. */
+static enum relay_step find_dialect(struct relay_up *up, bool parses,
+    struct baggage **out)
 {
 	struct server *const s = up->s;
 
-	look_ahead(up);
-	*out = (struct share){ .dialect = NULL,
-		.apart = s->schema_changed || s->dialect.unseen };
-	if (out->apart || (plain && !dialect_is_strict(up->c, s)))
+	*out = NULL;
+	if (s->dialect.unseen)
 		return RELAY_NEXT;
-	if (!is_told(s) && up->owed && track_awaits_ready(&s->track))
-		return relay_wait(up);
-	if (is_told(s) || (up->told && !up->sets))
-		out->dialect = dialect_of(up->c, s);
-	out->apart = out->dialect == NULL;
-	return RELAY_NEXT;
+	if (!is_told(s)) {
+		look_ahead(up);
+		if (is_open(up, parses))
+			return up->owed && track_awaits_ready(&s->track) ?
+			    relay_wait(up) : RELAY_NEXT;
+	}
+	if (!dialect_is_known(up->c, s))
+		return RELAY_NEXT;
+	*out = dialect_of(up->c, s);
+	return *out == NULL ? relay_no_memory(up) : RELAY_NEXT;
 }
 
-enum relay_step relay_share_look(struct relay_up *up, const void *body,
-    size_t len, struct share *out)
+static struct prepared *look_up(const struct relay_up *up,
+    const struct share *sh)
 {
-	return look(up, sql_is_plain(body, len), out);
+	if (sh->text.dialect == NULL)
+		return NULL;
+	if (sh->now != NULL && sh->now->dialect == sh->text.dialect)
+		return prepared_ref(sh->now);
+	return prepared_lookup(up->c->ss->prepared, sh->text);
 }
 
-enum relay_step relay_share_again(struct relay_up *up,
-    const struct prepared *stmt, struct share *out)
+/* Need the server read nothing? Behind a change of schemas it may not. */
+static bool is_there(const struct relay_up *up, const struct share *sh)
 {
-	return look(up, stmt->plain, out);
+	return prepared_uses_touch(&up->s->prepared, sh->stmt) != NULL &&
+	    (sh->stmt == sh->now || !up->s->schema_changed);
 }
 
-/* What is retired, and has no dialect, is the client's own. */
-bool relay_share_is(const struct share *sh, const struct prepared *stmt)
+enum relay_step relay_share_find(struct relay_up *up, struct share *sh)
 {
-	return stmt->dialect == NULL && stmt->retired ? true :
-	    !sh->apart && sh->dialect == stmt->dialect;
+	enum relay_step step;
+
+	sh->stmt = NULL;
+	sh->own = false;
+	if (sh->now == NULL) {
+		look_ahead(up);
+		sh->own = up->s->schema_changed;
+	}
+	if (sh->own)
+		return RELAY_NEXT;
+	step = find_dialect(up, false, &sh->text.dialect);
+	if (step != RELAY_NEXT)
+		return step;
+	sh->stmt = look_up(up, sh);
+	if (sh->stmt != NULL && is_there(up, sh))
+		return RELAY_NEXT;
+	prepared_unref(sh->stmt);
+	sh->stmt = NULL;
+	/* what is prepared now may be read by tables that others have not */
+	sh->text.dialect = NULL;
+	step = up->s->schema_changed ? RELAY_NEXT :
+	    find_dialect(up, true, &sh->text.dialect);
+	if (step == RELAY_NEXT)
+		sh->stmt = look_up(up, sh);
+	return step;
 }
 
-struct prepared *relay_share_find(const struct relay_up *up,
-    const struct share *sh, const void *body, size_t len)
-{
-	return sh->apart ? NULL : prepared_lookup(up->c->ss->prepared,
-	    (struct prepared_text){ sh->dialect, body, len });
-}
-
-struct prepared *relay_share_get(const struct relay_up *up,
-    const struct share *sh, const void *body, size_t len)
+struct prepared *relay_share_get(const struct relay_up *up, struct share *sh)
 {
 	struct prepared_table *const t = up->c->ss->prepared;
-	const bool apart = sh->apart || (sh->dialect != NULL &&
-	    sql_reads_clock(body, len));
+	const struct prepared_text *const text = &sh->text;
 
-	return apart ? prepared_get_apart(t, body, len) :
-	    prepared_get(t, (struct prepared_text){ sh->dialect, body, len });
+	if (sh->stmt != NULL)
+		return sh->stmt;
+	const bool momentary = sh->now != NULL ? sh->now->momentary :
+	    sql_is_momentary(text->body, text->len);
+
+	if (!sh->own && text->dialect != NULL && !momentary)
+		return prepared_get(t, *text);
+	struct prepared *const stmt = prepared_get_apart(t, text->body,
+	    text->len);
+
+	if (stmt != NULL)
+		stmt->unsure = !sh->own && !momentary;
+	return stmt;
 }
 
+/* Of a SET it is known what it does. */
 void relay_share_note(struct relay_up *up, const struct prepared *stmt)
 {
-	if (stmt->dialect != NULL && !is_told(up->s))
-		up->s->dialect.amid = true;
+	if (stmt->dialect != NULL && !stmt->acting)
+		up->s->dialect.parsed = true;
 }

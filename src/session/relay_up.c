@@ -48,6 +48,8 @@ static enum relay_step pass_call(struct relay_up *up)
 	    track_is_in_batch(&up->s->track);
 	const enum relay_step step = relay_request(up);
 
+	if (up->named && step == RELAY_NEXT)
+		up->s->dialect.pending = true;
 	if (in_batch && step == RELAY_NEXT)
 		track_tag(&up->s->track, 1);
 	if (up->watched && step == RELAY_NEXT)
@@ -348,11 +350,12 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b)
 	up->injected = 0;
 	up->first = NULL;
 	up->seen = b->at;
-	up->sets = up->parsed = up->bound = false;
+	up->sets = up->calls = up->parsed = false;
+	up->bound = NULL;
 	up->owed = up->s != NULL && !track_is_empty(&up->s->track);
 	up->told = up->s == NULL || (!up->owed && up->s->track.ready);
 	if (up->s != NULL && up->told)
-		up->s->dialect.amid = false;
+		dialect_told(&up->s->dialect, up->s->track.status);
 	outbox_init(&up->out, up->s == NULL ? NULL : &up->s->stream);
 	if (up->s != NULL && up->s->keep.flight != NULL &&
 	    !relay_flight_begin(up))

@@ -29,7 +29,7 @@ static void note_sets(const struct relay_up *up, const char *sql,
 
 	dialect_note_text(up->s, sql, n);
 	if (up->have < up->size)
-		up->s->dialect.unseen = true;
+		up->s->dialect.unseen = up->s->dialect.acts = true;
 	keep_resets_note(up->c, up->s, sql, n);
 }
 
@@ -38,6 +38,18 @@ static bool may_leave(const struct relay_up *up)
 {
 	return up->have < up->size || sql_may_leave(up->m + MSG_HEADER,
 	    up->size - MSG_HEADER);
+}
+
+/* The message at hand may leave something: what? Returns of enum sql_leaves. */
+static unsigned note_leaves(const struct relay_up *up)
+{
+	struct trace *const t = &up->s->trace;
+	const unsigned what = up->have < up->size ? SQL_LEAVES :
+	    sql_what_leaves(up->m + MSG_HEADER, up->size - MSG_HEADER);
+
+	t->draws = t->draws || (what & SQL_DRAWS) != 0;
+	t->calls = t->calls || what == 0;
+	return what;
 }
 
 /* Bytes of a SET that come before its value, of a text of n bytes. */
@@ -97,7 +109,7 @@ void relay_watch_call(const struct relay_up *up)
 
 	if (up->m[0] == FE_FUNCTION_CALL) {
 		t->marked = t->unlisted = true;
-		up->s->dialect.unseen = true;
+		up->s->dialect.unseen = up->s->dialect.acts = true;
 		return;
 	}
 	const bool leaves = may_leave(up);
@@ -113,7 +125,8 @@ void relay_watch_call(const struct relay_up *up)
 	    keep_note_text(up->c, up->s, sql, n)) {
 		return;
 	}
-	t->marked = t->marked || leaves;
+	if (leaves && (note_leaves(up) & SQL_LEAVES) != 0)
+		t->marked = true;
 	if (up->have < up->size || !learn(up, sql, n))
 		t->unlisted = true;
 }
@@ -158,7 +171,7 @@ void relay_watch_parse(const struct relay_up *up)
 		return;
 	}
 	/* a named statement may be executed later, by a client that is known */
-	if (!up->named || !named)
+	if ((!up->named || !named) && (note_leaves(up) & SQL_LEAVES) != 0)
 		up->s->trace.marked = true;
 	up->s->trace.waits = up->s->trace.waits || !named;
 	up->s->trace.unnamed = up->s->trace.unnamed || !named;
@@ -181,13 +194,14 @@ void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt)
 	struct trace *const t = &up->s->trace;
 
 	keep_note_other(up->s);
-	if (stmt->leaves)
-		t->marked = true;
+	if (!stmt->tells)
+		return;
+	t->marked = t->marked || stmt->leaves;
+	t->draws = t->draws || stmt->draws;
+	t->calls = t->calls || (stmt->sets && !stmt->leaves);
 	if (stmt->reads)
 		dialect_note_text(up->s, stmt->body, stmt->len);
-	if (stmt->leaves || stmt->sets || stmt->forgets_all)
-		keep_resets_note(up->c, up->s, (const char *)stmt->body,
-		    stmt->len);
+	keep_resets_note(up->c, up->s, (const char *)stmt->body, stmt->len);
 	/* by whomever, and wherever, it was prepared */
 	if (stmt->sets && !learn(up, (const char *)stmt->body, stmt->len))
 		t->unlisted = true;

@@ -138,7 +138,8 @@ static bool adopt(struct server *s, struct reader *r)
 	    prepared_text_bytes(len), sessions_settings(s->ss)->
 	    max_prepared_statement_memory) ? NULL :
 	    find_statement(t, name,
-	    (struct prepared_text){ dialect, body, len });
+	    (struct prepared_text){ .dialect = dialect,
+	    .body = body, .len = len });
 	const bool done = stmt != NULL &&
 	    prepared_uses_add(&s->prepared, stmt) == 0;
 

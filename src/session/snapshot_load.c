@@ -83,7 +83,8 @@ struct prepared *snapshot_read_statement(struct sessions *ss,
 		return NULL;
 	struct prepared *const stmt = (in->retired ? prepared_adopt_retired :
 	    prepared_adopt)(ss->prepared, in->server_name,
-	    (struct prepared_text){ dialect, in->body, in->len });
+	    (struct prepared_text){ .dialect = dialect,
+	    .body = in->body, .len = in->len });
 
 	baggage_unref(&dialect);
 	if (stmt == NULL)

@@ -214,8 +214,9 @@ static unsigned dialect_flags(const struct server *s)
 {
 	const struct dialect *const d = &s->dialect;
 
-	return (s->schema_changed || d->unseen || d->acts ?
-	    SNAPSHOT_SCHEMA : 0u) | (d->amid ? SNAPSHOT_CLOSE : 0u);
+	return (s->schema_changed || d->unseen || d->acts ||
+	    s->trace.calls ?
+	    SNAPSHOT_SCHEMA : 0u) | (d->parsed && s->track.count > 0 ? SNAPSHOT_CLOSE : 0u);
 }
 
 static unsigned server_flags(const struct server *s)
@@ -237,7 +238,8 @@ static unsigned server_flags(const struct server *s)
 	flags |= s->ps.pool->limits.state != STATE_FORGET ?
 	    SNAPSHOT_WATCHED : 0;
 	flags |= s->ps.client != NULL ? SNAPSHOT_LINKED : 0;
-	flags |= s->keep.drawn || s->trace.drawn ? SNAPSHOT_DRAWN : 0;
+	flags |= s->keep.drawn || s->trace.drawn || s->trace.draws ?
+	    SNAPSHOT_DRAWN : 0;
 	flags |= mode_flag(&s->ps) | dialect_flags(s);
 	return flags | listening_flags(s) | role_flag(s);
 }

@@ -59,6 +59,7 @@ void trace_tag(struct trace *t, const char *tag, bool last)
 		*t = (struct trace){ .marked = t->unnamed,
 		    .unnamed = t->unnamed, .loaded = t->loaded,
 		    .unlisted = t->unlisted, .lasting = t->lasting,
+		    .draws = t->unnamed && t->draws,
 		    .listens = t->listens, .notifies = t->notifies };
 	/* tags come in the order of what was run */
 	t->drawn = false;

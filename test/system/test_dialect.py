@@ -183,7 +183,7 @@ def test_what_is_prepared_amid_a_change_poisons_nobody(one, pg, unseen, state,
 
 @pytest.mark.parametrize("state", STATES)
 def test_set_after_it_was_prepared(one, pg, state):
-    """pooling.md 16: its client may have either meaning, all others theirs"""
+    """pooling.md 16: a client's statements mean what its settings say"""
     p = one(state, default_pool_size=2)
     hold = p.raw()
     c = login(p, ZONE, UTC)
@@ -196,27 +196,229 @@ def test_set_after_it_was_prepared(one, pg, state):
     hold.value("select 1")
     for _ in range(3):
         for x in (c, d):
-            assert ask(x, *run())[0] in ([old, new] if x is c else [new])
+            assert ask(x, *run())[0] == new
         hold.query("commit")
         hold.query("begin")
         hold.value("select 1")
     with login(p, ZONE, UTC) as e:
         assert ask(e, *both(EPOCH)) == (old, [])
+    c.query(zone(UTC))
+    for _ in range(2):
+        assert ask(c, *run())[0] == old
     hold.query("commit")
     for x in (hold, c, d):
         x.close()
 
 
+AGAIN = {
+    "analyze": ("select count(*) from dia_t where at >= '2024-01-01'",
+                "analyze dia_t"),
+    "schema": (EPOCH, "create schema dia_new"),
+    "null": ("select count(*) from dia_t where at = null", "analyze dia_t"),
+}
+
+
+@pytest.fixture
+def table(pg):
+    pg.sql("drop schema if exists dia_new", "create table dia_t "
+           "(at timestamptz)", "insert into dia_t values ('2024-01-01 02:00+00')",
+           "grant all on dia_t to app", db="p0")
+    yield
+    pg.sql("drop table dia_t", "drop schema if exists dia_new", db="p0")
+
+
 @pytest.mark.parametrize("state", STATES)
-def test_plain_texts_are_shared_by_all(one, state):
-    """pooling.md 16: a text without literals is one statement"""
+@pytest.mark.parametrize("what", AGAIN)
+@pytest.mark.parametrize("burst", [False, True])
+def test_statement_that_postgresql_reads_anew(one, pg, table, state, what,
+                                              burst):
+    """as it does when a table has changed: not for others"""
     p = one(state)
-    sql = "select $1::int + 1 as \"plain\""
-    for value in (UTC, OTHER, "Asia/Tokyo"):
-        with login(p, ZONE, value) as c:
-            assert ask(c, *prepare(sql), pq.bind("s", ("1",)),
-                       pq.execute(), pq.sync()) == ([["2"]], [])
-    assert p.stats()["total_server_parse_count"] == 1
+    sql, change_ = AGAIN[what]
+    a, b = login(p, ZONE, UTC), login(p, ZONE, UTC)
+    want = ask(a, *both(sql))
+    assert ask(b, *both(sql)) == want
+    pg.sql(change_, db="p0")
+    sets = "transform_null_equals = on" if what == "null" else \
+        "timezone = '%s'" % OTHER
+    parts = [pq.query("begin"), pq.query("set local " + sets), *run(),
+             pq.query("commit")]
+    (ask if burst else in_turn)(a, *parts)
+    for x in (b, a, b):
+        assert ask(x, *run()) == want
+    with login(p, ZONE, UTC) as c:
+        assert ask(c, *both(sql)) == want
+
+
+NULLS = OTHERS[0][3]
+HIDDEN = {
+    "parameters": [pq.parse("select set_config($1, $2, true)"),
+                   pq.bind("", ("array_nulls", "off")), pq.execute(),
+                   pq.sync()],
+    "named": [pq.parse("select set_config($1, $2, true)", "sc"),
+              pq.bind("sc", ("array_nulls", "off")), pq.execute(), pq.sync()],
+    "escape": [pq.query(r'set local U&"array\005fnulls" = off')],
+    "made": [pq.query("select set_config('array'||'_nulls', 'off', true)")],
+    "block": [pq.query("do $$begin execute 'set local array'||'_nulls = off';"
+                       " end$$")],
+    "prefix": [pq.query("/* a */ set local array_nulls = off")],
+    "session": [pq.query("set session array_nulls = off")],
+    "several": [pq.query("select 1; set local array_nulls = off")],
+}
+
+
+@pytest.mark.parametrize("state", ["clean", "keep"])
+@pytest.mark.parametrize("how", HIDDEN)
+@pytest.mark.parametrize("first", [False, True])
+def test_setting_that_no_report_tells(one, pg, state, how, first):
+    """and whose name may not be in the text"""
+    p = one(state)
+    with login(pg) as d:
+        want = ask(d, *both(NULLS))
+    if first:
+        with login(p) as c:
+            assert ask(c, *both(NULLS)) == want
+    with login(p) as c, login(pg) as d:
+        parts = [pq.query("begin"), *HIDDEN[how], *both(NULLS),
+                 pq.query("rollback")]
+        assert in_turn(c, *parts) == in_turn(d, *parts)
+    with login(p) as c:
+        assert ask(c, *both(NULLS)) == want
+
+
+def test_xml_option(one, pg):
+    """SET XML OPTION has not the name of what it sets"""
+    p = one("keep")
+    sql = "select 'a'::xml is null"
+    for _ in range(2):
+        with login(p) as c, login(pg) as d:
+            assert ask(c, *both(sql)) == ask(d, *both(sql))
+            parts = [pq.query("begin"), pq.query("set local xml option "
+                                                 "document"),
+                     *prepare(sql, "t"), *run("t"), pq.query("rollback")]
+            assert in_turn(c, *parts) == in_turn(d, *parts)
+
+
+@pytest.fixture
+def functions(pg):
+    pg.sql("create or replace function dia_loc() returns text language sql as "
+           "$$select set_config('TimeZone', 'America/New_York', true)$$",
+           "create or replace function dia_in() returns timestamptz language "
+           "sql stable as $$select timestamptz '2024-01-01'$$", db="p0")
+    yield
+    pg.sql("drop function dia_loc()", "drop function dia_in()", db="p0")
+
+
+PARSE = [pq.parse(EPOCH, "s"), pq.bind("s"), pq.execute(), pq.sync()]
+AHEAD = {
+    "function": [[*extended("select dia_loc()"), *PARSE]],
+    "named function": [prepare("select dia_loc()", "f"), [
+        pq.bind("f"), pq.execute(), *PARSE]],
+    "fetch": [[pq.query("begin; declare cu cursor for select set_config("
+                        "'TimeZone', 'America/New_York', true)")],
+              [*extended("fetch 1 from cu"), *PARSE], [pq.query("rollback")]],
+    "skipped": [[pq.parse("select set_config('timezone', '%s', true)" % OTHER),
+                 pq.sync()],
+                [pq.parse("selec", "e"), pq.parse("select 1"), pq.sync(),
+                 pq.bind(), pq.execute(), *PARSE]],
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("what", AHEAD)
+def test_what_no_report_tells_in_time(one, pg, functions, state, what):
+    """a parameter is reported at the end of a batch, if it is so then"""
+    p = one(state)
+    with login(p, ZONE, UTC) as c, login(pg, ZONE, UTC) as d:
+        for parts in AHEAD[what]:
+            assert ask(c, *parts) == ask(d, *parts)
+    for value in (UTC, OTHER, UTC):
+        with login(pg, ZONE, value) as c, login(p, ZONE, value) as d:
+            assert ask(d, *both(EPOCH)) == ask(c, *both(EPOCH))
+
+
+PLANNED = [
+    (ZONE, UTC, OTHER, "select extract(epoch from dia_in())::bigint"),
+    ("extra_float_digits", "1", "0", "select (0.1::float8+0.2::float8)::text"),
+    ("bytea_output", "hex", "escape", "select int4send(5)::text"),
+    ("quote_all_identifiers", "off", "on", "select quote_ident('a')"),
+]
+
+
+@pytest.mark.parametrize("state", ["clean", "keep"])
+@pytest.mark.parametrize("name,a,b,sql", PLANNED)
+def test_what_is_read_when_it_is_planned(one, pg, functions, state, name, a, b,
+                                         sql):
+    """functions that are put in place, or are called IMMUTABLE"""
+    p = one(state)
+    for value in (a, b, a):
+        with login(p, name, value) as c, login(pg, name, value) as d:
+            if state == "clean" and name != ZONE:
+                parts = [pq.query("begin"), pq.query("set local " + change(
+                    name, value)[4:]), *both(sql), pq.query("commit")]
+            else:
+                parts = both(sql)
+            assert in_turn(c, *parts) == in_turn(d, *parts)
+            if state == "keep":
+                assert ask(c, *run()) == ask(d, *run())
+
+
+def test_default_that_has_changed(one, pg):
+    """the server takes it up before it reads the text"""
+    p = one("keep")
+    with login(p) as c:
+        c.value("select 1")
+    pg.sql("alter system set timezone = 'America/New_York'")
+    try:
+        pg.sql("select pg_reload_conf()")
+        with login(p) as c:
+            ask(c, *both(EPOCH))
+        with login(p, ZONE, UTC, starts=True) as c, \
+                login(pg, ZONE, UTC) as d:
+            assert ask(c, *both(EPOCH)) == ask(d, *both(EPOCH))
+    finally:
+        pg.sql("alter system reset timezone", "select pg_reload_conf()")
+
+
+def test_long_text_is_looked_at_once(one):
+    """each of its Binds costs the same as that of a short one"""
+    p = one("keep", default_pool_size=2)
+    c, d = login(p), login(p)
+    ask(c, *prepare("select 1 /*" + "x y " * 2000000 + "*/", "b"))
+    ask(c, *prepare("select 1", "short"))
+    ask(d, *run("none"))
+    spent = {}
+    for name in ("short", "b"):
+        before = p.cpu()
+        for _ in range(5):
+            ask(c, *[pq.bind(name)] * 150, pq.parse("select 'a'", "t" + name),
+                pq.sync())
+            ask(c, pq.close("S", "t" + name), pq.sync())
+        spent[name] = p.cpu() - before
+    assert spent["b"] < spent["short"] + 0.5
+
+
+@pytest.mark.parametrize("ahead", [
+    "update dia_t set at = now() where false",
+    "select case when true then 1 end from dia_t"])
+def test_sharing_comes_back(one, table, ahead):
+    """what nobody knew for sure in a batch, is known with the next"""
+    p = one("keep")
+    crew = [login(p) for _ in range(4)]
+    for c in crew:
+        assert ask(c, *extended(ahead), pq.parse("select 'lit'", "s"),
+                   pq.bind("s"), pq.execute(), pq.sync())[0][-1:] == [["lit"]]
+        for _ in range(2):
+            assert ask(c, *run()) == ([["lit"]], [])
+    before = p.stats()["total_server_parse_count"]
+    for c in crew:
+        for _ in range(2):
+            assert ask(c, *run()) == ([["lit"]], [])
+    assert p.stats()["total_server_parse_count"] == before
+    assert crew[0].value("select count(*) from pg_prepared_statements where "
+                         "statement ~ '.lit.'") <= "5"
+    for c in crew:
+        c.close()
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -230,10 +432,19 @@ def test_literals_are_shared_in_one_dialect(one, state):
     assert p.stats()["total_server_parse_count"] == 1
 
 
-def test_now_is_the_client_s(one):
+@pytest.mark.parametrize("sql", [
+    "select extract(epoch from 'now'::timestamptz), now()",
+    "-- don't\nselect extract(epoch from timestamptz 'now')",
+    "/* it's */ select extract(epoch from timestamptz ' NOW ')",
+    r"select extract(epoch from timestamptz 'now'), E'\'' ",
+    "select extract(epoch from timestamptz 'now') as \"it's\"",
+    "select extract(epoch from timestamptz 'n'\n'ow')",
+    r"select extract(epoch from timestamptz E'no\x77')",
+    r"select extract(epoch from timestamptz U&'no\0077')",
+    "select extract(epoch from $$now$$::timestamptz)"])
+def test_now_is_the_client_s(one, sql):
     """pooling.md 16: 'now' is read when the statement is prepared"""
     p = one("keep")
-    sql = "select extract(epoch from 'now'::timestamptz), now()"
     seen = set()
     for _ in range(3):
         with login(p) as c:

@@ -798,3 +798,40 @@ def test_names_that_are_translated_no_more(pooler):
     a.extended("select set_config('my.own', 'x', false)")
     assert b.value("select 1") == "1"
     assert a.value("show my.own") == "x"
+
+
+@pytest.mark.parametrize("state", ["keep", "clean"])
+@pytest.mark.parametrize("sql", [
+    "select pg_advisory_xact_lock(1)", "select nextval('cheap_seq')",
+    "select setval('cheap_seq', 7)",
+    "select set_config('my.tenant', '7', true)",
+    "begin; select set_config('my.tenant', '7', true); commit"])
+@pytest.mark.parametrize("way", ["query", "unnamed", "named"])
+def test_what_leaves_nothing_is_not_asked_for(pooler, pg, state, sql, way):
+    """pooling.md 25: nor is anything cleaned"""
+    pg.sql("create sequence if not exists cheap_seq",
+           "grant all on cheap_seq to app", db="p0")
+    p = pooler(default_pool_size=1, session_state=state, log_stats=0)
+    a, b = p.raw(), p.raw()
+    look = ("select current_setting('my.tenant', true), "
+            "(select count(*) from pg_locks where locktype = 'advisory')")
+    b.query(look)
+    texts = "select count(*) from pg_stat_activity where pid = %s and " \
+        "query ~ 'pg_my_temp_schema|RESET ALL'"
+    pid = b.value("select pg_backend_pid()")
+    for _ in range(3):
+        for part in sql.split("; "):
+            if way == "query":
+                a.query(part)
+            else:
+                name = "" if way == "unnamed" else "s1"
+                a.send(pq.parse(part, name), pq.bind(name), pq.execute(),
+                       pq.sync())
+                a.recv_until().check()
+                a.send(pq.close("S", name), pq.sync())
+                a.recv_until()
+        assert pg.sql(texts % pid, db="p0")[0][0] == 0
+        e = b.try_query("select lastval()").errors
+        assert [x.code for x in e] == ["55000"]
+        assert b.query(look).rows[0] in ([[None, "0"][0], "0"], ["", "0"])
+    pg.sql("drop sequence cheap_seq", db="p0")

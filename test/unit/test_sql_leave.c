@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -30,7 +31,9 @@ static const char *const others[] = { "", "t", "select 1",
 	"select lastval()", "select pg_config()", "select * from settings",
 	"insert into t values (1) on conflict do nothing",
 	"insert into t values (1) on conflict (a) do update set b = '1'",
-	"select undo $1", "select a.to_do '1'", "windows do", "do" };
+	"select undo $1", "select a.to_do '1'", "windows do", "do",
+	"select pg_advisory_xact_lock(1)",
+	"select pg_try_ADVISORY_XACT_lock_shared($1)" };
 
 static void test_words_are_seen(void **state)
 {
@@ -44,6 +47,54 @@ static void test_others_are_not(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		assert_false(sql_may_leave(others[i], strlen(others[i]) + 1));
+}
+
+static void test_what_is_left_is_told(void **state)
+{
+	static const struct {
+		const char *sql;
+		unsigned what;
+	} rows[] = {
+		{ "select nextval('s')", SQL_DRAWS },
+		{ "select setval('s', 1), 1 as temp", SQL_DRAWS | SQL_LEAVES },
+		{ "select set_config('a.b', 'x', true)", 0 },
+		{ "select SET_CONFIG ( 'a.b' , $12 , TRUE )", 0 },
+		{ "select set_config('a','',true), set_config('b',$1,true)", 0 },
+		{ "select set_config('a', 'x', true), nextval('s')", SQL_DRAWS },
+		{ "select set_config('a', 'x', true), set_config('b', 'x', false)",
+		    SQL_LEAVES },
+		{ "select set_config('a', 'x', true) + pg_advisory_lock(1)",
+		    SQL_LEAVES },
+		{ "select set_config('search_path', 'x', true)", SQL_LEAVES },
+		{ "select set_config('SEARCH_PATH', 'x', true)", SQL_LEAVES },
+		{ "select set_config($1, 'x', true)", SQL_LEAVES },
+		{ "select set_config('a', 'it''s', true)", SQL_LEAVES },
+		{ "select set_config('a', '\\', true), '", SQL_LEAVES },
+		{ "select set_config(E'a', 'x', true)", SQL_LEAVES },
+		{ "select set_config('a', 'x', true and false)", SQL_LEAVES },
+		{ "select set_config('a', 'x', $1)", SQL_LEAVES },
+		{ "select set_config('a', 'x' || 'y', true)", SQL_LEAVES },
+		{ "select set_config('a', $1::text, true)", SQL_LEAVES },
+		{ "select \"set_config\"('a', 'x', true)", SQL_LEAVES },
+		{ "select set_config('a', 'x', true", SQL_LEAVES },
+		{ "select set_config('a', 'x', tru", SQL_LEAVES },
+		{ "select set_config('a', 'x'", SQL_LEAVES },
+		{ "select set_config('a", SQL_LEAVES },
+		{ "select set_config(", SQL_LEAVES },
+		{ "select set_config", SQL_LEAVES }, { "select 1", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const size_t n = strlen(rows[i].sql);
+		char *const exact = malloc(n);
+
+		assert_non_null(exact);
+		memcpy(exact, rows[i].sql, n);
+		if (sql_what_leaves(exact, n) != rows[i].what)
+			fail_msg("%s", rows[i].sql);
+		free(exact);
+	}
 }
 
 /* Whichever block of bytes it falls into. */
@@ -88,6 +139,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_words_are_seen),
 		cmocka_unit_test(test_others_are_not),
+		cmocka_unit_test(test_what_is_left_is_told),
 		cmocka_unit_test(test_place_is_of_no_matter),
 		cmocka_unit_test(test_local_is_told_from_others),
 	};
