@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "app/upkeep.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <utlist.h>
 
@@ -16,6 +17,7 @@
 #include "proto/report.h"
 #include "session/broker.h"
 #include "session/client.h"
+#include "session/keep.h"
 #include "session/server.h"
 #include "session/server_launch.h"
 #include "session/timers.h"
@@ -173,6 +175,18 @@ static bool pin_over(const struct round *r, const struct server *s)
 	    is_over(r->set->pin_timeout, time_age(s->ps.used, r->now));
 }
 
+static void end_pin(struct client *c, const struct server *s)
+{
+	struct close_cause why = close_cause(CLOSE_PIN_TIMEOUT);
+	char hint[160], text[KEEP_PINS_MAX];
+
+	snprintf(hint, sizeof hint, "This session kept a server for what it had "
+	    "made (%s), and was idle for pin_timeout.",
+	    keep_name_pins(s->keep.pins, text));
+	why.hint = hint;
+	client_fail_cause(c, why);
+}
+
 static void check_work(const struct round *r)
 {
 	const struct effective_work limits = effective_work(r->set,
@@ -188,7 +202,7 @@ static void check_work(const struct round *r)
 		if (why != CLOSE_NONE)
 			server_close(s, why);
 		else if (ps->client != NULL && pin_over(r, s))
-			client_fail(client_of(ps->client), CLOSE_PIN_TIMEOUT);
+			end_pin(client_of(ps->client), s);
 		if (next != NULL && next->state != SERVER_ACTIVE)
 			return;
 	}

@@ -91,8 +91,8 @@ static const struct {
 	    "The settings are default_pool_size, and pool_size of the "
 	    "database or user." },
 	[WAIT_PINNED] = { "pinned", "max_pinned",
-	    "The settings are max_pinned and pin_timeout; SHOW CLIENTS EXTENDED "
-	    "tells what pins." },
+	    "Raise the pool's size, or keep max_pinned below it; pin_timeout "
+	    "closes who is idle. SHOW CLIENTS EXTENDED tells what pins." },
 	[WAIT_MAX_DB] = { "max_db_connections", "max_db_connections",
 	    "The setting is max_db_connections." },
 	[WAIT_MAX_USER] = { "max_user_connections", "max_user_connections",
