@@ -33,7 +33,7 @@ struct prepared {
 	bool leaves, draws, sets, tells;	/* sql_leave.h; a parameter; any */
 	bool retired;			/* not handed out */
 	bool unused, kept;		/* in the list of those; see unnamed.h */
-	bool reads, acting, momentary;	/* see sql_dialect.h */
+	bool unseen, roles, all, acting, ends, momentary, utility; /* likewise */
 	bool unsure;			/* apart, for want of a dialect */
 	struct baggage *dialect;	/* counted; NULL: nobody else's */
 	uint32_t number;		/* of the name, its low bits */

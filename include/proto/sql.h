@@ -50,6 +50,13 @@ enum sql_change sql_next_change(const char **at, const char *end,
  */
 enum sql_change sql_next_call(const char **at, const char *end,
     char name[SQL_PARAMETER_MAX]);
+/*
+ * The next string of the text from *at to end, with what its quotes are about; how
+ * many bytes are in it goes to n. follows: of several pieces, not the first. NULL:
+ * no more.
+ */
+const char *sql_next_literal(const char **at, const char *end, size_t *n,
+    bool *follows);
 /* Is one of the words, in lower case, the last one NULL, the first of a statement? */
 bool sql_begins(const char *sql, size_t n, const char *const *words);
 /* Is there one that resets? */

@@ -17,11 +17,16 @@
  */
 bool sql_is_momentary(const void *sql, size_t n);
 
+/* A SET, a COMMIT or the like, which PostgreSQL reads once? */
+bool sql_is_utility(const void *sql, size_t n);
+
 /*
- * May n bytes of SQL change a parameter when they are run, or end a transaction
- * in which that was done? By the first words of the statements, and set_config().
+ * May n bytes of SQL change what is of a dialect when they are run? By the first
+ * words of the statements, set_config(), and names.
  */
 bool sql_may_set(const void *sql, size_t n);
+/* ... end a transaction in which that was done? */
+bool sql_may_end(const void *sql, size_t n);
 /* ... one of the dialect that the server does not report; not the role? */
 bool sql_may_set_unseen(const void *sql, size_t n);
 /* ... the role? */

@@ -55,6 +55,8 @@ struct baggage *dialect_of(const struct client *c, struct server *s);
 
 /* s is sent this text, all of which is here; or a message that has one. */
 void dialect_note_text(struct server *s, const void *sql, size_t n);
+/* s is to run stmt. */
+void dialect_note_bind(struct server *s, const struct prepared *stmt);
 /* The value of a parameter has changed, says s. */
 void dialect_note_report(struct server *s, int parameter);
 

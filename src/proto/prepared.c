@@ -107,18 +107,17 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 
 	if (p == NULL)
 		return NULL;
+	memset(p, 0, sizeof *p);
 	p->table = t;
 	p->refs = 1;
-	p->names = p->use_count = 0;
-	p->uses = NULL;
-	p->prev = p->next = NULL;
-	p->unused = p->retired = p->kept = false;
-	p->dialect = NULL;
 	baggage_put(&p->dialect, text.dialect);
-	p->unsure = false;
 	p->momentary = sql_is_momentary(body, len);
 	p->acting = sql_may_set(body, len);
-	p->reads = sql_may_set_dialect(body, len);
+	p->utility = sql_is_utility(body, len);
+	p->ends = sql_may_end(body, len);
+	p->unseen = sql_may_set_unseen(body, len);
+	p->roles = sql_may_set_role(body, len);
+	p->all = sql_may_set_all(body, len);
 	p->len = (uint32_t)len;
 	p->hash = body_hash(&text);
 	memcpy(p->body, body, len);
@@ -135,9 +134,8 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	p->draws = (what & SQL_DRAWS) != 0;
 	p->sets = custom_is_any(body, len) && (words ||
 	    sql_may_matter(body, strnlen(body, len - 1) + 1));
-	p->tells = p->leaves || p->draws || p->sets || p->reads ||
-	    p->forgets_all;
-	p->hh.tbl = NULL;
+	p->tells = p->leaves || p->draws || p->sets || p->unseen || p->roles ||
+	    p->all || p->forgets_all;
 	t->bytes += prepared_text_bytes(len);
 	return p;
 }

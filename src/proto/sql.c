@@ -386,6 +386,36 @@ enum sql_change sql_next_change(const char **at, const char *end,
 	return what;
 }
 
+const char *sql_next_literal(const char **at, const char *end, size_t *n,
+    bool *follows)
+{
+	struct cursor c = { *at, end };
+	const char *start;
+
+	skip_blanks(&c);
+	*follows = c.at > *at;
+	for (; c.at < end && *c.at != '\0'; skip_blanks(&c)) {
+		start = c.at;
+		if (*start == '\'' || *start == '"')
+			skip_quoted(&c, false);
+		else if (*start == '$')
+			skip_dollar(&c);
+		else if (is_inner(*start))
+			skip_word(&c);
+		else
+			c.at++;
+		if (*start == '\'' || (*start == '$' && c.at > start + 1) ||
+		    (c.at > start + 1 && c.at[-1] == '\'')) {
+			*n = (size_t)(c.at - start);
+			*at = c.at;
+			*follows = *follows && *start == '\'';
+			return start;
+		}
+		*follows = false;
+	}
+	return NULL;
+}
+
 bool sql_begins(const char *sql, size_t n, const char *const *words)
 {
 	struct cursor c = { sql, sql + n };

@@ -21,20 +21,6 @@ static const char *const unseen[] = { "array_nulls", "backslash_quote",
 static const char *const acting[] = { "role", "authorization",
 	"session_authorization", NULL };
 
-static bool has_continued(const char *at, const char *end)
-{
-	while ((at = memchr(at, '\'', (size_t)(end - at))) != NULL) {
-		const char *const quote = ++at;
-
-		while (at < end && (*at == ' ' || (*at >= '\t' && *at <= '\r')))
-			at++;
-		if (at < end && *at == '\'' && at > quote)
-			return true;
-		at = quote;
-	}
-	return false;
-}
-
 /* U&"..." may be any name, U&'...' any string. */
 static bool has_unicode(const char *sql, const char *end)
 {
@@ -46,17 +32,12 @@ static bool has_unicode(const char *sql, const char *end)
 	return false;
 }
 
-/* In E'...' a word may have any letter for another. */
-static bool has_escapes(const char *at, const char *end)
+static bool is_letter(char ch)
 {
-	static const char *const words[] = { "e", NULL };
-	const size_t n = (size_t)(end - at);
-
-	return has_unicode(at, end) || (memchr(at, '\\', n) != NULL &&
-	    sql_has_word(at, n, words));
+	return (ch | 0x20) >= 'a' && (ch | 0x20) <= 'z';
 }
 
-/* Does one of the words begin there, not now()? */
+/* Does one of the words begin there? */
 static bool is_of_clock(const char *at, const char *end)
 {
 	static const char *const words[] = { "now", "today", "tomorrow",
@@ -66,19 +47,28 @@ static bool is_of_clock(const char *at, const char *end)
 		const size_t n = strlen(words[i]);
 
 		if ((size_t)(end - at) >= n && strncasecmp(at, words[i], n) == 0)
-			return at + n == end || at[n] != '(';
+			return true;
 	}
 	return false;
 }
 
-static bool has_clock(const char *sql, const char *end)
+/*
+ * Of a string: has it such a word, or may it have one with what its type takes
+ * away: a backslash, the quotes of a part of an array or range?
+ */
+static bool has_clock(const char *start, const char *end)
 {
-	for (const char *at = sql; at < end; at++) {
-		const char ch = *at | 0x20;
+	for (const char *at = start; at < end; at++) {
+		const char before = at == start ? '\0' : at[-1];
+		const char after = at + 1 == end ? '\0' : at[1];
 
-		if ((ch == 'n' || ch == 't' || ch == 'y') &&
-		    (at == sql || (at[-1] | 0x20) < 'a' ||
-		    (at[-1] | 0x20) > 'z') && is_of_clock(at, end))
+		/* \' may be the end of the string, or not */
+		if (*at == '\\' && (is_letter(after) || after == '\'' ||
+		    (after >= '0' && after <= '9')))
+			return true;
+		if (*at == '"' && is_letter(before) && is_letter(after))
+			return true;
+		if (!is_letter(before) && is_of_clock(at, end))
 			return true;
 	}
 	return false;
@@ -89,24 +79,17 @@ bool sql_is_momentary(const void *sql, size_t n)
 	static const char *const words[] = { "regproc", "regprocedure",
 		"regoper", "regoperator", "regtype", "regrole", "regconfig",
 		"regdictionary", "regcollation", NULL };
-	const char *const at = sql, *const end = at + strnlen(at, n);
-	const size_t len = (size_t)(end - at);
+	const char *at = sql, *const end = at + strnlen(at, n), *literal;
+	bool any = false, follows;
+	size_t len;
 
-	if (memchr(at, '\'', len) == NULL && memchr(at, '$', len) == NULL)
-		return false;
-	return has_clock(at, end) || has_continued(at, end) ||
-	    has_escapes(at, end) || sql_has_word(at, len, words);
-}
-
-bool sql_may_set(const void *sql, size_t n)
-{
-	static const char *const first[] = { "set", "reset", "discard", "do",
-		"call", "execute", "fetch", "move", "commit", "rollback",
-		"abort", "end", "prepare", NULL };
-	static const char *const anywhere[] = { "set_config", NULL };
-
-	return sql_has_word(sql, n, anywhere) || sql_begins(sql, n, first) ||
-	    has_unicode(sql, (const char *)sql + n);
+	while ((literal = sql_next_literal(&at, end, &len, &follows)) != NULL) {
+		any = true;
+		if (follows || has_clock(literal, literal + len))
+			return true;
+	}
+	return any && (has_unicode(sql, end) ||
+	    sql_has_word(sql, (size_t)(end - (const char *)sql), words));
 }
 
 /* set_config() of a name that can't be seen, or a block of any statements? */
@@ -126,6 +109,41 @@ static bool may_set_any(const void *sql, size_t n)
 		left--;
 	return left > 0 || sql_has_word(sql, n, words) ||
 	    has_unicode(sql, end);
+}
+
+bool sql_is_utility(const void *sql, size_t n)
+{
+	static const char *const first[] = { "set", "reset", "discard", "begin",
+		"start", "commit", "rollback", "abort", "end", "savepoint",
+		"release", "listen", "unlisten", "notify", "deallocate", NULL };
+	const char *const at = sql, *const end = memchr(at, ';', n);
+
+	return sql_begins(sql, end == NULL ? n : (size_t)(end - at), first);
+}
+
+/* What ends a transaction takes back what was set in it. */
+bool sql_may_end(const void *sql, size_t n)
+{
+	static const char *const first[] = { "commit", "rollback", "abort",
+		"end", "prepare", NULL };
+
+	return sql_begins(sql, n, first);
+}
+
+bool sql_may_set(const void *sql, size_t n)
+{
+	static const char *const calls[] = { "do", "call", "execute", "fetch",
+		"move", NULL };
+	static const char *const sets[] = { "set", "reset", "discard", NULL };
+	static const char *const call[] = { "set_config", NULL };
+	static const char *const reported[] = { "datestyle", "timezone", "zone",
+		"client_encoding", "names", "standard_conforming_strings",
+		"intervalstyle", NULL };
+
+	if (sql_begins(sql, n, calls) || may_set_any(sql, n))
+		return true;
+	return (sql_begins(sql, n, sets) || sql_has_word(sql, n, call)) &&
+	    (sql_has_word(sql, n, reported) || sql_may_set_dialect(sql, n));
 }
 
 bool sql_may_set_unseen(const void *sql, size_t n)

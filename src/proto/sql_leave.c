@@ -134,13 +134,26 @@ static const char *skip_argument(const char *s, const char *end, bool literal)
 	return s < end && *s == ',' ? s + 1 : NULL;
 }
 
+/* Does a name begin at word that has no schema, or that of PostgreSQL's own? */
+static bool is_function(const struct place *p, const char *word)
+{
+	static const char schema[] = "pg_catalog.";
+	const size_t n = sizeof schema - 1;
+
+	if ((size_t)(word - p->start) >= n &&
+	    strncasecmp(word - n, schema, n) == 0)
+		word -= n;
+	return word == p->start || !(is_inner(word[-1]) || word[-1] == '_' ||
+	    word[-1] == '.' || word[-1] == '"');
+}
+
 /* Is it set_config('name', ..., true), and not of the search_path? */
 static bool is_local_call(const struct place *p)
 {
 	static const char path[] = "'search_path'";
 	const char *at = skip_blanks(p->at + 4, p->end);
 
-	if (at == p->end || *at != '(')
+	if (!is_function(p, p->at - 6) || at == p->end || *at != '(')
 		return false;
 	at = skip_blanks(at + 1, p->end);
 	/* tables would be temporary ones, if that says so */
@@ -160,7 +173,12 @@ static bool is_local_call(const struct place *p)
 
 static bool is_lock(const struct place *p)
 {
-	return is_word(p, "_advisory_", 2) && !is_word(p, "_advisory_xact_", 2);
+	if (!is_word(p, "_advisory_", 2))
+		return false;
+	return !(is_word(p, "pg_advisory_xact_lock", 4) &&
+	    is_function(p, p->at - 4)) &&
+	    !(is_word(p, "pg_try_advisory_xact_lock", 8) &&
+	    is_function(p, p->at - 8));
 }
 
 #define NOTHING 4U	/* a word, but nothing is left */

@@ -6,6 +6,7 @@
 
 #include "proto/baggage.h"
 #include "proto/params.h"
+#include "proto/prepared.h"
 #include "proto/sql_dialect.h"
 #include "proto/writer.h"
 #include "session/client.h"
@@ -131,14 +132,24 @@ struct baggage *dialect_of(const struct client *c, struct server *s)
 
 /* --- what changes it --- */
 
-void dialect_note_text(struct server *s, const void *sql, size_t n)
+static void note(struct server *s, bool role, bool unseen, bool all)
 {
 	struct dialect *const d = &s->dialect;
 
-	d->acts = d->acts || sql_may_set_role(sql, n);
-	d->unseen = d->unseen || sql_may_set_unseen(sql, n) ||
-	    (s->keep.has != NULL && baggage_reads(s->keep.has) &&
+	d->acts = d->acts || role;
+	d->unseen = d->unseen || unseen || (all && s->keep.has != NULL &&
+	    baggage_reads(s->keep.has));
+}
+
+void dialect_note_text(struct server *s, const void *sql, size_t n)
+{
+	note(s, sql_may_set_role(sql, n), sql_may_set_unseen(sql, n),
 	    sql_may_set_all(sql, n));
+}
+
+void dialect_note_bind(struct server *s, const struct prepared *stmt)
+{
+	note(s, stmt->roles, stmt->unseen, stmt->all);
 }
 
 /*

@@ -19,6 +19,7 @@
 #include "session/sessions.h"
 
 #define NAMES_MAX 65536	/* bytes in which a message must tell its names */
+#define COPY_MAX 65536	/* bytes of a text of which a client gets its own */
 #define INJECTED_MAX 65536	/* bytes of texts that one sending may have */
 
 /*
@@ -101,6 +102,10 @@ static enum relay_step fit(struct relay_up *up, struct prepared_name *n)
 {
 	struct client *const c = up->c;
 	const size_t len = n->stmt->len;
+
+	if (n->stmt->utility && n->stmt->dialect != NULL &&
+	    prepared_uses_touch(&up->s->prepared, n->stmt) != NULL)
+		return RELAY_NEXT;
 	struct share sh = { .now = n->stmt,
 		.text = { NULL, n->stmt->body, len, n->stmt->hash } };
 	const enum relay_step step = relay_share_find(up, &sh);
@@ -112,9 +117,11 @@ static enum relay_step fit(struct relay_up *up, struct prepared_name *n)
 		prepared_unref(sh.stmt);
 		return RELAY_NEXT;
 	}
-	if (sh.stmt == NULL && !unnamed_make_room(c->ss->unnamed,
-	    c->ss->prepared, prepared_text_bytes(len),
-	    sessions_settings(c->ss)->max_prepared_statement_memory))
+	/* a Bind of a few bytes is not to cost a copy of a megabyte each time */
+	if (sh.stmt == NULL && ((sh.text.dialect == NULL && len > COPY_MAX) ||
+	    !unnamed_make_room(c->ss->unnamed, c->ss->prepared,
+	    prepared_text_bytes(len),
+	    sessions_settings(c->ss)->max_prepared_statement_memory)))
 		return keep_it(up);
 	struct prepared *const stmt = relay_share_get(up, &sh);
 

@@ -26,7 +26,8 @@ static bool may_bind_set(const struct relay_up *up, const char *portal,
 	    prepared_name_find(up->c->statements, name);
 
 	if (n != NULL)
-		return n->stmt->acting;
+		return n->stmt->acting || (n->stmt->ends &&
+		    (up->sets || up->s->dialect.inside));
 	return name == NULL || name[0] != '\0' || !up->parsed;
 }
 
@@ -36,7 +37,8 @@ static bool may_text_set(struct relay_up *up, const char *sql, const char *end)
 	const size_t n = strnlen(sql, (size_t)(end - sql));
 
 	up->calls = up->calls || memchr(sql, '(', n) != NULL;
-	return sql_may_set(sql, n);
+	return sql_may_set(sql, n) ||
+	    (up->s->dialect.inside && sql_may_end(sql, n));
 }
 
 /*

@@ -33,6 +33,8 @@ static void note_sets(const struct relay_up *up, const char *sql,
 	keep_resets_note(up->c, up->s, sql, n);
 }
 
+#define LOOK_MAX 65536	/* bytes of a text that are read for each of its Binds */
+
 /* What is not here yet may have any word. */
 static bool may_leave(const struct relay_up *up)
 {
@@ -199,8 +201,12 @@ void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt)
 	t->marked = t->marked || stmt->leaves;
 	t->draws = t->draws || stmt->draws;
 	t->calls = t->calls || (stmt->sets && !stmt->leaves);
-	if (stmt->reads)
-		dialect_note_text(up->s, stmt->body, stmt->len);
+	dialect_note_bind(up->s, stmt);
+	/* a Bind of a few bytes is not to cost a look at a megabyte */
+	if (stmt->len > LOOK_MAX) {
+		t->marked = t->unlisted = true;
+		return;
+	}
 	keep_resets_note(up->c, up->s, (const char *)stmt->body, stmt->len);
 	/* by whomever, and wherever, it was prepared */
 	if (stmt->sets && !learn(up, (const char *)stmt->body, stmt->len))

@@ -213,15 +213,6 @@ def test_kill_reaches_all_parts(parts, pg):
 
 # --- servers go where clients wait ---
 
-def next_served(waiting):
-    """the first of those who have an answer"""
-    wait_until(lambda: any(c.readable() for c in waiting))
-    for c in waiting:
-        if c.readable():
-            c.recv_until("Z").check()
-            return c
-
-
 class Line:
     """clients that all want a server, in an order that is known"""
 

@@ -273,8 +273,10 @@ static void test_idle_server_goes_for_a_part_that_waits(void **state)
 	limit_give_back(q);
 }
 
-/* Who has clients of its own sends one after the other. */
-/* A second one in the same turn only where the wait is longer by far. */
+/*
+ * Who has clients of its own sends one after the other: a second one in the same
+ * turn only where the wait is longer by far.
+ */
 static void test_part_is_sent_one_server_while_others_have_clients(void **state)
 {
 	struct fixture *const f = *state;

@@ -41,14 +41,20 @@ static void test_what_is_momentary(void **state)
 {
 	static const char *const yes[] = { "select 'now'::timestamptz",
 		"select ' NOW '", "select date 'today'", "select 'tomorrow 04:05'",
-		"select now(), 'yesterday'", "select $$now$$",
+		"select now(), 'yesterday'", "select $$now$$", "select $a$x now$a$",
 		"-- don't\nselect 'now'", "select 'now_'", "select 'today10:00'",
-		"select 'n'\n'ow'", "select E'no\\x77'", "select U&'\\006eow'",
-		"select 'a'::regrole::oid", "select today, 'a'", NULL };
+		"select 'n'\n'ow'", "select 'n' -- x\n 'ow'", "select 'n'/**/'ow'",
+		"select E'no\\x77'", "select U&'\\006eow'", "select 'n\\157w'",
+		"select '{n\\ow}'", "select '[\"n\"ow,)'", "select '(now()'",
+		"select '\\'', 'now'", "/* it's */ select 'now'",
+		"select 1 as \"it's\", 'now'", "select E'\\'', 'now'",
+		"select 'a'::regrole::oid", NULL };
 	static const char *const no[] = { "select now()", "select 'a', now()",
 		"select today from t", "select 'snow'", "select $1, now()", "",
-		"select 'it''s', '\\d+'", "select a as e, 'b'",
-		"select 'a'::regclass", "select a & b, 'c'", NULL };
+		"select 'it''s'", "select a as e, 'b'", "select today, 'a'",
+		"select 'a'::regclass", "select a & b, 'c'", "select 'a', 'b'",
+		"select '{\"a\": 1}'::jsonb", "select '%_\\%'", "-- now\nselect 'a'",
+		"select 1 as \"now\", 'a'", "select 'x", NULL };
 
 	(void)state;
 	check(sql_is_momentary, yes, true);
@@ -57,18 +63,27 @@ static void test_what_is_momentary(void **state)
 
 static void test_words_that_may_set(void **state)
 {
-	static const char *const may[] = { "set a = 1", "SET\ta", "reset all",
-		"select Set_Config('a', 'b', false)", "do $$ $$", "call p()",
-		"execute s", "discard all", "commit", "rollback to a", "abort",
-		"end", "select u&\"s\"", "/* a */ set b to 1", "fetch 1 from c",
-		"select 1; set a = 2", "-- a\n(select 1); move c", NULL };
+	static const char *const may[] = { "set timezone = 1", "reset all",
+		"select Set_Config('datestyle', 'b', false)", "do $$ $$",
+		"call p()", "execute s", "discard all", "select u&\"s\"",
+		"/* a */ set time zone 'UTC'", "fetch 1 from c", "set names 'a'",
+		"select 1; set local array_nulls = off", "SET\tRole a",
+		"-- a\n(select 1); move c", "select set_config($1, $2, true)",
+		"reset session authorization", "set xml option content", NULL };
+	static const char *const end[] = { "commit", "rollback to a", "abort",
+		"end", "/* a */ COMMIT", "select 1; rollback", NULL };
 	static const char *const others[] = { "select 1", "begin",
 		"select a from settings", "select offset_1", "select reset_a",
 		"select dos", "", "selec", "/* set */ select 1",
 		"update t set a = 1", "select case when a then b end",
-		"select 'a; set b = 1'", "select u from u", NULL };
+		"select 'a; set b = 1'", "select u from u", "set work_mem = 1",
+		"select set_config('my.tenant', $1, true)", "set my.a = 'b'",
+		"discard temp", NULL };
 
 	(void)state;
+	check(sql_may_end, end, true);
+	check(sql_may_end, may, false);
+	check(sql_may_end, others, false);
 	check(sql_may_set, may, true);
 	check(sql_may_set, others, false);
 }
