@@ -27,6 +27,17 @@ enum sql_leaves {
 unsigned sql_what_leaves(const void *sql, size_t n);
 
 /*
+ * May the text draw numbers from sequences, though its tag does not say so? An
+ * UPDATE to DEFAULT, an INSERT or MERGE in a WITH.
+ */
+bool sql_may_draw(const void *sql, size_t n);
+/* Hot: can it, by its first byte? (Not where sql_may_matter().) */
+static inline bool sql_is_suspect_draw(char first)
+{
+	return (first | 0x20) == 'u' || (first | 0x20) == 'w' || first == '(';
+}
+
+/*
  * Is the first statement one whose tag is SET, and that leaves nothing: SET
  * LOCAL, SET TRANSACTION?
  */

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "proto/sql.h"
+#include "proto/sql_words.h"
 
 #define BLOCK 16
 #define FOLD 0x20	/* letters to lower case */
@@ -249,6 +250,18 @@ bool sql_may_leave(const void *sql, size_t n)
 	/* the end, again with some of what was before */
 	hit |= find_pairs(s + n - BLOCK - 1);
 	return is_any(hit) && has_word(sql, n);
+}
+
+bool sql_may_draw(const void *sql, size_t n)
+{
+	static const char *const defaults[] = { "default", NULL };
+	static const char *const update[] = { "update", NULL };
+	static const char *const adds[] = { "insert", "merge", NULL };
+	static const char *const with[] = { "with", NULL };
+
+	return (sql_has_word(sql, n, defaults) &&
+	    sql_has_word(sql, n, update)) ||
+	    (sql_has_word(sql, n, adds) && sql_has_word(sql, n, with));
 }
 
 /* --- SET LOCAL --- */

@@ -11,7 +11,8 @@ static bool is_plain(const char *body, size_t n)
 	const size_t name = n > 1 && body[0] == '\0';
 
 	return !sql_may_matter(body + name, n - name) &&
-	    !sql_may_leave(body, n);
+	    !sql_may_leave(body, n) && (n == name ||
+	    !sql_is_suspect_draw(body[name]) || !sql_may_draw(body, n));
 }
 
 bool sql_seen_anew(struct sql_seen *t, const char *body, size_t n)

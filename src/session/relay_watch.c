@@ -118,6 +118,7 @@ void relay_watch_call(const struct relay_up *up)
 
 	if (leaves || sql_may_matter(sql, n))
 		note_sets(up, sql, up->m + here);
+	t->draws = t->draws || sql_may_draw(sql, here - MSG_HEADER);
 	keep_note_other(up->s);
 	if (!leaves && is_harmless(up)) {
 		t->local++;
@@ -168,7 +169,13 @@ void relay_watch_parse(const struct relay_up *up)
 	if ((!named || !up->named) && nul != NULL && (leaves || sql_may_matter(
 	    (const char *)nul + 1, (size_t)(up->m + here - nul - 1))))
 		note_sets(up, (const char *)nul + 1, up->m + here);
+	const bool draws = (!named || !up->named) &&
+	    sql_may_draw(body, here - MSG_HEADER);
+
+	up->s->trace.draws = up->s->trace.draws || draws;
 	if (!leaves) {
+		/* what takes the numbers away would drop the statement */
+		up->s->trace.waits = up->s->trace.waits || (draws && !named);
 		note_text(up, nul);
 		return;
 	}

@@ -835,3 +835,43 @@ def test_what_leaves_nothing_is_not_asked_for(pooler, pg, state, sql, way):
         assert [x.code for x in e] == ["55000"]
         assert b.query(look).rows[0] in ([[None, "0"][0], "0"], ["", "0"])
     pg.sql("drop sequence cheap_seq", db="p0")
+
+
+@pytest.mark.parametrize("state", ["keep", "clean"])
+@pytest.mark.parametrize("sql", [
+    "update dr_t set id = default", "UPDATE dr_t SET (id, x) = (DEFAULT, 1)",
+    "with x as (insert into dr_t default values returning id) select * from x",
+    "with x as (update dr_t set id = default returning id) select * from x",
+    "select 1; update dr_t set id = default",
+    "select nextval('dr_t_id_seq')", "insert into dr_t values (default, 1)"])
+@pytest.mark.parametrize("way", ["query", "unnamed", "apart", "named", "again"])
+def test_numbers_are_for_who_drew_them(pooler, pg, state, sql, way):
+    """pooling.md 25: whatever the tag is"""
+    if ";" in sql and way != "query":
+        pytest.skip("one statement")
+    pg.sql("drop table if exists dr_t", "create table dr_t (id serial, x int)",
+           "insert into dr_t values (0, 0)", "grant all on dr_t, dr_t_id_seq "
+           "to app", db="p0")
+    p = pooler(default_pool_size=1, session_state=state)
+    a, b = p.raw(), p.raw()
+    for _ in range(3):
+        if way == "query":
+            a.query(sql)
+        else:
+            name = "" if way in ("unnamed", "apart") else "s1"
+            parts = [pq.parse(sql, name)]
+            if way == "apart":
+                parts.append(pq.sync())
+            parts += [pq.bind(name), pq.execute(), pq.sync()]
+            if way == "again" and _ > 0:
+                parts = parts[1:]
+            for part in parts:
+                a.send(part)
+                if part[:1] == b"S":
+                    a.recv_until().check()
+            if way == "named":
+                a.send(pq.close("S", name), pq.sync())
+                a.recv_until()
+        assert [e.code for e in b.try_query("select lastval()").errors] == \
+            ["55000"]
+    pg.sql("drop table dr_t", db="p0")

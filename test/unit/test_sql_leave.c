@@ -104,6 +104,23 @@ static void test_what_is_left_is_told(void **state)
 	}
 }
 
+static void test_numbers_that_no_tag_tells(void **state)
+{
+	static const char *const yes[] = { "update t set id = default",
+		"with x as (insert into t default values) select 1",
+		"WITH x AS (UPDATE t SET (a, b) = (DEFAULT, 1)) SELECT 1",
+		"with x as (select 1) merge into t using x", NULL };
+	static const char *const no[] = { "update t set id = 1", "select 1",
+		"with x as (select 1) select * from x", "insert into t values (1)",
+		"select default_x from updates", "", NULL };
+
+	(void)state;
+	for (const char *const *s = yes; *s != NULL; s++)
+		assert_true(sql_may_draw(*s, strlen(*s)));
+	for (const char *const *s = no; *s != NULL; s++)
+		assert_false(sql_may_draw(*s, strlen(*s)));
+}
+
 /* Whichever block of bytes it falls into. */
 static void test_place_is_of_no_matter(void **state)
 {
@@ -147,6 +164,7 @@ int main(void)
 		cmocka_unit_test(test_words_are_seen),
 		cmocka_unit_test(test_others_are_not),
 		cmocka_unit_test(test_what_is_left_is_told),
+		cmocka_unit_test(test_numbers_that_no_tag_tells),
 		cmocka_unit_test(test_place_is_of_no_matter),
 		cmocka_unit_test(test_local_is_told_from_others),
 	};
