@@ -107,8 +107,10 @@ static void test_names_are_cut_and_counted(void **state)
 	name[62] = 'x';
 	assert_int_equal(strlen(prepared_name_find(f->map, name)->name), 63);
 	struct prepared_op *op = prepared_op_new(0, NULL, name);
+	/* or a compiler that sees all warns of what want of memory would do */
+	const char *volatile kept = op == NULL ? "" : op->name;
 
-	assert_int_equal(strnlen(op->name, 70), 63);
+	assert_int_equal(strlen(kept), 63);
 	prepared_op_free(op);
 	assert_false(prepared_table_make_room(f->t, 0, bytes));
 	prepared_name_remove(&f->map, name);
