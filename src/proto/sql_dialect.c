@@ -107,7 +107,8 @@ static bool may_set_any(const void *sql, size_t n)
 		left++;
 	while (sql_next_call(&at, end, name) != SQL_NO_CHANGE)
 		left--;
-	return left > 0 || sql_has_word(sql, n, words) ||
+	/* not ON CONFLICT DO */
+	return left > 0 || sql_begins(sql, n, words) ||
 	    has_unicode(sql, end);
 }
 

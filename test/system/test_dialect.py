@@ -402,6 +402,7 @@ def test_long_text_is_looked_at_once(one):
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("sql", [
     "select set_config('my.tenant', '7', true)", "set local work_mem = '1MB'",
+    "insert into tab select where false on conflict do nothing",
     "select 'a'"])
 def test_setting_of_no_matter_ends_no_sharing(one, state, sql):
     """as a tenant's, ahead of each batch"""

@@ -105,6 +105,7 @@ static void test_names_of_what_no_report_tells(void **state)
 		NULL };
 	static const char *const neither[] = { "set timezone = 'UTC'", "select 1",
 		"select set_config('a.b', $1, true)",
+		"insert into t values (1) on conflict do nothing",
 		"select roles", "create table my_role (a int)", NULL };
 
 	(void)state;
