@@ -54,6 +54,9 @@ void listener_hear_server(struct client *c);
 int listener_send_mark(struct listening *g, struct server *s,
     enum hears becomes);
 
+/* The client goes on when its mark is told, and then the listener has answered. */
+void listener_ask_again(struct listening *g);
+
 /* Go on with a replacement. False: server is to be asked nothing. */
 bool listener_replace(struct listener *l);
 /* s, one of both, has answered: was that a step of it? */

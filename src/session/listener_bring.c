@@ -104,6 +104,19 @@ static bool is_behind(const struct server *s)
 }
 
 /*
+ * Where both tell the mark is not reached yet. Nobody withholds the end of an
+ * UNLISTEN in session pooling: what is ahead of the mark would come behind it.
+ */
+static void await_mark(struct client *c, const struct server *s)
+{
+	if (track_is_empty(&s->track)) {
+		stream_pause(&c->stream);
+		listener_ask_again(c->listening);
+	} else
+		c->relay.hold = true;
+}
+
+/*
  * The pool is one of sessions by now: all comes from the server of c, which
  * stays with it. False: not now, or s is closed.
  */
@@ -112,8 +125,13 @@ static bool stays(struct client *c, struct server *s)
 	struct listening *const g = c->listening;
 	const bool lost = channels_source(g) == HEARS_NOBODY;
 
-	if (g->token != 0 || listener_is_unsettled(c) ||
-	    !track_is_empty(&s->track) || !has_place(&s->track))
+	if (!has_place(&s->track))
+		return true;
+	if (g->token != 0) {
+		await_mark(c, s);
+		return false;
+	}
+	if (listener_is_unsettled(c) || !track_is_empty(&s->track))
 		return true;
 	if (channels_source(g) == HEARS_SERVER) {
 		if (g->waiting.len == 0)

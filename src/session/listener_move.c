@@ -105,15 +105,20 @@ static unsigned add_found(struct client *c, const struct writer *found,
 	return n;
 }
 
-/* It is in force with the next answer of the listener. */
-static void await_listener(struct listening *g)
+void listener_ask_again(struct listening *g)
 {
 	struct listener *const l = g->listener;
 
-	g->expects = false;
 	g->settles = l->to_ask = l->asked + 1;
 	l->look = true;
 	catalog_touch_pool(g->client->ss->catalog, l->pool);
+}
+
+/* It is in force with the next answer of the listener. */
+static void await_listener(struct listening *g)
+{
+	g->expects = false;
+	listener_ask_again(g);
 }
 
 /* What c listens to, where s tells it. */

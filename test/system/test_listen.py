@@ -43,6 +43,12 @@ class Ear:
             self._take(*m)
         return res.tags, [e.code for e in res.errors]
 
+    def take_all(self):
+        """All of an answer whose query was sent."""
+        res = self.conn.recv_until()
+        for m in res.messages:
+            self._take(*m)
+
     def value(self, sql):
         res = self.conn.try_query(sql)
         for m in res.messages:
@@ -372,6 +378,39 @@ def test_who_listened_before_a_reload_may_stop(pooler, other, change, sql,
         assert b.heard == []
 
 
+@pytest.mark.parametrize("handed_over", [False, True])
+@pytest.mark.parametrize("ahead", ["", "select 1"])
+@pytest.mark.parametrize("sql", ["unlisten x", "discard all",
+                                 "begin; unlisten x; commit"])
+def test_pool_of_sessions_tells_nothing_late(pooler, other, sql, ahead,
+                                             handed_over):
+    """what the listener has not told yet comes ahead of the end, or never"""
+    p = keep(pooler)
+    a = Ear(p.raw())
+    a.do("listen x")
+    wait_moved(p, 1)
+    pid = int(listeners(p)[0]["remote_pid"])
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        p.admin("set pool_mode = session")
+        other.query("notify x, '1'")
+        for q in [ahead] * bool(ahead) + [sql]:
+            a.conn.send(pq.query(q))
+        assert not a.conn.readable(0.3)
+        if handed_over:
+            take_over(pooler, p, pool_mode="session")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    for q in [ahead] * bool(ahead) + [sql]:
+        a.take_all()
+    assert a.heard in ([], [("x", "1")]) or (
+        handed_over and (RECONNECTED, "") in a.heard)
+    a.heard.clear()
+    other.query("notify x, '2'")
+    a.do("listen fence; notify fence")
+    assert a.hear("fence", "") == [("fence", "")]
+
+
 def test_pool_that_keeps_again(pooler, other):
     """who listened all the time does so; its settings follow it again"""
     p = keep(pooler)
@@ -531,8 +570,11 @@ def test_who_is_killed_before_it_is_settled_leaves_nothing(pooler, other):
     assert b.hear("y", "") == [("y", "")]
 
 
-def test_query_timeout_counts_until_the_end_is_told(pooler):
-    """the connection that listens stands still"""
+@pytest.mark.parametrize("mode, tags", [("transaction", ["UNLISTEN"]),
+                                        ("session", [])])
+def test_query_timeout_counts_until_the_end_is_told(pooler, mode, tags):
+    """the connection that listens stands still; in a pool that becomes one of
+    sessions, the query waits for it"""
     p = keep(pooler)
     a = Ear(p.raw())
     a.do("listen x; listen y")
@@ -541,11 +583,12 @@ def test_query_timeout_counts_until_the_end_is_told(pooler):
     pid = int(listeners(p)[0]["remote_pid"])
     os.kill(pid, signal.SIGSTOP)
     try:
+        p.admin("set pool_mode = " + mode)
         a.conn.send(pq.query("unlisten x"))
         res = a.conn.recv_all()
     finally:
         os.kill(pid, signal.SIGCONT)
-    assert res.tags == ["UNLISTEN"]
+    assert res.tags == tags
     assert [e.message for e in res.errors] == ["query timeout"]
 
 
