@@ -18,6 +18,7 @@ struct userlist;
 #define CONFIG_NAME_MAX 64	/* database name, NUL included */
 #define CONFIG_USER_MAX 128	/* user name, NUL included */
 #define CONFIG_UNSET (-1)	/* an int or time that was not given */
+#define CONFIG_NO_LIMIT INT32_MAX /* given as a negative number */
 
 /* How TLS with the servers of a database differs from the settings. */
 struct config_tls {
@@ -36,10 +37,10 @@ struct config_db {
 	char *password;		/* of the forced user; secret; NULL */
 	char *auth_user, *auth_query, *auth_dbname, *connect_query;
 	char *client_encoding, *datestyle, *timezone, *application_name;
-	int pool_size, min_pool_size, reserve_pool_size;
+	int pool_size, min_pool_size, reserve_pool_size, max_pinned;
 	int pool_mode, session_state;	/* enums of these, or CONFIG_UNSET */
 	int max_db_connections, max_db_client_connections;
-	usec_t server_lifetime, query_wait_timeout;
+	usec_t server_lifetime, query_wait_timeout, pin_timeout;
 	int load_balance_hosts, target_session_attrs;	/* enums of these */
 	struct config_tls tls;
 	struct config_db *next;	/* in file order */
@@ -49,9 +50,9 @@ struct config_db {
 struct config_user {
 	char *name;
 	int pool_size, reserve_pool_size, pool_mode, session_state;
-	int max_user_connections, max_user_client_connections;
+	int max_user_connections, max_user_client_connections, max_pinned;
 	usec_t query_timeout, idle_transaction_timeout, transaction_timeout,
-	    client_idle_timeout, query_wait_timeout;
+	    client_idle_timeout, query_wait_timeout, pin_timeout;
 	struct config_user *next;	/* in byte order of the names */
 };
 
@@ -92,8 +93,7 @@ struct config *config_seed(int verbose);
  * Called with each line for the log; text names file and line. A load may
  * succeed in spite of lines: an unreadable auth file, a faulty "*" entry.
  */
-typedef void config_report_fn(void *arg, enum log_level level,
-    const char *text);
+typedef void config_report_fn(void *arg, enum log_level level, const char *text);
 
 /*
  * Read path and all that it names, validate it, report every problem. prev (may

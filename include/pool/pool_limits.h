@@ -18,6 +18,7 @@ struct pool_limits {
 	usec_t reserve_timeout, login_retry, lifetime, idle_timeout, check_delay;
 	int login_concurrency, max_db, max_user;	/* 0 = no limit */
 	int max_pinned;			/* -1 = no limit */
+	usec_t pin_timeout;		/* 0 = never */
 	usec_t handover_delay;	/* see limit_heir(); 0 = never */
 	usec_t worker_handover_delay;	/* see limit_find_recipient() */
 	bool round_robin, check, reset;	/* check query set; reset at release */

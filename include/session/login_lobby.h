@@ -38,10 +38,10 @@ void login_weigh(struct client *c);
 bool login_displace(struct client *c);
 
 /*
- * What to do, for somebody whose login fails with this SQLSTATE; NULL: nothing to
- * say. Whether the user exists makes no difference to it.
+ * What to do, for somebody whose login fails with this; NULL: nothing to say.
+ * Whether the user exists makes no difference to it.
  */
-const char *login_hint(const char *sqlstate);
+const char *login_hint(const struct client *c, const struct err *why);
 /* Refuse c, which failed to prove who it is: now, or after a while. */
 void login_refuse(struct client *c, const struct err *why);
 /*

@@ -21,6 +21,8 @@ struct login_other {
 /* 0, or -1 with e: it is refused at once, as no pool would have it. */
 int login_take_other(struct client *c, const struct login_other *o,
     struct err *e);
+/* Is it one of these for which the login of c fails? */
+bool login_refuses_other(const struct client *c, const struct err *why);
 /* The pool is known. 0, or -1 with e for the client. */
 int login_accept_others(struct client *c, struct err *e);
 void login_others_fini(struct login *l);

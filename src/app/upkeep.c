@@ -172,7 +172,7 @@ static bool pin_over(const struct round *r, const struct server *s)
 {
 	return s->keep.pins != 0 && s->chore == CHORE_NONE &&
 	    track_is_done(&s->track) && s->track.status == 'I' &&
-	    is_over(r->set->pin_timeout, time_age(s->ps.used, r->now));
+	    is_over(r->pool->limits.pin_timeout, time_age(s->ps.used, r->now));
 }
 
 static void end_pin(struct client *c, const struct server *s)

@@ -129,6 +129,17 @@ static int set_int(const struct entry_key *k, void *at, const char *value,
 	return 0;
 }
 
+/* Negative: there is none, whatever the setting says. */
+static int set_limit(const struct entry_key *k, void *at, const char *value,
+    struct err *e)
+{
+	if (set_int(k, at, value, e) != 0)
+		return -1;
+	if (*(int *)at == CONFIG_UNSET)
+		*(int *)at = CONFIG_NO_LIMIT;
+	return 0;
+}
+
 /* 0 does not override either. */
 static int set_positive(const struct entry_key *k, void *at,
     const char *value, struct err *e)
@@ -245,6 +256,8 @@ static const struct entry_key db_key_rows[] = {
 	{ "reserve_pool", set_int, DB(reserve_pool_size) },
 	{ "pool_mode", set_mode, DB(pool_mode) },
 	{ "session_state", set_word, DB(session_state) },
+	{ "max_pinned", set_limit, DB(max_pinned) },
+	{ "pin_timeout", set_time, DB(pin_timeout) },
 	{ "max_db_connections", set_positive, DB(max_db_connections) },
 	{ "max_db_client_connections", set_positive,
 	    DB(max_db_client_connections) },
@@ -268,6 +281,8 @@ static const struct entry_key user_key_rows[] = {
 	{ "reserve_pool_size", set_int, USER(reserve_pool_size) },
 	{ "pool_mode", set_mode, USER(pool_mode) },
 	{ "session_state", set_word, USER(session_state) },
+	{ "max_pinned", set_limit, USER(max_pinned) },
+	{ "pin_timeout", set_time, USER(pin_timeout) },
 	{ "max_user_connections", set_positive, USER(max_user_connections) },
 	{ "max_user_client_connections", set_positive,
 	    USER(max_user_client_connections) },
@@ -402,6 +417,8 @@ struct config_db *config_db_parse(const char *name, const char *text,
 		.reserve_pool_size = CONFIG_UNSET,
 		.pool_mode = CONFIG_UNSET,
 		.session_state = CONFIG_UNSET,
+		.max_pinned = CONFIG_UNSET,
+		.pin_timeout = CONFIG_UNSET,
 		.max_db_connections = CONFIG_UNSET,
 		.max_db_client_connections = CONFIG_UNSET,
 		.server_lifetime = CONFIG_UNSET,
@@ -451,6 +468,8 @@ struct config_user *config_user_parse(const char *name, const char *text,
 		.reserve_pool_size = CONFIG_UNSET,
 		.pool_mode = CONFIG_UNSET,
 		.session_state = CONFIG_UNSET,
+		.max_pinned = CONFIG_UNSET,
+		.pin_timeout = CONFIG_UNSET,
 		.max_user_connections = CONFIG_UNSET,
 		.max_user_client_connections = CONFIG_UNSET,
 		.query_timeout = CONFIG_UNSET,

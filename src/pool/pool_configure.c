@@ -18,6 +18,11 @@ static int first_given(int user, int db, int global)
 	return user >= 0 ? user : db >= 0 ? db : global;
 }
 
+static usec_t first_given_time(usec_t user, usec_t db, usec_t global)
+{
+	return user >= 0 ? user : db >= 0 ? db : global;
+}
+
 static int positive(int own, int global)
 {
 	return own > 0 ? own : global > 0 ? global : 0;
@@ -56,6 +61,27 @@ static void stain_all(struct pool *p)
 	}
 }
 
+/* What clients leave in sessions, and how many servers may be kept for that. */
+static void configure_state(struct pool *p, const struct config *config)
+{
+	const struct settings *const s = &config->set;
+	const struct config_db *const db = p->key.db->conf;
+	const struct config_user *const u = p->key.user->conf;
+	struct pool_limits *const l = &p->limits;
+	const enum session_state before = l->state;
+
+	l->state = state_of(p, config);
+	l->state_always = s->session_state_check == STATE_CHECK_ALWAYS;
+	l->max_pinned = first_given(u ? u->max_pinned : -1, db->max_pinned,
+	    s->max_pinned);
+	if (l->max_pinned == CONFIG_NO_LIMIT)
+		l->max_pinned = -1;
+	l->pin_timeout = first_given_time(u ? u->pin_timeout : -1,
+	    db->pin_timeout, s->pin_timeout);
+	if (l->state != before && l->state != STATE_FORGET)
+		stain_all(p);
+}
+
 /* (spec/pooling.md section 1) */
 void pool_configure(struct pool *p, const struct config *config)
 {
@@ -64,8 +90,6 @@ void pool_configure(struct pool *p, const struct config *config)
 	const struct config_user *u = p->key.user->conf;
 	struct pool_limits *l = &p->limits;
 	const bool is_limited = evict_is_limited(p);
-	const enum session_state before = l->state;
-
 	const int size = first_given(u ? u->pool_size : -1, db->pool_size,
 	    s->default_pool_size);
 	l->size = size > 0 ? size : 0;
@@ -74,11 +98,7 @@ void pool_configure(struct pool *p, const struct config *config)
 	l->min = db->min_pool_size >= 0 ? db->min_pool_size : s->min_pool_size;
 	l->mode = (enum pool_mode)first_given(u ? u->pool_mode : -1,
 	    db->pool_mode, s->pool_mode);
-	l->state = state_of(p, config);
-	l->state_always = s->session_state_check == STATE_CHECK_ALWAYS;
-	l->max_pinned = s->max_pinned;
-	if (l->state != before && l->state != STATE_FORGET)
-		stain_all(p);
+	configure_state(p, config);
 	l->lifetime = db->server_lifetime > 0 ? db->server_lifetime :
 	    s->server_lifetime;
 	l->reserve_timeout = s->reserve_pool_timeout;

@@ -32,7 +32,10 @@
 
 static void refuse(struct client *c, const struct err *e)
 {
-	client_fail_cause(c, close_cause_err(CLOSE_LOGIN_REFUSED, e));
+	struct close_cause why = close_cause_err(CLOSE_LOGIN_REFUSED, e);
+
+	why.hint = login_hint(c, e);
+	client_fail_cause(c, why);
 }
 
 static void ask_here(struct client *c)

@@ -100,8 +100,9 @@ static const char *refusal_hint(const struct client *c, const struct err *e)
 	    c->db != NULL && c->db->console)
 		return "Name the user in admin_users, or in stats_users for "
 		    "looking only, and say RELOAD.";
-	if (strcmp(e->code, ERRCODE_PROTOCOL_VIOLATION) != 0)
-		return login_hint(e->code);
+	if (strcmp(e->code, ERRCODE_PROTOCOL_VIOLATION) != 0 ||
+	    login_refuses_other(c, e))
+		return login_hint(c, e);
 	if (c->db == NULL)
 		return "Add a line for it, or for *, to [databases], and say "
 		    "RELOAD; SHOW DATABASES of the console lists those there "

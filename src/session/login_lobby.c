@@ -13,6 +13,7 @@
 #include "pool/lobby_workers.h"
 #include "session/client.h"
 #include "session/login_guess.h"
+#include "session/login_others.h"
 #include "session/login_parts.h"
 #include "session/sessions.h"
 
@@ -206,9 +207,12 @@ static bool punish(struct client *c)
 	return true;
 }
 
-const char *login_hint(const char *sqlstate)
+const char *login_hint(const struct client *c, const struct err *why)
 {
-	return strcmp(sqlstate, ERRCODE_INVALID_PASSWORD) == 0 ?
+	if (login_refuses_other(c, why))
+		return "With session_state = keep the session has it; in "
+		    "ignore_startup_parameters it is dropped.";
+	return strcmp(why->code, ERRCODE_INVALID_PASSWORD) == 0 ?
 	    "Check the user name and the password. The pooler's log says what "
 	    "was wrong with them." : NULL;
 }
@@ -217,7 +221,7 @@ static void tell(struct client *c, const struct err *why)
 {
 	struct close_cause cause = close_cause_err(CLOSE_LOGIN_REFUSED, why);
 
-	cause.hint = login_hint(why->code);
+	cause.hint = login_hint(c, why);
 	client_fail_cause(c, cause);
 }
 

@@ -51,18 +51,25 @@ int login_take_other(struct client *c, const struct login_other *o,
 	err_set(e, ERRCODE_PROTOCOL_VIOLATION, o->in_options ?
 	    "unsupported startup parameter in options: %s" :
 	    "unsupported startup parameter: %s", o->name);
+	if (l->unsupported == NULL)
+		l->unsupported = mem_dup(e, sizeof *e);
+	if (l->unsupported == NULL)
+		return err_nomem(e);
 	if (c->replication != REPLICATION_NONE ||
 	    !config_keeps_state(c->ss->catalog->config)) {
 		login_log(c, LEVEL_WARNING, "%s=%s", e->text, o->value);
 		return -1;
 	}
-	if (l->unsupported == NULL)
-		l->unsupported = mem_dup(e, sizeof *e);
-	if (l->unsupported == NULL)
-		return err_nomem(e);
 	put(w, o);
 	return !w->failed && ++l->other_count <= OTHERS_MAX ? 0 :
 	    err_set(e, ERRCODE_LIMIT_EXCEEDED, "too many startup parameters");
+}
+
+bool login_refuses_other(const struct client *c, const struct err *why)
+{
+	const struct err *const e = c->login->unsupported;
+
+	return e != NULL && strcmp(e->text, why->text) == 0;
 }
 
 int login_accept_others(struct client *c, struct err *e)

@@ -955,7 +955,8 @@ HINTED = ["not allowed", "no such database: nowhere",
           "mechanisms are supported",
           "server login failed: invalid server signature",
           "server login has been failing, cached error: connect failed "
-          "(server_login_retry)"]
+          "(server_login_retry)", "unsupported startup parameter: geqo",
+          "unsupported startup parameter in options: geqo"]
 UNPROVED = "Check the user name and the password. The pooler's log says " \
     "what was wrong with them."
 EXPLAINED = ["query_wait_timeout", "query_timeout",

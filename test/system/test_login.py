@@ -17,7 +17,9 @@ def refused(conn, **kw):
     err = e.value
     assert err.severity == "FATAL"
     hint = {"H"} if err.code == "28P01" or \
-        err.message.startswith(("no such database", "not allowed")) else set()
+        err.message.startswith((
+            "no such database", "not allowed",
+            "unsupported startup parameter")) else set()
     assert set(err.fields) == {"S", "V", "C", "M"} | hint or REFERENCE
     assert err.code == code_of(err.message)
     assert conn.at_eof()
@@ -316,6 +318,21 @@ def test_bad_startup_is_refused_with_its_text(pooler, data, text):
     p = pooler()
     assert refused_bytes(p.open(), data) == text
     assert p.raw().value("select 1") == "1"
+
+
+@pytest.mark.parametrize("startup, state, hint", [
+    ({"geqo": "1"}, "forget", True), ({"options": "-c geqo=1"}, "forget", True),
+    ({"geqo": "1", "database": "nowhere"}, "keep", False),
+    ({"geqo": "1", "database": "forgets"}, "keep", True)])
+def test_unsupported_parameter_has_a_hint(pooler, startup, state, hint):
+    """client-errors.md 2: what has the session take it, or drops it"""
+    p = pooler({"p0": "", "forgets": "session_state=forget"},
+               session_state=state)
+    with pytest.raises(pq.PgError) as e:
+        p.raw(**startup)
+    assert (e.value.code, "session_state" in e.value.fields["H"],
+            "ignore_startup_parameters" in e.value.fields["H"]) == \
+        ("08P01", hint, hint)
 
 
 def test_second_startup_is_refused(pooler):

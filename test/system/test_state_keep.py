@@ -203,6 +203,52 @@ def test_one_pin_more_than_may_be_is_refused(both):
     b.do("create temp table mine (i int)")
 
 
+@pytest.mark.setting("max_pinned")
+@pytest.mark.database("max_pinned")
+@pytest.mark.user("max_pinned")
+@pytest.mark.parametrize("entry, user, limit", [
+    ("max_pinned=0", "", 0), ("max_pinned=-1", "", -1), ("", "", 1),
+    ("max_pinned=0", "max_pinned=2", 2), ("max_pinned=3", "max_pinned=0", 0)])
+def test_pins_of_a_database_and_of_a_user(pooler, entry, user, limit):
+    """user, database, all: who may pin"""
+    users = {"app": user} if user else None
+    p = pooler({"p0": entry, "p1": ""}, users=users, default_pool_size=4,
+               session_state="keep", max_pinned=1)
+    conns = [p.raw() for _ in range(4)]
+    for c in conns:
+        c.query("create temp table mine (i int)")
+    want = len(conns) if limit < 0 else limit
+    wait_until(lambda: int(p.pool()["pinned"]) == want and
+               len(p.show("clients", database="p0")) == want)
+    rows = p.admin("show pools extended (database, max_pinned)")
+    assert [int(r["max_pinned"]) for r in rows if r["database"] == "p0"] == \
+        [limit]
+
+
+@pytest.mark.setting("pin_timeout")
+@pytest.mark.database("pin_timeout")
+@pytest.mark.user("pin_timeout")
+@pytest.mark.parametrize("entry, user, ends", [
+    ("pin_timeout=0.1", "", True), ("pin_timeout=-1", "", False),
+    ("pin_timeout=0.1", "pin_timeout=0", False),
+    ("pin_timeout=0", "pin_timeout=0.1", True)])
+def test_pin_timeout_of_a_database_and_of_a_user(pooler, entry, user, ends):
+    """user, database, all: when it is over; a pool of nobody's goes by all"""
+    users = {"app": user} if user else None
+    p = pooler({"p0": entry, "p1": "pin_timeout=0.1"}, users=users,
+               default_pool_size=1, session_state="keep", pin_timeout=900)
+    c, other = p.raw(), p.raw("app2", database="p1")
+    c.query("create temp table mine (i int)")
+    other.query("create temp table mine (i int)")
+    e = pq.PgError(pq.fields(other.recv()[1]))
+    assert e.message == "pin_timeout"
+    if ends:
+        assert pq.PgError(pq.fields(c.recv()[1])).message == "pin_timeout"
+    else:
+        c.query("table mine")
+        assert int(p.pool()["pinned"]) == 1
+
+
 def pinned(p):
     return [(int(r["pinned"]), r["pin_reason"])
             for r in p.admin("show servers extended (pinned, pin_reason)")]

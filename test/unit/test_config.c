@@ -116,11 +116,12 @@ static void test_database_keys(void **state)
 	    "reserve_pool_size=3 pool_mode=Statement max_db_connections=4 "
 	    "max_db_client_connections=5 server_lifetime=6 "
 	    "query_wait_timeout=0 load_balance_hosts=disable "
-	    "target_session_attrs=standby\n"
+	    "target_session_attrs=standby max_pinned=0 pin_timeout=7\n"
 	    "bare =\n"
 	    "off = pool_size=-1 reserve_pool=007 max_db_connections=0 "
 	    "max_db_client_connections=-3 server_lifetime=0 "
-	    "query_wait_timeout=-1 min_pool_size=0\n",
+	    "query_wait_timeout=-1 min_pool_size=0 max_pinned=-2 "
+	    "pin_timeout=-1\n",
 	    NULL);
 	const struct config_db *db = config_find_db(c, "full");
 
@@ -148,6 +149,8 @@ static void test_database_keys(void **state)
 	assert_true(db->query_wait_timeout == 0);
 	assert_int_equal(db->load_balance_hosts, LB_DISABLE);
 	assert_int_equal(db->target_session_attrs, ATTRS_STANDBY);
+	assert_int_equal(db->max_pinned, 0);
+	assert_true(db->pin_timeout == 7 * USEC);
 
 	db = config_find_db(c, "bare");
 	assert_null(db->host);
@@ -159,6 +162,8 @@ static void test_database_keys(void **state)
 	assert_true(db->server_lifetime == CONFIG_UNSET);
 	assert_true(db->query_wait_timeout == CONFIG_UNSET);
 	assert_int_equal(db->load_balance_hosts, LB_ROUND_ROBIN);
+	assert_int_equal(db->max_pinned, CONFIG_UNSET);
+	assert_true(db->pin_timeout == CONFIG_UNSET);
 
 	db = config_find_db(c, "off");
 	assert_int_equal(db->pool_size, CONFIG_UNSET);
@@ -168,6 +173,8 @@ static void test_database_keys(void **state)
 	assert_int_equal(db->max_db_client_connections, CONFIG_UNSET);
 	assert_true(db->server_lifetime == CONFIG_UNSET);
 	assert_true(db->query_wait_timeout == CONFIG_UNSET);
+	assert_int_equal(db->max_pinned, CONFIG_NO_LIMIT);
+	assert_true(db->pin_timeout == CONFIG_UNSET);
 	config_unref(&c);
 }
 
@@ -179,7 +186,7 @@ static void test_user_keys(void **state)
 	    "max_user_connections=2 max_user_client_connections=3 "
 	    "query_timeout=4 idle_transaction_timeout=5 "
 	    "transaction_timeout=6 client_idle_timeout=7 "
-	    "query_wait_timeout=0\n"
+	    "query_wait_timeout=0 max_pinned=8 pin_timeout=0\n"
 	    "\"b c\" = query_timeout=0 max_user_connections=0\n", NULL);
 	const struct config_user *u = config_find_user(c, "a");
 
@@ -193,6 +200,8 @@ static void test_user_keys(void **state)
 	assert_true(u->transaction_timeout == 6 * USEC);
 	assert_true(u->client_idle_timeout == 7 * USEC);
 	assert_true(u->query_wait_timeout == 0);
+	assert_int_equal(u->max_pinned, 8);
+	assert_true(u->pin_timeout == 0);
 
 	u = config_find_user(c, "b c");
 	assert_int_equal(u->pool_size, CONFIG_UNSET);

@@ -144,7 +144,7 @@ static const struct {
 	    "sv_idle i4, sv_used i4, sv_tested i4, sv_login i4, maxwait i4, "
 	    "maxwait_us i4, pool_mode t, load_balance_hosts t, "
 	    "wait_reason t, wait_us i8, pool_size i4, reserve_pool_size i4, "
-	    "pinned i4" },
+	    "pinned i4, max_pinned i4" },
 	{ "WAITS", "database t, user t, wait_reason t, setting t, clients i4, "
 	    "wait_us i8, total_wait_us i8, detail t" },
 	{ "PEER_POOLS", "peer_id i4, cl_active_cancel_req i4, "
@@ -357,9 +357,9 @@ static void test_users_and_pools_are_in_byte_order(void **state)
 	p->server_count[SERVER_USED] = 0;
 	assert_string_equal(shown.buf,
 	    "pgbouncer|Amy|0|3|0|0|0|0|0|0|4|0|0|0|0|statement|\\N|"
-	    "pool_size|0|2|0|0\n"
-	    "pgbouncer|pgbouncer|0|0|0|0|0|0|0|0|0|0|0|0|0|statement|\\N|\\N|0|2|0|0\n"
-	    "pgbouncer|zoe|0|0|0|0|0|0|0|0|0|0|0|0|0|statement|\\N|\\N|0|2|0|0\n");
+	    "pool_size|0|2|0|0|-1\n"
+	    "pgbouncer|pgbouncer|0|0|0|0|0|0|0|0|0|0|0|0|0|statement|\\N|\\N|0|2|0|0|-1\n"
+	    "pgbouncer|zoe|0|0|0|0|0|0|0|0|0|0|0|0|0|statement|\\N|\\N|0|2|0|0|-1\n");
 }
 
 static void test_maxwait_is_that_of_the_first_in_the_queue(void **state)
@@ -375,7 +375,7 @@ static void test_maxwait_is_that_of_the_first_in_the_queue(void **state)
 	pool_client_set(&first, CLIENT_LOGIN);
 	pool_client_set(&second, CLIENT_LOGIN);
 	assert_string_equal(shown.buf, "pgbouncer|pgbouncer|0|2|0|0|0|0|0|0|"
-	    "0|0|0|2|999995|statement|\\N|server_login|2999995|2|0|0\n");
+	    "0|0|0|2|999995|statement|\\N|server_login|2999995|2|0|0|-1\n");
 }
 
 static void test_stats_sum_the_pools_of_a_database(void **state)
