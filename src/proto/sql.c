@@ -10,6 +10,8 @@
 /* Text that is left to read. */
 struct cursor {
 	const char *at, *end;
+	bool open;	/* a comment without an end: PostgreSQL runs nothing */
+	bool strict;	/* comments are not skipped */
 };
 
 static bool is_blank(char ch)
@@ -31,10 +33,9 @@ static void skip_line(struct cursor *c)
 		c->at++;
 }
 
-/* Comments nest. One without an end is none, and the text is not ours. */
-static bool skip_comment(struct cursor *c)
+/* Comments nest. All is read once, whatever is in it. */
+static void skip_comment(struct cursor *c)
 {
-	const char *const start = c->at;
 	unsigned depth = 0;
 
 	do {
@@ -44,9 +45,7 @@ static bool skip_comment(struct cursor *c)
 		depth -= ends;
 		c->at += opens || ends ? 2 : 1;
 	} while (depth > 0 && c->at < c->end && *c->at != '\0');
-	if (depth > 0)
-		c->at = start;
-	return depth == 0;
+	c->open = c->open || depth > 0;
 }
 
 static void skip_blanks(struct cursor *c)
@@ -54,9 +53,13 @@ static void skip_blanks(struct cursor *c)
 	for (;;) {
 		while (c->at < c->end && is_blank(*c->at))
 			c->at++;
+		if (c->strict)
+			return;
 		if (is_next(c, "--"))
 			skip_line(c);
-		else if (!is_next(c, "/*") || !skip_comment(c))
+		else if (is_next(c, "/*"))
+			skip_comment(c);
+		else
 			return;
 	}
 }
@@ -94,7 +97,7 @@ static bool is_end(struct cursor *c)
 		c->at++;
 		skip_blanks(c);
 	}
-	return c->at == c->end || *c->at == '\0';
+	return !c->open && (c->at == c->end || *c->at == '\0');
 }
 
 static bool forgets_all(struct cursor *c)
@@ -104,21 +107,6 @@ static bool forgets_all(struct cursor *c)
 	else if (!take_word(c, "discard"))
 		return false;
 	return take_word(c, "all");
-}
-
-bool sql_forgets_all(const char *sql, size_t n)
-{
-	struct cursor c = { sql, sql + n };
-	const char *next;
-
-	while (c.at == c.end || !sql_is_suspect(*c.at) || !forgets_all(&c)) {
-		next = c.at == c.end ? NULL : memchr(c.at, ';',
-		    (size_t)(c.end - c.at));
-		if (next == NULL)
-			return false;
-		c.at = next + 1;
-	}
-	return true;
 }
 
 /* PostgreSQL docs, Lexical Structure, Identifiers and Key Words */
@@ -175,7 +163,7 @@ static bool take_name(struct cursor *c, char name[SQL_NAME_MAX])
 
 bool sql_deallocates(const char *sql, size_t n, char name[SQL_NAME_MAX])
 {
-	struct cursor c = { sql, sql + n };
+	struct cursor c = { .at = sql, .end = sql + n };
 
 	if (!take_word(&c, "deallocate"))
 		return false;
@@ -372,11 +360,34 @@ static void skip_statement(struct cursor *c)
 		c->at++;
 }
 
+/* Where a backslash may hide the end of a string, any word may be one of ours. */
+static bool may_forget(const char *sql, size_t n)
+{
+	static const char *const words[] = { "deallocate", "discard", NULL };
+	static const char *const all[] = { "all", NULL };
+
+	return memchr(sql, '\\', n) != NULL && sql_has_word(sql, n, words) &&
+	    sql_has_word(sql, n, all);
+}
+
+bool sql_forgets_all(const char *sql, size_t n)
+{
+	struct cursor c = { .at = sql, .end = sql + n };
+
+	while (c.at < c.end && *c.at != '\0') {
+		if (sql_is_suspect(*c.at) && forgets_all(&(struct cursor){
+		    .at = c.at, .end = c.end }))
+			return true;
+		skip_statement(&c);
+	}
+	return may_forget(sql, n);
+}
+
 enum sql_change sql_next_change(const char **at, const char *end,
     char name[SQL_PARAMETER_MAX])
 {
 	enum sql_change what = SQL_NO_CHANGE;
-	struct cursor c = { *at, end };
+	struct cursor c = { .at = *at, .end = end };
 
 	while (what == SQL_NO_CHANGE && c.at < end && *c.at != '\0') {
 		what = change(&c, name);
@@ -389,7 +400,7 @@ enum sql_change sql_next_change(const char **at, const char *end,
 const char *sql_next_literal(const char **at, const char *end, size_t *n,
     bool *follows)
 {
-	struct cursor c = { *at, end };
+	struct cursor c = { .at = *at, .end = end };
 	const char *start;
 
 	skip_blanks(&c);
@@ -418,10 +429,12 @@ const char *sql_next_literal(const char **at, const char *end, size_t *n,
 
 bool sql_begins(const char *sql, size_t n, const char *const *words)
 {
-	struct cursor c = { sql, sql + n };
+	struct cursor c = { .at = sql, .end = sql + n };
 
 	while (c.at < c.end && *c.at != '\0') {
-		for (size_t i = 0; words[i] != NULL; i++)
+		skip_blanks(&c);
+		for (size_t i = 0; words[i] != NULL && c.at < c.end &&
+		    is_letter(*c.at); i++)
 			if (take_word(&c, words[i]))
 				return true;
 		skip_statement(&c);
@@ -429,7 +442,7 @@ bool sql_begins(const char *sql, size_t n, const char *const *words)
 	return false;
 }
 
-/* Behind set_config: ('name', value */
+/* Behind set_config: ('name', value. A comment may have further calls. */
 static enum sql_change calls(struct cursor *c, char name[SQL_PARAMETER_MAX])
 {
 	const char *literal, *quote;
@@ -438,8 +451,9 @@ static enum sql_change calls(struct cursor *c, char name[SQL_PARAMETER_MAX])
 	if (!take_char(c, '(') || !take_char(c, '\''))
 		return SQL_NO_CHANGE;
 	literal = c->at;
-	quote = memchr(literal, '\'', (size_t)(c->end - literal));
-	if (quote == NULL || quote - literal >= SQL_PARAMETER_MAX)
+	quote = memchr(literal, '\'', c->end - literal < SQL_PARAMETER_MAX ?
+	    (size_t)(c->end - literal) : SQL_PARAMETER_MAX);
+	if (quote == NULL)
 		return SQL_NO_CHANGE;
 	memcpy(name, literal, (size_t)(quote - literal));
 	name[quote - literal] = '\0';
@@ -463,7 +477,8 @@ enum sql_change sql_next_call(const char **at, const char *end,
 	    words, &which)) != NULL) {
 		text.at += strlen(words[0]);
 		*at = text.at;
-		what = calls(&(struct cursor){ text.at, end }, name);
+		what = calls(&(struct cursor){ .at = text.at, .end = end,
+		    .strict = true }, name);
 	}
 	return what;
 }

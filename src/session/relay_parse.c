@@ -214,7 +214,8 @@ static enum relay_step parse_unnamed(struct relay_up *up)
 	if (sql_may_set(sql, n))
 		up->s->dialect.pending = true;
 	up->c->relay.execute_holds = sql_may_matter(sql, n) &&
-	    (sql_forgets_all(sql, n) || sql_resets(sql, n));
+	    (up->have < up->size || sql_forgets_all(sql, n) ||
+	    sql_resets(sql, n));
 	return relay_request(up);
 }
 

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import pq
 from harness import free_port, wait_until
 from turn_clock import TurnClock
 
@@ -66,6 +67,23 @@ def test_show_of_many_pools_is_cut_up(clocked):
             res = c.query(sql)
             if len(res.rows) > 1:
                 assert [r[0] for r in res.rows] == names + ["pgbouncer"]
+    assert longest(clock) < LONGEST
+
+
+@pytest.mark.parametrize("state", ["forget", "clean", "keep"])
+@pytest.mark.parametrize("piece", [";/*", "/*;", "/* ", "'a'/*", "--\n;",
+                                   "set_config/*", "set_config('"])
+def test_no_text_takes_long_to_read(clocked, piece, state):
+    """of a Query, and of a Parse with and without a name"""
+    p, clock = clocked(session_state=state, max_prepared_statements=20)
+    text = ";" + piece * (60000 // len(piece)) + " " * 40000
+    with p.raw() as c:
+        c.query("select 1")
+        clock.reset()
+        for parts in ([pq.query(text)], [pq.parse(text), pq.sync()],
+                      [pq.parse(text, "s"), pq.sync()]):
+            c.send(*parts)
+            c.recv_until()
     assert longest(clock) < LONGEST
 
 

@@ -107,7 +107,7 @@ static void test_resets_are_found(void **state)
 		{ "select '\\'; reset a", "a" }, { "select e'\\", "" },
 		{ "select 1 -- ; reset a\n; reset b", "b" },
 		{ "select /* ; reset a */ 1; reset b", "b" },
-		{ "select /* ; reset a", "a" }, { "select 'x; reset a", "" },
+		{ "select /* ; reset a", "" }, { "select 'x; reset a", "" },
 		{ "select $1; reset a", "a" },
 		{ "set a to default", "a" }, { "SET SESSION A=DEFAULT;", "a" },
 		{ "set time zone default", "TimeZone" },
