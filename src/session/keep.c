@@ -45,10 +45,11 @@ void keep_fini(struct server *s)
  * All names are qualified, as anybody may have set search_path, and by the user
  * whose server it is: a role may not be shown everything. SET LOCAL counts as
  * set in the session for as long as it lasts, but these two are not listed.
+ * Anybody may lock the view pg_settings, and would hold us up.
  */
 static const char settings[] =
     ";SET LOCAL SESSION AUTHORIZATION DEFAULT;SET LOCAL ROLE NONE;"
-    "SELECT name,setting FROM pg_catalog.pg_settings "
+    "SELECT name,setting FROM pg_catalog.pg_show_all_settings() "
     "WHERE source OPERATOR(pg_catalog.=) 'session'";
 
 /* The marks that stand for a pin can be no names of settings. */
@@ -107,8 +108,8 @@ static void write_names(const struct server *s, struct writer *w)
 	}
 	if (at[0] > 0)
 		write_text(w, "}'::pg_catalog.text[]) n WHERE NOT EXISTS "
-		    "(SELECT FROM pg_catalog.pg_settings s WHERE pg_catalog."
-		    "lower(s.name) OPERATOR(pg_catalog.=) n)");
+		    "(SELECT FROM pg_catalog.pg_show_all_settings() s "
+		    "WHERE pg_catalog.lower(s.name) OPERATOR(pg_catalog.=) n)");
 }
 
 void keep_ask(struct server *s)

@@ -181,6 +181,19 @@ def test_what_one_came_with_is_its_default(both):
             c.do("show search_path")
 
 
+@pytest.mark.parametrize("check", ["told", "always"])
+def test_nobody_can_lock_what_the_probe_reads(both, pooler, check):
+    """anybody may lock the view pg_settings"""
+    p, a = both(1, default_pool_size=3, server_connect_timeout=5,
+                session_state_check=check)
+    with p.raw("app2") as other:
+        other.query("begin; lock table pg_settings in access exclusive mode")
+        a.do("set work_mem = '2MB'")
+        a.do("show work_mem")
+        assert other.try_query(
+            "lock table pg_prepared_statements in share mode").errors
+
+
 @pytest.mark.setting("max_pinned")
 def test_one_pin_more_than_may_be_is_refused(both):
     """behind its transaction, so the session ends, and leaves nothing"""
