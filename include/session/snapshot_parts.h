@@ -112,12 +112,15 @@ int snapshot_parse_client(const void *p, size_t n, struct snapshot_client *out,
 int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,
     struct err *e);
 
+/* What a statement is. */
+enum { SNAPSHOT_RETIRED = 1, SNAPSHOT_UNSURE = 2 };
+
 struct snapshot_statement {
 	const char *name;	/* the client's; "" in a server's list */
 	const char *server_name;
 	const uint8_t *body;
 	uint32_t len;
-	bool retired;
+	bool retired, unsure;
 	struct snapshot_baggage dialect;
 };
 

@@ -90,6 +90,8 @@ struct prepared *snapshot_read_statement(struct sessions *ss,
 	if (stmt == NULL)
 		err_set(e, ERRCODE_OUT_OF_MEMORY, "no statement %s",
 		    in->server_name);
+	else
+		stmt->unsure = stmt->unsure || in->unsure;
 	return stmt;
 }
 

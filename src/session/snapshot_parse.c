@@ -44,7 +44,10 @@ bool snapshot_next_statement(struct reader *r, struct snapshot_statement *out)
 	out->name = reader_str(r);
 	out->server_name = reader_str(r);
 	out->body = get_blob(r, &out->len);
-	out->retired = reader_u8(r) != 0;
+	const unsigned flags = reader_u8(r);
+
+	out->retired = (flags & SNAPSHOT_RETIRED) != 0;
+	out->unsure = (flags & SNAPSHOT_UNSURE) != 0;
 	get_baggage(r, &out->dialect);
 	return !r->failed;
 }

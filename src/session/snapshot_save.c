@@ -64,7 +64,8 @@ static void put_statement(struct writer *w, const char *name,
 	writer_str(w, name);
 	writer_str(w, stmt->name);
 	put_blob(w, stmt->body, stmt->len);
-	writer_u8(w, stmt->retired);
+	writer_u8(w, (uint8_t)((stmt->retired ? SNAPSHOT_RETIRED : 0) |
+	    (stmt->unsure ? SNAPSHOT_UNSURE : 0)));
 	put_baggage(w, stmt->dialect);
 }
 

@@ -527,6 +527,24 @@ def test_schema_that_a_role_may_not_look_into(one, hidden, how):
             assert ask(c, *prepare(hidden))[1] == ["42501"]
 
 
+def test_takeover_knows_what_was_read_in_doubt(one, pooler, pg):
+    """what was prepared behind something unanswered is not the client's for
+    good: another server reads it by what is set when it is run"""
+    p = one("keep")
+    with login(p, ZONE, OTHER) as c, login(pg, ZONE, OTHER) as own:
+        for x in c, own:
+            assert ask(x, pq.query("select now()"), *prepare(EPOCH))[1] == []
+        take_over(pooler, p)
+        for pid in pg.backends("p0"):
+            if pid != int(own.value("select pg_backend_pid()")):
+                pg.terminate(pid)
+        for zone in UTC, OTHER, UTC, OTHER:
+            for x in c, own:
+                x.query(change(ZONE, zone))
+            got = ask(c, *run())
+            assert zone != OTHER or got == ask(own, *run())
+
+
 def test_takeover(one, pooler):
     """-R: the statements keep what they are"""
     p = one("keep", default_pool_size=2)
