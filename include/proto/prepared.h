@@ -99,6 +99,8 @@ void prepared_let_go(struct prepared *p);
 bool prepared_name_is(const char *kept, const char *name);
 struct prepared_name {
 	struct prepared *stmt;		/* counted */
+	bool lost;			/* a server had it no more, and said so:
+					 * it may be prepared again */
 	char name[];
 };
 /* The map is a NULL pointer to begin with, and again when it is empty. */

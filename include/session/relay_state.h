@@ -50,6 +50,7 @@ struct relay_state {
 	struct {		/* what the unnamed statement deallocates: */
 		char *name;	/* owned; the client's, or NULL */
 		char *portal;	/* owned; of that statement, or NULL */
+		bool there;	/* the server at hand has it */
 	} dealloc;
 	struct params *start;	/* counted: what the client has brought along;
 				 * NULL: nothing but what is the pool's */

@@ -427,6 +427,7 @@ int prepared_name_add(struct slots **map, const char *name,
 		mem_free(n);
 		return -1;
 	}
+	n->lost = false;
 	copy_name(n->name, name);
 	join(n, stmt);
 	count_name(n, 1);

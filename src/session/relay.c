@@ -4,6 +4,7 @@
  * it, for both connections, is decided here.
  * SPDX-License-Identifier: ISC */
 #include "session/relay.h"
+#include "session/relay_deallocate.h"
 
 #include <stdio.h>
 
@@ -85,7 +86,7 @@ static void part(struct client *c, struct server *s)
 {
 	c->relay.resetting = RESET_NONE;
 	if (c->relay.dealloc.name != NULL)
-		relay_dealloc_clear(&c->relay);
+		relay_dealloc_part(c);
 	broker_release(s);
 }
 

@@ -140,6 +140,19 @@ static bool is_plain_parse(const struct relay_up *up)
 	    memcmp(text + n - sizeof no_text, no_text, sizeof no_text) == 0;
 }
 
+/* The unnamed statement of the server is one that deallocates the dummy. */
+static int prepare(struct relay_up *up, enum track_how how)
+{
+	if (relay_prepare_dummy(up) < 0 ||
+	    track_add(&up->s->track, FE_PARSE, how, NULL) < 0)
+		return -1;
+	outbox_pass(&up->out, unnamed, sizeof unnamed);
+	outbox_pass(&up->out, SQL, sizeof SQL);
+	outbox_pass(&up->out, no_text + 1, sizeof no_text - 1);
+	up->c->relay.dealloc.there = true;
+	return 0;
+}
+
 bool relay_dealloc_parse(struct relay_up *up, enum relay_step *step)
 {
 	relay_dealloc_clear(&up->c->relay);
@@ -151,16 +164,25 @@ bool relay_dealloc_parse(struct relay_up *up, enum relay_step *step)
 	if (n == NULL)
 		return *step != RELAY_NEXT;
 	up->c->relay.dealloc.name = mem_strdup(n->name);
-	if (up->c->relay.dealloc.name == NULL || relay_prepare_dummy(up) < 0 ||
-	    track_add(&up->s->track, FE_PARSE, TRACK_FORWARD, NULL) < 0) {
+	if (up->c->relay.dealloc.name == NULL ||
+	    prepare(up, TRACK_FORWARD) < 0)
 		*step = relay_no_memory(up);
-		return true;
-	}
-	outbox_pass(&up->out, unnamed, sizeof unnamed);
-	outbox_pass(&up->out, SQL, sizeof SQL);
-	outbox_pass(&up->out, no_text + 1, sizeof no_text - 1);
-	up->used = up->size;
+	else
+		up->used = up->size;
 	return true;
+}
+
+void relay_dealloc_part(struct client *c)
+{
+	struct relay_state *const r = &c->relay;
+
+	if (prepared_name_find(c->statements, r->dealloc.name) == NULL) {
+		relay_dealloc_clear(r);
+		return;
+	}
+	mem_free(r->dealloc.portal);
+	r->dealloc.portal = NULL;
+	r->dealloc.there = false;
 }
 
 enum relay_step relay_dealloc_bind(struct relay_up *up, const char *portal,
@@ -171,6 +193,8 @@ enum relay_step relay_dealloc_bind(struct relay_up *up, const char *portal,
 	if (!ours && (c->relay.dealloc.portal == NULL ||
 	    !prepared_name_is(c->relay.dealloc.portal, portal)))
 		return RELAY_NEXT;
+	if (ours && !c->relay.dealloc.there && prepare(up, TRACK_SKIP) < 0)
+		return relay_no_memory(up);
 	mem_free(c->relay.dealloc.portal);
 	c->relay.dealloc.portal = ours ? mem_strndup(portal,
 	    strnlen(portal, PREPARED_NAME_KEPT)) : NULL;

@@ -66,10 +66,25 @@ static const char *refused_name(const struct relay_down *d, unsigned change)
 	return op != NULL && (op->changes & change) != 0 ? op->name : NULL;
 }
 
+/* s lacks what the request that failed is about, but its client may go on. */
+static void note_lost(struct relay_down *d, const char *name)
+{
+	const uint32_t number = track_head_tag(&d->s->track);
+	struct prepared *const stmt = number == 0 ? NULL :
+	    prepared_uses_find(&d->s->prepared, number);
+	struct prepared_name *const n = name == NULL ? NULL :
+	    prepared_name_find(d->c->statements, name);
+
+	if (stmt != NULL)
+		prepared_uses_remove(&d->s->prepared, stmt);
+	if (n != NULL)
+		n->lost = true;
+}
+
 /*
  * The server has a statement that we don't count with, or lacks one, as after
- * a DEALLOCATE ALL inside of a function. Nobody else shall have it. (Clients
- * that use our names bring that upon themselves only.)
+ * a DEALLOCATE ALL inside of a function, or by our name, maybe of another client.
+ * Nobody else shall have it.
  */
 static void distrust(struct relay_down *d, const char *client_name)
 {
@@ -79,7 +94,7 @@ static void distrust(struct relay_down *d, const char *client_name)
 		return;
 	d->s->ps.close_needed = true;
 	if (has_field(d, "C26000"))
-		prepared_name_remove(&d->c->statements, client_name);
+		note_lost(d, client_name);
 }
 
 /* PostgreSQL will say so till it is prepared again. (schema changes) */

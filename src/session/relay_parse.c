@@ -171,8 +171,13 @@ static enum relay_step parse_as(struct relay_up *up, const char *name,
 
 	if (relay_is_open(s, name, stmt))
 		return relay_wait(up);
-	if (prepared_name_find(c->statements, name) != NULL)
+	const struct prepared_name *const before =
+	    prepared_name_find(c->statements, name);
+
+	if (before != NULL && !before->lost)
 		return refuse_name(up, name, stmt);
+	if (before != NULL)
+		prepared_name_remove(&c->statements, name);
 	const bool known = prepared_uses_touch(&s->prepared, stmt) != NULL;
 
 	/* of what came in an earlier burst, only the tag tells */

@@ -311,3 +311,50 @@ def test_failed_portal_takes_nothing_away(p):
     c.recv_until()
     c.query("rollback")
     assert run(c, "s3").rows == [["s3"]]
+
+
+@pytest.mark.parametrize("between", ["", "select 1", "begin"])
+def test_unnamed_one_may_be_run_in_another_batch(p, between):
+    """as by PQprepare() and PQexecPrepared() without a name"""
+    c = p.raw()
+    prepare(c, "s3")
+    c.send(pq.parse("deallocate s3"), pq.sync())
+    assert c.recv_until().kinds == "1Z"
+    p.wait_pool(sv_active=0)
+    with p.raw() as other:
+        other.query("select 1")
+    if between:
+        c.send(pq.parse(between, "b"), pq.bind("b"), pq.execute(), pq.sync())
+        c.recv_until().check()
+    for _ in range(2):
+        c.send(pq.bind(), pq.execute(), pq.sync())
+        res = c.recv_until()
+        if res.errors:
+            break
+        assert res.tags == ["DEALLOCATE"]
+    assert [e.code for e in res.errors] == ["26000"]
+    if between == "begin":
+        c.query("rollback")
+    c.send(pq.parse("select 5", "s3"), pq.sync())
+    assert c.recv_until().kinds == "1Z"
+    assert run(c, "s3").rows == [["5"]]
+
+
+@pytest.mark.parametrize("sql", [
+    'deallocate "PGBOUNCER_1"',
+    "do $$ begin execute 'deallocate all'; end $$"])
+@pytest.mark.parametrize("again", [False, True])
+def test_what_another_client_took_away_is_prepared_again(pooler, sql, again):
+    """its transaction fails, but the name is not gone"""
+    p = pooler(default_pool_size=1, max_prepared_statements=20)
+    a, b = p.raw(), p.raw()
+    prepare(a, "s")
+    b.query(sql)
+    a.query("begin")
+    a.send(pq.bind("s"), pq.execute(), pq.sync())
+    assert [e.code for e in a.recv_until().errors] == ["26000"]
+    a.query("rollback")
+    if again:
+        prepare(a, "s")
+    for _ in range(2):
+        assert run(a, "s").rows == [["s"]]
