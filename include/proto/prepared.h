@@ -30,10 +30,12 @@ struct prepared {
 	bool forgets_all;		/* ... or resets, says sql.h */
 	bool changes;			/* see sql_schema.h */
 	bool acts;			/* one of these two */
-	bool leaves, draws, sets, tells;	/* sql_leave.h; a parameter; any */
+	bool leaves, hides, draws, sets, tells;	/* sql_leave.h; a parameter;
+						 * any */
 	bool retired;			/* not handed out */
 	bool unused, kept;		/* in the list of those; see unnamed.h */
-	bool unseen, roles, all, acting, ends, momentary, utility; /* likewise */
+	bool unseen, roles, all, paths, acting, ends, momentary,
+	    utility;			/* likewise */
 	bool unsure;			/* apart, for want of a dialect */
 	struct baggage *dialect;	/* counted; NULL: nobody else's */
 	uint32_t number;		/* of the name, its low bits */

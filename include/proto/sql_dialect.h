@@ -31,6 +31,10 @@ bool sql_may_end(const void *sql, size_t n);
 bool sql_may_set_unseen(const void *sql, size_t n);
 /* ... the role? */
 bool sql_may_set_role(const void *sql, size_t n);
+/* ... search_path? */
+bool sql_may_set_path(const void *sql, size_t n);
+/* ... by no statement but one SET, whose text says all? */
+bool sql_is_path_set(const char *sql, size_t n);
 /* ... all of them, in one go? */
 bool sql_may_set_all(const void *sql, size_t n);
 /* One of the three? */
@@ -40,7 +44,7 @@ static inline bool sql_may_set_dialect(const void *sql, size_t n)
 	    sql_may_set_all(sql, n);
 }
 
-/* Is the parameter of a dialect, and will a server not report it? */
+/* Is the parameter of a dialect, and may a server not report it? */
 bool sql_dialect_is_unseen(const char *name);
 
 #endif

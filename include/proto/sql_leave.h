@@ -2,7 +2,8 @@
  *
  * Command tags tell of a SET, a LISTEN or a PREPARE. The words here are for
  * effects that no tag tells: CREATE TEMP and SELECT INTO TEMP, pg_temp,
- * set_config(), advisory locks of the session, sequences.
+ * set_config(), advisory locks of the session, sequences; and for functions of
+ * PostgreSQL's own that run SQL which may be put together from pieces.
  * SPDX-License-Identifier: ISC */
 #ifndef PROTO_SQL_LEAVE_H
 #define PROTO_SQL_LEAVE_H
@@ -19,6 +20,7 @@ bool sql_may_leave(const void *sql, size_t n);
 enum sql_leaves {
 	SQL_LEAVES = 1,		/* anything */
 	SQL_DRAWS = 2,		/* ... numbers of sequences, but nothing else */
+	SQL_HIDES = 4,		/* anything, whose name may not be in the text */
 };
 /*
  * What the words say, if there are some. 0: all of them are calls of

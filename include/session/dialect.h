@@ -20,10 +20,15 @@ struct dialect {
 	struct baggage *set;	/* counted; what it was last; or NULL */
 	struct params *params;	/* counted; ... which was made of these */
 	struct baggage *has;	/* counted; ... and these, or NULL */
+	struct baggage *trailed; /* counted; ... and what this was, or NULL: */
+	struct baggage *trail;	/* counted; what has set search_path since it was
+				 * lent, by text, where s does not report it */
 	bool acted;		/* ... and of this, at that time: */
 	bool acts;		/* its client may have set a role since it was
 				 * lent */
 	bool unseen;		/* ... or what no report tells */
+	bool astray;		/* ... or search_path, not by a SET, or it was
+				 * undone */
 	/* until s has told all that is in force: */
 	bool parsed;		/* a text was, and is shared by this */
 	bool pending;		/* what may set something was sent */
@@ -39,11 +44,14 @@ static inline void dialect_told(struct dialect *d, char status)
 {
 	d->parsed = d->pending = false;
 	d->inside = d->inside && status != 'I';
+	/* SET LOCAL is over */
+	d->astray = d->astray || (status == 'I' && d->trail != NULL);
 }
 /* Hot: is it set, whoever has been before? */
 static inline bool dialect_is(const struct dialect *d, const void *set)
 {
-	return d->set == set && d->acted == d->acts && !d->unseen;
+	return d->set == set && d->acted == d->acts &&
+	    d->trailed == d->trail && !d->unseen && !d->astray;
 }
 /* Are the values of all that s reports known, or will be, for c? */
 bool dialect_is_known(const struct client *c, const struct server *s);

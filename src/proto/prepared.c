@@ -118,6 +118,7 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	p->unseen = sql_may_set_unseen(body, len);
 	p->roles = sql_may_set_role(body, len);
 	p->all = sql_may_set_all(body, len);
+	p->paths = sql_may_set_path(body, len);
 	p->len = (uint32_t)len;
 	p->hash = body_hash(&text);
 	memcpy(p->body, body, len);
@@ -131,11 +132,12 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	const unsigned what = words ? sql_what_leaves(body, len) : 0;
 
 	p->leaves = (what & SQL_LEAVES) != 0;
+	p->hides = (what & SQL_HIDES) != 0;
 	p->draws = (what & SQL_DRAWS) != 0 || sql_may_draw(body, len);
 	p->sets = custom_is_any(body, len) && (words ||
 	    sql_may_matter(body, strnlen(body, len - 1) + 1));
 	p->tells = p->leaves || p->draws || p->sets || p->unseen || p->roles ||
-	    p->all || p->forgets_all;
+	    p->all || p->paths || p->ends || p->forgets_all;
 	t->bytes += prepared_text_bytes(len);
 	return p;
 }

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "proto/sql.h"
+#include "proto/sql_leave.h"
 #include "proto/sql_words.h"
 
 /*
@@ -137,11 +138,15 @@ bool sql_may_set(const void *sql, size_t n)
 		"move", NULL };
 	static const char *const sets[] = { "set", "reset", "discard", NULL };
 	static const char *const call[] = { "set_config", NULL };
+	static const char *const hides[] = { "query_to_xml",
+		"query_to_xmlschema", "query_to_xml_and_xmlschema", "ts_stat",
+		"ts_rewrite", NULL };
 	static const char *const reported[] = { "datestyle", "timezone", "zone",
 		"client_encoding", "names", "standard_conforming_strings",
-		"intervalstyle", NULL };
+		"intervalstyle", "search_path", "schema", NULL };
 
-	if (sql_begins(sql, n, calls) || may_set_any(sql, n))
+	if (sql_begins(sql, n, calls) || may_set_any(sql, n) ||
+	    sql_has_word(sql, n, hides))
 		return true;
 	return (sql_begins(sql, n, sets) || sql_has_word(sql, n, call)) &&
 	    (sql_has_word(sql, n, reported) || sql_may_set_dialect(sql, n));
@@ -161,11 +166,28 @@ bool sql_may_set_role(const void *sql, size_t n)
 	return sql_has_word(sql, n, acting) || may_set_any(sql, n);
 }
 
+bool sql_may_set_path(const void *sql, size_t n)
+{
+	static const char *const words[] = { "search_path", NULL };
+	static const char *const schema[] = { "schema", NULL };
+	static const char *const set[] = { "set", NULL };
+
+	/* SET SCHEMA 'a' */
+	return sql_has_word(sql, n, words) ||
+	    (sql_has_word(sql, n, schema) && sql_begins(sql, n, set));
+}
+
+bool sql_is_path_set(const char *sql, size_t n)
+{
+	return sql_is_set(sql, n) && sql_is_single(sql, n);
+}
+
 bool sql_may_set_all(const void *sql, size_t n)
 {
 	static const char *const words[] = { "all", NULL };
+	static const char *const first[] = { "reset", "discard", NULL };
 
-	return sql_has_word(sql, n, words);
+	return sql_has_word(sql, n, words) && sql_begins(sql, n, first);
 }
 
 bool sql_dialect_is_unseen(const char *name)
@@ -173,5 +195,6 @@ bool sql_dialect_is_unseen(const char *name)
 	for (const char *const *at = unseen; *at != NULL; at++)
 		if (strcasecmp(*at, name) == 0)
 			return true;
-	return strcasecmp(name, "role") == 0;
+	return strcasecmp(name, "role") == 0 ||
+	    strcasecmp(name, "search_path") == 0;
 }

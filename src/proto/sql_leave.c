@@ -21,17 +21,21 @@ typedef uint8_t block __attribute__((vector_size(BLOCK)));
 /* --- is there a pair? --- */
 
 /*
- * Where BLOCK + 1 bytes have the first letter of one: nextVal, setVal,
- * aDVisory; teMPorary; set_coNFig; pg_settinGS; DO; U&"...". Some others are
- * taken for pairs, too (tf, df, nv, any &), as fewer comparisons do then.
+ * Where BLOCK + 2 bytes have the first letter of one: nextVal, setVal,
+ * aDVisory; teMPorary; set_coNFig; pg_settinGS; DO; U&"..."; query_to_XMl; and
+ * three of TS_stat. Some others are taken for pairs, too (tf, df, nv, any &), as
+ * fewer comparisons do then.
  */
 static inline block find_pairs(const uint8_t *s)
 {
-	block a, b, hit;
+	block a, b, c, hit;
 
 	memcpy(&a, s, BLOCK);
 	memcpy(&b, s + 1, BLOCK);
+	memcpy(&c, s + 2, BLOCK);
 	hit = (block)(b == '&');
+	hit |= (block)(((a | FOLD) == 'x') & ((b | FOLD) == 'm'));
+	hit |= (block)(((a | FOLD) == 't') & ((b | FOLD) == 's') & (c == '_'));
 	/* d and t, and f and v, differ by one bit */
 	hit |= (block)((((a | D_OR_T) == 't') | ((a | FOLD) == 'n')) &
 	    ((b | D_OR_T) == 'v'));
@@ -182,7 +186,14 @@ static bool is_lock(const struct place *p)
 	    is_function(p, p->at - 8));
 }
 
-#define NOTHING 4U	/* a word, but nothing is left */
+/* A query comes as a string: query_to_xml() and its like, ts_stat(), ts_rewrite(). */
+static bool is_query(const struct place *p)
+{
+	return is_word(p, "query_to_xml", 9) || is_word(p, "ts_stat", 0) ||
+	    is_word(p, "ts_rewrite", 0);
+}
+
+#define NOTHING 8U	/* a word, but nothing is left */
 
 /* By UPDATE of pg_settings parameters are set. Returns of enum sql_leaves. */
 static unsigned look_at(const struct place *p)
@@ -198,6 +209,8 @@ static unsigned look_at(const struct place *p)
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (is_word(p, words[i].word, words[i].before))
 			return words[i].what;
+	if (is_query(p))
+		return SQL_LEAVES | SQL_HIDES;
 	if (is_word(p, "set_config", 6))
 		return is_local_call(p) ? NOTHING : SQL_LEAVES;
 	return is_temporary(p) || is_block(p) || is_lock(p) ? SQL_LEAVES : 0;
@@ -209,7 +222,8 @@ static bool is_pair(const char *s)
 
 	return (b == 'v' && (a == 't' || a == 'd')) || (a == 'm' && b == 'p') ||
 	    (a == 'n' && b == 'f') || (a == 'g' && b == 's') ||
-	    (a == 'd' && b == 'o') || (a == 'u' && s[1] == '&');
+	    (a == 'd' && b == 'o') || (a == 'u' && s[1] == '&') ||
+	    (a == 'x' && b == 'm') || (a == 't' && b == 's');
 }
 
 static bool has_word(const char *sql, size_t n)
@@ -237,18 +251,18 @@ unsigned sql_what_leaves(const void *sql, size_t n)
 bool sql_may_leave(const void *sql, size_t n)
 {
 	const uint8_t *const s = sql;
-	uint8_t last[BLOCK + 1] = { 0 };
+	uint8_t last[BLOCK + 2] = { 0 };
 	block hit = { 0 };
 	size_t i = 0;
 
-	if (n <= BLOCK) {
+	if (n <= BLOCK + 1) {
 		memcpy(last, s, n);
 		return is_any(find_pairs(last)) && has_word(sql, n);
 	}
-	for (; i + BLOCK < n; i += BLOCK)
+	for (; i + BLOCK + 1 < n; i += BLOCK)
 		hit |= find_pairs(s + i);
 	/* the end, again with some of what was before */
-	hit |= find_pairs(s + n - BLOCK - 1);
+	hit |= find_pairs(s + n - BLOCK - 2);
 	return is_any(hit) && has_word(sql, n);
 }
 

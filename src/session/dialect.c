@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "session/dialect.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "proto/baggage.h"
@@ -16,17 +17,26 @@
 /* A name that no parameter has. */
 #define ACTS "!acts"
 
+/* The same of what has set search_path. */
+#define PATH "!path"
+#define TRAIL_MAX 1000	/* bytes */
+
 void dialect_fini(struct dialect *d)
 {
 	baggage_unref(&d->set);
 	baggage_unref(&d->has);
+	baggage_unref(&d->trailed);
+	baggage_unref(&d->trail);
 	if (d->params != NULL)
 		params_unref(&d->params);
 }
 
 void dialect_clear(struct dialect *d)
 {
-	d->acts = d->unseen = d->parsed = d->pending = d->inside = false;
+	d->acts = d->unseen = d->parsed = d->pending = d->inside =
+	    d->astray = false;
+	if (d->trail != NULL)
+		baggage_unref(&d->trail);
 }
 
 /* --- what it is --- */
@@ -87,6 +97,20 @@ static void write_others(const struct baggage *has, struct writer *w)
 	while (baggage_next(has, &at, &pair)) {
 		if (!sql_dialect_is_unseen(pair.name))
 			continue;
+		/* what was SET on s for its client may be there, too */
+		writer_u8(w, '=');
+		writer_str(w, pair.name);
+		writer_str(w, pair.value);
+	}
+}
+
+/* One after the other: a later one may not count in the same way. */
+static void write_trail(const struct baggage *trail, struct writer *w)
+{
+	struct baggage_pair pair;
+	const char *at = NULL;
+
+	while (trail != NULL && baggage_next(trail, &at, &pair)) {
 		writer_str(w, pair.name);
 		writer_str(w, pair.value);
 	}
@@ -105,6 +129,7 @@ static struct baggage *make(const struct server *s, const struct params *p)
 	}
 	if (s->keep.has != NULL && baggage_reads(s->keep.has))
 		write_others(s->keep.has, &w);
+	write_trail(s->dialect.trail, &w);
 	set = w.failed ? NULL : baggage_get(s->ss->baggage, w.at, w.len);
 	writer_fini(&w);
 	return set;
@@ -116,10 +141,11 @@ struct baggage *dialect_of(const struct client *c, struct server *s)
 	struct params *const p = params_ahead(c, s);
 
 	if (d->set == NULL || d->has != s->keep.has || d->acted != d->acts ||
-	    !is_same(d->params, p)) {
+	    d->trailed != d->trail || !is_same(d->params, p)) {
 		baggage_unref(&d->set);
 		d->set = make(s, p);
 		baggage_put(&d->has, s->keep.has);
+		baggage_put(&d->trailed, d->trail);
 		d->acted = d->acts;
 	}
 	if (d->params != p) {
@@ -131,6 +157,64 @@ struct baggage *dialect_of(const struct client *c, struct server *s)
 }
 
 /* --- what changes it --- */
+
+/* Is search_path what we have been told? */
+static bool tells_path(const struct server *s)
+{
+	const int i = params_find(s->ss->params, "search_path");
+
+	return i >= 0 && (s->origin.silent >> i & 1) == 0;
+}
+
+/* The text of a SET, n bytes, comes behind those that were there. */
+static struct baggage *add_to_trail(const struct server *s, const char *sql,
+    size_t n)
+{
+	struct baggage *all = NULL;
+	char name[sizeof PATH + 8];
+	struct writer w;
+	unsigned count = 0;
+	struct baggage_pair pair;
+	const char *at = NULL;
+
+	while (s->dialect.trail != NULL &&
+	    baggage_next(s->dialect.trail, &at, &pair))
+		count++;
+	writer_init(&w, TRAIL_MAX);
+	write_trail(s->dialect.trail, &w);
+	snprintf(name, sizeof name, PATH "%u", count);
+	writer_str(&w, name);
+	writer_bytes(&w, sql, n);
+	writer_u8(&w, 0);
+	if (!w.failed)
+		all = baggage_get(s->ss->baggage, w.at, w.len);
+	writer_fini(&w);
+	return all;
+}
+
+/*
+ * Whoever sends the same SETs, from the same settings on, has the same
+ * search_path, in a transaction. What else may set it, or undo that, is not known.
+ */
+static void note_path(struct server *s, const char *sql, size_t n)
+{
+	struct dialect *const d = &s->dialect;
+	const size_t len = strnlen(sql, n);
+	const bool sets = sql_may_set_path(sql, len);
+
+	if (d->astray || tells_path(s))
+		return;
+	if (!sets || !sql_is_path_set(sql, len)) {
+		d->astray = sets || (d->trail != NULL && (sql_may_end(sql, len) ||
+		    sql_may_set_all(sql, len)));
+		return;
+	}
+	struct baggage *const all = add_to_trail(s, sql, len);
+
+	baggage_unref(&d->trail);
+	d->trail = all;
+	d->astray = all == NULL;
+}
 
 static void note(struct server *s, bool role, bool unseen, bool all)
 {
@@ -145,11 +229,14 @@ void dialect_note_text(struct server *s, const void *sql, size_t n)
 {
 	note(s, sql_may_set_role(sql, n), sql_may_set_unseen(sql, n),
 	    sql_may_set_all(sql, n));
+	note_path(s, sql, n);
 }
 
 void dialect_note_bind(struct server *s, const struct prepared *stmt)
 {
 	note(s, stmt->roles, stmt->unseen, stmt->all);
+	if (stmt->paths || s->dialect.trail != NULL)
+		note_path(s, (const char *)stmt->body, stmt->len);
 }
 
 /*

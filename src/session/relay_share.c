@@ -123,7 +123,7 @@ static enum relay_step find_dialect(struct relay_up *up, bool parses,
 	struct server *const s = up->s;
 
 	*out = NULL;
-	if (s->dialect.unseen)
+	if (s->dialect.unseen || s->dialect.astray)
 		return RELAY_NEXT;
 	if (!is_told(s)) {
 		look_ahead(up);

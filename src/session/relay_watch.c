@@ -42,6 +42,13 @@ static bool may_leave(const struct relay_up *up)
 	    up->size - MSG_HEADER);
 }
 
+/* Anything may be set, under any name. */
+static void note_hidden(struct server *s)
+{
+	s->trace.unlisted = true;
+	s->dialect.unseen = s->dialect.acts = true;
+}
+
 /* The message at hand may leave something: what? Returns of enum sql_leaves. */
 static unsigned note_leaves(const struct relay_up *up)
 {
@@ -51,6 +58,8 @@ static unsigned note_leaves(const struct relay_up *up)
 
 	t->draws = t->draws || (what & SQL_DRAWS) != 0;
 	t->calls = t->calls || what == 0;
+	if ((what & SQL_HIDES) != 0)
+		note_hidden(up->s);
 	return what;
 }
 
@@ -209,6 +218,8 @@ void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt)
 	t->draws = t->draws || stmt->draws;
 	t->calls = t->calls || (stmt->sets && !stmt->leaves);
 	dialect_note_bind(up->s, stmt);
+	if (stmt->hides)
+		note_hidden(up->s);
 	/* a Bind of a few bytes is not to cost a look at a megabyte */
 	if (stmt->len > LOOK_MAX) {
 		t->marked = t->unlisted = true;

@@ -250,6 +250,97 @@ def test_statement_that_postgresql_reads_anew(one, pg, table, state, what,
         assert ask(c, *both(sql)) == want
 
 
+@pytest.fixture
+def schemas(pg):
+    pg.sql("create schema dia_a", "create schema dia_b",
+           "grant usage on schema dia_a, dia_b to app",
+           "create table dia_a.doc (tok name, day timestamp, id int)",
+           "create table dia_b.doc (tok text, day date, id text)",
+           "insert into dia_b.doc values (repeat('x', 63), '2024-01-02', 'z')",
+           "grant all on dia_a.doc, dia_b.doc to app", db="p0")
+    yield
+    pg.sql("drop schema dia_a cascade", "drop schema dia_b cascade", db="p0")
+
+
+GOES = {
+    "session": ["set search_path = {}"], "schema": ["set schema '{}'"],
+    "local": ["begin", "set local search_path to {}"],
+    "twice": ["begin", "set local search_path to public",
+              "set local search_path to {}"],
+    "comment": ["begin", "/* a */ set local search_path to {}"],
+    "several": ["begin", "select 1; set local search_path to {}"],
+    "call": ["begin", "select set_config('search_path', '{}', true)"],
+    "block": ["begin", "do $$begin execute 'set local search_'||'path to {}'; "
+              "end$$"],
+    "undone": ["begin", "set local search_path to {}", "savepoint a",
+               "set local search_path to public", "rollback to a"],
+    "behind": ["begin; set local search_path to public; commit",
+               "begin", "set local search_path to {}"],
+}
+
+
+def goes_to(path, how, state):
+    """Queries; clean leaves nothing to the next transaction."""
+    begins = state == "clean" and how in ("session", "schema")
+    return [pq.query(q.format(path)) for q in ["begin"] * begins + GOES[how]]
+
+
+ASKS = [("select count(*) from doc where tok = $1", "x" * 63 + "WRONG"),
+        ("select count(*) from doc where day = $1", "2024-01-02 10:00"),
+        ("select count(*) from doc where id = $1", "z"),
+        ("select * from doc", None)]
+
+
+@pytest.mark.parametrize("state", ["clean", "keep"])
+@pytest.mark.parametrize("how", GOES)
+@pytest.mark.parametrize("sql, value", ASKS, ids=["name", "day", "id", "all"])
+@pytest.mark.parametrize("burst", [False, True])
+def test_types_are_those_of_the_search_path(one, pg, schemas, state, how, sql,
+                                            value, burst):
+    """those of parameters too, which PostgreSQL keeps when it plans anew"""
+    p = one(state)
+    goes = ask if burst else in_turn
+
+    def go(x, path):
+        runs = [pq.bind("s", [value.encode()] if value else ()), pq.execute(),
+                pq.sync()]
+        ahead = goes_to(path, how, state)
+        first = goes(x, *ahead, *prepare(sql), *runs, pq.query("rollback"))
+        return first, goes(x, *ahead, *runs, pq.query("rollback"))
+
+    for path in "dia_a", "dia_b", "dia_a", "dia_b":
+        with login(p) as c, login(pg) as d:
+            assert go(c, path) == go(d, path)
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_search_path_of_the_start_is_of_the_dialect(one, pg, schemas, state):
+    """also where no report tells of it"""
+    p = one(state)
+    for path in "dia_a", "dia_b", "dia_a", "dia_b":
+        with login(p, search_path=path) as c, login(
+                pg, search_path=path) as d:
+            for x in c, d:
+                x.got = [ask(x, *prepare(sql, str(i)), pq.bind(
+                    str(i), [value.encode()] if value else ()), pq.execute(),
+                    pq.sync()) for i, (sql, value) in enumerate(ASKS)]
+            assert c.got == d.got
+
+
+@pytest.mark.parametrize("state", ["clean", "keep"])
+@pytest.mark.parametrize("how", ["session", "schema", "local", "twice"])
+def test_same_search_path_is_shared(one, schemas, state, how):
+    """the texts of what has set it are the same"""
+    p = one(state)
+    for _ in range(5):
+        for path in "dia_a", "dia_b":
+            with login(p) as c:
+                assert in_turn(c, *goes_to(path, how, state),
+                               *both("select * from doc"),
+                               pq.query("rollback"))[1] == []
+    assert p.stats()["total_server_parse_count"] <= 2
+
+
 NULLS = OTHERS[0][3]
 HIDDEN = {
     "parameters": [pq.parse("select set_config($1, $2, true)"),

@@ -181,6 +181,43 @@ def test_what_one_came_with_is_its_default(both):
             c.do("show search_path")
 
 
+HIDES = {
+    "xml": "select query_to_xml('select set_'||'config(''{}'',''{}'',false)',"
+           " true, false, '')",
+    "stat": "select * from ts_stat('select to_tsvector(set_'||"
+            "'config(''{}'',''{}'',false))')",
+    "rewrite": "select ts_rewrite('a'::tsquery, 'select ''a''::tsquery, "
+               "''b''::tsquery where set_'||'config(''{}'',''{}'',false) "
+               "is not null')",
+}
+
+
+@pytest.mark.parametrize("how", HIDES)
+@pytest.mark.parametrize("state", ["clean", "keep"])
+@pytest.mark.parametrize("extended", ["", "s", None])
+@pytest.mark.parametrize("name, value", [("my.hidden", "evil"),
+                                         ("work_mem", "2MB"),
+                                         ("timezone", "Asia/Tokyo")])
+def test_query_in_a_string_leaks_nothing(pooler, how, state, extended, name,
+                                         value):
+    """functions of PostgreSQL's own run it, from pieces"""
+    p = pooler(default_pool_size=1, session_state=state,
+               max_prepared_statements=10)
+    a, b, c = p.raw(), p.raw(), p.raw()
+    b.query("set my.hidden = 'mine'")
+    ask = "select current_setting('%s', true)" % name
+    want = b.value(ask), c.value(ask)
+    sql = HIDES[how].format(name, value)
+    a.query("set my.hidden = 'mine'")
+    if extended is None:
+        a.query(sql)
+    else:
+        a.send(pq.parse(sql, extended), pq.bind(extended), pq.execute(),
+               pq.sync())
+        a.recv_until().check()
+    assert (b.value(ask), c.value(ask)) == want
+
+
 @pytest.mark.parametrize("check", ["told", "always"])
 def test_nobody_can_lock_what_the_probe_reads(both, pooler, check):
     """anybody may lock the view pg_settings"""

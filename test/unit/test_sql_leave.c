@@ -20,7 +20,9 @@ static const char *const words[] = { "create temp table t()",
 	"select nextval('s')", "select SetVal('s', 7)", "temp",
 	"select U&\"\\0073et_config\"()", "select u&'x'",
 	"update PG_Settings set setting = 1", "do $$ begin end $$", "DO 'x'",
-	"/**/do/**/$a$", "select 1;do --\n$$", "do E'x'", "do\tLANGUAGE plperl" };
+	"/**/do/**/$a$", "select 1;do --\n$$", "do E'x'", "do\tLANGUAGE plperl",
+	"select query_to_xml($1, true, false, '')", "select Query_To_XMLschema($1)",
+	"select * from TS_STAT($1)", "select ts_rewrite(a, $1)" };
 
 static const char *const others[] = { "", "t", "select 1",
 	"select abalance from pgbench_accounts where aid = 7",
@@ -31,6 +33,7 @@ static const char *const others[] = { "", "t", "select 1",
 	"select lastval()", "select pg_config()", "select * from settings",
 	"insert into t values (1) on conflict do nothing",
 	"insert into t values (1) on conflict (a) do update set b = '1'",
+	"select xml '<a/>', tsx, its_, stats, status, ts_vector, \"ts_\"",
 	"select undo $1", "select a.to_do '1'", "windows do", "do",
 	"select pg_advisory_xact_lock(1)",
 	"select pg_try_ADVISORY_XACT_lock_shared($1)" };
@@ -56,6 +59,9 @@ static void test_what_is_left_is_told(void **state)
 		unsigned what;
 	} rows[] = {
 		{ "select nextval('s')", SQL_DRAWS },
+		{ "select ts_stat($1)", SQL_LEAVES | SQL_HIDES },
+		{ "select query_to_xml($1, true, true, '')",
+		    SQL_LEAVES | SQL_HIDES },
 		{ "select setval('s', 1), 1 as temp", SQL_DRAWS | SQL_LEAVES },
 		{ "select set_config('a.b', 'x', true)", 0 },
 		{ "select SET_CONFIG ( 'a.b' , $12 , TRUE )", 0 },
