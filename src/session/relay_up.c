@@ -37,6 +37,10 @@ static bool is_watershed(const struct relay_up *up)
 
 	if (relay_reset_asked(up))
 		return true;
+	/* what it has come with it has again on the next server */
+	if (up->c->brought != NULL && up->have >= up->size &&
+	    sql_may_matter(sql, n) && sql_resets(sql, n))
+		return true;
 	return up->named && (up->have < up->size ||
 	    (sql_may_matter(sql, n) && sql_forgets_all(sql, n)));
 }

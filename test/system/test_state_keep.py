@@ -181,6 +181,39 @@ def test_what_one_came_with_is_its_default(both):
             c.do("show search_path")
 
 
+GIVEN_BACK = ["reset role", "set role to default", "discard all", "reset all",
+              "set session authorization default", "reset work_mem",
+              "reset my.own", "set my.own to default",
+              "select 1; reset role", "/* a */ reset role"]
+
+
+@pytest.mark.parametrize("sql", GIVEN_BACK)
+@pytest.mark.parametrize("state", ["clean", "keep"])
+def test_reset_gives_a_burst_what_the_client_came_with(pooler, pg, sql, state):
+    """what is behind it in the same write waits for that"""
+    pg.sql("grant app2 to app", db="p0")
+    try:
+        p = pooler(default_pool_size=2, session_state=state,
+                   max_prepared_statements=10)
+        said = "select current_user, current_setting('work_mem'), " \
+            "current_setting('my.own', true)"
+        got = []
+        for port in p.port, pg.port:
+            with pq.Conn(port=port).login(
+                    "app", database="p0", role="app2",
+                    options="-c my.own=x -c work_mem=3MB") as c:
+                c.query("select 1")
+                if state == "keep":
+                    c.query("set work_mem = '5MB'")
+                    c.query("set my.own = 'y'")
+                c.send(pq.query(sql), pq.query(said))
+                c.recv_until().check()
+                got.append(c.recv_until().check().rows)
+        assert got[0] == got[1]
+    finally:
+        pg.sql("revoke app2 from app", db="p0")
+
+
 HIDES = {
     "xml": "select query_to_xml('select set_'||'config(''{}'',''{}'',false)',"
            " true, false, '')",
