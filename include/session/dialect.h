@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct baggage;
 struct client;
@@ -23,12 +24,15 @@ struct dialect {
 	struct baggage *trailed; /* counted; ... and what this was, or NULL: */
 	struct baggage *trail;	/* counted; what has set search_path since it was
 				 * lent, by text, where s does not report it */
+	struct baggage *next;	/* counted; ... will be, with one more; or NULL */
+	uint8_t sets;		/* SETs that were told since */
+	bool trails;		/* there is one of the two */
 	bool acted;		/* ... and of this, at that time: */
 	bool acts;		/* its client may have set a role since it was
 				 * lent */
 	bool unseen;		/* ... or what no report tells */
-	bool astray;		/* ... or search_path, not by a SET, or it was
-				 * undone */
+	bool astray;		/* ... or search_path, not by a SET alone, or
+				 * that may be undone */
 	/* until s has told all that is in force: */
 	bool parsed;		/* a text was, and is shared by this */
 	bool pending;		/* what may set something was sent */
@@ -36,6 +40,8 @@ struct dialect {
 };
 
 void dialect_fini(struct dialect *d);
+/* The status of s is that: is what has set search_path in force? */
+void dialect_settle(struct dialect *d, char status);
 /* Nobody has set anything in s since it was lent. */
 void dialect_clear(struct dialect *d);
 
@@ -44,14 +50,15 @@ static inline void dialect_told(struct dialect *d, char status)
 {
 	d->parsed = d->pending = false;
 	d->inside = d->inside && status != 'I';
-	/* SET LOCAL is over */
-	d->astray = d->astray || (status == 'I' && d->trail != NULL);
+	if (d->trails)
+		dialect_settle(d, status);
 }
 /* Hot: is it set, whoever has been before? */
 static inline bool dialect_is(const struct dialect *d, const void *set)
 {
 	return d->set == set && d->acted == d->acts &&
-	    d->trailed == d->trail && !d->unseen && !d->astray;
+	    d->trailed == d->trail && d->next == NULL && !d->unseen &&
+	    !d->astray;
 }
 /* Are the values of all that s reports known, or will be, for c? */
 bool dialect_is_known(const struct client *c, const struct server *s);
@@ -63,6 +70,8 @@ struct baggage *dialect_of(const struct client *c, struct server *s);
 
 /* s is sent this text, all of which is here; or a message that has one. */
 void dialect_note_text(struct server *s, const void *sql, size_t n);
+/* s has done what has this tag. */
+void dialect_note_tag(struct server *s, const char *tag);
 /* s is to run stmt. */
 void dialect_note_bind(struct server *s, const struct prepared *stmt);
 /* The value of a parameter has changed, says s. */

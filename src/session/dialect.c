@@ -27,6 +27,7 @@ void dialect_fini(struct dialect *d)
 	baggage_unref(&d->has);
 	baggage_unref(&d->trailed);
 	baggage_unref(&d->trail);
+	baggage_unref(&d->next);
 	if (d->params != NULL)
 		params_unref(&d->params);
 }
@@ -35,8 +36,24 @@ void dialect_clear(struct dialect *d)
 {
 	d->acts = d->unseen = d->parsed = d->pending = d->inside =
 	    d->astray = false;
-	if (d->trail != NULL)
-		baggage_unref(&d->trail);
+	if (!d->trails)
+		return;
+	d->trails = false;
+	baggage_unref(&d->trail);
+	baggage_unref(&d->next);
+}
+
+void dialect_settle(struct dialect *d, char status)
+{
+	struct baggage *const next = d->next;
+
+	/* it may have failed, or not have been run; and SET LOCAL may be over */
+	d->astray = d->astray || status != 'T' || (next != NULL && d->sets != 1);
+	if (next == NULL)
+		return;
+	baggage_unref(&d->trail);
+	d->trail = next;
+	d->next = NULL;
 }
 
 /* --- what it is --- */
@@ -205,15 +222,29 @@ static void note_path(struct server *s, const char *sql, size_t n)
 	if (d->astray || tells_path(s))
 		return;
 	if (!sets || !sql_is_path_set(sql, len)) {
-		d->astray = sets || (d->trail != NULL && (sql_may_end(sql, len) ||
-		    sql_may_set_all(sql, len)));
+		d->astray = sets || (d->trails && sql_may_set_all(sql, len));
 		return;
 	}
-	struct baggage *const all = add_to_trail(s, sql, len);
+	d->astray = d->next != NULL;
+	if (d->astray)
+		return;
+	d->next = add_to_trail(s, sql, len);
+	d->sets = 0;
+	d->trails = true;
+	d->astray = d->next == NULL;
+}
 
-	baggage_unref(&d->trail);
-	d->trail = all;
-	d->astray = all == NULL;
+/* A COMMIT AND CHAIN has no status that tells. */
+void dialect_note_tag(struct server *s, const char *tag)
+{
+	struct dialect *const d = &s->dialect;
+
+	if (!d->trails)
+		return;
+	if (strcmp(tag, "SET") == 0 || strcmp(tag, "RESET") == 0)
+		d->sets += d->sets < UINT8_MAX;
+	else if (strcmp(tag, "COMMIT") == 0 || strcmp(tag, "ROLLBACK") == 0)
+		d->astray = true;
 }
 
 static void note(struct server *s, bool role, bool unseen, bool all)
@@ -235,7 +266,7 @@ void dialect_note_text(struct server *s, const void *sql, size_t n)
 void dialect_note_bind(struct server *s, const struct prepared *stmt)
 {
 	note(s, stmt->roles, stmt->unseen, stmt->all);
-	if (stmt->paths || s->dialect.trail != NULL)
+	if (stmt->paths || s->dialect.trails)
 		note_path(s, (const char *)stmt->body, stmt->len);
 }
 

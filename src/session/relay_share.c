@@ -27,7 +27,8 @@ static bool may_bind_set(const struct relay_up *up, const char *portal,
 
 	if (n != NULL)
 		return n->stmt->acting || (n->stmt->ends &&
-		    (up->sets || up->s->dialect.inside));
+		    (up->sets || up->s->dialect.inside ||
+		    up->s->dialect.trails));
 	return name == NULL || name[0] != '\0' || !up->parsed;
 }
 
@@ -38,7 +39,8 @@ static bool may_text_set(struct relay_up *up, const char *sql, const char *end)
 
 	up->calls = up->calls || memchr(sql, '(', n) != NULL;
 	return sql_may_set(sql, n) ||
-	    (up->s->dialect.inside && sql_may_end(sql, n));
+	    ((up->s->dialect.inside || up->s->dialect.trails) &&
+	    sql_may_end(sql, n));
 }
 
 /*
@@ -123,7 +125,7 @@ static enum relay_step find_dialect(struct relay_up *up, bool parses,
 	struct server *const s = up->s;
 
 	*out = NULL;
-	if (s->dialect.unseen || s->dialect.astray)
+	if (s->dialect.unseen || s->dialect.astray || s->dialect.next != NULL)
 		return RELAY_NEXT;
 	if (!is_told(s)) {
 		look_ahead(up);

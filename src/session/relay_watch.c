@@ -283,6 +283,7 @@ void relay_watch_tag(const struct relay_down *d)
 	if (d->s->chore != CHORE_NONE || !relay_watches(d->s->ps.pool) ||
 	    d->m[d->size - 1] != '\0')
 		return;
+	dialect_note_tag(d->s, tag);
 	if (strcmp(tag, "ROLLBACK") == 0)
 		keep_resets_undo(d->s);
 	watch_channels(d, tag);

@@ -274,6 +274,13 @@ GOES = {
               "end$$"],
     "undone": ["begin", "set local search_path to {}", "savepoint a",
                "set local search_path to public", "rollback to a"],
+    "chain": ["begin", "set local search_path to dia_b", "commit and chain",
+              "set search_path to {}"],
+    "chained": ["begin", "set local search_path to {}; ", "commit and chain"],
+    "abort": ["begin", "set local search_path to {}", "rollback and chain"],
+    "failed": ["begin", "savepoint a", "set local search_path to {0}",
+               "set local search_path = '{0}', pg_catalog = 1",
+               "rollback to a"],
     "behind": ["begin; set local search_path to public; commit",
                "begin", "set local search_path to {}"],
 }
@@ -311,6 +318,39 @@ def test_types_are_those_of_the_search_path(one, pg, schemas, state, how, sql,
     for path in "dia_a", "dia_b", "dia_a", "dia_b":
         with login(p) as c, login(pg) as d:
             assert go(c, path) == go(d, path)
+
+
+PARTS = {
+    "not run": [pq.parse("set local search_path to dia_a"), pq.sync()],
+    "not bound": [pq.parse("set local search_path to dia_a", "x"), pq.sync()],
+    "bound": [pq.parse("set local search_path to dia_a", "x"), pq.bind("x"),
+              pq.sync()],
+    "run": [pq.parse("set local search_path to dia_a"), pq.bind(),
+            pq.execute(), pq.sync()],
+    "named": [pq.parse("set local search_path to dia_a", "x"), pq.bind("x"),
+              pq.execute(), pq.sync()],
+    "two": [pq.parse("set local search_path to dia_b"),
+            pq.parse("set local search_path to dia_a"), pq.bind(),
+            pq.execute(), pq.sync()],
+}
+
+
+@pytest.mark.parametrize("state", ["clean", "keep"])
+@pytest.mark.parametrize("what", PARTS)
+@pytest.mark.parametrize("first", [False, True])
+def test_search_path_by_the_extended_protocol(one, pg, schemas, state, what,
+                                              first):
+    """what is not run sets nothing"""
+    p = one(state)
+    sql, value = ASKS[0]
+    runs = [pq.bind("s", [value.encode()]), pq.execute(), pq.sync()]
+    real = [pq.query("set local search_path to dia_a")]
+    for ahead in [PARTS[what], real] if first else [real, PARTS[what]]:
+        with login(p) as c, login(pg) as d:
+            got = [in_turn(x, pq.query("begin"), pq.query(
+                "set local search_path = dia_b"), *ahead, *prepare(sql),
+                *runs, pq.query("rollback")) for x in (c, d)]
+            assert got[0] == got[1]
 
 
 @pytest.mark.parametrize("state", STATES)
