@@ -26,7 +26,7 @@ struct dialect {
 				 * lent, by text, where s does not report it */
 	struct baggage *next;	/* counted; ... will be, with one more; or NULL */
 	uint8_t sets;		/* SETs that were told since */
-	bool trails;		/* there is one of the two */
+	bool trails;		/* there is one of the two, or it is astray */
 	bool acted;		/* ... and of this, at that time: */
 	bool acts;		/* its client may have set a role since it was
 				 * lent */
@@ -53,12 +53,11 @@ static inline void dialect_told(struct dialect *d, char status)
 	if (d->trails)
 		dialect_settle(d, status);
 }
-/* Hot: is it set, whoever has been before? */
+/* Hot: is it set, whoever has been before? False: that may be, too. */
 static inline bool dialect_is(const struct dialect *d, const void *set)
 {
-	return d->set == set && d->acted == d->acts &&
-	    d->trailed == d->trail && d->next == NULL && !d->unseen &&
-	    !d->astray;
+	return d->set == set && d->acted == d->acts && !d->unseen &&
+	    !d->trails;
 }
 /* Are the values of all that s reports known, or will be, for c? */
 bool dialect_is_known(const struct client *c, const struct server *s);

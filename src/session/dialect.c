@@ -41,6 +41,8 @@ void dialect_clear(struct dialect *d)
 	d->trails = false;
 	baggage_unref(&d->trail);
 	baggage_unref(&d->next);
+	if (d->trailed != NULL)
+		baggage_unref(&d->set);
 }
 
 void dialect_settle(struct dialect *d, char status)
@@ -223,15 +225,14 @@ static void note_path(struct server *s, const char *sql, size_t n)
 		return;
 	if (!sets || !sql_is_path_set(sql, len)) {
 		d->astray = sets || (d->trails && sql_may_set_all(sql, len));
-		return;
+	} else if (d->next == NULL) {
+		d->next = add_to_trail(s, sql, len);
+		d->sets = 0;
+		d->astray = d->next == NULL;
+	} else {
+		d->astray = true;
 	}
-	d->astray = d->next != NULL;
-	if (d->astray)
-		return;
-	d->next = add_to_trail(s, sql, len);
-	d->sets = 0;
-	d->trails = true;
-	d->astray = d->next == NULL;
+	d->trails = d->trails || sets;
 }
 
 /* A COMMIT AND CHAIN has no status that tells. */
