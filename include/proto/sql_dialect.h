@@ -33,8 +33,8 @@ bool sql_may_set_unseen(const void *sql, size_t n);
 bool sql_may_set_role(const void *sql, size_t n);
 /* ... search_path? */
 bool sql_may_set_path(const void *sql, size_t n);
-/* ... by no statement but one SET, whose text says all? */
-bool sql_is_path_set(const char *sql, size_t n);
+/* Is it one SET or RESET, whose text says all? */
+bool sql_is_lone_set(const char *sql, size_t n);
 /* ... all of them, in one go? */
 bool sql_may_set_all(const void *sql, size_t n);
 /* One of the three? */

@@ -22,14 +22,15 @@ struct dialect {
 	struct params *params;	/* counted; ... which was made of these */
 	struct baggage *has;	/* counted; ... and these, or NULL */
 	struct baggage *trailed; /* counted; ... and what this was, or NULL: */
-	struct baggage *trail;	/* counted; what has set search_path since it was
-				 * lent, by text, where s does not report it */
+	struct baggage *trail;	/* counted; what has set the role since it was
+				 * lent, and search_path where s does not
+				 * report it: texts of SETs */
 	struct baggage *next;	/* counted; ... will be, with one more; or NULL */
 	uint8_t sets;		/* SETs that were told since */
 	bool trails;		/* there is one of the two, or it is astray */
 	bool acted;		/* ... and of this, at that time: */
 	bool acts;		/* its client may have set a role since it was
-				 * lent */
+				 * lent, not by a SET alone */
 	bool unseen;		/* ... or what no report tells */
 	bool astray;		/* ... or search_path, not by a SET alone, or
 				 * that may be undone */
@@ -40,7 +41,7 @@ struct dialect {
 };
 
 void dialect_fini(struct dialect *d);
-/* The status of s is that: is what has set search_path in force? */
+/* The status of s is that: is what is to go to the trail in force? */
 void dialect_settle(struct dialect *d, char status);
 /* Nobody has set anything in s since it was lent. */
 void dialect_clear(struct dialect *d);

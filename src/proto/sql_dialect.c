@@ -156,7 +156,11 @@ bool sql_may_set_unseen(const void *sql, size_t n)
 {
 	/* SET XML OPTION */
 	static const char *const words[] = { "option", NULL };
+	static const char *const view[] = { "pg_settings", NULL };
+	static const char *const update[] = { "update", NULL };
 
+	if (sql_has_word(sql, n, view) && sql_has_word(sql, n, update))
+		return true;
 	return sql_has_word(sql, n, unseen) || sql_has_word(sql, n, words) ||
 	    may_set_any(sql, n);
 }
@@ -177,9 +181,11 @@ bool sql_may_set_path(const void *sql, size_t n)
 	    (sql_has_word(sql, n, schema) && sql_begins(sql, n, set));
 }
 
-bool sql_is_path_set(const char *sql, size_t n)
+/* What a backslash means, another setting says. */
+bool sql_is_lone_set(const char *sql, size_t n)
 {
-	return sql_is_set(sql, n) && sql_is_single(sql, n);
+	return sql_is_set(sql, n) && sql_is_single(sql, n) &&
+	    memchr(sql, '\\', n) == NULL;
 }
 
 bool sql_may_set_all(const void *sql, size_t n)

@@ -17,8 +17,8 @@
 /* A name that no parameter has. */
 #define ACTS "!acts"
 
-/* The same of what has set search_path. */
-#define PATH "!path"
+/* The same of what has set search_path or the role. */
+#define STEP "!set"
 #define TRAIL_MAX 1000	/* bytes */
 
 void dialect_fini(struct dialect *d)
@@ -190,7 +190,7 @@ static struct baggage *add_to_trail(const struct server *s, const char *sql,
     size_t n)
 {
 	struct baggage *all = NULL;
-	char name[sizeof PATH + 8];
+	char name[sizeof STEP + 8];
 	struct writer w;
 	unsigned count = 0;
 	struct baggage_pair pair;
@@ -201,7 +201,7 @@ static struct baggage *add_to_trail(const struct server *s, const char *sql,
 		count++;
 	writer_init(&w, TRAIL_MAX);
 	write_trail(s->dialect.trail, &w);
-	snprintf(name, sizeof name, PATH "%u", count);
+	snprintf(name, sizeof name, STEP "%u", count);
 	writer_str(&w, name);
 	writer_bytes(&w, sql, n);
 	writer_u8(&w, 0);
@@ -211,28 +211,46 @@ static struct baggage *add_to_trail(const struct server *s, const char *sql,
 	return all;
 }
 
-/*
- * Whoever sends the same SETs, from the same settings on, has the same
- * search_path, in a transaction. What else may set it, or undo that, is not known.
- */
-static void note_path(struct server *s, const char *sql, size_t n)
+/* A text that runs, and what it may set. */
+struct setting {
+	const char *sql;
+	size_t n;
+	bool role, path, unseen, all;
+};
+
+/* One SET more, unless there is one that was not told as done yet. */
+static void follow(struct server *s, const char *sql, size_t n)
 {
 	struct dialect *const d = &s->dialect;
-	const size_t len = strnlen(sql, n);
-	const bool sets = sql_may_set_path(sql, len);
 
-	if (d->astray || tells_path(s))
-		return;
-	if (!sets || !sql_is_path_set(sql, len)) {
-		d->astray = sets || (d->trails && sql_may_set_all(sql, len));
-	} else if (d->next == NULL) {
-		d->next = add_to_trail(s, sql, len);
+	if (d->next == NULL) {
+		d->next = add_to_trail(s, sql, n);
 		d->sets = 0;
-		d->astray = d->next == NULL;
+		d->astray = d->astray || d->next == NULL;
 	} else {
 		d->astray = true;
 	}
-	d->trails = d->trails || sets;
+	d->trails = true;
+}
+
+/*
+ * Whoever sends the same SETs, from the same settings on, has the same
+ * search_path and role, in a transaction. What else may set a path, or undo that,
+ * is not known; roles count as one then.
+ */
+static void note_trail(struct server *s, const struct setting *t)
+{
+	struct dialect *const d = &s->dialect;
+	const bool path = t->path && !tells_path(s);
+
+	if ((t->role || path) && t->n <= TRAIL_MAX &&
+	    sql_is_lone_set(t->sql, strnlen(t->sql, t->n))) {
+		follow(s, t->sql, strnlen(t->sql, t->n));
+		return;
+	}
+	d->acts = d->acts || t->role;
+	d->astray = d->astray || path || (d->trails && t->all);
+	d->trails = d->trails || path;
 }
 
 /* A COMMIT AND CHAIN has no status that tells. */
@@ -248,27 +266,29 @@ void dialect_note_tag(struct server *s, const char *tag)
 		d->astray = true;
 }
 
-static void note(struct server *s, bool role, bool unseen, bool all)
+static void note(struct server *s, const struct setting *t)
 {
 	struct dialect *const d = &s->dialect;
 
-	d->acts = d->acts || role;
-	d->unseen = d->unseen || unseen || (all && s->keep.has != NULL &&
+	d->unseen = d->unseen || t->unseen || (t->all && s->keep.has != NULL &&
 	    baggage_reads(s->keep.has));
+	if (t->path || t->role || d->trails)
+		note_trail(s, t);
 }
 
 void dialect_note_text(struct server *s, const void *sql, size_t n)
 {
-	note(s, sql_may_set_role(sql, n), sql_may_set_unseen(sql, n),
-	    sql_may_set_all(sql, n));
-	note_path(s, sql, n);
+	note(s, &(struct setting){ .sql = sql, .n = n,
+	    .role = sql_may_set_role(sql, n), .path = sql_may_set_path(sql, n),
+	    .unseen = sql_may_set_unseen(sql, n),
+	    .all = sql_may_set_all(sql, n) });
 }
 
 void dialect_note_bind(struct server *s, const struct prepared *stmt)
 {
-	note(s, stmt->roles, stmt->unseen, stmt->all);
-	if (stmt->paths || s->dialect.trails)
-		note_path(s, (const char *)stmt->body, stmt->len);
+	note(s, &(struct setting){ .sql = (const char *)stmt->body,
+	    .n = stmt->len, .role = stmt->roles, .path = stmt->paths,
+	    .unseen = stmt->unseen, .all = stmt->all });
 }
 
 /*

@@ -281,6 +281,9 @@ GOES = {
     "failed": ["begin", "savepoint a", "set local search_path to {0}",
                "set local search_path = '{0}', pg_catalog = 1",
                "rollback to a"],
+    "strings": ["begin", "set local standard_conforming_strings = off",
+                r"set local search_path = '{}\', pg_catalog, '",
+                "set local standard_conforming_strings = on"],
     "behind": ["begin; set local search_path to public; commit",
                "begin", "set local search_path to {}"],
 }
@@ -318,6 +321,42 @@ def test_types_are_those_of_the_search_path(one, pg, schemas, state, how, sql,
     for path in "dia_a", "dia_b", "dia_a", "dia_b":
         with login(p) as c, login(pg) as d:
             assert go(c, path) == go(d, path)
+
+
+ROLES = {
+    "local": ["begin", "set local role {}"],
+    "session": ["begin", "set session role '{}'"],
+    "reset": ["begin", "set local role {}", "reset role", "set role {}"],
+    "chain": ["begin", "set local role app2", "commit and chain",
+              "set local role {}"],
+    "undone": ["begin", "set local role {}", "savepoint a",
+               "set local role none", "rollback to a"],
+}
+
+
+@pytest.mark.parametrize("state", ["clean", "keep"])
+@pytest.mark.parametrize("how", ROLES)
+@pytest.mark.parametrize("sql, value", ASKS, ids=["name", "day", "id", "all"])
+def test_types_are_those_of_the_role(one, pg, schemas, state, how, sql, value):
+    """whose schema comes first in the search_path"""
+    pg.sql("create role dia_a", "create role dia_b", "grant dia_a, dia_b to app",
+           "grant app2 to app", "grant all on schema dia_a to dia_a, app2",
+           "grant all on schema dia_b to dia_b, app2", "grant all on "
+           "dia_a.doc, dia_b.doc to dia_a, dia_b, app2", db="p0")
+    try:
+        p = one(state)
+        runs = [pq.bind("s", [value.encode()] if value else ()),
+                pq.execute(), pq.sync()]
+        for role in "dia_a", "dia_b", "dia_a", "dia_b":
+            with login(p) as c, login(pg) as d:
+                ahead = [pq.query(q.format(role)) for q in ROLES[how]]
+                got = [in_turn(x, *ahead, *prepare(sql), *runs,
+                               pq.query("rollback"), *ahead, *runs,
+                               pq.query("rollback")) for x in (c, d)]
+                assert got[0] == got[1]
+    finally:
+        pg.sql("drop owned by dia_a, dia_b", "drop role dia_a, dia_b",
+               "revoke app2 from app", db="p0")
 
 
 PARTS = {
@@ -395,6 +434,8 @@ HIDDEN = {
     "prefix": [pq.query("/* a */ set local array_nulls = off")],
     "session": [pq.query("set session array_nulls = off")],
     "several": [pq.query("select 1; set local array_nulls = off")],
+    "view": [pq.query("update pg_settings set setting = 'off' where name like "
+                      "'array%nulls'")],
 }
 
 
