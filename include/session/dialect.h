@@ -26,7 +26,7 @@ struct dialect {
 				 * lent, and search_path where s does not
 				 * report it: texts of SETs */
 	struct baggage *next;	/* counted; ... will be, with one more; or NULL */
-	uint8_t sets;		/* SETs that were told since */
+	uint8_t owed;		/* SETs that are to be told as done */
 	bool trails;		/* there is one of the two, or it is astray */
 	bool acted;		/* ... and of this, at that time: */
 	bool acts;		/* its client may have set a role since it was
@@ -68,12 +68,19 @@ bool dialect_is_known(const struct client *c, const struct server *s);
  */
 struct baggage *dialect_of(const struct client *c, struct server *s);
 
+/*
+ * Does what is sent run, once, by what is sent with it, alone in its batch, in a
+ * transaction that goes on?
+ */
+enum dialect_run { DIALECT_MAY_RUN, DIALECT_RUNS };
 /* s is sent this text, all of which is here; or a message that has one. */
-void dialect_note_text(struct server *s, const void *sql, size_t n);
+void dialect_note_text(struct server *s, const void *sql, size_t n,
+    enum dialect_run runs);
 /* s has done what has this tag. */
 void dialect_note_tag(struct server *s, const char *tag);
 /* s is to run stmt. */
-void dialect_note_bind(struct server *s, const struct prepared *stmt);
+void dialect_note_bind(struct server *s, const struct prepared *stmt,
+    enum dialect_run runs);
 /* The value of a parameter has changed, says s. */
 void dialect_note_report(struct server *s, int parameter);
 

@@ -39,6 +39,7 @@ void dialect_clear(struct dialect *d)
 	if (!d->trails)
 		return;
 	d->trails = false;
+	d->owed = 0;
 	baggage_unref(&d->trail);
 	baggage_unref(&d->next);
 	if (d->trailed != NULL)
@@ -49,8 +50,9 @@ void dialect_settle(struct dialect *d, char status)
 {
 	struct baggage *const next = d->next;
 
-	/* it may have failed, or not have been run; and SET LOCAL may be over */
-	d->astray = d->astray || status != 'T' || (next != NULL && d->sets != 1);
+	/* a SET has failed; or SET LOCAL is over */
+	d->astray = d->astray || status != 'T' || d->owed > 0;
+	d->owed = 0;
 	if (next == NULL)
 		return;
 	baggage_unref(&d->trail);
@@ -211,26 +213,22 @@ static struct baggage *add_to_trail(const struct server *s, const char *sql,
 	return all;
 }
 
-/* A text that runs, and what it may set. */
+/* A text that may run, and what it may set. */
 struct setting {
 	const char *sql;
 	size_t n;
+	enum dialect_run runs;
 	bool role, path, unseen, all;
 };
 
-/* One SET more, unless there is one that was not told as done yet. */
-static void follow(struct server *s, const char *sql, size_t n)
+/*
+ * Is it a SET of which all is known: that it runs, once, and by what the status of
+ * the transaction will be, whether it has failed?
+ */
+static bool is_followed(const struct setting *t)
 {
-	struct dialect *const d = &s->dialect;
-
-	if (d->next == NULL) {
-		d->next = add_to_trail(s, sql, n);
-		d->sets = 0;
-		d->astray = d->astray || d->next == NULL;
-	} else {
-		d->astray = true;
-	}
-	d->trails = true;
+	return t->runs == DIALECT_RUNS && t->n <= TRAIL_MAX &&
+	    sql_is_lone_set(t->sql, strnlen(t->sql, t->n));
 }
 
 /*
@@ -242,10 +240,13 @@ static void note_trail(struct server *s, const struct setting *t)
 {
 	struct dialect *const d = &s->dialect;
 	const bool path = t->path && !tells_path(s);
+	const bool followed = is_followed(t);
 
-	if ((t->role || path) && t->n <= TRAIL_MAX &&
-	    sql_is_lone_set(t->sql, strnlen(t->sql, t->n))) {
-		follow(s, t->sql, strnlen(t->sql, t->n));
+	d->owed += followed;
+	if ((path || t->role) && followed && d->next == NULL) {
+		d->next = add_to_trail(s, t->sql, strnlen(t->sql, t->n));
+		d->trails = true;
+		d->astray = d->astray || d->next == NULL;
 		return;
 	}
 	d->acts = d->acts || t->role;
@@ -253,16 +254,18 @@ static void note_trail(struct server *s, const struct setting *t)
 	d->trails = d->trails || path;
 }
 
-/* A COMMIT AND CHAIN has no status that tells. */
+/* A COMMIT AND CHAIN has no status that tells; nor has a SET of before, run again. */
 void dialect_note_tag(struct server *s, const char *tag)
 {
 	struct dialect *const d = &s->dialect;
+	const bool sets = strcmp(tag, "SET") == 0 || strcmp(tag, "RESET") == 0;
 
 	if (!d->trails)
 		return;
-	if (strcmp(tag, "SET") == 0 || strcmp(tag, "RESET") == 0)
-		d->sets += d->sets < UINT8_MAX;
-	else if (strcmp(tag, "COMMIT") == 0 || strcmp(tag, "ROLLBACK") == 0)
+	if (sets && d->owed > 0)
+		d->owed--;
+	else if (sets || strcmp(tag, "COMMIT") == 0 ||
+	    strcmp(tag, "ROLLBACK") == 0)
 		d->astray = true;
 }
 
@@ -276,18 +279,20 @@ static void note(struct server *s, const struct setting *t)
 		note_trail(s, t);
 }
 
-void dialect_note_text(struct server *s, const void *sql, size_t n)
+void dialect_note_text(struct server *s, const void *sql, size_t n,
+    enum dialect_run runs)
 {
-	note(s, &(struct setting){ .sql = sql, .n = n,
+	note(s, &(struct setting){ .sql = sql, .n = n, .runs = runs,
 	    .role = sql_may_set_role(sql, n), .path = sql_may_set_path(sql, n),
 	    .unseen = sql_may_set_unseen(sql, n),
 	    .all = sql_may_set_all(sql, n) });
 }
 
-void dialect_note_bind(struct server *s, const struct prepared *stmt)
+void dialect_note_bind(struct server *s, const struct prepared *stmt,
+    enum dialect_run runs)
 {
 	note(s, &(struct setting){ .sql = (const char *)stmt->body,
-	    .n = stmt->len, .role = stmt->roles, .path = stmt->paths,
+	    .n = stmt->len, .runs = runs, .role = stmt->roles, .path = stmt->paths,
 	    .unseen = stmt->unseen, .all = stmt->all });
 }
 

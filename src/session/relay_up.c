@@ -353,7 +353,7 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b)
 	    c->ss)->cache_unnamed_statements && relay_unnamed_may(c)));
 	up->injected = 0;
 	up->first = NULL;
-	up->seen = b->at;
+	up->seen = up->start = b->at;
 	up->sets = up->calls = up->parsed = false;
 	up->bound = NULL;
 	up->owed = up->s != NULL && !track_is_empty(&up->s->track);

@@ -18,6 +18,49 @@
 #include "session/relay_parts.h"
 #include "session/sessions.h"
 
+/* The next message, if it is whole, of this kind and about what has no name. */
+static const uint8_t *skip_unnamed(const struct relay_up *up, const uint8_t *m,
+    char type)
+{
+	const uint8_t *const end = up->m + up->have;
+	const size_t names = type == FE_BIND ? 2 : type == FE_SYNC ? 0 : 1;
+	const size_t kind = type == FE_DESCRIBE;
+	const size_t size = m == NULL || end - m < MSG_HEADER || *m != type ? 0 :
+	    msg_size(m, up->max);
+
+	if (size < MSG_HEADER + kind + names || size > (size_t)(end - m) ||
+	    (kind > 0 && m[MSG_HEADER] != 'P'))
+		return NULL;
+	for (size_t i = 0; i < names; i++)
+		if (m[MSG_HEADER + kind + i] != '\0')
+			return NULL;
+	return m + size;
+}
+
+/* Is a Bind of the unnamed portal at hand, or is one next, and all of a batch? */
+static enum dialect_run runs_at_once(const struct relay_up *up)
+{
+	const uint8_t *at = up->m;
+
+	/* nothing is ahead of it whose end might be taken for its own */
+	if (!up->told || up->m != up->start || up->s->track.status != 'T')
+		return DIALECT_MAY_RUN;
+	if (at[0] == FE_QUERY)
+		return DIALECT_RUNS;
+	if (up->have <= up->size)
+		return DIALECT_MAY_RUN;
+	/* the statement of a Bind at hand has a name */
+	if (at[0] == FE_BIND && at[MSG_HEADER] != '\0')
+		return DIALECT_MAY_RUN;
+	at = at[0] == FE_BIND ? at + up->size :
+	    skip_unnamed(up, at + up->size, FE_BIND);
+	if (at != NULL && at < up->m + up->have && *at == FE_DESCRIBE)
+		at = skip_unnamed(up, at, FE_DESCRIBE);
+	at = skip_unnamed(up, at, FE_EXECUTE);
+	return skip_unnamed(up, at, FE_SYNC) == NULL ? DIALECT_MAY_RUN :
+	    DIALECT_RUNS;
+}
+
 /*
  * The text at hand, which may set something, runs, or may be. Up to end there is
  * what is here of it.
@@ -27,7 +70,7 @@ static void note_sets(const struct relay_up *up, const char *sql,
 {
 	const size_t n = (size_t)(end - (const uint8_t *)sql);
 
-	dialect_note_text(up->s, sql, n);
+	dialect_note_text(up->s, sql, n, runs_at_once(up));
 	if (up->have < up->size)
 		up->s->dialect.unseen = up->s->dialect.acts = true;
 	keep_resets_note(up->c, up->s, sql, n);
@@ -217,7 +260,7 @@ void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt)
 	t->marked = t->marked || stmt->leaves;
 	t->draws = t->draws || stmt->draws;
 	t->calls = t->calls || (stmt->sets && !stmt->leaves);
-	dialect_note_bind(up->s, stmt);
+	dialect_note_bind(up->s, stmt, runs_at_once(up));
 	if (stmt->hides)
 		note_hidden(up->s);
 	/* a Bind of a few bytes is not to cost a look at a megabyte */

@@ -65,7 +65,7 @@ def test_question_of_the_pooler_is_asked_again(pooler, fakepg, stop, more):
     def handler(s, kind, body):
         if kind != "Q" or body.startswith(b"select"):
             return False
-        if b"pg_settings" in body:
+        if b"pg_show_all_settings" in body:
             asked.append((s, body))
         else:
             s.send(complete("SET") + ready())

@@ -368,6 +368,20 @@ PARTS = {
             pq.execute(), pq.sync()],
     "named": [pq.parse("set local search_path to dia_a", "x"), pq.bind("x"),
               pq.execute(), pq.sync()],
+    "other": [pq.parse("set local search_path to dia_a", "x"),
+              pq.query("set local work_mem = '2MB'")],
+    "again": [pq.parse("set local search_path to dia_a"), pq.bind(),
+              pq.execute(), pq.sync(), pq.parse(
+                  "set local search_path to dia_b", "y"), pq.bind("y"),
+              pq.execute(), pq.sync(), pq.bind(), pq.execute(), pq.sync()],
+    "portal": [pq.parse("set local search_path to dia_a"),
+               pq.bind(portal="p"), pq.parse("set local work_mem = '2MB'"),
+               pq.bind(), pq.execute(), pq.sync(), pq.execute("p"),
+               pq.sync()],
+    "more": [pq.query("set local work_mem = '2MB'"),
+             pq.parse("set local search_path to dia_a"), pq.bind(),
+             pq.describe("P"), pq.execute(), pq.sync(),
+             pq.query("set local work_mem = '3MB'")],
     "two": [pq.parse("set local search_path to dia_b"),
             pq.parse("set local search_path to dia_a"), pq.bind(),
             pq.execute(), pq.sync()],
@@ -406,16 +420,24 @@ def test_search_path_of_the_start_is_of_the_dialect(one, pg, schemas, state):
             assert c.got == d.got
 
 
+def by_extended(query, name=""):
+    sql = query[5:-1].decode()
+    return [pq.parse(sql, name), pq.bind(name), pq.execute(), pq.sync()]
+
+
 @pytest.mark.parametrize("state", ["clean", "keep"])
 @pytest.mark.parametrize("how", ["session", "schema", "local", "twice"])
-def test_same_search_path_is_shared(one, schemas, state, how):
+@pytest.mark.parametrize("extended", [False, True])
+def test_same_search_path_is_shared(one, schemas, state, how, extended):
     """the texts of what has set it are the same"""
     p = one(state)
     for _ in range(5):
         for path in "dia_a", "dia_b":
             with login(p) as c:
-                assert in_turn(c, *goes_to(path, how, state),
-                               *both("select * from doc"),
+                ahead = goes_to(path, how, state)
+                if extended:
+                    ahead = [part for q in ahead for part in by_extended(q)]
+                assert in_turn(c, *ahead, *both("select * from doc"),
                                pq.query("rollback"))[1] == []
     assert p.stats()["total_server_parse_count"] <= 2
 
