@@ -28,12 +28,10 @@ struct dialect {
 	struct baggage *next;	/* counted; ... will be, with one more; or NULL */
 	uint8_t owed;		/* SETs that are to be told as done */
 	bool trails;		/* there is one of the two, or it is astray */
-	bool acted;		/* ... and of this, at that time: */
-	bool acts;		/* its client may have set a role since it was
-				 * lent, not by a SET alone */
-	bool unseen;		/* ... or what no report tells */
-	bool astray;		/* ... or search_path, not by a SET alone, or
-				 * that may be undone */
+	bool unseen;		/* its client may have set what no report
+				 * tells since it was lent */
+	bool astray;		/* ... or the role or search_path, not by a SET
+				 * alone, or that may be undone */
 	/* until s has told all that is in force: */
 	bool parsed;		/* a text was, and is shared by this */
 	bool pending;		/* what may set something was sent */
@@ -57,8 +55,7 @@ static inline void dialect_told(struct dialect *d, char status)
 /* Hot: is it set, whoever has been before? False: that may be, too. */
 static inline bool dialect_is(const struct dialect *d, const void *set)
 {
-	return d->set == set && d->acted == d->acts && !d->unseen &&
-	    !d->trails;
+	return d->set == set && !d->unseen && !d->trails;
 }
 /* Are the values of all that s reports known, or will be, for c? */
 bool dialect_is_known(const struct client *c, const struct server *s);

@@ -35,8 +35,7 @@ struct relay_up {
 	size_t have;		/* bytes of it (and behind it) in the burst */
 	size_t used;		/* set by the handler: bytes done with */
 	bool owed, told;	/* when it came, by s: all in force */
-	const uint8_t *start;	/* of it */
-	const uint8_t *first;	/* see relay_repeat.h; or NULL */
+	const uint8_t *start, *first;	/* of it; see relay_repeat.h, or NULL */
 	const uint8_t *seen, *bound;	/* see relay_share.c; and these: */
 	bool sets, calls, parsed;
 };

@@ -34,8 +34,7 @@ void dialect_fini(struct dialect *d)
 
 void dialect_clear(struct dialect *d)
 {
-	d->acts = d->unseen = d->parsed = d->pending = d->inside =
-	    d->astray = false;
+	d->unseen = d->parsed = d->pending = d->inside = d->astray = false;
 	if (!d->trails)
 		return;
 	d->trails = false;
@@ -144,10 +143,6 @@ static struct baggage *make(const struct server *s, const struct params *p)
 
 	writer_init(&w, BAGGAGE_BYTES);
 	write_reported(p, &w);
-	if (s->dialect.acts) {
-		writer_str(&w, ACTS);
-		writer_str(&w, "");
-	}
 	if (s->keep.has != NULL && baggage_reads(s->keep.has))
 		write_others(s->keep.has, &w);
 	write_trail(s->dialect.trail, &w);
@@ -161,13 +156,12 @@ struct baggage *dialect_of(const struct client *c, struct server *s)
 	struct dialect *const d = &s->dialect;
 	struct params *const p = params_ahead(c, s);
 
-	if (d->set == NULL || d->has != s->keep.has || d->acted != d->acts ||
+	if (d->set == NULL || d->has != s->keep.has ||
 	    d->trailed != d->trail || !is_same(d->params, p)) {
 		baggage_unref(&d->set);
 		d->set = make(s, p);
 		baggage_put(&d->has, s->keep.has);
 		baggage_put(&d->trailed, d->trail);
-		d->acted = d->acts;
 	}
 	if (d->params != p) {
 		if (d->params != NULL)
@@ -233,8 +227,8 @@ static bool is_followed(const struct setting *t)
 
 /*
  * Whoever sends the same SETs, from the same settings on, has the same
- * search_path and role, in a transaction. What else may set a path, or undo that,
- * is not known; roles count as one then.
+ * search_path and role, in a transaction. What else may set them, or undo that, is
+ * not known.
  */
 static void note_trail(struct server *s, const struct setting *t)
 {
@@ -249,9 +243,8 @@ static void note_trail(struct server *s, const struct setting *t)
 		d->astray = d->astray || d->next == NULL;
 		return;
 	}
-	d->acts = d->acts || t->role;
-	d->astray = d->astray || path || (d->trails && t->all);
-	d->trails = d->trails || path;
+	d->astray = d->astray || path || t->role || (d->trails && t->all);
+	d->trails = d->trails || path || t->role;
 }
 
 /* A COMMIT AND CHAIN has no status that tells; nor has a SET of before, run again. */

@@ -118,7 +118,9 @@ static enum relay_step on_data(struct relay_down *d)
 		return on_our_row(d);
 	if (d->size <= d->have)
 		d->size = msg_run(d->m, d->have, d->max);
-	pass(d, d->s->chore == CHORE_NONE);
+	/* what a client listens to is told while we ask for it, too */
+	pass(d, d->s->chore == CHORE_NONE || (d->c != NULL &&
+	    d->m[0] == BE_NOTIFICATION_RESPONSE));
 	return RELAY_NEXT;
 }
 

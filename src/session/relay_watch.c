@@ -72,7 +72,7 @@ static void note_sets(const struct relay_up *up, const char *sql,
 
 	dialect_note_text(up->s, sql, n, runs_at_once(up));
 	if (up->have < up->size)
-		up->s->dialect.unseen = up->s->dialect.acts = true;
+		up->s->dialect.unseen = true;
 	keep_resets_note(up->c, up->s, sql, n);
 }
 
@@ -89,7 +89,7 @@ static bool may_leave(const struct relay_up *up)
 static void note_hidden(struct server *s)
 {
 	s->trace.unlisted = true;
-	s->dialect.unseen = s->dialect.acts = true;
+	s->dialect.unseen = true;
 }
 
 /* The message at hand may leave something: what? Returns of enum sql_leaves. */
@@ -163,7 +163,7 @@ void relay_watch_call(const struct relay_up *up)
 
 	if (up->m[0] == FE_FUNCTION_CALL) {
 		t->marked = t->unlisted = true;
-		up->s->dialect.unseen = up->s->dialect.acts = true;
+		up->s->dialect.unseen = true;
 		return;
 	}
 	const bool leaves = may_leave(up);

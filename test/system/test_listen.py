@@ -411,6 +411,24 @@ def test_pool_of_sessions_tells_nothing_late(pooler, other, sql, ahead,
     assert a.hear("fence", "") == [("fence", "")]
 
 
+@pytest.mark.parametrize("change", ["session_state = forget",
+                                    "session_state = clean",
+                                    "pool_mode = session"])
+def test_reload_just_behind_a_listen_loses_nothing(pooler, other, change):
+    """what comes while the server is asked for channels"""
+    p = keep(pooler, default_pool_size=12)
+    with p.console() as k:
+        for _ in range(6):
+            a = Ear(p.raw())
+            a.do("listen x")
+            k.query("set " + change)
+            for i in range(4):
+                other.query("notify x, '%d'" % i)
+            assert a.hear("x", "3") == [("x", str(i)) for i in range(4)]
+            k.query("set pool_mode = transaction")
+            k.query("set session_state = keep")
+
+
 def test_pool_that_keeps_again(pooler, other):
     """who listened all the time does so; its settings follow it again"""
     p = keep(pooler)

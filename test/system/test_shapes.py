@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.skipif(REFERENCE, reason="has one shape"),
 NUMBERS = {"1.25": "1.25.2", "1.26": "1.26.1"}
 OURS = {"databases": ["target_session_attrs"],
         "pools": ["wait_reason", "wait_us", "pool_size",
-                  "reserve_pool_size", "pinned"],
+                  "reserve_pool_size", "pinned", "max_pinned"],
         "clients": ["tls_peer", "pinned", "pin_reason", "wait_reason", "waited_us",
                     "channels"],
         "servers": ["tls_peer", "pinned", "pin_reason", "role"],
