@@ -51,6 +51,7 @@ struct relay_state {
 		char *name;	/* owned; the client's, or NULL */
 		char *portal;	/* owned; of that statement, or NULL */
 		bool there;	/* the server at hand has it */
+		bool in_doubt;	/* there was an error: maybe not */
 	} dealloc;
 	struct params *start;	/* counted: what the client has brought along;
 				 * NULL: nothing but what is the pool's */

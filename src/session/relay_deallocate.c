@@ -176,7 +176,8 @@ void relay_dealloc_part(struct client *c)
 {
 	struct relay_state *const r = &c->relay;
 
-	if (prepared_name_find(c->statements, r->dealloc.name) == NULL) {
+	if (r->dealloc.in_doubt ||
+	    prepared_name_find(c->statements, r->dealloc.name) == NULL) {
 		relay_dealloc_clear(r);
 		return;
 	}

@@ -297,6 +297,7 @@ static enum relay_step on_error(struct relay_down *d)
 	/* no error that means something here is that long: it passes as it comes */
 	if (d->c == NULL)
 		return on_reply(d);
+	d->c->relay.dealloc.in_doubt = true;
 	if (d->size > RELAY_SMALL_MAX) {
 		count_error(d);
 		return on_reply(d);

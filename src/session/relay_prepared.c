@@ -334,8 +334,12 @@ enum relay_step relay_describe(struct relay_up *up)
 /* Close of a portal, or of the unnamed statement. */
 static enum relay_step close_other(struct relay_up *up)
 {
-	const enum relay_step step = up->m[MSG_HEADER] == 'S' && up->caches ?
+	const bool unnamed = up->m[MSG_HEADER] == 'S';
+	const enum relay_step step = unnamed && up->caches ?
 	    relay_unnamed_end(up) : RELAY_NEXT;
+
+	if (unnamed)
+		relay_dealloc_clear(&up->c->relay);
 
 	return step == RELAY_NEXT ? relay_request(up) : step;
 }

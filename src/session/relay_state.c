@@ -19,7 +19,7 @@ void relay_dealloc_clear(struct relay_state *r)
 	mem_free(r->dealloc.name);
 	mem_free(r->dealloc.portal);
 	r->dealloc.name = r->dealloc.portal = NULL;
-	r->dealloc.there = false;
+	r->dealloc.there = r->dealloc.in_doubt = false;
 }
 
 void relay_state_fini(struct relay_state *r)

@@ -358,3 +358,21 @@ def test_what_another_client_took_away_is_prepared_again(pooler, sql, again):
         prepare(a, "s")
     for _ in range(2):
         assert run(a, "s").rows == [["s"]]
+
+
+@pytest.mark.parametrize("between", [
+    [pq.close("S", ""), pq.sync()],
+    [pq.bind("nosuch"), pq.parse("deallocate s3"), pq.sync()],
+    [pq.parse("select 1 / 0"), pq.bind(), pq.execute(), pq.sync()]])
+def test_unnamed_one_that_is_gone_deallocates_nothing(p, between):
+    """closed, skipped behind an error, or another one by now"""
+    c = p.raw()
+    prepare(c, "s3")
+    if between[0] != pq.bind("nosuch"):
+        c.send(pq.parse("deallocate s3"), pq.sync())
+        c.recv_until().check()
+    c.send(*between)
+    c.recv_until()
+    c.send(pq.bind(), pq.execute(), pq.sync())
+    c.recv_until()
+    assert run(c, "s3").rows == [["s3"]]
