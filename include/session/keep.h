@@ -75,7 +75,7 @@ struct keep {
 	bool undone;		/* it may have been */
 	bool discarded;		/* all was, in what the probe is about */
 	bool surplus;		/* it listens to more than can be moved */
-	bool leaves;		/* it was told to listen no more */
+	bool leaves, marks;	/* it was told to listen no more; to a mark */
 	uint8_t pins;		/* of enum pin */
 	uint8_t found;		/* the same, by the probe under way */
 	uint8_t tries;		/* of one probe */

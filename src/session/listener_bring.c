@@ -109,11 +109,13 @@ static bool is_behind(const struct server *s)
  */
 static void await_mark(struct client *c, const struct server *s)
 {
-	if (track_is_empty(&s->track)) {
-		stream_pause(&c->stream);
-		listener_ask_again(c->listening);
-	} else
+	if (!track_is_empty(&s->track)) {
 		c->relay.hold = true;
+		return;
+	}
+	stream_pause(&c->stream);
+	if (!listener_is_unsettled(c))
+		listener_ask_again(c->listening);
 }
 
 /*
@@ -127,16 +129,18 @@ static bool stays(struct client *c, struct server *s)
 
 	if (!has_place(&s->track))
 		return true;
-	if (g->token != 0) {
+	if (g->token != 0 || listener_is_unsettled(c)) {
 		await_mark(c, s);
 		return false;
 	}
-	if (listener_is_unsettled(c) || !track_is_empty(&s->track))
-		return true;
 	if (channels_source(g) == HEARS_SERVER) {
 		if (g->waiting.len == 0)
 			channels_leave(c);
 		return true;
+	}
+	if (!track_is_empty(&s->track)) {
+		c->relay.hold = true;
+		return false;
 	}
 	stream_pause(&c->stream);
 	if (listener_send_mark(g, s, HEARS_SERVER) == 0 && lost)
@@ -150,8 +154,12 @@ bool listener_brings(const struct listener_request *r)
 
 	if (s->ps.mode == POOL_SESSION)
 		return stays(r->c, s);
-	if (channels_source(r->c->listening) == HEARS_SERVER)
+	if (channels_source(r->c->listening) == HEARS_SERVER) {
+		/* a pool that keeps looks at the tags */
+		s->trace.marked = s->trace.marked ||
+		    (!keep_is_on(s->ps.pool) && may_listen(r));
 		return true;
+	}
 	if (is_behind(s)) {
 		r->c->relay.hold = true;
 		return false;

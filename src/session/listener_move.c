@@ -24,6 +24,7 @@ int listener_send_mark(struct listening *g, struct server *s,
 	const struct subscription *it;
 	struct writer sql;
 
+	s->keep.marks = true;
 	g->token = listener_draw(g->listener);
 	g->marks = 0;
 	g->becomes = becomes;

@@ -130,7 +130,7 @@ static enum relay_step on_notification(struct relay_down *d)
 	struct server *const s = d->s;
 
 	if (!keep_is_on(s->ps.pool) && s->ps.state != SERVER_LISTENING &&
-	    (d->c == NULL || d->c->listening == NULL))
+	    !s->keep.marks && (d->c == NULL || d->c->listening == NULL))
 		return on_data(d);
 	if (d->size > RELAY_SMALL_MAX)
 		return fail(d, CLOSE_BAD_PKT_HEADER);

@@ -88,6 +88,9 @@ size_t relay_run_up(struct relay_up *up)
 		return 0;
 	if (up->s->trace.lasting)
 		return 0;
+	/* an UNLISTEN behind the batch at hand has to wait */
+	if (c->listening != NULL && up->s->trace.listens)
+		return 0;
 	if (up->s->keep.flight != NULL)
 		return 0;
 	if (up->caches)

@@ -429,6 +429,77 @@ def test_reload_just_behind_a_listen_loses_nothing(pooler, other, change):
             k.query("set session_state = keep")
 
 
+GOES = {
+    "query": ([pq.query("unlisten x")], 1),
+    "all": ([pq.query("discard all")], 1),
+    "extended": ([pq.parse("unlisten x"), pq.bind(), pq.execute(),
+                  pq.sync()], 1),
+    "burst": ([pq.query("select 1"), pq.query("unlisten x"),
+               pq.query("select 2")], 3),
+    "several": ([pq.query("select 1; unlisten x")], 1),
+    "batch": ([pq.parse("select 1"), pq.bind(), pq.execute(),
+               pq.parse("unlisten x"), pq.bind(), pq.execute(), pq.sync()], 1),
+}
+AMID = {
+    "move": [], "moved": [],
+    "flush": [pq.parse("select 5"), pq.flush()],
+    "half": [pq.query("select 7")[:8]],
+    "sleep": [pq.query("select pg_sleep(0.1)")],
+}
+BEHIND = {"flush": [pq.bind(), pq.execute(), pq.sync()],
+          "half": [pq.query("select 7")[8:]], "sleep": []}
+
+
+@pytest.mark.parametrize("how", GOES)
+@pytest.mark.parametrize("amid", AMID)
+@pytest.mark.parametrize("change", ["session_state = forget",
+                                    "session_state = clean",
+                                    "pool_mode = session"])
+def test_who_stops_amid_a_reload_hears_no_more(pooler, other, how, amid,
+                                               change):
+    """the channel is gone, wherever the client has it from at that moment"""
+    p = keep(pooler, default_pool_size=9)
+    parts, answers = GOES[how]
+    with p.console() as k:
+        for _ in range(3):
+            a = Ear(p.raw())
+            a.do("listen x")
+            if amid != "move":
+                wait_moved(p, 1)
+            if AMID[amid]:
+                a.conn.send(*AMID[amid])
+                wait_until(lambda: amid == "half" or
+                           p.pool()["sv_active"] == 1)
+            k.query("set " + change)
+            a.conn.send(*BEHIND.get(amid, []), *parts)
+            for _ in range(answers + (amid in BEHIND)):
+                a.take_all()
+            for i in "12":
+                other.query("notify x, '%s'" % i)
+                a.do("select 2")
+            a.do("listen fence; notify fence")
+            assert a.hear("fence", "") == [("fence", "")]
+            a.conn.close()
+            k.query("set pool_mode = transaction")
+            k.query("set session_state = keep")
+            p.wait_pool(sv_active=0)
+
+
+def test_mark_of_another_client_is_told_to_nobody(pooler, other):
+    """the server that a session has to itself listens to it, too"""
+    p = keep(pooler, default_pool_size=4)
+    a, b = Ear(p.raw()), Ear(p.raw())
+    for x in a, b:
+        x.do("listen x")
+    wait_moved(p, 1, 1)
+    p.admin("set pool_mode = session")
+    for x in a, a, b, b:
+        x.do("select 1")
+    other.query("notify x, 'end'")
+    for x in a, b:
+        assert x.hear("x", "end") == [("x", "end")]
+
+
 def test_pool_that_keeps_again(pooler, other):
     """who listened all the time does so; its settings follow it again"""
     p = keep(pooler)
