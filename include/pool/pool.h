@@ -42,7 +42,9 @@ struct pool {
 	unsigned server_count[SERVER_STATES];
 	struct pool_client *clients[CLIENT_STATES];	/* DL lists, FIFO */
 	unsigned client_count[CLIENT_STATES];
-	unsigned lookups, pinned;	/* clients: in auth_query; with a pin */
+	unsigned lookups, pinned;	/* clients: in auth_query; with a pin that
+					 * counts */
+	unsigned listeners;		/* servers that are kept to listen only */
 	struct credentials *credentials;	/* counted; by auth_query; NULL */
 	struct welcome *welcome;	/* owned; NULL = none, or obsolete */
 	struct counted counted;

@@ -178,11 +178,14 @@ static bool pin_over(const struct round *r, const struct server *s)
 static void end_pin(struct client *c, const struct server *s)
 {
 	struct close_cause why = close_cause(CLOSE_PIN_TIMEOUT);
-	char hint[160], text[KEEP_PINS_MAX];
+	char hint[200], text[KEEP_PINS_MAX];
 
+	keep_name_pins(s->keep.pins, text);
 	snprintf(hint, sizeof hint, "This session kept a server for what it had "
-	    "made (%s), and was idle for pin_timeout.",
-	    keep_name_pins(s->keep.pins, text));
+	    "made (%s), and was idle for pin_timeout. Give that back when it "
+	    "has served.", text);
+	log_at(LEVEL_WARNING, &c->who, "has kept a server (%s), and was idle "
+	    "for pin_timeout", text);
 	why.hint = hint;
 	client_fail_cause(c, why);
 }

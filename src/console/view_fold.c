@@ -51,6 +51,7 @@ static void add_pool(struct pool *sum, const struct pool *p)
 	counters_add(&sum->counted.now, &p->counted.now);
 	counters_add(&sum->counted.before, &p->counted.before);
 	sum->pinned += p->pinned;
+	sum->listeners += p->listeners;
 	sum->lookups += p->lookups;
 	sum->failing = sum->failing && p->failing;
 }

@@ -40,7 +40,7 @@
 	X(INT8, "wait_us", EXTENDED, cell_number(wait)) \
 	X(INT4, "pool_size", EXTENDED, cell_number(p->limits.size)) \
 	X(INT4, "reserve_pool_size", EXTENDED, cell_number(p->limits.reserve)) \
-	X(INT4, "pinned", EXTENDED, cell_number(p->pinned)) \
+	X(INT4, "pinned", EXTENDED, cell_number(p->pinned + p->listeners)) \
 	X(INT4, "max_pinned", EXTENDED, cell_number(p->limits.max_pinned))
 
 static const struct column pools_columns[] = { POOLS(VIEW_COLUMN) };

@@ -138,7 +138,8 @@ static void put_pinned(struct metrics *m, const struct family *f,
 	char name[KEEP_PINS_MAX];
 
 	(void)f;
-	for (unsigned pin = 1; p->pinned > 0 && pin <= PIN_LOADED; pin <<= 1) {
+	for (unsigned pin = 1; p->pinned + p->listeners > 0 &&
+	    pin <= PIN_LOADED; pin <<= 1) {
 		const struct label labels[] = { METRICS_POOL_LABELS(p),
 			{ "reason", keep_name_pins(pin, name) } };
 		int64_t n = 0;

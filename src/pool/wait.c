@@ -32,8 +32,8 @@ static enum wait_reason on_the_way(const struct pool *p)
 /* Of all parts. */
 static unsigned pinned(const struct pool *p)
 {
-	return p->share.ledger == NULL ? p->pinned :
-	    ledger_taken(p->share.ledger, LEDGER_PINNED);
+	return p->listeners + (p->share.ledger == NULL ? p->pinned :
+	    ledger_taken(p->share.ledger, LEDGER_PINNED));
 }
 
 static enum wait_reason full(const struct pool *p)

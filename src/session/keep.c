@@ -436,7 +436,7 @@ bool keep_lets_go(struct client *c, struct server *s)
 		s->ps.stained = true;
 		keep_set_pins(s, k->pins & PIN_LISTEN);
 	}
-	k->pins_first = k->pins == 0;
+	k->pins_first = !keep_counts(k->pins);
 	if (t->failed)
 		keep_resets_undo(s);
 	if (t->loaded)

@@ -35,6 +35,8 @@ void keep_set_pins(struct server *s, unsigned pins)
 	struct pool *const p = s->ps.pool;
 	const bool was = keep_counts(s->keep.pins), is = keep_counts(pins);
 
+	p->listeners += pins == PIN_LISTEN;
+	p->listeners -= s->keep.pins == PIN_LISTEN;
 	if (is && !was)
 		s->keep.excess = count_more(p) > (unsigned)p->limits.max_pinned;
 	else if (was && !is)

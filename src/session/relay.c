@@ -334,11 +334,15 @@ void relay_resume(struct client *c)
 static void refuse_pin(struct client *c, const struct server *s)
 {
 	struct close_cause why = close_cause(CLOSE_TOO_MANY_PINNED);
-	char hint[200], text[KEEP_PINS_MAX];
+	char hint[280], text[KEEP_PINS_MAX];
 
+	keep_name_pins(s->keep.pins, text);
 	snprintf(hint, sizeof hint, "This session would have kept one for what "
-	    "it has made (%s). Raise max_pinned, or use a pool with "
-	    "pool_mode = session for that.", keep_name_pins(s->keep.pins, text));
+	    "it has made (%s). Give that back in the same transaction, raise "
+	    "max_pinned (of the user, the database, or all), or use a pool "
+	    "with pool_mode = session.", text);
+	log_at(LEVEL_WARNING, &c->who, "would keep a server (%s): max_pinned is "
+	    "%d", text, c->pc.pool->limits.max_pinned);
 	why.hint = hint;
 	client_fail_cause(c, why);
 }

@@ -332,6 +332,27 @@ def test_pin_timeout_of_a_database_and_of_a_user(pooler, entry, user, ends):
         assert int(p.pool()["pinned"]) == 1
 
 
+@pytest.mark.setting("max_pinned")
+def test_server_that_is_kept_to_listen_is_seen(pooler):
+    """in another encoding: it counts as pinned, but not for max_pinned; what is
+    made there does"""
+    p = pooler(default_pool_size=2, session_state="keep", max_pinned=0)
+    a, b = (p.raw(client_encoding="LATIN1") for _ in range(2))
+    for c in a, b:
+        c.query("listen ch")
+    wait_until(lambda: int(p.pool()["pinned"]) == 2)
+    with p.raw() as c:
+        c.send(pq.query("select 1"))
+        wait_until(lambda: p.show("waits", wait_reason="pinned"))
+        a.query("create temp table mine (i int)")
+        e = pq.PgError(pq.fields(a.recv()[1]))
+        assert e.message == "too many sessions keep a server (max_pinned)"
+        assert c.recv_until().check().rows == [["1"]]
+    assert "would keep a server (temporary,listen): max_pinned is 0" in p.log
+    b.query("unlisten *")
+    wait_until(lambda: int(p.pool()["pinned"]) == 0)
+
+
 def pinned(p):
     return [(int(r["pinned"]), r["pin_reason"])
             for r in p.admin("show servers extended (pinned, pin_reason)")]
