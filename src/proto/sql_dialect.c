@@ -138,15 +138,13 @@ bool sql_may_set(const void *sql, size_t n)
 		"move", NULL };
 	static const char *const sets[] = { "set", "reset", "discard", NULL };
 	static const char *const call[] = { "set_config", NULL };
-	static const char *const hides[] = { "query_to_xml",
-		"query_to_xmlschema", "query_to_xml_and_xmlschema", "ts_stat",
-		"ts_rewrite", NULL };
 	static const char *const reported[] = { "datestyle", "timezone", "zone",
 		"client_encoding", "names", "standard_conforming_strings",
 		"intervalstyle", "search_path", "schema", NULL };
 
 	if (sql_begins(sql, n, calls) || may_set_any(sql, n) ||
-	    sql_has_word(sql, n, hides))
+	    (sql_may_leave(sql, n) &&
+	    (sql_what_leaves(sql, n) & SQL_HIDES) != 0))
 		return true;
 	return (sql_begins(sql, n, sets) || sql_has_word(sql, n, call)) &&
 	    (sql_has_word(sql, n, reported) || sql_may_set_dialect(sql, n));

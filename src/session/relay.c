@@ -4,7 +4,6 @@
  * it, for both connections, is decided here.
  * SPDX-License-Identifier: ISC */
 #include "session/relay.h"
-#include "session/relay_deallocate.h"
 
 #include <stdio.h>
 
@@ -14,6 +13,7 @@
 #include "session/channels.h"
 #include "session/channels_send.h"
 #include "session/listener.h"
+#include "session/relay_deallocate.h"
 #include "session/relay_flight.h"
 #include "session/relay_parts.h"
 #include "session/relay_reset.h"

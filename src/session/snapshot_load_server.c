@@ -233,6 +233,7 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 		return -1;
 	prepared_skip(s->ss->prepared, in->last);
 	keep_set_pins(s, in->pins);
+	s->keep.marks = true;	/* for all that is known */
 	s->keep.unlisted = in->unlisted;
 	/* to which channels, it is asked again */
 	s->trace.marked = s->trace.marked || (in->pins & PIN_LISTEN) != 0;

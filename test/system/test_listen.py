@@ -396,7 +396,11 @@ def test_pool_of_sessions_tells_nothing_late(pooler, other, sql, ahead,
         other.query("notify x, '1'")
         for q in [ahead] * bool(ahead) + [sql]:
             a.conn.send(pq.query(q))
-        assert not a.conn.readable(0.3)
+        # its server has told the mark: the listener alone has not
+        wait_until(lambda: other.value(
+            "select count(*) from pg_stat_activity where state = 'idle' and "
+            "query like '%LISTEN \"x\";NOTIFY \"pgsluice.%'") != "0")
+        assert not a.conn.readable()
         if handed_over:
             take_over(pooler, p, pool_mode="session")
     finally:
@@ -444,10 +448,10 @@ AMID = {
     "move": [], "moved": [],
     "flush": [pq.parse("select 5"), pq.flush()],
     "half": [pq.query("select 7")[:8]],
-    "sleep": [pq.query("select pg_sleep(0.1)")],
+    "busy": [pq.query("select pg_advisory_xact_lock(7)")],
 }
 BEHIND = {"flush": [pq.bind(), pq.execute(), pq.sync()],
-          "half": [pq.query("select 7")[8:]], "sleep": []}
+          "half": [pq.query("select 7")[8:]], "busy": []}
 
 
 @pytest.mark.parametrize("how", GOES)
@@ -466,11 +470,13 @@ def test_who_stops_amid_a_reload_hears_no_more(pooler, other, how, amid,
             a.do("listen x")
             if amid != "move":
                 wait_moved(p, 1)
+            other.query("select pg_advisory_lock(7)")
             if AMID[amid]:
                 a.conn.send(*AMID[amid])
                 wait_until(lambda: amid == "half" or
                            p.pool()["sv_active"] == 1)
             k.query("set " + change)
+            other.query("select pg_advisory_unlock(7)")
             a.conn.send(*BEHIND.get(amid, []), *parts)
             for _ in range(answers + (amid in BEHIND)):
                 a.take_all()

@@ -39,22 +39,24 @@ static void deallocates(const char *sql, size_t n)
 	(void)sql_deallocates(sql, n, name);
 }
 
-static void changes(const char *sql, size_t n)
+static void walk(enum sql_change (*next)(const char **at, const char *end,
+    char name[SQL_PARAMETER_MAX]), const char *sql, size_t n)
 {
 	const char *const end = sql + n;
 	char name[SQL_PARAMETER_MAX];
 
-	while (sql_next_change(&sql, end, name) != SQL_NO_CHANGE)
+	while (next(&sql, end, name) != SQL_NO_CHANGE)
 		continue;
+}
+
+static void changes(const char *sql, size_t n)
+{
+	walk(sql_next_change, sql, n);
 }
 
 static void calls(const char *sql, size_t n)
 {
-	const char *const end = sql + n;
-	char name[SQL_PARAMETER_MAX];
-
-	while (sql_next_call(&sql, end, name) != SQL_NO_CHANGE)
-		continue;
+	walk(sql_next_call, sql, n);
 }
 
 static void literals(const char *sql, size_t n)
