@@ -5,7 +5,7 @@ import re
 
 import lint
 
-FILE_LINES = {".c": 600, ".h": 150}
+FILE_LINES = {".c": 900, ".h": 300}
 LIMITS = {"lines": 60, "parameters": 4, "nesting": 3, "complexity": 15}
 WIDTH = 100
 BRANCH = re.compile(r"\b(?:if|for|while|case)\b|\?")
