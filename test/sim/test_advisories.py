@@ -76,9 +76,8 @@ def test_server_that_asks_for_all_iterations(pooler, fakepg):
     p = pooler({"p0": f.conn, "p1": ""}, client_login_timeout=3)
     with pytest.raises((pq.PgError, pq.Closed)):
         p.raw()
-    before = p.cpu()
+    assert "bad iteration count in SCRAM challenge" in p.log
     in_peace(p)
-    assert p.cpu() - before < 2
 
 
 @pytest.mark.parametrize("final", [

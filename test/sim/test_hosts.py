@@ -367,10 +367,10 @@ def test_silent_host_of_a_list_has_a_head_start_only(
     for db in dbs:
         times.append(took(lambda db=db: clients.append(
             p.raw(database=db))))
-    assert 0.2 < min(times) < 1
+    assert 0.2 < min(times)
     # and is left alone until server_login_retry is over
     assert min(took(lambda c=c: c.query("select 1"))
-               for c in clients for _ in range(3)) < 0.2
+               for c in clients for _ in range(3)) < min(times)
     assert len(f.logins()) >= 15 and hole.sock
     assert "connect timeout" not in p.log
 

@@ -36,6 +36,16 @@ def find_binary():
     return os.path.join(ROOT, "build/check/pgsluice")
 
 
+def forget_libpq():
+    """What libpq and PostgreSQL's programs read in the environment of whoever
+    runs the tests: it would be taken for a choice of the test's."""
+    for name in list(os.environ):
+        if name.startswith("PG") and name != "PGBIN" and \
+                not name.startswith("PGSLUICE"):
+            del os.environ[name]
+
+
+forget_libpq()
 BINARY = find_binary()
 REFERENCE = "pgbouncer" in os.path.basename(BINARY)
 WORKERS = int(os.environ.get("WORKERS") or 1)

@@ -216,11 +216,15 @@ def test_changed_file_is_a_reload(box):
             proc.wait()
 
 
-def test_it_serves_and_is_looked_after(box, pg):
-    """From the environment to the first query; the health check; the end."""
+@pytest.mark.parametrize("more", [
+    {}, {"PGUSER": "nobody", "PGDATABASE": "none", "PGSERVICE": "none",
+         "PGOPTIONS": "-c none=1", "PGREQUIREAUTH": "none,md5"}])
+def test_it_serves_and_is_looked_after(box, pg, more):
+    """From the environment to the first query; the health check; the end.
+    What an application's libpq is to do says nothing about our console."""
     port = harness.free_port()
     harness.give(box)
-    env = {**os.environ, "PATH": box + ":" + os.environ["PATH"],
+    env = {**os.environ, **more, "PATH": box + ":" + os.environ["PATH"],
            "RUNTIME_DIRECTORY": box, "PGSLUICE_LISTEN_PORT": str(port),
            "PGSLUICE_LISTEN_ADDR": "127.0.0.1",
            "DATABASE_URL": url("app", "apppw", "127.0.0.1", pg.port, "p0")}
@@ -237,7 +241,8 @@ def test_it_serves_and_is_looked_after(box, pg):
         psql = harness.pg_bin("psql")
         out = subprocess.run(
             [psql, "-XAtc", "select 6 * 7", "-h", "127.0.0.1", "-p", str(port),
-             "-U", "app", "p0"], env={**env, "PGPASSWORD": "apppw"}, text=True,
+             "-U", "app", "p0"],
+            env={**os.environ, "PGPASSWORD": "apppw"}, text=True,
             stdout=subprocess.PIPE, timeout=60, check=False)
         assert out.stdout == "42\n", made(box, "log")
         assert ctl("drain", "5") == 0

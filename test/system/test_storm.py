@@ -12,7 +12,7 @@ import pytest
 
 import harness
 import pq
-from harness import ASAN, BIG, HERE, REFERENCE, wait_until
+from harness import BIG, HERE, REFERENCE, wait_until
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="newer than that")
 
@@ -79,8 +79,8 @@ def test_storm_of_logins_delays_nobody(pooler, certs):
           "p99 %.1f ms, max %.1f ms" % (
               COUNT, float(line), len(took), took[len(took) // 2] * 1000,
               p99 * 1000, took[-1] * 1000))
-    if BIG and not ASAN:
-        assert p99 < 0.05
+    if BIG:
+        assert p99 < float(line) / 20
 
 
 def test_queries_go_before_logins(pooler, certs):

@@ -1,9 +1,9 @@
 # test_turns.py - how long a turn of the loop is.
 # SPDX-License-Identifier: ISC
 """Nobody else is served in a turn (spec/pooling.md section 2). What counts is
-the CPU time of the loop's thread, so a busy machine is not in it; bounds are for
-builds with a sanitizer, five times as slow as others. `test/bench/turns` has
-the figures of those."""
+the CPU time of the loop's thread, so a busy machine is not in it. No bound is a
+time: machines and builds differ. A bound is a part of the same work, or what a
+smaller piece of it takes in the same run. `test/bench/turns` has figures."""
 import os
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,8 +14,8 @@ from harness import free_port, wait_until
 from turn_clock import TurnClock
 
 CROWD = 20
-HANDSHAKE = 4                   # ms of the loop, with the login
-LONGEST = 35                    # ms
+SMALL, LARGE = 15000, 60000     # bytes of a text
+TRIES = 3                       # other work on a machine only adds to a time
 
 
 @pytest.fixture
@@ -29,8 +29,10 @@ def clocked(pooler, turn_clock):
     return start
 
 
-def longest(clock):
-    return clock.read()[0].longest
+def share(clock):
+    """The part of all the work that the longest turn has."""
+    of = clock.read()[0]
+    return of.longest / (of.turns * of.mean)
 
 
 def pools(p):
@@ -48,7 +50,7 @@ def test_upkeep_of_many_pools_is_cut_up(clocked):
     wait_until(lambda: pools(p) > count)
     p.admin("pause")
     p.admin("resume")
-    assert longest(clock) < LONGEST
+    assert share(clock) < 0.1
 
 
 def test_show_of_many_pools_is_cut_up(clocked):
@@ -61,30 +63,43 @@ def test_show_of_many_pools_is_cut_up(clocked):
     wait_until(lambda: pools(p) > count)
     with p.console() as c:
         c.query("show pools")   # the first one sorts
-        clock.reset()
         for sql in "show pools", "show json databases", "show databases", \
                 "select name from databases order by name":
-            res = c.query(sql)
-            if len(res.rows) > 1:
-                assert [r[0] for r in res.rows] == names + ["pgbouncer"]
-    assert longest(clock) < LONGEST
+            shares = []
+            for _ in range(TRIES):
+                clock.reset()
+                res = c.query(sql)
+                shares.append(share(clock))
+                if len(res.rows) > 1:
+                    assert [r[0] for r in res.rows] == names + ["pgbouncer"]
+            assert min(shares) < 0.75, sql
 
 
 @pytest.mark.parametrize("state", ["forget", "clean", "keep"])
 @pytest.mark.parametrize("piece", [";/*", "/*;", "/* ", "'a'/*", "--\n;",
                                    "set_config/*", "set_config('"])
 def test_no_text_takes_long_to_read(clocked, piece, state):
-    """of a Query, and of a Parse with and without a name"""
+    """of a Query, and of a Parse with and without a name: four times the text
+    takes four times as long. Sixteen times would be a square."""
     p, clock = clocked(session_state=state, max_prepared_statements=20)
-    text = ";" + piece * (60000 // len(piece)) + " " * 40000
     with p.raw() as c:
         c.query("select 1")
-        clock.reset()
-        for parts in ([pq.query(text)], [pq.parse(text), pq.sync()],
-                      [pq.parse(text, "s"), pq.sync()]):
-            c.send(*parts)
-            c.recv_until()
-    assert longest(clock) < LONGEST
+
+        def longest(size, n):
+            text = ";%s/*%d*/" % (piece * (size // len(piece)), n)
+            took = []
+            for parts in ([pq.query(text)], [pq.parse(text), pq.sync()],
+                          [pq.parse(text, "s%d" % n), pq.sync()]):
+                clock.reset()
+                c.send(*parts)
+                c.recv_until()
+                took.append(clock.read()[0].longest)
+            return took
+        # each text is another one: none of them is known already
+        small, large = ([longest(size, n) for n in range(TRIES)]
+                        for size in (SMALL, LARGE))
+    for few, many in zip(zip(*small), zip(*large)):
+        assert min(many) < 8 * min(few), (small, large)
 
 
 def test_dearest_handshakes_are_no_work_of_the_loop(clocked, certs):
@@ -101,9 +116,12 @@ def test_dearest_handshakes_are_no_work_of_the_loop(clocked, certs):
         c.login("app", p.userlist["app"], "p0")
         c.close()
     go(0)
+    before = p.cpu()
     clock.reset()
     with ThreadPoolExecutor(4) as crowd:
         list(crowd.map(go, range(CROWD)))
     of = clock.read()[0]
-    assert of.longest < LONGEST
-    assert of.turns * of.mean / CROWD < HANDSHAKE
+    # what the threads and the loop spend on a login, in ms
+    spent = (p.cpu() - before) * 1000 / CROWD
+    assert of.longest < spent / 4
+    assert of.turns * of.mean / CROWD < spent / 4
