@@ -13,7 +13,7 @@
 
 struct err;
 
-#define SNAPSHOT_VERSION 9
+#define SNAPSHOT_VERSION 10
 
 enum snapshot_flag {
 	SNAPSHOT_WAITING = 1 << 0,	/* client: asked for a server */
@@ -38,15 +38,25 @@ enum snapshot_flag {
 	SNAPSHOT_WATCHED = 1 << 19,	/* server: somebody has looked */
 	SNAPSHOT_LINKED = 1 << 20,	/* server: to a client */
 	SNAPSHOT_CANCEL = 1 << 21,	/* server: cancel_wanted */
-	SNAPSHOT_DRAWN = 1 << 22,	/* server: the field, in keep or trace */
 	SNAPSHOT_HEARS_SERVER = 1 << 23,	/* client: of struct listening, */
 	SNAPSHOT_HEARS_NOBODY = 1 << 24,	/* or this; else the listener */
 	SNAPSHOT_LISTENING = 1 << 25,	/* server: the state */
-	SNAPSHOT_LISTENS = 1 << 26,	/* server: trace.listens */
+	SNAPSHOT_ALWAYS = 1 << 26,	/* client: of struct listening, too */
 	SNAPSHOT_BROUGHT = 1 << 27,	/* server: keep.brought */
 	SNAPSHOT_BROUGHT_INSIDE = 1 << 28,	/* the same */
-	SNAPSHOT_UNDONE = 1 << 29,	/* server: keep.undone */
+	SNAPSHOT_EXPECTS = 1 << 29,	/* client: of struct listening, too */
 };
+
+/*
+ * What is true or not in struct trace and in struct keep: a bit for each, from
+ * the lowest one on.
+ */
+#define SNAPSHOT_TRACE(X) \
+	X(failed) X(marked) X(unnamed) X(loaded) X(unlisted) X(discarded) \
+	X(waits) X(drawn) X(draws) X(calls) X(listens) X(notifies) X(lasting)
+#define SNAPSHOT_KEEP(X) \
+	X(undone) X(discarded) X(surplus) X(leaves) X(unlisted) X(settled) \
+	X(pins_first) X(strange) X(worn) X(drawn)
 
 /* Of struct baggage; at NULL: none. */
 struct snapshot_baggage {
@@ -70,8 +80,8 @@ struct snapshot_client {
 	uint64_t last;		/* number of a statement */
 	struct snapshot_baggage baggage, brought;
 	struct reader channels;	/* names that it listens to */
-	const uint8_t *heard;	/* notifications not sent yet */
-	uint32_t heard_len;
+	const uint8_t *heard, *early;	/* notifications not sent yet */
+	uint32_t heard_len, early_len;
 };
 
 struct snapshot_server {
@@ -101,9 +111,11 @@ struct snapshot_server {
 	uint32_t welcome_len;
 	struct snapshot_baggage has, base;	/* of struct keep */
 	uint8_t pins;
-	bool unlisted;
 	struct reader names;	/* of custom parameters to ask it for */
-	uint32_t bring;		/* of struct keep */
+	uint32_t bring, resets;	/* of struct keep */
+	uint8_t lending;
+	uint32_t keep, trace;	/* SNAPSHOT_KEEP, SNAPSHOT_TRACE */
+	uint32_t sets, local;	/* of struct trace */
 };
 
 /* 0, or -1 with e set: not ours, or of another version. */
@@ -113,7 +125,7 @@ int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,
     struct err *e);
 
 /* What a statement is. */
-enum { SNAPSHOT_RETIRED = 1, SNAPSHOT_UNSURE = 2 };
+enum { SNAPSHOT_RETIRED = 1, SNAPSHOT_UNSURE = 2, SNAPSHOT_LOST = 4 };
 
 struct snapshot_statement {
 	const char *name;	/* the client's; "" in a server's list */
@@ -121,6 +133,7 @@ struct snapshot_statement {
 	const uint8_t *body;
 	uint32_t len;
 	bool retired, unsure;
+	bool lost;		/* of a client's name */
 	struct snapshot_baggage dialect;
 };
 

@@ -57,6 +57,7 @@ static void pack_statements(struct writer *w, const struct slots *names)
 
 	while ((n = slots_next(names, &at)) != NULL) {
 		writer_str(w, n->name);
+		writer_u8(w, n->lost);
 		writer_u8(w, n->stmt->retired);
 		writer_u8(w, n->stmt->unsure);
 		pack_bytes(w, n->stmt->body, n->stmt->len);
@@ -68,6 +69,7 @@ static int unpack_statement(struct client *c, struct reader *r)
 {
 	struct prepared_table *const t = c->ss->prepared;
 	const char *const name = reader_str(r);
+	const bool lost = reader_u8(r) != 0;
 	const bool retired = reader_u8(r) != 0, unsure = reader_u8(r) != 0;
 	const uint32_t len = reader_u32(r);
 	const uint8_t *const body = reader_bytes(r, len);
@@ -82,6 +84,8 @@ static int unpack_statement(struct client *c, struct reader *r)
 	const int rc = stmt == NULL ? -1 :
 	    prepared_name_add(&c->statements, name, stmt);
 
+	if (rc == 0)
+		prepared_name_find(c->statements, name)->lost = lost;
 	c->relay.stands = c->relay.stands || name[0] == '\0';
 	prepared_unref(stmt);
 	baggage_unref(&dialect);

@@ -12,7 +12,7 @@
 #include "proto/writer.h"
 
 enum { HOLD = 1, EXECUTE_HOLDS = 2, DISCARDS = 4, REPEATS = 8,
-	WITHHOLDS = 16, DEALLOC_THERE = 32 };
+	WITHHOLDS = 16, DEALLOC_THERE = 32, DEALLOC_IN_DOUBT = 64 };
 
 void relay_dealloc_clear(struct relay_state *r)
 {
@@ -42,7 +42,8 @@ void relay_state_save(const struct relay_state *r,
 	    (r->execute_holds ? EXECUTE_HOLDS : 0) |
 	    (r->discards ? DISCARDS : 0) | (r->repeats ? REPEATS : 0) |
 	    (r->withheld != WITHHELD_NOT ? WITHHOLDS : 0) |
-	    (r->dealloc.there ? DEALLOC_THERE : 0)));
+	    (r->dealloc.there ? DEALLOC_THERE : 0) |
+	    (r->dealloc.in_doubt ? DEALLOC_IN_DOUBT : 0)));
 	save_text(w, r->dealloc.name);
 	save_text(w, r->dealloc.portal);
 	params_list_write(t, r->start, w);
@@ -96,6 +97,7 @@ int relay_state_load(struct relay_state *r, struct params_table *t,
 	r->repeats = (flags & REPEATS) != 0;
 	r->withheld = (flags & WITHHOLDS) != 0 ? WITHHELD : WITHHELD_NOT;
 	r->dealloc.there = (flags & DEALLOC_THERE) != 0;
+	r->dealloc.in_doubt = (flags & DEALLOC_IN_DOUBT) != 0;
 	if (!load_text(&in, &r->dealloc.name) ||
 	    !load_text(&in, &r->dealloc.portal) || !load_start(r, t, &in))
 		return err_nomem(e);

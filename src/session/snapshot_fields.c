@@ -4,12 +4,16 @@
  * none can be forgotten: a field without a row does not compile. A row says what
  * must hold for the session to be handed over. MOVED: snapshot_save.c writes
  * the field, and snapshot_load.c reads it. MADE: the field is made anew, belongs
- * to a login, or follows from others. A() is for arrays.
+ * to a login, or follows from others. A() is for arrays. An array at the end
+ * of a struct that has no length has no row. test/lint/fields.py looks for structs
+ * that have no rows, and for fields that nobody writes or reads.
  * SPDX-License-Identifier: ISC */
 #include <stddef.h>
 
 #include "proto/prepared.h"
+#include "proto/prepared_op.h"
 #include "session/canceler.h"
+#include "session/channels.h"
 #include "session/client.h"
 #include "session/listener.h"
 #include "session/snapshot.h"
@@ -124,10 +128,10 @@
 	X(server, track, is_movable_track(&it->track)) \
 	X(server, prepared, is_movable_prepared_uses(&it->prepared)) \
 	X(server, params, MOVED) X(server, origin, MOVED) \
-	X(server, trace, MOVED) X(server, schema_changed, MOVED) \
+	X(server, trace, is_movable_trace(&it->trace)) X(server, schema_changed, MOVED) \
 	X(server, schema_open, MADE) X(server, dialect, MOVED) \
 	X(server, deallocates, MADE) \
-	X(server, keep, it->keep.flight == NULL) \
+	X(server, keep, is_movable_keep(&it->keep)) \
 	X(server, carry, is_movable_carry(&it->carry)) \
 	X(server, asked, MOVED) \
 	X(server, rest, is_movable_message_rest(&it->rest)) \
@@ -139,6 +143,98 @@
 	A(server, key, MOVED) X(server, key_len, MOVED) \
 	X(server, target, it->target == NULL) \
 	X(server, canceler, MADE) X(server, cancel_wanted, MOVED)
+
+/* By SNAPSHOT_KEEP, most of it. Probes are asked again, and so is a request that
+ * is known by its text alone. */
+#define KEEP(X, A) \
+	X(keep, has, MOVED) X(keep, base, MOVED) X(keep, rows, MADE) \
+	X(keep, channels, MADE) X(keep, resets, MOVED) X(keep, bring, MOVED) \
+	X(keep, brought, MOVED) X(keep, confirmed, MADE) \
+	X(keep, undone, MOVED) X(keep, discarded, MOVED) \
+	X(keep, surplus, MOVED) X(keep, leaves, MOVED) X(keep, marks, MADE) \
+	X(keep, pins, MOVED) X(keep, found, MADE) X(keep, tries, MADE) \
+	X(keep, canceled, MADE) X(keep, accented, MADE) \
+	X(keep, unlisted, MOVED) X(keep, settled, MOVED) \
+	X(keep, pins_first, MOVED) X(keep, text, MADE) X(keep, names, MOVED) \
+	X(keep, excess, MADE) X(keep, refused, MADE) X(keep, strange, MOVED) \
+	X(keep, worn, MOVED) X(keep, temporary, MADE) X(keep, drawn, MOVED) \
+	X(keep, lending, MOVED) X(keep, flight, it->flight == NULL)
+
+/* By SNAPSHOT_TRACE; what is lone is marked. */
+#define TRACE(X, A) \
+	X(trace, sets, MOVED) X(trace, local, MOVED) X(trace, failed, MOVED) \
+	X(trace, marked, MOVED) X(trace, unnamed, MOVED) \
+	X(trace, loaded, MOVED) X(trace, unlisted, MOVED) \
+	X(trace, discarded, MOVED) X(trace, waits, MOVED) \
+	X(trace, drawn, MOVED) X(trace, draws, MOVED) X(trace, calls, MOVED) \
+	X(trace, listens, MOVED) X(trace, notifies, MOVED) X(trace, lone, MOVED) \
+	X(trace, lasting, MOVED) X(trace, unused, MADE)
+
+/* What it is, is found out again; what is in doubt, by schema_changed. */
+#define DIALECT(X, A) \
+	X(dialect, set, MADE) X(dialect, params, MADE) X(dialect, has, MADE) \
+	X(dialect, trailed, MADE) X(dialect, trail, MADE) \
+	X(dialect, next, MADE) X(dialect, owed, MADE) X(dialect, trails, MOVED) \
+	X(dialect, unseen, MOVED) X(dialect, astray, MOVED) \
+	X(dialect, parsed, MOVED) X(dialect, pending, MOVED) \
+	X(dialect, inside, MOVED)
+
+#define PARAMS_ORIGIN(X, A) \
+	X(params_origin, set, MOVED) X(params_origin, silent, MOVED)
+
+#define HOST(X, A) \
+	X(host, kind, MOVED) X(host, item, MADE) X(host, addr, MOVED) \
+	A(host, text, MOVED)
+
+#define PREPARED_NAME(X, A) \
+	X(prepared_name, stmt, MOVED) X(prepared_name, lost, MOVED)
+
+/* Most of it follows from the text. */
+#define PREPARED(X, A) \
+	A(prepared, name, MOVED) X(prepared, name_len, MADE) \
+	X(prepared, forgets_all, MADE) X(prepared, changes, MADE) \
+	X(prepared, acts, MADE) X(prepared, leaves, MADE) \
+	X(prepared, hides, MADE) X(prepared, draws, MADE) \
+	X(prepared, sets, MADE) X(prepared, tells, MADE) \
+	X(prepared, retired, MOVED) X(prepared, unused, MADE) \
+	X(prepared, kept, MADE) X(prepared, unseen, MADE) \
+	X(prepared, roles, MADE) X(prepared, all, MADE) \
+	X(prepared, paths, MADE) X(prepared, acting, MADE) \
+	X(prepared, ends, MADE) X(prepared, momentary, MADE) \
+	X(prepared, utility, MADE) X(prepared, unsure, MOVED) \
+	X(prepared, dialect, MOVED) X(prepared, number, MADE) \
+	X(prepared, refs, MADE) X(prepared, names, MADE) \
+	X(prepared, use_count, MADE) X(prepared, len, MOVED) \
+	X(prepared, hash, MADE) X(prepared, uses, MADE) \
+	X(prepared, table, MADE) X(prepared, prev, MADE) \
+	X(prepared, next, MADE) X(prepared, hh, MADE)
+
+/* One whose world is not known is prepared again. */
+#define PREPARED_USE(X, A) \
+	X(prepared_use, prev, MADE) X(prepared_use, next, MADE) \
+	X(prepared_use, also_prev, MADE) X(prepared_use, also_next, MADE) \
+	X(prepared_use, owner, MADE) X(prepared_use, stmt, MOVED) \
+	X(prepared_use, world, MADE)
+
+#define PREPARED_OP(X, A) \
+	X(prepared_op, changes, MOVED) X(prepared_op, stmt, MOVED)
+
+/* Where a move was under way, its client hears nobody, and is told so. */
+#define LISTENING(X, A) \
+	X(listening, prev, MADE) X(listening, next, MADE) \
+	X(listening, listener, MADE) X(listening, client, MADE) \
+	X(listening, own, MOVED) X(listening, count, MADE) \
+	X(listening, hears, MOVED) X(listening, becomes, MADE) \
+	X(listening, token, MADE) X(listening, marks, MADE) \
+	X(listening, settles, MADE) X(listening, always, MOVED) \
+	X(listening, expects, MOVED) X(listening, waiting, MOVED) \
+	X(listening, ahead, MADE) X(listening, early, MOVED)
+
+#define SUBSCRIPTION(X, A) \
+	X(subscription, prev, MADE) X(subscription, next, MADE) \
+	X(subscription, own_prev, MADE) X(subscription, own_next, MADE) \
+	X(subscription, channel, MOVED) X(subscription, by, MADE) \
+	X(subscription, is, MOVED)
 
 /* --- what can go; and is there a row for each? --- */
 
@@ -158,7 +254,7 @@
 #define IS_MOVABLE(type, ROWS) \
 	struct rows_of_##type { ROWS(MEMBER, MEMBER) }; \
 	ROWS(SAME_PLACE, SAME_PLACE) \
-	static bool is_movable_##type(const struct type *it) \
+	static inline bool is_movable_##type(const struct type *it) \
 	{ \
 		_Static_assert(sizeof(struct type){ ROWS(VALUE, VALUES) } == \
 		    sizeof(struct rows_of_##type), "each field has a row"); \
@@ -172,7 +268,18 @@ IS_MOVABLE(relay_state, RELAY_STATE)
 IS_MOVABLE(pool_client, POOL_CLIENT)
 IS_MOVABLE(client, CLIENT)
 IS_MOVABLE(pool_server, POOL_SERVER)
+IS_MOVABLE(prepared, PREPARED)
+IS_MOVABLE(prepared_name, PREPARED_NAME)
+IS_MOVABLE(prepared_op, PREPARED_OP)
+IS_MOVABLE(prepared_use, PREPARED_USE)
 IS_MOVABLE(prepared_uses, PREPARED_USES)
+IS_MOVABLE(listening, LISTENING)
+IS_MOVABLE(subscription, SUBSCRIPTION)
+IS_MOVABLE(params_origin, PARAMS_ORIGIN)
+IS_MOVABLE(host, HOST)
+IS_MOVABLE(dialect, DIALECT)
+IS_MOVABLE(trace, TRACE)
+IS_MOVABLE(keep, KEEP)
 IS_MOVABLE(track_req, TRACK_REQ)
 IS_MOVABLE(track, TRACK)
 IS_MOVABLE(server, SERVER)

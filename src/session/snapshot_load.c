@@ -110,6 +110,10 @@ static int read_names(struct client *c, struct reader *list, struct err *e)
 		const int rc = prepared_name_add(&c->statements, in.name,
 		    stmt);
 
+		if (rc == 0)
+			prepared_name_find(c->statements, in.name)->lost =
+			    in.lost;
+
 		prepared_unref(stmt);
 		if (rc < 0)
 			return err_nomem(e);
@@ -156,9 +160,14 @@ static int read_channels(struct client *c, struct snapshot_client *in,
 	}
 	if (c->listening == NULL)
 		return 0;
-	c->listening->hears = hears_of(in->flags);
-	writer_bytes(&c->listening->waiting, in->heard, in->heard_len);
-	return c->listening->waiting.failed ? err_nomem(e) : 0;
+	struct listening *const g = c->listening;
+
+	g->hears = hears_of(in->flags);
+	g->always = (in->flags & SNAPSHOT_ALWAYS) != 0;
+	g->expects = (in->flags & SNAPSHOT_EXPECTS) != 0;
+	writer_bytes(&g->waiting, in->heard, in->heard_len);
+	writer_bytes(&g->early, in->early, in->early_len);
+	return g->waiting.failed || g->early.failed ? err_nomem(e) : 0;
 }
 
 static int fill_client(struct client *c, struct snapshot_client *in,

@@ -149,15 +149,38 @@ static int read_params(struct server *s, const struct snapshot_server *in)
 	    params_forget(&s->params, &s->origin, false) < 0 ? -1 : 0;
 }
 
+static void set_trace(struct trace *t, const struct snapshot_server *in)
+{
+	uint32_t bits = in->trace;
+
+#define SET(field) t->field = (bits & 1) != 0; bits >>= 1;
+	SNAPSHOT_TRACE(SET)
+#undef SET
+	t->sets = in->sets;
+	t->local = in->local;
+}
+
+static void set_keep(struct keep *k, const struct snapshot_server *in)
+{
+	uint32_t bits = in->keep;
+
+#define SET(field) k->field = (bits & 1) != 0; bits >>= 1;
+	SNAPSHOT_KEEP(SET)
+#undef SET
+	k->lending = in->lending <= LENDING_TRIED ? in->lending : LENDING_OVER;
+	k->resets = in->resets;
+	k->marks = true;	/* for all that is known */
+	/* of a probe under way, what has come of the answer stays behind */
+	k->canceled = in->chore == CHORE_PROBE;
+}
+
 static void set_listening(struct server *s, const struct snapshot_server *in)
 {
 	struct keep *const k = &s->keep;
 
-	s->trace.listens = (in->flags & SNAPSHOT_LISTENS) != 0;
 	k->brought = (in->flags & SNAPSHOT_BROUGHT) != 0 ? BROUGHT :
 	    (in->flags & SNAPSHOT_BROUGHT_INSIDE) != 0 ? BROUGHT_INSIDE :
 	    BROUGHT_NOTHING;
-	k->undone = (in->flags & SNAPSHOT_UNDONE) != 0;
 	k->bring = in->bring;
 	s->trace.marked = s->trace.marked || k->brought != BROUGHT_NOTHING;
 	if ((in->flags & SNAPSHOT_LISTENING) == 0)
@@ -175,8 +198,8 @@ static void set_stain(struct server *s, const struct snapshot_server *in)
 	s->ps.stained = s->ps.pool->limits.state != STATE_FORGET &&
 	    (in->flags & both) != SNAPSHOT_WATCHED;
 	/* to be asked for, before that is taken away */
-	s->trace.marked = s->trace.unlisted = s->ps.stained &&
-	    keep_is_on(s->ps.pool);
+	if (s->ps.stained && keep_is_on(s->ps.pool))
+		s->trace.marked = s->trace.unlisted = true;
 	/* an idle one would be lent as it is */
 	if (s->ps.stained && (in->flags & SNAPSHOT_LINKED) == 0)
 		s->ps.close_needed = true;
@@ -201,6 +224,8 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	evict_update(&s->ps);
 	s->ps.close_needed = (in->flags & SNAPSHOT_CLOSE) != 0 ||
 	    !same_place(in, s->ps.pool);
+	set_keep(&s->keep, in);
+	set_trace(&s->trace, in);
 	set_stain(s, in);
 	set_listening(s, in);
 	if ((in->flags & SNAPSHOT_OLD) != 0)
@@ -211,8 +236,6 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 		    "state of a session is broken");
 	s->chore = (enum server_chore)in->chore;
 	s->cancel_wanted = (in->flags & SNAPSHOT_CANCEL) != 0;
-	/* what has come of the answer stays behind */
-	s->keep.canceled = s->chore == CHORE_PROBE;
 	s->rest.bytes = in->rest;
 	s->rest.dropped = (in->flags & SNAPSHOT_DROP) != 0;
 	s->superuser = (in->flags & SNAPSHOT_SUPERUSER) != 0;
@@ -233,15 +256,13 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 		return -1;
 	prepared_skip(s->ss->prepared, in->last);
 	keep_set_pins(s, in->pins);
-	s->keep.marks = true;	/* for all that is known */
-	s->keep.unlisted = in->unlisted;
 	/* to which channels, it is asked again */
 	s->trace.marked = s->trace.marked || (in->pins & PIN_LISTEN) != 0;
-	s->keep.drawn = (in->flags & SNAPSHOT_DRAWN) != 0;
 	learn_names(s, &in->names);
 	if (snapshot_read_baggage(s->ss, &in->has, &s->keep.has, e) < 0 ||
 	    snapshot_read_baggage(s->ss, &in->base, &s->keep.base, e) < 0)
 		return -1;
+	keep_note_path(s);
 	s->prepared.forgotten = in->forgotten;
 	/* another worker, whose statements come here too, may know them */
 	s->ps.close_needed = s->ps.close_needed || in->forgotten > 0;

@@ -48,6 +48,7 @@ bool snapshot_next_statement(struct reader *r, struct snapshot_statement *out)
 
 	out->retired = (flags & SNAPSHOT_RETIRED) != 0;
 	out->unsure = (flags & SNAPSHOT_UNSURE) != 0;
+	out->lost = (flags & SNAPSHOT_LOST) != 0;
 	get_baggage(r, &out->dialect);
 	return !r->failed;
 }
@@ -166,6 +167,7 @@ int snapshot_parse_client(const void *p, size_t n, struct snapshot_client *out,
 	get_baggage(&r, &out->brought);
 	get_list(&r, &out->channels);
 	out->heard = get_blob(&r, &out->heard_len);
+	out->early = get_blob(&r, &out->early_len);
 	return check_end(&r, e);
 }
 
@@ -179,6 +181,24 @@ static void get_place(struct reader *r, struct snapshot_server *out)
 	out->host_kind = reader_u8(r);
 	out->address = reader_str(r);
 	get_addr(r, &out->addr);
+}
+
+static void get_keep(struct reader *r, struct snapshot_server *out)
+{
+	get_baggage(r, &out->has);
+	get_baggage(r, &out->base);
+	out->keep = reader_u32(r);
+	out->pins = reader_u8(r);
+	out->lending = reader_u8(r);
+	out->bring = reader_u32(r);
+	out->resets = reader_u32(r);
+}
+
+static void get_trace(struct reader *r, struct snapshot_server *out)
+{
+	out->trace = reader_u32(r);
+	out->sets = reader_u32(r);
+	out->local = reader_u32(r);
 }
 
 int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,
@@ -209,12 +229,9 @@ int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,
 	params_list_read(&r, &out->welcome_params);
 	out->welcome = get_blob(&r, &out->welcome_len);
 	out->last = (uint64_t)get_64(&r);
-	get_baggage(&r, &out->has);
-	get_baggage(&r, &out->base);
-	out->pins = reader_u8(&r);
-	out->unlisted = reader_u8(&r) != 0;
+	get_keep(&r, out);
+	get_trace(&r, out);
 	get_list(&r, &out->names);
 	out->asked = get_blob(&r, &out->asked_len);
-	out->bring = reader_u32(&r);
 	return check_end(&r, e);
 }

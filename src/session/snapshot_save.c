@@ -59,13 +59,14 @@ static void put_list(struct writer *w, struct writer *list)
 }
 
 static void put_statement(struct writer *w, const char *name,
-    const struct prepared *stmt)
+    const struct prepared *stmt, bool lost)
 {
 	writer_str(w, name);
 	writer_str(w, stmt->name);
 	put_blob(w, stmt->body, stmt->len);
 	writer_u8(w, (uint8_t)((stmt->retired ? SNAPSHOT_RETIRED : 0) |
-	    (stmt->unsure ? SNAPSHOT_UNSURE : 0)));
+	    (stmt->unsure ? SNAPSHOT_UNSURE : 0) |
+	    (lost ? SNAPSHOT_LOST : 0)));
 	put_baggage(w, stmt->dialect);
 }
 
@@ -95,11 +96,19 @@ static unsigned mode_flag(const struct pool_server *ps)
 /* Where a move was to, not all of it may be heard there. */
 static unsigned hears_flag(const struct listening *g)
 {
-	if (g == NULL || (g->token == 0 && g->hears == HEARS_LISTENER))
+	if (g->token == 0 && g->hears == HEARS_LISTENER)
 		return 0;
 	return g->hears == HEARS_SERVER && g->client->pc.server != NULL &&
 	    (g->marks & MARK_SERVER) == 0 ? SNAPSHOT_HEARS_SERVER :
 	    SNAPSHOT_HEARS_NOBODY;
+}
+
+static unsigned listening_flags(const struct listening *g)
+{
+	if (g == NULL)
+		return 0;
+	return hears_flag(g) | (g->always ? SNAPSHOT_ALWAYS : 0) |
+	    (g->expects ? SNAPSHOT_EXPECTS : 0);
 }
 
 static unsigned client_flags(const struct client *c)
@@ -112,7 +121,7 @@ static unsigned client_flags(const struct client *c)
 	flags |= c->notified ? SNAPSHOT_NOTIFIED : 0;
 	flags |= relay_translates(c) ? SNAPSHOT_TRANSLATES : 0;
 	flags |= c->pc.server != NULL ? mode_flag(c->pc.server) : 0;
-	flags |= hears_flag(c->listening);
+	flags |= listening_flags(c->listening);
 	return flags;
 }
 
@@ -138,6 +147,8 @@ static void put_channels(struct writer *w, const struct listening *g)
 	put_list(w, &list);
 	put_blob(w, g == NULL ? NULL : g->waiting.at,
 	    g == NULL ? 0 : g->waiting.len);
+	put_blob(w, g == NULL ? NULL : g->early.at,
+	    g == NULL ? 0 : g->early.len);
 }
 
 void snapshot_write_client(const struct client *c, struct writer *w)
@@ -161,7 +172,7 @@ void snapshot_write_client(const struct client *c, struct writer *w)
 	params_list_write(c->ss->params, c->params, w);
 	writer_init(&list, w->cap);
 	while ((n = slots_next(c->statements, &at)) != NULL)
-		put_statement(&list, n->name, n->stmt);
+		put_statement(&list, n->name, n->stmt, n->lost);
 	put_list(w, &list);
 	put_blob(w, c->carry.at, c->carry.len);
 	writer_init(&list, w->cap);
@@ -189,15 +200,13 @@ static void put_names(struct writer *w, const struct server *s)
 	put_list(w, &list);
 }
 
-static unsigned listening_flags(const struct server *s)
+static unsigned brought_flags(const struct server *s)
 {
 	unsigned flags = s->ps.state == SERVER_LISTENING ?
 	    SNAPSHOT_LISTENING : 0;
 
-	flags |= s->trace.listens ? SNAPSHOT_LISTENS : 0;
 	flags |= s->keep.brought == BROUGHT ? SNAPSHOT_BROUGHT : 0;
 	flags |= s->keep.brought > BROUGHT ? SNAPSHOT_BROUGHT_INSIDE : 0;
-	flags |= s->keep.undone ? SNAPSHOT_UNDONE : 0;
 	return flags;
 }
 
@@ -216,7 +225,7 @@ static unsigned dialect_flags(const struct server *s)
 	const struct dialect *const d = &s->dialect;
 
 	return (s->schema_changed || d->unseen || d->astray ||
-	    d->trails || s->trace.calls ?
+	    d->trails || d->inside || d->pending || s->trace.calls ?
 	    SNAPSHOT_SCHEMA : 0u) | (d->parsed && s->track.count > 0 ? SNAPSHOT_CLOSE : 0u);
 }
 
@@ -234,15 +243,44 @@ static unsigned server_flags(const struct server *s)
 	flags |= s->ps.pool->old_protocol ? SNAPSHOT_OLD : 0;
 	flags |= s->rest.dropped ? SNAPSHOT_DROP : 0;
 	flags |= s->superuser ? SNAPSHOT_SUPERUSER : 0;
-	flags |= s->ps.stained || trace_is_any(&s->trace) ?
+	flags |= s->ps.stained || trace_is_any(&s->trace) || s->trace.lone ?
 	    SNAPSHOT_STAINED : 0;
 	flags |= s->ps.pool->limits.state != STATE_FORGET ?
 	    SNAPSHOT_WATCHED : 0;
 	flags |= s->ps.client != NULL ? SNAPSHOT_LINKED : 0;
-	flags |= s->keep.drawn || s->trace.drawn || s->trace.draws ?
-	    SNAPSHOT_DRAWN : 0;
 	flags |= mode_flag(&s->ps) | dialect_flags(s);
-	return flags | listening_flags(s) | role_flag(s);
+	return flags | brought_flags(s) | role_flag(s);
+}
+
+/* The one request that may have set something is not known there by its text. */
+static void put_trace(struct writer *w, const struct trace *trace)
+{
+	struct trace t = *trace;
+	uint32_t bits = 0, bit = 1;
+
+	t.marked = t.marked || t.lone;
+#define PUT(field) bits |= t.field ? bit : 0; bit <<= 1;
+	SNAPSHOT_TRACE(PUT)
+#undef PUT
+	writer_u32(w, bits);
+	writer_u32(w, t.sets);
+	writer_u32(w, t.local);
+}
+
+static void put_keep(struct writer *w, const struct keep *k)
+{
+	uint32_t bits = 0, bit = 1;
+
+#define PUT(field) bits |= k->field ? bit : 0; bit <<= 1;
+	SNAPSHOT_KEEP(PUT)
+#undef PUT
+	put_baggage(w, k->has);
+	put_baggage(w, k->base);
+	writer_u32(w, bits);
+	writer_u8(w, k->pins);
+	writer_u8(w, k->lending);
+	writer_u32(w, k->bring);
+	writer_u32(w, k->resets);
 }
 
 static void put_place(struct writer *w, const struct server *s)
@@ -267,7 +305,7 @@ static void put_op(struct writer *w, const struct prepared_op *op)
 	writer_u32(w, op->changes);
 	writer_u8(w, op->stmt != NULL);
 	if (op->stmt != NULL)
-		put_statement(w, op->name, op->stmt);
+		put_statement(w, op->name, op->stmt, false);
 	else
 		writer_str(w, op->name);
 }
@@ -306,7 +344,7 @@ void snapshot_write_server(const struct server *s, struct writer *w)
 	writer_init(&list, w->cap);
 	/* least recently used first: added in this order they make the same list */
 	for (use = s->prepared.lru; use != NULL; use = use->next)
-		put_statement(&list, "", use->stmt);
+		put_statement(&list, "", use->stmt, false);
 	put_list(w, &list);
 	writer_u32(w, s->prepared.forgotten);
 	put_blob(w, s->carry.at, s->carry.len);
@@ -320,11 +358,8 @@ void snapshot_write_server(const struct server *s, struct writer *w)
 	put_blob(w, welcome != NULL ? welcome->bytes : NULL,
 	    welcome != NULL ? welcome->len : 0);
 	put_64(w, (int64_t)prepared_last(s->ss->prepared));
-	put_baggage(w, s->keep.has);
-	put_baggage(w, s->keep.base);
-	writer_u8(w, s->keep.pins);
-	writer_u8(w, s->keep.unlisted);
+	put_keep(w, &s->keep);
+	put_trace(w, &s->trace);
 	put_names(w, s);
 	put_blob(w, s->asked.at, s->asked.len);
-	writer_u32(w, s->keep.bring);
 }

@@ -525,6 +525,63 @@ def test_takeover_keeps_what_reset_gives_back(pooler, latch):
         assert c.value("show timezone") == "Asia/Tokyo"
 
 
+@pytest.mark.parametrize("sql", ["reset all", "reset role; reset my.own",
+                                 "set role to default; set my.own to default"])
+def test_takeover_keeps_a_reset_of_what_was_brought(pooler, sql):
+    """in a transaction that goes on: the client's start-up values, not none"""
+    p = pooler(default_pool_size=1, session_state="keep")
+    look = "select current_user || current_setting('my.own')"
+    a = p.raw("postgres", **{"options": "-c role=app -c my.own=came"})
+    assert a.value(look) == "appcame"
+    a.query("begin")
+    for one in ["set my.own = 'else'", *sql.split("; ")]:
+        a.query(one)
+    take_over(pooler, p)
+    a.query("commit")
+    other = p.raw("postgres")
+    assert other.value("select current_user") == "postgres"
+    assert a.value(look) == "appcame"
+
+
+@pytest.mark.parametrize("state", ["keep", "clean"])
+def test_takeover_keeps_a_library_from_others(pooler, state):
+    """LOAD in a transaction that goes on: nobody else is lent that server"""
+    p = pooler(default_pool_size=1, session_state=state)
+    a, b = p.raw("postgres"), p.raw("postgres")
+    a.query("begin; load 'auto_explain'")
+    pid = a.value("select pg_backend_pid()")
+    take_over(pooler, p)
+    a.query("commit")
+    a.close()
+    assert b.value("select pg_backend_pid()") != pid
+
+
+def test_takeover_keeps_a_temporary_schema_in_search_path(pooler):
+    """a table that a SELECT makes there keeps its server"""
+    p = pooler(default_pool_size=2, session_state="keep")
+    a, b = p.raw(search_path="pg_temp"), p.raw()
+    a.query("begin; select 1")
+    take_over(pooler, p)
+    a.query("select 1 as i into made; commit")
+    b.query("begin; select 1")
+    assert a.value("select i from made") == "1"
+
+
+def test_takeover_keeps_names_that_a_server_has_lost(pooler):
+    """who was told 26000 prepares again, as drivers do"""
+    p = pooler(default_pool_size=1)
+    c = p.raw()
+    c.send(pq.parse("select 1", "s"), pq.bind("s"), pq.execute(), pq.sync())
+    assert not c.recv_until().errors
+    c.query("begin; do $$ begin execute 'deallocate all'; end $$")
+    c.send(pq.bind("s"), pq.execute(), pq.sync())
+    assert c.recv_until().errors[0].code == "26000"
+    c.query("rollback")
+    take_over(pooler, p)
+    c.send(pq.parse("select 1", "s"), pq.bind("s"), pq.execute(), pq.sync())
+    assert c.recv_until().check().rows == [["1"]]
+
+
 def test_takeover_brings_what_users_have_proved(pooler, pg):
     """SCRAM keys, secrets of auth_query: servers are opened with them"""
     p = pooler(auth_type="scram-sha-256", auth_user="postgres",

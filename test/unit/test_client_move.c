@@ -305,6 +305,7 @@ static void test_texts_are_made_anew(void **state)
 	st.c->brought = baggage_get(st.ss[0].baggage, "x\0y", 4);
 	prepare("one", false);
 	prepare("two", false);
+	prepared_name_find(st.c->statements, "two")->lost = true;
 	move(1);
 	assert_int_equal(prepared_table_count(st.ss[0].prepared), 0);
 	assert_int_equal(prepared_table_count(st.ss[1].prepared), 1);
@@ -314,6 +315,8 @@ static void test_texts_are_made_anew(void **state)
 	assert_ptr_equal(n->stmt->table, st.ss[1].prepared);
 	assert_ptr_equal(n->stmt,
 	    prepared_name_find(st.c->statements, "two")->stmt);
+	assert_false(n->lost);
+	assert_true(prepared_name_find(st.c->statements, "two")->lost);
 	assert_string_equal(baggage_find(st.c->baggage, "a"), "b");
 	assert_string_equal(baggage_find(st.c->brought, "x"), "y");
 }

@@ -97,6 +97,11 @@ static struct server *busy_server(void)
 	s->ps.born = time_now() - 100 * USEC;
 	s->superuser = true;
 	s->schema_changed = true;
+	s->trace = (struct trace){ .sets = 3, .local = 2, .failed = true,
+		.loaded = true, .waits = true, .draws = true };
+	s->keep.resets = 5;
+	s->keep.lending = LENDING_TRIED;
+	s->keep.pins_first = s->keep.drawn = true;
 	s->standby = 2;	/* FACT_YES */
 	s->host = (struct host){ .kind = HOST_ADDRESS, .text = "127.0.0.1" };
 	s->addr = (struct net_addr){ .family = NET_IPV4, .port = 5432,
@@ -168,11 +173,37 @@ static void test_made_again_it_is_saved_as_the_same(void **state)
 	assert_true(again->superuser);
 	assert_true(again->schema_changed);
 	assert_int_equal(again->standby, 2);
+	assert_true(memcmp(&again->trace, &s->trace, sizeof s->trace) == 0);
+	assert_int_equal(again->keep.resets, 5);
+	assert_int_equal(again->keep.lending, LENDING_TRIED);
+	assert_true(again->keep.pins_first && again->keep.drawn);
+	assert_false(again->keep.settled || again->keep.strange);
 	assert_int_equal(stream_queued(&again->stream), 6);
 	assert_int_equal(again->track.count, 2);
 	assert_false(again->ps.close_needed);
 	writer_fini(&one);
 	writer_fini(&two);
+	s->stream.broken = again->stream.broken = true;
+	server_close(s, CLOSE_SHUTDOWN);
+	server_close(again, CLOSE_SHUTDOWN);
+	close(first);
+}
+
+static void test_a_request_that_was_known_by_its_text_marks(void **state)
+{
+	struct server *s = busy_server(), *again;
+	const int first = st.peer;
+	struct writer w;
+	struct err e;
+
+	(void)state;
+	s->trace = (struct trace){ .lone = true };
+	save(s, &w);
+	again = make_again(&w, stage_socket(), &e);
+	assert_non_null(again);
+	assert_true(again->trace.marked);
+	assert_false(again->trace.lone);
+	writer_fini(&w);
 	s->stream.broken = again->stream.broken = true;
 	server_close(s, CLOSE_SHUTDOWN);
 	server_close(again, CLOSE_SHUTDOWN);
@@ -408,6 +439,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_made_again_it_is_saved_as_the_same),
+		TEST(test_a_request_that_was_known_by_its_text_marks),
 		TEST(test_what_is_half_saved_cannot_go),
 		TEST(test_server_that_logs_in_does_not_go),
 		TEST(test_other_place_is_of_no_use_for_long),

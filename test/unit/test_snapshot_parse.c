@@ -60,6 +60,7 @@ static void make_client(struct writer *w)
 	writer_bytes(w, "b\0002", 4);
 	BLOB(w, "x\0");
 	BLOB(w, "A");
+	BLOB(w, "B");
 }
 
 static void make_server(struct writer *w)
@@ -99,12 +100,17 @@ static void make_server(struct writer *w)
 	writer_u32(w, 0);
 	writer_u8(w, 0);
 	writer_u32(w, 0);
+	writer_u32(w, 16);	/* keep */
 	writer_u8(w, 5);
-	writer_u8(w, 1);
+	writer_u8(w, 2);	/* lending */
+	writer_u32(w, 11);	/* bring */
+	writer_u32(w, 6);	/* resets */
+	writer_u32(w, 9);	/* trace */
+	writer_u32(w, 3);	/* sets */
+	writer_u32(w, 4);	/* local */
 	writer_u32(w, 0);
 	writer_u32(w, 1);	/* asked */
 	writer_u8(w, 'B');
-	writer_u32(w, 11);	/* bring */
 }
 
 static void test_client_is_read_as_written(void **state)
@@ -217,7 +223,12 @@ static void test_server_is_read_as_written(void **state)
 	assert_int_equal(in.has.len, 0);
 	assert_null(in.base.at);
 	assert_int_equal(in.pins, 5);
-	assert_true(in.unlisted);
+	assert_int_equal(in.keep, 16);
+	assert_int_equal(in.lending, 2);
+	assert_int_equal(in.resets, 6);
+	assert_int_equal(in.trace, 9);
+	assert_int_equal(in.sets, 3);
+	assert_int_equal(in.local, 4);
 	writer_fini(&w);
 }
 
