@@ -125,6 +125,18 @@ static enum relay_step on_pass(struct relay_up *up)
 	return RELAY_NEXT;
 }
 
+/*
+ * PostgreSQL would refuse one with a body, and discard all behind it up to a
+ * Sync; but amid a COPY it would not. As no answer to a Flush is awaited, nobody
+ * could tell afterwards to which request its error belongs.
+ */
+static enum relay_step on_flush(struct relay_up *up)
+{
+	if (up->size != MSG_HEADER)
+		return relay_fail(up, CLOSE_BROKEN_FLUSH_PACKET);
+	return on_pass(up);
+}
+
 static enum relay_step on_terminate(struct relay_up *up)
 {
 	if (up->s != NULL)
@@ -169,7 +181,7 @@ static const struct row rows[256] = {
 	[FE_BIND] = { relay_request, relay_bind, NEED_SERVER },
 	[FE_DESCRIBE] = { relay_request, relay_describe, NEED_SERVER },
 	[FE_CLOSE] = { relay_request, relay_close, NEED_SERVER },
-	[FE_FLUSH] = { on_pass, on_pass, NEED_LINK },
+	[FE_FLUSH] = { on_flush, on_flush, NEED_LINK },
 	[FE_COPY_DATA] = { on_pass, on_pass, NEED_LINK },
 	[FE_COPY_DONE] = { on_copy_end, on_copy_end, NEED_LINK },
 	[FE_COPY_FAIL] = { on_copy_end, on_copy_end, NEED_LINK },

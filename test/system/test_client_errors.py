@@ -107,6 +107,7 @@ broken Parse packet
 broken Bind packet
 broken Describe packet
 broken Close packet
+broken Flush packet
 unknown pkt
 bad pkt header
 broken ParameterStatus packet
@@ -768,6 +769,7 @@ malformed("broken Parse packet", pq.msg("P", b"name\0select"), "parse_broken")
 malformed("broken Bind packet", pq.msg("B", b"\0name"), "bind_broken")
 malformed("broken Describe packet", pq.msg("D", b"Sname"), "describe_broken")
 malformed("broken Close packet", pq.msg("C", b"Sname"), "close_broken")
+malformed("broken Flush packet", pq.msg("H", b"x"), "flush_broken")
 malformed("unknown pkt", pq.msg("y", b""), "client_message_unknown")
 
 

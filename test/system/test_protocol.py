@@ -1,5 +1,7 @@
 # test_protocol.py - pipelines, COPY, portals, function calls, notifications.
 # SPDX-License-Identifier: ISC
+import contextlib
+
 import psycopg
 import pytest
 
@@ -425,6 +427,33 @@ def test_bad_message_ends_only_its_client(pooler, bad):
             "bad packet header: '%s'" % bad.hex()
     assert b.value("select 1") == "1"
     assert b.value("select pg_current_xact_id_if_assigned()") is None
+
+
+BROKEN = b"x" * 43              # a body, or too much of one
+
+
+@pytest.mark.skipif(REFERENCE, reason="newer")
+@pytest.mark.parametrize("before", [
+    [], [pq.parse("select 1", "n")], [pq.query("begin")],
+    [pq.query("copy b from stdin")],
+    [pq.query("copy (select 1) to stdout")]],
+    ids=["first", "parse", "begin", "copy-in", "copy-out"])
+def test_a_malformed_message_keeps_no_server(pooler, before):
+    """of each kind, ahead of requests of which the server may ignore any: the
+    client leaves, and its server serves others"""
+    p = pooler(default_pool_size=1)
+    with p.raw() as c:
+        c.query("drop table if exists b; create table b (t text)").check()
+    for kind in "QPBEDCFSHdcfX":
+        c = p.raw()
+        c.send(*before, pq.msg(kind, BROKEN), pq.query("select 1"),
+               pq.bind("n"), pq.parse("select 2", "n"), pq.copy_done(),
+               pq.sync())
+        with contextlib.suppress(pq.Closed):
+            c.recv()
+        c.close()
+        with p.raw() as c:
+            assert c.value("select 'clean'") == "clean"
 
 
 @pytest.mark.setting("disable_pqexec")
