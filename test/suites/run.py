@@ -29,6 +29,7 @@ import harness
 import java
 import postgres
 import pytests
+import schema
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REPORT = os.path.join(harness.ROOT, "doc", "conformance.md")
@@ -94,6 +95,21 @@ SUITES = (
           cargo.prepare_tokio_postgres, cargo.tokio_postgres,
           users=cargo.TOKIO_USERS, glance=fetch.at_hand),
     Suite("sqlx", "sqlx", "sqlx", cargo.prepare_sqlx, cargo.sqlx,
+          glance=fetch.at_hand),
+    Suite("schema-go", "lib/pq and pgx through changes of the schema",
+          "schema-go", schema.prepare_go, schema.run_go, schema.WAYS,
+          glance=fetch.at_hand),
+    Suite("schema-python", "asyncpg, psycopg and pg8000 through changes of the "
+          "schema", "schema-python", schema.prepare_python, schema.run_python,
+          schema.WAYS, glance=fetch.at_hand),
+    Suite("schema-node", "postgres.js and node-postgres through changes of the "
+          "schema", "schema-node", schema.prepare_node, schema.run_node,
+          schema.WAYS, glance=fetch.at_hand),
+    Suite("schema-rust", "tokio-postgres, sqlx and Diesel through changes of "
+          "the schema", "schema-rust", schema.prepare_rust, schema.run_rust,
+          schema.WAYS, glance=fetch.at_hand),
+    Suite("schema-java", "pgjdbc through changes of the schema", "schema-java",
+          schema.prepare_java, schema.run_java, schema.WAYS,
           glance=fetch.at_hand),
 )
 

@@ -1,0 +1,3 @@
+module schema
+
+go 1.22
