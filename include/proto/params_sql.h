@@ -13,6 +13,11 @@ struct params_dialect {
 	const char *encoding;	/* the server's; NULL: not known */
 };
 
+/*
+ * Is value a list of identifiers as PostgreSQL reads a search_path that stands
+ * in a StartupMessage (SplitIdentifierString())? It refuses others.
+ */
+bool params_sql_is_list(const char *value);
 /* Write "SET name=value;", of which no value makes anything else. */
 void params_sql_set(struct writer *w, const char *name, const char *value,
     const struct params_dialect *d);

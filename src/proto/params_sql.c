@@ -56,11 +56,7 @@ static const char *skip_item(const char *s)
 	return NULL;
 }
 
-/*
- * Is value a list of identifiers as PostgreSQL reads a search_path that stands
- * in a StartupMessage (SplitIdentifierString())?
- */
-static bool is_identifier_list(const char *value)
+bool params_sql_is_list(const char *value)
 {
 	value = skip_blank(value);
 	if (*value == '\0')
@@ -134,7 +130,7 @@ void params_sql_set(struct writer *w, const char *name, const char *value,
 	writer_u8(w, '=');
 	if (text_casecmp(name, "search_path") != 0)
 		write_literal(w, value, d->standard);
-	else if (is_identifier_list(value))
+	else if (params_sql_is_list(value))
 		write_identifiers(w, value, d);
 	else	/* one name, any bytes: the name must not become SQL */
 		write_literal(w, value, d->standard);

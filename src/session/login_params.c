@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "proto/encoding.h"
 #include "proto/params.h"
+#include "proto/params_sql.h"
 #include "session/client.h"
 #include "session/login_others.h"
 #include "session/login_parts.h"
@@ -88,17 +89,33 @@ static int take_extension(struct login *l, const char *name, struct err *e)
 	return 0;
 }
 
-/* Store a tracked parameter, or see whether it may be ignored. */
-static int take_tracked(struct client *c, const char *name, const char *value,
-    bool *unknown)
+/* 0, or -1 with e. */
+static int check_tracked(const char *name, const char *value, struct err *e)
 {
-	const int i = params_find(c->ss->params, name);
+	if (text_casecmp(name, "search_path") != 0 ||
+	    params_sql_is_list(value))
+		return 0;
+	return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+	    "invalid value for parameter \"search_path\": \"%.200s\"", value);
+}
+
+/*
+ * Store a tracked parameter, or see whether it may be ignored. 0, or -1 with e.
+ */
+static int take_tracked(struct client *c, const struct login_other *o,
+    bool *unknown, struct err *e)
+{
+	const char *value = o->value;
+	const int i = params_find(c->ss->params, o->name);
 
 	*unknown = i < 0 && !text_list_has(
-	    sessions_settings(c->ss)->ignore_startup_parameters, name);
+	    sessions_settings(c->ss)->ignore_startup_parameters, o->name);
+	if (i >= 0 && check_tracked(o->name, value, e) < 0)
+		return -1;
 	if (i == PARAMS_CLIENT_ENCODING && encoding_name(value) != NULL)
 		value = encoding_name(value);
-	return i < 0 ? 0 : params_set(&c->params, i, value);
+	return i >= 0 && params_set(&c->params, i, value) < 0 ? no_memory(e) :
+	    0;
 }
 
 static int on_param(const char *name, const char *value, void *arg,
@@ -113,10 +130,11 @@ static int on_param(const char *name, const char *value, void *arg,
 			return startup_params[i].take(c, value, e);
 	if (strncmp(name, "_pq_.", 5) == 0)
 		return take_extension(c->login, name, e);
-	if (take_tracked(c, name, value, &unknown) < 0)
-		return no_memory(e);
-	return !unknown ? 0 : login_take_other(c, &(struct login_other){
-	    .name = name, .value = value }, e);
+	const struct login_other o = { .name = name, .value = value };
+
+	if (take_tracked(c, &o, &unknown, e) < 0)
+		return -1;
+	return unknown ? login_take_other(c, &o, e) : 0;
 }
 
 /* The client whose options are read, and the parameters that came by name. */
@@ -138,17 +156,18 @@ static int on_option(const char *name, const char *value, void *arg,
 {
 	const struct option_reader *const r = arg;
 	struct client *const c = r->c;
+	const struct login_other o = { .name = name, .value = value,
+	    .in_options = true };
 	bool unknown;
 
 	if (is_named(r, name))
 		return 0;
-	if (take_tracked(c, name, value, &unknown) < 0)
-		return no_memory(e);
+	if (take_tracked(c, &o, &unknown, e) < 0)
+		return -1;
 	if (!unknown || text_list_has(
 	    sessions_settings(c->ss)->ignore_startup_parameters, "options"))
 		return 0;
-	return login_take_other(c, &(struct login_other){ .name = name,
-	    .value = value, .in_options = true }, e);
+	return login_take_other(c, &o, e);
 }
 
 static int read_options(struct client *c, const char *options, struct err *e)

@@ -79,6 +79,22 @@ STYLES = ["ISO", "iso", "DMY", "German", "Postgres, US", "european",
           "SQL", "sql, ymd", "ISO, DMY", "ymd,german"]
 
 
+def test_search_path_that_is_no_list_is_refused(pooler, pg):
+    """as PostgreSQL does: it is no name of one schema either"""
+    p = pooler()
+
+    def ends(port, **params):
+        with pytest.raises(pq.PgError) as e:
+            pq.Conn(port=port).login("app", database="p0", **params)
+        return e.value.code, e.value.message
+    for value in ("a b", "a,,b", ",", '"a', "a,"):
+        for params in ({"search_path": value}, {
+                "options": "-c search_path=" + value.replace(" ", "\\ ")}):
+            assert ends(p.port, **params) == ends(pg.port, **params)
+    for value in ("", ' a , "b ""c" ', "A"):
+        assert p.raw(search_path=value).value("select 1") == "1"
+
+
 @pytest.mark.parametrize("style", STYLES)
 def test_half_a_datestyle(pooler, direct, style):
     """the other half is the server's, not that of whoever came before"""
