@@ -141,10 +141,10 @@ static inline uint64_t sessions_next_id(struct sessions *ss)
 	return ss->last_id += 1 + ss->others;
 }
 
-/* A shutdown that pauses is not taken back; a PAUSE would only delay others. */
+/* A shutdown that waits is not taken back; a drain goes on for its time. */
 static inline bool sessions_may_resume(const struct sessions *ss)
 {
-	return ss->shutdown != SHUTDOWN_WAIT_FOR_SERVERS;
+	return ss->shutdown == SHUTDOWN_NONE || ss->shutdown == SHUTDOWN_DRAIN;
 }
 
 #endif

@@ -78,7 +78,8 @@ void admin_cancel(struct client *c)
 	struct admin *const a = k->admin;
 	const bool waits = (k->wait == CONSOLE_PAUSE && k->db[0] == '\0' &&
 	    a->ss->catalog->paused) || k->wait == CONSOLE_SUSPEND;
-	const bool lift = waits && sessions_may_resume(a->ss);
+	const bool lift = waits &&
+	    a->ss->shutdown != SHUTDOWN_WAIT_FOR_SERVERS;
 	struct err e;
 
 	/* what is being tried may be in force by the time of the answer */

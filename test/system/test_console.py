@@ -629,9 +629,8 @@ def test_shutdown_wait_for_clients(pooler):
     late.login("app", database="p0", wait=False)
     assert late.recv_all().errors[-1].message == "pooler is shutting down"
     assert con.query("pause").tags == ["PAUSE"]
-    a.send(pq.query("select 2"))
-    assert con.query("resume").tags == ["RESUME"]
-    assert a.recv_until().rows == [["2"]]
+    assert con.try_query("resume").errors[0].message == \
+        "pooler is shutting down"
     a.close()
     con.close()
     assert p.wait_exit() == 0

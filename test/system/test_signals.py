@@ -61,7 +61,7 @@ ROWS = {
     "waiting for clients": {
         "SIGHUP": lives(HUP, active="yes"),
         "SIGUSR1": lives("got SIGUSR1, pausing all activity", paused="yes"),
-        "SIGUSR2": lives("got SIGUSR2, but not paused/suspended",
+        "SIGUSR2": lives("got SIGUSR2 while shutting down, ignoring",
                          active="yes"),
         "SIGTERM": ends(0, "got SIGTERM while shutting down, fast exit"),
         "SIGINT": ends(0, "got SIGINT while shutting down, fast exit"),
