@@ -91,7 +91,7 @@ size_t relay_run_up(struct relay_up *up)
 	/* an UNLISTEN behind the batch at hand has to wait */
 	if (c->listening != NULL && up->s->trace.listens)
 		return 0;
-	if (up->s->keep.flight != NULL)
+	if (up->s->keep.flight != NULL || up->s->ps.mode == POOL_STATEMENT)
 		return 0;
 	if (up->caches)
 		return relay_unnamed_run(up);

@@ -45,6 +45,16 @@ static bool is_watershed(const struct relay_up *up)
 	    (sql_may_matter(sql, n) && sql_forgets_all(sql, n)));
 }
 
+/*
+ * By statement: what stands behind is not sent before it is known that this has
+ * left no transaction. Amid a COPY the server waits for what stands behind.
+ */
+static inline bool ends_alone(const struct relay_up *up)
+{
+	return up->s->ps.mode == POOL_STATEMENT &&
+	    !track_wants_data(&up->s->track);
+}
+
 /* Query and FunctionCall. */
 static enum relay_step pass_call(struct relay_up *up)
 {
@@ -75,7 +85,7 @@ static enum relay_step on_query(struct relay_up *up)
 			return step;
 		if (relay_reset_waits(up))
 			return relay_wait(up);
-		up->c->relay.hold = is_watershed(up) ||
+		up->c->relay.hold = is_watershed(up) || ends_alone(up) ||
 		    up->c->relay.resetting != RESET_NONE;
 		relay_dealloc_clear(&up->c->relay);
 		return pass_call(up);
@@ -105,7 +115,8 @@ static enum relay_step on_execute(struct relay_up *up)
 /* What comes behind a RESET has the values that the client then has. */
 static enum relay_step on_sync(struct relay_up *up)
 {
-	up->c->relay.hold = up->c->relay.resetting != RESET_NONE;
+	up->c->relay.hold = up->c->relay.resetting != RESET_NONE ||
+	    ends_alone(up);
 	return relay_request(up);
 }
 

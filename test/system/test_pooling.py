@@ -135,6 +135,26 @@ def test_statement_mode_forbids_transactions(pooler):
     assert b.value("begin; select 1; commit") == "1"
 
 
+@pytest.mark.skipif(REFERENCE, reason="not so there")
+@pytest.mark.parametrize("how", ["simple", "extended"])
+def test_statement_mode_runs_nothing_behind_a_begin(pooler, pg, how):
+    """pooling.md 8: not even what came in the same write"""
+    pg.sql("drop table if exists held", "create table held (i int)",
+           "grant all on held to public", db="p0")
+    p = pooler(pool_mode="statement", default_pool_size=1)
+
+    def ask(sql):
+        return pq.query(sql) if how == "simple" else pq.parse(sql) + \
+            pq.bind() + pq.execute() + pq.sync()
+    a = p.raw()
+    a.send(ask("select 1") + ask("select 2"))
+    assert [a.recv_until().rows, a.recv_until().rows] == [[["1"]], [["2"]]]
+    a.send(ask("begin") + ask("insert into held values (1)") + ask("commit"))
+    assert a.recv_all().errors[-1].message == \
+        "transaction blocks not allowed in statement pooling mode"
+    assert p.raw().value("select count(*) from held") == "0"
+
+
 @pytest.mark.skipif(REFERENCE, reason="sees the last status only")
 def test_statement_mode_forbids_transactions_in_a_pipeline(pooler):
     """pooling.md 8: the first ReadyForQuery that is not I ends it"""
