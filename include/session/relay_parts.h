@@ -93,6 +93,8 @@ bool relay_knows_end(struct client *c);
 
 /* A query of the client is answered in full; status is that it ended with. */
 void relay_note_end(struct client *c, char status);
+/* The same of one of a pipeline: the next one goes on, or begins a transaction. */
+void relay_note_next(struct client *c, char status);
 
 /* A whole error: is something else, in the outbox, told in its place? */
 bool relay_reword_error(struct relay_down *d);

@@ -446,6 +446,9 @@ static enum relay_step on_ready(struct relay_down *d)
 
 	if (withheld)
 		d->c->relay.withheld = WITHHELD;
+	if (v == TRACK_PASS && !answered && d->c != NULL &&
+	    s->chore == CHORE_NONE)
+		relay_note_next(d->c, status);
 	pass(d, v == TRACK_PASS && !withheld);
 	send_fakes(d);
 	if (d->c != NULL && s->chore == CHORE_NONE && answered && !withheld &&

@@ -136,6 +136,14 @@ void relay_note_end(struct client *c, char status)
 	c->xact_start = 0;
 }
 
+void relay_note_next(struct client *c, char status)
+{
+	struct counters *const n = &c->pc.pool->counted.now;
+
+	n->query_count++;
+	n->xact_count += status == 'I';
+}
+
 /* ReadyForQuery that ends what is owed, or its part, in the usual way. */
 static inline bool take_ready(struct relay_down *d, const uint8_t *m,
     size_t size)
@@ -153,6 +161,8 @@ static inline bool take_ready(struct relay_down *d, const uint8_t *m,
 		return false;
 	if (track_is_empty(t))
 		relay_note_end(d->c, status);
+	else
+		relay_note_next(d->c, status);
 	return true;
 }
 

@@ -17,6 +17,27 @@ def counters(p):
                 for r in k.query("show counters").dicts if r["value"] != "0"}
 
 
+def test_each_query_of_a_pipeline_is_counted(pooler):
+    """and each transaction, whether its answers come together or not"""
+    p = pooler()
+    c = p.raw()
+    c.query("select 1")
+
+    def totals():
+        row = next(r for r in p.show("stats_totals") if r["database"] == "p0")
+        return int(row["query_count"]), int(row["xact_count"])
+    before = totals()
+    one = pq.parse("select 1") + pq.bind() + pq.execute() + pq.sync()
+    c.send(one * 6)
+    for _ in range(6):
+        assert c.recv_until().check().rows == [["1"]]
+    c.send(pq.query("begin"), one * 2, pq.query("commit"),
+           pq.query("select 'x'::int"), one)
+    for _ in range(6):
+        c.recv_until()
+    assert [now - was for now, was in zip(totals(), before)] == [12, 9]
+
+
 def refused(p, user, password, database="p0"):
     c = p.open()
     with pytest.raises(pq.PgError):
