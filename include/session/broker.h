@@ -70,6 +70,9 @@ void broker_clean(struct server *s);
 void broker_clean_row(struct server *s, const void *row, size_t size);
 /* One that began at since is not answered: close s. */
 void broker_chore_late(struct server *s, usec_t since);
+/* The query that s runs for us has failed, as the server says: close s. */
+void broker_chore_failed(struct server *s, enum close_reason why,
+    const char *message);
 /* c leaves (section 13): its server is released or closed. */
 void broker_client_gone(struct client *c);
 /* Login of s is done. */

@@ -252,7 +252,8 @@ enum pool_release pool_release_verdict(struct pool_server *ps, bool lent,
 		return POOL_TO_TESTED;
 	if (ps->stained && p->limits.state != STATE_FORGET)
 		return POOL_TO_CLEANED;
-	if (lent && p->limits.check && p->limits.check_delay == 0)
+	if (p->limits.check && ((lent && p->limits.check_delay == 0) ||
+	    (fresh && p->check_failed)))
 		return POOL_TO_USED;
 	return POOL_TO_IDLE;
 }

@@ -1,12 +1,18 @@
-/* broker_chore.c - a server that does not answer to a query of our own.
+/* broker_chore.c - a server that does not do what we ask of it.
  *
- * Its host may have lost power, or a firewall the connection: nobody says so,
- * and the kernel tries for a quarter of an hour.
+ * If it does not answer, its host may have lost power, or a firewall the
+ * connection: nobody says so, and the kernel tries for a quarter of an hour. If
+ * a query of our own fails, nobody knows what state the session is in.
  * SPDX-License-Identifier: ISC */
+#include <stdio.h>
+
+#include "base/log.h"
 #include "pool/hosts.h"
 #include "pool/pool.h"
+#include "pool/pool_failure.h"
 #include "session/broker.h"
 #include "session/server.h"
+#include "session/sessions.h"
 
 static const enum close_reason late[] = {
 	[CHORE_RESET] = CLOSE_RESET_QUERY_TIMEOUT,
@@ -57,4 +63,34 @@ void broker_chore_late(struct server *s, usec_t since)
 	/* else each client would have to wait for one after the other */
 	close_suspects(p, SERVER_USED, &addr, since);
 	close_suspects(p, SERVER_IDLE, &addr, since);
+}
+
+/*
+ * What the operator's query says of s may be so of its host: the next server is
+ * checked before its first client has it. If one fails that was new, the next
+ * attempt waits for server_login_retry.
+ */
+static void check_failed(struct server *s, const char *text)
+{
+	struct pool *const p = s->ps.pool;
+
+	p->check_failed = true;
+	if (s->host.kind != HOST_NONE)
+		hosts_failed(p, s->host.item, false, time_now());
+	if (!s->ps.lent && !hosts_left(p, s->ss->catalog, time_now()))
+		pool_fail(p, text, "Look at the server, and at "
+		    "server_check_query. It is tried again after "
+		    "server_login_retry.");
+}
+
+void broker_chore_failed(struct server *s, enum close_reason why,
+    const char *message)
+{
+	char text[256];
+
+	snprintf(text, sizeof text, "%s: %s", close_cause(why).text, message);
+	log_at(LEVEL_WARNING, &s->who, "%s", text);
+	if (s->chore == CHORE_CHECK)
+		check_failed(s, text);
+	server_close(s, why);
 }

@@ -217,6 +217,8 @@ void broker_chore_done(struct server *s)
 	if (s->chore == CHORE_RESET && s->ps.pool->limits.state !=
 	    STATE_FORGET)
 		s->ps.stained = true;
+	if (s->chore == CHORE_CHECK)
+		s->ps.pool->check_failed = false;
 	timeout_stop(&s->timer);
 	s->chore = CHORE_NONE;
 	settle(s, lent);

@@ -36,6 +36,7 @@ static void check_used(struct sessions *ss, struct pool *p)
 	    p->server_count[SERVER_IDLE]) {
 		struct server *s = server_of(p->servers[SERVER_USED]);
 		const bool fresh = p->limits.check_delay > 0 &&
+		    !p->check_failed &&
 		    time_now() - s->ps.used < p->limits.check_delay;
 
 		if (fresh || !p->limits.check) {

@@ -437,7 +437,8 @@ static bool follow_up_chore(struct server *s)
 	if (s->keep.flight != NULL)
 		relay_flight_again(linked_client(s), s);
 	else if (!is_sound(s))
-		server_close(s, relay_chore_failure(s->chore));
+		broker_chore_failed(s, relay_chore_failure(s->chore),
+		    "it has left a transaction open");
 	else
 		chore_done(s);
 	return false;

@@ -255,6 +255,22 @@ static enum relay_step on_kept_error(struct relay_down *d)
 	return on_reply(d);
 }
 
+/* After a query of ours that failed, nobody knows what the session has. */
+static enum relay_step chore_failed(struct relay_down *d)
+{
+	const enum close_reason why = relay_chore_failure(d->s->chore);
+	char text[192] = "an error that is too long to be read";
+	struct report r;
+
+	if (d->have >= d->size && report_parse(&r, d->m + MSG_HEADER,
+	    d->size - MSG_HEADER) == 0)
+		snprintf(text, sizeof text, "%s: %s", r.severity, r.message);
+	if (d->c != NULL)
+		outbox_flush(&d->out);
+	broker_chore_failed(d->s, why, text);
+	return RELAY_STOP;
+}
+
 /* The end of the server is its client's affair, a failure of our query is not. */
 static enum relay_step on_chore_error(struct relay_down *d)
 {
@@ -271,13 +287,11 @@ static enum relay_step on_chore_error(struct relay_down *d)
 	}
 	if (chore == CHORE_PROBE)
 		return on_probe_error(d);
-	if (chore == CHORE_PARAMS && d->c != NULL &&
-	    keep_sets(d->s->ps.pool))
-		return on_kept_error(d);
-	return (chore == CHORE_PARAMS && d->c != NULL) || chore == CHORE_ROLLBACK ||
-	    chore == CHORE_LISTEN || chore == CHORE_BRING ||
-	    chore == CHORE_CLEAN ? fail(d, relay_chore_failure(chore)) :
-	    on_reply(d);
+	if (chore != CHORE_PARAMS || d->c == NULL)
+		return chore_failed(d);
+	/* its client is told, who has asked for the value */
+	return keep_sets(d->s->ps.pool) ? on_kept_error(d) :
+	    fail(d, relay_chore_failure(chore));
 }
 
 static enum relay_step on_suspended(struct relay_down *d)
@@ -509,9 +523,10 @@ static bool is_unasked(const struct relay_down *d)
 static enum relay_step handle(struct relay_down *d)
 {
 	struct server *const s = d->s;
-	const enum relay_step step = handlers[d->m[0]](d);
+	const uint8_t kind = d->m[0];	/* of what s may have freed then */
+	const enum relay_step step = handlers[kind](d);
 
-	if (d->m[0] == BE_DATA_ROW || d->m[0] == BE_ROW_DESCRIPTION)
+	if (kind == BE_DATA_ROW || kind == BE_ROW_DESCRIPTION)
 		d->rows_end = d->m + d->used;
 
 	if (s->keep.flight == NULL || step != RELAY_NEXT || !server_is_open(s))

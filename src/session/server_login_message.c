@@ -1,5 +1,6 @@
 /* server_login_message.c - what a server says while we log in, one by one.
  * SPDX-License-Identifier: ISC */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/container.h"
@@ -166,14 +167,25 @@ static int on_notice(struct server *s, const struct server_message *m)
 	return 0;
 }
 
-static int on_query_error(const struct server_message *m)
+/* connect_query may be what keeps rows from others: none is lent without it. */
+static int on_query_error(struct server *s, const struct server_message *m)
 {
+	struct close_cause why = close_cause(CLOSE_CONNECT_QUERY_FAILED);
+	char text[256];
 	struct report r;
 
-	if (report_parse(&r, m->body, m->len) == 0)
-		log_error("S: error while executing exec_on_query: %s: %s",
-		    r.severity, r.message);
-	return 0;
+	if (report_parse(&r, m->body, m->len) < 0)
+		return fail(s, CLOSE_UNKNOWN_PKT_FROM_SERVER);
+	log_error("S: error while executing exec_on_query: %s: %s",
+	    r.severity, r.message);
+	snprintf(text, sizeof text, "%s: %s", why.text, r.message);
+	why.text = text;
+	if (r.code[0] != '\0')
+		why.code = r.code;
+	why.hint = "Look at connect_query in [databases].";
+	s->attempt->refused = true;
+	server_fail_cause(s, why);
+	return -1;
 }
 
 /* --- protocol versions --- */
@@ -245,7 +257,7 @@ static int on_error(struct server *s, const struct server_message *m)
 	struct report r;
 
 	if (s->phase == SERVER_PHASE_QUERY)
-		return on_query_error(m);
+		return on_query_error(s, m);
 	if (s->phase == SERVER_PHASE_ORIGIN)	/* an old one: it is RESET */
 		return 0;
 	if (report_parse(&r, m->body, m->len) < 0)
@@ -333,7 +345,7 @@ static bool runs_sql(const struct server *s)
 	    s->phase == SERVER_PHASE_ORIGIN;
 }
 
-/* By message type; the results of connect_query are ignored. */
+/* By message type; the rows of connect_query are ignored. */
 static int (*const handlers[256])(struct server *,
     const struct server_message *) = {
 	[BE_AUTHENTICATION] = on_authentication,

@@ -555,7 +555,9 @@ def test_server_is_tested_before_reuse(pooler, fakepg):
 
 
 CHECKS = {
-    "error": (lambda s: s.send(error("bad"), ready()), None),
+    "error": (lambda s: s.send(error("bad"), ready()), "test query failed"),
+    "long error": (lambda s: s.send(error("bad" * 99999), ready()),
+                   "test query failed"),
     "rows": (lambda s: s.send(row_desc("a"), data_row("1"),
                               complete("SELECT 1"), ready()), None),
     "transaction": (lambda s: s.send(complete("BEGIN"), ready("T")),
@@ -569,11 +571,11 @@ CHECKS = {
 @pytest.mark.parametrize("how", CHECKS)
 @pytest.mark.setting("server_check_query", "server_check_delay")
 def test_check_query_decides_over_the_server(pooler, fakepg, how):
-    """pooling.md 9: errors are ignored; it must be idle, and in order"""
+    """pooling.md 9: it must succeed, and leave the server idle"""
     answer, why = CHECKS[how]
 
     def handler(sess, kind, body):
-        if body == b"check\0":
+        if body == b"check\0" and sess is f.sessions[0]:
             answer(sess)
             return True
     f = fakepg(handler=handler)

@@ -98,14 +98,79 @@ def test_transaction_mode_resets_only_if_told(pooler, always):
     assert (b.value("show work_mem") == "7MB") == (not always)
 
 
-def test_failing_reset_query_is_ignored(pooler):
-    """pooling.md 9: any result is ignored, errors included"""
-    p = pooler(pool_mode="session", server_reset_query="nonsense here",
+@pytest.mark.skipif(REFERENCE, reason="errors are ignored there")
+@pytest.mark.parametrize("query,said", [
+    ("nonsense here", 'ERROR: syntax error at or near "nonsense"'),
+    ("reset work_mem; select 1/0", "ERROR: division by zero"),
+    ("begin; discard all",
+     "ERROR: DISCARD ALL cannot run inside a transaction block"),
+    ("begin", "it has left a transaction open")])
+def test_server_whose_reset_query_fails_is_closed(pooler, query, said):
+    """pooling.md 9: nobody gets what the last client has left"""
+    p = pooler(pool_mode="session", server_reset_query=query,
                default_pool_size=1)
     a = p.raw()
+    a.query("set maintenance_work_mem = '77MB'")
     pid = a.value(PID)
     a.close()
-    assert p.raw().value(PID) == pid
+    b = p.raw()
+    assert b.value(PID) != pid
+    assert b.value("show maintenance_work_mem") != "77MB"
+    p.wait_log("WARNING S-.*reset query failed: " + re.escape(said))
+    assert "side=server, reason=reset query failed" in [
+        r["label"] for r in p.admin("show counters")]
+
+
+@pytest.fixture
+def draining(pg):
+    """Says which server check_it() does not like: 0 for all of them."""
+    pg.sql("create table bad_servers (pid int)",
+           "create function check_it() returns int language plpgsql as $$ "
+           "begin if exists (select from bad_servers where pid in (0, "
+           "pg_backend_pid())) then raise 'draining'; end if; return 1; "
+           "end $$", "grant select on bad_servers to public", db="p0")
+    yield lambda pid: pg.sql("truncate bad_servers",
+                             "insert into bad_servers values (%s)" % pid,
+                             db="p0")
+    pg.sql("drop function check_it", "drop table bad_servers", db="p0")
+
+
+@pytest.mark.skipif(REFERENCE, reason="errors are ignored there")
+@pytest.mark.parametrize("mode", ["transaction", "session"])
+def test_server_whose_check_fails_serves_nobody(pooler, draining, mode):
+    """pooling.md 9: its client gets another one"""
+    p = pooler(pool_mode=mode, server_check_query="select check_it()",
+               server_check_delay=0, server_reset_query="")
+    with p.raw() as a:
+        pid = a.value(PID)
+    draining(pid)
+    for _ in range(3):
+        with p.raw() as b:
+            assert b.value(PID) != pid
+    p.wait_log("WARNING S-.*test query failed: ERROR: draining")
+
+
+@pytest.mark.skipif(REFERENCE, reason="errors are ignored there")
+def test_new_servers_are_checked_while_checks_fail(pooler, draining):
+    """pooling.md 9: nobody is served, and each attempt waits for its time,
+    until a check passes"""
+    p = pooler(server_check_query="select check_it()", server_check_delay=0,
+               server_login_retry=0.3, query_wait_timeout=60)
+    a, b = p.raw(), p.raw()
+    a.query("select 1")
+    draining(0)
+    a.send(pq.query("select 2"))
+    wait_until(lambda: p.log.count("test query failed: ERROR: draining") > 3)
+    assert not a.readable()
+    b.send(pq.query("select 3"))
+    assert "test query failed: ERROR: draining" in \
+        b.recv_all().errors[-1].message
+    begun, n = time.monotonic(), p.log.count("new connection to server")
+    wait_until(lambda: p.log.count("new connection to server") > n + 3)
+    assert time.monotonic() - begun > 0.6
+    draining(-1)
+    assert a.recv_until().rows == [["2"]]
+    assert p.raw().value("select 4") == "4"
 
 
 def test_transaction_mode_shares_the_server(pooler):
@@ -385,21 +450,32 @@ def test_shrunk_pool_closes_surplus_servers(pooler):
 
 @pytest.mark.database("connect_query")
 def test_connect_query_runs_on_each_new_server(pooler):
-    """pooling.md 6: connect_query; its errors are ignored"""
-    p = pooler({"p0": "connect_query='set work_mem = ''9MB'''",
-                "p1": "connect_query='nonsense'"})
+    """pooling.md 6: connect_query"""
+    p = pooler({"p0": "connect_query='set work_mem = ''9MB'''"})
     assert p.raw().value("show work_mem") == "9MB"
-    assert p.raw(database="p1").value("select 1") == "1"
-    if not REFERENCE:
-        assert "S: error while executing exec_on_query: " in p.log
+
+
+@pytest.mark.database("connect_query")
+@pytest.mark.skipif(REFERENCE, reason="errors are ignored there")
+def test_server_whose_connect_query_fails_serves_nobody(pooler):
+    """pooling.md 6: it may be what keeps rows from others"""
+    p = pooler({"p0": "connect_query='set role nobody_here'"},
+               server_login_retry=0.1)
+    c = p.raw(wait=False)
+    c.send(pq.query("select 1"))
+    e = c.recv_all().errors[-1]
+    assert (e.severity, e.code, e.message) == (
+        "FATAL", "22023",
+        'connect_query failed: role "nobody_here" does not exist')
+    assert "S: error while executing exec_on_query: ERROR: " in p.log
+    p.wait_log("closing because: connect_query failed: role .nobody_here.")
 
 
 @pytest.mark.setting("server_check_delay")
 @pytest.mark.skipif(REFERENCE, reason="tries again at once, for ever")
-@pytest.mark.parametrize("query", ["begin", "begin; select 1/0"])
-def test_connect_query_that_leaves_a_transaction(pooler, query):
+def test_connect_query_that_leaves_a_transaction(pooler):
     """pooling.md 6: nobody gets such a server, and it is not tried at once"""
-    p = pooler({"p0": "connect_query='%s'" % query}, server_login_retry=60)
+    p = pooler({"p0": "connect_query=begin"}, server_login_retry=60)
     c = p.open().login("app", database="p0", wait=False)
     p.wait_log("S-.*closing because: idle server got dirty")
     p.wait_pool(cl_waiting=1, sv_idle=0, sv_active=0)

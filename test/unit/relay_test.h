@@ -65,6 +65,13 @@ int broker_adopt_params(struct client *c, const struct server *s)
 	return 0;
 }
 
+void broker_chore_failed(struct server *s, enum close_reason why,
+    const char *message)
+{
+	(void)message;
+	server_close(s, why);
+}
+
 void broker_chore_done(struct server *s)
 {
 	s->chore = CHORE_NONE;
