@@ -58,6 +58,7 @@ struct pool {
 	usec_t unused_since, drained_at;	/* 0 = in use; drain_stops() */
 	bool failing, old_protocol;	/* the latest login; refuses all but 3.0 */
 	bool check_failed;		/* the latest one: new servers have one */
+	usec_t failing_since;		/* of these failures, the first */
 	char *failure;			/* owned; see pool_failure.h */
 	const char *failure_hint;	/* borrowed; NULL: as always */
 	unsigned host_turn, address_turn;	/* of a list, of a name: the next */

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "base/time.h"
 #include "pool/close_reason.h"
 #include "pool/states.h"
 
@@ -42,6 +43,11 @@ void broker_welcome_all(struct pool *p);
 /* Close all clients of a state with this error. */
 void broker_fail_all(struct pool *p, enum client_state state,
     struct close_cause why);
+/*
+ * One more attempt has failed, in a pool whose attempts fail since then: the
+ * clients that came meanwhile waited for it alone, and get its error.
+ */
+void broker_retry_failed(struct sessions *ss, struct pool *p, usec_t since);
 /* c gets no server. Before it has proved who it is, it is not told why. */
 void broker_refuse(struct client *c, struct close_cause why);
 /*

@@ -3,6 +3,7 @@
 #include "pool/pool_failure.h"
 
 #include "base/mem.h"
+#include "base/time.h"
 #include "pool/pool.h"
 
 static void forget_failure(struct pool *p)
@@ -14,6 +15,8 @@ static void forget_failure(struct pool *p)
 void pool_fail(struct pool *p, const char *reason, const char *hint)
 {
 	forget_failure(p);
+	if (!p->failing)
+		p->failing_since = time_now();
 	p->failing = true;
 	p->failure_hint = hint;
 	p->failure = reason == NULL ? NULL : mem_strdup(reason);

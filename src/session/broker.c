@@ -14,7 +14,6 @@
 #include "session/broker_parts.h"
 #include "session/client.h"
 #include "session/server.h"
-#include "session/server_launch.h"
 #include "session/sessions.h"
 
 void broker_touch(struct sessions *ss, struct pool *p)
@@ -86,40 +85,56 @@ static bool join(struct client *c, struct server *s,
 	return false;
 }
 
+/* Does the latest failure of p's logins concern clients? Others wait it out. */
+static bool fails_fast(const struct sessions *ss, const struct pool *p)
+{
+	return pool_is_down(p) && p->limits.attrs == ATTRS_ANY &&
+	    !pool_is_paused(p, ss->catalog) &&
+	    !drain_stops(ss->catalog, p, time_now());
+}
+
+static void refuse_cached(struct client *c)
+{
+	struct pool *const p = c->pc.pool;
+	char text[sizeof((struct err *)0)->text + 128];
+
+	snprintf(text, sizeof text, "server login has been failing, "
+	    "cached error: %s (server_login_retry)", pool_failure(p));
+	broker_refuse(c, (struct close_cause){
+	    .reason = CLOSE_CACHED_ERROR, .text = text,
+	    .hint = pool_failure_hint(p) });
+}
+
 /*
- * Fail c, and say true, if its pool cannot serve it: another server is tried
- * when its time has come.
+ * Fail c, and say true, if its pool cannot serve it now. If the next attempt is
+ * due, or on its way, c waits for that.
  */
 static bool fail_if_down(struct client *c)
 {
-	struct pool *p = c->pc.pool;
-	char text[sizeof((struct err *)0)->text + 128];
+	const struct pool *const p = c->pc.pool;
 
 	if (c->ss->shutdown == SHUTDOWN_WAIT_FOR_SERVERS) {
 		client_fail(c, CLOSE_SERVER_SHUTTING_DOWN);
 		return true;
 	}
-	if (!pool_is_down(p) || p->limits.attrs != ATTRS_ANY ||
-	    pool_is_paused(p, c->ss->catalog) ||
-	    drain_stops(c->ss->catalog, p, time_now()) ||
+	if (!fails_fast(c->ss, p) || p->server_count[SERVER_LOGIN] > 0 ||
+	    pool_may_retry(p, time_now()) ||
 	    c->pc.state == CLIENT_WELCOME ||
 	    (c->replication != REPLICATION_NONE && !client_logs_in(c)))
 		return false;
-	snprintf(text, sizeof text, "server login has been failing, "
-	    "cached error: %s (server_login_retry)", pool_failure(p));
-	struct sessions *ss = c->ss;
-	struct pool_server *victim;
-	const usec_t now = time_now();
-	const bool retry = now - p->last_launch >= p->limits.login_retry &&
-	    p->server_count[SERVER_LOGIN] == 0 &&
-	    limit_check(p, now, &victim) == LIMIT_FREE;
-
-	broker_refuse(c, (struct close_cause){
-	    .reason = CLOSE_CACHED_ERROR, .text = text,
-	    .hint = pool_failure_hint(p) });
-	if (retry)
-		server_launch(ss, p);
+	refuse_cached(c);
 	return true;
+}
+
+void broker_retry_failed(struct sessions *ss, struct pool *p, usec_t since)
+{
+	struct pool_client *head;
+
+	if (!fails_fast(ss, p) || p->server_count[SERVER_LOGIN] > 0)
+		return;
+	while ((head = p->clients[CLIENT_WAITING]) != NULL &&
+	    head->prev->wait_since > since)
+		refuse_cached(client_of(head->prev));
 }
 
 void broker_queue(struct client *c, enum client_state state)

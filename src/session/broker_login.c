@@ -138,7 +138,11 @@ static void on_failure(struct server *s, const struct close_cause *why)
 	/* of several hosts the next is tried at once */
 	if (hosts_left(p, s->ss->catalog, time_now()) && !err_is_nomem(s->failure))
 		return;
+	const bool again = p->failing;
+
 	pool_fail(p, s->failure->text, why->hint);
+	if (again)
+		broker_retry_failed(s->ss, p, p->failing_since);
 	/* a refusal that concerns everybody: nobody need wait for the next */
 	if (!s->attempt->refused || (pool_connected(p) > 0 && p->welcome != NULL))
 		return;

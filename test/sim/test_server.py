@@ -228,6 +228,38 @@ def test_talking_on_after_login_is_a_failed_login(pooler, fakepg, what):
 
 
 @newer
+@pytest.mark.parametrize("works", [True, False])
+def test_client_waits_for_the_retry_that_is_due(pooler, fakepg, works):
+    """pooling.md 10: it gets no error of an earlier attempt"""
+    f = fakepg()
+    p = pooler({"p0": f.conn}, server_login_retry=3600)
+    c, d = p.raw(), p.raw()
+    c.query("select 1")
+    gate = threading.Event()
+
+    def hold(sess):
+        gate.wait(TIMEOUT)
+        return None if works else sess.hang_up()
+    f.on_login = lambda sess: sess.hang_up()
+    p.admin("reconnect p0")
+    c.send(pq.query("select 2"))
+    p.wait_log("S-.*server conn crashed")
+    f.on_login = hold
+    p.admin("set server_login_retry = 0")
+    wait_until(lambda: len(f.sessions) == 3, what="the retry")
+    d.send(pq.query("select 3"))
+    p.wait_pool(cl_waiting=2)
+    p.admin("set server_login_retry = 3600")
+    gate.set()
+    if works:
+        assert c.recv_until().rows == [["select 2"]]
+        assert d.recv_until().rows == [["select 3"]]
+    else:
+        assert "server conn crashed?" in d.recv_all().errors[0].message
+        assert not c.readable()
+
+
+@newer
 def test_welcome_is_of_a_login_that_succeeded(pooler, fakepg):
     """pooling.md 10: who waits for it waits for the next attempt"""
     f = fakepg(on_login=talks_on(notice("by the way")))

@@ -528,6 +528,66 @@ static void test_failure_that_may_pass_is_waited_out(void **state)
 	assert_int_equal(c->pc.state, CLIENT_WAITING);
 }
 
+/* The pool fails since a second ago; the next attempt is due in so long. */
+static void let_fail(usec_t due)
+{
+	house.pool.failing = true;
+	house.pool.failing_since = time_now() - USEC;
+	house.pool.limits.login_retry = 15 * USEC;
+	house.pool.last_launch = time_now() - 15 * USEC + due;
+}
+
+static void test_client_before_the_retry_gets_the_last_error(void **state)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	let_fail(1);
+	assert_false(broker_acquire(c, &nothing));
+	assert_non_null(strstr(seen.told[0], "cached error"));
+}
+
+static void test_client_waits_for_the_retry_that_is_due(void **state)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	let_fail(0);
+	assert_false(broker_acquire(c, &nothing));
+	assert_null(seen.told[0]);
+	assert_int_equal(c->pc.state, CLIENT_WAITING);
+}
+
+static void test_client_waits_for_the_retry_on_its_way(void **state)
+{
+	struct client *c = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	let_fail(USEC);
+	(void)session_server(SERVER_LOGIN);
+	assert_false(broker_acquire(c, &nothing));
+	assert_null(seen.told[0]);
+	assert_int_equal(c->pc.state, CLIENT_WAITING);
+}
+
+static void test_failed_retry_ends_the_wait_of_those_that_came_for_it(
+    void **state)
+{
+	struct client *old = session_client(CLIENT_ACTIVE),
+	    *new = session_client(CLIENT_ACTIVE);
+
+	(void)state;
+	assert_false(broker_acquire(old, &nothing));
+	old->pc.wait_since -= 2 * USEC;
+	let_fail(0);
+	assert_false(broker_acquire(new, &nothing));
+	house.pool.last_launch = time_now();
+	fail_login(false);
+	assert_null(seen.told[0]);
+	assert_non_null(strstr(seen.told[1], "cached error: no"));
+	assert_int_equal(old->pc.state, CLIENT_WAITING);
+}
+
 static void test_first_server_brings_the_welcome_of_all(void **state)
 {
 	struct client *a = session_client(CLIENT_WELCOME),
@@ -583,6 +643,10 @@ int main(void)
 		TEST(test_server_that_its_canceler_frees_serves_again),
 		TEST(test_refusal_of_all_ends_the_waiting),
 		TEST(test_failure_that_may_pass_is_waited_out),
+		TEST(test_client_before_the_retry_gets_the_last_error),
+		TEST(test_client_waits_for_the_retry_that_is_due),
+		TEST(test_client_waits_for_the_retry_on_its_way),
+		TEST(test_failed_retry_ends_the_wait_of_those_that_came_for_it),
 		TEST(test_first_server_brings_the_welcome_of_all),
 		TEST(test_server_of_one_client_is_told_to_that_alone),
 	};
