@@ -36,6 +36,8 @@ int dns_set_servers(struct dns *d, const char *servers);
  * Source: pgsluice.ini(5), dns_max_ttl, dns_nxdomain_ttl.
  */
 void dns_set_ttl(struct dns *d, usec_t max_ttl, usec_t negative_ttl);
+/* Names that had no address are asked for anew when they are needed. */
+void dns_forget_failures(struct dns *d);
 /*
  * Ask every period for the serial numbers of the zones of all names known,
  * and for the names of one whose number rose; 0 = never. 0, or -1: no memory.

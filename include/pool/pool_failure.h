@@ -11,6 +11,11 @@ struct pool;
  */
 void pool_fail(struct pool *p, const char *reason, const char *hint);
 void pool_worked(struct pool *p);
+/*
+ * The reason may be gone: the next attempt is due at once. p counts as failing
+ * until that attempt works.
+ */
+void pool_retry_now(struct pool *p);
 /* Why the latest login failed. */
 const char *pool_failure(const struct pool *p);
 /* What to do about it. */

@@ -16,6 +16,7 @@ struct pool_limits {
 	enum session_state state;	/* forget in session mode */
 	enum session_attrs attrs;	/* which hosts will do */
 	usec_t reserve_timeout, login_retry, lifetime, idle_timeout, check_delay;
+	usec_t down_timeout;		/* 0 = never, or not for these hosts */
 	int login_concurrency, max_db, max_user;	/* 0 = no limit */
 	int max_pinned;			/* -1 = no limit */
 	usec_t pin_timeout;		/* 0 = never */

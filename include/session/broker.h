@@ -131,6 +131,11 @@ void broker_kill_pool(struct sessions *ss, struct pool *p);
 void broker_kill_database(struct sessions *ss, struct database *db);
 /* PAUSE began or RESUME came: close idle servers, or serve the queues. */
 void broker_pause_changed(struct sessions *ss);
+/*
+ * What made logins of the pool(s) fail may have been mended: the next attempts
+ * are due at once. db NULL = all.
+ */
+void broker_retry(struct sessions *ss, const struct database *db);
 /* Is no server of the pool(s) busy any more? db NULL = all. */
 bool broker_is_quiet(const struct sessions *ss, const struct database *db);
 

@@ -357,8 +357,10 @@ static void put_paused(struct app *app, bool paused)
 
 	for (struct app *w = app; w != NULL; w = held ? workers_next(w) : NULL) {
 		w->catalog->paused = paused;
-		if (!paused)
+		if (!paused) {
 			suspend_end(w);
+			broker_retry(&w->ss, NULL);
+		}
 		broker_pause_changed(&w->ss);
 	}
 	if (held)

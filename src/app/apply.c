@@ -144,8 +144,9 @@ static int put_in_force(struct app *app, struct config *fresh,
 	apply_dns(app);
 	apply_mock(app);
 	idle_reset(app->idle);
-	/* larger limits: look at all pools again */
+	/* larger limits, a mended configuration: look at all pools again */
 	struct pool *p, *next;
+	broker_retry(&app->ss, NULL);
 	HASH_ITER(hh, app->catalog->pools, p, next)
 		broker_touch(&app->ss, p);
 	return 0;

@@ -32,6 +32,7 @@ struct round {
 	const struct settings *set;
 	usec_t now;
 	bool paused;
+	bool down;		/* waiting is in vain until a login works */
 };
 
 static bool is_over(usec_t limit, usec_t age)
@@ -40,6 +41,19 @@ static bool is_over(usec_t limit, usec_t age)
 }
 
 /* --- clients that wait --- */
+
+/*
+ * (section 10) Has c waited long enough for a server that is down? A client that
+ * was there before the failure waits on: most outages are short.
+ */
+static bool down_over(const struct round *r, const struct client *c)
+{
+	const bool came_later = !c->welcomed || client_logs_in(c) ||
+	    c->pc.wait_since > r->pool->failing_since;
+
+	return r->down && came_later && is_over(r->pool->limits.down_timeout,
+	    time_age(c->pc.wait_since, r->now));
+}
 
 /* Why c may not wait any longer; CLOSE_NONE: it may. (section 12) */
 static enum close_reason wait_over(const struct round *r,
@@ -51,6 +65,9 @@ static enum close_reason wait_over(const struct round *r,
 	if (!c->welcomed && !client_logs_in(c) &&
 	    is_over(r->set->client_login_timeout, time_age(c->born, r->now)))
 		return CLOSE_LOGIN_TIMEOUT_SERVER_DOWN;
+	if (down_over(r, c))
+		return client_logs_in(c) ? CLOSE_SERVER_LOGIN_FAILED :
+		    CLOSE_SERVER_DOWN_TIMEOUT;
 	if (is_over(r->set->query_timeout, age))
 		return CLOSE_WAITING_QUERY_TIMEOUT;
 	if (is_over(effective_query_wait(r->set, c->user, c->db), age))
@@ -117,11 +134,12 @@ static bool check_waiter(const struct round *r, struct client *c)
 /*
  * The queue is in order of waiting, so the first client for which nothing is
  * due ends the walk; unless login users with limits of their own share it, or
- * clients that wait for the welcome, whose time counts from the connect.
+ * clients that wait for the welcome, whose time counts from the connect, or
+ * those that came while the server is down.
  */
 static void check_queue(const struct round *r, enum client_state state)
 {
-	const bool mixed = state != CLIENT_WAITING ||
+	const bool mixed = state != CLIENT_WAITING || r->down ||
 	    (r->pool->key.db->conf->user != NULL &&
 	    r->app->config->users != NULL);
 	struct pool_client *pc, *next;
@@ -395,6 +413,9 @@ void upkeep_pool(struct app *app, struct pool *p, usec_t now)
 		.set = &app->config->set,
 		.now = now,
 		.paused = pool_is_paused(p, app->catalog),
+		.down = pool_is_down(p) && p->limits.down_timeout > 0 &&
+		    !pool_is_paused(p, app->catalog) &&
+		    !drain_stops(app->catalog, p, now),
 	};
 
 	averages_note(&app->catalog->averages, p);

@@ -256,6 +256,7 @@ static enum command_result resume_all(struct console *k, struct err *e)
 static void resume_database(struct sessions *ss, struct database *db)
 {
 	db->paused = false;
+	broker_retry(ss, db);
 	broker_pause_changed(ss);
 }
 

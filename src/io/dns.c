@@ -398,6 +398,14 @@ void dns_set_ttl(struct dns *d, usec_t max_ttl, usec_t negative_ttl)
 	d->negative_ttl = negative_ttl;
 }
 
+void dns_forget_failures(struct dns *d)
+{
+	for (struct name *n = d->names; n != NULL; n = n->hh.next) {
+		if (n->error != 0)
+			n->expires = 0;
+	}
+}
+
 void dns_on_lost(struct dns *d, dns_lost_fn *fn, void *arg)
 {
 	d->on_lost = fn;

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "conf/config.h"
 #include "pool/catalog.h"
@@ -82,6 +83,13 @@ static void configure_state(struct pool *p, const struct config *config)
 		stain_all(p);
 }
 
+/* Another host may take over from one that is down. */
+static bool may_fail_over(const struct config_db *db)
+{
+	return db->target_session_attrs != ATTRS_ANY ||
+	    (db->host != NULL && strchr(db->host, ',') != NULL);
+}
+
 /* (spec/pooling.md section 1) */
 void pool_configure(struct pool *p, const struct config *config)
 {
@@ -106,6 +114,7 @@ void pool_configure(struct pool *p, const struct config *config)
 	l->login_retry = l->attrs != ATTRS_ANY &&
 	    s->server_login_retry > SEEK_RETRY ? SEEK_RETRY :
 	    s->server_login_retry;
+	l->down_timeout = may_fail_over(db) ? 0 : s->server_down_timeout;
 	l->idle_timeout = s->server_idle_timeout;
 	l->check_delay = s->server_check_delay;
 	l->login_concurrency = s->server_login_concurrency;

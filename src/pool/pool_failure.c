@@ -2,9 +2,13 @@
  * SPDX-License-Identifier: ISC */
 #include "pool/pool_failure.h"
 
+#include <stdint.h>
+
 #include "base/mem.h"
 #include "base/time.h"
 #include "pool/pool.h"
+
+#define LONG_AGO (INT64_MIN / 4)	/* for any server_login_retry */
 
 static void forget_failure(struct pool *p)
 {
@@ -26,6 +30,14 @@ void pool_worked(struct pool *p)
 {
 	forget_failure(p);
 	p->failing = false;
+}
+
+void pool_retry_now(struct pool *p)
+{
+	if (!p->failing)
+		return;
+	p->last_launch = LONG_AGO;
+	wheel_wake(&p->wheel);
 }
 
 const char *pool_failure(const struct pool *p)

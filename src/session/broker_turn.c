@@ -6,9 +6,11 @@
 
 #include "base/log.h"
 #include "base/container.h"
+#include "io/dns.h"
 #include "pool/clean.h"
 #include "pool/drain.h"
 #include "pool/limit.h"
+#include "pool/pool_failure.h"
 #include "session/broker.h"
 #include "session/broker_parts.h"
 #include "session/canceler.h"
@@ -275,6 +277,7 @@ void broker_reconnect_pool(struct sessions *ss, struct pool *p)
 	pool_drop_welcome(p);
 	p->old_protocol = false;
 	p->drained_at = 0;
+	pool_retry_now(p);
 	close_list(p, SERVER_LOGIN, CLOSE_CONNECT_STRING_CHANGED);
 	replication_drop_logins(p, CLOSE_CONNECT_STRING_CHANGED);
 	close_list(p, SERVER_IDLE, CLOSE_CONFIGURATION_CHANGED);
@@ -384,6 +387,15 @@ void broker_pause_changed(struct sessions *ss)
 	for (struct pool *p = ss->catalog->pools; p; p = p->hh.next)
 		broker_touch(ss, p);
 	catalog_wake_databases(ss->catalog);
+}
+
+void broker_retry(struct sessions *ss, const struct database *db)
+{
+	dns_forget_failures(ss->dns);
+	for (struct pool *p = ss->catalog->pools; p != NULL; p = p->hh.next) {
+		if (db == NULL || p->key.db == db)
+			pool_retry_now(p);
+	}
 }
 
 static bool has_idle(const struct pool *p)

@@ -336,11 +336,15 @@ def test_failing_fast_keeps_the_limit_of_the_database(pooler, fakepg):
     tried = len(bad)
     old = time.monotonic()
     wait_until(lambda: time.monotonic() - old > 0.2)
-    with pytest.raises((pq.PgError, pq.Closed)):
-        p.raw("app").query("select 1")
+    c = p.raw("app")
+    c.send(pq.query("select 1"))
+    p.wait_pool(user="app", cl_waiting=1)
     for _ in range(5):
         p.admin("show pools")
     assert len(bad) == tried
+    b.query("commit")
+    assert "cached error: no" in c.recv_all().errors[0].message
+    assert len(bad) == tried + 1
 
 
 # --- behind an error the server discards up to Sync ------------------------

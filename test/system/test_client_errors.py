@@ -86,6 +86,7 @@ server login failed: none of the server's SASL authentication mechanisms are sup
 server login failed: invalid server signature
 server login failed: failed to verify server signature
 server login has been failing, cached error: <reason> (server_login_retry)
+server is down or cannot be reached (server_down_timeout)
 login failed
 query_wait_timeout
 query_timeout
@@ -388,7 +389,8 @@ def slow_login(env):
 
 @scene("start", "client_login_timeout (server down)")
 def login_without_a_server(env):
-    p = env.pooler({"p0": "host=127.0.0.1 port=1"}, client_login_timeout=0.3)
+    p = env.pooler({"p0": "host=127.0.0.1 port=1"}, client_login_timeout=0.3,
+                   server_down_timeout=0)
     return p.open().login("app", database="p0", wait=False)
 
 
@@ -615,6 +617,13 @@ def failing_logins(env):
     p.wait_log("closing because: connect failed")
     c.send(pq.query("select 1"))
     return c
+
+
+@scene("server", "server is down or cannot be reached (server_down_timeout)",
+       code="57P03")
+def down_server(env):
+    p = env.pooler({"p0": "host=127.0.0.1 port=1"}, server_down_timeout=0.2)
+    return p.open().login("app", database="p0", wait=False)
 
 
 @scene("server", "login failed")
@@ -963,6 +972,7 @@ UNPROVED = "Check the user name and the password. The pooler's log says " \
     "what was wrong with them."
 EXPLAINED = ["query_wait_timeout", "query_timeout",
              "client_login_timeout (server down)",
+             "server is down or cannot be reached (server_down_timeout)",
              "No server connection available in "
              "postgres backend, client being queued"]
 

@@ -129,7 +129,8 @@ def test_notice_and_error_tell_the_reason(pooler):
 
 def test_login_in_vain_tells_the_reason(pooler):
     """the server is down: the client, and the log, hear what was tried"""
-    p = pooler({"p0": "host=127.0.0.1 port=1"}, client_login_timeout=1)
+    p = pooler({"p0": "host=127.0.0.1 port=1"}, client_login_timeout=1,
+               server_down_timeout=0)
     c = p.open()
     c.login("app", database="p0", wait=False)
     err = c.recv_all().errors[0].fields
@@ -139,6 +140,48 @@ def test_login_in_vain_tells_the_reason(pooler):
     assert "server_login_retry" in err["H"]
     p.wait_log("pooler error: client_login_timeout \\(server down\\)\n.* "
                "pooler error detail: The last connection")
+
+
+@pytest.mark.setting("server_down_timeout")
+def test_login_to_a_server_that_is_down_ends_early(pooler):
+    """pooling.md 10"""
+    p = pooler({"p0": "host=127.0.0.1 port=1"}, server_down_timeout=0.3)
+    c = p.open()
+    c.login("app", database="p0", wait=False)
+    err = c.recv_all().errors[0].fields
+    assert (err["C"], err["M"]) == ("57P03", "server is down or cannot be "
+                                    "reached (server_down_timeout)")
+    assert err["D"] == ("The last connection to database \"p0\" failed: "
+                        "connect failed")
+    assert "server_login_retry" in err["H"]
+
+
+@pytest.mark.parametrize("entry", [
+    "host=127.0.0.1,127.0.0.2 port=1",
+    "host=127.0.0.1 port=1 target_session_attrs=primary"])
+def test_login_waits_where_a_host_may_take_over(pooler, entry):
+    """server_down_timeout is for the other databases"""
+    p = pooler({"p0": entry}, server_down_timeout=0.1, client_login_timeout=1)
+    c = p.open()
+    c.login("app", database="p0", wait=False)
+    assert c.recv_all().errors[0].fields["M"] == \
+        "client_login_timeout (server down)"
+
+
+@pytest.mark.parametrize("mend", ["reload", "resume", "reconnect"])
+def test_mended_server_is_tried_at_once(pooler, mend):
+    """pooling.md 10: not after server_login_retry only"""
+    p = pooler({"p0": "host=127.0.0.1 port=1"}, server_login_retry=3600,
+               server_down_timeout=0)
+    c = p.open()
+    c.login("app", database="p0", wait=False)
+    p.wait_log("closing because: connect failed")
+    if mend == "resume":
+        p.admin("pause p0")
+        p.admin("resume p0")
+    else:
+        p.admin(mend)
+    p.wait_log("closing because: connect failed", count=2)
 
 
 def test_login_into_a_pause_tells_the_reason(pooler):

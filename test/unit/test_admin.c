@@ -147,6 +147,13 @@ void broker_pause_changed(struct sessions *ss)
 	text_add(&st.told, "pause changed;");
 }
 
+void broker_retry(struct sessions *ss, const struct database *db)
+{
+	(void)ss;
+	(void)db;
+	text_add(&st.told, "retry;");
+}
+
 void broker_reconnect(struct sessions *ss, struct database *db)
 {
 	(void)ss;

@@ -397,6 +397,20 @@ static void test_failure_is_cached(void **state)
 	assert_true(ask(*state, "no.test", &t) > 0);
 }
 
+static void test_failure_that_is_forgotten_is_asked_again(void **state)
+{
+	struct world *w = *state;
+	struct told t = { 0 };
+
+	dns_set_ttl(w->dns, 3600 * USEC, 3600 * USEC);
+	assert_true(ask(w, "one.test", &t) > 0);
+	assert_true(ask(w, "no.test", &t) > 0);
+	assert_int_equal(ask(w, "no.test", &t), 0);
+	dns_forget_failures(w->dns);
+	assert_int_equal(ask(w, "one.test", &t), 0);
+	assert_true(ask(w, "no.test", &t) > 0);
+}
+
 static void test_without_ttl_each_lookup_asks(void **state)
 {
 	struct world *w = *state;
@@ -751,6 +765,7 @@ int main(void)
 		TEST(test_search_domain_is_tried),
 		TEST(test_cached_answer_needs_no_packet),
 		TEST(test_failure_is_cached),
+		TEST(test_failure_that_is_forgotten_is_asked_again),
 		TEST(test_without_ttl_each_lookup_asks),
 		TEST_HASTY(test_silent_server_is_an_error),
 		TEST(test_queries_for_a_name_share_one_question),

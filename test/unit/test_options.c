@@ -90,6 +90,7 @@ static const struct {
 	{ "server_check_delay", "30", true },
 	{ "server_check_query", "<empty>", true },
 	{ "server_connect_timeout", "15", true },
+	{ "server_down_timeout", "5", true },
 	{ "server_fast_close", "0", true },
 	{ "server_idle_timeout", "600", true },
 	{ "server_lifetime", "3600", true },
