@@ -12,13 +12,19 @@ struct text;
 
 enum health { HEALTH_READY, HEALTH_NOT_READY, HEALTH_NO_DATABASE };
 
+struct health_question {
+	const char *database;	/* one that the answer is about; NULL: the process */
+	bool strict;		/* all databases must be well */
+};
+
 /*
- * May clients be sent here; to this database (NULL: to all that are configured)?
- * The answer is written to t as JSON, with all that speaks against it. a is the
- * first worker's; in a hold, as the others are asked, too.
+ * May clients be sent here? The process may take them unless it is suspended, or
+ * about to end. The answer is written to t as JSON, with all that is not well,
+ * be it against that or not. a is the first worker's; in a hold, because the
+ * others are asked, too.
  */
-enum health health_check(const struct admin *a, const char *database,
-    struct text *t);
+enum health health_check(const struct admin *a,
+    const struct health_question *q, struct text *t);
 
 /* The answer where a worker hangs: nobody knows of its databases. */
 enum health health_of_hung(struct text *t);

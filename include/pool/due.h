@@ -37,6 +37,7 @@ usec_t due_idle_servers(struct pool *p, usec_t now);
 
 struct due_times {
 	usec_t now;
+	usec_t retry;			/* of a pool that is down; or WHEEL_NEVER */
 	usec_t idle;			/* when the idle servers are due */
 	usec_t unused;			/* pool_idle_timeout */
 };

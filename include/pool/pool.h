@@ -140,6 +140,12 @@ bool pool_could_launch(const struct pool *p, usec_t now);
 /* Is a pause over that follows a login that failed? */
 bool pool_may_retry(const struct pool *p, usec_t now);
 
+/*
+ * When p, which is down, is tried again for nobody: the longer it has been down,
+ * the later.
+ */
+usec_t pool_retry_alone(const struct pool *p);
+
 /* Would waiting be in vain? (section 10, "fast fail") */
 bool pool_is_down(const struct pool *p);
 

@@ -334,6 +334,22 @@ static void check_logins(const struct round *r)
 	}
 }
 
+/*
+ * Logins of the pool fail, and no client waits: when the pooler tries by itself.
+ * A database of the "*" entry may be one that nobody has but a client's typo.
+ */
+static usec_t retry_due(const struct round *r)
+{
+	const struct pool *const p = r->pool;
+
+	if (!pool_is_down(p) || p->server_count[SERVER_LOGIN] > 0 ||
+	    due_has_waiters(p) || p->key.db->own != NULL || p->peer_id != 0 ||
+	    r->paused || r->app->ss.shutdown != SHUTDOWN_NONE ||
+	    drain_stops(r->app->catalog, p, r->now))
+		return WHEEL_NEVER;
+	return pool_retry_alone(p);
+}
+
 static void check_size(const struct round *r)
 {
 	struct pool *const p = r->pool;
@@ -350,7 +366,7 @@ static void check_size(const struct round *r)
 			return;
 	}
 	if (r->paused || drain_stops(r->app->catalog, p, r->now) ||
-	    !pool_wanted_minimum(p, r->now))
+	    (!pool_wanted_minimum(p, r->now) && retry_due(r) > r->now))
 		return;
 	/* nobody is evicted for it (section 6) */
 	if (limit_check(p, r->now, &ps) == LIMIT_FREE)
@@ -436,7 +452,7 @@ void upkeep_pool(struct app *app, struct pool *p, usec_t now)
 		drop_pool(&r);
 	else
 		wheel_hasten(&p->wheel, due_next(p, &(struct due_times){
-		    .now = now, .idle = idle,
+		    .now = now, .retry = retry_due(&r), .idle = idle,
 		    .unused = r.set->pool_idle_timeout }));
 }
 

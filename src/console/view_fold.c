@@ -54,6 +54,8 @@ static void add_pool(struct pool *sum, const struct pool *p)
 	sum->listeners += p->listeners;
 	sum->lookups += p->lookups;
 	sum->failing = sum->failing && p->failing;
+	if (p->failing_since > sum->failing_since)
+		sum->failing_since = p->failing_since;
 }
 
 const struct pool *view_fold_pool(struct view_fold *f, const struct admin *a,

@@ -16,10 +16,12 @@
 #define TOLD 10			/* reasons; of more the number is told */
 #define CAUSE_BYTES 200		/* of what a server said */
 
-/* Reasons against being healthy, so far. */
+/* What is not well, so far. */
 struct reasons {
 	struct text *t;		/* borrowed */
 	unsigned count;
+	bool counts;		/* what comes next is against being ready */
+	bool against;		/* something is */
 };
 
 /* A string of JSON, of max bytes of s at most. */
@@ -41,6 +43,7 @@ static void add_string(struct text *t, const char *s, size_t max)
 static void add_reason(struct reasons *r, const char *why,
     const char *database, const char *detail)
 {
+	r->against = r->against || r->counts;
 	if (r->count++ >= TOLD)
 		return;
 	text_addf(r->t, "%s{\"reason\": ", r->count > 1 ? ", " : "");
@@ -65,6 +68,7 @@ static void add_drain(struct reasons *r, const struct departure *d)
 	add_reason(r, "draining", NULL, detail);
 }
 
+/* What keeps the process from taking clients. PAUSE does not: they may wait. */
 static void check_process(struct reasons *r, const struct sessions *ss)
 {
 	if (ss->shutdown == SHUTDOWN_DRAIN)
@@ -73,8 +77,6 @@ static void check_process(struct reasons *r, const struct sessions *ss)
 		add_reason(r, "shutting down", NULL, NULL);
 	else if (ss->suspended)
 		add_reason(r, "suspended", NULL, NULL);
-	else if (ss->catalog->paused)
-		add_reason(r, "paused", NULL, NULL);
 }
 
 /* A pool with a server has one; one that has not tried yet can get one. */
@@ -137,29 +139,32 @@ enum health health_of_hung(struct text *t)
 	return HEALTH_NOT_READY;
 }
 
-enum health health_check(const struct admin *a, const char *database,
-    struct text *t)
+enum health health_check(const struct admin *a,
+    const struct health_question *q, struct text *t)
 {
 	const struct config *const config = a->ss->catalog->config;
 	const struct admin *home = a;
-	struct reasons r = { .t = t };
+	struct reasons r = { .t = t, .counts = true };
 	const struct database *db = NULL;
 
-	if (database != NULL)
-		db = find(a, database, &home);
-	if (database != NULL && db == NULL && config->auto_db == NULL) {
+	if (q->database != NULL)
+		db = find(a, q->database, &home);
+	if (q->database != NULL && db == NULL && config->auto_db == NULL) {
 		text_add(t, "{\"ready\": false, \"reasons\": "
 		    "[{\"reason\": \"no such database\"}]}\n");
 		return HEALTH_NO_DATABASE;
 	}
 	text_add(t, "{\"reasons\": [");
 	check_process(&r, a->ss);
-	for (; database == NULL && a != NULL; a = a->next)
+	r.counts = q->strict || q->database != NULL;
+	if (a->ss->catalog->paused)
+		add_reason(&r, "paused", NULL, NULL);
+	for (; q->database == NULL && a != NULL; a = a->next)
 		check_databases(&r, a->ss->catalog);
 	if (db != NULL)
 		check_database(&r, home->ss->catalog, db);
 	if (r.count > TOLD)
 		text_addf(t, ", {\"reason\": \"%u more\"}", r.count - TOLD);
-	text_addf(t, "], \"ready\": %s}\n", r.count == 0 ? "true" : "false");
-	return r.count == 0 ? HEALTH_READY : HEALTH_NOT_READY;
+	text_addf(t, "], \"ready\": %s}\n", r.against ? "false" : "true");
+	return r.against ? HEALTH_NOT_READY : HEALTH_READY;
 }

@@ -158,12 +158,12 @@ static void turn_away(struct httpd_conn *c, bool let_in)
 		demand_token(c);
 }
 
-static enum health check(const struct http *h, const char *database,
-    struct text *t)
+static enum health check(const struct http *h,
+    const struct health_question *q, struct text *t)
 {
 	if (!holds_take(&h->holds))
 		return health_of_hung(t);
-	const enum health health = health_check(h->holds.admin, database, t);
+	const enum health health = health_check(h->holds.admin, q, t);
 
 	holds_release(&h->holds);
 	return health;
@@ -177,25 +177,33 @@ static void get_readyz(struct http *h, struct httpd_conn *c,
 		[HEALTH_NOT_READY] = 503,
 		[HEALTH_NO_DATABASE] = 404,
 	};
-	char body[HEALTH_BYTES], name[NAME_BYTES];
+	char body[HEALTH_BYTES], name[NAME_BYTES], strict[8] = "0";
 	struct text t;
 
 	text_init(&t, body, sizeof body);
-	if (r->query[0] != '\0' &&
-	    !request_parameter(r, "database", name, sizeof name)) {
-		reply_plain(c, 400, "the only parameter is database=NAME\n");
+	const bool of_database = request_parameter(r, "database", name,
+	    sizeof name);
+	const bool has_strict = request_parameter(r, "strict", strict,
+	    sizeof strict);
+
+	if ((r->query[0] != '\0' && !of_database && !has_strict) ||
+	    (strcmp(strict, "0") != 0 && strcmp(strict, "1") != 0)) {
+		reply_plain(c, 400, "the parameters are database=NAME and "
+		    "strict=1\n");
 		return;
 	}
 	const bool let_in = is_let_in(h, c, r);
 	const bool told = let_in && keep_all_from(h, c, r) == NULL;
 
 	/* which databases there are is not for strangers */
-	if (r->query[0] != '\0' && !told) {
+	if (of_database && !told) {
 		turn_away(c, let_in);
 		return;
 	}
-	const enum health health = check(h,
-	    r->query[0] != '\0' ? name : NULL, &t);
+	const enum health health = check(h, &(struct health_question){
+		.database = of_database ? name : NULL,
+		.strict = strict[0] == '1',
+	}, &t);
 
 	if (!told) {
 		text_init(&t, body, sizeof body);

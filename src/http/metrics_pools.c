@@ -98,6 +98,18 @@ static void put_wait(struct metrics *m, const struct family *f,
 	    .label_count = 2, .value = longest_wait(p), .micro = true });
 }
 
+static void put_failing(struct metrics *m, const struct family *f,
+    const void *item)
+{
+	const struct pool *const p = item;
+	const struct label labels[] = { METRICS_POOL_LABELS(p) };
+
+	(void)f;
+	exposition_put(&m->x, &(struct sample){ .labels = labels,
+	    .label_count = 2, .micro = true, .value = pool_is_down(p) ?
+	    time_now() - p->failing_since : 0 });
+}
+
 /* As SHOW WAITS, where several states may have the same reason. */
 static void put_reasons(struct metrics *m, const struct family *f,
     const void *item)
@@ -166,6 +178,9 @@ struct family_group metrics_pools(void)
 		{ { "pgsluice_pool_longest_wait_seconds", METRIC_GAUGE,
 		    "seconds", "How long the first in the queue has waited." },
 		    OVER_POOLS, 0, put_wait, NULL },
+		{ { "pgsluice_pool_failing_seconds", METRIC_GAUGE, "seconds",
+		    "How long a pool has no server, and logins to it fail." },
+		    OVER_POOLS, 0, put_failing, NULL },
 		{ { "pgsluice_pool_waiting_clients", METRIC_GAUGE, NULL,
 		    "Clients that wait for a server, by reason." },
 		    OVER_POOLS, 0, put_reasons, NULL },

@@ -32,7 +32,8 @@ bool due_has_clients(const struct pool *p)
 
 bool due_is_used(const struct pool *p)
 {
-	return due_has_clients(p) || pool_total(p) > 0;
+	/* a pool that is down may try to log in for nobody */
+	return due_has_clients(p) || (pool_total(p) > 0 && !pool_is_down(p));
 }
 
 /* --- idle servers --- */
@@ -118,7 +119,7 @@ usec_t due_next(const struct pool *p, const struct due_times *t)
 
 	if (p->server_count[SERVER_ACTIVE] > 0 || due_has_waiters(p))
 		return 0;
-	due = earlier(due, t->idle);
+	due = earlier(due, earlier(t->idle, t->retry));
 	if (p->hearing.idle_since != 0)
 		due = earlier(due, due_after(p->hearing.idle_since,
 		    p->limits.idle_timeout));

@@ -275,6 +275,22 @@ bool pool_may_retry(const struct pool *p, usec_t now)
 	    now - p->last_launch >= p->limits.login_retry);
 }
 
+/* Without a client, the next attempt need not be as soon as with one. */
+#define ALONE_MIN (USEC / 2)
+#define ALONE_MAX (300 * USEC)
+
+usec_t pool_retry_alone(const struct pool *p)
+{
+	usec_t grown = (p->last_launch - p->failing_since) / 8;
+	usec_t pause = p->limits.login_retry;
+
+	if (grown > ALONE_MAX)
+		grown = ALONE_MAX;
+	if (pause < grown)
+		pause = grown;
+	return p->last_launch + (pause > ALONE_MIN ? pause : ALONE_MIN);
+}
+
 /* Servers in this state that may still be handed to somebody. */
 static unsigned usable(const struct pool *p, enum server_state state)
 {

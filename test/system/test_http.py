@@ -8,12 +8,16 @@ import re
 import shutil
 import socket
 import ssl
+import sys
 
 import pytest
 
 import pq
-from harness import REFERENCE, free_port, run, wait_until
+from harness import HERE, REFERENCE, free_port, run, wait_until
 from test_takeover import take_over
+
+sys.path.append(os.path.join(os.path.dirname(HERE), "sim"))
+import fakepg  # noqa: E402
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="has none")
 
@@ -68,7 +72,6 @@ def say(p, data):
 
 def reasons(p, path="/readyz"):
     page = get(p, path)
-    assert page.status == (503 if page.json["reasons"] else 200)
     assert page.json["ready"] == (page.status == 200)
     return [(r["reason"], r.get("database")) for r in page.json["reasons"]]
 
@@ -109,20 +112,32 @@ def test_where_clients_connect_to_is_refused(web):
     assert get(p, "/healthz").status == 200
 
 
-def test_ready_unless_told_to_pause(web):
+def is_ready(p, query=""):
+    return {200: True, 503: False}[get(p, "/readyz" + query).status]
+
+
+def test_paused_pooler_is_ready_and_tells_of_it(web):
+    """http.md 3: clients may come and wait; ?database= and ?strict=1 count it"""
     p = web()
     assert reasons(p) == []
+    assert is_ready(p, "?strict=1")
     p.admin("pause")
     assert reasons(p) == [("paused", None)]
+    assert is_ready(p) and is_ready(p, "?strict=0")
+    assert not is_ready(p, "?strict=1")
+    assert not is_ready(p, "?database=p0")
     p.admin("resume")
     p.admin("pause p1")
     p.admin("disable p0")
     assert sorted(reasons(p)) == [("disabled", "p0"), ("paused", "p1")]
+    assert is_ready(p) and not is_ready(p, "?strict=1")
     assert reasons(p, "/readyz?database=p1") == [("paused", "p1")]
     p.admin("enable p0")
-    assert reasons(p, "/readyz?database=p0") == []
+    assert reasons(p, "/readyz?database=p0&strict=1") == []
+    assert is_ready(p, "?database=p0") and not is_ready(p, "?database=p1")
     assert get(p, "/readyz?database=other").status == 404
-    assert get(p, "/readyz?other=p0").status == 400
+    for query in "other=p0", "strict=yes":
+        assert get(p, "/readyz?" + query).status == 400
     assert get(p, "/healthz").status == 200
 
 
@@ -131,17 +146,19 @@ def test_not_ready_while_suspended_or_shutting_down(web):
     k = p.raw("admin", "pgbouncer")
     k.query("suspend")
     assert reasons(p) == [("suspended", None)]
+    assert not is_ready(p)
     k.query("resume")
     assert reasons(p) == []
     c = p.raw()
     k.query("shutdown wait_for_clients")
     assert reasons(p) == [("shutting down", None)]
+    assert not is_ready(p)
     c.close()
     k.close()
     assert p.wait_exit() == 0
 
 
-def test_not_ready_where_no_server_can_be_had(web):
+def test_ready_where_no_server_of_a_database_can_be_had(web):
     dead = free_port()
     p = web({"p0": "", "a.b": "host=127.0.0.1 port=%d" % dead})
     c = p.open()
@@ -151,6 +168,36 @@ def test_not_ready_where_no_server_can_be_had(web):
     why = get(p, "/readyz?database=a%2Eb").json["reasons"][0]
     assert "connect" in why["detail"], why
     assert reasons(p, "/readyz?database=p0") == []
+    assert is_ready(p) and is_ready(p, "?database=p0")
+    assert not is_ready(p, "?database=a.b") and not is_ready(p, "?strict=1")
+
+
+@pytest.mark.parametrize("query", ["", "?strict=1", "?database=p0"])
+def test_balancer_sends_clients_again_after_an_outage(web, query):
+    """http.md 3: PostgreSQL is stopped and started; nobody is sent meanwhile"""
+    f = fakepg.FakePg()
+    p = web({"p0": f.conn}, server_login_retry=0.1)
+
+    def balanced():
+        return p.raw() if is_ready(p, query) else None
+    c = balanced()
+    c.query("select 1")
+    f.close()
+    p.wait_pool(sv_idle=0)
+    c.send(pq.query("select 2"))
+    p.wait_log("closing because: connect failed")
+    c.close()
+    assert is_ready(p, query) == (query == "")
+    pool = dict(database="p0", user="app")
+    assert value(metrics(p), "pgsluice_pool_failing_seconds", **pool) > 0
+    f = fakepg.FakePg(port=f.port)
+    try:
+        wait_until(lambda: is_ready(p, "?strict=1"), what="the recovery")
+        assert p.pool()["cl_active"] == 0
+        assert value(metrics(p), "pgsluice_pool_failing_seconds", **pool) == 0
+        assert balanced().value("select 3") == "select 3"
+    finally:
+        f.close()
 
 
 # --- strangers ------------------------------------------------------------
@@ -494,7 +541,8 @@ def test_token_is_asked_for(web):
     # health is for all, what there is, is not
     assert get(p, "/healthz").status == 200
     p.admin("pause p1")
-    assert get(p, "/readyz").json == {"ready": False}
+    assert get(p, "/readyz").json == {"ready": True}
+    assert get(p, "/readyz?strict=1").json == {"ready": False}
     assert get(p, "/readyz?database=p0").status == 401
     assert get(p, "/readyz", **good).json["reasons"][0]["database"] == "p1"
     assert "s3cret" not in p.log

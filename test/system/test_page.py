@@ -171,7 +171,7 @@ def test_name_of_another_site_gets_nothing_on_this_machine(web):
     # health tells nothing that a site could want
     assert get(p, "/healthz", Host="evil.example").status == 200
     p.admin("pause p1")
-    evil = get(p, "/readyz", Host="evil.example")
+    evil = get(p, "/readyz?strict=1", Host="evil.example")
     assert (evil.status, evil.json) == (503, {"ready": False})
     for name in "p1", "nobody":
         assert get(p, "/readyz?database=" + name,
@@ -299,9 +299,9 @@ def test_page_shows_what_the_console_shows(web, look):
     p.admin("resume")
     lost = p.open()
     lost.send(pq.startup({"user": "app", "database": "gone"}))
-    wait_until(lambda: not get(p, "/api/health").json["ready"],
+    wait_until(lambda: get(p, "/api/health").json["reasons"],
                what="the failure")
-    wait_page(d, lambda: text(d, "#state") == "Not ready", "the failure")
+    wait_page(d, lambda: text(d, "#state") == "Degraded", "the failure")
     assert "gone" in text(d, "#banner") and "connect" in text(d, "#banner")
     wait_until(lambda: d.execute_script(
         "return document.querySelectorAll('#charts path.line[d*=L]').length"),

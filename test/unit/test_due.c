@@ -65,7 +65,7 @@ static struct pool_client *client(struct fixture *f, enum client_state state)
 static usec_t due(struct fixture *f, usec_t now)
 {
 	return due_next(&f->pool, &(struct due_times){ .now = now,
-	    .idle = due_idle_servers(&f->pool, now), .unused = 0 });
+	    .retry = WHEEL_NEVER, .idle = due_idle_servers(&f->pool, now), .unused = 0 });
 }
 
 static void test_pool_without_servers_sleeps(void **state)
@@ -219,7 +219,8 @@ static void test_too_small_pool_is_tried_again(void **state)
 static void test_unused_pool_is_due_at_its_limit(void **state)
 {
 	struct fixture *f = *state;
-	struct due_times t = { .now = NOW, .idle = WHEEL_NEVER,
+	struct due_times t = { .now = NOW, .retry = WHEEL_NEVER,
+		.idle = WHEEL_NEVER,
 		.unused = 60 * USEC };
 
 	assert_false(due_is_used(&f->pool));

@@ -56,12 +56,55 @@ static void test_no_memory_is_a_reason(void **state)
 	pool_worked(&p);
 }
 
+static void test_retry_is_due_whatever_the_pause(void **state)
+{
+	struct pool p = { .limits.login_retry = INT64_MAX / 4 };
+
+	(void)state;
+	time_set_fake(USEC);
+	p.last_launch = time_now();
+	pool_fail(&p, "no", NULL);
+	time_set_fake(2 * USEC);
+	assert_false(pool_may_retry(&p, time_now()));
+	pool_retry_now(&p);
+	assert_true(pool_may_retry(&p, time_now()));
+	assert_true(p.failing);
+	assert_true(pool_retry_alone(&p) <= time_now());
+	pool_worked(&p);
+}
+
+/* Every 15 s at first; after an hour every 5 minutes. */
+static void test_retry_without_clients_is_rarer_the_older_the_failure(
+    void **state)
+{
+	struct pool p = { .limits.login_retry = 15 * USEC };
+
+	(void)state;
+	time_set_fake(1000 * USEC);
+	pool_fail(&p, "no", NULL);
+	p.last_launch = 1000 * USEC;
+	assert_int_equal(pool_retry_alone(&p), 1015 * USEC);
+	p.last_launch = 1400 * USEC;
+	assert_int_equal(pool_retry_alone(&p), 1450 * USEC);
+	p.last_launch = 9000 * USEC;
+	assert_int_equal(pool_retry_alone(&p), 9300 * USEC);
+	p.limits.login_retry = 0;
+	p.last_launch = 1000 * USEC;
+	assert_int_equal(pool_retry_alone(&p), 1000 * USEC + USEC / 2);
+	p.limits.login_retry = 3600 * USEC;
+	assert_int_equal(pool_retry_alone(&p), 4600 * USEC);
+	pool_worked(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_latest_reason_is_kept),
 		cmocka_unit_test(test_success_forgets),
 		cmocka_unit_test(test_no_memory_is_a_reason),
+		cmocka_unit_test(test_retry_is_due_whatever_the_pause),
+		cmocka_unit_test(
+		    test_retry_without_clients_is_rarer_the_older_the_failure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

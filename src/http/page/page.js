@@ -703,6 +703,7 @@ const STATES = [
 	["Suspended", "bad", x => x.state.suspended === "yes"],
 	["Paused", "warn", x => x.state.paused === "yes"],
 	["Not ready", "bad", x => !x.ready],
+	["Degraded", "warn", x => x.reasons.length > 0],
 	["Clients wait", "warn", x => x.waiting],
 	["Active", "ok", () => true],
 ];
