@@ -147,4 +147,11 @@ static inline bool pool_is_paused(const struct pool *p,
 	return (c->paused || p->key.db->paused) && !p->key.db->console;
 }
 
+/* The same, and no administrator needs p for a login that could end the pause. */
+static inline bool pool_stands_still(const struct pool *p,
+    const struct catalog *c)
+{
+	return pool_is_paused(p, c) && p->urgent == 0;
+}
+
 #endif

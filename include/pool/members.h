@@ -62,6 +62,8 @@ struct pool_client {
 	uint8_t state;			/* enum client_state */
 	bool lookup;			/* auth_query runs for it: never
 					 * changed while it waits */
+	bool urgent;			/* ... and it logs in to the console:
+					 * PAUSE does not stop it */
 };
 
 /* Embedded in struct pool: who listens for its clients. */

@@ -44,6 +44,7 @@ struct pool {
 	unsigned client_count[CLIENT_STATES];
 	unsigned lookups, pinned;	/* clients: in auth_query; with a pin that
 					 * counts */
+	unsigned urgent;		/* of the lookups */
 	unsigned listeners;		/* servers that are kept to listen only */
 	struct credentials *credentials;	/* counted; by auth_query; NULL */
 	struct welcome *welcome;	/* owned; NULL = none, or obsolete */

@@ -24,6 +24,7 @@ struct auth_errand {
 	char *database;			/* owned; NULL: the client's own */
 	char *sql;			/* owned */
 	struct config *config;		/* counted: in force then */
+	bool urgent;			/* of a login to the console */
 	bool has_database;		/* the client: there is the one it named */
 	unsigned home;			/* the worker to come back to */
 	void (*landed)(struct client *c);	/* goes on with it there; NULL:

@@ -428,9 +428,9 @@ void upkeep_pool(struct app *app, struct pool *p, usec_t now)
 		.pool = p,
 		.set = &app->config->set,
 		.now = now,
-		.paused = pool_is_paused(p, app->catalog),
+		.paused = pool_stands_still(p, app->catalog),
 		.down = pool_is_down(p) && p->limits.down_timeout > 0 &&
-		    !pool_is_paused(p, app->catalog) &&
+		    !pool_stands_still(p, app->catalog) &&
 		    !drain_stops(app->catalog, p, now),
 	};
 

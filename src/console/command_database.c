@@ -233,7 +233,8 @@ static enum command_result nothing_to_resume(const struct console *k,
 		    "pooler is not paused/suspended"));
 	return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 	    "pooler is not paused/suspended" ERR_DETAIL
-	    "Paused or killed by name: %s%s; use RESUME <database>.", names,
+	    "Paused or killed by name: %s%s; use RESUME <database> or RESUME ALL.",
+	    names,
 	    t.cut ? "..." : ""));
 }
 
@@ -250,6 +251,31 @@ static enum command_result resume_all(struct console *k, struct err *e)
 		pause_changed(k);
 	else
 		return nothing_to_resume(k, e);
+	return COMMAND_DONE;
+}
+
+/* Every pause and drain is over, of single databases as well. */
+static enum command_result resume_everything(struct console *k, struct err *e)
+{
+	if (!sessions_may_resume(k->admin->ss))
+		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
+		    "pooler is shutting down"));
+	bool found = remove_drained(k, NULL) || is_halted(k);
+
+	for (struct admin *a = k->admin; a != NULL; a = a->next) {
+		for (struct database *db = a->ss->catalog->databases;
+		    db != NULL; db = db->hh.next) {
+			found = found || db->paused;
+			db->paused = false;
+		}
+		broker_retry(a->ss, NULL);
+	}
+	if (!found)
+		return nothing_to_resume(k, e);
+	if (is_halted(k))
+		k->admin->ops->resume(k->admin->app);
+	else
+		pause_changed(k);
 	return COMMAND_DONE;
 }
 
@@ -270,6 +296,10 @@ static enum command_result cmd_resume(struct console *k,
 		return resume_host(k, cmd->value, e);
 	if (!cmd->has_arg)
 		return resume_all(k, e);
+	/* unless a database is called that */
+	if (text_casecmp(cmd->arg, "all") == 0 && catalog_find_database(
+	    home(k, cmd->arg)->catalog, cmd->arg) == NULL)
+		return resume_everything(k, e);
 	db = find_database(k, cmd->arg, NULL, e);
 	if (db == NULL)
 		return COMMAND_FAILED;
@@ -423,7 +453,7 @@ struct command_group command_group_databases(void)
 		{ .name = "RESUME", .admin = true, .logged = true,
 		    .host = true, .arg = ARG_OPTIONAL, .always = true,
 		    .run = cmd_resume,
-		    .help = "RESUME [<db>]|HOST <host>" },
+		    .help = "RESUME [<db>|ALL]|HOST <host>" },
 		{ .name = "SUSPEND", .admin = true, .logged = true,
 		    .arg = ARG_NONE, .run = cmd_suspend, .help = "SUSPEND" },
 		{ .name = "DISABLE", .admin = true, .logged = true,

@@ -112,11 +112,29 @@ static int drain_rows(const struct admin *a, struct row_sink *sink)
 	return rc;
 }
 
+/* By PAUSE or KILL of each, although the whole is not paused. */
+static bool all_are_paused(const struct admin *a)
+{
+	unsigned paused = 0;
+
+	for (; a != NULL; a = a->next) {
+		const struct database *db = a->ss->catalog->databases;
+
+		for (; db != NULL; db = db->hh.next) {
+			if (!db->console && !db->paused)
+				return false;
+			paused += db->paused;
+		}
+	}
+	return paused > 0;
+}
+
 static void state_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
 	const bool suspended = a->ss->suspended;
-	const bool paused = a->ss->catalog->paused && !suspended;
+	const bool paused = !suspended &&
+	    (a->ss->catalog->paused || all_are_paused(a));
 	const struct {
 		const char *key;
 		bool value;

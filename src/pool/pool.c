@@ -120,6 +120,9 @@ void pool_client_set(struct pool_client *pc, enum client_state state)
 	if (pc->lookup)
 		p->lookups += (state == CLIENT_WAITING) -
 		    (unsigned)(pc->state == CLIENT_WAITING);
+	if (pc->urgent)
+		p->urgent += (state == CLIENT_WAITING) -
+		    (unsigned)(pc->state == CLIENT_WAITING);
 
 	if (pc->state != CLIENT_LOGIN) {
 		DL_DELETE(p->clients[pc->state], pc);

@@ -66,7 +66,7 @@ enum wait_reason wait_reason(const struct pool *p, enum client_state state,
 	if (state != CLIENT_WAITING && state != CLIENT_WELCOME &&
 	    state != CLIENT_DEDICATED_WAITING)
 		return WAIT_NONE;
-	if (pool_is_paused(p, c))
+	if (pool_stands_still(p, c))
 		return WAIT_PAUSED;
 	if (drain_stops(c, p, now) && (state == CLIENT_DEDICATED_WAITING ||
 	    pool_uncovered(p) > 0))

@@ -83,6 +83,15 @@ static struct question question_of(const struct client *c)
 	};
 }
 
+/* An administrator may come to end a pause. */
+static bool is_urgent(const struct client *c)
+{
+	const struct auth_errand *const e = c->role->query == NULL ? NULL :
+	    c->role->query(c)->errand;
+
+	return e != NULL ? e->urgent : c->db != NULL && c->db->console;
+}
+
 /*
  * Nor the console nor a database that there is not can be asked: a name is
  * unknown there, if no other is named.
@@ -142,6 +151,7 @@ struct auth_errand *auth_errand_new(const struct client *c, unsigned home)
 	e->home = home;
 	e->config = config_ref((struct config *)c->ss->catalog->config);
 	e->has_database = c->db != NULL;
+	e->urgent = is_urgent(c);
 	e->user = mem_strdup(c->role->query(c)->user);
 	e->auth_user = mem_strdup(q.auth_user);
 	e->database = q.database == NULL ? NULL : mem_strdup(q.database);
@@ -252,6 +262,7 @@ int auth_query_start(struct client *c, struct err *e)
 		return err_set(e, ERRCODE_OUT_OF_MEMORY,
 		    "no memory for authentication pool");
 	c->pc.lookup = true;
+	c->pc.urgent = is_urgent(c);
 	stream_pause(&c->stream);
 	broker_look_up(c);
 	return 0;
@@ -474,7 +485,7 @@ static void finish(struct server *s)
 
 	broker_release(s);
 	c->pc.pool = NULL;
-	c->pc.lookup = false;
+	c->pc.lookup = c->pc.urgent = false;
 	c->role->query(c)->answered(c);
 }
 

@@ -89,7 +89,7 @@ static bool join(struct client *c, struct server *s,
 static bool fails_fast(const struct sessions *ss, const struct pool *p)
 {
 	return pool_is_down(p) && p->limits.attrs == ATTRS_ANY &&
-	    !pool_is_paused(p, ss->catalog) &&
+	    !pool_stands_still(p, ss->catalog) &&
 	    !drain_stops(ss->catalog, p, time_now());
 }
 
@@ -172,8 +172,8 @@ bool broker_acquire(struct client *c, const struct burst *ahead)
 void broker_look_up(struct client *c)
 {
 	struct pool *p = c->pc.pool;
-	struct pool_server *ps = c->ss->still ||
-	    pool_is_paused(p, c->ss->catalog) ? NULL : clean_pick(p);
+	const bool paused = pool_is_paused(p, c->ss->catalog) && !c->pc.urgent;
+	struct pool_server *ps = c->ss->still || paused ? NULL : clean_pick(p);
 
 	if (ps != NULL)
 		(void)join(c, server_of(ps), NULL);
@@ -193,6 +193,18 @@ static struct pool_client *pick_login(const struct pool *p)
 	return NULL;
 }
 
+/* Paused: one that may end the pause. */
+static struct pool_client *pick_urgent(const struct pool *p)
+{
+	struct pool_client *pc;
+
+	DL_FOREACH(p->clients[CLIENT_WAITING], pc) {
+		if (pc->urgent)
+			return pc;
+	}
+	return NULL;
+}
+
 /*
  * The client that is next, and the server it gets. An auth_query gets one that
  * no client has had: while such a one is on its way, clients behind it go first;
@@ -201,7 +213,10 @@ static struct pool_client *pick_login(const struct pool *p)
 static bool pick_pair(struct sessions *ss, struct pool *p,
     struct pool_client **pc, struct pool_server **ps)
 {
-	*pc = ss->suspended ? pick_login(p) : pool_pick_client(p);
+	const bool paused = pool_is_paused(p, ss->catalog);
+
+	*pc = paused ? pick_urgent(p) : ss->suspended ? pick_login(p) :
+	    pool_pick_client(p);
 	*ps = pool_pick_server(p);
 	if (*pc == NULL || *ps == NULL)
 		return false;
@@ -215,7 +230,7 @@ static bool pick_pair(struct sessions *ss, struct pool *p,
 		*ps = clean;
 		return true;
 	}
-	if (ss->suspended || (clean_is_wanted(p, time_now()) &&
+	if (paused || ss->suspended || (clean_is_wanted(p, time_now()) &&
 	    !drain_stops(ss->catalog, p, time_now())))
 		return false;
 	*pc = clean_pick_other(p);
@@ -230,7 +245,7 @@ void broker_serve(struct sessions *ss, struct pool *p)
 	if (pool_pick_client(p) == NULL || p->serving)
 		return;
 	p->serving = true;
-	while (!ss->still && !pool_is_paused(p, ss->catalog)) {
+	while (!ss->still && !pool_stands_still(p, ss->catalog)) {
 		if (!pick_pair(ss, p, &pc, &ps))
 			break;
 		struct client *const c = client_of(pc);

@@ -111,7 +111,7 @@ static enum close_reason why_to_close(const struct server *s)
 	/* the server closed right after its last reply */
 	if (s->stream.hup || s->stream.broken)
 		return CLOSE_SERVER_CRASHED;
-	if (pool_is_paused(p, s->ss->catalog))
+	if (pool_stands_still(p, s->ss->catalog))
 		return CLOSE_PAUSE_MODE;
 	const enum close_reason why = limit_exceeded(&s->ps);
 

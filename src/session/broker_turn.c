@@ -144,6 +144,23 @@ static void close_unlinked(struct pool *p)
 	replication_drop_logins(p, CLOSE_PAUSE_MODE);
 }
 
+/* A pause goes on, except for the login of an administrator. */
+static void look_at_paused(struct sessions *ss, struct pool *p)
+{
+	bool reserve;
+
+	if (p->urgent == 0) {
+		close_unlinked(p);
+		return;
+	}
+	if (ss->still)
+		return;
+	broker_serve(ss, p);
+	if (clean_is_wanted(p, time_now()) && p->urgent > 0 &&
+	    server_launch_room(p, NULL, &reserve))
+		server_launch(ss, p);
+}
+
 static void look_at(struct sessions *ss, struct pool *p)
 {
 	if (p->key.db->console)
@@ -164,7 +181,7 @@ static void look_at(struct sessions *ss, struct pool *p)
 		broker_fail_all(p, CLIENT_DEDICATED_WAITING, why);
 	}
 	if (pool_is_paused(p, ss->catalog)) {
-		close_unlinked(p);
+		look_at_paused(ss, p);
 		return;
 	}
 	if (p->share.ledger != NULL || ss->forced)

@@ -56,7 +56,8 @@
 	X(pool_client, wait_since, MOVED) \
 	X(pool_client, state, it->state == CLIENT_ACTIVE || \
 	    it->state == CLIENT_WAITING || it->state == CLIENT_WELCOME) \
-	X(pool_client, lookup, !it->lookup)
+	X(pool_client, lookup, !it->lookup) \
+	X(pool_client, urgent, !it->urgent)
 
 #define CLIENT(X, A) \
 	X(client, stream, is_movable_stream(&it->stream)) \

@@ -402,6 +402,28 @@ def test_console_users_may_be_known_to_the_server_only(pooler):
             c.try_query("kill_client 1").errors[0].message) or rights
 
 
+@pytest.mark.parametrize("command", ["kill", "pause", "pause p0"])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_administrator_gets_in_while_the_database_is_paused(
+        pooler, pg, command, workers):
+    """admin-console.md 4.4: also one that only the server knows"""
+    if REFERENCE:
+        pytest.skip("locks it out")
+    p = asking(pooler, auth_dbname="p0", admin_users="admin, u_scram",
+               workers=workers)
+    secret = PASSWORDS["u_scram"]
+    p.raw("u_scram", password=secret).query("select 1")
+    with p.raw("u_scram", "pgbouncer", secret) as con:
+        con.query(command)
+    other = p.open().login("u_scram", None, "p0", wait=False)
+    con = p.raw("u_scram", "pgbouncer", secret)
+    # nothing stays behind, and nobody else was served
+    wait_until(lambda: not pg.backends())
+    assert not other.readable()
+    con.query("resume all")
+    assert other.finish_login("u_scram", secret).value("select 1") == "1"
+
+
 def test_replication_clients_are_asked_for_as_well(pooler, pg):
     """PB#1166; pooling.md 17"""
     # regressions: PB#1166

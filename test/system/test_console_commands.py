@@ -522,6 +522,43 @@ def test_wait_close_and_pause_are_answered_each_by_its_own(pooler):
     assert pause.recv_until().tags == ["PAUSE"]
 
 
+def test_resume_all_undoes_every_pause(pooler):
+    """admin-console.md 4.2: also of single databases, and of hosts"""
+    p = pooler()
+    state = {r["key"]: r["value"] for r in p.admin("show state")}
+    assert (state["active"], state["paused"]) == ("yes", "no")
+    with p.console() as c:
+        c.query("kill p1")
+        assert {r["key"]: r["value"] for r in c.query("show state").dicts}[
+            "active"] == "yes"
+        for db in p.dbs:
+            c.try_query("pause " + db)
+        c.query("drain host nowhere")
+        state = {r["key"]: r["value"] for r in c.query("show state").dicts}
+        assert (state["active"], state["paused"]) == ("no", "yes")
+        c.query("resume all")
+        state = {r["key"]: r["value"] for r in c.query("show state").dicts}
+        assert (state["active"], state["paused"]) == ("yes", "no")
+        assert "drained" not in state
+        assert p.raw(database="p1").value("select 1") == "1"
+        with pytest.raises(pq.PgError) as e:
+            c.query("resume all")
+        assert e.value.message == "pooler is not paused/suspended"
+        c.query("pause")
+        c.query("resume all")
+        assert p.raw(database="p0").value("select 1") == "1"
+
+
+def test_resume_all_of_a_database_of_that_name_means_it(pooler):
+    p = pooler({"all": "dbname=p0", "p0": ""})
+    with p.console() as c:
+        c.query("pause all")
+        c.query("pause p0")
+        c.query("resume all")
+        assert {r["name"]: r["paused"] for r in p.admin("show databases")
+                if r["name"] in ("all", "p0")} == {"all": "0", "p0": "1"}
+
+
 def test_resume_names_what_stands_still_by_name(pooler):
     """admin-console.md 4.2: RESUME of nothing, after KILL or PAUSE of one"""
     p = pooler()
@@ -532,7 +569,8 @@ def test_resume_names_what_stands_still_by_name(pooler):
             c.query("resume")
         assert e.value.message == "pooler is not paused/suspended"
         assert re.fullmatch(r"Paused or killed by name: (p0, p1|p1, p0); "
-                            r"use RESUME <database>\.", e.value.fields["D"])
+                            r"use RESUME <database> or RESUME ALL\.",
+                            e.value.fields["D"])
         c.query("resume p1")
         c.query("resume p0")
         with pytest.raises(pq.PgError) as e:
