@@ -128,6 +128,8 @@ struct prepared_use {
 	struct prepared *stmt;		/* counted */
 	struct prepared_world *world;	/* owned; of one without a name; or
 					 * NULL: not known, or of no matter */
+	uint64_t generation;		/* of schemas, when it was parsed; 0:
+					 * no new client shares it */
 };
 struct prepared_uses {
 	struct slots *by_stmt;		/* hashed by number */
@@ -139,6 +141,8 @@ struct prepared_uses {
 struct prepared_use *prepared_uses_touch(struct prepared_uses *u,
     struct prepared *stmt);
 int prepared_uses_add(struct prepared_uses *u, struct prepared *stmt);
+/* A client that prepares p from now on has it parsed anew, whatever server. */
+void prepared_outdate(struct prepared *p);
 /* The one of that number, or NULL. */
 struct prepared *prepared_uses_find(const struct prepared_uses *u,
     uint32_t number);

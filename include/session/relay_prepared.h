@@ -23,6 +23,8 @@ enum relay_step relay_close(struct relay_up *up);
 /* Send a message of ours about stmt: type, what stands before the name. */
 void relay_send_named(struct relay_up *up, char type, const char *kind,
     const struct prepared *stmt);
+/* Send Close of stmt, which s has. 0, or -1: no memory. */
+int relay_send_close(struct relay_up *up, struct prepared *stmt);
 /*
  * Send Parse of stmt; op, which is taken, and how say whose request that is.
  * 0, or -1: no memory, op might be NULL for that.

@@ -11,9 +11,20 @@ struct relay_down;
 struct server;
 struct sessions;
 
-/* How often anybody has changed a schema. */
+#define SCHEMA_SLOTS 64
+
+/* How often anybody has changed a schema; by several workers. */
 struct schemas {
-	_Atomic uint64_t changes;	/* by several workers */
+	_Atomic uint64_t changes;	/* or may have */
+	_Atomic uint64_t known[SCHEMA_SLOTS];	/* by the name that its
+						 * database has on servers */
+};
+
+/* Has the transaction of a server's client changed a schema so far? */
+enum schema_open {
+	SCHEMA_SAME,
+	SCHEMA_MAYBE,		/* a SELECT of no rows may be a SELECT INTO */
+	SCHEMA_CHANGED,
 };
 
 /*
@@ -26,8 +37,12 @@ void relay_schema_tag(const struct relay_down *d);
 void relay_schema_share(struct sessions *ss, struct sessions *first);
 /* What was sent when this was as it is now, has seen the same schemas. */
 uint64_t relay_schema_changes(const struct sessions *ss);
-/* What s has changed may be in force now, or is from the end of s on. */
+/* The same of the database of s, for what is known alone. It is never 0. */
+uint64_t relay_schema_generation(const struct server *s);
+/* Somebody has changed a schema in the database of s. */
 void relay_schema_changed(struct server *s);
+/* What s has open may be in force now. */
+void relay_schema_in_force(struct server *s);
 /* The end of s; what it has left open may be in force. */
 void relay_schema_end(struct server *s);
 

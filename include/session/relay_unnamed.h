@@ -44,8 +44,6 @@ bool relay_unnamed_is_known(const struct relay_up *up);
 /* The server has it: parsed as it would be now, as far as that is known? */
 bool relay_unnamed_is_right(const struct relay_up *up,
     struct prepared_use *use);
-/* The server has it no more. 0, or -1: no memory. */
-int relay_unnamed_close(struct relay_up *up, struct prepared *stmt);
 /* It is parsed now; known, as above, when that was sent. */
 void relay_unnamed_note(const struct relay_up *up, struct prepared *stmt,
     bool known);

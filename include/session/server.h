@@ -22,6 +22,7 @@
 #include "session/carry.h"
 #include "session/dialect.h"
 #include "session/keep.h"
+#include "session/relay_schema.h"
 #include "session/server_phase.h"
 #include "session/trace.h"
 
@@ -46,7 +47,9 @@ struct server {
 	struct params *params;		/* counted; what the server has */
 	struct params_origin origin;	/* what it had at first */
 	struct trace trace;		/* of state, in this transaction */
-	bool schema_changed, schema_open;	/* see relay_schema.h */
+	bool schema_changed;		/* see relay_schema.h; this, too: */
+	enum schema_open schema_open;
+	bool in_rows;			/* the last that came was of rows */
 	struct dialect dialect;
 	struct writer deallocates;	/* SQL for CHORE_CLEAN */
 	struct keep keep;

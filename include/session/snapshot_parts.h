@@ -125,7 +125,8 @@ int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,
     struct err *e);
 
 /* What a statement is. */
-enum { SNAPSHOT_RETIRED = 1, SNAPSHOT_UNSURE = 2, SNAPSHOT_LOST = 4 };
+enum { SNAPSHOT_RETIRED = 1, SNAPSHOT_UNSURE = 2, SNAPSHOT_LOST = 4,
+	SNAPSHOT_CURRENT = 8 };
 
 struct snapshot_statement {
 	const char *name;	/* the client's; "" in a server's list */
@@ -134,6 +135,7 @@ struct snapshot_statement {
 	uint32_t len;
 	bool retired, unsure;
 	bool lost;		/* of a client's name */
+	bool current;		/* of a server: by its generation */
 	struct snapshot_baggage dialect;
 };
 

@@ -113,7 +113,8 @@ static inline enum trace_hint trace_look(const uint8_t *m, size_t size)
 	const uint32_t letter = TRACE_LETTER(tag[0]);
 
 	if (size == MSG_HEADER + sizeof "SET" || (letter & tells) != 0 ||
-	    (tag[0] == 'C' && (tag[1] == 'R' || tag[1] == 'A')))
+	    (tag[0] == 'C' && (tag[1] == 'R' || tag[1] == 'A' ||
+	    size == MSG_HEADER + sizeof "COMMIT PREPARED")))
 		return TRACE_TELLS;
 	if ((letter & draws) != 0)
 		return tag[0] == 'I' && tag[1] == 'M' ? TRACE_TELLS :

@@ -524,12 +524,21 @@ int prepared_uses_add(struct prepared_uses *u, struct prepared *stmt)
 	}
 	use->stmt = prepared_ref(stmt);
 	use->world = NULL;
+	use->generation = 0;
 	DL_APPEND(u->lru, use);
 	use->owner = u;
 	DL_APPEND2(stmt->uses, use, also_prev, also_next);
 	stmt->use_count++;
 	u->count++;
 	return 0;
+}
+
+void prepared_outdate(struct prepared *p)
+{
+	struct prepared_use *use;
+
+	DL_FOREACH2(p->uses, use, also_next)
+		use->generation = 0;
 }
 
 static void use_free(struct prepared_uses *u, struct prepared_use *use)

@@ -378,7 +378,7 @@ static enum relay_step on_complete(struct relay_down *d)
 	const enum trace_hint hint = trace_look(d->m, d->size);
 	const bool tells = hint == TRACE_TELLS;
 
-	if (tells || hint == TRACE_SELECTS || d->s->schema_open)
+	if (tells || hint == TRACE_SELECTS || d->s->schema_open != SCHEMA_SAME)
 		relay_schema_tag(d);
 	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
 		if (tells && has_tag(d, tags[i]) && forget_statements(d) < 0)
@@ -440,9 +440,10 @@ static enum relay_step on_ready(struct relay_down *d)
 
 	if (v == TRACK_CONFUSED)
 		return fail(d, CLOSE_UNKNOWN_PKT);
-	if (s->schema_open)
-		relay_schema_changed(s);
-	s->schema_open = s->schema_open && status != 'I';
+	if (s->schema_open != SCHEMA_SAME)
+		relay_schema_in_force(s);
+	if (status == 'I')
+		s->schema_open = SCHEMA_SAME;
 	const bool answered = track_is_answered(&s->track);
 
 	/* the first one counts: what is behind it in the pipeline may end it */
@@ -565,7 +566,7 @@ bool relay_down_burst(struct relay_down *d, const struct burst *b)
 	enum relay_step step = RELAY_NEXT;
 	size_t used = 0;
 
-	d->rows_end = NULL;
+	d->rows_end = s->in_rows ? b->at : NULL;
 	outbox_init(&d->out, d->c == NULL ? NULL : &d->c->stream);
 	while (used < b->len && step == RELAY_NEXT) {
 		d->m = b->at + used;
@@ -576,6 +577,7 @@ bool relay_down_burst(struct relay_down *d, const struct burst *b)
 		if (step == RELAY_NEXT)
 			used += d->used;
 	}
+	s->in_rows = d->rows_end == b->at + used;
 	s->ps.pool->counted.now.sent += used;
 	if (d->c != NULL)
 		outbox_flush(&d->out);

@@ -6,6 +6,7 @@
 #include "proto/msg.h"
 #include "proto/prepared.h"
 #include "proto/prepared_op.h"
+#include "proto/report.h"
 #include "proto/track_look.h"
 #include "session/relay_parts.h"
 #include "session/relay_repeat.h"
@@ -97,13 +98,43 @@ static void distrust(struct relay_down *d, const char *client_name)
 		note_lost(d, client_name);
 }
 
+/* The statement of ours that the request at the head is about, or NULL. */
+static struct prepared *head_statement(const struct track *t,
+    const struct prepared_uses *uses)
+{
+	const uint32_t number = track_head_tag(t);
+	const struct prepared_op *const op = track_is_empty(t) ? NULL :
+	    track_op(t, 0);
+
+	return number != 0 ? prepared_uses_find(uses, number) :
+	    op == NULL ? NULL : op->stmt;
+}
+
+/* Would the text perhaps not fail so if it were parsed now? */
+static bool may_be_outdated(const struct relay_down *d)
+{
+	static const char *const codes[] = { ERRCODE_NUMERIC_OUT_OF_RANGE,
+		ERRCODE_INVALID_BINARY_REPRESENTATION };
+	struct report r;
+
+	if (report_parse(&r, d->m + MSG_HEADER, d->size - MSG_HEADER) < 0)
+		return false;
+	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+		if (strcmp(r.code, codes[i]) == 0)
+			return true;
+	/* columns, functions, types: all of class 42 but rights */
+	return strncmp(r.code, "42", 2) == 0 &&
+	    strcmp(r.code, ERRCODE_INSUFFICIENT_PRIVILEGE) != 0;
+}
+
 /* PostgreSQL will say so till it is prepared again. (schema changes) */
 static void note_stale(struct relay_down *d)
 {
-	const uint32_t number = track_head_tag(&d->s->track);
-	struct prepared *stmt = number == 0 ? NULL :
-	    prepared_uses_find(&d->s->prepared, number);
+	struct prepared *const stmt = head_statement(&d->s->track,
+	    &d->s->prepared);
 
+	if (stmt != NULL && may_be_outdated(d))
+		prepared_outdate(stmt);
 	if (stmt == NULL || !(relay_lacks_type(d) || (has_field(d, "C0A000") &&
 	    has_field(d, "RRevalidateCachedQuery"))))
 		return;

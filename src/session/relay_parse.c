@@ -16,6 +16,7 @@
 #include "session/relay_deallocate.h"
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
+#include "session/relay_schema.h"
 #include "session/relay_share.h"
 #include "session/relay_unnamed.h"
 #include "session/relay_watch.h"
@@ -48,6 +49,18 @@ static struct prepared *find_victim(const struct server *s)
 	return use->next == NULL ? NULL : use->stmt;
 }
 
+int relay_send_close(struct relay_up *up, struct prepared *stmt)
+{
+	struct prepared_op *const op = prepared_op_new(PREPARED_UNUSED, stmt,
+	    "");
+
+	if (op == NULL)
+		return -1;
+	relay_send_named(up, FE_CLOSE, "S", stmt);
+	prepared_uses_remove(&up->s->prepared, stmt);
+	return track_add(&up->s->track, FE_CLOSE, TRACK_SKIP, op);
+}
+
 /* The least recently used statements make room. 0 or -1: no memory. */
 static int evict(struct relay_up *up)
 {
@@ -56,17 +69,9 @@ static int evict(struct relay_up *up)
 	    max_prepared_statements;
 	struct prepared *old;
 
-	while (uses->count > max && (old = find_victim(up->s)) != NULL) {
-		struct prepared_op *op = prepared_op_new(PREPARED_UNUSED, old,
-		    "");
-
-		if (op == NULL)
+	while (uses->count > max && (old = find_victim(up->s)) != NULL)
+		if (relay_send_close(up, old) < 0)
 			return -1;
-		relay_send_named(up, FE_CLOSE, "S", old);
-		prepared_uses_remove(uses, old);
-		if (track_add(&up->s->track, FE_CLOSE, TRACK_SKIP, op) < 0)
-			return -1;
-	}
 	return 0;
 }
 
@@ -87,6 +92,8 @@ int relay_send_parse(struct relay_up *up, struct prepared *stmt,
 		prepared_op_free(op);
 		return -1;
 	}
+	prepared_uses_touch(&up->s->prepared, stmt)->generation =
+	    relay_schema_generation(up->s);
 	if (track_add(&up->s->track, FE_PARSE, how, op) < 0)
 		return -1;
 	return evict(up);
@@ -178,11 +185,18 @@ static enum relay_step parse_as(struct relay_up *up, const char *name,
 		return refuse_name(up, name, stmt);
 	if (before != NULL)
 		prepared_name_remove(&c->statements, name);
-	const bool known = prepared_uses_touch(&s->prepared, stmt) != NULL;
+	const struct prepared_use *const use = prepared_uses_touch(
+	    &s->prepared, stmt);
 
 	/* of what came in an earlier burst, only the tag tells */
-	if (known && up->owed)
+	if (use != NULL && up->owed)
 		return relay_wait(up);
+	/* this client is to be told what the text means now */
+	const bool known = use != NULL && (s->track.status == 'E' ||
+	    use->generation == relay_schema_generation(s));
+
+	if (use != NULL && !known && relay_send_close(up, stmt) < 0)
+		return relay_no_memory(up);
 	struct prepared_op *op = prepared_op_new(known ? PREPARED_NAMED :
 	    PREPARED_NAMED | PREPARED_USED, stmt, name);
 

@@ -77,7 +77,7 @@ static enum relay_step find_unnamed(struct relay_up *up, struct prepared *stmt,
 		return RELAY_NEXT;
 	if (!has_room(up, stmt))
 		return RELAY_SHORT;
-	if (use != NULL && relay_unnamed_close(up, stmt) < 0)
+	if (use != NULL && relay_send_close(up, stmt) < 0)
 		return relay_no_memory(up);
 	const enum relay_step step = inject(up, stmt);
 

@@ -195,7 +195,7 @@ size_t relay_run_down(struct relay_down *d)
 
 	if (d->c == NULL || d->c->relay.resetting != RESET_NONE ||
 	    d->s->keep.pins != 0 || d->c->listening != NULL ||
-	    !track_is_plain(t) || d->s->schema_open ||
+	    !track_is_plain(t) || d->s->schema_open != SCHEMA_SAME ||
 	    (d->s->dialect.trails && !d->s->dialect.astray))
 		return 0;
 	while (d->have - n >= MSG_HEADER) {

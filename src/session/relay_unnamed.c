@@ -221,18 +221,6 @@ enum relay_step relay_unnamed_end(struct relay_up *up)
 	    relay_no_memory(up) : RELAY_NEXT;
 }
 
-int relay_unnamed_close(struct relay_up *up, struct prepared *stmt)
-{
-	struct prepared_op *const op = prepared_op_new(PREPARED_UNUSED, stmt,
-	    "");
-
-	if (op == NULL)
-		return -1;
-	relay_send_named(up, FE_CLOSE, "S", stmt);
-	prepared_uses_remove(&up->s->prepared, stmt);
-	return track_add(&up->s->track, FE_CLOSE, TRACK_SKIP, op);
-}
-
 /* --- Parse --- */
 
 /* A text that has come before gets a statement. NULL: it does not. */
@@ -299,7 +287,7 @@ static enum relay_step parse(struct relay_up *up, struct prepared *stmt)
 	const bool has = prepared_uses_touch(&up->s->prepared, stmt) != NULL;
 
 	if (end_both(up, find_name(up->c)) < 0 ||
-	    (has && relay_unnamed_close(up, stmt) < 0) ||
+	    (has && relay_send_close(up, stmt) < 0) ||
 	    stand_for(up->c, stmt) < 0 ||
 	    relay_send_parse(up, stmt, TRACK_FORWARD,
 	    prepared_op_new(PREPARED_NAMED | PREPARED_USED, stmt, "")) < 0)

@@ -275,6 +275,7 @@ void server_close_cause(struct server *s, struct close_cause why)
 	if (is_host_to_blame(s))
 		server_attempt_failed(s);
 	timeout_stop(&s->timer);
+	relay_schema_end(s);
 	if (s->stream.fd >= 0) {
 		terminate(s);
 		stream_close(&s->stream);
@@ -283,6 +284,5 @@ void server_close_cause(struct server *s, struct close_cause why)
 	cursor_list_remove(&ss->all_servers, &s->node);
 	ss->servers--;
 	ss->server_ops->closed(s, why);
-	relay_schema_end(s);
 	bury(s);
 }

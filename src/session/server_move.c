@@ -105,6 +105,8 @@ static void pack_statements(struct writer *w, const struct prepared_uses *u)
 		writer_u32(w, stmt->len);
 		writer_bytes(w, stmt->body, stmt->len);
 		pack_baggage(w, stmt->dialect);
+		writer_u32(w, (uint32_t)(use->generation >> 32));
+		writer_u32(w, (uint32_t)use->generation);
 	}
 }
 
@@ -140,8 +142,13 @@ static bool adopt(struct server *s, struct reader *r)
 	    find_statement(t, name,
 	    (struct prepared_text){ .dialect = dialect,
 	    .body = body, .len = len });
+	const uint64_t generation = (uint64_t)reader_u32(r) << 32;
 	const bool done = stmt != NULL &&
 	    prepared_uses_add(&s->prepared, stmt) == 0;
+
+	if (done)
+		prepared_uses_touch(&s->prepared, stmt)->generation =
+		    generation | reader_u32(r);
 
 	prepared_unref(stmt);
 	baggage_unref(&dialect);

@@ -130,7 +130,8 @@
 	X(server, prepared, is_movable_prepared_uses(&it->prepared)) \
 	X(server, params, MOVED) X(server, origin, MOVED) \
 	X(server, trace, is_movable_trace(&it->trace)) X(server, schema_changed, MOVED) \
-	X(server, schema_open, MADE) X(server, dialect, MOVED) \
+	X(server, schema_open, MADE) X(server, in_rows, MADE) \
+	X(server, dialect, MOVED) \
 	X(server, deallocates, MADE) \
 	X(server, keep, is_movable_keep(&it->keep)) \
 	X(server, carry, is_movable_carry(&it->carry)) \
@@ -215,7 +216,7 @@
 	X(prepared_use, prev, MADE) X(prepared_use, next, MADE) \
 	X(prepared_use, also_prev, MADE) X(prepared_use, also_next, MADE) \
 	X(prepared_use, owner, MADE) X(prepared_use, stmt, MOVED) \
-	X(prepared_use, world, MADE)
+	X(prepared_use, world, MADE) X(prepared_use, generation, MOVED)
 
 #define PREPARED_OP(X, A) \
 	X(prepared_op, changes, MOVED) X(prepared_op, stmt, MOVED)

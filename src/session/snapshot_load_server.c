@@ -14,6 +14,7 @@
 #include "proto/track_look.h"
 #include "session/custom_table.h"
 #include "session/listener.h"
+#include "session/relay_schema.h"
 #include "session/server.h"
 #include "session/sessions.h"
 #include "session/snapshot.h"
@@ -46,11 +47,14 @@ static int read_uses(struct server *s, struct reader *list, struct err *e)
 
 		if (stmt == NULL)
 			return -1;
-		const int rc = prepared_uses_touch(&s->prepared, stmt) !=
-		    NULL ? 0 : prepared_uses_add(&s->prepared, stmt);
+		const bool there = prepared_uses_touch(&s->prepared, stmt) !=
+		    NULL || prepared_uses_add(&s->prepared, stmt) == 0;
 
+		if (there && in.current)
+			prepared_uses_touch(&s->prepared, stmt)->generation =
+			    relay_schema_generation(s);
 		prepared_unref(stmt);
-		if (rc < 0)
+		if (!there)
 			return err_nomem(e);
 	}
 	return 0;
@@ -242,7 +246,7 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	s->standby = (in->flags & SNAPSHOT_STANDBY) != 0 ? FACT_YES :
 	    (in->flags & SNAPSHOT_PRIMARY) != 0 ? FACT_NO : FACT_UNKNOWN;
 	s->schema_changed = (in->flags & SNAPSHOT_SCHEMA) != 0;
-	s->schema_open = s->schema_changed;
+	s->schema_open = s->schema_changed ? SCHEMA_CHANGED : SCHEMA_SAME;
 	s->ps.mode = (in->flags & SNAPSHOT_SESSION) != 0 ? POOL_SESSION :
 	    (in->flags & SNAPSHOT_STATEMENT) != 0 ? POOL_STATEMENT :
 	    POOL_TRANSACTION;

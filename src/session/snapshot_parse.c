@@ -49,6 +49,7 @@ bool snapshot_next_statement(struct reader *r, struct snapshot_statement *out)
 	out->retired = (flags & SNAPSHOT_RETIRED) != 0;
 	out->unsure = (flags & SNAPSHOT_UNSURE) != 0;
 	out->lost = (flags & SNAPSHOT_LOST) != 0;
+	out->current = (flags & SNAPSHOT_CURRENT) != 0;
 	get_baggage(r, &out->dialect);
 	return !r->failed;
 }

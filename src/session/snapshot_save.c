@@ -17,6 +17,7 @@
 #include "session/snapshot.h"
 #include "session/snapshot_parts.h"
 #include "session/relay.h"
+#include "session/relay_schema.h"
 #include "session/server.h"
 #include "session/sessions.h"
 
@@ -58,15 +59,15 @@ static void put_list(struct writer *w, struct writer *list)
 	writer_fini(list);
 }
 
+/* flags: of the enumerators by SNAPSHOT_RETIRED, what stmt does not tell. */
 static void put_statement(struct writer *w, const char *name,
-    const struct prepared *stmt, bool lost)
+    const struct prepared *stmt, unsigned flags)
 {
 	writer_str(w, name);
 	writer_str(w, stmt->name);
 	put_blob(w, stmt->body, stmt->len);
-	writer_u8(w, (uint8_t)((stmt->retired ? SNAPSHOT_RETIRED : 0) |
-	    (stmt->unsure ? SNAPSHOT_UNSURE : 0) |
-	    (lost ? SNAPSHOT_LOST : 0)));
+	writer_u8(w, (uint8_t)(flags | (stmt->retired ? SNAPSHOT_RETIRED : 0) |
+	    (stmt->unsure ? SNAPSHOT_UNSURE : 0)));
 	put_baggage(w, stmt->dialect);
 }
 
@@ -172,7 +173,8 @@ void snapshot_write_client(const struct client *c, struct writer *w)
 	params_list_write(c->ss->params, c->params, w);
 	writer_init(&list, w->cap);
 	while ((n = slots_next(c->statements, &at)) != NULL)
-		put_statement(&list, n->name, n->stmt, n->lost);
+		put_statement(&list, n->name, n->stmt,
+		    n->lost ? SNAPSHOT_LOST : 0);
 	put_list(w, &list);
 	put_blob(w, c->carry.at, c->carry.len);
 	writer_init(&list, w->cap);
@@ -305,7 +307,7 @@ static void put_op(struct writer *w, const struct prepared_op *op)
 	writer_u32(w, op->changes);
 	writer_u8(w, op->stmt != NULL);
 	if (op->stmt != NULL)
-		put_statement(w, op->name, op->stmt, false);
+		put_statement(w, op->name, op->stmt, 0);
 	else
 		writer_str(w, op->name);
 }
@@ -344,7 +346,8 @@ void snapshot_write_server(const struct server *s, struct writer *w)
 	writer_init(&list, w->cap);
 	/* least recently used first: added in this order they make the same list */
 	for (use = s->prepared.lru; use != NULL; use = use->next)
-		put_statement(&list, "", use->stmt, false);
+		put_statement(&list, "", use->stmt, use->generation ==
+		    relay_schema_generation(s) ? SNAPSHOT_CURRENT : 0);
 	put_list(w, &list);
 	writer_u32(w, s->prepared.forgotten);
 	put_blob(w, s->carry.at, s->carry.len);
