@@ -20,7 +20,8 @@ struct summary {
 	int64_t clients, logins, servers;	/* connections */
 	int64_t waiting;	/* clients in queues */
 	usec_t longest;		/* the longest of their waits */
-	int64_t failing;	/* pools that get no server */
+	char health[16];	/* "well", or what SHOW HEALTH says */
+	char reason[256];	/* the first finding; "": there is none */
 };
 
 void summary_version(struct summary *s, const struct grid *version);
@@ -29,6 +30,11 @@ void summary_uptime(struct summary *s, const char *started, usec_t now);
 void summary_state(struct summary *s, const struct grid *state);
 void summary_lists(struct summary *s, const struct grid *lists);
 void summary_waits(struct summary *s, const struct grid *waits);
+/* A pooler that does not know of its health (no rows) is taken to be well. */
+void summary_health(struct summary *s, const struct grid *health);
+/* One row of it: "pool shop/ann: no server for 12.0 s: connect failed". */
+void summary_add_finding(struct text *t, const struct grid *health, size_t row);
+bool summary_is_well(const struct summary *s);
 
 bool summary_is_active(const struct summary *s);	/* may clients come? */
 const char *summary_word(const struct summary *s);	/* "active", "paused" */

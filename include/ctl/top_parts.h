@@ -25,7 +25,7 @@ enum top_state {
 /* Questions of one round, in this order; the first two once a connection. */
 enum top_question {
 	TOP_VERSION, TOP_BIRTH, TOP_STATE, TOP_LISTS, TOP_TOTALS, TOP_WAITS,
-	TOP_ROWS, TOP_QUESTIONS
+	TOP_HEALTH, TOP_ROWS, TOP_QUESTIONS
 };
 
 struct top {

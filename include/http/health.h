@@ -8,7 +8,7 @@
 struct admin;
 struct text;
 
-#define HEALTH_BYTES 4096	/* of a body; what is more is counted */
+#define HEALTH_BYTES 24576	/* of a body; what is more is counted */
 
 enum health { HEALTH_READY, HEALTH_NOT_READY, HEALTH_NO_DATABASE };
 

@@ -4,6 +4,7 @@
 #define IO_TLS_CONTEXT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct err;
 struct tls_context;
@@ -38,6 +39,8 @@ struct tls_context *tls_context_new(const struct tls_opts *o, struct err *e);
  * tickets and rules. NULL: no memory. References are for one thread.
  */
 struct tls_context *tls_context_share(const struct tls_context *c);
+/* Until its certificate expires (< 0: since then); false: it has none. */
+bool tls_context_seconds_left(const struct tls_context *c, int64_t *left);
 struct tls_context *tls_context_ref(struct tls_context *c);
 void tls_context_unref(struct tls_context **c);
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/time.h"
 #include "pool/close_reason.h"
 
 enum tally_source { TALLY_OF_SERVER, TALLY_OF_POOLER, TALLY_SOURCES };
@@ -43,6 +44,16 @@ enum tally_table {
 #undef TALLY
 	TALLY_TABLES
 };
+
+/* How often something happened in the last minute, about. */
+#define TALLY_SLICES 6
+struct tally_minute {
+	uint32_t of[TALLY_SLICES];	/* slices of ten seconds, as a ring */
+	usec_t at;			/* the latest one's number */
+};
+
+void tally_minute_note(struct tally_minute *m, usec_t now);
+uint64_t tally_minute_count(const struct tally_minute *m, usec_t now);
 
 /* An error with this SQLSTATE was sent to a client. */
 void tally_error(struct tally *t, enum tally_source from, const char *code);

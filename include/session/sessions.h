@@ -104,6 +104,7 @@ struct sessions {
 	usec_t shutdown_since;		/* when that was asked for */
 	struct departure departure;	/* of SHUTDOWN_DRAIN */
 	struct tally tally;		/* what SHOW COUNTERS shows */
+	struct tally_minute failed_logins;	/* of clients */
 	struct slow_list slow;		/* room for what is told of queries */
 	struct random_pool random;	/* for cancel keys */
 	bool forced;		/* each server that is released is handed over */

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/net.h"
 #include "conf/config.h"
-#include "conf/userlist.h"
+#include "conf/config_state.h"
 #include "session/tls_setup.h"
 
 /* Does text only tell where the problem of the line before it is? */
@@ -133,46 +133,13 @@ static void note_http(const struct settings *set)
 	}
 }
 
-static int is_for_scram(const char *name, const char *secret, void *arg)
-{
-	const enum secret_kind kind = secret_kind(secret);
-
-	(void)name;
-	(void)arg;
-	return kind == SECRET_PLAIN || kind == SECRET_SCRAM;
-}
-
-static bool is_by_password(enum auth_type type)
-{
-	return type == AUTH_PLAIN || type == AUTH_MD5 ||
-	    type == AUTH_SCRAM_SHA_256;
-}
-
-static bool has_auth_user(const struct config *c)
-{
-	const struct config_db *db = c->dbs;
-
-	while (db != NULL && db->auth_user == NULL)
-		db = db->next;
-	return db != NULL ||
-	    (c->set.auth_user != NULL && c->set.auth_user[0] != '\0');
-}
-
 /* Which users can log in? auth_query may find everybody. */
 static void note_users(const struct config *c)
 {
-	const enum auth_type type = (enum auth_type)c->set.auth_type;
-	const struct userlist *const u = c->userlist;
+	const char *const why = config_nobody(c);
 
-	if (!is_by_password(type) || has_auth_user(c))
-		return;
-	if (u == NULL || userlist_count(u) == 0)
-		note("nobody can log in: auth_file has no users, and auth_user "
-		    "is not set");
-	else if (type == AUTH_SCRAM_SHA_256 &&
-	    userlist_each(u, is_for_scram, NULL) == 0)
-		note("nobody can log in: auth_type is scram-sha-256, and no "
-		    "secret in auth_file is for it");
+	if (why != NULL)
+		note("nobody can log in: %s", why);
 }
 
 static void note_sizes(const struct config *c)

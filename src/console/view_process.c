@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "conf/ldap_options.h"
 #include "console/admin.h"
+#include "console/judgement.h"
 #include "console/sums.h"
 #include "console/version.h"
 #include "console/views.h"
@@ -28,6 +29,17 @@ static const struct column version_columns[] = { VERSIONS(VIEW_COLUMN) };
 	    cell_text(is_changeable(&rows[i], set) ? "yes" : "no"))
 
 static const struct column config_columns[] = { CONFIG(VIEW_COLUMN) };
+
+#define HEALTH(X) \
+	X(TEXT, "state", PLAIN, cell_text(judgement_name(f->word))) \
+	X(TEXT, "reason", PLAIN, cell_text(f->reason)) \
+	X(TEXT, "database", PLAIN, cell_text(f->database)) \
+	X(TEXT, "user", PLAIN, cell_text(f->user)) \
+	X(INT8, "seconds", PLAIN, f->age < 0 ? cell_text(NULL) : \
+	    cell_number(f->age / USEC)) \
+	X(TEXT, "detail", PLAIN, cell_text(f->detail))
+
+static const struct column health_columns[] = { HEALTH(VIEW_COLUMN) };
 
 static const struct column state_columns[] = {
 	{ "key", COL_TEXT, SHAPE_PLAIN },
@@ -165,6 +177,31 @@ static void state_rows(const struct admin *a, const struct view *v,
 	}
 }
 
+struct health_sink {
+	struct row_sink *sink;
+	int rc;			/* of its latest row */
+};
+
+static void health_row(void *arg, const struct finding *f)
+{
+	struct health_sink *const h = arg;
+
+	if (h->rc == 0)
+		h->rc = h->sink->row(h->sink, VIEW_ROW(HEALTH));
+}
+
+/* The first row is the word for all; it has no reason. */
+static void health_rows(const struct admin *a, const struct view *v,
+    struct row_sink *sink)
+{
+	struct health_sink h = { .sink = sink };
+
+	(void)v;
+	health_row(&h, &(struct finding){
+	    .word = judge(a, NULL, NULL, NULL), .age = -1 });
+	(void)judge(a, NULL, health_row, &h);
+}
+
 static int64_t count_peers(const struct config *config)
 {
 	int64_t n = 0;
@@ -244,6 +281,9 @@ struct view_group view_group_process(void)
 		{ .topic = "STATE", .spread = VIEW_FIRST,
 		    VIEW_COLUMNS(state_columns),
 		    .rows = state_rows, .over = VIEW_WHOLE },
+		{ .topic = "HEALTH", .spread = VIEW_FIRST,
+		    VIEW_COLUMNS(health_columns),
+		    .rows = health_rows, .over = VIEW_WHOLE },
 		{ .topic = "LISTS", .spread = VIEW_FIRST,
 		    VIEW_COLUMNS(lists_columns),
 		    .rows = lists_rows, .over = VIEW_WHOLE },

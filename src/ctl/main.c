@@ -80,7 +80,7 @@ static int usage(const struct ctl_options *o)
 	    "/etc/pgsluice/pgsluice.ini. A password is asked for on a "
 	    "terminal.\n"
 	    "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the console "
-	    "cannot be\nreached, 4 it answers, but is not healthy or ready.\n",
+	    "cannot be\nreached, 4 it answers, but is not well or ready.\n",
 	    ITERATIONS);
 	return ctl_flush();
 }

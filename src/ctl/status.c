@@ -1,6 +1,5 @@
 /* status.c - pgsluicectl status: how the pooler is, on one screen.
  * SPDX-License-Identifier: ISC */
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +19,7 @@
 
 /* Questions; all answers together are one status. */
 enum {
-	ASK_VERSION, ASK_STATE, ASK_LISTS, ASK_POOLS, ASK_WAITS, ASK_DATABASES,
+	ASK_VERSION, ASK_STATE, ASK_LISTS, ASK_POOLS, ASK_WAITS, ASK_HEALTH,
 	ANSWERS
 };
 
@@ -30,14 +29,13 @@ static const char *const queries[ANSWERS] = {
 	[ASK_LISTS] = "SHOW LISTS",
 	[ASK_POOLS] = "SHOW POOLS EXTENDED",
 	[ASK_WAITS] = "SHOW WAITS",
-	[ASK_DATABASES] = "SHOW DATABASES",
+	[ASK_HEALTH] = "SHOW HEALTH",
 };
 
 struct status {
 	struct link link;
 	struct grid answers[ANSWERS];
 	struct summary sum;
-	unsigned problems;
 	bool colour;
 };
 
@@ -69,83 +67,42 @@ static enum link_end ask(struct status *s, struct err *e)
 	summary_state(&s->sum, &s->answers[ASK_STATE]);
 	summary_lists(&s->sum, &s->answers[ASK_LISTS]);
 	summary_waits(&s->sum, &s->answers[ASK_WAITS]);
+	summary_health(&s->sum, &s->answers[ASK_HEALTH]);
 	board_hide_console(&s->answers[ASK_POOLS]);
 	return LINK_OK;
 }
 
 /* --- what is wrong --- */
 
-static void problem(struct status *s, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void problem(struct status *s, const char *fmt, ...)
+static void print_finding(const struct status *s, size_t row)
 {
+	const struct grid *const g = &s->answers[ASK_HEALTH];
+	const char *const word = grid_cell(g, row, grid_column(g, "state"));
 	char buf[LINE_MAX_BYTES];
 	struct text t;
-	va_list ap;
 
-	if (s->problems++ >= REASONS_MAX)
-		return;
 	text_init(&t, buf, sizeof(buf));
-	va_start(ap, fmt);
-	text_vaddf(&t, fmt, ap);
-	va_end(ap);
+	text_addf(&t, "%-10s ", word != NULL ? word : "");
+	summary_add_finding(&t, g, row);
 	fputs(s->colour ? "\033[31m" : "", stdout);
-	fputs("unhealthy  ", stdout);
 	printable_put(stdout, buf);
 	fputs(s->colour ? "\033[0m\n" : "\n", stdout);
 }
 
-static void check_databases(struct status *s)
+/* The reasons, and below them the word for all. */
+static void print_health(const struct status *s)
 {
-	static const struct {
-		const char *column, *word;
-	} flags[] = { { "paused", "paused" }, { "disabled", "disabled" } };
-	const struct grid *const g = &s->answers[ASK_DATABASES];
+	const size_t rows = s->answers[ASK_HEALTH].rows;
+	const char *const paint = summary_is_well(&s->sum) ? "\033[32m" :
+	    "\033[31m";
 
-	for (size_t i = 0; i < g->rows; i++) {
-		for (size_t f = 0; f < 2; f++) {
-			if (grid_number(g, i, flags[f].column) != 0)
-				problem(s, "database \"%s\" is %s",
-				    grid_cell(g, i, grid_column(g, "name")),
-				    flags[f].word);
-		}
-	}
-}
-
-static const char *text_at(const struct grid *g, size_t row, const char *column)
-{
-	const char *const text = grid_cell(g, row, grid_column(g, column));
-
-	return text != NULL ? text : "";
-}
-
-/* Clients that wait for a server that cannot be had. */
-static void check_waits(struct status *s)
-{
-	const struct grid *const g = &s->answers[ASK_WAITS];
-
-	for (size_t i = 0; i < g->rows; i++) {
-		const char *const reason = text_at(g, i, "wait_reason");
-
-		if (strcmp(reason, "server_login_failed") == 0 ||
-		    strcmp(reason, "no_host") == 0)
-			problem(s, "pool %s/%s: %s", text_at(g, i, "database"),
-			    text_at(g, i, "user"), text_at(g, i, "detail"));
-	}
-}
-
-static void print_problems(struct status *s)
-{
-	if (!summary_is_active(&s->sum))
-		problem(s, "the pooler is %s", summary_word(&s->sum));
-	check_databases(s);
-	check_waits(s);
-	if (s->problems > REASONS_MAX)
-		printf("unhealthy  %u more\n", s->problems - REASONS_MAX);
-	if (s->problems == 0)
-		printf("%shealthy%s\n", s->colour ? "\033[32m" : "",
-		    s->colour ? "\033[0m" : "");
+	for (size_t i = 1; i < rows && i <= REASONS_MAX; i++)
+		print_finding(s, i);
+	if (rows > REASONS_MAX + 1)
+		printf("...        %zu more: pgsluicectl show health\n",
+		    rows - 1 - REASONS_MAX);
+	printf("%s%s%s\n", s->colour ? paint : "", s->sum.health,
+	    s->colour ? "\033[0m" : "");
 }
 
 /* --- the screen --- */
@@ -227,20 +184,20 @@ static int status(const struct ctl_options *o, int argc, char **argv)
 	} else {
 		print_head(&s);
 		print_pools(&s);
-		print_problems(&s);
+		print_health(&s);
 		rc = ctl_flush();
 	}
 	for (size_t i = 0; i < ANSWERS; i++)
 		link_give_back(&s.answers[i]);
 	link_fini(&s.link);
-	return rc == CTL_OK && s.problems > 0 ? CTL_UNHEALTHY : rc;
+	return rc == CTL_OK && !summary_is_well(&s.sum) ? CTL_UNHEALTHY : rc;
 }
 
 const struct ctl_command *status_commands(void)
 {
 	static const struct ctl_command commands[] = {
 		{ "status", NULL, "", "print how it is, on one screen; the "
-		    "exit code tells whether it is healthy", 0, 0, status,
+		    "exit code tells whether it is well", 0, 0, status,
 		    TAKES_PLACE },
 		{ .group = NULL },
 	};

@@ -70,24 +70,56 @@ void summary_lists(struct summary *s, const struct grid *lists)
 	s->servers = items(lists, "used_servers");
 }
 
-static bool is_failing(const char *reason)
-{
-	return reason != NULL && (strcmp(reason, "server_login_failed") == 0 ||
-	    strcmp(reason, "no_host") == 0);
-}
-
 void summary_waits(struct summary *s, const struct grid *waits)
 {
-	const int reason = grid_column(waits, "wait_reason");
-
-	s->waiting = s->longest = s->failing = 0;
+	s->waiting = s->longest = 0;
 	for (size_t i = 0; i < waits->rows; i++) {
 		const usec_t wait = grid_number(waits, i, "wait_us");
 
 		s->waiting += grid_number(waits, i, "clients");
 		s->longest = wait > s->longest ? wait : s->longest;
-		s->failing += is_failing(grid_cell(waits, i, reason));
 	}
+}
+
+static const char *cell(const struct grid *g, size_t row, const char *column)
+{
+	return grid_cell(g, row, grid_column(g, column));
+}
+
+void summary_add_finding(struct text *t, const struct grid *g, size_t row)
+{
+	const char *const database = cell(g, row, "database");
+	const char *const user = cell(g, row, "user");
+	const char *const reason = cell(g, row, "reason");
+	const char *const detail = cell(g, row, "detail");
+
+	if (database != NULL && user != NULL)
+		text_addf(t, "pool %s/%s: ", database, user);
+	else if (database != NULL)
+		text_addf(t, "database \"%s\": ", database);
+	text_add(t, reason != NULL ? reason : "");
+	if (cell(g, row, "seconds") != NULL)
+		text_addf(t, " for %lld s",
+		    (long long)grid_number(g, row, "seconds"));
+	if (detail != NULL)
+		text_addf(t, ": %s", detail);
+}
+
+void summary_health(struct summary *s, const struct grid *health)
+{
+	const char *const word = cell(health, 0, "state");
+	struct text t;
+
+	text_copy(s->health, sizeof s->health, word != NULL ? word : "well");
+	text_init(&t, s->reason, sizeof s->reason);
+	s->reason[0] = '\0';
+	if (health->rows > 1)
+		summary_add_finding(&t, health, 1);
+}
+
+bool summary_is_well(const struct summary *s)
+{
+	return strcmp(s->health, "well") == 0;
 }
 
 bool summary_is_active(const struct summary *s)

@@ -18,6 +18,7 @@ static const char *const queries[TOP_QUESTIONS] = {
 	[TOP_LISTS] = "SHOW LISTS",
 	[TOP_TOTALS] = "SHOW TOTALS",
 	[TOP_WAITS] = "SHOW WAITS",
+	[TOP_HEALTH] = "SHOW HEALTH",
 };
 
 /* The reason is in t->why. */
@@ -157,6 +158,11 @@ static void take_waits(struct top *t, const struct grid *g)
 	summary_waits(&t->sum, g);
 }
 
+static void take_health(struct top *t, const struct grid *g)
+{
+	summary_health(&t->sum, g);
+}
+
 /* Takers of answers that are not kept. */
 static void (*const takers[TOP_QUESTIONS])(struct top *t,
     const struct grid *g) = {
@@ -166,6 +172,7 @@ static void (*const takers[TOP_QUESTIONS])(struct top *t,
 	[TOP_LISTS] = take_lists,
 	[TOP_TOTALS] = take_totals,
 	[TOP_WAITS] = take_waits,
+	[TOP_HEALTH] = take_health,
 };
 
 void top_sort(struct top *t)

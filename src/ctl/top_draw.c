@@ -68,14 +68,20 @@ static void draw_state(const struct top *t)
 	struct text line;
 
 	text_init(&line, buf, sizeof(buf));
-	summary_add_state(&line, &t->sum);
+	text_add(&line, t->sum.health);
+	if (!summary_is_active(&t->sum)) {
+		text_add(&line, ", ");
+		summary_add_state(&line, &t->sum);
+	}
 	text_addf(&line, "  %s  %s", t->sum.version,
 	    link_where(&t->link, where, sizeof(where)));
 	if (t->sum.uptime >= 0) {
 		text_add(&line, "  up ");
 		summary_add_uptime(&line, t->sum.uptime);
 	}
-	put(0, buf, colour(summary_is_active(&t->sum) ? GOOD : ALARM));
+	if (t->sum.reason[0] != '\0')
+		text_addf(&line, "  %s", t->sum.reason);
+	put(0, buf, colour(summary_is_well(&t->sum) ? GOOD : ALARM));
 }
 
 static void draw_figures(const struct top *t)

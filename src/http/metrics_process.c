@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "base/mem.h"
 #include "base/text.h"
+#include "console/judgement.h"
 #include "console/sums.h"
 #include "http/metrics_parts.h"
 #include "pool/drain.h"
@@ -205,6 +206,22 @@ static void put_peers(struct metrics *m, const struct family *f,
 #define USERS(name, help) \
 	{ { name, METRIC_GAUGE, NULL, help }, OVER_USERS, 0, add_user, put_users }
 
+/* One of the three is 1. */
+static void put_health(struct metrics *m, const struct family *f,
+    const void *item)
+{
+	const enum judgement word = judge(m->first, NULL, NULL, NULL);
+
+	(void)f;
+	(void)item;
+	for (int i = 0; i < JUDGEMENTS; i++) {
+		const struct label labels[] = {
+			{ "state", judgement_name((enum judgement)i) } };
+
+		metrics_put(m, labels, 1, (int)word == i);
+	}
+}
+
 struct family_group metrics_process(void)
 {
 	static const struct family families[] = {
@@ -228,6 +245,9 @@ struct family_group metrics_process(void)
 		    "Zones that these belong to."),
 		GAUGE("pgsluice_dns_queries", DNS_QUERIES,
 		    "Lookups of host names under way."),
+		{ { "pgsluice_health", METRIC_GAUGE, NULL,
+		    "1: this is the state; SHOW HEALTH and /readyz say why." },
+		    .put = put_health },
 		GAUGE("pgsluice_paused", PAUSED, "1: PAUSE was given."),
 		GAUGE("pgsluice_suspended", SUSPENDED,
 		    "1: SUSPEND was given."),

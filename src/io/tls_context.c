@@ -533,6 +533,18 @@ struct tls_context *tls_context_share(const struct tls_context *c)
 	return tls_context_of_core(tls_core_ref(c->core));
 }
 
+bool tls_context_seconds_left(const struct tls_context *c, int64_t *left)
+{
+	const X509 *const own = SSL_CTX_get0_certificate(c->core->ssl);
+	int days, seconds;
+
+	if (own == NULL || ASN1_TIME_diff(&days, &seconds, NULL,
+	    X509_get0_notAfter(own)) != 1)
+		return false;
+	*left = (int64_t)days * 86400 + seconds;
+	return true;
+}
+
 struct tls_context *tls_context_ref(struct tls_context *c)
 {
 	c->refs++;

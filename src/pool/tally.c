@@ -184,3 +184,27 @@ int tally_each(const struct tally *t, enum tally_table table, tally_fn *fn,
 	}
 	return rc;
 }
+
+/* --- the last minute --- */
+
+#define SLICE (60 * USEC / TALLY_SLICES)
+
+void tally_minute_note(struct tally_minute *m, usec_t now)
+{
+	const usec_t slice = now / SLICE;
+
+	for (int i = 0; i < TALLY_SLICES && m->at < slice - i; i++)
+		m->of[(slice - i) % TALLY_SLICES] = 0;
+	m->at = slice;
+	m->of[slice % TALLY_SLICES]++;
+}
+
+uint64_t tally_minute_count(const struct tally_minute *m, usec_t now)
+{
+	const usec_t oldest = now / SLICE - TALLY_SLICES;
+	uint64_t n = 0;
+
+	for (usec_t i = m->at; i > oldest && i > m->at - TALLY_SLICES; i--)
+		n += m->of[(i + TALLY_SLICES) % TALLY_SLICES];
+	return n;
+}

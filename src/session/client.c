@@ -281,6 +281,8 @@ void client_fail_cause(struct client *c, struct close_cause why)
 		why.text, why.detail == NULL ? "" : why.detail,
 		why.hint == NULL ? "" : why.hint };
 
+	if (client_logs_in(c))
+		tally_minute_note(&c->ss->failed_logins, time_now());
 	close_it(c, &why, c->role->mute ? NULL : &r);
 }
 

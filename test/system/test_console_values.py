@@ -26,6 +26,8 @@ MORE = {
     + [("avg_" + n, N) for n in PS],
     "totals": cols("name t, value n"),
     "state": cols("key t, value t"),
+    "health": cols("""state t, reason t, database t, user t, seconds i8,
+        detail t"""),
     "counters": cols("name t, label t, value i8"),
     "workers": cols("""worker i4, databases i4, pools i4, clients i4,
         login_clients i4, servers i4, load_percent i4,

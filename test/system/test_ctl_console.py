@@ -167,16 +167,19 @@ def test_status_tells_how_it_is(pooler):
     """exit code 0 or 4"""
     p = pooler()
     out = ok(ctl("status", "-c", p.ini))
-    assert "state      active\n" in out and out.endswith("\nhealthy\n")
+    assert "state      active\n" in out and out.endswith("\nwell\n")
     assert "up 00:00:" in out and "\x1b" not in out
     assert "%s:%d" % (p.dir, p.port) in out
     p.admin("pause p1")
     out = ctl("status", "-c", p.ini)
     assert out.returncode == 4
-    assert 'unhealthy  database "p1" is paused\n' in out.stdout
+    assert 'degraded   database "p1": paused\n' in out.stdout
+    assert out.stdout.endswith("\ndegraded\n")
     p.admin("pause")
     out = ctl("status", "-c", p.ini)
     assert out.returncode == 4 and "state      paused" in out.stdout
+    assert "down       paused\n" in out.stdout
+    assert out.stdout.endswith("\ndown\n")
 
 
 def test_status_names_the_server_that_is_down(pooler):
@@ -188,7 +191,8 @@ def test_status_names_the_server_that_is_down(pooler):
                         if r["wait_reason"] == "server_login_failed"])
     out = ctl("status", "-c", p.ini)
     assert out.returncode == 4
-    assert "unhealthy  pool down/app: " in out.stdout
+    assert "pool down/app: no server for " in out.stdout
+    assert "connect failed" in out.stdout
     assert "1 wait, the longest for " in out.stdout
     c.abort()
 

@@ -39,7 +39,7 @@ def test_top_lists_what_there_is(pooler, latch, top):
     s = top(p, "-w", "0.2")
     text = s.wait(lambda t: "QUEUEv" in t and "1/1" in t and "pool_size" in t)
     lines = text.split("\n")
-    assert lines[0].startswith("active  pgsluice")
+    assert lines[0].startswith("well  pgsluice")
     assert lines[1].startswith("waiting 1  longest ")
     assert lines[4].split()[:3] == ["p0", "app", "1"]
     assert lines[23].startswith("q quit")
@@ -75,14 +75,14 @@ def test_top_outlives_the_pooler(pooler, top):
     """it says that the console is gone, and when it is back"""
     p = pooler()
     s = top(p, "-w", "0.2", NO_COLOR="1")
-    s.wait("active  pgsluice")
+    s.wait("well  pgsluice")
     p.signal(signal.SIGINT)
     p.wait_exit()
     s.wait("NO CONSOLE, trying again")
     s.press(b"2")
     s.wait("[2 clients]")
     p.launch()
-    s.wait("active  pgsluice")
+    s.wait("well  pgsluice")
     s.press(b"q")
     assert s.end() == 0 and s.is_sane()
     assert b"\x1b[31" not in s.raw
@@ -92,7 +92,7 @@ def test_top_outlives_the_pooler(pooler, top):
 def test_top_gives_the_terminal_back(pooler, top, sig):
     """whatever ends it, which whoever did it sees"""
     s = top(pooler())
-    s.wait("active  pgsluice")
+    s.wait("well  pgsluice")
     number = getattr(signal, sig)
     os.kill(s.pid, number)
     assert s.end() == (0 if sig == "SIGINT" else -number)

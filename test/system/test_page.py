@@ -412,7 +412,7 @@ def test_page_asks_for_the_token_and_forgets_it(web, look):
     assert field.get_attribute("id") == "token"
     field.send_keys("s3cret\n")
     wait_renewed(d)
-    assert text(d, "#state") == "Active"
+    assert text(d, "#state") == "Well"
     assert d.execute_script("return localStorage.length + "
                             "document.cookie.length") == 0
     assert "s3cret" not in d.page_source and "s3cret" not in d.current_url

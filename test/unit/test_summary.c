@@ -114,7 +114,37 @@ static void test_waits_are_added_up(void **state)
 	summary_waits(&s, &g);
 	assert_int_equal(s.waiting, 4);
 	assert_int_equal(s.longest, 1500000);
-	assert_int_equal(s.failing, 1);
+}
+
+static void test_health_is_a_word_and_the_first_reason(void **state)
+{
+	(void)state;
+
+	static const char *names[] = { "state", "reason", "database", "user",
+		"seconds", "detail" };
+	const char *cells[] = {
+		"down", NULL, NULL, NULL, NULL, NULL,
+		"degraded", "no server", "shop", "ann", "12", "connect failed",
+		"degraded", "paused", "shop", NULL, NULL, NULL,
+	};
+	struct grid g = { 6, 3, names, cells, NULL, NULL };
+	struct summary s = { .waiting = 0 };
+	char buf[100];
+	struct text t;
+
+	summary_health(&s, &g);
+	assert_string_equal(s.health, "down");
+	assert_false(summary_is_well(&s));
+	assert_string_equal(s.reason,
+	    "pool shop/ann: no server for 12 s: connect failed");
+	text_init(&t, buf, sizeof buf);
+	summary_add_finding(&t, &g, 2);
+	assert_string_equal(buf, "database \"shop\": paused");
+	/* an older pooler does not know the question */
+	g.rows = 0;
+	summary_health(&s, &g);
+	assert_true(summary_is_well(&s));
+	assert_string_equal(s.reason, "");
 }
 
 static void assert_text(void (*add)(struct text *t, usec_t time), usec_t time,
@@ -151,6 +181,7 @@ int main(void)
 		cmocka_unit_test(test_state_is_one_word),
 		cmocka_unit_test(test_drain_says_how_far_it_is),
 		cmocka_unit_test(test_waits_are_added_up),
+		cmocka_unit_test(test_health_is_a_word_and_the_first_reason),
 		cmocka_unit_test(test_times_are_short),
 	};
 

@@ -172,6 +172,8 @@ static const struct {
 	{ "CONFIG", "key t, value t, default t, changeable t" },
 	{ "VERSION", "version t" },
 	{ "STATE", "key t, value t" },
+	{ "HEALTH", "state t, reason t, database t, user t, seconds i8, "
+	    "detail t" },
 	{ "LISTS", "list t, items i4" },
 	{ "MEM", "name t, size i4, used i4, free i4, memtotal i4" },
 	{ "STATS", "database t, total_server_assignment_count n, "

@@ -131,9 +131,30 @@ static void test_who_has_enough_is_told_no_more(void **state)
 	assert_int_equal(calls, 1);
 }
 
+static void test_minute_forgets_what_is_older(void **state)
+{
+	struct tally_minute m = { .at = 0 };
+
+	(void)state;
+	assert_int_equal(tally_minute_count(&m, 1000 * USEC), 0);
+	tally_minute_note(&m, 1000 * USEC);
+	tally_minute_note(&m, 1001 * USEC);
+	tally_minute_note(&m, 1035 * USEC);
+	assert_int_equal(tally_minute_count(&m, 1035 * USEC), 3);
+	assert_int_equal(tally_minute_count(&m, 1059 * USEC), 3);
+	assert_int_equal(tally_minute_count(&m, 1060 * USEC), 1);
+	tally_minute_note(&m, 1061 * USEC);
+	assert_int_equal(tally_minute_count(&m, 1061 * USEC), 2);
+	assert_int_equal(tally_minute_count(&m, 1095 * USEC), 1);
+	assert_int_equal(tally_minute_count(&m, 9000 * USEC), 0);
+	tally_minute_note(&m, 9000 * USEC);
+	assert_int_equal(tally_minute_count(&m, 9000 * USEC), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_minute_forgets_what_is_older),
 		cmocka_unit_test_setup(test_errors_are_counted_by_class,
 		    setup),
 		cmocka_unit_test_setup(test_what_is_no_code_is_other, setup),

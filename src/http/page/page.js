@@ -703,9 +703,9 @@ const STATES = [
 	["Suspended", "bad", x => x.state.suspended === "yes"],
 	["Paused", "warn", x => x.state.paused === "yes"],
 	["Not ready", "bad", x => !x.ready],
-	["Degraded", "warn", x => x.reasons.length > 0],
-	["Clients wait", "warn", x => x.waiting],
-	["Active", "ok", () => true],
+	["Down", "bad", x => x.word === "down"],
+	["Degraded", "warn", x => x.word === "degraded"],
+	["Well", "ok", () => true],
 ];
 
 function tellBanner(lines, kind) {
@@ -729,20 +729,21 @@ function tellPill(text, kind) {
 	if (pill.textContent !== text)
 		pill.textContent = text;
 	pill.className = "pill " + kind;
-	document.title = (text === "Active" ? "" : text + " – ") + "pgsluice";
+	document.title = (text === "Well" ? "" : text + " – ") + "pgsluice";
 }
 
 /* Its head and the rest. The progress of a drain stands elsewhere. */
 function lineOf(r, state) {
 	if (r.database)
-		return [r.database, r.reason + (r.detail ? ": " + r.detail :
-		    "")];
+		return [r.database + (r.user ? "/" + r.user : ""), r.reason +
+		    (r.seconds ? " for " + duration(r.seconds * 1e6) : "") +
+		    (r.detail ? ": " + r.detail : "")];
 	return [r.reason, r.reason === "draining" ? PHASES[state.draining] :
 	    r.detail];
 }
 
-function tellState(rows, state, health, waiting) {
-	const x = { state, waiting, ready: health.ready,
+function tellState(rows, state, health) {
+	const x = { state, word: health.state, ready: health.ready,
 		reasons: health.reasons };
 	const [text, kind] = STATES.find(([, , holds]) => holds(x));
 	const lines = health.reasons.map(r => lineOf(r, state));
@@ -837,8 +838,7 @@ async function renew() {
 
 	$("version").textContent = own ? own[1] : text;
 	$("version").title = text;
-	tellState(rows, state, health, pools.some(p =>
-		p.cl_waiting && p.wait_us > LONG));
+	tellState(rows, state, health);
 	tellTiles(pools, renewSettings(config), state);
 	charts.forEach(plot);
 	renewTables(pools, waits, databases);
