@@ -965,10 +965,12 @@ static void test_shutdown_with_a_mode_replies_at_once(void **state)
 	assert_int_equal(st.ss.shutdown, SHUTDOWN_WAIT_FOR_CLIENTS);
 	assert_string_equal(st.logged.at,
 	    "3 SHUTDOWN WAIT_FOR_CLIENTS command issued\n");
+	assert_string_equal(ask("RESUME"), ERROR_OF("pooler is shutting down"));
+	assert_string_equal(ask("RESUME ALL"),
+	    ERROR_OF("pooler is shutting down"));
+	st.ss.shutdown = SHUTDOWN_DRAIN;
 	assert_string_equal(ask("RESUME"),
 	    ERROR_OF("pooler is not paused/suspended"));
-	st.ss.shutdown = SHUTDOWN_WAIT_FOR_SERVERS;
-	assert_string_equal(ask("RESUME"), ERROR_OF("pooler is shutting down"));
 }
 
 static void test_drain_takes_seconds_or_none(void **state)
