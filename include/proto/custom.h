@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define CUSTOM_MAX 100
 
@@ -20,19 +21,40 @@ struct custom {
 
 /* Nobody else has t any more. */
 void custom_fini(struct custom *t);
-
-/*
- * Names in a text, behind SET or as the first argument of set_config(), are
- * known from now on. Returns false where there may be a name that can't be
- * seen, or there is no room.
- */
-bool custom_learn(struct custom *t, const char *sql, size_t n);
-/* The same for one name. */
-bool custom_add(struct custom *t, const char *name, size_t n);
+/* A name of custom_name.h is known from now on. False: there is no room. */
+bool custom_put(struct custom *t, const char *name);
 bool custom_is_full(const struct custom *t);
-/* Is there anything in a text that custom_learn() would look at? */
-bool custom_is_any(const char *sql, size_t n);
 /* The next known name, from *at = 0 on; NULL: no more names. */
 const char *custom_next(const struct custom *t, unsigned *at);
+
+/* What a text says of the names of what it may set. */
+enum custom_found {
+	CUSTOM_KNOWN,		/* all of them */
+	CUSTOM_HIDDEN,		/* there may be one that is not seen here */
+	CUSTOM_UNKNOWN,		/* there is one that nobody can know by the text,
+				 * or for which there is no room */
+};
+
+struct custom_reader {
+	/* A name of custom_name.h. False: no room. */
+	bool (*take)(void *arg, const char *name);
+	void *arg;
+	const char *encoding;	/* of the text; NULL: not known */
+	uint32_t bound;		/* by bits: parameters that are names */
+};
+
+/*
+ * Read n bytes of a text: names behind SET, or the first argument of
+ * set_config(), in all their spellings. r->bound is set.
+ */
+enum custom_found custom_read(struct custom_reader *r, const char *sql,
+    size_t n);
+/* What custom_read() sets r->bound to. */
+uint32_t custom_bound(const char *sql, size_t n);
+/* The names that r->bound says are in a Bind, from its format codes on. */
+enum custom_found custom_read_bind(struct custom_reader *r, const void *values,
+    size_t n);
+/* Is there anything in a text that custom_read() would look at? */
+bool custom_is_any(const char *sql, size_t n);
 
 #endif

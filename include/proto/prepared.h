@@ -37,6 +37,8 @@ struct prepared {
 	bool unseen, roles, all, paths, acting, ends, momentary,
 	    utility;			/* likewise */
 	bool unsure;			/* apart, for want of a dialect */
+	uint32_t bound;			/* by bits: parameters of it that are
+					 * names of what it sets */
 	struct baggage *dialect;	/* counted; NULL: nobody else's */
 	uint32_t number;		/* of the name, its low bits */
 	unsigned refs;

@@ -9,6 +9,8 @@
 
 #define SQL_NAME_MAX 64		/* PostgreSQL's NAMEDATALEN */
 #define SQL_PARAMETER_MAX 256	/* a.b: longer ones are cut */
+/* Bytes of a message whose text is read. What is longer may mean anything. */
+#define SQL_TEXT_MAX 65536
 
 /*
  * Hot: can a DEALLOCATE or a DISCARD begin with this byte, counting blanks
@@ -59,6 +61,8 @@ const char *sql_next_literal(const char **at, const char *end, size_t *n,
     bool *follows);
 /* Is one of the words, in lower case, the last one NULL, the first of a statement? */
 bool sql_begins(const char *sql, size_t n, const char *const *words);
+/* Is it CREATE FUNCTION or PROCEDURE alone, which runs nothing? */
+bool sql_defines_function(const char *sql, size_t n);
 /* Is there one that resets? */
 bool sql_resets(const char *sql, size_t n);
 

@@ -2,7 +2,8 @@
  *
  * A server may go to any of them, with what clients have set there. Once that table
  * is full, by whoever invents names, a server has one of its own: of what its
- * clients name there, and what they bring.
+ * clients name there, and what they bring. Names with letters that another database
+ * may not have are in that one only.
  * SPDX-License-Identifier: ISC */
 #ifndef SESSION_CUSTOM_TABLE_H
 #define SESSION_CUSTOM_TABLE_H
@@ -10,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "proto/custom.h"
 #include "session/sessions.h"
 
 struct baggage;
@@ -26,12 +28,14 @@ static inline struct custom *custom_table_of(struct sessions *ss)
 	return ss->custom != NULL ? ss->custom : &ss->own_custom;
 }
 
-/* See custom_learn(): of a text that s is sent. */
-bool custom_table_learn(struct server *s, const char *sql, size_t n);
-/* See custom_add(). */
-bool custom_table_add(struct server *s, const char *name);
+/* Of a text that s is sent; its names are known from then on. */
+struct custom_reader custom_table_reader(struct server *s);
+/* The same for one name, as custom_name.h keeps it. False: no room. */
+bool custom_table_put(struct server *s, const char *kept);
 /* All those of b, which may be NULL. False: not all. */
 bool custom_table_add_set(struct server *s, const struct baggage *b);
+/* The same where there is no server yet, for what all databases can have. */
+void custom_table_share_set(struct sessions *ss, const struct baggage *b);
 /* The next name that s may have a value of, from { 0, 0 } on; or NULL. */
 const char *custom_table_next(const struct server *s, unsigned at[2]);
 /* No name of its own has a value in s any more. */

@@ -14,6 +14,7 @@
 
 #include "pool/pool.h"
 #include "proto/writer.h"
+#include "session/trace.h"
 
 struct baggage;
 struct client;
@@ -36,16 +37,6 @@ struct server;
 #define KEEP_BRING "pgsluice.brings"
 #define KEEP_BRINGS \
 	"SELECT '!b',pg_catalog.current_setting('" KEEP_BRING "',true)"
-
-/* What a session has that no other one can be given. */
-enum pin {
-	PIN_TEMPORARY = 1,	/* tables and others */
-	PIN_CURSOR = 2,		/* WITH HOLD */
-	PIN_LOCK = 4,		/* advisory */
-	PIN_PREPARED = 8,	/* by SQL */
-	PIN_LISTEN = 16,
-	PIN_LOADED = 32,	/* a library */
-};
 
 /* Is a server being given the settings of a client that it is lent to? */
 enum lending {
@@ -85,6 +76,8 @@ struct keep {
 	bool settled, pins_first; /* all of that is of now; it had none before */
 	struct keep_text *text;	/* owned; see keep_recall.h; or NULL */
 	struct custom *names;	/* owned; see custom_table.h; or NULL */
+	uint32_t bound;		/* of the unnamed statement; see trace.binds
+				 * and custom.h */
 	bool excess;		/* max_pinned had been reached before it */
 	bool refused;		/* max_pinned: its client can't have it */
 	bool strange;		/* it had what others have set before that */

@@ -133,7 +133,7 @@ enum relay_step relay_no_memory(struct relay_up *up);
  */
 bool relay_probe(struct client *c);
 
-/* Is the Query at hand one that must be known, being short, and not whole yet? */
+/* Is the text at hand one that must be known, being short, and not whole yet? */
 bool relay_is_cut(const struct relay_up *up);
 
 /* There is no room for the text of a Parse: it shall fail. */

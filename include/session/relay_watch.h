@@ -7,8 +7,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "pool/pool.h"
+#include "session/relay_parts.h"
 
 struct prepared;
 struct relay_down;
@@ -28,8 +30,16 @@ void relay_watch_parse(const struct relay_up *up);
  * run? A Query drops it.
  */
 bool relay_watch_waits(const struct relay_up *up);
-/* A Bind of stmt. */
-void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt);
+/* A Bind of stmt; values: behind both names. */
+void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt,
+    const uint8_t *values);
+/*
+ * Is the Bind at hand not whole yet, and one that must be, as parameters of its
+ * statement are names?
+ */
+bool relay_watch_is_cut(const struct relay_up *up, uint32_t bound);
+/* trace.binds: a Bind, perhaps of the unnamed statement. RELAY_SHORT: it is cut. */
+enum relay_step relay_watch_unnamed_bind(const struct relay_up *up);
 /* PortalSuspended, or an error: what runs may have drawn, and has no tag. */
 void relay_watch_untold(const struct relay_down *d);
 /* A whole CommandComplete. */

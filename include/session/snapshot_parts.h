@@ -52,7 +52,7 @@ enum snapshot_flag {
  * the lowest one on.
  */
 #define SNAPSHOT_TRACE(X) \
-	X(failed) X(marked) X(unnamed) X(loaded) X(unlisted) X(discarded) \
+	X(failed) X(marked) X(unnamed) X(binds) X(unlisted) X(discarded) \
 	X(waits) X(drawn) X(draws) X(calls) X(listens) X(notifies) X(lasting)
 #define SNAPSHOT_KEEP(X) \
 	X(undone) X(discarded) X(surplus) X(leaves) X(unlisted) X(settled) \
@@ -116,6 +116,8 @@ struct snapshot_server {
 	uint8_t lending;
 	uint32_t keep, trace;	/* SNAPSHOT_KEEP, SNAPSHOT_TRACE */
 	uint32_t sets, local;	/* of struct trace */
+	uint8_t untold;		/* trace.pins */
+	uint32_t bound;		/* of struct keep */
 };
 
 /* 0, or -1 with e set: not ours, or of another version. */

@@ -13,6 +13,22 @@
 
 #include "proto/msg.h"
 
+/* What a session has that no other one can be given. */
+enum pin {
+	PIN_TEMPORARY = 1,	/* tables and others */
+	PIN_CURSOR = 2,		/* WITH HOLD */
+	PIN_LOCK = 4,		/* advisory */
+	PIN_PREPARED = 8,	/* by SQL */
+	PIN_LISTEN = 16,
+	PIN_LOADED = 32,	/* a library */
+	PIN_PARAMETER = 64,	/* a custom one, whose name is not known */
+	PIN_FUNCTION = 128,	/* what a function has opened, and none closes */
+	PIN_LAST = PIN_FUNCTION,
+	/* those that no view of PostgreSQL tells, and nothing takes back but: */
+	PINS_UNTOLD = PIN_LOADED | PIN_PARAMETER | PIN_FUNCTION,
+	PINS_LASTING = PIN_LOADED | PIN_FUNCTION,	/* the end of it */
+};
+
 /* Embedded in server; all zero: nothing. */
 struct trace {
 	unsigned sets;		/* SET and RESET that were completed */
@@ -21,7 +37,7 @@ struct trace {
 	bool marked;		/* something else may have been left */
 	bool unnamed;		/* ... an unnamed statement of those that mark
 				 * was prepared: it outlives a DISCARD ALL */
-	bool loaded;		/* a library: nothing takes that back */
+	uint8_t pins;		/* of PINS_UNTOLD */
 	bool unlisted;		/* custom parameters of unknown names, too */
 	bool discarded;		/* all was taken back before the others */
 	bool waits;		/* an unnamed statement, of those that mark, is
@@ -38,7 +54,9 @@ struct trace {
 	bool lasting;		/* a statement that may leave something has a
 				 * name: whoever runs it is not known, so that
 				 * each request marks */
-	uint16_t unused;
+	bool binds;		/* the unnamed statement sets what its Bind
+				 * has the name of; see keep.bound */
+	uint8_t unused;
 };
 
 /* The tag of a CommandComplete; last: nothing behind it was sent. */
@@ -56,7 +74,7 @@ void trace_clear(struct trace *t);
 
 static inline bool trace_is_any(const struct trace *t)
 {
-	return t->sets > 0 || t->marked || t->loaded || t->discarded ||
+	return t->sets > 0 || t->marked || t->pins != 0 || t->discarded ||
 	    t->lasting;
 }
 

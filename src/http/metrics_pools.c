@@ -151,7 +151,7 @@ static void put_pinned(struct metrics *m, const struct family *f,
 
 	(void)f;
 	for (unsigned pin = 1; p->pinned + p->listeners > 0 &&
-	    pin <= PIN_LOADED; pin <<= 1) {
+	    pin <= PIN_LAST; pin <<= 1) {
 		const struct label labels[] = { METRICS_POOL_LABELS(p),
 			{ "reason", keep_name_pins(pin, name) } };
 		int64_t n = 0;

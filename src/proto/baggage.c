@@ -304,7 +304,7 @@ static void write_value(struct writer *w, const char *value,
 /* One SELECT after the other, of as many columns as there can be. */
 struct selects {
 	struct writer *w;
-	const char *encoding;
+	const char *encoding, *before;	/* of what is wanted, and there */
 	unsigned columns;
 };
 
@@ -319,7 +319,7 @@ static void write_set(struct selects *s, const char *name, const char *value)
 		writer_u8(w, ';');
 	write_text(w, s->columns++ == 0 ? "SELECT " : ",");
 	write_text(w, "pg_catalog.set_config(");
-	write_value(w, name, NULL);
+	write_value(w, name, value == NULL ? s->before : s->encoding);
 	writer_u8(w, ',');
 	if (value == NULL)
 		write_text(w, "NULL");
@@ -345,6 +345,17 @@ static bool is_left_over(const struct baggage_pair *p)
 	return p->value[0] == '\0' && strchr(p->name, '.') != NULL;
 }
 
+/* A name in another encoding is the same one, maybe, as a name that is wanted. */
+static void write_recoded(struct selects *s, const struct baggage *have)
+{
+	struct baggage_pair b;
+	const char *at = NULL;
+
+	while (baggage_next(have, &at, &b))
+		if (!is_apart(b.name) && !is_simple(b.name))
+			write_set(s, b.name, NULL);
+}
+
 /* want and have are sorted. */
 static void write_others(struct selects *s, const struct baggage *want,
     const struct baggage *have)
@@ -353,18 +364,20 @@ static void write_others(struct selects *s, const struct baggage *want,
 	struct baggage_pair a, b;
 	bool is_a = baggage_next(want, &at[0], &a);
 	bool is_b = baggage_next(have, &at[1], &b);
-	const bool recoded = !same(s->encoding,
-	    baggage_find(have, BAGGAGE_ENCODING));
+	const bool recoded = !same(s->encoding, s->before);
 
+	if (recoded)
+		write_recoded(s, have);
 	while (is_a || is_b) {
 		const int order = !is_a ? 1 : !is_b ? -1 :
 		    strcmp(a.name, b.name);
 
 		if (order <= 0 && !is_apart(a.name) && (order < 0 ||
-		    strcmp(a.value, b.value) != 0 ||
-		    (recoded && !is_simple(a.value))))
+		    strcmp(a.value, b.value) != 0 || (recoded &&
+		    !(is_simple(a.value) && is_simple(a.name)))))
 			write_set(s, a.name, a.value);
-		if (order > 0 && !is_apart(b.name) && !is_left_over(&b))
+		if (order > 0 && !is_apart(b.name) && !is_left_over(&b) &&
+		    !(recoded && !is_simple(b.name)))
 			write_set(s, b.name, NULL);
 		if (order <= 0)
 			is_a = baggage_next(want, &at[0], &a);
@@ -379,7 +392,8 @@ void baggage_write_sql(const struct baggage *want, const struct baggage *have,
 	const char *const role = baggage_find(want, "role");
 	const char *const before = baggage_find(have, "role");
 	struct writer own;
-	struct selects s = { &own, baggage_find(want, BAGGAGE_ENCODING), 0 };
+	struct selects s = { &own, baggage_find(want, BAGGAGE_ENCODING),
+		baggage_find(have, BAGGAGE_ENCODING), 0 };
 
 	if (want == have)
 		return;

@@ -2,47 +2,23 @@
  * SPDX-License-Identifier: ISC */
 #include "proto/custom.h"
 
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/mem.h"
+#include "proto/custom_name.h"
+#include "proto/sql.h"
 
-static bool is_letter(char ch)
-{
-	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_';
-}
+#define PARAMETERS_MAX 32	/* of a statement: one bit for each */
+#define COMMENT_MAX 1000	/* bytes of one that is read on behind */
+#define KNOWN CUSTOM_KNOWN
+#define UNKNOWN CUSTOM_UNKNOWN
 
-static bool is_inner(char ch)
-{
-	return is_letter(ch) || (ch >= '0' && ch <= '9') || ch == '$';
-}
-
-static const char *skip_blanks(const char *s, const char *end)
-{
-	while (s < end && (*s == ' ' || (*s >= '\t' && *s <= '\r')))
-		s++;
-	return s;
-}
-
-/* Identifiers with points between; how many bytes. */
-static size_t name_length(const char *s, const char *end, bool *custom)
-{
-	const char *at = s;
-
-	*custom = false;
-	while (at < end && is_letter(*at)) {
-		while (at < end && is_inner(*at))
-			at++;
-		if (at == end || *at != '.')
-			break;
-		*custom = true;
-		at++;
-	}
-	return (size_t)(at - s);
-}
+/* --- the table --- */
 
 /* text, unless it is there; whoever comes first has the place. */
-static bool put(struct custom *t, const char *text)
+bool custom_put(struct custom *t, const char *text)
 {
 	char *mine = NULL;
 	bool known = false;
@@ -69,139 +45,6 @@ bool custom_is_full(const struct custom *t)
 	    memory_order_acquire) != NULL;
 }
 
-bool custom_add(struct custom *t, const char *name, size_t n)
-{
-	char text[128];
-	bool custom;
-
-	/* the name will be a part of SQL */
-	if (n == 0 || n >= sizeof text ||
-	    name_length(name, name + n, &custom) != n || !custom)
-		return false;
-	for (size_t i = 0; i < n; i++)
-		text[i] = name[i] >= 'A' && name[i] <= 'Z' ?
-		    (char)(name[i] + 32) : name[i];
-	text[n] = '\0';
-	return put(t, text);
-}
-
-static bool skip_word(const char **s, const char *end, const char *word)
-{
-	const size_t n = strlen(word);
-	const char *const at = skip_blanks(*s, end);
-
-	if ((size_t)(end - at) <= n || strncasecmp(at, word, n) != 0 ||
-	    is_inner(at[n]))
-		return false;
-	*s = skip_blanks(at + n, end);
-	return true;
-}
-
-static bool is_blank(char ch)
-{
-	return ch == ' ' || (ch >= '\t' && ch <= '\r');
-}
-
-/* Behind a name of n bytes: is the name whole, and how does the text go on? */
-static bool is_whole(const char *name, size_t n, const char *end, bool custom)
-{
-	const char *next = skip_blanks(name + n, end);
-
-	if (name[n - 1] == '.')		/* a."b" */
-		return false;
-	if (next < end && *next == '=')
-		return true;
-	if (custom)
-		return is_blank(name[n]) && skip_word(&next, end, "to");
-	/* more words, or nothing; a . b, a comment and so on are no such */
-	return name + n == end || name[n] == ';' || name[n] == '\0' ||
-	    (is_blank(name[n]) && (next == end ||
-	    strchr("./-\"", *next) == NULL));
-}
-
-/* Behind SET: a name, perhaps in a way that is not understood here. */
-static bool learn_set(struct custom *t, const char *at, const char *end)
-{
-	const char *const set = at;
-	bool custom;
-
-	if ((skip_word(&at, end, "session") || skip_word(&at, end, "local")) &&
-	    at < end && *at == '.')
-		at = set;	/* SET local.x */
-	const size_t n = name_length(at, end, &custom);
-
-	if (n == 0)	/* UPDATE t SET (a, b) = ... */
-		return at < end && *at == '(';
-	return is_whole(at, n, end, custom) &&
-	    (!custom || custom_add(t, at, n));
-}
-
-/* Behind set_config: a string that is the name. */
-static bool learn_call(struct custom *t, const char *at,
-    const char *end)
-{
-	bool custom;
-
-	at = skip_blanks(at, end);
-	if (at == end || *at != '(')
-		return false;
-	at = skip_blanks(at + 1, end);
-	if (at == end || *at != '\'')
-		return false;
-	const size_t n = name_length(++at, end, &custom);
-
-	if (at + n == end || at[n] != '\'')
-		return false;
-	const char *const next = skip_blanks(at + n + 1, end);
-
-	/* else this is a part of the name only */
-	return next < end && *next == ',' && (!custom || custom_add(t, at, n));
-}
-
-enum found { FOUND_NONE, FOUND_SET, FOUND_CALL, FOUND_ESCAPE };
-
-/* The next of these; *at is behind it then, or where the text has no more. */
-static enum found find(const char *sql, const char **at, const char *end)
-{
-	for (const char *s = *at; end - s > 4; s++) {
-		*at = s + 1;
-		/* U&"set\005fconfig" */
-		if (s[1] == '&' && (*s | 0x20) == 'u')
-			return FOUND_ESCAPE;
-		if ((*s | 0x20) != 's' || (s > sql && is_inner(s[-1])))
-			continue;
-		*at = s;
-		if (skip_word(at, end, "set"))
-			return FOUND_SET;
-		if (skip_word(at, end, "set_config"))
-			return FOUND_CALL;
-	}
-	return FOUND_NONE;
-}
-
-bool custom_is_any(const char *sql, size_t n)
-{
-	return find(sql, &sql, sql + n) != FOUND_NONE;
-}
-
-bool custom_learn(struct custom *t, const char *sql, size_t n)
-{
-	const char *const end = sql + n;
-	const char *at = sql;
-	bool sure = true;
-	enum found what;
-
-	while ((what = find(sql, &at, end)) != FOUND_NONE) {
-		if (what == FOUND_SET)
-			sure = learn_set(t, at, end) && sure;
-		else if (what == FOUND_CALL)
-			sure = learn_call(t, at, end) && sure;
-		else
-			sure = false;
-	}
-	return sure;
-}
-
 const char *custom_next(const struct custom *t, unsigned *at)
 {
 	const char *const name = *at < CUSTOM_MAX ? atomic_load_explicit(
@@ -217,4 +60,515 @@ void custom_fini(struct custom *t)
 		mem_free(atomic_load(&t->names[i]));
 		atomic_init(&t->names[i], NULL);
 	}
+}
+
+/* --- tokens --- */
+
+/* A text, and a place in it. */
+struct place {
+	const char *start, *at, *end;
+};
+
+static bool is_blank(char ch)
+{
+	return ch == ' ' || (ch >= '\t' && ch <= '\r');
+}
+
+static bool is_letter(char ch)
+{
+	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_';
+}
+
+static bool is_inner(char ch)
+{
+	return is_letter(ch) || (ch >= '0' && ch <= '9') || ch == '$';
+}
+
+static bool is_accented(char ch)
+{
+	return (uint8_t)ch >= 0x80;
+}
+
+static bool is_next(const struct place *p, const char *two)
+{
+	return p->end - p->at >= 2 && memcmp(p->at, two, 2) == 0;
+}
+
+/* What comes next; NUL: nothing does. */
+static char peek(const struct place *p)
+{
+	return p->at < p->end ? *p->at : '\0';
+}
+
+/* Comments nest. Whatever is in a text, each byte is read a few times only. */
+static void skip_comment(struct place *p)
+{
+	const char *const start = p->at;
+	unsigned depth = 0;
+
+	do {
+		const bool opens = is_next(p, "/*"), ends = is_next(p, "*/");
+
+		depth += opens;
+		depth -= ends;
+		p->at += opens || ends ? 2 : 1;
+	} while (depth > 0 && p->at < p->end &&
+	    p->at - start < COMMENT_MAX);
+}
+
+static void skip_line(struct place *p)
+{
+	const char *const start = p->at;
+
+	while (p->at < p->end && *p->at != '\n' && *p->at != '\r' &&
+	    p->at - start < COMMENT_MAX)
+		p->at++;
+}
+
+/* Blanks, and comments. */
+static void skip_blanks(struct place *p)
+{
+	for (;;) {
+		while (p->at < p->end && is_blank(*p->at))
+			p->at++;
+		if (is_next(p, "--"))
+			skip_line(p);
+		else if (is_next(p, "/*"))
+			skip_comment(p);
+		else
+			return;
+	}
+}
+
+/* Step over the word, if that is what comes next, and what is blank behind. */
+static bool take_word(struct place *p, const char *word)
+{
+	const size_t n = strlen(word);
+
+	if ((size_t)(p->end - p->at) <= n ||
+	    strncasecmp(p->at, word, n) != 0 || is_inner(p->at[n]) ||
+	    is_accented(p->at[n]))
+		return false;
+	p->at += n;
+	skip_blanks(p);
+	return true;
+}
+
+/* --- names in their spellings --- */
+
+/* The value of n digits; -1: others are there. */
+static int32_t read_hex(const struct place *p, size_t n)
+{
+	int32_t value = 0;
+
+	if ((size_t)(p->end - p->at) < n)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const char ch = p->at[i];
+		const int digit = ch >= '0' && ch <= '9' ? ch - '0' :
+		    (ch | 0x20) >= 'a' && (ch | 0x20) <= 'f' ?
+		    (ch | 0x20) - 'a' + 10 : -1;
+
+		if (digit < 0)
+			return -1;
+		value = value * 16 + digit;
+	}
+	return value;
+}
+
+/* Behind the backslash of \0041 or \+000041: what is ASCII; or 0. */
+static char take_code(struct place *p)
+{
+	const bool is_long = peek(p) == '+';
+	const size_t n = is_long ? 6 : 4;
+
+	p->at += is_long;
+	const int32_t code = read_hex(p, n);
+
+	if (code <= 0 || code >= 0x80)
+		return '\0';
+	p->at += n;
+	return (char)code;
+}
+
+/*
+ * Up to the quote, which is skipped. Two quotes, and backslashes, may mean this
+ * or that: such names are not read.
+ */
+static bool take_quoted(struct place *p, char quote, bool unicode,
+    struct custom_name *to)
+{
+	for (p->at++; p->at < p->end && *p->at != quote && !to->failed;) {
+		char ch = *p->at++;
+
+		if (ch == '\\' && unicode)
+			ch = take_code(p);
+		if (ch == '\0' || ch == '\\')
+			return false;
+		custom_name_add(to, ch);
+	}
+	if (peek(p) != quote)
+		return false;
+	p->at++;
+	return peek(p) != quote;
+}
+
+/* $$name$$ */
+static bool take_dollars(struct place *p, struct custom_name *to)
+{
+	const char *const tag = p->at++;
+
+	while (p->at < p->end && *p->at != '$' && (is_inner(*p->at) ||
+	    is_accented(*p->at)))
+		p->at++;
+	if (peek(p) != '$')
+		return false;
+	const size_t n = (size_t)(++p->at - tag);
+
+	while (p->at < p->end && *p->at != '$' && !to->failed)
+		custom_name_add(to, *p->at++);
+	if ((size_t)(p->end - p->at) < n || memcmp(p->at, tag, n) != 0)
+		return false;
+	p->at += n;
+	return true;
+}
+
+/* ''name'', in a string */
+static bool take_nested(struct place *p, struct custom_name *to)
+{
+	for (p->at += 2; p->at < p->end && *p->at != '\'' && !to->failed;) {
+		if (*p->at == '\\')
+			return false;
+		custom_name_add(to, *p->at++);
+	}
+	if (!is_next(p, "''"))
+		return false;
+	p->at += 2;
+	return true;
+}
+
+/* Does U& come next, or E, with that quote? How many bytes. */
+static size_t prefix(const struct place *p, char quote)
+{
+	const size_t left = (size_t)(p->end - p->at);
+
+	if (left > 2 && (p->at[0] | 0x20) == 'u' && p->at[1] == '&' &&
+	    p->at[2] == quote)
+		return 2;
+	return left > 1 && quote == '\'' && (p->at[0] | 0x20) == 'e' &&
+	    p->at[1] == quote;
+}
+
+/* An identifier, or an expression, in quotes, with what is before them. */
+static bool take_prefixed(struct place *p, char quote, struct custom_name *to)
+{
+	const size_t n = prefix(p, quote);
+
+	p->at += n;
+	if (peek(p) != quote || !take_quoted(p, quote, n == 2, to))
+		return false;
+	skip_blanks(p);
+	return n != 2 || !take_word(p, "uescape");
+}
+
+/* A part of a name; PostgreSQL cuts what is longer than that. */
+static bool take_part(struct place *p, struct custom_name *to)
+{
+	const size_t before = to->len;
+
+	if (peek(p) == '"' || prefix(p, '"') > 0) {
+		if (!take_prefixed(p, '"', to))
+			return false;
+	} else {
+		if (!is_letter(peek(p)) && !is_accented(peek(p)))
+			return false;
+		while (is_inner(peek(p)) || is_accented(peek(p)))
+			custom_name_add(to, *p->at++);
+	}
+	return custom_name_cut(to, before, SQL_NAME_MAX - 1);
+}
+
+/* --- SET --- */
+
+/* Behind the name of one that is not custom: has it an end there? */
+static bool is_whole(const struct place *name, const struct place *next)
+{
+	const char ch = peek(name);
+
+	if (peek(next) == '=' || peek(next) == '\0' || ch == ';')
+		return true;
+	return (next->at > name->at || ch == '"') &&
+	    strchr("./-|", peek(next)) == NULL;
+}
+
+/* Behind SET: is it a name, in a way that is understood here? */
+static enum custom_found read_set(struct custom_reader *r, struct place p)
+{
+	struct custom_name name;
+	struct place behind = p;
+	bool first = true;
+
+	if ((take_word(&p, "session") || take_word(&p, "local")) &&
+	    peek(&p) == '.')
+		p = behind;	/* SET local.x */
+	/* a column has the name; or UPDATE t SET (a, b) = ... */
+	if (peek(&p) == '\0' || strchr("(.,;)=<>", peek(&p)) != NULL)
+		return KNOWN;
+	custom_name_init(&name, r->encoding);
+	for (; first || peek(&p) == '.'; first = false) {
+		if (!first) {
+			custom_name_add(&name, *p.at++);
+			skip_blanks(&p);
+		}
+		if (!take_part(&p, &name))
+			return UNKNOWN;
+		behind = p;
+		skip_blanks(&p);
+	}
+	if (!custom_name_is_custom(&name))
+		return is_whole(&behind, &p) ? KNOWN : UNKNOWN;
+	if (peek(&p) != '=' && !take_word(&p, "to"))
+		return UNKNOWN;
+	return custom_name_take(&name, r);
+}
+
+/* The word that ends at the place, behind blanks; how many bytes. */
+static size_t word_before(const struct place *p, const char **word)
+{
+	const char *end = p->at;
+
+	while (end > p->start && is_blank(end[-1]))
+		end--;
+	*word = end;
+	while (*word > p->start && (is_inner((*word)[-1]) ||
+	    is_accented((*word)[-1])))
+		(*word)--;
+	return (size_t)(end - *word);
+}
+
+/*
+ * Is the SET there no statement, but a part of an UPDATE or ALTER: behind a name
+ * that is no word of a block?
+ */
+static bool is_clause(const struct place *p)
+{
+	static const char *const words[] = { "begin", "then", "else", "loop",
+		"atomic", "as" };
+	const char *word;
+	const size_t n = word_before(p, &word);
+
+	if (n == 0)
+		return word > p->start && strchr("\")]*", word[-1]) != NULL;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (n == strlen(words[i]) && strncasecmp(word, words[i], n) == 0)
+			return false;
+	return word[n - 1] != '$';
+}
+
+/* --- set_config() --- */
+
+/* $1, whose value a Bind has. */
+static bool take_parameter(struct place *p, struct custom_reader *r)
+{
+	unsigned n = 0;
+
+	for (p->at++; peek(p) >= '0' && peek(p) <= '9'; p->at++)
+		n = n < PARAMETERS_MAX ? n * 10 + (unsigned)(*p->at - '0') : n;
+	if (n == 0 || n > PARAMETERS_MAX)
+		return false;
+	r->bound |= (uint32_t)1 << (n - 1);
+	return true;
+}
+
+/* A string whose value is known; or a parameter, which has none here. */
+static bool take_argument(struct place *p, struct custom_reader *r,
+    struct custom_name *to)
+{
+	if (peek(p) == '$' && p->end - p->at > 1 && p->at[1] >= '0' &&
+	    p->at[1] <= '9')
+		return take_parameter(p, r);
+	if (peek(p) == '$')
+		return take_dollars(p, to);
+	if (is_next(p, "''"))
+		return take_nested(p, to);
+	return take_prefixed(p, '\'', to);
+}
+
+/* Nothing is done to the string but that it is text. */
+static bool is_argument_end(struct place *p)
+{
+	skip_blanks(p);
+	if (is_next(p, "::")) {
+		p->at += 2;
+		skip_blanks(p);
+		if (!take_word(p, "text") && !take_word(p, "varchar"))
+			return false;
+	}
+	return peek(p) == ',';
+}
+
+/* Behind set_config: a call, with a string that is the name? */
+static enum custom_found read_call(struct custom_reader *r, struct place p)
+{
+	struct custom_name name;
+
+	if (peek(&p) == '"') {
+		p.at++;
+		skip_blanks(&p);
+	}
+	if (peek(&p) != '(')
+		return CUSTOM_HIDDEN;
+	p.at++;
+	skip_blanks(&p);
+	if (take_word(&p, "setting_name") && is_next(&p, "=>")) {
+		p.at += 2;
+		skip_blanks(&p);
+	}
+	custom_name_init(&name, r->encoding);
+	/* a text that ends here is one that PostgreSQL refuses */
+	if (!take_argument(&p, r, &name) || !is_argument_end(&p))
+		return peek(&p) == '\0' ? CUSTOM_HIDDEN : UNKNOWN;
+	return custom_name_is_custom(&name) ? custom_name_take(&name, r) :
+	    KNOWN;
+}
+
+/* U&"set\005fconfig" */
+static enum custom_found read_unicode(struct custom_reader *r, struct place p)
+{
+	struct custom_name name;
+
+	custom_name_init(&name, NULL);
+	if (p.at[2] == '\'')
+		return KNOWN;
+	if (!take_prefixed(&p, '"', &name))
+		return CUSTOM_HIDDEN;
+	return custom_name_equals(&name, "set_config") ? read_call(r, p) :
+	    KNOWN;
+}
+
+/* --- a text --- */
+
+enum found { FOUND_NONE, FOUND_SET, FOUND_CALL, FOUND_UNICODE };
+
+/* The next of these; where it begins goes to *word, p is behind it then. */
+static enum found find(struct place *p, const char **word)
+{
+	for (const char *s = p->at; p->end - s > 4; s++) {
+		*word = s;
+		if (s[1] == '&' && (*s | 0x20) == 'u' &&
+		    (s[2] == '"' || s[2] == '\'')) {
+			p->at = s + 1;
+			return FOUND_UNICODE;
+		}
+		if ((*s | 0x20) != 's' || (s > p->start && is_inner(s[-1])))
+			continue;
+		p->at = s;
+		if (take_word(p, "set"))
+			return FOUND_SET;
+		if (take_word(p, "set_config"))
+			return FOUND_CALL;
+	}
+	return FOUND_NONE;
+}
+
+bool custom_is_any(const char *sql, size_t n)
+{
+	struct place p = { sql, sql, sql + n };
+	const char *word;
+
+	return find(&p, &word) != FOUND_NONE;
+}
+
+enum custom_found custom_read(struct custom_reader *r, const char *sql,
+    size_t n)
+{
+	struct place p = { sql, sql, sql + n };
+	enum custom_found all = KNOWN, what;
+	enum found found;
+	const char *word;
+
+	r->bound = 0;
+	while ((found = find(&p, &word)) != FOUND_NONE) {
+		const struct place at = { sql, word, p.end };
+		/* a comment that is skipped may hide one */
+		const char *const behind = word + 3;
+
+		what = found == FOUND_UNICODE ? read_unicode(r, at) :
+		    found == FOUND_CALL ? read_call(r, p) :
+		    is_clause(&at) ? KNOWN : read_set(r, p);
+		all = what > all ? what : all;
+		p.at = behind;
+	}
+	if ((all == UNKNOWN || r->bound != 0) && sql_defines_function(sql, n)) {
+		r->bound = 0;
+		return CUSTOM_HIDDEN;
+	}
+	return all;
+}
+
+static bool takes_any(void *arg, const char *name)
+{
+	(void)arg;
+	(void)name;
+	return true;
+}
+
+uint32_t custom_bound(const char *sql, size_t n)
+{
+	struct custom_reader r = { .take = takes_any };
+
+	(void)custom_read(&r, sql, n);
+	return r.bound;
+}
+
+/* A value of a Bind that is a name. */
+static enum custom_found read_value(struct custom_reader *r, const char *at,
+    size_t n)
+{
+	struct custom_name name;
+
+	custom_name_init(&name, r->encoding);
+	for (size_t i = 0; i < n; i++)
+		custom_name_add(&name, at[i]);
+	return custom_name_is_custom(&name) ? custom_name_take(&name, r) :
+	    KNOWN;
+}
+
+static uint32_t get(struct place *p, size_t n, bool *failed)
+{
+	uint32_t value = 0;
+
+	*failed = *failed || (size_t)(p->end - p->at) < n;
+	for (size_t i = 0; !*failed && i < n; i++)
+		value = value << 8 | (uint8_t)*p->at++;
+	return value;
+}
+
+enum custom_found custom_read_bind(struct custom_reader *r, const void *values,
+    size_t n)
+{
+	const char *const start = values;
+	struct place p = { start, start, start + n };
+	enum custom_found all = KNOWN, what;
+	bool failed = false;
+	const uint32_t formats = get(&p, 2, &failed);
+	uint32_t left = r->bound;
+
+	if (failed || (size_t)(p.end - p.at) < formats * 2)
+		return UNKNOWN;
+	p.at += formats * 2;
+	const uint32_t count = get(&p, 2, &failed);
+
+	for (uint32_t i = 0; i < count && left != 0; i++, left >>= 1) {
+		const uint32_t len = get(&p, 4, &failed);
+
+		if (len == UINT32_MAX)
+			continue;	/* NULL names nothing */
+		if (failed || len > (size_t)(p.end - p.at))
+			return UNKNOWN;
+		what = (left & 1) == 0 ? KNOWN : read_value(r, p.at, len);
+		all = what > all ? what : all;
+		p.at += len;
+	}
+	return left != 0 ? UNKNOWN : all;
 }

@@ -136,6 +136,7 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	p->draws = (what & SQL_DRAWS) != 0 || sql_may_draw(body, len);
 	p->sets = custom_is_any(body, len) && (words ||
 	    sql_may_matter(body, strnlen(body, len - 1) + 1));
+	p->bound = p->sets ? custom_bound((const char *)p->body, len) : 0;
 	p->tells = p->leaves || p->draws || p->sets || p->unseen || p->roles ||
 	    p->all || p->paths || p->ends || p->forgets_all;
 	t->bytes += prepared_text_bytes(len);

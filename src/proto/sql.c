@@ -483,6 +483,21 @@ enum sql_change sql_next_call(const char **at, const char *end,
 	return what;
 }
 
+bool sql_defines_function(const char *sql, size_t n)
+{
+	struct cursor c = { .at = sql, .end = sql + n };
+
+	if (!take_word(&c, "create"))
+		return false;
+	if (take_word(&c, "or"))
+		(void)take_word(&c, "replace");
+	if (!take_word(&c, "function") && !take_word(&c, "procedure"))
+		return false;
+	skip_statement(&c);
+	/* a backslash may be one that hides the end of a string */
+	return is_end(&c) && memchr(sql, '\\', n) == NULL;
+}
+
 bool sql_resets(const char *sql, size_t n)
 {
 	const char *const end = sql + n;

@@ -17,7 +17,7 @@ static bool is_plain(const char *body, size_t n)
 
 bool sql_seen_anew(struct sql_seen *t, const char *body, size_t n)
 {
-	if (!is_plain(body, n))
+	if (n > SQL_TEXT_MAX || !is_plain(body, n))
 		return false;
 	if (n < SQL_SEEN_PIECE || n > SQL_SEEN_MAX)
 		return true;

@@ -60,8 +60,8 @@ void broker_stain(struct server *s)
 	/* of a pool that has kept before: nobody takes that back */
 	if (s->ps.pool->limits.state == STATE_FORGET && s->keep.pins != 0)
 		s->ps.close_needed = true;
-	if (s->ps.stained && (s->trace.loaded ||
-	    (s->keep.pins & PIN_LOADED) != 0))
+	if (s->ps.stained && ((s->trace.pins | s->keep.pins) &
+	    PINS_LASTING) != 0)
 		s->ps.close_needed = true;
 	if (s->keep.flight != NULL)
 		s->ps.close_needed = true;

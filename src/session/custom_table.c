@@ -6,6 +6,8 @@
 
 #include "base/mem.h"
 #include "proto/baggage.h"
+#include "proto/custom_name.h"
+#include "proto/params.h"
 #include "session/server.h"
 
 /* NULL: no memory. */
@@ -16,36 +18,73 @@ static struct custom *get_own(struct server *s)
 	return s->keep.names;
 }
 
-bool custom_table_learn(struct server *s, const char *sql, size_t n)
+/* Another database may not have the letters of a name that is not plain. */
+static bool put(void *arg, const char *name)
 {
+	struct server *const s = arg;
 	struct custom *const all = custom_table_of(s->ss);
 
-	if (custom_learn(all, sql, n))
+	if (custom_name_is_plain(name) && custom_put(all, name))
 		return true;
-	/* else there is one that can't be seen */
-	return custom_is_full(all) && get_own(s) != NULL &&
-	    custom_learn(s->keep.names, sql, n);
+	return (custom_is_full(all) || !custom_name_is_plain(name)) &&
+	    get_own(s) != NULL && custom_put(s->keep.names, name);
 }
 
-bool custom_table_add(struct server *s, const char *name)
+bool custom_table_put(struct server *s, const char *kept)
 {
-	struct custom *const all = custom_table_of(s->ss);
-	const size_t n = strlen(name);
+	return put(s, kept);
+}
 
-	return custom_add(all, name, n) || (custom_is_full(all) &&
-	    get_own(s) != NULL && custom_add(s->keep.names, name, n));
+struct custom_reader custom_table_reader(struct server *s)
+{
+	const char *const encoding = params_get(s->params,
+	    PARAMS_CLIENT_ENCODING);
+
+	return (struct custom_reader){ .take = put, .arg = s,
+		.encoding = encoding == params_unknown() ? NULL : encoding };
+}
+
+/* False: it is not known. */
+static bool add(struct custom_reader *r, const char *name)
+{
+	struct custom_name n;
+
+	custom_name_init(&n, r->encoding);
+	for (const char *at = name; *at != '\0'; at++)
+		custom_name_add(&n, *at);
+	return !custom_name_is_custom(&n) ||
+	    custom_name_take(&n, r) == CUSTOM_KNOWN;
 }
 
 bool custom_table_add_set(struct server *s, const struct baggage *b)
 {
+	struct custom_reader r = { .take = put, .arg = s };
 	struct baggage_pair pair;
 	const char *at = NULL;
 	bool all = true;
 
-	while (b != NULL && baggage_next(b, &at, &pair))
-		all = (strchr(pair.name, '.') == NULL ||
-		    custom_table_add(s, pair.name)) && all;
+	if (b == NULL)
+		return true;
+	r.encoding = baggage_find(b, BAGGAGE_ENCODING);
+	while (baggage_next(b, &at, &pair))
+		all = add(&r, pair.name) && all;
 	return all;
+}
+
+static bool put_plain(void *arg, const char *name)
+{
+	return !custom_name_is_plain(name) || custom_put(arg, name);
+}
+
+void custom_table_share_set(struct sessions *ss, const struct baggage *b)
+{
+	struct custom_reader r = { .take = put_plain,
+		.arg = custom_table_of(ss) };
+	struct baggage_pair pair;
+	const char *at = NULL;
+
+	while (baggage_next(b, &at, &pair))
+		(void)add(&r, pair.name);
 }
 
 const char *custom_table_next(const struct server *s, unsigned at[2])

@@ -7,7 +7,7 @@
 #include "base/errcodes.h"
 #include "base/mem.h"
 #include "proto/baggage.h"
-#include "proto/custom.h"
+#include "proto/custom_name.h"
 #include "proto/params.h"
 #include "base/num.h"
 #include "proto/reader.h"
@@ -94,22 +94,60 @@ static void write_guard(struct writer *w)
  * Custom parameters are in no view, until a library that is loaded defines
  * them: then they count if they were set, as all others.
  */
-static void write_names(const struct server *s, struct writer *w)
+static void write_plain_names(const struct server *s, struct writer *w)
 {
 	const char *between = " UNION ALL SELECT n,"
 	    "pg_catalog.current_setting(n,true) FROM pg_catalog.unnest('{";
 	const char *name;
 	unsigned at[2] = { 0, 0 };
+	bool any = false;
 
-	write_text(w, "SELECT 'role',pg_catalog.current_setting('role')");
-	for (; (name = custom_table_next(s, at)) != NULL; between = ",") {
-		write_text(w, between);
+	while ((name = custom_table_next(s, at)) != NULL) {
+		if (!custom_name_is_plain(name))
+			continue;
+		write_text(w, any ? "," : between);
 		write_text(w, name);
+		any = true;
 	}
-	if (at[0] > 0)
+	if (any)
 		write_text(w, "}'::pg_catalog.text[]) n WHERE NOT EXISTS "
 		    "(SELECT FROM pg_catalog.pg_show_all_settings() s "
 		    "WHERE pg_catalog.lower(s.name) OPERATOR(pg_catalog.=) n)");
+}
+
+/*
+ * Of an identifier without quotes PostgreSQL folds letters that are not ASCII if
+ * the database has an encoding of one byte a letter.
+ */
+static void write_other_names(const struct server *s, struct writer *w)
+{
+	const char *between = " UNION ALL SELECT n,"
+	    "pg_catalog.current_setting(n,true) FROM pg_catalog.unnest("
+	    "ARRAY[";
+	const char *name;
+	unsigned at[2] = { 0, 0 };
+	bool any = false;
+
+	while ((name = custom_table_next(s, at)) != NULL) {
+		if (custom_name_is_plain(name))
+			continue;
+		write_text(w, any ? "," : between);
+		custom_name_write(name, w);
+		write_text(w, ",pg_catalog.lower(");
+		custom_name_write(name, w);
+		write_text(w, ")");
+		any = true;
+	}
+	if (any)
+		write_text(w, "]::pg_catalog.text[]) n");
+}
+
+static void write_names(const struct server *s, struct writer *w)
+{
+	write_text(w, "SELECT 'role',pg_catalog.current_setting('role')");
+	write_plain_names(s, w);
+	if (s->keep.names != NULL)
+		write_other_names(s, w);
 }
 
 void keep_ask(struct server *s)
@@ -213,14 +251,21 @@ static const char *read_column(struct reader *r, uint32_t *len)
 	    (const char *)reader_bytes(r, *len);
 }
 
+static bool is_accented(const char *at)
+{
+	while (*at != '\0' && (uint8_t)*at < 0x80)
+		at++;
+	return *at != '\0';
+}
+
 static void add(struct server *s, const char *name, const char *value)
 {
 	struct writer *const w = &s->keep.rows;
 
 	if (is_reported(s, name) || is_momentary(name) || is_none(s, name, value))
 		return;
-	for (const char *at = value; *at != '\0'; at++)
-		s->keep.accented = s->keep.accented || (uint8_t)*at >= 0x80;
+	s->keep.accented = s->keep.accented || is_accented(name) ||
+	    is_accented(value);
 	writer_str(w, name);
 	writer_str(w, value);
 }
@@ -257,8 +302,21 @@ void keep_take_row(struct server *s, const void *row, size_t size)
 	}
 }
 
+/* A name that the database can't have was never set. */
+static bool is_of_name(const char *code)
+{
+	return strcmp(code, ERRCODE_CHARACTER_NOT_IN_REPERTOIRE) == 0 ||
+	    strcmp(code, ERRCODE_UNTRANSLATABLE_CHARACTER) == 0;
+}
+
 bool keep_asks_again(struct server *s, const char *code)
 {
+	if (is_of_name(code) && s->keep.names != NULL &&
+	    s->keep.tries < TRIES) {
+		custom_table_forget(s);
+		s->keep.unlisted = s->keep.canceled = true;
+		return true;
+	}
 	s->keep.canceled = strcmp(code, ERRCODE_QUERY_CANCELED) == 0 &&
 	    s->keep.tries < TRIES;
 	return s->keep.canceled;
@@ -390,7 +448,7 @@ bool keep_answered(struct server *s, struct client *c)
 	baggage_unref(&set);
 	baggage_unref(&own);
 	k->drawn = k->pins != 0;	/* see keep_ask() */
-	keep_set_pins(s, k->found | (k->pins & PIN_LOADED));
+	keep_set_pins(s, k->found | (k->pins & PINS_UNTOLD));
 	k->refused = c != NULL && k->pins_first && keep_counts(k->pins) &&
 	    k->excess;
 	k->settled = true;
@@ -422,7 +480,7 @@ static void note_discard(struct client *c, struct server *s)
 	baggage_put(&k->has, none);
 	baggage_unref(&none);
 	baggage_unref(&c->baggage);	/* as if c had just come */
-	keep_set_pins(s, k->pins & PIN_LOADED);
+	keep_set_pins(s, k->pins & PINS_LASTING);
 	if (s->ps.pool->key.db->conf->connect_query != NULL)
 		s->ps.stained = true;
 }
@@ -439,8 +497,10 @@ bool keep_lets_go(struct client *c, struct server *s)
 	k->pins_first = !keep_counts(k->pins);
 	if (t->failed)
 		keep_resets_undo(s);
-	if (t->loaded)
-		keep_set_pins(s, k->pins | PIN_LOADED);
+	if (t->discarded)
+		keep_set_pins(s, k->pins & ~(unsigned)PIN_PARAMETER);
+	if (t->pins != 0)
+		keep_set_pins(s, k->pins | t->pins);
 	k->drawn = trace_has_drawn(t, k->drawn);
 	if ((trace_is_left(t) || (k->pins == 0 &&
 	    (s->ps.pool->limits.state_always || k->temporary))) &&

@@ -53,7 +53,7 @@ static bool is_alone(const struct server *s)
 	const struct trace *const t = &s->trace;
 
 	return t->lone && t->sets == s->keep.text->tags && t->local == 0 &&
-	    !t->failed && !t->marked && !t->loaded && !t->unlisted &&
+	    !t->failed && !t->marked && t->pins == 0 && !t->unlisted &&
 	    !t->discarded && !t->lasting && !l->state_always &&
 	    !s->keep.temporary && !s->keep.unlisted;
 }

@@ -13,6 +13,7 @@ static const struct {
 	{ PIN_TEMPORARY, "temporary" }, { PIN_CURSOR, "cursor" },
 	{ PIN_LOCK, "advisory_lock" }, { PIN_PREPARED, "prepare" },
 	{ PIN_LISTEN, "listen" }, { PIN_LOADED, "load" },
+	{ PIN_PARAMETER, "parameter" }, { PIN_FUNCTION, "function" },
 };
 
 /* One client of p more that is pinned. Returns how many that makes, of all parts. */

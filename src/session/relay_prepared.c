@@ -200,16 +200,17 @@ static inline size_t length(const char *s)
 }
 
 /* What is bound may be run. */
-static inline void note_bind(struct relay_up *up, const struct prepared *stmt)
+static inline void note_bind(struct relay_up *up, const struct prepared *stmt,
+    const uint8_t *values)
 {
 	if (stmt->acts) {
 		up->c->relay.execute_holds |= stmt->forgets_all;
 		up->s->schema_changed = up->s->schema_changed || stmt->changes;
 	}
+	if (up->watched)
+		relay_watch_bind(up, stmt, values);
 	if (stmt->acting)
 		up->s->dialect.pending = true;
-	if (up->watched)
-		relay_watch_bind(up, stmt);
 }
 
 enum relay_step relay_bind(struct relay_up *up)
@@ -247,12 +248,15 @@ enum relay_step relay_bind(struct relay_up *up)
 
 	if (step != RELAY_NEXT || stmt == NULL)
 		return step;
-	note_bind(up, stmt);
+	const uint8_t *const rest = at + strlen(name) + 1;
+
+	if (stmt->bound != 0 && relay_watch_is_cut(up, stmt->bound))
+		return RELAY_SHORT;
+	note_bind(up, stmt, rest);
 	if (track_add(&up->s->track, FE_BIND, TRACK_FORWARD, NULL) < 0)
 		return relay_no_memory(up);
 	track_tag(&up->s->track, stmt->number);
 	c->pc.pool->counted.now.bind_count++;
-	const uint8_t *rest = at + strlen(name) + 1;
 	uint8_t head[MSG_HEADER];
 
 	head[0] = FE_BIND;
@@ -376,7 +380,7 @@ bool relay_is_half(const struct relay_up *up)
 {
 	if (up->have >= up->size)
 		return false;
-	if (up->m[0] == FE_QUERY)
+	if (up->m[0] == FE_QUERY || (!up->named && up->m[0] == FE_PARSE))
 		return relay_is_cut(up);
 	if (!up->named)
 		return false;

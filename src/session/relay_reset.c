@@ -15,7 +15,6 @@
 #include "session/relay_reset.h"
 #include "session/sessions.h"
 
-#define KNOWN_MAX 1024	/* bytes of a query that we may have to know */
 #define ALL UINT64_MAX
 _Static_assert(PARAMS_MAX <= 64, "one bit for each");
 
@@ -35,8 +34,8 @@ static uint64_t named(const struct client *c, const char *name)
 
 bool relay_is_cut(const struct relay_up *up)
 {
-	return up->have < up->size && up->size <= KNOWN_MAX &&
-	    (up->named || up->c->relay.start != NULL);
+	return up->have < up->size && up->size <= SQL_TEXT_MAX &&
+	    (up->named || up->watched || up->c->relay.start != NULL);
 }
 
 /*

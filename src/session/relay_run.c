@@ -86,7 +86,7 @@ size_t relay_run_up(struct relay_up *up)
 		return 0;
 	if (relay_execute_holds(&c->relay) || c->relay.resetting != RESET_NONE)
 		return 0;
-	if (up->s->trace.lasting)
+	if (up->s->trace.lasting || up->s->trace.binds)
 		return 0;
 	/* an UNLISTEN behind the batch at hand has to wait */
 	if (c->listening != NULL && up->s->trace.listens)

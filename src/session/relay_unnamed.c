@@ -111,7 +111,7 @@ static bool is_untouched(const struct server *s)
 	const struct trace *const t = &s->trace;
 
 	return t->sets == 0 && t->local == 0 && !t->calls && !t->failed && !t->marked &&
-	    !t->loaded && !t->unlisted && !t->discarded && !t->lasting &&
+	    t->pins == 0 && !t->unlisted && !t->discarded && !t->lasting &&
 	    !s->schema_changed && !s->ps.stained;
 }
 

@@ -62,12 +62,12 @@ static enum relay_step pass_call(struct relay_up *up)
 	    track_is_in_batch(&up->s->track);
 	const enum relay_step step = relay_request(up);
 
-	if (up->named && step == RELAY_NEXT)
-		up->s->dialect.pending = true;
 	if (in_batch && step == RELAY_NEXT)
 		track_tag(&up->s->track, 1);
 	if (up->watched && step == RELAY_NEXT)
 		relay_watch_call(up);
+	if (up->named && step == RELAY_NEXT)
+		up->s->dialect.pending = true;
 	return step;
 }
 
@@ -159,6 +159,8 @@ static enum relay_step on_terminate(struct relay_up *up)
 /* A Parse of a name that is the client's own business. */
 static enum relay_step on_parse(struct relay_up *up)
 {
+	if (relay_is_cut(up))
+		return RELAY_SHORT;
 	relay_watch_parse(up);
 	/* of before a RELOAD, maybe */
 	up->c->relay.execute_holds = false;
@@ -301,12 +303,18 @@ static void end_hold(const struct relay_up *up, const struct row *r)
 		up->c->relay.hold = false;
 }
 
-/* It may run a statement of which nobody knows who has its name. */
-static enum relay_step by_row_marked(struct relay_up *up, const struct row *r)
+/*
+ * It may run a statement of which nobody knows who has its name, or bind one whose
+ * Bind is read.
+ */
+static enum relay_step by_row_watched(struct relay_up *up, const struct row *r)
 {
+	if (up->s->trace.binds && up->m[0] == FE_BIND &&
+	    relay_watch_unnamed_bind(up) != RELAY_NEXT)
+		return RELAY_SHORT;
 	const enum relay_step step = up->named ? r->named(up) : r->plain(up);
 
-	if (step == RELAY_NEXT)
+	if (step == RELAY_NEXT && up->s->trace.lasting)
 		up->s->trace.marked = true;
 	return step;
 }
@@ -316,8 +324,9 @@ static inline enum relay_step by_row(struct relay_up *up, const struct row *r)
 	/* Message Flow, Extended Query: discarded up to Sync, also by us */
 	if (up->named && r->named != r->plain && up->s->track.aborted)
 		return relay_drop(up);
-	if (r->need == NEED_SERVER && up->s->trace.lasting)
-		return by_row_marked(up, r);
+	if (r->need == NEED_SERVER && (up->s->trace.lasting ||
+	    up->s->trace.binds))
+		return by_row_watched(up, r);
 	return up->named ? r->named(up) : r->plain(up);
 }
 

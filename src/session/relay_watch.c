@@ -61,6 +61,12 @@ static enum dialect_run runs_at_once(const struct relay_up *up)
 	    DIALECT_RUNS;
 }
 
+/* What is longer is not read, however much of it is here: it may do anything. */
+static bool is_read(const struct relay_up *up)
+{
+	return up->have >= up->size && up->size <= SQL_TEXT_MAX;
+}
+
 /*
  * The text at hand, which may set something, runs, or may be. Up to end there is
  * what is here of it.
@@ -71,17 +77,14 @@ static void note_sets(const struct relay_up *up, const char *sql,
 	const size_t n = (size_t)(end - (const uint8_t *)sql);
 
 	dialect_note_text(up->s, sql, n, runs_at_once(up));
-	if (up->have < up->size)
+	if (!is_read(up))
 		up->s->dialect.unseen = true;
 	keep_resets_note(up->c, up->s, sql, n);
 }
 
-#define LOOK_MAX 65536	/* bytes of a text that are read for each of its Binds */
-
-/* What is not here yet may have any word. */
 static bool may_leave(const struct relay_up *up)
 {
-	return up->have < up->size || sql_may_leave(up->m + MSG_HEADER,
+	return !is_read(up) || sql_may_leave(up->m + MSG_HEADER,
 	    up->size - MSG_HEADER);
 }
 
@@ -96,7 +99,7 @@ static void note_hidden(struct server *s)
 static unsigned note_leaves(const struct relay_up *up)
 {
 	struct trace *const t = &up->s->trace;
-	const unsigned what = up->have < up->size ? SQL_LEAVES :
+	const unsigned what = !is_read(up) ? SQL_LEAVES :
 	    sql_what_leaves(up->m + MSG_HEADER, up->size - MSG_HEADER);
 
 	t->draws = t->draws || (what & SQL_DRAWS) != 0;
@@ -143,15 +146,32 @@ static bool is_harmless(const struct relay_up *up)
 	    strcmp(name, "session_authorization") != 0;
 }
 
-/* Names of custom parameters are learned, up to a NUL. False: not all. */
-static bool learn(const struct relay_up *up, const char *sql, size_t max)
+/* What was read names all that may be set; or not. */
+static void note_found(struct trace *t, enum custom_found found)
+{
+	t->unlisted = t->unlisted || found != CUSTOM_KNOWN;
+	t->pins |= found == CUSTOM_UNKNOWN ? PIN_PARAMETER : 0;
+}
+
+/*
+ * Names of custom parameters are learned, up to a NUL. Returns which parameters of
+ * the text are such names.
+ */
+static uint32_t learn(const struct relay_up *up, const char *sql, size_t max)
 {
 	const char *const nul = memchr(sql, '\0', max);
 	const size_t n = nul == NULL ? max : (size_t)(nul - sql) + 1;
+	struct custom_reader r;
 
-	return !keep_is_on(up->s->ps.pool) || !(sql_may_matter(sql, n) ||
-	    sql_may_leave(sql, n)) ||
-	    custom_table_learn(up->s, sql, n);
+	if (!keep_is_on(up->s->ps.pool) ||
+	    !(sql_may_matter(sql, n) || sql_may_leave(sql, n)))
+		return 0;
+	r = custom_table_reader(up->s);
+	/* what is ahead may be about the encoding */
+	if (up->s->dialect.pending || !up->told)
+		r.encoding = NULL;
+	note_found(&up->s->trace, custom_read(&r, sql, n));
+	return r.bound;
 }
 
 void relay_watch_call(const struct relay_up *up)
@@ -176,14 +196,16 @@ void relay_watch_call(const struct relay_up *up)
 		t->local++;
 		if (sql_is_single(sql, n))
 			return;
-	} else if (up->have >= up->size &&
-	    keep_note_text(up->c, up->s, sql, n)) {
+	} else if (is_read(up) && keep_note_text(up->c, up->s, sql, n)) {
 		return;
 	}
 	if (leaves && (note_leaves(up) & SQL_LEAVES) != 0)
 		t->marked = true;
-	if (up->have < up->size || !learn(up, sql, n))
+	t->binds = false;
+	if (!is_read(up))
 		t->unlisted = true;
+	else if (learn(up, sql, n) != 0)
+		note_found(t, CUSTOM_UNKNOWN);	/* EXECUTE ... USING */
 }
 
 /* Of an unnamed Parse, whose name ends at nul; or NULL. */
@@ -191,12 +213,34 @@ static void note_text(const struct relay_up *up, const uint8_t *nul)
 {
 	const uint8_t *const end = up->m + up->size;
 	const uint8_t *const last = nul != up->m + MSG_HEADER || !up->named ||
-	    up->have < up->size ? NULL :
+	    !is_read(up) ? NULL :
 	    memchr(nul + 1, '\0', (size_t)(end - nul - 1));
 
 	if (last != NULL)
 		(void)keep_note_text(up->c, up->s, (const char *)nul + 1,
 		    (size_t)(last - nul));
+}
+
+/* The name of a Parse ends at nul; or NULL. */
+static void learn_parse(const struct relay_up *up, const uint8_t *nul)
+{
+	struct server *const s = up->s;
+	const bool named = nul != up->m + MSG_HEADER;
+
+	if (nul == NULL || !is_read(up)) {
+		s->trace.unlisted = true;
+		return;
+	}
+	const uint32_t bound = learn(up, (const char *)nul + 1,
+	    (size_t)(up->m + up->size - nul - 1));
+
+	if (!named) {
+		s->keep.bound = bound;
+		s->trace.binds = bound != 0;
+	} else if (!up->named && bound != 0) {
+		/* of what only the server knows no Bind is read */
+		note_found(&s->trace, CUSTOM_UNKNOWN);
+	}
 }
 
 void relay_watch_parse(const struct relay_up *up)
@@ -209,11 +253,8 @@ void relay_watch_parse(const struct relay_up *up)
 	if (!up->watched)
 		return;
 	const bool named = nul != body;
-	const bool sure = !keep_is_on(up->s->ps.pool) || (nul != NULL &&
-	    up->have >= up->size && learn(up, (const char *)nul + 1,
-	    (size_t)(up->m + here - nul - 1)));
 
-	up->s->trace.unlisted = up->s->trace.unlisted || !sure;
+	learn_parse(up, nul);
 	keep_note_other(up->s);
 	const bool leaves = may_leave(up);
 
@@ -241,6 +282,43 @@ void relay_watch_parse(const struct relay_up *up)
 		up->s->trace.lasting = true;
 }
 
+/* Behind both names of a Bind, whose names of parameters are those. */
+static void learn_bind(const struct relay_up *up, const uint8_t *at,
+    uint32_t bound)
+{
+	const uint8_t *const end = up->m + up->size;
+	struct custom_reader r = custom_table_reader(up->s);
+
+	if (!keep_is_on(up->s->ps.pool))
+		return;
+	r.bound = bound;
+	note_found(&up->s->trace, !is_read(up) ? CUSTOM_UNKNOWN :
+	    custom_read_bind(&r, at, (size_t)(end - at)));
+}
+
+bool relay_watch_is_cut(const struct relay_up *up, uint32_t bound)
+{
+	return up->watched && bound != 0 && up->have < up->size &&
+	    up->size <= SQL_TEXT_MAX;
+}
+
+enum relay_step relay_watch_unnamed_bind(const struct relay_up *up)
+{
+	const uint8_t *const body = up->m + MSG_HEADER;
+	const uint8_t *const end = up->m +
+	    (up->have < up->size ? up->have : up->size);
+	const uint8_t *const portal = end <= body ? NULL :
+	    memchr(body, '\0', (size_t)(end - body));
+
+	if (relay_watch_is_cut(up, up->s->keep.bound))
+		return RELAY_SHORT;
+	if (portal == NULL || portal + 1 == end)
+		note_found(&up->s->trace, CUSTOM_UNKNOWN);
+	else if (portal[1] == '\0')
+		learn_bind(up, portal + 2, up->s->keep.bound);
+	return RELAY_NEXT;
+}
+
 bool relay_watch_waits(const struct relay_up *up)
 {
 	struct trace *const t = &up->s->trace;
@@ -250,7 +328,8 @@ bool relay_watch_waits(const struct relay_up *up)
 	return t->waits;
 }
 
-void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt)
+void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt,
+    const uint8_t *values)
 {
 	struct trace *const t = &up->s->trace;
 
@@ -264,14 +343,16 @@ void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt)
 	if (stmt->hides)
 		note_hidden(up->s);
 	/* a Bind of a few bytes is not to cost a look at a megabyte */
-	if (stmt->len > LOOK_MAX) {
+	if (stmt->len > SQL_TEXT_MAX) {
 		t->marked = t->unlisted = true;
 		return;
 	}
 	keep_resets_note(up->c, up->s, (const char *)stmt->body, stmt->len);
 	/* by whomever, and wherever, it was prepared */
-	if (stmt->sets && !learn(up, (const char *)stmt->body, stmt->len))
-		t->unlisted = true;
+	if (stmt->sets)
+		(void)learn(up, (const char *)stmt->body, stmt->len);
+	if (stmt->bound != 0)
+		learn_bind(up, values, stmt->bound);
 }
 
 void relay_watch_untold(const struct relay_down *d)

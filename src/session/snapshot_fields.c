@@ -158,6 +158,7 @@
 	X(keep, canceled, MADE) X(keep, accented, MADE) \
 	X(keep, unlisted, MOVED) X(keep, settled, MOVED) \
 	X(keep, pins_first, MOVED) X(keep, text, MADE) X(keep, names, MOVED) \
+	X(keep, bound, MOVED) \
 	X(keep, excess, MADE) X(keep, refused, MADE) X(keep, strange, MOVED) \
 	X(keep, worn, MOVED) X(keep, temporary, MADE) X(keep, drawn, MOVED) \
 	X(keep, lending, MOVED) X(keep, flight, it->flight == NULL)
@@ -166,11 +167,12 @@
 #define TRACE(X, A) \
 	X(trace, sets, MOVED) X(trace, local, MOVED) X(trace, failed, MOVED) \
 	X(trace, marked, MOVED) X(trace, unnamed, MOVED) \
-	X(trace, loaded, MOVED) X(trace, unlisted, MOVED) \
+	X(trace, pins, MOVED) X(trace, unlisted, MOVED) \
 	X(trace, discarded, MOVED) X(trace, waits, MOVED) \
 	X(trace, drawn, MOVED) X(trace, draws, MOVED) X(trace, calls, MOVED) \
 	X(trace, listens, MOVED) X(trace, notifies, MOVED) X(trace, lone, MOVED) \
-	X(trace, lasting, MOVED) X(trace, unused, MADE)
+	X(trace, lasting, MOVED) X(trace, binds, MOVED) \
+	X(trace, unused, MADE)
 
 /* What it is, is found out again; what is in doubt, by schema_changed. */
 #define DIALECT(X, A) \
@@ -204,6 +206,7 @@
 	X(prepared, paths, MADE) X(prepared, acting, MADE) \
 	X(prepared, ends, MADE) X(prepared, momentary, MADE) \
 	X(prepared, utility, MADE) X(prepared, unsure, MOVED) \
+	X(prepared, bound, MADE) \
 	X(prepared, dialect, MOVED) X(prepared, number, MADE) \
 	X(prepared, refs, MADE) X(prepared, names, MADE) \
 	X(prepared, use_count, MADE) X(prepared, len, MOVED) \

@@ -51,17 +51,6 @@ int snapshot_read_queued(struct stream *s, const uint8_t *p, size_t n)
 	return n > 0 && stream_queue(s, p, n) == STREAM_BROKEN ? -1 : 0;
 }
 
-static void learn_names(struct sessions *ss, const struct baggage *b)
-{
-	struct baggage_pair pair;
-	const char *at = NULL;
-
-	while (baggage_next(b, &at, &pair))
-		if (strchr(pair.name, '.') != NULL)
-			(void)custom_add(custom_table_of(ss), pair.name,
-			    strlen(pair.name));
-}
-
 int snapshot_read_baggage(struct sessions *ss,
     const struct snapshot_baggage *in, struct baggage **out, struct err *e)
 {
@@ -70,7 +59,7 @@ int snapshot_read_baggage(struct sessions *ss,
 	*out = baggage_get(ss->baggage, in->at, in->len);
 	if (*out == NULL)
 		return err_nomem(e);
-	learn_names(ss, *out);
+	custom_table_share_set(ss, *out);
 	return 0;
 }
 

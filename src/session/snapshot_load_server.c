@@ -162,6 +162,7 @@ static void set_trace(struct trace *t, const struct snapshot_server *in)
 #undef SET
 	t->sets = in->sets;
 	t->local = in->local;
+	t->pins = in->untold & PINS_UNTOLD;
 }
 
 static void set_keep(struct keep *k, const struct snapshot_server *in)
@@ -173,6 +174,7 @@ static void set_keep(struct keep *k, const struct snapshot_server *in)
 #undef SET
 	k->lending = in->lending <= LENDING_TRIED ? in->lending : LENDING_OVER;
 	k->resets = in->resets;
+	k->bound = in->bound;
 	k->marks = true;	/* for all that is known */
 	/* of a probe under way, what has come of the answer stays behind */
 	k->canceled = in->chore == CHORE_PROBE;
@@ -216,7 +218,7 @@ static void learn_names(struct server *s, struct reader *list)
 
 		if (list->failed)
 			return;
-		(void)custom_table_add(s, name);
+		(void)custom_table_put(s, name);
 	}
 }
 

@@ -193,6 +193,7 @@ static void get_keep(struct reader *r, struct snapshot_server *out)
 	out->lending = reader_u8(r);
 	out->bring = reader_u32(r);
 	out->resets = reader_u32(r);
+	out->bound = reader_u32(r);
 }
 
 static void get_trace(struct reader *r, struct snapshot_server *out)
@@ -200,6 +201,7 @@ static void get_trace(struct reader *r, struct snapshot_server *out)
 	out->trace = reader_u32(r);
 	out->sets = reader_u32(r);
 	out->local = reader_u32(r);
+	out->untold = reader_u8(r);
 }
 
 int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,

@@ -267,6 +267,7 @@ static void put_trace(struct writer *w, const struct trace *trace)
 	writer_u32(w, bits);
 	writer_u32(w, t.sets);
 	writer_u32(w, t.local);
+	writer_u8(w, t.pins);
 }
 
 static void put_keep(struct writer *w, const struct keep *k)
@@ -283,6 +284,7 @@ static void put_keep(struct writer *w, const struct keep *k)
 	writer_u8(w, k->lending);
 	writer_u32(w, k->bring);
 	writer_u32(w, k->resets);
+	writer_u32(w, k->bound);
 }
 
 static void put_place(struct writer *w, const struct server *s)

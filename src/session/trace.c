@@ -50,14 +50,15 @@ void trace_tag(struct trace *t, const char *tag, bool last)
 	t->drawn = t->drawn || (does & DRAWS) != 0;
 	t->sets += (does & SETS) != 0;
 	t->marked = t->marked || (does & MARKS) != 0;
-	t->loaded = t->loaded || (does & LOADS) != 0;
+	t->pins |= (does & LOADS) != 0 ? PIN_LOADED : 0;
 	t->unlisted = t->unlisted || (does & HIDES) != 0;
 	if ((does & DISCARDS) == 0)
 		return;
 	/* the statement is no part of a transaction that could be undone */
 	if (last && !t->failed)
 		*t = (struct trace){ .marked = t->unnamed,
-		    .unnamed = t->unnamed, .loaded = t->loaded,
+		    .unnamed = t->unnamed, .pins = t->pins & PINS_LASTING,
+		    .binds = t->binds,
 		    .unlisted = t->unlisted, .lasting = t->lasting,
 		    .draws = t->unnamed && t->draws,
 		    .listens = t->listens, .notifies = t->notifies };
@@ -72,7 +73,7 @@ void trace_tag(struct trace *t, const char *tag, bool last)
  */
 bool trace_is_left(const struct trace *t)
 {
-	return t->marked || t->loaded || t->sets > t->local ||
+	return t->marked || t->pins != 0 || t->sets > t->local ||
 	    (t->failed && (t->sets > 0 || t->discarded));
 }
 

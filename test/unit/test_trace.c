@@ -150,9 +150,9 @@ static void test_library_and_named_statement_stay(void **state)
 	(void)state;
 	trace_tag(&t, "LOAD", true);
 	trace_tag(&t, "DISCARD ALL", true);
-	assert_true(t.loaded && t.lasting && trace_is_left(&t));
+	assert_true(t.pins == PIN_LOADED && t.lasting && trace_is_left(&t));
 	trace_clear(&t);
-	assert_true(!t.loaded && t.lasting && !trace_is_left(&t));
+	assert_true(t.pins == 0 && t.lasting && !trace_is_left(&t));
 }
 
 int main(void)
