@@ -100,6 +100,25 @@ void loop_change(struct loop *l, int fd, uint32_t events,
 void loop_remove(struct loop *l, int fd, const struct loop_socket *s);
 
 /*
+ * How long a turn may get before whoever reads leaves the rest to the next one,
+ * as others wait. Work is done in pieces of LOOP_PIECE bytes, of which a message
+ * counts LOOP_MESSAGE more than it has; the clock is read behind each piece.
+ */
+#define LOOP_SHARE (3 * USEC / 1000)
+#define LOOP_PIECE 16384
+#define LOOP_MESSAGE 256
+bool loop_is_long(const struct loop *l);
+/* Hot: a message of so many bytes was done; was it the last of its piece? */
+static inline bool loop_ends_piece(size_t *work, size_t bytes)
+{
+	*work += bytes + LOOP_MESSAGE;
+	if (*work < LOOP_PIECE)
+		return false;
+	*work = 0;
+	return true;
+}
+
+/*
  * Long work, as a handshake of TLS with a server, must not keep waiting a
  * client that only wants a query passed on: so much of the work is done in a
  * turn, and the rest in the next turns, first come, first served. Ask before

@@ -146,5 +146,11 @@ void stream_begin(struct stream *s);
 
 /* Call readable next turn: the owner has had its share of this one. */
 void stream_yield(struct stream *s);
+/* The same, whether or not the socket has more: the owner has. */
+static inline void stream_put_off(struct stream *s)
+{
+	stream_reread(s);
+	stream_yield(s);
+}
 
 #endif

@@ -24,6 +24,7 @@ struct auth_field {
 /* All zero to begin. */
 struct auth_answer {
 	unsigned results;		/* ended: that of the search_path, ours */
+	unsigned heard;			/* bytes of messages; the caller counts */
 	struct auth_field name, secret;	/* name is never NULL, nor empty */
 	char why[64];			/* for the log */
 };

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "proto/msg.h"
+
 /* All zero when empty: an idle connection owns no buffer. */
 struct carry {
 	uint8_t *at;		/* owned */
@@ -55,6 +57,11 @@ struct burst {
  */
 ssize_t carry_read(struct carry *c, struct stream *s, struct burst *out,
     size_t max);
+/* Does it begin with a whole message (or with none)? Then nobody has had time. */
+static inline bool carry_is_whole(const struct carry *c, uint32_t max)
+{
+	return c->len >= MSG_HEADER && msg_size(c->at, max) <= c->len;
+}
 /* Only what is carried, without reading; false when nothing is. */
 bool carry_again(struct carry *c, struct burst *out);
 /* Hot: the first used bytes of the burst are done with; keep the rest. 0 or -1. */

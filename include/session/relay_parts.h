@@ -38,6 +38,7 @@ struct relay_up {
 	const uint8_t *start, *first;	/* of it; see relay_repeat.h, or NULL */
 	const uint8_t *seen, *bound;	/* see relay_share.c; and these: */
 	bool sets, calls, parsed;
+	bool late;		/* the turn is over: the rest is carried */
 };
 
 /* One burst from a server, on its way to its client. */
@@ -49,6 +50,7 @@ struct relay_down {
 	size_t size, have, used;
 	uint32_t max;		/* max_packet_size */
 	const uint8_t *rows_end;	/* behind rows or their columns; or NULL */
+	bool late;		/* as in relay_up */
 };
 
 /*

@@ -4,6 +4,7 @@
 #define SESSION_SERVER_ATTEMPT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "pool/host_role.h"
 #include "pool/hosts.h"
@@ -37,6 +38,8 @@ struct server_attempt {
 	struct server_auth auth;
 	struct host_role role;
 	struct writer welcome;		/* ParameterStatus of the not tracked */
+	size_t heard;			/* bytes of its login */
+	unsigned parameters;		/* ParameterStatus among them */
 	bool tls_required;		/* or no connection at all */
 	bool plain;			/* the host knows no newer protocol */
 	bool answered;			/* something came for the StartupMessage */

@@ -9,7 +9,8 @@
 struct server;
 struct writer;
 
-#define SERVER_LOGIN_MAX (1 << 20)	/* bytes of one message */
+#define SERVER_LOGIN_MAX (1 << 20)	/* bytes of one message, and of all */
+#define SERVER_LOGIN_PARAMETERS 256	/* ParameterStatus */
 
 struct server_message {
 	char type;

@@ -180,6 +180,12 @@ void loop_forward(struct loop *l)
 	time_update();
 }
 
+bool loop_is_long(const struct loop *l)
+{
+	return time_precise() - (l->began != 0 ? l->began : time_now()) >=
+	    LOOP_SHARE;
+}
+
 static void enter(struct loop_task **list, struct loop_task *t)
 {
 	DL_APPEND(*list, t);

@@ -31,6 +31,7 @@
 #define QUERY_MAX (1 << 24)	/* bytes of what we send */
 #define LUGGAGE_MAX (1 << 16)	/* bytes of what a client has set */
 #define ANSWER_MAX (1 << 20)	/* bytes of one message of the answer */
+#define ANSWER_ALL (1 << 22)	/* bytes of all */
 
 static const char *own_or_global(const char *own, const char *global)
 {
@@ -468,12 +469,17 @@ static int on_message(struct server *s, char type, const uint8_t *body,
 /* Returns the size of the message at p, 0 when it is short; -1: closed. */
 static ssize_t take_message(struct server *s, const uint8_t *p, size_t len)
 {
+	const struct client *const c = client_of(s->ps.client);
+	struct auth_query *const q = c->role->query(c);
 	const size_t size = len < MSG_HEADER ? 0 : msg_size(p, ANSWER_MAX - 1);
 
 	if (len >= MSG_HEADER && size == 0)
 		return refuse(s, CLOSE_BAD_PKT_HEADER);
 	if (size == 0 || size > len)
 		return 0;
+	q->answer.heard += (unsigned)size;
+	if (q->answer.heard > ANSWER_ALL)
+		return refuse(s, CLOSE_AUTH_QUERY_UNEXPECTED);
 	return on_message(s, (char)p[0], p + MSG_HEADER, size - MSG_HEADER) <
 	    0 ? -1 : (ssize_t)size;
 }
@@ -492,7 +498,7 @@ static void finish(struct server *s)
 /* Returns -1 when there is no more to be read here. */
 static int on_burst(struct server *s, const struct burst *b)
 {
-	size_t used = 0;
+	size_t used = 0, work = 0;
 	ssize_t n;
 
 	while (s->phase == SERVER_PHASE_LOOKUP && (n = take_message(s,
@@ -500,6 +506,9 @@ static int on_burst(struct server *s, const struct burst *b)
 		if (n < 0)
 			return -1;
 		used += (size_t)n;
+		if (loop_ends_piece(&work, (size_t)n) &&
+		    loop_is_long(s->stream.loop))
+			break;
 	}
 	if (s->phase == SERVER_PHASE_LOOKUP) {
 		if (carry_rest(&s->carry, b, used) == 0)
@@ -519,7 +528,13 @@ void auth_query_input(struct server *s)
 {
 	struct burst b;
 
+	if (carry_again(&s->carry, &b) && on_burst(s, &b) < 0)
+		return;
 	while (server_is_open(s) && stream_is_ready(&s->stream)) {
+		if (loop_is_long(s->stream.loop)) {
+			stream_yield(&s->stream);
+			return;
+		}
 		const ssize_t n = carry_read(&s->carry, &s->stream, &b,
 		    ANSWER_MAX + MSG_HEADER);
 

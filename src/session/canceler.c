@@ -230,13 +230,13 @@ void canceler_connected(struct server *canceler)
 
 void canceler_input(struct server *canceler)
 {
-	ssize_t n;
+	const ssize_t n = stream_read(&canceler->stream,
+	    loop_buffer(canceler->ss->loop), LOOP_BUFFER);
 
-	do
-		n = stream_read(&canceler->stream,
-		    loop_buffer(canceler->ss->loop), LOOP_BUFFER);
-	while (n > 0);
-	if (n != STREAM_NONE)
+	/* nothing that is said counts but the end: it may take its time */
+	if (n > 0)
+		stream_put_off(&canceler->stream);
+	else if (n != STREAM_NONE)
 		server_close(canceler, CLOSE_CANCEL_SENT);
 }
 

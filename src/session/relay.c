@@ -196,7 +196,10 @@ static bool work_off(struct client *c, const struct burst *b)
 		part(c, up.s);
 		stream_reread(&c->stream);
 	}
-	return client_is_open(c);
+	if (!client_is_open(c) || !up.late)
+		return client_is_open(c);
+	stream_put_off(&c->stream);
+	return false;
 }
 
 /* Bytes went to the server unseen. */
@@ -221,6 +224,16 @@ static void note_arrival(struct client *c)
 		timeout_start(c->timer.list, &c->timer, c->request_time);
 }
 
+/*
+ * Has a connection that was read so often had its share of the turn? The clock
+ * is not worth a look before it is known that much comes.
+ */
+static inline bool has_had_share(const struct stream *s, int reads, int rounds)
+{
+	return (rounds > 0 && reads == rounds) ||
+	    (reads > 1 && loop_is_long(s->loop));
+}
+
 static void read_client(struct client *c)
 {
 	const int rounds = sessions_settings(c->ss)->sbuf_loopcnt;
@@ -230,7 +243,7 @@ static void read_client(struct client *c)
 
 	for (int i = 0; client_is_open(c) && !c->stream.paused &&
 	    stream_is_ready(&c->stream); i++) {
-		if (rounds > 0 && i == rounds) {
+		if (has_had_share(&c->stream, i, rounds)) {
 			stream_yield(&c->stream);
 			return;
 		}
@@ -510,6 +523,26 @@ static void follow_down_move(struct server *s, ssize_t n)
 		stream_pause(&s->stream);
 }
 
+/* False: read no more. */
+static inline bool take_burst(struct server *s, const struct burst *b,
+    size_t max)
+{
+	struct relay_down d;	/* its buffers are not worth zeroing */
+
+	d.s = s;
+	d.c = linked_client(s);
+	d.max = (uint32_t)(max - MSG_HEADER);
+	s->ps.used = time_now();
+	const bool more = relay_down_burst(&d, b) && flush_heard(d.c) &&
+	    follow_up(&d);
+
+	if (!d.late)
+		return more;
+	if (server_is_open(s))
+		stream_put_off(&s->stream);
+	return false;
+}
+
 void relay_server_input(struct server *s)
 {
 	const int rounds = sessions_settings(s->ss)->sbuf_loopcnt;
@@ -517,9 +550,13 @@ void relay_server_input(struct server *s)
 	    MSG_HEADER;
 	struct burst b;
 
+	if (s->carry.len > 0 &&
+	    carry_is_whole(&s->carry, (uint32_t)(max - MSG_HEADER)) &&
+	    carry_again(&s->carry, &b) && !take_burst(s, &b, max))
+		return;
 	for (int i = 0; server_is_open(s) && !s->stream.paused &&
 	    stream_is_ready(&s->stream); i++) {
-		if (rounds > 0 && i == rounds) {
+		if (has_had_share(&s->stream, i, rounds)) {
 			stream_yield(&s->stream);
 			return;
 		}
@@ -539,14 +576,7 @@ void relay_server_input(struct server *s)
 			continue;
 		}
 		bulk_note(&s->stream, n);
-		struct relay_down d;	/* its buffers are not worth zeroing */
-
-		d.s = s;
-		d.c = linked_client(s);
-		d.max = (uint32_t)(max - MSG_HEADER);
-		s->ps.used = time_now();
-		if (!relay_down_burst(&d, &b) || !flush_heard(d.c) ||
-		    !follow_up(&d))
+		if (!take_burst(s, &b, max))
 			return;
 	}
 }

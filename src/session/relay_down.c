@@ -560,13 +560,24 @@ static enum relay_step next_message(struct relay_down *d)
 	return handle(d);
 }
 
+/* What a server without a client says, or in answer to ours, is one piece. */
+static inline bool is_late(struct relay_down *d, size_t *work)
+{
+	if (!loop_ends_piece(work, d->used) || d->c == NULL ||
+	    d->s->chore != CHORE_NONE || d->s->keep.flight != NULL)
+		return false;
+	d->late = loop_is_long(d->s->stream.loop);
+	return d->late;
+}
+
 bool relay_down_burst(struct relay_down *d, const struct burst *b)
 {
 	struct server *s = d->s;
 	enum relay_step step = RELAY_NEXT;
-	size_t used = 0;
+	size_t used = 0, work = 0;
 
 	d->rows_end = s->in_rows ? b->at : NULL;
+	d->late = false;
 	outbox_init(&d->out, d->c == NULL ? NULL : &d->c->stream);
 	while (used < b->len && step == RELAY_NEXT) {
 		d->m = b->at + used;
@@ -574,8 +585,11 @@ bool relay_down_burst(struct relay_down *d, const struct burst *b)
 		step = next_message(d);
 		if (!server_is_open(s))
 			return false;
-		if (step == RELAY_NEXT)
+		if (step == RELAY_NEXT) {
 			used += d->used;
+			if (is_late(d, &work))
+				break;
+		}
 	}
 	s->in_rows = d->rows_end == b->at + used;
 	s->ps.pool->counted.now.sent += used;

@@ -373,11 +373,41 @@ static enum relay_step next_message(struct relay_up *up)
 	return by_row(up, r);
 }
 
+/* A flight is one piece. */
+static inline bool is_late(struct relay_up *up, size_t *work)
+{
+	if (!loop_ends_piece(work, up->used) ||
+	    (up->s != NULL && up->s->keep.flight != NULL))
+		return false;
+	up->late = loop_is_long(up->c->stream.loop);
+	return up->late;
+}
+
+/* Returns the bytes that are done with; c may be closed. */
+static size_t walk(struct relay_up *up, const struct burst *b)
+{
+	enum relay_step step = RELAY_NEXT;
+	size_t used = 0, work = 0;
+
+	while (used < b->len && step == RELAY_NEXT) {
+		up->m = b->at + used;
+		up->have = b->len - used;
+		step = next_message(up);
+		if (!client_is_open(up->c))
+			break;
+		if (step == RELAY_NEXT)
+			used += up->used;
+		if (up->s != NULL && up->s->keep.flight != NULL)
+			step = relay_flight_passed(up, step);
+		if (step == RELAY_NEXT && is_late(up, &work))
+			break;
+	}
+	return used;
+}
+
 bool relay_up_burst(struct relay_up *up, const struct burst *b)
 {
 	struct client *c = up->c;
-	enum relay_step step = RELAY_NEXT;
-	size_t used = 0;
 
 	up->named = relay_translates(c);
 	up->watched = relay_watches(c->pc.pool);
@@ -386,7 +416,7 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b)
 	up->injected = 0;
 	up->first = NULL;
 	up->seen = up->start = b->at;
-	up->sets = up->calls = up->parsed = false;
+	up->sets = up->calls = up->parsed = up->late = false;
 	up->bound = NULL;
 	up->owed = up->s != NULL && !track_is_empty(&up->s->track);
 	up->told = up->s == NULL || (!up->owed && up->s->track.ready);
@@ -396,17 +426,8 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b)
 	if (up->s != NULL && up->s->keep.flight != NULL &&
 	    !relay_flight_begin(up))
 		return false;
-	while (used < b->len && step == RELAY_NEXT) {
-		up->m = b->at + used;
-		up->have = b->len - used;
-		step = next_message(up);
-		if (!client_is_open(c))
-			return false;
-		if (step == RELAY_NEXT)
-			used += up->used;
-		if (up->s != NULL && up->s->keep.flight != NULL)
-			step = relay_flight_passed(up, step);
-	}
+	const size_t used = walk(up, b);
+
 	if (!client_is_open(c))
 		return false;
 	if (up->s != NULL && up->s->keep.flight != NULL)

@@ -129,13 +129,28 @@ static void finish(struct server *s, const struct burst *b, size_t used)
 
 /* --- input --- */
 
-/* Returns -1 when nothing more is to be read for the login. */
+/* Whoever has much to say before anybody may use it is no PostgreSQL. */
+static bool talks_too_much(struct server *s, char type, size_t size)
+{
+	struct server_attempt *const a = s->attempt;
+
+	a->heard += size;
+	a->parameters += type == BE_PARAMETER_STATUS;
+	if (a->heard <= SERVER_LOGIN_MAX &&
+	    a->parameters <= SERVER_LOGIN_PARAMETERS)
+		return false;
+	server_fail(s, CLOSE_LOGIN_TALKS_TOO_MUCH);
+	return true;
+}
+
+/* Returns -1 when nothing more is to be read for the login, or not now. */
 static int on_burst(struct server *s, const struct burst *b)
 {
-	size_t used = 0;
+	size_t used = 0, work = 0;
 	int rc = 0;
 
-	while (rc == 0 && !s->stream.paused && b->len - used >= MSG_HEADER) {
+	while (rc == 0 && !s->stream.paused && b->len - used >= MSG_HEADER &&
+	    !(loop_ends_piece(&work, 0) && loop_is_long(s->stream.loop))) {
 		const uint8_t *p = b->at + used;
 		const size_t size = msg_size(p, SERVER_LOGIN_MAX - 1);
 
@@ -146,6 +161,9 @@ static int on_burst(struct server *s, const struct burst *b)
 		if (size > b->len - used)
 			break;
 		used += size;
+		work += size;
+		if (talks_too_much(s, (char)p[0], size))
+			return -1;
 		const struct server_message m = { (char)p[0],
 		    p + MSG_HEADER, size - MSG_HEADER };
 
@@ -165,8 +183,14 @@ void server_login_input(struct server *s)
 {
 	struct burst b;
 
+	if (carry_again(&s->carry, &b) && on_burst(s, &b) < 0)
+		return;
 	while (server_is_open(s) && !s->stream.paused &&
 	    stream_is_ready(&s->stream)) {
+		if (loop_is_long(s->stream.loop)) {
+			stream_yield(&s->stream);
+			return;
+		}
 		const ssize_t n = carry_read(&s->carry, &s->stream, &b,
 		    SERVER_LOGIN_MAX + MSG_HEADER);
 

@@ -220,6 +220,7 @@ static void try_old_protocol(struct server *s, const struct report *r)
 	log_at(LEVEL_DEBUG, &s->who, "trying protocol 3.0 because of: %s",
 	    r->message);
 	s->attempt->plain = true;
+	s->attempt->heard = s->attempt->parameters = 0;
 	carry_fini(&s->carry);
 	stream_close(&s->stream);
 	server_begin(s, SERVER_PHASE_CONNECT);

@@ -1393,3 +1393,18 @@ def test_discard_that_is_canceled_runs_nothing(pooler, fakepg, zones, more):
     assert [sql[:9] for sql in h.ran] == \
         ["INSERT %s%d" % (x, n) for n in range(4) for x in "ab"]
     assert not any(h.found) and h.discards > 4
+
+
+@newer
+@pytest.mark.parametrize("said,fits", [
+    (param("x", "y") * 200, True), (param("x", "y") * 257, False),
+    (notice("x" * 1000) * 900, True), (notice("x" * 1000) * 1100, False)],
+    ids=["few parameters", "many parameters", "few notices", "many notices"])
+def test_a_login_has_at_most_so_much(pooler, fakepg, said, fits):
+    """pooling.md 6: 256 ParameterStatus, and 1 MB"""
+    p = pooler({"p0": fakepg(extra_welcome=said).conn})
+    if fits:
+        assert p.raw().query("SELECT 1").tags == ["SELECT 1"]
+    else:
+        p.open().login("app", database="p0", wait=False)
+        p.wait_log("closing because: server said too much in its login")

@@ -1,0 +1,244 @@
+# test_streams.py - hostile and careless streams beside a client that is neither.
+# SPDX-License-Identifier: ISC
+"""Nobody else is served in a turn of the loop, so no stream may make one long
+(spec/pooling.md section 2). What counts is the CPU time of the loop's thread: a
+busy machine is not in it. A turn with the stream is compared with the longest
+turn of the same client without it."""
+import contextlib
+import os
+import socket
+import struct
+import threading
+
+import pytest
+
+import pq
+from harness import REFERENCE, free_port, wait_until
+from turn_clock import TurnClock
+
+pytestmark = pytest.mark.skipif(REFERENCE, reason="holds the loop")
+
+MB = 1 << 20
+QUERIES = 15                    # of the client that waits its turn
+RATIO = 40                      # without a budget it is 500 and more
+FLOOR = 1.0                     # ms: a turn of less is not worth comparing
+
+
+# messages: that are answered here, that are passed on, that have to be run
+OURS, PASSED, RUN = 30000, 4000, 400
+
+CLIENTS = {
+    "close of nothing": pq.close("S", "x") * OURS,
+    "close of no portal": pq.close("P", "x") * PASSED + pq.sync(),
+    "parse and close": (pq.parse("select 1", "a")
+                        + pq.close("S", "a")) * PASSED,
+    "parse of many names": b"".join(
+        pq.parse("select 1", "n%d" % n) for n in range(PASSED)),
+    "parse of one name": pq.parse("select 1", "a") * PASSED,
+    "flush": pq.flush() * OURS,
+    "sync": pq.sync() * PASSED,
+    "copy data": pq.copy_data(b"x") * OURS,
+    "copy done": pq.copy_done() * OURS,
+    "copy fail": pq.copy_fail("x") * OURS,
+    "empty queries": pq.query("") * PASSED,
+    "queries": pq.query("select 1") * PASSED,
+    "transactions": (pq.query("begin") + pq.query("rollback")) * RUN,
+    "settings": pq.query("set application_name to 'x'") * RUN,
+    "discard all": pq.query("discard all") * RUN,
+    "deallocate": pq.query("deallocate x") * RUN,
+    "bind of nothing": (pq.bind("x") + pq.sync()) * RUN,
+    "describe of nothing": (pq.describe("S", "x") + pq.sync()) * RUN,
+    "execute of nothing": (pq.execute("x") + pq.sync()) * RUN,
+    "unnamed statements": (pq.parse("select 1") + pq.bind() + pq.execute()
+                           + pq.sync()) * RUN,
+    "function calls": pq.function_call(2026, []) * RUN,
+    "many errors": pq.query("x") * RUN,
+    "a long query": pq.query("select /*" + "x 37 " * MB + "*/ 1"),
+    "a long unnamed parse": pq.parse("s s " * MB) + pq.sync(),
+    "a long parameter": pq.parse("select length($1)") + pq.bind(
+        params=["x" * 4 * MB]) + pq.execute() + pq.sync(),
+}
+
+STARTUP = {
+    "gss requests": pq.untyped(pq.GSSENC_REQUEST) * PASSED,
+    "tls requests": pq.untyped(pq.SSL_REQUEST) * PASSED,
+    "a long start-up": pq.startup([("user", "app")] + [
+        ("options", "-c a=b " * 8)] * 100),
+}
+
+OK, KEY = pq.msg("R", struct.pack("!i", 0)), pq.msg("K", bytes(8))
+READY, STATUS = pq.msg("Z", b"I"), pq.msg("S", b"TimeZone\0UTC\0")
+NOTICE = pq.msg("N", b"SNOTICE\0C00000\0Mx\0\0")
+PATH = pq.msg("2") + pq.msg("C", b"SELECT 1\0")
+ROW = pq.msg("D", struct.pack("!hi", 2, 3) + b"ann" + struct.pack("!i", 1)
+             + b"x")
+COLUMN = struct.pack("!ihihih", 0, 0, 25, -1, -1, 0)
+ROWS = pq.msg("T", struct.pack("!h", 2) + (b"a\0" + COLUMN) * 2)
+ERROR = pq.msg("E", b"SERROR\0CXX000\0Mx\0\0")
+
+# what is said in the login, and then without end; ... and after a query
+SERVERS = {
+    "parameters ahead of all": (b"", STATUS, None),
+    "other parameters": (OK, pq.msg("S", b"x\0y\0"), None),
+    "parameters": (OK, STATUS, None),
+    "notices": (b"", NOTICE, None),
+    "keys": (OK, KEY, None),
+    "parameters in a query": (OK + KEY + READY, STATUS, b""),
+    "notices in a query": (OK + KEY + READY, NOTICE, b""),
+    "rows in a query": (OK + KEY + READY, ROW, ROWS),
+    "notices unasked": (OK + KEY + READY, NOTICE, None),
+}
+LOOKUPS = {
+    "rows of auth_query": (OK + KEY + READY, ROW, PATH + pq.msg("2") + ROWS),
+    "notices of auth_query": (OK + KEY + READY, NOTICE, PATH),
+    "parameters of auth_query": (OK + KEY + READY, STATUS, PATH),
+}
+FIRST_QUERIES = {
+    "rows of connect_query": (OK + KEY + READY, ROW, ROWS),
+    "errors of connect_query": (OK + KEY + READY, ERROR, b""),
+}
+
+
+class Flood(threading.Thread):
+    """A server that does not stop."""
+
+    def __init__(self, login, flood, answer):
+        super().__init__(daemon=True)
+        self.login, self.answer = login, answer
+        self.flood = flood * (MB // len(flood))
+        self.sock = socket.create_server(("127.0.0.1", free_port()))
+        self.port = self.sock.getsockname()[1]
+        self.sent = 0
+        self.start()
+
+    def run(self):
+        while True:
+            try:
+                s, _ = self.sock.accept()
+            except OSError:
+                return
+            with s:
+                try:
+                    self.serve(s)
+                except OSError:
+                    pass
+
+    def serve(self, s):
+        s.settimeout(20)
+        if s.recv(8)[4:] == struct.pack("!i", pq.SSL_REQUEST):
+            s.sendall(b"N")
+        s.recv(4096)
+        s.sendall(self.login)
+        if self.answer is not None:
+            s.recv(4096)
+            s.sendall(self.answer)
+        while True:
+            self.sent += s.send(self.flood)
+
+    def close(self):
+        self.sock.shutdown(socket.SHUT_RDWR)
+        self.sock.close()
+        self.join(5)
+
+
+class Stream(threading.Thread):
+    """A client that sends all it has, and reads until it is closed."""
+
+    def __init__(self, conn, data):
+        super().__init__(daemon=True)
+        self.conn, self.data = conn, data
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.start()
+        self.reader.start()
+
+    def read(self):
+        try:
+            while self.conn.sock.recv(65536):
+                pass
+        except OSError:
+            pass
+
+    def run(self):
+        try:
+            self.conn.sock.sendall(self.data)
+            self.conn.sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def lasts(self):
+        return self.is_alive() or self.reader.is_alive()
+
+    def close(self):
+        with contextlib.suppress(OSError):
+            self.conn.sock.shutdown(socket.SHUT_RDWR)
+        self.join()
+        self.reader.join()
+        self.conn.close()
+
+
+class Watched:
+    """A pooler, a client of it that is served, and the clock of its turns."""
+
+    def __init__(self, pooler, turn_clock, *args, **kw):
+        self.p = pooler(*args, start=False, **kw)
+        self.clock = TurnClock(os.path.join(self.p.dir, "turns"))
+        self.p.env.update(LD_PRELOAD=turn_clock, TURN_CLOCK=self.clock.path)
+        self.p.start()
+        self.innocent = self.p.raw("app", "p1")
+        for _ in range(3):
+            self.innocent.query("select 1")
+        self.alone = max(self.longest(), FLOOR)
+
+    def longest(self, beside=lambda: False):
+        """Turn, while the client is served and that is so; in ms."""
+        self.clock.reset()
+        done = 0
+        while done < QUERIES or (beside() and done < 100 * QUERIES):
+            self.innocent.query("select 1")
+            done += 1
+        return self.clock.read()[0].longest
+
+    def ratio(self, beside=lambda: False):
+        return self.longest(beside) / self.alone
+
+
+def too_long(ratios):
+    return {k: round(v) for k, v in ratios.items() if v > RATIO}
+
+
+def test_no_stream_of_a_client_makes_a_turn_long(pooler, turn_clock):
+    """of one that has logged in, and of a stranger"""
+    w = Watched(pooler, turn_clock, max_prepared_statements=50,
+                default_pool_size=2, log_disconnections=0, log_connections=0)
+    ratios = {}
+    for kind, data in {**CLIENTS, **STARTUP}.items():
+        conn = w.p.open() if kind in STARTUP else w.p.raw()
+        s = Stream(conn, data)
+        ratios[kind] = w.ratio(s.lasts)
+        s.close()
+        w.p.wait_pool(sv_active=0, cl_waiting=0)
+    assert too_long(ratios) == {}
+
+
+@pytest.mark.parametrize("kinds,entry", [
+    (SERVERS, ""), (FIRST_QUERIES, " connect_query='select 1'"),
+    (LOOKUPS, " auth_user=app2")], ids=["server", "connect", "lookup"])
+def test_no_stream_of_a_server_makes_a_turn_long(pooler, turn_clock, kinds,
+                                                 entry):
+    """in its login, in a client's query, and when it is asked for a secret"""
+    floods = {kind: Flood(*said) for kind, said in kinds.items()}
+    dbs = {"f%d" % n: "host=127.0.0.1 port=%d%s" % (f.port, entry)
+           for n, f in enumerate(floods.values())}
+    w = Watched(pooler, turn_clock, {
+        "p1": "dbname=p1", **dbs}, log_disconnections=0, log_connections=0,
+        server_login_retry=0.1, server_connect_timeout=2, verbose=0)
+    ratios = {}
+    for n, (kind, f) in enumerate(floods.items()):
+        user = "ann" if kinds is LOOKUPS else "app"
+        c = w.p.open().login(user, "x", database="f%d" % n, wait=False)
+        c.send(pq.query("select 1"))
+        wait_until(lambda: f.sent > 0)  # noqa: B023
+        ratios[kind] = w.ratio()
+        c.abort()
+        f.close()
+    assert too_long(ratios) == {}
