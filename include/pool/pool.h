@@ -48,6 +48,8 @@ struct pool {
 	unsigned listeners;		/* servers that are kept to listen only */
 	struct credentials *credentials;	/* counted; by auth_query; NULL */
 	struct welcome *welcome;	/* owned; NULL = none, or obsolete */
+	uint32_t told;			/* counts welcomes that told another thing */
+	bool doubted;			/* the welcome: pool_doubt_welcome() */
 	struct counted counted;
 	struct latencies *latencies;	/* owned; NULL: nothing noted yet */
 	struct recent *recent;		/* the catalog's; NULL: a peer's pool */

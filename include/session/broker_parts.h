@@ -40,6 +40,8 @@ void broker_queue(struct client *c, enum client_state state);
 void broker_idle_begins(struct client *c);
 /* The first server told what the clients have waited for. */
 void broker_welcome_all(struct pool *p);
+/* c, which is about to be served, was told other parameters of the server. */
+void broker_tell_news(struct client *c);
 /* Close all clients of a state with this error. */
 void broker_fail_all(struct pool *p, enum client_state state,
     struct close_cause why);

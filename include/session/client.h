@@ -64,6 +64,7 @@ struct client {
 	struct net_addr addr;		/* of the peer */
 	uint64_t id;
 	usec_t born;			/* accepted */
+	uint32_t told;			/* what of pool.told; 0: nobody knows */
 	usec_t request_time;		/* last bytes read */
 	usec_t query_start;		/* 0 = no query runs or waits */
 	usec_t xact_start;		/* 0 = no transaction */
@@ -129,6 +130,12 @@ void client_send_notice(struct client *c, const struct report *r);
 static inline struct client *client_of(struct pool_client *pc)
 {
 	return container_of(pc, struct client, pc);
+}
+
+/* Has the pool a welcome that tells other things than c was told? */
+static inline bool client_is_behind(const struct client *c)
+{
+	return c->told != 0 && c->told != c->pc.pool->told;
 }
 
 static inline bool client_logs_in(const struct client *c)

@@ -21,6 +21,7 @@ enum snapshot_flag {
 	SNAPSHOT_STANDBY = 1 << 2,	/* or YES */
 	SNAPSHOT_SCHEMA = 1 << 3,	/* server: the field schema_changed, or
 					 * some of dialect */
+	SNAPSHOT_BEHIND = 1 << 4,	/* client: see client_is_behind() */
 	SNAPSHOT_TRANSLATES = 1 << 5,	/* client: relay_translates() */
 	SNAPSHOT_CLOSE = 1 << 6,	/* server: close_needed */
 	SNAPSHOT_READY = 1 << 7,	/* server: fields of struct track ... */

@@ -320,7 +320,7 @@ usec_t pool_uncovered_since(const struct pool *p)
 		pc = pc->next;
 	usec_t since = earlier(0, pc);
 
-	if (p->welcome == NULL)
+	if (!pool_is_welcoming(p))
 		since = earlier(since, p->clients[CLIENT_WELCOME]);
 	return earlier(since, first_dedicated(p));
 }
@@ -332,8 +332,8 @@ usec_t pool_uncovered_since(const struct pool *p)
 unsigned pool_uncovered(const struct pool *p)
 {
 	const unsigned logins = p->server_count[SERVER_LOGIN];
-	const unsigned strangers = p->welcome == NULL ?
-	    p->client_count[CLIENT_WELCOME] : 0;
+	const unsigned strangers = pool_is_welcoming(p) ? 0 :
+	    p->client_count[CLIENT_WELCOME];
 	const unsigned waiting = p->client_count[CLIENT_WAITING] + strangers;
 	const unsigned served = coming(p);
 	/* the welcome comes from a new server, whatever others there are */

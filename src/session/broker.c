@@ -57,8 +57,11 @@ static bool join(struct client *c, struct server *s,
 	struct counters *n = &c->pc.pool->counted.now;
 	usec_t waited = 0;
 
-	if (!client_logs_in(c))
+	if (!client_logs_in(c)) {
 		timeout_stop(&c->timer);
+		if (c->told != c->pc.pool->told)
+			broker_tell_news(c);
+	}
 	if (c->pc.state == CLIENT_WAITING) {
 		c->waited = waited = time_now() - c->pc.wait_since;
 		n->wait_time += (uint64_t)c->waited;

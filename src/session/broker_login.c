@@ -1,12 +1,13 @@
 /* broker_login.c - clients that have logged in; servers that come and go.
  *
- * A pool's first server tells what its clients are welcomed with; one that
+ * A pool's latest server tells what its clients are welcomed with; one that
  * fails to log in may end the hope of all that wait.
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
 #include "pool/hosts.h"
 #include "pool/pool_failure.h"
+#include "proto/writer.h"
 #include "session/broker.h"
 #include "session/broker_parts.h"
 #include "session/canceler.h"
@@ -17,12 +18,15 @@
 #include "session/sessions.h"
 #include "session/welcome.h"
 
+#define STATUS_MAX (1 << 20)
+
 static const struct iovec nothing = { NULL, 0 };
 
 static void send_welcome(struct client *c, const struct iovec *first)
 {
 	struct welcome *w = c->pc.pool->welcome;
 
+	c->told = c->pc.pool->told;
 	welcome_send(c, &(struct welcome_parts){
 	    .first = *first,
 	    .tracked = w->params,
@@ -32,7 +36,7 @@ static void send_welcome(struct client *c, const struct iovec *first)
 
 void broker_welcome(struct client *c, const struct iovec *first)
 {
-	if (c->pc.pool->welcome != NULL)
+	if (pool_is_welcoming(c->pc.pool))
 		send_welcome(c, first);
 	else if (client_send_login(c, first) < 0)
 		return;
@@ -45,9 +49,25 @@ void broker_welcome(struct client *c, const struct iovec *first)
 		broker_idle_begins(c);
 }
 
+void broker_tell_news(struct client *c)
+{
+	const struct pool *const p = c->pc.pool;
+	struct writer w;
+
+	if (c->told != 0 && p->welcome != NULL) {
+		writer_init(&w, STATUS_MAX);
+		welcome_write_news(p->welcome, &w);
+		/* if c is gone, that is seen when c is read, or written to */
+		if (!w.failed && w.len > 0)
+			(void)stream_write_bytes(&c->stream, w.at, w.len);
+		writer_fini(&w);
+	}
+	c->told = p->told;
+}
+
 void broker_welcome_all(struct pool *p)
 {
-	while (p->welcome != NULL && p->clients[CLIENT_WELCOME] != NULL) {
+	while (pool_is_welcoming(p) && p->clients[CLIENT_WELCOME] != NULL) {
 		struct client *c = client_of(p->clients[CLIENT_WELCOME]);
 
 		if (stream_is_suspended(&c->stream))
@@ -144,8 +164,10 @@ static void on_failure(struct server *s, const struct close_cause *why)
 	if (again)
 		broker_retry_failed(s->ss, p, p->failing_since);
 	/* a refusal that concerns everybody: nobody need wait for the next */
-	if (!s->attempt->refused || (pool_connected(p) > 0 && p->welcome != NULL))
+	if (!s->attempt->refused || (pool_connected(p) > 0 && p->welcome != NULL)) {
+		broker_welcome_all(p);
 		return;
+	}
 	struct close_cause told = close_cause_err(why->reason, s->failure);
 
 	told.hint = why->hint;
@@ -158,6 +180,14 @@ static bool is_past_login(const struct server *s)
 {
 	return s->phase == SERVER_PHASE_POOLED ||
 	    s->phase == SERVER_PHASE_LOOKUP;
+}
+
+/* Has the server, or its machine, ended what was in use? */
+static bool is_lost(enum close_reason why)
+{
+	return why == CLOSE_SERVER_CRASHED ||
+	    why == CLOSE_SERVER_CONNECTION_CLOSED ||
+	    why == CLOSE_TEST_QUERY_TIMEOUT;
 }
 
 static void fail_client(struct client *c, const struct server *s,
@@ -177,6 +207,9 @@ void broker_server_gone(struct server *s, struct close_cause why)
 {
 	if (s->failure != NULL && !is_past_login(s))
 		on_failure(s, &why);
+	if (is_past_login(s) && is_lost(why.reason) && !s->ps.close_needed &&
+	    pool_connected(s->ps.pool) == 0)
+		pool_doubt_welcome(s->ps.pool);
 	struct pool_client *pc = s->ps.client;
 	struct server *const freed = canceler_gone(s);
 

@@ -128,6 +128,7 @@ static int pack(struct writer *w, const struct client *c)
 	writer_str(w, c->db->name);
 	writer_str(w, c->user->name);
 	writer_str(w, c->pc.pool->key.user->name);
+	writer_u8(w, client_is_behind(c));
 	params_list_write(c->ss->params, c->params, w);
 	pack_relay(w, c);
 	pack_baggage(w, c->baggage);
@@ -146,6 +147,7 @@ static int unpack(struct client *c, struct reader *r)
 	struct reader list;
 	int rc = 0;
 
+	c->told = reader_u8(r) != 0 ? UINT32_MAX : 0;
 	params_list_read(r, &list);
 	c->params = params_empty(ss->params);
 	if (c->params == NULL ||

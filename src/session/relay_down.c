@@ -386,6 +386,28 @@ static enum relay_step on_complete(struct relay_down *d)
 	return on_reply(d);
 }
 
+static bool is_of_idle(const struct relay_down *d)
+{
+	return d->c == NULL && d->s->chore == CHORE_NONE &&
+	    d->s->ps.state != SERVER_LISTENING;
+}
+
+/* The client of s reads it itself. 0, or -1: no memory. */
+static int renew_welcome(struct relay_down *d, const char *name,
+    const char *value)
+{
+	struct pool *const p = d->s->ps.pool;
+	const bool behind = d->c != NULL && client_is_behind(d->c);
+
+	if (d->s->ps.close_needed || d->s->ps.dedicated)
+		return 0;
+	const int rc = pool_renew_welcome(p, name, value);
+
+	if (d->c != NULL && !behind && d->s->chore == CHORE_NONE)
+		d->c->told = p->told;
+	return rc;
+}
+
 static enum relay_step on_parameter(struct relay_down *d)
 {
 	struct reader r;
@@ -401,6 +423,13 @@ static enum relay_step on_parameter(struct relay_down *d)
 		return fail(d, CLOSE_BROKEN_PARAMETER_STATUS);
 	const int i = params_find(d->s->ss->params, name);
 
+	if (i < 0 && renew_welcome(d, name, value) < 0)
+		return fail_memory(d);
+	/* not at the wish of a client: it is another one by default now */
+	if (is_of_idle(d) && !welcome_is_fixed(name)) {
+		pool_drop_welcome(d->s->ps.pool);
+		return fail(d, CLOSE_IDLE_SERVER_GOT_DIRTY);
+	}
 	if (strcmp(name, "in_hot_standby") == 0)
 		broker_host_changed(d->s, strcmp(value, "on") == 0);
 	if (i >= 0 && params_set(&d->s->params, i, value) < 0)
@@ -516,8 +545,9 @@ static void pass_rest(struct relay_down *d)
 static bool is_unasked(const struct relay_down *d)
 {
 	return d->m[0] == BE_NOTIFICATION_RESPONSE ||
+	    d->m[0] == BE_PARAMETER_STATUS ||
 	    (d->s->ps.state == SERVER_LISTENING &&
-	    (d->m[0] == BE_NOTICE_RESPONSE || d->m[0] == BE_PARAMETER_STATUS));
+	    d->m[0] == BE_NOTICE_RESPONSE);
 }
 
 /* What answers SETs of ours comes this way, as no run has it. */

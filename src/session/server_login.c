@@ -61,8 +61,9 @@ void server_login_begin(struct server *s)
 /* --- the end --- */
 
 /*
- * What a pool's first server has said is the welcome for its clients. 0, or
- * -1: that is too much, or there is no memory.
+ * What a pool's latest server has said is the welcome for its clients: after a
+ * failover or an upgrade it is another thing. 0, or -1: that is too much, or
+ * there is no memory.
  */
 static int keep_welcome(struct server *s)
 {
@@ -72,13 +73,10 @@ static int keep_welcome(struct server *s)
 	/* with the wishes of one client, or no database, another is said */
 	if (s->ps.dedicated)
 		return 0;
-	if (p->welcome == NULL && !s->ps.close_needed) {
-		if (w->failed)
-			return -1;
-		return pool_put_welcome(p, params_ref(s->params), w->at,
-		    w->len);
-	}
-	return 0;
+	if (s->ps.close_needed)
+		return 0;
+	return w->failed ? -1 : pool_put_welcome(p, params_ref(s->params),
+	    w->at, w->len);
 }
 
 /*

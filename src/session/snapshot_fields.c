@@ -74,7 +74,7 @@
 	X(client, relay, is_movable_relay_state(&it->relay)) \
 	X(client, carry, is_movable_carry(&it->carry)) \
 	X(client, rest, is_movable_message_rest(&it->rest)) \
-	X(client, addr, MOVED) X(client, id, MADE) X(client, born, MOVED) \
+	X(client, addr, MOVED) X(client, id, MADE) X(client, born, MOVED) X(client, told, MOVED) \
 	X(client, request_time, MOVED) X(client, query_start, MOVED) \
 	X(client, xact_start, MOVED) X(client, waited, MOVED) \
 	X(client, slow, MOVED) \

@@ -122,6 +122,7 @@ static void set_client(struct client *c, const struct snapshot_client *in)
 	c->rest.bytes = in->rest;
 	c->rest.dropped = (in->flags & SNAPSHOT_DROP) != 0;
 	c->notified = (in->flags & SNAPSHOT_NOTIFIED) != 0;
+	c->told = (in->flags & SNAPSHOT_BEHIND) != 0 ? UINT32_MAX : 0;
 	c->has_spoken = true;
 	c->welcomed = (in->flags & SNAPSHOT_WELCOME) == 0;
 }

@@ -120,6 +120,7 @@ static unsigned client_flags(const struct client *c)
 	flags |= c->pc.state == CLIENT_WELCOME ? SNAPSHOT_WELCOME : 0;
 	flags |= c->rest.dropped ? SNAPSHOT_DROP : 0;
 	flags |= c->notified ? SNAPSHOT_NOTIFIED : 0;
+	flags |= client_is_behind(c) ? SNAPSHOT_BEHIND : 0;
 	flags |= relay_translates(c) ? SNAPSHOT_TRANSLATES : 0;
 	flags |= c->pc.server != NULL ? mode_flag(c->pc.server) : 0;
 	flags |= listening_flags(c->listening);
