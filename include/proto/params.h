@@ -14,8 +14,8 @@ struct writer;
 #define PARAMS_MAX 64	/* tracked names */
 
 /*
- * All that PostgreSQL reports and a client may set, then the names of extra (a
- * comma list, may be NULL). NULL: no memory. The table must outlive its sets.
+ * All that PostgreSQL reports and a client may set, extra_float_digits, and the
+ * names of extra (a comma list, may be NULL). NULL: no memory. The table must outlive its sets.
  */
 struct params_table *params_table_new(const char *extra);
 void params_table_free(struct params_table **t);
@@ -27,6 +27,7 @@ void params_table_free(struct params_table **t);
 #define PARAMS_APPLICATION_NAME 4
 #define PARAMS_SCRAM_ITERATIONS 8
 #define PARAMS_SESSION_AUTHORIZATION 9
+#define PARAMS_EXTRA_FLOAT_DIGITS 10
 struct params_table *params_table_of(const struct params *p);
 int params_count(const struct params_table *t);
 const char *params_name(const struct params_table *t, int i);

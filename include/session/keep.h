@@ -107,10 +107,11 @@ static inline bool keep_is_on(const struct pool *p)
 	return p->limits.state == STATE_KEEP;
 }
 
-/* Is a client given what it has come with? */
+/* Is a client given what it has come with? In session mode, for the session. */
 static inline bool keep_sets(const struct pool *p)
 {
-	return p->limits.state != STATE_FORGET;
+	return p->limits.state != STATE_FORGET ||
+	    p->limits.mode == POOL_SESSION;
 }
 
 /*

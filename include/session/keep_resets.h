@@ -19,6 +19,11 @@ void keep_resets_note(const struct client *c, struct server *s, const char *sql,
     size_t n);
 /* It was rolled back, or some of it was refused. */
 void keep_resets_undo(struct server *s);
+/*
+ * In session mode: s, which c keeps, has no more what c has reset; c wants it
+ * still. 0, or -1: no memory.
+ */
+int keep_resets_bring(const struct client *c, struct server *s);
 /* May name, of what c has come with, have been reset since it was lent s? */
 bool keep_resets_had(const struct client *c, const struct server *s,
     const char *name);

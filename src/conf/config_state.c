@@ -1,4 +1,4 @@
-/* config_state.c - is there any pool with a session_state?
+/* config_state.c - is there any pool that keeps, or sets, a session's state?
  * SPDX-License-Identifier: ISC */
 #include "conf/config_state.h"
 
@@ -9,12 +9,15 @@
 
 bool config_keeps_state(const struct config *c)
 {
-	bool keeps = c->set.session_state != STATE_FORGET;
+	bool keeps = c->set.session_state != STATE_FORGET ||
+	    c->set.pool_mode == POOL_SESSION;
 
 	for (const struct config_db *db = c->dbs; db != NULL; db = db->next)
-		keeps = keeps || db->session_state > STATE_FORGET;
+		keeps = keeps || db->session_state > STATE_FORGET ||
+		    db->pool_mode == POOL_SESSION;
 	for (const struct config_user *u = c->users; u != NULL; u = u->next)
-		keeps = keeps || u->session_state > STATE_FORGET;
+		keeps = keeps || u->session_state > STATE_FORGET ||
+		    u->pool_mode == POOL_SESSION;
 	return keeps;
 }
 

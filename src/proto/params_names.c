@@ -9,14 +9,15 @@
 #include "base/text.h"
 #include "proto/sql_dialect.h"
 
-/* All that PostgreSQL 18 reports and lets a client set. */
+/* All that PostgreSQL 18 reports and lets a client set; and what drivers send. */
 static const char *const always[] = { [PARAMS_DATESTYLE] = "DateStyle",
 	[PARAMS_CLIENT_ENCODING] = "client_encoding", "TimeZone",
 	[PARAMS_STANDARD_STRINGS] = "standard_conforming_strings",
 	[PARAMS_APPLICATION_NAME] = "application_name", "search_path",
 	"IntervalStyle", "default_transaction_read_only",
 	[PARAMS_SCRAM_ITERATIONS] = "scram_iterations",
-	[PARAMS_SESSION_AUTHORIZATION] = "session_authorization" };
+	[PARAMS_SESSION_AUTHORIZATION] = "session_authorization",
+	[PARAMS_EXTRA_FLOAT_DIGITS] = "extra_float_digits" };
 
 static const struct {
 	const char *name;

@@ -50,6 +50,15 @@ static bool is_stained(const struct server *s)
 	    (t->discarded && connect_query(s) != NULL);
 }
 
+static bool has_something(const struct server *s)
+{
+	size_t len = 0;
+
+	if (s->keep.has != NULL)
+		(void)baggage_bytes(s->keep.has, &len);
+	return len > 0;
+}
+
 void broker_stain(struct server *s)
 {
 	if (s->ps.pool->limits.state != STATE_FORGET && is_stained(s))
@@ -57,6 +66,12 @@ void broker_stain(struct server *s)
 	/* by a DISCARD ALL, of what its client had come with, too */
 	else if (s->trace.discarded && !keep_is_on(s->ps.pool))
 		baggage_unref(&s->keep.has);
+	/* what its client had come with, for its session */
+	if (s->ps.pool->limits.state == STATE_FORGET && has_something(s)) {
+		s->ps.stained = true;
+		s->ps.close_needed = s->ps.close_needed ||
+		    !keep_sets(s->ps.pool);
+	}
 	/* of a pool that has kept before: nobody takes that back */
 	if (s->ps.pool->limits.state == STATE_FORGET && s->keep.pins != 0)
 		s->ps.close_needed = true;

@@ -86,7 +86,8 @@ static bool is_amid(const struct client *c)
 struct flight *flight_new(const struct client *c, const struct server *s,
     const struct burst *ahead)
 {
-	const size_t len = !keep_sets(s->ps.pool) || is_amid(c) ? 0 :
+	const size_t len = s->ps.pool->limits.state == STATE_FORGET ||
+	    is_amid(c) ? 0 :
 	    find_request(ahead->at, ahead->len);
 	struct flight *const f = len == 0 ? NULL :
 	    mem_alloc(sizeof *f + len);

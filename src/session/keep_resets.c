@@ -45,7 +45,7 @@ static void note(const struct client *c, struct server *s,
 
 	for (unsigned i = 0; baggage_next(c->brought, &at, &pair);
 	    i += i < LAST) {
-		if (!is_doubtful(pair.name) ||
+		if ((!is_doubtful(pair.name) && s->ps.mode != POOL_SESSION) ||
 		    !concerns(change, pair.name))
 			continue;
 		if (change->what == SQL_RESETS)
@@ -91,4 +91,20 @@ bool keep_resets_had(const struct client *c, const struct server *s,
 		if (strcmp(pair.name, name) == 0)
 			return (s->keep.resets >> i & 1) != 0;
 	return false;
+}
+
+int keep_resets_bring(const struct client *c, struct server *s)
+{
+	const uint32_t resets = s->keep.resets;
+	struct baggage_pair pair;
+	const char *at = NULL;
+	int rc = 0;
+
+	s->keep.resets = 0;
+	for (unsigned i = 0; c->brought != NULL && s->keep.has != NULL &&
+	    baggage_next(c->brought, &at, &pair); i += i < LAST)
+		if ((resets >> i & 1) != 0 &&
+		    baggage_forget(&s->keep.has, pair.name) < 0)
+			rc = -1;
+	return rc;
 }

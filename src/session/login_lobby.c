@@ -210,9 +210,12 @@ static bool punish(struct client *c)
 const char *login_hint(const struct client *c, const struct err *why)
 {
 	if (login_refuses_other(c, why))
-		return "Set session_state = keep (or clean) to have it set, or "
-		    "name it in ignore_startup_parameters to have it "
-		    "dropped.";
+		return c->replication != REPLICATION_NONE ||
+		    (c->db != NULL && c->db->console) ?
+		    "Name it in ignore_startup_parameters to have it dropped." :
+		    "Set pool_mode = session, or session_state = keep (or "
+		    "clean), to have it set, or name it in "
+		    "ignore_startup_parameters to have it dropped.";
 	return strcmp(why->code, ERRCODE_INVALID_PASSWORD) == 0 ?
 	    "Check the user name and the password. The pooler's log says what "
 	    "was wrong with them." : NULL;

@@ -9,6 +9,7 @@
 #include "conf/config_state.h"
 #include "proto/baggage.h"
 #include "session/client.h"
+#include "session/keep.h"
 #include "session/login_log.h"
 #include "session/login_parts.h"
 #include "session/sessions.h"
@@ -79,7 +80,7 @@ int login_accept_others(struct client *c, struct err *e)
 
 	if (l->unsupported == NULL)
 		return 0;
-	if (c->db->console || c->pc.pool->limits.state == STATE_FORGET) {
+	if (c->db->console || !keep_sets(c->pc.pool)) {
 		*e = *l->unsupported;
 		login_log(c, LEVEL_WARNING, "%s", e->text);
 		return -1;

@@ -107,9 +107,13 @@ static int take_tracked(struct client *c, const struct login_other *o,
 {
 	const char *value = o->value;
 	const int i = params_find(c->ss->params, o->name);
-
-	*unknown = i < 0 && !text_list_has(
+	const bool ignored = text_list_has(
 	    sessions_settings(c->ss)->ignore_startup_parameters, o->name);
+
+	*unknown = i < 0 && !ignored;
+	/* what else is tracked, is reported to its client */
+	if (i == PARAMS_EXTRA_FLOAT_DIGITS && ignored)
+		return 0;
 	if (i >= 0 && check_tracked(o->name, value, e) < 0)
 		return -1;
 	if (i == PARAMS_CLIENT_ENCODING && encoding_name(value) != NULL)

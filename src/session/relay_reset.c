@@ -11,6 +11,7 @@
 #include "proto/sql.h"
 #include "proto/track_look.h"
 #include "proto/writer.h"
+#include "session/keep_resets.h"
 #include "session/relay_parts.h"
 #include "session/relay_reset.h"
 #include "session/sessions.h"
@@ -35,7 +36,8 @@ static uint64_t named(const struct client *c, const char *name)
 bool relay_is_cut(const struct relay_up *up)
 {
 	return up->have < up->size && up->size <= SQL_TEXT_MAX &&
-	    (up->named || up->watched || up->c->relay.start != NULL);
+	    (up->named || up->watched || up->c->relay.start != NULL ||
+	    up->c->brought != NULL);
 }
 
 /*
@@ -74,11 +76,31 @@ bool relay_reset_waits(const struct relay_up *up)
 	    !track_is_unsure(t) && asked(up, &resets);
 }
 
+/* Start-up parameters of any name, of a client that keeps its server. */
+static bool are_brought(const struct client *c, const struct server *s)
+{
+	return c->brought != NULL && s->ps.mode == POOL_SESSION;
+}
+
+/* The same of these; in keep.resets. */
+static bool asks_brought(const struct relay_up *up)
+{
+	const char *const sql = (const char *)up->m + MSG_HEADER;
+	const size_t n = up->size - MSG_HEADER;
+
+	if (!are_brought(up->c, up->s) || up->have < up->size ||
+	    !sql_may_matter(sql, n))
+		return false;
+	keep_resets_note(up->c, up->s, sql, n);
+	return up->s->keep.resets != 0;
+}
+
 bool relay_reset_asked(const struct relay_up *up)
 {
 	uint64_t resets;
+	const bool brought = asks_brought(up);
 
-	if (!asked(up, &resets))
+	if (!asked(up, &resets) && !brought)
 		return false;
 	up->c->relay.resets = resets;
 	up->c->relay.resetting = RESET_ASKED;
@@ -113,14 +135,18 @@ void relay_reset_tag(const struct relay_down *d)
 {
 	struct client *c = d->c;
 
-	if (c == NULL || c->relay.start == NULL || d->s->chore != CHORE_NONE)
+	if (c == NULL || d->s->chore != CHORE_NONE ||
+	    (c->relay.start == NULL && !are_brought(c, d->s)))
 		return;
 	const bool all = has_tag(d, "DISCARD ALL");
+	const bool brought = are_brought(c, d->s);
 
+	if (all && brought)
+		d->s->keep.resets = UINT32_MAX;
 	if (all)
 		c->relay.resets = ALL;
-	else if (!has_tag(d, "RESET") &&
-	    (c->relay.resets == 0 || !has_tag(d, "SET")))
+	else if (!has_tag(d, "RESET") && (!has_tag(d, "SET") ||
+	    (c->relay.resets == 0 && (!brought || d->s->keep.resets == 0))))
 		return;
 	c->relay.resetting = all || c->relay.resetting == RESET_ASKED ||
 	    c->relay.resetting == RESET_DONE ? RESET_DONE : RESET_GUESSED;
@@ -153,6 +179,8 @@ void relay_reset_failed(const struct relay_down *d)
 
 	if (c == NULL)
 		return;
+	if (are_brought(c, d->s))
+		keep_resets_undo(d->s);
 	if (c->relay.resetting == RESET_DONE) {
 		c->relay.resetting = RESET_ASKED;
 	} else if (c->relay.resetting == RESET_GUESSED) {
@@ -196,6 +224,8 @@ int relay_reset_end(struct relay_down *d, bool answered)
 		    d->s->params, i)) < 0)
 			return -1;
 	}
+	if (are_brought(c, d->s) && keep_resets_bring(c, d->s) < 0)
+		return -1;
 	c->relay.resets = 0;
 	/* until the server has nothing else to do */
 	c->relay.resetting = done || c->relay.resetting == RESET_DUE ?

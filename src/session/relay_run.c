@@ -67,8 +67,8 @@ static inline bool is_plain(const struct relay_up *up, const uint8_t *m,
 		return !sessions_settings(up->c->ss)->disable_pqexec &&
 		    (up->watched ?
 		    sql_seen_is_plain(&up->c->ss->seen, body, n) :
-		    !((up->named || up->c->relay.start != NULL) &&
-		    sql_may_matter(body, n))) &&
+		    !((up->named || up->c->relay.start != NULL ||
+		    up->c->brought != NULL) && sql_may_matter(body, n))) &&
 		    !track_is_in_batch(&up->s->track);
 	default:
 		return false;

@@ -75,9 +75,11 @@ static bool load_start(struct relay_state *r, struct params_table *t,
 	const uint8_t resetting = reader_u8(in);
 	const uint64_t high = reader_u32(in), low = reader_u32(in);
 
-	if (in->failed || reader_left(&list) == 0)
+	if (in->failed)
 		return true;
 	r->resetting = resetting <= RESET_GUESSED ? resetting : RESET_NONE;
+	if (reader_left(&list) == 0)
+		return true;
 	r->resets = params_list_bits(t, list, high << 32 | low);
 	r->start = params_empty(t);
 	return r->start != NULL && params_list_load(t, list, &r->start) == 0;

@@ -29,7 +29,7 @@ bool relay_unnamed_may(const struct client *c)
 	const struct pool *const p = c->pc.pool;
 
 	/* what a session has set, is known where it is asked */
-	return keep_sets(p) && !p->limits.state_always &&
+	return p->limits.state != STATE_FORGET && !p->limits.state_always &&
 	    sessions_settings(c->ss)->max_prepared_statements > 0;
 }
 

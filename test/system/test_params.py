@@ -79,6 +79,71 @@ STYLES = ["ISO", "iso", "DMY", "German", "Postgres, US", "european",
           "SQL", "sql, ymd", "ISO, DMY", "ymd,german"]
 
 
+@pytest.mark.parametrize("query", ["", "discard all"])
+def test_session_mode_sets_what_came_with_the_login(pooler, direct, query):
+    """parameters of any name, until the client leaves"""
+    p = pooler(pool_mode="session", default_pool_size=1,
+               server_reset_query=query)
+    look = ("select current_setting('work_mem'), current_setting("
+            "'lock_timeout'), current_setting('my.own', true), "
+            "current_setting('extra_float_digits')")
+    params = {"work_mem": "8MB", "extra_float_digits": "0",
+              "options": "-c lock_timeout=3s -c my.own=x"}
+    a, own = p.raw(**params), direct(**params)
+    pid = a.value("select pg_backend_pid()")
+    for sql in ("select 1", "set work_mem = '1MB'", "set my.own = 'y'",
+                "reset work_mem", "set my.own to default",
+                "set lock_timeout = 0", "reset all", "set my.own = 'z'",
+                "discard all", "begin", "set work_mem = '2MB'",
+                "reset work_mem; select 1/0", "rollback", "reset nothing"):
+        for c in (a, own):
+            c.try_query(sql)
+        assert a.try_query(look).rows == own.try_query(look).rows, sql
+    for c in (a, own):
+        c.send(pq.parse("discard all"), pq.bind(), pq.execute(), pq.sync())
+        c.recv_until()
+    assert a.query(look).rows == own.query(look).rows
+    a.close()
+    b = p.raw()
+    assert b.query(look).rows in ([["4MB", "0", "", "1"]],
+                                  [["4MB", "0", None, "1"]])
+    assert b.value("select pg_backend_pid()") == pid
+
+
+def test_session_mode_tells_of_a_parameter_that_is_wrong(pooler):
+    """and the server is the next client's"""
+    p = pooler(pool_mode="session", default_pool_size=1)
+    with p.raw() as c:
+        pid = c.value("select pg_backend_pid()")
+    a = p.raw(work_mem="x")
+    a.send(pq.query("select 1"))
+    assert a.recv_all().errors[0].code == "22023"
+    b = p.raw()
+    assert b.value("show work_mem") == "4MB"
+    assert b.value("select pg_backend_pid()") == pid
+
+
+def test_extra_float_digits_is_tracked(pooler):
+    """lib/pq and pgjdbc send it, whatever the pool_mode is"""
+    p = pooler(default_pool_size=1)
+    a, b = p.raw(extra_float_digits="-3"), p.raw()
+    for _ in range(2):
+        assert a.value("select 1::float8 / 3") == "0.333333333333"
+        assert b.value("select 1::float8 / 3") == "0.3333333333333333"
+
+
+def test_hint_names_no_setting_that_would_not_help(pooler):
+    """nothing but to be ignored, for replication"""
+    p = pooler(session_state="keep")
+
+    def hint(**params):
+        with pytest.raises(pq.PgError) as e:
+            p.open().login("app", database="p0", **params)
+        return e.value.fields["H"]
+    assert hint(replication="database", geqo="off") == \
+        "Name it in ignore_startup_parameters to have it dropped."
+
+
 def test_search_path_that_is_no_list_is_refused(pooler, pg):
     """as PostgreSQL does: it is no name of one schema either"""
     p = pooler()

@@ -212,7 +212,7 @@ static inline int login_load(void **state)
 	(void)state;
 	write_file(users, "\"ann\" \"secret\"\n");
 	snprintf(text, sizeof text, "[databases]\nshop = host=127.0.0.1\n"
-	    "[pgbouncer]\nlisten_port = 6432\nauth_type = plain\n"
+	    "[pgbouncer]\npool_mode = transaction\nlisten_port = 6432\nauth_type = plain\n"
 	    "auth_file = %s\nadmin_users = ann\n", users);
 	write_file(path, text);
 	login_config = config_load(path, NULL, NULL, NULL, &e);
