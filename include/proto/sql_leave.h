@@ -21,6 +21,8 @@ enum sql_leaves {
 	SQL_LEAVES = 1,		/* anything */
 	SQL_DRAWS = 2,		/* ... numbers of sequences, but nothing else */
 	SQL_HIDES = 4,		/* anything, whose name may not be in the text */
+	SQL_OPENS = 16,		/* what nothing but the end of the session closes:
+				 * a connection, a replication origin or slot */
 };
 /*
  * What the words say, if there are some. 0: all of them are calls of

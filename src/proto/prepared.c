@@ -132,6 +132,7 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	const unsigned what = words ? sql_what_leaves(body, len) : 0;
 
 	p->leaves = (what & SQL_LEAVES) != 0;
+	p->opens = (what & SQL_OPENS) != 0;
 	p->hides = (what & SQL_HIDES) != 0;
 	p->draws = (what & SQL_DRAWS) != 0 || sql_may_draw(body, len);
 	p->sets = custom_is_any(body, len) && (words ||

@@ -23,8 +23,8 @@ typedef uint8_t block __attribute__((vector_size(BLOCK)));
 /*
  * Where BLOCK + 2 bytes have the first letter of one: nextVal, setVal,
  * aDVisory; teMPorary; set_coNFig; pg_settinGS; DO; U&"..."; query_to_XMl; and
- * three of TS_stat. Some others are taken for pairs, too (tf, df, nv, any &), as
- * fewer comparisons do then.
+ * three of TS_stat, rEPLication, DBLink, seT_Limit. Some others are taken for
+ * pairs, too (tf, df, nv, any &), as fewer comparisons do then.
  */
 static inline block find_pairs(const uint8_t *s)
 {
@@ -42,6 +42,10 @@ static inline block find_pairs(const uint8_t *s)
 	hit |= (block)(((a | FOLD) == 'm') & ((b | FOLD) == 'p'));
 	hit |= (block)(((a | FOLD) == 'g') & ((b | FOLD) == 's'));
 	hit |= (block)(((a | FOLD) == 'd') & ((b | FOLD) == 'o'));
+	hit |= (block)(((c | FOLD) == 'l') &
+	    ((((a | FOLD) == 'e') & ((b | FOLD) == 'p')) |
+	    (((a | FOLD) == 'd') & ((b | FOLD) == 'b')) |
+	    (((a | D_OR_T) == 't') & (b == '_'))));
 	return hit;
 }
 
@@ -193,6 +197,14 @@ static bool is_query(const struct place *p)
 	    is_word(p, "ts_rewrite", 0);
 }
 
+/* LOAD in a block has no tag. */
+static bool loads(const struct place *p)
+{
+	static const char *const words[] = { "load", NULL };
+
+	return sql_has_word(p->at, (size_t)(p->end - p->at), words);
+}
+
 #define NOTHING 8U	/* a word, but nothing is left */
 
 /* By UPDATE of pg_settings parameters are set. Returns of enum sql_leaves. */
@@ -202,7 +214,13 @@ static unsigned look_at(const struct place *p)
 		const char *word;
 		size_t before;
 		unsigned what;
-	} words[] = { { "nextval", 3, SQL_DRAWS }, { "setval", 2, SQL_DRAWS },
+	} words[] = { { "dblink_connect", 0, SQL_LEAVES | SQL_OPENS },
+		{ "replication_origin_session_setup", 1,
+		    SQL_LEAVES | SQL_OPENS },
+		{ "physical_replication_slot", 10, SQL_LEAVES | SQL_OPENS },
+		{ "logical_replication_slot", 9, SQL_LEAVES | SQL_OPENS },
+		{ "set_limit", 2, SQL_LEAVES }, { "nextval", 3, SQL_DRAWS },
+		{ "setval", 2, SQL_DRAWS },
 		{ "pg_settings", 9, SQL_LEAVES }, { "u&\"", 0, SQL_LEAVES },
 		{ "u&'", 0, SQL_LEAVES } };
 
@@ -213,13 +231,19 @@ static unsigned look_at(const struct place *p)
 		return SQL_LEAVES | SQL_HIDES;
 	if (is_word(p, "set_config", 6))
 		return is_local_call(p) ? NOTHING : SQL_LEAVES;
-	return is_temporary(p) || is_block(p) || is_lock(p) ? SQL_LEAVES : 0;
+	if (is_block(p))
+		return loads(p) ? SQL_LEAVES | SQL_OPENS : SQL_LEAVES;
+	return is_temporary(p) || is_lock(p) ? SQL_LEAVES : 0;
 }
 
-static bool is_pair(const char *s)
+static bool is_pair(const struct place *p)
 {
+	const char *const s = p->at;
 	const char a = s[0] | FOLD, b = s[1] | FOLD;
 
+	if (p->end - s > 2 && (s[2] | FOLD) == 'l' && ((a == 'e' && b == 'p') ||
+	    (a == 'd' && b == 'b') || (a == 't' && s[1] == '_')))
+		return true;
 	return (b == 'v' && (a == 't' || a == 'd')) || (a == 'm' && b == 'p') ||
 	    (a == 'n' && b == 'f') || (a == 'g' && b == 's') ||
 	    (a == 'd' && b == 'o') || (a == 'u' && s[1] == '&') ||
@@ -231,7 +255,7 @@ static bool has_word(const char *sql, size_t n)
 	struct place p = { sql, sql, sql + n };
 
 	for (; p.end - p.at > 1; p.at++)
-		if (is_pair(p.at) && look_at(&p) != 0)
+		if (is_pair(&p) && look_at(&p) != 0)
 			return true;
 	return false;
 }
@@ -243,7 +267,7 @@ unsigned sql_what_leaves(const void *sql, size_t n)
 	unsigned what = 0;
 
 	for (; p.end - p.at > 1; p.at++)
-		if (is_pair(p.at))
+		if (is_pair(&p))
 			what |= look_at(&p);
 	return what & ~NOTHING;
 }

@@ -198,6 +198,7 @@
 	A(prepared, name, MOVED) X(prepared, name_len, MADE) \
 	X(prepared, forgets_all, MADE) X(prepared, changes, MADE) \
 	X(prepared, acts, MADE) X(prepared, leaves, MADE) \
+	X(prepared, opens, MADE) \
 	X(prepared, hides, MADE) X(prepared, draws, MADE) \
 	X(prepared, sets, MADE) X(prepared, tells, MADE) \
 	X(prepared, retired, MOVED) X(prepared, unused, MADE) \

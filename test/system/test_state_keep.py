@@ -732,19 +732,6 @@ def test_what_postgresql_has_no_statement_to_take_back(both, state):
     for c in (a.own, a.pooled):
         c.query("select setseed(0.5)").check()
     assert b.pooled.value("select random()") == a.own.value("select random()")
-    a.pooled.query("select pg_replication_origin_create('sluice')").check()
-    a.pooled.query(
-        "select pg_replication_origin_session_setup('sluice')").check()
-    assert b.pooled.value(
-        "select pg_replication_origin_session_is_setup()") == "t"
-    b.pooled.query("select pg_replication_origin_session_reset()").check()
-    b.pooled.query("select pg_replication_origin_drop('sluice')").check()
-    a.pooled.query("select pg_create_physical_replication_slot("
-                   "'sluice', true, true)").check()
-    assert b.pooled.value(
-        "select count(*) from pg_replication_slots where temporary and "
-        "active_pid = pg_backend_pid()") == "1"
-    b.pooled.query("select pg_drop_replication_slot('sluice')").check()
 
 
 def test_library_of_one_client_stops_no_other(both):

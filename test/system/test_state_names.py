@@ -268,3 +268,59 @@ def test_all_workers_know_names_that_are_not_plain(pooler):
                 assert c.value(current("b%d.own" % k)) == want
     for c in cs:
         c.close()
+
+
+OPENS = [
+    ("select dblink_connect('mine', 'host={host} port={port} dbname=p0 "
+     "user=postgres')", "select dblink_get_connections()", "{{mine}}", None),
+    ("select pg_replication_origin_session_setup('opened')",
+     "select pg_replication_origin_session_is_setup()", "t", "f"),
+    ("select pg_create_physical_replication_slot('opened', false, true)",
+     "select count(*) from pg_replication_slots where active_pid = "
+     "pg_backend_pid()", "1", "0"),
+    ("do 'begin load ''auto_explain''; end'",
+     "select count(*) from pg_settings where name = "
+     "'auto_explain.log_analyze'", "1", "0"),
+]
+
+
+@pytest.fixture
+def opening(pg):
+    """an owner of connections, origins and slots"""
+    pg.sql("create extension if not exists dblink",
+           "create extension if not exists pg_trgm",
+           "select pg_replication_origin_create('opened')", db="p0")
+    yield
+    pg.sql("select pg_replication_origin_drop('opened')", db="p0")
+
+
+@pytest.mark.parametrize("way", [pq.Conn.query, extended, named])
+@pytest.mark.parametrize("state", ["clean", "keep"])
+def test_what_only_the_end_of_a_session_closes(pooler, pg, opening, state,
+                                               way):
+    """is there for its client alone, and for nobody when that has left"""
+    p = pooler(default_pool_size=2, session_state=state,
+               pool_mode="transaction")
+    for sql, look, mine, none in OPENS:
+        a, b = p.raw("postgres"), p.raw("postgres")
+        way(a, sql.format(host="127.0.0.1", port=pg.port))
+        for _ in range(2):
+            assert b.value(look) == none, sql
+            assert a.value(look) == (mine.format() if state == "keep"
+                                     else none), sql
+        a.close()
+        wait_until(lambda: p.pool(user="postgres")["cl_active"] == 1)
+        for _ in range(3):
+            assert b.value(look) == none, sql
+        b.close()
+
+
+@pytest.mark.parametrize("state", ["clean", "keep"])
+def test_limit_of_pg_trgm_is_of_its_client(pooler, opening, state):
+    p = pooler(default_pool_size=1, session_state=state,
+               pool_mode="transaction")
+    with p.raw("postgres") as a, p.raw("postgres") as b:
+        a.query("select set_limit(0.95)")
+        assert b.value("select show_limit()") == "0.3"
+        assert a.value("select show_limit()") == \
+            ("0.95" if state == "keep" else "0.3")

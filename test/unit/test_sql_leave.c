@@ -21,6 +21,10 @@ static const char *const words[] = { "create temp table t()",
 	"select U&\"\\0073et_config\"()", "select u&'x'",
 	"update PG_Settings set setting = 1", "do $$ begin end $$", "DO 'x'",
 	"/**/do/**/$a$", "select 1;do --\n$$", "do E'x'", "do\tLANGUAGE plperl",
+	"select dblink_connect('a', 'dbname=x')", "select DBLINK_CONNECT_U($1)",
+	"select pg_replication_origin_session_setup('x')", "select set_limit(1)",
+	"select pg_create_physical_replication_slot('x', false, true)",
+	"select pg_copy_logical_replication_slot('x', 'y', true)",
 	"select query_to_xml($1, true, false, '')", "select Query_To_XMLschema($1)",
 	"select * from TS_STAT($1)", "select ts_rewrite(a, $1)" };
 
@@ -35,6 +39,9 @@ static const char *const others[] = { "", "t", "select 1",
 	"insert into t values (1) on conflict (a) do update set b = '1'",
 	"select xml '<a/>', tsx, its_, stats, status, ts_vector, \"ts_\"",
 	"select undo $1", "select a.to_do '1'", "windows do", "do",
+	"select dblink('a', 'b'), dblink_disconnect('a')", "select replace(a)",
+	"select * from pg_replication_slots, pg_replication_origin_status",
+	"select pg_drop_replication_slot('x')", "select t_l from last_limit",
 	"select pg_advisory_xact_lock(1)",
 	"select pg_try_ADVISORY_XACT_lock_shared($1)" };
 
@@ -59,6 +66,12 @@ static void test_what_is_left_is_told(void **state)
 		unsigned what;
 	} rows[] = {
 		{ "select nextval('s')", SQL_DRAWS },
+		{ "select dblink_connect('a')", SQL_LEAVES | SQL_OPENS },
+		{ "select pg_create_logical_replication_slot()",
+		    SQL_LEAVES | SQL_OPENS },
+		{ "select set_limit(0.9)", SQL_LEAVES },
+		{ "do 'begin load ''x''; end'", SQL_LEAVES | SQL_OPENS },
+		{ "do 'begin reload(); end'", SQL_LEAVES },
 		{ "select ts_stat($1)", SQL_LEAVES | SQL_HIDES },
 		{ "select query_to_xml($1, true, true, '')",
 		    SQL_LEAVES | SQL_HIDES },
