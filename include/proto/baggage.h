@@ -57,11 +57,23 @@ bool baggage_next(const struct baggage *b, const char **at,
 #define BAGGAGE_ENCODING ""
 
 /*
- * Write the SQL that takes a session from have to want, and a NUL; nothing
- * where both are equal. role is reset first and set last. The SQL is all ASCII,
- * and means the same whatever settings there are, search_path too.
+ * How a session is to change. A custom parameter or a role that a set lacks is
+ * as in base; any other setting that a set lacks is as RESET gives it.
  */
-void baggage_write_sql(const struct baggage *want, const struct baggage *have,
-    struct writer *w);
+struct baggage_change {
+	const struct baggage *want, *have;
+	const struct baggage *base;	/* or NULL: nobody has asked for it */
+	const char *actor;	/* SQL by which another user acts; NULL: none */
+	bool whole;		/* base has each custom parameter with a value */
+	bool pristine;		/* base is what RESET gives */
+};
+
+/*
+ * Write the SQL for that, and a NUL; nothing where nothing changes. role is none
+ * at first, as not every role may set the others, then comes the actor, and role
+ * is set last. What is not of the actor is all ASCII, and means the same
+ * whatever settings there are, search_path too.
+ */
+void baggage_write_sql(const struct baggage_change *g, struct writer *w);
 
 #endif

@@ -90,12 +90,23 @@ int params_adopt(struct params **want, const struct params *have,
  * encoding it has: client_encoding stands in one of its own, ahead of that of
  * the others, with standard_conforming_strings where it must be on for a
  * backslash. Where session_authorization or role changes, it is RESET before
- * the others, as not everybody may set them, and SET behind. Each ends in NUL.
- * Returns how many queries; equal sets cost one comparison. (spec/pooling.md
- * section 21)
+ * the others, because not everybody may set them; params_write_actor() SETs it
+ * behind all others. Each query ends in NUL. Returns how many; equal sets cost
+ * one comparison. (spec/pooling.md section 21)
  */
 int params_write_sets(const struct params *want, const struct params *have,
     const struct params_origin *o, struct writer *w);
+
+/* Who acts in a session? */
+enum params_actor {
+	PARAMS_ACTOR_SAME,	/* nothing was written */
+	PARAMS_ACTOR_OTHER,
+	PARAMS_ACTOR_FIRST,	/* as at first: the role of then is to follow */
+};
+/* SETs of session_authorization and role, without a NUL. */
+enum params_actor params_write_actor(const struct params *want,
+    const struct params *have, const struct params_origin *o,
+    struct writer *w);
 /*
  * The SETs were sent to the server that has *have: the server will have the
  * values, except those that it spells in its own way, and reports, or has in

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "proto/custom.h"
 #include "session/sessions.h"
@@ -36,8 +37,17 @@ bool custom_table_put(struct server *s, const char *kept);
 bool custom_table_add_set(struct server *s, const struct baggage *b);
 /* The same where there is no server yet, for what all databases can have. */
 void custom_table_share_set(struct sessions *ss, const struct baggage *b);
-/* The next name that s may have a value of, from { 0, 0 } on; or NULL. */
-const char *custom_table_next(const struct server *s, unsigned at[2]);
+/* How many names are known: in the table of all, and in that of one server. */
+struct custom_count {
+	uint8_t names[2];
+};
+/* The next name that s may have a value of, from zero on; or NULL. */
+const char *custom_table_next(const struct server *s, struct custom_count *at);
+/* Is what s calls name known, and not one of the first ones? */
+bool custom_table_is_behind(struct server *s, struct custom_count first,
+    const char *name);
+/* Has b, which may be NULL, a value of a name that custom_table_next() tells? */
+bool custom_table_is_in(const struct baggage *b, const char *kept);
 /* No name of its own has a value in s any more. */
 void custom_table_forget(struct server *s);
 

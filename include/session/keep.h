@@ -14,6 +14,8 @@
 
 #include "pool/pool.h"
 #include "proto/writer.h"
+#include "session/custom_table.h"
+#include "session/server_phase.h"
 #include "session/trace.h"
 
 struct baggage;
@@ -56,7 +58,12 @@ enum brought {
 /* Embedded in server; all zero: nothing is known. */
 struct keep {
 	struct baggage *has;	/* counted; what is set in it */
-	struct baggage *base;	/* counted; the same before anybody had it */
+	struct baggage *base;	/* counted; the same before anybody had it, with
+				 * its role, and custom parameters in each case */
+	struct custom_count known;	/* names that base was asked for */
+	struct custom_count asked;	/* the same, with the question under way */
+	bool beyond;		/* a value has taken the place of one that is not
+				 * in base, as nobody has asked for it */
 	struct writer rows;	/* of a probe: names and values */
 	struct writer channels;	/* of a probe: names */
 	uint32_t resets;	/* by bits; see keep_resets.h */
@@ -119,16 +126,25 @@ static inline bool keep_sets(const struct pool *p)
  * does not yet, or not at all: s was asked what there is, or is pinned.
  */
 bool keep_lets_go(struct client *c, struct server *s);
-void keep_ask(struct server *s);
+void keep_ask(struct server *s, enum server_chore chore);
 /* A row of the answer. */
 void keep_take_row(struct server *s, const void *row, size_t size);
 /* An error is: may it be asked again? */
 bool keep_asks_again(struct server *s, const char *code);
 /* The answer is complete; c may be NULL. False: s was asked again, or closed. */
 bool keep_answered(struct server *s, struct client *c);
-/* A server that nobody has had: false: it is asked what connect_query set. */
-bool keep_knows_base(struct server *s);
+/*
+ * Is known what s had before clients had it, of all names that are known now,
+ * and of those that c, which may be NULL, brings? False: it is asked, or closed.
+ */
+bool keep_knows_base(struct server *s, struct client *c);
+/* That answer is complete. False: it was asked again, or closed. */
+bool keep_based(struct server *s);
 void keep_note_path(struct server *s);
+/* DISCARD ALL was the last of what its client has left in s. */
+void keep_discarded(struct server *s);
+/* May s, which clients have had, have what its pool does not take back? */
+bool keep_is_strange(const struct server *s);
 /* s was cleaned. */
 void keep_cleaned(struct server *s);
 
@@ -137,8 +153,11 @@ void keep_cleaned(struct server *s);
  * nothing; then neither has any.
  */
 struct baggage *keep_wanted(struct client *c, struct server *s);
-/* The SQL that makes s so, behind that of params.h; how many queries. */
-int keep_write_sql(struct server *s, const struct client *c,
-    const struct baggage *want, struct writer *w);
+/*
+ * The SQL that makes s so, behind that of params.h; how many queries. actor: SQL
+ * by which another user acts; or NULL.
+ */
+int keep_write_sql(const struct server *s, const struct baggage *want,
+    const char *actor, struct writer *w);
 
 #endif

@@ -3,15 +3,14 @@
 #ifndef SESSION_SERVER_ORIGIN_H
 #define SESSION_SERVER_ORIGIN_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct server;
 struct writer;
 
-/* Write a Query for what s does not report. False: it reports all. */
-bool server_origin_question(struct server *s, struct writer *w);
+/* Write a Query for what s does not report, and its role. */
+void server_origin_question(struct server *s, struct writer *w);
 /* Take the answer's DataRow. 0, or -1: a broken row, or no memory. */
 int server_origin_answer(struct server *s, const uint8_t *body, size_t len);
 /* The login is over: what was not asked for is as s has told it. */

@@ -27,6 +27,7 @@ enum server_chore {		/* a query of our own; nobody may use it now */
 	CHORE_CLEAN, CHORE_CONNECT,	/* what clients left is taken away */
 	CHORE_PROBE,		/* what is there? For keep.h */
 	CHORE_LISTEN, CHORE_BRING,	/* of channels; see listener.h */
+	CHORE_BASE,		/* what was there before clients? The same */
 };
 
 #endif

@@ -253,8 +253,7 @@ enum pool_release pool_release_verdict(struct pool_server *ps, bool lent,
 	if (lent && (p->limits.reset || (p->limits.can_reset &&
 	    ps->mode == POOL_SESSION)))
 		return POOL_TO_TESTED;
-	if (ps->stained && (p->limits.state != STATE_FORGET ||
-	    p->limits.mode == POOL_SESSION))
+	if (ps->stained)
 		return POOL_TO_CLEANED;
 	if (p->limits.check && ((lent && p->limits.check_delay == 0) ||
 	    (fresh && p->check_failed)))

@@ -79,7 +79,8 @@ static void configure_state(struct pool *p, const struct config *config)
 		l->max_pinned = -1;
 	l->pin_timeout = first_given_time(u ? u->pin_timeout : -1,
 	    db->pin_timeout, s->pin_timeout);
-	if (l->state != before && l->state != STATE_FORGET)
+	/* nor does anybody take back later what it has kept up to now */
+	if (l->state != before)
 		stain_all(p);
 }
 

@@ -315,7 +315,7 @@ static void write_set(struct selects *s, const char *name, const char *value)
 
 	if (s->columns == COLUMNS_MAX)
 		s->columns = 0;
-	if (s->columns == 0 && w->len > 0)
+	if (s->columns == 0 && w->len > 0 && w->at[w->len - 1] != ';')
 		writer_u8(w, ';');
 	write_text(w, s->columns++ == 0 ? "SELECT " : ",");
 	write_text(w, "pg_catalog.set_config(");
@@ -339,10 +339,36 @@ static bool same(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-/* A custom parameter that was set once is never unset again, only empty. */
-static bool is_left_over(const struct baggage_pair *p)
+static bool is_custom(const char *name)
 {
-	return p->value[0] == '\0' && strchr(p->name, '.') != NULL;
+	return strchr(name, '.') != NULL;
+}
+
+/* What a session has of name, where a set lacks it; NULL: what RESET gives. */
+static const char *find_base(const struct baggage_change *g, const char *name)
+{
+	return g->base == NULL || !(is_custom(name) ||
+	    strcmp(name, "role") == 0) ? NULL : baggage_find(g->base, name);
+}
+
+/* What want lacks. A custom parameter is never unset again, only empty. */
+static void write_lacking(struct selects *s, const struct baggage_change *g,
+    const struct baggage_pair *have)
+{
+	const char *const base = find_base(g, have->name);
+	const char *const encoding = s->encoding;
+
+	if (base == NULL) {
+		if (!g->whole || !is_custom(have->name) ||
+		    have->value[0] != '\0')
+			write_set(s, have->name, NULL);
+		return;
+	}
+	if (same(base, have->value) && is_simple(base))
+		return;
+	s->encoding = baggage_find(g->base, BAGGAGE_ENCODING);
+	write_set(s, have->name, base);
+	s->encoding = encoding;
 }
 
 /* A name in another encoding is the same one, maybe, as a name that is wanted. */
@@ -357,58 +383,87 @@ static void write_recoded(struct selects *s, const struct baggage *have)
 }
 
 /* want and have are sorted. */
-static void write_others(struct selects *s, const struct baggage *want,
-    const struct baggage *have)
+static void write_others(struct selects *s, const struct baggage_change *g)
 {
 	const char *at[2] = { NULL, NULL };
 	struct baggage_pair a, b;
-	bool is_a = baggage_next(want, &at[0], &a);
-	bool is_b = baggage_next(have, &at[1], &b);
+	bool is_a = baggage_next(g->want, &at[0], &a);
+	bool is_b = baggage_next(g->have, &at[1], &b);
 	const bool recoded = !same(s->encoding, s->before);
 
 	if (recoded)
-		write_recoded(s, have);
+		write_recoded(s, g->have);
 	while (is_a || is_b) {
 		const int order = !is_a ? 1 : !is_b ? -1 :
 		    strcmp(a.name, b.name);
+		const char *const had = order > 0 ? NULL : order == 0 ?
+		    b.value : find_base(g, a.name);
 
-		if (order <= 0 && !is_apart(a.name) && (order < 0 ||
-		    strcmp(a.value, b.value) != 0 || (recoded &&
+		if (order <= 0 && !is_apart(a.name) &&
+		    (!same(a.value, had) || ((recoded || order < 0) &&
 		    !(is_simple(a.value) && is_simple(a.name)))))
 			write_set(s, a.name, a.value);
-		if (order > 0 && !is_apart(b.name) && !is_left_over(&b) &&
+		if (order > 0 && !is_apart(b.name) &&
 		    !(recoded && !is_simple(b.name)))
-			write_set(s, b.name, NULL);
+			write_lacking(s, g, &b);
 		if (order <= 0)
-			is_a = baggage_next(want, &at[0], &a);
+			is_a = baggage_next(g->want, &at[0], &a);
 		if (order >= 0)
-			is_b = baggage_next(have, &at[1], &b);
+			is_b = baggage_next(g->have, &at[1], &b);
 	}
 }
 
-void baggage_write_sql(const struct baggage *want, const struct baggage *have,
-    struct writer *w)
+/* The role of a set; NULL: what RESET gives. */
+static const char *role_of(const struct baggage_change *g,
+    const struct baggage *b)
 {
-	const char *const role = baggage_find(want, "role");
-	const char *const before = baggage_find(have, "role");
-	struct writer own;
-	struct selects s = { &own, baggage_find(want, BAGGAGE_ENCODING),
-		baggage_find(have, BAGGAGE_ENCODING), 0 };
+	const char *const own = baggage_find(b, "role");
 
-	if (want == have)
+	return own != NULL ? own : find_base(g, "role");
+}
+
+/* PostgreSQL asks nobody for the right to RESET it. */
+static void write_role(struct selects *s, const struct baggage_change *g,
+    const char *role)
+{
+	const bool resets = role == NULL || (g->pristine &&
+	    same(role, find_base(g, "role")));
+
+	write_set(s, "role", resets ? NULL : role);
+}
+
+void baggage_write_sql(const struct baggage_change *g, struct writer *w)
+{
+	/* who acts has got the role of the base, if that is his */
+	const char *const own_role = baggage_find(g->want, "role");
+	const char *const role = role_of(g, g->want);
+	const char *before = role_of(g, g->have);
+	struct writer own;
+	struct selects s = { &own, baggage_find(g->want, BAGGAGE_ENCODING),
+		baggage_find(g->have, BAGGAGE_ENCODING), 0 };
+
+	if (g->want == g->have && g->actor == NULL)
 		return;
 	writer_init(&own, w->cap);
 	/* a time-out of whoever was there last is not for these */
-	if (baggage_find(have, "statement_timeout") != NULL)
+	if (baggage_find(g->have, "statement_timeout") != NULL)
 		write_text(&own, "SET LOCAL statement_timeout=0");
 	const size_t guard = own.len;
 
-	/* not every role may set the others */
-	if (before != NULL)
-		write_set(&s, "role", NULL);
-	write_others(&s, want, have);
-	if (role != NULL)
-		write_set(&s, "role", role);
+	/* whoever departed has no role any more: see params.h */
+	if (g->actor == NULL && before != NULL && !same(before, "none")) {
+		write_set(&s, "role", "none");
+		before = "none";
+	}
+	write_others(&s, g);
+	if (g->actor != NULL) {
+		if (own.len > 0)
+			writer_u8(&own, ';');
+		write_text(&own, g->actor);
+		s.columns = COLUMNS_MAX;
+	}
+	if (g->actor == NULL ? !same(role, before) : own_role != NULL)
+		write_role(&s, g, role);
 	if (own.len > guard || own.failed) {
 		writer_bytes(w, own.at, own.len);
 		writer_u8(w, 0);

@@ -442,22 +442,16 @@ static int write_first(const struct reconciling *r, struct writer *w)
 	return 1;
 }
 
-/* The server becomes its login user again, who may set all that follows. */
+/*
+ * The server becomes its login user again, who may set all that follows, and not
+ * the role that this one has by default: RESET gives it, from 15.9 on.
+ */
 static void write_departure(const struct reconciling *r, struct writer *w)
 {
 	for (int i = r->want->table->names.count - 1; i >= 0; i--)
 		if (params_names_are(&r->want->table->names, i, PARAMS_ACT))
 			write_reset(w, r->want->table->names.name[i]);
-}
-
-/* ... and last, the client's acting user. */
-static void write_arrival(const struct reconciling *r, struct writer *w)
-{
-	const struct params_table *const t = r->want->table;
-
-	for (int i = 0; i < t->names.count; i++)
-		if (params_names_are(&t->names, i, PARAMS_ACT) && aim(r, i) != NULL)
-			params_sql_set(w, t->names.name[i], aim(r, i), &r->dialect);
+	writer_bytes(w, "SET role=none;", 14);
 }
 
 /* All values but the acting user. Returns whether there was any. */
@@ -496,14 +490,42 @@ int params_write_sets(const struct params *want, const struct params *have,
 
 	if (r.acting)
 		write_departure(&r, w);
-	const bool any = write_values(&r, w);
-
-	if (r.acting)
-		write_arrival(&r, w);
-	if (!any && !r.acting)
+	if (!write_values(&r, w) && !r.acting)
 		return first;
 	writer_u8(w, 0);
 	return first + 1;
+}
+
+/* Does the server become who it was at first, whose role nobody else tells? */
+static bool is_first_actor(const struct reconciling *r)
+{
+	const struct params_table *const t = r->want->table;
+	const int i = PARAMS_SESSION_AUTHORIZATION;
+	const char *const who = aim(r, i), *const first = origin_of(r->origin, i);
+	const int role = params_find(t, "role");
+
+	return (role < 0 || aim(r, role) == NULL) && (who == NULL ||
+	    (first != NULL && strcmp(who, first) == 0));
+}
+
+enum params_actor params_write_actor(const struct params *want,
+    const struct params *have, const struct params_origin *o,
+    struct writer *w)
+{
+	/* whatever standard_conforming_strings is by then */
+	const struct params_dialect dialect = { .standard = false };
+	const struct params_table *const t = want->table;
+	struct reconciling r = { .want = want, .have = have, .origin = o };
+
+	if (want == have)
+		return PARAMS_ACTOR_SAME;
+	reconcile(&r);
+	if (!r.acting)
+		return PARAMS_ACTOR_SAME;
+	for (int i = 0; i < t->names.count; i++)
+		if (params_names_are(&t->names, i, PARAMS_ACT) && aim(&r, i) != NULL)
+			params_sql_set(w, t->names.name[i], aim(&r, i), &dialect);
+	return is_first_actor(&r) ? PARAMS_ACTOR_FIRST : PARAMS_ACTOR_OTHER;
 }
 
 int params_expect(struct params **have, const struct params *want,

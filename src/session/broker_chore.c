@@ -24,6 +24,7 @@ static const enum close_reason late[] = {
 	[CHORE_PROBE] = CLOSE_PROBE_TIMEOUT,
 	[CHORE_LISTEN] = CLOSE_LISTENING_TIMEOUT,
 	[CHORE_BRING] = CLOSE_LISTENING_TIMEOUT,
+	[CHORE_BASE] = CLOSE_PROBE_TIMEOUT,
 };
 
 /* Is s as likely to be dead as a server at addr that is silent since then? */

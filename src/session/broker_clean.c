@@ -65,7 +65,7 @@ void broker_stain(struct server *s)
 		s->ps.stained = true;
 	/* by a DISCARD ALL, of what its client had come with, too */
 	else if (s->trace.discarded && !keep_is_on(s->ps.pool))
-		baggage_unref(&s->keep.has);
+		keep_discarded(s);
 	/* what its client had come with, for its session */
 	if (s->ps.pool->limits.state == STATE_FORGET && has_something(s)) {
 		s->ps.stained = true;

@@ -96,7 +96,7 @@ static bool must_hand_over(const struct server *s)
 static inline bool knows_base(struct server *s)
 {
 	if (!keep_is_on(s->ps.pool) || s->keep.has != NULL ||
-	    keep_knows_base(s))
+	    keep_knows_base(s, NULL))
 		return true;
 	if (server_is_open(s))
 		pool_server_set(&s->ps, SERVER_TESTED);
@@ -211,7 +211,8 @@ void broker_chore_done(struct server *s)
 		return;
 	}
 	if (broker_clean_goes_on(s) ||
-	    (s->chore == CHORE_PROBE && !keep_answered(s, NULL)))
+	    (s->chore == CHORE_PROBE && !keep_answered(s, NULL)) ||
+	    (s->chore == CHORE_BASE && !keep_based(s)))
 		return;
 	/* DISCARD ALL, maybe: of what was there nobody knows */
 	if (s->chore == CHORE_RESET && s->ps.pool->limits.state !=

@@ -10,6 +10,7 @@
 #include "proto/baggage.h"
 #include "proto/msg.h"
 #include "proto/params.h"
+#include "proto/params_sql.h"
 #include "proto/writer.h"
 #include "session/broker.h"
 #include "session/broker_parts.h"
@@ -83,6 +84,28 @@ static bool has_of_others(const struct server *s)
 }
 
 /*
+ * Who acts on s from now on. SET and RESET of session_authorization leave no
+ * role, or another one than connect_query: who acted at first gets that of then.
+ */
+static void write_actor(const struct client *c, const struct server *s,
+    const struct params_origin *o, struct writer *w)
+{
+	static const struct params_dialect any = { .standard = false };
+	const char *const role = s->keep.base == NULL ? NULL :
+	    baggage_find(s->keep.base, "role");
+	const enum params_actor who = params_write_actor(c->params, s->params,
+	    o, w);
+
+	if (who == PARAMS_ACTOR_SAME)
+		return;
+	if (who == PARAMS_ACTOR_FIRST && role == NULL)
+		writer_bytes(w, "RESET role;", 11);
+	else if (who == PARAMS_ACTOR_FIRST)
+		params_sql_set(w, "role", role, &any);
+	writer_u8(w, 0);
+}
+
+/*
  * All that makes s as c wants it. Returns how many queries; -1: no memory. One
  * query changes how the next one is read, if it is *recoded.
  */
@@ -94,18 +117,22 @@ static int write_sets(struct client *c, struct server *s, struct writer *w,
 
 	s->keep.strange = s->keep.has != want && has_of_others(s);
 
+	struct writer actor;
 	int n = params_write_sets(c->params, s->params, &origin, w);
 
 	*recoded = n > 1;
-	n += keep_write_sql(s, c, want, w);
+	writer_init(&actor, BAGGAGE_BYTES);
+	write_actor(c, s, &origin, &actor);
+	n += keep_write_sql(s, want, (const char *)actor.at, w);
 	n += write_discard(s, w);
-	const bool failed = w->failed ||
+	const bool failed = w->failed || actor.failed ||
 	    (want == NULL && keep_sets(s->ps.pool)) ||
 	    (n > 0 && params_expect(&s->params, c->params, &origin) < 0);
 
 	baggage_put(&c->baggage, want);
 	baggage_put(&s->keep.has, want);
 	baggage_unref(&want);
+	writer_fini(&actor);
 	keep_note_path(s);
 	return failed ? -1 : n;
 }
@@ -116,6 +143,12 @@ static bool give(struct client *c, struct server *s, struct flight *f)
 	struct writer w;
 	bool recoded;
 
+	/* what s is to have takes the place of something: of what? */
+	if (!keep_knows_base(s, c)) {
+		flight_free(&f);
+		stream_pause(&c->stream);
+		return false;
+	}
 	writer_init(&w, BAGGAGE_BYTES);
 	const int n = write_sets(c, s, &w, &recoded);
 	const char *const sql = (const char *)w.at;

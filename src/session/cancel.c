@@ -16,8 +16,8 @@
  */
 static bool runs_soon(const struct client *owner, const struct server *s)
 {
-	return s->chore == CHORE_PARAMS && (owner->carry.len > 0 ||
-	    s->keep.flight != NULL);
+	return (s->chore == CHORE_PARAMS || s->chore == CHORE_BASE) &&
+	    (owner->carry.len > 0 || s->keep.flight != NULL);
 }
 
 /*

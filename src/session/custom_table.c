@@ -87,12 +87,75 @@ void custom_table_share_set(struct sessions *ss, const struct baggage *b)
 		(void)add(&r, pair.name);
 }
 
-const char *custom_table_next(const struct server *s, unsigned at[2])
+static const char *next(const struct custom *t, uint8_t *at)
 {
-	const char *const name = custom_next(custom_table_of(s->ss), &at[0]);
+	unsigned n = *at;
+	const char *const name = t == NULL ? NULL : custom_next(t, &n);
 
-	return name != NULL || s->keep.names == NULL ? name :
-	    custom_next(s->keep.names, &at[1]);
+	_Static_assert(CUSTOM_MAX <= UINT8_MAX, "custom_count is smaller");
+	*at = (uint8_t)n;
+	return name;
+}
+
+const char *custom_table_next(const struct server *s, struct custom_count *at)
+{
+	const char *const name = next(custom_table_of(s->ss), &at->names[0]);
+
+	return name != NULL ? name : next(s->keep.names, &at->names[1]);
+}
+
+/* A name is looked for in the form in which it is kept. */
+struct search {
+	const struct server *s;
+	struct custom_count first;
+	const char *kept;
+	bool found;
+};
+
+static bool look_behind(void *arg, const char *name)
+{
+	struct search *const q = arg;
+	struct custom_count at = q->first;
+	const char *known;
+
+	while (!q->found && (known = custom_table_next(q->s, &at)) != NULL)
+		q->found = strcmp(known, name) == 0;
+	return true;
+}
+
+bool custom_table_is_behind(struct server *s, struct custom_count first,
+    const char *name)
+{
+	struct search q = { .s = s, .first = first };
+	struct custom_reader r = custom_table_reader(s);
+
+	r.take = look_behind;
+	r.arg = &q;
+	(void)add(&r, name);
+	return q.found;
+}
+
+static bool look_at(void *arg, const char *name)
+{
+	struct search *const q = arg;
+
+	q->found = q->found || strcmp(q->kept, name) == 0;
+	return true;
+}
+
+bool custom_table_is_in(const struct baggage *b, const char *kept)
+{
+	struct search q = { .kept = kept };
+	struct custom_reader r = { .take = look_at, .arg = &q };
+	struct baggage_pair pair;
+	const char *at = NULL;
+
+	if (b == NULL)
+		return false;
+	r.encoding = baggage_find(b, BAGGAGE_ENCODING);
+	while (!q.found && baggage_next(b, &at, &pair))
+		(void)add(&r, pair.name);
+	return q.found;
 }
 
 void custom_table_forget(struct server *s)
@@ -101,4 +164,5 @@ void custom_table_forget(struct server *s)
 		custom_fini(s->keep.names);
 	mem_free(s->keep.names);
 	s->keep.names = NULL;
+	s->keep.known.names[1] = 0;
 }

@@ -94,15 +94,15 @@ static void write_guard(struct writer *w)
  * Custom parameters are in no view, until a library that is loaded defines
  * them: then they count if they were set, as all others.
  */
-static void write_plain_names(const struct server *s, struct writer *w)
+static void write_plain_names(struct server *s, struct writer *w)
 {
 	const char *between = " UNION ALL SELECT n,"
 	    "pg_catalog.current_setting(n,true) FROM pg_catalog.unnest('{";
 	const char *name;
-	unsigned at[2] = { 0, 0 };
 	bool any = false;
 
-	while ((name = custom_table_next(s, at)) != NULL) {
+	s->keep.asked = (struct custom_count){ 0 };
+	while ((name = custom_table_next(s, &s->keep.asked)) != NULL) {
 		if (!custom_name_is_plain(name))
 			continue;
 		write_text(w, any ? "," : between);
@@ -125,10 +125,10 @@ static void write_other_names(const struct server *s, struct writer *w)
 	    "pg_catalog.current_setting(n,true) FROM pg_catalog.unnest("
 	    "ARRAY[";
 	const char *name;
-	unsigned at[2] = { 0, 0 };
+	struct custom_count at = { 0 };
 	bool any = false;
 
-	while ((name = custom_table_next(s, at)) != NULL) {
+	while ((name = custom_table_next(s, &at)) != NULL) {
 		if (custom_name_is_plain(name))
 			continue;
 		write_text(w, any ? "," : between);
@@ -142,7 +142,7 @@ static void write_other_names(const struct server *s, struct writer *w)
 		write_text(w, "]::pg_catalog.text[]) n");
 }
 
-static void write_names(const struct server *s, struct writer *w)
+static void write_names(struct server *s, struct writer *w)
 {
 	write_text(w, "SELECT 'role',pg_catalog.current_setting('role')");
 	write_plain_names(s, w);
@@ -150,7 +150,72 @@ static void write_names(const struct server *s, struct writer *w)
 		write_other_names(s, w);
 }
 
-void keep_ask(struct server *s)
+/* All that there is. */
+static void write_whole(struct server *s, struct writer *w)
+{
+	struct keep *const k = &s->keep;
+
+	if (k->tries++ > 0)
+		write_guard(w);
+	if (!custom_table_add_set(s, k->has))
+		k->unlisted = true;
+	write_names(s, w);
+	write_text(w, settings);
+	if (k->tries > 1)
+		write_text(w, " AND name OPERATOR(pg_catalog.<>) "
+		    "'statement_timeout'");
+	write_text(w, others);
+	if (k->brought == BROUGHT_INSIDE)
+		write_text(w, " UNION ALL " KEEP_BRINGS);
+	/* lastval() and currval() of one are not for the next one */
+	if (k->pins == 0)
+		write_text(w, ";DISCARD SEQUENCES");
+}
+
+static void write_name(const char *kept, struct writer *w)
+{
+	if (!custom_name_is_plain(kept)) {
+		custom_name_write(kept, w);
+		return;
+	}
+	writer_u8(w, '\'');
+	write_text(w, kept);
+	writer_u8(w, '\'');
+}
+
+/*
+ * Names that have become known since s was asked. Of those that nobody has given
+ * a value here since then, it has the value of its base.
+ */
+static void write_new(struct server *s, struct writer *w)
+{
+	struct keep *const k = &s->keep;
+	const char *between = "SELECT n,pg_catalog.current_setting(n,true) "
+	    "FROM pg_catalog.unnest(ARRAY[";
+	const char *name;
+
+	k->tries++;
+	k->asked = k->known;
+	write_text(w, "SET LOCAL statement_timeout=0;"
+	    "SET LOCAL SESSION AUTHORIZATION DEFAULT;SET LOCAL ROLE NONE;");
+	while ((name = custom_table_next(s, &k->asked)) != NULL) {
+		if (custom_table_is_in(k->has, name) ||
+		    custom_table_is_in(k->base, name))
+			continue;
+		write_text(w, between);
+		write_name(name, w);
+		between = ",";
+	}
+	if (between[0] == ',')
+		write_text(w, "]::pg_catalog.text[]) n");
+}
+
+static bool has_base(const struct keep *k)
+{
+	return k->has != NULL && k->base != NULL;
+}
+
+void keep_ask(struct server *s, enum server_chore chore)
 {
 	struct keep *const k = &s->keep;
 	struct writer sql;
@@ -160,29 +225,21 @@ void keep_ask(struct server *s)
 	writer_fini(&k->channels);
 	writer_init(&k->channels, BAGGAGE_BYTES);
 	k->found = 0;
-	k->canceled = k->accented = k->confirmed = false;
+	k->canceled = k->accented = k->confirmed = k->beyond = false;
 	writer_init(&sql, BAGGAGE_BYTES);
 	write_text(&sql, KEEP_BEGIN);
-	if (k->tries++ > 0)
-		write_guard(&sql);
-	if (!custom_table_add_set(s, k->has))
-		k->unlisted = true;
-	write_names(s, &sql);
-	write_text(&sql, settings);
-	if (k->tries > 1)
-		write_text(&sql, " AND name OPERATOR(pg_catalog.<>) "
-		    "'statement_timeout'");
-	write_text(&sql, others);
-	if (k->brought == BROUGHT_INSIDE)
-		write_text(&sql, " UNION ALL " KEEP_BRINGS);
-	/* lastval() and currval() of one are not for the next one */
-	if (k->pins == 0)
-		write_text(&sql, ";DISCARD SEQUENCES");
+	/* whoever looks at what servers do can tell this question */
+	if (chore == CHORE_BASE)
+		write_text(&sql, "/*base*/");
+	if (chore == CHORE_BASE && has_base(k))
+		write_new(s, &sql);
+	else
+		write_whole(s, &sql);
 	writer_u8(&sql, 0);
 	if (sql.failed)
 		server_fail(s, CLOSE_OUT_OF_MEMORY);
 	else
-		(void)server_send_query(s, (const char *)sql.at, CHORE_PROBE);
+		(void)server_send_query(s, (const char *)sql.at, chore);
 	writer_fini(&sql);
 }
 
@@ -224,23 +281,41 @@ static bool is_reported(const struct server *s, const char *name)
 	return i >= 0 && (s->origin.silent >> i & 1) == 0;
 }
 
-/*
- * What is as if it had never been set: no role, and a custom parameter that is
- * empty, which its client has come with and has reset.
- */
-static bool is_none(const struct server *s, const char *name,
+/* What s has of a name, which is the role or a custom one, when it is RESET. */
+static bool is_default(const struct server *s, const char *name,
+    const char *value)
+{
+	const char *const base = s->keep.base == NULL ? NULL :
+	    baggage_find(s->keep.base, name);
+	const bool is_role = strcmp(name, "role") == 0;
+
+	return (is_role || strchr(name, '.') != NULL) &&
+	    (strcmp(value, is_role ? "none" : "") == 0 ||
+	    (base != NULL && strcmp(value, base) == 0));
+}
+
+/* Is it in the place of what its client has come with, and has reset? */
+static bool was_reset(const struct server *s, const char *name,
     const char *value)
 {
 	const struct client *const c = s->ps.client == NULL ? NULL :
 	    client_of(s->ps.client);
-	const bool brought = c != NULL && c->brought != NULL &&
-	    baggage_find(c->brought, name) != NULL;
 
-	if (value[0] == '\0')
-		return strchr(name, '.') != NULL && brought &&
-		    keep_resets_had(c, s, name);
-	return strcmp(name, "role") == 0 && strcmp(value, "none") == 0 &&
-	    (!brought || keep_resets_had(c, s, name));
+	return c != NULL && c->brought != NULL &&
+	    baggage_find(c->brought, name) != NULL &&
+	    is_default(s, name, value) && keep_resets_had(c, s, name);
+}
+
+/* Has a value that nobody has asked for been there before this one? */
+static bool is_beyond(struct server *s, const char *name)
+{
+	const struct keep *const k = &s->keep;
+
+	return s->chore == CHORE_PROBE && !k->beyond && has_base(k) &&
+	    memcmp(&k->known, &k->asked, sizeof k->known) != 0 &&
+	    custom_table_is_behind(s, k->known, name) &&
+	    baggage_find(k->base, name) == NULL &&
+	    baggage_find(k->has, name) == NULL;
 }
 
 /* A column that is not NULL, or none. */
@@ -262,7 +337,8 @@ static void add(struct server *s, const char *name, const char *value)
 {
 	struct writer *const w = &s->keep.rows;
 
-	if (is_reported(s, name) || is_momentary(name) || is_none(s, name, value))
+	s->keep.beyond = s->keep.beyond || is_beyond(s, name);
+	if (is_reported(s, name) || is_momentary(name) || was_reset(s, name, value))
 		return;
 	s->keep.accented = s->keep.accented || is_accented(name) ||
 	    is_accented(value);
@@ -420,7 +496,7 @@ bool keep_answered(struct server *s, struct client *c)
 	struct keep *const k = &s->keep;
 
 	if (k->canceled) {
-		keep_ask(s);
+		keep_ask(s, CHORE_PROBE);
 		return false;
 	}
 	if (c != NULL && !keep_is_on(s->ps.pool)) {
@@ -443,10 +519,13 @@ bool keep_answered(struct server *s, struct client *c)
 	baggage_put(&k->has, set);
 	if (c != NULL)
 		baggage_put(&c->baggage, own);
-	else if (!s->ps.stained)
-		baggage_put(&k->base, set);
 	baggage_unref(&set);
 	baggage_unref(&own);
+	/* else it is known when s was cleaned */
+	if (k->base == NULL || k->beyond)
+		s->ps.stained = true;
+	else if (!s->ps.stained)
+		k->known = k->asked;
 	k->drawn = k->pins != 0;	/* see keep_ask() */
 	keep_set_pins(s, k->found | (k->pins & PINS_UNTOLD));
 	k->refused = c != NULL && k->pins_first && keep_counts(k->pins) &&
@@ -469,20 +548,123 @@ bool keep_takes(struct client *c, struct server *s, struct baggage *has)
 	return true;
 }
 
+/* --- what there was before --- */
+
+/* What base lacked up to now is added. NULL: that can't be, or no memory. */
+static struct baggage *complete_base(struct server *s)
+{
+	struct keep *const k = &s->keep;
+	const char *const encoding = params_get(s->params,
+	    PARAMS_CLIENT_ENCODING);
+	size_t len;
+
+	if (has_base(k)) {
+		const char *const first = baggage_find(k->base,
+		    BAGGAGE_ENCODING);
+		const char *const bytes = baggage_bytes(k->base, &len);
+
+		/* a new server is asked for all at once */
+		if (k->accented && first != NULL && (encoding == NULL ||
+		    strcmp(first, encoding) != 0))
+			return NULL;
+		writer_bytes(&k->rows, bytes, len);
+	}
+	return make_set(s);
+}
+
+bool keep_based(struct server *s)
+{
+	struct keep *const k = &s->keep;
+
+	if (k->canceled) {
+		keep_ask(s, CHORE_BASE);
+		return false;
+	}
+	struct baggage *base = complete_base(s);
+
+	writer_fini(&k->rows);
+	k->tries = 0;
+	if (base == NULL) {
+		server_fail(s, CLOSE_PROBE_FAILED);
+		return false;
+	}
+	if (!has_base(k))
+		keep_set_pins(s, k->found);
+	if (!has_base(k) || k->has == k->base)
+		baggage_put(&k->has, base);
+	baggage_put(&k->base, base);
+	baggage_unref(&base);
+	k->known = k->asked;
+	keep_note_path(s);
+	return true;
+}
+
+static bool is_behind(const struct server *s)
+{
+	struct custom_count at = s->keep.known;
+
+	return custom_table_next(s, &at) != NULL;
+}
+
+bool keep_knows_base(struct server *s, struct client *c)
+{
+	struct keep *const k = &s->keep;
+
+	/* one that is stained is lent to nobody else */
+	if (!keep_is_on(s->ps.pool) || s->track.status != 'I' || s->ps.stained)
+		return true;
+	/* what nobody can ask for is taken away by cleaning */
+	if (c != NULL && (!custom_table_add_set(s, c->brought) ||
+	    !custom_table_add_set(s, c->baggage)))
+		k->unlisted = true;
+	if (has_base(k) && !is_behind(s))
+		return true;
+	k->tries = 0;
+	keep_ask(s, CHORE_BASE);
+	return false;
+}
+
 /* --- when it is asked --- */
 
 /* DISCARD ALL was the last that counts: what there is now, is known. */
 static void note_discard(struct client *c, struct server *s)
 {
 	struct keep *const k = &s->keep;
-	struct baggage *none = baggage_empty(s->ss->baggage);
 
-	baggage_put(&k->has, none);
-	baggage_unref(&none);
+	baggage_put(&k->has, k->base);
 	baggage_unref(&c->baggage);	/* as if c had just come */
 	keep_set_pins(s, k->pins & PINS_LASTING);
 	if (s->ps.pool->key.db->conf->connect_query != NULL)
 		s->ps.stained = true;
+}
+
+/* DISCARD ALL takes back the user, and with that any role, but gives none. */
+static bool loses_role(const struct server *s)
+{
+	const char *const role = s->keep.base == NULL ? NULL :
+	    baggage_find(s->keep.base, "role");
+
+	return s->trace.discarded && (role == NULL || strcmp(role, "none") != 0);
+}
+
+void keep_discarded(struct server *s)
+{
+	static const char none[] = "role\0none";
+
+	baggage_unref(&s->keep.has);
+	if (!keep_sets(s->ps.pool))
+		return;
+	s->keep.has = baggage_get(s->ss->baggage, none, sizeof none);
+	s->ps.close_needed = s->ps.close_needed || s->keep.has == NULL;
+}
+
+bool keep_is_strange(const struct server *s)
+{
+	const struct keep *const k = &s->keep;
+
+	return keep_is_on(s->ps.pool) ? k->base == NULL ||
+	    baggage_find(k->base, "role") == NULL :
+	    !keep_sets(s->ps.pool) && k->has != NULL;
 }
 
 bool keep_lets_go(struct client *c, struct server *s)
@@ -491,7 +673,7 @@ bool keep_lets_go(struct client *c, struct server *s)
 	struct trace *const t = &s->trace;
 
 	if (!keep_is_on(s->ps.pool)) {
-		s->ps.stained = true;
+		s->ps.stained = s->ps.stained || keep_sets(s->ps.pool);
 		keep_set_pins(s, k->pins & PIN_LISTEN);
 	}
 	k->pins_first = !keep_counts(k->pins);
@@ -502,7 +684,7 @@ bool keep_lets_go(struct client *c, struct server *s)
 	if (t->pins != 0)
 		keep_set_pins(s, k->pins | t->pins);
 	k->drawn = trace_has_drawn(t, k->drawn);
-	if ((trace_is_left(t) || (k->pins == 0 &&
+	if ((trace_is_left(t) || loses_role(s) || (k->pins == 0 &&
 	    (s->ps.pool->limits.state_always || k->temporary))) &&
 	    !keep_recalls(c, s)) {
 		k->unlisted = k->unlisted || t->unlisted ||
@@ -511,7 +693,7 @@ bool keep_lets_go(struct client *c, struct server *s)
 		trace_clear(t);
 		k->tries = 0;
 		stream_pause(&c->stream);
-		keep_ask(s);
+		keep_ask(s, CHORE_PROBE);
 		return false;
 	}
 	if (t->discarded)
@@ -519,22 +701,6 @@ bool keep_lets_go(struct client *c, struct server *s)
 	trace_clear(t);
 	k->settled = true;
 	return k->pins == 0;
-}
-
-bool keep_knows_base(struct server *s)
-{
-	struct keep *const k = &s->keep;
-
-	if (!keep_is_on(s->ps.pool) || k->has != NULL)
-		return true;
-	if (s->ps.pool->key.db->conf->connect_query != NULL) {
-		k->tries = 0;
-		keep_ask(s);
-		return false;
-	}
-	k->has = baggage_empty(s->ss->baggage);
-	baggage_put(&k->base, k->has);
-	return true;
 }
 
 static bool has_temporary(const char *path)
@@ -555,12 +721,16 @@ void keep_note_path(struct server *s)
 
 void keep_cleaned(struct server *s)
 {
-	baggage_put(&s->keep.has, s->keep.base);
-	s->keep.drawn = false;
-	keep_set_pins(s, 0);
-	s->keep.brought = BROUGHT_NOTHING;
-	s->keep.unlisted = false;
+	struct keep *const k = &s->keep;
+
 	custom_table_forget(s);
+	/* it is as it was at first: if that is not known yet, now it can be asked */
+	baggage_put(&k->has, keep_is_on(s->ps.pool) && !is_behind(s) ? k->base :
+	    NULL);
+	k->drawn = false;
+	keep_set_pins(s, 0);
+	k->brought = BROUGHT_NOTHING;
+	k->unlisted = false;
 }
 
 /* session_state = clean: nothing but what c has come with. */
@@ -583,39 +753,30 @@ struct baggage *keep_wanted(struct client *c, struct server *s)
 	if (!keep_sets(s->ps.pool)) {
 		baggage_unref(&c->baggage);
 		baggage_unref(&s->keep.has);
-		baggage_unref(&s->keep.base);
 		return NULL;
 	}
 	if (s->keep.has == NULL)
 		s->keep.has = baggage_empty(s->ss->baggage);
 	if (!keep_is_on(s->ps.pool))
 		return default_set(c, s);
-	/* what nobody can ask for is taken away by cleaning */
-	if (!custom_table_add_set(s, c->brought))
-		s->keep.unlisted = true;
 	if (c->baggage != NULL)
 		return baggage_ref(c->baggage);
 	return with_defaults(c, s, s->keep.base != NULL ? s->keep.base :
 	    s->keep.has, true);
 }
 
-/* params.h sets session_authorization, which takes back the role. */
-static bool is_other_actor(const struct server *s, const struct client *c)
-{
-	const int i = params_find(s->ss->params, "session_authorization");
-
-	return i >= 0 && params_get(c->params, i) != params_get(s->params, i);
-}
-
-int keep_write_sql(struct server *s, const struct client *c,
-    const struct baggage *want, struct writer *w)
+int keep_write_sql(const struct server *s, const struct baggage *want,
+    const char *actor, struct writer *w)
 {
 	const size_t before = w->len;
+	const struct baggage_change change = { .want = want,
+		.have = s->keep.has, .base = s->keep.base, .actor = actor,
+		.whole = keep_is_on(s->ps.pool),
+		.pristine = s->ps.pool->key.db->conf->connect_query == NULL };
 
-	if (want == NULL || !keep_sets(s->ps.pool))
-		return 0;
-	if (is_other_actor(s, c) && baggage_forget(&s->keep.has, "role") < 0)
-		w->failed = true;
-	baggage_write_sql(want, s->keep.has, w);
+	if (want != NULL && keep_sets(s->ps.pool))
+		baggage_write_sql(&change, w);
+	else if (actor != NULL && actor[0] != '\0')
+		writer_str(w, actor);
 	return w->len > before;
 }

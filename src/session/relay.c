@@ -376,6 +376,17 @@ static void probe_done(struct client *c, struct server *s)
 		conclude(c, s);
 }
 
+/* What s had before is known: what c is to have takes its place. */
+static void base_done(struct client *c, struct server *s)
+{
+	if (!keep_based(s))
+		return;
+	s->chore = CHORE_NONE;
+	timeout_stop(&s->timer);
+	if (broker_same_params(c, s) && relay_sets_done(c, s))
+		relay_resume(c);
+}
+
 /* The server finished what we had asked it ourselves. */
 static void chore_done(struct server *s)
 {
@@ -387,6 +398,10 @@ static void chore_done(struct server *s)
 	}
 	if (s->chore == CHORE_PROBE) {
 		probe_done(c, s);
+		return;
+	}
+	if (s->chore == CHORE_BASE) {
+		base_done(c, s);
 		return;
 	}
 	if (s->chore == CHORE_LISTEN) {

@@ -114,7 +114,8 @@ static enum relay_step on_data(struct relay_down *d)
 	    d->m[0] != BE_NOTIFICATION_RESPONSE)
 		return fail(d, CLOSE_UNKNOWN_PKT);
 	if ((d->s->chore == CHORE_CLEAN || d->s->chore == CHORE_PROBE ||
-	    d->s->chore == CHORE_BRING) && d->m[0] == BE_DATA_ROW)
+	    d->s->chore == CHORE_BRING || d->s->chore == CHORE_BASE) &&
+	    d->m[0] == BE_DATA_ROW)
 		return on_our_row(d);
 	if (d->size <= d->have)
 		d->size = msg_run(d->m, d->have, d->max);
@@ -206,6 +207,7 @@ enum close_reason relay_chore_failure(enum server_chore chore)
 		[CHORE_PROBE] = CLOSE_PROBE_FAILED,
 		[CHORE_LISTEN] = CLOSE_LISTENING_FAILED,
 		[CHORE_BRING] = CLOSE_LISTENING_FAILED,
+		[CHORE_BASE] = CLOSE_PROBE_FAILED,
 	};
 
 	return why[chore];
@@ -285,7 +287,7 @@ static enum relay_step on_chore_error(struct relay_down *d)
 		d->s->fatal_passed = true;
 		return fail(d, CLOSE_SERVER_CRASHED);
 	}
-	if (chore == CHORE_PROBE)
+	if (chore == CHORE_PROBE || chore == CHORE_BASE)
 		return on_probe_error(d);
 	if (chore != CHORE_PARAMS || d->c == NULL)
 		return chore_failed(d);

@@ -279,10 +279,9 @@ static int on_first_query(struct server *s)
 	struct writer w;
 
 	writer_init(&w, SERVER_LOGIN_MAX);
-	if (s->ps.dedicated || !server_origin_question(s, &w)) {
-		writer_fini(&w);
+	if (s->ps.dedicated)
 		return 1;
-	}
+	server_origin_question(s, &w);
 	server_set_phase(s, SERVER_PHASE_ORIGIN);
 	return server_login_send(s, &w);
 }

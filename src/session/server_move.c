@@ -215,6 +215,7 @@ static int pack(struct writer *w, const struct server *s, struct names of)
 	pack_params(w, s->origin.set);
 	pack_baggage(w, s->keep.has);
 	pack_baggage(w, s->keep.base);
+	writer_u8(w, s->keep.known.names[0]);
 	pack_welcome(w, of.welcome);
 	pack_statements(w, &s->prepared);
 	if (!w->failed)
@@ -231,8 +232,10 @@ static int unpack(struct server *s, struct reader *r, struct pool *p)
 	if (unpack_params(r, ss->params, &s->params) < 0 ||
 	    unpack_params(r, ss->params, &s->origin.set) < 0 ||
 	    unpack_baggage(r, ss->baggage, &s->keep.has) < 0 ||
-	    unpack_baggage(r, ss->baggage, &s->keep.base) < 0 ||
-	    unpack_welcome(r, p, ss->params) < 0)
+	    unpack_baggage(r, ss->baggage, &s->keep.base) < 0)
+		return -1;
+	s->keep.known.names[0] = reader_u8(r);
+	if (unpack_welcome(r, p, ss->params) < 0)
 		return -1;
 	return unpack_statements(s, r);
 }

@@ -3,11 +3,11 @@
  * SPDX-License-Identifier: ISC */
 #include "session/server_origin.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "proto/baggage.h"
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/reader.h"
@@ -44,22 +44,37 @@ static void write_question(struct writer *w, const char *name)
 	write_text(w, "', true)");
 }
 
-bool server_origin_question(struct server *s, struct writer *w)
+void server_origin_question(struct server *s, struct writer *w)
 {
-	const char *between = "SELECT ";
-
 	s->origin.silent = params_silent(s->params);
-	if (next_silent(s, 0) < 0)
-		return false;
 	writer_begin(w, FE_QUERY);
+	write_text(w, "SELECT ");
 	for (int i = next_silent(s, 0); i >= 0; i = next_silent(s, i + 1)) {
-		write_text(w, between);
 		write_question(w, params_name(s->ss->params, i));
-		between = ", ";
+		write_text(w, ", ");
 	}
+	write_question(w, "role");
 	writer_u8(w, 0);
 	writer_end(w);
-	return true;
+}
+
+/* The last column; see broker_sets.c. 0, or -1: it is broken, or no memory. */
+static int take_role(struct server *s, struct reader *r)
+{
+	const uint32_t len = reader_left(r) == 0 ? NULL_FIELD : reader_u32(r);
+	struct writer pair;
+
+	baggage_unref(&s->keep.base);
+	if (r->failed || len == NULL_FIELD)
+		return r->failed ? -1 : 0;
+	writer_init(&pair, BAGGAGE_BYTES);
+	writer_str(&pair, "role");
+	writer_bytes(&pair, reader_bytes(r, len), len);
+	writer_u8(&pair, 0);
+	if (!r->failed && !pair.failed)
+		s->keep.base = baggage_get(s->ss->baggage, pair.at, pair.len);
+	writer_fini(&pair);
+	return s->keep.base == NULL ? -1 : 0;
 }
 
 /* One column of the answer. 0, or -1: there is none, or no memory. */
@@ -90,7 +105,7 @@ int server_origin_answer(struct server *s, const uint8_t *body, size_t len)
 		if (take_value(&s->origin.set, i, &r) < 0)
 			return -1;
 	}
-	return 0;
+	return take_role(s, &r);
 }
 
 void server_origin_known(struct server *s)

@@ -125,7 +125,7 @@
 	X(server, attempt, it->attempt == NULL) \
 	X(server, chore, it->chore == CHORE_NONE || \
 	    it->chore == CHORE_PARAMS || it->chore == CHORE_PROBE || \
-	    it->ps.state == SERVER_LISTENING) \
+	    it->chore == CHORE_BASE || it->ps.state == SERVER_LISTENING) \
 	X(server, track, is_movable_track(&it->track)) \
 	X(server, prepared, is_movable_prepared_uses(&it->prepared)) \
 	X(server, params, MOVED) X(server, origin, MOVED) \
@@ -149,7 +149,8 @@
 /* By SNAPSHOT_KEEP, most of it. Probes are asked again, and so is a request that
  * is known by its text alone. */
 #define KEEP(X, A) \
-	X(keep, has, MOVED) X(keep, base, MOVED) X(keep, rows, MADE) \
+	X(keep, has, MOVED) X(keep, base, MOVED) X(keep, known, MADE) \
+	X(keep, asked, MADE) X(keep, beyond, MADE) X(keep, rows, MADE) \
 	X(keep, channels, MADE) X(keep, resets, MOVED) X(keep, bring, MOVED) \
 	X(keep, brought, MOVED) X(keep, confirmed, MADE) \
 	X(keep, undone, MOVED) X(keep, discarded, MOVED) \

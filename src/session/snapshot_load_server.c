@@ -177,7 +177,7 @@ static void set_keep(struct keep *k, const struct snapshot_server *in)
 	k->bound = in->bound;
 	k->marks = true;	/* for all that is known */
 	/* of a probe under way, what has come of the answer stays behind */
-	k->canceled = in->chore == CHORE_PROBE;
+	k->canceled = in->chore == CHORE_PROBE || in->chore == CHORE_BASE;
 }
 
 static void set_listening(struct server *s, const struct snapshot_server *in)
@@ -201,13 +201,24 @@ static void set_stain(struct server *s, const struct snapshot_server *in)
 {
 	const unsigned both = SNAPSHOT_WATCHED | SNAPSHOT_STAINED;
 
-	s->ps.stained = s->ps.pool->limits.state != STATE_FORGET &&
+	s->ps.stained = s->ps.pool->limits.state == STATE_FORGET ?
+	    (in->flags & both) == both :
 	    (in->flags & both) != SNAPSHOT_WATCHED;
 	/* to be asked for, before that is taken away */
 	if (s->ps.stained && keep_is_on(s->ps.pool))
 		s->trace.marked = s->trace.unlisted = true;
 	/* an idle one would be lent as it is */
 	if (s->ps.stained && (in->flags & SNAPSHOT_LINKED) == 0)
+		s->ps.close_needed = true;
+}
+
+/* A pool with another session_state had it, or a process that did not ask. */
+static void distrust(struct server *s, const struct snapshot_server *in)
+{
+	if (!keep_is_strange(s) || s->ps.state == SERVER_LISTENING)
+		return;
+	s->ps.stained = true;
+	if ((in->flags & SNAPSHOT_LINKED) == 0)
 		s->ps.close_needed = true;
 }
 
@@ -237,7 +248,8 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	if ((in->flags & SNAPSHOT_OLD) != 0)
 		s->ps.pool->old_protocol = true;
 	if (in->chore != CHORE_NONE && in->chore != CHORE_PARAMS &&
-	    in->chore != CHORE_PROBE && s->ps.state != SERVER_LISTENING)
+	    in->chore != CHORE_PROBE && in->chore != CHORE_BASE &&
+	    s->ps.state != SERVER_LISTENING)
 		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "state of a session is broken");
 	s->chore = (enum server_chore)in->chore;
@@ -269,6 +281,7 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	    snapshot_read_baggage(s->ss, &in->base, &s->keep.base, e) < 0)
 		return -1;
 	keep_note_path(s);
+	distrust(s, in);
 	s->prepared.forgotten = in->forgotten;
 	/* another worker, whose statements come here too, may know them */
 	s->ps.close_needed = s->ps.close_needed || in->forgotten > 0;

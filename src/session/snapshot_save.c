@@ -194,11 +194,11 @@ static void put_names(struct writer *w, const struct server *s)
 {
 	struct writer list;
 	const char *name;
-	unsigned at[2] = { 0, 0 };
+	struct custom_count at = { 0 };
 
 	writer_init(&list, w->cap);
 	while ((trace_is_any(&s->trace) || s->chore == CHORE_PROBE) &&
-	    (name = custom_table_next(s, at)) != NULL)
+	    (name = custom_table_next(s, &at)) != NULL)
 		writer_str(&list, name);
 	put_list(w, &list);
 }

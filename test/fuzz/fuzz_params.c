@@ -106,7 +106,8 @@ static int read_set(struct cursor *c, char *out)
 /* Who acts is reset first: nothing else is. */
 static bool read_reset(struct cursor *c)
 {
-	static const char reset[] = "RESET session_authorization;";
+	static const char reset[] = "RESET session_authorization;"
+	    "SET role=none;";
 	const size_t n = sizeof reset - 1;
 
 	if (strncmp(c->at, reset, n) != 0)
@@ -172,9 +173,14 @@ static void check(const struct params *want, const struct params *have,
 	char *const buf = mem_alloc(room + 1);
 
 	writer_init(&w, 1 << 24);
-	const int queries = params_write_sets(want, have, &reports_all, &w);
+	int queries = params_write_sets(want, have, &reports_all, &w);
 
 	assert(buf != NULL && !w.failed && queries <= 2);
+	if (params_write_actor(want, have, &reports_all, &w) !=
+	    PARAMS_ACTOR_SAME) {
+		writer_u8(&w, 0);
+		queries++;
+	}
 	const char *const strings = params_get(have, PARAMS_STANDARD_STRINGS);
 	struct cursor c = { (const char *)w.at, false,
 	    strings != NULL && strcasecmp(strings, "on") == 0, strings };

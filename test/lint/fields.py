@@ -36,6 +36,7 @@ REASONS = {
     "params": "params_list_write()", "baggage": "put_baggage()",
     "net_addr": "put_addr()", "slots": "walked", "writer": "its bytes",
     "slow_query": "slow_text()", "custom": "put_names()",
+    "custom_count": "asked again",
     # not of the session
     "prepared_world": "prepared again", "keep_text": "asked instead",
 }

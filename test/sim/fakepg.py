@@ -77,6 +77,12 @@ def copy_in(cols=1):
                   + struct.pack("!h", 0) * cols)
 
 
+# What the pooler asks each server with session_state = keep, before clients do
+# anything: it has no role, and no other setting either.
+BASE = row_desc("name", "setting") + data_row("role", "none") \
+    + complete("SELECT 1") + ready()
+
+
 class Gone(Exception):
     pass
 
@@ -152,6 +158,9 @@ class Session(threading.Thread):
             self._login()
             while True:
                 kind, body = self.read_msg()
+                if kind == "Q" and b"/*base*/" in body:
+                    self.send(BASE)
+                    continue
                 self.received.append((kind, body))
                 if kind == "X":
                     break

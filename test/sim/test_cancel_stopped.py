@@ -77,6 +77,7 @@ def test_question_of_the_pooler_is_asked_again(pooler, fakepg, stop, more):
     c.query("set my.own = 'x'").check()
     wait_until(lambda: asked)
     s, question = asked[0]
+    assert b"/*base*/" not in question
     half = row_desc("name", "setting") + data_row("role", "none")
     s.send(half + more)
     c.send(pq.query("select mine"))

@@ -23,6 +23,7 @@
 #include "io/loop.h"
 #include "pool/catalog.h"
 #include "pool/pool_failure.h"
+#include "proto/baggage.h"
 #include "proto/params.h"
 #include "proto/track.h"
 #include "session/server.h"
@@ -123,6 +124,7 @@ static void stage_open(const struct server_ops *ops, const char *db)
 	st.config = stage_config(db);
 	cat = st.ss.catalog = catalog_new(st.config);
 	st.ss.params = params_table_new(NULL);
+	st.ss.baggage = baggage_table_new();
 	st.ss.server_ops = ops;
 	assert_non_null(st.ss.params);
 	assert_non_null(cat);
@@ -165,6 +167,7 @@ static void stage_close(void)
 	assert_int_equal(mem_stat(MEM_SERVER)->used, 0);
 	catalog_free(&st.ss.catalog);
 	params_table_free(&st.ss.params);
+	baggage_table_free(&st.ss.baggage);
 	config_unref(&st.config);
 	loop_free(&st.ss.loop);
 	log_set_sink(NULL);

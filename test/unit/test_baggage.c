@@ -62,6 +62,12 @@ static void test_bytes_that_are_none_are_refused(void **state)
 	assert_null(SET("x\0y\0z\0"));
 }
 
+static struct {
+	struct baggage *set;
+	const char *actor;
+	bool pristine;
+} base;
+
 /* The SQL from have to want, or "". */
 static const char *sql(struct baggage *want, struct baggage *have)
 {
@@ -69,7 +75,9 @@ static const char *sql(struct baggage *want, struct baggage *have)
 	struct writer w;
 
 	writer_init(&w, sizeof out);
-	baggage_write_sql(want, have, &w);
+	baggage_write_sql(&(struct baggage_change){ .want = want, .have = have,
+		.base = base.set, .actor = base.actor, .whole = base.set != NULL,
+		.pristine = base.pristine }, &w);
 	assert_false(w.failed);
 	assert_true(w.len < sizeof out);
 	out[0] = '\0';
@@ -101,8 +109,53 @@ static void test_role_is_reset_first_and_set_last(void **state)
 {
 	(void)state;
 	assert_string_equal(sql(SET("role\0x\0work_mem\0001\0"),
-	    SET("role\0y\0")), "SELECT " CONFIG("role", "NULL") ","
+	    SET("role\0y\0")), "SELECT " CONFIG("role", "'none'") ","
 	    CONFIG("work_mem", "'1'") "," CONFIG("role", "'x'"));
+	assert_string_equal(sql(SET("role\0none\0"), SET("role\0y\0")),
+	    "SELECT " CONFIG("role", "'none'"));
+	/* nobody knows what it was at first */
+	assert_string_equal(sql(SET(""), SET("role\0none\0")),
+	    "SELECT " CONFIG("role", "NULL"));
+}
+
+static void test_what_a_set_lacks_is_as_in_the_base(void **state)
+{
+	(void)state;
+	base.set = SET("a.b\0x\0role\0r\0work_mem\0001\0");
+	assert_string_equal(sql(SET(""), SET("a.b\0x\0role\0r\0")), "SELECT "
+	    CONFIG("role", "'none'") "," CONFIG("role", "'r'"));
+	assert_string_equal(sql(SET("role\0none\0"), SET("role\0none\0"
+	    "a.b\0\0")), "SELECT " CONFIG("a.b", "'x'"));
+	assert_string_equal(sql(SET("role\0none\0a.b\0\0"),
+	    SET("role\0none\0")), "SELECT " CONFIG("a.b", "''"));
+	/* what connect_query has set, and its client has RESET */
+	assert_string_equal(sql(SET("role\0none\0"), SET("role\0none\0"
+	    "work_mem\0002\0")), "SELECT " CONFIG("work_mem", "NULL"));
+	/* it has no value at first: empty is the same as RESET */
+	assert_string_equal(sql(SET("role\0none\0"), SET("role\0none\0"
+	    "c.d\0\0")), "");
+	base.pristine = true;
+	assert_string_equal(sql(SET(""), SET("role\0none\0")),
+	    "SELECT " CONFIG("role", "NULL"));
+	base.pristine = false;
+	baggage_unref(&base.set);
+}
+
+static void test_another_user_comes_behind_the_settings(void **state)
+{
+	(void)state;
+	base.actor = "SET a='u';";
+	assert_string_equal(sql(SET("role\0x\0b\0001\0"), SET("role\0y\0")),
+	    "SELECT " CONFIG("b", "'1'") ";SET a='u';SELECT "
+	    CONFIG("role", "'x'"));
+	assert_string_equal(sql(SET("role\0x\0"), SET("role\0x\0")),
+	    "SET a='u';SELECT " CONFIG("role", "'x'"));
+	assert_string_equal(sql(SET(""), SET("")), "SET a='u';");
+	/* that role may be no other user's */
+	base.set = SET("role\0r\0");
+	assert_string_equal(sql(SET(""), SET("")), "SET a='u';");
+	baggage_unref(&base.set);
+	base.actor = NULL;
 }
 
 /* What is in quotes means something else in other encodings, or settings. */
@@ -142,6 +195,8 @@ int main(void)
 		cmocka_unit_test(test_bytes_that_are_none_are_refused),
 		cmocka_unit_test(test_difference_is_sql),
 		cmocka_unit_test(test_role_is_reset_first_and_set_last),
+		cmocka_unit_test(test_what_a_set_lacks_is_as_in_the_base),
+		cmocka_unit_test(test_another_user_comes_behind_the_settings),
 		cmocka_unit_test(test_odd_bytes_are_no_part_of_the_sql),
 		cmocka_unit_test(test_one_is_forgotten),
 	};

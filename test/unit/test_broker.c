@@ -269,6 +269,7 @@ static bool refuse(struct client *c, bool worn, const char *code)
 		c->baggage = baggage_ref(c->brought);
 	s->keep.has = left == NULL ? baggage_empty(table) :
 	    baggage_get(table, left, 8);
+	s->keep.base = baggage_empty(table);
 	s->origin.set = params_ref(s->params);
 	s->ps.lent = worn;
 	assert_false(broker_acquire(c, &nothing));
@@ -281,6 +282,7 @@ static bool refuse(struct client *c, bool worn, const char *code)
 	baggage_unref(&c->brought);
 	baggage_unref(&c->baggage);
 	baggage_unref(&s->keep.has);
+	baggage_unref(&s->keep.base);
 	params_unref(&s->origin.set);
 	baggage_table_free(&table);
 	return goes_on;

@@ -272,9 +272,9 @@ static void test_case_counts_but_for_words_of_a_list(void **state)
 		assert_int_equal(params_set(&have, i, "AB"), 0);
 	}
 	assert_queries(want, have,
-	    "RESET session_authorization;"
+	    "RESET session_authorization;SET role=none;"
 	    "SET application_name='ab';SET search_path=\"ab\";"
-	    "SET scram_iterations='ab';SET session_authorization='ab';|");
+	    "SET scram_iterations='ab';|");
 	/* who is asked about the others spells them in his own way */
 	assert_int_equal(params_fill(&want, have), 0);
 	assert_string_equal(params_get(want, 2), "AB");
@@ -372,6 +372,18 @@ static void test_names_in_pairs_of_bytes_keep_their_case(void **state)
 	params_table_free(&t);
 }
 
+static void assert_actor(const struct params *want, const struct params *have,
+    const struct params_origin *o, enum params_actor who, const char *sql)
+{
+	struct writer w;
+
+	writer_init(&w, 1 << 16);
+	assert_int_equal(params_write_actor(want, have, o, &w), who);
+	writer_u8(&w, 0);
+	assert_string_equal((const char *)w.at, sql);
+	writer_fini(&w);
+}
+
 static void test_who_acts_is_reset_first_and_set_last(void **state)
 {
 	struct params_table *t = params_table_new("role, log_statement");
@@ -385,10 +397,29 @@ static void test_who_acts_is_reset_first_and_set_last(void **state)
 	}
 	/* the role is kept, but whom it was taken by is not */
 	assert_queries(want, have, "RESET role;RESET session_authorization;"
-	    "SET log_statement='x';SET session_authorization='ann';"
-	    "SET role='x';|");
+	    "SET role=none;SET log_statement='x';|");
+	assert_actor(want, have, &loud, PARAMS_ACTOR_OTHER,
+	    "SET session_authorization='ann';SET role='x';");
 	assert_int_equal(params_set(&have, 9, "ann"), 0);
 	assert_queries(want, have, "SET log_statement='x';|");
+	assert_actor(want, have, &loud, PARAMS_ACTOR_SAME, "");
+	params_unref(&want);
+	params_unref(&have);
+	params_table_free(&t);
+}
+
+static void test_who_acts_again_as_at_first_has_the_role_of_then(void **state)
+{
+	struct params_table *t = params_table_new(NULL);
+	struct params *want = with(t, "session_authorization", "ann");
+	struct params *have = with(t, "session_authorization", "bob");
+	const struct params_origin first = { .set = want };
+
+	(void)state;
+	assert_actor(want, have, &first, PARAMS_ACTOR_FIRST,
+	    "SET session_authorization='ann';");
+	assert_actor(have, want, &first, PARAMS_ACTOR_OTHER,
+	    "SET session_authorization='bob';");
 	params_unref(&want);
 	params_unref(&have);
 	params_table_free(&t);
@@ -606,6 +637,8 @@ int main(void)
 		    test_strings_become_standard_behind_the_first_query),
 		cmocka_unit_test(test_names_in_pairs_of_bytes_keep_their_case),
 		cmocka_unit_test(test_who_acts_is_reset_first_and_set_last),
+		cmocka_unit_test(
+		    test_who_acts_again_as_at_first_has_the_role_of_then),
 		cmocka_unit_test(test_silent_value_is_set_and_reset),
 		cmocka_unit_test(test_silent_value_that_may_have_changed_is_set_again),
 		cmocka_unit_test(

@@ -3,6 +3,7 @@
 #include "session/server_login.h"
 
 #include "proto/msg.h"
+#include "proto/baggage.h"
 #include "proto/params.h"
 #include "server_test.h"
 
@@ -167,13 +168,15 @@ static void test_what_connect_query_has_set_is_asked_for(void **state)
 
 	(void)state;
 	assert_non_null(strstr(heard(),
-	    "SELECT pg_catalog.current_setting('search_path', true)."));
-	SAY('D', "\0\1\0\0\0\6public");
+	    "SELECT pg_catalog.current_setting('search_path', true), "
+	    "pg_catalog.current_setting('role', true)."));
+	SAY('D', "\0\2\0\0\0\6public\0\0\0\4poor");
 	SAY('C', "SELECT 1\0");
 	SAY('Z', "I");
 	stage_turns(2);
 	assert_string_equal(stage_told(), "ready;");
 	assert_string_equal(params_get(s->origin.set, path), "public");
+	assert_string_equal(baggage_find(s->keep.base, "role"), "poor");
 	/* a pool's clients are not told of what PostgreSQL does not tell */
 	assert_null(params_get(s->params, path));
 	assert_null(params_get(st.pool->welcome->params, path));
