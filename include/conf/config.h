@@ -38,7 +38,8 @@ struct config_db {
 	char *auth_user, *auth_query, *auth_dbname, *connect_query;
 	char *client_encoding, *datestyle, *timezone, *application_name;
 	int pool_size, min_pool_size, reserve_pool_size, max_pinned;
-	int pool_mode, session_state;	/* enums of these, or CONFIG_UNSET */
+	int pool_mode, session_state, listen_lost;	/* enums of these, or
+							 * CONFIG_UNSET */
 	int max_db_connections, max_db_client_connections;
 	usec_t server_lifetime, query_wait_timeout, pin_timeout;
 	int load_balance_hosts, target_session_attrs;	/* enums of these */
@@ -49,7 +50,7 @@ struct config_db {
 /* One line of [users]. */
 struct config_user {
 	char *name;
-	int pool_size, reserve_pool_size, pool_mode, session_state;
+	int pool_size, reserve_pool_size, pool_mode, session_state, listen_lost;
 	int max_user_connections, max_user_client_connections, max_pinned;
 	usec_t query_timeout, idle_transaction_timeout, transaction_timeout,
 	    client_idle_timeout, query_wait_timeout, pin_timeout;

@@ -13,6 +13,7 @@
 struct pool_limits {
 	int size, reserve, min;		/* size 0 = no limit */
 	enum pool_mode mode;
+	enum listen_lost listen_lost;
 	enum session_state state;	/* forget in session mode */
 	enum session_attrs attrs;	/* which hosts will do */
 	usec_t reserve_timeout, login_retry, lifetime, idle_timeout, check_delay;

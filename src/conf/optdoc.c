@@ -28,7 +28,7 @@ static const struct group groups[] = {
 	    "peer_id" } },
 	{ "Pools and limits",
 	    { "pool_mode", "session_state", "session_state_check",
-	    "max_pinned", "pin_timeout",
+	    "max_pinned", "pin_timeout", "listen_lost",
 	    "max_client_conn", "default_pool_size",
 	    "min_pool_size", "reserve_pool_size", "reserve_pool_timeout",
 	    "max_db_connections", "max_db_client_connections",

@@ -74,6 +74,12 @@ static const char *const state_check_words[] = {
 	NULL
 };
 
+static const char *const listen_lost_words[] = {
+	[LISTEN_LOST_NOTIFY] = "notify",
+	[LISTEN_LOST_CLOSE] = "close",
+	NULL
+};
+
 /* The others of enum auth_type are words of the HBA file only. */
 static const char *const auth_type_words[] = {
 	[AUTH_ANY] = "any",

@@ -73,6 +73,8 @@ static void configure_state(struct pool *p, const struct config *config)
 
 	l->state = state_of(p, config);
 	l->state_always = s->session_state_check == STATE_CHECK_ALWAYS;
+	l->listen_lost = (enum listen_lost)first_given(u ? u->listen_lost : -1,
+	    db->listen_lost, s->listen_lost);
 	l->max_pinned = first_given(u ? u->max_pinned : -1, db->max_pinned,
 	    s->max_pinned);
 	if (l->max_pinned == CONFIG_NO_LIMIT)

@@ -13,11 +13,27 @@
 #include "session/server.h"
 #include "session/sessions.h"
 
+/* Closes c if that is what its pool does with who may have missed something. */
+static bool close_deaf(struct client *c)
+{
+	if (c->pc.pool->limits.listen_lost != LISTEN_LOST_CLOSE)
+		return false;
+	client_fail_cause(c, (struct close_cause){
+	    .reason = CLOSE_LISTENER_LOST,
+	    .text = close_cause(CLOSE_LISTENER_LOST).text,
+	    .code = ERRCODE_ADMIN_SHUTDOWN,
+	    .hint = "Notifications may have been lost. Connect again, and look "
+	    "at what you listen for." });
+	return true;
+}
+
 /* c may have missed something. May close c. */
 static void tell_reconnected(struct client *c, const struct server *s)
 {
 	struct writer w;
 
+	if (close_deaf(c))
+		return;
 	writer_init(&w, LISTENER_SQL);
 	report_write(&w, BE_NOTICE_RESPONSE, &(struct report){ "NOTICE",
 	    ERRCODE_SUCCESSFUL_COMPLETION, "the connection that listens was "
@@ -83,6 +99,8 @@ static void lose(struct listening *g)
 	struct client *const c = g->client;
 
 	g->listener->look = true;
+	if (close_deaf(c))
+		return;
 	if (g->token == 0 || g->becomes == HEARS_LISTENER) {
 		g->hears = HEARS_NOBODY;
 		g->token = 0;

@@ -320,6 +320,36 @@ def test_lost_listener(pooler, pg, other):
     assert c.heard == [] and c.notices == []
 
 
+@pytest.mark.setting("listen_lost")
+@pytest.mark.database("listen_lost")
+@pytest.mark.user("listen_lost")
+@pytest.mark.parametrize("where", ["setting", "database", "user"])
+@pytest.mark.parametrize("busy", [False, True], ids=["idle", "busy"])
+def test_lost_listener_ends_who_listens(pooler, pg, other, where, busy):
+    """listen_lost=close: as PostgreSQL does; nobody else is closed"""
+    p = pooler(
+        {"p0": "listen_lost=close" if where == "database" else ""},
+        users={"app": "listen_lost=close"} if where == "user" else {},
+        session_state="keep", server_login_retry=0.1,
+        **({"listen_lost": "close"} if where == "setting" else {}))
+    a, c = Ear(p.raw()), Ear(p.raw())
+    a.do("listen x")
+    wait_moved(p, 1)
+    c.do("select 1")
+    if busy:
+        a.do("begin; select 1")
+    pg.terminate(listeners(p)[0]["remote_pid"])
+    e = a.conn.recv_all().errors[-1]
+    assert (e.severity, e.code, e.message) == (
+        "FATAL", "57P01", "the connection that listens was lost (listen_lost)")
+    assert c.do("select 2") == (["SELECT 1"], [])
+    d = Ear(p.raw())
+    d.do("listen x")
+    wait_moved(p, 1)
+    other.query("notify x, '1'")
+    assert d.hear("x", "1") == [("x", "1")]
+
+
 def test_pause_and_reconnect(pooler, other):
     p = keep(pooler)
     a = Ear(p.raw())

@@ -116,7 +116,7 @@ static void test_database_keys(void **state)
 	    "reserve_pool_size=3 pool_mode=Statement max_db_connections=4 "
 	    "max_db_client_connections=5 server_lifetime=6 "
 	    "query_wait_timeout=0 load_balance_hosts=disable "
-	    "target_session_attrs=standby max_pinned=0 pin_timeout=7\n"
+	    "target_session_attrs=standby max_pinned=0 pin_timeout=7 listen_lost=close\n"
 	    "bare =\n"
 	    "off = pool_size=-1 reserve_pool=007 max_db_connections=0 "
 	    "max_db_client_connections=-3 server_lifetime=0 "
@@ -151,6 +151,7 @@ static void test_database_keys(void **state)
 	assert_int_equal(db->target_session_attrs, ATTRS_STANDBY);
 	assert_int_equal(db->max_pinned, 0);
 	assert_true(db->pin_timeout == 7 * USEC);
+	assert_int_equal(db->listen_lost, LISTEN_LOST_CLOSE);
 
 	db = config_find_db(c, "bare");
 	assert_null(db->host);

@@ -173,6 +173,7 @@ static const struct {
 	{ "session_state_check", "told", true },
 	{ "max_pinned", "-1", true },
 	{ "pin_timeout", "0", true },
+	{ "listen_lost", "notify", true },
 	{ "workers", "1", false },
 	{ "worker_cpus", "", false },
 };
