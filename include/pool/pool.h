@@ -59,6 +59,7 @@ struct pool {
 	usec_t idle_due_at, idle_seen_at;	/* all idle servers: next, last look */
 	usec_t last_launch, last_lifetime_close;	/* an attempt's start */
 	usec_t unused_since, drained_at;	/* 0 = in use; drain_stops() */
+	usec_t vacated_at;		/* see session/vacate.h */
 	bool failing, old_protocol;	/* the latest login; refuses all but 3.0 */
 	bool check_failed;		/* the latest one: new servers have one */
 	usec_t failing_since;		/* of these failures, the first */
@@ -142,6 +143,13 @@ unsigned pool_maximum(const struct pool *p, usec_t now);
 bool pool_could_launch(const struct pool *p, usec_t now);
 /* Is a pause over that follows a login that failed? */
 bool pool_may_retry(const struct pool *p, usec_t now);
+/*
+ * Idle servers were closed because a client wants their database for itself:
+ * for a second p opens none up to its minimum. May they be closed again? Not
+ * more often than that.
+ */
+void pool_vacated(struct pool *p, usec_t now);
+bool pool_may_vacate(const struct pool *p, usec_t now);
 
 /*
  * When p, which is down, is tried again for nobody: the longer it has been down,

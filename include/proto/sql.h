@@ -96,4 +96,21 @@ static inline bool sql_may_matter_alone(char first)
  */
 bool sql_deallocates(const char *sql, size_t n, char name[SQL_NAME_MAX]);
 
+/* Hot: can a text that begins with these bytes want a database for itself? */
+static inline bool sql_may_want_alone(const char *sql, size_t n)
+{
+	const char first = n < 2 ? '\0' : (char)(sql[0] | 0x20);
+	const char second = n < 2 ? '\0' : (char)(sql[1] | 0x20);
+
+	return ((first == 'd' || first == 'c') && second == 'r') ||
+	    (first == 'a' && second == 'l') ||
+	    (n > 0 && first != 'd' && sql_is_suspect(sql[0]));
+}
+/*
+ * Does the text want a database that nobody else is connected to: DROP DATABASE,
+ * ALTER DATABASE that renames or moves it, CREATE DATABASE, which copies one? Then
+ * that is in name, as by sql_deallocates().
+ */
+bool sql_wants_alone(const char *sql, size_t n, char name[SQL_NAME_MAX]);
+
 #endif

@@ -113,6 +113,8 @@ void broker_host_fits(const struct server *s);
 /* The host of s, which is in use, is a standby now, or no longer one: so go s,
  * and all others there of pools that choose by target_session_attrs. */
 void broker_host_changed(struct server *s, bool standby);
+/* The client of s wants this database of its host for itself: idle servers go. */
+void broker_vacate(const struct server *s, char *database);
 /* What was learned in these ways holds at other workers, too. One of them says w,
  * which becomes ours; what could not be said or done yet is done now. */
 void broker_hear(struct sessions *ss, struct host_word *w);

@@ -34,6 +34,7 @@ struct roamer;
 struct server;
 struct sessions;
 struct slots;
+struct vacancy;
 
 #define CLIENT_KEY_BYTES CANCEL_KEY_BYTES	/* by which it is found */
 #define CLIENT_KEY_MAX CANCEL_KEY_MAX	/* protocol 3.2 */
@@ -70,6 +71,7 @@ struct client {
 	usec_t xact_start;		/* 0 = no transaction */
 	usec_t waited;			/* of query_start, for a server */
 	struct slow_query *slow;	/* owned; what is told of it; NULL */
+	struct vacancy *vacancy;	/* owned; NULL: no database is wanted */
 	bool notified;			/* query_wait_notify was sent */
 	bool has_spoken;		/* has sent something */
 	bool answered;			/* logging in: its last bytes have a reply */

@@ -126,6 +126,7 @@ struct sessions {
 	struct timeout_list peer_list;		/* connections to peers */
 	struct timeout_list chore_list;		/* servers, other chores */
 	struct timeout_list rollback_list;	/* servers, CHORE_ROLLBACK */
+	struct timeout_list vacate_list;	/* see vacate.h */
 
 	usec_t born;			/* when this process began: wall clock */
 };

@@ -26,6 +26,7 @@
 #include "session/server.h"
 #include "session/server_login.h"
 #include "session/timers.h"
+#include "session/vacate.h"
 
 #define AT_ONCE 16	/* between two looks at the clock */
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -75,6 +76,12 @@ static void on_rollback_timeout(struct timeout *t, void *arg)
 	server_close(server_of_timer(t), CLOSE_ROLLBACK_TIMEOUT);
 }
 
+static void on_vacancy(struct timeout *t, void *arg)
+{
+	(void)arg;
+	vacate_due(t);
+}
+
 static bool run_lists(struct app *app)
 {
 	struct sessions *const ss = &app->ss;
@@ -89,6 +96,7 @@ static bool run_lists(struct app *app)
 		{ &ss->peer_list, set->cancel_wait_timeout },
 		{ &ss->chore_list, set->server_connect_timeout },
 		{ &ss->rollback_list, ROLLBACK_LIMIT },
+		{ &ss->vacate_list, VACATE_INTERVAL },
 	};
 	const usec_t now = time_now();
 	bool more = false;
@@ -246,6 +254,7 @@ int janitor_start(struct app *app)
 	timeout_list_init(&ss->peer_list, on_peer_timeout, app);
 	timeout_list_init(&ss->chore_list, on_chore_timeout, app);
 	timeout_list_init(&ss->rollback_list, on_rollback_timeout, app);
+	timeout_list_init(&ss->vacate_list, on_vacancy, app);
 	app->janitor = (struct janitor){
 		.task = { .run = go_on }, .round = COUNT(rounds),
 		.ticked = time_now(),

@@ -9,6 +9,8 @@
 #include "pool/evict.h"
 #include "pool/limit.h"
 
+#define VACANT USEC	/* after idle servers were closed for somebody */
+
 /*
  * Where a server enters the list of its state. Idle servers are a stack, so
  * that the rest can grow old, unless round robin is asked for.
@@ -425,7 +427,18 @@ bool pool_is_below_minimum(const struct pool *p)
 
 unsigned pool_wanted_minimum(const struct pool *p, usec_t now)
 {
-	return pool_is_below_minimum(p) && pool_may_retry(p, now);
+	return pool_is_below_minimum(p) && pool_may_retry(p, now) &&
+	    pool_may_vacate(p, now);
+}
+
+void pool_vacated(struct pool *p, usec_t now)
+{
+	p->vacated_at = now;
+}
+
+bool pool_may_vacate(const struct pool *p, usec_t now)
+{
+	return p->vacated_at == 0 || now - p->vacated_at >= VACANT;
 }
 
 bool pool_is_down(const struct pool *p)

@@ -185,6 +185,79 @@ static bool take_char(struct cursor *c, char ch)
 	return true;
 }
 
+/* A string without escapes, which stands for a name in some statements. */
+static bool take_string(struct cursor *c, char name[SQL_NAME_MAX])
+{
+	const char *const start = c->at + 1;
+	const char *const end = c->at == c->end || *c->at != '\'' ? NULL :
+	    memchr(start, '\'', (size_t)(c->end - start));
+	const size_t n = end == NULL ? 0 : (size_t)(end - start);
+
+	if (n == 0 || n >= SQL_NAME_MAX)
+		return false;
+	memcpy(name, start, n);
+	name[n] = '\0';
+	c->at = end + 1;
+	return true;
+}
+
+static bool drops(struct cursor *c, char name[SQL_NAME_MAX])
+{
+	const struct cursor start = *c;
+
+	if (!take_word(c, "if") || !take_word(c, "exists"))
+		*c = start;
+	return take_name(c, name);
+}
+
+static bool moves(struct cursor *c, char name[SQL_NAME_MAX])
+{
+	return take_name(c, name) && (take_word(c, "rename") ||
+	    (take_word(c, "set") && take_word(c, "tablespace")));
+}
+
+/* Without TEMPLATE, or with TEMPLATE DEFAULT, template1 is copied. */
+static bool copies(struct cursor *c, char name[SQL_NAME_MAX])
+{
+	static const char usual[] = "template1";
+	char other[SQL_NAME_MAX];
+
+	if (!take_name(c, other))
+		return false;
+	memcpy(name, usual, sizeof usual);
+	/* options are words, strings, numbers and signs, in any order */
+	for (skip_blanks(c); c->at < c->end && *c->at != '\0' &&
+	    *c->at != ';'; skip_blanks(c)) {
+		if (take_word(c, "template")) {
+			(void)take_char(c, '=');
+			skip_blanks(c);
+			if (take_word(c, "default"))
+				return true;
+			return take_string(c, name) || take_name(c, name);
+		}
+		if (!take_string(c, other) && !take_name(c, other))
+			c->at++;
+	}
+	return true;
+}
+
+bool sql_wants_alone(const char *sql, size_t n, char name[SQL_NAME_MAX])
+{
+	static const struct {
+		const char *word;
+		bool (*wants)(struct cursor *c, char name[SQL_NAME_MAX]);
+	} rows[] = { { "drop", drops }, { "alter", moves },
+		{ "create", copies } };
+	struct cursor c = { .at = sql, .end = sql + n };
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		if (take_word(&c, rows[i].word))
+			return take_word(&c, "database") &&
+			    rows[i].wants(&c, name);
+	}
+	return false;
+}
+
 /* a, or a.b, or "a"."b". */
 static bool take_dotted(struct cursor *c, char name[SQL_PARAMETER_MAX])
 {

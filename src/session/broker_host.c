@@ -1,6 +1,7 @@
 /* broker_host.c - a host is not, or no longer, what target_session_attrs asks for.
  *
- * What one worker has learned of a host is a word to the others.
+ * What one worker has learned of a host is a word to the others; so is that a
+ * client wants a database there for itself.
  * SPDX-License-Identifier: ISC */
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,8 +20,10 @@
 struct host_word {
 	struct host_word *prev, *next;	/* of ss->words */
 	unsigned to;		/* the worker it is for */
+	char *database;		/* owned: no idle server of it may stay */
 	char *list;		/* owned: its item is passed over; NULL:
-				 * host and addr have changed */
+				 * host and addr have changed; with database:
+				 * the hosts of who wants that, or NULL */
 	struct host host;	/* with list: item, and port of addr, alone */
 	struct net_addr addr;
 };
@@ -97,13 +100,57 @@ static void pass_over(const struct sessions *ss, const struct host_word *w)
 	}
 }
 
+/* --- a database that is wanted --- */
+
+static bool is_there(const struct host_word *w, const struct server *s)
+{
+	return is_same_host(w, s) || (w->list != NULL &&
+	    hosts_are(s->ps.pool, w->list, w->addr.port));
+}
+
+/* What is being reset or checked goes when it is done. */
+static void vacate_pool(struct pool *p, const struct host_word *w)
+{
+	static const enum server_state free_ones[] = { SERVER_IDLE,
+		SERVER_USED, SERVER_TESTED };
+	struct pool_server *ps, *next;
+
+	for (size_t i = 0; i < sizeof free_ones / sizeof *free_ones; i++) {
+		DL_FOREACH_SAFE(p->servers[free_ones[i]], ps, next) {
+			if (!is_there(w, server_of(ps)))
+				continue;
+			pool_vacated(p, time_now());
+			if (ps->state == SERVER_TESTED)
+				ps->close_needed = true;
+			else
+				server_close(server_of(ps), CLOSE_VACATED);
+		}
+	}
+}
+
+static void vacate(const struct sessions *ss, const struct host_word *w)
+{
+	for (struct pool *p = ss->catalog->pools; p; p = p->hh.next) {
+		if (p->peer_id == 0 && !p->key.db->console &&
+		    pool_may_vacate(p, time_now()) &&
+		    strcmp(p->key.db->conf->dbname, w->database) == 0)
+			vacate_pool(p, w);
+	}
+}
+
 /* --- words --- */
+
+static void discard(struct host_word *w)
+{
+	mem_free(w->database);
+	mem_free(w->list);
+	mem_free(w);
+}
 
 static void forget(struct sessions *ss, struct host_word *w)
 {
 	DL_DELETE(ss->words, w);
-	mem_free(w->list);
-	mem_free(w);
+	discard(w);
 }
 
 void broker_forget_words(struct sessions *ss)
@@ -115,7 +162,9 @@ void broker_forget_words(struct sessions *ss)
 
 static void heed(struct sessions *ss, struct host_word *w)
 {
-	if (w->list != NULL)
+	if (w->database != NULL)
+		vacate(ss, w);
+	else if (w->list != NULL)
 		pass_over(ss, w);
 	else
 		retire_all(ss, w, NULL);
@@ -152,6 +201,10 @@ static void pass_words(struct loop_task *t)
 
 static bool is_same(const struct host_word *a, const struct host_word *b)
 {
+	if (a->database != NULL || b->database != NULL)
+		return a->database != NULL && b->database != NULL &&
+		    strcmp(a->database, b->database) == 0 &&
+		    net_equal(&a->addr, &b->addr);
 	if (a->list == NULL || b->list == NULL)
 		return a->list == b->list && a->host.kind == b->host.kind &&
 		    strcmp(a->host.text, b->host.text) == 0 &&
@@ -174,8 +227,11 @@ static void note(struct sessions *ss, const struct host_word *word, unsigned to)
 		return;
 	w->to = to;
 	w->list = word->list == NULL ? NULL : mem_strdup(word->list);
-	if (word->list != NULL && w->list == NULL)
-		mem_free(w);
+	w->database = word->database == NULL ? NULL :
+	    mem_strdup(word->database);
+	if ((word->list != NULL && w->list == NULL) ||
+	    (word->database != NULL && w->database == NULL))
+		discard(w);
 	else
 		DL_APPEND(ss->words, w);
 }
@@ -225,5 +281,15 @@ void broker_host_changed(struct server *s, bool standby)
 		return;
 	s->ps.close_needed = true;
 	retire_all(s->ss, &w, s);
+	tell_others(s->ss, &w);
+}
+
+void broker_vacate(const struct server *s, char *database)
+{
+	const struct host_word w = { .host = s->host, .addr = s->addr,
+		.list = s->ps.pool->key.db->conf->host,
+		.database = database };
+
+	vacate(s->ss, &w);
 	tell_others(s->ss, &w);
 }

@@ -27,6 +27,7 @@
 #include "session/server.h"
 #include "session/sessions.h"
 #include "session/slow.h"
+#include "session/vacate.h"
 
 #define OUT_CAP (1 << 20)	/* of one message we make for a client */
 
@@ -165,6 +166,7 @@ static void release(struct client *c)
 		HASH_DEL(ss->by_key, c);
 	prepared_name_clear(&c->statements);
 	slow_forget(c);
+	vacate_end(c);
 	params_unref(&c->params);
 	baggage_unref(&c->baggage);
 	baggage_unref(&c->brought);

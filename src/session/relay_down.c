@@ -21,6 +21,7 @@
 #include "session/relay_watch.h"
 #include "session/sessions.h"
 #include "session/trace.h"
+#include "session/vacate.h"
 
 /* Forward (or, without a client, drop) what is here of the message. */
 static void pass(struct relay_down *d, bool forward)
@@ -308,6 +309,8 @@ static enum relay_step on_error(struct relay_down *d)
 		return on_chore_error(d);
 	relay_reset_failed(d);
 	relay_watch_untold(d);
+	if (d->c != NULL)
+		vacate_end(d->c);
 	d->s->trace.failed = true;
 	d->s->trace.waits = false;
 	/* no error that means something here is that long: it passes as it comes */

@@ -22,6 +22,7 @@
 #include "session/relay_watch.h"
 #include "session/sessions.h"
 #include "session/slow.h"
+#include "session/vacate.h"
 
 /* --- one handler a kind of message --- */
 
@@ -213,6 +214,16 @@ static void bad_header(struct relay_up *up)
 	});
 }
 
+/* Hot: may the text begin as one that vacate.h is about? */
+static inline bool wants_alone(const struct relay_up *up)
+{
+	const bool parses = up->m[0] == FE_PARSE;
+	const size_t head = MSG_HEADER + parses;
+
+	return up->have > head + 2 && ((parses && up->m[MSG_HEADER] != '\0') ||
+	    sql_may_want_alone((const char *)up->m + head, 2));
+}
+
 /* A query begins with the first message after the last one was answered. */
 static void note_start(struct relay_up *up)
 {
@@ -225,6 +236,8 @@ static void note_start(struct relay_up *up)
 	c->waited = 0;
 	if (set->log_min_duration > 0)
 		slow_note(c, up->m, up->have < up->size ? up->have : up->size);
+	if (c->vacancy != NULL || wants_alone(up))
+		vacate_look(c, up->m, up->have);
 	n->query_count++;
 	PROBE(query__start, c->id);
 	if (c->xact_start != 0)

@@ -77,7 +77,7 @@
 	X(client, addr, MOVED) X(client, id, MADE) X(client, born, MOVED) X(client, told, MOVED) \
 	X(client, request_time, MOVED) X(client, query_start, MOVED) \
 	X(client, xact_start, MOVED) X(client, waited, MOVED) \
-	X(client, slow, MOVED) \
+	X(client, slow, MOVED) X(client, vacancy, MADE) \
 	X(client, notified, MOVED) \
 	X(client, has_spoken, MADE) X(client, answered, MADE) \
 	X(client, welcomed, MOVED) X(client, cut_short, !it->cut_short) \

@@ -27,6 +27,7 @@ REASONS = {
     "log_who": "made", "timeout": "made", "cursor_node": "made",
     "evict_place": "made", "track_ops": "made", "prepared_table": "made",
     "listener": "made",
+    "vacancy": "asked for again",
     "roamer": "of moves alone", "channel": "found by its name",
     # such a session is not handed over
     "login": "none is left", "console": "stays", "cancel_request": "stays",

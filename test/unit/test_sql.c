@@ -155,6 +155,54 @@ static const char *name_in(const char *sql)
 	return sql_deallocates(sql, strlen(sql) + 1, name) ? name : NULL;
 }
 
+static void test_database_that_is_wanted_alone(void **state)
+{
+	static const struct {
+		const char *sql, *name;
+	} rows[] = {
+		{ "drop database shop", "shop" },
+		{ "DROP DATABASE IF EXISTS \"my Shop\" WITH (FORCE);", "my Shop" },
+		{ " /* x */ drop -- y\n database Shop", "shop" },
+		{ "drop database \"if\"", "if" },
+		{ "alter database shop rename to other", "shop" },
+		{ "alter database \"a\"\"b\" set tablespace x", "a\"b" },
+		{ "create database x", "template1" },
+		{ "create database x template shop", "shop" },
+		{ "create database x with owner = ann template = \"Shop\"",
+		    "Shop" },
+		{ "create database x encoding 'template y' template 'shop'",
+		    "shop" },
+		{ "create database x connection limit = -1 template default",
+		    "template1" },
+		{ "drop databases x", NULL }, { "drop table database", NULL },
+		{ "alter database shop set work_mem = 1", NULL },
+		{ "alter database shop owner to ann", NULL },
+		{ "drop database", NULL }, { "drop", NULL }, { "", NULL },
+		{ "select 'drop database x'", NULL },
+		{ "create database x template U&\"d\"", NULL },
+	};
+	char name[SQL_NAME_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const char *const sql = rows[i].sql;
+		const size_t n = strlen(sql) + 1;
+
+		assert_int_equal(sql_wants_alone(sql, n, name),
+		    rows[i].name != NULL);
+		if (rows[i].name == NULL)
+			continue;
+		assert_string_equal(name, rows[i].name);
+		assert_true(sql_may_want_alone(sql, n));
+		/* cut anywhere, nothing behind the end is read */
+		for (size_t cut = 0; cut < n; cut++)
+			(void)sql_wants_alone(sql, cut, name);
+	}
+	assert_false(sql_may_want_alone("select 1", 8));
+	assert_false(sql_may_want_alone("commit", 6));
+	assert_false(sql_may_want_alone("delete", 6));
+}
+
 static void test_name_is_that_of_the_server(void **state)
 {
 	static const struct {
@@ -226,6 +274,7 @@ int main(void)
 		cmocka_unit_test(
 		    test_text_without_nul_is_read_to_its_end_only),
 		cmocka_unit_test(test_resets_are_found),
+		cmocka_unit_test(test_database_that_is_wanted_alone),
 		cmocka_unit_test(test_name_is_that_of_the_server),
 		cmocka_unit_test(test_what_the_server_must_read_has_no_name),
 	};
