@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/slots.h"
+#include "proto/prepared_shape.h"
 #include "proto/prepared_text.h"
 
 #define PREPARED_NAME_MAX 32	/* "PGBOUNCER_<n>", NUL included */
@@ -105,6 +106,7 @@ struct prepared_name {
 	struct prepared *stmt;		/* counted */
 	bool lost;			/* a server had it no more, and said so:
 					 * it may be prepared again */
+	struct prepared_shape told;	/* what the client was told of it */
 	char name[];
 };
 /* The map is a NULL pointer to begin with, and again when it is empty. */
@@ -130,6 +132,7 @@ struct prepared_use {
 	struct prepared *stmt;		/* counted */
 	struct prepared_world *world;	/* owned; of one without a name; or
 					 * NULL: not known, or of no matter */
+	struct prepared_shape shape;
 	uint64_t generation;		/* of schemas, when it was parsed; 0:
 					 * no new client shares it */
 };

@@ -39,6 +39,10 @@ struct relay_up {
 	const uint8_t *seen, *bound;	/* see relay_share.c; and these: */
 	bool sets, calls, parsed;
 	bool late;		/* the turn is over: the rest is carried */
+	struct {
+		struct prepared_name *of;	/* or NULL: none */
+		const char *portal;
+	} learns;			/* see relay_columns_bound() */
 };
 
 /* One burst from a server, on its way to its client. */

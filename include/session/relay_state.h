@@ -56,6 +56,9 @@ struct relay_state {
 	struct params *start;	/* counted: what the client has brought along;
 				 * NULL: nothing but what is the pool's */
 	uint64_t resets;	/* a bit for each of these to be given back */
+	uint32_t learns;	/* number of the statement that was bound last; a
+				 * Describe of the portal may tell what it has;
+				 * or 0 */
 };
 
 /* Does what comes behind the next Execute depend on its success? */

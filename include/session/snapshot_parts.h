@@ -9,6 +9,7 @@
 
 #include "base/net.h"
 #include "base/time.h"
+#include "proto/prepared_shape.h"
 #include "proto/reader.h"
 
 struct err;
@@ -138,6 +139,7 @@ struct snapshot_statement {
 	uint32_t len;
 	bool retired, unsure;
 	bool lost;		/* of a client's name */
+	struct prepared_shape shape;	/* of that name, use, or request */
 	bool current;		/* of a server: by its generation */
 	struct snapshot_baggage dialect;
 };

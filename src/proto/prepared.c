@@ -432,6 +432,7 @@ int prepared_name_add(struct slots **map, const char *name,
 		return -1;
 	}
 	n->lost = false;
+	n->told = (struct prepared_shape){ 0 };
 	copy_name(n->name, name);
 	join(n, stmt);
 	count_name(n, 1);
@@ -526,6 +527,7 @@ int prepared_uses_add(struct prepared_uses *u, struct prepared *stmt)
 	}
 	use->stmt = prepared_ref(stmt);
 	use->world = NULL;
+	use->shape = (struct prepared_shape){ 0 };
 	use->generation = 0;
 	DL_APPEND(u->lru, use);
 	use->owner = u;

@@ -16,10 +16,46 @@ struct prepared_op *prepared_op_new(unsigned changes, struct prepared *stmt,
 	if (op == NULL)
 		return NULL;
 	op->changes = changes;
+	op->shape = (struct prepared_shape){ 0 };
 	op->stmt = stmt == NULL ? NULL : prepared_ref(stmt);
 	memcpy(op->name, name, n);
 	op->name[n] = '\0';
 	return op;
+}
+
+struct prepared_op *prepared_op_of(unsigned changes,
+    const struct prepared_name *n)
+{
+	struct prepared_op *const op = prepared_op_new(changes, n->stmt,
+	    n->name);
+
+	if (op != NULL)
+		op->shape = n->told;
+	return op;
+}
+
+/* Does the name stand for the text of stmt, whatever dialect it is read in? */
+static bool is_of_text(const struct prepared_name *n,
+    const struct prepared *stmt)
+{
+	return n->stmt == stmt || (n->stmt->len == stmt->len &&
+	    memcmp(n->stmt->body, stmt->body, stmt->len) == 0);
+}
+
+void prepared_op_tell(const struct prepared_op *op, struct slots *map,
+    struct prepared_uses *uses)
+{
+	if ((op->changes & (PREPARED_TOLD | PREPARED_ASKED)) == 0)
+		return;
+	struct prepared_use *const use = prepared_uses_touch(uses, op->stmt);
+	struct prepared_name *const n = (op->changes & PREPARED_TOLD) == 0 ?
+	    NULL : prepared_name_find(map, op->name);
+
+	/* it may have been parsed again behind the request */
+	if (use != NULL && use->shape.at == op->shape.at)
+		prepared_shape_take(&use->shape, &op->shape);
+	if (n != NULL && is_of_text(n, op->stmt))
+		prepared_shape_take(&n->told, &op->shape);
 }
 
 void prepared_op_free(struct prepared_op *op)
@@ -49,15 +85,24 @@ int prepared_op_redo(const struct prepared_op *op, struct slots **map,
 	return 0;
 }
 
+/* Without memory the client has lost the name. */
+static void add_back(const struct prepared_op *op, struct slots **map)
+{
+	if (prepared_name_add(map, op->name, op->stmt) == 0)
+		prepared_name_find(*map, op->name)->told = op->shape;
+}
+
 /* The name stands for what it stood for before. */
 static void move_back(const struct prepared_op *op, struct slots **map)
 {
 	struct prepared_name *const n = prepared_name_find(*map, op->name);
 
-	if (n != NULL)
-		prepared_name_move(n, op->stmt);
-	else
-		(void)prepared_name_add(map, op->name, op->stmt);
+	if (n == NULL) {
+		add_back(op, map);
+		return;
+	}
+	prepared_name_move(n, op->stmt);
+	n->told = op->shape;
 }
 
 void prepared_op_undo(struct prepared_op *op, struct slots **map,
@@ -71,11 +116,12 @@ void prepared_op_undo(struct prepared_op *op, struct slots **map,
 		prepared_name_remove(map, op->name);
 	if ((op->changes & PREPARED_UNNAMED) && map != NULL &&
 	    prepared_name_find(*map, op->name) == NULL)
-		(void)prepared_name_add(map, op->name, op->stmt);
+		add_back(op, map);
 	if (op->changes & PREPARED_USED)
 		prepared_uses_remove(uses, op->stmt);
 	/* without memory the server merely holds a statement we forgot */
 	if ((op->changes & PREPARED_UNUSED) &&
-	    prepared_uses_touch(uses, op->stmt) == NULL)
-		(void)prepared_uses_add(uses, op->stmt);
+	    prepared_uses_touch(uses, op->stmt) == NULL &&
+	    prepared_uses_add(uses, op->stmt) == 0)
+		prepared_uses_touch(uses, op->stmt)->shape = op->shape;
 }

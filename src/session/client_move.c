@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: ISC */
 #include "session/client_move.h"
 
+#include <string.h>
+
 #include "base/err.h"
 #include "base/ledger.h"
 #include "base/log.h"
@@ -58,6 +60,7 @@ static void pack_statements(struct writer *w, const struct slots *names)
 	while ((n = slots_next(names, &at)) != NULL) {
 		writer_str(w, n->name);
 		writer_u8(w, n->lost);
+		writer_bytes(w, &n->told, sizeof n->told);
 		writer_u8(w, n->stmt->retired);
 		writer_u8(w, n->stmt->unsure);
 		pack_bytes(w, n->stmt->body, n->stmt->len);
@@ -70,6 +73,7 @@ static int unpack_statement(struct client *c, struct reader *r)
 	struct prepared_table *const t = c->ss->prepared;
 	const char *const name = reader_str(r);
 	const bool lost = reader_u8(r) != 0;
+	const void *const told = reader_bytes(r, sizeof(struct prepared_shape));
 	const bool retired = reader_u8(r) != 0, unsure = reader_u8(r) != 0;
 	const uint32_t len = reader_u32(r);
 	const uint8_t *const body = reader_bytes(r, len);
@@ -84,8 +88,13 @@ static int unpack_statement(struct client *c, struct reader *r)
 	const int rc = stmt == NULL ? -1 :
 	    prepared_name_add(&c->statements, name, stmt);
 
-	if (rc == 0)
-		prepared_name_find(c->statements, name)->lost = lost;
+	struct prepared_name *const n = rc < 0 ? NULL :
+	    prepared_name_find(c->statements, name);
+
+	if (n != NULL && told != NULL) {
+		n->lost = lost;
+		memcpy(&n->told, told, sizeof n->told);
+	}
 	c->relay.stands = c->relay.stands || name[0] == '\0';
 	prepared_unref(stmt);
 	baggage_unref(&dialect);

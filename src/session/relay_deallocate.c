@@ -70,18 +70,18 @@ static int ask_server(struct relay_up *up, struct prepared_op *op)
 	return track_add(&up->s->track, FE_QUERY, TRACK_FORWARD, op);
 }
 
-static enum relay_step deallocate(struct relay_up *up, const char *name,
-    struct prepared *stmt)
+static enum relay_step deallocate(struct relay_up *up,
+    const struct prepared_name *n)
 {
 	struct client *c = up->c;
 
 	if (up->s == NULL)
-		return answer_now(up, name);
-	struct prepared_op *op = prepared_op_new(PREPARED_UNNAMED, stmt, name);
+		return answer_now(up, n->name);
+	struct prepared_op *op = prepared_op_of(PREPARED_UNNAMED, n);
 
 	if (op == NULL)
 		return relay_no_memory(up);
-	prepared_name_remove(&c->statements, name);
+	prepared_name_remove(&c->statements, op->name);
 	if (ask_server(up, op) < 0)
 		return relay_no_memory(up);
 	/* what comes behind depends on the answer */
@@ -124,7 +124,7 @@ bool relay_dealloc_query(struct relay_up *up, enum relay_step *step)
 	if (n == NULL)
 		return *step != RELAY_NEXT;
 	relay_dealloc_clear(&up->c->relay);
-	*step = deallocate(up, n->name, n->stmt);
+	*step = deallocate(up, n);
 	return true;
 }
 
@@ -222,8 +222,7 @@ enum relay_step relay_dealloc_execute(struct relay_up *up)
 
 	if (n == NULL)
 		return relay_request(up);
-	struct prepared_op *op = prepared_op_new(PREPARED_UNNAMED, n->stmt,
-	    n->name);
+	struct prepared_op *op = prepared_op_of(PREPARED_UNNAMED, n);
 
 	if (op == NULL)
 		return relay_no_memory(up);

@@ -13,6 +13,7 @@
 #include "proto/track_look.h"
 #include "session/broker.h"
 #include "session/listener.h"
+#include "session/relay_columns.h"
 #include "session/relay_flight.h"
 #include "session/relay_parts.h"
 #include "session/relay_repeat.h"
@@ -169,6 +170,8 @@ static enum relay_step on_parameters(struct relay_down *d)
 {
 	struct relay_down next;	/* its buffers are not worth zeroing */
 
+	if (!relay_columns_note(d))
+		return RELAY_SHORT;
 	if (d->c == NULL || d->s->asked.len == 0)
 		return on_reply(d);
 	if (d->have < d->size + MSG_HEADER)
@@ -187,6 +190,12 @@ static enum relay_step on_parameters(struct relay_down *d)
 		return on_reply(d);
 	d->used = d->size + next.size;
 	return RELAY_NEXT;
+}
+
+/* RowDescription, NoData. */
+static enum relay_step on_columns(struct relay_down *d)
+{
+	return relay_columns_note(d) ? on_reply(d) : RELAY_SHORT;
 }
 
 /* A notice is for whoever is there; ours nobody needs. */
@@ -520,8 +529,8 @@ static enum relay_step (*const handlers[256])(struct relay_down *d) = {
 	[BE_PARSE_COMPLETE] = on_reply,
 	[BE_BIND_COMPLETE] = on_reply,
 	[BE_CLOSE_COMPLETE] = on_reply,
-	[BE_ROW_DESCRIPTION] = on_reply,
-	[BE_NO_DATA] = on_reply,
+	[BE_ROW_DESCRIPTION] = on_columns,
+	[BE_NO_DATA] = on_columns,
 	[BE_EMPTY_QUERY_RESPONSE] = on_reply,
 	[BE_PORTAL_SUSPENDED] = on_suspended,
 	[BE_COMMAND_COMPLETE] = on_complete,

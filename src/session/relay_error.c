@@ -8,6 +8,7 @@
 #include "proto/prepared_op.h"
 #include "proto/report.h"
 #include "proto/track_look.h"
+#include "session/relay_columns.h"
 #include "session/relay_parts.h"
 #include "session/relay_repeat.h"
 #include "session/relay_schema.h"
@@ -221,20 +222,24 @@ static const char *rename_error(struct relay_down *d)
 	return name;
 }
 
-/* Does the server say of a Parse what it was to say? */
-static bool is_refusal(const struct relay_down *d)
+/* Does the server say of a Parse that change is about what it was to say? */
+static bool is_refusal(const struct relay_down *d, unsigned change,
+    const char *code)
 {
 	const struct prepared_op *op = track_is_empty(&d->s->track) ? NULL :
 	    track_op(&d->s->track, 0);
 
-	return op != NULL && (op->changes & PREPARED_REFUSED) != 0 &&
-	    has_field(d, "C42601");
+	return op != NULL && (op->changes & change) != 0 && has_field(d, code);
 }
 
 bool relay_reword_error(struct relay_down *d)
 {
-	if (is_refusal(d)) {
+	if (is_refusal(d, PREPARED_REFUSED, "C42601")) {
 		relay_send_refusal(&d->out, d->c);
+		return true;
+	}
+	if (is_refusal(d, PREPARED_CHANGED, "C42703")) {
+		relay_send_changed(&d->out, d->c);
 		return true;
 	}
 	note_stale(d);

@@ -34,7 +34,8 @@ bool relay_is_open(const struct server *s, const char *name,
 		if (op == NULL)
 			continue;
 		if (name != NULL && (op->changes & ~(unsigned)(PREPARED_USED |
-		    PREPARED_UNUSED)) != 0 && prepared_name_is(op->name, name))
+		    PREPARED_UNUSED | PREPARED_TOLD | PREPARED_ASKED)) != 0 &&
+		    prepared_name_is(op->name, name))
 			return true;
 		if (stmt != NULL && op->stmt == stmt &&
 		    (op->changes & (PREPARED_USED | PREPARED_UNUSED)) != 0)

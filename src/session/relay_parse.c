@@ -56,6 +56,7 @@ int relay_send_close(struct relay_up *up, struct prepared *stmt)
 
 	if (op == NULL)
 		return -1;
+	op->shape = prepared_uses_touch(&up->s->prepared, stmt)->shape;
 	relay_send_named(up, FE_CLOSE, "S", stmt);
 	prepared_uses_remove(&up->s->prepared, stmt);
 	return track_add(&up->s->track, FE_CLOSE, TRACK_SKIP, op);
@@ -92,8 +93,11 @@ int relay_send_parse(struct relay_up *up, struct prepared *stmt,
 		prepared_op_free(op);
 		return -1;
 	}
-	prepared_uses_touch(&up->s->prepared, stmt)->generation =
-	    relay_schema_generation(up->s);
+	struct prepared_use *const use = prepared_uses_touch(&up->s->prepared,
+	    stmt);
+
+	use->generation = relay_schema_generation(up->s);
+	use->shape.at = time_now();
 	if (track_add(&up->s->track, FE_PARSE, how, op) < 0)
 		return -1;
 	return evict(up);

@@ -9,10 +9,12 @@
 #include "proto/prepared_op.h"
 #include "proto/track_look.h"
 #include "proto/unnamed.h"
+#include "session/relay_columns.h"
 #include "session/relay_deallocate.h"
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
 #include "session/relay_repeat.h"
+#include "session/relay_schema.h"
 #include "session/relay_share.h"
 #include "session/relay_unnamed.h"
 #include "session/relay_watch.h"
@@ -153,9 +155,9 @@ static bool is_fit(const struct relay_up *up, const struct prepared *stmt)
  * the message gets there.
  */
 static enum relay_step find_statement(struct relay_up *up, const char *name,
-    struct prepared **out)
+    struct prepared_name **out)
 {
-	struct prepared_name *n = prepared_name_find(up->c->statements, name);
+	struct prepared_name *const n = prepared_name_find(up->c->statements, name);
 	struct prepared *stmt = n == NULL ? NULL : n->stmt;
 
 	if (relay_is_open(up->s, name, stmt) ||
@@ -168,7 +170,8 @@ static enum relay_step find_statement(struct relay_up *up, const char *name,
 
 	if (step != RELAY_NEXT)
 		return step;
-	*out = stmt = n->stmt;
+	*out = n;
+	stmt = n->stmt;
 	struct prepared_use *const use = prepared_uses_touch(&up->s->prepared,
 	    stmt);
 
@@ -181,12 +184,51 @@ static enum relay_step find_statement(struct relay_up *up, const char *name,
 
 /* The same; or *out is NULL and the message is done with. */
 static enum relay_step check_pass(struct relay_up *up, const char *name,
-    struct prepared **out)
+    struct prepared_name **out)
 {
 	*out = NULL;
 	if (track_wants_data(&up->s->track))
 		return relay_request(up);	/* the message ends the COPY */
 	return find_statement(up, name, out);
+}
+
+/* The use of the statement that was found just now. */
+static inline struct prepared_use *newest(const struct relay_up *up)
+{
+	return up->s->prepared.lru->prev;
+}
+
+/* The server is told the text of n again, in place of what it has. */
+static enum relay_step renew(struct relay_up *up, struct prepared_name *n)
+{
+	if (!has_room(up, n->stmt))
+		return RELAY_SHORT;
+	if (relay_send_close(up, n->stmt) < 0)
+		return relay_no_memory(up);
+	const enum relay_step step = inject(up, n->stmt);
+
+	return step != RELAY_NEXT ? step : relay_columns_ask(up, newest(up));
+}
+
+/* The client was told other columns than there are, or nobody knows. */
+static enum relay_step check_columns(struct relay_up *up,
+    struct prepared_name *n, enum columns how)
+{
+	struct prepared_use *const use = newest(up);
+
+	switch (how) {
+	case COLUMNS_ASK:
+		return relay_columns_ask(up, use);
+	case COLUMNS_RENEW:
+		return renew(up, n);
+	case COLUMNS_REFUSE:
+		/* others are to have it parsed anew, but here */
+		prepared_outdate(n->stmt);
+		use->generation = relay_schema_generation(up->s);
+		return relay_refuse_bind(up);
+	default:
+		return RELAY_SHORT;
+	}
 }
 
 /* Hot: as relay_string_at() and strlen(); most portals have no name. */
@@ -199,10 +241,14 @@ static inline size_t length(const char *s)
 	return *s == '\0' ? 0 : strlen(s);
 }
 
-/* What is bound may be run. */
-static inline void note_bind(struct relay_up *up, const struct prepared *stmt,
+/* What is bound may be run. 0, or -1: no memory. */
+static inline int note_bind(struct relay_up *up, struct prepared_name *n,
     const uint8_t *values)
 {
+	const struct prepared *const stmt = n->stmt;
+
+	relay_columns_bound(up, n, newest(up),
+	    (const char *)up->m + MSG_HEADER);
 	if (stmt->acts) {
 		up->c->relay.execute_holds |= stmt->forgets_all;
 		up->s->schema_changed = up->s->schema_changed || stmt->changes;
@@ -211,6 +257,11 @@ static inline void note_bind(struct relay_up *up, const struct prepared *stmt,
 		relay_watch_bind(up, stmt, values);
 	if (stmt->acting)
 		up->s->dialect.pending = true;
+	if (track_add(&up->s->track, FE_BIND, TRACK_FORWARD, NULL) < 0)
+		return -1;
+	track_tag(&up->s->track, stmt->number);
+	up->c->pc.pool->counted.now.bind_count++;
+	return 0;
 }
 
 enum relay_step relay_bind(struct relay_up *up)
@@ -241,22 +292,24 @@ enum relay_step relay_bind(struct relay_up *up)
 		relay_unnamed_bind(up, name[0] != '\0', ours);
 	if (name[0] == '\0' && !ours)
 		return relay_request(up);
-	struct prepared *stmt;
+	struct prepared_name *n;
+	enum columns how;
 
 	relay_repeat_note(up);
-	const enum relay_step step = check_pass(up, name, &stmt);
+	const enum relay_step step = check_pass(up, name, &n);
 
-	if (step != RELAY_NEXT || stmt == NULL)
+	if (step != RELAY_NEXT || n == NULL)
 		return step;
+	struct prepared *const stmt = n->stmt;
 	const uint8_t *const rest = at + strlen(name) + 1;
 
+	if (!prepared_shape_fits(&n->told, &newest(up)->shape) &&
+	    (how = relay_columns_look(up, n, newest(up))) != COLUMNS_PASS)
+		return check_columns(up, n, how);
 	if (stmt->bound != 0 && relay_watch_is_cut(up, stmt->bound))
 		return RELAY_SHORT;
-	note_bind(up, stmt, rest);
-	if (track_add(&up->s->track, FE_BIND, TRACK_FORWARD, NULL) < 0)
+	if (note_bind(up, n, rest) < 0)
 		return relay_no_memory(up);
-	track_tag(&up->s->track, stmt->number);
-	c->pc.pool->counted.now.bind_count++;
 	uint8_t head[MSG_HEADER];
 
 	head[0] = FE_BIND;
@@ -318,16 +371,28 @@ enum relay_step relay_describe(struct relay_up *up)
 		return step;
 	const char *name = known_name(up);
 
+	if (name == NULL && up->m[MSG_HEADER] == 'P' && relay_columns_learns(up,
+	    (const char *)up->m + MSG_HEADER + 1)) {
+		if (relay_columns_learn(up) < 0)
+			return relay_no_memory(up);
+		relay_pass(up);
+		return RELAY_NEXT;
+	}
 	if (name == NULL)
 		return relay_request(up);
-	struct prepared *stmt;
+	struct prepared_name *n;
 
 	relay_repeat_note(up);
-	const enum relay_step found = check_pass(up, name, &stmt);
+	const enum relay_step found = check_pass(up, name, &n);
 
-	if (found != RELAY_NEXT || stmt == NULL)
+	if (found != RELAY_NEXT || n == NULL)
 		return found;
-	if (track_add(&up->s->track, FE_DESCRIBE, TRACK_FORWARD, NULL) < 0)
+	struct prepared *const stmt = n->stmt;
+
+	/* the client was told by what was parsed later */
+	if (prepared_shape_is_older(&newest(up)->shape, &n->told))
+		return check_columns(up, n, COLUMNS_RENEW);
+	if (relay_columns_describe(up, n, newest(up)) < 0)
 		return relay_no_memory(up);
 	track_tag(&up->s->track, stmt->number);
 	relay_send_named(up, FE_DESCRIBE, "S", stmt);
@@ -367,8 +432,9 @@ enum relay_step relay_close(struct relay_up *up)
 	    up->s->track.uncertain || track_has_copy_end(&up->s->track)))
 		return relay_wait(up);
 	struct prepared_name *n = prepared_name_find(c->statements, name);
-	struct prepared_op *op = prepared_op_new(PREPARED_UNNAMED,
-	    n == NULL ? NULL : n->stmt, name);
+	struct prepared_op *op = n == NULL ?
+	    prepared_op_new(PREPARED_UNNAMED, NULL, name) :
+	    prepared_op_of(PREPARED_UNNAMED, n);
 
 	if (op == NULL)
 		return relay_no_memory(up);

@@ -1,9 +1,11 @@
-/* relay_refuse.c - a Parse for which there is no room.
+/* relay_refuse.c - a Parse for which there is no room; a Bind of old columns.
  *
  * The batch has to fail as a whole, and in its turn, which is the server's
  * business: it gets a Parse that can't succeed, and what it says of that is
- * replaced. (max_prepared_statement_memory)
+ * replaced. (max_prepared_statement_memory; relay_columns.h)
  * SPDX-License-Identifier: ISC */
+#include <string.h>
+
 #include "proto/msg.h"
 #include "base/errcodes.h"
 #include "proto/prepared.h"
@@ -11,6 +13,7 @@
 #include "proto/report.h"
 #include "proto/track_look.h"
 #include "proto/writer.h"
+#include "session/relay_columns.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"
 
@@ -57,4 +60,41 @@ void relay_send_refusal(struct outbox *to_client, const struct client *c)
 	else
 		to_client->result = STREAM_BROKEN;
 	writer_fini(&w);
+}
+
+/* In a transaction that has failed the server says that, as of a Bind. */
+static const char changed[] = PREPARED_NAME_TRIED
+    "\0/* a client was told other columns */ SELECT columns_have_changed\0";
+static const uint8_t changed_head[] = { FE_PARSE, 0, 0, 0,
+	4 + sizeof changed + 1 };
+
+enum relay_step relay_refuse_bind(struct relay_up *up)
+{
+	struct prepared_op *const op = prepared_op_new(PREPARED_CHANGED, NULL,
+	    "");
+
+	if (op == NULL || track_add(&up->s->track, FE_PARSE, TRACK_FORWARD,
+	    op) < 0)
+		return relay_no_memory(up);
+	outbox_pass(&up->out, changed_head, sizeof changed_head);
+	outbox_pass(&up->out, changed, sizeof changed);
+	outbox_pass(&up->out, "", 1);
+	return relay_drop(up);
+}
+
+void relay_send_changed(struct outbox *to_client, const struct client *c)
+{
+	/* as PostgreSQL's: drivers know it by its routine */
+	static const char error[] = "SERROR\0VERROR\0C0A000\0"
+	    "Mcached plan must not change result type\0"
+	    "RRevalidateCachedQuery\0";
+	uint8_t bytes[MSG_HEADER + sizeof error] = { BE_ERROR_RESPONSE };
+
+	log_at(LEVEL_DEBUG, &c->who, "statement has other columns than its "
+	    "client was told");
+	tally_error(&c->ss->tally, TALLY_OF_POOLER,
+	    ERRCODE_FEATURE_NOT_SUPPORTED);
+	msg_put_u32(bytes + 1, sizeof bytes - 1);
+	memcpy(bytes + MSG_HEADER, error, sizeof error);
+	outbox_copy_all(to_client, bytes, sizeof bytes);
 }

@@ -12,6 +12,7 @@
 
 #include "proto/msg.h"
 #include "proto/prepared.h"
+#include "proto/prepared_op.h"
 #include "proto/reader.h"
 #include "proto/track_look.h"
 #include "proto/unnamed.h"
@@ -201,6 +202,27 @@ static bool restore(struct relay_down *d, struct prepared_name *n)
 	return true;
 }
 
+/*
+ * Is the client told of the columns before it gets rows, and does it ask for
+ * them in no format for each? Such a list was made for the old columns.
+ */
+static bool is_told(const struct server *s, const struct shape *shape)
+{
+	const struct carry *const k = &s->asked;
+	size_t at = 0;
+
+	while (shape->told && at < k->len) {
+		const uint8_t *const m = k->at + at;
+		const size_t size = msg_size(m, REPEAT_MAX);
+
+		if (m[0] == FE_BIND && prepared_bind_read(m + MSG_HEADER,
+		    size - MSG_HEADER).formats > 1)
+			return false;
+		at += size;
+	}
+	return shape->told;
+}
+
 static bool cure(struct relay_down *d)
 {
 	const struct shape *const shape = find_shape(d->s);
@@ -209,7 +231,7 @@ static bool cure(struct relay_down *d)
 	if (n == NULL || n->stmt->number != track_head_tag(&d->s->track))
 		return false;
 	if (is_raised_by(d, "0A000", "RevalidateCachedQuery"))
-		return shape->told && renew(d, n);
+		return is_told(d->s, shape) && renew(d, n);
 	if (relay_lacks_type(d))
 		return shape->asks && renew(d, n);
 	return is_raised_by(d, "26000", "FetchPreparedStatement") &&
@@ -234,11 +256,42 @@ static void end_skipping(struct server *s)
 	(void)stream_write_bytes(&s->stream, sync, sizeof sync);
 }
 
+/*
+ * Of what we have asked ourselves ahead of the client's batch: what the server has
+ * is too old to be described. It is parsed again for that batch.
+ */
+static bool is_too_old(struct relay_down *d)
+{
+	struct track *const t = &d->s->track;
+	const struct prepared_op *const op = track_is_empty(t) ? NULL :
+	    track_op(t, 0);
+
+	if (op == NULL || (op->changes & PREPARED_FIRST) == 0 ||
+	    t->status != 'I' || t->count > 1 || d->s->stream.broken ||
+	    !(is_raised_by(d, "0A000", "RevalidateCachedQuery") ||
+	    relay_lacks_type(d)))
+		return false;
+	struct prepared_use *const use = prepared_uses_touch(&d->s->prepared,
+	    op->stmt);
+
+	if (use == NULL)
+		return false;
+	use->shape = prepared_shape_stale();
+	use->generation = 0;
+	/* somebody has changed a schema, unseen */
+	relay_schema_changed(d->s);
+	end_skipping(d->s);
+	d->c->relay.repeats = true;
+	return true;
+}
+
 bool relay_repeat(struct relay_down *d)
 {
 	struct server *const s = d->s;
 	struct client *const c = d->c;
 
+	if (is_too_old(d))
+		return true;
 	if (s->asked.len == 0 || s->track.status != 'I' ||
 	    s->stream.broken || c->carry.len > 0 || c->rest.bytes > 0 ||
 	    !cure(d))

@@ -81,6 +81,11 @@ size_t relay_run_up(struct relay_up *up)
 	struct track *t = &up->s->track;
 	size_t n = 0;
 
+	if (up->learns.of != NULL) {
+		if (up->m[0] == FE_DESCRIBE)
+			return 0;
+		up->learns.of = NULL;
+	}
 	/* whatever passes, and however */
 	if (up->s->trace.waits && relay_watch_waits(up))
 		return 0;

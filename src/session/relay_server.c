@@ -9,7 +9,10 @@
 
 void relay_commit(void *op, void *arg)
 {
-	(void)arg;
+	struct server *const s = arg;
+
+	prepared_op_tell(op, s->ps.client == NULL ? NULL :
+	    client_of(s->ps.client)->statements, &s->prepared);
 	prepared_op_free(op);
 }
 

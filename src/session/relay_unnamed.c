@@ -179,6 +179,8 @@ static int stand_for(struct client *c, struct prepared *stmt)
 		return prepared_name_add(&c->statements, "", stmt);
 	if (n->stmt != stmt)
 		prepared_name_move(n, stmt);
+	/* the client is to be told anew */
+	n->told = (struct prepared_shape){ 0 };
 	return 0;
 }
 
@@ -186,7 +188,7 @@ static int stand_for(struct client *c, struct prepared *stmt)
 static int end_both(struct relay_up *up, struct prepared_name *n)
 {
 	struct prepared_op *const op = n == NULL ? NULL :
-	    prepared_op_new(PREPARED_UNNAMED, n->stmt, "");
+	    prepared_op_of(PREPARED_UNNAMED, n);
 
 	if (n != NULL && op == NULL)
 		return -1;
@@ -268,7 +270,7 @@ static enum relay_step answer(struct relay_up *up, struct prepared *stmt)
 	/* what is ahead may fail */
 	if (!track_is_empty(&up->s->track) && (n == NULL || n->stmt != stmt)) {
 		op = n == NULL ? prepared_op_new(PREPARED_NAMED, stmt, "") :
-		    prepared_op_new(PREPARED_MOVED, n->stmt, "");
+		    prepared_op_of(PREPARED_MOVED, n);
 		if (op == NULL)
 			return relay_no_memory(up);
 	}

@@ -12,6 +12,7 @@
 #include "proto/track_run.h"
 #include "session/broker.h"
 #include "session/listener.h"
+#include "session/relay_columns.h"
 #include "session/relay_deallocate.h"
 #include "session/relay_flight.h"
 #include "session/relay_parts.h"
@@ -431,6 +432,7 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b)
 	up->seen = up->start = b->at;
 	up->sets = up->calls = up->parsed = up->late = false;
 	up->bound = NULL;
+	relay_columns_begin(up);
 	up->owed = up->s != NULL && !track_is_empty(&up->s->track);
 	up->told = up->s == NULL || (!up->owed && up->s->track.ready);
 	if (up->s != NULL && up->told)
@@ -448,6 +450,8 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b)
 	c->pc.pool->counted.now.received += used;
 	if (up->first != NULL)
 		relay_repeat_keep(up, b, used);
+	if (up->learns.of != NULL && up->learns.portal[0] == '\0')
+		c->relay.learns = up->learns.of->stmt->number;
 	if (up->s != NULL)
 		outbox_flush(&up->out);
 	else	/* the pool may sleep, but this is to be counted */

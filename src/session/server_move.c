@@ -107,6 +107,7 @@ static void pack_statements(struct writer *w, const struct prepared_uses *u)
 		pack_baggage(w, stmt->dialect);
 		writer_u32(w, (uint32_t)(use->generation >> 32));
 		writer_u32(w, (uint32_t)use->generation);
+		writer_bytes(w, &use->shape, sizeof use->shape);
 	}
 }
 
@@ -142,13 +143,19 @@ static bool adopt(struct server *s, struct reader *r)
 	    find_statement(t, name,
 	    (struct prepared_text){ .dialect = dialect,
 	    .body = body, .len = len });
-	const uint64_t generation = (uint64_t)reader_u32(r) << 32;
+	const uint64_t high = (uint64_t)reader_u32(r) << 32;
+	const uint64_t generation = high | reader_u32(r);
+	const void *const shape = reader_bytes(r, sizeof(struct prepared_shape));
 	const bool done = stmt != NULL &&
 	    prepared_uses_add(&s->prepared, stmt) == 0;
 
-	if (done)
-		prepared_uses_touch(&s->prepared, stmt)->generation =
-		    generation | reader_u32(r);
+	struct prepared_use *const use = !done ? NULL :
+	    prepared_uses_touch(&s->prepared, stmt);
+
+	if (use != NULL && shape != NULL) {
+		use->generation = generation;
+		memcpy(&use->shape, shape, sizeof use->shape);
+	}
 
 	prepared_unref(stmt);
 	baggage_unref(&dialect);

@@ -48,7 +48,7 @@
 	X(relay_state, resetting, MOVED) X(relay_state, stands, MADE) \
 	X(relay_state, batch, MADE) \
 	X(relay_state, dealloc, MOVED) X(relay_state, start, MOVED) \
-	X(relay_state, resets, MOVED)
+	X(relay_state, resets, MOVED) X(relay_state, learns, MADE)
 
 #define POOL_CLIENT(X, A) \
 	X(pool_client, prev, MADE) X(pool_client, next, MADE) \
@@ -192,7 +192,12 @@
 	A(host, text, MOVED)
 
 #define PREPARED_NAME(X, A) \
-	X(prepared_name, stmt, MOVED) X(prepared_name, lost, MOVED)
+	X(prepared_name, stmt, MOVED) X(prepared_name, lost, MOVED) \
+	X(prepared_name, told, is_movable_prepared_shape(&it->told))
+
+#define PREPARED_SHAPE(X, A) \
+	X(prepared_shape, params, MOVED) X(prepared_shape, columns, MOVED) \
+	X(prepared_shape, at, MOVED)
 
 /* Most of it follows from the text. */
 #define PREPARED(X, A) \
@@ -221,10 +226,13 @@
 	X(prepared_use, prev, MADE) X(prepared_use, next, MADE) \
 	X(prepared_use, also_prev, MADE) X(prepared_use, also_next, MADE) \
 	X(prepared_use, owner, MADE) X(prepared_use, stmt, MOVED) \
-	X(prepared_use, world, MADE) X(prepared_use, generation, MOVED)
+	X(prepared_use, world, MADE) \
+	X(prepared_use, shape, is_movable_prepared_shape(&it->shape)) \
+	X(prepared_use, generation, MOVED)
 
 #define PREPARED_OP(X, A) \
-	X(prepared_op, changes, MOVED) X(prepared_op, stmt, MOVED)
+	X(prepared_op, changes, MOVED) X(prepared_op, stmt, MOVED) \
+	X(prepared_op, shape, is_movable_prepared_shape(&it->shape))
 
 /* Where a move was under way, its client hears nobody, and is told so. */
 #define LISTENING(X, A) \
@@ -276,6 +284,7 @@ IS_MOVABLE(pool_client, POOL_CLIENT)
 IS_MOVABLE(client, CLIENT)
 IS_MOVABLE(pool_server, POOL_SERVER)
 IS_MOVABLE(prepared, PREPARED)
+IS_MOVABLE(prepared_shape, PREPARED_SHAPE)
 IS_MOVABLE(prepared_name, PREPARED_NAME)
 IS_MOVABLE(prepared_op, PREPARED_OP)
 IS_MOVABLE(prepared_use, PREPARED_USE)

@@ -99,10 +99,13 @@ static int read_names(struct client *c, struct reader *list, struct err *e)
 		const int rc = prepared_name_add(&c->statements, in.name,
 		    stmt);
 
-		if (rc == 0)
-			prepared_name_find(c->statements, in.name)->lost =
-			    in.lost;
+		struct prepared_name *const n = rc < 0 ? NULL :
+		    prepared_name_find(c->statements, in.name);
 
+		if (n != NULL) {
+			n->lost = in.lost;
+			n->told = in.shape;
+		}
 		prepared_unref(stmt);
 		if (rc < 0)
 			return err_nomem(e);

@@ -50,9 +50,14 @@ static int read_uses(struct server *s, struct reader *list, struct err *e)
 		const bool there = prepared_uses_touch(&s->prepared, stmt) !=
 		    NULL || prepared_uses_add(&s->prepared, stmt) == 0;
 
-		if (there && in.current)
-			prepared_uses_touch(&s->prepared, stmt)->generation =
-			    relay_schema_generation(s);
+		if (there) {
+			struct prepared_use *const use = prepared_uses_touch(
+			    &s->prepared, stmt);
+
+			use->shape = in.shape;
+			use->generation = in.current ?
+			    relay_schema_generation(s) : 0;
+		}
 		prepared_unref(stmt);
 		if (!there)
 			return err_nomem(e);
@@ -74,6 +79,8 @@ static struct prepared_op *read_op(struct server *s,
 	prepared_unref(stmt);
 	if (op == NULL)
 		(void)err_nomem(e);
+	else if (in->has_statement)
+		op->shape = in->of.shape;
 	return op;
 }
 

@@ -51,6 +51,9 @@ bool snapshot_next_statement(struct reader *r, struct snapshot_statement *out)
 	out->lost = (flags & SNAPSHOT_LOST) != 0;
 	out->current = (flags & SNAPSHOT_CURRENT) != 0;
 	get_baggage(r, &out->dialect);
+	out->shape.params = reader_u32(r);
+	out->shape.columns = reader_u32(r);
+	out->shape.at = get_64(r);
 	return !r->failed;
 }
 

@@ -71,6 +71,14 @@ static void put_statement(struct writer *w, const char *name,
 	put_baggage(w, stmt->dialect);
 }
 
+/* It stands behind the statement. */
+static void put_shape(struct writer *w, const struct prepared_shape *shape)
+{
+	writer_u32(w, shape->params);
+	writer_u32(w, shape->columns);
+	put_64(w, shape->at);
+}
+
 static void put_queued(struct writer *w, const struct stream *s)
 {
 	const size_t n = stream_queued(s);
@@ -173,9 +181,11 @@ void snapshot_write_client(const struct client *c, struct writer *w)
 	put_blob(w, c->key, c->key_len);
 	params_list_write(c->ss->params, c->params, w);
 	writer_init(&list, w->cap);
-	while ((n = slots_next(c->statements, &at)) != NULL)
+	while ((n = slots_next(c->statements, &at)) != NULL) {
 		put_statement(&list, n->name, n->stmt,
 		    n->lost ? SNAPSHOT_LOST : 0);
+		put_shape(&list, &n->told);
+	}
 	put_list(w, &list);
 	put_blob(w, c->carry.at, c->carry.len);
 	writer_init(&list, w->cap);
@@ -309,10 +319,12 @@ static void put_op(struct writer *w, const struct prepared_op *op)
 		return;
 	writer_u32(w, op->changes);
 	writer_u8(w, op->stmt != NULL);
-	if (op->stmt != NULL)
-		put_statement(w, op->name, op->stmt, 0);
-	else
+	if (op->stmt == NULL) {
 		writer_str(w, op->name);
+		return;
+	}
+	put_statement(w, op->name, op->stmt, 0);
+	put_shape(w, &op->shape);
 }
 
 static void put_owed(struct writer *w, const struct track *t)
@@ -348,9 +360,11 @@ void snapshot_write_server(const struct server *s, struct writer *w)
 	params_list_write(s->ss->params, s->origin.set, w);
 	writer_init(&list, w->cap);
 	/* least recently used first: added in this order they make the same list */
-	for (use = s->prepared.lru; use != NULL; use = use->next)
+	for (use = s->prepared.lru; use != NULL; use = use->next) {
 		put_statement(&list, "", use->stmt, use->generation ==
 		    relay_schema_generation(s) ? SNAPSHOT_CURRENT : 0);
+		put_shape(&list, &use->shape);
+	}
 	put_list(w, &list);
 	writer_u32(w, s->prepared.forgotten);
 	put_blob(w, s->carry.at, s->carry.len);

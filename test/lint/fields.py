@@ -53,6 +53,7 @@ OTHERWISE = {
     "client": {"slow": "slow_text()", "welcomed": "SNAPSHOT_WELCOME",
                "told": "client_is_behind()"},
     "pool_server": {"cancels": "such a server is closed"},
+    "prepared_shape": {"columns": "of the statement"},
     "track": {"count": "of the list"}, "prepared_uses": {"lru": "the list"},
     "server": {"cancel_wanted": "canceler_is_wanted()"},
     "trace": {"lone": "marked"},

@@ -622,7 +622,7 @@ def test_schema_change_is_not_noticed_by_who_is_told_of_columns(
         for c in clients:
             for res in (on_other_server(p, c, lambda: run_described(
                     c, "st", 1)), run_described(c, "st", 1)):
-                assert res.kinds == "2TDCZ"
+                assert res.kinds == "2TDCZ", (to, res.errors)
                 assert [v.strip() for v in res.rows[0]] == ["1", "one"]
 
 

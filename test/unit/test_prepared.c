@@ -422,6 +422,117 @@ static void test_retired_without_names_is_the_first_to_go(void **state)
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* What a Describe tells, from here on. */
+#define COLUMN(name, table, type, mod, format) name "\0" \
+	"\0\0\0" table "\0" table "\0\0\0" type "\0\4" \
+	"\0\0\0" mod "\0" format
+#define SHAPE(text) prepared_shape_columns((const uint8_t *)(text), \
+	sizeof(text) - 1)
+
+static void test_shape_is_names_and_types_of_columns(void **state)
+{
+	const uint32_t h = SHAPE("\0\2" COLUMN("a", "\1", "\27", "\4", "\0")
+	    COLUMN("b", "\1", "\27", "\4", "\0"));
+
+	(void)state;
+	assert_true(h > PREPARED_SHAPE_NONE);
+	/* of another table, of another length, in binary: as before */
+	assert_int_equal(h, SHAPE("\0\2" COLUMN("a", "\2", "\27", "\5", "\1")
+	    COLUMN("b", "\2", "\27", "\5", "\1")));
+	assert_int_not_equal(h, SHAPE("\0\2" COLUMN("b", "\1", "\27", "\4",
+	    "\0") COLUMN("a", "\1", "\27", "\4", "\0")));
+	assert_int_not_equal(h, SHAPE("\0\2" COLUMN("a", "\1", "\31", "\4",
+	    "\0") COLUMN("b", "\1", "\27", "\4", "\0")));
+	assert_int_not_equal(h, SHAPE("\0\1" COLUMN("a", "\1", "\27", "\4",
+	    "\0")));
+	/* broken ones */
+	for (size_t n = 0; n < 20; n++)
+		assert_true(prepared_shape_columns((const uint8_t *)"\377\377"
+		    "a\0\0\0\0\1\0\1\0\0\0\27\0\4\0\0\0\0", n) >
+		    PREPARED_SHAPE_NONE);
+	assert_int_not_equal(prepared_shape_params((const uint8_t *)"\0\0", 2),
+	    prepared_shape_params((const uint8_t *)"\0\1\0\0\0\27", 6));
+}
+
+static void test_shapes_fit_where_nothing_known_differs(void **state)
+{
+	const struct prepared_shape none = { 0 }, a = { 5, 6, 1 },
+		b = { 5, 7, 2 }, half = { 0, 6, 1 };
+	struct prepared_shape to = a;
+
+	(void)state;
+	assert_true(prepared_shape_fits(&none, &a));
+	assert_true(prepared_shape_fits(&half, &a));
+	assert_false(prepared_shape_fits(&half, &b));
+	assert_false(prepared_shape_fits(&a, &none));
+	assert_true(prepared_shape_lacks(&half, &a));
+	assert_false(prepared_shape_lacks(&a, &half));
+	prepared_shape_take(&to, &(struct prepared_shape){ 0, 7, 3 });
+	assert_int_equal(to.params, 5);
+	assert_int_equal(to.columns, 7);
+	assert_int_equal(to.at, 3);
+}
+
+static void test_bind_relies_on_its_formats(void **state)
+{
+	static const char bind[] = "p\0st\0\0\1\0\1\0\2\377\377\377\377"
+		"\0\0\0\1x\0\2\0\0\0\1";
+	struct prepared_bind b = prepared_bind_read((const uint8_t *)bind,
+	    sizeof bind - 1);
+
+	(void)state;
+	assert_true(b.whole);
+	assert_true(b.binary);
+	assert_int_equal(b.formats, 2);
+	for (size_t n = 0; n < sizeof bind - 6; n++)
+		assert_false(prepared_bind_read((const uint8_t *)bind,
+		    n).whole);
+	b = prepared_bind_read((const uint8_t *)"\0\0\0\0\0\0\0\0", 8);
+	assert_true(b.whole);
+	assert_false(b.binary);
+	assert_int_equal(b.formats, 0);
+}
+
+/* A name that comes back is told what it was told before. */
+static void test_undo_keeps_what_the_client_was_told(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(prepared_name_add(&f->map, "x", f->a), 0);
+	struct prepared_name *n = prepared_name_find(f->map, "x");
+
+	n->told = (struct prepared_shape){ 5, 6, 7 };
+	struct prepared_op *op = prepared_op_of(PREPARED_UNNAMED, n);
+
+	prepared_name_remove(&f->map, "x");
+	prepared_op_undo(op, &f->map, &f->uses);
+	prepared_op_free(op);
+	n = prepared_name_find(f->map, "x");
+	assert_int_equal(n->told.params, 5);
+	assert_int_equal(n->told.columns, 6);
+	assert_int_equal(n->told.at, 7);
+}
+
+static void test_description_is_not_that_of_a_later_parse(void **state)
+{
+	struct fixture *f = *state;
+	struct prepared_op *op = prepared_op_new(PREPARED_TOLD, f->a, "x");
+
+	assert_int_equal(prepared_name_add(&f->map, "x", f->a), 0);
+	assert_int_equal(prepared_uses_add(&f->uses, f->a), 0);
+	struct prepared_use *const use = prepared_uses_touch(&f->uses, f->a);
+
+	use->shape.at = 2;
+	op->shape = (struct prepared_shape){ 5, 6, 1 };
+	prepared_op_tell(op, f->map, &f->uses);
+	assert_int_equal(use->shape.columns, 0);
+	assert_int_equal(prepared_name_find(f->map, "x")->told.columns, 6);
+	op->shape.at = 2;
+	prepared_op_tell(op, f->map, &f->uses);
+	assert_int_equal(use->shape.columns, 6);
+	prepared_op_free(op);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -441,6 +552,11 @@ int main(void)
 		CASE(test_undo_reverses_each_change),
 		CASE(test_undo_without_client_or_statement),
 		cmocka_unit_test(test_each_allocation_may_fail),
+		cmocka_unit_test(test_shape_is_names_and_types_of_columns),
+		cmocka_unit_test(test_shapes_fit_where_nothing_known_differs),
+		cmocka_unit_test(test_bind_relies_on_its_formats),
+		CASE(test_undo_keeps_what_the_client_was_told),
+		CASE(test_description_is_not_that_of_a_later_parse),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -28,7 +28,8 @@ static void put_blob(struct writer *w, const char *p, size_t n)
 #define BLOB(w, s) put_blob(w, s, sizeof(s) - 1)
 #define PAIRS "TimeZone\0\1UTC\0DateStyle\0\0"
 #define NO_DIALECT "\0\0\0\0\0"
-#define STATEMENT "s1\0PGBOUNCER_7\0\0\0\0\3abc\1" "\1\0\0\0\4z\0u\0"
+#define SHAPE "\0\0\0\5" "\0\0\0\6" "\0\0\0\0\0\0\0\7"
+#define STATEMENT "s1\0PGBOUNCER_7\0\0\0\0\3abc\1" "\1\0\0\0\4z\0u\0" SHAPE
 #define PLAIN "Q\0\0\0\0\0\0"
 #define WITH_OP "P\1\0\0\0\7\1\0\0\0\3\1" STATEMENT
 #define WITH_NAME "C\2\0\0\0\0\1\0\0\0\2\0s2\0"
@@ -77,7 +78,7 @@ static void make_server(struct writer *w)
 	BLOB(w, PAIRS);
 	put_64(w, 2);
 	BLOB(w, PAIRS);
-	BLOB(w, "\0PGBOUNCER_7\0\0\0\0\3abc\0" NO_DIALECT);
+	BLOB(w, "\0PGBOUNCER_7\0\0\0\0\3abc\0" NO_DIALECT SHAPE);
 	writer_u32(w, 4);
 	BLOB(w, "D\0\0");
 	BLOB(w, "");
@@ -150,6 +151,9 @@ static void test_client_is_read_as_written(void **state)
 	assert_true(statement.retired);
 	assert_memory_equal(statement.dialect.at, "z\0u", 4);
 	assert_int_equal(statement.dialect.len, 4);
+	assert_int_equal(statement.shape.params, 5);
+	assert_int_equal(statement.shape.columns, 6);
+	assert_int_equal(statement.shape.at, 7);
 	assert_false(snapshot_next_statement(&in.statements, &statement));
 	assert_int_equal(in.carry_len, 2);
 	assert_memory_equal(in.relay, "relay", in.relay_len);
