@@ -661,10 +661,13 @@ void keep_discarded(struct server *s)
 bool keep_is_strange(const struct server *s)
 {
 	const struct keep *const k = &s->keep;
+	size_t len = 0;
 
-	return keep_is_on(s->ps.pool) ? k->base == NULL ||
-	    baggage_find(k->base, "role") == NULL :
-	    !keep_sets(s->ps.pool) && k->has != NULL;
+	if (keep_is_on(s->ps.pool))
+		return k->base == NULL || baggage_find(k->base, "role") == NULL;
+	if (k->has != NULL)
+		(void)baggage_bytes(k->has, &len);
+	return len > 0 && s->ps.pool->limits.state == STATE_FORGET;
 }
 
 bool keep_lets_go(struct client *c, struct server *s)

@@ -98,7 +98,6 @@ STEPS = [
     "set log_statement = 'all'", "set session authorization b_other",
     "begin; set session authorization default; rollback",
     "set session authorization default", "set late.name = ''",
-    "do $$ begin perform set_config('app.te' || 'nant', 't2', false); end $$",
     "begin; set local role none; set local app.tenant = 'l'; commit",
 ]
 DISCARDS = ["set role none", "discard all", "set app.tenant = 't1'",
