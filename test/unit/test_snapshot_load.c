@@ -98,7 +98,7 @@ static struct server *busy_server(void)
 	s->superuser = true;
 	s->schema_changed = true;
 	s->trace = (struct trace){ .sets = 3, .local = 2, .failed = true,
-		.loaded = true, .waits = true, .draws = true };
+		.waits = true, .draws = true };
 	s->keep.resets = 5;
 	s->keep.lending = LENDING_TRIED;
 	s->keep.pins_first = s->keep.drawn = true;
