@@ -60,6 +60,8 @@ void prepared_table_free(struct prepared_table **t);
 /* For tests: how many texts are kept; bytes of texts and names. */
 size_t prepared_table_count(const struct prepared_table *t);
 size_t prepared_table_bytes(const struct prepared_table *t);
+/* Bytes of other texts of clients have come, or gone. */
+void prepared_table_note(struct prepared_table *t, long bytes);
 /* A new reference. NULL: not in the table. */
 struct prepared *prepared_lookup(struct prepared_table *t,
     struct prepared_text text);

@@ -18,6 +18,7 @@ enum track_how {
 struct track_req {
 	char type;	/* frontend message type */
 	uint8_t how;	/* enum track_how */
+	uint8_t own;	/* enum own_mark, by track_mark() */
 	uint32_t tag;	/* subject, by track_tag(); else 0 */
 	void *op;	/* owned by the request until ops takes it; or NULL */
 };

@@ -26,6 +26,13 @@ int track_apart(const struct track *t, unsigned *n);
  */
 bool track_may_be_failed(const struct track *t);
 
+/*
+ * May what is added now be skipped, because something fails that stands ahead
+ * of it in the batch that is open? A Query or FunctionCall ends no batch: both
+ * are skipped, too.
+ */
+bool track_may_be_skipped(const struct track *t);
+
 /* Does the server read COPY data whose end was not sent yet? */
 bool track_wants_data(const struct track *t);
 /* Is the end of COPY data still to be read? */
@@ -43,6 +50,12 @@ static inline void track_tag(struct track *t, uint32_t tag)
 {
 	if (t->count > 0 && !t->aborted)
 		t->ring[(t->head + t->count - 1) & (t->size - 1)].tag = tag;
+}
+/* ... and does this to the unnamed statement (enum own_mark). */
+static inline void track_mark(struct track *t, uint8_t own)
+{
+	if (t->count > 0 && !t->aborted)
+		t->ring[(t->head + t->count - 1) & (t->size - 1)].own = own;
 }
 /* Subject of the oldest request; 0: not told. */
 static inline uint32_t track_head_tag(const struct track *t)

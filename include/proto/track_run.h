@@ -44,13 +44,17 @@ static inline unsigned track_room(const struct track *t)
 
 /*
  * Note a request of the client itself that is none of CopyDone, CopyFail and
- * has no op. There is room.
+ * has no op. There is room. own: see track_mark().
  */
-static inline void track_add_plain(struct track *t, char type)
+static inline void track_add_marked(struct track *t, char type, uint8_t own)
 {
 	t->ready = false;
 	t->ring[(t->head + t->count++) & (t->size - 1)] = (struct track_req){
-	    .type = type, .how = TRACK_FORWARD };
+	    .type = type, .how = TRACK_FORWARD, .own = own };
+}
+static inline void track_add_plain(struct track *t, char type)
+{
+	track_add_marked(t, type, 0);
 }
 
 /*

@@ -26,8 +26,8 @@ static inline bool relay_deallocate(struct relay_up *up, enum relay_step *step)
  * from then on (relay_state.dealloc), till it is another one.
  */
 bool relay_dealloc_parse(struct relay_up *up, enum relay_step *step);
-/* c gives its server back: another one is told when it comes to that. */
-void relay_dealloc_part(struct client *c);
+/* The same of a Parse that is sent again (relay_own.h). */
+bool relay_dealloc_again(struct relay_up *up, enum relay_step *step);
 /*
  * The unnamed statement deallocates a name, and a Bind of portal comes: to that
  * statement (ours), or to another one. RELAY_NEXT, or RELAY_STOP: no memory.

@@ -107,6 +107,7 @@ bool relay_reword_error(struct relay_down *d);
 /* A whole error: does it say that nobody else shall have the server? */
 void relay_note_error(struct relay_down *d);
 
+#define RELAY_NAMES_MAX 65536	/* bytes in which a message must tell its names */
 #define RELAY_SMALL_MAX (1 << 20)	/* bytes of what must be whole to be read */
 
 /* No request is open that this message could belong to: drop it. */

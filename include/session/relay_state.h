@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proto/own.h"
+
 struct err;
 struct params;
 struct params_table;
@@ -47,11 +49,10 @@ struct relay_state {
 	uint8_t resetting;	/* enum resetting */
 	bool stands;		/* the name "" may stand for a statement */
 	uint8_t batch;		/* enum relay_batch */
+	struct own own;		/* the unnamed statement; see relay_own.h */
 	struct {		/* what the unnamed statement deallocates: */
 		char *name;	/* owned; the client's, or NULL */
 		char *portal;	/* owned; of that statement, or NULL */
-		bool there;	/* the server at hand has it */
-		bool in_doubt;	/* there was an error: maybe not */
 	} dealloc;
 	struct params *start;	/* counted: what the client has brought along;
 				 * NULL: nothing but what is the pool's */

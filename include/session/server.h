@@ -44,6 +44,7 @@ struct server {
 	enum server_chore chore;
 	struct track track;
 	struct prepared_uses prepared;
+	uint64_t unnamed;		/* statement; see proto/own.h */
 	struct params *params;		/* counted; what the server has */
 	struct params_origin origin;	/* what it had at first */
 	struct trace trace;		/* of state, in this transaction */

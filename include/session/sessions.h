@@ -87,6 +87,7 @@ struct sessions {
 	struct peer *peers;		/* uthash: peers asked already */
 	struct cursor_list all_clients, all_servers;	/* the oldest first */
 	uint64_t last_id;		/* of clients and servers */
+	uint64_t last_unnamed;		/* serial of an unnamed statement */
 	unsigned worker, others;	/* which one we are; how many more */
 	unsigned logins;		/* clients that are logging in */
 	struct login_queue login_queue;	/* logins to be worked on next */
@@ -141,6 +142,21 @@ static inline const struct settings *sessions_settings(
 static inline uint64_t sessions_next_id(struct sessions *ss)
 {
 	return ss->last_id += 1 + ss->others;
+}
+
+/* The same of unnamed statements. */
+static inline uint64_t sessions_next_unnamed(struct sessions *ss)
+{
+	return ss->last_unnamed += 1 + ss->others;
+}
+
+/* Those up to last have come from elsewhere. */
+static inline void sessions_skip_unnamed(struct sessions *ss, uint64_t last)
+{
+	const uint64_t step = 1 + ss->others;
+
+	if (last > ss->last_unnamed)
+		ss->last_unnamed = last - last % step + step + ss->worker;
 }
 
 /* A shutdown that waits is not taken back; a drain goes on for its time. */

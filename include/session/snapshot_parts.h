@@ -105,6 +105,8 @@ struct snapshot_server {
 	char status;
 	struct reader owed;	/* requests */
 	uint64_t last;		/* number of a statement */
+	uint64_t unnamed;	/* of struct server */
+	uint64_t last_unnamed;	/* serial of such a statement */
 	const uint8_t *asked;	/* of struct server */
 	uint32_t asked_len;
 	bool has_welcome;
@@ -147,7 +149,7 @@ struct snapshot_statement {
 /* A request, and what its end will mean. */
 struct snapshot_owed {
 	char type;
-	uint8_t how;
+	uint8_t how, own;
 	uint32_t tag;
 	bool has_op, has_statement;
 	uint32_t changes;	/* of the op */

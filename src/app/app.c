@@ -66,7 +66,7 @@ static struct catalog_part divide(struct app *app)
 
 	ss->worker = app->number;
 	ss->others = workers - 1;
-	ss->last_id = app->number;
+	ss->last_id = ss->last_unnamed = app->number;
 	if (workers == 1)
 		return (struct catalog_part){ 0 };
 	ss->forced = force_is_on("handover");

@@ -346,15 +346,19 @@ static int carry_keys(const struct takeover *t, struct app *app, struct err *e)
 /* The next process may put all their statements together. */
 static void skip_names(struct app *app)
 {
-	uint64_t last = 0;
+	uint64_t last = 0, last_unnamed = 0;
 
 	for (const struct app *w = app; w != NULL; w = workers_next(w)) {
 		const uint64_t own = prepared_last(w->ss.prepared);
 
 		last = own > last ? own : last;
+		last_unnamed = w->ss.last_unnamed > last_unnamed ?
+		    w->ss.last_unnamed : last_unnamed;
 	}
-	for (struct app *w = app; w != NULL; w = workers_next(w))
+	for (struct app *w = app; w != NULL; w = workers_next(w)) {
 		prepared_skip(w->ss.prepared, last);
+		sessions_skip_unnamed(&w->ss, last_unnamed);
+	}
 }
 
 int takeover_restore(struct takeover *t, struct app *app, struct err *e)

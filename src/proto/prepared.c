@@ -62,6 +62,11 @@ size_t prepared_table_bytes(const struct prepared_table *t)
 	return t->bytes;
 }
 
+void prepared_table_note(struct prepared_table *t, long bytes)
+{
+	t->bytes += (size_t)bytes;
+}
+
 static uint32_t body_hash(const struct prepared_text *text)
 {
 	return text->hash != 0 ? text->hash :

@@ -35,6 +35,22 @@ bool track_may_be_failed(const struct track *t)
 	return false;
 }
 
+bool track_may_be_skipped(const struct track *t)
+{
+	unsigned i = t->count;
+
+	while (i > 0 && t->count - i < TRACK_LOOK) {
+		const char type = type_at(t, i - 1);
+
+		if (type == FE_SYNC)
+			return false;
+		if (type != FE_QUERY && type != FE_FUNCTION_CALL)
+			return true;
+		i--;
+	}
+	return i > 0 || t->aborted;
+}
+
 bool track_has_copy_end(const struct track *t)
 {
 	if (t->odd == 0)

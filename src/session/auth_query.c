@@ -354,6 +354,7 @@ void auth_query_send(struct client *c)
 	server_set_phase(s, SERVER_PHASE_LOOKUP);
 	s->track.ready = false;
 	q->answer = (struct auth_answer){ 0 };
+	s->unnamed = OWN_UNKNOWN;
 	writer_init(&w, QUERY_MAX);
 	write_query(&w, question_of(c).sql, q->user);
 	if (w.failed)

@@ -288,6 +288,8 @@ void broker_client_gone(struct client *c)
 		leave_probe(c, s);
 		return;
 	}
+	s->trace.waits = false;
+
 	const enum close_reason why = s->ps.state == SERVER_DEDICATED_LOGIN ?
 	    CLOSE_REPLICATION_CLIENT_GONE : spoiled(c, s);
 

@@ -23,6 +23,7 @@
 #include "proto/writer.h"
 #include "session/carried.h"
 #include "session/channels.h"
+#include "session/relay_own.h"
 #include "session/roam.h"
 #include "session/server.h"
 #include "session/sessions.h"
@@ -176,6 +177,7 @@ static void release(struct client *c)
 	secret_wipe(c->key, sizeof c->key);
 	mem_free(c->options);
 	c->options = NULL;
+	relay_own_fini(c);
 	relay_state_fini(&c->relay);
 	if (c->counted) {
 		user_dismiss(c->user);

@@ -15,6 +15,7 @@
 #include "proto/prepared.h"
 #include "proto/reader.h"
 #include "session/client.h"
+#include "session/relay_own.h"
 #include "session/roam.h"
 #include "session/sessions.h"
 #include "session/tls_setup.h"
@@ -126,8 +127,11 @@ static int unpack_relay(struct client *c, struct reader *r)
 	const uint32_t len = reader_u32(r);
 	struct err e;
 
-	return relay_state_load(&c->relay, c->ss->params,
-	    (struct relay_bytes){ reader_bytes(r, len), len }, &e);
+	if (relay_state_load(&c->relay, c->ss->params,
+	    (struct relay_bytes){ reader_bytes(r, len), len }, &e) < 0)
+		return -1;
+	relay_own_came(c);
+	return 0;
 }
 
 /* 0, or -1: no memory. */
@@ -259,6 +263,7 @@ static void leave(struct client *c, unsigned to)
 	params_unref(&c->params);
 	baggage_unref(&c->baggage);
 	baggage_unref(&c->brought);
+	relay_own_fini(c);
 	relay_state_fini(&c->relay);
 	c->relay = (struct relay_state){ 0 };
 	cursor_list_remove(&ss->all_clients, &c->node);

@@ -701,6 +701,10 @@ bool keep_lets_go(struct client *c, struct server *s)
 	}
 	if (t->discarded)
 		note_discard(c, s);
+	/* of what a text may set, nothing is noted any more: it is sent again */
+	own_settle(&c->relay.own, &s->unnamed);
+	if (s->unnamed != OWN_NONE)
+		s->unnamed = OWN_UNKNOWN;
 	trace_clear(t);
 	k->settled = true;
 	return k->pins == 0;

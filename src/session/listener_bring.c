@@ -93,7 +93,8 @@ static bool has_place(const struct track *t)
 {
 	return t->status != 'E' && !track_wants_data(t) &&
 	    !track_is_unsure(t) &&
-	    (track_is_empty(t) ? t->ready : track_awaits_ready(t));
+	    (track_is_empty(t) ? t->ready :
+	    track_awaits_ready(t) && !track_may_be_skipped(t));
 }
 
 /* Is it behind a request that may have (UN)LISTEN, and has no answer yet? */

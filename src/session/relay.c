@@ -17,6 +17,7 @@
 #include "session/relay_flight.h"
 #include "session/relay_parts.h"
 #include "session/relay_reset.h"
+#include "session/relay_watch.h"
 #include "session/sessions.h"
 
 static struct server *linked_server(const struct client *c)
@@ -81,12 +82,24 @@ static bool may_work(const struct client *c)
 	    (s->chore == CHORE_NONE && !s->stream.broken));
 }
 
-/* c loses its unnamed statement and a pending RESET together with s. */
+/* What a Bind is to deallocate, the next server is told when it comes to that. */
+static void forget_dealloc(struct client *c, struct server *s)
+{
+	relay_dealloc_clear(&c->relay);
+	s->unnamed = OWN_UNKNOWN;
+}
+
+/* c loses a pending RESET together with s. */
 static void part(struct client *c, struct server *s)
 {
 	c->relay.resetting = RESET_NONE;
+	if (c->relay.own.state != OWN_SETTLED)
+		own_settle(&c->relay.own, &s->unnamed);
 	if (c->relay.dealloc.name != NULL)
-		relay_dealloc_part(c);
+		forget_dealloc(c, s);
+	/* what it may set is noted when it is sent, for one lending */
+	if (s->unnamed != OWN_NONE && relay_watches(c->pc.pool))
+		s->unnamed = OWN_UNKNOWN;
 	broker_release(s);
 }
 

@@ -15,6 +15,7 @@
 #include "proto/track_look.h"
 #include "session/relay.h"
 #include "session/relay_deallocate.h"
+#include "session/relay_own.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"
 
@@ -39,6 +40,7 @@ static enum relay_step answer_now(struct relay_up *up, const char *name)
 
 	prepared_name_remove(&c->statements, name);
 	prepared_name_remove(&c->statements, "");	/* as by any Query */
+	relay_own_drop(c);
 	outbox_init(&o, &c->stream);
 	outbox_pass(&o, answer, sizeof answer - 1);
 	outbox_flush(&o);
@@ -84,6 +86,7 @@ static enum relay_step deallocate(struct relay_up *up,
 	prepared_name_remove(&c->statements, op->name);
 	if (ask_server(up, op) < 0)
 		return relay_no_memory(up);
+	relay_own_note(up, up->s->track.count - 1);
 	/* what comes behind depends on the answer */
 	c->relay.hold = true;
 	up->used = up->size;
@@ -149,11 +152,11 @@ static int prepare(struct relay_up *up, enum track_how how)
 	outbox_pass(&up->out, unnamed, sizeof unnamed);
 	outbox_pass(&up->out, SQL, sizeof SQL);
 	outbox_pass(&up->out, no_text + 1, sizeof no_text - 1);
-	up->c->relay.dealloc.there = true;
 	return 0;
 }
 
-bool relay_dealloc_parse(struct relay_up *up, enum relay_step *step)
+static bool parse(struct relay_up *up, enum track_how how,
+    enum relay_step *step)
 {
 	relay_dealloc_clear(&up->c->relay);
 	if (!is_plain_parse(up))
@@ -164,26 +167,25 @@ bool relay_dealloc_parse(struct relay_up *up, enum relay_step *step)
 	if (n == NULL)
 		return *step != RELAY_NEXT;
 	up->c->relay.dealloc.name = mem_strdup(n->name);
-	if (up->c->relay.dealloc.name == NULL ||
-	    prepare(up, TRACK_FORWARD) < 0)
+	if (up->c->relay.dealloc.name == NULL || prepare(up, how) < 0)
 		*step = relay_no_memory(up);
-	else
-		up->used = up->size;
 	return true;
 }
 
-void relay_dealloc_part(struct client *c)
+bool relay_dealloc_parse(struct relay_up *up, enum relay_step *step)
 {
-	struct relay_state *const r = &c->relay;
+	if (!parse(up, TRACK_FORWARD, step))
+		return false;
+	if (*step != RELAY_NEXT)
+		return true;
+	relay_own_note(up, up->s->track.count - 1);
+	up->used = up->size;
+	return true;
+}
 
-	if (r->dealloc.in_doubt ||
-	    prepared_name_find(c->statements, r->dealloc.name) == NULL) {
-		relay_dealloc_clear(r);
-		return;
-	}
-	mem_free(r->dealloc.portal);
-	r->dealloc.portal = NULL;
-	r->dealloc.there = false;
+bool relay_dealloc_again(struct relay_up *up, enum relay_step *step)
+{
+	return parse(up, TRACK_SKIP, step);
 }
 
 enum relay_step relay_dealloc_bind(struct relay_up *up, const char *portal,
@@ -194,8 +196,6 @@ enum relay_step relay_dealloc_bind(struct relay_up *up, const char *portal,
 	if (!ours && (c->relay.dealloc.portal == NULL ||
 	    !prepared_name_is(c->relay.dealloc.portal, portal)))
 		return RELAY_NEXT;
-	if (ours && !c->relay.dealloc.there && prepare(up, TRACK_SKIP) < 0)
-		return relay_no_memory(up);
 	mem_free(c->relay.dealloc.portal);
 	c->relay.dealloc.portal = ours ? mem_strndup(portal,
 	    strnlen(portal, PREPARED_NAME_KEPT)) : NULL;

@@ -15,6 +15,7 @@
 #include "session/listener.h"
 #include "session/relay_columns.h"
 #include "session/relay_flight.h"
+#include "session/relay_own.h"
 #include "session/relay_parts.h"
 #include "session/relay_repeat.h"
 #include "session/relay_reset.h"
@@ -325,13 +326,13 @@ static enum relay_step on_error(struct relay_down *d)
 	/* no error that means something here is that long: it passes as it comes */
 	if (d->c == NULL)
 		return on_reply(d);
-	d->c->relay.dealloc.in_doubt = true;
+	if (d->have < d->size && d->size <= RELAY_SMALL_MAX)
+		return RELAY_SHORT;
+	relay_own_failed(d->c, d->s);
 	if (d->size > RELAY_SMALL_MAX) {
 		count_error(d);
 		return on_reply(d);
 	}
-	if (d->have < d->size)
-		return RELAY_SHORT;
 	const bool named = relay_translates(d->c);
 	struct report r;
 
@@ -348,6 +349,20 @@ static enum relay_step on_error(struct relay_down *d)
 	return RELAY_NEXT;
 }
 
+/* The unnamed statement stays. 0, or -1: no memory. */
+static int clear_names(struct slots **map)
+{
+	const struct prepared_name *const n = prepared_name_find(*map, "");
+	struct prepared *const stmt = n == NULL ? NULL : prepared_ref(n->stmt);
+	int rc = 0;
+
+	prepared_name_clear(map);
+	if (stmt != NULL)
+		rc = prepared_name_add(map, "", stmt);
+	prepared_unref(stmt);
+	return rc;
+}
+
 /*
  * All statements are gone, but for those of requests that were sent behind
  * the one that did it. 0, or -1: no memory.
@@ -358,8 +373,8 @@ static int forget_statements(struct relay_down *d)
 	struct slots **map = d->c == NULL ? NULL : &d->c->statements;
 
 	prepared_uses_clear(&s->prepared);
-	if (map != NULL)
-		prepared_name_clear(map);
+	if (map != NULL && clear_names(map) < 0)
+		return -1;
 	for (unsigned i = 0; i < s->track.count; i++) {
 		const struct prepared_op *op = track_op(&s->track, i);
 

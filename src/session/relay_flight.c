@@ -9,6 +9,7 @@
 #include "proto/params.h"
 #include "proto/track_look.h"
 #include "session/broker.h"
+#include "session/relay_own.h"
 #include "session/sessions.h"
 
 #define OURS UINT32_MAX		/* the subject of what ends the SETs */
@@ -24,6 +25,7 @@ bool relay_flight_begin(struct relay_up *up)
 	if (f->begun)
 		return true;
 	f->begun = true;
+	up->s->unnamed = OWN_UNKNOWN;
 	for (size_t i = 0; i < sizeof types; i++) {
 		if (track_add(&up->s->track, types[i], TRACK_SKIP, NULL) < 0) {
 			server_fail(up->s, CLOSE_OUT_OF_MEMORY);
@@ -104,6 +106,7 @@ bool relay_flight_failed(struct server *s)
 	f->ends_badly = f->ends_badly ||
 	    (!f->failed && track_req(t, 0)->type != FE_QUERY);
 	f->failed = true;
+	relay_own_failed(client_of(s->ps.client), s);
 	(void)track_reply(t, BE_ERROR_RESPONSE, 0);
 	if (t->aborted) {
 		/* the Sync of the request was not sent yet */

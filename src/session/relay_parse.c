@@ -14,6 +14,7 @@
 #include "proto/track_look.h"
 #include "proto/unnamed.h"
 #include "session/relay_deallocate.h"
+#include "session/relay_own.h"
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
 #include "session/relay_schema.h"
@@ -218,27 +219,35 @@ static enum relay_step parse_as(struct relay_up *up, const char *name,
 	return RELAY_NEXT;
 }
 
-/* An unnamed one passes as it comes, however long. */
-static enum relay_step parse_unnamed(struct relay_up *up)
+void relay_note_unnamed(const struct relay_up *up)
 {
 	const size_t here = up->have < up->size ? up->have : up->size;
-	enum relay_step step;
-
-	if (relay_is_cut(up))
-		return RELAY_SHORT;
-	if (up->caches && relay_unnamed_parse(up, &step))
-		return step;
-	if (relay_dealloc_parse(up, &step))
-		return step;
-	const char *sql = (const char *)up->m + MSG_HEADER + 1;
+	const char *const sql = (const char *)up->m + MSG_HEADER + 1;
 	const size_t n = here > MSG_HEADER ? here - MSG_HEADER - 1 : 0;
 
 	relay_watch_parse(up);
+	if (!up->named)
+		return;
 	if (sql_may_set(sql, n))
 		up->s->dialect.pending = true;
 	up->c->relay.execute_holds = sql_may_matter(sql, n) &&
 	    (up->have < up->size || sql_forgets_all(sql, n) ||
 	    sql_resets(sql, n));
+}
+
+/* An unnamed one passes as it comes, however long. */
+static enum relay_step parse_unnamed(struct relay_up *up)
+{
+	enum relay_step step;
+
+	if (relay_is_cut(up) || relay_own_is_cut(up))
+		return RELAY_SHORT;
+	if (up->caches && relay_unnamed_parse(up, &step))
+		return step;
+	if (relay_dealloc_parse(up, &step))
+		return step;
+	relay_own_replaces(up);
+	relay_note_unnamed(up);
 	return relay_request(up);
 }
 

@@ -11,6 +11,7 @@
 #include "proto/unnamed.h"
 #include "session/relay_columns.h"
 #include "session/relay_deallocate.h"
+#include "session/relay_own.h"
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
 #include "session/relay_repeat.h"
@@ -20,7 +21,6 @@
 #include "session/relay_watch.h"
 #include "session/sessions.h"
 
-#define NAMES_MAX 65536	/* bytes in which a message must tell its names */
 #define COPY_MAX 65536	/* bytes of a text of which a client gets its own */
 #define INJECTED_MAX 65536	/* bytes of texts that one sending may have */
 
@@ -264,6 +264,17 @@ static inline int note_bind(struct relay_up *up, struct prepared_name *n,
 	return 0;
 }
 
+/* A Bind of the portal: the server has what it is of; ours: that has a name. */
+static enum relay_step meet(struct relay_up *up, const char *portal,
+    bool unnamed, bool ours)
+{
+	const enum relay_step step = unnamed && !ours ? relay_own_reach(up) :
+	    RELAY_NEXT;
+
+	return step != RELAY_NEXT || up->c->relay.dealloc.name == NULL ? step :
+	    relay_dealloc_bind(up, portal, unnamed);
+}
+
 enum relay_step relay_bind(struct relay_up *up)
 {
 	struct client *c = up->c;
@@ -272,7 +283,8 @@ enum relay_step relay_bind(struct relay_up *up)
 	/* hot: unnamed portal, unnamed statement */
 	if (up->have > MSG_HEADER + 2 && up->size > MSG_HEADER + 2 &&
 	    portal[0] == '\0' && portal[1] == '\0' &&
-	    c->relay.dealloc.name == NULL && !up->caches)
+	    c->relay.dealloc.name == NULL && !up->caches &&
+	    relay_own_is_there(c, up->s))
 		return relay_request(up);
 	const size_t here = up->have < up->size ? up->have : up->size;
 	const uint8_t *end = up->m + here;
@@ -281,13 +293,13 @@ enum relay_step relay_bind(struct relay_up *up)
 	const char *name = relay_string_at(at, (size_t)(end - at));
 
 	if (name == NULL)
-		return here < up->size && here < NAMES_MAX ? RELAY_SHORT :
+		return here < up->size && here < RELAY_NAMES_MAX ? RELAY_SHORT :
 		    relay_fail(up, CLOSE_BROKEN_BIND_PACKET);
-	if (c->relay.dealloc.name != NULL && relay_dealloc_bind(up, p,
-	    name[0] == '\0') != RELAY_NEXT)
-		return RELAY_STOP;
 	const bool ours = up->caches && relay_unnamed_stands(up);
+	enum relay_step step = meet(up, p, name[0] == '\0', ours);
 
+	if (step != RELAY_NEXT)
+		return step;
 	if (up->caches)
 		relay_unnamed_bind(up, name[0] != '\0', ours);
 	if (name[0] == '\0' && !ours)
@@ -296,8 +308,7 @@ enum relay_step relay_bind(struct relay_up *up)
 	enum columns how;
 
 	relay_repeat_note(up);
-	const enum relay_step step = check_pass(up, name, &n);
-
+	step = check_pass(up, name, &n);
 	if (step != RELAY_NEXT || n == NULL)
 		return step;
 	struct prepared *const stmt = n->stmt;
@@ -354,11 +365,28 @@ static enum relay_step check_target(struct relay_up *up,
 {
 	const size_t len = up->size - MSG_HEADER;
 
-	if (up->have < up->size && up->size <= NAMES_MAX)
+	if (up->have < up->size && up->size <= RELAY_NAMES_MAX)
 		return RELAY_SHORT;
-	if (len < 2 || up->size > NAMES_MAX ||
+	if (len < 2 || up->size > RELAY_NAMES_MAX ||
 	    relay_string_at(up->m + MSG_HEADER + 1, len - 1) == NULL)
 		return relay_fail(up, broken);
+	return RELAY_NEXT;
+}
+
+/* Describe of a portal, or of the unnamed statement. */
+static enum relay_step describe_other(struct relay_up *up)
+{
+	const enum relay_step step = up->m[MSG_HEADER] == 'S' ?
+	    relay_own_reach(up) : RELAY_NEXT;
+
+	if (step != RELAY_NEXT)
+		return step;
+	if (up->m[MSG_HEADER] != 'P' || !relay_columns_learns(up,
+	    (const char *)up->m + MSG_HEADER + 1))
+		return relay_request(up);
+	if (relay_columns_learn(up) < 0)
+		return relay_no_memory(up);
+	relay_pass(up);
 	return RELAY_NEXT;
 }
 
@@ -371,15 +399,8 @@ enum relay_step relay_describe(struct relay_up *up)
 		return step;
 	const char *name = known_name(up);
 
-	if (name == NULL && up->m[MSG_HEADER] == 'P' && relay_columns_learns(up,
-	    (const char *)up->m + MSG_HEADER + 1)) {
-		if (relay_columns_learn(up) < 0)
-			return relay_no_memory(up);
-		relay_pass(up);
-		return RELAY_NEXT;
-	}
 	if (name == NULL)
-		return relay_request(up);
+		return describe_other(up);
 	struct prepared_name *n;
 
 	relay_repeat_note(up);
@@ -407,9 +428,10 @@ static enum relay_step close_other(struct relay_up *up)
 	const enum relay_step step = unnamed && up->caches ?
 	    relay_unnamed_end(up) : RELAY_NEXT;
 
-	if (unnamed)
+	if (unnamed && step == RELAY_NEXT) {
+		relay_own_replaces(up);
 		relay_dealloc_clear(&up->c->relay);
-
+	}
 	return step == RELAY_NEXT ? relay_request(up) : step;
 }
 
@@ -448,20 +470,17 @@ bool relay_is_half(const struct relay_up *up)
 		return false;
 	if (up->m[0] == FE_QUERY || (!up->named && up->m[0] == FE_PARSE))
 		return relay_is_cut(up);
-	if (!up->named)
-		return false;
 	switch (up->m[0]) {
 	case FE_PARSE:
-		return up->have == MSG_HEADER || up->m[MSG_HEADER] != '\0' ||
-		    relay_is_cut(up) ||
-		    (up->caches && up->size <= UNNAMED_MAX);
+		return relay_own_is_cut(up) || relay_is_cut(up) ||
+		    (up->named && up->m[MSG_HEADER] != '\0');
 	case FE_BIND:
-		return up->have < NAMES_MAX;
+		return up->have < RELAY_NAMES_MAX;
 	case FE_DESCRIBE:
 	case FE_CLOSE:
-		return up->size <= NAMES_MAX;
+		return up->size <= RELAY_NAMES_MAX;
 	case FE_EXECUTE:
-		return relay_execute_holds(&up->c->relay);
+		return up->named && relay_execute_holds(&up->c->relay);
 	default:
 		return false;
 	}

@@ -12,6 +12,7 @@
 #include "proto/sql_seen.h"
 #include "proto/track_look.h"
 #include "proto/track_run.h"
+#include "session/relay_own.h"
 #include "session/relay_parts.h"
 #include "session/relay_reset.h"
 #include "session/relay_schema.h"
@@ -42,43 +43,98 @@ static inline bool is_plain_parse(const struct relay_up *up, const char *body,
 	    !up->named || !sql_may_matter_alone(body[1]);
 }
 
+enum plain {
+	PLAIN_NOT,
+	PLAIN,
+	PLAIN_CHANGE,	/* the unnamed statement is another one, or none */
+	PLAIN_END,	/* what is behind is of another batch */
+};
+
+static inline enum plain plain_if(bool is_plain)
+{
+	return is_plain ? PLAIN : PLAIN_NOT;
+}
+
+/* Is the Query one whose handling takes no more than to pass it on? */
+static inline bool is_plain_query(const struct relay_up *up, const char *body,
+    size_t n)
+{
+	return !sessions_settings(up->c->ss)->disable_pqexec &&
+	    (up->watched ? sql_seen_is_plain(&up->c->ss->seen, body, n) :
+	    !((up->named || up->c->relay.start != NULL ||
+	    up->c->brought != NULL) && sql_may_matter(body, n))) &&
+	    !track_is_in_batch(&up->s->track);
+}
+
 /*
  * Is a whole message, with what it may do to named statements, the server's
- * business alone? What is no request, is not.
+ * business alone? What is no request, is not. is_there: what has no name is met
+ * with on that server.
  */
-static inline bool is_plain(const struct relay_up *up, const uint8_t *m,
-    size_t size)
+static inline enum plain look(const struct relay_up *up, const uint8_t *m,
+    size_t size, bool is_there)
 {
 	const char *const body = (const char *)m + MSG_HEADER;
 	const size_t n = size - MSG_HEADER;
 
 	switch (m[0]) {
 	case FE_PARSE:
-		return is_plain_parse(up, body, n);
+		if (size > OWN_MAX || !is_plain_parse(up, body, n))
+			return PLAIN_NOT;
+		return up->named || n == 0 || body[0] == '\0' ? PLAIN_CHANGE :
+		    PLAIN;
 	case FE_BIND:
-		return !up->named || (n > 1 && body[0] == '\0' &&
-		    body[1] == '\0');
+		return plain_if(is_there && (!up->named || (n > 1 &&
+		    body[0] == '\0' && body[1] == '\0')));
 	case FE_DESCRIBE:
-		return !up->named || (n == 2 && body[1] == '\0');
+		return plain_if(n == 2 ? body[1] == '\0' &&
+		    (is_there || body[0] == 'P') : !up->named && is_there);
 	case FE_EXECUTE:
+		return PLAIN;
 	case FE_SYNC:
-		return true;
+		return PLAIN_END;
 	case FE_QUERY:
-		return !sessions_settings(up->c->ss)->disable_pqexec &&
-		    (up->watched ?
-		    sql_seen_is_plain(&up->c->ss->seen, body, n) :
-		    !((up->named || up->c->relay.start != NULL ||
-		    up->c->brought != NULL) && sql_may_matter(body, n))) &&
-		    !track_is_in_batch(&up->s->track);
+		return is_plain_query(up, body, n) ? PLAIN_CHANGE : PLAIN_NOT;
 	default:
-		return false;
+		return PLAIN_NOT;
 	}
+}
+
+/* Is there something that handles each message, or waits for one? */
+static bool is_handled(struct relay_up *up)
+{
+	const struct client *const c = up->c;
+
+	/* whatever passes, and however */
+	if (up->s->trace.waits && relay_watch_waits(up))
+		return true;
+	/* an UNLISTEN behind the batch at hand has to wait */
+	return relay_execute_holds(&c->relay) ||
+	    c->relay.resetting != RESET_NONE || up->s->trace.lasting ||
+	    up->s->trace.binds ||
+	    (c->listening != NULL && up->s->trace.listens) ||
+	    up->s->keep.flight != NULL || up->s->ps.mode == POOL_STATEMENT;
+}
+
+/* A change of what is none, and is known to be none, is no change. */
+static inline bool is_change(const struct relay_up *up, uint8_t type,
+    const struct own_run *run)
+{
+	return type == FE_PARSE || run->count > 0 ||
+	    (up->s->unnamed | up->c->relay.own.serial) != OWN_NONE;
+}
+
+static inline void end_run(struct relay_up *up, struct own_run *run)
+{
+	if (run->count > 0)
+		relay_own_note_run(up->c, up->s, run);
+	run->count = 0;
 }
 
 size_t relay_run_up(struct relay_up *up)
 {
-	const struct client *c = up->c;
-	struct track *t = &up->s->track;
+	struct track *const t = &up->s->track;
+	struct own_run run = { .count = 0 };
 	size_t n = 0;
 
 	if (up->learns.of != NULL) {
@@ -86,30 +142,33 @@ size_t relay_run_up(struct relay_up *up)
 			return 0;
 		up->learns.of = NULL;
 	}
-	/* whatever passes, and however */
-	if (up->s->trace.waits && relay_watch_waits(up))
-		return 0;
-	if (relay_execute_holds(&c->relay) || c->relay.resetting != RESET_NONE)
-		return 0;
-	if (up->s->trace.lasting || up->s->trace.binds)
-		return 0;
-	/* an UNLISTEN behind the batch at hand has to wait */
-	if (c->listening != NULL && up->s->trace.listens)
-		return 0;
-	if (up->s->keep.flight != NULL || up->s->ps.mode == POOL_STATEMENT)
+	if (is_handled(up))
 		return 0;
 	if (up->caches)
 		return relay_unnamed_run(up);
 	for (unsigned room = track_room(t); room > 0 &&
 	    up->have - n >= MSG_HEADER; room--) {
-		const uint8_t *m = up->m + n;
+		const uint8_t *const m = up->m + n;
 		const size_t size = msg_size(m, up->max);
 
-		if (size == 0 || size > up->have - n || !is_plain(up, m, size))
+		if (size == 0 || size > up->have - n)
 			break;
-		track_add_plain(t, (char)m[0]);
+		const enum plain kind = look(up, m, size, run.count > 0 ||
+		    relay_own_is_there(up->c, up->s));
+
+		if (kind == PLAIN_NOT)
+			break;
+		const bool change = kind == PLAIN_CHANGE &&
+		    is_change(up, m[0], &run);
+
+		if (change)
+			own_run_add(&run, m, size, t->count);
+		track_add_marked(t, (char)m[0], change);
 		n += size;
+		if (kind == PLAIN_END)
+			end_run(up, &run);
 	}
+	end_run(up, &run);
 	return n;
 }
 

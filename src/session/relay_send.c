@@ -5,6 +5,7 @@
 #include "proto/prepared_op.h"
 #include "proto/track_look.h"
 #include "proto/track_run.h"
+#include "session/relay_own.h"
 #include "session/relay_parts.h"
 
 void relay_pass(struct relay_up *up)
@@ -39,11 +40,15 @@ enum relay_step relay_request(struct relay_up *up)
 {
 	struct track *t = &up->s->track;
 	const char type = (char)up->m[0];
+	const unsigned place = t->count;
+	const bool changes = relay_own_changes(up) && !track_wants_data(t);
 
 	if (track_room(t) > 0)
 		track_add_plain(t, type);
 	else if (track_add(t, type, TRACK_FORWARD, NULL) < 0)
 		return relay_no_memory(up);
+	if (changes)
+		relay_own_note(up, place);
 	relay_pass(up);
 	return RELAY_NEXT;
 }

@@ -3,6 +3,7 @@
 #include "session/relay_state.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -12,20 +13,21 @@
 #include "proto/writer.h"
 
 enum { HOLD = 1, EXECUTE_HOLDS = 2, DISCARDS = 4, REPEATS = 8,
-	WITHHOLDS = 16, DEALLOC_THERE = 32, DEALLOC_IN_DOUBT = 64 };
+	WITHHOLDS = 16 };
+enum { OWN_STATES = 3, OWN_DOUBT = 4 };
 
 void relay_dealloc_clear(struct relay_state *r)
 {
 	mem_free(r->dealloc.name);
 	mem_free(r->dealloc.portal);
 	r->dealloc.name = r->dealloc.portal = NULL;
-	r->dealloc.there = r->dealloc.in_doubt = false;
 }
 
 void relay_state_fini(struct relay_state *r)
 {
 	relay_dealloc_clear(r);
 	params_unref(&r->start);
+	own_fini(&r->own);
 }
 
 static void save_text(struct writer *w, const char *s)
@@ -35,21 +37,42 @@ static void save_text(struct writer *w, const char *s)
 		writer_str(w, s);
 }
 
+static void save_64(struct writer *w, uint64_t value)
+{
+	writer_u32(w, (uint32_t)(value >> 32));
+	writer_u32(w, (uint32_t)value);
+}
+
+static void save_parse(struct writer *w, const struct own_text *t)
+{
+	writer_u32(w, t->len);
+	writer_bytes(w, t->at, t->len);
+}
+
+static void save_own(struct writer *w, const struct own *o)
+{
+	writer_u8(w, (uint8_t)(o->state | (o->doubt ? OWN_DOUBT : 0)));
+	save_64(w, o->serial);
+	save_parse(w, &o->text);
+	writer_u32(w, o->since);
+	save_64(w, o->old_serial);
+	save_64(w, o->old_server);
+	save_parse(w, &o->old);
+}
+
 void relay_state_save(const struct relay_state *r,
     const struct params_table *t, struct writer *w)
 {
 	writer_u8(w, (uint8_t)((r->hold ? HOLD : 0) |
 	    (r->execute_holds ? EXECUTE_HOLDS : 0) |
 	    (r->discards ? DISCARDS : 0) | (r->repeats ? REPEATS : 0) |
-	    (r->withheld != WITHHELD_NOT ? WITHHOLDS : 0) |
-	    (r->dealloc.there ? DEALLOC_THERE : 0) |
-	    (r->dealloc.in_doubt ? DEALLOC_IN_DOUBT : 0)));
+	    (r->withheld != WITHHELD_NOT ? WITHHOLDS : 0)));
 	save_text(w, r->dealloc.name);
 	save_text(w, r->dealloc.portal);
 	params_list_write(t, r->start, w);
 	writer_u8(w, r->resetting);
-	writer_u32(w, (uint32_t)(r->resets >> 32));
-	writer_u32(w, (uint32_t)r->resets);
+	save_64(w, r->resets);
+	save_own(w, &r->own);
 }
 
 /* Returns false when there is no memory. */
@@ -85,6 +108,47 @@ static bool load_start(struct relay_state *r, struct params_table *t,
 	return r->start != NULL && params_list_load(t, list, &r->start) == 0;
 }
 
+static uint64_t load_64(struct reader *in)
+{
+	const uint64_t high = reader_u32(in);
+
+	return high << 32 | reader_u32(in);
+}
+
+/* Returns false when there is no memory. */
+static bool load_parse(struct reader *in, struct own_text *t)
+{
+	const uint32_t len = reader_u32(in);
+	const uint8_t *const at = reader_bytes(in, len);
+
+	if (in->failed || len == 0)
+		return true;
+	if (len > OWN_MAX)
+		in->failed = true;
+	else if (own_text_reserve(t, len) < 0)
+		return false;
+	else {
+		memcpy(t->at, at, len);
+		t->len = len;
+	}
+	return true;
+}
+
+static bool load_own(struct reader *in, struct own *o)
+{
+	const uint8_t flags = reader_u8(in);
+
+	o->state = flags & OWN_STATES;
+	o->doubt = (flags & OWN_DOUBT) != 0;
+	o->serial = load_64(in);
+	if (!load_parse(in, &o->text))
+		return false;
+	o->since = reader_u32(in);
+	o->old_serial = load_64(in);
+	o->old_server = load_64(in);
+	return load_parse(in, &o->old);
+}
+
 int relay_state_load(struct relay_state *r, struct params_table *t,
     struct relay_bytes bytes, struct err *e)
 {
@@ -98,10 +162,9 @@ int relay_state_load(struct relay_state *r, struct params_table *t,
 	r->discards = (flags & DISCARDS) != 0;
 	r->repeats = (flags & REPEATS) != 0;
 	r->withheld = (flags & WITHHOLDS) != 0 ? WITHHELD : WITHHELD_NOT;
-	r->dealloc.there = (flags & DEALLOC_THERE) != 0;
-	r->dealloc.in_doubt = (flags & DEALLOC_IN_DOUBT) != 0;
 	if (!load_text(&in, &r->dealloc.name) ||
-	    !load_text(&in, &r->dealloc.portal) || !load_start(r, t, &in))
+	    !load_text(&in, &r->dealloc.portal) || !load_start(r, t, &in) ||
+	    !load_own(&in, &r->own))
 		return err_nomem(e);
 	return in.failed || reader_left(&in) > 0 ? err_set(e,
 	    ERRCODE_PROTOCOL_VIOLATION, "state of a session is broken") : 0;

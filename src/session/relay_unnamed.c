@@ -17,6 +17,7 @@
 #include "session/flight.h"
 #include "session/keep.h"
 #include "session/relay_deallocate.h"
+#include "session/relay_own.h"
 #include "session/relay_prepared.h"
 #include "session/relay_schema.h"
 #include "session/sessions.h"
@@ -192,9 +193,14 @@ static int end_both(struct relay_up *up, struct prepared_name *n)
 
 	if (n != NULL && op == NULL)
 		return -1;
+	const unsigned place = up->s->track.count;
+
 	outbox_pass(&up->out, closing, sizeof closing);
 	prepared_name_remove(&up->c->statements, "");
-	return track_add(&up->s->track, FE_CLOSE, TRACK_SKIP, op);
+	if (track_add(&up->s->track, FE_CLOSE, TRACK_SKIP, op) < 0)
+		return -1;
+	relay_own_note_close(up, place);
+	return 0;
 }
 
 enum relay_step relay_unnamed_end(struct relay_up *up)
@@ -211,7 +217,8 @@ enum relay_step relay_unnamed_end(struct relay_up *up)
 		prepared_name_remove(&up->c->statements, "");
 		return RELAY_NEXT;
 	}
-	const bool ended = track_awaits_ready(t);
+	/* a Sync ahead of its time would end the skipping */
+	const bool ended = track_awaits_ready(t) && !track_may_be_skipped(t);
 
 	if (end_both(up, n) < 0)
 		return relay_no_memory(up);

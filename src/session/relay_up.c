@@ -15,6 +15,7 @@
 #include "session/relay_columns.h"
 #include "session/relay_deallocate.h"
 #include "session/relay_flight.h"
+#include "session/relay_own.h"
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
 #include "session/relay_repeat.h"
@@ -161,8 +162,10 @@ static enum relay_step on_terminate(struct relay_up *up)
 /* A Parse of a name that is the client's own business. */
 static enum relay_step on_parse(struct relay_up *up)
 {
-	if (relay_is_cut(up))
+	if (relay_is_cut(up) || relay_own_is_cut(up))
 		return RELAY_SHORT;
+	if (relay_own_changes(up))
+		relay_own_replaces(up);
 	relay_watch_parse(up);
 	/* of before a RELOAD, maybe */
 	up->c->relay.execute_holds = false;
@@ -193,9 +196,9 @@ static const struct row rows[256] = {
 	[FE_SYNC] = { on_sync, on_sync, NEED_SERVER },
 	[FE_EXECUTE] = { relay_request, on_execute, NEED_SERVER },
 	[FE_PARSE] = { on_parse, relay_parse, NEED_SERVER },
-	[FE_BIND] = { relay_request, relay_bind, NEED_SERVER },
-	[FE_DESCRIBE] = { relay_request, relay_describe, NEED_SERVER },
-	[FE_CLOSE] = { relay_request, relay_close, NEED_SERVER },
+	[FE_BIND] = { relay_own_bind, relay_bind, NEED_SERVER },
+	[FE_DESCRIBE] = { relay_own_describe, relay_describe, NEED_SERVER },
+	[FE_CLOSE] = { relay_own_close, relay_close, NEED_SERVER },
 	[FE_FLUSH] = { on_flush, on_flush, NEED_LINK },
 	[FE_COPY_DATA] = { on_pass, on_pass, NEED_LINK },
 	[FE_COPY_DONE] = { on_copy_end, on_copy_end, NEED_LINK },

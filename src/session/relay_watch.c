@@ -15,6 +15,7 @@
 #include "session/custom_table.h"
 #include "session/keep_recall.h"
 #include "session/keep_resets.h"
+#include "session/relay_own.h"
 #include "session/relay_parts.h"
 #include "session/sessions.h"
 
@@ -320,12 +321,25 @@ enum relay_step relay_watch_unnamed_bind(const struct relay_up *up)
 	return RELAY_NEXT;
 }
 
+/* Is a Bind at hand that names its statement? Of a part, maybe. */
+static bool binds_other(const struct relay_up *up)
+{
+	const uint8_t *const portal = up->m + MSG_HEADER;
+	const size_t n = (up->have < up->size ? up->have : up->size) -
+	    MSG_HEADER;
+	const uint8_t *const nul = memchr(portal, '\0', n);
+
+	return nul == NULL || nul + 1 == portal + n || nul[1] != '\0';
+}
+
 bool relay_watch_waits(const struct relay_up *up)
 {
 	struct trace *const t = &up->s->trace;
 
-	t->waits = up->m[0] != FE_BIND && up->m[0] != FE_QUERY &&
-	    up->m[0] != FE_FUNCTION_CALL;
+	/* a Bind may be of another one, or has to wait itself */
+	t->waits = up->m[0] != FE_QUERY && up->m[0] != FE_FUNCTION_CALL &&
+	    (up->m[0] != FE_BIND || binds_other(up) ||
+	    !relay_own_is_there(up->c, up->s));
 	return t->waits;
 }
 

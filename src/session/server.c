@@ -14,6 +14,7 @@
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/writer.h"
+#include "session/client.h"
 #include "session/server_attempt.h"
 #include "session/server_phases.h"
 #include "session/relay_schema.h"
@@ -150,6 +151,7 @@ struct server *server_adopt(struct sessions *ss, struct pool *p, int fd)
 	}
 	server_set_phase(s, SERVER_PHASE_POOLED);
 	s->ps.lent = true;
+	s->unnamed = OWN_UNKNOWN;
 	if (stream_open(&s->stream, ss->loop, fd, &stream_ops) == 0)
 		return s;
 	server_fail(s, CLOSE_OUT_OF_MEMORY);
@@ -195,6 +197,10 @@ int server_send_query(struct server *s, const char *sql,
 	struct writer w;
 	int rc = -1;
 
+	/* nothing is owed to a client */
+	if (s->ps.client != NULL)
+		own_settle(&client_of(s->ps.client)->relay.own, &s->unnamed);
+	s->unnamed = OWN_NONE;
 	writer_init(&w, 1 << 24);
 	writer_query(&w, sql);
 	s->chore = chore;

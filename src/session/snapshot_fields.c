@@ -46,9 +46,18 @@
 	X(relay_state, discards, MOVED) X(relay_state, repeats, MOVED) \
 	X(relay_state, withheld, MOVED) \
 	X(relay_state, resetting, MOVED) X(relay_state, stands, MADE) \
-	X(relay_state, batch, MADE) \
+	X(relay_state, batch, MADE) X(relay_state, own, is_movable_own(&it->own)) \
 	X(relay_state, dealloc, MOVED) X(relay_state, start, MOVED) \
 	X(relay_state, resets, MOVED) X(relay_state, learns, MADE)
+
+#define OWN_TEXT(X, A) \
+	X(own_text, at, MOVED) X(own_text, len, MOVED) X(own_text, size, MADE)
+
+#define OWN(X, A) \
+	X(own, serial, MOVED) X(own, text, is_movable_own_text(&it->text)) \
+	X(own, state, MOVED) X(own, doubt, MOVED) X(own, since, MOVED) \
+	X(own, old_serial, MOVED) X(own, old_server, MOVED) \
+	X(own, old, is_movable_own_text(&it->old))
 
 #define POOL_CLIENT(X, A) \
 	X(pool_client, prev, MADE) X(pool_client, next, MADE) \
@@ -111,7 +120,7 @@
 
 #define TRACK_REQ(X, A) \
 	X(track_req, type, MOVED) X(track_req, how, MOVED) \
-	X(track_req, tag, MOVED) X(track_req, op, MOVED)
+	X(track_req, own, MOVED) X(track_req, tag, MOVED) X(track_req, op, MOVED)
 
 #define PREPARED_USES(X, A) \
 	X(prepared_uses, by_stmt, MADE) X(prepared_uses, lru, MOVED) \
@@ -128,6 +137,7 @@
 	    it->chore == CHORE_BASE || it->ps.state == SERVER_LISTENING) \
 	X(server, track, is_movable_track(&it->track)) \
 	X(server, prepared, is_movable_prepared_uses(&it->prepared)) \
+	X(server, unnamed, MOVED) \
 	X(server, params, MOVED) X(server, origin, MOVED) \
 	X(server, trace, is_movable_trace(&it->trace)) X(server, schema_changed, MOVED) \
 	X(server, schema_open, MADE) X(server, in_rows, MADE) \
@@ -279,6 +289,8 @@
 IS_MOVABLE(stream, STREAM)
 IS_MOVABLE(carry, CARRY)
 IS_MOVABLE(message_rest, REST)
+IS_MOVABLE(own_text, OWN_TEXT)
+IS_MOVABLE(own, OWN)
 IS_MOVABLE(relay_state, RELAY_STATE)
 IS_MOVABLE(pool_client, POOL_CLIENT)
 IS_MOVABLE(client, CLIENT)

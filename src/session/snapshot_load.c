@@ -19,6 +19,7 @@
 #include "session/snapshot_load_parts.h"
 #include "session/snapshot_parts.h"
 #include "session/relay.h"
+#include "session/relay_own.h"
 #include "session/server.h"
 #include "session/sessions.h"
 
@@ -187,6 +188,7 @@ static int fill_client(struct client *c, struct snapshot_client *in,
 		client_set_key(c, in->key, in->key_len);
 	else	/* a key comes with the welcome */
 		c->key_len = (uint8_t)in->key_len;
+	relay_own_came(c);
 	prepared_skip(c->ss->prepared, in->last);
 	if (snapshot_read_baggage(c->ss, &in->baggage, &c->baggage, e) < 0 ||
 	    snapshot_read_baggage(c->ss, &in->brought, &c->brought, e) < 0)

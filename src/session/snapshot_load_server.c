@@ -92,6 +92,7 @@ static int read_owed(struct server *s, struct snapshot_server *in,
 
 	while (snapshot_next_owed(&in->owed, &owed)) {
 		struct track_req r = { .type = owed.type, .how = owed.how,
+			.own = owed.own,
 			.tag = owed.tag };
 
 		if (owed.has_op && (r.op = read_op(s, &owed, e)) == NULL)
@@ -280,6 +281,8 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	    read_welcome(s, in, e) < 0)
 		return -1;
 	prepared_skip(s->ss->prepared, in->last);
+	s->unnamed = in->unnamed;
+	sessions_skip_unnamed(s->ss, in->last_unnamed);
 	keep_set_pins(s, in->pins);
 	/* to which channels, it is asked again */
 	s->trace.marked = s->trace.marked || (in->pins & PIN_LISTEN) != 0;

@@ -63,6 +63,7 @@ bool snapshot_next_owed(struct reader *r, struct snapshot_owed *out)
 		return false;
 	*out = (struct snapshot_owed){ .type = (char)reader_u8(r) };
 	out->how = reader_u8(r);
+	out->own = reader_u8(r);
 	out->tag = reader_u32(r);
 	out->has_op = reader_u8(r) != 0;
 	if (!out->has_op)
@@ -239,5 +240,7 @@ int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,
 	get_trace(&r, out);
 	get_list(&r, &out->names);
 	out->asked = get_blob(&r, &out->asked_len);
+	out->unnamed = (uint64_t)get_64(&r);
+	out->last_unnamed = (uint64_t)get_64(&r);
 	return check_end(&r, e);
 }

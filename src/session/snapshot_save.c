@@ -335,6 +335,7 @@ static void put_owed(struct writer *w, const struct track *t)
 	for (unsigned i = 0; i < t->count; i++) {
 		writer_u8(&list, (uint8_t)track_req(t, i)->type);
 		writer_u8(&list, track_req(t, i)->how);
+		writer_u8(&list, track_req(t, i)->own);
 		writer_u32(&list, track_req(t, i)->tag);
 		put_op(&list, track_op(t, i));
 	}
@@ -382,4 +383,6 @@ void snapshot_write_server(const struct server *s, struct writer *w)
 	put_trace(w, &s->trace);
 	put_names(w, s);
 	put_blob(w, s->asked.at, s->asked.len);
+	put_64(w, (int64_t)s->unnamed);
+	put_64(w, (int64_t)s->ss->last_unnamed);
 }

@@ -59,8 +59,7 @@ OTHERWISE = {
     "dialect": dict.fromkeys(["trails", "unseen", "astray", "pending",
                               "inside"], "schema_changed") |
                {"parsed": "such a server is closed"},
-    "listening": {"own": "names"}, "subscription": {"channel": "its name",
-                                                    "is": "asked for again"},
+    "subscription": {"channel": "its name", "is": "asked for again"},
 }
 # What a move between workers makes anew, by which file.
 ANEW = {"prepared_name": ["src/session/client_move.c"],

@@ -322,6 +322,23 @@ def test_error_ahead_in_the_batch_leaves_the_statement(caching):
     assert c.recv_until().rows == []
 
 
+@pytest.mark.parametrize("stands", [pq.query("select 1"),
+                                    pq.function_call(1598, [])])
+def test_query_behind_an_error_is_skipped(caching, pg, stands):
+    """pooling.md 25: what ends in ReadyForQuery does not end the skipping"""
+    p = caching()
+    c = p.raw()
+    c.query("create table skipped (a int)")
+    try:
+        warm(c, ONE, 1)
+        c.send(batch(ONE, 1), pq.execute("nosuch"), stands,
+               pq.query("insert into skipped values (1)"), pq.sync())
+        assert c.recv_until().kinds == "12TDCEZ"
+        assert c.value("select count(*) from skipped") == "0"
+    finally:
+        c.query("drop table skipped")
+
+
 @pytest.mark.parametrize("text, code", [("selec", "42601"),
                                         ("select nosuch", "42703")])
 def test_parse_that_fails_leaves_none(caching, text, code):
@@ -375,7 +392,7 @@ def test_few_statements(caching):
 
 def test_memory_is_for_names_first(caching):
     """max_prepared_statement_memory: what has no name goes"""
-    p = caching(max_prepared_statement_memory=6000)
+    p = caching(max_prepared_statement_memory=7500)
     c, d = p.raw(), p.raw()
     texts = ["select $1::int, %s" % ("'%s'" % (ch * 1000)) for ch in "xyz"]
     for sql in texts:

@@ -14,6 +14,9 @@ static void stage(void)
 {
 	house.config.set.max_prepared_statements = 100;
 	(void)pair();
+	/* without memory for its text a Parse has its server kept */
+	assert_int_equal(own_text_reserve(&house.c[0].relay.own.text, 256), 0);
+	assert_int_equal(own_text_reserve(&house.c[0].relay.own.old, 256), 0);
 	client_sends("P[s1|select 1|||]S[]");
 	server_sends("1[]Z[T]");
 	(void)script_heard(house.c_end[0]);

@@ -14,6 +14,7 @@
 #include "session/relay_state.h"
 
 static char name[] = "s1", portal[] = "";
+static uint8_t parse[] = "P";
 
 static struct {
 	struct params_table *table;
@@ -52,6 +53,9 @@ static void save_full(void)
 	save(&(struct relay_state){
 	    .hold = true, .execute_holds = true,
 	    .discards = true, .resetting = RESET_DONE,
+	    .own = { .serial = 3, .text = { parse, sizeof parse, 64 },
+		.state = OWN_OPEN, .doubt = true, .since = 1,
+		.old_serial = 1, .old_server = 2 },
 	    .dealloc = { name, portal }, .start = st.start,
 	    .resets = (uint64_t)1 << PARAMS_DATESTYLE,
 	});
@@ -76,6 +80,14 @@ static void test_all_that_is_known_is_known_again(void **state)
 	assert_true(r.hold && r.execute_holds && r.discards);
 	assert_string_equal(r.dealloc.name, "s1");
 	assert_string_equal(r.dealloc.portal, "");
+	assert_int_equal(r.own.serial, 3);
+	assert_int_equal(r.own.text.len, sizeof parse);
+	assert_memory_equal(r.own.text.at, parse, sizeof parse);
+	assert_int_equal(r.own.state, OWN_OPEN);
+	assert_true(r.own.doubt && r.own.since == 1);
+	assert_int_equal(r.own.old_serial, 1);
+	assert_int_equal(r.own.old_server, 2);
+	assert_int_equal(r.own.old.len, 0);
 	assert_int_equal(r.resetting, RESET_DONE);
 	assert_int_equal(r.resets, (uint64_t)1 << PARAMS_DATESTYLE);
 	assert_string_equal(params_get(r.start, PARAMS_DATESTYLE), "ISO");

@@ -30,9 +30,9 @@ static void put_blob(struct writer *w, const char *p, size_t n)
 #define NO_DIALECT "\0\0\0\0\0"
 #define SHAPE "\0\0\0\5" "\0\0\0\6" "\0\0\0\0\0\0\0\7"
 #define STATEMENT "s1\0PGBOUNCER_7\0\0\0\0\3abc\1" "\1\0\0\0\4z\0u\0" SHAPE
-#define PLAIN "Q\0\0\0\0\0\0"
-#define WITH_OP "P\1\0\0\0\7\1\0\0\0\3\1" STATEMENT
-#define WITH_NAME "C\2\0\0\0\0\1\0\0\0\2\0s2\0"
+#define PLAIN "Q\0\0\0\0\0\0\0"
+#define WITH_OP "P\1\1\0\0\0\7\1\0\0\0\3\1" STATEMENT
+#define WITH_NAME "C\2\0\0\0\0\0\1\0\0\0\2\0s2\0"
 
 static void make_client(struct writer *w)
 {
@@ -114,6 +114,8 @@ static void make_server(struct writer *w)
 	writer_u32(w, 0);
 	writer_u32(w, 1);	/* asked */
 	writer_u8(w, 'B');
+	put_64(w, 21);		/* unnamed */
+	put_64(w, 22);
 }
 
 static void test_client_is_read_as_written(void **state)
@@ -184,6 +186,7 @@ static void test_what_is_owed_is_read_as_written(void **state)
 	assert_false(owed.has_op);
 	assert_true(snapshot_next_owed(&in.owed, &owed));
 	assert_int_equal(owed.how, 1);
+	assert_int_equal(owed.own, 1);
 	assert_int_equal(owed.tag, 7);
 	assert_int_equal(owed.changes, 3);
 	assert_true(owed.has_op && owed.has_statement);
@@ -219,6 +222,8 @@ static void test_server_is_read_as_written(void **state)
 	assert_int_equal(in.chore, 3);
 	assert_int_equal(in.rest, 77);
 	assert_int_equal(in.silent, 2);
+	assert_int_equal(in.unnamed, 21);
+	assert_int_equal(in.last_unnamed, 22);
 	assert_int_equal(in.forgotten, 4);
 	assert_int_equal(in.carry_len, 3);
 	assert_int_equal(in.queued_len, 0);

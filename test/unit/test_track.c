@@ -586,6 +586,26 @@ static void test_a_fake_is_no_part_of_a_run(void **state)
 	assert_true(track_is_plain(&o->t));
 }
 
+static void test_query_in_a_batch_ends_no_skipping(void **state)
+{
+	struct one *o = *state;
+	static const char ends[] = { FE_QUERY, FE_FUNCTION_CALL };
+
+	for (size_t i = 0; i < sizeof ends; i++) {
+		assert_false(track_may_be_skipped(&o->t));
+		track_add(&o->t, ends[i], TRACK_FORWARD, NULL);
+		assert_false(track_may_be_skipped(&o->t));
+		track_add(&o->t, FE_EXECUTE, TRACK_FORWARD, NULL);
+		track_add(&o->t, ends[i], TRACK_FORWARD, NULL);
+		assert_true(track_may_be_skipped(&o->t));
+		track_add(&o->t, FE_SYNC, TRACK_FORWARD, NULL);
+		track_add(&o->t, ends[i], TRACK_FORWARD, NULL);
+		assert_false(track_may_be_skipped(&o->t));
+		track_fini(&o->t);
+		track_init(&o->t, &ops, NULL);
+	}
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -597,6 +617,7 @@ int main(void)
 		CASE(test_late_copy_end_leaves_server_done),
 		CASE(test_late_copy_end_behind_sync_is_silent),
 		CASE(test_probe_ends_doubt),
+		CASE(test_query_in_a_batch_ends_no_skipping),
 		CASE(test_next_request_ends_doubt),
 		CASE(test_request_behind_doubtful_copy_is_lost),
 		CASE(test_copy_success_swallows_syncs),
