@@ -646,7 +646,7 @@ bool relay_down_burst(struct relay_down *d, const struct burst *b)
 			return false;
 		if (step == RELAY_NEXT) {
 			used += d->used;
-			if (is_late(d, &work))
+			if (used < b->len && is_late(d, &work))
 				break;
 		}
 	}

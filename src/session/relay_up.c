@@ -416,7 +416,8 @@ static size_t walk(struct relay_up *up, const struct burst *b)
 			used += up->used;
 		if (up->s != NULL && up->s->keep.flight != NULL)
 			step = relay_flight_passed(up, step);
-		if (step == RELAY_NEXT && is_late(up, &work))
+		/* hot: most bursts are one message, or one run */
+		if (used < b->len && step == RELAY_NEXT && is_late(up, &work))
 			break;
 	}
 	return used;
