@@ -407,7 +407,9 @@ static enum relay_step on_complete(struct relay_down *d)
 	const enum trace_hint hint = trace_look(d->m, d->size);
 	const bool tells = hint == TRACE_TELLS;
 
-	if (tells || hint == TRACE_SELECTS || d->s->schema_open != SCHEMA_SAME)
+	/* hot: rows came before the tag of most SELECTs */
+	if (tells || d->s->schema_open != SCHEMA_SAME ||
+	    (hint == TRACE_SELECTS && d->rows_end != d->m))
 		relay_schema_tag(d);
 	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
 		if (tells && has_tag(d, tags[i]) && forget_statements(d) < 0)
