@@ -142,12 +142,33 @@ static void write_other_names(const struct server *s, struct writer *w)
 		write_text(w, "]::pg_catalog.text[]) n");
 }
 
+/*
+ * What nobody has named to us may be named in the body of a function. No pattern
+ * has a backslash: what that means may have been set.
+ */
+static const char bodies[] =
+    " UNION ALL SELECT n,pg_catalog.current_setting(n,true) FROM (SELECT "
+    "DISTINCT pg_catalog.translate(pg_catalog.replace(m[1],'\"',''),"
+    "'ABCDEFGHIJKLMNOPQRSTUVWXYZ','abcdefghijklmnopqrstuvwxyz') n "
+    "FROM pg_catalog.pg_proc p,pg_catalog.unnest(ARRAY["
+    "'set_config[[:space:]\"]*[(][[:space:]]*e?''+([^'']+)''',"
+    "'(?:^|[^[:alnum:]_$\"])set[[:space:]]+(?:session[[:space:]]+)?"
+    "(\"?[[:alpha:]_][^[:space:]=;'']*[.][^[:space:]=;'']+)"
+    "[[:space:]]*(?:=|to[[:space:]])'"
+    "]::pg_catalog.text[]) r,pg_catalog.regexp_matches(p.prosrc,r,'gi') m "
+    "WHERE p.oid OPERATOR(pg_catalog.>=) 16384) b "
+    "WHERE pg_catalog.strpos(n,'.') OPERATOR(pg_catalog.>) 0 AND NOT EXISTS "
+    "(SELECT FROM pg_catalog.pg_show_all_settings() s "
+    "WHERE pg_catalog.lower(s.name) OPERATOR(pg_catalog.=) n)";
+
 static void write_names(struct server *s, struct writer *w)
 {
 	write_text(w, "SELECT 'role',pg_catalog.current_setting('role')");
 	write_plain_names(s, w);
 	if (s->keep.names != NULL)
 		write_other_names(s, w);
+	if (s->ps.pool->limits.state_always)
+		write_text(w, bodies);
 }
 
 /* All that there is. */

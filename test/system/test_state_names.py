@@ -324,3 +324,25 @@ def test_limit_of_pg_trgm_is_of_its_client(pooler, opening, state):
         assert b.value("select show_limit()") == "0.3"
         assert a.value("select show_limit()") == \
             ("0.95" if state == "keep" else "0.3")
+
+
+BODIES = ["perform set_config('{n}.tenantId', '4711', false);",
+          'set "{n}.tenantId" = 4711;', "set {n}.tenantid to '4711';",
+          'set session {n}."tenantId" = 4711;',
+          "execute 'select set_config(''{n}.tenantid'', ''4711'', false)';"]
+
+
+@pytest.mark.setting("session_state_check")
+def test_names_in_bodies_of_functions(pair, pg):
+    """that no client has told: session_state_check=always"""
+    p, a, b = pair(session_state_check="always")
+    try:
+        for i, body in enumerate(BODIES):
+            n = "body%d" % i
+            pg.sql("create function body_%d() returns void language plpgsql "
+                   "as $$ begin %s end $$" % (i, body.format(n=n)), db="p0")
+            a.query("select body_%d()" % i)
+            kept(a, b, n + ".tenantid")
+    finally:
+        for i in range(len(BODIES)):
+            pg.sql("drop function if exists body_%d()" % i, db="p0")
