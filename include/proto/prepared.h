@@ -31,7 +31,7 @@ struct prepared {
 	bool forgets_all;		/* ... or resets, says sql.h */
 	bool changes;			/* see sql_schema.h */
 	bool acts;			/* one of these two */
-	bool leaves, opens, hides, draws, sets, tells; /* sql_leave.h; a parameter;
+	bool leaves, opens, makes, hides, draws, sets, tells; /* sql_leave.h; a parameter;
 						 * any */
 	bool retired;			/* not handed out */
 	bool unused, kept;		/* in the list of those; see unnamed.h */

@@ -23,6 +23,7 @@ enum sql_leaves {
 	SQL_HIDES = 4,		/* anything, whose name may not be in the text */
 	SQL_OPENS = 16,		/* what nothing but the end of the session closes:
 				 * a connection, a replication origin or slot */
+	SQL_MAKES = 32,		/* temporary tables */
 };
 /*
  * What the words say, if there are some. 0: all of them are calls of

@@ -90,6 +90,7 @@ struct keep {
 	bool strange;		/* it had what others have set before that */
 	bool worn;		/* others have had it before its client */
 	bool temporary;		/* new tables may be temporary ones */
+	bool tabled;		/* it has had some since it was opened */
 	bool drawn;		/* sequences may have given it numbers */
 	uint8_t lending;	/* enum lending */
 	struct flight *flight;	/* owned; NULL: no SETs go with a request */

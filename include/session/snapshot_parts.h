@@ -58,7 +58,7 @@ enum snapshot_flag {
 	X(waits) X(drawn) X(draws) X(calls) X(listens) X(notifies) X(lasting)
 #define SNAPSHOT_KEEP(X) \
 	X(undone) X(discarded) X(surplus) X(leaves) X(unlisted) X(settled) \
-	X(pins_first) X(strange) X(worn) X(drawn)
+	X(pins_first) X(strange) X(worn) X(tabled) X(drawn)
 
 /* Of struct baggage; at NULL: none. */
 struct snapshot_baggage {

@@ -233,7 +233,9 @@ static unsigned look_at(const struct place *p)
 		return is_local_call(p) ? NOTHING : SQL_LEAVES;
 	if (is_block(p))
 		return loads(p) ? SQL_LEAVES | SQL_OPENS : SQL_LEAVES;
-	return is_temporary(p) || is_lock(p) ? SQL_LEAVES : 0;
+	if (is_temporary(p))
+		return SQL_LEAVES | SQL_MAKES;
+	return is_lock(p) ? SQL_LEAVES : 0;
 }
 
 static bool is_pair(const struct place *p)

@@ -11,6 +11,8 @@
 #include "pool/latencies.h"
 #include "pool/limit.h"
 #include "pool/pool_failure.h"
+#include "proto/sql.h"
+#include "proto/sql_words.h"
 #include "session/broker_parts.h"
 #include "session/client.h"
 #include "session/server.h"
@@ -46,6 +48,19 @@ static inline struct pool_server *prefer(const struct client *c,
 	return !keep_sets(ps->pool) || client_logs_in(c) ||
 	    (ps->lent && broker_has_same(c, server_of(ps))) ? ps :
 	    find_near(c, ps);
+}
+
+/*
+ * PostgreSQL takes no temp_buffers in a session that has had temporary tables. Of
+ * those of others a client knows nothing: it gets another server.
+ */
+static bool refuses(const struct server *s, const struct burst *ahead)
+{
+	static const char *const words[] = { "temp_buffers", NULL };
+
+	return s->keep.tabled && keep_sets(s->ps.pool) && ahead->len > 0 &&
+	    sql_has_word(ahead->at, ahead->len < SQL_TEXT_MAX ? ahead->len :
+	    SQL_TEXT_MAX, words);
 }
 
 /*
@@ -164,6 +179,11 @@ bool broker_acquire(struct client *c, const struct burst *ahead)
 	struct pool_server *ps = own || stopped ? NULL :
 	    pool_pick_server(c->pc.pool);
 
+	while (ps != NULL && refuses(server_of(prefer(c, ps)), ahead)) {
+		server_close(server_of(prefer(c, ps)),
+		    CLOSE_INVALID_SERVER_PARAMETER);
+		ps = pool_pick_server(c->pc.pool);
+	}
 	if (ps != NULL)
 		return join(c, server_of(prefer(c, ps)), ahead);
 	if (!fail_if_down(c))
@@ -252,9 +272,14 @@ void broker_serve(struct sessions *ss, struct pool *p)
 		if (!pick_pair(ss, p, &pc, &ps))
 			break;
 		struct client *const c = client_of(pc);
+		const struct burst ahead = { c->carry.at, c->carry.len };
 
-		if (join(c, server_of(ps), &(struct burst){ c->carry.at,
-		    c->carry.len }))
+		if (!client_logs_in(c) && refuses(server_of(ps), &ahead)) {
+			server_close(server_of(ps),
+			    CLOSE_INVALID_SERVER_PARAMETER);
+			continue;
+		}
+		if (join(c, server_of(ps), &ahead))
 			c->role->go_on(c);
 	}
 	p->serving = false;

@@ -81,6 +81,7 @@ void broker_stain(struct server *s)
 	if (s->keep.flight != NULL)
 		s->ps.close_needed = true;
 	s->keep.settled = false;
+	s->keep.tabled |= s->keep.temporary;
 	/* its client may have left before that was in force */
 	s->keep.brought = BROUGHT_NOTHING;
 	s->keep.drawn = trace_has_drawn(&s->trace, s->keep.drawn);

@@ -100,11 +100,12 @@ static void note_hidden(struct server *s)
 static unsigned note_leaves(const struct relay_up *up)
 {
 	struct trace *const t = &up->s->trace;
-	const unsigned what = !is_read(up) ? SQL_LEAVES :
+	const unsigned what = !is_read(up) ? SQL_LEAVES | SQL_MAKES :
 	    sql_what_leaves(up->m + MSG_HEADER, up->size - MSG_HEADER);
 
 	t->draws = t->draws || (what & SQL_DRAWS) != 0;
 	t->pins |= (what & SQL_OPENS) != 0 ? PIN_FUNCTION : 0;
+	up->s->keep.tabled |= (what & SQL_MAKES) != 0;
 	t->calls = t->calls || what == 0;
 	if ((what & SQL_HIDES) != 0)
 		note_hidden(up->s);
@@ -353,6 +354,7 @@ void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt,
 		return;
 	t->marked = t->marked || stmt->leaves;
 	t->pins |= stmt->opens ? PIN_FUNCTION : 0;
+	up->s->keep.tabled |= stmt->makes;
 	t->draws = t->draws || stmt->draws;
 	t->calls = t->calls || (stmt->sets && !stmt->leaves);
 	dialect_note_bind(up->s, stmt, runs_at_once(up));

@@ -171,7 +171,7 @@
 	X(keep, pins_first, MOVED) X(keep, text, MADE) X(keep, names, MOVED) \
 	X(keep, bound, MOVED) \
 	X(keep, excess, MADE) X(keep, refused, MADE) X(keep, strange, MOVED) \
-	X(keep, worn, MOVED) X(keep, temporary, MADE) X(keep, drawn, MOVED) \
+	X(keep, worn, MOVED) X(keep, temporary, MADE) X(keep, tabled, MOVED) X(keep, drawn, MOVED) \
 	X(keep, lending, MOVED) X(keep, flight, it->flight == NULL)
 
 /* By SNAPSHOT_TRACE; what is lone is marked. */
@@ -214,7 +214,7 @@
 	A(prepared, name, MOVED) X(prepared, name_len, MADE) \
 	X(prepared, forgets_all, MADE) X(prepared, changes, MADE) \
 	X(prepared, acts, MADE) X(prepared, leaves, MADE) \
-	X(prepared, opens, MADE) \
+	X(prepared, opens, MADE) X(prepared, makes, MADE) \
 	X(prepared, hides, MADE) X(prepared, draws, MADE) \
 	X(prepared, sets, MADE) X(prepared, tells, MADE) \
 	X(prepared, retired, MOVED) X(prepared, unused, MADE) \

@@ -346,3 +346,19 @@ def test_names_in_bodies_of_functions(pair, pg):
     finally:
         for i in range(len(BODIES)):
             pg.sql("drop function if exists body_%d()" % i, db="p0")
+
+
+@pytest.mark.parametrize("way", [pq.Conn.query, extended])
+@pytest.mark.parametrize("state", ["clean", "keep"])
+def test_temporary_tables_of_another_refuse_no_temp_buffers(pair, state, way):
+    """which PostgreSQL does in a session that has had some"""
+    p, a, b = pair(state)
+    for make in ("create temp table mine (i int) on commit drop",
+                 "begin; create table pg_temp.m (i int); rollback"):
+        if way is pq.Conn.query or ";" not in make:
+            way(a, make)
+        way(b, "set temp_buffers = '16MB'")
+        assert b.value("show temp_buffers") == \
+            ("16MB" if state == "keep" else "8MB")
+        b.query("reset temp_buffers")
+        assert a.value("show temp_buffers") == "8MB"

@@ -75,7 +75,7 @@ static void test_what_is_left_is_told(void **state)
 		{ "select ts_stat($1)", SQL_LEAVES | SQL_HIDES },
 		{ "select query_to_xml($1, true, true, '')",
 		    SQL_LEAVES | SQL_HIDES },
-		{ "select setval('s', 1), 1 as temp", SQL_DRAWS | SQL_LEAVES },
+		{ "select setval('s', 1), 1 as temp", SQL_DRAWS | SQL_LEAVES | SQL_MAKES },
 		{ "select set_config('a.b', 'x', true)", 0 },
 		{ "select SET_CONFIG ( 'a.b' , $12 , TRUE )", 0 },
 		{ "select set_config('a','',true), set_config('b',$1,true)", 0 },
