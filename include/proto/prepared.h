@@ -30,7 +30,8 @@ struct prepared {
 	uint8_t name_len;		/* NUL included */
 	bool forgets_all;		/* ... or resets, says sql.h */
 	bool changes;			/* see sql_schema.h */
-	bool acts;			/* one of these two */
+	bool resets;			/* see sql_back.h */
+	bool acts;			/* one of these three */
 	bool leaves, opens, makes, hides, draws, sets, tells; /* sql_leave.h; a parameter;
 						 * any */
 	bool retired;			/* not handed out */

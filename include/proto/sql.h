@@ -46,9 +46,12 @@ enum sql_change {
  */
 enum sql_change sql_next_change(const char **at, const char *end,
     char name[SQL_PARAMETER_MAX]);
+/* Does the text begin with one? Blanks and comments in front do not count. */
+enum sql_change sql_change_at(const char *at, const char *end,
+    char name[SQL_PARAMETER_MAX]);
 /*
- * The same of calls of set_config() whose first argument is a literal: NULL for
- * a value resets. (Whether for the session, is not looked at.)
+ * As sql_next_change(), of calls of set_config() whose first argument is a literal:
+ * NULL for a value resets. (Whether for the session, is not looked at.)
  */
 enum sql_change sql_next_call(const char **at, const char *end,
     char name[SQL_PARAMETER_MAX]);

@@ -6,9 +6,11 @@
 #define SESSION_RELAY_RESET_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-struct relay_down;
-struct relay_up;
+#include "session/relay_parts.h"
+
+struct prepared;
 
 /*
  * A Query comes that resets such values, and what came before it is not all
@@ -20,6 +22,22 @@ bool relay_reset_waits(const struct relay_up *up);
  * that is noted, and what comes behind it has to wait.
  */
 bool relay_reset_asked(const struct relay_up *up);
+
+/*
+ * A Parse comes, and the server gets to know it by the client's name: its text is
+ * remembered if it may reset. Not RELAY_NEXT: it waits, or there is no memory.
+ */
+enum relay_step relay_reset_parse(struct relay_up *up);
+/* The same of the Bind at hand, whose statement may have been such a one. */
+enum relay_step relay_reset_bind(struct relay_up *up);
+/* The same of a Bind of stmt, which may reset; values: behind both names. */
+enum relay_step relay_reset_bind_named(struct relay_up *up,
+    const struct prepared *stmt, const uint8_t *values);
+/* Does what comes, of c, have to be looked at? */
+static inline bool relay_reset_looks(const struct client *c)
+{
+	return c->relay.resetting != RESET_NONE || c->relay.texts != NULL;
+}
 
 /*
  * A whole CommandComplete: may values have changed that the server does not

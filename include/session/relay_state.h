@@ -23,6 +23,13 @@ enum resetting {
 	RESET_GUESSED,	/* as DONE; of what is told by what has changed */
 };
 
+/* A statement that the server knows by the client's name: it may reset. */
+struct relay_reset_text {
+	struct relay_reset_text *next;
+	size_t name;		/* bytes of it, NUL included */
+	char text[];		/* the name, and the text */
+};
+
 /* The end of a transaction, once it is there. */
 enum withheld {
 	WITHHELD_NOT,
@@ -57,6 +64,7 @@ struct relay_state {
 	struct params *start;	/* counted: what the client has brought along;
 				 * NULL: nothing but what is the pool's */
 	uint64_t resets;	/* a bit for each of these to be given back */
+	struct relay_reset_text *texts;	/* owned; the newest one first */
 	uint32_t learns;	/* number of the statement that was bound last; a
 				 * Describe of the portal may tell what it has;
 				 * or 0 */
@@ -69,6 +77,11 @@ static inline bool relay_execute_holds(const struct relay_state *r)
 }
 
 void relay_state_fini(struct relay_state *r);
+/* A text for relay.texts; -1: no memory. Nothing is done for what is too much. */
+int relay_state_add_text(struct relay_state *r, const char *name,
+    const char *sql, size_t n);
+/* Of a statement that there is no more. */
+void relay_state_drop_text(struct relay_state *r, const char *name);
 /* The unnamed statement is another one, or no more. */
 void relay_dealloc_clear(struct relay_state *r);
 

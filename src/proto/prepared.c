@@ -13,6 +13,7 @@
 #include "proto/custom.h"
 #include "proto/prepared_world.h"
 #include "proto/sql.h"
+#include "proto/sql_back.h"
 #include "proto/sql_dialect.h"
 #include "proto/sql_leave.h"
 #include "proto/sql_schema.h"
@@ -132,7 +133,8 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	p->number = (uint32_t)number;
 	p->forgets_all = sql_forgets_all(body, len) || sql_resets(body, len);
 	p->changes = sql_may_change_schema(body, len);
-	p->acts = p->forgets_all || p->changes;
+	p->resets = sql_back_may((const char *)body, len);
+	p->acts = p->forgets_all || p->changes || p->resets;
 	const bool words = sql_may_leave(body, len);
 	const unsigned what = words ? sql_what_leaves(body, len) : 0;
 

@@ -456,6 +456,13 @@ bool sql_forgets_all(const char *sql, size_t n)
 	return may_forget(sql, n);
 }
 
+enum sql_change sql_change_at(const char *at, const char *end,
+    char name[SQL_PARAMETER_MAX])
+{
+	return at == end ? SQL_NO_CHANGE : change(&(struct cursor){
+	    .at = at, .end = end }, name);
+}
+
 enum sql_change sql_next_change(const char **at, const char *end,
     char name[SQL_PARAMETER_MAX])
 {

@@ -188,7 +188,7 @@ static bool owes_nothing(const struct client *c)
 	    c->xact_start == 0 && c->query_start == 0 && c->slow == NULL &&
 	    !r->hold && !r->execute_holds && !r->discards && !r->repeats &&
 	    r->withheld == WITHHELD_NOT && r->resetting == RESET_NONE &&
-	    r->dealloc.name == NULL && !c->cut_short;
+	    r->dealloc.name == NULL && r->texts == NULL && !c->cut_short;
 }
 
 /* Who listens does so by the listener of this worker. */

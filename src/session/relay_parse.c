@@ -17,6 +17,7 @@
 #include "session/relay_own.h"
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
+#include "session/relay_reset.h"
 #include "session/relay_schema.h"
 #include "session/relay_share.h"
 #include "session/relay_unnamed.h"
@@ -242,6 +243,8 @@ static enum relay_step parse_unnamed(struct relay_up *up)
 
 	if (relay_is_cut(up) || relay_own_is_cut(up))
 		return RELAY_SHORT;
+	if ((step = relay_reset_parse(up)) != RELAY_NEXT)
+		return step;
 	if (up->caches && relay_unnamed_parse(up, &step))
 		return step;
 	if (relay_dealloc_parse(up, &step))

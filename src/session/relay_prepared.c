@@ -15,6 +15,7 @@
 #include "session/relay_parts.h"
 #include "session/relay_prepared.h"
 #include "session/relay_repeat.h"
+#include "session/relay_reset.h"
 #include "session/relay_schema.h"
 #include "session/relay_share.h"
 #include "session/relay_unnamed.h"
@@ -275,6 +276,16 @@ static enum relay_step meet(struct relay_up *up, const char *portal,
 	    relay_dealloc_bind(up, portal, unnamed);
 }
 
+/* Values that are names, or NULL to reset what has a name: are they here? */
+static inline enum relay_step read_values(struct relay_up *up,
+    const struct prepared *stmt, const uint8_t *values)
+{
+	if (stmt->bound != 0 && relay_watch_is_cut(up, stmt->bound))
+		return RELAY_SHORT;
+	return stmt->resets ? relay_reset_bind_named(up, stmt, values) :
+	    RELAY_NEXT;
+}
+
 enum relay_step relay_bind(struct relay_up *up)
 {
 	struct client *c = up->c;
@@ -313,12 +324,11 @@ enum relay_step relay_bind(struct relay_up *up)
 		return step;
 	struct prepared *const stmt = n->stmt;
 	const uint8_t *const rest = at + strlen(name) + 1;
-
 	if (!prepared_shape_fits(&n->told, &newest(up)->shape) &&
 	    (how = relay_columns_look(up, n, newest(up))) != COLUMNS_PASS)
 		return check_columns(up, n, how);
-	if (stmt->bound != 0 && relay_watch_is_cut(up, stmt->bound))
-		return RELAY_SHORT;
+	if ((step = read_values(up, stmt, rest)) != RELAY_NEXT)
+		return step;
 	if (note_bind(up, n, rest) < 0)
 		return relay_no_memory(up);
 	uint8_t head[MSG_HEADER];

@@ -8,7 +8,9 @@
 
 #include "proto/msg.h"
 #include "proto/params.h"
+#include "proto/prepared.h"
 #include "proto/sql.h"
+#include "proto/sql_back.h"
 #include "proto/track_look.h"
 #include "proto/writer.h"
 #include "session/keep_resets.h"
@@ -16,7 +18,7 @@
 #include "session/relay_reset.h"
 #include "session/sessions.h"
 
-#define ALL UINT64_MAX
+#define ALL SQL_BACK_ALL
 _Static_assert(PARAMS_MAX <= 64, "one bit for each");
 
 static uint64_t bit(int i)
@@ -25,13 +27,6 @@ static uint64_t bit(int i)
 }
 
 /* --- on the way up --- */
-
-static uint64_t named(const struct client *c, const char *name)
-{
-	const int i = params_find(params_table_of(c->relay.start), name);
-
-	return i < 0 ? 0 : bit(i);
-}
 
 bool relay_is_cut(const struct relay_up *up)
 {
@@ -48,23 +43,16 @@ static bool asked(const struct relay_up *up, uint64_t *resets)
 {
 	const struct client *c = up->c;
 	const char *sql = (const char *)up->m + MSG_HEADER;
-	const char *const end = (const char *)up->m + up->size;
-	enum sql_change what;
-	char name[SQL_PARAMETER_MAX];
-	bool any = false;
+	const size_t n = up->size - MSG_HEADER;
+	struct sql_back b = { .back = 0 };
 
-	*resets = 0;
-	if (c->relay.start == NULL || up->have < up->size ||
-	    !sql_may_matter(sql, (size_t)(end - sql)))
-		return false;
-	while ((what = sql_next_change(&sql, end, name)) != SQL_NO_CHANGE) {
-		const uint64_t which = name[0] == '\0' ? ALL : named(c, name);
-
-		*resets = what == SQL_RESETS ? *resets | which :
-		    *resets & ~which;
-		any = any || (what == SQL_RESETS && which != 0);
+	if (c->relay.start != NULL && up->have >= up->size &&
+	    up->size <= SQL_TEXT_MAX && sql_back_may(sql, n)) {
+		b.names = params_table_of(c->relay.start);
+		sql_back_read(&b, sql, n);
 	}
-	return any;
+	*resets = b.back;
+	return b.back != 0;
 }
 
 bool relay_reset_waits(const struct relay_up *up)
@@ -107,6 +95,112 @@ bool relay_reset_asked(const struct relay_up *up)
 	return true;
 }
 
+/* --- by Parse and Bind --- */
+
+/* What was sent before it, and ends by itself, is to be answered before. */
+static bool is_behind(const struct relay_up *up)
+{
+	unsigned n;
+
+	return track_apart(&up->s->track, &n) < 0 || n > 0;
+}
+
+/* The next request runs the text with these values. */
+static enum relay_step note(struct relay_up *up, struct sql_back *b,
+    const char *sql, size_t n)
+{
+	struct relay_state *const r = &up->c->relay;
+
+	b->names = params_table_of(r->start);
+	sql_back_read(b, sql, n);
+	if (b->back != 0 && is_behind(up))
+		return relay_wait(up);
+	r->resets &= ~b->set;
+	/* what is due is so in a transaction that has failed: nothing runs */
+	if (b->back == 0 || r->resetting == RESET_DUE)
+		return RELAY_NEXT;
+	r->resets |= b->back;
+	if (r->resetting != RESET_DONE)
+		r->resetting = RESET_ASKED;
+	return RELAY_NEXT;
+}
+
+/* Up to a NUL, which is in the message; or NULL. */
+static const uint8_t *skip_string(const struct relay_up *up, const uint8_t *at)
+{
+	const uint8_t *const end = up->m +
+	    (up->have < up->size ? up->have : up->size);
+	const uint8_t *const nul = at == NULL ? NULL :
+	    memchr(at, '\0', (size_t)(end - at));
+
+	return nul == NULL ? NULL : nul + 1;
+}
+
+enum relay_step relay_reset_parse(struct relay_up *up)
+{
+	struct relay_state *const r = &up->c->relay;
+	const char *const name = (const char *)up->m + MSG_HEADER;
+	const uint8_t *const sql = r->start == NULL ? NULL :
+	    skip_string(up, up->m + MSG_HEADER);
+	const uint8_t *const end = skip_string(up, sql);
+
+	if (end == NULL)
+		return RELAY_NEXT;
+	const size_t n = (size_t)(end - sql);
+
+	if (up->size > SQL_TEXT_MAX || !sql_back_may((const char *)sql, n)) {
+		relay_state_drop_text(r, name);
+		return RELAY_NEXT;
+	}
+	if (is_behind(up))
+		return relay_wait(up);
+	return relay_state_add_text(r, name, (const char *)sql, n - 1) < 0 ?
+	    relay_no_memory(up) : RELAY_NEXT;
+}
+
+/* Values that are not there whole are not read, if they are that long. */
+static bool take_values(const struct relay_up *up, struct sql_back *b,
+    const uint8_t *values)
+{
+	if (up->have >= up->size) {
+		b->values = values;
+		b->len = (size_t)(up->m + up->size - values);
+	}
+	return up->have >= up->size || up->size > SQL_TEXT_MAX;
+}
+
+enum relay_step relay_reset_bind(struct relay_up *up)
+{
+	const struct relay_reset_text *t = up->c->relay.texts;
+	const uint8_t *const name = skip_string(up, up->m + MSG_HEADER);
+	const uint8_t *const values = skip_string(up, name);
+	struct sql_back b = { .back = 0 };
+
+	if (values == NULL)
+		return up->have < up->size && up->size <= SQL_TEXT_MAX ?
+		    RELAY_SHORT : RELAY_NEXT;
+	while (t != NULL && strcmp(t->text, (const char *)name) != 0)
+		t = t->next;
+	if (t == NULL || up->c->relay.start == NULL)
+		return RELAY_NEXT;
+	if (!take_values(up, &b, values))
+		return RELAY_SHORT;
+	return note(up, &b, t->text + t->name, SQL_TEXT_MAX);
+}
+
+enum relay_step relay_reset_bind_named(struct relay_up *up,
+    const struct prepared *stmt, const uint8_t *values)
+{
+	struct sql_back b = { .back = 0 };
+
+	/* a Bind of a few bytes is not to cost a look at a megabyte */
+	if (up->c->relay.start == NULL || stmt->len > SQL_TEXT_MAX)
+		return RELAY_NEXT;
+	if (!take_values(up, &b, values))
+		return RELAY_SHORT;
+	return note(up, &b, (const char *)stmt->body, stmt->len);
+}
+
 /* --- on the way down --- */
 
 static bool has_tag(const struct relay_down *d, const char *tag)
@@ -121,13 +215,19 @@ int relay_reset_silent(const struct relay_down *d)
 {
 	struct server *s = d->s;
 
-	/* a ROLLBACK undoes what we have set in the transaction, too */
 	if (s->origin.silent == 0 || s->chore == CHORE_PARAMS ||
-	    keep_is_on(s->ps.pool) ||
-	    (!has_tag(d, "SET") && !has_tag(d, "RESET") &&
-	    !has_tag(d, "ROLLBACK") && !has_tag(d, "DISCARD ALL")))
+	    keep_is_on(s->ps.pool))
 		return 0;
-	return params_forget(&s->params, &s->origin,
+	const bool asked = d->c != NULL && s->chore == CHORE_NONE &&
+	    (d->c->relay.resetting == RESET_ASKED ||
+	    d->c->relay.resetting == RESET_DONE) &&
+	    (d->c->relay.resets & s->origin.silent) != 0;
+
+	/* a ROLLBACK undoes what we have set in the transaction, too */
+	if (!asked && !has_tag(d, "SET") && !has_tag(d, "RESET") &&
+	    !has_tag(d, "ROLLBACK") && !has_tag(d, "DISCARD ALL"))
+		return 0;
+	return params_forget(&s->params, &s->origin, asked ||
 	    has_tag(d, "DISCARD ALL") || has_tag(d, "RESET"));
 }
 
@@ -140,16 +240,18 @@ void relay_reset_tag(const struct relay_down *d)
 		return;
 	const bool all = has_tag(d, "DISCARD ALL");
 	const bool brought = are_brought(c, d->s);
+	/* a SELECT that calls set_config(), or a block, may reset as well */
+	const bool asked = c->relay.resetting == RESET_ASKED ||
+	    c->relay.resetting == RESET_DONE;
 
 	if (all && brought)
 		d->s->keep.resets = UINT32_MAX;
 	if (all)
 		c->relay.resets = ALL;
-	else if (!has_tag(d, "RESET") && (!has_tag(d, "SET") ||
+	else if (!asked && !has_tag(d, "RESET") && (!has_tag(d, "SET") ||
 	    (c->relay.resets == 0 && (!brought || d->s->keep.resets == 0))))
 		return;
-	c->relay.resetting = all || c->relay.resetting == RESET_ASKED ||
-	    c->relay.resetting == RESET_DONE ? RESET_DONE : RESET_GUESSED;
+	c->relay.resetting = all || asked ? RESET_DONE : RESET_GUESSED;
 }
 
 /* Has the server what it was started with, as far as that is known? */

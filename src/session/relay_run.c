@@ -8,6 +8,7 @@
 #include "pool/latencies.h"
 #include "proto/msg.h"
 #include "proto/sql.h"
+#include "proto/sql_back.h"
 #include "proto/sql_leave.h"
 #include "proto/sql_seen.h"
 #include "proto/track_look.h"
@@ -33,14 +34,27 @@ static bool is_watched(const char *body, size_t n)
 	    sql_may_matter(body + name + 1, n - name - 1));
 }
 
+/* The same of one that may reset. */
+static bool may_reset(const char *body, size_t n)
+{
+	const size_t name = strnlen(body, n);
+
+	return name < n && sql_back_may(body + name + 1, n - name - 1);
+}
+
 /* As is_plain(), of a Parse. What sql_seen.h knows does not matter either. */
 static inline bool is_plain_parse(const struct relay_up *up, const char *body,
     size_t n)
 {
+	const bool starts = up->c->relay.start != NULL;
+
 	if (n < 2 || body[0] != '\0')
-		return !up->named && !(up->watched && is_watched(body, n));
-	return up->watched ? sql_seen_is_plain(&up->c->ss->seen, body, n) :
-	    !up->named || !sql_may_matter_alone(body[1]);
+		return !up->named && !(up->watched && is_watched(body, n)) &&
+		    !(starts && may_reset(body, n));
+	if (up->watched)
+		return sql_seen_is_plain(&up->c->ss->seen, body, n);
+	return starts ? !sql_back_may_alone(body + 1, n - 1) : !up->named ||
+	    !sql_may_matter_alone(body[1]);
 }
 
 enum plain {
@@ -62,7 +76,8 @@ static inline bool is_plain_query(const struct relay_up *up, const char *body,
 	return !sessions_settings(up->c->ss)->disable_pqexec &&
 	    (up->watched ? sql_seen_is_plain(&up->c->ss->seen, body, n) :
 	    !((up->named || up->c->relay.start != NULL ||
-	    up->c->brought != NULL) && sql_may_matter(body, n))) &&
+	    up->c->brought != NULL) && sql_may_matter(body, n)) &&
+	    !(up->c->relay.start != NULL && sql_back_calls(body, n))) &&
 	    !track_is_in_batch(&up->s->track);
 }
 
@@ -110,7 +125,7 @@ static bool is_handled(struct relay_up *up)
 		return true;
 	/* an UNLISTEN behind the batch at hand has to wait */
 	return relay_execute_holds(&c->relay) ||
-	    c->relay.resetting != RESET_NONE || up->s->trace.lasting ||
+	    relay_reset_looks(c) || up->s->trace.lasting ||
 	    up->s->trace.binds ||
 	    (c->listening != NULL && up->s->trace.listens) ||
 	    up->s->keep.flight != NULL || up->s->ps.mode == POOL_STATEMENT;

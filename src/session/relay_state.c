@@ -23,8 +23,61 @@ void relay_dealloc_clear(struct relay_state *r)
 	r->dealloc.name = r->dealloc.portal = NULL;
 }
 
+/* --- texts that may reset --- */
+
+#define TEXTS_MAX 64	/* of a client */
+
+void relay_state_drop_text(struct relay_state *r, const char *name)
+{
+	struct relay_reset_text **at = &r->texts;
+
+	while (*at != NULL && strcmp((*at)->text, name) != 0)
+		at = &(*at)->next;
+	struct relay_reset_text *const gone = *at;
+
+	if (gone == NULL)
+		return;
+	*at = gone->next;
+	mem_free(gone);
+}
+
+/* The oldest one goes where there are too many. */
+static void make_room(struct relay_state *r)
+{
+	const struct relay_reset_text *last = NULL;
+	unsigned n = 0;
+
+	for (const struct relay_reset_text *t = r->texts; t != NULL;
+	    t = t->next, n++)
+		last = t;
+	if (n >= TEXTS_MAX)
+		relay_state_drop_text(r, last->text);
+}
+
+int relay_state_add_text(struct relay_state *r, const char *name,
+    const char *sql, size_t n)
+{
+	const size_t name_len = strlen(name) + 1;
+	struct relay_reset_text *const t = mem_alloc(sizeof *t + name_len +
+	    n + 1);
+
+	if (t == NULL)
+		return -1;
+	relay_state_drop_text(r, name);
+	make_room(r);
+	memcpy(t->text, name, name_len);
+	memcpy(t->text + name_len, sql, n);
+	t->text[name_len + n] = '\0';
+	t->name = name_len;
+	t->next = r->texts;
+	r->texts = t;
+	return 0;
+}
+
 void relay_state_fini(struct relay_state *r)
 {
+	while (r->texts != NULL)
+		relay_state_drop_text(r, r->texts->text);
 	relay_dealloc_clear(r);
 	params_unref(&r->start);
 	own_fini(&r->own);
@@ -60,6 +113,21 @@ static void save_own(struct writer *w, const struct own *o)
 	save_parse(w, &o->old);
 }
 
+/* The oldest one first, as each is added in front of the others. */
+static void save_texts(const struct relay_reset_text *t, struct writer *w)
+{
+	const struct relay_reset_text *all[TEXTS_MAX];
+	uint8_t n = 0;
+
+	for (; t != NULL; t = t->next)
+		all[n++] = t;
+	writer_u8(w, n);
+	while (n-- > 0) {
+		writer_str(w, all[n]->text);
+		writer_str(w, all[n]->text + all[n]->name);
+	}
+}
+
 void relay_state_save(const struct relay_state *r,
     const struct params_table *t, struct writer *w)
 {
@@ -73,6 +141,7 @@ void relay_state_save(const struct relay_state *r,
 	writer_u8(w, r->resetting);
 	save_64(w, r->resets);
 	save_own(w, &r->own);
+	save_texts(r->texts, w);
 }
 
 /* Returns false when there is no memory. */
@@ -149,6 +218,20 @@ static bool load_own(struct reader *in, struct own *o)
 	return load_parse(in, &o->old);
 }
 
+/* The texts that may reset; the same. */
+static bool load_texts(struct relay_state *r, struct reader *in)
+{
+	for (unsigned left = reader_u8(in); left > 0 && !in->failed; left--) {
+		const char *const name = reader_str(in);
+		const char *const sql = reader_str(in);
+
+		if (!in->failed && relay_state_add_text(r, name, sql,
+		    strlen(sql)) < 0)
+			return false;
+	}
+	return true;
+}
+
 int relay_state_load(struct relay_state *r, struct params_table *t,
     struct relay_bytes bytes, struct err *e)
 {
@@ -164,7 +247,7 @@ int relay_state_load(struct relay_state *r, struct params_table *t,
 	r->withheld = (flags & WITHHOLDS) != 0 ? WITHHELD : WITHHELD_NOT;
 	if (!load_text(&in, &r->dealloc.name) ||
 	    !load_text(&in, &r->dealloc.portal) || !load_start(r, t, &in) ||
-	    !load_own(&in, &r->own))
+	    !load_own(&in, &r->own) || !load_texts(r, &in))
 		return err_nomem(e);
 	return in.failed || reader_left(&in) > 0 ? err_set(e,
 	    ERRCODE_PROTOCOL_VIOLATION, "state of a session is broken") : 0;

@@ -164,6 +164,10 @@ static enum relay_step on_parse(struct relay_up *up)
 {
 	if (relay_is_cut(up) || relay_own_is_cut(up))
 		return RELAY_SHORT;
+	const enum relay_step step = relay_reset_parse(up);
+
+	if (step != RELAY_NEXT)
+		return step;
 	if (relay_own_changes(up))
 		relay_own_replaces(up);
 	relay_watch_parse(up);
@@ -338,9 +342,14 @@ static enum relay_step by_row_watched(struct relay_up *up, const struct row *r)
 
 static inline enum relay_step by_row(struct relay_up *up, const struct row *r)
 {
+	enum relay_step step;
+
 	/* Message Flow, Extended Query: discarded up to Sync, also by us */
 	if (up->named && r->named != r->plain && up->s->track.aborted)
 		return relay_drop(up);
+	if (up->c->relay.texts != NULL && up->m[0] == FE_BIND &&
+	    (step = relay_reset_bind(up)) != RELAY_NEXT)
+		return step;
 	if (r->need == NEED_SERVER && (up->s->trace.lasting ||
 	    up->s->trace.binds))
 		return by_row_watched(up, r);

@@ -48,7 +48,8 @@
 	X(relay_state, resetting, MOVED) X(relay_state, stands, MADE) \
 	X(relay_state, batch, MADE) X(relay_state, own, is_movable_own(&it->own)) \
 	X(relay_state, dealloc, MOVED) X(relay_state, start, MOVED) \
-	X(relay_state, resets, MOVED) X(relay_state, learns, MADE)
+	X(relay_state, resets, MOVED) X(relay_state, texts, MOVED) \
+	X(relay_state, learns, MADE)
 
 #define OWN_TEXT(X, A) \
 	X(own_text, at, MOVED) X(own_text, len, MOVED) X(own_text, size, MADE)
@@ -213,7 +214,8 @@
 #define PREPARED(X, A) \
 	A(prepared, name, MOVED) X(prepared, name_len, MADE) \
 	X(prepared, forgets_all, MADE) X(prepared, changes, MADE) \
-	X(prepared, acts, MADE) X(prepared, leaves, MADE) \
+	X(prepared, resets, MADE) X(prepared, acts, MADE) \
+	X(prepared, leaves, MADE) \
 	X(prepared, opens, MADE) X(prepared, makes, MADE) \
 	X(prepared, hides, MADE) X(prepared, draws, MADE) \
 	X(prepared, sets, MADE) X(prepared, tells, MADE) \

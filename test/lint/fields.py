@@ -38,6 +38,7 @@ REASONS = {
     "net_addr": "put_addr()", "slots": "walked", "writer": "its bytes",
     "slow_query": "slow_text()", "custom": "put_names()",
     "custom_count": "asked again",
+    "relay_reset_text": "save_texts()",
     # not of the session
     "prepared_world": "prepared again", "keep_text": "asked instead",
 }

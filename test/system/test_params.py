@@ -383,6 +383,130 @@ def test_reset_that_fails_changes_nothing(pooler, direct):
     assert seen[0] == seen[1]
 
 
+# two of them to what is the pool's own
+NAMES = {"application_name": "", "TimeZone": "Europe/Rome",
+         "DateStyle": "ISO, MDY"}
+# what it returns is the server's own default: see the manual
+CONFIG = "select pg_catalog.set_config('{}', {}, false) is null"
+WAYS = ["set {} to default", "set session {} = default", "reset {}",
+        CONFIG.format("{}", "null"), CONFIG.format("{}", "(NULL)::text"),
+        "with a as materialized (" + CONFIG.format("{}", "null") +
+        ") table a",
+        "select 'a' where set_config ( E'{}' , nullif('', ''), 'f') is null",
+        "do $$ begin reset {}; end $$", "do 'begin set {} to default; end'",
+        "do $$ begin perform set_config('{}', null, false); end $$",
+        "/* a */ do language plpgsql $a$ begin if true then"
+        " execute 'reset all'; else set {} = 'x'; end if; end $a$"]
+
+
+def ask(c, how, sql, values=()):
+    """the exchange, and what the client has been told of its parameters"""
+    bind = pq.bind("n" if how == "named" else "", values) + pq.execute()
+    name = "n" if how == "named" else ""
+    if how == "simple":
+        return told(c, pq.query(sql))
+    if how == "extended":
+        return told(c, pq.parse(sql), bind, pq.sync())
+    c.send(pq.msg("C", b"Sn\0") + pq.parse(sql, name) + pq.sync())
+    hear(c)
+    return told(c, bind, pq.sync())
+
+
+@pytest.mark.parametrize("how", ["simple", "extended", "twice", "named"])
+@pytest.mark.parametrize("settings", [
+    {}, {"pool_mode": "session"}, {"session_state": "keep"},
+    {"max_prepared_statements": 0}], ids=["forget", "session", "keep", "plain"])
+def test_default_in_each_way_is_what_came_with_the_login(
+        pooler, direct, settings, how):
+    """the tags, the values, and when the client is told of them"""
+    mine, want, _ = both(pooler, direct, **settings)
+    if how != "simple" and settings == {"max_prepared_statements": 0}:
+        mine.query("begin")     # names are the server's
+        want.query("begin")
+    for name, other in NAMES.items():
+        for way in WAYS:
+            seen = []
+            for c in (mine, want):
+                c.query(f"set {name} to '{other}'")
+                seen.append((ask(c, how, way.format(name)), values(c)))
+            assert seen[0] == seen[1], (name, way)
+
+
+@pytest.mark.parametrize("how", ["extended", "twice", "named"])
+@pytest.mark.parametrize("mode", ["transaction", "session"])
+def test_default_by_a_bound_null(pooler, direct, mode, how):
+    """a value, though it is the pool's own, stays; so does what is local"""
+    mine, want, _ = both(pooler, direct, pool_mode=mode)
+    one = CONFIG.format("timezone", "$1")
+    both_bound = "select set_config($1::text, $2, $3) is null"
+    for sql, bound in ((one, [None]), (one, ["Europe/Oslo"]), (one, [None]),
+                       (both_bound, ["TimeZone", None, "f"]),
+                       (both_bound, ["TimeZone", "Europe/Oslo", "f"]),
+                       (both_bound, ["DateStyle", None, "f"]),
+                       (both_bound, ["TimeZone", None, "t"])):
+        seen = []
+        for c in (mine, want):
+            c.query("set timezone to 'Europe/Oslo'; set datestyle to 'SQL'")
+            seen.append((ask(c, how, sql, bound), values(c)))
+        assert seen[0] == seen[1], (sql, bound)
+
+
+@pytest.mark.parametrize("mode", ["transaction", "session"])
+def test_default_in_a_pipeline(pooler, direct, mode):
+    """each batch has the values that those before it have left"""
+    mine, want, _ = both(pooler, direct, pool_mode=mode)
+    back = CONFIG.format("timezone", "null")
+
+    def batch(sql):
+        return pq.parse(sql) + pq.bind() + pq.execute()
+    seen = []
+    for c in (mine, want):
+        c.query("set timezone to 'America/Lima'")
+        c.send(pq.parse(back, "b") + pq.sync())
+        hear(c)
+        seen.append(told(
+            c, batch("select 1") + pq.sync() + batch(back) + pq.sync() +
+            batch("show timezone") + pq.sync() +
+            batch("set timezone to 'Europe/Rome'") + pq.bind("b") +
+            pq.execute() + pq.sync() + pq.query("show timezone") +
+            pq.bind("b") + pq.execute() + batch("set timezone to 'UTC'") +
+            pq.sync() + pq.query("show timezone") +
+            batch("set timezone to default") + batch("select 1/0") +
+            pq.sync() + pq.query("show timezone"), n=9))
+        seen[-1] += values(c)
+    assert seen[0] == seen[1]
+
+
+def test_default_of_what_is_not_reported(pooler, direct):
+    """the server does not tell of a change of its search_path before 18"""
+    p = pooler({"p0": ""}, default_pool_size=1,
+               track_extra_parameters="search_path")
+    want = direct(search_path="a")
+    mine, other = p.raw(search_path="a"), p.raw()
+    for sql in ("set search_path to default", CONFIG.format(
+            "search_path", "null"), "do 'begin reset search_path; end'"):
+        for c in (mine, want):
+            c.query("set search_path to b")
+            ask(c, "extended", sql)
+            assert c.value("show search_path") == "a", sql
+        assert other.value("show search_path") == '"$user", public'
+
+
+def test_default_by_a_statement_of_before_a_takeover(pooler):
+    """its text goes along, by the client's name"""
+    p = pooler({"p0": "timezone=Europe/Oslo"}, pool_mode="session")
+    c = p.raw(TimeZone="Asia/Tokyo")
+    c.query("set timezone to 'America/Lima'")
+    for name in ("", "n"):
+        c.send(pq.parse("set timezone to default", name) + pq.sync())
+        hear(c)
+    take_over(pooler, p)
+    for name in ("n",):
+        told(c, pq.bind(name) + pq.execute() + pq.sync())
+        assert c.value("show timezone") == "Asia/Tokyo"
+        c.query("set timezone to 'America/Lima'")
+
+
 def test_reset_without_values_of_its_own(pooler):
     """the pool's are the client's"""
     p = pooler({"p0": "timezone=Europe/Oslo"}, default_pool_size=1)

@@ -20,7 +20,17 @@ static struct {
 	struct params_table *table;
 	struct params *start;
 	struct writer saved;
+	struct relay_reset_text *texts;
 } st;
+
+static void add_texts(void)
+{
+	struct relay_state r = { .texts = NULL };
+
+	assert_int_equal(relay_state_add_text(&r, "", "reset a", 7), 0);
+	assert_int_equal(relay_state_add_text(&r, "s", "reset b", 7), 0);
+	st.texts = r.texts;
+}
 
 static int set_up(void **state)
 {
@@ -29,6 +39,7 @@ static int set_up(void **state)
 	assert_non_null(st.table);
 	st.start = params_empty(st.table);
 	assert_int_equal(params_set(&st.start, PARAMS_DATESTYLE, "ISO"), 0);
+	add_texts();
 	return 0;
 }
 
@@ -36,6 +47,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	writer_fini(&st.saved);
+	relay_state_fini(&(struct relay_state){ .texts = st.texts });
 	params_unref(&st.start);
 	params_table_free(&st.table);
 	return 0;
@@ -57,7 +69,7 @@ static void save_full(void)
 		.state = OWN_OPEN, .doubt = true, .since = 1,
 		.old_serial = 1, .old_server = 2 },
 	    .dealloc = { name, portal }, .start = st.start,
-	    .resets = (uint64_t)1 << PARAMS_DATESTYLE,
+	    .resets = (uint64_t)1 << PARAMS_DATESTYLE, .texts = st.texts,
 	});
 }
 
@@ -91,6 +103,34 @@ static void test_all_that_is_known_is_known_again(void **state)
 	assert_int_equal(r.resetting, RESET_DONE);
 	assert_int_equal(r.resets, (uint64_t)1 << PARAMS_DATESTYLE);
 	assert_string_equal(params_get(r.start, PARAMS_DATESTYLE), "ISO");
+	assert_string_equal(r.texts->text, "s");
+	assert_string_equal(r.texts->text + r.texts->name, "reset b");
+	assert_string_equal(r.texts->next->text, "");
+	assert_null(r.texts->next->next);
+	relay_state_fini(&r);
+}
+
+static void test_too_many_texts_leave_the_newest(void **state)
+{
+	char other[8] = "s0";
+	struct relay_state r = { .texts = NULL };
+	unsigned n = 0;
+
+	(void)state;
+	for (; n < 100; n++) {
+		other[1] = (char)('0' + n % 10);
+		other[2] = (char)('0' + n / 10);
+		assert_int_equal(relay_state_add_text(&r, other, "x", 1), 0);
+		assert_int_equal(relay_state_add_text(&r, other, "y", 1), 0);
+	}
+	assert_string_equal(r.texts->text, "s99");
+	n = 0;
+	for (const struct relay_reset_text *t = r.texts; t != NULL; t = t->next)
+		n++;
+	assert_int_equal(n, 64);
+	relay_state_drop_text(&r, "s99");
+	relay_state_drop_text(&r, "nobody");
+	assert_string_equal(r.texts->text, "s89");
 	relay_state_fini(&r);
 }
 
@@ -146,6 +186,7 @@ int main(void)
 		STAGED(test_all_that_is_known_is_known_again),
 		STAGED(test_nothing_stays_nothing),
 		STAGED(test_bytes_that_are_cut_or_too_many_are_refused),
+		STAGED(test_too_many_texts_leave_the_newest),
 		STAGED(test_want_of_memory_is_an_error),
 	};
 

@@ -1,0 +1,309 @@
+/* sql_back.c - which parameters may have their defaults again behind a text.
+ *
+ * The text is not run here: an unknown value may be NULL, and a block may take
+ * any of its ways. So all that may come back is named.
+ * SPDX-License-Identifier: ISC */
+#include "proto/sql_back.h"
+
+#include <strings.h>
+
+#include "proto/params.h"
+#include "proto/reader.h"
+#include "proto/sql_words.h"
+
+#define CALL "set_config"
+/* Bytes of a statement, or of a call, that are read: each byte is in few of them. */
+#define PIECE_MAX 600
+
+/* --- tokens --- */
+
+static bool is_blank(char ch)
+{
+	return ch == ' ' || (ch >= '\t' && ch <= '\r');
+}
+
+static bool is_digit(char ch)
+{
+	return ch >= '0' && ch <= '9';
+}
+
+static bool is_inner(char ch)
+{
+	return ((unsigned)(uint8_t)ch | 0x20) - 'a' < 26 || is_digit(ch) ||
+	    ch == '_' || (uint8_t)ch >= 0x80;
+}
+
+/* What is left of a piece; its end is NUL. */
+static char peek(struct sql_text *p)
+{
+	while (p->at < p->end && is_blank(*p->at))
+		p->at++;
+	return p->at < p->end ? *p->at : '\0';
+}
+
+static bool take(struct sql_text *p, const char *token)
+{
+	const size_t n = strlen(token);
+
+	(void)peek(p);
+	if ((size_t)(p->end - p->at) < n ||
+	    strncasecmp(p->at, token, n) != 0)
+		return false;
+	p->at += n;
+	return true;
+}
+
+static bool take_word(struct sql_text *p, const char *word)
+{
+	const struct sql_text start = *p;
+
+	if (take(p, word) && (p->at == p->end || !is_inner(*p->at)))
+		return true;
+	*p = start;
+	return false;
+}
+
+/* name => */
+static void skip_notation(struct sql_text *p, const char *name)
+{
+	const struct sql_text start = *p;
+
+	if (!take_word(p, name) || !(take(p, "=>") || take(p, ":=")))
+		*p = start;
+}
+
+/* ::text */
+static void skip_casts(struct sql_text *p)
+{
+	while (take(p, ")"))
+		;
+	while (take(p, "::")) {
+		(void)peek(p);
+		while (p->at < p->end && is_inner(*p->at))
+			p->at++;
+	}
+}
+
+/* --- values --- */
+
+enum kind {
+	KIND_OTHER,	/* an expression: only the server knows */
+	KIND_NULL,
+	KIND_KNOWN,	/* the bytes are known */
+	KIND_LITERAL,	/* is not NULL */
+};
+
+struct value {
+	enum kind kind;
+	const char *at;
+	size_t n;
+};
+
+/* Parameter number, from 1 on, of the Bind. */
+static struct value bound(const struct sql_back *b, unsigned number)
+{
+	struct value v = { .kind = KIND_LITERAL };
+	struct reader r;
+
+	if (b->values == NULL || number == 0)
+		return v;
+	reader_init(&r, b->values, b->len);
+	(void)reader_bytes(&r, reader_u16(&r) * sizeof(uint16_t));
+	if (reader_u16(&r) < number)
+		return v;
+	for (unsigned i = 0; i < number && !r.failed; i++) {
+		v.n = reader_u32(&r);
+		v.kind = v.n == UINT32_MAX ? KIND_NULL : KIND_KNOWN;
+		v.at = v.kind == KIND_NULL ? NULL :
+		    (const char *)reader_bytes(&r, v.n);
+	}
+	return r.failed ? (struct value){ .kind = KIND_LITERAL } : v;
+}
+
+static struct value take_bound(struct sql_text *p, const struct sql_back *b)
+{
+	unsigned number = 0;
+
+	for (p->at++; p->at < p->end && is_digit(*p->at); p->at++)
+		number = number > UINT16_MAX ? number :
+		    number * 10 + (unsigned)(*p->at - '0');
+	return bound(b, number);
+}
+
+/* 'x'; with a backslash or a quote in it, its bytes are not known. */
+static struct value take_string(struct sql_text *p)
+{
+	const char *const at = ++p->at;
+
+	while (p->at < p->end && *p->at != '\'' && *p->at != '\\')
+		p->at++;
+	const size_t n = (size_t)(p->at - at);
+
+	if (p->end - p->at < 2 || *p->at != '\'' || p->at[1] == '\'')
+		return (struct value){ .kind = KIND_LITERAL };
+	p->at++;
+	return (struct value){ KIND_KNOWN, at, n };
+}
+
+static struct value take_value(struct sql_text *p, const struct sql_back *b)
+{
+	while (take(p, "("))
+		;
+	const char ch = peek(p);
+
+	if (take_word(p, "null"))
+		return (struct value){ .kind = KIND_NULL };
+	if (ch == '$' && p->end - p->at > 1 && is_digit(p->at[1]))
+		return take_bound(p, b);
+	if (take(p, "e'"))
+		p->at--;
+	if (p->at < p->end && *p->at == '\'')
+		return take_string(p);
+	return (struct value){ .kind = ch == '$' || is_digit(ch) ?
+	    KIND_LITERAL : KIND_OTHER };
+}
+
+/* --- calls --- */
+
+static uint64_t bit_of(const struct sql_back *b, const char *name)
+{
+	const int i = params_find(b->names, name);
+
+	return name[0] == '\0' ? SQL_BACK_ALL : i < 0 ? 0 : (uint64_t)1 << i;
+}
+
+/* The first argument: which parameters may it name? *whole: a comma follows. */
+static uint64_t take_name(struct sql_text *p, const struct sql_back *b,
+    bool *whole)
+{
+	char name[SQL_PARAMETER_MAX];
+
+	skip_notation(p, "setting_name");
+	const struct value v = take_value(p, b);
+
+	/* a column, maybe */
+	while (v.kind == KIND_OTHER && p->at < p->end &&
+	    (is_inner(*p->at) || *p->at == '.' || *p->at == '"'))
+		p->at++;
+	/* or a string that is not read */
+	while (v.kind == KIND_LITERAL && p->at < p->end && *p->at != ',')
+		p->at++;
+	skip_casts(p);
+	*whole = take(p, ",");
+	if (v.kind == KIND_NULL || (v.kind == KIND_KNOWN &&
+	    (v.n == 0 || v.n >= sizeof name)))
+		return 0;
+	if (v.kind != KIND_KNOWN)
+		return SQL_BACK_ALL;
+	memcpy(name, v.at, v.n);
+	name[v.n] = '\0';
+	return bit_of(b, name);
+}
+
+/* The third one: does it say true? */
+static bool is_local(struct sql_text *p, const struct sql_back *b)
+{
+	skip_casts(p);
+	if (!take(p, ","))
+		return false;
+	skip_notation(p, "is_local");
+	if (take_word(p, "true"))
+		return true;
+	const struct value v = take_value(p, b);
+
+	return v.kind == KIND_KNOWN && v.n > 0 && (strchr("tTyY1\1", v.at[0]) !=
+	    NULL || (v.n == 2 && strncasecmp(v.at, "on", 2) == 0));
+}
+
+/* p: behind the word. */
+static void read_call(struct sql_back *b, struct sql_text p)
+{
+	bool whole;
+
+	(void)take(&p, "\"");
+	if (!take(&p, "("))
+		return;
+	const uint64_t which = take_name(&p, b, &whole);
+
+	skip_notation(&p, "new_value");
+	const struct value v = whole ? take_value(&p, b) :
+	    (struct value){ .kind = KIND_OTHER };
+
+	if (v.kind == KIND_OTHER || (v.kind == KIND_NULL && !is_local(&p, b)))
+		b->back |= which;
+}
+
+bool sql_back_is_call(const char *sql, const char *parenthesis)
+{
+	const char *end = parenthesis;
+
+	while (end > sql && (is_blank(end[-1]) || end[-1] == '"'))
+		end--;
+	const size_t n = sizeof CALL - 1;
+
+	/* behind a comment it may be anything */
+	return end > sql && (end[-1] == '/' || ((size_t)(end - sql) >= n &&
+	    strncasecmp(end - n, CALL, n) == 0));
+}
+
+/* --- a text --- */
+
+static const char *piece_end(const char *at, const char *end)
+{
+	return end - at > PIECE_MAX ? at + PIECE_MAX : end;
+}
+
+/* Whatever stands behind it in the block may not run. */
+static void read_block(struct sql_back *b, const struct sql_text *text)
+{
+	static const char *const words[] = { "reset", "set", NULL };
+	char name[SQL_PARAMETER_MAX];
+	const char *at = NULL;
+	size_t which;
+
+	while ((at = sql_next_word(text, at, words, &which)) != NULL)
+		if (sql_change_at(at, piece_end(at, text->end), name) ==
+		    SQL_RESETS)
+			b->back |= bit_of(b, name);
+}
+
+static void read_calls(struct sql_back *b, const struct sql_text *text)
+{
+	static const char *const words[] = { CALL, NULL };
+	const char *at = NULL;
+	size_t which;
+
+	while ((at = sql_next_word(text, at, words, &which)) != NULL)
+		read_call(b, (struct sql_text){ at + strlen(CALL),
+		    piece_end(at, text->end) });
+}
+
+static void read_statements(struct sql_back *b, const struct sql_text *text)
+{
+	enum sql_change what;
+	char name[SQL_PARAMETER_MAX];
+	const char *at = text->at;
+
+	while ((what = sql_next_change(&at, text->end, name)) !=
+	    SQL_NO_CHANGE) {
+		const uint64_t which = bit_of(b, name);
+
+		b->back = what == SQL_RESETS ? b->back | which :
+		    b->back & ~which;
+		b->set = what == SQL_RESETS ? b->set & ~which :
+		    b->set | which;
+	}
+}
+
+void sql_back_read(struct sql_back *b, const char *sql, size_t max)
+{
+	static const char *const blocks[] = { "do", NULL };
+	const size_t n = strnlen(sql, max);
+	const struct sql_text text = { sql, sql + n };
+
+	read_statements(b, &text);
+	if (sql_begins(sql, n, blocks))
+		read_block(b, &text);
+	if (sql_back_calls(sql, n))
+		read_calls(b, &text);
+}
