@@ -20,7 +20,7 @@ struct schemas {
 						 * database has on servers */
 };
 
-/* Has the transaction of a server's client changed a schema so far? */
+/* Has the client of a server changed a schema so far? */
 enum schema_open {
 	SCHEMA_SAME,
 	SCHEMA_MAYBE,		/* a SELECT of no rows may be a SELECT INTO */
@@ -41,6 +41,8 @@ uint64_t relay_schema_changes(const struct sessions *ss);
 uint64_t relay_schema_generation(const struct server *s);
 /* Somebody has changed a schema in the database of s. */
 void relay_schema_changed(struct server *s);
+/* What the client of s has sent may change a schema: its tag will not say so. */
+void relay_schema_may_change(struct server *s);
 /* What s has open may be in force now. */
 void relay_schema_in_force(struct server *s);
 /* The end of s; what it has left open may be in force. */

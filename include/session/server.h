@@ -48,8 +48,8 @@ struct server {
 	struct params *params;		/* counted; what the server has */
 	struct params_origin origin;	/* what it had at first */
 	struct trace trace;		/* of state, in this transaction */
-	bool schema_changed;		/* see relay_schema.h; this, too: */
-	enum schema_open schema_open;
+	enum schema_open schema_changed;	/* since it was lent, and */
+	enum schema_open schema_open;	/* see relay_schema.h */
 	bool in_rows;			/* the last that came was of rows */
 	struct dialect dialect;
 	struct writer deallocates;	/* SQL for CHORE_CLEAN */

@@ -90,7 +90,7 @@ static bool join(struct client *c, struct server *s,
 		stream_unsuspend(&s->stream);
 	s->keep.worn = s->ps.lent;
 	s->keep.resets = 0;
-	s->schema_changed = false;
+	s->schema_changed = SCHEMA_SAME;
 	dialect_clear(&s->dialect);
 	pool_link(&c->pc, &s->ps);
 	PROBE(server__acquire, c->id, s->id,

@@ -252,7 +252,8 @@ static inline int note_bind(struct relay_up *up, struct prepared_name *n,
 	    (const char *)up->m + MSG_HEADER);
 	if (stmt->acts) {
 		up->c->relay.execute_holds |= stmt->forgets_all;
-		up->s->schema_changed = up->s->schema_changed || stmt->changes;
+		if (stmt->changes)
+			relay_schema_may_change(up->s);
 	}
 	if (up->watched)
 		relay_watch_bind(up, stmt, values);

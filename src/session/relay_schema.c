@@ -88,7 +88,8 @@ static enum schema_open made_by_select(const struct relay_down *d)
 {
 	if (!begins(d, "SELECT ") || d->rows_end == d->m)
 		return SCHEMA_SAME;
-	return !begins(d, "SELECT 0") || d->s->schema_changed ||
+	return !begins(d, "SELECT 0") ||
+	    d->s->schema_changed == SCHEMA_CHANGED ||
 	    (!track_is_empty(&d->s->track) &&
 	    track_req(&d->s->track, 0)->type == FE_QUERY) ?
 	    SCHEMA_CHANGED : SCHEMA_MAYBE;
@@ -98,6 +99,18 @@ static void schema_open(struct server *s, enum schema_open how)
 {
 	if (s->schema_open < how)
 		s->schema_open = how;
+}
+
+/* A SELECT of no rows, which may have made a table, says nothing of the next. */
+static void schema_changed(struct server *s, enum schema_open how)
+{
+	if (s->schema_changed < how)
+		s->schema_changed = how;
+}
+
+void relay_schema_may_change(struct server *s)
+{
+	schema_changed(s, SCHEMA_CHANGED);
 }
 
 void relay_schema_tag(const struct relay_down *d)
@@ -110,10 +123,10 @@ void relay_schema_tag(const struct relay_down *d)
 
 	if (begins(d, "CREATE ") || begins(d, "ALTER ") || begins(d, "DROP ") ||
 	    begins(d, "IMPORT ")) {
-		s->schema_changed = true;
+		schema_changed(s, SCHEMA_CHANGED);
 		schema_open(s, SCHEMA_CHANGED);
 	}
-	s->schema_changed = s->schema_changed || made != SCHEMA_SAME;
+	schema_changed(s, made);
 	schema_open(s, made);
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (begins(d, others[i]))

@@ -11,6 +11,7 @@
 #include "proto/track_look.h"
 #include "session/flight.h"
 #include "session/relay_prepared.h"
+#include "session/relay_schema.h"
 #include "session/sessions.h"
 
 /* --- what is ahead --- */
@@ -89,8 +90,10 @@ static void look_ahead(struct relay_up *up)
 	while (up->seen < up->m) {
 		const size_t size = msg_size(up->seen, up->max);
 
-		s->schema_changed = s->schema_changed || sql_may_change_schema(
-		    up->seen + MSG_HEADER, size - MSG_HEADER);
+		if (s->schema_changed != SCHEMA_CHANGED &&
+		    sql_may_change_schema(up->seen + MSG_HEADER,
+		    size - MSG_HEADER))
+			relay_schema_may_change(s);
 		up->sets = up->sets || may_set(up, up->seen, size);
 		up->seen += size;
 	}
@@ -153,7 +156,7 @@ static struct prepared *look_up(const struct relay_up *up,
 static bool is_there(const struct relay_up *up, const struct share *sh)
 {
 	return prepared_uses_touch(&up->s->prepared, sh->stmt) != NULL &&
-	    (sh->stmt == sh->now || !up->s->schema_changed);
+	    (sh->stmt == sh->now || up->s->schema_changed == SCHEMA_SAME);
 }
 
 enum relay_step relay_share_find(struct relay_up *up, struct share *sh)
@@ -164,7 +167,7 @@ enum relay_step relay_share_find(struct relay_up *up, struct share *sh)
 	sh->own = false;
 	if (sh->now == NULL) {
 		look_ahead(up);
-		sh->own = up->s->schema_changed;
+		sh->own = up->s->schema_changed != SCHEMA_SAME;
 	}
 	if (sh->own)
 		return RELAY_NEXT;
@@ -178,7 +181,7 @@ enum relay_step relay_share_find(struct relay_up *up, struct share *sh)
 	sh->stmt = NULL;
 	/* what is prepared now may be read by tables that others have not */
 	sh->text.dialect = NULL;
-	step = up->s->schema_changed ? RELAY_NEXT :
+	step = up->s->schema_changed != SCHEMA_SAME ? RELAY_NEXT :
 	    find_dialect(up, true, &sh->text.dialect);
 	if (step == RELAY_NEXT)
 		sh->stmt = look_up(up, sh);

@@ -113,7 +113,7 @@ static bool is_untouched(const struct server *s)
 
 	return t->sets == 0 && t->local == 0 && !t->calls && !t->failed && !t->marked &&
 	    t->pins == 0 && !t->unlisted && !t->discarded && !t->lasting &&
-	    !s->schema_changed && !s->ps.stained;
+	    s->schema_changed == SCHEMA_SAME && !s->ps.stained;
 }
 
 bool relay_unnamed_is_known(const struct relay_up *up)

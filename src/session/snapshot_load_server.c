@@ -267,8 +267,8 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	s->superuser = (in->flags & SNAPSHOT_SUPERUSER) != 0;
 	s->standby = (in->flags & SNAPSHOT_STANDBY) != 0 ? FACT_YES :
 	    (in->flags & SNAPSHOT_PRIMARY) != 0 ? FACT_NO : FACT_UNKNOWN;
-	s->schema_changed = (in->flags & SNAPSHOT_SCHEMA) != 0;
-	s->schema_open = s->schema_changed ? SCHEMA_CHANGED : SCHEMA_SAME;
+	s->schema_changed = s->schema_open = (in->flags & SNAPSHOT_SCHEMA) != 0 ?
+	    SCHEMA_CHANGED : SCHEMA_SAME;
 	s->ps.mode = (in->flags & SNAPSHOT_SESSION) != 0 ? POOL_SESSION :
 	    (in->flags & SNAPSHOT_STATEMENT) != 0 ? POOL_STATEMENT :
 	    POOL_TRANSACTION;

@@ -237,7 +237,7 @@ static unsigned dialect_flags(const struct server *s)
 {
 	const struct dialect *const d = &s->dialect;
 
-	return (s->schema_changed || d->unseen || d->astray ||
+	return (s->schema_changed != SCHEMA_SAME || d->unseen || d->astray ||
 	    d->trails || d->inside || d->pending || s->trace.calls ?
 	    SNAPSHOT_SCHEMA : 0u) | (d->parsed && s->track.count > 0 ? SNAPSHOT_CLOSE : 0u);
 }

@@ -117,6 +117,8 @@ def test_without_a_change_a_text_is_parsed_once(changing, pooler):
         for i, sql in enumerate(others[:3]):
             assert prepare(b, "st%d" % i, sql).kinds == "1Z"
             run(b, "st%d" % i).check()
+        b.send(*[pq.bind("st0"), pq.execute()] * 2, pq.sync())
+        assert b.recv_until().tags == ["SELECT 0"] * 2
     assert p.stats()["total_server_parse_count"] == before
 
 

@@ -96,7 +96,7 @@ static struct server *busy_server(void)
 	assert_non_null(stmt);
 	s->ps.born = time_now() - 100 * USEC;
 	s->superuser = true;
-	s->schema_changed = true;
+	s->schema_changed = SCHEMA_CHANGED;
 	s->trace = (struct trace){ .sets = 3, .local = 2, .failed = true,
 		.waits = true, .draws = true };
 	s->keep.resets = 5;
