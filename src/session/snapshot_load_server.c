@@ -277,6 +277,9 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	    carry_keep(&s->asked, in->asked, in->asked_len) < 0 ||
 	    snapshot_read_queued(&s->stream, in->queued, in->queued_len) < 0)
 		return err_nomem(e);
+	/* it may have whole messages, of which the socket tells nothing */
+	if (s->carry.len > 0)
+		stream_reread(&s->stream);
 	if (set_address(s, in, e) < 0 || read_owed(s, in, e) < 0 ||
 	    read_welcome(s, in, e) < 0)
 		return -1;

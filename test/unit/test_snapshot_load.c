@@ -189,6 +189,27 @@ static void test_made_again_it_is_saved_as_the_same(void **state)
 	close(first);
 }
 
+static void test_what_a_server_has_said_is_read_although_it_says_no_more(
+    void **state)
+{
+	struct server *s = busy_server(), *again;
+	const int first = st.peer;
+	struct writer w;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(carry_keep(&s->carry, "Z\0\0\0\5I", 6), 0);
+	save(s, &w);
+	again = make_again(&w, stage_socket(), &e);
+	assert_non_null(again);
+	assert_true(stream_is_ready(&again->stream));
+	writer_fini(&w);
+	s->stream.broken = again->stream.broken = true;
+	server_close(s, CLOSE_SHUTDOWN);
+	server_close(again, CLOSE_SHUTDOWN);
+	close(first);
+}
+
 static void test_a_request_that_was_known_by_its_text_marks(void **state)
 {
 	struct server *s = busy_server(), *again;
@@ -439,6 +460,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_made_again_it_is_saved_as_the_same),
+		TEST(test_what_a_server_has_said_is_read_although_it_says_no_more),
 		TEST(test_a_request_that_was_known_by_its_text_marks),
 		TEST(test_what_is_half_saved_cannot_go),
 		TEST(test_server_that_logs_in_does_not_go),
