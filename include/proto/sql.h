@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #define SQL_NAME_MAX 64		/* PostgreSQL's NAMEDATALEN */
@@ -99,15 +100,17 @@ static inline bool sql_may_matter_alone(char first)
  */
 bool sql_deallocates(const char *sql, size_t n, char name[SQL_NAME_MAX]);
 
-/* Hot: can a text that begins with these bytes want a database for itself? */
-static inline bool sql_may_want_alone(const char *sql, size_t n)
+/*
+ * Hot: can a text that begins with this byte want a database for itself? Those
+ * of most texts (select, insert, update, begin, with) can't.
+ */
+static inline bool sql_may_want_alone(char first)
 {
-	const char first = n < 2 ? '\0' : (char)(sql[0] | 0x20);
-	const char second = n < 2 ? '\0' : (char)(sql[1] | 0x20);
+	const uint64_t letters = 1 << ('a' & 31) | 1 << ('c' & 31) |
+	    1 << ('d' & 31);
 
-	return ((first == 'd' || first == 'c') && second == 'r') ||
-	    (first == 'a' && second == 'l') ||
-	    (n > 0 && first != 'd' && sql_is_suspect(sql[0]));
+	return first >= 'A' ? (letters >> (first & 31) & 1) != 0 :
+	    first <= '/';
 }
 /*
  * Does the text want a database that nobody else is connected to: DROP DATABASE,

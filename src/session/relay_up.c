@@ -226,10 +226,11 @@ static void bad_header(struct relay_up *up)
 static inline bool wants_alone(const struct relay_up *up)
 {
 	const bool parses = up->m[0] == FE_PARSE;
-	const size_t head = MSG_HEADER + parses;
 
-	return up->have > head + 2 && ((parses && up->m[MSG_HEADER] != '\0') ||
-	    sql_may_want_alone((const char *)up->m + head, 2));
+	/* a name stands ahead of the text */
+	return up->have > MSG_HEADER + 1 && ((parses &&
+	    up->m[MSG_HEADER] != '\0') ||
+	    sql_may_want_alone((char)up->m[MSG_HEADER + parses]));
 }
 
 /* A query begins with the first message after the last one was answered. */

@@ -43,7 +43,7 @@ void vacate_look(struct client *c, const uint8_t *m, size_t have)
 	if (sql == NULL)
 		return;
 	vacate_end(c);
-	if (!sql_may_want_alone(sql, n) || !sql_wants_alone(sql, n, name))
+	if (!sql_wants_alone(sql, n, name))
 		return;
 	/* without memory it is as without a pooler that knows */
 	struct vacancy *const v = mem_zalloc(sizeof *v);

@@ -86,7 +86,7 @@ def test_any_way_to_send_it(pooler, pg, owner, how):
     for parts in {
             "simple": [[pq.query(sql)]],
             "extended": [[pq.parse(sql), pq.bind(), *run]],
-            "named": [[pq.parse(sql, "s"), pq.bind("s"), *run]],
+            "named": [[pq.parse(sql, "sqlx_s_1"), pq.bind("sqlx_s_1"), *run]],
             "two trips": [[pq.parse(sql), pq.describe("S", ""), pq.sync()],
                           [pq.bind(), *run]]}[how]:
         c.send(*parts)
