@@ -125,9 +125,14 @@ static enum relay_step on_sync(struct relay_up *up)
 
 static enum relay_step on_copy_end(struct relay_up *up)
 {
-	if (track_is_full(&up->s->track))
+	struct track *const t = &up->s->track;
+
+	if (track_is_full(t))
 		return RELAY_SHORT;
-	if (track_add(&up->s->track, (char)up->m[0], TRACK_FORWARD, NULL) < 0)
+	/* the Sync ahead of the data was a part of it: another one has to come */
+	if (track_wants_data(t) && track_req(t, 0)->type != FE_QUERY)
+		up->c->relay.hold = false;
+	if (track_add(t, (char)up->m[0], TRACK_FORWARD, NULL) < 0)
 		return relay_no_memory(up);
 	relay_pass(up);
 	return RELAY_NEXT;

@@ -902,3 +902,14 @@ def test_large_queries_and_rows_pass(pooler, size):
     c = p.raw()
     assert c.value("select '%s'" % text) == text
     assert c.extended("select $1::text", (text,)).rows == [[text]]
+
+
+def test_copy_behind_a_sync_goes_on_by_statement(pooler, pg):
+    """the server reads that Sync as a part of the data, and waits for another"""
+    p = pooler(pool_mode="statement", default_pool_size=1)
+    pg.sql("create table if not exists behind (t text)",
+           "grant all on behind to app", db="p0")
+    with p.raw("app") as c:
+        c.send(pq.parse("copy behind from stdin"), pq.bind(), pq.execute(),
+               pq.sync(), pq.copy_data(b"x\n"), pq.copy_done(), pq.sync())
+        assert c.recv_until().check().tags == ["COPY 1"]
