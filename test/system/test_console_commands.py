@@ -30,7 +30,7 @@ COMMANDS = [
     ("disable", "a database is required", "a database is required",
      "a database is required"),
     ("resume", "pooler is not paused/suspended", "RESUME",
-     "pooler is not paused/suspended"),
+     "pooler is shutting down"),
     ("resume p1",) + ("database p1 is not paused",) * 3,
     ("kill_client 999999999",) + ("client not found",) * 3,
     ("kill_server 999999999",) + ("server not found",) * 3,
