@@ -161,8 +161,8 @@ def test_slow_queries_are_logged_without_their_text(pooler, latch):
 
 
 def pipeline(a):
-    a.send(*[pq.parse("select pg_sleep(0.1), %d" % n) + pq.bind()
-             + pq.execute() + pq.sync() for n in range(3)])
+    a.send(*[pq.parse("select pg_sleep(%s)" % s) + pq.bind() + pq.execute()
+             + pq.sync() for s in (0.3, 0, 0)])
     for n in range(3):
         a.recv_until()
 
