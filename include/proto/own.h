@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proto/prepared_shape.h"
+
 struct track;
 
 #define OWN_MAX 8192		/* bytes of a Parse that is kept */
@@ -23,6 +25,9 @@ enum own_mark {
 	OWN_NOTHING,
 	OWN_CHANGE,	/* of the client: the statement is another one, or none */
 	OWN_AGAIN,	/* of ours: the server is to have what its client has */
+	/* these do nothing to it: */
+	OWN_TOLD,	/* the client is told the shape of its statement */
+	OWN_ASKED,	/* we are: behind an OWN_AGAIN */
 };
 
 /* May a request that is owed be skipped, so that something is undone? */
@@ -36,6 +41,7 @@ enum own_state {
 struct own_text {
 	uint8_t *at;		/* owned */
 	uint32_t len, size;	/* len 0: not known, or none */
+	struct prepared_shape told;	/* of it, to the client */
 };
 
 /* Embedded in relay_state; all zero: none. */
@@ -49,6 +55,9 @@ struct own {
 			 * or have happened; and what there is if none has: */
 	uint64_t old_serial, old_server;
 	struct own_text old;
+	struct prepared_shape has;	/* the server that was asked */
+	bool other;	/* ... and that is not what the client was told; *server
+			 * is OWN_UNKNOWN, but has the newest one */
 };
 
 /*
@@ -88,6 +97,15 @@ enum own_reach {
 /* Where *server is not o->serial: what would a request meet with? */
 enum own_reach own_reach(struct own *o, uint64_t *server,
     const struct track *t);
+
+/*
+ * The oldest request that is owed, an OWN_TOLD, is answered: the client knows that
+ * shape by now.
+ */
+void own_tell(struct own *o, const struct track *t,
+    const struct prepared_shape *shape);
+/* An OWN_ASKED is: o->has is set. */
+void own_compare(struct own *o, uint64_t *server);
 
 /* The text is not known. */
 static inline void own_forget_text(struct own *o)

@@ -20,6 +20,14 @@ enum columns relay_columns_look(const struct relay_up *up,
     const struct prepared_name *n, const struct prepared_use *use);
 
 /*
+ * The server has another shape than the client was told: COLUMNS_PASS, _MORE or
+ * _REFUSE. described: a Describe of the statement is ahead in the pipeline.
+ */
+enum columns relay_columns_relies(const struct relay_up *up,
+    const struct prepared_shape *told, const struct prepared_shape *has,
+    bool described);
+
+/*
  * Ask the server for what use has, unless that was done. Returns the step of
  * the message that waits for the answer.
  */

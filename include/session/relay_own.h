@@ -56,11 +56,21 @@ bool relay_own_is_cut(const struct relay_up *up);
  * of its client, or with none.
  */
 enum relay_step relay_own_reach(struct relay_up *up);
+/* The same of a Bind. False: *step is what becomes of the message. */
+bool relay_own_meets(struct relay_up *up, enum relay_step *step);
+/* A Describe of "" passes: its answer tells the client what it has. */
+enum relay_step relay_own_tell(struct relay_up *up);
 /* Where named statements are no business of ours. */
 enum relay_step relay_own_bind(struct relay_up *up);
 enum relay_step relay_own_describe(struct relay_up *up);
 enum relay_step relay_own_close(struct relay_up *up);
 
+/*
+ * A ParameterDescription came; or a RowDescription, or NoData. False: the rest of it,
+ * and of what is behind it, must be here first.
+ */
+bool relay_own_note_params(const struct relay_down *d);
+bool relay_own_note_columns(const struct relay_down *d);
 /* s, the server of c, has said that the oldest request failed. */
 void relay_own_failed(struct client *c, struct server *s);
 /* A Query was answered here: c has no unnamed statement. */

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "proto/msg.h"
 #include "proto/track.h"
+#include "proto/track_look.h"
 
 /* --- what is sent --- */
 
@@ -45,6 +46,7 @@ static void begin(struct own *o, const uint64_t *server)
 
 void own_change(struct own *o, uint64_t *server, uint64_t serial, bool sure)
 {
+	o->other = false;
 	if (sure) {
 		o->state = OWN_SETTLED;
 		o->doubt = false;
@@ -66,6 +68,7 @@ void own_change(struct own *o, uint64_t *server, uint64_t serial, bool sure)
 void own_change_several(struct own *o, uint64_t *server,
     const struct own_several *several)
 {
+	o->other = false;
 	begin(o, server);
 	o->since += several->count;
 	if (several->first != OWN_UNKNOWN) {
@@ -78,6 +81,7 @@ void own_change_several(struct own *o, uint64_t *server,
 
 void own_again(struct own *o, uint64_t *server)
 {
+	o->other = false;
 	o->state = OWN_REPEATED;
 	o->doubt = true;
 	*server = OWN_UNKNOWN;
@@ -88,7 +92,7 @@ void own_settle(struct own *o, uint64_t *server)
 	if (o->doubt)
 		*server = o->serial;
 	o->state = OWN_SETTLED;
-	o->doubt = false;
+	o->doubt = o->other = false;
 }
 
 /* --- what fails --- */
@@ -176,6 +180,11 @@ bool own_failed(struct own *o, uint64_t *server, const struct track *t,
 	    head->type == FE_FUNCTION_CALL || head->type == FE_SYNC ||
 	    (o->state == OWN_SETTLED && head->own == OWN_NOTHING))
 		return false;
+	if (head->own == OWN_ASKED) {
+		own_settle(o, server);
+		*server = OWN_UNKNOWN;
+		return false;
+	}
 	const struct marks m = find_marks(t);
 	const bool failed = head->own == OWN_CHANGE;
 
@@ -196,6 +205,11 @@ bool own_failed(struct own *o, uint64_t *server, const struct track *t,
 
 /* --- what is met with --- */
 
+static inline bool does_something(const struct track_req *r)
+{
+	return r->own == OWN_CHANGE || r->own == OWN_AGAIN;
+}
+
 /* Is a change, or an OWN_AGAIN, in the batch that is open? Is any owed? */
 static bool find_mark(const struct track *t, bool *any)
 {
@@ -203,7 +217,7 @@ static bool find_mark(const struct track *t, bool *any)
 
 	for (unsigned i = t->count; i-- > 0 && !*any;) {
 		here = here && track_req(t, i)->type != FE_SYNC;
-		*any = track_req(t, i)->own != OWN_NOTHING;
+		*any = does_something(track_req(t, i));
 		found = *any && here;
 	}
 	return found;
@@ -222,6 +236,39 @@ enum own_reach own_reach(struct own *o, uint64_t *server,
 		return OWN_WAITS;
 	own_settle(o, server);
 	return *server == o->serial ? OWN_REACHED : OWN_AWAY;
+}
+
+/* --- what the client knows of it --- */
+
+static unsigned count_changes_behind(const struct track *t)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 1; i < t->count; i++)
+		n += track_req(t, i)->own == OWN_CHANGE;
+	return n;
+}
+
+void own_tell(struct own *o, const struct track *t,
+    const struct prepared_shape *shape)
+{
+	/* of so many the statement is one that was replaced */
+	const unsigned n = t->count > TRACK_LOOK ? TRACK_LOOK :
+	    count_changes_behind(t);
+
+	if (n == 0)
+		o->text.told = *shape;
+	else if (o->state == OWN_OPEN && n == o->since)
+		o->old.told = *shape;
+}
+
+void own_compare(struct own *o, uint64_t *server)
+{
+	if (prepared_shape_fits(&o->text.told, &o->has))
+		return;
+	own_settle(o, server);
+	*server = OWN_UNKNOWN;
+	o->other = true;
 }
 
 /* --- texts --- */

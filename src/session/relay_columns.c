@@ -49,9 +49,9 @@ static enum columns next_tells(const struct relay_up *up)
 	    COLUMNS_PASS : COLUMNS_REFUSE;
 }
 
-/* The columns are known to have changed, or the types of parameters, or both. */
-static enum columns relies(const struct relay_up *up,
-    const struct prepared_name *n, const struct prepared_use *use)
+enum columns relay_columns_relies(const struct relay_up *up,
+    const struct prepared_shape *told, const struct prepared_shape *has,
+    bool described)
 {
 	if (up->have < up->size)
 		return up->size > RELAY_SMALL_MAX ? COLUMNS_REFUSE :
@@ -62,15 +62,13 @@ static enum columns relies(const struct relay_up *up,
 	/* the server says what is wrong with it */
 	if (!b.whole)
 		return COLUMNS_PASS;
-	if (n->told.params != 0 && n->told.params != use->shape.params &&
-	    b.binary)
+	if (told->params != 0 && told->params != has->params && b.binary)
 		return COLUMNS_REFUSE;
-	if (n->told.columns == 0 || n->told.columns == use->shape.columns)
+	if (told->columns == 0 || told->columns == has->columns)
 		return COLUMNS_PASS;
 	if (b.formats > 1)
 		return COLUMNS_REFUSE;
-	return is_asked(&up->s->track, n->stmt, PREPARED_TOLD) ? COLUMNS_PASS :
-	    next_tells(up);
+	return described ? COLUMNS_PASS : next_tells(up);
 }
 
 enum columns relay_columns_look(const struct relay_up *up,
@@ -82,7 +80,8 @@ enum columns relay_columns_look(const struct relay_up *up,
 		return COLUMNS_ASK;
 	if (prepared_shape_is_older(&use->shape, &n->told))
 		return COLUMNS_RENEW;
-	return relies(up, n, use);
+	return relay_columns_relies(up, &n->told, &use->shape,
+	    is_asked(&up->s->track, n->stmt, PREPARED_TOLD));
 }
 
 enum relay_step relay_columns_ask(struct relay_up *up,

@@ -171,7 +171,7 @@ static enum relay_step on_parameters(struct relay_down *d)
 {
 	struct relay_down next;	/* its buffers are not worth zeroing */
 
-	if (!relay_columns_note(d))
+	if (!relay_columns_note(d) || !relay_own_note_params(d))
 		return RELAY_SHORT;
 	if (d->c == NULL || d->s->asked.len == 0)
 		return on_reply(d);
@@ -196,7 +196,8 @@ static enum relay_step on_parameters(struct relay_down *d)
 /* RowDescription, NoData. */
 static enum relay_step on_columns(struct relay_down *d)
 {
-	return relay_columns_note(d) ? on_reply(d) : RELAY_SHORT;
+	return relay_columns_note(d) && relay_own_note_columns(d) ?
+	    on_reply(d) : RELAY_SHORT;
 }
 
 /* A notice is for whoever is there; ours nobody needs. */
@@ -342,7 +343,7 @@ static enum relay_step on_error(struct relay_down *d)
 	count_error(d);
 	relay_note_error(d);
 	d->s->fatal_passed = d->s->fatal_passed || is_fatal(d, &r);
-	if (!named || !relay_reword_error(d))
+	if (!(named || d->s->track.op_count > 0) || !relay_reword_error(d))
 		return on_reply(d);
 	(void)track_reply(&d->s->track, BE_ERROR_RESPONSE, 0);
 	send_fakes(d);

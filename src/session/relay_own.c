@@ -16,12 +16,14 @@
 #include "proto/unnamed.h"
 #include "session/keep.h"
 #include "session/keep_recall.h"
+#include "session/relay_columns.h"
 #include "session/relay_deallocate.h"
 #include "session/relay_prepared.h"
 #include "session/relay_watch.h"
 #include "session/sessions.h"
 
 static const uint8_t closing[] = { FE_CLOSE, 0, 0, 0, 6, 'S', 0 };
+static const uint8_t describing[] = { FE_DESCRIBE, 0, 0, 0, 6, 'S', 0 };
 
 /* --- changes --- */
 
@@ -48,6 +50,7 @@ static inline void keep_text(struct client *c, struct server *s,
 	struct own_text *const t = &c->relay.own.text;
 
 	t->len = 0;
+	t->told = (struct prepared_shape){ 0 };
 	if (size > OWN_MAX || (size > t->size && make_room(c, size) < 0)) {
 		s->trace.waits = true;
 		return;
@@ -191,6 +194,26 @@ static enum relay_step send_close(struct relay_up *up)
 	    relay_no_memory(up) : RELAY_NEXT;
 }
 
+/* What the client was told of its statement may be what that had elsewhere. */
+static bool is_told(const struct client *c)
+{
+	const struct own_text *const t = &c->relay.own.text;
+
+	return t->len > 0 && (t->told.params != 0 || t->told.columns != 0) &&
+	    c->relay.dealloc.name == NULL;
+}
+
+/* The Bind waits for what the server has. */
+static enum relay_step ask(struct relay_up *up)
+{
+	up->c->relay.own.has = (struct prepared_shape){ 0 };
+	outbox_pass(&up->out, describing, sizeof describing);
+	if (track_add(&up->s->track, FE_DESCRIBE, TRACK_SKIP, NULL) < 0)
+		return relay_no_memory(up);
+	track_mark(&up->s->track, OWN_ASKED);
+	return relay_wait(up);
+}
+
 static enum relay_step send_again(struct relay_up *up)
 {
 	struct own *const o = &up->c->relay.own;
@@ -205,8 +228,11 @@ static enum relay_step send_again(struct relay_up *up)
 	up->s->trace.waits = false;
 	keep_note_other(up->s);
 	up->c->relay.batch = BATCH_UNSURE;
-	return up->s->trace.binds && up->m[0] == FE_BIND ?
-	    relay_watch_unnamed_bind(up) : RELAY_NEXT;
+	if (up->m[0] != FE_BIND)
+		return RELAY_NEXT;
+	if (is_told(up->c))
+		return ask(up);
+	return up->s->trace.binds ? relay_watch_unnamed_bind(up) : RELAY_NEXT;
 }
 
 static enum relay_step reach(struct relay_up *up)
@@ -238,6 +264,113 @@ enum relay_step relay_own_reach(struct relay_up *up)
 	return step;
 }
 
+/* The server has the client's statement, which has another shape there. */
+static bool meets_other(struct relay_up *up, enum relay_step *step)
+{
+	struct own *const o = &up->c->relay.own;
+	const enum columns how = relay_columns_relies(up, &o->text.told,
+	    &o->has, false);
+
+	*step = RELAY_SHORT;
+	if (how == COLUMNS_MORE)
+		return false;
+	/* the next Bind has the statement sent again, and is looked at likewise */
+	o->other = false;
+	*step = how == COLUMNS_PASS ? RELAY_NEXT : relay_refuse_bind(up);
+	/* a Describe of the portal, which nobody reads, may tell other columns */
+	if (o->text.told.columns != 0 && how == COLUMNS_PASS)
+		o->text.told.columns = prepared_shape_stale().columns;
+	return how == COLUMNS_PASS;
+}
+
+bool relay_own_meets(struct relay_up *up, enum relay_step *step)
+{
+	if (up->c->relay.own.other)
+		return meets_other(up, step);
+	*step = relay_own_reach(up);
+	return *step == RELAY_NEXT;
+}
+
+enum relay_step relay_own_tell(struct relay_up *up)
+{
+	const enum relay_step step = relay_request(up);
+
+	if (step == RELAY_NEXT)
+		track_mark(&up->s->track, OWN_TOLD);
+	return step;
+}
+
+/* --- what a description tells --- */
+
+static uint8_t head_mark(const struct relay_down *d)
+{
+	const struct track *const t = &d->s->track;
+
+	return d->c == NULL || track_is_empty(t) ? OWN_NOTHING :
+	    track_req(t, 0)->own;
+}
+
+/* Hash of the columns that m tells. */
+static uint32_t columns_of(const uint8_t *m, size_t size)
+{
+	return m[0] == BE_NO_DATA ? PREPARED_SHAPE_NONE :
+	    prepared_shape_columns(m + MSG_HEADER, size - MSG_HEADER);
+}
+
+/*
+ * The columns come next. They are looked at here, because their message is passed
+ * on without a look, as those of portals.
+ */
+static bool note_told(const struct relay_down *d, uint32_t params)
+{
+	const uint8_t *const next = d->m + d->size;
+	const size_t have = d->have - d->size;
+	const size_t size = have < MSG_HEADER ? 0 : msg_size(next, d->max);
+
+	if (have < MSG_HEADER)
+		return false;
+	/* or else an error */
+	if ((next[0] != BE_ROW_DESCRIPTION && next[0] != BE_NO_DATA) ||
+	    size == 0 || size > RELAY_SMALL_MAX)
+		return true;
+	if (have < size)
+		return false;
+	own_tell(&d->c->relay.own, &d->s->track, &(struct prepared_shape){
+	    params, columns_of(next, size), 0 });
+	return true;
+}
+
+bool relay_own_note_params(const struct relay_down *d)
+{
+	const uint8_t mark = head_mark(d);
+
+	if ((mark != OWN_TOLD && mark != OWN_ASKED) ||
+	    d->size > RELAY_SMALL_MAX)
+		return true;
+	if (d->have < d->size)
+		return false;
+	const uint32_t params = prepared_shape_params(d->m + MSG_HEADER,
+	    d->size - MSG_HEADER);
+
+	if (mark == OWN_TOLD)
+		return note_told(d, params);
+	d->c->relay.own.has.params = params;
+	return true;
+}
+
+bool relay_own_note_columns(const struct relay_down *d)
+{
+	if (head_mark(d) != OWN_ASKED)
+		return true;
+	if (d->size <= RELAY_SMALL_MAX) {
+		if (d->have < d->size)
+			return false;
+		d->c->relay.own.has.columns = columns_of(d->m, d->size);
+	}
+	own_compare(&d->c->relay.own, &d->s->unnamed);
+	return true;
+}
+
 /* --- where names are no business of ours --- */
 
 /* The string at *at; *at is behind it. NULL: its end is not here. */
@@ -264,10 +397,10 @@ enum relay_step relay_own_bind(struct relay_up *up)
 	/* what has no end the server refuses */
 	if (name == NULL && here < up->size && here < RELAY_NAMES_MAX)
 		return RELAY_SHORT;
-	const enum relay_step step = name == NULL || name[0] != '\0' ?
-	    RELAY_NEXT : relay_own_reach(up);
+	enum relay_step step;
 
-	return step == RELAY_NEXT ? relay_request(up) : step;
+	return name == NULL || name[0] != '\0' || relay_own_meets(up, &step) ?
+	    relay_request(up) : step;
 }
 
 /* "S" and an empty name; a few bytes. */
@@ -283,10 +416,11 @@ enum relay_step relay_own_describe(struct relay_up *up)
 {
 	if (up->have < up->size && up->size <= RELAY_NAMES_MAX)
 		return RELAY_SHORT;
-	const enum relay_step step = is_about_unnamed(up) ?
-	    relay_own_reach(up) : RELAY_NEXT;
+	if (!is_about_unnamed(up))
+		return relay_request(up);
+	const enum relay_step step = relay_own_reach(up);
 
-	return step == RELAY_NEXT ? relay_request(up) : step;
+	return step == RELAY_NEXT ? relay_own_tell(up) : step;
 }
 
 enum relay_step relay_own_close(struct relay_up *up)

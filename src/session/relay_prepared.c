@@ -266,15 +266,22 @@ static inline int note_bind(struct relay_up *up, struct prepared_name *n,
 	return 0;
 }
 
-/* A Bind of the portal: the server has what it is of; ours: that has a name. */
-static enum relay_step meet(struct relay_up *up, const char *portal,
-    bool unnamed, bool ours)
+/*
+ * A Bind of the portal: the server has what it is of. False: *step is what
+ * becomes of it.
+ */
+static bool meets(struct relay_up *up, const char *portal, const char *name,
+    enum relay_step *step)
 {
-	const enum relay_step step = unnamed && !ours ? relay_own_reach(up) :
-	    RELAY_NEXT;
+	const bool unnamed = name[0] == '\0';
+	const bool ours = up->caches && relay_unnamed_stands(up);
 
-	return step != RELAY_NEXT || up->c->relay.dealloc.name == NULL ? step :
-	    relay_dealloc_bind(up, portal, unnamed);
+	*step = RELAY_NEXT;
+	if (unnamed && !ours && !relay_own_meets(up, step))
+		return false;
+	if (up->c->relay.dealloc.name != NULL)
+		*step = relay_dealloc_bind(up, portal, unnamed);
+	return *step == RELAY_NEXT;
 }
 
 /* Values that are names, or NULL to reset what has a name: are they here? */
@@ -308,9 +315,9 @@ enum relay_step relay_bind(struct relay_up *up)
 		return here < up->size && here < RELAY_NAMES_MAX ? RELAY_SHORT :
 		    relay_fail(up, CLOSE_BROKEN_BIND_PACKET);
 	const bool ours = up->caches && relay_unnamed_stands(up);
-	enum relay_step step = meet(up, p, name[0] == '\0', ours);
+	enum relay_step step;
 
-	if (step != RELAY_NEXT)
+	if (!meets(up, p, name, &step))
 		return step;
 	if (up->caches)
 		relay_unnamed_bind(up, name[0] != '\0', ours);
@@ -387,11 +394,11 @@ static enum relay_step check_target(struct relay_up *up,
 /* Describe of a portal, or of the unnamed statement. */
 static enum relay_step describe_other(struct relay_up *up)
 {
-	const enum relay_step step = up->m[MSG_HEADER] == 'S' ?
-	    relay_own_reach(up) : RELAY_NEXT;
+	if (up->m[MSG_HEADER] == 'S') {
+		const enum relay_step step = relay_own_reach(up);
 
-	if (step != RELAY_NEXT)
-		return step;
+		return step == RELAY_NEXT ? relay_own_tell(up) : step;
+	}
 	if (up->m[MSG_HEADER] != 'P' || !relay_columns_learns(up,
 	    (const char *)up->m + MSG_HEADER + 1))
 		return relay_request(up);

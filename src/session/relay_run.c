@@ -61,6 +61,7 @@ enum plain {
 	PLAIN_NOT,
 	PLAIN,
 	PLAIN_CHANGE,	/* the unnamed statement is another one, or none */
+	PLAIN_TELLS,	/* the client is told of the unnamed statement */
 	PLAIN_END,	/* what is behind is of another batch */
 };
 
@@ -102,8 +103,10 @@ static inline enum plain look(const struct relay_up *up, const uint8_t *m,
 		return plain_if(is_there && (!up->named || (n > 1 &&
 		    body[0] == '\0' && body[1] == '\0')));
 	case FE_DESCRIBE:
-		return plain_if(n == 2 ? body[1] == '\0' &&
-		    (is_there || body[0] == 'P') : !up->named && is_there);
+		if (n == 2 && body[0] != 'P' && is_there && body[1] == '\0')
+			return PLAIN_TELLS;
+		return plain_if(n == 2 ? body[1] == '\0' && body[0] == 'P' :
+		    !up->named && is_there);
 	case FE_EXECUTE:
 		return PLAIN;
 	case FE_SYNC:
@@ -178,7 +181,8 @@ size_t relay_run_up(struct relay_up *up)
 
 		if (change)
 			own_run_add(&run, m, size, t->count);
-		track_add_marked(t, (char)m[0], change);
+		track_add_marked(t, (char)m[0], change ? OWN_CHANGE :
+		    kind == PLAIN_TELLS ? OWN_TOLD : OWN_NOTHING);
 		n += size;
 		if (kind == PLAIN_END)
 			end_run(up, &run);

@@ -100,6 +100,8 @@ static void save_parse(struct writer *w, const struct own_text *t)
 {
 	writer_u32(w, t->len);
 	writer_bytes(w, t->at, t->len);
+	writer_u32(w, t->told.params);
+	writer_u32(w, t->told.columns);
 }
 
 static void save_own(struct writer *w, const struct own *o)
@@ -189,6 +191,7 @@ static bool load_parse(struct reader *in, struct own_text *t)
 {
 	const uint32_t len = reader_u32(in);
 	const uint8_t *const at = reader_bytes(in, len);
+	const uint32_t params = reader_u32(in), columns = reader_u32(in);
 
 	if (in->failed || len == 0)
 		return true;
@@ -199,6 +202,8 @@ static bool load_parse(struct reader *in, struct own_text *t)
 	else {
 		memcpy(t->at, at, len);
 		t->len = len;
+		t->told.params = params;
+		t->told.columns = columns;
 	}
 	return true;
 }

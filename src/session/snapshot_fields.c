@@ -52,13 +52,15 @@
 	X(relay_state, learns, MADE)
 
 #define OWN_TEXT(X, A) \
-	X(own_text, at, MOVED) X(own_text, len, MOVED) X(own_text, size, MADE)
+	X(own_text, at, MOVED) X(own_text, len, MOVED) X(own_text, size, MADE) \
+	X(own_text, told, MOVED)
 
 #define OWN(X, A) \
 	X(own, serial, MOVED) X(own, text, is_movable_own_text(&it->text)) \
 	X(own, state, MOVED) X(own, doubt, MOVED) X(own, since, MOVED) \
 	X(own, old_serial, MOVED) X(own, old_server, MOVED) \
-	X(own, old, is_movable_own_text(&it->old))
+	X(own, old, is_movable_own_text(&it->old)) X(own, has, MADE) \
+	X(own, other, MADE)
 
 #define POOL_CLIENT(X, A) \
 	X(pool_client, prev, MADE) X(pool_client, next, MADE) \

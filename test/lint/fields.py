@@ -53,7 +53,6 @@ OTHERWISE = {
                "over": "stream_copy_queued()"},
     "client": {"slow": "slow_text()", "welcomed": "SNAPSHOT_WELCOME"},
     "pool_server": {"cancels": "such a server is closed"},
-    "prepared_shape": {"columns": "of the statement"},
     "track": {"count": "of the list"}, "prepared_uses": {"lru": "the list"},
     "server": {"cancel_wanted": "canceler_is_wanted()"},
     "trace": {"lone": "marked"},

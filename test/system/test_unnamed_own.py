@@ -222,6 +222,105 @@ def test_moves_between_workers_bring_it_along(pooler):
             assert run(c).rows == [["client %d %d" % (n, i), "x"]]
 
 
+def bind_and(c, *then, values=(), formats=()):
+    return ask(c, pq.bind("", values, result_formats=formats), *then,
+               pq.execute())
+
+
+def tell(c):
+    """Names of the columns."""
+    return [f[0] for f in ask(c, pq.parse("select * from of_others"),
+                              pq.describe("S")).check().desc]
+
+
+CHANGE = ["alter table of_others rename a to z",
+          "alter table of_others rename b to a",
+          "alter table of_others rename z to b"]
+
+
+@pytest.fixture
+def changing(one, pg):
+    """A client that was told of its statement; another one has the server now,
+    and the table has changed."""
+    pg.sql("drop table if exists of_others",
+           "create table of_others (a int, b int)",
+           "insert into of_others values (1, 2)",
+           "grant all on of_others to public", db="p0")
+    a, b = one.raw(), one.raw()
+    assert tell(a) == ["a", "b"]
+    prepare(b, "of b")
+    yield a, b, lambda: pg.sql(*CHANGE, db="p0")
+    a.close()
+    b.close()
+
+
+def test_columns_that_changed_are_refused(changing):
+    """pooling.md 16"""
+    a, b, change = changing
+    assert bind_and(a).rows == [["1", "2"]]
+    prepare(b, "of b")
+    change()
+    for _ in range(2):
+        assert codes(bind_and(a)) == ["0A000"]
+    assert tell(a) == ["b", "a"]
+    assert bind_and(a).rows == [["1", "2"]]
+    assert run(b).rows == [["of b", "x"]]
+
+
+def test_columns_that_are_told_again_are_not_refused(changing):
+    """pooling.md 16"""
+    a, b, change = changing
+    change()
+    res = bind_and(a, pq.describe("P"))
+    assert [c[0] for c in res.desc] == ["b", "a"] and res.rows == [["1", "2"]]
+    # a list of formats was made for the columns of before
+    assert codes(bind_and(a, pq.describe("P"), formats=(0, 0))) == ["0A000"]
+    assert codes(bind_and(a)) == ["0A000"]
+    # it was told both
+    prepare(b, "of b")
+    for _ in range(2):
+        change()
+        assert codes(bind_and(a)) == ["0A000"]
+    ask(a, pq.describe("S")).check()
+    assert bind_and(a).rows == [["1", "2"]]
+
+
+def test_types_of_parameters_that_changed_are_refused(changing, pg):
+    """pooling.md 16: of a binary value, not of a text"""
+    a, b, _ = changing
+    ask(a, pq.parse("select 'is' from of_others where a = $1"),
+        pq.describe("S")).check()
+    prepare(b, "of b")
+    pg.sql("alter table of_others alter a type bigint", db="p0")
+    assert bind_and(a, values=["1"]).rows == [["is"]]
+    prepare(b, "of b")
+    binary = pq.msg("B", b"\0\0" b"\0\1\0\1" b"\0\1\0\0\0\4\0\0\0\1" b"\0\0")
+    assert codes(ask(a, binary, pq.execute())) == ["0A000"]
+
+
+def test_takeover_brings_along_what_was_told(pooler, pg):
+    """pooling.md 23"""
+    p = pooler(default_pool_size=1)
+    pg.sql("drop table if exists of_others",
+           "create table of_others (a int, b int)",
+           "grant all on of_others to public", db="p0")
+    a, b = p.raw(), p.raw()
+    assert tell(a) == ["a", "b"]
+    prepare(b, "of b")
+    take_over(pooler, p)
+    pg.sql(*CHANGE, db="p0")
+    assert codes(bind_and(a)) == ["0A000"]
+
+
+def test_columns_that_were_not_told_are_not_asked_for(changing):
+    """pooling.md 16"""
+    a, b, change = changing
+    ask(a, pq.parse("select a.* from of_others a")).check()
+    prepare(b, "of b")
+    change()
+    assert bind_and(a).rows == [["1", "2"]]
+
+
 @pytest.mark.setting("max_prepared_statement_memory")
 def test_kept_texts_count(pooler):
     """settings.md: without room the server is kept until the text is used"""

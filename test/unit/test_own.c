@@ -270,6 +270,83 @@ static void test_text_of_what_is_undone_comes_back(void **state)
 	assert_true(own_bytes(&it.own) >= 10);
 }
 
+static const struct prepared_shape told = { 7, 8, 0 };
+
+static void describe(enum own_mark mark)
+{
+	send(FE_DESCRIBE);
+	track_mark(&it.track, (uint8_t)mark);
+}
+
+static void test_what_is_told_is_of_the_newest_if_none_is_behind(void **state)
+{
+	(void)state;
+	describe(OWN_TOLD);
+	own_tell(&it.own, &it.track, &told);
+	assert_int_equal(it.own.text.told.columns, 8);
+}
+
+static void test_what_is_told_ahead_of_a_change_is_of_the_one_before(
+    void **state)
+{
+	(void)state;
+	describe(OWN_TOLD);
+	change(2);
+	own_tell(&it.own, &it.track, &told);
+	assert_int_equal(it.own.text.told.columns, 0);
+	assert_int_equal(it.own.old.told.columns, 8);
+}
+
+static void test_what_is_told_of_one_that_is_past_is_nothing(void **state)
+{
+	(void)state;
+	describe(OWN_TOLD);
+	send(FE_SYNC);
+	change(2);
+	own_tell(&it.own, &it.track, &told);
+	assert_int_equal(it.own.text.told.columns, 0);
+	assert_int_equal(it.own.old.told.columns, 0);
+}
+
+/* The server was sent the text again, and was asked. */
+static void compare(uint32_t columns)
+{
+	it.own.text.told = told;
+	send_again();
+	describe(OWN_ASKED);
+	answer(BE_PARSE_COMPLETE);
+	it.own.has = (struct prepared_shape){ 7, columns, 0 };
+	own_compare(&it.own, &it.server);
+	answer(BE_ROW_DESCRIPTION);
+}
+
+static void test_server_with_the_same_shape_has_it(void **state)
+{
+	(void)state;
+	compare(8);
+	assert_false(it.own.other);
+	assert_settled(1, 1);
+}
+
+static void test_server_with_another_shape_does_not(void **state)
+{
+	(void)state;
+	compare(9);
+	assert_true(it.own.other);
+	assert_settled(1, OWN_UNKNOWN);
+	assert_false(it.own.other);
+}
+
+static void test_server_that_does_not_say_is_asked_again(void **state)
+{
+	(void)state;
+	send_again();
+	describe(OWN_ASKED);
+	answer(BE_PARSE_COMPLETE);
+	lose();
+	assert_settled(1, OWN_UNKNOWN);
+}
+
 #define AWAY(t) cmocka_unit_test_setup_teardown(t, away, finish)
 #define THERE(t) cmocka_unit_test_setup_teardown(t, there, finish)
 
@@ -290,6 +367,12 @@ int main(void)
 		AWAY(test_parse_behind_an_again_is_undone_with_it),
 		AWAY(test_several_of_which_the_first_is_sure),
 		AWAY(test_text_of_what_is_undone_comes_back),
+		THERE(test_what_is_told_is_of_the_newest_if_none_is_behind),
+		THERE(test_what_is_told_ahead_of_a_change_is_of_the_one_before),
+		THERE(test_what_is_told_of_one_that_is_past_is_nothing),
+		AWAY(test_server_with_the_same_shape_has_it),
+		AWAY(test_server_with_another_shape_does_not),
+		AWAY(test_server_that_does_not_say_is_asked_again),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

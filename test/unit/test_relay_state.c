@@ -65,7 +65,8 @@ static void save_full(void)
 	save(&(struct relay_state){
 	    .hold = true, .execute_holds = true,
 	    .discards = true, .resetting = RESET_DONE,
-	    .own = { .serial = 3, .text = { parse, sizeof parse, 64 },
+	    .own = { .serial = 3, .text = { parse, sizeof parse, 64,
+		    { 7, 8, 0 } },
 		.state = OWN_OPEN, .doubt = true, .since = 1,
 		.old_serial = 1, .old_server = 2 },
 	    .dealloc = { name, portal }, .start = st.start,
@@ -95,6 +96,8 @@ static void test_all_that_is_known_is_known_again(void **state)
 	assert_int_equal(r.own.serial, 3);
 	assert_int_equal(r.own.text.len, sizeof parse);
 	assert_memory_equal(r.own.text.at, parse, sizeof parse);
+	assert_int_equal(r.own.text.told.params, 7);
+	assert_int_equal(r.own.text.told.columns, 8);
 	assert_int_equal(r.own.state, OWN_OPEN);
 	assert_true(r.own.doubt && r.own.since == 1);
 	assert_int_equal(r.own.old_serial, 1);
