@@ -454,27 +454,36 @@ static void write_departure(const struct reconciling *r, struct writer *w)
 	writer_bytes(w, "SET role=none;", 14);
 }
 
-/* All values but the acting user. Returns whether there was any. */
+static void write_value(const struct reconciling *r, int i, struct writer *w)
+{
+	const uint8_t what = r->change[i];
+	const char *const name = r->want->table->names.name[i];
+	const char *value = aim(r, i);
+	const bool back = i == PARAMS_STANDARD_STRINGS && r->strings;
+
+	if (back && value == NULL)
+		value = r->have->value[i];
+	if (what == RESET)
+		write_reset(w, name);
+	else if (what == SET || back)
+		params_sql_set(w, name, value, &r->dialect);
+}
+
+/*
+ * All values but the acting user. The name of that one is read by the same
+ * standard_conforming_strings, which therefore change behind it. Returns whether
+ * there was any.
+ */
 static bool write_values(const struct reconciling *r, struct writer *w)
 {
 	const struct params_table *const t = r->want->table;
 	const size_t before = w->len;
 
-	for (int i = 0; i < t->names.count; i++) {
-		const uint8_t what = r->change[i];
-		const char *const name = t->names.name[i];
-		const char *value = aim(r, i);
-		const bool back = i == PARAMS_STANDARD_STRINGS && r->strings;
-
-		if (i == PARAMS_CLIENT_ENCODING || params_names_are(&t->names, i, PARAMS_ACT))
-			continue;
-		if (back && value == NULL)
-			value = r->have->value[i];
-		if (what == RESET)
-			write_reset(w, name);
-		else if (what == SET || back)
-			params_sql_set(w, name, value, &r->dialect);
-	}
+	for (int i = 0; i < t->names.count; i++)
+		if (i != PARAMS_CLIENT_ENCODING &&
+		    !params_names_are(&t->names, i, PARAMS_ACT) &&
+		    (i != PARAMS_STANDARD_STRINGS || !r->acting))
+			write_value(r, i, w);
 	return w->len > before;
 }
 
@@ -512,8 +521,6 @@ enum params_actor params_write_actor(const struct params *want,
     const struct params *have, const struct params_origin *o,
     struct writer *w)
 {
-	/* whatever standard_conforming_strings is by then */
-	const struct params_dialect dialect = { .standard = false };
 	const struct params_table *const t = want->table;
 	struct reconciling r = { .want = want, .have = have, .origin = o };
 
@@ -524,7 +531,8 @@ enum params_actor params_write_actor(const struct params *want,
 		return PARAMS_ACTOR_SAME;
 	for (int i = 0; i < t->names.count; i++)
 		if (params_names_are(&t->names, i, PARAMS_ACT) && aim(&r, i) != NULL)
-			params_sql_set(w, t->names.name[i], aim(&r, i), &dialect);
+			params_sql_set(w, t->names.name[i], aim(&r, i), &r.dialect);
+	write_value(&r, PARAMS_STANDARD_STRINGS, w);
 	return is_first_actor(&r) ? PARAMS_ACTOR_FIRST : PARAMS_ACTOR_OTHER;
 }
 

@@ -454,7 +454,9 @@ void relay_own_came(struct client *c)
 
 void relay_own_fini(struct client *c)
 {
-	prepared_table_note(c->ss->prepared,
-	    -(long)own_bytes(&c->relay.own));
+	const size_t bytes = own_bytes(&c->relay.own);
+
+	if (bytes > 0)
+		prepared_table_note(c->ss->prepared, -(long)bytes);
 	own_fini(&c->relay.own);
 }

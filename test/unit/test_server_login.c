@@ -169,8 +169,9 @@ static void test_what_connect_query_has_set_is_asked_for(void **state)
 	(void)state;
 	assert_non_null(strstr(heard(),
 	    "SELECT pg_catalog.current_setting('search_path', true), "
+	    "pg_catalog.current_setting('extra_float_digits', true), "
 	    "pg_catalog.current_setting('role', true)."));
-	SAY('D', "\0\2\0\0\0\6public\0\0\0\4poor");
+	SAY('D', "\0\3\0\0\0\6public\0\0\0\1" "1" "\0\0\0\4poor");
 	SAY('C', "SELECT 1\0");
 	SAY('Z', "I");
 	stage_turns(2);
