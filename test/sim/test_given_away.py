@@ -15,7 +15,7 @@ from test_takeover_end import halted, succeeds
 __all__ = ["halted"]
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="not so there")
-INSERT = b"insert into t values ('%s')" % (b"x" * 5000)
+INSERT = b"insert into t values ('%s')" % (b"x" * 100000)
 
 
 @pytest.fixture
@@ -66,10 +66,10 @@ def test_rest_of_a_message_is_read_by_the_successor(refusing, halted):
     """else what comes behind it is taken for that rest"""
     p, c, gate, seen = refusing
     whole = pq.query(INSERT.decode())
-    c.send(whole[:3000])
+    c.send(whole[:80000])
     p.wait_pool(cl_waiting=1, sv_login=1)
     q = halted(p, "SHUTDOWN;")
-    c.send(whole[3000:])
+    c.send(whole[80000:])
     gate.set()
     p.wait_log("not permitted to log in")
     succeeds(q)

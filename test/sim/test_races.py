@@ -71,8 +71,8 @@ def test_half_a_query_is_not_completed_by_terminate(pooler, fakepg,
     f = fakepg()
     p = pooler({"p0": f.conn})
     c = p.raw()
-    # a short one would be kept until it is whole
-    data = pq.query("select /* %s */ 12345" % ("long " * 200))
+    # a text of less than 64 kB waits until it is whole
+    data = pq.query("select /* %s */ 12345" % ("long " * 20000))
     c.send(data[:-missing])
     sess = f.sessions[0]
     wait_until(lambda: len(sess.buf) == len(data) - missing - 5)
