@@ -283,6 +283,8 @@
 #define IS_MOVABLE(type, ROWS) \
 	struct rows_of_##type { ROWS(MEMBER, MEMBER) }; \
 	ROWS(SAME_PLACE, SAME_PLACE) \
+	/* of some structs only the rows count */ \
+	__attribute__((unused)) \
 	static inline bool is_movable_##type(const struct type *it) \
 	{ \
 		_Static_assert(sizeof(struct type){ ROWS(VALUE, VALUES) } == \
