@@ -16,8 +16,10 @@
 #include "model_app.h"
 #include "model_sql.h"
 #include "base/err.h"
+#include "base/time.h"
 #include "proto/msg.h"
 #include "session/broker.h"
+#include "session/broker_parts.h"
 #include "session/client.h"
 #include "session/suspension.h"
 #include "session/snapshot.h"
@@ -110,10 +112,14 @@ static void add_server(struct world *w)
 
 	if (w->suspended)
 		stream_suspend(&s->stream);
+	/* its login would have renewed what clients are told */
+	w->pool->doubted = false;
+	broker_welcome_all(w->pool);
 }
 
 static void turn(struct world *w)
 {
+	time_update();
 	pooled_turn(w->app);
 	if (pool_total(w->pool) == 0)
 		add_server(w);
