@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "base/time.h"
 #include "conf/config.h"
 #include "io/loop.h"
 #include "pool/catalog.h"
@@ -126,6 +127,7 @@ static inline void session_link(struct client *c, struct server *s)
 static inline void session_say(struct stream *s, int end, const void *p,
     size_t n)
 {
+	time_update();	/* a turn begins */
 	assert_int_equal(send(end, p, n, 0), n);
 	s->ready = true;
 }
