@@ -237,10 +237,16 @@ static void force(struct app *first, struct app *home)
 	}
 }
 
-/* Clients that are served, or wait. */
-static unsigned demand(const struct pool *p)
+/*
+ * How much of its worker's work a pool makes: bytes in this stats_period. The
+ * servers in use say less: a server may run a long query, which costs the
+ * worker nothing, and the pooler answers some messages without any server.
+ */
+static uint64_t work(const struct pool *p)
 {
-	return p->server_count[SERVER_ACTIVE] + p->client_count[CLIENT_WAITING];
+	const struct counted *const c = &p->counted;
+
+	return c->now.received - c->last.received + c->now.sent - c->last.sent;
 }
 
 static void relieve(struct app *first, struct app *busy, struct app *spare)
@@ -249,8 +255,7 @@ static void relieve(struct app *first, struct app *busy, struct app *spare)
 
 	for (struct pool *p = busy->catalog->pools; p != NULL; p = p->hh.next) {
 		if (may_begin(busy, p) && !parts_is_open(p, spare->number) &&
-		    demand(p) > 0 &&
-		    (most == NULL || demand(p) > demand(most)))
+		    work(p) > 0 && (most == NULL || work(p) > work(most)))
 			most = p;
 	}
 	if (most != NULL)
