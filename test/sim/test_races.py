@@ -17,10 +17,13 @@ pytestmark = pytest.mark.skipif(REFERENCE, reason="newer than that")
 
 # --- replies of our own between the pieces of the server's ----------------
 
-def test_fake_reply_waits_for_the_rest_of_a_row_description(pooler, fakepg):
-    """family 1: ParseComplete must not stand inside of another message"""
+@pytest.mark.parametrize("size", [100, 1 << 20], ids=["short", "long"])
+def test_fake_reply_waits_for_the_rest_of_a_row_description(pooler, fakepg,
+                                                            size):
+    """ParseComplete must not stand inside of another message. The pooler
+    passes on the first part of a long description only."""
     gate = threading.Event()
-    desc = row_desc("a" * 100)
+    desc = row_desc("a" * size)
 
     def handler(sess, kind, body):
         if kind == "D":
@@ -34,7 +37,9 @@ def test_fake_reply_waits_for_the_rest_of_a_row_description(pooler, fakepg):
     c.send(pq.parse("select 1", "a"), pq.sync())
     assert c.recv_until().kinds == "1Z"
     c.send(pq.describe("S", "a"), pq.parse("select 1", "b"), pq.sync())
-    c._fill(20)
+    if size > 100:
+        c._fill(20)
+    wait_until(lambda: p.stats()["total_client_parse_count"] == 2)
     gate.set()
     assert c.recv_until().kinds == "T1Z"
 
