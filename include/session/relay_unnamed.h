@@ -30,6 +30,11 @@ size_t relay_unnamed_run(const struct relay_up *up);
 bool relay_unnamed_parse(struct relay_up *up, enum relay_step *step);
 /* Of a client that caches: does "" stand for a statement of ours? */
 bool relay_unnamed_stands(const struct relay_up *up);
+/*
+ * May "" stand for another one, or for none, when all of the batches ahead has
+ * been answered?
+ */
+bool relay_unnamed_is_open(const struct relay_up *up);
 /* Bind of what "" stands for (ours), of the server's own one, or of another. */
 void relay_unnamed_bind(const struct relay_up *up, bool named, bool ours);
 void relay_unnamed_execute(const struct relay_up *up);

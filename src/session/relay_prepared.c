@@ -277,6 +277,10 @@ static bool meets(struct relay_up *up, const char *portal, const char *name,
 	const bool ours = up->caches && relay_unnamed_stands(up);
 
 	*step = RELAY_NEXT;
+	if (unnamed && up->caches && relay_unnamed_is_open(up)) {
+		*step = relay_wait(up);
+		return false;
+	}
 	if (unnamed && !ours && !relay_own_meets(up, step))
 		return false;
 	if (up->c->relay.dealloc.name != NULL)
@@ -395,6 +399,8 @@ static enum relay_step check_target(struct relay_up *up,
 static enum relay_step describe_other(struct relay_up *up)
 {
 	if (up->m[MSG_HEADER] == 'S') {
+		if (up->caches && relay_unnamed_is_open(up))
+			return relay_wait(up);
 		const enum relay_step step = relay_own_reach(up);
 
 		return step == RELAY_NEXT ? relay_own_tell(up) : step;

@@ -170,6 +170,15 @@ bool relay_unnamed_stands(const struct relay_up *up)
 	return find_name(up->c) != NULL;
 }
 
+bool relay_unnamed_is_open(const struct relay_up *up)
+{
+	const struct track *const t = &up->s->track;
+
+	/* the message is discarded, or ends a COPY */
+	return !t->aborted && !track_wants_data(t) &&
+	    relay_is_open(up->s, "", NULL);
+}
+
 /* "" stands for stmt from now on. 0 or -1. */
 static int stand_for(struct client *c, struct prepared *stmt)
 {
@@ -209,10 +218,12 @@ enum relay_step relay_unnamed_end(struct relay_up *up)
 	struct track *const t = &up->s->track;
 
 	/* the message is discarded, or ends a COPY */
-	if (n == NULL || t->aborted || track_wants_data(t))
+	if (t->aborted || track_wants_data(t))
 		return RELAY_NEXT;
 	if (relay_is_open(up->s, "", NULL))
 		return relay_wait(up);
+	if (n == NULL)
+		return RELAY_NEXT;
 	if (track_is_empty(t)) {
 		prepared_name_remove(&up->c->statements, "");
 		return RELAY_NEXT;

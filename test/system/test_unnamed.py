@@ -429,3 +429,22 @@ def test_reload_and_takeover(caching, pooler):
     assert [ask(c, ONE, i).rows for i in range(3)] == [[["1"]], [["2"]],
                                                       [["3"]]]
     assert q.stats()["total_server_parse_count"] <= 2
+
+
+@pytest.mark.parametrize("behind, codes", [
+    ([pq.bind("", [2]), pq.execute(), pq.sync()], ["34000"]),
+    ([pq.describe("S"), pq.sync()], ["34000"]),
+    ([pq.query("select 7"), pq.describe("S"), pq.sync()], ["34000", "26000"]),
+    ([pq.close("S"), pq.sync(), pq.describe("S"), pq.sync()],
+     ["34000", "26000"])], ids=["bind", "describe", "query", "close"])
+def test_skipped_parse_leaves_what_was_cached(caching, behind, codes):
+    """pooling.md 16, 25: also for what is sent in the same burst"""
+    c = caching().raw()
+    warm(c, ONE, 1)
+    c.send(pq.parse(ONE), pq.sync(), pq.execute("nosuch"),
+           pq.parse("select 'another'"), pq.sync(), *behind)
+    ends = 2 + sum(m[:1] in b"SQ" for m in behind)
+    said = [c.recv_until() for _ in range(ends)]
+    assert [e.code for res in said for e in res.errors] == codes
+    assert said[2].rows in ([["3"]], [["7"]], [])
+    assert len(codes) > 1 or said[2].kinds in ("2DCZ", "tTZ")
