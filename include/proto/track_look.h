@@ -20,6 +20,12 @@
 int track_apart(const struct track *t, unsigned *n);
 
 /*
+ * Is a ReadyForQuery owed, so that what is added now is not of the first batch or
+ * Query? Also if there are too many to look through.
+ */
+bool track_owes_ready(const struct track *t);
+
+/*
  * May the transaction have failed when what is added now gets its turn? (If
  * something fails in the same pipeline, it gets none. A Query of our own is
  * sent ahead of a transaction, and fails none.)

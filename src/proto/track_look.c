@@ -21,6 +21,20 @@ int track_apart(const struct track *t, unsigned *n)
 	return 0;
 }
 
+bool track_owes_ready(const struct track *t)
+{
+	if (t->count > TRACK_LOOK)
+		return true;
+	for (unsigned i = 0; i < t->count; i++) {
+		const char type = type_at(t, i);
+
+		if (type == FE_SYNC || type == FE_QUERY ||
+		    type == FE_FUNCTION_CALL)
+			return true;
+	}
+	return false;
+}
+
 bool track_may_be_failed(const struct track *t)
 {
 	if (t->status == 'E' || t->count > TRACK_LOOK)

@@ -97,14 +97,6 @@ bool relay_reset_asked(const struct relay_up *up)
 
 /* --- by Parse and Bind --- */
 
-/* What was sent before it, and ends by itself, is to be answered before. */
-static bool is_behind(const struct relay_up *up)
-{
-	unsigned n;
-
-	return track_apart(&up->s->track, &n) < 0 || n > 0;
-}
-
 /* The next request runs the text with these values. */
 static enum relay_step note(struct relay_up *up, struct sql_back *b,
     const char *sql, size_t n)
@@ -113,7 +105,8 @@ static enum relay_step note(struct relay_up *up, struct sql_back *b,
 
 	b->names = params_table_of(r->start);
 	sql_back_read(b, sql, n);
-	if (b->back != 0 && is_behind(up))
+	/* what ends by itself has its own changes, and is answered before */
+	if (b->back != 0 && track_owes_ready(&up->s->track))
 		return relay_wait(up);
 	r->resets &= ~b->set;
 	/* what is due is so in a transaction that has failed: nothing runs */
@@ -152,7 +145,7 @@ enum relay_step relay_reset_parse(struct relay_up *up)
 		relay_state_drop_text(r, name);
 		return RELAY_NEXT;
 	}
-	if (is_behind(up))
+	if (track_owes_ready(&up->s->track))
 		return relay_wait(up);
 	return relay_state_add_text(r, name, (const char *)sql, n - 1) < 0 ?
 	    relay_no_memory(up) : RELAY_NEXT;

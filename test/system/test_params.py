@@ -329,6 +329,24 @@ def test_reset_by_the_extended_protocol_in_a_pipeline(pooler, direct):
     assert seen[0] == seen[1]
 
 
+@pytest.mark.parametrize("sql", ["discard all", "reset timezone",
+                                 "select set_config('timezone', null, false)"
+                                 " is null"])
+@pytest.mark.parametrize("mode", ["transaction", "session"])
+def test_reset_by_the_extended_protocol_behind_a_query(
+        pooler, direct, mode, sql):
+    """the Query, to the pool's own value, is answered as if it were alone"""
+    mine, want, _ = both(pooler, direct, pool_mode=mode)
+    query = pq.query("set timezone to 'Europe/Oslo'")
+    reset = pq.parse(sql) + pq.bind() + pq.execute()
+    seen = []
+    for c in (mine, want):
+        seen.append(told(c, query + reset + pq.sync() + query + query +
+                         pq.parse("select 1") + reset + pq.sync() + query, n=6))
+        seen[-1].append(values(c))
+    assert seen[0] == seen[1]
+
+
 @pytest.mark.parametrize("behind", [
     pq.query("begin"), pq.query("select 1/0"), pq.query("reset application_name"),
     pq.parse("select 1") + pq.bind() + pq.execute() + pq.sync()])

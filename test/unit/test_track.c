@@ -514,6 +514,29 @@ static void test_what_stands_apart(void **state)
 	assert_true(track_may_be_failed(&o->t));
 }
 
+static void test_ready_is_owed_to_what_ends_by_itself(void **state)
+{
+	static const char types[] = { FE_SYNC, FE_QUERY, FE_FUNCTION_CALL };
+	struct one *o = *state;
+
+	track_add(&o->t, FE_PARSE, TRACK_FORWARD, NULL);
+	assert_false(track_owes_ready(&o->t));
+	track_reply(&o->t, BE_PARSE_COMPLETE, 0);
+	for (size_t i = 0; i < sizeof types; i++) {
+		track_add(&o->t, types[i], TRACK_FORWARD, NULL);
+		track_add(&o->t, FE_BIND, TRACK_FORWARD, NULL);
+		assert_true(track_owes_ready(&o->t));
+		if (types[i] == FE_FUNCTION_CALL)
+			track_reply(&o->t, BE_FUNCTION_CALL_RESPONSE, 0);
+		track_reply(&o->t, BE_READY_FOR_QUERY, 'I');
+		assert_false(track_owes_ready(&o->t));
+		track_reply(&o->t, BE_BIND_COMPLETE, 0);
+	}
+	for (unsigned i = 0; i <= TRACK_LOOK; i++)
+		track_add(&o->t, FE_EXECUTE, TRACK_FORWARD, NULL);
+	assert_true(track_owes_ready(&o->t));
+}
+
 static void test_query_of_ours_fails_no_transaction(void **state)
 {
 	struct one *o = *state;
@@ -633,6 +656,7 @@ int main(void)
 		CASE(test_impossible_replies_confuse),
 		cmocka_unit_test(test_awaits_ready),
 		CASE(test_what_stands_apart),
+		CASE(test_ready_is_owed_to_what_ends_by_itself),
 		CASE(test_query_of_ours_fails_no_transaction),
 		CASE(test_copy_wants_data_up_to_its_end),
 		CASE(test_a_run_leaves_what_is_special),
