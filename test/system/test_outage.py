@@ -9,21 +9,29 @@ import pq
 from certs import certs
 from harness import REFERENCE, free_port, wait_until
 from test_ctl import ctl
+from test_ctl_top import top  # noqa: F401
+from test_page import (chromium, look, text as page_text,  # noqa: F401
+                       wait_renewed)
 from test_http import fakepg, get, metrics, value, web  # noqa: F401
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="has no such judgement")
 
 
+def first_word(d):
+    """What the badge of the status page shows: Down, or Down: paused"""
+    return d.execute_script("return document.querySelector('#state')"
+                            ".textContent").split(":")[0].lower()
+
+
 def words(p):
-    """{who says it: the word}, of all but top and the page, which ask for the
-    same"""
+    """{report: its word}, of all reports except top and the status page"""
     seen = metrics(p)
     status = ctl("status", "-c", p.ini)
     word = status.stdout.split("\n")[-2]
     assert status.returncode == (0 if word == "well" else 4)
     return {"show": show_health(p)[0]["state"],
             "readyz": get(p, "/readyz").json["state"],
-            "page": get(p, "/api/health").json["state"],
+            "api": get(p, "/api/health").json["state"],
             "status": word,
             "metrics": [s for s in ("well", "degraded", "down") if value(
                 seen, "pgsluice_health", state=s) == 1][0]}
@@ -156,11 +164,17 @@ TOLD = ["logins fail", "clients wait", "many clients", "certificate"]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.__name__)
-def test_all_reports_agree(web, fault):  # noqa: F811
-    """http.md 3"""
+def test_all_reports_agree(web, look, top, fault):  # noqa: F811
+    """http.md 3. Each report knows the fault as soon as its provocation is
+    over: nothing here waits for a report."""
     p, finding, word = fault(web)
     assert finding in findings(p)
     assert set(words(p).values()) == {word}
+    d = look(p)
+    wait_renewed(d)
+    assert first_word(d) == word and finding[1] in page_text(d, "#banner")
+    screen = top(p, "-w", "0.2")
+    screen.wait(lambda t: t.startswith((word + "  pgsluice", word + ", ")))
     body = get(p, "/readyz").json
     said = [r for r in body["reasons"] if r["reason"] == finding[1]]
     assert (said[0]["state"], said[0].get("database"),

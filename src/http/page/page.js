@@ -696,16 +696,21 @@ function tellTiles(pools, settings, state) {
 	        duration(s.wait_p99) : "none was assigned"));
 }
 
-const STATES = [
-	["Shutting down", "bad", x => x.reasons.some(r =>
+/* The word that SHOW HEALTH, /readyz and the metrics have, too. */
+const WORDS = {
+	well: ["Well", "ok"],
+	degraded: ["Degraded", "warn"],
+	down: ["Down", "bad"],
+};
+
+/* What the pooler does instead of serving everybody: the first that holds. */
+const DOINGS = [
+	["shutting down", x => x.reasons.some(r =>
 		r.reason === "shutting down")],
-	["Draining", "bad", x => x.state.draining],
-	["Suspended", "bad", x => x.state.suspended === "yes"],
-	["Paused", "warn", x => x.state.paused === "yes"],
-	["Not ready", "bad", x => !x.ready],
-	["Down", "bad", x => x.word === "down"],
-	["Degraded", "warn", x => x.word === "degraded"],
-	["Well", "ok", () => true],
+	["draining", x => x.state.draining],
+	["suspended", x => x.state.suspended === "yes"],
+	["paused", x => x.state.paused === "yes"],
+	["not ready", x => !x.ready],
 ];
 
 function tellBanner(lines, kind) {
@@ -743,14 +748,14 @@ function lineOf(r, state) {
 }
 
 function tellState(rows, state, health) {
-	const x = { state, word: health.state, ready: health.ready,
-		reasons: health.reasons };
-	const [text, kind] = STATES.find(([, , holds]) => holds(x));
+	const x = { state, ready: health.ready, reasons: health.reasons };
+	const doing = DOINGS.find(([, holds]) => holds(x));
+	const [word, kind] = WORDS[health.state];
 	const lines = health.reasons.map(r => lineOf(r, state));
 
 	for (const s of rows.filter(one => one.key === "drained"))
 		lines.push(["drained", s.value]);
-	tellPill(text, kind);
+	tellPill(doing ? word + ": " + doing[0] : word, kind);
 	tellBanner(lines, kind === "ok" ? "warn" : kind);
 }
 
