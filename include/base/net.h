@@ -62,8 +62,14 @@ struct net_cidr {
 	uint8_t mask[16];	/* as base.ip; any bits may be set */
 };
 
-/* "ip/bits" (mask NULL), or ip and mask as two strings. 0 or -1. */
+/*
+ * "ip/bits" (mask NULL), or ip and mask as two strings. 0 or -1. A network of
+ * mapped addresses stays one of IPv6: no address is inside, because each of
+ * them is one of IPv4 here. net_cidr_unmap() makes it a network of IPv4.
+ */
 int net_parse_cidr(const char *s, const char *mask, struct net_cidr *out);
+bool net_cidr_is_mapped(const struct net_cidr *c);
+void net_cidr_unmap(struct net_cidr *c);
 /*
  * The network of an interface: NULL or a mask without ones means the address
  * alone, as PostgreSQL takes it.

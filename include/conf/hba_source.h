@@ -25,7 +25,10 @@ struct hba_source {
 	int (*read)(const char *path, struct file_text *f);
 	/* The names of an include_dir; 0, or -1 with errno. */
 	int (*list)(const char *path, struct file_names *out);
-	/* error: the file is refused; warning: a line was skipped; or NULL */
+	/*
+	 * error: the file is refused; warning: a line was skipped, or can
+	 * never fit; or NULL
+	 */
 	void (*report)(void *arg, enum log_level level, const char *text);
 	void *arg;
 	bool skip_unknown;	/* lines with HBA_UNKNOWN; else fail */
@@ -64,6 +67,9 @@ struct hba_taker {
  */
 long hba_source_walk(const struct hba_source *src,
     const struct hba_taker *to, struct err *e);
+
+/* The line is used, but somebody should look at it. */
+void hba_warn(const struct hba_place *at, unsigned number, const char *text);
 
 #define HBA_PATH_MAX 4096
 

@@ -206,14 +206,18 @@ static int parse_mask(const char *s, const char *text, struct net_cidr *c)
 	return 0;
 }
 
-/* A network of mapped addresses only is one of IPv4, as the addresses are. */
-static void unmap_network(struct net_cidr *c)
+bool net_cidr_is_mapped(const struct net_cidr *c)
 {
 	uint8_t ones[16];
 
 	set_ones(ones, MAPPED_BITS);
-	if (!is_mapped(&c->base) ||
-	    memcmp(c->mask, ones, MAPPED_BITS / 8) != 0)
+	return is_mapped(&c->base) &&
+	    memcmp(c->mask, ones, MAPPED_BITS / 8) == 0;
+}
+
+void net_cidr_unmap(struct net_cidr *c)
+{
+	if (!net_cidr_is_mapped(c))
 		return;
 	unmap(&c->base);
 	memmove(c->mask, c->mask + MAPPED_BITS / 8, 4);
@@ -228,7 +232,6 @@ int net_parse_cidr(const char *s, const char *mask, struct net_cidr *out)
 	if ((slash != NULL) == (mask != NULL) || (mask != NULL ?
 	    parse_mask(s, mask, &c) : parse_bits(s, slash, &c)) != 0)
 		return -1;
-	unmap_network(&c);
 	*out = c;
 	return 0;
 }

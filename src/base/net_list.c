@@ -25,8 +25,12 @@ static int parse_item(const char *item, size_t n, struct net_cidr *out)
 		return -1;
 	memcpy(text, item, n);
 	text[n] = '\0';
-	if (memchr(item, '/', n) != NULL)
-		return net_parse_cidr(text, NULL, out);
+	if (memchr(item, '/', n) != NULL) {
+		if (net_parse_cidr(text, NULL, out) < 0)
+			return -1;
+		net_cidr_unmap(out);
+		return 0;
+	}
 	memset(out->mask, 0xff, sizeof out->mask);
 	return net_parse_ip(text, 0, &out->base);
 }

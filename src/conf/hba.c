@@ -242,6 +242,12 @@ static int take_rule(void *arg, struct hba_line *l,
 		rule_free(r);
 		return -1;
 	}
+	/* as in PostgreSQL, whose sockets of IPv6 take no client of IPv4 */
+	if (r->address.kind == HBA_NETWORK &&
+	    net_cidr_is_mapped(&r->address.network))
+		hba_warn(at, l->number, "the rule fits no client, because its "
+		    "address is an IPv4 address written as one of IPv6: "
+		    "write it as IPv4");
 	DL_APPEND(h->rules, r);
 	return 0;
 }

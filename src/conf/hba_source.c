@@ -34,6 +34,15 @@ static void tell(const struct hba_source *src, enum log_level level,
 		src->report(src->arg, level, text);
 }
 
+void hba_warn(const struct hba_place *at, unsigned number, const char *text)
+{
+	char line[REPORT_MAX];
+
+	snprintf(line, sizeof(line), "hba line %u: %s (%s:%u)", number, text,
+	    at->path, number);
+	tell(at->src, LEVEL_WARNING, line);
+}
+
 /* A line can't be used. Returns -1 when nothing can go on. */
 static int complain(struct walk *w, const struct hba_place *at,
     unsigned number, const struct err *why)

@@ -104,8 +104,9 @@ class Maker:
                 rng.choice([0, 0, 9]), rng.choice([0, 1, 2]),
                 rng.choice([0, 8, 16, 24, 30, 31, 32]))
         if kind == 4:
-            return "%s/%d" % (rng.choice(["::1", "::", "::2", "fe80::1"]),
-                              rng.choice([0, 64, 126, 127, 128]))
+            return "%s/%d" % (rng.choice(["::1", "::", "::2", "fe80::1",
+                                          "::ffff:127.0.0.1"]),
+                              rng.choice([0, 64, 96, 120, 126, 127, 128]))
         if kind == 5:
             return "127.0.0.%d %s" % (rng.choice([1, 2]), rng.choice(
                 ["255.255.255.255", "255.0.0.0", "255.0.0.255", "0.0.0.0"]))

@@ -622,6 +622,29 @@ static void test_a_comment_says_that_a_file_is_meant_empty(void **state)
 	hba_unref(&h);
 }
 
+static void test_rule_of_mapped_addresses_fits_nobody_and_warns(void **state)
+{
+	struct got g = { .skip = false };
+	struct hba *h = parse(&g,
+	    "host all all ::ffff:0.0.0.0/96 trust\n"
+	    "host all all ::ffff:10.0.0.7 ffff:ffff:ffff:ffff:ffff:ffff:"
+	    "ff00:0 reject\n"
+	    "host all all ::/0 trust\n"
+	    "host all all 10.0.0.0/8 md5\n");
+
+	(void)state;
+	/* PostgreSQL source: check_ip() compares the families first */
+	assert_int_equal(find(h, "10.0.0.7", "d", "ann")->line, 4);
+	assert_int_equal(find(h, "::ffff:10.0.0.7", "d", "ann")->line, 4);
+	assert_null(find(h, "11.0.0.7", "d", "ann"));
+	assert_non_null(strstr(g.buf, "(skip) hba line 1: the rule fits no "
+	    "client, because its address is an IPv4 address written as one of "
+	    "IPv6: write it as IPv4 (/etc/x/hba.conf:1)\n"));
+	assert_non_null(strstr(g.buf, "(skip) hba line 2: "));
+	assert_null(strstr(g.buf, "line 3"));
+	hba_unref(&h);
+}
+
 static void test_a_file_without_rules_is_refused(void **state)
 {
 	struct got g = { .skip = false };
@@ -704,6 +727,8 @@ int main(void)
 		cmocka_unit_test(test_bits_outside_the_mask_do_not_count),
 		cmocka_unit_test(
 		    test_a_comment_says_that_a_file_is_meant_empty),
+		cmocka_unit_test(
+		    test_rule_of_mapped_addresses_fits_nobody_and_warns),
 		cmocka_unit_test(test_a_file_without_rules_is_refused),
 		cmocka_unit_test(test_files_that_cannot_be_read_are_named),
 		cmocka_unit_test(test_each_failed_allocation_gives_null),
