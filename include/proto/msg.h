@@ -34,6 +34,14 @@ enum msg_auth {
 	MSG_AUTH_SASL_FINAL = 12,
 };
 
+/*
+ * The longest length words that PostgreSQL reads and writes: 1 GB.
+ * PostgreSQL source: PQ_LARGE_MESSAGE_LIMIT (libpq.h), and MaxAllocSize
+ * (memutils.h) for the body of what it sends, its NUL included.
+ */
+#define MSG_MAX_UP 0x3ffffffeu
+#define MSG_MAX_DOWN 0x40000002u
+
 static inline uint32_t msg_u32(const uint8_t *p)
 {
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |

@@ -138,6 +138,15 @@ static inline const struct settings *sessions_settings(
 	return &ss->catalog->config->set;
 }
 
+/* The longest length word to accept: max_packet_size, or most if it is less. */
+static inline uint32_t sessions_longest(const struct sessions *ss,
+    uint32_t most)
+{
+	const uint32_t max = sessions_settings(ss)->max_packet_size;
+
+	return max < most ? max : most;
+}
+
 /* Ids tell the workers apart: each counts from its own number in steps. */
 static inline uint64_t sessions_next_id(struct sessions *ss)
 {

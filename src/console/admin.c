@@ -249,7 +249,7 @@ static size_t next_message(struct client *c, const struct burst *b,
 	if (b->len < MSG_HEADER)
 		return 0;
 	const size_t size = msg_size(b->at,
-	    sessions_settings(c->ss)->max_packet_size);
+	    sessions_longest(c->ss, MSG_MAX_UP));
 	const struct kind *const kind = &kinds[b->at[0]];
 
 	if (size == 0) {

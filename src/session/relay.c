@@ -193,7 +193,7 @@ static bool work_off(struct client *c, const struct burst *b)
 		return keep(c, b);
 	up.c = c;
 	up.s = linked_server(c);
-	up.max = sessions_settings(c->ss)->max_packet_size;
+	up.max = sessions_longest(c->ss, MSG_MAX_UP);
 	if (!relay_up_burst(&up, b))
 		return false;
 	if (up.s != NULL && up.s->track.uncertain && !relay_probe(c))
@@ -250,7 +250,7 @@ static inline bool has_had_share(const struct stream *s, int reads, int rounds)
 static void read_client(struct client *c)
 {
 	const int rounds = sessions_settings(c->ss)->sbuf_loopcnt;
-	const size_t max = (size_t)sessions_settings(c->ss)->max_packet_size +
+	const size_t max = (size_t)sessions_longest(c->ss, MSG_MAX_UP) +
 	    MSG_HEADER;
 	struct burst b;
 
@@ -574,7 +574,7 @@ static inline bool take_burst(struct server *s, const struct burst *b,
 void relay_server_input(struct server *s)
 {
 	const int rounds = sessions_settings(s->ss)->sbuf_loopcnt;
-	const size_t max = (size_t)sessions_settings(s->ss)->max_packet_size +
+	const size_t max = (size_t)sessions_longest(s->ss, MSG_MAX_DOWN) +
 	    MSG_HEADER;
 	struct burst b;
 

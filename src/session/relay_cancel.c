@@ -36,7 +36,8 @@ void relay_cancel_wait(struct client *c)
 	tally_error(&c->ss->tally, TALLY_OF_POOLER, ERRCODE_QUERY_CANCELED);
 	if (whole) {
 		/* dropped as it comes; what is behind it counts again */
-		c->rest.bytes = (uint32_t)msg_size(m, set->max_packet_size);
+		c->rest.bytes = (uint32_t)msg_size(m,
+		    sessions_longest(c->ss, MSG_MAX_UP));
 		c->rest.dropped = c->rest.bytes > 0;
 		writer_ready(&w, 'I');
 	} else {

@@ -10,9 +10,11 @@ from test_login import refused_bytes, scram_start
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="they concern it")
 
+# 1 GB is where PostgreSQL ends; an int of 32 bits ends at 2 GB
+UP, DOWN = 0x3ffffffe, 0x40000002
 LENGTHS = [0x80000000, 0x80000001, 0x80000004, 0x80000005, 0xfffffffc,
            0xffffffff]
-LONGEST = 2147483647
+LONGEST = 4294967295
 FAILED = "SASL authentication failed"
 
 
@@ -32,7 +34,7 @@ def test_length_of_a_client_above_the_sign_bit(pooler, kind):
     """an int of 32 bits makes it negative, and past every check"""
     # regressions: CVE-2026-6668, CVE-2026-107348
     p = pooler(max_packet_size=LONGEST)
-    for length in LENGTHS:
+    for length in [UP + 1] + LENGTHS:
         with p.raw() as c:
             head = kind.encode("latin-1") + struct.pack("!I", length)
             text = refused_bytes(c, head + b"select 1\0")
@@ -50,7 +52,7 @@ def test_length_of_a_server_above_the_sign_bit(pooler, fakepg, kind):
             return False
         sess.send(kind.encode() + struct.pack("!I", length) + b"x" * 64)
         return True
-    for length in (LENGTHS[0], LENGTHS[3], LENGTHS[-1]):
+    for length in (DOWN + 1, LENGTHS[0], LENGTHS[3], LENGTHS[-1]):
         f = fakepg(handler=handler)
         p = pooler({"p0": f.conn, "p1": ""}, max_packet_size=LONGEST)
         with p.raw() as c:
