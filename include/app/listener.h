@@ -76,6 +76,8 @@ void listener_retune_all(struct app *app);
  * Returns buf, or NULL when there is none, or no room for it.
  */
 char *listener_unix_path(const struct settings *set, char *buf, size_t size);
+/* Is something of another user in the way there, or its lock file? */
+bool listener_unix_is_foreign(const char *path);
 /* "unix:<path>" or "<ip>:<port>" in buf, as in the log. Returns buf. */
 char *listener_name(const struct listener *l, char *buf, size_t size);
 

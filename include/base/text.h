@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct text {
 	char *at;    /* borrowed from the caller; always NUL terminated */
@@ -37,9 +38,13 @@ size_t text_character(const char *s);
 /* How many bytes of s fit into max, no character of UTF-8 cut in two. */
 size_t text_fitting(const char *s, size_t max);
 
+/* The code point of a valid character of n bytes. */
+uint32_t text_code_point(const char *s, size_t n);
+
 /*
  * How many of the n bytes at s (1 or more) are one control character: C0, DEL,
- * or C1 as UTF-8. 0: no control character.
+ * or as UTF-8 one of C1, a separator of lines, or one that turns text around.
+ * 0: no control character.
  */
 size_t text_control(const char *s, size_t n);
 

@@ -46,7 +46,10 @@ bool hba_text_next(struct hba_text *t, struct hba_line *l);
  */
 enum hba_step hba_line_next(struct hba_line *l, struct hba_word *w);
 
-/* Take a comma, if one is next. */
+/*
+ * Take a comma, if one is next. A blank before it ends the list, as for
+ * PostgreSQL.
+ */
 bool hba_line_take_comma(struct hba_line *l);
 
 /* The rest up to a comment, as it stands, blanks at both ends cut off. */

@@ -106,6 +106,9 @@ int socket_peer_cred(int fd, uid_t *uid, pid_t *pid);
 /* The name of user uid: may block. 0 or -1: not known, or too long. */
 int socket_user_name(uid_t uid, char *name, size_t size);
 
+/* Does a file at path, or what else is there, belong to another user? */
+bool socket_is_foreign(const char *path);
+
 /*
  * In a folder that all may write others may have been faster. "Ours" is what
  * belongs to our user, or to root. All: 0, or -1 with e, which says whose.

@@ -54,7 +54,8 @@ struct login {
 	bool placed : 1;		/* its pool's home has chosen a part */
 	bool user_too_long;
 	bool unread;		/* the carry holds messages that came whole */
-	bool asked;			/* for TLS or GSS: it has begun */
+	uint8_t asked;			/* for TLS, GSS: the bits of
+					 * enum startup_kind; it has begun */
 	uint8_t queued;			/* see login_queue.c; 0: it is not */
 	uint8_t lookups;		/* so often auth_query has answered */
 	uint8_t guess;			/* see login_guess.h */

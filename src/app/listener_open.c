@@ -16,6 +16,7 @@
 #include "io/socket.h"
 
 #define NAME_BYTES 256
+#define LOCK_PATH_MAX (SOCKET_PATH_MAX + sizeof ".lock")
 #define NAME_ADDRS 64		/* addresses of one name */
 
 /* --- options --- */
@@ -284,16 +285,22 @@ char *listener_unix_path(const struct settings *set, char *buf, size_t size)
 	return t.cut ? NULL : buf;
 }
 
+static void lock_path(const char *path, char *lock, size_t size)
+{
+	struct text t;
+
+	text_init(&t, lock, size);
+	text_addf(&t, "%s.lock", path);
+}
+
 /* PostgreSQL, and others, keep one beside their sockets. 0, or -1 with e. */
 static int check_lock(const char *path, int port, struct err *e)
 {
-	char lock[SOCKET_PATH_MAX + sizeof ".lock"];
-	struct text t;
+	char lock[LOCK_PATH_MAX];
 
 	if (path[0] == '@')
 		return 0;
-	text_init(&t, lock, sizeof lock);
-	text_addf(&t, "%s.lock", path);
+	lock_path(path, lock, sizeof lock);
 	if (faccessat(AT_FDCWD, lock, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	if (socket_check_owner(lock, e) < 0)
@@ -302,10 +309,34 @@ static int check_lock(const char *path, int port, struct err *e)
 	    "unix port %d is in use: there is a lock file '%s'", port, lock);
 }
 
-static int open_unix(struct app *app, struct err *e)
+bool listener_unix_is_foreign(const char *path)
+{
+	char lock[LOCK_PATH_MAX];
+
+	if (path[0] == '@')
+		return false;
+	lock_path(path, lock, sizeof lock);
+	return socket_is_foreign(path) || socket_is_foreign(lock);
+}
+
+static int listen_unix(struct app *app, const struct net_addr *addr,
+    const char *path, struct err *e)
 {
 	const struct settings *const set = &app->config->set;
 	const struct socket_listen how = listen_opts(set);
+
+	if (check_lock(path, set->listen_port, e) < 0)
+		return -1;
+	const int fd = socket_listen_unix(path, &how, e);
+
+	if (fd < 0)
+		return -1;
+	return listener_add(app, fd, addr, path) < 0 ? err_nomem(e) : 0;
+}
+
+static int open_unix(struct app *app, struct err *e)
+{
+	const struct settings *const set = &app->config->set;
 	const struct net_addr addr = {
 		.family = NET_UNIX,
 		.port = (uint16_t)set->listen_port,
@@ -317,15 +348,13 @@ static int open_unix(struct app *app, struct err *e)
 	if (listener_unix_path(set, path, sizeof path) == NULL)
 		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "unix_socket_dir is too long");
-	if (!use_adopted(app, &addr, path)) {
-		if (check_lock(path, set->listen_port, e) < 0)
+	if (!use_adopted(app, &addr, path) &&
+	    listen_unix(app, &addr, path, e) < 0) {
+		/* no local user keeps us from serving the others */
+		if (!has_tcp(app) || !listener_unix_is_foreign(path))
 			return -1;
-		const int fd = socket_listen_unix(path, &how, e);
-
-		if (fd < 0)
-			return -1;
-		if (listener_add(app, fd, &addr, path) < 0)
-			return err_nomem(e);
+		log_warning("%s: only TCP is served", e->text);
+		return 0;
 	}
 	log_info("listening on unix:%s", path);
 	return 0;

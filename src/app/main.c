@@ -149,6 +149,12 @@ static struct takeover *check_others(const struct app *app)
 	const bool alive = path != NULL && socket_unix_alive(path);
 	if (alive && app->args.reboot)
 		return take_over(app, path);
+	/* listener_open_all() warns, and goes on if TCP is served */
+	if (alive && set->listen_addr[0] != '\0' &&
+	    listener_unix_is_foreign(path)) {
+		check_pidfile(app, 0);
+		return NULL;
+	}
 	if (alive && path[0] != '@' && socket_check_owner(path, &e) < 0)
 		log_fatal("unix socket is in use, cannot continue: %s",
 		    e.text);

@@ -60,7 +60,7 @@ static int add_escaped(const char *at, size_t n, void *arg)
 
 		if (skip > 0)
 			text_addf(out, "\\u%04x",
-			    (unsigned)(unsigned char)at[skip - 1]);
+			    (unsigned)text_code_point(at, skip));
 		else
 			text_add_bytes(out, at, 1);
 		at += skip > 0 ? skip : 1;

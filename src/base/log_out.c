@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -90,12 +91,46 @@ static void replace_file(int fd)
 	close(fd);
 }
 
+static bool is_sticky(const struct stat *dir)
+{
+	return (dir->st_mode & S_ISVTX) != 0 &&
+	    (dir->st_mode & (S_IWGRP | S_IWOTH)) != 0;
+}
+
+/*
+ * Has another user put a link at path, in a folder that all may write? Linux
+ * does not follow it where fs.protected_symlinks is set, nor do we elsewhere. A
+ * link of ours stays ours: in such a folder nobody else can replace it.
+ */
+static bool is_trap(const char *path)
+{
+	const char *const slash = strrchr(path, '/');
+	char dir[PATH_MAX] = ".";
+	struct stat link, in;
+
+	if (lstat(path, &link) < 0 || !S_ISLNK(link.st_mode) ||
+	    link.st_uid == geteuid())
+		return false;
+	if (slash != NULL)
+		snprintf(dir, sizeof dir, "%.*s", (int)(slash - path) + 1, path);
+	return stat(dir, &in) < 0 ||
+	    (is_sticky(&in) && link.st_uid != in.st_uid);
+}
+
 /* An existing log keeps its mode; a new one is not for all. */
 static int open_log(const char *path)
 {
 	/* a named pipe must have a reader, and is not waited for */
 	const int how = O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK;
-	int fd = open(path, how);
+	int fd = open(path, how | O_NOFOLLOW);
+
+	if (fd < 0 && errno == ELOOP) {
+		if (is_trap(path)) {
+			errno = EACCES;
+			return -1;
+		}
+		fd = open(path, how);
+	}
 
 	if (fd >= 0 || errno != ENOENT)
 		return fd;

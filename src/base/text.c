@@ -146,11 +146,33 @@ size_t text_fitting(const char *s, size_t max)
 	return len;
 }
 
+uint32_t text_code_point(const char *at, size_t n)
+{
+	static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t c = (unsigned char)at[0] & masks[n];
+
+	for (size_t i = 1; i < n; i++)
+		c = c << 6 | ((unsigned char)at[i] & 0x3f);
+	return c;
+}
+
+/* Unicode: the categories Zl and Zp, and the property Bidi_Control. */
+static bool moves_text(uint32_t c)
+{
+	return (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) ||
+	    c == 0x200e || c == 0x200f || c == 0x061c;
+}
+
 size_t text_control(const char *at, size_t n)
 {
 	const unsigned char *const s = (const unsigned char *)at;
 
 	if (n > 1 && s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0)
+		return 2;
+	if (n > 2 && s[0] == 0xe2 && (s[1] == 0x80 || s[1] == 0x81) &&
+	    moves_text(text_code_point(at, 3)))
+		return 3;
+	if (n > 1 && s[0] == 0xd8 && moves_text(text_code_point(at, 2)))
 		return 2;
 	return s[0] < ' ' || s[0] == 0x7f;
 }

@@ -190,6 +190,26 @@ static int take_map(const struct hba_word *w, struct rule *r, struct err *e)
 	return r->said.map != NULL ? 0 : bad(e, "unknown ident map", w);
 }
 
+/* An option that PostgreSQL takes of a method that we don't know. */
+static bool is_gss_option(const struct hba_word *w)
+{
+	static const char *const names[] = {
+		"include_realm=", "krb_realm=", "map=", "compat_realm=",
+		"upn_username=", "pamservice=", "pam_use_hostname=",
+		"radiusservers=", "radiussecrets=", "radiusports=",
+		"radiusidentifiers=", "issuer=", "scope=", "validator=",
+		"delegate_ident_mapping=",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const size_t len = strlen(names[i]);
+
+		if (w->len >= len && memcmp(w->at, names[i], len) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int take_options(struct hba_line *l, struct rule *r, struct err *e)
 {
 	struct hba_word w = { .at = "" };
@@ -203,7 +223,7 @@ static int take_options(struct hba_line *l, struct rule *r, struct err *e)
 	memcpy(r->options, w.at, w.len);
 	r->said.options = r->options;
 	while ((step = hba_line_next(l, &w)) == HBA_WORD) {
-		if (r->connection == HOSTGSSENC)
+		if (r->connection == HOSTGSSENC && is_gss_option(&w))
 			continue;
 		if (take_map(&w, r, e) != 0)
 			return -1;
@@ -226,6 +246,13 @@ static int take_fields(struct hba_line *l, const struct hba_place *at,
 	return take_options(l, r, e);
 }
 
+/* Such a rule lets nobody in whom its method would not let in. */
+static bool needs_another_line(const struct rule *r)
+{
+	return (r->said.method == AUTH_PEER && r->connection != LOCAL) ||
+	    (r->said.method == AUTH_CERT && r->connection != HOSTSSL);
+}
+
 static int take_rule(void *arg, struct hba_line *l,
     const struct hba_place *at, struct err *e)
 {
@@ -242,6 +269,9 @@ static int take_rule(void *arg, struct hba_line *l,
 		rule_free(r);
 		return -1;
 	}
+	if (needs_another_line(r))
+		hba_warn(at, l->number, "PostgreSQL refuses the method on such "
+		    "a line: peer is for local, cert for hostssl");
 	/* as in PostgreSQL, whose sockets of IPv6 take no client of IPv4 */
 	if (r->address.kind == HBA_NETWORK &&
 	    net_cidr_is_mapped(&r->address.network))

@@ -102,7 +102,6 @@ enum hba_step hba_line_next(struct hba_line *l, struct hba_word *w)
 
 bool hba_line_take_comma(struct hba_line *l)
 {
-	skip_blanks(l);
 	if (l->at == l->end || *l->at != ',')
 		return false;
 	l->at++;

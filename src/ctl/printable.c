@@ -4,21 +4,9 @@
 
 #include <limits.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <wchar.h>
 
 #include "base/text.h"
-
-/* The code point of a valid character of n bytes. */
-static uint32_t code_point(const char *s, size_t n)
-{
-	static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-	uint32_t c = (unsigned char)s[0] & masks[n];
-
-	for (size_t i = 1; i < n; i++)
-		c = c << 6 | ((unsigned char)s[i] & 0x3f);
-	return c;
-}
 
 static void escape(struct glyph *g, const char *s, size_t n)
 {
@@ -36,21 +24,15 @@ static void escape(struct glyph *g, const char *s, size_t n)
 	g->width = (int)t.len;
 }
 
-/* Does c turn the following text around, so that it reads otherwise? */
-static bool is_bidi(uint32_t c)
-{
-	return (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
-}
-
 const char *printable_next(const char *s, struct glyph *g)
 {
 	const size_t n = text_character(s);
 
-	if (n == 0 || text_control(s, n) > 0 || is_bidi(code_point(s, n))) {
+	if (n == 0 || text_control(s, n) > 0) {
 		escape(g, s, n > 0 ? n : 1);
 		return s + (n > 0 ? n : 1);
 	}
-	const int width = n == 1 ? 1 : wcwidth((wchar_t)code_point(s, n));
+	const int width = n == 1 ? 1 : wcwidth((wchar_t)text_code_point(s, n));
 
 	g->at = s;
 	g->len = n;

@@ -167,7 +167,8 @@ void sheet_json(const struct sheet *s, const char *json)
 		if (len == 0)
 			fputs("\\ufffd", s->out);
 		else if (*json != '\n' && text_control(json, n) > 0)
-			fprintf(s->out, "\\u%04x", (unsigned char)json[n - 1]);
+			fprintf(s->out, "\\u%04x",
+			    (unsigned)text_code_point(json, n));
 		else
 			fwrite(json, 1, n, s->out);
 		json += n;

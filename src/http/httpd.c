@@ -157,7 +157,8 @@ static void write_head(struct text *t, const struct httpd_conn *c,
 	    request_reason(head->status));
 	text_addf(t, "Content-Type: %s\r\n", head->type);
 	text_add(t, "Cache-Control: no-store\r\n"
-	    "X-Content-Type-Options: nosniff\r\n");
+	    "X-Content-Type-Options: nosniff\r\n"
+	    "Cross-Origin-Resource-Policy: same-origin\r\n");
 	if (head->extra != NULL)
 		text_add(t, head->extra);
 	if (!c->keep)

@@ -537,6 +537,13 @@ int socket_check_owner(const char *path, struct err *e)
 	    path, whose(st.st_uid, owner, sizeof owner));
 }
 
+bool socket_is_foreign(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && st.st_uid != geteuid();
+}
+
 int socket_unix_is_ours(const char *path, struct err *e)
 {
 	struct stat st;

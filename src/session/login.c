@@ -232,6 +232,17 @@ static size_t take_startup(struct client *c, const struct startup *m)
 	return m->size;
 }
 
+/* PostgreSQL source: ProcessStartupPacket() takes SSL and GSS once each. */
+static enum startup_kind peek_once(const struct client *c, const uint8_t *p,
+    size_t len, struct startup *m)
+{
+	const enum startup_kind kind = startup_peek(p, len, m);
+	const bool again = (c->login->asked & 1 << kind) != 0;
+
+	/* inside of TLS a request for it ends the connection in silence */
+	return again && tls_state(&c->stream) != TLS_UP ? STARTUP_BAD : kind;
+}
+
 static size_t first_message(struct client *c, const uint8_t *p, size_t len)
 {
 	struct startup m;
@@ -243,9 +254,9 @@ static size_t first_message(struct client *c, const uint8_t *p, size_t len)
 		    c->login->proxy != LOGIN_PROXY_NEVER)
 			return n;
 	}
-	if (p[0] == TLS_FIRST_BYTE && !c->login->asked && login_may_use_tls(c))
+	if (p[0] == TLS_FIRST_BYTE && c->login->asked == 0 && login_may_use_tls(c))
 		return login_start_tls(c, p, len);
-	switch (startup_peek(p, len, &m)) {
+	switch (peek_once(c, p, len, &m)) {
 	case STARTUP_SHORT:
 		if (m.size <= STARTUP_LONG)
 			return 0;

@@ -34,7 +34,7 @@ bool login_hand_shake(struct client *c)
 	switch (step) {
 	case TLS_DONE:
 		/* as PostgreSQL: it may be meant for another service */
-		if (!c->login->asked && !tls_has_alpn(&c->stream)) {
+		if (c->login->asked == 0 && !tls_has_alpn(&c->stream)) {
 			client_close(c, CLOSE_DIRECT_TLS_WITHOUT_ALPN);
 			return false;
 		}
@@ -60,7 +60,7 @@ size_t login_answer_encryption(struct client *c, const struct startup *m,
 {
 	const bool tls = m->kind == STARTUP_SSL && login_may_use_tls(c);
 
-	c->login->asked = true;
+	c->login->asked |= (uint8_t)(1 << m->kind);
 	if (m->kind == STARTUP_SSL && tls_state(&c->stream) == TLS_UP) {
 		client_close(c, CLOSE_SSL_REQ_INSIDE_SSL);
 		return 0;

@@ -1,6 +1,8 @@
 # test_files.py - files that would keep a reload waiting, or trick root.
 # SPDX-License-Identifier: ISC
 import os
+import re
+import socket
 import subprocess
 
 import pytest
@@ -141,3 +143,48 @@ def test_root_reads_no_file_through_a_link_of_another(rooted, certs, tmp_path,
         p.settings[key] = path
     assert as_root(p) == 1
     assert "a link of another user leads there" in p.log
+
+
+@pytest.mark.root
+@pytest.mark.setting("logfile")
+def test_log_is_not_written_through_a_link_of_another(rooted, tmp_path):
+    """in a folder that all may write, whatever the kernel does"""
+    p = rooted
+    target = p.put("target", "")
+    theirs = os.path.join(p.dir, "theirs")
+    os.chmod(p.dir, 0o1777)
+    os.symlink(target, theirs)
+    os.lchown(theirs, 65534, 65534)
+    p.settings["logfile"] = theirs
+    assert as_root(p) == 1
+    assert "Cannot open logfile: '%s': Permission denied" % theirs in p.log
+    p.settings["logfile"] = link(p, "ours", target)
+    p.start()
+    assert "process up" in p.log
+    with open(target) as f:
+        assert "process up" in f.read()
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("kind", ["file", "link", "folder", "socket", "lock"])
+def test_another_user_at_the_socket_does_not_keep_tcp_away(rooted, kind):
+    """config-files.md 17"""
+    p = rooted
+    path = os.path.join(p.dir, ".s.PGSQL.%d" % p.port)
+    path += ".lock" if kind == "lock" else ""
+    os.chmod(p.dir, 0o1777)
+    if kind == "folder":
+        os.mkdir(path)
+    elif kind == "link":
+        os.symlink("/nowhere", path)
+    elif kind == "socket":
+        theirs = socket.socket(socket.AF_UNIX)
+        theirs.bind(path)
+        theirs.listen()
+        os.chmod(path, 0o777)
+    else:
+        p.put(os.path.basename(path), "1\n")
+    os.lchown(path, 65534, 65534)
+    p.start()
+    assert p.raw().value("select 1") == "1"
+    assert re.search(r"WARNING .*: only TCP is served", p.log)

@@ -86,10 +86,12 @@ def test_name_of_no_database_is_cut(pooler):
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_no_byte_of_a_client_controls_a_terminal(pooler, form):
-    """C0, DEL and C1, as UTF-8 and raw; what can be read stays"""
+    """C0, DEL and C1, as UTF-8 and raw, ends of lines, what turns text
+    around; what can be read stays"""
     p = pooler(log_format=form)
     name = (b"a" + bytes(range(1, 32)) + b"\x7f\x80\x9b2J\x9f" +
-            "\u0080\u009b\u009f\u00e9\u20ac\u041b".encode() + b"z")
+            "\u0080\u009b\u009f\u2028\u2029\u202e\u2066\u061c".encode() +
+            "\u00e9\u20ac\u041b".encode() + b"z")
     c = p.open()
     c.send(pq.untyped(pq.V3_0, b"user\0" + name + b"\0database\0p0\0\0"))
     c.recv_all()
@@ -99,7 +101,8 @@ def test_no_byte_of_a_client_controls_a_terminal(pooler, form):
         raw = f.read()
     for line in raw.replace(b"\n\t", b"").splitlines():
         text = line.decode()        # all of it is UTF-8
-        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", text), text
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f"
+                             r"\u2028-\u202e\u2066-\u2069]", text), text
     assert "\u00e9\u20ac\u041bz".encode() in raw
 
 

@@ -199,6 +199,9 @@ def test_page_may_run_only_what_is_in_it(web):
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert "unsafe" not in policy and "frame-ancestors 'none'" in policy
     assert page.headers["X-Content-Type-Options"] == "nosniff"
+    for path in ("/", "/api/", "/metrics"):
+        assert get(p, path).headers["Cross-Origin-Resource-Policy"] == \
+            "same-origin"
     assert page.headers["Referrer-Policy"] == "no-referrer"
     assert page.headers["X-Frame-Options"] == "DENY"
     assert 'data-token="0" data-log="1"' in page.body

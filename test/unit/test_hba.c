@@ -59,7 +59,7 @@ static const struct {
 	    "local x y peer map=none\n" },
 	{ "/etc/x/rules", "# more\nhost shop @sub/inner all md5\n"
 	    "include sub/rules\n" },
-	{ "/etc/x/sub/rules", "host shop @inner ::1/128 cert\n"
+	{ "/etc/x/sub/rules", "hostssl shop @inner ::1/128 cert\n"
 	    "include_if_exists absent\ninclude_dir d\n" },
 	{ "/etc/x/sub/d/a.conf", "host shop fritz all password\n" },
 	{ "/etc/x/sub/d/b.conf", "host shop @/etc/x/sub/inner all trust\n" },
@@ -182,7 +182,7 @@ static void test_first_rule_that_fits_decides(void **state)
 	    "local all postgres peer map=m\n"			/* 2 */
 	    "hostssl shop ann 10.0.0.0/8 cert\n"		/* 3 */
 	    "hostnossl shop ann 10.0.0.0/8 reject\n"		/* 4 */
-	    "host shop,\"all\" , stock ann,bob 10.1.0.0 255.255.0.0 md5\n"
+	    "host shop,\"all\", stock ann,bob 10.1.0.0 255.255.0.0 md5\n"
 	    "host sameuser all ::1/128 scram-sha-256\n"		/* 6 */
 	    "host replication rep 0.0.0.0/0 trust\n"		/* 7 */
 	    "host \"replication\" rep all password\n"		/* 8 */
@@ -273,7 +273,8 @@ static void test_method_and_options_come_with_the_rule(void **state)
 		struct hba *h = parse(&g, rows[i].text);
 		const struct hba_rule *const r = find(h, "", "d", "u");
 
-		assert_string_equal(g.buf, "");
+		if (rows[i].method != AUTH_CERT)	/* for hostssl, else a warning */
+			assert_string_equal(g.buf, "");
 		assert_non_null(r);
 		assert_int_equal(r->method, rows[i].method);
 		assert_string_equal(r->options, rows[i].options);
@@ -297,6 +298,9 @@ static void test_a_faulty_line_refuses_the_file(void **state)
 		{ "host all,", "a name is missing" },
 		{ "host , all all trust", "a name is missing" },
 		{ "host a,,b all all trust", "a name is missing" },
+		{ "host a ,b all all trust", "a name is missing" },
+		{ "hostgssenc all all all gss nonsense=1",
+		    "unknown option \"nonsense\"" },
 		{ "host \"\" all all trust", "an empty name" },
 		{ "host all @ all trust", "no file name behind @" },
 		{ "host all @none all trust", "could not open file "
@@ -449,6 +453,8 @@ static void test_words_mean_what_they_mean_to_postgresql(void **state)
 		{ "hostgssenc all all all gss include_realm=0\n"
 		    "hostnogssenc all all all trust", "::1", "d", "a", 2 },
 		{ "hostnogssenc all all all trust", "", "d", "a", 0 },
+		/* a comma belongs to the name before it */
+		{ "host a, b all all trust", "::1", "b", "a", 1 },
 		/* continued lines; comments are, too */
 		{ "host all \\\n  a \\\r\n all trust\nhost all b all md5",
 		    "::1", "d", "b", 4 },
@@ -645,6 +651,21 @@ static void test_rule_of_mapped_addresses_fits_nobody_and_warns(void **state)
 	hba_unref(&h);
 }
 
+static void test_method_on_a_line_that_postgresql_refuses_warns(void **state)
+{
+	struct got g = { .skip = false };
+	struct hba *h = parse(&g, "local all all peer\nhostssl all all all cert\n"
+	    "host all all all peer\nhost all all all cert\n");
+
+	(void)state;
+	assert_string_equal(g.buf,
+	    "(skip) hba line 3: PostgreSQL refuses the method on such a line: "
+	    "peer is for local, cert for hostssl (/etc/x/hba.conf:3)\n"
+	    "(skip) hba line 4: PostgreSQL refuses the method on such a line: "
+	    "peer is for local, cert for hostssl (/etc/x/hba.conf:4)\n");
+	hba_unref(&h);
+}
+
 static void test_a_file_without_rules_is_refused(void **state)
 {
 	struct got g = { .skip = false };
@@ -700,7 +721,7 @@ static void test_each_failed_allocation_gives_null(void **state)
 	(void)state;
 	do {
 		mem_fail_at(++n);
-		h = parse(&g, "host a,b,c,d,e @users all cert map=m\n"
+		h = parse(&g, "hostssl a,b,c,d,e @users all cert map=m\n"
 		    "local /x all ldap x=y\ninclude rules\n"
 		    "host all all .example.com reject\n");
 		mem_fail_at(0);
@@ -729,6 +750,8 @@ int main(void)
 		    test_a_comment_says_that_a_file_is_meant_empty),
 		cmocka_unit_test(
 		    test_rule_of_mapped_addresses_fits_nobody_and_warns),
+		cmocka_unit_test(
+		    test_method_on_a_line_that_postgresql_refuses_warns),
 		cmocka_unit_test(test_a_file_without_rules_is_refused),
 		cmocka_unit_test(test_files_that_cannot_be_read_are_named),
 		cmocka_unit_test(test_each_failed_allocation_gives_null),

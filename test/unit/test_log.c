@@ -242,6 +242,10 @@ static void test_control_bytes_do_not_reach_the_terminal(void **state)
 	/* but a character may contain such bytes */
 	log_info("\xe2\x9b\x80 \xf0\x9f\x90\x98 \xc5\x9b");
 	assert_string_equal(last, "\xe2\x9b\x80 \xf0\x9f\x90\x98 \xc5\x9b");
+	/* separators of lines, and what turns text around */
+	log_info("a\xe2\x80\xa8" "b\xe2\x80\xae" "c\xe2\x81\xa6" "d\xd8\x9c" "e"
+	    "\xe2\x80\x8e" "f\xe2\x80\xaf" "g");
+	assert_string_equal(last, "a?b?c?d?e?f\xe2\x80\xaf" "g");
 	/* and may be cut: what is left is none */
 	log_info("\xe2\x9b");
 	assert_string_equal(last, "\xe2?");
