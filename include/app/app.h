@@ -62,6 +62,7 @@ struct app {
 	struct counters average;	/* of this worker, as told last */
 	struct janitor janitor;
 	usec_t accept_pause;		/* accepting again from then on; 0 */
+	bool accept_exhausted;		/* for want of descriptors */
 	usec_t suspend_since;		/* when SUSPEND was given */
 	usec_t still_since;		/* when all did; 0 */
 	unsigned moving;		/* sessions that do not stand still yet */

@@ -116,6 +116,13 @@ bool lobby_displace(struct lobby *l, const struct lobby_guest *g,
     const struct lobby_judge *judge, struct lobby_guest **own);
 
 /*
+ * The oldest is to go, for this limit, whoever comes: one that serves no penalty,
+ * if one of the oldest does not. *own as of lobby_displace(). False: none is there.
+ */
+bool lobby_expel_oldest(struct lobby *l, enum tally_limit limit,
+    struct lobby_guest **own);
+
+/*
  * g has failed: how long is it to wait for its answer? After a few failures
  * within a minute a while that doubles, up to max; 0 = not at all. One that was
  * expelled has no place to wait in: it is closed before it hears of that.

@@ -18,12 +18,14 @@
 #include "io/socket.h"
 #include "session/client.h"
 #include "session/login.h"
+#include "session/login_lobby.h"
 #include "session/login_move.h"
 
 #define ACCEPT_BURST 64		/* then others get their turn */
 #define ACCEPT_CALM 4		/* turns in a row; then bursts double */
 #define ACCEPT_PAUSE (5 * USEC)
 #define RESERVE_TIME (2 * USEC)	/* to log in with the reserve descriptor */
+#define RESERVE_SILENCE (USEC * 3 / 10)	/* to say something with it */
 
 /*
  * With TCP_DEFER_ACCEPT the handshake of a client that says nothing stands
@@ -83,44 +85,37 @@ static bool is_exhausted(int cause)
 	return cause == EMFILE || cause == ENFILE;
 }
 
-static bool may_lend(const struct listener *l)
+static void keep_reserve(struct app *app)
 {
-	const struct listener *other;
-
-	if (l->app->reserve_fd <= 0)
-		return false;
-	if (l->path != NULL)
-		return true;
-	LL_FOREACH(l->app->listeners, other) {
-		if (other->path != NULL)
-			return false;
-	}
-	return true;
+	if (app->reserve_fd <= 0 && app->reserve_user == NULL)
+		app->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 /*
- * One descriptor is held back for the console: when there are no others, it is
- * lent to the client that connects next to a Unix socket (if there is one), and
- * a client that turns out not to want the console has to leave.
+ * One descriptor is held back for the console: if there are no others, it is
+ * lent to the client that connects next, and a client that turns out not to
+ * want the console has to leave. After a client by TCP those by Unix sockets
+ * have a tick for themselves, because strangers can't get there.
  */
-static void take_reserve(struct app *app)
+static void lend_reserve(struct app *app, bool tcp)
 {
 	struct listener *l;
 
-	if (app->reserve_fd <= 0)
-		app->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	keep_reserve(app);
 	if (app->reserve_fd <= 0 || app->ss.suspended)
 		return;
 	LL_FOREACH(app->listeners, l) {
-		if (may_lend(l))
+		if (tcp || l->path != NULL)
 			resume_one(l);
 	}
 }
 
 void listener_return_reserve(struct app *app)
 {
+	const bool by_unix = app->reserve_user->addr.family == NET_UNIX;
+
 	app->reserve_user = NULL;
-	take_reserve(app);
+	lend_reserve(app, by_unix);
 }
 
 /* Say what to raise, not over and over. */
@@ -128,6 +123,7 @@ static void note_failure(struct app *app, int cause)
 {
 	struct rlimit limit;
 
+	app->accept_exhausted = is_exhausted(cause);
 	if (is_exhausted(cause))
 		app->ss.tally.limits_hit[TALLY_open_files][0]++;
 	if (app->accept_pause != 0)
@@ -141,17 +137,6 @@ static void note_failure(struct app *app, int cause)
 	if (cause == ENFILE)
 		log_warning("the system is out of file descriptors: raise "
 		    "fs.file-max (sysctl)");
-}
-
-/* Listeners that can't go on till there are descriptors again. */
-static void rest(struct app *app, int cause)
-{
-	struct listener *l;
-
-	LL_FOREACH(app->listeners, l) {
-		if (!is_exhausted(cause) || !may_lend(l))
-			pause_one(l);
-	}
 }
 
 /* --- accepting --- */
@@ -175,10 +160,14 @@ static int accept_one(struct listener *l, struct net_addr *peer, bool *reserve)
 	int fd = socket_accept(l->fd, peer);
 
 	*reserve = false;
-	if (fd >= 0 || !is_exhausted(errno) || !may_lend(l))
+	if (fd >= 0 || !is_exhausted(errno))
 		return fd;
 	note_failure(app, errno);
-	rest(app, errno);
+	if (errno == EMFILE && login_expel_oldest(&app->ss))
+		return socket_accept(l->fd, peer);
+	if (app->reserve_fd <= 0)
+		return fd;
+	listener_pause_all(app);
 	close(app->reserve_fd);
 	app->reserve_fd = 0;
 	fd = socket_accept(l->fd, peer);
@@ -187,7 +176,7 @@ static int accept_one(struct listener *l, struct net_addr *peer, bool *reserve)
 		return fd;
 	const int cause = errno;
 
-	take_reserve(app);
+	lend_reserve(app, true);
 	errno = cause;
 	return -1;
 }
@@ -205,7 +194,7 @@ static bool accept_next(struct listener *l, bool begin)
 		const int cause = errno;
 
 		note_failure(l->app, cause);
-		rest(l->app, cause);
+		listener_pause_all(l->app);
 		return false;
 	}
 	if (l->closing != 0)
@@ -218,7 +207,7 @@ static bool accept_next(struct listener *l, bool begin)
 		c->has_reserve_fd = true;
 		l->app->reserve_user = c;
 	} else if (reserve) {
-		take_reserve(l->app);
+		lend_reserve(l->app, true);
 	}
 	if (c != NULL && login_deal(c))
 		return true;
@@ -293,7 +282,7 @@ int listener_add(struct app *app, int fd, const struct net_addr *addr,
 		return -1;
 	}
 	LL_APPEND(app->listeners, l);
-	take_reserve(app);
+	keep_reserve(app);
 	return 0;
 }
 
@@ -411,6 +400,16 @@ bool listener_is_draining(const struct app *app)
 	return false;
 }
 
+/* The client with the reserve descriptor must be quick: others wait for it. */
+static void hurry_reserve(struct app *app, usec_t now)
+{
+	struct client *const c = app->reserve_user;
+
+	if (c != NULL && client_logs_in(c) && now - c->born >
+	    (c->has_spoken ? RESERVE_TIME : RESERVE_SILENCE))
+		client_fail(c, CLOSE_CLIENT_LOGIN_TIMEOUT);
+}
+
 void listener_tick(struct app *app, usec_t now)
 {
 	struct listener *l, *next;
@@ -423,16 +422,17 @@ void listener_tick(struct app *app, usec_t now)
 		accept_rest(l);
 		listener_drop(l);
 	}
-	/* the client with the reserve descriptor must be quick: others wait */
-	if (app->reserve_user != NULL && client_logs_in(app->reserve_user) &&
-	    now - app->reserve_user->born > RESERVE_TIME)
-		client_fail(app->reserve_user, CLOSE_CLIENT_LOGIN_TIMEOUT);
-	if (app->accept_pause == 0 || now < app->accept_pause)
+	hurry_reserve(app, now);
+	if (app->accept_pause == 0)
 		return;
-	app->accept_pause = 0;
-	take_reserve(app);
-	if (!app->ss.suspended)
-		listener_resume_all(app);
+	if (now >= app->accept_pause) {
+		app->accept_pause = 0;
+		keep_reserve(app);
+		if (!app->ss.suspended)
+			listener_resume_all(app);
+	} else if (app->accept_exhausted) {
+		lend_reserve(app, true);
+	}
 }
 
 void listener_retune_all(struct app *app)

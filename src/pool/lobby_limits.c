@@ -165,6 +165,31 @@ static struct lobby_guest *find_displaced(const struct lobby *l,
 	    judge->is_slow(oldest) ? oldest : NULL;
 }
 
+/* The oldest that serves no penalty, else the oldest. */
+static struct lobby_guest *find_oldest(const struct lobby *l)
+{
+	struct lobby_guest *g = l->all;
+
+	for (int i = 0; i < LOOK_AT && g != NULL; i++, g = g->next) {
+		if (!lobby_is_punished(g))
+			return g;
+	}
+	return l->all;
+}
+
+bool lobby_expel_oldest(struct lobby *l, enum tally_limit limit,
+    struct lobby_guest **own)
+{
+	struct lobby *const all = lobby_lock(l);
+	struct lobby_guest *const victim = find_oldest(all);
+
+	if (victim != NULL && !is_here(l, victim))
+		expel(all, victim, limit);
+	*own = victim != NULL && victim->present ? victim : NULL;
+	lobby_unlock(all);
+	return victim != NULL;
+}
+
 bool lobby_displace(struct lobby *l, const struct lobby_guest *g,
     const struct lobby_judge *judge, struct lobby_guest **own)
 {

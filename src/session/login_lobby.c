@@ -174,6 +174,17 @@ bool login_displace(struct client *c)
 	return true;
 }
 
+bool login_expel_oldest(struct sessions *ss)
+{
+	struct lobby_guest *own;
+
+	if (!lobby_expel_oldest(&ss->lobby, TALLY_open_files, &own))
+		return false;
+	if (own != NULL)
+		drop(own, TALLY_open_files);
+	return true;
+}
+
 bool login_was_expelled(struct client *c)
 {
 	struct lobby_guest *const g = &c->login->guest;

@@ -172,6 +172,7 @@ def test_another_user_at_the_socket_does_not_keep_tcp_away(rooted, kind):
     p = rooted
     path = os.path.join(p.dir, ".s.PGSQL.%d" % p.port)
     path += ".lock" if kind == "lock" else ""
+    os.chown(p.dir, 0, 0)
     os.chmod(p.dir, 0o1777)
     if kind == "folder":
         os.mkdir(path)

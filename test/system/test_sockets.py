@@ -22,19 +22,19 @@ def launch_limited(p, n=LIMIT):
     return p
 
 
-def fill(p):
-    """Use up its descriptors by connections that never log in."""
-    conns, folder = [], "/proc/%d/fd" % p.proc.pid
+def fill(p, hello=pq.startup({"user": "app", "database": "p0"})):
+    """Use up its descriptors by clients: all that log in, or no one."""
+    conns, folder = [p.raw()], "/proc/%d/fd" % p.proc.pid
     while "accept() failed" not in p.log:
         n = len(os.listdir(folder))
         conns.append(p.open())
-        conns[-1].send(b"\0")   # deferred until it says something
+        conns[-1].send(hello)       # deferred until it says something
         # one by one: nobody but those below stands in the queue
         wait_until(lambda n=n: len(os.listdir(folder)) > n
                    or "accept() failed" in p.log)
     for _ in range(2):          # these wait in the queue
         conns.append(p.open())
-        conns[-1].send(b"\0")
+        conns[-1].send(hello)
     return conns
 
 
@@ -63,35 +63,56 @@ def test_limit_is_raised_to_the_hard_one(pooler):
 
 def test_out_of_descriptors(pooler):
     """logging.md 7: accept() failed; no busy loop, the console gets in"""
-    p = launch_limited(pooler(start=False))
+    p = launch_limited(pooler(start=False, auth_type="trust"))
     conns = fill(p)
     assert " ERROR accept() failed: Too many open files\n" in p.log
     assert (" WARNING all %d file descriptors are in use: raise the hard "
             "limit (LimitNOFILE= of the service, ulimit -Hn), or lower "
             "max_client_conn\n" % LIMIT) in p.log
     # who does not want the console has to leave it to others
-    with pytest.raises(pq.PgError) as e:
-        p.raw(unix=True)
-    assert e.value.message == "no more connections allowed (max_client_conn)"
-    for _ in range(3):
-        c = p.raw("admin", "pgbouncer", unix=True)
+    for unix in (True, False):
+        with pytest.raises(pq.PgError) as e:
+            p.raw(unix=unix)
+        assert e.value.message == \
+            "no more connections allowed (max_client_conn)"
+        c = p.raw("admin", "pgbouncer", unix=unix)
         assert c.query("show lists").rows
         with pytest.raises(socket.timeout):
             p.raw(unix=True, timeout=0.2)
         c.close()
-    # five seconds later TCP is looked at again, and not all the time
-    cpu, start = p.loop_cpu(), time.monotonic()
-    wait_until(lambda: p.log.count("accept() failed") >= 2)
-    wait_until(lambda: p.log.count("accept() failed") >= 3)
-    assert p.loop_cpu() - cpu < (time.monotonic() - start) / 20
+    # with the last descriptor lent listeners are not looked at all the time
+    with p.raw("admin", "pgbouncer", unix=True) as k:
+        late = p.open()
+        late.send(pq.startup({"user": "app", "database": "p0"}))
+        cpu, start = p.loop_cpu(), time.monotonic()
+        wait_until(lambda: p.log.count("accept() failed") >= 3)
+        assert p.loop_cpu() - cpu < (time.monotonic() - start) / 20
+        assert k.query("show version").rows
     for c in conns:
         c.close(polite=False)
     assert p.raw().value("select 1") == "1"
 
 
+@pytest.mark.parametrize("unix", [False, True])
+def test_strangers_with_all_descriptors_keep_nobody_out(pooler, unix):
+    """the oldest one makes room for each that comes"""
+    p = launch_limited(pooler(start=False, client_login_timeout=60))
+    conns = fill(p, b"\0\0\0\x20\0\3\0\0")
+    strangers = conns[1:]
+    assert "no more connections allowed (open_files)" in \
+        strangers[0].recv_all().errors[-1].message
+    for _ in range(3):
+        assert p.raw(unix=unix).value("select 1") == "1"
+        with p.raw("admin", "pgbouncer", unix=unix) as k:
+            assert k.query("show version").rows
+    # the youngest ones are still there
+    assert not strangers[-1].readable()
+
+
 def test_console_gets_in_by_tcp_where_there_is_nothing_else(pooler):
     """unix_socket_dir empty: the spare descriptor serves TCP"""
-    p = launch_limited(pooler(start=False, unix_socket_dir=""))
+    p = launch_limited(pooler(start=False, unix_socket_dir="",
+                              auth_type="trust"))
     fill(p)
 
     def console():

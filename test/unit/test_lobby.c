@@ -167,6 +167,29 @@ static bool is_slow(const struct lobby_guest *g)
 }
 
 /* Who makes room for g; NULL: another worker's, or nobody. */
+static void test_oldest_goes_and_one_with_a_penalty_last(void **state)
+{
+	struct lobby_guest g[2] = { 0 }, *own;
+	struct lobby l;
+
+	(void)state;
+	lobby_init(&l, 0);
+	assert_false(lobby_expel_oldest(&l, TALLY_open_files, &own));
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(lobby_enter(&l, &g[i],
+		    &(struct net_addr){ .family = NET_IPV4 }), 0);
+	assert_true(lobby_expel_oldest(&l, TALLY_open_files, &own));
+	assert_ptr_equal(own, &g[0]);
+	lobby_punish(&l, &g[0], USEC);
+	assert_true(lobby_expel_oldest(&l, TALLY_open_files, &own));
+	assert_ptr_equal(own, &g[1]);
+	lobby_leave(&l, &g[1]);
+	assert_true(lobby_expel_oldest(&l, TALLY_open_files, &own));
+	assert_ptr_equal(own, &g[0]);
+	lobby_leave(&l, &g[0]);
+	lobby_fini(&l);
+}
+
 static struct lobby_guest *displaced(struct lobby *l, struct lobby_guest *g)
 {
 	static const struct lobby_judge judge = { is_idle, is_slow };
@@ -537,6 +560,7 @@ int main(void)
 		cmocka_unit_test(test_failures_of_many_are_not_kept),
 		cmocka_unit_test(test_penalties_end_in_time),
 		cmocka_unit_test(test_log_speaks_of_some_and_counts_the_others),
+		cmocka_unit_test(test_oldest_goes_and_one_with_a_penalty_last),
 		cmocka_unit_test(test_no_memory_for_a_source),
 	};
 
