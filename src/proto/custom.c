@@ -225,12 +225,14 @@ static bool take_dollars(struct place *p, struct custom_name *to)
 		return false;
 	const size_t n = (size_t)(++p->at - tag);
 
-	while (p->at < p->end && *p->at != '$' && !to->failed)
-		custom_name_add(to, *p->at++);
-	if ((size_t)(p->end - p->at) < n || memcmp(p->at, tag, n) != 0)
-		return false;
-	p->at += n;
-	return true;
+	for (; (size_t)(p->end - p->at) >= n && !to->failed; p->at++) {
+		if (memcmp(p->at, tag, n) == 0) {
+			p->at += n;
+			return true;
+		}
+		custom_name_add(to, *p->at);
+	}
+	return false;
 }
 
 /* ''name'', in a string */

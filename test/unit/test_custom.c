@@ -92,6 +92,7 @@ static void test_names_are_read_in_every_spelling(void **state)
 		    "\"pg_catalog\".\"set_config\"('a.c', '', true), "
 		    "set_config/* */ ( --\n 'a.d'::text, '', true)",
 		    "a.b a.c a.d" },
+		{ "select set_config($n$a$1.b$$c$n$, '', true)", "a$1.b$$c" },
 		{ "select set_config($$a.b$$, '', true), "
 		    "set_config($x$a.c$x$, '', true), "
 		    "set_config(U&'a\\002ed', '', true)", "a.b a.c a.d" },
