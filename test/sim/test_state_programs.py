@@ -7,7 +7,8 @@ again, while processes take over from each other, while settings are reloaded an
 connections renewed, and while servers are killed:
 then a client may be told so, and both begin anew; but nothing else differs. And
 with several workers, where each server goes to another one whenever it is given
-back, and each client behind each of its transactions.
+back, and each client behind each of its transactions. Custom parameters are named
+in all spellings, and may have defaults of the role and of the database.
 SIM_PROGRAMS is how many statements a seed has, SIM_SEED the first seed.
 """
 import os
@@ -31,14 +32,17 @@ with open(BINARY, "rb") as f:
 pytestmark = pytest.mark.skipif(REFERENCE, reason="not so there")
 
 NAMES = ["work_mem", "statement_timeout", "lock_timeout", "search_path",
-         "my.one", "my.two", "datestyle", "timezone", "extra_float_digits",
+         "my.one", "my.two", "app.tenantid", "zz.\u00e9t\u00e9", "_a.b$1.c",
+         "datestyle", "timezone", "extra_float_digits",
          "default_transaction_isolation", "role", "application_name",
          "array_nulls", "standard_conforming_strings", "transform_null_equals",
          "intervalstyle"]
 VALUES = {
     "work_mem": ["1MB", "2MB"], "statement_timeout": ["10s", "20s"],
     "lock_timeout": ["1s"], "search_path": ["public", "pg_catalog, \"A'b\""],
-    "my.one": ["x", "it''s", "b\\s", "\u00e9"], "my.two": ["1"],
+    "my.one": ["x", "it''s", "b\\s", "\u00e9", ""], "my.two": ["1"],
+    "app.tenantid": ["t1", "t2", ""], "zz.\u00e9t\u00e9": ["e", ""],
+    "_a.b$1.c": ["f"],
     "datestyle": ["German", "ISO, DMY"], "timezone": ["Asia/Tokyo", "UTC"],
     "extra_float_digits": ["0", "3"], "role": ["none", "app2"],
     "default_transaction_isolation": ["serializable", "read committed"],
@@ -82,18 +86,78 @@ PINS = [
 ]
 
 
+# of the database, and of the role in it
+DEFAULTS = [
+    "alter database p0 set my.one = 'of the database'",
+    "alter database p0 set \"app.tenantId\" = 'nobody'",
+    "alter database p0 set role = 'app2'",
+    "alter database p0 set lock_timeout = '3s'",
+    "alter role postgres in database p0 set app.tenantid = 'of the role'",
+    "alter role postgres in database p0 set work_mem = '3MB'",
+    "alter role postgres in database p0 set zz.\u00e9t\u00e9 = 'd'",
+]
+FORGOTTEN = ["alter database p0 reset all",
+             "alter role postgres in database p0 reset all"]
+
+
+class Bound(str):
+    """A text, and its parameters."""
+    args = ()
+
+
+def with_cases(r, name):
+    return "".join(c.upper() if c.isascii() and r.random() < 0.3 else c
+                   for c in name)
+
+
+def spell(r, name):
+    """A name as SET may have it; what is no custom parameter as it is."""
+    if "." not in name:
+        return name
+    name = with_cases(r, name)
+    return r.choice([
+        name, "\"%s\"" % name, " . ".join(name.split(".")),
+        ".".join("\"%s\"" % part for part in name.split(".")),
+        name.replace(".", "/* . */.", 1)])
+
+
+def spell_string(r, name):
+    """... and as set_config() may."""
+    if "." not in name:
+        return "'%s'" % name
+    return r.choice(["'%s'", "E'%s'", "$$%s$$", "$n$%s$n$", "'%s'::text",
+                     "/* the name */ '%s'"]) % with_cases(r, name)
+
+
+def bound(r):
+    """set_config() of a name, or of a value, that is a parameter."""
+    name = r.choice([n for n in NAMES if "." in n])
+    value = r.choice([v for v in VALUES[name] if "'" not in v])
+    text, args = r.choice([
+        ("select set_config($1, $2, false)", (with_cases(r, name), value)),
+        ("select set_config($2, $1, false)", (value, with_cases(r, name))),
+        ("select set_config(%s, $1, false)" % spell_string(r, name), (value,)),
+        ("select set_config($1, $2, true)", (with_cases(r, name), value))])
+    out = Bound(text)
+    out.args = args
+    return out
+
+
 def change(r):
     """SET, in one of its ways"""
+    if r.random() < 0.15:
+        return bound(r)
     name = r.choice(NAMES)
     value = r.choice(VALUES[name])
+    spelled, string = spell(r, name), spell_string(r, name)
     return r.choice([
-        "set %s to %s" % (name, value if name == "search_path" and
+        "set %s to %s" % (spelled, value if name == "search_path" and
                           "'" not in value else "E'%s'" % value.replace(
                               "\\", "\\\\").replace("A'b", "Ab")),
-        "set session %s to default" % name, "reset %s" % name,
-        "set local %s to default" % name,
-        "select set_config('%s', E'%s', %s)" % (
-            name, value.replace("\\", "\\\\").replace("A'b", "A''b"),
+        "set session %s to default" % spelled, "reset %s" % spelled,
+        "set local %s to default" % spelled,
+        "select set_config(%s, E'%s', %s)" % (
+            string, value.replace("\\", "\\\\").replace("A'b", "A''b"),
             r.choice(["true", "false"])),
         "reset all" if r.random() < 0.2 else
         # where one was set once, it is empty ever after, not unknown
@@ -165,7 +229,12 @@ class Both:
         if self.came and self.status != "I" and RESETS.search(sql):
             sql = LOOK
         extended = (0, 0, 1, 2, 2)[self.count % 5] if ";" not in sql else 0
-        self.done.append(sql)
+        args = getattr(sql, "args", ())
+        if args:
+            # nobody reads what is bound to a name that is not translated
+            extended = max(1, extended) if self.p.settings.get(
+                "max_prepared_statements") != 0 else 1
+        self.done.append(sql + str(args) * bool(args))
         want = self.one(self.own, sql, extended)
         try:
             got = self.one(self.pooled, sql, extended)
@@ -185,7 +254,8 @@ class Both:
         if extended:
             # of a name, to be shared with others where it means the same
             name = "" if extended == 1 else "s1"
-            c.send(pq.parse(sql, name), pq.bind(name), pq.execute(), pq.sync())
+            c.send(pq.parse(sql, name), pq.bind(
+                name, getattr(sql, "args", ())), pq.execute(), pq.sync())
         else:
             c.send(pq.query(sql))
         res = c.recv_until()
@@ -201,7 +271,7 @@ def disturb(pooler, p, pg, how, r):
         with p.console() as k:
             k.query("suspend")
             k.query("resume")
-    elif how == "restart":
+    elif how in ("restart", "defaults"):
         return take_over(pooler, p)
     elif how == "reload":
         p.settings["cache_unnamed_statements"] = r.randrange(2)
@@ -235,13 +305,17 @@ def count_moved(p):
 
 @pytest.mark.parametrize("seed, how, every", [
     (SEED, "", 0), (SEED + 1, "", 0), (SEED + 2, "", 0), (SEED, "suspend", 5),
-    (SEED, "restart", 60), (SEED, "kill", 10), (SEED, "reload", 10), *(
+    (SEED, "restart", 60), (SEED, "kill", 10), (SEED, "reload", 10),
+    (SEED, "defaults", 0), (SEED + 1, "defaults", 60), *(
         pytest.param(s, how, 0, marks=pytest.mark.skipif(
             not FORCED, reason="nothing can be forced"))
         for s in (SEED, SEED + 1) for how in ("handover", "moves"))])
-def test_all_see_what_postgresql_shows(pooler, pg, seed, how, every):
+def test_all_see_what_postgresql_shows(request, pooler, pg, seed, how, every):
     """also where errors and rollbacks take back what was set"""
     r = random.Random("%d %s" % (seed, how))
+    if how == "defaults":
+        pg.sql(*DEFAULTS)
+        request.addfinalizer(lambda: pg.sql(*FORGOTTEN))
     p = begin(pooler, how)
     crew = [Both(p, pg, CAME[i % len(CAME)]) for i in range(CLIENTS)]
     busy, pinner = [], r.randrange(CLIENTS)
