@@ -63,6 +63,8 @@ int socket_set_rcvlowat(int fd, int bytes);
 void socket_drain(int fd);
 /* Is there anything to read, or the end? */
 bool socket_has_input(int fd);
+/* Is there nothing more to read than the end, or an error? */
+bool socket_has_ended(int fd);
 /*
  * Of a Unix socket: the peer can send no more from now on; what it has sent is
  * still read, and the end behind it.

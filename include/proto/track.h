@@ -12,6 +12,7 @@ enum track_how {
 	TRACK_SKIP,	/* ours; the reply is swallowed */
 	TRACK_FAKE,	/* not sent; we reply when its turn comes */
 	TRACK_MAYBE,	/* a Sync that a COPY may have read as its data */
+	TRACK_SKIP_MAYBE,	/* the same of one of ours */
 };
 
 /* One outstanding request; op is what its end means for prepared statements. */
@@ -46,6 +47,10 @@ struct track {
 			 * first request that is no Sync is answered */
 	bool asked;	/* ... and there is one, so that this will end */
 	bool lost;	/* the outcome can't be known: close */
+	bool failed;	/* the head has: nothing but ReadyForQuery can come */
+	bool heard;	/* the head was answered in part; while asks > 0 */
+	bool spoke;	/* ... and since it was asked, a ReadyForQuery came */
+	uint8_t asks;	/* Syncs of track_silence() at the end */
 };
 
 void track_init(struct track *t, const struct track_ops *ops, void *arg);
@@ -97,6 +102,20 @@ static inline bool track_is_unsure(const struct track *t)
 	return t->uncertain && t->aborted;
 }
 
+/*
+ * The server has been silent for long; all that it was sent has gone, and nothing
+ * will be added before all is answered, except in a COPY. Is it at work, or has an
+ * answer got lost? A long query and a lost answer look alike, and a Sync tells
+ * them apart: once it is answered, all before it was. But a Sync would end, and
+ * commit, a batch that the client has left open: there nothing is asked.
+ */
+enum track_silence {
+	TRACK_UNTOLD,	/* the client's turn, or the Sync would do harm */
+	TRACK_ASK,	/* send a Sync: it is noted */
+	TRACK_LOST,	/* what is awaited will not come: close */
+};
+enum track_silence track_silence(struct track *t);
+
 /* A message came; the request it ends leaves the queue. status: RFQ's. */
 enum track_verdict track_reply(struct track *t, char type, char status);
 
@@ -104,7 +123,8 @@ enum track_verdict track_reply(struct track *t, char type, char status);
 void track_own(struct track *t);
 /*
  * Is the oldest one a Query of the client, and the next one a Sync of ours? Then
- * the end of the Sync is told in place of that of the Query.
+ * the end of the Sync is told in place of that of the Query. Of track_silence():
+ * behind what else ends in ReadyForQuery, too.
  */
 void track_tell_later(struct track *t);
 

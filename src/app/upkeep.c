@@ -18,6 +18,7 @@
 #include "session/broker.h"
 #include "session/client.h"
 #include "session/keep.h"
+#include "session/relay_silence.h"
 #include "session/server.h"
 #include "session/server_launch.h"
 #include "session/timers.h"
@@ -224,6 +225,9 @@ static void check_work(const struct round *r)
 			server_close(s, why);
 		else if (ps->client != NULL && pin_over(r, s))
 			end_pin(client_of(ps->client), s);
+		else if (ps->client != NULL && !track_is_empty(&s->track))
+			relay_look_at(client_of(ps->client), s,
+			    r->set->server_connect_timeout);
 		if (next != NULL && next->state != SERVER_ACTIVE)
 			return;
 	}

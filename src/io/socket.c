@@ -284,6 +284,14 @@ bool socket_has_input(int fd)
 	return recv(fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) >= 0;
 }
 
+bool socket_has_ended(int fd)
+{
+	uint8_t byte;
+	const ssize_t n = recv(fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT);
+
+	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 void socket_drain(int fd)
 {
 	uint8_t bytes[16384];

@@ -22,6 +22,11 @@ static bool is_copy_end(char type)
 	return type == FE_COPY_DONE || type == FE_COPY_FAIL;
 }
 
+static bool is_maybe(const struct track_req *r)
+{
+	return r->how == TRACK_MAYBE || r->how == TRACK_SKIP_MAYBE;
+}
+
 static bool is_odd(const struct track_req *r)
 {
 	return r->how != TRACK_FORWARD || is_copy_end(r->type);
@@ -111,7 +116,7 @@ static void refuse(struct track *t, void *op)
 
 int track_put(struct track *t, const struct track_req *r)
 {
-	if (r->how > TRACK_MAYBE || track_is_full(t) ||
+	if (r->how > TRACK_SKIP_MAYBE || track_is_full(t) ||
 	    (t->count == t->size && grow(t) < 0))
 		return -1;
 	push(t, r);
@@ -145,16 +150,22 @@ static bool ends_in_ready(char type)
 	return type == FE_QUERY || type == FE_SYNC || type == FE_FUNCTION_CALL;
 }
 
-bool track_awaits_ready(const struct track *t)
+/* Will a ReadyForQuery end the oldest n requests? */
+static bool awaits_ready(const struct track *t, unsigned n)
 {
-	unsigned i = t->count;
+	unsigned i = n;
 
 	while (i > 0 && is_copy_end(at(t, i - 1)->type))
 		i--;
 	/* a Sync before the end of the data may be COPY data */
-	if (i == 0 || (i < t->count && at(t, i - 1)->type == FE_SYNC))
+	if (i == 0 || (i < n && at(t, i - 1)->type == FE_SYNC))
 		return false;
 	return ends_in_ready(at(t, i - 1)->type);
+}
+
+bool track_awaits_ready(const struct track *t)
+{
+	return awaits_ready(t, t->count);
 }
 
 static bool is_extended(char type)
@@ -205,7 +216,10 @@ static void break_copy(struct track *t)
 	if (end == 1 || (next == end && next < t->count))
 		return;
 	for (unsigned i = 1; i < end; i++) {
-		at(t, i)->how = TRACK_MAYBE;
+		struct track_req *const r = at(t, i);
+
+		t->odd -= is_odd(r);
+		r->how = r->how == TRACK_SKIP ? TRACK_SKIP_MAYBE : TRACK_MAYBE;
 		t->odd++;
 	}
 	t->uncertain = true;
@@ -224,10 +238,17 @@ static void skip_to_sync(struct track *t)
 	rollback(t, 0, sync);
 	/* is there one that no COPY can have read? */
 	for (sync = 0; sync < t->count; sync++)
-		if (at(t, sync)->type == FE_SYNC &&
-		    at(t, sync)->how != TRACK_MAYBE)
+		if (at(t, sync)->type == FE_SYNC && !is_maybe(at(t, sync)))
 			break;
 	t->aborted = sync == t->count;
+}
+
+/* Its ReadyForQuery is the next reply, and is taken by on_ready(). */
+static void set_failed(struct track *t, bool failed)
+{
+	t->odd += failed;
+	t->odd -= t->failed;
+	t->failed = failed;
 }
 
 static void on_error(struct track *t)
@@ -238,6 +259,7 @@ static void on_error(struct track *t)
 		break_copy(t);
 	if (!is_extended(at(t, 0)->type)) {
 		undo(t, 0);	/* the ReadyForQuery is still to come */
+		set_failed(t, true);
 		return;
 	}
 	skip_to_sync(t);
@@ -279,6 +301,7 @@ void track_settle(struct track *t, char type)
 		i++;
 	if (i == t->count)
 		return;	/* no request awaits this reply */
+	set_failed(t, false);
 	rollback(t, 0, i);
 	t->uncertain = t->aborted = false;
 }
@@ -297,21 +320,61 @@ bool track_wants_probe(struct track *t)
 	return i == t->count;
 }
 
+/* --- is a silent server at work? --- */
+
+enum track_silence track_silence(struct track *t)
+{
+	unsigned n = t->count;
+
+	if (t->count == 0 || t->copy_in || t->uncertain)
+		return TRACK_UNTOLD;
+	/* a Sync behind what was answered takes no time */
+	if (t->asks == t->count)
+		return TRACK_LOST;
+	/* asked already, and it has said nothing since then: it is at work */
+	if (t->asks > 0 && !t->spoke)
+		return TRACK_UNTOLD;
+	while (n > 0 && at(t, n - 1)->how == TRACK_FAKE)
+		n--;
+	if (!awaits_ready(t, n) || t->asks == UINT8_MAX ||
+	    track_add(t, FE_SYNC, TRACK_SKIP, NULL) < 0)
+		return t->failed ? TRACK_LOST : TRACK_UNTOLD;
+	/* what was said of the head before the first one was not noted */
+	t->heard = t->heard || t->asks == 0;
+	t->asks++;
+	t->spoke = false;
+	return TRACK_ASK;
+}
+
+/* A query ends, and nothing has answered it: that was of something else. */
+static bool is_foreign_end(const struct track *t)
+{
+	const char type = t->count == 0 ? 0 : at(t, 0)->type;
+
+	return t->asks > 0 && !t->heard &&
+	    (type == FE_QUERY || type == FE_FUNCTION_CALL);
+}
+
+/* --- */
+
 static enum track_verdict on_ready(struct track *t, char status)
 {
 	t->status = status;
 	t->ready = true;
 	t->copy_in = false;
 	t->aborted = false;
-	if (t->count == 0)
+	t->spoke = true;
+	set_failed(t, false);
+	if (t->count == 0 || is_foreign_end(t))
 		return TRACK_CONFUSED;
 	const struct track_req *r = at(t, 0);
-	const enum track_verdict v = r->how == TRACK_SKIP ? TRACK_SWALLOW :
-	    TRACK_PASS;
+	const enum track_verdict v = r->how == TRACK_SKIP ||
+	    r->how == TRACK_SKIP_MAYBE ? TRACK_SWALLOW : TRACK_PASS;
 
 	if (!ends_in_ready(r->type))
 		return TRACK_CONFUSED;
 	commit(t, 0);
+	t->heard = false;
 	if (t->uncertain)
 		look_again(t);
 	return v;
@@ -344,8 +407,12 @@ static enum track_verdict on_other(struct track *t, char type)
 
 	if (ended != head.type && is_exact(type))
 		return TRACK_CONFUSED;
-	if (type == BE_COPY_IN_RESPONSE || type == BE_COPY_BOTH_RESPONSE)
+	if (t->asks > 0 && head.type == FE_SYNC && !is_asynchronous(type))
+		return TRACK_CONFUSED;
+	if (type == BE_COPY_IN_RESPONSE || type == BE_COPY_BOTH_RESPONSE) {
 		t->copy_in = true;
+		t->asks = 0;	/* data, and what ends them, come behind */
+	}
 	if (type == BE_COMMAND_COMPLETE && t->copy_in)
 		finish_copy(t);
 	if (ended != 0 && ended == head.type)
@@ -370,12 +437,16 @@ enum track_verdict track_reply(struct track *t, char type, char status)
 	if (type == BE_READY_FOR_QUERY) {
 		v = on_ready(t, status);
 	} else if (type == BE_ERROR_RESPONSE) {
+		t->heard = true;
 		v = error_verdict(t);
 		on_error(t);
 	} else {
+		t->heard = t->heard || !is_asynchronous(type);
 		v = on_other(t, type);
 	}
 	drop_silent(t);
+	if (t->count < t->asks)
+		t->asks = (uint8_t)t->count;
 	return v;
 }
 
@@ -387,7 +458,8 @@ void track_own(struct track *t)
 
 void track_tell_later(struct track *t)
 {
-	if (t->count < 2 || at(t, 0)->type != FE_QUERY ||
+	if (t->count < 2 || (at(t, 0)->type != FE_QUERY &&
+	    (t->asks == 0 || !ends_in_ready(at(t, 0)->type))) ||
 	    at(t, 0)->how != TRACK_FORWARD || at(t, 1)->type != FE_SYNC ||
 	    at(t, 1)->how != TRACK_SKIP)
 		return;

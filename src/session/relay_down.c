@@ -74,6 +74,13 @@ static enum relay_step fail(struct relay_down *d, enum close_reason why)
 	return RELAY_STOP;
 }
 
+/* A reply that is none to what comes next in turn. */
+static enum relay_step fail_confused(struct relay_down *d)
+{
+	return fail(d, d->s->track.asks > 0 ? CLOSE_ANSWER_LOST :
+	    CLOSE_UNKNOWN_PKT);
+}
+
 static enum relay_step fail_memory(struct relay_down *d)
 {
 	if (d->c != NULL)
@@ -157,7 +164,7 @@ static enum relay_step on_reply(struct relay_down *d)
 		pass(d, false);
 		break;
 	case TRACK_CONFUSED:
-		return fail(d, CLOSE_UNKNOWN_PKT);
+		return fail_confused(d);
 	}
 	send_fakes(d);
 	return RELAY_NEXT;
@@ -500,7 +507,7 @@ static enum relay_step on_ready(struct relay_down *d)
 	    BE_READY_FOR_QUERY, status);
 
 	if (v == TRACK_CONFUSED)
-		return fail(d, CLOSE_UNKNOWN_PKT);
+		return fail_confused(d);
 	if (s->schema_open != SCHEMA_SAME)
 		relay_schema_in_force(s);
 	if (status == 'I')

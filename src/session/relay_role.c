@@ -5,6 +5,7 @@
 #include "session/broker.h"
 #include "session/client.h"
 #include "session/relay.h"
+#include "session/relay_silence.h"
 #include "session/replication.h"
 #include "session/server.h"
 
@@ -12,7 +13,7 @@
 static void on_hung_up(struct client *c)
 {
 	if (c->pc.state == CLIENT_WAITING || c->pc.state == CLIENT_WELCOME ||
-	    c->pc.state == CLIENT_DEDICATED_WAITING)
+	    c->pc.state == CLIENT_DEDICATED_WAITING || relay_has_hung_up(c))
 		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 }
 

@@ -119,7 +119,9 @@
 	X(track, ops, MADE) X(track, arg, MADE) X(track, status, MOVED) \
 	X(track, ready, MOVED) X(track, copy_in, MOVED) \
 	X(track, aborted, MOVED) X(track, uncertain, MOVED) \
-	X(track, asked, MADE) X(track, lost, !it->lost)
+	X(track, asked, MADE) X(track, lost, !it->lost) \
+	X(track, failed, MADE) X(track, heard, MADE) X(track, spoke, MADE) \
+	X(track, asks, MADE)
 
 #define TRACK_REQ(X, A) \
 	X(track_req, type, MOVED) X(track_req, how, MOVED) \

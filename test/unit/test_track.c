@@ -195,6 +195,124 @@ static void test_request_behind_doubtful_copy_is_lost(void **state)
 	assert_true(t->uncertain && t->lost);
 }
 
+/* --- a server that is silent --- */
+
+static void test_silence_with_nothing_owed_asks_nothing(void **state)
+{
+	assert_int_equal(track_silence(&((struct one *)*state)->t),
+	    TRACK_UNTOLD);
+}
+
+/* ... nor amid a batch: a Sync would end it; nor amid a COPY */
+static void test_silence_before_sync_asks_nothing(void **state)
+{
+	static const char *const batches[] = { "P", "PBE", "QP", "SPBE", "EScQP" };
+	struct one *const o = *state;
+
+	for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+		track_fini(&o->t);
+		track_init(&o->t, &ops, NULL);
+		add(&o->t, batches[i]);
+		assert_int_equal(track_silence(&o->t), TRACK_UNTOLD);
+	}
+	track_fini(&o->t);
+	track_init(&o->t, &ops, NULL);
+	add(&o->t, "Q");
+	replies(&o->t, "G");
+	assert_int_equal(track_silence(&o->t), TRACK_UNTOLD);
+}
+
+static void test_silence_is_asked_once_while_nothing_comes(void **state)
+{
+	struct track *const t = &((struct one *)*state)->t;
+
+	add(t, "Q");
+	assert_int_equal(track_silence(t), TRACK_ASK);
+	assert_int_equal(track_silence(t), TRACK_UNTOLD);
+	replies(t, "C");
+	/* the end is told when the server is free: by the Sync's */
+	track_tell_later(t);
+	assert_int_equal(track_reply(t, 'Z', 'I'), TRACK_SWALLOW);
+	assert_int_equal(track_reply(t, 'Z', 'I'), TRACK_PASS);
+	assert_true(track_is_done(t) && t->odd == 0);
+}
+
+static void test_only_the_end_of_the_question_comes(void **state)
+{
+	struct track *const t = &((struct one *)*state)->t;
+
+	add(t, "Q");
+	replies(t, "E");
+	assert_int_equal(track_silence(t), TRACK_ASK);
+	track_tell_later(t);
+	assert_int_equal(track_reply(t, 'Z', 'I'), TRACK_SWALLOW);
+	assert_int_equal(track_silence(t), TRACK_LOST);
+	/* what belongs to nothing is not swallowed */
+	assert_int_equal(track_reply(t, 'T', 0), TRACK_CONFUSED);
+}
+
+static void test_end_of_a_query_without_an_answer_is_another(void **state)
+{
+	struct track *const t = &((struct one *)*state)->t;
+
+	add(t, "QQ");
+	assert_int_equal(track_silence(t), TRACK_ASK);
+	replies(t, "Z");	/* the first may have been answered before */
+	assert_int_equal(track_silence(t), TRACK_ASK);
+	assert_int_equal(track_reply(t, 'Z', 'I'), TRACK_CONFUSED);
+}
+
+static void test_failed_query_with_an_open_batch_behind_is_lost(void **state)
+{
+	struct track *const t = &((struct one *)*state)->t;
+
+	add(t, "QPB");
+	assert_int_equal(track_silence(t), TRACK_UNTOLD);
+	replies(t, "E");
+	assert_int_equal(track_silence(t), TRACK_LOST);
+	replies(t, "Z");
+	assert_int_equal(track_silence(t), TRACK_UNTOLD);
+}
+
+/* a query that turns out to be a COPY, whose data our Sync is a part of */
+static void test_question_ahead_of_copy_data_is_forgotten(void **state)
+{
+	struct track *const t = &((struct one *)*state)->t;
+
+	add(t, "Q");
+	assert_int_equal(track_silence(t), TRACK_ASK);
+	replies(t, "G");
+	add(t, "c");
+	replies(t, "CZ");
+	assert_true(track_is_done(t) && t->odd == 0);
+}
+
+/* ... and that fails: was the Sync read? */
+static void test_question_ahead_of_failed_copy_is_told_to_nobody(void **state)
+{
+	struct track *const t = &((struct one *)*state)->t;
+
+	for (int answered = 0; answered <= 1; answered++) {
+		add(t, "Q");
+		assert_int_equal(track_silence(t), TRACK_ASK);
+		replies(t, "GE");
+		assert_true(t->uncertain);
+		assert_int_equal(track_reply(t, 'Z', 'I'), TRACK_PASS);
+		assert_true(t->uncertain);
+		track_add(t, 'C', TRACK_SKIP, NULL);
+		track_add(t, 'S', TRACK_SKIP, NULL);
+		if (answered) {
+			assert_int_equal(track_reply(t, 'Z', 'I'),
+			    TRACK_SWALLOW);
+		}
+		if (t->uncertain)
+			track_settle(t, '3');
+		assert_int_equal(track_reply(t, '3', 0), TRACK_SWALLOW);
+		assert_int_equal(track_reply(t, 'Z', 'I'), TRACK_SWALLOW);
+		assert_true(track_is_done(t) && t->odd == 0);
+	}
+}
+
 static void test_copy_success_swallows_syncs(void **state)
 {
 	struct track *t = &((struct one *)*state)->t;
@@ -643,6 +761,14 @@ int main(void)
 		CASE(test_query_in_a_batch_ends_no_skipping),
 		CASE(test_next_request_ends_doubt),
 		CASE(test_request_behind_doubtful_copy_is_lost),
+		CASE(test_silence_with_nothing_owed_asks_nothing),
+		CASE(test_silence_before_sync_asks_nothing),
+		CASE(test_silence_is_asked_once_while_nothing_comes),
+		CASE(test_only_the_end_of_the_question_comes),
+		CASE(test_end_of_a_query_without_an_answer_is_another),
+		CASE(test_failed_query_with_an_open_batch_behind_is_lost),
+		CASE(test_question_ahead_of_copy_data_is_forgotten),
+		CASE(test_question_ahead_of_failed_copy_is_told_to_nobody),
 		CASE(test_copy_success_swallows_syncs),
 		CASE(test_two_copies_in_one_query),
 		CASE(test_request_in_the_middle_of_data_was_not_read),
