@@ -258,6 +258,20 @@ static void drain_tick(struct app *app, usec_t now)
 	}
 }
 
+/* A drain tells of itself. */
+static void tell_wait(struct app *app, unsigned left, const char *whom)
+{
+	const usec_t now = time_now();
+
+	if (departure_is_on(&app->ss.departure) || left == 0 ||
+	    now < app->told_at + TELL)
+		return;
+	if (app->told_at != 0)
+		log_info("shutting down, waiting for %u %s; another SIGINT or "
+		    "SIGTERM ends the process at once", left, whom);
+	app->told_at = now;
+}
+
 static unsigned count_servers(const struct app *app)
 {
 	unsigned n = 0;
@@ -296,6 +310,7 @@ static bool others_have_gone(struct app *app)
 	}, *const mode = &modes[app->ss.shutdown];
 
 	tell_left(app, mode->left, mode->whom);
+	tell_wait(app, mode->left, mode->whom);
 	if (mode->left > 0 || listener_is_draining(app))
 		return false;
 	log_info("%s", mode->text);

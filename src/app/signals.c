@@ -68,13 +68,28 @@ static void on_term(struct app *app)
 	});
 }
 
+/* A transaction may last for ever, and so may a client that does not read. */
+static void limit_wait(struct app *app)
+{
+	const usec_t time = app->config->set.shutdown_drain_timeout;
+
+	app->terminated = true;
+	if (time > 0)
+		closedown_drain(app, time);
+}
+
 static void on_int(struct app *app)
 {
+	const bool first = !app->ss.suspended &&
+	    app->ss.shutdown == SHUTDOWN_NONE;
+
 	end(app, &(struct ending){
 		.name = "SIGINT",
 		.first = "waiting for all servers connections to be released",
 		.mode = SHUTDOWN_WAIT_FOR_SERVERS,
 	});
+	if (first)
+		limit_wait(app);
 }
 
 static void on_quit(struct app *app)

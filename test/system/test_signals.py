@@ -153,6 +153,22 @@ def test_who_is_refused_anyway_is_not_waited_for(pooler):
         assert p.wait_exit() == 0
 
 
+@pytest.mark.setting("shutdown_drain_timeout")
+def test_a_pair_that_hangs_does_not_keep_the_process(pooler):
+    """config-files.md 19: SIGINT waits for transactions, but not for ever"""
+    p = pooler(shutdown_drain_timeout=1, default_pool_size=3)
+    a, b, c = p.raw(), p.raw(rcvbuf=4096), p.raw()
+    a.query("begin")
+    b.send(pq.query("select repeat('x', 1000000) from "
+                    "generate_series(1, 100)"))
+    p.wait_pool(sv_active=2)
+    p.signal(signal.SIGINT)
+    c.send(pq.query("select 1"))
+    assert c.recv_all().errors[-1].message == "server shutting down"
+    assert p.wait_exit() == 0
+    assert a.recv_all().errors[-1].code == "57P01"
+
+
 OTHERS = [signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2]
 ENDINGS = [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT]
 
