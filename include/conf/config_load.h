@@ -10,6 +10,7 @@ struct config_order {
 	const struct config *prev;	/* may be NULL */
 	config_report_fn *report;
 	void *arg;
+	bool only_check;	/* --check: what works is reported as LEVEL_INFO */
 	const char *key, *value;	/* a setting behind all; key NULL: none */
 };
 

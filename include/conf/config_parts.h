@@ -36,16 +36,21 @@ int config_find_peer_user(struct config *c, struct err *e);
 /* The same, and do settings that need each other fit? 0, or -1 with e. */
 int config_complete(struct config *c, struct err *e);
 
+/* What everybody may do with a file: CONFIG_WRITABLE includes reading it. */
+enum config_exposure { CONFIG_READABLE, CONFIG_WRITABLE };
+
+typedef void config_exposed_fn(void *arg, enum config_exposure how,
+    const char *line);
 /*
- * found() is told of each file with secrets that everybody may read or write,
- * of a configuration that is being loaded.
+ * Call found() for each file with secrets that everybody may read or write, of
+ * a configuration that is being loaded.
  */
-typedef void config_exposed_fn(void *arg, const char *line);
 void config_find_exposed(struct config *c, config_exposed_fn *found,
     void *arg);
 
-/* The same of the passwords in [databases] that authenticate nobody. */
-void config_find_unusable(const struct config *c, config_exposed_fn *found,
+typedef void config_unusable_fn(void *arg, const char *line);
+/* Call found() for each password in [databases] that authenticates nobody. */
+void config_find_unusable(const struct config *c, config_unusable_fn *found,
     void *arg);
 
 /*

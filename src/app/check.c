@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/net.h"
 #include "conf/config.h"
+#include "conf/config_load.h"
 #include "conf/config_state.h"
 #include "session/tls_setup.h"
 
@@ -157,7 +158,9 @@ int check_run(const char *path)
 	struct err e;
 	struct config *seed = config_seed(0);
 	struct config *c = seed == NULL ? NULL :
-	    config_load(path, seed, on_problem, &problems, &e);
+	    config_load_with(&(struct config_order){ .path = path,
+		.prev = seed, .report = on_problem, .arg = &problems,
+		.only_check = true }, &e);
 
 	if (c != NULL) {
 		check_whole(c, &problems);

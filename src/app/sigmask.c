@@ -26,10 +26,21 @@ static void set_mask(int how, bool all)
 	sigprocmask(how, &set, NULL);
 }
 
+/* A buildpack starts the pooler with SIGTERM ignored, and sends it to all. */
+bool sigmask_is_ignored(int signo)
+{
+	struct sigaction now;
+
+	return signo == SIGTERM && sigaction(signo, NULL, &now) == 0 &&
+	    now.sa_handler == SIG_IGN;
+}
+
 static void set_endings(void (*handler)(int))
 {
-	for (size_t i = 0; i < COUNT(endings); i++)
-		(void)signal(endings[i], handler);
+	for (size_t i = 0; i < COUNT(endings); i++) {
+		if (!sigmask_is_ignored(endings[i]))
+			(void)signal(endings[i], handler);
+	}
 }
 
 static void on_early(int signo)

@@ -157,8 +157,11 @@ int signals_start(struct app *app)
 	/* writes to closed sockets report EPIPE instead */
 	(void)signal(SIGPIPE, SIG_IGN);
 	for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
-		if (loop_on_signal(app->loop, actions[i].signo, on_signal,
-		    app) < 0)
+		if (sigmask_is_ignored(actions[i].signo))
+			log_info("SIGTERM was ignored at the start, and stays "
+			    "ignored");
+		else if (loop_on_signal(app->loop, actions[i].signo,
+		    on_signal, app) < 0)
 			return -1;
 	}
 	/* what came meanwhile has its turn now */

@@ -36,10 +36,13 @@ static void look_at(const struct search *s, const char *what,
 	if (!found || !S_ISREG(st.st_mode) ||
 	    (st.st_mode & (S_IROTH | S_IWOTH)) == 0)
 		return;
+	const enum config_exposure how = (st.st_mode & S_IWOTH) != 0 ?
+	    CONFIG_WRITABLE : CONFIG_READABLE;
+
 	snprintf(line, sizeof(line), "%s \"%s\" can be %s by everybody (mode "
-	    "%04o)", what, path, (st.st_mode & S_IWOTH) != 0 ? "changed" :
-	    "read", (unsigned)st.st_mode & 07777);
-	s->found(s->arg, line);
+	    "%04o)", what, path, how == CONFIG_WRITABLE ? "changed" : "read",
+	    (unsigned)st.st_mode & 07777);
+	s->found(s->arg, how, line);
 }
 
 void config_find_exposed(struct config *c, config_exposed_fn *found,
@@ -64,7 +67,7 @@ void config_find_exposed(struct config *c, config_exposed_fn *found,
 }
 
 /* Not of secrets in the auth file: reading that file tells of them. */
-void config_find_unusable(const struct config *c, config_exposed_fn *found,
+void config_find_unusable(const struct config *c, config_unusable_fn *found,
     void *arg)
 {
 	char line[LINE_MAX_BYTES];

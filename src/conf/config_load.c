@@ -37,6 +37,7 @@ struct loader {
 	const struct config *prev;
 	config_report_fn *report;
 	void *arg;
+	bool only_check;	/* --check: nothing starts */
 	struct err *e;
 	unsigned problems;	/* which make the load fail */
 	bool main_read;		/* the main file could be */
@@ -517,12 +518,18 @@ static void on_unusable(void *arg, const char *line)
 	warn(arg, line);
 }
 
-static void on_exposed(void *arg, const char *line)
+/*
+ * Kubernetes mounts secrets in mode 0644, and only the pod can see them. So a
+ * file that everybody may read is no problem for --check.
+ */
+static void on_exposed(void *arg, enum config_exposure how, const char *line)
 {
 	struct loader *const l = arg;
 
 	if (l->c->set.strict_permissions)
 		fail(l, "", "%s: strict_permissions forbids it", line);
+	else if (l->only_check && how == CONFIG_READABLE && l->report != NULL)
+		l->report(l->arg, LEVEL_INFO, line);
 	else
 		warn(l, line);
 }
@@ -563,6 +570,7 @@ struct config *config_load_with(const struct config_order *o, struct err *e)
 	struct loader l = {
 		.c = begin(o->path, o->prev),
 		.prev = o->prev,
+		.only_check = o->only_check,
 		.report = o->report,
 		.arg = o->arg,
 		.e = e,

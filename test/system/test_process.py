@@ -598,6 +598,22 @@ def test_sigterm_waits_for_clients(pooler):
     assert "client connections dropped, exiting" in p.log
 
 
+@newer
+def test_sigterm_that_was_ignored_at_the_start_stays_ignored(pooler):
+    """config-files.md 19"""
+    p = pooler(start=False)
+    p.write()
+    p.launch(preexec_fn=lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN))
+    wait_until(p._is_up)
+    p.signal(signal.SIGTERM)
+    p.signal(signal.SIGHUP)     # it is heard later than SIGTERM would be
+    p.wait_log("got SIGHUP")
+    assert p.raw().value("select 1") == "1"
+    assert "got SIGTERM" not in p.log
+    p.signal(signal.SIGINT)
+    assert p.wait_exit() == 0
+
+
 def refuses(p):
     try:
         p.open().close()
