@@ -21,6 +21,7 @@ struct sql_back {
 	size_t len;
 	uint64_t back;		/* these may have their defaults */
 	uint64_t set;		/* a statement behind that sets these */
+	bool others;		/* a statement resets one that is not of names */
 };
 
 /*

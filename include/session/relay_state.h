@@ -21,6 +21,8 @@ enum resetting {
 	RESET_DONE,	/* it has succeeded, unless its query fails */
 	RESET_DUE,	/* the client was told; its server is to be */
 	RESET_GUESSED,	/* as DONE; of what is told by what has changed */
+	RESET_READ,	/* its text is known, and is about other parameters: there
+			 * is nothing to guess */
 };
 
 /* A statement that the server knows by the client's name: it may reset. */

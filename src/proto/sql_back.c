@@ -288,6 +288,7 @@ static void read_statements(struct sql_back *b, const struct sql_text *text)
 	    SQL_NO_CHANGE) {
 		const uint64_t which = bit_of(b, name);
 
+		b->others |= what == SQL_RESETS && which == 0;
 		b->back = what == SQL_RESETS ? b->back | which :
 		    b->back & ~which;
 		b->set = what == SQL_RESETS ? b->set & ~which :

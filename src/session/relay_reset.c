@@ -35,11 +35,8 @@ bool relay_is_cut(const struct relay_up *up)
 	    up->c->brought != NULL);
 }
 
-/*
- * What of its own values does the client ask back with the Query at hand, and
- * sets to nothing else behind that? False: there is no RESET of any.
- */
-static bool asked(const struct relay_up *up, uint64_t *resets)
+/* What does the Query at hand do to what the client has brought along? */
+static struct sql_back read_query(const struct relay_up *up)
 {
 	const struct client *c = up->c;
 	const char *sql = (const char *)up->m + MSG_HEADER;
@@ -51,17 +48,22 @@ static bool asked(const struct relay_up *up, uint64_t *resets)
 		b.names = params_table_of(c->relay.start);
 		sql_back_read(&b, sql, n);
 	}
-	*resets = b.back;
-	return b.back != 0;
+	return b;
 }
 
 bool relay_reset_waits(const struct relay_up *up)
 {
 	const struct track *t = &up->s->track;
-	uint64_t resets;
 
 	return !track_is_empty(t) && !track_wants_data(t) &&
-	    !track_is_unsure(t) && asked(up, &resets);
+	    !track_is_unsure(t) && read_query(up).back != 0;
+}
+
+/* It resets something, but nothing that the client has brought along. */
+static void note_others(struct relay_state *r, const struct sql_back *b)
+{
+	if (b->others && r->resetting == RESET_NONE)
+		r->resetting = RESET_READ;
 }
 
 /* Start-up parameters of any name, of a client that keeps its server. */
@@ -85,12 +87,14 @@ static bool asks_brought(const struct relay_up *up)
 
 bool relay_reset_asked(const struct relay_up *up)
 {
-	uint64_t resets;
+	const struct sql_back b = read_query(up);
 	const bool brought = asks_brought(up);
 
-	if (!asked(up, &resets) && !brought)
+	if (b.back == 0 && !brought) {
+		note_others(&up->c->relay, &b);
 		return false;
-	up->c->relay.resets = resets;
+	}
+	up->c->relay.resets = b.back;
 	up->c->relay.resetting = RESET_ASKED;
 	return true;
 }
@@ -109,6 +113,7 @@ static enum relay_step note(struct relay_up *up, struct sql_back *b,
 	if (b->back != 0 && track_owes_ready(&up->s->track))
 		return relay_wait(up);
 	r->resets &= ~b->set;
+	note_others(r, b);
 	/* what is due is so in a transaction that has failed: nothing runs */
 	if (b->back == 0 || r->resetting == RESET_DUE)
 		return RELAY_NEXT;
@@ -241,6 +246,8 @@ void relay_reset_tag(const struct relay_down *d)
 		d->s->keep.resets = UINT32_MAX;
 	if (all)
 		c->relay.resets = ALL;
+	else if (c->relay.resetting == RESET_READ)
+		return;
 	else if (!asked && !has_tag(d, "RESET") && (!has_tag(d, "SET") ||
 	    (c->relay.resets == 0 && (!brought || d->s->keep.resets == 0))))
 		return;

@@ -171,7 +171,7 @@ static bool load_start(struct relay_state *r, struct params_table *t,
 
 	if (in->failed)
 		return true;
-	r->resetting = resetting <= RESET_GUESSED ? resetting : RESET_NONE;
+	r->resetting = resetting <= RESET_READ ? resetting : RESET_NONE;
 	if (reader_left(&list) == 0)
 		return true;
 	r->resets = params_list_bits(t, list, high << 32 | low);

@@ -273,6 +273,29 @@ def test_reset_in_a_pipeline(pooler, direct, mode):
     assert seen[0] == seen[1]
 
 
+@pytest.mark.parametrize("how", ["query", "batch", "named"])
+@pytest.mark.parametrize("settings", [
+    {}, {"pool_mode": "session"}, {"session_state": "keep"}],
+    ids=["forget", "session", "keep"])
+def test_reset_of_another_parameter_takes_back_nothing(
+        pooler, direct, settings, how):
+    """what was SET beside it stays, though it is the pool's own value"""
+    mine, want, _ = both(pooler, direct, **settings)
+    seen = []
+    for c in (mine, want):
+        c.send(pq.parse("reset role", "n") + pq.sync())
+        hear(c)
+        for sql in ("reset role", "set work_mem to default", "reset work_mem"):
+            texts = ["set timezone to 'Europe/Oslo'", sql]
+            seen.append(told(c, pq.query("; ".join(texts)) if how == "query"
+                             else pq.parse(texts[0]) + pq.bind() +
+                             pq.execute() + (pq.bind("n") if how == "named" else
+                                             pq.parse(sql) + pq.bind()) +
+                             pq.execute() + pq.sync()) + [values(c)])
+            seen[-1].append(told(c, pq.query("reset timezone")))
+    assert seen[:3] == seen[3:]
+
+
 def test_reset_on_a_server_that_is_to_go(pooler):
     """what it was started with is its own: the pool may not know it"""
     p = pooler({"p0": "timezone=Europe/Oslo"}, default_pool_size=1)

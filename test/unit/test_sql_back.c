@@ -107,6 +107,18 @@ static void test_a_bind_has_names_and_nulls(void **state)
 	}
 }
 
+static void test_a_reset_of_another_parameter_is_noted(void **state)
+{
+	(void)state;
+	assert_true(read_text("reset role", NULL, 0).others);
+	assert_true(read_text("set a to 1; set work_mem to default", NULL,
+	    0).others);
+	assert_true(read_text("reset datestyle; reset my.own", NULL, 0).others);
+	assert_false(read_text("reset datestyle", NULL, 0).others);
+	assert_false(read_text("set work_mem to 'reset role'", NULL, 0).others);
+	assert_false(read_text("discard all", NULL, 0).others);
+}
+
 /* The sanitizers see what is read behind the end. */
 static void test_a_bind_that_is_cut_is_read_up_to_there(void **state)
 {
@@ -126,6 +138,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_may_come_back_is_named),
 		cmocka_unit_test(test_a_bind_has_names_and_nulls),
+		cmocka_unit_test(test_a_reset_of_another_parameter_is_noted),
 		cmocka_unit_test(test_a_bind_that_is_cut_is_read_up_to_there),
 	};
 
