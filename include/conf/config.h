@@ -70,6 +70,7 @@ struct config {
 	bool is_seed;		/* from config_seed(), not from a file */
 	char *path;		/* the main file; NULL in a seed */
 	struct settings set;
+	char *source[OPTION_COUNT];	/* owned; NULL: the default */
 	int64_t server_peer;	/* uid of server_require_peer; -1: any */
 	struct config_db *dbs;
 	struct config_user *users;
@@ -104,6 +105,12 @@ typedef void config_report_fn(void *arg, enum log_level level, const char *text)
  */
 struct config *config_load(const char *path, const struct config *prev,
     config_report_fn *report, void *arg, struct err *e);
+
+/*
+ * Where the value of setting number i comes from: "default", "FILE:LINE",
+ * "environment (VARIABLE)", "SET". Borrowed.
+ */
+const char *config_source(const struct config *c, size_t i);
 
 struct config *config_ref(struct config *c);
 /* Drops the reference and sets *c to NULL; secrets are wiped. */

@@ -33,6 +33,12 @@ void config_peer_free(struct config_peer *p);
 int config_check_setting(const char *key, const char *value, struct err *e);
 /* Find the user of server_require_peer; may block. 0, or -1 with e. */
 int config_find_peer_user(struct config *c, struct err *e);
+/*
+ * Remember where a setting's value comes from; text NULL: it is the default.
+ * 0, or -1 out of memory.
+ */
+int config_note_source(struct config *c, size_t i, const char *text);
+
 /* The same, and do settings that need each other fit? 0, or -1 with e. */
 int config_complete(struct config *c, struct err *e);
 

@@ -55,9 +55,23 @@ void config_unref(struct config **cp)
 	userlist_unref(&c->userlist);
 	hba_unref(&c->hba);
 	settings_fini(&c->set);
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		mem_free(c->source[i]);
 	mem_free(c->path);
 	secret_wipe(&c->mock, sizeof(c->mock));
 	mem_free(c);
+}
+
+const char *config_source(const struct config *c, size_t i)
+{
+	return c->source[i] != NULL ? c->source[i] : "default";
+}
+
+int config_note_source(struct config *c, size_t i, const char *text)
+{
+	mem_free(c->source[i]);
+	c->source[i] = text == NULL ? NULL : mem_strdup(text);
+	return text == NULL || c->source[i] != NULL ? 0 : -1;
 }
 
 const struct config_db *config_find_db(const struct config *c,
@@ -117,6 +131,10 @@ static struct config *copy_all(const struct config *c)
 	if ((c->path != NULL && copy->path == NULL) ||
 	    settings_copy(&copy->set, &c->set) != 0)
 		config_unref(&copy);
+	for (size_t i = 0; copy != NULL && i < OPTION_COUNT; i++) {
+		if (config_note_source(copy, i, c->source[i]) != 0)
+			config_unref(&copy);
+	}
 	return copy;
 }
 
@@ -161,7 +179,8 @@ int config_take(struct config *c, const struct config *prev,
 	for (size_t i = 0; i < count; i++) {
 		if (!wanted(&rows[i]))
 			continue;
-		if (option_copy(&rows[i], &c->set, &prev->set) != 0)
+		if (option_copy(&rows[i], &c->set, &prev->set) != 0 ||
+		    config_note_source(c, i, prev->source[i]) != 0)
 			return -1;
 	}
 	return 0;
@@ -240,6 +259,9 @@ struct config *config_with(const struct config *c, const char *key,
 	rc = config_check_setting(key, value, e);
 	if (rc == 0)
 		rc = option_set(o, &copy->set, value, e);
+	if (rc == 0 && o->effect != OPT_START &&
+	    config_note_source(copy, option_index(key), "SET") != 0)
+		rc = err_nomem(e);
 	/* A value for the next start is checked, and then of no effect. */
 	if (rc == 0 && o->effect == OPT_START &&
 	    option_copy(o, &copy->set, &c->set) != 0)
@@ -268,6 +290,8 @@ struct config *config_with_marked(const struct config *c,
 		if (!marked[i])
 			continue;
 		rc = option_copy(&rows[i], &copy->set, &from->set);
+		if (rc == 0)
+			rc = config_note_source(copy, i, from->source[i]);
 		hba = hba || is_about_hba(rows[i].name);
 	}
 	if (copy == NULL || rc != 0)

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "base/secmem.h"
 #include "conf/config_parts.h"
+#include "conf/env_settings.h"
 #include "conf/file.h"
 #include "conf/ini.h"
 #include "conf/mock.h"
@@ -41,6 +42,7 @@ struct loader {
 	struct err *e;
 	unsigned problems;	/* which make the load fail */
 	bool main_read;		/* the main file could be */
+	bool forcing;		/* PGSLUICE_FORCE_... is read */
 	bool main_seen;		/* a [pgbouncer] header */
 	bool auth_closed;	/* the auth file can't be opened */
 	bool in_unknown;	/* unknown section: its entries are no new
@@ -108,22 +110,37 @@ static int entry_main(struct config *c, const char *key, const char *value,
 	    near);
 }
 
+/* The line's own keys win, because they stand behind. NULL: out of memory. */
+static char *with_database_keys(const char *value)
+{
+	const char *const keys = env_database_keys();
+	const size_t size = strlen(value) + (keys == NULL ? 0 :
+	    strlen(keys)) + 2;
+	char *const line = secmem_zalloc(size);
+
+	if (line != NULL)
+		snprintf(line, size, "%s%s%s", keys == NULL ? "" : keys,
+		    keys == NULL ? "" : " ", value);
+	return line;
+}
+
 static int entry_database(struct config *c, const char *key,
     const char *value, struct err *e)
 {
 	struct config_index *const ix = c->index;
+	char *const line = with_database_keys(value);
 
+	if (line == NULL)
+		return err_nomem(e);
 	if (strcmp(key, "*") == 0) {
-		char *const copy = secmem_strdup(value);
-
-		if (copy == NULL)
-			return err_nomem(e);
 		secmem_free(ix->auto_db);
-		ix->auto_db = copy;
+		ix->auto_db = line;
 		return 0;
 	}
 
-	struct config_db *const db = config_db_parse(key, value, e);
+	struct config_db *const db = config_db_parse(key, line, e);
+
+	secmem_free(line);
 	if (db == NULL)
 		return -1;
 	if (config_index_put_db(ix, db) != 0)
@@ -182,6 +199,79 @@ static const char *nearest_section(const char *name)
 	return n.best;
 }
 
+/* --- the environment --- */
+
+/* Before the file, and again after each [pgbouncer], which resets settings. */
+static void take_variable(void *arg, const struct env_setting *s)
+{
+	struct loader *const l = arg;
+	char line[LINE_MAX_BYTES];
+	struct err why = { 0 };
+
+	snprintf(line, sizeof line, "environment (%s)", s->variable);
+	if (entry_main(l->c, s->key, s->value, &why) == 0 &&
+	    config_note_source(l->c, option_index(s->key), line) != 0)
+		err_nomem(&why);
+	if (why.text[0] != '\0' && (!l->main_read || l->forcing ||
+	    err_is_nomem(&why)))
+		fail(l, why.text, "invalid value for parameter %s in the "
+		    "environment (%s)", s->key, s->variable);
+}
+
+static void on_unknown_variable(void *arg, const char *variable,
+    const char *near)
+{
+	char line[LINE_MAX_BYTES];
+
+	snprintf(line, sizeof line, "%s in the environment is no setting%s%s%s",
+	    variable, near != NULL ? " (did you mean \"" : "",
+	    near != NULL ? near : "", near != NULL ? "\"?)" : "");
+	warn(arg, line);
+}
+
+static void check_database_keys(struct loader *l)
+{
+	const char *const keys = env_database_keys();
+	struct err why;
+	struct config_db *const db = keys == NULL ? NULL :
+	    config_db_parse("any", keys, &why);
+
+	if (keys != NULL && db == NULL)
+		fail(l, why.text, "invalid PGSLUICE_DATABASE_KEYS in the "
+		    "environment");
+	config_db_free(db);
+}
+
+static void load_environment(struct loader *l)
+{
+	env_settings_each(ENV_DEFAULT, take_variable, l);
+	env_settings_unknown(on_unknown_variable, l);
+	check_database_keys(l);
+}
+
+static void load_forced(struct loader *l)
+{
+	l->forcing = true;
+	env_settings_each(ENV_FORCED, take_variable, l);
+}
+
+/* --- a file --- */
+
+static int reset_settings(struct loader *l)
+{
+	size_t count;
+	const struct option_row *const rows = option_rows(&count);
+
+	if (settings_reset(&l->c->set) != 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].def != NULL)
+			(void)config_note_source(l->c, i, NULL);
+	}
+	env_settings_each(ENV_DEFAULT, take_variable, l);
+	return 0;
+}
+
 static enum ini_step on_section(void *arg, const char *name,
     const struct ini_place *at)
 {
@@ -207,7 +297,7 @@ static enum ini_step on_section(void *arg, const char *name,
 		return INI_GO;
 	l->main_seen = true;
 	memset(l->seen, 0, sizeof(l->seen));
-	if (settings_reset(&l->c->set) == 0)
+	if (reset_settings(l) == 0)
 		return INI_GO;
 	fail(l, "", "out of memory");
 	return INI_STOP;
@@ -253,10 +343,26 @@ static bool may_persist(const struct loader *l, const char *key,
 	return !locked;
 }
 
+/* One entry of the section; 0, or -1 with e. */
+static int take_entry(struct loader *l, const struct entry *entry,
+    const struct ini_place *at, struct err *e)
+{
+	char text[LINE_MAX_BYTES];
+
+	if (l->section->entry(l->c, entry->key, entry->value, e) != 0)
+		return -1;
+	if (l->section != &sections[0])
+		return 0;
+	snprintf(text, sizeof text, "%s:%u", at->file, at->line);
+	return config_note_source(l->c, option_index(entry->key), text) != 0 ?
+	    err_nomem(e) : 0;
+}
+
 static enum ini_step on_entry(void *arg, const char *key, const char *value,
     const struct ini_place *at)
 {
 	struct loader *const l = arg;
+	const struct entry entry = { key, value };
 	struct err why = { 0 };
 
 	if (l->in_unknown || (l->persisted != NULL &&
@@ -267,9 +373,9 @@ static enum ini_step on_entry(void *arg, const char *key, const char *value,
 	if (l->section == NULL)
 		err_set(&why, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "load_init_file: value without section: %s", key);
-	else if (l->section->entry(l->c, key, value, &why) == 0)
+	else if (take_entry(l, &entry, at, &why) == 0)
 		return INI_GO;
-	fail_entry(l, &(struct entry){ key, value }, &why, at);
+	fail_entry(l, &entry, &why, at);
 	return err_is_nomem(&why) ? INI_STOP : INI_BAD;
 }
 
@@ -580,9 +686,11 @@ struct config *config_load_with(const struct config_order *o, struct err *e)
 		fail(&l, "", "out of memory");
 		return NULL;
 	}
+	load_environment(&l);
 	load_file(&l, o->path, 0);
 	load_persisted(&l, o->path);
 	load_tried(&l, o);
+	load_forced(&l);
 	if (finish(&l) != 0)
 		config_unref(&l.c);
 	return l.c;

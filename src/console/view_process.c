@@ -26,7 +26,8 @@ static const struct column version_columns[] = { VERSIONS(VIEW_COLUMN) };
 	    cell_text(shown(&rows[i], set, buf, sizeof buf))) \
 	X(TEXT, "default", PLAIN, cell_text(rows[i].def)) \
 	X(TEXT, "changeable", PLAIN, \
-	    cell_text(is_changeable(&rows[i], set) ? "yes" : "no"))
+	    cell_text(is_changeable(&rows[i], set) ? "yes" : "no")) \
+	X(TEXT, "source", EXTENDED, cell_text(config_source(config, i)))
 
 static const struct column config_columns[] = { CONFIG(VIEW_COLUMN) };
 
@@ -89,6 +90,7 @@ static void config_rows(const struct admin *a, const struct view *v,
 	size_t count;
 	const struct option_row *const rows = option_rows(&count);
 	const struct settings *const set = sessions_settings(a->ss);
+	const struct config *const config = a->ss->catalog->config;
 
 	(void)v;
 	for (size_t i = 0; i < count; i++) {

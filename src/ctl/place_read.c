@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/input.h"
+#include "conf/env_settings.h"
 #include "conf/file.h"
 #include "conf/ini.h"
 #include "conf/persist.h"
@@ -19,6 +20,13 @@ struct reader {
 	bool failed;		/* out of memory */
 };
 
+static void take_variable(void *arg, const struct env_setting *s)
+{
+	const struct reader *const r = arg;
+
+	(void)option_set(option_find(s->key), r->set, s->value, NULL);
+}
+
 static enum ini_step on_section(void *arg, const char *name,
     const struct ini_place *at)
 {
@@ -28,6 +36,8 @@ static enum ini_step on_section(void *arg, const char *name,
 	r->ours = strcmp(name, "pgbouncer") == 0;
 	if (r->ours && settings_reset(r->set) != 0)
 		r->failed = true;
+	if (r->ours)
+		env_settings_each(ENV_DEFAULT, take_variable, r);
 	return INI_GO;
 }
 
@@ -115,5 +125,6 @@ int place_read(const char *path, struct settings *s, struct err *e)
 	r.ours = true;
 	if (persist_path(path, persisted, sizeof(persisted)) != NULL)
 		(void)read_file(&r, persisted, 0);
+	env_settings_each(ENV_FORCED, take_variable, &r);
 	return r.failed || complete_folder(s) != 0 ? err_nomem(e) : 0;
 }
