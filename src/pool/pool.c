@@ -258,7 +258,7 @@ enum pool_release pool_release_verdict(struct pool_server *ps, bool lent,
 	if (ps->stained)
 		return POOL_TO_CLEANED;
 	if (p->limits.check && ((lent && p->limits.check_delay == 0) ||
-	    (fresh && p->check_failed)))
+	    (!ps->lent && p->check_failed)))
 		return POOL_TO_USED;
 	return POOL_TO_IDLE;
 }

@@ -151,11 +151,13 @@ def test_server_whose_check_fails_serves_nobody(pooler, draining, mode):
 
 
 @pytest.mark.skipif(REFERENCE, reason="errors are ignored there")
-def test_new_servers_are_checked_while_checks_fail(pooler, draining):
+@pytest.mark.parametrize("state", ["forget", "keep"])
+def test_new_servers_are_checked_while_checks_fail(pooler, draining, state):
     """pooling.md 9: nobody is served, and each attempt waits for its time,
     until a check passes"""
     p = pooler(server_check_query="select check_it()", server_check_delay=0,
-               server_login_retry=0.3, query_wait_timeout=60)
+               server_login_retry=0.3, query_wait_timeout=60,
+               session_state=state)
     a, b = p.raw(), p.raw()
     a.query("select 1")
     draining(0)
