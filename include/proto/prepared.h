@@ -32,7 +32,7 @@ struct prepared {
 	bool changes;			/* see sql_schema.h */
 	bool resets;			/* see sql_back.h */
 	bool acts;			/* one of these three */
-	bool leaves, opens, makes, hides, draws, sets, tells; /* sql_leave.h; a parameter;
+	bool leaves, opens, may_open, makes, hides, draws, sets, tells; /* sql_leave.h; a parameter;
 						 * any */
 	bool retired;			/* not handed out */
 	bool unused, kept;		/* in the list of those; see unnamed.h */

@@ -24,6 +24,8 @@ enum sql_leaves {
 	SQL_OPENS = 16,		/* what nothing but the end of the session closes:
 				 * a connection, a replication origin or slot */
 	SQL_MAKES = 32,		/* temporary tables */
+	SQL_MAY_OPEN = 64,	/* as SQL_OPENS, by words that are in pieces, or
+				 * in code that is not SQL */
 };
 /*
  * What the words say, if there are some. 0: all of them are calls of

@@ -140,6 +140,7 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 
 	p->leaves = (what & SQL_LEAVES) != 0;
 	p->opens = (what & SQL_OPENS) != 0;
+	p->may_open = (what & SQL_MAY_OPEN) != 0;
 	p->makes = (what & SQL_MAKES) != 0;
 	p->hides = (what & SQL_HIDES) != 0;
 	p->draws = (what & SQL_DRAWS) != 0 || sql_may_draw(body, len);

@@ -205,6 +205,21 @@ static bool loads(const struct place *p)
 	return sql_has_word(p->at, (size_t)(p->end - p->at), words);
 }
 
+/* A block that makes its SQL itself, or that may be in any language. */
+static bool makes_sql(const struct place *p)
+{
+	static const char *const words[] = { "execute", "language", NULL };
+
+	return sql_has_word(p->at, (size_t)(p->end - p->at), words);
+}
+
+static unsigned look_at_block(const struct place *p)
+{
+	if (loads(p))
+		return SQL_LEAVES | SQL_OPENS;
+	return makes_sql(p) ? SQL_LEAVES | SQL_MAY_OPEN : SQL_LEAVES;
+}
+
 #define NOTHING 8U	/* a word, but nothing is left */
 
 /* By UPDATE of pg_settings parameters are set. Returns of enum sql_leaves. */
@@ -221,18 +236,19 @@ static unsigned look_at(const struct place *p)
 		{ "logical_replication_slot", 9, SQL_LEAVES | SQL_OPENS },
 		{ "set_limit", 2, SQL_LEAVES }, { "nextval", 3, SQL_DRAWS },
 		{ "setval", 2, SQL_DRAWS },
-		{ "pg_settings", 9, SQL_LEAVES }, { "u&\"", 0, SQL_LEAVES },
+		{ "pg_settings", 9, SQL_LEAVES },
+		{ "u&\"", 0, SQL_LEAVES | SQL_MAY_OPEN },
 		{ "u&'", 0, SQL_LEAVES } };
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (is_word(p, words[i].word, words[i].before))
 			return words[i].what;
 	if (is_query(p))
-		return SQL_LEAVES | SQL_HIDES;
+		return SQL_LEAVES | SQL_HIDES | SQL_MAY_OPEN;
 	if (is_word(p, "set_config", 6))
 		return is_local_call(p) ? NOTHING : SQL_LEAVES;
 	if (is_block(p))
-		return loads(p) ? SQL_LEAVES | SQL_OPENS : SQL_LEAVES;
+		return look_at_block(p);
 	if (is_temporary(p))
 		return SQL_LEAVES | SQL_MAKES;
 	return is_lock(p) ? SQL_LEAVES : 0;

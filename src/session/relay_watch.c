@@ -96,11 +96,18 @@ static void note_hidden(struct server *s)
 	s->dialect.unseen = true;
 }
 
+/* What only the end of the session closes may be open. */
+static void note_may_open(struct server *s)
+{
+	s->ps.close_needed = true;
+}
+
 /* The message at hand may leave something: what? Returns of enum sql_leaves. */
 static unsigned note_leaves(const struct relay_up *up)
 {
 	struct trace *const t = &up->s->trace;
-	const unsigned what = !is_read(up) ? SQL_LEAVES | SQL_MAKES :
+	const unsigned what = !is_read(up) ?
+	    SQL_LEAVES | SQL_MAKES | SQL_MAY_OPEN :
 	    sql_what_leaves(up->m + MSG_HEADER, up->size - MSG_HEADER);
 
 	t->draws = t->draws || (what & SQL_DRAWS) != 0;
@@ -109,6 +116,8 @@ static unsigned note_leaves(const struct relay_up *up)
 	t->calls = t->calls || what == 0;
 	if ((what & SQL_HIDES) != 0)
 		note_hidden(up->s);
+	if ((what & SQL_MAY_OPEN) != 0)
+		note_may_open(up->s);
 	return what;
 }
 
@@ -177,6 +186,24 @@ static uint32_t learn(const struct relay_up *up, const char *sql, size_t max)
 	return r.bound;
 }
 
+/* A FunctionCall, of a function that is no part of PostgreSQL, or opens. */
+static bool calls_to_open(const struct relay_up *up)
+{
+	/* pg_create_ and pg_copy_..._replication_slot(), and that of origins */
+	static const uint32_t opening[] = { 3779, 3786, 4220, 4221, 4222, 4223,
+		4224, 6006 };
+	const uint32_t first_of_users = 16384;	/* FirstNormalObjectId */
+
+	if (up->have < MSG_HEADER + 4 || up->size < MSG_HEADER + 4)
+		return true;
+	const uint32_t oid = msg_u32(up->m + MSG_HEADER);
+
+	for (size_t i = 0; i < sizeof opening / sizeof *opening; i++)
+		if (oid == opening[i])
+			return true;
+	return oid >= first_of_users;
+}
+
 void relay_watch_call(const struct relay_up *up)
 {
 	struct trace *const t = &up->s->trace;
@@ -187,6 +214,8 @@ void relay_watch_call(const struct relay_up *up)
 	if (up->m[0] == FE_FUNCTION_CALL) {
 		t->marked = t->unlisted = true;
 		up->s->dialect.unseen = true;
+		if (calls_to_open(up))
+			note_may_open(up->s);
 		return;
 	}
 	const bool leaves = may_leave(up);
@@ -360,6 +389,8 @@ void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt,
 	dialect_note_bind(up->s, stmt, runs_at_once(up));
 	if (stmt->hides)
 		note_hidden(up->s);
+	if (stmt->may_open)
+		note_may_open(up->s);
 	/* a Bind of a few bytes is not to cost a look at a megabyte */
 	if (stmt->len > SQL_TEXT_MAX) {
 		t->marked = t->unlisted = true;

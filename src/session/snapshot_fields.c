@@ -220,7 +220,8 @@
 	X(prepared, forgets_all, MADE) X(prepared, changes, MADE) \
 	X(prepared, resets, MADE) X(prepared, acts, MADE) \
 	X(prepared, leaves, MADE) \
-	X(prepared, opens, MADE) X(prepared, makes, MADE) \
+	X(prepared, opens, MADE) X(prepared, may_open, MADE) \
+	X(prepared, makes, MADE) \
 	X(prepared, hides, MADE) X(prepared, draws, MADE) \
 	X(prepared, sets, MADE) X(prepared, tells, MADE) \
 	X(prepared, retired, MOVED) X(prepared, unused, MADE) \

@@ -227,6 +227,9 @@ def test_query_in_a_string_leaks_nothing(pooler, how, state, extended, name,
         a.send(pq.parse(sql, extended), pq.bind(extended), pq.execute(),
                pq.sync())
         a.recv_until().check()
+    if state == "clean" and name == "my.hidden":
+        # on a new server nobody has named it
+        want = None, None
     assert (b.value(ask), c.value(ask)) == want
 
 

@@ -315,6 +315,42 @@ def test_what_only_the_end_of_a_session_closes(pooler, pg, opening, state,
         b.close()
 
 
+def by_function_call(c, _):
+    oid = c.value("select 'pg_replication_origin_session_setup'::regproc::oid")
+    c.send(pq.function_call(int(oid), ["opened"]))
+    assert not c.recv_until().errors
+
+
+# how a call may be written so that no word tells it
+VEILS = {
+    "unicode": "select U&\"pg\\005f{0}\"('opened')",
+    "block": "do $$ begin execute 'select pg_' || '{0}(''opened'')'; end $$",
+    "language": "do language plpgsql 'begin perform pg_{0}(''opened''); end'",
+    "xml": "select query_to_xml('select pg_' || '{0}(''opened'')', true, true, "
+           "'')",
+    "long": "select /*%s*/ pg_{0}('opened')" % ("x" * 70000),
+    "long name": "select pg_{0}('opened') /*%s*/" % ("x" * 70000),
+}
+SETUP = "replication_origin_session_setup"
+
+
+@pytest.mark.parametrize("way", [pq.Conn.query, extended, named])
+@pytest.mark.parametrize("state", ["clean", "keep"])
+def test_what_is_opened_by_a_text_that_nobody_reads(pooler, opening, state,
+                                                     way):
+    """is there for nobody else: its server is closed"""
+    p = pooler(default_pool_size=1, session_state=state,
+               pool_mode="transaction")
+    look = "select pg_replication_origin_session_is_setup()"
+    ways = [(name, way, sql.format(SETUP)) for name, sql in VEILS.items()]
+    for name, how, sql in ways + [("call", by_function_call, "")]:
+        a, b = p.raw("postgres"), p.raw("postgres")
+        how(a, sql)
+        a.close()
+        assert b.value(look) == "f", name
+        b.close()
+
+
 @pytest.mark.parametrize("state", ["clean", "keep"])
 def test_limit_of_pg_trgm_is_of_its_client(pooler, opening, state):
     p = pooler(default_pool_size=1, session_state=state,
