@@ -169,7 +169,7 @@ static const struct {
 	{ "ACTIVE_SOCKETS", SOCKET },
 	{ "DNS_HOSTS", "hostname t, ttl i8, addrs t" },
 	{ "DNS_ZONES", "zonename t, serial i8, count i4" },
-	{ "CONFIG", "key t, value t, default t, changeable t" },
+	{ "CONFIG", "key t, value t, default t, changeable t, source t" },
 	{ "VERSION", "version t" },
 	{ "STATE", "key t, value t" },
 	{ "HEALTH", "state t, reason t, database t, user t, seconds i8, "
@@ -543,12 +543,12 @@ static void test_config_shows_every_setting(void **state)
 	option_rows(&count);
 	show(st, "CONFIG", 0);
 	assert_int_equal(shown.rows, count);
-	assert_non_null(strstr(shown.buf, "\nauth_user|\\N|\\N|yes\n"));
+	assert_non_null(strstr(shown.buf, "\nauth_user|\\N|\\N|yes|default\n"));
 	assert_non_null(strstr(shown.buf,
-	    "\ndefault_pool_size|20|20|yes\n"));
+	    "\ndefault_pool_size|20|20|yes|default\n"));
 	assert_non_null(strstr(shown.buf,
-	    "\nunix_socket_mode|511|0777|no\n"));
-	assert_non_null(strstr(shown.buf, "\npool_mode|session|session|yes\n"));
+	    "\nunix_socket_mode|511|0777|no|default\n"));
+	assert_non_null(strstr(shown.buf, "\npool_mode|session|session|yes|default\n"));
 }
 
 static void test_version_names_the_reference(void **state)
