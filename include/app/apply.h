@@ -24,6 +24,8 @@ void apply_log(const struct app *app);
 void apply_threads(const struct app *app);
 /* Keep names, and check their zones, as the configuration says. */
 void apply_dns(const struct app *app);
+/* The limit of all memory. */
+void apply_memory(const struct app *app);
 /* What users are shown who have no salt, or don't exist. */
 void apply_mock(struct app *app);
 

@@ -48,6 +48,12 @@ enum mem_kind {
 	MEM_OVERFLOW,
 	MEM_CARRY,
 	MEM_TLS,
+	MEM_LOGIN,
+	MEM_NOTIFICATION,
+	MEM_SETTING,
+	MEM_HTTP,
+	MEM_LOG,
+	MEM_LIBRARY,		/* the TLS library's; of all threads */
 	MEM_KINDS
 };
 
@@ -64,6 +70,8 @@ void mem_delete(enum mem_kind kind, void *p, size_t n);
 void mem_note(enum mem_kind kind, int objects, long n);
 /* Of the thread that asks. */
 const struct mem_stat *mem_stat(enum mem_kind kind);
+/* MEM_LIBRARY, which is no thread's: what one allocates another frees. */
+struct mem_stat mem_library(void);
 /* Counts of each kind: another thread adds them up while this one is held. */
 const struct mem_stat *mem_account(void);
 /* As SHOW MEM prints it. */

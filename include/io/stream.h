@@ -41,7 +41,7 @@ struct stream {
 	int fd;				/* -1 once closed */
 	bool ready;	/* an edge was seen and not read away yet */
 	bool hup;	/* the peer closed: read on until the end */
-	uint8_t paused;	/* STREAM_PAUSED, STREAM_SUSPENDED; 0 = is read */
+	uint8_t paused;	/* STREAM_PAUSED and others; 0 = is read */
 	bool broken;	/* a write failed */
 	bool given;	/* broken for the time being: see stream_give() */
 	bool long_reads;	/* the last one was, for the owner to know */
@@ -112,6 +112,9 @@ void stream_resume(struct stream *s);
  */
 #define STREAM_PAUSED 1
 #define STREAM_SUSPENDED 2
+#define STREAM_HELD 4		/* memory is short; queued bytes go on */
+void stream_hold(struct stream *s);
+void stream_unhold(struct stream *s);
 void stream_suspend(struct stream *s);
 void stream_unsuspend(struct stream *s);
 /* Another process has its socket, too: nothing is sent or read till the next. */

@@ -83,6 +83,9 @@ bool lobby_leave(struct lobby *l, struct lobby_guest *g);
 void lobby_hold(struct lobby *l, struct lobby_guest *g, size_t own,
     size_t library);
 
+/* That all of them hold. */
+size_t lobby_bytes(struct lobby *l);
+
 /* What g has sent is being checked, or has been. */
 void lobby_examine(struct lobby *l, struct lobby_guest *g, bool examined);
 

@@ -22,6 +22,7 @@ enum tally_result { TALLY_OK, TALLY_FAILED, TALLY_RESULTS };
 	X(max_unauthenticated_per_address) \
 	X(login_memory) \
 	X(auth_queue) \
+	X(memory_limit) \
 	X(open_files)
 
 #define X(name) TALLY_##name,

@@ -95,6 +95,8 @@ struct sessions {
 	struct host_word *words;	/* owned, DL: said to others, or by them */
 	struct loop_task word_task;	/* to others in the next turn */
 	struct lobby lobby;		/* strangers, and what they may cost */
+	usec_t held_since;		/* clients wait for memory; 0 = none */
+	usec_t shed_told;		/* when the log was told of that */
 	struct login *guessers;		/* DL: wait, see login_guess.h */
 	struct guessing *guessing;	/* the first worker's; NULL: own_guessing */
 	struct guessing own_guessing;	/* have begun */
@@ -136,6 +138,15 @@ static inline const struct settings *sessions_settings(
     const struct sessions *ss)
 {
 	return &ss->catalog->config->set;
+}
+
+/* This worker's part of max_prepared_statement_memory; 0 = there is no limit. */
+static inline size_t sessions_statement_memory(const struct sessions *ss)
+{
+	const size_t all = sessions_settings(ss)->max_prepared_statement_memory;
+	const size_t part = all / (1 + ss->others);
+
+	return all > 0 && part == 0 ? 1 : part;
 }
 
 /* The longest length word to accept: max_packet_size, or most if it is less. */

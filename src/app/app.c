@@ -186,6 +186,8 @@ int app_start(struct app *app, struct err *e)
 		return err_prepend(e, "cannot start the resolver: ");
 	dns_on_lost(app->ss.dns, on_address_lost, &app->ss);
 	apply_dns(app);
+	if (app->first == NULL)
+		apply_memory(app);
 	app->ss.offload = offload_new(app->loop);
 	if (app->ss.offload == NULL)
 		return err_set(e, ERRCODE_SYSTEM_ERROR,

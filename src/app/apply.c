@@ -9,8 +9,10 @@
 #include "app/listener.h"
 #include "app/notify.h"
 #include "app/workers.h"
+#include "base/ceiling.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "conf/memory_limit.h"
 #include "http/http.h"
 #include "io/dns.h"
 #include "io/offload.h"
@@ -66,6 +68,18 @@ void apply_threads(const struct app *app)
 	    set->auth_queue);
 	offload_limit(o, OFFLOAD_CONFIG, 1 + (int)app->hung.count,
 	    CONFIG_QUEUE);
+}
+
+void apply_memory(const struct app *app)
+{
+	size_t limit = 0;
+	struct err e;
+
+	if (memory_limit_parse(app->config->set.memory_limit, &limit, &e) < 0)
+		log_error("%s", e.text);
+	if (limit != ceiling_limit() && limit != 0)
+		log_info("memory limit: %zu MB", limit >> 20);
+	ceiling_set(limit);
 }
 
 void apply_mock(struct app *app)
@@ -184,6 +198,7 @@ int apply_config(struct app *app, struct config *fresh,
 	if (rc == 0)
 		rc = put_in_force_elsewhere(app, has_tls, e);
 	if (rc == 0) {
+		apply_memory(app);
 		listener_retune_all(app);
 		http_apply(app->http);
 	}

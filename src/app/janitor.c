@@ -15,6 +15,7 @@
 #include "app/upkeep.h"
 #include "app/workers.h"
 #include "app/workers_pools.h"
+#include "base/ceiling.h"
 #include "base/container.h"
 #include "base/log.h"
 #include "http/http.h"
@@ -25,6 +26,7 @@
 #include "session/login_lobby.h"
 #include "session/server.h"
 #include "session/server_login.h"
+#include "session/shed.h"
 #include "session/timers.h"
 #include "session/vacate.h"
 
@@ -232,10 +234,13 @@ static void janitor_tick(void *arg)
 	takeover_tick(app, now);
 	reload_tick(app);
 	http_tick(app->http, now);
+	if (app->first == NULL)
+		ceiling_tick(now);
 	if (!app->ss.suspended) {
 		broker_pass_words(&app->ss);
 		note_stall(app, now);
 		login_tick(&app->ss, now);
+		shed_tick(&app->ss, now);
 		balance_tick(app, now);
 	}
 	/* the last one's may not have come to their end */

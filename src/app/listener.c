@@ -163,7 +163,7 @@ static int accept_one(struct listener *l, struct net_addr *peer, bool *reserve)
 	if (fd >= 0 || !is_exhausted(errno))
 		return fd;
 	note_failure(app, errno);
-	if (errno == EMFILE && login_expel_oldest(&app->ss))
+	if (errno == EMFILE && login_expel_oldest(&app->ss, TALLY_open_files))
 		return socket_accept(l->fd, peer);
 	if (app->reserve_fd <= 0)
 		return fd;

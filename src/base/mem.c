@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ceiling.h"
+
 /*
  * Atomic because helper threads allocate, too. All threads would write to one
  * cache line: so nothing is counted before mem_fail_at(), and only tests call
@@ -46,10 +48,25 @@ static const char *const names[MEM_KINDS] = {
 	[MEM_OVERFLOW] = "iobuf_cache",
 	[MEM_CARRY] = "carry_cache",
 	[MEM_TLS] = "tls_cache",
+	[MEM_LOGIN] = "login_cache",
+	[MEM_NOTIFICATION] = "notification_cache",
+	[MEM_SETTING] = "setting_cache",
+	[MEM_HTTP] = "http_cache",
+	[MEM_LOG] = "log_queue",
+	[MEM_LIBRARY] = "tls_library",
 };
 
 /* Counts of this thread. */
 static _Thread_local struct mem_stat stats[MEM_KINDS];
+
+/*
+ * What this thread has not told the ceiling, and the library's account, yet: the
+ * counts of all threads would be a cache line that all write to.
+ */
+#define UNTOLD_MAX 65536
+static _Thread_local long untold;
+static _Thread_local struct { long objects, bytes; } untold_library;
+static atomic_long library_objects, library_bytes;
 
 bool mem_must_fail(void)
 {
@@ -169,6 +186,16 @@ void mem_delete(enum mem_kind kind, void *p, size_t n)
 	mem_free(p);
 }
 
+/* Hot: most changes are told later, together. */
+static inline void tell(long n)
+{
+	untold += n;
+	if (untold <= UNTOLD_MAX && untold >= -UNTOLD_MAX)
+		return;
+	ceiling_grow(untold);
+	untold = 0;
+}
+
 void mem_note(enum mem_kind kind, int objects, long n)
 {
 	struct mem_stat *const s = &stats[kind];
@@ -176,6 +203,7 @@ void mem_note(enum mem_kind kind, int objects, long n)
 	/* Unsigned arithmetic wraps, so a negative value subtracts. */
 	s->used += (size_t)objects;
 	s->bytes += (size_t)n;
+	tell(n);
 }
 
 const struct mem_stat *mem_stat(enum mem_kind kind)
@@ -202,24 +230,74 @@ void mem_lib_wipe(bool on)
 	wiping = on;
 }
 
+static void note_library(long objects, void *p)
+{
+	const long n = (long)malloc_usable_size(p);
+
+	untold_library.objects += objects;
+	untold_library.bytes += objects * n;
+	if (untold_library.bytes <= UNTOLD_MAX &&
+	    untold_library.bytes >= -UNTOLD_MAX)
+		return;
+	atomic_fetch_add_explicit(&library_objects, untold_library.objects,
+	    memory_order_relaxed);
+	atomic_fetch_add_explicit(&library_bytes, untold_library.bytes,
+	    memory_order_relaxed);
+	ceiling_grow(untold_library.bytes);
+	untold_library.objects = untold_library.bytes = 0;
+}
+
+struct mem_stat mem_library(void)
+{
+	const long objects = atomic_load_explicit(&library_objects,
+	    memory_order_relaxed) + untold_library.objects;
+	const long bytes = atomic_load_explicit(&library_bytes,
+	    memory_order_relaxed) + untold_library.bytes;
+
+	return (struct mem_stat){
+		.used = objects > 0 ? (size_t)objects : 0,
+		.bytes = bytes > 0 ? (size_t)bytes : 0,
+	};
+}
+
 void *mem_lib_alloc(size_t n)
 {
-	return malloc(n);
+	void *const p = malloc(n);
+
+	if (p != NULL)
+		note_library(1, p);
+	return p;
 }
 
 void mem_lib_free(void *p)
 {
-	if (p != NULL && wiping)
+	if (p == NULL)
+		return;
+	note_library(-1, p);
+	if (wiping)
 		explicit_bzero(p, malloc_usable_size(p));
 	free(p);
 }
 
+/* OpenSSL source: CRYPTO_realloc() hands on n = 0 as a free. */
 void *mem_lib_realloc(void *p, size_t n)
 {
-	if (p == NULL || !wiping)
-		return realloc(p, n);
+	if (p == NULL)
+		return mem_lib_alloc(n);
+	if (n == 0) {
+		mem_lib_free(p);
+		return NULL;
+	}
 	const size_t had = malloc_usable_size(p);
-	void *q = malloc(n);
+
+	if (!wiping) {
+		note_library(-1, p);
+		void *const q = realloc(p, n);
+
+		note_library(1, q != NULL ? q : p);
+		return q;
+	}
+	void *const q = mem_lib_alloc(n);
 
 	if (q == NULL)
 		return NULL;

@@ -16,6 +16,7 @@
 #include "conf/file.h"
 #include "conf/hba.h"
 #include "conf/hba_source.h"
+#include "conf/memory_limit.h"
 #include "conf/require.h"
 #include "conf/userlist.h"
 
@@ -148,6 +149,8 @@ int config_check_setting(const char *key, const char *value, struct err *e)
 		return require_auth_parse(value, &forbidden, e);
 	if (strcmp(key, "proxy_trusted_nets") == 0)
 		return net_list_check(value, e);
+	if (strcmp(key, "memory_limit") == 0)
+		return memory_limit_parse(value, &(size_t){ 0 }, e);
 	if (strcmp(key, "worker_cpus") == 0)
 		return cpu_list_check(value, e);
 	return 0;

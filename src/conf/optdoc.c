@@ -34,7 +34,7 @@ static const struct group groups[] = {
 	    "max_db_connections", "max_db_client_connections",
 	    "max_user_connections", "max_user_client_connections",
 	    "server_round_robin", "max_prepared_statements",
-	    "max_prepared_statement_memory",
+	    "memory_limit", "max_prepared_statement_memory",
 	    "cache_unnamed_statements",
 	    "server_login_concurrency", "server_handover_delay",
 	    "worker_handover_delay" } },
@@ -159,6 +159,8 @@ static const char sample_head[] =
     "session_state = keep\n"
     "max_client_conn = 1000\n"
     "default_pool_size = 20\n"
+    "; 80 % of the memory that is there: then the largest clients go, not all.\n"
+    "memory_limit = auto\n"
     "admin_users = postgres\n"
     "; Not to be changed from the console: who may log in, what is run on\n"
     "; servers, and which files are read and written.\n"

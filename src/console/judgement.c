@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ceiling.h"
 #include "conf/config_state.h"
 #include "console/admin.h"
 #include "console/view_fold.h"
@@ -110,6 +111,18 @@ static void judge_clients(struct judge *j)
 	    .reason = "many clients", .detail = detail, .age = -1 });
 }
 
+static void judge_memory(struct judge *j)
+{
+	char detail[80];
+
+	if (ceiling_level() == CEILING_CALM)
+		return;
+	snprintf(detail, sizeof detail, "%s: %zu of %zu MB (memory_limit)",
+	    ceiling_level_name(), ceiling_used() >> 20, ceiling_limit() >> 20);
+	find(j, &(struct finding){ .word = JUDGED_DEGRADED,
+	    .reason = "memory is short", .detail = detail, .age = -1 });
+}
+
 static void judge_certificate(struct judge *j, const struct tls_context *c,
     const char *setting)
 {
@@ -137,6 +150,7 @@ static void judge_process(struct judge *j)
 	judge_users(j, ss->catalog->config);
 	judge_logins(j);
 	judge_clients(j);
+	judge_memory(j);
 	if (ss->tls == NULL)
 		return;
 	judge_certificate(j, ss->tls->client, "client_tls_cert_file");

@@ -41,6 +41,8 @@ struct sums sums_of(const struct admin *a)
 /* What one worker has made another may have freed: the sum is right. */
 struct mem_stat sums_of_memory(const struct admin *a, enum mem_kind kind)
 {
+	if (kind == MEM_LIBRARY)
+		return mem_library();
 	struct mem_stat sum = *mem_stat(kind);
 
 	for (a = a->next; a != NULL; a = a->next) {

@@ -72,7 +72,8 @@ struct httpd {
 
 static void free_conn(struct loop_task *t)
 {
-	mem_free((char *)t - offsetof(struct httpd_conn, stream.task));
+	mem_delete(MEM_HTTP, (char *)t - offsetof(struct httpd_conn, stream.task),
+	    sizeof(struct httpd_conn));
 }
 
 static void drop_source(struct httpd_conn *c)
@@ -463,7 +464,7 @@ static bool make_room(struct httpd *h, const struct net_addr *peer)
 static void take_conn(struct httpd *h, int fd, const struct net_addr *peer)
 {
 	struct httpd_conn *const c = make_room(h, peer) ?
-	    mem_zalloc(sizeof *c) : NULL;
+	    mem_new(MEM_HTTP, sizeof *c) : NULL;
 
 	if (c == NULL) {
 		close(fd);
@@ -475,7 +476,7 @@ static void take_conn(struct httpd *h, int fd, const struct net_addr *peer)
 	c->task.run = go_on;
 	c->state = CONN_HEARD;
 	if (stream_open(&c->stream, h->loop, fd, &conn_ops) < 0) {
-		mem_free(c);
+		mem_delete(MEM_HTTP, c, sizeof *c);
 		return;
 	}
 	DL_APPEND(h->conns, c);

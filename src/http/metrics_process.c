@@ -1,5 +1,6 @@
 /* metrics_process.c - metrics of the process: SHOW LISTS, STATE, MEM, CONFIG.
  * SPDX-License-Identifier: ISC */
+#include "base/ceiling.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "console/judgement.h"
@@ -13,7 +14,7 @@ enum value {
 	DATABASES, POOLS, PEERS, PEER_POOLS, CLIENTS, LOGINS, SERVERS,
 	DNS_NAMES, DNS_ZONES, DNS_QUERIES, NONE, PAUSED, SUSPENDED, ENDING,
 	DRAINED, DRAINING, DRAIN_CLIENTS, DRAIN_SECONDS, ONE,
-	MAX_CLIENTS, MAX_USER, VALUES
+	MAX_CLIENTS, MAX_USER, MEMORY_USED, MEMORY_LIMIT, VALUES
 };
 
 static int64_t count_peers(const struct config *config)
@@ -64,6 +65,8 @@ static void put_value(struct metrics *m, const struct family *f,
 		[DRAIN_SECONDS] = departure_seconds(d, time_now()),
 		[ONE] = 1,
 		[MAX_CLIENTS] = sessions_settings(ss)->max_client_conn,
+		[MEMORY_USED] = (int64_t)ceiling_used(),
+		[MEMORY_LIMIT] = (int64_t)ceiling_limit(),
 		[MAX_USER] = sessions_settings(ss)->max_user_connections,
 	};
 
@@ -222,6 +225,12 @@ static void put_health(struct metrics *m, const struct family *f,
 	}
 }
 
+#define MEASURE(name, unit, what, help) \
+	{ { name, METRIC_GAUGE, unit, help }, OVER_PROCESS, what, put_value, \
+	    NULL }
+#define KINDS(name, unit, is, help) \
+	{ { name, METRIC_GAUGE, unit, help }, .what = is, .put = put_memory }
+
 struct family_group metrics_process(void)
 {
 	static const struct family families[] = {
@@ -257,17 +266,18 @@ struct family_group metrics_process(void)
 		    "1: SHUTDOWN DRAIN, or SIGTERM with a time for it."),
 		GAUGE("pgsluice_drain_clients_left", DRAIN_CLIENTS,
 		    "Clients that have to go before a drain is over."),
-		{ { "pgsluice_drain_left_seconds", METRIC_GAUGE, "seconds",
-		    "Time until a drain closes those who are left." },
-		    OVER_PROCESS, DRAIN_SECONDS, put_value, NULL },
+		MEASURE("pgsluice_drain_left_seconds", "seconds", DRAIN_SECONDS,
+		    "Time until a drain closes those who are left."),
 		GAUGE("pgsluice_drained_hosts", DRAINED,
 		    "Hosts that DRAIN HOST was given for."),
-		{ { "pgsluice_memory_bytes", METRIC_GAUGE, "bytes",
-		    "Memory of counted objects, as SHOW MEM." },
-		    .what = MEMORY_BYTES, .put = put_memory },
-		{ { "pgsluice_memory_objects", METRIC_GAUGE, NULL,
-		    "Counted objects alive, as SHOW MEM." },
-		    .what = MEMORY_OBJECTS, .put = put_memory },
+		MEASURE("pgsluice_memory_used_bytes", "bytes", MEMORY_USED,
+		    "Memory of the process, as memory_limit counts it."),
+		MEASURE("pgsluice_memory_limit_bytes", "bytes", MEMORY_LIMIT,
+		    "memory_limit in bytes; 0: none."),
+		KINDS("pgsluice_memory_bytes", "bytes", MEMORY_BYTES,
+		    "Memory of counted objects, as SHOW MEM."),
+		KINDS("pgsluice_memory_objects", NULL, MEMORY_OBJECTS,
+		    "Counted objects alive, as SHOW MEM."),
 		{ { "pgsluice_setting", METRIC_GAUGE, NULL,
 		    "Settings that are numbers; times in seconds." },
 		    .put = put_settings },

@@ -13,6 +13,7 @@
 
 #include "base/log_line.h"
 #include "base/log_out.h"
+#include "base/mem.h"
 #include "base/ring.h"
 #include "base/time.h"
 #include "io/thread.h"
@@ -125,8 +126,10 @@ static int start(struct lane *l, enum log_dest to)
 	if (sem_init(&l->work, 0, 0) < 0 || sem_init(&l->done, 0, 0) < 0 ||
 	    ring_init(&l->ring, QUEUE_SIZE) < 0)
 		return -1;
-	if (start_thread(l) == 0)
+	if (start_thread(l) == 0) {
+		mem_note(MEM_LOG, 1, (long)l->ring.size);
 		return 0;
+	}
 	ring_fini(&l->ring);
 	return -1;
 }

@@ -433,6 +433,16 @@ void stream_resume(struct stream *s)
 	go_on(s, STREAM_PAUSED);
 }
 
+void stream_hold(struct stream *s)
+{
+	stop(s, STREAM_HELD);
+}
+
+void stream_unhold(struct stream *s)
+{
+	go_on(s, STREAM_HELD);
+}
+
 void stream_suspend(struct stream *s)
 {
 	stop(s, STREAM_SUSPENDED);

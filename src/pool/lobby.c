@@ -212,6 +212,15 @@ void lobby_hold(struct lobby *l, struct lobby_guest *g, size_t own,
 	lobby_unlock(all);
 }
 
+size_t lobby_bytes(struct lobby *l)
+{
+	struct lobby *const all = lobby_lock(l);
+	const size_t n = all->bytes;
+
+	lobby_unlock(all);
+	return n;
+}
+
 void lobby_examine(struct lobby *l, struct lobby_guest *g, bool examined)
 {
 	struct lobby *const all = lobby_lock(l);

@@ -58,10 +58,12 @@ static struct baggage *add(struct baggage_table *t, const char *bytes,
 	b->expires = limit != NULL && strcmp(limit, "0") != 0;
 	b->reads = has_unseen(b);
 	HASH_ADD_KEYPTR(hh, t->sets, b->bytes, (unsigned)len, b);
-	if (b->hh.tbl != NULL)
-		return b;
-	mem_free(b);
-	return NULL;
+	if (b->hh.tbl == NULL) {
+		mem_free(b);
+		return NULL;
+	}
+	mem_note(MEM_SETTING, 1, (long)(sizeof *b + len));
+	return b;
 }
 
 struct baggage_table *baggage_table_new(void)
@@ -106,7 +108,7 @@ void baggage_unref(struct baggage **bp)
 	if (b == NULL || --b->refs > 0)
 		return;
 	HASH_DELETE(hh, b->table->sets, b);
-	mem_free(b);
+	mem_delete(MEM_SETTING, b, sizeof *b + b->len);
 }
 
 void baggage_put(struct baggage **to, struct baggage *b)

@@ -142,7 +142,7 @@ static void drop(struct subscription *it)
 	DL_DELETE(it->channel->first, it);
 	DL_DELETE2(g->own, it, own_prev, own_next);
 	g->count--;
-	mem_free(it);
+	mem_delete(MEM_NOTIFICATION, it, sizeof *it);
 }
 
 /* What c listens to has changed: its listener is to know. */
@@ -157,7 +157,7 @@ int channels_add(struct client *c, const char *name, enum subscribed is)
 	struct channel *const ch = g == NULL ? NULL :
 	    get_channel(g->listener, name);
 	struct subscription *const it = ch == NULL ? NULL :
-	    mem_zalloc(sizeof *it);
+	    mem_new(MEM_NOTIFICATION, sizeof *it);
 
 	if (it == NULL) {
 		if (g != NULL && g->own == NULL)

@@ -415,6 +415,7 @@ static struct login *new(void)
 
 	if (l == NULL)
 		return NULL;
+	mem_note(MEM_LOGIN, 1, sizeof *l);
 	/* the rest are texts, most of which nobody needs */
 	memset(l, 0, offsetof(struct login, user));
 	l->user[0] = '\0';
@@ -449,7 +450,7 @@ static void on_leave(struct client *c)
 	for (unsigned i = 0; i < l->extension_count; i++)
 		mem_free(l->extensions[i]);
 	mem_free(l->extensions);
-	mem_free(l);
+	mem_delete(MEM_LOGIN, l, sizeof *l);
 }
 
 /* Bytes wait to be read: soon they will be. */

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/ceiling.h"
 #include "base/container.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -174,14 +175,15 @@ bool login_displace(struct client *c)
 	return true;
 }
 
-bool login_expel_oldest(struct sessions *ss)
+bool login_expel_oldest(struct sessions *ss, int limit)
 {
+	const enum tally_limit name = (enum tally_limit)limit;
 	struct lobby_guest *own;
 
-	if (!lobby_expel_oldest(&ss->lobby, TALLY_open_files, &own))
+	if (!lobby_expel_oldest(&ss->lobby, name, &own))
 		return false;
 	if (own != NULL)
-		drop(own, TALLY_open_files);
+		drop(own, name);
 	return true;
 }
 
@@ -227,6 +229,10 @@ const char *login_hint(const struct client *c, const struct err *why)
 		    "Set pool_mode = session, or session_state = keep (or "
 		    "clean), to have it set, or name it in "
 		    "ignore_startup_parameters to have it dropped.";
+	if (strcmp(why->code, ERRCODE_OUT_OF_MEMORY) == 0 &&
+	    ceiling_level() == CEILING_FULL)
+		return "The pooler has used nearly all of memory_limit: try "
+		    "again later, or raise it.";
 	return strcmp(why->code, ERRCODE_INVALID_PASSWORD) == 0 ?
 	    "Check the user name and the password. The pooler's log says what "
 	    "was wrong with them." : NULL;

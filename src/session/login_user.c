@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/ceiling.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "conf/hba.h"
@@ -41,6 +42,11 @@ int login_claim_room(struct client *c, struct err *e)
 {
 	const int max = sessions_settings(c->ss)->max_client_conn;
 
+	if (ceiling_level() == CEILING_FULL) {
+		c->ss->tally.limits_hit[TALLY_memory_limit][0]++;
+		return err_set(e, ERRCODE_OUT_OF_MEMORY,
+		    "no more connections allowed (memory_limit)");
+	}
 	while (!c->has_reserve_fd) {
 		if (count_clients(c->ss) <= max)
 			return 0;

@@ -19,6 +19,7 @@
 #include "session/relay_reset.h"
 #include "session/relay_watch.h"
 #include "session/sessions.h"
+#include "session/shed.h"
 
 static struct server *linked_server(const struct client *c)
 {
@@ -258,6 +259,10 @@ static void read_client(struct client *c)
 	    stream_is_ready(&c->stream); i++) {
 		if (has_had_share(&c->stream, i, rounds)) {
 			stream_yield(&c->stream);
+			return;
+		}
+		if (c->carry.len > 0 && ceiling_stops(c->carry.len)) {
+			shed_hold(c);
 			return;
 		}
 		const ssize_t n = bulk_is_near(&c->stream, c->rest.bytes) ?

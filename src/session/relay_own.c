@@ -35,7 +35,7 @@ static __attribute__((noinline, cold)) int make_room(struct client *c,
 	struct sessions *const ss = c->ss;
 	const size_t before = own_bytes(o);
 	const bool fits = unnamed_make_room(ss->unnamed, ss->prepared, size,
-	    sessions_settings(ss)->max_prepared_statement_memory);
+	    sessions_statement_memory(ss));
 	const int rc = fits ? own_text_reserve(&o->text, size) : -1;
 
 	prepared_table_note(ss->prepared,

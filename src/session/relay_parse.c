@@ -285,7 +285,7 @@ enum relay_step relay_parse(struct relay_up *up)
 	if (!unnamed_make_room(c->ss->unnamed, c->ss->prepared,
 	    prepared_name_bytes(name) +
 	    (sh.stmt != NULL ? 0 : prepared_text_bytes(n)),
-	    sessions_settings(c->ss)->max_prepared_statement_memory)) {
+	    sessions_statement_memory(c->ss))) {
 		prepared_unref(sh.stmt);
 		return relay_refuse_parse(up);
 	}

@@ -124,7 +124,7 @@ static enum relay_step fit(struct relay_up *up, struct prepared_name *n)
 	if (sh.stmt == NULL && ((sh.text.dialect == NULL && len > COPY_MAX) ||
 	    !unnamed_make_room(c->ss->unnamed, c->ss->prepared,
 	    prepared_text_bytes(len),
-	    sessions_settings(c->ss)->max_prepared_statement_memory)))
+	    sessions_statement_memory(c->ss))))
 		return keep_it(up);
 	struct prepared *const stmt = relay_share_get(up, &sh);
 

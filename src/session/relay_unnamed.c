@@ -246,15 +246,13 @@ enum relay_step relay_unnamed_end(struct relay_up *up)
 /* A text that has come before gets a statement. NULL: it does not. */
 static struct prepared *give(struct client *c, const uint8_t *body, size_t len)
 {
-	const struct settings *const set = sessions_settings(c->ss);
-
 	if (c->ss->unnamed == NULL)
 		c->ss->unnamed = unnamed_new();
 	if (c->ss->unnamed == NULL ||
 	    !unnamed_is_again(c->ss->unnamed, body, len) ||
 	    !prepared_table_make_room(c->ss->prepared,
 	    prepared_text_bytes(len) + prepared_name_bytes(""),
-	    set->max_prepared_statement_memory))
+	    sessions_statement_memory(c->ss)))
 		return NULL;
 	return unnamed_add(c->ss->unnamed, c->ss->prepared, body, len);
 }

@@ -138,8 +138,8 @@ static bool adopt(struct server *s, struct reader *r)
 	if (unpack_baggage(r, s->ss->baggage, &dialect) < 0)
 		return false;
 	struct prepared *const stmt = !unnamed_make_room(s->ss->unnamed, t,
-	    prepared_text_bytes(len), sessions_settings(s->ss)->
-	    max_prepared_statement_memory) ? NULL :
+	    prepared_text_bytes(len), sessions_statement_memory(s->ss)) ?
+	    NULL :
 	    find_statement(t, name,
 	    (struct prepared_text){ .dialect = dialect,
 	    .body = body, .len = len });

@@ -163,7 +163,7 @@ def test_nothing_is_lost_while_all_happens(parts, pg):
 
 def test_statements_that_were_forgotten_get_in_nobodys_way(parts):
     """a server goes where somebody may prepare one of that name"""
-    p = parts(max_prepared_statement_memory=6000)
+    p = parts(max_prepared_statement_memory=2 * 6000)
     with p.raw() as c:
         assert c.value("select 1") == "1"
     wait_until(lambda: "has a part at worker" in p.log)

@@ -517,7 +517,8 @@ def other_value(row):
         return words[key]
     if key.endswith("_file") or "tls" in key or key in enums():
         return None
-    if key in ("max_packet_size", "conffile", "logfile", "user", "listen_addr", "pidfile",
+    if key in ("max_packet_size", "memory_limit", "conffile", "logfile",
+               "user", "listen_addr", "pidfile",
                "unix_socket_dir", "unix_socket_group", "resolv_conf",
                "admin_users", "stats_users", "syslog", "syslog_facility",
                "console_locked_settings", "server_require_auth",

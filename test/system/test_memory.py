@@ -1,0 +1,101 @@
+# test_memory.py - memory_limit: who waits, who goes, and who is served on.
+# SPDX-License-Identifier: ISC
+import struct
+
+import pytest
+
+import pq
+from harness import REFERENCE, wait_until
+
+pytestmark = [pytest.mark.skipif(REFERENCE, reason="newer than that"),
+              pytest.mark.setting("memory_limit")]
+MB = 1 << 20
+
+
+def half(c, size):
+    """The first half of a Parse with a name."""
+    c.send(b"P" + struct.pack("!I", size) + b"s\0select /*")
+    try:
+        c.sock.settimeout(0.2)
+        c.sock.sendall(b"x" * (size // 2))
+    except OSError:
+        pass                    # it is not read, or was closed
+    return c
+
+
+def used(p):
+    return sum(int(r["memtotal"]) for r in p.admin("show mem"))
+
+
+def codes(conns):
+    """SQLSTATEs of those that were closed."""
+    found = []
+    for c in conns:
+        if c.readable():
+            c.sock.settimeout(5)
+            found += [(e.code, e.fields.get("H", "")) for e in
+                      c.recv_all().errors]
+    return found
+
+
+def test_half_sent_messages_stay_within_the_limit(pooler):
+    """the largest goes, others are served, and so is the console"""
+    p = pooler(memory_limit="64MB")
+    good = p.raw()
+    conns = [half(p.raw(), 16 * MB) for _ in range(12)]
+    seen = []
+    for _ in range(20):
+        assert good.value("select 1") == "1"
+        seen.append(used(p))
+    assert max(seen) < 64 * MB
+    wait_until(lambda: any(c.readable() for c in conns))
+    for code, hint in codes(conns):
+        assert code == "53200" and "memory_limit" in hint
+    assert good.value("select 1") == "1"
+    for c in conns:
+        c.close(polite=False)
+    wait_until(lambda: used(p) < 32 * MB)
+    wait_until(lambda: not [r for r in p.admin("show health")
+                            if r["reason"] == "memory is short"])
+    assert p.raw().value("select 1") == "1"
+
+
+def test_client_with_most_statements_goes_first(pooler):
+    """what is held in small pieces counts, too"""
+    p = pooler(memory_limit="16MB", max_prepared_statement_memory=0)
+    good, modest, greedy = p.raw(), p.raw(), p.raw()
+
+    def prepare(c, first, n):
+        c.send(b"".join(pq.parse("select %d /*%s*/" % (i, "x" * 10000),
+                                 "s%d" % i) for i in range(first, first + n))
+               + pq.sync())
+        return c.recv_until()
+    assert not prepare(modest, 0, 50).errors
+    for i in range(1, 100):
+        try:
+            r = prepare(greedy, 1000 * i, 50)
+        except (OSError, pq.Closed):
+            break
+        if r.errors:
+            assert r.errors[0].code == "53200"
+            break
+    p.wait_log("closing because: memory limit reached")
+    assert "memory is short (" in p.log
+    for c in (good, modest):
+        assert c.value("select 1") == "1"
+    assert p.log.count("closing because: memory limit reached") == 1
+    wait_until(lambda: used(p) < 8 * MB)
+
+
+@pytest.mark.parametrize("value", ["0", "auto", "1GB"])
+def test_limit_is_told_and_can_be_changed(pooler, value):
+    p = pooler(memory_limit=value)
+    assert ("LOG memory limit: " in p.log) == (value != "0")
+    assert value != "1GB" or "LOG memory limit: 1024 MB" in p.log
+    p.admin("set memory_limit = '32MB'")
+    p.wait_log("LOG memory limit: 32 MB")
+    with p.console() as k:
+        for value, why in (("much", "must be a whole number"),
+                           ("1MB", "must be 0 or at least 16 MB")):
+            assert k.try_query("set memory_limit = '%s'" % value).errors
+            p.wait_log("SET memory_limit: memory_limit " + why)
