@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: ISC
 """A program is a list of flights; a flight is a list of units, which are sent
 together, and then the client waits, or not. A unit is a list of messages that
-belong together: without one of them the program would not be valid, as the
-unnamed statement outlives no ReadyForQuery behind a pooler.
+belong together: without one of them the program would not be valid.
 """
 import random
 import re
@@ -16,6 +15,7 @@ INT_ABS = 1251
 LO_CREATE, LO_OPEN, LO_SEEK, LO_READ, LO_WRITE, LO_UNLINK = \
     715, 952, 956, 954, 955, 964
 BIG = 70000		# more than any buffer
+KEPT = 8192		# bytes of an unnamed Parse that is kept: pooling.md 16
 
 # not folded into a plan, whether that is for one execution or for all
 DIVIDE = "select 10 / ($1::int + pg_backend_pid() * 0)"
@@ -111,13 +111,19 @@ class Flight:
 class Generator:
     """Makes one program; table is the client's own. Kinds may contain
     "blocks": transactions are allowed; "own": the server is the client's
-    own; "ddl": every statement stays on one server.
+    own; "ddl": every statement stays on one server; "across": unnamed
+    statements are used in later batches.
     """
 
     def __init__(self, seed, table, kinds):
         self.rng = random.Random(seed)
         self.table, self.kinds = table, kinds
         self.named = {}		# what is prepared if all goes well
+        # of this batch: messages, changes of the unnamed statement, and the
+        # parameters of the one that is parsed first; those of the one that
+        # later batches have, or None
+        self.begun = self.changes = 0
+        self.making = self.first = self.kept = None
         self.texts = TEXTS + (OPENING if "blocks" in kinds else [])
         self.simple = SIMPLE + SETTINGS
         if "blocks" in kinds:
@@ -194,6 +200,53 @@ class Generator:
         if self.chance(0.1):
             out.append(pq.close("S"))
         return [self.end(out)]
+
+    def follow(self, messages):
+        """Behind an error, or if it is long, nobody has an unnamed statement
+        for sure but the one that was parsed first in its batch, and last."""
+        for m in messages:
+            if m[:1] == b"S":
+                if self.changes:
+                    self.kept = self.first if self.changes == 1 else None
+                self.begun = self.changes = 0
+                self.first = None
+            elif m[:1] == b"Q" or m[5:6] == b"\0" and m[:1] == b"P" or \
+                    m[:1] == b"C" and m[5:7] == b"S\0":
+                self.first = self.making if not self.begun else self.first
+                self.making = None
+                self.changes += 1
+            self.begun += m[:1] not in b"SH"
+
+    def pad(self, sql):
+        """Some are as long as those that are kept may be."""
+        if self.chance(0.9):
+            return sql
+        size = self.rng.choice([KEPT - 1, KEPT, 4096, 4097])
+        return "%s/*%s*/" % (sql, "x" * (size - len(pq.parse(sql + "/**/"))))
+
+    def across(self):
+        """an unnamed statement, and its use later"""
+        n = self.kept if not self.changes else \
+            self.first if self.changes == 1 else None
+        out = []
+        if n is None or self.chance(0.1):
+            sql, n = self.rng.choice([t for t in self.texts
+                                      if len(t[0]) < BIG])
+            self.making = n
+            out += [pq.sync()] if self.begun else []
+            out.append(pq.parse(self.pad(sql.replace("{t}", self.table))))
+        for _ in range(self.rng.choice([0, 1, 1, 2])):
+            if self.chance(0.3):
+                out.append(pq.describe("S"))
+                continue
+            portal = self.rng.choice(["", "", "p1"])
+            out.append(self.bind("", n, portal))
+            self.run_portal(out, portal)
+        if self.chance(0.05):
+            out.append(pq.close("S"))
+        if self.chance(0.75):
+            out.append(pq.sync())
+        return [[m] for m in out]
 
     def parse_named(self, name):
         sql, n = self.text()
@@ -319,7 +372,11 @@ class Generator:
         units = [self.unnamed, self.named_units, self.query, self.copy,
                  self.call, self.odd, self.large_object]
         often = [20, 40, 28, 6, 4, 6, "blocks" in self.kinds]
-        return self.rng.choices(units, often)[0]()
+        if "across" in self.kinds:
+            units, often = units + [self.across], often + [150]
+        out = self.rng.choices(units, often)[0]()
+        self.follow(m for unit in out for m in unit)
+        return out
 
     def flight(self):
         units = []
@@ -335,6 +392,8 @@ class Generator:
         for _ in range(self.rng.choice([1, 2, 4, 8])):
             if "blocks" in self.kinds and self.chance(0.05):
                 flights += self.portal_flights()
+                self.follow(m for f in flights[-6:] for m in f.messages)
+                self.kept = None
             else:
                 flights.append(self.flight())
         return [self.opening()] + flights + [closing()]

@@ -16,7 +16,7 @@ COUNT = int(os.environ.get("SIM_PROGRAMS", "150"))
 SEED = int(os.environ.get("SIM_SEED", "1"))
 CLIENTS = int(os.environ.get("SIM_CLIENTS", "3"))
 
-BLOCKS, DDL = {"blocks"}, {"blocks", "ddl"}
+BLOCKS, DDL, ACROSS = {"blocks"}, {"blocks", "ddl"}, {"blocks", "across"}
 MODES = {
     "session": ({"blocks", "ddl", "own"},
                 dict(pool_mode="session", default_pool_size=CLIENTS,
@@ -32,6 +32,11 @@ MODES = {
         cache_unnamed_statements=1)),
     "transaction-unnamed-evict": (DDL, dict(
         default_pool_size=1, session_state="clean", max_prepared_statements=2,
+        cache_unnamed_statements=1)),
+    "transaction-across": (ACROSS, dict(
+        default_pool_size=2, session_state="keep")),
+    "transaction-across-cached": (ACROSS, dict(
+        default_pool_size=2, session_state="keep",
         cache_unnamed_statements=1)),
     "statement": (set(), dict(pool_mode="statement", default_pool_size=1)),
     "statement-evict": (set(), dict(pool_mode="statement",
