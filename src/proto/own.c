@@ -29,7 +29,8 @@ static void set_newest(struct own *o, uint64_t *server, uint64_t serial)
 {
 	o->state = OWN_OPEN;
 	o->serial = serial;
-	o->doubt = o->old_serial != o->old_server;
+	/* where there may be none, a Query is a change, too */
+	o->doubt = serial == OWN_NONE || o->old_serial != o->old_server;
 	*server = o->doubt ? OWN_UNKNOWN : serial;
 }
 

@@ -57,6 +57,17 @@ def test_bind_in_the_next_round_trip_is_of_its_own(one):
     assert ask(a, pq.describe("S")).kinds == "tTZ"
 
 
+def test_query_behind_a_skipped_close_ends_it(one):
+    """pooling.md 16: in the same burst"""
+    a, b = one.raw(), one.raw()
+    prepare(a, "of a")
+    a.send(pq.execute("nosuch"), pq.close("S"), pq.sync(), pq.query("select 1"))
+    assert codes(a.recv_until()) == ["34000"]
+    assert a.recv_until().rows == [["1"]]
+    prepare(b, "of b")
+    assert codes(run(a)) == ["26000"]
+
+
 def test_client_without_one_has_none(one):
     """pooling.md 16: PostgreSQL's own answer"""
     a, b = one.raw(), one.raw()
