@@ -14,9 +14,12 @@ struct params_table;
 
 #define SQL_BACK_ALL UINT64_MAX
 
-/* One bit for each parameter of names. */
+/* One bit for each parameter that counts. */
 struct sql_back {
-	struct params_table *names;
+	struct params_table *names;	/* these count; or, where bit is set: */
+	uint64_t (*bit)(const struct sql_back *b, const char *name);	/* "": all */
+	const void *of;		/* what bit() is about */
+	bool strict;		/* what only may come back, does not */
 	const uint8_t *values;	/* of a Bind, from its format codes on, or NULL */
 	size_t len;
 	uint64_t back;		/* these may have their defaults */

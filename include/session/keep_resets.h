@@ -10,13 +10,20 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct client;
 struct server;
 
-/* c sends s a text of n bytes. */
-void keep_resets_note(const struct client *c, struct server *s, const char *sql,
-    size_t n);
+struct keep_resets_text {
+	const char *sql;
+	size_t n;
+	const uint8_t *values;	/* of its Bind, from the format codes on, or NULL */
+	size_t values_len;
+};
+/* c sends s a text. */
+void keep_resets_note(const struct client *c, struct server *s,
+    const struct keep_resets_text *t);
 /* It was rolled back, or some of it was refused. */
 void keep_resets_undo(struct server *s);
 /*

@@ -77,6 +77,21 @@ static inline bool relay_must_hold(const struct client *c,
 	    !track_is_unsure(&s->track);
 }
 
+#define RELAY_SET_CONFIG 2078	/* the number of pg_catalog.set_config() */
+#define RELAY_SET_CONFIG_TEXT "SELECT set_config($1, $2, $3)"
+/* Is the message a FunctionCall of set_config()? */
+static inline bool relay_calls_set_config(const struct relay_up *up)
+{
+	return up->m[0] == FE_FUNCTION_CALL && up->size >= MSG_HEADER + 4 &&
+	    up->have >= MSG_HEADER + 4 &&
+	    msg_u32(up->m + MSG_HEADER) == RELAY_SET_CONFIG;
+}
+/* Behind the number all is as in a Bind behind its names. */
+static inline const uint8_t *relay_call_values(const struct relay_up *up)
+{
+	return up->m + MSG_HEADER + 4;
+}
+
 /*
  * Hot: bytes of whole messages that come next (the first one is for a server),
  * pass as they are, and are noted as owed and no more; 0: none.

@@ -33,6 +33,8 @@ enum relay_step relay_reset_bind(struct relay_up *up);
 /* The same of a Bind of stmt, which may reset; values: behind both names. */
 enum relay_step relay_reset_bind_named(struct relay_up *up,
     const struct prepared *stmt, const uint8_t *values);
+/* The same of the FunctionCall at hand. */
+enum relay_step relay_reset_call(struct relay_up *up);
 /* Does what comes, of c, have to be looked at? */
 static inline bool relay_reset_looks(const struct client *c)
 {
@@ -46,6 +48,8 @@ static inline bool relay_reset_looks(const struct client *c)
 int relay_reset_silent(const struct relay_down *d);
 /* Is the CommandComplete that of a RESET, or of a DISCARD ALL? */
 void relay_reset_tag(const struct relay_down *d);
+/* A FunctionCallResponse: what it was asked has succeeded. */
+void relay_reset_called(const struct relay_down *d);
 /*
  * The server's value i has changed, which is noted: is it none for the client?
  * The end of the query tells it what it has.

@@ -130,18 +130,25 @@ static struct value take_bound(struct sql_text *p, const struct sql_back *b)
 	return bound(b, number);
 }
 
-/* 'x'; with a backslash or a quote in it, its bytes are not known. */
+/*
+ * 'x', or ''x'' in a block that is a string; with a backslash or a quote in it, its
+ * bytes are not known.
+ */
 static struct value take_string(struct sql_text *p)
 {
-	const char *const at = ++p->at;
+	const size_t quotes = p->end - p->at > 2 && p->at[1] == '\'' &&
+	    is_inner(p->at[2]) ? 2 : 1;
+	const char *const at = p->at + quotes;
 
+	p->at = at;
 	while (p->at < p->end && *p->at != '\'' && *p->at != '\\')
 		p->at++;
 	const size_t n = (size_t)(p->at - at);
 
-	if (p->end - p->at < 2 || *p->at != '\'' || p->at[1] == '\'')
+	if ((size_t)(p->end - p->at) <= quotes ||
+	    strncmp(p->at, "''", quotes) != 0 || p->at[quotes] == '\'')
 		return (struct value){ .kind = KIND_LITERAL };
-	p->at++;
+	p->at += quotes;
 	return (struct value){ KIND_KNOWN, at, n };
 }
 
@@ -167,6 +174,8 @@ static struct value take_value(struct sql_text *p, const struct sql_back *b)
 
 static uint64_t bit_of(const struct sql_back *b, const char *name)
 {
+	if (b->bit != NULL)
+		return b->bit(b, name);
 	const int i = params_find(b->names, name);
 
 	return name[0] == '\0' ? SQL_BACK_ALL : i < 0 ? 0 : (uint64_t)1 << i;
@@ -194,7 +203,7 @@ static uint64_t take_name(struct sql_text *p, const struct sql_back *b,
 	    (v.n == 0 || v.n >= sizeof name)))
 		return 0;
 	if (v.kind != KIND_KNOWN)
-		return SQL_BACK_ALL;
+		return b->strict ? 0 : bit_of(b, "");
 	memcpy(name, v.at, v.n);
 	name[v.n] = '\0';
 	return bit_of(b, name);
@@ -211,8 +220,20 @@ static bool is_local(struct sql_text *p, const struct sql_back *b)
 		return true;
 	const struct value v = take_value(p, b);
 
-	return v.kind == KIND_KNOWN && v.n > 0 && (strchr("tTyY1\1", v.at[0]) !=
-	    NULL || (v.n == 2 && strncasecmp(v.at, "on", 2) == 0));
+	return v.kind == KIND_KNOWN && v.n > 0 && (memchr("tTyY1\1", v.at[0],
+	    6) != NULL || (v.n == 2 && strncasecmp(v.at, "on", 2) == 0));
+}
+
+static void sets(struct sql_back *b, uint64_t which)
+{
+	b->back &= ~which;
+	b->set |= which;
+}
+
+static void comes_back(struct sql_back *b, uint64_t which)
+{
+	b->back |= which;
+	b->set &= ~which;
 }
 
 /* p: behind the word. */
@@ -229,8 +250,12 @@ static void read_call(struct sql_back *b, struct sql_text p)
 	const struct value v = whole ? take_value(&p, b) :
 	    (struct value){ .kind = KIND_OTHER };
 
+	if (v.kind == KIND_OTHER && b->strict)
+		return;
 	if (v.kind == KIND_OTHER || (v.kind == KIND_NULL && !is_local(&p, b)))
 		b->back |= which;
+	else if (v.kind != KIND_NULL && b->bit != NULL && !is_local(&p, b))
+		sets(b, which);
 }
 
 bool sql_back_is_call(const char *sql, const char *parenthesis)
@@ -253,18 +278,39 @@ static const char *piece_end(const char *at, const char *end)
 	return end - at > PIECE_MAX ? at + PIECE_MAX : end;
 }
 
+/* Does a block do one thing behind the other, up to its end? */
+static bool is_straight(const struct sql_text *text)
+{
+	static const char *const words[] = { "if", "case", "loop", "exception",
+		"when", "return", "exit", "execute", NULL };
+	size_t which;
+
+	return sql_next_word(text, NULL, words, &which) == NULL;
+}
+
 /* Whatever stands behind it in the block may not run. */
 static void read_block(struct sql_back *b, const struct sql_text *text)
 {
 	static const char *const words[] = { "reset", "set", NULL };
+	const bool straight = is_straight(text);
 	char name[SQL_PARAMETER_MAX];
 	const char *at = NULL;
 	size_t which;
 
-	while ((at = sql_next_word(text, at, words, &which)) != NULL)
-		if (sql_change_at(at, piece_end(at, text->end), name) ==
-		    SQL_RESETS)
+	if (b->strict && !straight)
+		return;
+	while ((at = sql_next_word(text, at, words, &which)) != NULL) {
+		const char *const piece = piece_end(at, text->end);
+		const char *const quote = memchr(at, '\'', (size_t)(piece - at));
+		/* it may be a string that is EXECUTEd */
+		const enum sql_change what = sql_change_at(at,
+		    quote == NULL ? piece : quote, name);
+
+		if (what == SQL_RESETS)
 			b->back |= bit_of(b, name);
+		else if (what == SQL_SETS && b->bit != NULL && straight)
+			sets(b, bit_of(b, name));
+	}
 }
 
 static void read_calls(struct sql_back *b, const struct sql_text *text)
@@ -289,10 +335,10 @@ static void read_statements(struct sql_back *b, const struct sql_text *text)
 		const uint64_t which = bit_of(b, name);
 
 		b->others |= what == SQL_RESETS && which == 0;
-		b->back = what == SQL_RESETS ? b->back | which :
-		    b->back & ~which;
-		b->set = what == SQL_RESETS ? b->set & ~which :
-		    b->set | which;
+		if (what == SQL_RESETS)
+			comes_back(b, which);
+		else
+			sets(b, which);
 	}
 }
 

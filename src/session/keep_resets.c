@@ -7,6 +7,7 @@
 
 #include "proto/baggage.h"
 #include "proto/sql.h"
+#include "proto/sql_back.h"
 #include "proto/sql_leave.h"
 #include "session/client.h"
 #include "session/server.h"
@@ -19,58 +20,54 @@ static bool is_doubtful(const char *name)
 	return strchr(name, '.') != NULL || strcmp(name, "role") == 0;
 }
 
-struct change {
-	enum sql_change what;
-	const char *name;	/* "": RESET ALL, which leaves the role, or */
-	bool discards;		/* DISCARD ALL */
+/* A text, and who sends it to what. */
+struct asks {
+	const struct client *c;
+	const struct server *s;
+	bool discards;		/* DISCARD ALL: the role as well */
 };
 
-/* The role follows who acts. */
-static bool concerns(const struct change *change, const char *name)
+/* The role follows who acts; RESET ALL ("") leaves it. */
+static bool concerns(const struct asks *a, const char *change, const char *name)
 {
 	const bool role = strcmp(name, "role") == 0;
 
-	if (change->name[0] == '\0')
-		return !role || change->discards;
-	return strcasecmp(change->name, name) == 0 || (role &&
-	    strcasecmp(change->name, "session_authorization") == 0);
+	if (change[0] == '\0')
+		return !role || a->discards;
+	return strcasecmp(change, name) == 0 || (role &&
+	    strcasecmp(change, "session_authorization") == 0);
 }
 
-/* All that c has come with, and that the change is of. */
-static void note(const struct client *c, struct server *s,
-    const struct change *change)
+/* Of all that the client has come with, and that the change is of. */
+static uint64_t bits(const struct sql_back *b, const char *change)
 {
+	const struct asks *const a = b->of;
 	struct baggage_pair pair;
 	const char *at = NULL;
+	uint64_t all = 0;
 
-	for (unsigned i = 0; baggage_next(c->brought, &at, &pair);
-	    i += i < LAST) {
-		if ((!is_doubtful(pair.name) && s->ps.mode != POOL_SESSION) ||
-		    !concerns(change, pair.name))
-			continue;
-		if (change->what == SQL_RESETS)
-			s->keep.resets |= 1u << i;
-		else if (i < LAST)
-			s->keep.resets &= ~(1u << i);
-	}
+	for (unsigned i = 0; baggage_next(a->c->brought, &at, &pair);
+	    i += i < LAST)
+		if ((is_doubtful(pair.name) || b->strict) &&
+		    concerns(a, change, pair.name))
+			all |= UINT64_C(1) << i;
+	return all;
 }
 
-void keep_resets_note(const struct client *c, struct server *s, const char *sql,
-    size_t n)
+void keep_resets_note(const struct client *c, struct server *s,
+    const struct keep_resets_text *t)
 {
-	const char *const end = sql + n, *at = sql;
-	char name[SQL_PARAMETER_MAX];
-	struct change change = { .name = name };
+	struct asks a = { .c = c, .s = s };
+	/* in a session nobody asks the server what it has */
+	struct sql_back b = { .bit = bits, .of = &a, .values = t->values,
+		.len = t->values_len, .strict = s->ps.mode == POOL_SESSION };
 
 	if (c->brought == NULL)
 		return;
-	change.discards = sql_forgets_all(sql, n) && sql_is_single(sql, n);
-	while ((change.what = sql_next_change(&at, end, name)) != SQL_NO_CHANGE)
-		note(c, s, &change);
-	change.discards = false;
-	at = sql;
-	while ((change.what = sql_next_call(&at, end, name)) != SQL_NO_CHANGE)
-		note(c, s, &change);
+	a.discards = sql_forgets_all(t->sql, t->n) && sql_is_single(t->sql, t->n);
+	sql_back_read(&b, t->sql, t->n);
+	s->keep.resets &= ~(uint32_t)(b.set & ~(UINT64_C(1) << LAST));
+	s->keep.resets |= (uint32_t)b.back;
 }
 
 void keep_resets_undo(struct server *s)

@@ -425,6 +425,12 @@ static enum relay_step on_complete(struct relay_down *d)
 	return on_reply(d);
 }
 
+static enum relay_step on_result(struct relay_down *d)
+{
+	relay_reset_called(d);
+	return on_reply(d);
+}
+
 static bool is_of_idle(const struct relay_down *d)
 {
 	return d->c == NULL && d->s->chore == CHORE_NONE &&
@@ -546,7 +552,7 @@ static enum relay_step (*const handlers[256])(struct relay_down *d) = {
 	[BE_COPY_DATA] = on_data,
 	[BE_NOTIFICATION_RESPONSE] = on_notification,
 	[BE_PARAMETER_DESCRIPTION] = on_parameters,
-	[BE_FUNCTION_CALL_RESPONSE] = on_reply,
+	[BE_FUNCTION_CALL_RESPONSE] = on_result,
 	[BE_COPY_DONE] = on_reply,
 	[BE_COPY_OUT_RESPONSE] = on_reply,
 	[BE_COPY_IN_RESPONSE] = on_reply,

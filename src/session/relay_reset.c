@@ -79,9 +79,10 @@ static bool asks_brought(const struct relay_up *up)
 	const size_t n = up->size - MSG_HEADER;
 
 	if (!are_brought(up->c, up->s) || up->have < up->size ||
-	    !sql_may_matter(sql, n))
+	    up->size > SQL_TEXT_MAX || !sql_back_may(sql, n))
 		return false;
-	keep_resets_note(up->c, up->s, sql, n);
+	keep_resets_note(up->c, up->s,
+	    &(struct keep_resets_text){ .sql = sql, .n = n });
 	return up->s->keep.resets != 0;
 }
 
@@ -99,7 +100,13 @@ bool relay_reset_asked(const struct relay_up *up)
 	return true;
 }
 
-/* --- by Parse and Bind --- */
+/* --- by Parse and Bind, or FunctionCall --- */
+
+/* Is there anything that a RESET might give back? */
+static bool has_own(const struct relay_up *up)
+{
+	return up->c->relay.start != NULL || are_brought(up->c, up->s);
+}
 
 /* The next request runs the text with these values. */
 static enum relay_step note(struct relay_up *up, struct sql_back *b,
@@ -107,15 +114,23 @@ static enum relay_step note(struct relay_up *up, struct sql_back *b,
 {
 	struct relay_state *const r = &up->c->relay;
 
-	b->names = params_table_of(r->start);
-	sql_back_read(b, sql, n);
+	b->names = up->c->ss->params;
+	if (r->start != NULL)
+		sql_back_read(b, sql, n);
 	/* what ends by itself has its own changes, and is answered before */
 	if (b->back != 0 && track_owes_ready(&up->s->track))
 		return relay_wait(up);
 	r->resets &= ~b->set;
-	note_others(r, b);
+	if (are_brought(up->c, up->s))
+		keep_resets_note(up->c, up->s, &(struct keep_resets_text){
+		    sql, strnlen(sql, n), b->values, b->len });
+	const bool asks = b->back != 0 || (are_brought(up->c, up->s) &&
+	    up->s->keep.resets != 0);
+
+	if (!asks)
+		note_others(r, b);
 	/* what is due is so in a transaction that has failed: nothing runs */
-	if (b->back == 0 || r->resetting == RESET_DUE)
+	if (!asks || r->resetting == RESET_DUE)
 		return RELAY_NEXT;
 	r->resets |= b->back;
 	if (r->resetting != RESET_DONE)
@@ -138,7 +153,7 @@ enum relay_step relay_reset_parse(struct relay_up *up)
 {
 	struct relay_state *const r = &up->c->relay;
 	const char *const name = (const char *)up->m + MSG_HEADER;
-	const uint8_t *const sql = r->start == NULL ? NULL :
+	const uint8_t *const sql = !has_own(up) ? NULL :
 	    skip_string(up, up->m + MSG_HEADER);
 	const uint8_t *const end = skip_string(up, sql);
 
@@ -179,7 +194,7 @@ enum relay_step relay_reset_bind(struct relay_up *up)
 		    RELAY_SHORT : RELAY_NEXT;
 	while (t != NULL && strcmp(t->text, (const char *)name) != 0)
 		t = t->next;
-	if (t == NULL || up->c->relay.start == NULL)
+	if (t == NULL || !has_own(up))
 		return RELAY_NEXT;
 	if (!take_values(up, &b, values))
 		return RELAY_SHORT;
@@ -192,11 +207,27 @@ enum relay_step relay_reset_bind_named(struct relay_up *up,
 	struct sql_back b = { .back = 0 };
 
 	/* a Bind of a few bytes is not to cost a look at a megabyte */
-	if (up->c->relay.start == NULL || stmt->len > SQL_TEXT_MAX)
+	if (!has_own(up) || stmt->len > SQL_TEXT_MAX)
 		return RELAY_NEXT;
 	if (!take_values(up, &b, values))
 		return RELAY_SHORT;
 	return note(up, &b, (const char *)stmt->body, stmt->len);
+}
+
+enum relay_step relay_reset_call(struct relay_up *up)
+{
+	struct sql_back b = { .back = 0 };
+
+	if (!has_own(up))
+		return RELAY_NEXT;
+	if (up->have < up->size && up->have < MSG_HEADER + 4)
+		return RELAY_SHORT;
+	if (!relay_calls_set_config(up))
+		return RELAY_NEXT;
+	if (!take_values(up, &b, relay_call_values(up)))
+		return RELAY_SHORT;
+	return note(up, &b, RELAY_SET_CONFIG_TEXT,
+	    sizeof RELAY_SET_CONFIG_TEXT);
 }
 
 /* --- on the way down --- */
@@ -252,6 +283,13 @@ void relay_reset_tag(const struct relay_down *d)
 	    (c->relay.resets == 0 && (!brought || d->s->keep.resets == 0))))
 		return;
 	c->relay.resetting = all || asked ? RESET_DONE : RESET_GUESSED;
+}
+
+void relay_reset_called(const struct relay_down *d)
+{
+	if (d->c != NULL && d->s->chore == CHORE_NONE &&
+	    d->c->relay.resetting == RESET_ASKED)
+		d->c->relay.resetting = RESET_DONE;
 }
 
 /* Has the server what it was started with, as far as that is known? */

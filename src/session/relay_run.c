@@ -46,7 +46,8 @@ static bool may_reset(const char *body, size_t n)
 static inline bool is_plain_parse(const struct relay_up *up, const char *body,
     size_t n)
 {
-	const bool starts = up->c->relay.start != NULL;
+	const bool starts = up->c->relay.start != NULL ||
+	    up->c->brought != NULL;
 
 	if (n < 2 || body[0] != '\0')
 		return !up->named && !(up->watched && is_watched(body, n)) &&
@@ -78,7 +79,8 @@ static inline bool is_plain_query(const struct relay_up *up, const char *body,
 	    (up->watched ? sql_seen_is_plain(&up->c->ss->seen, body, n) :
 	    !((up->named || up->c->relay.start != NULL ||
 	    up->c->brought != NULL) && sql_may_matter(body, n)) &&
-	    !(up->c->relay.start != NULL && sql_back_calls(body, n))) &&
+	    !((up->c->relay.start != NULL || up->c->brought != NULL) &&
+	    sql_back_calls(body, n))) &&
 	    !track_is_in_batch(&up->s->track);
 }
 

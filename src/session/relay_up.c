@@ -74,6 +74,16 @@ static enum relay_step pass_call(struct relay_up *up)
 	return step;
 }
 
+static enum relay_step on_call(struct relay_up *up)
+{
+	const enum relay_step step = relay_reset_call(up);
+
+	if (step != RELAY_NEXT)
+		return step;
+	up->c->relay.hold = up->c->relay.resetting != RESET_NONE;
+	return pass_call(up);
+}
+
 static enum relay_step on_query(struct relay_up *up)
 {
 	enum relay_step step;
@@ -201,7 +211,7 @@ struct row {
 /* What a frontend message does; the rest is unknown. */
 static const struct row rows[256] = {
 	[FE_QUERY] = { on_query, on_query, NEED_SERVER },
-	[FE_FUNCTION_CALL] = { pass_call, pass_call, NEED_SERVER },
+	[FE_FUNCTION_CALL] = { on_call, on_call, NEED_SERVER },
 	[FE_SYNC] = { on_sync, on_sync, NEED_SERVER },
 	[FE_EXECUTE] = { relay_request, on_execute, NEED_SERVER },
 	[FE_PARSE] = { on_parse, relay_parse, NEED_SERVER },

@@ -80,7 +80,8 @@ static void note_sets(const struct relay_up *up, const char *sql,
 	dialect_note_text(up->s, sql, n, runs_at_once(up));
 	if (!is_read(up))
 		up->s->dialect.unseen = true;
-	keep_resets_note(up->c, up->s, sql, n);
+	keep_resets_note(up->c, up->s,
+	    &(struct keep_resets_text){ .sql = sql, .n = n });
 }
 
 static bool may_leave(const struct relay_up *up)
@@ -204,6 +205,35 @@ static bool calls_to_open(const struct relay_up *up)
 	return oid >= first_of_users;
 }
 
+/*
+ * Values of a Bind behind both names, or of a FunctionCall; those are names of
+ * parameters.
+ */
+static void learn_bind(const struct relay_up *up, const uint8_t *at,
+    uint32_t bound)
+{
+	const uint8_t *const end = up->m + up->size;
+	struct custom_reader r = custom_table_reader(up->s);
+
+	if (!keep_is_on(up->s->ps.pool))
+		return;
+	r.bound = bound;
+	note_found(&up->s->trace, !is_read(up) ? CUSTOM_UNKNOWN :
+	    custom_read_bind(&r, at, (size_t)(end - at)));
+}
+
+/* The FunctionCall at hand. */
+static void note_set_config(const struct relay_up *up)
+{
+	const uint8_t *const values = relay_call_values(up);
+
+	learn_bind(up, values, 1);
+	keep_resets_note(up->c, up->s, &(struct keep_resets_text){
+	    RELAY_SET_CONFIG_TEXT, sizeof RELAY_SET_CONFIG_TEXT,
+	    is_read(up) ? values : NULL,
+	    is_read(up) ? (size_t)(up->m + up->size - values) : 0 });
+}
+
 void relay_watch_call(const struct relay_up *up)
 {
 	struct trace *const t = &up->s->trace;
@@ -212,10 +242,14 @@ void relay_watch_call(const struct relay_up *up)
 	const size_t here = up->have < up->size ? up->have : up->size;
 
 	if (up->m[0] == FE_FUNCTION_CALL) {
-		t->marked = t->unlisted = true;
+		t->marked = true;
 		up->s->dialect.unseen = true;
 		if (calls_to_open(up))
 			note_may_open(up->s);
+		if (relay_calls_set_config(up))
+			note_set_config(up);
+		else
+			t->unlisted = true;
 		return;
 	}
 	const bool leaves = may_leave(up);
@@ -314,20 +348,6 @@ void relay_watch_parse(const struct relay_up *up)
 		up->s->trace.lasting = true;
 }
 
-/* Behind both names of a Bind, whose names of parameters are those. */
-static void learn_bind(const struct relay_up *up, const uint8_t *at,
-    uint32_t bound)
-{
-	const uint8_t *const end = up->m + up->size;
-	struct custom_reader r = custom_table_reader(up->s);
-
-	if (!keep_is_on(up->s->ps.pool))
-		return;
-	r.bound = bound;
-	note_found(&up->s->trace, !is_read(up) ? CUSTOM_UNKNOWN :
-	    custom_read_bind(&r, at, (size_t)(end - at)));
-}
-
 bool relay_watch_is_cut(const struct relay_up *up, uint32_t bound)
 {
 	return up->watched && bound != 0 && up->have < up->size &&
@@ -396,7 +416,9 @@ void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt,
 		t->marked = t->unlisted = true;
 		return;
 	}
-	keep_resets_note(up->c, up->s, (const char *)stmt->body, stmt->len);
+	keep_resets_note(up->c, up->s, &(struct keep_resets_text){
+	    (const char *)stmt->body, stmt->len, is_read(up) ? values : NULL,
+	    is_read(up) ? (size_t)(up->m + up->size - values) : 0 });
 	/* by whomever, and wherever, it was prepared */
 	if (stmt->sets)
 		(void)learn(up, (const char *)stmt->body, stmt->len);

@@ -137,8 +137,6 @@ static const char *const texts[] = { "select 1", "begin", "commit", "select 2",
 	"deallocate all", "set timezone='D'", "", "select 3",
 	"reset timezone", "discard all", "deallocate a", "deallocate b" };
 #define SAFE 12		/* of these may be a named statement */
-#define RESET 12
-#define DISCARD 13
 #define OTHER 8		/* kinds of what is said */
 
 static void put(struct peer_end *e, char type, const char *head, size_t n,
@@ -176,12 +174,6 @@ static void put_run(struct peer_end *e, const char *name)
 /* The unnamed statement belongs to whoever has the server: it is run at once. */
 static void put_unnamed(struct peer_end *e, unsigned text)
 {
-	/* of a RESET that changes nothing on the server nothing is known */
-	if (text == RESET)
-		text = DISCARD;
-	/* nor what is sent before its end is known, in a session */
-	if (text == DISCARD && now->pool->limits.mode == POOL_SESSION)
-		text = 0;
 	put_parse(e, "", texts[text]);
 	put_run(e, "");
 	/* what is behind it in its batch has the pool's value */

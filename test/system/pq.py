@@ -122,6 +122,9 @@ def copy_fail(why):
 def function_call(oid, args):
     out = struct.pack("!ihh", oid, 0, len(args))
     for a in args:
+        if a is None:
+            out += struct.pack("!i", -1)
+            continue
         a = a if isinstance(a, bytes) else str(a).encode()
         out += struct.pack("!i", len(a)) + a
     return msg("F", out + struct.pack("!h", 0))

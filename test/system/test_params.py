@@ -436,6 +436,7 @@ WAYS = ["set {} to default", "set session {} = default", "reset {}",
         "select 'a' where set_config ( E'{}' , nullif('', ''), 'f') is null",
         "do $$ begin reset {}; end $$", "do 'begin set {} to default; end'",
         "do $$ begin perform set_config('{}', null, false); end $$",
+        "do $$ begin execute 'reset {}'; end $$",
         "/* a */ do language plpgsql $a$ begin if true then"
         " execute 'reset all'; else set {} = 'x'; end if; end $a$"]
 
@@ -515,6 +516,100 @@ def test_default_in_a_pipeline(pooler, direct, mode):
             batch("set timezone to default") + batch("select 1/0") +
             pq.sync() + pq.query("show timezone"), n=9))
         seen[-1] += values(c)
+    assert seen[0] == seen[1]
+
+
+OWN = {"work_mem": "9MB", "my.own": "start", "TimeZone": "Asia/Tokyo"}
+OWN_WAYS = ["reset {}", "set {} to default", "reset all", "discard all",
+            CONFIG.format("{}", "null"), "do $$ begin reset {}; end $$",
+            "do 'begin perform set_config(''{}'', null, false); end'"]
+
+
+def own(c):
+    return [c.value(f"select current_setting('{n}')") for n in OWN]
+
+
+@pytest.mark.parametrize("how", ["simple", "extended", "twice", "named"])
+@pytest.mark.parametrize("settings", [
+    {"pool_mode": "session"}, {"session_state": "keep"},
+    {"pool_mode": "session", "session_state": "keep"},
+    {"pool_mode": "session", "max_prepared_statements": 0}],
+    ids=["session", "keep", "both", "plain"])
+def test_default_of_any_parameter(pooler, direct, settings, how):
+    """of those of the start-up packet that the server does not report, too"""
+    p = pooler(default_pool_size=1, **settings)
+    mine, want = p.raw(**OWN), direct(**OWN)
+    for name, other in (("work_mem", "3MB"), ("my.own", "x")):
+        for way in OWN_WAYS:
+            seen = []
+            for c in (mine, want):
+                c.query(f"set {name} to '{other}'; set timezone to 'GMT'")
+                out = ask(c, how, way.format(name))[0]
+                seen.append((out[:3], own(c)))
+            assert seen[0] == seen[1], (name, way)
+
+
+@pytest.mark.parametrize("how", ["extended", "twice", "named"])
+def test_default_in_session_mode_by_a_bound_null(pooler, direct, how):
+    """what is set, or may be, stays"""
+    mine = pooler(pool_mode="session").raw(**OWN)
+    want = direct(**OWN)
+    for sql, bound in (
+            ("select set_config($1, $2, false) is null", ["work_mem", None]),
+            ("select set_config($1, $2, false) is null", ["work_mem", "5MB"]),
+            ("select set_config('work_mem', $1 || '', $2) is null",
+             ["6MB", "f"]),
+            ("select set_config('my.own', $1, $2) is null", [None, "f"]),
+            ("do $$ begin if false then reset work_mem; end if; end $$", []),
+            ("do $$ begin reset work_mem; set work_mem to '7MB'; end $$", [])):
+        seen = []
+        for c in (mine, want):
+            c.query("set work_mem to '3MB'; set my.own to 'x'")
+            seen.append((ask(c, how, sql, bound)[0][:3], own(c)))
+        assert seen[0] == seen[1], (sql, bound)
+
+
+@pytest.mark.parametrize("settings", [
+    {}, {"pool_mode": "session"}, {"session_state": "keep"}],
+    ids=["forget", "session", "keep"])
+def test_set_config_by_function_call(pooler, direct, pg, settings):
+    """what it sets is the client's, and NULL resets"""
+    oid = pg.sql("select 'set_config'::regproc::oid::int")[0][0]
+    start = OWN if settings else {"TimeZone": "Asia/Tokyo"}
+    p = pooler({"p0": "timezone=Europe/Oslo"}, default_pool_size=1, **settings)
+    mine, want = p.raw(**start), direct(**start)
+    names = list(start) + (["my.other"] if settings else [])
+    seen = []
+    for c in (mine, want):
+        out = []
+        for args in (["TimeZone", "GMT", "f"], ["TimeZone", None, "f"],
+                     ["TimeZone", "GMT", "t"], ["work_mem", "3MB", "f"],
+                     ["my.other", "x", "f"], ["work_mem", None, "f"],
+                     ["TimeZone", "Europe/Oslo", "f"]):
+            if args[0] not in names:
+                continue
+            c.send(pq.query("select 1") + pq.function_call(oid, args) +
+                   pq.query("show timezone"))
+            res = [hear(c) for _ in range(3)]
+            out.append((args, [r.kinds.replace("S", "") for r in res],
+                        res[2].rows, c.params["TimeZone"],
+                        [c.value(f"select current_setting('{n}', true)") or ""
+                         for n in names]))
+        seen.append(out)
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("mode", ["transaction", "session"])
+def test_default_by_a_binary_false(pooler, direct, mode):
+    """as asyncpg sends it: not local"""
+    mine, want, _ = both(pooler, direct, pool_mode=mode)
+    sql = "select set_config('timezone', null, $1) is null"
+    seen = []
+    for c in (mine, want):
+        c.query("set timezone to 'Europe/Oslo'")
+        c.send(pq.parse(sql) + pq.msg("B", b"\0\0\0\1\0\1\0\1\0\0\0\1\0\0\0") +
+               pq.execute() + pq.sync())
+        seen.append((hear(c).rows, c.params["TimeZone"], values(c)))
     assert seen[0] == seen[1]
 
 

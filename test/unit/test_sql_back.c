@@ -15,8 +15,9 @@
 #define STYLE (UINT64_C(1) << PARAMS_DATESTYLE)
 #define ALL SQL_BACK_ALL
 
-/* No formats; two values: "DateStyle" and NULL; no result formats. */
-static const uint8_t values[] = "\0\0\0\2\0\0\0\11DateStyle\377\377\377\377\0";
+/* No formats; three values: "DateStyle", NULL and a binary false; no result formats. */
+static const uint8_t values[] = "\0\0\0\3\0\0\0\11DateStyle\377\377\377\377"
+    "\0\0\0\1\0\0";
 
 static struct sql_back read_text(const char *sql, const void *bind, size_t n)
 {
@@ -65,6 +66,9 @@ static void test_what_may_come_back_is_named(void **state)
 		APP, 0 }, { "do $$ begin set local datestyle to default; end $$",
 		0, 0 }, { "select 'do $$ begin reset datestyle; end $$'", 0, 0 },
 		{ "do $$ begin execute 'reset all'; end $$", ALL, 0 },
+		{ "do 'begin perform set_config(''datestyle'', null, false);"
+		" end'", STYLE, 0 },
+		{ "select set_config('datestyle', ''null, false)", 0, 0 },
 	};
 
 	(void)state;
@@ -94,6 +98,7 @@ static void test_a_bind_has_names_and_nulls(void **state)
 		{ "select set_config($3, $2, false)", ALL },
 		{ "select set_config($0, $2, $99999999999)", ALL },
 		{ "select set_config($1, $3, false)", 0 },
+		{ "select set_config($1, $2, $3)", STYLE },
 	};
 
 	(void)state;
@@ -105,6 +110,44 @@ static void test_a_bind_has_names_and_nulls(void **state)
 			print_message("%s\n", rows[i].sql);
 		assert_true(b.back == rows[i].back);
 	}
+}
+
+/* The first letter of a name, as a bit; of all of them. */
+static uint64_t first_letter(const struct sql_back *b, const char *name)
+{
+	assert_ptr_equal(b->of, &values);
+	return name[0] == '\0' ? 0xff : UINT64_C(1) << (name[0] - 'a');
+}
+
+static void test_what_is_certain_alone_counts_if_asked_so(void **state)
+{
+	static const struct {
+		const char *sql;
+		uint64_t back, maybe;
+	} rows[] = {
+		{ "reset a; set b to default; set b to 1", 1, 1 },
+		{ "reset all", 0xff, 0xff }, { "select set_config(n, null, f)",
+		0, 0xff }, { "select set_config('a', null, false)", 1, 1 },
+		{ "select set_config('a', x, false)", 0, 1 },
+		{ "select set_config('a', 'x', false), set_config('b', null,"
+		" false)", 2, 2 },
+		{ "do $$ begin reset a; reset b; set a to 1; end $$", 2, 2 },
+		{ "do $$ begin if x then reset a; end if; set a to 1; end $$", 0,
+		1 }, { "do $$ begin execute 'reset c'; end $$", 0, 4 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		for (unsigned strict = 0; strict < 2; strict++) {
+			struct sql_back b = { .bit = first_letter,
+				.of = &values, .strict = strict != 0 };
+
+			sql_back_read(&b, rows[i].sql, 999);
+			if (b.back != (strict ? rows[i].back : rows[i].maybe))
+				print_message("%s\n", rows[i].sql);
+			assert_true(b.back == (strict ? rows[i].back :
+			    rows[i].maybe));
+		}
 }
 
 static void test_a_reset_of_another_parameter_is_noted(void **state)
@@ -138,6 +181,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_may_come_back_is_named),
 		cmocka_unit_test(test_a_bind_has_names_and_nulls),
+		cmocka_unit_test(test_what_is_certain_alone_counts_if_asked_so),
 		cmocka_unit_test(test_a_reset_of_another_parameter_is_noted),
 		cmocka_unit_test(test_a_bind_that_is_cut_is_read_up_to_there),
 	};
