@@ -67,24 +67,39 @@ static inline size_t msg_size(const uint8_t *p, uint32_t max)
 	return len < 4 || len > max ? 0 : (size_t)len + 1;
 }
 
+/* Hot: the same with one comparison, where msg_lengths() has made another one of max. */
+static inline uint32_t msg_lengths(uint32_t max)
+{
+	return max < 4 ? 0 : max - 3;	/* how many there are */
+}
+static inline size_t msg_size_among(const uint8_t *p, uint32_t lengths)
+{
+	const uint32_t len = msg_u32(p + 1);
+
+	/* what is below 4 wraps */
+	return len - 4 < lengths ? (size_t)len + 1 : 0;
+}
+
 /*
  * Hot: how many of the n bytes at p are whole messages of the first one's
  * type, in a row.
  */
 static inline size_t msg_run(const uint8_t *p, size_t n, uint32_t max)
 {
-	size_t at = 0;
+	const uint32_t lengths = msg_lengths(max);
+	const uint8_t *const end = p + n;
+	const uint8_t *at = p;
 
-	while (n - at >= MSG_HEADER && p[at] == p[0]) {
-		const size_t size = msg_size(p + at, max);
+	while (end - at >= MSG_HEADER && *at == *p) {
+		const size_t size = msg_size_among(at, lengths);
 
-		/* where one begins is known by the one before: look ahead */
-		__builtin_prefetch(p + at + 5 * size);
-		if (size == 0 || size > n - at)
+		if (size == 0 || size > (size_t)(end - at))
 			break;
 		at += size;
+		/* where one begins is known by the one before: look ahead */
+		__builtin_prefetch(at + 4 * size);
 	}
-	return at;
+	return (size_t)(at - p);
 }
 
 #define MSG_BAD_TEXT 40		/* room for what msg_bad_header() says */

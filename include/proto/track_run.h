@@ -17,18 +17,21 @@
 #define TRACK_BIT(type) (1u << ((type) & 31))
 struct track_kind {
 	char ends;		/* type of the request ended, or 0 */
+	bool tagged;		/* its tag may tell more: see trace.h */
 	uint32_t part_of;	/* mask: in whose result it is, and ends none */
 };
 static const struct track_kind track_kinds[256] = {
-	[BE_PARSE_COMPLETE] = { FE_PARSE, 0 },
-	[BE_BIND_COMPLETE] = { FE_BIND, 0 },
-	[BE_CLOSE_COMPLETE] = { FE_CLOSE, 0 },
-	[BE_ROW_DESCRIPTION] = { FE_DESCRIBE, TRACK_BIT(FE_QUERY) },
-	[BE_NO_DATA] = { FE_DESCRIBE, 0 },
-	[BE_DATA_ROW] = { 0, TRACK_BIT(FE_QUERY) | TRACK_BIT(FE_EXECUTE) },
-	[BE_COMMAND_COMPLETE] = { FE_EXECUTE, TRACK_BIT(FE_QUERY) },
-	[BE_EMPTY_QUERY_RESPONSE] = { FE_EXECUTE, TRACK_BIT(FE_QUERY) },
-	[BE_PORTAL_SUSPENDED] = { FE_EXECUTE, 0 },
+	[BE_PARSE_COMPLETE] = { .ends = FE_PARSE },
+	[BE_BIND_COMPLETE] = { .ends = FE_BIND },
+	[BE_CLOSE_COMPLETE] = { .ends = FE_CLOSE },
+	[BE_ROW_DESCRIPTION] = { FE_DESCRIBE, false, TRACK_BIT(FE_QUERY) },
+	[BE_NO_DATA] = { .ends = FE_DESCRIBE },
+	[BE_DATA_ROW] = { .part_of = TRACK_BIT(FE_QUERY) |
+	    TRACK_BIT(FE_EXECUTE) },
+	[BE_COMMAND_COMPLETE] = { FE_EXECUTE, true, TRACK_BIT(FE_QUERY) },
+	[BE_EMPTY_QUERY_RESPONSE] = { FE_EXECUTE, false,
+	    TRACK_BIT(FE_QUERY) },
+	[BE_PORTAL_SUSPENDED] = { FE_EXECUTE, true, 0 },
 };
 
 /*
@@ -43,18 +46,45 @@ static inline unsigned track_room(const struct track *t)
 }
 
 /*
- * Note a request of the client itself that is none of CopyDone, CopyFail and
- * has no op. There is room. own: see track_mark().
+ * What changes with each request and reply of a run, to be kept in registers. t knows
+ * nothing of the run before track_run_end().
  */
-static inline void track_add_marked(struct track *t, char type, uint8_t own)
+struct track_run {
+	struct track_req *ring;
+	unsigned head, count, mask;
+};
+static inline struct track_run track_run_begin(const struct track *t)
 {
+	return (struct track_run){ t->ring, t->head, t->count, t->size - 1 };
+}
+/* Something was noted or taken, and the last of it was no ReadyForQuery. */
+static inline void track_run_end(struct track *t, const struct track_run *r)
+{
+	t->head = r->head;
+	t->count = r->count;
 	t->ready = false;
-	t->ring[(t->head + t->count++) & (t->size - 1)] = (struct track_req){
-	    .type = type, .how = TRACK_FORWARD, .own = own };
+}
+
+/*
+ * Note a request of the client itself that is none of CopyDone, CopyFail and
+ * has no op. There is room. Returns it, for what it does by track_mark().
+ */
+static inline struct track_req *track_run_add(struct track_run *r, char type)
+{
+	struct track_req *const req = &r->ring[(r->head + r->count++) &
+	    r->mask];
+
+	/* all but the type is zero: that is written as one word */
+	*req = (struct track_req){ .how = TRACK_FORWARD };
+	req->type = type;
+	return req;
 }
 static inline void track_add_plain(struct track *t, char type)
 {
-	track_add_marked(t, type, 0);
+	struct track_run r = track_run_begin(t);
+
+	(void)track_run_add(&r, type);
+	track_run_end(t, &r);
 }
 
 /*
@@ -66,32 +96,29 @@ static inline bool track_is_plain(const struct track *t)
 	return t->op_count == 0 && t->odd == 0 && !t->copy_in && !t->uncertain;
 }
 
-static inline void track_end_plain(struct track *t, bool ready)
-{
-	t->ready = ready;
-	t->head = (t->head + 1) & (t->size - 1);
-	t->count--;
-}
-
 /*
- * As track_reply() that says TRACK_PASS, for a reply that is no ReadyForQuery.
+ * Something is owed. As track_reply() that says TRACK_PASS, for a reply of this kind.
  * False: nothing was done, call that.
  */
+static inline bool track_run_take(struct track_run *r,
+    const struct track_kind *k)
+{
+	const char asked = r->ring[r->head].type;
+
+	if (k->ends != asked)
+		return (k->part_of & TRACK_BIT(asked)) != 0;
+	r->head = (r->head + 1) & r->mask;
+	r->count--;
+	return true;
+}
+/* The same of one reply, which is no ReadyForQuery; maybe nothing is owed. */
 static inline bool track_take(struct track *t, uint8_t type)
 {
-	const struct track_kind *const k = &track_kinds[type];
+	struct track_run r = track_run_begin(t);
 
-	if (t->count == 0)
+	if (r.count == 0 || !track_run_take(&r, &track_kinds[type]))
 		return false;
-	const char asked = t->ring[t->head].type;
-
-	if ((k->part_of & TRACK_BIT(asked)) != 0) {
-		t->ready = false;
-		return true;
-	}
-	if (k->ends != asked)
-		return false;
-	track_end_plain(t, false);
+	track_run_end(t, &r);
 	return true;
 }
 
@@ -103,7 +130,9 @@ static inline bool track_take_ready(struct track *t, char status)
 		return false;
 	t->status = status;
 	t->aborted = false;
-	track_end_plain(t, true);
+	t->ready = true;
+	t->head = (t->head + 1) & (t->size - 1);
+	t->count--;
 	return true;
 }
 

@@ -13,20 +13,18 @@
 /* Changes in a run of messages: the first and the newest one. */
 struct own_run {
 	const uint8_t *newest, *oldest;
-	size_t size;		/* of the newest */
 	unsigned first, last;	/* their places among what the server owes */
 	unsigned count;		/* 0: none, and nothing else is set */
 };
 
 static inline void own_run_add(struct own_run *r, const uint8_t *m,
-    size_t size, unsigned place)
+    unsigned place)
 {
 	if (r->count++ == 0) {
 		r->first = place;
 		r->oldest = m;
 	}
 	r->newest = m;
-	r->size = size;
 	r->last = place;
 }
 
@@ -39,7 +37,7 @@ static inline bool relay_own_is_there(const struct client *c,
 
 /* Hot: the changes of a run are noted; there is one. */
 void relay_own_note_run(struct client *c, struct server *s,
-    const struct own_run *run);
+    struct own_run run);
 /* The message at hand, which is noted as owed at this place, is a change. */
 void relay_own_note(struct relay_up *up, unsigned place);
 /* The same of a Close of ours. */

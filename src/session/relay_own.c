@@ -75,26 +75,27 @@ static inline void note_text(struct client *c, struct server *s,
 
 /* Out of the hot path: what is ahead of the newest one, in its batch. */
 static __attribute__((noinline)) void note_several(struct client *c,
-    struct server *s, const struct own_run *run)
+    struct server *s, struct own_run run)
 {
-	const uint64_t first = own_is_sure(&s->track, run->first) ?
-	    next_serial(c, run->oldest) : OWN_UNKNOWN;
+	const uint64_t first = own_is_sure(&s->track, run.first) ?
+	    next_serial(c, run.oldest) : OWN_UNKNOWN;
 
 	own_change_several(&c->relay.own, &s->unnamed, &(struct own_several){
-	    run->count, first, next_serial(c, run->newest) });
+	    run.count, first, next_serial(c, run.newest) });
 }
 
+/* By value: what has an address is not kept in registers. */
 void relay_own_note_run(struct client *c, struct server *s,
-    const struct own_run *run)
+    struct own_run run)
 {
-	const bool sure = own_is_sure(&s->track, run->last);
+	const bool sure = own_is_sure(&s->track, run.last);
 
-	if (run->count == 1 || sure)
+	if (run.count == 1 || sure)
 		own_change(&c->relay.own, &s->unnamed,
-		    next_serial(c, run->newest), sure);
+		    next_serial(c, run.newest), sure);
 	else
 		note_several(c, s, run);
-	note_text(c, s, run->newest, run->size);
+	note_text(c, s, run.newest, msg_size(run.newest, UINT32_MAX));
 }
 
 void relay_own_note(struct relay_up *up, unsigned place)

@@ -42,9 +42,9 @@ static bool may_reset(const char *body, size_t n)
 	return name < n && sql_back_may(body + name + 1, n - name - 1);
 }
 
-/* As is_plain(), of a Parse. What sql_seen.h knows does not matter either. */
-static inline bool is_plain_parse(const struct relay_up *up, const char *body,
-    size_t n)
+/* Out of the hot path: what a Parse leaves in the session, or resets, may matter. */
+static __attribute__((noinline)) bool is_plain_parse_by_text(
+    const struct relay_up *up, const char *body, size_t n)
 {
 	const bool starts = up->c->relay.start != NULL ||
 	    up->c->brought != NULL;
@@ -58,12 +58,20 @@ static inline bool is_plain_parse(const struct relay_up *up, const char *body,
 	    !sql_may_matter_alone(body[1]);
 }
 
+/* As look(), of a Parse. What sql_seen.h knows does not matter either. */
+static inline bool is_plain_parse(const struct relay_up *up, const char *body,
+    size_t n)
+{
+	if (!up->named || up->watched || up->c->relay.start != NULL)
+		return is_plain_parse_by_text(up, body, n);
+	return n > 1 && body[0] == '\0' && !sql_may_matter_alone(body[1]);
+}
+
 enum plain {
 	PLAIN_NOT,
 	PLAIN,
-	PLAIN_CHANGE,	/* the unnamed statement is another one, or none */
+	PLAIN_CHANGE,	/* the unnamed statement is another one */
 	PLAIN_TELLS,	/* the client is told of the unnamed statement */
-	PLAIN_END,	/* what is behind is of another batch */
 };
 
 static inline enum plain plain_if(bool is_plain)
@@ -85,9 +93,9 @@ static inline bool is_plain_query(const struct relay_up *up, const char *body,
 }
 
 /*
- * Is a whole message, with what it may do to named statements, the server's
- * business alone? What is no request, is not. is_there: what has no name is met
- * with on that server.
+ * Is a whole message of a batch, with what it may do to named statements, the
+ * server's business alone? What is no request, is not. is_there: what has no name
+ * is met with on that server.
  */
 static inline enum plain look(const struct relay_up *up, const uint8_t *m,
     size_t size, bool is_there)
@@ -111,52 +119,108 @@ static inline enum plain look(const struct relay_up *up, const uint8_t *m,
 		    !up->named && is_there);
 	case FE_EXECUTE:
 		return PLAIN;
-	case FE_SYNC:
-		return PLAIN_END;
-	case FE_QUERY:
-		return is_plain_query(up, body, n) ? PLAIN_CHANGE : PLAIN_NOT;
 	default:
 		return PLAIN_NOT;
 	}
 }
 
-/* Is there something that handles each message, or waits for one? */
-static bool is_handled(struct relay_up *up)
+/*
+ * Is there something that handles each message, or waits for one? Few branches: most
+ * often all of it is nothing.
+ */
+static inline bool is_handled(struct relay_up *up)
 {
-	const struct client *const c = up->c;
+	const struct relay_state *const r = &up->c->relay;
+	const struct trace *const t = &up->s->trace;
 
 	/* whatever passes, and however */
-	if (up->s->trace.waits && relay_watch_waits(up))
+	if (t->waits && relay_watch_waits(up))
 		return true;
-	/* an UNLISTEN behind the batch at hand has to wait */
-	return relay_execute_holds(&c->relay) ||
-	    relay_reset_looks(c) || up->s->trace.lasting ||
-	    up->s->trace.binds ||
-	    (c->listening != NULL && up->s->trace.listens) ||
+	return (t->lasting | t->binds | r->execute_holds) ||
+	    r->resetting != RESET_NONE || r->texts != NULL ||
+	    r->dealloc.name != NULL ||
+	    /* an UNLISTEN behind the batch at hand has to wait */
+	    (t->listens && up->c->listening != NULL) ||
 	    up->s->keep.flight != NULL || up->s->ps.mode == POOL_STATEMENT;
 }
 
-/* A change of what is none, and is known to be none, is no change. */
-static inline bool is_change(const struct relay_up *up, uint8_t type,
-    const struct own_run *run)
+/*
+ * Hot: from m on, all of a batch that is plain is noted, its Sync included. Returns
+ * what is behind it. Out of line, for its own set of registers.
+ */
+static __attribute__((noinline)) const uint8_t *note_batch(
+    struct relay_up *up, const uint8_t *const from)
 {
-	return type == FE_PARSE || run->count > 0 ||
-	    (up->s->unnamed | up->c->relay.own.serial) != OWN_NONE;
+	struct track *const t = &up->s->track;
+	const uint8_t *const end = up->m + up->have;
+	const uint32_t lengths = msg_lengths(up->max);
+	const unsigned limit = t->count + track_room(t);
+	const uint8_t *m = from;
+	struct track_run owed = track_run_begin(t);
+	struct own_run run = { .count = 0 };
+	bool is_there = relay_own_is_there(up->c, up->s);
+
+	while (owed.count < limit && end - m >= MSG_HEADER) {
+		const size_t size = msg_size_among(m, lengths);
+
+		if (size == 0 || size > (size_t)(end - m))
+			break;
+		const enum plain kind = look(up, m, size, is_there);
+
+		if (kind == PLAIN_NOT) {
+			if (m[0] != FE_SYNC)
+				break;
+			(void)track_run_add(&owed, FE_SYNC);
+			m += size;
+			break;
+		}
+		struct track_req *const req = track_run_add(&owed, (char)m[0]);
+
+		if (kind == PLAIN_CHANGE) {
+			req->own = OWN_CHANGE;
+			own_run_add(&run, m, owed.count - 1);
+			is_there = true;
+		} else if (kind == PLAIN_TELLS) {
+			req->own = OWN_TOLD;
+		}
+		m += size;
+	}
+	if (m > from)
+		track_run_end(t, &owed);
+	if (run.count > 0)
+		relay_own_note_run(up->c, up->s, run);
+	return m;
 }
 
-static inline void end_run(struct relay_up *up, struct own_run *run)
+/* The Query at hand is noted, if it is plain. Returns its size; 0: it is not. */
+static inline size_t note_query(struct relay_up *up)
 {
-	if (run->count > 0)
-		relay_own_note_run(up->c, up->s, run);
-	run->count = 0;
+	struct track *const t = &up->s->track;
+	const unsigned place = t->count;
+
+	if (up->size > up->have || track_room(t) == 0 ||
+	    !is_plain_query(up, (const char *)up->m + MSG_HEADER,
+	    up->size - MSG_HEADER))
+		return 0;
+	track_add_plain(t, FE_QUERY);
+	/* a change of what is none, and is known to be none, is no change */
+	if ((up->s->unnamed | up->c->relay.own.serial) != OWN_NONE)
+		relay_own_note(up, place);
+	return up->size;
+}
+
+/* Hot: does a Bind or Parse have a name, so that it is none of a run? */
+static inline bool has_name(const struct relay_up *up)
+{
+	const uint8_t *const body = up->m + MSG_HEADER;
+
+	return up->named && up->have > MSG_HEADER + 1 &&
+	    (up->m[0] == FE_BIND ? (body[0] | body[1]) != 0 :
+	    up->m[0] == FE_PARSE && body[0] != 0);
 }
 
 size_t relay_run_up(struct relay_up *up)
 {
-	struct track *const t = &up->s->track;
-	struct own_run run = { .count = 0 };
-	size_t n = 0;
-
 	if (up->learns.of != NULL) {
 		if (up->m[0] == FE_DESCRIBE)
 			return 0;
@@ -166,31 +230,18 @@ size_t relay_run_up(struct relay_up *up)
 		return 0;
 	if (up->caches)
 		return relay_unnamed_run(up);
-	for (unsigned room = track_room(t); room > 0 &&
-	    up->have - n >= MSG_HEADER; room--) {
-		const uint8_t *const m = up->m + n;
-		const size_t size = msg_size(m, up->max);
+	if (up->m[0] == FE_QUERY)
+		return note_query(up);
+	if (has_name(up))
+		return 0;
+	const uint8_t *const end = up->m + up->have;
+	const uint8_t *m = up->m, *before;
 
-		if (size == 0 || size > up->have - n)
-			break;
-		const enum plain kind = look(up, m, size, run.count > 0 ||
-		    relay_own_is_there(up->c, up->s));
-
-		if (kind == PLAIN_NOT)
-			break;
-		const bool change = kind == PLAIN_CHANGE &&
-		    is_change(up, m[0], &run);
-
-		if (change)
-			own_run_add(&run, m, size, t->count);
-		track_add_marked(t, (char)m[0], change ? OWN_CHANGE :
-		    kind == PLAIN_TELLS ? OWN_TOLD : OWN_NOTHING);
-		n += size;
-		if (kind == PLAIN_END)
-			end_run(up, &run);
-	}
-	end_run(up, &run);
-	return n;
+	do {
+		before = m;
+		m = note_batch(up, m);
+	} while (m > before && m < end);
+	return (size_t)(m - up->m);
 }
 
 /* --- from server to client --- */
@@ -256,54 +307,91 @@ static inline bool is_row(const uint8_t *m)
 	return m != NULL && (*m == BE_DATA_ROW || *m == BE_ROW_DESCRIPTION);
 }
 
-/* A CommandComplete, behind that message. False: its tag may tell more. */
-static inline bool take_tag(struct relay_down *d, const uint8_t *m, size_t size,
-    const uint8_t *behind)
+/* Has a message in the place of the tag that of a SELECT, behind a row? */
+static inline bool ends_rows(const uint8_t *m, size_t size, const uint8_t *behind)
 {
-	if (trace_is_select(m, size))
-		return is_row(behind) &&
-		    track_take(&d->s->track, BE_COMMAND_COMPLETE);
+	return trace_is_select(m, size) && is_row(behind);
+}
+
+/*
+ * Hot: replies from m on that do nothing but answer what is owed, and that is some;
+ * all but ReadyForQuery. Returns what is behind them. Out of line, for its own set of
+ * registers.
+ */
+static __attribute__((noinline)) const uint8_t *take_replies(
+    struct relay_down *d, const uint8_t *const from)
+{
+	struct track *const t = &d->s->track;
+	const uint8_t *const end = d->m + d->have;
+	const uint32_t lengths = msg_lengths(d->max);
+	const uint8_t *m = from, *last = NULL;
+	struct track_run owed = track_run_begin(t);
+
+	while (owed.count > 0 && end - m >= MSG_HEADER) {
+		const struct track_kind *const k = &track_kinds[m[0]];
+		const size_t size = msg_size_among(m, lengths);
+
+		if (size == 0 || size > (size_t)(end - m))
+			break;
+		/* of a SELECT without rows, and of others, the tag may tell more */
+		if (k->tagged && !ends_rows(m, size, last))
+			break;
+		if (!track_run_take(&owed, k))
+			break;
+		last = m;
+		m += m[0] == BE_DATA_ROW ?
+		    msg_run(m, (size_t)(end - m), d->max) : size;
+	}
+	if (last == NULL)
+		return m;
+	track_run_end(t, &owed);
+	if (is_row(last))
+		d->rows_end = m;
+	return m;
+}
+
+/* A CommandComplete. False: its tag may tell more. */
+static inline bool take_tag(struct relay_down *d, const uint8_t *m, size_t size)
+{
 	const enum trace_hint hint = trace_look(m, size);
 
-	if (hint == TRACE_TELLS || !track_take(&d->s->track, m[0]))
+	if (hint == TRACE_SELECTS || hint == TRACE_TELLS ||
+	    !track_take(&d->s->track, m[0]))
 		return false;
 	if (hint == TRACE_DRAWS && relay_watches(d->s->ps.pool))
 		d->s->trace.drawn = true;
 	return true;
 }
 
+/* One of the others, of which left bytes are here. Returns its size; 0: it is none. */
+static inline size_t take_other(struct relay_down *d, const uint8_t *m,
+    size_t left)
+{
+	const size_t size = left < MSG_HEADER ? 0 : msg_size(m, d->max);
+
+	if (size == 0 || size > left)
+		return 0;
+	if (m[0] == BE_READY_FOR_QUERY)
+		return take_ready(d, m, size) ? size : 0;
+	return trace_may_tell(m[0]) && take_tag(d, m, size) ? size : 0;
+}
+
 size_t relay_run_down(struct relay_down *d)
 {
-	struct track *t = &d->s->track;
-	const uint8_t *last = NULL;
-	size_t n = 0;
+	const uint8_t *const end = d->m + d->have;
+	const uint8_t *m = d->m, *before;
 
 	if (d->c == NULL || d->c->relay.resetting != RESET_NONE ||
 	    d->s->keep.pins != 0 || d->c->listening != NULL ||
-	    !track_is_plain(t) || d->s->schema_open != SCHEMA_SAME ||
+	    !track_is_plain(&d->s->track) ||
+	    d->s->schema_open != SCHEMA_SAME ||
 	    (d->s->dialect.trails && !d->s->dialect.astray))
 		return 0;
-	while (d->have - n >= MSG_HEADER) {
-		const uint8_t *m = d->m + n;
-		const size_t size = msg_size(m, d->max);
-
-		if (size == 0 || size > d->have - n)
-			break;
-		if (m[0] == BE_DATA_ROW) {
-			if (!track_take(t, BE_DATA_ROW))
-				break;
-			n += msg_run(m, d->have - n, d->max);
-			last = m;
-			continue;
-		}
-		if (trace_may_tell(m[0]) ? !take_tag(d, m, size, last) :
-		    m[0] == BE_READY_FOR_QUERY ? !take_ready(d, m, size) :
-		    !track_take(t, m[0]))
-			break;
-		n += size;
-		last = m;
-	}
-	if (is_row(last))
-		d->rows_end = d->m + n;
-	return n;
+	do {
+		before = m;
+		if (!track_is_empty(&d->s->track))
+			m = take_replies(d, m);
+		m += take_other(d, m, (size_t)(end - m));
+	} while (m > before && m < end);
+	return (size_t)(m - d->m);
 }
