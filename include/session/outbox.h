@@ -42,7 +42,10 @@ static inline void outbox_pass(struct outbox *o, const void *p, size_t n)
 {
 	struct iovec *last = o->count > 0 ? &o->run[o->count - 1] : NULL;
 
-	if (last != NULL && (const uint8_t *)last->iov_base + last->iov_len ==
+	/* hot: most bursts are one run */
+	if (last == NULL)
+		o->run[o->count++] = (struct iovec){ (void *)p, n };
+	else if ((const uint8_t *)last->iov_base + last->iov_len ==
 	    (const uint8_t *)p)
 		last->iov_len += n;
 	else
