@@ -199,10 +199,18 @@ int app_start(struct app *app, struct err *e)
 	return 0;
 }
 
-static void after_turn(void *arg)
+/* Is there something that is not done by each turn? */
+static inline bool is_busy(const struct app *app)
 {
-	struct app *const app = arg;
+	return app->load.ready || app->persisting != NULL ||
+	    app->ss.catalog->dirty != NULL || app->ss.departure.shut ||
+	    app->restless || app->ss.suspended ||
+	    app->admin.consoles != NULL || app->admin.next != NULL;
+}
 
+/* Out of line: after most turns nothing is to be done. */
+static __attribute__((noinline)) void work_after_turn(struct app *app)
+{
 	/* what a successor has of us must stay what it is */
 	if (app->load.ready && !handover_is_on(&app->admin))
 		reload_turn(app);
@@ -219,6 +227,14 @@ static void after_turn(void *arg)
 		suspend_turn(app);
 	if (app->admin.consoles != NULL || app->admin.next != NULL)
 		admin_turn(&app->admin);
+}
+
+static void after_turn(void *arg)
+{
+	struct app *const app = arg;
+
+	if (is_busy(app))
+		work_after_turn(app);
 }
 
 void app_run(struct app *app)
