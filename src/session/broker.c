@@ -50,17 +50,39 @@ static inline struct pool_server *prefer(const struct client *c,
 	    find_near(c, ps);
 }
 
+/* Out of the hot path: of a server that has had temporary tables. */
+static __attribute__((noinline, cold)) bool sets_temp_buffers(
+    const struct server *s, const struct burst *ahead)
+{
+	static const char *const words[] = { "temp_buffers", NULL };
+
+	return keep_sets(s->ps.pool) && ahead->len > 0 &&
+	    sql_has_word(ahead->at, ahead->len < SQL_TEXT_MAX ? ahead->len :
+	    SQL_TEXT_MAX, words);
+}
+
 /*
  * PostgreSQL takes no temp_buffers in a session that has had temporary tables. Of
  * those of others a client knows nothing: it gets another server.
  */
-static bool refuses(const struct server *s, const struct burst *ahead)
+static inline bool refuses(const struct server *s, const struct burst *ahead)
 {
-	static const char *const words[] = { "temp_buffers", NULL };
+	return s->keep.tabled && sets_temp_buffers(s, ahead);
+}
 
-	return s->keep.tabled && keep_sets(s->ps.pool) && ahead->len > 0 &&
-	    sql_has_word(ahead->at, ahead->len < SQL_TEXT_MAX ? ahead->len :
-	    SQL_TEXT_MAX, words);
+/* The idle server that c gets, for what is ahead; NULL: none. */
+static inline struct server *pick(struct client *c, const struct burst *ahead)
+{
+	struct pool_server *ps;
+
+	while ((ps = pool_pick_server(c->pc.pool)) != NULL) {
+		struct server *const s = server_of(prefer(c, ps));
+
+		if (!refuses(s, ahead))
+			return s;
+		server_close(s, CLOSE_INVALID_SERVER_PARAMETER);
+	}
+	return NULL;
 }
 
 /*
@@ -176,16 +198,10 @@ bool broker_acquire(struct client *c, const struct burst *ahead)
 	const bool stopped = c->ss->suspended ||
 	    pool_is_paused(c->pc.pool, c->ss->catalog) ||
 	    c->pc.pool->lookups > 0;
-	struct pool_server *ps = own || stopped ? NULL :
-	    pool_pick_server(c->pc.pool);
+	struct server *const s = own || stopped ? NULL : pick(c, ahead);
 
-	while (ps != NULL && refuses(server_of(prefer(c, ps)), ahead)) {
-		server_close(server_of(prefer(c, ps)),
-		    CLOSE_INVALID_SERVER_PARAMETER);
-		ps = pool_pick_server(c->pc.pool);
-	}
-	if (ps != NULL)
-		return join(c, server_of(prefer(c, ps)), ahead);
+	if (s != NULL)
+		return join(c, s, ahead);
 	if (!fail_if_down(c))
 		broker_queue(c, own ? CLIENT_DEDICATED_WAITING :
 		    CLIENT_WAITING);
@@ -260,13 +276,13 @@ static bool pick_pair(struct sessions *ss, struct pool *p,
 	return *pc != NULL;
 }
 
-void broker_serve(struct sessions *ss, struct pool *p)
+/* Out of line: most servers that are given back find nobody who waits. */
+static __attribute__((noinline)) void serve(struct sessions *ss,
+    struct pool *p)
 {
 	struct pool_client *pc;
 	struct pool_server *ps;
 
-	if (pool_pick_client(p) == NULL || p->serving)
-		return;
 	p->serving = true;
 	while (!ss->still && !pool_stands_still(p, ss->catalog)) {
 		if (!pick_pair(ss, p, &pc, &ps))
@@ -283,6 +299,12 @@ void broker_serve(struct sessions *ss, struct pool *p)
 			c->role->go_on(c);
 	}
 	p->serving = false;
+}
+
+void broker_serve(struct sessions *ss, struct pool *p)
+{
+	if (pool_pick_client(p) != NULL && !p->serving)
+		serve(ss, p);
 }
 
 void broker_idle_begins(struct client *c)
