@@ -74,7 +74,7 @@ static inline bool may_part(const struct client *c, const struct server *s)
  * stands still, whatever the server says: both may be the successor's by then.
  * The SETs for c come first; a server that is gone can only be listened to.
  */
-static bool may_work(const struct client *c)
+static inline bool may_work(const struct client *c)
 {
 	const struct server *s = linked_server(c);
 
@@ -91,7 +91,7 @@ static void forget_dealloc(struct client *c, struct server *s)
 }
 
 /* c loses a pending RESET together with s. */
-static void part(struct client *c, struct server *s)
+static inline void part(struct client *c, struct server *s)
 {
 	c->relay.resetting = RESET_NONE;
 	if (c->relay.own.state != OWN_SETTLED)
@@ -185,8 +185,11 @@ static bool keep(struct client *c, const struct burst *b)
 	return false;
 }
 
-/* Everything of b that can go goes. False: read no more; c may be closed. */
-static bool work_off(struct client *c, const struct burst *b)
+/*
+ * Everything of b that can go goes. False: read no more; c may be closed. Always a
+ * part of the loop that reads: compilers shun what is large on the stack.
+ */
+static inline __attribute__((always_inline)) bool work_off(struct client *c, const struct burst *b)
 {
 	struct relay_up up;	/* its buffers are not worth zeroing */
 
@@ -244,66 +247,75 @@ static void note_arrival(struct client *c)
  */
 static inline bool has_had_share(const struct stream *s, int reads, int rounds)
 {
-	return (rounds > 0 && reads == rounds) ||
-	    (reads > 1 && loop_is_long(s->loop));
+	return reads > 0 && ((rounds > 0 && reads == rounds) ||
+	    (reads > 1 && loop_is_long(s->loop)));
 }
 
-static void read_client(struct client *c)
+/*
+ * The next burst of c, which was read so often this turn; an empty one has gone to
+ * its server unseen. False: there is none now, or c is closed.
+ */
+static inline bool read_client(struct client *c, struct burst *b, int reads)
 {
-	const int rounds = sessions_settings(c->ss)->sbuf_loopcnt;
 	const size_t max = (size_t)sessions_longest(c->ss, MSG_MAX_UP) +
 	    MSG_HEADER;
-	struct burst b;
 
-	for (int i = 0; client_is_open(c) && !c->stream.paused &&
-	    stream_is_ready(&c->stream); i++) {
-		if (has_had_share(&c->stream, i, rounds)) {
-			stream_yield(&c->stream);
-			return;
-		}
-		if (c->carry.len > 0 && ceiling_stops(c->carry.len)) {
-			shed_hold(c);
-			return;
-		}
-		const ssize_t n = bulk_is_near(&c->stream, c->rest.bytes) ?
-		    relay_read_up(c, linked_server(c), &b, max) :
-		    carry_read(&c->carry, &c->stream, &b, max);
+	if (!client_is_open(c) || c->stream.paused ||
+	    !stream_is_ready(&c->stream))
+		return false;
+	if (has_had_share(&c->stream, reads,
+	    sessions_settings(c->ss)->sbuf_loopcnt)) {
+		stream_yield(&c->stream);
+		return false;
+	}
+	if (c->carry.len > 0 && ceiling_stops(c->carry.len)) {
+		shed_hold(c);
+		return false;
+	}
+	const ssize_t n = bulk_is_near(&c->stream, c->rest.bytes) ?
+	    relay_read_up(c, linked_server(c), b, max) :
+	    carry_read(&c->carry, &c->stream, b, max);
 
-		if (n == STREAM_NONE)
-			continue;	/* ready no more, but where splice fails */
-		if (n < 0) {
-			client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
-			return;
-		}
-		if (!client_is_open(c))
-			return;
-		note_arrival(c);
-		bulk_flow(&c->stream, c->pc.server == NULL ? NULL :
-		    &server_of(c->pc.server)->stream, n);
-		if (b.len == 0) {
-			follow_up_move(c, n);
-			continue;
-		}
+	if (n == STREAM_NONE) {	/* ready no more, but where splice fails */
+		b->len = 0;
+		return true;
+	}
+	if (n < 0) {
+		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
+		return false;
+	}
+	if (!client_is_open(c))
+		return false;
+	note_arrival(c);
+	bulk_flow(&c->stream, c->pc.server == NULL ? NULL :
+	    &server_of(c->pc.server)->stream, n);
+	if (b->len > 0)
 		bulk_note(&c->stream, n);
-		if (!work_off(c, &b))
+	else
+		follow_up_move(c, n);
+	return true;
+}
+
+/* One loop for what is carried and what is read, so that the hot path is inlined. */
+void relay_client_input(struct client *c)
+{
+	struct burst b;
+	bool carried = carry_again(&c->carry, &b);
+
+	for (int reads = 0; carried || read_client(c, &b, reads);) {
+		reads += !carried;
+		if (b.len > 0 && !work_off(c, &b))
 			return;
 		/*
 		 * A short read means that the socket is empty, but an error
 		 * may have come with the bytes unseen. A linked client is
 		 * looked at again later.
 		 */
-		if (c->pc.server == NULL && !c->stream.paused)
+		if (!carried && b.len > 0 && c->pc.server == NULL &&
+		    !c->stream.paused)
 			stream_reread(&c->stream);
+		carried = false;
 	}
-}
-
-void relay_client_input(struct client *c)
-{
-	struct burst b;
-
-	if (carry_again(&c->carry, &b) && !work_off(c, &b))
-		return;
-	read_client(c);
 }
 
 /* The replies of s are all passed on. */
@@ -556,9 +568,9 @@ static void follow_down_move(struct server *s, ssize_t n)
 		stream_pause(&s->stream);
 }
 
-/* False: read no more. */
-static inline bool take_burst(struct server *s, const struct burst *b,
-    size_t max)
+/* False: read no more. As work_off(), a part of its loop. */
+static inline __attribute__((always_inline)) bool take_burst(struct server *s,
+    const struct burst *b, size_t max)
 {
 	struct relay_down d;	/* its buffers are not worth zeroing */
 
@@ -576,41 +588,52 @@ static inline bool take_burst(struct server *s, const struct burst *b,
 	return false;
 }
 
+/* As read_client(). */
+static inline bool read_server(struct server *s, struct burst *b, size_t max,
+    int reads)
+{
+	if (!server_is_open(s) || s->stream.paused ||
+	    !stream_is_ready(&s->stream))
+		return false;
+	if (has_had_share(&s->stream, reads,
+	    sessions_settings(s->ss)->sbuf_loopcnt)) {
+		stream_yield(&s->stream);
+		return false;
+	}
+	const ssize_t n = bulk_is_near(&s->stream, s->rest.bytes) ?
+	    relay_read_down(s, linked_client(s), b, max) :
+	    carry_read(&s->carry, &s->stream, b, max);
+
+	if (n == STREAM_NONE) {	/* ready no more, but where splice fails */
+		b->len = 0;
+		return true;
+	}
+	if (n < 0) {
+		server_lost(s);
+		return false;
+	}
+	note_flow(s, n);
+	if (b->len > 0)
+		bulk_note(&s->stream, n);
+	else
+		follow_down_move(s, n);
+	return true;
+}
+
 void relay_server_input(struct server *s)
 {
-	const int rounds = sessions_settings(s->ss)->sbuf_loopcnt;
 	const size_t max = (size_t)sessions_longest(s->ss, MSG_MAX_DOWN) +
 	    MSG_HEADER;
 	struct burst b;
-
-	if (s->carry.len > 0 &&
+	bool carried = s->carry.len > 0 &&
 	    carry_is_whole(&s->carry, (uint32_t)(max - MSG_HEADER)) &&
-	    carry_again(&s->carry, &b) && !take_burst(s, &b, max))
-		return;
-	for (int i = 0; server_is_open(s) && !s->stream.paused &&
-	    stream_is_ready(&s->stream); i++) {
-		if (has_had_share(&s->stream, i, rounds)) {
-			stream_yield(&s->stream);
-			return;
-		}
-		const ssize_t n = bulk_is_near(&s->stream, s->rest.bytes) ?
-		    relay_read_down(s, linked_client(s), &b, max) :
-		    carry_read(&s->carry, &s->stream, &b, max);
+	    carry_again(&s->carry, &b);
 
-		if (n == STREAM_NONE)
-			continue;	/* ready no more, but where splice fails */
-		if (n < 0) {
-			server_lost(s);
+	for (int reads = 0; carried || read_server(s, &b, max, reads);) {
+		reads += !carried;
+		if (b.len > 0 && !take_burst(s, &b, max))
 			return;
-		}
-		note_flow(s, n);
-		if (b.len == 0) {
-			follow_down_move(s, n);
-			continue;
-		}
-		bulk_note(&s->stream, n);
-		if (!take_burst(s, &b, max))
-			return;
+		carried = false;
 	}
 }
 

@@ -648,24 +648,22 @@ static inline bool is_late(struct relay_down *d, size_t *work)
 bool relay_down_burst(struct relay_down *d, const struct burst *b)
 {
 	struct server *s = d->s;
-	enum relay_step step = RELAY_NEXT;
 	size_t used = 0, work = 0;
 
 	d->rows_end = s->in_rows ? b->at : NULL;
 	d->late = false;
 	outbox_init(&d->out, d->c == NULL ? NULL : &d->c->stream);
-	while (used < b->len && step == RELAY_NEXT) {
+	do {
 		d->m = b->at + used;
 		d->have = b->len - used;
-		step = next_message(d);
+		const enum relay_step step = next_message(d);
+
 		if (!server_is_open(s))
 			return false;
-		if (step == RELAY_NEXT) {
-			used += d->used;
-			if (used < b->len && is_late(d, &work))
-				break;
-		}
-	}
+		if (step != RELAY_NEXT)
+			break;
+		used += d->used;
+	} while (used < b->len && !is_late(d, &work));
 	s->in_rows = d->rows_end == b->at + used;
 	s->ps.pool->counted.now.sent += used;
 	if (d->c != NULL)

@@ -240,28 +240,40 @@ static void bad_header(struct relay_up *up)
 /* Hot: may the text begin as one that vacate.h is about? */
 static inline bool wants_alone(const struct relay_up *up)
 {
-	const bool parses = up->m[0] == FE_PARSE;
+	const uint8_t *const body = up->m + MSG_HEADER;
 
+	if (up->have <= MSG_HEADER + 1)
+		return false;
+	if (up->m[0] == FE_QUERY)
+		return sql_may_want_alone((char)body[0]);
 	/* a name stands ahead of the text */
-	return up->have > MSG_HEADER + 1 && ((parses &&
-	    up->m[MSG_HEADER] != '\0') ||
-	    sql_may_want_alone((char)up->m[MSG_HEADER + parses]));
+	return up->m[0] == FE_PARSE && (body[0] != '\0' ||
+	    sql_may_want_alone((char)body[1]));
+}
+
+/* Out of the hot path: the text of a query that begins is read. */
+static __attribute__((noinline)) void read_start(struct relay_up *up)
+{
+	struct client *const c = up->c;
+
+	if (sessions_settings(c->ss)->log_min_duration > 0)
+		slow_note(c, up->m, up->have < up->size ? up->have : up->size);
+	if (c->vacancy != NULL || wants_alone(up))
+		vacate_look(c, up->m, up->have);
 }
 
 /* A query begins with the first message after the last one was answered. */
-static void note_start(struct relay_up *up)
+static inline void note_start(struct relay_up *up)
 {
 	struct client *c = up->c;
-	const struct settings *set = sessions_settings(c->ss);
 	struct counters *n = &c->pc.pool->counted.now;
 
 	/* the query has been here since this turn began */
 	c->query_start = time_now();
 	c->waited = 0;
-	if (set->log_min_duration > 0)
-		slow_note(c, up->m, up->have < up->size ? up->have : up->size);
-	if (c->vacancy != NULL || wants_alone(up))
-		vacate_look(c, up->m, up->have);
+	if (sessions_settings(c->ss)->log_min_duration > 0 ||
+	    c->vacancy != NULL || wants_alone(up))
+		read_start(up);
 	n->query_count++;
 	PROBE(query__start, c->id);
 	if (c->xact_start != 0)
@@ -428,23 +440,23 @@ static inline bool is_late(struct relay_up *up, size_t *work)
 /* Returns the bytes that are done with; c may be closed. */
 static size_t walk(struct relay_up *up, const struct burst *b)
 {
-	enum relay_step step = RELAY_NEXT;
 	size_t used = 0, work = 0;
 
-	while (used < b->len && step == RELAY_NEXT) {
+	do {
 		up->m = b->at + used;
 		up->have = b->len - used;
-		step = next_message(up);
+		enum relay_step step = next_message(up);
+
 		if (!client_is_open(up->c))
 			break;
 		if (step == RELAY_NEXT)
 			used += up->used;
 		if (up->s != NULL && up->s->keep.flight != NULL)
 			step = relay_flight_passed(up, step);
-		/* hot: most bursts are one message, or one run */
-		if (used < b->len && step == RELAY_NEXT && is_late(up, &work))
+		if (step != RELAY_NEXT)
 			break;
-	}
+		/* hot: most bursts are one message, or one run */
+	} while (used < b->len && !is_late(up, &work));
 	return used;
 }
 
