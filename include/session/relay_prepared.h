@@ -48,7 +48,11 @@ static inline const char *relay_string_at(const uint8_t *p, size_t n)
  * Would the handler of the message ask for more of it before it does anything?
  * A client that gets a server for that only gives it back.
  */
-bool relay_is_half(const struct relay_up *up);
+bool relay_half_waits(const struct relay_up *up);	/* of one that is cut */
+static inline bool relay_is_half(const struct relay_up *up)
+{
+	return up->have < up->size && relay_half_waits(up);
+}
 /* Does this message need no server? Close of a tracked statement. */
 bool relay_is_local_close(const struct relay_up *up);
 

@@ -298,6 +298,27 @@ static inline enum relay_step read_values(struct relay_up *up,
 	    RELAY_NEXT;
 }
 
+/* The header, the portal, and our name in place of one of so many bytes. */
+static inline void send_bind_head(struct relay_up *up,
+    const struct prepared *stmt, size_t name_size)
+{
+	const uint8_t *const portal = up->m + MSG_HEADER;
+	uint8_t head[MSG_HEADER + 1 + sizeof stmt->name] = { FE_BIND };
+	size_t n = MSG_HEADER;
+
+	msg_put_u32(head + 1, (uint32_t)(up->size - 1 - name_size +
+	    stmt->name_len));
+	if (*portal == '\0') {	/* hot: most have no name; all is one piece */
+		n++;
+	} else {
+		outbox_copy(&up->out, head, n);
+		outbox_pass(&up->out, portal, strlen((const char *)portal) + 1);
+		n = 0;
+	}
+	memcpy(head + n, stmt->name, sizeof stmt->name);
+	outbox_copy(&up->out, head, n + stmt->name_len);
+}
+
 enum relay_step relay_bind(struct relay_up *up)
 {
 	struct client *c = up->c;
@@ -343,14 +364,7 @@ enum relay_step relay_bind(struct relay_up *up)
 		return step;
 	if (note_bind(up, n, rest) < 0)
 		return relay_no_memory(up);
-	uint8_t head[MSG_HEADER];
-
-	head[0] = FE_BIND;
-	msg_put_u32(head + 1, (uint32_t)(up->size - 1 - (size_t)(rest - at) +
-	    stmt->name_len));
-	outbox_copy(&up->out, head, sizeof head);
-	outbox_pass(&up->out, portal, (size_t)(at - portal));
-	outbox_copy(&up->out, stmt->name, stmt->name_len);
+	send_bind_head(up, stmt, (size_t)(rest - at));
 	if (end > rest)
 		outbox_pass(&up->out, rest, (size_t)(end - rest));
 	c->rest.bytes = (uint32_t)(up->size - here);
@@ -488,10 +502,8 @@ enum relay_step relay_close(struct relay_up *up)
 	return relay_fake(up, FE_CLOSE, op);
 }
 
-bool relay_is_half(const struct relay_up *up)
+bool relay_half_waits(const struct relay_up *up)
 {
-	if (up->have >= up->size)
-		return false;
 	if (up->m[0] == FE_QUERY || (!up->named && up->m[0] == FE_PARSE))
 		return relay_is_cut(up);
 	switch (up->m[0]) {
