@@ -28,8 +28,10 @@ static bool enters_in_front(const struct pool_server *ps,
 /* Was ps not reckoned with when the idle servers were looked at? */
 static bool upsets_idle(const struct pool_server *ps, enum server_state state)
 {
-	if (ps->state == SERVER_GONE || ps->state == SERVER_LOGIN ||
-	    ps->state == SERVER_DEDICATED_LOGIN)
+	static const uint32_t new = 1u << SERVER_GONE | 1u << SERVER_LOGIN |
+	    1u << SERVER_DEDICATED_LOGIN;
+
+	if ((new >> ps->state & 1) != 0)
 		return true;
 	/* the client of ps said nothing for long */
 	return (state == SERVER_IDLE || state == SERVER_USED) &&

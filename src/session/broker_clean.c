@@ -84,6 +84,9 @@ void broker_stain(struct server *s)
 	s->keep.tabled |= s->keep.temporary;
 	/* its client may have left before that was in force */
 	s->keep.brought = BROUGHT_NOTHING;
+	/* hot: most transactions leave no trace */
+	if (trace_is_blank(&s->trace))
+		return;
 	s->keep.drawn = trace_has_drawn(&s->trace, s->keep.drawn);
 	trace_clear(&s->trace);
 }
