@@ -352,6 +352,17 @@ void stream_reread(struct stream *s)
 	s->ready = true;
 }
 
+/* Out of the hot path: of so many bytes, or with an error, the socket took no more. */
+static __attribute__((noinline, cold)) enum stream_write push_rest(
+    struct stream *s, struct iovec *iov, int count, ssize_t sent)
+{
+	if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
+		s->broken = true;
+		return STREAM_BROKEN;
+	}
+	return overflow_add(s, iov, count, sent < 0 ? 0 : (size_t)sent);
+}
+
 enum stream_write stream_push(struct stream *s, struct iovec *iov, int count)
 {
 	if (s->broken)
@@ -363,17 +374,13 @@ enum stream_write stream_push(struct stream *s, struct iovec *iov, int count)
 		total += iov[i].iov_len;
 	if (total == 0)
 		return STREAM_SENT;
-	ssize_t n;
-	do
-		n = plain_send(s, iov, count);
-	while (n < 0 && errno == EINTR);
-	if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
-		s->broken = true;
-		return STREAM_BROKEN;
-	}
+	const ssize_t n = plain_send(s, iov, count);
+
 	if (n == (ssize_t)total)
 		return STREAM_SENT;
-	return overflow_add(s, iov, count, n < 0 ? 0 : (size_t)n);
+	if (n < 0 && errno == EINTR)
+		return stream_push(s, iov, count);
+	return push_rest(s, iov, count, n);
 }
 
 enum stream_write stream_write(struct stream *s, struct iovec *iov, int count)

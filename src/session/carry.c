@@ -74,8 +74,9 @@ int carry_keep(struct carry *c, const void *p, size_t n)
 	return 0;
 }
 
-ssize_t carry_read(struct carry *c, struct stream *s, struct burst *out,
-    size_t max)
+/* Out of the hot path: what is read follows what is carried, or has little room. */
+static __attribute__((noinline)) ssize_t read_behind(struct carry *c,
+    struct stream *s, struct burst *out, size_t max)
 {
 	uint8_t *buf = loop_buffer(s->loop);
 	size_t size = LOOP_BUFFER;
@@ -105,6 +106,19 @@ ssize_t carry_read(struct carry *c, struct stream *s, struct burst *out,
 	out->len = had + (size_t)n;
 	if (buf == c->at)
 		carry_set_len(c, out->len);
+	return n;
+}
+
+ssize_t carry_read(struct carry *c, struct stream *s, struct burst *out,
+    size_t max)
+{
+	if (c->len > 0 || max < LOOP_BUFFER)
+		return read_behind(c, s, out, max);
+	out->at = loop_buffer(s->loop);
+	const ssize_t n = stream_read(s, out->at, LOOP_BUFFER);
+
+	if (n > 0)
+		out->len = (size_t)n;
 	return n;
 }
 
