@@ -67,21 +67,37 @@ void broker_chore_late(struct server *s, usec_t since)
 }
 
 /*
- * What the operator's query says of s may be so of its host: the next server is
- * checked before its first client has it. If one fails that was new, the next
- * attempt waits for server_login_retry.
+ * What a query says of s may be so of its host. If one fails on a server that was
+ * new, the next attempt waits for server_login_retry.
  */
-static void check_failed(struct server *s, const char *text)
+static void host_failed(struct server *s, const char *text, const char *hint)
 {
 	struct pool *const p = s->ps.pool;
 
-	p->check_failed = true;
 	if (s->host.kind != HOST_NONE)
 		hosts_failed(p, s->host.item, false, time_now());
 	if (!s->ps.lent && !hosts_left(p, s->ss->catalog, time_now()))
-		pool_fail(p, text, "Look at the server, and at "
+		pool_fail(p, text, hint);
+}
+
+static void note_failed(struct server *s, const char *text)
+{
+	switch (s->chore) {
+	case CHORE_CHECK:
+		/* the next server is checked before its first client has it */
+		s->ps.pool->check_failed = true;
+		host_failed(s, text, "Look at the server, and at "
 		    "server_check_query. It is tried again after "
 		    "server_login_retry.");
+		return;
+	case CHORE_BASE:
+		host_failed(s, text, "The user of the pool must be allowed to "
+		    "read its settings, as session_state = keep does. It is "
+		    "tried again after server_login_retry.");
+		return;
+	default:
+		return;
+	}
 }
 
 void broker_chore_failed(struct server *s, enum close_reason why,
@@ -91,7 +107,6 @@ void broker_chore_failed(struct server *s, enum close_reason why,
 
 	snprintf(text, sizeof text, "%s: %s", close_cause(why).text, message);
 	log_at(LEVEL_WARNING, &s->who, "%s", text);
-	if (s->chore == CHORE_CHECK)
-		check_failed(s, text);
+	note_failed(s, text);
 	server_close(s, why);
 }

@@ -242,19 +242,6 @@ static void count_error(const struct relay_down *d)
 	tally_error(&d->s->ss->tally, TALLY_OF_SERVER, r.code);
 }
 
-/* Somebody's cancel or time-out may have hit the probe: that is sent again. */
-static enum relay_step on_probe_error(struct relay_down *d)
-{
-	struct report r;
-
-	if (d->size > RELAY_SMALL_MAX)
-		return fail(d, CLOSE_PROBE_FAILED);
-	(void)report_parse(&r, d->m + MSG_HEADER, d->size - MSG_HEADER);
-	if (!keep_asks_again(d->s, r.code))
-		return fail(d, CLOSE_PROBE_FAILED);
-	return on_reply(d);
-}
-
 /* A setting of the client is refused: who is told so, and what of s? */
 static enum relay_step on_kept_error(struct relay_down *d)
 {
@@ -290,6 +277,17 @@ static enum relay_step chore_failed(struct relay_down *d)
 		outbox_flush(&d->out);
 	broker_chore_failed(d->s, why, text);
 	return RELAY_STOP;
+}
+
+/* Somebody's cancel or time-out may have hit the probe: that is sent again. */
+static enum relay_step on_probe_error(struct relay_down *d)
+{
+	struct report r;
+
+	if (d->size > RELAY_SMALL_MAX)
+		return chore_failed(d);
+	(void)report_parse(&r, d->m + MSG_HEADER, d->size - MSG_HEADER);
+	return keep_asks_again(d->s, r.code) ? on_reply(d) : chore_failed(d);
 }
 
 /* The end of the server is its client's affair, a failure of our query is not. */

@@ -5,6 +5,7 @@ ALTER ROLE, ALTER DATABASE or connect_query. Whatever one client does about that
 others see what they would see on connections of their own.
 """
 import contextlib
+import time
 
 import pytest
 
@@ -248,3 +249,27 @@ def test_superuser_s_settings_go_with_another_user(world, how):
         a.do(sql)
         for x in (b, a, b, a):
             x.do(say, "behind " + sql)
+
+
+def test_base_that_cannot_be_read_is_a_failure_of_the_pool(pooler, pg):
+    """pooling.md 25: the log says why, and each attempt waits for its time"""
+    functions = "function current_setting(text), current_setting(text, bool)"
+    said = "reading the state of the session failed: ERROR: permission denied"
+    pg.sql("create database unread")
+    try:
+        pg.sql("revoke execute on %s from public" % functions, db="unread")
+        p = pooler({"unread": ""}, session_state="keep",
+                   server_login_retry=0.3)
+        a, b = p.raw(database="unread"), p.raw(database="unread")
+        a.send(pq.query("select 1"))
+        p.wait_log("WARNING S-.*" + said)
+        b.send(pq.query("select 2"))
+        assert said in b.recv_all().errors[-1].message
+        begun, n = time.monotonic(), p.log.count("new connection to server")
+        p.wait_log("new connection to server", count=n + 4)
+        assert time.monotonic() - begun > 0.6
+        pg.sql("grant execute on %s to public" % functions, db="unread")
+        assert a.recv_until().rows == [["1"]]
+        p.stop()
+    finally:
+        pg.sql("drop database unread with (force)")
