@@ -21,6 +21,7 @@ struct ledger_book;
 struct listener;
 struct set_persisting;
 struct takeover;
+struct watchdog;
 struct workers;
 
 /* What the command line said. */
@@ -42,6 +43,7 @@ struct app {
 	atomic_uint clients;		/* the first's: sockets at all workers */
 	atomic_uint requests;		/* of these: with keys of peers */
 	struct loop *loop;		/* owned */
+	struct watchdog *watchdog;	/* owned: of loop; NULL: of no turn */
 	struct config *config;		/* in force; counted */
 	struct config *loaded;		/* the first's: as read last; counted */
 	struct load load;		/* the reload under way */

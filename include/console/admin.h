@@ -67,6 +67,14 @@ struct admin_load {
 	usec_t longest;			/* turn */
 };
 
+/* Turns of the loop that lasted longer than slow_turn, since the start. */
+struct admin_slow {
+	uint64_t count, told;		/* ... and as the log has it */
+	usec_t longest, took;		/* took: the last one */
+	usec_t told_at;
+	char by[256];			/* what the last one was at */
+};
+
 /* All consoles, and what they show and steer. The app fills it in. */
 struct admin {
 	const struct admin_ops *ops;
@@ -76,6 +84,7 @@ struct admin {
 	const struct admin *first;	/* of the first one; NULL: this is it */
 	const struct mem_stat *memory;	/* of its thread; NULL: the first's */
 	struct admin_load load;		/* of its loop */
+	struct admin_slow slow;		/* the same */
 	usec_t looked;			/* at the next ones, for waiters */
 	struct console *consoles;	/* DL list of consoles logged in */
 	struct console_show *late;	/* DL: of consoles that are through */

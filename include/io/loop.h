@@ -119,6 +119,22 @@ static inline bool loop_ends_piece(size_t *work, size_t bytes)
 }
 
 /*
+ * Whoever looks at a loop from another thread, as watchdog.h does, may find that
+ * one turn lasts for long. The loop calls fn as soon as what it is at is over.
+ */
+struct loop_long {
+	const struct loop_socket *at;	/* NULL: none, or it is closed now */
+	usec_t took;			/* the turn, so far */
+};
+void loop_on_long(struct loop *l,
+    void (*fn)(void *arg, const struct loop_long *turn), void *arg);
+/* From another thread: the number of a turn that is at work; 0: l waits. */
+unsigned loop_mark(const struct loop *l);
+void loop_note_long(struct loop *l, unsigned mark);
+/* A task begins what belongs to s. */
+void loop_at(struct loop *l, const struct loop_socket *s);
+
+/*
  * Long work, as a handshake of TLS with a server, must not keep waiting a
  * client that only wants a query passed on: so much of the work is done in a
  * turn, and the rest in the next turns, first come, first served. Ask before

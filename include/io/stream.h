@@ -15,6 +15,7 @@
 struct hold;
 struct overflow;
 struct stream;
+struct text;
 struct tls;
 struct transport;
 
@@ -25,6 +26,8 @@ struct stream_ops {
 	void (*drained)(struct stream *s);
 	/* The peer hung up while s was paused. May close s. */
 	void (*hangup)(struct stream *s);
+	/* Say whose connection s is, and what it is at. */
+	void (*describe)(const struct stream *s, struct text *t);
 };
 
 /* Embedded in client and server; private to stream.c but for what is said. */
@@ -88,6 +91,9 @@ static inline bool stream_is_ready(const struct stream *s)
 enum stream_write stream_write(struct stream *s, struct iovec *iov, int count);
 enum stream_write stream_write_bytes(struct stream *s, const void *p,
     size_t n);
+
+/* Say whose at is, as ops has it. False: it is no stream's. */
+bool stream_describe(const struct loop_socket *at, struct text *t);
 
 /* Queue bytes without trying to send them: the socket is known to be full. */
 enum stream_write stream_queue(struct stream *s, const void *p, size_t n);

@@ -14,6 +14,7 @@
 #include "app/reload.h"
 #include "app/restless.h"
 #include "app/set_persist.h"
+#include "app/slow_turn.h"
 #include "app/suspend.h"
 #include "app/takeover.h"
 #include "app/workers.h"
@@ -28,6 +29,7 @@
 #include "io/bell.h"
 #include "io/dns.h"
 #include "io/loop.h"
+#include "io/watchdog.h"
 #include "io/offload.h"
 #include "pool/lobby_workers.h"
 #include "proto/baggage.h"
@@ -196,6 +198,7 @@ int app_start(struct app *app, struct err *e)
 	app->http = http_new(&app->admin);
 	if (app->http == NULL)
 		return err_set(e, ERRCODE_OUT_OF_MEMORY, "out of memory");
+	slow_turn_watch(app);
 	return 0;
 }
 
@@ -360,6 +363,7 @@ void app_fini(struct app *app)
 	if (app->first == NULL)
 		ledger_book_free(&app->book);
 	carried_free(&app->carried);
+	watchdog_free(&app->watchdog);
 	loop_free(&app->loop);
 	load_clear(&app->load);
 	set_persist_fini(app);

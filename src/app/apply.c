@@ -8,6 +8,7 @@
 #include "app/idle.h"
 #include "app/listener.h"
 #include "app/notify.h"
+#include "app/slow_turn.h"
 #include "app/workers.h"
 #include "base/ceiling.h"
 #include "base/err.h"
@@ -157,6 +158,7 @@ static int put_in_force(struct app *app, struct config *fresh,
 	apply_threads(app);
 	apply_dns(app);
 	apply_mock(app);
+	slow_turn_watch(app);
 	idle_reset(app->idle);
 	/* larger limits, a mended configuration: look at all pools again */
 	struct pool *p, *next;

@@ -1,5 +1,6 @@
 /* view_process.c - SHOW VERSION, CONFIG, STATE, LISTS, MEM.
  * SPDX-License-Identifier: ISC */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -143,6 +144,38 @@ static bool all_are_paused(const struct admin *a)
 	return paused > 0;
 }
 
+/* Of all workers; by what: the last one's of the first that has any. */
+static int slow_rows(const struct admin *a, struct row_sink *sink)
+{
+	const char *by = NULL;
+	char count[24], longest[24];
+	uint64_t n = 0;
+	usec_t most = 0;
+	int rc = 0;
+
+	for (; a != NULL; a = a->next) {
+		n += a->slow.count;
+		if (a->slow.longest > most)
+			most = a->slow.longest;
+		if (by == NULL && a->slow.count > 0)
+			by = a->slow.by;
+	}
+	snprintf(count, sizeof count, "%" PRIu64, n);
+	snprintf(longest, sizeof longest, "%" PRId64, most / 1000);
+	const struct {
+		const char *key, *value;
+	} rows[] = {
+		{ "slow_turns", count },
+		{ "slow_turn_longest_ms", longest },
+		{ "slow_turn_by", by },
+	};
+
+	for (size_t i = 0; i < VIEW_COUNT(rows) && n > 0 && rc == 0; i++)
+		rc = sink->row(sink, (const struct cell[]){
+		    cell_text(rows[i].key), cell_text(rows[i].value) });
+	return rc;
+}
+
 static void state_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
@@ -168,8 +201,8 @@ static void state_rows(const struct admin *a, const struct view *v,
 		if (rc != 0)
 			return;
 	}
-	/* ours: SHUTDOWN DRAIN, DRAIN HOST */
-	if (drain_rows(a, sink) != 0)
+	/* ours: SHUTDOWN DRAIN, slow_turn, DRAIN HOST */
+	if (drain_rows(a, sink) != 0 || slow_rows(a, sink) != 0)
 		return;
 	for (const struct drain *d = a->ss->catalog->drained; d != NULL;
 	    d = d->next) {

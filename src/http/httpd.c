@@ -227,6 +227,8 @@ static void make_piece(struct httpd_conn *c)
 static void go_on(struct loop_task *task)
 {
 	struct httpd_conn *const c = container_of(task, struct httpd_conn, task);
+
+	loop_at(c->httpd->loop, &c->stream.socket);
 	struct loop *const l = c->httpd->loop;
 
 	if (c->source == NULL) {
@@ -411,7 +413,17 @@ static void on_hangup(struct stream *s)
 		close_conn(c);
 }
 
+static void on_describe(const struct stream *s, struct text *t)
+{
+	const struct httpd_conn *const c = (const struct httpd_conn *)s;
+	char address[NET_TEXT_MAX];
+
+	net_format(&c->peer, address, sizeof address);
+	text_addf(t, "http client %s", address);
+}
+
 static const struct stream_ops conn_ops = {
+	.describe = on_describe,
 	.readable = on_readable, .drained = on_drained, .hangup = on_hangup,
 };
 

@@ -3,7 +3,8 @@
 #include "base/text.h"
 #include "http/metrics_parts.h"
 
-enum { CLIENTS, SERVERS, IN, OUT, CLIENTS_IN, CLIENTS_OUT, LOAD, TURN, VALUES };
+enum { CLIENTS, SERVERS, IN, OUT, CLIENTS_IN, CLIENTS_OUT, SLOW, LOAD, TURN,
+	VALUES };
 
 /* In millionths, where there are any. */
 static void put_worker(struct metrics *m, const struct admin *a, unsigned what)
@@ -16,6 +17,7 @@ static void put_worker(struct metrics *m, const struct admin *a, unsigned what)
 		[OUT] = (int64_t)ss->servers_out,
 		[CLIENTS_IN] = (int64_t)ss->clients_in,
 		[CLIENTS_OUT] = (int64_t)ss->clients_out,
+		[SLOW] = (int64_t)a->slow.count,
 		[LOAD] = a->load.percent * 10000,
 		[TURN] = a->load.longest,
 	};
@@ -59,6 +61,8 @@ struct family_group metrics_workers(void)
 		    "Clients that have moved here from other workers."),
 		FAMILY("clients_out", METRIC_COUNTER, CLIENTS_OUT, NULL,
 		    "Clients that have moved to other workers."),
+		FAMILY("slow_turns", METRIC_COUNTER, SLOW, NULL,
+		    "Turns of the loop that lasted longer than slow_turn."),
 		WORKER("load_ratio", LOAD, "ratio",
 		    "Share of the last period that the loop did not wait."),
 		WORKER("longest_turn_seconds", TURN, "seconds",

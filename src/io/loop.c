@@ -5,6 +5,7 @@
 #include <event2/event.h>
 #include <event2/event_struct.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 #include <utlist.h>
@@ -32,7 +33,7 @@ struct loop {
 	int set;			/* epoll, owned */
 	int next, count;		/* of batch: not told yet */
 	struct loop_task *again;	/* DL list: next turn */
-	struct loop_task mark;		/* where this turn's part of again ends */
+	struct loop_task end;		/* where this turn's part of again ends */
 	struct loop_task *dead;		/* DL list: end of this turn */
 	struct loop_task *fast_ticks;	/* DL list: once each fast_tick */
 	usec_t fast_ticked_at;			/* when the last fast_tick was */
@@ -40,12 +41,16 @@ struct loop {
 	struct offload *offload;	/* borrowed; NULL: it has none */
 	int pipe[2];			/* for splice.c; or -1, -1 */
 	bool stop;
-	bool woken;	/* the clock was read in this turn */
 	bool measured;
 	usec_t began;	/* this turn, where its clock has moved on; 0 */
 	struct loop_load load;
 	usec_t busy;			/* of all times */
 	unsigned turn;
+	atomic_uint mark;	/* see loop_mark(); 0: the clock was not read yet */
+	atomic_uint long_mark;		/* ... of the turn that is long; or 0 */
+	struct loop_long now;		/* at work */
+	void (*on_long)(void *, const struct loop_long *);
+	void *on_long_arg;
 	unsigned toil_turn;	/* the last one with toil */
 	unsigned toil_refused;	/* last turn with too much toil */
 	usec_t toil;		/* done in toil_turn */
@@ -165,12 +170,15 @@ uint8_t *loop_buffer(struct loop *l)
 	return l->buffer;
 }
 
+#define AT_WORK (1u << 31)
+
 void loop_woke(struct loop *l)
 {
-	if (l->woken)
+	if (loop_mark(l) != 0)
 		return;
-	l->woken = true;
 	time_update();
+	atomic_store_explicit(&l->mark, l->turn | AT_WORK,
+	    memory_order_relaxed);
 }
 
 void loop_forward(struct loop *l)
@@ -178,6 +186,56 @@ void loop_forward(struct loop *l)
 	if (l->began == 0)
 		l->began = time_now();
 	time_update();
+	const unsigned mark = loop_mark(l);
+
+	/* what others have done meanwhile is not this loop's */
+	if (mark != 0)
+		atomic_store_explicit(&l->mark, mark ^ (AT_WORK >> 1),
+		    memory_order_relaxed);
+}
+
+/* --- turns that are long --- */
+
+unsigned loop_mark(const struct loop *l)
+{
+	return atomic_load_explicit(&l->mark, memory_order_relaxed);
+}
+
+void loop_note_long(struct loop *l, unsigned mark)
+{
+	atomic_store_explicit(&l->long_mark, mark, memory_order_relaxed);
+}
+
+void loop_on_long(struct loop *l,
+    void (*fn)(void *, const struct loop_long *), void *arg)
+{
+	l->on_long = fn;
+	l->on_long_arg = arg;
+}
+
+void loop_at(struct loop *l, const struct loop_socket *s)
+{
+	l->now.at = s;
+}
+
+static __attribute__((noinline, cold)) void tell_long(struct loop *l)
+{
+	const unsigned mark = atomic_exchange_explicit(&l->long_mark, 0,
+	    memory_order_relaxed);
+
+	/* it may have come to its end just when it was looked at */
+	if (mark != loop_mark(l) || l->on_long == NULL)
+		return;
+	l->now.took = time_precise() -
+	    (l->began != 0 ? l->began : time_now());
+	l->on_long(l->on_long_arg, &l->now);
+}
+
+/* Hot: something was done. */
+static inline void look_long(struct loop *l)
+{
+	if (atomic_load_explicit(&l->long_mark, memory_order_relaxed) != 0)
+		tell_long(l);
 }
 
 bool loop_is_long(const struct loop *l)
@@ -203,14 +261,16 @@ static void run_again(struct loop *l)
 {
 	if (l->again == NULL)
 		return;
-	enter(&l->again, &l->mark);
+	enter(&l->again, &l->end);
 	for (;;) {
 		struct loop_task *t = l->again;
 
 		leave(t);
-		if (t == &l->mark)
+		if (t == &l->end)
 			return;
+		l->now.at = NULL;
 		t->run(t);
+		look_long(l);
 	}
 }
 
@@ -230,15 +290,17 @@ static void run_fast_ticks(struct loop *l)
 	if (l->fast_ticks == NULL || time_now() - l->fast_ticked_at < FAST_TICK)
 		return;
 	l->fast_ticked_at = time_now();
-	enter(&l->fast_ticks, &l->mark);
+	enter(&l->fast_ticks, &l->end);
 	for (;;) {
 		struct loop_task *t = l->fast_ticks;
 
 		leave(t);
-		if (t == &l->mark)
+		if (t == &l->end)
 			return;
 		enter(&l->fast_ticks, t);
+		l->now.at = NULL;
 		t->run(t);
+		look_long(l);
 	}
 }
 
@@ -255,8 +317,11 @@ static void on_set(evutil_socket_t fd, short what, void *arg)
 		const struct epoll_event *const e = &l->batch[l->next++];
 		struct loop_socket *const s = e->data.ptr;
 
-		if (s != NULL)
-			s->on_event(s, e->events);
+		if (s == NULL)
+			continue;
+		l->now.at = s;
+		s->on_event(s, e->events);
+		look_long(l);
 	}
 }
 
@@ -302,13 +367,15 @@ void loop_run(struct loop *l, void (*after_turn)(void *), void *arg)
 {
 	l->stop = false;
 	while (!l->stop) {
-		l->woken = false;
+		atomic_store_explicit(&l->mark, 0, memory_order_relaxed);
 		l->turn++;
 		wait_for_events(l);
 		run_fast_ticks(l);
 		run_again(l);
+		l->now.at = NULL;
 		if (after_turn != NULL)
 			after_turn(arg);
+		look_long(l);
 		run_dead(l);
 		if (l->measured)
 			measure_turn(l);
@@ -380,7 +447,9 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	loop_woke(s->loop);
+	s->loop->now.at = NULL;
 	s->tick(s->arg);
+	look_long(s->loop);
 }
 
 int loop_every(struct loop *l, usec_t interval, void (*fn)(void *), void *arg)
@@ -487,6 +556,8 @@ void loop_change(struct loop *l, int fd, uint32_t events,
 void loop_remove(struct loop *l, int fd, const struct loop_socket *s)
 {
 	forget(l, s);
+	if (l->now.at == s)
+		l->now.at = NULL;
 	/* close() alone would not do: another process may have fd as well */
 	(void)epoll_ctl(l->set, EPOLL_CTL_DEL, fd, NULL);
 }

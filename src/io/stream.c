@@ -78,6 +78,7 @@ static void run_task(struct loop_task *t)
 
 	if (s->fd < 0)
 		return;
+	loop_at(s->loop, &s->socket);
 	if (s->paused && s->hup)
 		s->ops->hangup(s);
 	else if (!s->paused && s->ready)
@@ -155,6 +156,17 @@ static void on_event(struct loop_socket *socket, uint32_t events)
 		s->ops->hangup(s);
 }
 
+bool stream_describe(const struct loop_socket *at, struct text *t)
+{
+	if (at->on_event != on_event)
+		return false;
+	const struct stream *const s = container_of(at, const struct stream,
+	    socket);
+
+	s->ops->describe(s, t);
+	return true;
+}
+
 int stream_open(struct stream *s, struct loop *l, int fd,
     const struct stream_ops *ops)
 {
@@ -226,6 +238,7 @@ static void run_fast_tick(struct loop_task *t)
 {
 	struct stream *const s = ((struct hold *)t)->stream;
 
+	loop_at(s->loop, &s->socket);
 	/* a millisecond without a byte may end the full flow */
 	stream_flow_note(s, 0);
 	s->ready = true;

@@ -72,7 +72,18 @@ static void on_hangup(struct stream *st)
 		c->role->hung_up(c);
 }
 
+static void on_describe(const struct stream *st, struct text *t)
+{
+	const struct client *const c = (const struct client *)st;
+	struct log_facts f = { 0 };
+
+	describe(&c->who, &f);
+	text_addf(t, "client %s/%s@%s (%s%s)", f.database, f.user, f.address,
+	    c->role->name, c->pc.server != NULL ? ", linked" : "");
+}
+
 static const struct stream_ops stream_ops = {
+	.describe = on_describe,
 	.readable = on_readable,
 	.drained = on_drained,
 	.hangup = on_hangup,

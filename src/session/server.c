@@ -82,7 +82,18 @@ static void on_hangup(struct stream *st)
 	(void)st;
 }
 
+static void on_describe(const struct stream *st, struct text *t)
+{
+	const struct server *const s = (const struct server *)st;
+	struct log_facts f = { 0 };
+
+	describe(&s->who, &f);
+	text_addf(t, "server %s/%s@%s (%s%s)", f.database, f.user, f.address,
+	    phase_of(s)->name, s->ps.client != NULL ? ", linked" : "");
+}
+
 static const struct stream_ops stream_ops = {
+	.describe = on_describe,
 	.readable = on_readable,
 	.drained = on_drained,
 	.hangup = on_hangup,

@@ -598,6 +598,7 @@ class Pooler:
         if not REFERENCE:
             # a notice where a machine is slow would surprise
             self.settings["query_wait_notify"] = 0
+            self.settings["slow_turn"] = 0
             # tests fail to log in more often than anybody
             self.settings["auth_failure_delay"] = 0
             self.settings["auth_failure_log_rate"] = 0

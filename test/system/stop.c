@@ -1,7 +1,9 @@
-/* stop.c - for LD_PRELOAD: whoever is about to send the text $STOP_AT stops.
+/* stop.c - for LD_PRELOAD: whoever is about to send the text $STOP_AT stops,
+ * or, with $STOP_MS, that thread does nothing for as many milliseconds.
  * SPDX-License-Identifier: ISC */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +13,14 @@
 
 static void stop_at(const void *p, size_t n)
 {
-	const char *const text = getenv("STOP_AT");
+	const char *const text = getenv("STOP_AT"), *const ms = getenv("STOP_MS");
 
-	if (text != NULL && memmem(p, n, text, strlen(text)) != NULL)
+	if (text == NULL || memmem(p, n, text, strlen(text)) == NULL)
+		return;
+	if (ms == NULL)
 		raise(SIGSTOP);
+	else
+		poll(NULL, 0, atoi(ms));
 }
 
 ssize_t send(int fd, const void *p, size_t n, int flags)

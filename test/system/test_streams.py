@@ -6,9 +6,11 @@ busy machine is not in it. A turn with the stream is compared with the longest
 turn of the same client without it."""
 import contextlib
 import os
+import re
 import socket
 import struct
 import threading
+import urllib.request
 
 import pytest
 
@@ -218,6 +220,30 @@ def test_no_stream_of_a_client_makes_a_turn_long(pooler, turn_clock):
         s.close()
         w.p.wait_pool(sv_active=0, cl_waiting=0)
     assert too_long(ratios) == {}
+
+
+@pytest.mark.setting("slow_turn")
+def test_slow_turn_is_told_with_its_stream(pooler, stops):
+    """log (once in 10 s), SHOW STATE, /metrics"""
+    http = free_port()
+    p = pooler(start=False, slow_turn=0.05, http_listen_port=http)
+    p.env.update(LD_PRELOAD=stops, STOP_AT="lasts long", STOP_MS="500")
+    p.start()
+    c = p.raw()
+    assert "slow_turns" not in {r["key"] for r in p.show("state")}
+    # to the server, on behalf of its client; and back
+    assert c.value("select 'lasts long'") == "lasts long"
+    p.wait_log(r"a turn of the loop has lasted \d+ ms \(slow_turn\), at: "
+               r"client p0/app@127.0.0.1:\d+ \(relay, linked\)")
+    state = {r["key"]: r["value"] for r in p.show("state")}
+    assert state["slow_turns"] == "2"
+    assert int(state["slow_turn_longest_ms"]) >= 500
+    assert re.match(r"server p0/app@127.0.0.1:\d+ \(pooled", state[
+        "slow_turn_by"])
+    with urllib.request.urlopen("http://127.0.0.1:%d/metrics" % http) as r:
+        text = r.read().decode()
+    assert '\npgsluice_worker_slow_turns_total{worker="0"} 2\n' in text
+    assert p.log.count("(slow_turn), at: ") == 1
 
 
 @pytest.mark.parametrize("kinds,entry", [

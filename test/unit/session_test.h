@@ -54,8 +54,8 @@ static void on_stream(struct stream *s)
 
 static inline void session_open(struct stream *s, int *end)
 {
-	static const struct stream_ops ops = { on_stream, on_stream,
-		on_stream };
+	static const struct stream_ops ops = { .readable = on_stream,
+	    .drained = on_stream, .hangup = on_stream };
 	int fd[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK |

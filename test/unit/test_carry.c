@@ -30,7 +30,8 @@ static void ignore(struct stream *s)
 	(void)s;
 }
 
-static const struct stream_ops ops = { ignore, ignore, ignore };
+static const struct stream_ops ops = { .readable = ignore,
+    .drained = ignore, .hangup = ignore };
 
 static int setup(void **state)
 {

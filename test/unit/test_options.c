@@ -171,6 +171,7 @@ static const struct {
 	{ "shutdown_drain_timeout", "0", true },
 	{ "shutdown_grace", "0", true },
 	{ "session_state", "forget", true },
+	{ "slow_turn", "0.1", true },
 	{ "session_state_check", "told", true },
 	{ "max_pinned", "-1", true },
 	{ "pin_timeout", "0", true },
