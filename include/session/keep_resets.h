@@ -21,6 +21,9 @@ struct keep_resets_text {
 	const uint8_t *values;	/* of its Bind, from the format codes on, or NULL */
 	size_t values_len;
 };
+/* Does a text reset some? */
+bool keep_resets_some(const struct client *c, const struct server *s,
+    const struct keep_resets_text *t);
 /* c sends s a text. */
 void keep_resets_note(const struct client *c, struct server *s,
     const struct keep_resets_text *t);

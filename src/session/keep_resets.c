@@ -20,10 +20,9 @@ static bool is_doubtful(const char *name)
 	return strchr(name, '.') != NULL || strcmp(name, "role") == 0;
 }
 
-/* A text, and who sends it to what. */
+/* A text, and who sends it. */
 struct asks {
 	const struct client *c;
-	const struct server *s;
 	bool discards;		/* DISCARD ALL: the role as well */
 };
 
@@ -54,18 +53,33 @@ static uint64_t bits(const struct sql_back *b, const char *change)
 	return all;
 }
 
-void keep_resets_note(const struct client *c, struct server *s,
+/* In a session nobody asks the server what it has: so what is certain counts. */
+static struct sql_back read_text(const struct client *c, const struct server *s,
     const struct keep_resets_text *t)
 {
-	struct asks a = { .c = c, .s = s };
-	/* in a session nobody asks the server what it has */
+	struct asks a = { .c = c };
 	struct sql_back b = { .bit = bits, .of = &a, .values = t->values,
 		.len = t->values_len, .strict = s->ps.mode == POOL_SESSION };
 
 	if (c->brought == NULL)
-		return;
+		return b;
 	a.discards = sql_forgets_all(t->sql, t->n) && sql_is_single(t->sql, t->n);
 	sql_back_read(&b, t->sql, t->n);
+	b.of = NULL;
+	return b;
+}
+
+bool keep_resets_some(const struct client *c, const struct server *s,
+    const struct keep_resets_text *t)
+{
+	return read_text(c, s, t).back != 0;
+}
+
+void keep_resets_note(const struct client *c, struct server *s,
+    const struct keep_resets_text *t)
+{
+	const struct sql_back b = read_text(c, s, t);
+
 	s->keep.resets &= ~(uint32_t)(b.set & ~(UINT64_C(1) << LAST));
 	s->keep.resets |= (uint32_t)b.back;
 }

@@ -51,12 +51,35 @@ static struct sql_back read_query(const struct relay_up *up)
 	return b;
 }
 
+/* Start-up parameters of any name, of a client that keeps its server. */
+static bool are_brought(const struct client *c, const struct server *s)
+{
+	return c->brought != NULL && s->ps.mode == POOL_SESSION;
+}
+
+/* The Query at hand, if it may be about these; or one of no bytes. */
+static struct keep_resets_text query_text(const struct relay_up *up)
+{
+	const char *const sql = (const char *)up->m + MSG_HEADER;
+	const size_t n = up->size - MSG_HEADER;
+
+	if (!are_brought(up->c, up->s) || up->have < up->size ||
+	    up->size > SQL_TEXT_MAX || !sql_back_may(sql, n))
+		return (struct keep_resets_text){ .sql = "" };
+	return (struct keep_resets_text){ .sql = sql, .n = n };
+}
+
 bool relay_reset_waits(const struct relay_up *up)
 {
 	const struct track *t = &up->s->track;
 
-	return !track_is_empty(t) && !track_wants_data(t) &&
-	    !track_is_unsure(t) && read_query(up).back != 0;
+	if (track_is_empty(t) || track_wants_data(t) || track_is_unsure(t))
+		return false;
+	if (read_query(up).back != 0)
+		return true;
+	const struct keep_resets_text text = query_text(up);
+
+	return text.n > 0 && keep_resets_some(up->c, up->s, &text);
 }
 
 /* It resets something, but nothing that the client has brought along. */
@@ -66,30 +89,14 @@ static void note_others(struct relay_state *r, const struct sql_back *b)
 		r->resetting = RESET_READ;
 }
 
-/* Start-up parameters of any name, of a client that keeps its server. */
-static bool are_brought(const struct client *c, const struct server *s)
-{
-	return c->brought != NULL && s->ps.mode == POOL_SESSION;
-}
-
-/* The same of these; in keep.resets. */
-static bool asks_brought(const struct relay_up *up)
-{
-	const char *const sql = (const char *)up->m + MSG_HEADER;
-	const size_t n = up->size - MSG_HEADER;
-
-	if (!are_brought(up->c, up->s) || up->have < up->size ||
-	    up->size > SQL_TEXT_MAX || !sql_back_may(sql, n))
-		return false;
-	keep_resets_note(up->c, up->s,
-	    &(struct keep_resets_text){ .sql = sql, .n = n });
-	return up->s->keep.resets != 0;
-}
-
 bool relay_reset_asked(const struct relay_up *up)
 {
 	const struct sql_back b = read_query(up);
-	const bool brought = asks_brought(up);
+	const struct keep_resets_text text = query_text(up);
+
+	if (text.n > 0)
+		keep_resets_note(up->c, up->s, &text);
+	const bool brought = text.n > 0 && up->s->keep.resets != 0;
 
 	if (b.back == 0 && !brought) {
 		note_others(&up->c->relay, &b);
@@ -114,18 +121,21 @@ static enum relay_step note(struct relay_up *up, struct sql_back *b,
 {
 	struct relay_state *const r = &up->c->relay;
 
+	const bool brought = are_brought(up->c, up->s);
+	const struct keep_resets_text text = { sql, strnlen(sql, n), b->values,
+		b->len };
+
 	b->names = up->c->ss->params;
 	if (r->start != NULL)
 		sql_back_read(b, sql, n);
 	/* what ends by itself has its own changes, and is answered before */
-	if (b->back != 0 && track_owes_ready(&up->s->track))
+	if (track_owes_ready(&up->s->track) && (b->back != 0 || (brought &&
+	    keep_resets_some(up->c, up->s, &text))))
 		return relay_wait(up);
 	r->resets &= ~b->set;
-	if (are_brought(up->c, up->s))
-		keep_resets_note(up->c, up->s, &(struct keep_resets_text){
-		    sql, strnlen(sql, n), b->values, b->len });
-	const bool asks = b->back != 0 || (are_brought(up->c, up->s) &&
-	    up->s->keep.resets != 0);
+	if (brought)
+		keep_resets_note(up->c, up->s, &text);
+	const bool asks = b->back != 0 || (brought && up->s->keep.resets != 0);
 
 	if (!asks)
 		note_others(r, b);

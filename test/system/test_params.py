@@ -613,6 +613,33 @@ def test_default_by_a_binary_false(pooler, direct, mode):
     assert seen[0] == seen[1]
 
 
+@pytest.mark.parametrize("how", ["query", "batch"])
+def test_default_in_session_mode_in_a_pipeline(pooler, direct, how):
+    """what stands ahead of a reset does not end it, and its failure counts"""
+    mine = pooler(pool_mode="session").raw(**OWN)
+    want = direct(**OWN)
+
+    def batch(*texts):
+        return b"".join(pq.parse(t) + pq.bind() + pq.execute()
+                        for t in texts) + pq.sync()
+    for reset in ("reset work_mem", CONFIG.format("work_mem", "null"),
+                  "do $$ begin reset work_mem; end $$"):
+        one = pq.query(reset) if how == "query" else batch(reset)
+        for ahead in (pq.query("set local a.b to 1") + batch("begin", "fail"),
+                      batch("fail"), pq.query("select 1/0"),
+                      batch("set timezone to 'GMT'"), pq.query("begin")):
+            seen = []
+            for c in (mine, want):
+                c.query("set work_mem to '3MB'")
+                c.send(ahead + one + pq.query("show work_mem") +
+                       pq.query("rollback; select 'end'"))
+                rows = []
+                while ["end"] not in rows:
+                    rows += hear(c).rows or [[]]
+                seen.append((rows, own(c)))
+            assert seen[0] == seen[1], (reset, ahead)
+
+
 def test_default_of_what_is_not_reported(pooler, direct):
     """the server does not tell of a change of its search_path before 18"""
     p = pooler({"p0": ""}, default_pool_size=1,
