@@ -108,6 +108,9 @@ int socket_peer_cred(int fd, uid_t *uid, pid_t *pid);
 /* The name of user uid: may block. 0 or -1: not known, or too long. */
 int socket_user_name(uid_t uid, char *name, size_t size);
 
+/* Has the peer of fd hung up? It may have sent bytes before that. */
+bool socket_is_left(int fd);
+
 /* Does a file at path, or what else is there, belong to another user? */
 bool socket_is_foreign(const char *path);
 

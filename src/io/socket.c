@@ -8,6 +8,7 @@
 #include <linux/filter.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <pwd.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -543,6 +544,14 @@ int socket_check_owner(const char *path, struct err *e)
 		return 0;
 	return err_set(e, ERRCODE_INSUFFICIENT_PRIVILEGE, "'%s' belongs to %s",
 	    path, whose(st.st_uid, owner, sizeof owner));
+}
+
+bool socket_is_left(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
+
+	return poll(&p, 1, 0) == 1 &&
+	    (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
 bool socket_is_foreign(const char *path)

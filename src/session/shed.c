@@ -10,6 +10,7 @@
 #include "base/container.h"
 #include "base/cursor.h"
 #include "base/log.h"
+#include "io/socket.h"
 #include "io/tls.h"
 #include "pool/database.h"
 #include "pool/lobby.h"
@@ -22,6 +23,7 @@
 
 #define PATIENCE USEC		/* that others wait before one of them goes */
 #define AT_ONCE 16		/* a tick */
+#define STRANGERS 64		/* instead of one client */
 #define TOLD_EVERY (10 * USEC)	/* to the log */
 
 /* Of what others use, too, its share. */
@@ -96,6 +98,17 @@ static void drop(struct client *c)
 	client_fail_cause(c, why);
 }
 
+/* One alone holds too little to make a difference. */
+static bool expel_strangers(struct sessions *ss)
+{
+	bool any = false;
+
+	for (int i = 0; i < STRANGERS && ceiling_level() == CEILING_FULL &&
+	    login_expel_oldest(ss, TALLY_memory_limit); i++)
+		any = true;
+	return any;
+}
+
 /* Strangers are as one client. False: nobody is left, or it is another worker's turn. */
 static bool drop_largest(struct sessions *ss, bool held)
 {
@@ -106,7 +119,7 @@ static bool drop_largest(struct sessions *ss, bool held)
 	if (!ceiling_bid(ss->worker, bytes > strangers ? bytes : strangers))
 		return false;
 	if (strangers > bytes)
-		return login_expel_oldest(ss, TALLY_memory_limit);
+		return expel_strangers(ss);
 	drop(c);
 	return true;
 }
@@ -114,16 +127,20 @@ static bool drop_largest(struct sessions *ss, bool held)
 /* Those that may go on by now do. */
 static void release_held(struct sessions *ss)
 {
-	struct cursor_node *node = ss->all_clients.first;
+	struct cursor_node *node = ss->all_clients.first, *next;
 	bool any = false;
 
-	for (; node != NULL; node = node->next) {
+	for (; node != NULL; node = next) {
 		struct client *const c =
 		    container_of(node, struct client, node);
 
+		next = node->next;
 		if (!is_held(c))
 			continue;
-		if (ceiling_stops(c->carry.len))
+		/* it is not read, and so nothing else would tell */
+		if (socket_is_left(c->stream.fd))
+			client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
+		else if (ceiling_stops(c->carry.len))
 			any = true;
 		else
 			stream_unhold(&c->stream);
