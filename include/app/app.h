@@ -42,6 +42,7 @@ struct app {
 	struct ledger_book *book;	/* the same: of limits, for all workers */
 	atomic_uint clients;		/* the first's: sockets at all workers */
 	atomic_uint requests;		/* of these: with keys of peers */
+	atomic_uint consoles;		/* of these: at the console */
 	struct loop *loop;		/* owned */
 	struct watchdog *watchdog;	/* owned: of loop; NULL: of no turn */
 	struct config *config;		/* in force; counted */

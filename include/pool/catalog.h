@@ -24,6 +24,7 @@ struct catalog_part {
 	struct ledger_book *book;	/* borrowed: of limits; NULL: not kept */
 	atomic_uint *clients;		/* borrowed: of all parts; NULL: alone */
 	atomic_uint *requests;		/* the same of peers' requests */
+	atomic_uint *consoles;		/* of these: logged in to the console */
 };
 
 struct catalog {
@@ -40,6 +41,7 @@ struct catalog {
 	struct database *console;	/* the admin database */
 	atomic_uint clients;		/* sockets of clients, all */
 	unsigned requests;		/* of these: with a key that a peer may know */
+	unsigned consoles;		/* of these: logged in to the console */
 	struct pool *dirty;		/* DL: to be looked at this turn */
 	struct wheel database_due, pool_due;	/* when each is looked at */
 	struct averages averages;		/* of the pools */

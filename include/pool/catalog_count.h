@@ -43,4 +43,19 @@ static inline unsigned catalog_requests(const struct catalog *c)
 	    c->requests;
 }
 
+/* One more console, or less, and how many there are: the same. */
+static inline void catalog_count_console(struct catalog *c, int n)
+{
+	if (c->part.consoles != NULL)
+		atomic_fetch_add(c->part.consoles, (unsigned)n);
+	else
+		c->consoles += (unsigned)n;
+}
+
+static inline unsigned catalog_consoles(const struct catalog *c)
+{
+	return c->part.consoles != NULL ? atomic_load(c->part.consoles) :
+	    c->consoles;
+}
+
 #endif

@@ -23,6 +23,7 @@ enum tally_result { TALLY_OK, TALLY_FAILED, TALLY_RESULTS };
 	X(login_memory) \
 	X(auth_queue) \
 	X(memory_limit) \
+	X(max_console_conn) \
 	X(open_files)
 
 #define X(name) TALLY_##name,

@@ -91,7 +91,7 @@ static struct catalog_part divide(struct app *app)
 	struct app *const first = app->first != NULL ? app->first : app;
 
 	return (struct catalog_part){ app->number, workers, app->book,
-		&first->clients, &first->requests };
+		&first->clients, &first->requests, &first->consoles };
 }
 
 /* Whether a user exists must not show in what another worker says. */

@@ -48,7 +48,8 @@ static long long expected_fds(const struct app *app)
 {
 	const struct settings *const set = &app->config->set;
 	const long long users = (long long)users_count(app->catalog);
-	long long sum = (long long)set->max_client_conn + 10;
+	long long sum = (long long)set->max_client_conn + 10 +
+	    set->max_console_conn;
 
 	for (const struct config_db *db = app->config->dbs; db != NULL;
 	    db = db->next) {

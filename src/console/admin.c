@@ -15,6 +15,7 @@
 #include "console/handover.h"
 #include "console/version.h"
 #include "pool/catalog.h"
+#include "pool/catalog_count.h"
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/reader.h"
@@ -94,6 +95,7 @@ static void open_console(struct client *c)
 	k->admin = a;
 	writer_init(&k->out, OUT_MAX);
 	DL_APPEND(a->consoles, k);
+	catalog_count_console(c->ss->catalog, 1);
 	c->console = k;
 	client_new_key(c);
 	write_welcome(k);
@@ -104,9 +106,41 @@ static void open_console(struct client *c)
 		go_on(c);
 }
 
+/* The oldest console of a stats user. */
+static struct console *find_guest(const struct admin *a)
+{
+	struct console *k;
+
+	DL_FOREACH(a->consoles, k) {
+		if (!k->client->admin)
+			return k;
+	}
+	return NULL;
+}
+
+static void turn_away(struct client *c)
+{
+	c->ss->tally.limits_hit[TALLY_max_console_conn][0]++;
+	client_fail(c, CLOSE_MAX_CONSOLE_CONN);
+}
+
+/* max_console_conn. False: there is no room for c, which was closed. */
+static bool make_room(struct client *c)
+{
+	const unsigned max =
+	    (unsigned)sessions_settings(c->ss)->max_console_conn;
+	struct console *guest;
+
+	if (max == 0 || c->own_user || catalog_consoles(c->ss->catalog) < max)
+		return true;
+	guest = c->admin ? find_guest(c->ss->admin) : NULL;
+	turn_away(guest != NULL ? guest->client : c);
+	return guest != NULL;
+}
+
 static void on_admitted(struct client *c, const struct iovec *first)
 {
-	if (client_send_login(c, first) == 0)
+	if (make_room(c) && client_send_login(c, first) == 0)
 		open_console(c);
 }
 
@@ -117,6 +151,7 @@ static void on_leave(struct client *c)
 	if (k == NULL)
 		return;
 	DL_DELETE(k->admin->consoles, k);
+	catalog_count_console(c->ss->catalog, -1);
 	handover_closed(k);
 	console_show_drop(k);
 	console_fini_extended(k);

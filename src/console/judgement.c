@@ -11,7 +11,7 @@
 #include "console/admin.h"
 #include "console/view_fold.h"
 #include "io/tls_context.h"
-#include "pool/catalog.h"
+#include "pool/catalog_count.h"
 #include "pool/drain.h"
 #include "pool/pool_failure.h"
 #include "pool/wait.h"
@@ -103,6 +103,7 @@ static void judge_clients(struct judge *j)
 
 	for (const struct admin *a = j->first; a != NULL; a = a->next)
 		n += a->ss->catalog->clients;
+	n -= catalog_consoles(j->first->ss->catalog);
 	if (max <= 0 || n * 100 <= (uint64_t)max * CLIENTS_NEAR)
 		return;
 	snprintf(detail, sizeof detail, "%llu of %d (max_client_conn)",

@@ -26,13 +26,15 @@
 #include "session/sessions.h"
 
 /*
- * Of all workers; but for those that another one will close at once, and for
- * connections with a key that a peer may know, which are no clients.
+ * Of all workers; but for those that another one will close at once, for
+ * consoles, which have a limit of their own, and for connections with a key that
+ * a peer may know, which are no clients.
  */
 static int count_clients(struct sessions *ss)
 {
 	/* first, as who goes meanwhile must not be taken off twice */
-	const unsigned n = catalog_clients(ss->catalog);
+	const unsigned n = catalog_clients(ss->catalog) -
+	    catalog_consoles(ss->catalog);
 
 	return (int)(n - catalog_requests(ss->catalog) -
 	    (ss->others == 0 ? 0 : lobby_leaving(&ss->lobby)));

@@ -687,3 +687,34 @@ def test_mistyped_command_is_told_what_was_meant(pooler):
         assert err.message == "invalid command '%s', use SHOW HELP;" % cmd
         assert err.fields.get("D") == (
             meant and 'Did you mean "%s"?' % meant)
+
+
+# --- how many -------------------------------------------------------------
+
+@pytest.mark.skipif(REFERENCE, reason="newer than that")
+@pytest.mark.setting("max_console_conn")
+def test_consoles_have_a_limit_of_their_own(pooler):
+    """an admin takes the place of a stats user, and no place of a client"""
+    p = pooler(max_console_conn=3, max_client_conn=2, stats_users="stats")
+
+    def console(user):
+        return p.raw(user, "pgbouncer")
+    guests = [console("stats") for _ in range(3)]
+    clients = [p.raw() for _ in range(2)]
+    with pytest.raises(pq.PgError) as e:
+        console("stats")
+    assert (e.value.code, e.value.message) == (
+        "53300", "no more connections allowed (max_console_conn)")
+    admins = []
+    for k in guests:
+        admins.append(console("admin"))
+        assert k.recv_all().errors[-1].message == e.value.message
+    with pytest.raises(pq.PgError):
+        console("admin")
+    for c in clients:
+        assert c.value("select 1") == "1"
+    with pytest.raises(pq.PgError) as e:
+        p.raw()
+    assert e.value.message == "no more connections allowed (max_client_conn)"
+    admins[0].close()
+    wait_until(lambda: console("admin").query("show version").rows)

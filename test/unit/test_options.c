@@ -137,6 +137,7 @@ static const struct {
 	{ "client_channel_binding", "prefer", true },
 	{ "server_channel_binding", "prefer", true },
 	{ "server_tls_negotiation", "postgres", true },
+	{ "max_console_conn", "100", true },
 	{ "memory_limit", "0", true },
 	{ "max_prepared_statement_memory", "67108864", true },
 	{ "cache_unnamed_statements", "0", true },
