@@ -15,7 +15,7 @@ import urllib.request
 import pytest
 
 import pq
-from harness import REFERENCE, free_port, wait_until
+from harness import BIG, REFERENCE, free_port, wait_until
 from turn_clock import TurnClock
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="holds the loop")
@@ -61,6 +61,47 @@ CLIENTS = {
         params=["x" * 4 * MB]) + pq.execute() + pq.sync(),
 }
 
+CONSOLE = {
+    "show": pq.query("show config") * RUN,
+    "show, extended": (pq.parse("show config") + pq.bind() + pq.execute()
+                       + pq.sync()) * RUN,
+    "commands that fail": pq.query("show x") * PASSED,
+    "syncs of the console": pq.sync() * PASSED,
+}
+
+# one message of n bytes, of each kind and where it is not expected, too
+LONG = (64 if BIG else 16) * MB
+BIG_CLIENTS = {
+    "query": lambda n: pq.query("s s " * (n // 4)),
+    # of the others only this is kept, and has to be whole
+    "named parse": lambda n: pq.parse("s s " * (n // 64), "a") + pq.sync(),
+    "bind": lambda n: pq.parse("select length($1)") + pq.bind(
+        params=["x" * n]) + pq.execute() + pq.sync(),
+    "bind of a name": lambda n: pq.bind("x" * n) + pq.sync(),
+    "describe": lambda n: pq.describe("S", "x" * n) + pq.sync(),
+    "close": lambda n: pq.close("S", "x" * n) + pq.sync(),
+    "execute": lambda n: pq.execute("x" * n) + pq.sync(),
+    "sync": lambda n: pq.msg("S", bytes(n)),
+    "flush": lambda n: pq.msg("H", bytes(n)),
+    "copy": lambda n: pq.query("copy streams from stdin")
+    + pq.copy_data(b"x" * n) + pq.copy_done(),
+    "late copy data": lambda n: pq.copy_data(b"x" * n),
+    "copy fail": lambda n: pq.query("copy streams from stdin")
+    + pq.copy_fail("x" * n),
+    "function call": lambda n: pq.msg("F", bytes(n)),
+    "unknown": lambda n: pq.msg("y", bytes(n)),
+}
+BIG_CONSOLE = {
+    "console query": lambda n: pq.query("show " + "x" * n),
+    "console parse": lambda n: pq.parse("show " + "x" * n) + pq.sync(),
+    "console copy": lambda n: pq.copy_data(b"x" * n),
+}
+BIG_STARTUP = {
+    "start-up": lambda n: pq.startup([("user", "app"), ("options", "x" * n)]),
+    "password": lambda n: pq.startup([("user", "app"), ("database", "p0")])
+    + pq.password("x" * n),
+}
+
 STARTUP = {
     "gss requests": pq.untyped(pq.GSSENC_REQUEST) * PASSED,
     "tls requests": pq.untyped(pq.SSL_REQUEST) * PASSED,
@@ -90,6 +131,17 @@ SERVERS = {
     "rows in a query": (OK + KEY + READY, ROW, ROWS),
     "notices unasked": (OK + KEY + READY, NOTICE, None),
 }
+BIG_SERVERS = {
+    "a row": (OK + KEY + READY, lambda n: pq.msg("D", bytes(n)), ROWS),
+    "columns": (OK + KEY + READY, lambda n: pq.msg("T", bytes(n)), b""),
+    "a notice": (OK + KEY + READY, lambda n: pq.msg("N", bytes(n)), b""),
+    "an error": (OK + KEY + READY, lambda n: pq.msg("E", bytes(n)), b""),
+    "a parameter": (OK + KEY + READY, lambda n: pq.msg("S", bytes(n)), b""),
+    "a tag": (OK + KEY + READY, lambda n: pq.msg("C", bytes(n)), b""),
+    "a notification": (OK + KEY + READY, lambda n: pq.msg("A", bytes(n)),
+                       None),
+    "a parameter in the login": (OK, lambda n: pq.msg("S", bytes(n)), None),
+}
 LOOKUPS = {
     "rows of auth_query": (OK + KEY + READY, ROW, PATH + pq.msg("2") + ROWS),
     "notices of auth_query": (OK + KEY + READY, NOTICE, PATH),
@@ -107,7 +159,9 @@ class Flood(threading.Thread):
     def __init__(self, login, flood, answer):
         super().__init__(daemon=True)
         self.login, self.answer = login, answer
-        self.flood = flood * (MB // len(flood))
+        if callable(flood):
+            flood = flood(LONG)
+        self.flood = flood * max(1, MB // len(flood))
         self.sock = socket.create_server(("127.0.0.1", free_port()))
         self.port = self.sock.getsockname()[1]
         self.sent = 0
@@ -209,13 +263,52 @@ def too_long(ratios):
 
 
 def test_no_stream_of_a_client_makes_a_turn_long(pooler, turn_clock):
-    """of one that has logged in, and of a stranger"""
+    """of one that has logged in, of the console's, and of a stranger"""
     w = Watched(pooler, turn_clock, max_prepared_statements=50,
                 default_pool_size=2, log_disconnections=0, log_connections=0)
     ratios = {}
-    for kind, data in {**CLIENTS, **STARTUP}.items():
-        conn = w.p.open() if kind in STARTUP else w.p.raw()
+    for kind, data in {**CLIENTS, **CONSOLE, **STARTUP}.items():
+        conn = w.p.open() if kind in STARTUP else \
+            w.p.raw("admin", "pgbouncer") if kind in CONSOLE else w.p.raw()
         s = Stream(conn, data)
+        ratios[kind] = w.ratio(s.lasts)
+        s.close()
+        w.p.wait_pool(sv_active=0, cl_waiting=0)
+    assert too_long(ratios) == {}
+
+
+def test_no_commands_of_many_databases_make_a_turn_long(pooler, turn_clock):
+    """each looks at all of them; so does /metrics"""
+    dbs = {"d%d" % n: "" for n in range(3000)}
+    http = free_port()
+    w = Watched(pooler, turn_clock, {"p0": "", "p1": "", **dbs},
+                log_disconnections=0, log_connections=0,
+                http_listen_port=http)
+    ratios = {}
+    for what in ("lists", "totals", "mem", "health", "databases", "/metrics"):
+        if what == "/metrics":
+            conn = pq.Conn(port=http)
+            data = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 10
+        else:
+            conn = w.p.raw("admin", "pgbouncer")
+            data = pq.query("show " + what) * 100
+        s = Stream(conn, data)
+        ratios[what] = w.ratio(s.lasts)
+        s.close()
+    assert too_long(ratios) == {}
+
+
+def test_no_long_message_makes_a_turn_long(pooler, pg, turn_clock):
+    """of 16 MB, or 64; of a client, of the console's, of a stranger"""
+    pg.sql("create table if not exists streams (t text)",
+           "grant all on streams to public", db="p0")
+    w = Watched(pooler, turn_clock, max_prepared_statements=50,
+                default_pool_size=2, log_disconnections=0, log_connections=0)
+    ratios = {}
+    for kind, make in {**BIG_CLIENTS, **BIG_CONSOLE, **BIG_STARTUP}.items():
+        conn = w.p.open() if kind in BIG_STARTUP else \
+            w.p.raw("admin", "pgbouncer") if kind in BIG_CONSOLE else w.p.raw()
+        s = Stream(conn, make(LONG))
         ratios[kind] = w.ratio(s.lasts)
         s.close()
         w.p.wait_pool(sv_active=0, cl_waiting=0)
@@ -247,8 +340,9 @@ def test_slow_turn_is_told_with_its_stream(pooler, stops):
 
 
 @pytest.mark.parametrize("kinds,entry", [
-    (SERVERS, ""), (FIRST_QUERIES, " connect_query='select 1'"),
-    (LOOKUPS, " auth_user=app2")], ids=["server", "connect", "lookup"])
+    (SERVERS, ""), (BIG_SERVERS, ""), (FIRST_QUERIES, " connect_query='select 1'"),
+    (LOOKUPS, " auth_user=app2")], ids=["server", "long", "connect",
+                                              "lookup"])
 def test_no_stream_of_a_server_makes_a_turn_long(pooler, turn_clock, kinds,
                                                  entry):
     """in its login, in a client's query, and when it is asked for a secret"""
