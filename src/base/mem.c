@@ -230,21 +230,26 @@ void mem_lib_wipe(bool on)
 	wiping = on;
 }
 
-static void note_library(long objects, void *p)
+/* Out of line: a login by TLS allocates and frees a thousand times. */
+static __attribute__((noinline, cold)) void tell_library(void)
 {
-	const long n = (long)malloc_usable_size(p);
-
-	untold_library.objects += objects;
-	untold_library.bytes += objects * n;
-	if (untold_library.bytes <= UNTOLD_MAX &&
-	    untold_library.bytes >= -UNTOLD_MAX)
-		return;
 	atomic_fetch_add_explicit(&library_objects, untold_library.objects,
 	    memory_order_relaxed);
 	atomic_fetch_add_explicit(&library_bytes, untold_library.bytes,
 	    memory_order_relaxed);
 	ceiling_grow(untold_library.bytes);
 	untold_library.objects = untold_library.bytes = 0;
+}
+
+static inline void note_library(long objects, void *p)
+{
+	const long n = (long)malloc_usable_size(p);
+
+	untold_library.objects += objects;
+	untold_library.bytes += objects * n;
+	if (untold_library.bytes > UNTOLD_MAX ||
+	    untold_library.bytes < -UNTOLD_MAX)
+		tell_library();
 }
 
 struct mem_stat mem_library(void)
