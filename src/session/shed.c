@@ -145,7 +145,8 @@ static void release_held(struct sessions *ss)
 		else
 			stream_unhold(&c->stream);
 	}
-	if (!any)
+	/* while it is tight, others will soon wait as these did */
+	if (!any && ceiling_level() == CEILING_CALM)
 		ss->held_since = 0;
 }
 
