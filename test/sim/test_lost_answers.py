@@ -68,7 +68,7 @@ def test_answer_that_never_comes_ends_the_pair(pooler, fakepg, mode):
     fakes = {"d%d" % n: fakepg(handler=Server(answers))
              for n, (_, answers) in enumerate(LOSSES.values())}
     p = pooler({d: f.conn + " pool_size=1" for d, f in fakes.items()},
-               server_connect_timeout=0.4, pool_mode=mode)
+               server_connect_timeout=1.5, pool_mode=mode)
     clients = {d: p.raw(database=d) for d in fakes}
     for c, (sent, _) in zip(clients.values(), LOSSES.values()):
         c.send(sent)
@@ -83,7 +83,7 @@ def test_long_query_is_not_disturbed(pooler, fakepg):
     """one Sync behind it; its answer is not the client's"""
     h = Server({"first": result("1")})
     f = fakepg(handler=h)
-    p = pooler({"p0": f.conn}, server_connect_timeout=0.4, verbose=2)
+    p = pooler({"p0": f.conn}, server_connect_timeout=1.5, verbose=2)
     c = p.raw()
     c.send(pq.query("first") + pq.query("slow") + pq.query("select 3"))
     assert c.recv_until().rows == [["1"]]
@@ -102,7 +102,7 @@ def test_open_batch_is_left_alone(pooler, fakepg):
     h = Server({"P": b"", "B": b"", "E": b""})
     open_, lost = fakepg(handler=h), fakepg(handler=Server({"x": b""}))
     p = pooler({"p0": open_.conn, "p1": lost.conn},
-               server_connect_timeout=0.4)
+               server_connect_timeout=1.5)
     p.raw().send(BATCH + pq.flush())
     # another client, which came later, has had its limit twice
     c = p.raw(database="p1")

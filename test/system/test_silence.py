@@ -26,7 +26,7 @@ LOCK = "lock silent in access share mode"
 # what is sent before the server falls silent, and, once the lock is free, what
 # it answers up to, and what is sent then
 PROGRAMS = {
-    "query": ([pq.query("select 1 from silent")], "Z", b""),
+    "query": ([pq.query("select 1 from silent where n < 0")], "Z", b""),
     "queries": ([pq.query("begin; " + LOCK + "; commit; select 1") + pq.query("select 2")],
                 "ZZ", b""),
     "batch": ([batch("insert into silent values (2)") + pq.sync()], "Z", b""),
@@ -86,7 +86,7 @@ def table(pg):
 @pytest.mark.parametrize("mode", ["session", "transaction"])
 def test_what_lasts_long_is_not_disturbed(pooler, pg, table, mode):
     """each answer as without a pooler, and in order; nothing is run twice"""
-    p = pooler(pool_mode=mode, server_connect_timeout=0.5, verbose=1,
+    p = pooler(pool_mode=mode, server_connect_timeout=1.5, verbose=1,
                default_pool_size=len(PROGRAMS), session_state="forget")
     want, seen = {}, {}
     with pg.connect(dbname="p0") as holder:
