@@ -66,6 +66,8 @@ void prepared_table_note(struct prepared_table *t, long bytes);
 /* A new reference. NULL: not in the table. */
 struct prepared *prepared_lookup(struct prepared_table *t,
     struct prepared_text text);
+/* Is a text of len bytes too long to be read? It may do anything then. */
+bool prepared_text_is_long(size_t len);
 /* Memory of a text of len bytes; and of a client's name, with its place. */
 size_t prepared_text_bytes(size_t len);
 size_t prepared_name_bytes(const char *name);

@@ -65,6 +65,8 @@ const char *sql_next_literal(const char **at, const char *end, size_t *n,
     bool *follows);
 /* Is one of the words, in lower case, the last one NULL, the first of a statement? */
 bool sql_begins(const char *sql, size_t n, const char *const *words);
+/* ... of the first statement? */
+bool sql_starts(const char *sql, size_t n, const char *const *words);
 /* Is it CREATE FUNCTION or PROCEDURE alone, which runs nothing? */
 bool sql_defines_function(const char *sql, size_t n);
 /* Is there one that resets? */

@@ -68,10 +68,11 @@ void prepared_table_note(struct prepared_table *t, long bytes)
 	t->bytes += (size_t)bytes;
 }
 
+/* Long texts are not shared: nobody looks for them. */
 static uint32_t body_hash(const struct prepared_text *text)
 {
-	return text->hash != 0 ? text->hash :
-	    hash_bytes(text->body, text->len);
+	return text->hash != 0 ? text->hash : hash_bytes(text->body,
+	    prepared_text_is_long(text->len) ? SQL_TEXT_MAX : text->len);
 }
 
 static uint32_t text_hash(const struct prepared_text *text)
@@ -104,19 +105,37 @@ struct prepared *prepared_lookup(struct prepared_table *t,
 }
 
 /* A new one, which is named after number, and in neither map yet. */
-static struct prepared *make(struct prepared_table *t, uint64_t number,
-    struct prepared_text text)
+bool prepared_text_is_long(size_t len)
 {
-	const void *const body = text.body;
-	const size_t len = text.len;
-	struct prepared *p = mem_new(MEM_STATEMENT, sizeof *p + len);
+	return len > SQL_TEXT_MAX;
+}
 
-	if (p == NULL)
-		return NULL;
-	memset(p, 0, sizeof *p);
-	p->table = t;
-	p->refs = 1;
-	baggage_put(&p->dialect, text.dialect);
+/*
+ * A text that is too long to be read may do anything. It is one statement, and
+ * its first word shows which.
+ */
+static void assume_anything(struct prepared *p)
+{
+	static const char *const queries[] = { "select", "insert", "update",
+		"delete", "merge", "with", "values", "table", NULL };
+	const char *const sql = (const char *)p->body;
+	const bool query = sql_starts(sql, SQL_TEXT_MAX, queries);
+
+	p->momentary = p->acting = p->unseen = true;
+	p->roles = p->all = p->paths = true;
+	p->leaves = p->may_open = p->makes = p->hides = true;
+	p->draws = p->sets = p->tells = true;
+	p->ends = p->forgets_all = !query;
+	p->changes = !query || sql_may_change_schema(sql, SQL_TEXT_MAX);
+	p->acts = p->forgets_all || p->changes;
+}
+
+/* What may the statement do? The readers are hot, and none is exact. */
+static void read_text(struct prepared *p)
+{
+	const void *const body = p->body;
+	const size_t len = p->len;
+
 	p->momentary = sql_is_momentary(body, len);
 	p->acting = sql_may_set(body, len);
 	p->utility = sql_is_utility(body, len);
@@ -125,12 +144,6 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	p->roles = sql_may_set_role(body, len);
 	p->all = sql_may_set_all(body, len);
 	p->paths = sql_may_set_path(body, len);
-	p->len = (uint32_t)len;
-	p->hash = body_hash(&text);
-	memcpy(p->body, body, len);
-	p->name_len = (uint8_t)(snprintf(p->name, sizeof p->name,
-	    PREFIX "%" PRIu64, number) + 1);
-	p->number = (uint32_t)number;
 	p->forgets_all = sql_forgets_all(body, len) || sql_resets(body, len);
 	p->changes = sql_may_change_schema(body, len);
 	p->resets = sql_back_may((const char *)body, len);
@@ -146,9 +159,34 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	p->draws = (what & SQL_DRAWS) != 0 || sql_may_draw(body, len);
 	p->sets = custom_is_any(body, len) && (words ||
 	    sql_may_matter(body, strnlen(body, len - 1) + 1));
-	p->bound = p->sets ? custom_bound((const char *)p->body, len) : 0;
+	p->bound = p->sets ? custom_bound(body, len) : 0;
 	p->tells = p->leaves || p->draws || p->sets || p->unseen || p->roles ||
 	    p->all || p->paths || p->ends || p->forgets_all;
+}
+
+static struct prepared *make(struct prepared_table *t, uint64_t number,
+    struct prepared_text text)
+{
+	const void *const body = text.body;
+	const size_t len = text.len;
+	struct prepared *p = mem_new(MEM_STATEMENT, sizeof *p + len);
+
+	if (p == NULL)
+		return NULL;
+	memset(p, 0, sizeof *p);
+	p->table = t;
+	p->refs = 1;
+	baggage_put(&p->dialect, text.dialect);
+	p->len = (uint32_t)len;
+	p->hash = body_hash(&text);
+	memcpy(p->body, body, len);
+	p->name_len = (uint8_t)(snprintf(p->name, sizeof p->name,
+	    PREFIX "%" PRIu64, number) + 1);
+	p->number = (uint32_t)number;
+	if (prepared_text_is_long(len))
+		assume_anything(p);
+	else
+		read_text(p);
 	t->bytes += prepared_text_bytes(len);
 	return p;
 }

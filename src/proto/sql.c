@@ -507,19 +507,33 @@ const char *sql_next_literal(const char **at, const char *end, size_t *n,
 	return NULL;
 }
 
+static bool takes_one(struct cursor *c, const char *const *words)
+{
+	skip_blanks(c);
+	for (size_t i = 0; words[i] != NULL && c->at < c->end &&
+	    is_letter(*c->at); i++)
+		if (take_word(c, words[i]))
+			return true;
+	return false;
+}
+
 bool sql_begins(const char *sql, size_t n, const char *const *words)
 {
 	struct cursor c = { .at = sql, .end = sql + n };
 
 	while (c.at < c.end && *c.at != '\0') {
-		skip_blanks(&c);
-		for (size_t i = 0; words[i] != NULL && c.at < c.end &&
-		    is_letter(*c.at); i++)
-			if (take_word(&c, words[i]))
-				return true;
+		if (takes_one(&c, words))
+			return true;
 		skip_statement(&c);
 	}
 	return false;
+}
+
+bool sql_starts(const char *sql, size_t n, const char *const *words)
+{
+	struct cursor c = { .at = sql, .end = sql + n };
+
+	return takes_one(&c, words);
 }
 
 /* Behind set_config: ('name', value. A comment may have further calls. */

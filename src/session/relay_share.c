@@ -196,6 +196,7 @@ struct prepared *relay_share_get(const struct relay_up *up, struct share *sh)
 	if (sh->stmt != NULL)
 		return sh->stmt;
 	const bool momentary = sh->now != NULL ? sh->now->momentary :
+	    prepared_text_is_long(text->len) ||
 	    sql_is_momentary(text->body, text->len);
 
 	if (!sh->own && text->dialect != NULL && !momentary)

@@ -73,8 +73,10 @@ CONSOLE = {
 LONG = (64 if BIG else 16) * MB
 BIG_CLIENTS = {
     "query": lambda n: pq.query("s s " * (n // 4)),
-    # of the others only this is kept, and has to be whole
-    "named parse": lambda n: pq.parse("s s " * (n // 64), "a") + pq.sync(),
+    # of the others only these are kept whole, and copied
+    "named parse": lambda n: pq.parse("s s " * (n // 16), "a") + pq.sync(),
+    "named settings": lambda n: pq.parse("set a.b=1;" * (n // 40), "a")
+    + pq.sync(),
     "bind": lambda n: pq.parse("select length($1)") + pq.bind(
         params=["x" * n]) + pq.execute() + pq.sync(),
     "bind of a name": lambda n: pq.bind("x" * n) + pq.sync(),
