@@ -62,7 +62,7 @@ int params_fill(struct params **p, const struct params *defaults);
  * How a server was when its login was over. A server may not report all
  * parameters (search_path is reported from PostgreSQL 18 on). The values of its
  * silent parameters (one bit for each number) are known as long as nobody but
- * us sets them.
+ * us sets them. An unknown value that is not among these is left alone.
  */
 struct params_origin {
 	struct params *set;	/* counted; fills in for missing values; silent

@@ -41,6 +41,13 @@ static inline bool relay_reset_looks(const struct client *c)
 	return c->relay.resetting != RESET_NONE || c->relay.texts != NULL;
 }
 
+/* Its server has been given what was RESET_DUE, or c has it no more. */
+static inline void relay_reset_over(struct client *c)
+{
+	c->relay.resetting = RESET_NONE;
+	c->relay.resets = 0;
+}
+
 /*
  * A whole CommandComplete: may values have changed that the server does not
  * report? They are unknown from now on. 0, or -1: no memory.

@@ -65,7 +65,8 @@ struct relay_state {
 	} dealloc;
 	struct params *start;	/* counted: what the client has brought along;
 				 * NULL: nothing but what is the pool's */
-	uint64_t resets;	/* a bit for each of these to be given back */
+	uint64_t resets;	/* a bit for each of these to be given back; RESET_DUE:
+				 * for those that the server does not report */
 	struct relay_reset_text *texts;	/* owned; the newest one first */
 	uint32_t learns;	/* number of the statement that was bound last; a
 				 * Describe of the portal may tell what it has;

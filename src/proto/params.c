@@ -383,7 +383,7 @@ static enum change change_of(const struct reconciling *r, int i)
 	if (a == NULL)
 		return is_silent(r, i) ? RESET : KEEP;
 	if (b == unknown)
-		return SET;
+		return is_silent(r, i) ? SET : KEEP;
 	return !is_same(r->want->table, i, a, b) ||
 	    (r->recoded && !is_ascii(a)) ? SET : KEEP;
 }

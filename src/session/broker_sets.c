@@ -35,18 +35,24 @@ static void send_sets(struct server *s, const char *sql, int n)
 		sql += strlen(sql) + 1;
 }
 
-/* With what is kept go the values that the server does not report, too. */
-static struct params_origin origin_of(const struct server *s)
+/*
+ * The parameters that s does not report, and that c is given. In a server that c
+ * goes on with, they are as c has made them, except those that it resets. With
+ * what is kept they go, too.
+ */
+static uint64_t silent_of(const struct client *c, const struct server *s)
 {
-	return (struct params_origin){ .set = s->origin.set,
-		.silent = keep_is_on(s->ps.pool) ? 0 : s->origin.silent };
+	if (keep_is_on(s->ps.pool))
+		return 0;
+	return s->keep.lending != LENDING_OVER ? s->origin.silent :
+	    s->origin.silent & c->relay.resets;
 }
 
 int broker_adopt_params(struct client *c, const struct server *s)
 {
 	const bool begins = c->relay.start == c->params;
 
-	if (params_adopt(&c->params, s->params, origin_of(s).silent) < 0)
+	if (params_adopt(&c->params, s->params, s->origin.silent) < 0)
 		return -1;
 	c->refusals = 0;
 	if (begins && c->relay.start != NULL) {
@@ -112,7 +118,8 @@ static void write_actor(const struct client *c, const struct server *s,
 static int write_sets(struct client *c, struct server *s, struct writer *w,
     bool *recoded)
 {
-	const struct params_origin origin = origin_of(s);
+	const struct params_origin origin = { .set = s->origin.set,
+		.silent = silent_of(c, s) };
 	struct baggage *want = keep_wanted(c, s);
 
 	s->keep.strange = s->keep.has != want && has_of_others(s);

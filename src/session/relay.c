@@ -93,7 +93,7 @@ static void forget_dealloc(struct client *c, struct server *s)
 /* c loses a pending RESET together with s. */
 static inline void part(struct client *c, struct server *s)
 {
-	c->relay.resetting = RESET_NONE;
+	relay_reset_over(c);
 	if (c->relay.own.state != OWN_SETTLED)
 		own_settle(&c->relay.own, &s->unnamed);
 	if (c->relay.dealloc.name != NULL)
@@ -531,8 +531,10 @@ static bool follow_up(struct relay_down *d)
 	if (step != HANDING_NOTHING)
 		return step == HANDING_READS;
 	if (must_set(d->c, s)) {
-		d->c->relay.resetting = RESET_NONE;
-		if (!broker_same_params(d->c, s))
+		const bool same = broker_same_params(d->c, s);
+
+		relay_reset_over(d->c);
+		if (!same)
 			return server_is_open(s);
 	}
 	if (d->c->stream.paused && !stream_is_blocked(&s->stream) &&

@@ -102,7 +102,7 @@ bool relay_reset_asked(const struct relay_up *up)
 		note_others(&up->c->relay, &b);
 		return false;
 	}
-	up->c->relay.resets = b.back;
+	up->c->relay.resets |= b.back;
 	up->c->relay.resetting = RESET_ASKED;
 	return true;
 }
@@ -376,9 +376,12 @@ int relay_reset_end(struct relay_down *d, bool answered)
 	}
 	if (are_brought(c, d->s) && keep_resets_bring(c, d->s) < 0)
 		return -1;
-	c->relay.resets = 0;
-	/* until the server has nothing else to do */
-	c->relay.resetting = done || c->relay.resetting == RESET_DUE ?
-	    RESET_DUE : RESET_NONE;
+	if (!done && c->relay.resetting != RESET_DUE) {
+		relay_reset_over(c);
+		return 0;
+	}
+	/* until the server has nothing else to do; what it reports, it has told */
+	c->relay.resetting = RESET_DUE;
+	c->relay.resets &= d->s->origin.silent;
 	return 0;
 }

@@ -655,6 +655,63 @@ def test_default_of_what_is_not_reported(pooler, direct):
         assert other.value("show search_path") == '"$user", public'
 
 
+BACK = ["reset {}", "set {} to default", CONFIG.format("{}", "null"),
+        "do $$ begin reset {}; end $$"]
+
+
+@pytest.mark.parametrize("settings", [
+    {}, {"pool_mode": "session"}, {"session_state": "keep"},
+    {"pool_mode": "session", "session_state": "keep"}],
+    ids=["forget", "session", "keep", "both"])
+def test_reset_of_another_parameter_leaves_what_is_not_reported(
+        pooler, direct, settings):
+    """a search_path that was SET stays until it is reset itself"""
+    p = pooler(default_pool_size=1, server_reset_query="", **settings)
+    mine, want = p.raw(search_path="zz"), direct(search_path="zz")
+    pid = mine.value("select pg_backend_pid()")
+    others = [[w.format("datestyle")] for w in BACK]
+    others.append(["reset datestyle", "set search_path to b"])
+    ways = others + [[w.format("search_path")] for w in BACK] + [
+        ["reset all"], ["reset search_path", "set search_path to b"]]
+    # forget ends with the transaction; keep gives back behind it
+    blocks = [("begin", "rollback"), ("begin", "commit")]
+    tries = [(b, e, w) for b, e in blocks
+             for w in (others if settings == {"session_state": "keep"}
+                       else ways)]
+    tries += [("select 1", "discard all", w) for w in ways if settings]
+    for begin, end, texts in tries:
+        for how in ("simple", "extended"):
+            seen = []
+            for c in (mine, want):
+                for ahead in (begin, "set search_path to a"):
+                    c.query(ahead)
+                told(c, pq.query("; ".join(texts)) if how == "simple" else
+                     b"".join(pq.parse(t) + pq.bind() + pq.execute()
+                              for t in texts) + pq.sync())
+                seen.append([c.value("show search_path")])
+                c.query(end)
+                if settings or end == "rollback":
+                    seen[-1].append(c.value("show search_path"))
+            assert seen[0] == seen[1], (begin, end, how, texts)
+    mine.query("set search_path to a; reset datestyle")
+    mine.close()
+    other = p.raw()
+    assert other.value("show search_path") == '"$user", public'
+    assert other.value("select pg_backend_pid()") == pid
+
+
+def test_reset_of_another_parameter_leaves_what_connect_query_had_set(pooler):
+    """the same where the server had a search_path at first"""
+    p = pooler({"p0": "connect_query='set search_path to tenant'"},
+               pool_mode="session", default_pool_size=1)
+    c = p.raw(DateStyle="German")
+    for sql, path in (("select 1", "tenant"), ("set search_path to a", "a"),
+                      ("reset datestyle", "a"), ("reset search_path", "tenant"),
+                      ("set search_path to a", "a"), ("reset all", "tenant")):
+        c.query(sql)
+        assert c.value("show search_path") == path, sql
+
+
 def test_default_by_a_statement_of_before_a_takeover(pooler):
     """its text goes along, by the client's name"""
     p = pooler({"p0": "timezone=Europe/Oslo"}, pool_mode="session")

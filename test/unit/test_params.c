@@ -486,6 +486,11 @@ static void test_silent_value_that_may_have_changed_is_set_again(void **state)
 	assert_int_equal(params_forget(&have, &quiet, false), 0);
 	assert_silent(want, have, "SET search_path=\"a\";");
 	assert_silent(none, have, "RESET search_path;");
+	/* it is left alone where it is not to be set */
+	assert_queries(want, have, "");
+	assert_queries(none, have, "");
+	assert_int_equal(params_expect(&have, want, &loud), 0);
+	assert_ptr_equal(params_get(have, SEARCH_PATH), params_unknown());
 	/* what nobody knows is told to nobody */
 	assert_int_equal(params_adopt(&want, have, SILENT), 0);
 	assert_string_equal(params_get(want, SEARCH_PATH), "a");
