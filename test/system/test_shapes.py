@@ -12,7 +12,8 @@ pytestmark = [pytest.mark.skipif(REFERENCE, reason="has one shape"),
               pytest.mark.setting("console_version")]
 
 NUMBERS = {"1.25": "1.25.2", "1.26": "1.26.1"}
-OURS = {"databases": ["target_session_attrs"],
+OURS = {
+    "config": ["source"],"databases": ["target_session_attrs"],
         "pools": ["wait_reason", "wait_us", "pool_size",
                   "reserve_pool_size", "pinned", "max_pinned"],
         "clients": ["tls_peer", "pinned", "pin_reason", "wait_reason", "waited_us",

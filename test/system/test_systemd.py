@@ -255,7 +255,8 @@ host all app 127.0.0.1/32 trust
 host all app2 127.0.0.0/8 reject
 host all app2 all trust
 host all stats ::/0 reject
-host all stats ::ffff:127.0.0.0/104 trust
+host all stats ::ffff:127.0.0.0/104 reject
+host all stats 127.0.0.0/8 trust
 host pgbouncer admin 127.0.0.1 255.255.255.255 trust
 host all all ::1/128 trust
 """)

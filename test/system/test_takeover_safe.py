@@ -236,7 +236,7 @@ def test_daemon_is_up_when_its_starter_ends(pooler):
 @pytest.mark.parametrize("linked", [False, True])
 def test_session_of_too_much_state_is_left_behind(pooler, linked):
     """config-files.md 21: alone, and the log says why"""
-    p = pooler(max_prepared_statements=200)
+    p = pooler(max_prepared_statements=200, max_prepared_statement_memory=0)
     huge, c = p.raw(), in_transaction(p)
     if linked:
         huge.query("begin")
