@@ -33,11 +33,33 @@ static bool is_inner(char ch)
 	    ch == '_' || (uint8_t)ch >= 0x80;
 }
 
+static bool starts(const struct sql_text *p, const char *token)
+{
+	const size_t n = strlen(token);
+
+	return (size_t)(p->end - p->at) >= n && memcmp(p->at, token, n) == 0;
+}
+
+/* Comments inside of a comment are left to what cannot be read. */
+static void skip_comment(struct sql_text *p)
+{
+	const char *const end = starts(p, "--") ?
+	    memchr(p->at, '\n', (size_t)(p->end - p->at)) :
+	    memmem(p->at + 2, (size_t)(p->end - p->at) - 2, "*/", 2);
+
+	p->at = end == NULL ? p->end : end + (*end == '\n' ? 1 : 2);
+}
+
 /* What is left of a piece; its end is NUL. */
 static char peek(struct sql_text *p)
 {
-	while (p->at < p->end && is_blank(*p->at))
-		p->at++;
+	for (;;) {
+		while (p->at < p->end && is_blank(*p->at))
+			p->at++;
+		if (!starts(p, "--") && !starts(p, "/*"))
+			break;
+		skip_comment(p);
+	}
 	return p->at < p->end ? *p->at : '\0';
 }
 
@@ -152,6 +174,24 @@ static struct value take_string(struct sql_text *p)
 	return (struct value){ KIND_KNOWN, at, n };
 }
 
+/* $$x$$ or $tag$x$tag$ */
+static struct value take_dollars(struct sql_text *p)
+{
+	const char *const tag = p->at;
+	const char *at = tag + 1;
+
+	while (at < p->end && is_inner(*at))
+		at++;
+	const size_t n = (size_t)(at - tag) + 1;
+	const char *const end = at == p->end || *at != '$' ? NULL :
+	    memmem(tag + n, (size_t)(p->end - tag) - n, tag, n);
+
+	if (end == NULL)
+		return (struct value){ .kind = KIND_LITERAL };
+	p->at = end + n;
+	return (struct value){ KIND_KNOWN, tag + n, (size_t)(end - tag) - n };
+}
+
 static struct value take_value(struct sql_text *p, const struct sql_back *b)
 {
 	while (take(p, "("))
@@ -162,12 +202,14 @@ static struct value take_value(struct sql_text *p, const struct sql_back *b)
 		return (struct value){ .kind = KIND_NULL };
 	if (ch == '$' && p->end - p->at > 1 && is_digit(p->at[1]))
 		return take_bound(p, b);
-	if (take(p, "e'"))
+	if (ch == '$')
+		return take_dollars(p);
+	if (take(p, "e'") || take(p, "u&'"))
 		p->at--;
 	if (p->at < p->end && *p->at == '\'')
 		return take_string(p);
-	return (struct value){ .kind = ch == '$' || is_digit(ch) ?
-	    KIND_LITERAL : KIND_OTHER };
+	return (struct value){ .kind = is_digit(ch) ? KIND_LITERAL :
+	    KIND_OTHER };
 }
 
 /* --- calls --- */
@@ -181,11 +223,17 @@ static uint64_t bit_of(const struct sql_back *b, const char *name)
 	return name[0] == '\0' ? SQL_BACK_ALL : i < 0 ? 0 : (uint64_t)1 << i;
 }
 
-/* The first argument: which parameters may it name? *whole: a comma follows. */
-static uint64_t take_name(struct sql_text *p, const struct sql_back *b,
-    bool *whole)
+struct named {
+	uint64_t which;		/* parameters that the argument may name */
+	bool exact;		/* it names this one */
+	bool whole;		/* a comma follows */
+};
+
+/* The first argument. */
+static struct named take_name(struct sql_text *p, const struct sql_back *b)
 {
 	char name[SQL_PARAMETER_MAX];
+	struct named out = { .which = 0 };
 
 	skip_notation(p, "setting_name");
 	const struct value v = take_value(p, b);
@@ -198,15 +246,16 @@ static uint64_t take_name(struct sql_text *p, const struct sql_back *b,
 	while (v.kind == KIND_LITERAL && p->at < p->end && *p->at != ',')
 		p->at++;
 	skip_casts(p);
-	*whole = take(p, ",");
-	if (v.kind == KIND_NULL || (v.kind == KIND_KNOWN &&
-	    (v.n == 0 || v.n >= sizeof name)))
-		return 0;
-	if (v.kind != KIND_KNOWN)
-		return b->strict ? 0 : bit_of(b, "");
-	memcpy(name, v.at, v.n);
-	name[v.n] = '\0';
-	return bit_of(b, name);
+	out.whole = take(p, ",");
+	if (v.kind == KIND_KNOWN && v.n > 0 && v.n < sizeof name) {
+		memcpy(name, v.at, v.n);
+		name[v.n] = '\0';
+		out.exact = true;
+		out.which = bit_of(b, name);
+	} else if (v.kind != KIND_NULL && v.kind != KIND_KNOWN && !b->strict) {
+		out.which = bit_of(b, "");
+	}
+	return out;
 }
 
 /* The third one: does it say true? */
@@ -239,23 +288,22 @@ static void comes_back(struct sql_back *b, uint64_t which)
 /* p: behind the word. */
 static void read_call(struct sql_back *b, struct sql_text p)
 {
-	bool whole;
-
 	(void)take(&p, "\"");
 	if (!take(&p, "("))
 		return;
-	const uint64_t which = take_name(&p, b, &whole);
+	const struct named name = take_name(&p, b);
 
 	skip_notation(&p, "new_value");
-	const struct value v = whole ? take_value(&p, b) :
+	const struct value v = name.whole ? take_value(&p, b) :
 	    (struct value){ .kind = KIND_OTHER };
 
 	if (v.kind == KIND_OTHER && b->strict)
 		return;
 	if (v.kind == KIND_OTHER || (v.kind == KIND_NULL && !is_local(&p, b)))
-		b->back |= which;
-	else if (v.kind != KIND_NULL && b->bit != NULL && !is_local(&p, b))
-		sets(b, which);
+		b->back |= name.which;
+	else if (v.kind != KIND_NULL && b->bit != NULL && name.exact &&
+	    !is_local(&p, b))
+		sets(b, name.which);
 }
 
 bool sql_back_is_call(const char *sql, const char *parenthesis)

@@ -45,13 +45,18 @@ static void test_what_may_come_back_is_named(void **state)
 		{ "select set_config('datestyle', null, false)", STYLE, 0 },
 		{ "select SET_CONFIG ( E'datestyle'::text, ((null)), 'f')",
 		STYLE, 0 }, { "select \"set_config\"('datestyle', null, $3)",
-		STYLE, 0 }, { "select set_config/**/('datestyle', null, f)", 0,
-		0 }, { "select set_config('datestyle', null, true)", 0, 0 },
+		STYLE, 0 }, { "select set_config/**/('datestyle', null, f)",
+		STYLE, 0 }, { "select set_config(/* a */ 'my.a', -- b\n 'x', "
+		"false)", 0, 0 }, { "select set_config($n$datestyle$n$, null, "
+		"false)", STYLE, 0 }, { "select set_config($n$my.a$n$, $$x$$, "
+		"false)", 0, 0 }, { "select set_config(U&'datestyle', null, "
+		"false)", STYLE, 0 }, { "select set_config('datestyle', null, true)", 0, 0 },
 		{ "select set_config('datestyle', 'iso', false)", 0, 0 },
 		{ "select set_config('datestyle', x.y, false)", STYLE, 0 },
 		{ "select set_config(name, 'x', false) from a", 0, 0 },
 		{ "select set_config(a.name, null, false) from a", ALL, 0 },
-		{ "select set_config($$a$$, null, false)", ALL, 0 },
+		{ "select set_config($$a$$, null, false)", 0, 0 },
+		{ "select set_config($a, null, false)", ALL, 0 },
 		{ "select set_config('a\\b', null, false)", ALL, 0 },
 		{ "select set_config(f(1, 2), 'x', false)", ALL, 0 },
 		{ "select set_config(setting_name => 'datestyle', new_value"
