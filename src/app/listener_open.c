@@ -328,10 +328,9 @@ static int listen_unix(struct app *app, const struct net_addr *addr,
 	if (check_lock(path, set->listen_port, e) < 0)
 		return -1;
 	if (path[0] != '@' && socket_is_foreign(path) &&
-	    socket_unix_alive(path))
-		return err_set(e, ERRCODE_OBJECT_IN_USE,
-		    "unix port %d is in use: a process of another user "
-		    "listens at '%s'", set->listen_port, path);
+	    socket_unix_alive(path) && socket_check_owner(path, e) < 0)
+		return err_prepend(e, "unix port %d is in use: ",
+		    set->listen_port);
 	const int fd = socket_listen_unix(path, &how, e);
 
 	if (fd < 0)

@@ -62,6 +62,7 @@ static inline bool is_any(block hit)
 /* A text around a place in it. */
 struct place {
 	const char *start, *at, *end;
+	bool block;	/* one was ahead: it was looked at, and all behind it */
 };
 
 static bool is_inner(char ch)
@@ -87,7 +88,8 @@ static bool is_temporary(const struct place *p)
 		return false;
 	const char *const word = p->at - 2;
 	const char *const next = p->at + 2;
-	const struct place prefix = { p->start, word, p->end };
+	const struct place prefix = { .start = p->start, .at = word,
+	    .end = p->end };
 
 	if (is_word(&prefix, "pg_temp", 3))
 		return true;
@@ -114,7 +116,8 @@ static bool is_block(const struct place *p)
 	    (is_inner(p->at[-1]) || p->at[-1] == '_')))
 		return false;
 	const char *const next = skip_blanks(p->at + 2, p->end);
-	const struct place rest = { next, next, p->end };
+	const struct place rest = { .start = next, .at = next,
+	    .end = p->end };
 
 	return next < p->end && (strchr("$'/-", *next) != NULL ||
 	    is_word(&rest, "e'", 0) || is_word(&rest, "language", 0)) &&
@@ -213,8 +216,11 @@ static bool makes_sql(const struct place *p)
 	return sql_has_word(p->at, (size_t)(p->end - p->at), words);
 }
 
-static unsigned look_at_block(const struct place *p)
+static unsigned look_at_block(struct place *p)
 {
+	if (p->block)
+		return SQL_LEAVES;
+	p->block = true;
 	if (loads(p))
 		return SQL_LEAVES | SQL_OPENS;
 	return makes_sql(p) ? SQL_LEAVES | SQL_MAY_OPEN : SQL_LEAVES;
@@ -223,7 +229,7 @@ static unsigned look_at_block(const struct place *p)
 #define NOTHING 8U	/* a word, but nothing is left */
 
 /* By UPDATE of pg_settings parameters are set. Returns of enum sql_leaves. */
-static unsigned look_at(const struct place *p)
+static unsigned look_at(struct place *p)
 {
 	static const struct {
 		const char *word;
@@ -270,7 +276,7 @@ static bool is_pair(const struct place *p)
 
 static bool has_word(const char *sql, size_t n)
 {
-	struct place p = { sql, sql, sql + n };
+	struct place p = { .start = sql, .at = sql, .end = sql + n };
 
 	for (; p.end - p.at > 1; p.at++)
 		if (is_pair(&p) && look_at(&p) != 0)
@@ -281,7 +287,7 @@ static bool has_word(const char *sql, size_t n)
 unsigned sql_what_leaves(const void *sql, size_t n)
 {
 	const char *const s = sql;
-	struct place p = { s, s, s + n };
+	struct place p = { .start = s, .at = s, .end = s + n };
 	unsigned what = 0;
 
 	for (; p.end - p.at > 1; p.at++)

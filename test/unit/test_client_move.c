@@ -34,7 +34,7 @@ static struct {
 	struct ledger_book *book;
 	struct tls_setup tls;
 	struct sessions ss[WORKERS];
-	atomic_uint clients, requests;
+	atomic_uint clients, requests, consoles;
 	struct client *mailed;
 	unsigned to;
 	bool full;
@@ -120,7 +120,7 @@ static void open_worker(unsigned n)
 	ss->loop = loop_new();
 	ss->catalog = catalog_new(st.config);
 	ss->catalog->part = (struct catalog_part){ n, 0, st.book,
-		&st.clients, &st.requests };
+		&st.clients, &st.requests, &st.consoles };
 	ss->params = params_table_new(NULL);
 	ss->prepared = prepared_table_new();
 	prepared_table_divide(ss->prepared, n, WORKERS);
