@@ -20,6 +20,7 @@ static bool first_of(const char *item, struct net_addr *out)
 		return net_parse_ip(item, 0, out) == 0;
 	if (net_parse_cidr(item, NULL, &c) < 0)
 		return false;
+	net_cidr_unmap(&c);
 	*out = c.base;
 	return true;
 }
