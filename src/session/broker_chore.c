@@ -68,15 +68,17 @@ void broker_chore_late(struct server *s, usec_t since)
 
 /*
  * What a query says of s may be so of its host. If one fails on a server that was
- * new, the next attempt waits for server_login_retry.
+ * new (no client's request has reached it), the next attempt waits for
+ * server_login_retry.
  */
-static void host_failed(struct server *s, const char *text, const char *hint)
+static void host_failed(struct server *s, bool new, const char *text,
+    const char *hint)
 {
 	struct pool *const p = s->ps.pool;
 
 	if (s->host.kind != HOST_NONE)
 		hosts_failed(p, s->host.item, false, time_now());
-	if (!s->ps.lent && !hosts_left(p, s->ss->catalog, time_now()))
+	if (new && !hosts_left(p, s->ss->catalog, time_now()))
 		pool_fail(p, text, hint);
 }
 
@@ -86,12 +88,13 @@ static void note_failed(struct server *s, const char *text)
 	case CHORE_CHECK:
 		/* the next server is checked before its first client has it */
 		s->ps.pool->check_failed = true;
-		host_failed(s, text, "Look at the server, and at "
+		host_failed(s, !s->ps.lent, text, "Look at the server, and at "
 		    "server_check_query. It is tried again after "
 		    "server_login_retry.");
 		return;
 	case CHORE_BASE:
-		host_failed(s, text, "The user of the pool must be allowed to "
+		/* it may be lent: its base is asked for before it is used */
+		host_failed(s, true, text, "The user of the pool must be allowed to "
 		    "read its settings, as session_state = keep does. It is "
 		    "tried again after server_login_retry.");
 		return;
