@@ -404,12 +404,13 @@ def test_failed_batch_does_not_unprepare_the_next_one(pooler):
     c.send(pq.parse("select 7", "st"), pq.sync())
     assert c.recv_until().kinds == "1Z"
     pid = c.value("select pg_backend_pid()")
+    # somebody holds the server that has the statement; the other one is free
     other.query("begin")
     if other.value("select pg_backend_pid()") != pid:
+        holder = p.raw()
+        holder.query("begin")
         other.query("commit")
-        third = p.raw()
-        third.query("begin")
-        other.query("begin")
+        other = holder
     c.send(pq.parse("selec bad"), pq.bind("st"), pq.execute(), pq.sync(),
            pq.bind("st"), pq.execute(), pq.sync())
     assert c.recv_until().kinds == "EZ"
