@@ -42,19 +42,22 @@ static bool may_reset(const char *body, size_t n)
 	return name < n && sql_back_may(body + name + 1, n - name - 1);
 }
 
-/* Out of the hot path: what a Parse leaves in the session, or resets, may matter. */
+/* Has the client start-up values that a RESET may give back? */
+static inline bool has_own_values(const struct relay_up *up)
+{
+	return up->c->relay.start != NULL || up->c->brought != NULL;
+}
+
+/* Out of the hot path: the Parse has a name, or what it resets may matter. */
 static __attribute__((noinline)) bool is_plain_parse_by_text(
     const struct relay_up *up, const char *body, size_t n)
 {
-	const bool starts = up->c->relay.start != NULL ||
-	    up->c->brought != NULL;
+	const bool own = has_own_values(up);
 
 	if (n < 2 || body[0] != '\0')
 		return !up->named && !(up->watched && is_watched(body, n)) &&
-		    !(starts && may_reset(body, n));
-	if (up->watched)
-		return sql_seen_is_plain(&up->c->ss->seen, body, n);
-	return starts ? !sql_back_may_alone(body + 1, n - 1) : !up->named ||
+		    !(own && may_reset(body, n));
+	return own ? !sql_back_may_alone(body + 1, n - 1) : !up->named ||
 	    !sql_may_matter_alone(body[1]);
 }
 
@@ -62,9 +65,13 @@ static __attribute__((noinline)) bool is_plain_parse_by_text(
 static inline bool is_plain_parse(const struct relay_up *up, const char *body,
     size_t n)
 {
-	if (!up->named || up->watched || up->c->relay.start != NULL)
+	const bool unnamed = n > 1 && body[0] == '\0';
+
+	if (unnamed && up->watched)
+		return sql_seen_is_plain(&up->c->ss->seen, body, n);
+	if (!unnamed || !up->named || has_own_values(up))
 		return is_plain_parse_by_text(up, body, n);
-	return n > 1 && body[0] == '\0' && !sql_may_matter_alone(body[1]);
+	return !sql_may_matter_alone(body[1]);
 }
 
 enum plain {
@@ -85,10 +92,8 @@ static inline bool is_plain_query(const struct relay_up *up, const char *body,
 {
 	return !sessions_settings(up->c->ss)->disable_pqexec &&
 	    (up->watched ? sql_seen_is_plain(&up->c->ss->seen, body, n) :
-	    !((up->named || up->c->relay.start != NULL ||
-	    up->c->brought != NULL) && sql_may_matter(body, n)) &&
-	    !((up->c->relay.start != NULL || up->c->brought != NULL) &&
-	    sql_back_calls(body, n))) &&
+	    !((up->named || has_own_values(up)) && sql_may_matter(body, n)) &&
+	    !(has_own_values(up) && sql_back_calls(body, n))) &&
 	    !track_is_in_batch(&up->s->track);
 }
 

@@ -734,3 +734,21 @@ def test_reset_without_values_of_its_own(pooler):
     c.query("set timezone to 'Asia/Tokyo'")
     told(c, pq.query("reset timezone"))
     assert c.value("show timezone") == c.params["TimeZone"] == "Europe/Oslo"
+
+
+@pytest.mark.skipif(REFERENCE, reason="refuses the parameter")
+@pytest.mark.parametrize("sql", [
+    "set work_mem to default", "select set_config('work_mem', null, false)"])
+def test_client_with_names_has_its_own_value_again_if_a_reload_ends_keep(
+        pooler, sql):
+    """pooling.md 21: its names stay, and its pool is one of sessions"""
+    p = pooler(pool_mode="transaction", session_state="keep")
+    c = p.raw(work_mem="5MB")
+    c.send(pq.parse("select 1", "named"), pq.sync())
+    assert c.recv_until().kinds == "1Z"
+    p.settings["pool_mode"] = "session"
+    p.reload()
+    for text, value in (("set work_mem to '7MB'", "7MB"), (sql, "5MB")):
+        c.send(pq.parse(text), pq.bind(), pq.execute(), pq.sync())
+        assert not c.recv_until().errors
+        assert c.value("show work_mem") == value
