@@ -1,11 +1,11 @@
-/* slow_turn.h - who has kept everybody waiting?
+/* slow_turn.h - reports turns of the loop that take long.
  * SPDX-License-Identifier: ISC */
 #ifndef APP_SLOW_TURN_H
 #define APP_SLOW_TURN_H
 
 struct app;
 
-/* The loop is there: look at its turns. Again: slow_turn has changed. */
+/* Start to watch the loop. A later call puts a changed slow_turn in force. */
 void slow_turn_watch(struct app *app);
 
 #endif

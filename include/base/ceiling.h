@@ -9,13 +9,14 @@
 #include "base/time.h"
 
 /*
- * What is counted (mem_note()) and what is not counted, but resident, is
- * compared with the limit. All is of the process, and may be asked by any thread.
+ * The sum of counted memory (mem_note()) and of resident memory that is not
+ * counted is compared with the limit. It is that of the process. Any thread may
+ * call these functions, except where a comment says otherwise.
  */
 enum ceiling_level {
 	CEILING_CALM,
-	CEILING_TIGHT,	/* from 85 %: caches shrink, large buffers don't grow */
-	CEILING_FULL,	/* from 95 %: nobody new; who holds most goes first */
+	CEILING_TIGHT,	/* from 85 %: caches shrink, large buffers do not grow */
+	CEILING_FULL,	/* from 95 %: no new clients; the largest is closed */
 };
 
 /* Bytes; 0 = there is no limit, and all is calm. */
@@ -25,20 +26,20 @@ size_t ceiling_used(void);
 enum ceiling_level ceiling_level(void);
 const char *ceiling_level_name(void);	/* "calm" */
 
-/* So much more is counted; negative: less. For mem.c. */
+/* Count so many bytes more; negative: fewer. For mem.c. */
 void ceiling_grow(long bytes);
-/* A few times a second, one thread: see what is resident, and trim the heap. */
+/* Call it a few times a second, from one thread: reads VmRSS, trims the heap. */
 void ceiling_tick(usec_t now);
 
 /* Must a buffer that has so many bytes of half a message wait? */
 bool ceiling_stops(size_t bytes);
 
-/* Would it stay full although all that is counted went? */
+/* Would the level stay FULL if all counted memory were freed? */
 bool ceiling_is_hopeless(void);
 
 /*
- * The largest of that worker's connections holds so many bytes. True: it is the
- * largest of all workers', as far as they have told.
+ * Report the bytes of the worker's largest connection. True: no worker has
+ * reported a larger one.
  */
 #define CEILING_WORKERS 64
 bool ceiling_bid(unsigned worker, size_t bytes);

@@ -24,9 +24,9 @@ void env_settings_each(enum env_kind kind,
     void (*fn)(void *arg, const struct env_setting *s), void *arg);
 
 /*
- * Call fn() for each variable that looks like a setting and is none. near is
- * the variable that was probably meant, or NULL; both are valid during the call
- * only. Variables that Kubernetes makes for a Service are left out.
+ * Call fn() for each variable that has our prefix and names no setting. near is
+ * the variable that was probably meant, or NULL. Both are valid during the call
+ * only. Variables that Kubernetes makes for a Service are skipped.
  */
 void env_settings_unknown(void (*fn)(void *arg, const char *variable,
     const char *near), void *arg);

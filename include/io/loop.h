@@ -119,8 +119,8 @@ static inline bool loop_ends_piece(size_t *work, size_t bytes)
 }
 
 /*
- * Whoever looks at a loop from another thread, as watchdog.h does, may find that
- * one turn lasts for long. The loop calls fn as soon as what it is at is over.
+ * Another thread (watchdog.h) may notice that a turn takes long. Then the loop calls
+ * fn as soon as the function of that socket has returned.
  */
 struct loop_long {
 	const struct loop_socket *at;	/* NULL: none, or it is closed now */

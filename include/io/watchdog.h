@@ -8,11 +8,11 @@
 struct loop;
 struct watchdog;
 
-/* NULL: there can be none. l tells by loop_on_long(). */
+/* NULL: out of memory, or no thread. l reports through loop_on_long(). */
 struct watchdog *watchdog_new(struct loop *l, usec_t limit);
-/* Another limit from now on; 0: none is too long. */
+/* Put another limit in force; 0: no turn is too long. */
 void watchdog_set(struct watchdog *w, usec_t limit);
-/* Before its loop is freed. */
+/* Must be called before the loop is freed. */
 void watchdog_free(struct watchdog **w);
 
 #endif

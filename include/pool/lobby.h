@@ -119,8 +119,8 @@ bool lobby_displace(struct lobby *l, const struct lobby_guest *g,
     const struct lobby_judge *judge, struct lobby_guest **own);
 
 /*
- * The oldest is to go, for this limit, whoever comes: one that serves no penalty,
- * if one of the oldest does not. *own as of lobby_displace(). False: none is there.
+ * Close the oldest guest because of this limit, whatever its address. A guest that
+ * serves no penalty goes first. *own: see lobby_displace(). False: there is no guest.
  */
 bool lobby_expel_oldest(struct lobby *l, enum tally_limit limit,
     struct lobby_guest **own);

@@ -112,7 +112,7 @@ static inline bool track_is_unsure(const struct track *t)
 enum track_silence {
 	TRACK_UNTOLD,	/* the client's turn, or the Sync would do harm */
 	TRACK_ASK,	/* send a Sync: it is noted */
-	TRACK_LOST,	/* what is awaited will not come: close */
+	TRACK_LOST,	/* the awaited answer will not come: close */
 };
 enum track_silence track_silence(struct track *t);
 
@@ -122,9 +122,9 @@ enum track_verdict track_reply(struct track *t, char type, char status);
 /* The reply to the oldest request, which is the client's, is swallowed. */
 void track_own(struct track *t);
 /*
- * Is the oldest one a Query of the client, and the next one a Sync of ours? Then
- * the end of the Sync is told in place of that of the Query. Of track_silence():
- * behind what else ends in ReadyForQuery, too.
+ * If the oldest request is a Query of the client, and the next one our Sync, the
+ * client gets the ReadyForQuery of the Sync instead of that of the Query. After
+ * track_silence(), this applies to each request that ends in ReadyForQuery.
  */
 void track_tell_later(struct track *t);
 

@@ -36,7 +36,7 @@ unsigned login_max_strangers(const struct sessions *ss);
 void login_weigh(struct client *c);
 /* Is a client closed that hardly means to log in, so that c has room? */
 bool login_displace(struct client *c);
-/* The oldest goes, for this limit (enum tally_limit). False: there is none. */
+/* Close the oldest because of this limit (enum tally_limit). False: there is none. */
 bool login_expel_oldest(struct sessions *ss, int limit);
 
 /*

@@ -11,14 +11,14 @@ struct client;
 struct server;
 
 /*
- * c, linked, has hung up while it was not read. Has it said nothing that could
- * still get its turn? Then it can be closed at once.
+ * c is linked, and has hung up while the pooler did not read it. True: it has sent
+ * nothing that could still run, so it can be closed at once.
  */
 bool relay_has_hung_up(const struct client *c);
 
 /*
- * From time to time, of a pair: is one of them gone, or has an answer been lost?
- * Then both are closed. limit: of silence, until the server is asked; 0: never.
+ * Call it from time to time: closes the pair if one of the two is gone, or if an
+ * answer was lost. limit: silence after which the server is asked; 0: never.
  */
 void relay_look_at(struct client *c, struct server *s, usec_t limit);
 

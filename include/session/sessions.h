@@ -96,7 +96,7 @@ struct sessions {
 	struct loop_task word_task;	/* to others in the next turn */
 	struct lobby lobby;		/* strangers, and what they may cost */
 	usec_t held_since;		/* clients wait for memory; 0 = none */
-	usec_t shed_told;		/* when the log was told of that */
+	usec_t shed_told;		/* the last line of the log about it */
 	struct login *guessers;		/* DL: wait, see login_guess.h */
 	struct guessing *guessing;	/* the first worker's; NULL: own_guessing */
 	struct guessing own_guessing;	/* have begun */

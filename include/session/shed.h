@@ -1,4 +1,4 @@
-/* shed.h - memory_limit is near: who must wait, and who must go.
+/* shed.h - near memory_limit: clients that wait, connections that are closed.
  * SPDX-License-Identifier: ISC */
 #ifndef SESSION_SHED_H
 #define SESSION_SHED_H
@@ -8,7 +8,7 @@
 #include "session/client.h"
 #include "session/sessions.h"
 
-/* c has sent a part of a message, for which memory is short: it is not read. */
+/* Stop to read c: it has sent a part of a message, and memory is short. */
 static inline void shed_hold(struct client *c)
 {
 	if (c->ss->held_since == 0)
@@ -16,7 +16,7 @@ static inline void shed_hold(struct client *c)
 	stream_hold(&c->stream);
 }
 
-/* A few times a second: caches shrink, connections go, and others go on. */
+/* A few times a second: shrink caches, close connections, let held clients go on. */
 void shed_tick(struct sessions *ss, usec_t now);
 
 #endif

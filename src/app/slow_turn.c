@@ -1,4 +1,4 @@
-/* slow_turn.c - who has kept everybody waiting?
+/* slow_turn.c - reports turns of the loop that take long.
  * SPDX-License-Identifier: ISC */
 #include "app/slow_turn.h"
 

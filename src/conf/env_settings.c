@@ -76,7 +76,7 @@ static const struct option_row *setting_of(const struct variable *v)
 	    option_find(v->key);
 }
 
-/* What the program, the container's entry point or a test reads itself. */
+/* Variables that the entry point of the container, or a test, reads itself. */
 static bool is_no_setting(const struct variable *v)
 {
 	static const char *const others[] = { PREFIX DATABASE_KEYS,

@@ -703,7 +703,7 @@ const WORDS = {
 	down: ["Down", "bad"],
 };
 
-/* What the pooler does instead of serving everybody: the first that holds. */
+/* States in which the pooler does not serve every client. The first is shown. */
 const DOINGS = [
 	["shutting down", x => x.reasons.some(r =>
 		r.reason === "shutting down")],
