@@ -1,16 +1,22 @@
-# fixtures.py - fixtures shared by test/system and test/sim.
+# fixtures.py - fixtures shared by test/system, test/sim and test/clients.
 # SPDX-License-Identifier: ISC
+"""Whoever imports this finds the test files of all folders of test/system,
+too: some lend helpers to others."""
 import contextlib
 import os
 import resource
 import shutil
 import signal
 import subprocess
+import sys
 
 import pytest
 
 import certs as certs_module
 import harness
+
+for name in ("login", "pooling", "state", "operation", "console"):
+    sys.path.append(os.path.join(harness.HERE, name))
 
 LIMIT = 600 if not harness.BIG else 1200
 

@@ -7,11 +7,10 @@ import sys
 
 import pytest
 
-from harness import REFERENCE
+from harness import REFERENCE, ROOT
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="has no such key")
-SCRIPT = os.path.join(os.path.dirname(os.path.dirname(
-    os.path.abspath(__file__))), "fleet", "failover")
+SCRIPT = os.path.join(ROOT, "test", "fleet", "failover")
 
 
 def test_no_acknowledged_write_is_lost_with_the_primary():

@@ -10,8 +10,7 @@ import pytest
 
 import harness
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ENTRYPOINT = os.path.join(HERE, "..", "..", "etc", "container", "entrypoint")
+ENTRYPOINT = os.path.join(harness.ROOT, "etc", "container", "entrypoint")
 NASTY = ["it's", 'say "x"', "a b", "back\\slash", "per%cent", "ü€", "@:/?#[]",
          "$(id)`id`", "; c", "[users]", "%include /etc/passwd", "&\\1&", "*"]
 
@@ -170,7 +169,7 @@ def test_unknown_setting_is_named(box):
 
 def literal(name, key):
     """The block below `key: |` in a manifest."""
-    path = os.path.join(HERE, "..", "..", "etc", "kubernetes", name)
+    path = os.path.join(harness.ROOT, "etc", "kubernetes", name)
     with open(path, encoding="utf-8") as f:
         text = f.read()
     block = re.search(r"^( *)%s: \|\n((?:\1  .*\n|\n)+)" % re.escape(key), text,

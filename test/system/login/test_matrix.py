@@ -1,8 +1,7 @@
 # test_matrix.py - every method, with every TLS mode on either side.
 # SPDX-License-Identifier: ISC
 """What is right is let in and what is wrong is not, by psycopg and by psql.
-`pytest -s -n 0 -k matrix system/test_matrix.py system/test_auth.py` prints the
-tables."""
+`pytest -s -n 0 -k matrix system/login` prints the tables."""
 import os
 import shutil
 import subprocess

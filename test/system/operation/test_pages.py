@@ -219,7 +219,7 @@ def haproxy(who, text):
 
 
 PROBES = elsewhere("test/lint/probes.py")
-AUTH_QUERY = elsewhere("test/system/test_auth_query_trust.py")
+AUTH_QUERY = elsewhere("test/system/login/test_auth_query_trust.py")
 PAGES = {
     "README.md": [
         elsewhere("test/package/newcomer"),     # bootstrap itself, and check
@@ -232,11 +232,12 @@ PAGES = {
                          shown("no operator is run here"), pooler, sections],
     "doc/fleet.md": [haproxy, sections, sections],
     "doc/migrating.md": [one_check, beside_the_old_one,
-                         elsewhere("test/system/test_systemd.py"),
+                         elsewhere("test/system/operation/test_systemd.py"),
                          elsewhere("test/package/install")],
     "doc/serverless.md": [whole, elsewhere("test/study/run")],
     "doc/where-does-the-time-go.md": [PROBES, PROBES],
-    "doc/pgsluice.1.scd": [grace, elsewhere("test/system/test_systemd.py")],
+    "doc/pgsluice.1.scd": [
+        grace, elsewhere("test/system/operation/test_systemd.py")],
     "doc/pgsluice-admin.7.scd": [admin_start, console, console],
     "doc/pgsluicectl.1.scd": [control, users],
     "doc/userlist.txt.5.scd": [userlist, users],
