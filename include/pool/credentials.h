@@ -32,7 +32,7 @@ struct credentials {
 	struct scram_verifier *verifier;	/* owned; NULL: not made yet */
 	struct scram_keys *learned;	/* owned; NULL: SCRAM, nobody came yet */
 	struct known_keys *known;	/* owned; LL list: plain */
-	struct derivation *deriving;	/* LL list of session/derive.c */
+	struct derivation *deriving;	/* LL list of upstream/derive.c */
 };
 
 /* NULL: no memory. */

@@ -19,7 +19,7 @@ struct evict_place {
 	struct pool_server *prev, *next;	/* prev NULL: not there */
 };
 
-/* To another worker; see session/server_move.h. */
+/* To another worker; see transfer/server_move.h. */
 enum trip {
 	TRIP_NONE,
 	TRIP_AHEAD,	/* it leaves at the end of the turn: nobody gets it */
@@ -68,7 +68,7 @@ struct pool_client {
 
 /* Embedded in struct pool: who listens for its clients. */
 struct pool_hearing {
-	struct listener *listener;	/* owned by session/channels.h; NULL */
+	struct listener *listener;	/* owned by notify/channels.h; NULL */
 	usec_t idle_since;		/* nobody listens; 0 = somebody does */
 	bool wanted;			/* a connection, which is not there */
 };

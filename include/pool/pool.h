@@ -59,7 +59,7 @@ struct pool {
 	usec_t idle_due_at, idle_seen_at;	/* all idle servers: next, last look */
 	usec_t last_launch, last_lifetime_close;	/* an attempt's start */
 	usec_t unused_since, drained_at;	/* 0 = in use; drain_stops() */
-	usec_t vacated_at;		/* see session/vacate.h */
+	usec_t vacated_at;		/* see broker/vacate.h */
 	bool failing, old_protocol;	/* the latest login; refuses all but 3.0 */
 	bool check_failed;		/* the latest one: new servers have one */
 	usec_t failing_since;		/* of these failures, the first */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "proto/sql.h"
+#include "sql/sql.h"
 
 struct params_table;
 

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-#include "base/hash.h"
 #include "base/container.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/net.h"
 #include "base/timeouts.h"

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
 #include "base/container.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "base/net.h"
 #include "base/timeouts.h"
@@ -19,12 +19,12 @@
 #include "proto/prepared.h"
 #include "proto/track.h"
 #include "proto/writer.h"
+#include "relay/relay_schema.h"
 #include "session/carry.h"
-#include "session/dialect.h"
-#include "session/keep.h"
-#include "session/relay_schema.h"
 #include "session/server_phase.h"
-#include "session/trace.h"
+#include "state/dialect.h"
+#include "state/keep.h"
+#include "state/trace.h"
 
 #define SERVER_KEY_MAX 260	/* process id, and a secret of 256 bytes */
 

@@ -11,18 +11,18 @@
 #include "base/timeouts.h"
 #include "conf/config.h"
 #include "conf/mock.h"
+#include "login/login_queue.h"
 #include "pool/catalog.h"
 #include "pool/departure.h"
 #include "pool/lobby.h"
 #include "pool/tally.h"
 #include "proto/custom.h"
 #include "proto/recall.h"
-#include "proto/sql_seen.h"
+#include "relay/relay_schema.h"
 #include "session/client_role.h"
-#include "session/login_queue.h"
-#include "session/relay_schema.h"
 #include "session/roam.h"
 #include "session/slow.h"
+#include "sql/sql_seen.h"
 
 struct admin;
 struct baggage_table;

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-#include "session/client.h"
 #include "base/container.h"
+#include "session/client.h"
 #include "session/server.h"
 
 static inline struct client *client_of_timer(struct timeout *t)

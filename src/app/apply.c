@@ -13,13 +13,13 @@
 #include "base/ceiling.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "broker/broker.h"
 #include "conf/memory_limit.h"
 #include "http/http.h"
 #include "io/dns.h"
 #include "io/offload.h"
-#include "session/broker.h"
-#include "session/peer.h"
-#include "session/tls_setup.h"
+#include "login/peer.h"
+#include "upstream/tls_setup.h"
 
 void apply_log(const struct app *app)
 {

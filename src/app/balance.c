@@ -10,7 +10,7 @@
 #include "pool/parts.h"
 #include "pool/users.h"
 #include "session/client.h"
-#include "session/client_move.h"
+#include "transfer/client_move.h"
 
 #define BUSY 70			/* percent */
 #define SPARE 40

@@ -12,7 +12,7 @@
 #include "conf/config.h"
 #include "conf/config_load.h"
 #include "conf/config_state.h"
-#include "session/tls_setup.h"
+#include "upstream/tls_setup.h"
 
 /* Does text only tell where the problem of the line before it is? */
 static bool is_place(const char *text)

@@ -11,10 +11,10 @@
 #include "app/notify.h"
 #include "app/workers.h"
 #include "base/log.h"
+#include "broker/broker.h"
 #include "console/console.h"
 #include "io/socket.h"
 #include "pool/catalog_count.h"
-#include "session/broker.h"
 #include "session/client.h"
 #include "session/timers.h"
 

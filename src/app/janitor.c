@@ -18,17 +18,17 @@
 #include "base/ceiling.h"
 #include "base/container.h"
 #include "base/log.h"
+#include "broker/broker.h"
+#include "broker/vacate.h"
 #include "http/http.h"
 #include "io/loop.h"
+#include "login/login_lobby.h"
+#include "login/shed.h"
 #include "pool/users.h"
-#include "session/broker.h"
 #include "session/client.h"
-#include "session/login_lobby.h"
 #include "session/server.h"
-#include "session/server_login.h"
-#include "session/shed.h"
 #include "session/timers.h"
-#include "session/vacate.h"
+#include "upstream/server_login.h"
 
 #define AT_ONCE 16	/* between two looks at the clock */
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

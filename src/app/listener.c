@@ -16,10 +16,10 @@
 #include "base/text.h"
 #include "io/loop.h"
 #include "io/socket.h"
+#include "login/login.h"
+#include "login/login_lobby.h"
+#include "login/login_move.h"
 #include "session/client.h"
-#include "session/login.h"
-#include "session/login_lobby.h"
-#include "session/login_move.h"
 
 #define ACCEPT_BURST 64		/* then others get their turn */
 #define ACCEPT_CALM 4		/* turns in a row; then bursts double */

@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "conf/config_load.h"
 #include "io/offload.h"
-#include "session/tls_setup.h"
+#include "upstream/tls_setup.h"
 
 #define LINES_MAX 1000		/* a file of mistakes must not fill the log */
 

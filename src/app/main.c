@@ -9,7 +9,6 @@
 #include "app/apply.h"
 #include "app/args.h"
 #include "app/check.h"
-#include "app/workers_crew.h"
 #include "app/daemon.h"
 #include "app/listener.h"
 #include "app/notify.h"
@@ -19,6 +18,7 @@
 #include "app/signals.h"
 #include "app/takeover.h"
 #include "app/workers.h"
+#include "app/workers_crew.h"
 #include "base/crypto.h"
 #include "base/err.h"
 #include "base/hash.h"
@@ -27,7 +27,7 @@
 #include "io/log_thread.h"
 #include "io/loop.h"
 #include "io/socket.h"
-#include "session/tls_setup.h"
+#include "upstream/tls_setup.h"
 
 #define PATH_BYTES 128
 

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "console/admin.h"
-#include "session/tls_setup.h"
+#include "upstream/tls_setup.h"
 
 const char *reload_path(const struct app *app)
 {

@@ -7,7 +7,7 @@
 #include "app/app.h"
 #include "pool/parts.h"
 #include "session/client.h"
-#include "session/client_move.h"
+#include "transfer/client_move.h"
 
 static unsigned target(const struct app *app, const struct pool *p)
 {

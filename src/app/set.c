@@ -5,7 +5,7 @@
 #include "app/app.h"
 #include "app/apply.h"
 #include "base/err.h"
-#include "session/tls_setup.h"
+#include "upstream/tls_setup.h"
 
 static int check_lock(const struct app *app, const char *key, struct err *e)
 {

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "console/handover.h"
-#include "session/suspension.h"
+#include "transfer/suspension.h"
 
 #define PATIENCE (USEC / 4)	/* till a login, or a cancel, stands still */
 #define SUCCESSION (10 * USEC)	/* to make of what stands still its own */

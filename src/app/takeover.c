@@ -24,9 +24,9 @@
 #include "proto/prepared.h"
 #include "session/carried.h"
 #include "session/client.h"
-#include "session/suspension.h"
-#include "session/snapshot.h"
 #include "session/server.h"
+#include "transfer/snapshot.h"
+#include "transfer/suspension.h"
 
 #define PIDFILE_TIME (2 * USEC)	/* in which it takes its pid file away */
 #define SLACK_SECONDS 10	/* on top of what the flush may take */

@@ -20,7 +20,7 @@
 #include "proto/report.h"
 #include "proto/startup.h"
 #include "proto/writer.h"
-#include "session/snapshot.h"
+#include "transfer/snapshot.h"
 
 #define MESSAGE_MAX (1 << 28)
 #define READ_SIZE 65536

@@ -11,18 +11,18 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "broker/broker.h"
 #include "http/http.h"
 #include "io/hold.h"
 #include "io/loop.h"
 #include "io/mailbox.h"
 #include "io/stack.h"
 #include "io/thread.h"
+#include "login/login_move.h"
 #include "pool/lobby_workers.h"
-#include "session/broker.h"
-#include "session/client_move.h"
-#include "session/login_move.h"
-#include "session/server_move.h"
-#include "session/tls_setup.h"
+#include "transfer/client_move.h"
+#include "transfer/server_move.h"
+#include "upstream/tls_setup.h"
 
 static void on_mail(void *arg, void *object)
 {

@@ -10,10 +10,10 @@
 #include "app/workers_parts.h"
 #include "base/ledger.h"
 #include "base/log.h"
+#include "broker/broker.h"
 #include "pool/catalog.h"
 #include "pool/due.h"
 #include "pool/parts.h"
-#include "session/broker.h"
 
 #define INTERVAL USEC
 #define BUSY 70			/* percent: its pools get parts elsewhere, */

@@ -10,8 +10,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "base/text.h"
 #include "base/secmem.h"
+#include "base/text.h"
 #include "conf/words.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

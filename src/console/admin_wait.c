@@ -7,12 +7,12 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "broker/broker.h"
 #include "conf/persist.h"
 #include "console/admin_parse.h"
 #include "console/console.h"
 #include "console/console_show.h"
 #include "pool/catalog.h"
-#include "session/broker.h"
 #include "session/client.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

@@ -4,13 +4,13 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "broker/broker.h"
 #include "console/admin.h"
 #include "console/admin_parse.h"
 #include "console/console.h"
 #include "console/handover.h"
 #include "pool/catalog.h"
 #include "pool/drain.h"
-#include "session/broker.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

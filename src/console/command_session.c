@@ -8,14 +8,14 @@
 
 #include "base/err.h"
 #include "base/num.h"
+#include "broker/cancel.h"
 #include "console/admin.h"
 #include "console/admin_parse.h"
 #include "console/console.h"
 #include "console/views.h"
+#include "login/peer.h"
 #include "pool/catalog.h"
-#include "session/cancel.h"
 #include "session/client.h"
-#include "session/peer.h"
 #include "session/server.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

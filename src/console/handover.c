@@ -12,7 +12,7 @@
 #include "io/socket.h"
 #include "proto/params.h"
 #include "session/client.h"
-#include "session/snapshot.h"
+#include "transfer/snapshot.h"
 
 static bool is_neighbour(const struct client *c)
 {

@@ -15,7 +15,7 @@
 #include "pool/drain.h"
 #include "pool/pool_failure.h"
 #include "pool/wait.h"
-#include "session/tls_setup.h"
+#include "upstream/tls_setup.h"
 
 #define WAIT_LONG (5 * USEC)	/* as the alert PgsluiceLongWait */
 #define LOGINS_SEVERAL 5	/* failed ones, in the last minute */

@@ -23,11 +23,11 @@
 #include "pool/credentials.h"
 #include "proto/params.h"
 #include "session/client.h"
-#include "session/sessions.h"
-#include "session/snapshot.h"
-#include "session/suspension.h"
 #include "session/server.h"
+#include "session/sessions.h"
 #include "session/timers.h"
+#include "transfer/snapshot.h"
+#include "transfer/suspension.h"
 
 #define STATE_MAX (64 << 20)	/* bytes of the state of one session */
 #define PASS_TIME (10 * USEC)	/* that all may take, without suspend_timeout */

@@ -6,9 +6,9 @@
 #include "console/admin.h"
 #include "console/view_merge.h"
 #include "console/views.h"
+#include "login/peer.h"
 #include "pool/catalog.h"
 #include "pool/wait.h"
-#include "session/peer.h"
 
 #define POOLS(X) \
 	X(TEXT, "database", PLAIN, cell_text(p->key.db->name)) \

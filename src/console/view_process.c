@@ -11,9 +11,9 @@
 #include "console/sums.h"
 #include "console/version.h"
 #include "console/views.h"
+#include "login/peer.h"
 #include "pool/catalog.h"
 #include "pool/drain.h"
-#include "session/peer.h"
 
 #define VERSIONS(X) \
 	X(TEXT, "version", PLAIN, cell_text(version_of( \

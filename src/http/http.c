@@ -25,7 +25,7 @@
 #include "http/request.h"
 #include "pool/lobby.h"
 #include "session/sessions.h"
-#include "session/tls_setup.h"
+#include "upstream/tls_setup.h"
 
 #define RETRY (2 * USEC)	/* after an address could not be had */
 #define ADDR_BYTES 64

@@ -7,8 +7,8 @@
 #include "base/container.h"
 #include "console/admin.h"
 #include "pool/wait.h"
-#include "session/keep.h"
 #include "session/server.h"
+#include "state/keep.h"
 
 #define BIT(state) (1u << (state))
 #define OF_SERVERS (1u << 31)	/* states of servers */

@@ -6,9 +6,9 @@
 #include "console/judgement.h"
 #include "console/sums.h"
 #include "http/metrics_parts.h"
+#include "login/peer.h"
 #include "pool/drain.h"
 #include "pool/users.h"
-#include "session/peer.h"
 
 enum value {
 	DATABASES, POOLS, PEERS, PEER_POOLS, CLIENTS, LOGINS, SERVERS,

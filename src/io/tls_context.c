@@ -15,8 +15,8 @@
 #include "base/input.h"
 #include "base/input_watch.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "base/secmem.h"
+#include "base/text.h"
 #include "io/tls_parts.h"
 
 #define VERIFY_DEPTH 6		/* spec/authentication.md section 9.3 */

@@ -7,9 +7,9 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "pool/due.h"
 #include "pool/credentials.h"
 #include "pool/drain.h"
+#include "pool/due.h"
 #include "pool/hosts.h"
 #include "pool/parts.h"
 #include "pool/users.h"

@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/ledger.h"
 #include "base/mem.h"
 #include "conf/userlist.h"
-#include "base/ledger.h"
 #include "pool/catalog.h"
 #include "pool/credentials.h"
 

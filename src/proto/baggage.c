@@ -8,8 +8,8 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "proto/sql_dialect.h"
 #include "proto/writer.h"
+#include "sql/sql_dialect.h"
 
 #define PAIRS_MAX 2000
 #define COLUMNS_MAX 500		/* of a SELECT; PostgreSQL has 1664 */

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "proto/custom_name.h"
-#include "proto/sql.h"
+#include "sql/sql.h"
 
 #define PARAMETERS_MAX 32	/* of a statement: one bit for each */
 #define COMMENT_MAX 1000	/* bytes of one that is read on behind */

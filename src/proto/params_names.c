@@ -7,7 +7,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "proto/sql_dialect.h"
+#include "sql/sql_dialect.h"
 
 /* All that PostgreSQL 18 reports and lets a client set; and what drivers send. */
 static const char *const always[] = { [PARAMS_DATESTYLE] = "DateStyle",

@@ -12,11 +12,11 @@
 #include "proto/baggage.h"
 #include "proto/custom.h"
 #include "proto/prepared_world.h"
-#include "proto/sql.h"
 #include "proto/sql_back.h"
-#include "proto/sql_dialect.h"
-#include "proto/sql_leave.h"
-#include "proto/sql_schema.h"
+#include "sql/sql.h"
+#include "sql/sql_dialect.h"
+#include "sql/sql_leave.h"
+#include "sql/sql_schema.h"
 
 #define PREFIX "PGBOUNCER_"
 

@@ -9,7 +9,7 @@
 
 #include "proto/params.h"
 #include "proto/reader.h"
-#include "proto/sql_words.h"
+#include "sql/sql_words.h"
 
 #define CALL "set_config"
 /* Bytes of a statement, or of a call, that are read: each byte is in few of them. */

@@ -8,9 +8,9 @@
 #include "proto/baggage.h"
 #include "proto/msg.h"
 #include "proto/params.h"
-#include "proto/sql.h"
 #include "session/client.h"
 #include "session/server.h"
+#include "sql/sql.h"
 
 #define SETS_MAX (1 << 24)
 

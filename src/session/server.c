@@ -14,11 +14,11 @@
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/writer.h"
+#include "relay/relay_schema.h"
 #include "session/client.h"
-#include "session/server_attempt.h"
 #include "session/server_phases.h"
-#include "session/relay_schema.h"
 #include "session/sessions.h"
+#include "upstream/server_attempt.h"
 
 static void describe(const struct log_who *who, struct log_facts *out)
 {

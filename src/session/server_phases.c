@@ -2,17 +2,17 @@
  * SPDX-License-Identifier: ISC */
 #include "session/server_phases.h"
 
-#include "session/auth_query.h"
-#include "session/broker.h"
-#include "session/cancel.h"
-#include "session/canceler.h"
-#include "session/relay.h"
-#include "session/relay_server.h"
-#include "session/replication.h"
+#include "broker/broker.h"
+#include "broker/cancel.h"
+#include "broker/canceler.h"
+#include "login/auth_query.h"
+#include "relay/relay.h"
+#include "relay/relay_server.h"
+#include "relay/replication.h"
 #include "session/server.h"
-#include "session/server_connect.h"
-#include "session/server_login.h"
-#include "session/server_tls.h"
+#include "upstream/server_connect.h"
+#include "upstream/server_login.h"
+#include "upstream/server_tls.h"
 
 /* What is asked for a lookup is one write, which is over, or blocked. */
 static bool always(const struct server *s)

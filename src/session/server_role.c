@@ -8,8 +8,8 @@
 #include "proto/reader.h"
 #include "proto/writer.h"
 #include "session/server.h"
-#include "session/server_attempt.h"
 #include "session/sessions.h"
+#include "upstream/server_attempt.h"
 
 static enum session_attrs attrs_of(const struct server *s)
 {

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "app/app.h"
+#include "broker/broker.h"
 #include "model_app.h"
 #include "proto/msg.h"
 #include "proto/prepared.h"
 #include "proto/writer.h"
-#include "session/broker.h"
 #include "session/client.h"
 #include "session/server.h"
 

@@ -13,17 +13,17 @@
 #include <unistd.h>
 
 #include "app/app.h"
-#include "model_app.h"
-#include "model_sql.h"
 #include "base/err.h"
 #include "base/time.h"
+#include "broker/broker.h"
+#include "broker/broker_parts.h"
+#include "model_app.h"
+#include "model_sql.h"
 #include "proto/msg.h"
-#include "session/broker.h"
-#include "session/broker_parts.h"
 #include "session/client.h"
-#include "session/suspension.h"
-#include "session/snapshot.h"
 #include "session/server.h"
+#include "transfer/snapshot.h"
+#include "transfer/suspension.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

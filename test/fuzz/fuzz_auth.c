@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "login/auth.h"
 #include "pool/credentials.h"
 #include "proto/writer.h"
-#include "session/auth.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

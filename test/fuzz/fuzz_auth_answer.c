@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "session/auth_answer.h"
+#include "login/auth_answer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

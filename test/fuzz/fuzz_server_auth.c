@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "pool/credentials.h"
 #include "proto/writer.h"
-#include "session/server_auth.h"
+#include "upstream/server_auth.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

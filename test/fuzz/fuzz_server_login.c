@@ -19,10 +19,10 @@
 #include "pool/credentials.h"
 #include "proto/params.h"
 #include "session/server.h"
-#include "session/server_attempt.h"
-#include "session/server_login.h"
 #include "session/server_phases.h"
 #include "session/sessions.h"
+#include "upstream/server_attempt.h"
+#include "upstream/server_login.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "proto/params_list.h"
-#include "session/snapshot_parts.h"
+#include "transfer/snapshot_parts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

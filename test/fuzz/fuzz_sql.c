@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "proto/sql.h"
+#include "sql/sql.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

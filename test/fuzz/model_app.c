@@ -14,10 +14,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/loop.h"
+#include "login/login.h"
 #include "proto/params.h"
+#include "relay/relay.h"
 #include "session/client.h"
-#include "session/login.h"
-#include "session/relay.h"
 #include "session/server.h"
 
 static struct pooled_told on;

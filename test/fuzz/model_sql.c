@@ -9,7 +9,7 @@
 
 #include "proto/msg.h"
 #include "proto/reader.h"
-#include "proto/sql.h"
+#include "sql/sql.h"
 
 #define CAP (64 << 20)
 #define STREAM_ROWS 3

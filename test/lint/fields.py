@@ -9,7 +9,7 @@ import re
 
 import lint
 
-ROWS = "src/session/snapshot_fields.c"
+ROWS = "src/transfer/snapshot_fields.c"
 ROOTS = ["client", "server"]
 ROW = re.compile(r"\b[XA]\((\w+), (\w+),\s*((?:[^()]|\([^()]*\)|"
                  r"\((?:[^()]|\([^()]*\))*\))*)\)")
@@ -43,10 +43,10 @@ REASONS = {
     "prepared_world": "prepared again", "keep_text": "asked instead",
 }
 # Where a session is written, and read.
-SAVES = ["src/session/snapshot_save.c", "src/session/relay_state.c",
-         "include/session/snapshot_parts.h"]
-LOADS = ["src/session/snapshot_load.c", "src/session/snapshot_load_server.c",
-         "src/session/relay_state.c", "include/session/snapshot_parts.h"]
+SAVES = ["src/transfer/snapshot_save.c", "src/session/relay_state.c",
+         "include/transfer/snapshot_parts.h"]
+LOADS = ["src/transfer/snapshot_load.c", "src/transfer/snapshot_load_server.c",
+         "src/session/relay_state.c", "include/transfer/snapshot_parts.h"]
 # What is MOVED by another name.
 OTHERWISE = {
     "stream": {"socket": "the descriptor", "fd": "the descriptor",
@@ -62,11 +62,11 @@ OTHERWISE = {
     "subscription": {"channel": "its name", "is": "asked for again"},
 }
 # What a move between workers makes anew, by which file.
-ANEW = {"prepared_name": ["src/session/client_move.c"],
-        "prepared": ["src/session/client_move.c",
-                     "src/session/server_move.c"],
-        "prepared_use": ["src/session/server_move.c"],
-        "params_origin": ["src/session/server_move.c"]}
+ANEW = {"prepared_name": ["src/transfer/client_move.c"],
+        "prepared": ["src/transfer/client_move.c",
+                     "src/transfer/server_move.c"],
+        "prepared_use": ["src/transfer/server_move.c"],
+        "params_origin": ["src/transfer/server_move.c"]}
 # What these need not write, and why.
 STAYS = {
     ("server_move.c", "prepared", "retired"): "all are, there",

@@ -7,7 +7,9 @@ import re
 import sys
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(__file__), "..", ".."))
-RANKS = ["base", "proto", "conf", "io", "pool", "session", "console", "http", "app", "ctl"]
+RANKS = ["base", "sql", "proto", "conf", "io", "pool", "session", "upstream",
+         "state", "notify", "broker", "relay", "login", "transfer", "console",
+         "http", "app", "ctl"]
 
 NAME = re.compile(r"(\w+)\s*\(")
 TOKEN = re.compile(

@@ -7,11 +7,11 @@
 #include "session_test.h"
 
 #include "base/mem.h"
+#include "broker/broker.h"
 #include "proto/baggage.h"
-#include "session/broker.h"
-#include "session/relay.h"
-#include "session/relay_server.h"
-#include "session/server_launch.h"
+#include "relay/relay.h"
+#include "relay/relay_server.h"
+#include "upstream/server_launch.h"
 
 #define QUERY "Q\0\0\0\015select 1\0"
 #define DONE "C\0\0\0\015SELECT 1\0"

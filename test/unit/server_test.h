@@ -27,9 +27,9 @@
 #include "proto/params.h"
 #include "proto/track.h"
 #include "session/server.h"
-#include "session/server_attempt.h"
 #include "session/server_phases.h"
 #include "session/sessions.h"
+#include "upstream/server_attempt.h"
 
 struct server_stage {
 	struct sessions ss;

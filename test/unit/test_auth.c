@@ -1,6 +1,6 @@
 /* test_auth.c - every method, each kind of secret, right, wrong and malformed.
  * SPDX-License-Identifier: ISC */
-#include "session/auth.h"
+#include "login/auth.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "session/auth_answer.h"
+#include "login/auth_answer.h"
 
 #define TAKE(a, type, text) \
 	auth_answer_take(a, type, (const uint8_t *)(text), sizeof(text) - 1)

@@ -1,15 +1,15 @@
 /* test_auth_query.c - a server is asked for a user's secret, and answers.
  * SPDX-License-Identifier: ISC */
-#include "session/auth_query.h"
+#include "login/auth_query.h"
 
 #include "session_test.h"
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "broker/broker.h"
+#include "login/login_database.h"
+#include "login/login_parts.h"
 #include "pool/credentials.h"
-#include "session/broker.h"
-#include "session/login_database.h"
-#include "session/login_parts.h"
 
 /* What every answer begins with, and what it ends with. */
 #define PATH "1[]2[]D[|\1|||\1x]C[SELECT 1|]"

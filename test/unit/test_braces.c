@@ -13,8 +13,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "ctl/facts.h"
 #include "ctl/braces.h"
+#include "ctl/facts.h"
 
 /* "scope/key=value@line" of each, or what is wrong. */
 static const char *read_all(const char *text, char *buf, size_t size)

@@ -3,16 +3,16 @@
 #include "session_test.h"
 
 #include "base/err.h"
+#include "broker/broker.h"
+#include "broker/broker_parts.h"
+#include "broker/canceler.h"
+#include "notify/listener.h"
 #include "pool/pool_failure.h"
 #include "proto/baggage.h"
-#include "session/broker.h"
-#include "session/broker_parts.h"
-#include "session/canceler.h"
-#include "session/listener.h"
-#include "session/server_attempt.h"
-#include "session/server_launch.h"
-#include "session/server_move.h"
-#include "session/welcome.h"
+#include "state/welcome.h"
+#include "transfer/server_move.h"
+#include "upstream/server_attempt.h"
+#include "upstream/server_launch.h"
 
 /* --- the neighbours, who take notes --- */
 

@@ -3,8 +3,8 @@
 #include "session_test.h"
 
 #include "base/mem.h"
+#include "broker/broker.h"
 #include "pool/hosts.h"
-#include "session/broker.h"
 
 #define WORKERS 3
 

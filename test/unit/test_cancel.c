@@ -3,9 +3,9 @@
 #include "session_test.h"
 
 #include "base/err.h"
-#include "session/cancel.h"
-#include "session/canceler.h"
-#include "session/peer.h"
+#include "broker/cancel.h"
+#include "broker/canceler.h"
+#include "login/peer.h"
 
 /* --- the neighbours, who take notes --- */
 

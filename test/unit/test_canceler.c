@@ -3,8 +3,8 @@
 #include "session_test.h"
 
 #include "base/mem.h"
-#include "session/canceler.h"
-#include "session/server_launch.h"
+#include "broker/canceler.h"
+#include "upstream/server_launch.h"
 
 /* --- the neighbours, who take notes --- */
 

@@ -3,9 +3,9 @@
 #include "session_test.h"
 
 #include "base/mem.h"
+#include "notify/channels.h"
+#include "notify/channels_send.h"
 #include "proto/writer.h"
-#include "session/channels.h"
-#include "session/channels_send.h"
 
 static char message[256];
 

@@ -22,9 +22,9 @@
 #include "proto/params.h"
 #include "proto/prepared.h"
 #include "session/client.h"
-#include "session/client_move.h"
 #include "session/sessions.h"
-#include "session/tls_setup.h"
+#include "transfer/client_move.h"
+#include "upstream/tls_setup.h"
 
 #define BODY "select 1\0\0\0"
 #define WORKERS 2

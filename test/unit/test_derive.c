@@ -1,6 +1,6 @@
 /* test_derive.c - keys made off the loop: shared, kept, given up, refused.
  * SPDX-License-Identifier: ISC */
-#include "session/derive.h"
+#include "upstream/derive.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

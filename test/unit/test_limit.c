@@ -14,8 +14,8 @@
 #include <utlist.h>
 
 #include "pool/catalog.h"
-#include "pool/evict.h"
 #include "pool/drain.h"
+#include "pool/evict.h"
 
 #define NOW (1000 * USEC)
 #define DELAY (USEC / 4)

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: ISC */
 #include "login_test.h"
 
-#include "session/carried.h"
+#include "login/login_move.h"
+#include "login/login_shape.h"
 #include "pool/lobby_workers.h"
-#include "session/login_move.h"
-#include "session/login_shape.h"
+#include "session/carried.h"
 
 #define ASKED "R\0\0\0\10\0\0\0\3"	/* AuthenticationCleartextPassword */
 #define CANCEL "\0\0\0\20\4\322\26\56" "123"	/* and the worker's byte */

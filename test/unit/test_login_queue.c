@@ -1,6 +1,6 @@
 /* test_login_queue.c - logins take turns, the oldest first.
  * SPDX-License-Identifier: ISC */
-#include "session/login_queue.h"
+#include "login/login_queue.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
+#include "login/login_parts.h"
 #include "session/client.h"
-#include "session/login_parts.h"
 
 #define LOGINS 4
 

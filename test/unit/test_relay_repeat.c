@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "relay_test.h"
 
-#include "session/relay_repeat.h"
+#include "relay/relay_repeat.h"
 
 #define STALE "E[SERROR|C0A000|Mcached plan must not change result type|" \
 	"RRevalidateCachedQuery||]"

@@ -1,6 +1,6 @@
 /* test_server_auth.c - each request of a server, each kind of secret, order.
  * SPDX-License-Identifier: ISC */
-#include "session/server_auth.h"
+#include "upstream/server_auth.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* test_server_login.c - a login, step by step; the test is PostgreSQL.
  * SPDX-License-Identifier: ISC */
-#include "session/server_login.h"
+#include "upstream/server_login.h"
 
-#include "proto/msg.h"
 #include "proto/baggage.h"
+#include "proto/msg.h"
 #include "proto/params.h"
 #include "server_test.h"
 

@@ -1,13 +1,13 @@
 /* test_server_move.c - an idle server goes to the same pool of another worker.
  * SPDX-License-Identifier: ISC */
-#include "session/server_move.h"
+#include "transfer/server_move.h"
 
 #include "base/ledger.h"
+#include "broker/broker.h"
 #include "proto/baggage.h"
 #include "proto/prepared.h"
 #include "proto/writer.h"
 #include "server_test.h"
-#include "session/broker.h"
 
 /* --- what is faked: two workers, and the post --- */
 

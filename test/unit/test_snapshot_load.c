@@ -1,6 +1,6 @@
 /* test_snapshot_load.c - sessions made again from what was saved of them.
  * SPDX-License-Identifier: ISC */
-#include "session/snapshot.h"
+#include "transfer/snapshot.h"
 
 #include "proto/prepared.h"
 #include "proto/prepared_op.h"

@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "proto/writer.h"
 #include "proto/params_list.h"
-#include "session/snapshot_parts.h"
+#include "proto/writer.h"
+#include "transfer/snapshot_parts.h"
 
 static void put_64(struct writer *w, uint64_t n)
 {

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "proto/sql.h"
+#include "sql/sql.h"
 
 static bool forgets(const char *sql)
 {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "proto/sql_dialect.h"
+#include "sql/sql_dialect.h"
 
 typedef bool asks(const void *sql, size_t n);
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "proto/sql_leave.h"
+#include "sql/sql_leave.h"
 
 static const char *const words[] = { "create temp table t()",
 	"CREATE TEMPORARY TABLE t()", "select 1 into Temp t",

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "proto/sql_schema.h"
+#include "sql/sql_schema.h"
 
 /* In memory of its own, so that nothing around it can be read. */
 static bool may(const char *text)

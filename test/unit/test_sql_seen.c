@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "proto/sql_seen.h"
+#include "sql/sql_seen.h"
 
 static struct sql_seen seen;
 

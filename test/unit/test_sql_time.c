@@ -11,11 +11,11 @@
 
 #include <cmocka.h>
 
-#include "proto/sql.h"
-#include "proto/sql_dialect.h"
-#include "proto/sql_leave.h"
-#include "proto/sql_schema.h"
-#include "proto/sql_timeless.h"
+#include "sql/sql.h"
+#include "sql/sql_dialect.h"
+#include "sql/sql_leave.h"
+#include "sql/sql_schema.h"
+#include "sql/sql_timeless.h"
 
 #define SIZE 8192
 #define MOST (CLOCKS_PER_SEC / 20)	/* some 50 times what it takes */

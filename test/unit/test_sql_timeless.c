@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "proto/sql_timeless.h"
+#include "sql/sql_timeless.h"
 
 static bool is(const char *sql)
 {

@@ -1,14 +1,14 @@
 /* test_suspension.c - sessions that stand still, and go on where they were.
  * SPDX-License-Identifier: ISC */
-#include "session/suspension.h"
+#include "transfer/suspension.h"
 
+#include "broker/broker.h"
+#include "broker/canceler.h"
 #include "pool/lobby_workers.h"
+#include "relay/relay.h"
 #include "server_test.h"
-#include "session/broker.h"
-#include "session/canceler.h"
 #include "session/client.h"
 #include "session/client_role.h"
-#include "session/relay.h"
 
 /* --- what is faked --- */
 

@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "console/admin.h"
 #include "base/text.h"
 #include "conf/config.h"
+#include "console/admin.h"
 #include "pool/catalog.h"
 #include "pool/host_role.h"
 #include "proto/params.h"

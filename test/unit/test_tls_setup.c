@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "conf/options.h"
-#include "session/tls_setup.h"
+#include "upstream/tls_setup.h"
 
 static void set(struct config *c, const char *name, const char *value)
 {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "session/trace.h"
+#include "state/trace.h"
 
 static void test_tags_tell(void **state)
 {

@@ -1,0 +1,90 @@
+/* auth.h - how a client proves who it is: one exchange, bytes in, bytes out.
+ * SPDX-License-Identifier: ISC */
+#ifndef LOGIN_AUTH_H
+#define LOGIN_AUTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "conf/mock.h"
+#include "conf/options.h"
+#include "proto/scram.h"
+#include "upstream/derive.h"
+
+struct auth;
+struct auth_method;
+struct credentials;
+struct net_addr;
+struct ident_map;
+struct offload;
+struct random_pool;
+struct writer;
+
+enum auth_result {
+	AUTH_MORE,	/* send what was written, wait for the client's answer */
+	AUTH_OK,	/* send what was written (SASLFinal); the user is proven */
+	AUTH_DENY,	/* auth->refusal says why */
+	AUTH_WAIT,	/* read nothing; rq->wake tells when to call auth_resume() */
+};
+
+/* The user that wants to log in, and what is known of that user. */
+struct auth_request {
+	enum auth_type type;		/* never AUTH_HBA: that is resolved */
+	const char *user;		/* borrowed for the exchange */
+	struct credentials *credentials;	/* NULL: mock authentication */
+	const struct ident_map *map;	/* cert, peer: of the rule, or NULL */
+	const uid_t *os_uid;	/* peer: by the kernel, for auth_begin(); or NULL */
+	const char *cert_name;	/* cert: verified; NULL: no certificate */
+	bool tls;
+	int scram_iterations;
+	struct random_pool *random;	/* borrowed; NULL: ask the generator */
+	const uint8_t *mock_salt;	/* borrowed: 32 bytes, of which salts are */
+	const struct mock_shape *mock_shape;	/* borrowed; NULL: of no secret */
+	const char *options;		/* ldap: how, or NULL; for auth_begin() */
+	const struct net_addr *addr;	/* of the client */
+	struct offload *offload;	/* borrowed; NULL: there are no threads */
+	void (*wake)(struct auth *a);	/* once after AUTH_WAIT, from the loop */
+	struct scram_binding binding;	/* may be offered; none without TLS */
+	bool must_bind;		/* whatever the type */
+};
+
+/* Long, and rare: not part of what each login has. */
+struct auth_refusal {
+	struct err error;		/* code and text for the client */
+	char detail[256];		/* for the log, or "" */
+};
+
+struct auth {
+	const struct auth_method *method;	/* NULL: no exchange is open */
+	struct auth_refusal *refusal;	/* borrowed; set for each call, which
+					 * says there why it is DENY */
+	struct auth_request request;	/* credentials counted */
+	void *state;			/* owned by the method */
+	struct derive_wait derive;	/* keys that it waits for */
+	struct credentials *typed;	/* counted; OK by pam, ldap: the password */
+};
+
+/*
+ * May an exchange of this type be tied to the TLS connection, or need it not,
+ * as the kernel says who is there? With md5 it is SCRAM's, when it must be.
+ */
+bool auth_can_bind(enum auth_type type);
+
+/*
+ * Open the exchange. Appends whole messages (AuthenticationXxx) to out. After
+ * OK and DENY the exchange is over: a further step is denied.
+ */
+enum auth_result auth_begin(struct auth *a, const struct auth_request *rq,
+    struct writer *out);
+/* The body of a PasswordMessage / SASL message ('p'), len bytes. */
+enum auth_result auth_step(struct auth *a, const uint8_t *body, size_t len,
+    struct writer *out);
+/* After AUTH_WAIT and wake: go on where it stopped. */
+enum auth_result auth_resume(struct auth *a, struct writer *out);
+/* Wipe, free, and forget what it waits for; of all zero: nothing. */
+void auth_end(struct auth *a);
+
+#endif

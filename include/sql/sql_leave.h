@@ -1,0 +1,59 @@
+/* sql_leave.h - texts that may leave something behind in a session.
+ *
+ * Command tags tell of a SET, a LISTEN or a PREPARE. The words here are for
+ * effects that no tag tells: CREATE TEMP and SELECT INTO TEMP, pg_temp,
+ * set_config(), advisory locks of the session, sequences; and for functions of
+ * PostgreSQL's own that run SQL which may be put together from pieces.
+ * SPDX-License-Identifier: ISC */
+#ifndef SQL_SQL_LEAVE_H
+#define SQL_SQL_LEAVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Hot: is one of the words in n bytes of SQL? Comments and strings count, too:
+ * a false hit costs a look at the session, no more.
+ */
+bool sql_may_leave(const void *sql, size_t n);
+
+enum sql_leaves {
+	SQL_LEAVES = 1,		/* anything */
+	SQL_DRAWS = 2,		/* ... numbers of sequences, but nothing else */
+	SQL_HIDES = 4,		/* anything, whose name may not be in the text */
+	SQL_OPENS = 16,		/* what nothing but the end of the session closes:
+				 * a connection, a replication origin or slot */
+	SQL_MAKES = 32,		/* temporary tables */
+	SQL_MAY_OPEN = 64,	/* as SQL_OPENS, by words that are in pieces, or
+				 * in code that is not SQL */
+};
+/*
+ * What the words say, if there are some. 0: all of them are calls of
+ * set_config('name', ..., true), which end with the transaction.
+ */
+unsigned sql_what_leaves(const void *sql, size_t n);
+
+/*
+ * May the text draw numbers from sequences, though its tag does not say so? An
+ * UPDATE to DEFAULT, an INSERT or MERGE in a WITH.
+ */
+bool sql_may_draw(const void *sql, size_t n);
+/* Hot: can it, by its first byte? (Not where sql_may_matter().) */
+static inline bool sql_is_suspect_draw(char first)
+{
+	return (first | 0x20) == 'u' || (first | 0x20) == 'w' || first == '(';
+}
+
+/*
+ * Is the first statement one whose tag is SET, and that leaves nothing: SET
+ * LOCAL, SET TRANSACTION?
+ */
+bool sql_is_local(const char *sql, size_t n);
+
+/* Is the first statement a SET or RESET? False where a comment is in the way. */
+bool sql_is_set(const char *sql, size_t n);
+
+/* Is there no other statement behind the first one, as far as can be seen? */
+bool sql_is_single(const char *sql, size_t n);
+
+#endif

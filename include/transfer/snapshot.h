@@ -1,0 +1,58 @@
+/* snapshot.h - sessions as bytes, for the process that takes our sockets over.
+ *
+ * What a suspended session is beyond its socket: keys, parameters, names of
+ * prepared statements, what is owed, bytes not looked at. The reader is always
+ * another pgsluice on this machine, which says so when it logs in; others get
+ * only sockets to which nothing of this belongs. (spec/pooling.md section 23)
+ * SPDX-License-Identifier: ISC */
+#ifndef TRANSFER_SNAPSHOT_H
+#define TRANSFER_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct client;
+struct err;
+struct server;
+struct sessions;
+struct writer;
+
+/* The application_name of a process that knows our format. */
+#define SNAPSHOT_READER "pgsluice-takeover-1"
+
+/* May c, and its server, be handed over at all? */
+bool snapshot_takes_client(const struct client *c);
+bool snapshot_takes_server(const struct server *s);
+/* ... to a process that knows nothing of what is written here? */
+bool snapshot_is_plain_client(const struct client *c);
+bool snapshot_is_plain_server(const struct server *s);
+
+void snapshot_write_client(const struct client *c, struct writer *w);
+void snapshot_write_server(const struct server *s, struct writer *w);
+
+/* A session as received: names, the bytes of the above, the socket. */
+struct snapshot {
+	int fd;
+	const char *user, *database;
+	const uint8_t *state;
+	size_t len;
+};
+
+/*
+ * Make the session again, suspended: suspension_end(), then snapshot_go_on() set
+ * it going.
+ * fd is taken, and closed on failure.
+ * Returns: NULL with e set; e->text is "" when there is no place for the
+ *          session here, as its database is unknown.
+ */
+struct client *snapshot_read_client(struct sessions *ss,
+    const struct snapshot *h, struct err *e);
+struct server *snapshot_read_server(struct sessions *ss,
+    const struct snapshot *h, struct err *e);
+/* c and s belong together. */
+void snapshot_link(struct client *c, struct server *s);
+/* Serve c again; may close it. */
+void snapshot_go_on(struct client *c);
+
+#endif

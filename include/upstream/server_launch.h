@@ -1,0 +1,36 @@
+/* server_launch.h - opens server connections.
+ * SPDX-License-Identifier: ISC */
+#ifndef UPSTREAM_SERVER_LAUNCH_H
+#define UPSTREAM_SERVER_LAUNCH_H
+
+#include <stdbool.h>
+
+struct pool;
+struct pool_client;
+struct server;
+struct sessions;
+
+/*
+ * May p open one more server, for dedicated alone, or for all (NULL)? Where a
+ * limit asks for that, idle servers are closed. *reserve is set for dedicated:
+ * the server would be past the size of the pool.
+ */
+bool server_launch_room(struct pool *p, const struct pool_client *dedicated,
+    bool *reserve);
+/*
+ * Open a connection for p in state SERVER_LOGIN. What goes wrong is told by
+ * ops->closed, perhaps before this returns.
+ */
+void server_launch(struct sessions *ss, struct pool *p);
+/* The same in state SERVER_DEDICATED_LOGIN, for pc alone: replication. */
+void server_launch_dedicated(struct sessions *ss, struct pool_client *pc);
+/* The same in state SERVER_LISTENING. NULL: no connection could be begun. */
+struct server *server_launch_listener(struct sessions *ss, struct pool *p);
+/*
+ * Open one in state SERVER_ACTIVE_CANCEL to the address of target, that will
+ * carry the cancel requests for it. NULL: no connection could be
+ * begun.
+ */
+struct server *server_launch_canceler(struct server *target);
+
+#endif

@@ -1,0 +1,31 @@
+/* server_login_parts.h - for the files of server_login only.
+ * SPDX-License-Identifier: ISC */
+#ifndef UPSTREAM_SERVER_LOGIN_PARTS_H
+#define UPSTREAM_SERVER_LOGIN_PARTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct server;
+struct writer;
+
+#define SERVER_LOGIN_MAX (1 << 20)	/* bytes of one message, and of all */
+#define SERVER_LOGIN_PARAMETERS 256	/* ParameterStatus */
+
+struct server_message {
+	char type;
+	const uint8_t *body;
+	size_t len;
+};
+
+/*
+ * Do what a message asks for.
+ * Returns: 0; 1 when it was the last one of the login; or -1 when s was
+ *          closed, or starts anew.
+ */
+int server_login_take(struct server *s, const struct server_message *m);
+
+/* Send w and free its bytes. Returns -1 when s was closed. */
+int server_login_send(struct server *s, struct writer *w);
+
+#endif

@@ -1,0 +1,189 @@
+/* shed.c - memory_limit is near: who must wait, and who must go.
+ *
+ * A client whose half-sent message is large waits first. If that does not help,
+ * connections are closed: always the one that holds the most, of all workers.
+ * SPDX-License-Identifier: ISC */
+#include "login/shed.h"
+
+#include <stdint.h>
+
+#include "base/container.h"
+#include "base/cursor.h"
+#include "base/log.h"
+#include "io/socket.h"
+#include "io/tls.h"
+#include "login/login_lobby.h"
+#include "pool/database.h"
+#include "pool/lobby.h"
+#include "proto/prepared.h"
+#include "proto/unnamed.h"
+#include "session/client.h"
+#include "session/server.h"
+#include "session/sessions.h"
+
+#define PATIENCE USEC		/* that others wait before one of them goes */
+#define AT_ONCE 16		/* a tick */
+#define STRANGERS 64		/* instead of one client */
+#define TOLD_EVERY (10 * USEC)	/* to the log */
+
+/* Of what others use, too, its share. */
+static size_t statement_bytes(const struct client *c)
+{
+	const struct prepared_name *n;
+	unsigned at = 0;
+	size_t sum = 0;
+
+	while ((n = slots_next(c->statements, &at)) != NULL)
+		sum += prepared_name_bytes(n->name) +
+		    prepared_text_bytes(n->stmt->len) / n->stmt->names;
+	return sum;
+}
+
+static size_t bytes_of(const struct client *c)
+{
+	const struct server *const s = c->pc.server == NULL ? NULL :
+	    server_of(c->pc.server);
+	size_t sum = c->carry.size + stream_queued(&c->stream) +
+	    tls_memory(&c->stream) + statement_bytes(c) +
+	    c->relay.own.text.size + c->relay.own.old.size;
+
+	if (s != NULL)
+		sum += s->carry.size + stream_queued(&s->stream);
+	return sum;
+}
+
+/* The console stays reachable, and strangers are the lobby's. */
+static bool may_go(const struct client *c)
+{
+	return client_is_open(c) && !client_logs_in(c) && c->console == NULL &&
+	    c->pc.pool != NULL && !c->pc.pool->key.db->console;
+}
+
+static bool is_held(const struct client *c)
+{
+	return (c->stream.paused & STREAM_HELD) != 0;
+}
+
+/* NULL: there is none; held: of those that wait. */
+static struct client *find_largest(struct sessions *ss, bool held,
+    size_t *bytes)
+{
+	struct client *largest = NULL;
+	struct cursor_node *node = ss->all_clients.first;
+
+	*bytes = 0;
+	for (; node != NULL; node = node->next) {
+		struct client *const c =
+		    container_of(node, struct client, node);
+
+		if (!may_go(c) || (held && !is_held(c)))
+			continue;
+		const size_t n = bytes_of(c);
+
+		if (n > *bytes) {
+			largest = c;
+			*bytes = n;
+		}
+	}
+	return largest;
+}
+
+static void drop(struct client *c)
+{
+	struct close_cause why = close_cause(CLOSE_MEMORY_LIMIT);
+
+	why.hint = "The pooler is short of memory, and this connection held "
+	    "the most. Raise memory_limit, or send smaller messages.";
+	c->ss->tally.limits_hit[TALLY_memory_limit][0]++;
+	client_fail_cause(c, why);
+}
+
+/* One alone holds too little to make a difference. */
+static bool expel_strangers(struct sessions *ss)
+{
+	bool any = false;
+
+	for (int i = 0; i < STRANGERS && ceiling_level() == CEILING_FULL &&
+	    login_expel_oldest(ss, TALLY_memory_limit); i++)
+		any = true;
+	return any;
+}
+
+/* Strangers are as one client. False: nobody is left, or it is another worker's turn. */
+static bool drop_largest(struct sessions *ss, bool held)
+{
+	size_t bytes;
+	struct client *const c = find_largest(ss, held, &bytes);
+	const size_t strangers = held ? 0 : lobby_bytes(&ss->lobby);
+
+	if (!ceiling_bid(ss->worker, bytes > strangers ? bytes : strangers))
+		return false;
+	if (strangers > bytes)
+		return expel_strangers(ss);
+	drop(c);
+	return true;
+}
+
+/* Those that may go on by now do. */
+static void release_held(struct sessions *ss)
+{
+	struct cursor_node *node = ss->all_clients.first, *next;
+	bool any = false;
+
+	for (; node != NULL; node = next) {
+		struct client *const c =
+		    container_of(node, struct client, node);
+
+		next = node->next;
+		if (!is_held(c))
+			continue;
+		/* it is not read, and so nothing else would tell */
+		if (socket_is_left(c->stream.fd))
+			client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
+		else if (ceiling_stops(c->carry.len))
+			any = true;
+		else
+			stream_unhold(&c->stream);
+	}
+	/* while it is tight, others will soon wait as these did */
+	if (!any && ceiling_level() == CEILING_CALM)
+		ss->held_since = 0;
+}
+
+/* What nobody has a name for can be prepared again. */
+static void shrink_caches(struct sessions *ss)
+{
+	if (ss->unnamed != NULL)
+		(void)unnamed_make_room(ss->unnamed, ss->prepared, 0, 1);
+}
+
+static void tell(struct sessions *ss, usec_t now)
+{
+	if (ss->worker != 0 || (ss->shed_told != 0 &&
+	    now - ss->shed_told < TOLD_EVERY))
+		return;
+	ss->shed_told = now;
+	log_warning("memory is short (%s): %zu of %zu MB are used "
+	    "(memory_limit)", ceiling_level_name(), ceiling_used() >> 20,
+	    ceiling_limit() >> 20);
+}
+
+void shed_tick(struct sessions *ss, usec_t now)
+{
+	if (ss->held_since != 0)
+		release_held(ss);
+	/* those that wait may be what it is short of */
+	if (ss->held_since != 0 && now - ss->held_since > PATIENCE)
+		(void)drop_largest(ss, true);
+	if (ceiling_level() == CEILING_CALM) {
+		(void)ceiling_bid(ss->worker, 0);
+		return;
+	}
+	tell(ss, now);
+	shrink_caches(ss);
+	for (int i = 0; i < AT_ONCE && ceiling_level() == CEILING_FULL &&
+	    !ceiling_is_hopeless(); i++) {
+		if (!drop_largest(ss, false))
+			break;
+	}
+}

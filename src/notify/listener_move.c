@@ -1,0 +1,330 @@
+/* listener_move.c - channels of a client: its server, and the listener.
+ *
+ * What it listens to, a server tells: the one that it has at the moment.
+ * SPDX-License-Identifier: ISC */
+#include <string.h>
+#include <strings.h>
+#include <utlist.h>
+
+#include "notify/channels.h"
+#include "notify/channels_send.h"
+#include "notify/listener.h"
+#include "notify/listener_parts.h"
+#include "proto/msg.h"
+#include "proto/params.h"
+#include "proto/prepared.h"
+#include "proto/track_look.h"
+#include "session/client.h"
+#include "session/server.h"
+#include "session/sessions.h"
+
+int listener_send_mark(struct listening *g, struct server *s,
+    enum hears becomes)
+{
+	const struct subscription *it;
+	struct writer sql;
+
+	s->keep.marks = true;
+	g->token = listener_draw(g->listener);
+	g->marks = 0;
+	g->becomes = becomes;
+	writer_init(&sql, LISTENER_SQL);
+	listener_text(&sql, KEEP_BEGIN "SET LOCAL statement_timeout=0;");
+	channels_write(&sql, "LISTEN", g->listener->marker);
+	if (becomes == HEARS_SERVER)
+		DL_FOREACH2(g->own, it, own_next)
+			channels_write(&sql, "LISTEN", it->channel->name);
+	listener_write_mark(g->listener, g->token, &sql);
+	return listener_ask(s, &sql, CHORE_LISTEN);
+}
+
+/* --- what the probe has found --- */
+
+/*
+ * Would the listener be told the same names and payloads as c, by what s had at
+ * first? The welcome is gone after a RECONNECT.
+ */
+static bool is_same_encoding(const struct client *c, const struct server *s)
+{
+	const struct welcome *const w = c->pc.pool->welcome;
+	const struct params *const set = s->origin.set != NULL ?
+	    s->origin.set : w == NULL ? NULL : w->params;
+	const char *const own = params_get(c->params, PARAMS_CLIENT_ENCODING);
+	const char *const other = set == NULL ? NULL :
+	    params_get(set, PARAMS_CLIENT_ENCODING);
+
+	return own != NULL && other != NULL && strcasecmp(own, other) == 0;
+}
+
+/* How many of the list c is not known to listen to. */
+static unsigned count_new(const struct client *c, const struct writer *list)
+{
+	const char *name = (const char *)list->at;
+	const char *const end = name + list->len;
+	unsigned n = 0;
+
+	for (; name < end; name += strlen(name) + 1)
+		n += channels_find(c, name) == NULL;
+	return n;
+}
+
+/* Does s know all that c listens to, or has listened to? */
+static bool is_all_known(const struct server *s)
+{
+	const struct keep *const k = &s->keep;
+
+	return k->discarded || k->brought == BROUGHT ||
+	    (k->brought == BROUGHT_INSIDE && (k->confirmed ||
+	    (!k->undone && keep_is_on(s->ps.pool))));
+}
+
+/* Has c prepared a statement with which it may say (UN)LISTEN at any time? */
+static bool has_prepared(const struct client *c)
+{
+	const struct prepared_name *n;
+	unsigned at = 0;
+
+	while ((n = slots_next(c->statements, &at)) != NULL)
+		if (listener_has(n->stmt->body, n->stmt->len, "listen"))
+			return true;
+	return false;
+}
+
+/* Returns how many of them are new; there may be no memory for all. */
+static unsigned add_found(struct client *c, const struct writer *found,
+    enum subscribed is)
+{
+	const char *name = (const char *)found->at;
+	const char *const end = name + found->len;
+	unsigned n = 0;
+
+	for (; name < end; name += strlen(name) + 1)
+		if (channels_find(c, name) == NULL)
+			n += channels_add(c, name, is) == 0;
+	if (c->listening != NULL && has_prepared(c))
+		c->listening->always = true;
+	return n;
+}
+
+void listener_ask_again(struct listening *g)
+{
+	struct listener *const l = g->listener;
+
+	g->settles = l->to_ask = l->asked + 1;
+	l->look = true;
+	catalog_touch_pool(g->client->ss->catalog, l->pool);
+}
+
+/* It is in force with the next answer of the listener. */
+static void await_listener(struct listening *g)
+{
+	g->expects = false;
+	listener_ask_again(g);
+}
+
+/* What c listens to, where s tells it. */
+static void note_own(struct client *c, struct server *s)
+{
+	struct keep *const k = &s->keep;
+	const struct writer *const found = &k->channels;
+
+	(void)channels_retain(c, found->at, found->len);
+	if (k->pins == PIN_LISTEN && is_same_encoding(c, s) &&
+	    channels_count(c) + count_new(c, found) <= CHANNELS_MAX)
+		(void)add_found(c, found, SUBSCRIBED);
+	k->surplus = (k->pins & PIN_LISTEN) != 0 && count_new(c, found) > 0;
+}
+
+/*
+ * c listens to nothing that it has listened to before: what comes is s's to
+ * tell. False: it goes on with the listener.
+ */
+static bool begins_anew(struct client *c, struct server *s)
+{
+	const struct writer *const found = &s->keep.channels;
+	const char *const end = (const char *)found->at + found->len;
+	const char *name = (const char *)found->at;
+
+	if (channels_source(c->listening) != HEARS_NOBODY)
+		return false;
+	for (; name < end; name += strlen(name) + 1)
+		if (channels_find(c, name) != NULL)
+			return false;
+	listener_tell_lost(c);
+	if (client_is_open(c))
+		note_own(c, s);
+	return true;
+}
+
+/* The same, of those that the listener is to tell it. */
+static void note_found(struct client *c, struct server *s, bool known)
+{
+	const struct writer *const found = &s->keep.channels;
+	const bool fits = is_same_encoding(c, s) &&
+	    channels_count(c) + count_new(c, found) <= CHANNELS_MAX;
+	const bool heard = channels_source(c->listening) == HEARS_LISTENER;
+	unsigned n = known ? channels_retain(c, found->at, found->len) : 0;
+
+	if (fits && c->listening != NULL)
+		n += add_found(c, found, heard ? TO_COME : SUBSCRIBED);
+	if (c->listening == NULL)
+		return;
+	s->keep.surplus = count_new(c, found) > 0;
+	if (s->keep.surplus && (!heard || c->listening->token != 0)) {
+		channels_settle(c);
+		listener_hear_server(c);
+	} else if (s->keep.surplus) {
+		c->listening->settles = c->listening->listener->asked + 1;
+		(void)listener_send_mark(c->listening, s, HEARS_SERVER);
+	} else if ((n > 0 || c->listening->expects) && heard) {
+		await_listener(c->listening);
+	}
+	if (n == 0)
+		writer_fini(&c->listening->early);
+}
+
+/* If another process goes on here, it is to ask s again. */
+static void keep_in_doubt(const struct client *c, struct server *s)
+{
+	if (c->relay.withheld != WITHHELD_NOT && listener_is_unsettled(c))
+		s->keep.brought = BROUGHT;
+}
+
+void listener_note(struct client *c, struct server *s)
+{
+	struct keep *const k = &s->keep;
+	const bool known = is_all_known(s);
+
+	k->brought = BROUGHT_NOTHING;
+	k->confirmed = k->undone = k->discarded = false;
+	if (c->listening == NULL ||
+	    channels_source(c->listening) == HEARS_SERVER)
+		note_own(c, s);
+	else if (!known || !begins_anew(c, s))
+		note_found(c, s, known);
+	writer_fini(&k->channels);
+	if (known)
+		keep_in_doubt(c, s);
+}
+
+void listener_discarded(struct client *c)
+{
+	struct listening *const g = c->listening;
+
+	if (g != NULL)
+		listener_tell_lost(c);
+	if (!client_is_open(c))
+		return;
+	if (g == NULL || channels_source(g) != HEARS_LISTENER ||
+	    channels_retain(c, "", 0) == 0) {
+		channels_leave(c);
+		return;
+	}
+	await_listener(g);
+	keep_in_doubt(c, server_of(c->pc.server));
+}
+
+void listener_expect(struct client *c, const struct server *s)
+{
+	if (c->listening != NULL && c->relay.withheld == WITHHELD)
+		c->listening->expects = s->trace.notifies;
+}
+
+void listener_await(struct client *c)
+{
+	struct listening *const g = c->listening;
+
+	if (g != NULL && g->expects && !listener_is_unsettled(c) &&
+	    channels_source(g) == HEARS_LISTENER)
+		await_listener(g);
+}
+
+bool listener_is_unsettled(const struct client *c)
+{
+	return c->listening != NULL && c->listening->settles != 0;
+}
+
+bool listener_withholds(const struct client *c, const struct server *s)
+{
+	const struct listening *const g = c->listening;
+
+	return g != NULL && channels_source(g) != HEARS_SERVER &&
+	    s->ps.mode != POOL_SESSION &&
+	    (s->trace.listens || s->trace.notifies ||
+	    s->keep.brought != BROUGHT_NOTHING);
+}
+
+/* --- to the listener --- */
+
+/* Is s idle, and all that it has to say said? */
+static bool is_at_rest(const struct client *c, const struct server *s)
+{
+	return s->chore == CHORE_NONE && track_is_done(&s->track) &&
+	    s->rest.bytes == 0 && s->carry.len == 0 &&
+	    !rest_passes(&c->rest) && !trace_is_any(&s->trace) &&
+	    !stream_is_suspended(&c->stream) &&
+	    s->ps.mode != POOL_SESSION;
+}
+
+/* Does the listener hear all that c has from its server? */
+static bool is_heard(const struct listening *g)
+{
+	const struct listener *const l = g->listener;
+	const struct subscription *it;
+
+	DL_FOREACH2(g->own, it, own_next) {
+		if ((it->channel->listened & (uint8_t)~it->channel->asked &
+		    l->ear) == 0)
+			return false;
+	}
+	return l->server != NULL && (l->marked & l->ear) != 0;
+}
+
+/* All comes from the listener from here on. */
+static int send_unlisten(struct server *s)
+{
+	struct writer sql;
+
+	s->keep.leaves = true;
+	writer_init(&sql, LISTENER_SQL);
+	listener_text(&sql, KEEP_BEGIN "SET LOCAL statement_timeout=0;"
+	    "UNLISTEN *;DISCARD SEQUENCES");
+	return listener_ask(s, &sql, CHORE_LISTEN);
+}
+
+bool listener_move(struct client *c, struct server *s)
+{
+	struct listening *const g = c->listening;
+	const bool own = g != NULL && channels_source(g) == HEARS_SERVER;
+
+	if (s->keep.pins != PIN_LISTEN || s->keep.surplus ||
+	    listener_is_unsettled(c) || !is_at_rest(c, s))
+		return false;
+	if (own && (g->token != 0 || !is_heard(g)))
+		return false;
+	stream_pause(&c->stream);
+	if (own)
+		(void)listener_send_mark(g, s, HEARS_LISTENER);
+	else
+		(void)send_unlisten(s);
+	return true;
+}
+
+bool listener_moved(struct client *c, struct server *s)
+{
+	const bool own = c->listening != NULL &&
+	    channels_source(c->listening) == HEARS_SERVER;
+
+	if (!s->keep.leaves && !own) {
+		(void)send_unlisten(s);
+		return false;
+	}
+	if (s->keep.leaves) {
+		keep_set_pins(s, 0);
+		s->keep.drawn = false;
+	}
+	s->keep.leaves = false;
+	s->chore = CHORE_NONE;
+	timeout_stop(&s->timer);
+	return true;
+}

@@ -1,0 +1,303 @@
+/* dialect.c - in which settings a server reads what it is to prepare.
+ * SPDX-License-Identifier: ISC */
+#include "state/dialect.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "proto/baggage.h"
+#include "proto/params.h"
+#include "proto/prepared.h"
+#include "proto/writer.h"
+#include "session/client.h"
+#include "session/server.h"
+#include "session/sessions.h"
+#include "sql/sql_dialect.h"
+
+/* A name that no parameter has. */
+#define ACTS "!acts"
+
+/* The same of what has set search_path or the role. */
+#define STEP "!set"
+#define TRAIL_MAX 1000	/* bytes */
+
+void dialect_fini(struct dialect *d)
+{
+	baggage_unref(&d->set);
+	baggage_unref(&d->has);
+	baggage_unref(&d->trailed);
+	baggage_unref(&d->trail);
+	baggage_unref(&d->next);
+	if (d->params != NULL)
+		params_unref(&d->params);
+}
+
+void dialect_clear(struct dialect *d)
+{
+	d->unseen = d->parsed = d->pending = d->inside = d->astray = false;
+	if (!d->trails)
+		return;
+	d->trails = false;
+	d->owed = 0;
+	baggage_unref(&d->trail);
+	baggage_unref(&d->next);
+	if (d->trailed != NULL)
+		baggage_unref(&d->set);
+}
+
+void dialect_settle(struct dialect *d, char status)
+{
+	struct baggage *const next = d->next;
+
+	/* a SET has failed; or SET LOCAL is over */
+	d->astray = d->astray || status != 'T' || d->owed > 0;
+	d->owed = 0;
+	if (next == NULL)
+		return;
+	baggage_unref(&d->trail);
+	d->trail = next;
+	d->next = NULL;
+}
+
+/* --- what it is --- */
+
+/* SETs may be ahead, whose effect s has not reported. */
+static struct params *params_ahead(const struct client *c,
+    const struct server *s)
+{
+	return s->keep.flight != NULL ? c->params : s->params;
+}
+
+/* Equal values are one pointer. */
+static bool is_same(const struct params *a, const struct params *b)
+{
+	const struct params_table *const t = params_table_of(a);
+
+	if (a == b)
+		return true;
+	for (int i = 0; i < params_count(t); i++)
+		if (params_reads(t, i) && params_get(a, i) != params_get(b, i))
+			return false;
+	return true;
+}
+
+bool dialect_is_known(const struct client *c, const struct server *s)
+{
+	const struct params *const p = params_ahead(c, s);
+	const struct params_table *const t = params_table_of(p);
+
+	if (p == s->dialect.params)
+		return true;
+	for (int i = 0; i < params_count(t); i++)
+		if (params_reads(t, i) && params_get(p, i) == params_unknown())
+			return false;
+	return true;
+}
+
+static void write_reported(const struct params *p, struct writer *w)
+{
+	const struct params_table *const t = params_table_of(p);
+
+	for (int i = 0; i < params_count(t); i++) {
+		const char *const value = params_reads(t, i) ?
+		    params_get(p, i) : NULL;
+
+		if (value == NULL)
+			continue;
+		writer_str(w, params_name(t, i));
+		writer_str(w, value);
+	}
+}
+
+static void write_others(const struct baggage *has, struct writer *w)
+{
+	struct baggage_pair pair;
+	const char *at = NULL;
+
+	while (baggage_next(has, &at, &pair)) {
+		if (!sql_dialect_is_unseen(pair.name))
+			continue;
+		/* what was SET on s for its client may be there, too */
+		writer_u8(w, '=');
+		writer_str(w, pair.name);
+		writer_str(w, pair.value);
+	}
+}
+
+/* One after the other: a later one may not count in the same way. */
+static void write_trail(const struct baggage *trail, struct writer *w)
+{
+	struct baggage_pair pair;
+	const char *at = NULL;
+
+	while (trail != NULL && baggage_next(trail, &at, &pair)) {
+		writer_str(w, pair.name);
+		writer_str(w, pair.value);
+	}
+}
+
+static struct baggage *make(const struct server *s, const struct params *p)
+{
+	struct baggage *set;
+	struct writer w;
+
+	writer_init(&w, BAGGAGE_BYTES);
+	write_reported(p, &w);
+	if (s->keep.has != NULL && baggage_reads(s->keep.has))
+		write_others(s->keep.has, &w);
+	write_trail(s->dialect.trail, &w);
+	set = w.failed ? NULL : baggage_get(s->ss->baggage, w.at, w.len);
+	writer_fini(&w);
+	return set;
+}
+
+struct baggage *dialect_of(const struct client *c, struct server *s)
+{
+	struct dialect *const d = &s->dialect;
+	struct params *const p = params_ahead(c, s);
+
+	if (d->set == NULL || d->has != s->keep.has ||
+	    d->trailed != d->trail || !is_same(d->params, p)) {
+		baggage_unref(&d->set);
+		d->set = make(s, p);
+		baggage_put(&d->has, s->keep.has);
+		baggage_put(&d->trailed, d->trail);
+	}
+	if (d->params != p) {
+		if (d->params != NULL)
+			params_unref(&d->params);
+		d->params = params_ref(p);
+	}
+	return d->set;
+}
+
+/* --- what changes it --- */
+
+/* Is search_path what we have been told? */
+static bool tells_path(const struct server *s)
+{
+	const int i = params_find(s->ss->params, "search_path");
+
+	return i >= 0 && (s->origin.silent >> i & 1) == 0;
+}
+
+/* The text of a SET, n bytes, comes behind those that were there. */
+static struct baggage *add_to_trail(const struct server *s, const char *sql,
+    size_t n)
+{
+	struct baggage *all = NULL;
+	char name[sizeof STEP + 8];
+	struct writer w;
+	unsigned count = 0;
+	struct baggage_pair pair;
+	const char *at = NULL;
+
+	while (s->dialect.trail != NULL &&
+	    baggage_next(s->dialect.trail, &at, &pair))
+		count++;
+	writer_init(&w, TRAIL_MAX);
+	write_trail(s->dialect.trail, &w);
+	snprintf(name, sizeof name, STEP "%u", count);
+	writer_str(&w, name);
+	writer_bytes(&w, sql, n);
+	writer_u8(&w, 0);
+	if (!w.failed)
+		all = baggage_get(s->ss->baggage, w.at, w.len);
+	writer_fini(&w);
+	return all;
+}
+
+/* A text that may run, and what it may set. */
+struct setting {
+	const char *sql;
+	size_t n;
+	enum dialect_run runs;
+	bool role, path, unseen, all;
+};
+
+/*
+ * Is it a SET of which all is known: that it runs, once, and by what the status of
+ * the transaction will be, whether it has failed?
+ */
+static bool is_followed(const struct setting *t)
+{
+	return t->runs == DIALECT_RUNS && t->n <= TRAIL_MAX &&
+	    sql_is_lone_set(t->sql, strnlen(t->sql, t->n));
+}
+
+/*
+ * Whoever sends the same SETs, from the same settings on, has the same
+ * search_path and role, in a transaction. What else may set them, or undo that, is
+ * not known.
+ */
+static void note_trail(struct server *s, const struct setting *t)
+{
+	struct dialect *const d = &s->dialect;
+	const bool path = t->path && !tells_path(s);
+	const bool followed = is_followed(t);
+
+	d->owed += followed;
+	if ((path || t->role) && followed && d->next == NULL) {
+		d->next = add_to_trail(s, t->sql, strnlen(t->sql, t->n));
+		d->trails = true;
+		d->astray = d->astray || d->next == NULL;
+		return;
+	}
+	d->astray = d->astray || path || t->role || (d->trails && t->all);
+	d->trails = d->trails || path || t->role;
+}
+
+/* A COMMIT AND CHAIN has no status that tells; nor has a SET of before, run again. */
+void dialect_note_tag(struct server *s, const char *tag)
+{
+	struct dialect *const d = &s->dialect;
+	const bool sets = strcmp(tag, "SET") == 0 || strcmp(tag, "RESET") == 0;
+
+	if (!d->trails)
+		return;
+	if (sets && d->owed > 0)
+		d->owed--;
+	else if (sets || strcmp(tag, "COMMIT") == 0 ||
+	    strcmp(tag, "ROLLBACK") == 0)
+		d->astray = true;
+}
+
+static void note(struct server *s, const struct setting *t)
+{
+	struct dialect *const d = &s->dialect;
+
+	d->unseen = d->unseen || t->unseen || (t->all && s->keep.has != NULL &&
+	    baggage_reads(s->keep.has));
+	if (t->path || t->role || d->trails)
+		note_trail(s, t);
+}
+
+void dialect_note_text(struct server *s, const void *sql, size_t n,
+    enum dialect_run runs)
+{
+	note(s, &(struct setting){ .sql = sql, .n = n, .runs = runs,
+	    .role = sql_may_set_role(sql, n), .path = sql_may_set_path(sql, n),
+	    .unseen = sql_may_set_unseen(sql, n),
+	    .all = sql_may_set_all(sql, n) });
+}
+
+void dialect_note_bind(struct server *s, const struct prepared *stmt,
+    enum dialect_run runs)
+{
+	note(s, &(struct setting){ .sql = (const char *)stmt->body,
+	    .n = stmt->len, .runs = runs, .role = stmt->roles, .path = stmt->paths,
+	    .unseen = stmt->unseen, .all = stmt->all });
+}
+
+/*
+ * By a function ahead of the text in a batch, or PostgreSQL has taken up another
+ * default: what was taken for the dialect of the text may not have been it.
+ */
+void dialect_note_report(struct server *s, int parameter)
+{
+	if (s->keep.flight != NULL || !params_reads(s->ss->params, parameter))
+		return;
+	s->dialect.inside = true;
+	if (s->dialect.parsed)
+		s->ps.close_needed = true;
+}

@@ -1,0 +1,278 @@
+/* server_connect.c - a server's way to one of its hosts.
+ * SPDX-License-Identifier: ISC */
+#include "upstream/server_connect.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/errcodes.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "io/dial.h"
+#include "io/dns.h"
+#include "io/loop.h"
+#include "io/socket.h"
+#include "pool/drain.h"
+#include "session/server.h"
+#include "session/sessions.h"
+#include "upstream/server_attempt.h"
+
+/* --- attempts that were in vain --- */
+
+/* One of several addresses of a name: others first, for a while. */
+static void avoid(const struct dialling *d, const struct dial_place *at)
+{
+	const struct server *const s = d->server;
+	const struct host *const h = &d->hosts[at->host];
+
+	if (h->kind == HOST_NAME && at->addr.family != NET_NONE)
+		dns_avoid(s->ss->dns, h->text, &at->addr,
+		    time_now() + s->ps.pool->limits.login_retry);
+}
+
+static void log_miss(struct dialling *d, const struct dial_place *at,
+    enum dial_miss why, int error)
+{
+	struct server *const s = d->server;
+	const char *const text = d->hosts[at->host].text;
+	char addr[NET_TEXT_MAX];
+
+	switch (why) {
+	case DIAL_NO_NAME:
+		log_at(LEVEL_WARNING, NULL, "DNS lookup failed: %s: result=%d",
+		    text, error);
+		return;
+	case DIAL_NO_START:
+		log_at(LEVEL_WARNING, NULL,
+		    "sbuf_connect failed to connect to %s: %s",
+		    at->addr.family == NET_UNIX ? text :
+		    net_format(&at->addr, addr, sizeof addr), strerror(error));
+		return;
+	case DIAL_NO_CONNECT:
+		s->addr = at->addr;
+		log_at(LEVEL_WARNING, &s->who, "connect failed: %s",
+		    strerror(error));
+		return;
+	case DIAL_SLOW:
+		log_at(LEVEL_DEBUG, &s->who, "no answer yet from %s", text);
+		return;
+	case DIAL_BARRED:
+		log_at(LEVEL_DEBUG, &s->who, "%s is being drained",
+		    at->addr.family == NET_UNIX ? text :
+		    net_format_ip(&at->addr, addr, sizeof addr));
+		return;
+	}
+}
+
+static void on_missed(void *arg, const struct dial_place *at,
+    enum dial_miss why, int error)
+{
+	static const enum host_outcome outcomes[] = {
+		[DIAL_NO_NAME] = OUTCOME_FAILED,
+		[DIAL_NO_START] = OUTCOME_FAILED,
+		[DIAL_NO_CONNECT] = OUTCOME_FAILED,
+		[DIAL_SLOW] = OUTCOME_SLOW,
+		[DIAL_BARRED] = OUTCOME_DRAINED,
+	};
+	struct dialling *const d = arg;
+
+	log_miss(d, at, why, error);
+	if (why != DIAL_BARRED)
+		avoid(d, at);
+	if (why != DIAL_NO_NAME)
+		d->had_addr = true;
+	if (d->outcomes[at->host] < outcomes[why])
+		d->outcomes[at->host] = outcomes[why];
+}
+
+/* Not where a list of hosts has no say: a cancel follows its target. */
+static bool may_use(void *arg, const struct dial_place *at)
+{
+	const struct dialling *const d = arg;
+	const struct server *const s = d->server;
+
+	return !d->listed || s->ps.pool->peer_id != 0 ||
+	    !drain_has(s->ss->catalog, d->hosts[at->host].text, &at->addr);
+}
+
+static bool all_drained(const struct dialling *d)
+{
+	unsigned n = 0;
+
+	while (n < d->count && d->outcomes[n] == OUTCOME_DRAINED)
+		n++;
+	return n == d->count;
+}
+
+/* No failure: whoever waits for s waits on. */
+static void stop_at_drained(struct server *s)
+{
+	s->ps.pool->drained_at = time_now();
+	if (s->ps.dedicated)
+		pool_unlink(s->ps.client);
+	server_close(s, CLOSE_HOST_IS_BEING_DRAINED);
+}
+
+/* --- life --- */
+
+static void log_connected(struct server *s)
+{
+	struct net_addr local;
+	char text[NET_TEXT_MAX];
+
+	if (!sessions_settings(s->ss)->log_connections || server_is_canceler(s))
+		return;
+	if (s->host.kind == HOST_UNIX ||
+	    socket_local_addr(s->stream.fd, &local) < 0) {
+		log_at(LEVEL_INFO, &s->who, "new connection to server");
+		return;
+	}
+	log_at(LEVEL_INFO, &s->who, "new connection to server (from %s)",
+	    net_format(&local, text, sizeof text));
+}
+
+/* Is a server at the other end of a Unix socket that may be there? */
+static bool is_wanted(const struct server *s, int64_t uid)
+{
+	const struct config *c = s->ss->catalog->config;
+
+	if (c->server_peer < 0 || c->server_peer == uid ||
+	    s->ps.pool->peer_id != 0)
+		return true;
+	log_at(LEVEL_ERROR, &s->who, "server_require_peer is \"%s\", but the "
+	    "socket \"%s\" is served by uid %lld",
+	    c->set.server_require_peer, s->host.text, (long long)uid);
+	return false;
+}
+
+static void connected(struct server *s, int fd)
+{
+	uid_t uid;
+	pid_t pid;
+
+	if (server_open(s, fd) < 0)
+		return;
+	if (s->host.kind == HOST_UNIX) {
+		const bool known = socket_peer_cred(s->stream.fd, &uid,
+		    &pid) == 0;
+
+		s->addr.pid = known ? pid : 0;
+		if (!is_wanted(s, known ? (int64_t)uid : -1)) {
+			server_fail(s, CLOSE_SERVER_OF_ANOTHER_USER);
+			return;
+		}
+	}
+	log_connected(s);
+	server_begin(s, SERVER_PHASE_TLS);
+}
+
+static void on_done(void *arg, int fd, const struct dial_place *at)
+{
+	struct dialling *const d = arg;
+	struct server *const s = d->server;
+
+	d->dial = NULL;
+	if (fd < 0 && all_drained(d)) {
+		stop_at_drained(s);
+		return;
+	}
+	if (fd < 0) {
+		server_attempt_blame(d, d->count);
+		server_fail(s, d->had_addr ? CLOSE_CONNECT_FAILED :
+		    CLOSE_SERVER_DNS_LOOKUP_FAILED);
+		return;
+	}
+	server_attempt_blame(d, at->host);
+	s->host = d->hosts[at->host];
+	s->host.addr = s->addr = at->addr;
+	server_attempt_end_dialling(s->attempt);
+	connected(s, fd);
+}
+
+static void fill_plan(const struct dialling *d, struct dial_host *out)
+{
+	for (unsigned i = 0; i < d->count; i++) {
+		const struct host *const h = &d->hosts[i];
+
+		out[i] = (struct dial_host){
+			.path = h->kind == HOST_UNIX ? h->text : NULL,
+			.name = h->kind == HOST_NAME &&
+			    h->addr.family == NET_NONE ? h->text : NULL,
+			.addr = h->addr,
+		};
+	}
+}
+
+static void socket_options(const struct settings *set, struct socket_opts *o)
+{
+	*o = (struct socket_opts){
+		.buffer_bytes = set->tcp_socket_buffer,
+		.keepalive = set->tcp_keepalive != 0,
+		.keepcnt = set->tcp_keepcnt,
+		.keepidle = set->tcp_keepidle,
+		.keepintvl = set->tcp_keepintvl,
+		.user_timeout = set->tcp_user_timeout,
+	};
+}
+
+/* Takes hosts in any case. */
+static void begin(struct server *s, struct host *hosts, unsigned count,
+    bool listed)
+{
+	static const struct dial_ops ops = { may_use, on_missed, on_done };
+	struct dialling *const d = hosts == NULL ? NULL :
+	    mem_zalloc(sizeof *d);
+	struct dial_host places[HOSTS_MAX];
+
+	if (d == NULL) {
+		mem_free(hosts);
+		server_fail_as(s, CLOSE_CONNECT_FAILED, ERRCODE_OUT_OF_MEMORY);
+		return;
+	}
+	d->server = s;
+	d->hosts = hosts;
+	d->count = count;
+	d->listed = listed;
+	s->attempt->dialling = d;
+	s->addr = hosts[0].addr;
+	fill_plan(d, places);
+
+	struct dial_plan plan = {
+		.loop = s->ss->loop,
+		.dns = s->ss->dns,
+		.hosts = places,
+		.count = count,
+		.rotation = s->ps.pool->address_turn++,
+	};
+	socket_options(sessions_settings(s->ss), &plan.opts);
+	d->dial = dial_start(&plan, &ops, d);
+	if (d->dial == NULL)
+		server_fail_as(s, CLOSE_CONNECT_FAILED, ERRCODE_OUT_OF_MEMORY);
+}
+
+/* To the first of the pool's hosts that answers. */
+static void search(struct server *s)
+{
+	struct host *hosts = NULL;
+	const int count = hosts_plan(s->ps.pool, s->ss->catalog, time_now(),
+	    &hosts);
+
+	if (count < 0 && errno == 0) {
+		server_fail(s, CLOSE_NO_UNIX_SOCKET_DIR);
+		return;
+	}
+	if (count == 0) {
+		mem_free(hosts);
+		stop_at_drained(s);
+		return;
+	}
+	begin(s, hosts, count < 0 ? 0 : (unsigned)count, true);
+}
+
+void server_connect_begin(struct server *s)
+{
+	if (s->host.kind == HOST_NONE)
+		search(s);
+	else
+		begin(s, mem_dup(&s->host, sizeof s->host), 1, false);
+}
