@@ -1,4 +1,4 @@
-/* server_phases.h - which module acts for a server in which phase.
+/* server_phases.h - what acts for a server in each phase (app/wiring.c).
  * SPDX-License-Identifier: ISC */
 #ifndef SESSION_SERVER_PHASES_H
 #define SESSION_SERVER_PHASES_H
@@ -39,8 +39,5 @@ struct server_ops {
 	/* s is closed: leave client and pool. s->failure: see server_fail() */
 	void (*closed)(struct server *s, struct close_cause why);
 };
-
-/* The phases of all servers of the process. */
-const struct server_ops *server_phases(void);
 
 #endif

@@ -17,6 +17,7 @@
 #include "app/slow_turn.h"
 #include "app/suspend.h"
 #include "app/takeover.h"
+#include "app/wiring.h"
 #include "app/workers.h"
 #include "base/crypto.h"
 #include "base/errcodes.h"
@@ -41,12 +42,10 @@
 #include "proto/params.h"
 #include "proto/prepared.h"
 #include "proto/unnamed.h"
-#include "relay/relay.h"
 #include "relay/relay_schema.h"
 #include "session/carried.h"
 #include "session/client.h"
 #include "session/roam.h"
-#include "session/server_phases.h"
 #include "session/timers.h"
 #include "state/custom_table.h"
 #include "upstream/tls_setup.h"
@@ -119,10 +118,8 @@ int app_init(struct app *app)
 	app->load.hung = app->trial.hung = &app->hung;
 	app->admin = (struct admin){ .ops = admin_ops(), .app = app,
 		.ss = ss };
-	ss->client_ops = (struct client_ops){ .relay = relay_role(),
-		.replication = replication_role(), .console = admin_role(),
-		.return_reserve = on_reserve };
-	ss->server_ops = server_phases();
+	ss->client_ops.return_reserve = on_reserve;
+	wiring_install(ss);
 	make_mock(app);
 	ss->params = params_table_new(app->config->set.track_extra_parameters);
 	ss->prepared = prepared_table_new();

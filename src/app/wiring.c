@@ -1,20 +1,23 @@
-/* server_phases.c - which module acts for a server in which phase.
+/* wiring.c - which module acts for a client, and for a server in each phase.
  * SPDX-License-Identifier: ISC */
-#include "session/server_phases.h"
+#include "app/wiring.h"
 
 #include "broker/broker.h"
 #include "broker/cancel.h"
 #include "broker/canceler.h"
+#include "console/admin.h"
 #include "login/auth_query.h"
 #include "relay/relay.h"
 #include "relay/relay_server.h"
 #include "relay/replication.h"
 #include "session/server.h"
+#include "session/server_phases.h"
+#include "session/sessions.h"
 #include "upstream/server_connect.h"
 #include "upstream/server_login.h"
 #include "upstream/server_tls.h"
 
-/* What is asked for a lookup is one write, which is over, or blocked. */
+/* A lookup is sent in one write: it has been sent, or the write is blocked. */
 static bool always(const struct server *s)
 {
 	(void)s;
@@ -46,19 +49,23 @@ static const struct server_phase_ops phases[SERVER_PHASES] = {
 		.begin = cancel_connected, .input = canceler_input },
 };
 
-const struct server_ops *server_phases(void)
-{
-	static const struct track_ops track = {
-		.commit = relay_commit,
-		.rollback = relay_rollback,
-	};
-	static const struct server_ops ops = {
-		.phases = phases,
-		.track = &track,
-		.ready = broker_server_ready,
-		.introduce = replication_introduce,
-		.closed = broker_server_gone,
-	};
+static const struct track_ops track = {
+	.commit = relay_commit,
+	.rollback = relay_rollback,
+};
 
-	return &ops;
+static const struct server_ops servers = {
+	.phases = phases,
+	.track = &track,
+	.ready = broker_server_ready,
+	.introduce = replication_introduce,
+	.closed = broker_server_gone,
+};
+
+void wiring_install(struct sessions *ss)
+{
+	ss->client_ops.relay = relay_role();
+	ss->client_ops.replication = replication_role();
+	ss->client_ops.console = admin_role();
+	ss->server_ops = &servers;
 }
