@@ -181,9 +181,14 @@ def moved(table):
         yield f"test/lint/fields.py: {'.'.join(why)} needs no reason"
 
 
-STRUCTS, TABLE = structs(), rows()
-lint.finish({
-    "each field of a session has a row": list(compare(STRUCTS, TABLE)),
-    "what moves is written and read": list(written(STRUCTS, TABLE)),
-    "a move between workers loses nothing": list(moved(TABLE)),
-})
+def main():
+    all_structs, table = structs(), rows()
+    lint.finish({
+        "each field of a session has a row": list(compare(all_structs, table)),
+        "what moves is written and read": list(written(all_structs, table)),
+        "a move between workers loses nothing": list(moved(table)),
+    })
+
+
+if __name__ == "__main__":
+    main()

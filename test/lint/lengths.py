@@ -57,13 +57,13 @@ def check_lines(path):
 
 
 def main():
-    waivers = lint.Waivers(set(LIMITS) | {"file"})
-    results = {rule: [] for rule in ["file", *LIMITS, "width"]}
+    waivers = lint.Waivers(set(LIMITS))
+    results = {rule: [] for rule in [*LIMITS, "width"]}
     for path in lint.files("src", "include", ends=(".c", ".h")):
         count = lint.read(path).count("\n")
         limit = FILE_LINES[path[-2:]]
-        if count > limit and not waivers.has(path, "file"):
-            results["file"].append(f"{path}: {count} lines, limit {limit}")
+        if count > limit:   # a warning: one concept is worth a long file
+            print(f"# {path}: {count} lines, wanted at most {limit}")
         for rule, finding in check_functions(path, waivers.has):
             results[rule].append(finding)
     for path in lint.files("src", "include", "test"):
