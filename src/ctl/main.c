@@ -25,7 +25,7 @@ static const struct ctl_command *(*const groups[])(void) = {
 	order_commands,
 	wait_ready_commands,
 	check_commands,
-	convert_commands,
+	program_commands,
 	profile_commands,
 	userlist_commands,
 };

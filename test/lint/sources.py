@@ -29,6 +29,7 @@ PATTERNS = {
     "ctl_sources": "src/ctl/*.c",
     "headers": "include/*/*.[hd]*",
     "manuals": "doc/*.scd",
+    "dist_convert_DATA": "contrib/convert/*.py",
     "unit_tests": "test/unit/test_*.c",
     "fuzz_targets": "test/fuzz/fuzz_*.c",
 }

@@ -546,6 +546,7 @@ def process_env():
     env["UBSAN_OPTIONS"] = "print_stacktrace=1:" + env.get(
         "UBSAN_OPTIONS", "")
     env["TZ"] = "UTC"
+    env["PGSLUICECTL_LIBEXEC"] = os.path.join(ROOT, "contrib")
     return env
 
 

@@ -51,7 +51,7 @@ def test_sample_is_converted_as_recorded(folder, name):
 
 
 @pytest.mark.parametrize("text,why", [
-    ("[general]\nport = \n", "line 2: no value"),
+    ("[general]\nport = \n", "line 2: Invalid value"),
     ("listen {\n", "line 2: a { without a }"),
     ("[general]\nport = 1\n", "has no pool"),
     ("daemonize no\n", "has no pool"),
@@ -146,3 +146,36 @@ def test_a_port_that_was_off_stays_closed(folder):
     out = convert(folder, text.replace("exporter = true", "exporter = false"))
     assert out.returncode == 0
     assert "http" not in text_of(os.path.join(folder, "pgsluice.ini"))
+
+
+def test_what_is_missing_is_told(folder):
+    """the program, or Python"""
+    out = ctl("convert", "a", "b", PGSLUICECTL_LIBEXEC=folder)
+    assert out.returncode == 1 and "convert is not installed: could not " \
+        f"read {folder}/convert/__main__.py" in out.stderr
+    out = ctl("convert", "a", "b", PATH=folder)
+    assert out.returncode == 1
+    assert "convert needs Python 3.11 or newer" in out.stderr
+    out = ctl("convert", "a")
+    assert out.returncode == 2 and "an argument is missing" in out.stderr
+    out = ctl("convert", "--json", "a", "b")
+    assert out.returncode == 2 and "no such option" in out.stderr
+
+
+@pytest.mark.parametrize("text,why", [
+    (None, "could not read FOLDER/file: No such file or directory"),
+    (b"a {\0", "FOLDER/file has a NUL byte in it"),
+    (b"[a]\n\xff = 1", "FOLDER/file: line 2: "),
+    (b'a\xe2\x80\xae 1', "no pool, and no database with a storage"),
+], ids=["none", "nul", "latin1", "direction"])
+def test_file_that_is_none_is_told(folder, text, why):
+    path = os.path.join(folder, "file")
+    if text is not None:
+        with open(path, "wb") as f:
+            f.write(text)
+        give(path)
+    out = ctl("convert", path, folder)
+    assert out.returncode == 1 and why.replace("FOLDER", folder) in out.stderr
+    assert "\u202e" not in out.stderr
+    out = ctl("convert", folder, folder)
+    assert out.returncode == 1 and "Is a directory" in out.stderr
