@@ -80,6 +80,7 @@ struct client {
 	uint8_t refusals;		/* of servers: see broker_sets_refused() */
 	bool has_reserve_fd;		/* has the last descriptor */
 	bool admin, own_user;		/* console rights */
+	bool only_looks;	/* own_user who has given no command yet */
 	bool counted;			/* admitted: see user_admit() */
 	uint8_t replication;		/* enum replication */
 	uint8_t key_len;		/* 0 until protocol and key are known */

@@ -126,9 +126,6 @@ static void admit(struct client *c, const struct iovec *first)
 			client_fail_cause(c, why);
 		return;
 	}
-	if (c->own_user && sessions_settings(c->ss)->log_connections)
-		log_at(LEVEL_INFO, &c->who,
-		    "pgbouncer access from unix socket");
 	/* what was left unsaid while others failed */
 	if (lobby_admit(&c->ss->lobby, &c->login->guest) &&
 	    sessions_settings(c->ss)->log_connections)

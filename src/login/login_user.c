@@ -251,7 +251,8 @@ enum login_who login_identify(struct client *c, struct err *e)
 		return LOGIN_REFUSED;
 	if (db != NULL)
 		assign_database(c, db);
-	c->admin = c->own_user = db != NULL && db->console && is_own_user(c);
+	c->own_user = db != NULL && db->console && is_own_user(c);
+	c->admin = c->only_looks = c->own_user;
 	return login_find_user(c, e);
 }
 
@@ -362,7 +363,8 @@ void login_log_attempt(const struct client *c)
 	char tls[TLS_TEXT_MAX];
 
 	tls_describe(&c->stream, tls, sizeof tls);
-	log_at(LEVEL_INFO, &c->who,
+	/* who looks after the pooler does that all day */
+	log_at(c->only_looks ? LEVEL_DEBUG : LEVEL_INFO, &c->who,
 	    "login attempt: db=%.*s user=%s tls=%s replication=%s",
 	    login_name_length(c), c->login->db_name, c->login->user, tls[0] != '\0' ? tls : "no",
 	    replications[c->replication]);

@@ -256,7 +256,8 @@ static void close_it(struct client *c, const struct close_cause *why,
 	if (client_logs_in(c))
 		PROBE(login__failed, c->id, why->text);
 	if (set->log_disconnections && speaks)
-		log_at(LEVEL_INFO, &c->who, "closing because: %s (age=%llds)",
+		log_at(c->only_looks && error == NULL ? LEVEL_DEBUG :
+		    LEVEL_INFO, &c->who, "closing because: %s (age=%llds)",
 		    why->text, (long long)((time_now() - c->born) / USEC));
 	if (error != NULL && speaks && set->log_pooler_errors)
 		log_refusal(c, error);

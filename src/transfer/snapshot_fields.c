@@ -94,7 +94,8 @@
 	X(client, has_spoken, MADE) X(client, answered, MADE) \
 	X(client, welcomed, MOVED) X(client, cut_short, !it->cut_short) \
 	X(client, refusals, MADE) X(client, has_reserve_fd, MADE) X(client, admin, MADE) \
-	X(client, own_user, MADE) X(client, counted, MADE) \
+	X(client, own_user, MADE) X(client, only_looks, MADE) \
+	X(client, counted, MADE) \
 	X(client, replication, it->replication == REPLICATION_NONE) \
 	X(client, key_len, it->key_len >= CLIENT_KEY_BYTES) \
 	A(client, key, MOVED) X(client, options, MADE)

@@ -481,7 +481,35 @@ def test_unix_console_of_the_own_user(pooler):
                "pgbouncer", "-w", "-c", "show version", "pgbouncer"],
               cwd="/tmp")
     assert out.returncode == 0, out.stderr
-    assert "pgbouncer access from unix socket" in p.log
+    # who only looks, as a health check does, leaves no line
+    assert ("pgbouncer access from unix socket" in p.log) == REFERENCE
+    if not REFERENCE:
+        assert "@unix(" not in p.log
+
+
+@newer
+def test_unix_console_is_logged_from_its_first_command_on(pooler):
+    """logging.md 5: access, command, end; a mistake is told at any time"""
+    p = pooler()
+    def ask(*commands):
+        out = run([harness.pg_bin("psql"), "-XAt", "-h", p.dir, "-p",
+                   str(p.port), "-U", "pgbouncer", "-w", "pgbouncer"] +
+                  [w for c in commands for w in ("-c", c)], cwd="/tmp")
+        return out.returncode
+    assert ask("show pools", "select * from clients") == 0
+    assert ask("show pools", "log who is there") == 0
+    wait_until(lambda: p.log.count("closing because: close req") == 1)
+    lines = [line.split("@unix(")[1].split(" ", 1)[1]
+             for line in p.log.split("\n") if "@unix(" in line]
+    assert [re.sub(r"age=\d+", "age=0", line) for line in lines] == [
+        "pgbouncer access from unix socket", "who is there",
+        "closing because: close req (age=0s)"]
+    assert ask("show nothing") == 1
+    p.wait_log("invalid command '")
+    p.admin("set verbose = 1")
+    assert ask("show pools") == 0
+    wait_until(lambda: p.log.count("closing because: close req") >= 2)
+    assert "login attempt: db=pgbouncer user=pgbouncer" in p.log
 
 
 # --- logs -----------------------------------------------------------------
