@@ -18,8 +18,8 @@ int daemon_switch_user(const char *name, struct err *e);
 
 /*
  * Go to the background: returns in the grandchild; the caller's process stays
- * until it hears how the start went, and ends with status 0 or 1, a line on
- * stderr with the latter unless -q. -1 when that fails.
+ * until it hears how the start went, and ends with status 0 or 1. Unless -q, a
+ * line on stderr names the process and its log. -1 when that fails.
  */
 int daemon_detach(struct app *app, struct err *e);
 /* The start has been a success. */

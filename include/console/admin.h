@@ -101,8 +101,12 @@ void admin_cancel(struct client *c);
 void admin_leave_workers(struct admin *a);
 /* End of each turn: answer the PAUSE, WAIT_CLOSE ... that are complete. */
 void admin_turn(struct admin *a);
-/* Answer the consoles that wait for this RELOAD; e: it failed. */
-void admin_reloaded(struct admin *a, unsigned reload, const struct err *e);
+/*
+ * Answer the consoles that wait for this RELOAD; e: it failed. remarks: lines
+ * that each become a notice of one that did not, or "".
+ */
+void admin_reloaded(struct admin *a, unsigned reload, const struct err *e,
+    const char *remarks);
 
 /* What became of a SET PERSIST. */
 struct admin_persist {

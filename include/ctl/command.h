@@ -28,6 +28,7 @@ enum ctl_form { FORM_TABLE, FORM_JSON, FORM_CSV };
 /* Values of the command line's options. */
 struct ctl_options {
 	const char *program;	/* as it was called */
+	const char *verb;	/* the group of the command that runs */
 	int iterations;		/* of SCRAM secrets */
 	int no_password;	/* non-zero: the user gets no secret */
 	const char *config;	/* an ini file; NULL: the usual one */

@@ -20,6 +20,7 @@ struct link {
 	struct pg_conn *conn;		/* owned; NULL: none */
 	FILE *notices;		/* borrowed; NULL: stderr */
 	int interrupt;		/* readable: the user gives up; -1: none */
+	char log[256];		/* the ini's logfile; "": it names none */
 	usec_t patience;	/* with an answer; LINK_TIMEOUT; 0: no limit */
 };
 
@@ -46,6 +47,9 @@ int link_start(struct link *l, struct err *e);
 
 /* Put libpq's reason for the failed connection into e. Returns -1. */
 int link_failure(const struct link *l, struct err *e);
+
+/* The pooler's process, which a Unix socket tells; 0: not known. */
+long link_pid(const struct link *l);
 
 /* The connection was refused for good: another try would not help. */
 bool link_is_denied(const struct link *l);

@@ -11,7 +11,10 @@ enum order_end {
 	ORDER_ENDS_ALONE,	/* ... when the last client has left: we, too */
 };
 
-/* The console's command for a verb and what stands behind it, to t. */
+/*
+ * The console's command for a verb and what stands behind it, to an empty t.
+ * "do" takes the command as it is.
+ */
 enum order_end orders_compose(const char *verb, int argc, char **argv,
     struct text *t);
 

@@ -29,6 +29,8 @@ void summary_version(struct summary *s, const struct grid *version);
 void summary_uptime(struct summary *s, const char *started, usec_t now);
 void summary_state(struct summary *s, const struct grid *state);
 void summary_lists(struct summary *s, const struct grid *lists);
+/* Take the console's own clients off those that the lists count. */
+void summary_consoles(struct summary *s, const struct grid *pools);
 void summary_waits(struct summary *s, const struct grid *waits);
 /* A pooler that does not know of its health (no rows) is taken to be well. */
 void summary_health(struct summary *s, const struct grid *health);

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/errcodes.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "pool/users.h"
 
 /* --- descriptors --- */
@@ -119,26 +120,59 @@ static int fork_on(struct err *e)
 	return 0;
 }
 
-/*
- * What it is told becomes the status; an end without a word is a failed start.
- * It must hold nothing that others wait for the end of.
- */
-static _Noreturn void await_word(int word, bool quiet)
+/* Where the process in the background writes its log: it has no terminal. */
+static void add_log(struct text *t, const struct settings *set)
 {
-	static const char text[] = "the process in the background has ended: "
-	    "its log says why\n";
-	char status = 1;
+	char here[PATH_MAX];
+
+	if (set->logfile[0] != '\0' && set->logfile[0] != '/' &&
+	    getcwd(here, sizeof here) != NULL)
+		text_addf(t, "%s/", strcmp(here, "/") == 0 ? "" : here);
+	if (set->logfile[0] != '\0')
+		text_add(t, set->logfile);
+	else if (set->syslog != 0)
+		text_addf(t, "syslog as %s", set->syslog_ident);
+	else
+		text_add(t, "nowhere (set logfile or syslog)");
+}
+
+static void say_end(const struct settings *set, pid_t pid)
+{
+	char line[PATH_MAX + 128];
+	struct text t;
+
+	text_init(&t, line, sizeof line);
+	if (pid > 0)
+		text_addf(&t, "process %ld runs in the background, its log: ",
+		    (long)pid);
+	else
+		text_add(&t, "the process in the background has ended, its "
+		    "log says why: ");
+	add_log(&t, set);
+	text_add(&t, "\n");
+	(void)!write(STDERR_FILENO, line, t.len);
+}
+
+/*
+ * The process in the background tells its number once it is up; an end without
+ * a word is a failed start. We must hold nothing that others wait for the end
+ * of.
+ */
+static _Noreturn void await_word(int word, const struct app *app)
+{
+	const bool quiet = app->args.quiet;
+	pid_t pid = 0;
 	ssize_t n;
 
 	sigmask_forget();
 	if (dup2(word, STDIN_FILENO) >= 0)
 		(void)close_range(STDERR_FILENO + 1, UINT_MAX, 0);
 	do
-		n = read(STDIN_FILENO, &status, 1);
+		n = read(STDIN_FILENO, &pid, sizeof pid);
 	while (n < 0 && errno == EINTR);
-	if (n <= 0 && !quiet)
-		(void)!write(STDERR_FILENO, text, sizeof text - 1);
-	_exit(n <= 0 ? 1 : status);
+	if (!quiet)
+		say_end(&app->config->set, n > 0 ? pid : 0);
+	_exit(n > 0 ? 0 : 1);
 }
 
 /* As fork_on(), but the parent stays until daemon_tell_up(). */
@@ -159,7 +193,7 @@ static int fork_watched(struct app *app, struct err *e)
 	}
 	if (pid > 0) {
 		close(word[1]);
-		await_word(word[0], app->args.quiet);
+		await_word(word[0], app);
 	}
 	close(word[0]);
 	app->starter = word[1];
@@ -168,12 +202,12 @@ static int fork_watched(struct app *app, struct err *e)
 
 void daemon_tell_up(struct app *app)
 {
-	const char up = 0;
+	const pid_t pid = getpid();
 
 	if (app->starter == 0)
 		return;
 	/* whoever does not wait any more need not know */
-	(void)!write(app->starter, &up, 1);
+	(void)!write(app->starter, &pid, sizeof pid);
 	close(app->starter);
 	app->starter = 0;
 }

@@ -46,22 +46,38 @@ unsigned reload_start(struct app *app)
 	return app->reloads + 1;
 }
 
-/* To the log, and a mistake to whoever asked as well: told. */
-static void tell_line(enum log_level level, const char *line,
-    struct text *told)
+#define REMARKS_MAX 4096	/* bytes of what does not prevent it */
+
+/* What whoever asked for the reload is told; the log has it as well. */
+struct told {
+	struct text mistakes, remarks;
+	char mistakes_buf[sizeof ((struct err *)0)->text];
+	char remarks_buf[REMARKS_MAX];
+};
+
+static void told_init(struct told *t)
+{
+	text_init(&t->mistakes, t->mistakes_buf, sizeof t->mistakes_buf);
+	text_init(&t->remarks, t->remarks_buf, sizeof t->remarks_buf);
+}
+
+static void tell_line(enum log_level level, const char *line, struct told *t)
 {
 	log_at(level, NULL, "%s", line);
 	if (level <= LEVEL_ERROR)
-		text_addf(told, "%s%s", told->len > 0 ? "\n" : ERR_DETAIL,
+		text_addf(&t->mistakes, "%s%s", t->mistakes.len > 0 ? "\n" :
+		    ERR_DETAIL, line);
+	else if (level == LEVEL_WARNING)
+		text_addf(&t->remarks, "%s%s", t->remarks.len > 0 ? "\n" : "",
 		    line);
 }
 
-static void tell_lines(const struct load *l, struct text *told)
+static void tell_lines(const struct load *l, struct told *t)
 {
 	const struct load_line *line;
 
 	LL_FOREACH(l->lines, line)
-		tell_line(line->level, line->text, told);
+		tell_line(line->level, line->text, t);
 	if (l->hidden > 0)
 		log_error("%zu more problems are not shown", l->hidden);
 }
@@ -128,25 +144,25 @@ static int apply(struct app *app, struct load *l, struct err *e)
 }
 
 /* And tell how it went. */
-static int finish_reload(struct app *app, struct load *l, struct err *e)
+static int finish_reload(struct app *app, struct load *l, struct told *told,
+    struct err *e)
 {
-	char lines[sizeof e->text] = "";
-	struct text told;
 	int rc = -1;
 
-	text_init(&told, lines, sizeof lines);
-	tell_lines(l, &told);
+	told_init(told);
+	tell_lines(l, told);
 	if (l->config != NULL) {
 		rc = apply(app, l, e);
 		if (rc < 0)
-			tell_line(LEVEL_ERROR, e->text, &told);
+			tell_line(LEVEL_ERROR, e->text, told);
 	} else if (l->lines == NULL) {
-		tell_line(LEVEL_ERROR, "out of memory", &told);
+		tell_line(LEVEL_ERROR, "out of memory", told);
 	}
 	if (rc < 0) {
 		log_warning("config file loading failed");
 		(void)err_set(e, ERRCODE_CONFIG_FILE_ERROR,
-		    "RELOAD failed, see logs for additional details%s", lines);
+		    "RELOAD failed, see logs for additional details%s",
+		    told->mistakes_buf);
 	}
 	/* a rotated log file is let go all the same */
 	apply_log(app);
@@ -185,8 +201,9 @@ void reload_tick(struct app *app)
 void reload_turn(struct app *app)
 {
 	const unsigned number = app->reloads;
+	struct told told;
 	struct err e;
-	const int rc = finish_reload(app, &app->load, &e);
+	const int rc = finish_reload(app, &app->load, &told, &e);
 
 	reload_drop(app, &app->load);
 	/* a thread may have been lost to a file */
@@ -197,6 +214,7 @@ void reload_turn(struct app *app)
 		app->manager_waits = false;
 		notify_ready();
 	}
-	admin_reloaded(&app->admin, number, rc == 0 ? NULL : &e);
+	admin_reloaded(&app->admin, number, rc == 0 ? NULL : &e,
+	    told.remarks_buf);
 }
 

@@ -487,8 +487,9 @@ static void tell_restart(const struct loader *l, const struct option_row *o)
 
 	if (now == was || (now != NULL && was != NULL && strcmp(now, was) == 0))
 		return;
-	snprintf(line, sizeof(line), "%s counts after a restart: \"%s\" stays "
-	    "in force", o->name, was != NULL ? was : "");
+	snprintf(line, sizeof(line), "%s: \"%s\" takes effect after a restart; "
+	    "\"%s\" is in use", o->name, now != NULL ? now : "",
+	    was != NULL ? was : "");
 	warn(l, line);
 }
 

@@ -3,10 +3,12 @@
 #include "console/admin.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <utlist.h>
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "broker/broker.h"
 #include "conf/persist.h"
 #include "console/admin_parse.h"
@@ -27,8 +29,25 @@ static void unblock(struct console *k, const struct err *e, const char *tag)
 	console_go_on(k);
 }
 
+/* One notice a line. */
+static void tell_remarks(struct console *k, const char *remarks)
+{
+	char line[512];
+	struct text t;
+
+	while (*remarks != '\0') {
+		const size_t n = strcspn(remarks, "\n");
+
+		text_init(&t, line, sizeof line);
+		text_add_bytes(&t, remarks, n);
+		console_notice(k, line, NULL);
+		remarks += n + (remarks[n] == '\n');
+	}
+}
+
 /* (spec/admin-console.md section 4.10) */
-void admin_reloaded(struct admin *a, unsigned reload, const struct err *e)
+void admin_reloaded(struct admin *a, unsigned reload, const struct err *e,
+    const char *remarks)
 {
 	struct console *k, *next;
 
@@ -36,6 +55,7 @@ void admin_reloaded(struct admin *a, unsigned reload, const struct err *e)
 		if (k->wait != CONSOLE_RELOAD || k->reload != reload)
 			continue;
 		if (e == NULL) {
+			tell_remarks(k, remarks);
 			console_complete(k, "RELOAD");
 		} else {
 			log_error("RELOAD Failed, see logs for more details");

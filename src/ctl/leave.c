@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,16 +28,12 @@ struct leave {
 	bool shown;		/* there is a line of progress */
 };
 
-/* Over a Unix socket the kernel tells the peer's process. */
+/* -1: not known. */
 static int find_process(const struct link *l)
 {
-	struct ucred who = { .pid = 0 };
-	socklen_t len = sizeof(who);
+	const long pid = link_pid(l);
 
-	if (getsockopt(PQsocket(l->conn), SOL_SOCKET, SO_PEERCRED, &who,
-	    &len) != 0 || who.pid <= 0)
-		return -1;
-	return (int)syscall(SYS_pidfd_open, who.pid, 0);
+	return pid <= 0 ? -1 : (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
 }
 
 /* The start time tells apart pooler processes that share a port, too. */

@@ -9,6 +9,7 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "ctl/grid.h"
 #include "ctl/password.h"
 #include "ctl/printable.h"
+#include "ctl/usual.h"
 
 #define CONNECT_TIMEOUT (15 * USEC)
 #define NO_FILE "/dev/null/none"	/* nothing can be there */
@@ -135,17 +137,39 @@ static uid_t uid_of(const char *name)
 	return who != NULL ? who->pw_uid : (uid_t)-1;
 }
 
+static bool address_answers(const struct settings *s)
+{
+	const struct place_facts f = { .ini = s, .given = true };
+	struct place p = { .count = 0 };
+	struct err e;
+	bool answers = false;
+
+	if (place_find(&p, &f, &e) == 0 &&
+	    place_default(&p, "connect_timeout", "2") == 0) {
+		const PGPing how = PQpingParams((const char *const *)p.keys,
+		    (const char *const *)p.values, 0);
+
+		answers = how == PQPING_OK || how == PQPING_REJECT;
+	}
+	place_fini(&p);
+	return answers;
+}
+
+/* The file that a pooler of this ini writes its log to; "": none, or syslog. */
+static void note_log(struct link *l, const struct settings *s)
+{
+	if (s->logfile != NULL)
+		text_copy(l->log, sizeof(l->log), s->logfile);
+}
+
 /* The ini that was named, or the usual one, in s; f->ini: there is one. */
 static int take_ini(struct place_facts *f, const char *named,
     struct settings *s, struct err *e)
 {
-	const char *path = named;
+	const char *const path = named != NULL ? named :
+	    usual_choose(usual, COUNT(usual), address_answers);
 	struct stat st;
 
-	for (size_t i = 0; path == NULL && i < COUNT(usual); i++) {
-		if (access(usual[i], F_OK) == 0 || errno == EACCES)
-			path = usual[i];
-	}
 	if (path == NULL)
 		return 0;
 	if (place_read(path, s, e) == 0) {
@@ -185,6 +209,8 @@ int link_init(struct link *l, const struct ctl_options *o, struct err *e)
 	    ((!f.given && place_is_named(&l->place, environment)) ||
 	    take_ini(&f, o->config, &set, e) == 0))
 		rc = place_find(&l->place, &f, e);
+	if (f.ini != NULL)
+		note_log(l, f.ini);
 	mem_free(os_user);
 	settings_fini(&set);
 	return rc;
@@ -204,6 +230,15 @@ const char *link_where(const struct link *l, char *buf, size_t size)
 	snprintf(buf, size, "%s:%s", host != NULL ? host : "",
 	    port != NULL ? port : "");
 	return buf;
+}
+
+long link_pid(const struct link *l)
+{
+	struct ucred who = { .pid = 0 };
+	socklen_t len = sizeof(who);
+
+	return getsockopt(PQsocket(l->conn), SOL_SOCKET, SO_PEERCRED, &who,
+	    &len) == 0 && who.pid > 0 ? who.pid : 0;
 }
 
 /* --- connecting --- */
@@ -290,6 +325,17 @@ static int try_open(struct link *l, struct err *e)
 	return step == PGRES_POLLING_OK ? 0 : link_failure(l, e);
 }
 
+/* Nobody listens: the log may tell why. Returns -1. */
+static int say_log(const struct link *l, struct err *e)
+{
+	const size_t len = strlen(e->text);
+
+	if (l->log[0] != '\0' && !link_is_denied(l))
+		snprintf(e->text + len, sizeof(e->text) - len,
+		    "\nThe log of the pooler is %s.", l->log);
+	return -1;
+}
+
 int link_open(struct link *l, struct err *e)
 {
 	char prompt[256];
@@ -297,7 +343,7 @@ int link_open(struct link *l, struct err *e)
 	if (try_open(l, e) == 0)
 		return 0;
 	if (l->conn == NULL || !PQconnectionNeedsPassword(l->conn))
-		return -1;
+		return say_log(l, e);
 	if (l->place.own)
 		return err_set(e, ERRCODE_CONNECTION_EXCEPTION,
 		    "the console at %s wants a password over its own socket, "

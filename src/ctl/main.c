@@ -315,7 +315,10 @@ static int run(const struct ctl_options *o, unsigned used, int argc,
 		return wrong(o, "too many arguments");
 	if ((used & ~c->takes) != 0)
 		return wrong(o, "the command has no such option");
-	return c->run(o, argc, argv);
+	struct ctl_options chosen = *o;
+
+	chosen.verb = c->group;
+	return c->run(&chosen, argc, argv);
 }
 
 int main(int argc, char **argv)

@@ -27,6 +27,15 @@ static void add_quoted(struct text *t, const char *s, char quote)
 	text_addf(t, "%c", quote);
 }
 
+static void add_word(struct text *t, const char *s)
+{
+	text_add(t, " ");
+	if (is_word(s))
+		text_add(t, s);
+	else
+		add_quoted(t, s, '"');
+}
+
 /* PAUSE "my db", DRAIN HOST 'db1.example.com', SHUTDOWN WAIT_FOR_CLIENTS */
 static void add_words(struct text *t, int argc, char **argv)
 {
@@ -37,13 +46,54 @@ static void add_words(struct text *t, int argc, char **argv)
 		add_quoted(t, argv[1], '\'');
 		return;
 	}
-	for (int i = 0; i < argc; i++) {
-		text_add(t, " ");
-		if (is_word(argv[i]))
-			text_add(t, argv[i]);
-		else
-			add_quoted(t, argv[i], '"');
+	for (int i = 0; i < argc; i++)
+		add_word(t, argv[i]);
+}
+
+/* SET PERSIST default_pool_size = '30': the value may hold anything. */
+static void add_setting(struct text *t, int argc, char **argv)
+{
+	if (argc == 3)
+		add_word(t, argv[0]);
+	add_word(t, argv[argc - 2]);
+	text_add(t, " = ");
+	add_quoted(t, argv[argc - 1], '\'');
+}
+
+/* The command, or its text, as it was typed. */
+static void add_text(struct text *t, int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++)
+		text_addf(t, "%s%s", t->len > 0 ? " " : "", argv[i]);
+}
+
+/* Verbs whose arguments are not just words. */
+static const struct form {
+	const char *verb;
+	void (*add)(struct text *t, int argc, char **argv);
+} forms[] = {
+	{ "set", add_setting },
+	{ "log", add_text },
+	{ "do", add_text },
+};
+
+static void add_arguments(struct text *t, const char *verb, int argc,
+    char **argv)
+{
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		if (strcmp(forms[i].verb, verb) == 0) {
+			forms[i].add(t, argc, argv);
+			return;
+		}
 	}
+	add_words(t, argc, argv);
+}
+
+/* kill-client: KILL_CLIENT */
+static void add_verb(struct text *t, const char *verb)
+{
+	for (const char *s = verb; *s != '\0'; s++)
+		text_addf(t, "%c", *s == '-' ? '_' : *s - 'a' + 'A');
 }
 
 /* A time, not the name of a database: s begins with a digit. */
@@ -52,6 +102,29 @@ static bool is_time(const char *s)
 	usec_t time;
 
 	return s[0] >= '0' && s[0] <= '9' && num_parse_usec(s, &time) == 0;
+}
+
+/* Does the command begin with this word? Returns what follows; or NULL. */
+static const char *behind(const char *sql, const char *word)
+{
+	static const char ends[] = " \t\r\n;";
+	char first[32];
+	struct text t;
+
+	sql += strspn(sql, ends);
+	text_init(&t, first, sizeof(first));
+	text_add_bytes(&t, sql, strcspn(sql, ends));
+	return text_casecmp(first, word) == 0 ? sql + t.len : NULL;
+}
+
+static enum order_end end_of(const char *sql)
+{
+	const char *const how = behind(sql, "shutdown");
+
+	if (how == NULL)
+		return ORDER_GOES_ON;
+	return behind(how, "wait_for_clients") != NULL ? ORDER_ENDS_ALONE :
+	    ORDER_ENDS;
 }
 
 enum order_end orders_compose(const char *verb, int argc, char **argv,
@@ -63,11 +136,8 @@ enum order_end orders_compose(const char *verb, int argc, char **argv,
 		    argc > 0 ? argv[0] : "");
 		return ORDER_ENDS;
 	}
-	for (const char *s = verb; *s != '\0'; s++)
-		text_addf(t, "%c", *s - 'a' + 'A');
-	add_words(t, argc, argv);
-	if (strcmp(verb, "shutdown") != 0)
-		return ORDER_GOES_ON;
-	return argc > 0 && text_casecmp(argv[0], "wait_for_clients") == 0 ?
-	    ORDER_ENDS_ALONE : ORDER_ENDS;
+	if (strcmp(verb, "do") != 0)
+		add_verb(t, verb);
+	add_arguments(t, verb, argc, argv);
+	return end_of(t->at);
 }

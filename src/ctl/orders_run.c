@@ -1,7 +1,8 @@
-/* orders_run.c - pgsluicectl pause, resume, reload, drain, shutdown.
+/* orders_run.c - pgsluicectl pause, reload, kill and the like, set, do.
  * SPDX-License-Identifier: ISC */
 #include <libpq-fe.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -9,9 +10,13 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "ctl/command.h"
+#include "ctl/grid.h"
 #include "ctl/leave.h"
 #include "ctl/link.h"
+#include "ctl/log_place.h"
 #include "ctl/orders.h"
+#include "ctl/sheet.h"
+#include "ctl/terminal.h"
 
 #define ORDER_MAX 1024
 
@@ -27,6 +32,39 @@ static int catch_interrupt(void)
 	return signalfd(-1, &s, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* Rows are for everyone, a word only for who looks at a terminal. */
+static int print(PGresult *res)
+{
+	const struct sheet sheet = {
+		.out = stdout,
+		.columns = terminal_size().columns,
+		.terminal = terminal_size().columns > 0,
+		.colour = terminal_has_colour(),
+	};
+	struct grid g;
+	struct err e;
+
+	if (PQnfields(res) == 0 && terminal_is_out())
+		printf("%s: done\n", PQcmdStatus(res));
+	if (link_take(&g, res, &e) != 0)
+		return ctl_fail("%s", e.text);
+	if (g.columns > 0)
+		sheet_table(&sheet, &g);
+	link_give_back(&g);
+	return ctl_flush();
+}
+
+/* The console refused it; where to read more. */
+static int refused(struct link *l, const struct err *why)
+{
+	char log[LOG_PLACE_MAX];
+
+	if (strstr(why->text, "see logs") == NULL ||
+	    log_place(l, log, sizeof(log)) != 0)
+		return ctl_fail("%s", why->text);
+	return ctl_fail("%s\nThe log: %s", why->text, log);
+}
+
 /* The command may take until all servers are released. */
 static int carry_out(struct link *l, const char *sql)
 {
@@ -38,14 +76,12 @@ static int carry_out(struct link *l, const char *sql)
 	l->patience = 0;
 	const enum link_end how = link_query(l, sql, &res, &e);
 
-	if (how == LINK_OK)
-		PQclear(res);
 	l->interrupt = -1;
 	if (fd >= 0)
 		close(fd);
 	if (how == LINK_OK)
-		return CTL_OK;
-	return how == LINK_REFUSED ? ctl_fail("%s", e.text) :
+		return print(res);
+	return how == LINK_REFUSED ? refused(l, &e) :
 	    ctl_unreachable("%s", e.text);
 }
 
@@ -71,8 +107,7 @@ static int carry_out_end(struct link *l, const char *sql, bool alone)
 	return rc;
 }
 
-static int give(const struct ctl_options *o, const char *verb, int argc,
-    char **argv)
+static int give(const struct ctl_options *o, int argc, char **argv)
 {
 	struct link l = { .conn = NULL };
 	char sql[ORDER_MAX];
@@ -81,7 +116,7 @@ static int give(const struct ctl_options *o, const char *verb, int argc,
 	int rc;
 
 	text_init(&t, sql, sizeof(sql));
-	const enum order_end end = orders_compose(verb, argc, argv, &t);
+	const enum order_end end = orders_compose(o->verb, argc, argv, &t);
 
 	if (t.cut)
 		return ctl_fail("the argument is too long");
@@ -96,50 +131,49 @@ static int give(const struct ctl_options *o, const char *verb, int argc,
 	return rc;
 }
 
-static int run_pause(const struct ctl_options *o, int argc, char **argv)
-{
-	return give(o, "pause", argc, argv);
-}
-
-static int run_resume(const struct ctl_options *o, int argc, char **argv)
-{
-	return give(o, "resume", argc, argv);
-}
-
-static int run_reload(const struct ctl_options *o, int argc, char **argv)
-{
-	return give(o, "reload", argc, argv);
-}
-
-static int run_drain(const struct ctl_options *o, int argc, char **argv)
-{
-	return give(o, "drain", argc, argv);
-}
-
-static int run_shutdown(const struct ctl_options *o, int argc, char **argv)
-{
-	return give(o, "shutdown", argc, argv);
-}
-
 const struct ctl_command *order_commands(void)
 {
 	static const struct ctl_command commands[] = {
 		{ "pause", NULL, "[DATABASE]",
 		    "stop assigning servers, and wait until all have been released",
-		    0, 1, run_pause, TAKES_PLACE },
-		{ "resume", NULL, "[DATABASE | host HOST]",
-		    "undo pause and drain", 0, 2, run_resume, TAKES_PLACE },
-		{ "reload", NULL, "", "read the configuration again",
-		    0, 0, run_reload, TAKES_PLACE },
+		    0, 1, give, TAKES_PLACE },
+		{ "resume", NULL, "[DATABASE | all | host HOST]",
+		    "undo pause, drain and kill", 0, 2, give, TAKES_PLACE },
+		{ "reload", NULL, "", "read the configuration again; print what "
+		    "waits for a restart", 0, 0, give, TAKES_PLACE },
+		{ "reconnect", NULL, "[DATABASE]",
+		    "replace server connections as they are released",
+		    0, 1, give, TAKES_PLACE },
+		{ "wait-close", NULL, "[DATABASE]",
+		    "wait until those to be replaced are gone",
+		    0, 1, give, TAKES_PLACE },
+		{ "disable", NULL, "DATABASE", "refuse new clients",
+		    1, 1, give, TAKES_PLACE },
+		{ "enable", NULL, "DATABASE", "let them in again",
+		    1, 1, give, TAKES_PLACE },
+		{ "kill", NULL, "[DATABASE]", "pause, and close all connections "
+		    "at once", 0, 1, give, TAKES_PLACE },
+		{ "kill-client", NULL, "ID", "close a client", 1, 1, give,
+		    TAKES_PLACE },
+		{ "kill-server", NULL, "ID", "close a server connection",
+		    1, 1, give, TAKES_PLACE },
+		{ "cancel-client", NULL, "ID", "cancel what a client runs, or "
+		    "end its wait", 1, 1, give, TAKES_PLACE },
+		{ "set", NULL, "[persist] KEY VALUE", "change a setting until "
+		    "the next reload, or for good", 2, 3, give, TAKES_PLACE },
+		{ "log", NULL, "TEXT", "write a line to the pooler's log",
+		    1, -1, give, TAKES_PLACE },
+		{ "do", NULL, "COMMAND", "give the console any command of "
+		    "pgsluice-admin(7)", 1, -1, give, TAKES_PLACE },
 		{ "drain", NULL, "[SECONDS]",
 		    "let clients end their work, end the process, and wait "
-		    "for that", 0, 2, run_drain, TAKES_PLACE },
+		    "for that", 0, 2, give, TAKES_PLACE },
 		{ "drain", NULL, "DATABASE | host HOST",
 		    "stop assigning its servers, without waiting",
-		    1, 2, run_drain, TAKES_PLACE },
+		    1, 2, give, TAKES_PLACE },
 		{ "shutdown", NULL, "[wait_for_servers | wait_for_clients]",
 		    "end the process, and wait for that",
-		    0, 2, run_shutdown, TAKES_PLACE },
+		    0, 2, give, TAKES_PLACE },
 		{ .group = NULL },
 	};
 

@@ -45,7 +45,7 @@ static enum ini_step on_entry(void *arg, const char *key, const char *value,
     const struct ini_place *at)
 {
 	static const char *const wanted[] = { "admin_users", "listen_addr",
-		"listen_port", "pidfile", "stats_users", "unix_socket_dir",
+		"listen_port", "logfile", "pidfile", "stats_users", "unix_socket_dir",
 		"user" };
 	const struct reader *const r = arg;
 	size_t i = 0;

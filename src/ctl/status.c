@@ -10,6 +10,7 @@
 #include "ctl/command.h"
 #include "ctl/grid.h"
 #include "ctl/link.h"
+#include "ctl/log_place.h"
 #include "ctl/printable.h"
 #include "ctl/summary.h"
 #include "ctl/terminal.h"
@@ -36,6 +37,7 @@ struct status {
 	struct link link;
 	struct grid answers[ANSWERS];
 	struct summary sum;
+	char log[LOG_PLACE_MAX];	/* "": not told */
 	bool colour;
 };
 
@@ -63,11 +65,14 @@ static enum link_end ask(struct status *s, struct err *e)
 			return how;
 	}
 	ask_uptime(s);
+	if (log_place(&s->link, s->log, sizeof(s->log)) != 0)
+		s->log[0] = '\0';
 	summary_version(&s->sum, &s->answers[ASK_VERSION]);
 	summary_state(&s->sum, &s->answers[ASK_STATE]);
 	summary_lists(&s->sum, &s->answers[ASK_LISTS]);
 	summary_waits(&s->sum, &s->answers[ASK_WAITS]);
 	summary_health(&s->sum, &s->answers[ASK_HEALTH]);
+	summary_consoles(&s->sum, &s->answers[ASK_POOLS]);
 	board_hide_console(&s->answers[ASK_POOLS]);
 	return LINK_OK;
 }
@@ -132,8 +137,14 @@ static void print_head(const struct status *s)
 	text_init(&state, how, sizeof(how));
 	summary_add_state(&state, sum);
 	printf("\n\nstate      %s\nclients    %lld, %s\n"
-	    "servers    %lld\n\n", how, (long long)sum->clients,
+	    "servers    %lld\n", how, (long long)sum->clients,
 	    buf, (long long)sum->servers);
+	if (s->log[0] != '\0') {
+		fputs("log        ", stdout);
+		printable_put(stdout, s->log);
+		putchar('\n');
+	}
+	putchar('\n');
 }
 
 /* The busiest pools, as many as the screen has room for. */

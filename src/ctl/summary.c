@@ -70,6 +70,19 @@ void summary_lists(struct summary *s, const struct grid *lists)
 	s->servers = items(lists, "used_servers");
 }
 
+void summary_consoles(struct summary *s, const struct grid *pools)
+{
+	const int database = grid_column(pools, "database");
+
+	for (size_t i = 0; i < pools->rows; i++) {
+		const char *const name = grid_cell(pools, i, database);
+
+		if (name != NULL && strcmp(name, "pgbouncer") == 0)
+			s->clients -= grid_number(pools, i, "cl_active");
+	}
+	s->clients = s->clients > 0 ? s->clients : 0;
+}
+
 void summary_waits(struct summary *s, const struct grid *waits)
 {
 	s->waiting = s->longest = 0;

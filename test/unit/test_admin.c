@@ -645,7 +645,7 @@ static void test_persist_is_answered_when_it_was_tried(void **state)
 	open_console();
 	assert_string_equal(ask("SET PERSIST a = b"), "");
 	/* a reload of that number, and another's value, are not waited for */
-	admin_reloaded(&st.admin, st.reloads, NULL);
+	admin_reloaded(&st.admin, st.reloads, NULL, "");
 	admin_turn(&st.admin);
 	st.reloads--;
 	tell_persisted("a", "b", NULL);
@@ -724,16 +724,16 @@ static void test_reload_that_fails_says_so(void **state)
 	(void)state;
 	open_console();
 	assert_string_equal(ask("RELOAD"), "");
-	admin_reloaded(&st.admin, st.reloads, NULL);
+	admin_reloaded(&st.admin, st.reloads, NULL, "");
 	assert_string_equal(receive(), "C:RELOAD. Z:I ");
 	assert_string_equal(st.logged.at, "3 RELOAD command issued\n");
 	st.logged.at[st.logged.len = 0] = '\0';
 	assert_string_equal(ask("RELOAD"), "");
 	/* one that read the file too early is of no use */
-	admin_reloaded(&st.admin, st.reloads - 1, NULL);
+	admin_reloaded(&st.admin, st.reloads - 1, NULL, "");
 	assert_string_equal(receive(), "");
 	err_set(&e, "F0000", "RELOAD failed, see logs for additional details");
-	admin_reloaded(&st.admin, st.reloads, &e);
+	admin_reloaded(&st.admin, st.reloads, &e, "not said");
 	assert_string_equal(receive(), "E:SERROR.VERROR.CF0000.MRELOAD failed, "
 	    "see logs for additional details.. Z:I ");
 	assert_string_equal(st.logged.at, "3 RELOAD command issued\n"
@@ -752,7 +752,7 @@ static void test_reload_may_be_left(void **state)
 	assert_string_equal(receive(), "E:SERROR.VERROR.C57014.Mcanceling statement "
 	    "due to user request.. Z:I ");
 	/* nobody waits for it any more */
-	admin_reloaded(&st.admin, st.reloads, NULL);
+	admin_reloaded(&st.admin, st.reloads, NULL, "");
 	assert_string_equal(ask("LOG x"), "C:LOG. Z:I ");
 }
 

@@ -454,8 +454,9 @@ static void test_reload_keeps_what_counts_at_start_only(void **state)
 
 	assert_non_null(b);
 	assert_string_equal(box->buf,
-	    "listen_port counts after a restart: \"1\" stays in force\n"
-	    "unix_socket_dir counts after a restart: \"/tmp\" stays in force\n");
+	    "listen_port: \"2\" takes effect after a restart; \"1\" is in use\n"
+	    "unix_socket_dir: \"/x\" takes effect after a restart; \"/tmp\" is "
+	    "in use\n");
 	assert_int_equal(b->set.listen_port, 1);
 	assert_string_equal(b->set.unix_socket_dir, "/tmp");
 	assert_int_equal(b->set.max_client_conn, 6);

@@ -14,6 +14,7 @@ import threading
 import pytest
 
 import harness
+import pq
 from harness import REFERENCE, as_user, process_env, wait_until
 from test_ctl import binary, ctl, ok
 
@@ -294,6 +295,94 @@ def test_orders_are_passed_on(pooler):
     failed(ctl("reload", "-d", "host=%s port=%d" % (p.dir, p.port), "-U",
                "admin"), 1, "frob")
     p.write()
+
+
+def test_all_of_the_console_is_within_reach(pooler):
+    """each command but SUSPEND, which needs somebody who stays, has a verb"""
+    p = pooler()
+    c = p.raw(application_name="mine")
+    c.query("begin")
+    (client,) = [r for r in p.admin("show clients")
+                 if r["application_name"] == "mine"]
+    ok(ctl("reconnect", "p0", "-c", p.ini))
+    ok(ctl("wait-close", "p1", "-c", p.ini))
+    ok(ctl("disable", "p1", "-c", p.ini))
+    assert p.show("databases", name="p1")[0]["disabled"] == "1"
+    ok(ctl("enable", "p1", "-c", p.ini))
+    assert p.show("databases", name="p1")[0]["disabled"] == "0"
+    c.send(pq.query("select pg_sleep(600)"))
+    wait_until(lambda: ctl("cancel-client", client["id"], "-c",
+                           p.ini).returncode == 0 and c.recv_until("Z"))
+    ok(ctl("kill-client", client["id"], "-c", p.ini))
+    assert c.recv_all() is not None
+    c = p.raw()
+    c.query("begin")
+    (server,) = p.show("servers", database="p0", state="active")
+    ok(ctl("kill-server", server["id"], "-c", p.ini))
+    assert c.recv_all() is not None
+    ok(ctl("kill", "p0", "-c", p.ini))
+    ok(ctl("resume", "all", "-c", p.ini))
+    ok(ctl("set", "query_timeout", "7.5", "-c", p.ini))
+    ok(ctl("set", "persist", "default_pool_size", "9", "-c", p.ini))
+    assert p.show("config", key="query_timeout")[0]["value"] == "7.5"
+    assert p.show("config", key="default_pool_size")[0]["value"] == "9"
+    ok(ctl("log", "night", "shift", "-c", p.ini))
+    p.wait_log("night shift")
+    assert "p1 " in ok(ctl("do", "show databases", "-c", p.ini))
+    assert ok(ctl("do", "disable", "p1", "-c", p.ini)) == ""
+    assert p.show("databases", name="p1")[0]["disabled"] == "1"
+    failed(ctl("do", "kill_client 1", "-c", p.ini), 1, "client not found")
+    verbs = ok(ctl("--help"))
+    words = re.findall("^\t([A-Z_]+)", ok(ctl("show", "help", "-c", p.ini)),
+                       re.M)
+    for word in set(words) - {"SHOW", "SELECT", "SUSPEND"}:
+        assert "\n  %s" % word.lower().replace("_", "-") in verbs, word
+    assert ok(ctl("do", "shutdown", "-c", p.ini)) == ""
+    assert harness.has_ended(p.proc.pid)
+
+
+def test_reload_prints_what_waits_for_a_restart(pooler):
+    """and where the log is if it fails"""
+    p = pooler(logfile="own.log")
+    assert ok(ctl("reload", "-c", p.ini)) == ""
+    p.settings["listen_port"] = 7
+    p.write()
+    # the file names another socket now
+    at = "host=%s port=%d user=admin" % (p.dir, p.port)
+    out = ctl("reload", "-d", at)
+    assert (out.returncode, out.stdout) == (0, "")
+    assert out.stderr == ('listen_port: "7" takes effect after a restart; '
+                          '"%d" is in use\n' % p.port)
+    p.put("pooler.ini", "[pgbouncer]\nfrob = 1\n")
+    folder = os.readlink("/proc/%d/cwd" % p.proc.pid)
+    failed(ctl("reload", "-d", at), 1, "frob",
+           "The log: %s" % os.path.join(folder, "own.log"))
+
+
+def test_log_is_named(pooler):
+    """by status, and where nobody answers"""
+    p = pooler()
+    own = os.path.join(p.dir, "own.log")
+    log = [line for line in ctl("status", "-c", p.ini).stdout.split("\n")
+           if line.startswith("log ")]
+    assert log and log[0].split(None, 1)[1].startswith(
+        ("standard error", "/")), log
+    p = pooler(logfile=own)
+    assert "\nlog        %s\n" % own in ctl("status", "-c", p.ini).stdout
+    p.signal(signal.SIGINT)
+    p.wait_exit()
+    failed(ctl("status", "-c", p.ini), 3, "The log of the pooler is %s." % own)
+
+
+def test_status_does_not_count_the_console(pooler):
+    """else nobody would ever see 0 clients"""
+    p = pooler()
+    k = p.console()
+    k.query("show version")
+    assert "clients    0, none waits" in ok(ctl("status", "-c", p.ini))
+    c = p.raw()
+    c.query("select 1")
+    assert "clients    1, none waits" in ok(ctl("status", "-c", p.ini))
 
 
 def test_interrupt_calls_a_pause_off(pooler):

@@ -180,7 +180,7 @@ def control(who, text):
         who.dir, "pgsluice.ini")).decode())
     text = re.sub(r"^.* (top|--watch 2|profile .*)\n", "", text, flags=re.M)
     text = re.sub(r" \|\|? .*", "", text)
-    for command in ("show", "reload", "status", "drain"):
+    for command in ("show", "reload", "status", "drain", "set", "do"):
         text = text.replace("pgsluicectl " + command,
                             "pgsluicectl -c pgsluice.ini " + command)
     run(who, text)

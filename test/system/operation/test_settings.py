@@ -572,13 +572,17 @@ def test_reload_names_what_needs_a_restart(pooler):
     """what is in the file and does not count must not go unnoticed"""
     p = pooler()
     saved = p.settings["listen_port"], p.settings["unix_socket_dir"]
-    p.reload()
-    assert "counts after a restart" not in p.log
+    k = p.console()
+    assert k.query("reload").notices == []
+    assert "takes effect after a restart" not in p.log
     p.settings["listen_port"] = 5
-    p.reload()
-    p.wait_log('listen_port counts after a restart: "%s" stays in force'
-               % saved[0])
-    assert p.log.count("counts after a restart") == 1
+    p.write()
+    want = ('listen_port: "5" takes effect after a restart; "%s" is in use'
+            % saved[0])
+    # the one who asks is told at once, all others by the log
+    assert [n.message for n in k.query("reload").notices] == [want]
+    p.wait_log(want)
+    assert p.log.count("takes effect after a restart") == 1
 
 
 @pytest.mark.parametrize("line,why", [

@@ -210,7 +210,8 @@ def test_daemon_that_can_not_start_says_so(pooler):
     q.write()
     out = run([binary(), "-d", q.ini], cwd=q.dir)
     assert out.returncode == 1
-    assert "its log says why" in out.stderr
+    assert out.stderr.endswith("has ended, its log says why: %s\n"
+                               % q.settings["logfile"])
     with open(q.settings["logfile"]) as f:
         assert "failed to listen on any address" in f.read()
     assert run([binary(), "-q", "-d", q.ini], cwd=q.dir).stderr.count(
@@ -228,6 +229,8 @@ def test_daemon_is_up_when_its_starter_ends(pooler):
     with open(q.settings["pidfile"]) as f:
         pid = int(f.read())
     try:
+        assert out.stderr.endswith("process %d runs in the background, its "
+                                   "log: %s\n" % (pid, q.settings["logfile"]))
         assert q.raw().value("select 1") == "1"
     finally:
         os.kill(pid, signal.SIGQUIT)
