@@ -45,7 +45,7 @@ def manuals():
 
 def spelling():
     said = tool("codespell", "-q", "3", "-I", "test/lint/words", "-S",
-                "*.svg,*.o,*.log,*.trs,*.[157],corpus,__pycache__,.deps",
+                "*.svg,*.o,*.log,*.trs,*.[157],corpus,sql_texts,__pycache__,.deps",
                 *SPELT)
     return None if said is None else said.splitlines()
 
