@@ -26,6 +26,8 @@ struct history_sample {
 	uint64_t longest_wait;		/* of clients that wait now */
 	uint64_t clients_active, clients_waiting;
 	uint64_t servers_active, servers_idle;
+	uint64_t logins, failed_logins;	/* of clients */
+	uint64_t errors;		/* sent to clients */
 };
 
 /* Empty; what happens from now on counts. NULL: no memory. */

@@ -59,13 +59,19 @@
 
 #define SERVERS(X) \
 	PINNED(X) \
-	X(TEXT, "role", EXTENDED, cell_text(roles[x->standby]))
+	X(TEXT, "role", EXTENDED, cell_text(roles[x->standby])) \
+	X(INT8, "transaction_us", EXTENDED, cell_number(x->transaction)) \
+	X(INT4, "client_id", EXTENDED, x->client == NULL ? cell_text(NULL) : \
+	    cell_number(view_id(x->client->id))) \
+	X(TEXT, "client", EXTENDED, cell_text(peer_of(x->client, from)))
 
 #define CLIENTS(X) \
 	PINNED(X) \
 	X(TEXT, "wait_reason", EXTENDED, cell_text(x->wait_reason)) \
 	X(INT8, "waited_us", EXTENDED, cell_number(x->queued)) \
-	X(INT4, "channels", EXTENDED, cell_number(x->channels))
+	X(INT4, "channels", EXTENDED, cell_number(x->channels)) \
+	X(INT8, "transaction_us", EXTENDED, cell_number(x->transaction)) \
+	X(INT4, "server_pid", EXTENDED, cell_number(x->server_pid))
 
 #define SOCKETS(X) \
 	SESSION(X) \
@@ -155,10 +161,12 @@ struct session {
 	const struct params *params;
 	usec_t born, used;
 	usec_t wait;		/* a duration */
+	usec_t transaction;	/* since it began; 0 = there is none */
 	usec_t queued;		/* since it waits for a server; 0 = it does not */
 	const char *wait_reason;	/* NULL = it does not */
 	const void *self, *link;	/* link: NULL = none */
-	int32_t pid;
+	const struct client *client;	/* of a server; NULL = none */
+	int32_t pid, server_pid;	/* server_pid: of a client's server */
 	unsigned prepared, channels;
 	uint64_t id;
 	uint32_t skip;
@@ -194,6 +202,32 @@ static usec_t client_wait(const struct client *c)
 	return wait > 0 ? wait : 0;
 }
 
+/*
+ * A client that waits for a server has none yet. xact_start was read precisely,
+ * in this turn perhaps.
+ */
+static usec_t client_transaction(const struct client *c)
+{
+	const usec_t time = time_now() - c->xact_start;
+
+	if (c->xact_start == 0 || c->pc.server == NULL)
+		return 0;
+	return time > 0 ? time : 1;
+}
+
+/* PostgreSQL's process; 0: a server without a key. */
+static int32_t server_pid(const struct server *s)
+{
+	return s->key_len >= 4 ? (int32_t)msg_u32(s->key) : 0;
+}
+
+/* "10.0.0.7:51034", "[::1]:51034", "unix"; NULL: there is nobody. */
+static const char *peer_of(const struct client *c, char buf[NET_TEXT_MAX])
+{
+	return c == NULL ? NULL : c->addr.family == NET_UNIX ? "unix" :
+	    net_format(&c->addr, buf, NET_TEXT_MAX);
+}
+
 static struct session client_session(const struct client *c, const char *state)
 {
 	const struct pool *const p = c->pc.pool;
@@ -213,6 +247,9 @@ static struct session client_session(const struct client *c, const char *state)
 		.used = c->request_time,
 		.wait = client_wait(c),
 		.queued = client_queued(c),
+		.transaction = client_transaction(c),
+		.server_pid = c->pc.server != NULL ?
+		    server_pid(server_of(c->pc.server)) : 0,
 		.self = c,
 		.link = c->pc.server != NULL ? server_of(c->pc.server) : NULL,
 		.pid = c->addr.family == NET_UNIX ? c->addr.pid : 0,
@@ -244,7 +281,9 @@ static struct session server_session(const struct server *s, const char *state)
 		.used = s->ps.used,
 		.self = s,
 		.link = c,
-		.pid = s->key_len >= 4 ? (int32_t)msg_u32(s->key) : 0,
+		.client = c,
+		.transaction = c != NULL ? client_transaction(c) : 0,
+		.pid = server_pid(s),
 		.prepared = s->prepared.count,
 		.id = s->id,
 		.skip = s->rest.bytes,
@@ -294,6 +333,7 @@ static int session_row(const struct walk *w, const struct session *x)
 	const struct net_addr local = local_addr(x);
 	char ip[NET_TEXT_MAX], local_ip[NET_TEXT_MAX], self[32], link[32];
 	char tls[TLS_TEXT_MAX], peer[TLS_NAME_MAX], pins[KEEP_PINS_MAX];
+	char from[NET_TEXT_MAX];
 
 	if (w->view->variant == VARIANT_ACTIVE && x->carry->len == 0 &&
 	    stream_queued(x->stream) == 0)

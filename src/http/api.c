@@ -2,11 +2,15 @@
  * SPDX-License-Identifier: ISC */
 #include "http/api.h"
 
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "base/time.h"
+#include "console/admin.h"
 #include "http/api_view.h"
 #include "http/gather.h"
 #include "http/health.h"
@@ -17,6 +21,8 @@
 #include "http/log_ring.h"
 #include "http/request.h"
 #include "http/written.h"
+#include "pool/tally.h"
+#include "session/sessions.h"
 
 #define WRITTEN_BYTES ((size_t)64 << 20)
 
@@ -121,6 +127,95 @@ static void get_health(const struct api *api, struct httpd_conn *c,
 		answer(c, r, written_source(), x);
 }
 
+/* Which process answers, and what time it is there. */
+static void write_process(const struct api *api, struct writer *w)
+{
+	const struct sessions *const ss = api->holds->admin->ss;
+	char host[HOST_NAME_MAX + 1] = "", now[64];
+
+	time_update();
+	(void)gethostname(host, sizeof host - 1);
+	json_put_raw(w, "{\"host\":");
+	json_put_string(w, host);
+	json_put_raw(w, ",\"pid\":");
+	json_put_number(w, getpid());
+	json_put_raw(w, ",\"port\":");
+	json_put_number(w, sessions_settings(ss)->listen_port);
+	json_put_raw(w, ",\"started\":");
+	json_put_number(w, ss->born);
+	json_put_raw(w, ",\"now\":");
+	json_put_number(w, time_wall(time_now()));
+	json_put_raw(w, ",\"clock\":");
+	json_put_string(w, time_format(time_now(), now, sizeof now));
+	json_put_raw(w, "}\n");
+}
+
+static void get_process(const struct api *api, struct httpd_conn *c,
+    const struct request *r)
+{
+	struct written *const x = written_new(WRITTEN_BYTES);
+
+	if (x != NULL)
+		write_process(api, &x->w);
+	if (x == NULL)
+		refuse(c, 503, "out of memory");
+	else
+		answer(c, r, written_source(), x);
+}
+
+struct errors {
+	struct writer *w;
+	const char *between;
+};
+
+static int put_error(void *arg, const struct tally_count *n)
+{
+	struct errors *const x = arg;
+
+	json_put_raw(x->w, x->between);
+	for (size_t i = 0; i < n->label_count; i++) {
+		json_put_raw(x->w, i == 0 ? "{" : ",");
+		json_put_string(x->w, n->labels[i].name);
+		json_put_raw(x->w, ":");
+		json_put_string(x->w, n->labels[i].value);
+	}
+	json_put_raw(x->w, ",\"count\":");
+	json_put_unsigned(x->w, n->value);
+	json_put_raw(x->w, "}");
+	x->between = ",\n";
+	return x->w->failed ? -1 : 0;
+}
+
+/* Of a worker that does not answer nothing is told. */
+static void add_tallies(const struct api *api, struct tally *sum)
+{
+	if (!holds_take(api->holds))
+		return;
+	for (const struct admin *a = api->holds->admin; a != NULL; a = a->next)
+		tally_add(sum, &a->ss->tally);
+	holds_release(api->holds);
+}
+
+/* How often which class of SQLSTATE was sent to clients. */
+static void get_errors(const struct api *api, struct httpd_conn *c,
+    const struct request *r)
+{
+	struct written *const x = written_new(WRITTEN_BYTES);
+	struct tally sum = { .errors = { { 0 } } };
+
+	(void)r;
+	if (x == NULL) {
+		refuse(c, 503, "out of memory");
+		return;
+	}
+	add_tallies(api, &sum);
+	json_put_raw(&x->w, "[");
+	(void)tally_each(&sum, TALLY_TABLE_errors, put_error,
+	    &(struct errors){ &x->w, "" });
+	json_put_raw(&x->w, "]\n");
+	answer(c, r, written_source(), x);
+}
+
 static void get_history(const struct api *api, struct httpd_conn *c,
     const struct request *r)
 {
@@ -138,11 +233,10 @@ static void get_log(const struct api *api, struct httpd_conn *c,
 		get_written(api, c, r, write_log);
 }
 
-static void get_view(const struct api *api, struct httpd_conn *c,
-    const struct request *r)
+static void get_topic(const struct api *api, struct httpd_conn *c,
+    const struct request *r, const char *topic)
 {
-	const struct view *const v =
-	    api_view_find(r->path + sizeof API_PREFIX - 1);
+	const struct view *const v = api_view_find(topic);
 	const char *why;
 
 	if (v == NULL) {
@@ -162,14 +256,24 @@ static void get_view(const struct api *api, struct httpd_conn *c,
 		refuse(c, 503, "out of memory");
 }
 
+/* All that /api/health has the first ten of. */
+static void get_findings(const struct api *api, struct httpd_conn *c,
+    const struct request *r)
+{
+	get_topic(api, c, r, "health");
+}
+
 static const struct {
 	const char *name;
 	void (*get)(const struct api *api, struct httpd_conn *c,
 	    const struct request *r);
 } others[] = {
+	{ "errors", get_errors },
+	{ "findings", get_findings },
 	{ "health", get_health },
 	{ "history", get_history },
 	{ "log", get_log },
+	{ "process", get_process },
 };
 
 void api_get(const struct api *api, struct httpd_conn *c,
@@ -187,5 +291,5 @@ void api_get(const struct api *api, struct httpd_conn *c,
 			return;
 		}
 	}
-	get_view(api, c, r);
+	get_topic(api, c, r, name);
 }

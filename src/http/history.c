@@ -6,6 +6,7 @@
 #include "console/admin.h"
 #include "http/json.h"
 #include "pool/catalog.h"
+#include "pool/tally.h"
 #include "proto/writer.h"
 
 #define AT_ONCE 64		/* pools */
@@ -20,6 +21,7 @@ struct history {
 	const struct admin *at;		/* ... of this worker */
 	bool counting;
 	usec_t since;			/* begin of the period counted */
+	struct history_sample before;	/* totals of the process, back then */
 };
 
 /* --- the ring --- */
@@ -114,6 +116,42 @@ static void take_recent(struct history_sample *s, struct recent *r)
 	recent_clear(r);
 }
 
+static uint64_t sum(const uint64_t *counts, size_t n)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all += counts[i];
+	return all;
+}
+
+/* Since the process began. */
+static void take_totals(struct history_sample *s, const struct admin *a)
+{
+	for (; a != NULL; a = a->next) {
+		const struct tally *const t = &a->ss->tally;
+
+		for (size_t i = 0; i < TALLY_METHODS; i++) {
+			s->logins += t->client_logins[i][TALLY_OK];
+			s->failed_logins += t->client_logins[i][TALLY_FAILED];
+		}
+		for (size_t i = 0; i < TALLY_SOURCES; i++)
+			s->errors += sum(t->errors[i], TALLY_CLASSES);
+	}
+}
+
+/* Of the period: what has been added. */
+static void take_tally(struct history *h, const struct admin *a)
+{
+	struct history_sample now = { .number = 0 };
+
+	take_totals(&now, a);
+	h->next.logins = now.logins - h->before.logins;
+	h->next.failed_logins = now.failed_logins - h->before.failed_logins;
+	h->next.errors = now.errors - h->before.errors;
+	h->before = now;
+}
+
 static void begin(struct history *h, const struct admin *a)
 {
 	h->next = (struct history_sample){ .number = 0 };
@@ -129,6 +167,7 @@ static void finish(struct history *h, const struct admin *a, usec_t now)
 	h->next.at = time_wall(now);
 	h->next.length = now - h->since;
 	h->since = now;
+	take_tally(h, a);
 	for (a = a->next; a != NULL; a = a->next)
 		recent_move(sum, &a->ss->catalog->recent);
 	take_recent(&h->next, sum);
@@ -161,6 +200,7 @@ struct history *history_new(const struct admin *a, usec_t now)
 
 	if (h == NULL)
 		return NULL;
+	take_totals(&h->before, a);
 	for (; a != NULL; a = a->next)
 		recent_clear(&a->ss->catalog->recent);
 	h->since = now;
@@ -188,6 +228,7 @@ static const struct {
 	COLUMN(wait_p50), COLUMN(wait_p95), COLUMN(wait_p99),
 	COLUMN(longest_wait), COLUMN(clients_active), COLUMN(clients_waiting),
 	COLUMN(servers_active), COLUMN(servers_idle),
+	COLUMN(logins), COLUMN(failed_logins), COLUMN(errors),
 #undef COLUMN
 };
 

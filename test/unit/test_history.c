@@ -125,8 +125,8 @@ static void test_what_other_workers_have_is_added(void **state)
 static void test_json_has_those_asked_for(void **state)
 {
 	static const char tail[] = "\"rows\":["
-	    "[2,0,0,0,5,0,0,0,0,0,0,0,0,0,0,0,0],\n"
-	    "[3,0,0,0,6,0,0,0,0,0,0,0,0,0,0,0,0]]}\n";
+	    "[2,0,0,0,5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],\n"
+	    "[3,0,0,0,6,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]]}\n";
 	struct writer w;
 
 	(void)state;

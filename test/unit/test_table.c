@@ -163,8 +163,9 @@ static const struct {
 	    "datestyle t, timezone t, password t, scram_client_key by, "
 	    "scram_server_key by, state by" },
 	{ "CLIENTS", SESSION ADDED PINS ", wait_reason t, waited_us i8, "
-	    "channels i4" },
-	{ "SERVERS", SESSION ADDED PINS ", role t" },
+	    "channels i4, transaction_us i8, server_pid i4" },
+	{ "SERVERS", SESSION ADDED PINS ", role t, transaction_us i8, "
+	    "client_id i4, client t" },
 	{ "SOCKETS", SOCKET },
 	{ "ACTIVE_SOCKETS", SOCKET },
 	{ "DNS_HOSTS", "hostname t, ttl i8, addrs t" },
@@ -421,7 +422,8 @@ static void join(struct stage *st, struct client *c, struct server *s)
 
 	*c = (struct client){ .user = p->key.user, .db = p->key.db, .id = 7,
 		.born = 98 * USEC, .request_time = 97 * USEC,
-		.query_start = 97 * USEC + 1, .replication = REPLICATION_LOGICAL,
+		.query_start = 97 * USEC + 1, .xact_start = 96 * USEC,
+		.replication = REPLICATION_LOGICAL,
 		.params = params_empty(st->ss.params), .pc.pool = p,
 		.addr = { .family = NET_UNIX, .port = 6432, .pid = 4711 } };
 	assert_int_equal(params_set(&c->params, params_find(st->ss.params,
@@ -455,11 +457,11 @@ static void test_clients_and_servers_show_both_ends(void **state)
 	s.standby = FACT_YES;
 	snprintf(want, sizeof want, "C|pgbouncer|pgbouncer|logical|active|"
 	    "unix|6432|unix|6432|98000000|97000000|2|999999|0|0x%zx|0x%zx|"
-	    "4711||psql|0|7||0||\\N|0|0\n", (size_t)&c, (size_t)&s);
+	    "4711||psql|0|7||0||\\N|0|0|4000000|-2\n", (size_t)&c, (size_t)&s);
 	assert_string_equal(show(st, "CLIENTS", 0), want);
 	snprintf(want, sizeof want, "S|pgbouncer|pgbouncer|logical|active|"
 	    "unix|5432|unix|5432|96000000|95000000|0|0|1|0x%zx|0x%zx|"
-	    "-2|||2|8||0||standby\n", (size_t)&s, (size_t)&c);
+	    "-2|||2|8||0||standby|4000000|7|unix\n", (size_t)&s, (size_t)&c);
 	assert_string_equal(show(st, "SERVERS", 0), want);
 
 	show(st, "SOCKETS", 0);

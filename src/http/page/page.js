@@ -3,7 +3,10 @@
 const POLL = 2000;		/* milliseconds */
 const SPANS = [60, 120, 300, 600];	/* seconds that charts show */
 const LONG = 1e6;		/* of a wait that is worth a word */
+const LATE = 5e6;		/* of a transaction that may hold others up */
 const MOST_ROWS = 200;		/* of a table */
+const SEARCHED = 2000;		/* asked for when some are looked for */
+const FULL_POOLS = 5;		/* whose holders are shown */
 const CONSOLE = "pgbouncer";	/* the console's own pool is not shown */
 
 const $ = id => document.getElementById(id);
@@ -54,6 +57,8 @@ function noteDay(text) {
 	today = text.slice(0, 10) > today ? text.slice(0, 10) : today;
 }
 
+let zone = "", offset = 0;	/* of the server's clock, offset in ms */
+
 /* "2026-11-23 09:28:28 UTC": the day only where it is another. */
 function moment(text) {
 	const at = cut(text, 40);
@@ -95,7 +100,8 @@ function duration(us) {
 	    Math.floor(s / 3600) + " h " + Math.floor(s % 3600 / 60) + " min";
 }
 
-const clock = date => date.toLocaleTimeString([], { hour12: false });
+/* The time of a sample, by the server's clock. */
+const clock = ms => new Date(ms + offset).toISOString().slice(11, 19);
 
 /* --- asking --- */
 
@@ -149,6 +155,21 @@ function sorted(t, rows) {
 	return rows.slice().sort((a, b) => t.down ? order(b, a) : order(a, b));
 }
 
+/* What is looked for: words, one pool, only what is in trouble. */
+const wanted = { words: [], pool: null, trouble: false };
+
+const isWanted = () => wanted.words.length > 0 || wanted.pool !== null ||
+    wanted.trouble;
+
+function fits(t, row) {
+	const text = wanted.words.length ?
+	    JSON.stringify(Object.values(row)).toLowerCase() : "";
+
+	return wanted.words.every(word => text.includes(word)) &&
+	    (!wanted.trouble || !t.trouble || t.trouble(row)) &&
+	    (wanted.pool === null || !t.ofPool || t.ofPool(row, wanted.pool));
+}
+
 function headOf(t) {
 	const row = make("tr");
 
@@ -156,6 +177,9 @@ function headOf(t) {
 		const button = make("button", { type: "button" }, column.title);
 		const th = make("th", { scope: "col",
 			class: column.number ? "n" : null }, button);
+
+		if (column.time)
+			button.append(make("span", { class: "zone" }));
 
 		button.addEventListener("click", () => {
 			t.down = t.by === i ? !t.down : Boolean(column.number);
@@ -188,8 +212,57 @@ function rowOf(t, row) {
 	return tr;
 }
 
+/* Change what differs: what was selected, or has the focus, stays. */
+function renewRow(old, fresh) {
+	if (old.isEqualNode(fresh))
+		return old;
+	if (old.cells.length !== fresh.cells.length)
+		return fresh;
+	old.className = fresh.className;
+	[...fresh.cells].forEach((cell, i) => {
+		if (!old.cells[i].isEqualNode(cell))
+			old.cells[i].replaceWith(cell);
+	});
+	return old;
+}
+
+function renewBody(t, rows) {
+	const before = new Map([...t.body.rows].map(tr =>
+		[tr.dataset.key, tr]));
+	const now = rows.map(row => {
+		const fresh = rowOf(t, row), old = before.get(fresh.dataset.key);
+
+		before.delete(fresh.dataset.key);
+		return old ? renewRow(old, fresh) : fresh;
+	});
+
+	for (const tr of before.values())
+		tr.remove();
+	now.forEach((tr, i) => {
+		if (t.body.rows[i] !== tr)
+			t.body.insertBefore(tr, t.body.rows[i] || null);
+	});
+	while (t.body.rows.length > now.length)
+		t.body.lastChild.remove();
+}
+
+/* Some of it is selected, to be copied: it stands still meanwhile. */
+function isSelected(t) {
+	const s = getSelection();
+
+	return !s.isCollapsed && s.rangeCount > 0 &&
+	    s.getRangeAt(0).intersectsNode(t.table) &&
+	    t.table.contains(s.anchorNode);
+}
+
+const none = t => t.rows.length > 0 ? "None of " + count(t.rows.length) +
+    " is what you look for." : t.nothing;
+
 function fill(t) {
-	const rows = sorted(t, t.rows);
+	const rows = sorted(t, t.rows.filter(row => fits(t, row)));
+
+	if (isSelected(t))
+		return;
 
 	t.columns.forEach((column, i) => {
 		column.silent = isSilent(column, rows);
@@ -197,10 +270,10 @@ function fill(t) {
 	});
 	t.table.hidden = rows.length === 0;
 	t.empty.hidden = rows.length > 0;
+	t.empty.textContent = none(t);
 	t.more.hidden = rows.length <= MOST_ROWS;
 	t.more.textContent = count(rows.length - MOST_ROWS) + " more";
-	t.body.replaceChildren(...rows.slice(0, MOST_ROWS)
-	    .map(row => rowOf(t, row)));
+	renewBody(t, rows.slice(0, MOST_ROWS));
 	[...t.head.rows[0].cells].forEach((th, i) => {
 		if (i === t.by)
 			th.setAttribute("aria-sort",
@@ -216,7 +289,9 @@ function table(id, t) {
 	t.head = headOf(t);
 	t.body = make("tbody");
 	t.table = make("table", null, t.head, t.body);
-	t.empty = make("p", { class: "empty" }, t.empty);
+	t.rows = [];
+	t.nothing = t.empty;
+	t.empty = make("p", { class: "empty" });
 	t.more = make("p", { class: "more" });
 	$(id).append(t.table, t.empty, t.more);
 	tables.set(id, t);
@@ -229,13 +304,17 @@ function show(id, rows) {
 	fill(t);
 }
 
-/* Parts of a whole; where there is no limit, the text is all. */
+/* Parts of a whole; without a limit, or with no part, the text is all. */
 function meter(parts, whole, text) {
-	if (!whole)
-		return text;
 	const bar = make("span", { class: "bar", "aria-hidden": "true" });
 	const sum = parts.reduce((n, [, value]) => n + value, 0);
 	const all = Math.max(whole, sum);
+
+	if (!whole)
+		return text;
+	if (sum === 0)
+		return make("span", { class: "meter" },
+		    make("span", { class: "no-bar" }), make("span", null, text));
 
 	for (const [kind, value] of parts) {
 		const part = make("i", { class: kind });
@@ -250,8 +329,9 @@ function meter(parts, whole, text) {
 /* --- the tables there are --- */
 
 const KINDS = { paused: "warn", drained: "warn", server_login_failed: "bad",
-	no_host: "bad",
-	waiting: "warn", active: "ok", new: "warn", tested: "warn" };
+	no_host: "bad", down: "bad", degraded: "warn", well: "ok",
+	waiting: "warn", active: "busy", idle: "spare", new: "login",
+	tested: "login" };
 
 const kindOf = word => KINDS[word] || "";
 const linked = p => p.sv_active + p.sv_active_cancel + p.sv_being_canceled;
@@ -262,11 +342,29 @@ const where = x => x.addr === "unix" ? "unix" : x.addr + ":" + x.port;
 
 let longestQueue = 1;
 
+let troubles = new Map();	/* database: its worst finding */
+
+const isTroubled = database => troubles.has(database);
+const inPool = (row, pool) => row.database === pool.database &&
+    row.user === pool.user;
+
+/* A name that leads to what its pool has. */
+function poolLink(p) {
+	const chosen = wanted.pool !== null && inPool(p, wanted.pool);
+	const button = make("button", { type: "button", class: "link",
+		"aria-pressed": String(chosen),
+		title: "Show this pool alone" }, cut(p.database, 300));
+
+	return button;
+}
+
 table("pools", {
 	empty: "No pool yet: nobody has logged in.",
 	key: p => p.database + "/" + p.user,
+	trouble: p => p.cl_waiting > 0 || isTroubled(p.database),
+	ofPool: inPool,
 	columns: [
-		{ title: "Database", value: p => p.database },
+		{ title: "Database", value: p => p.database, show: poolLink },
 		{ title: "User", value: p => p.user },
 		{ title: "Waiting", sort: p => p.cl_waiting, number: false,
 			show: p => meter([["queue", p.cl_waiting]],
@@ -291,6 +389,7 @@ table("pools", {
 table("waits", {
 	empty: "Nobody waits for a server.",
 	key: w => w.database + "/" + w.user,
+	ofPool: inPool,
 	columns: [
 		{ title: "Database", value: w => w.database },
 		{ title: "User", value: w => w.user },
@@ -307,11 +406,49 @@ table("waits", {
 	],
 });
 
+table("holders", {
+	empty: "No client has a server of a full pool.",
+	key: s => s.id,
+	ofPool: inPool,
+	columns: [
+		{ title: "Database", value: s => s.database },
+		{ title: "User", value: s => s.user },
+		{ title: "In transaction", number: true,
+			sort: s => s.transaction_us, show: s =>
+			s.transaction_us ? duration(s.transaction_us) :
+			"none" },
+		{ title: "Application", value: s => s.application_name },
+		{ title: "Client", value: s => s.client || "" },
+		{ title: "Client id", number: true, sort: s => s.client_id,
+			show: s => String(s.client_id || "") },
+		{ title: "Server process", sort: s => s.remote_pid,
+			number: true, show: s => String(s.remote_pid || "") },
+	],
+});
+
+/* What is wrong with a database, and for how long. */
+function health(d) {
+	const f = troubles.get(d.name);
+
+	if (!f)
+		return d.disabled ? badge("disabled", "warn") :
+		    d.paused ? badge("paused", "warn") : badge("well", "ok");
+	return make("span", null, badge(f.state, kindOf(f.state)), " " +
+	    f.reason + (f.seconds ? " for " + duration(f.seconds * 1e6) : ""));
+}
+
+const rank = d => ["well", "degraded", "down"].indexOf(
+    (troubles.get(d.name) || { state: d.disabled || d.paused ? "degraded" :
+    "well" }).state);
+
 table("databases", {
 	empty: "None.",
 	key: d => d.name,
+	trouble: d => rank(d) > 0,
+	ofPool: (d, pool) => d.name === pool.database,
 	columns: [
 		{ title: "Name", value: d => d.name },
+		{ title: "Health", sort: rank, number: false, show: health },
 		{ title: "Leads to", value: d => (d.host || "unix") + ":" +
 			d.port + "/" + (d.database || "") },
 		{ title: "Servers", sort: d => d.current_connections,
@@ -326,9 +463,6 @@ table("databases", {
 			    d.max_client_connections : "") },
 		{ title: "Pool size", number: true, sort: d => d.pool_size,
 			show: d => String(d.pool_size) },
-		{ title: "State", optional: true,
-			value: d => d.paused + 2 * d.disabled, show: d => d.disabled ? badge("disabled", "bad") :
-			    d.paused ? badge("paused", "warn") : "" },
 	],
 });
 
@@ -341,18 +475,26 @@ const connection = [
 	{ title: "Address", value: where },
 ];
 
+const transaction = { title: "In transaction", number: true, optional: true,
+	value: c => c.transaction_us, show: c => c.transaction_us ?
+	    duration(c.transaction_us) : "" };
+
 table("servers", {
 	empty: "No connection to a server.",
 	key: s => s.id,
+	trouble: s => s.transaction_us > LATE || isTroubled(s.database),
+	ofPool: inPool,
 	columns: [
 		...connection,
+		transaction,
 		{ title: "Process", sort: s => s.remote_pid, number: true,
 			show: s => String(s.remote_pid || "") },
 		{ title: "Application", optional: true,
 			value: s => s.application_name },
-		{ title: "Connected", value: s => s.connect_time,
+		{ title: "Client", optional: true, value: s => s.client || "" },
+		{ title: "Connected", time: true, value: s => s.connect_time,
 			show: s => moment(s.connect_time) },
-		{ title: "Last used", value: s => s.request_time,
+		{ title: "Last used", time: true, value: s => s.request_time,
 			show: s => moment(s.request_time) },
 		{ title: "TLS", optional: true, value: s => s.tls },
 	],
@@ -361,8 +503,12 @@ table("servers", {
 table("clients", {
 	empty: "No client.",
 	key: c => c.id,
+	trouble: c => c.waited_us > 0 || c.transaction_us > LATE ||
+	    isTroubled(c.database),
+	ofPool: inPool,
 	columns: [
 		...connection,
+		transaction,
 		{ title: "Application", optional: true,
 			value: c => c.application_name },
 		{ title: "Waits", number: true, optional: true,
@@ -370,11 +516,36 @@ table("clients", {
 			show: c => c.waited_us ? duration(c.waited_us) : "" },
 		{ title: "Because of", optional: true,
 			value: c => c.wait_reason || "" },
-		{ title: "Connected", value: c => c.connect_time,
+		{ title: "Server process", number: true, optional: true,
+			value: c => c.server_pid,
+			show: c => String(c.server_pid || "") },
+		{ title: "Connected", time: true, value: c => c.connect_time,
 			show: c => moment(c.connect_time) },
-		{ title: "Last heard", value: c => c.request_time,
+		{ title: "Last heard", time: true, value: c => c.request_time,
 			show: c => moment(c.request_time) },
 		{ title: "TLS", optional: true, value: c => c.tls },
+	],
+});
+
+const CLASSES = { "08": "connection", "0A": "feature not supported",
+	"22": "data", "23": "constraint", "25": "state of the transaction",
+	"26": "name of a statement", "28": "login", "34": "name of a cursor",
+	"3D": "name of a database", "40": "rollback, deadlock",
+	"42": "syntax, access, names", "53": "resources", "54": "limit of the program",
+	"55": "state of an object", "57": "operator, timeout, shutdown",
+	"58": "system", "P0": "PL/pgSQL", "XX": "internal" };
+
+table("errors", {
+	empty: "No error was sent to a client.",
+	key: x => x.sqlstate_class + x.source,
+	columns: [
+		{ title: "SQLSTATE", value: x => x.sqlstate_class + "…" },
+		{ title: "About", value: x => CLASSES[x.sqlstate_class] || "" },
+		{ title: "From", value: x => x.source },
+		{ title: "In the last minute", number: true, sort: x => x.lately,
+			show: x => count(x.lately) },
+		{ title: "Since the start", number: true, sort: x => x.count,
+			show: x => count(x.count) },
 	],
 });
 
@@ -393,8 +564,10 @@ table("log", {
 	empty: tells("log") || tells("token") ? "Nothing yet." :
 	    "Not told here: see http_log_lines.",
 	key: l => l.number,
+	trouble: l => l.level !== "LOG",
+	ofPool: (l, pool) => l.text.includes(pool.database),
 	columns: [
-		{ title: "Time", value: l => l.number, show: l =>
+		{ title: "Time", time: true, value: l => l.number, show: l =>
 			make("span", { title: cut(l.time, 40) },
 			    l.time.startsWith(today) ? l.time.slice(11, 23) :
 			    l.time.slice(0, 19).replace("T", " ")) },
@@ -412,24 +585,29 @@ const perSecond = what => s => s[what] * 1e6 / s.length;
 const ifAny = (any, what) => s => s[any] ? s[what] : null;
 const rate = n => short(n) + "/s";
 
+/* Each colour has one meaning: busy, idle, waiting, failed; the others count. */
 const charts = [
 	{ title: "Throughput", unit: rate, lines: [
-		["transactions", perSecond("transactions")],
-		["queries", perSecond("queries")]] },
+		["transactions", perSecond("transactions"), "done"],
+		["queries", perSecond("queries"), "asked"]] },
 	{ title: "Time of a query", unit: duration, decades: true, lines: [
-		["p50", ifAny("queries", "query_p50")],
-		["p95", ifAny("queries", "query_p95")],
-		["p99", ifAny("queries", "query_p99")]] },
+		["p50", ifAny("queries", "query_p50"), "p50"],
+		["p95", ifAny("queries", "query_p95"), "p95"],
+		["p99", ifAny("queries", "query_p99"), "p99"]] },
+	{ title: "Logins and errors", unit: rate, lines: [
+		["logins", perSecond("logins"), "asked"],
+		["failed logins", perSecond("failed_logins"), "failed dash"],
+		["errors", perSecond("errors"), "failed"]] },
 	{ title: "Wait for a server", unit: duration, decades: true, lines: [
-		["p50", ifAny("waits", "wait_p50")],
-		["p95", ifAny("waits", "wait_p95")],
-		["longest now", s => s.longest_wait]] },
+		["p50", ifAny("waits", "wait_p50"), "p50"],
+		["p95", ifAny("waits", "wait_p95"), "p95"],
+		["longest now", s => s.longest_wait, "queue"]] },
 	{ title: "Clients", unit: short, whole: true, lines: [
-		["active", s => s.clients_active],
-		["waiting", s => s.clients_waiting]] },
+		["active", s => s.clients_active, "active"],
+		["waiting", s => s.clients_waiting, "queue"]] },
 	{ title: "Servers", unit: short, whole: true, lines: [
-		["busy", s => s.servers_active],
-		["idle", s => s.servers_idle]] },
+		["busy", s => s.servers_active, "active"],
+		["idle", s => s.servers_idle, "idle"]] },
 ];
 
 let samples = [];		/* the oldest first */
@@ -534,9 +712,9 @@ function chosen(chart, end) {
 }
 
 function tellLegend(chart, s) {
-	const items = chart.lines.map(([title, value], i) => {
+	const items = chart.lines.map(([title, value, kind]) => {
 		const n = s ? value(s) : null;
-		const key = make("span", { class: "key s" + i });
+		const key = make("span", { class: "key " + kind });
 
 		return make("span", null, key, title + " ",
 		    make("b", null, n === null ? "–" : chart.unit(n)));
@@ -544,7 +722,7 @@ function tellLegend(chart, s) {
 
 	if (chart.at !== null && s)
 		items.push(make("span", null,
-		    "at " + clock(new Date(s.at / 1e3))));
+		    "at " + clock(s.at / 1e3) + " " + zone));
 	chart.legend.replaceChildren(...items);
 	chart.svg.setAttribute("aria-label", chart.title + ": " +
 	    chart.legend.textContent);
@@ -592,7 +770,7 @@ function plot(chart) {
 	const x = at => width - (width - LEFT) * (end - at) / span;
 	const parts = plotGrid(chart, width, scale);
 
-	chart.lines.forEach(([, value], i) => {
+	chart.lines.forEach(([, value, kind], i) => {
 		const points = samples.map(one => {
 			const n = value(one);
 
@@ -602,9 +780,9 @@ function plot(chart) {
 		const path = pathOf(points, floor);
 
 		if (i === 0)
-			parts.push(draw("path", { class: "area s0",
+			parts.push(draw("path", { class: "area " + kind,
 				d: path.area }));
-		parts.push(draw("path", { class: "line s" + i,
+		parts.push(draw("path", { class: "line " + kind,
 			d: path.line }));
 	});
 	if (chart.at !== null && s)
@@ -690,10 +868,34 @@ function tellTiles(pools, settings, state) {
 	        duration(s.query_p95) : "–", s && s.queries ?
 	        "p50 " + duration(s.query_p50) + ", p99 " +
 	        duration(s.query_p99) : "none runs"),
+	    tile("logins", "Logins", s ? rate(perSecond("logins")(s)) : "–",
+	        s && s.failed_logins ? rate(perSecond("failed_logins")(s)) +
+	        " failed" : "none failed", s && s.failed_logins ? "bad" : ""),
+	    tile("errors", "Errors", s ? rate(perSecond("errors")(s)) : "–",
+	        "sent to clients"),
 	    tile("wait", "Wait, p95", s && s.waits ?
 	        duration(s.wait_p95) : "–", s && s.waits ?
 	        "p50 " + duration(s.wait_p50) + ", p99 " +
 	        duration(s.wait_p99) : "none was assigned"));
+}
+
+let place = "pgsluice";		/* which one it is, for the title */
+
+function tellProcess(p) {
+	const up = (p.now - p.started) / 1e6;
+
+	place = p.host + ":" + p.port + " – pgsluice";
+	zone = p.clock.split(" ").pop();
+	offset = Date.parse(p.clock.slice(0, 19).replace(" ", "T") + "Z") -
+	    p.now / 1e3;
+	noteDay(p.clock);
+	$("where").textContent = cut(p.host, 100) + ":" + p.port;
+	$("process").textContent = "process " + p.pid + ", up " +
+	    (up < 172800 ? duration(up * 1e6) : Math.floor(up / 86400) +
+	    " days");
+	for (const e of document.querySelectorAll(".zone"))
+		e.textContent = zone;
+	$("updated").textContent = "as of " + clock(p.now / 1e3) + " " + zone;
 }
 
 /* The word that SHOW HEALTH, /readyz and the metrics have, too. */
@@ -734,7 +936,7 @@ function tellPill(text, kind) {
 	if (pill.textContent !== text)
 		pill.textContent = text;
 	pill.className = "pill " + kind;
-	document.title = (text === "Well" ? "" : text + " – ") + "pgsluice";
+	document.title = (text === "Well" ? "" : text + " – ") + place;
 }
 
 /* Its head and the rest. The progress of a drain stands elsewhere. */
@@ -763,18 +965,61 @@ function tellState(rows, state, health) {
 
 const isOpen = id => $(id + "-box").open;
 
+const limit = () => "limit=" + (isWanted() ? SEARCHED : MOST_ROWS);
+
+/* Of the chosen pool, or of all. */
+const ofWanted = () => wanted.pool === null ? "" :
+    "&database=" + encodeURIComponent(wanted.pool.database) +
+    "&user=" + encodeURIComponent(wanted.pool.user);
+
 /* Who waits comes first. */
 async function renewClients() {
+	const ask = limit() + ofWanted();
 	const [waiting, some] = await Promise.all([
-		get("clients?state=waiting&limit=" + MOST_ROWS),
-		get("clients?limit=" + MOST_ROWS)]);
+		get("clients?state=waiting&" + ask), get("clients?" + ask)]);
 	const seen = new Set(waiting.map(c => c.id));
 
 	for (const c of some)
 		noteDay(c.request_time);
+	show("clients", waiting.concat(some.filter(c => !seen.has(c.id) &&
+		c.database !== CONSOLE)));
+}
 
-	show("clients", waiting.concat(some.filter(c => !seen.has(c.id)))
-	    .slice(0, MOST_ROWS));
+/* The oldest transaction comes first. */
+const byAge = (a, b) => b.transaction_us - a.transaction_us ||
+    String(a.state).localeCompare(b.state);
+
+/* In the pools in which clients wait, or in the one that is looked at. */
+async function renewHolders(pools) {
+	const full = pools.filter(p => wanted.pool !== null ?
+		inPool(p, wanted.pool) : p.cl_waiting > 0 && linked(p) > 0)
+	    .sort((a, b) => b.wait_us - a.wait_us).slice(0, FULL_POOLS);
+	const rows = await Promise.all(full.map(p => get(
+		"servers?state=active&limit=" + MOST_ROWS + "&database=" +
+		encodeURIComponent(p.database) + "&user=" +
+		encodeURIComponent(p.user))));
+
+	$("holding").hidden = full.length === 0;
+	show("holders", rows.flat().filter(s => s.client_id !== null)
+	    .sort(byAge));
+}
+
+const seenErrors = [];		/* [time, counts], the oldest first */
+
+/* Of the last minute, as far as the page has seen it. */
+async function renewErrors() {
+	const rows = await get("errors"), now = Date.now();
+	const id = x => x.sqlstate_class + x.source;
+
+	while (seenErrors.length > 1 && seenErrors[1][0] < now - 60e3)
+		seenErrors.shift();
+	seenErrors.push([now, new Map(rows.map(x => [id(x), x.count]))]);
+	const then = seenErrors[0][1];
+
+	show("errors", rows.map(x => ({ ...x,
+		lately: x.count - (then.get(id(x)) || 0) }))
+	    .sort((a, b) => b.lately - a.lately || b.count - a.count));
+	$("errors-count").textContent = count(sum(rows, x => x.count));
 }
 
 async function renewBoxes() {
@@ -783,17 +1028,32 @@ async function renewBoxes() {
 	if (isOpen("clients"))
 		jobs.push(renewClients());
 	if (isOpen("servers"))
-		jobs.push(get("servers?limit=" + MOST_ROWS)
+		jobs.push(get("servers?" + limit() + ofWanted())
 		    .then(rows => {
 			rows.forEach(s => noteDay(s.request_time));
-			show("servers", rows);
+			show("servers", rows.slice().sort(byAge));
 		    }));
+	if (isOpen("errors"))
+		jobs.push(renewErrors());
 	if (isOpen("log") && tells("log"))
 		jobs.push(get("log").then(rows => {
 			rows.forEach(l => noteDay(l.time));
 			show("log", rows.slice().reverse());
 		}));
 	await Promise.all(jobs);
+}
+
+/* The worst of each database: a finding of the whole comes first in the list. */
+function noteTroubles(findings) {
+	const worth = f => ["well", "degraded", "down"].indexOf(f.state);
+
+	troubles = new Map();
+	for (const f of findings.filter(one => one.database)) {
+		const before = troubles.get(f.database);
+
+		if (!before || worth(f) > worth(before))
+			troubles.set(f.database, f);
+	}
 }
 
 function renewTables(pools, waits, databases) {
@@ -804,7 +1064,7 @@ function renewTables(pools, waits, databases) {
 		b.cl_waiting - a.cl_waiting || use(b) - use(a) ||
 		a.database.localeCompare(b.database)));
 	show("waits", waits.filter(w => w.clients > 0));
-	show("databases", ours(databases));
+	show("databases", ours(databases).sort((a, b) => rank(b) - rank(a)));
 	$("pools-count").textContent = count(pools.length);
 	$("databases-count").textContent = count(ours(databases).length);
 	$("servers-count").textContent = count(sum(pools, ofPool));
@@ -829,9 +1089,10 @@ function renewSettings(config) {
 }
 
 async function renew() {
-	const [rows, health, version, config, all, waits, databases] =
-	    await Promise.all([get("state"), get("health"), get("version"),
-		get("config"), get("pools"), get("waits"), get("databases"),
+	const [own, rows, health, findings, version, config, all, waits,
+	    databases] = await Promise.all([get("process"), get("state"),
+		get("health"), get("findings"), get("version"), get("config"),
+		get("pools"), get("waits"), get("databases"),
 		renewHistory()]);
 	const pools = all.filter(p => p.database !== CONSOLE);
 	const state = Object.fromEntries(rows.map(r => [r.key, r.value]));
@@ -839,16 +1100,17 @@ async function renew() {
 	$("login").hidden = true;
 	$("main").hidden = false;
 	const text = cut(version[0].version, 100);
-	const own = /\(pgsluice ([^)]+)\)/.exec(text);
+	const ours = /\(pgsluice ([^)]+)\)/.exec(text);
 
-	$("version").textContent = own ? own[1] : text;
+	$("version").textContent = ours ? ours[1] : text;
 	$("version").title = text;
+	tellProcess(own);
+	noteTroubles(findings);
 	tellState(rows, state, health);
 	tellTiles(pools, renewSettings(config), state);
 	charts.forEach(plot);
 	renewTables(pools, waits, databases);
-	await renewBoxes();
-	$("updated").textContent = "as of " + clock(new Date());
+	await Promise.all([renewHolders(pools), renewBoxes()]);
 	document.body.dataset.renewed = "1";
 }
 
@@ -864,7 +1126,8 @@ function fail(error) {
 	}
 	lost = lost || new Date();
 	tellPill("No answer", "bad");
-	tellBanner([["No answer since " + clock(lost) + ".",
+	tellBanner([["No answer since " + clock(lost.getTime()) + " " + zone +
+		".",
 		"What stands below is older than that."]], "bad");
 }
 
@@ -910,10 +1173,58 @@ $("pause").addEventListener("click", () => {
 	const held = $("pause").getAttribute("aria-pressed") === "false";
 
 	$("pause").setAttribute("aria-pressed", String(held));
-	$("pause").textContent = held ? "Held" : "Hold";
+	$("pause").textContent = held ? "▶ Go on" : "❚❚ Pause";
 	clearTimeout(timer);
 	if (!held)
 		turn();
+});
+
+/* --- looking for some --- */
+
+function look() {
+	$("pool").hidden = wanted.pool === null;
+	$("pool").textContent = wanted.pool === null ? "" :
+	    cut(wanted.pool.database + "/" + wanted.pool.user, 80) + " ×";
+	tables.forEach(fill);
+	/* there may be more of them than the page has */
+	if (timer !== null)
+		turn();
+}
+
+function choosePool(pool) {
+	wanted.pool = wanted.pool !== null && pool !== null &&
+	    inPool(pool, wanted.pool) ? null : pool;
+	look();
+}
+
+$("search").addEventListener("input", () => {
+	wanted.words = $("search").value.toLowerCase().split(/\s+/)
+	    .filter(word => word !== "");
+	look();
+});
+$("trouble").addEventListener("change", () => {
+	wanted.trouble = $("trouble").checked;
+	look();
+});
+$("pool").addEventListener("click", () => choosePool(null));
+$("pools").addEventListener("click", e => {
+	const tr = e.target.closest("tbody tr");
+	const row = tr && tables.get("pools").rows.find(p =>
+		cut(p.database + "/" + p.user, 300) === tr.dataset.key);
+
+	if (row && getSelection().isCollapsed)
+		choosePool({ database: row.database, user: row.user });
+});
+document.addEventListener("keydown", e => {
+	const field = e.target.closest("input");
+
+	if (e.key === "/" && !field && !e.ctrlKey && !e.metaKey) {
+		e.preventDefault();
+		$("search").focus();
+	} else if (e.key === "Escape" && field && field.id === "search") {
+		field.value = "";
+		field.dispatchEvent(new Event("input"));
+	}
 });
 
 const prefers = matchMedia("(prefers-color-scheme: dark)");
@@ -935,7 +1246,7 @@ document.addEventListener("visibilitychange", () => {
 	if (!document.hidden && timer !== null)
 		turn();
 });
-for (const id of ["servers", "clients", "log"])
+for (const id of ["servers", "clients", "errors", "log"])
 	$(id + "-box").addEventListener("toggle", () => {
 		if (isOpen(id) && timer !== null)
 			turn();

@@ -348,8 +348,9 @@ def test_page_by_keyboard_and_on_a_phone(web, look):
     d.execute_script("document.querySelector('.skip').focus()")
     assert press(Keys.TAB) == "pause"
     press(Keys.ENTER)
-    assert text(d, "#pause") == "Held"
+    assert "Go on" in text(d, "#pause")
     press(Keys.ENTER)
+    assert "Pause" in text(d, "#pause")
     assert press(Keys.TAB) == "theme"
     theme = "return document.documentElement.dataset.theme"
     before = d.execute_script(theme)
@@ -366,6 +367,217 @@ def test_page_by_keyboard_and_on_a_phone(web, look):
             "return document.documentElement.scrollWidth <= innerWidth")
     finally:
         d.set_window_size(1300, 1000)
+
+
+# Text on a background that makes it hard to read; and does the page scroll?
+LEGIBLE = """
+const lum = c => { const f = c.map(v => { v /= 255; return v <= .03928 ?
+    v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
+    return .2126 * f[0] + .7152 * f[1] + .0722 * f[2]; };
+const rgb = s => s.match(/[\\d.]+/g).map(Number);
+const ground = e => { for (; e; e = e.parentElement) {
+    const c = rgb(getComputedStyle(e).backgroundColor);
+    if (c.length < 4 || c[3] > 0) return c.slice(0, 3); }
+    return [255, 255, 255]; };
+const bad = [];
+let seen = 0;
+for (const e of document.querySelectorAll("body *")) {
+    if (!e.checkVisibility() || ![...e.childNodes].some(n =>
+        n.nodeType === 3 && n.textContent.trim()))
+        continue;
+    const drawn = e instanceof SVGElement, style = getComputedStyle(e);
+    const a = lum(rgb(drawn ? style.fill : style.color).slice(0, 3));
+    const b = lum(ground(drawn ? e.closest("figure") : e));
+    const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+    seen++;
+    if (ratio < 4.5)
+        bad.push([ratio.toFixed(2), e.tagName, e.textContent.slice(0, 40)]);
+}
+return [seen, bad, document.documentElement.scrollWidth <= innerWidth];
+"""
+
+
+def all_legible(d):
+    """In both themes, on a screen and on a phone."""
+    try:
+        for width in (1300, 390):
+            d.set_window_size(width, 900)
+            for theme in ("light", "dark"):
+                d.execute_script("document.documentElement.dataset.theme = "
+                                 "arguments[0]", theme)
+                seen, bad, fits = d.execute_script(LEGIBLE)
+                assert seen > 50 and bad == [] and fits, (width, theme)
+    finally:
+        d.set_window_size(1300, 1000)
+
+
+def keys(d, table):
+    return d.execute_script(
+        "return [...document.querySelectorAll('#' + arguments[0] + "
+        "' tbody tr')].map(r => r.dataset.key)", table)
+
+
+def full_pools(p):
+    """A holder and a waiter of p0 and p1; in p0 they are of two users."""
+    conns = []
+    for user, db in ("app", "p0"), ("app2", "p0"), ("app", "p1"):
+        holder = p.raw(user, db, application_name="holder of " + db)
+        holder.query("begin")
+        waiter = p.raw(user, db, application_name="late")
+        waiter.send(pq.query("select 1"))
+        conns += holder, waiter
+    wait_until(lambda: sum(int(r["cl_waiting"]) for r in
+                           p.admin("show pools")) == 3, what="the queue")
+    return conns
+
+
+def test_page_says_which_pooler_it_is_of(web, look):
+    p = web()
+    d = look(p)
+    wait_renewed(d)
+    assert text(d, "#where") == "%s:%d" % (socket.gethostname(), p.port)
+    assert d.title == "%s:%d – pgsluice" % (socket.gethostname(), p.port)
+    assert text(d, "#process").startswith("process %d, up " % p.proc.pid)
+    own = get(p, "/api/process").json
+    assert (own["pid"], own["port"]) == (p.proc.pid, p.port)
+    assert own["started"] <= own["now"]
+    # the server's clock everywhere, and its zone beside it
+    zone = own["clock"].split(" ")[-1]
+    assert text(d, "#updated").endswith(" " + zone)
+    assert text(d, "#log th .zone") == zone
+    order = d.execute_script("return [...document.querySelectorAll('h2')]"
+                             ".map(e => e.textContent.trim())")
+    assert order.index("End of the log") < [
+        i for i, o in enumerate(order) if o.startswith("Settings")][0]
+
+
+def test_page_shows_who_holds_the_servers(web, look):
+    p = web(default_pool_size=1, users={"app2": ""})
+    conns = full_pools(p)
+    d = look(p)
+    wait_renewed(d)
+    assert len(keys(d, "holders")) == 3
+    pid, = [r["remote_pid"] for r in p.show("servers", database="p1")]
+    row, = [r for r in (cells(d, "holders", k) for k in keys(d, "holders"))
+            if r["Server process"] == pid]
+    assert row["Application"] == "holder of p1"
+    assert row["Client"].startswith("127.0.0.1:")
+    assert row["In transaction"] != "none"
+    waiting, = rows(p, "clients?state=waiting&database=p1")
+    assert (waiting["transaction_us"], waiting["server_pid"]) == (0, 0)
+    all_legible(d)
+    for c in conns[::2]:
+        c.query("commit")
+    wait_page(d, lambda: d.execute_script(
+        "return document.getElementById('holding').hidden"), "the end")
+
+
+def test_click_on_a_pool_leaves_only_what_is_its_own(web, look):
+    p = web(default_pool_size=1, users={"app2": ""})
+    conns = full_pools(p)
+    d = look(p)
+    wait_renewed(d)
+    assert len(keys(d, "clients")) == 6 and len(keys(d, "waits")) == 3
+    d.execute_script(
+        "[...document.querySelectorAll('#pools tbody tr')].find(r => "
+        "r.dataset.key === 'p0/app2').querySelector('button').click()")
+    wait_until(lambda: len(keys(d, "clients")) == 2, what="its clients")
+    assert keys(d, "pools") == keys(d, "waits") == ["p0/app2"]
+    assert len(keys(d, "servers")) == len(keys(d, "holders")) == 1
+    assert keys(d, "databases") == ["p0"]
+    assert text(d, "#pool") == "p0/app2 ×"
+    d.execute_script("document.getElementById('pool').click()")
+    wait_until(lambda: len(keys(d, "clients")) == 6, what="all clients")
+    del conns
+
+
+def test_search_and_switch_find_rows_of_all_tables(web, look):
+    from selenium.webdriver.common.keys import Keys
+    p = web(default_pool_size=1, users={"app2": ""})
+    conns = full_pools(p)
+    p.raw(database="p1", user="app2").query("select 1")
+    d = look(p)
+    wait_renewed(d)
+    assert len(keys(d, "pools")) == 4
+    d.execute_script("document.getElementById('trouble').click()")
+    assert sorted(keys(d, "pools")) == ["p0/app", "p0/app2", "p1/app"]
+    d.execute_script("document.getElementById('trouble').click()")
+    d.execute_script("document.body.focus()")
+    d.find_element("css selector", "body").send_keys("/")
+    field = d.switch_to.active_element
+    assert field.get_attribute("id") == "search"
+    field.send_keys("P1 app2")
+    assert keys(d, "pools") == ["p1/app2"]
+    assert keys(d, "waits") == []
+    assert text(d, "#waits .empty") == "None of 3 is what you look for."
+    field.send_keys(Keys.ESCAPE)
+    assert len(keys(d, "pools")) == 4
+    del conns
+
+
+def test_selection_outlives_what_changes_around_it(web, look):
+    p = web()
+    c = p.raw(application_name="copy me")
+    c.query("begin")
+    d = look(p)
+    wait_renewed(d)
+    d.execute_script(
+        "const c = [...document.querySelectorAll('#clients td')].find(e => "
+        "e.textContent === 'copy me'); getSelection().selectAllChildren(c)")
+    c.query("commit")
+    late = p.raw(application_name="late")
+    late.query("select 1")
+    wait_page(d, lambda: text(d, "#tile-clients .value") == "2", "the other")
+    assert d.execute_script("return String(getSelection())") == "copy me"
+    d.execute_script("getSelection().removeAllRanges()")
+    wait_page(d, lambda: "late" in text(d, "#clients"), "the other's row")
+
+
+def test_databases_tell_their_health_and_its_age(web, look):
+    p = web({"p0": "", "p1": "", "gone": "host=127.0.0.1 port=%d"
+             % free_port()}, server_down_timeout=0.2)
+    p.admin("pause p1")
+    c = p.open()
+    c.send(pq.startup({"user": "app", "database": "gone"}))
+    c.recv_all()
+    d = look(p)
+    wait_renewed(d)
+
+    def health(name):
+        return cells(d, "databases", name)["Health"]
+    assert health("p0") == "well" and "paused" in health("p1")
+    wait_page(d, lambda: "no server for " in health("gone"), "its age")
+    assert keys(d, "databases")[-1] == "p0"
+    assert {r["database"] for r in rows(p, "findings")[1:]} == {"gone", "p1"}
+    all_legible(d)
+
+
+def test_errors_and_logins_are_counted(web, look):
+    p = web(auth_type="scram-sha-256")
+    c = p.raw()
+    for _ in range(3):
+        c.try_query("select 1/0")
+    d = look(p)
+    wait_renewed(d)
+    wait_until(lambda: text(d, "#errors tbody") and
+               cells(d, "errors", "22server"), what="the errors")
+    row = cells(d, "errors", "22server")
+    assert (row["About"], row["Since the start"]) == ("data", "3")
+    before = row["In the last minute"]
+    c.try_query("select 1/0")
+    wait_page(d, lambda: cells(d, "errors", "22server")[
+        "Since the start"] == "4", "one more")
+    assert int(cells(d, "errors", "22server")["In the last minute"]) == \
+        int(before) + 1
+    c = p.open()
+    c.send(pq.startup({"user": "nobody", "database": "p0"}))
+    assert c.recv_until("ER")
+
+    def total(name):
+        h = rows(p, "history")
+        return sum(dict(zip(h["columns"], r))[name] for r in h["rows"])
+    wait_until(lambda: total("errors") >= 4, what="the sample")
+    assert total("logins") >= 1
 
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&"

@@ -17,8 +17,9 @@ OURS = {
         "pools": ["wait_reason", "wait_us", "pool_size",
                   "reserve_pool_size", "pinned", "max_pinned"],
         "clients": ["tls_peer", "pinned", "pin_reason", "wait_reason", "waited_us",
-                    "channels"],
-        "servers": ["tls_peer", "pinned", "pin_reason", "role"],
+                    "channels", "transaction_us", "server_pid"],
+        "servers": ["tls_peer", "pinned", "pin_reason", "role",
+                    "transaction_us", "client_id", "client"],
         "sockets": ["tls_peer"],
         "active_sockets": ["tls_peer"]}
 
