@@ -21,6 +21,15 @@ static inline bool relay_watches(const struct pool *p)
 	return p->limits.state != STATE_FORGET;
 }
 
+/* What becomes of a text. */
+enum relay_text {
+	RELAY_TEXT_RUNS,	/* a Query */
+	RELAY_TEXT_WAITS,	/* the unnamed statement */
+	RELAY_TEXT_LASTS,	/* a statement whose name only the server knows */
+};
+/* It has words that say what, of enum sql_leaves. */
+void relay_watch_words(struct server *s, unsigned what, enum relay_text kind);
+
 /* A Query or FunctionCall was sent. */
 void relay_watch_call(const struct relay_up *up);
 /* A Parse comes, unnamed or not. */

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Hot: is one of the words in n bytes of SQL? Comments and strings count, too:
@@ -32,6 +33,23 @@ enum sql_leaves {
  * set_config('name', ..., true), which end with the transaction.
  */
 unsigned sql_what_leaves(const void *sql, size_t n);
+
+/*
+ * The same of a text that comes in pieces, whatever their sizes, and that is not
+ * kept: all zero at first. A block, and set_config(), may be anything (SQL_HIDES,
+ * and the block SQL_MAY_OPEN), because what is behind them is not read.
+ */
+#define SQL_LONG_KEPT 96
+struct sql_long {
+	unsigned what;		/* of enum sql_leaves, found up to now */
+	uint8_t kept;
+	char last[SQL_LONG_KEPT];
+};
+
+/* The next n bytes; the last ones are looked at when more has come. */
+void sql_long_take(struct sql_long *l, const void *bytes, size_t n);
+/* There is no more. */
+void sql_long_end(struct sql_long *l);
 
 /*
  * May the text draw numbers from sequences, though its tag does not say so? An

@@ -56,7 +56,8 @@ struct trace {
 				 * each request marks */
 	bool binds;		/* the unnamed statement sets what its Bind
 				 * has the name of; see keep.bound */
-	uint8_t unused;
+	bool unread;		/* a long text was sent: which parameters it may
+				 * set was not read */
 };
 
 /* The tag of a CommandComplete; last: nothing behind it was sent. */

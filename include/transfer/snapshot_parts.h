@@ -55,7 +55,8 @@ enum snapshot_flag {
  */
 #define SNAPSHOT_TRACE(X) \
 	X(failed) X(marked) X(unnamed) X(binds) X(unlisted) X(discarded) \
-	X(waits) X(drawn) X(draws) X(calls) X(listens) X(notifies) X(lasting)
+	X(waits) X(drawn) X(draws) X(calls) X(listens) X(notifies) X(lasting) \
+	X(unread)
 #define SNAPSHOT_KEEP(X) \
 	X(undone) X(discarded) X(surplus) X(leaves) X(unlisted) X(settled) \
 	X(pins_first) X(strange) X(worn) X(tabled) X(drawn)

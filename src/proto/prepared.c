@@ -110,11 +110,30 @@ bool prepared_text_is_long(size_t len)
 	return len > SQL_TEXT_MAX;
 }
 
+#define LONG_MAX_READ (1 << 18)	/* bytes of a text: some milliseconds at most */
+
+/* Words of a long text. Names of parameters are not read. */
+static void look_through(struct prepared *p)
+{
+	struct sql_long l = { .what = ~0u };
+
+	if (p->len <= LONG_MAX_READ) {
+		l.what = 0;
+		sql_long_take(&l, p->body, p->len);
+		sql_long_end(&l);
+	}
+	p->leaves = (l.what & SQL_LEAVES) != 0;
+	p->opens = (l.what & SQL_OPENS) != 0;
+	p->may_open = (l.what & SQL_MAY_OPEN) != 0;
+	p->makes = (l.what & SQL_MAKES) != 0;
+	p->hides = (l.what & SQL_HIDES) != 0;
+}
+
 /*
- * A text that is too long to be read may do anything. It is one statement, and
- * its first word shows which.
+ * A text that is too long to be read may do anything but what only a word that it
+ * does not have can do. It is one statement, and its first word shows which.
  */
-static void assume_anything(struct prepared *p)
+static void read_long_text(struct prepared *p)
 {
 	static const char *const queries[] = { "select", "insert", "update",
 		"delete", "merge", "with", "values", "table", NULL };
@@ -123,8 +142,8 @@ static void assume_anything(struct prepared *p)
 
 	p->momentary = p->acting = p->unseen = true;
 	p->roles = p->all = p->paths = true;
-	p->leaves = p->may_open = p->makes = p->hides = true;
-	p->draws = p->sets = p->tells = true;
+	p->draws = p->tells = true;
+	look_through(p);
 	p->ends = p->forgets_all = !query;
 	p->changes = !query || sql_may_change_schema(sql, SQL_TEXT_MAX);
 	p->acts = p->forgets_all || p->changes;
@@ -184,7 +203,7 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	    PREFIX "%" PRIu64, number) + 1);
 	p->number = (uint32_t)number;
 	if (prepared_text_is_long(len))
-		assume_anything(p);
+		read_long_text(p);
 	else
 		read_text(p);
 	t->bytes += prepared_text_bytes(len);

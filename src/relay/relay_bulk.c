@@ -9,6 +9,7 @@ ssize_t relay_read_up(struct client *c, struct server *s, struct burst *b,
     size_t max)
 {
 	if (s == NULL || c->rest.dropped || c->carry.len > 0 ||
+	    c->relay.text != NULL ||
 	    (c->relay.hold && c->rest.bytes < SPLICE_MIN) ||
 	    s->chore != CHORE_NONE || track_is_empty(&s->track) ||
 	    !splice_can(&c->stream, &s->stream))

@@ -15,6 +15,7 @@
 #include "relay/relay_columns.h"
 #include "relay/relay_deallocate.h"
 #include "relay/relay_flight.h"
+#include "relay/relay_long.h"
 #include "relay/relay_own.h"
 #include "relay/relay_parts.h"
 #include "relay/relay_prepared.h"
@@ -320,6 +321,8 @@ static void pass_rest(struct relay_up *up)
 	struct client *c = up->c;
 	const size_t n = up->have < c->rest.bytes ? up->have : c->rest.bytes;
 
+	if (c->relay.text != NULL)
+		relay_long_take(up, up->m, n, n == c->rest.bytes);
 	if (!c->rest.dropped)
 		outbox_pass(&up->out, up->m, n);
 	c->rest.bytes -= (uint32_t)n;

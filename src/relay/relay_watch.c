@@ -10,6 +10,7 @@
 #include "proto/params.h"
 #include "proto/prepared.h"
 #include "proto/track_look.h"
+#include "relay/relay_long.h"
 #include "relay/relay_own.h"
 #include "relay/relay_parts.h"
 #include "session/sessions.h"
@@ -62,7 +63,7 @@ static enum dialect_run runs_at_once(const struct relay_up *up)
 	    DIALECT_RUNS;
 }
 
-/* What is longer is not read, however much of it is here: it may do anything. */
+/* What is longer is not read, however much of it is here. */
 static bool is_read(const struct relay_up *up)
 {
 	return up->have >= up->size && up->size <= SQL_TEXT_MAX;
@@ -78,16 +79,13 @@ static void note_sets(const struct relay_up *up, const char *sql,
 	const size_t n = (size_t)(end - (const uint8_t *)sql);
 
 	dialect_note_text(up->s, sql, n, runs_at_once(up));
-	if (!is_read(up))
-		up->s->dialect.unseen = true;
 	keep_resets_note(up->c, up->s,
 	    &(struct keep_resets_text){ .sql = sql, .n = n });
 }
 
 static bool may_leave(const struct relay_up *up)
 {
-	return !is_read(up) || sql_may_leave(up->m + MSG_HEADER,
-	    up->size - MSG_HEADER);
+	return sql_may_leave(up->m + MSG_HEADER, up->size - MSG_HEADER);
 }
 
 /* Anything may be set, under any name. */
@@ -103,23 +101,56 @@ static void note_may_open(struct server *s)
 	s->ps.close_needed = true;
 }
 
-/* The message at hand may leave something: what? Returns of enum sql_leaves. */
-static unsigned note_leaves(const struct relay_up *up)
+static void note_words(struct server *s, unsigned what)
 {
-	struct trace *const t = &up->s->trace;
-	const unsigned what = !is_read(up) ?
-	    SQL_LEAVES | SQL_MAKES | SQL_MAY_OPEN :
-	    sql_what_leaves(up->m + MSG_HEADER, up->size - MSG_HEADER);
+	struct trace *const t = &s->trace;
 
 	t->draws = t->draws || (what & SQL_DRAWS) != 0;
 	t->pins |= (what & SQL_OPENS) != 0 ? PIN_FUNCTION : 0;
-	up->s->keep.tabled |= (what & SQL_MAKES) != 0;
-	t->calls = t->calls || what == 0;
+	s->keep.tabled |= (what & SQL_MAKES) != 0;
 	if ((what & SQL_HIDES) != 0)
-		note_hidden(up->s);
+		note_hidden(s);
 	if ((what & SQL_MAY_OPEN) != 0)
-		note_may_open(up->s);
+		note_may_open(s);
+}
+
+/* The message at hand may leave something: what? Returns of enum sql_leaves. */
+static unsigned note_leaves(const struct relay_up *up)
+{
+	const unsigned what = sql_what_leaves(up->m + MSG_HEADER,
+	    up->size - MSG_HEADER);
+
+	note_words(up->s, what);
+	up->s->trace.calls = up->s->trace.calls || what == 0;
 	return what;
+}
+
+void relay_watch_words(struct server *s, unsigned what, enum relay_text kind)
+{
+	struct trace *const t = &s->trace;
+
+	note_words(s, what);
+	if ((what & SQL_LEAVES) == 0)
+		return;
+	t->marked = true;
+	t->unnamed = t->unnamed || kind == RELAY_TEXT_WAITS;
+	t->lasting = t->lasting || kind == RELAY_TEXT_LASTS;
+}
+
+/*
+ * A long text: its words are looked at as they pass, and nothing else of it. Up
+ * to here it may give numbers, and be read by any settings.
+ */
+static void note_long(const struct relay_up *up, enum relay_text kind)
+{
+	struct server *const s = up->s;
+
+	keep_note_other(s);
+	s->dialect.unseen = true;
+	s->trace.binds = false;
+	s->trace.draws = s->trace.unread = true;
+	s->trace.waits = s->trace.waits || kind == RELAY_TEXT_WAITS;
+	relay_long_begin(up, kind);
 }
 
 /* Bytes of a SET that come before its value, of a text of n bytes. */
@@ -252,25 +283,28 @@ void relay_watch_call(const struct relay_up *up)
 			t->unlisted = true;
 		return;
 	}
+	if (!is_read(up)) {
+		note_sets(up, sql, up->m + here);
+		note_long(up, RELAY_TEXT_RUNS);
+		return;
+	}
 	const bool leaves = may_leave(up);
 
 	if (leaves || sql_may_matter(sql, n))
 		note_sets(up, sql, up->m + here);
-	t->draws = t->draws || sql_may_draw(sql, here - MSG_HEADER);
+	t->draws = t->draws || sql_may_draw(sql, n);
 	keep_note_other(up->s);
 	if (!leaves && is_harmless(up)) {
 		t->local++;
 		if (sql_is_single(sql, n))
 			return;
-	} else if (is_read(up) && keep_note_text(up->c, up->s, sql, n)) {
+	} else if (keep_note_text(up->c, up->s, sql, n)) {
 		return;
 	}
 	if (leaves && (note_leaves(up) & SQL_LEAVES) != 0)
 		t->marked = true;
 	t->binds = false;
-	if (!is_read(up))
-		t->unlisted = true;
-	else if (learn(up, sql, n) != 0)
+	if (learn(up, sql, n) != 0)
 		note_found(t, CUSTOM_UNKNOWN);	/* EXECUTE ... USING */
 }
 
@@ -278,8 +312,8 @@ void relay_watch_call(const struct relay_up *up)
 static void note_text(const struct relay_up *up, const uint8_t *nul)
 {
 	const uint8_t *const end = up->m + up->size;
-	const uint8_t *const last = nul != up->m + MSG_HEADER || !up->named ||
-	    !is_read(up) ? NULL :
+	const uint8_t *const last = nul != up->m + MSG_HEADER || !up->named ?
+	    NULL :
 	    memchr(nul + 1, '\0', (size_t)(end - nul - 1));
 
 	if (last != NULL)
@@ -293,7 +327,7 @@ static void learn_parse(const struct relay_up *up, const uint8_t *nul)
 	struct server *const s = up->s;
 	const bool named = nul != up->m + MSG_HEADER;
 
-	if (nul == NULL || !is_read(up)) {
+	if (nul == NULL) {
 		s->trace.unlisted = true;
 		return;
 	}
@@ -309,6 +343,22 @@ static void learn_parse(const struct relay_up *up, const uint8_t *nul)
 	}
 }
 
+/* What has a name of ours is looked at when it is whole; see prepared.c. */
+static void watch_long_parse(const struct relay_up *up, const uint8_t *nul)
+{
+	const bool unnamed = nul == up->m + MSG_HEADER;
+
+	keep_note_other(up->s);
+	if (nul == NULL || !up->named || unnamed) {
+		if (nul != NULL)
+			note_sets(up, (const char *)nul + 1, up->m +
+			    (up->have < up->size ? up->have : up->size));
+		note_long(up, unnamed ? RELAY_TEXT_WAITS : RELAY_TEXT_LASTS);
+	}
+	if (unnamed)
+		up->s->keep.bound = 0;
+}
+
 void relay_watch_parse(const struct relay_up *up)
 {
 	const size_t here = up->have < up->size ? up->have : up->size;
@@ -318,6 +368,10 @@ void relay_watch_parse(const struct relay_up *up)
 
 	if (!up->watched)
 		return;
+	if (!is_read(up)) {
+		watch_long_parse(up, nul);
+		return;
+	}
 	const bool named = nul != body;
 
 	learn_parse(up, nul);
@@ -412,8 +466,8 @@ void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt,
 	if (stmt->may_open)
 		note_may_open(up->s);
 	/* a Bind of a few bytes is not to cost a look at a megabyte */
-	if (stmt->len > SQL_TEXT_MAX) {
-		t->marked = t->unlisted = true;
+	if (prepared_text_is_long(stmt->len)) {
+		t->unread = true;
 		return;
 	}
 	keep_resets_note(up->c, up->s, &(struct keep_resets_text){

@@ -81,6 +81,7 @@ void relay_state_fini(struct relay_state *r)
 	relay_dealloc_clear(r);
 	params_unref(&r->start);
 	own_fini(&r->own);
+	mem_free(r->text);
 }
 
 static void save_text(struct writer *w, const char *s)

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: ISC */
 #include "sql/sql_leave.h"
 
+#include <endian.h>
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
@@ -63,6 +64,7 @@ static inline bool is_any(block hit)
 struct place {
 	const char *start, *at, *end;
 	bool block;	/* one was ahead: it was looked at, and all behind it */
+	bool piece;	/* it is a part of a text: more may be on both sides */
 };
 
 static bool is_inner(char ch)
@@ -71,21 +73,32 @@ static bool is_inner(char ch)
 	    (ch >= '0' && ch <= '9') || ch == '$' || (uint8_t)ch >= 0x80;
 }
 
-/* Does word stand there, so that at is behind its first `before` letters? */
+/*
+ * Does word, in lower case, stand there, so that at is behind its first `before`
+ * letters? Hot: most differ in the first one.
+ */
 static bool is_word(const struct place *p, const char *word, size_t before)
 {
-	const size_t n = strlen(word);
+	if ((size_t)(p->at - p->start) < before)
+		return false;
+	for (const char *s = p->at - before; *word != '\0'; s++, word++) {
+		const bool upper = s < p->end && *s >= 'A' && *s <= 'Z';
 
-	return (size_t)(p->at - p->start) >= before &&
-	    (size_t)(p->end - p->at) + before >= n &&
-	    strncasecmp(p->at - before, word, n) == 0;
+		if (s == p->end || (upper ? *s | FOLD : *s) != *word)
+			return false;
+	}
+	return true;
+}
+
+/* Does a name or number end ahead of s, so that s goes on with it? */
+static bool goes_on(const struct place *p, const char *s)
+{
+	return s > p->start && (is_inner(s[-1]) || s[-1] == '_');
 }
 
 /* TEMP or TEMPORARY, and pg_temp or pg_temp_3; not a_temp, temper, tempt. */
 static bool is_temporary(const struct place *p)
 {
-	if (!is_word(p, "temp", 2))
-		return false;
 	const char *const word = p->at - 2;
 	const char *const next = p->at + 2;
 	const struct place prefix = { .start = p->start, .at = word,
@@ -93,17 +106,35 @@ static bool is_temporary(const struct place *p)
 
 	if (is_word(&prefix, "pg_temp", 3))
 		return true;
-	if (word > p->start && (is_inner(word[-1]) || word[-1] == '_'))
+	if (goes_on(p, word))
 		return false;
 	return is_word(p, "temporary", 2) || next == p->end ||
 	    !(is_inner(*next) || *next == '_');
 }
 
+static bool is_blank(char ch)
+{
+	return ch == ' ' || (ch >= '\t' && ch <= '\r');
+}
+
 static const char *skip_blanks(const char *s, const char *end)
 {
-	while (s < end && (*s == ' ' || (*s >= '\t' && *s <= '\r')))
+	while (s < end && is_blank(*s))
 		s++;
 	return s;
+}
+
+/* May a statement begin there? Behind the name of a Parse, and in a string, too. */
+static bool is_start(const struct place *p)
+{
+	const char *s = p->at;
+
+	while (s > p->start && is_blank(s[-1])) {
+		/* a comment may end with the line */
+		if (*--s == '\n' || *s == '\r')
+			return true;
+	}
+	return s == p->start || memchr(";/'$", s[-1], sizeof ";/'$") != NULL;
 }
 
 /*
@@ -112,14 +143,19 @@ static const char *skip_blanks(const char *s, const char *end)
  */
 static bool is_block(const struct place *p)
 {
-	if (!is_word(p, "do", 0) || (p->at > p->start &&
-	    (is_inner(p->at[-1]) || p->at[-1] == '_')))
+	if (goes_on(p, p->at) || !is_start(p))
 		return false;
 	const char *const next = skip_blanks(p->at + 2, p->end);
 	const struct place rest = { .start = next, .at = next,
 	    .end = p->end };
 
-	return next < p->end && (strchr("$'/-", *next) != NULL ||
+	if (next == p->end)
+		return p->piece;
+	/* 'do' is all of a string */
+	if (*next == '\'' && p->at > p->start && p->at[-1] == '\'' &&
+	    (next + 1 == p->end || next[1] != '\''))
+		return false;
+	return (strchr("$'/-", *next) != NULL ||
 	    is_word(&rest, "e'", 0) || is_word(&rest, "language", 0)) &&
 	    *next != '\0';
 }
@@ -185,19 +221,27 @@ static bool is_local_call(const struct place *p)
 
 static bool is_lock(const struct place *p)
 {
-	if (!is_word(p, "_advisory_", 2))
-		return false;
 	return !(is_word(p, "pg_advisory_xact_lock", 4) &&
 	    is_function(p, p->at - 4)) &&
 	    !(is_word(p, "pg_try_advisory_xact_lock", 8) &&
 	    is_function(p, p->at - 8));
 }
 
-/* A query comes as a string: query_to_xml() and its like, ts_stat(), ts_rewrite(). */
-static bool is_query(const struct place *p)
+/* ... which no other letters follow, or are ahead of: not clients_status */
+static bool is_whole_word(const struct place *p, const char *word)
 {
-	return is_word(p, "query_to_xml", 9) || is_word(p, "ts_stat", 0) ||
-	    is_word(p, "ts_rewrite", 0);
+	const char *const end = p->at + strlen(word);
+
+	return is_word(p, word, 0) && !goes_on(p, p->at) &&
+	    (end == p->end || !(is_inner(*end) || *end == '_'));
+}
+
+/* U&"..." and U&'...'; not menu&"... */
+static unsigned look_at_unicode(struct place *p)
+{
+	if (goes_on(p, p->at))
+		return 0;
+	return p->at[2] == '"' ? SQL_LEAVES | SQL_MAY_OPEN : SQL_LEAVES;
 }
 
 /* LOAD in a block has no tag. */
@@ -216,8 +260,13 @@ static bool makes_sql(const struct place *p)
 	return sql_has_word(p->at, (size_t)(p->end - p->at), words);
 }
 
+/* What is behind it in other pieces is not known. */
 static unsigned look_at_block(struct place *p)
 {
+	if (!is_block(p))
+		return 0;
+	if (p->piece)
+		return SQL_LEAVES | SQL_HIDES | SQL_MAY_OPEN;
 	if (p->block)
 		return SQL_LEAVES;
 	p->block = true;
@@ -228,72 +277,137 @@ static unsigned look_at_block(struct place *p)
 
 #define NOTHING 8U	/* a word, but nothing is left */
 
-/* By UPDATE of pg_settings parameters are set. Returns of enum sql_leaves. */
-static unsigned look_at(struct place *p)
+/* Names are not read in pieces. */
+static unsigned look_at_call(struct place *p)
 {
-	static const struct {
-		const char *word;
-		size_t before;
-		unsigned what;
-	} words[] = { { "dblink_connect", 0, SQL_LEAVES | SQL_OPENS },
-		{ "replication_origin_session_setup", 1,
-		    SQL_LEAVES | SQL_OPENS },
-		{ "physical_replication_slot", 10, SQL_LEAVES | SQL_OPENS },
-		{ "logical_replication_slot", 9, SQL_LEAVES | SQL_OPENS },
-		{ "set_limit", 2, SQL_LEAVES }, { "nextval", 3, SQL_DRAWS },
-		{ "setval", 2, SQL_DRAWS },
-		{ "pg_settings", 9, SQL_LEAVES },
-		{ "u&\"", 0, SQL_LEAVES | SQL_MAY_OPEN },
-		{ "u&'", 0, SQL_LEAVES } };
+	if (p->piece)
+		return SQL_LEAVES | SQL_HIDES;
+	return is_local_call(p) ? NOTHING : SQL_LEAVES;
+}
 
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (is_word(p, words[i].word, words[i].before))
-			return words[i].what;
-	if (is_query(p))
-		return SQL_LEAVES | SQL_HIDES | SQL_MAY_OPEN;
-	if (is_word(p, "set_config", 6))
-		return is_local_call(p) ? NOTHING : SQL_LEAVES;
-	if (is_block(p))
-		return look_at_block(p);
-	if (is_temporary(p))
-		return SQL_LEAVES | SQL_MAKES;
+static unsigned look_at_temporary(struct place *p)
+{
+	return is_temporary(p) ? SQL_LEAVES | SQL_MAKES : 0;
+}
+
+static unsigned look_at_lock(struct place *p)
+{
 	return is_lock(p) ? SQL_LEAVES : 0;
 }
 
-static bool is_pair(const struct place *p)
+/* A query comes as a string. */
+static unsigned look_at_query(struct place *p)
 {
-	const char *const s = p->at;
-	const char a = s[0] | FOLD, b = s[1] | FOLD;
+	return is_whole_word(p, "ts_stat") || is_whole_word(p, "ts_rewrite") ?
+	    SQL_LEAVES | SQL_HIDES | SQL_MAY_OPEN : 0;
+}
 
-	if (p->end - s > 2 && (s[2] | FOLD) == 'l' && ((a == 'e' && b == 'p') ||
-	    (a == 'd' && b == 'b') || (a == 't' && s[1] == '_')))
-		return true;
-	return (b == 'v' && (a == 't' || a == 'd')) || (a == 'm' && b == 'p') ||
-	    (a == 'n' && b == 'f') || (a == 'g' && b == 's') ||
-	    (a == 'd' && b == 'o') || (a == 'u' && s[1] == '&') ||
-	    (a == 'x' && b == 'm') || (a == 't' && b == 's');
+#define PAIR(a, b) ((uint16_t)((a) << 8 | (b)))
+#define LINE ('_' | FOLD)
+
+static inline uint16_t pair_at(const char *s)
+{
+	return PAIR((uint8_t)s[0] | FOLD, (uint8_t)s[1] | FOLD);
+}
+
+/*
+ * By UPDATE of pg_settings parameters are set; query_to_xml() and its like run
+ * what is a string.
+ */
+static const struct word {
+	uint16_t pair;
+	uint8_t before;		/* letters of the word ahead of its pair */
+	uint8_t what;		/* of enum sql_leaves; or: */
+	unsigned (*see)(struct place *p);
+	const char *word;
+} vocabulary[] = {
+	{ PAIR('d', 'o'), 0, 0, look_at_block, "do" },
+	{ PAIR('t', 's'), 0, 0, look_at_query, "ts_" },
+	{ PAIR('m', 'p'), 2, 0, look_at_temporary, "temp" },
+	{ PAIR('g', 's'), 9, SQL_LEAVES, NULL, "pg_settings" },
+	{ PAIR('n', 'f'), 6, 0, look_at_call, "set_config" },
+	{ PAIR('t', 'v'), 3, SQL_DRAWS, NULL, "nextval" },
+	{ PAIR('t', 'v'), 2, SQL_DRAWS, NULL, "setval" },
+	{ PAIR('d', 'v'), 2, 0, look_at_lock, "_advisory_" },
+	{ PAIR('u', '&'), 0, 0, look_at_unicode, "u&\"" },
+	{ PAIR('u', '&'), 0, 0, look_at_unicode, "u&'" },
+	{ PAIR('x', 'm'), 9, SQL_LEAVES | SQL_HIDES | SQL_MAY_OPEN, NULL,
+	    "query_to_xml" },
+	{ PAIR('d', 'b'), 0, SQL_LEAVES | SQL_OPENS, NULL, "dblink_connect" },
+	{ PAIR('e', 'p'), 1, SQL_LEAVES | SQL_OPENS, NULL,
+	    "replication_origin_session_setup" },
+	{ PAIR('e', 'p'), 10, SQL_LEAVES | SQL_OPENS, NULL,
+	    "physical_replication_slot" },
+	{ PAIR('e', 'p'), 9, SQL_LEAVES | SQL_OPENS, NULL,
+	    "logical_replication_slot" },
+	{ PAIR('t', LINE), 2, SQL_LEAVES, NULL, "set_limit" },
+};
+
+/* Two letters are there, at least. */
+static unsigned look_at(struct place *p)
+{
+	const uint16_t pair = pair_at(p->at);
+
+	for (const struct word *w = vocabulary; w < vocabulary +
+	    sizeof vocabulary / sizeof *vocabulary; w++)
+		if (w->pair == pair && is_word(p, w->word, w->before))
+			return w->see == NULL ? w->what : w->see(p);
+	return 0;
+}
+
+/* One bit a byte, the first one lowest. */
+static unsigned bits_of(block hit)
+{
+	uint64_t half[2];
+	unsigned bits = 0;
+
+	memcpy(half, &hit, sizeof half);
+	for (unsigned i = 0; i < 2; i++)
+		/* each byte is all ones, or zero */
+		bits |= (unsigned)(((le64toh(half[i]) &
+		    UINT64_C(0x8040201008040201)) *
+		    UINT64_C(0x0101010101010101)) >> 56) << 8 * i;
+	return bits;
+}
+
+/* What is at places from p->at to `to`, ORed; or what the first one has. */
+static unsigned look_up_to(struct place *p, const char *to, bool first)
+{
+	unsigned what = 0;
+
+	while (p->at < to && p->end - p->at > 1 && (what == 0 || !first)) {
+		const bool many = p->end - p->at > BLOCK + 1;
+		const char *const start = p->at;
+		unsigned bits = many ?
+		    bits_of(find_pairs((const uint8_t *)start)) : 1;
+
+		for (; bits != 0; bits &= bits - 1) {
+			p->at = start + __builtin_ctz(bits);
+			if (p->at < to)
+				what |= look_at(p);
+		}
+		p->at = start + (many ? BLOCK : 1);
+	}
+	return what;
+}
+
+static struct place place_of(const char *sql, size_t n)
+{
+	return (struct place){ .start = sql, .at = sql, .end = sql + n };
 }
 
 static bool has_word(const char *sql, size_t n)
 {
-	struct place p = { .start = sql, .at = sql, .end = sql + n };
+	struct place p = place_of(sql, n);
 
-	for (; p.end - p.at > 1; p.at++)
-		if (is_pair(&p) && look_at(&p) != 0)
-			return true;
-	return false;
+	return look_up_to(&p, p.end, true) != 0;
 }
 
 unsigned sql_what_leaves(const void *sql, size_t n)
 {
-	const char *const s = sql;
-	struct place p = { .start = s, .at = s, .end = s + n };
-	unsigned what = 0;
+	struct place p = place_of(sql, n);
 
-	for (; p.end - p.at > 1; p.at++)
-		if (is_pair(&p))
-			what |= look_at(&p);
-	return what & ~NOTHING;
+	return look_up_to(&p, p.end, false) & ~NOTHING;
 }
 
 bool sql_may_leave(const void *sql, size_t n)
@@ -313,6 +427,56 @@ bool sql_may_leave(const void *sql, size_t n)
 	hit |= find_pairs(s + n - BLOCK - 2);
 	return is_any(hit) && has_word(sql, n);
 }
+
+/* --- a long text, in pieces --- */
+
+/* Bytes that tell what a word is: ahead of its pair, from there on. */
+#define AHEAD 32
+#define BEHIND 64
+
+_Static_assert(SQL_LONG_KEPT == AHEAD + BEHIND, "a word and what is around it");
+
+/* At places of n bytes; behind these are BEHIND more, but in the end. */
+static unsigned look_in(const char *s, size_t from, size_t to, size_t n)
+{
+	struct place p = { .start = s, .at = s + from, .end = s + n,
+	    .piece = true };
+
+	return look_up_to(&p, s + to, false);
+}
+
+static size_t first_new(const struct sql_long *l)
+{
+	return l->kept > BEHIND ? l->kept - BEHIND : 0;
+}
+
+void sql_long_take(struct sql_long *l, const void *bytes, size_t n)
+{
+	const char *const s = bytes;
+	char both[2 * SQL_LONG_KEPT];
+	const size_t more = n < SQL_LONG_KEPT ? n : SQL_LONG_KEPT;
+	const size_t all = l->kept + more;
+
+	memcpy(both, l->last, l->kept);
+	memcpy(both + l->kept, s, more);
+	if (all > BEHIND)
+		l->what |= look_in(both, first_new(l), all - BEHIND, all);
+	if (n > SQL_LONG_KEPT)
+		l->what |= look_in(s, AHEAD, n - BEHIND, n);
+	l->kept = (uint8_t)(all < SQL_LONG_KEPT ? all : SQL_LONG_KEPT);
+	memcpy(l->last, n > SQL_LONG_KEPT ? s + n - l->kept :
+	    both + all - l->kept, l->kept);
+	l->what &= ~NOTHING;
+}
+
+void sql_long_end(struct sql_long *l)
+{
+	l->what |= look_in(l->last, first_new(l), l->kept, l->kept);
+	l->what &= ~NOTHING;
+	l->kept = 0;
+}
+
+/* --- numbers of sequences --- */
 
 bool sql_may_draw(const void *sql, size_t n)
 {

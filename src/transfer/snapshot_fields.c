@@ -49,7 +49,7 @@
 	X(relay_state, batch, MADE) X(relay_state, own, is_movable_own(&it->own)) \
 	X(relay_state, dealloc, MOVED) X(relay_state, start, MOVED) \
 	X(relay_state, resets, MOVED) X(relay_state, texts, MOVED) \
-	X(relay_state, learns, MADE)
+	X(relay_state, text, MADE) X(relay_state, learns, MADE)
 
 #define OWN_TEXT(X, A) \
 	X(own_text, at, MOVED) X(own_text, len, MOVED) X(own_text, size, MADE) \
@@ -189,7 +189,7 @@
 	X(trace, drawn, MOVED) X(trace, draws, MOVED) X(trace, calls, MOVED) \
 	X(trace, listens, MOVED) X(trace, notifies, MOVED) X(trace, lone, MOVED) \
 	X(trace, lasting, MOVED) X(trace, binds, MOVED) \
-	X(trace, unused, MADE)
+	X(trace, unread, MOVED)
 
 /* What it is, is found out again; what is in doubt, by schema_changed. */
 #define DIALECT(X, A) \

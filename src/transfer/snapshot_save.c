@@ -242,9 +242,17 @@ static unsigned dialect_flags(const struct server *s)
 	    SNAPSHOT_SCHEMA : 0u) | (d->parsed && s->track.count > 0 ? SNAPSHOT_CLOSE : 0u);
 }
 
+/* What is to come of a text is not looked at there: it may do anything. */
+static unsigned text_flags(const struct server *s)
+{
+	return s->ps.client != NULL &&
+	    client_of(s->ps.client)->relay.text != NULL ?
+	    SNAPSHOT_CLOSE | SNAPSHOT_STAINED : 0u;
+}
+
 static unsigned server_flags(const struct server *s)
 {
-	unsigned flags = 0;
+	unsigned flags = text_flags(s);
 
 	/* nobody is told there when a cancel that was sent has its end */
 	flags |= s->ps.close_needed || s->ps.cancels > 0 ? SNAPSHOT_CLOSE : 0;

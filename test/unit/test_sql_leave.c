@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <cmocka.h>
 
@@ -39,6 +40,8 @@ static const char *const others[] = { "", "t", "select 1",
 	"insert into t values (1) on conflict (a) do update set b = '1'",
 	"select xml '<a/>', tsx, its_, stats, status, ts_vector, \"ts_\"",
 	"select undo $1", "select a.to_do '1'", "windows do", "do",
+	"select clients_status, events_stats, ts_stats, tests_stat from x",
+	"select 'a?menu&\"b'", "select 'one to do', 'do', 'i do', 'do' from x",
 	"select dblink('a', 'b'), dblink_disconnect('a')", "select replace(a)",
 	"select * from pg_replication_slots, pg_replication_origin_status",
 	"select pg_drop_replication_slot('x')", "select t_l from last_limit",
@@ -129,6 +132,77 @@ static void test_what_is_left_is_told(void **state)
 	}
 }
 
+/* Of a text in pieces of so many bytes, the first of which may be shorter. */
+static unsigned leaves_in_pieces(const char *sql, size_t n, size_t first,
+    size_t size)
+{
+	struct sql_long l = { 0 };
+
+	for (size_t at = 0, end = first; at < n; at = end, end += size) {
+		end = end < n ? end : n;
+		sql_long_take(&l, sql + at, end - at);
+	}
+	sql_long_end(&l);
+	return l.what;
+}
+
+/* What is read of it in one piece tells more of the last two. */
+static unsigned expected(const char *sql)
+{
+	unsigned what = sql_what_leaves(sql, strlen(sql));
+
+	if (strcasestr(sql, "set_config") != NULL)
+		what |= SQL_LEAVES | SQL_HIDES;
+	if ((what & SQL_LEAVES) != 0 && strncasecmp(sql, "do ", 3) == 0)
+		what = (what & ~(unsigned)SQL_OPENS) | SQL_HIDES | SQL_MAY_OPEN;
+	return what;
+}
+
+static void check_in_pieces(const char *sql)
+{
+	static const size_t sizes[] = { 1, 7, 64, 96, 97, 250 };
+	const size_t n = strlen(sql), pad = 300;
+	char text[1024];
+
+	memset(text, ' ', sizeof text);
+	memcpy(text, "select 1;\n", 10);
+	memcpy(text + pad, sql, n);
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		for (size_t first = 1; first <= pad + n; first += 3)
+			if (leaves_in_pieces(text, pad + n + (i % 2) * 400,
+			    first, sizes[i]) != expected(sql))
+				fail_msg("%s, %zu, %zu", sql, first, sizes[i]);
+}
+
+static void test_pieces_are_of_no_matter(void **state)
+{
+	static const char *const rows[] = { "select nextval('s')",
+		"select dblink_connect('a')", "do 'begin load ''x''; end'",
+		"select pg_create_logical_replication_slot('a', 'b', true)",
+		"select pg_replication_origin_session_setup('a')",
+		"do 'begin execute x; end'", "select U&\"x\"", "select u&'x'",
+		"select query_to_xml($1, true, true, '')", "select ts_stat($1)",
+		"create temp table t()", "select set_config('a', 'b', true)",
+		"select pg_advisory_lock(1)", "select pg_advisory_xact_lock(1)",
+		"insert into t values ('a') on conflict do nothing",
+		"select clients_status, dododo, mpmpmp, gsgsgs, menu&'",
+		"select set_limit(1)", "select setval('s', 1)", "" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		check_in_pieces(rows[i]);
+}
+
+static void test_a_piece_that_ends_behind_do_may_be_a_block(void **state)
+{
+	char text[256] = ";do";
+
+	(void)state;
+	memset(text + 3, ' ', 200);
+	assert_int_equal(leaves_in_pieces(text, 203, 1, 50),
+	    SQL_LEAVES | SQL_HIDES | SQL_MAY_OPEN);
+}
+
 static void test_numbers_that_no_tag_tells(void **state)
 {
 	static const char *const yes[] = { "update t set id = default",
@@ -189,6 +263,8 @@ int main(void)
 		cmocka_unit_test(test_words_are_seen),
 		cmocka_unit_test(test_others_are_not),
 		cmocka_unit_test(test_what_is_left_is_told),
+		cmocka_unit_test(test_pieces_are_of_no_matter),
+		cmocka_unit_test(test_a_piece_that_ends_behind_do_may_be_a_block),
 		cmocka_unit_test(test_numbers_that_no_tag_tells),
 		cmocka_unit_test(test_place_is_of_no_matter),
 		cmocka_unit_test(test_local_is_told_from_others),

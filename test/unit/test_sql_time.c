@@ -80,6 +80,10 @@ static void dialect(const char *sql, size_t n)
 
 static void leaves(const char *sql, size_t n)
 {
+	struct sql_long l = { 0 };
+
+	sql_long_take(&l, sql, n);
+	sql_long_end(&l);
 	(void)sql_may_leave(sql, n);
 	(void)sql_what_leaves(sql, n);
 	(void)sql_may_draw(sql, n);
