@@ -15,4 +15,8 @@
 bool datestyle_complete(const char *value, const char *have,
     char out[DATESTYLE_MAX]);
 
+/* The same where have may lack a half, too: then out may lack it. */
+bool datestyle_join(const char *value, const char *have,
+    char out[DATESTYLE_MAX]);
+
 #endif

@@ -81,7 +81,8 @@ void broker_stain(struct server *s)
 	if (s->keep.flight != NULL)
 		s->ps.close_needed = true;
 	s->keep.settled = false;
-	s->keep.tabled |= s->keep.temporary;
+	/* in a session nobody has looked */
+	s->keep.tabled |= s->keep.temporary || s->ps.mode == POOL_SESSION;
 	/* its client may have left before that was in force */
 	s->keep.brought = BROUGHT_NOTHING;
 	/* hot: most transactions leave no trace */
@@ -132,7 +133,8 @@ bool broker_clean_goes_on(struct server *s)
 	if (chore == CHORE_CLEAN && (w->len > 0 || w->failed)) {
 		struct writer sql = *w;
 
-		*w = (struct writer){ .cap = DEALLOCATES_MAX };
+		/* a DEALLOCATE has no rows: else there is no end to it */
+		*w = (struct writer){ .cap = 0 };
 		writer_u8(&sql, 0);
 		if (sql.failed)
 			server_close(s, CLOSE_CLEANING_FAILED);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "login/login_others.h"
 #include "login/login_parts.h"
+#include "proto/datestyle.h"
 #include "proto/encoding.h"
 #include "proto/params.h"
 #include "proto/params_sql.h"
@@ -100,6 +101,17 @@ static int check_tracked(const char *name, const char *value, struct err *e)
 }
 
 /*
+ * PostgreSQL sets one after the other: a half that a later one lacks is that of an
+ * earlier one. out has the room; value, if it can't be read.
+ */
+static const char *join_style(const char *value, const char *earlier,
+    char out[DATESTYLE_MAX])
+{
+	return earlier != NULL && datestyle_join(value, earlier, out) ? out :
+	    value;
+}
+
+/*
  * Store a tracked parameter, or see whether it may be ignored. 0, or -1 with e.
  */
 static int take_tracked(struct client *c, const struct login_other *o,
@@ -107,6 +119,7 @@ static int take_tracked(struct client *c, const struct login_other *o,
 {
 	const char *value = o->value;
 	const int i = params_find(c->ss->params, o->name);
+	char style[DATESTYLE_MAX];
 	const bool ignored = text_list_has(
 	    sessions_settings(c->ss)->ignore_startup_parameters, o->name);
 
@@ -118,6 +131,8 @@ static int take_tracked(struct client *c, const struct login_other *o,
 		return -1;
 	if (i == PARAMS_CLIENT_ENCODING && encoding_name(value) != NULL)
 		value = encoding_name(value);
+	if (i == PARAMS_DATESTYLE)
+		value = join_style(value, params_get(c->params, i), style);
 	return i >= 0 && params_set(&c->params, i, value) < 0 ? no_memory(e) :
 	    0;
 }
@@ -145,6 +160,7 @@ static int on_param(const char *name, const char *value, void *arg,
 struct option_reader {
 	struct client *c;
 	struct params *named;		/* counted */
+	char style[DATESTYLE_MAX];	/* of options, where it was named, too */
 };
 
 /* A parameter of its own goes before one in options, wherever it stands. */
@@ -155,17 +171,31 @@ static bool is_named(const struct option_reader *r, const char *name)
 	return i >= 0 && params_get(r->named, i) != NULL;
 }
 
+/* A part of it may count although it is named. */
+static void note_style(struct option_reader *r, const char *name,
+    const char *value)
+{
+	char style[DATESTYLE_MAX];
+
+	if (params_find(r->c->ss->params, name) == PARAMS_DATESTYLE &&
+	    datestyle_join(value, r->style[0] == '\0' ? value : r->style,
+	    style))
+		memcpy(r->style, style, sizeof style);
+}
+
 static int on_option(const char *name, const char *value, void *arg,
     struct err *e)
 {
-	const struct option_reader *const r = arg;
+	struct option_reader *const r = arg;
 	struct client *const c = r->c;
 	const struct login_other o = { .name = name, .value = value,
 	    .in_options = true };
 	bool unknown;
 
-	if (is_named(r, name))
+	if (is_named(r, name)) {
+		note_style(r, name, value);
 		return 0;
+	}
 	if (take_tracked(c, &o, &unknown, e) < 0)
 		return -1;
 	if (!unknown || text_list_has(
@@ -177,8 +207,13 @@ static int on_option(const char *name, const char *value, void *arg,
 static int read_options(struct client *c, const char *options, struct err *e)
 {
 	struct option_reader r = { .c = c, .named = params_ref(c->params) };
-	const int rc = startup_options(options, on_option, &r, e);
+	const char *const style = params_get(c->params, PARAMS_DATESTYLE);
+	char both[DATESTYLE_MAX];
+	int rc = startup_options(options, on_option, &r, e);
 
+	if (rc == 0 && r.style[0] != '\0' && params_set(&c->params,
+	    PARAMS_DATESTYLE, join_style(style, r.style, both)) < 0)
+		rc = no_memory(e);
 	params_unref(&r.named);
 	return rc;
 }

@@ -88,7 +88,7 @@ static bool read_value(const char *s, int *style, int *order)
 	}
 }
 
-bool datestyle_complete(const char *value, const char *have,
+bool datestyle_join(const char *value, const char *have,
     char out[DATESTYLE_MAX])
 {
 	int style, order, old_style, old_order;
@@ -96,13 +96,26 @@ bool datestyle_complete(const char *value, const char *have,
 	if (!read_value(value, &style, &order) ||
 	    !read_value(have, &old_style, &old_order))
 		return false;
+	if (old_style == GERMAN && old_order == NOT_SAID)
+		old_order = DMY;
 	if (style == GERMAN && order == NOT_SAID)
 		order = DMY;
 	style = style == NOT_SAID ? old_style : style;
 	order = order == NOT_SAID ? old_order : order;
-	if (style == NOT_SAID || order == NOT_SAID)
+	snprintf(out, DATESTYLE_MAX, "%s%s%s",
+	    style == NOT_SAID ? "" : style_names[style],
+	    style == NOT_SAID || order == NOT_SAID ? "" : ", ",
+	    order == NOT_SAID ? "" : order_names[order]);
+	return true;
+}
+
+bool datestyle_complete(const char *value, const char *have,
+    char out[DATESTYLE_MAX])
+{
+	char both[DATESTYLE_MAX];
+
+	if (!datestyle_join(value, have, both) || strchr(both, ',') == NULL)
 		return false;
-	snprintf(out, DATESTYLE_MAX, "%s, %s", style_names[style],
-	    order_names[order]);
+	memcpy(out, both, sizeof both);
 	return true;
 }

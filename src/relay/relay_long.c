@@ -3,8 +3,8 @@
 #include "relay/relay_long.h"
 
 #include "base/mem.h"
-#include "sql/sql_leave.h"
 #include "relay/relay_watch.h"
+#include "sql/sql_leave.h"
 
 struct relay_long {
 	struct sql_long text;

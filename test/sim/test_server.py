@@ -10,7 +10,7 @@ import pytest
 import pq
 from fakedns import with_dns
 from fakepg import (Gone, complete, data_row, error, notice, param, ready,
-                    row_desc)
+                    result, row_desc)
 from harness import REFERENCE, TIMEOUT, wait_until
 
 newer = pytest.mark.skipif(REFERENCE, reason="newer than that")
@@ -1393,6 +1393,26 @@ def test_discard_that_is_canceled_runs_nothing(pooler, fakepg, zones, more):
     assert [sql[:9] for sql in h.ran] == \
         ["INSERT %s%d" % (x, n) for n in range(4) for x in "ab"]
     assert not any(h.found) and h.discards > 4
+
+
+@newer
+@pytest.mark.setting("session_state")
+def test_a_deallocate_that_has_rows(pooler, fakepg):
+    """is no PostgreSQL's: its server is closed, not asked again for ever"""
+    asked = []
+
+    def handler(s, kind, body):
+        if kind == "Q":
+            asked.append(body)
+            s.send(result("mine"))
+        return kind == "Q"
+
+    f = fakepg(handler=handler)
+    p = pooler({"p0": f.conn}, default_pool_size=1, session_state="clean",
+               session_state_check="always")
+    p.raw().query("select 1")
+    p.wait_log("cleaning the session failed")
+    assert sum(b"DEALLOCATE" in q for q in asked) == 1
 
 
 @newer

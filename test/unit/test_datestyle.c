@@ -54,9 +54,31 @@ static void test_what_is_not_understood_is_left_alone(void **state)
 	assert_string_equal(out, "ISO, DMY");
 }
 
+static void test_values_are_joined_whatever_they_lack(void **state)
+{
+	static const struct {
+		const char *value, *have, *want;
+	} cases[] = {
+		{ "SQL", "German", "SQL, DMY" }, { "German", "SQL", "German, DMY" },
+		{ "SQL", "ISO", "SQL" }, { "dmy", "mdy", "DMY" },
+		{ "mdy", "German", "German, MDY" }, { "iso", "ymd", "ISO, YMD" },
+	};
+	char out[DATESTYLE_MAX] = "untouched";
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		assert_true(datestyle_join(cases[i].value, cases[i].have, out));
+		assert_string_equal(out, cases[i].want);
+	}
+	assert_false(datestyle_join("what", "ISO", out));
+	assert_false(datestyle_join("ISO", "what", out));
+	assert_string_equal(out, "ISO, YMD");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_values_are_joined_whatever_they_lack),
 		cmocka_unit_test(test_a_missing_half_stays),
 		cmocka_unit_test(test_what_is_not_understood_is_left_alone),
 	};

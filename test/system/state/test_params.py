@@ -175,6 +175,23 @@ def test_half_a_datestyle(pooler, direct, style):
     assert mine.params["DateStyle"] == want.params["DateStyle"]
 
 
+@pytest.mark.parametrize("named,options", [
+    ("SQL", "-c DateStyle=German"), ("German", "-c DateStyle=SQL"),
+    ("YMD", "-c datestyle=sql -c DateStyle=German"),
+    (None, "-c DateStyle=German -c DateStyle=SQL"),
+    (None, "-c DateStyle=YMD --datestyle=SQL -c DateStyle=ISO"),
+    ("SQL, MDY", "-c DateStyle=German"), ("Postgres", "-c geqo=on")])
+def test_a_datestyle_that_is_given_twice(pooler, direct, named, options):
+    """each names its half: PostgreSQL sets them one after the other"""
+    p = pooler(default_pool_size=1, session_state="keep",
+               pool_mode="transaction")
+    how = dict(options=options, **({"DateStyle": named} if named else {}))
+    want, mine = direct(**how), p.raw(**how)
+    for sql in ("show datestyle", "select '01/02/03'::date"):
+        assert mine.value(sql) == want.value(sql)
+    assert mine.params["DateStyle"] == want.params["DateStyle"]
+
+
 # --- back to what the client came with ------------------------------------
 
 START = dict(TimeZone="Asia/Tokyo", application_name="mine",

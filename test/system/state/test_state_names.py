@@ -398,3 +398,15 @@ def test_temporary_tables_of_another_refuse_no_temp_buffers(pair, state, way):
             ("16MB" if state == "keep" else "8MB")
         b.query("reset temp_buffers")
         assert a.value("show temp_buffers") == "8MB"
+
+
+@pytest.mark.parametrize("way", [pq.Conn.query, extended])
+def test_temporary_tables_of_another_session(pooler, way):
+    """DISCARD ALL takes them away, but PostgreSQL goes on refusing"""
+    p = pooler(default_pool_size=1, pool_mode="session")
+    with p.raw() as a:
+        way(a, "create temp table mine (i int)")
+        a.query("insert into mine values (1)")
+    with p.raw() as b:
+        way(b, "set temp_buffers = '16MB'")
+        assert b.value("show temp_buffers") == "16MB"
