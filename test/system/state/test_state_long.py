@@ -183,7 +183,6 @@ def test_numbers_of_a_long_text_are_of_its_client(pair, pg):  # noqa: F811
         pg.sql("drop sequence long_numbers", db="p0")
 
 
-@pytest.mark.option("-R")
 def test_a_takeover_amid_a_long_text(pooler, opening):  # noqa: F811
     """what comes behind it is not looked at: nobody else gets that server"""
     p = pooler(default_pool_size=1, session_state="keep",
