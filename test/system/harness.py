@@ -603,6 +603,9 @@ class Pooler:
             # tests fail to log in more often than anybody
             self.settings["auth_failure_delay"] = 0
             self.settings["auth_failure_log_rate"] = 0
+            # without it, each start derives salts for a twentieth of a second
+            self.settings["auth_mock_secret_file"] = os.path.join(
+                self.dir, "mock_secret")
         if os.environ.get("WORKERS"):
             self.settings["workers"] = os.environ["WORKERS"]
         self.settings.update(settings)
@@ -635,6 +638,8 @@ class Pooler:
         self._put(self.auth, "".join(
             "%s %s\n" % (quote_secret(u), quote_secret(s))
             for u, s in self.userlist.items()), 0o600)
+        if not REFERENCE:
+            self.put("mock_secret", "sixteen bytes or more\n", 0o600)
 
     def _put(self, path, text, mode=0o644):
         with open(path + ".new", "w") as f:
@@ -642,9 +647,9 @@ class Pooler:
         os.chmod(path + ".new", mode)
         os.rename(give(path + ".new"), path)
 
-    def put(self, name, text):
+    def put(self, name, text, mode=0o644):
         path = os.path.join(self.dir, name)
-        self._put(path, text)
+        self._put(path, text, mode)
         return path
 
     # --- the process ---

@@ -14,6 +14,14 @@ from test_auth_query import running
 pytestmark = pytest.mark.skipif(REFERENCE, reason="newer than that")
 
 
+@pytest.fixture
+def pooler(pooler):  # pylint: disable=redefined-outer-name
+    """with salts that come of the secrets, as they do by default"""
+    def make(*args, **kw):
+        return pooler(*args, **{"auth_mock_secret_file": None, **kw})
+    return make
+
+
 def ask(p, user, database="p0", **how):
     """A login with a wrong password: what is said, and the salt of SCRAM."""
     said, salt = [], None
