@@ -55,9 +55,12 @@
 	    cell_text(secret != NULL && secret == r->pool->credentials ? secret->secret : NULL)) \
 	X(BYTEA, "scram_client_key", PLAIN, cell_text(client_key)) \
 	X(BYTEA, "scram_server_key", PLAIN, cell_text(server_key)) \
-	X(BYTEA, "state", PLAIN, cell_text(state))
+	X(BYTEA, "state", EXTENDED, cell_text(state))
 
 static const struct column columns[] = { FDS(VIEW_COLUMN) };
+
+/* Without the last one, which is ours. */
+#define PLAIN_COLUMNS (VIEW_COUNT(columns) - 1)
 
 /* By struct view's variant: the kind of reader. */
 enum {
@@ -319,11 +322,20 @@ struct view_group view_group_fds(void)
 
 /* --- with descriptors --- */
 
+/* Rows and columns all, as they are; the last column may be missing. */
+static bool is_whole(const struct selection *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		if (s->from[i] != i)
+			return false;
+	}
+	return s->count >= PLAIN_COLUMNS && s->test_count == 0 &&
+	    s->order < 0 && s->limit < 0;
+}
+
 bool fds_may_pass(const struct client *c, const struct selection *s)
 {
-	/* rows and columns all, as they are */
-	return strcmp(s->view->topic, "FDS") == 0 && s->test_count == 0 &&
-	    s->order < 0 && s->limit < 0 && s->count == VIEW_COUNT(columns) &&
+	return strcmp(s->view->topic, "FDS") == 0 && is_whole(s) &&
 	    c->own_user && c->addr.family == NET_UNIX &&
 	    c->stream.tls == NULL;
 }
@@ -360,8 +372,12 @@ int fds_pass(struct console *k, const struct view *v, struct err *e)
 		    (limit > 0 ? limit : PASS_TIME) },
 	};
 
-	with.variant = handover_reads_state(k->client) ? FOR_SUCCESSOR :
-	    FOR_STRANGER;
+	if (handover_reads_state(k->client)) {
+		with.variant = FOR_SUCCESSOR;
+	} else {
+		with.variant = FOR_STRANGER;
+		to.shape.count = PLAIN_COLUMNS;
+	}
 	table_write_description(&k->out, &to.shape);
 	to.failed = k->out.failed || stream_write_bytes(st, k->out.at,
 	    k->out.len) != STREAM_SENT;

@@ -6,10 +6,12 @@ in doc/spec/exporter-metrics.md and the show-shapes."""
 import os
 import re
 import signal
+import struct
 import uuid
 
 import pytest
 
+import pq
 from harness import REFERENCE, ROOT, cluster, wait_until
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="not meant for that")
@@ -246,6 +248,131 @@ def test_netdata(p):
                          "sv_used", "sv_tested", "sv_login", "maxwait",
                          "maxwait_us"):
                 assert int(row[name]) >= 0
+
+
+# --- pgwatch, by pgx ---------------------------------------------------------
+
+# OIDs of which pgx wants the binary form, and how that is read
+BINARY = {23: "!i", 20: "!q", 16: "!?"}
+
+
+def collected(c, *parts):
+    """What comes up to ReadyForQuery: [(kind, body)]."""
+    c.send(*parts, pq.sync())
+    out = []
+    while not out or out[-1][0] != "Z":
+        out.append(c.recv())
+    assert "E" not in [kind for kind, _ in out], out
+    return out
+
+
+def described(c, sql, name):
+    """pgx prepares a statement, and keeps what it was told of it."""
+    got = collected(c, pq.parse(sql, name), pq.describe("S", name))
+    kinds = [kind for kind, _ in got]
+    assert kinds == ["1", "t", "T", "Z"] and got[1][1] == b"\0\0"
+    return [(col[0], col[3]) for col in pq.row_desc(got[2][1])]
+
+
+def values(body, columns, formats):
+    out, at = {}, 2
+    for (name, oid), binary in zip(columns, formats):
+        n = struct.unpack_from("!i", body, at)[0]
+        cell = body[at + 4:at + 4 + max(n, 0)]
+        at += 4 + max(n, 0)
+        out[name] = None if n < 0 else struct.unpack(BINARY[oid], cell)[0] \
+            if binary else cell.decode()
+    return out
+
+
+def executed(c, columns, *begin, name=""):
+    formats = [int(oid in BINARY) for _, oid in columns]
+    got = collected(c, *begin, pq.bind(name, result_formats=formats),
+                    pq.describe("P"), pq.execute())
+    shown = [pq.row_desc(body) for kind, body in got if kind == "T"][0]
+    assert [(col[0], col[3], col[6]) for col in shown] == [
+        (n, oid, f) for (n, oid), f in zip(columns, formats)]
+    return [values(body, columns, formats) for kind, body in got
+            if kind == "D"]
+
+
+@pytest.mark.parametrize("kept", ["statement", "description"])
+def test_pgwatch(p, kept):
+    """pgx's two caches: of statements, with names, or of descriptions alone"""
+    with p.raw("stats", "pgbouncer", application_name="pgwatch") as c:
+        for n, sql in enumerate(["SHOW VERSION", "SHOW STATS", "SHOW POOLS"]):
+            name = "stmtcache_%040x" % n
+            columns = described(c, sql, name)
+            for _ in range(3):
+                if kept == "statement":
+                    rows = executed(c, columns, name=name)
+                else:
+                    rows = executed(c, columns, pq.parse(sql))
+                assert rows
+            if sql == "SHOW VERSION":
+                assert re.search(r"\d+\.\d+\.\d+", rows[0]["version"])
+            elif sql == "SHOW STATS":
+                assert all(int(v) >= 0 for row in rows
+                           for k, v in row.items() if k != "database")
+            else:
+                assert all(isinstance(row["cl_active"], int) for row in rows)
+
+
+# --- New Relic, and two exporters for Prometheus -----------------------------
+
+POOLS = ["database", "user", "cl_active", "cl_waiting", "sv_active", "sv_idle",
+         "sv_used", "sv_tested", "sv_login", "maxwait", "pool_mode"]
+STATS = ["database", "total_query_count", "total_xact_count", "total_received",
+         "total_sent", "total_query_time", "total_xact_time",
+         "total_wait_time", "avg_query_count", "avg_xact_count", "avg_recv",
+         "avg_sent", "avg_query_time", "avg_xact_time", "avg_wait_time"]
+TEXT = ("database", "user", "pool_mode", "name", "host", "force_user", "list",
+        "key", "value")
+
+
+def by_name(rows, names):
+    """A struct in Go, or a dictionary: names to numbers and texts."""
+    assert rows
+    for row in rows:
+        assert set(names) <= set(row)
+        for name in set(names) - set(TEXT):
+            float(row[name])
+
+
+def test_new_relic(p):
+    """lib/pq: its startup parameters, and the simple protocol"""
+    with p.raw("stats", "pgbouncer", **LIB_PQ) as c:
+        by_name(c.query("SHOW STATS").dicts, STATS)
+        by_name(c.query("SHOW POOLS").dicts, POOLS + ["maxwait_us"])
+
+
+def test_jbub_exporter(p):
+    """lib/pq as well, and a topic that has two columns"""
+    with p.raw("stats", "pgbouncer", **LIB_PQ) as c:
+        by_name(c.query("SHOW STATS").dicts, STATS)
+        by_name(c.query("SHOW POOLS").dicts, POOLS)
+        by_name(c.query("SHOW DATABASES").dicts,
+                ["name", "pool_size", "reserve_pool_size", "max_connections",
+                 "current_connections", "paused", "disabled"])
+        lists = c.query("SHOW LISTS").dicts
+        by_name(lists, ["list", "items"])
+        assert set(LISTS) <= {row["list"] for row in lists}
+
+
+def test_spreaker_exporter(p):
+    """psycopg2 with a connection string; each topic by one of its cursors"""
+    psycopg2 = pytest.importorskip("psycopg2", reason="no python3-psycopg2")
+    extras = pytest.importorskip("psycopg2.extras")
+    c = psycopg2.connect("postgresql://stats:%s@127.0.0.1:%d/pgbouncer" % (
+        p.userlist["stats"], p.port))
+    c.set_session(autocommit=True)
+    for topic, names in (("STATS", STATS), ("POOLS", POOLS), (
+            "DATABASES", ["name", "pool_size", "current_connections"]), (
+            "CONFIG", ["key", "value"])):
+        with c.cursor(cursor_factory=extras.RealDictCursor) as cur:
+            cur.execute("SHOW %s;" % topic)
+            by_name(cur.fetchall(), names)
+    c.close()
 
 
 def test_scrapes_leave_nothing(p):

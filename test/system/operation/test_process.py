@@ -317,6 +317,21 @@ def test_log_file_is_reopened(pooler):
     wait_until(lambda: os.path.exists(path) and os.path.getsize(path))
 
 
+@pytest.mark.option("--quiet")
+@pytest.mark.option("--check")
+def test_options_may_stand_behind_the_file(pooler):
+    """as scripts have them: pgbouncer x.ini -q"""
+    p = pooler(start=False)
+    p.write()
+    out = run([binary(), p.ini, "--check"], cwd=p.dir)
+    assert out.returncode == 0 and "no problems found" in out.stdout
+    with open(p.ini, "w") as f:
+        f.write("[pgbouncer]\npool_mode = often\n")
+    out = run([binary(), p.ini, "-q"], cwd=p.dir)
+    assert out.returncode == 1 and "pool_mode must be one of" in out.stderr
+    assert run([binary(), p.ini, "-V"], cwd=p.dir).returncode == 0
+
+
 @pytest.mark.option("--verbose")
 def test_verbose_adds_debug_lines(pooler):
     """logging.md 2: -v"""
