@@ -15,7 +15,8 @@ enum hba_fit { HBA_DIFFERS, HBA_FITS, HBA_DOUBT };
 /*
  * Compile a pattern, which is not anchored. What PostgreSQL has and the C
  * library has not (lookahead, back-references, non-greedy quantifiers) or
- * reads in another way is an error. NULL with e (53200: no memory).
+ * reads in another way is an error, which quotes the place. NULL with e (53200:
+ * no memory).
  * Source: PostgreSQL docs, POSIX Regular Expressions, Regular Expression
  *         Details; bytes are characters, as before a database is chosen.
  */
@@ -25,11 +26,16 @@ void hba_regex_free(struct hba_regex **r);
 
 enum hba_fit hba_regex_fits(const struct hba_regex *r, const char *s);
 
-/* Has the pattern a group in parentheses? */
+/*
+ * Has the pattern a group in parentheses, of which it is certain what it takes?
+ * Not if it is repeated or stands in one branch of several; nor if it has branches
+ * itself, unless ^ and $ are around it and all else takes one text; nor if any
+ * group with quantifiers in it is repeated.
+ */
 bool hba_regex_has_group(const struct hba_regex *r);
 /*
- * As hba_regex_fits(), and what the first group has matched: *at is NULL when
- * it took no part.
+ * As hba_regex_fits(), and if it fits what the first group has matched. Only for a
+ * pattern that has one, see above.
  */
 enum hba_fit hba_regex_group(const struct hba_regex *r, const char *s,
     const char **at, size_t *len);

@@ -1,7 +1,8 @@
-/* hba_regex.c - PostgreSQL's regular expressions, as far as names need them.
+/* hba_regex.c - regular expressions that PostgreSQL and regcomp(3) read alike.
  *
- * A pattern is read by PostgreSQL's rules and written anew by the rules of
- * regcomp(3), for the locale "C". Syntax without a counterpart is refused.
+ * A pattern goes to regcomp(3), in the locale "C", as it stands there. What the
+ * two of them read differently, or one alone, is refused. Only the escapes of
+ * PostgreSQL that have a plain name in POSIX get that name.
  * SPDX-License-Identifier: ISC */
 #include "conf/hba_regex.h"
 
@@ -14,47 +15,75 @@
 #include "base/text.h"
 
 #define PATTERN_MAX 1000	/* bytes */
-#define OUT_MAX (64 * 1024)	/* of the one for regcomp(3) */
+#define OUT_MAX (16 * PATTERN_MAX)
 #define DEPTH_MAX 20		/* of parentheses */
 #define REPEAT_MAX 255		/* as in PostgreSQL */
 #define WEIGHT_MAX 5000		/* atoms, when repetitions are written out */
 
 struct hba_regex {
 	regex_t re;
-};
-
-struct set {
-	bool has[256];		/* of bytes; never 0 */
+	bool has_group;
 };
 
 /* One branch at some depth. */
 struct level {
 	unsigned weight;	/* of the whole group so far */
 	bool begun;		/* the last branch is not empty */
+	bool repeats;		/* there is a quantifier in the group */
+};
+
+/* The first group in parentheses. */
+struct group {
+	const char *end;	/* what is behind it; NULL: it has not ended */
+	bool begun;
+	bool branches;		/* has some in it */
+	bool loose;		/* what is around it may take more or less */
+	bool doubtful;		/* what it takes is, whatever is in it */
 };
 
 struct reader {
-	const unsigned char *at, *end;
+	const char *at, *end;
+	const char *item;	/* where what is read begins; for messages */
 	struct text out;
 	struct err *e;
 	unsigned depth;
 	unsigned last;		/* weight of what a quantifier would repeat;
 				 * 0: nothing that one may follow */
+	bool nested;		/* it has a quantifier in it */
 	struct level levels[DEPTH_MAX + 1];
+	struct group group;
 };
 
 static int bad(const struct reader *r, const char *what)
 {
+	const size_t left = (size_t)(r->end - r->item);
+
 	return err_set(r->e, ERRCODE_CONFIG_FILE_ERROR,
-	    "regular expression: %s", what);
+	    "regular expression: %s%s%.*s%s", what, left > 0 ? " at \"" : "",
+	    (int)(left < 20 ? left : 20), r->item, left > 0 ? "\"" : "");
 }
 
-static void put(struct reader *r, unsigned char c)
+static void put(struct reader *r, char c)
 {
 	text_add_bytes(&r->out, &c, 1);
 }
 
-/* --- what matches one byte --- */
+static bool next_is(const struct reader *r, char c)
+{
+	return r->at < r->end && *r->at == c;
+}
+
+static bool is_ascii(char c)
+{
+	return (unsigned char)c < 128;
+}
+
+static bool is_alnum(char c)
+{
+	return is_ascii(c) && isalnum((unsigned char)c);
+}
+
+/* --- what matches one byte, or none --- */
 
 static int add_weight(struct reader *r, unsigned weight)
 {
@@ -68,228 +97,159 @@ static int add_weight(struct reader *r, unsigned weight)
 static int end_atom(struct reader *r)
 {
 	r->last = 1;
+	r->nested = false;
 	return add_weight(r, 1);
 }
 
-static int put_literal(struct reader *r, unsigned char c)
+static int end_constraint(struct reader *r)
 {
+	r->last = 0;
+	return add_weight(r, 1);
+}
+
+static int put_literal(struct reader *r, char c)
+{
+	/* before others a backslash has a meaning of its own */
 	if (strchr("^.[$()|*+?{\\", c) != NULL)
 		put(r, '\\');
 	put(r, c);
 	return end_atom(r);
 }
 
-/* Ends and ranges mean something inside brackets, depending on the place. */
-static int put_set(struct reader *r, const struct set *s)
-{
-	unsigned count = 0, others = 0, one = 0;
+static const struct escape {
+	char letter;
+	const char *outside, *inside;	/* of brackets; NULL: none there */
+	int (*end)(struct reader *r);
+} escapes[] = {
+	{ 'd', "[[:digit:]]", "[:digit:]", end_atom },
+	{ 's', "[[:space:]]", "[:space:]", end_atom },
+	{ 'w', "[[:alnum:]_]", "[:alnum:]_", end_atom },
+	{ 'D', "[^[:digit:]]", NULL, end_atom },
+	{ 'S', "[^[:space:]]", NULL, end_atom },
+	{ 'W', "[^[:alnum:]_]", NULL, end_atom },
+	{ 'A', "^", NULL, end_constraint },
+	{ 'Z', "$", NULL, end_constraint },
+};
 
-	for (unsigned c = 1; c < 256; c++) {
-		if (!s->has[c])
-			continue;
-		count++;
-		one = c;
-		others += c != '^' && c != '-';
+/* Of the letter that stands there; NULL: none is known. */
+static const struct escape *find_escape(const struct reader *r)
+{
+	for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++) {
+		if (next_is(r, escapes[i].letter))
+			return &escapes[i];
 	}
-	if (count == 0)
-		return bad(r, "an empty set of characters");
-	if (count == 1)
-		return put_literal(r, (unsigned char)one);
-	put(r, '[');
-	if (s->has[']'])
-		put(r, ']');
-	for (unsigned c = 1; c < 256; c++) {
-		if (s->has[c] && strchr("]^-[", (int)c) == NULL)
-			put(r, (unsigned char)c);
-	}
-	if (s->has['['])
-		put(r, '[');
-	if (others == 0)
-		text_add(&r->out, "-^");
-	else if (s->has['^'])
-		put(r, '^');
-	if (others > 0 && s->has['-'])
-		put(r, '-');
-	put(r, ']');
-	return end_atom(r);
+	return NULL;
 }
 
-static void add_class(struct set *s, int (*is)(int c))
+static bool is_punctuation(const struct reader *r)
 {
-	/* only ASCII is known to belong to a class */
-	for (int c = 1; c < 128; c++) {
-		if (is(c))
-			s->has[c] = true;
-	}
+	return r->at < r->end && is_ascii(*r->at) && !is_alnum(*r->at);
 }
 
-static void invert(struct set *s)
+static int take_escape(struct reader *r)
 {
-	for (unsigned c = 1; c < 256; c++)
-		s->has[c] = !s->has[c];
-}
+	const struct escape *const e = find_escape(r);
 
-/* \d, \s, \w; false: c is none of these. */
-static bool add_shorthand(struct set *s, unsigned char c)
-{
-	switch (c) {
-	case 'd': add_class(s, isdigit); return true;
-	case 's': add_class(s, isspace); return true;
-	case 'w':
-		add_class(s, isalnum);
-		s->has['_'] = true;
-		return true;
-	}
-	return false;
-}
-
-static bool is_plain(unsigned char c)
-{
-	return c < 128 && !isalnum(c);
+	if (e == NULL)
+		return is_punctuation(r) ? put_literal(r, *r->at++) :
+		    bad(r, "an escape that is not known here");
+	r->at++;
+	text_add(&r->out, e->outside);
+	return e->end(r);
 }
 
 /* --- brackets --- */
 
-static int add_named(struct reader *r, struct set *s)
+static int take_escape_inside(struct reader *r)
 {
-	static const struct {
-		const char *name;
-		int (*is)(int c);
-	} classes[] = {
-		{ "alnum:]", isalnum }, { "alpha:]", isalpha },
-		{ "blank:]", isblank }, { "cntrl:]", iscntrl },
-		{ "digit:]", isdigit }, { "graph:]", isgraph },
-		{ "lower:]", islower }, { "print:]", isprint },
-		{ "punct:]", ispunct }, { "space:]", isspace },
-		{ "upper:]", isupper }, { "xdigit:]", isxdigit },
-	};
+	const struct escape *const e = find_escape(r);
 
-	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-		const size_t len = strlen(classes[i].name);
-
-		if ((size_t)(r->end - r->at) < len ||
-		    memcmp(r->at, classes[i].name, len) != 0)
-			continue;
-		add_class(s, classes[i].is);
-		r->at += len;
-		return 0;
-	}
-	return bad(r, "an unknown class of characters");
-}
-
-enum item { ITEM_CHAR, ITEM_SET, ITEM_BAD };
-
-/* An item of a bracket: a character, or a set that s has now. */
-static enum item take_item(struct reader *r, struct set *s, unsigned char *c)
-{
-	*c = *r->at++;
-	if (*c == '[' && r->at < r->end && strchr(".=:", *r->at) != NULL) {
-		if (*r->at++ != ':') {
-			(void)bad(r, "collating elements are not supported");
-			return ITEM_BAD;
-		}
-		return add_named(r, s) == 0 ? ITEM_SET : ITEM_BAD;
-	}
-	if (*c != '\\')
-		return ITEM_CHAR;
-	if (r->at == r->end) {
-		(void)bad(r, "it ends in a backslash");
-		return ITEM_BAD;
-	}
-	*c = *r->at++;
-	if (add_shorthand(s, *c))
-		return ITEM_SET;
-	if (is_plain(*c))
-		return ITEM_CHAR;
-	(void)bad(r, "this escape is not supported in brackets");
-	return ITEM_BAD;
-}
-
-/* Is this a minus that stands for a range? */
-static bool is_range(const struct reader *r)
-{
-	return r->end - r->at >= 2 && r->at[0] == '-' && r->at[1] != ']';
-}
-
-static int take_range(struct reader *r, struct set *s)
-{
-	unsigned char from, to;
-	const bool minus = *r->at == '-';
-	const enum item first = take_item(r, s, &from);
-
-	if (first == ITEM_BAD)
-		return -1;
-	if (!is_range(r)) {
-		if (first == ITEM_CHAR)
-			s->has[from] = true;
-		return 0;
-	}
+	if (e != NULL && e->inside != NULL)
+		text_add(&r->out, e->inside);
+	else if (is_punctuation(r))
+		text_addf(&r->out, "[.%c.]", *r->at);
+	else
+		return bad(r, "an escape that is not known in brackets");
 	r->at++;
-	if (first == ITEM_SET || minus || *r->at == '-' ||
-	    take_item(r, s, &to) != ITEM_CHAR || to < from)
-		return bad(r, "a range that is none");
-	for (unsigned c = from; c <= to; c++)
-		s->has[c] = true;
+	return 0;
+}
+
+/* "[:alpha:]": which names there are regcomp(3) knows. */
+static int take_class(struct reader *r)
+{
+	const char *const begin = r->at;
+
+	for (r->at += 2; r->at < r->end && is_alnum(*r->at); r->at++)
+		continue;
+	if (begin[1] != ':' || r->end - r->at < 2 || r->at[0] != ':' ||
+	    r->at[1] != ']')
+		return bad(r, "no class of characters");
+	r->at += 2;
+	text_add_bytes(&r->out, begin, (size_t)(r->at - begin));
+	return 0;
+}
+
+static int take_range(struct reader *r)
+{
+	const char from = r->at[0], to = r->at[2];
+
+	if (!is_ascii(from) || !is_ascii(to) || to < from ||
+	    strchr("[]\\-", from) != NULL || strchr("[]\\-", to) != NULL)
+		return bad(r, "a range that is none, or not of ASCII");
+	text_add_bytes(&r->out, r->at, 3);
+	r->at += 3;
+	return 0;
+}
+
+static int take_item(struct reader *r, bool first)
+{
+	const size_t left = (size_t)(r->end - r->at);
+
+	r->item = r->at;
+	if (*r->at == '\\') {
+		r->at++;
+		return take_escape_inside(r);
+	}
+	if (*r->at == '[' && left > 1 && strchr(".=:", r->at[1]) != NULL)
+		return take_class(r);
+	if (left > 2 && r->at[1] == '-' && r->at[2] != ']')
+		return take_range(r);
+	if (*r->at == '-' && !first && left > 1 && r->at[1] != ']')
+		return bad(r, "a minus in the middle of brackets");
+	put(r, *r->at++);
 	return 0;
 }
 
 static int take_bracket(struct reader *r)
 {
-	struct set s = { .has = { false } };
-	const bool negated = r->at < r->end && *r->at == '^';
-	bool first = true;
+	put(r, '[');
+	if (next_is(r, '^'))
+		put(r, *r->at++);
+	const char *const first = r->at;
 
-	if (negated)
-		r->at++;
-	for (; r->at < r->end && (first || *r->at != ']'); first = false) {
-		/* in the middle PostgreSQL wants a range of it */
-		if (*r->at == '-' && !first && r->end - r->at >= 2 &&
-		    r->at[1] != ']')
-			return bad(r, "a minus in the middle of brackets");
-		if (take_range(r, &s) != 0)
+	while (r->at < r->end && (r->at == first || *r->at != ']')) {
+		if (take_item(r, r->at == first) != 0)
 			return -1;
 	}
 	if (r->at == r->end)
 		return bad(r, "an open bracket");
-	r->at++;
-	if (negated)
-		invert(&s);
-	return put_set(r, &s);
+	put(r, *r->at++);
+	return end_atom(r);
 }
 
-/* --- the others --- */
+/* --- groups and branches --- */
 
-static int put_constraint(struct reader *r, unsigned char c)
+static bool in_group(const struct reader *r)
 {
-	put(r, c);
-	r->last = 0;
-	return add_weight(r, 1);
-}
-
-static int take_escape(struct reader *r)
-{
-	struct set s = { .has = { false } };
-
-	if (r->at == r->end)
-		return bad(r, "it ends in a backslash");
-
-	const unsigned char c = *r->at++;
-	if (is_plain(c))
-		return put_literal(r, c);
-	if (c == 'A' || c == 'Z')
-		return put_constraint(r, c == 'A' ? '^' : '$');
-	if (add_shorthand(&s, c))
-		return put_set(r, &s);
-	if (!isupper(c) || !add_shorthand(&s, (unsigned char)tolower(c)))
-		return bad(r, "this escape is not supported");
-	invert(&s);
-	return put_set(r, &s);
+	return r->group.begun && r->group.end == NULL;
 }
 
 static int open_group(struct reader *r)
 {
 	if (r->depth == DEPTH_MAX)
 		return bad(r, "too many parentheses");
+	r->group.loose |= r->group.begun && !in_group(r);
+	r->group.begun = true;
 	r->depth++;
 	r->levels[r->depth] = (struct level){ .weight = 1 };
 	r->last = 0;
@@ -304,7 +264,12 @@ static int close_group(struct reader *r)
 	if (!r->levels[r->depth].begun)
 		return bad(r, "an empty branch");
 
-	const unsigned weight = r->levels[r->depth--].weight;
+	const unsigned weight = r->levels[r->depth].weight;
+	r->nested = r->levels[r->depth].repeats;
+	r->depth--;
+	r->levels[r->depth].repeats |= r->nested;
+	if (r->depth == 0 && r->group.end == NULL)
+		r->group.end = r->at;
 	put(r, ')');
 	r->last = weight;
 	return add_weight(r, weight);
@@ -316,20 +281,27 @@ static int next_branch(struct reader *r)
 		return bad(r, "an empty branch");
 	r->levels[r->depth].begun = false;
 	r->last = 0;
+	r->group.doubtful |= r->depth == 0;
+	r->group.branches |= in_group(r);
 	put(r, '|');
 	return 0;
 }
 
-/* How often a quantifier repeats what is before it. */
+/* --- quantifiers --- */
+
+/* How often one repeats what is before it. */
 static int repeat(struct reader *r, unsigned times)
 {
 	const unsigned last = r->last;
 
 	if (last == 0)
 		return bad(r, "a quantifier behind nothing");
-	if (r->at < r->end && *r->at == '?')
-		return bad(r, "non-greedy quantifiers are not supported");
+	if (next_is(r, '?'))
+		return bad(r, "a quantifier that is not greedy");
 	r->last = 0;
+	r->levels[r->depth].repeats = true;
+	r->group.doubtful |= r->nested || r->item == r->group.end;
+	r->group.loose |= !in_group(r);
 	return times > 1 ? add_weight(r, last * (times - 1)) : 0;
 }
 
@@ -338,27 +310,26 @@ static int take_number(struct reader *r)
 {
 	int n = 0, digits = 0;
 
-	for (; r->at < r->end && isdigit(*r->at) && digits < 3; digits++)
+	for (; r->at < r->end && isdigit((unsigned char)*r->at) && digits < 3;
+	    digits++)
 		n = n * 10 + (*r->at++ - '0');
 	return digits == 0 || n > REPEAT_MAX ? -1 : n;
 }
 
 static int take_bound(struct reader *r)
 {
-	const unsigned char *const begin = r->at;
+	const char *const begin = r->at;
 
-	if (begin == r->end || !isdigit(*begin))
+	if (begin == r->end || !isdigit((unsigned char)*begin))
 		return put_literal(r, '{');
 
 	const int low = take_number(r);
 	int high = low;
-	if (r->at < r->end && *r->at == ',') {
+	if (next_is(r, ',')) {
 		r->at++;
-		high = r->at < r->end && *r->at == '}' ? REPEAT_MAX + 1 :
-		    take_number(r);
+		high = next_is(r, '}') ? REPEAT_MAX + 1 : take_number(r);
 	}
-	if (low < 0 || high < low || high == 0 || r->at == r->end ||
-	    *r->at != '}')
+	if (low < 0 || high < low || high == 0 || !next_is(r, '}'))
 		return bad(r, "a bound that is none");
 	r->at++;
 	put(r, '{');
@@ -366,9 +337,12 @@ static int take_bound(struct reader *r)
 	return repeat(r, (unsigned)(high > REPEAT_MAX ? low + 1 : high));
 }
 
+/* --- the whole --- */
+
 static int take_next(struct reader *r)
 {
-	const unsigned char c = *r->at++;
+	r->item = r->at;
+	const char c = *r->at++;
 
 	switch (c) {
 	case '\\': return take_escape(r);
@@ -377,28 +351,48 @@ static int take_next(struct reader *r)
 	case ')': return close_group(r);
 	case '|': return next_branch(r);
 	case '{': return take_bound(r);
-	case '^': case '$': return put_constraint(r, c);
+	case '^': case '$':
+		put(r, c);
+		return end_constraint(r);
 	case '*': case '+': case '?':
 		put(r, c);
 		return repeat(r, 1);
-	case '.':
+	default:
 		put(r, c);
 		return end_atom(r);
 	}
-	return put_literal(r, c);
 }
 
-static int translate(struct reader *r)
+/* At both ends; the last item is read. */
+static bool is_anchored(const struct reader *r)
+{
+	return r->out.at[0] == '^' && *r->item == '$' &&
+	    r->item + 1 == r->end;
+}
+
+static int take_all(struct reader *r)
 {
 	while (r->at < r->end) {
 		if (take_next(r) != 0)
 			return -1;
 	}
+	r->group.loose |= !is_anchored(r);
+	r->item = r->end;
 	if (r->depth > 0)
 		return bad(r, "an open parenthesis");
 	if (!r->levels[0].begun)
 		return bad(r, "an empty branch");
 	return r->out.cut ? bad(r, "too complex") : 0;
+}
+
+/*
+ * Do the two agree in what it takes? PostgreSQL repeats a group as often as it
+ * can. glibc errs where one with branches can take more or less, and may not
+ * come to an end where quantifiers are in a group that is repeated.
+ */
+static bool is_certain(const struct group *g)
+{
+	return g->begun && !g->doubtful && !(g->branches && g->loose);
 }
 
 static int compile(struct hba_regex *re, const char *text, struct err *e)
@@ -421,8 +415,7 @@ struct hba_regex *hba_regex_new(const char *pattern, size_t len,
 	struct hba_regex *re = mem_zalloc(sizeof *re);
 	char *const buf = mem_alloc(OUT_MAX);
 	struct reader r = {
-		.at = (const unsigned char *)pattern,
-		.end = (const unsigned char *)pattern + len, .e = e,
+		.at = pattern, .item = pattern, .end = pattern + len, .e = e,
 	};
 	int rc;
 
@@ -432,9 +425,10 @@ struct hba_regex *hba_regex_new(const char *pattern, size_t len,
 		rc = bad(&r, "too long");
 	} else {
 		text_init(&r.out, buf, OUT_MAX);
-		rc = translate(&r);
+		rc = take_all(&r);
 		if (rc == 0)
 			rc = compile(re, buf, e);
+		re->has_group = is_certain(&r.group);
 	}
 	mem_free(buf);
 	if (rc == 0)
@@ -468,21 +462,20 @@ enum hba_fit hba_regex_fits(const struct hba_regex *r, const char *s)
 
 bool hba_regex_has_group(const struct hba_regex *r)
 {
-	return r->re.re_nsub > 0;
+	return r->has_group;
 }
 
 enum hba_fit hba_regex_group(const struct hba_regex *r, const char *s,
     const char **at, size_t *len)
 {
 	regmatch_t m[2];
-
-	*at = NULL;
-	*len = 0;
-
 	const enum hba_fit fit = fit_of(regexec(&r->re, s, 2, m, 0));
-	if (fit == HBA_FITS && m[1].rm_so >= 0) {
-		*at = s + m[1].rm_so;
-		*len = (size_t)(m[1].rm_eo - m[1].rm_so);
-	}
-	return fit;
+
+	if (fit != HBA_FITS)
+		return fit;
+	if (m[1].rm_so < 0)
+		return HBA_DOUBT;
+	*at = s + m[1].rm_so;
+	*len = (size_t)(m[1].rm_eo - m[1].rm_so);
+	return HBA_FITS;
 }

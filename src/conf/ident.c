@@ -109,7 +109,8 @@ static int find_group(struct entry *n, struct err *e)
 	if (n->group == NULL || hba_regex_has_group(n->system.regex))
 		return 0;
 	return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
-	    "\"%s\" wants a group in parentheses of the regular expression",
+	    "\"%s\" wants a group in parentheses of the regular expression "
+	    "that takes one certain text, see pgsluice.ini(5)",
 	    n->user.name);
 }
 
@@ -233,27 +234,33 @@ static bool names_user(const struct pattern *p, const char *user)
 
 enum verdict { NO, YES, NEVER };
 
+/* Of a system user that a regular expression stands for. */
+static enum hba_fit fit_of(const struct entry *n, const char *system,
+    const char **took, size_t *len)
+{
+	return n->group == NULL ? hba_regex_fits(n->system.regex, system) :
+	    hba_regex_group(n->system.regex, system, took, len);
+}
+
 static enum verdict judge(const struct entry *n, const char *system,
     const char *user)
 {
-	const char *took;
-	size_t len;
+	const char *took = "";
+	size_t len = 0;
 
 	if (n->system.regex == NULL) {
 		if (strcmp(n->system.name, system) != 0)
 			return NO;
 		return names_user(&n->user, user) ? YES : NO;
 	}
-	switch (hba_regex_group(n->system.regex, system, &took, &len)) {
+	switch (fit_of(n, system, &took, &len)) {
 	case HBA_DIFFERS: return NO;
+	/* an error, as in PostgreSQL: no later line counts */
 	case HBA_DOUBT: return NEVER;
 	case HBA_FITS: break;
 	}
 	if (n->group == NULL)
 		return names_user(&n->user, user) ? YES : NO;
-	/* as in PostgreSQL this is an error, and no later line counts */
-	if (took == NULL)
-		return NEVER;
 	return is_made_of(n, took, len, user) ? YES : NO;
 }
 

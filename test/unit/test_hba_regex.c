@@ -1,4 +1,4 @@
-/* test_hba_regex.c - PostgreSQL's regular expressions by regcomp(3).
+/* test_hba_regex.c - what PostgreSQL and regcomp(3) read alike.
  * SPDX-License-Identifier: ISC */
 #include "conf/hba_regex.h"
 
@@ -41,8 +41,16 @@ static void test_names_fit_as_in_postgresql(void **state)
 		{ "^[a-c-]$", "-", true }, { "^[a-c-]$", "b", true },
 		{ "^[-a]$", "-", true }, { "^[^\\s]$", " ", false },
 		{ "^[[:alpha:][:digit:]]+$", "a1", true },
-		{ "^[[:upper:]]$", "a", false }, { "^[\xe0-\xff]$", "\xf0",
-		    true }, { "^[^a]$", "\xe4", true },
+		{ "^[[:upper:]]$", "a", false }, { "^[^a]$", "\xe4", true },
+		{ "^\\W\\D\\S$", "\xe4\xe4\xe4", true },
+		{ "^[[:alpha:]]$", "\xe4", false },
+		{ "^[\xc3\xa4]+$", "\xc3\xa4", true },
+		{ "^[[\\.a]$", "[", true }, { "^[[\\.a]$", "]", false },
+		{ "^[\\[\\]]$", "]", true }, { "^[\\[\\]]$", "[", true },
+		{ "^[\\w\\.-]+@b$", "a-b.c@b", true },
+		{ "^[\\\\d]$", "\\", true }, { "^[\\\\d]$", "1", false },
+		{ "^[!-~]$", "a", true }, { "^[!-~]$", " ", false },
+		{ "\\}", "}", true }, { "^[.]$", ".", true },
 		{ "^\\.\\<\\>\\'\\`\\_$", ".<>'`_", true },
 		{ "^a\\*$", "a*", true }, { "a|^b$", "xb", false },
 		{ "]}", "]}", true }, { "a^b", "a^b", false },
@@ -74,7 +82,9 @@ static void test_what_regcomp_reads_otherwise_is_refused(void **state)
 		"\\1", "(a)\\1", "\\a", "\\x41", "\\n", "\\m", "\\y", "[[.]",
 		"[", "[a", "[]", "[^]", "[b-a]", "[a-\\d]", "[\\d-z]",
 		"[a-c-e]", "[[:foo:]]", "[[.a.]]", "[[=a=]]", "[[:<:]]",
-		"[\\D]", "[\\n]", "[a\\", "a{1", "a{1,", "a{2,1}", "a{256}",
+		"[\\D]", "[\\n]", "[a\\", "[\xe0-\xff]", "[[-a]", "[a-\\.]",
+		"[[:alpha:]-z]", "[[:alpha]", "[[:word:]]", "[]-a]",
+		"a{1", "a{1,", "a{2,1}", "a{256}",
 		"a{0}", "a{1,256}", "a{1x}", "[--a]", "[a--]",
 		"((((((((((((((((((((a))))))))))))))))))))))",
 		"(((a{255}){255}){255})", "((a{100}b){50}|c){2}", "\\\xe4"
@@ -92,30 +102,93 @@ static void test_what_regcomp_reads_otherwise_is_refused(void **state)
 	}
 }
 
+/* What PostgreSQL 15 says, as regexp_match() with COLLATE "C". */
 static void test_first_group_is_told(void **state)
 {
-	static const char pattern[] = "^((a)|b)(c)?$";
-	struct err e;
-	const char *at;
-	size_t len;
-	struct hba_regex *r = hba_regex_new(pattern, strlen(pattern), &e);
+	static const struct {
+		const char *pattern, *text, *took;	/* took NULL: differs */
+	} rows[] = {
+		{ "^((a)|b)$", "a", "a" }, { "^((a)|b)$", "x", NULL },
+		{ "^(.*)@x\\.org$", "ann@x.org", "ann" },
+		{ "^(.*)@x\\.org$", "@x.org", "" },
+		{ "(a*)(ab)*(b*)", "aab", "aa" }, { "b(a+)", "abaaba", "aa" },
+		{ "^x?(x*)", "xx", "x" }, { "(a?)(ab|b)", "ab", "a" },
+		{ "^x(a|ab|a*b?)c$", "xabc", "ab" },
+		{ "^(ann|bob)@a$", "bob@a", "bob" },
+		{ "^(\\w+)(@a|@ab)*$", "x@ab", "x" },
+		{ "^(a*)(a|b)+$", "aab", "aa" },
+	};
 
 	(void)state;
-	assert_true(hba_regex_has_group(r));
-	assert_int_equal(hba_regex_group(r, "bc", &at, &len), HBA_FITS);
-	assert_int_equal(len, 1);
-	assert_int_equal(*at, 'b');
-	assert_int_equal(hba_regex_group(r, "x", &at, &len), HBA_DIFFERS);
-	assert_null(at);
-	hba_regex_free(&r);
-	r = hba_regex_new("(x)?a", 5, &e);
-	assert_int_equal(hba_regex_group(r, "a", &at, &len), HBA_FITS);
-	assert_null(at);
-	hba_regex_free(&r);
-	r = hba_regex_new("a", 1, &e);
-	assert_false(hba_regex_has_group(r));
-	hba_regex_free(&r);
-	hba_regex_free(&r);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct err e = { .text = "" };
+		struct hba_regex *r = hba_regex_new(rows[i].pattern,
+		    strlen(rows[i].pattern), &e);
+		const char *at;
+		size_t len;
+
+		assert_string_equal(e.text, "");
+		assert_true(hba_regex_has_group(r));
+		if (rows[i].took == NULL) {
+			assert_int_equal(hba_regex_group(r, rows[i].text, &at,
+			    &len), HBA_DIFFERS);
+		} else {
+			assert_int_equal(hba_regex_group(r, rows[i].text, &at,
+			    &len), HBA_FITS);
+			assert_int_equal(len, strlen(rows[i].took));
+			assert_memory_equal(at, rows[i].took, len);
+		}
+		hba_regex_free(&r);
+		assert_null(r);
+	}
+}
+
+/* By glibc another text is its, or none, or regexec() does not come to an end. */
+static void test_no_group_is_told_of_which_there_is_doubt(void **state)
+{
+	static const char *const patterns[] = {
+		"a", "\\(a\\)", "[(]a[)]", "(x)?a", "(a|b)+", "([a-c]d?|\\D+){1,2}",
+		"^|((b?))", "a|(b)", "(a)|b", "(a?|b*)c*$", "(a|b)$", "^(a|b)",
+		"^(a|b)c*$", "^(a|b)(c)$", "^(a|b)\\$", "^(a|b)[c$]",
+		"(a|ab)(c|bcd)(d*)", "^((a)|b)(c)?$",
+		"^[[:alpha:]]((c*|[^a-b](<[^a-b])*){0,1})+$", "(a)(b(c*)d)+",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(patterns); i++) {
+		struct err e = { .text = "" };
+		struct hba_regex *r = hba_regex_new(patterns[i],
+		    strlen(patterns[i]), &e);
+
+		assert_string_equal(e.text, "");
+		assert_false(hba_regex_has_group(r));
+		(void)hba_regex_fits(r, "A/c");
+		hba_regex_free(&r);
+	}
+}
+
+static void test_message_quotes_the_place(void **state)
+{
+	static const struct {
+		const char *pattern, *want;
+	} rows[] = {
+		{ "^a\\y", "an escape that is not known here at \"\\y\"" },
+		{ "a[b-a]c", "a range that is none, or not of ASCII at "
+		    "\"b-a]c\"" },
+		{ "(a", "an open parenthesis" },
+		{ "a*?bcdefghijklmnopqrstuvwxyz", "a quantifier that is not "
+		    "greedy at \"*?bcdefghijklmnopqrs\"" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct err e = { .text = "" };
+
+		assert_null(hba_regex_new(rows[i].pattern,
+		    strlen(rows[i].pattern), &e));
+		assert_string_equal(e.text + strlen("regular expression: "),
+		    rows[i].want);
+	}
 }
 
 static void test_each_failed_allocation_gives_null(void **state)
@@ -142,6 +215,9 @@ int main(void)
 		cmocka_unit_test(test_names_fit_as_in_postgresql),
 		cmocka_unit_test(test_what_regcomp_reads_otherwise_is_refused),
 		cmocka_unit_test(test_first_group_is_told),
+		cmocka_unit_test(
+		    test_no_group_is_told_of_which_there_is_doubt),
+		cmocka_unit_test(test_message_quotes_the_place),
 		cmocka_unit_test(test_each_failed_allocation_gives_null),
 	};
 
