@@ -37,10 +37,12 @@ BAD = ["default_pool_size = many", "no_such_setting = 1",
 
 
 def start_bench(p, *args):
+    """at a rate, so that it leaves the processor to what it is about"""
     exe = shutil.which("pgbench") or harness.pg_bin("pgbench")
     return subprocess.Popen(
         [exe, "-n", "-h", "127.0.0.1", "-p", str(p.port), "-U", "app",
-         "-c", "4", "-T", "600", "--max-tries=1"] + list(args) + ["bench"],
+         "-c", "4", "-R", "200", "-T", "600", "--max-tries=1",
+         *args, "bench"],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         env=process_env(), cwd="/tmp", **as_user())
 
