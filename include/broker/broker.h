@@ -62,17 +62,14 @@ int broker_adopt_params(struct client *c, const struct server *s);
  * whether s goes on, without its client; else it was closed.
  */
 bool broker_sets_refused(struct server *s, struct close_cause why);
-/* A chore (reset, check, ROLLBACK) of an unlinked server is done. */
-void broker_chore_done(struct server *s);
+/* An unlinked server has nothing to do any more, for us or for a login. */
+void broker_free(struct server *s);
 /* A server that is stained is cleaned (spec/pooling.md section 25). */
 void broker_clean(struct server *s);
 /* A row of the answer to that: size bytes of a DataRow. */
 void broker_clean_row(struct server *s, const void *row, size_t size);
-/* One that began at since is not answered: close s. */
-void broker_chore_late(struct server *s, usec_t since);
-/* The query that s runs for us has failed, as the server says: close s. */
-void broker_chore_failed(struct server *s, enum close_reason why,
-    const char *message);
+/* A step of the cleaning is done: is s asked for another one? May close s. */
+bool broker_clean_goes_on(struct server *s);
 /* c leaves (section 13): its server is released or closed. */
 void broker_client_gone(struct client *c);
 /* Login of s is done. */

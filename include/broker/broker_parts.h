@@ -30,8 +30,6 @@ bool broker_sets_at_first(struct client *c, struct server *s,
 void broker_part(struct client *c);
 /* What a client had in s is over: may it have left something there? */
 void broker_stain(struct server *s);
-/* A step of the cleaning is done: is there another one? May close s. */
-bool broker_clean_goes_on(struct server *s);
 /* s has no client: where does it go? May close s. */
 void broker_settle(struct server *s);
 /* c waits for a server from now on, and is not read. */

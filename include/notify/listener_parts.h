@@ -20,7 +20,7 @@ struct listening;
 void listener_text(struct writer *w, const char *s);
 /* sql is complete. 0 or -1 (s is closed). */
 int listener_ask(struct server *s, struct writer *sql,
-    enum server_chore chore);
+    enum own_query query);
 /* Is the word, of small letters, in n bytes? */
 bool listener_has(const uint8_t *p, size_t n, const char *word);
 /* The mark of that number: whoever listens to it is told. */

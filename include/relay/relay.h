@@ -29,6 +29,11 @@ void relay_cancel_wait(struct client *c);
 
 /* c got its server, or the SETs are done: go on with what it sent. */
 void relay_resume(struct client *c);
+/*
+ * What c has left in s is known. If all of it is in force, c goes on: with s,
+ * or without.
+ */
+void relay_conclude(struct client *c, struct server *s);
 
 /* c stood still (stream_suspend()): go on, next turn. */
 void relay_unsuspend(struct client *c);

@@ -24,7 +24,10 @@ __attribute__((cold))
 bool relay_flight_look(struct client *c, struct server *s);
 /* An error is at hand, which nobody is told. False: s was closed. */
 bool relay_flight_failed(struct server *s);
-/* It was skipped up to the Sync: the request comes again, from c's carry. */
-void relay_flight_again(struct client *c, struct server *s);
+/*
+ * It was skipped up to the Sync: the request comes again, from the carry of c.
+ * True: now, by relay_resume(). False: later, or c or s was closed.
+ */
+bool relay_flight_again(struct client *c, struct server *s);
 
 #endif

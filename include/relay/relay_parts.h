@@ -65,8 +65,6 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b);
 /* The same from a server; d->c, s and max are set. False: s was closed. */
 bool relay_down_burst(struct relay_down *d, const struct burst *b);
 
-/* Why a server goes whose chore failed, or ended in a transaction. */
-enum close_reason relay_chore_failure(enum server_chore chore);
 
 /* Must c wait? Not while it is the client that the server waits for. */
 static inline bool relay_must_hold(const struct client *c,

@@ -21,6 +21,7 @@
 #include "proto/writer.h"
 #include "relay/relay_schema.h"
 #include "session/carry.h"
+#include "session/own_query.h"
 #include "session/server_phase.h"
 #include "state/dialect.h"
 #include "state/keep.h"
@@ -41,7 +42,7 @@ struct server {
 	struct cursor_node node;	/* of ss->all_servers */
 	enum server_phase phase;	/* see server_set_phase() */
 	struct server_attempt *attempt;	/* owned; NULL: it is pooled */
-	enum server_chore chore;
+	enum own_query own_query;
 	struct track track;
 	struct prepared_uses prepared;
 	uint64_t unnamed;		/* statement; see proto/own.h */
@@ -52,7 +53,7 @@ struct server {
 	enum schema_open schema_open;	/* see relay_schema.h */
 	bool in_rows;			/* the last that came was of rows */
 	struct dialect dialect;
-	struct writer deallocates;	/* SQL for CHORE_CLEAN */
+	struct writer deallocates;	/* SQL for OWN_QUERY_CLEAN */
 	struct keep keep;
 	struct carry carry, asked;	/* see relay_repeat.h; often stale */
 	struct message_rest rest;	/* of what was read last */
@@ -101,9 +102,6 @@ void server_close_cause(struct server *s, struct close_cause why);
 void server_fail_cause(struct server *s, struct close_cause why);
 /* One that is in no list, and has no pool. */
 void server_lose(struct server *s);
-
-/* Send one of our own queries; its replies are swallowed. 0 or -1 (closed). */
-int server_send_query(struct server *s, const char *sql, enum server_chore chore);
 
 static inline struct server *server_of(struct pool_server *ps)
 {

@@ -1,4 +1,4 @@
-/* server_phase.h - what a server connection is at: its login, and our queries.
+/* server_phase.h - what a server connection is at.
  * SPDX-License-Identifier: ISC */
 #ifndef SESSION_SERVER_PHASE_H
 #define SESSION_SERVER_PHASE_H
@@ -16,18 +16,6 @@ enum server_phase {
 	SERVER_PHASE_LOOKUP,	/* runs auth_query for a client's login */
 	SERVER_PHASE_CANCEL,	/* carries a CancelRequest */
 	SERVER_PHASES
-};
-
-enum server_chore {		/* a query of our own; nobody may use it now */
-	CHORE_NONE,
-	CHORE_RESET,		/* server_reset_query */
-	CHORE_CHECK,		/* server_check_query */
-	CHORE_PARAMS,		/* SETs for the client that waits */
-	CHORE_ROLLBACK,		/* the client left inside a transaction */
-	CHORE_CLEAN, CHORE_CONNECT,	/* what clients left is taken away */
-	CHORE_PROBE,		/* what is there? For keep.h */
-	CHORE_LISTEN, CHORE_BRING,	/* of channels; see listener.h */
-	CHORE_BASE,		/* what was there before clients? The same */
 };
 
 #endif

@@ -127,8 +127,8 @@ struct sessions {
 	struct timeout_list connect_list;	/* servers since launch */
 	struct timeout_list cancel_list;	/* cancels not sent on */
 	struct timeout_list peer_list;		/* connections to peers */
-	struct timeout_list chore_list;		/* servers, other chores */
-	struct timeout_list rollback_list;	/* servers, CHORE_ROLLBACK */
+	struct timeout_list own_query_list;	/* servers: own queries but */
+	struct timeout_list rollback_list;	/* for OWN_QUERY_ROLLBACK */
 	struct timeout_list vacate_list;	/* see vacate.h */
 
 	usec_t born;			/* when this process began: wall clock */

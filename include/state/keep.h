@@ -1,7 +1,7 @@
 /* keep.h - settings follow the client from server to server.
  *
  * Once a client may have changed something, its server is asked what there is
- * (CHORE_PROBE): settings are the client's from then on, and whoever is lent
+ * (OWN_QUERY_PROBE): settings are the client's from then on, and whoever is lent
  * that server next has it set to its own. What can't be moved pins the server.
  * (session_state = keep; spec/pooling.md section 25)
  * SPDX-License-Identifier: ISC */
@@ -14,7 +14,7 @@
 
 #include "pool/pool.h"
 #include "proto/writer.h"
-#include "session/server_phase.h"
+#include "session/own_query.h"
 #include "state/custom_table.h"
 #include "state/trace.h"
 
@@ -127,7 +127,7 @@ static inline bool keep_sets(const struct pool *p)
  * does not yet, or not at all: s was asked what there is, or is pinned.
  */
 bool keep_lets_go(struct client *c, struct server *s);
-void keep_ask(struct server *s, enum server_chore chore);
+void keep_ask(struct server *s, enum own_query query);
 /* A row of the answer. */
 void keep_take_row(struct server *s, const void *row, size_t size);
 /* An error is: may it be asked again? */

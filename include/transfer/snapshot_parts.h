@@ -90,7 +90,7 @@ struct snapshot_client {
 struct snapshot_server {
 	unsigned flags;
 	usec_t born, used;
-	uint8_t chore;		/* enum server_chore */
+	uint8_t runs;		/* enum own_query */
 	uint32_t rest;		/* as of a client */
 	const uint8_t *key, *carry, *queued;
 	uint32_t key_len, carry_len, queued_len;

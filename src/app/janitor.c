@@ -25,6 +25,7 @@
 #include "login/login_lobby.h"
 #include "login/shed.h"
 #include "pool/users.h"
+#include "relay/own_queries.h"
 #include "session/client.h"
 #include "session/server.h"
 #include "session/timers.h"
@@ -66,10 +67,10 @@ static void on_peer_timeout(struct timeout *t, void *arg)
 	server_close(server_of_timer(t), CLOSE_CANCEL_WAIT_TIMEOUT);
 }
 
-static void on_chore_timeout(struct timeout *t, void *arg)
+static void on_own_query_timeout(struct timeout *t, void *arg)
 {
 	(void)arg;
-	broker_chore_late(server_of_timer(t), t->since);
+	own_query_late(server_of_timer(t), t->since);
 }
 
 static void on_rollback_timeout(struct timeout *t, void *arg)
@@ -96,7 +97,7 @@ static bool run_lists(struct app *app)
 		{ &ss->connect_list, set->server_connect_timeout },
 		{ &ss->cancel_list, set->cancel_wait_timeout },
 		{ &ss->peer_list, set->cancel_wait_timeout },
-		{ &ss->chore_list, set->server_connect_timeout },
+		{ &ss->own_query_list, set->server_connect_timeout },
 		{ &ss->rollback_list, ROLLBACK_LIMIT },
 		{ &ss->vacate_list, VACATE_INTERVAL },
 	};
@@ -257,7 +258,7 @@ int janitor_start(struct app *app)
 	timeout_list_init(&ss->connect_list, on_connect_timeout, app);
 	timeout_list_init(&ss->cancel_list, on_cancel_timeout, app);
 	timeout_list_init(&ss->peer_list, on_peer_timeout, app);
-	timeout_list_init(&ss->chore_list, on_chore_timeout, app);
+	timeout_list_init(&ss->own_query_list, on_own_query_timeout, app);
 	timeout_list_init(&ss->rollback_list, on_rollback_timeout, app);
 	timeout_list_init(&ss->vacate_list, on_vacancy, app);
 	app->janitor = (struct janitor){

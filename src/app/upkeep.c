@@ -189,7 +189,7 @@ static enum close_reason work_over(const struct round *r,
 /* Is s kept for a client that does nothing? (section 25) */
 static bool pin_over(const struct round *r, const struct server *s)
 {
-	return s->keep.pins != 0 && s->chore == CHORE_NONE &&
+	return s->keep.pins != 0 && s->own_query == OWN_QUERY_NONE &&
 	    track_is_done(&s->track) && s->track.status == 'I' &&
 	    is_over(r->pool->limits.pin_timeout, time_age(s->ps.used, r->now));
 }

@@ -96,8 +96,8 @@ void broker_clean(struct server *s)
 {
 	writer_fini(&s->deallocates);
 	writer_init(&s->deallocates, DEALLOCATES_MAX);
-	if (server_send_query(s, CLEAN, CHORE_CLEAN) == 0)
-		(void)server_send_query(s, PREPARED, CHORE_CLEAN);
+	if (server_send_query(s, CLEAN, OWN_QUERY_CLEAN) == 0)
+		(void)server_send_query(s, PREPARED, OWN_QUERY_CLEAN);
 }
 
 /* The name of a statement; or nothing, which pg_advisory_unlock_all() gives. */
@@ -126,11 +126,9 @@ void broker_clean_row(struct server *s, const void *row, size_t size)
 bool broker_clean_goes_on(struct server *s)
 {
 	struct writer *const w = &s->deallocates;
-	const enum server_chore chore = s->chore;
+	const enum own_query query = s->own_query;
 
-	if (chore != CHORE_CLEAN && chore != CHORE_CONNECT)
-		return false;
-	if (chore == CHORE_CLEAN && (w->len > 0 || w->failed)) {
+	if (query == OWN_QUERY_CLEAN && (w->len > 0 || w->failed)) {
 		struct writer sql = *w;
 
 		/* a DEALLOCATE has no rows: else there is no end to it */
@@ -140,13 +138,13 @@ bool broker_clean_goes_on(struct server *s)
 			server_close(s, CLOSE_CLEANING_FAILED);
 		else
 			(void)server_send_query(s, (const char *)sql.at,
-			    CHORE_CLEAN);
+			    OWN_QUERY_CLEAN);
 		writer_fini(&sql);
 		return true;
 	}
 	writer_fini(w);
-	if (chore == CHORE_CLEAN && connect_query(s) != NULL) {
-		(void)server_send_query(s, connect_query(s), CHORE_CONNECT);
+	if (query == OWN_QUERY_CLEAN && connect_query(s) != NULL) {
+		(void)server_send_query(s, connect_query(s), OWN_QUERY_CONNECT);
 		return true;
 	}
 	s->ps.stained = false;

@@ -214,7 +214,7 @@ void broker_server_gone(struct server *s, struct close_cause why)
 	struct server *const freed = canceler_gone(s);
 
 	if (freed != NULL)
-		broker_chore_done(freed);
+		broker_free(freed);
 	canceler_target_gone(s);
 	listener_gone(s);
 	if (pc != NULL) {

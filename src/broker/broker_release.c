@@ -144,7 +144,7 @@ static void settle(struct server *s, bool lent)
 	case POOL_TO_TESTED:
 		pool_server_set(&s->ps, SERVER_TESTED);
 		(void)server_send_query(s,
-		    sessions_settings(ss)->server_reset_query, CHORE_RESET);
+		    sessions_settings(ss)->server_reset_query, OWN_QUERY_RESET);
 		return;
 	case POOL_TO_CLEANED:
 		pool_server_set(&s->ps, SERVER_TESTED);
@@ -200,28 +200,13 @@ void broker_release(struct server *s)
 	broker_settle(s);
 }
 
-void broker_chore_done(struct server *s)
+void broker_free(struct server *s)
 {
 	/* as if the client had released s just now */
-	const bool lent = s->chore == CHORE_ROLLBACK ||
+	const bool lent = s->own_query == OWN_QUERY_ROLLBACK ||
 	    s->ps.state == SERVER_BEING_CANCELED;
 
-	if (s->ps.state == SERVER_LISTENING) {
-		listener_answered(s);
-		return;
-	}
-	if (broker_clean_goes_on(s) ||
-	    (s->chore == CHORE_PROBE && !keep_answered(s, NULL)) ||
-	    (s->chore == CHORE_BASE && !keep_based(s)))
-		return;
-	/* DISCARD ALL, maybe: of what was there nobody knows */
-	if (s->chore == CHORE_RESET && s->ps.pool->limits.state !=
-	    STATE_FORGET)
-		s->ps.stained = true;
-	if (s->chore == CHORE_CHECK)
-		s->ps.pool->check_failed = false;
-	timeout_stop(&s->timer);
-	s->chore = CHORE_NONE;
+	server_set_own_query(s, OWN_QUERY_NONE);
 	settle(s, lent);
 }
 
@@ -231,7 +216,7 @@ static enum close_reason spoiled(const struct client *c,
 {
 	if (rest_passes(&c->rest) || stream_is_blocked(&s->stream))
 		return CLOSE_CLIENT_GONE_WHILE_SENDING;
-	if (s->chore != CHORE_NONE || s->phase == SERVER_PHASE_LOOKUP)
+	if (s->own_query != OWN_QUERY_NONE || s->phase == SERVER_PHASE_LOOKUP)
 		return CLOSE_CLIENT_GONE_NOT_READY;
 	/* a stream goes on until its client leaves */
 	if (!track_is_empty(&s->track))
@@ -253,7 +238,7 @@ static bool can_roll_back(const struct client *c, const struct server *s)
 
 	return sessions_settings(s->ss)->server_rollback_on_disconnect &&
 	    t->ready && t->status != 'I' && track_is_empty(t) &&
-	    s->phase == SERVER_PHASE_POOLED && s->chore == CHORE_NONE &&
+	    s->phase == SERVER_PHASE_POOLED && s->own_query == OWN_QUERY_NONE &&
 	    s->rest.bytes == 0 && s->carry.len == 0 &&
 	    !rest_passes(&c->rest) &&
 	    !stream_is_blocked(&s->stream) && !s->stream.hup &&
@@ -266,7 +251,7 @@ static void roll_back(struct client *c, struct server *s)
 	unlink_pair(c, s);
 	pool_server_set(&s->ps, SERVER_TESTED);
 	timeout_start(&s->ss->rollback_list, &s->timer, time_now());
-	(void)server_send_query(s, "ROLLBACK", CHORE_ROLLBACK);
+	(void)server_send_query(s, "ROLLBACK", OWN_QUERY_ROLLBACK);
 }
 
 /* The answer is of no use any more: s will be cleaned. */
@@ -283,7 +268,7 @@ void broker_client_gone(struct client *c)
 		return;
 	struct server *s = server_of(c->pc.server);
 
-	if (s->chore == CHORE_PROBE && !stream_is_blocked(&s->stream)) {
+	if (s->own_query == OWN_QUERY_PROBE && !stream_is_blocked(&s->stream)) {
 		stream_resume(&s->stream);
 		leave_probe(c, s);
 		return;

@@ -31,7 +31,7 @@ bool broker_has_same(const struct client *c, const struct server *s)
 /* n queries, each with its NUL. May close s. */
 static void send_sets(struct server *s, const char *sql, int n)
 {
-	while (n-- > 0 && server_send_query(s, sql, CHORE_PARAMS) == 0)
+	while (n-- > 0 && server_send_query(s, sql, OWN_QUERY_PARAMS) == 0)
 		sql += strlen(sql) + 1;
 }
 

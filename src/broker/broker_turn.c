@@ -48,7 +48,7 @@ static void check_used(struct sessions *ss, struct pool *p)
 			continue;
 		}
 		pool_server_set(&s->ps, SERVER_TESTED);
-		(void)server_send_query(s, query, CHORE_CHECK);
+		(void)server_send_query(s, query, OWN_QUERY_CHECK);
 	}
 }
 

@@ -16,7 +16,8 @@
  */
 static bool runs_soon(const struct client *owner, const struct server *s)
 {
-	return (s->chore == CHORE_PARAMS || s->chore == CHORE_BASE) &&
+	return (s->own_query == OWN_QUERY_PARAMS ||
+	    s->own_query == OWN_QUERY_BASE) &&
 	    (owner->carry.len > 0 || s->keep.flight != NULL);
 }
 
@@ -36,7 +37,7 @@ static struct server *find_target(const struct client *owner,
 	struct server *s = server_of(owner->pc.server);
 
 	*why = CLOSE_CANCEL_SETTING_VARS;
-	if (s->chore != CHORE_NONE && !runs_soon(owner, s))
+	if (s->own_query != OWN_QUERY_NONE && !runs_soon(owner, s))
 		return NULL;
 	*why = CLOSE_BAD_CANCEL_KEY;
 	return s->key_len == 0 ? NULL : s;
@@ -87,7 +88,7 @@ int cancel_by_admin(struct client *owner, struct err *e)
 	    owner->role->cancel(owner) != CLOSE_NONE)
 		return 0;
 	target = find_target(owner, &why);
-	if (target == NULL || target->chore != CHORE_NONE)
+	if (target == NULL || target->own_query != OWN_QUERY_NONE)
 		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "client runs no query that could be canceled");
 	return canceler_want(target) == 0 ? 0 : err_set(e,

@@ -132,10 +132,10 @@ int canceler_enqueue(struct client *c, struct pool *p,
 
 /* --- from the request to its end --- */
 
-/* A target with a chore has not got the query yet that is to be canceled. */
+/* A target with an own query has not got the query yet that is to be canceled. */
 static bool is_due(const struct server *target)
 {
-	return target->canceler == NULL && target->chore == CHORE_NONE;
+	return target->canceler == NULL && target->own_query == OWN_QUERY_NONE;
 }
 
 /* The first request of p whose target wants a canceler now. */

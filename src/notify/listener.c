@@ -59,7 +59,7 @@ bool listener_synchronize(struct listener *l, struct server *s)
 	if (needed && s == l->server)
 		l->asked++;
 	if (needed)
-		(void)listener_ask(s, &sql, CHORE_LISTEN);
+		(void)listener_ask(s, &sql, OWN_QUERY_LISTEN);
 	writer_fini(&sql);
 	return needed;
 }
@@ -204,7 +204,7 @@ static void close_unused(struct listener *l)
 bool listener_is_free(const struct server *s)
 {
 	return s != NULL && s->phase == SERVER_PHASE_POOLED &&
-	    s->chore == CHORE_NONE && !stream_is_suspended(&s->stream);
+	    s->own_query == OWN_QUERY_NONE && !stream_is_suspended(&s->stream);
 }
 
 static bool is_wanted(const struct listener *l)
@@ -278,8 +278,7 @@ void listener_answered(struct server *s)
 	struct listener *const l = s->ps.pool->hearing.listener;
 	struct listening *g, *next;
 
-	timeout_stop(&s->timer);
-	s->chore = CHORE_NONE;
+	server_set_own_query(s, OWN_QUERY_NONE);
 	catalog_touch_pool(s->ss->catalog, s->ps.pool);
 	if (listener_replace_answered(l, s))
 		return;

@@ -64,7 +64,7 @@ static int send_all(struct client *c, struct server *s)
 	}
 	keep_set_pins(s, k->pins | PIN_LISTEN);
 	s->trace.marked = true;
-	return listener_ask(s, &sql, CHORE_BRING);
+	return listener_ask(s, &sql, OWN_QUERY_BRING);
 }
 
 /* Something was undone in the transaction: that, too? */
@@ -76,7 +76,7 @@ static int ask_again(struct server *s)
 	s->keep.brought = BROUGHT_ASKED;
 	writer_init(&sql, LISTENER_SQL);
 	listener_text(&sql, KEEP_BRINGS);
-	return listener_ask(s, &sql, CHORE_BRING);
+	return listener_ask(s, &sql, OWN_QUERY_BRING);
 }
 
 static void start(struct client *c, struct server *s)

@@ -35,7 +35,7 @@ int listener_send_mark(struct listening *g, struct server *s,
 		DL_FOREACH2(g->own, it, own_next)
 			channels_write(&sql, "LISTEN", it->channel->name);
 	listener_write_mark(g->listener, g->token, &sql);
-	return listener_ask(s, &sql, CHORE_LISTEN);
+	return listener_ask(s, &sql, OWN_QUERY_LISTEN);
 }
 
 /* --- what the probe has found --- */
@@ -259,7 +259,7 @@ bool listener_withholds(const struct client *c, const struct server *s)
 /* Is s idle, and all that it has to say said? */
 static bool is_at_rest(const struct client *c, const struct server *s)
 {
-	return s->chore == CHORE_NONE && track_is_done(&s->track) &&
+	return s->own_query == OWN_QUERY_NONE && track_is_done(&s->track) &&
 	    s->rest.bytes == 0 && s->carry.len == 0 &&
 	    !rest_passes(&c->rest) && !trace_is_any(&s->trace) &&
 	    !stream_is_suspended(&c->stream) &&
@@ -289,7 +289,7 @@ static int send_unlisten(struct server *s)
 	writer_init(&sql, LISTENER_SQL);
 	listener_text(&sql, KEEP_BEGIN "SET LOCAL statement_timeout=0;"
 	    "UNLISTEN *;DISCARD SEQUENCES");
-	return listener_ask(s, &sql, CHORE_LISTEN);
+	return listener_ask(s, &sql, OWN_QUERY_LISTEN);
 }
 
 bool listener_move(struct client *c, struct server *s)
@@ -324,7 +324,6 @@ bool listener_moved(struct client *c, struct server *s)
 		s->keep.drawn = false;
 	}
 	s->keep.leaves = false;
-	s->chore = CHORE_NONE;
-	timeout_stop(&s->timer);
+	server_set_own_query(s, OWN_QUERY_NONE);
 	return true;
 }

@@ -64,7 +64,7 @@ static void ask(struct listener *l, struct server *s)
 		listener_write_mark(l, l->mark, &sql);
 	}
 	l->replacing = s == l->next ? REPLACING_MARKED : REPLACING_ASKED;
-	(void)listener_ask(s, &sql, CHORE_LISTEN);
+	(void)listener_ask(s, &sql, OWN_QUERY_LISTEN);
 }
 
 bool listener_replace(struct listener *l)

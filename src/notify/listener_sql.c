@@ -14,7 +14,7 @@ void listener_text(struct writer *w, const char *s)
 	writer_bytes(w, s, strlen(s));
 }
 
-int listener_ask(struct server *s, struct writer *sql, enum server_chore chore)
+int listener_ask(struct server *s, struct writer *sql, enum own_query query)
 {
 	int rc = -1;
 
@@ -22,7 +22,7 @@ int listener_ask(struct server *s, struct writer *sql, enum server_chore chore)
 	if (sql->failed)
 		server_fail(s, CLOSE_OUT_OF_MEMORY);
 	else
-		rc = server_send_query(s, (const char *)sql->at, chore);
+		rc = server_send_query(s, (const char *)sql->at, query);
 	writer_fini(sql);
 	return rc;
 }

@@ -13,6 +13,7 @@
 #include "notify/channels_send.h"
 #include "notify/listener.h"
 #include "proto/track_look.h"
+#include "relay/own_queries.h"
 #include "relay/relay_deallocate.h"
 #include "relay/relay_flight.h"
 #include "relay/relay_parts.h"
@@ -45,7 +46,7 @@ static void update(struct client *c)
 	    (s == NULL || track_is_empty(&s->track));
 	const bool full = s != NULL && (stream_is_blocked(&s->stream) ||
 	    s->stream.broken ||
-	    track_is_full(&s->track) || s->chore != CHORE_NONE ||
+	    track_is_full(&s->track) || s->own_query != OWN_QUERY_NONE ||
 	    relay_must_hold(c, s));
 	const bool waits = c->relay.withheld != WITHHELD_NOT;
 
@@ -62,7 +63,7 @@ static void update(struct client *c)
  */
 static inline bool may_part(const struct client *c, const struct server *s)
 {
-	return track_is_done(&s->track) && s->chore == CHORE_NONE &&
+	return track_is_done(&s->track) && s->own_query == OWN_QUERY_NONE &&
 	    s->rest.bytes == 0 && s->carry.len == 0 &&
 	    !rest_passes(&c->rest) &&
 	    s->ps.mode != POOL_SESSION &&
@@ -80,7 +81,7 @@ static inline bool may_work(const struct client *c)
 
 	return !stream_is_suspended(&c->stream) &&
 	    c->relay.withheld == WITHHELD_NOT && (s == NULL ||
-	    (s->chore == CHORE_NONE && !s->stream.broken));
+	    (s->own_query == OWN_QUERY_NONE && !s->stream.broken));
 }
 
 /* What a Bind is to deallocate, the next server is told when it comes to that. */
@@ -133,11 +134,12 @@ static bool lets_go_of_something(struct client *c, struct server *s)
 	listener_expect(c, s);
 	const bool free = !is_asked(c, s) || keep_lets_go(c, s);
 
-	if (discarded && s->chore == CHORE_NONE)
+	if (discarded && s->own_query == OWN_QUERY_NONE)
 		listener_discarded(c);
-	if (s->chore == CHORE_NONE)
+	if (s->own_query == OWN_QUERY_NONE)
 		listener_await(c);
-	if (!server_is_open(s) || s->chore != CHORE_NONE || !relay_knows_end(c))
+	if (!server_is_open(s) || s->own_query != OWN_QUERY_NONE ||
+	    !relay_knows_end(c))
 		return false;
 	if (!free && s->keep.pins == PIN_LISTEN)
 		(void)listener_move(c, s);
@@ -327,11 +329,9 @@ static inline void part_at_end(struct client *c, struct server *s)
 		relay_resume(c);
 }
 
-/* What c has left in s is known: it goes on, with s or without, when that is
- * in force. */
-static void conclude(struct client *c, struct server *s)
+void relay_conclude(struct client *c, struct server *s)
 {
-	if (s->chore != CHORE_NONE || !relay_knows_end(c))
+	if (s->own_query != OWN_QUERY_NONE || !relay_knows_end(c))
 		return;
 	if (s->keep.pins == 0 && s->ps.mode != POOL_SESSION)
 		part_at_end(c, s);
@@ -347,7 +347,7 @@ static void end_withheld(struct client *c)
 	if (s == NULL || !may_part(c, s) || stream_is_suspended(&c->stream))
 		return;
 	if (c->relay.withheld == WITHHELD_TO_SETTLE)
-		conclude(c, s);
+		relay_conclude(c, s);
 	else if (lets_go(c, s))
 		part_at_end(c, s);
 }
@@ -372,86 +372,6 @@ void relay_resume(struct client *c)
 }
 
 /* --- from server to client --- */
-
-/* max_pinned: what c has made can neither stay nor go along. */
-static void refuse_pin(struct client *c, const struct server *s)
-{
-	struct close_cause why = close_cause(CLOSE_TOO_MANY_PINNED);
-	char hint[280], text[KEEP_PINS_MAX];
-
-	keep_name_pins(s->keep.pins, text);
-	snprintf(hint, sizeof hint, "This session would have kept one for what "
-	    "it has made (%s). Give that back in the same transaction, raise "
-	    "max_pinned (of the user, the database, or all), or use a pool "
-	    "with pool_mode = session.", text);
-	log_at(LEVEL_WARNING, &c->who, "would keep a server (%s): max_pinned is "
-	    "%d", text, c->pc.pool->limits.max_pinned);
-	why.hint = hint;
-	client_fail_cause(c, why);
-}
-
-/* What c has left in s is known: some of it may be for s alone. */
-static void probe_done(struct client *c, struct server *s)
-{
-	if (!keep_answered(s, c))
-		return;
-	s->chore = CHORE_NONE;
-	timeout_stop(&s->timer);
-	listener_note(c, s);
-	if (!client_is_open(c))
-		return;
-	if (s->keep.refused)
-		refuse_pin(c, s);
-	else
-		conclude(c, s);
-}
-
-/* What s had before is known: what c is to have takes its place. */
-static void base_done(struct client *c, struct server *s)
-{
-	if (!keep_based(s))
-		return;
-	s->chore = CHORE_NONE;
-	timeout_stop(&s->timer);
-	if (broker_same_params(c, s) && relay_sets_done(c, s))
-		relay_resume(c);
-}
-
-/* The server finished what we had asked it ourselves. */
-static void chore_done(struct server *s)
-{
-	struct client *c = linked_client(s);
-
-	if (c == NULL) {
-		broker_chore_done(s);
-		return;
-	}
-	if (s->chore == CHORE_PROBE) {
-		probe_done(c, s);
-		return;
-	}
-	if (s->chore == CHORE_BASE) {
-		base_done(c, s);
-		return;
-	}
-	if (s->chore == CHORE_LISTEN) {
-		if (listener_moved(c, s))
-			conclude(c, s);
-		return;
-	}
-	if (s->chore == CHORE_BRING && !listener_brought(c, s))
-		return;
-	if (relay_sets_done(c, s))
-		relay_resume(c);
-}
-
-/* Has a chore that came to its end left the session as it was? */
-static bool is_sound(const struct server *s)
-{
-	return s->track.status == 'I' ||
-	    ((s->chore == CHORE_PARAMS || s->chore == CHORE_BRING) &&
-	    s->track.status == 'T');
-}
 
 /* A RESET has come to its end: its client has other values than s has. */
 static bool must_set(const struct client *c, const struct server *s)
@@ -484,21 +404,18 @@ static enum handing hand_back(struct client *c, struct server *s)
 	}
 	if (!client_is_open(c) || !server_is_open(s))
 		return HANDING_OVER;
-	return s->chore != CHORE_NONE ? HANDING_READS : HANDING_NOTHING;
+	return s->own_query != OWN_QUERY_NONE ? HANDING_READS : HANDING_NOTHING;
 }
 
 /* The same as follow_up(), of a query of our own. */
-static bool follow_up_chore(struct server *s)
+static bool follow_up_own_query(struct server *s)
 {
 	if (!s->track.ready || !track_is_empty(&s->track) || s->carry.len > 0)
 		return true;
-	if (s->keep.flight != NULL)
-		relay_flight_again(linked_client(s), s);
-	else if (!is_sound(s))
-		broker_chore_failed(s, relay_chore_failure(s->chore),
-		    "it has left a transaction open");
-	else
-		chore_done(s);
+	if (s->keep.flight == NULL)
+		own_query_done(s);
+	else if (relay_flight_again(linked_client(s), s))
+		relay_resume(linked_client(s));
 	return false;
 }
 
@@ -509,8 +426,8 @@ static bool follow_up(struct relay_down *d)
 
 	if (s->keep.flight != NULL && !relay_flight_look(d->c, s))
 		return false;
-	if (s->chore != CHORE_NONE)
-		return follow_up_chore(s);
+	if (s->own_query != OWN_QUERY_NONE)
+		return follow_up_own_query(s);
 	if (d->c == NULL)
 		return true;
 	if (d->out.result == STREAM_BROKEN) {

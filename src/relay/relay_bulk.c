@@ -11,7 +11,7 @@ ssize_t relay_read_up(struct client *c, struct server *s, struct burst *b,
 	if (s == NULL || c->rest.dropped || c->carry.len > 0 ||
 	    c->relay.text != NULL ||
 	    (c->relay.hold && c->rest.bytes < SPLICE_MIN) ||
-	    s->chore != CHORE_NONE || track_is_empty(&s->track) ||
+	    s->own_query != OWN_QUERY_NONE || track_is_empty(&s->track) ||
 	    !splice_can(&c->stream, &s->stream))
 		return carry_read(&c->carry, &c->stream, b, max);
 	struct bulk k = { .from = &c->stream, .to = &s->stream,
@@ -25,7 +25,7 @@ ssize_t relay_read_down(struct server *s, struct client *c, struct burst *b,
     size_t max)
 {
 	if (c == NULL || s->rest.dropped || s->carry.len > 0 ||
-	    s->chore != CHORE_NONE || track_is_empty(&s->track) ||
+	    s->own_query != OWN_QUERY_NONE || track_is_empty(&s->track) ||
 	    track_has_fake(&s->track) || !splice_can(&s->stream, &c->stream))
 		return carry_read(&s->carry, &s->stream, b, max);
 	struct bulk k = { .from = &s->stream, .to = &c->stream,

@@ -14,6 +14,7 @@
 #include "proto/reader.h"
 #include "proto/report.h"
 #include "proto/track_look.h"
+#include "relay/own_queries.h"
 #include "relay/relay_columns.h"
 #include "relay/relay_flight.h"
 #include "relay/relay_own.h"
@@ -105,14 +106,13 @@ static void send_fakes(struct relay_down *d)
 /* A row of the answer to a query of ours that is read. */
 static enum relay_step on_our_row(struct relay_down *d)
 {
-	const enum server_chore chore = d->s->chore;
+	const struct own_query_row *const row = own_query_row(d->s);
 
 	if (d->size > RELAY_SMALL_MAX)
-		return fail(d, relay_chore_failure(chore));
+		return fail(d, row->failure);
 	if (d->have < d->size)
 		return RELAY_SHORT;
-	(chore == CHORE_CLEAN ? broker_clean_row : keep_take_row)(d->s,
-	    d->m + MSG_HEADER, d->size - MSG_HEADER);
+	row->row(d->s, d->m + MSG_HEADER, d->size - MSG_HEADER);
 	pass(d, false);
 	return RELAY_NEXT;
 }
@@ -123,14 +123,13 @@ static enum relay_step on_data(struct relay_down *d)
 	if (track_is_empty(&d->s->track) &&
 	    d->m[0] != BE_NOTIFICATION_RESPONSE)
 		return fail(d, CLOSE_UNKNOWN_PKT);
-	if ((d->s->chore == CHORE_CLEAN || d->s->chore == CHORE_PROBE ||
-	    d->s->chore == CHORE_BRING || d->s->chore == CHORE_BASE) &&
-	    d->m[0] == BE_DATA_ROW)
+	if (d->s->own_query != OWN_QUERY_NONE && d->m[0] == BE_DATA_ROW &&
+	    own_query_row(d->s)->row != NULL)
 		return on_our_row(d);
 	if (d->size <= d->have)
 		d->size = msg_run(d->m, d->have, d->max);
 	/* what a client listens to is told while we ask for it, too */
-	pass(d, d->s->chore == CHORE_NONE || (d->c != NULL &&
+	pass(d, d->s->own_query == OWN_QUERY_NONE || (d->c != NULL &&
 	    d->m[0] == BE_NOTIFICATION_RESPONSE));
 	return RELAY_NEXT;
 }
@@ -210,26 +209,8 @@ static enum relay_step on_columns(struct relay_down *d)
 /* A notice is for whoever is there; ours nobody needs. */
 static enum relay_step on_notice(struct relay_down *d)
 {
-	pass(d, d->s->chore == CHORE_NONE);
+	pass(d, d->s->own_query == OWN_QUERY_NONE);
 	return RELAY_NEXT;
-}
-
-enum close_reason relay_chore_failure(enum server_chore chore)
-{
-	static const enum close_reason why[] = {
-		[CHORE_RESET] = CLOSE_RESET_QUERY_FAILED,
-		[CHORE_CHECK] = CLOSE_TEST_QUERY_FAILED,
-		[CHORE_PARAMS] = CLOSE_INVALID_SERVER_PARAMETER,
-		[CHORE_ROLLBACK] = CLOSE_ROLLBACK_FAILED,
-		[CHORE_CLEAN] = CLOSE_CLEANING_FAILED,
-		[CHORE_CONNECT] = CLOSE_CLEANING_FAILED,
-		[CHORE_PROBE] = CLOSE_PROBE_FAILED,
-		[CHORE_LISTEN] = CLOSE_LISTENING_FAILED,
-		[CHORE_BRING] = CLOSE_LISTENING_FAILED,
-		[CHORE_BASE] = CLOSE_PROBE_FAILED,
-	};
-
-	return why[chore];
 }
 
 /* What of it is here is enough to have the code. */
@@ -264,9 +245,8 @@ static enum relay_step on_kept_error(struct relay_down *d)
 }
 
 /* After a query of ours that failed, nobody knows what the session has. */
-static enum relay_step chore_failed(struct relay_down *d)
+static enum relay_step fail_own_query(struct relay_down *d)
 {
-	const enum close_reason why = relay_chore_failure(d->s->chore);
 	char text[192] = "an error that is too long to be read";
 	struct report r;
 
@@ -275,7 +255,7 @@ static enum relay_step chore_failed(struct relay_down *d)
 		snprintf(text, sizeof text, "%s: %s", r.severity, r.message);
 	if (d->c != NULL)
 		outbox_flush(&d->out);
-	broker_chore_failed(d->s, why, text);
+	own_query_failed(d->s, text);
 	return RELAY_STOP;
 }
 
@@ -285,16 +265,16 @@ static enum relay_step on_probe_error(struct relay_down *d)
 	struct report r;
 
 	if (d->size > RELAY_SMALL_MAX)
-		return chore_failed(d);
+		return fail_own_query(d);
 	(void)report_parse(&r, d->m + MSG_HEADER, d->size - MSG_HEADER);
-	return keep_asks_again(d->s, r.code) ? on_reply(d) : chore_failed(d);
+	return keep_asks_again(d->s, r.code) ? on_reply(d) : fail_own_query(d);
 }
 
 /* The end of the server is its client's affair, a failure of our query is not. */
-static enum relay_step on_chore_error(struct relay_down *d)
+static enum relay_step on_own_query_error(struct relay_down *d)
 {
 	struct report r;
-	const enum server_chore chore = d->s->chore;
+	const struct own_query_row *const row = own_query_row(d->s);
 
 	if (d->have < d->size && d->size <= RELAY_SMALL_MAX)
 		return RELAY_SHORT;
@@ -304,13 +284,13 @@ static enum relay_step on_chore_error(struct relay_down *d)
 		d->s->fatal_passed = true;
 		return fail(d, CLOSE_SERVER_CRASHED);
 	}
-	if (chore == CHORE_PROBE || chore == CHORE_BASE)
+	if (row->error == OWN_ERROR_REPEATS)
 		return on_probe_error(d);
-	if (chore != CHORE_PARAMS || d->c == NULL)
-		return chore_failed(d);
+	if (row->error == OWN_ERROR_CLOSES || d->c == NULL)
+		return fail_own_query(d);
 	/* its client is told, who has asked for the value */
 	return keep_sets(d->s->ps.pool) ? on_kept_error(d) :
-	    fail(d, relay_chore_failure(chore));
+	    fail(d, row->failure);
 }
 
 static enum relay_step on_suspended(struct relay_down *d)
@@ -321,8 +301,8 @@ static enum relay_step on_suspended(struct relay_down *d)
 
 static enum relay_step on_error(struct relay_down *d)
 {
-	if (d->s->chore != CHORE_NONE)
-		return on_chore_error(d);
+	if (d->s->own_query != OWN_QUERY_NONE)
+		return on_own_query_error(d);
 	relay_reset_failed(d);
 	relay_watch_untold(d);
 	if (d->c != NULL)
@@ -431,7 +411,7 @@ static enum relay_step on_result(struct relay_down *d)
 
 static bool is_of_idle(const struct relay_down *d)
 {
-	return d->c == NULL && d->s->chore == CHORE_NONE &&
+	return d->c == NULL && d->s->own_query == OWN_QUERY_NONE &&
 	    d->s->ps.state != SERVER_LISTENING;
 }
 
@@ -446,7 +426,7 @@ static int renew_welcome(struct relay_down *d, const char *name,
 		return 0;
 	const int rc = pool_renew_welcome(p, name, value);
 
-	if (d->c != NULL && !behind && d->s->chore == CHORE_NONE)
+	if (d->c != NULL && !behind && d->s->own_query == OWN_QUERY_NONE)
 		d->c->told = p->told;
 	return rc;
 }
@@ -481,7 +461,7 @@ static enum relay_step on_parameter(struct relay_down *d)
 		d->s->origin.silent &= ~((uint64_t)1 << i);
 	if (i >= 0)
 		dialect_note_report(d->s, i);
-	if (d->c == NULL || d->s->chore != CHORE_NONE)
+	if (d->c == NULL || d->s->own_query != OWN_QUERY_NONE)
 		return on_notice(d);
 	const bool hidden = i >= 0 && relay_reset_hides(d, i);
 
@@ -505,7 +485,7 @@ static enum relay_step on_ready(struct relay_down *d)
 	if (status != 'I' && track_head_tag(&s->track) != 0)
 		s->ps.close_needed = true;
 	/* behind SETs (flight.h): who hears this may leave, and s is to be free */
-	if (s->chore == CHORE_NONE)
+	if (s->own_query == OWN_QUERY_NONE)
 		track_tell_later(&s->track);
 	const enum track_verdict v = track_reply(&s->track,
 	    BE_READY_FOR_QUERY, status);
@@ -519,11 +499,11 @@ static enum relay_step on_ready(struct relay_down *d)
 	const bool answered = track_is_answered(&s->track);
 
 	/* the first one counts: what is behind it in the pipeline may end it */
-	if (d->c != NULL && s->chore == CHORE_NONE && status != 'I' &&
+	if (d->c != NULL && s->own_query == OWN_QUERY_NONE && status != 'I' &&
 	    s->ps.mode == POOL_STATEMENT &&
 	    d->c->replication == REPLICATION_NONE)
 		return fail(d, CLOSE_NO_TRANSACTION_BLOCKS);
-	if (d->c != NULL && s->chore == CHORE_NONE &&
+	if (d->c != NULL && s->own_query == OWN_QUERY_NONE &&
 	    d->c->relay.resetting != RESET_NONE &&
 	    relay_reset_end(d, answered) < 0)
 		return fail_memory(d);
@@ -534,11 +514,12 @@ static enum relay_step on_ready(struct relay_down *d)
 	if (withheld)
 		d->c->relay.withheld = WITHHELD;
 	if (v == TRACK_PASS && !answered && d->c != NULL &&
-	    s->chore == CHORE_NONE)
+	    s->own_query == OWN_QUERY_NONE)
 		relay_note_next(d->c, status);
 	pass(d, v == TRACK_PASS && !withheld);
 	send_fakes(d);
-	if (d->c != NULL && s->chore == CHORE_NONE && answered && !withheld &&
+	if (d->c != NULL && s->own_query == OWN_QUERY_NONE && answered &&
+	    !withheld &&
 	    !d->c->relay.repeats)
 		relay_note_end(d->c, status);
 	return RELAY_NEXT;
@@ -626,7 +607,7 @@ static enum relay_step next_message(struct relay_down *d)
 		return fail(d, CLOSE_BAD_PKT_HEADER);
 	if (handlers[d->m[0]] == NULL)
 		return fail(d, CLOSE_UNKNOWN_PKT);
-	if (d->c == NULL && d->s->chore == CHORE_NONE && !is_unasked(d))
+	if (d->c == NULL && d->s->own_query == OWN_QUERY_NONE && !is_unasked(d))
 		return fail(d, CLOSE_IDLE_SERVER_GOT_DIRTY);
 	if (d->s->track.uncertain)
 		track_settle(&d->s->track, (char)d->m[0]);
@@ -637,7 +618,7 @@ static enum relay_step next_message(struct relay_down *d)
 static inline bool is_late(struct relay_down *d, size_t *work)
 {
 	if (!loop_ends_piece(work, d->used) || d->c == NULL ||
-	    d->s->chore != CHORE_NONE || d->s->keep.flight != NULL)
+	    d->s->own_query != OWN_QUERY_NONE || d->s->keep.flight != NULL)
 		return false;
 	d->late = loop_is_long(d->s->stream.loop);
 	return d->late;

@@ -57,10 +57,8 @@ enum relay_step relay_flight_passed(struct relay_up *up, enum relay_step step)
 
 void relay_flight_wait(struct server *s)
 {
-	if (s->chore != CHORE_NONE)
-		return;
-	s->chore = CHORE_PARAMS;
-	timeout_start(&s->ss->chore_list, &s->timer, time_now());
+	if (s->own_query == OWN_QUERY_NONE)
+		server_set_own_query(s, OWN_QUERY_PARAMS);
 }
 
 static bool is_ours(const struct track *t)
@@ -74,9 +72,8 @@ static bool is_ours(const struct track *t)
 
 bool relay_sets_done(struct client *c, struct server *s)
 {
-	s->chore = CHORE_NONE;
+	server_set_own_query(s, OWN_QUERY_NONE);
 	s->keep.lending = LENDING_OVER;
-	timeout_stop(&s->timer);
 	/* a request for the query to come has waited for it: see cancel.c */
 	if (s->ps.pool->clients[CLIENT_CANCEL_WAITING] != NULL)
 		catalog_touch_pool(s->ss->catalog, s->ps.pool);
@@ -154,11 +151,10 @@ static void undo(struct client *c, struct server *s)
 	s->asked.len = 0;
 	c->relay.hold = c->relay.execute_holds = false;
 	flight_free(&s->keep.flight);
-	timeout_stop(&s->timer);
-	s->chore = CHORE_NONE;
+	server_set_own_query(s, OWN_QUERY_NONE);
 }
 
-void relay_flight_again(struct client *c, struct server *s)
+bool relay_flight_again(struct client *c, struct server *s)
 {
 	const struct flight *const f = s->keep.flight;
 	const bool open = s->track.status == 'E';
@@ -166,15 +162,14 @@ void relay_flight_again(struct client *c, struct server *s)
 	/* COMMIT itself has failed: nobody knows what there is */
 	if (f->ends_badly && !open) {
 		server_close(s, CLOSE_INVALID_SERVER_PARAMETER);
-		return;
+		return false;
 	}
 	if (take_back(c, f) < 0) {
 		client_fail(c, CLOSE_OUT_OF_MEMORY);
-		return;
+		return false;
 	}
 	undo(c, s);
-	if (open && server_send_query(s, "ROLLBACK", CHORE_PARAMS) < 0)
-		return;
-	if (broker_same_params(c, s) && s->chore == CHORE_NONE)
-		relay_resume(c);
+	if (open && server_send_query(s, "ROLLBACK", OWN_QUERY_PARAMS) < 0)
+		return false;
+	return broker_same_params(c, s) && s->own_query == OWN_QUERY_NONE;
 }

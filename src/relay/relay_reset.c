@@ -254,10 +254,10 @@ int relay_reset_silent(const struct relay_down *d)
 {
 	struct server *s = d->s;
 
-	if (s->origin.silent == 0 || s->chore == CHORE_PARAMS ||
+	if (s->origin.silent == 0 || s->own_query == OWN_QUERY_PARAMS ||
 	    keep_is_on(s->ps.pool))
 		return 0;
-	const bool asked = d->c != NULL && s->chore == CHORE_NONE &&
+	const bool asked = d->c != NULL && s->own_query == OWN_QUERY_NONE &&
 	    (d->c->relay.resetting == RESET_ASKED ||
 	    d->c->relay.resetting == RESET_DONE) &&
 	    (d->c->relay.resets & s->origin.silent) != 0;
@@ -274,7 +274,7 @@ void relay_reset_tag(const struct relay_down *d)
 {
 	struct client *c = d->c;
 
-	if (c == NULL || d->s->chore != CHORE_NONE ||
+	if (c == NULL || d->s->own_query != OWN_QUERY_NONE ||
 	    (c->relay.start == NULL && !are_brought(c, d->s)))
 		return;
 	const bool all = has_tag(d, "DISCARD ALL");
@@ -297,7 +297,7 @@ void relay_reset_tag(const struct relay_down *d)
 
 void relay_reset_called(const struct relay_down *d)
 {
-	if (d->c != NULL && d->s->chore == CHORE_NONE &&
+	if (d->c != NULL && d->s->own_query == OWN_QUERY_NONE &&
 	    d->c->relay.resetting == RESET_ASKED)
 		d->c->relay.resetting = RESET_DONE;
 }

@@ -23,10 +23,10 @@ static usec_t silent_since(const struct client *c, const struct server *s)
 	return said > c->query_start ? said : c->query_start;
 }
 
-/* A chore has a limit of its own; what a client does not fetch, holds nobody. */
+/* An own query has a limit of its own; what a client does not fetch, holds nobody. */
 static bool is_at_rest(const struct client *c, const struct server *s)
 {
-	return !client_logs_in(c) && s->chore == CHORE_NONE &&
+	return !client_logs_in(c) && s->own_query == OWN_QUERY_NONE &&
 	    s->keep.flight == NULL &&
 	    !stream_is_suspended(&c->stream) &&
 	    !stream_is_suspended(&s->stream) && !stream_is_blocked(&c->stream);

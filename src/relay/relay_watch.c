@@ -484,7 +484,7 @@ void relay_watch_untold(const struct relay_down *d)
 {
 	struct trace *const t = &d->s->trace;
 
-	if (d->s->chore != CHORE_NONE || !relay_watches(d->s->ps.pool))
+	if (d->s->own_query != OWN_QUERY_NONE || !relay_watches(d->s->ps.pool))
 		return;
 	t->drawn = true;
 	/* a DO that has failed may have committed anything before */
@@ -529,7 +529,8 @@ void relay_watch_tag(const struct relay_down *d)
 	const char *const tag = (const char *)d->m + MSG_HEADER;
 	const unsigned left = t->count;
 
-	if (d->s->chore != CHORE_NONE || !relay_watches(d->s->ps.pool) ||
+	if (d->s->own_query != OWN_QUERY_NONE ||
+	    !relay_watches(d->s->ps.pool) ||
 	    d->m[d->size - 1] != '\0')
 		return;
 	dialect_note_tag(d->s, tag);

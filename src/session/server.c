@@ -202,8 +202,17 @@ int server_open(struct server *s, int fd)
 
 /* --- queries of our own --- */
 
+void server_set_own_query(struct server *s, enum own_query query)
+{
+	s->own_query = query;
+	if (query == OWN_QUERY_NONE)
+		timeout_stop(&s->timer);
+	else if (!timeout_running(&s->timer))
+		timeout_start(&s->ss->own_query_list, &s->timer, time_now());
+}
+
 int server_send_query(struct server *s, const char *sql,
-    enum server_chore chore)
+    enum own_query query)
 {
 	struct writer w;
 	int rc = -1;
@@ -214,9 +223,7 @@ int server_send_query(struct server *s, const char *sql,
 	s->unnamed = OWN_NONE;
 	writer_init(&w, 1 << 24);
 	writer_query(&w, sql);
-	s->chore = chore;
-	if (!timeout_running(&s->timer))
-		timeout_start(&s->ss->chore_list, &s->timer, time_now());
+	server_set_own_query(s, query);
 	if (w.failed || track_add(&s->track, FE_QUERY, TRACK_SKIP, NULL) < 0)
 		server_fail(s, CLOSE_OUT_OF_MEMORY);
 	else if (stream_write_bytes(&s->stream, w.at, w.len) == STREAM_BROKEN)

@@ -236,7 +236,7 @@ static bool has_base(const struct keep *k)
 	return k->has != NULL && k->base != NULL;
 }
 
-void keep_ask(struct server *s, enum server_chore chore)
+void keep_ask(struct server *s, enum own_query query)
 {
 	struct keep *const k = &s->keep;
 	struct writer sql;
@@ -250,9 +250,9 @@ void keep_ask(struct server *s, enum server_chore chore)
 	writer_init(&sql, BAGGAGE_BYTES);
 	write_text(&sql, KEEP_BEGIN);
 	/* whoever looks at what servers do can tell this question */
-	if (chore == CHORE_BASE)
+	if (query == OWN_QUERY_BASE)
 		write_text(&sql, "/*base*/");
-	if (chore == CHORE_BASE && has_base(k))
+	if (query == OWN_QUERY_BASE && has_base(k))
 		write_new(s, &sql);
 	else
 		write_whole(s, &sql);
@@ -260,7 +260,7 @@ void keep_ask(struct server *s, enum server_chore chore)
 	if (sql.failed)
 		server_fail(s, CLOSE_OUT_OF_MEMORY);
 	else
-		(void)server_send_query(s, (const char *)sql.at, chore);
+		(void)server_send_query(s, (const char *)sql.at, query);
 	writer_fini(&sql);
 }
 
@@ -332,7 +332,7 @@ static bool is_beyond(struct server *s, const char *name)
 {
 	const struct keep *const k = &s->keep;
 
-	return s->chore == CHORE_PROBE && !k->beyond && has_base(k) &&
+	return s->own_query == OWN_QUERY_PROBE && !k->beyond && has_base(k) &&
 	    memcmp(&k->known, &k->asked, sizeof k->known) != 0 &&
 	    custom_table_is_behind(s, k->known, name) &&
 	    baggage_find(k->base, name) == NULL &&
@@ -517,7 +517,7 @@ bool keep_answered(struct server *s, struct client *c)
 	struct keep *const k = &s->keep;
 
 	if (k->canceled) {
-		keep_ask(s, CHORE_PROBE);
+		keep_ask(s, OWN_QUERY_PROBE);
 		return false;
 	}
 	if (c != NULL && !keep_is_on(s->ps.pool)) {
@@ -598,7 +598,7 @@ bool keep_based(struct server *s)
 	struct keep *const k = &s->keep;
 
 	if (k->canceled) {
-		keep_ask(s, CHORE_BASE);
+		keep_ask(s, OWN_QUERY_BASE);
 		return false;
 	}
 	struct baggage *base = complete_base(s);
@@ -641,7 +641,7 @@ bool keep_knows_base(struct server *s, struct client *c)
 	if (has_base(k) && !is_behind(s))
 		return true;
 	k->tries = 0;
-	keep_ask(s, CHORE_BASE);
+	keep_ask(s, OWN_QUERY_BASE);
 	return false;
 }
 
@@ -717,7 +717,7 @@ bool keep_lets_go(struct client *c, struct server *s)
 		trace_clear(t);
 		k->tries = 0;
 		stream_pause(&c->stream);
-		keep_ask(s, CHORE_PROBE);
+		keep_ask(s, OWN_QUERY_PROBE);
 		return false;
 	}
 	if (t->discarded)

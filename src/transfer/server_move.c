@@ -276,7 +276,8 @@ bool server_may_leave(const struct server *s)
 {
 	const struct sessions *const ss = s->ss;
 
-	return s->phase == SERVER_PHASE_POOLED && s->chore == CHORE_NONE &&
+	return s->phase == SERVER_PHASE_POOLED &&
+	    s->own_query == OWN_QUERY_NONE &&
 	    s->ps.state == SERVER_IDLE && s->ps.client == NULL &&
 	    !s->ps.close_needed && !s->ps.dedicated && !s->ps.stained &&
 	    !has_cancel(s) && !is_bound(s) && is_at_rest(s) &&

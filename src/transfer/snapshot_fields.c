@@ -138,9 +138,11 @@
 	X(server, timer, MADE) X(server, ss, MADE) X(server, node, MADE) \
 	X(server, phase, it->phase == SERVER_PHASE_POOLED) \
 	X(server, attempt, it->attempt == NULL) \
-	X(server, chore, it->chore == CHORE_NONE || \
-	    it->chore == CHORE_PARAMS || it->chore == CHORE_PROBE || \
-	    it->chore == CHORE_BASE || it->ps.state == SERVER_LISTENING) \
+	X(server, own_query, it->own_query == OWN_QUERY_NONE || \
+	    it->own_query == OWN_QUERY_PARAMS || \
+	    it->own_query == OWN_QUERY_PROBE || \
+	    it->own_query == OWN_QUERY_BASE || \
+	    it->ps.state == SERVER_LISTENING) \
 	X(server, track, is_movable_track(&it->track)) \
 	X(server, prepared, is_movable_prepared_uses(&it->prepared)) \
 	X(server, unnamed, MOVED) \
@@ -352,7 +354,7 @@ static bool is_plain_half_server(const struct server *s)
 	return s->ps.state != SERVER_LISTENING && s->keep.pins == 0 &&
 	    s->prepared.count == 0 && track_is_empty(&s->track) &&
 	    s->carry.len == 0 && s->rest.bytes == 0 &&
-	    s->chore == CHORE_NONE && !stream_is_blocked(&s->stream) &&
+	    s->own_query == OWN_QUERY_NONE && !stream_is_blocked(&s->stream) &&
 	    s->ps.cancels == 0 && !canceler_is_wanted(s);
 }
 

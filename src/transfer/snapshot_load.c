@@ -265,10 +265,5 @@ void snapshot_link(struct client *c, struct server *s)
 
 void snapshot_go_on(struct client *c)
 {
-	struct server *const s = c->pc.server == NULL ? NULL :
-	    server_of(c->pc.server);
-
-	if (s != NULL && s->chore != CHORE_NONE && !timeout_running(&s->timer))
-		timeout_start(&s->ss->chore_list, &s->timer, time_now());
 	broker_adopt(c);
 }

@@ -185,7 +185,8 @@ static void set_keep(struct keep *k, const struct snapshot_server *in)
 	k->bound = in->bound;
 	k->marks = true;	/* for all that is known */
 	/* of a probe under way, what has come of the answer stays behind */
-	k->canceled = in->chore == CHORE_PROBE || in->chore == CHORE_BASE;
+	k->canceled = in->runs == OWN_QUERY_PROBE ||
+	    in->runs == OWN_QUERY_BASE;
 }
 
 static void set_listening(struct server *s, const struct snapshot_server *in)
@@ -241,6 +242,13 @@ static void learn_names(struct server *s, struct reader *list)
 	}
 }
 
+/* Queries of our own that a server hands over amid. */
+static bool may_run(uint8_t query)
+{
+	return query == OWN_QUERY_NONE || query == OWN_QUERY_PARAMS ||
+	    query == OWN_QUERY_PROBE || query == OWN_QUERY_BASE;
+}
+
 static int fill_server(struct server *s, struct snapshot_server *in,
     struct err *e)
 {
@@ -255,12 +263,10 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	set_listening(s, in);
 	if ((in->flags & SNAPSHOT_OLD) != 0)
 		s->ps.pool->old_protocol = true;
-	if (in->chore != CHORE_NONE && in->chore != CHORE_PARAMS &&
-	    in->chore != CHORE_PROBE && in->chore != CHORE_BASE &&
-	    s->ps.state != SERVER_LISTENING)
+	if (!may_run(in->runs) && s->ps.state != SERVER_LISTENING)
 		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "state of a session is broken");
-	s->chore = (enum server_chore)in->chore;
+	server_set_own_query(s, (enum own_query)in->runs);
 	s->cancel_wanted = (in->flags & SNAPSHOT_CANCEL) != 0;
 	s->rest.bytes = in->rest;
 	s->rest.dropped = (in->flags & SNAPSHOT_DROP) != 0;

@@ -219,7 +219,7 @@ int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,
 	out->flags = reader_u32(&r);
 	out->born = get_64(&r);
 	out->used = get_64(&r);
-	out->chore = reader_u8(&r);
+	out->runs = reader_u8(&r);
 	out->rest = reader_u32(&r);
 	out->key = get_blob(&r, &out->key_len);
 	params_list_read(&r, &out->params);

@@ -207,7 +207,7 @@ static void put_names(struct writer *w, const struct server *s)
 	struct custom_count at = { 0 };
 
 	writer_init(&list, w->cap);
-	while ((trace_is_any(&s->trace) || s->chore == CHORE_PROBE) &&
+	while ((trace_is_any(&s->trace) || s->own_query == OWN_QUERY_PROBE) &&
 	    (name = custom_table_next(s, &at)) != NULL)
 		writer_str(&list, name);
 	put_list(w, &list);
@@ -361,7 +361,7 @@ void snapshot_write_server(const struct server *s, struct writer *w)
 	writer_u32(w, server_flags(s));
 	put_64(w, s->ps.born);
 	put_64(w, s->ps.used);
-	writer_u8(w, (uint8_t)s->chore);
+	writer_u8(w, (uint8_t)s->own_query);
 	writer_u32(w, s->rest.bytes);
 	put_blob(w, s->key, s->key_len);
 	params_list_write(s->ss->params, s->params, w);

@@ -37,7 +37,8 @@ static bool server_can_rest(const struct server *s, bool is_patient)
 
 	return (c == NULL || stream_is_suspended(&c->stream)) &&
 	    (!is_patient || (s->ps.cancels == 0 && s->canceler == NULL &&
-	    s->chore != CHORE_LISTEN && s->chore != CHORE_BRING &&
+	    s->own_query != OWN_QUERY_LISTEN &&
+	    s->own_query != OWN_QUERY_BRING &&
 	    s->keep.flight == NULL &&
 	    (s->ps.state != SERVER_LISTENING ||
 	    !listener_is_amid(s->ps.pool))));

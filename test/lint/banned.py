@@ -30,6 +30,7 @@ RULES = [
      None),
     # what a server is about changes by server_set_phase()
     ("phase", CODE, r"(?:->|\.)phase\s*=(?!=)", "src/session/server.c"),
+    ("own_query", CODE, r"(?:->|\.)own_query\s*=(?!=)", "src/session/server.c"),
     ("unfinished", C,
      r"(?i)\b(?:TODO|FIXME|XXX|not implemented|not yet implemented)\b", None),
 ]

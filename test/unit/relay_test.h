@@ -21,7 +21,7 @@
 /* --- the neighbours, who take notes --- */
 
 static struct {
-	unsigned released, acquired, chores;
+	unsigned released, acquired, own_queries;
 	bool gives;		/* broker_acquire() finds a server */
 	const char *client_closed, *server_closed;
 	size_t clean_bytes;
@@ -65,17 +65,21 @@ int broker_adopt_params(struct client *c, const struct server *s)
 	return 0;
 }
 
-void broker_chore_failed(struct server *s, enum close_reason why,
-    const char *message)
+void server_set_own_query(struct server *s, enum own_query query)
 {
-	(void)message;
-	server_close(s, why);
+	s->own_query = query;
 }
 
-void broker_chore_done(struct server *s)
+void broker_free(struct server *s)
 {
-	s->chore = CHORE_NONE;
-	seen.chores++;
+	s->own_query = OWN_QUERY_NONE;
+	seen.own_queries++;
+}
+
+bool broker_clean_goes_on(struct server *s)
+{
+	(void)s;
+	return false;
 }
 
 void broker_clean_row(struct server *s, const void *row, size_t size)
@@ -119,10 +123,10 @@ void server_close_cause(struct server *s, struct close_cause why)
 }
 
 int server_send_query(struct server *s, const char *sql,
-    enum server_chore chore)
+    enum own_query query)
 {
 	(void)sql;
-	s->chore = chore;
+	s->own_query = query;
 	return 0;
 }
 

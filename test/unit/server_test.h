@@ -130,7 +130,7 @@ static void stage_open(const struct server_ops *ops, const char *db)
 	assert_non_null(cat);
 	timeout_list_init(&st.ss.connect_list, NULL, NULL);
 	timeout_list_init(&st.ss.peer_list, NULL, NULL);
-	timeout_list_init(&st.ss.chore_list, NULL, NULL);
+	timeout_list_init(&st.ss.own_query_list, NULL, NULL);
 	st.pool = catalog_get_pool(cat, catalog_find_database(cat, "shop"),
 	    catalog_get_user(cat, "ann"));
 	assert_non_null(st.pool);

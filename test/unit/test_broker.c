@@ -23,7 +23,7 @@ static struct {
 	const char *told[SESSION_CLIENTS];	/* why it is closed */
 	const char *closed[SESSION_SERVERS];
 	const char *sent;		/* the last query of our own */
-	enum server_chore chore;
+	enum own_query own_query;
 	struct server *freed;		/* by the canceler that is gone */
 	struct welcome *welcome;
 	unsigned to;			/* the worker of one that left */
@@ -82,11 +82,16 @@ void server_fail(struct server *s, enum close_reason reason)
 	server_close(s, reason);
 }
 
+void server_set_own_query(struct server *s, enum own_query query)
+{
+	s->own_query = query;
+}
+
 int server_send_query(struct server *s, const char *sql,
-    enum server_chore chore)
+    enum own_query query)
 {
 	seen.sent = sql;
-	seen.chore = s->chore = chore;
+	seen.own_query = s->own_query = query;
 	return 0;
 }
 
@@ -247,7 +252,7 @@ static void test_other_values_are_set_before_a_client_goes_on(void **state)
 	assert_int_equal(params_set(&s->params, PARAMS_DATESTYLE, "SQL"), 0);
 	assert_false(broker_acquire(c, &nothing));
 	assert_ptr_equal(c->pc.server, &s->ps);
-	assert_int_equal(seen.chore, CHORE_PARAMS);
+	assert_int_equal(seen.own_query, OWN_QUERY_PARAMS);
 	assert_true(c->stream.paused);
 	assert_int_equal(seen.count, 0);
 }
@@ -273,7 +278,7 @@ static bool refuse(struct client *c, bool worn, const char *code)
 	s->origin.set = params_ref(s->params);
 	s->ps.lent = worn;
 	assert_false(broker_acquire(c, &nothing));
-	assert_int_equal(seen.chore, CHORE_PARAMS);
+	assert_int_equal(seen.own_query, OWN_QUERY_PARAMS);
 	const bool goes_on = broker_sets_refused(s, (struct close_cause){
 	    .reason = CLOSE_INVALID_SERVER_PARAMETER, .text = "no",
 	    .code = code });
@@ -449,7 +454,7 @@ static void test_open_transaction_is_rolled_back_for_the_next(void **state)
 	assert_int_equal(s->ps.state, SERVER_TESTED);
 	assert_int_equal(seen.count, 0);
 	s->track.status = 'I';
-	broker_chore_done(s);
+	broker_free(s);
 	assert_ptr_equal(next->pc.server, &s->ps);
 	assert_ptr_equal(seen.went_on[0], next);
 }

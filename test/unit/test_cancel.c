@@ -154,7 +154,7 @@ static void test_what_we_ask_a_server_ourselves_is_not_hit(void **state)
 {
 	(void)state;
 	seen.owner = session_client(CLIENT_ACTIVE);
-	serve()->chore = CHORE_PARAMS;
+	serve()->own_query = OWN_QUERY_PARAMS;
 	request();
 	assert_string_equal(seen.told, "ignoring cancel request for server "
 	    "that is setting vars");
@@ -170,10 +170,10 @@ static void test_query_behind_the_parameters_is_hit_when_it_runs(void **state)
 
 	seen.owner->carry.len = 5;
 	seen.has_room = true;
-	s->chore = CHORE_PROBE;
+	s->own_query = OWN_QUERY_PROBE;
 	request();
 	assert_null(seen.request.target);
-	s->chore = CHORE_PARAMS;
+	s->own_query = OWN_QUERY_PARAMS;
 	request();
 	assert_ptr_equal(seen.request.target, s);
 	/* the console does not wait for it */

@@ -103,16 +103,16 @@ static void test_one_canceler_serves_all_that_came_before(void **state)
 	assert_int_equal(t->ps.cancels, 1);
 }
 
-static void test_target_is_asked_when_its_chore_is_done(void **state)
+static void test_target_is_asked_when_its_own_query_is_done(void **state)
 {
 	struct server *t = target();
 
 	(void)state;
 	(void)request(t);
-	t->chore = CHORE_PARAMS;
+	t->own_query = OWN_QUERY_PARAMS;
 	canceler_launch(&house.pool);
 	assert_int_equal(seen.launched, 0);
-	t->chore = CHORE_NONE;
+	t->own_query = OWN_QUERY_NONE;
 	canceler_launch(&house.pool);
 	assert_int_equal(seen.launched, 1);
 }
@@ -334,7 +334,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_one_canceler_serves_all_that_came_before),
-		TEST(test_target_is_asked_when_its_chore_is_done),
+		TEST(test_target_is_asked_when_its_own_query_is_done),
 		TEST(test_what_comes_later_waits_for_the_next_one),
 		TEST(test_target_is_free_when_its_canceler_is_gone),
 		TEST(test_target_that_still_serves_is_not_freed),

@@ -141,7 +141,7 @@ static void test_requests_wait_for_the_sets_that_come_first(void **state)
 	struct server *s = &house.s[0];
 
 	(void)state;
-	s->chore = CHORE_PARAMS;
+	s->own_query = OWN_QUERY_PARAMS;
 	assert_int_equal(track_add(&s->track, 'Q', TRACK_SKIP, NULL), 0);
 	CLIENT_SAYS(QUERY);
 	SERVER_HEARD("");
@@ -149,20 +149,20 @@ static void test_requests_wait_for_the_sets_that_come_first(void **state)
 	SERVER_SAYS("C\0\0\0\010SET\0" READY("I"));
 	CLIENT_HEARD("");
 	SERVER_HEARD(QUERY);
-	assert_int_equal(s->chore, CHORE_NONE);
+	assert_int_equal(s->own_query, OWN_QUERY_NONE);
 	assert_int_equal(c->carry.len, 0);
 }
 
-static void test_a_chore_that_fails_closes_the_server(void **state)
+static void test_an_own_query_that_fails_closes_the_server(void **state)
 {
 	struct server *s = session_server(SERVER_TESTED);
 
 	(void)state;
-	s->chore = CHORE_RESET;
+	s->own_query = OWN_QUERY_RESET;
 	assert_int_equal(track_add(&s->track, 'Q', TRACK_SKIP, NULL), 0);
 	SERVER_SAYS(READY("E"));
 	assert_string_equal(seen.server_closed, "reset query failed");
-	assert_int_equal(seen.chores, 0);
+	assert_int_equal(seen.own_queries, 0);
 }
 
 #define FATAL "E\0\0\0\026VFATAL\0" "C57P01\0" "Mx\0" "\0"
@@ -173,7 +173,7 @@ static void test_the_end_of_the_server_amid_the_sets_is_told(void **state)
 	struct server *s = &house.s[0];
 
 	(void)state;
-	s->chore = CHORE_PARAMS;
+	s->own_query = OWN_QUERY_PARAMS;
 	assert_int_equal(track_add(&s->track, 'Q', TRACK_SKIP, NULL), 0);
 	CLIENT_SAYS(QUERY);
 	SERVER_SAYS("E\0\0\0\026VFAT");
@@ -186,16 +186,18 @@ static void test_the_end_of_the_server_amid_the_sets_is_told(void **state)
 	assert_int_equal(c->carry.len, LEN(QUERY));
 }
 
-static void test_the_end_of_a_server_amid_any_chore_is_no_failure(void **state)
+static void test_the_end_of_a_server_amid_any_own_query_is_no_failure(
+    void **state)
 {
-	static const enum server_chore chores[] = { CHORE_RESET, CHORE_CHECK,
-	    CHORE_ROLLBACK };
+	static const enum own_query queries[] = { OWN_QUERY_RESET,
+	    OWN_QUERY_CHECK,
+	    OWN_QUERY_ROLLBACK };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof chores / sizeof *chores; i++) {
+	for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
 		struct server *s = session_server(SERVER_TESTED);
 
-		s->chore = chores[i];
+		s->own_query = queries[i];
 		assert_int_equal(track_add(&s->track, 'Q', TRACK_SKIP, NULL), 0);
 		session_say(&s->stream, house.s_end[i], FATAL, LEN(FATAL));
 		relay_server_input(s);
@@ -257,9 +259,9 @@ int main(void)
 		TEST(test_the_rest_of_what_was_dropped_is_dropped),
 		TEST(test_a_server_amid_a_message_is_not_given_back),
 		TEST(test_requests_wait_for_the_sets_that_come_first),
-		TEST(test_a_chore_that_fails_closes_the_server),
+		TEST(test_an_own_query_that_fails_closes_the_server),
 		TEST(test_the_end_of_the_server_amid_the_sets_is_told),
-		TEST(test_the_end_of_a_server_amid_any_chore_is_no_failure),
+		TEST(test_the_end_of_a_server_amid_any_own_query_is_no_failure),
 		TEST(test_an_idle_server_that_talks_is_closed),
 		TEST(test_an_idle_server_that_is_told_to_go_says_why),
 		TEST(test_last_words_reach_the_client_before_the_end),

@@ -231,15 +231,15 @@ static void test_adopted_has_no_attempt(void **state)
 	server_close(s, CLOSE_SHUTDOWN);
 }
 
-static void test_chore_is_timed_and_owed(void **state)
+static void test_own_query_is_timed_and_owed(void **state)
 {
 	struct server *s = open_in(SERVER_PHASE_POOLED);
 	char bytes[32];
 
 	(void)state;
-	assert_int_equal(server_send_query(s, "SELECT 1", CHORE_CHECK), 0);
-	assert_int_equal(s->chore, CHORE_CHECK);
-	assert_ptr_equal(st.ss.chore_list.head, &s->timer);
+	assert_int_equal(server_send_query(s, "SELECT 1", OWN_QUERY_CHECK), 0);
+	assert_int_equal(s->own_query, OWN_QUERY_CHECK);
+	assert_ptr_equal(st.ss.own_query_list.head, &s->timer);
 	assert_false(track_is_empty(&s->track));
 	assert_int_equal(recv(st.peer, bytes, sizeof bytes, 0), 14);
 	assert_memory_equal(bytes, "Q\0\0\0\15SELECT 1", 14);
@@ -278,7 +278,7 @@ int main(void)
 		TEST(test_host_is_not_blamed_for_what_a_replication_client_wants),
 		TEST(test_terminate_where_it_would_be_taken_for_a_message),
 		TEST(test_adopted_has_no_attempt),
-		TEST(test_chore_is_timed_and_owed),
+		TEST(test_own_query_is_timed_and_owed),
 		TEST(test_new_without_memory),
 	};
 

@@ -95,7 +95,7 @@ static int set_up(void **state)
 	far.ss.loop = loop_new();
 	far.ss.params = params_table_new(NULL);
 	far.ss.server_ops = st.ss.server_ops;
-	timeout_list_init(&far.ss.chore_list, NULL, NULL);
+	timeout_list_init(&far.ss.own_query_list, NULL, NULL);
 	give_tables(&st.ss, 0);
 	give_tables(&far.ss, 1);
 	return far.ss.loop == NULL || make_pool(&far.ss) == NULL ? -1 : 0;
@@ -465,9 +465,9 @@ static void test_who_is_busy_stays(void **state)
 	s->ps.stained = true;
 	assert_false(server_may_leave(s));
 	s->ps.stained = false;
-	s->chore = CHORE_CHECK;
+	s->own_query = OWN_QUERY_CHECK;
 	assert_false(server_may_leave(s));
-	s->chore = CHORE_NONE;
+	s->own_query = OWN_QUERY_NONE;
 	s->track.status = 'T';
 	assert_false(server_may_leave(s));
 	s->track.status = 'I';

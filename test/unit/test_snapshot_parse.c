@@ -219,7 +219,7 @@ static void test_server_is_read_as_written(void **state)
 	assert_string_equal(in.address, "");
 	assert_int_equal(in.addr.ip[0], 127);
 	assert_int_equal(in.status, 'T');
-	assert_int_equal(in.chore, 3);
+	assert_int_equal(in.runs, 3);
 	assert_int_equal(in.rest, 77);
 	assert_int_equal(in.silent, 2);
 	assert_int_equal(in.unnamed, 21);
