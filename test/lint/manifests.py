@@ -18,12 +18,20 @@ MONITOR = {"selector": dict, "endpoints": list}
 ENDPOINT = {"port": str, "path": str, "interval": str}
 
 
+BASE = {"ConfigMap", "Secret", "Deployment", "Service", "PodDisruptionBudget"}
+LABELS = {"app.kubernetes.io/name", "app.kubernetes.io/instance"}
+
+
 def read_all():
-    """{kind: manifest}, and the names of the files."""
-    there = {}
+    """{kind: manifest} of what is applied, and {path: kustomization}."""
+    there, lists = {}, {}
     for path in lint.files(FOLDER, ends=(".yaml",)):
         one = yaml.safe_load(lint.read(path))
-        there[one["kind"]] = one
+        if path.endswith("/kustomization.yaml"):
+            lists[path] = one
+        else:
+            there[one["kind"]] = one
+    there["lists"] = lists
     return there
 
 
@@ -41,25 +49,41 @@ def ini(there, key):
 
 
 def kustomization(there):
-    """It names each of the others."""
-    named = sorted(f"{FOLDER}/{r}" for r in there["Kustomization"]["resources"])
-    found = [p for p in lint.files(FOLDER, ends=(".yaml",))
-             if not p.endswith("/kustomization.yaml")]
-    return [] if named == found else [
-        f"{FOLDER}/kustomization.yaml: {named}, in the folder: {found}"]
+    """Each names the others in its folder; the base needs nobody's definitions."""
+    found = []
+    for path, one in there["lists"].items():
+        folder = path.rsplit("/", 1)[0]
+        inside = sorted(
+            p[len(folder) + 1:] for p in lint.files(folder, ends=(".yaml",))
+            if p != path and "/" not in p[len(folder) + 1:])
+        if sorted(one["resources"]) != inside:
+            found.append(f"{path}: {one['resources']}, in the folder: {inside}")
+        if one["kind"] != ("Kustomization" if folder == FOLDER else "Component"):
+            found.append(f"{path}: {one['kind']}")
+    kinds = {yaml.safe_load(lint.read(f"{FOLDER}/{r}"))["kind"] for r in
+             there["lists"][f"{FOLDER}/kustomization.yaml"]["resources"]}
+    return found + ([] if kinds == BASE else [f"the base has {kinds}"])
+
+
+def labels(there):
+    return [f"{kind}: {one['metadata']['labels']}"
+            for kind, one in there.items() if kind != "lists"
+            and not LABELS <= set(one["metadata"]["labels"])]
 
 
 def selectors(there):
     """Whoever selects pods, or the Service, selects what is there."""
-    labels = pod(there)["metadata"]["labels"]
+    has = pod(there)["metadata"]["labels"]
     wanted = {
         "Deployment": there["Deployment"]["spec"]["selector"]["matchLabels"],
         "Service": there["Service"]["spec"]["selector"],
         "PodDisruptionBudget":
-            there["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"]}
-    found = [f"{kind}: selects {want}, pods have {labels}"
+            there["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"],
+        "NetworkPolicy":
+            there["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"]}
+    found = [f"{kind}: selects {want}, pods have {has}"
              for kind, want in wanted.items()
-             if not want.items() <= labels.items()]
+             if not want.items() <= has.items()]
     want = there["ServiceMonitor"]["spec"]["selector"]["matchLabels"]
     has = there["Service"]["metadata"]["labels"]
     if not want.items() <= has.items():
@@ -79,6 +103,9 @@ def ports(there):
     found += [f"ServiceMonitor: no port {e['port']} of the Service"
               for e in there["ServiceMonitor"]["spec"]["endpoints"]
               if e["port"] not in served]
+    found += [f"NetworkPolicy: no port {p['port']} of the pod"
+              for rule in there["NetworkPolicy"]["spec"]["ingress"]
+              for p in rule["ports"] if p["port"] not in offered]
     found += [f"{probe}: no port of the pod"
               for probe in ("readinessProbe", "livenessProbe")
               if container(there)[probe]["httpGet"]["port"] not in offered]
@@ -127,7 +154,7 @@ def monitor(there):
 
 
 def main():
-    checks = (kustomization, selectors, ports, volumes, in_time, monitor)
+    checks = (kustomization, labels, selectors, ports, volumes, in_time, monitor)
     if yaml is None:
         lint.finish({f"{c.__name__} # SKIP no PyYAML": [] for c in checks})
         return

@@ -7,6 +7,7 @@ import subprocess
 import urllib.parse
 
 import pytest
+import yaml
 
 import harness
 
@@ -186,6 +187,32 @@ def test_configuration_for_kubernetes_is_right(box):
         "/etc/pgsluice/userlist.txt", users))
     out = enter(box, "pgsluice", "--check", ini)
     assert out.returncode == 0 and "note" not in out.stdout, out
+
+
+def test_compose_file_is_right(box):
+    with open(os.path.join(os.path.dirname(ENTRYPOINT), "compose.yaml"),
+              encoding="utf-8") as f:
+        services = yaml.safe_load(f)["services"]
+    one = services["pgsluice"]
+    out = enter(box, **one["environment"])
+    assert out.returncode == 0 and "note" not in out.stdout, out
+    name, pairs = entry(made(box))
+    assert name == services["postgres"]["environment"]["POSTGRES_DB"]
+    assert pairs["host"] == "postgres"
+    for published in one["ports"]:
+        assert "port = %s\n" % published.split(":")[-1] in made(box)
+
+
+def test_quadlet_is_right(box):
+    with open(os.path.join(os.path.dirname(ENTRYPOINT),
+                           "pgsluice.container"), encoding="utf-8") as f:
+        text = f.read()
+    env = dict(word.split("=") for word in re.search(
+        "^Environment=(.*)", text, re.M).group(1).split())
+    out = enter(box, DATABASE_URL=url(), **env)
+    assert out.returncode == 0 and "note" not in out.stdout, out
+    for published in re.findall("^PublishPort=.*:([0-9]+)$", text, re.M):
+        assert "port = %s\n" % published in made(box)
 
 
 def test_changed_file_is_a_reload(box):

@@ -229,7 +229,7 @@ PAGES = {
         quick_control],
     "doc/container.md": [elsewhere("test/package/image"),
                          elsewhere("test/package/container"),
-                         shown("no operator is run here"), pooler, sections],
+                         pooler, sections],
     "doc/fleet.md": [haproxy, sections, sections],
     "doc/migrating.md": [one_check, beside_the_old_one,
                          elsewhere("test/system/operation/test_systemd.py"),
