@@ -34,6 +34,8 @@ static inline bool sql_is_suspect_reset(char first)
  * inside of a string is taken for it, too.
  */
 bool sql_forgets_all(const char *sql, size_t n);
+/* Does the text begin with one of the two? */
+bool sql_forgets_at(const char *at, const char *end);
 enum sql_change {
 	SQL_NO_CHANGE,
 	SQL_RESETS,	/* RESET, SET ... TO DEFAULT, DISCARD ALL */
@@ -55,6 +57,9 @@ enum sql_change sql_change_at(const char *at, const char *end,
  * NULL for a value resets. (Whether for the session, is not looked at.)
  */
 enum sql_change sql_next_call(const char **at, const char *end,
+    char name[SQL_PARAMETER_MAX]);
+/* Does what stands behind the word set_config, at, make a call? */
+enum sql_change sql_call_at(const char *at, const char *end,
     char name[SQL_PARAMETER_MAX]);
 /*
  * The next string of the text from *at to end, with what its quotes are about; how

@@ -456,6 +456,11 @@ bool sql_forgets_all(const char *sql, size_t n)
 	return may_forget(sql, n);
 }
 
+bool sql_forgets_at(const char *at, const char *end)
+{
+	return forgets_all(&(struct cursor){ .at = at, .end = end });
+}
+
 enum sql_change sql_change_at(const char *at, const char *end,
     char name[SQL_PARAMETER_MAX])
 {
@@ -559,6 +564,13 @@ static enum sql_change calls(struct cursor *c, char name[SQL_PARAMETER_MAX])
 	return take_word(c, "null") ? SQL_RESETS : SQL_SETS;
 }
 
+enum sql_change sql_call_at(const char *at, const char *end,
+    char name[SQL_PARAMETER_MAX])
+{
+	return calls(&(struct cursor){ .at = at, .end = end, .strict = true },
+	    name);
+}
+
 enum sql_change sql_next_call(const char **at, const char *end,
     char name[SQL_PARAMETER_MAX])
 {
@@ -571,8 +583,7 @@ enum sql_change sql_next_call(const char **at, const char *end,
 	    words, &which)) != NULL) {
 		text.at += strlen(words[0]);
 		*at = text.at;
-		what = calls(&(struct cursor){ .at = text.at, .end = end,
-		    .strict = true }, name);
+		what = sql_call_at(text.at, end, name);
 	}
 	return what;
 }

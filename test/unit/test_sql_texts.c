@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "sql_answers.h"
+#include "sql_effects_old.h"
 
 #define PLACE "/test/unit/sql_texts/texts"
 #define TEXT_MAX 4096
@@ -252,10 +252,44 @@ static void test_answers_are_those_of_the_file(void **state)
 	assert_true(count > 20000);
 }
 
+/* --- effects beside the readers of before --- */
+
+static void compare_effects(void *arg, const char *text, size_t len,
+    const char *says)
+{
+	unsigned *const failures = arg;
+	char *const sql = mem_dup(text, len + 1);
+
+	(void)says;
+	assert_non_null(sql);
+	sql[len] = '\0';
+	const struct sql_reader *const old = sql_effects_other(sql, len + 1);
+
+	if (old != NULL && (*failures)++ < FAILURES_MAX)
+		print_error("%s\n  %s\n", sql, old->name);
+	mem_free(sql);
+}
+
+static void test_effects_are_what_the_readers_say(void **state)
+{
+	FILE *const f = fopen(place, "r");
+	char row[TEXT_MAX];
+	unsigned failures = 0;
+
+	(void)state;
+	assert_non_null(f);
+	while (fgets(row, sizeof row, f) != NULL)
+		if (row[0] != '#')
+			(void)each(text_of(row), compare_effects, &failures);
+	fclose(f);
+	assert_int_equal(failures, 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answers_are_those_of_the_file),
+		cmocka_unit_test(test_effects_are_what_the_readers_say),
 	};
 	const char *const folder = getenv("srcdir");
 	char path[TEXT_MAX];

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "sql/effects.h"
 #include "sql/sql.h"
 #include "sql/sql_dialect.h"
 #include "sql/sql_leave.h"
@@ -98,9 +99,14 @@ static void timeless(const char *sql, size_t n)
 	(void)sql_is_begin(sql, n);
 }
 
+static void effects(const char *sql, size_t n)
+{
+	(void)sql_effects(sql, n);
+}
+
 static void (*const readers[])(const char *sql, size_t n) = { forgets_all,
 	resets, deallocates, changes, calls, literals, dialect, leaves,
-	timeless };
+	timeless, effects };
 
 /* --- texts that one piece, or two, make again and again --- */
 
