@@ -462,7 +462,9 @@ static enum found find(struct place *p, const char **word)
 			p->at = s + 1;
 			return FOUND_UNICODE;
 		}
-		if ((*s | 0x20) != 's' || (s > p->start && is_inner(s[-1])))
+		/* behind a dollar sign a string may begin: $$set */
+		if ((*s | 0x20) != 's' || (s > p->start && s[-1] != '$' &&
+		    is_inner(s[-1])))
 			continue;
 		p->at = s;
 		if (take_word(p, "set"))

@@ -102,6 +102,9 @@ static void test_names_are_read_in_every_spelling(void **state)
 		    "a.e = 1; end; end $$", "a.b a.c a.d a.e" },
 		{ "do 'begin perform set_config(''a.b'', '''', false); end'",
 		    "a.b" },
+		{ "do $d$begin execute $$set a.b = 1$$; "
+		    "execute $x$set a.c = 1$x$; end$d$", "a.b a.c" },
+		{ "update t set a$set = 1", "" },
 		{ "select set_config(setting_name => 'a.b', new_value => '')",
 		    "a.b" },
 		{ "set a.\xc3\xa9 = 1", "UTF8:612ec3a9" },
