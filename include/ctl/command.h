@@ -56,7 +56,6 @@ struct ctl_command {
 /* Each ends with a row without a group. */
 const struct ctl_command *check_commands(void);
 const struct ctl_command *order_commands(void);
-const struct ctl_command *profile_commands(void);
 const struct ctl_command *program_commands(void);
 const struct ctl_command *show_commands(void);
 const struct ctl_command *status_commands(void);

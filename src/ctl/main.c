@@ -26,7 +26,6 @@ static const struct ctl_command *(*const groups[])(void) = {
 	wait_ready_commands,
 	check_commands,
 	program_commands,
-	profile_commands,
 	userlist_commands,
 };
 

@@ -7,8 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/text.h"
+#include "conf/options.h"
 #include "ctl/command.h"
+#include "ctl/place.h"
 
 #define MAIN "/__main__.py"
 #define ARGS_MAX 64
@@ -49,12 +52,67 @@ static int convert(const struct ctl_options *o, int argc, char **argv)
 	return run_program("convert", argv);
 }
 
+/* Pairs of a name and a value; a NULL behind them. */
+struct words {
+	char *at[16];
+	size_t count;
+};
+
+static void add_words(struct words *w, const char *name, const char *value)
+{
+	if (value == NULL)
+		return;
+	w->at[w->count++] = (char *)name;
+	w->at[w->count++] = (char *)value;
+}
+
+/* The process is that of the pidfile that --config names. */
+static int read_pidfile(const struct ctl_options *o, struct settings *set)
+{
+	struct err e;
+
+	if (o->config == NULL || o->pid != 0)
+		return CTL_OK;
+	if (place_read(o->config, set, &e) != 0)
+		return ctl_fail("%s", e.text);
+	return set->pidfile[0] != '\0' ? CTL_OK :
+	    ctl_fail("%s sets no pidfile: say which process by --pid",
+	    o->config);
+}
+
+static int profile(const struct ctl_options *o, int argc, char **argv)
+{
+	struct settings set = { 0 };
+	struct words w = { .count = 0 };
+	char pid[16], seconds[32];
+	int rc = read_pidfile(o, &set);
+
+	(void)argc;
+	(void)argv;
+	snprintf(pid, sizeof pid, "%d", (int)o->pid);
+	snprintf(seconds, sizeof seconds, "%lld.%06lld",
+	    (long long)(o->seconds / USEC), (long long)(o->seconds % USEC));
+	add_words(&w, "pid", o->pid != 0 ? pid : NULL);
+	add_words(&w, "pidfile", set.pidfile);
+	add_words(&w, "seconds", o->seconds > 0 ? seconds : NULL);
+	add_words(&w, "pattern", o->pattern);
+	add_words(&w, "off-cpu", o->off_cpu ? "yes" : NULL);
+	add_words(&w, "output", o->output);
+	if (rc == CTL_OK)
+		rc = run_program("profile", w.at);
+	settings_fini(&set);
+	return rc;
+}
+
 const struct ctl_command *program_commands(void)
 {
 	static const struct ctl_command commands[] = {
 		{ "convert", NULL, "FILE FOLDER",
 		    "write the configuration of PgCat or Odyssey anew",
 		    2, 2, convert, 0 },
+		{ "profile", NULL, "", "record for a while by perf where the "
+		    "time goes, and print it\n      by reason and by function",
+		    0, 0, profile, TAKES_CONFIG | TAKES_PROFILE },
 		{ .group = NULL },
 	};
 

@@ -30,6 +30,7 @@ PATTERNS = {
     "headers": "include/*/*.[hd]*",
     "manuals": "doc/*.scd",
     "dist_convert_DATA": "contrib/convert/*.py",
+    "dist_profile_DATA": "contrib/profile/*.py",
     "unit_tests": "test/unit/test_*.c",
     "fuzz_targets": "test/fuzz/fuzz_*.c",
 }

@@ -8,6 +8,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 import threading
 import xml.etree.ElementTree as tree
 
@@ -236,7 +237,11 @@ def test_kernel_refuses(bench):
 
 def test_perf_is_not_installed(bench):
     """and the packages that have it are named"""
-    env = dict(bench.env(""), PATH="/nonexistent")
+    env = dict(bench.env(""), PATH=bench.out)
+    failed(ctl("profile", "--pid", bench.pid, **env), 1,
+           "profile needs Python 3.11 or newer: could not run python3")
+    os.mkdir(bench.out)
+    os.symlink(sys.executable, os.path.join(bench.out, "python3"))
     failed(ctl("profile", "--pid", bench.pid, **env), 1,
            "perf is not installed (Debian: linux-perf")
 
