@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char name[SQL_NAME_MAX];
+	char name[SQL_NAME_MAX], parameter[SQL_PARAMETER_MAX];
 
 	if (size == 0)
 		return 0;
@@ -26,9 +26,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(name[0] != '\0' && strlen(name) < SQL_NAME_MAX);
 	const char *at = sql;
 
-	while (sql_next_change(&at, sql + size, name) != SQL_NO_CHANGE)
-		assert(strlen(name) < SQL_NAME_MAX && at <= sql + size &&
-		    sql_may_matter(sql, size));
+	while (sql_next_change(&at, sql + size, parameter) != SQL_NO_CHANGE)
+		assert(strlen(parameter) < SQL_PARAMETER_MAX &&
+		    at <= sql + size && sql_may_matter(sql, size));
 	mem_free(sql);
 	return 0;
 }

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -291,9 +293,53 @@ static void test_lists_are_looked_through_before(void **state)
 	writer_fini(&w);
 }
 
+static int parse_client(const uint8_t *p, size_t n)
+{
+	struct snapshot_client c;
+	struct err e;
+
+	return snapshot_parse_client(p, n, &c, &e);
+}
+
+static int parse_server(const uint8_t *p, size_t n)
+{
+	struct snapshot_server server;
+	struct err e;
+
+	return snapshot_parse_server(p, n, &server, &e);
+}
+
+/* A fuzzer that starts from another version finds nothing behind its first byte. */
+static void test_corpus_of_the_fuzzer_is_of_this_version(void **state)
+{
+	static const struct {
+		const char *name;
+		int (*parse)(const uint8_t *p, size_t n);
+	} files[] = { { "client", parse_client }, { "server", parse_server },
+		{ "tags", parse_server } };
+	const char *const folder = getenv("srcdir");
+	uint8_t bytes[4096];
+	char path[1024];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		snprintf(path, sizeof path,
+		    "%s/test/fuzz/corpus/snapshot_parse/%s",
+		    folder == NULL ? "../.." : folder, files[i].name);
+		FILE *const f = fopen(path, "rb");
+
+		assert_non_null(f);
+		const size_t n = fread(bytes, 1, sizeof bytes, f);
+
+		fclose(f);
+		assert_int_equal(files[i].parse(bytes, n), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_corpus_of_the_fuzzer_is_of_this_version),
 		cmocka_unit_test(test_client_is_read_as_written),
 		cmocka_unit_test(test_server_is_read_as_written),
 		cmocka_unit_test(test_what_is_owed_is_read_as_written),
