@@ -63,6 +63,8 @@ struct relay_state {
 	struct {		/* what the unnamed statement deallocates: */
 		char *name;	/* owned; the client's, or NULL */
 		char *portal;	/* owned; of that statement, or NULL */
+		bool early;	/* the name was not there yet: the server has
+				 * the text as it is */
 	} dealloc;
 	struct params *start;	/* counted: what the client has brought along;
 				 * NULL: nothing but what is the pool's */

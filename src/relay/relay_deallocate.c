@@ -93,24 +93,33 @@ static enum relay_step deallocate(struct relay_up *up,
 	return RELAY_NEXT;
 }
 
+struct dealloc_text {
+	const uint8_t *sql;
+	size_t n;
+	char name[SQL_NAME_MAX];	/* set to what it deallocates, or "" */
+};
+
 /*
- * The name that the text, n bytes, deallocates, if it is one of the client's.
- * NULL: it is not, or *step says to wait before that can be told.
+ * The name that a text deallocates, if it is one of the client's. NULL: it is not,
+ * or *step says to wait before that can be told.
  */
-static struct prepared_name *find_name(struct relay_up *up, const uint8_t *text,
-    size_t n, enum relay_step *step)
+static struct prepared_name *find_name(struct relay_up *up,
+    struct dealloc_text *text, enum relay_step *step)
 {
 	char name[SQL_NAME_MAX];
 	const struct track *t = up->s == NULL ? NULL : &up->s->track;
 
 	*step = RELAY_NEXT;
-	if (!sql_deallocates((const char *)text, n, name))
+	text->name[0] = '\0';
+	if (!sql_deallocates((const char *)text->sql, text->n, name))
 		return NULL;
 	/* the message is discarded, or ends a COPY */
 	if (t != NULL && (t->aborted || track_wants_data(t)))
 		return NULL;
 	struct prepared_name *found = prepared_name_find(up->c->statements,
 	    name);
+
+	memcpy(text->name, name, sizeof name);
 
 	if (t == NULL || (!relay_is_open(up->s, name, NULL) &&
 	    (found != NULL || t->op_count == 0)))
@@ -121,8 +130,9 @@ static struct prepared_name *find_name(struct relay_up *up, const uint8_t *text,
 
 bool relay_dealloc_query(struct relay_up *up, enum relay_step *step)
 {
-	struct prepared_name *n = find_name(up, up->m + MSG_HEADER,
-	    up->size - MSG_HEADER, step);
+	struct dealloc_text text = { .sql = up->m + MSG_HEADER,
+		.n = up->size - MSG_HEADER };
+	struct prepared_name *n = find_name(up, &text, step);
 
 	if (n == NULL)
 		return *step != RELAY_NEXT;
@@ -155,21 +165,29 @@ static int prepare(struct relay_up *up, enum track_how how)
 	return 0;
 }
 
+/*
+ * True: it is sent, or waits. Else the server gets it as it is: nor is there a
+ * name, but the client may still prepare one ahead of the Execute.
+ */
 static bool parse(struct relay_up *up, enum track_how how,
     enum relay_step *step)
 {
+	struct dealloc_text text = { .sql = up->m + MSG_HEADER + 1,
+		.n = up->size - MSG_HEADER - 1 };
+
 	relay_dealloc_clear(&up->c->relay);
 	if (!is_plain_parse(up))
 		return false;
-	struct prepared_name *n = find_name(up, up->m + MSG_HEADER + 1,
-	    up->size - MSG_HEADER - 1, step);
+	const bool early = find_name(up, &text, step) == NULL;
 
-	if (n == NULL)
+	if (*step != RELAY_NEXT || text.name[0] == '\0')
 		return *step != RELAY_NEXT;
-	up->c->relay.dealloc.name = mem_strdup(n->name);
-	if (up->c->relay.dealloc.name == NULL || prepare(up, how) < 0)
+	up->c->relay.dealloc.name = mem_strdup(text.name);
+	up->c->relay.dealloc.early = early;
+	if (up->c->relay.dealloc.name == NULL ||
+	    (!early && prepare(up, how) < 0))
 		*step = relay_no_memory(up);
-	return true;
+	return !early || *step != RELAY_NEXT;
 }
 
 bool relay_dealloc_parse(struct relay_up *up, enum relay_step *step)
@@ -214,6 +232,28 @@ static bool runs_dealloc(const struct relay_up *up)
 	    prepared_name_is(ours, portal);
 }
 
+/* The server is to find a statement of the client's name. 0 or -1. */
+static int stand_in(struct relay_up *up, const char *name)
+{
+	static const uint8_t types[] = { '\0', '\0', '\0' };	/* and no text */
+	struct track *const t = &up->s->track;
+	const size_t n = strlen(name) + 1;
+	uint8_t head[MSG_HEADER];
+
+	head[0] = FE_CLOSE;
+	msg_put_u32(head + 1, (uint32_t)(4 + 1 + n));
+	outbox_copy(&up->out, head, sizeof head);
+	outbox_copy(&up->out, "S", 1);
+	outbox_copy(&up->out, name, n);
+	head[0] = FE_PARSE;
+	msg_put_u32(head + 1, (uint32_t)(4 + n + sizeof types));
+	outbox_copy(&up->out, head, sizeof head);
+	outbox_copy(&up->out, name, n);
+	outbox_pass(&up->out, types, sizeof types);
+	return track_add(t, FE_CLOSE, TRACK_SKIP, NULL) < 0 ||
+	    track_add(t, FE_PARSE, TRACK_SKIP, NULL) < 0 ? -1 : 0;
+}
+
 enum relay_step relay_dealloc_execute(struct relay_up *up)
 {
 	struct client *c = up->c;
@@ -227,7 +267,9 @@ enum relay_step relay_dealloc_execute(struct relay_up *up)
 	if (op == NULL)
 		return relay_no_memory(up);
 	prepared_name_remove(&c->statements, c->relay.dealloc.name);
-	if (track_add(&up->s->track, FE_EXECUTE, TRACK_FORWARD, op) < 0)
+	if ((c->relay.dealloc.early &&
+	    stand_in(up, c->relay.dealloc.name) < 0) ||
+	    track_add(&up->s->track, FE_EXECUTE, TRACK_FORWARD, op) < 0)
 		return relay_no_memory(up);
 	relay_pass(up);
 	return RELAY_NEXT;

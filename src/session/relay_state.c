@@ -13,7 +13,7 @@
 #include "proto/writer.h"
 
 enum { HOLD = 1, EXECUTE_HOLDS = 2, DISCARDS = 4, REPEATS = 8,
-	WITHHOLDS = 16 };
+	WITHHOLDS = 16, EARLY = 32 };
 enum { OWN_STATES = 3, OWN_DOUBT = 4 };
 
 void relay_dealloc_clear(struct relay_state *r)
@@ -21,6 +21,7 @@ void relay_dealloc_clear(struct relay_state *r)
 	mem_free(r->dealloc.name);
 	mem_free(r->dealloc.portal);
 	r->dealloc.name = r->dealloc.portal = NULL;
+	r->dealloc.early = false;
 }
 
 /* --- texts that may reset --- */
@@ -137,7 +138,8 @@ void relay_state_save(const struct relay_state *r,
 	writer_u8(w, (uint8_t)((r->hold ? HOLD : 0) |
 	    (r->execute_holds ? EXECUTE_HOLDS : 0) |
 	    (r->discards ? DISCARDS : 0) | (r->repeats ? REPEATS : 0) |
-	    (r->withheld != WITHHELD_NOT ? WITHHOLDS : 0)));
+	    (r->withheld != WITHHELD_NOT ? WITHHOLDS : 0) |
+	    (r->dealloc.early ? EARLY : 0)));
 	save_text(w, r->dealloc.name);
 	save_text(w, r->dealloc.portal);
 	params_list_write(t, r->start, w);
@@ -250,6 +252,7 @@ int relay_state_load(struct relay_state *r, struct params_table *t,
 	r->execute_holds = (flags & EXECUTE_HOLDS) != 0;
 	r->discards = (flags & DISCARDS) != 0;
 	r->repeats = (flags & REPEATS) != 0;
+	r->dealloc.early = (flags & EARLY) != 0;
 	r->withheld = (flags & WITHHOLDS) != 0 ? WITHHELD : WITHHELD_NOT;
 	if (!load_text(&in, &r->dealloc.name) ||
 	    !load_text(&in, &r->dealloc.portal) || !load_start(r, t, &in) ||

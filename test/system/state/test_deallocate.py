@@ -376,3 +376,29 @@ def test_unnamed_one_that_is_gone_deallocates_nothing(p, between):
     c.send(pq.bind(), pq.execute(), pq.sync())
     c.recv_until()
     assert run(c, "s3").rows == [["s3"]]
+
+
+@pytest.mark.parametrize("batches", [1, 2, 4])
+def test_a_name_that_is_prepared_before_it_is_run(p, pg, batches):
+    """the statement was parsed before there was that name"""
+    texts = [pq.parse("deallocate st"), pq.parse("select 'mine'", "st"),
+             pq.bind() + pq.execute(), pq.bind("st") + pq.execute()]
+    with pq.Conn(port=pg.port).login("app", database="p0") as own, \
+            p.raw() as c, p.raw() as other:
+        seen = []
+        for conn in (own, c):
+            seen.append([])
+            for i in range(0, 4, 4 // batches):
+                conn.send(*texts[i:i + 4 // batches], pq.sync())
+                res = conn.recv_until()
+                seen[-1].append((res.tags, [e.code for e in res.errors]))
+                other.query("select 1")
+        assert seen[0] == seen[1]
+        # it is run again, with and without the name
+        for conn in (own, c):
+            seen.append([])
+            for extra in (b"", pq.parse("select 2", "st"), b""):
+                conn.send(extra, texts[2], pq.sync())
+                res = conn.recv_until()
+                seen[-1].append((res.tags, [e.code for e in res.errors]))
+        assert seen[2] == seen[3]
