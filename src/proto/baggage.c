@@ -330,10 +330,14 @@ static void write_set(struct selects *s, const char *name, const char *value)
 	write_text(w, ",false)");
 }
 
+/* How default_text_search_config is written depends on it, when that is set. */
+#define QUOTES "quote_all_identifiers"
+
 /* Is name no setting, or one that has its own place? */
 static bool is_apart(const char *name)
 {
-	return name[0] == '\0' || strcmp(name, "role") == 0;
+	return name[0] == '\0' || strcmp(name, "role") == 0 ||
+	    strcmp(name, QUOTES) == 0;
 }
 
 static bool same(const char *a, const char *b)
@@ -457,7 +461,13 @@ void baggage_write_sql(const struct baggage_change *g, struct writer *w)
 		write_set(&s, "role", "none");
 		before = "none";
 	}
+	const char *const quotes = baggage_find(g->want, QUOTES);
+
+	if (baggage_find(g->have, QUOTES) != NULL)
+		write_set(&s, QUOTES, NULL);
 	write_others(&s, g);
+	if (quotes != NULL)
+		write_set(&s, QUOTES, quotes);
 	if (g->actor != NULL) {
 		if (own.len > 0)
 			writer_u8(&own, ';');

@@ -206,10 +206,18 @@ static enum relay_step on_columns(struct relay_down *d)
 	    on_reply(d) : RELAY_SHORT;
 }
 
+/* Is the server at a Parse that its client has sent before, to another one? */
+static bool parses_again(const struct track *t)
+{
+	return !track_is_empty(t) && track_req(t, 0)->type == FE_PARSE &&
+	    track_req(t, 0)->how == TRACK_SKIP;
+}
+
 /* A notice is for whoever is there; ours nobody needs. */
 static enum relay_step on_notice(struct relay_down *d)
 {
-	pass(d, d->s->own_query == OWN_QUERY_NONE);
+	pass(d, d->s->own_query == OWN_QUERY_NONE &&
+	    !parses_again(&d->s->track));
 	return RELAY_NEXT;
 }
 

@@ -760,3 +760,18 @@ def test_statements_lost_behind_our_back_are_not_relied_on(pooler):
     assert prepare(a, "st", "select 5").kinds == "1Z"
     assert run(a, "st").rows == [["5"]]
     p.wait_log("S-.*closing because: close_needed")
+
+
+def test_warnings_of_a_text_come_once(pooler):
+    """not again where the pooler prepares it on another server"""
+    p = pooler(default_pool_size=2)
+    a, b = p.raw(standard_conforming_strings="off"), p.raw()
+    a.send(pq.parse(r"select 'a\\b'", "s"), pq.sync())
+    assert [n.code for n in a.recv_until().check().notices] == ["22P06"]
+    pid = a.value("select pg_backend_pid()")
+    b.query("begin")
+    assert b.value("select pg_backend_pid()") == pid
+    a.send(pq.bind("s"), pq.execute(), pq.sync())
+    res = a.recv_until().check()
+    assert res.rows == [["a\\b"]] and res.notices == []
+    assert a.value("select pg_backend_pid()") != pid

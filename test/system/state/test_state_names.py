@@ -410,3 +410,15 @@ def test_temporary_tables_of_another_session(pooler, way):
     with p.raw() as b:
         way(b, "set temp_buffers = '16MB'")
         assert b.value("show temp_buffers") == "16MB"
+
+
+def test_quotes_of_another_are_in_no_value(pair):
+    """default_text_search_config is written as quote_all_identifiers says"""
+    p, a, b = pair()
+    b.query("set default_text_search_config = 'pg_catalog.english'")
+    want = b.value("show default_text_search_config")
+    a.query("set quote_all_identifiers = on")
+    for _ in range(2):
+        assert a.value("select quote_ident('a')") == '"a"'
+        assert b.value("show default_text_search_config") == want
+        assert b.value("select quote_ident('a')") == "a"
