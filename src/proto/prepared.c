@@ -115,7 +115,8 @@ bool prepared_text_is_long(size_t len)
 /* Words of a long text. Names of parameters are not read. */
 static void look_through(struct prepared *p)
 {
-	struct sql_long l = { .what = ~0u };
+	struct sql_long l = { .what = SQL_LEAVES | SQL_MAKES | SQL_HIDES |
+		SQL_MAY_OPEN };
 
 	if (p->len <= LONG_MAX_READ) {
 		l.what = 0;

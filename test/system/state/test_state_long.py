@@ -101,6 +101,17 @@ def test_a_long_statement_whose_name_the_server_knows(pair):  # noqa: F811
     assert b.value(PID) != pid
 
 
+@pytest.mark.parametrize("state", ["clean", "keep"])
+def test_a_statement_that_is_too_long_to_look_at(pair, state):  # noqa: F811
+    """costs its server, but nobody is pinned by it"""
+    p, a, b = pair(state)
+    pid = b.value(PID)
+    a.send(named("select length('%s')" % pad(PROSE, 300000)))
+    a.recv_until().check()
+    assert b.value(PID) != pid
+    assert not any(r["pin_reason"] for r in p.show("clients"))
+
+
 # each word stands behind what is looked at in one go
 OPENS = [SETUP, "select U&\"pg\\005freplication_origin_session_setup\"('opened')",
          "do $$begin execute 'select pg_' || "
