@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "sql/sql_chars.h"
 #include "sql/sql_words.h"
 
 /* Text that is left to read. */
@@ -16,7 +17,7 @@ struct cursor {
 
 static bool is_blank(char ch)
 {
-	return ch == ' ' || (ch >= '\t' && ch <= '\r');
+	return sql_char_is(ch, SQL_CHAR_BLANK);
 }
 
 /* The next two bytes, as in "--". */
@@ -48,7 +49,7 @@ static void skip_comment(struct cursor *c)
 	c->open = c->open || depth > 0;
 }
 
-static void skip_blanks(struct cursor *c)
+static __attribute__((noinline)) void skip_many_blanks(struct cursor *c)
 {
 	for (;;) {
 		while (c->at < c->end && is_blank(*c->at))
@@ -64,24 +65,34 @@ static void skip_blanks(struct cursor *c)
 	}
 }
 
+/* Hot: mostly there are none. */
+static inline void skip_blanks(struct cursor *c)
+{
+	if (c->at < c->end && (is_blank(*c->at) || *c->at == '-' ||
+	    *c->at == '/'))
+		skip_many_blanks(c);
+}
+
 static bool is_letter(char ch)
 {
-	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z');
+	return sql_char_is(ch, SQL_CHAR_LETTER);
 }
 
 /* Of an identifier; what is not ASCII may be a letter, says PostgreSQL. */
 static bool is_inner(char ch)
 {
-	return is_letter(ch) || (ch >= '0' && ch <= '9') || ch == '_' ||
-	    ch == '$' || (unsigned char)ch >= 0x80;
+	return sql_char_is(ch, SQL_CHAR_INNER);
 }
 
 /* Step over word if word comes next. */
 static bool take_word(struct cursor *c, const char *word)
 {
+	skip_blanks(c);
+	/* a call for each word that it is not would be dear */
+	if (c->at == c->end || (*c->at | 0x20) != *word)
+		return false;
 	const size_t n = strlen(word);
 
-	skip_blanks(c);
 	if ((size_t)(c->end - c->at) < n || strncasecmp(c->at, word, n) != 0 ||
 	    (c->at + n < c->end && is_inner(c->at[n])))
 		return false;

@@ -3,26 +3,30 @@
 #include "sql/sql_words.h"
 
 #include <stdint.h>
-#include <string.h>
-#include <strings.h>
+
+#include "sql/sql_chars.h"
 
 static bool is_letter(char ch)
 {
-	return ((unsigned)(uint8_t)ch | 0x20) - 'a' < 26;
+	return sql_char_is(ch, SQL_CHAR_LETTER);
 }
 
 /* What else a name may have ends it here: $$now$$ has a word. */
 static bool is_inner(char ch)
 {
-	return is_letter(ch) || (ch >= '0' && ch <= '9') || ch == '_';
+	return sql_char_is(ch, SQL_CHAR_LETTER | SQL_CHAR_DIGIT |
+	    SQL_CHAR_UNDERSCORE);
 }
 
-static bool is_word(const char *at, const char *end, const char *word)
+/* Most differ in their first letters: a call for each would be dear. */
+static inline bool is_word(const char *at, const char *end, const char *word)
 {
-	const size_t n = strlen(word);
-
-	return (size_t)(end - at) >= n && strncasecmp(at, word, n) == 0 &&
-	    (at + n == end || !is_inner(at[n]));
+	for (; *word != '\0'; at++, word++) {
+		if (at == end ||
+		    (is_letter(*at) ? *at | 0x20 : *at) != *word)
+			return false;
+	}
+	return at == end || !is_inner(*at);
 }
 
 /* One bit for each letter that a word begins with. */
