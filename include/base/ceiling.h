@@ -28,7 +28,10 @@ const char *ceiling_level_name(void);	/* "calm" */
 
 /* Count so many bytes more; negative: fewer. For mem.c. */
 void ceiling_grow(long bytes);
-/* Call it a few times a second, from one thread: reads VmRSS, trims the heap. */
+/*
+ * Call it a few times a second, from one thread: reads VmRSS, and trims the heap
+ * if memory is short, or if much was freed (without a limit, too).
+ */
 void ceiling_tick(usec_t now);
 
 /* Must a buffer that has so many bytes of half a message wait? */

@@ -18,6 +18,7 @@
 
 #define LARGE 16384		/* bytes of half a message, where it is tight */
 #define TRIM_EVERY USEC
+#define FALL (16LL << 20)	/* bytes freed that the heap may still have */
 
 #if defined __SANITIZE_ADDRESS__
 #define KNOWS_RESIDENT false	/* it keeps what is freed */
@@ -33,6 +34,8 @@ static struct {
 	atomic_size_t bids[CEILING_WORKERS];
 	_Atomic usec_t trimmed;
 	atomic_bool trims;		/* once more when it is calm */
+	long long highest;		/* counted, since the last trim; for
+					 * ceiling_tick() alone */
 } all;
 
 static long long used(void)
@@ -124,9 +127,20 @@ static long long resident(void)
 	    pages * sysconf(_SC_PAGESIZE);
 }
 
+/* Has so much been freed that it is worth the time of a trim? */
+static bool has_fallen(void)
+{
+	const long long now = atomic_load_explicit(&all.counted,
+	    memory_order_relaxed);
+
+	if (now > all.highest)
+		all.highest = now;
+	return all.highest - now >= FALL;
+}
+
 /*
  * What was freed stays with the heap, and would count as resident: it is given
- * back where that matters.
+ * back after a large fall, and while memory is short.
  */
 static void trim(usec_t now)
 {
@@ -134,23 +148,28 @@ static void trim(usec_t now)
 
 	if (!calm)
 		atomic_store_explicit(&all.trims, true, memory_order_relaxed);
-	if (!atomic_load_explicit(&all.trims, memory_order_relaxed) ||
+	if ((!has_fallen() &&
+	    !atomic_load_explicit(&all.trims, memory_order_relaxed)) ||
 	    now - atomic_load_explicit(&all.trimmed, memory_order_relaxed) <
 	    TRIM_EVERY)
 		return;
 	if (calm)
 		atomic_store_explicit(&all.trims, false, memory_order_relaxed);
 	atomic_store_explicit(&all.trimmed, now, memory_order_relaxed);
+	all.highest = atomic_load_explicit(&all.counted,
+	    memory_order_relaxed);
 	(void)malloc_trim(0);
 }
 
 void ceiling_tick(usec_t now)
 {
-	if (!KNOWS_RESIDENT || ceiling_limit() == 0)
+	if (!KNOWS_RESIDENT)
 		return;
 	trim(now);
-	const long long rest = resident() -
-	    atomic_load_explicit(&all.counted, memory_order_relaxed);
+	if (ceiling_limit() == 0)
+		return;
+	/* what was freed since the last trim is resident, and free for use */
+	const long long rest = resident() - all.highest;
 
 	atomic_store_explicit(&all.base, rest > 0 ? rest : 0,
 	    memory_order_relaxed);

@@ -23,6 +23,7 @@
 
 #define PATIENCE USEC		/* that others wait before one of them goes */
 #define AT_ONCE 16		/* a tick */
+#define HELD_SHARE 32		/* of those that wait, one goes a tick */
 #define STRANGERS 64		/* instead of one client */
 #define TOLD_EVERY (10 * USEC)	/* to the log */
 
@@ -124,11 +125,11 @@ static bool drop_largest(struct sessions *ss, bool held)
 	return true;
 }
 
-/* Those that may go on by now do. */
-static void release_held(struct sessions *ss)
+/* Those that may go on by now do. Returns the number of those that do not. */
+static unsigned release_held(struct sessions *ss)
 {
 	struct cursor_node *node = ss->all_clients.first, *next;
-	bool any = false;
+	unsigned left = 0;
 
 	for (; node != NULL; node = next) {
 		struct client *const c =
@@ -141,13 +142,23 @@ static void release_held(struct sessions *ss)
 		if (socket_is_left(c->stream.fd))
 			client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 		else if (ceiling_stops(c->carry.len))
-			any = true;
+			left++;
 		else
 			stream_unhold(&c->stream);
 	}
 	/* while it is tight, others will soon wait as these did */
-	if (!any && ceiling_level() == CEILING_CALM)
+	if (left == 0 && ceiling_level() == CEILING_CALM)
 		ss->held_since = 0;
+	return left;
+}
+
+/* Those that wait may be what it is short of. The more wait, the more go. */
+static void drop_held(struct sessions *ss, unsigned held)
+{
+	const unsigned most = 1 + held / HELD_SHARE;
+
+	for (unsigned i = 0; i < most && drop_largest(ss, true); i++)
+		;
 }
 
 /* What nobody has a name for can be prepared again. */
@@ -170,11 +181,10 @@ static void tell(struct sessions *ss, usec_t now)
 
 void shed_tick(struct sessions *ss, usec_t now)
 {
-	if (ss->held_since != 0)
-		release_held(ss);
-	/* those that wait may be what it is short of */
+	const unsigned held = ss->held_since == 0 ? 0 : release_held(ss);
+
 	if (ss->held_since != 0 && now - ss->held_since > PATIENCE)
-		(void)drop_largest(ss, true);
+		drop_held(ss, held);
 	if (ceiling_level() == CEILING_CALM) {
 		(void)ceiling_bid(ss->worker, 0);
 		return;

@@ -1,6 +1,7 @@
 # test_faults_at_once.py - all attacks and faults at once, beside clients that behave.
 # SPDX-License-Identifier: ISC
-"""STORM_SECONDS=600 makes a long one of it. What must hold: no row is written
+"""STORM_SECONDS=600 makes a long one of it (with BIG=1, or a test may not take so
+long). What must hold: no row is written
 twice, none that was confirmed is missing, nobody reads what is another's, an
 administrator always gets in, and all that the storm took is given back."""
 import contextlib

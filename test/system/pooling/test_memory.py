@@ -5,7 +5,7 @@ import struct
 import pytest
 
 import pq
-from harness import REFERENCE, wait_until
+from harness import ASAN, REFERENCE, wait_until
 
 pytestmark = [pytest.mark.skipif(REFERENCE, reason="newer than that"),
               pytest.mark.setting("memory_limit")]
@@ -38,9 +38,10 @@ def codes(conns):
     return found
 
 
-def test_half_sent_messages_stay_within_the_limit(pooler):
+@pytest.mark.parametrize("workers", [1, 4])
+def test_half_sent_messages_stay_within_the_limit(pooler, workers):
     """the largest goes, others are served, and so is the console"""
-    p = pooler(memory_limit="64MB")
+    p = pooler(memory_limit="64MB", workers=workers)
     good = p.raw()
     conns = [half(p.raw(), 16 * MB) for _ in range(12)]
     seen = []
@@ -60,13 +61,15 @@ def test_half_sent_messages_stay_within_the_limit(pooler):
     assert p.raw().value("select 1") == "1"
 
 
-def test_client_with_most_statements_goes_first(pooler):
-    """what is held in small pieces counts, too"""
-    p = pooler(memory_limit="16MB", max_prepared_statement_memory=0)
+@pytest.mark.parametrize("workers", [1, 4])
+def test_client_with_most_statements_goes_first(pooler, workers):
+    """what is held in small pieces counts, too; of all workers' clients"""
+    p = pooler(memory_limit="48MB", max_prepared_statement_memory=0,
+               workers=workers)
     good, modest, greedy = p.raw(), p.raw(), p.raw()
 
     def prepare(c, first, n):
-        c.send(b"".join(pq.parse("select %d /*%s*/" % (i, "x" * 10000),
+        c.send(b"".join(pq.parse("select %d /*%s*/" % (i, "x" * 20000),
                                  "s%d" % i) for i in range(first, first + n))
                + pq.sync())
         return c.recv_until()
@@ -85,6 +88,45 @@ def test_client_with_most_statements_goes_first(pooler):
         assert c.value("select 1") == "1"
     assert p.log.count("closing because: memory limit reached") == 1
     wait_until(lambda: used(p) < 8 * MB)
+
+
+@pytest.mark.skipif(ASAN, reason="what is resident is not known")
+def test_new_clients_are_refused_while_memory_is_short(pooler):
+    """pooling.md 29: no client holds it, so none has to go"""
+    p = pooler({"p0": "", **{"d%d" % n: "host=127.0.0.1 port=1"
+                             for n in range(30000)}})
+    assert p.rss() > 20 * MB
+    inside = p.raw()
+    p.admin("set memory_limit = '16MB'")
+
+    def refusal():
+        with p.open() as c:
+            c.login("app", database="p0", wait=False)
+            return [(e.code, "memory_limit" in e.fields.get("H", ""))
+                    for e in c.recv_until("EZ").errors]
+    wait_until(lambda: refusal() == [("53200", True)])
+    assert inside.value("select 1") == "1"
+    p.admin("set memory_limit = 0")
+    assert p.raw().value("select 1") == "1"
+
+
+@pytest.mark.skipif(ASAN, reason="its allocator keeps what was freed")
+@pytest.mark.parametrize("workers", [1, 4])
+def test_what_strangers_held_is_given_back(pooler, workers):
+    """pooling.md 29: to the system, where no limit is set, too"""
+    p = pooler(auth_type="plain", workers=workers)
+    head = b"p" + struct.pack("!I", 65535) + b"x" * 65000
+    p.raw("app", "p0", "apppw").query("select 1")
+    before, strangers = p.rss(), []
+    for _ in range(600):
+        strangers.append(p.open().login("app", database="p0", wait=False))
+    for c in strangers:
+        assert c.recv()[0] == "R"
+        c.send(head)
+    wait_until(lambda: p.rss() - before > 32 * MB)
+    for c in strangers:
+        c.abort()
+    wait_until(lambda: p.rss() - before < 16 * MB)
 
 
 @pytest.mark.parametrize("value", ["0", "auto", "1GB"])
