@@ -18,6 +18,7 @@ enum board_kind {
 	BOARD_WAIT,	/* microseconds */
 	BOARD_USE,	/* servers of the pool, of as many as there may be */
 	BOARD_PEER,	/* addr:port */
+	BOARD_STATE,	/* of a pool: why it serves nobody, why clients wait */
 };
 
 struct board_column {
@@ -43,14 +44,22 @@ struct board {
 struct board_data {
 	const struct board *board;
 	const struct grid *rows;
+	const struct grid *findings;	/* SHOW HEALTH; NULL: not known */
+};
+
+/* Which rows, in which order. */
+struct board_wish {
+	int sort;		/* column */
+	bool descending;
+	bool all;		/* also of a capped board */
+	const char *database, *user;	/* of one pool; NULL: of all */
 };
 
 /* NULL: there are fewer boards. */
 const struct board *board_at(size_t i);
 size_t board_width(const struct board *b);	/* columns */
 
-/* The query, in this order of the rows. */
-void board_query(const struct board *b, int sort, bool descending,
+void board_query(const struct board *b, const struct board_wish *w,
     struct text *t);
 
 /* The text of a cell. */
@@ -79,5 +88,14 @@ bool board_is_alarming(const struct board_data *d, size_t row);
 
 /* Remove rows of the console's own pool. Returns how many stay. */
 size_t board_hide_console(struct grid *g);
+
+/* Remove rows none of whose cells has this text, in any case. */
+void board_filter(struct grid *g, const char *text);
+
+/* What tells a row from the others, when it is asked for again. */
+void board_key(const struct board_data *d, size_t row, struct text *t);
+
+/* All that is known of a row, in words. */
+void board_describe(const struct board_data *d, size_t row, struct text *t);
 
 #endif

@@ -22,10 +22,23 @@ enum top_state {
 	TOP_DOWN,	/* the console is gone; another try at next */
 };
 
-/* Questions of one round, in this order; the first two once a connection. */
+/*
+ * Questions of one round, in this order: an order that was given; two once a
+ * connection.
+ */
 enum top_question {
-	TOP_VERSION, TOP_BIRTH, TOP_STATE, TOP_LISTS, TOP_TOTALS, TOP_WAITS,
-	TOP_HEALTH, TOP_ROWS, TOP_QUESTIONS
+	TOP_ORDER, TOP_VERSION, TOP_BIRTH, TOP_STATE, TOP_LISTS, TOP_CONSOLES, TOP_TOTALS,
+	TOP_WAITS, TOP_HEALTH, TOP_ROWS, TOP_QUESTIONS
+};
+
+#define TOP_NAME 128		/* bytes of a name, a filter, a message */
+
+/* What a key means now. */
+enum top_mode {
+	TOP_LOOKS,
+	TOP_HELPS,
+	TOP_FILTERS,		/* letters go into the filter */
+	TOP_WOULD_KILL,		/* a question is open: cancel, kill, or neither */
 };
 
 struct top {
@@ -42,8 +55,9 @@ struct top {
 
 	struct summary sum;
 	usec_t birth;		/* of the pooler, by our clock */
-	struct grid rows;
+	struct grid rows, findings;
 	size_t shown;		/* which board the rows are of */
+	usec_t fresh;		/* end of the latest round; 0: there was none */
 	struct {
 		int64_t transactions, queries;
 		usec_t at;	/* 0: never */
@@ -56,7 +70,15 @@ struct top {
 		bool descending;
 	} sort[TOP_BOARDS];
 	size_t first;		/* row at the top */
-	bool frozen, help, leave;
+	size_t selected;
+	char key[2 * TOP_NAME + 32];	/* of the selected row; "": none yet */
+	enum top_mode mode;
+	char filter[TOP_NAME];		/* "": none */
+	char database[TOP_NAME], user[TOP_NAME];	/* of a pool; "": of all */
+	char kill[64], cancel[64];	/* orders that the question offers */
+	char order[64];			/* to be given; "": none */
+	char message[256];		/* what became of it; "": nothing */
+	bool frozen, leave;
 };
 
 /* --- top_ask.c --- */
@@ -69,7 +91,19 @@ void top_proceed(struct top *t, bool ready);
 /* When top_proceed() must be called at the latest. */
 usec_t top_due(const struct top *t);
 void top_sort(struct top *t);
+/* Note the selected row, which will be found again by its key. */
+void top_select(struct top *t, size_t row);
 void top_forget(struct top *t);		/* all answers */
+
+/* --- top_act.c --- */
+
+struct board_data top_data(const struct top *t);
+void top_choose(struct top *t, size_t board);
+/* A key while the list is looked at; false: it means nothing there. */
+bool top_act(struct top *t, int key);
+/* A key while a filter is typed, or a question is open. */
+void top_filter_key(struct top *t, int key);
+void top_kill_key(struct top *t, int key);
 
 /* --- top_terminal.c --- */
 
@@ -79,5 +113,6 @@ bool top_knows_terminal(void);
 
 void top_draw(const struct top *t);
 size_t top_page(void);		/* rows of the list that are seen at once */
+#define TOP_LOOK USEC		/* how often the age of the data is drawn */
 
 #endif

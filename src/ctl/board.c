@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "ctl/board.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -22,10 +23,7 @@ static const struct board boards[] = {
 		{ "sv_active", "BUSY/SIZE", BOARD_USE, 0 },
 		{ "sv_idle", "IDLE", BOARD_NUMBER, 0 },
 		{ "cl_active", "CLIENTS", BOARD_NUMBER, 0 },
-		{ "wait_reason", "REASON", BOARD_TEXT, 20 },
-		{ "sv_login", "LOGIN", BOARD_NUMBER, 0 },
-		{ "sv_used", "USED", BOARD_NUMBER, 0 },
-		{ "sv_tested", "TESTED", BOARD_NUMBER, 0 },
+		{ "wait_reason", "STATE", BOARD_STATE, 24 },
 		{ "pool_mode", "MODE", BOARD_TEXT, 11 },
 	} },
 	{ "clients", '2', "clients", 3, true, true, {
@@ -36,6 +34,8 @@ static const struct board boards[] = {
 		{ "id", "ID", BOARD_NUMBER, 0 },
 		{ "addr", "FROM", BOARD_PEER, 24 },
 		{ "application_name", "APPLICATION", BOARD_TEXT, 20 },
+		{ "transaction_us", "IN XACT", BOARD_WAIT, 0 },
+		{ "server_pid", "PID", BOARD_NUMBER, 0 },
 		{ "wait_reason", "REASON", BOARD_TEXT, 20 },
 		{ "request_time", "LAST REQUEST", BOARD_TEXT, 23 },
 		{ "connect_time", "CONNECTED", BOARD_TEXT, 23 },
@@ -47,6 +47,9 @@ static const struct board boards[] = {
 		{ "state", "STATE", BOARD_TEXT, 9 },
 		{ "addr", "SERVER", BOARD_PEER, 24 },
 		{ "remote_pid", "PID", BOARD_NUMBER, 0 },
+		{ "transaction_us", "IN XACT", BOARD_WAIT, 0 },
+		{ "client", "CLIENT", BOARD_TEXT, 24 },
+		{ "application_name", "APPLICATION", BOARD_TEXT, 20 },
 		{ "id", "ID", BOARD_NUMBER, 0 },
 		{ "request_time", "LAST REQUEST", BOARD_TEXT, 23 },
 		{ "connect_time", "CONNECTED", BOARD_TEXT, 23 },
@@ -77,14 +80,33 @@ size_t board_width(const struct board *b)
 	return n;
 }
 
-void board_query(const struct board *b, int sort, bool descending,
+/* 'it''s' */
+static void add_literal(struct text *t, const char *s)
+{
+	text_add(t, "'");
+	for (; *s != '\0'; s++) {
+		if (*s == '\'')
+			text_add(t, "'");
+		text_add_bytes(t, s, 1);
+	}
+	text_add(t, "'");
+}
+
+void board_query(const struct board *b, const struct board_wish *w,
     struct text *t)
 {
 	text_addf(t, "SELECT * FROM %s", b->topic);
+	if (w->database != NULL) {
+		text_add(t, " WHERE database = ");
+		add_literal(t, w->database);
+		text_add(t, " AND user = ");
+		add_literal(t, w->user);
+	}
 	if (b->capped)
-		text_addf(t, " ORDER BY %s%s LIMIT %d",
-		    b->columns[sort].source, descending ? " DESC" : "",
-		    BOARD_ROWS);
+		text_addf(t, " ORDER BY %s%s", b->columns[w->sort].source,
+		    w->descending ? " DESC" : "");
+	if (b->capped && !w->all)
+		text_addf(t, " LIMIT %d", BOARD_ROWS);
 }
 
 /* --- cells --- */
@@ -119,6 +141,47 @@ static void add_peer(const struct board_data *d, size_t row, struct text *t)
 		text_addf(t, ":%s", value(d, row, "port"));
 }
 
+static bool is_value(const struct grid *g, size_t row, const char *column,
+    const char *wanted)
+{
+	const char *const found = grid_cell(g, row, grid_column(g, column));
+
+	return found != NULL && strcmp(found, wanted) == 0;
+}
+
+/* The first finding about the pool of a row; SIZE_MAX: there is none. */
+static size_t finding_of(const struct board_data *d, size_t row)
+{
+	const struct grid *const f = d->findings;
+
+	for (size_t i = 1; f != NULL && i < f->rows; i++) {
+		if (is_value(f, i, "database", value(d, row, "database")) &&
+		    (grid_cell(f, i, grid_column(f, "user")) == NULL ||
+		    is_value(f, i, "user", value(d, row, "user"))))
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+/* "pool_size", "no server 12 s", "paused", "ok" */
+static void add_state(const struct board_data *d, size_t row, struct text *t)
+{
+	const size_t i = finding_of(d, row);
+	const int64_t seconds = i == SIZE_MAX ? 0 :
+	    grid_number(d->findings, i, "seconds");
+
+	if (value(d, row, "wait_reason")[0] != '\0') {
+		text_add(t, value(d, row, "wait_reason"));
+	} else if (i != SIZE_MAX) {
+		text_add(t, grid_cell(d->findings, i,
+		    grid_column(d->findings, "reason")));
+		if (seconds > 0)
+			text_addf(t, " %lld s", (long long)seconds);
+	} else {
+		text_add(t, "ok");
+	}
+}
+
 void board_cell(const struct board_data *d, int column, size_t row,
     struct text *t)
 {
@@ -138,10 +201,19 @@ void board_cell(const struct board_data *d, int column, size_t row,
 	case BOARD_PEER:
 		add_peer(d, row, t);
 		break;
+	case BOARD_STATE:
+		add_state(d, row, t);
+		break;
 	}
 }
 
 /* --- layout --- */
+
+static bool is_right(const struct board_column *c)
+{
+	return c->kind != BOARD_TEXT && c->kind != BOARD_PEER &&
+	    c->kind != BOARD_STATE;
+}
 
 static int content_width(const struct board_data *d, int column)
 {
@@ -182,13 +254,8 @@ void board_layout(const struct board_data *d, int columns,
 		if (left <= 0)
 			break;
 	}
-	if (last >= 0 && left > 0 && d->board->columns[last].kind == BOARD_TEXT)
+	if (last >= 0 && left > 0 && !is_right(&d->board->columns[last]))
 		widths[last] += left;
-}
-
-static bool is_right(const struct board_column *c)
-{
-	return c->kind != BOARD_TEXT && c->kind != BOARD_PEER;
 }
 
 static void add_blanks(struct text *t, int n)
@@ -237,7 +304,15 @@ bool board_is_alarming(const struct board_data *d, size_t row)
 		if (grid_number(d->rows, row, queues[i]) > 0)
 			return true;
 	}
-	return false;
+	return finding_of(d, row) != SIZE_MAX;
+}
+
+/* Keep this row as the next of those that stay. */
+static void keep(struct grid *g, size_t row, size_t *kept)
+{
+	memmove(g->cells + *kept * g->columns, g->cells + row * g->columns,
+	    g->columns * sizeof(*g->cells));
+	(*kept)++;
 }
 
 size_t board_hide_console(struct grid *g)
@@ -248,13 +323,60 @@ size_t board_hide_console(struct grid *g)
 	for (size_t r = 0; r < g->rows && database >= 0; r++) {
 		const char *const name = grid_cell(g, r, database);
 
-		if (name != NULL && strcmp(name, "pgbouncer") == 0)
-			continue;
-		memmove(g->cells + kept * g->columns, g->cells +
-		    r * g->columns, g->columns * sizeof(*g->cells));
-		kept++;
+		if (name == NULL || strcmp(name, "pgbouncer") != 0)
+			keep(g, r, &kept);
 	}
 	if (database >= 0)
 		g->rows = kept;
 	return g->rows;
+}
+
+static bool has_text(const struct grid *g, size_t row, const char *text)
+{
+	for (size_t c = 0; c < g->columns; c++) {
+		const char *const cell = grid_cell(g, row, (int)c);
+
+		if (cell != NULL && strcasestr(cell, text) != NULL)
+			return true;
+	}
+	return false;
+}
+
+void board_filter(struct grid *g, const char *text)
+{
+	size_t kept = 0;
+
+	for (size_t r = 0; r < g->rows; r++) {
+		if (has_text(g, r, text))
+			keep(g, r, &kept);
+	}
+	g->rows = kept;
+}
+
+/* --- one row --- */
+
+void board_key(const struct board_data *d, size_t row, struct text *t)
+{
+	text_addf(t, "%s/%s/%s", value(d, row, "id"),
+	    value(d, row, "database"), value(d, row, "user"));
+}
+
+void board_describe(const struct board_data *d, size_t row, struct text *t)
+{
+	const size_t n = board_width(d->board), i = finding_of(d, row);
+
+	for (size_t c = 0; c < n; c++) {
+		char cell[CELL_MAX];
+		struct text x;
+
+		text_init(&x, cell, sizeof(cell));
+		board_cell(d, (int)c, row, &x);
+		if (cell[0] != '\0' && strcmp(cell, "0") != 0)
+			text_addf(t, "%s%s %s", t->len > 0 ? "  " : "",
+			    d->board->columns[c].title, cell);
+	}
+	if (i != SIZE_MAX) {
+		text_add(t, "  ");
+		summary_add_finding(t, d->findings, i);
+	}
 }

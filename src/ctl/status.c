@@ -152,7 +152,8 @@ static void print_pools(struct status *s)
 {
 	const struct terminal_size size = terminal_size();
 	struct grid *const g = &s->answers[ASK_POOLS];
-	const struct board_data d = { board_at(0), g };
+	const struct board_data d = { board_at(0), g,
+		&s->answers[ASK_HEALTH] };
 	const size_t most = size.rows > 20 ? (size_t)size.rows - 14 : 8;
 	int widths[BOARD_COLUMNS];
 

@@ -19,22 +19,14 @@
 
 /* --- keys --- */
 
-static void choose(struct top *t, size_t board)
-{
-	t->board = board;
-	t->first = 0;
-	t->frozen = false;
-	top_ask(t);
-}
-
 static void key_board(struct top *t, int key)
 {
-	choose(t, (size_t)(key - '1'));
+	top_choose(t, (size_t)(key - '1'));
 }
 
 static void key_tab(struct top *t, int key)
 {
-	choose(t, (t->board + (key == '\t' ? 1 : TOP_BOARDS - 1)) % TOP_BOARDS);
+	top_choose(t, (t->board + (key == '\t' ? 1 : TOP_BOARDS - 1)) % TOP_BOARDS);
 }
 
 static void key_order(struct top *t, int key)
@@ -57,27 +49,37 @@ static void key_reverse(struct top *t, int key)
 	top_ask(t);
 }
 
+/* Select another row; the list follows it (show_selected). */
 static void key_scroll(struct top *t, int key)
 {
-	const long page = (long)top_page(), rows = (long)t->rows.rows;
-	const long last = rows > page ? rows - page : 0;
+	const long page = (long)top_page(), at = (long)t->selected;
 	const struct {
 		int key;
 		long to;
 	} moves[] = {
-		{ KEY_UP, (long)t->first - 1 }, { 'k', (long)t->first - 1 },
-		{ KEY_DOWN, (long)t->first + 1 }, { 'j', (long)t->first + 1 },
-		{ KEY_PPAGE, (long)t->first - page },
-		{ KEY_NPAGE, (long)t->first + page },
-		{ KEY_HOME, 0 }, { KEY_END, last },
+		{ KEY_UP, at - 1 }, { KEY_DOWN, at + 1 },
+		{ KEY_PPAGE, at - page }, { KEY_NPAGE, at + page },
+		{ KEY_HOME, 0 }, { KEY_END, (long)t->rows.rows - 1 },
 	};
 
 	for (size_t i = 0; i < COUNT(moves); i++) {
-		const long to = moves[i].to < last ? moves[i].to : last;
-
 		if (moves[i].key == key)
-			t->first = to > 0 ? (size_t)to : 0;
+			top_select(t, moves[i].to > 0 ? (size_t)moves[i].to :
+			    0);
 	}
+}
+
+/* The selected row is on the screen. */
+static void show_selected(struct top *t)
+{
+	const size_t page = top_page();
+
+	if (t->selected < t->first)
+		t->first = t->selected;
+	else if (t->selected >= t->first + page)
+		t->first = t->selected - page + 1;
+	if (t->first + page > t->rows.rows)
+		t->first = t->rows.rows > page ? t->rows.rows - page : 0;
 }
 
 static void key_freeze(struct top *t, int key)
@@ -100,7 +102,7 @@ static void key_interval(struct top *t, int key)
 static void key_help(struct top *t, int key)
 {
 	(void)key;
-	t->help = true;
+	t->mode = TOP_HELPS;
 }
 
 static void key_quit(struct top *t, int key)
@@ -117,24 +119,42 @@ static const struct {
 	{ '4', key_board }, { '\t', key_tab }, { KEY_BTAB, key_tab },
 	{ '<', key_order }, { '>', key_order }, { KEY_LEFT, key_order },
 	{ KEY_RIGHT, key_order }, { 'r', key_reverse },
-	{ KEY_UP, key_scroll }, { KEY_DOWN, key_scroll }, { 'j', key_scroll },
-	{ 'k', key_scroll }, { KEY_PPAGE, key_scroll },
+	{ KEY_UP, key_scroll }, { KEY_DOWN, key_scroll },
+	{ KEY_PPAGE, key_scroll },
 	{ KEY_NPAGE, key_scroll }, { KEY_HOME, key_scroll },
 	{ KEY_END, key_scroll }, { ' ', key_freeze }, { '+', key_interval },
 	{ '-', key_interval }, { 'h', key_help }, { '?', key_help },
 	{ 'q', key_quit }, { 'Q', key_quit },
 };
 
-static void on_key(struct top *t, int key)
+static void look_key(struct top *t, int key)
 {
-	if (t->help && key != 'q' && key != 'Q') {
-		t->help = false;
+	t->message[0] = '\0';
+	if (top_act(t, key))
 		return;
-	}
 	for (size_t i = 0; i < COUNT(keys); i++) {
 		if (keys[i].key == key)
 			keys[i].act(t, key);
 	}
+}
+
+static void help_key(struct top *t, int key)
+{
+	t->mode = TOP_LOOKS;
+	if (key == 'q' || key == 'Q')
+		t->leave = true;
+}
+
+static void on_key(struct top *t, int key)
+{
+	static void (*const modes[])(struct top *t, int key) = {
+		[TOP_LOOKS] = look_key,
+		[TOP_HELPS] = help_key,
+		[TOP_FILTERS] = top_filter_key,
+		[TOP_WOULD_KILL] = top_kill_key,
+	};
+
+	modes[t->mode](t, key);
 }
 
 /* --- signals: read from a descriptor, so that none hits amid a line --- */
@@ -212,7 +232,8 @@ static int turn(struct top *t, int signals)
 		{ .fd = signals, .events = POLLIN },
 		{ .fd = PQsocket(t->link.conn), .events = POLLIN },
 	};
-	const usec_t left = top_due(t) - time_precise();
+	const usec_t due = top_due(t) - time_precise();
+	const usec_t left = due < TOP_LOOK ? due : TOP_LOOK;
 	int key;
 
 	if (t->state == TOP_CONNECTING)
@@ -240,8 +261,7 @@ static int run(struct top *t)
 		    "set TERM");
 	}
 	while (sig == 0 && !t->leave) {
-		if (t->first >= t->rows.rows)
-			key_scroll(t, KEY_END);
+		show_selected(t);
 		top_draw(t);
 		sig = turn(t, signals);
 	}

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include <libpq-fe.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -16,6 +17,7 @@ static const char *const queries[TOP_QUESTIONS] = {
 	[TOP_BIRTH] = "SELECT pg_postmaster_start_time()",
 	[TOP_STATE] = "SHOW STATE",
 	[TOP_LISTS] = "SHOW LISTS",
+	[TOP_CONSOLES] = "SELECT * FROM pools WHERE database = 'pgbouncer'",
 	[TOP_TOTALS] = "SHOW TOTALS",
 	[TOP_WAITS] = "SHOW WAITS",
 	[TOP_HEALTH] = "SHOW HEALTH",
@@ -50,12 +52,32 @@ void top_connect(struct top *t)
 static void rest(struct top *t)
 {
 	t->state = TOP_RESTING;
-	t->next = time_precise() + t->interval;
+	t->next = time_precise() + (t->order[0] != '\0' ? 0 : t->interval);
 }
 
 static bool is_wanted(const struct top *t, enum top_question q)
 {
+	if (q == TOP_ORDER)
+		return t->order[0] != '\0';
 	return !t->greeted || (q != TOP_VERSION && q != TOP_BIRTH);
+}
+
+static void compose(const struct top *t, struct text *query)
+{
+	const bool one = t->database[0] != '\0';
+
+	board_query(board_at(t->board), &(struct board_wish){
+		.sort = t->sort[t->board].column,
+		.descending = t->sort[t->board].descending,
+		.all = t->filter[0] != '\0',
+		.database = one ? t->database : NULL,
+		.user = one ? t->user : NULL }, query);
+}
+
+static const char *query_of(const struct top *t, enum top_question q,
+    const char *rows)
+{
+	return q == TOP_ROWS ? rows : q == TOP_ORDER ? t->order : queries[q];
 }
 
 /* The next question that is wanted, or the end of the round. */
@@ -68,20 +90,20 @@ static void ask_from(struct top *t, enum top_question q)
 		q++;
 	if (q == TOP_QUESTIONS) {
 		t->greeted = true;
+		t->fresh = time_precise();
 		rest(t);
 		return;
 	}
 	text_init(&query, rows, sizeof(rows));
 	if (q == TOP_ROWS) {
 		t->shown = t->board;
-		board_query(board_at(t->board), t->sort[t->board].column,
-		    t->sort[t->board].descending, &query);
+		compose(t, &query);
 	}
 	t->question = q;
 	t->state = TOP_ASKING;
 	t->events = POLLIN;
 	t->since = time_precise();
-	if (!PQsendQuery(t->link.conn, q == TOP_ROWS ? rows : queries[q])) {
+	if (!PQsendQuery(t->link.conn, query_of(t, q, rows))) {
 		link_failure(&t->link, &t->why);
 		go_down(t);
 	}
@@ -153,6 +175,11 @@ static void take_lists(struct top *t, const struct grid *g)
 	summary_lists(&t->sum, g);
 }
 
+static void take_consoles(struct top *t, const struct grid *g)
+{
+	summary_consoles(&t->sum, g);
+}
+
 static void take_waits(struct top *t, const struct grid *g)
 {
 	summary_waits(&t->sum, g);
@@ -163,13 +190,14 @@ static void take_health(struct top *t, const struct grid *g)
 	summary_health(&t->sum, g);
 }
 
-/* Takers of answers that are not kept. */
+/* Takers of answers; the rows, and what is wrong, are kept besides. */
 static void (*const takers[TOP_QUESTIONS])(struct top *t,
     const struct grid *g) = {
 	[TOP_VERSION] = take_version,
 	[TOP_BIRTH] = take_birth,
 	[TOP_STATE] = take_state,
 	[TOP_LISTS] = take_lists,
+	[TOP_CONSOLES] = take_consoles,
 	[TOP_TOTALS] = take_totals,
 	[TOP_WAITS] = take_waits,
 	[TOP_HEALTH] = take_health,
@@ -184,12 +212,68 @@ void top_sort(struct top *t)
 	    b->columns[column].source), t->sort[t->shown].descending);
 }
 
-static void keep(struct top *t, const struct grid *g)
+/* The row that was selected, or the nearest; the first, unless one was. */
+static void find_selected(struct top *t)
 {
-	link_give_back(&t->rows);
-	t->rows = *g;
+	const struct board_data d = top_data(t);
+	size_t row = 0;
+
+	if (t->key[0] == '\0') {
+		t->selected = 0;
+		return;
+	}
+	for (; row < t->rows.rows; row++) {
+		char key[sizeof(t->key)];
+		struct text x;
+
+		text_init(&x, key, sizeof(key));
+		board_key(&d, row, &x);
+		if (strcmp(key, t->key) == 0)
+			break;
+	}
+	top_select(t, row < t->rows.rows ? row : t->selected);
+}
+
+void top_select(struct top *t, size_t row)
+{
+	const struct board_data d = top_data(t);
+	struct text x;
+
+	if (row >= t->rows.rows)
+		row = t->rows.rows > 0 ? t->rows.rows - 1 : 0;
+	text_init(&x, t->key, sizeof(t->key));
+	if (t->rows.rows > 0)
+		board_key(&d, row, &x);
+	t->selected = row;
+}
+
+static void keep(struct top *t, struct grid *place, const struct grid *g)
+{
+	link_give_back(place);
+	*place = *g;
+	if (place != &t->rows)
+		return;
 	board_hide_console(&t->rows);
+	if (t->filter[0] != '\0')
+		board_filter(&t->rows, t->filter);
 	top_sort(t);
+	find_selected(t);
+}
+
+/* What became of an order; true: the answer was one to it. */
+static bool take_order(struct top *t, PGresult *res)
+{
+	struct err why = { .text = "" };
+
+	if (t->question != TOP_ORDER)
+		return false;
+	if (PQresultStatus(res) == PGRES_FATAL_ERROR)
+		link_complaint(res, &why);
+	snprintf(t->message, sizeof(t->message), "%s: %.180s", t->order,
+	    why.text[0] != '\0' ? why.text : "done");
+	t->order[0] = '\0';
+	PQclear(res);
+	return true;
 }
 
 /* All of an answer is there. An older pooler may not know the question. */
@@ -198,18 +282,22 @@ static void take(struct top *t, PGresult *res)
 	struct grid g;
 
 	t->answer = NULL;
+	if (take_order(t, res))
+		return;
 	if (PQresultStatus(res) != PGRES_TUPLES_OK) {
 		PQclear(res);
 		return;
 	}
 	if (link_take(&g, res, &t->why) != 0)
 		return;
-	if (takers[t->question] == NULL) {
-		keep(t, &g);
-		return;
-	}
-	takers[t->question](t, &g);
-	link_give_back(&g);
+	if (takers[t->question] != NULL)
+		takers[t->question](t, &g);
+	if (t->question == TOP_ROWS)
+		keep(t, &t->rows, &g);
+	else if (t->question == TOP_HEALTH)
+		keep(t, &t->findings, &g);
+	else
+		link_give_back(&g);
 }
 
 void top_forget(struct top *t)
@@ -217,6 +305,7 @@ void top_forget(struct top *t)
 	PQclear(t->answer);
 	t->answer = NULL;
 	link_give_back(&t->rows);
+	link_give_back(&t->findings);
 }
 
 /* --- steps --- */

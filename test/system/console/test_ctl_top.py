@@ -6,7 +6,7 @@ import signal
 import pytest
 
 import pq
-from harness import REFERENCE
+from harness import REFERENCE, free_port
 from test_ctl import binary, ctl
 
 pyte = pytest.importorskip("pyte")
@@ -37,7 +37,8 @@ def test_top_lists_what_there_is(pooler, latch, top):
         c.send(pq.query("select " + latch.query))
     p.wait_pool(cl_waiting=1)
     s = top(p, "-w", "0.2")
-    text = s.wait(lambda t: "QUEUEv" in t and "1/1" in t and "pool_size" in t)
+    text = s.wait(lambda t: "QUEUEv" in t and "1/1" in t and "pool_size" in t
+                  and "STATE" in t)
     lines = text.split("\n")
     assert lines[0].startswith("well  pgsluice")
     assert lines[1].startswith("waiting 1  longest ")
@@ -63,12 +64,83 @@ def test_top_lists_what_there_is(pooler, latch, top):
     s.press(b"\t")          # Tab goes round
     s.wait("[1 pools]")
     s.resize(30, 132)
-    s.wait(lambda t: "MODE" in t and "TESTED" in t)
+    s.wait(lambda t: "MODE" in t and "STATE" in t)
     s.press(b" ")
     s.wait("FROZEN")
     s.press(b"q")
     assert s.end() == 0 and s.is_sane()
     latch.open()
+
+
+def test_top_shows_one_pool_and_ends_a_client(pooler, latch, top):
+    """Enter, Esc, selection, filter, k with its question"""
+    p = pooler({"p0": "pool_size=9", "p1": ""}, query_wait_timeout=0,
+               users={"app": "pool_size=1", "app2": ""})
+    holder = p.raw("app", "p0", application_name="culprit")
+    holder.query("begin")
+    waiter = p.raw("app", "p0", application_name="victim")
+    waiter.send(pq.query("select 1"))
+    p.wait_pool(cl_waiting=1)
+    other = p.raw("app2", "p1", application_name="other")
+    other.query("select 1")
+    s = top(p, "-w", "0.2", rows=30, columns=132)
+    # the selected row in full: the first, at which somebody waits
+    s.wait(lambda t: "pool p0/app: clients wait for" in t or
+           "STATE pool_size" in t)
+    s.press(b"k")
+    s.wait("k is for a client or a server")
+    s.press(b"\r")
+    s.wait(lambda t: "of pool p0/app" in t and "culprit" in t and
+           "victim" in t and "other" not in t)
+    s.press(b"3")
+    s.wait(lambda t: "IN XACT" in t and "127.0.0.1:" in t and "culprit" in t)
+    s.press(b"k")
+    s.wait(lambda t: "c cancel its query, k close the connection" in t)
+    s.press(b"n")
+    s.wait(lambda t: "cancel its query" not in t)
+    s.press(b"\x1b")
+    s.wait(lambda t: "[1 pools]" in t and "of pool" not in t)
+    s.press(b"2")
+    s.wait(lambda t: "other" in t and "culprit" in t)
+    s.press(b"/culp")
+    s.wait(lambda t: "other" not in t and 'with "culp"' in t and "/culp_" in t)
+    s.press(b"\r")
+    s.wait(lambda t: "1 rows" in t and "APPLICATION culprit" in t)
+    s.press(b"kk")
+    s.wait(lambda t: "KILL_CLIENT" in t and ": done" in t)
+    assert holder.recv_all() is not None
+    assert waiter.recv_until("Z")
+    s.press(b"\x1b")
+    s.wait(lambda t: "other" in t and "culprit" not in t)
+    s.press(b"q")
+    assert s.end() == 0 and s.is_sane()
+
+
+def test_top_says_how_old_it_is(pooler, top):
+    """a process that stands still must not look well"""
+    p = pooler()
+    s = top(p, "-w", "0.5")
+    s.wait("well  pgsluice")
+    p.signal(signal.SIGSTOP)
+    s.wait("NO ANSWER, this is ")
+    p.signal(signal.SIGCONT)
+    s.wait(lambda t: t.startswith("well  pgsluice"))
+    s.press(b"q")
+    assert s.end() == 0
+
+
+def test_top_tells_why_a_pool_has_no_server(pooler, top):
+    """with nobody waiting, too"""
+    p = pooler({"p0": "", "gone": "host=127.0.0.1 port=%d" % free_port()},
+               server_down_timeout=0.2)
+    c = p.open()
+    c.send(pq.startup({"user": "app", "database": "gone"}))
+    c.recv_all()
+    p.admin("pause p0")
+    s = top(p, "-w", "0.2", rows=30, columns=132)
+    s.wait(lambda t: "no server" in t and "pool gone/app: no server" in t)
+    s.press(b"q")
+    assert s.end() == 0
 
 
 def test_top_outlives_the_pooler(pooler, top):
