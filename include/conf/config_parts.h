@@ -29,6 +29,12 @@ struct config_peer *config_peer_parse(const char *id, const char *text,
 void config_user_free(struct config_user *u);
 void config_peer_free(struct config_peer *p);
 
+/*
+ * "unknown parameter: ...", with the name that was meant, if one is near.
+ * Returns -1.
+ */
+int config_unknown_setting(const char *key, struct err *e);
+
 /* Rules of a setting beyond its type and range; 0, or -1 with e. */
 int config_check_setting(const char *key, const char *value, struct err *e);
 /* Find the user of server_require_peer; may block. 0, or -1 with e. */

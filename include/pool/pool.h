@@ -65,6 +65,8 @@ struct pool {
 	usec_t failing_since;		/* of these failures, the first */
 	char *failure;			/* owned; see pool_failure.h */
 	const char *failure_hint;	/* borrowed; NULL: as always */
+	char *miss;			/* owned: where and why, for operators */
+	bool missed;			/* in the attempt under way */
 	unsigned host_turn, address_turn;	/* of a list, of a name: the next */
 	struct host_failures *failures;	/* owned; see hosts.h */
 	bool serving;			/* private to the broker */

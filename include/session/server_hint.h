@@ -18,9 +18,9 @@
 	"comes from."
 
 /*
- * What to do when a server refuses a login with this SQLSTATE; NULL: there is
- * nothing to add to what it says.
+ * What to do when a server refuses a login with this SQLSTATE, and these words;
+ * NULL: there is nothing to add to them.
  */
-const char *server_hint(const char *sqlstate);
+const char *server_hint(const char *sqlstate, const char *message);
 
 #endif

@@ -105,11 +105,21 @@ void broker_server_ready(struct server *s)
 
 /* --- servers that do not come, or go --- */
 
+/* auth_query could not be asked: what is wrong is no business of strangers. */
+static void fail_lookup(struct client *c, enum close_reason reason)
+{
+	struct close_cause why = close_cause(reason);
+
+	why.hint = "The pooler's log says what is wrong with auth_query, or with "
+	    "auth_user and auth_dbname.";
+	client_fail_cause(c, why);
+}
+
 void broker_refuse(struct client *c, struct close_cause why)
 {
 	/* a stranger would read which databases and users there are */
 	if (client_logs_in(c))
-		client_fail(c, CLOSE_SERVER_LOGIN_FAILED);
+		fail_lookup(c, CLOSE_SERVER_LOGIN_FAILED);
 	else
 		client_fail_cause(c, why);
 }
@@ -200,7 +210,7 @@ static void fail_client(struct client *c, const struct server *s,
 	if (failed || !client_logs_in(c))
 		client_fail_cause(c, why);
 	else	/* what its auth_query met with concerns the operator only */
-		client_fail(c, CLOSE_BOUNCER_CONFIG_ERROR);
+		fail_lookup(c, CLOSE_BOUNCER_CONFIG_ERROR);
 }
 
 void broker_server_gone(struct server *s, struct close_cause why)

@@ -242,6 +242,18 @@ static bool is_about_hba(const char *key)
 	return false;
 }
 
+int config_unknown_setting(const char *key, struct err *e)
+{
+	const char *const near = option_nearest(key);
+
+	if (near == NULL)
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "unknown parameter: pgbouncer/%s", key);
+	return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+	    "unknown parameter: pgbouncer/%s (did you mean \"%s\"?)", key,
+	    near);
+}
+
 struct config *config_with(const struct config *c, const char *key,
     const char *value, struct err *e)
 {
@@ -249,8 +261,7 @@ struct config *config_with(const struct config *c, const char *key,
 	int rc;
 
 	if (o == NULL) {
-		err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
-		    "unknown parameter: pgbouncer/%s", key);
+		config_unknown_setting(key, e);
 		return NULL;
 	}
 

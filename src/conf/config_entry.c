@@ -315,6 +315,22 @@ static const struct entry_keys peer_keys = {
 	"unrecognized connection parameter"
 };
 
+/* What others call it; NULL: nothing that is known. */
+static const char *other_name(const struct entry_keys *known, const char *key)
+{
+	static const char *const others[][2] = {
+		{ "database", "dbname" }, { "db", "dbname" },
+		{ "username", "user" }, { "hostname", "host" },
+		{ "hostaddr", "host" }, { "sslmode", "server_tls_sslmode" },
+	};
+
+	for (size_t i = 0; known == &db_keys && i < COUNT(others); i++) {
+		if (strcmp(others[i][0], key) == 0)
+			return others[i][1];
+	}
+	return NULL;
+}
+
 static int unknown_key(const struct entry_keys *known, const char *key,
     struct err *e)
 {
@@ -323,6 +339,8 @@ static int unknown_key(const struct entry_keys *known, const char *key,
 	nearest_init(&n, key);
 	for (size_t i = 0; i < known->count; i++)
 		nearest_offer(&n, known->keys[i].name);
+	if (other_name(known, key) != NULL)
+		n.best = other_name(known, key);
 	if (n.best == NULL)
 		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE, "%s: %s",
 		    known->unknown, key);

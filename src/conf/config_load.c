@@ -101,13 +101,7 @@ static int entry_main(struct config *c, const char *key, const char *value,
 		return option_set(o, &c->set, value, e);
 	}
 
-	const char *const near = option_nearest(key);
-	if (near == NULL)
-		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
-		    "unknown parameter: pgbouncer/%s", key);
-	return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
-	    "unknown parameter: pgbouncer/%s (did you mean \"%s\"?)", key,
-	    near);
+	return config_unknown_setting(key, e);
 }
 
 /* The line's own keys win, because they stand behind. NULL: out of memory. */

@@ -221,12 +221,24 @@ static void judge_wait(struct judge *j, const struct catalog *c,
 	    .user = p->key.user->name, .detail = why.detail, .age = wait });
 }
 
+/* "connect failed: Connection refused (10.0.0.7:5432)" */
+static const char *failure(const struct pool *p, char *buf, size_t size)
+{
+	const char *const more = pool_failure_detail(p);
+
+	if (more == NULL)
+		return pool_failure(p);
+	snprintf(buf, size, "%s: %s", pool_failure(p), more);
+	return buf;
+}
+
 static void judge_pool(struct judge *j, const struct catalog *c,
     const struct pool *p)
 {
 	struct finding f = { .word = JUDGED_DEGRADED,
 		.effect = FINDING_OUTAGE, .database = p->key.db->name,
 		.user = p->key.user->name, .age = -1 };
+	char why[512];
 
 	if (p->is_part)
 		return;
@@ -234,7 +246,7 @@ static void judge_pool(struct judge *j, const struct catalog *c,
 	if (is_down(j, p)) {
 		j->pools_down++;
 		f.reason = "no server";
-		f.detail = pool_failure(p);
+		f.detail = failure(p, why, sizeof why);
 		f.age = time_now() - p->failing_since;
 		find(j, &f);
 	} else if (pool_connected(p) == 0 && drain_stops(c, p, time_now())) {

@@ -218,6 +218,17 @@ static void bad_header(struct client *c, const uint8_t *p, size_t len)
 	});
 }
 
+/* It left because we would not encrypt; libpq with sslmode=require does. */
+static void say_tls_was_wanted(const struct client *c)
+{
+	const bool asked = (c->login->asked & 1 << STARTUP_SSL) != 0;
+
+	if (asked && tls_state(&c->stream) == TLS_NONE && c->carry.len == 0 &&
+	    sessions_settings(c->ss)->log_disconnections && login_speaks(c))
+		log_at(LEVEL_INFO, &c->who, "the client wants TLS, and "
+		    "client_tls_sslmode does not offer it");
+}
+
 static void take_cancel(struct client *c, const struct startup *m)
 {
 	if (!login_departs(c, m))
@@ -385,6 +396,7 @@ void login_work(struct client *c)
 		if (n == STREAM_NONE)
 			return;
 		if (n < 0) {
+			say_tls_was_wanted(c);
 			client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 			return;
 		}

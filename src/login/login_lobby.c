@@ -220,6 +220,27 @@ static bool punish(struct client *c)
 	return true;
 }
 
+/* These errors share the SQLSTATE of nearly all. */
+static const char *hint_by_text(const char *text)
+{
+	static const struct {
+		const char *text, *hint;
+	} rows[] = {
+		{ "no more connections allowed (max_client_conn)",
+		    "Raise max_client_conn, or let the applications keep fewer "
+		    "connections: SHOW CLIENTS of the console lists them." },
+		{ "bouncer config error", "The pooler's log says what is wrong: "
+		    "with auth_query, auth_user and auth_dbname, or with "
+		    "auth_type = any and a database without user=." },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		if (strcmp(rows[i].text, text) == 0)
+			return rows[i].hint;
+	}
+	return NULL;
+}
+
 const char *login_hint(const struct client *c, const struct err *why)
 {
 	if (login_refuses_other(c, why))
@@ -233,9 +254,10 @@ const char *login_hint(const struct client *c, const struct err *why)
 	    ceiling_level() == CEILING_FULL)
 		return "The pooler has used nearly all of memory_limit: try "
 		    "again later, or raise it.";
-	return strcmp(why->code, ERRCODE_INVALID_PASSWORD) == 0 ?
-	    "Check the user name and the password. The pooler's log says what "
-	    "was wrong with them." : NULL;
+	if (strcmp(why->code, ERRCODE_INVALID_PASSWORD) == 0)
+		return "Check the user name and the password. The pooler's log "
+		    "says what was wrong with them.";
+	return hint_by_text(why->text);
 }
 
 static void tell(struct client *c, const struct err *why)

@@ -167,6 +167,7 @@ void catalog_drop_pool(struct catalog *c, struct pool *p)
 	credentials_unref(&p->credentials);
 	hosts_free(p);
 	mem_free(p->failure);
+	mem_free(p->miss);
 	pool_drop_welcome(p);
 	mem_delete(MEM_POOL, p, sizeof *p);
 }

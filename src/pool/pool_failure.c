@@ -16,9 +16,25 @@ static void forget_failure(struct pool *p)
 	p->failure = NULL;
 }
 
+static void forget_miss(struct pool *p)
+{
+	mem_free(p->miss);
+	p->miss = NULL;
+}
+
+void pool_miss(struct pool *p, const char *what)
+{
+	forget_miss(p);
+	p->miss = mem_strdup(what);
+	p->missed = true;
+}
+
 void pool_fail(struct pool *p, const char *reason, const char *hint)
 {
 	forget_failure(p);
+	if (!p->missed)
+		forget_miss(p);
+	p->missed = false;
 	if (!p->failing)
 		p->failing_since = time_now();
 	p->failing = true;
@@ -29,7 +45,8 @@ void pool_fail(struct pool *p, const char *reason, const char *hint)
 void pool_worked(struct pool *p)
 {
 	forget_failure(p);
-	p->failing = false;
+	forget_miss(p);
+	p->missed = p->failing = false;
 }
 
 void pool_retry_now(struct pool *p)
@@ -43,6 +60,11 @@ void pool_retry_now(struct pool *p)
 const char *pool_failure(const struct pool *p)
 {
 	return p->failure != NULL ? p->failure : "out of memory";
+}
+
+const char *pool_failure_detail(const struct pool *p)
+{
+	return p->miss;
 }
 
 const char *pool_failure_hint(const struct pool *p)

@@ -8,11 +8,13 @@
 #include "base/errcodes.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "io/dial.h"
 #include "io/dns.h"
 #include "io/loop.h"
 #include "io/socket.h"
 #include "pool/drain.h"
+#include "pool/pool_failure.h"
 #include "session/server.h"
 #include "session/sessions.h"
 #include "upstream/server_attempt.h"
@@ -30,6 +32,23 @@ static void avoid(const struct dialling *d, const struct dial_place *at)
 		    time_now() + s->ps.pool->limits.login_retry);
 }
 
+/* "Connection refused (10.0.0.7:5432)", for those who look after the pooler. */
+static void note_miss(struct dialling *d, const struct dial_place *at,
+    const char *why)
+{
+	const struct server *const s = d->server;
+	char addr[NET_TEXT_MAX], what[256];
+	struct text t;
+
+	if (server_is_canceler(s))
+		return;
+	text_init(&t, what, sizeof what);
+	text_addf(&t, "%s (%s)", why, at->addr.family == NET_UNIX ||
+	    at->addr.family == NET_NONE ? d->hosts[at->host].text :
+	    net_format(&at->addr, addr, sizeof addr));
+	pool_miss(s->ps.pool, what);
+}
+
 static void log_miss(struct dialling *d, const struct dial_place *at,
     enum dial_miss why, int error)
 {
@@ -41,8 +60,10 @@ static void log_miss(struct dialling *d, const struct dial_place *at,
 	case DIAL_NO_NAME:
 		log_at(LEVEL_WARNING, NULL, "DNS lookup failed: %s: result=%d",
 		    text, error);
+		note_miss(d, at, "no address");
 		return;
 	case DIAL_NO_START:
+		note_miss(d, at, strerror(error));
 		log_at(LEVEL_WARNING, NULL,
 		    "sbuf_connect failed to connect to %s: %s",
 		    at->addr.family == NET_UNIX ? text :
@@ -50,6 +71,7 @@ static void log_miss(struct dialling *d, const struct dial_place *at,
 		return;
 	case DIAL_NO_CONNECT:
 		s->addr = at->addr;
+		note_miss(d, at, strerror(error));
 		log_at(LEVEL_WARNING, &s->who, "connect failed: %s",
 		    strerror(error));
 		return;

@@ -247,7 +247,7 @@ static int on_login_error(struct server *s, const struct report *r)
 		why.code = r->code;
 	if (!s->ps.dedicated && r->message[0] != '\0')
 		why.text = r->message;
-	why.hint = server_hint(r->code);
+	why.hint = server_hint(r->code, r->message);
 	log_hint(s, why.hint);
 	server_fail_cause(s, why);
 	return -1;

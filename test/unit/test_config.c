@@ -299,7 +299,8 @@ static const struct {
 	    "(did you mean \"host\"?)\n"
 	    "invalid value \"hst=x\" for parameter a" AT(3) },
 	{ "[pgbouncer]\n[databases]\na = sslmode=x\n",
-	    "unrecognized connection parameter: sslmode\n"
+	    "unrecognized connection parameter: sslmode "
+	    "(did you mean \"server_tls_sslmode\"?)\n"
 	    "invalid value \"sslmode=x\" for parameter a" AT(3) },
 	{ "[pgbouncer]\n[databases]\na = host=''\n",
 	    "syntax error in connection string: empty value\n"

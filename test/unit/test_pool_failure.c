@@ -29,6 +29,24 @@ static void test_latest_reason_is_kept(void **state)
 	pool_worked(&p);
 }
 
+static void test_miss_is_of_the_attempt_that_failed_by_it(void **state)
+{
+	struct pool p = { .failing = false };
+
+	(void)state;
+	pool_miss(&p, "No route to host (10.0.0.7:5432)");
+	pool_miss(&p, "Connection refused (10.0.0.8:5432)");
+	pool_fail(&p, "connect failed", NULL);
+	assert_string_equal(pool_failure_detail(&p),
+	    "Connection refused (10.0.0.8:5432)");
+	/* the next one got further */
+	pool_fail(&p, "login failed", NULL);
+	assert_null(pool_failure_detail(&p));
+	pool_miss(&p, "Connection refused (10.0.0.8:5432)");
+	pool_worked(&p);
+	assert_null(pool_failure_detail(&p));
+}
+
 static void test_success_forgets(void **state)
 {
 	struct pool p = { .failing = false };
@@ -100,6 +118,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_latest_reason_is_kept),
+		cmocka_unit_test(test_miss_is_of_the_attempt_that_failed_by_it),
 		cmocka_unit_test(test_success_forgets),
 		cmocka_unit_test(test_no_memory_is_a_reason),
 		cmocka_unit_test(test_retry_is_due_whatever_the_pause),

@@ -15,17 +15,22 @@
 static void test_refusals_that_the_operator_can_mend_have_a_hint(void **state)
 {
 	static const struct {
-		const char *code, *names;
+		const char *code, *names, *message;
 	} rows[] = {
-		{ "28P01", "pgsluicectl userlist import" },
-		{ "28000", "pg_hba.conf" },
-		{ "3D000", "dbname=" },
-		{ "53300", "max_connections" },
+		{ "28P01", "pgsluicectl userlist import", "" },
+		{ "28000", "pg_hba.conf", "" },
+		{ "28000", "server_tls_sslmode = require",
+		    "no pg_hba.conf entry for host \"10.0.0.1\", user \"a\", "
+		    "database \"b\", no encryption" },
+		{ "28000", "create it", "role \"a\" does not exist" },
+		{ "3D000", "dbname=", "" },
+		{ "53300", "max_connections", "" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		const char *const hint = server_hint(rows[i].code);
+		const char *const hint = server_hint(rows[i].code,
+		    rows[i].message);
 
 		assert_non_null(hint);
 		assert_non_null(strstr(hint, rows[i].names));
@@ -38,9 +43,9 @@ static void test_refusals_that_the_operator_can_mend_have_a_hint(void **state)
 static void test_other_refusals_speak_for_themselves(void **state)
 {
 	(void)state;
-	assert_null(server_hint("57P03"));
-	assert_null(server_hint("XX000"));
-	assert_null(server_hint(""));
+	assert_null(server_hint("57P03", ""));
+	assert_null(server_hint("XX000", ""));
+	assert_null(server_hint("", ""));
 }
 
 static void test_hints_about_secrets_are_whole(void **state)
