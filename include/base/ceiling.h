@@ -40,6 +40,10 @@ bool ceiling_stops(size_t bytes);
 /* Would the level stay FULL if all counted memory were freed? */
 bool ceiling_is_hopeless(void);
 
+/* Will the level still be FULL when so many bytes, which are on their way to be
+ * freed, are free? */
+bool ceiling_stays_full(size_t bytes);
+
 /*
  * Report the bytes of the worker's largest connection. True: no worker has
  * reported a larger one.

@@ -97,6 +97,7 @@ struct sessions {
 	struct lobby lobby;		/* strangers, and what they may cost */
 	usec_t held_since;		/* clients wait for memory; 0 = none */
 	usec_t shed_told;		/* the last line of the log about it */
+	bool shed_full;			/* memory was at its end a tick ago */
 	struct login *guessers;		/* DL: wait, see login_guess.h */
 	struct guessing *guessing;	/* the first worker's; NULL: own_guessing */
 	struct guessing own_guessing;	/* have begun */

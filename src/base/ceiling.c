@@ -19,6 +19,7 @@
 #define LARGE 16384		/* bytes of half a message, where it is tight */
 #define TRIM_EVERY USEC
 #define FALL (16LL << 20)	/* bytes freed that the heap may still have */
+#define FALL_PART 32		/* ... or this part of the limit, if less */
 
 #if defined __SANITIZE_ADDRESS__
 #define KNOWS_RESIDENT false	/* it keeps what is freed */
@@ -130,12 +131,13 @@ static long long resident(void)
 /* Has so much been freed that it is worth the time of a trim? */
 static bool has_fallen(void)
 {
+	const long long part = (long long)ceiling_limit() / FALL_PART;
 	const long long now = atomic_load_explicit(&all.counted,
 	    memory_order_relaxed);
 
 	if (now > all.highest)
 		all.highest = now;
-	return all.highest - now >= FALL;
+	return all.highest - now >= (part > 0 && part < FALL ? part : FALL);
 }
 
 /*
@@ -202,6 +204,15 @@ bool ceiling_is_hopeless(void)
 	    memory_order_relaxed);
 
 	return base * 100 >= (long long)limit * (FULL_FROM - STEP_BACK);
+}
+
+bool ceiling_stays_full(size_t bytes)
+{
+	const long long limit = (long long)ceiling_limit();
+
+	return ceiling_level() == CEILING_FULL &&
+	    (used() - (long long)bytes) * 100 >=
+	    limit * (FULL_FROM - STEP_BACK);
 }
 
 bool ceiling_bid(unsigned worker, size_t bytes)

@@ -99,30 +99,46 @@ static void drop(struct client *c)
 	client_fail_cause(c, why);
 }
 
-/* One alone holds too little to make a difference. */
-static bool expel_strangers(struct sessions *ss)
+/* One alone holds too little to make a difference. Returns bytes, as below. */
+static size_t expel_strangers(struct sessions *ss, size_t before)
 {
 	bool any = false;
 
 	for (int i = 0; i < STRANGERS && ceiling_level() == CEILING_FULL &&
 	    login_expel_oldest(ss, TALLY_memory_limit); i++)
 		any = true;
-	return any;
+	const size_t left = lobby_bytes(&ss->lobby);
+
+	return !any ? 0 : left < before ? before - left : 1;
 }
 
-/* Strangers are as one client. False: nobody is left, or it is another worker's turn. */
-static bool drop_largest(struct sessions *ss, bool held)
+/*
+ * Strangers are as one client. Returns the bytes that will be free at the end of
+ * the turn; 0: nobody is left, or it is another worker's turn. The bid stands
+ * until the next tick, so that no other worker drops one for the same bytes.
+ */
+static size_t drop_largest(struct sessions *ss, bool held)
 {
 	size_t bytes;
 	struct client *const c = find_largest(ss, held, &bytes);
 	const size_t strangers = held ? 0 : lobby_bytes(&ss->lobby);
 
 	if (!ceiling_bid(ss->worker, bytes > strangers ? bytes : strangers))
-		return false;
+		return 0;
 	if (strangers > bytes)
-		return expel_strangers(ss);
+		return expel_strangers(ss, strangers);
 	drop(c);
-	return true;
+	return bytes;
+}
+
+/* The bytes of this worker's largest client, for the others. */
+static void bid(struct sessions *ss)
+{
+	const size_t strangers = lobby_bytes(&ss->lobby);
+	size_t bytes;
+
+	(void)find_largest(ss, false, &bytes);
+	(void)ceiling_bid(ss->worker, bytes > strangers ? bytes : strangers);
 }
 
 /* Those that may go on by now do. Returns the number of those that do not. */
@@ -157,7 +173,7 @@ static void drop_held(struct sessions *ss, unsigned held)
 {
 	const unsigned most = 1 + held / HELD_SHARE;
 
-	for (unsigned i = 0; i < most && drop_largest(ss, true); i++)
+	for (unsigned i = 0; i < most && drop_largest(ss, true) > 0; i++)
 		;
 }
 
@@ -185,15 +201,27 @@ void shed_tick(struct sessions *ss, usec_t now)
 
 	if (ss->held_since != 0 && now - ss->held_since > PATIENCE)
 		drop_held(ss, held);
+	const bool full = ceiling_level() == CEILING_FULL;
+	const bool known = ss->shed_full || ss->others == 0;
+
+	ss->shed_full = full;
 	if (ceiling_level() == CEILING_CALM) {
 		(void)ceiling_bid(ss->worker, 0);
 		return;
 	}
 	tell(ss, now);
 	shrink_caches(ss);
-	for (int i = 0; i < AT_ONCE && ceiling_level() == CEILING_FULL &&
+	/* each worker needs a tick to say what its largest client holds */
+	if (full && !known) {
+		bid(ss);
+		return;
+	}
+	size_t gone = 0, bytes;
+
+	for (int i = 0; i < AT_ONCE && ceiling_stays_full(gone) &&
 	    !ceiling_is_hopeless(); i++) {
-		if (!drop_largest(ss, false))
+		if ((bytes = drop_largest(ss, false)) == 0)
 			break;
+		gone += bytes;
 	}
 }

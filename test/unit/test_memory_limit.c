@@ -112,10 +112,14 @@ static void test_level_begins_and_ends_apart(void **state)
 	assert_int_equal(ceiling_level(), CEILING_FULL);
 	assert_true(ceiling_stops(1));
 	assert_false(ceiling_stops(0));
+	/* 950 are used, and it ends below 900 */
+	assert_true(ceiling_stays_full(50));
+	assert_false(ceiling_stays_full(51));
 	ceiling_grow(-49);
 	assert_int_equal(ceiling_level(), CEILING_FULL);
 	ceiling_grow(-2);
 	assert_int_equal(ceiling_level(), CEILING_TIGHT);
+	assert_false(ceiling_stays_full(0));
 	assert_string_equal(ceiling_level_name(), "tight");
 	ceiling_grow(-200);
 	assert_int_equal(ceiling_level(), CEILING_CALM);

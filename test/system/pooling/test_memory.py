@@ -61,10 +61,11 @@ def test_half_sent_messages_stay_within_the_limit(pooler, workers):
     assert p.raw().value("select 1") == "1"
 
 
-def test_client_with_most_statements_goes_first(pooler):
-    """what is held in small pieces counts, too"""
+@pytest.mark.parametrize("workers", [1, 4])
+def test_client_with_most_statements_goes_first(pooler, workers):
+    """what is held in small pieces counts, too; of all workers' clients"""
     p = pooler(memory_limit="48MB", max_prepared_statement_memory=0,
-               workers=1)
+               workers=workers)
     good, modest, greedy = p.raw(), p.raw(), p.raw()
 
     def prepare(c, first, n):
