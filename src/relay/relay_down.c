@@ -323,6 +323,9 @@ static enum relay_step on_error(struct relay_down *d)
 	if (d->have < d->size && d->size <= RELAY_SMALL_MAX)
 		return RELAY_SHORT;
 	relay_own_failed(d->c, d->s);
+	/* the statement that stood in for a name may still be there */
+	if (d->c->relay.dealloc.early && d->c->relay.dealloc.portal != NULL)
+		d->s->ps.close_needed = true;
 	if (d->size > RELAY_SMALL_MAX) {
 		count_error(d);
 		return on_reply(d);

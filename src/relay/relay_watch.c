@@ -151,6 +151,9 @@ static void note_long(const struct relay_up *up, enum relay_text kind)
 	s->trace.draws = s->trace.unread = true;
 	s->trace.waits = s->trace.waits || kind == RELAY_TEXT_WAITS;
 	relay_long_begin(up, kind);
+	/* each transaction may run it, and none shows its text again */
+	if (kind == RELAY_TEXT_LASTS)
+		relay_watch_words(s, SQL_LEAVES | SQL_HIDES, kind);
 }
 
 /* Bytes of a SET that come before its value, of a text of n bytes. */

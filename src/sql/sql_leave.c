@@ -14,6 +14,7 @@
 #include "sql/sql_words.h"
 
 #define BLOCK 16
+#define WORD_MAX 8	/* bytes of LANGUAGE */
 #define FOLD 0x20	/* letters to lower case */
 #define D_OR_T (FOLD | ('d' ^ 't'))	/* ... and d to t, f to v */
 
@@ -149,7 +150,8 @@ static bool is_block(const struct place *p)
 	const struct place rest = { .start = next, .at = next,
 	    .end = p->end };
 
-	if (next == p->end)
+	/* the next word may go on in the next piece */
+	if (next == p->end || (p->piece && p->end - next < WORD_MAX))
 		return p->piece;
 	/* 'do' is all of a string */
 	if (*next == '\'' && p->at > p->start && p->at[-1] == '\'' &&

@@ -51,8 +51,9 @@ void trace_tag(struct trace *t, const char *tag, bool last)
 	t->sets += (does & SETS) != 0;
 	t->marked = t->marked || (does & MARKS) != 0;
 	t->pins |= (does & LOADS) != 0 ? PIN_LOADED : 0;
+	/* what was made may set what no reader has seen the name of */
 	t->unlisted = t->unlisted || (does & HIDES) != 0 ||
-	    ((does & SETS) != 0 && t->unread);
+	    ((does & (SETS | MARKS)) != 0 && t->unread);
 	if ((does & DISCARDS) == 0)
 		return;
 	/* the statement is no part of a transaction that could be undone */

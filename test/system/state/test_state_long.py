@@ -122,7 +122,7 @@ OPENS = [SETUP, "select U&\"pg\\005freplication_origin_session_setup\"('opened')
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("state", ["clean", "keep"])
-def test_what_a_long_text_opens(pair, opening, pooler,  # noqa: F811
+def test_what_a_long_text_opens(pg, opening, pooler,  # noqa: F811
                                 state, way):
     """is there for nobody else, wherever the word stands"""
     p = pooler(default_pool_size=1, session_state=state,
@@ -138,6 +138,8 @@ def test_what_a_long_text_opens(pair, opening, pooler,  # noqa: F811
                 a.close()
                 assert b.value(IS_SETUP) == "f", sql
                 b.close()
+                # an origin is free when the session that had it has ended
+                wait_until(lambda: len(pg.backends()) <= 1)
 
 
 @pytest.mark.parametrize("way", [as_query, apart, named])
@@ -210,3 +212,30 @@ def test_a_takeover_amid_a_long_text(pooler, opening):  # noqa: F811
     a.close()
     with q.raw("postgres") as b:
         assert b.value(IS_SETUP) == "f"
+
+
+def test_parameter_of_a_function_that_a_long_text_makes(pair, pg):
+    """is not there for the next client: no reader saw its name"""
+    p, a, b = pair("keep")
+    pg.sql("create schema made", "grant all on schema made to public", db="p0")
+    try:
+        a.query("create function made.f() returns void language plpgsql as "
+                "$$begin set my.made = 'A'; end$$; select made.f() "
+                "/* %s */" % pad("prose "))
+        assert b.value("select current_setting('my.made', true)") in (None, "")
+        a.close()
+        assert b.value("select current_setting('my.made', true)") in (None, "")
+    finally:
+        pg.sql("drop schema made cascade", db="p0")
+
+
+def test_named_set_that_is_long_runs_later(pair):
+    """max_prepared_statements = 0: its transaction shows no text"""
+    p, a, b = pair("keep", max_prepared_statements=0)
+    a.send(pq.parse("set my.later = 'A' /* %s */" % pad("prose "), "s1"),
+           pq.sync())
+    a.recv_until().check()
+    a.send(pq.bind("s1"), pq.execute(), pq.sync())
+    a.recv_until()
+    assert b.value("select current_setting('my.later', true)") in (None, "")
+    assert b.value("select current_setting('my.later', true)") in (None, "")
