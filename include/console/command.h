@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 struct admin_command;
+struct client;
 struct console;
 struct err;
 struct nearest;
@@ -61,6 +62,9 @@ void command_near(struct nearest *n);
 /* Check rights, log, run. */
 enum command_result command_run(const struct command *row, struct console *k,
     const struct admin_command *cmd, struct err *e);
+
+/* Logs that c does more than look, once (spec/logging.md). */
+void command_log_access(struct client *c);
 
 /* The detail of SHOW HELP. */
 void command_help(struct text *out);

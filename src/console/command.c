@@ -119,8 +119,7 @@ static enum command_result run_in_a_hold(const struct command *row,
 	return result;
 }
 
-/* The first command tells that there is somebody who does more than look. */
-static void log_access(struct client *c)
+void command_log_access(struct client *c)
 {
 	if (c->only_looks && sessions_settings(c->ss)->log_connections)
 		log_at(LEVEL_INFO, &c->who,
@@ -133,7 +132,7 @@ enum command_result command_run(const struct command *row, struct console *k,
 {
 	const struct admin *const a = k->admin;
 
-	log_access(k->client);
+	command_log_access(k->client);
 	if (row->admin && !k->client->admin)
 		return command_failed(err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "admin access needed"));

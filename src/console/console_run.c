@@ -44,6 +44,8 @@ int console_rows(struct console *k, const struct statement *st,
 		driver_query_rows(&st->answer, sink);
 		return 0;
 	}
+	if (st->show.view->admin)
+		command_log_access(k->client);
 	if (st->show.view->admin && !k->client->admin)
 		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "admin access needed");
@@ -126,6 +128,7 @@ static void pass_fds(struct console *k, const struct statement *st)
 	const bool several = a->next != NULL;
 	struct err e;
 
+	command_log_access(k->client);
 	if (several && a->ops->hold(a->app, &e) < 0) {
 		console_error(k, &e);
 		return;
