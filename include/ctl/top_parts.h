@@ -56,6 +56,7 @@ struct top {
 	struct summary sum;
 	usec_t birth;		/* of the pooler, by our clock */
 	struct grid rows, findings;
+	size_t asked;		/* which board the last question was for */
 	size_t shown;		/* which board the rows are of */
 	usec_t fresh;		/* end of the latest round; 0: there was none */
 	struct {

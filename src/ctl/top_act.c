@@ -97,6 +97,11 @@ static void ask_kill(struct top *t)
 		    "or a server: choose one by 2 or 3");
 		return;
 	}
+	if (!t->greeted || t->shown != t->board) {
+		text_copy(t->message, sizeof(t->message), "these rows are old: "
+		    "wait until the console has answered");
+		return;
+	}
 	t->mode = TOP_WOULD_KILL;
 	/* the rows may change before there is an answer */
 	snprintf(t->kill, sizeof(t->kill), "KILL_%s %.20s", client ? "CLIENT" :

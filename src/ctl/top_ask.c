@@ -32,6 +32,13 @@ static void go_down(struct top *t)
 	t->link.conn = NULL;
 	t->greeted = false;
 	t->count.at = 0;
+	/* another process may answer next, in which an id is somebody else's */
+	if (t->mode == TOP_WOULD_KILL || t->order[0] != '\0') {
+		t->mode = TOP_LOOKS;
+		text_copy(t->message, sizeof(t->message), "The connection was "
+		    "lost: it is not known whether the order was carried out");
+	}
+	t->order[0] = '\0';
 	t->state = TOP_DOWN;
 	t->next = time_precise() + RETRY;
 }
@@ -96,7 +103,7 @@ static void ask_from(struct top *t, enum top_question q)
 	}
 	text_init(&query, rows, sizeof(rows));
 	if (q == TOP_ROWS) {
-		t->shown = t->board;
+		t->asked = t->board;
 		compose(t, &query);
 	}
 	t->question = q;
@@ -253,6 +260,7 @@ static void keep(struct top *t, struct grid *place, const struct grid *g)
 	*place = *g;
 	if (place != &t->rows)
 		return;
+	t->shown = t->asked;
 	board_hide_console(&t->rows);
 	if (t->filter[0] != '\0')
 		board_filter(&t->rows, t->filter);
