@@ -32,8 +32,11 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end -}}
 {{- end -}}
 
-{{/* "yes" if a line of [databases] has a password: then the file is a Secret. */}}
+{{/* "yes" if the file has a password: then it is a Secret. */}}
 {{- define "pgsluice.secret" -}}
+{{- range .Values.config.pgbouncer -}}
+{{- if contains "ldapbindpasswd" (toString .) }}yes{{ end -}}
+{{- end -}}
 {{- range .Values.config.databases -}}
 {{- if kindIs "map" . }}{{ if hasKey . "password" }}yes{{ end }}
 {{- else if contains "password" . }}yes{{ end -}}
