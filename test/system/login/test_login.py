@@ -18,7 +18,9 @@ def refused(conn, **kw):
     assert err.severity == "FATAL"
     hint = {"H"} if err.code == "28P01" or \
         err.message.startswith((
-            "no such database", "not allowed",
+            "no such database", "not allowed", "bouncer config error",
+            "server login failed",
+            "no more connections allowed (max_client_conn)",
             "unsupported startup parameter")) else set()
     assert set(err.fields) == {"S", "V", "C", "M"} | hint or REFERENCE
     assert err.code == code_of(err.message)

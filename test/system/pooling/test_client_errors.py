@@ -963,7 +963,9 @@ def function_call_at_the_console(env):
 
 # They say why, and which setting to look at: see test_waits.py.
 # Those that end a session and say what to do, without a DETAIL.
-HINTED = ["not allowed", "no such database: nowhere",
+HINTED = ["no more connections allowed (max_client_conn)",
+          "bouncer config error", "server login failed", "not allowed",
+          "no such database: nowhere",
           'database "p0" is disabled', "no room",
           "server login failed: wrong password type",
           "server login failed: none of the server's SASL authentication "
