@@ -25,10 +25,12 @@ static void read_in(const char *encoding, const uint8_t *data, size_t size)
 	const size_t n = nul == NULL ? size : (size_t)(nul - data) + 1;
 	char *const sql = mem_dup(data, n);
 	uint8_t *const values = n == size ? NULL : mem_dup(data + n, size - n);
-	struct custom known = { 0 };
+	struct custom known;
 	struct custom_reader r = { .take = take, .arg = &known,
 		.encoding = encoding };
 
+	/* atomic pointers have no common initializer */
+	memset(&known, 0, sizeof known);
 	assert(sql != NULL && (n == size || values != NULL));
 	const enum custom_found found = custom_read(&r, sql, n);
 

@@ -714,7 +714,8 @@ static void test_with_changes_one_setting_of_a_copy(void **state)
 
 	assert_null(config_with(b, "listen_port", "x", &e));
 	assert_null(config_with(b, "Pool_mode", "session", &e));
-	assert_string_equal(e.text, "unknown parameter: pgbouncer/Pool_mode");
+	assert_string_equal(e.text, "unknown parameter: pgbouncer/Pool_mode "
+	    "(did you mean \"pool_mode\"?)");
 	config_unref(&b);
 }
 
