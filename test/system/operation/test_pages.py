@@ -223,7 +223,6 @@ AUTH_QUERY = elsewhere("test/system/login/test_auth_query_trust.py")
 PAGES = {
     "README.md": [
         elsewhere("test/package/newcomer"),     # bootstrap itself, and check
-        elsewhere("test/package/rpm"),          # configure, make
         elsewhere("test/package/newcomer"),
         file("pgsluice.ini"), file("userlist.txt"), quick_start,
         quick_control],
