@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-# errors.py - each error has its row in doc/spec/client-errors.md.
+# errors.py - each error has its row in doc/spec/client-errors.md, and its entry
+# in doc/troubleshooting.md.
 # SPDX-License-Identifier: ISC
 import re
 
@@ -12,8 +13,7 @@ REASON = re.compile(r"X\((\w+),\s*" + LITERAL)
 # texts of logins and of the console; other err_set() are for the log
 SPOKEN = re.compile(
     r"(?:err_set\([^;\"]*?,|auth_(?:deny|refuse)\(a,)\s*" + LITERAL)
-SPEAKERS = re.compile(
-    r"src/(session/(login|auth(?!_ldap)|cancel\b)|console/)")
+SPEAKERS = re.compile(r"src/(login/(?!auth_ldap)|session/cancel\b|console/)")
 TOLD = re.compile(r"client_fail\([^;]*?\bCLOSE_(\w+)")
 # made at run time: what it tells has rows of its own
 KINDS = {"AUTH_QUERY_FAILED", "BAD_PACKET_HEADER", "CACHED_ERROR",
@@ -21,6 +21,10 @@ KINDS = {"AUTH_QUERY_FAILED", "BAD_PACKET_HEADER", "CACHED_ERROR",
 HOLE = re.compile(r"%[-.*\d]*[lz]?[a-z]")
 LOG_ONLY = 10			# sections from this one are not for clients
 EVEN = 8			# letters by which a text is told from another
+HELP = "doc/troubleshooting.md"
+SENT = (2, 3, 4, 5, 8)		# sections of what clients and consoles are sent
+# rows of what the reference alone sends, and of texts that others have made
+NOT_OURS = re.compile(r"the reference's alone|reference-internal|<server's message>")
 
 
 def text_of(literal):
@@ -63,5 +67,34 @@ def without_row():
                 yield f"{path}: no row for \"{text}\" in {SPEC}"
 
 
+def first_cells(text):
+    """Of the tables: (whole row, what its first cell has between backticks)."""
+    for row in re.findall(r"^\|.*\|$", text, re.M):
+        yield row, re.findall(r"`([^`]+)`", row.split(" | ")[0])
+
+
+def without_entry():
+    """Errors that a reader of HELP does not find by their text."""
+    text = lint.read(HELP)
+    entries = set(re.findall(
+        r"`([^`]+)`", "\n".join(re.findall(r"^### .*", text, re.M))))
+    for _, found in first_cells(text):
+        entries.update(found)
+    count = 0
+    for part in re.split(r"^## ", lint.read(SPEC), flags=re.M)[1:]:
+        if int(part.partition(".")[0]) not in SENT:
+            continue
+        for row, found in first_cells(part):
+            if NOT_OURS.search(row):
+                continue
+            count += len(found)
+            for error in found:
+                if error not in entries:
+                    yield f"{HELP}: no entry for \"{error}\""
+    if count < 150:
+        yield f"{SPEC}: {count} errors, no more?"
+
+
 ROWS = rows()
-lint.finish({"each has its row": list(without_row())})
+lint.finish({"each has its row": list(without_row()),
+             "each has its entry": list(without_entry())})

@@ -96,7 +96,7 @@ FOREIGN = {"server does not support SSL, but SSL was required",
 def errors():
     """What troubleshooting explains is what the program says."""
     path = "doc/troubleshooting.md"
-    said = "".join(re.sub(r'"\s*"', "", lint.read(p)).replace('\\"', '"')
+    said = "".join(re.sub(r'"[\s\\]*"', "", lint.read(p)).replace('\\"', '"')
                    for p in lint.files("src", "include"))
     told = re.findall(r"^### `(.+?)`", lint.read(path), re.M)
     found = [f"{path}: nothing says {text}" for text in told
