@@ -51,9 +51,10 @@ def spelling():
 
 
 def anchors(text):
-    """As the usual viewers make them of headings."""
+    """As the usual viewers make them of headings, and the book of settings."""
     return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-")
-            for h in re.findall(r"^#+ (.+?)\s*$", text, re.M)}
+            for h in re.findall(r"^#+ (.+?)\s*$", text, re.M)} | \
+        set(re.findall(r"^\*(\w+)\* \(", text, re.M))
 
 
 def leads_nowhere(path, target):
