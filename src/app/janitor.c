@@ -75,8 +75,10 @@ static void on_own_query_timeout(struct timeout *t, void *arg)
 
 static void on_rollback_timeout(struct timeout *t, void *arg)
 {
+	struct server *const s = server_of_timer(t);
+
 	(void)arg;
-	server_close(server_of_timer(t), CLOSE_ROLLBACK_TIMEOUT);
+	server_close(s, own_query_row(s)->late);
 }
 
 static void on_vacancy(struct timeout *t, void *arg)

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 import pq
-from harness import REFERENCE, free_port
+from harness import REFERENCE, free_port, wait_until
 from test_ctl import binary, ctl
 
 pyte = pytest.importorskip("pyte")
@@ -127,6 +127,29 @@ def test_top_says_how_old_it_is(pooler, top):
     s.wait(lambda t: t.startswith("well  pgsluice"))
     s.press(b"q")
     assert s.end() == 0
+
+
+def test_top_forgets_an_order_with_its_connection(pooler, top):
+    """in another process the same id may be somebody else's"""
+    p = pooler()
+    c = p.raw(application_name="culprit")
+    c.query("select 1")
+    s = top(p, "-w", "0.2", rows=30, columns=132)
+    s.press(b"2")
+    s.wait("culprit")
+    s.press(b"k")
+    s.wait("c cancel its query, k close the connection")
+    p.signal(signal.SIGQUIT)
+    p.proc.wait()
+    s.wait("not known whether the order was carried out")
+    p.launch()
+    wait_until(lambda: p.log.count("process up") == 2)
+    d = p.raw(application_name="innocent")
+    d.query("select 1")
+    s.wait("innocent")
+    s.press(b"q")
+    assert s.end() == 0
+    assert d.value("select 2") == "2"
 
 
 def test_top_tells_why_a_pool_has_no_server(pooler, top):

@@ -123,6 +123,42 @@ def test_secrets_are_not_printed(box):
     assert entry(made(box))[1]["password"] == "sesame"
 
 
+@pytest.mark.parametrize("pairs", [
+    "password='two words sesame'", "password = sesame", "PassWord=x'sesame",
+    "password='a''b sesame' pool_size=2", "password=\udcff\udcfesesame"])
+def test_log_shows_nothing_behind_password_in_pairs(box, pairs):
+    out = enter(box, PGBOUNCER_DSN_0="shop=host=db " + pairs,
+                POSTGRESQL_USERNAME="ann", POSTGRESQL_PASSWORD="pw")
+    assert "sesame" not in out.stdout + out.stderr
+    assert "password=***" in out.stderr
+
+
+def test_log_hides_password_of_directory(box):
+    out = enter(box, DATABASE_URL=url(), PGSLUICE_AUTH_TYPE="ldap",
+                PGSLUICE_AUTH_LDAP_OPTIONS='ldapserver=a ldapbindpasswd="x y '
+                                           'sesame"')
+    assert "sesame" in made(box)
+    assert "sesame" not in out.stdout + out.stderr
+    assert "ldapbindpasswd=***" in out.stderr
+
+
+def test_files_that_exist_are_replaced(box):
+    """neither a wide mode nor the place that a link points at stays"""
+    elsewhere = os.path.join(box, "elsewhere")
+    put(elsewhere, "old")
+    os.symlink(elsewhere, os.path.join(box, "pgsluice.ini"))
+    put(os.path.join(box, "userlist.txt"), "old")
+    os.chmod(os.path.join(box, "userlist.txt"), 0o644)
+    out = enter(box, DATABASE_URL=url())
+    assert out.returncode == 0, out
+    with open(elsewhere, encoding="utf-8") as f:
+        assert f.read() == "old"
+    for name in ("pgsluice.ini", "userlist.txt"):
+        path = os.path.join(box, name)
+        assert not os.path.islink(path)
+        assert os.stat(path).st_mode & 0o777 == 0o600
+
+
 def test_values_from_files(box):
     path = os.path.join(box, "url")
     put(path, url(db="filed") + "\n")

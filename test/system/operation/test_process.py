@@ -527,6 +527,17 @@ def test_unix_console_is_logged_from_its_first_command_on(pooler):
     assert "login attempt: db=pgbouncer user=pgbouncer" in p.log
 
 
+@newer
+def test_unix_console_that_asks_for_sockets_is_logged(pooler):
+    """logging.md 5: SHOW FDS only looks, but the answer carries sockets"""
+    p = pooler()
+    out = run([harness.pg_bin("psql"), "-XAt", "-h", p.dir, "-p", str(p.port),
+               "-U", "pgbouncer", "-w", "-c", "show fds", "pgbouncer"],
+              cwd="/tmp")
+    assert out.returncode == 0, out.stderr
+    p.wait_log("pgbouncer access from unix socket")
+
+
 # --- logs -----------------------------------------------------------------
 
 def test_log_lines_have_their_form(pooler):
