@@ -93,7 +93,8 @@ def test_top_shows_one_pool_and_ends_a_client(pooler, latch, top):
     s.wait(lambda t: "of pool p0/app" in t and "culprit" in t and
            "victim" in t and "other" not in t)
     s.press(b"3")
-    s.wait(lambda t: "IN XACT" in t and "127.0.0.1:" in t and "culprit" in t)
+    s.wait(lambda t: "STATE active  SERVER 127.0.0.1:" in t and
+           "CLIENT 127.0.0.1:" in t)
     s.press(b"k")
     s.wait(lambda t: "c cancel its query, k close the connection" in t)
     s.press(b"n")

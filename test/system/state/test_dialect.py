@@ -732,7 +732,8 @@ def test_takeover_knows_what_was_read_in_doubt(one, pooler, pg):
     with login(p, ZONE, OTHER) as c, login(pg, ZONE, OTHER) as own:
         for x in c, own:
             assert ask(x, pq.query("select now()"), *prepare(EPOCH))[1] == []
-        take_over(pooler, p)
+        # a server that is asked what the client has left is the client's
+        take_over(pooler, p).wait_pool(sv_idle=1)
         for pid in pg.backends("p0"):
             if pid != int(own.value("select pg_backend_pid()")):
                 pg.terminate(pid)
