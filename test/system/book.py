@@ -8,7 +8,7 @@
 ```sh                  commands, which must all succeed
 ```sh postgres         the same, by who has PostgreSQL
 ```console             "$ command" and what it prints; ... stands for anything
-```text                nothing to run
+```text                nothing to run; go, js, php: the same
 
 A chapter is read from its beginning, in a folder of its own. Ports and the
 PostgreSQL are those of the test.
@@ -104,6 +104,8 @@ class Reader:
 
     def text(self, block):
         pass
+
+    go = js = php = text
 
     def sh(self, block):
         env = {"PGUSER": "postgres"} if block.word == "postgres" else {}
