@@ -16,9 +16,9 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 PATH = re.compile(r"`((?:src|include|doc|test|etc|debian|m4)/[\w./-]+)`")
 MANUAL = re.compile(r"\*((?:pgsluice|userlist)[\w.-]*)\*\((\d)\)")
 PROSE = [p for p in lint.files("doc", ends=(".md", ".scd"))
-         + ["README.md", "CONTRIBUTING.md", "NEWS.md"]
+         + ["README.md", "CONTRIBUTING.md", "NEWS.md", "SECURITY.md"]
          + lint.files("test", ends=("README.md",))]
-SPELT = ["README.md", "CONTRIBUTING.md", "NEWS.md", "bootstrap", "configure.ac",
+SPELT = ["README.md", "CONTRIBUTING.md", "NEWS.md", "SECURITY.md", "bootstrap", "configure.ac",
          "Makefile.am", "debian", "doc", "etc", "include", "m4", "src", "test"]
 
 
