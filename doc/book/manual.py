@@ -73,7 +73,7 @@ def markdown(path):
             body = piece[heading.end():]
         body = re.sub(r"</div>\s*$", "", body) \
             if body.count("</div>") > body.count("<div") else body
-        body = with_anchors(body, section).strip()
+        body = with_anchors(body, section).replace("&#x2022;", "&#x2022; ").strip()
         if body and (heading or n):
             out.append('\n````{raw} html\n<div class="manual">\n'
                        f"{body}\n</div>\n````\n")
