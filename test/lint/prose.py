@@ -106,9 +106,36 @@ def errors():
     return found or ([] if len(told) > 10 else [f"{path}: no more?"])
 
 
+# documents for users; of manual pages not all is rewritten
+PLAIN = [p for p in lint.files("doc/book", ends=(".md",))
+         + ["README.md", "SECURITY.md"] + ["doc/%s.md" % name for name in (
+             "container", "fleet", "glossary", "migrating", "performance",
+             "serverless", "troubleshooting")]]
+# what a reader has to read twice: no subject, or one that is far away
+IDIOMS = re.compile(
+    r"\bbut for\b|\b(?:is|are|be) told\b(?! apart)|\btill\b|\bto be had\b"
+    r"|\b[Ww]ho(?:m)?ever\b|\b(?:he|him|his)\b|\bcounts? no more\b"
+    r"|(?:^|(?<=[.;:] ))(?:Whom?|Whose|What) "
+    r"(?:is|are|was|has|have|does|can|cannot|wants|needs|looks|comes|belongs)\b"
+    r"(?![^.]*\?)", re.M)
+
+
+def plain():
+    """Idioms that CONTRIBUTING.md forbids."""
+    found = []
+    for path in PLAIN:
+        text = re.sub(r"^```.*?^```$|`[^`\n]*`", lambda m: re.sub(
+            r"[^\n]", "-", m[0]), lint.read(path), flags=re.M | re.S)
+        found += [f"{path}:{text.count(chr(10), 0, m.start()) + 1}: "
+                  f"\"{m[0].strip()}\": name the subject"
+                  for m in IDIOMS.finditer(text)]
+    return found
+
+
 def main():
     results = {"manual pages": manuals(), "spelling": spelling(),
-               "links": links(), "errors": errors()}
+               "links": links(), "errors": errors(),
+               "plain English": plain()}
     lint.finish({name if found is not None else f"{name} # SKIP no tool": found
                  or [] for name, found in results.items()})
 
