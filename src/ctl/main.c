@@ -51,15 +51,15 @@ static void usage_commands(void)
 static int usage(const struct ctl_options *o)
 {
 	printf("Usage: %s [OPTION]... COMMAND [ARGUMENT]...\n"
-	    "Looks after pgsluice.\n\nCommands:\n", o->program);
+	    "Control and monitor pgsluice.\n\nCommands:\n", o->program);
 	usage_commands();
-	printf("\nOptions of those that talk to the console:\n"
-	    "  -c, --config=FILE    the ini file that tells where it is\n"
-	    "  -d, --dbname=CONNINFO  where it is, as psql takes it\n"
-	    "  -U, --username=NAME  who to log in as\n"
-	    "      --json, --csv    show: the form of the answer\n"
-	    "  -w, --watch=SECONDS  show, top: ask again after so long\n"
-	    "  -t, --timeout=SECONDS  wait-ready: give up after so long (60)\n"
+	printf("\nOptions of commands that use the console:\n"
+	    "  -c, --config=FILE    the ini file of the pooler\n"
+	    "  -d, --dbname=CONNINFO  the console, in the form of psql\n"
+	    "  -U, --username=NAME  the user to log in as\n"
+	    "      --json, --csv    show: the format of the answer\n"
+	    "  -w, --watch=SECONDS  show, top: repeat after this time\n"
+	    "  -t, --timeout=SECONDS  wait-ready: give up after this time (60)\n"
 	    "\nOptions of profile:\n"
 	    "  -s, --seconds=N      how long (10)\n"
 	    "  -p, --pid=PID        of this process; else of --config's "

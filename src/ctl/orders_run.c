@@ -145,11 +145,11 @@ const struct ctl_command *order_commands(void)
 		    "replace server connections as they are released",
 		    0, 1, give, TAKES_PLACE },
 		{ "wait-close", NULL, "[DATABASE]",
-		    "wait until those to be replaced are gone",
+		    "wait until reconnect has replaced all",
 		    0, 1, give, TAKES_PLACE },
 		{ "disable", NULL, "DATABASE", "refuse new clients",
 		    1, 1, give, TAKES_PLACE },
-		{ "enable", NULL, "DATABASE", "let them in again",
+		{ "enable", NULL, "DATABASE", "accept new clients again",
 		    1, 1, give, TAKES_PLACE },
 		{ "kill", NULL, "[DATABASE]", "pause, and close all connections "
 		    "at once", 0, 1, give, TAKES_PLACE },

@@ -108,7 +108,7 @@ const struct ctl_command *program_commands(void)
 {
 	static const struct ctl_command commands[] = {
 		{ "convert", NULL, "FILE FOLDER",
-		    "write the configuration of PgCat or Odyssey anew",
+		    "convert the configuration of PgCat or Odyssey",
 		    2, 2, convert, 0 },
 		{ "profile", NULL, "", "record for a while by perf where the "
 		    "time goes, and print it\n      by reason and by function",

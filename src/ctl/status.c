@@ -208,8 +208,8 @@ static int status(const struct ctl_options *o, int argc, char **argv)
 const struct ctl_command *status_commands(void)
 {
 	static const struct ctl_command commands[] = {
-		{ "status", NULL, "", "print how it is, on one screen; the "
-		    "exit code tells whether it is well", 0, 0, status,
+		{ "status", NULL, "", "show health on one screen; the exit "
+		    "code is 0 if all is well", 0, 0, status,
 		    TAKES_PLACE },
 		{ .group = NULL },
 	};

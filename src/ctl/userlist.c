@@ -205,7 +205,7 @@ const struct ctl_command *userlist_commands(void)
 		{ "userlist", "remove", "FILE USER...",
 		    "remove users", 2, -1, remove_users, 0 },
 		{ "userlist", "list", "FILE",
-		    "print the users, and of what kind their secrets are",
+		    "print the users and the kinds of their secrets",
 		    1, 1, list, 0 },
 		{ "userlist", "import", "CONNINFO FILE [USER...]",
 		    "take users and secrets over from a PostgreSQL server",
