@@ -110,7 +110,7 @@ def errors():
 PLAIN = [p for p in lint.files("doc/book", ends=(".md",))
          + ["README.md", "SECURITY.md"] + ["doc/%s.md" % name for name in (
              "container", "fleet", "glossary", "migrating", "performance",
-             "serverless", "troubleshooting")]]
+             "serverless", "troubleshooting", "where-does-the-time-go")]]
 # what a reader has to read twice: no subject, or one that is far away
 IDIOMS = re.compile(
     r"\bbut for\b|\b(?:is|are|be) told\b(?! apart)|\btill\b|\bto be had\b"
