@@ -39,6 +39,13 @@ int listener_adopt(struct app *app, int fd, struct err *e);
 int listener_adopt_passed(struct app *app, int count, struct err *e);
 
 /*
+ * From now on clients of the Unix sockets see this process as their peer
+ * (SO_PEERCRED), not the one that opened the sockets: pgsluicectl waits for its
+ * end by that.
+ */
+void listener_claim_all(const struct app *app);
+
+/*
  * Open all that the settings name (spec/config-files.md section 17) and that was
  * not adopted; what was adopted but is not named is closed. 0 or -1.
  */

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -309,6 +310,19 @@ void listener_unlink_all(const struct app *app)
 		return;
 	LL_FOREACH(app->listeners, l)
 		unlink_file(l);
+}
+
+void listener_claim_all(const struct app *app)
+{
+	const struct listener *l;
+
+	LL_FOREACH(app->listeners, l) {
+		/* the kernel notes who listens at each call, anew */
+		if (l->path != NULL &&
+		    listen(l->fd, app->config->set.listen_backlog) < 0)
+			log_warning("cannot listen on unix:%s: %s", l->path,
+			    strerror(errno));
+	}
 }
 
 void listener_close_all(struct app *app)

@@ -407,6 +407,7 @@ int takeover_finish(struct takeover **tp, struct app *app, struct err *e)
 
 	if (tell_to_end(t, e) < 0)
 		return err_prepend(e, "cannot take over: ");
+	listener_claim_all(app);
 	for (struct app *w = app; w != NULL; w = workers_next(w)) {
 		w->ss.suspended = false;
 		suspension_end(&w->ss);

@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import struct
 import sys
 
 import pytest
@@ -334,6 +335,17 @@ def test_takeover_keeps_parameters_of_the_start_up_packet(pooler):
     take_over(pooler, p)
     for c, path in (plain, '"$user", public'), (mine, "pg_catalog"):
         assert c.value("show search_path") == path
+
+
+def test_takeover_makes_the_successor_the_peer_of_unix_clients(pooler):
+    """SO_PEERCRED: pgsluicectl drain waits for the end of this process"""
+    p = pooler()
+    q = take_over(pooler, p)
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(os.path.join(p.dir, ".s.PGSQL.%d" % p.port))
+        pid, _, _ = struct.unpack("3i", s.getsockopt(
+            socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
+    assert pid == q.proc.pid
 
 
 @pytest.mark.option("--reboot")
