@@ -68,6 +68,7 @@ struct params_origin {
 	struct params *set;	/* counted; fills in for missing values; silent
 				 * ones only if asked for */
 	uint64_t silent;
+	bool open;		/* SETs are for a transaction that is open */
 };
 
 /* Which does a server that has told p not report? */

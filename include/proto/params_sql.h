@@ -11,6 +11,8 @@ struct writer;
 struct params_dialect {
 	bool standard;		/* standard_conforming_strings is on, surely */
 	const char *encoding;	/* the server's; NULL: not known */
+	bool open;		/* a transaction is, and a SELECT may be its first
+				 * query, which no SET TRANSACTION may follow */
 };
 
 /*
@@ -18,7 +20,11 @@ struct params_dialect {
  * in a StartupMessage (SplitIdentifierString())? It refuses others.
  */
 bool params_sql_is_list(const char *value);
-/* Write "SET name=value;", of which no value makes anything else. */
+/*
+ * Write "SET name=value;", or what SELECTs set_config(), of which no value makes
+ * anything else. SHOW then has a search_path by byte as a StartupMessage with value
+ * makes it, except in an open transaction.
+ */
 void params_sql_set(struct writer *w, const char *name, const char *value,
     const struct params_dialect *d);
 

@@ -119,7 +119,7 @@ static int write_sets(struct client *c, struct server *s, struct writer *w,
     bool *recoded)
 {
 	const struct params_origin origin = { .set = s->origin.set,
-		.silent = silent_of(c, s) };
+		.silent = silent_of(c, s), .open = s->track.status != 'I' };
 	struct baggage *want = keep_wanted(c, s);
 
 	s->keep.strange = s->keep.has != want && has_of_others(s);

@@ -411,6 +411,7 @@ static void reconcile(struct reconciling *r)
 	r->dialect = (struct params_dialect){
 		.standard = on || r->strings,
 		.encoding = aim(r, PARAMS_CLIENT_ENCODING),
+		.open = r->origin->open,
 	};
 }
 

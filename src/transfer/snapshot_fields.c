@@ -203,7 +203,8 @@
 	X(dialect, inside, MOVED)
 
 #define PARAMS_ORIGIN(X, A) \
-	X(params_origin, set, MOVED) X(params_origin, silent, MOVED)
+	X(params_origin, set, MOVED) X(params_origin, silent, MOVED) \
+	X(params_origin, open, MADE)
 
 #define HOST(X, A) \
 	X(host, kind, MOVED) X(host, item, MADE) X(host, addr, MOVED) \

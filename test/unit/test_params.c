@@ -159,33 +159,45 @@ static void test_values_are_quoted(void **state)
 
 static void test_search_path_is_a_list_or_a_literal(void **state)
 {
+	/* NULL: a list that PostgreSQL would print in another way */
 	static const char *const lists[][2] = {
-		{ "public", "\"public\"" },
+		{ "public", "\"public\"" }, { "_a, b_1", "\"_a\",\"b_1\"" },
 		{ "\"$user\", public", "\"$user\",\"public\"" },
-		{ "a,B , \tc ", "\"a\",\"b\",\"c\"" },
-		{ "\"a;B\"", "\"a;B\"" },
-		{ "\"a\"\"; x\"", "\"a\"\"; x\"" },
+		{ "\"a;B\"", "\"a;B\"" }, { "\"1\"", "\"1\"" },
+		{ "\"a\"\"; x\"", "\"a\"\"; x\"" }, { "\"\xc3\xa4\"", "\"\xc3\xa4\"" },
+		{ "a,B , \tc ", NULL }, { "a,b", NULL }, { "a,  b", NULL },
+		{ " a", NULL }, { "a ", NULL }, { "\"a\"", NULL }, { "a, \"b\"", NULL },
 		/* no identifiers of SQL, or words of it */
-		{ "tenant-1, User", "\"tenant-1\",\"user\"" },
-		{ "default", "\"default\"" }, { "1", "\"1\"" },
-		{ "$$\"$$;", "\"$$\"\"$$;\"" },
-		{ "a--,b/*", "\"a--\",\"b/*\"" },
-		{ "a'b\\", "\"a'b\\\"" }, { "a, \"\"", "\"a\"" },
-		{ "\"\"", "''" }, { "", "''" }, { " ", "''" },
+		{ "tenant-1, User", NULL }, { "tenant-1", NULL }, { "user", NULL },
+		{ "default", NULL }, { "\"default\"", NULL }, { "1", NULL },
+		{ "$$\"$$;", NULL }, { "a--,b/*", NULL }, { "\xc3\xa4", NULL },
+		{ "a, \"\"", NULL }, { "\"\"", NULL }, { "", NULL }, { " ", NULL },
+		/* names of 63 and 64 bytes */
+		{ "abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz0",
+		"\"abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz0\"" },
+		{ "abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz01",
+		NULL },
 	};
 	static const char *const others[] = { "a b", "a,", ",a", "a,,b", "\"a",
 		"\"a\"b", "a \"b\"", "\"a\" b", " , " };
-	char sql[128];
+	char sql[160];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-		snprintf(sql, sizeof sql, "SET search_path=%s;", lists[i][1]);
+		if (lists[i][1] != NULL)
+			snprintf(sql, sizeof sql, "SET search_path=%s;",
+			    lists[i][1]);
+		else
+			snprintf(sql, sizeof sql, "SELECT pg_catalog.set_config("
+			    "'search_path','%s',false);", lists[i][0]);
 		assert_sets("search_path", lists[i][0], sql);
 	}
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
 		snprintf(sql, sizeof sql, "SET search_path='%s';", others[i]);
 		assert_sets("search_path", others[i], sql);
 	}
+	assert_sets("search_path", "a'b\\", "SELECT pg_catalog.set_config("
+	    "'search_path',E'a''b\\\\',false);");
 	assert_sets("search_path", "'x y", "SET search_path='''x y';");
 }
 
@@ -215,13 +227,13 @@ static void test_only_differences_of_both_are_set(void **state)
 }
 
 /* Everything that is sent, with bars for the ends of queries. */
-static void assert_queries(const struct params *want,
-    const struct params *have, const char *sql)
+static void assert_queries_of(const struct params *want,
+    const struct params *have, const struct params_origin *o, const char *sql)
 {
 	struct writer w;
 
 	writer_init(&w, 1 << 16);
-	const int n = params_write_sets(want, have, &loud, &w);
+	const int n = params_write_sets(want, have, o, &w);
 	int bars = 0;
 
 	for (size_t i = 0; i < w.len; i++) {
@@ -234,6 +246,12 @@ static void assert_queries(const struct params *want,
 	writer_u8(&w, 0);
 	assert_string_equal((const char *)w.at, sql);
 	writer_fini(&w);
+}
+
+static void assert_queries(const struct params *want,
+    const struct params *have, const char *sql)
+{
+	assert_queries_of(want, have, &loud, sql);
 }
 
 static void test_encoding_comes_first_by_itself(void **state)
@@ -250,7 +268,8 @@ static void test_encoding_comes_first_by_itself(void **state)
 	assert_int_equal(params_set(&have, 5, "\xc3\xa4"), 0);
 	/* the same bytes are other characters now */
 	assert_queries(want, have, "SET client_encoding='LATIN1';|"
-	    "SET application_name='caf\xe9';SET search_path=\"\xc3\xa4\";|");
+	    "SET application_name='caf\xe9';SELECT pg_catalog.set_config("
+	    "'search_path','\xc3\xa4',false);|");
 	assert_int_equal(params_expect(&have, want, &loud), 0);
 	assert_string_equal(params_get(have, 1), "UTF8");
 	assert_string_equal(params_get(have, 4), "caf\xe9");
@@ -359,13 +378,17 @@ static void test_names_in_pairs_of_bytes_keep_their_case(void **state)
 	struct params_table *t = params_table_new(NULL);
 	struct params *want = with(t, "search_path", "A\x83" "A\x83\\B, C");
 	struct params *have = with(t, "search_path", "");
+	const struct params_origin open = { .open = true };
 
 	(void)state;
-	assert_queries(want, have,
+	assert_queries(want, have, "SELECT pg_catalog.set_config('search_path',"
+	    "E'A\x83" "A\x83\\x5cB, C',false);|");
+	/* in a transaction as names, because a SELECT would have a snapshot */
+	assert_queries_of(want, have, &open,
 	    "SET search_path=\"a\x83" "a\x83\\b\",\"c\";|");
 	assert_int_equal(params_set(&want, 1, "shift-jis"), 0);
 	assert_int_equal(params_set(&have, 1, "SHIFT-JIS"), 0);
-	assert_queries(want, have,
+	assert_queries_of(want, have, &open,
 	    "SET search_path=\"a\x83" "A\x83\\b\",\"c\";|");
 	params_unref(&want);
 	params_unref(&have);
@@ -515,8 +538,9 @@ static void test_silent_value_goes_back_to_that_of_connect_query(void **state)
 	struct params_table *t = params_table_new(NULL);
 	struct params *none = params_empty(t), *have = params_empty(t);
 	struct params *want = with(t, "search_path", "a");
-	struct params_origin o = { with(t, "search_path", "tenant, public"),
-		SILENT };
+	struct params_origin o = {
+		.set = with(t, "search_path", "tenant, public"),
+		.silent = SILENT };
 
 	(void)state;
 	assert_changes(none, have, &o, "");
@@ -544,7 +568,7 @@ static void test_reported_value_that_the_client_lacks_is_the_servers(
 {
 	struct params_table *t = params_table_new(NULL);
 	struct params *none = params_empty(t);
-	struct params_origin o = { with(t, "search_path", "public"), 0 };
+	struct params_origin o = { .set = with(t, "search_path", "public") };
 	struct params *have = params_ref(o.set);
 	struct params *want = with(t, "search_path", "a");
 

@@ -64,6 +64,7 @@ def test_search_path_follows_its_client(pooler):
 
 
 PATH = "show search_path"
+SCHEMAS = "select current_schemas(false)::text"
 
 
 @pytest.mark.parametrize("how", ["by name", "in options"])
@@ -191,17 +192,41 @@ def test_servers_of_two_releases_in_one_pool(pooler, pg, older, hosts):
     assert clients[0][0].value(PATH) == '"$user", public'
 
 
+@pytest.mark.parametrize("mode", ["forget", "clean", "keep", "session"])
 @pytest.mark.parametrize("path", [
-    "public", '"public"', "PG_CATALOG,public", " pg_catalog , public",
+    "public", "public, app_2", "public,app", " ", "'a'", "a\\b, a", "x" * 70,
+    "user, public", '"user", public', "pg_catalog,  public", '"a ""b", _c',
+    '"public"', "PG_CATALOG,public", " pg_catalog , public",
     "tenant-1, public", "1a,public", "default, public", "user,public",
     '"$user", public', "$user,public", "a.b,public,'", '""', "", "Public",
     '"PUBLIC", public', "$$,public", "a;b,public", "é, public"])
-def test_search_path_is_read_as_by_postgresql(pooler, pg, path):
+def test_search_path_is_read_and_printed_as_by_postgresql(pooler, pg, path, mode):
     """pooling.md 21: also what is no identifier of SQL, or a word of it"""
-    schemas = "select current_schemas(false)::text"
-    p = pooler(default_pool_size=1)
-    assert p.raw(search_path=path).value(schemas) == \
-        direct(pg, search_path=path).value(schemas)
+    p = pooler(default_pool_size=1, **({"pool_mode": "session"} if
+               mode == "session" else {"session_state": mode}))
+    with direct(pg, search_path=path) as c:
+        right = [c.value(q) for q in (SCHEMAS, PATH)]
+    with p.raw() as c:
+        c.query("select 1")
+    with p.raw(search_path=path) as c:
+        assert [c.value(q) for q in (SCHEMAS, PATH)] == right
+        c.query("reset search_path")
+        assert [c.value(q) for q in (SCHEMAS, PATH)] == right
+
+
+@pytest.mark.parametrize("mode", ["forget", "session"])
+def test_search_path_given_back_in_a_transaction_leaves_its_level_free(
+        pooler, mode):
+    """pooling.md 21: SETs in a transaction are no query that has a snapshot"""
+    p = pooler(default_pool_size=1, **({"pool_mode": "session"} if
+               mode == "session" else {}))
+    with p.raw(search_path="pg_catalog,public") as c:
+        c.query("begin")
+        c.query("reset search_path")
+        c.query("set transaction isolation level serializable")
+        assert c.value(SCHEMAS) == "{pg_catalog,public}"
+        assert c.value("show transaction_isolation") == "serializable"
+        c.query("commit")
 
 
 @pytest.mark.parametrize("version", [pq.V3_0, pq.V3_2])
