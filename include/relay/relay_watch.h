@@ -21,19 +21,17 @@ static inline bool relay_watches(const struct pool *p)
 	return p->limits.state != STATE_FORGET;
 }
 
-/* What becomes of a text. */
-enum relay_text {
-	RELAY_TEXT_RUNS,	/* a Query */
-	RELAY_TEXT_WAITS,	/* the unnamed statement */
-	RELAY_TEXT_LASTS,	/* a statement whose name only the server knows */
-};
-/* It has words that say what, of enum sql_leaves. */
-void relay_watch_words(struct server *s, unsigned what, enum relay_text kind);
-
 /* A Query or FunctionCall was sent. */
 void relay_watch_call(const struct relay_up *up);
 /* A Parse comes, unnamed or not. */
 void relay_watch_parse(const struct relay_up *up);
+/*
+ * relay.text: n bytes come next, or last, of a text of more than SQL_TEXT_MAX bytes.
+ * That is not kept until it is whole: its words are noted piece by piece, each ahead
+ * of the server's having it.
+ */
+void relay_watch_long(const struct relay_up *up, const void *bytes, size_t n,
+    bool last);
 /*
  * trace.waits: is the unnamed statement, after the message at hand, still to be
  * run? A Query drops it.

@@ -10,7 +10,7 @@
 #include "proto/own.h"
 
 struct err;
-struct relay_long;
+struct relay_watch_long;
 struct params;
 struct params_table;
 struct writer;
@@ -71,8 +71,8 @@ struct relay_state {
 	uint64_t resets;	/* a bit for each of these to be given back; RESET_DUE:
 				 * for those that the server does not report */
 	struct relay_reset_text *texts;	/* owned; the newest one first */
-	struct relay_long *text;	/* owned; a text of which a part is still to come;
-				 * or NULL: see relay_long.h */
+	struct relay_watch_long *text;	/* owned; a part of it is still to come;
+				 * or NULL: see relay_watch.h */
 	uint32_t learns;	/* number of the statement that was bound last; a
 				 * Describe of the portal may tell what it has;
 				 * or 0 */

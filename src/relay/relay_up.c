@@ -15,7 +15,6 @@
 #include "relay/relay_columns.h"
 #include "relay/relay_deallocate.h"
 #include "relay/relay_flight.h"
-#include "relay/relay_long.h"
 #include "relay/relay_own.h"
 #include "relay/relay_parts.h"
 #include "relay/relay_prepared.h"
@@ -322,7 +321,7 @@ static void pass_rest(struct relay_up *up)
 	const size_t n = up->have < c->rest.bytes ? up->have : c->rest.bytes;
 
 	if (c->relay.text != NULL)
-		relay_long_take(up, up->m, n, n == c->rest.bytes);
+		relay_watch_long(up, up->m, n, n == c->rest.bytes);
 	if (!c->rest.dropped)
 		outbox_pass(&up->out, up->m, n);
 	c->rest.bytes -= (uint32_t)n;

@@ -4,13 +4,13 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "notify/channels.h"
 #include "proto/custom.h"
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/prepared.h"
 #include "proto/track_look.h"
-#include "relay/relay_long.h"
 #include "relay/relay_own.h"
 #include "relay/relay_parts.h"
 #include "session/sessions.h"
@@ -19,6 +19,19 @@
 #include "state/custom_table.h"
 #include "state/keep_recall.h"
 #include "state/keep_resets.h"
+
+/* What becomes of a text. */
+enum text_kind {
+	TEXT_RUNS,	/* a Query */
+	TEXT_WAITS,	/* the unnamed statement */
+	TEXT_LASTS,	/* a statement whose name only the server knows */
+};
+
+/* A long text of which a part is still to come. */
+struct relay_watch_long {
+	struct sql_long text;
+	enum text_kind kind;
+};
 
 /* The next message, if it is whole, of this kind and about what has no name. */
 static const uint8_t *skip_unnamed(const struct relay_up *up, const uint8_t *m,
@@ -125,7 +138,8 @@ static unsigned note_leaves(const struct relay_up *up)
 	return what;
 }
 
-void relay_watch_words(struct server *s, unsigned what, enum relay_text kind)
+/* It has words that say what, of enum sql_leaves. */
+static void note_words_of(struct server *s, unsigned what, enum text_kind kind)
 {
 	struct trace *const t = &s->trace;
 
@@ -133,15 +147,53 @@ void relay_watch_words(struct server *s, unsigned what, enum relay_text kind)
 	if ((what & SQL_LEAVES) == 0)
 		return;
 	t->marked = true;
-	t->unnamed = t->unnamed || kind == RELAY_TEXT_WAITS;
-	t->lasting = t->lasting || kind == RELAY_TEXT_LASTS;
+	t->unnamed = t->unnamed || kind == TEXT_WAITS;
+	t->lasting = t->lasting || kind == TEXT_LASTS;
+}
+
+/* It is not looked at any more. */
+static void end_long(struct relay_state *r)
+{
+	mem_free(r->text);
+	r->text = NULL;
+}
+
+void relay_watch_long(const struct relay_up *up, const void *bytes, size_t n,
+    bool last)
+{
+	struct relay_watch_long *const l = up->c->relay.text;
+
+	sql_long_take(&l->text, bytes, n);
+	if (last)
+		sql_long_end(&l->text);
+	note_words_of(up->s, l->text.what, l->kind);
+	if (last)
+		end_long(&up->c->relay);
+}
+
+/* What is here of the message at hand, a Query or a Parse; more may come. */
+static void begin_long(const struct relay_up *up, enum text_kind kind)
+{
+	const bool whole = up->have >= up->size;
+	struct relay_watch_long *const l = mem_zalloc(sizeof *l);
+
+	if (l == NULL) {
+		note_words_of(up->s, SQL_LEAVES | SQL_HIDES | SQL_MAKES |
+		    SQL_MAY_OPEN, kind);
+		return;
+	}
+	end_long(&up->c->relay);
+	up->c->relay.text = l;
+	l->kind = kind;
+	relay_watch_long(up, up->m + MSG_HEADER, (whole ? up->size :
+	    up->have) - MSG_HEADER, whole);
 }
 
 /*
  * A long text: its words are looked at as they pass, and nothing else of it. Up
  * to here it may give numbers, and be read by any settings.
  */
-static void note_long(const struct relay_up *up, enum relay_text kind)
+static void note_long(const struct relay_up *up, enum text_kind kind)
 {
 	struct server *const s = up->s;
 
@@ -149,11 +201,11 @@ static void note_long(const struct relay_up *up, enum relay_text kind)
 	s->dialect.unseen = true;
 	s->trace.binds = false;
 	s->trace.draws = s->trace.unread = true;
-	s->trace.waits = s->trace.waits || kind == RELAY_TEXT_WAITS;
-	relay_long_begin(up, kind);
+	s->trace.waits = s->trace.waits || kind == TEXT_WAITS;
+	begin_long(up, kind);
 	/* each transaction may run it, and none shows its text again */
-	if (kind == RELAY_TEXT_LASTS)
-		relay_watch_words(s, SQL_LEAVES | SQL_HIDES, kind);
+	if (kind == TEXT_LASTS)
+		note_words_of(s, SQL_LEAVES | SQL_HIDES, kind);
 }
 
 /* Bytes of a SET that come before its value, of a text of n bytes. */
@@ -288,7 +340,7 @@ void relay_watch_call(const struct relay_up *up)
 	}
 	if (!is_read(up)) {
 		note_sets(up, sql, up->m + here);
-		note_long(up, RELAY_TEXT_RUNS);
+		note_long(up, TEXT_RUNS);
 		return;
 	}
 	const bool leaves = may_leave(up);
@@ -356,7 +408,7 @@ static void watch_long_parse(const struct relay_up *up, const uint8_t *nul)
 		if (nul != NULL)
 			note_sets(up, (const char *)nul + 1, up->m +
 			    (up->have < up->size ? up->have : up->size));
-		note_long(up, unnamed ? RELAY_TEXT_WAITS : RELAY_TEXT_LASTS);
+		note_long(up, unnamed ? TEXT_WAITS : TEXT_LASTS);
 	}
 	if (unnamed)
 		up->s->keep.bound = 0;

@@ -40,7 +40,7 @@ REASONS = {
     "custom_count": "asked again",
     "relay_reset_text": "save_texts()",
     # not of the session
-    "relay_long": "its server is closed",
+    "relay_watch_long": "its server is closed",
     "prepared_world": "prepared again", "keep_text": "asked instead",
 }
 # Where a session is written, and read.
