@@ -203,6 +203,23 @@ static void test_a_piece_that_ends_behind_do_may_be_a_block(void **state)
 	    SQL_LEAVES | SQL_HIDES | SQL_MAY_OPEN);
 }
 
+/* Of what stands behind DO only so many bytes are looked at together. */
+static void test_language_that_a_piece_cuts_is_one(void **state)
+{
+	char text[256];
+
+	(void)state;
+	for (int blanks = 1; blanks < 70; blanks++) {
+		const int n = snprintf(text, sizeof text,
+		    "select 1;DO%*sLANGUAGE plperl 'x'", blanks, "");
+
+		for (size_t first = 1; first <= (size_t)n; first++)
+			if (leaves_in_pieces(text, (size_t)n, first, 50) !=
+			    (SQL_LEAVES | SQL_HIDES | SQL_MAY_OPEN))
+				fail_msg("%d, %zu", blanks, first);
+	}
+}
+
 static void test_numbers_that_no_tag_tells(void **state)
 {
 	static const char *const yes[] = { "update t set id = default",
@@ -265,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_left_is_told),
 		cmocka_unit_test(test_pieces_are_of_no_matter),
 		cmocka_unit_test(test_a_piece_that_ends_behind_do_may_be_a_block),
+		cmocka_unit_test(test_language_that_a_piece_cuts_is_one),
 		cmocka_unit_test(test_numbers_that_no_tag_tells),
 		cmocka_unit_test(test_place_is_of_no_matter),
 		cmocka_unit_test(test_local_is_told_from_others),

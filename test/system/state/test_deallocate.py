@@ -402,3 +402,65 @@ def test_a_name_that_is_prepared_before_it_is_run(p, pg, batches):
                 res = conn.recv_until()
                 seen[-1].append((res.tags, [e.code for e in res.errors]))
         assert seen[2] == seen[3]
+
+
+EARLY = [b"", pq.bind("nosuch"), pq.bind("st") + pq.execute()]
+
+
+@pytest.mark.parametrize("error", range(len(EARLY)))
+@pytest.mark.parametrize("outside", [True, False])
+def test_name_is_free_behind_its_stand_in(p, pg, error, outside):
+    """the text was parsed before there was the name; then it runs, and fails or not"""
+    with pq.Conn(port=pg.port).login("app", database="p0") as own, \
+            p.raw() as c, p.raw() as other:
+        seen = []
+        for conn in (own, c):
+            seen.append([])
+            batches = [pq.parse("deallocate st"),
+                       pq.parse("select 'mine'", "st"),
+                       pq.bind() + pq.execute() + EARLY[error],
+                       pq.parse("select 'anew'", "st"),
+                       pq.bind("st") + pq.execute()]
+            if not outside:
+                conn.query("begin")
+            for batch in batches:
+                conn.send(batch, pq.sync())
+                res = conn.recv_until()
+                seen[-1].append((res.tags, res.rows, res.status,
+                                 [(e.code, e.message) for e in res.errors]))
+            if not outside:
+                conn.query("rollback")
+            # whoever is next has the name for itself, on the same server
+            if conn is c:
+                for _ in range(2):
+                    prepare(other, "st")
+                    assert run(other, "st").rows == [["st"]]
+                    assert other.query("deallocate st").tags == ["DEALLOCATE"]
+            seen[-1].append([run(conn, "st").rows, codes_of(conn, "st")])
+        assert seen[0] == seen[1]
+
+
+def codes_of(c, name):
+    """The name is there or not: of its Parse, and of a DEALLOCATE behind that."""
+    c.send(pq.parse("select 3", name), pq.sync())
+    errors = [e.code for e in c.recv_until().errors]
+    c.query("deallocate " + name)
+    return errors
+
+
+@pytest.mark.parametrize("error", [False, True])
+def test_stand_in_is_gone_when_its_server_is_lent(p, error):
+    """pooling.md 16: nothing of it is left to the next client"""
+    c, other = p.raw(), p.raw()
+    c.send(pq.parse("deallocate st"), pq.sync())
+    c.recv_until().check()
+    prepare(c, "st")
+    c.send(pq.bind(), pq.execute() if not error else pq.bind("nosuch"),
+           pq.execute(), pq.sync())
+    c.recv_until()
+    assert other.query("select name from pg_prepared_statements "
+                       "where name = 'st'").rows == []
+    if error:
+        c.query("deallocate st")
+    prepare(c, "st")
+    assert run(c, "st").rows == [["st"]]
