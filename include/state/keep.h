@@ -89,6 +89,7 @@ struct keep {
 	bool refused;		/* max_pinned: its client can't have it */
 	bool strange;		/* it had what others have set before that */
 	bool worn;		/* others have had it before its client */
+	bool fresh;		/* its client was lent it, and has asked nothing */
 	bool temporary;		/* new tables may be temporary ones */
 	bool tabled;		/* it has had some since it was opened */
 	bool drawn;		/* sequences may have given it numbers */

@@ -111,6 +111,7 @@ static bool join(struct client *c, struct server *s,
 	if (stream_is_suspended(&s->stream))	/* suspended, and to log in */
 		stream_unsuspend(&s->stream);
 	s->keep.worn = s->ps.lent;
+	s->keep.fresh = true;
 	s->keep.resets = 0;
 	s->schema_changed = SCHEMA_SAME;
 	dialect_clear(&s->dialect);

@@ -491,6 +491,8 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b)
 	if (up->s != NULL && up->s->keep.flight != NULL)
 		relay_flight_wait(up->s);
 	c->pc.pool->counted.now.received += used;
+	if (used > 0 && up->s != NULL)
+		up->s->keep.fresh = false;
 	if (up->first != NULL)
 		relay_repeat_keep(up, b, used);
 	if (up->learns.of != NULL && up->learns.portal[0] == '\0')

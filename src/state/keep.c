@@ -708,7 +708,8 @@ bool keep_lets_go(struct client *c, struct server *s)
 	if (t->pins != 0)
 		keep_set_pins(s, k->pins | t->pins);
 	k->drawn = trace_has_drawn(t, k->drawn);
-	if ((trace_is_left(t) || loses_role(s) || (k->pins == 0 &&
+	/* asked for nothing, it would be asked over and over, and c not read */
+	if ((trace_is_left(t) || loses_role(s) || (k->pins == 0 && !k->fresh &&
 	    (s->ps.pool->limits.state_always || k->temporary))) &&
 	    !keep_recalls(c, s)) {
 		k->unlisted = k->unlisted || t->unlisted ||

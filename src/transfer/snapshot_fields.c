@@ -179,7 +179,8 @@
 	X(keep, pins_first, MOVED) X(keep, text, MADE) X(keep, names, MOVED) \
 	X(keep, bound, MOVED) \
 	X(keep, excess, MADE) X(keep, refused, MADE) X(keep, strange, MOVED) \
-	X(keep, worn, MOVED) X(keep, temporary, MADE) X(keep, tabled, MOVED) X(keep, drawn, MOVED) \
+	X(keep, worn, MOVED) X(keep, fresh, MADE) X(keep, temporary, MADE) \
+	X(keep, tabled, MOVED) X(keep, drawn, MOVED) \
 	X(keep, lending, MOVED) X(keep, flight, it->flight == NULL)
 
 /* By SNAPSHOT_TRACE; what is lone is marked. */

@@ -355,6 +355,27 @@ def test_what_is_opened_by_a_text_that_nobody_reads(pooler, pg, opening, state,
         b.close()
 
 
+@pytest.mark.parametrize("check", ["told", "always"])
+def test_bind_of_a_name_that_comes_in_pieces_is_read_whole(pooler, check):
+    """others are served meanwhile"""
+    p = pooler(default_pool_size=1, session_state="keep",
+               session_state_check=check)
+    with p.raw() as a, p.raw() as b:
+        value = "x" * 20000
+        a.send(pq.parse("select set_config($1, $2, false)", "st"), pq.sync())
+        a.recv_until().check()
+        data = pq.bind("st", ["late.name", value]) + pq.execute() + pq.sync()
+        for cut in (9000, 15000):
+            a.send(data[:cut])
+            for _ in range(5):
+                assert b.query("select 1").rows == [["1"]]
+            a.send(data[cut:])
+            a.recv_until().check()
+            assert a.value("select current_setting('late.name')") == value
+            assert b.value("select current_setting('late.name', true)") in \
+                (None, "")
+
+
 @pytest.mark.parametrize("state", ["clean", "keep"])
 def test_limit_of_pg_trgm_is_of_its_client(pooler, opening, state):
     p = pooler(default_pool_size=1, session_state=state,
