@@ -332,6 +332,80 @@ def test_columns_that_were_not_told_are_not_asked_for(changing):
     assert bind_and(a).rows == [["1", "2"]]
 
 
+def show(c, text="select * from of_others"):
+    """All in one batch: only the portal is described."""
+    return ask(c, pq.parse(text), pq.bind(), pq.describe("P"), pq.execute())
+
+
+def test_columns_that_only_a_portal_told_are_refused(changing):
+    """pooling.md 16"""
+    a, b, change = changing
+    show(a).check()
+    prepare(b, "of b")
+    change()
+    for _ in range(2):
+        assert codes(bind_and(a)) == ["0A000"]
+    res = bind_and(a, pq.describe("P"))
+    assert [c[0] for c in res.desc] == ["b", "a"] and res.rows == [["1", "2"]]
+
+
+def test_columns_of_portals_are_known_when_a_client_has_relied_on_them(
+        changing):
+    """pooling.md 16: nothing has changed"""
+    a, b, change = changing
+    show(a).check()
+    prepare(b, "of b")
+    assert codes(bind_and(a)) in ([], ["0A000"])
+    show(b).check()
+    prepare(a, "of a")
+    assert bind_and(b).rows == [["1", "2"]]
+    for _ in range(3):
+        assert show(a).rows == [["1", "2"]]
+        prepare(b, "of b")
+        for _ in range(2):
+            assert bind_and(a).rows == [["1", "2"]]
+            assert run(b).rows == [["of b", "x"]]
+        change()
+        assert codes(bind_and(a)) == ["0A000"]
+
+
+def test_portal_that_is_described_each_time_is_never_refused(changing):
+    """pooling.md 16: as libpq does"""
+    a, b, change = changing
+    ask(a, pq.parse("select * from of_others")).check()
+    for names in (["a", "b"], ["b", "a"], ["a", "b"]):
+        for _ in range(2):
+            prepare(b, "of b")
+            res = bind_and(a, pq.describe("P"))
+            assert [c[0] for c in res.desc] == names, codes(res)
+        change()
+
+
+def test_bind_whose_next_message_is_late_waits_for_it(changing):
+    """pooling.md 16: others are served meanwhile, and it goes on when that comes"""
+    a, b, change = changing
+    show(a).check()
+    for names in (["b", "a"], ["a", "b"]):
+        prepare(b, "of b")
+        change()
+        a.send(pq.bind())
+        for _ in range(5):
+            assert b.query("select 1").rows == [["1"]]
+        a.send(pq.describe("P"), pq.execute(), pq.sync())
+        res = a.recv_until()
+        assert [c[0] for c in res.desc] == names, codes(res)
+
+
+def test_statement_without_columns_is_not_refused(changing):
+    """pooling.md 16"""
+    a, b, change = changing
+    show(a, "update of_others set a = a").check()
+    for _ in range(2):
+        prepare(b, "of b")
+        change()
+        bind_and(a).check()
+
+
 @pytest.mark.setting("max_prepared_statement_memory")
 def test_kept_texts_count(pooler):
     """settings.md: without room the server is kept until the text is used"""
