@@ -733,10 +733,13 @@ def test_takeover_knows_what_was_read_in_doubt(one, pooler, pg):
         for x in c, own:
             assert ask(x, pq.query("select now()"), *prepare(EPOCH))[1] == []
         # a server that is asked what the client has left is the client's
-        take_over(pooler, p).wait_pool(sv_idle=1)
+        q = take_over(pooler, p)
+        q.wait_pool(sv_idle=1)
         for pid in pg.backends("p0"):
             if pid != int(own.value("select pg_backend_pid()")):
                 pg.terminate(pid)
+        # a client that came ahead of the news would read it as the server's end
+        q.wait_pool(sv_idle=0, sv_active=0)
         for zone in UTC, OTHER, UTC, OTHER:
             for x in c, own:
                 x.query(change(ZONE, zone))
