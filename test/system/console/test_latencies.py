@@ -35,7 +35,8 @@ def test_each_kind_is_counted_where_it_happens(pooler):
         "wait": 22, "query": 24, "transaction": 22, "client login": 1,
         "server connect": 1}
     query = seen["query"]
-    assert query["total_p50_us"] < 200000 <= query["total_max_us"] * 1.05
+    assert 200000 <= query["total_max_us"] * 1.05
+    assert query["total_p50_us"] < query["total_max_us"]
     for row in seen.values():
         ranks = [row["total_" + r] for r in RANKS]
         assert ranks == sorted(ranks)
@@ -46,6 +47,8 @@ def test_each_kind_is_counted_where_it_happens(pooler):
 def test_who_waits_is_seen(pooler):
     p = pooler(default_pool_size=1)
     holder, waiter = p.raw(), p.raw()
+    for _ in range(4):
+        holder.query("select 1")
     holder.query("begin")
     waiter.send(b"Q\0\0\0\x0dselect 1\0")
     p.wait_pool(cl_waiting=1)
@@ -53,7 +56,8 @@ def test_who_waits_is_seen(pooler):
     holder.query("commit")
     waiter.recv_until().check()
     wait = latencies(p)["wait"]
-    assert wait["total_max_us"] >= 100000 > wait["total_p50_us"]
+    assert wait["total_max_us"] >= 100000
+    assert wait["total_p50_us"] < wait["total_max_us"]
 
 
 @pytest.mark.setting("stats_period")

@@ -6,7 +6,6 @@ import contextlib
 import glob
 import os
 import signal
-import time
 
 import pytest
 
@@ -226,8 +225,6 @@ def test_end_does_not_wait_for_a_module(pooler):
     p = pam(pooler)
     for c in [begin(p, "slow%d" % i) for i in range(3)]:
         wait_until(lambda: calls(p), what="one to be asked for")
-    before = time.monotonic()
     p.signal(signal.SIGQUIT)
-    p.wait_exit()
-    assert time.monotonic() - before < 20
+    p.wait_exit()   # nobody opens the gate
     assert p.proc.returncode == 0

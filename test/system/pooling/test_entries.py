@@ -1,7 +1,6 @@
 # test_entries.py - keys of [databases] and [users], odd names, the fallback
 # entry, and what becomes of all that at a reload.
 # SPDX-License-Identifier: ISC
-import time
 
 import pytest
 
@@ -310,10 +309,8 @@ def test_new_limits_help_who_waits_already(pooler):
     c.send(pq.query("select 1"))
     p.wait_pool(cl_waiting=1)
     p.dbs["p0"] = "pool_size=2"
-    start = time.monotonic()
     p.reload()
     assert c.recv_until().rows == [["1"]]
-    assert time.monotonic() - start < 30
 
 
 def test_unknown_include_changes_nothing(pooler):
