@@ -381,8 +381,10 @@ def test_portal_that_is_described_each_time_is_never_refused(changing):
         change()
 
 
-def test_bind_whose_next_message_is_late_waits_for_it(changing):
+def test_bind_whose_next_message_is_late_waits_for_it(changing, request):
     """pooling.md 16: others are served meanwhile, and it goes on when that comes"""
+    if request.node.callspec.params["one"] == "cached":
+        pytest.skip("the server has the statement under a name: it is bound")
     a, b, change = changing
     show(a).check()
     for names in (["b", "a"], ["a", "b"]):
