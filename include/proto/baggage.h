@@ -66,6 +66,9 @@ struct baggage_change {
 	const char *actor;	/* SQL by which another user acts; NULL: none */
 	bool whole;		/* base has each custom parameter with a value */
 	bool pristine;		/* base is what RESET gives */
+	bool goes_on;		/* its client may have another role by now, if want
+				 * and have are of one mind: that stays */
+	bool open;		/* a transaction is */
 };
 
 /*

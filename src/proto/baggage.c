@@ -454,10 +454,18 @@ void baggage_write_sql(const struct baggage_change *g, struct writer *w)
 	/* a time-out of whoever was there last is not for these */
 	if (baggage_find(g->have, "statement_timeout") != NULL)
 		write_text(&own, "SET LOCAL statement_timeout=0");
+	const bool acts = g->actor == NULL && before != NULL &&
+	    !same(before, "none");
+	const bool stays = acts && g->goes_on && same(role, before);
+
+	/* until the end of a transaction of its own */
+	if (stays && !g->open)
+		write_text(&own, own.len > 0 ? ";SET LOCAL ROLE NONE" :
+		    "SET LOCAL ROLE NONE");
 	const size_t guard = own.len;
 
 	/* whoever departed has no role any more: see params.h */
-	if (g->actor == NULL && before != NULL && !same(before, "none")) {
+	if (acts && !stays) {
 		write_set(&s, "role", "none");
 		before = "none";
 	}

@@ -801,7 +801,10 @@ int keep_write_sql(const struct server *s, const struct baggage *want,
 	const struct baggage_change change = { .want = want,
 		.have = s->keep.has, .base = s->keep.base, .actor = actor,
 		.whole = keep_is_on(s->ps.pool),
-		.pristine = s->ps.pool->key.db->conf->connect_query == NULL };
+		.pristine = s->ps.pool->key.db->conf->connect_query == NULL,
+		.goes_on = s->ps.mode == POOL_SESSION &&
+		    s->keep.lending == LENDING_OVER,
+		.open = s->track.status != 'I' };
 
 	if (want != NULL && keep_sets(s->ps.pool))
 		baggage_write_sql(&change, w);

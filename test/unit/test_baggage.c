@@ -65,7 +65,7 @@ static void test_bytes_that_are_none_are_refused(void **state)
 static struct {
 	struct baggage *set;
 	const char *actor;
-	bool pristine;
+	bool pristine, goes_on, open;
 } base;
 
 /* The SQL from have to want, or "". */
@@ -77,7 +77,8 @@ static const char *sql(struct baggage *want, struct baggage *have)
 	writer_init(&w, sizeof out);
 	baggage_write_sql(&(struct baggage_change){ .want = want, .have = have,
 		.base = base.set, .actor = base.actor, .whole = base.set != NULL,
-		.pristine = base.pristine }, &w);
+		.pristine = base.pristine, .goes_on = base.goes_on,
+		.open = base.open }, &w);
 	assert_false(w.failed);
 	assert_true(w.len < sizeof out);
 	out[0] = '\0';
@@ -116,6 +117,24 @@ static void test_role_is_reset_first_and_set_last(void **state)
 	/* nobody knows what it was at first */
 	assert_string_equal(sql(SET(""), SET("role\0none\0")),
 	    "SELECT " CONFIG("role", "NULL"));
+}
+
+static void test_role_that_is_not_reset_stays_for_who_goes_on(void **state)
+{
+	(void)state;
+	base.goes_on = true;
+	assert_string_equal(sql(SET("role\0x\0work_mem\0001\0"),
+	    SET("role\0x\0")), "SET LOCAL ROLE NONE;SELECT "
+	    CONFIG("work_mem", "'1'"));
+	assert_string_equal(sql(SET("role\0x\0"), SET("role\0x\0")), "");
+	/* nothing is for the rest of a transaction alone */
+	base.open = true;
+	assert_string_equal(sql(SET("role\0x\0work_mem\0001\0"),
+	    SET("role\0x\0")), "SELECT " CONFIG("work_mem", "'1'"));
+	/* it was reset */
+	assert_string_equal(sql(SET("role\0x\0"), SET("")), "SELECT "
+	    CONFIG("role", "'x'"));
+	base.goes_on = base.open = false;
 }
 
 static void test_what_a_set_lacks_is_as_in_the_base(void **state)
@@ -195,6 +214,8 @@ int main(void)
 		cmocka_unit_test(test_bytes_that_are_none_are_refused),
 		cmocka_unit_test(test_difference_is_sql),
 		cmocka_unit_test(test_role_is_reset_first_and_set_last),
+		cmocka_unit_test(
+		    test_role_that_is_not_reset_stays_for_who_goes_on),
 		cmocka_unit_test(test_what_a_set_lacks_is_as_in_the_base),
 		cmocka_unit_test(test_another_user_comes_behind_the_settings),
 		cmocka_unit_test(test_odd_bytes_are_no_part_of_the_sql),

@@ -566,6 +566,44 @@ def test_default_of_any_parameter(pooler, direct, settings, how):
             assert seen[0] == seen[1], (name, way)
 
 
+@pytest.fixture
+def acting(pg):
+    """a login that may be two others"""
+    pg.sql("create role acts login superuser", "create role one",
+           "create role two", "grant one, two to acts")
+    yield "acts"
+    pg.expel()
+    pg.sql("drop role one, two, acts")
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_role_of_now_stays_where_others_are_reset(pooler, pg, acting, inside):
+    """in session mode, with a role in the start-up packet"""
+    own = {"role": "one", "work_mem": "9MB"}
+    if not inside:
+        own["log_min_messages"] = "error"   # which a superuser alone may set
+    p = pooler(pool_mode="session", userlist={"acts": "", "admin": "adminpw"})
+    mine = p.raw(acting, **own)
+    want = pq.Conn(port=pg.port).login(acting, database="p0", **own)
+    look = "select current_setting('role') || current_setting('work_mem')"
+    seen = []
+    for c in (mine, want):
+        seen.append([])
+        for role in ("two", "none", "one"):
+            for way in ("reset all", "reset work_mem", "reset role"):
+                if inside:
+                    c.query("begin")
+                c.query("set role " + role)
+                c.query("set work_mem = '1MB'")
+                c.query(way)
+                seen[-1].append((role, way, c.value(look)))
+                if inside:
+                    c.query("commit")
+                    seen[-1].append(c.value(look))
+        c.close()
+    assert seen[0] == seen[1]
+
+
 @pytest.mark.parametrize("how", ["extended", "twice", "named"])
 def test_default_in_session_mode_by_a_bound_null(pooler, direct, how):
     """what is set, or may be, stays"""
