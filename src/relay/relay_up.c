@@ -251,6 +251,16 @@ static inline bool wants_alone(const struct relay_up *up)
 	    sql_may_want_alone((char)body[1]));
 }
 
+#define ALONE_MAX 1024	/* bytes of such a message, with its comments */
+
+/* The same of a message that is not whole: then nobody could tell. */
+static bool is_cut_early(const struct relay_up *up)
+{
+	return up->size <= ALONE_MAX &&
+	    (up->m[0] == FE_QUERY || up->m[0] == FE_PARSE) &&
+	    (up->have <= MSG_HEADER + 1 || wants_alone(up));
+}
+
 /* Out of the hot path: the text of a query that begins is read. */
 static __attribute__((noinline)) void read_start(struct relay_up *up)
 {
@@ -412,6 +422,8 @@ static enum relay_step next_message(struct relay_up *up)
 	if (r->need == NEED_LINK && up->s == NULL)
 		return relay_drop(up);
 	if (r->need == NEED_SERVER) {
+		if (up->have < up->size && is_cut_early(up))
+			return RELAY_SHORT;
 		if (up->s == NULL && !get_server(up, &step))
 			return step;
 		if (c->query_start == 0)

@@ -96,6 +96,27 @@ def test_any_way_to_send_it(pooler, pg, owner, how):
     assert "market" not in names(pg)
 
 
+@pytest.mark.parametrize("settings", [
+    {"pool_mode": "session"}, {"max_prepared_statements": 0},
+    {"session_state": "clean"}], ids=str)
+def test_pieces_of_its_text_are_of_no_matter(pooler, pg, owner, settings):
+    """whichever byte comes last"""
+    p = site(pooler, pg, **settings)
+    c = p.raw(owner, "postgres")
+    for cut in (6, 7, 12, 30):
+        for data in (pq.query("drop database market"),
+                     pq.parse("drop database market") + pq.bind() +
+                     pq.execute() + pq.sync()):
+            c.query("create database market")
+            use(p, "market")
+            c.send(data[:cut])
+            # what came is looked at: the others of its turn are served
+            assert p.raw(owner, "postgres").value("select 1") == "1"
+            c.send(data[cut:])
+            assert c.recv_until().errors == []
+    assert "market" not in names(pg)
+
+
 def test_client_that_is_there_keeps_its_database(pooler, pg, owner):
     """as without a pooler: in a transaction, it uses the database"""
     p = site(pooler, pg)
