@@ -520,7 +520,8 @@ static void test_silent_value_that_may_have_changed_is_set_again(void **state)
 	/* nor has it who asks for just that text */
 	assert_int_equal(params_set(&want, SEARCH_PATH,
 	    params_get(have, SEARCH_PATH)), 0);
-	assert_silent(want, have, "SET search_path=\"?\";");
+	assert_silent(want, have,
+	    "SELECT pg_catalog.set_config('search_path','?',false);");
 	/* a server that we never gave one has what it had */
 	assert_int_equal(params_forget(&clean, &quiet, true), 0);
 	assert_silent(none, clean, "");
