@@ -94,7 +94,7 @@ ROWS = (
      "main app_ loop_ stream_ flow_ plain_ on_event after_turn timeout_ time_ "
      "[libevent libc:clock_gettime libc:__clock_gettime [vdso] libevent bell_ "
      "hold_free hold_join hold_missing hold_new hold_release hold_take "
-     "mailbox_ thread_ transport_"),
+     "mailbox_ poller_ thread_ transport_"),
     ("receiving", WEAK,
      "sys:read libc:read libc:__libc_read"),
     ("sending", WEAK,
@@ -107,7 +107,7 @@ TABLE = [(reason, how, prefix) for reason, how, prefixes in ROWS
 # What these do counts for who calls them.
 OF_THE_CALLER = tuple((
     "ceiling_ close_cause close_cause_err close_reason_text crypto_ cursor_ "
-    "err_ hash_bytes hash_seed ledger_ net_ num_ random_ ring_ secret_ "
+    "err_ hash_bytes hash_seed ledger_ net_ num_ os_ random_ ring_ secret_ "
     "stacks_ text_").split())
 
 

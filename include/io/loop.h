@@ -1,9 +1,7 @@
 /* loop.h - the event loop: turns, sockets, tasks, fast_ticks, ticks and signals.
  *
- * Sockets of sessions are in an epoll set of the loop's own: to find whose an
- * event is and to call it takes a few instructions there, and some hundreds in
- * libevent, which keeps what comes rarely: timers, signals, the resolver. The
- * set is itself one event of libevent's, so that all waiting is done there.
+ * A poller (poller.h) has the sockets of sessions. libevent has what comes rarely:
+ * timers, signals, the resolver. All waiting is done in libevent.
  * SPDX-License-Identifier: ISC */
 #ifndef IO_LOOP_H
 #define IO_LOOP_H
@@ -81,18 +79,40 @@ int loop_on_signal(struct loop *l, int signo, void (*fn)(int, void *),
     void *arg);
 
 /*
- * A socket of the loop's own set, embedded in its object. on_event gets what
- * epoll_wait(2) tells of it, and may do anything to any socket.
+ * A socket of the poller, embedded in its object. on_event gets the events that it
+ * has, and may do anything to any socket.
  */
 struct loop_socket {
 	void (*on_event)(struct loop_socket *s, uint32_t events);
 };
 
-/* Wait for events (EPOLLIN and so on) of fd. Returns 0 or -1. */
+/* Events of a socket. They are numbered as epoll(7) does. */
+#define LOOP_IN 0x1u	/* bytes or the end can be read */
+#define LOOP_OUT 0x4u	/* there is room */
+#define LOOP_ERROR 0x8u	/* may be told unasked; else an error is told as LOOP_IN */
+#define LOOP_GONE 0x10u	/* both sides have ended; the same */
+#define LOOP_END 0x2000u	/* the peer sends no more */
+/*
+ * What holds is told once, and again when there is more. The owner reads until
+ * nothing is left, and calls loop_await() then; or leaves the rest for later.
+ */
+#define LOOP_EDGE 0x80000000u
+
+/* Wait for events of fd. Returns 0 or -1. */
 int loop_add(struct loop *l, int fd, uint32_t events, struct loop_socket *s);
 /* From now on for these events: each that holds is told again, edge or not. */
 void loop_change(struct loop *l, int fd, uint32_t events,
     struct loop_socket *s);
+/* Of a socket with LOOP_EDGE: tell of its next bytes, because these are read. */
+#ifdef POLLER_EPOLL
+static inline void loop_await(struct loop *l, int fd)
+{
+	(void)l;
+	(void)fd;
+}
+#else
+void loop_await(struct loop *l, int fd);
+#endif
 /*
  * Before fd is closed or s is freed. What was told of it in this turn and did
  * not reach it never will.

@@ -80,7 +80,10 @@ int socket_tune(int fd, const struct socket_opts *o, struct err *e);
  */
 int socket_retune(int fd, const struct socket_opts *o, struct err *e);
 
-/* Listening TCP sockets: accept when data has come. 0, or -1 with e. */
+/*
+ * Listening TCP sockets: accept when data has come, if the system can. 0, or -1 with
+ * e.
+ */
 int socket_defer_accept(int fd, bool on, struct err *e);
 
 /*

@@ -60,7 +60,7 @@ enum stream_write { STREAM_SENT, STREAM_QUEUED, STREAM_BROKEN };
 
 /*
  * Take over fd (non-blocking) and register it. Returns 0, or -1 (no memory,
- * no epoll space): fd is then closed.
+ * no room in the poller): fd is then closed.
  */
 int stream_open(struct stream *s, struct loop *l, int fd,
     const struct stream_ops *ops);
@@ -77,6 +77,13 @@ void stream_close_told(struct stream *s);
  */
 ssize_t stream_read(struct stream *s, void *buf, size_t size);
 void stream_reread(struct stream *s);
+
+/* For transports: all bytes are read, so the next ones are to be told. */
+static inline void stream_await(struct stream *s)
+{
+	s->ready = false;
+	loop_await(s->loop, s->fd);
+}
 
 /* Is there (perhaps) more to read, now? */
 static inline bool stream_is_ready(const struct stream *s)

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+struct os_cpus;
 struct thread;
 
 /*
@@ -14,20 +15,13 @@ struct thread;
 struct thread *thread_start(const char *name, void (*run)(void *arg),
     void *arg);
 void thread_go(struct thread *t);
-/* Interrupt it; its handler finds arg in si_value. Ignored where there is none. */
+/* It interrupts a thread. Ignored where there is no handler. */
 #define THREAD_SIGNAL SIGURG
-void thread_signal(const struct thread *t, void *arg);
+pthread_t thread_id(const struct thread *t);
 /* Wait until run() has returned. */
 void thread_join(struct thread **t);
 
-/*
- * This one runs on that CPU only, and so do those that it starts, unless they see to
- * it. 0, or an error of errno(3).
- */
-int thread_pin(int cpu);
-/* Where this one may run. */
-void thread_cpus(cpu_set_t *set);
 /* This one is bound, as its maker is, for whose loop that was: let it run there. */
-void thread_unpin(const cpu_set_t *set);
+void thread_unpin(const struct os_cpus *set);
 
 #endif

@@ -12,6 +12,7 @@
 #include "conf/config.h"
 #include "console/version.h"
 #include "io/library.h"
+#include "io/poller.h"
 
 #define ARG_CHECK 256		/* no short form */
 
@@ -71,6 +72,7 @@ static void print_version(const char *path)
 	    library_dns(), library_tls());
 	if (notify_is_built())
 		printf("systemd: yes\n");
+	printf("poller: %s\n", poller_name());
 }
 
 static enum args_verdict wrong(const char *argv0, const char *why)

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/errcodes.h"
 #include "base/log.h"
+#include "base/os.h"
 #include "base/text.h"
 #include "pool/users.h"
 
@@ -166,7 +167,7 @@ static _Noreturn void await_word(int word, const struct app *app)
 
 	sigmask_forget();
 	if (dup2(word, STDIN_FILENO) >= 0)
-		(void)close_range(STDERR_FILENO + 1, UINT_MAX, 0);
+		os_close_from(STDERR_FILENO + 1);
 	do
 		n = read(STDIN_FILENO, &pid, sizeof pid);
 	while (n < 0 && errno == EINTR);
@@ -180,7 +181,7 @@ static int fork_watched(struct app *app, struct err *e)
 {
 	int word[2];
 
-	if (pipe2(word, O_CLOEXEC) < 0)
+	if (os_pipe(word) < 0 || fcntl(word[0], F_SETFL, 0) < 0)
 		return err_set(e, ERRCODE_SYSTEM_ERROR, "pipe(): %s",
 		    strerror(errno));
 	const pid_t pid = fork();

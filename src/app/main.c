@@ -180,12 +180,14 @@ static void go_to_background(struct app *app)
 	apply_log(app);
 }
 
-/* Every exit, also one by log_fatal(), leaves no files behind. */
-static void remove_files(int code, void *arg)
-{
-	struct app *const app = arg;
+/* Whose files remove_files() removes. */
+static struct app *of_exit;
 
-	(void)code;
+/* Every exit, also one by log_fatal(), leaves no files behind. */
+static void remove_files(void)
+{
+	struct app *const app = of_exit;
+
 	listener_unlink_all(app);
 	if (app->pidfile_written)
 		(void)unlink(app->config->set.pidfile);
@@ -251,7 +253,8 @@ static void start(struct app *app)
 	if (app_start(app, &e) < 0 || crew_make(app, &e) < 0)
 		log_fatal("%s", e.text);
 	start_watchdog(app);
-	if (signals_start(app) < 0 || on_exit(remove_files, app) != 0)
+	of_exit = app;
+	if (signals_start(app) < 0 || atexit(remove_files) != 0)
 		log_fatal("out of memory");
 	if (t != NULL && takeover_restore(t, app, &e) < 0)
 		log_fatal("%s", e.text);
@@ -286,7 +289,7 @@ static int run(struct app *app)
 	app_run(app);
 	sigmask_late();
 	log_flush();
-	remove_files(0, app);
+	remove_files();
 	app->pidfile_written = false;
 	/* one that does not stop may use anything */
 	if (!crew_end(app))
@@ -310,6 +313,6 @@ int main(int argc, char **argv)
 	case ARGS_CHECK: return check_run(app.args.path);
 	case ARGS_RUN: break;
 	}
-	/* not by return: what on_exit() calls needs app */
+	/* not by return: what atexit() calls needs app */
 	exit(run(&app));
 }

@@ -6,13 +6,13 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/crypto.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/os.h"
 #include "io/fdpass.h"
 #include "io/socket.h"
 #include "proto/msg.h"
@@ -278,7 +278,7 @@ int talk_login(struct talk *t, struct err *e)
 		return err_set(e, ERRCODE_PROTOCOL_VIOLATION, "the running "
 		    "process does not know us: does it belong to another "
 		    "user?");
-	t->pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
+	t->pidfd = os_process_open(t->pid);
 	return await_ready(t, e);
 }
 
@@ -309,11 +309,10 @@ bool talk_is_over(const struct talk *t)
 
 bool talk_is_orphaned(struct talk *t)
 {
-	struct pollfd end = { .fd = t->pidfd, .events = POLLIN };
 	struct talk_message m;
 	struct err e;
 
-	if (t->refused || poll(&end, 1, END_MS) != 1)
+	if (t->refused || !os_process_await(t->pidfd, t->pid, END_MS))
 		return false;
 	while (talk_next(t, &m, &e) == 0)
 		;

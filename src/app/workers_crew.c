@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/os.h"
 #include "broker/broker.h"
 #include "http/http.h"
 #include "io/hold.h"
@@ -145,7 +146,7 @@ static void pin(const struct app *app)
 {
 	const int cpu = cpu_list_at(app->config->set.worker_cpus, app->number);
 
-	const int rc = cpu < 0 ? 0 : thread_pin(cpu);
+	const int rc = cpu < 0 ? 0 : os_cpus_pin(cpu);
 
 	if (rc != 0)
 		log_warning("worker_cpus: worker %u can't have CPU %d: %s",

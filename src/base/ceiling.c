@@ -3,13 +3,13 @@
 #include "base/ceiling.h"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/num.h"
+#include "base/os.h"
 
 /* Per cent of the limit: a level begins here, and ends 5 lower. */
 #define TIGHT_FROM 85
@@ -160,7 +160,7 @@ static void trim(usec_t now)
 	atomic_store_explicit(&all.trimmed, now, memory_order_relaxed);
 	all.highest = atomic_load_explicit(&all.counted,
 	    memory_order_relaxed);
-	(void)malloc_trim(0);
+	os_trim();
 }
 
 void ceiling_tick(usec_t now)

@@ -53,8 +53,11 @@ struct early {
 	char text[];
 };
 
-/* Of the sink, once several threads log; a line may tell of the log itself. */
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+/*
+ * Of the sink, once several threads log: log_share() makes it. A line may tell of the
+ * log itself.
+ */
+static pthread_mutex_t lock;
 
 /* The one sink of the process. Under the lock, if shared; verbose is not. */
 static struct {
@@ -106,6 +109,14 @@ void log_leave(void)
 
 void log_share(void)
 {
+	pthread_mutexattr_t kind;
+
+	if (sink.shared)
+		return;
+	pthread_mutexattr_init(&kind);
+	pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&lock, &kind);
+	pthread_mutexattr_destroy(&kind);
 	sink.shared = true;
 }
 

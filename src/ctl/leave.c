@@ -6,11 +6,11 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/os.h"
 #include "base/text.h"
 #include "ctl/command.h"
 #include "ctl/grid.h"
@@ -22,7 +22,7 @@
 
 struct leave {
 	struct link *link;	/* borrowed */
-	int process;		/* pidfd: readable at its end; -1: not known */
+	int process;		/* os_process_open() */
 	char born[64];		/* start of the process; "": not known */
 	usec_t since;
 	bool shown;		/* there is a line of progress */
@@ -31,9 +31,7 @@ struct leave {
 /* -1: not known. */
 static int find_process(const struct link *l)
 {
-	const long pid = link_pid(l);
-
-	return pid <= 0 ? -1 : (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	return os_process_open((pid_t)link_pid(l));
 }
 
 /* The start time tells apart pooler processes that share a port, too. */

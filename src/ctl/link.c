@@ -16,6 +16,7 @@
 #include "base/crypto.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/os.h"
 #include "base/text.h"
 #include "ctl/command.h"
 #include "ctl/grid.h"
@@ -234,11 +235,10 @@ const char *link_where(const struct link *l, char *buf, size_t size)
 
 long link_pid(const struct link *l)
 {
-	struct ucred who = { .pid = 0 };
-	socklen_t len = sizeof(who);
+	struct os_peer who;
 
-	return getsockopt(PQsocket(l->conn), SOL_SOCKET, SO_PEERCRED, &who,
-	    &len) == 0 && who.pid > 0 ? who.pid : 0;
+	return os_peer_get(PQsocket(l->conn), &who) == 0 && who.pid > 0 ?
+	    who.pid : 0;
 }
 
 /* --- connecting --- */

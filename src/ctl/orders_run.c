@@ -4,10 +4,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/os.h"
 #include "base/text.h"
 #include "ctl/command.h"
 #include "ctl/grid.h"
@@ -27,9 +27,7 @@ static int catch_interrupt(void)
 
 	sigemptyset(&s);
 	sigaddset(&s, SIGINT);
-	if (sigprocmask(SIG_BLOCK, &s, NULL) != 0)
-		return -1;
-	return signalfd(-1, &s, SFD_CLOEXEC | SFD_NONBLOCK);
+	return os_signals_open(&s);
 }
 
 /* Rows are for everyone, a word only for who looks at a terminal. */

@@ -5,9 +5,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "ctl/command.h"
 #include "ctl/terminal.h"
 #include "ctl/top_parts.h"
@@ -168,19 +168,19 @@ static int catch_signals(sigset_t *before)
 	sigemptyset(&s);
 	for (size_t i = 0; i < COUNT(caught); i++)
 		sigaddset(&s, caught[i]);
-	if (sigprocmask(SIG_BLOCK, &s, before) != 0)
+	if (sigprocmask(SIG_BLOCK, NULL, before) != 0)
 		return -1;
-	return signalfd(-1, &s, SFD_CLOEXEC | SFD_NONBLOCK);
+	return os_signals_open(&s);
 }
 
 /* Returns the one that ends us, or 0. */
 static int take_signals(int fd)
 {
-	struct signalfd_siginfo info;
+	int signo;
 
-	while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo != SIGWINCH)
-			return (int)info.ssi_signo;
+	while ((signo = os_signals_take(fd)) != 0) {
+		if (signo != SIGWINCH)
+			return signo;
 		const struct terminal_size size = terminal_size();
 
 		if (size.rows > 0)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/os.h"
 #include "ctl/place.h"
 
 /* In the form of libpq, where '@' stands for the abstract name space. */
@@ -30,8 +31,7 @@ static bool socket_answers(const char *folder, int port)
 		a.sun_path[0] = '\0';
 	const socklen_t len = (socklen_t)(offsetof(struct sockaddr_un,
 	    sun_path) + (size_t)n);
-	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC |
-	    SOCK_NONBLOCK, 0);
+	const int fd = os_socket(AF_UNIX, SOCK_STREAM);
 
 	if (fd < 0)
 		return false;

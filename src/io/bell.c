@@ -3,16 +3,14 @@
 #include "io/bell.h"
 
 #include <stddef.h>
-#include <stdint.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/mem.h"
+#include "base/os.h"
 #include "io/loop.h"
 
 struct bell {
 	struct loop_watch *watch;	/* owned; the loop's */
-	int fd;				/* eventfd */
+	struct os_wake wake;
 	void (*fn)(void *arg);
 	void *arg;
 };
@@ -20,9 +18,8 @@ struct bell {
 static void on_rung(void *arg)
 {
 	struct bell *const b = arg;
-	uint64_t count;
 
-	(void)!read(b->fd, &count, sizeof count);
+	os_wake_take(&b->wake);
 	b->fn(b->arg);
 }
 
@@ -34,9 +31,8 @@ struct bell *bell_new(struct loop *l, void (*fn)(void *arg), void *arg)
 		return NULL;
 	b->fn = fn;
 	b->arg = arg;
-	b->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (b->fd >= 0)
-		b->watch = loop_watch(l, b->fd, on_rung, b);
+	if (os_wake_open(&b->wake) == 0)
+		b->watch = loop_watch(l, b->wake.fd, on_rung, b);
 	if (b->watch == NULL)
 		bell_free(&b);
 	return b;
@@ -50,14 +46,11 @@ void bell_free(struct bell **bp)
 	if (b == NULL)
 		return;
 	loop_unwatch(&b->watch);
-	if (b->fd >= 0)
-		close(b->fd);
+	os_wake_close(&b->wake);
 	mem_free(b);
 }
 
 void bell_ring(struct bell *b)
 {
-	const uint64_t one = 1;
-
-	(void)!write(b->fd, &one, sizeof one);
+	os_wake_call(&b->wake);
 }

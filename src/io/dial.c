@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -153,7 +152,7 @@ static bool begin_connect(struct dial *d, const struct dial_place *at)
 		    socket_connect_tcp(&at->addr, &d->opts, &e);
 		a->socket.on_event = on_writable;
 		if (a->fd >= 0 &&
-		    loop_add(d->loop, a->fd, EPOLLOUT, &a->socket) == 0)
+		    loop_add(d->loop, a->fd, LOOP_OUT, &a->socket) == 0)
 			return true;
 	}
 	const int error = a != NULL && a->fd < 0 ? errno : ENOMEM;

@@ -11,6 +11,8 @@
 #include <sys/time.h>
 #include <sys/uio.h>
 
+#include "base/os.h"
+
 /* Room for the one descriptor that a message may have. */
 union control {
 	struct cmsghdr head;
@@ -20,7 +22,7 @@ union control {
 /* And for the credentials of the sender. */
 union received {
 	struct cmsghdr head;
-	char bytes[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
+	char bytes[CMSG_SPACE(sizeof(int)) + OS_SENDER_SPACE];
 };
 
 int fdpass_block(int sock, int seconds)
@@ -92,27 +94,14 @@ int fdpass_send(const struct fdpass_way *way, const void *p, size_t n, int fd)
 
 int fdpass_ask_sender(int sock)
 {
-	const int on = 1;
-
-	return setsockopt(sock, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+	return os_sender_ask(sock);
 }
 
 static void take(const struct cmsghdr *h, struct fdpassed *with)
 {
-	struct ucred sender;
-
-	if (h->cmsg_level != SOL_SOCKET)
-		return;
-	if (h->cmsg_type == SCM_RIGHTS &&
-	    h->cmsg_len == CMSG_LEN(sizeof with->fd)) {
+	if (h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS &&
+	    h->cmsg_len == CMSG_LEN(sizeof with->fd))
 		memcpy(&with->fd, CMSG_DATA(h), sizeof with->fd);
-	} else if (h->cmsg_type == SCM_CREDENTIALS &&
-	    h->cmsg_len == CMSG_LEN(sizeof sender)) {
-		memcpy(&sender, CMSG_DATA(h), sizeof sender);
-		with->known = true;
-		with->uid = sender.uid;
-		with->pid = sender.pid;
-	}
 }
 
 ssize_t fdpass_recv(int sock, void *buf, size_t size, struct fdpassed *with)
@@ -121,16 +110,22 @@ ssize_t fdpass_recv(int sock, void *buf, size_t size, struct fdpassed *with)
 	struct iovec v = { .iov_base = buf, .iov_len = size };
 	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1,
 		.msg_control = c.bytes, .msg_controllen = sizeof c.bytes };
+	struct os_peer sender;
 	ssize_t n;
 
 	*with = (struct fdpassed){ .fd = -1 };
 	do
-		n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
+		n = os_recvmsg(sock, &m);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -1;
 	for (struct cmsghdr *h = CMSG_FIRSTHDR(&m); h != NULL;
 	    h = CMSG_NXTHDR(&m, h))
 		take(h, with);
+	with->known = os_sender_get(sock, &m, &sender) == 0;
+	if (with->known) {
+		with->uid = sender.uid;
+		with->pid = sender.pid;
+	}
 	return n;
 }

@@ -5,12 +5,10 @@
 #include <poll.h>
 #include <semaphore.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 #include <utlist.h>
 
 #include "base/mem.h"
+#include "base/os.h"
 #include "io/loop.h"
 
 /*
@@ -24,7 +22,7 @@ struct member {
 	struct hold *hold;
 	struct loop *loop;
 	struct loop_watch *watch;	/* owned; the loop's */
-	int fd;				/* eventfd: the loop is asked to stop */
+	struct os_wake asked;		/* the loop is to stop */
 	atomic_uint stands;		/* in that hold; 0: it does not */
 	sem_t released;			/* look at wanted again */
 };
@@ -32,7 +30,7 @@ struct member {
 struct hold {
 	atomic_uint wanted;		/* the hold that lasts; 0: none */
 	unsigned last;			/* the number of the last one */
-	int stopped;			/* eventfd: one more stands still */
+	struct os_wake stopped;		/* one more stands still */
 	unsigned depth;			/* holds within holds */
 	unsigned missing;		/* who did not come last time, from 1 */
 	struct member *members;		/* LL list, owned */
@@ -41,10 +39,9 @@ struct hold {
 static void stand(struct member *m, unsigned number)
 {
 	struct hold *const h = m->hold;
-	const uint64_t one = 1;
 
 	atomic_store(&m->stands, number);
-	(void)!write(h->stopped, &one, sizeof one);
+	os_wake_call(&h->stopped);
 	while (atomic_load(&h->wanted) == number)
 		(void)sem_wait(&m->released);
 	atomic_store(&m->stands, 0);
@@ -56,10 +53,9 @@ static void stand(struct member *m, unsigned number)
 static void on_asked(void *arg)
 {
 	struct member *const m = arg;
-	uint64_t count;
 	unsigned number;
 
-	(void)!read(m->fd, &count, sizeof count);
+	os_wake_take(&m->asked);
 	/* the next hold may come before we have seen the end of this */
 	while ((number = atomic_load(&m->hold->wanted)) != 0)
 		stand(m, number);
@@ -71,8 +67,7 @@ struct hold *hold_new(void)
 
 	if (h == NULL)
 		return NULL;
-	h->stopped = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (h->stopped >= 0)
+	if (os_wake_open(&h->stopped) == 0)
 		return h;
 	mem_free(h);
 	return NULL;
@@ -81,8 +76,7 @@ struct hold *hold_new(void)
 static void member_free(struct member *m)
 {
 	loop_unwatch(&m->watch);
-	if (m->fd >= 0)
-		close(m->fd);
+	os_wake_close(&m->asked);
 	sem_destroy(&m->released);
 	mem_free(m);
 }
@@ -97,7 +91,7 @@ void hold_free(struct hold **hp)
 		return;
 	LL_FOREACH_SAFE(h->members, m, next)
 		member_free(m);
-	close(h->stopped);
+	os_wake_close(&h->stopped);
 	mem_free(h);
 }
 
@@ -110,9 +104,8 @@ int hold_join(struct hold *h, struct loop *l)
 	m->hold = h;
 	m->loop = l;
 	sem_init(&m->released, 0, 0);
-	m->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (m->fd >= 0)
-		m->watch = loop_watch(l, m->fd, on_asked, m);
+	if (os_wake_open(&m->asked) == 0)
+		m->watch = loop_watch(l, m->asked.fd, on_asked, m);
 	if (m->watch == NULL) {
 		member_free(m);
 		return -1;
@@ -139,9 +132,8 @@ static unsigned find_missing(const struct hold *h)
 static unsigned await_all(const struct hold *h, usec_t limit)
 {
 	const usec_t end = time_precise() + limit;
-	struct pollfd stopped = { .fd = h->stopped, .events = POLLIN };
+	struct pollfd stopped = { .fd = h->stopped.fd, .events = POLLIN };
 	unsigned missing;
-	uint64_t count;
 
 	while ((missing = find_missing(h)) != 0) {
 		const usec_t left = end - time_precise();
@@ -149,7 +141,7 @@ static unsigned await_all(const struct hold *h, usec_t limit)
 		if (left <= 0)
 			break;
 		(void)poll(&stopped, 1, (int)((left + 999) / 1000));
-		(void)!read(h->stopped, &count, sizeof count);
+		os_wake_take(&h->stopped);
 	}
 	return missing;
 }
@@ -165,14 +157,13 @@ static void let_go(struct hold *h)
 
 static void call_all(struct hold *h)
 {
-	const uint64_t one = 1;
 	const struct member *m;
 
 	if (++h->last == 0)
 		h->last = 1;
 	atomic_store(&h->wanted, h->last);
 	LL_FOREACH(h->members, m)
-		(void)!write(m->fd, &one, sizeof one);
+		os_wake_call(&m->asked);
 }
 
 bool hold_take(struct hold *h, usec_t limit)

@@ -14,6 +14,7 @@
 #include "base/log_line.h"
 #include "base/log_out.h"
 #include "base/mem.h"
+#include "base/os.h"
 #include "base/ring.h"
 #include "base/time.h"
 #include "io/thread.h"
@@ -42,7 +43,7 @@ struct lane {
 };
 
 static struct lane lanes[LOG_DESTS];
-static cpu_set_t cpus;	/* for threads */
+static struct os_cpus cpus;	/* for threads */
 
 /* --- on the threads --- */
 
@@ -176,11 +177,7 @@ static bool is_idle(void)
 /* false: it is late. */
 static bool wait_done(struct lane *l, usec_t end)
 {
-	const struct timespec ts = { .tv_sec = end / USEC,
-		.tv_nsec = end % USEC * 1000 };
-
-	return sem_clockwait(&l->done, CLOCK_MONOTONIC, &ts) == 0 ||
-	    errno == EINTR;
+	return os_sem_wait(&l->done, end) == 0 || errno == EINTR;
 }
 
 /*
@@ -252,7 +249,7 @@ void log_thread_start(void)
 	static const struct log_queue queue = { .put = put, .flush = flush,
 		.settle = settle };
 
-	thread_cpus(&cpus);
+	os_cpus_get(&cpus);
 	catch_crashes();
 	log_out_set_queue(&queue);
 }

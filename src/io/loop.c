@@ -4,17 +4,15 @@
 
 #include <event2/event.h>
 #include <event2/event_struct.h>
-#include <fcntl.h>
 #include <stdatomic.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 #include <utlist.h>
 
 #include "base/container.h"
 #include "base/mem.h"
+#include "base/os.h"
+#include "io/poller.h"
 
-#define PIPE_BYTES (1 << 20)	/* limit of the kernel for ordinary users */
-#define BATCH 256		/* sockets told of in one turn */
 #define FAST_TICK (USEC / 1000)
 
 struct source {
@@ -28,10 +26,8 @@ struct source {
 
 struct loop {
 	struct event_base *base;	/* owned */
-	struct event *set_event;	/* owned: there is something in set */
 	struct event *timer;		/* owned: of fast_ticks, while there are */
-	int set;			/* epoll, owned */
-	int next, count;		/* of batch: not told yet */
+	struct poller *poller;		/* owned */
 	struct loop_task *again;	/* DL list: next turn */
 	struct loop_task end;		/* where this turn's part of again ends */
 	struct loop_task *dead;		/* DL list: end of this turn */
@@ -54,17 +50,14 @@ struct loop {
 	unsigned toil_turn;	/* the last one with toil */
 	unsigned toil_refused;	/* last turn with too much toil */
 	usec_t toil;		/* done in toil_turn */
-	struct epoll_event batch[BATCH];
 	uint8_t buffer[LOOP_BUFFER];
 };
 
 /* Not to have one only costs time. */
 static void open_pipe(int pipe[2])
 {
-	if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK) < 0)
+	if (os_splice_pipe(pipe) < 0)
 		pipe[0] = pipe[1] = -1;
-	else
-		(void)fcntl(pipe[0], F_SETPIPE_SZ, PIPE_BYTES);
 }
 
 void loop_drop_pipe(struct loop *l)
@@ -75,8 +68,6 @@ void loop_drop_pipe(struct loop *l)
 	close(l->pipe[1]);
 	l->pipe[0] = l->pipe[1] = -1;
 }
-
-static void on_set(evutil_socket_t fd, short what, void *arg);
 
 /* The turn that this begins runs the tasks: run_fast_ticks(). */
 static void on_fast_tick(evutil_socket_t fd, short what, void *arg)
@@ -113,15 +104,12 @@ struct loop *loop_new(void)
 	time_update();
 	open_pipe(l->pipe);
 	l->toil_refused = l->turn - 2;	/* never yet */
-	l->set = epoll_create1(EPOLL_CLOEXEC);
 	l->base = new_base();
-	if (l->base != NULL && l->set >= 0)
-		l->set_event = event_new(l->base, l->set, EV_READ | EV_PERSIST,
-		    on_set, l);
-	if (l->base != NULL)
+	if (l->base != NULL) {
+		l->poller = poller_new(l->base, l);
 		l->timer = event_new(l->base, -1, EV_PERSIST, on_fast_tick, l);
-	if (l->timer == NULL || l->set_event == NULL ||
-	    event_add(l->set_event, NULL) < 0)
+	}
+	if (l->timer == NULL || l->poller == NULL)
 		loop_free(&l);
 	return l;
 }
@@ -140,12 +128,9 @@ void loop_free(struct loop **lp)
 	}
 	if (l->timer != NULL)
 		event_free(l->timer);
-	if (l->set_event != NULL)
-		event_free(l->set_event);
+	poller_free(&l->poller);
 	if (l->base != NULL)
 		event_base_free(l->base);
-	if (l->set >= 0)
-		close(l->set);
 	loop_drop_pipe(l);
 	mem_free(l);
 }
@@ -304,25 +289,11 @@ static void run_fast_ticks(struct loop *l)
 	}
 }
 
-/* Our set has events: call the sockets that epoll tells of. */
-static void on_set(evutil_socket_t fd, short what, void *arg)
+void loop_tell(struct loop *l, struct loop_socket *s, uint32_t events)
 {
-	struct loop *l = arg;
-
-	(void)what;
-	l->next = 0;
-	l->count = epoll_wait(fd, l->batch, BATCH, 0);
-	loop_woke(l);
-	while (l->next < l->count) {
-		const struct epoll_event *const e = &l->batch[l->next++];
-		struct loop_socket *const s = e->data.ptr;
-
-		if (s == NULL)
-			continue;
-		l->now.at = s;
-		s->on_event(s, e->events);
-		look_long(l);
-	}
+	l->now.at = s;
+	s->on_event(s, events);
+	look_long(l);
 }
 
 /* Sleep until something happens, unless a task waits for its turn. */
@@ -528,39 +499,35 @@ void loop_toiled(struct loop *l, usec_t how_long)
 
 /* --- sockets --- */
 
-/* Take s out of what is still to be told in this turn. */
-static void forget(struct loop *l, const struct loop_socket *s)
+struct poller *loop_poller(const struct loop *l)
 {
-	for (int i = l->next; i < l->count; i++) {
-		if (l->batch[i].data.ptr == s)
-			l->batch[i].data.ptr = NULL;
-	}
+	return l->poller;
 }
 
 int loop_add(struct loop *l, int fd, uint32_t events, struct loop_socket *s)
 {
-	struct epoll_event e = { .events = events, .data.ptr = s };
-
-	return epoll_ctl(l->set, EPOLL_CTL_ADD, fd, &e);
+	return poller_add(l->poller, fd, events, s);
 }
 
 void loop_change(struct loop *l, int fd, uint32_t events,
     struct loop_socket *s)
 {
-	struct epoll_event e = { .events = events, .data.ptr = s };
-
-	forget(l, s);
-	(void)epoll_ctl(l->set, EPOLL_CTL_MOD, fd, &e);
+	poller_change(l->poller, fd, events, s);
 }
 
 void loop_remove(struct loop *l, int fd, const struct loop_socket *s)
 {
-	forget(l, s);
 	if (l->now.at == s)
 		l->now.at = NULL;
-	/* close() alone would not do: another process may have fd as well */
-	(void)epoll_ctl(l->set, EPOLL_CTL_DEL, fd, NULL);
+	poller_remove(l->poller, fd, s);
 }
+
+#ifndef POLLER_EPOLL
+void loop_await(struct loop *l, int fd)
+{
+	poller_await(l->poller, fd);
+}
+#endif
 
 struct loop_watch {
 	struct loop_socket socket;
@@ -590,7 +557,7 @@ struct loop_watch *loop_watch(struct loop *l, int fd, void (*fn)(void *),
 	w->fd = fd;
 	w->fn = fn;
 	w->arg = arg;
-	if (loop_add(l, fd, EPOLLIN, &w->socket) == 0)
+	if (loop_add(l, fd, LOOP_IN, &w->socket) == 0)
 		return w;
 	mem_free(w);
 	return NULL;
@@ -603,7 +570,7 @@ void loop_watch_pause(struct loop_watch *w)
 
 void loop_watch_resume(struct loop_watch *w)
 {
-	loop_change(w->loop, w->fd, EPOLLIN, &w->socket);
+	loop_change(w->loop, w->fd, LOOP_IN, &w->socket);
 }
 
 void loop_unwatch(struct loop_watch **wp)

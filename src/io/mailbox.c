@@ -4,11 +4,9 @@
 
 #include <assert.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/mem.h"
+#include "base/os.h"
 #include "io/loop.h"
 
 #define SLOTS 1024	/* a power of two */
@@ -23,8 +21,8 @@ struct mailbox {
 	void (*fn)(void *arg, void *object);
 	void *arg;
 	struct loop_watch *watch;	/* owned */
-	int fd;				/* eventfd */
-	atomic_bool rung;	/* fd was written, and not read yet */
+	struct os_wake wake;
+	atomic_bool rung;	/* wake was called, and not taken yet */
 	unsigned senders;
 	struct slots of[];	/* each of them */
 };
@@ -62,9 +60,8 @@ bool mailbox_deliver(struct mailbox *m)
 static void on_bell(void *arg)
 {
 	struct mailbox *const m = arg;
-	uint64_t count;
 
-	(void)!read(m->fd, &count, sizeof count);
+	os_wake_take(&m->wake);
 	/* objects put from here on ring again */
 	atomic_store(&m->rung, false);
 	take_all(m);
@@ -80,13 +77,11 @@ struct mailbox *mailbox_new(struct loop *to, unsigned senders,
 	m->fn = fn;
 	m->arg = arg;
 	m->senders = senders;
-	m->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (m->fd >= 0)
-		m->watch = loop_watch(to, m->fd, on_bell, m);
+	if (os_wake_open(&m->wake) == 0)
+		m->watch = loop_watch(to, m->wake.fd, on_bell, m);
 	if (m->watch != NULL)
 		return m;
-	if (m->fd >= 0)
-		close(m->fd);
+	os_wake_close(&m->wake);
 	mem_free(m);
 	return NULL;
 }
@@ -100,7 +95,7 @@ void mailbox_free(struct mailbox **mp)
 		return;
 	take_all(m);
 	loop_unwatch(&m->watch);
-	close(m->fd);
+	os_wake_close(&m->wake);
 	mem_free(m);
 }
 
@@ -116,12 +111,11 @@ void mailbox_put(struct mailbox *m, unsigned sender, void *object)
 {
 	struct slots *const s = &m->of[sender];
 	const unsigned at = atomic_load_explicit(&s->put, memory_order_relaxed);
-	const uint64_t one = 1;
 
 	assert(mailbox_has_room(m, sender));
 	s->at[at % SLOTS] = object;
 	/* in one order with the bell */
 	atomic_store(&s->put, at + 1);
 	if (!atomic_exchange(&m->rung, true))
-		(void)!write(m->fd, &one, sizeof one);
+		os_wake_call(&m->wake);
 }

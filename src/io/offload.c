@@ -4,12 +4,10 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdint.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 #include <utlist.h>
 
 #include "base/mem.h"
+#include "base/os.h"
 #include "base/time.h"
 #include "io/loop.h"
 #include "io/thread.h"
@@ -33,9 +31,9 @@ struct offload {
 	struct lane lanes[OFFLOAD_LANES];
 	struct offload_job *finished;	/* DL list: done is to be called */
 	int threads;			/* threads that have not ended */
-	int fd;				/* eventfd: finished is not empty */
+	struct os_wake wake;		/* finished is not empty */
 	bool stop;
-	cpu_set_t cpus;			/* for threads */
+	struct os_cpus cpus;		/* for threads */
 	struct loop *loop;		/* borrowed; NULL: not yet */
 	struct loop_watch *watch;	/* owned; the loop's */
 };
@@ -61,12 +59,10 @@ static struct offload_job *take(struct offload *o, struct lane *l)
 /* Called with the lock. */
 static void finish(struct offload *o, struct lane *l, struct offload_job *j)
 {
-	const uint64_t one = 1;
-
 	l->busy--;
 	/* the loop empties the list once for all that came meanwhile */
 	if (o->finished == NULL)
-		(void)!write(o->fd, &one, sizeof one);
+		os_wake_call(&o->wake);
 	DL_APPEND(o->finished, j);
 }
 
@@ -117,9 +113,8 @@ static void on_finished(void *arg)
 {
 	struct offload *o = arg;
 	struct offload_job *j;
-	uint64_t count;
 
-	(void)!read(o->fd, &count, sizeof count);
+	os_wake_take(&o->wake);
 	for (;;) {
 		pthread_mutex_lock(&o->lock);
 		j = o->finished;
@@ -156,8 +151,7 @@ static void release(struct offload *o)
 	if (o->loop != NULL)
 		loop_set_offload(o->loop, NULL);
 	loop_unwatch(&o->watch);
-	if (o->fd >= 0)
-		close(o->fd);
+	os_wake_close(&o->wake);
 	for (int i = 0; i < OFFLOAD_LANES; i++)
 		pthread_cond_destroy(&o->lanes[i].work);
 	pthread_cond_destroy(&o->ended);
@@ -173,10 +167,9 @@ struct offload *offload_new(struct loop *l)
 		mem_free(o);
 		return NULL;
 	}
-	thread_cpus(&o->cpus);
-	o->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (o->fd >= 0)
-		o->watch = loop_watch(l, o->fd, on_finished, o);
+	os_cpus_get(&o->cpus);
+	if (os_wake_open(&o->wake) == 0)
+		o->watch = loop_watch(l, o->wake.fd, on_finished, o);
 	if (o->watch == NULL) {
 		release(o);
 		return NULL;

@@ -5,10 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/filter.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <pwd.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,11 +20,24 @@
 #include "base/crypto.h"
 #include "base/err.h"
 #include "base/num.h"
+#include "base/os.h"
 #include "base/text.h"
 
 #define DRAIN_ROUNDS 64
-#define HOPS_MAX 255
-#define SOCKET_TYPE (SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC)
+
+/* An option that a system does not have is refused by setsockopt(2). */
+#ifndef TCP_USER_TIMEOUT
+#define TCP_USER_TIMEOUT (-1)
+#endif
+#ifndef TCP_KEEPIDLE
+#define TCP_KEEPIDLE (-1)
+#endif
+#ifndef TCP_KEEPINTVL
+#define TCP_KEEPINTVL (-1)
+#endif
+#ifndef TCP_KEEPCNT
+#define TCP_KEEPCNT (-1)
+#endif
 
 static int set_int(int fd, int level, int name, int value)
 {
@@ -76,7 +87,7 @@ int socket_listen_tcp(const struct net_addr *a, const struct socket_listen *o,
 	char name[NET_TEXT_MAX];
 
 	net_format(a, name, sizeof name);
-	const int fd = socket(ss.ss_family, SOCKET_TYPE, 0);
+	const int fd = os_socket(ss.ss_family, SOCK_STREAM);
 	if (fd < 0)
 		return listen_failed(fd, name, "socket", e);
 	if (set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1) < 0)
@@ -88,9 +99,10 @@ int socket_listen_tcp(const struct net_addr *a, const struct socket_listen *o,
 		return listen_failed(fd, name, "setsockopt", e);
 	if (bind(fd, (struct sockaddr *)&ss, len) < 0)
 		return listen_failed(fd, name, "bind", e);
-	if (o->defer_accept &&
-	    set_int(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, 1) < 0)
-		return listen_failed(fd, name, "setsockopt", e);
+	if (o->defer_accept && socket_defer_accept(fd, true, e) < 0) {
+		close(fd);
+		return err_prepend(e, "cannot listen on %s: ", name);
+	}
 	if (listen(fd, o->backlog) < 0)
 		return listen_failed(fd, name, "listen", e);
 	return fd;
@@ -162,7 +174,7 @@ int socket_listen_unix(const char *path, const struct socket_listen *o,
 	snprintf(name, sizeof name, "unix:%s", path);
 	if (len == 0)
 		return listen_failed(-1, name, "bind", e);
-	const int fd = socket(AF_UNIX, SOCKET_TYPE, 0);
+	const int fd = os_socket(AF_UNIX, SOCK_STREAM);
 	if (fd < 0)
 		return listen_failed(fd, name, "socket", e);
 	const bool file = path[0] != '@';
@@ -186,8 +198,7 @@ int socket_accept(int fd, struct net_addr *peer)
 {
 	struct sockaddr_storage ss = { 0 };
 	socklen_t len = sizeof ss;
-	const int c = accept4(fd, (struct sockaddr *)&ss, &len,
-	    SOCK_NONBLOCK | SOCK_CLOEXEC);
+	const int c = os_accept(fd, (struct sockaddr *)&ss, &len);
 
 	if (c < 0)
 		return -1;
@@ -200,7 +211,7 @@ int socket_connect_tcp(const struct net_addr *a, const struct socket_opts *o,
 {
 	struct sockaddr_storage ss;
 	const socklen_t len = net_to_sockaddr(a, &ss);
-	const int fd = socket(ss.ss_family, SOCKET_TYPE, 0);
+	const int fd = os_socket(ss.ss_family, SOCK_STREAM);
 
 	if (fd < 0)
 		return err_set(e, ERRCODE_CANNOT_CONNECT, "%s",
@@ -221,7 +232,7 @@ int socket_connect_unix(const char *path, struct err *e)
 {
 	struct sockaddr_un un;
 	const socklen_t len = unix_addr(path, &un);
-	const int fd = len == 0 ? -1 : socket(AF_UNIX, SOCKET_TYPE, 0);
+	const int fd = len == 0 ? -1 : os_socket(AF_UNIX, SOCK_STREAM);
 
 	if (fd >= 0 && (connect(fd, (struct sockaddr *)&un, len) == 0 ||
 	    errno == EINPROGRESS))
@@ -239,8 +250,7 @@ bool socket_has_route(const struct net_addr *a)
 
 	to.port = 9;	/* any: connect() of a datagram socket routes only */
 	const socklen_t len = net_to_sockaddr(&to, &ss);
-	const int fd = socket(ss.ss_family,
-	    SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	const int fd = os_socket(ss.ss_family, SOCK_DGRAM);
 
 	if (fd < 0)
 		return false;
@@ -257,15 +267,6 @@ int socket_error(int fd)
 	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &value, &len) < 0)
 		return errno;
 	return value;
-}
-
-bool socket_is_tcp(int fd)
-{
-	int protocol = 0;
-	socklen_t len = sizeof protocol;
-
-	return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len) == 0 &&
-	    protocol == IPPROTO_TCP;
 }
 
 int socket_set_rcvlowat(int fd, int bytes)
@@ -298,7 +299,7 @@ void socket_drain(int fd)
 	uint8_t bytes[16384];
 
 	for (int i = 0; i < DRAIN_ROUNDS; i++)
-		if (recv(fd, bytes, sizeof bytes, MSG_TRUNC) <= 0)
+		if (os_discard(fd, bytes, sizeof bytes) <= 0)
 			break;
 	secret_wipe(bytes, sizeof bytes);
 }
@@ -352,7 +353,7 @@ static const struct {
 
 int socket_retune(int fd, const struct socket_opts *o, struct err *e)
 {
-	const int fresh = socket(AF_INET, SOCKET_TYPE, 0);
+	const int fresh = os_socket(AF_INET, SOCK_STREAM);
 
 	if (fresh < 0)
 		return err_set(e, ERRCODE_SYSTEM_ERROR, "socket(): %s",
@@ -369,58 +370,6 @@ int socket_retune(int fd, const struct socket_opts *o, struct err *e)
 	}
 	close(fresh);
 	return socket_tune(fd, o, e);
-}
-
-int socket_defer_accept(int fd, bool on, struct err *e)
-{
-	if (set_int(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, on) == 0)
-		return 0;
-	return err_set(e, ERRCODE_SYSTEM_ERROR,
-	    "setsockopt(TCP_DEFER_ACCEPT): %s", strerror(errno));
-}
-
-/*
- * Of a listening socket it concerns SYNs alone, of a connection all: packets
- * that have been forwarded, or were not sent with the largest number (RFC
- * 5082), which nearly nobody does.
- */
-static int set_least_hops(int fd, int value)
-{
-	int domain = AF_UNSPEC;
-	socklen_t len = sizeof domain;
-
-	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0)
-		return -1;
-	return domain == AF_INET6 ?
-	    set_int(fd, IPPROTO_IPV6, IPV6_MINHOPCOUNT, value) :
-	    set_int(fd, IPPROTO_IP, IP_MINTTL, value);
-}
-
-int socket_ignore_new(int fd)
-{
-	/* of a TCP socket, a filter sees the segment: byte 13 has the flags */
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
-		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x02 /* SYN */, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, 0),
-		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
-	};
-	const struct sock_fprog program = {
-		.len = sizeof code / sizeof code[0],
-		.filter = code,
-	};
-
-	if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
-	    sizeof program) == 0)
-		return 0;
-	/* some kernels, and containers, let root only do that */
-	return set_least_hops(fd, HOPS_MAX);
-}
-
-void socket_hear_new(int fd)
-{
-	(void)set_int(fd, SOL_SOCKET, SO_DETACH_FILTER, 0);
-	(void)set_least_hops(fd, 0);
 }
 
 /* The path of a Unix address of len bytes; '@' stands for the first NUL. */
@@ -492,13 +441,12 @@ int socket_local_addr(int fd, struct net_addr *out)
 
 int socket_peer_cred(int fd, uid_t *uid, pid_t *pid)
 {
-	struct ucred c;
-	socklen_t len = sizeof c;
+	struct os_peer p;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &len) < 0)
+	if (os_peer_get(fd, &p) < 0)
 		return -1;
-	*uid = c.uid;
-	*pid = c.pid;
+	*uid = p.uid;
+	*pid = p.pid;
 	return 0;
 }
 
@@ -546,14 +494,6 @@ int socket_check_owner(const char *path, struct err *e)
 	    path, whose(st.st_uid, owner, sizeof owner));
 }
 
-bool socket_is_left(int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
-
-	return poll(&p, 1, 0) == 1 &&
-	    (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-}
-
 bool socket_is_foreign(const char *path)
 {
 	struct stat st;
@@ -592,7 +532,7 @@ bool socket_unix_alive(const char *path)
 {
 	struct sockaddr_un un;
 	const socklen_t len = unix_addr(path, &un);
-	const int fd = len == 0 ? -1 : socket(AF_UNIX, SOCKET_TYPE, 0);
+	const int fd = len == 0 ? -1 : os_socket(AF_UNIX, SOCK_STREAM);
 
 	if (fd < 0)
 		return false;

@@ -3,10 +3,10 @@
 #include "io/splice.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "io/loop.h"
 #include "io/stream.h"
 #include "io/transport.h"
@@ -49,11 +49,10 @@ static bool is_refused(int cause)
 ssize_t splice_move(struct stream *from, struct stream *to, size_t n)
 {
 	const int *const pipe = loop_pipe(from->loop);
-	const unsigned how = SPLICE_F_MOVE | SPLICE_F_NONBLOCK;
 	ssize_t got, sent;
 
 	do
-		got = splice(from->fd, NULL, pipe[1], NULL, n, how);
+		got = os_splice(from->fd, pipe[1], n);
 	while (got < 0 && errno == EINTR);
 	if (got == 0)
 		return STREAM_EOF;
@@ -64,11 +63,11 @@ ssize_t splice_move(struct stream *from, struct stream *to, size_t n)
 	if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
 		return STREAM_ERROR;
 	if (got < 0) {
-		from->ready = false;
+		stream_await(from);
 		return STREAM_NONE;
 	}
 	for (size_t left = (size_t)got; left > 0; left -= (size_t)sent) {
-		sent = splice(pipe[0], NULL, to->fd, NULL, left, how);
+		sent = os_splice(pipe[0], to->fd, left);
 		if (sent < 0 && errno == EINTR) {
 			sent = 0;
 			continue;
@@ -113,15 +112,14 @@ ssize_t splice_peek(struct stream *from, void *buf, size_t size)
 	if (n < 0 && errno != EAGAIN)
 		return STREAM_ERROR;
 	if (n < (ssize_t)size && !from->hup)
-		from->ready = false;
+		stream_await(from);
 	return n < 0 ? STREAM_NONE : n;
 }
 
 int splice_take(struct stream *from, void *buf, size_t n)
 {
 	while (n > 0) {
-		/* TCP drops the bytes, Unix sockets give them once more */
-		const ssize_t got = recv(from->fd, buf, n, MSG_TRUNC);
+		const ssize_t got = os_discard(from->fd, buf, n);
 
 		if (got < 0 && errno == EINTR)
 			continue;

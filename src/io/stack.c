@@ -4,12 +4,12 @@
 
 #include <errno.h>
 #include <execinfo.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/os.h"
 #include "io/loop.h"
 #include "io/thread.h"
 
@@ -93,7 +93,7 @@ struct stacks *stacks_new(struct loop *l, stacks_fn *fn, void *arg)
 		return NULL;
 	s->fn = fn;
 	s->arg = arg;
-	if (pipe2(s->pipe, O_CLOEXEC | O_NONBLOCK) < 0) {
+	if (os_pipe(s->pipe) < 0) {
 		mem_free(s);
 		return NULL;
 	}
@@ -122,5 +122,6 @@ void stacks_free(struct stacks **sp)
 
 void stacks_ask(struct stacks *s, const struct thread *t, unsigned who)
 {
-	thread_signal(t, &s->asked[who]);
+	(void)pthread_sigqueue(thread_id(t), THREAD_SIGNAL,
+	    (union sigval){ .sival_ptr = &s->asked[who] });
 }

@@ -7,7 +7,6 @@
 #include <event2/buffer.h>
 #include <limits.h>
 #include <stddef.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,8 +15,8 @@
 #include "io/socket.h"
 #include "io/transport.h"
 
-#define READ_EVENTS (EPOLLIN | EPOLLRDHUP | EPOLLET)
-#define HANG_UP (EPOLLRDHUP | EPOLLHUP | EPOLLERR)
+#define READ_EVENTS (LOOP_IN | LOOP_END | LOOP_EDGE)
+#define HANG_UP (LOOP_END | LOOP_GONE | LOOP_ERROR)
 #define OVERFLOW_RUNS 16	/* pieces of the queue tried in one send */
 #define RCVLOWAT (1 << 18)		/* bytes that a held stream is read for */
 
@@ -41,9 +40,9 @@ static ssize_t plain_read(struct stream *s, void *buf, size_t size)
 
 	if (n > 0) {
 		if ((size_t)n < size && !s->hup)
-			s->ready = false;
+			stream_await(s);
 	} else if (n < 0 && errno == EAGAIN) {
-		s->ready = false;
+		stream_await(s);
 	}
 	return n;
 }
@@ -83,6 +82,18 @@ static void run_task(struct loop_task *t)
 		s->ops->hangup(s);
 	else if (!s->paused && s->ready)
 		s->ops->readable(s);
+}
+
+static uint32_t events_of(const struct stream *s)
+{
+	return s->over == NULL || stream_is_suspended(s) ? READ_EVENTS :
+	    READ_EVENTS | LOOP_OUT;
+}
+
+/* What holds is told again, even if its edge has passed. */
+static void ask(struct stream *s)
+{
+	loop_change(s->loop, s->fd, events_of(s), &s->socket);
 }
 
 static void overflow_free(struct stream *s)
@@ -131,7 +142,7 @@ static void on_writable(struct stream *s)
 		s->broken = true;
 	}
 	overflow_free(s);
-	loop_change(s->loop, s->fd, READ_EVENTS, &s->socket);
+	ask(s);
 	s->ops->drained(s);
 }
 
@@ -140,14 +151,14 @@ static void on_event(struct loop_socket *socket, uint32_t events)
 	struct stream *s = container_of(socket, struct stream, socket);
 
 	if (s->over != NULL && !stream_is_suspended(s) &&
-	    (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) {
+	    (events & (LOOP_OUT | LOOP_GONE | LOOP_ERROR)) != 0) {
 		on_writable(s);
 		if (s->fd < 0)
 			return;
 	}
 	if (events & HANG_UP)
 		s->hup = true;
-	if ((events & (EPOLLIN | HANG_UP)) == 0)
+	if ((events & (LOOP_IN | HANG_UP)) == 0)
 		return;
 	s->ready = true;
 	if (!s->paused)
@@ -202,7 +213,7 @@ static int overflow_new(struct stream *s)
 	}
 	mem_note(MEM_OVERFLOW, 1, 0);
 	s->over = o;
-	loop_change(s->loop, s->fd, READ_EVENTS | EPOLLOUT, &s->socket);
+	ask(s);
 	return 0;
 }
 
@@ -333,8 +344,7 @@ int stream_join(struct stream *s, struct loop *l)
 	s->loop = l;
 	s->ready = true;
 	/* each edge is told anew */
-	return loop_add(l, s->fd, s->over == NULL ? READ_EVENTS :
-	    READ_EVENTS | EPOLLOUT, &s->socket);
+	return loop_add(l, s->fd, events_of(s), &s->socket);
 }
 
 void stream_close_told(struct stream *s)
@@ -465,7 +475,12 @@ void stream_unhold(struct stream *s)
 
 void stream_suspend(struct stream *s)
 {
+	const bool was = stream_is_suspended(s);
+
 	stop(s, STREAM_SUSPENDED);
+	/* a poller may tell of room again and again */
+	if (!was && s->over != NULL)
+		ask(s);
 }
 
 void stream_give(struct stream *s)
@@ -482,11 +497,11 @@ void stream_take_back(struct stream *s)
 
 void stream_unsuspend(struct stream *s)
 {
-	/* the edge that tells of room may have passed */
-	if (stream_is_suspended(s) && s->over != NULL)
-		loop_change(s->loop, s->fd, READ_EVENTS | EPOLLOUT,
-		    &s->socket);
+	const bool was = stream_is_suspended(s);
+
 	go_on(s, STREAM_SUSPENDED);
+	if (was && s->over != NULL)
+		ask(s);
 }
 
 void stream_begin(struct stream *s)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/mem.h"
+#include "base/os.h"
 
 struct thread {
 	pthread_t id;
@@ -60,10 +61,9 @@ struct thread *thread_start(const char *name, void (*run)(void *), void *arg)
 	return t;
 }
 
-void thread_signal(const struct thread *t, void *arg)
+pthread_t thread_id(const struct thread *t)
 {
-	(void)pthread_sigqueue(t->id, THREAD_SIGNAL,
-	    (union sigval){ .sival_ptr = arg });
+	return t->id;
 }
 
 void thread_join(struct thread **tp)
@@ -78,26 +78,11 @@ void thread_join(struct thread **tp)
 	mem_free(t);
 }
 
-int thread_pin(int cpu)
+void thread_unpin(const struct os_cpus *set)
 {
-	cpu_set_t one;
+	struct os_cpus ours;
 
-	CPU_ZERO(&one);
-	CPU_SET((size_t)cpu, &one);
-	return pthread_setaffinity_np(pthread_self(), sizeof one, &one);
-}
-
-void thread_cpus(cpu_set_t *set)
-{
-	if (pthread_getaffinity_np(pthread_self(), sizeof *set, set) != 0)
-		CPU_ZERO(set);
-}
-
-void thread_unpin(const cpu_set_t *set)
-{
-	cpu_set_t ours;
-
-	thread_cpus(&ours);
-	if (CPU_COUNT(&ours) == 1 && CPU_COUNT(set) > 1)
-		(void)pthread_setaffinity_np(pthread_self(), sizeof *set, set);
+	os_cpus_get(&ours);
+	if (os_cpus_count(&ours) == 1 && os_cpus_count(set) > 1)
+		(void)os_cpus_set(set);
 }

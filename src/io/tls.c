@@ -215,7 +215,7 @@ static int finish(struct stream *s, bool more)
 		return -1;
 	}
 	if (t->drained && t->in_len == 0 && !more && !t->eof && !t->failed)
-		s->ready = false;
+		stream_await(s);
 	return 0;
 }
 

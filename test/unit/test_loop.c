@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 
 #include "base/mem.h"
 #include "base/time.h"
+#include "io/poller.h"
 
 #define GIVE_UP (20 * USEC)
 #define LOG_MAX 64
@@ -177,6 +177,7 @@ static void on_event(struct loop_socket *s, uint32_t events)
 	e->events = events;
 	e->told++;
 	(void)!recv(e->fd, &c, 1, MSG_DONTWAIT);
+	poller_await(loop_poller(e->w->loop), e->fd);
 	if (e->play != NULL)
 		e->play(e);
 }
@@ -209,13 +210,13 @@ static void test_sockets_are_told_in_order_of_their_events(void **state)
 	struct world *w = *state;
 	struct end a, b, c;
 
-	end_open(&a, w, 'a', EPOLLIN | EPOLLET);
-	end_open(&b, w, 'b', EPOLLIN | EPOLLET);
-	end_open(&c, w, 'c', EPOLLIN | EPOLLET);
+	end_open(&a, w, 'a', LOOP_IN | LOOP_EDGE);
+	end_open(&b, w, 'b', LOOP_IN | LOOP_EDGE);
+	end_open(&c, w, 'c', LOOP_IN | LOOP_EDGE);
 	poke(&c);
 	poke(&a);
 	assert_string_equal(run(w, 3), "ca.");
-	assert_int_equal(a.events, EPOLLIN);
+	assert_int_equal(a.events, LOOP_IN);
 	poke(&b);
 	assert_string_equal(run(w, 5), "ca.b.");
 	end_close(&a);
@@ -233,9 +234,9 @@ static void test_closed_socket_is_not_told_what_was_fetched(void **state)
 	struct world *w = *state;
 	struct end a, b, c;
 
-	end_open(&a, w, 'a', EPOLLIN | EPOLLET);
-	end_open(&b, w, 'b', EPOLLIN | EPOLLET);
-	end_open(&c, w, 'c', EPOLLIN | EPOLLET);
+	end_open(&a, w, 'a', LOOP_IN | LOOP_EDGE);
+	end_open(&b, w, 'b', LOOP_IN | LOOP_EDGE);
+	end_open(&c, w, 'c', LOOP_IN | LOOP_EDGE);
 	a.play = close_other;
 	a.other = &b;
 	poke(&a);
@@ -253,7 +254,7 @@ static void replace_other(struct end *e)
 	const int fd = old->fd;
 
 	end_close(old);
-	end_open(new, e->w, 'n', EPOLLIN | EPOLLET);
+	end_open(new, e->w, 'n', LOOP_IN | LOOP_EDGE);
 	assert_int_equal(new->fd, fd);
 }
 
@@ -271,9 +272,9 @@ static void test_new_socket_is_not_told_what_its_number_was(void **state)
 	struct end a, b, c, new;
 
 	/* b's number is the lowest that will be free */
-	end_open(&b, w, 'b', EPOLLIN | EPOLLET);
-	end_open(&a, w, 'a', EPOLLIN | EPOLLET);
-	end_open(&c, w, 'c', EPOLLIN | EPOLLET);
+	end_open(&b, w, 'b', LOOP_IN | LOOP_EDGE);
+	end_open(&a, w, 'a', LOOP_IN | LOOP_EDGE);
+	end_open(&c, w, 'c', LOOP_IN | LOOP_EDGE);
 	a.play = replace_other;
 	a.other = &b;
 	b.other = &new;
@@ -293,9 +294,9 @@ static void test_object_used_again_is_told_of_its_new_socket_only(void **state)
 	struct world *w = *state;
 	struct end a, b, c;
 
-	end_open(&b, w, 'b', EPOLLIN | EPOLLET);
-	end_open(&a, w, 'a', EPOLLIN | EPOLLET);
-	end_open(&c, w, 'c', EPOLLIN | EPOLLET);
+	end_open(&b, w, 'b', LOOP_IN | LOOP_EDGE);
+	end_open(&a, w, 'a', LOOP_IN | LOOP_EDGE);
+	end_open(&c, w, 'c', LOOP_IN | LOOP_EDGE);
 	a.play = replace_and_poke_other;
 	a.other = &b;
 	b.other = &b;	/* its own memory */
@@ -313,14 +314,14 @@ static void test_room_is_told_while_it_is_asked_for(void **state)
 	struct world *w = *state;
 	struct end a;
 
-	end_open(&a, w, 'a', EPOLLIN | EPOLLET);
-	loop_change(w->loop, a.fd, EPOLLIN | EPOLLOUT | EPOLLET, &a.socket);
+	end_open(&a, w, 'a', LOOP_IN | LOOP_EDGE);
+	loop_change(w->loop, a.fd, LOOP_IN | LOOP_OUT | LOOP_EDGE, &a.socket);
 	assert_string_equal(run(w, 2), "a.");
-	assert_int_equal(a.events, EPOLLOUT);
-	loop_change(w->loop, a.fd, EPOLLIN | EPOLLET, &a.socket);
+	assert_int_equal(a.events, LOOP_OUT);
+	loop_change(w->loop, a.fd, LOOP_IN | LOOP_EDGE, &a.socket);
 	poke(&a);
 	assert_string_equal(run(w, 4), "a.a.");
-	assert_int_equal(a.events, EPOLLIN);
+	assert_int_equal(a.events, LOOP_IN);
 	end_close(&a);
 }
 
@@ -334,16 +335,16 @@ static void test_change_takes_back_what_was_fetched(void **state)
 	struct world *w = *state;
 	struct end a, b, c;
 
-	end_open(&a, w, 'a', EPOLLIN | EPOLLET);
-	end_open(&b, w, 'b', EPOLLIN | EPOLLET);
-	end_open(&c, w, 'c', EPOLLIN | EPOLLET);
+	end_open(&a, w, 'a', LOOP_IN | LOOP_EDGE);
+	end_open(&b, w, 'b', LOOP_IN | LOOP_EDGE);
+	end_open(&c, w, 'c', LOOP_IN | LOOP_EDGE);
 	a.play = ignore_other;
 	a.other = &b;
 	poke(&a);
 	poke(&b);
 	poke(&c);
 	assert_string_equal(run(w, 3), "ac.");
-	loop_change(w->loop, b.fd, EPOLLIN | EPOLLET, &b.socket);
+	loop_change(w->loop, b.fd, LOOP_IN | LOOP_EDGE, &b.socket);
 	assert_string_equal(run(w, 5), "ac.b.");
 	end_close(&a);
 	end_close(&b);
@@ -352,6 +353,15 @@ static void test_change_takes_back_what_was_fetched(void **state)
 
 #define MANY 300	/* more than are fetched in one turn */
 
+static bool are_told(const struct end *all)
+{
+	for (int i = 0; i < MANY; i++) {
+		if (all[i].told == 0)
+			return false;
+	}
+	return true;
+}
+
 static void test_more_sockets_than_fit_in_a_turn_are_told_once(void **state)
 {
 	struct world *w = *state;
@@ -359,13 +369,13 @@ static void test_more_sockets_than_fit_in_a_turn_are_told_once(void **state)
 
 	assert_non_null(all);
 	for (int i = 0; i < MANY; i++) {
-		end_open(&all[i], w, 'a', EPOLLIN | EPOLLET);
+		end_open(&all[i], w, 'a', LOOP_IN | LOOP_EDGE);
 		poke(&all[i]);
 	}
-	run(w, 1);
-	assert_int_equal(all[MANY - 1].told, 0);
-	w->len = 0;
-	run(w, 1);
+	while (!are_told(all)) {
+		w->len = 0;
+		run(w, 1);
+	}
 	for (int i = 0; i < MANY; i++) {
 		assert_int_equal(all[i].told, 1);
 		end_close(&all[i]);
@@ -383,8 +393,8 @@ static void poke_other(struct end *e)
 /* Two that keep each other busy. */
 static void open_players(struct world *w, struct end *a, struct end *b)
 {
-	end_open(a, w, 'a', EPOLLIN | EPOLLET);
-	end_open(b, w, 'b', EPOLLIN | EPOLLET);
+	end_open(a, w, 'a', LOOP_IN | LOOP_EDGE);
+	end_open(b, w, 'b', LOOP_IN | LOOP_EDGE);
 	a->play = b->play = poke_other;
 	a->other = b;
 	b->other = a;
@@ -454,7 +464,7 @@ static void test_sockets_and_ticks_come_while_a_task_goes_on(void **state)
 	struct end a;
 
 	p.play = again;
-	end_open(&a, w, 'a', EPOLLIN | EPOLLET);
+	end_open(&a, w, 'a', LOOP_IN | LOOP_EDGE);
 	poke(&a);
 	loop_again(w->loop, &p.task);
 	assert_string_equal(run(w, 7), "ap.p.p.");
@@ -510,7 +520,7 @@ static void note_watch(void *arg)
 {
 	struct end *e = arg;
 
-	on_event(&e->socket, EPOLLIN);
+	on_event(&e->socket, LOOP_IN);
 }
 
 static void test_watch_tells_of_what_is_left_unless_paused(void **state)
@@ -519,7 +529,7 @@ static void test_watch_tells_of_what_is_left_unless_paused(void **state)
 	struct tick t = { w, 2 };
 	struct end a;
 
-	end_open(&a, w, 'a', EPOLLIN);
+	end_open(&a, w, 'a', LOOP_IN);
 	loop_remove(w->loop, a.fd, &a.socket);
 	struct loop_watch *watch = loop_watch(w->loop, a.fd, note_watch, &a);
 
@@ -610,7 +620,7 @@ static void test_toil_of_newcomers_stands_behind(void **state)
 		.caller = &new.end };
 	struct worker b = { .task.run = run_worker, .w = w, .name = 'b' };
 
-	end_open(&new.end, w, '!', EPOLLIN | EPOLLET);
+	end_open(&new.end, w, '!', LOOP_IN | LOOP_EDGE);
 	new.end.play = arrive;
 	new.worker = (struct worker){ .task.run = run_worker, .w = w,
 		.name = 'n' };
