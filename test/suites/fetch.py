@@ -89,19 +89,21 @@ def debian_source(name, version, folder):
 
 
 def first_source(name, versions, apt, private):
-    """The archive of the first version that can be had."""
+    """The archive of the first version that can be had. Debian's own changes
+    may be missing, because nobody here wants them."""
     for version in versions:
+        said = None
         try:
             command("apt-get", "-q", *private, *RETRIES, "source",
                     "--download-only", "%s=%s" % (name, version), cwd=apt)
-            break
         except Missing as e:
             said = e
-            print("%s %s is not to be had, trying another" % (name, version))
-    else:
-        raise said
-    upstream = version.partition("-")[0]
-    return glob.glob("%s/%s_%s.orig.tar.*[a-z2]" % (apt, name, upstream))[0]
+        upstream = (version.partition(":")[2] or version).rpartition("-")[0]
+        for path in glob.glob("%s/%s_%s.orig.tar.*" % (apt, name, upstream)):
+            if not path.endswith(".asc"):
+                return path
+        print("%s %s is not to be had, trying another" % (name, version))
+    raise said or Missing("%s has no archive of upstream" % name)
 
 
 def debian_program(package, path, to):
