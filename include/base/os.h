@@ -57,6 +57,14 @@ int os_process_open(pid_t pid);
 /* The same process: has it ended, at most so many milliseconds from now? */
 bool os_process_await(int fd, pid_t pid, int ms);
 
+/*
+ * This process has that name (15 letters), no core file, and no debugger of its own
+ * user, if the system knows such.
+ */
+void os_process_seclude(const char *name);
+/* Pages that are written are not swapped, as far as a limit allows that. */
+void os_lock_pages(const void *p, size_t n);
+
 /* The user and the process at the other end of a Unix socket: 0 or -1. */
 struct os_peer {
 	uid_t uid;

@@ -7,7 +7,8 @@
 
 /*
  * As mem_zalloc(), mem_strdup() and mem_free(), in pages of their own that a
- * core dump leaves out. What is freed is wiped first. On any thread.
+ * core dump leaves out and that are never swapped, as far as RLIMIT_MEMLOCK
+ * goes. What is freed is wiped first. On any thread.
  */
 void *secmem_zalloc(size_t n);
 char *secmem_strdup(const char *s);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "conf/mock.h"
 #include "conf/options.h"
+#include "conf/secret.h"
 #include "conf/token.h"
 
 struct err;
@@ -35,6 +36,7 @@ struct config_db {
 	char *dbname;		/* on the server; never NULL */
 	char *user;		/* forced user, NULL = the client's */
 	char *password;		/* of the forced user; secret; NULL */
+	struct config_secret secret;	/* the same, if it changes */
 	char *auth_user, *auth_query, *auth_dbname, *connect_query;
 	char *client_encoding, *datestyle, *timezone, *application_name;
 	int pool_size, min_pool_size, reserve_pool_size, max_pinned;
@@ -54,6 +56,7 @@ struct config_user {
 	int max_user_connections, max_user_client_connections, max_pinned;
 	usec_t query_timeout, idle_transaction_timeout, transaction_timeout,
 	    client_idle_timeout, query_wait_timeout, pin_timeout;
+	struct config_secret secret;	/* for servers */
 	struct config_user *next;	/* in byte order of the names */
 };
 

@@ -118,6 +118,11 @@ struct user *catalog_pool_user(struct catalog *c, struct database *db,
  * for logging in to servers of this database. Not where a user is forced.
  */
 void catalog_learn_credentials(struct pool *p, struct credentials *c);
+/*
+ * Where the secret for logging in to servers is from, if it changes by itself;
+ * NULL: it does not, and catalog_pool_credentials() has it.
+ */
+const struct config_secret *catalog_pool_source(const struct pool *p);
 /* The secret for logging in to servers; NULL: none. */
 struct credentials *catalog_pool_credentials(const struct catalog *c,
     const struct pool *p);

@@ -46,6 +46,7 @@ struct pool {
 					 * counts */
 	unsigned urgent;		/* of the lookups */
 	unsigned listeners;		/* servers that are kept to listen only */
+	unsigned password_waits;	/* servers whose password is fetched */
 	struct credentials *credentials;	/* counted; by auth_query; NULL */
 	struct welcome *welcome;	/* owned; NULL = none, or obsolete */
 	uint32_t told;			/* counts welcomes that told another thing */
@@ -61,6 +62,7 @@ struct pool {
 	usec_t unused_since, drained_at;	/* 0 = in use; drain_stops() */
 	usec_t vacated_at;		/* see broker/vacate.h */
 	bool failing, old_protocol;	/* the latest login; refuses all but 3.0 */
+	bool passing;			/* ... fails until the next password is there */
 	bool check_failed;		/* the latest one: new servers have one */
 	usec_t failing_since;		/* of these failures, the first */
 	char *failure;			/* owned; see pool_failure.h */

@@ -18,6 +18,7 @@ enum wait_reason {
 	WAIT_MAX_DB,		/* so has the database */
 	WAIT_MAX_USER,		/* so has the user */
 	WAIT_LOGIN,		/* for a connection that is being made */
+	WAIT_PASSWORD,		/* ... whose password is being fetched */
 	WAIT_LOGIN_FAILED,	/* the last attempt failed */
 	WAIT_HOST,		/* ... and target_session_attrs is to be met */
 	WAIT_CHECK,		/* for a server that is reset or checked */

@@ -34,6 +34,7 @@ struct login;
 struct loop;
 struct offload;
 struct params_table;
+struct passwords;
 struct peer;
 struct prepared_table;
 struct server;
@@ -75,6 +76,8 @@ struct sessions {
 	struct prepared_table *prepared;	/* owned by the app */
 	struct unnamed *unnamed;	/* owned by the app; NULL: none yet */
 	struct schemas *schemas, own_schemas;	/* the first worker's; or NULL */
+	struct passwords *passwords;	/* owned by the app */
+	int runner;			/* borrowed: socket; see io/runner.h */
 	struct tls_setup *tls;		/* in force; owned by the app */
 	struct client_ops client_ops;
 	const struct server_ops *server_ops;

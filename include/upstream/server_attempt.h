@@ -9,6 +9,7 @@
 #include "pool/host_role.h"
 #include "pool/hosts.h"
 #include "proto/writer.h"
+#include "upstream/passwords.h"
 #include "upstream/server_auth.h"
 
 struct dial;
@@ -36,6 +37,12 @@ struct server_attempt {
 	struct dialling *dialling;	/* owned; phase CONNECT */
 	struct tls_context *context;	/* counted; until the handshake */
 	struct server_auth auth;
+	struct password_wait password;	/* asked for where it changes */
+	void (*then)(struct server *s);	/* when it is there */
+	bool fetching;			/* it is waited for: in the pool's count */
+	char *refusal;			/* owned: of that password; NULL */
+	char refusal_code[6];
+	uint8_t refusals;
 	struct host_role role;
 	struct writer welcome;		/* ParameterStatus of the not tracked */
 	size_t heard;			/* bytes of its login */
@@ -44,6 +51,7 @@ struct server_attempt {
 	bool plain;			/* the host knows no newer protocol */
 	bool answered;			/* something came for the StartupMessage */
 	bool refused;			/* waiting for a retry is in vain */
+	bool passing;			/* refused until the next password is there */
 	bool no_sql;			/* physical replication */
 };
 

@@ -48,6 +48,7 @@
 #include "session/roam.h"
 #include "session/timers.h"
 #include "state/custom_table.h"
+#include "upstream/passwords.h"
 #include "upstream/tls_setup.h"
 
 /* --- calls upward from sessions meet here --- */
@@ -192,6 +193,9 @@ int app_start(struct app *app, struct err *e)
 		return err_set(e, ERRCODE_SYSTEM_ERROR,
 		    "cannot prepare helper threads");
 	apply_threads(app);
+	app->ss.passwords = passwords_new(&app->ss);
+	if (app->ss.passwords == NULL)
+		return err_nomem(e);
 	app->http = http_new(&app->admin);
 	if (app->http == NULL)
 		return err_set(e, ERRCODE_OUT_OF_MEMORY, "out of memory");
@@ -343,6 +347,8 @@ void app_fini(struct app *app)
 	/* jobs know credentials, but no sessions any more */
 	if (!offload_free(&app->ss.offload))
 		app->stuck = true;
+	else
+		passwords_free(&app->ss.passwords);
 	dns_free(&app->ss.dns);
 	idle_free(&app->idle);
 	catalog_free(&app->catalog);

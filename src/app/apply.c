@@ -45,6 +45,8 @@ void apply_log(const struct app *app)
 #define NAMES_THREADS 4
 #define NAMES_QUEUE 1000
 #define CONFIG_QUEUE 10	/* one reading, and what it replaces */
+#define PASSWORD_THREADS 2
+#define PASSWORD_QUEUE 1000000	/* one for each password, at most */
 
 /* What all workers may have together. */
 static int share(const struct app *app, int all)
@@ -69,6 +71,7 @@ void apply_threads(const struct app *app)
 	    set->auth_queue);
 	offload_limit(o, OFFLOAD_CONFIG, 1 + (int)app->hung.count,
 	    CONFIG_QUEUE);
+	offload_limit(o, OFFLOAD_PASSWORD, PASSWORD_THREADS, PASSWORD_QUEUE);
 }
 
 void apply_memory(const struct app *app)

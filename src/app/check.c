@@ -12,6 +12,7 @@
 #include "conf/config.h"
 #include "conf/config_load.h"
 #include "conf/config_state.h"
+#include "conf/secret.h"
 #include "upstream/tls_setup.h"
 
 /* Does text only tell where the problem of the line before it is? */
@@ -43,6 +44,11 @@ static void on_problem(void *arg, enum log_level level, const char *text)
 	printf("%s\n", text);
 }
 
+static void on_secret(void *arg, const char *line)
+{
+	on_problem(arg, LEVEL_ERROR, line);
+}
+
 /* What is no mistake of one line, but keeps the start from working. */
 static void check_whole(struct config *c, unsigned *problems)
 {
@@ -52,6 +58,7 @@ static void check_whole(struct config *c, unsigned *problems)
 	if (tls == NULL)
 		on_problem(problems, LEVEL_ERROR, e.text);
 	tls_setup_free(&tls);
+	secret_check_all(c, on_secret, problems);
 	if (c->set.listen_addr[0] == '\0' && c->set.unix_socket_dir[0] == '\0')
 		on_problem(problems, LEVEL_ERROR, "nowhere to listen on");
 }

@@ -29,6 +29,7 @@
 #include "session/client.h"
 #include "session/server.h"
 #include "session/timers.h"
+#include "upstream/passwords.h"
 #include "upstream/server_login.h"
 
 #define AT_ONCE 16	/* between two looks at the clock */
@@ -244,6 +245,7 @@ static void janitor_tick(void *arg)
 		note_stall(app, now);
 		login_tick(&app->ss, now);
 		shed_tick(&app->ss, now);
+		passwords_tick(app->ss.passwords, now);
 		balance_tick(app, now);
 	}
 	/* the last one's may not have come to their end */

@@ -26,6 +26,7 @@
 #include "http/http.h"
 #include "io/log_thread.h"
 #include "io/loop.h"
+#include "io/runner.h"
 #include "io/socket.h"
 #include "upstream/tls_setup.h"
 
@@ -240,6 +241,8 @@ static void start(struct app *app)
 	load_config(app);
 	load_tls(app);
 	become_user(app);
+	if (runner_become(app->ss.runner) < 0)
+		log_fatal("the process that runs commands does not answer");
 	/* not before: nobody may have root write to where a link leads */
 	apply_log(app);
 	if (app_init(app) < 0)
@@ -284,6 +287,11 @@ static int run(struct app *app)
 	    .early = true });
 	sigmask_early();
 	daemon_keep_streams();
+	/* nothing was read yet, and no socket is open */
+	app->ss.runner = runner_fork();
+	if (app->ss.runner < 0)
+		log_fatal("cannot fork the process that runs commands: %s",
+		    strerror(errno));
 	daemon_raise_fd_limit();
 	start(app);
 	app_run(app);

@@ -92,6 +92,7 @@ static struct worker *make(struct app *first, unsigned number, struct err *e)
 	app->number = number;
 	app->first = first;
 	app->config = config_ref(first->config);
+	app->ss.runner = first->ss.runner;
 	app->ss.tls = tls_setup_share(first->ss.tls);
 	if (app->ss.tls == NULL || app_init(app) < 0) {
 		(void)err_nomem(e);

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -109,6 +111,17 @@ bool os_process_await(int fd, pid_t pid, int ms)
 
 	(void)pid;
 	return poll(&end, 1, ms) == 1;
+}
+
+void os_process_seclude(const char *name)
+{
+	(void)prctl(PR_SET_NAME, name);
+	(void)prctl(PR_SET_DUMPABLE, 0);
+}
+
+void os_lock_pages(const void *p, size_t n)
+{
+	(void)mlock2(p, n, MLOCK_ONFAULT);
 }
 
 int os_splice_pipe(int pipe[2])

@@ -184,6 +184,17 @@ bool os_process_await(int fd, pid_t pid, int ms)
 	return false;
 }
 
+void os_process_seclude(const char *name)
+{
+	(void)name;
+}
+
+void os_lock_pages(const void *p, size_t n)
+{
+	(void)p;
+	(void)n;
+}
+
 int os_splice_pipe(int ends[2])
 {
 	ends[0] = ends[1] = -1;

@@ -1,4 +1,4 @@
-/* secmem.c - memory for secrets: wiped when freed, never in a core dump.
+/* secmem.c - memory for secrets: wiped when freed, in no core dump, not swapped.
  *
  * Blocks of one size come from chunks of theirs, which start at a multiple of
  * their size: so the chunk of a block is found from its address.
@@ -15,6 +15,7 @@
 
 #include "base/crypto.h"
 #include "base/mem.h"
+#include "base/os.h"
 
 #define CHUNK ((size_t)65536)
 #define SMALLEST 32
@@ -73,6 +74,8 @@ static struct chunk *map(size_t size)
 		munmap(at + before + size, CHUNK - before);
 	/* where that is not known dumps are no safer than they were */
 	(void)madvise(at + before, size, MADV_DONTDUMP);
+	/* nor on a disk for swap, as far as RLIMIT_MEMLOCK goes */
+	os_lock_pages(at + before, size);
 
 	struct chunk *c = (struct chunk *)(at + before);
 

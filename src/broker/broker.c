@@ -130,7 +130,7 @@ static bool join(struct client *c, struct server *s,
 static bool fails_fast(const struct sessions *ss, const struct pool *p)
 {
 	return pool_is_down(p) && p->limits.attrs == ATTRS_ANY &&
-	    !pool_stands_still(p, ss->catalog) &&
+	    !p->passing && !pool_stands_still(p, ss->catalog) &&
 	    !drain_stops(ss->catalog, p, time_now());
 }
 

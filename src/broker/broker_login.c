@@ -171,6 +171,7 @@ static void on_failure(struct server *s, const struct close_cause *why)
 	const bool again = p->failing;
 
 	pool_fail(p, s->failure->text, why->hint);
+	p->passing = s->attempt->passing;
 	if (again)
 		broker_retry_failed(s->ss, p, p->failing_since);
 	/* a refusal that concerns everybody: nobody need wait for the next */

@@ -62,8 +62,13 @@ void config_find_exposed(struct config *c, config_exposed_fn *found,
 	/* one that was there before us keeps its mode */
 	look_at(&s, "logfile", set->logfile);
 	for (const struct config_db *db = config_index_link_dbs(c->index);
-	    db != NULL; db = db->next)
+	    db != NULL; db = db->next) {
 		look_at(&s, "server_tls_key_file", db->tls.key_file);
+		look_at(&s, "password_file", db->secret.file);
+	}
+	for (const struct config_user *u = config_index_link_users(c->index);
+	    u != NULL; u = u->next)
+		look_at(&s, "password_file", u->secret.file);
 }
 
 /* Not of secrets in the auth file: reading that file tells of them. */

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/secmem.h"
+#include "conf/command_line.h"
 #include "conf/config.h"
 #include "conf/config_parts.h"
 #include "conf/connstr.h"
@@ -58,6 +59,17 @@ static int set_secret(const struct entry_key *k, void *at, const char *value,
 	secmem_free(*(char **)at);
 	*(char **)at = copy;
 	return 0;
+}
+
+static int set_command(const struct entry_key *k, void *at,
+    const char *value, struct err *e)
+{
+	struct command_line line;
+
+	if (command_line_parse(value, &line, e) < 0)
+		return err_is_nomem(e) ? -1 : err_prepend(e, "%s: ", k->name);
+	command_line_fini(&line);
+	return set_str(k, at, value, e);
 }
 
 /* A name or a comma list; the reference leaves empty items undefined. */
@@ -242,6 +254,9 @@ static const struct entry_key db_key_rows[] = {
 	{ "dbname", set_str, DB(dbname) },
 	{ "user", set_user, DB(user) },
 	{ "password", set_secret, DB(password) },
+	{ "password_file", set_str, DB(secret.file) },
+	{ "password_command", set_command, DB(secret.command) },
+	{ "password_ttl", set_positive_time, DB(secret.ttl) },
 	{ "auth_user", set_str, DB(auth_user) },
 	{ "auth_query", set_str, DB(auth_query) },
 	{ "auth_dbname", set_str, DB(auth_dbname) },
@@ -296,6 +311,9 @@ static const struct entry_key user_key_rows[] = {
 	{ "client_idle_timeout", set_positive_time,
 	    USER(client_idle_timeout) },
 	{ "query_wait_timeout", set_time, USER(query_wait_timeout) },
+	{ "password_file", set_str, USER(secret.file) },
+	{ "password_command", set_command, USER(secret.command) },
+	{ "password_ttl", set_positive_time, USER(secret.ttl) },
 };
 
 static const struct entry_key peer_key_rows[] = {
@@ -396,13 +414,34 @@ static int set_all(const struct entry_keys *known, void *entry,
 	return rc;
 }
 
+/* Which of two would count is nothing to guess at. */
+static int check_secret(const char *password, const struct config_secret *s,
+    struct err *e)
+{
+	const int given = (password != NULL) + (s->file != NULL) +
+	    (s->command != NULL);
+
+	return given <= 1 ? 0 : err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+	    "only one of password, password_file and password_command may be "
+	    "given");
+}
+
+/* One file has the password of one user. */
+static int check_db_secret(const struct config_db *db, struct err *e)
+{
+	if (db->secret.file != NULL && db->user == NULL)
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "password_file needs user");
+	return check_secret(db->password, &db->secret, e);
+}
+
 static int fill_db(struct config_db *db, const char *name, const char *text,
     struct err *e)
 {
 	db->name = mem_strdup(name);
 	if (db->name == NULL)
 		return err_nomem(e);
-	if (set_all(&db_keys, db, text, e) != 0)
+	if (set_all(&db_keys, db, text, e) != 0 || check_db_secret(db, e) != 0)
 		return -1;
 	if (db->dbname == NULL)
 		db->dbname = mem_strdup(name);
@@ -445,6 +484,7 @@ struct config_db *config_db_parse(const char *name, const char *text,
 		.server_lifetime = CONFIG_UNSET,
 		.query_wait_timeout = CONFIG_UNSET,
 		.load_balance_hosts = LB_ROUND_ROBIN,
+		.secret = { .ttl = CONFIG_UNSET },
 		.tls = { .sslmode = CONFIG_UNSET, .negotiation = CONFIG_UNSET },
 	};
 	if (fill_db(db, name, text, e) == 0)
@@ -453,17 +493,22 @@ struct config_db *config_db_parse(const char *name, const char *text,
 	return NULL;
 }
 
+static void free_strings(const struct entry_keys *known, void *entry)
+{
+	for (size_t i = 0; i < known->count; i++) {
+		const struct entry_key *const k = &known->keys[i];
+
+		if (k->set == set_str || k->set == set_host ||
+		    k->set == set_user || k->set == set_command)
+			secret_free(*(char **)((char *)entry + k->offset));
+	}
+}
+
 void config_db_free(struct config_db *db)
 {
 	if (db == NULL)
 		return;
-	for (size_t i = 0; i < COUNT(db_key_rows); i++) {
-		const struct entry_key *const k = &db_key_rows[i];
-
-		if (k->set == set_str || k->set == set_host ||
-		    k->set == set_user)
-			secret_free(*(char **)((char *)db + k->offset));
-	}
+	free_strings(&db_keys, db);
 	secmem_free(db->password);
 	mem_free(db->name);
 	mem_free(db);
@@ -499,10 +544,12 @@ struct config_user *config_user_parse(const char *name, const char *text,
 		.transaction_timeout = CONFIG_UNSET,
 		.client_idle_timeout = CONFIG_UNSET,
 		.query_wait_timeout = CONFIG_UNSET,
+		.secret = { .ttl = CONFIG_UNSET },
 	};
 	if (u->name == NULL)
 		err_nomem(e);
-	else if (set_all(&user_keys, u, text, e) == 0)
+	else if (set_all(&user_keys, u, text, e) == 0 &&
+	    check_secret(NULL, &u->secret, e) == 0)
 		return u;
 	config_user_free(u);
 	return NULL;
@@ -512,6 +559,7 @@ void config_user_free(struct config_user *u)
 {
 	if (u == NULL)
 		return;
+	free_strings(&user_keys, u);
 	mem_free(u->name);
 	mem_free(u);
 }

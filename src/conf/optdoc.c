@@ -45,7 +45,7 @@ static const struct group groups[] = {
 	    "scram_iterations", "auth_threads", "auth_queue",
 	    "max_unauthenticated", "max_unauthenticated_per_address",
 	    "login_memory", "auth_failure_delay", "auth_failure_log_rate",
-	    "server_require_auth", "server_require_peer",
+	    "server_require_auth", "server_require_peer", "password_timeout",
 	    "strict_permissions" } },
 	{ "Console",
 	    { "admin_users", "stats_users", "max_console_conn",

@@ -15,6 +15,7 @@
 #include "pool/drain.h"
 #include "pool/pool_failure.h"
 #include "pool/wait.h"
+#include "upstream/passwords.h"
 #include "upstream/tls_setup.h"
 
 #define WAIT_LONG (5 * USEC)	/* as the alert PgsluiceLongWait */
@@ -124,6 +125,23 @@ static void judge_memory(struct judge *j)
 	    .reason = "memory is short", .detail = detail, .age = -1 });
 }
 
+static void on_password(void *arg, const struct password_fact *f)
+{
+	char detail[DETAIL_MAX];
+
+	snprintf(detail, sizeof detail, "%s of user \"%s\" at %s:%d: %s%s",
+	    f->key, f->user, f->host, f->port, f->failure, f->is_known ?
+	    "; the last password stays in use" : "");
+	find(arg, &(struct finding){ .word = JUDGED_DEGRADED,
+	    .reason = "password", .detail = detail, .age = -1 });
+}
+
+static void judge_passwords(struct judge *j)
+{
+	for (const struct admin *a = j->first; a != NULL; a = a->next)
+		passwords_each_failure(a->ss->passwords, on_password, j);
+}
+
 static void judge_certificate(struct judge *j, const struct tls_context *c,
     const char *setting)
 {
@@ -152,6 +170,7 @@ static void judge_process(struct judge *j)
 	judge_logins(j);
 	judge_clients(j);
 	judge_memory(j);
+	judge_passwords(j);
 	if (ss->tls == NULL)
 		return;
 	judge_certificate(j, ss->tls->client, "client_tls_cert_file");

@@ -194,6 +194,21 @@ void catalog_learn_credentials(struct pool *p, struct credentials *c)
 	p->credentials = credentials_ref(c);
 }
 
+/* That of the database is for its forced user, or without one for all. */
+const struct config_secret *catalog_pool_source(const struct pool *p)
+{
+	const struct config_db *const db = p->key.db->conf;
+	const struct config_user *const user = p->key.user->conf;
+
+	if (config_secret_is_given(&db->secret) &&
+	    (db->user == NULL || is_forced(p)))
+		return &db->secret;
+	if (is_forced(p) && p->key.db->password != NULL)
+		return NULL;
+	return user != NULL && config_secret_is_given(&user->secret) ?
+	    &user->secret : NULL;
+}
+
 /* (spec/authentication.md section 5) */
 struct credentials *catalog_pool_credentials(const struct catalog *c,
     const struct pool *p)

@@ -22,11 +22,17 @@ static enum wait_reason failed(const struct pool *p)
 	return p->limits.attrs != ATTRS_ANY ? WAIT_HOST : WAIT_LOGIN_FAILED;
 }
 
+static enum wait_reason logging_in(const struct pool *p)
+{
+	if (p->password_waits > 0)
+		return WAIT_PASSWORD;
+	return p->failing ? failed(p) : WAIT_LOGIN;
+}
+
 static enum wait_reason on_the_way(const struct pool *p)
 {
-	if (p->server_count[SERVER_LOGIN] == 0)
-		return WAIT_CHECK;
-	return p->failing ? failed(p) : WAIT_LOGIN;
+	return p->server_count[SERVER_LOGIN] == 0 ? WAIT_CHECK :
+	    logging_in(p);
 }
 
 /* Of all parts. */
@@ -73,7 +79,7 @@ enum wait_reason wait_reason(const struct pool *p, enum client_state state,
 		return WAIT_DRAINED;
 	if (state == CLIENT_DEDICATED_WAITING &&
 	    p->server_count[SERVER_DEDICATED_LOGIN] > 0)
-		return p->failing ? failed(p) : WAIT_LOGIN;
+		return logging_in(p);
 	if (state == CLIENT_DEDICATED_WAITING || pool_uncovered(p) > 0)
 		return obstacle(p);
 	return on_the_way(p);
@@ -100,6 +106,9 @@ static const struct {
 	[WAIT_LOGIN] = { "server_login", "server_login_concurrency",
 	    "The settings are server_connect_timeout and "
 	    "server_login_concurrency." },
+	[WAIT_PASSWORD] = { "password", "password_timeout",
+	    "Look at password_command or password_file in [databases] and "
+	    "[users]; the log says more." },
 	[WAIT_LOGIN_FAILED] = { "server_login_failed", "server_login_retry",
 	    NULL },
 	[WAIT_HOST] = { "no_host", "target_session_attrs",
@@ -129,6 +138,40 @@ static void explain_excess(unsigned have, int max, char *out, size_t size)
 		out[0] = '\0';
 }
 
+/* A server is on its way, or was. */
+static void explain_login(const struct pool *p, enum wait_reason reason,
+    char *out, size_t size)
+{
+	const char *const db = p->key.db->name, *const user = p->key.user->name;
+
+	switch (reason) {
+	case WAIT_LOGIN:
+		snprintf(out, size, "A connection to database \"%s\" is being "
+		    "made.", db);
+		break;
+	case WAIT_PASSWORD:
+		snprintf(out, size, "The password of user \"%s\" for database "
+		    "\"%s\" is being fetched.", user, db);
+		break;
+	case WAIT_LOGIN_FAILED:
+		snprintf(out, size, "The last connection to database \"%s\" "
+		    "failed: %s", db, pool_failure(p));
+		break;
+	case WAIT_HOST:
+		snprintf(out, size, "No host of database \"%s\" meets "
+		    "target_session_attrs = %s: %s", db,
+		    session_attrs_word(p->limits.attrs), pool_failure(p));
+		break;
+	case WAIT_CHECK:
+		snprintf(out, size, "A server connection of database \"%s\" "
+		    "is reset or checked.", db);
+		break;
+	default:
+		out[0] = '\0';
+		break;
+	}
+}
+
 static void explain_detail(const struct pool *p, enum wait_reason reason,
     char *out, size_t size)
 {
@@ -136,10 +179,6 @@ static void explain_detail(const struct pool *p, enum wait_reason reason,
 	char more[64];
 
 	switch (reason) {
-	case WAIT_NONE:
-	case WAIT_REASONS:
-		out[0] = '\0';
-		break;
 	case WAIT_PAUSED:
 		snprintf(out, size, "Database \"%s\" is paused.", db);
 		break;
@@ -170,22 +209,8 @@ static void explain_detail(const struct pool *p, enum wait_reason reason,
 		snprintf(out, size, "All %d server connections of user "
 		    "\"%s\" are in use%s.", p->limits.max_user, user, more);
 		break;
-	case WAIT_LOGIN:
-		snprintf(out, size, "A connection to database \"%s\" is being "
-		    "made.", db);
-		break;
-	case WAIT_LOGIN_FAILED:
-		snprintf(out, size, "The last connection to database \"%s\" "
-		    "failed: %s", db, pool_failure(p));
-		break;
-	case WAIT_HOST:
-		snprintf(out, size, "No host of database \"%s\" meets "
-		    "target_session_attrs = %s: %s", db,
-		    session_attrs_word(p->limits.attrs), pool_failure(p));
-		break;
-	case WAIT_CHECK:
-		snprintf(out, size, "A server connection of database \"%s\" "
-		    "is reset or checked.", db);
+	default:
+		explain_login(p, reason, out, size);
 		break;
 	}
 }

@@ -7,6 +7,7 @@
 #include "io/dial.h"
 #include "io/tls_context.h"
 #include "session/server.h"
+#include "upstream/server_password.h"
 
 #define WELCOME_MAX (1 << 20)
 
@@ -43,6 +44,8 @@ void server_attempt_free(struct server_attempt **a)
 	server_attempt_end_dialling(old);
 	tls_context_unref(&old->context);
 	server_auth_end(&old->auth);
+	server_password_end(old);
+	mem_free(old->refusal);
 	writer_fini(&old->welcome);
 	secret_wipe(old, sizeof *old);
 	mem_free(old);

@@ -17,6 +17,7 @@
 #include "upstream/server_attempt.h"
 #include "upstream/server_login_parts.h"
 #include "upstream/server_origin.h"
+#include "upstream/server_password.h"
 
 /* How we may prove who we are: by the settings of now. */
 static void prepare_auth(struct server *s)
@@ -35,7 +36,7 @@ static void prepare_auth(struct server *s)
 		auth->forbidden = ~0u;
 }
 
-void server_login_begin(struct server *s)
+static void introduce(struct server *s)
 {
 	const struct config_db *db = s->ps.pool->key.db->conf;
 	struct server_attempt *const a = s->attempt;
@@ -56,6 +57,11 @@ void server_login_begin(struct server *s)
 	writer_u8(&w, 0);
 	writer_end(&w);
 	server_login_send(s, &w);
+}
+
+void server_login_begin(struct server *s)
+{
+	server_password_get(s, introduce);
 }
 
 /* --- the end --- */
@@ -115,6 +121,7 @@ static void finish(struct server *s, const struct burst *b, size_t used)
 		return;
 	}
 	server_origin_known(s);
+	password_accept(&s->attempt->password);
 	s->track.status = 'I';
 	s->track.ready = true;
 	server_set_phase(s, SERVER_PHASE_POOLED);

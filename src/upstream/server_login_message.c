@@ -19,6 +19,7 @@
 #include "upstream/server_attempt.h"
 #include "upstream/server_login_parts.h"
 #include "upstream/server_origin.h"
+#include "upstream/server_password.h"
 
 static int fail(struct server *s, enum close_reason reason)
 {
@@ -124,8 +125,7 @@ static int on_authentication(struct server *s, const struct server_message *m)
 	a->auth.wake = on_woken;
 	writer_init(&w, SERVER_LOGIN_MAX);
 	return act_on(s, server_auth_step(&a->auth, user->name,
-	    catalog_pool_credentials(s->ss->catalog, s->ps.pool), m->body,
-	    m->len, &w), &w);
+	    server_password_secret(s), m->body, m->len, &w), &w);
 }
 
 /* --- what the server says of itself --- */
@@ -234,6 +234,8 @@ static int on_login_error(struct server *s, const struct report *r)
 		try_old_protocol(s, r);
 		return -1;
 	}
+	if (server_password_refused(s, r))
+		return -1;
 	/* cannot_connect_now passes; any other refusal does not */
 	s->attempt->refused = strcmp(r->code, ERRCODE_CANNOT_CONNECT_NOW) != 0;
 	if (s->ps.dedicated)

@@ -179,6 +179,7 @@ static const struct {
 	{ "listen_lost", "notify", true },
 	{ "workers", "1", false },
 	{ "worker_cpus", "", false },
+	{ "password_timeout", "10", true },
 };
 
 static void test_rows_are_those_of_show_config(void **state)

@@ -145,6 +145,19 @@ static void test_limits_of_database_and_user(void **state)
 	assert_string_equal(why(CLIENT_WAITING), "server_login");
 }
 
+static void test_password_that_is_fetched_is_what_clients_wait_for(
+    void **state)
+{
+	(void)state;
+	wait_in(CLIENT_WAITING, 1);
+	server(SERVER_LOGIN);
+	st.pool.failing = true;
+	st.pool.password_waits = 1;
+	assert_string_equal(why(CLIENT_WAITING), "password");
+	st.pool.password_waits = 0;
+	assert_string_equal(why(CLIENT_WAITING), "server_login_failed");
+}
+
 static void test_servers_on_their_way(void **state)
 {
 	(void)state;
@@ -234,6 +247,8 @@ int main(void)
 		STAGED(test_pool_that_is_full),
 		STAGED(test_full_of_servers_that_log_in),
 		STAGED(test_limits_of_database_and_user),
+		STAGED(
+		    test_password_that_is_fetched_is_what_clients_wait_for),
 		STAGED(test_servers_on_their_way),
 		STAGED(test_those_without_a_welcome),
 		STAGED(test_replication_clients),

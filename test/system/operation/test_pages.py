@@ -242,8 +242,8 @@ PAGES = {
     "doc/userlist.txt.5.scd": [userlist, users],
     "doc/pgsluice.ini.5.scd": [
         whole, shown("the form of a line"), part("databases"),
-        part("databases"), part("users"), part("peers"), part("pgbouncer"),
-        shown("ldap may not be built in: test_ldap"), AUTH_QUERY, AUTH_QUERY,
+        part("databases"), part("databases"), part("users"), part("peers"),
+        part("pgbouncer"), shown("ldap may not be built in: test_ldap"), AUTH_QUERY, AUTH_QUERY,
         rules, ident],
 }
 
