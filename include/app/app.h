@@ -8,6 +8,7 @@
 
 #include "app/janitor.h"
 #include "app/load.h"
+#include "app/tls_watch.h"
 #include "console/admin.h"
 #include "session/sessions.h"
 
@@ -50,6 +51,7 @@ struct app {
 	struct load load;		/* the reload under way */
 	struct load trial;		/* of a value for SET PERSIST */
 	struct load_hung hung;		/* threads that both have lost */
+	struct tls_watch tls_watch;	/* the first's */
 	struct set_persisting *persisting;	/* owned; LL, oldest first */
 	unsigned persists;		/* asked for so far, as reloads */
 	unsigned reloads;		/* begun so far: the number of this one */

@@ -18,6 +18,12 @@ struct tls_setup;
 int apply_config(struct app *app, struct config *fresh,
     struct tls_setup *tls, struct err *e);
 
+/*
+ * The same configuration with TLS files read anew, at all workers. Takes tls. 0,
+ * or -1: a worker does not answer, and nothing has changed.
+ */
+int apply_tls(struct app *app, struct tls_setup *tls);
+
 /* Log as the configuration says; reopens file and syslog. */
 void apply_log(const struct app *app);
 /* How much may be under way at once outside the loop. */

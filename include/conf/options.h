@@ -31,6 +31,7 @@ enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 enum proxy_protocol { PROXY_OFF, PROXY_OPTIONAL, PROXY_REQUIRED };
 enum hba_unknown { HBA_UNKNOWN_REFUSE, HBA_UNKNOWN_SKIP };
 enum console_version { CONSOLE_1_25, CONSOLE_1_26 };
+enum tls_reload { TLS_RELOAD_OFF, TLS_RELOAD_AUTO };
 enum load_balance { LB_ROUND_ROBIN, LB_DISABLE };
 
 /* When a changed value counts (spec/settings.md section 2). */

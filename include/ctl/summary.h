@@ -17,6 +17,7 @@ struct summary {
 	usec_t uptime;		/* < 0: not known */
 	bool paused, suspended, draining;
 	int64_t drain_clients, drain_seconds;	/* left, while draining */
+	char certificates[160];		/* "client_tls_cert_file 89 days"; "" */
 	int64_t clients, logins, servers;	/* connections */
 	int64_t waiting;	/* clients in queues */
 	usec_t longest;		/* the longest of their waits */

@@ -22,6 +22,7 @@ enum offload_lane {
 	OFFLOAD_TLS,		/* handshakes with a long key */
 	OFFLOAD_CONFIG,		/* reading one, freeing the last */
 	OFFLOAD_PERSIST,	/* writing one setting */
+	OFFLOAD_TLS_FILES,	/* looking whether they have changed */
 	OFFLOAD_PASSWORD,	/* reading the file of one for a server */
 	OFFLOAD_LANES
 };

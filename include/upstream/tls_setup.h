@@ -4,11 +4,15 @@
 #define UPSTREAM_TLS_SETUP_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "conf/config.h"
 
 struct err;
 struct tls_context;
+
+/* How the files that a configuration names are on disk: a digest. */
+#define TLS_PRINT 32
 
 /* How connections to the servers of some databases go. */
 struct tls_target {
@@ -28,6 +32,12 @@ struct tls_setup {
 	struct tls_context *client;	/* counted; NULL: disable */
 	struct tls_context *http;	/* counted; NULL: plain HTTP */
 	struct tls_target *targets;	/* owned; the first: no own settings */
+	uint8_t print[TLS_PRINT];	/* before they were read; not if shared */
+};
+
+/* Whose certificate: client_tls_cert_file and so on. */
+enum tls_certificate {
+	TLS_CERT_CLIENT, TLS_CERT_SERVER, TLS_CERT_HTTP, TLS_CERTS
 };
 
 /*
@@ -39,6 +49,17 @@ struct tls_setup *tls_setup_new(struct config *config, struct err *e);
 /* The same for another thread, without HTTP; no file is read. NULL: no memory. */
 struct tls_setup *tls_setup_share(const struct tls_setup *s);
 void tls_setup_free(struct tls_setup **s);
+/* The print of now. May block. 0, or -1: no memory. */
+int tls_setup_print(const struct config *c, uint8_t print[TLS_PRINT]);
+
+/* "client_tls_cert_file" */
+const char *tls_certificate_setting(enum tls_certificate which);
+/*
+ * Until it expires (< 0: since then); of several, the first of them. False:
+ * there is none.
+ */
+bool tls_setup_seconds_left(const struct tls_setup *s,
+    enum tls_certificate which, int64_t *left);
 
 /*
  * Do the settings of how clients and servers prove who they are fit, and the

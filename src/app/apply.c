@@ -71,6 +71,7 @@ void apply_threads(const struct app *app)
 	    set->auth_queue);
 	offload_limit(o, OFFLOAD_CONFIG, 1 + (int)app->hung.count,
 	    CONFIG_QUEUE);
+	offload_limit(o, OFFLOAD_TLS_FILES, 1, 1);
 	offload_limit(o, OFFLOAD_PASSWORD, PASSWORD_THREADS, PASSWORD_QUEUE);
 }
 
@@ -209,6 +210,26 @@ int apply_config(struct app *app, struct config *fresh,
 	}
 	workers_let_go(app);
 	return rc;
+}
+
+int apply_tls(struct app *app, struct tls_setup *tls)
+{
+	if (!workers_hold(app)) {
+		tls_setup_free(&tls);
+		return -1;
+	}
+	put_tls_in_force(app, tls);
+	for (struct app *w = workers_next(app); w != NULL;
+	    w = workers_next(w)) {
+		struct tls_setup *const own = tls_setup_share(app->ss.tls);
+
+		/* where memory is short, one stays as it was */
+		if (own != NULL)
+			put_tls_in_force(w, own);
+	}
+	http_apply(app->http);
+	workers_let_go(app);
+	return 0;
 }
 
 /* (spec/admin-console.md section 4.11) */

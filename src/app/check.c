@@ -44,25 +44,6 @@ static void on_problem(void *arg, enum log_level level, const char *text)
 	printf("%s\n", text);
 }
 
-static void on_secret(void *arg, const char *line)
-{
-	on_problem(arg, LEVEL_ERROR, line);
-}
-
-/* What is no mistake of one line, but keeps the start from working. */
-static void check_whole(struct config *c, unsigned *problems)
-{
-	struct err e;
-	struct tls_setup *tls = tls_setup_new(c, &e);
-
-	if (tls == NULL)
-		on_problem(problems, LEVEL_ERROR, e.text);
-	tls_setup_free(&tls);
-	secret_check_all(c, on_secret, problems);
-	if (c->set.listen_addr[0] == '\0' && c->set.unix_socket_dir[0] == '\0')
-		on_problem(problems, LEVEL_ERROR, "nowhere to listen on");
-}
-
 /* --- what works, but hardly as it was meant --- */
 
 static void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -150,6 +131,24 @@ static void note_users(const struct config *c)
 		note("nobody can log in: %s", why);
 }
 
+static void note_certificates(const struct tls_setup *tls)
+{
+	int64_t left;
+
+	for (int i = 0; i < TLS_CERTS; i++) {
+		const enum tls_certificate which = (enum tls_certificate)i;
+		const char *const setting = tls_certificate_setting(which);
+
+		if (!tls_setup_seconds_left(tls, which, &left))
+			continue;
+		if (left < 0)
+			note("%s has expired", setting);
+		else
+			note("%s expires in %lld days", setting,
+			    (long long)(left / 86400));
+	}
+}
+
 static void note_sizes(const struct config *c)
 {
 	const int size = c->set.default_pool_size;
@@ -157,6 +156,27 @@ static void note_sizes(const struct config *c)
 	if (size > 0 && c->set.min_pool_size > size)
 		note("min_pool_size is above default_pool_size: pools keep %d "
 		    "servers", size);
+}
+
+static void on_secret(void *arg, const char *line)
+{
+	on_problem(arg, LEVEL_ERROR, line);
+}
+
+/* What is no mistake of one line, but keeps the start from working. */
+static void check_whole(struct config *c, unsigned *problems)
+{
+	struct err e;
+	struct tls_setup *tls = tls_setup_new(c, &e);
+
+	if (tls == NULL)
+		on_problem(problems, LEVEL_ERROR, e.text);
+	else
+		note_certificates(tls);
+	tls_setup_free(&tls);
+	secret_check_all(c, on_secret, problems);
+	if (c->set.listen_addr[0] == '\0' && c->set.unix_socket_dir[0] == '\0')
+		on_problem(problems, LEVEL_ERROR, "nowhere to listen on");
 }
 
 int check_run(const char *path)

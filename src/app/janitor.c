@@ -12,6 +12,7 @@
 #include "app/period.h"
 #include "app/reload.h"
 #include "app/takeover.h"
+#include "app/tls_watch.h"
 #include "app/upkeep.h"
 #include "app/workers.h"
 #include "app/workers_pools.h"
@@ -237,6 +238,7 @@ static void janitor_tick(void *arg)
 	listener_tick(app, now);
 	takeover_tick(app, now);
 	reload_tick(app);
+	tls_watch_tick(app, now);
 	http_tick(app->http, now);
 	if (app->first == NULL)
 		ceiling_tick(now);

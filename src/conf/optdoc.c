@@ -91,6 +91,8 @@ static const struct group groups[] = {
 	    "client_tls13_ciphers", "client_tls_dheparams",
 	    "client_tls_ecdhcurve", "client_tls_groups",
 	    "client_channel_binding" } },
+	{ "Certificates that change",
+	    { "tls_reload" } },
 	{ "TLS with servers",
 	    { "server_tls_sslmode", "server_tls_ca_file",
 	    "server_tls_crl_file",

@@ -74,6 +74,11 @@ static const char *const state_check_words[] = {
 	NULL
 };
 
+static const char *const tls_reload_words[] = {
+	[TLS_RELOAD_OFF] = "off",
+	[TLS_RELOAD_AUTO] = "auto",
+	NULL
+};
 static const char *const listen_lost_words[] = {
 	[LISTEN_LOST_NOTIFY] = "notify",
 	[LISTEN_LOST_CLOSE] = "close",

@@ -10,7 +10,6 @@
 #include "conf/config_state.h"
 #include "console/admin.h"
 #include "console/view_fold.h"
-#include "io/tls_context.h"
 #include "pool/catalog_count.h"
 #include "pool/drain.h"
 #include "pool/pool_failure.h"
@@ -142,13 +141,13 @@ static void judge_passwords(struct judge *j)
 		passwords_each_failure(a->ss->passwords, on_password, j);
 }
 
-static void judge_certificate(struct judge *j, const struct tls_context *c,
-    const char *setting)
+static void judge_certificate(struct judge *j, enum tls_certificate which)
 {
+	const char *const setting = tls_certificate_setting(which);
 	int64_t left;
 	char detail[120];
 
-	if (c == NULL || !tls_context_seconds_left(c, &left) ||
+	if (!tls_setup_seconds_left(j->first->ss->tls, which, &left) ||
 	    left > CERTIFICATE_DAYS * 86400)
 		return;
 	if (left < 0)
@@ -171,10 +170,8 @@ static void judge_process(struct judge *j)
 	judge_clients(j);
 	judge_memory(j);
 	judge_passwords(j);
-	if (ss->tls == NULL)
-		return;
-	judge_certificate(j, ss->tls->client, "client_tls_cert_file");
-	judge_certificate(j, ss->tls->http, "http_tls_cert_file");
+	for (int i = 0; ss->tls != NULL && i < TLS_CERTS; i++)
+		judge_certificate(j, (enum tls_certificate)i);
 }
 
 /* --- databases --- */

@@ -14,6 +14,7 @@
 #include "login/peer.h"
 #include "pool/catalog.h"
 #include "pool/drain.h"
+#include "upstream/tls_setup.h"
 
 #define VERSIONS(X) \
 	X(TEXT, "version", PLAIN, cell_text(version_of( \
@@ -127,6 +128,28 @@ static int drain_rows(const struct admin *a, struct row_sink *sink)
 	return rc;
 }
 
+/* Whole days, below 0 of one that has expired. */
+static int certificate_rows(const struct admin *a, struct row_sink *sink)
+{
+	int64_t left;
+	int rc = 0;
+
+	for (int i = 0; a->ss->tls != NULL && i < TLS_CERTS && rc == 0; i++) {
+		const enum tls_certificate which = (enum tls_certificate)i;
+		char key[64], days[24];
+
+		if (!tls_setup_seconds_left(a->ss->tls, which, &left))
+			continue;
+		snprintf(key, sizeof key, "%s_days",
+		    tls_certificate_setting(which));
+		snprintf(days, sizeof days, "%lld", (long long)(left < 0 ?
+		    (left + 1) / 86400 - 1 : left / 86400));
+		rc = sink->row(sink, (const struct cell[]){ cell_text(key),
+		    cell_text(days) });
+	}
+	return rc;
+}
+
 /* By PAUSE or KILL of each, although the whole is not paused. */
 static bool all_are_paused(const struct admin *a)
 {
@@ -201,8 +224,9 @@ static void state_rows(const struct admin *a, const struct view *v,
 		if (rc != 0)
 			return;
 	}
-	/* ours: SHUTDOWN DRAIN, slow_turn, DRAIN HOST */
-	if (drain_rows(a, sink) != 0 || slow_rows(a, sink) != 0)
+	/* ours: SHUTDOWN DRAIN, slow_turn, certificates, DRAIN HOST */
+	if (drain_rows(a, sink) != 0 || slow_rows(a, sink) != 0 ||
+	    certificate_rows(a, sink) != 0)
 		return;
 	for (const struct drain *d = a->ss->catalog->drained; d != NULL;
 	    d = d->next) {

@@ -139,6 +139,11 @@ static void print_head(const struct status *s)
 	printf("\n\nstate      %s\nclients    %lld, %s\n"
 	    "servers    %lld\n", how, (long long)sum->clients,
 	    buf, (long long)sum->servers);
+	if (sum->certificates[0] != '\0') {
+		fputs("expire in  ", stdout);
+		printable_put(stdout, sum->certificates);
+		putchar('\n');
+	}
 	if (s->log[0] != '\0') {
 		fputs("log        ", stdout);
 		printable_put(stdout, s->log);

@@ -54,6 +54,28 @@ static int64_t items(const struct grid *g, const char *key)
 	return n;
 }
 
+/* Rows such as "client_tls_cert_file_days". */
+static void take_certificates(struct summary *s, const struct grid *state)
+{
+	static const char end[] = "_cert_file_days";
+	const int key_at = grid_column(state, "key");
+	const int value_at = grid_column(state, "value");
+	struct text t;
+
+	text_init(&t, s->certificates, sizeof s->certificates);
+	for (size_t i = 0; i < state->rows; i++) {
+		const char *const key = grid_cell(state, i, key_at);
+		const char *const days = grid_cell(state, i, value_at);
+		const size_t len = key == NULL ? 0 : strlen(key);
+
+		if (days == NULL || len < sizeof end ||
+		    strcmp(key + len - sizeof end + 1, end) != 0)
+			continue;
+		text_addf(&t, "%s%.*s %s days", t.len > 0 ? ", " : "",
+		    (int)(len - strlen("_days")), key, days);
+	}
+}
+
 void summary_state(struct summary *s, const struct grid *state)
 {
 	s->paused = is_yes(state, "paused");
@@ -61,6 +83,7 @@ void summary_state(struct summary *s, const struct grid *state)
 	s->draining = grid_value(state, "draining") != NULL;
 	s->drain_clients = items(state, "clients_left");
 	s->drain_seconds = items(state, "seconds_left");
+	take_certificates(s, state);
 }
 
 void summary_lists(struct summary *s, const struct grid *lists)

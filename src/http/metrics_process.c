@@ -9,6 +9,7 @@
 #include "login/peer.h"
 #include "pool/drain.h"
 #include "pool/users.h"
+#include "upstream/tls_setup.h"
 
 enum value {
 	DATABASES, POOLS, PEERS, PEER_POOLS, CLIENTS, LOGINS, SERVERS,
@@ -141,6 +142,24 @@ static bool read_setting(const struct option_row *o, const struct settings *set,
 	return false;
 }
 
+static void put_certificates(struct metrics *m, const struct family *f,
+    const void *item)
+{
+	int64_t left;
+
+	(void)f;
+	(void)item;
+	for (int i = 0; i < TLS_CERTS; i++) {
+		const enum tls_certificate which = (enum tls_certificate)i;
+		const struct label labels[] = { { "setting",
+			tls_certificate_setting(which) } };
+
+		if (m->ss->tls != NULL &&
+		    tls_setup_seconds_left(m->ss->tls, which, &left))
+			metrics_put(m, labels, 1, left);
+	}
+}
+
 static void put_settings(struct metrics *m, const struct family *f,
     const void *item)
 {
@@ -230,6 +249,9 @@ static void put_health(struct metrics *m, const struct family *f,
 	    NULL }
 #define KINDS(name, unit, is, help) \
 	{ { name, METRIC_GAUGE, unit, help }, .what = is, .put = put_memory }
+#define CERTIFICATES(name) \
+	{ { name, METRIC_GAUGE, "seconds", "Time until a certificate expires; " \
+	    "of several, the first." }, .put = put_certificates }
 
 struct family_group metrics_process(void)
 {
@@ -258,8 +280,7 @@ struct family_group metrics_process(void)
 		    "1: this is the state; SHOW HEALTH and /readyz say why." },
 		    .put = put_health },
 		GAUGE("pgsluice_paused", PAUSED, "1: PAUSE was given."),
-		GAUGE("pgsluice_suspended", SUSPENDED,
-		    "1: SUSPEND was given."),
+		GAUGE("pgsluice_suspended", SUSPENDED, "1: SUSPEND was given."),
 		GAUGE("pgsluice_shutting_down", ENDING,
 		    "1: waits for clients or servers to go, then ends."),
 		GAUGE("pgsluice_draining", DRAINING,
@@ -268,6 +289,7 @@ struct family_group metrics_process(void)
 		    "Clients that have to go before a drain is over."),
 		MEASURE("pgsluice_drain_left_seconds", "seconds", DRAIN_SECONDS,
 		    "Time until a drain closes those who are left."),
+		CERTIFICATES("pgsluice_certificate_left_seconds"),
 		GAUGE("pgsluice_drained_hosts", DRAINED,
 		    "Hosts that DRAIN HOST was given for."),
 		MEASURE("pgsluice_memory_used_bytes", "bytes", MEMORY_USED,

@@ -2,9 +2,12 @@
  * SPDX-License-Identifier: ISC */
 #include "upstream/tls_setup.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <utlist.h>
 
+#include "base/crypto.h"
 #include "base/err.h"
 #include "base/errcodes.h"
 #include "base/mem.h"
@@ -307,6 +310,84 @@ static int make_servers(struct maker *m, struct err *e)
 	return 0;
 }
 
+/* --- their files on disk --- */
+
+/* What of a file tells that it is another one, or has another content. */
+struct face {
+	dev_t dev;
+	ino_t ino;
+	off_t size;
+	struct timespec changed, written;
+	int error;
+};
+
+struct print {
+	uint8_t sum[TLS_PRINT];	/* of the faces so far */
+	int rc;
+};
+
+/* A link that leads elsewhere is seen, too: Kubernetes changes secrets so. */
+static void print_file(struct print *p, const char *path)
+{
+	struct {
+		uint8_t before[TLS_PRINT];
+		struct face face;
+	} all;
+	struct stat st;
+
+	_Static_assert(TLS_PRINT == SHA256_BYTES, "they differ");
+	if (or_empty(path)[0] == '\0')
+		return;
+	/* padding counts, too */
+	memset(&all, 0, sizeof all);
+	memcpy(all.before, p->sum, sizeof all.before);
+	if (stat(path, &st) < 0) {
+		all.face.error = errno;
+	} else {
+		all.face.dev = st.st_dev;
+		all.face.ino = st.st_ino;
+		all.face.size = st.st_size;
+		all.face.changed = st.st_ctim;
+		all.face.written = st.st_mtim;
+	}
+	if (crypto_sha256(&all, sizeof all, p->sum) < 0)
+		p->rc = -1;
+}
+
+static void print_target(struct print *p, const struct config_tls *tls)
+{
+	print_file(p, tls->ca_file);
+	print_file(p, tls->crl_file);
+	print_file(p, tls->key_file);
+	print_file(p, tls->cert_file);
+}
+
+int tls_setup_print(const struct config *c, uint8_t print[TLS_PRINT])
+{
+	const struct settings *const s = &c->set;
+	const char *const files[] = {
+		s->client_tls_ca_file, s->client_tls_crl_file,
+		s->client_tls_key_file, s->client_tls_cert_file,
+		s->http_tls_key_file, s->http_tls_cert_file,
+	};
+	const struct config_tls all = config_tls_merge(s, NULL);
+	struct print p = { .rc = 0 };
+	struct err why;
+
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+		print_file(&p, files[i]);
+	print_target(&p, &all);
+	for (const struct config_db *db = c->dbs; db != NULL; db = db->next)
+		print_target(&p, &db->tls);
+	struct config_db *const any = config_auto_db(c, "any", &why);
+
+	if (any != NULL)
+		print_target(&p, &any->tls);
+	config_db_free(any);
+	memcpy(print, p.sum, sizeof p.sum);
+	return p.rc;
+}
+
 /* --- the whole --- */
 
 struct tls_setup *tls_setup_new(struct config *config, struct err *e)
@@ -319,6 +400,12 @@ struct tls_setup *tls_setup_new(struct config *config, struct err *e)
 		return NULL;
 	}
 	m.setup->config = config_ref(config);
+	/* before they are read: a change in between is one */
+	if (tls_setup_print(config, m.setup->print) < 0) {
+		(void)err_nomem(e);
+		tls_setup_free(&m.setup);
+		return NULL;
+	}
 	if (make_client(&m, e) < 0 || make_http(&m, e) < 0 ||
 	    make_servers(&m, e) < 0)
 		tls_setup_free(&m.setup);
@@ -415,4 +502,41 @@ bool tls_setup_recycles(const struct settings *a, const struct settings *b)
 	const struct config_tls y = config_tls_merge(b, NULL);
 
 	return config_tls_recycles(&x, &y);
+}
+
+const char *tls_certificate_setting(enum tls_certificate which)
+{
+	static const char *const settings[TLS_CERTS] = {
+		[TLS_CERT_CLIENT] = "client_tls_cert_file",
+		[TLS_CERT_SERVER] = "server_tls_cert_file",
+		[TLS_CERT_HTTP] = "http_tls_cert_file",
+	};
+
+	return settings[which];
+}
+
+static bool is_sooner(const struct tls_context *c, bool known, int64_t *left)
+{
+	int64_t own;
+
+	if (c == NULL || !tls_context_seconds_left(c, &own))
+		return known;
+	if (!known || own < *left)
+		*left = own;
+	return true;
+}
+
+bool tls_setup_seconds_left(const struct tls_setup *s,
+    enum tls_certificate which, int64_t *left)
+{
+	const struct tls_target *t;
+	bool known = false;
+
+	if (which == TLS_CERT_CLIENT)
+		return is_sooner(s->client, false, left);
+	if (which == TLS_CERT_HTTP)
+		return is_sooner(s->http, false, left);
+	LL_FOREACH(s->targets, t)
+		known = is_sooner(t->context, known, left);
+	return known;
 }

@@ -180,6 +180,7 @@ static const struct {
 	{ "workers", "1", false },
 	{ "worker_cpus", "", false },
 	{ "password_timeout", "10", true },
+	{ "tls_reload", "off", true },
 };
 
 static void test_rows_are_those_of_show_config(void **state)

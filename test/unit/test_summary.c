@@ -99,6 +99,20 @@ static void test_drain_says_how_far_it_is(void **state)
 	assert_string_equal(buf, "active");
 }
 
+static void test_days_of_certificates_are_named(void **state)
+{
+	static const char *names[] = { "key", "value" };
+	const char *cells[] = { "active", "yes", "client_tls_cert_file_days",
+		"89", "server_tls_cert_file_days", "-2", "slow_turns", "1" };
+	const struct grid g = { 2, 4, names, cells, NULL, NULL };
+	struct summary s = { 0 };
+
+	(void)state;
+	summary_state(&s, &g);
+	assert_string_equal(s.certificates, "client_tls_cert_file 89 days, "
+	    "server_tls_cert_file -2 days");
+}
+
 static void test_waits_are_added_up(void **state)
 {
 	(void)state;
@@ -180,6 +194,7 @@ int main(void)
 		cmocka_unit_test(test_uptime_counts_from_the_start),
 		cmocka_unit_test(test_state_is_one_word),
 		cmocka_unit_test(test_drain_says_how_far_it_is),
+		cmocka_unit_test(test_days_of_certificates_are_named),
 		cmocka_unit_test(test_waits_are_added_up),
 		cmocka_unit_test(test_health_is_a_word_and_the_first_reason),
 		cmocka_unit_test(test_times_are_short),

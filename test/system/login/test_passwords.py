@@ -348,7 +348,7 @@ def test_rotation_under_load_fails_nobody(pooler, pg, order):
 # --- commands that do harm --------------------------------------------------
 
 BAD = {
-    "exits": ("echo pw_three; exit 1", "exited with status 1;"),
+    "exits": ("echo pw_three; exit 1", "exited with status 1"),
     "complains": ("echo cannot reach it >&2; exit 3",
                   "exited with status 3: cannot reach it"),
     "dies": ("kill -9 $$", "was ended by signal 9"),
@@ -372,7 +372,8 @@ def test_bad_command_is_told_and_the_next_one_works(pooler, pg, kind):
     body, why = BAD[kind]
     p = start(pooler, "user=u_scram password_command=%s/bad",
               password_timeout=1, server_login_retry=1)
-    script(p, "bad", "test -e %s/good && exec echo pw_three" % p.dir, body)
+    script(p, "bad", "if test -e %s/good; then exec echo pw_three; fi" % p.dir,
+           body)
     p.start()
     with contextlib.ExitStack() as stack:
         c = stack.enter_context(p.open())
@@ -470,7 +471,7 @@ def test_many_logins_wait_for_one_command(pooler, pg):
                what="both pools in SHOW WAITS")
     p.put("go", "")
     for c in waiting:
-        c.finish_login()
+        c.finish_login("app")
         assert c.value("select current_user") == "u_scram"
     assert runs(p, "hang") == 1
 
@@ -485,7 +486,7 @@ def test_reload_meanwhile_disturbs_no_fetch(pooler, pg):
     wait_until(lambda: runs(p, "hang") == 1, what="the command")
     p.reload()
     p.put("go", "")
-    c.finish_login()
+    c.finish_login("app")
     assert c.value("select 1") == "1"
     # the runner is there for what a reload brings
     p.dbs["p1"] = "user=u_pw password_command=%s" % prints(p, "pw one")
@@ -540,7 +541,7 @@ def test_runner_that_is_killed_is_replaced(pooler, pg):
     p.wait_log("the process that runs password_command has died")
     wait_until(lambda: runs(p, "hang") == 2, what="the command again")
     p.put("go", "")
-    c.finish_login()
+    c.finish_login("app")
     assert c.value("select 1") == "1"
 
 
