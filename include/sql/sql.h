@@ -116,8 +116,10 @@ static inline bool sql_may_want_alone(char first)
 	const uint64_t letters = 1 << ('a' & 31) | 1 << ('c' & 31) |
 	    1 << ('d' & 31);
 
-	return first >= 'A' ? (letters >> (first & 31) & 1) != 0 :
-	    first <= '/';
+	const uint8_t byte = (uint8_t)first;	/* char has a sign or not */
+
+	return byte >= 'A' && byte < 0x80 ? (letters >> (byte & 31) & 1) != 0 :
+	    byte <= '/' || byte >= 0x80;
 }
 /*
  * Does the text want a database that nobody else is connected to: DROP DATABASE,
