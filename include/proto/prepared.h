@@ -12,6 +12,7 @@
 #include "base/slots.h"
 #include "proto/prepared_shape.h"
 #include "proto/prepared_text.h"
+#include "sql/effects.h"
 
 #define PREPARED_NAME_MAX 32	/* "PGBOUNCER_<n>", NUL included */
 /* Bytes that tell one name from another: PostgreSQL's NAMEDATALEN, less NUL. */
@@ -28,16 +29,9 @@ struct prepared {
 	/* all that a Bind needs comes first */
 	char name[PREPARED_NAME_MAX];	/* on the servers */
 	uint8_t name_len;		/* NUL included */
-	bool forgets_all;		/* ... or resets, says sql.h */
-	bool changes;			/* see sql_schema.h */
-	bool resets;			/* see sql_back.h */
-	bool acts;			/* one of these three */
-	bool leaves, opens, may_open, makes, hides, draws, sets, tells; /* sql_leave.h; a parameter;
-						 * any */
+	uint32_t effects;		/* of effects.h */
 	bool retired;			/* not handed out */
 	bool unused, kept;		/* in the list of those; see unnamed.h */
-	bool unseen, roles, all, paths, acting, ends, momentary,
-	    utility;			/* likewise */
 	bool unsure;			/* apart, for want of a dialect */
 	uint32_t bound;			/* by bits: parameters of it that are
 					 * names of what it sets */
@@ -54,6 +48,13 @@ struct prepared {
 	uint8_t body[];		/* of Parse, behind the name: query, types */
 };
 
+/* Effects that a Bind is looked at for, wherever it is ... */
+#define PREPARED_ACTS (EFFECTS_HOLD | EFFECT_SCHEMA | EFFECTS_BACK)
+/* ... and where what a session is left with matters. */
+#define PREPARED_TELLS (EFFECT_LEAVES | EFFECT_DRAWS | EFFECT_ADDS | \
+    EFFECT_NAMES | EFFECT_UNSEEN | EFFECT_ROLE | EFFECT_ALL | EFFECT_PATH | \
+    EFFECT_ENDS | EFFECTS_HOLD)
+
 struct prepared_table *prepared_table_new(void);
 /* One of several, of which no two give the same name. Before the first name. */
 void prepared_table_divide(struct prepared_table *t, unsigned at, unsigned of);
@@ -68,6 +69,8 @@ struct prepared *prepared_lookup(struct prepared_table *t,
     struct prepared_text text);
 /* Is a text of len bytes too long to be read? It may do anything then. */
 bool prepared_text_is_long(size_t len);
+/* The effects of its query, which is read if they are not known. */
+uint32_t prepared_text_effects(const struct prepared_text *text);
 /* Memory of a text of len bytes; and of a client's name, with its place. */
 size_t prepared_text_bytes(size_t len);
 size_t prepared_name_bytes(const char *name);
@@ -81,8 +84,8 @@ bool prepared_table_make_room(struct prepared_table *t, size_t bytes,
 struct prepared *prepared_get(struct prepared_table *t,
     struct prepared_text text);
 /* A new one that no look-up finds, as if it were retired. NULL: no memory */
-struct prepared *prepared_get_apart(struct prepared_table *t, const void *body,
-    size_t len);
+struct prepared *prepared_get_apart(struct prepared_table *t,
+    struct prepared_text text);
 /*
  * The same under a name from another process ("PGBOUNCER_<n>"), which no new one gets;
  * retired if the text has another name here. NULL: no memory, or not its text.

@@ -14,6 +14,7 @@ struct prepared_text {
 	const void *body;
 	size_t len;
 	uint32_t hash;			/* of the body; 0: not known */
+	uint32_t effects;		/* of the query; 0: not known */
 };
 #define prepared_plain(b, n) ((struct prepared_text){ .body = b, .len = n })
 

@@ -38,6 +38,8 @@ struct relay_up {
 	const uint8_t *start, *first;	/* of it; see relay_repeat.h, or NULL */
 	const uint8_t *seen, *bound;	/* see relay_share.c; and these: */
 	bool sets, calls, parsed;
+	const uint8_t *read;	/* the message whose text was read last; or NULL */
+	uint32_t effects;	/* ... and what it may do */
 	bool late;		/* the turn is over: the rest is carried */
 	struct {
 		struct prepared_name *of;	/* or NULL: none */
@@ -122,6 +124,14 @@ void relay_note_error(struct relay_down *d);
 
 #define RELAY_NAMES_MAX 65536	/* bytes in which a message must tell its names */
 #define RELAY_SMALL_MAX (1 << 20)	/* bytes of what must be whole to be read */
+
+/*
+ * What the text of the Query or Parse at hand may do, of effects.h; it is read once.
+ * One that is long, or not whole, is not read.
+ */
+uint32_t relay_effects(struct relay_up *up);
+/* The same of a text of the same client, of another message. */
+uint32_t relay_effects_of(const struct relay_up *up, const char *sql, size_t n);
 
 /* No request is open that this message could belong to: drop it. */
 enum relay_step relay_drop(struct relay_up *up);

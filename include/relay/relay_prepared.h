@@ -33,7 +33,7 @@ int relay_send_parse(struct relay_up *up, struct prepared *stmt,
     enum track_how how, struct prepared_op *op);
 
 /* Notes what an unnamed Parse, which is at hand, may set or leave. */
-void relay_note_unnamed(const struct relay_up *up);
+void relay_note_unnamed(struct relay_up *up);
 
 /* A query and its parameter types, to the byte? */
 bool relay_is_parse_body(const uint8_t *p, size_t n);

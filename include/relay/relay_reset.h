@@ -16,12 +16,12 @@ struct prepared;
  * A Query comes that resets such values, and what came before it is not all
  * answered: what that changes must be told apart.
  */
-bool relay_reset_waits(const struct relay_up *up);
+bool relay_reset_waits(struct relay_up *up);
 /*
  * A Query comes. Does it reset values that the client has brought along? Then
  * that is noted, and what comes behind it has to wait.
  */
-bool relay_reset_asked(const struct relay_up *up);
+bool relay_reset_asked(struct relay_up *up);
 
 /*
  * A Parse comes, and the server gets to know it by the client's name: its text is

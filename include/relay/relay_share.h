@@ -27,10 +27,10 @@ struct share {
 /* Any other step than RELAY_NEXT: the message waits for that to be known. */
 enum relay_step relay_share_find(struct relay_up *up, struct share *sh);
 /*
- * stmt, or a new one; nobody shares what may mean something else each time. NULL:
- * no memory.
+ * stmt, or a new one, of a text whose effects are read then; nobody shares what may
+ * mean something else each time. NULL: no memory.
  */
-struct prepared *relay_share_get(const struct relay_up *up, struct share *sh);
+struct prepared *relay_share_get(struct relay_up *up, struct share *sh);
 /* A Parse of stmt is sent. */
 void relay_share_note(struct relay_up *up, const struct prepared *stmt);
 

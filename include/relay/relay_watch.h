@@ -22,9 +22,9 @@ static inline bool relay_watches(const struct pool *p)
 }
 
 /* A Query or FunctionCall was sent. */
-void relay_watch_call(const struct relay_up *up);
+void relay_watch_call(struct relay_up *up);
 /* A Parse comes, unnamed or not. */
-void relay_watch_parse(const struct relay_up *up);
+void relay_watch_parse(struct relay_up *up);
 /*
  * relay.text: n bytes come next, or last, of a text of more than SQL_TEXT_MAX bytes.
  * That is not kept until it is whole: its words are noted piece by piece, each ahead

@@ -33,7 +33,7 @@ enum sql_effect {
 	EFFECT_ROLE = 1 << 13,		/* ... the role */
 	EFFECT_PATH = 1 << 14,		/* ... search_path */
 	EFFECT_ALL = 1 << 15,		/* ... all of it, in one go */
-	EFFECT_NAMES = 1 << 16,		/* may name a parameter: SET, set_config() */
+	EFFECT_NAMES = 1 << 16,		/* ... and may name it: SET, set_config() */
 	EFFECT_CALLS = 1 << 17,		/* calls set_config() */
 	/* what is left behind; see sql_leave.h */
 	EFFECT_WORDS = 1 << 18,		/* has a word that may leave something */
@@ -48,12 +48,31 @@ enum sql_effect {
 	/* what it means, each time it is read */
 	EFFECT_MOMENTARY = 1 << 27,	/* may mean something else, by the clock */
 	EFFECT_TIMELESS = 1 << 28,	/* surely means the same */
+	/* by those */
+	EFFECT_PLAIN = 1 << 29,		/* surely leaves nothing but what its
+					 * command tag tells */
 };
+
+/* May the text give a parameter its default back, or set it; see sql_back.h? */
+#define EFFECTS_BACK (EFFECT_MATTERS | EFFECT_CALLS)
+/* Does the next text depend on its success? */
+#define EFFECTS_HOLD (EFFECT_RESETS | EFFECT_FORGETS)
+/* Texts that are not read may do all of this. (Names of parameters are in none.) */
+#define EFFECTS_ANY (EFFECT_ENDS | EFFECT_MAY_SET | EFFECT_UNSEEN | \
+    EFFECT_ROLE | EFFECT_PATH | EFFECT_ALL | EFFECT_WORDS | EFFECT_LEAVES | \
+    EFFECT_DRAWS | EFFECT_HIDES | EFFECT_MAKES | EFFECT_MAY_OPEN | EFFECT_ADDS | \
+    EFFECT_SCHEMA | EFFECT_MOMENTARY | EFFECTS_HOLD)
 
 /*
  * The effects of a text: up to a NUL, or all n bytes. Only a text that has its NUL
  * is EFFECT_TIMELESS or EFFECT_BEGINS. Takes a time that grows as n does.
  */
 uint32_t sql_effects(const char *text, size_t n);
+/*
+ * Of one statement that is too long to be read, or of which only the first n bytes
+ * are here: EFFECTS_ANY that its first word, and the words up to SQL_TEXT_MAX, do not
+ * exclude.
+ */
+uint32_t sql_effects_long(const char *text, size_t n);
 
 #endif

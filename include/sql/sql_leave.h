@@ -18,30 +18,20 @@
  */
 bool sql_may_leave(const void *sql, size_t n);
 
-enum sql_leaves {
-	SQL_LEAVES = 1,		/* anything */
-	SQL_DRAWS = 2,		/* ... numbers of sequences, but nothing else */
-	SQL_HIDES = 4,		/* anything, whose name may not be in the text */
-	SQL_OPENS = 16,		/* what nothing but the end of the session closes:
-				 * a connection, a replication origin or slot */
-	SQL_MAKES = 32,		/* temporary tables */
-	SQL_MAY_OPEN = 64,	/* as SQL_OPENS, by words that are in pieces, or
-				 * in code that is not SQL */
-};
 /*
- * What the words say, if there are some. 0: all of them are calls of
+ * What the words say, if there are some, of effects.h. 0: all of them are calls of
  * set_config('name', ..., true), which end with the transaction.
  */
-unsigned sql_what_leaves(const void *sql, size_t n);
+uint32_t sql_what_leaves(const void *sql, size_t n);
 
 /*
  * The same of a text that comes in pieces, whatever their sizes, and that is not
- * kept: all zero at first. A block, and set_config(), may be anything (SQL_HIDES,
- * and the block SQL_MAY_OPEN), because what is behind them is not read.
+ * kept: all zero at first. A block, and set_config(), may be anything (EFFECT_HIDES,
+ * and the block EFFECT_MAY_OPEN), because what is behind them is not read.
  */
 #define SQL_LONG_KEPT 96
 struct sql_long {
-	unsigned what;		/* of enum sql_leaves, found up to now */
+	uint32_t what;		/* effects, found up to now */
 	uint8_t kept;
 	char last[SQL_LONG_KEPT];
 };

@@ -13,7 +13,6 @@
 struct baggage;
 struct client;
 struct params;
-struct prepared;
 struct server;
 
 /* Embedded in server; all zero: nothing is known. */
@@ -70,14 +69,16 @@ struct baggage *dialect_of(const struct client *c, struct server *s);
  * transaction that goes on?
  */
 enum dialect_run { DIALECT_MAY_RUN, DIALECT_RUNS };
-/* s is sent this text, all of which is here; or a message that has one. */
-void dialect_note_text(struct server *s, const void *sql, size_t n,
-    enum dialect_run runs);
+/* s is sent this text of n bytes, or runs what was prepared of it. */
+struct dialect_text {
+	const void *sql;
+	size_t n;
+	uint32_t effects;	/* of effects.h */
+	enum dialect_run runs;
+};
+void dialect_note(struct server *s, const struct dialect_text *t);
 /* s has done what has this tag. */
 void dialect_note_tag(struct server *s, const char *tag);
-/* s is to run stmt. */
-void dialect_note_bind(struct server *s, const struct prepared *stmt,
-    enum dialect_run runs);
 /* The value of a parameter has changed, says s. */
 void dialect_note_report(struct server *s, int parameter);
 

@@ -18,6 +18,7 @@ struct server;
 struct keep_resets_text {
 	const char *sql;
 	size_t n;
+	uint32_t effects;	/* of effects.h */
 	const uint8_t *values;	/* of its Bind, from the format codes on, or NULL */
 	size_t values_len;
 };

@@ -12,11 +12,8 @@
 #include "proto/baggage.h"
 #include "proto/custom.h"
 #include "proto/prepared_world.h"
-#include "proto/sql_back.h"
 #include "sql/sql.h"
-#include "sql/sql_dialect.h"
 #include "sql/sql_leave.h"
-#include "sql/sql_schema.h"
 
 #define PREFIX "PGBOUNCER_"
 
@@ -82,7 +79,8 @@ static uint32_t text_hash(const struct prepared_text *text)
 
 static struct prepared_text text_of(const struct prepared *p)
 {
-	return (struct prepared_text){ p->dialect, p->body, p->len, p->hash };
+	return (struct prepared_text){ p->dialect, p->body, p->len, p->hash,
+		p->effects };
 }
 
 /* Equal dialects are one pointer. */
@@ -104,7 +102,6 @@ struct prepared *prepared_lookup(struct prepared_table *t,
 	return p == NULL ? NULL : prepared_ref(p);
 }
 
-/* A new one, which is named after number, and in neither map yet. */
 bool prepared_text_is_long(size_t len)
 {
 	return len > SQL_TEXT_MAX;
@@ -112,78 +109,31 @@ bool prepared_text_is_long(size_t len)
 
 #define LONG_MAX_READ (1 << 18)	/* bytes of a text: some milliseconds at most */
 
-/* Words of a long text. Names of parameters are not read. */
-static void look_through(struct prepared *p)
+/* A text that is too long to be read may do anything but what its words exclude. */
+static uint32_t long_effects(const void *body, size_t len)
 {
-	struct sql_long l = { .what = SQL_LEAVES | SQL_MAKES | SQL_HIDES |
-		SQL_MAY_OPEN };
+	const uint32_t any = sql_effects_long(body, len);
+	const uint32_t words = EFFECT_WORDS | EFFECT_LEAVES | EFFECT_HIDES |
+	    EFFECT_MAKES | EFFECT_MAY_OPEN;
+	struct sql_long l = { .what = 0 };
 
-	if (p->len <= LONG_MAX_READ) {
-		l.what = 0;
-		sql_long_take(&l, p->body, p->len);
-		sql_long_end(&l);
-	}
-	p->leaves = (l.what & SQL_LEAVES) != 0;
-	p->opens = (l.what & SQL_OPENS) != 0;
-	p->may_open = (l.what & SQL_MAY_OPEN) != 0;
-	p->makes = (l.what & SQL_MAKES) != 0;
-	p->hides = (l.what & SQL_HIDES) != 0;
+	if (len > LONG_MAX_READ)
+		return any;
+	sql_long_take(&l, body, len);
+	sql_long_end(&l);
+	return (any & ~words) | l.what;
 }
 
-/*
- * A text that is too long to be read may do anything but what only a word that it
- * does not have can do. It is one statement, and its first word shows which.
- */
-static void read_long_text(struct prepared *p)
+uint32_t prepared_text_effects(const struct prepared_text *text)
 {
-	static const char *const queries[] = { "select", "insert", "update",
-		"delete", "merge", "with", "values", "table", NULL };
-	const char *const sql = (const char *)p->body;
-	const bool query = sql_starts(sql, SQL_TEXT_MAX, queries);
-
-	p->momentary = p->acting = p->unseen = true;
-	p->roles = p->all = p->paths = true;
-	p->draws = p->tells = true;
-	look_through(p);
-	p->ends = p->forgets_all = !query;
-	p->changes = !query || sql_may_change_schema(sql, SQL_TEXT_MAX);
-	p->acts = p->forgets_all || p->changes;
+	if (text->effects != 0)
+		return text->effects;
+	return prepared_text_is_long(text->len) ?
+	    long_effects(text->body, text->len) :
+	    sql_effects(text->body, text->len);
 }
 
-/* What may the statement do? The readers are hot, and none is exact. */
-static void read_text(struct prepared *p)
-{
-	const void *const body = p->body;
-	const size_t len = p->len;
-
-	p->momentary = sql_is_momentary(body, len);
-	p->acting = sql_may_set(body, len);
-	p->utility = sql_is_utility(body, len);
-	p->ends = sql_may_end(body, len);
-	p->unseen = sql_may_set_unseen(body, len);
-	p->roles = sql_may_set_role(body, len);
-	p->all = sql_may_set_all(body, len);
-	p->paths = sql_may_set_path(body, len);
-	p->forgets_all = sql_forgets_all(body, len) || sql_resets(body, len);
-	p->changes = sql_may_change_schema(body, len);
-	p->resets = sql_back_may((const char *)body, len);
-	p->acts = p->forgets_all || p->changes || p->resets;
-	const bool words = sql_may_leave(body, len);
-	const unsigned what = words ? sql_what_leaves(body, len) : 0;
-
-	p->leaves = (what & SQL_LEAVES) != 0;
-	p->opens = (what & SQL_OPENS) != 0;
-	p->may_open = (what & SQL_MAY_OPEN) != 0;
-	p->makes = (what & SQL_MAKES) != 0;
-	p->hides = (what & SQL_HIDES) != 0;
-	p->draws = (what & SQL_DRAWS) != 0 || sql_may_draw(body, len);
-	p->sets = custom_is_any(body, len) && (words ||
-	    sql_may_matter(body, strnlen(body, len - 1) + 1));
-	p->bound = p->sets ? custom_bound(body, len) : 0;
-	p->tells = p->leaves || p->draws || p->sets || p->unseen || p->roles ||
-	    p->all || p->paths || p->ends || p->forgets_all;
-}
-
+/* A new one, which is named after number, and in neither map yet. */
 static struct prepared *make(struct prepared_table *t, uint64_t number,
     struct prepared_text text)
 {
@@ -203,10 +153,9 @@ static struct prepared *make(struct prepared_table *t, uint64_t number,
 	p->name_len = (uint8_t)(snprintf(p->name, sizeof p->name,
 	    PREFIX "%" PRIu64, number) + 1);
 	p->number = (uint32_t)number;
-	if (prepared_text_is_long(len))
-		read_long_text(p);
-	else
-		read_text(p);
+	p->effects = prepared_text_effects(&text);
+	p->bound = (p->effects & EFFECT_NAMES) == 0 ? 0 :
+	    custom_bound(body, len);
 	t->bytes += prepared_text_bytes(len);
 	return p;
 }
@@ -259,11 +208,11 @@ struct prepared *prepared_get(struct prepared_table *t,
 	return p == NULL ? NULL : enlist(p);
 }
 
-struct prepared *prepared_get_apart(struct prepared_table *t, const void *body,
-    size_t len)
+struct prepared *prepared_get_apart(struct prepared_table *t,
+    struct prepared_text text)
 {
-	struct prepared *const p = make(t, t->last += t->step,
-	    prepared_plain(body, len));
+	text.dialect = NULL;
+	struct prepared *const p = make(t, t->last += t->step, text);
 
 	if (p == NULL)
 		return NULL;

@@ -91,7 +91,7 @@ struct prepared *unnamed_add(struct unnamed *u, struct prepared_table *t,
 
 	if (new == NULL)
 		return NULL;
-	new->stmt = prepared_get_apart(t, body, len);
+	new->stmt = prepared_get_apart(t, prepared_plain(body, len));
 	if (new->stmt != NULL)
 		HASH_ADD_KEYPTR(hh, u->texts, new->stmt->body, new->stmt->len,
 		    new);

@@ -1,10 +1,16 @@
-/* relay_names.c - whose names of statements are ours to keep apart.
+/* relay_names.c - whose names of statements are ours, and what a text may do.
  * SPDX-License-Identifier: ISC */
+#include <string.h>
+
+#include "proto/msg.h"
 #include "proto/prepared.h"
 #include "proto/prepared_op.h"
 #include "proto/track_look.h"
 #include "relay/relay_parts.h"
 #include "session/sessions.h"
+#include "sql/effects.h"
+#include "sql/sql.h"
+#include "sql/sql_seen.h"
 
 bool relay_translates(const struct client *c)
 {
@@ -42,4 +48,41 @@ bool relay_is_open(const struct server *s, const char *name,
 			return true;
 	}
 	return false;
+}
+
+/* --- what a text may do --- */
+
+uint32_t relay_effects_of(const struct relay_up *up, const char *sql, size_t n)
+{
+	return n > SQL_TEXT_MAX ? EFFECTS_ANY :
+	    sql_seen_effects(&up->c->ss->seen, sql, n);
+}
+
+static uint32_t read_text(const struct relay_up *up)
+{
+	const uint8_t *const end = up->m +
+	    (up->have < up->size ? up->have : up->size);
+	const uint8_t *sql = up->m + MSG_HEADER;
+
+	if (up->m[0] == FE_PARSE && sql < end) {
+		sql = memchr(sql, '\0', (size_t)(end - sql));
+		sql = sql == NULL ? end : sql + 1;
+	}
+	if (sql >= end)
+		return EFFECTS_ANY;
+	const size_t n = (size_t)(end - sql);
+
+	if (up->have >= up->size && up->size <= SQL_TEXT_MAX)
+		return relay_effects_of(up, (const char *)sql, n);
+	return up->m[0] == FE_PARSE ? sql_effects_long((const char *)sql, n) :
+	    EFFECTS_ANY;
+}
+
+uint32_t relay_effects(struct relay_up *up)
+{
+	if (up->read != up->m) {
+		up->effects = read_text(up);
+		up->read = up->m;
+	}
+	return up->effects;
 }

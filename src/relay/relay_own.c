@@ -172,6 +172,7 @@ static enum relay_step send_text(struct relay_up *up)
 	enum relay_step step = RELAY_NEXT;
 
 	up->m = t->at;
+	up->read = NULL;
 	up->size = up->have = t->len;
 	if (!up->named || !relay_dealloc_again(up, &step)) {
 		relay_note_unnamed(up);
@@ -180,6 +181,7 @@ static enum relay_step send_text(struct relay_up *up)
 			step = relay_no_memory(up);
 	}
 	up->m = m;
+	up->read = NULL;
 	up->size = size;
 	up->have = have;
 	up->c->pc.pool->counted.now.server_parse_count++;

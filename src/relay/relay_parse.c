@@ -21,8 +21,7 @@
 #include "relay/relay_unnamed.h"
 #include "relay/relay_watch.h"
 #include "session/sessions.h"
-#include "sql/sql.h"
-#include "sql/sql_dialect.h"
+#include "sql/effects.h"
 
 void relay_send_named(struct relay_up *up, char type, const char *kind,
     const struct prepared *stmt)
@@ -220,20 +219,16 @@ static enum relay_step parse_as(struct relay_up *up, const char *name,
 	return RELAY_NEXT;
 }
 
-void relay_note_unnamed(const struct relay_up *up)
+void relay_note_unnamed(struct relay_up *up)
 {
-	const size_t here = up->have < up->size ? up->have : up->size;
-	const char *const sql = (const char *)up->m + MSG_HEADER + 1;
-	const size_t n = here > MSG_HEADER ? here - MSG_HEADER - 1 : 0;
-
 	relay_watch_parse(up);
 	if (!up->named)
 		return;
-	if (sql_may_set(sql, n))
+	const uint32_t effects = relay_effects(up);
+
+	if ((effects & EFFECT_MAY_SET) != 0)
 		up->s->dialect.pending = true;
-	up->c->relay.execute_holds = sql_may_matter(sql, n) &&
-	    (up->have < up->size || sql_forgets_all(sql, n) ||
-	    sql_resets(sql, n));
+	up->c->relay.execute_holds = (effects & EFFECTS_HOLD) != 0;
 }
 
 /* An unnamed one passes as it comes, however long. */

@@ -106,11 +106,13 @@ static enum relay_step fit(struct relay_up *up, struct prepared_name *n)
 	struct client *const c = up->c;
 	const size_t len = n->stmt->len;
 
-	if (n->stmt->utility && n->stmt->dialect != NULL &&
+	if ((n->stmt->effects & EFFECT_UTILITY) != 0 &&
+	    n->stmt->dialect != NULL &&
 	    prepared_uses_touch(&up->s->prepared, n->stmt) != NULL)
 		return RELAY_NEXT;
 	struct share sh = { .now = n->stmt,
-		.text = { NULL, n->stmt->body, len, n->stmt->hash } };
+		.text = { NULL, n->stmt->body, len, n->stmt->hash,
+		    n->stmt->effects } };
 	const enum relay_step step = relay_share_find(up, &sh);
 
 	if (step != RELAY_NEXT)
@@ -250,14 +252,15 @@ static inline int note_bind(struct relay_up *up, struct prepared_name *n,
 
 	relay_columns_bound(up, n, newest(up),
 	    (const char *)up->m + MSG_HEADER);
-	if (stmt->acts) {
-		up->c->relay.execute_holds |= stmt->forgets_all;
-		if (stmt->changes)
+	if ((stmt->effects & PREPARED_ACTS) != 0) {
+		up->c->relay.execute_holds |=
+		    (stmt->effects & EFFECTS_HOLD) != 0;
+		if ((stmt->effects & EFFECT_SCHEMA) != 0)
 			relay_schema_may_change(up->s);
 	}
 	if (up->watched)
 		relay_watch_bind(up, stmt, values);
-	if (stmt->acting)
+	if ((stmt->effects & EFFECT_MAY_SET) != 0)
 		up->s->dialect.pending = true;
 	if (track_add(&up->s->track, FE_BIND, TRACK_FORWARD, NULL) < 0)
 		return -1;
@@ -294,8 +297,8 @@ static inline enum relay_step read_values(struct relay_up *up,
 {
 	if (stmt->bound != 0 && relay_watch_is_cut(up, stmt->bound))
 		return RELAY_SHORT;
-	return stmt->resets ? relay_reset_bind_named(up, stmt, values) :
-	    RELAY_NEXT;
+	return (stmt->effects & EFFECTS_BACK) == 0 ? RELAY_NEXT :
+	    relay_reset_bind_named(up, stmt, values);
 }
 
 /* The header, the portal, and our name in place of one of so many bytes. */

@@ -152,10 +152,10 @@ static struct prepared *prepare_anew(struct server *s, struct prepared *old)
 {
 	struct prepared_table *const t = s->ss->prepared;
 	const struct prepared_text text = { old->dialect, old->body,
-		old->len, old->hash };
+		old->len, old->hash, old->effects };
 
 	if (old->dialect == NULL)
-		return prepared_get_apart(t, old->body, old->len);
+		return prepared_get_apart(t, text);
 	struct prepared *stmt = prepared_get(t, text);
 
 	if (stmt == NULL || prepared_uses_touch(&s->prepared, stmt) == NULL)

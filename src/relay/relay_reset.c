@@ -15,6 +15,7 @@
 #include "relay/relay_parts.h"
 #include "relay/relay_reset.h"
 #include "session/sessions.h"
+#include "sql/effects.h"
 #include "sql/sql.h"
 #include "state/keep_resets.h"
 
@@ -36,15 +37,14 @@ bool relay_is_cut(const struct relay_up *up)
 }
 
 /* What does the Query at hand do to what the client has brought along? */
-static struct sql_back read_query(const struct relay_up *up)
+static struct sql_back read_query(struct relay_up *up)
 {
 	const struct client *c = up->c;
 	const char *sql = (const char *)up->m + MSG_HEADER;
 	const size_t n = up->size - MSG_HEADER;
 	struct sql_back b = { .back = 0 };
 
-	if (c->relay.start != NULL && up->have >= up->size &&
-	    up->size <= SQL_TEXT_MAX && sql_back_may(sql, n)) {
+	if (c->relay.start != NULL && (relay_effects(up) & EFFECTS_BACK) != 0) {
 		b.names = params_table_of(c->relay.start);
 		sql_back_read(&b, sql, n);
 	}
@@ -58,18 +58,19 @@ static bool are_brought(const struct client *c, const struct server *s)
 }
 
 /* The Query at hand, if it may be about these; or one of no bytes. */
-static struct keep_resets_text query_text(const struct relay_up *up)
+static struct keep_resets_text query_text(struct relay_up *up)
 {
 	const char *const sql = (const char *)up->m + MSG_HEADER;
 	const size_t n = up->size - MSG_HEADER;
 
-	if (!are_brought(up->c, up->s) || up->have < up->size ||
-	    up->size > SQL_TEXT_MAX || !sql_back_may(sql, n))
+	if (!are_brought(up->c, up->s) ||
+	    (relay_effects(up) & EFFECTS_BACK) == 0)
 		return (struct keep_resets_text){ .sql = "" };
-	return (struct keep_resets_text){ .sql = sql, .n = n };
+	return (struct keep_resets_text){ .sql = sql, .n = n,
+		.effects = relay_effects(up) };
 }
 
-bool relay_reset_waits(const struct relay_up *up)
+bool relay_reset_waits(struct relay_up *up)
 {
 	const struct track *t = &up->s->track;
 
@@ -89,7 +90,7 @@ static void note_others(struct relay_state *r, const struct sql_back *b)
 		r->resetting = RESET_READ;
 }
 
-bool relay_reset_asked(const struct relay_up *up)
+bool relay_reset_asked(struct relay_up *up)
 {
 	const struct sql_back b = read_query(up);
 	const struct keep_resets_text text = query_text(up);
@@ -117,17 +118,17 @@ static bool has_own(const struct relay_up *up)
 
 /* The next request runs the text with these values. */
 static enum relay_step note(struct relay_up *up, struct sql_back *b,
-    const char *sql, size_t n)
+    struct keep_resets_text text)
 {
 	struct relay_state *const r = &up->c->relay;
 
 	const bool brought = are_brought(up->c, up->s);
-	const struct keep_resets_text text = { sql, strnlen(sql, n), b->values,
-		b->len };
 
+	text.values = b->values;
+	text.values_len = b->len;
 	b->names = up->c->ss->params;
 	if (r->start != NULL)
-		sql_back_read(b, sql, n);
+		sql_back_read(b, text.sql, text.n);
 	/* what ends by itself has its own changes, and is answered before */
 	if (track_owes_ready(&up->s->track) && (b->back != 0 || (brought &&
 	    keep_resets_some(up->c, up->s, &text))))
@@ -171,7 +172,7 @@ enum relay_step relay_reset_parse(struct relay_up *up)
 		return RELAY_NEXT;
 	const size_t n = (size_t)(end - sql);
 
-	if (up->size > SQL_TEXT_MAX || !sql_back_may((const char *)sql, n)) {
+	if ((relay_effects(up) & EFFECTS_BACK) == 0) {
 		relay_state_drop_text(r, name);
 		return RELAY_NEXT;
 	}
@@ -208,7 +209,11 @@ enum relay_step relay_reset_bind(struct relay_up *up)
 		return RELAY_NEXT;
 	if (!take_values(up, &b, values))
 		return RELAY_SHORT;
-	return note(up, &b, t->text + t->name, SQL_TEXT_MAX);
+	const char *const sql = t->text + t->name;
+	const size_t n = strlen(sql);
+
+	return note(up, &b, (struct keep_resets_text){ .sql = sql, .n = n,
+		.effects = relay_effects_of(up, sql, n + 1) });
 }
 
 enum relay_step relay_reset_bind_named(struct relay_up *up,
@@ -221,7 +226,9 @@ enum relay_step relay_reset_bind_named(struct relay_up *up,
 		return RELAY_NEXT;
 	if (!take_values(up, &b, values))
 		return RELAY_SHORT;
-	return note(up, &b, (const char *)stmt->body, stmt->len);
+	return note(up, &b, (struct keep_resets_text){
+		.sql = (const char *)stmt->body, .n = stmt->len,
+		.effects = stmt->effects });
 }
 
 enum relay_step relay_reset_call(struct relay_up *up)
@@ -236,8 +243,9 @@ enum relay_step relay_reset_call(struct relay_up *up)
 		return RELAY_NEXT;
 	if (!take_values(up, &b, relay_call_values(up)))
 		return RELAY_SHORT;
-	return note(up, &b, RELAY_SET_CONFIG_TEXT,
-	    sizeof RELAY_SET_CONFIG_TEXT);
+	return note(up, &b, (struct keep_resets_text){
+		.sql = RELAY_SET_CONFIG_TEXT,
+		.n = sizeof RELAY_SET_CONFIG_TEXT });
 }
 
 /* --- on the way down --- */

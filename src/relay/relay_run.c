@@ -7,7 +7,6 @@
 #include "pool/counters.h"
 #include "pool/latencies.h"
 #include "proto/msg.h"
-#include "proto/sql_back.h"
 #include "proto/track_look.h"
 #include "proto/track_run.h"
 #include "relay/relay_own.h"
@@ -19,28 +18,10 @@
 #include "session/sessions.h"
 #include "session/slow.h"
 #include "sql/sql.h"
-#include "sql/sql_leave.h"
 #include "sql/sql_seen.h"
 #include "state/trace.h"
 
 /* --- from client to server --- */
-
-/* A Parse with a name that is the server's business. */
-static bool is_watched(const char *body, size_t n)
-{
-	const size_t name = strnlen(body, n);
-
-	return sql_may_leave(body, n) || (name < n &&
-	    sql_may_matter(body + name + 1, n - name - 1));
-}
-
-/* The same of one that may reset. */
-static bool may_reset(const char *body, size_t n)
-{
-	const size_t name = strnlen(body, n);
-
-	return name < n && sql_back_may(body + name + 1, n - name - 1);
-}
 
 /* Has the client start-up values that a RESET may give back? */
 static inline bool has_own_values(const struct relay_up *up)
@@ -48,30 +29,31 @@ static inline bool has_own_values(const struct relay_up *up)
 	return up->c->relay.start != NULL || up->c->brought != NULL;
 }
 
-/* Out of the hot path: the Parse has a name, or what it resets may matter. */
-static __attribute__((noinline)) bool is_plain_parse_by_text(
-    const struct relay_up *up, const char *body, size_t n)
+/* Does it matter what a text may set, or leave? */
+static inline bool reads(const struct relay_up *up)
 {
-	const bool own = has_own_values(up);
+	return up->watched || has_own_values(up);
+}
 
-	if (n < 2 || body[0] != '\0')
-		return !up->named && !(up->watched && is_watched(body, n)) &&
-		    !(own && may_reset(body, n));
-	return own ? !sql_back_may_alone(body + 1, n - 1) : !up->named ||
-	    !sql_may_matter_alone(body[1]);
+/* Out of the hot path: the Parse has a name, or no text. */
+static __attribute__((noinline)) bool is_plain_named(const struct relay_up *up,
+    const char *body, size_t n)
+{
+	const size_t name = strnlen(body, n);
+
+	return !up->named && (!reads(up) || (name < n && sql_seen_is_plain(
+	    &up->c->ss->seen, body + name + 1, n - name - 1)));
 }
 
 /* As look(), of a Parse. What sql_seen.h knows does not matter either. */
 static inline bool is_plain_parse(const struct relay_up *up, const char *body,
     size_t n)
 {
-	const bool unnamed = n > 1 && body[0] == '\0';
-
-	if (unnamed && up->watched)
-		return sql_seen_is_plain(&up->c->ss->seen, body, n);
-	if (!unnamed || !up->named || has_own_values(up))
-		return is_plain_parse_by_text(up, body, n);
-	return !sql_may_matter_alone(body[1]);
+	if (n < 2 || body[0] != '\0')
+		return is_plain_named(up, body, n);
+	if (reads(up))
+		return sql_seen_is_plain(&up->c->ss->seen, body + 1, n - 1);
+	return !up->named || !sql_may_matter_alone(body[1]);
 }
 
 enum plain {
@@ -93,9 +75,8 @@ static inline bool is_plain_query(const struct relay_up *up, const char *body,
     size_t n)
 {
 	return !sessions_settings(up->c->ss)->disable_pqexec &&
-	    (up->watched ? sql_seen_is_plain(&up->c->ss->seen, body, n) :
-	    !((up->named || has_own_values(up)) && sql_may_matter(body, n)) &&
-	    !(has_own_values(up) && sql_back_calls(body, n))) &&
+	    (reads(up) ? sql_seen_is_plain(&up->c->ss->seen, body, n) :
+	    !(up->named && sql_may_matter(body, n))) &&
 	    !track_is_in_batch(&up->s->track);
 }
 

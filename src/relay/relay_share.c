@@ -11,10 +11,19 @@
 #include "relay/relay_schema.h"
 #include "session/flight.h"
 #include "session/sessions.h"
-#include "sql/sql_dialect.h"
+#include "sql/effects.h"
 #include "sql/sql_schema.h"
 
 /* --- what is ahead --- */
+
+/* A text is sent, behind others that may set something (sets). */
+static bool may_set_by(const struct relay_up *up, uint32_t effects, bool sets)
+{
+	const struct dialect *const d = &up->s->dialect;
+
+	return (effects & EFFECT_MAY_SET) != 0 ||
+	    ((effects & EFFECT_ENDS) != 0 && (sets || d->inside || d->trails));
+}
 
 /* Of a Bind: behind the name of the portal stands that of the statement. */
 static bool may_bind_set(const struct relay_up *up, const char *portal,
@@ -27,46 +36,68 @@ static bool may_bind_set(const struct relay_up *up, const char *portal,
 	    prepared_name_find(up->c->statements, name);
 
 	if (n != NULL)
-		return n->stmt->acting || (n->stmt->ends &&
-		    (up->sets || up->s->dialect.inside ||
-		    up->s->dialect.trails));
+		return may_set_by(up, n->stmt->effects, up->sets);
 	return name == NULL || name[0] != '\0' || !up->parsed;
 }
 
-/* A text, up to end; what it calls may set something, too. */
-static bool may_text_set(struct relay_up *up, const char *sql, const char *end)
-{
-	const size_t n = strnlen(sql, (size_t)(end - sql));
+/* A message that was sent, and its text, if it has one. */
+struct sent {
+	const uint8_t *m;
+	size_t size;
+	const char *name;	/* of what it is about; or NULL */
+	const char *sql;	/* or NULL */
+	size_t n;		/* bytes of it */
+	uint32_t effects;	/* ... and what it may do */
+};
 
-	up->calls = up->calls || memchr(sql, '(', n) != NULL;
-	return sql_may_set(sql, n) ||
-	    ((up->s->dialect.inside || up->s->dialect.trails) &&
-	    sql_may_end(sql, n));
+static struct sent read_sent(const struct relay_up *up, const uint8_t *m,
+    size_t size)
+{
+	const char *const body = (const char *)m + MSG_HEADER;
+	const char *const end = (const char *)m + size;
+	struct sent out = { .m = m, .size = size,
+		.name = relay_string_at(m + MSG_HEADER, size - MSG_HEADER) };
+
+	if (m[0] == FE_QUERY)
+		out.sql = body;
+	else if (m[0] == FE_PARSE && out.name != NULL)
+		out.sql = body + strlen(body) + 1;
+	if (out.sql == NULL)
+		return out;
+	out.n = (size_t)(end - out.sql);
+	out.effects = relay_effects_of(up, out.sql, out.n);
+	return out;
+}
+
+/* A text that runs; what it calls may set something, too. */
+static bool may_text_set(struct relay_up *up, const struct sent *sent)
+{
+	up->calls = up->calls || memchr(sent->sql, '(', strnlen(sent->sql,
+	    sent->n)) != NULL;
+	return may_set_by(up, sent->effects, false);
 }
 
 /*
  * What the message may set. What it runs was ahead of the burst, unless that was
  * seen in it.
  */
-static bool may_set(struct relay_up *up, const uint8_t *m, size_t size)
+static bool may_set(struct relay_up *up, const struct sent *sent)
 {
-	const char *const end = (const char *)m + size;
-	const char *const name = relay_string_at(m + MSG_HEADER,
-	    size - MSG_HEADER);
-	const bool unnamed = name != NULL && name[0] == '\0';
+	const char *const name = sent->name;
 
-	switch (m[0]) {
+	switch (sent->m[0]) {
 	case FE_PARSE:
-		if (name != NULL && !unnamed)
+		if (name != NULL && name[0] != '\0')
 			return false;	/* its Bind does */
 		up->parsed = true;
-		return name == NULL || may_text_set(up, name + 1, end);
+		return name == NULL || may_text_set(up, sent);
 	case FE_QUERY:
-		return may_text_set(up, (const char *)m + MSG_HEADER, end);
+		return may_text_set(up, sent);
 	case FE_BIND:
 		up->bound = (const uint8_t *)name;
 		up->calls = true;
-		return name == NULL || may_bind_set(up, name, end);
+		return name == NULL || may_bind_set(up, name,
+		    (const char *)sent->m + sent->size);
 	case FE_EXECUTE:
 		return name == NULL || up->bound == NULL ||
 		    strcmp(name, (const char *)up->bound) != 0;
@@ -76,8 +107,16 @@ static bool may_set(struct relay_up *up, const uint8_t *m, size_t size)
 		up->bound = NULL;
 		return false;
 	default:
-		return m[0] == FE_FUNCTION_CALL;
+		return sent->m[0] == FE_FUNCTION_CALL;
 	}
+}
+
+/* A value of a Bind may be SQL that a function runs. */
+static bool may_change_schema(const struct sent *sent)
+{
+	return sent->sql != NULL ? (sent->effects & EFFECT_SCHEMA) != 0 :
+	    sql_may_change_schema(sent->m + MSG_HEADER,
+	    sent->size - MSG_HEADER);
 }
 
 /* What came in this burst ahead of the message at hand is looked at once. */
@@ -88,14 +127,14 @@ static void look_ahead(struct relay_up *up)
 	if (track_is_empty(&s->track))
 		return;
 	while (up->seen < up->m) {
-		const size_t size = msg_size(up->seen, up->max);
+		const struct sent sent = read_sent(up, up->seen,
+		    msg_size(up->seen, up->max));
 
 		if (s->schema_changed != SCHEMA_CHANGED &&
-		    sql_may_change_schema(up->seen + MSG_HEADER,
-		    size - MSG_HEADER))
+		    may_change_schema(&sent))
 			relay_schema_may_change(s);
-		up->sets = up->sets || may_set(up, up->seen, size);
-		up->seen += size;
+		up->sets = up->sets || may_set(up, &sent);
+		up->seen += sent.size;
 	}
 }
 
@@ -188,21 +227,23 @@ enum relay_step relay_share_find(struct relay_up *up, struct share *sh)
 	return step;
 }
 
-struct prepared *relay_share_get(const struct relay_up *up, struct share *sh)
+struct prepared *relay_share_get(struct relay_up *up, struct share *sh)
 {
 	struct prepared_table *const t = up->c->ss->prepared;
-	const struct prepared_text *const text = &sh->text;
+	struct prepared_text *const text = &sh->text;
 
 	if (sh->stmt != NULL)
 		return sh->stmt;
-	const bool momentary = sh->now != NULL ? sh->now->momentary :
-	    prepared_text_is_long(text->len) ||
-	    sql_is_momentary(text->body, text->len);
+
+	/* the words of a long one are read when it is kept */
+	text->effects = sh->now != NULL ? sh->now->effects :
+	    prepared_text_is_long(text->len) ? 0 : relay_effects(up);
+	const bool momentary = prepared_text_is_long(text->len) ||
+	    (text->effects & EFFECT_MOMENTARY) != 0;
 
 	if (!sh->own && text->dialect != NULL && !momentary)
 		return prepared_get(t, *text);
-	struct prepared *const stmt = prepared_get_apart(t, text->body,
-	    text->len);
+	struct prepared *const stmt = prepared_get_apart(t, *text);
 
 	if (stmt != NULL)
 		stmt->unsure = !sh->own && !momentary;
@@ -212,6 +253,6 @@ struct prepared *relay_share_get(const struct relay_up *up, struct share *sh)
 /* Of a SET it is known what it does. */
 void relay_share_note(struct relay_up *up, const struct prepared *stmt)
 {
-	if (stmt->dialect != NULL && !stmt->acting)
+	if (stmt->dialect != NULL && (stmt->effects & EFFECT_MAY_SET) == 0)
 		up->s->dialect.parsed = true;
 }

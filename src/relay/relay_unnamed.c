@@ -1,7 +1,7 @@
 /* relay_unnamed.c - unnamed statements for which servers have a named one.
  *
  * A text that comes again gets a statement of the server, if it means the same
- * each time (sql_timeless.h), and is answered for by that where the server
+ * each time (EFFECT_TIMELESS), and is answered for by that where the server
  * would parse it to the same: nothing was set that is not known, and no schema
  * was changed, since it was sent. (spec/pooling.md section 16)
  * SPDX-License-Identifier: ISC */
@@ -19,7 +19,7 @@
 #include "relay/relay_schema.h"
 #include "session/flight.h"
 #include "session/sessions.h"
-#include "sql/sql_timeless.h"
+#include "sql/effects.h"
 #include "state/keep.h"
 
 static const uint8_t closing[] = { FE_CLOSE, 0, 0, 0, 6, 'S', 0 };
@@ -269,11 +269,11 @@ static struct prepared *look(struct relay_up *up)
 	    unnamed_find(u, body, len);
 	const bool timeless = stmt != NULL || (up->have >= up->size &&
 	    relay_is_parse_body(body, len) &&
-	    sql_is_timeless((const char *)body, len));
+	    (relay_effects(up) & EFFECT_TIMELESS) != 0);
 	const bool known = timeless && relay_unnamed_is_known(up);
 
-	note_parse(up, timeless || (up->have >= up->size &&
-	    sql_is_begin((const char *)body, len)));
+	note_parse(up, timeless ||
+	    (relay_effects(up) & EFFECT_BEGINS) != 0);
 	if (!known)
 		return NULL;
 	return stmt != NULL ? stmt : give(up->c, body, len);

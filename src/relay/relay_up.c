@@ -24,6 +24,7 @@
 #include "relay/relay_watch.h"
 #include "session/sessions.h"
 #include "session/slow.h"
+#include "sql/effects.h"
 #include "sql/sql.h"
 
 /* --- one handler a kind of message --- */
@@ -33,19 +34,15 @@
  * prepared? The message is not sent before that is known. A long query may have
  * a DISCARD ALL where we don't see it.
  */
-static bool is_watershed(const struct relay_up *up)
+static bool is_watershed(struct relay_up *up)
 {
-	const char *sql = (const char *)up->m + MSG_HEADER;
-	const size_t n = up->size - MSG_HEADER;
-
 	if (relay_reset_asked(up))
 		return true;
 	/* what it has come with it has again on the next server */
-	if (up->c->brought != NULL && up->have >= up->size &&
-	    sql_may_matter(sql, n) && sql_resets(sql, n))
+	if (up->c->brought != NULL &&
+	    (relay_effects(up) & EFFECT_RESETS) != 0)
 		return true;
-	return up->named && (up->have < up->size ||
-	    (sql_may_matter(sql, n) && sql_forgets_all(sql, n)));
+	return up->named && (relay_effects(up) & EFFECT_FORGETS) != 0;
 }
 
 /*
@@ -485,6 +482,7 @@ bool relay_up_burst(struct relay_up *up, const struct burst *b)
 	up->injected = 0;
 	up->first = NULL;
 	up->seen = up->start = b->at;
+	up->read = NULL;
 	up->sets = up->calls = up->parsed = up->late = false;
 	up->bound = NULL;
 	relay_columns_begin(up);

@@ -14,6 +14,7 @@
 #include "relay/relay_own.h"
 #include "relay/relay_parts.h"
 #include "session/sessions.h"
+#include "sql/effects.h"
 #include "sql/sql.h"
 #include "sql/sql_leave.h"
 #include "state/custom_table.h"
@@ -86,19 +87,16 @@ static bool is_read(const struct relay_up *up)
  * The text at hand, which may set something, runs, or may be. Up to end there is
  * what is here of it.
  */
-static void note_sets(const struct relay_up *up, const char *sql,
-    const uint8_t *end)
+static void note_sets(struct relay_up *up, const char *sql, const uint8_t *end)
 {
 	const size_t n = (size_t)(end - (const uint8_t *)sql);
+	const uint32_t effects = relay_effects(up);
 
-	dialect_note_text(up->s, sql, n, runs_at_once(up));
-	keep_resets_note(up->c, up->s,
-	    &(struct keep_resets_text){ .sql = sql, .n = n });
-}
-
-static bool may_leave(const struct relay_up *up)
-{
-	return sql_may_leave(up->m + MSG_HEADER, up->size - MSG_HEADER);
+	dialect_note(up->s, &(struct dialect_text){ sql, n, effects,
+		runs_at_once(up) });
+	if (is_read(up))
+		keep_resets_note(up->c, up->s, &(struct keep_resets_text){
+			.sql = sql, .n = n, .effects = effects });
 }
 
 /* Anything may be set, under any name. */
@@ -114,37 +112,38 @@ static void note_may_open(struct server *s)
 	s->ps.close_needed = true;
 }
 
-static void note_words(struct server *s, unsigned what)
+static void note_words(struct server *s, uint32_t effects)
 {
 	struct trace *const t = &s->trace;
 
-	t->draws = t->draws || (what & SQL_DRAWS) != 0;
-	t->pins |= (what & SQL_OPENS) != 0 ? PIN_FUNCTION : 0;
-	s->keep.tabled |= (what & SQL_MAKES) != 0;
-	if ((what & SQL_HIDES) != 0)
+	t->draws = t->draws || (effects & EFFECT_DRAWS) != 0;
+	t->pins |= (effects & EFFECT_OPENS) != 0 ? PIN_FUNCTION : 0;
+	s->keep.tabled |= (effects & EFFECT_MAKES) != 0;
+	if ((effects & EFFECT_HIDES) != 0)
 		note_hidden(s);
-	if ((what & SQL_MAY_OPEN) != 0)
+	if ((effects & EFFECT_MAY_OPEN) != 0)
 		note_may_open(s);
 }
 
-/* The message at hand may leave something: what? Returns of enum sql_leaves. */
-static unsigned note_leaves(const struct relay_up *up)
+/* The text has a word that may leave something. May it leave more than numbers? */
+static bool note_leaves(struct server *s, uint32_t effects)
 {
-	const unsigned what = sql_what_leaves(up->m + MSG_HEADER,
-	    up->size - MSG_HEADER);
+	const uint32_t some = EFFECT_LEAVES | EFFECT_DRAWS | EFFECT_HIDES |
+	    EFFECT_OPENS | EFFECT_MAKES | EFFECT_MAY_OPEN;
 
-	note_words(up->s, what);
-	up->s->trace.calls = up->s->trace.calls || what == 0;
-	return what;
+	note_words(s, effects);
+	s->trace.calls = s->trace.calls || (effects & some) == 0;
+	return (effects & EFFECT_LEAVES) != 0;
 }
 
-/* It has words that say what, of enum sql_leaves. */
-static void note_words_of(struct server *s, unsigned what, enum text_kind kind)
+/* It has words that say what, of effects.h. */
+static void note_words_of(struct server *s, uint32_t effects,
+    enum text_kind kind)
 {
 	struct trace *const t = &s->trace;
 
-	note_words(s, what);
-	if ((what & SQL_LEAVES) == 0)
+	note_words(s, effects);
+	if ((effects & EFFECT_LEAVES) == 0)
 		return;
 	t->marked = true;
 	t->unnamed = t->unnamed || kind == TEXT_WAITS;
@@ -178,8 +177,7 @@ static void begin_long(const struct relay_up *up, enum text_kind kind)
 	struct relay_watch_long *const l = mem_zalloc(sizeof *l);
 
 	if (l == NULL) {
-		note_words_of(up->s, SQL_LEAVES | SQL_HIDES | SQL_MAKES |
-		    SQL_MAY_OPEN, kind);
+		note_words_of(up->s, EFFECTS_ANY, kind);
 		return;
 	}
 	end_long(&up->c->relay);
@@ -205,7 +203,7 @@ static void note_long(const struct relay_up *up, enum text_kind kind)
 	begin_long(up, kind);
 	/* each transaction may run it, and none shows its text again */
 	if (kind == TEXT_LASTS)
-		note_words_of(s, SQL_LEAVES | SQL_HIDES, kind);
+		note_words_of(s, EFFECT_LEAVES | EFFECT_HIDES, kind);
 }
 
 /* Bytes of a SET that come before its value, of a text of n bytes. */
@@ -222,18 +220,17 @@ static size_t head_of(const char *sql, size_t n)
  * Does the text begin with a SET or RESET that leaves nothing which we don't
  * hear of: SET LOCAL, or one of a parameter that the server reports?
  */
-static bool is_harmless(const struct relay_up *up)
+static bool is_harmless(struct relay_up *up)
 {
+	const uint32_t effects = relay_effects(up);
 	const char *sql = (const char *)up->m + MSG_HEADER;
 	const size_t n = up->size - MSG_HEADER;
 	char name[SQL_PARAMETER_MAX];
 
-	if (!sql_may_matter(sql, n))
-		return false;
-	if (sql_is_local(sql, n))
+	if ((effects & EFFECT_LOCAL) != 0)
 		return true;
 	/* not one that a string has, nor local.application_name */
-	if (!sql_is_set(sql, n) || memchr(sql, '.', head_of(sql, n)) != NULL)
+	if ((effects & EFFECT_SET_FIRST) == 0 || memchr(sql, '.', head_of(sql, n)) != NULL)
 		return false;
 	const char *at = sql;
 	const enum sql_change what = sql_next_change(&at, sql + n, name);
@@ -256,14 +253,17 @@ static void note_found(struct trace *t, enum custom_found found)
  * Names of custom parameters are learned, up to a NUL. Returns which parameters of
  * the text are such names.
  */
-static uint32_t learn(const struct relay_up *up, const char *sql, size_t max)
+static uint32_t learn(const struct relay_up *up,
+    const struct dialect_text *text)
 {
+	const char *const sql = text->sql;
+	const size_t max = text->n;
+
 	const char *const nul = memchr(sql, '\0', max);
 	const size_t n = nul == NULL ? max : (size_t)(nul - sql) + 1;
 	struct custom_reader r;
 
-	if (!keep_is_on(up->s->ps.pool) ||
-	    !(sql_may_matter(sql, n) || sql_may_leave(sql, n)))
+	if (!keep_is_on(up->s->ps.pool) || (text->effects & EFFECT_NAMES) == 0)
 		return 0;
 	r = custom_table_reader(up->s);
 	/* what is ahead may be about the encoding */
@@ -315,12 +315,12 @@ static void note_set_config(const struct relay_up *up)
 
 	learn_bind(up, values, 1);
 	keep_resets_note(up->c, up->s, &(struct keep_resets_text){
-	    RELAY_SET_CONFIG_TEXT, sizeof RELAY_SET_CONFIG_TEXT,
-	    is_read(up) ? values : NULL,
-	    is_read(up) ? (size_t)(up->m + up->size - values) : 0 });
+		.sql = RELAY_SET_CONFIG_TEXT, .n = sizeof RELAY_SET_CONFIG_TEXT,
+		.values = is_read(up) ? values : NULL, .values_len =
+		    is_read(up) ? (size_t)(up->m + up->size - values) : 0 });
 }
 
-void relay_watch_call(const struct relay_up *up)
+void relay_watch_call(struct relay_up *up)
 {
 	struct trace *const t = &up->s->trace;
 	const char *const sql = (const char *)up->m + MSG_HEADER;
@@ -343,23 +343,24 @@ void relay_watch_call(const struct relay_up *up)
 		note_long(up, TEXT_RUNS);
 		return;
 	}
-	const bool leaves = may_leave(up);
+	const uint32_t effects = relay_effects(up);
+	const bool leaves = (effects & EFFECT_WORDS) != 0;
 
-	if (leaves || sql_may_matter(sql, n))
+	if ((effects & (EFFECT_WORDS | EFFECT_MATTERS)) != 0)
 		note_sets(up, sql, up->m + here);
-	t->draws = t->draws || sql_may_draw(sql, n);
+	t->draws = t->draws || (effects & EFFECT_ADDS) != 0;
 	keep_note_other(up->s);
 	if (!leaves && is_harmless(up)) {
 		t->local++;
-		if (sql_is_single(sql, n))
+		if ((effects & EFFECT_SEVERAL) == 0)
 			return;
 	} else if (keep_note_text(up->c, up->s, sql, n)) {
 		return;
 	}
-	if (leaves && (note_leaves(up) & SQL_LEAVES) != 0)
+	if (leaves && note_leaves(up->s, effects))
 		t->marked = true;
 	t->binds = false;
-	if (learn(up, sql, n) != 0)
+	if (learn(up, &(struct dialect_text){ sql, n, effects, 0 }) != 0)
 		note_found(t, CUSTOM_UNKNOWN);	/* EXECUTE ... USING */
 }
 
@@ -377,7 +378,7 @@ static void note_text(const struct relay_up *up, const uint8_t *nul)
 }
 
 /* The name of a Parse ends at nul; or NULL. */
-static void learn_parse(const struct relay_up *up, const uint8_t *nul)
+static void learn_parse(struct relay_up *up, const uint8_t *nul)
 {
 	struct server *const s = up->s;
 	const bool named = nul != up->m + MSG_HEADER;
@@ -386,8 +387,8 @@ static void learn_parse(const struct relay_up *up, const uint8_t *nul)
 		s->trace.unlisted = true;
 		return;
 	}
-	const uint32_t bound = learn(up, (const char *)nul + 1,
-	    (size_t)(up->m + up->size - nul - 1));
+	const uint32_t bound = learn(up, &(struct dialect_text){ nul + 1,
+		(size_t)(up->m + up->size - nul - 1), relay_effects(up), 0 });
 
 	if (!named) {
 		s->keep.bound = bound;
@@ -399,7 +400,7 @@ static void learn_parse(const struct relay_up *up, const uint8_t *nul)
 }
 
 /* What has a name of ours is looked at when it is whole; see prepared.c. */
-static void watch_long_parse(const struct relay_up *up, const uint8_t *nul)
+static void watch_long_parse(struct relay_up *up, const uint8_t *nul)
 {
 	const bool unnamed = nul == up->m + MSG_HEADER;
 
@@ -414,7 +415,7 @@ static void watch_long_parse(const struct relay_up *up, const uint8_t *nul)
 		up->s->keep.bound = 0;
 }
 
-void relay_watch_parse(const struct relay_up *up)
+void relay_watch_parse(struct relay_up *up)
 {
 	const size_t here = up->have < up->size ? up->have : up->size;
 	const uint8_t *const body = up->m + MSG_HEADER;
@@ -431,14 +432,15 @@ void relay_watch_parse(const struct relay_up *up)
 
 	learn_parse(up, nul);
 	keep_note_other(up->s);
-	const bool leaves = may_leave(up);
+	const uint32_t effects = relay_effects(up);
+	const bool leaves = (effects & EFFECT_WORDS) != 0;
 
 	/* what has a name of ours is noted when it is bound */
-	if ((!named || !up->named) && nul != NULL && (leaves || sql_may_matter(
-	    (const char *)nul + 1, (size_t)(up->m + here - nul - 1))))
+	if ((!named || !up->named) && nul != NULL &&
+	    (effects & (EFFECT_WORDS | EFFECT_MATTERS)) != 0)
 		note_sets(up, (const char *)nul + 1, up->m + here);
 	const bool draws = (!named || !up->named) &&
-	    sql_may_draw(body, here - MSG_HEADER);
+	    (effects & EFFECT_ADDS) != 0;
 
 	up->s->trace.draws = up->s->trace.draws || draws;
 	if (!leaves) {
@@ -448,7 +450,7 @@ void relay_watch_parse(const struct relay_up *up)
 		return;
 	}
 	/* a named statement may be executed later, by a client that is known */
-	if ((!up->named || !named) && (note_leaves(up) & SQL_LEAVES) != 0)
+	if ((!up->named || !named) && note_leaves(up->s, effects))
 		up->s->trace.marked = true;
 	up->s->trace.waits = up->s->trace.waits || !named;
 	up->s->trace.unnamed = up->s->trace.unnamed || !named;
@@ -508,29 +510,30 @@ void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt,
 	struct trace *const t = &up->s->trace;
 
 	keep_note_other(up->s);
-	if (!stmt->tells)
+	const uint32_t effects = stmt->effects;
+
+	if ((effects & PREPARED_TELLS) == 0)
 		return;
-	t->marked = t->marked || stmt->leaves;
-	t->pins |= stmt->opens ? PIN_FUNCTION : 0;
-	up->s->keep.tabled |= stmt->makes;
-	t->draws = t->draws || stmt->draws;
-	t->calls = t->calls || (stmt->sets && !stmt->leaves);
-	dialect_note_bind(up->s, stmt, runs_at_once(up));
-	if (stmt->hides)
-		note_hidden(up->s);
-	if (stmt->may_open)
-		note_may_open(up->s);
+	note_words(up->s, effects);
+	t->marked = t->marked || (effects & EFFECT_LEAVES) != 0;
+	t->draws = t->draws || (effects & EFFECT_ADDS) != 0;
+	t->calls = t->calls ||
+	    (effects & (EFFECT_NAMES | EFFECT_LEAVES)) == EFFECT_NAMES;
+	const struct dialect_text text = { stmt->body, stmt->len, effects,
+		runs_at_once(up) };
+
+	dialect_note(up->s, &text);
 	/* a Bind of a few bytes is not to cost a look at a megabyte */
 	if (prepared_text_is_long(stmt->len)) {
 		t->unread = true;
 		return;
 	}
 	keep_resets_note(up->c, up->s, &(struct keep_resets_text){
-	    (const char *)stmt->body, stmt->len, is_read(up) ? values : NULL,
-	    is_read(up) ? (size_t)(up->m + up->size - values) : 0 });
+		.sql = text.sql, .n = text.n, .effects = effects,
+		.values = is_read(up) ? values : NULL, .values_len =
+		    is_read(up) ? (size_t)(up->m + up->size - values) : 0 });
 	/* by whomever, and wherever, it was prepared */
-	if (stmt->sets)
-		(void)learn(up, (const char *)stmt->body, stmt->len);
+	(void)learn(up, &text);
 	if (stmt->bound != 0)
 		learn_bind(up, values, stmt->bound);
 }

@@ -10,6 +10,8 @@
 #include "proto/params.h"
 #include "session/client.h"
 #include "session/server.h"
+#include "session/sessions.h"
+#include "sql/effects.h"
 #include "sql/sql.h"
 
 #define SETS_MAX (1 << 24)
@@ -20,25 +22,26 @@
  * Is the text, which ends in NUL, one whose handling takes no more than to pass
  * it on? Others are about what the client is given back, or has prepared.
  */
-static bool is_simple(const char *sql, size_t n)
+static bool is_simple(struct sql_seen *seen, const char *sql, size_t n)
 {
 	char name[SQL_NAME_MAX];
 
-	return !sql_may_matter(sql, n) || !(sql_resets(sql, n) ||
-	    sql_forgets_all(sql, n) || sql_deallocates(sql, n, name));
+	return sql_seen_is_plain(seen, sql, n) ||
+	    !((sql_seen_effects(seen, sql, n) & EFFECTS_HOLD) != 0 ||
+	    sql_deallocates(sql, n, name));
 }
 
 /* A COPY would read the Sync behind it as a part of its data. */
-static bool fits_query(const uint8_t *m, size_t size)
+static bool fits_query(struct sql_seen *seen, const uint8_t *m, size_t size)
 {
 	const char *const sql = (const char *)m + MSG_HEADER;
 	const size_t n = size - MSG_HEADER;
 
 	return n > 0 && memchr(sql, '\0', n) == sql + n - 1 &&
-	    strcasestr(sql, "copy") == NULL && is_simple(sql, n);
+	    strcasestr(sql, "copy") == NULL && is_simple(seen, sql, n);
 }
 
-static bool fits_parse(const uint8_t *m, size_t size)
+static bool fits_parse(struct sql_seen *seen, const uint8_t *m, size_t size)
 {
 	const char *const end = (const char *)m + size;
 	const char *const name = (const char *)m + MSG_HEADER;
@@ -46,11 +49,11 @@ static bool fits_parse(const uint8_t *m, size_t size)
 	const char *const last = nul == NULL ? NULL :
 	    memchr(nul + 1, '\0', (size_t)(end - nul - 1));
 
-	return last != NULL && is_simple(nul + 1, (size_t)(last - nul));
+	return last != NULL && is_simple(seen, nul + 1, (size_t)(last - nul));
 }
 
 /* Bytes of the request at m, up to its Sync, of n that are here; 0: no. */
-static size_t find_request(const uint8_t *m, size_t n)
+static size_t find_request(struct sql_seen *seen, const uint8_t *m, size_t n)
 {
 	size_t at = 0;
 
@@ -61,9 +64,9 @@ static size_t find_request(const uint8_t *m, size_t n)
 		if (size == 0 || size > n - at)
 			return 0;
 		if (next[0] == FE_QUERY)
-			return at == 0 && fits_query(next, size) ? size : 0;
+			return at == 0 && fits_query(seen, next, size) ? size : 0;
 		if (strchr("PBDECHS", next[0]) == NULL || next[0] == '\0' ||
-		    (next[0] == FE_PARSE && !fits_parse(next, size)))
+		    (next[0] == FE_PARSE && !fits_parse(seen, next, size)))
 			return 0;
 		at += size;
 		if (next[0] == FE_SYNC)
@@ -88,7 +91,7 @@ struct flight *flight_new(const struct client *c, const struct server *s,
 {
 	const size_t len = s->ps.pool->limits.state == STATE_FORGET ||
 	    is_amid(c) ? 0 :
-	    find_request(ahead->at, ahead->len);
+	    find_request(&c->ss->seen, ahead->at, ahead->len);
 	struct flight *const f = len == 0 ? NULL :
 	    mem_alloc(sizeof *f + len);
 

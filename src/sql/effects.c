@@ -14,6 +14,7 @@
 
 #include "sql/sql.h"
 #include "sql/sql_leave.h"
+#include "sql/sql_schema.h"
 
 #define NAME_KEPT 63		/* bytes: PostgreSQL remarks on a longer name */
 
@@ -169,6 +170,7 @@ struct lexer {
 	bool any_literal, unicode, backslash, hidden_call;
 	bool untimely;		/* not EFFECT_TIMELESS */
 	bool into;		/* INTO as a word of a statement */
+	bool names;		/* SET, set_config() or U&"..", and more */
 };
 
 static bool is_blank(char ch)
@@ -457,8 +459,8 @@ static void look_around(struct lexer *l, const char *word, uint32_t says)
 {
 	char name[SQL_PARAMETER_MAX];
 
-	if ((says & (W_SET | W_CALL)) != 0 && l->end - word > 3)
-		l->found |= EFFECT_NAMES;
+	l->names = l->names || ((says & (W_SET | W_CALL)) != 0 &&
+	    l->end - word > 3);
 	if ((says & W_CALL) != 0)
 		l->hidden_call = l->hidden_call || sql_call_at(l->at, l->end,
 		    name) == SQL_NO_CHANGE;
@@ -514,9 +516,9 @@ static void note_unicode(struct lexer *l)
 	    (*quote != '"' && *quote != '\''))
 		return;
 	l->unicode = true;
+	l->names = l->names || l->end - quote > 1;
 	l->found |= EFFECT_WORDS | EFFECT_LEAVES |
-	    (*quote == '"' ? EFFECT_MAY_OPEN : 0) |
-	    (l->end - quote > 1 ? EFFECT_NAMES : 0);
+	    (*quote == '"' ? EFFECT_MAY_OPEN : 0);
 }
 
 static void take_word(struct lexer *l)
@@ -809,6 +811,9 @@ static void add_words(struct lexer *l)
 		l->found |= EFFECT_ADDS;
 	if (l->any_literal && (l->unicode || (says & W_NAMED) != 0))
 		l->found |= EFFECT_MOMENTARY;
+	/* a comment ahead of a parenthesis may be one of another function */
+	if ((says & W_CALL) == 0 && !l->unicode)
+		l->found &= ~(uint32_t)EFFECT_CALLS;
 	/* where a backslash hides the end of a string, any word may be one */
 	if (l->backslash && (says & W_FORGETS) != 0 && (says & W_ALL) != 0)
 		l->found |= EFFECT_FORGETS;
@@ -829,6 +834,11 @@ static void add_shape(struct lexer *l)
 	if (left > 1 || (n > 0 && sql_is_suspect_reset(s[0])) ||
 	    (n > 2 && (s[0] | 0x20) == 's' && (s[2] | 0x20) == 't'))
 		l->found |= EFFECT_MATTERS;
+	if ((l->found & (EFFECT_MATTERS | EFFECT_WORDS)) == 0 &&
+	    ((l->found & EFFECT_ADDS) == 0 || !sql_is_suspect_draw(s[0])))
+		l->found |= EFFECT_PLAIN;
+	if (l->names && (l->found & (EFFECT_MATTERS | EFFECT_WORDS)) != 0)
+		l->found |= EFFECT_NAMES;
 	if (sql_is_local(s, l->given))
 		l->found |= EFFECT_LOCAL;
 	if (sql_is_set(s, l->given))
@@ -865,4 +875,17 @@ uint32_t sql_effects(const char *text, size_t n)
 	if (len < n)
 		add_whole(&l);
 	return l.found;
+}
+
+uint32_t sql_effects_long(const char *text, size_t n)
+{
+	static const char *const queries[] = { "select", "insert", "update",
+		"delete", "merge", "with", "values", "table", NULL };
+
+	const size_t read = n < SQL_TEXT_MAX ? n : SQL_TEXT_MAX;
+
+	if (!sql_starts(text, read, queries))
+		return EFFECTS_ANY;
+	return EFFECTS_ANY & ~(uint32_t)(EFFECT_ENDS | EFFECTS_HOLD |
+	    (sql_may_change_schema(text, read) ? 0 : EFFECT_SCHEMA));
 }

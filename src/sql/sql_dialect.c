@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "sql/effects.h"
 #include "sql/sql.h"
 #include "sql/sql_leave.h"
 #include "sql/sql_words.h"
@@ -144,7 +145,7 @@ bool sql_may_set(const void *sql, size_t n)
 
 	if (sql_begins(sql, n, calls) || may_set_any(sql, n) ||
 	    (sql_may_leave(sql, n) &&
-	    (sql_what_leaves(sql, n) & SQL_HIDES) != 0))
+	    (sql_what_leaves(sql, n) & EFFECT_HIDES) != 0))
 		return true;
 	return (sql_begins(sql, n, sets) || sql_has_word(sql, n, call)) &&
 	    (sql_has_word(sql, n, reported) || sql_may_set_dialect(sql, n));

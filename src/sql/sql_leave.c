@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "sql/effects.h"
 #include "sql/sql.h"
 #include "sql/sql_words.h"
 
@@ -140,7 +141,7 @@ static bool is_start(const struct place *p)
 
 /*
  * DO with a string, LANGUAGE, or a comment behind it; not ON CONFLICT DO
- * NOTHING. If it fails, it has no tag, but may have committed something before.
+ * EFFECT_WORDS. If it fails, it has no tag, but may have committed something before.
  */
 static bool is_block(const struct place *p)
 {
@@ -239,11 +240,11 @@ static bool is_whole_word(const struct place *p, const char *word)
 }
 
 /* U&"..." and U&'...'; not menu&"... */
-static unsigned look_at_unicode(struct place *p)
+static uint32_t look_at_unicode(struct place *p)
 {
 	if (goes_on(p, p->at))
 		return 0;
-	return p->at[2] == '"' ? SQL_LEAVES | SQL_MAY_OPEN : SQL_LEAVES;
+	return p->at[2] == '"' ? EFFECT_LEAVES | EFFECT_MAY_OPEN : EFFECT_LEAVES;
 }
 
 /* LOAD in a block has no tag. */
@@ -263,45 +264,43 @@ static bool makes_sql(const struct place *p)
 }
 
 /* What is behind it in other pieces is not known. */
-static unsigned look_at_block(struct place *p)
+static uint32_t look_at_block(struct place *p)
 {
 	if (!is_block(p))
 		return 0;
 	if (p->piece)
-		return SQL_LEAVES | SQL_HIDES | SQL_MAY_OPEN;
+		return EFFECT_LEAVES | EFFECT_HIDES | EFFECT_MAY_OPEN;
 	if (p->block)
-		return SQL_LEAVES;
+		return EFFECT_LEAVES;
 	p->block = true;
 	if (loads(p))
-		return SQL_LEAVES | SQL_OPENS;
-	return makes_sql(p) ? SQL_LEAVES | SQL_MAY_OPEN : SQL_LEAVES;
+		return EFFECT_LEAVES | EFFECT_OPENS;
+	return makes_sql(p) ? EFFECT_LEAVES | EFFECT_MAY_OPEN : EFFECT_LEAVES;
 }
-
-#define NOTHING 8U	/* a word, but nothing is left */
 
 /* Names are not read in pieces. */
-static unsigned look_at_call(struct place *p)
+static uint32_t look_at_call(struct place *p)
 {
 	if (p->piece)
-		return SQL_LEAVES | SQL_HIDES;
-	return is_local_call(p) ? NOTHING : SQL_LEAVES;
+		return EFFECT_LEAVES | EFFECT_HIDES;
+	return is_local_call(p) ? EFFECT_WORDS : EFFECT_LEAVES;
 }
 
-static unsigned look_at_temporary(struct place *p)
+static uint32_t look_at_temporary(struct place *p)
 {
-	return is_temporary(p) ? SQL_LEAVES | SQL_MAKES : 0;
+	return is_temporary(p) ? EFFECT_LEAVES | EFFECT_MAKES : 0;
 }
 
-static unsigned look_at_lock(struct place *p)
+static uint32_t look_at_lock(struct place *p)
 {
-	return is_lock(p) ? SQL_LEAVES : 0;
+	return is_lock(p) ? EFFECT_LEAVES : 0;
 }
 
 /* A query comes as a string. */
-static unsigned look_at_query(struct place *p)
+static uint32_t look_at_query(struct place *p)
 {
 	return is_whole_word(p, "ts_stat") || is_whole_word(p, "ts_rewrite") ?
-	    SQL_LEAVES | SQL_HIDES | SQL_MAY_OPEN : 0;
+	    EFFECT_LEAVES | EFFECT_HIDES | EFFECT_MAY_OPEN : 0;
 }
 
 #define PAIR(a, b) ((uint16_t)((a) << 8 | (b)))
@@ -319,34 +318,34 @@ static inline uint16_t pair_at(const char *s)
 static const struct word {
 	uint16_t pair;
 	uint8_t before;		/* letters of the word ahead of its pair */
-	uint8_t what;		/* of enum sql_leaves; or: */
-	unsigned (*see)(struct place *p);
+	uint32_t what;		/* effects; or: */
+	uint32_t (*see)(struct place *p);
 	const char *word;
 } vocabulary[] = {
 	{ PAIR('d', 'o'), 0, 0, look_at_block, "do" },
 	{ PAIR('t', 's'), 0, 0, look_at_query, "ts_" },
 	{ PAIR('m', 'p'), 2, 0, look_at_temporary, "temp" },
-	{ PAIR('g', 's'), 9, SQL_LEAVES, NULL, "pg_settings" },
+	{ PAIR('g', 's'), 9, EFFECT_LEAVES, NULL, "pg_settings" },
 	{ PAIR('n', 'f'), 6, 0, look_at_call, "set_config" },
-	{ PAIR('t', 'v'), 3, SQL_DRAWS, NULL, "nextval" },
-	{ PAIR('t', 'v'), 2, SQL_DRAWS, NULL, "setval" },
+	{ PAIR('t', 'v'), 3, EFFECT_DRAWS, NULL, "nextval" },
+	{ PAIR('t', 'v'), 2, EFFECT_DRAWS, NULL, "setval" },
 	{ PAIR('d', 'v'), 2, 0, look_at_lock, "_advisory_" },
 	{ PAIR('u', '&'), 0, 0, look_at_unicode, "u&\"" },
 	{ PAIR('u', '&'), 0, 0, look_at_unicode, "u&'" },
-	{ PAIR('x', 'm'), 9, SQL_LEAVES | SQL_HIDES | SQL_MAY_OPEN, NULL,
+	{ PAIR('x', 'm'), 9, EFFECT_LEAVES | EFFECT_HIDES | EFFECT_MAY_OPEN, NULL,
 	    "query_to_xml" },
-	{ PAIR('d', 'b'), 0, SQL_LEAVES | SQL_OPENS, NULL, "dblink_connect" },
-	{ PAIR('e', 'p'), 1, SQL_LEAVES | SQL_OPENS, NULL,
+	{ PAIR('d', 'b'), 0, EFFECT_LEAVES | EFFECT_OPENS, NULL, "dblink_connect" },
+	{ PAIR('e', 'p'), 1, EFFECT_LEAVES | EFFECT_OPENS, NULL,
 	    "replication_origin_session_setup" },
-	{ PAIR('e', 'p'), 10, SQL_LEAVES | SQL_OPENS, NULL,
+	{ PAIR('e', 'p'), 10, EFFECT_LEAVES | EFFECT_OPENS, NULL,
 	    "physical_replication_slot" },
-	{ PAIR('e', 'p'), 9, SQL_LEAVES | SQL_OPENS, NULL,
+	{ PAIR('e', 'p'), 9, EFFECT_LEAVES | EFFECT_OPENS, NULL,
 	    "logical_replication_slot" },
-	{ PAIR('t', LINE), 2, SQL_LEAVES, NULL, "set_limit" },
+	{ PAIR('t', LINE), 2, EFFECT_LEAVES, NULL, "set_limit" },
 };
 
 /* Two letters are there, at least. */
-static unsigned look_at(struct place *p)
+static uint32_t look_at(struct place *p)
 {
 	const uint16_t pair = pair_at(p->at);
 
@@ -373,9 +372,9 @@ static unsigned bits_of(block hit)
 }
 
 /* What is at places from p->at to `to`, ORed; or what the first one has. */
-static unsigned look_up_to(struct place *p, const char *to, bool first)
+static uint32_t look_up_to(struct place *p, const char *to, bool first)
 {
-	unsigned what = 0;
+	uint32_t what = 0;
 
 	while (p->at < to && p->end - p->at > 1 && (what == 0 || !first)) {
 		const bool many = p->end - p->at > BLOCK + 1;
@@ -405,11 +404,11 @@ static bool has_word(const char *sql, size_t n)
 	return look_up_to(&p, p.end, true) != 0;
 }
 
-unsigned sql_what_leaves(const void *sql, size_t n)
+uint32_t sql_what_leaves(const void *sql, size_t n)
 {
 	struct place p = place_of(sql, n);
 
-	return look_up_to(&p, p.end, false) & ~NOTHING;
+	return look_up_to(&p, p.end, false) & ~(uint32_t)EFFECT_WORDS;
 }
 
 bool sql_may_leave(const void *sql, size_t n)
@@ -439,7 +438,7 @@ bool sql_may_leave(const void *sql, size_t n)
 _Static_assert(SQL_LONG_KEPT == AHEAD + BEHIND, "a word and what is around it");
 
 /* At places of n bytes; behind these are BEHIND more, but in the end. */
-static unsigned look_in(const char *s, size_t from, size_t to, size_t n)
+static uint32_t look_in(const char *s, size_t from, size_t to, size_t n)
 {
 	struct place p = { .start = s, .at = s + from, .end = s + n,
 	    .piece = true };
@@ -468,13 +467,13 @@ void sql_long_take(struct sql_long *l, const void *bytes, size_t n)
 	l->kept = (uint8_t)(all < SQL_LONG_KEPT ? all : SQL_LONG_KEPT);
 	memcpy(l->last, n > SQL_LONG_KEPT ? s + n - l->kept :
 	    both + all - l->kept, l->kept);
-	l->what &= ~NOTHING;
+	l->what &= ~EFFECT_WORDS;
 }
 
 void sql_long_end(struct sql_long *l)
 {
 	l->what |= look_in(l->last, first_new(l), l->kept, l->kept);
-	l->what &= ~NOTHING;
+	l->what &= ~EFFECT_WORDS;
 	l->kept = 0;
 }
 

@@ -1,29 +1,54 @@
-/* sql_seen.c - texts that were looked at, and leave nothing in a session.
+/* sql_seen.c - texts that were looked at, and what they may do.
  * SPDX-License-Identifier: ISC */
 #include "sql/sql_seen.h"
 
+#include "sql/effects.h"
 #include "sql/sql.h"
 #include "sql/sql_leave.h"
 
-/* A Parse begins with the name of the statement, which is empty. */
-static bool is_plain(const char *body, size_t n)
+/* Does a look at 16 bytes in one go show that it changes nothing? */
+static bool is_plain(const char *text, size_t n)
 {
-	const size_t name = n > 1 && body[0] == '\0';
-
-	return !sql_may_matter(body + name, n - name) &&
-	    !sql_may_leave(body, n) && (n == name ||
-	    !sql_is_suspect_draw(body[name]) || !sql_may_draw(body, n));
+	return !sql_may_matter(text, n) && !sql_may_leave(text, n) &&
+	    (n == 0 || !sql_is_suspect_draw(text[0]) ||
+	    !sql_may_draw(text, n));
 }
 
-bool sql_seen_anew(struct sql_seen *t, const char *body, size_t n)
+static bool is_kept(size_t n)
 {
-	if (n > SQL_TEXT_MAX || !is_plain(body, n))
-		return false;
-	if (n < SQL_SEEN_PIECE || n > SQL_SEEN_MAX)
-		return true;
-	struct sql_seen_text *const at = sql_seen_place(t, body, n);
+	return n >= SQL_SEEN_PIECE && n <= SQL_SEEN_MAX;
+}
 
-	at->len = (uint32_t)n;
-	memcpy(at->text, body, n);
+static void keep(struct sql_seen *t, const char *text, size_t n,
+    struct sql_seen_answer answer)
+{
+	struct sql_seen_text *const at = sql_seen_place(t, text, n);
+
+	at->len = (uint8_t)n;
+	at->answer = answer;
+	memcpy(at->text, text, n);
+}
+
+bool sql_seen_anew(struct sql_seen *t, const char *text, size_t n)
+{
+	if (n > SQL_TEXT_MAX || !is_plain(text, n))
+		return false;
+	if (is_kept(n))
+		keep(t, text, n, (struct sql_seen_answer){ .plain = true });
 	return true;
+}
+
+uint32_t sql_seen_effects(struct sql_seen *t, const char *text, size_t n)
+{
+	const struct sql_seen_text *const at = is_kept(n) ?
+	    sql_seen_find(t, text, n) : NULL;
+
+	if (at != NULL && at->answer.whole)
+		return at->answer.effects;
+	const uint32_t effects = sql_effects(text, n);
+
+	if (is_kept(n))
+		keep(t, text, n, (struct sql_seen_answer){ effects,
+		    (effects & EFFECT_PLAIN) != 0, true });
+	return effects;
 }

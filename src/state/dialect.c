@@ -7,11 +7,11 @@
 
 #include "proto/baggage.h"
 #include "proto/params.h"
-#include "proto/prepared.h"
 #include "proto/writer.h"
 #include "session/client.h"
 #include "session/server.h"
 #include "session/sessions.h"
+#include "sql/effects.h"
 #include "sql/sql_dialect.h"
 
 /* A name that no parameter has. */
@@ -207,22 +207,19 @@ static struct baggage *add_to_trail(const struct server *s, const char *sql,
 	return all;
 }
 
-/* A text that may run, and what it may set. */
-struct setting {
-	const char *sql;
-	size_t n;
-	enum dialect_run runs;
-	bool role, path, unseen, all;
-};
+static bool has(const struct dialect_text *t, uint32_t effect)
+{
+	return (t->effects & effect) != 0;
+}
 
 /*
  * Is it a SET of which all is known: that it runs, once, and by what the status of
  * the transaction will be, whether it has failed?
  */
-static bool is_followed(const struct setting *t)
+static bool is_followed(const struct dialect_text *t)
 {
 	return t->runs == DIALECT_RUNS && t->n <= TRAIL_MAX &&
-	    sql_is_lone_set(t->sql, strnlen(t->sql, t->n));
+	    has(t, EFFECT_LONE_SET);
 }
 
 /*
@@ -230,21 +227,23 @@ static bool is_followed(const struct setting *t)
  * search_path and role, in a transaction. What else may set them, or undo that, is
  * not known.
  */
-static void note_trail(struct server *s, const struct setting *t)
+static void note_trail(struct server *s, const struct dialect_text *t)
 {
 	struct dialect *const d = &s->dialect;
-	const bool path = t->path && !tells_path(s);
+	const bool path = has(t, EFFECT_PATH) && !tells_path(s);
+	const bool role = has(t, EFFECT_ROLE);
 	const bool followed = is_followed(t);
 
 	d->owed += followed;
-	if ((path || t->role) && followed && d->next == NULL) {
+	if ((path || role) && followed && d->next == NULL) {
 		d->next = add_to_trail(s, t->sql, strnlen(t->sql, t->n));
 		d->trails = true;
 		d->astray = d->astray || d->next == NULL;
 		return;
 	}
-	d->astray = d->astray || path || t->role || (d->trails && t->all);
-	d->trails = d->trails || path || t->role;
+	d->astray = d->astray || path || role ||
+	    (d->trails && has(t, EFFECT_ALL));
+	d->trails = d->trails || path || role;
 }
 
 /* A COMMIT AND CHAIN has no status that tells; nor has a SET of before, run again. */
@@ -262,31 +261,14 @@ void dialect_note_tag(struct server *s, const char *tag)
 		d->astray = true;
 }
 
-static void note(struct server *s, const struct setting *t)
+void dialect_note(struct server *s, const struct dialect_text *t)
 {
 	struct dialect *const d = &s->dialect;
 
-	d->unseen = d->unseen || t->unseen || (t->all && s->keep.has != NULL &&
-	    baggage_reads(s->keep.has));
-	if (t->path || t->role || d->trails)
+	d->unseen = d->unseen || has(t, EFFECT_UNSEEN) || (has(t, EFFECT_ALL) &&
+	    s->keep.has != NULL && baggage_reads(s->keep.has));
+	if (has(t, EFFECT_PATH | EFFECT_ROLE) || d->trails)
 		note_trail(s, t);
-}
-
-void dialect_note_text(struct server *s, const void *sql, size_t n,
-    enum dialect_run runs)
-{
-	note(s, &(struct setting){ .sql = sql, .n = n, .runs = runs,
-	    .role = sql_may_set_role(sql, n), .path = sql_may_set_path(sql, n),
-	    .unseen = sql_may_set_unseen(sql, n),
-	    .all = sql_may_set_all(sql, n) });
-}
-
-void dialect_note_bind(struct server *s, const struct prepared *stmt,
-    enum dialect_run runs)
-{
-	note(s, &(struct setting){ .sql = (const char *)stmt->body,
-	    .n = stmt->len, .runs = runs, .role = stmt->roles, .path = stmt->paths,
-	    .unseen = stmt->unseen, .all = stmt->all });
 }
 
 /*

@@ -9,8 +9,7 @@
 #include "proto/sql_back.h"
 #include "session/client.h"
 #include "session/server.h"
-#include "sql/sql.h"
-#include "sql/sql_leave.h"
+#include "sql/effects.h"
 
 #define LAST 31		/* of the bits, for it and all that follow */
 
@@ -63,7 +62,8 @@ static struct sql_back read_text(const struct client *c, const struct server *s,
 
 	if (c->brought == NULL)
 		return b;
-	a.discards = sql_forgets_all(t->sql, t->n) && sql_is_single(t->sql, t->n);
+	a.discards = (t->effects & EFFECT_FORGETS) != 0 &&
+	    (t->effects & EFFECT_SEVERAL) == 0;
 	sql_back_read(&b, t->sql, t->n);
 	b.of = NULL;
 	return b;

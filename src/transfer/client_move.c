@@ -81,7 +81,7 @@ static int unpack_statement(struct client *c, struct reader *r)
 	int bad = 0;
 	struct baggage *dialect = unpack_baggage(r, c->ss->baggage, &bad);
 	struct prepared *const stmt = bad != 0 ? NULL : retired ?
-	    prepared_get_apart(t, body, len) :
+	    prepared_get_apart(t, prepared_plain(body, len)) :
 	    prepared_get(t, (struct prepared_text){ .dialect = dialect,
 	    .body = body, .len = len });
 	if (stmt != NULL && retired)

@@ -222,19 +222,9 @@
 /* Most of it follows from the text. */
 #define PREPARED(X, A) \
 	A(prepared, name, MOVED) X(prepared, name_len, MADE) \
-	X(prepared, forgets_all, MADE) X(prepared, changes, MADE) \
-	X(prepared, resets, MADE) X(prepared, acts, MADE) \
-	X(prepared, leaves, MADE) \
-	X(prepared, opens, MADE) X(prepared, may_open, MADE) \
-	X(prepared, makes, MADE) \
-	X(prepared, hides, MADE) X(prepared, draws, MADE) \
-	X(prepared, sets, MADE) X(prepared, tells, MADE) \
+	X(prepared, effects, MADE) \
 	X(prepared, retired, MOVED) X(prepared, unused, MADE) \
-	X(prepared, kept, MADE) X(prepared, unseen, MADE) \
-	X(prepared, roles, MADE) X(prepared, all, MADE) \
-	X(prepared, paths, MADE) X(prepared, acting, MADE) \
-	X(prepared, ends, MADE) X(prepared, momentary, MADE) \
-	X(prepared, utility, MADE) X(prepared, unsure, MOVED) \
+	X(prepared, kept, MADE) X(prepared, unsure, MOVED) \
 	X(prepared, bound, MADE) \
 	X(prepared, dialect, MOVED) X(prepared, number, MADE) \
 	X(prepared, refs, MADE) X(prepared, names, MADE) \

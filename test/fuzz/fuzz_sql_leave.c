@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "sql/effects.h"
 #include "sql/sql_leave.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -34,15 +35,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(sql != NULL);
 	memmove(sql, sql + 1, n - 1);
 	sql[n - 1] = '\0';
-	const unsigned what = sql_what_leaves(sql, n);
+	const uint32_t what = sql_what_leaves(sql, n);
 	const unsigned long_what = in_pieces(sql, n, data[0] + 1u,
 	    data[1] + 1u);
 
 	assert(what == 0 || sql_may_leave(sql, n));
 	/* but what opens in a block, which is not read on */
-	assert((what & ~long_what & ~(unsigned)SQL_OPENS) == 0);
-	assert((what & SQL_OPENS) == 0 ||
-	    (long_what & (SQL_OPENS | SQL_MAY_OPEN)) != 0);
+	assert((what & ~long_what & ~(uint32_t)EFFECT_OPENS) == 0);
+	assert((what & EFFECT_OPENS) == 0 ||
+	    (long_what & (EFFECT_OPENS | EFFECT_MAY_OPEN)) != 0);
 	mem_free(sql);
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "proto/params.h"
 #include "proto/recall.h"
 #include "proto/sql_back.h"
+#include "sql/effects.h"
 #include "sql/sql.h"
 #include "sql/sql_dialect.h"
 #include "sql/sql_leave.h"
@@ -234,7 +235,18 @@ SAYS(of_path, sql_may_set_path(sql, n))
 SAYS(of_lone_set, sql_is_lone_set(sql, n - 1))
 SAYS(of_set_all, sql_may_set_all(sql, n))
 SAYS(of_may_leave, sql_may_leave(sql, n))
-SAYS(of_what_leaves, sql_what_leaves(sql, n))
+/* As bits of the day the answers were written. */
+static inline uint32_t of_what_leaves(const char *sql, size_t n)
+{
+	static const uint32_t effects[] = { EFFECT_LEAVES, EFFECT_DRAWS,
+		EFFECT_HIDES, 0, EFFECT_OPENS, EFFECT_MAKES, EFFECT_MAY_OPEN };
+	const uint32_t what = sql_what_leaves(sql, n);
+	uint32_t bits = 0;
+
+	for (size_t i = 0; i < sizeof effects / sizeof *effects; i++)
+		bits |= (what & effects[i]) != 0 ? 1u << i : 0;
+	return bits;
+}
 SAYS(of_may_draw, sql_may_draw(sql, n))
 SAYS(of_local, sql_is_local(sql, n))
 SAYS(of_is_set, sql_is_set(sql, n))

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "sql/effects.h"
+#include "sql/sql_words.h"
 #include "sql_answers.h"
 
 static inline uint32_t effects_sets(const char *sql, size_t n)
@@ -21,12 +22,24 @@ static inline uint32_t effects_sets(const char *sql, size_t n)
 }
 
 #define LEFT(name, what) SAYS(name, sql_what_leaves(sql, n) & (what))
-LEFT(effects_leaves, SQL_LEAVES)
-LEFT(effects_draws, SQL_DRAWS)
-LEFT(effects_hides, SQL_HIDES)
-LEFT(effects_opens, SQL_OPENS)
-LEFT(effects_makes, SQL_MAKES)
-LEFT(effects_may_open, SQL_MAY_OPEN)
+LEFT(effects_leaves, EFFECT_LEAVES)
+LEFT(effects_draws, EFFECT_DRAWS)
+LEFT(effects_hides, EFFECT_HIDES)
+LEFT(effects_opens, EFFECT_OPENS)
+LEFT(effects_makes, EFFECT_MAKES)
+LEFT(effects_may_open, EFFECT_MAY_OPEN)
+SAYS(effects_names, custom_is_any(sql, n) &&
+    (sql_may_matter(sql, n) || sql_may_leave(sql, n)))
+static inline uint32_t effects_calls(const char *sql, size_t n)
+{
+	static const char *const words[] = { "set_config", NULL };
+	const char *at = sql;
+
+	while ((at = strchr(at, '&')) != NULL && at++ > sql)
+		if ((at[-2] | 0x20) == 'u' && strchr("\"'", *at) != NULL)
+			return sql_back_calls(sql, n);
+	return sql_back_calls(sql, n) && sql_has_word(sql, n, words);
+}
 SAYS(effects_several, !sql_is_single(sql, n))
 
 static const struct {
@@ -49,8 +62,8 @@ static const struct {
 	{ EFFECT_ROLE, { "role", of_role } },
 	{ EFFECT_PATH, { "path", of_path } },
 	{ EFFECT_ALL, { "all", of_set_all } },
-	{ EFFECT_NAMES, { "names", of_custom_any } },
-	{ EFFECT_CALLS, { "calls", of_back_calls } },
+	{ EFFECT_NAMES, { "names", effects_names } },
+	{ EFFECT_CALLS, { "calls", effects_calls } },
 	{ EFFECT_WORDS, { "words", of_may_leave } },
 	{ EFFECT_LEAVES, { "leaves", effects_leaves } },
 	{ EFFECT_DRAWS, { "draws", effects_draws } },
@@ -62,6 +75,7 @@ static const struct {
 	{ EFFECT_SCHEMA, { "schema", of_schema } },
 	{ EFFECT_MOMENTARY, { "momentary", of_momentary } },
 	{ EFFECT_TIMELESS, { "timeless", of_timeless } },
+	{ EFFECT_PLAIN, { "plain", of_plain } },
 };
 #define SQL_EFFECTS (sizeof sql_effects_old / sizeof *sql_effects_old)
 

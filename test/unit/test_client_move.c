@@ -265,7 +265,7 @@ static void prepare(const char *name, bool apart)
 {
 	struct prepared_table *const t = st.ss[0].prepared;
 	struct prepared *const p = apart ?
-	    prepared_get_apart(t, BODY, sizeof BODY - 1) :
+	    prepared_get_apart(t, prepared_plain(BODY, sizeof BODY - 1)) :
 	    prepared_get(t, prepared_plain(BODY, sizeof BODY - 1));
 
 	assert_non_null(p);

@@ -56,7 +56,7 @@ static void test_statements_say_what_they_do(void **state)
 		{ "create table t (a int)", BIT(SCHEMA), BIT(LEAVES) },
 		{ "insert into t values (1)", 0, BIT(SCHEMA) },
 		{ "select a into t from u", BIT(SCHEMA), BIT(TIMELESS) },
-		{ "", 0, UINT32_MAX },
+		{ "", BIT(PLAIN), ~(uint32_t)BIT(PLAIN) },
 	};
 
 	(void)state;
@@ -82,6 +82,14 @@ static void test_words_say_what_may_be_left(void **state)
 		    BIT(WORDS) },
 		{ "update t set a = default", BIT(ADDS), 0 },
 		{ "select 'select nextval(1)'", BIT(DRAWS), 0 },
+		/* an UPDATE may name a column "set"; nothing else is set by it */
+		{ "update t set a = 1", BIT(PLAIN), BIT(NAMES) },
+		{ "update t set a = default", 0, BIT(PLAIN) },
+		/* the tag of an INSERT tells that it draws */
+		{ "insert into t with a as (select 1) select * from a",
+		    BIT(ADDS) | BIT(PLAIN), 0 },
+		{ "select a from t", BIT(PLAIN), 0 },
+		{ "select a; select b", BIT(MATTERS), BIT(PLAIN) },
 	};
 
 	(void)state;
@@ -144,8 +152,8 @@ static void test_word_is_what_postgresql_takes_for_one(void **state)
 		    0 },
 		{ "select $f$do $$ begin end $$ $f$", BIT(LEAVES), 0 },
 		{ "select $f$$$do $x$ load $x$$$ $f$", BIT(OPENS), 0 },
-		{ "select E'\\nset role x'", BIT(ROLE) | BIT(NAMES), 0 },
-		{ "select E'\\set role x'", BIT(NAMES), 0 },
+		{ "/**/select E'\\nset role x'", BIT(ROLE) | BIT(NAMES), 0 },
+		{ "/**/select E'\\set role x'", BIT(NAMES), 0 },
 	};
 
 	(void)state;
@@ -175,7 +183,22 @@ static void test_nul_ends_the_text(void **state)
 	/* without one it may go on */
 	assert_int_equal(sql_effects("begin", 5) & EFFECT_BEGINS, 0);
 	assert_int_equal(sql_effects("select a", 8) & EFFECT_TIMELESS, 0);
-	assert_int_equal(sql_effects("", 0), 0);
+	assert_int_equal(sql_effects("", 0), EFFECT_PLAIN);
+}
+
+/* Behind what was read, any statement of a Query may be; one of a Parse may not. */
+static void test_long_statement_does_what_its_first_word_may(void **state)
+{
+	static const char query[] = "select a from t", other[] = "set a = ";
+	static const char into[] = "/* */ with a as (select 1) select b into c";
+
+	(void)state;
+	assert_int_equal(sql_effects_long(other, sizeof other), EFFECTS_ANY);
+	assert_int_equal(sql_effects_long(query, sizeof query), EFFECTS_ANY &
+	    ~(uint32_t)(EFFECT_ENDS | EFFECTS_HOLD | EFFECT_SCHEMA));
+	assert_int_equal(sql_effects_long(into, sizeof into), EFFECTS_ANY &
+	    ~(uint32_t)(EFFECT_ENDS | EFFECTS_HOLD));
+	assert_int_equal(sql_effects_long("", 0), EFFECTS_ANY);
 }
 
 int main(void)
@@ -188,6 +211,8 @@ int main(void)
 		cmocka_unit_test(test_word_is_what_postgresql_takes_for_one),
 		cmocka_unit_test(test_backslash_leaves_nothing_sure),
 		cmocka_unit_test(test_nul_ends_the_text),
+		cmocka_unit_test(
+		    test_long_statement_does_what_its_first_word_may),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -386,8 +386,10 @@ static void test_tables_of_workers_give_names_of_their_own(void **state)
 static void test_apart_is_found_by_no_look_up(void **state)
 {
 	struct fixture *f = *state;
-	struct prepared *const p = prepared_get_apart(f->t, "a\0\0", 4);
-	struct prepared *const q = prepared_get_apart(f->t, "z\0\0", 4);
+	struct prepared *const p = prepared_get_apart(f->t,
+	    prepared_plain("a\0\0", 4));
+	struct prepared *const q = prepared_get_apart(f->t,
+	    prepared_plain("z\0\0", 4));
 
 	assert_ptr_not_equal(p, f->a);
 	assert_string_not_equal(p->name, f->a->name);
@@ -405,7 +407,8 @@ static void test_apart_is_found_by_no_look_up(void **state)
 static void test_retired_without_names_is_the_first_to_go(void **state)
 {
 	struct fixture *f = *state;
-	struct prepared *const p = prepared_get_apart(f->t, "a\0\0", 4);
+	struct prepared *const p = prepared_get_apart(f->t,
+	    prepared_plain("a\0\0", 4));
 
 	assert_int_equal(prepared_uses_add(&f->uses, f->a), 0);
 	assert_int_equal(prepared_name_add(&f->map, "st", p), 0);

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "sql/effects.h"
 #include "sql/sql_leave.h"
 
 static const char *const words[] = { "create temp table t()",
@@ -68,55 +69,55 @@ static void test_what_is_left_is_told(void **state)
 		const char *sql;
 		unsigned what;
 	} rows[] = {
-		{ "select nextval('s')", SQL_DRAWS },
-		{ "select dblink_connect('a')", SQL_LEAVES | SQL_OPENS },
+		{ "select nextval('s')", EFFECT_DRAWS },
+		{ "select dblink_connect('a')", EFFECT_LEAVES | EFFECT_OPENS },
 		{ "select pg_create_logical_replication_slot()",
-		    SQL_LEAVES | SQL_OPENS },
-		{ "select set_limit(0.9)", SQL_LEAVES },
-		{ "do 'begin load ''x''; end'", SQL_LEAVES | SQL_OPENS },
-		{ "do 'begin reload(); end'", SQL_LEAVES },
-		{ "do 'begin execute x; end'", SQL_LEAVES | SQL_MAY_OPEN },
-		{ "do language x 'y'", SQL_LEAVES | SQL_MAY_OPEN },
+		    EFFECT_LEAVES | EFFECT_OPENS },
+		{ "select set_limit(0.9)", EFFECT_LEAVES },
+		{ "do 'begin load ''x''; end'", EFFECT_LEAVES | EFFECT_OPENS },
+		{ "do 'begin reload(); end'", EFFECT_LEAVES },
+		{ "do 'begin execute x; end'", EFFECT_LEAVES | EFFECT_MAY_OPEN },
+		{ "do language x 'y'", EFFECT_LEAVES | EFFECT_MAY_OPEN },
 		{ "select U&\"\\0064blink_connect\"('a')",
-		    SQL_LEAVES | SQL_MAY_OPEN },
-		{ "select U&'x'", SQL_LEAVES },
+		    EFFECT_LEAVES | EFFECT_MAY_OPEN },
+		{ "select U&'x'", EFFECT_LEAVES },
 		{ "select ts_stat($1)",
-		    SQL_LEAVES | SQL_HIDES | SQL_MAY_OPEN },
+		    EFFECT_LEAVES | EFFECT_HIDES | EFFECT_MAY_OPEN },
 		{ "select query_to_xml($1, true, true, '')",
-		    SQL_LEAVES | SQL_HIDES | SQL_MAY_OPEN },
-		{ "select setval('s', 1), 1 as temp", SQL_DRAWS | SQL_LEAVES | SQL_MAKES },
+		    EFFECT_LEAVES | EFFECT_HIDES | EFFECT_MAY_OPEN },
+		{ "select setval('s', 1), 1 as temp", EFFECT_DRAWS | EFFECT_LEAVES | EFFECT_MAKES },
 		{ "select set_config('a.b', 'x', true)", 0 },
 		{ "select SET_CONFIG ( 'a.b' , $12 , TRUE )", 0 },
 		{ "select set_config('a','',true), set_config('b',$1,true)", 0 },
-		{ "select set_config('a', 'x', true), nextval('s')", SQL_DRAWS },
+		{ "select set_config('a', 'x', true), nextval('s')", EFFECT_DRAWS },
 		{ "select set_config('a', 'x', true), set_config('b', 'x', false)",
-		    SQL_LEAVES },
+		    EFFECT_LEAVES },
 		{ "select set_config('a', 'x', true) + pg_advisory_lock(1)",
-		    SQL_LEAVES },
-		{ "select set_config('search_path', 'x', true)", SQL_LEAVES },
-		{ "select set_config('SEARCH_PATH', 'x', true)", SQL_LEAVES },
-		{ "select set_config($1, 'x', true)", SQL_LEAVES },
-		{ "select my_set_config('a', 'x', true)", SQL_LEAVES },
-		{ "select my.set_config('a', 'x', true)", SQL_LEAVES },
-		{ "select \"my\".set_config('a', 'x', true)", SQL_LEAVES },
+		    EFFECT_LEAVES },
+		{ "select set_config('search_path', 'x', true)", EFFECT_LEAVES },
+		{ "select set_config('SEARCH_PATH', 'x', true)", EFFECT_LEAVES },
+		{ "select set_config($1, 'x', true)", EFFECT_LEAVES },
+		{ "select my_set_config('a', 'x', true)", EFFECT_LEAVES },
+		{ "select my.set_config('a', 'x', true)", EFFECT_LEAVES },
+		{ "select \"my\".set_config('a', 'x', true)", EFFECT_LEAVES },
 		{ "select pg_catalog.set_config('a', 'x', true)", 0 },
-		{ "select my_pg_advisory_xact_lock(1)", SQL_LEAVES },
-		{ "select my.pg_advisory_xact_lock(1)", SQL_LEAVES },
-		{ "select pg_advisory_xact_unlock(1)", SQL_LEAVES },
-		{ "select set_config('a', 'it''s', true)", SQL_LEAVES },
-		{ "select set_config('a', '\\', true), '", SQL_LEAVES },
-		{ "select set_config(E'a', 'x', true)", SQL_LEAVES },
-		{ "select set_config('a', 'x', true and false)", SQL_LEAVES },
-		{ "select set_config('a', 'x', $1)", SQL_LEAVES },
-		{ "select set_config('a', 'x' || 'y', true)", SQL_LEAVES },
-		{ "select set_config('a', $1::text, true)", SQL_LEAVES },
-		{ "select \"set_config\"('a', 'x', true)", SQL_LEAVES },
-		{ "select set_config('a', 'x', true", SQL_LEAVES },
-		{ "select set_config('a', 'x', tru", SQL_LEAVES },
-		{ "select set_config('a', 'x'", SQL_LEAVES },
-		{ "select set_config('a", SQL_LEAVES },
-		{ "select set_config(", SQL_LEAVES },
-		{ "select set_config", SQL_LEAVES }, { "select 1", 0 },
+		{ "select my_pg_advisory_xact_lock(1)", EFFECT_LEAVES },
+		{ "select my.pg_advisory_xact_lock(1)", EFFECT_LEAVES },
+		{ "select pg_advisory_xact_unlock(1)", EFFECT_LEAVES },
+		{ "select set_config('a', 'it''s', true)", EFFECT_LEAVES },
+		{ "select set_config('a', '\\', true), '", EFFECT_LEAVES },
+		{ "select set_config(E'a', 'x', true)", EFFECT_LEAVES },
+		{ "select set_config('a', 'x', true and false)", EFFECT_LEAVES },
+		{ "select set_config('a', 'x', $1)", EFFECT_LEAVES },
+		{ "select set_config('a', 'x' || 'y', true)", EFFECT_LEAVES },
+		{ "select set_config('a', $1::text, true)", EFFECT_LEAVES },
+		{ "select \"set_config\"('a', 'x', true)", EFFECT_LEAVES },
+		{ "select set_config('a', 'x', true", EFFECT_LEAVES },
+		{ "select set_config('a', 'x', tru", EFFECT_LEAVES },
+		{ "select set_config('a', 'x'", EFFECT_LEAVES },
+		{ "select set_config('a", EFFECT_LEAVES },
+		{ "select set_config(", EFFECT_LEAVES },
+		{ "select set_config", EFFECT_LEAVES }, { "select 1", 0 },
 	};
 
 	(void)state;
@@ -152,9 +153,9 @@ static unsigned expected(const char *sql)
 	unsigned what = sql_what_leaves(sql, strlen(sql));
 
 	if (strcasestr(sql, "set_config") != NULL)
-		what |= SQL_LEAVES | SQL_HIDES;
-	if ((what & SQL_LEAVES) != 0 && strncasecmp(sql, "do ", 3) == 0)
-		what = (what & ~(unsigned)SQL_OPENS) | SQL_HIDES | SQL_MAY_OPEN;
+		what |= EFFECT_LEAVES | EFFECT_HIDES;
+	if ((what & EFFECT_LEAVES) != 0 && strncasecmp(sql, "do ", 3) == 0)
+		what = (what & ~(uint32_t)EFFECT_OPENS) | EFFECT_HIDES | EFFECT_MAY_OPEN;
 	return what;
 }
 
@@ -200,7 +201,7 @@ static void test_a_piece_that_ends_behind_do_may_be_a_block(void **state)
 	(void)state;
 	memset(text + 3, ' ', 200);
 	assert_int_equal(leaves_in_pieces(text, 203, 1, 50),
-	    SQL_LEAVES | SQL_HIDES | SQL_MAY_OPEN);
+	    EFFECT_LEAVES | EFFECT_HIDES | EFFECT_MAY_OPEN);
 }
 
 /* Of what stands behind DO only so many bytes are looked at together. */
@@ -215,7 +216,8 @@ static void test_language_that_a_piece_cuts_is_one(void **state)
 
 		for (size_t first = 1; first <= (size_t)n; first++)
 			if (leaves_in_pieces(text, (size_t)n, first, 50) !=
-			    (SQL_LEAVES | SQL_HIDES | SQL_MAY_OPEN))
+			    (EFFECT_LEAVES | EFFECT_HIDES |
+			    EFFECT_MAY_OPEN))
 				fail_msg("%d, %zu", blanks, first);
 	}
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "sql/effects.h"
 #include "sql/sql_seen.h"
 
 static struct sql_seen seen;
@@ -79,9 +80,11 @@ static void test_length_is_of_no_matter(void **state)
 	}
 }
 
-static void test_parse_is_looked_at_behind_its_name(void **state)
+/* Of a Parse, types of parameters are behind the text. */
+static void test_what_is_behind_the_text_is_none_of_it(void **state)
 {
-	static const char good[] = "\0select 1\0\0", bad[] = "\0set a = 1\0\0";
+	static const char good[] = "select 1\0\1\0\0\0\x17";
+	static const char bad[] = "set a = 1\0\0";
 
 	(void)state;
 	for (int twice = 0; twice < 2; twice++) {
@@ -92,6 +95,25 @@ static void test_parse_is_looked_at_behind_its_name(void **state)
 	assert_true(sql_seen_is_plain(&seen, "", 0));
 }
 
+/* Whether it was only glanced at before, or is too long to be kept. */
+static void test_effects_are_those_of_the_text(void **state)
+{
+	static char text[2 * SQL_SEEN_MAX];
+
+	(void)state;
+	for (size_t n = 1; n < sizeof text - 16; n++) {
+		memset(text, 'x', n);
+		memcpy(text + n, "(set role a)", sizeof "(set role a)");
+		const size_t len = strlen(text) + 1;
+
+		(void)sql_seen_is_plain(&seen, text, len);
+		for (int twice = 0; twice < 2; twice++)
+			assert_int_equal(sql_seen_effects(&seen, text, len),
+			    sql_effects(text, len));
+		assert_true(sql_seen_effects(&seen, text, len) & EFFECT_ROLE);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -99,7 +121,8 @@ int main(void)
 		cmocka_unit_test(test_text_is_plain_again_and_after_others),
 		cmocka_unit_test(test_text_like_one_that_was_seen_is_looked_at),
 		cmocka_unit_test(test_length_is_of_no_matter),
-		cmocka_unit_test(test_parse_is_looked_at_behind_its_name),
+		cmocka_unit_test(test_what_is_behind_the_text_is_none_of_it),
+		cmocka_unit_test(test_effects_are_those_of_the_text),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
