@@ -35,7 +35,7 @@ void baggage_put(struct baggage **to, struct baggage *b);
 /* The bytes of the set. */
 const char *baggage_bytes(const struct baggage *b, size_t *len);
 const char *baggage_find(const struct baggage *b, const char *name);
-/* Is one there that is of the dialect of texts? See sql_dialect.h. */
+/* Is one there that is of the dialect of texts? See effects.h. */
 bool baggage_reads(const struct baggage *b);
 /* Would PostgreSQL close a session that has these and does nothing? */
 bool baggage_expires(const struct baggage *b);

@@ -54,7 +54,5 @@ uint32_t custom_bound(const char *sql, size_t n);
 /* The names that r->bound says are in a Bind, from its format codes on. */
 enum custom_found custom_read_bind(struct custom_reader *r, const void *values,
     size_t n);
-/* Is there anything in a text that custom_read() would look at? */
-bool custom_is_any(const char *sql, size_t n);
 
 #endif

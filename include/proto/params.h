@@ -31,7 +31,7 @@ void params_table_free(struct params_table **t);
 struct params_table *params_table_of(const struct params *p);
 int params_count(const struct params_table *t);
 const char *params_name(const struct params_table *t, int i);
-/* Is it of the dialect of texts? See sql_dialect.h. */
+/* Is it of the dialect of texts? See effects.h. */
 bool params_reads(const struct params_table *t, int i);
 /* Case-insensitive; -1: not tracked. */
 int params_find(const struct params_table *t, const char *name);

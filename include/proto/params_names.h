@@ -13,7 +13,7 @@ struct intern;
 enum params_trait {
 	PARAMS_FOLD = 1,	/* words of a fixed list, which the server
 				 * reports in its own spelling */
-	PARAMS_READ = 2,	/* texts are read by it: see sql_dialect.h */
+	PARAMS_READ = 2,	/* texts are read by it: see effects.h */
 	PARAMS_ACT = 4,		/* the acting user: each RESET and SET of the
 				 * first one resets the second, which follows */
 };

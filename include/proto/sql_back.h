@@ -6,9 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
-
-#include "sql/sql.h"
 
 struct params_table;
 
@@ -32,38 +29,5 @@ struct sql_back {
  * of DO, and by calls of set_config(), whose arguments may be of a Bind.
  */
 void sql_back_read(struct sql_back *b, const char *sql, size_t max);
-
-/* Does set_config, in any spelling but U&"..", stand before the parenthesis? */
-bool sql_back_is_call(const char *sql, const char *parenthesis);
-
-/* Hot: is there a call of set_config()? */
-static inline bool sql_back_calls(const char *sql, size_t n)
-{
-	const char *const end = sql + n;
-	const char *at = sql;
-
-	while (at < end && (at = memchr(at, '(', (size_t)(end - at))) != NULL) {
-		const char last = at == sql ? 'a' : at[-1];
-
-		if (((last | 0x20) == 'g' || last <= '/') &&
-		    sql_back_is_call(sql, at))
-			return true;
-		at++;
-	}
-	return false;
-}
-
-/* Hot: may the text of a Parse do so? */
-static inline bool sql_back_may_alone(const char *sql, size_t n)
-{
-	return sql_may_matter_alone(sql[0]) || ((sql[0] | 0x20) == 's' &&
-	    n > 2 && (sql[2] | 0x20) == 't') || sql_back_calls(sql, n);
-}
-
-/* May the text of a Query, or of a Parse, do so? n counts its NUL. */
-static inline bool sql_back_may(const char *sql, size_t n)
-{
-	return sql_may_matter(sql, n) || sql_back_calls(sql, n);
-}
 
 #endif

@@ -28,13 +28,7 @@ static inline bool sql_is_suspect_reset(char first)
 	return sql_is_suspect(first) || (first | 0x20) == 'r';
 }
 
-/*
- * May one of the statements of the text, n bytes, be DISCARD ALL or DEALLOCATE
- * [PREPARE] ALL? Then all prepared statements will be gone. One that looks so
- * inside of a string is taken for it, too.
- */
-bool sql_forgets_all(const char *sql, size_t n);
-/* Does the text begin with one of the two? */
+/* Does the text begin with DISCARD ALL or DEALLOCATE [PREPARE] ALL? */
 bool sql_forgets_at(const char *at, const char *end);
 enum sql_change {
 	SQL_NO_CHANGE,
@@ -53,33 +47,20 @@ enum sql_change sql_next_change(const char **at, const char *end,
 enum sql_change sql_change_at(const char *at, const char *end,
     char name[SQL_PARAMETER_MAX]);
 /*
- * As sql_next_change(), of calls of set_config() whose first argument is a literal:
- * NULL for a value resets. (Whether for the session, is not looked at.)
+ * Does what stands behind the word set_config, at, make a call whose first argument
+ * is a literal? NULL for a value resets. (Whether for the session, is not looked at.)
  */
-enum sql_change sql_next_call(const char **at, const char *end,
-    char name[SQL_PARAMETER_MAX]);
-/* Does what stands behind the word set_config, at, make a call? */
 enum sql_change sql_call_at(const char *at, const char *end,
     char name[SQL_PARAMETER_MAX]);
-/*
- * The next string of the text from *at to end, with what its quotes are about; how
- * many bytes are in it goes to n. follows: of several pieces, not the first. NULL:
- * no more.
- */
-const char *sql_next_literal(const char **at, const char *end, size_t *n,
-    bool *follows);
 /* Is one of the words, in lower case, the last one NULL, the first of a statement? */
 bool sql_begins(const char *sql, size_t n, const char *const *words);
 /* ... of the first statement? */
 bool sql_starts(const char *sql, size_t n, const char *const *words);
 /* Is it CREATE FUNCTION or PROCEDURE alone, which runs nothing? */
 bool sql_defines_function(const char *sql, size_t n);
-/* Is there one that resets? */
-bool sql_resets(const char *sql, size_t n);
-
 /*
- * Hot: can it be any of these, its NUL counted in n? A second statement may
- * always.
+ * Hot: EFFECT_MATTERS, as a look at a text with its NUL tells: may it change a
+ * parameter or forget statements? A second statement may always.
  */
 static inline bool sql_may_matter(const char *sql, size_t n)
 {
@@ -97,6 +78,12 @@ static inline bool sql_may_matter(const char *sql, size_t n)
 static inline bool sql_may_matter_alone(char first)
 {
 	return sql_is_suspect_reset(first) || first == ';';
+}
+
+/* Hot: can it draw numbers, by its first byte? (Not where sql_may_matter().) */
+static inline bool sql_is_suspect_draw(char first)
+{
+	return (first | 0x20) == 'u' || (first | 0x20) == 'w' || first == '(';
 }
 
 /*

@@ -21,4 +21,15 @@ const char *sql_next_word(const struct sql_text *t, const char *from,
 /* Is there one? */
 bool sql_has_word(const void *sql, size_t n, const char *const *words);
 
+/*
+ * Is there a word in n bytes, of SQL or messages, that makes, changes or drops
+ * what has a name: CREATE, ALTER, DROP, IMPORT, and INTO except that of INSERT
+ * and MERGE? Comments and strings count, too.
+ */
+bool sql_may_change_schema(const void *bytes, size_t n);
+/* Is INTO, in a text from start on, that of an INSERT or MERGE? */
+bool sql_adds_rows(const char *start, const char *into);
+/* Are texts read by the parameter, and may a server not report it? */
+bool sql_is_unseen(const char *parameter);
+
 #endif

@@ -1,7 +1,7 @@
 /* dialect.h - in which settings a server reads what it is to prepare.
  *
  * Clients share a named statement of a server if their settings have it mean the
- * same; see sql_dialect.h. (spec/pooling.md section 16)
+ * same; see effects.h. (spec/pooling.md section 16)
  * SPDX-License-Identifier: ISC */
 #ifndef STATE_DIALECT_H
 #define STATE_DIALECT_H

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "proto/writer.h"
-#include "sql/sql_dialect.h"
+#include "sql/sql_words.h"
 
 #define PAIRS_MAX 2000
 #define COLUMNS_MAX 500		/* of a SELECT; PostgreSQL has 1664 */
@@ -36,7 +36,7 @@ static bool has_unseen(const struct baggage *b)
 	const char *at = NULL;
 
 	while (baggage_next(b, &at, &pair))
-		if (sql_dialect_is_unseen(pair.name))
+		if (sql_is_unseen(pair.name))
 			return true;
 	return false;
 }

@@ -475,14 +475,6 @@ static enum found find(struct place *p, const char **word)
 	return FOUND_NONE;
 }
 
-bool custom_is_any(const char *sql, size_t n)
-{
-	struct place p = { sql, sql, sql + n };
-	const char *word;
-
-	return find(&p, &word) != FOUND_NONE;
-}
-
 enum custom_found custom_read(struct custom_reader *r, const char *sql,
     size_t n)
 {

@@ -7,7 +7,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "sql/sql_dialect.h"
+#include "sql/sql_words.h"
 
 /* All that PostgreSQL 18 reports and lets a client set; and what drivers send. */
 static const char *const always[] = { [PARAMS_DATESTYLE] = "DateStyle",
@@ -36,7 +36,7 @@ static const struct {
 
 static uint8_t traits_of(const char *name)
 {
-	uint8_t traits = sql_dialect_is_unseen(name) ? PARAMS_READ : 0;
+	uint8_t traits = sql_is_unseen(name) ? PARAMS_READ : 0;
 
 	for (size_t i = 0; i < COUNT(known); i++)
 		if (text_casecmp(known[i].name, name) == 0)

@@ -5,10 +5,12 @@
  * SPDX-License-Identifier: ISC */
 #include "proto/sql_back.h"
 
+#include <string.h>
 #include <strings.h>
 
 #include "proto/params.h"
 #include "proto/reader.h"
+#include "sql/sql.h"
 #include "sql/sql_words.h"
 
 #define CALL "set_config"
@@ -306,19 +308,6 @@ static void read_call(struct sql_back *b, struct sql_text p)
 		sets(b, name.which);
 }
 
-bool sql_back_is_call(const char *sql, const char *parenthesis)
-{
-	const char *end = parenthesis;
-
-	while (end > sql && (is_blank(end[-1]) || end[-1] == '"'))
-		end--;
-	const size_t n = sizeof CALL - 1;
-
-	/* behind a comment it may be anything */
-	return end > sql && (end[-1] == '/' || ((size_t)(end - sql) >= n &&
-	    strncasecmp(end - n, CALL, n) == 0));
-}
-
 /* --- a text --- */
 
 static const char *piece_end(const char *at, const char *end)
@@ -399,6 +388,5 @@ void sql_back_read(struct sql_back *b, const char *sql, size_t max)
 	read_statements(b, &text);
 	if (sql_begins(sql, n, blocks))
 		read_block(b, &text);
-	if (sql_back_calls(sql, n))
-		read_calls(b, &text);
+	read_calls(b, &text);
 }

@@ -12,7 +12,7 @@
 #include "session/flight.h"
 #include "session/sessions.h"
 #include "sql/effects.h"
-#include "sql/sql_schema.h"
+#include "sql/sql_words.h"
 
 /* --- what is ahead --- */
 

@@ -13,138 +13,10 @@
 #include <strings.h>
 
 #include "sql/sql.h"
-#include "sql/sql_leave.h"
-#include "sql/sql_schema.h"
+#include "sql/sql_vocabulary.h"
+#include "sql/sql_words.h"
 
 #define NAME_KEPT 63		/* bytes: PostgreSQL remarks on a longer name */
-
-/* --- words --- */
-
-/* What a word says, wherever it stands. */
-enum {
-	W_FORGETS = 1 << 0,
-	W_ALL = 1 << 1,
-	W_VIEW = 1 << 2,	/* pg_settings */
-	W_UPDATE = 1 << 3,
-	W_UNSEEN = 1 << 4,	/* a parameter that no server reports */
-	W_ACTING = 1 << 5,	/* the role */
-	W_PATH = 1 << 6,
-	W_SCHEMA = 1 << 7,
-	W_CALL = 1 << 8,	/* set_config */
-	W_REPORTED = 1 << 9,	/* a parameter that a server may report */
-	W_DEFAULT = 1 << 10,
-	W_ADDS = 1 << 11,	/* INSERT, MERGE */
-	W_WITH = 1 << 12,
-	W_NAMED = 1 << 13,	/* regrole: a literal is what has that name now */
-	W_LOAD = 1 << 14,
-	W_PIECES = 1 << 15,	/* SQL put together, or another language */
-	W_SET = 1 << 16,
-	W_TEMP = 1 << 17,
-	W_CHANGES = 1 << 18,	/* CREATE and the like */
-	W_INTO = 1 << 19,
-	W_DO = 1 << 20,
-	W_QUERY = 1 << 21,	/* a call that runs a string */
-};
-
-/* ... and what it says as the first one of a statement. */
-enum {
-	F_SET = 1 << 0,
-	F_RESETS = 1 << 1,
-	F_FORGETS = 1 << 2,
-	F_RUNS = 1 << 3,	/* anything */
-	F_DO = 1 << 4,
-	F_ENDS = 1 << 5,
-	F_UTILITY = 1 << 6,
-	F_BEGINS = 1 << 7,
-	F_QUERY = 1 << 8,
-	F_READS = 1 << 9,
-};
-
-struct word {
-	const char *text;
-	uint32_t says, first;
-};
-
-#define WORDS(name) static const struct word name[]
-#define LAST { NULL, 0, 0 }
-
-WORDS(words_a) = { { "all", W_ALL, 0 }, { "alter", W_CHANGES, 0 },
-	{ "abort", 0, F_ENDS | F_UTILITY }, { "array_nulls", W_UNSEEN, 0 },
-	{ "authorization", W_ACTING, 0 }, LAST };
-WORDS(words_b) = { { "begin", 0, F_UTILITY | F_BEGINS },
-	{ "backslash_quote", W_UNSEEN, 0 }, { "bytea_output", W_UNSEEN, 0 },
-	LAST };
-WORDS(words_c) = { { "create", W_CHANGES, 0 },
-	{ "commit", 0, F_ENDS | F_UTILITY }, { "call", 0, F_RUNS },
-	{ "client_encoding", W_REPORTED, 0 }, LAST };
-WORDS(words_d) = { { "do", W_DO, F_DO | F_RUNS }, { "drop", W_CHANGES, 0 },
-	{ "delete", 0, F_QUERY }, { "default", W_DEFAULT, 0 },
-	{ "discard", W_FORGETS, F_FORGETS | F_RESETS | F_UTILITY },
-	{ "deallocate", W_FORGETS, F_FORGETS | F_UTILITY },
-	{ "datestyle", W_REPORTED, 0 }, LAST };
-WORDS(words_e) = { { "end", 0, F_ENDS | F_UTILITY },
-	{ "execute", W_PIECES, F_RUNS }, { "extra_float_digits", W_UNSEEN, 0 },
-	LAST };
-WORDS(words_f) = { { "fetch", 0, F_RUNS }, LAST };
-WORDS(words_i) = { { "into", W_INTO, 0 }, { "insert", W_ADDS, F_QUERY },
-	{ "import", W_CHANGES, 0 }, { "intervalstyle", W_REPORTED, 0 }, LAST };
-WORDS(words_l) = { { "load", W_LOAD, 0 }, { "language", W_PIECES, 0 },
-	{ "listen", 0, F_UTILITY }, { "lc_monetary", W_UNSEEN, 0 }, LAST };
-WORDS(words_m) = { { "merge", W_ADDS, 0 }, { "move", 0, F_RUNS }, LAST };
-WORDS(words_n) = { { "names", W_REPORTED, 0 }, { "notify", 0, F_UTILITY },
-	LAST };
-WORDS(words_o) = { { "option", W_UNSEEN, 0 }, LAST };
-WORDS(words_p) = { { "prepare", 0, F_ENDS }, { "pg_settings", W_VIEW, 0 },
-	LAST };
-WORDS(words_q) = { { "quote_all_identifiers", W_UNSEEN, 0 }, LAST };
-WORDS(words_r) = { { "role", W_ACTING, 0 }, { "reset", 0, F_RESETS | F_UTILITY },
-	{ "release", 0, F_UTILITY }, { "rollback", 0, F_ENDS | F_UTILITY },
-	{ "regproc", W_NAMED, 0 }, { "regprocedure", W_NAMED, 0 },
-	{ "regoper", W_NAMED, 0 }, { "regoperator", W_NAMED, 0 },
-	{ "regtype", W_NAMED, 0 }, { "regrole", W_NAMED, 0 },
-	{ "regconfig", W_NAMED, 0 }, { "regdictionary", W_NAMED, 0 },
-	{ "regcollation", W_NAMED, 0 },
-	{ "restrict_nonsystem_relation_kind", W_UNSEEN, 0 }, LAST };
-WORDS(words_s) = { { "select", 0, F_QUERY | F_READS },
-	{ "set", W_SET, F_SET | F_UTILITY }, { "set_config", W_CALL, 0 },
-	{ "start", 0, F_UTILITY | F_BEGINS }, { "savepoint", 0, F_UTILITY },
-	{ "schema", W_SCHEMA | W_REPORTED, 0 },
-	{ "search_path", W_PATH | W_REPORTED, 0 },
-	{ "session_authorization", W_ACTING, 0 },
-	{ "standard_conforming_strings", W_REPORTED, 0 }, LAST };
-WORDS(words_t) = { { "ts_stat", W_QUERY, 0 }, { "ts_rewrite", W_QUERY, 0 },
-	{ "temp", W_TEMP, 0 }, { "temporary", W_TEMP, 0 },
-	{ "timezone", W_REPORTED, 0 }, { "timezone_abbreviations", W_UNSEEN, 0 },
-	{ "transform_null_equals", W_UNSEEN, 0 }, LAST };
-WORDS(words_u) = { { "update", W_UPDATE, F_QUERY },
-	{ "unlisten", 0, F_UTILITY }, LAST };
-WORDS(words_v) = { { "values", 0, F_QUERY }, LAST };
-WORDS(words_w) = { { "with", W_WITH, F_QUERY | F_READS }, LAST };
-WORDS(words_x) = { { "xmlbinary", W_UNSEEN, 0 }, { "xmloption", W_UNSEEN, 0 },
-	LAST };
-WORDS(words_z) = { { "zone", W_REPORTED, 0 }, LAST };
-
-#define LETTER(ch) ((unsigned char)(ch) & 31)
-
-static const struct word *const words[32] = {
-	[LETTER('a')] = words_a, [LETTER('b')] = words_b, [LETTER('c')] = words_c,
-	[LETTER('d')] = words_d, [LETTER('e')] = words_e, [LETTER('f')] = words_f,
-	[LETTER('i')] = words_i, [LETTER('l')] = words_l, [LETTER('m')] = words_m,
-	[LETTER('n')] = words_n, [LETTER('o')] = words_o, [LETTER('p')] = words_p,
-	[LETTER('q')] = words_q, [LETTER('r')] = words_r, [LETTER('s')] = words_s,
-	[LETTER('t')] = words_t, [LETTER('u')] = words_u, [LETTER('v')] = words_v,
-	[LETTER('w')] = words_w, [LETTER('x')] = words_x, [LETTER('z')] = words_z,
-};
-
-static const struct word *find_word(const char *at, size_t n)
-{
-	const struct word *w = words[LETTER(*at)];
-
-	for (; w != NULL && w->text != NULL; w++)
-		if (strncasecmp(w->text, at, n) == 0 && w->text[n] == '\0')
-			return w;
-	return NULL;
-}
 
 /* --- the lexer --- */
 
@@ -293,30 +165,14 @@ static uint32_t of_lock(const struct lexer *l, const char *word)
 	return EFFECT_LEAVES;
 }
 
-/*
- * Parts of names; each has two letters that are rare, `before` letters behind its
- * beginning. By UPDATE of pg_settings parameters are set.
- */
 static const struct part {
 	const char *text;
 	size_t before;
 	uint32_t effects;
 	uint32_t (*look)(const struct lexer *l, const char *word);
 } parts[] = {
-	{ "dblink_connect", 0, EFFECT_LEAVES | EFFECT_OPENS, NULL },
-	{ "replication_origin_session_setup", 1, EFFECT_LEAVES | EFFECT_OPENS,
-	    NULL },
-	{ "physical_replication_slot", 10, EFFECT_LEAVES | EFFECT_OPENS, NULL },
-	{ "logical_replication_slot", 9, EFFECT_LEAVES | EFFECT_OPENS, NULL },
-	{ "set_limit", 2, EFFECT_LEAVES, NULL },
-	{ "nextval", 3, EFFECT_DRAWS, NULL },
-	{ "setval", 2, EFFECT_DRAWS, NULL },
-	{ "pg_settings", 9, EFFECT_LEAVES, NULL },
-	{ "query_to_xml", 9, EFFECT_LEAVES | EFFECT_HIDES | EFFECT_MAY_OPEN,
-	    NULL },
-	{ "set_config", 6, 0, of_config },
-	{ "pg_temp", 5, EFFECT_LEAVES | EFFECT_MAKES, NULL },
-	{ "_advisory_", 2, 0, of_lock },
+#define PART(text, before, effects, look) { text, before, effects, look },
+#include "sql/sql_parts.def"
 };
 
 /* Which letters may stand behind a letter so that the two are in a part. */
@@ -445,15 +301,6 @@ static bool is_block(const struct lexer *l, const char *word)
 	    stands_at(l, next, "language");
 }
 
-/* Is the INTO at `at` that of an INSERT or MERGE? */
-static bool adds_rows(const struct lexer *l, const char *at)
-{
-	while (at > l->start && is_blank(at[-1]))
-		at--;
-	return (at - l->start >= 6 && strncasecmp(at - 6, "insert", 6) == 0) ||
-	    (at - l->start >= 5 && strncasecmp(at - 5, "merge", 5) == 0);
-}
-
 /* Some words ask for a look at what is around; l->at is behind it. */
 static void look_around(struct lexer *l, const char *word, uint32_t says)
 {
@@ -470,7 +317,7 @@ static void look_around(struct lexer *l, const char *word, uint32_t says)
 		l->found |= EFFECT_WORDS | EFFECT_LEAVES | EFFECT_HIDES |
 		    EFFECT_MAY_OPEN;
 	if ((says & W_CHANGES) != 0 ||
-	    ((says & W_INTO) != 0 && !adds_rows(l, word)))
+	    ((says & W_INTO) != 0 && !sql_adds_rows(l->start, word)))
 		l->found |= EFFECT_SCHEMA;
 	l->into = l->into || ((says & W_INTO) != 0 && l->where == IN_TEXT);
 	l->block = l->block || ((says & W_DO) != 0 && is_block(l, word));
@@ -537,7 +384,7 @@ static void take_word(struct lexer *l)
 		at++;
 	} while (at < l->end && (is_inner(*at) || (text && *at == '$')));
 	const size_t n = (size_t)(at - word);
-	const struct word *const w = find_word(word, n);
+	const struct sql_word *const w = sql_find_word(word, n);
 
 	l->at = at;
 	if (n == 1 && (*word | 0x20) == 'u')
@@ -784,7 +631,7 @@ static void add_settings(struct lexer *l)
 	const bool sets = (l->firsts & (F_SET | F_RESETS)) != 0 ||
 	    (says & W_CALL) != 0;
 
-	if (any || (says & W_UNSEEN) != 0 ||
+	if (any || (says & (W_UNSEEN | W_OPTION)) != 0 ||
 	    ((says & W_VIEW) != 0 && (says & W_UPDATE) != 0))
 		l->found |= EFFECT_UNSEEN;
 	if (any || (says & W_ACTING) != 0)
@@ -821,6 +668,46 @@ static void add_words(struct lexer *l)
 	    if_any(l->first & F_UTILITY, EFFECT_UTILITY);
 }
 
+/* Behind the word and blanks, if it stands at `at`; else NULL. */
+static const char *skip_word(const char *at, const char *end, const char *word)
+{
+	const size_t n = strlen(word);
+
+	while (at < end && is_blank(*at))
+		at++;
+	if ((size_t)(end - at) <= n || strncasecmp(at, word, n) != 0)
+		return NULL;
+	const char *next = at + n;
+
+	while (next < end && is_blank(*next))
+		next++;
+	return next == at + n || next == end ? NULL : next;
+}
+
+/* ... and a name or word comes, not the rest of a name, as in local . x */
+static bool is_word_before_name(const char *at, const char *end,
+    const char *word)
+{
+	const char *const next = skip_word(at, end, word);
+
+	return next != NULL && (*next == '"' || is_inner(*next));
+}
+
+/* SET LOCAL, SET TRANSACTION? */
+static bool is_local(const char *at, const char *end)
+{
+	const char *const next = skip_word(at, end, "set");
+
+	return next != NULL && (is_word_before_name(next, end, "local") ||
+	    is_word_before_name(next, end, "transaction"));
+}
+
+static bool is_set(const char *at, const char *end)
+{
+	return skip_word(at, end, "set") != NULL ||
+	    skip_word(at, end, "reset") != NULL;
+}
+
 /* By the beginning, and a second statement. */
 static void add_shape(struct lexer *l)
 {
@@ -839,11 +726,11 @@ static void add_shape(struct lexer *l)
 		l->found |= EFFECT_PLAIN;
 	if (l->names && (l->found & (EFFECT_MATTERS | EFFECT_WORDS)) != 0)
 		l->found |= EFFECT_NAMES;
-	if (sql_is_local(s, l->given))
+	if (is_local(s, s + l->given))
 		l->found |= EFFECT_LOCAL;
-	if (sql_is_set(s, l->given))
+	if (is_set(s, s + l->given))
 		l->found |= EFFECT_SET_FIRST;
-	if (sql_is_set(s, n) && left <= 2 && !l->backslash)
+	if (is_set(s, l->end) && left <= 2 && !l->backslash)
 		l->found |= EFFECT_LONE_SET;
 }
 

@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #include "sql/sql_chars.h"
-#include "sql/sql_words.h"
 
 /* Text that is left to read. */
 struct cursor {
@@ -444,29 +443,6 @@ static void skip_statement(struct cursor *c)
 		c->at++;
 }
 
-/* Where a backslash may hide the end of a string, any word may be one of ours. */
-static bool may_forget(const char *sql, size_t n)
-{
-	static const char *const words[] = { "deallocate", "discard", NULL };
-	static const char *const all[] = { "all", NULL };
-
-	return memchr(sql, '\\', n) != NULL && sql_has_word(sql, n, words) &&
-	    sql_has_word(sql, n, all);
-}
-
-bool sql_forgets_all(const char *sql, size_t n)
-{
-	struct cursor c = { .at = sql, .end = sql + n };
-
-	while (c.at < c.end && *c.at != '\0') {
-		if (sql_is_suspect(*c.at) && forgets_all(&(struct cursor){
-		    .at = c.at, .end = c.end }))
-			return true;
-		skip_statement(&c);
-	}
-	return may_forget(sql, n);
-}
-
 bool sql_forgets_at(const char *at, const char *end)
 {
 	return forgets_all(&(struct cursor){ .at = at, .end = end });
@@ -491,36 +467,6 @@ enum sql_change sql_next_change(const char **at, const char *end,
 	}
 	*at = c.at;
 	return what;
-}
-
-const char *sql_next_literal(const char **at, const char *end, size_t *n,
-    bool *follows)
-{
-	struct cursor c = { .at = *at, .end = end };
-	const char *start;
-
-	skip_blanks(&c);
-	*follows = c.at > *at;
-	for (; c.at < end && *c.at != '\0'; skip_blanks(&c)) {
-		start = c.at;
-		if (*start == '\'' || *start == '"')
-			skip_quoted(&c, false);
-		else if (*start == '$')
-			skip_dollar(&c);
-		else if (is_inner(*start))
-			skip_word(&c);
-		else
-			c.at++;
-		if (*start == '\'' || (*start == '$' && c.at > start + 1) ||
-		    (c.at > start + 1 && c.at[-1] == '\'')) {
-			*n = (size_t)(c.at - start);
-			*at = c.at;
-			*follows = *follows && *start == '\'';
-			return start;
-		}
-		*follows = false;
-	}
-	return NULL;
 }
 
 static bool takes_one(struct cursor *c, const char *const *words)
@@ -582,23 +528,6 @@ enum sql_change sql_call_at(const char *at, const char *end,
 	    name);
 }
 
-enum sql_change sql_next_call(const char **at, const char *end,
-    char name[SQL_PARAMETER_MAX])
-{
-	static const char *const words[] = { "set_config", NULL };
-	enum sql_change what = SQL_NO_CHANGE;
-	struct sql_text text = { *at, end };
-	size_t which;
-
-	while (what == SQL_NO_CHANGE && (text.at = sql_next_word(&text, NULL,
-	    words, &which)) != NULL) {
-		text.at += strlen(words[0]);
-		*at = text.at;
-		what = sql_call_at(text.at, end, name);
-	}
-	return what;
-}
-
 bool sql_defines_function(const char *sql, size_t n)
 {
 	struct cursor c = { .at = sql, .end = sql + n };
@@ -612,16 +541,4 @@ bool sql_defines_function(const char *sql, size_t n)
 	skip_statement(&c);
 	/* a backslash may be one that hides the end of a string */
 	return is_end(&c) && memchr(sql, '\\', n) == NULL;
-}
-
-bool sql_resets(const char *sql, size_t n)
-{
-	const char *const end = sql + n;
-	enum sql_change what;
-	char name[SQL_PARAMETER_MAX];
-
-	do {
-		what = sql_next_change(&sql, end, name);
-	} while (what == SQL_SETS);
-	return what == SQL_RESETS;
 }

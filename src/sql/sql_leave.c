@@ -11,8 +11,8 @@
 #include <strings.h>
 
 #include "sql/effects.h"
-#include "sql/sql.h"
-#include "sql/sql_words.h"
+#include "sql/sql_chars.h"
+#include "sql/sql_vocabulary.h"
 
 #define BLOCK 16
 #define WORD_MAX 8	/* bytes of LANGUAGE */
@@ -65,14 +65,14 @@ static inline bool is_any(block hit)
 /* A text around a place in it. */
 struct place {
 	const char *start, *at, *end;
-	bool block;	/* one was ahead: it was looked at, and all behind it */
 	bool piece;	/* it is a part of a text: more may be on both sides */
 };
 
+/* A "$" ends a word, because in a string it may be that of a dollar quote. */
 static bool is_inner(char ch)
 {
-	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
-	    (ch >= '0' && ch <= '9') || ch == '$' || (uint8_t)ch >= 0x80;
+	return sql_char_is(ch, SQL_CHAR_LETTER | SQL_CHAR_DIGIT |
+	    SQL_CHAR_UNDERSCORE | SQL_CHAR_HIGH);
 }
 
 /*
@@ -92,31 +92,16 @@ static bool is_word(const struct place *p, const char *word, size_t before)
 	return true;
 }
 
-/* Does a name or number end ahead of s, so that s goes on with it? */
+/* Is s amid a name? Up to PostgreSQL 14 a word may stand behind a number. */
 static bool goes_on(const struct place *p, const char *s)
 {
-	return s > p->start && (is_inner(s[-1]) || s[-1] == '_');
-}
-
-/* TEMP or TEMPORARY, and pg_temp or pg_temp_3; not a_temp, temper, tempt. */
-static bool is_temporary(const struct place *p)
-{
-	const char *const word = p->at - 2;
-	const char *const next = p->at + 2;
-	const struct place prefix = { .start = p->start, .at = word,
-	    .end = p->end };
-
-	if (is_word(&prefix, "pg_temp", 3))
-		return true;
-	if (goes_on(p, word))
-		return false;
-	return is_word(p, "temporary", 2) || next == p->end ||
-	    !(is_inner(*next) || *next == '_');
+	return s > p->start && is_inner(s[-1]) &&
+	    !sql_char_is(s[-1], SQL_CHAR_DIGIT);
 }
 
 static bool is_blank(char ch)
 {
-	return ch == ' ' || (ch >= '\t' && ch <= '\r');
+	return sql_char_is(ch, SQL_CHAR_BLANK);
 }
 
 static const char *skip_blanks(const char *s, const char *end)
@@ -141,11 +126,11 @@ static bool is_start(const struct place *p)
 
 /*
  * DO with a string, LANGUAGE, or a comment behind it; not ON CONFLICT DO
- * EFFECT_WORDS. If it fails, it has no tag, but may have committed something before.
+ * NOTHING. If it fails, it has no tag, but may have committed something before.
  */
 static bool is_block(const struct place *p)
 {
-	if (goes_on(p, p->at) || !is_start(p))
+	if (!is_start(p))
 		return false;
 	const char *const next = skip_blanks(p->at + 2, p->end);
 	const struct place rest = { .start = next, .at = next,
@@ -163,28 +148,6 @@ static bool is_block(const struct place *p)
 	    *next != '\0';
 }
 
-/* Behind a literal that ends where it seems to, or a parameter; or NULL. */
-static const char *skip_argument(const char *s, const char *end, bool literal)
-{
-	s = skip_blanks(s, end);
-	if (s < end && *s == '\'') {
-		do
-			s++;
-		while (s < end && *s != '\'' && *s != '\\');
-		if (s == end || *s != '\'' || s + 1 == end || s[1] == '\'')
-			return NULL;
-		s++;
-	} else if (!literal && end - s > 1 && *s == '$') {
-		while (s + 1 < end && s[1] >= '0' && s[1] <= '9')
-			s++;
-		s++;
-	} else {
-		return NULL;
-	}
-	s = skip_blanks(s, end);
-	return s < end && *s == ',' ? s + 1 : NULL;
-}
-
 /* Does a name begin at word that has no schema, or that of PostgreSQL's own? */
 static bool is_function(const struct place *p, const char *word)
 {
@@ -194,32 +157,8 @@ static bool is_function(const struct place *p, const char *word)
 	if ((size_t)(word - p->start) >= n &&
 	    strncasecmp(word - n, schema, n) == 0)
 		word -= n;
-	return word == p->start || !(is_inner(word[-1]) || word[-1] == '_' ||
+	return word == p->start || !(is_inner(word[-1]) || word[-1] == '$' ||
 	    word[-1] == '.' || word[-1] == '"');
-}
-
-/* Is it set_config('name', ..., true), and not of the search_path? */
-static bool is_local_call(const struct place *p)
-{
-	static const char path[] = "'search_path'";
-	const char *at = skip_blanks(p->at + 4, p->end);
-
-	if (!is_function(p, p->at - 6) || at == p->end || *at != '(')
-		return false;
-	at = skip_blanks(at + 1, p->end);
-	/* tables would be temporary ones, if that says so */
-	if ((size_t)(p->end - at) >= sizeof path &&
-	    strncasecmp(at, path, sizeof path - 1) == 0)
-		return false;
-	at = skip_argument(at, p->end, true);
-	at = at == NULL ? NULL : skip_argument(at, p->end, false);
-	if (at == NULL)
-		return false;
-	at = skip_blanks(at, p->end);
-	if (p->end - at < 5 || strncasecmp(at, "true", 4) != 0)
-		return false;
-	at = skip_blanks(at + 4, p->end);
-	return at < p->end && *at == ')';
 }
 
 static bool is_lock(const struct place *p)
@@ -230,130 +169,77 @@ static bool is_lock(const struct place *p)
 	    is_function(p, p->at - 8));
 }
 
-/* ... which no other letters follow, or are ahead of: not clients_status */
-static bool is_whole_word(const struct place *p, const char *word)
-{
-	const char *const end = p->at + strlen(word);
-
-	return is_word(p, word, 0) && !goes_on(p, p->at) &&
-	    (end == p->end || !(is_inner(*end) || *end == '_'));
-}
-
 /* U&"..." and U&'...'; not menu&"... */
-static uint32_t look_at_unicode(struct place *p)
+static uint32_t look_at_unicode(const struct place *p)
 {
-	if (goes_on(p, p->at))
+	const char quote = p->end - p->at > 2 ? p->at[2] : '\0';
+
+	if (goes_on(p, p->at) || (quote != '"' && quote != '\''))
 		return 0;
-	return p->at[2] == '"' ? EFFECT_LEAVES | EFFECT_MAY_OPEN : EFFECT_LEAVES;
+	return quote == '"' ? EFFECT_LEAVES | EFFECT_MAY_OPEN : EFFECT_LEAVES;
 }
 
-/* LOAD in a block has no tag. */
-static bool loads(const struct place *p)
+/* A word whose letter after so many others is that at p->at. */
+static uint32_t look_at_word(const struct place *p, size_t before)
 {
-	static const char *const words[] = { "load", NULL };
+	const char *const word = p->at - before;
+	const char *end = p->at;
 
-	return sql_has_word(p->at, (size_t)(p->end - p->at), words);
-}
-
-/* A block that makes its SQL itself, or that may be in any language. */
-static bool makes_sql(const struct place *p)
-{
-	static const char *const words[] = { "execute", "language", NULL };
-
-	return sql_has_word(p->at, (size_t)(p->end - p->at), words);
-}
-
-/* What is behind it in other pieces is not known. */
-static uint32_t look_at_block(struct place *p)
-{
-	if (!is_block(p))
+	if ((size_t)(p->at - p->start) < before || goes_on(p, word))
 		return 0;
-	if (p->piece)
-		return EFFECT_LEAVES | EFFECT_HIDES | EFFECT_MAY_OPEN;
-	if (p->block)
-		return EFFECT_LEAVES;
-	p->block = true;
-	if (loads(p))
-		return EFFECT_LEAVES | EFFECT_OPENS;
-	return makes_sql(p) ? EFFECT_LEAVES | EFFECT_MAY_OPEN : EFFECT_LEAVES;
+	while (end < p->end && is_inner(*end))
+		end++;
+	const struct sql_word *const w = sql_find_word(word,
+	    (size_t)(end - word));
+	const uint32_t says = w == NULL ? 0 : w->says;
+
+	if ((says & W_TEMP) != 0)
+		return EFFECT_LEAVES | EFFECT_MAKES;
+	/* what is behind it is not read */
+	return (says & W_QUERY) != 0 || ((says & W_DO) != 0 && is_block(p)) ?
+	    EFFECT_LEAVES | EFFECT_HIDES | EFFECT_MAY_OPEN : 0;
 }
 
-/* Names are not read in pieces. */
-static uint32_t look_at_call(struct place *p)
+/* Names are not read. */
+static uint32_t of_config(const struct place *p)
 {
-	if (p->piece)
-		return EFFECT_LEAVES | EFFECT_HIDES;
-	return is_local_call(p) ? EFFECT_WORDS : EFFECT_LEAVES;
+	(void)p;
+	return EFFECT_LEAVES | EFFECT_HIDES;
 }
 
-static uint32_t look_at_temporary(struct place *p)
-{
-	return is_temporary(p) ? EFFECT_LEAVES | EFFECT_MAKES : 0;
-}
-
-static uint32_t look_at_lock(struct place *p)
+static uint32_t of_lock(const struct place *p)
 {
 	return is_lock(p) ? EFFECT_LEAVES : 0;
 }
 
-/* A query comes as a string. */
-static uint32_t look_at_query(struct place *p)
-{
-	return is_whole_word(p, "ts_stat") || is_whole_word(p, "ts_rewrite") ?
-	    EFFECT_LEAVES | EFFECT_HIDES | EFFECT_MAY_OPEN : 0;
-}
-
-#define PAIR(a, b) ((uint16_t)((a) << 8 | (b)))
-#define LINE ('_' | FOLD)
-
-static inline uint16_t pair_at(const char *s)
-{
-	return PAIR((uint8_t)s[0] | FOLD, (uint8_t)s[1] | FOLD);
-}
-
-/*
- * By UPDATE of pg_settings parameters are set; query_to_xml() and its like run
- * what is a string.
- */
-static const struct word {
-	uint16_t pair;
-	uint8_t before;		/* letters of the word ahead of its pair */
-	uint32_t what;		/* effects; or: */
-	uint32_t (*see)(struct place *p);
-	const char *word;
-} vocabulary[] = {
-	{ PAIR('d', 'o'), 0, 0, look_at_block, "do" },
-	{ PAIR('t', 's'), 0, 0, look_at_query, "ts_" },
-	{ PAIR('m', 'p'), 2, 0, look_at_temporary, "temp" },
-	{ PAIR('g', 's'), 9, EFFECT_LEAVES, NULL, "pg_settings" },
-	{ PAIR('n', 'f'), 6, 0, look_at_call, "set_config" },
-	{ PAIR('t', 'v'), 3, EFFECT_DRAWS, NULL, "nextval" },
-	{ PAIR('t', 'v'), 2, EFFECT_DRAWS, NULL, "setval" },
-	{ PAIR('d', 'v'), 2, 0, look_at_lock, "_advisory_" },
-	{ PAIR('u', '&'), 0, 0, look_at_unicode, "u&\"" },
-	{ PAIR('u', '&'), 0, 0, look_at_unicode, "u&'" },
-	{ PAIR('x', 'm'), 9, EFFECT_LEAVES | EFFECT_HIDES | EFFECT_MAY_OPEN, NULL,
-	    "query_to_xml" },
-	{ PAIR('d', 'b'), 0, EFFECT_LEAVES | EFFECT_OPENS, NULL, "dblink_connect" },
-	{ PAIR('e', 'p'), 1, EFFECT_LEAVES | EFFECT_OPENS, NULL,
-	    "replication_origin_session_setup" },
-	{ PAIR('e', 'p'), 10, EFFECT_LEAVES | EFFECT_OPENS, NULL,
-	    "physical_replication_slot" },
-	{ PAIR('e', 'p'), 9, EFFECT_LEAVES | EFFECT_OPENS, NULL,
-	    "logical_replication_slot" },
-	{ PAIR('t', LINE), 2, EFFECT_LEAVES, NULL, "set_limit" },
+static const struct part {
+	const char *text;
+	size_t before;
+	uint32_t effects;
+	uint32_t (*look)(const struct place *p);
+} parts[] = {
+#define PART(text, before, effects, look) { text, before, effects, look },
+#include "sql/sql_parts.def"
 };
 
 /* Two letters are there, at least. */
-static uint32_t look_at(struct place *p)
+static uint32_t look_at(const struct place *p)
 {
-	const uint16_t pair = pair_at(p->at);
+	const char ch = (char)(*p->at | FOLD);
+	uint32_t what = 0;
 
-	for (const struct word *w = vocabulary; w < vocabulary +
-	    sizeof vocabulary / sizeof *vocabulary; w++)
-		if (w->pair == pair && is_word(p, w->word, w->before))
-			return w->see == NULL ? w->what : w->see(p);
-	return 0;
+	if (p->at[1] == '&')
+		return ch == 'u' ? look_at_unicode(p) : 0;
+	if (ch == 'd' || ch == 't')
+		what = look_at_word(p, 0);
+	else if (ch == 'm')
+		what = look_at_word(p, 2);
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (parts[i].text[parts[i].before] == ch &&
+		    is_word(p, parts[i].text, parts[i].before))
+			what |= parts[i].look == NULL ? parts[i].effects :
+			    parts[i].look(p);
+	return what;
 }
 
 /* One bit a byte, the first one lowest. */
@@ -392,23 +278,11 @@ static uint32_t look_up_to(struct place *p, const char *to, bool first)
 	return what;
 }
 
-static struct place place_of(const char *sql, size_t n)
-{
-	return (struct place){ .start = sql, .at = sql, .end = sql + n };
-}
-
 static bool has_word(const char *sql, size_t n)
 {
-	struct place p = place_of(sql, n);
+	struct place p = { .start = sql, .at = sql, .end = sql + n };
 
 	return look_up_to(&p, p.end, true) != 0;
-}
-
-uint32_t sql_what_leaves(const void *sql, size_t n)
-{
-	struct place p = place_of(sql, n);
-
-	return look_up_to(&p, p.end, false) & ~(uint32_t)EFFECT_WORDS;
 }
 
 bool sql_may_leave(const void *sql, size_t n)
@@ -475,65 +349,4 @@ void sql_long_end(struct sql_long *l)
 	l->what |= look_in(l->last, first_new(l), l->kept, l->kept);
 	l->what &= ~EFFECT_WORDS;
 	l->kept = 0;
-}
-
-/* --- numbers of sequences --- */
-
-bool sql_may_draw(const void *sql, size_t n)
-{
-	static const char *const defaults[] = { "default", NULL };
-	static const char *const update[] = { "update", NULL };
-	static const char *const adds[] = { "insert", "merge", NULL };
-	static const char *const with[] = { "with", NULL };
-
-	return (sql_has_word(sql, n, defaults) &&
-	    sql_has_word(sql, n, update)) ||
-	    (sql_has_word(sql, n, adds) && sql_has_word(sql, n, with));
-}
-
-/* --- SET LOCAL --- */
-
-/* Behind the word and blanks, if it stands at s; else NULL. */
-static const char *skip_word(const char *s, const char *end, const char *word)
-{
-	const size_t n = strlen(word);
-
-	s = skip_blanks(s, end);
-	if ((size_t)(end - s) <= n || strncasecmp(s, word, n) != 0)
-		return NULL;
-	const char *const next = skip_blanks(s + n, end);
-
-	return next == s + n || next == end ? NULL : next;
-}
-
-/* ... and a name or word comes, not the rest of a name, as in local . x */
-static bool is_word_before_name(const char *s, const char *end,
-    const char *word)
-{
-	const char *const next = skip_word(s, end, word);
-
-	return next != NULL && (*next == '"' || *next == '_' ||
-	    (is_inner(*next) && *next != '$'));
-}
-
-bool sql_is_local(const char *sql, size_t n)
-{
-	const char *const end = sql + n;
-	const char *const at = skip_word(sql, end, "set");
-
-	return at != NULL && (is_word_before_name(at, end, "local") ||
-	    is_word_before_name(at, end, "transaction"));
-}
-
-bool sql_is_set(const char *sql, size_t n)
-{
-	return skip_word(sql, sql + n, "set") != NULL ||
-	    skip_word(sql, sql + n, "reset") != NULL;
-}
-
-bool sql_is_single(const char *sql, size_t n)
-{
-	const char *const end = memchr(sql, ';', n);
-
-	return end == NULL || (size_t)(end - sql) + 2 >= n;
 }

@@ -6,14 +6,6 @@
 #include "sql/sql.h"
 #include "sql/sql_leave.h"
 
-/* Does a look at 16 bytes in one go show that it changes nothing? */
-static bool is_plain(const char *text, size_t n)
-{
-	return !sql_may_matter(text, n) && !sql_may_leave(text, n) &&
-	    (n == 0 || !sql_is_suspect_draw(text[0]) ||
-	    !sql_may_draw(text, n));
-}
-
 static bool is_kept(size_t n)
 {
 	return n >= SQL_SEEN_PIECE && n <= SQL_SEEN_MAX;
@@ -31,7 +23,11 @@ static void keep(struct sql_seen *t, const char *text, size_t n,
 
 bool sql_seen_anew(struct sql_seen *t, const char *text, size_t n)
 {
-	if (n > SQL_TEXT_MAX || !is_plain(text, n))
+	if (n > SQL_TEXT_MAX)
+		return false;
+	if (n > 0 && sql_is_suspect_draw(text[0]))
+		return (sql_seen_effects(t, text, n) & EFFECT_PLAIN) != 0;
+	if (sql_may_matter(text, n) || sql_may_leave(text, n))
 		return false;
 	if (is_kept(n))
 		keep(t, text, n, (struct sql_seen_answer){ .plain = true });

@@ -12,7 +12,7 @@
 #include "session/server.h"
 #include "session/sessions.h"
 #include "sql/effects.h"
-#include "sql/sql_dialect.h"
+#include "sql/sql_words.h"
 
 /* A name that no parameter has. */
 #define ACTS "!acts"
@@ -115,7 +115,7 @@ static void write_others(const struct baggage *has, struct writer *w)
 	const char *at = NULL;
 
 	while (baggage_next(has, &at, &pair)) {
-		if (!sql_dialect_is_unseen(pair.name))
+		if (!sql_is_unseen(pair.name))
 			continue;
 		/* what was SET on s for its client may be there, too */
 		writer_u8(w, '=');

@@ -1,11 +1,11 @@
-/* fuzz_effects.c - effects of a text, beside the readers that said so before.
+/* fuzz_effects.c - effects of a text, beside what a glance and pieces of it tell.
  * SPDX-License-Identifier: ISC */
 #include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "../unit/sql_effects_old.h"
+#include "../unit/sql_answers.h"
 #include "base/mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -19,10 +19,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(sql != NULL);
 	memcpy(sql, data, n);
 	sql[n] = '\0';
-	const struct sql_reader *const old = sql_effects_other(sql, n + 1);
+	const char *const broken = sql_answers_break(sql, n + 1);
 
-	if (old != NULL) {
-		fprintf(stderr, "%s\n", old->name);
+	if (broken != NULL) {
+		fprintf(stderr, "%s\n", broken);
 		__builtin_trap();
 	}
 	(void)sql_effects(sql, n);

@@ -19,7 +19,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *sql = mem_dup(data, size);
 
 	assert(sql != NULL);
-	(void)sql_forgets_all(sql, size);
 	if (sql_wants_alone(sql, size, name) && strlen(name) >= SQL_NAME_MAX)
 		__builtin_trap();
 	if (sql_deallocates(sql, size, name))

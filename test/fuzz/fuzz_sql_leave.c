@@ -35,7 +35,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(sql != NULL);
 	memmove(sql, sql + 1, n - 1);
 	sql[n - 1] = '\0';
-	const uint32_t what = sql_what_leaves(sql, n);
+	const uint32_t what = sql_effects(sql, n) & (EFFECT_LEAVES |
+	    EFFECT_DRAWS | EFFECT_HIDES | EFFECT_OPENS | EFFECT_MAKES |
+	    EFFECT_MAY_OPEN);
 	const unsigned long_what = in_pieces(sql, n, data[0] + 1u,
 	    data[1] + 1u);
 

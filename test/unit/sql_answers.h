@@ -14,11 +14,9 @@
 #include "proto/sql_back.h"
 #include "sql/effects.h"
 #include "sql/sql.h"
-#include "sql/sql_dialect.h"
 #include "sql/sql_leave.h"
-#include "sql/sql_schema.h"
 #include "sql/sql_seen.h"
-#include "sql/sql_timeless.h"
+#include "sql/sql_words.h"
 
 /*
  * sql ends in a NUL, which n counts. What is more than a few bits is a hash of 16
@@ -73,34 +71,12 @@ static inline uint32_t of_changes(const char *sql, size_t n)
 	return hash_changes(sql_next_change, sql, n);
 }
 
-static inline uint32_t of_calls(const char *sql, size_t n)
-{
-	return hash_changes(sql_next_call, sql, n);
-}
-
 static inline uint32_t of_change_at(const char *sql, size_t n)
 {
 	char name[SQL_PARAMETER_MAX];
 	const enum sql_change what = sql_change_at(sql, sql + n, name);
 
 	return what == SQL_NO_CHANGE ? 0 : hash_name(true, name) + what;
-}
-
-static inline uint32_t of_literals(const char *sql, size_t n)
-{
-	const char *at = sql, *literal;
-	uint32_t h = HASH_START;
-	bool follows;
-	size_t len;
-
-	while ((literal = sql_next_literal(&at, sql + n, &len, &follows)) !=
-	    NULL) {
-		const uint32_t place[] = { (uint32_t)(literal - sql),
-			(uint32_t)len, follows };
-
-		h = hash_add(h, place, sizeof place);
-	}
-	return hash_end(h);
 }
 
 static inline uint32_t of_deallocates(const char *sql, size_t n)
@@ -218,86 +194,43 @@ static inline uint32_t of_starts(const char *sql, size_t n)
 #define SAYS(name, call) static inline uint32_t name(const char *sql, size_t n) \
 	{ (void)n; return call; }
 
+SAYS(of_effects, sql_effects(sql, n))
 SAYS(of_first, sql_is_suspect(sql[0]) | sql_is_suspect_reset(sql[0]) << 1 |
     sql_may_matter_alone(sql[0]) << 2 | sql_may_want_alone(sql[0]) << 3 |
     sql_is_suspect_draw(sql[0]) << 4)
-SAYS(of_forgets_all, sql_forgets_all(sql, n))
-SAYS(of_resets, sql_resets(sql, n))
 SAYS(of_may_matter, sql_may_matter(sql, n))
 SAYS(of_defines, sql_defines_function(sql, n))
-SAYS(of_momentary, sql_is_momentary(sql, n))
-SAYS(of_utility, sql_is_utility(sql, n))
-SAYS(of_may_set, sql_may_set(sql, n))
-SAYS(of_may_end, sql_may_end(sql, n))
-SAYS(of_unseen, sql_may_set_unseen(sql, n))
-SAYS(of_role, sql_may_set_role(sql, n))
-SAYS(of_path, sql_may_set_path(sql, n))
-SAYS(of_lone_set, sql_is_lone_set(sql, n - 1))
-SAYS(of_set_all, sql_may_set_all(sql, n))
 SAYS(of_may_leave, sql_may_leave(sql, n))
-/* As bits of the day the answers were written. */
-static inline uint32_t of_what_leaves(const char *sql, size_t n)
-{
-	static const uint32_t effects[] = { EFFECT_LEAVES, EFFECT_DRAWS,
-		EFFECT_HIDES, 0, EFFECT_OPENS, EFFECT_MAKES, EFFECT_MAY_OPEN };
-	const uint32_t what = sql_what_leaves(sql, n);
-	uint32_t bits = 0;
-
-	for (size_t i = 0; i < sizeof effects / sizeof *effects; i++)
-		bits |= (what & effects[i]) != 0 ? 1u << i : 0;
-	return bits;
-}
-SAYS(of_may_draw, sql_may_draw(sql, n))
-SAYS(of_local, sql_is_local(sql, n))
-SAYS(of_is_set, sql_is_set(sql, n))
-SAYS(of_single, sql_is_single(sql, n))
 SAYS(of_schema, sql_may_change_schema(sql, n))
 SAYS(of_plain, sql_seen_is_plain(&(struct sql_seen){ 0 }, sql, n))
-SAYS(of_timeless, sql_is_timeless(sql, n))
-SAYS(of_begin, sql_is_begin(sql, n))
-SAYS(of_custom_any, custom_is_any(sql, n))
-SAYS(of_back_calls, sql_back_calls(sql, n))
-SAYS(of_back_may, sql_back_may(sql, n))
-SAYS(of_back_alone, sql_back_may_alone(sql, n))
+
+/* What its words say, if it comes in pieces. */
+static inline uint32_t of_pieces(const char *sql, size_t n)
+{
+	struct sql_long l = { 0 };
+
+	for (size_t at = 0; at < n; at += 7)
+		sql_long_take(&l, sql + at, n - at < 7 ? n - at : 7);
+	sql_long_end(&l);
+	return l.what;
+}
 
 /* In the order of the answers in the file; those of a bit are before BITS. */
 static const struct sql_reader sql_readers[] = {
-	{ "sql_forgets_all", of_forgets_all },
-	{ "sql_resets", of_resets },
 	{ "sql_may_matter", of_may_matter },
 	{ "sql_defines_function", of_defines },
-	{ "sql_is_momentary", of_momentary },
-	{ "sql_is_utility", of_utility },
-	{ "sql_may_set", of_may_set },
-	{ "sql_may_end", of_may_end },
-	{ "sql_may_set_unseen", of_unseen },
-	{ "sql_may_set_role", of_role },
-	{ "sql_may_set_path", of_path },
-	{ "sql_is_lone_set", of_lone_set },
-	{ "sql_may_set_all", of_set_all },
 	{ "sql_may_leave", of_may_leave },
-	{ "sql_may_draw", of_may_draw },
-	{ "sql_is_local", of_local },
-	{ "sql_is_set", of_is_set },
-	{ "sql_is_single", of_single },
 	{ "sql_may_change_schema", of_schema },
 	{ "sql_seen_is_plain", of_plain },
-	{ "sql_is_timeless", of_timeless },
-	{ "sql_is_begin", of_begin },
-	{ "custom_is_any", of_custom_any },
-	{ "sql_back_calls", of_back_calls },
-	{ "sql_back_may", of_back_may },
-	{ "sql_back_may_alone", of_back_alone },
 	/* --- */
+	{ "sql_effects", of_effects },
 	{ "the first byte", of_first },
-	{ "sql_what_leaves", of_what_leaves },
+	{ "sql_long_take", of_pieces },
 	{ "sql_begins", of_begins },
 	{ "sql_starts", of_starts },
 	{ "recall_count", of_recall },
 	{ "sql_next_change", of_changes },
-	{ "sql_next_call", of_calls },
 	{ "sql_change_at", of_change_at },
-	{ "sql_next_literal", of_literals },
 	{ "sql_deallocates", of_deallocates },
 	{ "sql_wants_alone", of_wants_alone },
 	{ "sql_back_read", of_back },
@@ -306,6 +239,32 @@ static const struct sql_reader sql_readers[] = {
 	{ "custom_bound", of_bound },
 };
 #define SQL_READERS (sizeof sql_readers / sizeof *sql_readers)
-#define SQL_BITS 26
+#define SQL_BITS 5
+
+/* --- answers that need each other --- */
+
+/* What is glanced at, or read in pieces, never tells less. NULL: so it is. */
+static inline const char *sql_answers_break(const char *sql, size_t n)
+{
+	const uint32_t left = EFFECT_LEAVES | EFFECT_DRAWS | EFFECT_HIDES |
+	    EFFECT_MAKES | EFFECT_MAY_OPEN;
+	const uint32_t effects = sql_effects(sql, n), pieces = of_pieces(sql, n);
+
+	if ((effects & EFFECT_PLAIN) == 0 && of_plain(sql, n))
+		return "a glance takes it for plain";
+	if ((effects & EFFECT_WORDS) != 0 && !sql_may_leave(sql, n))
+		return "a glance sees no word";
+	if (((effects & EFFECT_MATTERS) != 0) != sql_may_matter(sql, n))
+		return "the first byte tells something else";
+	if ((effects & (EFFECT_CALLS | EFFECT_WORDS)) == EFFECT_CALLS)
+		return "a call has no word";
+	if ((effects & EFFECT_PLAIN) != 0 && (effects & (EFFECT_NAMES |
+	    EFFECT_MATTERS | EFFECT_WORDS)) != 0)
+		return "what is plain does something";
+	if ((effects & left & ~pieces) != 0 || ((effects & EFFECT_OPENS) != 0 &&
+	    (pieces & (EFFECT_OPENS | EFFECT_MAY_OPEN)) == 0))
+		return "pieces have fewer words";
+	return NULL;
+}
 
 #endif

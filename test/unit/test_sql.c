@@ -9,11 +9,12 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "sql/effects.h"
 #include "sql/sql.h"
 
 static bool forgets(const char *sql)
 {
-	return sql_forgets_all(sql, strlen(sql) + 1);
+	return (sql_effects(sql, strlen(sql) + 1) & EFFECT_FORGETS) != 0;
 }
 
 static void test_statements_that_drop_all_are_seen(void **state)
@@ -82,7 +83,8 @@ static const char *reset_in(const char *sql)
 		any = any || what == SQL_RESETS;
 	}
 	assert_true(out[0] == '\0' || sql_may_matter(sql, strlen(sql) + 1));
-	assert_true(any == sql_resets(sql, strlen(sql) + 1));
+	assert_true(any == ((sql_effects(sql, strlen(sql) + 1) &
+	    EFFECT_RESETS) != 0));
 	return out;
 }
 
@@ -144,7 +146,7 @@ static void test_text_without_nul_is_read_to_its_end_only(void **state)
 
 	(void)state;
 	for (size_t n = 0; n <= sizeof text; n++)
-		assert_false(sql_forgets_all(text, n));
+		assert_int_equal(sql_effects(text, n) & EFFECT_FORGETS, 0);
 }
 
 /* The name in sql, or NULL. */

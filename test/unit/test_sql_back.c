@@ -10,6 +10,7 @@
 
 #include "proto/params.h"
 #include "proto/sql_back.h"
+#include "sql/effects.h"
 
 #define APP (UINT64_C(1) << PARAMS_APPLICATION_NAME)
 #define STYLE (UINT64_C(1) << PARAMS_DATESTYLE)
@@ -27,7 +28,7 @@ static struct sql_back read_text(const char *sql, const void *bind, size_t n)
 	assert_non_null(t);
 	sql_back_read(&b, sql, strlen(sql) + 1);
 	if (b.back != 0 || b.set != 0)
-		assert_true(sql_back_may(sql, strlen(sql) + 1));
+		assert_true(sql_effects(sql, strlen(sql) + 1) & EFFECTS_BACK);
 	params_table_free(&t);
 	return b;
 }

@@ -63,78 +63,8 @@ static void test_others_are_not(void **state)
 		assert_false(sql_may_leave(others[i], strlen(others[i]) + 1));
 }
 
-static void test_what_is_left_is_told(void **state)
-{
-	static const struct {
-		const char *sql;
-		unsigned what;
-	} rows[] = {
-		{ "select nextval('s')", EFFECT_DRAWS },
-		{ "select dblink_connect('a')", EFFECT_LEAVES | EFFECT_OPENS },
-		{ "select pg_create_logical_replication_slot()",
-		    EFFECT_LEAVES | EFFECT_OPENS },
-		{ "select set_limit(0.9)", EFFECT_LEAVES },
-		{ "do 'begin load ''x''; end'", EFFECT_LEAVES | EFFECT_OPENS },
-		{ "do 'begin reload(); end'", EFFECT_LEAVES },
-		{ "do 'begin execute x; end'", EFFECT_LEAVES | EFFECT_MAY_OPEN },
-		{ "do language x 'y'", EFFECT_LEAVES | EFFECT_MAY_OPEN },
-		{ "select U&\"\\0064blink_connect\"('a')",
-		    EFFECT_LEAVES | EFFECT_MAY_OPEN },
-		{ "select U&'x'", EFFECT_LEAVES },
-		{ "select ts_stat($1)",
-		    EFFECT_LEAVES | EFFECT_HIDES | EFFECT_MAY_OPEN },
-		{ "select query_to_xml($1, true, true, '')",
-		    EFFECT_LEAVES | EFFECT_HIDES | EFFECT_MAY_OPEN },
-		{ "select setval('s', 1), 1 as temp", EFFECT_DRAWS | EFFECT_LEAVES | EFFECT_MAKES },
-		{ "select set_config('a.b', 'x', true)", 0 },
-		{ "select SET_CONFIG ( 'a.b' , $12 , TRUE )", 0 },
-		{ "select set_config('a','',true), set_config('b',$1,true)", 0 },
-		{ "select set_config('a', 'x', true), nextval('s')", EFFECT_DRAWS },
-		{ "select set_config('a', 'x', true), set_config('b', 'x', false)",
-		    EFFECT_LEAVES },
-		{ "select set_config('a', 'x', true) + pg_advisory_lock(1)",
-		    EFFECT_LEAVES },
-		{ "select set_config('search_path', 'x', true)", EFFECT_LEAVES },
-		{ "select set_config('SEARCH_PATH', 'x', true)", EFFECT_LEAVES },
-		{ "select set_config($1, 'x', true)", EFFECT_LEAVES },
-		{ "select my_set_config('a', 'x', true)", EFFECT_LEAVES },
-		{ "select my.set_config('a', 'x', true)", EFFECT_LEAVES },
-		{ "select \"my\".set_config('a', 'x', true)", EFFECT_LEAVES },
-		{ "select pg_catalog.set_config('a', 'x', true)", 0 },
-		{ "select my_pg_advisory_xact_lock(1)", EFFECT_LEAVES },
-		{ "select my.pg_advisory_xact_lock(1)", EFFECT_LEAVES },
-		{ "select pg_advisory_xact_unlock(1)", EFFECT_LEAVES },
-		{ "select set_config('a', 'it''s', true)", EFFECT_LEAVES },
-		{ "select set_config('a', '\\', true), '", EFFECT_LEAVES },
-		{ "select set_config(E'a', 'x', true)", EFFECT_LEAVES },
-		{ "select set_config('a', 'x', true and false)", EFFECT_LEAVES },
-		{ "select set_config('a', 'x', $1)", EFFECT_LEAVES },
-		{ "select set_config('a', 'x' || 'y', true)", EFFECT_LEAVES },
-		{ "select set_config('a', $1::text, true)", EFFECT_LEAVES },
-		{ "select \"set_config\"('a', 'x', true)", EFFECT_LEAVES },
-		{ "select set_config('a', 'x', true", EFFECT_LEAVES },
-		{ "select set_config('a', 'x', tru", EFFECT_LEAVES },
-		{ "select set_config('a', 'x'", EFFECT_LEAVES },
-		{ "select set_config('a", EFFECT_LEAVES },
-		{ "select set_config(", EFFECT_LEAVES },
-		{ "select set_config", EFFECT_LEAVES }, { "select 1", 0 },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		const size_t n = strlen(rows[i].sql);
-		char *const exact = malloc(n);
-
-		assert_non_null(exact);
-		memcpy(exact, rows[i].sql, n);
-		if (sql_what_leaves(exact, n) != rows[i].what)
-			fail_msg("%s", rows[i].sql);
-		free(exact);
-	}
-}
-
 /* Of a text in pieces of so many bytes, the first of which may be shorter. */
-static unsigned leaves_in_pieces(const char *sql, size_t n, size_t first,
+static uint32_t leaves_in_pieces(const char *sql, size_t n, size_t first,
     size_t size)
 {
 	struct sql_long l = { 0 };
@@ -148,9 +78,11 @@ static unsigned leaves_in_pieces(const char *sql, size_t n, size_t first,
 }
 
 /* What is read of it in one piece tells more of the last two. */
-static unsigned expected(const char *sql)
+static uint32_t expected(const char *sql)
 {
-	unsigned what = sql_what_leaves(sql, strlen(sql));
+	uint32_t what = sql_effects(sql, strlen(sql)) & (EFFECT_LEAVES |
+	    EFFECT_DRAWS | EFFECT_HIDES | EFFECT_OPENS | EFFECT_MAKES |
+	    EFFECT_MAY_OPEN);
 
 	if (strcasestr(sql, "set_config") != NULL)
 		what |= EFFECT_LEAVES | EFFECT_HIDES;
@@ -216,27 +148,9 @@ static void test_language_that_a_piece_cuts_is_one(void **state)
 
 		for (size_t first = 1; first <= (size_t)n; first++)
 			if (leaves_in_pieces(text, (size_t)n, first, 50) !=
-			    (EFFECT_LEAVES | EFFECT_HIDES |
-			    EFFECT_MAY_OPEN))
+			    (EFFECT_LEAVES | EFFECT_HIDES | EFFECT_MAY_OPEN))
 				fail_msg("%d, %zu", blanks, first);
 	}
-}
-
-static void test_numbers_that_no_tag_tells(void **state)
-{
-	static const char *const yes[] = { "update t set id = default",
-		"with x as (insert into t default values) select 1",
-		"WITH x AS (UPDATE t SET (a, b) = (DEFAULT, 1)) SELECT 1",
-		"with x as (select 1) merge into t using x", NULL };
-	static const char *const no[] = { "update t set id = 1", "select 1",
-		"with x as (select 1) select * from x", "insert into t values (1)",
-		"select default_x from updates", "", NULL };
-
-	(void)state;
-	for (const char *const *s = yes; *s != NULL; s++)
-		assert_true(sql_may_draw(*s, strlen(*s)));
-	for (const char *const *s = no; *s != NULL; s++)
-		assert_false(sql_may_draw(*s, strlen(*s)));
 }
 
 /* Whichever block of bytes it falls into. */
@@ -257,37 +171,15 @@ static void test_place_is_of_no_matter(void **state)
 	}
 }
 
-static void test_local_is_told_from_others(void **state)
-{
-	static const char *const yes[] = { "set local work_mem = 1",
-	    "SET  LOCAL a.b to 1", " set\ttransaction read only",
-	    "set local role x; set role y" };
-	static const char *const no[] = { "set work_mem = 1", "set", "set local",
-	    "set locale = 1", "set session work_mem = 1", "reset local",
-	    "set session characteristics as transaction read only",
-	    "set local_x = 1", "select 1", "", "settle local x",
-	    "set local.x = 1", "set local . x = 1", "set transaction.x = 1",
-	    "set/**/local x = 1", "set local/**/.x = 1" };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
-		assert_true(sql_is_local(yes[i], strlen(yes[i]) + 1));
-	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
-		assert_false(sql_is_local(no[i], strlen(no[i])));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_words_are_seen),
 		cmocka_unit_test(test_others_are_not),
-		cmocka_unit_test(test_what_is_left_is_told),
 		cmocka_unit_test(test_pieces_are_of_no_matter),
 		cmocka_unit_test(test_a_piece_that_ends_behind_do_may_be_a_block),
 		cmocka_unit_test(test_language_that_a_piece_cuts_is_one),
-		cmocka_unit_test(test_numbers_that_no_tag_tells),
 		cmocka_unit_test(test_place_is_of_no_matter),
-		cmocka_unit_test(test_local_is_told_from_others),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "sql_effects_old.h"
+#include "sql_answers.h"
 
 #define PLACE "/test/unit/sql_texts/texts"
 #define TEXT_MAX 4096
@@ -252,9 +252,9 @@ static void test_answers_are_those_of_the_file(void **state)
 	assert_true(count > 20000);
 }
 
-/* --- effects beside the readers of before --- */
+/* --- answers beside each other --- */
 
-static void compare_effects(void *arg, const char *text, size_t len,
+static void check_answers(void *arg, const char *text, size_t len,
     const char *says)
 {
 	unsigned *const failures = arg;
@@ -263,14 +263,14 @@ static void compare_effects(void *arg, const char *text, size_t len,
 	(void)says;
 	assert_non_null(sql);
 	sql[len] = '\0';
-	const struct sql_reader *const old = sql_effects_other(sql, len + 1);
+	const char *const broken = sql_answers_break(sql, len + 1);
 
-	if (old != NULL && (*failures)++ < FAILURES_MAX)
-		print_error("%s\n  %s\n", sql, old->name);
+	if (broken != NULL && (*failures)++ < FAILURES_MAX)
+		print_error("%s\n  %s\n", sql, broken);
 	mem_free(sql);
 }
 
-static void test_effects_are_what_the_readers_say(void **state)
+static void test_answers_agree(void **state)
 {
 	FILE *const f = fopen(place, "r");
 	char row[TEXT_MAX];
@@ -280,7 +280,7 @@ static void test_effects_are_what_the_readers_say(void **state)
 	assert_non_null(f);
 	while (fgets(row, sizeof row, f) != NULL)
 		if (row[0] != '#')
-			(void)each(text_of(row), compare_effects, &failures);
+			(void)each(text_of(row), check_answers, &failures);
 	fclose(f);
 	assert_int_equal(failures, 0);
 }
@@ -289,7 +289,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answers_are_those_of_the_file),
-		cmocka_unit_test(test_effects_are_what_the_readers_say),
+		cmocka_unit_test(test_answers_agree),
 	};
 	const char *const folder = getenv("srcdir");
 	char path[TEXT_MAX];

@@ -13,25 +13,13 @@
 
 #include "sql/effects.h"
 #include "sql/sql.h"
-#include "sql/sql_dialect.h"
 #include "sql/sql_leave.h"
-#include "sql/sql_schema.h"
-#include "sql/sql_timeless.h"
+#include "sql/sql_words.h"
 
 #define SIZE 8192
 #define MOST (CLOCKS_PER_SEC / 20)	/* some 50 times what it takes */
 
 /* --- all that reads a text, from its start to its end --- */
-
-static void forgets_all(const char *sql, size_t n)
-{
-	(void)sql_forgets_all(sql, n);
-}
-
-static void resets(const char *sql, size_t n)
-{
-	(void)sql_resets(sql, n);
-}
 
 static void deallocates(const char *sql, size_t n)
 {
@@ -55,30 +43,6 @@ static void changes(const char *sql, size_t n)
 	walk(sql_next_change, sql, n);
 }
 
-static void calls(const char *sql, size_t n)
-{
-	walk(sql_next_call, sql, n);
-}
-
-static void literals(const char *sql, size_t n)
-{
-	const char *const end = sql + n;
-	bool follows;
-	size_t len;
-
-	while (sql_next_literal(&sql, end, &len, &follows) != NULL)
-		continue;
-}
-
-static void dialect(const char *sql, size_t n)
-{
-	(void)sql_is_momentary(sql, n);
-	(void)sql_is_utility(sql, n);
-	(void)sql_may_set(sql, n);
-	(void)sql_may_end(sql, n);
-	(void)sql_may_set_dialect(sql, n);
-}
-
 static void leaves(const char *sql, size_t n)
 {
 	struct sql_long l = { 0 };
@@ -86,17 +50,7 @@ static void leaves(const char *sql, size_t n)
 	sql_long_take(&l, sql, n);
 	sql_long_end(&l);
 	(void)sql_may_leave(sql, n);
-	(void)sql_what_leaves(sql, n);
-	(void)sql_may_draw(sql, n);
-	(void)sql_is_local(sql, n);
-	(void)sql_is_set(sql, n);
 	(void)sql_may_change_schema(sql, n);
-}
-
-static void timeless(const char *sql, size_t n)
-{
-	(void)sql_is_timeless(sql, n);
-	(void)sql_is_begin(sql, n);
 }
 
 static void effects(const char *sql, size_t n)
@@ -104,9 +58,8 @@ static void effects(const char *sql, size_t n)
 	(void)sql_effects(sql, n);
 }
 
-static void (*const readers[])(const char *sql, size_t n) = { forgets_all,
-	resets, deallocates, changes, calls, literals, dialect, leaves,
-	timeless, effects };
+static void (*const readers[])(const char *sql, size_t n) = { deallocates,
+	changes, leaves, effects };
 
 /* --- texts that one piece, or two, make again and again --- */
 

@@ -1,4 +1,4 @@
-/* test_sql_schema.c - unit tests of the words that change schemas.
+/* test_sql_words.c - unit tests of words, and of those that change schemas.
  * SPDX-License-Identifier: ISC */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "sql/sql_schema.h"
+#include "sql/sql_words.h"
 
 /* In memory of its own, so that nothing around it can be read. */
 static bool may(const char *text)
@@ -53,11 +53,24 @@ static void test_others_are_not(void **state)
 		assert_false(may(no[i]));
 }
 
+static void test_parameters_that_no_server_need_report(void **state)
+{
+	(void)state;
+	assert_true(sql_is_unseen("Array_Nulls"));
+	assert_true(sql_is_unseen("role"));
+	assert_true(sql_is_unseen("search_path"));
+	assert_false(sql_is_unseen("timezone"));
+	assert_false(sql_is_unseen("option"));
+	assert_false(sql_is_unseen("session_authorization"));
+	assert_false(sql_is_unseen("array_null"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_words_are_seen),
 		cmocka_unit_test(test_others_are_not),
+		cmocka_unit_test(test_parameters_that_no_server_need_report),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
