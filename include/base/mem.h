@@ -16,6 +16,14 @@ void *mem_dup(const void *p, size_t n);
 void mem_free(void *p);
 
 /*
+ * Much memory, zeroed, of whole pages: it gets longer (from n bytes to more) without a
+ * copy, and whoever has it next finds zeros.
+ */
+void *mem_map(size_t n);
+void *mem_map_longer(void *p, size_t n, size_t more);
+void mem_unmap(void *p, size_t n);
+
+/*
  * Hot: MEM_BLOCK bytes for a short while, not zeroed. Some freed blocks are
  * kept for the next call on the same thread.
  */

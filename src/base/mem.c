@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/ceiling.h"
 
@@ -104,6 +105,28 @@ void *mem_zalloc(size_t n)
 void *mem_resize(void *p, size_t n)
 {
 	return mem_must_fail() ? NULL : realloc(p, n > 0 ? n : 1);
+}
+
+static void *mapped(void *p)
+{
+	return p == MAP_FAILED ? NULL : p;
+}
+
+void *mem_map(size_t n)
+{
+	return mem_must_fail() ? NULL : mapped(mmap(NULL, n,
+	    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+}
+
+void *mem_map_longer(void *p, size_t n, size_t more)
+{
+	return mem_must_fail() ? NULL : mapped(mremap(p, n, more,
+	    MREMAP_MAYMOVE));
+}
+
+void mem_unmap(void *p, size_t n)
+{
+	(void)munmap(p, n);
 }
 
 void *mem_dup(const void *p, size_t n)

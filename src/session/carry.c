@@ -11,8 +11,18 @@
 #include "io/loop.h"
 #include "io/stream.h"
 
+/*
+ * From so many bytes on a carry is a mapping: it gets longer without a copy, and
+ * whoever has its memory next finds zeros.
+ */
+#define MAPPED (1 << 20)
+
 static void release(const struct carry *c)
 {
+	if (c->size >= MAPPED) {
+		mem_unmap(c->at, c->size);
+		return;
+	}
 	secret_wipe(c->at, c->used);	/* may be a PasswordMessage */
 	if (c->size == MEM_BLOCK)
 		mem_block_free(c->at);
@@ -29,6 +39,26 @@ void carry_fini(struct carry *c)
 	*c = (struct carry){ 0 };
 }
 
+/* Of size bytes; NULL: no memory. */
+static uint8_t *get(size_t size)
+{
+	return size >= MAPPED ? mem_map(size) :
+	    size == MEM_BLOCK ? mem_block() : mem_alloc(size);
+}
+
+/* Another buffer, of size bytes, has what is there; NULL: no memory. */
+static uint8_t *replace(struct carry *c, size_t size)
+{
+	uint8_t *const at = get(size);
+
+	if (at == NULL || c->at == NULL)
+		return at;
+	memcpy(at, c->at, c->len);
+	release(c);
+	c->used = c->len;
+	return at;
+}
+
 /* Make room for size bytes, keeping what is there. */
 static int reserve(struct carry *c, size_t size)
 {
@@ -40,18 +70,15 @@ static int reserve(struct carry *c, size_t size)
 	}
 	if (size <= MEM_BLOCK)
 		size = MEM_BLOCK;
-	uint8_t *at = size == MEM_BLOCK ? mem_block() : mem_alloc(size);
+	const bool first = c->at == NULL;
+	uint8_t *const at = c->size >= MAPPED ?
+	    mem_map_longer(c->at, c->size, size) : replace(c, size);
 
 	if (at == NULL) {
 		errno = ENOMEM;
 		return -1;
 	}
-	if (c->at != NULL) {
-		memcpy(at, c->at, c->len);
-		release(c);
-		c->used = c->len;
-	}
-	mem_note(MEM_CARRY, c->at == NULL, (long)(size - c->size));
+	mem_note(MEM_CARRY, first, (long)(size - c->size));
 	c->at = at;
 	c->size = (uint32_t)size;
 	return 0;
@@ -69,7 +96,8 @@ int carry_keep(struct carry *c, const void *p, size_t n)
 
 	if (!inside && reserve(c, n) < 0)
 		return -1;
-	memmove(c->at, p, n);
+	if (from != c->at)
+		memmove(c->at, p, n);
 	carry_set_len(c, n);
 	return 0;
 }

@@ -184,6 +184,32 @@ static void test_long_message_grows_in_place(void **state)
 	assert_int_equal(mem_stat(MEM_CARRY)->bytes, f->c.size);
 }
 
+/* From a block of the heap to a mapping, which gets longer and has all of it. */
+static void test_very_long_message_is_mapped(void **state)
+{
+	struct fixture *f = *state;
+
+	read_long(f, 5000000, 6000000);
+	assert_true(f->c.len == 5000000);
+	assert_int_equal(mem_stat(MEM_CARRY)->used, 1);
+	assert_int_equal(mem_stat(MEM_CARRY)->bytes, f->c.size);
+	/* the rest of it is not where the head was */
+	assert_int_equal(carry_keep(&f->c, f->c.at + 4000000, 1000000), 0);
+	assert_bytes(f->c.at, 4000000, 1000000);
+	/* and it may get longer once more, or not */
+	const size_t more = f->c.size + 1;
+	uint8_t *const text = calloc(1, more);
+
+	assert_non_null(text);
+	mem_fail_at(1);
+	assert_int_equal(carry_keep(&f->c, text, more), -1);
+	mem_fail_at(0);
+	assert_bytes(f->c.at, 4000000, 1000000);
+	assert_int_equal(carry_keep(&f->c, text, more), 0);
+	assert_memory_equal(f->c.at, text, more);
+	free(text);
+}
+
 static void test_burst_never_exceeds_max(void **state)
 {
 	struct fixture *f = *state;
@@ -232,6 +258,7 @@ int main(void)
 		CASE(test_nothing_read_keeps_what_is_carried),
 		CASE(test_all_that_was_carried_is_known),
 		CASE(test_long_message_grows_in_place),
+		CASE(test_very_long_message_is_mapped),
 		CASE(test_burst_never_exceeds_max),
 		CASE(test_no_memory),
 	};
