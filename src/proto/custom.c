@@ -11,7 +11,7 @@
 #include "sql/sql.h"
 
 #define PARAMETERS_MAX 32	/* of a statement: one bit for each */
-#define COMMENT_MAX 1000	/* bytes of one that is read on behind */
+#define COMMENT_MAX 100	/* bytes of one that is read on behind */
 #define KNOWN CUSTOM_KNOWN
 #define UNKNOWN CUSTOM_UNKNOWN
 
