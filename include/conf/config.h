@@ -39,6 +39,7 @@ struct config_db {
 	struct config_secret secret;	/* the same, if it changes */
 	char *auth_user, *auth_query, *auth_dbname, *connect_query;
 	char *client_encoding, *datestyle, *timezone, *application_name;
+	char *startup_parameters;	/* see startup_params.h; NULL */
 	int pool_size, min_pool_size, reserve_pool_size, max_pinned;
 	int pool_mode, session_state, listen_lost;	/* enums of these, or
 							 * CONFIG_UNSET */
@@ -54,6 +55,7 @@ struct config_user {
 	char *name;
 	int pool_size, reserve_pool_size, pool_mode, session_state, listen_lost;
 	int max_user_connections, max_user_client_connections, max_pinned;
+	char *startup_parameters;	/* NULL: none */
 	usec_t query_timeout, idle_transaction_timeout, transaction_timeout,
 	    client_idle_timeout, query_wait_timeout, pin_timeout;
 	struct config_secret secret;	/* for servers */

@@ -38,6 +38,8 @@ struct pool {
 	struct pool *user_prev, *user_next;
 	struct pool *dirty_prev, *dirty_next;	/* in catalog.dirty; prev NULL: not */
 	struct pool_limits limits;
+	uint64_t startup;		/* see startup_params_mark() */
+	bool restarts;			/* that has changed: its servers are to go */
 	struct pool_server *servers[SERVER_STATES];	/* DL lists */
 	unsigned server_count[SERVER_STATES];
 	struct pool_client *clients[CLIENT_STATES];	/* DL lists, FIFO */

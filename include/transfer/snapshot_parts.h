@@ -14,7 +14,7 @@
 
 struct err;
 
-#define SNAPSHOT_VERSION 10
+#define SNAPSHOT_VERSION 11
 
 enum snapshot_flag {
 	SNAPSHOT_WAITING = 1 << 0,	/* client: asked for a server */
@@ -108,6 +108,7 @@ struct snapshot_server {
 	uint64_t last;		/* number of a statement */
 	uint64_t unnamed;	/* of struct server */
 	uint64_t last_unnamed;	/* serial of such a statement */
+	uint64_t startup;	/* of struct pool: a part of the place */
 	const uint8_t *asked;	/* of struct server */
 	uint32_t asked_len;
 	bool has_welcome;

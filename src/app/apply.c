@@ -167,8 +167,12 @@ static int put_in_force(struct app *app, struct config *fresh,
 	/* larger limits, a mended configuration: look at all pools again */
 	struct pool *p, *next;
 	broker_retry(&app->ss, NULL);
-	HASH_ITER(hh, app->catalog->pools, p, next)
+	HASH_ITER(hh, app->catalog->pools, p, next) {
+		if (p->restarts)
+			broker_reconnect_pool(&app->ss, p);
+		p->restarts = false;
 		broker_touch(&app->ss, p);
+	}
 	return 0;
 }
 

@@ -18,6 +18,7 @@
 #include "conf/hba_source.h"
 #include "conf/memory_limit.h"
 #include "conf/require.h"
+#include "conf/startup_params.h"
 #include "conf/userlist.h"
 
 struct config *config_seed(int verbose)
@@ -151,6 +152,8 @@ int config_check_setting(const char *key, const char *value, struct err *e)
 		return net_list_check(value, e);
 	if (strcmp(key, "memory_limit") == 0)
 		return memory_limit_parse(value, &(size_t){ 0 }, e);
+	if (strcmp(key, "startup_parameters") == 0)
+		return startup_params_check(value, e);
 	if (strcmp(key, "worker_cpus") == 0)
 		return cpu_list_check(value, e);
 	return 0;

@@ -13,6 +13,7 @@
 #include "conf/config_parts.h"
 #include "conf/connstr.h"
 #include "conf/session_attrs.h"
+#include "conf/startup_params.h"
 #include "conf/words.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -92,6 +93,13 @@ static int set_user(const struct entry_key *k, void *at, const char *value,
 		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "too long user name: %s", value);
 	return set_str(k, at, value, e);
+}
+
+static int set_startup(const struct entry_key *k, void *at, const char *value,
+    struct err *e)
+{
+	return startup_params_check(value, e) == 0 ? set_str(k, at, value, e) :
+	    -1;
 }
 
 /* Decimal only, also with leading zeros; too large becomes the largest. */
@@ -265,6 +273,7 @@ static const struct entry_key db_key_rows[] = {
 	{ "datestyle", set_str, DB(datestyle) },
 	{ "timezone", set_str, DB(timezone) },
 	{ "application_name", set_str, DB(application_name) },
+	{ "startup_parameters", set_startup, DB(startup_parameters) },
 	{ "pool_size", set_int, DB(pool_size) },
 	{ "min_pool_size", set_int, DB(min_pool_size) },
 	{ "reserve_pool_size", set_int, DB(reserve_pool_size) },
@@ -293,6 +302,7 @@ static const struct entry_key db_key_rows[] = {
 };
 
 static const struct entry_key user_key_rows[] = {
+	{ "startup_parameters", set_startup, USER(startup_parameters) },
 	{ "pool_size", set_int, USER(pool_size) },
 	{ "reserve_pool_size", set_int, USER(reserve_pool_size) },
 	{ "pool_mode", set_mode, USER(pool_mode) },
@@ -499,7 +509,8 @@ static void free_strings(const struct entry_keys *known, void *entry)
 		const struct entry_key *const k = &known->keys[i];
 
 		if (k->set == set_str || k->set == set_host ||
-		    k->set == set_user || k->set == set_command)
+		    k->set == set_user || k->set == set_command ||
+		    k->set == set_startup)
 			secret_free(*(char **)((char *)entry + k->offset));
 	}
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "conf/config.h"
+#include "conf/startup_params.h"
 #include "pool/catalog.h"
 #include "pool/database.h"
 #include "pool/evict.h"
@@ -86,6 +87,21 @@ static void configure_state(struct pool *p, const struct config *config)
 		stain_all(p);
 }
 
+/* Without memory it is as before. */
+static void configure_startup(struct pool *p, const struct config *config)
+{
+	struct startup_params params;
+
+	if (startup_params_of(&params, config, p->key.db->conf,
+	    p->key.user->conf) < 0)
+		return;
+	const uint64_t mark = startup_params_mark(&params);
+
+	p->restarts = p->restarts || (p->startup != 0 && p->startup != mark);
+	p->startup = mark;
+	startup_params_fini(&params);
+}
+
 /* Another host may take over from one that is down. */
 static bool may_fail_over(const struct config_db *db)
 {
@@ -110,6 +126,7 @@ void pool_configure(struct pool *p, const struct config *config)
 	l->mode = (enum pool_mode)first_given(u ? u->pool_mode : -1,
 	    db->pool_mode, s->pool_mode);
 	configure_state(p, config);
+	configure_startup(p, config);
 	l->lifetime = db->server_lifetime > 0 ? db->server_lifetime :
 	    s->server_lifetime;
 	l->reserve_timeout = s->reserve_pool_timeout;

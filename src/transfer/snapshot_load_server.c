@@ -34,7 +34,8 @@ static bool same_place(const struct snapshot_server *in, const struct pool *p)
 	return same(in->host, db->host) && in->port == (uint32_t)db->port &&
 	    same(in->dbname, db->dbname) &&
 	    same(in->forced_user, db->user) &&
-	    same(in->connect_query, db->connect_query);
+	    same(in->connect_query, db->connect_query) &&
+	    in->startup == p->startup;
 }
 
 static int read_uses(struct server *s, struct reader *list, struct err *e)

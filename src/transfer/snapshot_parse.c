@@ -242,5 +242,6 @@ int snapshot_parse_server(const void *p, size_t n, struct snapshot_server *out,
 	out->asked = get_blob(&r, &out->asked_len);
 	out->unnamed = (uint64_t)get_64(&r);
 	out->last_unnamed = (uint64_t)get_64(&r);
+	out->startup = (uint64_t)get_64(&r);
 	return check_end(&r, e);
 }

@@ -393,4 +393,5 @@ void snapshot_write_server(const struct server *s, struct writer *w)
 	put_blob(w, s->asked.at, s->asked.len);
 	put_64(w, (int64_t)s->unnamed);
 	put_64(w, (int64_t)s->ss->last_unnamed);
+	put_64(w, (int64_t)s->ps.pool->startup);
 }

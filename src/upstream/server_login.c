@@ -6,6 +6,7 @@
 
 #include "base/errcodes.h"
 #include "conf/require.h"
+#include "conf/startup_params.h"
 #include "io/tls.h"
 #include "pool/latencies.h"
 #include "proto/msg.h"
@@ -40,18 +41,23 @@ static void introduce(struct server *s)
 {
 	const struct config_db *db = s->ps.pool->key.db->conf;
 	struct server_attempt *const a = s->attempt;
+	struct startup_params params;
 	struct writer w;
 
+	if (startup_params_of(&params, s->ss->catalog->config, db,
+	    s->ps.pool->key.user->conf) < 0) {
+		server_fail(s, CLOSE_OUT_OF_MEMORY);
+		return;
+	}
 	prepare_auth(s);
 	a->plain = a->plain || s->ps.pool->old_protocol;
 	writer_init(&w, SERVER_LOGIN_MAX);
 	writer_begin(&w, 0);
 	writer_u32(&w, a->plain ? PROTOCOL_3_0 : PROTOCOL_3_2);
 	startup_write_param(&w, "database", db->dbname);
-	startup_write_param(&w, "client_encoding", db->client_encoding);
-	startup_write_param(&w, "datestyle", db->datestyle);
-	startup_write_param(&w, "timezone", db->timezone);
-	startup_write_param(&w, "application_name", db->application_name);
+	for (size_t i = 0; i < params.count; i++)
+		startup_write_param(&w, params.at[i].name, params.at[i].value);
+	startup_params_fini(&params);
 	a->no_sql = s->ps.dedicated && !s->ss->server_ops->introduce(s, &w);
 	startup_write_param(&w, "user", s->ps.pool->key.user->name);
 	writer_u8(&w, 0);

@@ -118,6 +118,7 @@ static void make_server(struct writer *w)
 	writer_u8(w, 'B');
 	put_64(w, 21);		/* unnamed */
 	put_64(w, 22);
+	put_64(w, 23);		/* startup */
 }
 
 static void test_client_is_read_as_written(void **state)
@@ -226,6 +227,7 @@ static void test_server_is_read_as_written(void **state)
 	assert_int_equal(in.silent, 2);
 	assert_int_equal(in.unnamed, 21);
 	assert_int_equal(in.last_unnamed, 22);
+	assert_int_equal(in.startup, 23);
 	assert_int_equal(in.forgotten, 4);
 	assert_int_equal(in.carry_len, 3);
 	assert_int_equal(in.queued_len, 0);
